@@ -1,0 +1,100 @@
+# Tests, benches and what builds them.
+#   make test          everything, after installing what is missing
+#   make unit          the unit tests and replay texts alone
+#   make check-layers  who may include whom
+#   make bench         the table of costs
+# A unit test links the objects of the part whose headers it includes, or of
+# those named in a line "links: analyzer host recorder" in its head.
+TEST_DIR := $(B)/tests
+UNIT_SRC := $(filter-out tests/unit/run_unit.c,$(wildcard tests/unit/test_*.c))
+UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
+HOST_TEST_OBJ ?= $(HOST_OBJ)
+ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw)
+RECORDER_TEST_LIBS ?= -ldl -lpthread
+HOST_TEST_LIBS ?= -ldl -lpthread
+
+.PHONY: test test-run unit unit-bin san check-layers bench programs
+
+# Which parts a test links: said in its head, or told by its includes.
+links_of = $(or $(shell sed -n '1,10s/.*links: *\([a-z ]*\).*/\1/p' $(1)),\
+	$(shell sed -n 's|^\#include "analyzer/.*|analyzer|p; \
+	s|^\#include "tracer/host/.*|host|p; \
+	s|^\#include "tracer/recorder/.*|recorder|p' $(1) | sort -u))
+objects_of = $(if $(filter analyzer,$(1)),$(ANALYZER_TEST_OBJ)) \
+	$(if $(filter host,$(1)),$(HOST_TEST_OBJ)) \
+	$(if $(filter recorder,$(1)),$(RECORDER_TEST_OBJ))
+libs_of = $(if $(filter analyzer,$(1)),$(ANALYZER_TEST_LIBS)) \
+	$(if $(filter host,$(1)),$(HOST_TEST_LIBS)) \
+	$(if $(filter recorder,$(1)),$(RECORDER_TEST_LIBS))
+
+$(TEST_DIR)/obj/%.o: tests/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -c -o $@ $<
+
+$(TEST_DIR)/%.table.c: $(TEST_DIR)/obj/unit/%.o tests/gen.sh
+	tests/gen.sh $< > $@
+
+define unit_rule
+$(TEST_DIR)/$(1): $(TEST_DIR)/obj/unit/$(1).o $(TEST_DIR)/$(1).table.c \
+		$(TEST_DIR)/obj/unit/run_unit.o $(call objects_of,$(2))
+	$$(CC) $$(CFLAGS_ALL) -o $$@ $$^ $(call libs_of,$(2))
+endef
+$(foreach s,$(UNIT_SRC),$(eval $(call unit_rule,$(basename $(notdir $(s))),\
+	$(call links_of,$(s)))))
+
+# Replay texts are read by a program that is linked to the analyzer.
+REPLAY_SRC := $(wildcard tests/replay/*.c)
+ifneq ($(REPLAY_SRC),)
+UNIT_BIN += $(TEST_DIR)/run_replay
+$(TEST_DIR)/run_replay: $(REPLAY_SRC:tests/%.c=$(TEST_DIR)/obj/%.o) \
+		$(ANALYZER_TEST_OBJ)
+	$(CC) $(CFLAGS_ALL) -o $@ $^ $(ANALYZER_TEST_LIBS)
+endif
+
+-include $(wildcard $(TEST_DIR)/obj/*/*.d)
+
+unit-bin: $(UNIT_BIN)
+
+unit: unit-bin
+	B=$(B) tests/run.sh unit/ replay/
+
+# Unit tests and replay texts once more under sanitizers; threads of the pool
+# and of the host under the thread sanitizer.
+san:
+	+$(MAKE) --no-print-directory SAN=address,undefined \
+		B=$(B)/san-address-undefined unit-bin
+	+$(MAKE) --no-print-directory SAN=thread B=$(B)/san-thread \
+		UNIT_SRC="$(TSAN_SRC)" REPLAY_SRC= unit-bin
+TSAN_SRC = $(wildcard tests/unit/test_*thread*.c tests/unit/test_pool*.c \
+	tests/unit/test_*_pool.c)
+
+# Both compilers must be content; only one of them makes the programs.
+ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*/*.c analyzer/*.c \
+	tests/unit/*.c tests/replay/*.c)
+.PHONY: clang-check
+clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)
+CLANG_FLAGS = $(filter-out -MMD -MP,$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
+	-DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 -Wno-unknown-warning-option
+$(B)/clang/tests/%.ok: tests/%.c
+	@mkdir -p $(@D)
+	clang $(CLANG_FLAGS) -Wno-missing-prototypes -fsyntax-only $<
+	@touch $@
+$(B)/clang/%.ok: %.c
+	@mkdir -p $(@D)
+	clang $(CLANG_FLAGS) -fsyntax-only $<
+	@touch $@
+
+check-layers:
+	tests/layers.sh
+
+test:
+	@tests/deps.sh build test
+	+$(MAKE) --no-print-directory test-run
+
+test-run: all unit-bin san clang-check
+	B=$(B) tests/run.sh
+
+bench:
+	@tests/deps.sh build test bench
+	+$(MAKE) --no-print-directory all
+	B=$(B) tests/bench/run.sh

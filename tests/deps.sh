@@ -1,0 +1,80 @@
+#!/bin/sh
+# deps.sh GROUP... - sees to it that the Debian packages of these groups are
+# installed: build, test, bench. This is the one list of them. Installs what is
+# missing where it may (root, or sudo without a password); where it may not,
+# it prints the one line to type and fails. "deps.sh -l GROUP..." only lists.
+# SPDX-License-Identifier: MIT
+set -eu
+
+list() {
+	case $1 in
+	build) echo gcc libc6-dev make pkg-config binutils \
+		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
+		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
+		libxxhash-dev liblua5.4-dev gnuplot-nox ;;
+	test) echo g++ clang lua5.4 procps util-linux man-db ;;
+	bench) echo valgrind uftrace ;;
+	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
+	   exit 1 ;;
+	esac
+}
+
+# What only adds a row to the bench's table may be missing.
+optional=" uftrace valgrind "
+only_list=0
+if [ "${1-}" = -l ]; then
+	only_list=1
+	shift
+fi
+want=
+for group in "$@"; do
+	want="$want $(list "$group")"
+done
+if [ $only_list = 1 ]; then
+	echo $want
+	exit 0
+fi
+if ! command -v dpkg-query >/dev/null; then
+	echo "deps: not a Debian: please see that these are there:$want" >&2
+	exit 0
+fi
+
+missing=
+for package in $want; do
+	dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null |
+		grep -qx installed || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+	sudo=sudo
+	if ! sudo -n true 2>/dev/null; then
+		echo "deps: missing packages; type:" >&2
+		echo "  sudo apt-get install -y$missing" >&2
+		exit 1
+	fi
+fi
+echo "deps: installing$missing" >&2
+install() {
+	# The noise goes to stderr: stdout is for the demo and the tests.
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get \
+		-o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 \
+		-qq -y --no-install-recommends install "$@" >&2
+}
+must=
+may=
+for package in $missing; do
+	case $optional in
+	*" $package "*) may="$may $package" ;;
+	*) must="$must $package" ;;
+	esac
+done
+if [ -n "$must" ] && ! install $must; then
+	$sudo apt-get -o Acquire::Retries=3 -qq update >&2
+	install $must
+fi
+for package in $may; do
+	install "$package" ||
+		echo "deps: $package cannot be installed here: left out" >&2
+done

@@ -1,0 +1,47 @@
+#!/bin/sh
+# needs.sh - fails if a built file needs a library that its half must run
+# without: the host library needs libc alone, the recording half none of the
+# analyzing half's libraries, the analyzing half none of the recording half's.
+# SPDX-License-Identifier: MIT
+set -eu
+: "${B:=build}"
+bad=0
+
+needs() {
+	readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
+}
+
+forbid() {
+	file=$1
+	shift
+	if [ ! -e "$file" ]; then
+		echo "$file: not built"
+		bad=1
+		return
+	fi
+	for pattern in "$@"; do
+		if needs "$file" | grep "$pattern"; then
+			echo "$file needs what matches $pattern"
+			bad=1
+		fi
+	done
+}
+
+forbid "$B/libexec/weft/weft-record" babeltrace libdw libelf gnuplot liblua
+forbid "$B/libexec/weft/weft-analyze" lttng liblua
+forbid "$B/bin/weft" babeltrace libdw libelf lttng liblua
+other=$(needs "$B/lib/libweft.so" | grep -v -e '^libc\.so' -e '^ld-linux' ||
+	true)
+if [ -n "$other" ]; then
+	echo "libweft.so needs more than libc: $other"
+	bad=1
+fi
+# What the library exports is weft_*, the hooks, and the functions it stands in
+# for; a helper's name that leaks out could clash with the program's.
+leaks=$(nm -D --defined-only "$B/lib/libweft.so" | awk '{ print $3 }' |
+	grep -E '^(shadow|chunk|thread|frame|dict|pool|lua_(hook|vm)_)' || true)
+if [ -n "$leaks" ]; then
+	echo "libweft.so exports: $leaks"
+	bad=1
+fi
+exit $bad

@@ -1,0 +1,148 @@
+#!/bin/bash
+# run.sh [PATTERN...] - runs the tests whose name matches one of the patterns
+# (all, if none is given), two at a time, each in a temporary folder of its own
+# and under a time limit, and prints what the failing ones said.
+# The last line is "N passed, N failed, N skipped".
+#
+# Tests are: check/NAME (tests/*.sh that check the tree), unit/NAME and
+# san-*/unit/NAME (functions test_*), replay/NAME (texts), cli/NAME, e2e/NAME,
+# oracle/NAME (scripts). In a script's head "# time: SECONDS" sets its limit
+# (120), "# alone" keeps others away while it runs.
+# SPDX-License-Identifier: MIT
+set -u
+cd "$(dirname "$0")/.." || exit 1
+: "${B:=build}"
+case $B in
+/*) ;;
+*) B=$PWD/$B ;;
+esac
+export B WEFT=$B/bin/weft LC_ALL=C
+self=$PWD/tests/run.sh
+
+# One test: NAME KIND FILE. Its verdicts go to a file, its output to another.
+one() {
+	local name=$1 kind=$2 file=$3 limit
+	local key=${name//\//.}
+	local out=$RESULTS/$key.out verdict=$RESULTS/$key.verdict
+	limit=$(sed -n '1,15s/^# time: *\([0-9]*\).*/\1/p' "$file" | tr -d '\0')
+	export T=$RESULTS/tmp/$key
+	mkdir -p "$T"
+	local began=$SECONDS status=0
+	case $kind in
+	unit) timeout -k 5 "${limit:-300}" "$file" ;;
+	replay) timeout -k 5 60 "${REPLAY:-$B}/tests/run_replay" "$file" ;;
+	*) timeout -k 10 "${limit:-120}" "$file" ;;
+	esac >"$out" 2>&1 </dev/null || status=$?
+	if [ "$kind" = unit ]; then
+		sed -nE "s#^(pass|skip|FAIL) (.*)#\1 ${name%/*}/\2#p" \
+			"$out" >"$verdict"
+		# A program that died, or had nothing to run, is a failure too.
+		grep -q '^FAIL' "$verdict" || [ $status = 0 ] ||
+			echo "FAIL $name (exit status $status)" >>"$verdict"
+	elif [ $status = 0 ]; then
+		echo "pass $name" >"$verdict"
+	elif [ $status = 77 ]; then
+		echo "skip $name: $(tail -n 1 "$out")" >"$verdict"
+	elif [ $status -ge 124 ] && [ $status -le 137 ] &&
+		[ $((SECONDS - began)) -ge "${limit:-60}" ]; then
+		echo "FAIL $name (time limit)" >"$verdict"
+	else
+		echo "FAIL $name (exit status $status)" >"$verdict"
+	fi
+	if grep -q '^FAIL' "$verdict"; then
+		{
+			echo "---- $name"
+			tail -n 60 "$out" | tail -c 6000
+			grep '^FAIL' "$verdict"
+		} >"$out.shown"
+		cat "$out.shown"
+	else
+		[ -z "${VERBOSE-}" ] || cat "$verdict"
+		grep '^skip' "$verdict"
+		# What a test measured is worth a line even when it passes.
+		sed -n 's/^note: /  /p' "$out"
+	fi
+	echo "$((SECONDS - began)) $name" >"$RESULTS/$key.time"
+	chmod -R u+rwX "$T" 2>/dev/null
+	rm -rf "$T"
+	return 0
+}
+
+if [ "${1-}" = --one ]; then
+	shift
+	one "$@"
+	exit 0
+fi
+
+wanted() {
+	local name=$1 pattern
+	shift
+	[ $# -gt 0 ] || return 0
+	for pattern in "$@"; do
+		case $name in
+		$pattern | */$pattern | *"$pattern"*) return 0 ;;
+		esac
+	done
+	return 1
+}
+
+every() {
+	local f s
+	for f in layers names needs; do
+		echo "check/$f check $PWD/tests/$f.sh"
+	done
+	for s in "$B" "$B"/san-*; do
+		case $s in
+		"$B") prefix= ;;
+		*) prefix=${s##*/}/ ;;
+		esac
+		for f in "$s"/tests/test_*; do
+			[ -x "$f" ] && echo "${prefix}unit/${f##*/} unit $f"
+		done
+		[ -x "$s/tests/run_replay" ] || continue
+		for f in tests/replay/*.test; do
+			[ -e "$f" ] || continue
+			f=${f##*/}
+			echo "${prefix}replay/${f%.test} replay" \
+				"$PWD/tests/replay/$f $s"
+		done
+	done
+	for f in tests/cli/*.sh tests/e2e/*.sh tests/oracle/*.sh; do
+		[ -x "$f" ] || continue
+		s=${f#tests/}
+		echo "${s%.sh} script $PWD/$f"
+	done
+}
+
+RESULTS=$(mktemp -d "${TMPDIR:-/tmp}/weft-test-XXXXXX") || exit 1
+export RESULTS
+trap 'rm -rf "$RESULTS"' EXIT
+trap 'exit 130' INT TERM
+
+every | while read -r name kind file replay; do
+	wanted "$name" "$@" || continue
+	if sed -n 1,15p "$file" | grep -aq '^# alone'; then
+		echo "$name $kind $file $replay" >>"$RESULTS/alone"
+	else
+		echo "$name $kind $file $replay" >>"$RESULTS/together"
+	fi
+done
+run() {
+	[ -e "$1" ] || return 0
+	# shellcheck disable=SC2016
+	xargs -a "$1" -d '\n' -n 1 -P "$2" bash -c 'set -- $1
+		REPLAY=${4-} exec "$0" --one "$1" "$2" "$3"' "$self"
+}
+run "$RESULTS/together" "${JOBS:-2}"
+run "$RESULTS/alone" 1
+
+if [ -n "${SLOWEST-}" ]; then
+	cat "$RESULTS"/*.time | sort -rn | head -n "$SLOWEST"
+fi
+cat "$RESULTS"/*.verdict >"$RESULTS/all" 2>/dev/null
+passed=$(grep -c '^pass' "$RESULTS/all")
+failed=$(grep -c '^FAIL' "$RESULTS/all")
+skipped=$(grep -c '^skip' "$RESULTS/all")
+[ "$failed" = 0 ] || grep '^FAIL' "$RESULTS/all"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
