@@ -1,0 +1,39 @@
+# weft-analyze: every command but `record`; and the babeltrace2 plugin. The two
+# share their objects, so all of them are position-independent.
+ANALYZER_SRC := $(wildcard analyzer/*.c analyzer/*/*.c)
+PLUGIN_SRC := $(wildcard analyzer/in/plugin_*.c)
+ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
+	$(filter-out $(PLUGIN_SRC),$(ANALYZER_SRC)))
+# What unit tests link with.
+ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
+# The readers, the core and the base, without commands, symbols and output.
+PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
+	$(filter $(B)/obj/analyzer/base/% $(B)/obj/analyzer/core/% \
+		$(B)/obj/analyzer/in/%,$(ANALYZER_OBJ))
+ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
+ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lpopt -lm
+# Its babeltrace2 descriptors must be visible; nothing else needs to be.
+PLUGIN_CFLAGS := $(CFLAGS_ALL) -fPIC
+WEFT_ANALYZE := $(B)/libexec/weft/weft-analyze
+WEFT_PLUGIN := $(B)/lib/babeltrace2/plugins/babeltrace-plugin-weft.so
+
+analyzer: $(WEFT_ANALYZE)
+plugin: $(WEFT_PLUGIN)
+
+$(WEFT_ANALYZE): $(ANALYZER_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -o $@ $^ $(ANALYZER_LIBS)
+
+$(WEFT_PLUGIN): $(PLUGIN_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -shared -Wl,--no-undefined -o $@ $^ -lbabeltrace2 -lm
+
+$(B)/obj/analyzer/in/plugin_%.o: analyzer/in/plugin_%.c
+	@mkdir -p $(@D)
+	$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
+
+$(B)/obj/analyzer/%.o: analyzer/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
+
+-include $(ANALYZER_OBJ:.o=.d) $(PLUGIN_SRC:%.c=$(B)/obj/%.d)

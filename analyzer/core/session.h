@@ -1,0 +1,93 @@
+/* session.h - all that was learned from one or more traces: who ran, what they
+ * did, and what is missing. Filled by replay, read by every view.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CORE_SESSION_H
+#define WEFT_ANALYZER_CORE_SESSION_H
+
+#include "analyzer/core/cct.h"
+#include "analyzer/core/func.h"
+#include "tracepoints/chunk.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint64_t ticks;
+
+struct process {
+	uint64_t recording;
+	uint32_t serial, parent;   /* serials; parent 0: none known */
+	uint32_t pid;
+	uint64_t start;            /* CLOCK_REALTIME ns */
+	const char *path;          /* program; untrusted, never NULL */
+};
+
+struct thread {
+	uint32_t process;          /* index in processes */
+	uint32_t serial, tid;
+	char name[17];             /* untrusted */
+	uint64_t chunks, records, calls, marks;
+	ticks first, last;         /* first tick_begin, last tick_end */
+	ticks traced;              /* sum of tick_end - tick_begin of the chunks
+	                            * at level 0 = sum of self below its roots */
+	uint64_t cpu_ns;           /* sum of cpu_end - cpu_begin */
+	uint64_t lost[LOST_REASONS];
+	uint64_t missing_chunks;   /* numbers that never came */
+	uint64_t unnested;         /* records that contradict the stack */
+	uint64_t open;             /* calls still open at the end */
+};
+
+enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
+		       COROUTINE_RETURNED, COROUTINE_ERROR };
+
+struct coroutine {
+	uint32_t process;          /* index */
+	uint64_t serial;           /* unique in the recording and process */
+	uint64_t vm;               /* serial; 0: unknown */
+	uint64_t creator;          /* coroutine that made it; 0: a thread, or
+	                            * unknown */
+	func_id body;              /* its outermost function; 0: never ran */
+	uint64_t resumes;
+	ticks active;              /* from resume to suspend, nested coroutines
+	                            * it resumed included */
+	ticks suspended;           /* between its resumes */
+	uint32_t threads[4];       /* the first distinct threads it ran on */
+	uint32_t thread_count;     /* all distinct ones (exact up to 4, then at
+	                            * least) */
+	enum coroutine_state state;
+};
+
+struct vm {
+	uint32_t process;
+	uint64_t serial;
+	uint32_t abi, flags;       /* enum vm_abi, enum vm_flag */
+};
+
+struct note { const char *key, *value; }; /* the recorder's; untrusted */
+
+struct session {
+	struct func_table *funcs;
+	struct cct *cct;
+	struct process *processes; size_t process_count;
+	struct thread *threads; size_t thread_count;
+	struct coroutine *coroutines; size_t coroutine_count;
+	struct vm *vms; size_t vm_count;
+	struct note *notes; size_t note_count;
+	uint64_t tick_hz;          /* of the first chunk's clock; never 0 */
+	/* The clock line: tick t was at base_mono + (t - base_tick) / hz. */
+	uint64_t base_tick, base_mono, base_real;
+	uint64_t chunks, records, calls, words;
+	uint64_t duplicate_chunks; /* same identity again: the longest won */
+	uint64_t bad_chunks;       /* refused by the decoder */
+	uint64_t unnested;         /* sum over threads */
+};
+
+struct session *session_new(size_t max_nodes);
+void session_free(struct session *);
+
+/* Ticks as nanoseconds, rounded to nearest. */
+uint64_t session_ns(const struct session *, ticks);
+
+/* Any loss at all: by reason, missing or bad chunks, folded paths? */
+int session_complete(const struct session *);
+
+#endif
