@@ -12,8 +12,8 @@
 
 struct lua_State;
 
-/* account.c: how often each of these functions was called. Every one counts
- * itself on its first line, so an inlined call counts as a call too. */
+/* demo_account.c: how often each of these functions was called. Every one
+ * counts itself on its first line: an inlined call counts as a call too. */
 #define COUNTED_LIST(X)                                                        \
 	X(next_word) X(hash_word) X(bag_add) X(bag_find) X(bag_grow)           \
 	X(compare_bags) X(index_document) X(vocabulary_add) X(score_document)    \
@@ -47,7 +47,7 @@ void account_add_lua(struct lua_State *L);
 /* Lines "what,language,name,place,count". Needs all threads but one ended. */
 int account_write(const char *path);
 
-/* words.c: text into words, words into bags. */
+/* demo_words.c: text into words, words into bags. */
 enum { WORD_MAX = 31 };
 
 struct word {
@@ -78,7 +78,7 @@ void bag_free(struct bag *bag);
 /* How much two bags are alike, 0 to 1: the cosine of their counts. */
 double compare_bags(const struct bag *a, const struct bag *b);
 
-/* rank.c: which documents answer a query best. */
+/* demo_rank.c: which documents answer a query best. */
 struct hit {
 	double weight;
 	uint32_t id;
@@ -119,12 +119,12 @@ bool correct_word(struct word *word);
 /* The best documents for the words of a query, in no order. */
 void rank_documents(const char *query, struct heap *heap);
 
-/* api.c: what Lua may call. */
+/* demo_api.c: what Lua may call. */
 void api_open(struct lua_State *L);
 void push_hits(struct lua_State *L, const struct heap *heap);
 
-/* desk.c: the scheduler. A desk is a Lua state with its coroutines; it is run
- * by whichever worker takes it next, as are the jobs coroutines wait for. */
+/* demo_desk.c: the scheduler. A desk is a Lua state with its coroutines; it is
+ * run by whichever worker takes it next, as are the jobs coroutines wait for. */
 struct request {
 	const char *handler; /* a global function of handlers.lua */
 	const char *text;    /* its argument, or NULL: document is */

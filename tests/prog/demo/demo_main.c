@@ -1,5 +1,5 @@
-/* main.c - reads the files and the queries, has every file indexed and every
- * query answered a number of times, prints some answers and the account.
+/* demo_main.c - reads the files and the queries, has every file indexed and
+ * every query answered a number of times, prints answers and the account.
  * SPDX-License-Identifier: MIT */
 #include "demo.h"
 

@@ -1,4 +1,4 @@
-/* words.c - text into words, words into bags that count them, and how
+/* demo_words.c - text into words, words into bags that count them, and how
  * much two bags are alike.
  * SPDX-License-Identifier: MIT */
 #include "demo.h"

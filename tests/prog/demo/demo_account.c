@@ -1,5 +1,5 @@
-/* account.c - the program's own account of its calls, kept without any help
- * from outside: each function adds one on its first line.
+/* demo_account.c - the program's own account of its calls, kept without any
+ * help from outside: each function adds one on its first line.
  * SPDX-License-Identifier: MIT */
 #include "demo.h"
 

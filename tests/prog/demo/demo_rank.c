@@ -1,4 +1,4 @@
-/* rank.c - the library of documents, the vocabulary they share, and which
+/* demo_rank.c - the library of documents, the vocabulary they share, and which
  * documents answer a query best.
  * SPDX-License-Identifier: MIT */
 #include "demo.h"

@@ -1,7 +1,7 @@
-/* desk.c - the scheduler. Four workers share one queue of two kinds of things:
- * desks (a Lua state with a coroutine that can go on) and jobs (native work a
- * coroutine waits for). A desk is run by one worker at a time, by any in turn,
- * so its coroutines wander from thread to thread.
+/* demo_desk.c - the scheduler. The workers share one queue of two kinds of
+ * things: desks (a Lua state with a coroutine that can go on) and jobs (native
+ * work a coroutine waits for). A desk is run by one worker at a time, by any in
+ * turn, so its coroutines wander from thread to thread.
  * SPDX-License-Identifier: MIT */
 #include "demo.h"
 

@@ -1,5 +1,5 @@
-/* api.c - the C functions that handlers.lua calls: what is known of a document.
- * A document is an integer in Lua; every one is checked.
+/* demo_api.c - the C functions that handlers.lua calls: what is known of a
+ * document. A document is an integer in Lua; every one is checked.
  * SPDX-License-Identifier: MIT */
 #include "demo.h"
 
