@@ -1,0 +1,200 @@
+/* out_escape.c - untrusted text made safe for terminal, CSV, gnuplot, troff.
+ * Names in a trace are whatever the recorded program liked.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/out/out_escape.h"
+
+#include "analyzer/base/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+/* The longest stand-in of one byte: "\x1b". */
+enum { GROWTH = 4 };
+
+static const uint32_t code_bad = UINT32_MAX;
+
+/* Bytes of the UTF-8 sequence at text, its code point in *code; 1 and code_bad
+ * if there is none (overlong, surrogate, cut off or beyond U+10FFFF). */
+static size_t take(const unsigned char *text, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char first = text[0];
+	const size_t size = first < 0x80 ? 1 : (first & 0xe0) == 0xc0 ? 2 :
+			    (first & 0xf0) == 0xe0 ? 3 :
+			    (first & 0xf8) == 0xf0 ? 4 : 0;
+	uint32_t value = size <= 1 ? first : first & (0x7fu >> size);
+
+	*code = code_bad;
+	if (size == 0)
+		return 1;
+	for (size_t i = 1; i < size; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 1;
+		value = value << 6 | (text[i] & 0x3f);
+	}
+	if (value < least[size] || value > 0x10ffff ||
+	    (value >= 0xd800 && value <= 0xdfff))
+		return 1;
+	*code = value;
+	return size;
+}
+
+/* Would this move the cursor, reorder the line, hide, or break XML? */
+static int is_hostile(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code <= 0x9f) ||
+	       code == 0xad || code == 0x61c || code == 0x180e ||
+	       (code >= 0x200b && code <= 0x200f) ||
+	       (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+	       (code >= 0xfdd0 && code <= 0xfdef) ||
+	       (code >= 0xfff9 && code <= 0xfffb) ||
+	       (code >= 0xe0000 && code <= 0xe0fff) ||
+	       (code & 0xfffe) == 0xfffe;
+}
+
+char *out_escape_terminal(const char *text)
+{
+	const unsigned char *from = (const unsigned char *)text;
+	char *const result = mem_alloc(strlen(text) * GROWTH + 1);
+	char *to = result;
+	uint32_t code;
+
+	while (*from != '\0') {
+		const size_t size = take(from, &code);
+
+		if (code == code_bad || (code < 0x80 && is_hostile(code))) {
+			to += sprintf(to, "\\x%02x", *from);
+		} else if (is_hostile(code)) {
+			to += sprintf(to, code > 0xffff ? "\\U%06x" : "\\u%04x",
+				      code);
+		} else {
+			memcpy(to, from, size);
+			to += size;
+		}
+		from += size;
+	}
+	*to = '\0';
+	return result;
+}
+
+/* A new string in which each byte that stands in doubled comes twice. */
+static char *twice(const char *text, char doubled, const char *before,
+		   const char *after)
+{
+	char *const result = mem_alloc(strlen(text) * 2 + strlen(before) +
+				       strlen(after) + 1);
+	char *to = stpcpy(result, before);
+
+	for (; *text != '\0'; text++) {
+		if (*text == doubled)
+			*to++ = doubled;
+		*to++ = *text;
+	}
+	strcpy(to, after);
+	return result;
+}
+
+char *out_escape_csv(const char *text)
+{
+	const int is_formula = text[0] != '\0' &&
+			       (strchr("=+-@", text[0]) != NULL ||
+				(unsigned char)text[0] < 0x20);
+	char *const plain = out_escape_terminal(text);
+	char *result = plain;
+
+	if (is_formula || strpbrk(plain, ",\"") != NULL) {
+		result = twice(plain, '"', is_formula ? "\"'" : "\"", "\"");
+		mem_free(plain);
+	}
+	return result;
+}
+
+char *out_escape_gnuplot(const char *text)
+{
+	char *const plain = out_escape_terminal(text);
+	char *const result = twice(plain, '\'', "", "");
+
+	mem_free(plain);
+	return result;
+}
+
+char *out_escape_roff(const char *text)
+{
+	char *const result = mem_alloc(strlen(text) * 2 + 3);
+	char *to = result;
+
+	if (*text == '.' || *text == '\'')
+		to = stpcpy(to, "\\&");
+	for (; *text != '\0'; text++) {
+		if (*text == '\\' || *text == '-')
+			*to++ = '\\';
+		*to++ = *text;
+		if (*text == '\\')
+			to[-1] = 'e';
+	}
+	*to = '\0';
+	return result;
+}
+
+static size_t columns(uint32_t code)
+{
+	const int width = wcwidth((wchar_t)code);
+
+	return width < 0 ? 1 : (size_t)width;
+}
+
+size_t out_escape_width(const char *text)
+{
+	size_t width = 0;
+	uint32_t code;
+
+	while (*text != '\0') {
+		text += take((const unsigned char *)text, &code);
+		width += columns(code);
+	}
+	return width;
+}
+
+/* The longest start of text that is at most width columns, in bytes. */
+static size_t prefix(const char *text, size_t width)
+{
+	size_t bytes = 0;
+	uint32_t code;
+
+	while (text[bytes] != '\0') {
+		const size_t size =
+			take((const unsigned char *)text + bytes, &code);
+		const size_t taken = columns(code);
+
+		if (taken > width)
+			break;
+		width -= taken;
+		bytes += size;
+	}
+	return bytes;
+}
+
+char *out_escape_cut(char *text, size_t width, int keep_end)
+{
+	const size_t dots = width < 3 ? width : 3;
+	const char *end = text;
+	uint32_t code;
+	char *result;
+
+	if (out_escape_width(text) <= width)
+		return text;
+	result = mem_alloc(strlen(text) + dots + 1);
+	if (keep_end) {
+		while (out_escape_width(end) > width - dots)
+			end += take((const unsigned char *)end, &code);
+		sprintf(result, "%.*s%s", (int)dots, "...", end);
+	} else {
+		sprintf(result, "%.*s%.*s", (int)prefix(text, width - dots),
+			text, (int)dots, "...");
+	}
+	mem_free(text);
+	return result;
+}

@@ -1,0 +1,214 @@
+/* out_table.c - a table of text, fitted to the terminal: columns are left out
+ * in the order their rows say, then the long ones are cut.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/out/out_table.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_escape.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { GAP = 2, COLUMNS_MAX = 24 };
+
+struct out_table {
+	const struct out_column *columns;
+	size_t count;
+	char **cells;     /* escaped; count a row */
+	size_t used, room;
+};
+
+/* The widths a table is printed with; a column of hidden is left out. */
+struct fit {
+	size_t width[COLUMNS_MAX];
+	char hidden[COLUMNS_MAX];
+};
+
+struct out_table *out_table_new(const struct out_column *columns, size_t count)
+{
+	struct out_table *const table = mem_alloc(sizeof(*table));
+
+	assert(count <= COLUMNS_MAX);
+	table->columns = columns;
+	table->count = count;
+	return table;
+}
+
+void out_table_free(struct out_table *table)
+{
+	if (table == NULL)
+		return;
+	for (size_t i = 0; i < table->used; i++)
+		mem_free(table->cells[i]);
+	mem_free(table->cells);
+	mem_free(table);
+}
+
+void out_table_cell(struct out_table *table, const char *text)
+{
+	mem_need((void **)&table->cells, &table->room, table->used + 1,
+		 sizeof(*table->cells));
+	table->cells[table->used++] = out_escape_terminal(text);
+}
+
+void out_table_cellf(struct out_table *table, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	out_table_cell(table, text);
+}
+
+static int is_empty(const struct out_table *table, size_t column)
+{
+	for (size_t i = column; i < table->used; i += table->count)
+		if (strcmp(table->cells[i], "") != 0 &&
+		    strcmp(table->cells[i], "-") != 0)
+			return 0;
+	return 1;
+}
+
+static void measure(const struct out_table *table, struct fit *fit)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		fit->width[i] = out_escape_width(table->columns[i].title);
+		fit->hidden[i] = table->columns[i].drop_empty &&
+				 is_empty(table, i);
+	}
+	for (size_t i = 0; i < table->used; i++) {
+		const size_t width = out_escape_width(table->cells[i]);
+
+		if (width > fit->width[i % table->count])
+			fit->width[i % table->count] = width;
+	}
+}
+
+/* The line's width, columns that can shrink taken at least (or at most) wide. */
+static size_t line_width(const struct out_table *table, const struct fit *fit,
+			 int shrunk)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const unsigned least = table->columns[i].shrink;
+
+		if (fit->hidden[i])
+			continue;
+		width += (width == 0 ? 0 : GAP) +
+			 (shrunk && least > 0 && least < fit->width[i] ?
+			  least : fit->width[i]);
+	}
+	return width;
+}
+
+/* Leave out the next column that may go; 0 if none may. */
+static int drop_one(const struct out_table *table, struct fit *fit)
+{
+	size_t best = table->count;
+
+	for (size_t i = 0; i < table->count; i++)
+		if (!fit->hidden[i] && table->columns[i].drop > 0 &&
+		    (best == table->count ||
+		     table->columns[i].drop > table->columns[best].drop))
+			best = i;
+	if (best == table->count)
+		return 0;
+	fit->hidden[best] = 1;
+	return 1;
+}
+
+/* Cut the columns that can be, first to last, until the line fits. */
+static void shrink(const struct out_table *table, struct fit *fit,
+		   size_t width)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const size_t line = line_width(table, fit, 0);
+		const size_t least = table->columns[i].shrink;
+
+		if (line <= width)
+			return;
+		if (fit->hidden[i] || least == 0 || fit->width[i] <= least)
+			continue;
+		fit->width[i] = fit->width[i] - least > line - width ?
+				fit->width[i] - (line - width) : least;
+	}
+}
+
+static void fit_to(const struct out_table *table, struct fit *fit,
+		   size_t width)
+{
+	measure(table, fit);
+	if (width == 0)
+		return;
+	while (line_width(table, fit, 1) > width)
+		if (!drop_one(table, fit))
+			break;
+	shrink(table, fit, width);
+}
+
+static void print_cell(FILE *to, const char *text, size_t width,
+		       const struct out_column *column, int is_last)
+{
+	char *const cut = out_escape_cut(mem_copy(text), width,
+					 column->keep_end);
+	const size_t taken = out_escape_width(cut);
+	const int pad = (int)(width > taken ? width - taken : 0);
+
+	if (column->align == OUT_RIGHT)
+		fprintf(to, "%*s%s", pad, "", cut);
+	else if (is_last)
+		fputs(cut, to);
+	else
+		fprintf(to, "%s%*s", cut, pad, "");
+	mem_free(cut);
+}
+
+static void print_row(const struct out_table *table, const struct fit *fit,
+		      FILE *to, char *const *cells)
+{
+	size_t last = table->count;
+	int is_first = 1;
+
+	while (last > 0 && fit->hidden[last - 1])
+		last--;
+	for (size_t i = 0; i < last; i++) {
+		const char *const text = cells == NULL ?
+			table->columns[i].title : cells[i];
+
+		if (fit->hidden[i])
+			continue;
+		if (!is_first)
+			fprintf(to, "%*s", GAP, "");
+		print_cell(to, text, fit->width[i], &table->columns[i],
+			   i == last - 1);
+		is_first = 0;
+	}
+	fputc('\n', to);
+}
+
+void out_table_print(const struct out_table *table, FILE *to, size_t width)
+{
+	struct fit fit;
+
+	fit_to(table, &fit, width);
+	print_row(table, &fit, to, NULL);
+	for (size_t i = 0; i + table->count <= table->used; i += table->count)
+		print_row(table, &fit, to, table->cells + i);
+}
+
+size_t out_table_terminal(FILE *file)
+{
+	struct winsize size;
+
+	if (!isatty(fileno(file)))
+		return 0;
+	if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+		return 80;
+	return size.ws_col < 40 ? 40 : size.ws_col;
+}

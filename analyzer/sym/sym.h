@@ -1,0 +1,32 @@
+/* sym.h - names for the functions of a session: native ones from their ELF
+ * files, Lua ones from their sources. What cannot be named gets a stand-in
+ * that says where it is.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_SYM_SYM_H
+#define WEFT_ANALYZER_SYM_SYM_H
+
+#include "analyzer/base/mem.h"
+#include "analyzer/core/func.h"
+
+struct sym_options {
+	const char *debug_dirs;  /* folders to search first, ':' between them,
+	                          * or NULL */
+	unsigned seconds;        /* a module may take at most this long */
+};
+
+/* What became of an ELF module. Strings are the arena's, never NULL. */
+struct sym_module {
+	const char *file;        /* the file that named it, "" if none */
+	const char *why;         /* what is wrong or missing, "" if nothing */
+	size_t asked, named;     /* its functions; those with a name of its own */
+};
+
+/* Fill in name, file and file_line of every function of the table, never ""
+ * afterwards. The ELF files are read in a process of their own for each module,
+ * so that a hostile or huge one costs its own names only. Strings go into the
+ * arena. Returns an array, one a module: entry 0 is not used. Freed with
+ * mem_free. */
+struct sym_module *sym_name(struct func_table *, struct arena *,
+			    const struct sym_options *);
+
+#endif

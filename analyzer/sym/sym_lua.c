@@ -1,0 +1,56 @@
+/* sym_lua.c - what to call a Lua function: by chunk name, line and the name the
+ * recorder heard. Knows Lua's rules for chunk names; reads no file.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/sym/sym_lua.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of a source that is program text, this much stands in the name. */
+enum { TEXT_SHOWN = 40 };
+
+/* "@file" names a file, "=name" is any name, the rest is the text itself, of
+ * which the first line is shown. */
+static const char *source_name(const char *source, struct arena *arena)
+{
+	char shown[TEXT_SHOWN + 32];
+	const size_t line = strcspn(source, "\r\n");
+	const size_t kept = line < TEXT_SHOWN ? line : TEXT_SHOWN;
+
+	if (source[0] == '@' || source[0] == '=')
+		return source[1] != '\0' ? source + 1 : "?";
+	if (source[0] == '\0')
+		return "?";
+	const int length = snprintf(shown, sizeof(shown), "[string \"%.*s%s\"]",
+				    (int)kept, source,
+				    source[kept] != '\0' ? "..." : "");
+	return arena_copy(arena, shown, (size_t)length);
+}
+
+/* The same file shown within a name: its last part is enough. */
+static const char *short_name(const char *file)
+{
+	const char *const slash = strrchr(file, '/');
+
+	return file[0] == '[' || slash == NULL || slash[1] == '\0' ? file :
+	       slash + 1;
+}
+
+void sym_lua_name(struct func *f, struct arena *arena)
+{
+	char text[1024];
+	int length;
+
+	f->file = source_name(f->source, arena);
+	f->file_line = f->line;
+	if (f->line == 0)
+		length = snprintf(text, sizeof(text), "main chunk <%s>",
+				  short_name(f->file));
+	else
+		length = snprintf(text, sizeof(text), "%s <%s:%u>",
+				  f->hint[0] != '\0' ? f->hint : "function",
+				  short_name(f->file), f->line);
+	if (length >= (int)sizeof(text))
+		length = (int)sizeof(text) - 1;
+	f->name = arena_copy(arena, text, (size_t)length);
+}
