@@ -43,7 +43,7 @@ FNR == 1 {
 function get(name) {
 	if (!(name in column)) {
 		printf "demo: %s has no column %s\n", FILENAME, name
-		exit wrong = 1
+		exit (wrong = 1)
 	}
 	return cell[column[name]]
 }

@@ -124,7 +124,7 @@ void api_open(struct lua_State *L);
 void push_hits(struct lua_State *L, const struct heap *heap);
 
 /* demo_desk.c: the scheduler. A desk is a Lua state with its coroutines; it is
- * run by whichever worker takes it next, as are the jobs coroutines wait for. */
+ * run by whichever worker takes it next, and so are the jobs they wait for. */
 struct request {
 	const char *handler; /* a global function of handlers.lua */
 	const char *text;    /* its argument, or NULL: document is */
