@@ -36,14 +36,18 @@ enum cct_flag {
 	                 * on top of what resumed it */
 	CCT_OMITTED = 2,/* stands for frames left out of a deep stack, or for
 	                 * "(deeper)" */
+	CCT_TIMED = 4,  /* min and max hold a finished call; not part of what
+	                 * tells nodes apart */
 };
 
 struct cct;
 struct cct *cct_new(size_t max_nodes);
 void cct_free(struct cct *);
 
-/* A root for a thread (several windows of one thread share it). */
+/* A root for a thread (several windows of one thread share it); roots are the
+ * nodes whose parent is 0, linked by sibling from cct_first_root on. */
 node_id cct_root(struct cct *, uint32_t thread);
+node_id cct_first_root(const struct cct *);
 /* Find or add the child of a node. Past max_nodes new paths go to one
  * "(deeper)" child (of function deeper) under their nearest ancestor. */
 node_id cct_child(struct cct *, node_id parent, func_id func, uint32_t flags);
@@ -53,6 +57,17 @@ size_t cct_deeper(const struct cct *); /* how many paths were folded so */
 /* Borrow; valid until the tree grows. Ids run from 1 to the count. */
 struct cct_node *cct_get(struct cct *, node_id);
 size_t cct_count(const struct cct *);
+
+/* Add a finished call's ticks to a node's min and max. */
+void cct_time(struct cct *, node_id, uint64_t duration);
+
+/* Add what happened at node `from` of another tree, and below it, to node `to`
+ * and the nodes below it. */
+void cct_graft(struct cct *, node_id to, const struct cct *other,
+	       node_id from);
+
+/* Are the invariants kept? For tests: goes over the whole tree. */
+int cct_valid(const struct cct *);
 
 /* total[id] and susp[id] for every node, as defined above; arrays of
  * cct_count + 1 the caller owns. */

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena; /* analyzer/base/mem.h */
+
 typedef uint64_t ticks;
 
 struct process {
@@ -34,6 +36,8 @@ struct thread {
 	uint64_t missing_chunks;   /* numbers that never came */
 	uint64_t unnested;         /* records that contradict the stack */
 	uint64_t open;             /* calls still open at the end */
+	uint64_t gaps;             /* times records were missing in between */
+	ticks offcpu;              /* did not run, as far as the kernel told */
 };
 
 enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
@@ -54,6 +58,9 @@ struct coroutine {
 	uint32_t thread_count;     /* all distinct ones (exact up to 4, then at
 	                            * least) */
 	enum coroutine_state state;
+	ticks last;                /* when it was last resumed or suspended */
+	uint32_t inferred;         /* resumes and suspends not seen themselves,
+	                            * but at the next event */
 };
 
 struct vm {
@@ -62,7 +69,8 @@ struct vm {
 	uint32_t abi, flags;       /* enum vm_abi, enum vm_flag */
 };
 
-struct note { const char *key, *value; }; /* the recorder's; untrusted */
+/* The recorder's notes, and labels under the key "label.KEY"; untrusted. */
+struct note { const char *key, *value; };
 
 struct session {
 	struct func_table *funcs;
@@ -72,22 +80,33 @@ struct session {
 	struct coroutine *coroutines; size_t coroutine_count;
 	struct vm *vms; size_t vm_count;
 	struct note *notes; size_t note_count;
-	uint64_t tick_hz;          /* of the first chunk's clock; never 0 */
+	uint64_t tick_hz;          /* the best known: least error; never 0 */
 	/* The clock line: tick t was at base_mono + (t - base_tick) / hz. */
 	uint64_t base_tick, base_mono, base_real;
 	uint64_t chunks, records, calls, words;
 	uint64_t duplicate_chunks; /* same identity again: the longest won */
 	uint64_t bad_chunks;       /* refused by the decoder */
 	uint64_t unnested;         /* sum over threads */
+	uint64_t hz_error;         /* of tick_hz, parts per billion */
+	struct arena *text;        /* holds the strings above */
 };
 
+/* max_nodes 0: 1 M nodes. */
 struct session *session_new(size_t max_nodes);
 void session_free(struct session *);
 
 /* Ticks as nanoseconds, rounded to nearest. */
 uint64_t session_ns(const struct session *, ticks);
+/* The CLOCK_MONOTONIC and CLOCK_REALTIME ns of a tick. */
+uint64_t session_mono(const struct session *, ticks);
+uint64_t session_real(const struct session *, ticks);
 
-/* Any loss at all: by reason, missing or bad chunks, folded paths? */
+/* The value of the last note of that key, or NULL. A trace without the note
+ * "end" is one whose recorder died. */
+const char *session_note(const struct session *, const char *key);
+
+/* 0 when anything is known to be missing: loss by any reason, missing or bad
+ * chunks, contradictions, folded paths, a recorder that says so. */
 int session_complete(const struct session *);
 
 #endif

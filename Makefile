@@ -1,0 +1,33 @@
+# weft: builds, tests, demo, benches. Each part's rules stand in its own
+# build.mk; this file holds what they share.
+# SPDX-License-Identifier: MIT
+PREFIX ?= /usr/local
+DESTDIR ?=
+comma := ,
+
+# SAN=address,undefined or SAN=thread builds with that sanitizer, in a build
+# folder of its own. WERROR= lets warnings pass.
+SAN ?=
+WERROR ?= -Werror
+ifeq ($(SAN),)
+B ?= build
+SANFLAGS :=
+else
+B ?= build/san-$(subst $(comma),-,$(SAN))
+SANFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all
+endif
+
+OPT ?= -O2 -g
+WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes \
+	-Wstrict-prototypes -Wundef -Wpointer-arith -Wwrite-strings $(WERROR)
+CFLAGS_ALL := -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SANFLAGS) -MMD -MP \
+	$(CFLAGS)
+
+.PHONY: all host recorder analyzer plugin clean
+all: host recorder analyzer plugin
+
+include $(wildcard tracer/host/build.mk tracer/recorder/build.mk \
+	analyzer/build.mk tests/build.mk docs/build.mk)
+
+clean:
+	rm -rf build

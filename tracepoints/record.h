@@ -1,0 +1,173 @@
+/* record.h - the record word: what one event of a thread looks like, and how
+ * it is written and read. Knows nothing of chunks, pools or symbols.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACEPOINTS_RECORD_H
+#define WEFT_TRACEPOINTS_RECORD_H
+
+#include <stdint.h>
+
+/* A record is one 64-bit word, sometimes followed by OPERAND words.
+ *
+ *  63                                          18 17          4 3    0
+ * +----------------------------------------------+-------------+------+
+ * |        gap: ticks since the record before    |  function   | kind |
+ * +----------------------------------------------+-------------+------+
+ *  63                   41 40                 18 17          4 3    0
+ * +-----------------------+---------------------+-------------+------+
+ * | duration, ticks       | gap: ticks to entry |  function   | LEAF |
+ * +-----------------------+---------------------+-------------+------+
+ *  63                                                        4 3    0
+ * +------------------------------------------------------------+------+
+ * |                          value                             | TIME |
+ * |                                                            | or   |
+ * |                                                            | OPERAND
+ * +------------------------------------------------------------+------+
+ *  63                                          18 17          4 3    0
+ * +----------------------------------------------+-------------+------+
+ * |  age: ticks since entry, suspension excluded |  function   |OPERAND|
+ * +----------------------------------------------+-------------+------+
+ *                         (an open frame, in a stack)
+ *
+ * "function" indexes the dictionary of the chunk the record stands in. The gap
+ * of a chunk's first record counts from the chunk's tick_begin. A gap is the
+ * time from the end of the record before (a LEAF ends when its call returns).
+ */
+enum {
+	REC_KIND_BITS = 4,
+	REC_FUNC_BITS = 14,
+	REC_GAP_BITS = 64 - REC_KIND_BITS - REC_FUNC_BITS,
+	REC_LEAF_BITS = REC_GAP_BITS / 2,
+	REC_VALUE_BITS = 64 - REC_KIND_BITS,
+	REC_FUNC_SHIFT = REC_KIND_BITS,
+	REC_GAP_SHIFT = REC_KIND_BITS + REC_FUNC_BITS,
+	REC_DUR_SHIFT = REC_GAP_SHIFT + REC_LEAF_BITS,
+};
+
+#define REC_KIND_MASK ((UINT64_C(1) << REC_KIND_BITS) - 1)
+#define REC_FUNC_MASK ((UINT64_C(1) << REC_FUNC_BITS) - 1)
+#define REC_GAP_MAX ((UINT64_C(1) << REC_GAP_BITS) - 1)
+#define REC_LEAF_MAX ((UINT64_C(1) << REC_LEAF_BITS) - 1)
+#define REC_VALUE_MAX ((UINT64_C(1) << REC_VALUE_BITS) - 1)
+
+/* Not a dictionary index: in a stack, "age" frames are left out here. */
+#define REC_FUNC_OMITTED REC_FUNC_MASK
+/* The age of a frame whose entry was not seen, or lies further back than
+ * REC_GAP_MAX - 1 ticks. */
+#define REC_AGE_UNKNOWN REC_GAP_MAX
+
+/* X(name, number, operands that must follow, meaning). Zero is no record, so
+ * memory that was never written is never taken for one. RESUME has three
+ * operands and, with RESUME_STACK, as many frames as the third one says.
+ * The "function" field of a kind that names no function holds flags. */
+#define REC_LIST(X)                                                            \
+	X(ENTER, 1, 0, "a call of function begins")                            \
+	X(LEAVE, 2, 0, "the innermost open call, of function, ends")           \
+	X(LEAF, 3, 0, "a whole call that recorded nothing inside")             \
+	X(UNWIND, 4, 1, "the innermost frames are gone; why: enum unwind")     \
+	X(RESUME, 5, 3, "a coroutine's stack goes onto this thread")           \
+	X(SUSPEND, 6, 1, "the topmost coroutine's stack comes off")            \
+	X(TIME, 7, 0, "value ticks pass; for a gap too long for its field")    \
+	X(MARK, 8, 0, "the program said: function is a NAME of the dictionary")\
+	X(CREATE, 9, 2, "a coroutine is made by the code that runs here")      \
+	X(LEAVE_OLD, 10, 0, "a call of function that began unseen ends")       \
+	X(OPERAND, 15, 0, "belongs to the record before")
+
+enum rec_kind {
+#define X(name, number, operands, meaning) REC_##name = (number),
+	REC_LIST(X)
+#undef X
+};
+
+/* Operands, in order:
+ *   UNWIND   how many of the innermost frames of the topmost segment are gone
+ *   RESUME   coroutine serial; ticks it slept (0 at its first resume);
+ *            number of stack words that follow (0 without RESUME_STACK)
+ *   SUSPEND  coroutine serial
+ *   CREATE   coroutine serial; serial of the VM it belongs to
+ */
+
+/* Why frames ended without a return of their own (UNWIND's flags). */
+enum unwind {
+	UNWIND_JUMP = 1,     /* longjmp or siglongjmp, seen */
+	UNWIND_SKIPPED = 2,  /* a later event shows that they are gone: C++
+	                      * exception, pthread_exit caught late */
+	UNWIND_ERROR = 3,    /* a Lua error went through them */
+	UNWIND_TAIL = 4,     /* replaced by a tail call */
+	UNWIND_YIELD = 5,    /* native frames a yield jumped over */
+	UNWIND_CLOSED = 6,   /* coroutine closed, collected or reused */
+	UNWIND_RESET = 7,    /* the tracer lost sight of the stack */
+};
+
+/* RESUME's flags. */
+enum {
+	RESUME_STACK = 1,    /* the stack is given and replaces what was known */
+	RESUME_INFERRED = 2, /* seen at the coroutine's next event, not at the
+	                      * resume itself: late by at most the gap */
+};
+
+/* SUSPEND's flags: a reason, and whether it was seen or inferred. */
+enum {
+	SUSPEND_YIELD = 1,   /* the coroutine may run again; its stack is kept */
+	SUSPEND_RETURN = 2,  /* its body returned; no frame is left */
+	SUSPEND_ERROR = 3,   /* an error left it; its frames are gone */
+	SUSPEND_REASON = 7,  /* mask of the above */
+	SUSPEND_INFERRED = 8,
+};
+
+static inline uint64_t rec_put(enum rec_kind kind, uint64_t func, uint64_t gap)
+{
+	return gap << REC_GAP_SHIFT | func << REC_FUNC_SHIFT | kind;
+}
+
+static inline enum rec_kind rec_kind(uint64_t word)
+{
+	return (enum rec_kind)(word & REC_KIND_MASK);
+}
+
+static inline uint32_t rec_func(uint64_t word)
+{
+	return (uint32_t)(word >> REC_FUNC_SHIFT & REC_FUNC_MASK);
+}
+
+static inline uint64_t rec_gap(uint64_t word)
+{
+	return word >> REC_GAP_SHIFT;
+}
+
+/* TIME and OPERAND. */
+static inline uint64_t rec_put_value(enum rec_kind kind, uint64_t value)
+{
+	return value << REC_KIND_BITS | kind;
+}
+
+static inline uint64_t rec_value(uint64_t word)
+{
+	return word >> REC_KIND_BITS;
+}
+
+/* Can the ENTER just written become a LEAF of that duration? */
+static inline int rec_fits_leaf(uint64_t enter, uint64_t duration)
+{
+	return (enter & REC_KIND_MASK) == REC_ENTER &&
+	       ((enter >> REC_DUR_SHIFT) | (duration >> REC_LEAF_BITS)) == 0;
+}
+
+static inline uint64_t rec_enter_to_leaf(uint64_t enter, uint64_t duration)
+{
+	return enter + (REC_LEAF - REC_ENTER) + (duration << REC_DUR_SHIFT);
+}
+
+static inline uint64_t rec_leaf_gap(uint64_t word)
+{
+	return word >> REC_GAP_SHIFT & REC_LEAF_MAX;
+}
+
+static inline uint64_t rec_leaf_duration(uint64_t word)
+{
+	return word >> REC_DUR_SHIFT;
+}
+
+_Static_assert(REC_GAP_BITS == 46 && REC_LEAF_BITS == 23, "46 = 2 x 23 bits");
+_Static_assert(REC_DUR_SHIFT + REC_LEAF_BITS == 64, "a LEAF fills its word");
+
+#endif

@@ -1,0 +1,32 @@
+# libweft.so: lives in the recorded program; libc alone.
+# Files named lua_hook*.c see Lua's headers: they are compiled once per ABI.
+HOST_SRC := $(filter-out tracer/host/lua_hook%.c,$(wildcard tracer/host/*.c))
+HOST_LUA_SRC := $(wildcard tracer/host/lua_hook*.c)
+LUA_ABIS := 54
+LUA_CFLAGS_54 = $(shell pkg-config --cflags lua5.4)
+HOST_OBJ := $(HOST_SRC:%.c=$(B)/obj/%.o) $(foreach a,$(LUA_ABIS),\
+	$(HOST_LUA_SRC:%.c=$(B)/obj/%-$(a).o))
+# The hot path is measured in tenths of nanoseconds: no frame pointer is kept,
+# no symbol but weft's public ones leaves the library.
+HOST_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden -fno-plt \
+	-fno-stack-protector -fno-builtin-malloc
+
+host: $(B)/lib/libweft.so
+
+$(B)/lib/libweft.so: $(HOST_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) -shared -Wl,-soname,libweft.so -Wl,-z,now \
+		-Wl,-z,nodelete -Wl,--no-undefined -o $@ $^
+
+$(B)/obj/tracer/host/%.o: tracer/host/%.c
+	@mkdir -p $(@D)
+	$(CC) $(HOST_CFLAGS) -c -o $@ $<
+
+define host_lua_rule
+$(B)/obj/tracer/host/%-$(1).o: tracer/host/%.c
+	@mkdir -p $$(@D)
+	$(CC) $(HOST_CFLAGS) $$(LUA_CFLAGS_$(1)) -DWEFT_LUA_ABI=$(1) -c -o $$@ $$<
+endef
+$(foreach a,$(LUA_ABIS),$(eval $(call host_lua_rule,$(a))))
+
+-include $(HOST_OBJ:.o=.d)

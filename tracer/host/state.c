@@ -1,0 +1,381 @@
+/* state.c - birth, re-use and end of the threads' states, and what a change of
+ * the pool's generation means for one. SPDX-License-Identifier: MIT */
+#include "tracer/host/state.h"
+#include "tracer/host/buffer.h"
+#include "tracer/host/process.h"
+#include "tracer/host/stack.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct pool *state_pool;
+__thread struct state *state_mine __attribute__((tls_model("initial-exec")));
+
+/* Set when the thread's state was given back: what its last destructors call is
+ * not recorded. */
+static __thread int ended __attribute__((tls_model("initial-exec")));
+
+/* States of threads that have ended, to be used again. */
+static struct state *_Atomic free_states;
+
+/* ---------------------------------------------------------------- slots */
+
+static int take_slot(struct state *s, struct pool_thread *slot, uint32_t index)
+{
+	uint32_t expected = SLOT_FREE;
+
+	if (atomic_load_explicit(&slot->state, memory_order_relaxed) !=
+	    SLOT_FREE || !atomic_compare_exchange_strong(&slot->state,
+						&expected, SLOT_BUSY))
+		return 0;
+	if (pthread_mutex_trylock(&slot->alive) != 0) {
+		atomic_store(&slot->state, SLOT_FREE);
+		return 0;
+	}
+	for (int i = 0; i < LOST_REASONS; i++)
+		atomic_store(&slot->lost[i], 0);
+	atomic_store(&slot->scrap, 0);
+	slot->serial = s->thread_serial;
+	slot->process = s->process_serial;
+	slot->tid = s->tid;
+	s->slot = slot;
+	s->slot_index = index;
+	atomic_store_explicit(&slot->state, SLOT_USED, memory_order_release);
+	return 1;
+}
+
+static int claim_slot(struct state *s)
+{
+	const uint32_t slots = process_view.thread_slots;
+	const uint32_t start = slots == 0 ? 0 :
+		atomic_fetch_add(&state_pool->thread_hint, 1) % slots;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const uint32_t k = start + i < slots ? start + i :
+				   start + i - slots;
+
+		if (take_slot(s, &process_view.threads[k], k))
+			return 1;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* All at once: threads that end and begin at the same time each see either the
+ * whole list or none of it, and no address is compared that may have come back. */
+static struct state *reuse(void)
+{
+	struct state *const all = atomic_exchange(&free_states, NULL);
+	struct state *rest, *last;
+
+	if (all == NULL || all->free_next == NULL)
+		return all;
+	rest = last = all->free_next;
+	while (last->free_next != NULL)
+		last = last->free_next;
+	last->free_next = atomic_load(&free_states);
+	while (!atomic_compare_exchange_weak(&free_states, &last->free_next,
+					     rest))
+		;
+	return all;
+}
+
+static void give_back(struct state *s)
+{
+	s->free_next = atomic_load(&free_states);
+	while (!atomic_compare_exchange_weak(&free_states, &s->free_next, s))
+		;
+}
+
+static struct state *map_state(void)
+{
+	struct state *const s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS |
+				     MAP_NORESERVE, -1, 0);
+	const size_t room = (FIRST_FRAMES + 1) * sizeof(struct frame);
+
+	if (s == MAP_FAILED)
+		return NULL;
+	s->frames = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+			 MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s->frames == MAP_FAILED ||
+	    madvise(s, 4096, MADV_WIPEONFORK) != 0) {
+		munmap(s, sizeof(*s));
+		return NULL;
+	}
+	s->frame_limit = s->frames + FIRST_FRAMES;
+	s->epoch = 1;
+	return s;
+}
+
+/* ---------------------------------------------------------------- birth */
+
+static void find_stack(struct state *s)
+{
+	extern void *__libc_stack_end;
+	stack_t alt;
+
+	/* The thread's control block lies at the upper end of its stack; the
+	 * main thread's stack ends where the kernel put the arguments. */
+	s->stack_low = 0;
+	s->stack_high = s->tid == (uint32_t)getpid() ?
+			(uint64_t)__libc_stack_end + 65536 :
+			(uint64_t)pthread_self();
+	s->alt_low = s->alt_high = 0;
+	if (syscall(SYS_sigaltstack, NULL, &alt) == 0 && !(alt.ss_flags & SS_DISABLE)) {
+		s->alt_low = (uint64_t)alt.ss_sp;
+		s->alt_high = s->alt_low + alt.ss_size;
+	}
+}
+
+/* Who this thread is, in a recording that has not heard of it. */
+static int identify(struct state *s)
+{
+	s->tid = (uint32_t)syscall(SYS_gettid);
+	s->process_serial = process_serial;
+	s->thread_serial = atomic_fetch_add(&state_pool->next_thread, 1);
+	memset(s->name, 0, sizeof(s->name));
+	prctl(PR_GET_NAME, s->name);
+	s->number = 0;
+	s->cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (s->below != NULL) {
+		s->slot = s->below->slot;
+		s->slot_index = s->below->slot_index;
+		s->thread_serial = s->below->thread_serial;
+		return 1;
+	}
+	return claim_slot(s);
+}
+
+static struct state *birth(struct state *below)
+{
+	struct state *s = reuse();
+
+	if (s == NULL)
+		s = map_state();
+	if (s == NULL) {
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
+		return NULL;
+	}
+	s->busy = 0;
+	s->below = below;
+	s->next = NULL;
+	s->level = below == NULL ? 0 : below->level + 1;
+	s->last = clock_now();
+	s->resync = 0;
+	s->frames[0] = (struct frame){ .sp = FRAME_LUA };
+	if (!identify(s)) {
+		atomic_fetch_add(&state_pool->unslotted_threads, 1);
+		give_back(s);
+		return NULL;
+	}
+	find_stack(s);
+	stack_forget(s);
+	s->base_unknown = 0;
+	s->module_epoch = atomic_load(&process_module_epoch);
+	memset(s->table, 0, sizeof(s->table));
+	s->window = atomic_load(&state_pool->window);
+	s->buffer = NO_BUFFER;
+	s->n = 0;
+	buffer_disown(s);
+	return s;
+}
+
+/* ----------------------------------------------------------- generations */
+
+/* The pool says that something changed: find out what concerns this state. */
+static int catch_up(struct state *s, uint32_t generation)
+{
+	struct pool *const p = state_pool;
+	const uint32_t window = atomic_load(&p->window);
+	const uint32_t epoch = atomic_load(&process_module_epoch);
+	const int forked = s->generation == 0;
+
+	if (s->module_epoch != epoch) {
+		memset(s->table, 0, sizeof(s->table));
+		s->module_epoch = epoch;
+	}
+	if (forked) {
+		buffer_disown(s);
+		if (!identify(s)) {
+			atomic_fetch_add(&p->unslotted_threads, 1);
+			return 0;
+		}
+		s->last = clock_now();
+	}
+	if (s->window != window) {
+		buffer_close(s, CHUNK_LAST);
+		stack_forget(s);
+		s->last = clock_now();
+		s->window = window;
+		buffer_switch(s, 0);
+	} else if (forked || buffer_is_scrap(s) ||
+		   s->opened < atomic_load(&p->cut_before)) {
+		buffer_switch(s, 0);
+	}
+	s->generation = generation;
+	return 1;
+}
+
+/* Recording that begins in the middle of a thread's life (--paused, or a state
+ * made after the window opened) cannot know what is open; a thread that the
+ * recording saw from its first instruction on has nothing open. */
+static int began_late(void)
+{
+	return atomic_load(&state_pool->window) > 0;
+}
+
+SLOW struct state *state_sync(struct state *s)
+{
+	const int saved = errno;
+	uint32_t generation;
+
+	if (!process_ready() || ended)
+		return NULL;
+	generation = atomic_load(&state_pool->generation);
+	if (!(generation & POOL_ON))
+		return NULL;
+	if (s == NULL) {
+		s = birth(NULL);
+		if (s != NULL) {
+			s->base_unknown = (uint32_t)began_late();
+			s->generation = generation;
+			buffer_switch(s, 0);
+			state_mine = s;
+			process_watch_thread();
+		}
+	} else if (!catch_up(s, generation)) {
+		s = state_mine = NULL;
+	}
+	errno = saved;
+	return s;
+}
+
+/* ------------------------------------------------------------- levels */
+
+static int in_alt(const struct state *s, uint64_t sp)
+{
+	return sp >= s->alt_low && sp < s->alt_high;
+}
+
+/* Left by a handler that jumped out over the hook it had interrupted: our frame
+ * is not below that hook's, on the same stack. */
+static int stale(const struct state *s, uint64_t sp)
+{
+	return s->busy <= sp && in_alt(s, sp) == in_alt(s, s->busy);
+}
+
+static void abandon(struct state *s)
+{
+	s->busy = 0;
+	s->resync = 1;
+	s->opened = 0;
+	if (!buffer_is_scrap(s))
+		s->limit = 0; /* the next record opens a chunk */
+}
+
+static struct state *level_above(struct state *s)
+{
+	struct state *const n = s->next;
+	const uint32_t generation = atomic_load(&state_pool->generation);
+
+	if (n == NULL) {
+		struct state *const made = birth(s);
+
+		if (made != NULL) {
+			made->generation = generation;
+			made->alt_low = s->alt_low;
+			made->alt_high = s->alt_high;
+			made->stack_high = s->stack_high;
+			buffer_switch(made, 0);
+			barrier();
+			s->next = made;
+		}
+		return made;
+	}
+	if (n->generation != generation && !catch_up(n, generation))
+		return NULL;
+	return n;
+}
+
+SLOW struct state *state_nested(struct state *s, uint64_t sp)
+{
+	const int saved = errno;
+
+	if (BROKEN(busy))
+		return s;
+	while (s != NULL && s->busy != 0) {
+		if (stale(s, sp)) {
+			abandon(s);
+			break;
+		}
+		if (s->level + 1 >= LEVELS) {
+			atomic_fetch_add_explicit(&s->slot->lost[LOST_NESTED],
+						  1, memory_order_relaxed);
+			s = NULL;
+			break;
+		}
+		s = level_above(s);
+	}
+	errno = saved;
+	return s;
+}
+
+SLOW uint64_t state_clock_stepped(struct state *s)
+{
+	atomic_fetch_add_explicit(&s->slot->lost[LOST_CLOCK], 1,
+				  memory_order_relaxed);
+	return s->last;
+}
+
+/* ------------------------------------------------------------------ end */
+
+void state_jumped(uint64_t target)
+{
+	for (struct state *s = state_mine; s != NULL; s = s->next) {
+		if (s->busy != 0 && s->busy < target &&
+		    in_alt(s, target) == in_alt(s, s->busy))
+			abandon(s);
+	}
+}
+
+void state_alt_stack(uint64_t low, uint64_t high)
+{
+	for (struct state *s = state_mine; s != NULL; s = s->next) {
+		s->alt_low = low;
+		s->alt_high = high;
+	}
+}
+
+void state_thread_ends(void)
+{
+	struct state *s = state_mine;
+
+	if (s == NULL || s->busy != 0)
+		return;
+	state_mine = NULL;
+	ended = 1;
+	barrier();
+	while (s != NULL) {
+		struct state *const next = s->next;
+
+		if (s->generation != 0) {
+			const uint64_t now = clock_now();
+
+			if (s->level == 0 && (int64_t)(now - s->last) > 0) {
+				buffer_put(s, rec_put_value(REC_TIME,
+							    now - s->last));
+				s->last = now;
+			}
+			buffer_close(s, CHUNK_LAST);
+		}
+		give_back(s);
+		s = next;
+	}
+}

@@ -1,0 +1,192 @@
+/* state.h - what a thread knows while it records: its open chunk, its shadow
+ * stack, its dictionary table. One state for each level: 0 for the thread, 1 and
+ * 2 for signal handlers that interrupted a hook.
+ *
+ * Hook-safe means: no lock, no malloc, nothing that can call the program back.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_STATE_H
+#define WEFT_TRACER_HOST_STATE_H
+
+#include "tracepoints/pool.h"
+#include "tracepoints/record.h"
+#include "tracer/host/base.h"
+#include "tracer/host/break.h"
+#include "tracer/host/clock.h"
+
+/* A shadow frame. Native frames have the stack pointer the hook had (its frame
+ * address, always even). Lua frames, C functions called by Lua among them, have
+ * an odd number there, so that the test "does this frame lie below the stack
+ * pointer?" is one comparison for both: FRAME_LUA never does, FRAME_ABSORBS
+ * always does. */
+struct frame {
+	uint64_t key;   /* native: code address. Lua function: address of its
+	                 * struct lua_func, lowest bit set */
+	uint64_t sp;
+	uint64_t site;  /* native: call site. Lua: its lua_State */
+	uint64_t ret;   /* native: the hook's return address. Lua: frame id */
+	uint64_t tick;  /* entry; moved on by every suspension */
+	uint64_t extra; /* Lua, C function: the call site of the native enter
+	                 * that was absorbed, FRAME_ABSORBED_NOT if none */
+};
+
+#define FRAME_LUA UINT64_MAX      /* sp: above every stack pointer */
+#define FRAME_ABSORBS UINT64_C(1) /* sp: the next native enter of the same
+                                   * address is this very call */
+#define FRAME_ABSORBED_NOT UINT64_MAX
+
+INLINE int frame_is_lua(const struct frame *f)
+{
+	return (f->sp & 1) != 0;
+}
+
+/* A part of the stack: the thread's own (serial 0), or a coroutine's. Frames
+ * base .. (next segment's base - 1). */
+struct segment {
+	uint64_t serial;
+	void *owner;    /* the Lua side's struct coroutine; NULL for serial 0 */
+	uint32_t base;  /* index of its first frame in state.frames */
+	uint32_t inferred; /* began without its resume being seen */
+	uint64_t sp;    /* stack pointer at the resume: a native event above it
+	                 * shows that the segment is off the thread */
+};
+
+struct table_way {
+	uint64_t key;
+	uint64_t word;      /* its dictionary word, good for every chunk while
+	                     * no ELF module goes; 0 for functions whose word
+	                     * refers to the chunk's own items */
+	uint32_t epoch;     /* the chunk for which index is right */
+	uint32_t index;
+};
+
+struct table_set {
+	struct table_way way[2];
+	uint64_t pad[2];
+};
+
+enum { TABLE_BITS = 11, LEVELS = 3, MAX_SEGMENTS = 512,
+       MAX_FRAMES = 1000000, FIRST_FRAMES = 1000,
+       SCRAP_WORDS = 512 };
+
+/* Invariants outside of hooks (busy == 0), checked by state_valid in tests:
+ *   frames < top <= frame_limit;  frames[0] is a sentinel no exit matches
+ *   segment[0].base == 1;  segment bases never fall
+ *   n == *published <= limit + RECORD_SLACK
+ *   the sum of gaps and durations of the chunk's records == last - tick_begin
+ */
+struct state {
+	/* A page that is all zero in a child of fork or clone, so that the
+	 * child does not take itself for its parent. */
+	_Alignas(4096) uint32_t generation;
+
+	_Alignas(4096) uint64_t busy; /* stack pointer of the hook at work */
+	uint64_t last;        /* tick at the end of the last record */
+	uint64_t *records;    /* of the open chunk */
+	uint32_t n, limit;    /* record words written; when to switch chunks */
+	_Atomic uint32_t *published; /* where n is shown to the recorder */
+	struct frame *top;    /* one past the innermost frame */
+	uint32_t epoch;       /* of the open chunk, never 0 */
+	uint32_t level;
+
+	struct frame *frame_limit;
+	struct frame *frames;
+	uint64_t too_deep;    /* open calls beyond MAX_FRAMES */
+	struct chunk_header *head; /* of the open chunk; the scrap's own */
+	uint32_t buffer;      /* its number in the pool; NO_BUFFER: scrap */
+	uint32_t buffer_words, items_at; /* items begin at this word */
+	uint32_t items, funcs;/* written */
+	uint32_t resync;      /* the next chunk does not continue this one */
+	uint32_t window;      /* of the pool, when the stack began */
+	uint32_t segments;    /* at least 1 */
+	struct state *next;   /* of the next level; NULL until needed */
+	struct state *below;  /* of the level below */
+	struct pool_thread *slot;
+	uint32_t slot_index, thread_serial, process_serial, tid;
+	uint64_t number;      /* of the open chunk */
+	uint64_t opened;      /* tick at which the open chunk was opened */
+	uint64_t cpu;         /* thread CPU clock at the open chunk's start */
+	uint32_t module_epoch;
+	uint32_t want_big;    /* the next chunk needs a big buffer */
+	const char *mark;     /* text of the mark being named */
+	char name[16];        /* the kernel's name of the thread */
+	uint32_t base_unknown;/* calls may be open that the stack does not hold */
+	uint64_t stack_low, stack_high; /* of the thread, approximate; 0: none */
+	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
+	void *lua;            /* the Lua side's per-thread cache (lua_vm.h) */
+	struct state *free_next; /* states of threads that have ended */
+	uint64_t modules_named[DICT_MAX_MODULES / 64]; /* in the open chunk */
+	struct segment segment[MAX_SEGMENTS];
+	struct chunk_header scrap_head;
+	uint64_t scrap_records[SCRAP_WORDS];
+	struct table_set table[1 << TABLE_BITS];
+};
+
+#define NO_BUFFER UINT32_MAX
+/* Words a chunk can still take when limit is reached: the longest record
+ * without a stack, twice. */
+enum { RECORD_SLACK = 16 };
+
+extern struct pool *state_pool; /* NULL: this program is not recorded */
+extern __thread struct state *state_mine
+	__attribute__((tls_model("initial-exec")));
+
+/* The state to record with, busy set, or NULL: record nothing. sp is the
+ * caller's frame address. Hook-safe; does not change errno. */
+struct state *state_sync(struct state *s);     /* slow part of state_begin */
+struct state *state_nested(struct state *s, uint64_t sp); /* likewise */
+
+INLINE struct state *state_begin(uint64_t sp)
+{
+	struct state *s = state_mine;
+
+	if (unlikely(s == NULL || s->generation !=
+		     atomic_load_explicit(&state_pool->generation,
+					  memory_order_relaxed))) {
+		/* Off costs no more than this. */
+		if (state_pool != NULL &&
+		    !(atomic_load_explicit(&state_pool->generation,
+					   memory_order_relaxed) & POOL_ON))
+			return NULL;
+		s = state_sync(s);
+		if (s == NULL)
+			return NULL;
+	}
+	if (unlikely(s->busy != 0)) {
+		s = state_nested(s, sp);
+		if (s == NULL)
+			return NULL;
+	}
+	s->busy = sp;
+	barrier();
+	return s;
+}
+
+INLINE void state_end(struct state *s)
+{
+	barrier();
+	s->busy = 0;
+}
+
+/* A longjmp is about to set the stack pointer to target: hooks that a signal
+ * handler interrupted below it will not come back. */
+void state_jumped(uint64_t target);
+
+/* The thread's signal stack lies there now; 0, 0: it has none. */
+void state_alt_stack(uint64_t low, uint64_t high);
+
+/* The thread's last destructor round: hand over its chunks. */
+void state_thread_ends(void);
+
+/* Ticks now, never before s->last: a step back (a move to a CPU whose counter
+ * lags) counts as no time and is counted. */
+uint64_t state_clock_stepped(struct state *s);
+
+INLINE uint64_t state_clock(struct state *s)
+{
+	const uint64_t now = clock_now();
+
+	return likely((int64_t)(now - s->last) >= 0) ? now :
+	       state_clock_stepped(s);
+}
+
+#endif
