@@ -5,7 +5,7 @@
 #   make install-analyze  what a machine needs to read recordings
 #   make docs             the man page and the completion, in build/share
 .PHONY: demo demo-run demo-program docs install install-record \
-	install-analyze install-common uninstall
+	install-analyze uninstall
 
 DEMO_SRC := $(wildcard tests/prog/demo/*.c)
 DEMO_OBJ := $(DEMO_SRC:%.c=$(B)/obj/%.o)
@@ -33,3 +33,60 @@ demo:
 
 demo-run: all demo-program
 	@B=$(B) WEFT=$(B)/bin/weft tests/prog/demo/run.sh
+
+# Installation. A half is whole without the other: both bring the command
+# `weft`, which says so when the half it is asked for is not there.
+VERSION ?= 0.1.0
+INSTALL ?= install
+to = $(DESTDIR)$(PREFIX)
+
+$(B)/lib/pkgconfig/weft.pc: tracer/host/weft.pc.in
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
+
+install: install-record install-analyze
+
+install-record: host recorder $(B)/lib/pkgconfig/weft.pc
+	$(INSTALL) -d $(to)/bin $(to)/libexec/weft $(to)/lib/weft \
+		$(to)/lib/pkgconfig $(to)/include
+	$(INSTALL) $(B)/bin/weft $(to)/bin/
+	$(INSTALL) $(B)/libexec/weft/weft-record $(to)/libexec/weft/
+	$(INSTALL) $(B)/lib/libweft.so $(to)/lib/
+	$(INSTALL) $(B)/lib/weft/weft-provider.so $(to)/lib/weft/
+	$(INSTALL) -m 644 tracer/host/weft.h $(to)/include/
+	$(INSTALL) -m 644 $(B)/lib/pkgconfig/weft.pc $(to)/lib/pkgconfig/
+
+install-analyze: recorder analyzer plugin docs
+	$(INSTALL) -d $(to)/bin $(to)/libexec/weft \
+		$(to)/lib/babeltrace2/plugins
+	$(INSTALL) $(B)/bin/weft $(to)/bin/
+	$(INSTALL) $(B)/libexec/weft/weft-analyze $(to)/libexec/weft/
+	$(INSTALL) $(B)/lib/babeltrace2/plugins/babeltrace-plugin-weft.so \
+		$(to)/lib/babeltrace2/plugins/
+	$(INSTALL) -d $(to)/share/man/man1 \
+		$(to)/share/bash-completion/completions
+	$(INSTALL) -m 644 $(B)/share/man/man1/weft.1 $(to)/share/man/man1/
+	$(INSTALL) -m 644 $(B)/share/bash-completion/completions/weft \
+		$(to)/share/bash-completion/completions/
+
+uninstall:
+	rm -f $(addprefix $(to)/,bin/weft libexec/weft/weft-record \
+		libexec/weft/weft-analyze lib/libweft.so \
+		lib/weft/weft-provider.so include/weft.h \
+		lib/pkgconfig/weft.pc share/man/man1/weft.1 \
+		share/bash-completion/completions/weft \
+		lib/babeltrace2/plugins/babeltrace-plugin-weft.so)
+	-rmdir $(to)/libexec/weft $(to)/lib/weft 2>/dev/null
+
+# Both are printed by the program from its tables of commands and options.
+docs: $(B)/share/man/man1/weft.1 $(B)/share/bash-completion/completions/weft
+
+$(B)/share/man/man1/weft.1: analyzer recorder
+	@mkdir -p $(@D)
+	$(B)/bin/weft help --man >$@.new
+	mv $@.new $@
+
+$(B)/share/bash-completion/completions/weft: analyzer recorder
+	@mkdir -p $(@D)
+	$(B)/bin/weft help --completion >$@.new
+	mv $@.new $@
