@@ -26,6 +26,9 @@ $(B)/demo/search: $(DEMO_OBJ)
 
 demo-program: $(B)/demo/search
 
+# Tests run side by side; what several of them need is built before.
+test-run: demo-program docs
+
 demo:
 	@tests/deps.sh build
 	+@$(MAKE) --no-print-directory -s all demo-program
@@ -40,13 +43,9 @@ VERSION ?= 0.1.0
 INSTALL ?= install
 to = $(DESTDIR)$(PREFIX)
 
-$(B)/lib/pkgconfig/weft.pc: tracer/host/weft.pc.in
-	@mkdir -p $(@D)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
-
 install: install-record install-analyze
 
-install-record: host recorder $(B)/lib/pkgconfig/weft.pc
+install-record: host recorder
 	$(INSTALL) -d $(to)/bin $(to)/libexec/weft $(to)/lib/weft \
 		$(to)/lib/pkgconfig $(to)/include
 	$(INSTALL) $(B)/bin/weft $(to)/bin/
@@ -54,7 +53,8 @@ install-record: host recorder $(B)/lib/pkgconfig/weft.pc
 	$(INSTALL) $(B)/lib/libweft.so $(to)/lib/
 	$(INSTALL) $(B)/lib/weft/weft-provider.so $(to)/lib/weft/
 	$(INSTALL) -m 644 tracer/host/weft.h $(to)/include/
-	$(INSTALL) -m 644 $(B)/lib/pkgconfig/weft.pc $(to)/lib/pkgconfig/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		tracer/host/weft.pc.in >$(to)/lib/pkgconfig/weft.pc
 
 install-analyze: recorder analyzer plugin docs
 	$(INSTALL) -d $(to)/bin $(to)/libexec/weft \
@@ -79,14 +79,16 @@ uninstall:
 	-rmdir $(to)/libexec/weft $(to)/lib/weft 2>/dev/null
 
 # Both are printed by the program from its tables of commands and options.
+DOCS_FROM := $(B)/bin/weft $(B)/libexec/weft/weft-analyze \
+	$(B)/libexec/weft/weft-record
 docs: $(B)/share/man/man1/weft.1 $(B)/share/bash-completion/completions/weft
 
-$(B)/share/man/man1/weft.1: analyzer recorder
+$(B)/share/man/man1/weft.1: $(DOCS_FROM)
 	@mkdir -p $(@D)
 	$(B)/bin/weft help --man >$@.new
 	mv $@.new $@
 
-$(B)/share/bash-completion/completions/weft: analyzer recorder
+$(B)/share/bash-completion/completions/weft: $(DOCS_FROM)
 	@mkdir -p $(@D)
 	$(B)/bin/weft help --completion >$@.new
 	mv $@.new $@
