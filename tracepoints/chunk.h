@@ -195,7 +195,9 @@ enum item_type {
 	                   * (of this process' image) */
 	ITEM_VM = 9,      /* VM serial, { abi:32 | flags:32 } (enum vm_abi,
 	                   * enum vm_flag), lua_State address for people */
-	ITEM_OFFCPU = 10, /* pairs of ticks: this thread did not run from, to */
+	ITEM_OFFCPU = 10, /* pairs of ticks. The first: the switches from, to are
+	                   * known. The others, rising, inside it: this thread
+	                   * did not run from, to */
 	ITEM_NOTE = 11,   /* key string, value string; in CHUNK_META chunks */
 };
 

@@ -24,6 +24,8 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 
 	if (unlikely(s == NULL))
 		return;
+	if (unlikely(process_view.no_native))
+		goto out;
 	now = state_clock(s);
 	if (unlikely(s->top[-1].sp <= sp)) {
 		const struct frame n = {
@@ -65,6 +67,10 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 
 	if (unlikely(s == NULL))
 		return;
+	if (unlikely(process_view.no_native)) {
+		state_end(s);
+		return;
+	}
 	now = state_clock(s);
 	f = s->top - 1;
 	if (unlikely(f->key != key_of(fn) || f->site != (uint64_t)site ||

@@ -107,7 +107,7 @@ static void copy_layout(struct pool *p)
 		.big_count = p->big_buffers,
 		.recording = p->recording,
 		.lua = p->lua != 0,
-		.native = p->native != 0,
+		.no_native = p->native == 0,
 	};
 	clock_is_tsc = p->use_tsc != 0;
 }

@@ -16,7 +16,8 @@ struct process_view {
 	uint64_t *small, *big;
 	uint32_t process_slots, thread_slots, small_count, big_count;
 	uint64_t recording;
-	int lua, native; /* record these at all? */
+	int lua;       /* record Lua at all? */
+	int no_native; /* leave native calls alone? */
 };
 
 extern struct process_view process_view;

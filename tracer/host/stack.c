@@ -19,6 +19,8 @@ SLOW int stack_grow(struct state *s)
 	const size_t room = 2 * old < MAX_FRAMES + 2 ? 2 * old : MAX_FRAMES + 2;
 	struct frame *to = MAP_FAILED;
 
+	s->moving = 1;
+	barrier();
 	if (old < room)
 		to = mremap(s->frames, old * sizeof(*to), room * sizeof(*to),
 			    MREMAP_MAYMOVE);
@@ -27,6 +29,8 @@ SLOW int stack_grow(struct state *s)
 		s->top = to + used;
 		s->frame_limit = to + room - 1;
 	}
+	barrier();
+	s->moving = 0;
 	errno = saved;
 	return to != MAP_FAILED;
 }

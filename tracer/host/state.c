@@ -271,13 +271,23 @@ static int stale(const struct state *s, uint64_t sp)
 	return s->busy <= sp && in_alt(s, sp) == in_alt(s, s->busy);
 }
 
-static void abandon(struct state *s)
+/* The hook that was at work here will not come back. What it did is half done by
+ * one record at most: a new chunk, which carries the stack as it is, begins. */
+static void abandon(struct state *s, uint64_t sp)
 {
-	s->busy = 0;
+	if (s->moving) {
+		/* Its stack may lie anywhere: this thread is not recorded
+		 * any more. */
+		state_mine = NULL;
+		ended = 1;
+		return;
+	}
+	s->busy = sp;
+	barrier();
 	s->resync = 1;
-	s->opened = 0;
-	if (!buffer_is_scrap(s))
-		s->limit = 0; /* the next record opens a chunk */
+	buffer_switch(s, 0);
+	barrier();
+	s->busy = 0;
 }
 
 static struct state *level_above(struct state *s)
@@ -312,7 +322,8 @@ SLOW struct state *state_nested(struct state *s, uint64_t sp)
 		return s;
 	while (s != NULL && s->busy != 0) {
 		if (stale(s, sp)) {
-			abandon(s);
+			abandon(s, sp);
+			s = state_mine == NULL ? NULL : s;
 			break;
 		}
 		if (s->level + 1 >= LEVELS) {
@@ -338,10 +349,13 @@ SLOW uint64_t state_clock_stepped(struct state *s)
 
 void state_jumped(uint64_t target)
 {
-	for (struct state *s = state_mine; s != NULL; s = s->next) {
+	const uint64_t here = (uint64_t)__builtin_frame_address(0);
+
+	for (struct state *s = state_mine; s != NULL && state_mine != NULL;
+	     s = s->next) {
 		if (s->busy != 0 && s->busy < target &&
 		    in_alt(s, target) == in_alt(s, s->busy))
-			abandon(s);
+			abandon(s, here);
 	}
 }
 

@@ -106,6 +106,7 @@ struct state {
 	uint64_t opened;      /* tick at which the open chunk was opened */
 	uint64_t cpu;         /* thread CPU clock at the open chunk's start */
 	uint32_t module_epoch;
+	uint32_t moving;      /* the stack is being moved to a larger place */
 	uint32_t want_big;    /* the next chunk needs a big buffer */
 	const char *mark;     /* text of the mark being named */
 	char name[16];        /* the kernel's name of the thread */
