@@ -1,0 +1,145 @@
+/* mem.c - memory that never fails, and arenas. A command-line tool that is out
+ * of memory has nothing better to do than to say so and end.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 64 * 1024, STATUS_BUG = 3 };
+
+static void *checked(void *p, size_t size)
+{
+	if (!p && size > 0) {
+		fprintf(stderr, "weft: out of memory (%zu bytes wanted)\n",
+			size);
+		exit(STATUS_BUG);
+	}
+	return p;
+}
+
+static size_t product(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes))
+		checked(NULL, SIZE_MAX);
+	return bytes;
+}
+
+void *mem_alloc(size_t size)
+{
+	return checked(calloc(1, size ? size : 1), size);
+}
+
+void *mem_grow(void *old, size_t count, size_t size)
+{
+	const size_t bytes = product(count, size);
+
+	return checked(realloc(old, bytes ? bytes : 1), bytes);
+}
+
+void mem_free(void *p)
+{
+	free(p);
+}
+
+char *mem_copy(const char *text)
+{
+	return checked(strdup(text), strlen(text) + 1);
+}
+
+void mem_need(void **array, size_t *room, size_t need, size_t size)
+{
+	size_t want = *room ? *room : 16;
+
+	if (need <= *room)
+		return;
+	while (want < need)
+		want = want > SIZE_MAX / 2 ? need : want * 2;
+	*array = mem_grow(*array, want, size);
+	*room = want;
+}
+
+/* Blocks in a list, the one being filled first. */
+struct block {
+	struct block *next;
+	size_t used, room;       /* bytes of data */
+	_Alignas(8) char data[];
+};
+
+struct arena {
+	struct block *first;
+};
+
+struct arena *arena_new(void)
+{
+	return mem_alloc(sizeof(struct arena));
+}
+
+void arena_free(struct arena *a)
+{
+	if (!a)
+		return;
+	while (a->first) {
+		struct block *const b = a->first;
+
+		a->first = b->next;
+		free(b);
+	}
+	free(a);
+}
+
+static struct block *new_block(size_t room)
+{
+	struct block *const b = mem_alloc(sizeof(*b) + room);
+
+	b->room = room;
+	return b;
+}
+
+/* Something big gets a block of its own, behind the one being filled. */
+static void *alloc_big(struct arena *a, size_t size)
+{
+	struct block *const b = new_block(size);
+
+	b->used = size;
+	if (a->first) {
+		b->next = a->first->next;
+		a->first->next = b;
+	} else {
+		a->first = b;
+	}
+	return b->data;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	struct block *b = a->first;
+	void *p;
+
+	if (size > SIZE_MAX / 2)
+		checked(NULL, size);
+	size = (size + 7) & ~(size_t)7;
+	if (size > BLOCK_BYTES / 4)
+		return alloc_big(a, size);
+	if (!b || b->room - b->used < size) {
+		b = new_block(BLOCK_BYTES);
+		b->next = a->first;
+		a->first = b;
+	}
+	p = b->data + b->used;
+	b->used += size;
+	return p;
+}
+
+char *arena_copy(struct arena *a, const char *bytes, size_t length)
+{
+	char *const copy = arena_alloc(a, length + 1);
+
+	if (length > 0)
+		memcpy(copy, bytes, length);
+	return copy;
+}
