@@ -1,0 +1,275 @@
+/* in_bt2.c - CTF through libbabeltrace2: a graph whose sink puts the words of
+ * each weft:chunk into a ring. Knows babeltrace2; knows nothing of what words
+ * mean.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/in_bt2.h"
+
+#include <babeltrace2/babeltrace.h>
+#include <stdio.h>
+#include <string.h>
+
+struct reader {
+	struct in_ring *ring;
+	/* The class of the last event, and whether it is weft:chunk. */
+	const bt_event_class *known;
+	int is_chunk;
+};
+
+static int fail(struct in_ring *ring, const char *what)
+{
+	const bt_error *const error = bt_current_thread_take_error();
+
+	if (error) {
+		/* The first cause lies deepest, and is the one that says
+		 * what was wrong with the trace. */
+		const bt_error_cause *const cause = bt_error_get_cause_count(
+			error) ? bt_error_borrow_cause_by_index(error, 0) :
+			NULL;
+		snprintf(ring->text, sizeof(ring->text), "%s: %.300s", what,
+			 cause ? bt_error_cause_get_message(cause) : "");
+		bt_error_release(error);
+	} else {
+		snprintf(ring->text, sizeof(ring->text), "%s", what);
+	}
+	ring->failed = 1;
+	return -1;
+}
+
+/* ---- the sink ---- */
+
+/* The loop that reading spends its time in: two calls a word are the price of
+ * babeltrace2's interface. */
+static void copy_words(const bt_field *array, uint64_t *to, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		to[i] = bt_field_integer_unsigned_get_value(
+			bt_field_array_borrow_element_field_by_index_const(
+				array, i));
+}
+
+static int is_words(const bt_field *array, uint64_t n)
+{
+	return bt_field_class_type_is(
+		       bt_field_get_class_type(
+			       bt_field_array_borrow_element_field_by_index_const(
+				       array, 0)),
+		       BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER) &&
+	       n <= CHUNK_MAX_WORDS;
+}
+
+static void take_chunk(struct reader *r, const bt_event *event)
+{
+	const bt_field *const payload =
+		bt_event_borrow_payload_field_const(event);
+	const bt_field *const array = payload ?
+		bt_field_structure_borrow_member_field_by_name_const(payload,
+								    "words") :
+		NULL;
+	uint64_t n = 0;
+
+	if (array && bt_field_class_type_is(bt_field_get_class_type(array),
+					    BT_FIELD_CLASS_TYPE_ARRAY))
+		n = bt_field_array_get_length(array);
+	if (n == 0 || !is_words(array, n)) {
+		r->ring->refused++;
+		return;
+	}
+	copy_words(array, in_ring_room(r->ring), n);
+	in_ring_put(r->ring, n);
+}
+
+static void take_event(struct reader *r, const bt_message *message)
+{
+	const bt_event *const event =
+		bt_message_event_borrow_event_const(message);
+	const bt_event_class *const class =
+		bt_event_borrow_class_const(event);
+
+	if (class != r->known) {
+		const char *const name = bt_event_class_get_name(class);
+
+		r->known = class;
+		r->is_chunk = name && strcmp(name, "weft:chunk") == 0;
+	}
+	if (r->is_chunk)
+		take_chunk(r, event);
+}
+
+static void take_discarded(struct reader *r, const bt_message *message)
+{
+	uint64_t n = 0;
+
+	if (bt_message_discarded_events_get_count(message, &n) !=
+	    BT_PROPERTY_AVAILABILITY_AVAILABLE)
+		n = 1;
+	r->ring->discarded += n;
+}
+
+static bt_graph_simple_sink_component_consume_func_status
+consume(bt_message_iterator *iterator, void *ctx)
+{
+	struct reader *const r = ctx;
+	bt_message_array_const messages;
+	uint64_t count;
+	const bt_message_iterator_next_status status =
+		bt_message_iterator_next(iterator, &messages, &count);
+
+	if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
+		return (bt_graph_simple_sink_component_consume_func_status)
+			status; /* the values are the same ones */
+	for (uint64_t i = 0; i < count; i++) {
+		const bt_message_type type = bt_message_get_type(messages[i]);
+
+		r->ring->progress++;
+		if (type == BT_MESSAGE_TYPE_EVENT)
+			take_event(r, messages[i]);
+		else if (type == BT_MESSAGE_TYPE_DISCARDED_EVENTS)
+			take_discarded(r, messages[i]);
+		bt_message_put_ref(messages[i]);
+	}
+	return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
+}
+
+/* ---- the graph ---- */
+
+/* The system's own folder first: a plugin of that name elsewhere is taken only
+ * where there is none. */
+static const bt_plugin *plugin(const char *name)
+{
+	const bt_plugin *found = NULL;
+
+	if (bt_plugin_find(name, BT_FALSE, BT_FALSE, BT_TRUE, BT_TRUE,
+			   BT_FALSE, &found) != BT_PLUGIN_FIND_STATUS_OK)
+		bt_plugin_find(name, BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE,
+			       BT_FALSE, &found);
+	return found;
+}
+
+/* Does an earlier source have this uuid, so that it was read with it? */
+static int is_known(const struct in_source *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (s[i].uuid[0] && strcmp(s[k].uuid, s[i].uuid) == 0)
+			return 1;
+	return 0;
+}
+
+/* { "inputs": [the folders that are pieces of source i's trace] } */
+static bt_value *inputs(const struct in_source *s, size_t i, size_t count)
+{
+	bt_value *const params = bt_value_map_create();
+	bt_value *list = NULL;
+
+	if (!params || bt_value_map_insert_empty_array_entry(params, "inputs",
+			&list) != BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK)
+		return NULL;
+	for (size_t k = i; k < count; k++)
+		if (k == i || (s[i].uuid[0] &&
+			       strcmp(s[i].uuid, s[k].uuid) == 0))
+			bt_value_array_append_string_element(list, s[k].path);
+	return params;
+}
+
+struct muxer { const bt_component_filter *component; uint64_t used; };
+
+static int connect_ports(bt_graph *graph, const bt_component_source *source,
+			 struct muxer *m)
+{
+	const uint64_t n = bt_component_source_get_output_port_count(source);
+
+	for (uint64_t i = 0; i < n; i++)
+		if (bt_graph_connect_ports(graph,
+			bt_component_source_borrow_output_port_by_index_const(
+				source, i),
+			bt_component_filter_borrow_input_port_by_index_const(
+				m->component, m->used++), NULL))
+			return -1;
+	return 0;
+}
+
+static int add_source(bt_graph *graph, const bt_plugin *ctf,
+		      const struct in_source *s, size_t i, size_t count,
+		      struct muxer *m)
+{
+	const bt_component_class_source *const class =
+		bt_plugin_borrow_source_component_class_by_name_const(ctf,
+								      "fs");
+	bt_value *const params = inputs(s, i, count);
+	const bt_component_source *source;
+	char name[32];
+
+	snprintf(name, sizeof(name), "trace%zu", i);
+	if (!class || !params ||
+	    bt_graph_add_source_component(graph, class, name, params,
+					  BT_LOGGING_LEVEL_NONE, &source))
+		return -1;
+	bt_value_put_ref(params);
+	return connect_ports(graph, source, m);
+}
+
+static int add_muxer(bt_graph *graph, const bt_plugin *utils, struct muxer *m)
+{
+	const bt_component_class_filter *const class =
+		bt_plugin_borrow_filter_component_class_by_name_const(utils,
+								     "muxer");
+
+	return !class ||
+	       bt_graph_add_filter_component(graph, class, "muxer", NULL,
+					     BT_LOGGING_LEVEL_NONE,
+					     &m->component) ? -1 : 0;
+}
+
+static int add_sink(bt_graph *graph, const struct muxer *m, struct reader *r)
+{
+	const bt_component_sink *sink;
+
+	return bt_graph_add_simple_sink_component(graph, "weft", NULL, consume,
+						  NULL, r, &sink) ||
+	       bt_graph_connect_ports(graph,
+			bt_component_filter_borrow_output_port_by_index_const(
+				m->component, 0),
+			bt_component_sink_borrow_input_port_by_index_const(
+				sink, 0), NULL) ? -1 : 0;
+}
+
+static int run(struct in_ring *ring, const struct in_source *s, size_t count)
+{
+	struct reader reader = { .ring = ring };
+	struct muxer muxer = { 0 };
+	bt_graph *const graph = bt_graph_create(0);
+	const bt_plugin *const ctf = plugin("ctf");
+	const bt_plugin *const utils = plugin("utils");
+
+	if (!graph || !ctf || !utils)
+		return fail(ring, "babeltrace2's plugins ctf and utils cannot "
+			    "be loaded");
+	if (add_muxer(graph, utils, &muxer))
+		return fail(ring, "babeltrace2 makes no muxer");
+	for (size_t i = 0; i < count; i++) {
+		if (!is_known(s, i) &&
+		    add_source(graph, ctf, s, i, count, &muxer))
+			return fail(ring, "babeltrace2 cannot open it");
+		ring->progress++;
+	}
+	if (muxer.used == 0) /* no stream at all */
+		return 0;
+	if (add_sink(graph, &muxer, &reader))
+		return fail(ring, "babeltrace2 connects no sink");
+	if (bt_graph_run(graph) != BT_GRAPH_RUN_STATUS_OK)
+		return fail(ring, "babeltrace2 gave up");
+	/* The process ends next: nothing is taken apart. */
+	return 0;
+}
+
+void in_bt2_run(struct in_ring *ring, const struct in_source *s, size_t count)
+{
+	run(ring, s, count);
+	in_ring_room(ring);
+	in_ring_put(ring, 0);
+}
+
+void in_bt2_version(char *text, size_t room)
+{
+	snprintf(text, room, "babeltrace2 %u.%u.%u", bt_version_get_major(),
+		 bt_version_get_minor(), bt_version_get_patch());
+}

@@ -1,0 +1,238 @@
+/* in_carve.c - chunks found in files without help from CTF: wherever the magic
+ * stands and a whole chunk with the right checksum follows.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/in_carve.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/core/view.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	CHUNK_BYTES = CHUNK_MAX_WORDS * 8,
+	WINDOW = (1 << 20) + CHUNK_BYTES, /* of a file, looked at at once */
+};
+
+_Static_assert(sizeof(((struct in_carve *)0)->words) == CHUNK_BYTES,
+	       "a chunk fits");
+
+struct in_key in_key_of(const struct chunk_view *chunk)
+{
+	return (struct in_key){ chunk->head.recording, chunk->head.number,
+				chunk->head.process, chunk->head.thread,
+				chunk->head.level };
+}
+
+struct in_carve *in_carve_new(void)
+{
+	return mem_alloc(sizeof(struct in_carve));
+}
+
+void in_carve_free(struct in_carve *c)
+{
+	if (!c)
+		return;
+	mem_free(c->places);
+	mem_free(c->files);
+	mem_free(c);
+}
+
+static void add_place(struct in_carve *c, const struct in_place *place)
+{
+	mem_need((void **)&c->places, &c->room, c->count + 1,
+		 sizeof(*c->places));
+	c->places[c->count++] = *place;
+}
+
+static struct in_place place_of(const struct chunk_header *h, uint64_t offset,
+				size_t file)
+{
+	return (struct in_place){
+		.key = { h->recording, h->number, h->process, h->thread,
+			 h->level },
+		.tick_end = h->tick_end, .offset = offset,
+		.words = (uint32_t)h->total_words, .file = (uint32_t)file,
+		.partial = !!(h->flags & CHUNK_PARTIAL),
+	};
+}
+
+/* The magic stands at p, room bytes from the end of what there is. Returns how
+ * many bytes to go on by: all of a whole chunk. */
+static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
+		   uint64_t offset)
+{
+	struct chunk_header h;
+	struct chunk_view view;
+	struct in_place place;
+
+	if (room < sizeof(h))
+		return 1;
+	memcpy(&h, p, sizeof(h));
+	place = place_of(&h, offset, c->file_count - 1);
+	if (h.total_words >= CHUNK_HEADER_WORDS &&
+	    h.total_words <= CHUNK_MAX_WORDS && h.total_words * 8 <= room) {
+		memcpy(c->words, p, h.total_words * 8);
+		place.whole = view_open(&view, c->words, h.total_words) == 0;
+		err_clear();
+	}
+	add_place(c, &place);
+	return place.whole ? h.total_words * 8 : 1;
+}
+
+/* Look through the first n bytes of a window for chunks that begin in them;
+ * they may reach to its end. Returns where to look on. */
+static size_t scan(struct in_carve *c, const unsigned char *window, size_t n,
+		   size_t filled, uint64_t offset)
+{
+	const uint64_t magic = htole64(CHUNK_MAGIC);
+	size_t at = 0;
+
+	while (at < n) {
+		const unsigned char *const p =
+			memmem(window + at, filled - at, &magic, sizeof(magic));
+
+		if (!p)
+			return n;
+		at = (size_t)(p - window);
+		if (at < n)
+			at += take(c, p, filled - at, offset + at);
+	}
+	return at;
+}
+
+static ssize_t read_all(int fd, void *bytes, size_t size, uint64_t offset)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		const ssize_t n = pread(fd, (char *)bytes + got, size - got,
+					(off_t)(offset + got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+int in_carve_file(struct in_carve *c, const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char *window;
+	uint64_t offset = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	window = mem_alloc(WINDOW);
+	mem_need((void **)&c->files, &c->file_room, c->file_count + 1,
+		 sizeof(*c->files));
+	c->files[c->file_count++] = path;
+	while ((got = read_all(fd, window, WINDOW, offset)) > 0) {
+		/* The last chunk's worth is looked at in the next window, but
+		 * for the last window, which is not full. */
+		const size_t n = got < WINDOW ? (size_t)got :
+				 WINDOW - CHUNK_BYTES;
+
+		offset += scan(c, window, n, (size_t)got, offset);
+		if (got < WINDOW)
+			break;
+	}
+	mem_free(window);
+	close(fd);
+	return got < 0 ? -1 : 0;
+}
+
+#define COMPARE(a, b)                                                          \
+	do {                                                                   \
+		if ((a) != (b))                                                \
+			return (a) < (b) ? -1 : 1;                             \
+	} while (0)
+
+/* By identity, the best first: whole, then longest, then not PARTIAL. */
+static int by_key(const void *pa, const void *pb)
+{
+	const struct in_place *const a = pa, *const b = pb;
+
+	COMPARE(a->key.recording, b->key.recording);
+	COMPARE(a->key.process, b->key.process);
+	COMPARE(a->key.thread, b->key.thread);
+	COMPARE(a->key.level, b->key.level);
+	COMPARE(a->key.number, b->key.number);
+	COMPARE(b->whole, a->whole);
+	COMPARE(b->words, a->words);
+	COMPARE(a->partial, b->partial);
+	COMPARE(a->file, b->file);
+	COMPARE(a->offset, b->offset);
+	return 0;
+}
+
+/* Ticks of one thread rise with its numbers. */
+static int by_time(const void *pa, const void *pb)
+{
+	const struct in_place *const a = pa, *const b = pb;
+
+	COMPARE(a->tick_end, b->tick_end);
+	return by_key(pa, pb);
+}
+
+static int same_key(const struct in_place *a, const struct in_place *b)
+{
+	return a->key.recording == b->key.recording &&
+	       a->key.process == b->key.process &&
+	       a->key.thread == b->key.thread &&
+	       a->key.level == b->key.level && a->key.number == b->key.number;
+}
+
+void in_carve_sort(struct in_carve *c)
+{
+	struct in_place best = { 0 };
+	size_t kept = 0;
+
+	if (!c->count)
+		return;
+	qsort(c->places, c->count, sizeof(*c->places), by_key);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct in_place place = c->places[i];
+
+		if (i > 0 && same_key(&best, &place)) {
+			c->duplicates += place.whole;
+			continue;
+		}
+		best = place;
+		if (place.whole)
+			c->places[kept++] = place;
+		else
+			c->bad++;
+	}
+	c->count = kept;
+	if (kept)
+		qsort(c->places, kept, sizeof(*c->places), by_time);
+}
+
+int in_carve_load(struct in_carve *c, size_t i, struct chunk_view *view)
+{
+	const struct in_place *const place = &c->places[i];
+	const size_t size = place->words * sizeof(uint64_t);
+	const int fd = open(c->files[place->file], O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	got = read_all(fd, c->words, size, place->offset);
+	close(fd);
+	if (got != (ssize_t)size || view_open(view, c->words, place->words)) {
+		err_clear();
+		return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* in_check.h - is this CTF folder whole? libbabeltrace2 2.0.4 aborts, hangs or
+ * drops whole streams where it is not, so this is asked first.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_IN_IN_CHECK_H
+#define WEFT_ANALYZER_IN_IN_CHECK_H
+
+#include "analyzer/in/in_find.h"
+
+enum in_check {
+	IN_CHECK_GOOD,  /* whole, as far as can be seen from outside */
+	IN_CHECK_OTHER, /* whole, but names no event weft:chunk */
+	IN_CHECK_BAD,   /* damaged; why says how */
+};
+
+/* uuid: what tells this trace from others, up to 36 characters and NUL. */
+enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
+			      char *why, size_t room);
+
+#endif

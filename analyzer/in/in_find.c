@@ -1,0 +1,203 @@
+/* in_find.c - what lies in a trace's folder: CTF traces, stream files, spill
+ * files. Knows names and first bytes; reads no further.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/in_find.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 24, MAX_FILES = 1 << 20 };
+
+#define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
+
+static char *join(const char *folder, const char *name)
+{
+	const size_t size = strlen(folder) + strlen(name) + 2;
+	char *path = mem_alloc(size);
+
+	snprintf(path, size, "%s/%s", folder, name);
+	return path;
+}
+
+/* Takes path. */
+static void add_path(char ***list, size_t *count, size_t *room, char *path)
+{
+	mem_need((void **)list, room, *count + 1, sizeof(**list));
+	(*list)[(*count)++] = path;
+}
+
+/* Takes path. */
+static void add_spill(struct in_found *f, char *path, uint64_t size)
+{
+	add_path(&f->spills, &f->spill_count, &f->spill_room, path);
+	f->spill_bytes += size;
+}
+
+static int starts_a_packet(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint32_t magic = 0;
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, &magic, sizeof(magic)) != sizeof(magic))
+		magic = 0;
+	close(fd);
+	return magic == PACKET_MAGIC;
+}
+
+static void folder_fini(struct in_folder *d)
+{
+	for (size_t i = 0; i < d->stream_count; i++)
+		mem_free(d->streams[i]);
+	mem_free(d->streams);
+	mem_free(d->path);
+}
+
+/* Takes the folder in, if there is anything in it that a reader could use.
+ * Where metadata is missing, only what begins like a packet is a stream. */
+static void add_folder(struct in_found *f, struct in_folder *d)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->stream_count; i++)
+		if (d->has_metadata || starts_a_packet(d->streams[i]))
+			d->streams[kept++] = d->streams[i];
+		else
+			mem_free(d->streams[i]);
+	d->stream_count = kept;
+	if (!d->has_metadata && !kept) {
+		folder_fini(d);
+		return;
+	}
+	mem_need((void **)&f->folders, &f->folder_room, f->folder_count + 1,
+		 sizeof(*f->folders));
+	f->folders[f->folder_count++] = *d;
+}
+
+/* Takes path. */
+static void add_file(struct in_found *f, struct in_folder *d, const char *name,
+		     char *path, uint64_t size)
+{
+	if (strcmp(name, "metadata") == 0)
+		d->has_metadata = 1;
+	if (strcmp(name, "metadata") == 0 || size == 0) {
+		mem_free(path);
+		return;
+	}
+	if (access(path, R_OK)) {
+		f->unreadable++;
+		mem_free(path);
+	} else if (strcmp(name, "spill.weft") == 0) {
+		add_spill(f, path, size);
+	} else {
+		add_path(&d->streams, &d->stream_count, &d->stream_room, path);
+		d->stream_bytes += size;
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a folder, sorted, so that a trace reads the same everywhere. */
+static int list_folder(const char *path, char ***names, size_t *count)
+{
+	DIR *const dir = opendir(path);
+	size_t room = 0;
+
+	*names = NULL;
+	*count = 0;
+	if (!dir)
+		return -1;
+	for (const struct dirent *e; (e = readdir(dir)) && *count < MAX_FILES;)
+		if (e->d_name[0] != '.')
+			add_path(names, count, &room, mem_copy(e->d_name));
+	closedir(dir);
+	if (*count)
+		qsort(*names, *count, sizeof(**names), by_name);
+	return 0;
+}
+
+static int walk(struct in_found *f, const char *path, int depth);
+
+/* Takes path. */
+static void visit(struct in_found *f, struct in_folder *d, const char *name,
+		  char *path, int depth)
+{
+	struct stat st;
+
+	if (lstat(path, &st)) {
+		f->unreadable++;
+	} else if (S_ISREG(st.st_mode)) {
+		add_file(f, d, name, path, (uint64_t)st.st_size);
+		return;
+	} else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH &&
+		   strcmp(name, "index") != 0) {
+		if (walk(f, path, depth + 1))
+			f->unreadable++;
+	}
+	mem_free(path);
+}
+
+static int walk(struct in_found *f, const char *path, int depth)
+{
+	struct in_folder d = { 0 };
+	char **names;
+	size_t count;
+
+	if (list_folder(path, &names, &count))
+		return -1;
+	d.path = mem_copy(path);
+	for (size_t i = 0; i < count; i++) {
+		visit(f, &d, names[i], join(path, names[i]), depth);
+		mem_free(names[i]);
+	}
+	mem_free(names);
+	add_folder(f, &d);
+	return 0;
+}
+
+int in_find_all(const char *path, struct in_found *found)
+{
+	struct stat st;
+
+	memset(found, 0, sizeof(*found));
+	if (stat(path, &st))
+		return err_add("%s", strerror(errno));
+	if (S_ISREG(st.st_mode)) {
+		const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			return err_add("%s", strerror(errno));
+		close(fd);
+		add_spill(found, mem_copy(path), (uint64_t)st.st_size);
+		return 0;
+	}
+	if (!S_ISDIR(st.st_mode))
+		return err_add("neither a folder nor a file");
+	if (walk(found, path, 0))
+		return err_add("%s", strerror(errno));
+	return 0;
+}
+
+void in_find_fini(struct in_found *found)
+{
+	for (size_t i = 0; i < found->folder_count; i++)
+		folder_fini(&found->folders[i]);
+	for (size_t i = 0; i < found->spill_count; i++)
+		mem_free(found->spills[i]);
+	mem_free(found->folders);
+	mem_free(found->spills);
+	memset(found, 0, sizeof(*found));
+}

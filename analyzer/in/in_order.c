@@ -1,0 +1,258 @@
+/* in_order.c - chunks into the order of their streams: each once, the longest
+ * of its kind, numbers rising. Knows identities; knows nothing of files.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/in_order.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/core/view.h"
+
+#include <string.h>
+
+enum {
+	HELD_MAX = 8,               /* chunks of a stream that wait for one
+	                             * that is missing */
+	HELD_WORDS_MAX = 32 << 17,  /* of all streams: 32 MiB */
+};
+
+struct held {
+	uint64_t number;
+	uint64_t *words;
+	uint32_t n;
+	int partial;
+};
+
+struct stream {
+	struct in_key key;     /* its number says nothing */
+	uint64_t next;         /* the number that is due */
+	struct held *held;
+	size_t count, room;
+	int is_last;           /* the chunk given on last says: none follows */
+	int is_meta;
+};
+
+struct in_order {
+	in_chunk_fn fn;
+	void *ctx;
+	struct map *by_key;    /* index + 1 in streams */
+	struct stream *streams;
+	size_t count, room;
+	uint64_t held_words, chunks, words;
+};
+
+struct in_order *in_order_new(in_chunk_fn fn, void *ctx)
+{
+	struct in_order *const o = mem_alloc(sizeof(*o));
+
+	o->fn = fn;
+	o->ctx = ctx;
+	o->by_key = map_new();
+	return o;
+}
+
+void in_order_free(struct in_order *o)
+{
+	if (!o)
+		return;
+	for (size_t i = 0; i < o->count; i++) {
+		for (size_t k = 0; k < o->streams[i].count; k++)
+			mem_free(o->streams[i].held[k].words);
+		mem_free(o->streams[i].held);
+	}
+	mem_free(o->streams);
+	map_free(o->by_key);
+	mem_free(o);
+}
+
+/* The map has two keys; a recording's number is random, so that the level can
+ * be mixed into it. */
+static uint64_t first_key(const struct in_key *k)
+{
+	return k->recording + k->level * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint64_t second_key(const struct in_key *k)
+{
+	return (uint64_t)k->process << 32 | k->thread;
+}
+
+static struct stream *find(const struct in_order *o, const struct in_key *k)
+{
+	const uint32_t i = map_find(o->by_key, first_key(k), second_key(k));
+
+	return i ? &o->streams[i - 1] : NULL;
+}
+
+static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
+{
+	uint32_t *const i = map_put(o->by_key, first_key(k), second_key(k));
+
+	if (*i)
+		return &o->streams[*i - 1];
+	mem_need((void **)&o->streams, &o->room, o->count + 1,
+		 sizeof(*o->streams));
+	o->streams[o->count] = (struct stream){ .key = *k };
+	*i = (uint32_t)++o->count;
+	return &o->streams[o->count - 1];
+}
+
+static enum in_order_result give(struct in_order *o, struct stream *s,
+				 const struct chunk_view *chunk)
+{
+	s->next = chunk->head.number + 1;
+	s->is_last = !!(chunk->head.flags & CHUNK_LAST);
+	s->is_meta = !!(chunk->head.flags & CHUNK_META);
+	o->chunks++;
+	o->words += chunk->n;
+	return o->fn(o->ctx, chunk) < 0 ? IN_ORDER_STOP : IN_ORDER_TAKEN;
+}
+
+static enum in_order_result give_first(struct in_order *o, struct stream *s)
+{
+	struct held first = s->held[0];
+	struct chunk_view view;
+	enum in_order_result r = IN_ORDER_TAKEN;
+
+	s->count--;
+	memmove(s->held, s->held + 1, s->count * sizeof(*s->held));
+	o->held_words -= first.n;
+	/* It was whole when it was copied. */
+	if (view_open(&view, first.words, first.n) == 0)
+		r = give(o, s, &view);
+	mem_free(first.words);
+	return r;
+}
+
+/* Give on what is held and due; PARTIAL chunks wait for their longer selves. */
+static enum in_order_result give_due(struct in_order *o, struct stream *s)
+{
+	while (s->count && s->held[0].number == s->next && !s->held[0].partial)
+		if (give_first(o, s) == IN_ORDER_STOP)
+			return IN_ORDER_STOP;
+	return IN_ORDER_TAKEN;
+}
+
+static int is_better(const struct held *h, uint32_t words, int partial)
+{
+	return words > h->n || (words == h->n && h->partial && !partial);
+}
+
+/* The place of a number among what is held: where it is or belongs. */
+static size_t place(const struct stream *s, uint64_t number)
+{
+	size_t i = s->count;
+
+	while (i > 0 && s->held[i - 1].number >= number)
+		i--;
+	return i;
+}
+
+static enum in_order_result hold(struct in_order *o, struct stream *s,
+				 const struct chunk_view *chunk)
+{
+	const int partial = !!(chunk->head.flags & CHUNK_PARTIAL);
+	const size_t i = place(s, chunk->head.number);
+	const int is_there = i < s->count &&
+			     s->held[i].number == chunk->head.number;
+	enum in_order_result r = IN_ORDER_TAKEN;
+
+	if (is_there) {
+		r = IN_ORDER_DUPLICATE;
+		if (!is_better(&s->held[i], (uint32_t)chunk->n, partial))
+			return r;
+		o->held_words -= s->held[i].n;
+		mem_free(s->held[i].words);
+	} else {
+		mem_need((void **)&s->held, &s->room, s->count + 1,
+			 sizeof(*s->held));
+		memmove(s->held + i + 1, s->held + i,
+			(s->count - i) * sizeof(*s->held));
+		s->count++;
+	}
+	s->held[i] = (struct held){ .number = chunk->head.number,
+				    .words = mem_alloc(chunk->n * 8),
+				    .n = (uint32_t)chunk->n,
+				    .partial = partial };
+	memcpy(s->held[i].words, chunk->words, chunk->n * 8);
+	o->held_words += chunk->n;
+	return r;
+}
+
+enum in_order_result in_order_put(struct in_order *o,
+				  const struct chunk_view *chunk)
+{
+	const struct in_key key = in_key_of(chunk);
+	struct stream *const s = find_or_add(o, &key);
+	enum in_order_result r;
+
+	if (key.number < s->next)
+		return IN_ORDER_DUPLICATE;
+	if (key.number == s->next && !s->count &&
+	    !(chunk->head.flags & CHUNK_PARTIAL))
+		return give(o, s, chunk);
+	r = hold(o, s, chunk);
+	if (give_due(o, s) == IN_ORDER_STOP)
+		return IN_ORDER_STOP;
+	if (s->count > HELD_MAX ||
+	    (s->count > 1 && o->held_words > HELD_WORDS_MAX))
+		return IN_ORDER_GAP;
+	return r;
+}
+
+static enum in_order_result give_up(struct in_order *o, struct stream *s)
+{
+	if (s->count && give_first(o, s) == IN_ORDER_STOP)
+		return IN_ORDER_STOP;
+	return give_due(o, s);
+}
+
+enum in_order_result in_order_give_up(struct in_order *o,
+				      const struct in_key *of)
+{
+	struct stream *const s = find(o, of);
+
+	return s ? give_up(o, s) : IN_ORDER_TAKEN;
+}
+
+enum in_order_result in_order_finish(struct in_order *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		while (o->streams[i].count)
+			if (give_up(o, &o->streams[i]) == IN_ORDER_STOP)
+				return IN_ORDER_STOP;
+	return IN_ORDER_TAKEN;
+}
+
+int in_order_has(const struct in_order *o, const struct in_key *key,
+		 uint32_t words, int partial)
+{
+	const struct stream *const s = find(o, key);
+	size_t i;
+
+	if (!s || key->number < s->next)
+		return s != NULL;
+	i = place(s, key->number);
+	return i < s->count && s->held[i].number == key->number &&
+	       !is_better(&s->held[i], words, partial);
+}
+
+int in_order_is_ragged(const struct in_order *o)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		const struct stream *const s = &o->streams[i];
+
+		if (s->count > 0 || !(s->is_last || (s->is_meta && s->next > 1)))
+			return 1;
+	}
+	return 0;
+}
+
+uint64_t in_order_chunks(const struct in_order *o)
+{
+	return o->chunks;
+}
+
+uint64_t in_order_words(const struct in_order *o)
+{
+	return o->words;
+}

@@ -1,0 +1,302 @@
+/* in_read.c - reading a trace: who reads what, and what happens when something
+ * is wrong. Undamaged CTF goes through libbabeltrace2; spill files and damaged
+ * CTF are carved; where babeltrace2 leaves holes, the carver looks for what was
+ * overlooked.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/in.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/core/view.h"
+#include "analyzer/in/in_carve.h"
+#include "analyzer/in/in_check.h"
+#include "analyzer/in/in_child.h"
+#include "analyzer/in/in_find.h"
+#include "analyzer/in/in_order.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct reading {
+	struct in_found found;
+	struct in_source *sources;   /* the folders that are good */
+	size_t source_count, source_room;
+	const struct in_folder **good;
+	size_t good_count, good_room;
+	size_t good_streams;
+	struct in_order *order;
+	struct in_carve *carve;
+	size_t cursor;               /* carved places given on so far */
+	int has_carved_good;         /* the good folders were carved too */
+	uint64_t overlooked;         /* chunks that were found there only so */
+	uint64_t refused;            /* by view_open, from babeltrace2 */
+	struct in_summary *summary;
+};
+
+/* ---- what is said ---- */
+
+static void say(struct reading *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Add a sentence to what was wrong; what has no room is left out. */
+static void say(struct reading *r, const char *format, ...)
+{
+	char *const text = r->summary->trouble;
+	const size_t room = sizeof(r->summary->trouble);
+	size_t used = strlen(text);
+	va_list args;
+
+	if (used + 3 > room)
+		return;
+	if (used)
+		used += (size_t)snprintf(text + used, room - used, "; ");
+	va_start(args, format);
+	vsnprintf(text + used, room - used, format, args);
+	va_end(args);
+}
+
+static void name_reader(struct reading *r, int used_babeltrace)
+{
+	char *const text = r->summary->reader;
+	const size_t room = sizeof(r->summary->reader);
+
+	if (used_babeltrace)
+		in_bt2_version(text, room);
+	if (r->carve->file_count)
+		snprintf(text + strlen(text), room - strlen(text), "%scarver",
+			 used_babeltrace ? " and " : "");
+}
+
+/* ---- what is carved ---- */
+
+static void carve_file(struct reading *r, const char *path)
+{
+	if (in_carve_file(r->carve, path))
+		say(r, "\"%s\" cannot be read", path);
+}
+
+static void carve_folder(struct reading *r, const struct in_folder *f)
+{
+	for (size_t i = 0; i < f->stream_count; i++)
+		carve_file(r, f->streams[i]);
+}
+
+/* Give on carved chunks that were closed up to a moment, without those that
+ * are known. babeltrace2's come in the order of their events' times, which is
+ * nearly this one, so that the two streams merge. */
+static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
+{
+	for (; r->cursor < r->carve->count; r->cursor++) {
+		const struct in_place *const p =
+			&r->carve->places[r->cursor];
+		struct chunk_view view;
+		enum in_order_result got;
+
+		if (p->tick_end > up_to)
+			break;
+		if (in_order_has(r->order, &p->key, p->words, p->partial) ||
+		    in_carve_load(r->carve, r->cursor, &view))
+			continue;
+		got = in_order_put(r->order, &view);
+		r->overlooked += (uint64_t)r->has_carved_good;
+		if (got == IN_ORDER_GAP)
+			got = in_order_give_up(r->order, &p->key);
+		if (got == IN_ORDER_STOP)
+			return got;
+	}
+	return IN_ORDER_TAKEN;
+}
+
+/* Something is missing that may lie in the good folders all the same. */
+static void carve_good(struct reading *r)
+{
+	if (r->has_carved_good)
+		return;
+	r->has_carved_good = 1;
+	for (size_t i = 0; i < r->good_count; i++)
+		carve_folder(r, r->good[i]);
+	in_carve_sort(r->carve);
+	r->cursor = 0;
+}
+
+/* ---- what babeltrace2 reads ---- */
+
+static enum in_order_result take_words(struct reading *r, const uint64_t *words,
+				       size_t n)
+{
+	struct chunk_view view;
+	enum in_order_result got;
+
+	if (view_open(&view, words, n)) {
+		err_clear();
+		r->refused++;
+		return IN_ORDER_TAKEN;
+	}
+	if (give_carved(r, view.head.tick_end) == IN_ORDER_STOP)
+		return IN_ORDER_STOP;
+	got = in_order_put(r->order, &view);
+	if (got == IN_ORDER_DUPLICATE)
+		r->summary->duplicates++;
+	if (got == IN_ORDER_GAP) {
+		const struct in_key key = in_key_of(&view);
+
+		carve_good(r);
+		if (give_carved(r, view.head.tick_end) == IN_ORDER_STOP)
+			return IN_ORDER_STOP;
+		got = in_order_give_up(r->order, &key);
+	}
+	return got;
+}
+
+static enum in_order_result read_child(struct reading *r, struct in_child *c)
+{
+	const uint64_t *words;
+	size_t n;
+	int got;
+
+	while ((got = in_child_next(c, &words, &n)) > 0)
+		if (take_words(r, words, n) == IN_ORDER_STOP)
+			return IN_ORDER_STOP;
+	r->refused += in_child_refused(c);
+	if (got < 0)
+		say(r, "%s", in_child_why(c));
+	if (in_child_discarded(c))
+		say(r, "LTTng discarded %llu events", (unsigned long long)
+		    in_child_discarded(c));
+	if (got < 0 || r->refused)
+		carve_good(r);
+	return IN_ORDER_TAKEN;
+}
+
+static enum in_order_result read_good(struct reading *r)
+{
+	enum in_order_result got;
+	struct in_child *c;
+
+	if (!r->source_count)
+		return IN_ORDER_TAKEN;
+	c = in_child_start(r->sources, r->source_count, r->good_streams);
+	if (!c) {
+		err_clear();
+		say(r, "babeltrace2 cannot be started");
+		carve_good(r);
+		return IN_ORDER_TAKEN;
+	}
+	got = read_child(r, c);
+	in_child_end(c);
+	return got;
+}
+
+/* ---- all of it ---- */
+
+static void sort_out(struct reading *r, const struct in_folder *f)
+{
+	struct in_source source = { .path = f->path };
+	char why[160];
+
+	switch (in_check_folder(f, source.uuid, why, sizeof(why))) {
+	case IN_CHECK_GOOD:
+		mem_need((void **)&r->sources, &r->source_room,
+			 r->source_count + 1, sizeof(*r->sources));
+		mem_need((void **)&r->good, &r->good_room, r->good_count + 1,
+			 sizeof(*r->good));
+		r->sources[r->source_count++] = source;
+		r->good[r->good_count++] = f;
+		r->good_streams += f->stream_count;
+		return;
+	case IN_CHECK_BAD:
+		say(r, "the CTF trace is damaged: %s", why);
+		break;
+	case IN_CHECK_OTHER:
+		/* Somebody else's, unless chunks are found in it. */
+		break;
+	}
+	carve_folder(r, f);
+}
+
+static enum in_order_result read_found(struct reading *r)
+{
+	for (size_t i = 0; i < r->found.folder_count; i++) {
+		sort_out(r, &r->found.folders[i]);
+		r->summary->ctf_bytes += r->found.folders[i].stream_bytes;
+	}
+	for (size_t i = 0; i < r->found.spill_count; i++)
+		carve_file(r, r->found.spills[i]);
+	r->summary->spill_bytes = r->found.spill_bytes;
+	in_carve_sort(r->carve);
+	if (read_good(r) == IN_ORDER_STOP)
+		return IN_ORDER_STOP;
+	if (give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
+		return IN_ORDER_STOP;
+	/* Streams that end ragged may have lost their ends to a damaged size
+	 * that babeltrace2 believed. */
+	if (r->source_count && in_order_is_ragged(r->order))
+		carve_good(r);
+	if (give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
+		return IN_ORDER_STOP;
+	return in_order_finish(r->order);
+}
+
+static void sum_up(struct reading *r)
+{
+	struct in_summary *const s = r->summary;
+
+	s->chunks = in_order_chunks(r->order);
+	s->words = in_order_words(r->order);
+	/* If the carver looked at everything, its figures hold. */
+	if (r->has_carved_good) {
+		s->duplicates = r->carve->duplicates;
+		s->bad = r->carve->bad;
+	} else {
+		s->duplicates += r->carve->duplicates;
+		s->bad = r->carve->bad + r->refused;
+	}
+	if (r->overlooked)
+		say(r, "%llu chunks that babeltrace2 did not give were found "
+		    "by the carver", (unsigned long long)r->overlooked);
+	if (r->found.unreadable)
+		say(r, "%d files cannot be read", r->found.unreadable);
+	name_reader(r, r->source_count > 0);
+}
+
+static int judge(const struct reading *r, enum in_order_result got)
+{
+	if (got == IN_ORDER_STOP)
+		return err_add("reading was stopped");
+	if (r->summary->chunks)
+		return 0;
+	if (r->summary->trouble[0])
+		err_add("%s", r->summary->trouble);
+	return err_add("no chunk in it; was the program recorded with "
+		       "weft record?");
+}
+
+static void reading_fini(struct reading *r)
+{
+	in_order_free(r->order);
+	in_carve_free(r->carve);
+	mem_free(r->sources);
+	mem_free(r->good);
+	in_find_fini(&r->found);
+}
+
+int in_read(const char *path, in_chunk_fn fn, void *ctx,
+	    struct in_summary *summary)
+{
+	struct reading r = { .summary = summary };
+	int rc;
+
+	memset(summary, 0, sizeof(*summary));
+	r.order = in_order_new(fn, ctx);
+	r.carve = in_carve_new();
+	rc = in_find_all(path, &r.found);
+	if (rc == 0) {
+		const enum in_order_result got = read_found(&r);
+
+		sum_up(&r);
+		rc = judge(&r, got);
+	}
+	reading_fini(&r);
+	return rc ? err_add("cannot read trace \"%s\"", path) : 0;
+}
