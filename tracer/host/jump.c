@@ -59,7 +59,7 @@ __attribute__((constructor(101))) static void begin(void)
 	real_dlclose = (int (*)(void *))next("dlclose");
 }
 
-static void note(const struct __jmp_buf_tag *env)
+__attribute__((unused)) static void note(const struct __jmp_buf_tag *env)
 {
 	const int saved = errno;
 	const uint64_t target = readable ? target_of(env) : 0;
@@ -79,6 +79,9 @@ static void note(const struct __jmp_buf_tag *env)
 	errno = saved;
 }
 
+/* The thread sanitizer's runtime wraps these itself and calls them before it is
+ * ready for code it watches: builds with it go without. */
+#ifndef __SANITIZE_THREAD__
 #define WRAP(name, real)                                                       \
 	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
 		__attribute__((noreturn));                                     \
@@ -111,6 +114,7 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 	}
 	return r;
 }
+#endif
 
 /* Another module may be mapped where this one was, by another thread, as soon
  * as it is gone: tell before and after. */

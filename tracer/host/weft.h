@@ -26,8 +26,90 @@ void weft_mark(const char *name);
  * if it could not be recorded. */
 int weft_label(const char *key, const char *value);
 
+/* ------------------------------------------------------------------- Lua
+ * Programs that use a shared Lua library need none of this: their Lua states
+ * are found as they are made. A program with Lua linked in statically includes
+ * lua.h before this file and calls weft_lua_attach. */
+
+struct lua_State;
+
+enum weft_lua_result {
+	WEFT_LUA_OK = 0,           /* recorded from here on, or already */
+	WEFT_LUA_NOT_RECORDED = 1, /* this program is not being recorded */
+	WEFT_LUA_UNSUPPORTED = -1, /* of a Lua version weft does not know */
+	WEFT_LUA_NO_MEMORY = -2,
+	WEFT_LUA_INVALID = -3      /* L or the table is NULL */
+};
+
+/* The program's own lua_ functions: X(name) in every version of Lua, X52(name)
+ * from 5.2 on, X54(name) from 5.4 on. New names are added at the end. */
+#define WEFT_LUA_FUNCTIONS(X, X52, X54)                                        \
+	X(lua_newstate) X(lua_close) X(lua_newthread) X(lua_status)            \
+	X(lua_resume) X(lua_sethook) X(lua_gethook) X(lua_gethookmask)         \
+	X(lua_gethookcount) X(lua_getstack) X(lua_getinfo) X(lua_gettop)       \
+	X(lua_settop) X(lua_type) X(lua_next) X(lua_rawgeti) X(lua_tolstring)  \
+	X(lua_tothread) X(lua_tocfunction) X(lua_iscfunction)                  \
+	X(lua_topointer) X(lua_pushnil) X(lua_pushvalue) X(lua_pushcclosure)   \
+	X(lua_load) X(lua_checkstack)                                          \
+	X52(lua_callk) X52(lua_pcallk) X52(lua_yieldk) X52(lua_version)        \
+	X54(lua_toclose)
+
+typedef void (*weft_lua_function)(void);
+
+struct weft_lua_api {
+	unsigned long size;        /* of this structure, as the program knows */
+	long version;              /* LUA_VERSION_NUM */
+#define WEFT_LUA_X(name) weft_lua_function name;
+	WEFT_LUA_FUNCTIONS(WEFT_LUA_X, WEFT_LUA_X, WEFT_LUA_X)
+#undef WEFT_LUA_X
+};
+
+/* What weft_lua_attach calls: with the functions that serve L, for programs
+ * that find them in another way. The table is copied. */
+int weft_lua_attach_with(struct lua_State *L, const struct weft_lua_api *api);
+
+/* Record no more of the Lua state L belongs to: its hook is taken off, from
+ * each coroutine when it next runs. To be called on the thread that runs L.
+ * Returns an enum weft_lua_result. Before lua_close it is not needed. */
+int weft_lua_detach(struct lua_State *L);
+
 #ifdef __cplusplus
 }
 #endif
 
+#endif
+
+#if defined(LUA_VERSION_NUM) && !defined(WEFT_LUA_ATTACH)
+#define WEFT_LUA_ATTACH
+#if LUA_VERSION_NUM >= 502
+#define WEFT_LUA_52(name) (weft_lua_function)name,
+#else
+#define WEFT_LUA_52(name) (weft_lua_function)0,
+#endif
+#if LUA_VERSION_NUM >= 504
+#define WEFT_LUA_54(name) (weft_lua_function)name,
+#else
+#define WEFT_LUA_54(name) (weft_lua_function)0,
+#endif
+#define WEFT_LUA_ALL(name) (weft_lua_function)name,
+
+/* Record the Lua state L belongs to, coroutines included, from now on: calls
+ * that are open at this moment are not known. Best called right after the state
+ * was made, on the thread that runs L; harmless when repeated. A hook set with
+ * lua_sethook before is kept and goes on working; one set later replaces weft's
+ * where Lua is linked statically: call this again after it. Returns an enum
+ * weft_lua_result; negative: not recorded, and the program runs on as before. */
+static inline int weft_lua_attach(struct lua_State *L)
+{
+	static const struct weft_lua_api api = {
+		sizeof(struct weft_lua_api), LUA_VERSION_NUM,
+		WEFT_LUA_FUNCTIONS(WEFT_LUA_ALL, WEFT_LUA_52, WEFT_LUA_54)
+	};
+
+	return weft_lua_attach_with(L, &api);
+}
+
+#undef WEFT_LUA_ALL
+#undef WEFT_LUA_52
+#undef WEFT_LUA_54
 #endif

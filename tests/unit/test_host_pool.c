@@ -1,0 +1,169 @@
+/* test_host_pool.c - the tracer's native side, driven inside this program while
+ * another thread plays the recorder. links: host
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tests/unit/host_pool.h"
+#include "tracer/host/stack.h"
+
+void __cyg_profile_func_enter(void *fn, void *site);
+void __cyg_profile_func_exit(void *fn, void *site);
+
+static struct host_pool_tally taken(struct pool *p);
+static uint64_t descend(int depth, uint64_t *truth);
+
+/* The tracer looks for its pool when the program starts; each test runs in a
+ * child of it, one after the other, and finds the pool as another left it. */
+static struct pool *shared_pool;
+
+__attribute__((constructor(101))) static void make_pool(void)
+{
+	shared_pool = host_pool_make(32, 16, 1);
+}
+
+static struct pool *fresh_pool(void)
+{
+	struct pool *const p = shared_pool;
+	uint64_t truth = 0;
+
+	for (uint32_t b = 0; b < p->small_buffers + p->big_buffers; b++)
+		atomic_store(pool_state(p, b), 0);
+	for (uint32_t i = 0; i < p->thread_slots; i++) {
+		host_pool_mutex(&pool_thread(p, i)->alive);
+		atomic_store(&pool_thread(p, i)->lost[LOST_FULL], 0);
+		atomic_store(&pool_thread(p, i)->state, SLOT_FREE);
+	}
+	descend(0, &truth);
+	taken(p);
+	return p;
+}
+
+static struct host_pool_tally taken(struct pool *p)
+{
+	struct host_pool_tally t = { .chunks = 0 };
+
+	if (state_mine != NULL)
+		buffer_switch(state_mine, 0);
+	host_pool_drain(p, &t, 0);
+	return t;
+}
+
+__attribute__((noinline)) static uint64_t descend(int depth, uint64_t *truth)
+{
+	uint64_t sum = 1;
+
+	__cyg_profile_func_enter((void *)descend, __builtin_return_address(0));
+	++*truth;
+	if (depth > 0)
+		sum += descend(depth - 1, truth) + descend(depth / 2, truth);
+	__cyg_profile_func_exit((void *)descend, __builtin_return_address(0));
+	return sum;
+}
+
+void test_host_counts_every_call_and_gaps_add_up(void)
+{
+	struct pool *const p = fresh_pool();
+	struct host_pool_tally t = { .chunks = 0 };
+	uint64_t truth = 0;
+
+	for (int i = 0; i < 200; i++) {
+		descend(12, &truth);
+		host_pool_drain(p, &t, 0);
+	}
+	buffer_switch(state_mine, 0);
+	host_pool_drain(p, &t, 0);
+	CHECK_EQ(t.calls, truth);
+	CHECK_EQ(t.kind[REC_ENTER], t.kind[REC_LEAVE]);
+	CHECK_EQ(t.kind[REC_UNWIND], 0);
+	CHECK_EQ(t.bad, 0);
+	CHECK_EQ(t.uneven, 0);
+	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+}
+
+void test_host_off_records_nothing_and_forgets_the_stack(void)
+{
+	struct pool *const p = fresh_pool();
+	struct host_pool_tally t;
+	uint64_t truth = 0;
+
+	__cyg_profile_func_enter((void *)taken, NULL);
+	atomic_fetch_and(&p->generation, ~(uint32_t)POOL_ON);
+	descend(5, &truth);
+	t = taken(p);
+	CHECK_EQ(t.calls, 1);
+	atomic_fetch_add(&p->window, 1);
+	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP | POOL_ON);
+	__cyg_profile_func_exit((void *)taken, NULL);
+	t = taken(p);
+	CHECK_EQ(t.kind[REC_LEAVE_OLD], 1);
+	CHECK_EQ(t.kind[REC_LEAVE], 0);
+	CHECK_EQ(state_mine->base_unknown, 1);
+}
+
+/* All buffers full: nothing is written, everything counted, and it goes on when
+ * there is room again. */
+void test_host_full_pool_counts_what_it_drops(void)
+{
+	struct pool *const p = fresh_pool();
+	struct host_pool_tally t = { .chunks = 0 };
+	uint64_t truth = 0, before, words;
+
+	before = atomic_load(&state_mine->slot->lost[LOST_FULL]);
+	while (atomic_load(&state_mine->slot->lost[LOST_FULL]) < before + 1000)
+		descend(8, &truth);
+	host_pool_drain(p, &t, 0);
+	buffer_switch(state_mine, 0);
+	host_pool_drain(p, &t, 0);
+	words = t.calls + t.kind[REC_LEAVE];
+	CHECK(t.calls < truth);
+	CHECK_EQ(t.bad, 0);
+	/* Each call is a LEAF, or an ENTER and a LEAVE: none is forgotten. */
+	words += atomic_load(&state_mine->slot->lost[LOST_FULL]) - before;
+	CHECK(words >= truth && words <= 2 * truth);
+	truth = 0;
+	descend(3, &truth);
+	t = taken(p);
+	CHECK_EQ(t.calls, truth);
+}
+
+/* ------------------------------------------------------------- threads */
+
+enum { WORKERS = 4, ROUNDS = 400 };
+
+static _Atomic uint64_t calls_made;
+static _Atomic int running;
+
+static void *work(void *unused)
+{
+	uint64_t truth = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		descend(10, &truth);
+	}
+	atomic_fetch_add(&calls_made, truth);
+	atomic_fetch_sub(&running, 1);
+	return unused;
+}
+
+void test_host_threads_lose_nothing_when_they_wait(void)
+{
+	struct pool *const p = fresh_pool();
+	struct host_pool_tally t = { .chunks = 0 };
+	pthread_t thread[WORKERS];
+
+	p->on_full = POOL_WAIT;
+	atomic_store(&running, WORKERS);
+	for (int i = 0; i < WORKERS; i++)
+		pthread_create(&thread[i], NULL, work, NULL);
+	while (atomic_load(&running) > 0)
+		host_pool_drain(p, &t, 0);
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(thread[i], NULL);
+	for (uint32_t i = 0; i < p->thread_slots; i++) {
+		if (pool_thread(p, i) != state_mine->slot)
+			CHECK_EQ(pool_thread(p, i)->lost[LOST_FULL], 0);
+	}
+	host_pool_drain(p, &t, 1);
+	CHECK_EQ(t.calls, atomic_load(&calls_made));
+	CHECK_EQ(t.bad, 0);
+	CHECK_EQ(t.uneven, 0);
+}
