@@ -23,6 +23,20 @@ char *out_number_count(char *to, uint64_t value)
 	return to;
 }
 
+char *out_number_many(char *to, uint64_t count, const char *nouns)
+{
+	const size_t length = strlen(nouns);
+	const int is_long = length > 4 &&
+			    (strcmp(nouns + length - 4, "sses") == 0 ||
+			     strcmp(nouns + length - 4, "ches") == 0);
+	const size_t ending = count != 1 ? 0 : is_long ? 2 : 1;
+
+	out_number_count(to, count);
+	snprintf(to + strlen(to), OUT_NUMBER - strlen(to), " %.*s",
+		 (int)(length - ending), nouns);
+	return to;
+}
+
 char *out_number_time(char *to, double ns)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };

@@ -6,10 +6,12 @@
 
 #include <stdint.h>
 
-enum { OUT_NUMBER = 40 };
+enum { OUT_NUMBER = 64 };
 
 /* 12,345,678 */
 char *out_number_count(char *to, uint64_t value);
+/* "1 call", "2,000 calls"; the noun, which is short, is given in the plural. */
+char *out_number_many(char *to, uint64_t count, const char *nouns);
 /* Four figures: "1.234 s", "12.34 ms", "20.1 ns"; "0" for nothing at all. */
 char *out_number_time(char *to, double ns);
 /* "12.3%"; "0.0%" where the whole is 0. */

@@ -1,0 +1,146 @@
+/* cmd_plot.c - "weft plot": hot functions by self time as bars, native and Lua
+ * told apart.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/cmd/head.h"
+#include "analyzer/cmd/loss.h"
+#include "analyzer/core/rank.h"
+#include "analyzer/out/out_gnuplot.h"
+#include "analyzer/out/out_number.h"
+
+#include <string.h>
+
+static const char *arg_output;
+static size_t arg_top = 20;
+static int arg_terminal;
+
+static const char *const terminals[] = { "svg", "png", NULL };
+
+static const struct opt opts[] = {
+	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
+	  .to = &arg_output,
+	  .help = "the plot; without it, DIR.svg or DIR.png" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top, .help = "functions to show" },
+	{ .type = OPT_CHOICE, .letter = 't', .name = "terminal", .arg = "KIND",
+	  .to = &arg_terminal, .choices = terminals, .help = "what to draw" },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+enum { GROUP_NATIVE, GROUP_LUA, GROUPS, BARS_MAX = 200 };
+static const char *const groups[GROUPS] = { "native", "Lua" };
+
+/* One axis, one unit: that of the longest bar. */
+struct unit { const char *name; double ns; };
+
+static struct unit unit_for(double ns)
+{
+	static const struct unit units[] = {
+		{ "seconds", 1e9 }, { "milliseconds", 1e6 },
+		{ "microseconds", 1e3 }
+	};
+
+	for (size_t i = 0; i < 3; i++)
+		if (ns >= units[i].ns)
+			return units[i];
+	return (struct unit){ "nanoseconds", 1 };
+}
+
+static void fill(struct out_bar *bar, char *note, const struct session *s,
+		 const struct rank *rank, const struct rank_row *row,
+		 const struct unit *unit)
+{
+	const struct func *const f = func_get(s->funcs, row->func);
+	const double ns = (double)session_ns(s, row->self);
+	char time[OUT_NUMBER], share[OUT_NUMBER];
+
+	snprintf(note, 2 * OUT_NUMBER, "%s  %s", out_number_time(time, ns),
+		 out_number_share(share, row->self, rank->self));
+	bar->label = f->name;
+	bar->note = note;
+	bar->value = ns / unit->ns;
+	bar->group = f->kind == FUNC_LUA ? GROUP_LUA : GROUP_NATIVE;
+}
+
+static void set_title(char *to, size_t size, const struct load *load)
+{
+	const struct session *const s = load->session;
+	char time[OUT_NUMBER];
+
+	snprintf(to, size, "Hot functions of %.60s by self time: %s recorded, "
+		 "%s", s->process_count == 0 ? "?" :
+		 head_base_name(s->processes[0].path),
+		 out_number_time(time, (double)head_duration(s)),
+		 loss_each(load, NULL, NULL) == 0 ? "nothing lost" :
+		 "not complete");
+}
+
+static int draw(const struct load *load, const char *file)
+{
+	struct session *const s = load->session;
+	struct rank *const rank = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
+	const size_t wanted = arg_top < BARS_MAX ? arg_top : BARS_MAX;
+	const size_t count = rank->count < wanted ? rank->count : wanted;
+	struct out_bar *const bars = mem_alloc((count + 1) * sizeof(*bars));
+	char (*const notes)[2 * OUT_NUMBER] =
+		mem_alloc((count + 1) * sizeof(*notes));
+	const struct unit unit = unit_for(count == 0 ? 0 :
+		(double)session_ns(s, rank->rows[0].self));
+	char title[256], axis[64];
+	int status;
+
+	for (size_t i = 0; i < count; i++)
+		fill(&bars[i], notes[i], s, rank, &rank->rows[i], &unit);
+	set_title(title, sizeof(title), load);
+	snprintf(axis, sizeof(axis), "self time, %s", unit.name);
+	const struct out_bars plot = { title, axis, bars, count, groups,
+				       GROUPS };
+
+	status = count == 0 ? err_add("the trace holds no call to draw") :
+		 out_gnuplot_bars(&plot, file, terminals[arg_terminal]);
+	mem_free(bars);
+	mem_free(notes);
+	rank_free(rank);
+	return status;
+}
+
+/* DIR.svg, beside the trace rather than in it. */
+static const char *output_name(const char *dir, char *to, size_t size)
+{
+	size_t length = strlen(dir);
+
+	if (arg_output != NULL)
+		return arg_output;
+	while (length > 1 && dir[length - 1] == '/')
+		length--;
+	snprintf(to, size, "%.*s.%s", (int)length, dir,
+		 terminals[arg_terminal]);
+	return to;
+}
+
+static enum cmd_exit run(int count, char **operands)
+{
+	char room[4096];
+	struct load load;
+	enum cmd_exit status = load_open(&load, count, operands);
+
+	if (status == CMD_OK) {
+		const char *const file = output_name(load.path, room,
+						     sizeof(room));
+
+		status = draw(&load, file) == 0 ? CMD_OK : CMD_UNREADABLE;
+		if (status == CMD_OK)
+			fprintf(stderr, "weft: plot written to %s\n", file);
+	}
+	load_close(&load);
+	return status;
+}
+
+const struct cmd cmd_plot = {
+	"plot", "DIR", "draw the hot functions, by gnuplot",
+	"Reads the trace in the folder DIR and draws its hot functions by self\n"
+	"time as bars, native and Lua functions in different colours, into an SVG\n"
+	"or PNG file. gnuplot does the drawing and must be installed.",
+	opts, run
+};

@@ -1,0 +1,170 @@
+/* head.c - what stands on top of every report: which run this was and whether
+ * its figures are whole.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/head.h"
+
+#include "analyzer/cmd/loss.h"
+#include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_number.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PROGRAMS_SHOWN = 3 };
+
+const char *head_base_name(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+	const char *const name = slash != NULL && slash[1] != '\0' ?
+				 slash + 1 : path;
+
+	return name[0] != '\0' ? name : "?";
+}
+
+const char *head_place(char *to, size_t size, const struct func *f)
+{
+	if (f->file[0] == '\0')
+		to[0] = '\0';
+	else if (f->file_line == 0)
+		snprintf(to, size, "%s", f->file[0] == '[' ? f->file :
+			 head_base_name(f->file));
+	else
+		snprintf(to, size, "%s:%" PRIu32, f->file[0] == '[' ? f->file :
+			 head_base_name(f->file), f->file_line);
+	return to;
+}
+
+void head_csv_func(struct out_csv *csv, struct session *s, func_id id)
+{
+	const struct func *const f = func_get(s->funcs, id);
+
+	out_csv_text(csv, f->name);
+	out_csv_text(csv, func_language(f));
+	out_csv_text(csv, f->kind == FUNC_NATIVE ?
+		     func_elf(s->funcs, f->module)->path : "");
+	out_csv_text(csv, f->file);
+	out_csv_number(csv, f->file_line);
+}
+
+uint64_t head_duration(const struct session *s)
+{
+	ticks first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < s->thread_count; i++) {
+		if (s->threads[i].first < first)
+			first = s->threads[i].first;
+		if (s->threads[i].last > last)
+			last = s->threads[i].last;
+	}
+	return last > first ? session_ns(s, last - first) : 0;
+}
+
+ticks head_first_tick(const struct session *s)
+{
+	ticks first = UINT64_MAX;
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		if (s->threads[i].first < first)
+			first = s->threads[i].first;
+	return first == UINT64_MAX ? s->base_tick : first;
+}
+
+/* Was a program of this name among the processes before i? */
+static int is_repeated(const struct session *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(head_base_name(s->processes[k].path),
+			   head_base_name(s->processes[i].path)) == 0)
+			return 1;
+	return 0;
+}
+
+static void print_programs(FILE *to, const struct session *s)
+{
+	size_t shown = 0, names = 0;
+
+	for (size_t i = 0; i < s->process_count && names <= 100; i++) {
+		char *name;
+
+		if (is_repeated(s, i))
+			continue;
+		if (names++ >= PROGRAMS_SHOWN)
+			continue;
+		name = out_escape_terminal(head_base_name(
+			s->processes[i].path));
+		fprintf(to, "%s%s", shown++ > 0 ? ", " : "", name);
+		mem_free(name);
+	}
+	if (names > shown)
+		fprintf(to, " and %s%zu more", names > 100 ? "over " : "",
+			names - shown - (names > 100));
+	if (names == 0)
+		fputs("no program", to);
+}
+
+static void print_count(FILE *to, uint64_t count, const char *nouns)
+{
+	char text[OUT_NUMBER];
+
+	fprintf(to, ", %s", out_number_many(text, count, nouns));
+}
+
+static void print_lost(void *ctx, const char *sentence)
+{
+	char *const text = out_escape_terminal(sentence);
+
+	fprintf(ctx, "lost: %s\n", text);
+	mem_free(text);
+}
+
+static void print_note(void *ctx, const char *sentence)
+{
+	char *const text = out_escape_terminal(sentence);
+
+	fprintf(ctx, "note: %s\n", text);
+	mem_free(text);
+}
+
+static void print_run(FILE *to, const struct session *s)
+{
+	char date[OUT_NUMBER], time[OUT_NUMBER], calls[OUT_NUMBER];
+
+	print_programs(to, s);
+	print_count(to, s->process_count, "processes");
+	print_count(to, s->thread_count, "threads");
+	if (s->vm_count > 0)
+		print_count(to, s->vm_count, "Lua states");
+	if (s->coroutine_count > 0)
+		print_count(to, s->coroutine_count, "coroutines");
+	fprintf(to, "\n%s, %s, %s\n",
+		s->thread_count == 0 ? "no date" :
+		out_number_date(date, session_real(s, head_first_tick(s))),
+		out_number_time(time, (double)head_duration(s)),
+		out_number_many(calls, s->calls, "calls"));
+}
+
+void head_print(FILE *to, const struct load *load)
+{
+	print_run(to, load->session);
+	if (loss_each(load, print_lost, to) == 0)
+		fputs("nothing was lost\n", to);
+	loss_notes(load, print_note, to);
+	fputc('\n', to);
+}
+
+static void print_hash(void *ctx, const char *sentence)
+{
+	char *const text = out_escape_terminal(sentence);
+
+	fprintf(stderr, "# %s: %s\n", (const char *)ctx, text);
+	mem_free(text);
+}
+
+void head_print_losses(const struct load *load)
+{
+	char lost[] = "lost", note[] = "note";
+
+	if (loss_each(load, print_hash, lost) == 0)
+		fputs("# nothing was lost\n", stderr);
+	loss_notes(load, print_hash, note);
+}

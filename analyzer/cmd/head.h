@@ -1,0 +1,34 @@
+/* head.h - what stands on top of every report, and names as reports show them.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_HEAD_H
+#define WEFT_ANALYZER_CMD_HEAD_H
+
+#include "analyzer/cmd/load.h"
+#include "analyzer/out/out_csv.h"
+
+#include <stdio.h>
+
+/* Program, date, duration, who ran, what was lost: a few lines and an empty
+ * one. */
+void head_print(FILE *, const struct load *);
+
+/* For --csv: the losses as lines "# lost: ..." on stderr. */
+void head_print_losses(const struct load *);
+
+/* Nanoseconds from the first record to the last. */
+uint64_t head_duration(const struct session *);
+
+/* When the first thread's recording began. */
+ticks head_first_tick(const struct session *);
+
+/* The last part of a path, never "". */
+const char *head_base_name(const char *path);
+
+/* "file.c:12", the file's last part only; "" without a file. */
+const char *head_place(char *to, size_t size, const struct func *);
+
+/* The columns function,language,module,file,line of a CSV row. */
+#define HEAD_FUNC_COLUMNS "function,language,module,file,line"
+void head_csv_func(struct out_csv *, struct session *, func_id);
+
+#endif

@@ -1,0 +1,152 @@
+/* load.c - a trace read whole, the way every command does it.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/load.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/core/view.h"
+#include "analyzer/out/out_number.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
+
+static const char *arg_debug_dirs;
+static size_t arg_max_nodes = MAX_NODES;
+
+const struct opt load_opts[] = {
+	{ .type = OPT_TEXT, .name = "debug-dir", .arg = "DIR",
+	  .to = &arg_debug_dirs, .help = "look there first for programs and "
+	  "their debug files; several: DIR:DIR" },
+	{ .type = OPT_NUMBER, .name = "max-nodes", .arg = "N",
+	  .to = &arg_max_nodes,
+	  .help = "distinct stacks to tell apart; more cost more memory" },
+	{ .type = OPT_END }
+};
+
+const char *load_operand(int count, char **operands)
+{
+	if (count == 1)
+		return operands[0];
+	if (count == 0)
+		err_add("which trace? Give the folder that weft record made");
+	else
+		err_add("one trace at a time, not %d", count);
+	return NULL;
+}
+
+/* --- progress --------------------------------------------------------- */
+
+/* A line on stderr that is overwritten, if stderr is a terminal. */
+struct progress {
+	struct replay *replay;
+	uint64_t records;
+	struct timespec shown;
+	int is_on, is_shown;
+};
+
+static void show_progress(struct progress *p)
+{
+	char records[OUT_NUMBER];
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if ((now.tv_sec - p->shown.tv_sec) * 1000 +
+	    (now.tv_nsec - p->shown.tv_nsec) / 1000000 < 300)
+		return;
+	p->shown = now;
+	p->is_shown = 1;
+	fprintf(stderr, "\rreading: %s records",
+		out_number_count(records, p->records));
+}
+
+static void end_progress(const struct progress *p)
+{
+	if (p->is_shown)
+		fputs("\r\033[K", stderr);
+}
+
+static int take_chunk(void *ctx, const struct chunk_view *chunk)
+{
+	struct progress *const p = ctx;
+
+	p->records += chunk->head.records;
+	if (p->is_on)
+		show_progress(p);
+	return replay_chunk(p->replay, chunk);
+}
+
+static int read_trace(const char *path, struct session *session,
+		      const struct replay_sink *sink, void *ctx,
+		      struct in_summary *in)
+{
+	struct progress p = { .is_on = isatty(STDERR_FILENO) };
+	int status;
+
+	clock_gettime(CLOCK_MONOTONIC, &p.shown);
+	p.replay = replay_new(session, sink, ctx);
+	status = in_read(path, take_chunk, &p, in);
+	if (status == 0)
+		replay_finish(p.replay);
+	replay_free(p.replay);
+	end_progress(&p);
+	return status;
+}
+
+/* --- the whole -------------------------------------------------------- */
+
+/* Files that were put into the trace's folder name it too. */
+static void name_all(struct load *load)
+{
+	char dirs[8192];
+	const struct sym_options options = { dirs, NAMING_SECONDS };
+	const int is_on = isatty(STDERR_FILENO);
+
+	snprintf(dirs, sizeof(dirs), "%s%s%s",
+		 arg_debug_dirs == NULL ? "" : arg_debug_dirs,
+		 arg_debug_dirs == NULL ? "" : ":", load->path);
+	if (is_on)
+		fputs("\rnaming functions", stderr);
+	load->names = arena_new();
+	load->modules = sym_name(load->session->funcs, load->names, &options);
+	if (is_on)
+		fputs("\r\033[K", stderr);
+}
+
+enum cmd_exit load_open(struct load *load, int count, char **operands)
+{
+	memset(load, 0, sizeof(*load));
+	load->path = load_operand(count, operands);
+	if (load->path == NULL)
+		return CMD_USAGE;
+	load->session = session_new(arg_max_nodes);
+	if (read_trace(load->path, load->session, NULL, NULL, &load->in) != 0)
+		return CMD_UNREADABLE;
+	name_all(load);
+	return CMD_OK;
+}
+
+int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
+{
+	struct session *const again = session_new(arg_max_nodes);
+	struct in_summary in;
+	int status;
+
+	/* The functions found the first time are found again, with names. */
+	func_table_free(again->funcs);
+	again->funcs = load->session->funcs;
+	cct_set_deeper(again->cct, func_special(again->funcs, "(deeper)"));
+	status = read_trace(load->path, again, sink, ctx, &in);
+	again->funcs = NULL;
+	session_free(again);
+	return status;
+}
+
+void load_close(struct load *load)
+{
+	mem_free(load->modules);
+	arena_free(load->names);
+	session_free(load->session);
+}

@@ -1,0 +1,37 @@
+/* load.h - a trace read whole: session, names, and what the reader says.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_LOAD_H
+#define WEFT_ANALYZER_CMD_LOAD_H
+
+#include "analyzer/base/mem.h"
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/core/session.h"
+#include "analyzer/core/replay.h"
+#include "analyzer/in/in.h"
+#include "analyzer/sym/sym.h"
+
+/* Options of every command that reads a trace, for OPT_MORE. */
+extern const struct opt load_opts[];
+
+struct load {
+	const char *path;
+	struct session *session;
+	struct in_summary in;
+	struct arena *names;
+	struct sym_module *modules;  /* one for each elf_id */
+};
+
+/* Read and replay the trace that is the only operand, then name its functions;
+ * shows its progress on a terminal. CMD_OK, or the exit status with the causes
+ * in the chain. load_close in any case. */
+enum cmd_exit load_open(struct load *, int count, char **operands);
+void load_close(struct load *);
+
+/* Read the trace once more, with the names of the first time, for what the
+ * sink wants to see. */
+int load_again(struct load *, const struct replay_sink *, void *ctx);
+
+/* The operand, or NULL with the cause in the chain. */
+const char *load_operand(int count, char **operands);
+
+#endif

@@ -1,0 +1,42 @@
+/* main.c - weft-analyze: finds the command and prints why it failed.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/help.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static int is(const char *word, const char *a, const char *b)
+{
+	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *const name = argc > 1 ? argv[1] : "help";
+	const struct cmd *cmd = cmd_find(name);
+	enum cmd_exit status;
+
+	/* Only for the width of characters: numbers and sorting stay as they
+	 * are everywhere. */
+	setlocale(LC_CTYPE, "C.UTF-8");
+	if (is(name, "--version", "-V")) {
+		help_version(stdout);
+		return CMD_OK;
+	}
+	if (is(name, "--help", "-h"))
+		cmd = &cmd_help;
+	if (cmd == NULL) {
+		err_add("there is no such command; see \"weft help\"");
+		err_print(stderr, name);
+		return CMD_USAGE;
+	}
+	status = argc > 1 ? cmd_run(cmd, argc - 1, argv + 1) :
+		 cmd_run(cmd, argc, argv);
+	if (status != CMD_OK)
+		err_print(stderr, cmd->name);
+	/* Without a command at all, help is shown, but nothing was done. */
+	return argc > 1 ? (int)status : CMD_USAGE;
+}

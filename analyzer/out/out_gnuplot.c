@@ -1,0 +1,228 @@
+/* out_gnuplot.c - plots, drawn by gnuplot: no shell, no start-up files, every
+ * name between single quotes with its text not interpreted.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/out/out_gnuplot.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_escape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	WIDTH = 960, BAR_HEIGHT = 26, FRAME_HEIGHT = 130,
+	LABEL_COLUMNS = 44,     /* longer labels are cut */
+	MESSAGE = 400,
+};
+
+/* Told apart by those who see few colours, too: dark blue, light orange. */
+static const char *const colours[OUT_GNUPLOT_GROUPS] = {
+	"#2f6690", "#f0a04b", "#7a9e7e", "#9a8fb0"
+};
+
+/* --- the script ------------------------------------------------------- */
+
+static void put_text(FILE *to, const char *text, size_t columns)
+{
+	char *const whole = out_escape_cut(out_escape_terminal(text), columns,
+					   0);
+	char *const quoted = out_escape_gnuplot(whole);
+
+	fprintf(to, "'%s'", quoted);
+	mem_free(quoted);
+	mem_free(whole);
+}
+
+/* Bar i stands at height -i, so that the first is on top. */
+static void put_labels(FILE *to, const struct out_bars *plot)
+{
+	fputs("set ytics scale 0 noenhanced (", to);
+	for (size_t i = 0; i < plot->count; i++) {
+		if (i > 0)
+			fputs(", ", to);
+		put_text(to, plot->bars[i].label, LABEL_COLUMNS);
+		fprintf(to, " -%zu", i);
+	}
+	fputs(")\n", to);
+	for (size_t i = 0; i < plot->count; i++) {
+		fprintf(to, "set label %zu ", i + 1);
+		put_text(to, plot->bars[i].note, LABEL_COLUMNS);
+		fprintf(to, " at %.17g,-%zu left offset 0.6,0 noenhanced "
+			"tc rgb '#555555'\n", plot->bars[i].value, i);
+	}
+}
+
+static void put_groups(FILE *to, const struct out_bars *plot)
+{
+	for (size_t g = 0; g < plot->group_count; g++) {
+		fprintf(to, "$group%zu << EOD\n", g);
+		for (size_t i = 0; i < plot->count; i++)
+			if (plot->bars[i].group == g)
+				fprintf(to, "%.17g -%zu\n", plot->bars[i].value,
+					i);
+		/* An empty block cannot be plotted; this point lies outside. */
+		fputs("-1 -100000\nEOD\n", to);
+	}
+	fputs("plot ", to);
+	for (size_t g = 0; g < plot->group_count; g++) {
+		fprintf(to, "%s$group%zu using ($1/2):2:($1/2):(0.36) "
+			"with boxxyerror fs solid noborder lc rgb '%s' title ",
+			g > 0 ? ", " : "", g, colours[g]);
+		put_text(to, plot->groups[g], LABEL_COLUMNS);
+	}
+	fputc('\n', to);
+}
+
+static void put_script(FILE *to, const struct out_bars *plot,
+		       const char *terminal)
+{
+	const size_t height = FRAME_HEIGHT + BAR_HEIGHT * plot->count;
+	double most = 0;
+
+	for (size_t i = 0; i < plot->count; i++)
+		if (plot->bars[i].value > most)
+			most = plot->bars[i].value;
+	fprintf(to, "set terminal %s noenhanced size %d,%zu "
+		"background rgb '#ffffff' font 'sans,%d'\n",
+		strcmp(terminal, "png") == 0 ? "pngcairo" : "svg", WIDTH,
+		height, strcmp(terminal, "png") == 0 ? 10 : 13);
+	fputs("set title noenhanced ", to);
+	put_text(to, plot->title, 100);
+	fputs("\nset xlabel noenhanced ", to);
+	put_text(to, plot->axis, 100);
+	fprintf(to, "\nset xrange [0:%.17g]\nset yrange [%.1f:0.7]\n",
+		most > 0 ? most * 1.2 : 1, 0.3 - (double)plot->count);
+	fputs("set border 1 lc rgb '#999999'\nset xtics nomirror out "
+	      "tc rgb '#333333'\nset grid xtics lt 1 lc rgb '#e4e4e4'\n"
+	      "set key bottom right reverse Left noenhanced samplen 1\n"
+	      "unset mouse\n", to);
+	put_labels(to, plot);
+	put_groups(to, plot);
+}
+
+/* --- the child -------------------------------------------------------- */
+
+struct child { pid_t pid; FILE *script; int messages; };
+
+/* In the child: what cannot be set up is told to the parent by its errno. */
+static _Noreturn void become_gnuplot(int script, int output, int messages,
+				     int failed)
+{
+	dup2(script, 0);
+	dup2(output, 1);
+	dup2(messages, 2);
+	signal(SIGPIPE, SIG_DFL);
+	execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
+	if (write(failed, &errno, sizeof(errno)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int start(struct child *child, int output)
+{
+	int script[2], messages[2], failed[2], error = 0;
+
+	if (pipe2(script, O_CLOEXEC) != 0 ||
+	    pipe2(messages, O_CLOEXEC | O_NONBLOCK) != 0 ||
+	    pipe2(failed, O_CLOEXEC) != 0)
+		return err_add("no pipe to be had: %s", strerror(errno));
+	fflush(NULL);
+	child->pid = fork();
+	if (child->pid == 0)
+		become_gnuplot(script[0], output, messages[1], failed[1]);
+	close(script[0]);
+	close(messages[1]);
+	close(failed[1]);
+	child->script = fdopen(script[1], "w");
+	child->messages = messages[0];
+	if (child->pid < 0)
+		error = errno;
+	else if (read(failed[0], &error, sizeof(error)) == 0)
+		error = 0;
+	close(failed[0]);
+	if (error == 0)
+		return 0;
+	fclose(child->script);
+	close(child->messages);
+	if (child->pid > 0)
+		waitpid(child->pid, NULL, 0);
+	return err_add(error == ENOENT ? "gnuplot is not installed "
+		       "(Debian: apt install gnuplot-nox)" :
+		       "cannot run gnuplot: %s", strerror(error));
+}
+
+static int end(const struct child *child)
+{
+	char message[MESSAGE + 1];
+	int status = 0, is_lost;
+	ssize_t size;
+
+	is_lost = ferror(child->script);
+	is_lost |= fclose(child->script) != 0;
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	size = read(child->messages, message, MESSAGE);
+	close(child->messages);
+	if (status == 0 && !is_lost && size <= 0)
+		return 0;
+	message[size > 0 ? size : 0] = '\0';
+	for (char *at = message; *at != '\0'; at++)
+		if (*at == '\n')
+			*at = ' ';
+	return err_add("gnuplot failed (status %d): %s", status, message);
+}
+
+static int draw(const struct out_bars *plot, int output, const char *terminal)
+{
+	void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
+	struct child child = { .pid = -1 };
+	int status = start(&child, output);
+
+	if (status == 0) {
+		put_script(child.script, plot, terminal);
+		status = end(&child);
+	}
+	signal(SIGPIPE, before);
+	return status;
+}
+
+int out_gnuplot_bars(const struct out_bars *plot, const char *file,
+		     const char *terminal)
+{
+	char draft[PATH_MAX];
+	struct stat made;
+	mode_t mask;
+	int output;
+
+	if (snprintf(draft, sizeof(draft), "%s.XXXXXX", file) >=
+	    (int)sizeof(draft))
+		return err_add("the file's name is too long");
+	output = mkostemp(draft, O_CLOEXEC);
+	if (output < 0)
+		return err_add("cannot write \"%s\": %s", file,
+			       strerror(errno));
+	mask = umask(0);
+	umask(mask);
+	if (draw(plot, output, terminal) != 0) {
+		unlink(draft);
+		close(output);
+		return -1;
+	}
+	if (fstat(output, &made) != 0 || made.st_size == 0 ||
+	    fchmod(output, 0666 & ~mask) != 0 || close(output) != 0 ||
+	    rename(draft, file) != 0) {
+		err_add("cannot write \"%s\": %s", file, strerror(errno));
+		unlink(draft);
+		return -1;
+	}
+	return 0;
+}
