@@ -84,6 +84,58 @@ $(B)/clang/%.ok: %.c
 	clang $(CLANG_FLAGS) -fsyntax-only $<
 	@touch $@
 
+# The random program of tests/oracle, by both compilers at every level; its
+# account is compiled without hooks.
+ORACLE := $(TEST_DIR)/oracle
+ORACLE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wno-clobbered \
+	-Wno-unknown-warning-option -g $(LUA_CFLAGS_54)
+ORACLE_BIN := $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
+	$(ORACLE)/woven-$(c)-$(o)))
+define oracle_rule
+$(ORACLE)/woven-$(1)-$(2): $$(wildcard tests/oracle/*.[ch])
+	@mkdir -p $(ORACLE)/$(1)-$(2)
+	for f in book pick; do $(1) -$(2) $$(ORACLE_CFLAGS) -c \
+		-o $(ORACLE)/$(1)-$(2)/$$$$f.o tests/oracle/$$$$f.c || exit; done
+	for f in native woven; do $(1) -$(2) $$(ORACLE_CFLAGS) \
+		-finstrument-functions -c -o $(ORACLE)/$(1)-$(2)/$$$$f.o \
+		tests/oracle/$$$$f.c || exit; done
+	$(1) -$(2) $$(ORACLE_CFLAGS) -finstrument-functions -DINSTRUMENTED -c \
+		-o $(ORACLE)/$(1)-$(2)/ci.o tests/oracle/cfuncs.c
+	$(1) -$(2) $$(ORACLE_CFLAGS) -c \
+		-o $(ORACLE)/$(1)-$(2)/cu.o tests/oracle/cfuncs.c
+	$(1) -g -o $$@ $(ORACLE)/$(1)-$(2)/*.o -llua5.4 -lpthread
+endef
+$(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
+	$(eval $(call oracle_rule,$(c),$(o)))))
+# The host library with healing rules that can be switched off.
+.PHONY: oracle
+oracle: $(ORACLE_BIN)
+	+$(MAKE) --no-print-directory B=$(B)/breaks CFLAGS=-DWEFT_TEST_BREAKS \
+		host
+
+# Sample programs of the end-to-end tests: tests/prog/p_NAME.c or .cc says in a
+# line "flags: ..." of its head how it is compiled; a line "matrix" there makes
+# one program for each compiler and level, p_NAME-gcc-O2 and so on.
+PROG := $(TEST_DIR)/prog
+PROG_SRC := $(wildcard tests/prog/p_*.c tests/prog/p_*.cc)
+prog_name = $(basename $(notdir $(1)))
+prog_flags = $(shell sed -n '1,12s|.*flags: \(.*[^ */]\).*|\1|p' $(1))
+is_matrix = $(shell sed -n '1,12s|.*\(matrix\).*|\1|p' $(1))
+cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
+define prog_rule
+PROG_BIN += $(PROG)/$(1)
+$(PROG)/$(1): $(2)
+	@mkdir -p $(PROG)
+	$(3) -I. -D_GNU_SOURCE -g $(4) -o $$@ $(2) $(5)
+endef
+$(foreach s,$(PROG_SRC),$(if $(call is_matrix,$(s)),\
+	$(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,$(eval $(call prog_rule,\
+	$(call prog_name,$(s))-$(c)-$(o),$(s),$(call cc_of,$(s),$(c)),-$(o),\
+	$(call prog_flags,$(s)))))),\
+	$(eval $(call prog_rule,$(call prog_name,$(s)),$(s),\
+	$(call cc_of,$(s),gcc),-O1,$(call prog_flags,$(s))))))
+programs: $(PROG_BIN)
+
 check-layers:
 	tests/layers.sh
 
@@ -91,7 +143,7 @@ test:
 	@tests/deps.sh build test
 	+$(MAKE) --no-print-directory test-run
 
-test-run: all unit-bin san clang-check
+test-run: all unit-bin san clang-check oracle programs
 	B=$(B) tests/run.sh
 
 bench:
