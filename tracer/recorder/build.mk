@@ -1,0 +1,38 @@
+# weft-record and the dispatcher `weft`. LTTng-UST itself is linked to the
+# provider only, which weft-record opens when the daemon is there.
+RECORDER_SRC := $(filter-out tracer/recorder/weft_main.c,\
+	$(wildcard tracer/recorder/*.c))
+RECORDER_OBJ := $(RECORDER_SRC:%.c=$(B)/obj/%.o)
+# What a unit test of the recorder links.
+RECORDER_TEST_OBJ := $(filter-out %/record_main.o,$(RECORDER_OBJ))
+RECORDER_LIBS := -llttng-ctl -lpopt -ldl -lpthread
+
+recorder: $(B)/bin/weft $(B)/libexec/weft/weft-record \
+	$(B)/lib/weft/weft-provider.so
+
+$(B)/bin/weft: $(B)/obj/tracer/recorder/weft_main.o
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
+
+$(B)/libexec/weft/weft-record: $(RECORDER_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORDER_LIBS)
+
+# LTTng's macros expand to code that -Wconversion and friends do not like.
+$(B)/lib/weft/weft-provider.so: $(B)/obj/tracepoints/weft_tp.o
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,weft-provider.so \
+		-o $@ $^ -llttng-ust -ldl
+
+$(B)/obj/tracepoints/weft_tp.o: tracepoints/weft_tp.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(OPT) -fPIC -fvisibility=hidden \
+		-Wall -Wextra $(WERROR) $(SANFLAGS) -MMD -MP $(CFLAGS) \
+		-c -o $@ $<
+
+$(B)/obj/tracer/recorder/%.o: tracer/recorder/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+-include $(RECORDER_OBJ:.o=.d) $(B)/obj/tracer/recorder/weft_main.d \
+	$(B)/obj/tracepoints/weft_tp.d

@@ -1,0 +1,29 @@
+/* channel.h - the LTTng session of one recording: its channels and its event.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_RECORDER_CHANNEL_H
+#define WEFT_RECORDER_CHANNEL_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct channel_plan {
+	char session[64];          /* name, with a random part */
+	char output[PATH_MAX];     /* absolute */
+	pid_t pid;                 /* the one process whose events count */
+	uint64_t ring_bytes;       /* a sub-buffer's size */
+	uint32_t rings;            /* sub-buffers a CPU */
+};
+
+/* Choose ring_bytes and rings so that all CPUs' rings fit in half of what is
+ * free in /dev/shm. Gives their whole size; 0: they do not fit. */
+uint64_t channel_fit(struct channel_plan *plan, uint64_t free_bytes,
+		     uint32_t cpus);
+
+/* Make and start the session. Negative: why says it. May hang. */
+int channel_open(const struct channel_plan *plan, char *why, size_t room);
+/* Wait until all is on the disk, then destroy it. May hang. */
+int channel_close(const struct channel_plan *plan, char *why, size_t room);
+
+#endif

@@ -1,0 +1,218 @@
+/* keeper.c - a child that holds the LTTng session.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/keeper.h"
+#include "tracer/recorder/daemon.h"
+#include "tracer/recorder/folder.h"
+#include "tracer/recorder/rate.h"
+#include "tracer/recorder/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	OPEN_MS = 12000,
+	STILL_MS = 5000,           /* no byte more on the disk: give up */
+	STOP_MS = 5000,            /* for the daemon's end */
+};
+
+/* Three come: opened, closed, and (the daemon is stopped if it was ours) done. */
+struct reply {
+	int status;
+	int daemon, consumer;      /* pids */
+	char why[200];
+};
+
+static void answer(int socket, const struct reply *r)
+{
+	if (send(socket, r, sizeof(*r), MSG_NOSIGNAL) < 0)
+		return;
+}
+
+/* Terminal, signals and descriptors of the recorder's are none of ours. */
+static int detach(int socket)
+{
+	const int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	for (int s = 1; s < NSIG; s++)
+		signal(s, s == SIGCHLD ? SIG_DFL : SIG_IGN);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	if (socket != 3) {
+		dup2(socket, 3);
+		socket = 3;
+	}
+	fcntl(socket, F_SETFD, FD_CLOEXEC);
+	close_range(4, ~0U, 0);
+	return socket;
+}
+
+static void open_session(const struct channel_plan *plan, struct reply *r)
+{
+	r->status = daemon_ensure(r->why, sizeof(r->why));
+	if (r->status == 0)
+		r->status = channel_open(plan, r->why, sizeof(r->why));
+	r->daemon = daemon_pid();
+	r->consumer = daemon_consumer(r->daemon);
+}
+
+__attribute__((noreturn))
+static void keep(int socket, const struct channel_plan *plan)
+{
+	struct reply r = { 0 };
+	char order;
+
+	socket = detach(socket);
+	open_session(plan, &r);
+	answer(socket, &r);
+	if (r.status == 0) {
+		/* An order, or the recorder's death. */
+		while (recv(socket, &order, 1, 0) < 0 && errno == EINTR)
+			;
+		memset(&r, 0, sizeof(r));
+		r.status = channel_close(plan, r.why, sizeof(r.why));
+		answer(socket, &r);
+	}
+	daemon_stop_idle();
+	answer(socket, &r);
+	_exit(0);
+}
+
+int keeper_start(struct keeper *k, const struct channel_plan *plan,
+		 const char *home)
+{
+	int pair[2];
+
+	*k = (struct keeper){ .socket = -1, .daemon = -1, .consumer = -1 };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return -1;
+	k->pid = fork();
+	if (k->pid == 0) {
+		if (home)
+			setenv("LTTNG_HOME", home, 1);
+		keep(pair[1], plan);
+	}
+	close(pair[1]);
+	if (k->pid < 0) {
+		close(pair[0]);
+		say_trouble("cannot fork: %s", strerror(errno));
+		return -1;
+	}
+	k->socket = pair[0];
+	return 0;
+}
+
+/* 1: an answer; 0: none in time; negative: the keeper has died. */
+static int receive(const struct keeper *k, struct reply *r, int ms)
+{
+	struct pollfd p = { .fd = k->socket, .events = POLLIN };
+	int ready;
+
+	do {
+		ready = poll(&p, 1, ms);
+	} while (ready < 0 && errno == EINTR);
+	if (ready == 0)
+		return 0;
+	if (recv(k->socket, r, sizeof(*r), 0) != (ssize_t)sizeof(*r))
+		return -1;
+	r->why[sizeof(r->why) - 1] = '\0';
+	return 1;
+}
+
+static void dismiss(struct keeper *k, bool kill_it)
+{
+	if (kill_it)
+		kill(k->pid, SIGKILL);
+	close(k->socket);
+	k->socket = -1;
+	if (kill_it)
+		waitpid(k->pid, NULL, 0);
+}
+
+static int watch(pid_t pid)
+{
+	return pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+int keeper_wait_open(struct keeper *k)
+{
+	struct reply r;
+	const int got = receive(k, &r, OPEN_MS);
+
+	if (got == 1 && r.status == 0) {
+		k->daemon = watch(r.daemon);
+		k->consumer = watch(r.consumer);
+		return 0;
+	}
+	if (got == 1)
+		say_trouble("no LTTng session: %s", r.why);
+	else
+		say_trouble("no LTTng session: the session daemon does not "
+			    "answer");
+	/* One that answered still has to stop the daemon. */
+	dismiss(k, got != 1);
+	return -1;
+}
+
+static bool has_died(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+bool keeper_lost_daemon(const struct keeper *k)
+{
+	return has_died(k->daemon) || has_died(k->consumer);
+}
+
+/* As receive, but as long as the folder grows. */
+static int receive_closed(const struct keeper *k, struct reply *r,
+			  const char *output)
+{
+	uint64_t bytes = folder_bytes(output);
+	int still = 0;
+
+	for (;;) {
+		const int got = receive(k, r, 500);
+
+		if (got != 0)
+			return got;
+		const uint64_t now = folder_bytes(output);
+
+		still = now == bytes ? still + 500 : 0;
+		bytes = now;
+		if (still >= STILL_MS || (still > 0 && keeper_lost_daemon(k)))
+			return 0;
+	}
+}
+
+int keeper_close(struct keeper *k, const char *output)
+{
+	struct reply r;
+	const char order = 'c';
+
+	if (k->socket < 0)
+		return -1;
+	if (send(k->socket, &order, 1, MSG_NOSIGNAL) != 1 ||
+	    receive_closed(k, &r, output) != 1) {
+		say_trouble("the LTTng session could not be closed in order");
+		dismiss(k, true);
+		return -1;
+	}
+	if (r.status != 0)
+		say_trouble("LTTng session: %s", r.why);
+	const int status = r.status;
+
+	dismiss(k, receive(k, &r, STOP_MS) < 0);
+	return status;
+}

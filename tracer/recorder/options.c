@@ -1,0 +1,151 @@
+/* options.c - the command line of `weft record`: one row an option, from which
+ * the help text is printed, too.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/options.h"
+#include "tracer/recorder/say.h"
+
+#include <errno.h>
+#include <popt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef WEFT_VERSION
+#define WEFT_VERSION "0.1.0"
+#endif
+
+enum { USAGE = 1 };
+enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_LABEL, ROW_HELP, ROW_VERSION };
+
+static struct options opt;
+
+static struct poptOption rows[] = {
+	{ "output", 'o', POPT_ARG_STRING, &opt.output, 0,
+	  "write the trace to DIR, which must not exist "
+	  "(default: weft-trace-PROGRAM-PID)", "DIR" },
+	{ "paused", 0, POPT_ARG_NONE, &opt.paused, 0,
+	  "start with recording turned off", NULL },
+	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
+	  "end with the program, not with the last of its children", NULL },
+	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,
+	  "when no buffer is free: drop and count (the default), wait, or "
+	  "overwrite the oldest", "drop|wait|overwrite" },
+	{ "pool-size", 0, POPT_ARG_STRING, NULL, ROW_POOL_SIZE,
+	  "shared memory for buffers (default: 64M, or a third of what "
+	  "/dev/shm has free)", "SIZE" },
+	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
+	  "leave Lua alone", NULL },
+	{ "no-native", 0, POPT_ARG_NONE, &opt.no_native, 0,
+	  "leave native calls alone", NULL },
+	{ "label", 0, POPT_ARG_STRING, NULL, ROW_LABEL,
+	  "put KEY=VALUE into the trace (may be given several times)",
+	  "KEY=VALUE" },
+	{ "quiet", 'q', POPT_ARG_NONE, &opt.quiet, 0,
+	  "print no summary", NULL },
+	{ "help", 'h', POPT_ARG_NONE, NULL, ROW_HELP, "print this", NULL },
+	{ "version", 0, POPT_ARG_NONE, NULL, ROW_VERSION,
+	  "print the version", NULL },
+	POPT_TABLEEND
+};
+
+bool options_size(const char *text, uint64_t *bytes)
+{
+	char *end;
+
+	errno = 0;
+	const unsigned long long n = strtoull(text, &end, 10);
+	const char *const unit = "KMG";
+	const char *const u = *end ? strchr(unit, *end) : NULL;
+	const unsigned shift = u ? 10 * (unsigned)(u - unit + 1) : 0;
+
+	if (errno != 0 || end == text || text[0] == '-' || n == 0 ||
+	    (*end && (!u || end[1])) || n > UINT64_C(1) << (40 - shift))
+		return false;
+	*bytes = (uint64_t)n << shift;
+	return true;
+}
+
+static bool read_on_full(const char *text)
+{
+	static const char *const names[] = { "drop", "wait", "overwrite" };
+
+	for (int i = 0; i < 3; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			opt.on_full = (enum pool_on_full)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_label(char *text)
+{
+	const char *const equals = strchr(text, '=');
+
+	if (!equals || equals == text || opt.labels == OPTIONS_MAX_LABELS)
+		return false;
+	opt.label[opt.labels++] = text;
+	return true;
+}
+
+/* Negative: go on. */
+static int read_row(poptContext context, int row)
+{
+	char *const text = poptGetOptArg(context);
+	bool good = true;
+
+	switch (row) {
+	case ROW_HELP:
+		poptPrintHelp(context, stdout, 0);
+		return 0;
+	case ROW_VERSION:
+		printf("weft %s\n", WEFT_VERSION);
+		return 0;
+	case ROW_ON_FULL:
+		good = read_on_full(text);
+		break;
+	case ROW_POOL_SIZE:
+		good = options_size(text, &opt.pool_bytes);
+		break;
+	case ROW_LABEL:
+		good = read_label(text);
+		break;
+	default:
+		break;
+	}
+	if (good)
+		return -1;
+	say("\"%s\" will not do for --%s; see weft record --help", text,
+	    row == ROW_ON_FULL ? "on-full" : row == ROW_LABEL ? "label" :
+	    "pool-size");
+	return USAGE;
+}
+
+int options_read(struct options *o, int argc, char **argv)
+{
+	const poptContext context = poptGetContext("weft record", argc,
+		(const char **)argv, rows, POPT_CONTEXT_POSIXMEHARDER);
+	int row;
+
+	poptSetOtherOptionHelp(context, "[options] -- program [args]");
+	while ((row = poptGetNextOpt(context)) > 0) {
+		const int status = read_row(context, row);
+
+		if (status >= 0)
+			return status;
+	}
+	if (row < -1) {
+		say("%s: %s; see weft record --help",
+		    poptBadOption(context, POPT_BADOPTION_NOALIAS),
+		    poptStrerror(row));
+		return USAGE;
+	}
+	opt.program = (char **)poptGetArgs(context);
+	if (!opt.program || !opt.program[0] || !opt.program[0][0]) {
+		say("no program to record; say weft record [options] -- "
+		    "program args");
+		return USAGE;
+	}
+	*o = opt;
+	return -1;
+}

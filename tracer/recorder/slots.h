@@ -1,0 +1,44 @@
+/* slots.h - who of the recorded lives: the pool's process and thread slots.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_RECORDER_SLOTS_H
+#define WEFT_RECORDER_SLOTS_H
+
+#include "tracer/recorder/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slots {
+	struct arena *arena;
+	uint32_t *used;            /* thread slots in use, used_n of them */
+	uint32_t used_n;
+	uint8_t *is_dead;          /* by thread slot: owner died, not freed yet */
+	uint32_t dead_n;
+	uint32_t seen_thread;      /* the pool's next_thread at the last look */
+	uint32_t live_processes;
+	/* Sums over slots that were freed. */
+	uint64_t lost[LOST_REASONS];
+	uint64_t vms, coroutines;
+	uint32_t trouble;          /* enum process_trouble */
+	bool native_seen;
+	uint64_t *gone_since;      /* by process slot: ms, 0: not gone */
+	bool told_unrecorded;
+};
+
+int slots_init(struct slots *s, struct arena *arena);
+
+/* Find the threads that died; all: look at every slot, not only at those seen
+ * in use before. How many are dead. */
+uint32_t slots_find_dead(struct slots *s, bool all);
+/* Their buffers are taken: give their slots back. */
+void slots_free_dead(struct slots *s);
+
+/* Free the slots of processes that ended. Gives how many live. */
+uint32_t slots_update_processes(struct slots *s, uint64_t now_ms);
+
+/* What was lost, all in all, the living included. */
+void slots_sum_lost(const struct slots *s, uint64_t lost[LOST_REASONS]);
+/* Add what living processes' slots tell to the sums. At the end, once. */
+void slots_sum_processes(struct slots *s);
+
+#endif

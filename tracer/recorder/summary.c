@@ -1,0 +1,186 @@
+/* summary.c - what a recording came to, for the user and for the trace.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/recording.h"
+#include "tracer/recorder/diagnose.h"
+#include "tracer/recorder/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static const struct {
+	const char *name, *meaning, *unit;
+} reasons[LOST_REASONS] = {
+#define X(name, number, meaning, unit) \
+	[number] = { #name, meaning, unit },
+	LOST_LIST(X)
+#undef X
+};
+
+/* Serials the pool gave out. */
+static uint32_t given(const _Atomic uint32_t *next)
+{
+	const uint32_t n = atomic_load(next);
+
+	return n > 0 ? n - 1 : 0;
+}
+
+static bool is_complete(const struct recording *r,
+			const uint64_t lost[LOST_REASONS])
+{
+	uint64_t any = r->deliver.lost_chunks + r->drain.damaged +
+		       r->left_running + r->arena.pool->unslotted_threads;
+
+	for (int i = 0; i < LOST_REASONS; i++)
+		any += i == LOST_CLOCK ? 0 : lost[i];
+	return any == 0 && say_troubles()[0] == '\0';
+}
+
+static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
+{
+	char key[32];
+
+	for (int i = 0; i < LOST_REASONS; i++) {
+		snprintf(key, sizeof(key), "lost.%s", reasons[i].name);
+		for (char *c = key + 5; *c; c++)
+			*c |= ' ';
+		meta_print(m, key, "%" PRIu64, lost[i]);
+	}
+}
+
+static void note_exit(struct meta *m, const struct program *p)
+{
+	if (!p->has_ended)
+		meta_note(m, "exit", "running");
+	else if (WIFSIGNALED(p->status))
+		meta_print(m, "exit", "signal %d", WTERMSIG(p->status));
+	else
+		meta_print(m, "exit", "%d", WEXITSTATUS(p->status));
+}
+
+void summary_notes(struct recording *r, struct meta *m)
+{
+	const struct pool *const p = r->arena.pool;
+	const struct chunk_header *const h = (const void *)m->words;
+	uint64_t lost[LOST_REASONS];
+
+	slots_sum_lost(&r->slots, lost);
+	meta_print(m, "end", "%" PRIu64, h->pair_real);
+	note_exit(m, &r->program);
+	note_lost(m, lost);
+	meta_print(m, "lost.chunks", "%" PRIu64, r->deliver.lost_chunks);
+	meta_print(m, "lost.damaged", "%" PRIu64, r->drain.damaged);
+	meta_print(m, "lost.threads", "%" PRIu64, p->unslotted_threads);
+	meta_print(m, "threads", "%u", given(&p->next_thread));
+	meta_print(m, "processes", "%u", given(&p->next_process));
+	meta_print(m, "vms", "%u", given(&p->next_vm));
+	meta_print(m, "coroutines", "%" PRIu64, p->next_coroutine - 1);
+	meta_print(m, "records", "%" PRIu64, r->drain.records);
+	meta_print(m, "chunks", "%" PRIu64, r->deliver.chunks);
+	meta_note(m, "complete", is_complete(r, lost) ? "yes" : "no");
+	if (say_troubles()[0])
+		meta_note(m, "trouble", say_troubles());
+}
+
+/* "1 thread", "3 threads" into a growing line. */
+static void count(char *line, size_t room, uint64_t n, const char *one,
+		  const char *many)
+{
+	const size_t at = strlen(line);
+
+	snprintf(line + at, room - at, "%s%" PRIu64 " %s", at > 0 ? ", " : "",
+		 n, n == 1 ? one : many);
+}
+
+static void say_counts(const struct recording *r)
+{
+	const struct pool *const p = r->arena.pool;
+	const double s = (double)(r->end_ns - r->begin_ns) / 1e9;
+	char line[256] = "";
+
+	count(line, sizeof(line), given(&p->next_process), "process",
+	      "processes");
+	count(line, sizeof(line), given(&p->next_thread), "thread", "threads");
+	count(line, sizeof(line), given(&p->next_vm), "Lua state",
+	      "Lua states");
+	count(line, sizeof(line), p->next_coroutine - 1, "coroutine",
+	      "coroutines");
+	say_line("recorded %.3f s: %s", s, line);
+}
+
+static void say_size(const struct recording *r)
+{
+	const uint64_t bytes = folder_bytes(r->folder.absolute);
+	char text[32];
+
+	say_bytes(text, sizeof(text), (double)bytes);
+	if (r->drain.records == 0) {
+		say_line("no records, %s on disk", text);
+		return;
+	}
+	say_line("%" PRIu64 " records, %s on disk, %.1f bytes a record",
+		 r->drain.records, text,
+		 (double)bytes / (double)r->drain.records);
+}
+
+/* Clock steps were counted as 0 ticks: nothing is missing for them. */
+static void say_lost(const struct recording *r)
+{
+	uint64_t lost[LOST_REASONS], any = 0;
+
+	slots_sum_lost(&r->slots, lost);
+	for (int i = 0; i < LOST_REASONS; i++) {
+		if (lost[i] == 0)
+			continue;
+		any++;
+		say_line("%s: %" PRIu64 " %s (%s)",
+			 i == LOST_CLOCK ? "note" : "lost", lost[i],
+			 reasons[i].unit, reasons[i].meaning);
+	}
+	if (lost[LOST_FULL] > 0)
+		say_line("      a larger --pool-size, or --on-full wait, loses "
+			 "none");
+	if (r->deliver.lost_chunks > 0)
+		say_line("lost: %" PRIu64 " chunks with %" PRIu64 " records "
+			 "(could be written nowhere)", r->deliver.lost_chunks,
+			 r->deliver.lost_records);
+	if (r->drain.damaged > 0)
+		say_line("lost: %" PRIu64 " buffers that the program "
+			 "overwrote", r->drain.damaged);
+	if (r->arena.pool->unslotted_threads > 0)
+		say_line("lost: %" PRIu64 " threads beyond the %u that can "
+			 "live at one time", r->arena.pool->unslotted_threads,
+			 r->arena.thread_slots);
+	any += r->deliver.lost_chunks + r->drain.damaged +
+	       r->arena.pool->unslotted_threads;
+	if (any == 0)
+		say_line("lost: 0");
+}
+
+void summary_print(struct recording *r)
+{
+	const struct diagnose_facts facts = {
+		.processes = given(&r->arena.pool->next_process),
+		.was_paused = r->opt.paused,
+		.native_wanted = !r->opt.no_native,
+		.lua_wanted = !r->opt.no_lua,
+		.native_seen = r->slots.native_seen,
+		.vms = given(&r->arena.pool->next_vm),
+		.trouble = r->slots.trouble,
+		.told = r->told,
+	};
+
+	if (r->drain.records == 0)
+		diagnose_empty(r->program_path, &facts);
+	else
+		diagnose_trouble(&facts);
+	if (r->left_running > 0)
+		say_line("%u process%s run%s on, unrecorded from now on",
+			 r->left_running, r->left_running == 1 ? "" : "es",
+			 r->left_running == 1 ? "s" : "");
+	say_counts(r);
+	say_size(r);
+	say_lost(r);
+	say_line("next: weft report %s", r->folder.path);
+}
