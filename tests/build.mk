@@ -123,10 +123,10 @@ prog_flags = $(shell sed -n '1,12s|.*flags: \(.*[^ */]\).*|\1|p' $(1))
 is_matrix = $(shell sed -n '1,12s|.*\(matrix\).*|\1|p' $(1))
 cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
 define prog_rule
-PROG_BIN += $(PROG)/$(1)
-$(PROG)/$(1): $(2)
+PROG_BIN += $(PROG)/$(strip $(1))
+$(PROG)/$(strip $(1)): $(strip $(2))
 	@mkdir -p $(PROG)
-	$(3) -I. -D_GNU_SOURCE -g $(4) -o $$@ $(2) $(5)
+	$(3) -I. -D_GNU_SOURCE -g $(4) -o $$@ $(strip $(2)) $(5)
 endef
 $(foreach s,$(PROG_SRC),$(if $(call is_matrix,$(s)),\
 	$(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,$(eval $(call prog_rule,\

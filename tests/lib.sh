@@ -1,0 +1,57 @@
+# lib.sh - what the test scripts share; they source it.
+# SPDX-License-Identifier: MIT
+set -u
+P=$B/tests/prog
+
+fail() {
+	echo "$*"
+	for f in "$T"/err "$T"/report.err; do
+		[ -s "$f" ] && { echo "$f:"; tail -n 20 "$f"; }
+	done
+	exit 1
+}
+
+# record [OPTIONS --] PROGRAM ARGUMENT...: into $T/trace, stdout in $T/out,
+# stderr in $T/err. Gives weft record's exit status.
+record() {
+	rm -rf "$T/trace"
+	case $1 in
+	-*) ;;
+	*) set -- -- "$@" ;;
+	esac
+	timeout 100 "$WEFT" record -o "$T/trace" "$@" >"$T/out" 2>"$T/err"
+}
+
+# The report's rows, in $T/report.csv; what was lost, in $T/report.err.
+report() {
+	"$WEFT" report --csv "$@" "$T/trace" >"$T/report.csv" \
+		2>"$T/report.err" || fail "weft report fails"
+}
+
+# calls NAME: of one function (names without commas), from $T/report.csv.
+calls() {
+	awk -F, -v name="$1" '$1 == name { n += $6 } END { print n + 0 }' \
+		"$T/report.csv"
+}
+
+nothing_lost() {
+	grep -qx '# nothing was lost' "$T/report.err" ||
+		fail "something was lost: $(cat "$T/report.err")"
+}
+
+# The program prints "calls N NAME" for each of its functions; weft's report
+# must say the same, to the call.
+same_calls() {
+	lua5.4 tests/oracle/calls.lua "$T/report.csv" "$T/out" ||
+		fail "the program's own counts are others"
+}
+
+# No call was declared dead that was not: no function here is skipped.
+no_unwinds() {
+	"$WEFT" dump "$T/trace" >"$T/dump" 2>"$T/dump.err" ||
+		fail "weft dump fails"
+	if grep -E 'why=(longjmp|skipped|reset|lua_error)' "$T/dump" |
+		head -n 5 | grep .; then
+		fail "calls that returned are said to have been skipped"
+	fi
+}

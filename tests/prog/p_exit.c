@@ -1,0 +1,63 @@
+/* p_exit.c - ends in the way its argument says, in the midst of calls.
+ * flags: -finstrument-functions -lpthread
+ * SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLAIN __attribute__((noinline, noclone))
+void leaf(void), inner(const char *how), outer(const char *how);
+void late(void);
+PLAIN void leaf(void) { __asm__ volatile(""); }
+PLAIN void late(void) { leaf(); }
+
+static void *worker(void *arg)
+{
+	usleep(100000);
+	for (int i = 0; i < 500; i++)
+		leaf();
+	printf("worker ends\n");
+	fflush(stdout);
+	return arg;
+}
+
+PLAIN void inner(const char *how)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 1000; i++)
+		leaf();
+	if (strcmp(how, "_exit") == 0)
+		_exit(3);
+	if (strcmp(how, "exit") == 0)
+		exit(4);
+	if (strcmp(how, "quick") == 0)
+		quick_exit(5);
+	if (strcmp(how, "abort") == 0)
+		abort();
+	if (strcmp(how, "segv") == 0)
+		raise(SIGSEGV);
+	if (strcmp(how, "kill") == 0)
+		kill(getpid(), SIGKILL);
+	if (strcmp(how, "pthread_exit") == 0) {
+		pthread_create(&t, NULL, worker, NULL);
+		pthread_exit(NULL);
+	}
+}
+
+PLAIN void outer(const char *how)
+{
+	inner(how);
+	leaf();
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "exit") == 0)
+		atexit(late);
+	outer(argc > 1 ? argv[1] : "return");
+	return 6;
+}

@@ -1,0 +1,131 @@
+/* p_signal.c - "p_signal HZ SECONDS [jump|alt]": calls without pause while a
+ * timer's instrumented handler interrupts it; prints its counts. jump: some
+ * handlers leave by siglongjmp. alt: on a stack of their own.
+ * flags: -finstrument-functions -lpthread
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define PLAIN __attribute__((noinline, noclone))
+#define OUTSIDE __attribute__((no_instrument_function))
+static volatile unsigned long leaves, mids, handlers, helpers, rounds;
+static sigjmp_buf back;
+static volatile sig_atomic_t may_jump, is_jumping;
+static unsigned long jumped;
+
+long leaf(long x), mid(long x), again(long x);
+void handler(int number), helper(void);
+
+PLAIN long leaf(long x)
+{
+	leaves++;
+	return x * 3 + 1;
+}
+
+PLAIN long mid(long x)
+{
+	mids++;
+	return leaf(x) + leaf(x + 1);
+}
+
+PLAIN void helper(void)
+{
+	helpers++;
+}
+
+PLAIN void handler(int number)
+{
+	handlers++;
+	helper();
+	helper();
+	if (is_jumping && may_jump && handlers % 16 == 0) {
+		may_jump = 0;
+		siglongjmp(back, number);
+	}
+}
+
+OUTSIDE static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The counts of a function that a jump leaves behind may be ahead of or behind
+ * its calls by the one that was interrupted: jumps happen in a round that is
+ * counted apart. */
+OUTSIDE static void work(double end)
+{
+	volatile long sum = 0;
+
+	while (now() < end)
+		for (int i = 0; i < 1000; i++)
+			sum += mid(i);
+}
+
+PLAIN long again(long x)
+{
+	volatile long sum = 0;
+
+	for (int i = 0; i < 200000; i++)
+		sum += i * x;
+	return sum;
+}
+
+OUTSIDE static void work_with_jumps(double end)
+{
+	while (now() < end) {
+		if (sigsetjmp(back, 1) == 0) {
+			may_jump = 1;
+			rounds++;
+			again(3);
+			may_jump = 0;
+		} else {
+			jumped++;
+		}
+	}
+}
+
+OUTSIDE int main(int argc, char **argv)
+{
+	const long hz = argc > 1 ? atol(argv[1]) : 1000;
+	const double seconds = argc > 2 ? atof(argv[2]) : 1;
+	const char *const how = argc > 3 ? argv[3] : "";
+	struct sigaction act = { .sa_handler = handler,
+				 .sa_flags = SA_RESTART };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
+				  .sigev_signo = SIGALRM };
+	struct itimerspec every = { .it_interval.tv_nsec = 1000000000 / hz,
+				    .it_value.tv_nsec = 1000000000 / hz };
+	timer_t timer;
+
+	is_jumping = strcmp(how, "jump") == 0;
+	if (strcmp(how, "alt") == 0) {
+		stack_t alt = { .ss_size = 65536 };
+
+		alt.ss_sp = mmap(NULL, alt.ss_size, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		sigaltstack(&alt, NULL);
+		act.sa_flags |= SA_ONSTACK;
+	}
+	sigaction(SIGALRM, &act, NULL);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	timer_settime(timer, 0, &every, NULL);
+	if (is_jumping)
+		work_with_jumps(now() + seconds);
+	else
+		work(now() + seconds);
+	timer_delete(timer);
+	if (!is_jumping)
+		printf("calls %lu leaf\ncalls %lu mid\n", leaves, mids);
+	printf("calls %lu handler\ncalls %lu helper\n", handlers, helpers);
+	if (is_jumping)
+		printf("calls %lu again\njumped %lu\n", rounds, jumped);
+	return 0;
+}
