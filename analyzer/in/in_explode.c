@@ -1,0 +1,328 @@
+/* in_explode.c - chunks in, single events out, in the order of time over all
+ * threads. Knows the window that sorting takes; knows nothing of CTF.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/in_explode.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/in/in_order.h"
+
+#include <string.h>
+
+/* Chunks wait in words, which are small; a chunk is replayed only when the
+ * time of its beginning has come, so that exploded events of little more than
+ * one chunk a thread are held.
+ *
+ * Invariants: every waiting chunk begins, and every waiting event happens,
+ * after what was given on (but for what is late).
+ */
+enum { MAX_NODES = 1000 }; /* nobody looks at the tree */
+
+/* What lies on a heap: the earliest first, then what came first. */
+struct due { uint64_t ns, order; };
+
+struct waiting_chunk { struct due due; uint64_t *words; size_t n; };
+struct waiting_event { struct due due; struct in_event event; };
+
+struct heap {
+	char *items;      /* each begins with a struct due */
+	size_t count, room, size;
+};
+
+/* A recording's clock: tick was at real. */
+struct line { uint64_t recording, tick, real, hz; };
+
+struct in_explode {
+	struct session *session;
+	struct replay *replay;
+	struct in_order *order;
+	struct heap chunks, events;
+	struct line *lines;
+	size_t line_count, line_room;
+	uint64_t window, order_count;
+	uint64_t newest;  /* when the youngest chunk was closed */
+	uint64_t last;    /* the time of the event given on last */
+	int has_ended, has_finished;
+};
+
+/* ---- heaps ---- */
+
+static struct due *due_at(const struct heap *h, size_t i)
+{
+	return (struct due *)(void *)(h->items + i * h->size);
+}
+
+static int is_before(const struct due *a, const struct due *b)
+{
+	return a->ns < b->ns || (a->ns == b->ns && a->order < b->order);
+}
+
+/* item does not lie in the heap. */
+static void push(struct heap *h, const void *item)
+{
+	size_t i = h->count++;
+
+	mem_need((void **)&h->items, &h->room, h->count, h->size);
+	while (i > 0 && is_before(item, due_at(h, (i - 1) / 2))) {
+		memcpy(due_at(h, i), due_at(h, (i - 1) / 2), h->size);
+		i = (i - 1) / 2;
+	}
+	memcpy(due_at(h, i), item, h->size);
+}
+
+/* Needs a heap that is not empty. */
+static void pop(struct heap *h, void *item)
+{
+	const struct due *const last = due_at(h, --h->count);
+	size_t i = 0;
+
+	memcpy(item, h->items, h->size);
+	for (size_t k = 1; k < h->count; k = 2 * i + 1) {
+		k += k + 1 < h->count && is_before(due_at(h, k + 1),
+						   due_at(h, k));
+		if (!is_before(due_at(h, k), last))
+			break;
+		memcpy(due_at(h, i), due_at(h, k), h->size);
+		i = k;
+	}
+	if (h->count)
+		memmove(due_at(h, i), last, h->size);
+}
+
+/* ---- time ---- */
+
+static const struct line *line_of(struct in_explode *x, uint64_t recording)
+{
+	for (size_t i = 0; i < x->line_count; i++)
+		if (x->lines[i].recording == recording)
+			return &x->lines[i];
+	return NULL;
+}
+
+static void add_line(struct in_explode *x, const struct chunk_header *h)
+{
+	if (line_of(x, h->recording))
+		return;
+	mem_need((void **)&x->lines, &x->line_room, x->line_count + 1,
+		 sizeof(*x->lines));
+	x->lines[x->line_count++] = (struct line){
+		h->recording, h->pair_tick, h->pair_real,
+		h->tick_hz ? h->tick_hz : 1000000000,
+	};
+}
+
+static uint64_t to_ns(ticks t, uint64_t hz)
+{
+	return (uint64_t)((unsigned __int128)t * 1000000000 / hz);
+}
+
+static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
+{
+	const struct line *const l = line_of(x, recording);
+
+	if (!l)
+		return 0;
+	return tick >= l->tick ? l->real + to_ns(tick - l->tick, l->hz) :
+	       l->real - to_ns(l->tick - tick, l->hz);
+}
+
+/* ---- chunks ---- */
+
+/* An in_chunk_fn: behind in_order, so that numbers rise. */
+static int wait_for_turn(void *ctx, const struct chunk_view *chunk)
+{
+	struct in_explode *const x = ctx;
+	struct waiting_chunk w = { .n = chunk->n };
+	const uint64_t recording = chunk->head.recording;
+	uint64_t end;
+
+	if (chunk->head.flags & CHUNK_META)
+		return 0;
+	add_line(x, &chunk->head);
+	end = time_of(x, recording, chunk->head.tick_end);
+	if (end > x->newest)
+		x->newest = end;
+	w.due.ns = time_of(x, recording, chunk->head.tick_begin);
+	w.due.order = x->order_count++;
+	w.words = mem_alloc(chunk->n * sizeof(*w.words));
+	memcpy(w.words, chunk->words, chunk->n * sizeof(*w.words));
+	push(&x->chunks, &w);
+	return 0;
+}
+
+static void replay_first(struct in_explode *x)
+{
+	struct waiting_chunk w;
+	struct chunk_view view;
+
+	pop(&x->chunks, &w);
+	if (view_open(&view, w.words, w.n) == 0)
+		replay_chunk(x->replay, &view);
+	mem_free(w.words);
+}
+
+int in_explode_put(struct in_explode *x, const uint64_t *words, size_t n)
+{
+	struct chunk_view view;
+
+	if (view_open(&view, words, n))
+		return -1;
+	if (in_order_put(x->order, &view) == IN_ORDER_GAP) {
+		const struct in_key key = in_key_of(&view);
+
+		in_order_give_up(x->order, &key);
+	}
+	return 0;
+}
+
+void in_explode_end(struct in_explode *x)
+{
+	if (x->has_ended)
+		return;
+	in_order_finish(x->order);
+	x->has_ended = 1;
+}
+
+/* ---- events ---- */
+
+static void add_event(struct in_explode *x, enum in_event_kind kind,
+		      const struct replay_event *e)
+{
+	struct waiting_event w = {
+		.due = { time_of(x, e->recording, e->tick), x->order_count++ },
+		.event = { .kind = kind, .at = *e },
+	};
+	const struct line *const l = line_of(x, e->recording);
+
+	w.event.ns = w.due.ns;
+	if (l)
+		w.event.slept = to_ns(e->slept, l->hz);
+	push(&x->events, &w);
+}
+
+static void add_call(struct in_explode *x, int is_exit,
+		     const struct replay_event *e)
+{
+	const struct func *const f = func_get(x->session->funcs, e->func);
+
+	switch (f->kind) {
+	case FUNC_NATIVE:
+	case FUNC_CODE:
+		add_event(x, is_exit ? IN_EVENT_NATIVE_EXIT :
+			  IN_EVENT_NATIVE_ENTER, e);
+		break;
+	case FUNC_LUA:
+		add_event(x, is_exit ? IN_EVENT_LUA_RETURN : IN_EVENT_LUA_CALL,
+			  e);
+		break;
+	case FUNC_NONE:
+	case FUNC_MARK:
+	case FUNC_SPECIAL: /* stands for frames nobody knows */
+		break;
+	}
+}
+
+static void on_enter(void *ctx, const struct replay_event *e)
+{
+	add_call(ctx, 0, e);
+}
+
+static void on_leave(void *ctx, const struct replay_event *e)
+{
+	add_call(ctx, 1, e);
+}
+
+static void on_resume(void *ctx, const struct replay_event *e)
+{
+	add_event(ctx, IN_EVENT_RESUME, e);
+}
+
+static void on_suspend(void *ctx, const struct replay_event *e)
+{
+	add_event(ctx, IN_EVENT_SUSPEND, e);
+}
+
+static void on_mark(void *ctx, const struct replay_event *e)
+{
+	add_event(ctx, IN_EVENT_MARK, e);
+}
+
+static void give(struct in_explode *x, struct in_event *event)
+{
+	struct waiting_event w;
+
+	pop(&x->events, &w);
+	*event = w.event;
+	if (event->ns < x->last) {
+		event->late_by = x->last - event->ns;
+		event->ns = x->last;
+	}
+	x->last = event->ns;
+}
+
+int in_explode_next(struct in_explode *x, struct in_event *event)
+{
+	const uint64_t edge = x->has_ended ? UINT64_MAX :
+			      x->newest > x->window ? x->newest - x->window : 0;
+
+	for (;;) {
+		const struct due *const c = x->chunks.count ?
+					    due_at(&x->chunks, 0) : NULL;
+		const struct due *const e = x->events.count ?
+					    due_at(&x->events, 0) : NULL;
+
+		if (c && c->ns <= edge && (!e || c->ns <= e->ns)) {
+			replay_first(x);
+		} else if (e && e->ns <= edge) {
+			give(x, event);
+			return 1;
+		} else if (x->has_ended && !x->has_finished) {
+			replay_finish(x->replay);
+			x->has_finished = 1;
+		} else {
+			return x->has_ended ? -1 : 0;
+		}
+	}
+}
+
+/* ---- life ---- */
+
+struct in_explode *in_explode_new(uint64_t window)
+{
+	static const struct replay_sink sink = {
+		.enter = on_enter, .leave = on_leave, .resume = on_resume,
+		.suspend = on_suspend, .mark = on_mark,
+	};
+	struct in_explode *const x = mem_alloc(sizeof(*x));
+
+	x->window = window;
+	x->session = session_new(MAX_NODES);
+	x->replay = replay_new(x->session, &sink, x);
+	x->order = in_order_new(wait_for_turn, x);
+	x->chunks.size = sizeof(struct waiting_chunk);
+	x->events.size = sizeof(struct waiting_event);
+	return x;
+}
+
+void in_explode_free(struct in_explode *x)
+{
+	if (!x)
+		return;
+	while (x->chunks.count) {
+		struct waiting_chunk w;
+
+		pop(&x->chunks, &w);
+		mem_free(w.words);
+	}
+	in_order_free(x->order);
+	replay_free(x->replay);
+	session_free(x->session);
+	mem_free(x->chunks.items);
+	mem_free(x->events.items);
+	mem_free(x->lines);
+	mem_free(x);
+}
+
+const struct session *in_explode_session(const struct in_explode *x)
+{
+	return x->session;
+}

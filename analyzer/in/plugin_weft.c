@@ -1,0 +1,257 @@
+/* plugin_weft.c - the babeltrace2 plugin "weft": filter.weft.explode turns each
+ * event weft:chunk into the events that the chunk's records stand for.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/in/in_explode.h"
+#include "analyzer/in/plugin_emit.h"
+
+#include <babeltrace2/babeltrace.h>
+#include <string.h>
+
+#define WINDOW_DEFAULT UINT64_C(5000000000) /* ns */
+#define WINDOW_MAX 1e9                      /* seconds */
+
+/* Of the component. */
+struct explode { uint64_t window; };
+
+/* Of a message iterator. */
+struct iterator {
+	bt_message_iterator *upstream;
+	struct in_explode *explode;
+	struct plugin_emit *emit;
+	uint64_t words[CHUNK_MAX_WORDS];
+	const bt_message *spare; /* made, and no room was left for it */
+	int has_ended;
+};
+
+/* ---- the component ---- */
+
+static int get_seconds(const bt_value *value, double *seconds)
+{
+	if (bt_value_is_real(value))
+		*seconds = bt_value_real_get(value);
+	else if (bt_value_is_unsigned_integer(value))
+		*seconds = (double)bt_value_integer_unsigned_get(value);
+	else if (bt_value_is_signed_integer(value))
+		*seconds = (double)bt_value_integer_signed_get(value);
+	else
+		return -1;
+	return *seconds >= 0 && *seconds <= WINDOW_MAX ? 0 : -1;
+}
+
+static bt_component_class_initialize_method_status
+explode_init(bt_self_component_filter *self,
+	     bt_self_component_filter_configuration *configuration,
+	     const bt_value *params, void *data)
+{
+	const bt_value *const window =
+		bt_value_map_borrow_entry_value_const(params, "window");
+	double seconds = 0;
+	struct explode *e;
+
+	(void)configuration;
+	(void)data;
+	if (window && get_seconds(window, &seconds)) {
+		BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(
+			bt_self_component_filter_as_self_component(self),
+			"parameter \"window\" must be a number of seconds");
+		return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
+	}
+	if (bt_self_component_filter_add_input_port(self, "in", NULL, NULL) ||
+	    bt_self_component_filter_add_output_port(self, "out", NULL, NULL))
+		return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
+	e = mem_alloc(sizeof(*e));
+	e->window = window ? (uint64_t)(seconds * 1e9) : WINDOW_DEFAULT;
+	bt_self_component_set_data(
+		bt_self_component_filter_as_self_component(self), e);
+	return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK;
+}
+
+static void explode_finalize(bt_self_component_filter *self)
+{
+	mem_free(bt_self_component_get_data(
+		bt_self_component_filter_as_self_component(self)));
+}
+
+/* ---- the iterator ---- */
+
+static void iterator_free(struct iterator *it)
+{
+	bt_message_iterator_put_ref(it->upstream);
+	bt_message_put_ref(it->spare);
+	in_explode_free(it->explode);
+	plugin_emit_free(it->emit);
+	mem_free(it);
+}
+
+static bt_message_iterator_class_initialize_method_status
+iterator_init(bt_self_message_iterator *self,
+	      bt_self_message_iterator_configuration *configuration,
+	      bt_self_component_port_output *port)
+{
+	bt_self_component *const component =
+		bt_self_message_iterator_borrow_component(self);
+	const struct explode *const e = bt_self_component_get_data(component);
+	bt_self_component_port_input *const in =
+		bt_self_component_filter_borrow_input_port_by_index(
+			(bt_self_component_filter *)component, 0);
+	struct iterator *const it = mem_alloc(sizeof(*it));
+
+	(void)configuration;
+	(void)port;
+	it->explode = in_explode_new(e->window);
+	it->emit = plugin_emit_new(self);
+	if (!it->emit || bt_message_iterator_create_from_message_iterator(
+				 self, in, &it->upstream)) {
+		iterator_free(it);
+		return BT_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
+	}
+	bt_self_message_iterator_set_data(self, it);
+	return BT_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD_STATUS_OK;
+}
+
+static void iterator_finalize(bt_self_message_iterator *self)
+{
+	iterator_free(bt_self_message_iterator_get_data(self));
+}
+
+/* The words of an event, if it is weft:chunk. Returns how many. */
+static uint64_t get_words(const bt_event *event, uint64_t *words)
+{
+	const char *const name = bt_event_class_get_name(
+		bt_event_borrow_class_const(event));
+	const bt_field *const payload =
+		bt_event_borrow_payload_field_const(event);
+	const bt_field *array = NULL;
+	uint64_t n = 0;
+
+	if (name && payload && strcmp(name, "weft:chunk") == 0)
+		array = bt_field_structure_borrow_member_field_by_name_const(
+			payload, "words");
+	if (array && bt_field_class_type_is(bt_field_get_class_type(array),
+					    BT_FIELD_CLASS_TYPE_ARRAY))
+		n = bt_field_array_get_length(array);
+	if (n > CHUNK_MAX_WORDS)
+		return 0;
+	for (uint64_t i = 0; i < n; i++) {
+		const bt_field *const f =
+			bt_field_array_borrow_element_field_by_index_const(
+				array, i);
+		if (bt_field_get_class_type(f) !=
+		    BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER)
+			return 0;
+		words[i] = bt_field_integer_unsigned_get_value(f);
+	}
+	return n;
+}
+
+static void take(struct iterator *it, const bt_message *message)
+{
+	uint64_t n = 0;
+
+	if (bt_message_get_type(message) == BT_MESSAGE_TYPE_EVENT)
+		n = get_words(bt_message_event_borrow_event_const(message),
+			      it->words);
+	/* What is no chunk is left out: weft info says how many there are. */
+	if (n && in_explode_put(it->explode, it->words, n))
+		err_clear();
+	bt_message_put_ref(message);
+}
+
+static bt_message_iterator_class_next_method_status pull(struct iterator *it)
+{
+	bt_message_array_const messages;
+	uint64_t count;
+	const bt_message_iterator_next_status status =
+		bt_message_iterator_next(it->upstream, &messages, &count);
+
+	if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
+		in_explode_end(it->explode);
+	else if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
+		return (bt_message_iterator_class_next_method_status)
+			status; /* the values are the same ones */
+	else
+		for (uint64_t i = 0; i < count; i++)
+			take(it, messages[i]);
+	return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK;
+}
+
+/* Add what comes next to the messages: 1 when something came, 0 when upstream
+ * must be asked, -1 at the end, -2 when there is no memory. */
+static int add_next(struct iterator *it, bt_message_array_const messages,
+		    uint64_t capacity, uint64_t *count)
+{
+	const bt_message *made[2];
+	struct in_event event;
+	int got = it->has_ended ? -1 : in_explode_next(it->explode, &event);
+	size_t n = 0;
+
+	if (got == 0)
+		return 0;
+	if (got < 0) {
+		it->has_ended = 1;
+		made[0] = plugin_emit_end(it->emit);
+		n = made[0] != NULL;
+		got = n ? 1 : -1;
+	} else {
+		n = plugin_emit_event(it->emit,
+				      in_explode_session(it->explode), &event,
+				      made);
+		got = n ? 1 : -2;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (*count < capacity)
+			messages[(*count)++] = made[i];
+		else
+			it->spare = made[i];
+	return got;
+}
+
+static bt_message_iterator_class_next_method_status
+iterator_next(bt_self_message_iterator *self, bt_message_array_const messages,
+	      uint64_t capacity, uint64_t *count)
+{
+	struct iterator *const it = bt_self_message_iterator_get_data(self);
+	int got = 1;
+
+	*count = 0;
+	if (it->spare)
+		messages[(*count)++] = it->spare;
+	it->spare = NULL;
+	while (*count < capacity && got >= 0) {
+		got = add_next(it, messages, capacity, count);
+		if (got == 0) {
+			const bt_message_iterator_class_next_method_status s =
+				*count ? BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK :
+				pull(it);
+			if (*count || s)
+				return s;
+		}
+	}
+	if (got == -2)
+		return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_MEMORY_ERROR;
+	return *count ? BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK :
+	       BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_END;
+}
+
+/* ---- what babeltrace2 asks for ---- */
+
+BT_PLUGIN_MODULE();
+BT_PLUGIN(weft);
+BT_PLUGIN_DESCRIPTION("Traces of weft record");
+BT_PLUGIN_LICENSE("MIT");
+BT_PLUGIN_FILTER_COMPONENT_CLASS(explode, iterator_next);
+BT_PLUGIN_FILTER_COMPONENT_CLASS_DESCRIPTION(explode,
+	"Turn events weft:chunk into the calls, returns and coroutine "
+	"switches they hold, in the order of time.");
+BT_PLUGIN_FILTER_COMPONENT_CLASS_HELP(explode,
+	"Parameter window=SECONDS (5): how long to wait for what comes in "
+	"late. What comes later still is given on at the window's edge, with "
+	"its lateness in late_by. Other events than weft:chunk are left out.");
+BT_PLUGIN_FILTER_COMPONENT_CLASS_INITIALIZE_METHOD(explode, explode_init);
+BT_PLUGIN_FILTER_COMPONENT_CLASS_FINALIZE_METHOD(explode, explode_finalize);
+BT_PLUGIN_FILTER_COMPONENT_CLASS_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD(
+	explode, iterator_init);
+BT_PLUGIN_FILTER_COMPONENT_CLASS_MESSAGE_ITERATOR_CLASS_FINALIZE_METHOD(
+	explode, iterator_finalize);
