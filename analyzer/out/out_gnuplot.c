@@ -42,22 +42,39 @@ static void put_text(FILE *to, const char *text, size_t columns)
 	mem_free(whole);
 }
 
-/* Bar i stands at height -i, so that the first is on top. */
+/* A tic's label: gnuplot takes % in it for a number's format. */
+static void put_tic(FILE *to, const char *text)
+{
+	char *const whole = out_escape_cut(out_escape_terminal(text),
+					   LABEL_COLUMNS, 0);
+	char *const quoted = out_escape_gnuplot(whole);
+
+	fputc('\'', to);
+	for (const char *at = quoted; *at != '\0'; at++)
+		fprintf(to, *at == '%' ? "%c%c" : "%c", *at, *at);
+	fputc('\'', to);
+	mem_free(quoted);
+	mem_free(whole);
+}
+
+/* Bar i stands at height count - i, so that the first is on top. (Below zero
+ * the minus would be taken for an operator on the label before it.) */
 static void put_labels(FILE *to, const struct out_bars *plot)
 {
 	fputs("set ytics scale 0 noenhanced (", to);
 	for (size_t i = 0; i < plot->count; i++) {
 		if (i > 0)
 			fputs(", ", to);
-		put_text(to, plot->bars[i].label, LABEL_COLUMNS);
-		fprintf(to, " -%zu", i);
+		put_tic(to, plot->bars[i].label);
+		fprintf(to, " %zu", plot->count - i);
 	}
-	fputs(")\n", to);
+	fputs(") tc rgb '#222222'\n", to);
 	for (size_t i = 0; i < plot->count; i++) {
 		fprintf(to, "set label %zu ", i + 1);
 		put_text(to, plot->bars[i].note, LABEL_COLUMNS);
-		fprintf(to, " at %.17g,-%zu left offset 0.6,0 noenhanced "
-			"tc rgb '#555555'\n", plot->bars[i].value, i);
+		fprintf(to, " at %.17g,%zu left offset 0.6,0 noenhanced "
+			"tc rgb '#555555'\n", plot->bars[i].value,
+			plot->count - i);
 	}
 }
 
@@ -67,10 +84,10 @@ static void put_groups(FILE *to, const struct out_bars *plot)
 		fprintf(to, "$group%zu << EOD\n", g);
 		for (size_t i = 0; i < plot->count; i++)
 			if (plot->bars[i].group == g)
-				fprintf(to, "%.17g -%zu\n", plot->bars[i].value,
-					i);
+				fprintf(to, "%.17g %zu\n", plot->bars[i].value,
+					plot->count - i);
 		/* An empty block cannot be plotted; this point lies outside. */
-		fputs("-1 -100000\nEOD\n", to);
+		fputs("-1 -9\nEOD\n", to);
 	}
 	fputs("plot ", to);
 	for (size_t g = 0; g < plot->group_count; g++) {
@@ -99,8 +116,8 @@ static void put_script(FILE *to, const struct out_bars *plot,
 	put_text(to, plot->title, 100);
 	fputs("\nset xlabel noenhanced ", to);
 	put_text(to, plot->axis, 100);
-	fprintf(to, "\nset xrange [0:%.17g]\nset yrange [%.1f:0.7]\n",
-		most > 0 ? most * 1.2 : 1, 0.3 - (double)plot->count);
+	fprintf(to, "\nset xrange [0:%.17g]\nset yrange [0.3:%zu.7]\n",
+		most > 0 ? most * 1.25 : 1, plot->count);
 	fputs("set border 1 lc rgb '#999999'\nset xtics nomirror out "
 	      "tc rgb '#333333'\nset grid xtics lt 1 lc rgb '#e4e4e4'\n"
 	      "set key bottom right reverse Left noenhanced samplen 1\n"
