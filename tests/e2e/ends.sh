@@ -1,0 +1,24 @@
+#!/bin/bash
+# However a program ends, its calls are there, and weft record ends likewise.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+ends() {
+	local how=$1 status=$2 leaves=$3
+	record "$P/p_exit" "$how"
+	local got=$?
+	[ $got = "$status" ] || fail "$how: status $got, not $status"
+	report
+	nothing_lost
+	[ "$(calls leaf)" = "$leaves" ] ||
+		fail "$how: $(calls leaf) calls of leaf, not $leaves"
+	[ "$(calls outer)" = 1 ] || fail "$how: outer is missing"
+}
+ends _exit 3 1000
+ends exit 4 1001
+ends quick 5 1000
+ends abort 134 1000
+ends segv 139 1000
+ends kill 137 1000
+ends return 6 1001
+ends pthread_exit 0 1500
+grep -q 'worker ends' "$T/out" || fail "pthread_exit: the worker was cut off"

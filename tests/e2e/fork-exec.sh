@@ -1,0 +1,15 @@
+#!/bin/bash
+# Processes that fork, exec, vfork and close their descriptors: every one's
+# calls are there, each under its own identity.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+record "$P/p_fork" || fail "weft record fails"
+report
+nothing_lost
+same_calls
+n=$("$WEFT" info "$T/trace" | awk '$1 == "processes" { print $2 }')
+[ "$n" = 3 ] || fail "$n processes, not 3"
+record "$P/p_exec" || fail "weft record fails"
+report
+nothing_lost
+same_calls

@@ -1,0 +1,28 @@
+#!/bin/bash
+# A process with four busy threads is killed: what it had recorded is there, to
+# the call.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+"$WEFT" record -o "$T/trace" -- "$P/p_kill" "$T/counts" >"$T/out" \
+	2>"$T/err" &
+recorder=$!
+for i in $(seq 50); do
+	pid=$(pgrep -f "^$P/p_kill $T/counts" | head -n 1)
+	[ -n "$pid" ] && [ -s "$T/counts" ] && break
+	sleep 0.1
+done
+[ -n "$pid" ] || fail "the program did not start"
+sleep 0.4
+kill -9 "$pid"
+wait $recorder
+status=$?
+[ $status = 137 ] || fail "weft record ends with $status, not 137"
+report
+nothing_lost
+for i in 0 1 2 3; do
+	own=$(od -An -t u8 -j $((i * 64)) -N 8 "$T/counts" | tr -d ' ')
+	weft=$(calls work_$i)
+	[ "$own" -gt 10000 ] || fail "work_$i hardly ran: $own"
+	[ "$weft" = "$own" ] || [ "$weft" = $((own + 1)) ] ||
+		fail "work_$i: $own calls finished, weft says $weft"
+done

@@ -1,0 +1,26 @@
+#!/bin/bash
+# The recorder is killed: the program goes on, ends as it would have, and what
+# had been delivered is read and said to be incomplete.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+"$WEFT" record -o "$T/trace" -- "$P/p_slow" 3 >"$T/out" 2>"$T/err" &
+recorder=$!
+sleep 1.5
+pid=$(sed -n 's/^pid //p' "$T/out")
+[ -n "$pid" ] || fail "the program did not start"
+kill -9 $recorder
+wait $recorder 2>/dev/null
+for i in $(seq 80); do
+	grep -q '^calls' "$T/out" && break
+	sleep 0.1
+done
+grep -qx 'calls 300000 tick' "$T/out" || fail "the program did not finish"
+"$WEFT" report --csv "$T/trace" >"$T/report.csv" 2>"$T/report.err"
+if [ -s "$T/report.csv" ]; then
+	[ "$(calls tick)" -gt 1000 ] || fail "little was delivered"
+	grep -qx '# nothing was lost' "$T/report.err" &&
+		fail "it says that nothing was lost"
+else
+	fail "nothing can be read"
+fi
+exit 0
