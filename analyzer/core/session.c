@@ -17,6 +17,7 @@ struct session *session_new(size_t max_nodes)
 	s->cct = cct_new(max_nodes ? max_nodes : DEFAULT_NODES);
 	cct_set_deeper(s->cct, func_special(s->funcs, "(deeper)"));
 	s->tick_hz = NS_PER_S;
+	s->hz_error = UINT64_MAX;
 	s->text = arena_new();
 	return s;
 }

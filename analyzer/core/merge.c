@@ -1,0 +1,85 @@
+/* merge.c - a new tree from a session's: each node goes below the place its
+ * parent went to, or to the top.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/core/merge.h"
+#include "analyzer/core/cct_hot.h"
+#include "analyzer/base/mem.h"
+
+#include <stdlib.h>
+
+static void add_figures(struct cct *t, node_id to, const struct cct_node *n)
+{
+	struct cct_node *const m = cct_get(t, to);
+
+	m->calls += n->calls;
+	m->self += n->self;
+	m->suspended += n->suspended;
+	if (n->flags & CCT_TIMED) {
+		cct_hot_time(m, n->min);
+		cct_hot_time(m, n->max);
+	}
+}
+
+/* Parents come before their children. */
+struct cct *merge_tree(struct session *s, const struct merge_options *o)
+{
+	const size_t n = cct_count(s->cct);
+	struct cct *const t = cct_new(SIZE_MAX);
+	node_id *const to = mem_alloc((n + 1) * sizeof(*to));
+	node_id *const root = mem_alloc((n + 1) * sizeof(*root));
+
+	for (node_id id = 1; id <= n; id++) {
+		const struct cct_node *const c = cct_get(s->cct, id);
+
+		root[id] = c->parent ? root[c->parent] : id;
+		if (o->thread != MERGE_ALL &&
+		    cct_get(s->cct, root[id])->thread != o->thread)
+			continue;
+		if (!c->parent)
+			to[id] = cct_root(t, o->by_thread ? c->thread :
+					  MERGE_ALL);
+		else if (o->by_coroutine && (c->flags & CCT_BODY))
+			to[id] = cct_child(t, to[root[id]], c->func, c->flags);
+		else
+			to[id] = cct_child(t, to[c->parent], c->func,
+					   c->flags);
+		add_figures(t, to[id], c);
+	}
+	mem_free(to);
+	mem_free(root);
+	return t;
+}
+
+struct order { struct cct *cct; const uint64_t *total; };
+
+static int compare(const void *a, const void *b, void *ctx)
+{
+	const struct order *const o = ctx;
+	const node_id x = *(const node_id *)a, y = *(const node_id *)b;
+	const func_id fx = cct_get(o->cct, x)->func;
+	const func_id fy = cct_get(o->cct, y)->func;
+
+	if (o->total[x] != o->total[y])
+		return o->total[x] < o->total[y] ? 1 : -1;
+	if (fx != fy)
+		return fx < fy ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+node_id *merge_children(struct cct *t, node_id parent, const uint64_t *total,
+			size_t *count)
+{
+	struct order o = { t, total };
+	node_id *ids = NULL;
+	size_t room = 0;
+	node_id id = parent ? cct_get(t, parent)->child : cct_first_root(t);
+
+	*count = 0;
+	for (; id; id = cct_get(t, id)->sibling) {
+		mem_need((void **)&ids, &room, *count + 1, sizeof(*ids));
+		ids[(*count)++] = id;
+	}
+	if (ids)
+		qsort_r(ids, *count, sizeof(*ids), compare, &o);
+	return ids;
+}

@@ -1,0 +1,264 @@
+/* run_replay.c - reads a replay text: what threads did, as chunks; and what must
+ * come of it. Prints what differs. tests/replay/README says the language.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/core/replay.h"
+#include "tests/replay/outcome.h"
+#include "tests/unit/chunk_build.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static struct chunk_build chunk;
+static int chunk_is_open;
+static struct session *session;
+static struct replay *replay;
+static int line_number;
+static const char *file_name;
+
+static _Noreturn void fail(const char *what, const char *word)
+{
+	fprintf(stderr, "%s:%d: %s%s%s\n", file_name, line_number, what,
+		word ? " " : "", word ? word : "");
+	exit(1);
+}
+
+static char *next_word(void)
+{
+	return strtok(NULL, " \t\n");
+}
+
+static char *want_word(const char *what)
+{
+	char *const w = next_word();
+
+	if (!w)
+		fail("missing:", what);
+	return w;
+}
+
+static uint64_t number(const char *text)
+{
+	char *end;
+	const uint64_t n = strtoull(text, &end, 0);
+
+	if (*end)
+		fail("not a number:", text);
+	return n;
+}
+
+static uint64_t want_number(const char *what)
+{
+	return number(want_word(what));
+}
+
+static uint32_t choice(const char *word, const char *const names[],
+		       uint32_t first)
+{
+	for (uint32_t i = 0; names[i]; i++)
+		if (!strcmp(word, names[i]))
+			return first + i;
+	fail("unknown word:", word);
+}
+
+static uint32_t unwind_why(const char *word)
+{
+	static const char *const names[] = { "jump", "skipped", "error",
+		"tail", "yield", "closed", "reset", NULL };
+
+	return choice(word, names, UNWIND_JUMP);
+}
+
+static void chunk_option(char *w)
+{
+	static const char *const names[] = { "partial", "unknown", "stepped",
+		"meta", "last", "gap", NULL };
+	char *const value = strchr(w, '=');
+
+	if (!value) {
+		chunk.head.flags |= 1u << choice(w, names, 0);
+		return;
+	}
+	*value = '\0';
+	if (!strcmp(w, "level"))
+		chunk.head.level = (uint32_t)number(value + 1);
+	else if (!strcmp(w, "process"))
+		chunk.head.process = (uint32_t)number(value + 1);
+	else if (!strcmp(w, "over"))
+		chunk.head.interrupted_chunk = number(value + 1);
+	else if (!strcmp(w, "at"))
+		chunk.head.interrupted_record = (uint32_t)number(value + 1);
+	else if (!strcmp(w, "lost"))
+		chunk.head.lost[LOST_FULL] = number(value + 1);
+	else
+		fail("unknown option", w);
+}
+
+/* chunk THREAD NUMBER TICK [options] */
+static void begin_chunk(void)
+{
+	const char *const thread = want_word("thread");
+	const uint64_t n = want_number("number");
+
+	cb_begin(&chunk, 1, (uint32_t)number(thread + (*thread == 'T')), n,
+		 want_number("tick"));
+	for (char *w = next_word(); w; w = next_word())
+		chunk_option(w);
+	chunk_is_open = 1;
+}
+
+static void end_chunk(void)
+{
+	struct chunk_view v;
+
+	cb_end(&chunk, want_number("tick"));
+	chunk_is_open = 0;
+	if (view_open(&v, chunk.words, chunk.n) < 0) {
+		err_print(stderr, file_name);
+		fail("the chunk is refused", NULL);
+	}
+	replay_chunk(replay, &v);
+}
+
+/* The frames of a stack: NAME:AGE, [N] for N left out; AGE "?" is unknown. */
+static void frame(char *w, void put(struct chunk_build *, const char *,
+				    uint64_t))
+{
+	char *const colon = strrchr(w, ':');
+
+	if (*w == '[') {
+		put(&chunk, NULL, strtoull(w + 1, NULL, 0));
+		return;
+	}
+	if (!colon)
+		fail("no age:", w);
+	*colon = '\0';
+	put(&chunk, w, !strcmp(colon + 1, "?") ? REC_AGE_UNKNOWN :
+	    number(colon + 1));
+}
+
+static void open_segment(void)
+{
+	cb_segment(&chunk, want_number("serial"));
+	for (char *w = next_word(); w; w = next_word())
+		frame(w, cb_open);
+}
+
+/* resume SERIAL SLEPT [inferred] [stack FRAME...] */
+static void resume(uint64_t gap)
+{
+	const uint64_t serial = want_number("serial");
+	const uint64_t slept = want_number("ticks slept");
+	char *w = next_word();
+	uint32_t flags = 0;
+	size_t at;
+
+	if (w && !strcmp(w, "inferred")) {
+		flags |= RESUME_INFERRED;
+		w = next_word();
+	}
+	flags |= w ? RESUME_STACK : 0;
+	cb_resume(&chunk, serial, flags, slept, 0, gap);
+	at = chunk.head.records;
+	while (w && (w = next_word()))
+		frame(w, cb_frame);
+	chunk.record[at - 1] = rec_put_value(REC_OPERAND,
+					     chunk.head.records - at);
+}
+
+static void suspend(uint64_t gap)
+{
+	static const char *const names[] = { "yield", "return", "error", NULL };
+	const uint64_t serial = want_number("serial");
+	uint32_t flags = choice(want_word("reason"), names, SUSPEND_YIELD);
+	const char *const w = next_word();
+
+	if (w && !strcmp(w, "inferred"))
+		flags |= SUSPEND_INFERRED;
+	cb_suspend(&chunk, serial, flags, gap);
+}
+
+/* +GAP RECORD */
+static void record(uint64_t gap, const char *kind)
+{
+	const char *f;
+	uint64_t n;
+
+	if (!strcmp(kind, "enter")) {
+		cb_enter(&chunk, want_word("function"), gap);
+	} else if (!strcmp(kind, "leave")) {
+		cb_leave(&chunk, want_word("function"), gap);
+	} else if (!strcmp(kind, "leaf")) {
+		f = want_word("function");
+		cb_leaf(&chunk, f, gap, want_number("duration"));
+	} else if (!strcmp(kind, "unwind")) {
+		n = want_number("frames");
+		cb_unwind(&chunk, n, unwind_why(want_word("why")), gap);
+	} else if (!strcmp(kind, "resume")) {
+		resume(gap);
+	} else if (!strcmp(kind, "suspend")) {
+		suspend(gap);
+	} else if (!strcmp(kind, "create")) {
+		n = want_number("serial");
+		cb_create(&chunk, n, want_number("vm"), gap);
+	} else if (!strcmp(kind, "mark")) {
+		cb_mark(&chunk, want_word("name"), gap);
+	} else if (!strcmp(kind, "old")) {
+		cb_old(&chunk, want_word("function"), gap);
+	} else if (!strcmp(kind, "time")) {
+		cb_time(&chunk, gap);
+	} else {
+		fail("unknown record", kind);
+	}
+}
+
+static int is_event_line(const char *word)
+{
+	if (!strcmp(word, "chunk"))
+		begin_chunk();
+	else if (!chunk_is_open)
+		return 0;
+	else if (!strcmp(word, "end"))
+		end_chunk();
+	else if (!strcmp(word, "segment"))
+		open_segment();
+	else if (*word == '+')
+		record(number(word + 1), want_word("record"));
+	else
+		return 0;
+	if (next_word())
+		fail("words too many after", word);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct outcome *const o = outcome_new();
+	char line[4096], copy[4096];
+	FILE *in;
+
+	if (argc != 2 || !(in = fopen(argv[1], "r")))
+		return fprintf(stderr, "usage: run_replay FILE\n"), 1;
+	file_name = argv[1];
+	session = session_new(0);
+	replay = replay_new(session, &outcome_sink, o);
+	outcome_set_session(o, session);
+	while (fgets(line, sizeof(line), in)) {
+		const char *word;
+
+		line_number++;
+		memcpy(copy, line, sizeof(copy));
+		word = strtok(copy, " \t\n");
+		if (!word || *word == '#' || is_event_line(word))
+			continue;
+		if (!outcome_expect(o, line))
+			fail("unknown line:", word);
+	}
+	fclose(in);
+	replay_finish(replay);
+	const int bad = outcome_compare(o, file_name);
+	replay_free(replay);
+	outcome_free(o);
+	session_free(session);
+	return bad;
+}
