@@ -77,6 +77,15 @@ void replay_stack_push_open(struct replay *r, struct stream *st,
 	}
 }
 
+/* The topmost segment's frames were open before. */
+static void emit_open(struct replay *r, struct stream *st)
+{
+	for (size_t i = replay_top(st)->base; i < st->depth; i++)
+		if (!frame_is_omitted(&st->frame[i]))
+			replay_emit_enter(r, st, st->now, st->frame[i].func,
+					  i - 1, REPLAY_OPEN_BEFORE);
+}
+
 static void adopt(struct replay *r, struct stream *st,
 		  const struct chunk_view *v)
 {
@@ -95,11 +104,9 @@ static void adopt(struct replay *r, struct stream *st,
 			replay_who_ran(r, co, st->thread);
 		}
 		replay_stack_push_open(r, st, s.frame, s.frames);
+		if (r->sink)
+			emit_open(r, st);
 	}
-	for (size_t i = 1; r->sink && i < st->depth; i++)
-		if (!frame_is_omitted(&st->frame[i]))
-			replay_emit_enter(r, st, st->now, st->frame[i].func,
-					  i - 1, REPLAY_OPEN_BEFORE);
 }
 
 /* Frames left out on either side stand for any function. */
