@@ -50,7 +50,7 @@ enum weft_lua_result {
 	X(lua_settop) X(lua_type) X(lua_next) X(lua_rawgeti) X(lua_tolstring)  \
 	X(lua_tothread) X(lua_tocfunction) X(lua_iscfunction)                  \
 	X(lua_topointer) X(lua_pushnil) X(lua_pushvalue) X(lua_pushcclosure)   \
-	X(lua_load) X(lua_checkstack)                                          \
+	X(lua_load) X(lua_xmove)                                               \
 	X52(lua_callk) X52(lua_pcallk) X52(lua_yieldk) X52(lua_version)        \
 	X54(lua_toclose)
 

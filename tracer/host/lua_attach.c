@@ -1,0 +1,86 @@
+/* lua_attach.c - Lua states a program names itself: weft_lua_attach.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_lib.h"
+
+#include <errno.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static int complete(const struct weft_lua_api *api)
+{
+#define X(name) if (api->name == NULL) return 0;
+#define NONE(name)
+	WEFT_LUA_FUNCTIONS(X, NONE, NONE)
+#undef X
+#undef NONE
+	return 1;
+}
+
+/* L's VM, made known if it is not; NULL and a result if it cannot be. */
+static struct coroutine *meet(lua_State *L, struct lua_lib *lib, int *result)
+{
+	lua_State *const main = lib->abi->main_of(&lib->api, L);
+	struct coroutine *co = main == NULL ? NULL : lua_vm_find(main);
+
+	*result = WEFT_LUA_NO_MEMORY;
+	if (co == NULL && main != NULL)
+		co = lua_vm_born(main, lib, lib->map != NULL);
+	if (co == NULL)
+		return NULL;
+	co->vm->detached = 0;
+	if (!co->hooked || lib->map == NULL)
+		lua_vm_hook(co);
+	return L == main ? co : lua_vm_thread_met(L, co);
+}
+
+static int attach(lua_State *L, const struct weft_lua_api *api,
+		  const void *caller)
+{
+	struct lua_lib *lib;
+	struct coroutine *co;
+	int result = WEFT_LUA_OK;
+
+	if (L == NULL || api == NULL || !complete(api))
+		return WEFT_LUA_INVALID;
+	if (!lua_vm_wanted())
+		return WEFT_LUA_NOT_RECORDED;
+	co = lua_vm_find(L);
+	if (co != NULL && co->vm->lib->map != NULL && co->hooked &&
+	    !co->vm->detached)
+		return WEFT_LUA_OK; /* its making was seen */
+	lib = lua_lib_given(api, caller);
+	if (lib == NULL)
+		return WEFT_LUA_NO_MEMORY;
+	if (lib->abi == NULL)
+		return WEFT_LUA_UNSUPPORTED;
+	co = co != NULL ? co : meet(L, lib, &result);
+	if (co == NULL)
+		return result;
+	co->vm->detached = 0;
+	lua_vm_hook(co);
+	return WEFT_LUA_OK;
+}
+
+EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
+{
+	const int saved = errno;
+	const int result = attach(L, api, __builtin_return_address(0));
+
+	errno = saved;
+	return result;
+}
+
+EXPORT int weft_lua_detach(lua_State *L)
+{
+	struct coroutine *co;
+
+	if (L == NULL)
+		return WEFT_LUA_INVALID;
+	co = state_pool == NULL ? NULL : lua_vm_find(L);
+	if (co == NULL || co->vm->lib->abi == NULL)
+		return WEFT_LUA_NOT_RECORDED;
+	co->vm->detached = 1;
+	if (co->hooked)
+		lua_vm_unhook(co);
+	return WEFT_LUA_OK;
+}

@@ -1,0 +1,255 @@
+/* lua_func.c - two insert-only hash tables: Lua functions by content, names of
+ * C functions by address. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_func.h"
+#include "tracer/host/buffer.h"
+#include "tracer/host/lua_mem.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SLOT_BITS = 17, SLOTS = 1 << SLOT_BITS, PROBES = 256, NAME_BYTES = 64 };
+
+struct lua_func {
+	uint64_t hash;        /* of the whole source */
+	uint64_t length;      /* of the whole source */
+	int32_t first, last;
+	uint32_t stored, name_length;
+	char text[];          /* the source's beginning, then the name */
+};
+
+struct c_name {
+	uint64_t address;
+	uint32_t length;
+	char text[];
+};
+
+typedef void *_Atomic slot;
+
+static slot *_Atomic funcs, *_Atomic names;
+
+/* Stands for every function beyond the table's room. */
+static const struct {
+	struct lua_func head;
+	char text[24];
+} too_many = {
+	{ .length = 22, .stored = 22 }, "=(too many functions)",
+};
+
+static slot *table(slot *_Atomic *which)
+{
+	slot *t = atomic_load_explicit(which, memory_order_acquire), *made;
+
+	if (likely(t != NULL))
+		return t;
+	made = mmap(NULL, SLOTS * sizeof(slot), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (made == MAP_FAILED)
+		return NULL;
+	if (atomic_compare_exchange_strong(which, &t, made))
+		return made;
+	munmap(made, SLOTS * sizeof(slot));
+	return t;
+}
+
+static uint32_t place(uint64_t hash, uint32_t probe)
+{
+	return (uint32_t)((hash >> (64 - SLOT_BITS)) + probe) & (SLOTS - 1);
+}
+
+/* ---------------------------------------------------------- Lua functions */
+
+static uint64_t mix(uint64_t hash, int first, int last)
+{
+	return (hash ^ ((uint64_t)(uint32_t)first << 32 | (uint32_t)last)) *
+	       UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static struct lua_func *make(const char *source, size_t length, uint64_t hash,
+			     int first, int last, const char *name)
+{
+	const size_t stored = length < CHUNK_STRING_MAX ? length :
+			      CHUNK_STRING_MAX;
+	const size_t named = name == NULL ? 0 : strnlen(name, NAME_BYTES);
+	struct lua_func *const f = lua_mem_get(sizeof(*f) + stored + named);
+
+	if (f == NULL)
+		return NULL;
+	f->hash = hash;
+	f->length = length;
+	f->first = first;
+	f->last = last;
+	f->stored = (uint32_t)stored;
+	f->name_length = (uint32_t)named;
+	memcpy(f->text, source, stored);
+	if (named > 0)
+		memcpy(f->text + stored, name, named);
+	return f;
+}
+
+static int is(const struct lua_func *f, uint64_t hash, size_t length, int first,
+	      int last)
+{
+	return f->hash == hash && f->length == length && f->first == first &&
+	       f->last == last;
+}
+
+static uint64_t key_of(const void *f)
+{
+	return (uint64_t)f | 1;
+}
+
+uint64_t lua_func_key(const char *source, size_t length, int first, int last,
+		      const char *name)
+{
+	const int saved = errno;
+	const uint64_t hash = XXH64(source, length, 0);
+	const uint64_t at = mix(hash, first, last);
+	slot *const t = table(&funcs);
+	struct lua_func *made = NULL;
+
+	errno = saved;
+	for (uint32_t i = 0; t != NULL && i < PROBES; i++) {
+		slot *const p = &t[place(at, i)];
+		void *f = atomic_load_explicit(p, memory_order_acquire);
+
+		if (f == NULL) {
+			if (made == NULL)
+				made = make(source, length, hash, first, last,
+					    name);
+			if (made == NULL)
+				break;
+			if (atomic_compare_exchange_strong(p, &f, made))
+				return key_of(made);
+		}
+		if (is(f, hash, length, first, last))
+			return key_of(f);
+	}
+	return key_of(&too_many);
+}
+
+/* The string of an item whose text is kept only in part. */
+static uint64_t *put_source(uint64_t *to, const struct lua_func *f)
+{
+	to[0] = string_put(f->stored, f->length);
+	to[1] = f->hash;
+	to += 2;
+	if (f->stored > 0) {
+		to[(f->stored - 1) / 8] = 0;
+		memcpy(to, f->text, f->stored);
+	}
+	return to + (f->stored + 7) / 8;
+}
+
+uint32_t lua_func_item(struct state *s, uint64_t key)
+{
+	const struct lua_func *const f = (const void *)(key & ~UINT64_C(1));
+	const uint32_t words = 2 + buffer_string_words(f->length) +
+			       buffer_string_words(f->name_length);
+	uint64_t *const item = buffer_item(s, words);
+
+	if (item == NULL)
+		return UINT32_MAX;
+	item[0] = item_put(ITEM_LUA, words);
+	item[1] = (uint64_t)(uint32_t)f->first << 32 | (uint32_t)f->last;
+	buffer_put_string(put_source(item + 2, f), f->text + f->stored,
+			  f->name_length);
+	buffer_publish_items(s);
+	return s->items - words;
+}
+
+/* ------------------------------------------------------- names of C functions */
+
+static uint64_t spread(uint64_t address)
+{
+	return address * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static const struct c_name *find_name(uint64_t address)
+{
+	slot *const t = atomic_load_explicit(&names, memory_order_acquire);
+
+	for (uint32_t i = 0; t != NULL && i < PROBES; i++) {
+		const struct c_name *const n = atomic_load_explicit(
+			&t[place(spread(address), i)], memory_order_acquire);
+
+		if (n == NULL)
+			return NULL;
+		if (n->address == address)
+			return n;
+	}
+	return NULL;
+}
+
+int lua_func_is_named(uint64_t address)
+{
+	return find_name(address) != NULL;
+}
+
+static struct c_name *make_name(uint64_t address, const char *group,
+				const char *name)
+{
+	const size_t a = group == NULL ? 0 : strnlen(group, NAME_BYTES);
+	const size_t b = strnlen(name, NAME_BYTES);
+	struct c_name *const n = lua_mem_get(sizeof(*n) + a + 1 + b);
+	char *to;
+
+	if (n == NULL)
+		return NULL;
+	n->address = address;
+	to = n->text;
+	if (a > 0) {
+		memcpy(to, group, a);
+		to[a] = '.';
+		to += a + 1;
+	}
+	memcpy(to, name, b);
+	n->length = (uint32_t)(to + b - n->text);
+	return n;
+}
+
+void lua_func_name(uint64_t address, const char *group, const char *name)
+{
+	const int saved = errno;
+	slot *const t = table(&names);
+	struct c_name *made = NULL;
+
+	errno = saved;
+	if (t == NULL || find_name(address) != NULL)
+		return;
+	for (uint32_t i = 0; i < PROBES; i++) {
+		slot *const p = &t[place(spread(address), i)];
+		void *n = atomic_load_explicit(p, memory_order_acquire);
+
+		if (n == NULL) {
+			if (made == NULL)
+				made = make_name(address, group, name);
+			if (made == NULL ||
+			    atomic_compare_exchange_strong(p, &n, made))
+				return;
+		}
+		if (((const struct c_name *)n)->address == address)
+			return;
+	}
+}
+
+void lua_func_hint(struct state *s, uint64_t key, uint32_t index)
+{
+	const struct c_name *const n = find_name(key);
+	uint32_t words;
+	uint64_t *item;
+
+	if (n == NULL)
+		return;
+	words = 2 + buffer_string_words(n->length);
+	item = buffer_item(s, words);
+	if (item == NULL)
+		return;
+	item[0] = item_put(ITEM_HINT, words);
+	item[1] = index;
+	buffer_put_string(item + 2, n->text, n->length);
+	buffer_publish_items(s);
+}

@@ -1,0 +1,24 @@
+/* lua_func.h - Lua functions by what they are: source and lines, not address;
+ * and what Lua calls C functions. Process-wide, added to and never changed.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LUA_FUNC_H
+#define WEFT_TRACER_HOST_LUA_FUNC_H
+
+#include "tracer/host/state.h"
+
+/* The key of the function with this source and these lines; name: a hint, may
+ * be NULL. Where there is no room for another, a key that stands for all such
+ * functions. Hook-safe; ~50 ns and the hash of the source. */
+uint64_t lua_func_key(const char *source, size_t length, int first, int last,
+		      const char *name);
+
+/* Remember what Lua calls the C function at this address (group may be NULL),
+ * unless a name is known. Hook-safe. */
+void lua_func_name(uint64_t address, const char *group, const char *name);
+int lua_func_is_named(uint64_t address);
+
+/* What lua_side.h asks for. */
+uint32_t lua_func_item(struct state *s, uint64_t key);
+void lua_func_hint(struct state *s, uint64_t key, uint32_t index);
+
+#endif

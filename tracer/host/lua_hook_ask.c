@@ -1,0 +1,249 @@
+/* lua_hook_ask.c - what is asked of Lua itself, seldom: which function this is,
+ * what it is called, which calls are open. Never while busy; never anything that
+ * allocates, runs a metamethod or raises an error. Compiled once per version of
+ * Lua. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_func.h"
+#include "tracer/host/lua_hook.h"
+
+/* How many entries of a table are looked at for names. */
+enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16 };
+
+/* ------------------------------------------------- names of C functions */
+
+typedef void entry_fn(const struct weft_lua_api *api, lua_State *L,
+		      const char *key, const char *group);
+
+/* Call each for the string keys of the table at the top of the stack: the value
+ * lies there meanwhile. */
+static void each(const struct weft_lua_api *api, lua_State *L, int table,
+		 const char *group, int most, entry_fn *with)
+{
+	API(api, lua_pushnil)(L);
+	while (API(api, lua_next)(L, table)) {
+		if (API(api, lua_type)(L, -2) == LUA_TSTRING)
+			with(api, L, API(api, lua_tolstring)(L, -2, NULL),
+			     group);
+		API(api, lua_settop)(L, -2);
+		if (--most <= 0) {
+			API(api, lua_settop)(L, -2);
+			return;
+		}
+	}
+}
+
+static void name_function(const struct weft_lua_api *api, lua_State *L,
+			  const char *key, const char *group)
+{
+	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
+
+	if (f != NULL)
+		lua_func_name((uint64_t)f & ~UINT64_C(1), group, key);
+}
+
+static void name_library(const struct weft_lua_api *api, lua_State *L,
+			 const char *key, const char *group)
+{
+	(void)group;
+	if (API(api, lua_type)(L, -1) == LUA_TTABLE)
+		each(api, L, API(api, lua_gettop)(L),
+		     strcmp(key, "_G") == 0 ? NULL : key, TABLE_LOOK,
+		     name_function);
+}
+
+static void name_loaded(const struct weft_lua_api *api, lua_State *L,
+			const char *key, const char *group)
+{
+	(void)group;
+	if (strcmp(key, "_LOADED") == 0 &&
+	    API(api, lua_type)(L, -1) == LUA_TTABLE)
+		each(api, L, API(api, lua_gettop)(L), NULL, TABLE_LOOK,
+		     name_library);
+}
+
+/* Libraries come one by one: look again whenever twice as many functions as
+ * before are without a name. */
+static void look_for_names(struct lua_vm *vm, lua_State *L)
+{
+	const int top = API(&vm->lib->api, lua_gettop)(L);
+
+	if (vm->unknown_names++ < vm->scans)
+		return;
+	vm->scans = 2 * vm->unknown_names;
+	each(&vm->lib->api, L, LUA_REGISTRYINDEX, NULL, REGISTRY_LOOK,
+	     name_loaded);
+	API(&vm->lib->api, lua_settop)(L, top);
+}
+
+static void name_c(const struct coroutine *co, uint64_t address,
+		   const lua_Debug *d)
+{
+	if (lua_func_is_named(address))
+		return;
+	look_for_names(co->vm, co->L);
+	if (!lua_func_is_named(address) && d->name != NULL &&
+	    d->name[0] != '\0' && d->name[0] != '?')
+		lua_func_name(address, NULL, d->name);
+}
+
+/* ------------------------------------------------------------- functions */
+
+static uint64_t c_address(const struct coroutine *co, lua_Debug *d)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	lua_CFunction f;
+
+	API(api, lua_getinfo)(co->L, "f", d);
+	f = API(api, lua_tocfunction)(co->L, -1);
+	API(api, lua_settop)(co->L, -2);
+	return (uint64_t)f & ~UINT64_C(1);
+}
+
+uint64_t lua_hook_ask(const struct coroutine *co, struct CallInfo *frame,
+		      int *is_c)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	lua_Debug d = { .i_ci = frame };
+	uint64_t address;
+
+	if (!API(api, lua_getinfo)(co->L, "nS", &d))
+		return 0;
+	*is_c = d.what != NULL && d.what[0] == 'C';
+	if (!*is_c)
+		return lua_func_key(d.source, d.srclen, d.linedefined,
+				    d.lastlinedefined, d.name);
+	address = c_address(co, &d);
+	if (address != 0)
+		name_c(co, address, &d);
+	return address;
+}
+
+uint64_t lua_hook_learn(struct lua_local *me, const struct coroutine *co,
+			struct CallInfo *frame, int *is_c)
+{
+	const uint64_t at = layout_callee((uint64_t)frame, is_c);
+	struct lua_cached *const c = lua_hook_cached(me, at);
+	const uint64_t key = lua_hook_ask(co, frame, is_c);
+
+	if (key == 0)
+		return 0;
+	c->at = at;
+	c->key = key;
+	if (!*is_c) {
+		c->lines = layout_word(at + PROTO_LINES);
+		c->source = layout_word(at + PROTO_SOURCE);
+		c->text = layout_text(c->source);
+	}
+	return key;
+}
+
+/* ------------------------------------------------------------- open calls */
+
+static void put_frame(const struct coroutine *co, struct frame *to,
+		      struct lua_local *me, struct CallInfo *frame)
+{
+	int is_c = 0;
+	uint64_t key = 0;
+
+	if (co->vm->peek)
+		key = lua_hook_key(me, (uint64_t)frame, &is_c);
+	if (key == 0)
+		key = co->vm->peek ? lua_hook_learn(me, co, frame, &is_c) :
+				     lua_hook_ask(co, frame, &is_c);
+	*to = (struct frame){
+		.key = key, .sp = FRAME_LUA, .site = (uint64_t)co->L,
+		.ret = (uint64_t)frame, .extra = FRAME_ABSORBED_NOT,
+		.tick = clock_now() - REC_AGE_UNKNOWN,
+	};
+}
+
+/* The frame above, or NULL. */
+static struct CallInfo *outer(const struct coroutine *co,
+			      struct CallInfo *frame, int level)
+{
+	lua_Debug d;
+
+	if (co->vm->peek) {
+		const uint64_t up = layout_caller((uint64_t)frame);
+
+		return layout_is_call(up) ? (struct CallInfo *)up : NULL;
+	}
+	/* Costs the square of the depth: not the whole of a deep stack. */
+	if (level > 1000 || !API(&co->vm->lib->api, lua_getstack)(co->L, level,
+								  &d))
+		return NULL;
+	return d.i_ci;
+}
+
+static void turn_round(struct frame *f, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		const struct frame other = f[i];
+
+		f[i] = f[count - 1 - i];
+		f[count - 1 - i] = other;
+	}
+}
+
+uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
+		       int level, struct frame *to, uint32_t room)
+{
+	struct CallInfo *frame;
+	uint32_t count = 0;
+	lua_Debug d;
+
+	if (!API(&co->vm->lib->api, lua_getstack)(co->L, level, &d))
+		return 0;
+	for (frame = d.i_ci; frame != NULL && count < room; count++) {
+		put_frame(co, &to[count], me, frame);
+		frame = outer(co, frame, ++level);
+	}
+	turn_round(to, count);
+	return count;
+}
+
+/* ---------------------------------------------------------------- the rest */
+
+static lua_State *main_of(const struct weft_lua_api *api, lua_State *L)
+{
+	lua_State *main;
+
+	API(api, lua_rawgeti)(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+	main = API(api, lua_tothread)(L, -1);
+	API(api, lua_settop)(L, -2);
+	return main;
+}
+
+/* lua_resume(L, from, narg, ...) */
+static int resumable(const struct weft_lua_api *api, lua_State *L, long b,
+		     long c)
+{
+	lua_Debug d;
+
+	(void)b;
+	switch (API(api, lua_status)(L)) {
+	case LUA_YIELD:
+		return 1;
+	case LUA_OK:
+		return API(api, lua_gettop)(L) > (int)c &&
+		       !API(api, lua_getstack)(L, 0, &d);
+	default:
+		return 0;
+	}
+}
+
+/* The library's number, not the header's: 5.5 is 505. */
+static int accepts(const struct weft_lua_api *api)
+{
+	return api->lua_toclose != NULL && api->lua_version != NULL &&
+	       (int)API(api, lua_version)(NULL) == LUA_VERSION_NUM;
+}
+
+const struct lua_abi lua_hook_abi = {
+	.number = (enum vm_abi)WEFT_LUA_ABI,
+	.accepts = accepts,
+	.check = lua_hook_check,
+	.hook = (weft_lua_function)lua_hook_event,
+	.main_of = main_of,
+	.resumable = resumable,
+	.walk = lua_hook_walk,
+};

@@ -1,0 +1,257 @@
+/* lua_interpose.c - the lua_ functions that tell what no hook does: states made
+ * and closed, resumes, protected calls, the program's own hooks. One of each for
+ * all versions of Lua in the process, whose parameters differ: all argument
+ * registers are passed on, to the library that serves the state.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_lib.h"
+#include "tracer/host/lua_stack.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Any lua_ function: at most six arguments, all in registers of this kind. */
+typedef long any_fn(long, long, long, long, long, long);
+
+#define CALLER __builtin_return_address(0)
+#define HERE ((uint64_t)__builtin_frame_address(0))
+
+#define ARGS long a, long b, long c, long d, long e, long f
+#define PASS a, b, c, d, e, f
+
+EXPORT long lua_newstate(ARGS);
+EXPORT long luaL_newstate(ARGS);
+EXPORT long lua_close(ARGS);
+EXPORT long lua_newthread(ARGS);
+EXPORT long lua_resume(ARGS);
+EXPORT long lua_closethread(ARGS);
+EXPORT long lua_resetthread(ARGS);
+EXPORT long lua_pcallk(ARGS);
+EXPORT long lua_callk(ARGS);
+EXPORT long lua_sethook(ARGS);
+EXPORT long lua_gethook(ARGS);
+EXPORT long lua_gethookmask(ARGS);
+EXPORT long lua_gethookcount(ARGS);
+
+/* What is known of L, if it is of a version that is recorded. */
+static struct coroutine *served(long L)
+{
+	struct coroutine *const co = state_pool == NULL ? NULL :
+				     lua_vm_find((lua_State *)L);
+
+	return co != NULL && co->vm->lib->abi != NULL && !co->vm->detached ?
+	       co : NULL;
+}
+
+/* The library L belongs to; by its caller, if L is not known. */
+static const struct lua_lib *lib_for(long L, const void *caller)
+{
+	const struct coroutine *const co = state_pool == NULL ? NULL :
+					   lua_vm_find((lua_State *)L);
+
+	return co != NULL && co->vm->lib->map != NULL ? co->vm->lib :
+	       lua_lib_of(caller);
+}
+
+#define REAL(name, L)                                                          \
+	((any_fn *)lib_for(L, CALLER)->api.name)
+
+/* Where a hook is put in place: it was not, or recording was off when it was
+ * taken off. */
+static void at_boundary(struct coroutine *co)
+{
+	if (unlikely(!co->hooked) && lua_vm_on()) {
+		co->vm->interposed = 1;
+		lua_vm_hook(co);
+	}
+}
+
+/* ------------------------------------------------------------- states */
+
+static long made(long L, struct lua_lib *lib)
+{
+	struct coroutine *co;
+
+	if (L == 0 || !lua_vm_wanted())
+		return L;
+	co = lua_vm_find((lua_State *)L);
+	if (co != NULL && co->serial == 0 && co->vm->lib == lib)
+		return L; /* luaL_newstate called lua_newstate */
+	co = lua_vm_born((lua_State *)L, lib, 1);
+	if (co != NULL && lib->abi != NULL)
+		at_boundary(co);
+	return L;
+}
+
+EXPORT long lua_newstate(ARGS)
+{
+	struct lua_lib *const lib = lua_lib_of(CALLER);
+
+	if (lib == NULL || lib->api.lua_newstate == NULL)
+		return 0;
+	return made(((any_fn *)lib->api.lua_newstate)(PASS), lib);
+}
+
+EXPORT long luaL_newstate(ARGS)
+{
+	struct lua_lib *const lib = lua_lib_of(CALLER);
+
+	if (lib == NULL || lib->lnewstate == NULL)
+		return 0;
+	return made(((any_fn *)lib->lnewstate)(PASS), lib);
+}
+
+EXPORT long lua_close(ARGS)
+{
+	struct coroutine *const co = served(a);
+	struct coroutine *main;
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_close, a)(PASS);
+	main = lua_vm_find(co->vm->main);
+	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
+	if (main != NULL) {
+		lua_stack_closed(main, HERE);
+		main->vm = NULL;
+	}
+	return r;
+}
+
+EXPORT long lua_newthread(ARGS)
+{
+	struct coroutine *const co = state_pool == NULL ? NULL :
+				     lua_vm_find((lua_State *)a);
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_newthread, a)(PASS);
+	r = ((any_fn *)co->vm->lib->api.lua_newthread)(PASS);
+	if (r != 0)
+		lua_vm_thread_made((lua_State *)r, co, HERE);
+	return r;
+}
+
+/* ------------------------------------------------------------- resumes */
+
+EXPORT long lua_resume(ARGS)
+{
+	struct coroutine *const co = served(a);
+	struct lua_entry entry = { .co = NULL };
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_resume, a)(PASS);
+	at_boundary(co);
+	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
+		lua_stack_resume(&entry, co, HERE);
+	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
+	lua_stack_suspend(&entry, (int)r, HERE);
+	return r;
+}
+
+/* Its pending to-be-closed variables are closed by calls on it, without a
+ * resume. */
+static long closing(struct coroutine *co, weft_lua_function real, ARGS)
+{
+	const struct stack_mark mark = lua_stack_mark(HERE);
+	const long r = ((any_fn *)real)(PASS);
+
+	lua_stack_cut(mark, 0, HERE);
+	lua_stack_closed(co, HERE);
+	return r;
+}
+
+EXPORT long lua_closethread(ARGS)
+{
+	struct coroutine *const co = served(a);
+	const struct lua_lib *const lib = lib_for(a, CALLER);
+
+	if (co != NULL)
+		return closing(co, lib->closethread, PASS);
+	return ((any_fn *)lib->closethread)(PASS);
+}
+
+EXPORT long lua_resetthread(ARGS)
+{
+	struct coroutine *const co = served(a);
+	const struct lua_lib *const lib = lib_for(a, CALLER);
+
+	if (co != NULL)
+		return closing(co, lib->resetthread, PASS);
+	return ((any_fn *)lib->resetthread)(PASS);
+}
+
+/* ------------------------------------------------------------- calls */
+
+EXPORT long lua_pcallk(ARGS)
+{
+	struct coroutine *const co = served(a);
+	struct stack_mark mark;
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_pcallk, a)(PASS);
+	at_boundary(co);
+	mark = lua_stack_mark(HERE);
+	r = ((any_fn *)co->vm->lib->api.lua_pcallk)(PASS);
+	lua_stack_cut(mark, (int)r != 0, HERE);
+	return r;
+}
+
+/* A plain call ends by its own returns; only one on a coroutine that was not
+ * resumed has an end that nothing else tells of. */
+EXPORT long lua_callk(ARGS)
+{
+	struct coroutine *const co = served(a);
+	struct stack_mark mark;
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_callk, a)(PASS);
+	at_boundary(co);
+	if (co->serial == 0 || (state_mine != NULL &&
+	    stack_segment(state_mine)->serial == co->serial))
+		return ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
+	mark = lua_stack_mark(HERE);
+	r = ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
+	lua_stack_cut(mark, 0, HERE);
+	return r;
+}
+
+/* --------------------------------------------- the program's own hooks */
+
+EXPORT long lua_sethook(ARGS)
+{
+	struct coroutine *const co = served(a);
+
+	if (co == NULL || !co->hooked)
+		return REAL(lua_sethook, a)(PASS);
+	co->app_hook = (int)c == 0 ? NULL : (weft_lua_function)b;
+	co->app_mask = co->app_hook == NULL ? 0 : (int)c;
+	co->app_count = co->app_hook == NULL ? 0 : (int)d;
+	lua_vm_hook_again(co);
+	return 1;
+}
+
+EXPORT long lua_gethook(ARGS)
+{
+	const struct coroutine *const co = served(a);
+
+	return co == NULL || !co->hooked ? REAL(lua_gethook, a)(PASS) :
+	       (long)co->app_hook;
+}
+
+EXPORT long lua_gethookmask(ARGS)
+{
+	const struct coroutine *const co = served(a);
+
+	return co == NULL || !co->hooked ? REAL(lua_gethookmask, a)(PASS) :
+	       co->app_mask;
+}
+
+EXPORT long lua_gethookcount(ARGS)
+{
+	const struct coroutine *const co = served(a);
+
+	return co == NULL || !co->hooked ? REAL(lua_gethookcount, a)(PASS) :
+	       co->app_count;
+}

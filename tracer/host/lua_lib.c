@@ -1,0 +1,229 @@
+/* lua_lib.c - finding the real functions behind ours. RTLD_NEXT alone finds the
+ * wrong Lua, or none, where a process holds several, or one that was opened with
+ * RTLD_LOCAL: so the caller's own dependencies are searched first.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_lib.h"
+#include "tracer/host/lua_mem.h"
+#include "tracer/host/process.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+extern const struct lua_abi lua_hook_abi_54;
+
+static const struct lua_abi *const abis[] = { &lua_hook_abi_54 };
+
+enum { LIBS = 32, SPANS = 256 };
+
+static struct lua_lib *_Atomic libs[LIBS];
+
+/* Which library the code of a module means. Added to and never changed; good
+ * while no module has gone. */
+static struct span {
+	uint64_t start, size;
+	struct lua_lib *lib;
+	uint32_t epoch;
+	_Atomic uint32_t ready;
+} spans[SPANS];
+static _Atomic uint32_t span_count;
+
+/* ----------------------------------------------------------- libraries */
+
+static const struct lua_abi *abi_of(const struct weft_lua_api *api)
+{
+	for (size_t i = 0; i < sizeof(abis) / sizeof(abis[0]); i++) {
+		if (abis[i]->accepts(api))
+			return abis[i];
+	}
+	return NULL;
+}
+
+static const void *module_of(const void *address)
+{
+	struct dl_find_object o;
+
+	return address != NULL &&
+	       _dl_find_object((void *)(uintptr_t)address, &o) == 0 ?
+	       o.dlfo_link_map : NULL;
+}
+
+/* Another library's function of that name (a dependency's, or ours) will not
+ * do. */
+static weft_lua_function symbol(void *handle, const void *map, const char *name)
+{
+	void *const f = dlsym(handle, name);
+
+	return module_of(f) == map ? (weft_lua_function)f : NULL;
+}
+
+static void fill(struct lua_lib *lib, void *handle, const void *map)
+{
+	lib->map = map;
+	lib->api.size = sizeof(lib->api);
+#define X(name) lib->api.name = symbol(handle, map, #name);
+	WEFT_LUA_FUNCTIONS(X, X, X)
+#undef X
+	lib->resetthread = symbol(handle, map, "lua_resetthread");
+	lib->closethread = symbol(handle, map, "lua_closethread");
+	lib->lnewstate = symbol(handle, map, "luaL_newstate");
+	lib->abi = abi_of(&lib->api);
+}
+
+static struct lua_lib *known(const void *map, weft_lua_function sethook)
+{
+	for (int i = 0; i < LIBS; i++) {
+		struct lua_lib *const lib = atomic_load(&libs[i]);
+
+		if (lib == NULL)
+			break;
+		if (lib->map == map && lib->api.lua_sethook == sethook)
+			return lib;
+	}
+	return NULL;
+}
+
+static struct lua_lib *enlist(struct lua_lib *lib)
+{
+	for (int i = 0; i < LIBS; i++) {
+		struct lua_lib *none = NULL;
+
+		if (atomic_compare_exchange_strong(&libs[i], &none, lib))
+			return lib;
+	}
+	return lib; /* works, but will be looked for again */
+}
+
+static struct lua_lib *lib_at(weft_lua_function sethook)
+{
+	const struct link_map *const map = module_of((void *)sethook);
+	struct lua_lib *lib = known(map, sethook);
+	void *handle;
+
+	if (lib != NULL || map == NULL)
+		return lib;
+	handle = dlopen(map->l_name[0] == '\0' ? NULL : map->l_name,
+			RTLD_LAZY | RTLD_NOLOAD);
+	if (handle == NULL)
+		return NULL;
+	lib = lua_mem_get(sizeof(*lib));
+	if (lib != NULL)
+		fill(lib, handle, map);
+	dlclose(handle);
+	return lib == NULL ? NULL : enlist(lib);
+}
+
+/* ----------------------------------------------------------- callers */
+
+static weft_lua_function real_sethook(const struct link_map *caller)
+{
+	const void *const ours = module_of(&libs);
+	void *f = NULL, *handle = NULL;
+
+	if (caller != NULL && caller->l_name[0] != '\0')
+		handle = dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle != NULL) {
+		f = dlsym(handle, "lua_sethook");
+		dlclose(handle);
+	}
+	if (f == NULL || module_of(f) == ours)
+		f = dlsym(RTLD_NEXT, "lua_sethook");
+	return (weft_lua_function)f;
+}
+
+static void remember(const struct dl_find_object *o, struct lua_lib *lib,
+		     uint32_t epoch)
+{
+	const uint32_t i = atomic_fetch_add(&span_count, 1);
+
+	if (i >= SPANS) {
+		atomic_store(&span_count, SPANS);
+		return;
+	}
+	spans[i].start = (uint64_t)o->dlfo_map_start;
+	spans[i].size = (uint64_t)o->dlfo_map_end - spans[i].start;
+	spans[i].lib = lib;
+	spans[i].epoch = epoch;
+	atomic_store_explicit(&spans[i].ready, 1, memory_order_release);
+}
+
+static SLOW struct lua_lib *ask(const void *caller)
+{
+	const int saved = errno;
+	struct dl_find_object o;
+	struct lua_lib *lib;
+
+	if (_dl_find_object((void *)(uintptr_t)caller, &o) != 0)
+		o.dlfo_link_map = NULL; /* made code: the global scope's */
+	lib = lib_at(real_sethook(o.dlfo_link_map));
+	if (o.dlfo_link_map != NULL && lib != NULL)
+		remember(&o, lib, atomic_load(&process_module_epoch));
+	errno = saved;
+	return lib;
+}
+
+struct lua_lib *lua_lib_of(const void *caller)
+{
+	const uint32_t epoch = atomic_load_explicit(&process_module_epoch,
+						    memory_order_relaxed);
+	const uint32_t n = atomic_load_explicit(&span_count,
+						memory_order_acquire);
+
+	for (uint32_t i = 0; i < n && i < SPANS; i++) {
+		const struct span *const p = &spans[i];
+
+		if (atomic_load_explicit(&p->ready, memory_order_acquire) &&
+		    (uint64_t)caller - p->start < p->size && p->epoch == epoch)
+			return p->lib;
+	}
+	return ask(caller);
+}
+
+/* ----------------------------------------------------------- given tables */
+
+static struct lua_lib *copy_table(const struct weft_lua_api *api)
+{
+	struct lua_lib *const lib = lua_mem_get(sizeof(*lib));
+	const size_t size = api->size < sizeof(*api) ? api->size :
+			    sizeof(*api);
+
+	if (lib == NULL)
+		return NULL;
+	memcpy(&lib->api, api, size);
+	lib->abi = abi_of(&lib->api);
+	return enlist(lib);
+}
+
+struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
+			      const void *caller)
+{
+	struct lua_lib *lib;
+
+	/* A program that uses a shared Lua library names our functions. */
+	if (module_of((void *)api->lua_sethook) == module_of(&libs))
+		return lua_lib_of(caller);
+	lib = known(NULL, api->lua_sethook);
+	return lib != NULL ? lib : copy_table(api);
+}
+
+const struct lua_lib *lua_lib_running(const struct coroutine *co,
+				      const struct lua_abi *abi)
+{
+	const struct lua_lib *only = NULL;
+
+	if (co != NULL && co->vm != NULL && co->vm->lib->abi == abi)
+		return co->vm->lib;
+	for (int i = 0; i < LIBS; i++) {
+		const struct lua_lib *const lib = atomic_load(&libs[i]);
+
+		if (lib == NULL)
+			break;
+		if (lib->abi != abi)
+			continue;
+		if (only != NULL)
+			return NULL;
+		only = lib;
+	}
+	return only;
+}

@@ -1,0 +1,422 @@
+/* lua_stack.c - healing of Lua frames, and segments of coroutines.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_stack.h"
+#include "tracer/host/lua_mem.h"
+
+#include <string.h>
+
+enum { STATUS_OK = 0, STATUS_YIELD = 1 }; /* the same in every Lua */
+
+/* A hook that infers a resume lies deeper than lua_resume by several frames of
+ * the library's; native frames of the coroutine lie below this, those of its
+ * resumer above. */
+enum { RESUME_DEPTH = 512 };
+
+/* How far an unknown caller's own callers are followed. */
+enum { CALLERS = 64 };
+
+/* ---------------------------------------------------------------- frames */
+
+static int is_of(const struct frame *f, const struct coroutine *co)
+{
+	return f->site == (uint64_t)co->L && frame_is_lua(f);
+}
+
+static struct frame *base(struct state *s)
+{
+	return s->frames + stack_segment(s)->base;
+}
+
+/* The innermost frame of co with this id in the topmost segment, or NULL.
+ * *dead: the outermost frame of co above it (above the segment's base, where
+ * there is none); s->top if there is none. */
+static struct frame *find(struct state *s, const struct coroutine *co,
+			  uint64_t id, struct frame **dead)
+{
+	*dead = s->top;
+	for (struct frame *f = s->top; f-- > base(s);) {
+		if (!is_of(f, co))
+			continue;
+		if (id != 0 && f->ret == id)
+			return f;
+		*dead = f;
+	}
+	return NULL;
+}
+
+/* The lua_State's calls form a chain: whatever of it stands above the caller's
+ * frame has ended. A caller whose own call was not seen has no frame; then its
+ * nearest known caller decides. */
+void lua_stack_heal(struct state *s, const struct coroutine *co,
+		    const struct lua_caller *caller, uint64_t now)
+{
+	uint64_t id = caller->id;
+	struct frame *dead;
+
+	if (BROKEN(parent))
+		return;
+	for (int i = 0; i < CALLERS; i++) {
+		if (find(s, co, id, &dead) != NULL || id == 0 ||
+		    dead == s->top || caller->above == NULL)
+			break;
+		id = caller->above(id);
+	}
+	stack_unwind(s, dead, id == 0 && co->serial != 0 ? UNWIND_CLOSED :
+		     UNWIND_ERROR, now);
+}
+
+void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
+		      uint64_t now)
+{
+	struct frame *dead;
+	struct frame *const f = find(s, co, id, &dead);
+
+	if (f == NULL) {
+		/* Its call was not seen, or was one too many for the stack. */
+		if (s->too_deep > 0)
+			s->too_deep--;
+		return;
+	}
+	if (BROKEN(ret) && f + 1 < s->top)
+		return;
+	stack_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
+		     now);
+	stack_leave(s, now);
+}
+
+/* ----------------------------------------------------- off the thread */
+
+static int keep_room(struct coroutine *co, uint32_t count)
+{
+	uint32_t room = co->room == 0 ? 8 : co->room;
+	struct frame *kept;
+
+	if (count <= co->room)
+		return 1;
+	while (room < count)
+		room *= 2;
+	kept = lua_mem_get(room * sizeof(*kept));
+	if (kept == NULL)
+		return 0;
+	co->kept = kept;
+	co->room = room;
+	return 1;
+}
+
+/* A lua_State carries its own frames only: a yield ends the native calls among
+ * them, though the reader, who saw them open, must be told at the resume. */
+static void keep(const struct state *s, struct coroutine *co,
+		 const struct frame *from, uint32_t count, uint64_t now)
+{
+	uint32_t n = 0;
+
+	co->since = now;
+	co->thread = s->thread_serial;
+	co->level = s->level;
+	co->epoch = s->epoch;
+	co->window = s->window;
+	co->keeps = keep_room(co, count);
+	if (BROKEN(yield))
+		count = 0;
+	for (uint32_t i = 0; co->keeps && i < count; i++) {
+		if (!is_of(&from[i], co))
+			continue;
+		co->kept[n] = from[i];
+		co->kept[n].sp = FRAME_LUA;
+		co->kept[n++].extra = FRAME_ABSORBED_NOT;
+	}
+	co->gapped = n != count;
+	co->count = n;
+}
+
+/* Take the topmost segment off. */
+static void put_away(struct state *s, uint32_t flags, uint64_t now)
+{
+	struct coroutine *const co = stack_segment(s)->owner;
+	const uint64_t serial = stack_segment(s)->serial;
+	uint32_t count;
+	const struct frame *const from = stack_suspend(s, flags, &count, now);
+
+	if (co == NULL || co->serial != serial)
+		return; /* someone else lives at its address by now */
+	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
+		keep(s, co, from, count, now);
+		return;
+	}
+	co->keeps = 0;
+	co->count = 0;
+	/* What a host only calls on a lua_State, without resuming it, goes on
+	 * being one coroutine; where that cannot be told, each activation is
+	 * a new one. */
+	co->ended = !(flags & SUSPEND_INFERRED) || !co->vm->interposed;
+}
+
+static int readable(const struct coroutine *co)
+{
+	return co->vm != NULL && lua_mem_readable(co->L);
+}
+
+void lua_stack_off(struct state *s, uint64_t now)
+{
+	const struct segment *const g = stack_segment(s);
+	const struct coroutine *const co = g->owner;
+	uint32_t why = stack_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
+
+	if (co != NULL && co->serial == g->serial && readable(co) &&
+	    lua_vm_status(co) == STATUS_YIELD)
+		why = SUSPEND_YIELD;
+	put_away(s, why | SUSPEND_INFERRED, now);
+}
+
+int lua_stack_yielding(const struct state *s)
+{
+	const struct segment *const g = &s->segment[s->segments - 1];
+	const struct coroutine *const co = g->owner;
+
+	return co != NULL && co->serial == g->serial && co->vm != NULL &&
+	       lua_vm_status(co) == STATUS_YIELD;
+}
+
+void lua_stack_body_ended(struct state *s, uint64_t now)
+{
+	if (s->segments > 1 && stack_segment(s)->inferred)
+		put_away(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
+}
+
+/* A segment whose resume was not seen has no end that is seen: has it gone off
+ * the thread since its last event? */
+static int is_off(struct state *s)
+{
+	const struct segment *const g = stack_segment(s);
+	const struct coroutine *const co = g->owner;
+
+	return s->segments > 1 && g->inferred &&
+	       (co == NULL || co->serial != g->serial ||
+		stack_depth(s) == 0 || !readable(co) ||
+		lua_vm_status(co) != STATUS_OK);
+}
+
+/* ------------------------------------------------------- onto the thread */
+
+static int on_thread(const struct state *s, const struct coroutine *co)
+{
+	for (uint32_t i = s->segments; i-- > 1;) {
+		if (s->segment[i].serial == co->serial)
+			return 1;
+	}
+	return 0;
+}
+
+static int has_kept(const struct state *s, const struct coroutine *co)
+{
+	return co->keeps && co->window == s->window;
+}
+
+int lua_stack_needs_walk(const struct state *s, const struct coroutine *co)
+{
+	if (co->serial == 0)
+		return co->window != s->window && s->base_unknown;
+	return !on_thread(s, co) && !has_kept(s, co);
+}
+
+/* The main state's calls that were open when recording began, found now: they
+ * lie under all that this thread has called since. */
+static void seed(struct state *s, const struct frame *walked, uint32_t count)
+{
+	struct frame *bottom;
+
+	while ((size_t)(s->frame_limit - s->top) <= count) {
+		if (!stack_grow(s))
+			return;
+	}
+	bottom = s->frames + s->segment[0].base;
+	memmove(bottom + count, bottom, (size_t)(s->top - bottom) *
+					sizeof(*bottom));
+	memcpy(bottom, walked, count * sizeof(*bottom));
+	s->top += count;
+	/* Only a chunk that starts afresh can say so. */
+	buffer_switch(s, CHUNK_GAP);
+}
+
+static void seat_main(struct state *s, struct coroutine *co,
+		      const struct frame *walked, uint32_t count, uint64_t now)
+{
+	while (is_off(s))
+		lua_stack_off(s, now);
+	if (co->window == s->window)
+		return;
+	co->window = s->window;
+	if (count > 0 && s->segments == 1)
+		seed(s, walked, count);
+}
+
+static void put_on(struct state *s, struct coroutine *co,
+		   const struct frame *walked, uint32_t count, uint64_t sp,
+		   uint32_t flags, uint64_t now)
+{
+	const int has = has_kept(s, co);
+	uint64_t slept = 0;
+	int given = 1;
+
+	buffer_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
+	if (has) {
+		walked = co->kept;
+		count = co->count;
+		slept = now > co->since ? now - co->since : 0;
+		given = co->gapped || co->thread != s->thread_serial ||
+			co->level != s->level || co->epoch != s->epoch;
+		if (BROKEN(migrate) && co->thread != s->thread_serial)
+			count = 0;
+	} else if (count == 0 && flags == 0) {
+		given = 0; /* its first resume */
+	}
+	stack_resume(s, co->serial, co, walked, count, slept, given, sp, flags,
+		     now);
+	co->keeps = 0;
+	co->window = s->window;
+}
+
+/* Hooks alone cannot tell a recycled lua_State: there every call that nothing on
+ * it makes begins a coroutine. */
+static void renew(struct state *s, struct coroutine *co, uint64_t now)
+{
+	if (stack_segment(s)->serial == co->serial)
+		lua_stack_off(s, now);
+	co->keeps = 0;
+	co->ended = 1;
+}
+
+void lua_stack_seat(struct state *s, struct coroutine *co,
+		    const struct frame *walked, uint32_t count, int fresh,
+		    uint64_t sp, uint64_t now)
+{
+	if (co->serial == 0) {
+		seat_main(s, co, walked, count, now);
+		return;
+	}
+	if (fresh && !co->vm->interposed)
+		renew(s, co, now);
+	if (on_thread(s, co)) {
+		while (stack_segment(s)->serial != co->serial && is_off(s))
+			lua_stack_off(s, now);
+		return; /* if not on top, it is called from within what is */
+	}
+	while (is_off(s))
+		lua_stack_off(s, now);
+	if (co->serial == LUA_UNBORN || co->ended)
+		lua_vm_create(s, co, now);
+	put_on(s, co, walked, count, sp + RESUME_DEPTH, RESUME_INFERRED, now);
+}
+
+/* ------------------------------------------------------ around lua_resume */
+
+void lua_stack_resume(struct lua_entry *e, struct coroutine *co,
+		      uint64_t sp)
+{
+	struct frame *walked = NULL;
+	struct lua_local *me;
+	struct state *s = state_begin(sp);
+	uint32_t count = 0;
+	uint64_t now;
+
+	e->co = NULL;
+	if (s == NULL)
+		return;
+	me = lua_vm_local(s);
+	if (me != NULL && !has_kept(s, co) &&
+	    lua_vm_status(co) == STATUS_YIELD) {
+		state_end(s);
+		walked = lua_vm_walk_room(me);
+		if (walked != NULL)
+			count = co->vm->lib->abi->walk(me, co, 0, walked,
+						       LUA_WALK_ROOM);
+		s = state_begin(sp);
+		if (s == NULL)
+			return;
+	}
+	now = state_clock(s);
+	while (on_thread(s, co)) /* a jump over lua_resume left it there */
+		lua_stack_off(s, now);
+	if (co->serial == LUA_UNBORN || co->ended)
+		lua_vm_create(s, co, now);
+	put_on(s, co, walked, count, sp, 0, now);
+	if (stack_segment(s)->serial == co->serial) {
+		e->co = co;
+		e->serial = co->serial;
+		e->segments = s->segments;
+	}
+	state_end(s);
+}
+
+void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp)
+{
+	struct state *s;
+	uint64_t now;
+
+	if (e->co == NULL)
+		return;
+	if (status != STATUS_YIELD)
+		e->co->ended = 1;
+	s = state_begin(sp);
+	if (s == NULL)
+		return;
+	if (s->segments >= e->segments &&
+	    s->segment[e->segments - 1].serial == e->serial) {
+		now = state_clock(s);
+		while (s->segments > e->segments)
+			lua_stack_off(s, now);
+		put_away(s, status == STATUS_YIELD ? SUSPEND_YIELD :
+			 status == STATUS_OK ? SUSPEND_RETURN : SUSPEND_ERROR,
+			 now);
+	}
+	state_end(s);
+}
+
+/* ------------------------------------------------- around protected calls */
+
+struct stack_mark lua_stack_mark(uint64_t sp)
+{
+	struct stack_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	struct state *const s = state_begin(sp);
+
+	if (s != NULL) {
+		m = stack_mark(s);
+		state_end(s);
+	}
+	return m;
+}
+
+void lua_stack_cut(struct stack_mark m, int failed, uint64_t sp)
+{
+	struct state *s;
+
+	if (BROKEN(pcall) || m.segments == UINT32_MAX)
+		return;
+	s = state_begin(sp);
+	if (s == NULL)
+		return;
+	if (s->segments != m.segments || stack_depth(s) != m.depth)
+		stack_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED,
+			  lua_stack_off, state_clock(s));
+	state_end(s);
+}
+
+void lua_stack_closed(struct coroutine *co, uint64_t sp)
+{
+	struct state *const s = state_begin(sp);
+	struct frame *dead;
+	uint64_t now;
+
+	co->keeps = 0;
+	co->ended = 1;
+	if (s == NULL)
+		return;
+	now = state_clock(s);
+	if (co->serial != 0 && stack_segment(s)->serial == co->serial)
+		lua_stack_off(s, now);
+	if (co->serial == 0) {
+		find(s, co, 0, &dead);
+		stack_unwind(s, dead, UNWIND_CLOSED, now);
+	}
+	state_end(s);
+}

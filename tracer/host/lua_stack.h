@@ -1,0 +1,61 @@
+/* lua_stack.h - Lua's part of the stitched stack: whose frames stand where, which
+ * have died, coroutines going onto and coming off the thread.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LUA_STACK_H
+#define WEFT_TRACER_HOST_LUA_STACK_H
+
+#include "tracer/host/lua_vm.h"
+
+/* The caller's frame of an event: its id, and how to find the one above it, up
+ * to 0; above may be NULL (not known). */
+struct lua_caller {
+	uint64_t id;
+	uint64_t (*above)(uint64_t id);
+};
+
+/* A call on co begins and its caller's frame is not the innermost frame: end
+ * the frames of this lua_State that are known to be dead by that, and what
+ * stands on them. Busy. */
+void lua_stack_heal(struct state *s, const struct coroutine *co,
+		    const struct lua_caller *caller, uint64_t now);
+
+/* The call on co with this frame id returns and is not the innermost frame.
+ * Busy. */
+void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
+		      uint64_t now);
+
+/* Does an event on co need the frames it has open? If so the caller walks them
+ * (not busy) before it calls lua_stack_seat. */
+int lua_stack_needs_walk(const struct state *s, const struct coroutine *co);
+
+/* An event on co shows that it runs: put its frames where they belong. walked:
+ * its open frames, outermost first, where lua_stack_needs_walk said so. fresh:
+ * the event is a call that nothing on co makes. sp: of the hook. Busy. */
+void lua_stack_seat(struct state *s, struct coroutine *co,
+		    const struct frame *walked, uint32_t count, int fresh,
+		    uint64_t sp, uint64_t now);
+
+/* The last frame of co's body has returned. Busy. */
+void lua_stack_body_ended(struct state *s, uint64_t now);
+
+/* Around the library's lua_resume. */
+struct lua_entry {
+	struct coroutine *co; /* NULL: nothing was put onto the thread */
+	uint64_t serial;
+	uint32_t segments;
+};
+void lua_stack_resume(struct lua_entry *e, struct coroutine *co, uint64_t sp);
+void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp);
+
+/* Around a call that returns here whatever happened in it. */
+struct stack_mark lua_stack_mark(uint64_t sp);
+void lua_stack_cut(struct stack_mark m, int failed, uint64_t sp);
+
+/* co was closed or reset, or its VM was. */
+void lua_stack_closed(struct coroutine *co, uint64_t sp);
+
+/* For the native side: see stack_off and stack_yielding in stack.h. */
+void lua_stack_off(struct state *s, uint64_t now);
+int lua_stack_yielding(const struct state *s);
+
+#endif

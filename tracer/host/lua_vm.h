@@ -1,0 +1,146 @@
+/* lua_vm.h - Lua states as the tracer knows them: libraries, VMs, coroutines.
+ * Knows no version of Lua: what differs between them stands behind struct
+ * lua_abi (lua_hook.c, compiled once per version).
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LUA_VM_H
+#define WEFT_TRACER_HOST_LUA_VM_H
+
+#include "tracer/host/stack.h"
+#include "tracer/host/weft.h"
+
+typedef struct lua_State lua_State;
+struct lua_local;
+struct coroutine;
+
+/* What one version of Lua's C API means. None of these is called with busy set
+ * but status. */
+struct lua_abi {
+	enum vm_abi number;
+	/* Is this library of that version? */
+	int (*accepts)(const struct weft_lua_api *api);
+	/* Can frames be read by this version's layout? Tried on a Lua state
+	 * that nobody sees. */
+	int (*check)(const struct weft_lua_api *api);
+	/* Our hook: a lua_Hook. */
+	weft_lua_function hook;
+	/* The main state of the VM that L belongs to. */
+	lua_State *(*main_of)(const struct weft_lua_api *api, lua_State *L);
+	/* Would lua_resume(L, b, c) run something? */
+	int (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
+			 long c);
+	/* The open calls of co from that level on, outermost first, as frames
+	 * of unknown age; at most room of them, the innermost. */
+	uint32_t (*walk)(struct lua_local *me, const struct coroutine *co,
+			 int level, struct frame *to, uint32_t room);
+};
+
+/* One Lua library, or a program's own table: entries are never freed. */
+struct lua_lib {
+	struct weft_lua_api api;
+	weft_lua_function resetthread, closethread, lnewstate; /* or NULL */
+	const struct lua_abi *abi; /* NULL: calls are only passed on */
+	const void *map;           /* link_map; NULL: a program's own table */
+	_Atomic int peek;          /* 0: not tried, 1: frames can be read by
+	                            * layout, 2: they cannot */
+};
+
+struct lua_vm {
+	const struct lua_lib *lib;
+	lua_State *main;
+	uint32_t serial;      /* 0: of an abi that is only passed on */
+	int peek;             /* frames are read by layout */
+	int interposed;       /* its resumes and protected calls are seen */
+	int detached;
+	uint32_t scans, unknown_names;
+};
+
+/* A lua_State. Objects are made once for an address and never freed: whoever
+ * comes to live there gets the object, with a new serial.
+ * A coroutine that is off every thread belongs to whoever resumes it next; the
+ * program itself sees to it that this is one thread, after the other. */
+struct coroutine {
+	lua_State *L;         /* never changes */
+	uint64_t serial;      /* 0: a VM's main state; LUA_UNBORN */
+	struct lua_vm *vm;    /* NULL: nothing lives here that we know */
+	weft_lua_function app_hook; /* the program's own hook */
+	int app_mask, app_count;
+	int hooked;           /* our hook is in place */
+	int ended;            /* what it runs next is a new coroutine */
+	uint32_t window;      /* for which the shadow stack, or kept, is right */
+	int keeps;            /* kept holds its stack while it is off */
+	int gapped;           /* kept lacks native frames the reader knows */
+	struct frame *kept;   /* outermost first */
+	uint32_t count, room;
+	uint32_t thread, epoch, level; /* of the chunk its SUSPEND stands in */
+	uint64_t since;       /* tick of its SUSPEND */
+};
+
+#define LUA_UNBORN UINT64_MAX /* has no serial yet */
+
+/* Lua function by the address of its prototype, for one thread; C functions
+ * are entered too, once their name was looked for. */
+struct lua_cached {
+	uint64_t at, source, lines, text, key;
+};
+
+enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16 };
+
+/* A state's (thread and level) Lua part. */
+struct lua_local {
+	lua_State *L;            /* of the last event, and its object */
+	struct coroutine *co;
+	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
+	struct { const struct lua_vm *vm; uint32_t epoch; }
+		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
+	struct lua_cached cache[1 << LUA_CACHE_BITS];
+};
+
+/* Are Lua states of this program to be recorded? */
+int lua_vm_wanted(void);
+
+/* The object of L, NULL if there is none. Hook-safe. */
+struct coroutine *lua_vm_find(lua_State *L);
+
+/* The same, made if need be; NULL: no memory. Hook-safe. */
+struct coroutine *lua_vm_object(lua_State *L);
+
+/* A VM has been made, or is seen for the first time: L is its main state. Its
+ * object, NULL if there is no memory. Not hook-safe (it tries the layout). */
+struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib,
+			      int interposed);
+
+/* L was made by lua_newthread on from; inherits its hook. */
+void lua_vm_thread_made(lua_State *L, const struct coroutine *from,
+			uint64_t sp);
+
+/* An event came from L, a coroutine of main's VM that nobody saw being made. */
+struct coroutine *lua_vm_thread_met(lua_State *L, const struct coroutine *main);
+
+/* What runs on co next is a coroutine of its own: give it a serial and write
+ * CREATE. Busy. */
+void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now);
+
+/* The state's Lua part, made if need be; NULL: no memory. Hook-safe. */
+struct lua_local *lua_vm_local(struct state *s);
+
+/* A place for the frames of a walk, LUA_WALK_ROOM of them, or NULL. */
+struct frame *lua_vm_walk_room(struct lua_local *me);
+
+/* Put our hook onto L, keeping the program's; put it on anew, after the
+ * program's has changed; take it off. Not busy. */
+void lua_vm_hook(struct coroutine *co);
+void lua_vm_hook_again(const struct coroutine *co);
+void lua_vm_unhook(struct coroutine *co);
+
+/* lua_status. Never fails: says LUA_OK (0) if L cannot be read. */
+int lua_vm_status(const struct coroutine *co);
+
+/* Is recording on at this moment? */
+INLINE int lua_vm_on(void)
+{
+	return state_pool != NULL &&
+	       (atomic_load_explicit(&state_pool->generation,
+				     memory_order_relaxed) & POOL_ON) != 0;
+}
+
+#endif
