@@ -34,8 +34,9 @@ static void print_event(const struct load *load, const char *kind,
 			const struct replay_event *e)
 {
 	printf("%" PRIu64 " %s pid=%" PRIu32 " tid=%" PRIu32
-	       " coroutine=%" PRIu64, session_real(load->session, e->tick),
-	       kind, e->pid, e->tid, e->coroutine);
+	       " coroutine=%" PRIu64 " depth=%" PRIu32,
+	       session_real(load->session, e->tick), kind, e->pid, e->tid,
+	       e->coroutine, e->depth);
 	if (e->level > 0)
 		printf(" level=%" PRIu32, e->level);
 }
@@ -46,6 +47,11 @@ static void print_function(const struct load *load,
 	const struct func *const f = func_get(load->session->funcs, e->func);
 
 	print_text("function", f->name);
+	if (f->kind == FUNC_NATIVE) {
+		print_text("module",
+			   func_elf(load->session->funcs, f->module)->path);
+		printf(" offset=0x%" PRIx64, f->offset);
+	}
 	if (f->file[0] != '\0') {
 		print_text("file", f->file);
 		printf(" line=%" PRIu32, f->file_line);
@@ -113,7 +119,7 @@ static void resume(void *ctx, const struct replay_event *e)
 	const struct load *const load = ctx;
 
 	print_event(load, "coroutine_resume", e);
-	printf(" in=%" PRIu64 " slept_ns=%" PRIu64 "%s\n", e->in,
+	printf(" in=%" PRIu64 " slept=%" PRIu64 "%s\n", e->in,
 	       session_ns(load->session, e->slept),
 	       e->inferred ? " inferred=1" : "");
 }
@@ -167,10 +173,11 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_dump = {
 	"dump", "DIR", "print the records as text",
 	"Reads the trace in the folder DIR and prints a line an event: time (ns\n"
-	"since 1970), kind, pid, tid, coroutine (0: the thread itself), then what\n"
-	"the kind has: function with file and line; the coroutine that resumes or\n"
-	"is gone back to (in) and how long it slept; why a call ended otherwise\n"
-	"than by its return. Kinds are those of filter.weft.explode:\n"
+	"since 1970), kind, pid, tid, coroutine (0: the thread itself), depth (open\n"
+	"calls below it), then what the kind has: function, with module and offset\n"
+	"for native ones, file and line; the coroutine that resumes or is gone\n"
+	"back to (in) and how many ns it slept; why a call ended otherwise than by\n"
+	"its return. Kinds are those of filter.weft.explode:\n"
 	"native_enter, native_exit, lua_call, lua_return, coroutine_resume,\n"
 	"coroutine_suspend, and coroutine_create and mark.\n"
 	"\n"

@@ -18,7 +18,7 @@ const char *head_base_name(const char *path)
 	const char *const name = slash != NULL && slash[1] != '\0' ?
 				 slash + 1 : path;
 
-	return name[0] != '\0' ? name : "?";
+	return name[0] != '\0' ? name : "[unnamed]";
 }
 
 const char *head_place(char *to, size_t size, const struct func *f)

@@ -8,11 +8,12 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { GAP = 2, COLUMNS_MAX = 24 };
+enum { GAP = 2, COLUMNS_MAX = 24, COLUMNS_LEAST = 40 };
 
 struct out_table {
 	const struct out_column *columns;
@@ -204,11 +205,14 @@ void out_table_print(const struct out_table *table, FILE *to, size_t width)
 
 size_t out_table_terminal(FILE *file)
 {
+	const char *const columns = getenv("COLUMNS");
 	struct winsize size;
 
+	if (columns != NULL && atoi(columns) >= COLUMNS_LEAST)
+		return (size_t)atoi(columns);
 	if (!isatty(fileno(file)))
 		return 0;
 	if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
 		return 80;
-	return size.ws_col < 40 ? 40 : size.ws_col;
+	return size.ws_col < COLUMNS_LEAST ? COLUMNS_LEAST : size.ws_col;
 }

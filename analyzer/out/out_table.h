@@ -34,7 +34,8 @@ void out_table_cellf(struct out_table *, const char *format, ...)
 /* Print titles and rows. width 0: as wide as need be. */
 void out_table_print(const struct out_table *, FILE *to, size_t width);
 
-/* Columns of the terminal that a file is, 0 if it is none. */
+/* Columns to fit: COLUMNS where it is exported, else those of the terminal
+ * that the file is; 0 if it is none. */
 size_t out_table_terminal(FILE *);
 
 #endif
