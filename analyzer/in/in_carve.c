@@ -206,6 +206,9 @@ void in_carve_sort(struct in_carve *c)
 
 		if (i > 0 && same_key(&best, &place)) {
 			c->duplicates += place.whole;
+			/* A shorter self is no full substitute. */
+			c->bad += !place.whole && best.whole &&
+				  place.words > best.words;
 			continue;
 		}
 		best = place;

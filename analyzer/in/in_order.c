@@ -37,7 +37,8 @@ struct in_order {
 	struct map *by_key;    /* index + 1 in streams */
 	struct stream *streams;
 	size_t count, room;
-	uint64_t held_words, chunks, words;
+	uint64_t held_words, chunks, words, partials;
+	int has_end;           /* the recorder's last word came */
 };
 
 struct in_order *in_order_new(in_chunk_fn fn, void *ctx)
@@ -102,6 +103,8 @@ static enum in_order_result give(struct in_order *o, struct stream *s,
 	s->next = chunk->head.number + 1;
 	s->is_last = !!(chunk->head.flags & CHUNK_LAST);
 	s->is_meta = !!(chunk->head.flags & CHUNK_META);
+	o->partials += !!(chunk->head.flags & CHUNK_PARTIAL);
+	o->has_end |= s->is_meta && chunk->head.number > 0;
 	o->chunks++;
 	o->words += chunk->n;
 	return o->fn(o->ctx, chunk) < 0 ? IN_ORDER_STOP : IN_ORDER_TAKEN;
@@ -245,6 +248,11 @@ int in_order_is_ragged(const struct in_order *o)
 			return 1;
 	}
 	return 0;
+}
+
+uint64_t in_order_beginnings(const struct in_order *o)
+{
+	return o->has_end ? o->partials : 0;
 }
 
 uint64_t in_order_chunks(const struct in_order *o)

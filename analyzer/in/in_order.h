@@ -39,6 +39,10 @@ int in_order_has(const struct in_order *, const struct in_key *,
  * in_order_finish: a reason to look whether something was overlooked. */
 int in_order_is_ragged(const struct in_order *);
 
+/* How many chunks were given on PARTIAL, though the recorder came to its end
+ * and so had delivered them whole? After in_order_finish. */
+uint64_t in_order_beginnings(const struct in_order *);
+
 uint64_t in_order_chunks(const struct in_order *); /* given on */
 uint64_t in_order_words(const struct in_order *);
 

@@ -255,6 +255,9 @@ static void sum_up(struct reading *r)
 	if (r->overlooked)
 		say(r, "%llu chunks that babeltrace2 did not give were found "
 		    "by the carver", (unsigned long long)r->overlooked);
+	if (in_order_beginnings(r->order))
+		say(r, "of %llu chunks only the beginning was found",
+		    (unsigned long long)in_order_beginnings(r->order));
 	if (r->found.unreadable)
 		say(r, "%d files cannot be read", r->found.unreadable);
 	name_reader(r, r->source_count > 0);

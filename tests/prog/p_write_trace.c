@@ -9,6 +9,7 @@
 #include "tracepoints/chunk.h"
 #include "tracepoints/record.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static uint64_t now = UINT64_C(5000000000); /* one clock for all threads */
 static FILE *spill;
 
 struct stream {
-	FILE *file;
+	FILE *file, *index;
+	uint64_t written;
 	unsigned char *packet; /* one being filled */
 	size_t used;
 	uint64_t begin, sequence;
@@ -87,12 +89,30 @@ static void open_packet(struct stream *s, unsigned cpu)
 	put32(s, cpu);
 }
 
+static void put_index(struct stream *s, uint64_t v)
+{
+	v = htobe64(v);
+	if (s->index)
+		fwrite(&v, 8, 1, s->index);
+}
+
 static void close_packet(struct stream *s, uint64_t end)
 {
 	const uint64_t content = s->used * 8;
 	const size_t whole = (s->used + 4095) / 4096 * 4096;
 	const uint64_t size = whole * 8;
 
+	/* An index entry, as of version 1.1. */
+	put_index(s, s->written);
+	put_index(s, size);
+	put_index(s, content);
+	put_index(s, s->begin);
+	put_index(s, end);
+	put_index(s, 0);
+	put_index(s, 0);
+	put_index(s, (uint64_t)(s - streams));
+	put_index(s, s->sequence - 1);
+	s->written += whole;
 	memcpy(s->packet + 40, &end, 8);
 	memcpy(s->packet + 48, &content, 8);
 	memcpy(s->packet + 56, &size, 8);
@@ -214,7 +234,8 @@ static void write_metadata(void)
 static void open_trace(void)
 {
 	static const char *const folders[] = { "", "/ctf", "/ctf/ust",
-		"/ctf/ust/uid", "/ctf/ust/uid/0", "/ctf/ust/uid/0/64-bit" };
+		"/ctf/ust/uid", "/ctf/ust/uid/0", "/ctf/ust/uid/0/64-bit",
+		"/ctf/ust/uid/0/64-bit/index" };
 	char path[4200];
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
@@ -226,6 +247,14 @@ static void open_trace(void)
 	for (unsigned c = 0; c < cpus; c++) {
 		snprintf(path, sizeof(path), "ctf/ust/uid/0/64-bit/weft_%u", c);
 		streams[c].file = create(path);
+		snprintf(path, sizeof(path),
+			 "ctf/ust/uid/0/64-bit/index/weft_%u.idx", c);
+		streams[c].index = create(path);
+		for (unsigned i = 0; i < 4; i++) {
+			const uint32_t head[4] = { 0xc1f1dcc1, 1, 1, 72 };
+			const uint32_t v = htobe32(head[i]);
+			fwrite(&v, 4, 1, streams[c].index);
+		}
 		streams[c].packet = malloc(PACKET);
 		streams[c].begin = now;
 	}
@@ -330,7 +359,7 @@ static void add_resume(struct build *b, struct made_thread *m, int fresh)
 	add(b, rec_put(REC_RESUME, stack ? RESUME_STACK : 0, t - b->last));
 	add(b, rec_put_value(REC_OPERAND, m->serial));
 	add(b, rec_put_value(REC_OPERAND, m->asleep ? t - m->asleep : 0));
-	add(b, rec_put_value(REC_OPERAND, stack));
+	add(b, rec_put_value(REC_OPERAND, (uint64_t)stack));
 	if (stack)
 		add(b, rec_put(REC_OPERAND, 5, 50));
 	b->last = t;
@@ -507,6 +536,7 @@ int main(int argc, char **argv)
 			open_packet(&streams[c], c);
 		close_packet(&streams[c], now);
 		fclose(streams[c].file);
+		fclose(streams[c].index);
 	}
 	if (spill)
 		fclose(spill);
