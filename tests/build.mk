@@ -4,7 +4,7 @@
 #   make check-layers  who may include whom
 #   make bench         the table of costs
 # A unit test links the objects of the part whose headers it includes, or of
-# those named in a line "links: analyzer host recorder" in its head.
+# those named in a line "links: analyzer host recorder lua" in its head.
 TEST_DIR := $(B)/tests
 UNIT_SRC := $(filter-out tests/unit/run_unit.c,$(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
@@ -25,7 +25,10 @@ objects_of = $(if $(filter analyzer,$(1)),$(ANALYZER_TEST_OBJ)) \
 	$(if $(filter recorder,$(1)),$(RECORDER_TEST_OBJ))
 libs_of = $(if $(filter analyzer,$(1)),$(ANALYZER_TEST_LIBS)) \
 	$(if $(filter host,$(1)),$(HOST_TEST_LIBS)) \
-	$(if $(filter recorder,$(1)),$(RECORDER_TEST_LIBS))
+	$(if $(filter recorder,$(1)),$(RECORDER_TEST_LIBS)) \
+	$(if $(filter lua,$(1)),$(LUA_TEST_LIBS))
+LUA_TEST_LIBS ?= $(shell pkg-config --libs lua5.4)
+$(TEST_DIR)/obj/unit/test_lua_%.o: CFLAGS_ALL += $(LUA_CFLAGS_54)
 
 $(TEST_DIR)/obj/%.o: tests/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,268 @@
+/* test_lua_heal.c - at every event of a random Lua program, the shadow stack
+ * against the true one. links: host lua
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tests/unit/host_pool.h"
+#include "tracer/host/lua_func.h"
+#include "tracer/host/lua_stack.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+static struct pool *shared_pool;
+static struct host_pool_tally tally;
+
+__attribute__((constructor(101))) static void make_pool(void)
+{
+	shared_pool = host_pool_make(64, 64, 1);
+}
+
+/* ------------------------------------------------------------- the truth */
+
+static unsigned long checked, wrong, events;
+static int verbose = 5;
+
+static uint64_t key_of(lua_State *L, lua_Debug *d)
+{
+	lua_CFunction f;
+
+	lua_getinfo(L, "Sf", d);
+	f = lua_tocfunction(L, -1);
+	lua_pop(L, 1);
+	return f != NULL ? (uint64_t)f & ~UINT64_C(1) :
+	       lua_func_key(d->source, d->srclen, d->linedefined,
+			    d->lastlinedefined, NULL);
+}
+
+/* The innermost frame of L below f in the topmost segment, or NULL. */
+static const struct frame *below(const struct frame *f, const lua_State *L)
+{
+	const struct segment *const g = stack_segment(state_mine);
+
+	while (f > state_mine->frames + g->base) {
+		f--;
+		if (f->site == (uint64_t)L && frame_is_lua(f))
+			return f;
+	}
+	return NULL;
+}
+
+static int same(lua_State *L, int level)
+{
+	const struct frame *f = state_mine->top;
+	lua_Debug d;
+
+	for (; lua_getstack(L, level, &d); level++) {
+		f = below(f, L);
+		if (f == NULL || f->ret != (uint64_t)d.i_ci ||
+		    f->key != key_of(L, &d))
+			return 0;
+	}
+	return below(f, L) == NULL;
+}
+
+static void compare(lua_State *L, lua_Debug *ar)
+{
+	const int level = ar->event == LUA_HOOKRET;
+
+	if (events++ % 64 == 0)
+		host_pool_drain(shared_pool, &tally, 0);
+	if (stack_depth(state_mine) > 100 && events % 64 != 0)
+		return;
+	checked++;
+	if (same(L, level))
+		return;
+	wrong++;
+	if (verbose-- > 0)
+		printf("event %lu kind %d: the stacks differ\n", events,
+		       ar->event);
+}
+
+/* ---------------------------------------------------------- the workload */
+
+static int l_call(lua_State *L)
+{
+	lua_settop(L, 1);
+	lua_call(L, 0, 0);
+	return 0;
+}
+
+static int l_pcall(lua_State *L)
+{
+	lua_settop(L, 1);
+	lua_pushboolean(L, lua_pcall(L, 0, 0, 0) == LUA_OK);
+	return 1;
+}
+
+static int after(lua_State *L, int status, lua_KContext c)
+{
+	(void)status;
+	if (c != 0) {
+		lua_pushvalue(L, 2);
+		lua_call(L, 0, 0);
+	}
+	return 0;
+}
+
+static int l_callk(lua_State *L)
+{
+	lua_settop(L, 1);
+	lua_callk(L, 0, 0, 0, after);
+	return 0;
+}
+
+/* With a second argument: what runs once the first has ended or failed. */
+static int l_pcallk(lua_State *L)
+{
+	const int more = lua_gettop(L) > 1;
+
+	lua_settop(L, 2);
+	lua_pushvalue(L, 1);
+	lua_pcallk(L, 0, 0, 0, more, after);
+	return after(L, 0, more);
+}
+
+static int l_yield(lua_State *L)
+{
+	return lua_yield(L, 0);
+}
+
+/* A host that resumes, sometimes to the end. */
+static int l_drive(lua_State *L)
+{
+	lua_State *const co = lua_newthread(L);
+	int n = (int)lua_tointeger(L, 2), results;
+
+	lua_pushvalue(L, 1);
+	lua_xmove(L, co, 1);
+	while (lua_resume(co, L, 0, &results) == LUA_YIELD && n-- > 0)
+		lua_pop(co, results);
+	return 0;
+}
+
+/* A host that calls on a coroutine's state without resuming it. */
+static int l_oncall(lua_State *L)
+{
+	lua_State *const co = lua_newthread(L);
+
+	for (int i = 0; i < 3; i++) {
+		lua_pushvalue(L, 1);
+		lua_xmove(L, co, 1);
+		if (lua_pcall(co, 0, 0, 0) != LUA_OK)
+			lua_pop(co, 1);
+	}
+	return 0;
+}
+
+static const char program[] =
+"local seed, limit = ...\n"
+"local steps, pool, go = 0, {}, nil\n"
+"local function random(n) seed = (seed * 1103515245 + 12345) & 0x7fffffff\n"
+"  return (seed >> 16) % n + 1 end\n"
+"local function leaf() return 1 end\n"
+"local function var(...) local a = ... ; if random(2) == 1 then return go(9)"
+" end go(9) return a end\n"
+"local function deep(n, d) if n == 0 then go(d) return 0 end\n"
+"  return 1 + deep(n - 1, d) end\n"
+"local function tail(n, d) if n == 0 then return go(d) end\n"
+"  return tail(n - 1, d) end\n"
+"local function fail(d) go(d) error('x') end\n"
+"local function body(d) return function(...) go(d) coroutine.yield(1) go(d)\n"
+"  if random(3) == 1 then error('co') end return go(d) end end\n"
+"local meta = { __index = function(t, k) go(9) return k end,\n"
+"  __add = function() go(9) return 1 end, __call = function() return go(9) end,\n"
+"  __lt = function() return true end, __concat = function() return 'c' end,\n"
+"  __close = function() go(9) end }\n"
+"local object = setmetatable({}, meta)\n"
+"local acts = {\n"
+" function(d) leaf() end, function(d) return leaf() end,\n"
+" function(d) var(1, 2, 3) end, function(d) return var() end,\n"
+" function(d) deep(random(40), d) end,\n"
+" function(d) if random(30) == 1 then deep(1500, 10) end end,\n"
+" function(d) return tail(random(5), d) end,\n"
+" function(d) pcall(fail, d) end,\n"
+" function(d) if random(3) == 1 then fail(d) end end,\n"
+" function(d) xpcall(fail, function(m) go(9) return m end, d) end,\n"
+" function(d) pcall(string.rep) end, function(d) return ('x'):rep(3) end,\n"
+" function(d) call(function() go(d) end) end,\n"
+" function(d) protected(function() fail(d) end) end,\n"
+" function(d) callk(function() go(d) end) end,\n"
+" function(d) pcallk(function() fail(d) end, leaf) end,\n"
+" function(d) pcallk(function() fail(d) end) end,\n"
+" function(d) local x = object.name; x = object + 1; x = object .. 'b' end,\n"
+" function(d) return object(1) end, function(d) return object < object end,\n"
+" function(d) table.sort({ 3, 1, 2, 4 }, function(a, b) leaf() return a < b"
+" end) end,\n"
+" function(d) string.gsub('abc', '.', function(c) go(9) return c end) end,\n"
+" function(d) for k in pairs({ 1, 2 }) do leaf() end end,\n"
+" function(d) local co = coroutine.create(body(d)) pool[#pool + 1] = co\n"
+"  coroutine.resume(co) end,\n"
+" function(d) local f = coroutine.wrap(body(d)) f() if random(2) == 1 then"
+" f() end end,\n"
+" function(d) if #pool > 0 then coroutine.resume(pool[random(#pool)]) end end,\n"
+" function(d) if #pool > 0 then table.remove(pool, random(#pool)) end end,\n"
+" function(d) if #pool > 0 then local co = table.remove(pool)\n"
+"  if coroutine.status(co) == 'suspended' then coroutine.close(co) end end end,\n"
+" function(d) if coroutine.isyieldable() then coroutine.yield() end end,\n"
+" function(d) pcall(function() if coroutine.isyieldable() then"
+" coroutine.yield() end fail(d) end) end,\n"
+" function(d) drive(function() go(d) yield() go(d) end, random(3)) end,\n"
+" function(d) drive(function() pcallk(function() yield() fail(d) end, leaf)"
+" end, 2) end,\n"
+" function(d) drive(function() callk(function() go(d) yield() end) go(d) end,"
+" 2) end,\n"
+" function(d) oncall(function() go(d) end) end,\n"
+" function(d) oncall(function() fail(d) end) end,\n"
+" function(d) local c <close> = object; if random(2) == 1 then fail(d) end end,\n"
+" function(d) if random(8) == 1 then collectgarbage() end end,\n"
+" function(d) load('local a = ... return a')(1) end,\n"
+" function(d) setmetatable({}, { __gc = function() leaf() end }) end,\n"
+" function(d) load(('local a = %d return a'):format(random(9)), '=c')() end,\n"
+"}\n"
+"function go(d) steps = steps + 1 d = d + 1\n"
+"  if d > 9 or steps > limit then return 1 end\n"
+"  for i = 1, random(2) do local a = acts[random(#acts)]\n"
+"    if random(4) == 1 then return a(d) end a(d) end return 2 end\n"
+"while steps < limit do pcall(go, 0) if #pool > 20 then pool = {} end end\n";
+
+static lua_State *begin(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "call", l_call);
+	lua_register(L, "protected", l_pcall);
+	lua_register(L, "callk", l_callk);
+	lua_register(L, "pcallk", l_pcallk);
+	lua_register(L, "yield", l_yield);
+	lua_register(L, "drive", l_drive);
+	lua_register(L, "oncall", l_oncall);
+	return L;
+}
+
+static void run(int seed, int limit)
+{
+	lua_State *const L = begin();
+
+	lua_sethook(L, compare, LUA_MASKCALL | LUA_MASKRET, 0);
+	CHECK_EQ(luaL_loadbuffer(L, program, strlen(program), "=random"), 0);
+	lua_pushinteger(L, seed);
+	lua_pushinteger(L, limit);
+	if (lua_pcall(L, 2, 0, 0) != LUA_OK)
+		printf("%s\n", lua_tostring(L, -1));
+	lua_close(L);
+}
+
+void test_lua_shadow_is_the_true_stack_at_every_event(void)
+{
+	for (int seed = 1; seed <= 12; seed++)
+		run(seed, 4000);
+	host_pool_drain(shared_pool, &tally, 0);
+	printf("%lu events, %lu checked\n", events, checked);
+	CHECK(checked > 50000);
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(tally.bad, 0);
+	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+	CHECK_EQ(state_mine->segments, 1);
+}
