@@ -46,16 +46,26 @@ static size_t first_from(const struct naming *n, uint64_t offset)
 	return low;
 }
 
-static const char *symbol_at(const struct naming *n, uint64_t offset)
+/* A hook is given the entry of a function, so a symbol that begins elsewhere is
+ * another one's. */
+static const char *symbol_from(const struct naming *n, uint64_t address)
 {
 	GElf_Off inside;
 	GElf_Sym symbol;
 	const char *const name = dwfl_module_addrinfo(
-		n->module, offset, &inside, &symbol, NULL, NULL, NULL);
+		n->module, address, &inside, &symbol, NULL, NULL, NULL);
 
-	/* A hook is given the entry of a function, so a symbol that begins
-	 * elsewhere is another one's. */
 	return name != NULL && inside == 0 ? name : NULL;
+}
+
+/* The tracer books a function at an odd address to the even one before it; no
+ * instrumented function is a single byte long, so it cannot be another's. */
+static const char *symbol_at(const struct naming *n, uint64_t offset)
+{
+	const char *const name = symbol_from(n, offset);
+
+	return name == NULL && offset % 2 == 0 ? symbol_from(n, offset + 1) :
+	       name;
 }
 
 static void answer_symbols(const struct naming *n)
@@ -110,17 +120,24 @@ static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 		  (uint32_t)line);
 }
 
+static void answer_at(const struct naming *n, Dwarf_Die *die,
+		      uint64_t offset)
+{
+	for (size_t i = first_from(n, offset);
+	     i < n->count && n->queries[i].offset == offset; i++)
+		answer_die(n, die, i);
+}
+
 static int visit_function(Dwarf_Die *die, void *ctx)
 {
 	const struct naming *const n = ctx;
 	Dwarf_Addr entry;
-	size_t i;
 
 	if (dwarf_entrypc(die, &entry) != 0)
 		return DWARF_CB_OK;
-	for (i = first_from(n, entry);
-	     i < n->count && n->queries[i].offset == entry; i++)
-		answer_die(n, die, i);
+	answer_at(n, die, entry);
+	if (entry % 2 != 0 && symbol_from(n, entry - 1) == NULL)
+		answer_at(n, die, entry - 1);
 	return DWARF_CB_OK;
 }
 
@@ -133,7 +150,7 @@ static int is_wanted(const struct naming *n, Dwarf_Die *unit)
 	int ranges = 0;
 
 	while ((at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0) {
-		const size_t i = first_from(n, begin);
+		const size_t i = first_from(n, begin & ~UINT64_C(1));
 
 		ranges++;
 		if (i < n->count && n->queries[i].offset < end)

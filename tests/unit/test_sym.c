@@ -176,6 +176,46 @@ void test_sym_names_a_static_function_with_its_line(void)
 	clean();
 }
 
+/* At -O0 and -Os functions stand at odd addresses, too; the tracer has even
+ * ones only. */
+void test_sym_finds_functions_at_odd_addresses(void)
+{
+	static const char *const flags[] = { "-O0", "-Os" };
+	const struct sym_options options = { NULL, 20 };
+
+	make_dir();
+	for (size_t i = 0; i < 2; i++) {
+		char command[300];
+
+		snprintf(command, sizeof(command), "printf 'int g;\\nstatic "
+			 "void a(void){g++;}\\nstatic void b(void){g--;}\\n"
+			 "int main(void){a();b();}\\n' | cc -g %s -x c - -o odd"
+			 " -fno-inline && nm odd | grep -E ' t (a|b)$' | sort"
+			 " | cut -d' ' -f1 > list", flags[i]);
+		CHECK_EQ(shell(command), 0);
+		FILE *const list = fopen(in_dir("list"), "r");
+		unsigned long a = 0, b = 0;
+
+		REQUIRE(list != NULL && fscanf(list, "%lx %lx", &a, &b) == 2);
+		fclose(list);
+		struct func_table *const funcs = func_table_new();
+		struct arena *const arena = arena_new();
+		const elf_id elf = func_module(funcs, in_dir("odd"), NULL, 0,
+					       4096);
+		const func_id fa = func_native(funcs, elf, a & ~1ul);
+		const func_id fb = func_native(funcs, elf, b & ~1ul);
+
+		mem_free(sym_name(funcs, arena, &options));
+		CHECK_STR(func_get(funcs, fa)->name, "a");
+		CHECK_EQ(func_get(funcs, fa)->file_line, 2);
+		CHECK_STR(func_get(funcs, fb)->name, "b");
+		CHECK_EQ(func_get(funcs, fb)->file_line, 3);
+		arena_free(arena);
+		func_table_free(funcs);
+	}
+	clean();
+}
+
 void test_sym_names_from_a_debug_folder_when_the_program_is_gone(void)
 {
 	uint8_t id[20];
