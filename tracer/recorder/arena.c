@@ -223,6 +223,8 @@ static int map_file(struct arena *m, const struct pool *shape)
 		       m->fd, 0);
 	if (m->pool == MAP_FAILED)
 		return -1;
+	/* Whoever maps the pool is taken for a recorded process. */
+	madvise(m->pool, m->size, MADV_DONTFORK);
 	if (give_pages(m, m->pool, shape->small_offset) != 0) {
 		errno = ENOSPC;
 		return -1;

@@ -15,6 +15,7 @@ enum {
 	DATA_FLUSH_US = 1000000,
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
 	DESTROY_MS = 30000,
+	IMPATIENT_MS = 5000,
 };
 
 static const char data_name[] = "weft";
@@ -156,14 +157,28 @@ int channel_open(const struct channel_plan *plan, char *why, size_t room)
 	return result;
 }
 
-int channel_close(const struct channel_plan *plan, char *why, size_t room)
+/* As long as somebody waits for it; then a little. */
+static void wait_for_data(const struct channel_plan *plan, int waiting)
+{
+	struct pollfd p = { .fd = waiting, .events = POLLIN };
+	int left = IMPATIENT_MS;
+
+	while (left > 0 && lttng_data_pending(plan->session) == 1) {
+		if (poll(&p, 1, 5) != 0) {
+			poll(NULL, 0, 5);
+			left -= 5;
+		}
+	}
+}
+
+int channel_close(const struct channel_plan *plan, int waiting, char *why,
+		  size_t room)
 {
 	struct lttng_destruction_handle *d = NULL;
 	enum lttng_error_code code;
 
 	lttng_stop_tracing_no_wait(plan->session);
-	while (lttng_data_pending(plan->session) == 1)
-		poll(NULL, 0, 5);
+	wait_for_data(plan, waiting);
 	code = lttng_destroy_session_ext(plan->session, &d);
 	if (code != LTTNG_OK)
 		return failed("destroy", -(int)code, why, room);

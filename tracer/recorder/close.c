@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ANSWER_MS = 100 };  /* for threads that run on to close their buffers */
+enum {
+	ANSWER_MS = 100,           /* for threads that run on to close buffers */
+	PATIENCE_MS = 5000,        /* with an LTTng that writes nothing more */
+	NO_PATIENCE_MS = 1500,     /* with one that was given up before */
+};
 
 static void turn_off(struct pool *p)
 {
@@ -73,7 +77,8 @@ static void close_lttng(struct recording *r)
 		return;
 	if (keeper_lost_daemon(&r->keeper))
 		deliver_give_up(&r->deliver, "LTTng's daemon has died");
-	if (keeper_close(&r->keeper, r->plan.output) != 0)
+	if (keeper_close(&r->keeper, r->plan.output, r->deliver.lttng ?
+			 PATIENCE_MS : NO_PATIENCE_MS) != 0)
 		deliver_give_up(&r->deliver, "its session did not end well");
 	check_arrival(r);
 }

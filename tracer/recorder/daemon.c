@@ -24,8 +24,8 @@
 #include <xxhash.h>
 
 enum {
-	LOCK_MS = 8000,
-	START_MS = 8000,
+	LOCK_MS = 4000,
+	START_MS = 5000,
 	STOP_MS = 4000,
 	LONGEST_HOME = 70,          /* socket paths end at 108 bytes */
 };

@@ -22,20 +22,25 @@ uint64_t *deliver_room(struct deliver *d)
 	return recent_room(&d->recent);
 }
 
-/* For recent_each: go on whatever happens. */
-static int spill_one(void *ctx, const uint64_t *words, uint32_t n)
+static bool spill_chunk(struct deliver *d, const uint64_t *words, uint32_t n)
 {
-	struct deliver *const d = ctx;
-	const struct chunk_header *const h = (const void *)words;
-
 	if (spill_write(&d->spill, words, n) == 0) {
 		d->spilled = true;
-		return 0;
+		return true;
 	}
-	if (d->lost_chunks++ == 0)
+	if (d->lost_chunks + d->doubtful_chunks == 0)
 		say_trouble("cannot write the spill file: %s; chunks are "
 			    "being lost", strerror(errno));
-	d->lost_records += h->records;
+	return false;
+}
+
+/* For recent_each: go on whatever happens. */
+static int spill_recent(void *ctx, const uint64_t *words, uint32_t n)
+{
+	struct deliver *const d = ctx;
+
+	if (!spill_chunk(d, words, n))
+		d->doubtful_chunks++;
 	return 0;
 }
 
@@ -46,7 +51,7 @@ void deliver_give_up(struct deliver *d, const char *why)
 	d->lttng = false;
 	say_trouble("LTTng is given up: %s; recording goes on to spill.weft",
 		    why);
-	recent_each(&d->recent, spill_one, d);
+	recent_each(&d->recent, spill_recent, d);
 	recent_forget(&d->recent);
 }
 
@@ -57,7 +62,11 @@ void deliver_send(struct deliver *d, uint32_t words)
 
 	d->chunks++;
 	if (!d->lttng) {
-		spill_one(d, chunk, words);
+		if (!spill_chunk(d, chunk, words)) {
+			d->lost_chunks++;
+			d->lost_records +=
+				((const struct chunk_header *)chunk)->records;
+		}
 		return;
 	}
 	recent_keep(&d->recent, words);

@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 enum {
-	OPEN_MS = 12000,
-	STILL_MS = 5000,           /* no byte more on the disk: give up */
-	STOP_MS = 5000,            /* for the daemon's end */
+	OPEN_MS = 8000,
+	LAST_S = 30,               /* a keeper that nobody waits for any more */
+	LINGER_MS = 3000,          /* before the daemon is stopped */
 };
 
-/* Three come: opened, closed, and (the daemon is stopped if it was ours) done. */
+/* Two come: opened, closed. */
 struct reply {
 	int status;
 	int daemon, consumer;      /* pids */
@@ -44,7 +44,7 @@ static int detach(int socket)
 
 	setsid();
 	for (int s = 1; s < NSIG; s++)
-		signal(s, s == SIGCHLD ? SIG_DFL : SIG_IGN);
+		signal(s, s == SIGCHLD || s == SIGALRM ? SIG_DFL : SIG_IGN);
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	if (socket != 3) {
@@ -78,12 +78,18 @@ static void keep(int socket, const struct channel_plan *plan)
 		/* An order, or the recorder's death. */
 		while (recv(socket, &order, 1, 0) < 0 && errno == EINTR)
 			;
+		/* A slow disk is waited for as long as the recorder does. */
 		memset(&r, 0, sizeof(r));
-		r.status = channel_close(plan, r.why, sizeof(r.why));
+		alarm(LAST_S);
+		r.status = channel_close(plan, socket, r.why, sizeof(r.why));
 		answer(socket, &r);
 	}
+	close(socket);
+	alarm(LAST_S);
+	/* It takes the daemon 1.5 s to stop. Nobody waits for that, and a
+	 * recording that follows soon finds it running. */
+	poll(NULL, 0, LINGER_MS);
 	daemon_stop_idle();
-	answer(socket, &r);
 	_exit(0);
 }
 
@@ -158,7 +164,7 @@ int keeper_wait_open(struct keeper *k)
 	else
 		say_trouble("no LTTng session: the session daemon does not "
 			    "answer");
-	/* One that answered still has to stop the daemon. */
+	/* One that answered still stops the daemon. */
 	dismiss(k, got != 1);
 	return -1;
 }
@@ -177,7 +183,7 @@ bool keeper_lost_daemon(const struct keeper *k)
 
 /* As receive, but as long as the folder grows. */
 static int receive_closed(const struct keeper *k, struct reply *r,
-			  const char *output)
+			  const char *output, int patience_ms)
 {
 	uint64_t bytes = folder_bytes(output);
 	int still = 0;
@@ -191,12 +197,12 @@ static int receive_closed(const struct keeper *k, struct reply *r,
 
 		still = now == bytes ? still + 500 : 0;
 		bytes = now;
-		if (still >= STILL_MS || (still > 0 && keeper_lost_daemon(k)))
+		if (still >= patience_ms || (still > 0 && keeper_lost_daemon(k)))
 			return 0;
 	}
 }
 
-int keeper_close(struct keeper *k, const char *output)
+int keeper_close(struct keeper *k, const char *output, int patience_ms)
 {
 	struct reply r;
 	const char order = 'c';
@@ -204,15 +210,13 @@ int keeper_close(struct keeper *k, const char *output)
 	if (k->socket < 0)
 		return -1;
 	if (send(k->socket, &order, 1, MSG_NOSIGNAL) != 1 ||
-	    receive_closed(k, &r, output) != 1) {
+	    receive_closed(k, &r, output, patience_ms) != 1) {
 		say_trouble("the LTTng session could not be closed in order");
-		dismiss(k, true);
+		dismiss(k, false);
 		return -1;
 	}
 	if (r.status != 0)
 		say_trouble("LTTng session: %s", r.why);
-	const int status = r.status;
-
-	dismiss(k, receive(k, &r, STOP_MS) < 0);
-	return status;
+	dismiss(k, false);
+	return r.status;
 }

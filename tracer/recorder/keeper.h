@@ -24,8 +24,8 @@ int keeper_start(struct keeper *k, const struct channel_plan *plan,
 int keeper_wait_open(struct keeper *k);
 /* Have either of the daemons died? */
 bool keeper_lost_daemon(const struct keeper *k);
-/* Close the session; waits as long as bytes of the folder output grow, and a
- * few seconds. Negative: not closed in order; says why. */
-int keeper_close(struct keeper *k, const char *output);
+/* Close the session; waits as long as bytes of the folder output grow, and
+ * patience_ms longer. Negative: not closed in order; says why. */
+int keeper_close(struct keeper *k, const char *output, int patience_ms);
 
 #endif

@@ -13,7 +13,7 @@ enum {
 	SLEEP_MIN_MS = 1,
 	SLEEP_MAX_MS = 20,
 	PROCESSES_MS = 100,        /* between looks at the process slots */
-	FOLLOW_MS = 200,           /* between looks at all of /proc */
+	FOLLOW_MS = 50,            /* between looks at all of /proc */
 	FOLLOW_MAX_MS = 2000,
 	BEAT_MS = 500,
 	CUT_AFTER_MS = 500,

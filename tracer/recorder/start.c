@@ -183,7 +183,7 @@ static void undo(struct recording *r)
 {
 	program_cancel(&r->program);
 	if (r->keeper.socket >= 0)
-		keeper_close(&r->keeper, r->plan.output);
+		keeper_close(&r->keeper, r->plan.output, 1000);
 	spill_discard(&r->deliver.spill);
 	arena_remove(&r->arena);
 	folder_remove(&r->folder);

@@ -29,8 +29,8 @@ static uint32_t given(const _Atomic uint32_t *next)
 static bool is_complete(const struct recording *r,
 			const uint64_t lost[LOST_REASONS])
 {
-	uint64_t any = r->deliver.lost_chunks + r->drain.damaged +
-		       r->left_running + r->arena.pool->unslotted_threads;
+	uint64_t any = r->deliver.lost_chunks + r->deliver.doubtful_chunks +
+		       r->drain.damaged + r->left_running + r->arena.pool->unslotted_threads;
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
@@ -70,6 +70,8 @@ void summary_notes(struct recording *r, struct meta *m)
 	note_exit(m, &r->program);
 	note_lost(m, lost);
 	meta_print(m, "lost.chunks", "%" PRIu64, r->deliver.lost_chunks);
+	meta_print(m, "lost.chunks.doubtful", "%" PRIu64,
+		   r->deliver.doubtful_chunks);
 	meta_print(m, "lost.damaged", "%" PRIu64, r->drain.damaged);
 	meta_print(m, "lost.threads", "%" PRIu64, p->unslotted_threads);
 	meta_print(m, "threads", "%u", given(&p->next_thread));
@@ -145,6 +147,10 @@ static void say_lost(const struct recording *r)
 		say_line("lost: %" PRIu64 " chunks with %" PRIu64 " records "
 			 "(could be written nowhere)", r->deliver.lost_chunks,
 			 r->deliver.lost_records);
+	if (r->deliver.doubtful_chunks > 0)
+		say_line("lost: perhaps %" PRIu64 " chunks more (LTTng had "
+			 "them; weft report tells)",
+			 r->deliver.doubtful_chunks);
 	if (r->drain.damaged > 0)
 		say_line("lost: %" PRIu64 " buffers that the program "
 			 "overwrote", r->drain.damaged);
@@ -152,7 +158,8 @@ static void say_lost(const struct recording *r)
 		say_line("lost: %" PRIu64 " threads beyond the %u that can "
 			 "live at one time", r->arena.pool->unslotted_threads,
 			 r->arena.thread_slots);
-	any += r->deliver.lost_chunks + r->drain.damaged +
+	any += r->deliver.lost_chunks + r->deliver.doubtful_chunks +
+	       r->drain.damaged +
 	       r->arena.pool->unslotted_threads;
 	if (any == 0)
 		say_line("lost: 0");
