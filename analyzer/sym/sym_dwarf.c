@@ -128,16 +128,27 @@ static void answer_at(const struct naming *n, Dwarf_Die *die,
 		answer_die(n, die, i);
 }
 
-static int visit_function(Dwarf_Die *die, void *ctx)
+static void answer_entry(const struct naming *n, Dwarf_Die *die,
+			 uint64_t entry)
 {
-	const struct naming *const n = ctx;
-	Dwarf_Addr entry;
-
-	if (dwarf_entrypc(die, &entry) != 0)
-		return DWARF_CB_OK;
 	answer_at(n, die, entry);
 	if (entry % 2 != 0 && symbol_from(n, entry - 1) == NULL)
 		answer_at(n, die, entry - 1);
+}
+
+/* A function that was split into a hot and a cold part has ranges and no entry
+ * of its own; what a hook was given is the beginning of one of them. */
+static int visit_function(Dwarf_Die *die, void *ctx)
+{
+	const struct naming *const n = ctx;
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+
+	if (dwarf_entrypc(die, &begin) == 0)
+		answer_entry(n, die, begin);
+	else
+		while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0)
+			answer_entry(n, die, begin);
 	return DWARF_CB_OK;
 }
 
