@@ -59,16 +59,17 @@ file == 1 && get("what") == "tally" { tally[get("name")] = get("count") }
 
 # A Lua function is told by its place, a native one by its name.
 file == 2 {
-	key = get("language") SUBSEP (get("language") == "lua" ?
-		get("file") ":" get("line") : get("function"))
-	calls[key] += get("calls")
+	key = get("function")
+	if (get("language") == "lua")
+		key = get("file") ":" get("line")
+	calls[get("language"), key] += get("calls")
 	self[get("language"), get("function")] = get("self_ns")
 }
 
 file == 3 {
 	coroutines++
 	resumes += get("resumes")
-	moved += get("threads") > 1
+	moved += get("threads") ~ / /
 	failed += get("state") == "error"
 }
 
