@@ -92,7 +92,9 @@ static inline int leave(struct stream *st, struct cursor *c, func_id func)
 static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
 			func_id func, ticks duration)
 {
-	struct cct_node *const n = &st->tree->nodes[child(r, st, c, func)];
+	const node_id id = child(r, st, c, func);
+	/* Only now: the tree may have moved. */
+	struct cct_node *const n = &st->tree->nodes[id];
 
 	n->calls++;
 	n->self += duration;

@@ -113,14 +113,21 @@ static inline void cb_module(struct chunk_build *b, uint32_t number,
 	cb_item_end(b, at, ITEM_MODULE);
 }
 
+static inline void cb_copy(char *to, const char *name, size_t room)
+{
+	const size_t n = strlen(name) + 1;
+
+	if (n > room)
+		abort();
+	memcpy(to, name, n);
+}
+
 static inline uint32_t cb_dict(struct chunk_build *b, const char *name,
 			       uint64_t word)
 {
 	if (b->head.funcs >= CB_NAMES)
 		abort();
-	if (strlen(name) >= sizeof(b->name[0]))
-		abort();
-	memcpy(b->name[b->head.funcs], name, strlen(name) + 1);
+	cb_copy(b->name[b->head.funcs], name, sizeof(b->name[0]));
 	b->dict[b->head.funcs] = word;
 	return b->head.funcs++;
 }
@@ -140,7 +147,7 @@ static inline uint32_t cb_func(struct chunk_build *b, const char *name)
 	uint32_t i;
 	size_t at;
 
-	strncat(source, name, sizeof(source) - 2);
+	cb_copy(source + 1, name, sizeof(source) - 1);
 	i = cb_find(b, source);
 	if (i != UINT32_MAX)
 		return i;
@@ -158,7 +165,7 @@ static inline uint32_t cb_mark_name(struct chunk_build *b, const char *name)
 	uint32_t i;
 	size_t at;
 
-	strncat(key, name, sizeof(key) - 2);
+	cb_copy(key + 1, name, sizeof(key) - 1);
 	i = cb_find(b, key);
 	if (i != UINT32_MAX)
 		return i;

@@ -1,0 +1,245 @@
+/* test_replay_random.c - random threads and coroutines: the replay's tree equals
+ * the model's account, however the streams are cut, ordered and thinned out.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/core/replay.h"
+#include "tests/test.h"
+#include "tests/unit/woven_model.h"
+
+#include <inttypes.h>
+
+enum { SEEDS = 40, STEPS = 1500 };
+
+struct events { uint64_t seen, leaves, enters; long balance[64]; };
+
+static void on_enter(void *ctx, const struct replay_event *e)
+{
+	struct events *const v = ctx;
+
+	v->seen += e->why == REPLAY_SEEN;
+	v->enters++;
+	v->balance[e->func % 64]++;
+}
+
+static void on_leave(void *ctx, const struct replay_event *e)
+{
+	struct events *const v = ctx;
+
+	v->leaves++;
+	v->balance[e->func % 64]--;
+}
+
+static const struct replay_sink sink = { .enter = on_enter,
+					 .leave = on_leave };
+
+/* Replay the kept chunks, threads in turns of random length. */
+static struct session *replay_model(const struct model *m, const char *kept,
+				    unsigned seed, struct events *events)
+{
+	struct session *const s = session_new(0);
+	struct replay *const r = replay_new(s, events ? &sink : NULL, events);
+	int next[M_THREADS] = { 0 };
+	int left = m->chunks;
+
+	while (left > 0) {
+		const unsigned t = m_random(&seed, M_THREADS);
+		unsigned turn = m_random(&seed, 8);
+
+		for (; turn-- && left > 0; next[t]++) {
+			const struct m_chunk *c;
+			struct chunk_view v;
+
+			while (next[t] < m->chunks &&
+			       m->chunk[next[t]].thread != (int)t)
+				next[t]++;
+			if (next[t] >= m->chunks)
+				break;
+			c = &m->chunk[next[t]];
+			left--;
+			if (!kept[next[t]])
+				continue;
+			if (!CHECK(view_open(&v, c->words, c->n) == 0))
+				err_print(stderr, "view");
+			else
+				replay_chunk(r, &v);
+		}
+	}
+	replay_finish(r);
+	replay_free(r);
+	return s;
+}
+
+static void path_of(struct session *s, node_id id, char *out)
+{
+	const struct cct_node *const n = cct_get(s->cct, id);
+
+	if (n->parent == 0) {
+		sprintf(out, "T%u", s->threads[n->thread].serial);
+		return;
+	}
+	path_of(s, n->parent, out);
+	sprintf(out + strlen(out), ";%s%s", n->flags & CCT_BODY ? "~" : "",
+		func_get(s->funcs, n->func)->source + 1);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	/* As strcmp over paths alone orders them. */
+	char x[M_PATH], y[M_PATH];
+
+	sscanf(*(char *const *)a, "%511s", x);
+	sscanf(*(char *const *)b, "%511s", y);
+	return strcmp(x, y);
+}
+
+static char *tree_text(struct session *s)
+{
+	const size_t n = cct_count(s->cct);
+	char **const line = calloc(n + 1, sizeof(*line));
+	char *const text = malloc((n + 1) * (M_PATH + 128));
+	size_t lines = 0;
+	char *at = text;
+
+	for (node_id id = 1; id <= n; id++) {
+		const struct cct_node *const c = cct_get(s->cct, id);
+
+		if (!c->calls && !c->self && !c->suspended)
+			continue;
+		line[lines] = malloc(M_PATH + 128);
+		path_of(s, id, line[lines]);
+		sprintf(line[lines] + strlen(line[lines]),
+			" %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "..%"
+			PRIu64 "\n", c->calls, c->self, c->suspended, c->min,
+			c->max);
+		lines++;
+	}
+	qsort(line, lines, sizeof(*line), by_text);
+	*at = '\0';
+	for (size_t i = 0; i < lines; i++) {
+		at = stpcpy(at, line[i]);
+		free(line[i]);
+	}
+	free(line);
+	return text;
+}
+
+static void check_threads(struct session *s, const struct events *e)
+{
+	const size_t n = cct_count(s->cct) + 1;
+	uint64_t *const total = calloc(2 * n, sizeof(*total));
+
+	CHECK_EQ(s->unnested, 0);
+	CHECK_EQ(s->duplicate_chunks, 0);
+	CHECK(cct_valid(s->cct));
+	cct_totals(s->cct, total, total + n);
+	for (node_id r = cct_first_root(s->cct); r;
+	     r = cct_get(s->cct, r)->sibling)
+		CHECK_EQ(total[r],
+			 s->threads[cct_get(s->cct, r)->thread].traced);
+	free(total);
+	if (!e)
+		return;
+	CHECK_EQ(e->seen, s->calls);
+	CHECK_EQ(e->enters, e->leaves);
+	for (size_t i = 0; i < 64; i++)
+		CHECK_EQ(e->balance[i], 0);
+}
+
+static void check_coroutines(const struct model *m, const struct session *s)
+{
+	static const enum coroutine_state state[] = { COROUTINE_NEW,
+		COROUTINE_SUSPENDED, COROUTINE_RUNNING };
+
+	CHECK_EQ(s->coroutine_count, m->coroutines);
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		const struct coroutine *const c = &s->coroutines[i];
+		const struct m_coroutine *const t = &m->co[c->serial - 1];
+		const uint64_t open = t->state == 2 ? m->now - t->since : 0;
+
+		CHECK_EQ(c->resumes, t->resumes);
+		CHECK_EQ(c->suspended, t->slept);
+		CHECK_EQ(c->active, t->active + open);
+		CHECK_EQ(c->thread_count, __builtin_popcount(
+			(unsigned)t->threads));
+		CHECK_EQ(c->creator, t->creator + 1);
+		if (t->state < 3)
+			CHECK_EQ(c->state, state[t->state]);
+	}
+}
+
+static void check_kept(struct model *m, const char *kept, int all,
+		       int with_events)
+{
+	struct events events = { 0 };
+	struct events *const e = with_events ? &events : NULL;
+	struct session *const s = replay_model(m, kept, m->ops_seed, e);
+	char *const want = m_account(m, kept), *const got = tree_text(s);
+
+	CHECK_STR(got, want);
+	check_threads(s, e);
+	if (all)
+		check_coroutines(m, s);
+	free(want);
+	free(got);
+	session_free(s);
+}
+
+void test_replay_random_streams_give_the_models_account(void)
+{
+	char *const kept = malloc(M_CHUNKS);
+
+	memset(kept, 1, M_CHUNKS);
+	for (unsigned seed = 1; seed <= SEEDS; seed++) {
+		struct model *const m = m_run(seed, seed * 7, 40, STEPS);
+
+		check_kept(m, kept, 1, seed % 2);
+		m_free(m);
+	}
+	free(kept);
+}
+
+/* The same run, cut elsewhere: the same tree. */
+void test_replay_random_cuts_change_nothing(void)
+{
+	char *const kept = malloc(M_CHUNKS);
+
+	memset(kept, 1, M_CHUNKS);
+	for (unsigned seed = 1; seed <= SEEDS / 4; seed++) {
+		char *first = NULL;
+
+		for (unsigned every = 3; every < 3000; every *= 10) {
+			struct model *const m = m_run(seed, every, every,
+						      STEPS);
+			struct session *const s = replay_model(m, kept, every,
+							       NULL);
+			char *const text = tree_text(s);
+
+			if (first)
+				CHECK_STR(text, first);
+			else
+				first = strdup(text);
+			free(text);
+			session_free(s);
+			m_free(m);
+		}
+		free(first);
+	}
+	free(kept);
+}
+
+/* Chunks get lost: what is left tells the same about the time it covers. */
+void test_replay_random_loss_leaves_the_rest_exact(void)
+{
+	char *const kept = malloc(M_CHUNKS);
+
+	for (unsigned seed = 1; seed <= SEEDS; seed++) {
+		struct model *const m = m_run(seed, seed, 15, STEPS);
+		unsigned draw = seed;
+
+		for (int i = 0; i < M_CHUNKS; i++)
+			kept[i] = m_random(&draw, 2) > 0;
+		check_kept(m, kept, 0, seed % 2);
+		m_free(m);
+	}
+	free(kept);
+}
