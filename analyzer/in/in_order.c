@@ -27,7 +27,8 @@ struct stream {
 	uint64_t next;         /* the number that is due */
 	struct held *held;
 	size_t count, room;
-	int is_last;           /* the chunk given on last says: none follows */
+	int is_last;           /* the chunk given on last says that none
+	                        * follows, or that its thread died */
 	int is_meta;
 };
 
@@ -101,7 +102,7 @@ static enum in_order_result give(struct in_order *o, struct stream *s,
 				 const struct chunk_view *chunk)
 {
 	s->next = chunk->head.number + 1;
-	s->is_last = !!(chunk->head.flags & CHUNK_LAST);
+	s->is_last = !!(chunk->head.flags & (CHUNK_LAST | CHUNK_TAKEN));
 	s->is_meta = !!(chunk->head.flags & CHUNK_META);
 	o->partials += !!(chunk->head.flags & CHUNK_PARTIAL);
 	o->has_end |= s->is_meta && chunk->head.number > 0;

@@ -29,7 +29,9 @@ struct reading {
 	struct in_carve *carve;
 	size_t cursor;               /* carved places given on so far */
 	int has_carved_good;         /* the good folders were carved too */
-	uint64_t overlooked;         /* chunks that were found there only so */
+	uint64_t carved;             /* chunks the carver gave */
+	uint64_t overlooked;         /* those of them that babeltrace2 should
+	                              * have given */
 	uint64_t refused;            /* by view_open, from babeltrace2 */
 	struct in_summary *summary;
 };
@@ -63,7 +65,7 @@ static void name_reader(struct reading *r, int used_babeltrace)
 
 	if (used_babeltrace)
 		in_bt2_version(text, room);
-	if (r->carve->file_count)
+	if (r->carved)
 		snprintf(text + strlen(text), room - strlen(text), "%scarver",
 			 used_babeltrace ? " and " : "");
 }
@@ -99,6 +101,7 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 		    in_carve_load(r->carve, r->cursor, &view))
 			continue;
 		got = in_order_put(r->order, &view);
+		r->carved++;
 		r->overlooked += (uint64_t)r->has_carved_good;
 		if (got == IN_ORDER_GAP)
 			got = in_order_give_up(r->order, &p->key);
