@@ -28,7 +28,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-enum { GROUP_NATIVE, GROUP_LUA, GROUPS, BARS_MAX = 200 };
+enum { GROUP_NATIVE, GROUP_LUA, GROUPS, BARS_MAX = 200,
+       NOTE = 3 * OUT_NUMBER };
 static const char *const groups[GROUPS] = { "native", "Lua" };
 
 /* One axis, one unit: that of the longest bar. */
@@ -53,10 +54,11 @@ static void fill(struct out_bar *bar, char *note, const struct session *s,
 {
 	const struct func *const f = func_get(s->funcs, row->func);
 	const double ns = (double)session_ns(s, row->self);
-	char time[OUT_NUMBER], share[OUT_NUMBER];
+	char time[OUT_NUMBER], share[OUT_NUMBER], calls[OUT_NUMBER];
 
-	snprintf(note, 2 * OUT_NUMBER, "%s  %s", out_number_time(time, ns),
-		 out_number_share(share, row->self, rank->self));
+	snprintf(note, NOTE, "%s  %s  %s", out_number_time(time, ns),
+		 out_number_share(share, row->self, rank->self),
+		 out_number_many(calls, row->calls, "calls"));
 	bar->label = f->name;
 	bar->note = note;
 	bar->value = ns / unit->ns;
@@ -83,8 +85,7 @@ static int draw(const struct load *load, const char *file)
 	const size_t wanted = arg_top < BARS_MAX ? arg_top : BARS_MAX;
 	const size_t count = rank->count < wanted ? rank->count : wanted;
 	struct out_bar *const bars = mem_alloc((count + 1) * sizeof(*bars));
-	char (*const notes)[2 * OUT_NUMBER] =
-		mem_alloc((count + 1) * sizeof(*notes));
+	char (*const notes)[NOTE] = mem_alloc((count + 1) * sizeof(*notes));
 	const struct unit unit = unit_for(count == 0 ? 0 :
 		(double)session_ns(s, rank->rows[0].self));
 	char title[256], axis[64];

@@ -117,7 +117,7 @@ static void put_script(FILE *to, const struct out_bars *plot,
 	fputs("\nset xlabel noenhanced ", to);
 	put_text(to, plot->axis, 100);
 	fprintf(to, "\nset xrange [0:%.17g]\nset yrange [0.3:%zu.7]\n",
-		most > 0 ? most * 1.25 : 1, plot->count);
+		most > 0 ? most * 1.5 : 1, plot->count);
 	fputs("set border 1 lc rgb '#999999'\nset xtics nomirror out "
 	      "tc rgb '#333333'\nset grid xtics lt 1 lc rgb '#e4e4e4'\n"
 	      "set key bottom right reverse Left noenhanced samplen 1\n"
