@@ -1,6 +1,6 @@
 # check.awk - compares a recording's figures with the program's own account.
-# Arguments: the account, then the CSV of weft report, of weft coroutines and
-# the data of weft plot. Prints what differs and the verdict.
+# Arguments: the account, the CSV of weft report and of weft coroutines, and
+# the SVG of weft plot. Prints what differs and the verdict.
 # SPDX-License-Identifier: MIT
 
 # Cut a row into cell[1..]; a cell may be quoted, with "" for a quote in it.
@@ -31,8 +31,8 @@ function is_equal(what, weft, own) {
 	printf "demo: %s: weft says %s, the program %s\n", what, weft, own
 }
 
-FNR == 1 {
-	file++
+FNR == 1 { file++ }
+FNR == 1 && file < 4 {
 	n = cut($0)
 	delete column
 	for (i = 1; i <= n; i++)
@@ -48,7 +48,7 @@ function get(name) {
 	return cell[column[name]]
 }
 
-{ cut($0) }
+file < 4 { cut($0) }
 
 file == 1 && get("what") == "calls" {
 	key = get("language") == "lua" ? get("place") : get("name")
@@ -63,7 +63,9 @@ file == 2 {
 	if (get("language") == "lua")
 		key = get("file") ":" get("line")
 	calls[get("language"), key] += get("calls")
-	self[get("language"), get("function")] = get("self_ns")
+	key_of[get("function")] = get("language") SUBSEP key
+	self[get("function")] = get("self_ns")
+	language[get("function")] = get("language")
 }
 
 file == 3 {
@@ -73,6 +75,78 @@ file == 3 {
 	failed += get("state") == "error"
 }
 
+# The plot: a bar is a polygon that begins where the axis stands; a label lies
+# left of it, at the same height, and a note right of it.
+function number_after(text, mark,    at) {
+	at = index(text, mark)
+	return at ? substr(text, at + length(mark)) + 0 : 0
+}
+
+file == 4 && /translate\(/ {
+	text_y = $0
+	sub(/.*translate\([^,]*,/, "", text_y)
+	text_y = text_y + 0
+	is_label = /text-anchor="end"/
+	if (is_label && /d='M/) {
+		left = number_after($0, "d='M")
+		tic = $0
+		sub(/.*d='M[^,]*,/, "", tic)
+		tic_of[text_y] = tic + 0
+	}
+}
+file == 4 && /<text/ {
+	text = $0
+	gsub(/.*<text[^>]*>|<\/text>.*/, "", text)
+	gsub(/&lt;/, "<", text)
+	gsub(/&gt;/, ">", text)
+	gsub(/&amp;/, "\\&", text)
+	if (is_label && text_y in tic_of && !(text_y in label))
+		label[text_y] = text
+	else if (text ~ / calls?$/)
+		note[text_y] = text
+}
+file == 4 && /<polygon/ {
+	split($0, part, "'")
+	split(part[4], point, /[ ,]/)
+	tic = int((point[2] + point[6]) / 2 + 0.5)
+	if (point[1] == left) {
+		width[tic] = point[3] - point[1]
+		colour[tic] = part[2]
+	}
+}
+
+# As long as its self time says, to half a pixel; calls as counted; one colour
+# a language.
+function check_bar(name, y, count,    w) {
+	bars++
+	w = widest * self[name] / longest
+	if (width[y] - w > 0.5 || w - width[y] > 0.5)
+		is_equal("length of the bar of " name, width[y], w)
+	if (language[name] in hue)
+		is_equal("colour of " name, colour[y], hue[language[name]])
+	hue[language[name]] = colour[y]
+	if (key_of[name] in own)
+		is_equal("calls in the plot of " name, count,
+			own[key_of[name]])
+}
+
+function check_plot(    y, tic, count) {
+	for (y in label) {
+		tic = int(tic_of[y] + 0.5)
+		if (self[label[y]] > longest) {
+			longest = self[label[y]] + 0
+			widest = width[tic]
+		}
+	}
+	for (y in label) {
+		count = note[y]
+		sub(/ calls?$/, "", count)
+		sub(/.* /, "", count)
+		gsub(/,/, "", count)
+		check_bar(label[y], int(tic_of[y] + 0.5), count)
+	}
+}
+
 END {
 	for (key in own)
 		is_equal("calls of " own_name[key], calls[key] + 0, own[key])
@@ -80,8 +154,10 @@ END {
 	is_equal("resumes", resumes, tally["resumes"])
 	is_equal("coroutines that changed threads", moved, tally["moved"])
 	is_equal("coroutines ended by an error", failed, tally["failed"])
-	if (wrong)
+	counted = figures
+	check_plot()
+	if (wrong || !bars)
 		exit 1
-	printf "demo: %d figures of the report equal the program's own account\n",
-		figures
+	printf "demo: %d figures of the report equal the program's own " \
+		"account, as do the %d bars of the plot\n", counted, bars
 }

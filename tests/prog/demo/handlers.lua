@@ -76,10 +76,8 @@ local function describe(hit, words)
 	for _, word in ipairs(words) do
 		line = line or library.snippet(hit.document, word)
 	end
-	local near, share = library.nearest(hit.document)
-	return string.format("  %s:%d  %s\n    see also %s, %.0f %% alike",
-		library.path(hit.document), line or 1,
-		library.title(hit.document), library.path(near), 100 * share)
+	return string.format("  %s:%d  %s", library.path(hit.document),
+		line or 1, library.title(hit.document))
 end
 
 local function search(text)
@@ -98,6 +96,9 @@ local function search(text)
 		tally.resumes = tally.resumes + 1
 		i, hit = next_row()
 	end
+	local near, share = library.nearest(hits[1].document)
+	lines[#lines + 1] = string.format("  see also %s, %.0f %% alike",
+		library.path(near), 100 * share)
 	return table.concat(lines, "\n")
 end
 

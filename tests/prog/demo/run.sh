@@ -43,4 +43,4 @@ run plot -o "$out/hot.svg" "$trace"
 "$WEFT" coroutines --csv "$trace" >"$out/coroutines.csv"
 echo
 awk -f tests/prog/demo/check.awk "$out/account.csv" "$out/report.csv" \
-	"$out/coroutines.csv"
+	"$out/coroutines.csv" "$out/hot.svg"
