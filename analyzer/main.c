@@ -37,6 +37,10 @@ int main(int argc, char **argv)
 		 cmd_run(cmd, argc, argv);
 	if (status != CMD_OK)
 		err_print(stderr, cmd->name);
+	if (status == CMD_USAGE)
+		fprintf(stderr, "usage: weft %s [options] %s; "
+			"\"weft %s --help\" tells more\n", cmd->name, cmd->args,
+			cmd->name);
 	/* Without a command at all, help is shown, but nothing was done. */
 	return argc > 1 ? (int)status : CMD_USAGE;
 }

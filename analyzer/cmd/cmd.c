@@ -42,9 +42,7 @@ enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
 		help_command(stdout, cmd);
 		return finish(CMD_OK);
 	}
-	if (count < 0) {
-		err_add("see \"weft %s --help\"", cmd->name);
+	if (count < 0)
 		return CMD_USAGE;
-	}
 	return finish(cmd->run(count, argv));
 }

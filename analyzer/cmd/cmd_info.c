@@ -181,6 +181,23 @@ static void print_vms(const struct session *s)
 	printf("%-11s %zu\n", "coroutines", s->coroutine_count);
 }
 
+static void print_naming(const struct elf_module *elf,
+			 const struct sym_module *m)
+{
+	printf("    %zu of %zu functions named", m->named, m->asked);
+	if (m->file[0] != '\0') {
+		fputs(" from ", stdout);
+		put(strcmp(m->file, elf->path) == 0 ? "it" : m->file);
+	}
+	if (m->hinted > 0)
+		printf(", %zu more as Lua calls them", m->hinted);
+	if (m->why[0] != '\0') {
+		fputs(": ", stdout);
+		put(m->why);
+	}
+	putchar('\n');
+}
+
 static void print_modules(const struct load *load)
 {
 	struct func_table *const funcs = load->session->funcs;
@@ -198,18 +215,8 @@ static void print_modules(const struct load *load)
 		fputs("\n    build-id ", stdout);
 		for (size_t k = 0; k < elf->build_id_size; k++)
 			printf("%02x", elf->build_id[k]);
-		printf("%s\n    %zu of %zu functions named",
-		       elf->build_id_size == 0 ? "none" : "", m->named,
-		       m->asked);
-		if (m->file[0] != '\0') {
-			fputs(" from ", stdout);
-			put(strcmp(m->file, elf->path) == 0 ? "it" : m->file);
-		}
-		if (m->why[0] != '\0') {
-			fputs(": ", stdout);
-			put(m->why);
-		}
-		putchar('\n');
+		puts(elf->build_id_size == 0 ? "none" : "");
+		print_naming(elf, m);
 	}
 }
 

@@ -65,7 +65,8 @@ struct walk {
 	size_t depth, room;
 	struct out_table *table;    /* NULL for --csv */
 	struct out_csv csv;
-	uint64_t left_out, left_ticks;
+	uint64_t left_out;
+	int has_body;               /* a coroutine's body was shown */
 };
 
 static const char *node_name(const struct walk *w, const struct cct_node *node,
@@ -98,6 +99,7 @@ static void table_row(struct walk *w, node_id id)
 	const int indent = (int)(level < INDENT_MAX ? level : INDENT_MAX);
 	char text[OUT_NUMBER], root[64], name[1024], mark[32] = "";
 
+	w->has_body |= (node->flags & CCT_BODY) != 0;
 	time_cell(w, w->total[id]);
 	out_table_cell(w->table, out_number_share(text, w->total[id],
 						  w->whole));
@@ -197,7 +199,7 @@ static void print_table(struct walk *w)
 		printf("... and %s of less than %g%% (--min 0 shows all)\n",
 		       out_number_many(count, w->left_out, "branches"),
 		       arg_min);
-	if (w->session->coroutine_count > 0)
+	if (w->has_body)
 		puts("~ is the body of a coroutine");
 }
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { OPTION_COLUMN = 28 };
+enum { OPTION_COLUMN = 26, LINE_END = 78 };
 
 void help_version(FILE *to)
 {
@@ -33,22 +33,36 @@ static void option_head(const struct opt *row, char *to, size_t size)
 		 row->arg != NULL ? " " : "", row->arg != NULL ? row->arg : "");
 }
 
+/* Words in lines that end before LINE_END; at is the column reached. */
+static void print_wrapped(FILE *to, const char *text, size_t at)
+{
+	while (*text != '\0') {
+		const size_t length = strcspn(text, " ");
+
+		if (at > OPTION_COLUMN && at + 1 + length > LINE_END) {
+			fprintf(to, "\n%*s", OPTION_COLUMN, "");
+			at = OPTION_COLUMN;
+		} else if (at > OPTION_COLUMN) {
+			fputc(' ', to);
+			at++;
+		}
+		fprintf(to, "%.*s", (int)length, text);
+		at += length;
+		text += length + (text[length] == ' ');
+	}
+	fputc('\n', to);
+}
+
 static void print_option(void *ctx, const struct opt *row)
 {
 	FILE *const to = ctx;
-	char head[80], value[80];
+	char head[80], text[800];
 
 	option_head(row, head, sizeof(head));
 	fprintf(to, "  %-*s", OPTION_COLUMN - 2, head);
 	if (strlen(head) >= OPTION_COLUMN - 3)
 		fprintf(to, "\n%*s", OPTION_COLUMN, "");
-	fputs(row->help, to);
-	for (size_t i = 0; row->type == OPT_CHOICE && row->choices[i]; i++)
-		fprintf(to, "%s%s", i == 0 ? ": " : ", ", row->choices[i]);
-	opt_default(row, value, sizeof(value));
-	if (value[0] != '\0')
-		fprintf(to, " (%s)", value);
-	fputc('\n', to);
+	print_wrapped(to, opt_help(row, text, sizeof(text)), OPTION_COLUMN);
 }
 
 void help_command(FILE *to, const struct cmd *cmd)

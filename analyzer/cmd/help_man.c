@@ -28,7 +28,7 @@ static void put_lines(FILE *to, const char *text, const char *paragraph)
 static void put_option(void *ctx, const struct opt *row)
 {
 	FILE *const to = ctx;
-	char value[80];
+	char text[800];
 	char *const name = out_escape_roff(row->name);
 
 	fputs(".TP\n", to);
@@ -38,16 +38,7 @@ static void put_option(void *ctx, const struct opt *row)
 	if (row->arg != NULL)
 		fprintf(to, " \\fI%s\\fR", row->arg);
 	fputc('\n', to);
-	put_lines(to, row->help, ".br");
-	if (row->type == OPT_CHOICE)
-		fputs(": ", to);
-	for (size_t i = 0; row->type == OPT_CHOICE && row->choices[i]; i++)
-		fprintf(to, "%s%s", i == 0 ? "" : ", ", row->choices[i]);
-	if (row->type == OPT_CHOICE)
-		fputc('\n', to);
-	opt_default(row, value, sizeof(value));
-	if (value[0] != '\0')
-		fprintf(to, "(%s)\n", value);
+	put_lines(to, opt_help(row, text, sizeof(text)), ".br");
 	mem_free(name);
 }
 

@@ -163,16 +163,31 @@ int opt_parse(const struct opt *opts, int argc, char **argv, int *help)
 	return count;
 }
 
-const char *opt_default(const struct opt *row, char *room, size_t size)
+/* The default, "" if there is none to tell. */
+static void put_default(const struct opt *row, char *room, size_t size)
 {
 	room[0] = '\0';
 	if (row->type == OPT_NUMBER)
-		snprintf(room, size, "%zu", *(const size_t *)row->to);
+		snprintf(room, size, " (%zu)", *(const size_t *)row->to);
 	else if (row->type == OPT_SHARE)
-		snprintf(room, size, "%g", *(const double *)row->to);
+		snprintf(room, size, " (%g)", *(const double *)row->to);
 	else if (row->type == OPT_CHOICE)
-		snprintf(room, size, "%s", row->choices[*(const int *)row->to]);
+		snprintf(room, size, " (%s)",
+			 row->choices[*(const int *)row->to]);
 	else if (row->type == OPT_TEXT && *(const char **)row->to != NULL)
-		snprintf(room, size, "%s", *(const char **)row->to);
+		snprintf(room, size, " (%s)", *(const char **)row->to);
+}
+
+const char *opt_help(const struct opt *row, char *room, size_t size)
+{
+	size_t used = (size_t)snprintf(room, size, "%s", row->help);
+
+	for (size_t i = 0; row->type == OPT_CHOICE && row->choices[i] &&
+			   used < size; i++)
+		used += (size_t)snprintf(room + used, size - used, "%s%s",
+					 i == 0 ? ": " : ", ",
+					 row->choices[i]);
+	if (used < size && row->to != NULL)
+		put_default(row, room + used, size - used);
 	return room;
 }

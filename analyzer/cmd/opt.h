@@ -38,7 +38,7 @@ int opt_parse(const struct opt *, int argc, char **argv, int *help);
 typedef void (*opt_fn)(void *ctx, const struct opt *);
 void opt_each(const struct opt *, opt_fn, void *ctx);
 
-/* The default as text, "" if there is none to tell. */
-const char *opt_default(const struct opt *, char *room, size_t size);
+/* The help with the choices and the default: "what comes first: a, b (a)". */
+const char *opt_help(const struct opt *, char *room, size_t size);
 
 #endif

@@ -293,9 +293,15 @@ static void gather(struct task *task)
 static void count_named(const struct task *task)
 {
 	task->module->asked = task->count;
-	for (size_t i = 0; i < task->count; i++)
-		if (func_get(task->funcs, task->queries[i].id)->name[0] != '\0')
+	for (size_t i = 0; i < task->count; i++) {
+		const struct func *const f = func_get(task->funcs,
+						      task->queries[i].id);
+
+		if (f->name[0] != '\0')
 			task->module->named++;
+		else if (f->hint[0] != '\0')
+			task->module->hinted++;
+	}
 }
 
 struct sym_module *sym_name(struct func_table *funcs, struct arena *arena,

@@ -18,7 +18,8 @@ struct sym_options {
 struct sym_module {
 	const char *file;        /* the file that named it, "" if none */
 	const char *why;         /* what is wrong or missing, "" if nothing */
-	size_t asked, named;     /* its functions; those with a name of its own */
+	size_t asked, named;     /* its functions; those it has a name for */
+	size_t hinted;           /* others, named as Lua calls them */
 };
 
 /* Fill in name, file and file_line of every function of the table, never ""

@@ -1,0 +1,49 @@
+#!/bin/bash
+# Help, and command lines that make no sense: one message, status 1.
+# SPDX-License-Identifier: MIT
+. tests/cli/same.inc
+make_trace t chunks=1
+same help-overview 0 "$W" help
+same help-report 0 "$W" report --help
+same usage-no-trace 1 "$W" report
+same usage-two-traces 1 "$W" report t t
+same usage-option 1 "$W" tree --no-such t
+same usage-letter 1 "$W" tree -z t
+same usage-argument 1 "$W" report t --top
+same usage-number 1 "$W" report --top many t
+same usage-choice 1 "$W" report --sort size t
+same usage-share 1 "$W" tree --min 200 t
+same usage-command 1 "$W" no-such-command
+same usage-no-file 2 "$W" report no-such-folder
+"$W" help report | diff - <("$W" report --help) || fail "two helps"
+"$W" --version | grep -qE '^weft [0-9]+\.[0-9]+' || fail "no version"
+
+# Each command's help names each of its options once, and so does the man page.
+"$W" help --man >"$T/man" || fail "no man page"
+for c in report tree coroutines plot dump info check; do
+	"$W" $c --help >"$T/help" || fail "$c --help"
+	grep -q "^\.SS weft $c" "$T/man" || fail "the man page lacks $c"
+	for o in $(grep -oE '^ .{4,6}--[a-z-]+' "$T/help" | grep -oE '[a-z-]{3,}$' |
+		sed 's/^--//' | grep -v '^help$'); do
+		grep -q -- "--$o" "$T/help" || fail "$c --$o"
+		grep -qF -- "$(echo "--$o" | sed 's/-/\\-/g')" "$T/man" ||
+			fail "the man page lacks $c --$o"
+	done
+	awk 'length($0) > 80 { print "too wide: " $0; bad = 1 }
+		END { exit bad }' "$T/help" || fail "$c --help is too wide"
+done
+if command -v groff >/dev/null; then
+	groff -man -Tutf8 -ww "$T/man" 2>&1 >"$T/man.txt" | grep . &&
+		fail "groff complains"
+	sed 's/.\x08//g' "$T/man.txt" | grep -q 'weft report .options. DIR' || fail "the man page is empty"
+fi
+"$W" help --completion >"$T/completion"
+bash -n "$T/completion" || fail "completion does not parse"
+complete_words() {
+	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+		_weft; echo "${COMPREPLY[@]}"' bash "$T/completion" "$@"
+}
+[ "$(complete_words weft rep)" = report ] || fail "commands do not complete"
+[ "$(complete_words weft report --so)" = --sort ] || fail "options do not"
+[ "$(complete_words weft report --sort sus)" = suspended ] ||
+	fail "choices do not"

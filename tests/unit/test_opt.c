@@ -1,0 +1,118 @@
+/* test_opt.c - options as rows. links: analyzer
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/cmd/opt.h"
+#include "tests/test.h"
+
+#include <string.h>
+
+static int flag, choice;
+static size_t number;
+static double share;
+static const char *text;
+
+static const char *const choices[] = { "first", "second", NULL };
+
+static const struct opt more[] = {
+	{ .type = OPT_TEXT, .letter = 't', .name = "text", .arg = "T",
+	  .to = &text, .help = "some text" },
+	{ .type = OPT_END }
+};
+
+static const struct opt opts[] = {
+	{ .type = OPT_FLAG, .letter = 'f', .name = "flag", .to = &flag,
+	  .help = "a flag" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "number", .arg = "N",
+	  .to = &number, .help = "a number" },
+	{ .type = OPT_SHARE, .name = "share", .arg = "P", .to = &share,
+	  .help = "a share" },
+	{ .type = OPT_CHOICE, .name = "choice", .arg = "C", .to = &choice,
+	  .choices = choices, .help = "one of" },
+	{ .type = OPT_MORE, .more = more },
+	{ .type = OPT_END }
+};
+
+/* Parse a line of words; the operands are joined with | in got. */
+static char got[200];
+static int help;
+
+static int parse(const char *line)
+{
+	static char words[200];
+	char *argv[20] = { NULL };
+	int argc = 0, count;
+
+	flag = choice = help = 0;
+	number = 7;
+	share = 0;
+	text = NULL;
+	strcpy(words, line);
+	for (char *word = strtok(words, " "); word != NULL;
+	     word = strtok(NULL, " "))
+		argv[argc++] = word;
+	count = opt_parse(opts, argc, argv, &help);
+	got[0] = '\0';
+	for (int i = 0; i < count; i++)
+		strcat(strcat(got, argv[i]), "|");
+	return count;
+}
+
+void test_opt_sets_what_the_rows_say(void)
+{
+	CHECK_EQ(parse("x a --flag --number 12 b --share 2.5% --choice=second "
+		       "-t hello c"), 3);
+	CHECK_STR(got, "a|b|c|");
+	CHECK_EQ(flag, 1);
+	CHECK_EQ(number, 12);
+	CHECK(share > 2.4 && share < 2.6);
+	CHECK_EQ(choice, 1);
+	CHECK_STR(text, "hello");
+	CHECK_EQ(help, 0);
+	CHECK_EQ(parse("x -fn3 --help"), 0);
+	CHECK_EQ(flag, 1);
+	CHECK_EQ(number, 3);
+	CHECK_EQ(help, 1);
+	CHECK_EQ(parse("x -- --flag"), 1);
+	CHECK_STR(got, "--flag|");
+	CHECK_EQ(flag, 0);
+}
+
+void test_opt_refuses_nonsense(void)
+{
+	static const char *const lines[] = {
+		"x --no-such", "x -z", "x --number", "x -n", "x --number x",
+		"x --number -1", "x --number 99999999999999999999999",
+		"x --number 1x", "x --choice third", "x --share 101",
+		"x --share -1", "x --share nan", "x --flag=1",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		CHECK_EQ(parse(lines[i]), -1);
+		err_clear();
+	}
+	CHECK_EQ(number, 7);
+}
+
+static void count_row(void *ctx, const struct opt *row)
+{
+	char room[100];
+
+	*(int *)ctx += 1;
+	if (row->to == &choice)
+		CHECK_STR(opt_help(row, room, sizeof(room)),
+			  "one of: first, second (first)");
+	if (row->to == &number)
+		CHECK_STR(opt_help(row, room, sizeof(room)), "a number (7)");
+	if (row->to == &text)
+		CHECK_STR(opt_help(row, room, sizeof(room)), "some text");
+	CHECK_EQ(strlen(opt_help(row, room, 5)) < 5, 1);
+}
+
+void test_opt_tells_of_every_row(void)
+{
+	int rows = 0;
+
+	parse("x");
+	opt_each(opts, count_row, &rows);
+	CHECK_EQ(rows, 5);
+}
