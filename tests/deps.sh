@@ -11,7 +11,7 @@ list() {
 	build) echo gcc libc6-dev make pkg-config binutils \
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
-		libxxhash-dev liblua5.4-dev gnuplot-nox ;;
+		libxxhash-dev libpopt-dev liblua5.4-dev gnuplot-nox ;;
 	test) echo g++ clang lua5.4 procps util-linux man-db ;;
 	bench) echo valgrind uftrace ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
