@@ -47,6 +47,11 @@ static void free_stream(struct stream *st)
 	mem_free(st);
 }
 
+void replay_be_eager(struct replay *r)
+{
+	r->is_eager = 1;
+}
+
 void replay_free(struct replay *r)
 {
 	if (!r)
@@ -380,7 +385,8 @@ static void take_plain(struct replay *r, struct stream *st,
 		return;
 	}
 	add_waiting(r, st, v);
-	run_held(r, st, st->interrupted ? HOLD_INTERRUPTED : HOLD);
+	run_held(r, st, r->is_eager ? 0 :
+		 st->interrupted ? HOLD_INTERRUPTED : HOLD);
 }
 
 static void take_handler(struct replay *r, struct stream *st,

@@ -80,6 +80,10 @@ struct replay;
 struct replay *replay_new(struct session *, const struct replay_sink *,
 			  void *ctx);
 void replay_free(struct replay *);
+/* From now on no chunk waits for handlers that interrupted it: the caller gives
+ * those first, where he can. Each chunk's events come before replay_chunk
+ * returns. */
+void replay_be_eager(struct replay *);
 
 /* Take a chunk. Needs view_open's 0; borrows the view during the call. Chunks
  * of one stream come in rising number (what does not is ignored and counted as

@@ -120,6 +120,7 @@ struct replay {
 	size_t process_room, thread_room, co_room, vm_room, note_room;
 	uint64_t chunk;          /* chunks replayed */
 	size_t held_words;       /* in all waiting chunks */
+	int is_eager;            /* no chunk of level 0 waits */
 	struct co_kept *co_kept;
 	size_t co_kept_room;
 	struct kept *kept;

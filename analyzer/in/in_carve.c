@@ -71,8 +71,10 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 	struct chunk_view view;
 	struct in_place place;
 
-	if (room < sizeof(h))
+	if (room < sizeof(h)) { /* the file ends in the header */
+		c->bad++;
 		return 1;
+	}
 	memcpy(&h, p, sizeof(h));
 	place = place_of(&h, offset, c->file_count - 1);
 	if (h.total_words >= CHUNK_HEADER_WORDS &&

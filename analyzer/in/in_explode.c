@@ -141,7 +141,10 @@ static int wait_for_turn(void *ctx, const struct chunk_view *chunk)
 	end = time_of(x, recording, chunk->head.tick_end);
 	if (end > x->newest)
 		x->newest = end;
-	w.due.ns = time_of(x, recording, chunk->head.tick_begin);
+	/* A handler's chunk goes first: it waits in the replay for the one it
+	 * interrupted. */
+	w.due.ns = chunk->head.level > 0 ? 0 :
+		   time_of(x, recording, chunk->head.tick_begin);
 	w.due.order = x->order_count++;
 	w.words = mem_alloc(chunk->n * sizeof(*w.words));
 	memcpy(w.words, chunk->words, chunk->n * sizeof(*w.words));
@@ -297,6 +300,7 @@ struct in_explode *in_explode_new(uint64_t window)
 	x->window = window;
 	x->session = session_new(MAX_NODES);
 	x->replay = replay_new(x->session, &sink, x);
+	replay_be_eager(x->replay);
 	x->order = in_order_new(wait_for_turn, x);
 	x->chunks.size = sizeof(struct waiting_chunk);
 	x->events.size = sizeof(struct waiting_event);

@@ -1,0 +1,138 @@
+/* test_in_carve.c - chunks are found wherever they stand in a file, whole ones
+ * only, each once.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/core/view.h"
+#include "analyzer/in/in_carve.h"
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+
+static unsigned char bytes[4 << 20];
+static size_t used;
+
+static void junk(size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		bytes[used++] = (unsigned char)(i * 7 + 3);
+}
+
+/* Returns where the chunk begins. */
+static size_t add(uint64_t number, int calls, uint32_t flags)
+{
+	static struct chunk_build b;
+	const size_t at = used;
+
+	cb_begin(&b, 1, 1, number, 1000 + number * 100000);
+	for (int i = 0; i < calls; i++)
+		cb_leaf(&b, "f", 1, 1);
+	b.head.flags = flags;
+	cb_end(&b, 1000 + number * 100000 + 100000);
+	memcpy(bytes + used, b.words, b.n * 8);
+	used += b.n * 8;
+	return at;
+}
+
+static struct in_carve *carve(void)
+{
+	struct in_carve *const c = in_carve_new();
+
+	/* The path's buffer is reused by the next test_file. */
+	CHECK_EQ(in_carve_file(c, test_file(bytes, used)), 0);
+	in_carve_sort(c);
+	return c;
+}
+
+void test_in_carve_finds_unaligned_chunks(void)
+{
+	struct chunk_view view;
+	struct in_carve *c;
+
+	junk(13);
+	add(1, 5, 0);
+	junk(1);
+	add(0, 2, 0);
+	junk(100);
+	c = carve();
+	CHECK_EQ(c->count, 2);
+	CHECK_EQ(c->bad, 0);
+	CHECK_EQ(c->places[0].key.number, 0);
+	CHECK_EQ(in_carve_load(c, 1, &view), 0);
+	CHECK_EQ(view.head.records, 5);
+	in_carve_free(c);
+}
+
+void test_in_carve_refuses_what_is_damaged(void)
+{
+	struct in_carve *c;
+	size_t at;
+
+	at = add(0, 5, 0);
+	bytes[at + 300] ^= 1;
+	add(1, 5, 0);
+	at = add(2, 5, 0);
+	used = at + 200; /* cut */
+	c = carve();
+	CHECK_EQ(c->count, 1);
+	CHECK_EQ(c->bad, 2);
+	CHECK_EQ(c->places[0].key.number, 1);
+	in_carve_free(c);
+}
+
+void test_in_carve_keeps_the_longest(void)
+{
+	struct in_carve *c;
+
+	add(0, 2, CHUNK_PARTIAL);
+	add(0, 9, 0);
+	add(0, 4, CHUNK_PARTIAL);
+	add(0, 9, 0);
+	c = carve();
+	CHECK_EQ(c->count, 1);
+	CHECK_EQ(c->duplicates, 3);
+	CHECK_EQ(c->places[0].partial, 0);
+	in_carve_free(c);
+}
+
+void test_in_carve_a_damaged_copy_of_a_whole_one_is_no_loss(void)
+{
+	struct in_carve *c;
+	size_t at;
+
+	add(0, 9, 0);
+	at = add(0, 9, 0);
+	bytes[at + 300] ^= 1;
+	c = carve();
+	CHECK_EQ(c->count, 1);
+	CHECK_EQ(c->bad, 0);
+	in_carve_free(c);
+}
+
+void test_in_carve_finds_chunks_over_window_borders(void)
+{
+	struct in_carve *c;
+	uint64_t number = 0;
+
+	while (used < sizeof(bytes) - (200 << 10)) {
+		add(number++, 7000, 0);
+		junk(number % 9);
+	}
+	c = carve();
+	CHECK_EQ(c->count, number);
+	CHECK_EQ(c->bad, 0);
+	for (size_t i = 0; i < c->count; i++)
+		CHECK_EQ(c->places[i].key.number, i);
+	in_carve_free(c);
+}
+
+void test_in_carve_survives_nothing_but_magics(void)
+{
+	const uint64_t magic = CHUNK_MAGIC;
+	struct in_carve *c;
+
+	for (int i = 0; i < 1000; i++) {
+		memcpy(bytes + used, &magic, 8);
+		used += 8;
+	}
+	c = carve();
+	CHECK_EQ(c->count, 0);
+	in_carve_free(c);
+}

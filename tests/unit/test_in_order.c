@@ -1,0 +1,162 @@
+/* test_in_order.c - chunks come out once each, the longest of their kind,
+ * numbers rising, and nothing waits for ever.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/core/view.h"
+#include "analyzer/in/in_order.h"
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+
+#include <stdio.h>
+
+static char said[4096]; /* "thread.number/records" of what came out */
+
+static int take(void *ctx, const struct chunk_view *chunk)
+{
+	char one[40];
+
+	(void)ctx;
+	snprintf(one, sizeof(one), "%s%u.%llu/%u", said[0] ? " " : "",
+		 chunk->head.thread, (unsigned long long)chunk->head.number,
+		 chunk->head.records);
+	strncat(said, one, sizeof(said) - strlen(said) - 1);
+	return 0;
+}
+
+/* A chunk of some calls of f. */
+static enum in_order_result put(struct in_order *o, uint32_t thread,
+				uint64_t number, int calls, uint32_t flags)
+{
+	static struct chunk_build b;
+	struct chunk_view view;
+
+	cb_begin(&b, 1, thread, number, 1000 + number * 100);
+	for (int i = 0; i < calls; i++)
+		cb_leaf(&b, "f", 1, 1);
+	b.head.flags = flags;
+	cb_end(&b, 1000 + number * 100 + 100);
+	if (view_open(&view, b.words, b.n))
+		return IN_ORDER_STOP;
+	return in_order_put(o, &view);
+}
+
+static struct in_order *start(void)
+{
+	said[0] = '\0';
+	return in_order_new(take, NULL);
+}
+
+static void finish(struct in_order *o)
+{
+	in_order_finish(o);
+	in_order_free(o);
+}
+
+void test_in_order_gives_on_at_once_what_is_due(void)
+{
+	struct in_order *const o = start();
+
+	CHECK_EQ(put(o, 1, 0, 3, 0), IN_ORDER_TAKEN);
+	CHECK_STR(said, "1.0/3");
+	CHECK_EQ(put(o, 2, 0, 1, 0), IN_ORDER_TAKEN);
+	CHECK_EQ(put(o, 1, 1, 2, 0), IN_ORDER_TAKEN);
+	CHECK_STR(said, "1.0/3 2.0/1 1.1/2");
+	CHECK_EQ(in_order_chunks(o), 3);
+	finish(o);
+}
+
+void test_in_order_swaps_what_came_too_early(void)
+{
+	struct in_order *const o = start();
+
+	put(o, 1, 1, 1, 0);
+	put(o, 1, 2, 2, 0);
+	CHECK_STR(said, "");
+	put(o, 1, 0, 3, 0);
+	CHECK_STR(said, "1.0/3 1.1/1 1.2/2");
+	finish(o);
+}
+
+void test_in_order_drops_duplicates(void)
+{
+	struct in_order *const o = start();
+
+	put(o, 1, 0, 3, 0);
+	CHECK_EQ(put(o, 1, 0, 3, 0), IN_ORDER_DUPLICATE);
+	put(o, 1, 2, 3, 0);
+	CHECK_EQ(put(o, 1, 2, 3, 0), IN_ORDER_DUPLICATE);
+	finish(o);
+	CHECK_STR(said, "1.0/3 1.2/3");
+}
+
+void test_in_order_partial_waits_for_its_longer_self(void)
+{
+	struct in_order *const o = start();
+
+	put(o, 1, 0, 1, CHUNK_PARTIAL);
+	put(o, 1, 0, 4, CHUNK_PARTIAL);
+	put(o, 1, 0, 2, CHUNK_PARTIAL);
+	CHECK_STR(said, "");
+	put(o, 1, 0, 6, 0);
+	CHECK_STR(said, "1.0/6");
+	finish(o);
+}
+
+void test_in_order_equal_length_prefers_the_finished_one(void)
+{
+	struct in_order *const o = start();
+
+	put(o, 1, 0, 4, CHUNK_PARTIAL);
+	put(o, 1, 0, 4, CHUNK_LAST);
+	CHECK_STR(said, "1.0/4");
+	CHECK(!in_order_is_ragged(o));
+	finish(o);
+}
+
+void test_in_order_partial_comes_out_at_the_end(void)
+{
+	struct in_order *const o = start();
+
+	put(o, 1, 0, 4, CHUNK_PARTIAL);
+	put(o, 1, 1, 1, 0);
+	CHECK(in_order_is_ragged(o));
+	finish(o);
+	CHECK_STR(said, "1.0/4 1.1/1");
+}
+
+void test_in_order_gap_does_not_stall(void)
+{
+	const struct in_key key = { 77, 0, 1, 1, 0 };
+	struct in_order *const o = start();
+	uint64_t number = 5;
+
+	while (put(o, 1, number, 1, 0) == IN_ORDER_TAKEN && number < 100)
+		number++;
+	CHECK(number < 30);
+	CHECK_STR(said, "");
+	CHECK_EQ(in_order_give_up(o, &key), IN_ORDER_TAKEN);
+	CHECK_EQ(in_order_chunks(o), number - 4);
+	CHECK_EQ(put(o, 1, number + 1, 1, 0), IN_ORDER_TAKEN);
+	CHECK_EQ(in_order_chunks(o), number - 3);
+	/* What comes after it was given up is no use any more. */
+	CHECK_EQ(put(o, 1, 2, 1, 0), IN_ORDER_DUPLICATE);
+	finish(o);
+}
+
+void test_in_order_knows_what_it_has(void)
+{
+	struct in_order *const o = start();
+	struct in_key key = { 77, 0, 1, 1, 0 };
+
+	CHECK(!in_order_has(o, &key, 99, 0));
+	put(o, 1, 0, 2, 0);
+	CHECK(in_order_has(o, &key, 99, 0));
+	put(o, 1, 3, 2, CHUNK_PARTIAL);
+	key.number = 3;
+	CHECK(in_order_has(o, &key, 20, 0));
+	CHECK(!in_order_has(o, &key, 9999, 0));
+	key.number = 2;
+	CHECK(!in_order_has(o, &key, 99, 0));
+	key.level = 1;
+	CHECK(!in_order_has(o, &key, 99, 0));
+	finish(o);
+}
