@@ -1,0 +1,123 @@
+/* test_base.c - the hash map, arenas, growing arrays, and the chain of causes.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+#include "tests/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void test_map_finds_what_was_put(void)
+{
+	struct map *const m = map_new();
+
+	CHECK_EQ(map_find(m, 0, 0), 0);
+	for (uint32_t i = 1; i <= 10000; i++)
+		*map_put(m, i % 100, i / 100) = i;
+	CHECK_EQ(map_count(m), 10000);
+	for (uint32_t i = 1; i <= 10000; i++)
+		CHECK_EQ(map_find(m, i % 100, i / 100), i);
+	CHECK_EQ(*map_put(m, 5, 0), 5);
+	CHECK_EQ(map_find(m, 100, 0), 0);
+	map_clear(m);
+	CHECK_EQ(map_find(m, 5, 0), 0);
+	CHECK_EQ(map_count(m), 0);
+	map_free(m);
+}
+
+void test_map_removes_and_keeps_the_rest(void)
+{
+	struct map *const m = map_new();
+
+	for (uint64_t round = 0; round < 50; round++) {
+		for (uint32_t i = 1; i <= 300; i++)
+			*map_put(m, i * (round + 1), i) = i;
+		for (uint32_t i = 1; i <= 300; i += 2)
+			map_remove(m, i * (round + 1), i);
+		map_remove(m, 12345678, 0);
+		for (uint32_t i = 1; i <= 300; i++)
+			CHECK_EQ(map_find(m, i * (round + 1), i),
+				 i % 2 ? 0 : i);
+		for (uint32_t i = 2; i <= 300; i += 2)
+			map_remove(m, i * (round + 1), i);
+		CHECK_EQ(map_count(m), 0);
+	}
+	map_free(m);
+}
+
+void test_mem_arenas_give_zeroed_memory(void)
+{
+	struct arena *const a = arena_new();
+	size_t sizes[] = { 1, 7, 8, 100, 20000, 100000, 3, 70000, 65000 };
+
+	for (size_t round = 0; round < 20; round++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+			char *const p = arena_alloc(a, sizes[i]);
+
+			CHECK_EQ((uintptr_t)p % 8, 0);
+			CHECK_EQ(p[0] | p[sizes[i] - 1], 0);
+			memset(p, 0xff, sizes[i]);
+		}
+	CHECK_STR(arena_copy(a, "abcdef", 3), "abc");
+	CHECK_STR(arena_copy(a, NULL, 0), "");
+	arena_free(a);
+	arena_free(NULL);
+}
+
+void test_mem_arrays_grow(void)
+{
+	int *array = NULL;
+	size_t room = 0;
+
+	for (size_t i = 0; i < 1000; i++) {
+		mem_need((void **)&array, &room, i + 1, sizeof(*array));
+		array[i] = (int)i;
+	}
+	CHECK(room >= 1000);
+	for (size_t i = 0; i < 1000; i++)
+		CHECK_EQ(array[i], i);
+	mem_free(array);
+}
+
+static const char *printed(const char *command)
+{
+	static char text[4096];
+	FILE *const f = fmemopen(text, sizeof(text), "w");
+
+	text[0] = '\0';
+	err_print(f, command);
+	fclose(f);
+	return text;
+}
+
+void test_err_prints_the_outermost_cause_first(void)
+{
+	CHECK_STR(printed("x"), "");
+	CHECK_EQ(err_add("no such %s", "file"), -1);
+	err_add("cannot open \"t\"");
+	CHECK_STR(printed("report"),
+		  "weft: report: cannot open \"t\": no such file\n");
+	CHECK_STR(printed("report"), "");
+	err_add("x");
+	err_clear();
+	CHECK_STR(printed("report"), "");
+}
+
+void test_err_shows_bytes_that_could_harm(void)
+{
+	err_add("a\x1b[2J\n\x80\xc3\xa9\xc2\x9b\xed\xa0\x80");
+	CHECK_STR(printed("x"), "weft: x: a\\x1b[2J\\x0a\\x80\xc3\xa9"
+		  "\\xc2\\x9b\\xed\\xa0\\x80\n");
+}
+
+void test_err_survives_many_causes(void)
+{
+	char text[2000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (int i = 0; i < 100; i++)
+		err_add("%s", text);
+	CHECK(strlen(printed("x")) > 1000);
+}

@@ -1,0 +1,172 @@
+/* test_rank.c - the flat table and merged trees.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/core/merge.h"
+#include "analyzer/core/rank.h"
+#include "tests/test.h"
+
+#include <stdlib.h>
+
+static node_id add(struct session *s, node_id parent, const char *name,
+		   uint32_t flags, uint64_t calls, ticks self, ticks susp)
+{
+	const node_id id = cct_child(s->cct, parent,
+				     func_special(s->funcs, name), flags);
+	struct cct_node *const n = cct_get(s->cct, id);
+
+	n->calls += calls;
+	n->self += self;
+	n->suspended += susp;
+	return id;
+}
+
+static const struct rank_row *row(struct session *s, const struct rank *r,
+				  const char *name)
+{
+	static const struct rank_row none;
+	const func_id f = func_special(s->funcs, name);
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->rows[i].func == f)
+			return &r->rows[i];
+	return &none;
+}
+
+/* Thread 0: f > g > f > h, and g > coroutine (f > g). Thread 1: f. */
+static struct session *sample(void)
+{
+	struct session *const s = session_new(0);
+	const node_id r = cct_root(s->cct, 0), q = cct_root(s->cct, 1);
+	const node_id f = add(s, r, "f", 0, 1, 1, 0);
+	const node_id g = add(s, f, "g", 0, 2, 10, 0);
+	const node_id f2 = add(s, g, "f", 0, 3, 100, 0);
+	const node_id body = add(s, g, "f", CCT_BODY, 1, 2000, 30);
+
+	cct_get(s->cct, r)->self = 7;
+	add(s, f2, "h", 0, 4, 1000, 0);
+	add(s, body, "g", 0, 1, 20000, 500);
+	cct_time(s->cct, add(s, q, "f", 0, 1, 5, 0), 5);
+	return s;
+}
+
+void test_rank_counts_outermost_activations(void)
+{
+	struct session *const s = sample();
+	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
+
+	CHECK_EQ(r->count, 3);
+	CHECK_EQ(row(s, r, "f")->calls, 6);
+	CHECK_EQ(row(s, r, "f")->self, 2106);
+	CHECK_EQ(row(s, r, "f")->total, 23111 + 5);
+	CHECK_EQ(row(s, r, "g")->total, 23110);
+	CHECK_EQ(row(s, r, "g")->self, 20010);
+	CHECK_EQ(row(s, r, "h")->total, 1000);
+	/* Each coroutine's own outermost activation. */
+	CHECK_EQ(row(s, r, "f")->suspended, 530);
+	CHECK_EQ(row(s, r, "g")->suspended, 500);
+	CHECK_EQ(r->root_self, 7);
+	CHECK_EQ(r->self, 23116);
+	CHECK_EQ(r->calls, 13);
+	CHECK_EQ(row(s, r, "f")->min, 5);
+	CHECK_EQ(r->rows[0].func, func_special(s->funcs, "g"));
+	rank_sort(r, RANK_CALLS);
+	CHECK_EQ(r->rows[0].func, func_special(s->funcs, "f"));
+	rank_free(r);
+	session_free(s);
+}
+
+void test_rank_of_one_thread(void)
+{
+	struct session *const s = sample();
+	struct rank *const r = rank_new(s, RANK_TOTAL, 1);
+
+	CHECK_EQ(r->count, 1);
+	CHECK_EQ(r->rows[0].total, 5);
+	CHECK_EQ(r->root_self, 0);
+	CHECK_EQ(rank_average(&r->rows[0]), 5);
+	rank_free(r);
+	session_free(s);
+}
+
+void test_rank_of_nothing(void)
+{
+	struct session *const s = session_new(0);
+	struct rank *const r = rank_new(s, RANK_TOTAL, RANK_ALL_THREADS);
+
+	CHECK_EQ(r->count, 0);
+	rank_free(r);
+	session_free(s);
+}
+
+static uint64_t root_total(struct cct *t, node_id root)
+{
+	const size_t n = cct_count(t) + 1;
+	uint64_t *const total = malloc(2 * n * sizeof(*total));
+	uint64_t result;
+
+	cct_totals(t, total, total + n);
+	result = total[root];
+	free(total);
+	return result;
+}
+
+void test_merge_puts_threads_together(void)
+{
+	struct session *const s = sample();
+	struct cct *const t = merge_tree(s, &(struct merge_options){
+		.thread = MERGE_ALL });
+	const node_id r = cct_first_root(t);
+	const node_id f = cct_child(t, r, func_special(s->funcs, "f"), 0);
+
+	CHECK_EQ(cct_get(t, r)->sibling, 0);
+	CHECK_EQ(cct_get(t, f)->calls, 2);
+	CHECK_EQ(root_total(t, r), 23123);
+	CHECK_EQ(cct_count(t), 7);
+	cct_free(t);
+	session_free(s);
+}
+
+void test_merge_keeps_threads_apart(void)
+{
+	struct session *const s = sample();
+	struct cct *const t = merge_tree(s, &(struct merge_options){
+		.by_thread = 1, .thread = MERGE_ALL });
+	struct cct *const u = merge_tree(s, &(struct merge_options){
+		.by_thread = 1, .thread = 1 });
+
+	CHECK_EQ(root_total(t, cct_root(t, 0)), 23118);
+	CHECK_EQ(root_total(t, cct_root(t, 1)), 5);
+	CHECK_EQ(root_total(u, cct_root(u, 1)), 5);
+	CHECK_EQ(cct_count(u), 2);
+	cct_free(t);
+	cct_free(u);
+	session_free(s);
+}
+
+void test_merge_roots_coroutines_at_their_bodies(void)
+{
+	struct session *const s = sample();
+	struct cct *const t = merge_tree(s, &(struct merge_options){
+		.by_coroutine = 1, .thread = MERGE_ALL });
+	const node_id r = cct_first_root(t);
+	const node_id body = cct_child(t, r, func_special(s->funcs, "f"),
+				       CCT_BODY);
+	const size_t n = cct_count(t) + 1;
+	uint64_t *const total = malloc(2 * n * sizeof(*total));
+	node_id *ids;
+	size_t count;
+
+	CHECK_EQ(cct_get(t, body)->self, 2000);
+	CHECK_EQ(root_total(t, r), 23123);
+	cct_totals(t, total, total + n);
+	ids = merge_children(t, r, total, &count);
+	REQUIRE(count == 2);
+	CHECK_EQ(ids[0], body);
+	mem_free(ids);
+	ids = merge_children(t, 0, total, &count);
+	CHECK_EQ(count, 1);
+	mem_free(ids);
+	free(total);
+	cct_free(t);
+	session_free(s);
+}

@@ -1,0 +1,394 @@
+/* test_view.c - a chunk is believed only when every part of it holds; each lie is
+ * told one by one, with a right checksum.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/core/view.h"
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+
+#include <stdio.h>
+
+static struct chunk_build b;
+
+/* A chunk with one of everything. */
+static void build(void)
+{
+	cb_begin(&b, 1, 2, 3, 1000);
+	cb_segment(&b, 0);
+	cb_open(&b, "main", 900);
+	cb_open(&b, NULL, 7);
+	cb_segment(&b, 5);
+	cb_open(&b, "body", REC_AGE_UNKNOWN);
+	cb_module(&b, 3, "0123456789abcdefghij", "/bin/prog");
+	cb_native(&b, "native", 3, 0x1234);
+	cb_dict(&b, "code", dict_put_code(0xdead000));
+	cb_enter(&b, "f", 5);
+	cb_leaf(&b, "g", 2, 3);
+	cb_mark(&b, "here", 1);
+	cb_create(&b, 9, 1, 0);
+	cb_resume(&b, 9, RESUME_STACK, 4, 2, 1);
+	cb_frame(&b, "body", 3);
+	cb_frame(&b, "f", 2);
+	cb_unwind(&b, 1, UNWIND_ERROR, 1);
+	cb_suspend(&b, 9, SUSPEND_YIELD, 1);
+	cb_time(&b, 10);
+	cb_old(&b, "f", 1);
+	cb_leave(&b, "f", 1);
+	cb_pair(&b, ITEM_LABEL, "zone", "a");
+	cb_end(&b, 1100);
+}
+
+/* Open the chunk with a right checksum; what is wrong with it, or "". */
+static const char *verdict(void)
+{
+	static char text[1024];
+	FILE *const f = fmemopen(text, sizeof(text), "w");
+	struct chunk_view v;
+	const size_t n = ((struct chunk_header *)b.words)->total_words;
+
+	text[0] = '\0';
+	if (n >= CHUNK_HEADER_WORDS && n <= CHUNK_MAX_WORDS)
+		cb_sum(b.words, n);
+	if (view_open(&v, b.words, b.n) < 0) {
+		err_print(f, "view");
+		CHECK(ftell(f) > 0);
+	}
+	fclose(f);
+	return text;
+}
+
+static bool refused(const char *because)
+{
+	const char *const why = verdict();
+	const bool held = strstr(why, because) != NULL;
+
+	if (!held)
+		printf("wanted \"%s\", got \"%s\"\n", because, why);
+	return held;
+}
+
+static struct chunk_header *head(void)
+{
+	return (struct chunk_header *)b.words;
+}
+
+static uint64_t *record(size_t i)
+{
+	return b.words + CHUNK_HEADER_WORDS + i;
+}
+
+static uint64_t *item(enum item_type type)
+{
+	uint64_t *at = record(b.head.records);
+	const uint64_t *const end = at + b.head.items;
+
+	for (; at < end; at += item_words(*at))
+		if (item_type(*at) == type)
+			return at;
+	abort();
+}
+
+static uint64_t *dict(const char *name)
+{
+	return record(b.head.records) + b.head.items + cb_find(&b, name);
+}
+
+void test_view_opens_a_good_chunk(void)
+{
+	struct chunk_view v;
+
+	build();
+	CHECK_STR(verdict(), "");
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	CHECK_EQ(v.head.number, 3);
+	CHECK_EQ(v.records - v.words, 32);
+	CHECK_EQ(v.dict - v.words, b.n - b.head.funcs);
+	CHECK_EQ(view_checksum(b.words, b.n), v.head.checksum);
+}
+
+void test_view_gives_items(void)
+{
+	struct chunk_view v;
+	struct view_item it = { 0 };
+	struct view_module m = { 0 };
+	struct view_segment s = { 0 };
+	struct view_string key, value;
+
+	build();
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	while (view_next_item(&v, &it))
+		if (it.type == ITEM_MODULE)
+			view_get_module(&it, &m);
+		else if (it.type == ITEM_LABEL)
+			view_get_pair(&it, &key, &value);
+	CHECK_EQ(m.number, 3);
+	CHECK_EQ(m.build_id_size, 20);
+	CHECK_MEM(m.build_id, "0123456789abcdefghij", 20);
+	CHECK_MEM(m.path.bytes, "/bin/prog", 9);
+	CHECK_EQ(key.stored, 4);
+	CHECK_MEM(value.bytes, "a", 1);
+	CHECK(view_next_segment(&v, &s));
+	CHECK_EQ(s.serial, 0);
+	CHECK_EQ(s.frames, 2);
+	CHECK(view_next_segment(&v, &s));
+	CHECK_EQ(s.serial, 5);
+	CHECK_EQ(s.frames, 1);
+	CHECK(!view_next_segment(&v, &s));
+}
+
+void test_view_cuts_long_strings(void)
+{
+	char text[1000];
+	struct chunk_view v;
+	struct view_item it = { 0 };
+	struct view_string key, value;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_pair(&b, ITEM_LABEL, "k", text);
+	cb_end(&b, 0);
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	REQUIRE(view_next_item(&v, &it));
+	view_get_pair(&it, &key, &value);
+	CHECK_EQ(value.stored, 256);
+	CHECK_EQ(value.length, 999);
+	CHECK_EQ(value.hash, XXH64(text, 999, 0));
+}
+
+void test_view_refuses_bad_headers(void)
+{
+	struct chunk_view v;
+
+	build();
+	CHECK(view_open(&v, b.words, 31) < 0);
+	CHECK(view_open(&v, b.words, CHUNK_MAX_WORDS + 1) < 0);
+	err_clear();
+	head()->magic++;
+	CHECK(refused("no chunk"));
+	build();
+	head()->version = 2;
+	CHECK(refused("version 2"));
+	build();
+	head()->total_words--;
+	CHECK(refused("words and has"));
+	build();
+	head()->records++;
+	CHECK(refused("add up"));
+	build();
+	head()->items = UINT32_MAX;
+	CHECK(refused("add up"));
+	build();
+	head()->level = 3;
+	CHECK(refused("level 3"));
+	build();
+	head()->tick_end = head()->tick_begin - 1;
+	CHECK(refused("ends before"));
+	build();
+	head()->flags |= CHUNK_META;
+	CHECK(refused("has records"));
+}
+
+void test_view_refuses_damage_anywhere(void)
+{
+	struct chunk_view v;
+
+	build();
+	for (size_t i = 0; i < b.n; i++) {
+		b.words[i] ^= UINT64_C(1) << (i % 64);
+		CHECK(view_open(&v, b.words, b.n) < 0);
+		err_clear();
+		b.words[i] ^= UINT64_C(1) << (i % 64);
+	}
+	CHECK(view_open(&v, b.words, b.n) == 0);
+}
+
+/* In the order of build(): enter 0, leaf 1, mark 2, create 3-5, resume 6-11,
+ * unwind 12-13, suspend 14-15, time 16, old 17, leave 18. */
+void test_view_refuses_bad_records(void)
+{
+	build();
+	*record(0) = rec_put(REC_ENTER, b.head.funcs, 5);
+	CHECK(refused("function"));
+	build();
+	*record(1) |= REC_FUNC_MASK << REC_FUNC_SHIFT;
+	CHECK(refused("function"));
+	build();
+	*record(2) = rec_put(REC_MARK, cb_find(&b, "=f"), 1);
+	CHECK(refused("no name"));
+	build();
+	*record(0) = 0;
+	CHECK(refused("kind 0"));
+	build();
+	*record(0) = rec_put_value(REC_OPERAND, 1);
+	CHECK(refused("kind 15"));
+	build();
+	*record(5) = *record(0);
+	CHECK(refused("operands"));
+	build();
+	*record(9) = rec_put_value(REC_OPERAND, 3);
+	CHECK(refused("cut short"));
+	build();
+	*record(9) = rec_put_value(REC_OPERAND, UINT64_MAX >> 4);
+	CHECK(refused("cut short"));
+	build();
+	*record(10) = rec_put(REC_OPERAND, b.head.funcs, 0);
+	CHECK(refused("function"));
+	build();
+	*record(10) = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 0);
+	CHECK(refused("leaves out no frames"));
+	build();
+	*record(6) = rec_put(REC_RESUME, 0, 1);
+	CHECK(refused("RESUME counts"));
+	build();
+	*record(17) |= REC_FUNC_MASK << REC_FUNC_SHIFT;
+	CHECK(refused("function"));
+}
+
+void test_view_refuses_records_past_the_end(void)
+{
+	build();
+	*record(16) = rec_put_value(REC_TIME, 100);
+	CHECK(refused("past the chunk's end"));
+	build();
+	*record(16) = rec_put_value(REC_TIME, REC_VALUE_MAX);
+	CHECK(refused("past the chunk's end"));
+	build();
+	head()->tick_end = 1010;
+	CHECK(refused("past the chunk's end"));
+}
+
+void test_view_skips_what_it_does_not_know(void)
+{
+	build();
+	*record(3) = rec_put(13, 0x3fff, 2);
+	CHECK_STR(verdict(), "");
+	build();
+	*item(ITEM_LABEL) = item_put(200, item_words(*item(ITEM_LABEL)));
+	CHECK_STR(verdict(), "");
+}
+
+void test_view_refuses_bad_items(void)
+{
+	build();
+	*item(ITEM_LABEL) = item_put(ITEM_LABEL, 0);
+	CHECK(refused("has 0 words"));
+	build();
+	*item(ITEM_STACK) = item_put(ITEM_STACK, 1000);
+	CHECK(refused("has 1000 words"));
+	build();
+	item(ITEM_LABEL)[1] = string_put(257, 300);
+	CHECK(refused("stores 257"));
+	build();
+	item(ITEM_LABEL)[1] = string_put(5, 4);
+	CHECK(refused("stores 5"));
+	build();
+	item(ITEM_LABEL)[1] = string_put(200, 200);
+	CHECK(refused("cut short"));
+	build();
+	item(ITEM_MODULE)[1] = 4096;
+	CHECK(refused("too high"));
+	build();
+	item(ITEM_MODULE)[4] = 21;
+	CHECK(refused("build-id of 21"));
+	build();
+	*item(ITEM_LABEL) = item_put(ITEM_VM, 3);
+	CHECK(refused("cut short"));
+}
+
+void test_view_refuses_modules_defined_twice(void)
+{
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_module(&b, 1, "x", "/a");
+	cb_module(&b, 1, "y", "/b");
+	cb_end(&b, 0);
+	CHECK(refused("defined twice"));
+}
+
+void test_view_refuses_bad_stacks(void)
+{
+	build();
+	item(ITEM_STACK)[1] = 3;
+	CHECK(refused("cut short"));
+	build();
+	item(ITEM_STACK)[1] = 0;
+	CHECK(refused("no segments"));
+	build();
+	item(ITEM_STACK)[2] = 5;
+	CHECK(refused("segment 0"));
+	build();
+	item(ITEM_STACK)[6] = 0;
+	CHECK(refused("segment 1"));
+	build();
+	item(ITEM_STACK)[3] = UINT64_MAX;
+	CHECK(refused("cut short"));
+	build();
+	item(ITEM_STACK)[4] = *record(0);
+	CHECK(refused("no frame"));
+}
+
+void test_view_refuses_two_stacks(void)
+{
+	size_t at;
+
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_segment(&b, 0);
+	at = cb_item(&b);
+	cb_item_word(&b, 1);
+	cb_item_word(&b, 0);
+	cb_item_word(&b, 0);
+	cb_item_end(&b, at, ITEM_STACK);
+	cb_end(&b, 0);
+	CHECK(refused("two stacks"));
+}
+
+void test_view_refuses_hints_for_no_function(void)
+{
+	for (uint64_t func = 0; func < 2; func++) {
+		size_t at;
+
+		cb_begin(&b, 1, 1, 0, 0);
+		cb_func(&b, "f");
+		at = cb_item(&b);
+		cb_item_word(&b, func);
+		cb_string(&b, "string.format");
+		cb_item_end(&b, at, ITEM_HINT);
+		cb_end(&b, 0);
+		CHECK(func == 0 ? !*verdict() : refused("a hint"));
+	}
+}
+
+void test_view_refuses_bad_offcpu(void)
+{
+	for (int odd = 0; odd < 2; odd++) {
+		size_t at;
+
+		cb_begin(&b, 1, 1, 0, 0);
+		at = cb_item(&b);
+		cb_item_word(&b, 10);
+		if (!odd)
+			cb_item_word(&b, 9);
+		cb_item_end(&b, at, ITEM_OFFCPU);
+		cb_end(&b, 0);
+		CHECK(refused(odd ? "no end" : "ends before"));
+	}
+}
+
+void test_view_refuses_bad_dictionaries(void)
+{
+	build();
+	*dict("native") = dict_put_native(2, 0x1234);
+	CHECK(refused("not described"));
+	build();
+	*dict("=f") += 1 << DICT_KIND_BITS;
+	CHECK(refused("not described"));
+	build();
+	*dict("=f") = dict_put_item(DICT_NAME, (uint32_t)dict_item(*dict("=f")));
+	CHECK(refused("not described"));
+	build();
+	*dict("#here") = dict_put_item(DICT_NAME, UINT32_MAX);
+	CHECK(refused("not described"));
+	build();
+	*dict("code") = 7;
+	CHECK(refused("not described"));
+}
