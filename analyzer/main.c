@@ -5,8 +5,37 @@
 #include "analyzer/cmd/help.h"
 
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* A crash is weft's fault, whatever the trace held: say so, with a status that
+ * is told apart. Processes that weft forks to read hostile files end by the
+ * signal, as their parent expects. */
+static pid_t main_process;
+
+static void say_bug(int number)
+{
+	static const char text[] = "weft: this is a bug in weft: please report "
+				   "it, with the trace\n";
+
+	if (getpid() == main_process &&
+	    write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+		_exit(CMD_BUG);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void catch_bugs(void)
+{
+	static const int numbers[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+				       SIGABRT };
+
+	main_process = getpid();
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		signal(numbers[i], say_bug);
+}
 
 static int is(const char *word, const char *a, const char *b)
 {
@@ -19,6 +48,9 @@ int main(int argc, char **argv)
 	const struct cmd *cmd = cmd_find(name);
 	enum cmd_exit status;
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	catch_bugs();
+#endif
 	/* Only for the width of characters: numbers and sorting stay as they
 	 * are everywhere. */
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -63,7 +63,8 @@ static void print_notes(const struct session *s)
 {
 	static const char *const known[] = {
 		"lost.", "complete", "trouble", "end", "start", "threads",
-		"processes", "vms", "coroutines"
+		"processes", "vms", "coroutines", "records", "chunks",
+		"clock"
 	};
 
 	for (size_t i = 0; i < s->note_count; i++) {

@@ -109,7 +109,8 @@ static void print_table(struct session *s, const struct rank *rank)
 
 	for (size_t i = 0; i < shown; i++)
 		add_row(table, s, rank, &rank->rows[i]);
-	out_table_print(table, stdout, out_table_terminal(stdout));
+	if (rank->count > 0)
+		out_table_print(table, stdout, out_table_terminal(stdout));
 	print_rest(s, rank, shown);
 	out_table_free(table);
 }
@@ -194,10 +195,12 @@ static void report(const struct load *load)
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;
-	const enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status = load_open(&load, count, operands);
 
-	if (status == CMD_OK)
+	if (status == CMD_OK) {
 		report(&load);
+		status = head_need_calls(&load);
+	}
 	load_close(&load);
 	return status;
 }

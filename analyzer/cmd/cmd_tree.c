@@ -193,7 +193,9 @@ static void print_table(struct walk *w)
 
 	w->table = out_table_new(columns, COLUMNS);
 	walk(w);
-	out_table_print(w->table, stdout, out_table_terminal(stdout));
+	if (w->whole > 0)
+		out_table_print(w->table, stdout,
+				out_table_terminal(stdout));
 	out_table_free(w->table);
 	if (w->left_out > 0)
 		printf("... and %s of less than %g%% (--min 0 shows all)\n",
@@ -236,10 +238,12 @@ static void tree(const struct load *load)
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;
-	const enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status = load_open(&load, count, operands);
 
-	if (status == CMD_OK)
+	if (status == CMD_OK) {
 		tree(&load);
+		status = head_need_calls(&load);
+	}
 	load_close(&load);
 	return status;
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/head.h"
 
+#include "analyzer/base/err.h"
 #include "analyzer/cmd/loss.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -129,6 +130,10 @@ static void print_run(FILE *to, const struct session *s)
 {
 	char date[OUT_NUMBER], time[OUT_NUMBER], calls[OUT_NUMBER];
 
+	if (s->thread_count == 0) {
+		fputs("no thread was recorded\n", to);
+		return;
+	}
 	print_programs(to, s);
 	print_count(to, s->process_count, "processes");
 	print_count(to, s->thread_count, "threads");
@@ -137,10 +142,23 @@ static void print_run(FILE *to, const struct session *s)
 	if (s->coroutine_count > 0)
 		print_count(to, s->coroutine_count, "coroutines");
 	fprintf(to, "\n%s, %s, %s\n",
-		s->thread_count == 0 ? "no date" :
 		out_number_date(date, session_real(s, head_first_tick(s))),
 		out_number_time(time, (double)head_duration(s)),
 		out_number_many(calls, s->calls, "calls"));
+}
+
+enum cmd_exit head_need_calls(const struct load *load)
+{
+	const struct session *const s = load->session;
+	const char *const command = session_note(s, "command");
+
+	for (node_id id = 1; id <= cct_count(s->cct); id++)
+		if (cct_get(s->cct, id)->func != 0)
+			return CMD_OK;
+	err_add("the trace holds no call: nothing that \"%s\" ran was built "
+		"with -finstrument-functions or was Lua",
+		command == NULL ? "the program" : command);
+	return CMD_UNREADABLE;
 }
 
 void head_print(FILE *to, const struct load *load)

@@ -12,6 +12,9 @@
  * one. */
 void head_print(FILE *, const struct load *);
 
+/* CMD_UNREADABLE, with the cause in the chain, if there is no call at all. */
+enum cmd_exit head_need_calls(const struct load *);
+
 /* For --csv: the losses as lines "# lost: ..." on stderr. */
 void head_print_losses(const struct load *);
 

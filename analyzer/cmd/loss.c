@@ -79,6 +79,11 @@ static void tell_chunks(struct teller *t, const struct load *load)
 	if (bad > 0)
 		say(t, "%s damaged and not used",
 		    out_number_many(text, bad, "chunks"));
+	/* A stream's last chunks leave no gap in its numbers. */
+	if (noted(s, "records") > s->records)
+		say(t, "%s written by the recorder not found",
+		    out_number_many(text, noted(s, "records") - s->records,
+				    "records"));
 	if (noted(s, "lost.chunks") > 0)
 		say(t, "%s could be written nowhere",
 		    out_number_many(text, noted(s, "lost.chunks"), "chunks"));

@@ -216,6 +216,8 @@ static void end_child(const struct task *task, pid_t child, int is_late)
 	else if (WIFSIGNALED(status))
 		snprintf(text, sizeof(text), "naming crashed (signal %d)",
 			 WTERMSIG(status));
+	else if (status != 0)
+		snprintf(text, sizeof(text), "naming failed");
 	if (text[0] != '\0')
 		task->module->why = arena_copy(task->arena, text, strlen(text));
 }
