@@ -14,7 +14,7 @@ void weft_provider_fire(const struct chunk_header *chunk, uint32_t total);
 /* Does a running session want the event now? */
 int weft_provider_is_on(void)
 {
-	return lttng_ust_tracepoint_enabled(weft, chunk);
+	return lttng_ust_tracepoint_enabled(weft, chunk) != 0;
 }
 
 void weft_provider_fire(const struct chunk_header *chunk, uint32_t total)

@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	BLOCK_US = 1000000,         /* LTTng may hold us up so long */
 	METADATA_FLUSH_US = 500000, /* so that a killed daemon leaves metadata */
 	DATA_FLUSH_US = 1000000,
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
-	DESTROY_MS = 30000,
+	DESTROY_MS = 15000,
 	IMPATIENT_MS = 5000,
+	CALL_S = 20,                /* a call that takes longer hangs */
 };
 
 static const char data_name[] = "weft";
@@ -164,6 +166,7 @@ static void wait_for_data(const struct channel_plan *plan, int waiting)
 	int left = IMPATIENT_MS;
 
 	while (left > 0 && lttng_data_pending(plan->session) == 1) {
+		alarm(CALL_S);
 		if (poll(&p, 1, 5) != 0) {
 			poll(NULL, 0, 5);
 			left -= 5;
@@ -177,8 +180,10 @@ int channel_close(const struct channel_plan *plan, int waiting, char *why,
 	struct lttng_destruction_handle *d = NULL;
 	enum lttng_error_code code;
 
+	alarm(CALL_S);
 	lttng_stop_tracing_no_wait(plan->session);
 	wait_for_data(plan, waiting);
+	alarm(CALL_S);
 	code = lttng_destroy_session_ext(plan->session, &d);
 	if (code != LTTNG_OK)
 		return failed("destroy", -(int)code, why, room);

@@ -239,6 +239,16 @@ int daemon_ensure(char *why, size_t room)
 	return result;
 }
 
+int daemon_is_ours(pid_t pid)
+{
+	const int fd = lock();
+	const int ours = pid > 1 && remembered(fd) == pid;
+
+	if (fd >= 0)
+		close(fd);
+	return ours;
+}
+
 void daemon_stop_idle(void)
 {
 	const int fd = lock();

@@ -16,6 +16,9 @@ int daemon_ensure(char *why, size_t room);
 /* Stop the daemon if a recorder started it and no session is left in it. */
 void daemon_stop_idle(void);
 
+/* Is that daemon one that a recorder started? */
+int daemon_is_ours(pid_t pid);
+
 /* The daemon's process and that of its consumer; 0: not found. */
 pid_t daemon_pid(void);
 pid_t daemon_consumer(pid_t daemon);

@@ -21,8 +21,8 @@ static int64_t operands(const uint64_t *record, uint32_t left)
 	const enum rec_kind kind = rec_kind(*record);
 
 	if (kind == REC_RESUME && (rec_func(*record) & RESUME_STACK) != 0)
-		return left < 4 ? INT32_MAX :
-		       (int64_t)(3 + (rec_value(record[3]) & INT32_MAX));
+		return left < 4 || rec_value(record[3]) > left ? left :
+		       (int64_t)(3 + rec_value(record[3]));
 	return count[kind];
 }
 

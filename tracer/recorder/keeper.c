@@ -20,7 +20,7 @@
 
 enum {
 	OPEN_MS = 8000,
-	LAST_S = 30,               /* a keeper that nobody waits for any more */
+	STOP_S = 20,               /* for the daemon to stop, once asked */
 	LINGER_MS = 3000,          /* before the daemon is stopped */
 };
 
@@ -56,6 +56,21 @@ static int detach(int socket)
 	return socket;
 }
 
+static pid_t own_daemon, own_consumer; /* a recorder started them; or 0 */
+
+/* The daemon hangs: with its disk full the consumer was seen to spin for ever.
+ * One that is ours is not left behind so; whoever else uses it has its spill
+ * file. */
+static void on_hang(int signal_number)
+{
+	(void)signal_number;
+	if (own_consumer > 1)
+		kill(own_consumer, SIGKILL);
+	if (own_daemon > 1)
+		kill(own_daemon, SIGKILL);
+	_exit(1);
+}
+
 static void open_session(const struct channel_plan *plan, struct reply *r)
 {
 	r->status = daemon_ensure(r->why, sizeof(r->why));
@@ -63,6 +78,11 @@ static void open_session(const struct channel_plan *plan, struct reply *r)
 		r->status = channel_open(plan, r->why, sizeof(r->why));
 	r->daemon = daemon_pid();
 	r->consumer = daemon_consumer(r->daemon);
+	if (daemon_is_ours(r->daemon)) {
+		own_daemon = r->daemon;
+		own_consumer = r->consumer;
+	}
+	signal(SIGALRM, on_hang);
 }
 
 __attribute__((noreturn))
@@ -80,15 +100,14 @@ static void keep(int socket, const struct channel_plan *plan)
 			;
 		/* A slow disk is waited for as long as the recorder does. */
 		memset(&r, 0, sizeof(r));
-		alarm(LAST_S);
 		r.status = channel_close(plan, socket, r.why, sizeof(r.why));
 		answer(socket, &r);
 	}
 	close(socket);
-	alarm(LAST_S);
 	/* It takes the daemon 1.5 s to stop. Nobody waits for that, and a
 	 * recording that follows soon finds it running. */
 	poll(NULL, 0, LINGER_MS);
+	alarm(STOP_S);
 	daemon_stop_idle();
 	_exit(0);
 }

@@ -46,7 +46,8 @@ static void on_beat(struct loop *l)
 		drain_cut_older(&r->drain, CUT_AFTER_MS);
 	else
 		drain_copy_older(&r->drain, COPY_AFTER_MS);
-	slots_find_dead(&r->slots, true);
+	if (l->beat % 10 == 0)
+		slots_find_dead(&r->slots, true);
 	if (r->deliver.lttng && !provider_is_on())
 		deliver_give_up(&r->deliver, "the session daemon has gone");
 }
@@ -92,7 +93,6 @@ static bool is_over(struct loop *l)
 	if (r->opt.no_follow || r->program.wants_finish)
 		return true;
 	if (l->now >= l->next_processes) {
-		slots_find_dead(&r->slots, true);
 		l->next_processes = l->now + PROCESSES_MS;
 		slots_update_processes(&r->slots, l->now);
 	}

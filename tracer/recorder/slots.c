@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRACE_MS = 500 };  /* for a new image of a program to find the pool */
+enum {
+	GRACE_MS = 500,            /* for a new image to find the pool */
+	RELIST = 3,                /* looks at all slots after a serial was given
+	                            * out: its slot is taken a little later */
+};
 
 int slots_init(struct slots *s, struct arena *arena)
 {
@@ -17,7 +21,8 @@ int slots_init(struct slots *s, struct arena *arena)
 	s->used = calloc(arena->thread_slots, sizeof(*s->used));
 	s->is_dead = calloc(arena->thread_slots, sizeof(*s->is_dead));
 	s->gone_since = calloc(arena->process_slots, sizeof(*s->gone_since));
-	return s->used && s->is_dead && s->gone_since ? 0 : -1;
+	s->process = calloc(arena->process_slots, sizeof(*s->process));
+	return s->used && s->is_dead && s->gone_since && s->process ? 0 : -1;
 }
 
 static void list_used(struct slots *s)
@@ -35,8 +40,12 @@ uint32_t slots_find_dead(struct slots *s, bool all)
 	const uint32_t born = atomic_load(&s->arena->pool->next_thread);
 
 	if (all || born != s->seen_thread)
-		list_used(s);
+		s->relist = RELIST;
 	s->seen_thread = born;
+	if (s->relist > 0) {
+		s->relist--;
+		list_used(s);
+	}
 	for (uint32_t i = 0; i < s->used_n; i++) {
 		const uint32_t k = s->used[i];
 
@@ -149,16 +158,44 @@ static bool has_ended(struct slots *s, uint32_t i, uint64_t now_ms)
 	return true;
 }
 
+static void list_processes(struct slots *s)
+{
+	const uint32_t born = atomic_load(&s->arena->pool->next_process);
+
+	if (born != s->seen_process)
+		s->process_relist = RELIST;
+	s->seen_process = born;
+	if (s->process_relist == 0)
+		return;
+	s->process_relist--;
+	s->process_n = 0;
+	for (uint32_t i = 0; i < s->arena->process_slots; i++) {
+		if (atomic_load_explicit(&s->arena->processes[i].state,
+					 memory_order_acquire) != SLOT_FREE)
+			s->process[s->process_n++] = i;
+	}
+}
+
+static void free_process(struct slots *s, uint32_t i)
+{
+	struct pool_process *const p = &s->arena->processes[i];
+
+	add_up(s, p);
+	s->gone_since[i] = 0;
+	arena_remake_mutex(&p->alive);
+	atomic_store_explicit(&p->state, SLOT_FREE, memory_order_release);
+}
+
 uint32_t slots_update_processes(struct slots *s, uint64_t now_ms)
 {
-	uint32_t live = 0;
+	uint32_t live = 0, kept = 0;
 
-	for (uint32_t i = 0; i < s->arena->process_slots; i++) {
-		struct pool_process *const p = &s->arena->processes[i];
+	list_processes(s);
+	for (uint32_t k = 0; k < s->process_n; k++) {
+		const uint32_t i = s->process[k];
+		const struct pool_process *const p = &s->arena->processes[i];
 
-		if (atomic_load_explicit(&p->state, memory_order_acquire) ==
-		    SLOT_FREE)
-			continue;
+		s->process[kept++] = i;
 		if (!arena_owner_died(&p->alive)) {
 			/* Not locked yet: it may have died before it was. */
 			live += arena_owner_lives(&p->alive);
@@ -168,12 +205,10 @@ uint32_t slots_update_processes(struct slots *s, uint64_t now_ms)
 			live++;
 			continue;
 		}
-		add_up(s, p);
-		s->gone_since[i] = 0;
-		arena_remake_mutex(&p->alive);
-		atomic_store_explicit(&p->state, SLOT_FREE,
-				      memory_order_release);
+		free_process(s, i);
+		kept--;
 	}
+	s->process_n = kept;
 	s->live_processes = live;
 	return live;
 }

@@ -15,6 +15,9 @@ struct slots {
 	uint8_t *is_dead;          /* by thread slot: owner died, not freed yet */
 	uint32_t dead_n;
 	uint32_t seen_thread;      /* the pool's next_thread at the last look */
+	uint32_t relist;           /* looks at all slots still to be made */
+	uint32_t *process;         /* process slots in use, process_n of them */
+	uint32_t process_n, seen_process, process_relist;
 	uint32_t live_processes;
 	/* Sums over slots that were freed. */
 	uint64_t lost[LOST_REASONS];

@@ -1,0 +1,195 @@
+/* test_finish.c - from a pool buffer to a chunk; buffers that lie.
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tracepoints/record.h"
+#include "tracer/recorder/finish.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static uint64_t buffer[POOL_SMALL_WORDS], out[CHUNK_MAX_WORDS];
+static struct rate rate;
+
+static struct chunk_header *header(void)
+{
+	return (void *)buffer;
+}
+
+static uint64_t *record(uint32_t i)
+{
+	return buffer + CHUNK_HEADER_WORDS + i;
+}
+
+/* A buffer of three records, two item words and three functions. */
+static void fill(void)
+{
+	struct chunk_header *const h = header();
+
+	memset(buffer, 0, sizeof(buffer));
+	rate_start(&rate, false);
+	h->magic = CHUNK_MAGIC;
+	h->version = CHUNK_VERSION;
+	h->recording = 77;
+	h->process = h->thread = 1;
+	h->records = 3;
+	h->items = 2;
+	h->funcs = 3;
+	h->tick_begin = 1000;
+	h->tick_end = 5000;
+	*record(0) = rec_put(REC_ENTER, 0, 10);
+	*record(1) = rec_enter_to_leaf(rec_put(REC_ENTER, 1, 20), 5);
+	*record(2) = rec_put(REC_LEAVE, 0, 30);
+	buffer[CHUNK_HEADER_WORDS + pool_record_room(POOL_SMALL_WORDS)] =
+		item_put(ITEM_STACK, 2);
+	for (uint32_t i = 0; i < 3; i++)
+		buffer[POOL_SMALL_WORDS - 1 - i] = dict_put_code(100 + i);
+}
+
+static int copy(uint32_t flags)
+{
+	const struct finish_job job = { buffer, POOL_SMALL_WORDS, 77, flags,
+					&rate };
+
+	memset(out, 0xee, sizeof(out));
+	return finish_copy(out, &job);
+}
+
+void test_finish_closes_up(void)
+{
+	const struct chunk_header *const h = (const void *)out;
+
+	fill();
+	CHECK_EQ(copy(0), CHUNK_HEADER_WORDS + 3 + 2 + 3);
+	CHECK_EQ(h->total_words, CHUNK_HEADER_WORDS + 8);
+	CHECK_EQ(h->tick_end, 5000);
+	CHECK_EQ(h->flags, 0);
+	CHECK_EQ(out[CHUNK_HEADER_WORDS + 3], item_put(ITEM_STACK, 2));
+	/* The dictionary stands the right way round. */
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK_EQ(out[CHUNK_HEADER_WORDS + 5 + i],
+			 dict_put_code(100 + i));
+}
+
+void test_finish_seals(void)
+{
+	struct chunk_header *const h = (void *)out;
+	uint64_t sum;
+
+	fill();
+	copy(0);
+	finish_seal(out);
+	sum = h->checksum;
+	CHECK(sum != 0);
+	h->checksum = 0;
+	CHECK_EQ(sum, XXH3_64bits(out, h->total_words * 8));
+}
+
+void test_finish_ends_unfinished_with_the_last_record(void)
+{
+	const struct chunk_header *const h = (const void *)out;
+
+	fill();
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	CHECK_EQ(h->tick_end, 1000 + 10 + 20 + 5 + 30);
+	CHECK_EQ(h->flags, CHUNK_TAKEN);
+	CHECK(copy(CHUNK_PARTIAL) > 0);
+	CHECK_EQ(h->flags, CHUNK_PARTIAL);
+}
+
+void test_finish_leaves_half_a_record_out(void)
+{
+	const struct chunk_header *const h = (const void *)out;
+
+	fill();
+	header()->records = 6;
+	*record(3) = rec_put(REC_RESUME, RESUME_STACK, 7);
+	*record(4) = rec_put_value(REC_OPERAND, 1);
+	*record(5) = rec_put_value(REC_OPERAND, 0);
+	CHECK_EQ(copy(CHUNK_TAKEN), CHUNK_HEADER_WORDS + 3 + 2 + 3);
+	CHECK_EQ(h->records, 3);
+	/* One whose stack is said to be longer than the chunk. */
+	header()->records = 8;
+	*record(6) = rec_put_value(REC_OPERAND, UINT64_C(1) << 59);
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	CHECK_EQ(h->records, 3);
+	/* Whole. */
+	*record(6) = rec_put_value(REC_OPERAND, 1);
+	*record(7) = rec_put(REC_OPERAND, 0, 3);
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	CHECK_EQ(h->records, 8);
+	CHECK_EQ(h->tick_end, 1000 + 65 + 7);
+}
+
+void test_finish_walk_counts_long_gaps(void)
+{
+	const uint64_t words[] = { rec_put_value(REC_TIME, UINT64_C(1) << 50),
+				   rec_put(REC_ENTER, 0, 3), 0,
+				   rec_put(REC_ENTER, 0, 3) };
+	uint32_t whole;
+
+	CHECK_EQ(finish_walk(words, 4, &whole), (INT64_C(1) << 50) + 3);
+	/* A word that was never written ends the walk. */
+	CHECK_EQ(whole, 2);
+}
+
+void test_finish_refuses_what_does_not_fit(void)
+{
+	fill();
+	header()->records = pool_record_room(POOL_SMALL_WORDS) + 1;
+	CHECK(copy(0) < 0);
+	fill();
+	header()->items = UINT32_MAX;
+	CHECK(copy(0) < 0);
+	fill();
+	header()->items = POOL_SMALL_WORDS - CHUNK_HEADER_WORDS -
+			  pool_record_room(POOL_SMALL_WORDS) - 2;
+	CHECK(copy(0) < 0);
+	fill();
+	header()->funcs = UINT32_MAX;
+	CHECK(copy(0) < 0);
+	fill();
+	header()->recording = 78;
+	CHECK(copy(0) < 0);
+	fill();
+	header()->magic = 0;
+	CHECK(copy(0) < 0);
+}
+
+void test_finish_takes_the_fullest_buffer(void)
+{
+	const uint32_t room = pool_record_room(POOL_SMALL_WORDS);
+
+	fill();
+	header()->records = room;
+	header()->items = POOL_SMALL_WORDS - CHUNK_HEADER_WORDS - room - 3;
+	CHECK_EQ(copy(0), POOL_SMALL_WORDS);
+}
+
+void test_finish_drops_the_empty_ones_of_the_dead(void)
+{
+	fill();
+	header()->records = 0;
+	CHECK_EQ(copy(CHUNK_TAKEN), 0);
+	/* What was lost is worth a chunk. */
+	header()->lost[LOST_FULL] = 1;
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	/* Killed before the header stood. */
+	memset(buffer, 0, sizeof(buffer));
+	CHECK_EQ(copy(CHUNK_TAKEN), 0);
+}
+
+void test_finish_mistrusts_flags(void)
+{
+	const struct chunk_header *const h = (const void *)out;
+
+	fill();
+	header()->flags = UINT32_MAX;
+	header()->reserved0 = 5;
+	header()->reserved1 = 5;
+	CHECK(copy(0) > 0);
+	CHECK_EQ(h->flags, CHUNK_BASE_UNKNOWN | CHUNK_LAST | CHUNK_GAP |
+			   CHUNK_TSC);
+	CHECK_EQ(h->reserved0 + h->reserved1, 0);
+}
