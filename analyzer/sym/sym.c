@@ -261,7 +261,7 @@ static void stand_in(struct func_table *funcs, struct func *f,
 	char text[NAME_BYTES];
 	int size;
 
-	if (f->hint[0] != '\0') {
+	if (f->hint[0] != '\0' && strcmp(f->hint, "?") != 0) {
 		f->name = f->hint;
 		return;
 	}

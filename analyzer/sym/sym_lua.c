@@ -36,6 +36,12 @@ static const char *short_name(const char *file)
 	       slash + 1;
 }
 
+/* Lua says "?" where the key of a call is no constant. */
+static int is_name(const char *hint)
+{
+	return hint[0] != '\0' && strcmp(hint, "?") != 0;
+}
+
 void sym_lua_name(struct func *f, struct arena *arena)
 {
 	char text[1024];
@@ -48,7 +54,7 @@ void sym_lua_name(struct func *f, struct arena *arena)
 				  short_name(f->file));
 	else
 		length = snprintf(text, sizeof(text), "%s <%s:%u>",
-				  f->hint[0] != '\0' ? f->hint : "function",
+				  is_name(f->hint) ? f->hint : "function",
 				  short_name(f->file), f->line);
 	if (length >= (int)sizeof(text))
 		length = (int)sizeof(text) - 1;

@@ -359,6 +359,7 @@ void test_sym_names_lua_functions(void)
 	check_lua("@src/app.lua", 12, "handler", "handler <app.lua:12>",
 		  "src/app.lua");
 	check_lua("@app.lua", 12, "", "function <app.lua:12>", "app.lua");
+	check_lua("@app.lua", 12, "?", "function <app.lua:12>", "app.lua");
 	check_lua("@app.lua", 0, "", "main chunk <app.lua>", "app.lua");
 	check_lua("=stdin", 1, "f", "f <stdin:1>", "stdin");
 	check_lua("return 1", 0, "", "main chunk <[string \"return 1\"]>",

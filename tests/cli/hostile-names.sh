@@ -1,0 +1,38 @@
+#!/bin/bash
+# A program whose names want to take over the reader's terminal, spreadsheet or
+# plot: every command shows them harmlessly, and counts right.
+# time: 60
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+command -v lua5.4 >/dev/null || { echo "Lua is not installed"; exit 77; }
+rm -f /tmp/weft-pwned
+record --label $'k=\x1b[2J`touch /tmp/weft-pwned`' -- "$P/p_names" ||
+	fail "weft record fails"
+for c in report "report --csv" tree "tree --csv --root coroutine" coroutines \
+	"coroutines --csv" dump "dump --raw" info check; do
+	# shellcheck disable=SC2086
+	"$WEFT" $c "$T/trace" >"$T/o" 2>"$T/e" || fail "$c fails: $(cat "$T/e")"
+	# No control but the line's end; no C1, no bidirectional control.
+	if LC_ALL=C grep -naP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]' \
+		"$T/o" "$T/e" | head -n 3 | cat -v | grep .; then
+		fail "$c lets a control character through"
+	fi
+	iconv -f UTF-8 -t UTF-8 "$T/o" >/dev/null || fail "$c prints no UTF-8"
+	grep -q '^lost: 3 chunks' "$T/o" && fail "$c prints a name as a line"
+done
+report
+nothing_lost
+calls=$(sed 's/"[^"]*\(""[^"]*\)*"/q/g' "$T/report.csv" |
+	awk -F, '$2 == "lua" { n += $6 } END { print n }')
+[ "lua $calls" = "$(cat "$T/out")" ] || fail "$calls Lua calls, $(cat "$T/out")"
+grep -E '^"?[=+@-]' "$T/report.csv" && fail "a formula begins a field"
+if command -v gnuplot >/dev/null; then
+	"$WEFT" plot -o "$T/hot.svg" "$T/trace" 2>"$T/e" ||
+		fail "plot fails: $(cat "$T/e")"
+	if command -v xmllint >/dev/null; then
+		xmllint --noout "$T/hot.svg" || fail "the plot is no XML"
+	fi
+	grep -qi '<script' "$T/hot.svg" && fail "a name became an element"
+fi
+[ ! -e /tmp/weft-pwned ] || fail "a name was executed"
+exit 0
