@@ -39,6 +39,13 @@ INLINE void buffer_need(struct state *s, uint32_t words)
  * so ask before writing and before changing the stack. */
 uint32_t buffer_name(struct state *s, uint64_t key, struct table_set *set);
 
+/* Where the function's index is, if it is known (its key and epoch say so). */
+INLINE const struct table_way *buffer_way(const struct state *s, uint64_t key)
+{
+	return s->table[(key * UINT64_C(0x9e3779b97f4a7c15)) >>
+			(64 - TABLE_BITS)].way;
+}
+
 INLINE uint32_t buffer_index(struct state *s, uint64_t key)
 {
 	struct table_set *set = &s->table[(key * UINT64_C(0x9e3779b97f4a7c15))

@@ -45,8 +45,8 @@ static uint64_t above(uint64_t id)
 	return layout_is_call(caller) ? caller : 0;
 }
 
-INLINE void returned(struct state *s, const struct coroutine *co, uint64_t id,
-		     uint64_t now)
+static void record_return(struct state *s, const struct coroutine *co,
+			  uint64_t id, uint64_t now)
 {
 	const struct frame *const top = s->top - 1;
 
@@ -58,7 +58,7 @@ INLINE void returned(struct state *s, const struct coroutine *co, uint64_t id,
 		lua_stack_body_ended(s, now);
 }
 
-INLINE struct frame frame_of(const struct coroutine *co, uint64_t id,
+static struct frame frame_of(const struct coroutine *co, uint64_t id,
 			     uint64_t key, int is_c, uint64_t now)
 {
 	return (struct frame){
@@ -69,7 +69,7 @@ INLINE struct frame frame_of(const struct coroutine *co, uint64_t id,
 }
 
 /* A tail call takes its caller's frame over, id and all. */
-static SLOW void tail_called(struct state *s, const struct coroutine *co,
+static void tail_called(struct state *s, const struct coroutine *co,
 			     const struct event *e, uint64_t now)
 {
 	const struct lua_caller self = { e->id, e->caller.above };
@@ -91,7 +91,7 @@ static void record(struct state *s, const struct coroutine *co,
 	const struct frame f = frame_of(co, e->id, e->key, e->is_c, now);
 
 	if (e->kind == LUA_HOOKRET) {
-		returned(s, co, e->id, now);
+		record_return(s, co, e->id, now);
 	} else if (e->kind == LUA_HOOKTAILCALL) {
 		tail_called(s, co, e, now);
 	} else {
@@ -116,9 +116,7 @@ static int read_event(struct event *e, struct lua_local *me,
 	if (co->vm->peek) {
 		e->caller.id = above(e->id);
 		e->caller.above = above;
-		e->key = lua_hook_key(me, e->id, &e->is_c);
-		if (e->key == 0)
-			e->key = lua_hook_learn(me, co, ar->i_ci, &e->is_c);
+		e->key = lua_hook_key(me, co, ar->i_ci, &e->is_c);
 	} else {
 		if (API(&co->vm->lib->api, lua_getstack)(co->L, 1, &d))
 			e->caller.id = (uint64_t)d.i_ci;
@@ -162,7 +160,7 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	now = state_clock(s);
 	lua_stack_seat(s, co, walked, count, e.kind == LUA_HOOKCALL &&
 		       e.caller.id == 0, sp, now);
-	me->L = co->L;
+	me->L = NULL;
 	me->co = co;
 	record(s, co, &e, now);
 	state_end(s);
@@ -214,81 +212,168 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	pass_on(co, L, ar);
 }
 
-/* Another lua_State than at the event before: can it be gone on with at once? */
-static int go_over(const struct state *s, struct lua_local *me, lua_State *L)
+/* ------------------------------------------------------- known lua_States */
+
+/* An event on a lua_State that is where it should be, by its layout. 0: it is
+ * not, or something must be asked of Lua. */
+static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 {
 	struct coroutine *const co = lua_vm_find(L);
+	struct lua_local *const me = s->lua;
+	struct event e = { .kind = ar->event, .id = (uint64_t)ar->i_ci };
+	struct lua_cached *c = NULL;
 
-	if (co == NULL || co->serial != s->segment[s->segments - 1].serial ||
-	    co->window != s->window || co->vm->detached)
+	if (me == NULL || co == NULL || co->window != s->window ||
+	    co->serial != stack_segment(s)->serial || co->vm->detached ||
+	    ar->event == LUA_HOOKLINE || ar->event == LUA_HOOKCOUNT)
 		return 0;
-	me->L = L;
+	if (e.kind != LUA_HOOKRET) {
+		if (!co->vm->peek)
+			return 0;
+		c = lua_hook_cached(me, e.id, 0);
+		if (c == NULL)
+			return 0;
+		e.key = c->key;
+		e.is_c = c->sp == FRAME_ABSORBS;
+		e.caller = (struct lua_caller){ above(e.id), above };
+	}
 	me->co = co;
+	me->L = lua_vm_is_plain(s, co) ? L : NULL;
+	record(s, co, &e, state_clock(s));
+	if (c != NULL) {
+		c->index = buffer_index(s, c->key);
+		c->epoch = s->epoch;
+	}
 	return 1;
+}
+
+static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
+			  uint64_t sp)
+{
+	const struct coroutine *co;
+
+	if (!record_known(s, L, ar)) {
+		slowly(s, L, ar, sp);
+		return;
+	}
+	co = ((struct lua_local *)s->lua)->co;
+	state_end(s);
+	if (co->app_mask != 0)
+		pass_on(co, L, ar);
 }
 
 /* ---------------------------------------------------------- the hook */
 
-INLINE int called(struct state *s, struct lua_local *me,
-		  const struct coroutine *co, const lua_Debug *ar)
+/* What follows calls nothing, so that it needs no registers saved: whatever is
+ * out of the ordinary makes it give up before it has changed anything. */
+
+/* Ticks; only where they come from the time stamp counter (lua_vm_is_plain). */
+INLINE uint64_t ticks(void)
 {
-	const uint64_t id = (uint64_t)ar->i_ci;
-	const uint64_t now = state_clock(s);
-	const struct frame *const top = s->top - 1;
-	int is_c;
-	const uint64_t key = lua_hook_key(me, id, &is_c);
-	const uint64_t caller = layout_caller(id);
-	struct frame f;
+	if (!clock_is_tsc)
+		__builtin_unreachable();
+	return clock_now();
+}
 
-	if (unlikely(key == 0))
+/* A call whose caller's frame is the innermost one, of a function that this
+ * chunk has named: nothing has died. That frame also shows that L is where it
+ * was. */
+INLINE int called(struct state *s, struct lua_local *me, uint64_t L,
+		  uint64_t id)
+{
+	struct frame *const f = s->top;
+	const struct lua_cached *c;
+	uint64_t now, gap;
+
+	if (unlikely(f[-1].ret != layout_caller(id) || f[-1].site != L ||
+		     s->n >= s->limit || f >= s->frame_limit))
 		return 0;
-	if (unlikely(ar->event != LUA_HOOKCALL)) {
-		const struct event e = {
-			.id = id, .key = key, .is_c = is_c,
-			.caller = { 0, above },
-		};
-
-		tail_called(s, co, &e, now);
-		return 1;
-	}
-	if (unlikely(top->ret != caller || top->site != (uint64_t)co->L)) {
-		const struct lua_caller c = { above(id), above };
-
-		lua_stack_heal(s, co, &c, now);
-	}
-	f = frame_of(co, id, key, is_c, now);
-	stack_enter(s, &f, now);
+	c = lua_hook_cached(me, id, 1);
+	if (unlikely(c == NULL || c->epoch != s->epoch))
+		return 0;
+	now = ticks();
+	gap = now - s->last;
+	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
+		return 0;
+	s->last = now;
+	f->key = c->key;
+	f->sp = c->sp;
+	f->site = L;
+	f->ret = id;
+	f->tick = now;
+	f->extra = FRAME_ABSORBED_NOT;
+	buffer_put(s, rec_put(REC_ENTER, c->index, gap));
+	s->top = f + 1;
 	return 1;
+}
+
+/* The innermost frame returns; if nothing was recorded since its call, the two
+ * become one record. */
+INLINE int returned(struct state *s, uint64_t L, uint64_t id)
+{
+	struct frame *const f = s->top - 1;
+	uint64_t *const before = &s->records[(int64_t)s->n - 1];
+	const struct table_way *w;
+	uint64_t now, gap;
+
+	if (unlikely(f->ret != id || f->site != L))
+		return 0;
+	if ((*before & REC_KIND_MASK) == REC_ENTER) {
+		now = ticks();
+		gap = now - s->last;
+		if (unlikely(!rec_fits_leaf(*before, gap)))
+			return 0;
+		*before = rec_enter_to_leaf(*before, gap);
+	} else {
+		w = buffer_way(s, f->key);
+		if (unlikely(w->key != f->key || w->epoch != s->epoch ||
+			     s->n >= s->limit))
+			return 0;
+		now = ticks();
+		gap = now - s->last;
+		if (unlikely(gap > REC_GAP_MAX))
+			return 0;
+		buffer_put(s, rec_put(REC_LEAVE, w->index, gap));
+	}
+	s->last = now;
+	s->top = f;
+	return 1;
+}
+
+void lua_hook_shared(lua_State *L, lua_Debug *ar)
+{
+	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	struct state *const s = state_begin(sp);
+
+	if (s != NULL)
+		uncommon(s, L, ar, sp);
+	else
+		idle(L, ar);
 }
 
 void lua_hook_event(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
-	struct state *const s = state_begin(sp);
+	const uint64_t at = (uint64_t)L, id = (uint64_t)ar->i_ci;
+	struct state *const s = state_mine;
 	struct lua_local *me;
-	const struct coroutine *co;
 
-	if (unlikely(s == NULL)) {
-		idle(L, ar);
+	/* Off, just gone on, or a handler that interrupted a hook. */
+	if (unlikely(s == NULL || s->busy != 0 || s->generation !=
+		     atomic_load_explicit(&state_pool->generation,
+					  memory_order_relaxed))) {
+		lua_hook_shared(L, ar);
 		return;
 	}
+	s->busy = sp;
+	barrier();
 	me = s->lua;
-	if (unlikely(me == NULL || ((me->L != L || me->co->serial !=
-		     stack_segment(s)->serial || me->co->window != s->window) &&
-		     !go_over(s, me, L)))) {
-		slowly(s, L, ar, sp);
-		return;
+	if (likely(me != NULL && me->L == L)) {
+		if (ar->event == LUA_HOOKRET ? returned(s, at, id) :
+		    ar->event == LUA_HOOKCALL && called(s, me, at, id)) {
+			state_end(s);
+			return;
+		}
 	}
-	co = me->co;
-	if (ar->event == LUA_HOOKRET) {
-		returned(s, co, (uint64_t)ar->i_ci, state_clock(s));
-	} else if (unlikely(ar->event == LUA_HOOKLINE ||
-			    ar->event == LUA_HOOKCOUNT ||
-			    !co->vm->peek || !called(s, me, co, ar))) {
-		slowly(s, L, ar, sp);
-		return;
-	}
-	state_end(s);
-	if (unlikely(co->app_mask != 0))
-		pass_on(co, L, ar);
+	uncommon(s, L, ar, sp);
 }

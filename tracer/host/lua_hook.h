@@ -15,7 +15,8 @@
 #define API(api, name) ((__typeof__(&name))(api)->name)
 
 #define lua_hook_event ABI(lua_hook_event)
-#define lua_hook_learn ABI(lua_hook_learn)
+#define lua_hook_shared ABI(lua_hook_shared)
+#define lua_hook_key ABI(lua_hook_key)
 #define lua_hook_ask ABI(lua_hook_ask)
 #define lua_hook_walk ABI(lua_hook_walk)
 #define lua_hook_check ABI(lua_hook_check)
@@ -23,40 +24,44 @@
 
 struct CallInfo;
 
-INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t at)
+INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
 {
 	return &me->cache[(at * UINT64_C(0x9e3779b97f4a7c15)) >>
 			  (64 - LUA_CACHE_BITS)];
 }
 
-/* The key of the frame's function by its layout, 0: not seen by this thread. */
-INLINE uint64_t lua_hook_key(struct lua_local *me, uint64_t frame, int *is_c)
+/* What is known of the frame's function, by its layout; NULL: this thread has
+ * not seen it. Main chunks all have lines 0-0, so that their text must be
+ * compared, too (others' addresses were never seen to be taken by another of the
+ * same source and lines): where quick is set they are not known. */
+INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t frame,
+					  int quick)
 {
-	const uint64_t at = layout_callee(frame, is_c);
-	const struct lua_cached *const c = lua_hook_cached(me, at);
-	uint64_t lines;
+	int is_c;
+	const uint64_t at = layout_callee(frame, &is_c);
+	struct lua_cached *const c = lua_hook_place(me, at);
 
 	if (unlikely(c->at != at))
-		return 0;
-	if (*is_c)
-		return c->key;
-	lines = layout_word(at + PROTO_LINES);
-	if (unlikely(c->lines != lines ||
+		return NULL;
+	if (is_c)
+		return c;
+	if (unlikely(c->lines != layout_word(at + PROTO_LINES) ||
 		     c->source != layout_word(at + PROTO_SOURCE)))
-		return 0;
-	/* Main chunks all have lines 0-0; others' addresses were never seen to
-	 * be taken by another of the same lines and source. */
-	if (unlikely((uint32_t)lines == 0) && c->text != layout_text(c->source))
-		return 0;
-	return c->key;
+		return NULL;
+	if (unlikely((uint32_t)c->lines == 0) &&
+	    (quick || c->text != layout_text(c->source)))
+		return NULL;
+	return c;
 }
 
-/* The hook; a lua_Hook. */
+/* Our hooks; each a lua_Hook. */
 void lua_hook_event(lua_State *L, lua_Debug *ar);
+void lua_hook_shared(lua_State *L, lua_Debug *ar);
 
-/* The same as lua_hook_key by asking Lua, and remembering. Not busy. */
-uint64_t lua_hook_learn(struct lua_local *me, const struct coroutine *co,
-			struct CallInfo *frame, int *is_c);
+/* The frame's function; asks Lua, and remembers, if it is not known. Not
+ * busy. */
+uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
+		      struct CallInfo *frame, int *is_c);
 
 /* By the public API alone. Not busy. */
 uint64_t lua_hook_ask(const struct coroutine *co, struct CallInfo *frame,

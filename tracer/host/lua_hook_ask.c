@@ -6,7 +6,7 @@
 #include "tracer/host/lua_hook.h"
 
 /* How many entries of a table are looked at for names. */
-enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16 };
+enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16, ALWAYS_LOOK = 32 };
 
 /* ------------------------------------------------- names of C functions */
 
@@ -60,18 +60,29 @@ static void name_loaded(const struct weft_lua_api *api, lua_State *L,
 		     name_library);
 }
 
-/* Libraries come one by one: look again whenever twice as many functions as
- * before are without a name. */
+/* Libraries come one by one, so that each of the first functions without a name
+ * is a reason to look again; later, when there are twice as many. */
 static void look_for_names(struct lua_vm *vm, lua_State *L)
 {
 	const int top = API(&vm->lib->api, lua_gettop)(L);
 
 	if (vm->unknown_names++ < vm->scans)
 		return;
-	vm->scans = 2 * vm->unknown_names;
+	if (vm->unknown_names > ALWAYS_LOOK)
+		vm->scans = 2 * vm->unknown_names;
 	each(&vm->lib->api, L, LUA_REGISTRYINDEX, NULL, REGISTRY_LOOK,
 	     name_loaded);
 	API(&vm->lib->api, lua_settop)(L, top);
+}
+
+/* What the caller calls it, unless that is a variable of its own. */
+static const char *called_as(const lua_Debug *d)
+{
+	if (d->name == NULL || d->name[0] == '\0' || d->name[0] == '?' ||
+	    d->namewhat == NULL || strcmp(d->namewhat, "local") == 0 ||
+	    strcmp(d->namewhat, "upvalue") == 0)
+		return NULL;
+	return d->name;
 }
 
 static void name_c(const struct coroutine *co, uint64_t address,
@@ -80,8 +91,7 @@ static void name_c(const struct coroutine *co, uint64_t address,
 	if (lua_func_is_named(address))
 		return;
 	look_for_names(co->vm, co->L);
-	if (!lua_func_is_named(address) && d->name != NULL &&
-	    d->name[0] != '\0' && d->name[0] != '?')
+	if (!lua_func_is_named(address) && called_as(d) != NULL)
 		lua_func_name(address, NULL, d->name);
 }
 
@@ -117,22 +127,34 @@ uint64_t lua_hook_ask(const struct coroutine *co, struct CallInfo *frame,
 	return address;
 }
 
-uint64_t lua_hook_learn(struct lua_local *me, const struct coroutine *co,
-			struct CallInfo *frame, int *is_c)
+static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
 {
-	const uint64_t at = layout_callee((uint64_t)frame, is_c);
-	struct lua_cached *const c = lua_hook_cached(me, at);
-	const uint64_t key = lua_hook_ask(co, frame, is_c);
+	struct lua_cached *const c = lua_hook_place(me, at);
 
-	if (key == 0)
-		return 0;
-	c->at = at;
-	c->key = key;
-	if (!*is_c) {
+	*c = (struct lua_cached){
+		.at = at, .key = key, .sp = is_c ? FRAME_ABSORBS : FRAME_LUA,
+	};
+	if (!is_c) {
 		c->lines = layout_word(at + PROTO_LINES);
 		c->source = layout_word(at + PROTO_SOURCE);
 		c->text = layout_text(c->source);
 	}
+}
+
+uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
+		      struct CallInfo *frame, int *is_c)
+{
+	const struct lua_cached *const c = lua_hook_cached(me, (uint64_t)frame,
+						   0);
+	uint64_t key;
+
+	if (c != NULL) {
+		*is_c = c->sp == FRAME_ABSORBS;
+		return c->key;
+	}
+	key = lua_hook_ask(co, frame, is_c);
+	if (key != 0)
+		remember(me, layout_callee((uint64_t)frame, is_c), key, *is_c);
 	return key;
 }
 
@@ -142,13 +164,10 @@ static void put_frame(const struct coroutine *co, struct frame *to,
 		      struct lua_local *me, struct CallInfo *frame)
 {
 	int is_c = 0;
-	uint64_t key = 0;
+	const uint64_t key = co->vm->peek ?
+			     lua_hook_key(me, co, frame, &is_c) :
+			     lua_hook_ask(co, frame, &is_c);
 
-	if (co->vm->peek)
-		key = lua_hook_key(me, (uint64_t)frame, &is_c);
-	if (key == 0)
-		key = co->vm->peek ? lua_hook_learn(me, co, frame, &is_c) :
-				     lua_hook_ask(co, frame, &is_c);
 	*to = (struct frame){
 		.key = key, .sp = FRAME_LUA, .site = (uint64_t)co->L,
 		.ret = (uint64_t)frame, .extra = FRAME_ABSORBED_NOT,
@@ -243,6 +262,7 @@ const struct lua_abi lua_hook_abi = {
 	.accepts = accepts,
 	.check = lua_hook_check,
 	.hook = (weft_lua_function)lua_hook_event,
+	.shared_hook = (weft_lua_function)lua_hook_shared,
 	.main_of = main_of,
 	.resumable = resumable,
 	.walk = lua_hook_walk,

@@ -129,6 +129,15 @@ static void keep(const struct state *s, struct coroutine *co,
 	co->count = n;
 }
 
+/* Another lua_State runs from here on. */
+static void look(struct state *s)
+{
+	struct lua_local *const me = s->lua;
+
+	if (me != NULL)
+		me->L = NULL;
+}
+
 /* Take the topmost segment off. */
 static void put_away(struct state *s, uint32_t flags, uint64_t now)
 {
@@ -137,6 +146,7 @@ static void put_away(struct state *s, uint32_t flags, uint64_t now)
 	uint32_t count;
 	const struct frame *const from = stack_suspend(s, flags, &count, now);
 
+	look(s);
 	if (co == NULL || co->serial != serial)
 		return; /* someone else lives at its address by now */
 	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
@@ -274,6 +284,7 @@ static void put_on(struct state *s, struct coroutine *co,
 		     now);
 	co->keeps = 0;
 	co->window = s->window;
+	look(s);
 }
 
 /* Hooks alone cannot tell a recycled lua_State: there every call that nothing on
@@ -334,6 +345,7 @@ void lua_stack_resume(struct lua_entry *e, struct coroutine *co,
 		if (s == NULL)
 			return;
 	}
+	e->resumer = me == NULL ? NULL : me->L;
 	now = state_clock(s);
 	while (on_thread(s, co)) /* a jump over lua_resume left it there */
 		lua_stack_off(s, now);
@@ -344,8 +356,19 @@ void lua_stack_resume(struct lua_entry *e, struct coroutine *co,
 		e->co = co;
 		e->serial = co->serial;
 		e->segments = s->segments;
+		if (me != NULL && lua_vm_is_plain(s, co))
+			me->L = co->L;
 	}
 	state_end(s);
+}
+
+/* The resumer runs again, as it did before. */
+static void give_back(struct state *s, const struct lua_entry *e)
+{
+	struct lua_local *const me = s->lua;
+
+	if (me != NULL)
+		me->L = e->resumer;
 }
 
 void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp)
@@ -368,6 +391,7 @@ void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp)
 		put_away(s, status == STATUS_YIELD ? SUSPEND_YIELD :
 			 status == STATUS_OK ? SUSPEND_RETURN : SUSPEND_ERROR,
 			 now);
+		give_back(s, e);
 	}
 	state_end(s);
 }

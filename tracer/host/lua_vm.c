@@ -333,9 +333,12 @@ typedef int number_fn(lua_State *);
 
 void lua_vm_hook_again(const struct coroutine *co)
 {
-	((sethook_fn *)co->vm->lib->api.lua_sethook)(
-		co->L, co->vm->lib->abi->hook, MASK_CALL | MASK_RET |
-		co->app_mask, co->app_count);
+	const struct lua_lib *const lib = co->vm->lib;
+	const int mask = MASK_CALL | MASK_RET;
+
+	((sethook_fn *)lib->api.lua_sethook)(
+		co->L, (co->app_mask & mask) != 0 ? lib->abi->shared_hook :
+		lib->abi->hook, mask | co->app_mask, co->app_count);
 }
 
 void lua_vm_hook(struct coroutine *co)
@@ -343,7 +346,8 @@ void lua_vm_hook(struct coroutine *co)
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
 
-	if (old != co->vm->lib->abi->hook) {
+	if (old != co->vm->lib->abi->hook &&
+	    old != co->vm->lib->abi->shared_hook) {
 		co->app_hook = old;
 		co->app_mask = old == NULL ? 0 :
 			((number_fn *)api->lua_gethookmask)(co->L);

@@ -21,8 +21,9 @@ struct lua_abi {
 	/* Can frames be read by this version's layout? Tried on a Lua state
 	 * that nobody sees. */
 	int (*check)(const struct weft_lua_api *api);
-	/* Our hook: a lua_Hook. */
-	weft_lua_function hook;
+	/* Our hook, a lua_Hook, and the one for lua_States whose program wants
+	 * to see calls or returns, too. */
+	weft_lua_function hook, shared_hook;
 	/* The main state of the VM that L belongs to. */
 	lua_State *(*main_of)(const struct weft_lua_api *api, lua_State *L);
 	/* Would lua_resume(L, b, c) run something? */
@@ -80,15 +81,19 @@ struct coroutine {
 /* Lua function by the address of its prototype, for one thread; C functions
  * are entered too, once their name was looked for. */
 struct lua_cached {
-	uint64_t at, source, lines, text, key;
+	uint64_t at, source, lines, text;
+	uint64_t key, sp;      /* of its frames */
+	uint32_t epoch, index; /* in the chunk that was named in last */
+	uint64_t pad;
 };
 
 enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16 };
 
 /* A state's (thread and level) Lua part. */
 struct lua_local {
-	lua_State *L;            /* of the last event, and its object */
-	struct coroutine *co;
+	lua_State *L;            /* whose events need no look beyond the stack
+				  * and the cache; NULL: look */
+	struct coroutine *co;    /* of the last event that needed a look */
 	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
 	struct { const struct lua_vm *vm; uint32_t epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
@@ -134,6 +139,14 @@ void lua_vm_unhook(struct coroutine *co);
 
 /* lua_status. Never fails: says LUA_OK (0) if L cannot be read. */
 int lua_vm_status(const struct coroutine *co);
+
+/* Nothing about co, whose events go to the topmost segment, needs a look at each
+ * of them. */
+INLINE int lua_vm_is_plain(const struct state *s, const struct coroutine *co)
+{
+	return clock_is_tsc && co->vm->peek &&
+	       !s->segment[s->segments - 1].inferred;
+}
 
 /* Is recording on at this moment? */
 INLINE int lua_vm_on(void)
