@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every "$ weft ..." line of the README works when typed in the order in which
-# it stands there, and prints the table that is shown below it.
+# What the pages say is so: every "$ weft ..." line of the README works when
+# typed in the order in which it stands there, and prints the table that is shown
+# below it; options that are named exist; links lead somewhere.
 # time: 120
 # SPDX-License-Identifier: MIT
 set -eu
@@ -10,6 +11,35 @@ for name in README.md LICENSE docs tests tracepoints tracer analyzer; do
 	ln -s "$root/$name" "$T/$name"
 done
 ln -s "$B" "$T/build"
+bad=0
+for page in README.md docs/*.md; do
+	for link in $(grep -o '](\([^)#:]*\))' "$page" | sed 's/](//; s/)//'); do
+		[ -e "$(dirname "$page")/$link" ] || {
+			echo "$page: no file $link"
+			bad=1
+		}
+	done
+done
+{
+	"$WEFT" record --help
+	for command in report tree coroutines plot dump info check help; do
+		"$WEFT" "$command" --help
+	done
+} | grep -oE -e '--[a-z][a-z-]+' | sort -u >"$T/options"
+# These are options of other programs.
+printf '%s\n' --plugin-path --shm-size --cflags --libs --component --params \
+	--begin --end --output-format --names --fields >>"$T/options"
+for page in README.md docs/guide.md docs/report-reading.md; do
+	for option in $(grep -oE -e '`[^`]*`|^    .*' "$page" | sed 's/ -- .*//' |
+		grep -oE -e '(^|[ `])--[a-z][a-z-]+' | tr -d ' `' | sort -u); do
+		grep -qxF -e "$option" "$T/options" || {
+			echo "$page: there is no option $option"
+			bad=1
+		}
+	done
+done
+[ $bad = 0 ]
+
 PATH=$(dirname "$WEFT"):$PATH
 export COLUMNS=100
 cd "$T"
