@@ -83,6 +83,8 @@ enum action {
 	A_iter, A_close, A_END
 };
 
+#define OUTSIDE __attribute__((no_instrument_function))
+
 struct coro;   /* a coroutine's account */
 struct seg;    /* a piece of a thread's stack */
 struct account;
@@ -150,7 +152,8 @@ lua_State *pool_take(struct walk *w, lua_State *L); /* pushes it */
 void pool_put(struct walk *w, lua_State *L);        /* pops it */
 
 /* native.c */
-long native_act(struct walk *w, int depth);
+long native_act(struct walk *w, int depth)
+	__attribute__((no_instrument_function));
 long n_raise(struct walk *w, lua_State *L, int depth);
 int n_yield(struct walk *w, lua_State *L, int depth, int keep);
 void snap(struct walk *w);
@@ -160,7 +163,5 @@ void vm_resume(struct walk *w);
 
 /* cfuncs.c, twice */
 extern const luaL_Reg ci_funcs[], cu_funcs[];
-
-#define OUTSIDE __attribute__((no_instrument_function))
 
 #endif

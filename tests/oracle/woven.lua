@@ -254,9 +254,10 @@ end
 			end
 		elseif a == A.deep then
 			local n = pick(8) == 1 and 2000 or pick(50)
+			local how = pick(2)
 			count(S.lua_recursion)
 			local m = before(F.l_pcall)
-			local ok = pcall(deep, n, pick(2))
+			local ok = pcall(deep, n, how)
 			after(m)
 			if not ok then
 				count(S.error_caught)
@@ -358,8 +359,9 @@ end
 f[10] = function(d)
 	enter(F.f + 9)
 	if choose(d, A.yield) == A.yield then
+		local n = pick(3)
 		local m = before(F.l_pcall)
-		pcall(deep, pick(3), 3)
+		pcall(deep, n, 3)
 		after(m)
 		count(S.yield_across_pcall)
 	end
