@@ -190,13 +190,15 @@ void in_explode_end(struct in_explode *x)
 static void add_event(struct in_explode *x, enum in_event_kind kind,
 		      const struct replay_event *e)
 {
+	/* What is open at the end is so at the end of all. */
+	const uint64_t ns = e->why == REPLAY_OPEN_AT_END ? x->newest :
+			    time_of(x, e->recording, e->tick);
 	struct waiting_event w = {
-		.due = { time_of(x, e->recording, e->tick), x->order_count++ },
-		.event = { .kind = kind, .at = *e },
+		.due = { ns, x->order_count++ },
+		.event = { .kind = kind, .at = *e, .ns = ns },
 	};
 	const struct line *const l = line_of(x, e->recording);
 
-	w.event.ns = w.due.ns;
 	if (l)
 		w.event.slept = to_ns(e->slept, l->hz);
 	push(&x->events, &w);

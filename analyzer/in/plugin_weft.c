@@ -18,6 +18,7 @@ struct explode { uint64_t window; };
 /* Of a message iterator. */
 struct iterator {
 	bt_message_iterator *upstream;
+	uint64_t window;
 	struct in_explode *explode;
 	struct plugin_emit *emit;
 	uint64_t words[CHUNK_MAX_WORDS];
@@ -76,12 +77,28 @@ static void explode_finalize(bt_self_component_filter *self)
 
 /* ---- the iterator ---- */
 
-static void iterator_free(struct iterator *it)
+static int begin(struct iterator *it, bt_self_message_iterator *self)
 {
-	bt_message_iterator_put_ref(it->upstream);
+	it->explode = in_explode_new(it->window);
+	it->emit = plugin_emit_new(self);
+	return it->emit ? 0 : -1;
+}
+
+static void end(struct iterator *it)
+{
 	bt_message_put_ref(it->spare);
 	in_explode_free(it->explode);
 	plugin_emit_free(it->emit);
+	it->spare = NULL;
+	it->explode = NULL;
+	it->emit = NULL;
+	it->has_ended = 0;
+}
+
+static void iterator_free(struct iterator *it)
+{
+	end(it);
+	bt_message_iterator_put_ref(it->upstream);
 	mem_free(it);
 }
 
@@ -98,17 +115,42 @@ iterator_init(bt_self_message_iterator *self,
 			(bt_self_component_filter *)component, 0);
 	struct iterator *const it = mem_alloc(sizeof(*it));
 
-	(void)configuration;
 	(void)port;
-	it->explode = in_explode_new(e->window);
-	it->emit = plugin_emit_new(self);
-	if (!it->emit || bt_message_iterator_create_from_message_iterator(
+	it->window = e->window;
+	if (begin(it, self) || bt_message_iterator_create_from_message_iterator(
 				 self, in, &it->upstream)) {
 		iterator_free(it);
 		return BT_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
 	}
+	bt_self_message_iterator_configuration_set_can_seek_forward(
+		configuration, bt_message_iterator_can_seek_forward(
+				       it->upstream));
 	bt_self_message_iterator_set_data(self, it);
 	return BT_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD_STATUS_OK;
+}
+
+/* The trimmer wants to be able to seek; going back to the beginning is all
+ * that babeltrace2 needs for it. */
+static bt_message_iterator_class_can_seek_beginning_method_status
+iterator_can_seek(bt_self_message_iterator *self, bt_bool *can_seek)
+{
+	const struct iterator *const it =
+		bt_self_message_iterator_get_data(self);
+
+	return (bt_message_iterator_class_can_seek_beginning_method_status)
+		bt_message_iterator_can_seek_beginning(it->upstream, can_seek);
+}
+
+static bt_message_iterator_class_seek_beginning_method_status
+iterator_seek(bt_self_message_iterator *self)
+{
+	struct iterator *const it = bt_self_message_iterator_get_data(self);
+
+	end(it);
+	if (begin(it, self))
+		return BT_MESSAGE_ITERATOR_CLASS_SEEK_BEGINNING_METHOD_STATUS_MEMORY_ERROR;
+	return (bt_message_iterator_class_seek_beginning_method_status)
+		bt_message_iterator_seek_beginning(it->upstream);
 }
 
 static void iterator_finalize(bt_self_message_iterator *self)
@@ -253,5 +295,7 @@ BT_PLUGIN_FILTER_COMPONENT_CLASS_INITIALIZE_METHOD(explode, explode_init);
 BT_PLUGIN_FILTER_COMPONENT_CLASS_FINALIZE_METHOD(explode, explode_finalize);
 BT_PLUGIN_FILTER_COMPONENT_CLASS_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD(
 	explode, iterator_init);
+BT_PLUGIN_FILTER_COMPONENT_CLASS_MESSAGE_ITERATOR_CLASS_SEEK_BEGINNING_METHODS(
+	explode, iterator_seek, iterator_can_seek);
 BT_PLUGIN_FILTER_COMPONENT_CLASS_MESSAGE_ITERATOR_CLASS_FINALIZE_METHOD(
 	explode, iterator_finalize);

@@ -71,6 +71,46 @@ void test_in_explode_merges_threads(void)
 	in_explode_free(x);
 }
 
+void test_in_explode_long_and_short_chunks_merge(void)
+{
+	struct in_explode *const x = in_explode_new(1000);
+	struct chunk_build *b = chunk(1, 0, 0);
+
+	cb_leaf(b, "f", 95, 10);
+	put(x, b, 200);
+	for (uint64_t i = 0; i < 4; i++) {
+		b = chunk(2, i, i * 50);
+		cb_leaf(b, "g", 10, 10);
+		put(x, b, i * 50 + 50);
+	}
+	in_explode_end(x);
+	drain(x, -1);
+	CHECK_STR(said, "call 2@10, return 2@20, call 2@60, return 2@70, "
+		  "call 1@95, return 1@105, call 2@110, return 2@120, "
+		  "call 2@160, return 2@170");
+	in_explode_free(x);
+}
+
+void test_in_explode_handlers_stand_in_what_they_interrupted(void)
+{
+	struct in_explode *const x = in_explode_new(1000);
+	struct chunk_build *b = chunk(1, 0, 50);
+
+	cb_leaf(b, "handler", 10, 10);
+	b->head.level = 1;
+	b->head.interrupted_chunk = 0;
+	b->head.interrupted_record = 1;
+	put(x, b, 80);
+	b = chunk(1, 0, 0);
+	cb_enter(b, "f", 20);
+	cb_leave(b, "f", 100);
+	put(x, b, 200);
+	in_explode_end(x);
+	drain(x, -1);
+	CHECK_STR(said, "call 1@20, call 1@60, return 1@70, return 1@120");
+	in_explode_free(x);
+}
+
 void test_in_explode_window_lets_go(void)
 {
 	struct in_explode *const x = in_explode_new(100);

@@ -1,0 +1,70 @@
+#!/bin/bash
+# Damaged traces through the command: all that stands in them whole is
+# reported, what is wrong is said, and an undamaged one needs no carver.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+"$B/tests/prog/p_write_trace" "$T/made" threads=3 chunks=20 records=300 \
+	cpus=2 coroutines=1 >"$T/truth" || fail "no trace was written"
+true_calls=$(awk '{ n += $2 } END { print n }' "$T/truth")
+ctf=trace/ctf/ust/uid/0/64-bit
+
+# all_calls WHAT: the report of $T/trace gives all calls; stderr is kept.
+all_calls() {
+	timeout 20 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
+		2>"$T/report.err" || fail "$1: weft report fails"
+	local n
+	n=$(awk 'NR > 1 { n += $2 } END { print n + 0 }' \
+		FS=',[a-z]*,[^,]*,[^,]*,[0-9]*,' "$T/report.csv")
+	[ "$n" = "$true_calls" ] || fail "$1: $n calls, not $true_calls"
+}
+fresh() {
+	rm -rf "$T/trace"
+	cp -r "$T/made" "$T/trace"
+}
+
+fresh
+all_calls whole
+nothing_lost
+"$WEFT" info "$T/trace" >"$T/info" || fail "weft info fails"
+grep -q babeltrace2 "$T/info" || fail "info names no reader"
+grep -q carver "$T/info" && fail "an undamaged trace is carved"
+
+fresh
+truncate -s -1 "$T/$ctf/weft_0"
+all_calls "a stream cut by a byte"
+grep -qi 'damaged or cut' "$T/report.err" || fail "does not say it was cut"
+
+fresh
+: >"$T/$ctf/metadata"
+all_calls "empty metadata"
+grep -qi 'metadata is empty' "$T/report.err" || fail "does not say so"
+
+fresh
+truncate -s 1000 "$T/$ctf/metadata"
+all_calls "metadata cut short"
+
+fresh
+rm "$T/$ctf/metadata"
+all_calls "no metadata"
+
+fresh
+rm -r "$T/$ctf/index"
+all_calls "no index"
+nothing_lost
+
+# A trace that was moved, renamed and lies deep in another folder.
+fresh
+mkdir -p "$T/else/where"
+mv "$T/trace" "$T/else/where/renamed"
+ln -s "$T/else" "$T/trace"
+all_calls "a link to a folder above it"
+
+# A chunk that is gone is missed: the words of one, overwritten.
+fresh
+dd if=/dev/zero of="$T/$ctf/weft_1" bs=1 seek=5000 count=64 conv=notrunc \
+	2>/dev/null
+timeout 20 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
+	2>"$T/report.err" || fail "overwritten: weft report fails"
+grep -q 'nothing was lost' "$T/report.err" &&
+	fail "overwritten: nothing is said to be lost"
+exit 0

@@ -1,0 +1,113 @@
+/* test_in_child.c - a reading process that crashes, hangs, or asks for all
+ * memory is seen to, and what it read before is not lost.
+ * links: analyzer
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/in_bt2.h"
+
+/* The process under a name of its own, with something else to run in it. */
+static void misbehave(struct in_ring *, const struct in_source *, size_t);
+#define in_bt2_run misbehave
+#define in_child_start other_start
+#define in_child_next other_next
+#define in_child_why other_why
+#define in_child_refused other_refused
+#define in_child_discarded other_discarded
+#define in_child_end other_end
+#include "analyzer/in/in_child.c"
+
+#include "tests/test.h"
+
+static enum { WELL, HANG, ABORT, DEVOUR, LEAVE, SAY } how;
+
+static void misbehave(struct in_ring *ring, const struct in_source *sources,
+		      size_t count)
+{
+	(void)sources;
+	(void)count;
+	for (uint64_t i = 0; i < 100; i++) {
+		*in_ring_room(ring) = i;
+		in_ring_put(ring, 1);
+		ring->progress++;
+	}
+	if (how == HANG)
+		for (;;)
+			ring->refused += 0;
+	if (how == ABORT || (how == DEVOUR && !malloc((size_t)1 << 40)))
+		abort();
+	if (how == LEAVE)
+		_exit(0);
+	if (how == SAY) {
+		strcpy(ring->text, "it said so");
+		ring->failed = 1;
+	}
+	in_ring_room(ring);
+	in_ring_put(ring, 0);
+}
+
+/* Read all; the words must be there in order. */
+static int read_all(const char **why)
+{
+	static char text[512];
+	struct in_child *const c = other_start(NULL, 0, 1);
+	const uint64_t *words;
+	uint64_t count = 0;
+	size_t n;
+	int got;
+
+	while ((got = other_next(c, &words, &n)) > 0)
+		CHECK_EQ(words[0], count++);
+	CHECK_EQ(count, 100);
+	snprintf(text, sizeof(text), "%s", other_why(c));
+	*why = text;
+	other_end(c);
+	return got;
+}
+
+void test_in_child_reads_to_the_end(void)
+{
+	const char *why;
+
+	how = WELL;
+	CHECK_EQ(read_all(&why), 0);
+}
+
+void test_in_child_that_hangs_is_ended(void)
+{
+	const char *why;
+
+	how = HANG;
+	CHECK_EQ(read_all(&why), -1);
+	CHECK_STR(why, "babeltrace2 hung");
+}
+
+void test_in_child_that_crashes_is_told(void)
+{
+	const char *why;
+
+	how = ABORT;
+	CHECK_EQ(read_all(&why), -1);
+	CHECK(strstr(why, "crashed") != NULL);
+	how = LEAVE;
+	CHECK_EQ(read_all(&why), -1);
+	CHECK(strstr(why, "ended early") != NULL);
+}
+
+void test_in_child_may_not_devour_memory(void)
+{
+	const char *why;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	test_skip("no limit under sanitizers");
+#endif
+	how = DEVOUR;
+	CHECK_EQ(read_all(&why), -1);
+}
+
+void test_in_child_that_fails_says_why(void)
+{
+	const char *why;
+
+	how = SAY;
+	CHECK_EQ(read_all(&why), -1);
+	CHECK_STR(why, "it said so");
+}
