@@ -69,7 +69,8 @@ static void print_notes(const struct session *s)
 
 	for (size_t i = 0; i < s->note_count; i++) {
 		const char *const key = s->notes[i].key;
-		int is_known = 0;
+		/* "label" is said again, in two, as "label.KEY". */
+		int is_known = strcmp(key, "label") == 0;
 
 		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
 			is_known |= strncmp(key, known[k],

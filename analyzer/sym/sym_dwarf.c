@@ -20,7 +20,8 @@ struct naming {
 	size_t count;
 	sym_answer_fn answer;
 	void *ctx;
-	const char *folder;    /* of the unit being read: its comp_dir */
+	const char *folder;    /* of the unit being read: its comp_dir, */
+	const char *source;    /* and its source file */
 };
 
 static int by_offset(const void *a, const void *b)
@@ -100,11 +101,26 @@ static const char *die_name(const struct naming *n, Dwarf_Die *die,
 	return name == NULL ? "" : sym_demangle_name(name);
 }
 
+/* Where the function is declared. In DWARF 5, which clang writes so, file 0 is
+ * the unit's own source; libdw 0.188 takes that for no file. */
+static const char *die_file(const struct naming *n, Dwarf_Die *die)
+{
+	const char *const file = dwarf_decl_file(die);
+	Dwarf_Attribute attribute;
+	Dwarf_Word index;
+
+	if (file == NULL &&
+	    dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL &&
+	    dwarf_formudata(&attribute, &index) == 0 && index == 0)
+		return n->source;
+	return file;
+}
+
 /* A relative source name counts from where the compiler ran. */
 static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
-	const char *const file = dwarf_decl_file(die);
+	const char *const file = die_file(n, die);
 	char path[4096];
 	int line = 0;
 
@@ -182,6 +198,7 @@ static void answer_debug(struct naming *n)
 			continue;
 		n->folder = dwarf_formstring(
 			dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+		n->source = dwarf_diename(unit);
 		dwarf_getfuncs(unit, visit_function, n, 0);
 	}
 }

@@ -176,43 +176,59 @@ void test_sym_names_a_static_function_with_its_line(void)
 	clean();
 }
 
-/* At -O0 and -Os functions stand at odd addresses, too; the tracer has even
- * ones only. */
-void test_sym_finds_functions_at_odd_addresses(void)
+static const char two_functions[] = "int g;\nstatic void a(void){g++;}\n"
+	"static void b(void){g--;}\nint main(void){a();b();return 0;}\n";
+
+/* At -O0 and -Os functions stand at odd addresses, too, and the tracer has even
+ * ones only; clang numbers source files as gcc does not. */
+static void check_compiler(const char *compile)
 {
-	static const char *const flags[] = { "-O0", "-Os" };
 	const struct sym_options options = { NULL, 20 };
+	unsigned long a = 0, b = 0;
+	char command[300];
+	FILE *file;
+
+	file = fopen(in_dir("two.c"), "w");
+	REQUIRE(file != NULL);
+	fputs(two_functions, file);
+	fclose(file);
+	snprintf(command, sizeof(command), "%s -g -fno-inline two.c -o two && "
+		 "nm two | grep -E ' t (a|b)$' | sort -k 3 | cut -d' ' -f1 "
+		 ">list", compile);
+	CHECK_EQ(shell(command), 0);
+	file = fopen(in_dir("list"), "r");
+	REQUIRE(file != NULL && fscanf(file, "%lx %lx", &a, &b) == 2);
+	fclose(file);
+
+	struct func_table *const funcs = func_table_new();
+	struct arena *const arena = arena_new();
+	const elf_id elf = func_module(funcs, in_dir("two"), NULL, 0, 4096);
+	const func_id fa = func_native(funcs, elf, a & ~1ul);
+	const func_id fb = func_native(funcs, elf, b & ~1ul);
+
+	mem_free(sym_name(funcs, arena, &options));
+	CHECK_STR(func_get(funcs, fa)->name, "a");
+	CHECK(ends_with(func_get(funcs, fa)->file, "/two.c"));
+	CHECK_EQ(func_get(funcs, fa)->file_line, 2);
+	CHECK_STR(func_get(funcs, fb)->name, "b");
+	CHECK_EQ(func_get(funcs, fb)->file_line, 3);
+	arena_free(arena);
+	func_table_free(funcs);
+}
+
+void test_sym_reads_what_compilers_write(void)
+{
+	static const char *const compilers[] = {
+		"cc -O0", "cc -Os", "cc -O2 -gdwarf-4", "cc -O2 -gz",
+		"clang -O0", "clang -O2", "clang -O2 -gdwarf-4",
+		"cc -O2 -no-pie", "cc -flto -O1",
+	};
+	const int has_clang = system("command -v clang >/dev/null") == 0;
 
 	make_dir();
-	for (size_t i = 0; i < 2; i++) {
-		char command[300];
-
-		snprintf(command, sizeof(command), "printf 'int g;\\nstatic "
-			 "void a(void){g++;}\\nstatic void b(void){g--;}\\n"
-			 "int main(void){a();b();}\\n' | cc -g %s -x c - -o odd"
-			 " -fno-inline && nm odd | grep -E ' t (a|b)$' | sort"
-			 " | cut -d' ' -f1 > list", flags[i]);
-		CHECK_EQ(shell(command), 0);
-		FILE *const list = fopen(in_dir("list"), "r");
-		unsigned long a = 0, b = 0;
-
-		REQUIRE(list != NULL && fscanf(list, "%lx %lx", &a, &b) == 2);
-		fclose(list);
-		struct func_table *const funcs = func_table_new();
-		struct arena *const arena = arena_new();
-		const elf_id elf = func_module(funcs, in_dir("odd"), NULL, 0,
-					       4096);
-		const func_id fa = func_native(funcs, elf, a & ~1ul);
-		const func_id fb = func_native(funcs, elf, b & ~1ul);
-
-		mem_free(sym_name(funcs, arena, &options));
-		CHECK_STR(func_get(funcs, fa)->name, "a");
-		CHECK_EQ(func_get(funcs, fa)->file_line, 2);
-		CHECK_STR(func_get(funcs, fb)->name, "b");
-		CHECK_EQ(func_get(funcs, fb)->file_line, 3);
-		arena_free(arena);
-		func_table_free(funcs);
-	}
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++)
+		if (compilers[i][1] != 'l' || has_clang)
+			check_compiler(compilers[i]);
 	clean();
 }
 
@@ -270,6 +286,35 @@ void test_sym_takes_the_debug_file_of_a_stripped_program(void)
 	CHECK_STR(n.modules[1].why,
 		  "stripped, and its debug file was not found");
 	forget(&n);
+	clean();
+}
+
+void test_sym_asks_servers_only_when_told_to(void)
+{
+	uint8_t id[20];
+	const size_t size = own_id(id);
+	char hex[41] = "", command[256];
+
+	if (system("ldconfig -p | grep -q libdebuginfod.so.1") != 0)
+		test_skip("libdebuginfod is not installed");
+	make_files();
+	for (size_t i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+	snprintf(command, sizeof(command), "mkdir -p s/buildid/%s && "
+		 "mv prog.debug s/buildid/%s/debuginfo && rm prog", hex, hex);
+	CHECK_EQ(shell(command), 0);
+	setenv("DEBUGINFOD_CACHE_PATH", in_dir("cache"), 1);
+	unsetenv("DEBUGINFOD_URLS");
+	struct named n = name("/nonexistent/bin/prog", id, size, NULL);
+
+	CHECK_STR(n.modules[1].why, "its file is not there");
+	forget(&n);
+	snprintf(command, sizeof(command), "file://%s/s/", dir);
+	setenv("DEBUGINFOD_URLS", command, 1);
+	n = name("/nonexistent/bin/prog", id, size, NULL);
+	check_whole_name(&n);
+	forget(&n);
+	unsetenv("DEBUGINFOD_URLS");
 	clean();
 }
 
