@@ -101,35 +101,51 @@ static struct stream *get_stream(struct replay *r, uint32_t thread,
 	return st;
 }
 
-/* Does the chunk go on where its stream's last one ended? */
-static int is_contiguous(const struct stream *st,
-			 const struct chunk_header *h)
+/* Is nothing missing between the chunk and its stream's last one? */
+static int is_joined(const struct stream *st, const struct chunk_header *h)
 {
 	return st->seen && !st->closed && h->number == st->next &&
-	       !(h->flags & (CHUNK_BASE_UNKNOWN | CHUNK_GAP)) &&
 	       h->lost[LOST_FULL] == st->lost[LOST_FULL];
 }
 
-/* Something is missing, or recording began anew: what was open has ended. */
+static int is_unknown(const struct stream *st, const struct chunk_header *h)
+{
+	return st->level == 0 && (h->flags & CHUNK_BASE_UNKNOWN);
+}
+
+/* Does the chunk go on where its stream's last one ended? In a window whose
+ * base is unknown, another stack than ours tells that the tracer lost sight of
+ * it and began anew; elsewhere it is a contradiction. */
+static int is_contiguous(const struct replay *r, const struct stream *st,
+			 const struct chunk_view *v)
+{
+	const struct chunk_header *const h = &v->head;
+	const int unknown = is_unknown(st, h);
+
+	return is_joined(st, h) && !(h->flags & CHUNK_GAP) &&
+	       unknown == (st->window != NULL) &&
+	       (!unknown || replay_stack_same(r, st, v));
+}
+
+/* Something is missing, or recording began anew: what was open has ended. The
+ * tracer also begins a chunk with CHUNK_GAP when it has learned of more open
+ * calls; then nothing is missing, and the window goes on. */
 static void begin_anew(struct replay *r, struct stream *st,
 		       const struct chunk_header *h)
 {
-	const int unknown = (h->flags & CHUNK_BASE_UNKNOWN) != 0;
+	const int unknown = is_unknown(st, h);
+	const int goes_on = is_joined(st, h) && (h->flags & CHUNK_GAP);
 
 	if (st->seen && !st->closed) {
 		replay_stack_close(r, st, REPLAY_CUT);
-		if (!unknown)
+		if (!is_joined(st, h))
 			r->session->threads[st->thread].gaps++;
 	}
-	if (st->level > 0)
+	if (unknown && st->window && goes_on)
 		return;
-	if (unknown) {
-		replay_window_end(r, st);
-		replay_window_begin(r, st, 1);
-	} else if (!st->seen && h->number > 0) {
-		/* Its window may have begun with an unknown base. */
-		replay_window_begin(r, st, 0);
-	}
+	replay_window_end(r, st);
+	if (unknown)
+		replay_window_begin(r, st);
 }
 
 static void count_lost(struct thread *t, struct stream *st,
@@ -313,9 +329,9 @@ static void hang(struct replay *r, struct stream *st,
 static void replay_one(struct replay *r, struct stream *st,
 		       const struct chunk_view *v, const struct waiting *w)
 {
-	const int contiguous = is_contiguous(st, &v->head);
 	struct stream *const upper = st->level + 1 < LEVELS ?
 		find_stream(r, st->thread, st->level + 1) : NULL;
+	int contiguous;
 
 	if (st->room == 0)
 		replay_stack_init(st, cct_root(st->tree, st->thread));
@@ -325,6 +341,7 @@ static void replay_one(struct replay *r, struct stream *st,
 	r->calls = 0;
 	r->kept_count = r->kept_used = 0;
 	replay_who_items(r, v, st->thread);
+	contiguous = is_contiguous(r, st, v);
 	if (!contiguous)
 		begin_anew(r, st, &v->head);
 	hang(r, st, w);

@@ -97,17 +97,21 @@ void replay_finish(struct replay *);
 
 /* Decisions where the format leaves room:
  *
- * LEAVE_OLD(f) puts f under everything this thread did since its window began
- * (a window: from a CHUNK_BASE_UNKNOWN to CHUNK_LAST, the next one, or the end;
- * gaps do not end it). What is left at the window's end hangs directly below
- * the thread's root if at least one LEAVE_OLD came (the open calls were seen to
- * end), else below "[open before start]". f's calls do not grow: its entry was
- * not seen.
+ * Every chunk of a window that began with an unknown base carries
+ * CHUNK_BASE_UNKNOWN. Such a window ends at CHUNK_LAST, at a chunk without the
+ * flag, where chunks or records are missing (recording may have been turned off
+ * and on meanwhile), where the tracer gives another stack than ours, or at the
+ * stream's end.
+ * LEAVE_OLD(f) puts f under everything this thread did since its window began.
+ * What is left at the window's end hangs directly below the thread's root if at
+ * least one LEAVE_OLD came (open calls were seen to end), else below "[open
+ * before start]". f's calls do not grow: its entry was not seen.
  *
- * A gap (missing number, CHUNK_GAP, CHUNK_BASE_UNKNOWN, after CHUNK_LAST) ends
- * what was open; the next chunk's ITEM_STACK is adopted. A contiguous chunk's
- * ITEM_STACK is compared with the replay's own stack; a difference counts as
- * unnested and the item's stack is adopted.
+ * A chunk is contiguous if its number is the next, no record was lost (lost[])
+ * and it does not carry CHUNK_GAP. Otherwise what was open ends, and the
+ * chunk's ITEM_STACK is adopted. A contiguous chunk's ITEM_STACK is compared
+ * with the replay's own stack; a difference counts as unnested and the item's
+ * stack is adopted.
  *
  * Frames left out of a stack show as one special function "[n frames]".
  *

@@ -134,7 +134,8 @@ static int same_frames(const struct replay *r, const struct frame *ours,
 	return i == n && j == k;
 }
 
-static int same_stack(const struct replay *r, const struct stream *st,
+/* Is the stack that the chunk gives the one we have? */
+int replay_stack_same(const struct replay *r, const struct stream *st,
 		      const struct chunk_view *v)
 {
 	struct view_segment s = { 0 };
@@ -158,7 +159,7 @@ static int same_stack(const struct replay *r, const struct stream *st,
 void replay_stack_begin(struct replay *r, struct stream *st,
 			const struct chunk_view *v, int contiguous)
 {
-	const int same = contiguous && same_stack(r, st, v);
+	const int same = contiguous && replay_stack_same(r, st, v);
 
 	if (contiguous && !same) {
 		replay_unnested(r, st);

@@ -54,7 +54,6 @@ struct window {
 	struct old { node_id root; func_id func; } *old;
 	size_t count, room;
 	node_id root;            /* of what happens now */
-	int unknown;             /* its first chunk says so */
 };
 
 /* A copied chunk that waits for its turn; under: the node (of tree) that was
@@ -155,6 +154,8 @@ void replay_stack_init(struct stream *, node_id root);
 void replay_stack_need(struct stream *, size_t frames);
 void replay_stack_begin(struct replay *, struct stream *,
 			const struct chunk_view *, int contiguous);
+int replay_stack_same(const struct replay *, const struct stream *,
+		      const struct chunk_view *);
 void replay_stack_close(struct replay *, struct stream *, enum replay_why);
 void replay_stack_pop(struct replay *, struct stream *, enum replay_why,
 		      uint32_t reason);
@@ -173,7 +174,7 @@ void replay_switch_create(struct replay *, struct stream *,
 			  const uint64_t *record);
 
 /* replay_window.c */
-void replay_window_begin(struct replay *, struct stream *, int unknown);
+void replay_window_begin(struct replay *, struct stream *);
 void replay_window_end(struct replay *, struct stream *);
 int replay_window_leave_old(struct stream *, func_id);
 

@@ -6,11 +6,10 @@
 #include "analyzer/base/mem.h"
 
 /* Needs an empty stack. */
-void replay_window_begin(struct replay *r, struct stream *st, int unknown)
+void replay_window_begin(struct replay *r, struct stream *st)
 {
 	struct window *const w = mem_alloc(sizeof(*w));
 
-	w->unknown = unknown;
 	w->tree = cct_new(r->session->cct->max);
 	cct_set_deeper(w->tree, r->session->cct->deeper);
 	w->root = cct_root(w->tree, 0);
@@ -42,7 +41,7 @@ static void place(struct replay *r, const struct window *w, uint32_t thread)
 	struct cct *const t = r->session->cct;
 	node_id at = cct_root(t, thread);
 
-	if (w->unknown && w->count == 0 && !is_empty(w->tree, w->root)) {
+	if (w->count == 0 && !is_empty(w->tree, w->root)) {
 		if (!r->open_before)
 			r->open_before = func_special(r->session->funcs,
 						      "[open before start]");
