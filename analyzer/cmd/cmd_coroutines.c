@@ -219,10 +219,10 @@ static enum cmd_exit run(int count, char **operands)
 
 const struct cmd cmd_coroutines = {
 	"coroutines", "DIR", "list coroutines: resumes, active, suspended",
-	"Reads the trace in the folder DIR and lists its coroutines. active is\n"
-	"the time from each resume to the suspension that followed, coroutines\n"
-	"resumed in between included; suspended is the time between a\n"
-	"suspension and the next resume. body is the coroutine's outermost\n"
-	"function, creator the coroutine that made it (-: none).",
+	"Reads the trace in the folder DIR and lists its coroutines. active\n"
+	"is the time from each resume to the suspension that followed,\n"
+	"coroutines resumed in between included; suspended is the time\n"
+	"between a suspension and the next resume. body is the coroutine's\n"
+	"outermost function, creator the coroutine that made it (-: none).",
 	opts, run
 };

@@ -172,14 +172,15 @@ static enum cmd_exit run(int count, char **operands)
 
 const struct cmd cmd_dump = {
 	"dump", "DIR", "print the records as text",
-	"Reads the trace in the folder DIR and prints a line an event: time (ns\n"
-	"since 1970), kind, pid, tid, coroutine (0: the thread itself), depth (open\n"
-	"calls below it), then what the kind has: function, with module and offset\n"
-	"for native ones, file and line; the coroutine that resumes or is gone\n"
-	"back to (in) and how many ns it slept; why a call ended otherwise than by\n"
-	"its return. Kinds are those of filter.weft.explode:\n"
-	"native_enter, native_exit, lua_call, lua_return, coroutine_resume,\n"
-	"coroutine_suspend, and coroutine_create and mark.\n"
+	"Reads the trace in the folder DIR and prints a line an event: time\n"
+	"(ns since 1970), kind, pid, tid, coroutine (0: the thread itself),\n"
+	"depth (open calls below it), then what the kind has: function,\n"
+	"with module and offset for native ones, file and line; the\n"
+	"coroutine that resumes or is gone back to (in) and how many ns it\n"
+	"slept; why a call ended otherwise than by its return. Kinds are\n"
+	"those of filter.weft.explode: native_enter, native_exit, lua_call,\n"
+	"lua_return, coroutine_resume, coroutine_suspend, and\n"
+	"coroutine_create and mark.\n"
 	"\n"
 	"Lines of one thread are in order; \"sort -sn\" orders all threads.",
 	opts, run

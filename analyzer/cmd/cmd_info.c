@@ -258,9 +258,10 @@ static enum cmd_exit run(int count, char **operands)
 
 const struct cmd cmd_info = {
 	"info", "DIR", "tell what is in a trace and how it was made",
-	"Reads the trace in the folder DIR and tells what was recorded, when and\n"
-	"where, by which reader it was read, what is missing, its processes,\n"
-	"threads, Lua states, and its ELF modules with their build-ids: whether\n"
-	"their functions can be named, from which file, and if not, why not.",
+	"Reads the trace in the folder DIR and tells what was recorded,\n"
+	"when and where, by which reader it was read, what is missing, its\n"
+	"processes, threads, Lua states, and its ELF modules with their\n"
+	"build-ids: whether their functions can be named, from which file,\n"
+	"and if not, why not.",
 	opts, run
 };

@@ -140,8 +140,9 @@ static enum cmd_exit run(int count, char **operands)
 
 const struct cmd cmd_plot = {
 	"plot", "DIR", "draw the hot functions, by gnuplot",
-	"Reads the trace in the folder DIR and draws its hot functions by self\n"
-	"time as bars, native and Lua functions in different colours, into an SVG\n"
-	"or PNG file. gnuplot does the drawing and must be installed.",
+	"Reads the trace in the folder DIR and draws its hot functions by\n"
+	"self time as bars, native and Lua functions in different colours,\n"
+	"into an SVG or PNG file. gnuplot does the drawing and must be\n"
+	"installed.",
 	opts, run
 };

@@ -207,11 +207,12 @@ static enum cmd_exit run(int count, char **operands)
 
 const struct cmd cmd_report = {
 	"report", "DIR", "rank functions by the time they take",
-	"Reads the trace in the folder DIR and lists its functions, native and\n"
-	"Lua ones together. total is the time between entry and exit, less the\n"
-	"time its coroutine was suspended; self is total less what its callees\n"
-	"took; wall is total and suspended. A function that calls itself counts\n"
-	"its outermost call only. share is the share of self.\n"
+	"Reads the trace in the folder DIR and lists its functions, native\n"
+	"and Lua ones together. total is the time between entry and exit,\n"
+	"less the time its coroutine was suspended; self is total less what\n"
+	"its callees took; wall is total and suspended. A function that\n"
+	"calls itself counts its outermost call only. share is the share of\n"
+	"self.\n"
 	"\n"
 	"On top stands what was recorded and what was lost.", opts, run
 };

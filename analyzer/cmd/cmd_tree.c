@@ -250,11 +250,13 @@ static enum cmd_exit run(int count, char **operands)
 
 const struct cmd cmd_tree = {
 	"tree", "DIR", "show who called whom, native and Lua together",
-	"Reads the trace in the folder DIR and prints its calling-context tree:\n"
-	"one line for each distinct stack, callees below their callers, the\n"
-	"longest first. A coroutine's body, marked ~, stands on top of what\n"
-	"resumed it, so that its time is part of the resumer's.\n"
+	"Reads the trace in the folder DIR and prints its calling-context\n"
+	"tree: one line for each distinct stack, callees below their\n"
+	"callers, the longest first. A coroutine's body, marked ~, stands\n"
+	"on top of what resumed it, so that its time is part of the\n"
+	"resumer's.\n"
 	"\n"
-	"--csv gives each line a node number and that of its parent (0: none).",
+	"--csv gives each line a node number and that of its parent (0:\n"
+	"none).",
 	opts, run
 };

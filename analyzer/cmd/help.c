@@ -14,7 +14,8 @@ void help_version(FILE *to)
 void help_overview(FILE *to)
 {
 	fputs("usage: weft COMMAND [options] ...\n\n"
-	      "  record       run a program and record its native and Lua calls\n",
+	      "  record       run a program and record its native and Lua "
+	      "calls\n",
 	      to);
 	for (size_t i = 0; cmd_list[i] != NULL; i++)
 		fprintf(to, "  %-11s  %s\n", cmd_list[i]->name,

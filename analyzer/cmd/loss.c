@@ -42,8 +42,8 @@ static uint64_t noted(const struct session *s, const char *key)
 	return value == NULL ? 0 : strtoull(value, NULL, 10);
 }
 
-/* The threads' own counts end with their last chunk; the recorder's total, where
- * there is one, does not. */
+/* The threads' own counts end with their last chunk; the recorder's total,
+ * where there is one, does not. */
 static void tell_reason(struct teller *t, const struct session *s, int reason,
 			const char *name, const char *meaning,
 			const char *unit)

@@ -90,7 +90,7 @@ static void measure(const struct out_table *table, struct fit *fit)
 	}
 }
 
-/* The line's width, columns that can shrink taken at least (or at most) wide. */
+/* The line's width, columns that can shrink taken at their least (or not). */
 static size_t line_width(const struct out_table *table, const struct fit *fit,
 			 int shrunk)
 {

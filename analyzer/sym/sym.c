@@ -4,31 +4,19 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym.h"
 
-#include "analyzer/sym/sym_dwarf.h"
-#include "analyzer/sym/sym_find.h"
+#include "analyzer/sym/sym_child.h"
 #include "analyzer/sym/sym_lua.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* What the child sends: this, then the bytes of two strings. About the module
- * itself (id 0) the strings are the file used and what is wrong. */
-struct answer { uint32_t id, line, name_size, file_size; };
-
-enum {
-	NAME_BYTES = 4096,                 /* a longer name is cut */
-	CHILD_MEMORY_MB = 4096,
-	INBOX = 1 << 16,
-};
+enum { INBOX = 1 << 16 };
 
 /* One module's naming, seen from the parent. */
 struct task {
@@ -36,67 +24,9 @@ struct task {
 	struct arena *arena;
 	elf_id elf;
 	struct sym_module *module;
-	struct sym_query *queries;         /* sorted by id until the child runs */
+	struct sym_query *queries;         /* by rising id, here */
 	size_t count;
 };
-
-/* --- the child -------------------------------------------------------- */
-
-static uint32_t cut(const char *text)
-{
-	return (uint32_t)strnlen(text, NAME_BYTES);
-}
-
-static void send(void *ctx, uint32_t id, const char *name, const char *file,
-		 uint32_t line)
-{
-	FILE *const to = ctx;
-	const struct answer answer = { id, line, cut(name), cut(file) };
-
-	fwrite(&answer, sizeof(answer), 1, to);
-	fwrite(name, 1, answer.name_size, to);
-	fwrite(file, 1, answer.file_size, to);
-}
-
-static void set_limits(unsigned seconds)
-{
-	const struct rlimit none = { 0, 0 };
-	const struct rlimit time = { seconds + 1, seconds + 1 };
-	const struct rlimit memory = { (rlim_t)CHILD_MEMORY_MB << 20,
-				       (rlim_t)CHILD_MEMORY_MB << 20 };
-
-	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_CPU, &time);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	setrlimit(RLIMIT_AS, &memory);
-#else
-	(void)memory;
-#endif
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
-static _Noreturn void run_child(const struct task *task, int pipe,
-				const struct sym_options *options)
-{
-	FILE *const to = fdopen(pipe, "w");
-	struct sym_found found;
-
-	set_limits(options->seconds);
-	/* What a library says about a strange file is of no use to anyone. */
-	if (to == NULL || freopen("/dev/null", "w", stderr) == NULL)
-		_exit(1);
-	sym_find_file(func_elf(task->funcs, task->elf), options->debug_dirs,
-		      &found);
-	send(to, 0, found.fd < 0 ? "" : found.path, found.why, 0);
-	fflush(to);
-	if (found.fd >= 0 &&
-	    sym_dwarf_name(found.fd, found.path, task->queries, task->count,
-			   send, to, found.why, sizeof(found.why)) != 0)
-		send(to, 0, "", found.why, 0);
-	_exit(fflush(to) == 0 ? 0 : 1);
-}
-
-/* --- the parent ------------------------------------------------------- */
 
 /* Is this one of the functions that were asked for? Nobody else's name is
  * changed, whatever the child sends. */
@@ -115,8 +45,8 @@ static int is_asked(const struct task *task, uint32_t id)
 	return low < task->count && task->queries[low].id == id;
 }
 
-static void take_answer(const struct task *task, const struct answer *answer,
-			const char *text)
+static void take_answer(const struct task *task,
+			const struct sym_answer *answer, const char *text)
 {
 	const char *const name = arena_copy(task->arena, text,
 					    answer->name_size);
@@ -143,12 +73,12 @@ static ssize_t take_answers(const struct task *task, const char *inbox,
 			    size_t size)
 {
 	size_t at = 0;
-	struct answer answer;
+	struct sym_answer answer;
 
 	while (size - at >= sizeof(answer)) {
 		memcpy(&answer, inbox + at, sizeof(answer));
-		if (answer.name_size > NAME_BYTES ||
-		    answer.file_size > NAME_BYTES)
+		if (answer.name_size > SYM_NAME_BYTES ||
+		    answer.file_size > SYM_NAME_BYTES)
 			return -1;
 		if (size - at - sizeof(answer) <
 		    answer.name_size + answer.file_size)
@@ -236,7 +166,8 @@ static void name_module(const struct task *task,
 	child = fork();
 	if (child == 0) {
 		close(ends[0]);
-		run_child(task, ends[1], options);
+		sym_child_run(func_elf(task->funcs, task->elf), task->queries,
+			      task->count, options, ends[1]);
 	}
 	close(ends[1]);
 	if (child < 0)
@@ -258,7 +189,7 @@ static const char *base_name(const char *path)
 static void stand_in(struct func_table *funcs, struct func *f,
 		     struct arena *arena)
 {
-	char text[NAME_BYTES];
+	char text[SYM_NAME_BYTES];
 	int size;
 
 	if (f->hint[0] != '\0' && strcmp(f->hint, "?") != 0) {

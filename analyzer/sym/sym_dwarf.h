@@ -1,5 +1,5 @@
-/* sym_dwarf.h - names of addresses out of an ELF file. To be called in a process
- * that may crash or hang: the file is untrusted.
+/* sym_dwarf.h - names of addresses out of an ELF file. To be called in a
+ * process that may crash or hang: the file is untrusted.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_SYM_SYM_DWARF_H
 #define WEFT_ANALYZER_SYM_SYM_DWARF_H

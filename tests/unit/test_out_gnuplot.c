@@ -53,7 +53,8 @@ void test_out_gnuplot_draws_hostile_names(void)
 	CHECK(strstr(text, "<script>&amp;\"") == NULL);
 	CHECK(strstr(text, "&lt;script>&amp;amp;") != NULL);
 	CHECK(strstr(text, "`touch /tmp/weft-pwned`") != NULL);
-	CHECK(strstr(text, "a_{b}^2 {/Symbol x} @macro $1 %d 100% \\n") != NULL);
+	CHECK(strstr(text, "a_{b}^2 {/Symbol x} @macro $1 %d 100% \\n") !=
+	      NULL);
 	CHECK(strchr(text, '\x1b') == NULL);
 }
 
