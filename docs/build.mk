@@ -56,7 +56,7 @@ install-record: host recorder
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		tracer/host/weft.pc.in >$(to)/lib/pkgconfig/weft.pc
 
-install-analyze: recorder analyzer plugin docs
+install-analyze: $(B)/bin/weft analyzer plugin docs
 	$(INSTALL) -d $(to)/bin $(to)/libexec/weft \
 		$(to)/lib/babeltrace2/plugins
 	$(INSTALL) $(B)/bin/weft $(to)/bin/
@@ -79,8 +79,10 @@ uninstall:
 	-rmdir $(to)/libexec/weft $(to)/lib/weft 2>/dev/null
 
 # Both are printed by the program from its tables of commands and options.
+# What `weft record` has to say joins in where that half is built, too.
 DOCS_FROM := $(B)/bin/weft $(B)/libexec/weft/weft-analyze \
-	$(B)/libexec/weft/weft-record
+	$(if $(filter install-analyze,$(MAKECMDGOALS)),,\
+		$(B)/libexec/weft/weft-record)
 docs: $(B)/share/man/man1/weft.1 $(B)/share/bash-completion/completions/weft
 
 $(B)/share/man/man1/weft.1: $(DOCS_FROM)
