@@ -152,7 +152,7 @@ EXPORT long lua_resume(ARGS)
  * resume. */
 static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	const struct stack_mark mark = lua_stack_mark(HERE);
+	const struct stack_mark mark = lua_stack_mark(co, HERE);
 	const long r = ((any_fn *)real)(PASS);
 
 	lua_stack_cut(mark, 0, HERE);
@@ -191,7 +191,7 @@ EXPORT long lua_pcallk(ARGS)
 	if (co == NULL)
 		return REAL(lua_pcallk, a)(PASS);
 	at_boundary(co);
-	mark = lua_stack_mark(HERE);
+	mark = lua_stack_mark(co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_pcallk)(PASS);
 	lua_stack_cut(mark, (int)r != 0, HERE);
 	return r;
@@ -211,7 +211,7 @@ EXPORT long lua_callk(ARGS)
 	if (co->serial == 0 || (state_mine != NULL &&
 	    stack_segment(state_mine)->serial == co->serial))
 		return ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
-	mark = lua_stack_mark(HERE);
+	mark = lua_stack_mark(co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
 	lua_stack_cut(mark, 0, HERE);
 	return r;

@@ -256,7 +256,7 @@ static void seat_main(struct state *s, struct coroutine *co,
 	if (co->window == s->window)
 		return;
 	co->window = s->window;
-	if (count > 0 && s->segments == 1)
+	if (count > 0 && s->segments == 1 && s->base_unknown)
 		seed(s, walked, count);
 }
 
@@ -398,11 +398,33 @@ void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp)
 
 /* ------------------------------------------------- around protected calls */
 
-struct stack_mark lua_stack_mark(uint64_t sp)
+/* Recording went on in the middle of co's calls: they must be in their place
+ * before the stack is marked. Not busy; gives the state busy, or NULL. */
+static SLOW struct state *settle(struct coroutine *co, uint64_t sp)
+{
+	struct state *s = state_mine;
+	struct lua_local *const me = lua_vm_local(s);
+	struct frame *const walked = me == NULL ? NULL : lua_vm_walk_room(me);
+	uint32_t count = 0;
+
+	if (walked != NULL)
+		count = co->vm->lib->abi->walk(me, co, 0, walked,
+					       LUA_WALK_ROOM);
+	s = state_begin(sp);
+	if (s != NULL && (co->serial == 0 || count > 0))
+		lua_stack_seat(s, co, walked, count, 0, sp, state_clock(s));
+	return s;
+}
+
+struct stack_mark lua_stack_mark(struct coroutine *co, uint64_t sp)
 {
 	struct stack_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
-	struct state *const s = state_begin(sp);
+	struct state *s = state_begin(sp);
 
+	if (s != NULL && unlikely(co->window != s->window)) {
+		state_end(s);
+		s = settle(co, sp);
+	}
 	if (s != NULL) {
 		m = stack_mark(s);
 		state_end(s);

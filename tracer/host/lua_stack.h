@@ -48,8 +48,8 @@ struct lua_entry {
 void lua_stack_resume(struct lua_entry *e, struct coroutine *co, uint64_t sp);
 void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp);
 
-/* Around a call that returns here whatever happened in it. */
-struct stack_mark lua_stack_mark(uint64_t sp);
+/* Around a call on co that returns here whatever happened in it. */
+struct stack_mark lua_stack_mark(struct coroutine *co, uint64_t sp);
 void lua_stack_cut(struct stack_mark m, int failed, uint64_t sp);
 
 /* co was closed or reset, or its VM was. */

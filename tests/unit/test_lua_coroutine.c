@@ -1,0 +1,346 @@
+/* test_lua_coroutine.c - who a coroutine is, on recycled addresses and on other
+ * threads; the program's own hooks beside ours; recording turned off and on.
+ * links: host lua
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tests/unit/host_pool.h"
+#include "tracer/host/lua_stack.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+static struct pool *shared_pool;
+static struct host_pool_tally tally;
+
+__attribute__((constructor(101))) static void make_pool(void)
+{
+	shared_pool = host_pool_make(64, 64, 1);
+}
+
+static void drain(void)
+{
+	buffer_switch(state_mine, 0);
+	host_pool_drain(shared_pool, &tally, 0);
+}
+
+static struct host_pool_tally since(void (*what)(lua_State *), lua_State *L)
+{
+	struct host_pool_tally before;
+
+	drain();
+	before = tally;
+	what(L);
+	drain();
+	for (int i = 0; i < 16; i++)
+		before.kind[i] = tally.kind[i] - before.kind[i];
+	before.calls = tally.calls - before.calls;
+	return before;
+}
+
+static void run_text(lua_State *L, const char *text)
+{
+	if (!CHECK_EQ(luaL_dostring(L, text), LUA_OK))
+		printf("%s\n", lua_tostring(L, -1));
+	lua_settop(L, 0);
+}
+
+/* ------------------------------------------------------------- identity */
+
+enum { MADE = 5000 };
+
+static uint64_t serials[MADE + 1];
+static const lua_State *places[MADE];
+static unsigned made, distinct, alike;
+
+static int l_made(lua_State *L)
+{
+	lua_State *const co = lua_tothread(L, 1);
+	const struct coroutine *const c = lua_vm_find(co);
+	unsigned i;
+
+	for (i = 0; i < distinct && places[i] != co; i++)
+		;
+	if (i == distinct)
+		places[distinct++] = co;
+	if (c == NULL || c->serial == 0 || c->serial == LUA_UNBORN ||
+	    (made > 0 && c->serial <= serials[made - 1]))
+		alike++;
+	serials[made++] = c == NULL ? 0 : c->serial;
+	return 0;
+}
+
+static void make_many(lua_State *L)
+{
+	run_text(L, "for i = 1, 5000 do\n"
+		 "  local co = coroutine.create(function() coroutine.yield() end)\n"
+		 "  made(co) coroutine.resume(co)\n"
+		 "  if i % 2 == 0 then coroutine.resume(co) end\n"
+		 "  if i % 500 == 0 then collectgarbage() end end");
+}
+
+void test_lua_coroutines_on_recycled_addresses_are_new(void)
+{
+	lua_State *const L = luaL_newstate();
+	struct host_pool_tally t;
+
+	luaL_openlibs(L);
+	lua_register(L, "made", l_made);
+	t = since(make_many, L);
+	printf("%u coroutines at %u addresses\n", made, distinct);
+	CHECK_EQ(made, MADE);
+	CHECK(distinct < MADE);
+	CHECK_EQ(alike, 0);
+	CHECK_EQ(t.kind[REC_CREATE], MADE);
+	CHECK_EQ(t.kind[REC_RESUME], MADE + MADE / 2);
+	CHECK_EQ(t.kind[REC_SUSPEND], MADE + MADE / 2);
+	CHECK_EQ(lua_vm_find(L)->serial, 0);
+	lua_close(L);
+}
+
+static void run_thrice(lua_State *L)
+{
+	lua_State *const co = lua_newthread(L);
+	int results;
+
+	for (int i = 0; i < 3; i++) {
+		lua_settop(co, 0);
+		luaL_loadstring(co, "return 1");
+		CHECK_EQ(lua_resume(co, L, 0, &results), LUA_OK);
+	}
+	lua_settop(co, 0); /* nothing to run */
+	CHECK(lua_resume(co, L, 0, &results) != LUA_OK);
+	lua_settop(L, 0);
+}
+
+void test_lua_a_finished_coroutine_resumed_is_a_new_one(void)
+{
+	lua_State *const L = luaL_newstate();
+	const struct host_pool_tally t = since(run_thrice, L);
+
+	CHECK_EQ(t.kind[REC_CREATE], 3);
+	CHECK_EQ(t.kind[REC_RESUME], 3);
+	CHECK_EQ(t.kind[REC_SUSPEND], 3);
+	lua_close(L);
+}
+
+static void call_thrice(lua_State *L)
+{
+	lua_State *const co = lua_newthread(L);
+
+	for (int i = 0; i < 3; i++)
+		run_text(co, "local function f() end f()");
+	lua_settop(L, 0);
+}
+
+void test_lua_calls_on_a_coroutine_not_resumed_make_one(void)
+{
+	lua_State *const L = luaL_newstate();
+	const struct host_pool_tally t = since(call_thrice, L);
+
+	CHECK_EQ(t.kind[REC_CREATE], 1);
+	CHECK_EQ(t.kind[REC_RESUME], 3);
+	CHECK_EQ(t.kind[REC_SUSPEND], 3);
+	CHECK_EQ(t.calls, 6);
+	lua_close(L);
+}
+
+/* -------------------------------------------------------------- threads */
+
+static unsigned seen, unlike;
+
+/* Do the topmost segment's frames of L match its calls? */
+static int same(lua_State *L, int level)
+{
+	const struct frame *f = state_mine->top;
+	const struct frame *const base = state_mine->frames +
+					 stack_segment(state_mine)->base;
+	lua_Debug d;
+
+	for (; lua_getstack(L, level, &d); level++) {
+		do {
+			if (f-- == base)
+				return 0;
+		} while (f->site != (uint64_t)L || !frame_is_lua(f));
+		if (f->ret != (uint64_t)d.i_ci)
+			return 0;
+	}
+	while (f-- > base) {
+		if (f->site == (uint64_t)L && frame_is_lua(f))
+			return 0;
+	}
+	return 1;
+}
+
+static int l_check(lua_State *L)
+{
+	seen++;
+	if (!same(L, 0)) {
+		unlike++;
+		printf("check %u: the stacks differ\n", seen);
+	}
+	return 0;
+}
+
+static void *step(void *arg)
+{
+	lua_State *const co = arg;
+	int results;
+
+	CHECK(lua_resume(co, NULL, 0, &results) == LUA_YIELD);
+	lua_pop(co, results);
+	return NULL;
+}
+
+void test_lua_a_coroutine_brings_its_stack_to_another_thread(void)
+{
+	lua_State *const L = luaL_newstate();
+	lua_State *co;
+	pthread_t thread;
+
+	luaL_openlibs(L);
+	lua_register(L, "check", l_check);
+	co = lua_newthread(L);
+	CHECK_EQ(luaL_loadstring(co,
+		"local function deep(n) if n == 0 then while true do check()\n"
+		" coroutine.yield() check() end end deep(n - 1) return 1 end\n"
+		"deep(20)"), LUA_OK);
+	for (int i = 0; i < 40; i++) {
+		if (i % 3 == 0) {
+			step(co);
+		} else {
+			pthread_create(&thread, NULL, step, co);
+			pthread_join(thread, NULL);
+		}
+	}
+	CHECK_EQ(seen, 79);
+	CHECK_EQ(unlike, 0);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
+
+/* ---------------------------------------------------------------- hooks */
+
+static const char own_hook[] =
+	"local calls, lines, counts = 0, 0, 0\n"
+	"local function f() local x = 1\n x = 2 return x end\n"
+	"assert(not debug.gethook())\n"
+	"local function mine(e) if e == 'count' then counts = counts + 1\n"
+	"  elseif e == 'line' then lines = lines + 1\n"
+	"  else calls = calls + 1 end end\n"
+	"debug.sethook(mine, 'crl', 100)\n"
+	"for i = 1, 100 do f() end\n"
+	"local h, m, n = debug.gethook()\n"
+	"assert(h == mine and m == 'crl' and n == 100)\n"
+	"assert(calls > 200 and lines > 200 and counts > 5)\n"
+	"local co = coroutine.wrap(function()\n"
+	"  assert(select(2, debug.gethook()) == 'crl') end)\n"
+	"co() debug.sethook()\n"
+	"local before = calls\n"
+	"for i = 1, 100 do f() end\n"
+	"assert(calls == before and not debug.gethook())\n"
+	"debug.sethook(function() debug.sethook() error('late') end, '', 1000)\n"
+	"local ok, why = pcall(function() while true do end end)\n"
+	"assert(not ok and why:find('late'))\n"
+	"f()\n";
+
+static void run_own_hook(lua_State *L)
+{
+	run_text(L, own_hook);
+}
+
+void test_lua_the_programs_own_hook_works_and_ours_is_hidden(void)
+{
+	lua_State *const L = luaL_newstate();
+	struct host_pool_tally t;
+
+	luaL_openlibs(L);
+	lua_register(L, "check", l_check);
+	seen = unlike = 0;
+	t = since(run_own_hook, L);
+	CHECK(lua_gethook(L) == NULL);
+	CHECK_EQ(lua_gethookmask(L), 0);
+	CHECK(t.calls > 200);
+	run_text(L, "local function f() check() end f() f()");
+	CHECK_EQ(seen, 2);
+	CHECK_EQ(unlike, 0);
+	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+	lua_close(L);
+}
+
+static void yield_at_count(lua_State *L, lua_Debug *ar)
+{
+	(void)ar;
+	lua_yield(L, 0);
+}
+
+void test_lua_a_hook_of_the_program_may_yield(void)
+{
+	lua_State *const L = luaL_newstate();
+	lua_State *co;
+	int results, yields = 0, status;
+
+	luaL_openlibs(L);
+	lua_register(L, "check", l_check);
+	seen = unlike = 0;
+	co = lua_newthread(L);
+	luaL_loadstring(co, "local function f(i) check() return i end\n"
+			"for i = 1, 500 do f(i) end");
+	lua_sethook(co, yield_at_count, LUA_MASKCOUNT, 50);
+	while ((status = lua_resume(co, L, 0, &results)) == LUA_YIELD)
+		yields++;
+	CHECK_EQ(status, LUA_OK);
+	CHECK(yields > 20);
+	CHECK_EQ(seen, 500);
+	CHECK_EQ(unlike, 0);
+	lua_close(L);
+}
+
+/* ------------------------------------------------------------- off and on */
+
+static int l_pause(lua_State *L)
+{
+	(void)L;
+	CHECK_EQ(weft_pause(), 1);
+	return 0;
+}
+
+static int l_resume(lua_State *L)
+{
+	(void)L;
+	CHECK_EQ(weft_resume(), 0);
+	return 0;
+}
+
+static int l_protected(lua_State *L)
+{
+	lua_settop(L, 1);
+	lua_pcall(L, 0, 0, 0);
+	return 0;
+}
+
+void test_lua_open_calls_are_found_when_recording_goes_on(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "check", l_check);
+	lua_register(L, "off", l_pause);
+	lua_register(L, "on", l_resume);
+	lua_register(L, "protected", l_protected);
+	seen = unlike = 0;
+	run_text(L, "local function f() check() end\n"
+		 "local function g() off() f = f on() protected(f) check() f()\n"
+		 "  return 1 end\n"
+		 "local co = coroutine.wrap(function() coroutine.yield() check()\n"
+		 "  off() on() protected(f) check() coroutine.yield() end)\n"
+		 "local function h() co() g() f() co() check() f() end\n"
+		 "h() f()");
+	CHECK_EQ(seen, 10);
+	CHECK_EQ(unlike, 0);
+	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
