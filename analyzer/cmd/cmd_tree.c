@@ -49,7 +49,10 @@ static const struct out_column columns[] = {
 
 enum {
 	COLUMNS = sizeof(columns) / sizeof(columns[0]),
-	INDENT_MAX = 60,    /* deeper levels are numbered instead */
+	LEVELS_MAX = 60,    /* levels shown by indentation in a pipe, */
+	LEVELS_LEAST = 8,   /* and on the narrowest terminal */
+	WIDE = 120,         /* a terminal with room for 2 columns a level */
+	NOT_INDENT = 70,    /* columns of a line that are not for that */
 };
 
 /* A walk down the tree. The stack is an array: a recursion can be a million
@@ -65,6 +68,9 @@ struct walk {
 	size_t depth, room;
 	struct out_table *table;    /* NULL for --csv */
 	struct out_csv csv;
+	size_t width;               /* of the terminal; 0: none */
+	size_t step, levels_shown;  /* columns a level; deeper ones than shown
+	                             * are numbered instead */
 	uint64_t left_out;
 	int has_body;               /* a coroutine's body was shown */
 };
@@ -96,7 +102,8 @@ static void table_row(struct walk *w, node_id id)
 {
 	const struct cct_node *const node = cct_get(w->tree, id);
 	const size_t level = w->depth - 1;
-	const int indent = (int)(level < INDENT_MAX ? level : INDENT_MAX);
+	const size_t indent = w->step * (level < w->levels_shown ? level :
+					 w->levels_shown);
 	char text[OUT_NUMBER], root[64], name[1024], mark[32] = "";
 
 	w->has_body |= (node->flags & CCT_BODY) != 0;
@@ -109,9 +116,9 @@ static void table_row(struct walk *w, node_id id)
 		       out_number_count(text, node->calls));
 	out_table_cell(w->table, node->func == 0 ? "" :
 		       func_language(func_get(w->session->funcs, node->func)));
-	if (level > INDENT_MAX)
+	if (level > w->levels_shown)
 		snprintf(mark, sizeof(mark), "(%zu) ", level);
-	snprintf(name, sizeof(name), "%*s%s%s%s", 2 * indent, "", mark,
+	snprintf(name, sizeof(name), "%*s%s%s%s", (int)indent, "", mark,
 		 node->flags & CCT_BODY ? "~ " : "",
 		 node_name(w, node, root, sizeof(root)));
 	out_table_cell(w->table, name);
@@ -187,15 +194,26 @@ static void walk(struct walk *w)
 	mem_free(w->levels);
 }
 
+/* Deep stacks leave room for names. */
+static void set_indent(struct walk *w)
+{
+	w->width = out_table_terminal(stdout);
+	w->step = w->width != 0 && w->width < WIDE ? 1 : 2;
+	w->levels_shown = LEVELS_MAX;
+	if (w->width != 0 && w->width < NOT_INDENT + LEVELS_MAX * w->step)
+		w->levels_shown = w->width < NOT_INDENT + LEVELS_LEAST ?
+			LEVELS_LEAST : (w->width - NOT_INDENT) / w->step;
+}
+
 static void print_table(struct walk *w)
 {
 	char count[OUT_NUMBER];
 
+	set_indent(w);
 	w->table = out_table_new(columns, COLUMNS);
 	walk(w);
 	if (w->whole > 0)
-		out_table_print(w->table, stdout,
-				out_table_terminal(stdout));
+		out_table_print(w->table, stdout, w->width);
 	out_table_free(w->table);
 	if (w->left_out > 0)
 		printf("... and %s of less than %g%% (--min 0 shows all)\n",
