@@ -63,13 +63,16 @@ static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
 static void restore(struct replay *r, struct stream *st,
 		    const struct kept *k, uint64_t slept)
 {
-	const struct frame *const from = r->kept_frames + k->first;
+	const struct frame *from;
 	struct frame *to;
 	const node_id under = st->frame[st->depth - 1].node;
 	const int same = k->under == under && k->tree == st->tree;
 	node_id node = under;
 
+	if (k->count == 0)
+		return;
 	replay_stack_need(st, st->depth + k->count);
+	from = r->kept_frames + k->first;
 	to = st->frame + st->depth;
 	for (size_t i = 0; i < k->count; i++) {
 		uint32_t flags = i == 0 ? CCT_BODY : 0;

@@ -1,0 +1,110 @@
+/* fuzz_chunk.c - feeds bytes as chunks to view and replay. Magic, sizes and
+ * checksum are made right, so that what lies behind them is reached.
+ * clang -g -O1 -I. -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
+ *	tests/fuzz/fuzz_chunk.c analyzer/core/[!.]*.c analyzer/base/[!.]*.c
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/core/merge.h"
+#include "analyzer/core/rank.h"
+#include "analyzer/core/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static long balance;
+
+static void on_enter(void *ctx, const struct replay_event *e)
+{
+	(void)ctx;
+	balance += e->func > 0;
+}
+
+static void on_leave(void *ctx, const struct replay_event *e)
+{
+	(void)ctx;
+	balance -= e->func > 0;
+}
+
+static const struct replay_sink sink = { .enter = on_enter,
+					 .leave = on_leave };
+
+/* Make a chunk's header fit its bytes where it does not. Gives its words. */
+static size_t repair(uint64_t *words, size_t n)
+{
+	struct chunk_header *const h = (struct chunk_header *)words;
+	const uint64_t body = n - CHUNK_HEADER_WORDS;
+
+	h->magic = CHUNK_MAGIC;
+	h->version = CHUNK_VERSION;
+	if (h->total_words >= CHUNK_HEADER_WORDS && h->total_words <= n)
+		n = (size_t)h->total_words;
+	h->total_words = n;
+	if ((uint64_t)h->records + h->items + h->funcs !=
+	    n - CHUNK_HEADER_WORDS) {
+		h->records = (uint32_t)(h->records % (body + 1));
+		h->items = (uint32_t)(h->items % (body - h->records + 1));
+		h->total_words = n = CHUNK_HEADER_WORDS + body;
+		h->funcs = (uint32_t)(body - h->records - h->items);
+	}
+	h->process %= 2;
+	h->thread %= 2;
+	h->level %= 3;
+	h->checksum = view_checksum(words, n);
+	return n;
+}
+
+static void feed(struct replay *r, const uint8_t *data, size_t size)
+{
+	uint64_t *const words = malloc(size + 8);
+
+	while (size >= CHUNK_HEADER_WORDS * 8) {
+		size_t n = size / 8 < CHUNK_MAX_WORDS ? size / 8 :
+			   CHUNK_MAX_WORDS;
+		struct chunk_view v;
+
+		memcpy(words, data, n * 8);
+		n = repair(words, n);
+		/* Of its own size, so that a word too far is seen. */
+		uint64_t *const exact = malloc(n * 8);
+
+		memcpy(exact, words, n * 8);
+		if (view_open(&v, exact, n) == 0)
+			replay_chunk(r, &v);
+		err_clear();
+		free(exact);
+		data += n * 8;
+		size -= n * 8;
+	}
+	free(words);
+}
+
+static void look(struct session *s)
+{
+	const struct merge_options o = { .by_coroutine = 1,
+					 .thread = MERGE_ALL };
+	struct cct *const t = merge_tree(s, &o);
+
+	if (!cct_valid(s->cct) || !cct_valid(t))
+		abort();
+	rank_free(rank_new(s, RANK_WALL, RANK_ALL_THREADS));
+	cct_free(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct session *const s = session_new(200);
+	const int events = size > 0 && data[size - 1] & 1;
+	struct replay *const r = replay_new(s, events ? &sink : NULL, NULL);
+
+	balance = 0;
+	feed(r, data, size);
+	replay_finish(r);
+	if (balance != 0)
+		abort();
+	look(s);
+	replay_free(r);
+	session_free(s);
+	return 0;
+}
