@@ -79,7 +79,10 @@ static void make(const char *const *args)
 	FILE *const out = stdout;
 
 	while (args[argc - 2]) {
-		argv[argc] = strdup(args[argc - 2]);
+		static char text[16][40];
+
+		snprintf(text[argc], sizeof(text[argc]), "%s", args[argc - 2]);
+		argv[argc] = text[argc];
 		argc++;
 	}
 	stdout = fopen("/dev/null", "w");
