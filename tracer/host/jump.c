@@ -120,10 +120,9 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
  * as it is gone: tell before and after. */
 static void module_goes(void)
 {
-	if (state_pool == NULL)
-		return;
 	atomic_fetch_add(&process_module_epoch, 1);
-	atomic_fetch_add(&state_pool->generation, POOL_GENERATION_STEP);
+	if (state_pool != NULL)
+		atomic_fetch_add(&state_pool->generation, POOL_GENERATION_STEP);
 }
 
 EXPORT int dlclose(void *handle)

@@ -15,19 +15,18 @@ extern const struct lua_abi lua_hook_abi_54;
 
 static const struct lua_abi *const abis[] = { &lua_hook_abi_54 };
 
-enum { LIBS = 32, SPANS = 256 };
+enum { LIBS = 32, SPANS = 64 };
 
 static struct lua_lib *_Atomic libs[LIBS];
 
-/* Which library the code of a module means. Added to and never changed; good
- * while no module has gone. */
-static struct span {
+/* Which library the code of a module means: never changed once it is shown, and
+ * good while no module has gone; then another takes its place. */
+struct span {
 	uint64_t start, size;
 	struct lua_lib *lib;
 	uint32_t epoch;
-	_Atomic uint32_t ready;
-} spans[SPANS];
-static _Atomic uint32_t span_count;
+};
+static struct span *_Atomic spans[SPANS];
 
 /* ----------------------------------------------------------- libraries */
 
@@ -47,6 +46,17 @@ static const void *module_of(const void *address)
 	return address != NULL &&
 	       _dl_find_object((void *)(uintptr_t)address, &o) == 0 ?
 	       o.dlfo_link_map : NULL;
+}
+
+/* Without telling that a module goes, since none does: whoever had it open has
+ * it still. */
+static void release(void *handle)
+{
+	int (*const real)(void *) = (int (*)(void *))dlsym(RTLD_NEXT,
+							  "dlclose");
+
+	if (real != NULL)
+		real(handle);
 }
 
 /* Another library's function of that name (a dependency's, or ours) will not
@@ -110,7 +120,7 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	lib = lua_mem_get(sizeof(*lib));
 	if (lib != NULL)
 		fill(lib, handle, map);
-	dlclose(handle);
+	release(handle);
 	return lib == NULL ? NULL : enlist(lib);
 }
 
@@ -125,7 +135,7 @@ static weft_lua_function real_sethook(const struct link_map *caller)
 		handle = dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	if (handle != NULL) {
 		f = dlsym(handle, "lua_sethook");
-		dlclose(handle);
+		release(handle);
 	}
 	if (f == NULL || module_of(f) == ours)
 		f = dlsym(RTLD_NEXT, "lua_sethook");
@@ -135,21 +145,26 @@ static weft_lua_function real_sethook(const struct link_map *caller)
 static void remember(const struct dl_find_object *o, struct lua_lib *lib,
 		     uint32_t epoch)
 {
-	const uint32_t i = atomic_fetch_add(&span_count, 1);
+	struct span *const made = lua_mem_get(sizeof(*made));
 
-	if (i >= SPANS) {
-		atomic_store(&span_count, SPANS);
+	if (made == NULL)
 		return;
+	made->start = (uint64_t)o->dlfo_map_start;
+	made->size = (uint64_t)o->dlfo_map_end - made->start;
+	made->lib = lib;
+	made->epoch = epoch;
+	for (int i = 0; i < SPANS; i++) {
+		struct span *old = atomic_load(&spans[i]);
+
+		if ((old == NULL || old->epoch != epoch) &&
+		    atomic_compare_exchange_strong(&spans[i], &old, made))
+			return;
 	}
-	spans[i].start = (uint64_t)o->dlfo_map_start;
-	spans[i].size = (uint64_t)o->dlfo_map_end - spans[i].start;
-	spans[i].lib = lib;
-	spans[i].epoch = epoch;
-	atomic_store_explicit(&spans[i].ready, 1, memory_order_release);
 }
 
 static SLOW struct lua_lib *ask(const void *caller)
 {
+	const uint32_t epoch = atomic_load(&process_module_epoch);
 	const int saved = errno;
 	struct dl_find_object o;
 	struct lua_lib *lib;
@@ -158,7 +173,7 @@ static SLOW struct lua_lib *ask(const void *caller)
 		o.dlfo_link_map = NULL; /* made code: the global scope's */
 	lib = lib_at(real_sethook(o.dlfo_link_map));
 	if (o.dlfo_link_map != NULL && lib != NULL)
-		remember(&o, lib, atomic_load(&process_module_epoch));
+		remember(&o, lib, epoch);
 	errno = saved;
 	return lib;
 }
@@ -167,14 +182,14 @@ struct lua_lib *lua_lib_of(const void *caller)
 {
 	const uint32_t epoch = atomic_load_explicit(&process_module_epoch,
 						    memory_order_relaxed);
-	const uint32_t n = atomic_load_explicit(&span_count,
-						memory_order_acquire);
 
-	for (uint32_t i = 0; i < n && i < SPANS; i++) {
-		const struct span *const p = &spans[i];
+	for (int i = 0; i < SPANS; i++) {
+		const struct span *const p = atomic_load_explicit(&spans[i],
+							memory_order_acquire);
 
-		if (atomic_load_explicit(&p->ready, memory_order_acquire) &&
-		    (uint64_t)caller - p->start < p->size && p->epoch == epoch)
+		if (p == NULL)
+			break;
+		if ((uint64_t)caller - p->start < p->size && p->epoch == epoch)
 			return p->lib;
 	}
 	return ask(caller);
