@@ -1,0 +1,37 @@
+#!/bin/bash
+# LTTng's daemons are killed while a program is recorded: nothing hangs, the
+# user is told, and not a call is lost.
+# SPDX-License-Identifier: MIT
+. tests/e2e/record.inc
+
+killed() {
+	local who=$1 pids
+	rm -rf "$HOME/trace"
+	as_user "$WEFT" record -o "$HOME/trace" -- "$P/p_slow" 3 \
+		>"$T/out" 2>"$T/err" &
+	local recorder=$!
+	for i in $(seq 60); do
+		pids=$($who)
+		[ -n "$pids" ] && [ -s "$T/out" ] && break
+		sleep 0.1
+	done
+	[ -n "$pids" ] || fail "$who: there is none"
+	sleep 0.7
+	kill -9 $pids
+	local before=$SECONDS
+	wait $recorder
+	[ $? = 9 ] || fail "$who: weft record fails"
+	[ $((SECONDS - before)) -lt 20 ] || fail "$who: it hung"
+	grep -q 'LTTng is given up' "$T/err" || fail "$who: nobody is told"
+	[ -s "$HOME/trace/spill.weft" ] || fail "$who: no spill file"
+	rm -rf "$T/trace"
+	cp -r "$HOME/trace" "$T/trace"
+	report
+	[ "$(calls tick)" = 300000 ] || fail "$who: $(calls tick) calls"
+	clean_up
+	mkdir -p "$HOME"
+	[ "$(id -u)" != 0 ] || chown 65534:65534 "$HOME"
+}
+killed consumers
+killed daemon
+exit 0

@@ -1,0 +1,39 @@
+#!/bin/bash
+# Little shared memory, as in a container: LTTng's rings and the pool shrink
+# with it; below that, LTTng is left out, loudly, and then weft says no.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+[ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || {
+	echo "needs leave to mount"
+	exit 77
+}
+mkdir -p /run/lttng
+
+# with SIZE: records with a /dev/shm and a daemon of its own.
+with() {
+	rm -rf "$T/trace"
+	unshare -m -p -f --mount-proc --propagation private sh -c '
+	mount -t tmpfs tmpfs /run/lttng && mount -t tmpfs -o size=$1 \
+		tmpfs /dev/shm || exit 99
+	exec "$WEFT" record -o "$T/trace" -- "$P/p_slow" 1' - "$1" \
+		>"$T/out" 2>"$T/err"
+}
+export P T WEFT
+with 64m
+[ $? = 9 ] || fail "64 MiB"
+report
+nothing_lost
+[ ! -e "$T/trace/spill.weft" ] || fail "64 MiB: LTTng was not used"
+with 4m
+[ $? = 9 ] || fail "4 MiB"
+report
+[ "$(calls tick)" = 100000 ] || fail "4 MiB: $(calls tick) calls"
+with 3200k
+[ $? = 9 ] || fail "3200 KiB"
+grep -q 'too small' "$T/err" || fail "3200 KiB: LTTng is said to fit"
+[ -s "$T/trace/spill.weft" ] || fail "3200 KiB: no spill file"
+report
+[ "$(calls tick)" = 100000 ] || fail "3200 KiB: $(calls tick) calls"
+with 1m && fail "1 MiB: recorded"
+grep -q 'too small' "$T/err" || fail "1 MiB: $(cat "$T/err")"
+exit 0
