@@ -10,6 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A sanitizer's runtime tells of crashes better. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const int is_sanitized = 1;
+#else
+static const int is_sanitized = 0;
+#endif
+
 /* A crash is weft's fault, whatever the trace held: say so, with a status that
  * is told apart. Processes that weft forks to read hostile files end by the
  * signal, as their parent expects. */
@@ -48,9 +55,8 @@ int main(int argc, char **argv)
 	const struct cmd *cmd = cmd_find(name);
 	enum cmd_exit status;
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	catch_bugs();
-#endif
+	if (!is_sanitized)
+		catch_bugs();
 	/* Only for the width of characters: numbers and sorting stay as they
 	 * are everywhere. */
 	setlocale(LC_CTYPE, "C.UTF-8");

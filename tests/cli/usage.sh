@@ -47,3 +47,11 @@ complete_words() {
 [ "$(complete_words weft report --so)" = --sort ] || fail "options do not"
 [ "$(complete_words weft report --sort sus)" = suspended ] ||
 	fail "choices do not"
+
+# Output that cannot be written is no success.
+if [ -c /dev/full ]; then
+	"$W" report "$T/t" >/dev/full 2>"$T/e"
+	[ $? = 2 ] || fail "writes to a full disk and says nothing"
+	grep -q 'cannot write the output' "$T/e" || fail "says: $(cat "$T/e")"
+fi
+exit 0
