@@ -147,7 +147,8 @@ static int same_func(const struct func *a, const struct func *b)
 
 static void hash_func(const struct func *f, uint64_t key[2])
 {
-	key[0] = (uint64_t)f->kind << 60 ^ (uint64_t)f->module << 40 ^ f->offset;
+	key[0] = (uint64_t)f->kind << 60 ^ (uint64_t)f->module << 40 ^
+		 f->offset;
 	key[1] = f->source_hash ^ (uint64_t)f->line << 32 ^ f->last_line;
 	if (f->kind >= FUNC_MARK)
 		key[1] ^= hash_bytes(1, f->name, strlen(f->name));

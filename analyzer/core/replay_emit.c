@@ -135,6 +135,7 @@ static void park(struct replay *r, const struct stream *st, ticks tick,
 	*p = (struct parked){ .func = mem_grow(NULL, n, sizeof(*p->func)),
 			      .resumed = resumed, .used = 1,
 			      .who = event(r, st, st->now) };
+	p->who.depth = (uint32_t)(top->base - 1);
 	for (size_t i = top->base; i < st->depth; i++)
 		if (!frame_is_omitted(&st->frame[i]))
 			p->func[p->count++] = st->frame[i].func;
@@ -234,8 +235,8 @@ void replay_emit_suspend(struct replay *r, struct stream *st, uint32_t flags)
 /* Coroutines that never ran again, and resumes whose suspend was lost. */
 void replay_emit_finish(struct replay *r)
 {
-	for (size_t i = 0; i < r->parked_count; i++) {
-		struct parked *const p = &r->parked[i];
+	for (size_t at = 0; at < r->parked_count; at++) {
+		struct parked *const p = &r->parked[at];
 		void (*const end)(void *, const struct replay_event *) =
 			p->resumed ? r->sink->enter : r->sink->leave;
 
@@ -245,9 +246,12 @@ void replay_emit_finish(struct replay *r)
 					  REPLAY_OPEN_AT_END;
 		for (size_t k = 0; end && k < p->count; k++) {
 			/* Leaves from the inside out. */
-			p->who.func = p->func[p->resumed ? k :
-					      p->count - 1 - k];
-			end(r->ctx, &p->who);
+			const size_t i = p->resumed ? k : p->count - 1 - k;
+			struct replay_event e = p->who;
+
+			e.func = p->func[i];
+			e.depth += (uint32_t)i;
+			end(r->ctx, &e);
 		}
 		mem_free(p->func);
 		*p = (struct parked){ 0 };

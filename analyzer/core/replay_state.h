@@ -135,6 +135,16 @@ struct replay {
 	func_id func[CHUNK_MAX_FUNCS + 1];
 };
 
+/* replay.c */
+struct stream *replay_find_stream(const struct replay *, uint32_t thread,
+				  uint32_t level); /* or NULL */
+struct waiting *replay_take_waiting(struct replay *, struct stream *);
+
+/* replay_chunk.c */
+void replay_chunk_run(struct replay *, struct stream *,
+		      const struct chunk_view *, const struct waiting *);
+void replay_chunk_close(struct replay *, struct stream *, enum replay_why);
+
 /* replay_who.c: identities, and what items tell. */
 uint32_t replay_who_thread(struct replay *, const struct chunk_header *);
 uint32_t replay_who_coroutine(struct replay *, uint32_t process,

@@ -1,5 +1,5 @@
-/* outcome.h - what a replay gave, as sorted lines of text, beside the lines that
- * a test expects.
+/* outcome.h - what a replay gave, as sorted lines of text, beside the lines
+ * that a test expects.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TESTS_REPLAY_OUTCOME_H
 #define WEFT_TESTS_REPLAY_OUTCOME_H

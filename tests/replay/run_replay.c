@@ -1,5 +1,5 @@
-/* run_replay.c - reads a replay text: what threads did, as chunks; and what must
- * come of it. Prints what differs. tests/replay/README says the language.
+/* run_replay.c - reads a replay text: what threads did, as chunks; and what
+ * must come of it. Prints what differs. tests/replay/README says the language.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/core/replay.h"

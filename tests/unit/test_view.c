@@ -1,5 +1,5 @@
-/* test_view.c - a chunk is believed only when every part of it holds; each lie is
- * told one by one, with a right checksum.
+/* test_view.c - a chunk is believed only when every part of it holds; each lie
+ * is told one by one, with a right checksum.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/core/view.h"
