@@ -34,7 +34,7 @@ static SLOW void pass_on(const struct coroutine *co, lua_State *L,
 struct event {
 	int kind;        /* LUA_HOOKCALL, LUA_HOOKTAILCALL, LUA_HOOKRET */
 	int is_c;
-	uint64_t id, key;
+	uint64_t id, key, sp;
 	struct lua_caller caller;
 };
 
@@ -58,12 +58,16 @@ static void record_return(struct state *s, const struct coroutine *co,
 		lua_stack_body_ended(s, now);
 }
 
-static struct frame frame_of(const struct coroutine *co, uint64_t id,
-			     uint64_t key, int is_c, uint64_t now)
+/* Where protected calls are not seen, frames say where they stand, so that a
+ * native call after an error is not taken for theirs. */
+static struct frame frame_of(const struct coroutine *co, const struct event *e,
+			     uint64_t now)
 {
 	return (struct frame){
-		.key = key, .sp = is_c ? FRAME_ABSORBS : FRAME_LUA,
-		.site = (uint64_t)co->L, .ret = id, .tick = now,
+		.key = e->key, .sp = e->is_c ? FRAME_ABSORBS :
+		       co->vm->interposed ? FRAME_LUA :
+		       (e->sp + LUA_HOOK_DEPTH) | 1,
+		.site = (uint64_t)co->L, .ret = e->id, .tick = now,
 		.extra = FRAME_ABSORBED_NOT,
 	};
 }
@@ -73,7 +77,7 @@ static void tail_called(struct state *s, const struct coroutine *co,
 			     const struct event *e, uint64_t now)
 {
 	const struct lua_caller self = { e->id, e->caller.above };
-	const struct frame f = frame_of(co, e->id, e->key, e->is_c, now);
+	const struct frame f = frame_of(co, e, now);
 	const struct frame *top = s->top - 1;
 
 	if (top->ret != e->id || top->site != (uint64_t)co->L)
@@ -88,7 +92,7 @@ static void tail_called(struct state *s, const struct coroutine *co,
 static void record(struct state *s, const struct coroutine *co,
 		   const struct event *e, uint64_t now)
 {
-	const struct frame f = frame_of(co, e->id, e->key, e->is_c, now);
+	const struct frame f = frame_of(co, e, now);
 
 	if (e->kind == LUA_HOOKRET) {
 		record_return(s, co, e->id, now);
@@ -143,7 +147,7 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 {
 	struct frame *walked = NULL;
 	uint32_t count = 0;
-	struct event e;
+	struct event e = { .sp = sp };
 	struct state *s;
 	uint64_t now;
 
@@ -216,11 +220,14 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 
 /* An event on a lua_State that is where it should be, by its layout. 0: it is
  * not, or something must be asked of Lua. */
-static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
+static int record_known(struct state *s, lua_State *L, const lua_Debug *ar,
+			uint64_t sp)
 {
 	struct coroutine *const co = lua_vm_find(L);
 	struct lua_local *const me = s->lua;
-	struct event e = { .kind = ar->event, .id = (uint64_t)ar->i_ci };
+	struct event e = {
+		.kind = ar->event, .id = (uint64_t)ar->i_ci, .sp = sp,
+	};
 	struct lua_cached *c = NULL;
 
 	if (me == NULL || co == NULL || co->window != s->window ||
@@ -252,7 +259,7 @@ static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
 {
 	const struct coroutine *co;
 
-	if (!record_known(s, L, ar)) {
+	if (!record_known(s, L, ar, sp)) {
 		slowly(s, L, ar, sp);
 		return;
 	}

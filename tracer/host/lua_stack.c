@@ -7,11 +7,6 @@
 
 enum { STATUS_OK = 0, STATUS_YIELD = 1 }; /* the same in every Lua */
 
-/* A hook that infers a resume lies deeper than lua_resume by several frames of
- * the library's; native frames of the coroutine lie below this, those of its
- * resumer above. */
-enum { RESUME_DEPTH = 512 };
-
 /* How far an unknown caller's own callers are followed. */
 enum { CALLERS = 64 };
 
@@ -316,7 +311,7 @@ void lua_stack_seat(struct state *s, struct coroutine *co,
 		lua_stack_off(s, now);
 	if (co->serial == LUA_UNBORN || co->ended)
 		lua_vm_create(s, co, now);
-	put_on(s, co, walked, count, sp + RESUME_DEPTH, RESUME_INFERRED, now);
+	put_on(s, co, walked, count, sp + LUA_HOOK_DEPTH, RESUME_INFERRED, now);
 }
 
 /* ------------------------------------------------------ around lua_resume */

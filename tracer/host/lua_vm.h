@@ -76,6 +76,12 @@ struct coroutine {
 	uint64_t since;       /* tick of its SUSPEND */
 };
 
+/* A hook lies deeper than the frame of the interpreter that runs the call, and
+ * less deep than that under whoever called into Lua, by several hundred bytes
+ * each: native calls made by Lua lie below a hook's stack pointer plus this,
+ * those after it has returned above. */
+enum { LUA_HOOK_DEPTH = 512 };
+
 #define LUA_UNBORN UINT64_MAX /* has no serial yet */
 
 /* Lua function by the address of its prototype, for one thread; C functions
@@ -144,7 +150,7 @@ int lua_vm_status(const struct coroutine *co);
  * of them. */
 INLINE int lua_vm_is_plain(const struct state *s, const struct coroutine *co)
 {
-	return clock_is_tsc && co->vm->peek &&
+	return clock_is_tsc && co->vm->peek && co->vm->interposed &&
 	       !s->segment[s->segments - 1].inferred;
 }
 

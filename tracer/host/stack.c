@@ -309,6 +309,9 @@ static struct frame *live_end(struct state *s, const struct frame *n)
 	return f;
 }
 
+/* How many Lua frames that do not say where they stand are passed over. */
+enum { LUA_FRAMES_LOOK = 32 };
+
 static int absorbs(struct state *s, const struct frame *n)
 {
 	struct frame *const top = s->top - 1;
@@ -319,7 +322,30 @@ static int absorbs(struct state *s, const struct frame *n)
 	if (top->key != n->key || BROKEN(absorb))
 		return 0;
 	top->extra = n->site;
+	top->sp = n->sp | 1;
 	return 1;
+}
+
+/* Lua frames that say where they stand are dead when a native call comes from
+ * above that: the outermost of them, or s->top. Others are for Lua to judge. */
+static struct frame *lua_end(struct state *s, const struct frame *n)
+{
+	const struct frame *const base = s->frames + stack_segment(s)->base;
+	struct frame *dead = s->top;
+
+	if (in_alt(s, n->sp))
+		return dead;
+	for (struct frame *f = s->top; f > base && frame_is_lua(f - 1); f--) {
+		if (f[-1].sp == FRAME_LUA || f[-1].sp == FRAME_ABSORBS) {
+			if (s->top - f > LUA_FRAMES_LOOK)
+				break;
+			continue;
+		}
+		if (f[-1].sp > n->sp)
+			break;
+		dead = f - 1;
+	}
+	return dead;
 }
 
 /* On a stack that is not the thread's and that nobody announced. */
@@ -346,9 +372,15 @@ SLOW int stack_native_enter(struct state *s, const struct frame *n,
 	while (s->segments > 1 && stack_segment(s)->inferred &&
 	       n->sp >= stack_segment(s)->sp)
 		take_off(s, stack_off, now);
-	live = live_end(s, n);
-	if (live < s->top)
+	do {
+		live = lua_end(s, n);
+		if (live < s->top)
+			stack_unwind(s, live, UNWIND_ERROR, now);
+		live = live_end(s, n);
+		if (live == s->top)
+			break;
 		stack_unwind(s, live, UNWIND_SKIPPED, now);
+	} while (frame_is_lua(s->top - 1));
 	errno = saved;
 	return 1;
 }

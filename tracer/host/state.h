@@ -17,7 +17,8 @@
  * address, always even). Lua frames, C functions called by Lua among them, have
  * an odd number there, so that the test "does this frame lie below the stack
  * pointer?" is one comparison for both: FRAME_LUA never does, FRAME_ABSORBS
- * always does. */
+ * always does; another odd number is an address on the native stack that the
+ * frame lies below, so that a native call from above shows that it has ended. */
 struct frame {
 	uint64_t key;   /* native: code address. Lua function: address of its
 	                 * struct lua_func, lowest bit set */

@@ -99,6 +99,9 @@ int weft_lua_detach(struct lua_State *L);
  * lua_sethook before is kept and goes on working; one set later replaces weft's
  * where Lua is linked statically: call this again after it. Returns an enum
  * weft_lua_result; negative: not recorded, and the program runs on as before. */
+#ifdef __GNUC__
+__attribute__((no_instrument_function))
+#endif
 static inline int weft_lua_attach(struct lua_State *L)
 {
 	static const struct weft_lua_api api = {
