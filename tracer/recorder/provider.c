@@ -30,9 +30,11 @@ static int find(void *object, const char *name, void *function)
 int provider_open(const char *path)
 {
 	/* Read by the constructor of liblttng-ust, so they must stand here
-	 * before it is loaded. Waiting is done below, not by it. */
+	 * before it is loaded. It waits until the daemon has started the
+	 * session in this process: the tracepoint is on a little earlier, and
+	 * what is fired between is dropped in silence. */
 	setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1);
-	setenv("LTTNG_UST_REGISTER_TIMEOUT", "0", 1);
+	setenv("LTTNG_UST_REGISTER_TIMEOUT", "5000", 1);
 	setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 1);
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
