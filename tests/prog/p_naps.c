@@ -1,0 +1,44 @@
+/* p_naps.c - sleeps five times 50 ms and works in between; prints how long it
+ * was away by its own clock, in microseconds.
+ * SPDX-License-Identifier: MIT */
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((no_instrument_function)) static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+__attribute__((noinline)) static void nap(void)
+{
+	usleep(50000);
+}
+
+__attribute__((noinline)) static void burn(void)
+{
+	for (volatile long i = 0; i < 5000000; i++)
+		;
+}
+
+int main(void)
+{
+	uint64_t away = 0;
+
+	/* The recorder needs a moment to see the thread. */
+	burn();
+	usleep(100000);
+	for (int i = 0; i < 5; i++) {
+		const uint64_t before = now_us();
+
+		nap();
+		away += now_us() - before;
+		burn();
+	}
+	printf("%llu\n", (unsigned long long)away);
+	return 0;
+}
