@@ -50,7 +50,7 @@ static void fill(void)
 static int copy(uint32_t flags)
 {
 	const struct finish_job job = { buffer, POOL_SMALL_WORDS, 77, flags,
-					&rate };
+					&rate, NULL, 0 };
 
 	memset(out, 0xee, sizeof(out));
 	return finish_copy(out, &job);

@@ -122,6 +122,8 @@ static void take(struct drain *d, uint32_t i)
 		.recording = d->arena->recording,
 		.flags = is_full ? 0u : (unsigned)CHUNK_TAKEN,
 		.rate = d->rate,
+		.offcpu = d->slots->offcpu,
+		.slot = buffer_slot(word),
 	};
 	uint64_t *const chunk = deliver_room(d->deliver);
 

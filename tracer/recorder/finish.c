@@ -95,8 +95,6 @@ static void complete_header(struct chunk_header *h,
 	if (rate_stepped(job->rate, h->pair_tick, h->pair_mono,
 			  h->pair_width))
 		h->flags |= CHUNK_CLOCK_STEPPED;
-	h->tick_hz = job->rate->hz;
-	h->tick_hz_error = job->rate->error_ppb;
 	h->reserved0 = 0;
 	h->reserved1 = 0;
 	h->checksum = 0;
@@ -109,6 +107,25 @@ static bool was_ever_lost(const struct chunk_header *h)
 	for (int i = 0; i < LOST_REASONS; i++)
 		any |= h->lost[i];
 	return any != 0;
+}
+
+/* When the thread did not run, as an item more. A PARTIAL chunk goes without:
+ * what is told once is not kept for the whole one. */
+static uint32_t add_switches(struct chunk_header *h,
+			     const struct finish_job *job, uint64_t *at,
+			     uint32_t funcs)
+{
+	if (!job->offcpu || h->level != 0 ||
+	    (job->flags & CHUNK_PARTIAL) != 0)
+		return 0;
+	offcpu_read(job->offcpu, job->slot);
+	const uint32_t used = CHUNK_HEADER_WORDS + h->records + h->items +
+			      funcs;
+	const uint32_t words = offcpu_item(job->offcpu, job->slot, h, at,
+					   CHUNK_MAX_WORDS - used);
+
+	h->items += words;
+	return words;
 }
 
 int finish_copy(uint64_t *out, const struct finish_job *job)
@@ -141,6 +158,9 @@ int finish_copy(uint64_t *out, const struct finish_job *job)
 	at += h->records;
 	copy_words(at, job->buffer + CHUNK_HEADER_WORDS + room, items, is_live);
 	at += items;
+	h->tick_hz = job->rate->hz;
+	h->tick_hz_error = job->rate->error_ppb;
+	at += add_switches(h, job, at, funcs);
 	/* The dictionary grew down. */
 	for (uint32_t i = 0; i < funcs; i++)
 		at[i] = job->buffer[job->words - 1 - i];

@@ -3,6 +3,7 @@
 #ifndef WEFT_RECORDER_FINISH_H
 #define WEFT_RECORDER_FINISH_H
 
+#include "tracer/recorder/offcpu.h"
 #include "tracer/recorder/rate.h"
 
 #include <stdint.h>
@@ -13,6 +14,8 @@ struct finish_job {
 	uint64_t recording;        /* the header must name it */
 	uint32_t flags;            /* CHUNK_PARTIAL or CHUNK_TAKEN, or 0 */
 	const struct rate *rate;
+	struct offcpu *offcpu;     /* NULL: nothing is known of switches */
+	uint32_t slot;             /* of the thread */
 };
 
 /* Copy, close up, check and complete. out has room for CHUNK_MAX_WORDS. Gives

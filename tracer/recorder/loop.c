@@ -95,6 +95,7 @@ static bool is_over(struct loop *l)
 	if (l->now >= l->next_processes) {
 		l->next_processes = l->now + PROCESSES_MS;
 		slots_update_processes(&r->slots, l->now);
+		slots_read_switches(&r->slots);
 	}
 	if (r->slots.live_processes > 0) {
 		tell_following(l);
@@ -166,6 +167,7 @@ void loop_run(struct recording *r)
 			break;
 		if (!r->program.has_ended && l.now >= l.next_processes) {
 			slots_update_processes(&r->slots, l.now);
+			slots_read_switches(&r->slots);
 			l.next_processes = l.now + PROCESSES_MS;
 		}
 		wait_for_something(&l);

@@ -22,7 +22,30 @@ int slots_init(struct slots *s, struct arena *arena)
 	s->is_dead = calloc(arena->thread_slots, sizeof(*s->is_dead));
 	s->gone_since = calloc(arena->process_slots, sizeof(*s->gone_since));
 	s->process = calloc(arena->process_slots, sizeof(*s->process));
-	return s->used && s->is_dead && s->gone_since && s->process ? 0 : -1;
+	s->watched = calloc(arena->thread_slots, sizeof(*s->watched));
+	s->offcpu = offcpu_new(arena->thread_slots);
+	return s->used && s->is_dead && s->gone_since && s->process &&
+	       s->watched ? 0 : -1;
+}
+
+/* A new thread: let the kernel note when it does not run. */
+static void watch(struct slots *s, uint32_t slot)
+{
+	const struct pool_thread *t = &s->arena->threads[slot];
+	const uint32_t serial = t->serial;
+
+	if (atomic_load(&t->state) != SLOT_USED || s->watched[slot] == serial)
+		return;
+	s->watched[slot] = serial;
+	for (uint32_t i = 0; i < s->arena->process_slots; i++) {
+		const struct pool_process *p = &s->arena->processes[i];
+
+		if (p->serial == t->process &&
+		    atomic_load(&p->state) == SLOT_USED) {
+			offcpu_watch(s->offcpu, slot, p->pid, t->tid);
+			return;
+		}
+	}
 }
 
 static void list_used(struct slots *s)
@@ -30,9 +53,17 @@ static void list_used(struct slots *s)
 	s->used_n = 0;
 	for (uint32_t i = 0; i < s->arena->thread_slots; i++) {
 		if (atomic_load_explicit(&s->arena->threads[i].state,
-					 memory_order_acquire) != SLOT_FREE)
-			s->used[s->used_n++] = i;
+					 memory_order_acquire) == SLOT_FREE)
+			continue;
+		s->used[s->used_n++] = i;
+		watch(s, i);
 	}
+}
+
+void slots_read_switches(struct slots *s)
+{
+	for (uint32_t i = 0; i < s->used_n; i++)
+		offcpu_read(s->offcpu, s->used[i]);
 }
 
 uint32_t slots_find_dead(struct slots *s, bool all)
@@ -81,6 +112,7 @@ void slots_free_dead(struct slots *s)
 			continue;
 		}
 		s->is_dead[k] = 0;
+		offcpu_gone(s->offcpu, k);
 		free_thread(s, &s->arena->threads[k]);
 	}
 	s->used_n = kept;

@@ -4,6 +4,7 @@
 #define WEFT_RECORDER_SLOTS_H
 
 #include "tracer/recorder/arena.h"
+#include "tracer/recorder/offcpu.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +15,8 @@ struct slots {
 	uint32_t used_n;
 	uint8_t *is_dead;          /* by thread slot: owner died, not freed yet */
 	uint32_t dead_n;
+	struct offcpu *offcpu;     /* of the used slots' threads; may be NULL */
+	uint32_t *watched;         /* by thread slot: serial last watched */
 	uint32_t seen_thread;      /* the pool's next_thread at the last look */
 	uint32_t relist;           /* looks at all slots still to be made */
 	uint32_t *process;         /* process slots in use, process_n of them */
@@ -35,6 +38,9 @@ int slots_init(struct slots *s, struct arena *arena);
 uint32_t slots_find_dead(struct slots *s, bool all);
 /* Their buffers are taken: give their slots back. */
 void slots_free_dead(struct slots *s);
+
+/* Read when the threads did not run: every 100 ms or so. */
+void slots_read_switches(struct slots *s);
 
 /* Free the slots of processes that ended. Gives how many live. */
 uint32_t slots_update_processes(struct slots *s, uint64_t now_ms);
