@@ -58,6 +58,12 @@ static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
 							st->now };
 }
 
+/* An entry, the sleep added, that stays a tick. */
+static ticks later(ticks entry, uint64_t slept)
+{
+	return slept < ENTRY_NONE - entry ? entry + slept : ENTRY_UNKNOWN;
+}
+
 /* The coroutine's frames as its last suspend in this chunk left them. Where it
  * is resumed by the same frame as before, its nodes are the same too. */
 static void restore(struct replay *r, struct stream *st,
@@ -79,7 +85,7 @@ static void restore(struct replay *r, struct stream *st,
 
 		to[i] = from[i];
 		if (to[i].entry < ENTRY_NONE)
-			to[i].entry += slept;
+			to[i].entry = later(to[i].entry, slept);
 		else if (frame_is_omitted(&to[i]))
 			flags |= CCT_OMITTED;
 		if (!same)

@@ -13,6 +13,9 @@
 
 enum { CHECKSUM_WORD = CHUNK_HEADER_WORDS - 1, MAX_LEVEL = 2 };
 
+/* Sums and differences of ticks then fit, and leave room for marks. */
+#define TICK_MAX (UINT64_C(1) << 63)
+
 uint64_t view_checksum(const uint64_t *words, size_t n)
 {
 	const uint64_t zero = 0;
@@ -54,6 +57,8 @@ static int check_header(const struct chunk_header *h)
 		return err_add("chunk of unknown level %" PRIu32, h->level);
 	if (h->tick_end < h->tick_begin)
 		return err_add("chunk ends before it begins");
+	if (h->tick_end >= TICK_MAX)
+		return err_add("chunk's ticks are beyond 2^63");
 	if ((h->flags & CHUNK_META) && h->records > 0)
 		return err_add("the recorder's own chunk has records");
 	return 0;

@@ -16,7 +16,8 @@
  *   every record of a known kind has its operands; every function index in
  *     records, stacks and hints is < head.funcs (or REC_FUNC_OMITTED, in a
  *     stack); a MARK's function is a DICT_NAME
- *   the ticks of all records together are <= tick_end - tick_begin
+ *   the ticks of all records together are <= tick_end - tick_begin;
+ *   tick_end < 2^63
  *   every dictionary word has a known kind; its module or item is there
  *   every item lies inside the items, and its known fields inside it; there is
  *     at most one ITEM_STACK, and a module number is defined once */

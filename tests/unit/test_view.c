@@ -185,6 +185,9 @@ void test_view_refuses_bad_headers(void)
 	head()->tick_end = head()->tick_begin - 1;
 	CHECK(refused("ends before"));
 	build();
+	head()->tick_end = UINT64_C(1) << 63;
+	CHECK(refused("beyond 2^63"));
+	build();
 	head()->flags |= CHUNK_META;
 	CHECK(refused("has records"));
 }
