@@ -1,0 +1,245 @@
+/* test_replay.c - what replay texts cannot say: very deep stacks, very many
+ * threads, duplicates, notes, the recorder's own chunks, loss by reason.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/core/replay.h"
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+
+#include <stdio.h>
+
+static struct chunk_build b;
+static struct session *session;
+static struct replay *replay;
+
+static void begin(const struct replay_sink *sink, void *ctx)
+{
+	session = session_new(0);
+	replay = replay_new(session, sink, ctx);
+}
+
+static void give(uint64_t tick)
+{
+	struct chunk_view v;
+
+	cb_end(&b, tick);
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	replay_chunk(replay, &v);
+}
+
+static void end(void)
+{
+	replay_finish(replay);
+	CHECK(cct_valid(session->cct));
+}
+
+static void clean(void)
+{
+	replay_free(replay);
+	session_free(session);
+}
+
+/* The stack a chunk gives: of more than 4,096 frames, the middle left out. */
+static void open_deep(uint64_t depth, uint64_t tick)
+{
+	const uint64_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
+
+	for (uint64_t i = 0; i < depth; i++) {
+		if (depth > most && i == CHUNK_STACK_OUTER) {
+			cb_open(&b, NULL, depth - most);
+			i = depth - CHUNK_STACK_INNER;
+		}
+		cb_open(&b, "f", tick - (i + 1));
+	}
+}
+
+/* Recursion of 20,000 over contiguous chunks: down, then up again. skip: a
+ * chunk in the middle is lost. */
+static void recurse(uint64_t n, uint64_t per_chunk, uint64_t skip)
+{
+	uint64_t tick = 0, number = 0;
+
+	for (uint64_t i = 0; i < 2 * n; ) {
+		cb_begin(&b, 1, 1, number, tick);
+		open_deep(i < n ? i : 2 * n - i, tick);
+		for (uint64_t k = 0; k < per_chunk && i < 2 * n; k++, i++) {
+			if (i < n)
+				cb_enter(&b, "f", 1);
+			else
+				cb_leave(&b, "f", 1);
+			tick++;
+		}
+		if (number++ != skip)
+			give(tick);
+	}
+}
+
+void test_replay_keeps_deep_stacks_whole_over_chunks(void)
+{
+	begin(NULL, NULL);
+	recurse(20000, 5000, UINT64_MAX);
+	end();
+	CHECK_EQ(session->unnested, 0);
+	CHECK_EQ(session->calls, 20000);
+	CHECK_EQ(cct_count(session->cct), 20001);
+	/* The outermost call took all the time but the first tick. */
+	CHECK_EQ(cct_get(session->cct, 2)->max, 39999);
+	clean();
+}
+
+void test_replay_goes_on_in_deep_stacks_after_loss(void)
+{
+	for (uint64_t skip = 0; skip < 8; skip++) {
+		begin(NULL, NULL);
+		recurse(20000, 5000, skip);
+		end();
+		CHECK_EQ(session->unnested, 0);
+		CHECK_EQ(session->threads[0].missing_chunks, skip < 7);
+		CHECK_EQ(session->threads[0].traced, 35000);
+		clean();
+	}
+}
+
+static void balance_enter(void *ctx, const struct replay_event *e)
+{
+	*(long *)ctx += e->func > 0;
+}
+
+static void balance_leave(void *ctx, const struct replay_event *e)
+{
+	*(long *)ctx -= e->func > 0;
+}
+
+void test_replay_pairs_events_of_frames_left_out(void)
+{
+	static const struct replay_sink sink = { .enter = balance_enter,
+						 .leave = balance_leave };
+	long balance = 0;
+
+	begin(&sink, &balance);
+	recurse(9000, 3000, 2);
+	end();
+	CHECK_EQ(balance, 0);
+	CHECK_EQ(session->unnested, 0);
+	clean();
+}
+
+void test_replay_ignores_what_came_already(void)
+{
+	begin(NULL, NULL);
+	for (int i = 0; i < 3; i++) {
+		cb_begin(&b, 1, 1, i == 1 ? 0 : (uint64_t)i, 0);
+		cb_leaf(&b, "f", 1, 1);
+		give(10);
+	}
+	end();
+	CHECK_EQ(session->duplicate_chunks, 1);
+	CHECK_EQ(session->calls, 2);
+	CHECK_EQ(session->threads[0].missing_chunks, 1);
+	clean();
+}
+
+void test_replay_tells_threads_and_processes_apart(void)
+{
+	begin(NULL, NULL);
+	for (uint32_t p = 1; p <= 3; p++)
+		for (uint32_t t = 1; t <= 50; t++) {
+			cb_begin(&b, p, t, 0, 0);
+			if (t == 50)
+				b.head.recording++;
+			cb_leaf(&b, "f", 1, 1);
+			give(10);
+		}
+	end();
+	CHECK_EQ(session->process_count, 6);
+	CHECK_EQ(session->thread_count, 150);
+	CHECK_EQ(session->calls, 150);
+	clean();
+}
+
+void test_replay_reads_the_recorders_chunks(void)
+{
+	begin(NULL, NULL);
+	cb_begin(&b, 0, 0, 0, 0);
+	b.head.flags |= CHUNK_META;
+	cb_pair(&b, ITEM_NOTE, "command", "prog a b");
+	cb_pair(&b, ITEM_LABEL, "zone", "eu");
+	give(0);
+	CHECK_STR(session_note(session, "command"), "prog a b");
+	CHECK_STR(session_note(session, "label.zone"), "eu");
+	CHECK(session_note(session, "end") == NULL);
+	CHECK(session_complete(session));
+	cb_begin(&b, 0, 0, 1, 0);
+	b.head.flags |= CHUNK_META;
+	cb_pair(&b, ITEM_NOTE, "lost.full", "3");
+	give(0);
+	end();
+	CHECK(!session_complete(session));
+	CHECK_EQ(session->thread_count, 0);
+	CHECK_EQ(session->chunks, 0);
+	clean();
+}
+
+void test_replay_counts_loss_by_reason(void)
+{
+	begin(NULL, NULL);
+	for (uint64_t i = 0; i < 3; i++) {
+		cb_begin(&b, 1, 1, i, i * 10);
+		b.head.lost[LOST_FULL] = i == 0 ? 5 : 9;
+		b.head.lost[LOST_NAMES] = i;
+		cb_open(&b, "main", i * 10);
+		cb_leaf(&b, "f", 1, 1);
+		give(i * 10 + 10);
+	}
+	end();
+	CHECK_EQ(session->threads[0].lost[LOST_FULL], 9);
+	CHECK_EQ(session->threads[0].lost[LOST_NAMES], 2);
+	CHECK_EQ(session->threads[0].gaps, 1);
+	CHECK_EQ(session->unnested, 0);
+	CHECK_EQ(session->threads[0].open, 1);
+	CHECK(!session_complete(session));
+	clean();
+}
+
+void test_replay_takes_the_clock_with_the_least_error(void)
+{
+	begin(NULL, NULL);
+	for (uint64_t i = 0; i < 3; i++) {
+		cb_begin(&b, 1, 1, i, 1000);
+		b.head.tick_hz = 2000000000 + i;
+		b.head.tick_hz_error = i == 1 ? 10 : 100;
+		give(1000);
+	}
+	end();
+	CHECK_EQ(session->tick_hz, 2000000001);
+	CHECK_EQ(session_ns(session, 2000000001), 1000000000);
+	CHECK_EQ(session_mono(session, 1000), 2000);
+	CHECK_EQ(session_real(session, 1000), 3000);
+	CHECK_EQ(session_mono(session, 0), 1500);
+	clean();
+}
+
+void test_replay_bounds_the_tree(void)
+{
+	char name[16];
+
+	session = session_new(50);
+	replay = replay_new(session, NULL, NULL);
+	cb_begin(&b, 1, 1, 0, 0);
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		cb_enter(&b, name, 1);
+	}
+	for (int i = 200; i-- > 0; ) {
+		snprintf(name, sizeof(name), "f%d", i);
+		cb_leave(&b, name, 1);
+	}
+	give(400);
+	end();
+	CHECK_EQ(session->unnested, 0);
+	CHECK_EQ(session->calls, 200);
+	CHECK_EQ(cct_count(session->cct), 51);
+	CHECK_EQ(cct_get(session->cct, 51)->calls, 151);
+	CHECK(cct_deeper(session->cct) > 0);
+	CHECK(!session_complete(session));
+	clean();
+}
