@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-enum { SEEDS = 40, STEPS = 1500 };
+enum { SEEDS = 60, STEPS = 2000 };
 
 struct events { uint64_t seen, leaves, enters; long balance[64]; };
 
@@ -184,8 +184,33 @@ static void check_kept(struct model *m, const char *kept, int all,
 	session_free(s);
 }
 
+/* A test of random streams says little about what they seldom hold. */
+static void check_counts(const struct m_counts *c)
+{
+	CHECK(c->leaves >= 1000);
+	CHECK(c->leafs >= 1000);
+	CHECK(c->unwinds >= 500);
+	CHECK(c->creates >= 1000);
+	CHECK(c->resumes >= 1000);
+	CHECK(c->migrations >= 500);
+	CHECK(c->stacks >= 1000);
+	CHECK(c->dropped >= 50);
+	CHECK(c->yields >= 1000);
+	CHECK(c->errors >= 200);
+	CHECK(c->returns >= 500);
+}
+
+static void add_counts(struct m_counts *sum, const struct m_counts *c)
+{
+	const uint64_t *const from = (const uint64_t *)c;
+
+	for (size_t i = 0; i < sizeof(*c) / sizeof(*from); i++)
+		((uint64_t *)sum)[i] += from[i];
+}
+
 void test_replay_random_streams_give_the_models_account(void)
 {
+	struct m_counts counts = { 0 };
 	char *const kept = malloc(M_CHUNKS);
 
 	memset(kept, 1, M_CHUNKS);
@@ -193,8 +218,10 @@ void test_replay_random_streams_give_the_models_account(void)
 		struct model *const m = m_run(seed, seed * 7, 40, STEPS);
 
 		check_kept(m, kept, 1, seed % 2);
+		add_counts(&counts, &m->count);
 		m_free(m);
 	}
+	check_counts(&counts);
 	free(kept);
 }
 

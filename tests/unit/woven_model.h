@@ -57,6 +57,9 @@ struct model {
 	struct m_chunk chunk[M_CHUNKS];
 	int chunks;
 	uint64_t calls;
+	/* How often each construct ran. */
+	struct m_counts { uint64_t leaves, leafs, unwinds, creates, resumes,
+		migrations, stacks, dropped, yields, errors, returns; } count;
 };
 
 static inline unsigned m_random(unsigned *seed, unsigned n)
@@ -196,6 +199,7 @@ static inline void m_leave(struct model *m, struct m_thread *t)
 	strcpy(name, f[*depth - 1].name);
 	cb_leave(t->b, name, m_pass(m, t));
 	m_pop(m, t);
+	m->count.leaves++;
 }
 
 static inline void m_leaf(struct model *m, struct m_thread *t,
@@ -215,12 +219,14 @@ static inline void m_leaf(struct model *m, struct m_thread *t,
 	m_pass(m, t);
 	m_pop(m, t);
 	cb_leaf(t->b, name, gap, duration);
+	m->count.leafs++;
 }
 
 static inline void m_unwind(struct model *m, struct m_thread *t, unsigned n,
 			    enum unwind why)
 {
 	cb_unwind(t->b, n, why, m_pass(m, t));
+	m->count.unwinds++;
 	while (n--)
 		m_pop(m, t);
 }
@@ -230,6 +236,7 @@ static inline void m_create(struct model *m, struct m_thread *t)
 	m->co[m->coroutines] = (struct m_coroutine){ .chunk = -1,
 						     .creator = m_top(t) };
 	cb_create(t->b, (uint64_t)++m->coroutines, 1, m_pass(m, t));
+	m->count.creates++;
 }
 
 /* forced: give the stack though the reader has it. Then the frame in the middle
@@ -244,6 +251,7 @@ static inline void m_resume(struct model *m, struct m_thread *t, int i,
 
 	if (give && forced && c->depth > 2) {
 		c->depth--;
+		m->count.dropped++;
 		memmove(c->frame + 1, c->frame + 2,
 			(size_t)(c->depth - 1) * sizeof(*c->frame));
 	}
@@ -260,6 +268,10 @@ static inline void m_resume(struct model *m, struct m_thread *t, int i,
 	c->since = m->now;
 	c->resumes++;
 	c->slept += slept;
+	m->count.resumes++;
+	m->count.stacks += (uint64_t)give;
+	m->count.migrations += c->threads != 0 &&
+			       !(c->threads & 1 << (t - m->thread));
 	c->threads |= 1 << (t - m->thread);
 }
 
@@ -270,6 +282,9 @@ static inline void m_suspend(struct model *m, struct m_thread *t,
 
 	cb_suspend(t->b, (uint64_t)m_top(t) + 1, reason, m_pass(m, t));
 	c->state = reason == SUSPEND_YIELD ? 1 : 3;
+	m->count.yields += reason == SUSPEND_YIELD;
+	m->count.errors += reason == SUSPEND_ERROR;
+	m->count.returns += reason == SUSPEND_RETURN;
 	if (c->state == 3)
 		c->depth = 0;
 	c->chunk = t->chunk;
