@@ -1,6 +1,7 @@
-/* p_signal.c - "p_signal HZ SECONDS [jump|alt]": calls without pause while a
+/* p_signal.c - "p_signal HZ SECONDS [jump|alt|paced]": calls without pause while a
  * timer's instrumented handler interrupts it; prints its counts. jump: some
- * handlers leave by siglongjmp. alt: on a stack of their own.
+ * handlers leave by siglongjmp. alt: on a stack of their own. paced: calls
+ * a tenth of the time only.
  * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 #define OUTSIDE __attribute__((no_instrument_function))
 static volatile unsigned long leaves, mids, handlers, helpers, rounds;
 static sigjmp_buf back;
-static volatile sig_atomic_t may_jump, is_jumping;
+static volatile sig_atomic_t may_jump, is_jumping, is_paced;
 static unsigned long jumped;
 
 long leaf(long x), mid(long x), again(long x);
@@ -64,9 +65,13 @@ OUTSIDE static void work(double end)
 {
 	volatile long sum = 0;
 
-	while (now() < end)
-		for (int i = 0; i < 1000; i++)
+	while (now() < end) {
+		for (int i = 0; i < 100; i++)
 			sum += mid(i);
+		for (const double go_on = now() + (is_paced ? 6e-5 : 0);
+		     now() < go_on;)
+			;
+	}
 }
 
 PLAIN long again(long x)
@@ -105,6 +110,7 @@ OUTSIDE int main(int argc, char **argv)
 				    .it_value.tv_nsec = 1000000000 / hz };
 	timer_t timer;
 
+	is_paced = strcmp(how, "paced") == 0 || strcmp(how, "alt") == 0;
 	is_jumping = strcmp(how, "jump") == 0;
 	if (strcmp(how, "alt") == 0) {
 		stack_t alt = { .ss_size = 65536 };
