@@ -84,6 +84,11 @@ static void tell_chunks(struct teller *t, const struct load *load)
 		say(t, "%s written by the recorder not found",
 		    out_number_many(text, noted(s, "records") - s->records,
 				    "records"));
+	/* What left no hole behind: the ends of streams. */
+	if (noted(s, "records") > s->records)
+		say(t, "%s of those that the recorder wrote are not here",
+		    out_number_many(text, noted(s, "records") - s->records,
+				    "records"));
 	if (noted(s, "lost.chunks") > 0)
 		say(t, "%s could be written nowhere",
 		    out_number_many(text, noted(s, "lost.chunks"), "chunks"));
