@@ -34,16 +34,9 @@ static SLOW void pass_on(const struct coroutine *co, lua_State *L,
 struct event {
 	int kind;        /* LUA_HOOKCALL, LUA_HOOKTAILCALL, LUA_HOOKRET */
 	int is_c;
-	uint64_t id, key, sp;
+	uint64_t id, key;
 	struct lua_caller caller;
 };
-
-static uint64_t above(uint64_t id)
-{
-	const uint64_t caller = layout_caller(id);
-
-	return layout_is_call(caller) ? caller : 0;
-}
 
 static void record_return(struct state *s, const struct coroutine *co,
 			  uint64_t id, uint64_t now)
@@ -58,15 +51,11 @@ static void record_return(struct state *s, const struct coroutine *co,
 		lua_stack_body_ended(s, now);
 }
 
-/* Where protected calls are not seen, frames say where they stand, so that a
- * native call after an error is not taken for theirs. */
 static struct frame frame_of(const struct coroutine *co, const struct event *e,
 			     uint64_t now)
 {
 	return (struct frame){
-		.key = e->key, .sp = e->is_c ? FRAME_ABSORBS :
-		       co->vm->interposed ? FRAME_LUA :
-		       (e->sp + LUA_HOOK_DEPTH) | 1,
+		.key = e->key, .sp = e->is_c ? FRAME_ABSORBS : FRAME_LUA,
 		.site = (uint64_t)co->L, .ret = e->id, .tick = now,
 		.extra = FRAME_ABSORBED_NOT,
 	};
@@ -118,8 +107,8 @@ static int read_event(struct event *e, struct lua_local *me,
 	if (e->kind == LUA_HOOKRET)
 		return 1;
 	if (co->vm->peek) {
-		e->caller.id = above(e->id);
-		e->caller.above = above;
+		e->caller.id = lua_hook_above(e->id);
+		e->caller.above = lua_hook_above;
 		e->key = lua_hook_key(me, co, ar->i_ci, &e->is_c);
 	} else {
 		if (API(&co->vm->lib->api, lua_getstack)(co->L, 1, &d))
@@ -147,7 +136,7 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 {
 	struct frame *walked = NULL;
 	uint32_t count = 0;
-	struct event e = { .sp = sp };
+	struct event e;
 	struct state *s;
 	uint64_t now;
 
@@ -220,14 +209,11 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 
 /* An event on a lua_State that is where it should be, by its layout. 0: it is
  * not, or something must be asked of Lua. */
-static int record_known(struct state *s, lua_State *L, const lua_Debug *ar,
-			uint64_t sp)
+static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 {
 	struct coroutine *const co = lua_vm_find(L);
 	struct lua_local *const me = s->lua;
-	struct event e = {
-		.kind = ar->event, .id = (uint64_t)ar->i_ci, .sp = sp,
-	};
+	struct event e = { .kind = ar->event, .id = (uint64_t)ar->i_ci };
 	struct lua_cached *c = NULL;
 
 	if (me == NULL || co == NULL || co->window != s->window ||
@@ -242,7 +228,7 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar,
 			return 0;
 		e.key = c->key;
 		e.is_c = c->sp == FRAME_ABSORBS;
-		e.caller = (struct lua_caller){ above(e.id), above };
+		e.caller = (struct lua_caller){ lua_hook_above(e.id), lua_hook_above };
 	}
 	me->co = co;
 	me->L = lua_vm_is_plain(s, co) ? L : NULL;
@@ -259,7 +245,7 @@ static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
 {
 	const struct coroutine *co;
 
-	if (!record_known(s, L, ar, sp)) {
+	if (!record_known(s, L, ar)) {
 		slowly(s, L, ar, sp);
 		return;
 	}

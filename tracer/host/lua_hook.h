@@ -54,6 +54,14 @@ INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t frame,
 	return c;
 }
 
+/* The caller of the frame with this id, 0: none. */
+INLINE uint64_t lua_hook_above(uint64_t id)
+{
+	const uint64_t caller = layout_caller(id);
+
+	return layout_is_call(caller) ? caller : 0;
+}
+
 /* Our hooks; each a lua_Hook. */
 void lua_hook_event(lua_State *L, lua_Debug *ar);
 void lua_hook_shared(lua_State *L, lua_Debug *ar);

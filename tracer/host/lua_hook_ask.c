@@ -232,6 +232,17 @@ static lua_State *main_of(const struct weft_lua_api *api, lua_State *L)
 	return main;
 }
 
+static struct lua_caller innermost(const struct weft_lua_api *api,
+				   lua_State *L, int peek)
+{
+	struct lua_caller c = { 0, peek ? lua_hook_above : NULL };
+	lua_Debug d;
+
+	if (API(api, lua_getstack)(L, 0, &d))
+		c.id = (uint64_t)d.i_ci;
+	return c;
+}
+
 /* lua_resume(L, from, narg, ...) */
 static int resumable(const struct weft_lua_api *api, lua_State *L, long b,
 		     long c)
@@ -264,6 +275,7 @@ const struct lua_abi lua_hook_abi = {
 	.hook = (weft_lua_function)lua_hook_event,
 	.shared_hook = (weft_lua_function)lua_hook_shared,
 	.main_of = main_of,
+	.innermost = innermost,
 	.resumable = resumable,
 	.walk = lua_hook_walk,
 };

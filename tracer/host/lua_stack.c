@@ -182,6 +182,19 @@ int lua_stack_yielding(const struct state *s)
 	       lua_vm_status(co) == STATUS_YIELD;
 }
 
+/* An error has been caught by a lua_State whose next event is yet to come. */
+void lua_stack_doubt(struct state *s, uint64_t now)
+{
+	lua_State *const L = (lua_State *)s->top[-1].site;
+	const struct coroutine *const co = lua_vm_find(L);
+	struct lua_caller c;
+
+	if (co == NULL || co->vm->lib->abi == NULL || !readable(co))
+		return;
+	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L, co->vm->peek);
+	lua_stack_heal(s, co, &c, now);
+}
+
 void lua_stack_body_ended(struct state *s, uint64_t now)
 {
 	if (s->segments > 1 && stack_segment(s)->inferred)

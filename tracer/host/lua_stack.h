@@ -6,13 +6,6 @@
 
 #include "tracer/host/lua_vm.h"
 
-/* The caller's frame of an event: its id, and how to find the one above it, up
- * to 0; above may be NULL (not known). */
-struct lua_caller {
-	uint64_t id;
-	uint64_t (*above)(uint64_t id);
-};
-
 /* A call on co begins and its caller's frame is not the innermost frame: end
  * the frames of this lua_State that are known to be dead by that, and what
  * stands on them. Busy. */
@@ -55,8 +48,10 @@ void lua_stack_cut(struct stack_mark m, int failed, uint64_t sp);
 /* co was closed or reset, or its VM was. */
 void lua_stack_closed(struct coroutine *co, uint64_t sp);
 
-/* For the native side: see stack_off and stack_yielding in stack.h. */
+/* For the native side: see stack_off, stack_doubt and stack_yielding in
+ * stack.h. */
 void lua_stack_off(struct state *s, uint64_t now);
+void lua_stack_doubt(struct state *s, uint64_t now);
 int lua_stack_yielding(const struct state *s);
 
 #endif

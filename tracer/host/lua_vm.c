@@ -253,6 +253,7 @@ static void serve_native_side(void)
 	lua_side_chunk = name_vms;
 	stack_off = lua_stack_off;
 	stack_yielding = lua_stack_yielding;
+	stack_doubt = lua_stack_doubt;
 }
 
 struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)

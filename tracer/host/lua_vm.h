@@ -12,8 +12,15 @@ typedef struct lua_State lua_State;
 struct lua_local;
 struct coroutine;
 
+/* The caller's frame of an event: its id, and how to find the one above it, up
+ * to 0; above may be NULL (not known). */
+struct lua_caller {
+	uint64_t id;
+	uint64_t (*above)(uint64_t id);
+};
+
 /* What one version of Lua's C API means. None of these is called with busy set
- * but status. */
+ * but innermost. */
 struct lua_abi {
 	enum vm_abi number;
 	/* Is this library of that version? */
@@ -26,6 +33,9 @@ struct lua_abi {
 	weft_lua_function hook, shared_hook;
 	/* The main state of the VM that L belongs to. */
 	lua_State *(*main_of)(const struct weft_lua_api *api, lua_State *L);
+	/* The innermost call on L, as if it called something now. */
+	struct lua_caller (*innermost)(const struct weft_lua_api *api,
+				       lua_State *L, int peek);
 	/* Would lua_resume(L, b, c) run something? */
 	int (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
 			 long c);
@@ -150,7 +160,7 @@ int lua_vm_status(const struct coroutine *co);
  * of them. */
 INLINE int lua_vm_is_plain(const struct state *s, const struct coroutine *co)
 {
-	return clock_is_tsc && co->vm->peek && co->vm->interposed &&
+	return clock_is_tsc && co->vm->peek &&
 	       !s->segment[s->segments - 1].inferred;
 }
 

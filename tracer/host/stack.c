@@ -8,6 +8,7 @@
 
 stack_off_fn stack_off;
 int (*stack_yielding)(const struct state *s);
+stack_off_fn stack_doubt;
 
 /* ---------------------------------------------------------------- frames */
 
@@ -262,13 +263,22 @@ static struct frame *first_dead(struct state *s, uint64_t target)
 	return dead;
 }
 
+/* A Lua error is such a jump; how many calls it ended Lua can say once it has
+ * landed. */
+static void doubt(struct state *s)
+{
+	if (stack_doubt != NULL && s->top > s->frames + 1 &&
+	    frame_is_lua(s->top - 1) && !stack_yielding(s))
+		s->top[-1].sp = FRAME_DOUBTED;
+}
+
 void stack_jump(struct state *s, uint64_t target, uint64_t now)
 {
 	struct frame *dead = first_dead(s, target);
 
-	if (BROKEN(longjmp) || dead == s->top)
+	if (BROKEN(longjmp))
 		return;
-	while (s->segments > 1 &&
+	while (s->segments > 1 && dead < s->top &&
 	       dead < s->frames + stack_segment(s)->base) {
 		const size_t at = (size_t)(dead - s->frames);
 
@@ -279,6 +289,7 @@ void stack_jump(struct state *s, uint64_t target, uint64_t now)
 	 * them is dropped when they are put away. */
 	if (dead < s->top && (stack_yielding == NULL || !stack_yielding(s)))
 		stack_unwind(s, dead, UNWIND_JUMP, now);
+	doubt(s);
 }
 
 /* ------------------------------------------------------- native, rare cases */
@@ -309,9 +320,6 @@ static struct frame *live_end(struct state *s, const struct frame *n)
 	return f;
 }
 
-/* How many Lua frames that do not say where they stand are passed over. */
-enum { LUA_FRAMES_LOOK = 32 };
-
 static int absorbs(struct state *s, const struct frame *n)
 {
 	struct frame *const top = s->top - 1;
@@ -322,30 +330,7 @@ static int absorbs(struct state *s, const struct frame *n)
 	if (top->key != n->key || BROKEN(absorb))
 		return 0;
 	top->extra = n->site;
-	top->sp = n->sp | 1;
 	return 1;
-}
-
-/* Lua frames that say where they stand are dead when a native call comes from
- * above that: the outermost of them, or s->top. Others are for Lua to judge. */
-static struct frame *lua_end(struct state *s, const struct frame *n)
-{
-	const struct frame *const base = s->frames + stack_segment(s)->base;
-	struct frame *dead = s->top;
-
-	if (in_alt(s, n->sp))
-		return dead;
-	for (struct frame *f = s->top; f > base && frame_is_lua(f - 1); f--) {
-		if (f[-1].sp == FRAME_LUA || f[-1].sp == FRAME_ABSORBS) {
-			if (s->top - f > LUA_FRAMES_LOOK)
-				break;
-			continue;
-		}
-		if (f[-1].sp > n->sp)
-			break;
-		dead = f - 1;
-	}
-	return dead;
 }
 
 /* On a stack that is not the thread's and that nobody announced. */
@@ -360,6 +345,10 @@ SLOW int stack_native_enter(struct state *s, const struct frame *n,
 	const int saved = errno;
 	struct frame *live;
 
+	if (s->top[-1].sp == FRAME_DOUBTED) {
+		s->top[-1].sp = FRAME_LUA;
+		stack_doubt(s, now);
+	}
 	if (absorbs(s, n))
 		return 0;
 	if (strayed(s, n->sp)) {
@@ -372,15 +361,9 @@ SLOW int stack_native_enter(struct state *s, const struct frame *n,
 	while (s->segments > 1 && stack_segment(s)->inferred &&
 	       n->sp >= stack_segment(s)->sp)
 		take_off(s, stack_off, now);
-	do {
-		live = lua_end(s, n);
-		if (live < s->top)
-			stack_unwind(s, live, UNWIND_ERROR, now);
-		live = live_end(s, n);
-		if (live == s->top)
-			break;
+	live = live_end(s, n);
+	if (live < s->top)
 		stack_unwind(s, live, UNWIND_SKIPPED, now);
-	} while (frame_is_lua(s->top - 1));
 	errno = saved;
 	return 1;
 }

@@ -90,6 +90,10 @@ extern stack_off_fn stack_off;
  * jump that comes is no error? NULL: there is no Lua. */
 extern int (*stack_yielding)(const struct state *s);
 
+/* Set by the Lua side: a native call comes after a jump that left a Lua frame
+ * on top: end those that the jump has ended. */
+extern stack_off_fn stack_doubt;
+
 /* The rare cases of a native call: rules 1, 5 and 8 of a new frame against the
  * stack. 1: push the frame; 0: it is the C function Lua just called. */
 int stack_native_enter(struct state *s, const struct frame *f, uint64_t now);

@@ -17,8 +17,7 @@
  * address, always even). Lua frames, C functions called by Lua among them, have
  * an odd number there, so that the test "does this frame lie below the stack
  * pointer?" is one comparison for both: FRAME_LUA never does, FRAME_ABSORBS
- * always does; another odd number is an address on the native stack that the
- * frame lies below, so that a native call from above shows that it has ended. */
+ * always does. */
 struct frame {
 	uint64_t key;   /* native: code address. Lua function: address of its
 	                 * struct lua_func, lowest bit set */
@@ -33,6 +32,8 @@ struct frame {
 #define FRAME_LUA UINT64_MAX      /* sp: above every stack pointer */
 #define FRAME_ABSORBS UINT64_C(1) /* sp: the next native enter of the same
                                    * address is this very call */
+#define FRAME_DOUBTED UINT64_C(3) /* sp: a jump may have ended it; the next
+                                   * native enter asks Lua */
 #define FRAME_ABSORBED_NOT UINT64_MAX
 
 INLINE int frame_is_lua(const struct frame *f)
