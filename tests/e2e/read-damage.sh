@@ -67,4 +67,19 @@ timeout 20 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
 	2>"$T/report.err" || fail "overwritten: weft report fails"
 grep -q 'nothing was lost' "$T/report.err" &&
 	fail "overwritten: nothing is said to be lost"
+
+# The last chunk of a thread leaves no hole: the recorder counted its records.
+rm -rf "$T/trace"
+"$B/tests/prog/p_write_trace" "$T/trace" threads=1 chunks=9 spill_from=4 \
+	>"$T/truth"
+true_calls=$(awk '{ n += $2 } END { print n }' "$T/truth")
+all_calls "a spill file"
+nothing_lost
+at=$(grep -abo WEFTCHNK "$T/trace/spill.weft" | tail -n 2 | head -n 1)
+dd if=/dev/zero of="$T/trace/spill.weft" bs=1 seek="${at%%:*}" count=8 \
+	conv=notrunc 2>/dev/null
+timeout 20 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
+	2>"$T/report.err" || fail "no last chunk: weft report fails"
+grep -q 'that the recorder wrote are not here' "$T/report.err" ||
+	fail "no last chunk: it is not missed: $(cat "$T/report.err")"
 exit 0

@@ -37,7 +37,7 @@ static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "rotate", &rotate },         /* 1: streams take turns at random */
 };
 
-static uint64_t calls[FUNCS];
+static uint64_t calls[FUNCS], all_records;
 static uint64_t now = UINT64_C(5000000000); /* one clock for all threads */
 static FILE *spill;
 
@@ -321,6 +321,8 @@ static struct made_thread made[1024];
 static void seal(struct build *b, struct chunk_header *h, unsigned cpu,
 		 int to_spill)
 {
+	if (!(h->flags & CHUNK_PARTIAL))
+		all_records += h->records;
 	h->total_words = b->at;
 	h->checksum = 0;
 	memcpy(b->w, h, sizeof(*h));
@@ -516,8 +518,9 @@ int main(int argc, char **argv)
 {
 	static const char *const start[] = { "command", "made-up", "weft",
 					     "test", NULL };
-	static const char *const end[] = { "lost.full", "0", "complete", "yes",
-					   "end", "1", NULL };
+	char counted[24];
+	const char *const end[] = { "lost.full", "0", "complete", "yes", "end",
+				    "1", "records", counted, NULL };
 
 	if (argc < 2)
 		return 1;
@@ -529,6 +532,8 @@ int main(int argc, char **argv)
 	for (unsigned c = 0; c < chunks; c++)
 		for (unsigned t = 0; t < threads; t++)
 			write_chunk(t, c);
+	snprintf(counted, sizeof(counted), "%llu",
+		 (unsigned long long)all_records);
 	if (!no_end)
 		write_meta(1, end);
 	for (unsigned c = 0; c < cpus; c++) {
