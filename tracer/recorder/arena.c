@@ -244,7 +244,8 @@ int arena_create(struct arena *m, const struct arena_wish *wish)
 	if (arena_layout(&shape, bytes) != 0) {
 		say("a pool of %" PRIu64 " KiB is too small: at least %d KiB "
 		    "are needed%s", bytes / 1024, SMALLEST_BYTES / 1024,
-		    wish->bytes > 0 ? "" : "; " ARENA_FOLDER " has no more free");
+		    wish->bytes > 0 ? "" :
+		    "; " ARENA_FOLDER " has no more free");
 		return -1;
 	}
 	if (open_file(m) != 0 || map_file(m, &shape) != 0) {
@@ -286,8 +287,8 @@ uint32_t arena_populate(struct arena *m)
 		atomic_store(&m->pool->big_ready, big);
 	}
 	if (big < m->big)
-		say(ARENA_FOLDER " is full: %u of %u big buffers of the pool can "
-		    "be used", big, m->big);
+		say(ARENA_FOLDER " is full: %u of %u big buffers of the pool "
+		    "can be used", big, m->big);
 	return big;
 }
 

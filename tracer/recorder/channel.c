@@ -12,7 +12,7 @@
 
 enum {
 	BLOCK_US = 1000000,         /* LTTng may hold us up so long */
-	METADATA_FLUSH_US = 500000, /* so that a killed daemon leaves metadata */
+	METADATA_FLUSH_US = 500000, /* a killed daemon leaves metadata */
 	DATA_FLUSH_US = 1000000,
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
 	DESTROY_MS = 15000,

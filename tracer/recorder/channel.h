@@ -24,7 +24,8 @@ uint64_t channel_fit(struct channel_plan *plan, uint64_t free_bytes,
 /* Make and start the session. Negative: why says it. May hang. */
 int channel_open(const struct channel_plan *plan, char *why, size_t room);
 /* Wait until all is on the disk (a few seconds at most once the descriptor
- * waiting is readable: nobody waits for us), then destroy it. Where a call hangs, SIGALRM comes. */
+ * waiting is readable: nobody waits for us), then destroy it. Where a call
+ * hangs, SIGALRM comes. */
 int channel_close(const struct channel_plan *plan, int waiting, char *why,
 		  size_t room);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	ANSWER_MS = 100,           /* for threads that run on to close buffers */
+	ANSWER_MS = 100,           /* for living threads to close buffers */
 	PATIENCE_MS = 5000,        /* with an LTTng that writes nothing more */
 	NO_PATIENCE_MS = 1500,     /* with one that was given up before */
 };

@@ -138,24 +138,39 @@ pid_t daemon_consumer(pid_t daemon)
 	return found;
 }
 
-/* Held until it is closed. Negative: nobody's to be had; go on without. */
+static void lock_path(char *out, size_t room)
+{
+	const char *const home = getuid() == 0 ? "" : home_now();
+
+	snprintf(out, room, ARENA_FOLDER "/weft-lock-%u-%08x",
+		 (unsigned)getuid(), (unsigned)XXH32(home, strlen(home), 0));
+}
+
+/* Held until it is closed. Negative: not to be had; go on without. Whoever
+ * stops the daemon removes the file: a lock on a nameless one is none. */
 static int lock(void)
 {
 	char path[80];
-	const char *const home = getuid() == 0 ? "" : home_now();
+	struct stat st;
+	int fd = -1;
 
-	snprintf(path, sizeof(path), ARENA_FOLDER "/weft-lock-%u-%08x",
-		 (unsigned)getuid(), (unsigned)XXH32(home, strlen(home), 0));
-	const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
-
-	for (int ms = 0; fd >= 0 && ms < LOCK_MS; ms += 10) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			return fd;
+	lock_path(path, sizeof(path));
+	for (int ms = 0; ms < LOCK_MS; ms += 10) {
+		if (fd < 0)
+			fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW |
+				  O_CLOEXEC, 0600);
+		if (fd < 0)
+			return -1;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			if (fstat(fd, &st) == 0 && st.st_nlink > 0)
+				return fd;
+			close(fd);
+			fd = -1;
+			continue;
+		}
 		poll(NULL, 0, 10);
 	}
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	return -1;
 }
 
@@ -166,7 +181,7 @@ static void remember(int fd, pid_t pid)
 
 	if (fd < 0 || ftruncate(fd, 0) != 0)
 		return;
-	if (pid > 0 && pwrite(fd, text, (size_t)n, 0) != n)
+	if (pwrite(fd, text, (size_t)n, 0) != n)
 		(void)ftruncate(fd, 0);
 }
 
@@ -254,14 +269,19 @@ void daemon_stop_idle(void)
 	const int fd = lock();
 	const pid_t pid = remembered(fd);
 	struct lttng_session *sessions = NULL;
+	char path[80];
 
-	if (pid > 1 && pid == daemon_pid()) {
+	lock_path(path, sizeof(path));
+	if (pid > 1 && pid != daemon_pid()) {
+		/* It died without us. */
+		unlink(path);
+	} else if (pid > 1) {
 		if (lttng_list_sessions(&sessions) == 0 &&
 		    kill(pid, SIGTERM) == 0) {
 			for (int ms = 0; ms < STOP_MS && kill(pid, 0) == 0;
 			     ms += 5)
 				poll(NULL, 0, 5);
-			remember(fd, 0);
+			unlink(path);
 		}
 		free(sessions);
 	}

@@ -216,7 +216,8 @@ static int receive_closed(const struct keeper *k, struct reply *r,
 
 		still = now == bytes ? still + 500 : 0;
 		bytes = now;
-		if (still >= patience_ms || (still > 0 && keeper_lost_daemon(k)))
+		if (still >= patience_ms ||
+		    (still > 0 && keeper_lost_daemon(k)))
 			return 0;
 	}
 }

@@ -28,7 +28,7 @@ struct loop {
 	uint64_t now;              /* ms */
 	uint64_t next_processes, next_follow, next_beat, end_since;
 	uint32_t follow_every, beat, sleep;
-	bool told_following;
+	bool told_following, saw_end;
 };
 
 static uint64_t now_ms(void)
@@ -92,6 +92,9 @@ static bool is_over(struct loop *l)
 		return false;
 	if (r->opt.no_follow || r->program.wants_finish)
 		return true;
+	if (!l->saw_end)
+		l->next_processes = 0;
+	l->saw_end = true;
 	if (l->now >= l->next_processes) {
 		l->next_processes = l->now + PROCESSES_MS;
 		slots_update_processes(&r->slots, l->now);

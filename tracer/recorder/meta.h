@@ -10,7 +10,7 @@
 /* Numbers of the two META chunks of every recording. */
 enum { META_START = 0, META_END = 1 };
 
-/* A chunk of notes in the making, in words of the caller's (CHUNK_MAX_WORDS). */
+/* A chunk of notes in the making, in CHUNK_MAX_WORDS words of the caller's. */
 struct meta {
 	uint64_t *words;
 	uint32_t n;

@@ -12,7 +12,7 @@
 
 enum {
 	READINGS = 5,
-	SLEW_PER_NS = 1000,   /* NTP slews by 500 ppm at most, and RAW differs */
+	SLEW_PER_NS = 1000,   /* NTP slews by 500 ppm, and RAW differs */
 	SLACK_NS = 2000,
 };
 #define NS_PER_S UINT64_C(1000000000)

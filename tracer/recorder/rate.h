@@ -30,7 +30,7 @@ void rate_read(const struct rate *c, struct rate_pair *pair);
 
 /* Begin the line; rate_update some ms later gives the first rate. */
 void rate_start(struct rate *c, bool tsc);
-/* A new point of the line; the rate goes to the pool, too (pool may be NULL). */
+/* A new point of the line; the rate goes to the pool, too, unless NULL. */
 void rate_update(struct rate *c, struct pool *pool);
 /* The same with a reading given. */
 void rate_add(struct rate *c, const struct rate_pair *now);

@@ -10,8 +10,8 @@
 
 enum {
 	GRACE_MS = 500,            /* for a new image to find the pool */
-	RELIST = 3,                /* looks at all slots after a serial was given
-	                            * out: its slot is taken a little later */
+	RELIST = 3,                /* looks at all slots once a serial was
+	                            * given out: a slot is taken later */
 };
 
 int slots_init(struct slots *s, struct arena *arena)

@@ -13,7 +13,7 @@ struct slots {
 	struct arena *arena;
 	uint32_t *used;            /* thread slots in use, used_n of them */
 	uint32_t used_n;
-	uint8_t *is_dead;          /* by thread slot: owner died, not freed yet */
+	uint8_t *is_dead;          /* by thread slot: to be freed */
 	uint32_t dead_n;
 	struct offcpu *offcpu;     /* of the used slots' threads; may be NULL */
 	uint32_t *watched;         /* by thread slot: serial last watched */

@@ -30,7 +30,8 @@ static bool is_complete(const struct recording *r,
 			const uint64_t lost[LOST_REASONS])
 {
 	uint64_t any = r->deliver.lost_chunks + r->deliver.doubtful_chunks +
-		       r->drain.damaged + r->left_running + r->arena.pool->unslotted_threads;
+		       r->drain.damaged + r->left_running +
+		       r->arena.pool->unslotted_threads;
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
@@ -165,6 +166,27 @@ static void say_lost(const struct recording *r)
 		say_line("lost: 0");
 }
 
+/* As a shell takes it back. */
+static void quote(char *out, size_t room, const char *path)
+{
+	const char *const odd = " \t\n'\"\\$`*?[]()<>|&;#~!{}";
+	const bool is_plain = path[strcspn(path, odd)] == '\0';
+	size_t n = 0;
+
+	if (is_plain) {
+		snprintf(out, room, "%s", path);
+		return;
+	}
+	out[n++] = '\'';
+	for (; *path && n + 6 < room; path++) {
+		if (*path == '\'')
+			n += (size_t)snprintf(out + n, room - n, "'\\''");
+		else
+			out[n++] = *path;
+	}
+	snprintf(out + n, room - n, "'");
+}
+
 void summary_print(struct recording *r)
 {
 	const struct diagnose_facts facts = {
@@ -189,5 +211,8 @@ void summary_print(struct recording *r)
 	say_counts(r);
 	say_size(r);
 	say_lost(r);
-	say_line("next: weft report %s", r->folder.path);
+	char path[PATH_MAX];
+
+	quote(path, sizeof(path), r->folder.path);
+	say_line("next: weft report %s", path);
 }
