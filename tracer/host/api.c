@@ -62,7 +62,7 @@ EXPORT void weft_mark(const char *name)
 	if (s == NULL)
 		return;
 	now = state_clock(s);
-	key = XXH64(name, strlen(name), 0) << 2 | 3;
+	key = XXH64(name, strlen(name), 0) | KEY_LUA | KEY_MARK;
 	s->mark = name;
 	buffer_need(s, 2);
 	key = buffer_index(s, key);

@@ -490,15 +490,13 @@ static uint64_t item_word(struct state *s, uint64_t key)
 {
 	uint32_t at = NO_INDEX;
 
-	if (key & 2)
+	if (key & KEY_MARK)
 		return mark_word(s);
 	if (lua_side_item != NULL)
 		at = lua_side_item(s, key);
 	return at == NO_INDEX ? 0 : dict_put_item(DICT_LUA, at);
 }
 
-/* Keys of code have bit 0 clear (native_hook.c sees to that); Lua functions and
- * marks have it set, marks bit 1 as well. */
 static uint32_t name_try(struct state *s, uint64_t key, struct table_set *set)
 {
 	struct table_way *way = &set->way[0];
@@ -527,18 +525,18 @@ found:
 	if (s->items_at + s->items + s->funcs + 1 > s->buffer_words ||
 	    s->funcs >= CHUNK_MAX_FUNCS)
 		return NO_INDEX;
-	word = (key & 1) ? item_word(s, key) :
+	word = (key & KEY_LUA) ? item_word(s, key) :
 	       native_word(s, key, way->key == key ? way->word : 0);
 	if (word == 0 || s->items_at + s->items + s->funcs + 1 >
 	    s->buffer_words)
 		return NO_INDEX;
 	((uint64_t *)s->head)[s->buffer_words - 1 - s->funcs] = word;
 	way->key = key;
-	way->word = (key & 1) ? 0 : word;
+	way->word = (key & KEY_LUA) ? 0 : word;
 	way->epoch = s->epoch;
 	way->index = s->funcs++;
 	show(&s->head->funcs, s->funcs);
-	if (!(key & 1) && lua_side_hint != NULL)
+	if (!(key & KEY_LUA) && lua_side_hint != NULL)
 		lua_side_hint(s, key, way->index);
 	return way->index;
 }
@@ -552,7 +550,7 @@ static uint32_t name_poorly(struct state *s, uint64_t key)
 	atomic_fetch_add_explicit(&s->slot->lost[LOST_NAMES], 1,
 				  memory_order_relaxed);
 	((uint64_t *)s->head)[s->buffer_words - 1 - s->funcs] =
-		dict_put_code((key & 1) ? 0 : key);
+		dict_put_code((key & KEY_LUA) ? 0 : key);
 	show(&s->head->funcs, ++s->funcs);
 	return s->funcs - 1;
 }

@@ -99,7 +99,7 @@ static int is(const struct lua_func *f, uint64_t hash, size_t length, int first,
 
 static uint64_t key_of(const void *f)
 {
-	return (uint64_t)f | 1;
+	return (uint64_t)f | KEY_LUA;
 }
 
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
@@ -146,7 +146,7 @@ static uint64_t *put_source(uint64_t *to, const struct lua_func *f)
 
 uint32_t lua_func_item(struct state *s, uint64_t key)
 {
-	const struct lua_func *const f = (const void *)(key & ~UINT64_C(1));
+	const struct lua_func *const f = (const void *)(key & ~KEY_LUA);
 	const uint32_t words = 2 + buffer_string_words(f->length) +
 			       buffer_string_words(f->name_length);
 	uint64_t *const item = buffer_item(s, words);

@@ -37,7 +37,7 @@ static void name_function(const struct weft_lua_api *api, lua_State *L,
 	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
 
 	if (f != NULL)
-		lua_func_name((uint64_t)f & ~UINT64_C(1), group, key);
+		lua_func_name((uint64_t)f, group, key);
 }
 
 static void name_library(const struct weft_lua_api *api, lua_State *L,
@@ -105,7 +105,7 @@ static uint64_t c_address(const struct coroutine *co, lua_Debug *d)
 	API(api, lua_getinfo)(co->L, "f", d);
 	f = API(api, lua_tocfunction)(co->L, -1);
 	API(api, lua_settop)(co->L, -2);
-	return (uint64_t)f & ~UINT64_C(1);
+	return (uint64_t)f;
 }
 
 uint64_t lua_hook_ask(const struct coroutine *co, struct CallInfo *frame,

@@ -7,7 +7,7 @@
 
 #include "tracer/host/state.h"
 
-/* Write the item of a Lua function (its key: bit 0 set, bit 1 clear) into the
+/* Write the item of a Lua function (its key has KEY_LUA) into the
  * open chunk; its word in the items, UINT32_MAX: no room. */
 extern uint32_t (*lua_side_item)(struct state *s, uint64_t key);
 

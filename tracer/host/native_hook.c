@@ -7,13 +7,6 @@
 HOOK void __cyg_profile_func_enter(void *fn, void *site);
 HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
-/* Bit 0 of a key says "Lua"; code at an odd address (hand-written assembly) is
- * booked to the address before it. */
-INLINE uint64_t key_of(const void *fn)
-{
-	return (uint64_t)fn & ~UINT64_C(1);
-}
-
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
 {
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
@@ -29,7 +22,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 	now = state_clock(s);
 	if (unlikely(s->top[-1].sp <= sp)) {
 		const struct frame n = {
-			.key = key_of(fn), .sp = sp, .site = (uint64_t)site,
+			.key = (uint64_t)fn, .sp = sp, .site = (uint64_t)site,
 			.ret = (uint64_t)__builtin_return_address(0),
 		};
 
@@ -44,10 +37,10 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 					  memory_order_relaxed);
 		goto out;
 	}
-	index = buffer_index(s, key_of(fn));
+	index = buffer_index(s, (uint64_t)fn);
 	gap = buffer_gap(s, now);
 	f = s->top;
-	f->key = key_of(fn);
+	f->key = (uint64_t)fn;
 	f->sp = sp;
 	f->site = (uint64_t)site;
 	f->ret = (uint64_t)__builtin_return_address(0);
@@ -73,9 +66,9 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 	}
 	now = state_clock(s);
 	f = s->top - 1;
-	if (unlikely(f->key != key_of(fn) || f->site != (uint64_t)site ||
+	if (unlikely(f->key != (uint64_t)fn || f->site != (uint64_t)site ||
 		     s->too_deep != 0)) {
-		stack_native_exit(s, key_of(fn), (uint64_t)site, now);
+		stack_native_exit(s, (uint64_t)fn, (uint64_t)site, now);
 		state_end(s);
 		return;
 	}
@@ -91,7 +84,7 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 
 		if (unlikely(s->n >= s->limit))
 			buffer_switch(s, 0);
-		index = buffer_index(s, key_of(fn));
+		index = buffer_index(s, (uint64_t)fn);
 		buffer_put(s, rec_put(REC_LEAVE, index, buffer_gap(s, now)));
 		s->top--;
 	}

@@ -20,7 +20,7 @@
  * always does. */
 struct frame {
 	uint64_t key;   /* native: code address. Lua function: address of its
-	                 * struct lua_func, lowest bit set */
+	                 * struct lua_func, with KEY_LUA */
 	uint64_t sp;
 	uint64_t site;  /* native: call site. Lua: its lua_State */
 	uint64_t ret;   /* native: the hook's return address. Lua: frame id */
@@ -28,6 +28,10 @@ struct frame {
 	uint64_t extra; /* Lua, C function: the call site of the native enter
 	                 * that was absorbed, FRAME_ABSORBED_NOT if none */
 };
+
+/* Beyond every code address of a program: what a key names otherwise. */
+#define KEY_LUA (UINT64_C(1) << 63)  /* a Lua function */
+#define KEY_MARK (UINT64_C(1) << 62) /* with KEY_LUA: a mark */
 
 #define FRAME_LUA UINT64_MAX      /* sp: above every stack pointer */
 #define FRAME_ABSORBS UINT64_C(1) /* sp: the next native enter of the same
