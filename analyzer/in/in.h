@@ -1,5 +1,5 @@
-/* in.h - reading a trace: a folder in, checked chunks out, in the order of their
- * streams. Knows files and babeltrace2; knows nothing of what records mean.
+/* in.h - reading a trace: a folder in, checked chunks out, in the order of
+ * their streams. Knows files and babeltrace2; knows nothing of what records mean.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_H
 #define WEFT_ANALYZER_IN_IN_H
@@ -26,7 +26,8 @@ struct in_summary {
  * its own, its spill file beside it, and the carver where CTF is damaged.
  * Chunks of one (process, thread, level) come in rising number; a PARTIAL chunk
  * is held back until its longer self, a later number, or the end.
- * 0, or -1 with the chain of causes when nothing at all can be read. */
+ * 0, or -1 with the chain of causes ("cannot read trace ..." and why) when
+ * nothing at all can be read. */
 int in_read(const char *path, in_chunk_fn fn, void *ctx,
 	    struct in_summary *summary);
 

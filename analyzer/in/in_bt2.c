@@ -67,14 +67,12 @@ static void copy_words(const bt_field *array, uint64_t *to, uint64_t n)
 		to[i] = bt_field_integer_unsigned_get_value(next[i % AHEAD]);
 }
 
+/* Needs n > 0. */
 static int is_words(const bt_field *array, uint64_t n)
 {
-	return bt_field_class_type_is(
-		       bt_field_get_class_type(
-			       bt_field_array_borrow_element_field_by_index_const(
-				       array, 0)),
-		       BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER) &&
-	       n <= CHUNK_MAX_WORDS;
+	return n <= CHUNK_MAX_WORDS &&
+	       bt_field_class_type_is(bt_field_get_class_type(borrow(array, 0)),
+				      BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER);
 }
 
 static void take_chunk(struct reader *r, const bt_event *event)

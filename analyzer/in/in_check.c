@@ -1,10 +1,11 @@
-/* in_check.c - is this CTF folder whole? Metadata first: its packets and its
- * braces; then each stream file against its index and its own packet headers.
- * Knows how LTTng lays packets out; other writers' packets are not looked at.
+/* in_check.c - is this CTF folder whole? Metadata first, then each stream file
+ * against its index and its own packet headers. Knows how LTTng lays packets
+ * out; other writers' packets are not looked at.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_check.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/in/in_metadata.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -17,14 +18,11 @@
 #include <unistd.h>
 
 enum {
-	METADATA_MAX = 16 << 20, /* bytes; LTTng's own are a few thousand */
-	TSDL_HEAD = 37,          /* bytes before a metadata packet's text */
 	PACKET_HEAD = 84,        /* bytes of LTTng's header and context */
 	INDEX_HEAD = 16,
 	INDEX_ENTRY = 56,        /* of version 1.0; 1.1 adds two words */
 };
 
-#define TSDL_MAGIC UINT32_C(0x75d11d57)
 #define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
 #define INDEX_MAGIC UINT32_C(0xc1f1dcc1)
 
@@ -80,155 +78,6 @@ static uint64_t get64_be(const unsigned char *p)
 
 	memcpy(&v, p, sizeof(v));
 	return be64toh(v);
-}
-
-/* ---- metadata ---- */
-
-/* The whole file, NUL-terminated; NULL with why when it cannot be had. */
-static unsigned char *load(const char *path, size_t *size,
-			   const struct why *why)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	unsigned char *bytes = NULL;
-	ssize_t got = -1;
-
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size <= METADATA_MAX) {
-		bytes = mem_alloc((size_t)st.st_size + 1);
-		got = read(fd, bytes, (size_t)st.st_size);
-	}
-	if (got < 0) {
-		bad(why, "its metadata cannot be read");
-		mem_free(bytes);
-		bytes = NULL;
-	} else {
-		*size = (size_t)got;
-		bytes[got] = '\0';
-	}
-	if (fd >= 0)
-		close(fd);
-	return bytes;
-}
-
-/* Take the text out of metadata packets, in place. Returns its length. */
-static ssize_t unpack(unsigned char *bytes, size_t size, const struct why *why)
-{
-	size_t out = 0;
-
-	for (size_t at = 0; at < size; ) {
-		const unsigned char *const p = bytes + at;
-
-		if (size - at < TSDL_HEAD)
-			return bad(why, "its metadata is cut short");
-		const size_t content = get32(p + 24) / 8;
-		const size_t whole = get32(p + 28) / 8;
-
-		if (get32(p) != TSDL_MAGIC || memcmp(p + 4, bytes + 4, 16) ||
-		    p[32] || p[33] || p[34] || content < TSDL_HEAD ||
-		    content > whole)
-			return bad(why, "its metadata is damaged");
-		if (whole > size - at)
-			return bad(why, "its metadata is cut short");
-		/* A packet's text never grows over the next one's head: the
-		 * heads fall away. The first packet's uuid is needed above
-		 * until the end, so the text goes behind it. */
-		memmove(bytes + TSDL_HEAD + out, p + TSDL_HEAD,
-			content - TSDL_HEAD);
-		out += content - TSDL_HEAD;
-		at += whole;
-	}
-	memmove(bytes, bytes + TSDL_HEAD, out);
-	bytes[out] = '\0';
-	return (ssize_t)out;
-}
-
-/* Skip a comment or a string that begins at p; p itself when none does. */
-static const char *skip_quoted(const char *p, const char *end)
-{
-	if (p[0] == '/' && p[1] == '*') {
-		const char *const close = strstr(p + 2, "*/");
-		return close ? close + 2 : end;
-	}
-	if (p[0] == '"') {
-		for (p++; p < end && *p != '"'; p++)
-			p += *p == '\\' && p + 1 < end;
-		return p < end ? p + 1 : end;
-	}
-	return p;
-}
-
-/* Do the braces match, does it end with a semicolon, and is it text? */
-static int check_text(const char *text, size_t size, const struct why *why)
-{
-	const char *const end = text + size;
-	long open = 0;
-	char last = 0;
-
-	for (const char *p = text; p < end; ) {
-		const char *const next = skip_quoted(p, end);
-
-		if (next != p) {
-			p = next;
-			continue;
-		}
-		open += (*p == '{') - (*p == '}');
-		if (open < 0 || *p == '\0' || (*p & 0x80))
-			return bad(why, "its metadata is damaged");
-		if (!strchr(" \t\r\n", *p))
-			last = *p;
-		p++;
-	}
-	if (open || last != ';')
-		return bad(why, "its metadata is cut short");
-	return 0;
-}
-
-/* Does text begin with these words, whatever space is at their spaces? */
-static int match(const char *text, const char *words)
-{
-	for (; *words; words++)
-		if (*words == ' ')
-			text += strspn(text, " \t\r\n");
-		else if (*text++ != *words)
-			return 0;
-	return 1;
-}
-
-static int has_words(const char *text, const char *words)
-{
-	for (; *text; text++)
-		if (match(text, words))
-			return 1;
-	return 0;
-}
-
-static const char lttng_header[] =
-	"packet.header := struct { uint32_t magic; uint8_t uuid[16]; "
-	"uint32_t stream_id; uint64_t stream_instance_id; };";
-static const char lttng_context[] =
-	"struct packet_context { uint64_clock_monotonic_t timestamp_begin; "
-	"uint64_clock_monotonic_t timestamp_end; uint64_t content_size; "
-	"uint64_t packet_size; uint64_t packet_seq_num; "
-	"unsigned long events_discarded; uint32_t cpu_id; };";
-
-static int is_lttng(const char *text)
-{
-	return has_words(text, "byte_order = le;") &&
-	       has_words(text, lttng_header) && has_words(text, lttng_context);
-}
-
-static void find_uuid(const char *text, char uuid[40])
-{
-	const char *const at = strstr(text, "uuid = \"");
-	size_t n = 0;
-
-	if (at)
-		n = strcspn(at + 8, "\"");
-	if (n > 39)
-		n = 39;
-	if (at)
-		memcpy(uuid, at + 8, n);
-	uuid[n] = '\0';
 }
 
 /* ---- stream files ---- */
@@ -290,8 +139,9 @@ static int open_index(const char *stream, FILE **index, size_t *entry_size)
 	return rc;
 }
 
-static int walk_packets(int fd, FILE *index, size_t entry_size, const char *name,
-			const unsigned char uuid[16], const struct why *why)
+static int walk_packets(int fd, FILE *index, size_t entry_size,
+			const char *name, const unsigned char uuid[16],
+			const struct why *why)
 {
 	struct packet p;
 	struct stat st;
@@ -344,54 +194,27 @@ static int check_streams(const struct in_folder *f,
 
 /* ---- both ---- */
 
-static enum in_check check_loaded(const struct in_folder *f,
-				  unsigned char *bytes, size_t size,
-				  char uuid[40], const struct why *why)
-{
-	const char *const text = (const char *)bytes;
-	unsigned char packet_uuid[16] = { 0 };
-	ssize_t length = (ssize_t)size;
-	int packets = 0;
-
-	if (size >= TSDL_HEAD && get32(bytes) == TSDL_MAGIC) {
-		memcpy(packet_uuid, bytes + 4, 16);
-		length = unpack(bytes, size, why);
-		packets = 1;
-	} else if (size < 10 || memcmp(bytes, "/* CTF 1.8", 10)) {
-		bad(why, "its metadata is damaged");
-		return IN_CHECK_BAD;
-	}
-	if (length < 0 || check_text(text, (size_t)length, why))
-		return IN_CHECK_BAD;
-	find_uuid(text, uuid);
-	if (!has_words(text, "name = \"weft:chunk\";"))
-		return IN_CHECK_OTHER;
-	if (packets && is_lttng(text) && check_streams(f, packet_uuid, why))
-		return IN_CHECK_BAD;
-	return IN_CHECK_GOOD;
-}
-
 enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 			      char *why_text, size_t room)
 {
 	const struct why why = { why_text, room };
 	const size_t path_room = strlen(folder->path) + 16;
 	char *const path = mem_alloc(path_room);
-	unsigned char *bytes = NULL;
-	enum in_check found = IN_CHECK_BAD;
-	size_t size = 0;
+	enum in_check found = IN_CHECK_GOOD;
+	const char *wrong = "its metadata is missing";
+	struct in_metadata m = { 0 };
 
-	uuid[0] = '\0';
 	snprintf(path, path_room, "%s/metadata", folder->path);
-	if (!folder->has_metadata)
-		bad(&why, "its metadata is missing");
-	else
-		bytes = load(path, &size, &why);
-	if (bytes && size == 0)
-		bad(&why, "its metadata is empty");
-	else if (bytes)
-		found = check_loaded(folder, bytes, size, uuid, &why);
-	mem_free(bytes);
+	if (!folder->has_metadata || in_metadata_load(path, &m, &wrong)) {
+		bad(&why, "%s", wrong);
+		found = IN_CHECK_BAD;
+	} else if (!m.has_chunks) {
+		found = IN_CHECK_OTHER;
+	} else if (m.is_lttng && check_streams(folder, m.packet_uuid, &why)) {
+		found = IN_CHECK_BAD;
+	}
+	memcpy(uuid, m.uuid, sizeof(m.uuid));
+	in_metadata_fini(&m);
 	mem_free(path);
 	return found;
 }

@@ -20,7 +20,8 @@
 
 enum {
 	TICK_MS = 100,      /* how often an idle child is looked at */
-	STUCK_CPU_MS = 4000,/* it works that long without getting on: it hangs */
+	STUCK_CPU_MS = 4000,/* it works that long without getting on: it
+	                     * hangs */
 	STUCK_MS = 60000,   /* or waits that long, for a disk perhaps */
 };
 

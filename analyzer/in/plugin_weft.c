@@ -12,6 +12,16 @@
 #define WINDOW_DEFAULT UINT64_C(5000000000) /* ns */
 #define WINDOW_MAX 1e9                      /* seconds */
 
+typedef bt_message_iterator_class_next_method_status next_status;
+static const next_status
+	NEXT_OK = BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK,
+	NEXT_END = BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_END,
+	NEXT_NO_MEMORY =
+		BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_MEMORY_ERROR;
+static const bt_message_iterator_class_seek_beginning_method_status
+	SEEK_NO_MEMORY =
+	BT_MESSAGE_ITERATOR_CLASS_SEEK_BEGINNING_METHOD_STATUS_MEMORY_ERROR;
+
 /* Of the component. */
 struct explode { uint64_t window; };
 
@@ -148,7 +158,7 @@ iterator_seek(bt_self_message_iterator *self)
 
 	end(it);
 	if (begin(it, self))
-		return BT_MESSAGE_ITERATOR_CLASS_SEEK_BEGINNING_METHOD_STATUS_MEMORY_ERROR;
+		return SEEK_NO_MEMORY;
 	return (bt_message_iterator_class_seek_beginning_method_status)
 		bt_message_iterator_seek_beginning(it->upstream);
 }
@@ -201,7 +211,7 @@ static void take(struct iterator *it, const bt_message *message)
 	bt_message_put_ref(message);
 }
 
-static bt_message_iterator_class_next_method_status pull(struct iterator *it)
+static next_status pull(struct iterator *it)
 {
 	bt_message_array_const messages;
 	uint64_t count;
@@ -211,12 +221,11 @@ static bt_message_iterator_class_next_method_status pull(struct iterator *it)
 	if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
 		in_explode_end(it->explode);
 	else if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
-		return (bt_message_iterator_class_next_method_status)
-			status; /* the values are the same ones */
+		return (next_status)status; /* the values are the same ones */
 	else
 		for (uint64_t i = 0; i < count; i++)
 			take(it, messages[i]);
-	return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK;
+	return NEXT_OK;
 }
 
 /* Add what comes next to the messages: 1 when something came, 0 when upstream
@@ -250,9 +259,9 @@ static int add_next(struct iterator *it, bt_message_array_const messages,
 	return got;
 }
 
-static bt_message_iterator_class_next_method_status
-iterator_next(bt_self_message_iterator *self, bt_message_array_const messages,
-	      uint64_t capacity, uint64_t *count)
+static next_status iterator_next(bt_self_message_iterator *self,
+				 bt_message_array_const messages,
+				 uint64_t capacity, uint64_t *count)
 {
 	struct iterator *const it = bt_self_message_iterator_get_data(self);
 	int got = 1;
@@ -263,18 +272,19 @@ iterator_next(bt_self_message_iterator *self, bt_message_array_const messages,
 	it->spare = NULL;
 	while (*count < capacity && got >= 0) {
 		got = add_next(it, messages, capacity, count);
+		/* What there is goes first; then upstream is asked. */
+		if (got == 0 && *count)
+			return NEXT_OK;
 		if (got == 0) {
-			const bt_message_iterator_class_next_method_status s =
-				*count ? BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK :
-				pull(it);
-			if (*count || s)
-				return s;
+			const next_status status = pull(it);
+
+			if (status)
+				return status;
 		}
 	}
 	if (got == -2)
-		return BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_MEMORY_ERROR;
-	return *count ? BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK :
-	       BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_END;
+		return NEXT_NO_MEMORY;
+	return *count ? NEXT_OK : NEXT_END;
 }
 
 /* ---- what babeltrace2 asks for ---- */
