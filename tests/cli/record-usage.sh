@@ -36,4 +36,5 @@ touch file
 refuse 126 'ermission' -o t -- ./file
 mkdir sub
 refuse 126 'ermission' -o t2 -- ./sub
+[ ! -e t ] && [ ! -e t2 ] || fail 'a folder was left behind'
 exit 0

@@ -28,6 +28,9 @@ killed() {
 	cp -r "$HOME/trace" "$T/trace"
 	report
 	[ "$(calls tick)" = 300000 ] || fail "$who: $(calls tick) calls"
+	# That LTTng was given up is told; that nothing went with it counts.
+	grep '^# lost' "$T/report.err" | grep -v 'the recorder says' &&
+		fail "$who: something was lost"
 	clean_up
 	mkdir -p "$HOME"
 	[ "$(id -u)" != 0 ] || chown 65534:65534 "$HOME"

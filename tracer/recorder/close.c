@@ -32,7 +32,8 @@ static void drain_all(struct recording *r)
 	slots_find_dead(&r->slots, true);
 	while (drain_poll(d) > 0)
 		slots_find_dead(&r->slots, true);
-	r->left_running = slots_update_processes(&r->slots, 0);
+	r->left_running = slots_update_processes(&r->slots,
+						 rate_mono() / 1000000);
 	if (r->left_running > 0) {
 		/* Cut before off: a thread that is off closes nothing. */
 		drain_cut_older(d, 0);
@@ -68,6 +69,8 @@ static void check_arrival(struct recording *r)
 
 	snprintf(why, sizeof(why), "%" PRIu64 " of %" PRIu64 " bytes reached "
 		 "the disk", there, r->deliver.lttng_bytes);
+	r->is_doubtful = r->deliver.lttng_bytes - there >
+			 recent_bytes(&r->deliver.recent);
 	deliver_give_up(&r->deliver, why);
 }
 

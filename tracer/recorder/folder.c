@@ -90,11 +90,19 @@ int folder_put(const struct folder *f, const char *name, const char *text)
 	return close(fd) == 0 && written == (ssize_t)n ? 0 : -1;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	remove(path);
+	return 0;
+}
+
 void folder_remove(const struct folder *f)
 {
-	unlinkat(f->fd, "pool", 0);
-	unlinkat(f->fd, "ctf", AT_REMOVEDIR);
-	rmdir(f->path);
+	nftw(f->absolute, remove_one, 16, FTW_PHYS | FTW_DEPTH);
 }
 
 static uint64_t found;

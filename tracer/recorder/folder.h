@@ -17,7 +17,7 @@ struct folder {
 int folder_make(struct folder *f, const char *wish, const char *program);
 /* Write a small file into it. */
 int folder_put(const struct folder *f, const char *name, const char *text);
-/* Take it away again if it is empty but for what folder_put wrote. */
+/* Take it away again with all that is in it: nothing was recorded. */
 void folder_remove(const struct folder *f);
 /* Bytes of all files below. */
 uint64_t folder_bytes(const char *path);

@@ -175,6 +175,5 @@ void loop_run(struct recording *r)
 		}
 		wait_for_something(&l);
 	}
-	r->finish_asked = r->program.wants_finish;
 	r->end_ns = rate_mono();
 }

@@ -81,6 +81,15 @@ void recent_each(const struct recent *r,
 	}
 }
 
+uint64_t recent_bytes(const struct recent *r)
+{
+	uint64_t words = 0;
+
+	for (size_t i = r->from; i < r->next; i++)
+		words += r->entry[i % ENTRIES].words;
+	return words * 8;
+}
+
 void recent_forget(struct recent *r)
 {
 	r->from = r->next;

@@ -30,6 +30,8 @@ void recent_keep(struct recent *r, uint32_t words);
 void recent_each(const struct recent *r,
 		 int (*call)(void *ctx, const uint64_t *words, uint32_t n),
 		 void *ctx);
+/* Of all entries together. */
+uint64_t recent_bytes(const struct recent *r);
 void recent_forget(struct recent *r);
 
 #endif

@@ -33,7 +33,7 @@ struct recording {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t left_running;     /* processes that live on unrecorded */
 	bool told;                 /* diagnose_before had something to say */
-	bool finish_asked;         /* ended by the user, not by itself */
+	bool is_doubtful;          /* LTTng lost more than we still had */
 };
 
 /* start.c: all that is made before the program runs. Negative: nothing runs,

@@ -14,11 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { CANNOT_RECORD = 2, NOT_FOUND = 127 };
+enum { CANNOT_RECORD = 2, NOT_FOUND = 127, FILES = 4096 };
 
 static uint64_t free_shm(void)
 {
@@ -147,6 +148,18 @@ static int find_program(struct recording *r, int *status)
 	return -1;
 }
 
+/* Watching threads takes a descriptor each. Not before the program is forked:
+ * the limit is its own. */
+static void allow_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int make_parts(struct recording *r)
 {
 	const struct arena_wish wish = {
@@ -175,8 +188,11 @@ static int make_parts(struct recording *r)
 	if (folder_put(&r->folder, "pool", r->arena.path) != 0 ||
 	    open_spill(r) != 0)
 		return -1;
-	return program_fork(&r->program, r->opt.program, &r->arena,
-			    r->preload.value);
+	if (program_fork(&r->program, r->opt.program, &r->arena,
+			 r->preload.value) != 0)
+		return -1;
+	allow_files();
+	return 0;
 }
 
 static void undo(struct recording *r)

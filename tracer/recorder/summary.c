@@ -35,7 +35,9 @@ static bool is_complete(const struct recording *r,
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
-	return any == 0 && say_troubles()[0] == '\0';
+	/* A daemon that died is trouble, and yet all may have been delivered. */
+	return any == 0 && !r->is_doubtful &&
+	       (r->slots.trouble & TROUBLE_NO_MEMORY) == 0;
 }
 
 static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
