@@ -36,4 +36,19 @@ $(B)/obj/analyzer/%.o: analyzer/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
 
+# Feeds damaged chunks to view and replay: make fuzz FUZZ_SECONDS=300
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz: $(B)/tests/fuzz_chunk
+	@mkdir -p $(B)/tests/corpus
+	cp tests/golden/v1/*/*.bin $(B)/tests/corpus
+	cd $(B)/tests && ./fuzz_chunk -max_total_time=$(FUZZ_SECONDS) \
+		-max_len=16384 -timeout=10 corpus
+
+$(B)/tests/fuzz_chunk: tests/fuzz/fuzz_chunk.c \
+		$(wildcard analyzer/core/*.c analyzer/base/*.c)
+	@mkdir -p $(@D)
+	clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
+		-fsanitize=fuzzer,address,undefined -o $@ $^
+
 -include $(ANALYZER_OBJ:.o=.d) $(PLUGIN_SRC:%.c=$(B)/obj/%.d)

@@ -19,6 +19,7 @@ struct cct *cct_new(size_t max_nodes)
 	t->nodes = mem_alloc(t->room * sizeof(*t->nodes));
 	t->slot_mask = FIRST_ROOM * 2 - 1;
 	t->slots = mem_alloc((t->slot_mask + 1) * sizeof(*t->slots));
+	t->root_of = map_new();
 	return t;
 }
 
@@ -27,6 +28,7 @@ void cct_free(struct cct *t)
 	if (!t)
 		return;
 	map_free(t->folded_paths);
+	map_free(t->root_of);
 	mem_free(t->nodes);
 	mem_free(t->slots);
 	mem_free(t);
@@ -90,14 +92,13 @@ static node_id add_node(struct cct *t, node_id parent)
 	return id;
 }
 
-/* Roots are few: they are found by walking them. */
 node_id cct_root(struct cct *t, uint32_t thread)
 {
+	uint32_t *const known = map_put(t->root_of, thread, 0);
 	node_id id;
 
-	for (id = t->first_root; id; id = t->nodes[id].sibling)
-		if (t->nodes[id].thread == thread)
-			return id;
+	if (*known)
+		return *known;
 	id = add_node(t, 0);
 	t->nodes[id].thread = thread;
 	if (t->last_root)
@@ -105,6 +106,7 @@ node_id cct_root(struct cct *t, uint32_t thread)
 	else
 		t->first_root = id;
 	t->last_root = id;
+	*known = id;
 	return id;
 }
 

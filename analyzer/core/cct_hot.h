@@ -19,6 +19,7 @@ struct cct {
 	size_t folded;           /* paths that went to "(deeper)" */
 	func_id deeper;
 	node_id first_root, last_root;
+	struct map *root_of;     /* thread to its root */
 	struct map *folded_paths;
 };
 

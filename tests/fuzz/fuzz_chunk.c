@@ -1,7 +1,6 @@
 /* fuzz_chunk.c - feeds bytes as chunks to view and replay. Magic, sizes and
  * checksum are made right, so that what lies behind them is reached.
- * clang -g -O1 -I. -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined \
- *	tests/fuzz/fuzz_chunk.c analyzer/core/[!.]*.c analyzer/base/[!.]*.c
+ * make fuzz builds and runs it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/core/merge.h"

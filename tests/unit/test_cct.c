@@ -107,11 +107,13 @@ void test_cct_grafts_a_tree_onto_another(void)
 	cct_get(a, path(a, ra, p, 2))->calls = 1;
 	cct_get(b, path(b, rb, p, 2))->calls = 2;
 	cct_time(b, path(b, rb, p, 2), 8);
+	cct_get(b, path(b, rb, p, 2))->suspended = 6;
 	cct_get(b, rb)->self = 3;
 	cct_get(b, cct_child(b, other, 7, 0))->calls = 4;
 	cct_graft(a, ra, b, rb);
 	CHECK_EQ(cct_get(a, path(a, ra, p, 2))->calls, 3);
 	CHECK_EQ(cct_get(a, path(a, ra, p, 2))->max, 8);
+	CHECK_EQ(cct_get(a, path(a, ra, p, 2))->suspended, 6);
 	CHECK_EQ(cct_get(a, ra)->self, 3);
 	CHECK_EQ(cct_count(a), 3);
 	at = cct_child(a, ra, 1, 0);
