@@ -4,6 +4,7 @@
 #include "analyzer/in/in_explode.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/in/in_heap.h"
 #include "analyzer/in/in_order.h"
 
 #include <string.h>
@@ -17,16 +18,8 @@
  */
 enum { MAX_NODES = 1000 }; /* nobody looks at the tree */
 
-/* What lies on a heap: the earliest first, then what came first. */
-struct due { uint64_t ns, order; };
-
-struct waiting_chunk { struct due due; uint64_t *words; size_t n; };
-struct waiting_event { struct due due; struct in_event event; };
-
-struct heap {
-	char *items;      /* each begins with a struct due */
-	size_t count, room, size;
-};
+struct waiting_chunk { struct in_due due; uint64_t *words; size_t n; };
+struct waiting_event { struct in_due due; struct in_event event; };
 
 /* A recording's clock: tick was at real. */
 struct line { uint64_t recording, tick, real, hz; };
@@ -35,7 +28,7 @@ struct in_explode {
 	struct session *session;
 	struct replay *replay;
 	struct in_order *order;
-	struct heap chunks, events;
+	struct in_heap chunks, events;
 	struct line *lines;
 	size_t line_count, line_room;
 	uint64_t window, order_count;
@@ -43,50 +36,6 @@ struct in_explode {
 	uint64_t last;    /* the time of the event given on last */
 	int has_ended, has_finished;
 };
-
-/* ---- heaps ---- */
-
-static struct due *due_at(const struct heap *h, size_t i)
-{
-	return (struct due *)(void *)(h->items + i * h->size);
-}
-
-static int is_before(const struct due *a, const struct due *b)
-{
-	return a->ns < b->ns || (a->ns == b->ns && a->order < b->order);
-}
-
-/* item does not lie in the heap. */
-static void push(struct heap *h, const void *item)
-{
-	size_t i = h->count++;
-
-	mem_need((void **)&h->items, &h->room, h->count, h->size);
-	while (i > 0 && is_before(item, due_at(h, (i - 1) / 2))) {
-		memcpy(due_at(h, i), due_at(h, (i - 1) / 2), h->size);
-		i = (i - 1) / 2;
-	}
-	memcpy(due_at(h, i), item, h->size);
-}
-
-/* Needs a heap that is not empty. */
-static void pop(struct heap *h, void *item)
-{
-	const struct due *const last = due_at(h, --h->count);
-	size_t i = 0;
-
-	memcpy(item, h->items, h->size);
-	for (size_t k = 1; k < h->count; k = 2 * i + 1) {
-		k += k + 1 < h->count && is_before(due_at(h, k + 1),
-						   due_at(h, k));
-		if (!is_before(due_at(h, k), last))
-			break;
-		memcpy(due_at(h, i), due_at(h, k), h->size);
-		i = k;
-	}
-	if (h->count)
-		memmove(due_at(h, i), last, h->size);
-}
 
 /* ---- time ---- */
 
@@ -148,7 +97,7 @@ static int wait_for_turn(void *ctx, const struct chunk_view *chunk)
 	w.due.order = x->order_count++;
 	w.words = mem_alloc(chunk->n * sizeof(*w.words));
 	memcpy(w.words, chunk->words, chunk->n * sizeof(*w.words));
-	push(&x->chunks, &w);
+	in_heap_push(&x->chunks, &w);
 	return 0;
 }
 
@@ -157,7 +106,7 @@ static void replay_first(struct in_explode *x)
 	struct waiting_chunk w;
 	struct chunk_view view;
 
-	pop(&x->chunks, &w);
+	in_heap_pop(&x->chunks, &w);
 	if (view_open(&view, w.words, w.n) == 0)
 		replay_chunk(x->replay, &view);
 	mem_free(w.words);
@@ -201,7 +150,7 @@ static void add_event(struct in_explode *x, enum in_event_kind kind,
 
 	if (l)
 		w.event.slept = to_ns(e->slept, l->hz);
-	push(&x->events, &w);
+	in_heap_push(&x->events, &w);
 }
 
 static void add_call(struct in_explode *x, int is_exit,
@@ -255,7 +204,7 @@ static void give(struct in_explode *x, struct in_event *event)
 {
 	struct waiting_event w;
 
-	pop(&x->events, &w);
+	in_heap_pop(&x->events, &w);
 	*event = w.event;
 	if (event->ns < x->last) {
 		event->late_by = x->last - event->ns;
@@ -270,10 +219,8 @@ int in_explode_next(struct in_explode *x, struct in_event *event)
 			      x->newest > x->window ? x->newest - x->window : 0;
 
 	for (;;) {
-		const struct due *const c = x->chunks.count ?
-					    due_at(&x->chunks, 0) : NULL;
-		const struct due *const e = x->events.count ?
-					    due_at(&x->events, 0) : NULL;
+		const struct in_due *const c = in_heap_first(&x->chunks);
+		const struct in_due *const e = in_heap_first(&x->events);
 
 		if (c && c->ns <= edge && (!e || c->ns <= e->ns)) {
 			replay_first(x);
@@ -316,14 +263,14 @@ void in_explode_free(struct in_explode *x)
 	while (x->chunks.count) {
 		struct waiting_chunk w;
 
-		pop(&x->chunks, &w);
+		in_heap_pop(&x->chunks, &w);
 		mem_free(w.words);
 	}
 	in_order_free(x->order);
 	replay_free(x->replay);
 	session_free(x->session);
-	mem_free(x->chunks.items);
-	mem_free(x->events.items);
+	in_heap_fini(&x->chunks);
+	in_heap_fini(&x->events);
 	mem_free(x->lines);
 	mem_free(x);
 }
