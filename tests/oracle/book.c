@@ -303,6 +303,15 @@ struct mark book_state_mark(const struct walk *w, lua_State *L, int depth)
 	return (struct mark){ &book_coro(L, false, F_none)->seg, depth };
 }
 
+/* The innermost frame of L's own stack. */
+struct mark book_state_top(const struct walk *w, lua_State *L)
+{
+	struct mark m = book_state_mark(w, L, 0);
+
+	m.depth = m.seg->depth;
+	return m;
+}
+
 bool book_is_suspended(lua_State *co)
 {
 	const struct coro *c = book_coro(co, false, F_none);

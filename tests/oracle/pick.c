@@ -39,6 +39,8 @@ static int b_enter(lua_State *L)
 {
 	struct walk *w = walk_at(L);
 
+	/* A message handler: the coroutine whose error it gets is dead. */
+	book_cut(w, book_state_top(w, L));
 	book_enter(w, (enum func)lua_tointeger(L, 1));
 	book_leaf(w, F_b_enter);
 	return 0;

@@ -137,6 +137,7 @@ struct coro *book_coro(lua_State *co, bool is_new, enum func body);
 void book_resume(struct walk *w, lua_State *co);
 void book_yield(struct walk *w, lua_State *co, int keep);
 struct mark book_state_mark(const struct walk *w, lua_State *L, int depth);
+struct mark book_state_top(const struct walk *w, lua_State *L);
 bool book_is_suspended(lua_State *co);
 void book_finish(lua_State *co);
 void book_write(struct account *const *a, const struct walk *w, int n,
