@@ -103,8 +103,6 @@ static void note_labels(struct meta *m, const struct options *o)
 		snprintf(key, sizeof(key), "%.*s", (int)n, o->label[i]);
 		meta_label(m, key, o->label[i] + n + 1);
 	}
-	for (int i = 0; i < o->labels; i++)
-		meta_note(m, "label", o->label[i]);
 }
 
 static void send_start_notes(struct recording *r)
