@@ -43,7 +43,9 @@ void test_meta_items_fill_the_chunk(void)
 	/* Long ones are cut; those without room are left out. */
 	for (int i = 0; i < 1000; i++)
 		meta_note(&m, "long", name);
-	CHECK_EQ(meta_end(&m), h->total_words);
+	const uint32_t total = meta_end(&m);
+
+	CHECK_EQ(total, h->total_words);
 	CHECK_EQ(h->flags, CHUNK_META);
 	CHECK_EQ(h->records + h->funcs, 0);
 	for (; at < h->total_words; items++) {
