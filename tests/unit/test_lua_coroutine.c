@@ -73,7 +73,8 @@ static int l_made(lua_State *L)
 static void make_many(lua_State *L)
 {
 	run_text(L, "for i = 1, 5000 do\n"
-		 "  local co = coroutine.create(function() coroutine.yield() end)\n"
+		 "  local co = coroutine.create(function()\n"
+		 "    coroutine.yield() end)\n"
 		 "  made(co) coroutine.resume(co)\n"
 		 "  if i % 2 == 0 then coroutine.resume(co) end\n"
 		 "  if i % 500 == 0 then collectgarbage() end end");
@@ -240,7 +241,8 @@ static const char own_hook[] =
 	"local before = calls\n"
 	"for i = 1, 100 do f() end\n"
 	"assert(calls == before and not debug.gethook())\n"
-	"debug.sethook(function() debug.sethook() error('late') end, '', 1000)\n"
+	"debug.sethook(function() debug.sethook() error('late') end, '',"
+	" 1000)\n"
 	"local ok, why = pcall(function() while true do end end)\n"
 	"assert(not ok and why:find('late'))\n"
 	"f()\n";
@@ -331,9 +333,11 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 	lua_register(L, "protected", l_protected);
 	seen = unlike = 0;
 	run_text(L, "local function f() check() end\n"
-		 "local function g() off() f = f on() protected(f) check() f()\n"
+		 "local function g() off() f = f on() protected(f)\n"
+		 "  check() f()\n"
 		 "  return 1 end\n"
-		 "local co = coroutine.wrap(function() coroutine.yield() check()\n"
+		 "local co = coroutine.wrap(function() coroutine.yield()\n"
+		 "  check()\n"
 		 "  off() on() protected(f) check() coroutine.yield() end)\n"
 		 "local function h() co() g() f() co() check() f() end\n"
 		 "h() f()");

@@ -18,7 +18,7 @@ struct lua_func {
 	uint64_t length;      /* of the whole source */
 	int32_t first, last;
 	uint32_t stored, name_length;
-	char text[];          /* the source's beginning, then the name */
+	const char *text;     /* the source's beginning, then the name */
 };
 
 struct c_name {
@@ -32,11 +32,8 @@ typedef void *_Atomic slot;
 static slot *_Atomic funcs, *_Atomic names;
 
 /* Stands for every function beyond the table's room. */
-static const struct {
-	struct lua_func head;
-	char text[24];
-} too_many = {
-	{ .length = 22, .stored = 22 }, "=(too many functions)",
+static const struct lua_func too_many = {
+	.length = 21, .stored = 21, .text = "=(too many functions)",
 };
 
 static slot *table(slot *_Atomic *which)
@@ -75,18 +72,20 @@ static struct lua_func *make(const char *source, size_t length, uint64_t hash,
 			      CHUNK_STRING_MAX;
 	const size_t named = name == NULL ? 0 : strnlen(name, NAME_BYTES);
 	struct lua_func *const f = lua_mem_get(sizeof(*f) + stored + named);
+	char *text;
 
 	if (f == NULL)
 		return NULL;
+	f->text = text = (char *)(f + 1);
 	f->hash = hash;
 	f->length = length;
 	f->first = first;
 	f->last = last;
 	f->stored = (uint32_t)stored;
 	f->name_length = (uint32_t)named;
-	memcpy(f->text, source, stored);
+	memcpy(text, source, stored);
 	if (named > 0)
-		memcpy(f->text + stored, name, named);
+		memcpy(text + stored, name, named);
 	return f;
 }
 
@@ -161,7 +160,7 @@ uint32_t lua_func_item(struct state *s, uint64_t key)
 	return s->items - words;
 }
 
-/* ------------------------------------------------------- names of C functions */
+/* ---------------------------------------------------- names of C functions */
 
 static uint64_t spread(uint64_t address)
 {

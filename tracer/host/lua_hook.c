@@ -95,7 +95,7 @@ static void record(struct state *s, const struct coroutine *co,
 
 /* ------------------------------------------------------- uncommon cases */
 
-/* What the event says, asked of Lua where the layout does not tell. Not busy. */
+/* What the event says, asked of Lua where the layout is silent. Not busy. */
 static int read_event(struct event *e, struct lua_local *me,
 		      const struct coroutine *co, const lua_Debug *ar)
 {
@@ -228,7 +228,8 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 			return 0;
 		e.key = c->key;
 		e.is_c = c->sp == FRAME_ABSORBS;
-		e.caller = (struct lua_caller){ lua_hook_above(e.id), lua_hook_above };
+		e.caller.id = lua_hook_above(e.id);
+		e.caller.above = lua_hook_above;
 	}
 	me->co = co;
 	me->L = lua_vm_is_plain(s, co) ? L : NULL;

@@ -32,8 +32,8 @@ INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
 
 /* What is known of the frame's function, by its layout; NULL: this thread has
  * not seen it. Main chunks all have lines 0-0, so that their text must be
- * compared, too (others' addresses were never seen to be taken by another of the
- * same source and lines): where quick is set they are not known. */
+ * compared, too (others' addresses were never seen to be taken by another of
+ * the same source and lines): where quick is set they are not known. */
 INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t frame,
 					  int quick)
 {

@@ -1,7 +1,7 @@
 /* lua_hook_ask.c - what is asked of Lua itself, seldom: which function this is,
- * what it is called, which calls are open. Never while busy; never anything that
- * allocates, runs a metamethod or raises an error. Compiled once per version of
- * Lua. SPDX-License-Identifier: MIT */
+ * what it is called, which calls are open. Never while busy; never anything
+ * that allocates, runs a metamethod or raises an error. Compiled once per
+ * version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook.h"
 

@@ -1,6 +1,6 @@
 /* lua_hook_check.c - tries the layout on a Lua state of our own, that nobody
- * sees: each call event read by layout, without ever faulting, and compared with
- * the public API's answers. Compiled once per version of Lua.
+ * sees: each call event read by layout, without ever faulting, and compared
+ * with the public API's answers. Compiled once per version of Lua.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_hook.h"
 #include "tracer/host/lua_mem.h"
@@ -40,7 +40,7 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 	return p;
 }
 
-/* ----------------------------------------------------- reading that may fail */
+/* --------------------------------------------------- reading that may fail */
 
 static uint64_t word(uint64_t at, int *fine)
 {

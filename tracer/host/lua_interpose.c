@@ -1,6 +1,6 @@
 /* lua_interpose.c - the lua_ functions that tell what no hook does: states made
- * and closed, resumes, protected calls, the program's own hooks. One of each for
- * all versions of Lua in the process, whose parameters differ: all argument
+ * and closed, resumes, protected calls, the program's own hooks. One of each
+ * for all versions of Lua in the process, whose parameters differ: all argument
  * registers are passed on, to the library that serves the state.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_lib.h"

@@ -1,6 +1,6 @@
 /* lua_layout.h - where one version of Lua keeps what a call event needs, in
- * bytes, on 64-bit machines. Trusted only after lua_hook_check.c has tried it on
- * the library at hand. Seen by files that are compiled once per version.
+ * bytes, on 64-bit machines. Trusted only after lua_hook_check.c has tried it
+ * on the library at hand. Seen by files that are compiled once per version.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_LAYOUT_H
 #define WEFT_TRACER_HOST_LUA_LAYOUT_H

@@ -1,6 +1,6 @@
 /* lua_lib.c - finding the real functions behind ours. RTLD_NEXT alone finds the
- * wrong Lua, or none, where a process holds several, or one that was opened with
- * RTLD_LOCAL: so the caller's own dependencies are searched first.
+ * wrong Lua, or none, where a process holds several, or one that was opened
+ * with RTLD_LOCAL: so the caller's own dependencies are searched first.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_lib.h"
 #include "tracer/host/lua_mem.h"

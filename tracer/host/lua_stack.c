@@ -295,8 +295,8 @@ static void put_on(struct state *s, struct coroutine *co,
 	look(s);
 }
 
-/* Hooks alone cannot tell a recycled lua_State: there every call that nothing on
- * it makes begins a coroutine. */
+/* Hooks alone cannot tell a recycled lua_State: there every call that nothing
+ * on it makes begins a coroutine. */
 static void renew(struct state *s, struct coroutine *co, uint64_t now)
 {
 	if (stack_segment(s)->serial == co->serial)

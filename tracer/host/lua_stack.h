@@ -1,5 +1,5 @@
-/* lua_stack.h - Lua's part of the stitched stack: whose frames stand where, which
- * have died, coroutines going onto and coming off the thread.
+/* lua_stack.h - Lua's part of the stitched stack: whose frames stand where,
+ * which have died, coroutines going onto and coming off the thread.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_STACK_H
 #define WEFT_TRACER_HOST_LUA_STACK_H

@@ -77,7 +77,7 @@ struct coroutine {
 	int app_mask, app_count;
 	int hooked;           /* our hook is in place */
 	int ended;            /* what it runs next is a new coroutine */
-	uint32_t window;      /* for which the shadow stack, or kept, is right */
+	uint32_t window;      /* for which its frames, here or kept, are right */
 	int keeps;            /* kept holds its stack while it is off */
 	int gapped;           /* kept lacks native frames the reader knows */
 	struct frame *kept;   /* outermost first */
@@ -156,8 +156,8 @@ void lua_vm_unhook(struct coroutine *co);
 /* lua_status. Never fails: says LUA_OK (0) if L cannot be read. */
 int lua_vm_status(const struct coroutine *co);
 
-/* Nothing about co, whose events go to the topmost segment, needs a look at each
- * of them. */
+/* Nothing about co, whose events go to the topmost segment, needs a look at
+ * each of them. */
 INLINE int lua_vm_is_plain(const struct state *s, const struct coroutine *co)
 {
 	return clock_is_tsc && co->vm->peek &&

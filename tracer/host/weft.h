@@ -12,8 +12,8 @@ extern "C" {
  * 0 if not. Off costs about a nanosecond a call. */
 int weft_pause(void);
 
-/* Record (again), in every process of the recording. Calls that are open at this
- * moment are not known; they show as "open before start". Returns 0, 1 if
+/* Record (again), in every process of the recording. Calls that are open at
+ * this moment are not known; they show as "open before start". Returns 0, 1 if
  * recording was on already, -1 if this program is not being recorded. */
 int weft_resume(void);
 
@@ -98,7 +98,7 @@ int weft_lua_detach(struct lua_State *L);
  * was made, on the thread that runs L; harmless when repeated. A hook set with
  * lua_sethook before is kept and goes on working; one set later replaces weft's
  * where Lua is linked statically: call this again after it. Returns an enum
- * weft_lua_result; negative: not recorded, and the program runs on as before. */
+ * weft_lua_result; negative: not recorded, the program runs on as before. */
 #ifdef __GNUC__
 __attribute__((no_instrument_function))
 #endif
