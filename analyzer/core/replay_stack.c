@@ -29,8 +29,11 @@ void replay_stack_body(struct replay *r, struct stream *st, func_id func)
 {
 	const uint32_t co = replay_top(st)->co;
 
-	if (co && !r->session->coroutines[co - 1].body)
-		r->session->coroutines[co - 1].body = func;
+	if (!co || (r->session->coroutines[co - 1].body &&
+		    r->co_kept[co - 1].body_at <= st->now))
+		return;
+	r->session->coroutines[co - 1].body = func;
+	r->co_kept[co - 1].body_at = st->now;
 }
 
 static func_id omitted_func(struct replay *r, uint64_t n)

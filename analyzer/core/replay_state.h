@@ -96,6 +96,7 @@ enum { LEVELS = 3 };
 struct co_kept {
 	uint64_t chunk;          /* replay.chunk it is valid in */
 	uint32_t kept;
+	ticks body_at;           /* when its outermost function was seen first */
 };
 
 /* A stack between its suspend and its resume (events only). */
