@@ -90,7 +90,9 @@ void test_lua_coroutines_on_recycled_addresses_are_new(void)
 	t = since(make_many, L);
 	printf("%u coroutines at %u addresses\n", made, distinct);
 	CHECK_EQ(made, MADE);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what is freed */
 	CHECK(distinct < MADE);
+#endif
 	CHECK_EQ(alike, 0);
 	CHECK_EQ(t.kind[REC_CREATE], MADE);
 	CHECK_EQ(t.kind[REC_RESUME], MADE + MADE / 2);
