@@ -13,14 +13,14 @@ list() {
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
 		libxxhash-dev libpopt-dev liblua5.4-dev gnuplot-nox ;;
 	test) echo g++ clang lua5.4 procps util-linux man-db ;;
-	bench) echo valgrind uftrace ;;
+	bench) echo uftrace ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
 	   exit 1 ;;
 	esac
 }
 
 # What only adds a row to the bench's table may be missing.
-optional=" uftrace valgrind "
+optional=" uftrace "
 only_list=0
 if [ "${1-}" = -l ]; then
 	only_list=1
