@@ -114,7 +114,7 @@ $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
 .PHONY: oracle
 oracle: $(ORACLE_BIN)
 	+$(MAKE) --no-print-directory B=$(B)/breaks CFLAGS=-DWEFT_TEST_BREAKS \
-		host
+		host $(B)/breaks/tests/test_lua_heal
 
 # Sample programs of the end-to-end tests: tests/prog/p_NAME.c or .cc says in a
 # line "flags: ..." of its head how it is compiled; a line "matrix" there makes

@@ -72,8 +72,11 @@ void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 			s->too_deep--;
 		return;
 	}
-	if (BROKEN(ret) && f + 1 < s->top)
+	if (BROKEN(ret) && f + 1 < s->top) {
+		if (s->top[-1].sp == FRAME_DOUBTED)
+			s->top[-1].sp = FRAME_LUA;
 		return;
+	}
 	stack_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
 		     now);
 	stack_leave(s, now);
@@ -189,7 +192,8 @@ void lua_stack_doubt(struct state *s, uint64_t now)
 	const struct coroutine *const co = lua_vm_find(L);
 	struct lua_caller c;
 
-	if (co == NULL || co->vm->lib->abi == NULL || !readable(co))
+	if (co == NULL || co->vm->lib->abi == NULL || !readable(co) ||
+	    BROKEN(pcall))
 		return;
 	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L, co->vm->peek);
 	lua_stack_heal(s, co, &c, now);
