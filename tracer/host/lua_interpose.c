@@ -3,8 +3,8 @@
  * for all versions of Lua in the process, whose parameters differ: all argument
  * registers are passed on, to the library that serves the state.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_around.h"
 #include "tracer/host/lua_lib.h"
-#include "tracer/host/lua_stack.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -110,7 +110,7 @@ EXPORT long lua_close(ARGS)
 	main = lua_vm_find(co->vm->main);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
 	if (main != NULL) {
-		lua_stack_closed(main, HERE);
+		lua_around_closed(main, HERE);
 		main->vm = NULL;
 	}
 	return r;
@@ -142,9 +142,9 @@ EXPORT long lua_resume(ARGS)
 		return REAL(lua_resume, a)(PASS);
 	at_boundary(co);
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
-		lua_stack_resume(&entry, co, HERE);
+		lua_around_resume(&entry, co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
-	lua_stack_suspend(&entry, (int)r, HERE);
+	lua_around_suspend(&entry, (int)r, HERE);
 	return r;
 }
 
@@ -152,11 +152,11 @@ EXPORT long lua_resume(ARGS)
  * resume. */
 static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	const struct stack_mark mark = lua_stack_mark(co, HERE);
+	const struct stack_mark mark = lua_around_mark(co, HERE);
 	const long r = ((any_fn *)real)(PASS);
 
-	lua_stack_cut(mark, 0, HERE);
-	lua_stack_closed(co, HERE);
+	lua_around_cut(mark, 0, HERE);
+	lua_around_closed(co, HERE);
 	return r;
 }
 
@@ -191,9 +191,9 @@ EXPORT long lua_pcallk(ARGS)
 	if (co == NULL)
 		return REAL(lua_pcallk, a)(PASS);
 	at_boundary(co);
-	mark = lua_stack_mark(co, HERE);
+	mark = lua_around_mark(co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_pcallk)(PASS);
-	lua_stack_cut(mark, (int)r != 0, HERE);
+	lua_around_cut(mark, (int)r != 0, HERE);
 	return r;
 }
 
@@ -211,9 +211,9 @@ EXPORT long lua_callk(ARGS)
 	if (co->serial == 0 || (state_mine != NULL &&
 	    stack_segment(state_mine)->serial == co->serial))
 		return ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
-	mark = lua_stack_mark(co, HERE);
+	mark = lua_around_mark(co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
-	lua_stack_cut(mark, 0, HERE);
+	lua_around_cut(mark, 0, HERE);
 	return r;
 }
 

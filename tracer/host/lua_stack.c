@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { STATUS_OK = 0, STATUS_YIELD = 1 }; /* the same in every Lua */
-
 /* How far an unknown caller's own callers are followed. */
 enum { CALLERS = 64 };
 
@@ -82,6 +80,15 @@ void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 	stack_leave(s, now);
 }
 
+void lua_stack_end_all(struct state *s, const struct coroutine *co,
+		       uint64_t now)
+{
+	struct frame *dead;
+
+	find(s, co, 0, &dead);
+	stack_unwind(s, dead, UNWIND_CLOSED, now);
+}
+
 /* ----------------------------------------------------- off the thread */
 
 static int keep_room(struct coroutine *co, uint32_t count)
@@ -137,7 +144,7 @@ static void look(struct state *s)
 }
 
 /* Take the topmost segment off. */
-static void put_away(struct state *s, uint32_t flags, uint64_t now)
+void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now)
 {
 	struct coroutine *const co = stack_segment(s)->owner;
 	const uint64_t serial = stack_segment(s)->serial;
@@ -171,9 +178,9 @@ void lua_stack_off(struct state *s, uint64_t now)
 	uint32_t why = stack_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
 
 	if (co != NULL && co->serial == g->serial && readable(co) &&
-	    lua_vm_status(co) == STATUS_YIELD)
+	    lua_vm_status(co) == LUA_STATUS_YIELD)
 		why = SUSPEND_YIELD;
-	put_away(s, why | SUSPEND_INFERRED, now);
+	lua_stack_put_away(s, why | SUSPEND_INFERRED, now);
 }
 
 int lua_stack_yielding(const struct state *s)
@@ -182,7 +189,7 @@ int lua_stack_yielding(const struct state *s)
 	const struct coroutine *const co = g->owner;
 
 	return co != NULL && co->serial == g->serial && co->vm != NULL &&
-	       lua_vm_status(co) == STATUS_YIELD;
+	       lua_vm_status(co) == LUA_STATUS_YIELD;
 }
 
 /* An error has been caught by a lua_State whose next event is yet to come. */
@@ -202,7 +209,7 @@ void lua_stack_doubt(struct state *s, uint64_t now)
 void lua_stack_body_ended(struct state *s, uint64_t now)
 {
 	if (s->segments > 1 && stack_segment(s)->inferred)
-		put_away(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
+		lua_stack_put_away(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
 }
 
 /* A segment whose resume was not seen has no end that is seen: has it gone off
@@ -215,12 +222,12 @@ static int is_off(struct state *s)
 	return s->segments > 1 && g->inferred &&
 	       (co == NULL || co->serial != g->serial ||
 		stack_depth(s) == 0 || !readable(co) ||
-		lua_vm_status(co) != STATUS_OK);
+		lua_vm_status(co) != LUA_STATUS_OK);
 }
 
 /* ------------------------------------------------------- onto the thread */
 
-static int on_thread(const struct state *s, const struct coroutine *co)
+int lua_stack_is_on(const struct state *s, const struct coroutine *co)
 {
 	for (uint32_t i = s->segments; i-- > 1;) {
 		if (s->segment[i].serial == co->serial)
@@ -229,7 +236,7 @@ static int on_thread(const struct state *s, const struct coroutine *co)
 	return 0;
 }
 
-static int has_kept(const struct state *s, const struct coroutine *co)
+int lua_stack_has_kept(const struct state *s, const struct coroutine *co)
 {
 	return co->keeps && co->window == s->window;
 }
@@ -238,7 +245,7 @@ int lua_stack_needs_walk(const struct state *s, const struct coroutine *co)
 {
 	if (co->serial == 0)
 		return co->window != s->window && s->base_unknown;
-	return !on_thread(s, co) && !has_kept(s, co);
+	return !lua_stack_is_on(s, co) && !lua_stack_has_kept(s, co);
 }
 
 /* The main state's calls that were open when recording began, found now: they
@@ -268,15 +275,16 @@ static void seat_main(struct state *s, struct coroutine *co,
 	if (co->window == s->window)
 		return;
 	co->window = s->window;
+	lua_vm_name(s, co->vm);
 	if (count > 0 && s->segments == 1 && s->base_unknown)
 		seed(s, walked, count);
 }
 
-static void put_on(struct state *s, struct coroutine *co,
-		   const struct frame *walked, uint32_t count, uint64_t sp,
-		   uint32_t flags, uint64_t now)
+void lua_stack_put_on(struct state *s, struct coroutine *co,
+		      const struct frame *walked, uint32_t count, uint64_t sp,
+		      uint32_t flags, uint64_t now)
 {
-	const int has = has_kept(s, co);
+	const int has = lua_stack_has_kept(s, co);
 	uint64_t slept = 0;
 	int given = 1;
 
@@ -319,7 +327,7 @@ void lua_stack_seat(struct state *s, struct coroutine *co,
 	}
 	if (fresh && !co->vm->interposed)
 		renew(s, co, now);
-	if (on_thread(s, co)) {
+	if (lua_stack_is_on(s, co)) {
 		while (stack_segment(s)->serial != co->serial && is_off(s))
 			lua_stack_off(s, now);
 		return; /* if not on top, it is called from within what is */
@@ -328,153 +336,6 @@ void lua_stack_seat(struct state *s, struct coroutine *co,
 		lua_stack_off(s, now);
 	if (co->serial == LUA_UNBORN || co->ended)
 		lua_vm_create(s, co, now);
-	put_on(s, co, walked, count, sp + LUA_HOOK_DEPTH, RESUME_INFERRED, now);
-}
-
-/* ------------------------------------------------------ around lua_resume */
-
-void lua_stack_resume(struct lua_entry *e, struct coroutine *co,
-		      uint64_t sp)
-{
-	struct frame *walked = NULL;
-	struct lua_local *me;
-	struct state *s = state_begin(sp);
-	uint32_t count = 0;
-	uint64_t now;
-
-	e->co = NULL;
-	if (s == NULL)
-		return;
-	me = lua_vm_local(s);
-	if (me != NULL && !has_kept(s, co) &&
-	    lua_vm_status(co) == STATUS_YIELD) {
-		state_end(s);
-		walked = lua_vm_walk_room(me);
-		if (walked != NULL)
-			count = co->vm->lib->abi->walk(me, co, 0, walked,
-						       LUA_WALK_ROOM);
-		s = state_begin(sp);
-		if (s == NULL)
-			return;
-	}
-	e->resumer = me == NULL ? NULL : me->L;
-	now = state_clock(s);
-	while (on_thread(s, co)) /* a jump over lua_resume left it there */
-		lua_stack_off(s, now);
-	if (co->serial == LUA_UNBORN || co->ended)
-		lua_vm_create(s, co, now);
-	put_on(s, co, walked, count, sp, 0, now);
-	if (stack_segment(s)->serial == co->serial) {
-		e->co = co;
-		e->serial = co->serial;
-		e->segments = s->segments;
-		if (me != NULL && lua_vm_is_plain(s, co))
-			me->L = co->L;
-	}
-	state_end(s);
-}
-
-/* The resumer runs again, as it did before. */
-static void give_back(struct state *s, const struct lua_entry *e)
-{
-	struct lua_local *const me = s->lua;
-
-	if (me != NULL)
-		me->L = e->resumer;
-}
-
-void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp)
-{
-	struct state *s;
-	uint64_t now;
-
-	if (e->co == NULL)
-		return;
-	if (status != STATUS_YIELD)
-		e->co->ended = 1;
-	s = state_begin(sp);
-	if (s == NULL)
-		return;
-	if (s->segments >= e->segments &&
-	    s->segment[e->segments - 1].serial == e->serial) {
-		now = state_clock(s);
-		while (s->segments > e->segments)
-			lua_stack_off(s, now);
-		put_away(s, status == STATUS_YIELD ? SUSPEND_YIELD :
-			 status == STATUS_OK ? SUSPEND_RETURN : SUSPEND_ERROR,
-			 now);
-		give_back(s, e);
-	}
-	state_end(s);
-}
-
-/* ------------------------------------------------- around protected calls */
-
-/* Recording went on in the middle of co's calls: they must be in their place
- * before the stack is marked. Not busy; gives the state busy, or NULL. */
-static SLOW struct state *settle(struct coroutine *co, uint64_t sp)
-{
-	struct state *s = state_mine;
-	struct lua_local *const me = lua_vm_local(s);
-	struct frame *const walked = me == NULL ? NULL : lua_vm_walk_room(me);
-	uint32_t count = 0;
-
-	if (walked != NULL)
-		count = co->vm->lib->abi->walk(me, co, 0, walked,
-					       LUA_WALK_ROOM);
-	s = state_begin(sp);
-	if (s != NULL && (co->serial == 0 || count > 0))
-		lua_stack_seat(s, co, walked, count, 0, sp, state_clock(s));
-	return s;
-}
-
-struct stack_mark lua_stack_mark(struct coroutine *co, uint64_t sp)
-{
-	struct stack_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
-	struct state *s = state_begin(sp);
-
-	if (s != NULL && unlikely(co->window != s->window)) {
-		state_end(s);
-		s = settle(co, sp);
-	}
-	if (s != NULL) {
-		m = stack_mark(s);
-		state_end(s);
-	}
-	return m;
-}
-
-void lua_stack_cut(struct stack_mark m, int failed, uint64_t sp)
-{
-	struct state *s;
-
-	if (BROKEN(pcall) || m.segments == UINT32_MAX)
-		return;
-	s = state_begin(sp);
-	if (s == NULL)
-		return;
-	if (s->segments != m.segments || stack_depth(s) != m.depth)
-		stack_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED,
-			  lua_stack_off, state_clock(s));
-	state_end(s);
-}
-
-void lua_stack_closed(struct coroutine *co, uint64_t sp)
-{
-	struct state *const s = state_begin(sp);
-	struct frame *dead;
-	uint64_t now;
-
-	co->keeps = 0;
-	co->ended = 1;
-	if (s == NULL)
-		return;
-	now = state_clock(s);
-	if (co->serial != 0 && stack_segment(s)->serial == co->serial)
-		lua_stack_off(s, now);
-	if (co->serial == 0) {
-		find(s, co, 0, &dead);
-		stack_unwind(s, dead, UNWIND_CLOSED, now);
-	}
-	state_end(s);
+	lua_stack_put_on(s, co, walked, count, sp + LUA_HOOK_DEPTH,
+			 RESUME_INFERRED, now);
 }

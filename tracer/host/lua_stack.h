@@ -31,22 +31,21 @@ void lua_stack_seat(struct state *s, struct coroutine *co,
 /* The last frame of co's body has returned. Busy. */
 void lua_stack_body_ended(struct state *s, uint64_t now);
 
-/* Around the library's lua_resume. */
-struct lua_entry {
-	struct coroutine *co; /* NULL: nothing was put onto the thread */
-	uint64_t serial;
-	uint32_t segments;
-	lua_State *resumer;   /* lua_local.L before */
-};
-void lua_stack_resume(struct lua_entry *e, struct coroutine *co, uint64_t sp);
-void lua_stack_suspend(const struct lua_entry *e, int status, uint64_t sp);
+/* Put co onto the thread, with its kept frames or else the walked ones; sp: of
+ * the resume; flags: RESUME_INFERRED or 0. Take the topmost coroutine off;
+ * flags: of the SUSPEND. Busy. */
+void lua_stack_put_on(struct state *s, struct coroutine *co,
+		      const struct frame *walked, uint32_t count, uint64_t sp,
+		      uint32_t flags, uint64_t now);
+void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now);
 
-/* Around a call on co that returns here whatever happened in it. */
-struct stack_mark lua_stack_mark(struct coroutine *co, uint64_t sp);
-void lua_stack_cut(struct stack_mark m, int failed, uint64_t sp);
+/* Is co on this thread? Are its frames known while it is not? */
+int lua_stack_is_on(const struct state *s, const struct coroutine *co);
+int lua_stack_has_kept(const struct state *s, const struct coroutine *co);
 
-/* co was closed or reset, or its VM was. */
-void lua_stack_closed(struct coroutine *co, uint64_t sp);
+/* co's frames in the topmost segment have ended. Busy. */
+void lua_stack_end_all(struct state *s, const struct coroutine *co,
+		       uint64_t now);
 
 /* For the native side: see stack_off, stack_doubt and stack_yielding in
  * stack.h. */

@@ -162,8 +162,7 @@ static int put_vm(struct state *s, const struct lua_vm *vm)
 	return 1;
 }
 
-/* Name the VM in the open chunk, once. Busy. */
-static void name_vm(struct state *s, const struct lua_vm *vm)
+void lua_vm_name(struct state *s, const struct lua_vm *vm)
 {
 	struct lua_local *const me = lua_vm_local(s);
 	const uint32_t i = vm->serial % LUA_VMS_NAMED;
@@ -221,9 +220,9 @@ void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now)
 	co->count = 0;
 	atomic_fetch_add_explicit(&process_slot->coroutines, 1,
 				  memory_order_relaxed);
-	name_vm(s, co->vm);
+	lua_vm_name(s, co->vm);
 	buffer_need(s, 4);
-	name_vm(s, co->vm);
+	lua_vm_name(s, co->vm);
 	gap = buffer_gap(s, now);
 	n = s->n;
 	s->records[n] = rec_put(REC_CREATE, 0, gap);
@@ -278,7 +277,7 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 	atomic_fetch_add(&process_slot->vms, 1);
 	s = state_begin((uint64_t)__builtin_frame_address(0));
 	if (s != NULL) {
-		name_vm(s, vm);
+		lua_vm_name(s, vm);
 		state_end(s);
 	}
 	return co;

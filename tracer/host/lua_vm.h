@@ -77,7 +77,7 @@ struct coroutine {
 	int app_mask, app_count;
 	int hooked;           /* our hook is in place */
 	int ended;            /* what it runs next is a new coroutine */
-	uint32_t window;      /* for which its frames, here or kept, are right */
+	uint32_t window;      /* for which its frames, or kept, are right */
 	int keeps;            /* kept holds its stack while it is off */
 	int gapped;           /* kept lacks native frames the reader knows */
 	struct frame *kept;   /* outermost first */
@@ -91,6 +91,8 @@ struct coroutine {
  * each: native calls made by Lua lie below a hook's stack pointer plus this,
  * those after it has returned above. */
 enum { LUA_HOOK_DEPTH = 512 };
+
+enum { LUA_STATUS_OK = 0, LUA_STATUS_YIELD = 1 }; /* the same in every Lua */
 
 #define LUA_UNBORN UINT64_MAX /* has no serial yet */
 
@@ -140,6 +142,9 @@ struct coroutine *lua_vm_thread_met(lua_State *L, const struct coroutine *main);
 /* What runs on co next is a coroutine of its own: give it a serial and write
  * CREATE. Busy. */
 void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now);
+
+/* Name the VM in the open chunk, once; may switch chunks. Busy. */
+void lua_vm_name(struct state *s, const struct lua_vm *vm);
 
 /* The state's Lua part, made if need be; NULL: no memory. Hook-safe. */
 struct lua_local *lua_vm_local(struct state *s);
