@@ -81,6 +81,12 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 	lib->abi = abi_of(&lib->api);
 }
 
+static int is(const struct lua_lib *lib, const void *map,
+	      weft_lua_function sethook)
+{
+	return lib->map == map && lib->api.lua_sethook == sethook;
+}
+
 static struct lua_lib *known(const void *map, weft_lua_function sethook)
 {
 	for (int i = 0; i < LIBS; i++) {
@@ -88,19 +94,22 @@ static struct lua_lib *known(const void *map, weft_lua_function sethook)
 
 		if (lib == NULL)
 			break;
-		if (lib->map == map && lib->api.lua_sethook == sethook)
+		if (is(lib, map, sethook))
 			return lib;
 	}
 	return NULL;
 }
 
+/* Another thread may have been first: then its entry is the one. */
 static struct lua_lib *enlist(struct lua_lib *lib)
 {
 	for (int i = 0; i < LIBS; i++) {
-		struct lua_lib *none = NULL;
+		struct lua_lib *old = NULL;
 
-		if (atomic_compare_exchange_strong(&libs[i], &none, lib))
+		if (atomic_compare_exchange_strong(&libs[i], &old, lib))
 			return lib;
+		if (is(old, lib->map, lib->api.lua_sethook))
+			return old;
 	}
 	return lib; /* works, but will be looked for again */
 }
