@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+enum { GAPS_SHOWN = 10 };
+
 static const struct opt opts[] = {
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
@@ -53,6 +55,26 @@ static void print_thread(const struct session *s, const struct thread *t)
 	mem_free(name);
 }
 
+static void print_gap(void *ctx, const char *sentence)
+{
+	char *const text = out_escape_terminal(sentence);
+
+	(void)ctx;
+	printf("missing in %s\n", text);
+	mem_free(text);
+}
+
+static void print_gaps(const struct session *s)
+{
+	const size_t n = s->gap_count < GAPS_SHOWN ? s->gap_count : GAPS_SHOWN;
+
+	for (size_t i = 0; i < n; i++)
+		loss_gap(s, &s->gaps[i], print_gap, NULL);
+	if (s->gap_total > n && n > 0)
+		printf("missing in %" PRIu64 " more places, shorter ones\n",
+		       s->gap_total - n);
+}
+
 static enum cmd_exit check(const struct load *load)
 {
 	const struct session *const s = load->session;
@@ -63,6 +85,7 @@ static enum cmd_exit check(const struct load *load)
 		if (s->threads[i].missing_chunks > 0 ||
 		    s->threads[i].unnested > 0 || lost_in(&s->threads[i]) > 0)
 			print_thread(s, &s->threads[i]);
+	print_gaps(s);
 	loss_notes(load, print_note, NULL);
 	printf("%s: %s in %s, read by %s\n", faults == 0 ? "whole" :
 	       "not whole", out_number_many(a, s->records, "records"),

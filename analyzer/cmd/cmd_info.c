@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { GAPS_SHOWN = 5 };
+
 static size_t arg_top = 20;
 
 static const struct opt opts[] = {
@@ -46,6 +48,12 @@ static void note_line(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	line("note", sentence);
+}
+
+static void missing_line(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	line("missing in", sentence);
 }
 
 static int is_shown(size_t i, size_t count, const char *what)
@@ -122,6 +130,18 @@ static void print_processes(const struct session *s)
 	}
 }
 
+static void print_offcpu(const struct session *s, const struct thread *t)
+{
+	char text[OUT_NUMBER];
+
+	printf(", off CPU %s", out_number_time(text,
+				(double)session_ns(s, t->offcpu)));
+	/* Some microseconds at the thread's ends are never known. */
+	if (t->known < t->traced - t->traced / 100)
+		printf(" of the %s known", out_number_time(text,
+				(double)session_ns(s, t->known)));
+}
+
 static void print_threads(const struct session *s)
 {
 	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER];
@@ -141,9 +161,8 @@ static void print_threads(const struct session *s)
 		if (t->cpu_ns > 0)
 			printf(", CPU %s", out_number_time(c,
 							   (double)t->cpu_ns));
-		if (t->offcpu > 0)
-			printf(", off CPU %s", out_number_time(c,
-					(double)session_ns(s, t->offcpu)));
+		if (t->known > 0)
+			print_offcpu(s, t);
 		putchar('\n');
 	}
 }
@@ -235,6 +254,8 @@ static void print_info(const struct load *load)
 	print_notes(s);
 	if (loss_each(load, lost_line, NULL) == 0)
 		line("lost", "nothing was lost");
+	for (size_t i = 0; i < s->gap_count && i < GAPS_SHOWN; i++)
+		loss_gap(s, &s->gaps[i], missing_line, NULL);
 	loss_notes(load, note_line, NULL);
 	print_size(load);
 	printf("%-11s %" PRIu64 " ticks a second, known to %" PRIu64

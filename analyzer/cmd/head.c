@@ -62,12 +62,7 @@ uint64_t head_duration(const struct session *s)
 
 ticks head_first_tick(const struct session *s)
 {
-	ticks first = UINT64_MAX;
-
-	for (size_t i = 0; i < s->thread_count; i++)
-		if (s->threads[i].first < first)
-			first = s->threads[i].first;
-	return first == UINT64_MAX ? s->base_tick : first;
+	return session_first_tick(s);
 }
 
 /* Was a program of this name among the processes before i? */

@@ -76,14 +76,14 @@ static void tell_chunks(struct teller *t, const struct load *load)
 	if (missing > 0)
 		say(t, "%s missing: numbers that never came",
 		    out_number_many(text, missing, "chunks"));
+	if (noted(s, "lost.overwritten") > 0)
+		say(t, "%s overwritten by newer ones, as --on-full=overwrite "
+		    "has it", out_number_many(text,
+					      noted(s, "lost.overwritten"),
+					      "chunks"));
 	if (bad > 0)
 		say(t, "%s damaged and not used",
 		    out_number_many(text, bad, "chunks"));
-	/* A stream's last chunks leave no gap in its numbers. */
-	if (noted(s, "records") > s->records)
-		say(t, "%s written by the recorder not found",
-		    out_number_many(text, noted(s, "records") - s->records,
-				    "records"));
 	/* What left no hole behind: the ends of streams. */
 	if (noted(s, "records") > s->records)
 		say(t, "%s of those that the recorder wrote are not here",
@@ -102,10 +102,55 @@ static void tell_recorder(struct teller *t, const struct session *s)
 	if (session_note(s, "end") == NULL)
 		say(t, "the recorder was ended before the recording was: what "
 		    "it had not written is missing");
+	if (complete == NULL || strcmp(complete, "yes") == 0)
+		return; /* its trouble is a note, then */
 	if (trouble != NULL && trouble[0] != '\0')
 		say(t, "the recorder says: %s", trouble);
-	else if (complete != NULL && strcmp(complete, "yes") != 0)
+	else
 		say(t, "the recorder says that it is not complete");
+}
+
+/* How much time is missing in all, and before which threads' first chunks. */
+static void tell_gaps(struct teller *t, const struct session *s)
+{
+	char places[OUT_NUMBER], time[OUT_NUMBER], threads[OUT_NUMBER];
+	uint64_t heads = 0;
+	ticks missing = 0;
+
+	for (size_t i = 0; i < s->thread_count; i++) {
+		missing += s->threads[i].missing;
+		heads += s->threads[i].headless;
+	}
+	if (s->gap_total > heads)
+		say(t, "%s of threads' time missing in %s, see weft check",
+		    out_number_time(time, (double)session_ns(s, missing)),
+		    out_number_many(places, s->gap_total - heads, "places"));
+	if (heads > 0)
+		say(t, "the beginning of %s", out_number_many(threads, heads,
+							      "threads"));
+}
+
+void loss_gap(const struct session *s, const struct gap *g, loss_fn fn,
+	      void *ctx)
+{
+	const struct thread *const thread = &s->threads[g->thread];
+	struct teller t = { fn, ctx, 0 };
+	char chunks[OUT_NUMBER] = "", records[OUT_NUMBER] = "";
+	char at[OUT_NUMBER], length[OUT_NUMBER];
+	const ticks first = session_first_tick(s);
+
+	if (g->chunks > 0)
+		out_number_many(chunks, g->chunks, "chunks");
+	if (g->records > 0)
+		out_number_many(records, g->records, "records");
+	out_number_time(at, (double)session_ns(s, (g->from ? g->from : g->to) -
+					       first));
+	out_number_time(length, (double)session_ns(s, g->to - g->from));
+	say(&t, "thread %" PRIu32 " %s of process %" PRIu32 ": %s%s%s %s +%s%s%s",
+	    thread->tid, thread->name, s->processes[thread->process].pid,
+	    chunks, g->chunks > 0 && g->records > 0 ? " and " : "", records,
+	    g->from ? "at" : "before", at, g->from ? " for " : "",
+	    g->from ? length : "");
 }
 
 size_t loss_each(const struct load *load, loss_fn fn, void *ctx)
@@ -119,6 +164,7 @@ size_t loss_each(const struct load *load, loss_fn fn, void *ctx)
 	LOST_LIST(X)
 #undef X
 	tell_chunks(&t, load);
+	tell_gaps(&t, s);
 	tell_recorder(&t, s);
 	if (s->unnested > 0)
 		say(&t, "%s contradicting the stack, not used",
@@ -169,6 +215,17 @@ static void tell_inferred(struct teller *t, const struct session *s)
 		    out_number_many(text, inferred, "switches"));
 }
 
+/* All was delivered, whatever the trouble was. */
+static void tell_trouble(struct teller *t, const struct session *s)
+{
+	const char *const complete = session_note(s, "complete");
+	const char *const trouble = session_note(s, "trouble");
+
+	if (trouble != NULL && trouble[0] != '\0' &&
+	    (complete == NULL || strcmp(complete, "yes") == 0))
+		say(t, "the recorder says: %s", trouble);
+}
+
 size_t loss_notes(const struct load *load, loss_fn fn, void *ctx)
 {
 	struct teller t = { fn, ctx, 0 };
@@ -176,6 +233,7 @@ size_t loss_notes(const struct load *load, loss_fn fn, void *ctx)
 	tell_open(&t, load->session);
 	tell_inferred(&t, load->session);
 	tell_jit(&t, load->session);
+	tell_trouble(&t, load->session);
 	if (load->in.trouble[0] != '\0')
 		say(&t, "%s", load->in.trouble);
 	return t.count;

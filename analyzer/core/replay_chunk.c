@@ -51,6 +51,23 @@ static void begin_anew(struct replay *r, struct stream *st,
 		replay_window_begin(r, st);
 }
 
+/* Which time is missing before this chunk? Handlers' streams have none of
+ * their own. */
+static void count_gap(struct session *s, const struct stream *st,
+		      const struct chunk_header *h)
+{
+	struct gap g = { .thread = st->thread, .to = h->tick_begin,
+			 .chunks = h->number - st->next };
+
+	if (h->lost[LOST_FULL] > st->lost[LOST_FULL])
+		g.records = h->lost[LOST_FULL] - st->lost[LOST_FULL];
+	if (st->level > 0 || (g.chunks == 0 && g.records == 0))
+		return;
+	if (st->seen)
+		g.from = st->now < g.to ? st->now : g.to;
+	session_add_gap(s, &g);
+}
+
 static void count_lost(struct thread *t, struct stream *st,
 		       const struct chunk_header *h)
 {
@@ -83,6 +100,7 @@ static void count_chunk(struct replay *r, struct stream *st,
 		if (h->cpu_begin && h->cpu_end > h->cpu_begin)
 			t->cpu_ns += h->cpu_end - h->cpu_begin;
 	}
+	count_gap(s, st, h);
 	count_lost(t, st, h);
 }
 

@@ -205,11 +205,26 @@ static func_id find_func(struct replay *r, const struct chunk_view *v,
 static void add_offcpu(struct replay *r, uint32_t thread,
 		       const struct view_item *item)
 {
+	struct thread *const t = &r->session->threads[thread];
 	const uint64_t *pair;
-	size_t n = view_get_offcpu(item, &pair);
+	const size_t n = view_get_offcpu(item, &pair);
+	ticks from;
 
-	for (; n-- > 0; pair += 2)
-		r->session->threads[thread].offcpu += pair[1] - pair[0];
+	if (n == 0)
+		return;
+	t->known += pair[1] - pair[0];
+	from = pair[0];
+	for (size_t i = 1; i < n; i++) {
+		ticks begin = pair[2 * i], end = pair[2 * i + 1];
+
+		/* What is out of order or outside is not counted. */
+		begin = begin < from ? from : begin;
+		end = end > pair[1] ? pair[1] : end;
+		if (end <= begin)
+			continue;
+		t->offcpu += end - begin;
+		from = end;
+	}
 }
 
 static void add_hint(struct replay *r, const struct view_item *item)
@@ -238,7 +253,7 @@ void replay_who_items(struct replay *r, const struct chunk_view *v,
 			add_vm(r, process, &item);
 		else if (item.type == ITEM_LABEL)
 			add_note(r, "label.", &item);
-		else if (item.type == ITEM_OFFCPU)
+		else if (item.type == ITEM_OFFCPU && v->head.level == 0)
 			add_offcpu(r, thread, &item);
 	for (uint32_t i = 0; i < v->head.funcs; i++)
 		r->func[i] = find_func(r, v, v->dict[i]);

@@ -70,6 +70,42 @@ const char *session_note(const struct session *s, const char *key)
 	return value;
 }
 
+ticks session_first_tick(const struct session *s)
+{
+	ticks first = UINT64_MAX;
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		if (s->threads[i].first < first)
+			first = s->threads[i].first;
+	return first == UINT64_MAX ? s->base_tick : first;
+}
+
+/* A gap that began nobody knows when is the longest of all. */
+static ticks gap_length(const struct gap *g)
+{
+	return g->from ? g->to - g->from : UINT64_MAX;
+}
+
+void session_add_gap(struct session *s, const struct gap *g)
+{
+	size_t i;
+
+	s->gap_total++;
+	if (g->from)
+		s->threads[g->thread].missing += g->to - g->from;
+	else
+		s->threads[g->thread].headless = 1;
+	if (s->gap_count == SESSION_GAPS &&
+	    gap_length(g) <= gap_length(&s->gaps[SESSION_GAPS - 1]))
+		return;
+	if (s->gap_count < SESSION_GAPS)
+		s->gap_count++;
+	for (i = s->gap_count - 1; i > 0 &&
+	     gap_length(&s->gaps[i - 1]) < gap_length(g); i--)
+		s->gaps[i] = s->gaps[i - 1];
+	s->gaps[i] = *g;
+}
+
 static int thread_complete(const struct thread *t)
 {
 	for (int i = 0; i < LOST_REASONS; i++)

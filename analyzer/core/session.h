@@ -37,8 +37,22 @@ struct thread {
 	uint64_t unnested;         /* records that contradict the stack */
 	uint64_t open;             /* calls still open at the end */
 	uint64_t gaps;             /* times records were missing in between */
-	ticks offcpu;              /* did not run, as far as the kernel told */
+	ticks known;               /* for so long its switches are known, at */
+	ticks offcpu;              /* level 0; of that it did not run */
+	ticks missing;             /* in gaps whose two ends are known */
+	uint32_t headless;         /* 1: its first chunks are missing */
 };
+
+/* Where records of a thread are missing. from 0: before its first chunk, since
+ * when is not known. */
+struct gap {
+	uint32_t thread;           /* index */
+	ticks from, to;
+	uint64_t chunks, records;  /* known to be missing there: numbers, and
+	                            * records the thread counted itself */
+};
+
+enum { SESSION_GAPS = 32 };
 
 enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
 		       COROUTINE_RETURNED, COROUTINE_ERROR };
@@ -88,6 +102,9 @@ struct session {
 	uint64_t bad_chunks;       /* refused by the decoder */
 	uint64_t unnested;         /* sum over threads */
 	uint64_t hz_error;         /* of tick_hz, parts per billion */
+	struct gap gaps[SESSION_GAPS]; size_t gap_count; /* the longest ones,
+	                            * longest first */
+	uint64_t gap_total;        /* how many there are */
 	struct arena *text;        /* holds the strings above */
 };
 
@@ -104,6 +121,12 @@ uint64_t session_real(const struct session *, ticks);
 /* The value of the last note of that key, or NULL. A trace without the note
  * "end" is one whose recorder died. */
 const char *session_note(const struct session *, const char *key);
+
+/* When the first chunk of all began; base_tick if there is none. */
+ticks session_first_tick(const struct session *);
+
+/* Count a gap, and keep it if it is one of the longest. */
+void session_add_gap(struct session *, const struct gap *);
 
 /* 0 when anything is known to be missing: loss by any reason, missing or bad
  * chunks, contradictions, folded paths, a recorder that says so. */

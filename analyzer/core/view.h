@@ -87,7 +87,9 @@ uint32_t view_get_process(const struct view_item *, struct view_string *path);
 struct view_vm { uint64_t serial, address; uint32_t abi, flags; };
 void view_get_vm(const struct view_item *, struct view_vm *);
 
-/* ITEM_OFFCPU: how many pairs { from, to } stand from *pair on. */
+/* ITEM_OFFCPU: how many pairs { from, to } stand from *pair on. The first is
+ * the time for which switches are known; in it the others, when the thread did
+ * not run (they may be out of order, or outside). */
 size_t view_get_offcpu(const struct view_item *, const uint64_t **pair);
 
 /* The segments of the chunk's ITEM_STACK, segment 0 first. Start with an

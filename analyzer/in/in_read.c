@@ -6,6 +6,7 @@
 #include "analyzer/in/in.h"
 
 #include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/core/view.h"
 #include "analyzer/in/in_carve.h"
@@ -30,8 +31,8 @@ struct reading {
 	size_t cursor;               /* carved places given on so far */
 	int has_carved_good;         /* the good folders were carved too */
 	uint64_t carved;             /* chunks the carver gave */
-	uint64_t overlooked;         /* those of them that babeltrace2 should
-	                              * have given */
+	struct map *ahead;           /* of good folders' chunks, those that it
+	                              * gave and babeltrace2 has not yet given */
 	uint64_t refused;            /* by view_open, from babeltrace2 */
 	struct in_summary *summary;
 };
@@ -72,6 +73,35 @@ static void name_reader(struct reading *r, int used_babeltrace)
 
 /* ---- what is carved ---- */
 
+/* A chunk's identity in two words. */
+static void ahead_key(const struct in_key *k, uint64_t key[2])
+{
+	key[0] = k->recording + k->level * UINT64_C(0x9e3779b97f4a7c15) +
+		 ((uint64_t)k->process << 32 | k->thread) *
+		 UINT64_C(0xff51afd7ed558ccd);
+	key[1] = k->number;
+}
+
+static void is_ahead(struct reading *r, const struct in_key *k)
+{
+	uint64_t key[2];
+
+	ahead_key(k, key);
+	*map_put(r->ahead, key[0], key[1]) = 1;
+}
+
+/* babeltrace2 gave it after all. */
+static void is_behind(struct reading *r, const struct in_key *k)
+{
+	uint64_t key[2];
+
+	ahead_key(k, key);
+	if (map_find(r->ahead, key[0], key[1]) == 0)
+		return;
+	map_remove(r->ahead, key[0], key[1]);
+	r->carved--;
+}
+
 static void carve_file(struct reading *r, const char *path)
 {
 	if (in_carve_file(r->carve, path))
@@ -102,7 +132,8 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 			continue;
 		got = in_order_put(r->order, &view);
 		r->carved++;
-		r->overlooked += (uint64_t)r->has_carved_good;
+		if (r->has_carved_good)
+			is_ahead(r, &p->key);
 		if (got == IN_ORDER_GAP)
 			got = in_order_give_up(r->order, &p->key);
 		if (got == IN_ORDER_STOP)
@@ -130,6 +161,7 @@ static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 {
 	struct chunk_view view;
 	enum in_order_result got;
+	struct in_key key;
 
 	if (view_open(&view, words, n)) {
 		err_clear();
@@ -138,12 +170,12 @@ static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 	}
 	if (give_carved(r, view.head.tick_end) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
+	key = in_key_of(&view);
+	is_behind(r, &key);
 	got = in_order_put(r->order, &view);
 	if (got == IN_ORDER_DUPLICATE)
 		r->summary->duplicates++;
 	if (got == IN_ORDER_GAP) {
-		const struct in_key key = in_key_of(&view);
-
 		carve_good(r);
 		if (give_carved(r, view.head.tick_end) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
@@ -255,9 +287,9 @@ static void sum_up(struct reading *r)
 		s->duplicates += r->carve->duplicates;
 		s->bad = r->carve->bad + r->refused;
 	}
-	if (r->overlooked)
-		say(r, "%llu chunks that babeltrace2 did not give were found "
-		    "by the carver", (unsigned long long)r->overlooked);
+	if (map_count(r->ahead))
+		say(r, "%zu chunks that babeltrace2 did not give were found "
+		    "by the carver", map_count(r->ahead));
 	if (in_order_beginnings(r->order))
 		say(r, "of %llu chunks only the beginning was found",
 		    (unsigned long long)in_order_beginnings(r->order));
@@ -282,6 +314,7 @@ static void reading_fini(struct reading *r)
 {
 	in_order_free(r->order);
 	in_carve_free(r->carve);
+	map_free(r->ahead);
 	mem_free(r->sources);
 	mem_free(r->good);
 	in_find_fini(&r->found);
@@ -296,6 +329,7 @@ int in_read(const char *path, in_chunk_fn fn, void *ctx,
 	memset(summary, 0, sizeof(*summary));
 	r.order = in_order_new(fn, ctx);
 	r.carve = in_carve_new();
+	r.ahead = map_new();
 	rc = in_find_all(path, &r.found);
 	if (rc == 0) {
 		const enum in_order_result got = read_found(&r);

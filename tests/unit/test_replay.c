@@ -243,3 +243,80 @@ void test_replay_bounds_the_tree(void)
 	CHECK(!session_complete(session));
 	clean();
 }
+
+/* The first pair is the time for which switches are known. What is outside of
+ * it, or out of order, is not counted. */
+void test_replay_knows_time_off_the_cpu_and_for_how_long(void)
+{
+	static const uint64_t pairs[][8] = {
+		{ 10, 90, 20, 30, 40, 60 },
+		{ 100, 150, 90, 110, 105, 120, 140, 200 },
+	};
+
+	begin(NULL, NULL);
+	for (uint64_t i = 0; i < 3; i++) {
+		const size_t n = i == 0 ? 6 : 8;
+		size_t at;
+
+		cb_begin(&b, 1, 1, i, i * 100);
+		at = cb_item(&b);
+		for (size_t k = 0; i < 2 && k < n; k++)
+			cb_item_word(&b, pairs[i][k]);
+		cb_item_end(&b, at, i < 2 ? ITEM_OFFCPU : ITEM_NOTHING);
+		give(i * 100 + 100);
+	}
+	end();
+	CHECK_EQ(session->threads[0].known, 80 + 50);
+	CHECK_EQ(session->threads[0].offcpu, 10 + 20 + 20 + 10);
+	clean();
+}
+
+/* Two numbers missing, then records that the thread counted itself, then the
+ * first chunks of another thread. */
+void test_replay_tells_which_times_are_missing(void)
+{
+	static const uint64_t number[] = { 0, 3, 4 }, lost[] = { 0, 0, 7 };
+
+	begin(NULL, NULL);
+	for (int i = 0; i < 3; i++) {
+		cb_begin(&b, 1, 1, number[i], 100 + (uint64_t)i * 50);
+		b.head.lost[LOST_FULL] = lost[i];
+		give(100 + (uint64_t)i * 50 + 10 + (uint64_t)i);
+	}
+	cb_begin(&b, 1, 2, 5, 1000);
+	give(1001);
+	end();
+	CHECK_EQ(session->gap_total, 3);
+	CHECK_EQ(session->gap_count, 3);
+	CHECK_EQ(session->gaps[0].from, 0);
+	CHECK_EQ(session->gaps[0].to, 1000);
+	CHECK_EQ(session->gaps[0].chunks, 5);
+	CHECK_EQ(session->gaps[0].thread, 1);
+	CHECK_EQ(session->gaps[1].from, 110);
+	CHECK_EQ(session->gaps[1].to, 150);
+	CHECK_EQ(session->gaps[1].chunks, 2);
+	CHECK_EQ(session->gaps[2].from, 161);
+	CHECK_EQ(session->gaps[2].to, 200);
+	CHECK_EQ(session->gaps[2].records, 7);
+	CHECK_EQ(session->threads[0].missing, 40 + 39);
+	CHECK_EQ(session->threads[1].headless, 1);
+	clean();
+}
+
+void test_replay_keeps_the_longest_gaps(void)
+{
+	begin(NULL, NULL);
+	for (uint64_t i = 0; i < 100; i++) {
+		cb_begin(&b, 1, 1, 2 * i, 1000 * i + (i * 37) % 100);
+		give(1000 * i + 100);
+	}
+	end();
+	CHECK_EQ(session->gap_total, 99);
+	CHECK_EQ(session->gap_count, SESSION_GAPS);
+	for (size_t i = 1; i < SESSION_GAPS; i++)
+		CHECK(session->gaps[i].to - session->gaps[i].from <=
+		      session->gaps[i - 1].to - session->gaps[i - 1].from);
+	CHECK(session->gaps[SESSION_GAPS - 1].to -
+	      session->gaps[SESSION_GAPS - 1].from > 960);
+	clean();
+}

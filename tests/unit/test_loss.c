@@ -1,0 +1,87 @@
+/* test_loss.c - what is lost is said to be lost, and nothing else is.
+ * links: analyzer
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/loss.h"
+#include "tests/test.h"
+
+#include <string.h>
+
+static char said[4096];
+
+static void take(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	strncat(said, sentence, sizeof(said) - strlen(said) - 2);
+	strcat(said, "\n");
+}
+
+/* A trace of no thread with two or three notes. */
+static size_t losses(const char *complete, const char *trouble,
+		     const char *overwritten)
+{
+	struct session *const s = session_new(0);
+	struct load load = { .session = s };
+	struct note notes[4] = { { "end", "1" } };
+	size_t n = 1, count;
+
+	if (complete)
+		notes[n++] = (struct note){ "complete", complete };
+	if (trouble)
+		notes[n++] = (struct note){ "trouble", trouble };
+	if (overwritten)
+		notes[n++] = (struct note){ "lost.overwritten", overwritten };
+	s->notes = notes;
+	s->note_count = n;
+	said[0] = '\0';
+	count = loss_each(&load, take, NULL);
+	strcat(said, "--\n");
+	loss_notes(&load, take, NULL);
+	s->notes = NULL;
+	session_free(s);
+	return count;
+}
+
+void test_loss_takes_trouble_for_a_note_where_all_was_delivered(void)
+{
+	CHECK_EQ(losses("yes", "LTTng is given up", NULL), 0);
+	CHECK_STR(said, "--\nthe recorder says: LTTng is given up\n");
+	CHECK_EQ(losses("no", "LTTng is given up", NULL), 1);
+	CHECK_STR(said, "the recorder says: LTTng is given up\n--\n");
+	CHECK_EQ(losses("no", NULL, NULL), 1);
+	CHECK_STR(said, "the recorder says that it is not complete\n--\n");
+	CHECK_EQ(losses("yes", NULL, NULL), 0);
+	CHECK_STR(said, "--\n");
+}
+
+void test_loss_counts_what_was_overwritten(void)
+{
+	CHECK_EQ(losses("no", NULL, "1234"), 2);
+	CHECK(strstr(said, "1,234 records overwritten by newer ones"));
+	CHECK_EQ(losses("yes", NULL, "0"), 0);
+}
+
+void test_loss_says_where_a_gap_is(void)
+{
+	struct session *const s = session_new(0);
+	struct process process = { .pid = 10 };
+	struct thread thread = { .tid = 11, .name = "worker",
+				 .first = 1000000 };
+	struct gap gap = { .from = 3000000, .to = 3500000, .chunks = 2,
+			   .records = 9 };
+
+	s->processes = &process;
+	s->threads = &thread;
+	s->process_count = s->thread_count = 1;
+	said[0] = '\0';
+	loss_gap(s, &gap, take, NULL);
+	CHECK_STR(said, "thread 11 worker of process 10: 2 chunks and "
+		  "9 records at +2.000 ms for 500.0 us\n");
+	gap = (struct gap){ .to = 3000000, .chunks = 1 };
+	said[0] = '\0';
+	loss_gap(s, &gap, take, NULL);
+	CHECK_STR(said, "thread 11 worker of process 10: 1 chunk before "
+		  "+2.000 ms\n");
+	s->processes = NULL;
+	s->threads = NULL;
+	session_free(s);
+}
