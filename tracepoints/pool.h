@@ -108,7 +108,6 @@ struct pool_process {
 	uint32_t pid;                 /* in the program's own namespace */
 	uint64_t start;               /* CLOCK_REALTIME ns */
 	_Atomic uint32_t vms;         /* Lua states (main threads) seen */
-	_Atomic uint32_t native_seen; /* 1: a native hook was called */
 	_Atomic uint64_t coroutines;  /* made */
 	_Atomic uint32_t dropped;     /* enum process_trouble, bits */
 	char path[POOL_PATH_MAX];     /* /proc/self/exe, may be cut */
@@ -118,6 +117,7 @@ enum process_trouble {
 	TROUBLE_OWN_HOOKS = 1,        /* the program defines the hooks itself */
 	TROUBLE_NO_MEMORY = 2,        /* mmap failed: some threads unrecorded */
 	TROUBLE_LUA_UNKNOWN = 4,      /* a Lua library of an unknown kind */
+	TROUBLE_CONFINED = 8,         /* a thread gave up its clock (seccomp) */
 };
 
 struct pool_thread {

@@ -3,8 +3,8 @@
 # the call.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
-"$WEFT" record -o "$T/trace" -- "$P/p_kill" "$T/counts" >"$T/out" \
-	2>"$T/err" &
+"$WEFT" record --on-full wait -o "$T/trace" -- "$P/p_kill" "$T/counts" \
+	>"$T/out" 2>"$T/err" &
 recorder=$!
 for i in $(seq 50); do
 	pid=$(pgrep -f "^$P/p_kill $T/counts" | head -n 1)

@@ -240,3 +240,26 @@ void test_drain_survives_an_overwritten_pool(void)
 	CHECK_EQ(deliver.lost_chunks, 0);
 	tear_down();
 }
+
+void test_drain_counts_what_was_overwritten(void)
+{
+	REQUIRE(set_up());
+	arena.pool->on_full = POOL_OVERWRITE;
+	for (uint32_t b = 0; b < 3; b++) {
+		fill(b, 0, 5, b, 10, 0);
+		close_buffer(b);
+	}
+	CHECK_EQ(drain_poll(&drain), 3);
+	CHECK_EQ(drain_overwritten(&drain), 0);
+	/* A thread takes a full buffer again, twice, before we come. */
+	for (uint32_t number = 3; number < 6; number++) {
+		fill(1, 0, 5, number, 10, 0);
+		close_buffer(1);
+		if (number < 5)
+			atomic_fetch_add(&arena.states[1], UINT64_C(1) << 32);
+	}
+	CHECK_EQ(drain_overwritten(&drain), 2);
+	CHECK_EQ(drain_poll(&drain), 1);
+	CHECK_EQ(drain_overwritten(&drain), 2);
+	tear_down();
+}

@@ -124,7 +124,6 @@ static void describe(struct pool_process *slot, uint32_t parent)
 	slot->pid = (uint32_t)getpid();
 	slot->start = process_start;
 	atomic_store(&slot->vms, 0);
-	atomic_store(&slot->native_seen, 0);
 	atomic_store(&slot->coroutines, 0);
 	atomic_store(&slot->dropped, 0);
 }

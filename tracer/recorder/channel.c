@@ -12,7 +12,7 @@
 
 enum {
 	BLOCK_US = 1000000,         /* LTTng may hold us up so long */
-	METADATA_FLUSH_US = 500000, /* a killed daemon leaves metadata */
+	METADATA_FLUSH_US = 200000, /* a killed daemon leaves metadata */
 	DATA_FLUSH_US = 1000000,
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
 	DESTROY_MS = 15000,
@@ -159,30 +159,37 @@ int channel_open(const struct channel_plan *plan, char *why, size_t room)
 	return result;
 }
 
-/* As long as somebody waits for it; then a little. */
-static void wait_for_data(const struct channel_plan *plan, int waiting)
+/* As long as somebody waits for it; then a little. Gives whether all is on
+ * disk, metadata too. */
+static bool wait_for_data(const struct channel_plan *plan, int waiting)
 {
 	struct pollfd p = { .fd = waiting, .events = POLLIN };
 	int left = IMPATIENT_MS;
+	int pending;
 
-	while (left > 0 && lttng_data_pending(plan->session) == 1) {
+	while ((pending = lttng_data_pending(plan->session)) == 1 && left > 0) {
 		alarm(CALL_S);
 		if (poll(&p, 1, 5) != 0) {
 			poll(NULL, 0, 5);
 			left -= 5;
 		}
 	}
+	return pending == 0;
 }
 
-int channel_close(const struct channel_plan *plan, int waiting, char *why,
-		  size_t room)
+bool channel_stop(const struct channel_plan *plan, int waiting)
+{
+	alarm(CALL_S);
+	if (lttng_stop_tracing_no_wait(plan->session) < 0)
+		return false;
+	return wait_for_data(plan, waiting);
+}
+
+int channel_destroy(const struct channel_plan *plan, char *why, size_t room)
 {
 	struct lttng_destruction_handle *d = NULL;
 	enum lttng_error_code code;
 
-	alarm(CALL_S);
-	lttng_stop_tracing_no_wait(plan->session);
-	wait_for_data(plan, waiting);
 	alarm(CALL_S);
 	code = lttng_destroy_session_ext(plan->session, &d);
 	if (code != LTTNG_OK)

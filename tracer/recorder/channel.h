@@ -4,6 +4,7 @@
 #define WEFT_RECORDER_CHANNEL_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,10 +24,12 @@ uint64_t channel_fit(struct channel_plan *plan, uint64_t free_bytes,
 
 /* Make and start the session. Negative: why says it. May hang. */
 int channel_open(const struct channel_plan *plan, char *why, size_t room);
-/* Wait until all is on the disk (a few seconds at most once the descriptor
- * waiting is readable: nobody waits for us), then destroy it. Where a call
- * hangs, SIGALRM comes. */
-int channel_close(const struct channel_plan *plan, int waiting, char *why,
-		  size_t room);
+/* Stop it and wait until all is on the disk (a few seconds at most once the
+ * descriptor waiting is readable: nobody waits for us). Gives whether it is:
+ * nothing is written any more, and the trace can be read. Where a call hangs,
+ * SIGALRM comes; in the next one, too. */
+bool channel_stop(const struct channel_plan *plan, int waiting);
+/* Negative: why says it. */
+int channel_destroy(const struct channel_plan *plan, char *why, size_t room);
 
 #endif

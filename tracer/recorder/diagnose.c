@@ -131,6 +131,9 @@ void diagnose_trouble(const struct diagnose_facts *facts)
 	if (facts->trouble & TROUBLE_NO_MEMORY)
 		say_trouble("a recorded program had no memory left for weft: "
 			    "some of its threads are missing");
+	if (facts->trouble & TROUBLE_CONFINED)
+		say_trouble("a thread went into seccomp's strict mode: it was "
+			    "recorded up to there");
 	if (facts->trouble & TROUBLE_LUA_UNKNOWN)
 		say("a Lua library of an unknown kind was not recorded");
 }

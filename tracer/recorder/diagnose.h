@@ -14,7 +14,7 @@ bool diagnose_before(const char *path);
 /* What the recording saw. */
 struct diagnose_facts {
 	uint32_t processes;
-	bool was_paused, native_wanted, lua_wanted, native_seen;
+	bool was_paused, native_wanted, lua_wanted;
 	uint64_t vms;
 	uint32_t trouble;          /* enum process_trouble */
 	bool told;                 /* diagnose_before was true */

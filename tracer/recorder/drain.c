@@ -139,6 +139,7 @@ static void take(struct drain *d, uint32_t i)
 	atomic_store_explicit(state, buffer_word(BUFFER_FREE, 0,
 						 generation + 1),
 			      memory_order_release);
+	d->taken++;
 	if (words > 0)
 		count_records(d, i, generation,
 			      ((const struct chunk_header *)chunk)->records);
@@ -256,4 +257,16 @@ void drain_cut_older(struct drain *d, uint64_t ms)
 	d->cuts++;
 	atomic_store(&p->cut_before, before);
 	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP);
+}
+
+uint64_t drain_overwritten(const struct drain *d)
+{
+	uint64_t used = 0;
+
+	if (d->arena->pool->on_full != POOL_OVERWRITE)
+		return 0;
+	/* A buffer's generation rises by one whenever it is used again. */
+	for (uint32_t i = 0; i < arena_buffers(d->arena); i++)
+		used += buffer_generation(atomic_load(&d->arena->states[i]));
+	return used > d->taken ? used - d->taken : 0;
 }

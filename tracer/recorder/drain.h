@@ -22,6 +22,7 @@ struct drain {
 	uint32_t free_big;         /* counted at the last look */
 	uint64_t records;          /* record words, each counted once */
 	uint64_t damaged;          /* buffers whose contents were no chunk */
+	uint64_t taken;            /* buffers given back, each once a chunk */
 	uint64_t cuts, partials;
 };
 
@@ -36,5 +37,8 @@ uint32_t drain_poll(struct drain *d);
 void drain_copy_older(struct drain *d, uint64_t ms);
 /* The same buffers: ask their threads to close them at the next event. */
 void drain_cut_older(struct drain *d, uint64_t ms);
+
+/* Flight recorder: chunks that gave way to later ones before we came. */
+uint64_t drain_overwritten(const struct drain *d);
 
 #endif

@@ -85,6 +85,20 @@ static void open_session(const struct channel_plan *plan, struct reply *r)
 	signal(SIGALRM, on_hang);
 }
 
+/* A slow disk is waited for as long as the recorder does. It takes the daemon
+ * half a second to destroy a session: once all is written, nobody waits. */
+static void close_session(const struct channel_plan *plan, int socket)
+{
+	struct reply r = { 0 };
+	const bool is_written = channel_stop(plan, socket);
+
+	if (is_written)
+		answer(socket, &r);
+	r.status = channel_destroy(plan, r.why, sizeof(r.why));
+	if (!is_written)
+		answer(socket, &r);
+}
+
 __attribute__((noreturn))
 static void keep(int socket, const struct channel_plan *plan)
 {
@@ -98,10 +112,7 @@ static void keep(int socket, const struct channel_plan *plan)
 		/* An order, or the recorder's death. */
 		while (recv(socket, &order, 1, 0) < 0 && errno == EINTR)
 			;
-		/* A slow disk is waited for as long as the recorder does. */
-		memset(&r, 0, sizeof(r));
-		r.status = channel_close(plan, socket, r.why, sizeof(r.why));
-		answer(socket, &r);
+		close_session(plan, socket);
 	}
 	close(socket);
 	/* It takes the daemon 1.5 s to stop. Nobody waits for that, and a

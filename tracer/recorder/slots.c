@@ -149,8 +149,6 @@ static void add_up(struct slots *s, const struct pool_process *p)
 	s->vms += atomic_load(&p->vms);
 	s->coroutines += atomic_load(&p->coroutines);
 	s->trouble |= atomic_load(&p->dropped);
-	if (atomic_load(&p->native_seen))
-		s->native_seen = true;
 }
 
 /* The process goes on under a program that did not find the pool. */

@@ -26,7 +26,6 @@ struct slots {
 	uint64_t lost[LOST_REASONS];
 	uint64_t vms, coroutines;
 	uint32_t trouble;          /* enum process_trouble */
-	bool native_seen;
 	uint64_t *gone_since;      /* by process slot: ms, 0: not gone */
 	bool told_unrecorded;
 };

@@ -31,13 +31,15 @@ static bool is_complete(const struct recording *r,
 {
 	uint64_t any = r->deliver.lost_chunks + r->deliver.doubtful_chunks +
 		       r->drain.damaged + r->left_running +
+		       drain_overwritten(&r->drain) +
 		       r->arena.pool->unslotted_threads;
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
 	/* A daemon that died is trouble, and yet all may have been delivered. */
 	return any == 0 && !r->is_doubtful &&
-	       (r->slots.trouble & TROUBLE_NO_MEMORY) == 0;
+	       (r->slots.trouble & (TROUBLE_NO_MEMORY |
+				    TROUBLE_CONFINED)) == 0;
 }
 
 static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
@@ -75,6 +77,8 @@ void summary_notes(struct recording *r, struct meta *m)
 	meta_print(m, "lost.chunks", "%" PRIu64, r->deliver.lost_chunks);
 	meta_print(m, "lost.chunks.doubtful", "%" PRIu64,
 		   r->deliver.doubtful_chunks);
+	meta_print(m, "lost.overwritten", "%" PRIu64,
+		   drain_overwritten(&r->drain));
 	meta_print(m, "lost.damaged", "%" PRIu64, r->drain.damaged);
 	meta_print(m, "lost.threads", "%" PRIu64, p->unslotted_threads);
 	meta_print(m, "threads", "%u", given(&p->next_thread));
@@ -129,8 +133,9 @@ static void say_size(const struct recording *r)
 		 (double)bytes / (double)r->drain.records);
 }
 
-/* Clock steps were counted as 0 ticks: nothing is missing for them. */
-static void say_lost(const struct recording *r)
+/* What the program could not record. Clock steps were counted as 0 ticks:
+ * nothing is missing for them. */
+static uint64_t say_unrecorded(const struct recording *r)
 {
 	uint64_t lost[LOST_REASONS], any = 0;
 
@@ -146,6 +151,22 @@ static void say_lost(const struct recording *r)
 	if (lost[LOST_FULL] > 0)
 		say_line("      a larger --pool-size, or --on-full wait, loses "
 			 "none");
+	if (r->arena.pool->unslotted_threads > 0)
+		say_line("lost: %" PRIu64 " threads beyond the %u that can "
+			 "live at one time", r->arena.pool->unslotted_threads,
+			 r->arena.thread_slots);
+	return any + r->arena.pool->unslotted_threads;
+}
+
+/* What was recorded, and did not get into the trace. */
+static uint64_t say_undelivered(const struct recording *r)
+{
+	const uint64_t overwritten = drain_overwritten(&r->drain);
+
+	if (overwritten > 0)
+		say_line("lost: %" PRIu64 " chunk%s, overwritten by later ones "
+			 "(--on-full overwrite)", overwritten,
+			 overwritten == 1 ? "" : "s");
 	if (r->deliver.lost_chunks > 0)
 		say_line("lost: %" PRIu64 " chunks with %" PRIu64 " records "
 			 "(could be written nowhere)", r->deliver.lost_chunks,
@@ -157,15 +178,8 @@ static void say_lost(const struct recording *r)
 	if (r->drain.damaged > 0)
 		say_line("lost: %" PRIu64 " buffers that the program "
 			 "overwrote", r->drain.damaged);
-	if (r->arena.pool->unslotted_threads > 0)
-		say_line("lost: %" PRIu64 " threads beyond the %u that can "
-			 "live at one time", r->arena.pool->unslotted_threads,
-			 r->arena.thread_slots);
-	any += r->deliver.lost_chunks + r->deliver.doubtful_chunks +
-	       r->drain.damaged +
-	       r->arena.pool->unslotted_threads;
-	if (any == 0)
-		say_line("lost: 0");
+	return overwritten + r->deliver.lost_chunks +
+	       r->deliver.doubtful_chunks + r->drain.damaged;
 }
 
 /* As a shell takes it back. */
@@ -196,7 +210,6 @@ void summary_print(struct recording *r)
 		.was_paused = r->opt.paused,
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
-		.native_seen = r->slots.native_seen,
 		.vms = given(&r->arena.pool->next_vm),
 		.trouble = r->slots.trouble,
 		.told = r->told,
@@ -212,7 +225,8 @@ void summary_print(struct recording *r)
 			 r->left_running == 1 ? "s" : "");
 	say_counts(r);
 	say_size(r);
-	say_lost(r);
+	if (say_unrecorded(r) + say_undelivered(r) == 0)
+		say_line("lost: 0");
 	char path[PATH_MAX];
 
 	quote(path, sizeof(path), r->folder.path);
