@@ -70,6 +70,7 @@ enum {
 	X(MARK, 8, 0, "the program said: function is a NAME of the dictionary")\
 	X(CREATE, 9, 2, "a coroutine is made by the code that runs here")      \
 	X(LEAVE_OLD, 10, 0, "a call of function that began unseen ends")       \
+	X(INTERRUPT, 11, 2, "a signal handler begins to run; level > 0 only")  \
 	X(OPERAND, 15, 0, "belongs to the record before")
 
 enum rec_kind {
@@ -84,6 +85,8 @@ enum rec_kind {
  *            number of stack words that follow (0 without RESUME_STACK)
  *   SUSPEND  coroutine serial
  *   CREATE   coroutine serial; serial of the VM it belongs to
+ *   INTERRUPT what it interrupts: number of the chunk of the level below (the
+ *            one its own header names), record words written in it
  */
 
 /* Why frames ended without a return of their own (UNWIND's flags). */

@@ -203,6 +203,19 @@ static void tell_open(struct teller *t, const struct session *s)
 		    out_number_many(text, open, "calls"));
 }
 
+static void tell_unplaced(struct teller *t, const struct session *s)
+{
+	uint64_t unplaced = 0;
+	char text[OUT_NUMBER];
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		unplaced += s->threads[i].unplaced;
+	if (unplaced > 0)
+		say(t, "%s of signal handlers stand under their thread: what "
+		    "they interrupted is not known",
+		    out_number_many(text, unplaced, "runs"));
+}
+
 static void tell_inferred(struct teller *t, const struct session *s)
 {
 	uint64_t inferred = 0;
@@ -232,6 +245,7 @@ size_t loss_notes(const struct load *load, loss_fn fn, void *ctx)
 
 	tell_open(&t, load->session);
 	tell_inferred(&t, load->session);
+	tell_unplaced(&t, load->session);
 	tell_jit(&t, load->session);
 	tell_trouble(&t, load->session);
 	if (load->in.trouble[0] != '\0')

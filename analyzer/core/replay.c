@@ -35,6 +35,7 @@ static void free_stream(struct stream *st)
 		struct waiting *const w = st->first;
 
 		st->first = w->next;
+		mem_free(w->place);
 		mem_free(w);
 	}
 	if (st->window) {
@@ -134,7 +135,8 @@ static void add_waiting(struct replay *r, struct stream *st,
 
 	memcpy(w->words, v->words, v->n * 8);
 	w->next = NULL;
-	w->under = 0;
+	w->place = NULL;
+	w->places = 0;
 	w->tree = NULL;
 	w->view = *v;
 	w->view.words = w->words;
@@ -158,6 +160,7 @@ static void run_held(struct replay *r, struct stream *st, size_t keep)
 		struct waiting *const w = replay_take_waiting(r, st);
 
 		replay_chunk_run(r, st, &w->view, w);
+		mem_free(w->place);
 		mem_free(w);
 	}
 }

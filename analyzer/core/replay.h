@@ -116,8 +116,8 @@ void replay_finish(struct replay *);
  * Frames left out of a stack show as one special function "[n frames]".
  *
  * Handlers (level > 0) stand under the frame that was open at the record they
- * interrupted, where that chunk is to be had, else under the thread's root. A
- * chunk tells of one interruption: handlers that follow in it stand there too.
+ * interrupted, where that chunk is to be had, else under the thread's root, and
+ * are counted. Each INTERRUPT says anew where what follows it stands.
  * What their frames take is taken off the interrupted frame's self (as far as
  * that has it, then off its callers'), so that self times of a thread add up to
  * its traced time; ticks of the handler's stream outside frames are the

@@ -104,78 +104,6 @@ static void count_chunk(struct replay *r, struct stream *st,
 	count_lost(t, st, h);
 }
 
-/* The node open where a handler's chunk begins. If the call that was open then
- * has become a LEAF since, the time tells. */
-static node_id interrupted_node(const struct replay *r,
-				const struct stream *st,
-				const struct chunk_view *v, size_t i,
-				ticks begin)
-{
-	const node_id here = st->frame[st->depth - 1].node;
-	const uint64_t word = i > 0 ? v->records[i - 1] : 0;
-	const uint32_t body = st->segments > 1 &&
-		st->depth == replay_top(st)->base ? CCT_BODY : 0;
-	node_id leaf;
-
-	if (rec_kind(word) != REC_LEAF || begin >= st->now)
-		return here;
-	leaf = cct_hot_find(st->tree, here, r->func[rec_func(word)], body);
-	return leaf ? leaf : here;
-}
-
-/* Run the records, stopping where handlers' chunks interrupted this one. */
-static void run_records(struct replay *r, struct stream *st,
-			const struct chunk_view *v, struct stream *upper)
-{
-	size_t i = 0;
-
-	for (struct waiting *w = upper ? upper->first : NULL; w; w = w->next) {
-		const struct chunk_header *const h = &w->view.head;
-		size_t to = h->interrupted_record;
-
-		if (h->interrupted_chunk != v->head.number)
-			continue;
-		to = to < v->head.records ? to : v->head.records;
-		if (to > i)
-			i = replay_run(r, st, v, i, to);
-		w->tree = st->tree;
-		w->under = interrupted_node(r, st, v, i, h->tick_begin);
-	}
-	replay_run(r, st, v, i, v->head.records);
-}
-
-/* A handler's frames took the time from the call they interrupted. */
-static void take_off(struct replay *r, struct stream *st, ticks span)
-{
-	struct cct *const t = st->tree;
-
-	for (node_id n = st->frame[0].node; n && span; n = t->nodes[n].parent) {
-		const ticks have = t->nodes[n].self;
-		const ticks some = span < have ? span : have;
-
-		t->nodes[n].self -= some;
-		span -= some;
-	}
-	/* More than there was: its chunk is lost, and so is its time. */
-	r->session->threads[st->thread].traced += span;
-}
-
-/* Replay the handlers' chunks that interrupted chunks up to this number. */
-static void run_handlers(struct replay *r, struct stream *upper,
-			 uint64_t number)
-{
-	while (upper && upper->first &&
-	       upper->first->view.head.interrupted_chunk <= number) {
-		struct waiting *const w = replay_take_waiting(r, upper);
-
-		replay_chunk_run(r, upper, &w->view, w);
-		mem_free(w);
-	}
-	/* Nodes are not kept beyond the chunk they were looked up in. */
-	for (struct waiting *w = upper ? upper->first : NULL; w; w = w->next)
-		w->under = 0;
-}
-
 static void end_chunk(struct replay *r, struct stream *st,
 		      const struct chunk_view *v)
 {
@@ -187,7 +115,7 @@ static void end_chunk(struct replay *r, struct stream *st,
 	t->calls += r->calls;
 	r->session->calls += r->calls;
 	if (st->level > 0)
-		take_off(r, st, v->head.tick_end - v->head.tick_begin);
+		replay_handler_settle(r, st);
 	if (r->sink)
 		replay_emit_chunk_end(r, st);
 	st->next = v->head.number + 1;
@@ -209,19 +137,6 @@ void replay_chunk_close(struct replay *r, struct stream *st,
 	st->closed = 1;
 }
 
-/* A handler's stream hangs where its chunk says, unless it goes on. */
-static void hang(struct replay *r, struct stream *st,
-		 const struct waiting *w)
-{
-	const uint32_t thread = st->thread;
-
-	if (st->level == 0 || st->depth > 1 || st->segments > 1)
-		return;
-	st->tree = w && w->under ? w->tree : r->session->cct;
-	replay_stack_init(st, w && w->under ? w->under :
-			  cct_root(st->tree, thread));
-}
-
 /* w: how it waited, where it did; tells where a handler's chunk hangs. */
 void replay_chunk_run(struct replay *r, struct stream *st,
 		      const struct chunk_view *v, const struct waiting *w)
@@ -233,7 +148,7 @@ void replay_chunk_run(struct replay *r, struct stream *st,
 	if (st->room == 0)
 		replay_stack_init(st, cct_root(st->tree, st->thread));
 	if (v->head.number > 0)
-		run_handlers(r, upper, v->head.number - 1);
+		replay_handler_run(r, upper, v->head.number - 1);
 	r->chunk++;
 	r->calls = 0;
 	r->kept_count = r->kept_used = 0;
@@ -241,14 +156,16 @@ void replay_chunk_run(struct replay *r, struct stream *st,
 	contiguous = is_contiguous(r, st, v);
 	if (!contiguous)
 		begin_anew(r, st, &v->head);
-	hang(r, st, w);
+	if (st->level > 0)
+		replay_handler_hang(r, st, v, w);
 	count_chunk(r, st, v);
 	if (r->sink)
 		replay_emit_chunk(r, st, v);
 	replay_stack_begin(r, st, v, contiguous);
-	run_records(r, st, v, upper);
+	replay_run(r, st, v, replay_handler_find(r, st, v, upper),
+		   v->head.records);
 	end_chunk(r, st, v);
-	run_handlers(r, upper, v->head.number);
+	replay_handler_run(r, upper, v->head.number);
 	if (v->head.flags & CHUNK_LAST)
 		replay_chunk_close(r, st, REPLAY_CUT);
 	else

@@ -297,6 +297,9 @@ void replay_stack_record(struct replay *r, struct stream *st,
 	case REC_CREATE:
 		replay_switch_create(r, st, record);
 		break;
+	case REC_INTERRUPT:
+		replay_handler_interrupt(r, st, record);
+		break;
 	case REC_MARK:
 		r->session->threads[st->thread].marks++;
 		if (r->sink)

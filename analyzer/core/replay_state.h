@@ -56,12 +56,14 @@ struct window {
 	node_id root;            /* of what happens now */
 };
 
-/* A copied chunk that waits for its turn; under: the node (of tree) that was
- * open where it interrupted, 0: not known. */
+/* A copied chunk that waits for its turn. A handler's: place[0] is the node (of
+ * tree) that was open where its header says it interrupted, the others where its
+ * INTERRUPTs say so; no places: not known. */
 struct waiting {
 	struct waiting *next;
 	struct cct *tree;
-	node_id under;
+	node_id *place;
+	size_t places;
 	struct chunk_view view;
 	uint64_t words[];
 };
@@ -85,6 +87,11 @@ struct stream {
 	size_t depth, room;
 	struct segment *segment;
 	size_t segments, segment_room;
+	const node_id *place;    /* level > 0: where the chunk's next handlers */
+	size_t places;           /* stand, in place_tree */
+	struct cct *place_tree;
+	ticks settled;           /* level > 0: up to here, the frames' time was
+	                          * taken off what they interrupted */
 	struct waiting *first, *last; /* level 0: held; others: for the chunk
 	                               * they interrupted */
 	size_t waiting;
@@ -145,6 +152,17 @@ struct waiting *replay_take_waiting(struct replay *, struct stream *);
 void replay_chunk_run(struct replay *, struct stream *,
 		      const struct chunk_view *, const struct waiting *);
 void replay_chunk_close(struct replay *, struct stream *, enum replay_why);
+
+/* replay_handler.c: signal handlers that interrupted hooks. */
+size_t replay_handler_find(struct replay *, struct stream *,
+			   const struct chunk_view *, struct stream *upper);
+void replay_handler_run(struct replay *, struct stream *upper,
+			uint64_t number);
+void replay_handler_hang(struct replay *, struct stream *,
+			 const struct chunk_view *, const struct waiting *);
+void replay_handler_interrupt(struct replay *, struct stream *,
+			      const uint64_t *record);
+void replay_handler_settle(struct replay *, struct stream *);
 
 /* replay_who.c: identities, and what items tell. */
 uint32_t replay_who_thread(struct replay *, const struct chunk_header *);

@@ -35,6 +35,8 @@ struct thread {
 	uint64_t lost[LOST_REASONS];
 	uint64_t missing_chunks;   /* numbers that never came */
 	uint64_t unnested;         /* records that contradict the stack */
+	uint64_t unplaced;         /* runs of handlers whose interrupted call is
+	                            * not known: they stand under the thread */
 	uint64_t open;             /* calls still open at the end */
 	uint64_t gaps;             /* times records were missing in between */
 	ticks known;               /* for so long its switches are known, at */

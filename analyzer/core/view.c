@@ -140,7 +140,7 @@ static int check_record(const struct chunk_view *v, size_t i, size_t *n)
 /* Ticks a record of a known kind takes; of a kind this reader does not know
  * the layout is not known either, but for the gap, which every kind that is
  * not TIME has. */
-static uint64_t record_ticks(uint64_t word)
+uint64_t view_record_ticks(uint64_t word)
 {
 	switch (rec_kind(word)) {
 	case REC_TIME:
@@ -169,7 +169,7 @@ static int check_records(const struct chunk_view *v)
 		else if (check_record(v, i, &n) < 0)
 			return -1;
 		if (rec_kind(word) != REC_OPERAND &&
-		    pass(v, &passed, record_ticks(word)) < 0)
+		    pass(v, &passed, view_record_ticks(word)) < 0)
 			return -1;
 	}
 	return 0;

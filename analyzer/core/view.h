@@ -45,6 +45,9 @@ struct view_string {
 	uint64_t length, hash;   /* of the whole string */
 };
 
+/* Ticks that a record takes, its own and those before it. */
+uint64_t view_record_ticks(uint64_t word);
+
 /* Items, of known and unknown type. Start with an all-zero item; 1, or 0 when
  * there is none left. */
 struct view_item {

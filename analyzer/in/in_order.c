@@ -245,8 +245,10 @@ int in_order_is_ragged(const struct in_order *o)
 	for (size_t i = 0; i < o->count; i++) {
 		const struct stream *const s = &o->streams[i];
 
+		/* Handlers' streams end anywhere. */
 		if (s->count > 0 ||
-		    !(s->is_last || (s->is_meta && s->next > 1)))
+		    !(s->is_last || s->key.level > 0 ||
+		      (s->is_meta && s->next > 1)))
 			return 1;
 	}
 	return 0;

@@ -201,6 +201,9 @@ static void record(uint64_t gap, const char *kind)
 	} else if (!strcmp(kind, "create")) {
 		n = want_number("serial");
 		cb_create(&chunk, n, want_number("vm"), gap);
+	} else if (!strcmp(kind, "interrupt")) {
+		n = want_number("chunk");
+		cb_interrupt(&chunk, n, want_number("records"), gap);
 	} else if (!strcmp(kind, "mark")) {
 		cb_mark(&chunk, want_word("name"), gap);
 	} else if (!strcmp(kind, "old")) {

@@ -258,6 +258,14 @@ static inline void cb_create(struct chunk_build *b, uint64_t serial,
 	cb_operand(b, vm);
 }
 
+static inline void cb_interrupt(struct chunk_build *b, uint64_t chunk,
+				uint64_t records, uint64_t gap)
+{
+	cb_put(b, REC_INTERRUPT, 0, gap);
+	cb_operand(b, chunk);
+	cb_operand(b, records);
+}
+
 static inline void cb_mark(struct chunk_build *b, const char *name,
 			   uint64_t gap)
 {

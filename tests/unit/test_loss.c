@@ -56,7 +56,7 @@ void test_loss_takes_trouble_for_a_note_where_all_was_delivered(void)
 void test_loss_counts_what_was_overwritten(void)
 {
 	CHECK_EQ(losses("no", NULL, "1234"), 2);
-	CHECK(strstr(said, "1,234 records overwritten by newer ones"));
+	CHECK(strstr(said, "1,234 chunks overwritten by newer ones"));
 	CHECK_EQ(losses("yes", NULL, "0"), 0);
 }
 
