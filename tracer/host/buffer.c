@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define NO_INDEX UINT32_MAX
 
@@ -121,7 +123,8 @@ static uint32_t claim(const struct state *s, int big)
 	if (state_pool->on_full == POOL_OVERWRITE)
 		return claim_oldest(s->slot_index);
 	while (b == NO_BUFFER && !recorder_dead()) {
-		nanosleep(&pause, NULL);
+		/* nanosleep() itself would be a place to be cancelled at. */
+		syscall(SYS_nanosleep, &pause, NULL);
 		b = claim_free(s, big);
 	}
 	return b;
@@ -173,20 +176,20 @@ void buffer_close(struct state *s, uint32_t flags)
 		use_scrap(s);
 		return;
 	}
-	s->cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	s->cpu = state_cpu();
 	h->tick_end = s->last;
 	h->cpu_end = s->cpu;
 	h->flags |= flags;
 	/* A handler that jumps away from here must leave the state with a
-	 * buffer of its own, so the scrap comes first. */
+	 * buffer and a number of its own, so these come first. */
 	use_scrap(s);
+	s->number++;
 	barrier();
 	atomic_store_explicit(&process_view.states[b], buffer_word(
 		BUFFER_FULL, s->slot_index, buffer_generation(
 			atomic_load_explicit(&process_view.states[b],
 					     memory_order_relaxed))),
 		memory_order_release);
-	s->number++;
 }
 
 static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)

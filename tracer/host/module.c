@@ -69,12 +69,10 @@ static void read_notes(struct module *m)
 	}
 }
 
-static void fill(struct module *m, const struct dl_find_object *o,
-		 uint32_t epoch)
+static void fill(struct module *m, const struct dl_find_object *o)
 {
 	const struct link_map *const map = o->dlfo_link_map;
 
-	m->epoch = epoch;
 	m->start = (uint64_t)o->dlfo_map_start;
 	m->end = (uint64_t)o->dlfo_map_end;
 	m->bias = map->l_addr;
@@ -88,12 +86,30 @@ static void fill(struct module *m, const struct dl_find_object *o,
 	read_notes(m);
 }
 
-static int same(const struct module *m, const struct dl_find_object *o,
-		uint32_t epoch)
+static int same(const struct module *m, const struct dl_find_object *o)
 {
 	return atomic_load_explicit(&m->ready, memory_order_acquire) &&
-	       m->epoch == epoch && m->map == o->dlfo_link_map &&
-	       m->start == (uint64_t)o->dlfo_map_start;
+	       m->map == o->dlfo_link_map &&
+	       m->start == (uint64_t)o->dlfo_map_start &&
+	       m->end == (uint64_t)o->dlfo_map_end;
+}
+
+/* Some module has gone since this one was seen: is what lies there now the same,
+ * or another in its place? A program may close and open libraries for ever. */
+static int still_is(struct module *m, const struct dl_find_object *o,
+		    uint32_t epoch)
+{
+	struct module now;
+
+	if (atomic_load(&m->epoch) == epoch)
+		return 1;
+	fill(&now, o);
+	if (now.bias != m->bias || strcmp(now.path, m->path) != 0 ||
+	    now.build_id_size != m->build_id_size ||
+	    memcmp(now.build_id, m->build_id, m->build_id_size) != 0)
+		return 0;
+	atomic_store(&m->epoch, epoch);
+	return 1;
 }
 
 int module_find(uint64_t address, const struct module **found)
@@ -106,7 +122,8 @@ int module_find(uint64_t address, const struct module **found)
 		return -1;
 	n = atomic_load(&module_count);
 	for (uint32_t i = n; i-- > 0;) {
-		if (i < DICT_MAX_MODULES && same(&modules[i], &o, epoch)) {
+		if (i < DICT_MAX_MODULES && same(&modules[i], &o) &&
+		    still_is(&modules[i], &o, epoch)) {
 			*found = &modules[i];
 			return (int)i;
 		}
@@ -116,7 +133,8 @@ int module_find(uint64_t address, const struct module **found)
 	n = atomic_fetch_add(&module_count, 1);
 	if (n >= DICT_MAX_MODULES)
 		return -1;
-	fill(&modules[n], &o, epoch);
+	fill(&modules[n], &o);
+	atomic_store(&modules[n].epoch, epoch);
 	atomic_store_explicit(&modules[n].ready, 1, memory_order_release);
 	*found = &modules[n];
 	return (int)n;

@@ -7,7 +7,7 @@
 
 struct module {
 	_Atomic uint32_t ready; /* 1: what follows may be read */
-	uint32_t epoch;         /* process_module_epoch when it was seen */
+	_Atomic uint32_t epoch; /* process_module_epoch when it was seen last */
 	uint64_t start, end;    /* mapped */
 	uint64_t bias;
 	const void *map;        /* its link_map: a name only, not followed */

@@ -15,6 +15,7 @@ struct process_view process_view;
 struct pool_process *process_slot;
 uint32_t process_serial;
 uint64_t process_start;
+int process_confined;
 _Atomic uint32_t process_module_epoch;
 
 static struct pool_process stand_in; /* where the pool has no slot left */

@@ -26,6 +26,9 @@ extern struct pool_process *process_slot; /* never NULL once mapped: a private
 extern uint32_t process_serial;
 extern uint64_t process_start;
 
+/* The program may be killed for a system call it does not make itself. */
+extern int process_confined;
+
 /* Map the pool if the environment names one and that was not tried yet; make
  * sure this process (a child of fork, too) has a slot of its own. Returns
  * whether there is a pool. Hook-safe. */

@@ -20,6 +20,10 @@ __thread struct state *state_mine __attribute__((tls_model("initial-exec")));
  * not recorded. */
 static __thread int ended __attribute__((tls_model("initial-exec")));
 
+/* The pool's generation at which this thread could get no state, 0: never: to
+ * try at each call would cost several system calls every time. */
+static __thread uint32_t refused __attribute__((tls_model("initial-exec")));
+
 /* States of threads that have ended, to be used again. */
 static struct state *_Atomic free_states;
 
@@ -111,6 +115,7 @@ static struct state *map_state(void)
 	}
 	s->frame_limit = s->frames + FIRST_FRAMES;
 	s->epoch = 1;
+	s->module_epoch = atomic_load(&process_module_epoch);
 	return s;
 }
 
@@ -134,23 +139,47 @@ static void find_stack(struct state *s)
 	}
 }
 
+/* Other clocks are read without a system call. */
+uint64_t state_cpu(void)
+{
+	return process_confined ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* Who this thread is, in a recording that has not heard of it. */
 static int identify(struct state *s)
 {
 	s->tid = (uint32_t)syscall(SYS_gettid);
 	s->process_serial = process_serial;
-	s->thread_serial = atomic_fetch_add(&state_pool->next_thread, 1);
 	memset(s->name, 0, sizeof(s->name));
 	prctl(PR_GET_NAME, s->name);
 	s->number = 0;
-	s->cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	s->cpu = state_cpu();
 	if (s->below != NULL) {
 		s->slot = s->below->slot;
 		s->slot_index = s->below->slot_index;
 		s->thread_serial = s->below->thread_serial;
 		return 1;
 	}
+	s->thread_serial = atomic_fetch_add(&state_pool->next_thread, 1);
 	return claim_slot(s);
+}
+
+static void count_unslotted(void)
+{
+	if (refused == 0)
+		atomic_fetch_add(&state_pool->unslotted_threads, 1);
+}
+
+/* A table holds for as long as no module goes. One that was never used is left
+ * alone: clearing it would take the memory for it. */
+static void check_table(struct state *s)
+{
+	const uint32_t epoch = atomic_load(&process_module_epoch);
+
+	if (s->module_epoch == epoch)
+		return;
+	memset(s->table, 0, sizeof(s->table));
+	s->module_epoch = epoch;
 }
 
 static struct state *birth(struct state *below)
@@ -171,15 +200,14 @@ static struct state *birth(struct state *below)
 	s->resync = 0;
 	s->frames[0] = (struct frame){ .sp = FRAME_LUA };
 	if (!identify(s)) {
-		atomic_fetch_add(&state_pool->unslotted_threads, 1);
+		count_unslotted();
 		give_back(s);
 		return NULL;
 	}
 	find_stack(s);
 	stack_forget(s);
 	s->base_unknown = 0;
-	s->module_epoch = atomic_load(&process_module_epoch);
-	memset(s->table, 0, sizeof(s->table));
+	check_table(s);
 	s->window = atomic_load(&state_pool->window);
 	s->buffer = NO_BUFFER;
 	s->n = 0;
@@ -194,17 +222,13 @@ static int catch_up(struct state *s, uint32_t generation)
 {
 	struct pool *const p = state_pool;
 	const uint32_t window = atomic_load(&p->window);
-	const uint32_t epoch = atomic_load(&process_module_epoch);
 	const int forked = s->generation == 0;
 
-	if (s->module_epoch != epoch) {
-		memset(s->table, 0, sizeof(s->table));
-		s->module_epoch = epoch;
-	}
+	check_table(s);
 	if (forked) {
 		buffer_disown(s);
 		if (!identify(s)) {
-			atomic_fetch_add(&p->unslotted_threads, 1);
+			count_unslotted();
 			return 0;
 		}
 		s->last = clock_now();
@@ -231,6 +255,34 @@ static int began_late(void)
 	return atomic_load(&state_pool->window) > 0;
 }
 
+static struct state *begin(uint32_t generation, int late)
+{
+	struct state *const s = birth(NULL);
+
+	if (s == NULL)
+		return NULL;
+	s->base_unknown = (uint32_t)late;
+	s->generation = generation;
+	buffer_switch(s, 0);
+	state_mine = s;
+	process_watch_thread();
+	return s;
+}
+
+/* A handler that interrupted a hook forked: that hook will go on here, too, and
+ * must find a state to finish with, which nobody sees. */
+static struct state *begin_beside(struct state *old, uint32_t generation)
+{
+	struct state *const s = begin(generation, 1);
+
+	if (s == NULL)
+		return NULL;
+	old->slot = s->slot;
+	buffer_disown(old);
+	old->published = (_Atomic uint32_t *)&old->scrap_head.records;
+	return s;
+}
+
 SLOW struct state *state_sync(struct state *s)
 {
 	const int saved = errno;
@@ -239,20 +291,18 @@ SLOW struct state *state_sync(struct state *s)
 	if (!process_ready() || ended)
 		return NULL;
 	generation = atomic_load(&state_pool->generation);
-	if (!(generation & POOL_ON))
+	if (!(generation & POOL_ON) ||
+	    (refused == generation && (s == NULL || s->generation == 0)))
 		return NULL;
-	if (s == NULL) {
-		s = birth(NULL);
-		if (s != NULL) {
-			s->base_unknown = (uint32_t)began_late();
-			s->generation = generation;
-			buffer_switch(s, 0);
-			state_mine = s;
-			process_watch_thread();
-		}
-	} else if (!catch_up(s, generation)) {
-		s = state_mine = NULL;
-	}
+	if (s == NULL)
+		s = begin(generation, began_late());
+	else if (s->busy == 0)
+		s = catch_up(s, generation) ? s : NULL;
+	else if (s->generation == 0)
+		s = begin_beside(s, generation);
+	/* else a hook at work here was interrupted: that comes first */
+	if (s == NULL)
+		refused = generation;
 	errno = saved;
 	return s;
 }
@@ -290,15 +340,25 @@ static void abandon(struct state *s, uint64_t sp)
 	s->busy = 0;
 }
 
+static void count_nested(struct state *s)
+{
+	atomic_fetch_add_explicit(&s->slot->lost[LOST_NESTED], 1,
+				  memory_order_relaxed);
+}
+
 static struct state *level_above(struct state *s)
 {
 	struct state *const n = s->next;
 	const uint32_t generation = atomic_load(&state_pool->generation);
 
 	if (n == NULL) {
-		struct state *const made = birth(s);
+		struct state *const made = refused == generation ? NULL :
+					   birth(s);
 
-		if (made != NULL) {
+		if (made == NULL) {
+			refused = generation;
+			count_nested(s);
+		} else {
 			made->generation = generation;
 			made->alt_low = s->alt_low;
 			made->alt_high = s->alt_high;
@@ -309,7 +369,8 @@ static struct state *level_above(struct state *s)
 		}
 		return made;
 	}
-	if (n->generation != generation && !catch_up(n, generation))
+	if (n->busy == 0 && n->generation != generation &&
+	    !catch_up(n, generation))
 		return NULL;
 	return n;
 }
@@ -327,8 +388,7 @@ SLOW struct state *state_nested(struct state *s, uint64_t sp)
 			break;
 		}
 		if (s->level + 1 >= LEVELS) {
-			atomic_fetch_add_explicit(&s->slot->lost[LOST_NESTED],
-						  1, memory_order_relaxed);
+			count_nested(s);
 			s = NULL;
 			break;
 		}
@@ -353,7 +413,7 @@ void state_jumped(uint64_t target)
 
 	for (struct state *s = state_mine; s != NULL && state_mine != NULL;
 	     s = s->next) {
-		if (s->busy != 0 && s->busy < target &&
+		if (s->busy != 0 && s->busy < target && s->generation != 0 &&
 		    in_alt(s, target) == in_alt(s, s->busy))
 			abandon(s, here);
 	}
@@ -373,8 +433,9 @@ void state_thread_ends(void)
 
 	if (s == NULL || s->busy != 0)
 		return;
-	state_mine = NULL;
 	ended = 1;
+	barrier();
+	state_mine = NULL;
 	barrier();
 	while (s != NULL) {
 		struct state *const next = s->next;

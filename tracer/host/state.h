@@ -184,6 +184,9 @@ void state_alt_stack(uint64_t low, uint64_t high);
 /* The thread's last destructor round: hand over its chunks. */
 void state_thread_ends(void);
 
+/* CPU time of the thread, ns; 0: not known. */
+uint64_t state_cpu(void);
+
 /* Ticks now, never before s->last: a step back (a move to a CPU whose counter
  * lags) counts as no time and is counted. */
 uint64_t state_clock_stepped(struct state *s);

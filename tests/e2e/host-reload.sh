@@ -1,0 +1,10 @@
+#!/bin/bash
+# A library that is opened and closed for ever keeps its names.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+record "$P/p_reload" "$(realpath "$P/p_plug")" 5000 || fail "weft record fails"
+report
+nothing_lost
+for f in plug_f plug_g own; do
+	[ "$(calls $f)" = 5000 ] || fail "$(calls $f) calls of $f, not 5000"
+done
