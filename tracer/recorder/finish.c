@@ -12,9 +12,9 @@
 /* Operands that follow a record's word; negative: no record starts so. */
 static int64_t operands(const uint64_t *record, uint32_t left)
 {
+	/* One more than there are; 0: no such kind. */
 	static const int8_t count[16] = {
-		[0] = -1, [11] = -1, [12] = -1, [13] = -1, [14] = -1,
-#define X(name, number, operands, meaning) [number] = operands,
+#define X(name, number, operands, meaning) [number] = (operands) + 1,
 		REC_LIST(X)
 #undef X
 	};
@@ -23,7 +23,7 @@ static int64_t operands(const uint64_t *record, uint32_t left)
 	if (kind == REC_RESUME && (rec_func(*record) & RESUME_STACK) != 0)
 		return left < 4 || rec_value(record[3]) > left ? left :
 		       (int64_t)(3 + rec_value(record[3]));
-	return count[kind];
+	return count[kind] - 1;
 }
 
 static uint64_t ticks_of(uint64_t word)
