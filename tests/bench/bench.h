@@ -3,6 +3,8 @@
 #ifndef WEFT_TESTS_BENCH_H
 #define WEFT_TESTS_BENCH_H
 
+#include <sched.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define OUTSIDE __attribute__((no_instrument_function))
@@ -18,6 +20,19 @@ OUTSIDE static inline double seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* On the CPU that the bench names, so that the recorder has the others. */
+OUTSIDE static inline void pin(void)
+{
+	const char *const cpu = getenv("BENCH_CPU");
+	cpu_set_t set;
+
+	if (!cpu)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(atoi(cpu), &set);
+	sched_setaffinity(0, sizeof(set), &set);
 }
 
 /* The compiler must believe that somebody wants it. */

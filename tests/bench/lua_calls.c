@@ -36,6 +36,7 @@ int main(int argc, char **argv)
 	const long n = argc > 2 ? atol(argv[2]) : 1000000;
 	lua_State *L = luaL_newstate();
 
+	pin();
 	luaL_openlibs(L);
 	if (argc > 3)
 		lua_sethook(L, look, LUA_MASKCALL | LUA_MASKRET, 0);

@@ -1,7 +1,6 @@
 /* measure.c - "measure PROGRAM ARGUMENT...": runs it and prints "seconds MB cpu"
- * to stderr: MB is the most that it and its children held together.
- * "measure -cpu NAME...": CPU seconds used so far by all processes whose names
- * begin so.
+ * to stderr: MB is the most that it and its children held together, pages that
+ * they share counted for each.
  * SPDX-License-Identifier: MIT */
 #include "tests/bench/bench.h"
 
@@ -13,17 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of /proc/PID/stat. */
-struct stat_line {
-	char name[64];
-	int group;
-	unsigned long ticks;
-	long pages;
-};
-
-static int read_stat(const char *pid, struct stat_line *s)
+/* Pages held by a process of that group. */
+static long pages_of(const char *pid, int group)
 {
 	char path[300], text[1024];
+	int its_group = 0;
+	long pages = 0;
 
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
 	FILE *f = fopen(path, "r");
@@ -34,38 +28,24 @@ static int read_stat(const char *pid, struct stat_line *s)
 
 	fclose(f);
 	text[n] = '\0';
-	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	unsigned long user, system;
+	const char *const after = strrchr(text, ')');
 
-	if (!open || !close)
+	if (!after || sscanf(after + 2, "%*c %*d %d %*d %*d %*d %*u %*u %*u "
+			     "%*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u "
+			     "%ld", &its_group, &pages) != 2)
 		return 0;
-	snprintf(s->name, sizeof(s->name), "%.*s", (int)(close - open - 1),
-		 open + 1);
-	if (sscanf(close + 2, "%*c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u "
-		   "%lu %lu %*d %*d %*d %*d %*d %*d %*u %*u %ld", &s->group,
-		   &user, &system, &s->pages) != 4)
-		return 0;
-	s->ticks = user + system;
-	return 1;
+	return its_group == group ? pages : 0;
 }
 
-static long each(int group, int count, char **names, unsigned long *ticks)
+static long all_pages(int group)
 {
-	DIR *dir = opendir("/proc");
+	DIR *const dir = opendir("/proc");
 	struct dirent *e;
-	struct stat_line s;
 	long pages = 0;
 
-	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] < '0' || e->d_name[0] > '9' ||
-		    !read_stat(e->d_name, &s))
-			continue;
-		if (s.group == group)
-			pages += s.pages;
-		for (int i = 0; i < count; i++)
-			if (strncmp(s.name, names[i], strlen(names[i])) == 0)
-				*ticks += s.ticks;
-	}
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
+			pages += pages_of(e->d_name, group);
 	if (dir)
 		closedir(dir);
 	return pages;
@@ -73,15 +53,9 @@ static long each(int group, int count, char **names, unsigned long *ticks)
 
 int main(int argc, char **argv)
 {
-	unsigned long ticks = 0;
 	long most = 0;
 	int status = 0;
 
-	if (argc > 2 && strcmp(argv[1], "-cpu") == 0) {
-		each(-1, argc - 2, argv + 2, &ticks);
-		printf("%.2f\n", (double)ticks / (double)sysconf(_SC_CLK_TCK));
-		return 0;
-	}
 	if (argc < 2)
 		return 1;
 	const double start = seconds();
@@ -93,7 +67,7 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		const long pages = each(pid, 0, NULL, &ticks);
+		const long pages = all_pages(pid);
 
 		if (pages > most)
 			most = pages;
