@@ -5,6 +5,29 @@
 # time: 300
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
+
+# called_by FUNCTION CALLER...: no other function calls it.
+called_by() {
+	"$WEFT" tree --csv "$T/trace" 2>/dev/null | awk -F, '
+	BEGIN {
+		for (i = 2; i < ARGC; i++)
+			may[ARGV[i]]
+		name = ARGV[1]
+		ARGC = 1
+	}
+	{
+		of[$1] = $4
+		if ($4 == name) {
+			seen++
+			if (!(of[$2] in may)) {
+				print name " is said to be called by " of[$2]
+				bad = 1
+			}
+		}
+	}
+	END { exit bad || seen == 0 }' "$@" || fail "a wrong caller of $1"
+}
+
 for c in gcc clang; do
 	for o in O0 O1 O2 O3; do
 		record "$P/p_dispatch-$c-$o" || fail "p_dispatch-$c-$o fails"
@@ -29,5 +52,8 @@ for c in gcc clang; do
 		report
 		nothing_lost
 		same_calls
+		called_by "after(int)" "catcher(int)"
+		called_by "risky(int)" "catcher(int)" "looper(int)"
+		called_by "catcher(int)" main
 	done
 done

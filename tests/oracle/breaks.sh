@@ -14,7 +14,9 @@ export WEFT=$prefix/bin/weft
 notices() {
 	case $1 in
 	busy) set -- tests/e2e/signals.sh ;;
-	exit) set -- tests/e2e/calls.sh ;;
+	interrupt) set -- tests/e2e/handlers.sh ;;
+	# C++ exceptions: nobody tells that frames die.
+	exit | sp | inlined) set -- tests/e2e/calls.sh ;;
 	# What it leaves open, the next call heals: seen between the two.
 	ret) set -- "$B/breaks/tests/test_lua_heal" ;;
 	*) set -- tests/oracle/seed "$B/tests/oracle/woven-gcc-O2" \

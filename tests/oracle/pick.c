@@ -197,7 +197,7 @@ static int b_put(lua_State *L)
 
 	book_leaf(w, F_b_put);
 	lua_settop(L, 1);
-	if (chance(w, 70)) {
+	if (chance(w, 55)) {
 		pool_put(w, L);
 	} else if (book_is_suspended(lua_tothread(L, 1))) {
 		w->seen[C_abandoned]++;

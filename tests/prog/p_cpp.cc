@@ -11,7 +11,8 @@
 #include <vector>
 
 #define PLAIN __attribute__((noinline))
-static unsigned long n_fill, n_sum, n_twice, n_risky, n_deep, n_catcher, n_dtor;
+static unsigned long n_fill, n_sum, n_twice, n_risky, n_deep, n_catcher, n_dtor,
+	n_after, n_looper;
 
 template <typename T> T twice(T x)
 {
@@ -59,13 +60,35 @@ PLAIN long risky(int i)
 	return i;
 }
 
+PLAIN void after(int i);
+
 PLAIN long catcher(int i)
 {
 	n_catcher++;
 	try {
 		return risky(i);
 	} catch (const std::exception &e) {
+		after(i);
 		return twice<long>(i);
+	}
+}
+
+/* Stands where risky stood when it was left by an exception. */
+PLAIN void after(int i)
+{
+	n_after++;
+	twice<int>(i);
+}
+
+/* Calls what throws again and again from one point, and nothing between. */
+PLAIN void looper(int n)
+{
+	n_looper++;
+	for (int i = 0; i < n; i++) {
+		try {
+			risky(1);
+		} catch (const std::exception &) {
+		}
 	}
 }
 
@@ -81,7 +104,9 @@ int main(int argc, char **argv)
 	if (argc > 1 && std::strcmp(argv[1], "throw") == 0)
 		for (int i = 0; i < 500; i++)
 			s += catcher(i);
-	std::printf("calls %lu long twice<long>(long)\n", n_twice);
+	if (n_catcher > 0)
+		looper(300);
+	std::printf("calls %lu long twice<long>(long)\n", n_twice - n_after);
 	std::printf("calls %lu fill(std::map<int, std::vector<long, "
 		    "std::allocator<long> >, std::less<int>, std::allocator<"
 		    "std::pair<int const, std::vector<long, std::allocator<"
@@ -93,6 +118,8 @@ int main(int argc, char **argv)
 	if (n_catcher > 0)
 		std::printf("calls %lu deep(int)\ncalls %lu risky(int)\n"
 			    "calls %lu catcher(int)\ncalls %lu guard::~guard()"
-			    "\n", n_deep, n_risky, n_catcher, n_dtor);
+			    "\ncalls %lu after(int)\ncalls %lu looper(int)\n",
+			    n_deep, n_risky, n_catcher, n_dtor, n_after,
+			    n_looper);
 	return s == 0;
 }
