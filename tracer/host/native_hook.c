@@ -10,15 +10,13 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
 {
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
-	struct state *const s = state_begin(sp);
+	struct state *const s = state_begin_native(sp);
 	struct frame *f;
 	uint64_t now, gap;
 	uint32_t index;
 
 	if (unlikely(s == NULL))
 		return;
-	if (unlikely(process_view.no_native))
-		goto out;
 	now = state_clock(s);
 	if (unlikely(s->top[-1].sp <= sp)) {
 		const struct frame n = {
@@ -53,17 +51,13 @@ out:
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
 {
-	struct state *const s = state_begin((uint64_t)
-					    __builtin_frame_address(0));
+	struct state *const s = state_begin_native((uint64_t)
+						   __builtin_frame_address(0));
 	uint64_t now, before, duration;
 	struct frame *f;
 
 	if (unlikely(s == NULL))
 		return;
-	if (unlikely(process_view.no_native)) {
-		state_end(s);
-		return;
-	}
 	now = state_clock(s);
 	f = s->top - 1;
 	if (unlikely(f->key != (uint64_t)fn || f->site != (uint64_t)site ||

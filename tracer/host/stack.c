@@ -20,6 +20,8 @@ SLOW int stack_grow(struct state *s)
 	const size_t room = 2 * old < MAX_FRAMES + 2 ? 2 * old : MAX_FRAMES + 2;
 	struct frame *to = MAP_FAILED;
 
+	if (s->no_room == s->generation)
+		return 0; /* asking at each call would take its time */
 	s->moving = 1;
 	barrier();
 	if (old < room)
@@ -29,6 +31,8 @@ SLOW int stack_grow(struct state *s)
 		s->frames = to;
 		s->top = to + used;
 		s->frame_limit = to + room - 1;
+	} else {
+		s->no_room = s->generation;
 	}
 	barrier();
 	s->moving = 0;

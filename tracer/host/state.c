@@ -2,6 +2,7 @@
  * the pool's generation means for one. SPDX-License-Identifier: MIT */
 #include "tracer/host/state.h"
 #include "tracer/host/buffer.h"
+#include "tracer/host/interrupt.h"
 #include "tracer/host/process.h"
 #include "tracer/host/stack.h"
 
@@ -13,7 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct pool *state_pool;
+struct pool *state_pool, *state_native;
+
+/* Not its own address as long as the loader has not relocated this library: it
+ * calls resolvers of IFUNC symbols of others, and these may call us. */
+static void *volatile self = (void *)&self;
 __thread struct state *state_mine __attribute__((tls_model("initial-exec")));
 
 /* Set when the thread's state was given back: what its last destructors call is
@@ -44,6 +49,7 @@ static int take_slot(struct state *s, struct pool_thread *slot, uint32_t index)
 	for (int i = 0; i < LOST_REASONS; i++)
 		atomic_store(&slot->lost[i], 0);
 	atomic_store(&slot->scrap, 0);
+	s->thread_serial = atomic_fetch_add(&state_pool->next_thread, 1);
 	slot->serial = s->thread_serial;
 	slot->process = s->process_serial;
 	slot->tid = s->tid;
@@ -160,7 +166,6 @@ static int identify(struct state *s)
 		s->thread_serial = s->below->thread_serial;
 		return 1;
 	}
-	s->thread_serial = atomic_fetch_add(&state_pool->next_thread, 1);
 	return claim_slot(s);
 }
 
@@ -295,7 +300,7 @@ SLOW struct state *state_sync(struct state *s)
 	    (refused == generation && (s == NULL || s->generation == 0)))
 		return NULL;
 	if (s == NULL)
-		s = begin(generation, began_late());
+		s = begin(generation, began_late() || refused != 0);
 	else if (s->busy == 0)
 		s = catch_up(s, generation) ? s : NULL;
 	else if (s->generation == 0)
@@ -305,6 +310,19 @@ SLOW struct state *state_sync(struct state *s)
 		refused = generation;
 	errno = saved;
 	return s;
+}
+
+SLOW struct pool *state_native_look(void)
+{
+	int saved;
+
+	if (self != (void *)&self)
+		return NULL;
+	saved = errno;
+	if (process_ready() && !process_view.no_native)
+		state_native = state_pool;
+	errno = saved;
+	return state_native;
 }
 
 /* ------------------------------------------------------------- levels */
@@ -393,6 +411,11 @@ SLOW struct state *state_nested(struct state *s, uint64_t sp)
 			break;
 		}
 		s = level_above(s);
+	}
+	if (s != NULL && s->level > 0) {
+		s->busy = sp;
+		barrier();
+		interrupt_begin(s);
 	}
 	errno = saved;
 	return s;

@@ -106,6 +106,8 @@ struct state {
 	uint32_t segments;    /* at least 1 */
 	struct state *next;   /* of the next level; NULL until needed */
 	struct state *below;  /* of the level below */
+	uint64_t said_chunk;  /* what the last INTERRUPT said */
+	uint32_t said_n;
 	struct pool_thread *slot;
 	uint32_t slot_index, thread_serial, process_serial, tid;
 	uint64_t number;      /* of the open chunk */
@@ -114,6 +116,7 @@ struct state {
 	uint32_t module_epoch;
 	uint32_t moving;      /* the stack is being moved to a larger place */
 	uint32_t want_big;    /* the next chunk needs a big buffer */
+	uint32_t no_room;     /* generation in which frames got no memory */
 	const char *mark;     /* text of the mark being named */
 	char name[16];        /* the kernel's name of the thread */
 	uint32_t base_unknown;/* calls may be open that the stack does not hold */
@@ -134,6 +137,7 @@ struct state {
 enum { RECORD_SLACK = 16 };
 
 extern struct pool *state_pool; /* NULL: this program is not recorded */
+extern struct pool *state_native; /* NULL: nor are native calls, as yet */
 extern __thread struct state *state_mine
 	__attribute__((tls_model("initial-exec")));
 
@@ -142,16 +146,16 @@ extern __thread struct state *state_mine
 struct state *state_sync(struct state *s);     /* slow part of state_begin */
 struct state *state_nested(struct state *s, uint64_t sp); /* likewise */
 
-INLINE struct state *state_begin(uint64_t sp)
+INLINE struct state *state_begin_in(const struct pool *pool, uint64_t sp)
 {
 	struct state *s = state_mine;
 
 	if (unlikely(s == NULL || s->generation !=
-		     atomic_load_explicit(&state_pool->generation,
+		     atomic_load_explicit(&pool->generation,
 					  memory_order_relaxed))) {
 		/* Off costs no more than this. */
-		if (state_pool != NULL &&
-		    !(atomic_load_explicit(&state_pool->generation,
+		if (pool != NULL &&
+		    !(atomic_load_explicit(&pool->generation,
 					   memory_order_relaxed) & POOL_ON))
 			return NULL;
 		s = state_sync(s);
@@ -166,6 +170,27 @@ INLINE struct state *state_begin(uint64_t sp)
 	s->busy = sp;
 	barrier();
 	return s;
+}
+
+INLINE struct state *state_begin(uint64_t sp)
+{
+	return state_begin_in(state_pool, sp);
+}
+
+/* The same for a native call, which may come before this library is ready to
+ * run: nothing of it may be touched but state_native. */
+struct pool *state_native_look(void);
+
+INLINE struct state *state_begin_native(uint64_t sp)
+{
+	const struct pool *pool = state_native;
+
+	if (unlikely(pool == NULL)) {
+		pool = state_native_look();
+		if (pool == NULL)
+			return NULL;
+	}
+	return state_begin_in(pool, sp);
 }
 
 INLINE void state_end(struct state *s)

@@ -1,0 +1,15 @@
+#!/bin/bash
+# More threads than there are places for: those without one are counted, once,
+# and are not slowed down by trying at each call.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+record --pool-size 2M -- "$P/p_crowd" 1000 5000
+[ $? = 77 ] && { echo "no 1000 threads here"; exit 77; }
+lost=$(sed -n 's/.*lost: \([0-9]*\) threads beyond.*/\1/p' "$T/err")
+seen=$(sed -n 's/.* \([0-9]*\) threads, .*/\1/p' "$T/err")
+[ -n "$lost" ] || fail "no thread was one too many"
+[ "$((lost + seen))" = 1001 ] || fail "$seen threads and $lost more"
+grep -q "switches nobody announced" "$T/err" && fail "switches were counted"
+ns=$(cat "$T/out")
+echo "note: $ns ns a call"
+[ "$ns" -lt 1000 ] || fail "a call took $ns ns"
