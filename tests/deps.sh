@@ -12,7 +12,8 @@ list() {
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
 		libxxhash-dev libpopt-dev liblua5.4-dev gnuplot-nox ;;
-	test) echo g++ clang lua5.4 procps util-linux man-db ;;
+	test) echo g++ clang lua5.4 procps util-linux man-db musl-tools \
+		libcap2-bin ;;
 	bench) echo uftrace ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
 	   exit 1 ;;

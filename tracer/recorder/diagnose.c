@@ -22,32 +22,61 @@ static int read_real(const char **path, struct image *image, char *room)
 	return -1;
 }
 
-static bool say_before(const char *path, const struct image *image)
+static bool is_musl(const struct image *image)
 {
-	if (image->is_foreign)
-		say("\"%s\" is of another machine or word size than weft: it "
-		    "cannot be recorded", path);
-	else if (image->is_static)
-		say("\"%s\" is linked statically, so nothing can be preloaded "
-		    "into it: link it dynamically, or with -lweft", path);
-	else if (strstr(image->interpreter, "ld-musl"))
-		say("\"%s\" runs on musl, libweft.so is built for another C "
-		    "library: build both alike", path);
-	else if (image->is_privileged)
-		say("\"%s\" is set-user-id or has file capabilities, so the "
-		    "loader drops preloaded libraries: run it as its owner, "
-		    "or record a copy without them", path);
-	else
-		return false;
-	return true;
+	return strstr(image->interpreter, "ld-musl") != NULL;
 }
 
-bool diagnose_before(const char *path)
+/* Why the loader will not take libweft.so into it; NULL: it will. */
+static const char *obstacle(const struct image *image)
+{
+	if (image->is_foreign)
+		return "is of another machine or word size than weft: it "
+		       "cannot be recorded";
+	if (image->is_static)
+		return "is linked statically, so nothing can be preloaded "
+		       "into it: link it dynamically, or with -lweft";
+	if (is_musl(image))
+		return "runs on musl, libweft.so is built for another C "
+		       "library: build both alike";
+	if (image->is_privileged)
+		return "is set-user-id or has file capabilities, so the "
+		       "loader drops preloaded libraries: run it as its owner, "
+		       "or record a copy without them";
+	return NULL;
+}
+
+enum diagnose_outlook diagnose_before(const char *path)
 {
 	char room[PATH_MAX];
 	struct image image;
 
-	return read_real(&path, &image, room) == 0 && say_before(path, &image);
+	if (read_real(&path, &image, room) != 0 || !obstacle(&image))
+		return OUTLOOK_GOOD;
+	say("\"%s\" %s", path, obstacle(&image));
+	/* musl's loader gives up where glibc's says a word and goes on. */
+	return is_musl(&image) ? OUTLOOK_NO_PRELOAD : OUTLOOK_NONE;
+}
+
+void diagnose_unrecorded(uint32_t pid, const char *program, bool runs)
+{
+	struct image image;
+	const char *why = NULL;
+
+	if (strchr(program, '/') == NULL)
+		why = "runs with rights of its own, so the loader drops "
+		      "preloaded libraries";
+	else if (image_read(program, &image) == 0)
+		why = obstacle(&image);
+	say_trouble("process %u %s \"%s\", which %s not recorded", pid,
+	    runs ? "now runs" : "ended as", program, runs ? "is" : "was");
+	if (why)
+		say("\"%s\" %s", program, why);
+	else
+		say("LD_PRELOAD and WEFT_POOL were taken from its environment "
+		    "(env -i, sudo: let that start weft record), or it reaches "
+		    "the pool neither by descriptor nor by path (chroot, "
+		    "another user)");
 }
 
 /* Do libraries it needs call the hooks? */
@@ -87,20 +116,44 @@ static void say_native(const char *path, const struct image *image)
 		    "no function before it ended", path);
 }
 
-static void say_lua(const char *path, const struct image *image)
+/* Where there is a Lua that nobody saw. False: there is none. */
+static bool say_lua(const char *path, const struct image *image)
 {
-	if (image->has_lua)
+	if (image->has_lua || image_has_lua_text(path))
 		say("\"%s\" has a Lua of its own linked in: let it call "
 		    "weft_lua_attach(L) after making the state, or link the "
 		    "shared Lua library", path);
 	else if (needs_lua(image))
-		say("no Lua state was seen in it");
+		say("no Lua state was seen in \"%s\"", path);
 	else
-		say("no Lua state was seen: it is not linked to a shared Lua "
-		    "library");
+		return false;
+	return true;
 }
 
-void diagnose_empty(const char *path, const struct diagnose_facts *facts)
+/* A program among the arguments that should have been recorded, as in
+ * "env -i prog". */
+static bool say_argument(char *const *argv, const char *starter)
+{
+	char path[PATH_MAX];
+	struct image image;
+
+	for (int i = 1; argv[i] && i < 32; i++) {
+		if (!image_search(argv[i], path) ||
+		    image_read(path, &image) != 0 || !image.is_elf ||
+		    !(image.wants_hooks || library_wants_hooks(path, &image) ||
+		      needs_lua(&image)))
+			continue;
+		say("\"%s\" was not recorded: if \"%s\" started it, then "
+		    "with another environment, without LD_PRELOAD and "
+		    "WEFT_POOL (env -i, sudo): let that start weft record",
+		    path, starter);
+		return true;
+	}
+	return false;
+}
+
+void diagnose_empty(const char *path, char *const *argv,
+		    const struct diagnose_facts *facts)
 {
 	char room[PATH_MAX];
 	struct image image;
@@ -117,17 +170,33 @@ void diagnose_empty(const char *path, const struct diagnose_facts *facts)
 	if (facts->processes == 0)
 		say("libweft.so was not loaded, or did not find the pool (was "
 		    "the environment emptied?)");
+	if (!image.wants_hooks && say_argument(argv, path))
+		return;
 	if (facts->native_wanted)
+		say_native(path, &image);
+	if (facts->lua_wanted && facts->vms == 0 && !say_lua(path, &image))
+		say("no Lua state was seen: it is not linked to a shared Lua "
+		    "library");
+}
+
+/* One half was recorded, the other is there, too. */
+static void say_half(const char *path, const struct diagnose_facts *facts)
+{
+	char room[PATH_MAX];
+	struct image image;
+
+	if (facts->told || read_real(&path, &image, room) != 0)
+		return;
+	if (facts->native_wanted && (image.has_hooks || (facts->vms > 0 &&
+	    !image.wants_hooks && !library_wants_hooks(path, &image))))
 		say_native(path, &image);
 	if (facts->lua_wanted && facts->vms == 0)
 		say_lua(path, &image);
 }
 
-void diagnose_trouble(const struct diagnose_facts *facts)
+void diagnose_partial(const char *path, const struct diagnose_facts *facts)
 {
-	if (facts->trouble & TROUBLE_OWN_HOOKS)
-		say("the program defines the hooks itself: its native calls "
-		    "were not recorded");
+	say_half(path, facts);
 	if (facts->trouble & TROUBLE_NO_MEMORY)
 		say_trouble("a recorded program had no memory left for weft: "
 			    "some of its threads are missing");

@@ -7,9 +7,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What will certainly be missing, before the start. True: nothing of the
- * program itself can be recorded. */
-bool diagnose_before(const char *path);
+enum diagnose_outlook {
+	OUTLOOK_GOOD,
+	OUTLOOK_NONE,              /* nothing of it can be recorded */
+	OUTLOOK_NO_PRELOAD,        /* ... and it would not even start */
+};
+
+/* Say what will certainly be missing, before the start. */
+enum diagnose_outlook diagnose_before(const char *path);
+/* A recorded process went on as that program, unrecorded: say why. Runs: it
+ * does so now; else it ended. */
+void diagnose_unrecorded(uint32_t pid, const char *program, bool runs);
 
 /* What the recording saw. */
 struct diagnose_facts {
@@ -17,12 +25,13 @@ struct diagnose_facts {
 	bool was_paused, native_wanted, lua_wanted;
 	uint64_t vms;
 	uint32_t trouble;          /* enum process_trouble */
-	bool told;                 /* diagnose_before was true */
+	bool told;                 /* the reason was said already */
 };
 
-/* Nothing was recorded: say why. */
-void diagnose_empty(const char *path, const struct diagnose_facts *facts);
+/* Nothing was recorded: say why. argv: of the program at path. */
+void diagnose_empty(const char *path, char *const *argv,
+		    const struct diagnose_facts *facts);
 /* Something was: say what is missing all the same. */
-void diagnose_trouble(const struct diagnose_facts *facts);
+void diagnose_partial(const char *path, const struct diagnose_facts *facts);
 
 #endif

@@ -5,6 +5,7 @@
 #include "tracer/recorder/follow.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +13,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-bool follow_exists(pid_t pid)
+/* State and start time, in ticks since boot. */
+static bool read_stat(pid_t pid, char *state, uint64_t *start)
 {
 	char path[64], text[512];
 
-	if (pid <= 0)
-		return false;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	FILE *const f = fopen(path, "re");
 
@@ -27,9 +27,24 @@ bool follow_exists(pid_t pid)
 
 	fclose(f);
 	text[n] = '\0';
+	/* Its name may hold blanks and parentheses. */
 	const char *const end = strrchr(text, ')');
 
-	return end && strlen(end) > 2 && end[2] != 'Z' && end[2] != 'X';
+	return end && sscanf(end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u "
+			     "%*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+			     state, start) == 2;
+}
+
+bool follow_exists(pid_t pid)
+{
+	static uint64_t our_start;
+	uint64_t start;
+	char state;
+
+	if (our_start == 0 && !read_stat(getpid(), &state, &our_start))
+		our_start = 1;
+	return pid > 0 && read_stat(pid, &state, &start) && state != 'Z' &&
+	       state != 'X' && start >= our_start;
 }
 
 bool follow_maps(pid_t pid, const struct arena *arena)
@@ -83,8 +98,18 @@ bool follow_program(pid_t pid, char *out, size_t room)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	const ssize_t n = readlink(path, out, room - 1);
 
-	if (n <= 0)
+	out[n > 0 ? n : 0] = '\0';
+	if (n > 0 || errno == ENOENT)
+		return n > 0;
+	/* Somebody else's: its short name is nobody's secret. */
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	FILE *const f = fopen(path, "re");
+
+	if (!f)
 		return false;
-	out[n] = '\0';
-	return true;
+	if (!fgets(out, (int)room, f))
+		out[0] = '\0';
+	fclose(f);
+	out[strcspn(out, "\n")] = '\0';
+	return out[0] != '\0';
 }

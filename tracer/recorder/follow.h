@@ -9,13 +9,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Does it exist, and is no zombie? */
+/* Does it exist, and is no zombie? False for one that is older than we are: a
+ * number from another PID namespace names a stranger here. */
 bool follow_exists(pid_t pid);
 /* Does it map the pool? False, too, where we may not look. */
 bool follow_maps(pid_t pid, const struct arena *arena);
 /* How many processes but ourselves map the pool. Looks at all of /proc. */
 uint32_t follow_count(const struct arena *arena);
-/* Path of the program it runs. */
+/* The program it runs: its path, or its short name where we may not look. */
 bool follow_program(pid_t pid, char *out, size_t room);
 
 #endif

@@ -160,31 +160,56 @@ static bool is_privileged(const char *path, const struct stat *st)
 					   capability, sizeof(capability)) > 0);
 }
 
+/* Its whole file; false: none that can be mapped. */
+static bool map(const char *path, struct file *f, struct stat *st)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	f->data = MAP_FAILED;
+	if (fd < 0)
+		return false;
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_size >= 4) {
+		f->size = (size_t)st->st_size;
+		f->data = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
+	close(fd);
+	return f->data != MAP_FAILED;
+}
+
+static void unmap(const struct file *f)
+{
+	munmap((void *)(uintptr_t)f->data, f->size);
+}
+
 int image_read(const char *path, struct image *image)
 {
 	struct stat st;
 	struct file f;
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	memset(image, 0, sizeof(*image));
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < 4) {
-		close(fd);
-		return -1;
-	}
-	f.size = (size_t)st.st_size;
-	f.data = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (f.data == MAP_FAILED)
+	if (!map(path, &f, &st))
 		return -1;
 	image->is_privileged = is_privileged(path, &st);
 	if (memcmp(f.data, ELFMAG, SELFMAG) == 0)
 		read_elf(&f, image);
 	else if (f.data[0] == '#' && f.data[1] == '!')
 		read_script(&f, image);
-	munmap((void *)(uintptr_t)f.data, f.size);
+	unmap(&f);
 	return image->is_elf || image->is_script ? 0 : -1;
+}
+
+bool image_has_lua_text(const char *path)
+{
+	static const char mark[] = "$LuaVersion: Lua";
+	struct stat st;
+	struct file f;
+
+	if (!map(path, &f, &st))
+		return false;
+	const bool found = memmem(f.data, f.size, mark, sizeof(mark) - 1) != NULL;
+
+	unmap(&f);
+	return found;
 }
 
 static bool is_program(const char *path)
@@ -243,6 +268,10 @@ bool image_library(const char *path, const struct image *image,
 		"/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu:"
 		"/usr/local/lib:/lib64:/usr/lib64:/lib:/usr/lib";
 
+	if (strchr(name, '/')) {
+		snprintf(out, PATH_MAX, "%s", name);
+		return is_readable(out);
+	}
 	return search(image->run_path, name, path, is_readable, out) ||
 	       search(getenv("LD_LIBRARY_PATH"), name, path, is_readable,
 		      out) ||

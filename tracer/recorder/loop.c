@@ -164,6 +164,7 @@ void loop_run(struct recording *r)
 	l.next_processes = l.now + PROCESSES_MS;
 	for (;;) {
 		choose_sleep(&l, drain_poll(&r->drain));
+		slots_look_at_gone(&r->slots);
 		if (l.now >= l.next_beat)
 			on_beat(&l);
 		if (is_over(&l))

@@ -63,7 +63,8 @@ static void set_environment(const struct arena *arena, const char *preload)
 		 open_pool(arena), (uint64_t)arena->device,
 		 (uint64_t)arena->inode, arena->path);
 	setenv(POOL_ENV, text, 1);
-	setenv("LD_PRELOAD", preload, 1);
+	if (preload)
+		setenv("LD_PRELOAD", preload, 1);
 }
 
 __attribute__((noreturn))

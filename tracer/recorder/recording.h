@@ -6,6 +6,7 @@
 #include "tracer/recorder/arena.h"
 #include "tracer/recorder/channel.h"
 #include "tracer/recorder/deliver.h"
+#include "tracer/recorder/diagnose.h"
 #include "tracer/recorder/drain.h"
 #include "tracer/recorder/folder.h"
 #include "tracer/recorder/keeper.h"
@@ -32,7 +33,7 @@ struct recording {
 	const char *home;          /* LTTNG_HOME for LTTng, NULL: as it is */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t left_running;     /* processes that live on unrecorded */
-	bool told;                 /* diagnose_before had something to say */
+	enum diagnose_outlook outlook;
 	bool is_doubtful;          /* LTTng lost more than we still had */
 };
 

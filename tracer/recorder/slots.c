@@ -2,14 +2,11 @@
  * marks the robust mutex of a thread that ends, however it ends.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/slots.h"
-#include "tracer/recorder/follow.h"
-#include "tracer/recorder/say.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	GRACE_MS = 500,            /* for a new image to find the pool */
 	RELIST = 3,                /* looks at all slots once a serial was
 	                            * given out: a slot is taken later */
 };
@@ -20,12 +17,13 @@ int slots_init(struct slots *s, struct arena *arena)
 	s->arena = arena;
 	s->used = calloc(arena->thread_slots, sizeof(*s->used));
 	s->is_dead = calloc(arena->thread_slots, sizeof(*s->is_dead));
-	s->gone_since = calloc(arena->process_slots, sizeof(*s->gone_since));
 	s->process = calloc(arena->process_slots, sizeof(*s->process));
+	s->has_ended = calloc(arena->process_slots, sizeof(*s->has_ended));
 	s->watched = calloc(arena->thread_slots, sizeof(*s->watched));
 	s->offcpu = offcpu_new(arena->thread_slots);
-	return s->used && s->is_dead && s->gone_since && s->process &&
-	       s->watched ? 0 : -1;
+	return s->used && s->is_dead && s->process && s->has_ended &&
+	       s->watched &&
+	       gone_init(&s->gone, arena) == 0 ? 0 : -1;
 }
 
 /* A new thread: let the kernel note when it does not run. */
@@ -130,20 +128,6 @@ static bool has_thread(const struct slots *s, uint32_t process)
 	return false;
 }
 
-/* Has the same process registered again, after an exec? */
-static bool has_new_image(const struct slots *s, const struct pool_process *old)
-{
-	for (uint32_t i = 0; i < s->arena->process_slots; i++) {
-		const struct pool_process *p = &s->arena->processes[i];
-
-		if (p != old && p->pid == old->pid &&
-		    atomic_load(&p->state) == SLOT_USED &&
-		    arena_owner_lives(&p->alive))
-			return true;
-	}
-	return false;
-}
-
 static void add_up(struct slots *s, const struct pool_process *p)
 {
 	s->vms += atomic_load(&p->vms);
@@ -151,41 +135,11 @@ static void add_up(struct slots *s, const struct pool_process *p)
 	s->trouble |= atomic_load(&p->dropped);
 }
 
-/* The process goes on under a program that did not find the pool. */
-static void tell_unrecorded(struct slots *s, uint32_t pid)
-{
-	char name[128];
-
-	if (s->told_unrecorded || !follow_program((pid_t)pid, name,
-						  sizeof(name)))
-		return;
-	s->told_unrecorded = true;
-	say("process %u now runs \"%s\", which is not recorded (static, "
-	    "set-user-id, or started with an emptied environment and closed "
-	    "descriptors)", pid, name);
-}
-
 /* The thread that registered it has gone; is the process gone, too? */
 static bool has_ended(struct slots *s, uint32_t i, uint64_t now_ms)
 {
-	const struct pool_process *p = &s->arena->processes[i];
-
-	if (has_thread(s, p->serial))
-		return false;
-	if (has_new_image(s, p))
-		return true;
-	if (!follow_exists((pid_t)p->pid))
-		return true;
-	if (follow_maps((pid_t)p->pid, s->arena)) {
-		s->gone_since[i] = 0;
-		return false;
-	}
-	if (s->gone_since[i] == 0)
-		s->gone_since[i] = now_ms;
-	if (now_ms - s->gone_since[i] < GRACE_MS)
-		return false;
-	tell_unrecorded(s, p->pid);
-	return true;
+	return !has_thread(s, s->arena->processes[i].serial) &&
+	       gone_ended(&s->gone, i, now_ms);
 }
 
 static void list_processes(struct slots *s)
@@ -211,11 +165,24 @@ static void free_process(struct slots *s, uint32_t i)
 	struct pool_process *const p = &s->arena->processes[i];
 
 	add_up(s, p);
-	s->gone_since[i] = 0;
+	gone_forget(&s->gone, i);
 	arena_remake_mutex(&p->alive);
 	atomic_store_explicit(&p->state, SLOT_FREE, memory_order_release);
 }
 
+void slots_look_at_gone(struct slots *s)
+{
+	if (atomic_load(&s->arena->pool->next_process) != s->seen_process)
+		list_processes(s);
+	for (uint32_t k = 0; k < s->process_n; k++) {
+		const uint32_t i = s->process[k];
+
+		if (arena_owner_died(&s->arena->processes[i].alive))
+			gone_look(&s->gone, i);
+	}
+}
+
+/* Judge all before any is freed: a new image tells that its old one ended. */
 uint32_t slots_update_processes(struct slots *s, uint64_t now_ms)
 {
 	uint32_t live = 0, kept = 0;
@@ -225,18 +192,17 @@ uint32_t slots_update_processes(struct slots *s, uint64_t now_ms)
 		const uint32_t i = s->process[k];
 		const struct pool_process *const p = &s->arena->processes[i];
 
-		s->process[kept++] = i;
-		if (!arena_owner_died(&p->alive)) {
-			/* Not locked yet: it may have died before it was. */
-			live += arena_owner_lives(&p->alive);
-			continue;
-		}
-		if (!has_ended(s, i, now_ms)) {
-			live++;
-			continue;
-		}
-		free_process(s, i);
-		kept--;
+		/* Not locked yet: it may have died before it was. */
+		s->has_ended[k] = arena_owner_died(&p->alive) &&
+				  has_ended(s, i, now_ms);
+		live += arena_owner_lives(&p->alive) ||
+			(arena_owner_died(&p->alive) && !s->has_ended[k]);
+	}
+	for (uint32_t k = 0; k < s->process_n; k++) {
+		if (s->has_ended[k])
+			free_process(s, s->process[k]);
+		else
+			s->process[kept++] = s->process[k];
 	}
 	s->process_n = kept;
 	s->live_processes = live;

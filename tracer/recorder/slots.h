@@ -4,6 +4,7 @@
 #define WEFT_RECORDER_SLOTS_H
 
 #include "tracer/recorder/arena.h"
+#include "tracer/recorder/gone.h"
 #include "tracer/recorder/offcpu.h"
 
 #include <stdbool.h>
@@ -26,8 +27,8 @@ struct slots {
 	uint64_t lost[LOST_REASONS];
 	uint64_t vms, coroutines;
 	uint32_t trouble;          /* enum process_trouble */
-	uint64_t *gone_since;      /* by process slot: ms, 0: not gone */
-	bool told_unrecorded;
+	bool *has_ended;           /* by place in process, of this look */
+	struct gone gone;
 };
 
 int slots_init(struct slots *s, struct arena *arena);
@@ -41,6 +42,9 @@ void slots_free_dead(struct slots *s);
 /* Read when the threads did not run: every 100 ms or so. */
 void slots_read_switches(struct slots *s);
 
+/* Processes whose image has just died: what do they run now? At every look at
+ * the pool; it costs next to nothing where there are none. */
+void slots_look_at_gone(struct slots *s);
 /* Free the slots of processes that ended. Gives how many live. */
 uint32_t slots_update_processes(struct slots *s, uint64_t now_ms);
 

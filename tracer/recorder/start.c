@@ -138,7 +138,7 @@ static int find_program(struct recording *r, int *status)
 	const char *const name = r->opt.program[0];
 
 	if (image_search(name, r->program_path)) {
-		r->told = diagnose_before(r->program_path);
+		r->outlook = diagnose_before(r->program_path);
 		return 0;
 	}
 	say("there is no program \"%s\"", name);
@@ -187,6 +187,7 @@ static int make_parts(struct recording *r)
 	    open_spill(r) != 0)
 		return -1;
 	if (program_fork(&r->program, r->opt.program, &r->arena,
+			 r->outlook == OUTLOOK_NO_PRELOAD ? NULL :
 			 r->preload.value) != 0)
 		return -1;
 	allow_files();

@@ -212,13 +212,13 @@ void summary_print(struct recording *r)
 		.lua_wanted = !r->opt.no_lua,
 		.vms = given(&r->arena.pool->next_vm),
 		.trouble = r->slots.trouble,
-		.told = r->told,
+		.told = r->outlook != OUTLOOK_GOOD || r->slots.gone.told > 0,
 	};
 
 	if (r->drain.records == 0)
-		diagnose_empty(r->program_path, &facts);
+		diagnose_empty(r->program_path, r->opt.program, &facts);
 	else
-		diagnose_trouble(&facts);
+		diagnose_partial(r->program_path, &facts);
 	if (r->left_running > 0)
 		say_line("%u process%s run%s on, unrecorded from now on",
 			 r->left_running, r->left_running == 1 ? "" : "es",

@@ -1,0 +1,42 @@
+#!/bin/bash
+# The first hour: the loader drops preloads for set-user-id programs and for
+# those with file capabilities; weft record says so, as root and as a user.
+# SPDX-License-Identifier: MIT
+. tests/e2e/record.inc
+[ "$(id -u)" = 0 ] || {
+	echo "needs root"
+	exit 77
+}
+chmod 755 "$T"
+says() {
+	local what=$1
+	shift
+	rm -rf "$HOME/trace"
+	"$@" >"$T/out" 2>"$T/err"
+	[ $? = 4 ] || fail "$what: status"
+	grep -q 'set-user-id or has file capabilities.*a copy' "$T/err" ||
+		fail "$what: nobody is told"
+	grep -q 'nothing was recorded' "$T/err" || fail "$what: nothing"
+}
+install -m 755 "$P/p_exit" "$T/plain"
+install -m 4755 "$P/p_exit" "$T/roots"
+install -m 4755 -o 65534 "$P/p_exit" "$T/nobodys"
+says "root, a user's" "$WEFT" record -o "$HOME/trace" -- "$T/nobodys" exit
+says "a user, root's" as_user "$WEFT" record -o "$HOME/trace" -- \
+	"$T/roots" exit
+if setcap cap_net_raw+ep "$T/plain" 2>/dev/null; then
+	says capabilities as_user "$WEFT" record -o "$HOME/trace" -- \
+		"$T/plain" exit
+fi
+# Whose bit gives nothing is recorded.
+rm -rf "$HOME/trace"
+"$WEFT" record -o "$HOME/trace" -- "$T/roots" exit >"$T/out" 2>"$T/err"
+grep -q '1[0-9]* records' "$T/err" || fail "root, root's own: not recorded"
+# A child that has the bit: it is that one that is named.
+rm -rf "$HOME/trace"
+install -m 4755 "$P/p_slow" "$T/slow"
+as_user "$WEFT" record -o "$HOME/trace" -- sh -c '"$0" exit; (exec "$1" 0.3)' \
+	"$P/p_exit" "$T/slow" >"$T/out" 2>"$T/err"
+[ $? = 9 ] || fail "a child: status"
+grep -q 'slow", which was not recorded' "$T/err" || fail "a child: not named"
+exit 0

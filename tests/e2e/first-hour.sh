@@ -1,0 +1,134 @@
+#!/bin/bash
+# The first hour: whatever keeps a program from being recorded, in part or as a
+# whole, weft record names it and the way out; and the program runs as ever.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+
+# says WHAT STATUS PATTERN [OPTIONS --] PROGRAM...
+says() {
+	local what=$1 status=$2 pattern=$3
+	shift 3
+	record "$@"
+	local got=$?
+	[ $got = "$status" ] || fail "$what: status $got, not $status"
+	grep -qE "$pattern" "$T/err" || fail "$what: no word of $pattern"
+}
+silent() {
+	grep -E "$2" "$T/err" && fail "$1: says what is not so"
+	return 0
+}
+cat >"$T/c.c" <<'END'
+int f(int x) { return x + 1; }
+int main(void) { return f(4); }
+END
+cat >"$T/own.c" <<'END'
+void __cyg_profile_func_enter(void *f, void *c) { (void)f; (void)c; }
+void __cyg_profile_func_exit(void *f, void *c) { (void)f; (void)c; }
+END
+compile() {
+	local out=$1
+	shift
+	cc -o "$T/$out" "$@" 2>"$T/cc.err"
+}
+
+# Not built with the flag: the line to type.
+compile plain "$T/c.c" || fail "no compiler"
+says plain 5 'not built with -finstrument-functions: compile it with' "$T/plain"
+grep -q 'nothing was recorded' "$T/err" || fail "plain: nothing"
+says plain 5 'no Lua state was seen' "$T/plain"
+# A script's interpreter is what counts.
+printf '#!%s/plain\n' "$T" >"$T/script"
+chmod +x "$T/script"
+says script 5 "plain\" is not built with -finstrument" "$T/script"
+# A library that has the flag is enough: it was only never called.
+compile lib.so -shared -fPIC -finstrument-functions -x c - <<'END'
+int f(int x); int f(int x) { return x; }
+END
+compile user -Wl,--no-as-needed "$T/c.c" "$T/lib.so" -Wl,-rpath,"$T"
+says library 5 'but called no function' "$T/user"
+
+# Hooks of its own.
+compile own.o -c "$T/own.c"
+compile own -finstrument-functions "$T/c.c" "$T/own.o"
+says own 5 'defines __cyg_profile_func_enter itself.*leave that' "$T/own"
+
+# Static, static-pie: no loader.
+for how in static static-pie; do
+	compile $how -$how -finstrument-functions "$T/c.c" || continue
+	says $how 5 'linked statically.*-lweft' "$T/$how"
+	grep -q 'nothing was recorded' "$T/err" || fail "$how: nothing"
+done
+
+# Another C library, whose loader would give up over libweft.so.
+if musl-gcc -o "$T/musl" "$T/c.c" 2>/dev/null; then
+	says musl 5 'runs on musl' "$T/musl"
+	silent musl 'Error (loading|relocating)'
+else
+	compile musl -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 "$T/c.c"
+	record "$T/musl"
+	grep -q 'runs on musl' "$T/err" || fail "musl: no word"
+fi
+
+# Another word size.
+cat >"$T/start.s" <<'END'
+.globl _start
+_start:	mov $1, %eax
+	mov $5, %ebx
+	int $0x80
+END
+if gcc -m32 -nostdlib -static -o "$T/narrow" "$T/start.s" 2>/dev/null; then
+	"$T/narrow"
+	says 32-bit $? 'another machine or word size' "$T/narrow"
+fi
+
+# The environment was emptied on the way: who lost it, soon over or not.
+says env 4 "p_exit\" was not recorded: if .*env.* started it" \
+	env -i "$P/p_exit" exit
+says env 9 'ended as .*/p_slow", which was not recorded' env -i "$P/p_slow" 0.3
+grep -q 'LD_PRELOAD and WEFT_POOL were taken' "$T/err" || fail "env: no reason"
+silent env 'env" is not built'
+# Part of a recording that is not empty otherwise.
+says part 9 'ended as .*/p_slow", which was not recorded' \
+	sh -c '"$0" exit; env -i "$1" 0.3' "$P/p_exit" "$P/p_slow"
+report
+[ "$(calls leaf)" = 1001 ] && [ "$(calls tick)" = 0 ] || fail "part: calls"
+grep -q 'was not recorded' "$T/report.err" || fail "part: not in the report"
+# Paused, and left so; told not to.
+says paused 4 'was paused' --paused -- "$P/p_exit" exit
+says no-native 4 'nothing was recorded' --no-native -- "$P/p_exit" exit
+
+# Lua: linked statically, stripped or not; shared, and no state; without flag.
+lua=$(pkg-config --variable=includedir lua5.4 2>/dev/null)/lua5.4
+cat >"$T/lua.c" <<'END'
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	(void)argv;
+	lua_State *L = argc > 1 ? NULL : luaL_newstate();
+	if (!L)
+		return 5;
+	luaL_openlibs(L);
+	int bad = luaL_dostring(L, "local function f() end for i=1,9 do f() end");
+	lua_close(L);
+	return bad ? 1 : 5;
+}
+END
+archive=$(ls /usr/lib/*/liblua5.4.a 2>/dev/null | head -n 1)
+if [ -n "$archive" ]; then
+	compile own-lua -I"$lua" -finstrument-functions "$T/lua.c" "$archive" \
+		-lm -ldl || fail "static Lua does not link"
+	says own-lua 5 'Lua of its own linked in.*weft_lua_attach' "$T/own-lua"
+	strip "$T/own-lua"
+	says stripped 5 'Lua of its own linked in' "$T/own-lua"
+fi
+compile shared-lua -I"$lua" -finstrument-functions "$T/lua.c" -llua5.4
+says no-state 5 'no Lua state was seen' "$T/shared-lua" none
+says state 5 '1 Lua state,' "$T/shared-lua"
+silent state 'record:'
+compile half -I"$lua" "$T/lua.c" -llua5.4
+says half 5 'not built with -finstrument-functions' "$T/half"
+report
+grep -q '^"f <.*,1,9,' "$T/report.csv" || fail "half: Lua is not recorded"
+exit 0

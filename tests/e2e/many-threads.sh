@@ -1,0 +1,32 @@
+#!/bin/bash
+# 3,000 threads at once. With room for all of them nothing is lost; with the
+# usual pool every record is there or counted as lost, and the program is none
+# the slower for it.
+# time: 200
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+n=3000
+"$P/p_threads" at-once $n >/dev/null || {
+	echo "may not have that many threads"
+	exit 77
+}
+record "$P/p_threads" at-once $n || fail "weft record fails"
+kept=$(sed -n 's/^weft: \([0-9]*\) records,.*/\1/p' "$T/err")
+lost=$(sed -n 's/^weft: lost: \([0-9]*\) records .*/\1/p' "$T/err")
+# A thread has 38 calls of small, a record each, and one that takes two; the
+# time at the barrier may take some records more.
+least=$((n * 40 + 2))
+all=$((kept + ${lost:-0}))
+[ $all -ge $least ] && [ $all -le $((least + 4 * n)) ] ||
+	fail "$kept records and $lost lost are not $least"
+report
+seen=$(calls small)
+[ -n "$lost" ] || nothing_lost
+[ $seen -le $((38 * n)) ] || fail "$seen calls of small"
+[ $((seen + ${lost:-0})) -ge $((38 * n)) ] ||
+	fail "$seen calls of small and $lost records lost"
+[ "$(df --output=avail -k /dev/shm | tail -n 1)" -gt 2000000 ] || exit 0
+record --pool-size 512M -- "$P/p_threads" at-once $n || fail "512 MiB"
+report
+nothing_lost
+same_calls
