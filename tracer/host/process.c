@@ -1,6 +1,7 @@
 /* process.c - finding the pool, and this process' slot in it; fork.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/process.h"
+#include "tracer/host/alive.h"
 #include "tracer/host/state.h"
 
 #include <errno.h>
@@ -141,7 +142,7 @@ static struct pool_process *claim_slot(void)
 		    SLOT_FREE || !atomic_compare_exchange_strong(&slot->state,
 							&expected, SLOT_BUSY))
 			continue;
-		if (pthread_mutex_trylock(&slot->alive) == 0)
+		if (alive_hold(&slot->alive))
 			return slot;
 		atomic_store(&slot->state, SLOT_FREE);
 	}
@@ -153,6 +154,7 @@ static void register_process(void)
 	const uint32_t parent = process_serial;
 	struct pool_process *slot;
 
+	alive_begin();
 	process_start = clock_ns(CLOCK_REALTIME);
 	process_serial = atomic_fetch_add(&state_pool->next_process, 1);
 	slot = claim_slot();

@@ -1,6 +1,7 @@
 /* state.c - birth, re-use and end of the threads' states, and what a change of
  * the pool's generation means for one. SPDX-License-Identifier: MIT */
 #include "tracer/host/state.h"
+#include "tracer/host/alive.h"
 #include "tracer/host/buffer.h"
 #include "tracer/host/interrupt.h"
 #include "tracer/host/process.h"
@@ -42,7 +43,7 @@ static int take_slot(struct state *s, struct pool_thread *slot, uint32_t index)
 	    SLOT_FREE || !atomic_compare_exchange_strong(&slot->state,
 						&expected, SLOT_BUSY))
 		return 0;
-	if (pthread_mutex_trylock(&slot->alive) != 0) {
+	if (!alive_hold(&slot->alive)) {
 		atomic_store(&slot->state, SLOT_FREE);
 		return 0;
 	}
