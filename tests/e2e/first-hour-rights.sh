@@ -7,7 +7,6 @@
 	echo "needs root"
 	exit 77
 }
-chmod 755 "$T"
 says() {
 	local what=$1
 	shift
@@ -18,25 +17,25 @@ says() {
 		fail "$what: nobody is told"
 	grep -q 'nothing was recorded' "$T/err" || fail "$what: nothing"
 }
-install -m 755 "$P/p_exit" "$T/plain"
-install -m 4755 "$P/p_exit" "$T/roots"
-install -m 4755 -o 65534 "$P/p_exit" "$T/nobodys"
-says "root, a user's" "$WEFT" record -o "$HOME/trace" -- "$T/nobodys" exit
+install -m 755 "$P/p_exit" "$HOME/plain"
+install -m 4755 "$P/p_exit" "$HOME/roots"
+install -m 4755 -o 65534 "$P/p_exit" "$HOME/nobodys"
+says "root, a user's" "$WEFT" record -o "$HOME/trace" -- "$HOME/nobodys" exit
 says "a user, root's" as_user "$WEFT" record -o "$HOME/trace" -- \
-	"$T/roots" exit
-if setcap cap_net_raw+ep "$T/plain" 2>/dev/null; then
+	"$HOME/roots" exit
+if setcap cap_net_raw+ep "$HOME/plain" 2>/dev/null; then
 	says capabilities as_user "$WEFT" record -o "$HOME/trace" -- \
-		"$T/plain" exit
+		"$HOME/plain" exit
 fi
 # Whose bit gives nothing is recorded.
 rm -rf "$HOME/trace"
-"$WEFT" record -o "$HOME/trace" -- "$T/roots" exit >"$T/out" 2>"$T/err"
+"$WEFT" record -o "$HOME/trace" -- "$HOME/roots" exit >"$T/out" 2>"$T/err"
 grep -q '1[0-9]* records' "$T/err" || fail "root, root's own: not recorded"
 # A child that has the bit: it is that one that is named.
 rm -rf "$HOME/trace"
-install -m 4755 "$P/p_slow" "$T/slow"
+install -m 4755 "$P/p_slow" "$HOME/slow"
 as_user "$WEFT" record -o "$HOME/trace" -- sh -c '"$0" exit; (exec "$1" 0.3)' \
-	"$P/p_exit" "$T/slow" >"$T/out" 2>"$T/err"
+	"$P/p_exit" "$HOME/slow" >"$T/out" 2>"$T/err"
 [ $? = 9 ] || fail "a child: status"
 grep -q 'slow", which was not recorded' "$T/err" || fail "a child: not named"
 exit 0

@@ -10,7 +10,6 @@
 }
 # A root to change to: the program, weft's library and what both need.
 root=$T/root
-chmod 755 "$T"
 for f in "$P/p_rights" "$B/lib/libweft.so" $(ldd "$P/p_rights" |
 	grep -o '/[^ ]*'); do
 	mkdir -p "$root/${f%/*}"

@@ -1,0 +1,39 @@
+#!/bin/bash
+# The session daemon hangs: a recording that begins is held up for a bounded
+# time and goes to the spill file; one that ends is not held up for ever, and
+# neither loses a call.
+# SPDX-License-Identifier: MIT
+. tests/e2e/record.inc
+read_trace() {
+	rm -rf "$T/trace"
+	cp -r "$HOME/$1" "$T/trace"
+	cp "$T/$1.out" "$T/out"
+	cp "$T/$1.err" "$T/err"
+	report
+	same_calls
+	grep '^# lost' "$T/report.err" | grep -v 'the recorder says' &&
+		fail "$1: something was lost"
+	return 0
+}
+as_user "$WEFT" record -o "$HOME/a" -- "$P/p_slow" 2 >"$T/a.out" 2>"$T/a.err" &
+recorder=$!
+for i in $(seq 60); do
+	[ -s "$T/a.out" ] && break
+	sleep 0.1
+done
+hung=$(daemon)
+[ -n "$hung" ] || fail "there is no daemon"
+trap 'kill -CONT $hung 2>/dev/null; clean_up' EXIT
+kill -STOP "$hung"
+before=$SECONDS
+as_user "$WEFT" record -o "$HOME/b" -- "$P/p_slow" 0.3 >"$T/b.out" 2>"$T/b.err"
+[ $? = 9 ] || fail "b: status"
+[ $((SECONDS - before)) -le 15 ] || fail "b took $((SECONDS - before)) s"
+grep -q 'no LTTng session' "$T/b.err" || fail "b: nobody is told"
+wait $recorder
+[ $? = 9 ] || fail "a: status"
+[ $((SECONDS - before)) -le 20 ] || fail "a took $((SECONDS - before)) s"
+kill -CONT "$hung"
+read_trace a
+read_trace b
+exit 0

@@ -1,0 +1,29 @@
+#!/bin/bash
+# There is no place for the trace: a file system that may not be written to, at
+# the start; a folder that somebody removes while the program runs. The first is
+# refused before the program starts, the second does not disturb it.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+rm -rf "$T/trace"
+"$WEFT" record -o "$T/trace" -- "$P/p_slow" 1 >"$T/out" 2>"$T/err" &
+for i in $(seq 50); do
+	[ -s "$T/out" ] && break
+	sleep 0.1
+done
+before=$SECONDS
+mv "$T/trace" "$T/away" && rm -rf "$T/away"
+wait $!
+[ $? = 9 ] || fail "removed: status"
+[ $((SECONDS - before)) -lt 20 ] || fail "removed: it hung"
+grep -qx 'calls 100000 tick' "$T/out" || fail "removed: the program"
+grep -qE 'bytes reached the disk|cannot|given up' "$T/err" ||
+	fail "removed: nobody is told"
+[ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || exit 0
+mkdir "$T/ro"
+export P T WEFT
+unshare -m --propagation private sh -c 'mount -t tmpfs -o ro tmpfs "$T/ro" &&
+	"$WEFT" record -o "$T/ro/t" -- "$P/p_slow" 1' >"$T/out" 2>"$T/err"
+[ $? = 2 ] || fail "read-only: status"
+[ ! -s "$T/out" ] || fail "read-only: the program was started"
+grep -q 'Read-only file system' "$T/err" || fail "read-only: not told"
+exit 0
