@@ -28,7 +28,7 @@ notices() {
 
 bad=0
 unset WEFT_TEST_BREAK
-for sound in woven busy exit; do
+for sound in woven busy exit ret interrupt; do
 	if notices "$sound"; then
 		echo "with every rule on, the tests fail already ($sound):"
 		tail -n 5 "$T/said"
