@@ -30,8 +30,11 @@ static __thread int ended __attribute__((tls_model("initial-exec")));
  * try at each call would cost several system calls every time. */
 static __thread uint32_t refused __attribute__((tls_model("initial-exec")));
 
-/* States of threads that have ended, to be used again. */
-static struct state *_Atomic free_states;
+/* States of threads that have ended, to be used again: the address of the first
+ * (less the zeros of its page) over a number that each change raises, so that a
+ * list which only looks unchanged is not taken for it. Never unmapped. */
+enum { PAGE_SHIFT = 12, TAG_BITS = 28 };
+static _Atomic uint64_t free_states;
 
 /* ---------------------------------------------------------------- slots */
 
@@ -78,30 +81,42 @@ static int claim_slot(struct state *s)
 
 /* ---------------------------------------------------------------- memory */
 
-/* All at once: threads that end and begin at the same time each see either the
- * whole list or none of it, and no address is compared that may have come back. */
+static struct state *first_of(uint64_t list)
+{
+	return (struct state *)(list >> TAG_BITS << PAGE_SHIFT);
+}
+
+static uint64_t list_of(const struct state *s, uint64_t before)
+{
+	return (uint64_t)s >> PAGE_SHIFT << TAG_BITS |
+	       ((before + 1) & ((UINT64_C(1) << TAG_BITS) - 1));
+}
+
 static struct state *reuse(void)
 {
-	struct state *const all = atomic_exchange(&free_states, NULL);
-	struct state *rest, *last;
+	uint64_t list = atomic_load(&free_states);
+	struct state *s, *rest;
 
-	if (all == NULL || all->free_next == NULL)
-		return all;
-	rest = last = all->free_next;
-	while (last->free_next != NULL)
-		last = last->free_next;
-	last->free_next = atomic_load(&free_states);
-	while (!atomic_compare_exchange_weak(&free_states, &last->free_next,
-					     rest))
-		;
-	return all;
+	do {
+		s = first_of(list);
+		if (s == NULL)
+			return NULL;
+		/* Another's by now, perhaps: then the list has changed. */
+		rest = __atomic_load_n(&s->free_next, __ATOMIC_RELAXED);
+	} while (!atomic_compare_exchange_weak(&free_states, &list,
+					       list_of(rest, list)));
+	return s;
 }
 
 static void give_back(struct state *s)
 {
-	s->free_next = atomic_load(&free_states);
-	while (!atomic_compare_exchange_weak(&free_states, &s->free_next, s))
-		;
+	uint64_t list = atomic_load(&free_states);
+
+	do {
+		__atomic_store_n(&s->free_next, first_of(list),
+				 __ATOMIC_RELAXED);
+	} while (!atomic_compare_exchange_weak(&free_states, &list,
+					       list_of(s, list)));
 }
 
 static struct state *map_state(void)
