@@ -82,7 +82,7 @@ if gcc -m32 -nostdlib -static -o "$T/narrow" "$T/start.s" 2>/dev/null; then
 fi
 
 # The environment was emptied on the way: who lost it, soon over or not.
-says env 4 "p_exit\" was not recorded: if .*env.* started it" \
+says env 4 'p_exit",? (which )?was not recorded' \
 	env -i "$P/p_exit" exit
 says env 9 'ended as .*/p_slow", which was not recorded' env -i "$P/p_slow" 0.3
 grep -q 'LD_PRELOAD and WEFT_POOL were taken' "$T/err" || fail "env: no reason"

@@ -34,6 +34,12 @@ wait $recorder
 [ $? = 9 ] || fail "a: status"
 [ $((SECONDS - before)) -le 20 ] || fail "a took $((SECONDS - before)) s"
 kill -CONT "$hung"
+# It makes the session that nobody waits for any more, and it goes as it came.
+for i in $(seq 150); do
+	[ -z "$(daemon)" ] && break
+	sleep 0.1
+done
+[ -z "$(daemon)" ] || fail "the daemon is still there"
 read_trace a
 read_trace b
 exit 0

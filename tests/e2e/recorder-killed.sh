@@ -23,4 +23,26 @@ if [ -s "$T/report.csv" ]; then
 else
 	fail "nothing can be read"
 fi
+
+# What it left in /dev/shm goes with the next recording.
+pool=$(cat "$T/trace/pool") && [ -n "$pool" ] || fail "no name of the pool"
+record "$P/p_exit" exit
+[ ! -e "$pool" ] || fail "the dead recorder's pool is still there"
+
+# A program that waits for it (--on-full wait) does not wait for ever.
+rm -rf "$T/trace"
+"$WEFT" record --pool-size 2M --on-full wait -o "$T/trace" -- \
+	"$P/p_flood" 30 >"$T/out" 2>"$T/err" &
+recorder=$!
+for i in $(seq 50); do
+	[ -n "$(find "$T/trace" -size +1M 2>/dev/null)" ] && break
+	sleep 0.05
+done
+kill -9 $recorder
+wait $recorder 2>/dev/null
+for i in $(seq 100); do
+	grep -q '^calls' "$T/out" && break
+	sleep 0.1
+done
+grep -qx 'calls 30000000 drop' "$T/out" || fail "the program waits"
 exit 0

@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
 	OPEN_MS = 8000,
+	OPEN_S = 120,              /* then the keeper gives up, too */
 	STOP_S = 20,               /* for the daemon to stop, once asked */
 	LINGER_MS = 3000,          /* before the daemon is stopped */
 };
@@ -71,8 +71,11 @@ static void on_hang(int signal_number)
 	_exit(1);
 }
 
+/* Whether or not the recorder still waits: a daemon that hung for a while must
+ * not be left with a session that nobody closes. */
 static void open_session(const struct channel_plan *plan, struct reply *r)
 {
+	alarm(OPEN_S);
 	r->status = daemon_ensure(r->why, sizeof(r->why));
 	if (r->status == 0)
 		r->status = channel_open(plan, r->why, sizeof(r->why));
@@ -82,6 +85,7 @@ static void open_session(const struct channel_plan *plan, struct reply *r)
 		own_daemon = r->daemon;
 		own_consumer = r->consumer;
 	}
+	alarm(0);
 	signal(SIGALRM, on_hang);
 }
 
@@ -164,14 +168,11 @@ static int receive(const struct keeper *k, struct reply *r, int ms)
 	return 1;
 }
 
-static void dismiss(struct keeper *k, bool kill_it)
+/* It finishes what it is at, closes the session, stops the daemon. */
+static void dismiss(struct keeper *k)
 {
-	if (kill_it)
-		kill(k->pid, SIGKILL);
 	close(k->socket);
 	k->socket = -1;
-	if (kill_it)
-		waitpid(k->pid, NULL, 0);
 }
 
 static int watch(pid_t pid)
@@ -194,8 +195,7 @@ int keeper_wait_open(struct keeper *k)
 	else
 		say_trouble("no LTTng session: the session daemon does not "
 			    "answer");
-	/* One that answered still stops the daemon. */
-	dismiss(k, got != 1);
+	dismiss(k);
 	return -1;
 }
 
@@ -243,11 +243,11 @@ int keeper_close(struct keeper *k, const char *output, int patience_ms)
 	if (send(k->socket, &order, 1, MSG_NOSIGNAL) != 1 ||
 	    receive_closed(k, &r, output, patience_ms) != 1) {
 		say_trouble("the LTTng session could not be closed in order");
-		dismiss(k, false);
+		dismiss(k);
 		return -1;
 	}
 	if (r.status != 0)
 		say_trouble("LTTng session: %s", r.why);
-	dismiss(k, false);
+	dismiss(k);
 	return r.status;
 }
