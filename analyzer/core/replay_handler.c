@@ -41,6 +41,19 @@ static void advance_to_tick(struct below *b, ticks at)
 	}
 }
 
+/* A level that has no call open is interrupted only where it begins to run a
+ * handler, or where its chunk is about to be closed: there its next INTERRUPT
+ * says where it stands. */
+static void advance_to_place(struct below *b)
+{
+	const struct stream *const st = b->stream;
+
+	if (st->level > 0 && st->depth == 1 && st->segments == 1 &&
+	    b->i < b->view->head.records &&
+	    rec_kind(b->view->records[b->i]) == REC_INTERRUPT)
+		advance(b, b->i + 1);
+}
+
 /* The node open at that moment. A call that has become a LEAF since is over by
  * the records, but not by the clock. */
 static node_id open_node(const struct below *b, ticks at)
@@ -84,12 +97,15 @@ static void find_places(struct below *b, struct waiting *w)
 		at += view_record_ticks(*record);
 		if (rec_kind(*record) != REC_INTERRUPT)
 			continue;
-		if (rec_value(record[1]) != v->head.interrupted_chunk) {
+		/* Before it began: in records that were lost. */
+		if (rec_value(record[1]) != v->head.interrupted_chunk ||
+		    at < b->view->head.tick_begin) {
 			add_place(w, &room, 0);
 			continue;
 		}
 		advance(b, (size_t)rec_value(record[2]));
 		advance_to_tick(b, at);
+		advance_to_place(b);
 		add_place(w, &room, open_node(b, at));
 	}
 }

@@ -20,6 +20,7 @@
 	X(migrate, "a coroutine brings its stack to another thread")           \
 	X(recycle, "a new coroutine at an old address is a new coroutine")     \
 	X(busy, "a signal handler's hooks use a state of their own")           \
+	X(interrupt, "each run of a handler says what it interrupts")          \
 	X(cut, "a chunk carries the stack open at its start")
 
 enum break_rule {

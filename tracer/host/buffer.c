@@ -1,5 +1,6 @@
 /* buffer.c - opening, filling and closing chunks. SPDX-License-Identifier: MIT */
 #include "tracer/host/buffer.h"
+#include "tracer/host/interrupt.h"
 #include "tracer/host/lua_side.h"
 #include "tracer/host/module.h"
 #include "tracer/host/process.h"
@@ -165,6 +166,13 @@ void buffer_disown(struct state *s)
 
 void buffer_close(struct state *s, uint32_t flags)
 {
+	if (s->level > 0)
+		interrupt_close(s, flags);
+	buffer_hand_over(s, flags);
+}
+
+void buffer_hand_over(struct state *s, uint32_t flags)
+{
 	struct chunk_header *const h = s->head;
 	const uint32_t b = s->buffer;
 
@@ -182,9 +190,14 @@ void buffer_close(struct state *s, uint32_t flags)
 	h->flags |= flags;
 	/* A handler that jumps away from here must leave the state with a
 	 * buffer and a number of its own, so these come first. */
+	if (s->level > 0 && s->n >= s->limit)
+		s->want_big = 1; /* else a small one will do */
 	use_scrap(s);
+	barrier(); /* a handler must not find the old n with the new number */
 	s->number++;
 	barrier();
+	if (s->level == 0)
+		interrupt_close(s, flags);
 	atomic_store_explicit(&process_view.states[b], buffer_word(
 		BUFFER_FULL, s->slot_index, buffer_generation(
 			atomic_load_explicit(&process_view.states[b],
@@ -237,7 +250,7 @@ static int wants_big(const struct state *s)
 	const uint64_t slow = clock_is_tsc ? 100000000 : 50000000;
 
 	return s->top - s->frames > 64 || s->segments > 4 || s->want_big ||
-	       (s->number > 0 && s->last - s->opened < slow);
+	       (s->number > 0 && s->level == 0 && s->last - s->opened < slow);
 }
 
 static void put_process(struct state *s)

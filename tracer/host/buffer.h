@@ -20,6 +20,9 @@ void buffer_disown(struct state *s);
  * buffer_switch. */
 void buffer_close(struct state *s, uint32_t flags);
 
+/* The same, without those of the levels above that name it. */
+void buffer_hand_over(struct state *s, uint32_t flags);
+
 /* Is the open chunk a scrap that will be thrown away? */
 INLINE int buffer_is_scrap(const struct state *s)
 {

@@ -81,8 +81,9 @@ static int by_stream(const void *a, const void *b)
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
+	/* Handlers' chunks before those they interrupted. */
 	if (x->level != y->level)
-		return x->level < y->level ? -1 : 1;
+		return x->level > y->level ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -148,7 +149,8 @@ static void take(struct drain *d, uint32_t i)
 
 /* Of every stream, those found at the first look and all before them: what
  * only the second look found may have a brother, closed before it, that no
- * look has seen. */
+ * look has seen. Handlers' chunks were closed before those they interrupted: the
+ * second look has found all that the first one's need. */
 static uint32_t take_in_order(struct drain *d, uint32_t n)
 {
 	const struct drain_entry *const e = d->entry;
@@ -159,7 +161,7 @@ static uint32_t take_in_order(struct drain *d, uint32_t n)
 
 		for (to = from; to < n && e[to].thread == e[from].thread &&
 		     e[to].level == e[from].level; to++)
-			if (e[to].is_first)
+			if (e[to].is_first || e[to].level > 0)
 				last = to + 1;
 		for (uint32_t i = from; i < last; i++, taken++)
 			take(d, e[i].buffer);
