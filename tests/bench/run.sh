@@ -315,7 +315,7 @@ calc() {
 again() {
 	local n
 	n=$(grep -c "^$1.again " "$results")
-	[ "$n" = 0 ] || echo "; $n times records were lost and it was made again"
+	[ "$n" = 0 ] || echo "; made again where records were lost: $n"
 }
 
 ratio_row() { # NAME FIGURE BOUND [wall]
