@@ -41,7 +41,7 @@ FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: $(B)/tests/fuzz_chunk
 	@mkdir -p $(B)/tests/corpus
-	cp tests/golden/v1/*/*.bin $(B)/tests/corpus
+	cp tests/golden/v1/*/*.bin tests/fuzz/*.bin $(B)/tests/corpus
 	cd $(B)/tests && ./fuzz_chunk -max_total_time=$(FUZZ_SECONDS) \
 		-max_len=16384 -timeout=10 corpus
 

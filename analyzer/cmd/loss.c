@@ -121,7 +121,7 @@ static void tell_gaps(struct teller *t, const struct session *s)
 		missing += s->threads[i].missing;
 		heads += s->threads[i].headless;
 	}
-	if (s->gap_total > heads)
+	if (s->gap_total > heads && missing > 0)
 		say(t, "%s of threads' time missing in %s, see weft check",
 		    out_number_time(time, (double)session_ns(s, missing)),
 		    out_number_many(places, s->gap_total - heads, "places"));
