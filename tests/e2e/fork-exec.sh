@@ -13,3 +13,12 @@ record "$P/p_exec" || fail "weft record fails"
 report
 nothing_lost
 same_calls
+grep 'not recorded' "$T/err" && fail "p_exec: it was recorded"
+# Images that come and go: none is said to have been missed.
+record sh -c 'for i in $(seq 100); do (exec env true); done
+	exec env "$0"' "$P/p_exec" || fail "weft record fails"
+report
+nothing_lost
+same_calls
+grep 'not recorded' "$T/err" && fail "a recorded program is said to be missed"
+exit 0
