@@ -8,8 +8,17 @@
 
 /* The library itself must never call the hooks. */
 #define HOOK __attribute__((no_instrument_function, visibility("default")))
+#define HIDDEN __attribute__((visibility("hidden")))
 #define SLOW __attribute__((noinline, cold))
 #define INLINE static inline __attribute__((always_inline))
+
+/* The frame address that this function has, or would have: on x86-64 it is known
+ * without one being set up. */
+#if defined(__x86_64__)
+#define HERE ((uint64_t)__builtin_dwarf_cfa() - 16)
+#else
+#define HERE ((uint64_t)__builtin_frame_address(0))
+#endif
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-extern int clock_is_tsc; /* set once, before the first record */
+extern HIDDEN int clock_is_tsc; /* set once, before the first record */
 
 struct clock_pair { uint64_t tick, mono, real, width; };
 

@@ -347,7 +347,7 @@ void lua_hook_shared(lua_State *L, lua_Debug *ar)
 
 void lua_hook_event(lua_State *L, lua_Debug *ar)
 {
-	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	const uint64_t sp = HERE;
 	const uint64_t at = (uint64_t)L, id = (uint64_t)ar->i_ci;
 	struct state *const s = state_mine;
 	struct lua_local *me;

@@ -12,7 +12,6 @@
 typedef long any_fn(long, long, long, long, long, long);
 
 #define CALLER __builtin_return_address(0)
-#define HERE ((uint64_t)__builtin_frame_address(0))
 
 #define ARGS long a, long b, long c, long d, long e, long f
 #define PASS a, b, c, d, e, f

@@ -1,5 +1,7 @@
 /* native_hook.c - what -finstrument-functions calls. The common case is laid out
- * here, straight on; everything else is stack.c's and buffer.c's.
+ * here, straight on, and calls nothing, so that it needs no registers saved:
+ * whatever is out of the ordinary makes it give up before it has changed
+ * anything, and the uncommon case starts anew.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/process.h"
 #include "tracer/host/stack.h"
@@ -7,9 +9,10 @@
 HOOK void __cyg_profile_func_enter(void *fn, void *site);
 HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
-HOOK void __cyg_profile_func_enter(void *fn, void *site)
+/* ------------------------------------------------------- the uncommon case */
+
+static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 {
-	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
 	struct state *const s = state_begin_native(sp);
 	struct frame *f;
 	uint64_t now, gap;
@@ -20,8 +23,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 	now = state_clock(s);
 	if (unlikely(s->top[-1].sp <= sp)) {
 		const struct frame n = {
-			.key = (uint64_t)fn, .sp = sp, .site = (uint64_t)site,
-			.ret = (uint64_t)__builtin_return_address(0),
+			.key = fn, .sp = sp, .site = site, .ret = ret,
 		};
 
 		if (!stack_native_enter(s, &n, now))
@@ -35,13 +37,13 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 					  memory_order_relaxed);
 		goto out;
 	}
-	index = buffer_index(s, (uint64_t)fn);
+	index = buffer_index(s, fn);
 	gap = buffer_gap(s, now);
 	f = s->top;
-	f->key = (uint64_t)fn;
+	f->key = fn;
 	f->sp = sp;
-	f->site = (uint64_t)site;
-	f->ret = (uint64_t)__builtin_return_address(0);
+	f->site = site;
+	f->ret = ret;
 	f->tick = now;
 	buffer_put(s, rec_put(REC_ENTER, index, gap));
 	s->top = f + 1;
@@ -49,10 +51,9 @@ out:
 	state_end(s);
 }
 
-HOOK void __cyg_profile_func_exit(void *fn, void *site)
+static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 {
-	struct state *const s = state_begin_native((uint64_t)
-						   __builtin_frame_address(0));
+	struct state *const s = state_begin_native(sp);
 	uint64_t now, before, duration;
 	struct frame *f;
 
@@ -60,9 +61,9 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 		return;
 	now = state_clock(s);
 	f = s->top - 1;
-	if (unlikely(f->key != (uint64_t)fn || f->site != (uint64_t)site ||
+	if (unlikely(f->key != fn || f->site != site ||
 		     s->too_deep != 0)) {
-		stack_native_exit(s, (uint64_t)fn, (uint64_t)site, now);
+		stack_native_exit(s, fn, site, now);
 		state_end(s);
 		return;
 	}
@@ -78,9 +79,140 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 
 		if (unlikely(s->n >= s->limit))
 			buffer_switch(s, 0);
-		index = buffer_index(s, (uint64_t)fn);
+		index = buffer_index(s, fn);
 		buffer_put(s, rec_put(REC_LEAVE, index, buffer_gap(s, now)));
 		s->top--;
 	}
 	state_end(s);
+}
+
+/* --------------------------------------------------------- the common case */
+
+/* Where this chunk names the function; NULL: it does not as yet. */
+INLINE const struct table_way *known(const struct state *s, uint64_t fn)
+{
+	const struct table_way *const w = buffer_way(s, fn);
+
+	if (likely(w[0].key == fn && w[0].epoch == s->epoch))
+		return &w[0];
+	if (likely(w[1].key == fn && w[1].epoch == s->epoch))
+		return &w[1];
+	return NULL;
+}
+
+INLINE int entered(struct state *s, uint64_t fn, uint64_t site, uint64_t sp,
+		   uint64_t ret)
+{
+	struct frame *const f = s->top;
+	const struct table_way *w;
+	uint64_t now, gap;
+
+	if (unlikely(f[-1].sp <= sp || s->n >= s->limit ||
+		     f >= s->frame_limit || !clock_is_tsc))
+		return 0;
+	w = known(s, fn);
+	if (unlikely(w == NULL))
+		return 0;
+	now = clock_now();
+	gap = now - s->last;
+	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
+		return 0;
+	s->last = now;
+	f->key = fn;
+	f->sp = sp;
+	f->site = site;
+	f->ret = ret;
+	f->tick = now;
+	buffer_put(s, rec_put(REC_ENTER, w->index, gap));
+	s->top = f + 1;
+	return 1;
+}
+
+INLINE int left(struct state *s, uint64_t fn, uint64_t site)
+{
+	struct frame *const f = s->top - 1;
+	uint64_t *const before = &s->records[(int64_t)s->n - 1];
+	const struct table_way *w;
+	uint64_t now, gap;
+
+	if (unlikely(f->key != fn || f->site != site || s->too_deep != 0 ||
+		     !clock_is_tsc))
+		return 0;
+	if ((*before & REC_KIND_MASK) == REC_ENTER) {
+		now = clock_now();
+		gap = now - s->last;
+		if (unlikely(!rec_fits_leaf(*before, gap)))
+			return 0;
+		*before = rec_enter_to_leaf(*before, gap);
+	} else {
+		w = known(s, fn);
+		if (unlikely(w == NULL || s->n >= s->limit))
+			return 0;
+		now = clock_now();
+		gap = now - s->last;
+		if (unlikely(gap > REC_GAP_MAX))
+			return 0;
+		buffer_put(s, rec_put(REC_LEAVE, w->index, gap));
+	}
+	s->last = now;
+	s->top = f;
+	return 1;
+}
+
+enum readiness { READY, OFF, UNCOMMON };
+
+/* May the common case be tried? Off costs no more than this. */
+INLINE enum readiness readiness(struct state **s)
+{
+	const struct pool *const pool = state_native;
+	uint32_t generation;
+
+	if (unlikely(pool == NULL))
+		return UNCOMMON;
+	generation = atomic_load_explicit(&pool->generation,
+					  memory_order_relaxed);
+	*s = state_mine;
+	if (likely(*s != NULL && (*s)->generation == generation))
+		return likely((*s)->busy == 0) ? READY : UNCOMMON;
+	return generation & POOL_ON ? UNCOMMON : OFF;
+}
+
+HOOK void __cyg_profile_func_enter(void *fn, void *site)
+{
+	const uint64_t ret = (uint64_t)__builtin_return_address(0), sp = HERE;
+	struct state *s;
+	const enum readiness r = readiness(&s);
+
+	if (likely(r == READY)) {
+		int done;
+
+		s->busy = sp;
+		barrier();
+		done = entered(s, (uint64_t)fn, (uint64_t)site, sp, ret);
+		state_end(s);
+		if (likely(done))
+			return;
+	}
+	if (r != OFF)
+		enter((uint64_t)fn, (uint64_t)site, sp, ret);
+}
+
+HOOK void __cyg_profile_func_exit(void *fn, void *site)
+{
+	const uint64_t sp = HERE;
+	struct state *s;
+	const enum readiness r = readiness(&s);
+
+	if (likely(r == READY)) {
+		int done;
+
+		s->busy = sp;
+		barrier();
+		done = left(s, (uint64_t)fn, (uint64_t)site);
+		state_end(s);
+		if (likely(done))
+			return;
+	}
+	if (r != OFF)
+		leave((uint64_t)fn, (uint64_t)site, sp);
 }

@@ -136,8 +136,8 @@ struct state {
  * without a stack, twice. */
 enum { RECORD_SLACK = 16 };
 
-extern struct pool *state_pool; /* NULL: this program is not recorded */
-extern struct pool *state_native; /* NULL: nor are native calls, as yet */
+extern HIDDEN struct pool *state_pool; /* NULL: this program is not recorded */
+extern HIDDEN struct pool *state_native; /* NULL: nor are native calls, as yet */
 extern __thread struct state *state_mine
 	__attribute__((tls_model("initial-exec")));
 
