@@ -137,7 +137,6 @@ static void add_waiting(struct replay *r, struct stream *st,
 	w->next = NULL;
 	w->place = NULL;
 	w->places = 0;
-	w->tree = NULL;
 	w->view = *v;
 	w->view.words = w->words;
 	w->view.records = w->words + (v->records - v->words);

@@ -56,10 +56,10 @@ static void advance_to_place(struct below *b)
 
 /* The node open at that moment. A call that has become a LEAF since is over by
  * the records, but not by the clock. */
-static node_id open_node(const struct below *b, ticks at)
+static struct place open_call(const struct below *b, ticks at)
 {
 	const struct stream *const st = b->stream;
-	const node_id here = st->frame[st->depth - 1].node;
+	const struct place here = { st->tree, st->frame[st->depth - 1].node };
 	const uint64_t word = b->i > 0 ? b->view->records[b->i - 1] : 0;
 	const uint32_t body = st->segments > 1 &&
 		st->depth == replay_top(st)->base ? CCT_BODY : 0;
@@ -67,15 +67,15 @@ static node_id open_node(const struct below *b, ticks at)
 
 	if (rec_kind(word) != REC_LEAF || at >= st->now)
 		return here;
-	leaf = cct_hot_find(st->tree, here,
+	leaf = cct_hot_find(st->tree, here.node,
 			    b->replay->func[rec_func(word)], body);
-	return leaf ? leaf : here;
+	return leaf ? (struct place){ st->tree, leaf } : here;
 }
 
-static void add_place(struct waiting *w, size_t *room, node_id node)
+static void add_place(struct waiting *w, size_t *room, struct place place)
 {
 	mem_need((void **)&w->place, room, w->places + 1, sizeof(*w->place));
-	w->place[w->places++] = node;
+	w->place[w->places++] = place;
 }
 
 /* Where the handlers of one chunk stand: as its header says, and as each
@@ -86,9 +86,8 @@ static void find_places(struct below *b, struct waiting *w)
 	ticks at = v->head.tick_begin;
 	size_t room = 0;
 
-	w->tree = b->stream->tree;
 	advance(b, v->head.interrupted_record);
-	add_place(w, &room, open_node(b, at));
+	add_place(w, &room, open_call(b, at));
 	for (size_t i = 0; i < v->head.records; i++) {
 		const uint64_t *const record = &v->records[i];
 
@@ -100,13 +99,13 @@ static void find_places(struct below *b, struct waiting *w)
 		/* Before it began: in records that were lost. */
 		if (rec_value(record[1]) != v->head.interrupted_chunk ||
 		    at < b->view->head.tick_begin) {
-			add_place(w, &room, 0);
+			add_place(w, &room, (struct place){ 0 });
 			continue;
 		}
 		advance(b, (size_t)rec_value(record[2]));
 		advance_to_tick(b, at);
 		advance_to_place(b);
-		add_place(w, &room, open_node(b, at));
+		add_place(w, &room, open_call(b, at));
 	}
 }
 
@@ -166,17 +165,16 @@ static int is_empty(const struct stream *st)
 	return st->depth == 1 && st->segments == 1;
 }
 
-/* What is entered on an empty stack from now on stands there; node 0: not
- * known. Frames that a jump has left behind may still be there: they keep
+/* What is entered on an empty stack from now on stands there. Frames that a jump has left behind may still be there: they keep
  * their places. */
-static void stand(struct replay *r, struct stream *st, node_id node)
+static void stand(struct replay *r, struct stream *st, struct place place)
 {
-	if (node) {
+	if (place.node) {
 		if (is_empty(st)) {
-			st->tree = st->place_tree;
-			replay_stack_init(st, node);
-		} else if (st->tree == st->place_tree) {
-			st->frame[0].node = node;
+			st->tree = place.tree;
+			replay_stack_init(st, place.node);
+		} else if (st->tree == place.tree) {
+			st->frame[0].node = place.node;
 		}
 		return;
 	}
@@ -193,7 +191,7 @@ void replay_handler_hang(struct replay *r, struct stream *st,
 {
 	const int says_itself = v->head.records > 0 &&
 				rec_kind(v->records[0]) == REC_INTERRUPT;
-	node_id under = 0;
+	struct place under = { 0 };
 
 	st->settled = v->head.tick_begin;
 	st->place = NULL;
@@ -202,9 +200,8 @@ void replay_handler_hang(struct replay *r, struct stream *st,
 		under = w->place[0];
 		st->place = w->place + 1;
 		st->places = w->places - 1;
-		st->place_tree = w->tree;
 	}
-	if (is_empty(st) && (under || !says_itself))
+	if (is_empty(st) && (under.node || !says_itself))
 		stand(r, st, under);
 }
 
@@ -214,7 +211,7 @@ void replay_handler_interrupt(struct replay *r, struct stream *st,
 			      const uint64_t *record)
 {
 	const ticks gap = rec_gap(*record);
-	node_id node = 0;
+	struct place place = { 0 };
 
 	if (st->level == 0) {
 		replay_unnested(r, st);
@@ -226,8 +223,8 @@ void replay_handler_interrupt(struct replay *r, struct stream *st,
 	}
 	replay_handler_settle(r, st);
 	if (st->places > 0) {
-		node = *st->place++;
+		place = *st->place++;
 		st->places--;
 	}
-	stand(r, st, node);
+	stand(r, st, place);
 }

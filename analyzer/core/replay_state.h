@@ -56,13 +56,18 @@ struct window {
 	node_id root;            /* of what happens now */
 };
 
-/* A copied chunk that waits for its turn. A handler's: place[0] is the node (of
- * tree) that was open where its header says it interrupted, the others where its
- * INTERRUPTs say so; no places: not known. */
+/* Where a handler stands; node 0: not known. */
+struct place {
+	struct cct *tree;
+	node_id node;
+};
+
+/* A copied chunk that waits for its turn. A handler's: place[0] is what was open
+ * where its header says it interrupted, the others where its INTERRUPTs say so;
+ * no places: not known. */
 struct waiting {
 	struct waiting *next;
-	struct cct *tree;
-	node_id *place;
+	struct place *place;
 	size_t places;
 	struct chunk_view view;
 	uint64_t words[];
@@ -87,9 +92,8 @@ struct stream {
 	size_t depth, room;
 	struct segment *segment;
 	size_t segments, segment_room;
-	const node_id *place;    /* level > 0: where the chunk's next handlers */
-	size_t places;           /* stand, in place_tree */
-	struct cct *place_tree;
+	const struct place *place; /* level > 0: where the chunk's next */
+	size_t places;           /* handlers stand */
 	ticks settled;           /* level > 0: up to here, the frames' time was
 	                          * taken off what they interrupted */
 	struct waiting *first, *last; /* level 0: held; others: for the chunk
