@@ -272,8 +272,8 @@ void daemon_stop_idle(void)
 	char path[80];
 
 	lock_path(path, sizeof(path));
-	if (pid > 1 && pid != daemon_pid()) {
-		/* It died without us. */
+	if (fd >= 0 && (pid <= 1 || pid != daemon_pid())) {
+		/* It died without us, or was none of ours. */
 		unlink(path);
 	} else if (pid > 1) {
 		if (lttng_list_sessions(&sessions) == 0 &&
