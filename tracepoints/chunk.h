@@ -103,7 +103,8 @@ struct chunk_header {
 	uint64_t cpu_begin;      /* CLOCK_THREAD_CPUTIME_ID ns at both ends */
 	uint64_t cpu_end;        /* (0: not known) */
 	uint64_t thread_name[2]; /* the kernel's name of it, zero-padded */
-	uint64_t reserved1;
+	uint64_t written;        /* record words in the stream's chunks before
+	                          * this one */
 	uint64_t checksum;       /* XXH3_64bits of all words, this one taken as
 	                          * 0. Zero while filling: record -1 must never
 	                          * look like an ENTER. */

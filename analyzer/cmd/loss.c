@@ -68,14 +68,18 @@ static void tell_chunks(struct teller *t, const struct load *load)
 	const struct session *const s = load->session;
 	const uint64_t bad = load->in.bad > s->bad_chunks ? load->in.bad :
 			     s->bad_chunks;
-	uint64_t missing = 0;
-	char text[OUT_NUMBER];
+	uint64_t missing = 0, records = 0;
+	char text[OUT_NUMBER], many[OUT_NUMBER];
 
-	for (size_t i = 0; i < s->thread_count; i++)
+	for (size_t i = 0; i < s->thread_count; i++) {
 		missing += s->threads[i].missing_chunks;
+		records += s->threads[i].missing_records;
+	}
 	if (missing > 0)
-		say(t, "%s missing: numbers that never came",
-		    out_number_many(text, missing, "chunks"));
+		say(t, "%s missing: numbers that never came%s%s",
+		    out_number_many(text, missing, "chunks"),
+		    records > 0 ? ", with " : "", records > 0 ?
+		    out_number_many(many, records, "records") : "");
 	if (noted(s, "lost.overwritten") > 0)
 		say(t, "%s overwritten by newer ones, as --on-full=overwrite "
 		    "has it", out_number_many(text,

@@ -61,6 +61,11 @@ static void count_gap(struct session *s, const struct stream *st,
 
 	if (h->lost[LOST_FULL] > st->lost[LOST_FULL])
 		g.records = h->lost[LOST_FULL] - st->lost[LOST_FULL];
+	if (g.chunks > 0 && h->written > st->written) {
+		g.records += h->written - st->written;
+		s->threads[st->thread].missing_records += h->written -
+							  st->written;
+	}
 	if (st->level > 0 || (g.chunks == 0 && g.records == 0))
 		return;
 	if (st->seen)
@@ -119,6 +124,7 @@ static void end_chunk(struct replay *r, struct stream *st,
 	if (r->sink)
 		replay_emit_chunk_end(r, st);
 	st->next = v->head.number + 1;
+	st->written = v->head.written + v->head.records;
 	st->seen = 1;
 }
 

@@ -165,8 +165,8 @@ static int is_empty(const struct stream *st)
 	return st->depth == 1 && st->segments == 1;
 }
 
-/* What is entered on an empty stack from now on stands there. Frames that a jump has left behind may still be there: they keep
- * their places. */
+/* What is entered on an empty stack from now on stands there. Frames that a
+ * jump has left behind may still be there: they keep their places. */
 static void stand(struct replay *r, struct stream *st, struct place place)
 {
 	if (place.node) {

@@ -82,6 +82,8 @@ struct stream {
 	uint64_t arrived;        /* numbers below have come */
 	int interrupted;         /* a handler's chunk came for it */
 	uint64_t next;           /* numbers below have been replayed */
+	uint64_t written;        /* record words in them, those that are
+	                          * missing included */
 	uint64_t lost[LOST_REASONS];
 	int seen, closed;        /* any chunk; its last was CHUNK_LAST */
 	ticks now;               /* of the last record, or tick_end */

@@ -34,6 +34,7 @@ struct thread {
 	uint64_t cpu_ns;           /* sum of cpu_end - cpu_begin */
 	uint64_t lost[LOST_REASONS];
 	uint64_t missing_chunks;   /* numbers that never came */
+	uint64_t missing_records;  /* in them, as far as that is known */
 	uint64_t unnested;         /* records that contradict the stack */
 	uint64_t unplaced;         /* runs of handlers whose interrupted call is
 	                            * not known: they stand under the thread */

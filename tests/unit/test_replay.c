@@ -281,6 +281,7 @@ void test_replay_tells_which_times_are_missing(void)
 	for (int i = 0; i < 3; i++) {
 		cb_begin(&b, 1, 1, number[i], 100 + (uint64_t)i * 50);
 		b.head.lost[LOST_FULL] = lost[i];
+		b.head.written = i == 0 ? 0 : 500;
 		give(100 + (uint64_t)i * 50 + 10 + (uint64_t)i);
 	}
 	cb_begin(&b, 1, 2, 5, 1000);
@@ -295,6 +296,8 @@ void test_replay_tells_which_times_are_missing(void)
 	CHECK_EQ(session->gaps[1].from, 110);
 	CHECK_EQ(session->gaps[1].to, 150);
 	CHECK_EQ(session->gaps[1].chunks, 2);
+	CHECK_EQ(session->gaps[1].records, 500);
+	CHECK_EQ(session->threads[0].missing_records, 500);
 	CHECK_EQ(session->gaps[2].from, 161);
 	CHECK_EQ(session->gaps[2].to, 200);
 	CHECK_EQ(session->gaps[2].records, 7);

@@ -192,6 +192,7 @@ void buffer_hand_over(struct state *s, uint32_t flags)
 	 * buffer and a number of its own, so these come first. */
 	if (s->level > 0 && s->n >= s->limit)
 		s->want_big = 1; /* else a small one will do */
+	s->written += s->n;
 	use_scrap(s);
 	barrier(); /* a handler must not find the old n with the new number */
 	s->number++;
@@ -220,6 +221,7 @@ static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
 	h->tid = s->tid;
 	h->number = s->number;
 	h->level = s->level;
+	h->written = s->written;
 	if (s->below != NULL) {
 		h->interrupted_chunk = s->below->number;
 		h->interrupted_record = s->below->n;

@@ -40,8 +40,8 @@ SLOW void interrupt_begin(struct state *s)
 /* In a child of fork they are its parent's. Busy: a hook there was left by a
  * jump, or is being interrupted. A handler that runs meanwhile goes one level
  * higher and finds nothing on this level's stack but where it stands: that is
- * brought up to date first. The highest level is closed first and alone, so that
- * there is always one to go to. */
+ * brought up to date first. The highest level is closed first and alone, so
+ * that there is always one to go to. */
 void interrupt_close(struct state *s, uint32_t flags)
 {
 	struct state *const above = s->next;

@@ -174,7 +174,7 @@ static int identify(struct state *s)
 	s->process_serial = process_serial;
 	memset(s->name, 0, sizeof(s->name));
 	prctl(PR_GET_NAME, s->name);
-	s->number = 0;
+	s->number = s->written = 0;
 	s->cpu = state_cpu();
 	if (s->below != NULL) {
 		s->slot = s->below->slot;

@@ -111,6 +111,7 @@ struct state {
 	struct pool_thread *slot;
 	uint32_t slot_index, thread_serial, process_serial, tid;
 	uint64_t number;      /* of the open chunk */
+	uint64_t written;     /* record words in the chunks before it */
 	uint64_t opened;      /* tick at which the open chunk was opened */
 	uint64_t cpu;         /* thread CPU clock at the open chunk's start */
 	uint32_t module_epoch;

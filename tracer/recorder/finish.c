@@ -96,7 +96,6 @@ static void complete_header(struct chunk_header *h,
 			  h->pair_width))
 		h->flags |= CHUNK_CLOCK_STEPPED;
 	h->reserved0 = 0;
-	h->reserved1 = 0;
 	h->checksum = 0;
 }
 
