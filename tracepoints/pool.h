@@ -82,8 +82,8 @@ struct pool {
 	_Atomic uint32_t next_thread;
 	_Atomic uint32_t next_vm;
 	_Atomic uint64_t next_coroutine;
-	/* Next buffers to try: hints, any value will do. */
-	_Atomic uint32_t small_hint, big_hint, thread_hint, process_hint;
+	/* Next thread slot to try: a hint, any value will do. */
+	_Atomic uint32_t thread_hint;
 	/* What had no slot to be counted in. */
 	_Atomic uint64_t unslotted_threads, unslotted_processes;
 	/* How many buffers the recorder has given pages, from the first on. */
