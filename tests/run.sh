@@ -34,8 +34,11 @@ one() {
 	*) timeout -k 10 "${limit:-120}" "$file" ;;
 	esac >"$out" 2>&1 </dev/null || status=$?
 	if [ "$kind" = unit ]; then
-		sed -nE "s#^(pass|skip|FAIL) (.*)#\1 ${name%/*}/\2#p" \
-			"$out" >"$verdict"
+		# What stands before a skip is its reason.
+		awk -v place="${name%/*}/" '
+			/^(pass|FAIL) / { print $1 " " place substr($0, 6) }
+			/^skip / { print "skip " place $2 ": " before }
+			{ before = $0 }' "$out" >"$verdict"
 		# A program that died, or had nothing to run, is a failure too.
 		grep -q '^FAIL' "$verdict" || [ $status = 0 ] ||
 			echo "FAIL $name (exit status $status)" >>"$verdict"
