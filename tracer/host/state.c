@@ -155,7 +155,8 @@ static void find_stack(struct state *s)
 			(uint64_t)__libc_stack_end + 65536 :
 			(uint64_t)pthread_self();
 	s->alt_low = s->alt_high = 0;
-	if (syscall(SYS_sigaltstack, NULL, &alt) == 0 && !(alt.ss_flags & SS_DISABLE)) {
+	if (syscall(SYS_sigaltstack, NULL, &alt) == 0 &&
+	    !(alt.ss_flags & SS_DISABLE)) {
 		s->alt_low = (uint64_t)alt.ss_sp;
 		s->alt_high = s->alt_low + alt.ss_size;
 	}
