@@ -114,7 +114,6 @@ struct pool_process {
 };
 
 enum process_trouble {
-	TROUBLE_OWN_HOOKS = 1,        /* the program defines the hooks itself */
 	TROUBLE_NO_MEMORY = 2,        /* mmap failed: some threads unrecorded */
 	TROUBLE_LUA_UNKNOWN = 4,      /* a Lua library of an unknown kind */
 	TROUBLE_CONFINED = 8,         /* a thread gave up its clock (seccomp) */

@@ -28,7 +28,7 @@ static void show(uint32_t *field, uint32_t value)
 
 /* Always the first free one: a pool that is drained in time then uses few of
  * its buffers, again and again, which stay in the caches and need no new page
- * of this process. (Going round cost 1 ns a call.) */
+ * of this process. */
 static uint32_t claim_in(uint32_t first, uint32_t count, uint32_t slot)
 {
 	for (uint32_t i = 0; i < count; i++) {

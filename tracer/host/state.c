@@ -150,7 +150,6 @@ static void find_stack(struct state *s)
 
 	/* The thread's control block lies at the upper end of its stack; the
 	 * main thread's stack ends where the kernel put the arguments. */
-	s->stack_low = 0;
 	s->stack_high = s->tid == (uint32_t)getpid() ?
 			(uint64_t)__libc_stack_end + 65536 :
 			(uint64_t)pthread_self();

@@ -121,7 +121,7 @@ struct state {
 	const char *mark;     /* text of the mark being named */
 	char name[16];        /* the kernel's name of the thread */
 	uint32_t base_unknown;/* calls may be open that the stack does not hold */
-	uint64_t stack_low, stack_high; /* of the thread, approximate; 0: none */
+	uint64_t stack_high;  /* of the thread, approximate; 0: not known */
 	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
 	void *lua;            /* the Lua side's per-thread cache (lua_vm.h) */
 	struct state *free_next; /* states of threads that have ended */
