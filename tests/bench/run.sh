@@ -23,6 +23,8 @@ rounds=${ROUNDS:-5}
 million=1000000
 n=$((20 * million)) lua_n=$((5 * million)) pair_n=$million
 long=$((30 * million)) pace=20
+# Each Lua: its pkg-config name, and the most ns a call + return may cost.
+luas="lua5.4:10"
 if [ -n "$quick" ]; then
 	rounds=${ROUNDS:-3}
 	n=$((3 * million)) lua_n=$million pair_n=$((million / 4))
@@ -40,6 +42,7 @@ results=$T/results
 say() { [ ! -t 2 ] || printf '\r\033[K%s' "$*" >&2; }
 
 build() {
+	local v
 	mkdir -p "$W"
 	tests/bench/many.sh >"$W/many.c"
 	local h="-I. -D_GNU_SOURCE -finstrument-functions"
@@ -52,9 +55,14 @@ build() {
 	gcc -O2 -I. -shared -fPIC -o "$W/floor.so" tests/bench/floor.c &&
 	gcc -O2 -I. -shared -fPIC -DEMPTY -o "$W/empty.so" \
 		tests/bench/floor.c &&
-	gcc -O2 -I. -D_GNU_SOURCE $(pkg-config --cflags lua5.4) \
-		-o "$W/lua_calls" tests/bench/lua_calls.c -llua5.4 &&
-	gcc -O2 -I. -D_GNU_SOURCE -o "$W/measure" tests/bench/measure.c
+	gcc -O2 -I. -D_GNU_SOURCE -o "$W/measure" tests/bench/measure.c ||
+		return 1
+	for v in $luas; do
+		v=${v%:*}
+		gcc -O2 -I. -D_GNU_SOURCE $(pkg-config --cflags "$v") \
+			-o "$W/lua_calls-$v" tests/bench/lua_calls.c \
+			$(pkg-config --libs "$v") || return 1
+	done
 }
 
 # put NAME VALUE: one measurement.
@@ -150,7 +158,7 @@ instructions() {
 }
 
 round() {
-	local out what k empty
+	local out v empty
 	say "bench: round $1 of $rounds"
 	native calls "$W/calls" calls $n || return 1
 	with empty off.empty "$W/calls" calls $n
@@ -162,15 +170,20 @@ round() {
 	native inlined "$W/calls3" inlined $n || return 1
 	native two "$W/calls" two $n || return 1
 	native deep "$W/calls" deep $n || return 1
-	for what in call pair; do
-		k=$lua_n
-		[ $what = call ] || k=$pair_n
-		out=$("$W/lua_calls" $what "$k" clock) || return 1
-		put "lua.$what.clock" "${out%% *}"
+	for v in $luas; do
+		v=${v%:*}
 		last=
-		weft "lua.$what" -- "$W/lua_calls" $what "$k" || return 1
+		weft "$v.call" -- "$W/lua_calls-$v" call $lua_n || return 1
+		[ -z "$last" ] || {
+			put "$v.call.above" "$last"
+			put "$v.call.clock" "$last_wall"
+		}
+		out=$("$W/lua_calls-$v" pair $pair_n clock) || return 1
+		put "$v.pair.clock" "${out%% *}"
+		last=
+		weft "$v.pair" -- "$W/lua_calls-$v" pair $pair_n || return 1
 		[ -z "$last" ] ||
-			put "lua.$what.above" "$(calc "$last - ${out%% *}" 3)"
+			put "$v.pair.above" "$(calc "$last - ${out%% *}" 3)"
 	done
 }
 
@@ -332,8 +345,8 @@ lua_row() { # NAME FIGURE BOUND
 	local v
 	v=$(calc "$(median "$1.above")" 1)
 	row "$2" "$v ns" "at most $3 ns" "$(at_most "$v" "$3")" \
-		"with that hook $(calc "$(median "$1.clock")" 1) ns, recorded \
-$(calc "$(median "$1")" 1) ns$(again "$1")"
+		"with that hook $(calc "$(median "$1.clock")" 1) ns$(again \
+"$1")"
 }
 
 report_row() { # NAME CALLS SPEED
@@ -353,7 +366,7 @@ peer_row() { # NAME FIGURE READER
 }
 
 table() {
-	local v
+	local v lua
 	echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)," \
 		"$(nproc) CPUs, Linux $(uname -r); medians of $rounds rounds" \
 		"of $((n / million)) M calls. The floor: two readings of the" \
@@ -379,9 +392,12 @@ $(calc "$(median ir.floor) - $(median ir.empty)" 0), all above empty hooks"
 	v=$(calc "$(median calls.bytes)" 1)
 	row "bytes on disk a native call" "$v" "at most 12" \
 		"$(at_most "$v" 12)" ""
-	lua_row lua.call "Lua 5.4 call + return, above a hook that reads the \
-clock" 10
-	lua_row lua.pair "resume + yield, above the same" 100
+	for lua in $luas; do
+		lua_row "${lua%:*}.call" "${lua%:*} call + return, above a \
+hook that reads the clock" "${lua#*:}"
+		lua_row "${lua%:*}.pair" "... resume + yield, above the \
+same" 100
+	done
 	v=$(median paced.lost)
 	row "lost at 5 M calls/s for $pace s" "$v" 0 "$(at_most "$v" 0)" ""
 	report_row report "$long" 20

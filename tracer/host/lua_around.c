@@ -27,7 +27,7 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 		if (s == NULL)
 			return;
 	}
-	e->resumer = me == NULL ? NULL : me->L;
+	e->resumer = s->lua_plain;
 	now = state_clock(s);
 	/* A jump over lua_resume may have left it there. */
 	while (lua_stack_is_on(s, co))
@@ -40,18 +40,9 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 		e->serial = co->serial;
 		e->segments = s->segments;
 		if (me != NULL && lua_vm_is_plain(s, co))
-			me->L = co->L;
+			s->lua_plain = co->L;
 	}
 	state_end(s);
-}
-
-/* The resumer runs again, as it did before. */
-static void give_back(struct state *s, const struct lua_entry *e)
-{
-	struct lua_local *const me = s->lua;
-
-	if (me != NULL)
-		me->L = e->resumer;
 }
 
 void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
@@ -75,7 +66,7 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
 		while (s->segments > e->segments)
 			lua_stack_off(s, now);
 		lua_stack_put_away(s, flags, now);
-		give_back(s, e);
+		s->lua_plain = e->resumer; /* runs as it did before */
 	}
 	state_end(s);
 }

@@ -11,7 +11,7 @@ struct lua_entry {
 	struct coroutine *co; /* NULL: nothing was put onto the thread */
 	uint64_t serial;
 	uint32_t segments;
-	lua_State *resumer;   /* lua_local.L before */
+	lua_State *resumer;   /* state.lua_plain before */
 };
 void lua_around_resume(struct lua_entry *e, struct coroutine *co, uint64_t sp);
 void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp);

@@ -153,7 +153,7 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	now = state_clock(s);
 	lua_stack_seat(s, co, walked, count, e.kind == LUA_HOOKCALL &&
 		       e.caller.id == 0, sp, now);
-	me->L = NULL;
+	s->lua_plain = NULL;
 	me->co = co;
 	record(s, co, &e, now);
 	state_end(s);
@@ -232,7 +232,7 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 		e.caller.above = lua_hook_above;
 	}
 	me->co = co;
-	me->L = lua_vm_is_plain(s, co) ? L : NULL;
+	s->lua_plain = lua_vm_is_plain(s, co) ? L : NULL;
 	record(s, co, &e, state_clock(s));
 	if (c != NULL) {
 		c->index = buffer_index(s, c->key);
@@ -272,8 +272,7 @@ INLINE uint64_t ticks(void)
 /* A call whose caller's frame is the innermost one, of a function that this
  * chunk has named: nothing has died. That frame also shows that L is where it
  * was. */
-INLINE int called(struct state *s, struct lua_local *me, uint64_t L,
-		  uint64_t id)
+INLINE int called(struct state *s, uint64_t L, uint64_t id)
 {
 	struct frame *const f = s->top;
 	const struct lua_cached *c;
@@ -282,7 +281,7 @@ INLINE int called(struct state *s, struct lua_local *me, uint64_t L,
 	if (unlikely(f[-1].ret != layout_caller(id) || f[-1].site != L ||
 		     s->n >= s->limit || f >= s->frame_limit))
 		return 0;
-	c = lua_hook_cached(me, id, 1);
+	c = lua_hook_cached(s->lua, id, 1);
 	if (unlikely(c == NULL || c->epoch != s->epoch))
 		return 0;
 	now = ticks();
@@ -334,6 +333,13 @@ INLINE int returned(struct state *s, uint64_t L, uint64_t id)
 	return 1;
 }
 
+/* The thread's own state, busy, is looked up anew, so that the common case need
+ * not keep what only this one needs. */
+static SLOW void turned_down(lua_State *L, lua_Debug *ar)
+{
+	uncommon(state_mine, L, ar, state_mine->busy);
+}
+
 void lua_hook_shared(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
@@ -350,8 +356,6 @@ void lua_hook_event(lua_State *L, lua_Debug *ar)
 	const uint64_t sp = HERE;
 	const uint64_t at = (uint64_t)L, id = (uint64_t)ar->i_ci;
 	struct state *const s = state_mine;
-	struct lua_local *me;
-
 	/* Off, just gone on, or a handler that interrupted a hook. */
 	if (unlikely(s == NULL || s->busy != 0 || s->generation !=
 		     atomic_load_explicit(&state_pool->generation,
@@ -361,13 +365,10 @@ void lua_hook_event(lua_State *L, lua_Debug *ar)
 	}
 	s->busy = sp;
 	barrier();
-	me = s->lua;
-	if (likely(me != NULL && me->L == L)) {
-		if (ar->event == LUA_HOOKRET ? returned(s, at, id) :
-		    ar->event == LUA_HOOKCALL && called(s, me, at, id)) {
-			state_end(s);
-			return;
-		}
-	}
-	uncommon(s, L, ar, sp);
+	if (likely(s->lua_plain == L) &&
+	    (ar->event == LUA_HOOKRET ? returned(s, at, id) :
+	     ar->event == LUA_HOOKCALL && called(s, at, id)))
+		state_end(s);
+	else
+		turned_down(L, ar);
 }

@@ -134,15 +134,6 @@ static void keep(const struct state *s, struct coroutine *co,
 	co->count = n;
 }
 
-/* Another lua_State runs from here on. */
-static void look(struct state *s)
-{
-	struct lua_local *const me = s->lua;
-
-	if (me != NULL)
-		me->L = NULL;
-}
-
 /* Take the topmost segment off. */
 void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now)
 {
@@ -151,7 +142,7 @@ void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now)
 	uint32_t count;
 	const struct frame *const from = stack_suspend(s, flags, &count, now);
 
-	look(s);
+	s->lua_plain = NULL; /* another lua_State runs from here on */
 	if (co == NULL || co->serial != serial)
 		return; /* someone else lives at its address by now */
 	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
@@ -304,7 +295,7 @@ void lua_stack_put_on(struct state *s, struct coroutine *co,
 		     now);
 	co->keeps = 0;
 	co->window = s->window;
-	look(s);
+	s->lua_plain = NULL; /* another lua_State runs from here on */
 }
 
 /* Hooks alone cannot tell a recycled lua_State: there every call that nothing

@@ -109,8 +109,6 @@ enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16 };
 
 /* A state's (thread and level) Lua part. */
 struct lua_local {
-	lua_State *L;            /* whose events need no look beyond the stack
-				  * and the cache; NULL: look */
 	struct coroutine *co;    /* of the last event that needed a look */
 	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
 	struct { const struct lua_vm *vm; uint32_t epoch; }

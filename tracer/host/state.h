@@ -95,6 +95,9 @@ struct state {
 	uint32_t level;
 
 	struct frame *frame_limit;
+	void *lua_plain;      /* the lua_State whose events need no look beyond
+	                       * the stack and the cache; NULL: look */
+	void *lua;            /* the Lua side's per-thread part (lua_vm.h) */
 	struct frame *frames;
 	uint64_t too_deep;    /* open calls beyond MAX_FRAMES */
 	struct chunk_header *head; /* of the open chunk; the scrap's own */
@@ -123,7 +126,6 @@ struct state {
 	uint32_t base_unknown;/* calls may be open that the stack does not hold */
 	uint64_t stack_high;  /* of the thread, approximate; 0: not known */
 	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
-	void *lua;            /* the Lua side's per-thread cache (lua_vm.h) */
 	struct state *free_next; /* states of threads that have ended */
 	uint64_t modules_named[DICT_MAX_MODULES / 64]; /* in the open chunk */
 	struct segment segment[MAX_SEGMENTS];
