@@ -167,11 +167,11 @@ int opt_parse(const struct opt *opts, int argc, char **argv, int *help)
 static void put_default(const struct opt *row, char *room, size_t size)
 {
 	room[0] = '\0';
-	if (row->type == OPT_NUMBER)
+	if (row->type == OPT_NUMBER && *(const size_t *)row->to != SIZE_MAX)
 		snprintf(room, size, " (%zu)", *(const size_t *)row->to);
 	else if (row->type == OPT_SHARE)
 		snprintf(room, size, " (%g)", *(const double *)row->to);
-	else if (row->type == OPT_CHOICE)
+	else if (row->type == OPT_CHOICE && *(const int *)row->to >= 0)
 		snprintf(room, size, " (%s)",
 			 row->choices[*(const int *)row->to]);
 	else if (row->type == OPT_TEXT && *(const char **)row->to != NULL)

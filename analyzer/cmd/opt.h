@@ -16,7 +16,8 @@ enum opt_type {
 	OPT_MORE,    /* the rows of the table more stand here */
 };
 
-/* What *to holds before parsing is the default; help shows it. */
+/* What *to holds before parsing is the default; help shows it, unless it is -1
+ * (OPT_CHOICE) or SIZE_MAX (OPT_NUMBER): whoever reads it then decides. */
 struct opt {
 	enum opt_type type;
 	char letter;                 /* 0: none */
