@@ -173,14 +173,20 @@ void replay_stack_begin(struct replay *r, struct stream *st,
 		adopt(r, st, v);
 }
 
+/* Was the end of a call that did not return seen when it came? */
+static int is_seen(enum replay_why why, uint32_t reason)
+{
+	return why == REPLAY_DIED ||
+	       (why == REPLAY_UNWOUND && reason != UNWIND_RESET);
+}
+
 /* Take the innermost frame off. */
 void replay_stack_pop(struct replay *r, struct stream *st,
 		      enum replay_why why, uint32_t reason)
 {
 	const struct frame *const f = &st->frame[st->depth - 1];
 
-	if (f->entry < ENTRY_NONE && why == REPLAY_UNWOUND &&
-	    reason != UNWIND_RESET)
+	if (f->entry < ENTRY_NONE && is_seen(why, reason))
 		cct_hot_time(replay_here(st), st->now - f->entry);
 	if (r->sink && !frame_is_omitted(f))
 		replay_emit_leave(r, st, st->now, f->func, st->depth - 2, why,

@@ -285,8 +285,8 @@ static inline void m_suspend(struct model *m, struct m_thread *t,
 	m->count.yields += reason == SUSPEND_YIELD;
 	m->count.errors += reason == SUSPEND_ERROR;
 	m->count.returns += reason == SUSPEND_RETURN;
-	if (c->state == 3)
-		c->depth = 0;
+	while (c->state == 3 && c->depth > 0)
+		m_pop(m, t);
 	c->chunk = t->chunk;
 	c->active += m->now - c->since;
 	c->since = m->now;
