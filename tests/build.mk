@@ -13,7 +13,7 @@ ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw)
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
-.PHONY: test test-run unit unit-bin san check-layers bench programs
+.PHONY: test test-run unit unit-bin san check-layers bench programs reference
 
 # Which parts a test links: said in its head, or told by its includes.
 links_of = $(or $(shell sed -n '1,10s/.*links: *\([a-z ]*\).*/\1/p' $(1)),\
@@ -73,7 +73,7 @@ TSAN_SRC = $(wildcard tests/unit/test_*thread*.c tests/unit/test_pool*.c \
 
 # Both compilers must be content; only one of them makes the programs.
 ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*/*.c analyzer/*.c \
-	tests/unit/*.c tests/replay/*.c)
+	tests/unit/*.c tests/replay/*.c tests/reference/*.c)
 .PHONY: clang-check
 clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)
 CLANG_FLAGS = $(filter-out -MMD -MP,$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
@@ -116,6 +116,13 @@ oracle: $(ORACLE_BIN)
 	+$(MAKE) --no-print-directory B=$(B)/breaks CFLAGS=-DWEFT_TEST_BREAKS \
 		host $(B)/breaks/tests/test_lua_heal
 
+# What makes up the sessions of tests/reference.
+reference: $(TEST_DIR)/reference/made
+$(TEST_DIR)/reference/made: $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,\
+		$(wildcard tests/reference/*.c))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -o $@ $^
+
 # Sample programs of the end-to-end tests: tests/prog/p_NAME.c or .cc says in a
 # line "flags: ..." of its head how it is compiled; a line "matrix" there makes
 # one program for each compiler and level, p_NAME-gcc-O2 and so on. One that
@@ -147,7 +154,7 @@ test:
 	@tests/deps.sh build test
 	+$(MAKE) --no-print-directory test-run
 
-test-run: all unit-bin san clang-check oracle programs
+test-run: all unit-bin san clang-check oracle programs reference
 	B=$(B) tests/run.sh
 
 bench:

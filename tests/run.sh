@@ -6,8 +6,8 @@
 #
 # Tests are: check/NAME (tests/*.sh that check the tree), unit/NAME and
 # san-*/unit/NAME (functions test_*), replay/NAME (texts), cli/NAME, e2e/NAME,
-# oracle/NAME (scripts). In a script's head "# time: SECONDS" sets its limit
-# (120), "# alone" keeps others away while it runs.
+# oracle/NAME, reference/NAME (scripts). In a script's head "# time: SECONDS"
+# sets its limit (120), "# alone" keeps others away while it runs.
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -110,7 +110,8 @@ every() {
 				"$PWD/tests/replay/$f $s"
 		done
 	done
-	for f in tests/cli/*.sh tests/e2e/*.sh tests/oracle/*.sh; do
+	for f in tests/cli/*.sh tests/e2e/*.sh tests/oracle/*.sh \
+		tests/reference/*.sh; do
 		[ -x "$f" ] || continue
 		s=${f#tests/}
 		echo "${s%.sh} script $PWD/$f"

@@ -1,0 +1,142 @@
+-- story.lua - from events to what every view is made of, each fact by itself:
+--   slices   while a thread ran and its stack did not change
+--   calls    from entry to exit, and how long their coroutine slept meanwhile
+--   sleeps   of a coroutine, from suspension to resume, and its stack
+-- A stack is a list of frames, outermost first: { call, co, is_body }.
+-- SPDX-License-Identifier: MIT
+local story = {}
+
+local function copy(list)
+	return table.move(list, 1, #list, 1, {})
+end
+
+-- The frames of a thread, segment after segment.
+local function stitched(thread)
+	local stack = {}
+	for _, segment in ipairs(thread.segments) do
+		for k, call in ipairs(segment.calls) do
+			stack[#stack + 1] = { call = call, co = segment.co,
+				is_body = segment.is_own and k == 1,
+				func = call.func }
+		end
+	end
+	return stack
+end
+
+local does = {}
+
+function does.begin(_, thread)
+	thread.segments = { { co = 0, calls = {} } }
+end
+
+function does.enter(s, thread, e, top)
+	local call = { func = e.a, from = e.tick, thread = e.thread,
+		       co = top.co, slept = 0, resumed = {} }
+	table.insert(s.calls, call)
+	table.insert(top.calls, call)
+	call.stack = stitched(thread)
+end
+
+local function finish(call, e)
+	call.to = e.tick
+	call.left = e.thread
+	call.time = e.tick - call.from - call.slept
+end
+
+function does.leave(s, thread, e, top)
+	finish(table.remove(top.calls), e)
+end
+
+function does.unwind(s, thread, e, top)
+	for _ = 1, e.a do
+		finish(table.remove(top.calls), e)
+	end
+end
+
+function does.create(s, thread, e, top)
+	s.coroutines[e.a] = { id = e.a, vm = e.b, creator = top.co,
+		process = s.log.threads[e.thread].process, calls = {},
+		spans = {}, sleeps = {}, resumes = 0, inferred = 0,
+		state = "new", threads = {} }
+end
+
+-- A native call in the middle of a stack that died at the yield, unseen.
+function does.cut(s, thread, e)
+	table.remove(s.coroutines[e.a].calls, e.b + 1)
+end
+
+function does.resume(s, thread, e)
+	local co = s.coroutines[e.a]
+	table.insert(thread.segments, { co = e.a, calls = co.calls,
+					is_own = true })
+	co.resumes = co.resumes + 1
+	co.inferred = co.inferred + e.b
+	co.state = "running"
+	co.threads[e.thread] = true
+	table.insert(co.spans, { from = e.tick, thread = e.thread })
+	if not co.since then
+		return
+	end
+	for _, call in ipairs(co.calls) do
+		call.slept = call.slept + e.tick - co.since
+	end
+	local sleep = { co = e.a, from = co.since, to = e.tick,
+			thread = e.thread, stack = stitched(thread) }
+	table.insert(s.sleeps, sleep)
+	table.insert(co.sleeps, sleep)
+end
+
+function does.suspend(s, thread, e)
+	local co = s.coroutines[e.a]
+	table.remove(thread.segments)
+	co.since = e.tick
+	co.inferred = co.inferred + e.c
+	co.spans[#co.spans].to = e.tick
+	co.state = ({ yield = "suspended", ["return"] = "returned",
+		      error = "error" })[e.b]
+	while e.b ~= "yield" and #co.calls > 0 do
+		finish(table.remove(co.calls), e)
+	end
+end
+
+-- A signal handler's calls stand on what it interrupted, in no coroutine.
+function does.handler(_, thread)
+	table.insert(thread.segments, { co = 0, calls = {} })
+end
+
+function does.back(_, thread)
+	table.remove(thread.segments)
+end
+
+function does.mark() end
+does["end"] = function() end
+
+function story.tell(log)
+	local s = { log = log, slices = {}, calls = {}, sleeps = {},
+		    coroutines = {}, threads = {}, last = 0 }
+	for _, e in ipairs(log.events) do
+		local thread = s.threads[e.thread] or { since = e.tick }
+		s.threads[e.thread] = thread
+		if e.tick > thread.since then
+			table.insert(s.slices, { thread = e.thread,
+				from = thread.since, to = e.tick,
+				stack = stitched(thread) })
+		end
+		thread.since = e.tick
+		local top = thread.segments and
+			thread.segments[#thread.segments]
+		does[e.what](s, thread, e, top)
+		s.last = e.tick
+	end
+	for _, thread in pairs(s.threads) do
+		for _, segment in ipairs(thread.segments) do
+			if segment.is_own then
+				local spans = s.coroutines[segment.co].spans
+				spans[#spans].to = thread.since
+			end
+		end
+	end
+	return s
+end
+
+return story
