@@ -26,6 +26,21 @@ enum replay_why {
 	REPLAY_OPEN_AT_END, /* exit: still open at the end of the trace */
 };
 
+/* Events that are told later, or of another stack, than they belong to. */
+enum replay_late {
+	REPLAY_NOW,
+	REPLAY_LATE_OLD,     /* both ends of a LEAVE_OLD, under all that the
+	                      * window has shown so far */
+	REPLAY_LATE_OMITTED, /* both ends of a call among omitted frames */
+	REPLAY_LATE_YIELD,   /* frames that a suspend and the resume after it
+	                      * show differently */
+	REPLAY_LATE_FINISH,  /* by replay_finish: the stream's stack is gone */
+};
+
+/* A stream of records (process, thread, level) with its stack as it is now,
+ * during a callback: replay_look.h. */
+struct stream;
+
 /* One event of a thread. depth counts all open frames below this call (for
  * resume and suspend: below the coroutine's own frames), over all segments. */
 struct replay_event {
@@ -48,6 +63,9 @@ struct replay_event {
 	int inferred;                   /* resume, suspend: not seen itself */
 	uint64_t slept;                 /* resume: ticks since its suspend */
 	uint64_t vm;                    /* create: the VM's serial */
+	enum replay_late late;          /* enter, leave */
+	const struct stream *stream;    /* its stack: after an enter, a leave
+	                                 * and a resume; before a suspend */
 };
 
 /* Any may be NULL. Of one stream (process, thread, level) events come in time
@@ -70,6 +88,12 @@ struct replay_sink {
 	void (*chunk_begin)(void *ctx, const struct replay_event *,
 			    const struct chunk_view *);
 	void (*chunk_end)(void *ctx, const struct replay_event *);
+	/* The stack was taken as the chunk gives it, not as the records before
+	 * left it; after the entries that come of that. */
+	void (*adopt)(void *ctx, const struct replay_event *);
+	/* From tick `from` until `to`, later, the stack stands as it is. What
+	 * one stream is told of is each tick of its chunks, once, rising. */
+	void (*pass)(void *ctx, const struct stream *, ticks from, ticks to);
 };
 
 struct replay;

@@ -116,6 +116,8 @@ static void end_chunk(struct replay *r, struct stream *st,
 	const ticks rest = v->head.tick_end - st->now;
 
 	replay_here(st)->self += rest;
+	if (r->sink)
+		replay_emit_pass(r, st, st->now, v->head.tick_end);
 	st->now = v->head.tick_end;
 	t->calls += r->calls;
 	r->session->calls += r->calls;

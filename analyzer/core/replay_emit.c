@@ -17,7 +17,28 @@ static struct replay_event event(const struct replay *r,
 		.process_serial = p->serial, .thread_serial = t->serial,
 		.pid = p->pid, .tid = t->tid, .level = st->level,
 		.coroutine = replay_top(st)->serial,
-		.in = replay_top(st)->serial };
+		.in = replay_top(st)->serial, .stream = st };
+}
+
+static void emit_enter(struct replay *r, struct replay_event *e, func_id func,
+		       size_t depth, enum replay_why why)
+{
+	e->func = func;
+	e->depth = (uint32_t)depth;
+	e->why = why;
+	if (r->sink->enter)
+		r->sink->enter(r->ctx, e);
+}
+
+static void emit_leave(struct replay *r, struct replay_event *e, func_id func,
+		       size_t depth, enum replay_why why, uint32_t reason)
+{
+	e->func = func;
+	e->depth = (uint32_t)depth;
+	e->why = why;
+	e->reason = reason;
+	if (r->sink->leave)
+		r->sink->leave(r->ctx, e);
 }
 
 void replay_emit_enter(struct replay *r, struct stream *st, ticks tick,
@@ -25,11 +46,7 @@ void replay_emit_enter(struct replay *r, struct stream *st, ticks tick,
 {
 	struct replay_event e = event(r, st, tick);
 
-	e.func = func;
-	e.depth = (uint32_t)depth;
-	e.why = why;
-	if (r->sink->enter)
-		r->sink->enter(r->ctx, &e);
+	emit_enter(r, &e, func, depth, why);
 }
 
 void replay_emit_leave(struct replay *r, struct stream *st, ticks tick,
@@ -38,12 +55,28 @@ void replay_emit_leave(struct replay *r, struct stream *st, ticks tick,
 {
 	struct replay_event e = event(r, st, tick);
 
-	e.func = func;
-	e.depth = (uint32_t)depth;
-	e.why = why;
-	e.reason = reason;
-	if (r->sink->leave)
-		r->sink->leave(r->ctx, &e);
+	emit_leave(r, &e, func, depth, why, reason);
+}
+
+void replay_emit_pair(struct replay *r, struct stream *st, func_id func,
+		      enum replay_late late)
+{
+	struct replay_event e;
+
+	if (!r->sink)
+		return;
+	e = event(r, st, st->now);
+	e.late = late;
+	emit_enter(r, &e, func, st->depth - 1, REPLAY_OPEN_BEFORE);
+	emit_leave(r, &e, func, st->depth - 1, REPLAY_OPEN_BEFORE, 0);
+}
+
+void replay_emit_adopt(struct replay *r, struct stream *st)
+{
+	const struct replay_event e = event(r, st, st->now);
+
+	if (r->sink->adopt)
+		r->sink->adopt(r->ctx, &e);
 }
 
 void replay_emit_mark(struct replay *r, struct stream *st, func_id func)
@@ -150,18 +183,18 @@ static void reconcile(struct replay *r, struct stream *st,
 		      size_t k)
 {
 	const size_t depth = replay_top(st)->base - 1;
+	struct replay_event e = event(r, st, st->now);
 	size_t j = 0;
 
+	e.late = REPLAY_LATE_YIELD;
 	for (size_t i = 0; i < n; i++)
 		if (j < k && before[i] == after[j])
 			j++;
 		else
-			replay_emit_leave(r, st, st->now, before[i],
-					  depth + i, REPLAY_UNWOUND,
-					  UNWIND_YIELD);
-	for (; j < k; j++)
-		replay_emit_enter(r, st, st->now, after[j], depth + j,
-				  REPLAY_OPEN_BEFORE);
+			emit_leave(r, &e, before[i], depth + i, REPLAY_UNWOUND,
+				   UNWIND_YIELD);
+	for (e.reason = 0; j < k; j++)
+		emit_enter(r, &e, after[j], depth + j, REPLAY_OPEN_BEFORE);
 }
 
 static size_t top_funcs(const struct stream *st, func_id **out)
@@ -244,6 +277,8 @@ void replay_emit_finish(struct replay *r)
 			continue;
 		p->who.why = p->resumed ? REPLAY_OPEN_BEFORE :
 					  REPLAY_OPEN_AT_END;
+		p->who.late = REPLAY_LATE_FINISH;
+		p->who.stream = NULL;
 		for (size_t k = 0; end && k < p->count; k++) {
 			/* Leaves from the inside out. */
 			const size_t i = p->resumed ? k : p->count - 1 - k;

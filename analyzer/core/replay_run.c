@@ -27,8 +27,13 @@ static inline void store(const struct cursor *c, struct stream *st)
 }
 
 /* The clock moves on while the innermost call runs. */
-static inline void pass(struct cursor *c, ticks gap)
+static inline void pass(const struct replay *r, struct stream *st,
+			struct cursor *c, ticks gap, const int events)
 {
+	if (events) {
+		store(c, st);
+		replay_emit_pass(r, st, c->now, c->now + gap);
+	}
 	c->now += gap;
 	c->here->self += gap;
 }
@@ -116,6 +121,35 @@ static void slow(struct replay *r, struct stream *st, struct cursor *c,
 	load(c, st);
 }
 
+/* The event form of a call record, or of one half of a LEAF. */
+static inline void enter_told(struct replay *r, struct stream *st,
+			      struct cursor *c, func_id func)
+{
+	enter(r, st, c, func);
+	store(c, st);
+	replay_emit_enter(r, st, c->now, func, depth_of(st, c) - 1,
+			  REPLAY_SEEN);
+}
+
+static inline int leave_told(struct replay *r, struct stream *st,
+			     struct cursor *c, func_id func)
+{
+	if (!leave(st, c, func))
+		return 0;
+	store(c, st);
+	replay_emit_leave(r, st, c->now, func, depth_of(st, c), REPLAY_SEEN,
+			  0);
+	return 1;
+}
+
+static inline void leaf_told(struct replay *r, struct stream *st,
+			     struct cursor *c, func_id func, ticks duration)
+{
+	enter_told(r, st, c, func);
+	pass(r, st, c, duration, 1);
+	leave_told(r, st, c, func);
+}
+
 /* One call record, in the event form too. */
 static inline void call(struct replay *r, struct stream *st, struct cursor *c,
 			const uint64_t *record, const int events)
@@ -124,29 +158,22 @@ static inline void call(struct replay *r, struct stream *st, struct cursor *c,
 	const func_id func = r->func[rec_func(word)];
 
 	if (rec_kind(word) == REC_LEAF) {
-		const ticks begin = c->now + rec_leaf_gap(word);
-
-		pass(c, rec_leaf_gap(word));
-		leaf(r, st, c, func, rec_leaf_duration(word));
-		if (events) {
-			replay_emit_enter(r, st, begin, func, depth_of(st, c),
-					  REPLAY_SEEN);
-			replay_emit_leave(r, st, c->now, func,
-					  depth_of(st, c), REPLAY_SEEN, 0);
-		}
+		pass(r, st, c, rec_leaf_gap(word), events);
+		if (events)
+			leaf_told(r, st, c, func, rec_leaf_duration(word));
+		else
+			leaf(r, st, c, func, rec_leaf_duration(word));
 		return;
 	}
-	pass(c, rec_gap(word));
+	pass(r, st, c, rec_gap(word), events);
 	if (rec_kind(word) == REC_ENTER) {
-		enter(r, st, c, func);
 		if (events)
-			replay_emit_enter(r, st, c->now, func,
-					  depth_of(st, c) - 1, REPLAY_SEEN);
-	} else if (!leave(st, c, func)) {
+			enter_told(r, st, c, func);
+		else
+			enter(r, st, c, func);
+	} else if (!(events ? leave_told(r, st, c, func) :
+			      leave(st, c, func))) {
 		slow(r, st, c, record);
-	} else if (events) {
-		replay_emit_leave(r, st, c->now, func, depth_of(st, c),
-				  REPLAY_SEEN, 0);
 	}
 }
 
@@ -170,8 +197,8 @@ run(struct replay *r, struct stream *st, const struct chunk_view *v,
 		}
 		if (kind == REC_OPERAND)
 			continue;
-		pass(&c, kind == REC_TIME ? rec_value(*record) :
-		     rec_gap(*record));
+		pass(r, st, &c, kind == REC_TIME ? rec_value(*record) :
+		     rec_gap(*record), events);
 		if (kind != REC_TIME)
 			slow(r, st, &c, record);
 	}

@@ -169,8 +169,11 @@ void replay_stack_begin(struct replay *r, struct stream *st,
 		replay_stack_close(r, st, REPLAY_CUT);
 	}
 	st->now = v->head.tick_begin;
-	if (!same)
-		adopt(r, st, v);
+	if (same)
+		return;
+	adopt(r, st, v);
+	if (r->sink)
+		replay_emit_adopt(r, st);
 }
 
 /* Was the end of a call that did not return seen when it came? */
@@ -245,23 +248,13 @@ static void unwind(struct replay *r, struct stream *st, const uint64_t *record)
 		replay_unnested(r, st);
 }
 
-static void pair_at_end(struct replay *r, struct stream *st, func_id func)
-{
-	if (!r->sink)
-		return;
-	replay_emit_enter(r, st, st->now, func, st->depth - 1,
-			  REPLAY_OPEN_BEFORE);
-	replay_emit_leave(r, st, st->now, func, st->depth - 1,
-			  REPLAY_OPEN_BEFORE, 0);
-}
-
 /* A LEAVE that is not the innermost call's. */
 static void odd_leave(struct replay *r, struct stream *st, func_id func)
 {
 	if (st->depth > replay_top(st)->base &&
 	    frame_is_omitted(&st->frame[st->depth - 1])) {
 		take_omitted(st, 1);
-		pair_at_end(r, st, func);
+		replay_emit_pair(r, st, func, REPLAY_LATE_OMITTED);
 	} else {
 		replay_unnested(r, st);
 	}
@@ -275,7 +268,7 @@ static void leave_old(struct replay *r, struct stream *st, func_id func)
 		return;
 	}
 	st->frame[0].node = st->window->root;
-	pair_at_end(r, st, func);
+	replay_emit_pair(r, st, func, REPLAY_LATE_OLD);
 }
 
 /* Any record but a call that nests; its gap has passed. */

@@ -98,6 +98,7 @@ struct stream {
 	size_t places;           /* handlers stand */
 	ticks settled;           /* level > 0: up to here, the frames' time was
 	                          * taken off what they interrupted */
+	uint64_t windows;        /* that began with an unknown base */
 	struct waiting *first, *last; /* level 0: held; others: for the chunk
 	                               * they interrupted */
 	size_t waiting;
@@ -221,6 +222,10 @@ void replay_emit_enter(struct replay *, struct stream *, ticks, func_id,
 		       size_t depth, enum replay_why);
 void replay_emit_leave(struct replay *, struct stream *, ticks, func_id,
 		       size_t depth, enum replay_why, uint32_t reason);
+/* A call that turns out, at its end, to have been open all the time. */
+void replay_emit_pair(struct replay *, struct stream *, func_id,
+		      enum replay_late);
+void replay_emit_adopt(struct replay *, struct stream *);
 void replay_emit_mark(struct replay *, struct stream *, func_id);
 void replay_emit_create(struct replay *, struct stream *, uint64_t serial,
 			uint64_t vm);
@@ -229,6 +234,14 @@ void replay_emit_resume(struct replay *, struct stream *, uint64_t slept,
 			int inferred);
 void replay_emit_suspend(struct replay *, struct stream *, uint32_t flags);
 void replay_emit_finish(struct replay *);
+
+static inline void replay_emit_pass(const struct replay *r,
+				    const struct stream *st, ticks from,
+				    ticks to)
+{
+	if (r->sink->pass && from < to)
+		r->sink->pass(r->ctx, st, from, to);
+}
 
 static inline void replay_unnested(struct replay *r, const struct stream *st)
 {

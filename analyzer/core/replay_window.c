@@ -14,6 +14,7 @@ void replay_window_begin(struct replay *r, struct stream *st)
 	cct_set_deeper(w->tree, r->session->cct->deeper);
 	w->root = cct_root(w->tree, 0);
 	st->window = w;
+	st->windows++;
 	st->tree = w->tree;
 	replay_stack_init(st, w->root);
 }
