@@ -28,7 +28,24 @@ libs_of = $(if $(filter analyzer,$(1)),$(ANALYZER_TEST_LIBS)) \
 	$(if $(filter recorder,$(1)),$(RECORDER_TEST_LIBS)) \
 	$(if $(filter lua,$(1)),$(LUA_TEST_LIBS))
 LUA_TEST_LIBS ?= $(shell pkg-config --libs lua5.4)
-$(TEST_DIR)/obj/unit/test_lua_%.o: CFLAGS_ALL += $(LUA_CFLAGS_54)
+$(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,$(filter tests/unit/test_lua_%,\
+	$(UNIT_SRC))): CFLAGS_ALL += $(LUA_CFLAGS_54)
+
+# The same for each other version of Lua: test_lua_heal_53 and so on.
+LUA_TESTS := test_lua_heal
+define lua_test_rule
+UNIT_BIN += $(TEST_DIR)/$(1)_$(2)
+$(TEST_DIR)/obj/unit/$(1)_$(2).o: tests/unit/$(1).c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS_ALL) $$(LUA_CFLAGS_$(2)) -Wno-missing-prototypes \
+		-c -o $$@ $$<
+$(TEST_DIR)/$(1)_$(2): $(TEST_DIR)/obj/unit/$(1)_$(2).o \
+		$(TEST_DIR)/$(1)_$(2).table.c \
+		$(TEST_DIR)/obj/unit/run_unit.o $$(HOST_TEST_OBJ)
+	$$(CC) $$(CFLAGS_ALL) -o $$@ $$^ $$(HOST_TEST_LIBS) $$(LUA_LIBS_$(2))
+endef
+$(foreach t,$(LUA_TESTS),$(foreach a,$(filter-out 54,$(LUA_ABIS)),\
+	$(eval $(call lua_test_rule,$(t),$(a)))))
 
 $(TEST_DIR)/obj/%.o: tests/%.c
 	@mkdir -p $(@D)

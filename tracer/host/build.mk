@@ -2,8 +2,13 @@
 # Files named lua_hook*.c see Lua's headers: they are compiled once per ABI.
 HOST_SRC := $(filter-out tracer/host/lua_hook%.c,$(wildcard tracer/host/*.c))
 HOST_LUA_SRC := $(wildcard tracer/host/lua_hook*.c)
-LUA_ABIS := 54
-LUA_CFLAGS_54 = $(shell pkg-config --cflags lua5.4)
+LUA_ABIS := 54 53 52
+LUA_PKG_54 := lua5.4
+LUA_PKG_53 := lua5.3
+LUA_PKG_52 := lua5.2
+$(foreach a,$(LUA_ABIS),\
+	$(eval LUA_CFLAGS_$(a) := $$(shell pkg-config --cflags $(LUA_PKG_$(a))))\
+	$(eval LUA_LIBS_$(a) = $$(shell pkg-config --libs $(LUA_PKG_$(a)))))
 HOST_OBJ := $(HOST_SRC:%.c=$(B)/obj/%.o) $(foreach a,$(LUA_ABIS),\
 	$(HOST_LUA_SRC:%.c=$(B)/obj/%-$(a).o))
 # The hot path is measured in tenths of nanoseconds: no frame pointer is kept,

@@ -10,7 +10,7 @@ static int complete(const struct weft_lua_api *api)
 {
 #define X(name) if (api->name == NULL) return 0;
 #define NONE(name)
-	WEFT_LUA_FUNCTIONS(X, NONE, NONE)
+	WEFT_LUA_FUNCTIONS(X, NONE, NONE, NONE, NONE)
 #undef X
 #undef NONE
 	return 1;

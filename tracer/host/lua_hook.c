@@ -10,9 +10,14 @@ static int wanted(const struct coroutine *co, int event)
 {
 	switch (event) {
 	case LUA_HOOKCALL:
+#if LUA_VERSION_NUM >= 502
 	case LUA_HOOKTAILCALL:
+#endif
 		return co->app_mask & LUA_MASKCALL;
 	case LUA_HOOKRET:
+#if LUA_VERSION_NUM < 502
+	case LUA_HOOKTAILRET:
+#endif
 		return co->app_mask & LUA_MASKRET;
 	case LUA_HOOKLINE:
 		return co->app_mask & LUA_MASKLINE;
@@ -31,12 +36,39 @@ static SLOW void pass_on(const struct coroutine *co, lua_State *L,
 
 /* ------------------------------------------------------------ recording */
 
+enum event_kind { EVENT_CALL, EVENT_TAIL, EVENT_RETURN };
+
 struct event {
-	int kind;        /* LUA_HOOKCALL, LUA_HOOKTAILCALL, LUA_HOOKRET */
+	enum event_kind kind;
 	int is_c;
 	uint64_t id, key;
 	struct lua_caller caller;
 };
+
+static enum event_kind kind_of(const lua_Debug *ar)
+{
+	switch (ar->event) {
+	case LUA_HOOKRET:
+		return EVENT_RETURN;
+#if LUA_VERSION_NUM >= 502
+	case LUA_HOOKTAILCALL:
+		return EVENT_TAIL;
+#endif
+	default:
+		return EVENT_CALL;
+	}
+}
+
+/* Before 5.4 what is tail-called has a frame of its own at first, which is gone
+ * once it runs: it then has its caller's. */
+static void settle_tail(struct event *e, const struct coroutine *co)
+{
+	if (LUA_VERSION_NUM >= 504 || e->kind != EVENT_TAIL)
+		return;
+	e->id = e->caller.id;
+	e->caller.id = e->caller.above == NULL ? 0 :
+		       e->caller.above((uint64_t)co->L, e->id);
+}
 
 static void record_return(struct state *s, const struct coroutine *co,
 			  uint64_t id, uint64_t now)
@@ -83,9 +115,9 @@ static void record(struct state *s, const struct coroutine *co,
 {
 	const struct frame f = frame_of(co, e, now);
 
-	if (e->kind == LUA_HOOKRET) {
+	if (e->kind == EVENT_RETURN) {
 		record_return(s, co, e->id, now);
-	} else if (e->kind == LUA_HOOKTAILCALL) {
+	} else if (e->kind == EVENT_TAIL) {
 		tail_called(s, co, e, now);
 	} else {
 		lua_stack_heal(s, co, &e->caller, now);
@@ -101,20 +133,19 @@ static int read_event(struct event *e, struct lua_local *me,
 {
 	lua_Debug d;
 
-	e->kind = ar->event;
-	e->id = (uint64_t)ar->i_ci;
-	e->caller = (struct lua_caller){ 0, NULL };
-	if (e->kind == LUA_HOOKRET)
+	*e = (struct event){ .kind = kind_of(ar), .id = layout_id(ar) };
+	if (e->kind == EVENT_RETURN)
 		return 1;
 	if (co->vm->peek) {
-		e->caller.id = lua_hook_above(e->id);
+		e->caller.id = lua_hook_above((uint64_t)co->L, e->id);
 		e->caller.above = lua_hook_above;
-		e->key = lua_hook_key(me, co, ar->i_ci, &e->is_c);
+		e->key = lua_hook_key(me, co, e->id, &e->is_c);
 	} else {
 		if (API(&co->vm->lib->api, lua_getstack)(co->L, 1, &d))
-			e->caller.id = (uint64_t)d.i_ci;
-		e->key = lua_hook_ask(co, ar->i_ci, &e->is_c);
+			e->caller.id = layout_id(&d);
+		e->key = lua_hook_ask(co, e->id, &e->is_c);
 	}
+	settle_tail(e, co);
 	return e->key != 0;
 }
 
@@ -145,13 +176,13 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	if (walk)
 		walked = lua_vm_walk_room(me);
 	if (walked != NULL)
-		count = lua_hook_walk(me, co, e.kind == LUA_HOOKRET ? 0 : 1,
+		count = lua_hook_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
 				      walked, LUA_WALK_ROOM);
 	s = state_begin(sp);
 	if (s == NULL)
 		return;
 	now = state_clock(s);
-	lua_stack_seat(s, co, walked, count, e.kind == LUA_HOOKCALL &&
+	lua_stack_seat(s, co, walked, count, e.kind == EVENT_CALL &&
 		       e.caller.id == 0, sp, now);
 	s->lua_plain = NULL;
 	me->co = co;
@@ -213,23 +244,24 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 {
 	struct coroutine *const co = lua_vm_find(L);
 	struct lua_local *const me = s->lua;
-	struct event e = { .kind = ar->event, .id = (uint64_t)ar->i_ci };
+	struct event e = { .kind = kind_of(ar), .id = layout_id(ar) };
 	struct lua_cached *c = NULL;
 
 	if (me == NULL || co == NULL || co->window != s->window ||
 	    co->serial != stack_segment(s)->serial || co->vm->detached ||
 	    ar->event == LUA_HOOKLINE || ar->event == LUA_HOOKCOUNT)
 		return 0;
-	if (e.kind != LUA_HOOKRET) {
+	if (e.kind != EVENT_RETURN) {
 		if (!co->vm->peek)
 			return 0;
-		c = lua_hook_cached(me, e.id, 0);
+		c = lua_hook_cached(me, (uint64_t)L, e.id, 0);
 		if (c == NULL)
 			return 0;
 		e.key = c->key;
 		e.is_c = c->sp == FRAME_ABSORBS;
-		e.caller.id = lua_hook_above(e.id);
+		e.caller.id = lua_hook_above((uint64_t)L, e.id);
 		e.caller.above = lua_hook_above;
+		settle_tail(&e, co);
 	}
 	me->co = co;
 	s->lua_plain = lua_vm_is_plain(s, co) ? L : NULL;
@@ -278,10 +310,10 @@ INLINE int called(struct state *s, uint64_t L, uint64_t id)
 	const struct lua_cached *c;
 	uint64_t now, gap;
 
-	if (unlikely(f[-1].ret != layout_caller(id) || f[-1].site != L ||
+	if (unlikely(f[-1].ret != layout_caller(L, id) || f[-1].site != L ||
 		     s->n >= s->limit || f >= s->frame_limit))
 		return 0;
-	c = lua_hook_cached(s->lua, id, 1);
+	c = lua_hook_cached(s->lua, L, id, 1);
 	if (unlikely(c == NULL || c->epoch != s->epoch))
 		return 0;
 	now = ticks();
@@ -354,7 +386,7 @@ void lua_hook_shared(lua_State *L, lua_Debug *ar)
 void lua_hook_event(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = HERE;
-	const uint64_t at = (uint64_t)L, id = (uint64_t)ar->i_ci;
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
 	struct state *const s = state_mine;
 	/* Off, just gone on, or a handler that interrupted a hook. */
 	if (unlikely(s == NULL || s->busy != 0 || s->generation !=

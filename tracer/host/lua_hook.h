@@ -22,8 +22,6 @@
 #define lua_hook_check ABI(lua_hook_check)
 #define lua_hook_abi ABI(lua_hook_abi)
 
-struct CallInfo;
-
 INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
 {
 	return &me->cache[(at * UINT64_C(0x9e3779b97f4a7c15)) >>
@@ -34,11 +32,11 @@ INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
  * not seen it. Main chunks all have lines 0-0, so that their text must be
  * compared, too (others' addresses were never seen to be taken by another of
  * the same source and lines): where quick is set they are not known. */
-INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t frame,
-					  int quick)
+INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t L,
+					  uint64_t id, int quick)
 {
 	int is_c;
-	const uint64_t at = layout_callee(frame, &is_c);
+	const uint64_t at = layout_callee(L, id, &is_c);
 	struct lua_cached *const c = lua_hook_place(me, at);
 
 	if (unlikely(c->at != at))
@@ -55,25 +53,24 @@ INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t frame,
 }
 
 /* The caller of the frame with this id, 0: none. */
-INLINE uint64_t lua_hook_above(uint64_t id)
+INLINE uint64_t lua_hook_above(uint64_t L, uint64_t id)
 {
-	const uint64_t caller = layout_caller(id);
+	const uint64_t caller = layout_caller(L, id);
 
-	return layout_is_call(caller) ? caller : 0;
+	return layout_is_call(L, caller) ? caller : 0;
 }
 
 /* Our hooks; each a lua_Hook. */
 void lua_hook_event(lua_State *L, lua_Debug *ar);
 void lua_hook_shared(lua_State *L, lua_Debug *ar);
 
-/* The frame's function; asks Lua, and remembers, if it is not known. Not
- * busy. */
+/* The function of the frame with this id; asks Lua, and remembers, if it is not
+ * known. Not busy. */
 uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
-		      struct CallInfo *frame, int *is_c);
+		      uint64_t id, int *is_c);
 
 /* By the public API alone. Not busy. */
-uint64_t lua_hook_ask(const struct coroutine *co, struct CallInfo *frame,
-		      int *is_c);
+uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c);
 
 uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 		       int level, struct frame *to, uint32_t room);

@@ -4,6 +4,7 @@
  * version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook.h"
+#include "tracer/host/lua_ways.h"
 
 /* How many entries of a table are looked at for names. */
 enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16, ALWAYS_LOOK = 32 };
@@ -108,18 +109,17 @@ static uint64_t c_address(const struct coroutine *co, lua_Debug *d)
 	return (uint64_t)f;
 }
 
-uint64_t lua_hook_ask(const struct coroutine *co, struct CallInfo *frame,
-		      int *is_c)
+uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
-	lua_Debug d = { .i_ci = frame };
+	lua_Debug d = ways_frame(id);
 	uint64_t address;
 
 	if (!API(api, lua_getinfo)(co->L, "nS", &d))
 		return 0;
 	*is_c = d.what != NULL && d.what[0] == 'C';
 	if (!*is_c)
-		return lua_func_key(d.source, d.srclen, d.linedefined,
+		return lua_func_key(d.source, ways_source_length(&d), d.linedefined,
 				    d.lastlinedefined, d.name);
 	address = c_address(co, &d);
 	if (address != 0)
@@ -142,55 +142,60 @@ static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
 }
 
 uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
-		      struct CallInfo *frame, int *is_c)
+		      uint64_t id, int *is_c)
 {
-	const struct lua_cached *const c = lua_hook_cached(me, (uint64_t)frame,
-						   0);
+	const uint64_t L = (uint64_t)co->L;
+	const struct lua_cached *const c = lua_hook_cached(me, L, id, 0);
 	uint64_t key;
 
 	if (c != NULL) {
 		*is_c = c->sp == FRAME_ABSORBS;
 		return c->key;
 	}
-	key = lua_hook_ask(co, frame, is_c);
+	key = lua_hook_ask(co, id, is_c);
 	if (key != 0)
-		remember(me, layout_callee((uint64_t)frame, is_c), key, *is_c);
+		remember(me, layout_callee(L, id, is_c), key, *is_c);
 	return key;
 }
 
 /* ------------------------------------------------------------- open calls */
 
 static void put_frame(const struct coroutine *co, struct frame *to,
-		      struct lua_local *me, struct CallInfo *frame)
+		      struct lua_local *me, uint64_t id)
 {
 	int is_c = 0;
-	const uint64_t key = co->vm->peek ?
-			     lua_hook_key(me, co, frame, &is_c) :
-			     lua_hook_ask(co, frame, &is_c);
+	const uint64_t key = co->vm->peek ? lua_hook_key(me, co, id, &is_c) :
+			     lua_hook_ask(co, id, &is_c);
 
 	*to = (struct frame){
 		.key = key, .sp = FRAME_LUA, .site = (uint64_t)co->L,
-		.ret = (uint64_t)frame, .extra = FRAME_ABSORBED_NOT,
+		.ret = id, .extra = FRAME_ABSORBED_NOT,
 		.tick = clock_now() - REC_AGE_UNKNOWN,
 	};
 }
 
-/* The frame above, or NULL. */
-static struct CallInfo *outer(const struct coroutine *co,
-			      struct CallInfo *frame, int level)
+/* The frame at this level or above, or 0. Levels that stand for lost tail calls
+ * have no frame. */
+static uint64_t frame_at(const struct coroutine *co, int *level)
 {
 	lua_Debug d;
 
-	if (co->vm->peek) {
-		const uint64_t up = layout_caller((uint64_t)frame);
-
-		return layout_is_call(up) ? (struct CallInfo *)up : NULL;
+	while (API(&co->vm->lib->api, lua_getstack)(co->L, *level, &d)) {
+		if (layout_id(&d) != 0)
+			return layout_id(&d);
+		++*level;
 	}
+	return 0;
+}
+
+/* The frame above, or 0. */
+static uint64_t outer(const struct coroutine *co, uint64_t id, int *level)
+{
+	if (co->vm->peek)
+		return lua_hook_above((uint64_t)co->L, id);
 	/* Costs the square of the depth: not the whole of a deep stack. */
-	if (level > 1000 || !API(&co->vm->lib->api, lua_getstack)(co->L, level,
-								  &d))
-		return NULL;
-	return d.i_ci;
+	++*level;
+	return *level > 1000 ? 0 : frame_at(co, level);
 }
 
 static void turn_round(struct frame *f, uint32_t count)
@@ -206,15 +211,12 @@ static void turn_round(struct frame *f, uint32_t count)
 uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 		       int level, struct frame *to, uint32_t room)
 {
-	struct CallInfo *frame;
+	uint64_t id = frame_at(co, &level);
 	uint32_t count = 0;
-	lua_Debug d;
 
-	if (!API(&co->vm->lib->api, lua_getstack)(co->L, level, &d))
-		return 0;
-	for (frame = d.i_ci; frame != NULL && count < room; count++) {
-		put_frame(co, &to[count], me, frame);
-		frame = outer(co, frame, ++level);
+	for (; id != 0 && count < room; count++) {
+		put_frame(co, &to[count], me, id);
+		id = outer(co, id, &level);
 	}
 	turn_round(to, count);
 	return count;
@@ -239,22 +241,22 @@ static struct lua_caller innermost(const struct weft_lua_api *api,
 	lua_Debug d;
 
 	if (API(api, lua_getstack)(L, 0, &d))
-		c.id = (uint64_t)d.i_ci;
+		c.id = layout_id(&d);
 	return c;
 }
 
-/* lua_resume(L, from, narg, ...) */
+/* lua_resume(L, from, narg, ...), of 5.1 (L, narg) */
 static int resumable(const struct weft_lua_api *api, lua_State *L, long b,
 		     long c)
 {
+	const int args = (int)(LUA_VERSION_NUM >= 502 ? c : b);
 	lua_Debug d;
 
-	(void)b;
 	switch (API(api, lua_status)(L)) {
 	case LUA_YIELD:
 		return 1;
-	case LUA_OK:
-		return API(api, lua_gettop)(L) > (int)c &&
+	case 0:
+		return API(api, lua_gettop)(L) > args &&
 		       !API(api, lua_getstack)(L, 0, &d);
 	default:
 		return 0;
@@ -264,8 +266,17 @@ static int resumable(const struct weft_lua_api *api, lua_State *L, long b,
 /* The library's number, not the header's: 5.5 is 505. */
 static int accepts(const struct weft_lua_api *api)
 {
+#if LUA_VERSION_NUM >= 504
 	return api->lua_toclose != NULL && api->lua_version != NULL &&
 	       (int)API(api, lua_version)(NULL) == LUA_VERSION_NUM;
+#elif LUA_VERSION_NUM >= 502
+	return api->lua_toclose == NULL && api->lua_callk != NULL &&
+	       api->lua_version != NULL &&
+	       (int)*API(api, lua_version)(NULL) == LUA_VERSION_NUM;
+#else
+	return api->lua_callk == NULL && api->lua_pcall != NULL &&
+	       (api->luaJIT_setmode != NULL) == (WEFT_LUA_ABI == VM_LUAJIT);
+#endif
 }
 
 const struct lua_abi lua_hook_abi = {

@@ -2,8 +2,12 @@
  * sees: each call event read by layout, without ever faulting, and compared
  * with the public API's answers. Compiled once per version of Lua.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/lua_hook.h"
 #include "tracer/host/lua_mem.h"
+
+/* The layout is tried as it is used, but for the way a word is read. */
+static uint64_t careful_word(uint64_t at);
+#define LAYOUT_WORD careful_word
+#include "tracer/host/lua_ways.h"
 
 #include <sys/mman.h>
 
@@ -14,6 +18,8 @@ struct trial {
 	char *arena;
 	size_t used;
 	int events, wrong;
+	int tails;              /* seen in the code less seen as events */
+	int faulted;
 };
 
 /* For C functions and hooks, which are given a lua_State alone. */
@@ -42,87 +48,95 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 
 /* --------------------------------------------------- reading that may fail */
 
-static uint64_t word(uint64_t at, int *fine)
+static uint64_t careful_word(uint64_t at)
 {
 	uint64_t v = 0;
 
-	if (*fine && !lua_mem_copy(&v, (const void *)at, sizeof(v)))
-		*fine = 0;
+	if (!lua_mem_copy(&v, (const void *)at, sizeof(v))) {
+		trial->faulted = 1;
+		return 0;
+	}
 	return v;
-}
-
-static int tag(uint64_t at, int *fine)
-{
-	return (int)(word(at, fine) & 0xff) & TAG_MASK;
 }
 
 static int same_text(uint64_t string, const lua_Debug *d)
 {
-	int fine = 1;
-	const int is_short = tag(string + STRING_TAG, &fine) == STRING_SHORT;
-	const uint64_t head = word(string + 8, &fine);
-	const uint64_t length = is_short ?
-		head >> (8 * (STRING_SHORT_LENGTH - 8)) & 0xff :
-		word(string + STRING_LENGTH, &fine);
-
-	return fine && string + STRING_TEXT == (uint64_t)d->source &&
-	       length == d->srclen;
+	return string + STRING_TEXT == (uint64_t)d->source &&
+	       layout_length(string) == ways_source_length(d);
 }
 
-static int same_function(uint64_t value, const lua_Debug *d, uint64_t closure,
+static int same_function(uint64_t L, uint64_t id, const lua_Debug *d,
 			 uint64_t c_function)
 {
-	int fine = 1;
-	const uint64_t v = word(value, &fine);
-	const int t = tag(value + VALUE_TAG, &fine);
-	const int is_c = t != TAG_LUA;
-	uint64_t at, lines;
+	int is_c;
+	const uint64_t at = layout_callee(L, id, &is_c);
+	uint64_t lines;
 
-	if (!fine || is_c != (c_function != 0) ||
-	    (t != TAG_LUA && t != TAG_C && t != TAG_LIGHT_C))
-		return 0;
-	if (t == TAG_LIGHT_C)
-		return v == c_function;
-	at = word(v + (is_c ? (int)C_CLOSURE_FUNCTION :
-		       (int)LUA_CLOSURE_PROTO), &fine);
-	if (!fine || v != closure)
+	if (is_c != (c_function != 0))
 		return 0;
 	if (is_c)
 		return at == c_function;
-	lines = word(at + PROTO_LINES, &fine);
-	return fine && (int)(uint32_t)lines == d->linedefined &&
-	       (int)(lines >> 32) == d->lastlinedefined &&
-	       same_text(word(at + PROTO_SOURCE, &fine), d) && fine;
+	lines = layout_word(at + PROTO_LINES);
+	return layout_first(lines) == d->linedefined &&
+	       layout_last(lines) == d->lastlinedefined &&
+	       same_text(layout_word(at + PROTO_SOURCE), d);
 }
 
-static int same_caller(uint64_t frame, uint64_t caller)
+/* Also one further up. */
+static int same_callers(lua_State *L, uint64_t id)
 {
-	int fine = 1;
-	const uint64_t up = word(frame + CI_PREVIOUS, &fine);
-	const uint64_t further = word(up + CI_PREVIOUS, &fine);
+	lua_Debug d;
 
-	return fine && (caller != 0 ? up == caller : further == 0) &&
-	       (caller == 0 || further != 0);
+	for (int level = 1; level <= 2; level++) {
+		id = layout_caller((uint64_t)L, id);
+		if (!API(trial->api, lua_getstack)(L, level, &d))
+			return !layout_is_call((uint64_t)L, id);
+		/* A tail call that was lost has a level and no frame. */
+		if (layout_id(&d) == 0)
+			return 1;
+		if (layout_id(&d) != id || !layout_is_call((uint64_t)L, id))
+			return 0;
+	}
+	return 1;
 }
+
+#if WEFT_LUA_ABI == 51
+/* Of a Lua function: by its caller's instruction. */
+static int is_tail(lua_State *L, uint64_t id, int is_c)
+{
+	const uint64_t caller = layout_caller((uint64_t)L, id);
+	int by_c = 1;
+
+	if (!is_c && layout_is_call((uint64_t)L, caller))
+		layout_callee((uint64_t)L, caller, &by_c);
+	return !by_c && layout_tail_calls((uint64_t)L, caller);
+}
+#endif
 
 static void try_event(lua_State *L, lua_Debug *ar)
 {
 	const struct weft_lua_api *const api = trial->api;
-	uint64_t closure, c_function, caller = 0;
-	lua_Debug d;
-	int fine = 1;
+	const uint64_t id = layout_id(ar);
+	uint64_t c_function;
 
-	if (API(api, lua_getstack)(L, 1, &d))
-		caller = (uint64_t)d.i_ci;
+#if WEFT_LUA_ABI == 51
+	if (ar->event == LUA_HOOKTAILRET) {
+		trial->tails--;
+		return;
+	}
+	if (ar->event == LUA_HOOKRET)
+		return;
+#endif
 	API(api, lua_getinfo)(L, "Sf", ar);
-	closure = (uint64_t)API(api, lua_topointer)(L, -1);
 	c_function = (uint64_t)API(api, lua_tocfunction)(L, -1);
 	API(api, lua_settop)(L, -2);
 	trial->events++;
-	if (!same_caller((uint64_t)ar->i_ci, caller) ||
-	    !same_function(word((uint64_t)ar->i_ci + CI_FUNC, &fine), ar,
-			   closure, c_function) || !fine)
+	if (!same_callers(L, id) ||
+	    !same_function((uint64_t)L, id, ar, c_function))
 		trial->wrong++;
+#if WEFT_LUA_ABI == 51
+	trial->tails += is_tail(L, id, c_function != 0);
+#endif
 }
 
 /* ------------------------------------------------------------ a workload */
@@ -146,25 +160,24 @@ static int light(lua_State *L)
 static int call(lua_State *L)
 {
 	API(trial->api, lua_pushvalue)(L, 1);
-	API(trial->api, lua_callk)(L, 0, 0, 0, NULL);
+	ways_call(trial->api, L);
 	return 0;
 }
 
 static int yield(lua_State *L)
 {
-	return API(trial->api, lua_yieldk)(L, 0, 0, NULL);
+	return ways_yield(trial->api, L);
 }
 
 /* Runs the function given as a coroutine, to its second stop. */
 static int resume(lua_State *L)
 {
 	lua_State *const co = API(trial->api, lua_newthread)(L);
-	int results;
 
 	API(trial->api, lua_pushvalue)(L, 1);
 	API(trial->api, lua_xmove)(L, co, 1);
-	API(trial->api, lua_resume)(co, L, 0, &results);
-	API(trial->api, lua_resume)(co, L, 0, &results);
+	ways_resume(trial->api, co, L);
+	ways_resume(trial->api, co, L);
 	return 0;
 }
 
@@ -185,29 +198,32 @@ static int run(lua_State *L, const char *name)
 	const struct weft_lua_api *const api = trial->api;
 	struct text t = { script, sizeof(script) - 1 };
 
-	if (API(api, lua_load)(L, read_text, &t, name, "t") != LUA_OK)
+	if (ways_load(api, L, read_text, &t, name) != 0)
 		return 0;
 	API(api, lua_pushcclosure)(L, light, 0);
 	API(api, lua_pushnil)(L);
 	API(api, lua_pushcclosure)(L, call, 1);
 	API(api, lua_pushcclosure)(L, yield, 0);
 	API(api, lua_pushcclosure)(L, resume, 0);
-	return API(api, lua_pcallk)(L, 4, 0, 0, 0, NULL) == LUA_OK;
+	return ways_pcall(api, L, 4) == 0;
 }
 
 static int try_all(struct trial *t)
 {
 	lua_State *const L = API(t->api, lua_newstate)(allocate, t);
+	const int mask = WEFT_LUA_ABI == 51 ? LUA_MASKCALL | LUA_MASKRET :
+			 LUA_MASKCALL;
 	int ran;
 
 	if (L == NULL)
 		return 0;
-	API(t->api, lua_sethook)(L, try_event, LUA_MASKCALL, 0);
+	API(t->api, lua_sethook)(L, try_event, mask, 0);
 	ran = run(L, "=weft") &&
 	      run(L, "=a name of more than forty bytes, which is kept apart");
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
 	API(t->api, lua_close)(L);
-	return ran && t->events >= LEAST_EVENTS && t->wrong == 0;
+	return ran && t->events >= LEAST_EVENTS && t->wrong == 0 &&
+	       t->tails == 0 && !t->faulted;
 }
 
 int lua_hook_check(const struct weft_lua_api *api)

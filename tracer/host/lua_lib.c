@@ -11,9 +11,11 @@
 #include <link.h>
 #include <string.h>
 
-extern const struct lua_abi lua_hook_abi_54;
+extern const struct lua_abi lua_hook_abi_54, lua_hook_abi_53, lua_hook_abi_52;
 
-static const struct lua_abi *const abis[] = { &lua_hook_abi_54 };
+static const struct lua_abi *const abis[] = {
+	&lua_hook_abi_54, &lua_hook_abi_53, &lua_hook_abi_52,
+};
 
 enum { LIBS = 32, SPANS = 64 };
 
@@ -73,7 +75,7 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 	lib->map = map;
 	lib->api.size = sizeof(lib->api);
 #define X(name) lib->api.name = symbol(handle, map, #name);
-	WEFT_LUA_FUNCTIONS(X, X, X)
+	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
 #undef X
 	lib->resetthread = symbol(handle, map, "lua_resetthread");
 	lib->closethread = symbol(handle, map, "lua_closethread");

@@ -52,7 +52,7 @@ void lua_stack_heal(struct state *s, const struct coroutine *co,
 		if (find(s, co, id, &dead) != NULL || id == 0 ||
 		    dead == s->top || caller->above == NULL)
 			break;
-		id = caller->above(id);
+		id = caller->above((uint64_t)co->L, id);
 	}
 	stack_unwind(s, dead, id == 0 && co->serial != 0 ? UNWIND_CLOSED :
 		     UNWIND_ERROR, now);

@@ -16,7 +16,7 @@ struct coroutine;
  * to 0; above may be NULL (not known). */
 struct lua_caller {
 	uint64_t id;
-	uint64_t (*above)(uint64_t id);
+	uint64_t (*above)(uint64_t L, uint64_t id);
 };
 
 /* What one version of Lua's C API means. None of these is called with busy set

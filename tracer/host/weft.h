@@ -42,8 +42,9 @@ enum weft_lua_result {
 };
 
 /* The program's own lua_ functions: X(name) in every version of Lua, X52(name)
- * from 5.2 on, X54(name) from 5.4 on. New names are added at the end. */
-#define WEFT_LUA_FUNCTIONS(X, X52, X54)                                        \
+ * from 5.2 on, X54(name) from 5.4 on, X51(name) in 5.1 and LuaJIT, XJIT(name) in
+ * LuaJIT alone. New names are added at the end. */
+#define WEFT_LUA_FUNCTIONS(X, X52, X54, X51, XJIT)                                      \
 	X(lua_newstate) X(lua_close) X(lua_newthread) X(lua_status)            \
 	X(lua_resume) X(lua_sethook) X(lua_gethook) X(lua_gethookmask)         \
 	X(lua_gethookcount) X(lua_getstack) X(lua_getinfo) X(lua_gettop)       \
@@ -52,7 +53,9 @@ enum weft_lua_result {
 	X(lua_topointer) X(lua_pushnil) X(lua_pushvalue) X(lua_pushcclosure)   \
 	X(lua_load) X(lua_xmove)                                               \
 	X52(lua_callk) X52(lua_pcallk) X52(lua_yieldk) X52(lua_version)        \
-	X54(lua_toclose)
+	X54(lua_toclose)                                                       \
+	X51(lua_call) X51(lua_pcall) X51(lua_yield) X51(lua_cpcall)            \
+	XJIT(luaJIT_setmode)
 
 typedef void (*weft_lua_function)(void);
 
@@ -60,7 +63,8 @@ struct weft_lua_api {
 	unsigned long size;        /* of this structure, as the program knows */
 	long version;              /* LUA_VERSION_NUM */
 #define WEFT_LUA_X(name) weft_lua_function name;
-	WEFT_LUA_FUNCTIONS(WEFT_LUA_X, WEFT_LUA_X, WEFT_LUA_X)
+	WEFT_LUA_FUNCTIONS(WEFT_LUA_X, WEFT_LUA_X, WEFT_LUA_X, WEFT_LUA_X,
+			   WEFT_LUA_X)
 #undef WEFT_LUA_X
 };
 
@@ -83,8 +87,21 @@ int weft_lua_detach(struct lua_State *L);
 #define WEFT_LUA_ATTACH
 #if LUA_VERSION_NUM >= 502
 #define WEFT_LUA_52(name) (weft_lua_function)name,
+#define WEFT_LUA_51(name) (weft_lua_function)0,
 #else
 #define WEFT_LUA_52(name) (weft_lua_function)0,
+#define WEFT_LUA_51(name) (weft_lua_function)name,
+#endif
+#if LUA_VERSION_NUM == 501 && defined(LUA_OK) /* LuaJIT's lua.h */
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+int luaJIT_setmode(lua_State *L, int idx, int mode);
+#define WEFT_LUA_JIT(name) (weft_lua_function)name,
+#else
+#define WEFT_LUA_JIT(name) (weft_lua_function)0,
 #endif
 #if LUA_VERSION_NUM >= 504
 #define WEFT_LUA_54(name) (weft_lua_function)name,
@@ -106,13 +123,16 @@ static inline int weft_lua_attach(struct lua_State *L)
 {
 	static const struct weft_lua_api api = {
 		sizeof(struct weft_lua_api), LUA_VERSION_NUM,
-		WEFT_LUA_FUNCTIONS(WEFT_LUA_ALL, WEFT_LUA_52, WEFT_LUA_54)
+		WEFT_LUA_FUNCTIONS(WEFT_LUA_ALL, WEFT_LUA_52, WEFT_LUA_54,
+				   WEFT_LUA_51, WEFT_LUA_JIT)
 	};
 
 	return weft_lua_attach_with(L, &api);
 }
 
 #undef WEFT_LUA_ALL
+#undef WEFT_LUA_51
 #undef WEFT_LUA_52
 #undef WEFT_LUA_54
+#undef WEFT_LUA_JIT
 #endif

@@ -1,0 +1,83 @@
+/* lua_ways.h - calls of Lua's API whose form differs between its versions. Seen
+ * by files that are compiled once per version.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LUA_WAYS_H
+#define WEFT_TRACER_HOST_LUA_WAYS_H
+
+#include "tracer/host/lua_hook.h"
+
+/* No arguments, no results. */
+INLINE void ways_call(const struct weft_lua_api *api, lua_State *L)
+{
+#if LUA_VERSION_NUM >= 502
+	API(api, lua_callk)(L, 0, 0, 0, NULL);
+#else
+	API(api, lua_call)(L, 0, 0);
+#endif
+}
+
+/* No results, no handler. */
+INLINE int ways_pcall(const struct weft_lua_api *api, lua_State *L, int args)
+{
+#if LUA_VERSION_NUM >= 502
+	return API(api, lua_pcallk)(L, args, 0, 0, 0, NULL);
+#else
+	return API(api, lua_pcall)(L, args, 0, 0);
+#endif
+}
+
+INLINE int ways_load(const struct weft_lua_api *api, lua_State *L,
+		     lua_Reader reader, void *ud, const char *name)
+{
+#if LUA_VERSION_NUM >= 502
+	return API(api, lua_load)(L, reader, ud, name, "t");
+#else
+	return API(api, lua_load)(L, reader, ud, name);
+#endif
+}
+
+/* Nothing is passed. */
+INLINE int ways_yield(const struct weft_lua_api *api, lua_State *L)
+{
+#if LUA_VERSION_NUM >= 502
+	return API(api, lua_yieldk)(L, 0, 0, NULL);
+#else
+	return API(api, lua_yield)(L, 0);
+#endif
+}
+
+INLINE int ways_resume(const struct weft_lua_api *api, lua_State *co,
+		       lua_State *from)
+{
+#if LUA_VERSION_NUM >= 504
+	int results;
+
+	return API(api, lua_resume)(co, from, 0, &results);
+#elif LUA_VERSION_NUM >= 502
+	return API(api, lua_resume)(co, from, 0);
+#else
+	(void)from;
+	return API(api, lua_resume)(co, 0);
+#endif
+}
+
+/* Bytes of the source that lua_getinfo gave. */
+INLINE size_t ways_source_length(const lua_Debug *d)
+{
+#if LUA_VERSION_NUM >= 504
+	return d->srclen;
+#else
+	return strlen(d->source);
+#endif
+}
+
+/* A frame for lua_getinfo to tell of. */
+INLINE lua_Debug ways_frame(uint64_t id)
+{
+	lua_Debug d = { .event = 0 };
+
+	d.i_ci = (__typeof__(d.i_ci))id;
+	return d;
+}
+
+#endif
