@@ -6,6 +6,7 @@
 #include "analyzer/core/view.h"
 #include "analyzer/out/out_number.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -13,13 +14,16 @@
 
 enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
 
-static const char *arg_debug_dirs;
+static const char *arg_debug_dirs, *arg_servers;
 static size_t arg_max_nodes = MAX_NODES;
 
 const struct opt load_opts[] = {
-	{ .type = OPT_TEXT, .name = "debug-dir", .arg = "DIR",
+	{ .type = OPT_LIST, .name = "debug-dir", .arg = "DIR",
 	  .to = &arg_debug_dirs, .help = "look there first for programs and "
-	  "their debug files; several: DIR:DIR" },
+	  "their debug files; several: DIR:DIR, or once more" },
+	{ .type = OPT_TEXT, .name = "debuginfod", .arg = "URL",
+	  .to = &arg_servers, .help = "ask that server for what is not "
+	  "found, a few seconds at most (or set DEBUGINFOD_URLS)" },
 	{ .type = OPT_NUMBER, .name = "max-nodes", .arg = "N",
 	  .to = &arg_max_nodes,
 	  .help = "distinct stacks to tell apart; more cost more memory" },
@@ -100,13 +104,15 @@ static int read_trace(const char *path, struct session *session,
 /* Files that were put into the trace's folder name it too. */
 static void name_all(struct load *load)
 {
-	char dirs[8192];
-	const struct sym_options options = { dirs, NAMING_SECONDS };
+	char dirs[8192], archive[PATH_MAX];
+	const struct sym_options options = { dirs, NAMING_SECONDS, archive,
+					     arg_servers };
 	const int is_on = isatty(STDERR_FILENO);
 
 	snprintf(dirs, sizeof(dirs), "%s%s%s",
 		 arg_debug_dirs == NULL ? "" : arg_debug_dirs,
 		 arg_debug_dirs == NULL ? "" : ":", load->path);
+	snprintf(archive, sizeof(archive), "%s/archive", load->path);
 	if (is_on)
 		fputs("\rnaming functions", stderr);
 	load->names = arena_new();

@@ -3,6 +3,7 @@
 #include "analyzer/cmd/opt.h"
 
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -93,6 +94,22 @@ static int set_choice(const struct opt *row, const char *text)
 	return err_add("--%s is one of %s, not \"%s\"", row->name, all, text);
 }
 
+/* What is joined lives as long as the program. */
+static int set_list(const struct opt *row, const char *text)
+{
+	const char **const to = row->to;
+	char *joined;
+
+	if (*to == NULL) {
+		*to = text;
+		return 0;
+	}
+	joined = mem_alloc(strlen(*to) + strlen(text) + 2);
+	sprintf(joined, "%s:%s", *to, text);
+	*to = joined;
+	return 0;
+}
+
 static int set(const struct opt *row, const char *text)
 {
 	switch (row->type) {
@@ -102,6 +119,8 @@ static int set(const struct opt *row, const char *text)
 	case OPT_TEXT:
 		*(const char **)row->to = text;
 		return 0;
+	case OPT_LIST:
+		return set_list(row, text);
 	case OPT_NUMBER:
 		return set_number(row, text);
 	case OPT_SHARE:
@@ -174,7 +193,7 @@ static void put_default(const struct opt *row, char *room, size_t size)
 	else if (row->type == OPT_CHOICE && *(const int *)row->to >= 0)
 		snprintf(room, size, " (%s)",
 			 row->choices[*(const int *)row->to]);
-	else if (row->type == OPT_TEXT && *(const char **)row->to != NULL)
+	else if ((row->type == OPT_TEXT || row->type == OPT_LIST) && *(const char **)row->to != NULL)
 		snprintf(room, size, " (%s)", *(const char **)row->to);
 }
 

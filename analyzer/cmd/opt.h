@@ -12,6 +12,7 @@ enum opt_type {
 	OPT_NUMBER,  /* to: size_t */
 	OPT_SHARE,   /* to: double; a percentage */
 	OPT_TEXT,    /* to: const char * */
+	OPT_LIST,    /* to: const char *; given again, it is added after a : */
 	OPT_CHOICE,  /* to: int, the index in choices */
 	OPT_MORE,    /* the rows of the table more stand here */
 };

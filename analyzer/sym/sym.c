@@ -5,18 +5,24 @@
 #include "analyzer/sym/sym.h"
 
 #include "analyzer/sym/sym_child.h"
+#include "analyzer/sym/sym_dwarf.h"
+#include "analyzer/sym/sym_find.h"
 #include "analyzer/sym/sym_lua.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { INBOX = 1 << 16 };
+enum {
+	ALL_MODULES = 4,     /* modules together may take so many times what
+	                      * one may */
+	SERVER_SECONDS = 10, /* to be spent on servers, all modules together */
+	ENOUGH = 1 << 20,    /* bytes, whatever was asked */
+};
+
+/* A name may come twice, from the symbol table and the debug information. */
+static const uint64_t bytes_each = 2 * (sizeof(struct sym_answer) +
+					2 * SYM_NAME_BYTES);
 
 /* One module's naming, seen from the parent. */
 struct task {
@@ -26,6 +32,8 @@ struct task {
 	struct sym_module *module;
 	struct sym_query *queries;         /* by rising id, here */
 	size_t count;
+	struct sym_wish wish;
+	unsigned *server_seconds;          /* that are left */
 };
 
 /* Is this one of the functions that were asked for? Nobody else's name is
@@ -45,9 +53,21 @@ static int is_asked(const struct task *task, uint32_t id)
 	return low < task->count && task->queries[low].id == id;
 }
 
-static void take_answer(const struct task *task,
-			const struct sym_answer *answer, const char *text)
+static void take_module(const struct task *task,
+			const struct sym_answer *answer, const char *name,
+			const char *why)
 {
+	task->module->file = name;
+	task->module->why = why;
+	task->module->is_refused = answer->flags != 0;
+	*task->server_seconds -= answer->count < *task->server_seconds ?
+				 answer->count : *task->server_seconds;
+}
+
+static int take_answer(void *ctx, const struct sym_answer *answer,
+		       const char *text)
+{
+	const struct task *const task = ctx;
 	const char *const name = arena_copy(task->arena, text,
 					    answer->name_size);
 	const char *const file = arena_copy(task->arena,
@@ -55,8 +75,7 @@ static void take_answer(const struct task *task,
 					    answer->file_size);
 
 	if (answer->id == 0) {
-		task->module->file = name;
-		task->module->why = file;
+		take_module(task, answer, name, file);
 	} else if (is_asked(task, answer->id)) {
 		struct func *const f = func_get(task->funcs, answer->id);
 
@@ -65,117 +84,50 @@ static void take_answer(const struct task *task,
 		f->file = file;
 		f->file_line = answer->line;
 	}
+	return 0;
 }
 
-/* Take what is complete in the inbox; returns the bytes used, or -1 if it is
- * nonsense. */
-static ssize_t take_answers(const struct task *task, const char *inbox,
-			    size_t size)
-{
-	size_t at = 0;
-	struct sym_answer answer;
+/* --- in the child ------------------------------------------------------ */
 
-	while (size - at >= sizeof(answer)) {
-		memcpy(&answer, inbox + at, sizeof(answer));
-		if (answer.name_size > SYM_NAME_BYTES ||
-		    answer.file_size > SYM_NAME_BYTES)
-			return -1;
-		if (size - at - sizeof(answer) <
-		    answer.name_size + answer.file_size)
-			break;
-		take_answer(task, &answer, inbox + at + sizeof(answer));
-		at += sizeof(answer) + answer.name_size + answer.file_size;
-	}
-	return (ssize_t)at;
+static void send_name(void *ctx, uint32_t id, const char *name,
+		      const char *file, uint32_t line)
+{
+	sym_child_send(ctx, (struct sym_answer){ .id = id, .line = line },
+		       name, file);
 }
 
-static int64_t now_ms(void)
+static void do_name(const void *ctx, FILE *to)
 {
-	struct timespec time;
+	const struct task *const task = ctx;
+	struct sym_found found;
+	struct sym_answer answer = { .id = 0 };
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+	sym_find_file(func_elf(task->funcs, task->elf), &task->wish, &found);
+	answer.flags = (uint32_t)found.is_refused;
+	answer.count = found.server_seconds;
+	sym_child_send(to, answer, found.fd < 0 ? "" : found.path, found.why);
+	fflush(to);
+	if (found.fd >= 0 &&
+	    sym_dwarf_name(found.fd, found.path, task->queries, task->count,
+			   send_name, to, found.why, sizeof(found.why)) != 0)
+		sym_child_send(to, (struct sym_answer){ .id = 0 }, "",
+			       found.why);
 }
 
-/* Until the child closes its end: 0; at the deadline, or if it sends nonsense:
- * -1. */
-static int receive(const struct task *task, int pipe, unsigned seconds)
+/* --- in the parent ----------------------------------------------------- */
+
+static void name_module(struct task *task, unsigned seconds)
 {
-	const int64_t deadline = now_ms() + (int64_t)seconds * 1000;
-	char *const inbox = mem_alloc(INBOX);
-	size_t held = 0;
-	int status = -1;
+	const struct sym_job job = {
+		do_name, task, take_answer, task, seconds,
+		ENOUGH + task->count * bytes_each
+	};
+	char why[SYM_WHY];
 
-	for (;;) {
-		struct pollfd poller = { .fd = pipe, .events = POLLIN };
-		const int64_t left = deadline - now_ms();
-		ssize_t size;
-
-		if (left <= 0 ||
-		    (poll(&poller, 1, (int)left) < 0 && errno != EINTR))
-			break;
-		if (poller.revents == 0)
-			continue;
-		size = read(pipe, inbox + held, INBOX - held);
-		if (size <= 0) {
-			status = size == 0 ? 0 : -1;
-			break;
-		}
-		held += (size_t)size;
-		size = take_answers(task, inbox, held);
-		if (size < 0)
-			break;
-		held -= (size_t)size;
-		memmove(inbox, inbox + size, held);
-	}
-	mem_free(inbox);
-	return status;
-}
-
-static void end_child(const struct task *task, pid_t child, int is_late)
-{
-	char text[64] = "";
-	int status = 0;
-
-	if (is_late)
-		kill(child, SIGKILL);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	if (is_late)
-		snprintf(text, sizeof(text), "naming took too long");
-	else if (WIFSIGNALED(status))
-		snprintf(text, sizeof(text), "naming crashed (signal %d)",
-			 WTERMSIG(status));
-	else if (status != 0)
-		snprintf(text, sizeof(text), "naming failed");
-	if (text[0] != '\0')
-		task->module->why = arena_copy(task->arena, text, strlen(text));
-}
-
-static void name_module(const struct task *task,
-			const struct sym_options *options)
-{
-	int ends[2];
-	pid_t child;
-
-	fflush(NULL);
-	if (pipe(ends) != 0) {
-		task->module->why = "no pipe to be had for naming";
-		return;
-	}
-	child = fork();
-	if (child == 0) {
-		close(ends[0]);
-		sym_child_run(func_elf(task->funcs, task->elf), task->queries,
-			      task->count, options, ends[1]);
-	}
-	close(ends[1]);
-	if (child < 0)
-		task->module->why = "no process to be had for naming";
-	else
-		end_child(task, child, receive(task, ends[0],
-					       options->seconds) != 0);
-	close(ends[0]);
+	if (seconds == 0)
+		task->module->why = "the modules before it took too long";
+	else if (sym_child_run(&job, why) != 0)
+		task->module->why = arena_copy(task->arena, why, strlen(why));
 }
 
 static const char *base_name(const char *path)
@@ -237,24 +189,48 @@ static void count_named(const struct task *task)
 	}
 }
 
-struct sym_module *sym_name(struct func_table *funcs, struct arena *arena,
-			    const struct sym_options *options)
+static time_t now(void)
 {
-	const size_t elves = func_elf_count(funcs);
-	struct sym_module *const modules =
-		mem_alloc((elves + 1) * sizeof(*modules));
+	struct timespec time;
 
-	for (elf_id elf = 1; elf <= elves; elf++) {
-		struct task task = { .funcs = funcs, .arena = arena,
-				     .elf = elf, .module = &modules[elf] };
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec;
+}
+
+static void name_modules(struct func_table *funcs, struct arena *arena,
+			 const struct sym_options *options,
+			 struct sym_module *modules)
+{
+	const time_t end = now() + (time_t)options->seconds * ALL_MODULES;
+	unsigned server_seconds = SERVER_SECONDS;
+
+	for (elf_id elf = 1; elf <= func_elf_count(funcs); elf++) {
+		const time_t left = end - now();
+		struct task task = {
+			.funcs = funcs, .arena = arena, .elf = elf,
+			.module = &modules[elf],
+			.server_seconds = &server_seconds,
+			.wish = { options, SYM_NAMES, server_seconds },
+		};
 
 		modules[elf].file = modules[elf].why = "";
 		gather(&task);
 		if (task.count > 0)
-			name_module(&task, options);
+			name_module(&task, left <= 0 ? 0 :
+				    left < (time_t)options->seconds ?
+				    (unsigned)left : options->seconds);
 		count_named(&task);
 		mem_free(task.queries);
 	}
+}
+
+struct sym_module *sym_name(struct func_table *funcs, struct arena *arena,
+			    const struct sym_options *options)
+{
+	struct sym_module *const modules =
+		mem_alloc((func_elf_count(funcs) + 1) * sizeof(*modules));
+
+	name_modules(funcs, arena, options, modules);
 	for (func_id id = 1; id <= func_count(funcs); id++) {
 		struct func *const f = func_get(funcs, id);
 

@@ -12,6 +12,10 @@ struct sym_options {
 	const char *debug_dirs;  /* folders to search first, ':' between them,
 	                          * or NULL */
 	unsigned seconds;        /* a module may take at most this long */
+	const char *archive;     /* folder that weft record --archive made, or
+	                          * NULL */
+	const char *servers;     /* debuginfod's URLS to ask; NULL: those of
+	                          * DEBUGINFOD_URLS */
 };
 
 /* What became of an ELF module. Strings are the arena's, never NULL. */
@@ -20,6 +24,7 @@ struct sym_module {
 	const char *why;         /* what is wrong or missing, "" if nothing */
 	size_t asked, named;     /* its functions; those it has a name for */
 	size_t hinted;           /* others, named as Lua calls them */
+	int is_refused;          /* only other builds of it were found */
 };
 
 /* Fill in name, file and file_line of every function of the table, never ""

@@ -21,7 +21,8 @@ struct naming {
 	sym_answer_fn answer;
 	void *ctx;
 	const char *folder;    /* of the unit being read: its comp_dir, */
-	const char *source;    /* and its source file */
+	const char *source;    /* its source file */
+	Dwarf_Die *unit;
 };
 
 static int by_offset(const void *a, const void *b)
@@ -116,16 +117,30 @@ static const char *die_file(const struct naming *n, Dwarf_Die *die)
 	return file;
 }
 
+/* Where a function that the compiler made, such as a lambda's operator(),
+ * begins; *line 0 if that is not known either. */
+static const char *line_file(const struct naming *n, uint64_t offset,
+			     int *line)
+{
+	Dwarf_Line *const at = dwarf_getsrc_die(n->unit, offset);
+
+	if (at == NULL || dwarf_lineno(at, line) != 0) {
+		*line = 0;
+		return NULL;
+	}
+	return dwarf_linesrc(at, NULL, NULL);
+}
+
 /* A relative source name counts from where the compiler ran. */
 static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
-	const char *const file = die_file(n, die);
+	const char *file = die_file(n, die);
 	char path[4096];
 	int line = 0;
 
-	if (dwarf_decl_line(die, &line) != 0 || line < 0)
-		line = 0;
+	if (dwarf_decl_line(die, &line) != 0 || line <= 0)
+		file = line_file(n, q->offset, &line);
 	if (file == NULL)
 		path[0] = '\0';
 	else if (file[0] == '/' || n->folder == NULL)
@@ -133,7 +148,7 @@ static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 	else
 		snprintf(path, sizeof(path), "%s/%s", n->folder, file);
 	n->answer(n->ctx, q->id, die_name(n, die, q->offset), path,
-		  (uint32_t)line);
+		  (uint32_t)(line < 0 ? 0 : line));
 }
 
 static void answer_at(const struct naming *n, Dwarf_Die *die,
@@ -199,6 +214,7 @@ static void answer_debug(struct naming *n)
 		n->folder = dwarf_formstring(
 			dwarf_attr(unit, DW_AT_comp_dir, &attribute));
 		n->source = dwarf_diename(unit);
+		n->unit = unit;
 		dwarf_getfuncs(unit, visit_function, n, 0);
 	}
 }

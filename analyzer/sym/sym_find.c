@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_find.h"
 
+#include "analyzer/sym/sym_server.h"
+
 #include <dirent.h>
-#include <dlfcn.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,74 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a file can tell: exported names, all names, files and lines too. */
-enum worth { WORTH_NOTHING, WORTH_EXPORTS, WORTH_NAMES, WORTH_LINES };
-
 enum { FOLDER_MAX = 4096 }; /* files of a debug folder that are looked at */
 
 static const char *const system_debug = "/usr/lib/debug";
 
 struct search {
 	const struct elf_module *module;
+	const struct sym_wish *wish;
 	char id[2 * sizeof(((struct elf_module *)0)->build_id) + 1];
 	struct sym_found *best;
-	enum worth worth;
-	char link[NAME_MAX + 1]; /* .gnu_debuglink of the module's own file */
+	char link[NAME_MAX + 1]; /* .gnu_debuglink of the module's own file, */
+	uint32_t sum;            /* and the checksum there */
+	int is_linked;           /* what is tried now must have that sum, */
+	int is_stranger;         /* or is likely to be something else */
 };
-
-static void hex(const uint8_t *bytes, size_t size, char *to)
-{
-	*to = '\0';
-	for (size_t i = 0; i < size; i++)
-		to += sprintf(to, "%02x", bytes[i]);
-}
-
-static enum worth worth_of(Elf *elf)
-{
-	enum worth worth = WORTH_EXPORTS;
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) != 0)
-		return WORTH_EXPORTS;
-	while ((section = elf_nextscn(elf, section)) != NULL) {
-		const char *name;
-
-		if (gelf_getshdr(section, &header) == NULL ||
-		    header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (name != NULL && (strcmp(name, ".debug_info") == 0 ||
-				     strcmp(name, ".zdebug_info") == 0))
-			return WORTH_LINES;
-		if (header.sh_type == SHT_SYMTAB)
-			worth = WORTH_NAMES;
-	}
-	return worth;
-}
-
-/* Is elf the module? If not, say why not. */
-static int is_same(const struct search *s, Elf *elf, const char *path)
-{
-	char other[2 * 64 + 1];
-	const void *id;
-	const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
-
-	if (s->module->build_id_size == 0)
-		return 1;
-	if (size == s->module->build_id_size &&
-	    memcmp(id, s->module->build_id, (size_t)size) == 0)
-		return 1;
-	hex(id, size < 0 ? 0 : size > 64 ? 64 : (size_t)size, other);
-	if (s->best->fd < 0)
-		snprintf(s->best->why, SYM_WHY, "%.60s%s is another build "
-			 "(build-id %.16s, recorded %.16s)",
-			 strlen(path) > 60 ? "..." : "",
-			 strlen(path) > 60 ? path + strlen(path) - 60 : path,
-			 size > 0 ? other : "none", s->id);
-	return 0;
-}
 
 static void note_link(struct search *s, Elf *elf)
 {
@@ -90,8 +36,38 @@ static void note_link(struct search *s, Elf *elf)
 	const char *const link = dwelf_elf_gnu_debuglink(elf, &sum);
 
 	if (link != NULL && s->link[0] == '\0' && strchr(link, '/') == NULL &&
-	    strlen(link) <= NAME_MAX)
+	    strlen(link) <= NAME_MAX) {
 		strcpy(s->link, link);
+		s->sum = sum;
+	}
+}
+
+/* A debug file without a build-id, named by a .gnu_debuglink, is known by its
+ * sum alone. */
+static int is_it(const struct search *s, Elf *elf, int fd, char *why)
+{
+	const void *id;
+
+	if (s->is_linked && sym_elf_sum(fd) != s->sum) {
+		snprintf(why, SYM_WHY, "its checksum is not that of "
+			 ".gnu_debuglink");
+		return 0;
+	}
+	if (s->is_linked && dwelf_elf_gnu_build_id(elf, &id) <= 0)
+		return 1;
+	return sym_elf_is_module(s->module, elf, why, SYM_WHY);
+}
+
+static void refuse(const struct search *s, const char *path, const char *why)
+{
+	const size_t length = strlen(path);
+
+	if (s->best->fd >= 0 || s->is_stranger || s->best->is_refused)
+		return;
+	s->best->is_refused = 1;
+	snprintf(s->best->why, SYM_WHY, "%s%s was replaced: %.150s",
+		 length > 60 ? "..." : "", length > 60 ? path + length - 60 :
+		 path, why);
 }
 
 /* An untrusted trace names the path: only a plain file is opened. */
@@ -111,26 +87,30 @@ static int open_plain(const char *path)
  * before. */
 static void try(struct search *s, const char *path)
 {
-	const int fd = s->worth == WORTH_LINES ? -1 : open_plain(path);
-	enum worth worth = WORTH_NOTHING;
+	const int fd = s->best->worth == WORTH_ALL ? -1 : open_plain(path);
+	enum sym_worth worth = WORTH_NOTHING;
+	char why[SYM_WHY];
 	Elf *elf;
 
 	if (fd < 0)
 		return;
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf != NULL && elf_kind(elf) == ELF_K_ELF &&
-	    is_same(s, elf, path)) {
-		worth = worth_of(elf);
-		note_link(s, elf);
+	if (elf != NULL && elf_kind(elf) == ELF_K_ELF) {
+		if (is_it(s, elf, fd, why)) {
+			worth = sym_elf_worth(elf, s->wish->want);
+			note_link(s, elf);
+		} else {
+			refuse(s, path, why);
+		}
 	}
 	elf_end(elf);
-	if (worth <= s->worth) {
+	if (worth <= s->best->worth) {
 		close(fd);
 		return;
 	}
 	if (s->best->fd >= 0)
 		close(s->best->fd);
-	s->worth = worth;
+	s->best->worth = worth;
 	s->best->fd = fd;
 	snprintf(s->best->path, sizeof(s->best->path), "%s", path);
 }
@@ -174,42 +154,53 @@ static void try_all(struct search *s, const char *folder)
 
 	if (dir == NULL || s->module->build_id_size == 0)
 		goto out;
-	for (int i = 0; i < FOLDER_MAX && s->worth < WORTH_LINES; i++) {
-		char why[SYM_WHY];
-
+	/* Other programs' files are no other builds of this one. */
+	s->is_stranger = 1;
+	for (int i = 0; i < FOLDER_MAX && s->best->worth < WORTH_ALL; i++) {
 		entry = readdir(dir);
 		if (entry == NULL)
 			break;
-		/* Other programs' files are no other builds of this one. */
-		memcpy(why, s->best->why, SYM_WHY);
 		if (entry->d_type != DT_DIR)
 			tryf(s, "%s/%s", folder, entry->d_name);
-		memcpy(s->best->why, why, SYM_WHY);
 	}
+	s->is_stranger = 0;
 out:
 	if (dir != NULL)
 		closedir(dir);
 }
 
+/* As distributions lay them out; the archive and some servers keep the program
+ * itself beside its debug file. */
 static void try_id(struct search *s, const char *folder)
 {
-	if (s->module->build_id_size > 1)
-		tryf(s, "%s/.build-id/%.2s/%s.debug", folder, s->id, s->id + 2);
+	if (s->module->build_id_size < 2)
+		return;
+	tryf(s, "%s/.build-id/%.2s/%s.debug", folder, s->id, s->id + 2);
+	tryf(s, "%s/.build-id/%.2s/%s", folder, s->id, s->id + 2);
+}
+
+static void try_path(struct search *s, const char *folder)
+{
+	const char *const path = s->module->path;
+
+	if (!is_tame(path))
+		return;
+	tryf(s, "%s%s.debug", folder, path);
+	tryf(s, "%s%s", folder, path);
 }
 
 static void try_folder(struct search *s, const char *folder)
 {
-	const char *const path = s->module->path;
+	const char *const name = base_name(s->module->path);
 
 	try_id(s, folder);
-	if (is_tame(path)) {
-		tryf(s, "%s/%s.debug", folder, base_name(path));
-		tryf(s, "%s/%s", folder, base_name(path));
-		tryf(s, "%s%s.debug", folder, path);
-		tryf(s, "%s%s", folder, path);
+	if (is_tame(s->module->path)) {
+		tryf(s, "%s/%s.debug", folder, name);
+		tryf(s, "%s/%s", folder, name);
 	}
+	try_path(s, folder);
 	try(s, folder);
-	if (s->worth < WORTH_LINES)
+	if (s->best->worth < WORTH_ALL)
 		try_all(s, folder);
 }
 
@@ -233,38 +224,33 @@ static void try_link(struct search *s)
 {
 	const char *const path = s->module->path;
 	const int folder = (int)(base_name(path) - path);
+	const char *const archive = s->wish->options->archive;
 
-	if (s->link[0] == '\0' || s->module->build_id_size == 0)
+	if (s->link[0] == '\0' || !is_tame(path))
 		return;
+	s->is_linked = 1;
 	tryf(s, "%.*s%s", folder, path, s->link);
 	tryf(s, "%.*s.debug/%s", folder, path, s->link);
 	tryf(s, "%s%.*s%s", system_debug, folder, path, s->link);
+	if (archive != NULL)
+		tryf(s, "%s/files%.*s%s", archive, folder, path, s->link);
+	s->is_linked = 0;
 }
 
-/* Ask the servers of DEBUGINFOD_URLS, if the library for that is installed. */
 static void try_servers(struct search *s)
 {
-	const char *const urls = getenv("DEBUGINFOD_URLS");
-	void *library, *client, *(*begin)(void);
-	int (*find)(void *, const unsigned char *, int, char **);
-	char *path = NULL;
-	int fd;
+	unsigned seconds = s->wish->server_seconds;
+	const char *why;
+	char *const path = sym_server_get(s->module, s->wish->want,
+					  s->wish->options->servers, &seconds,
+					  &why);
 
-	if (urls == NULL || urls[0] == '\0' || s->module->build_id_size == 0)
-		return;
-	library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (library == NULL)
-		return;
-	*(void **)&begin = dlsym(library, "debuginfod_begin");
-	*(void **)&find = dlsym(library, "debuginfod_find_debuginfo");
-	client = begin == NULL || find == NULL ? NULL : begin();
-	if (client == NULL)
-		return;
-	fd = find(client, s->module->build_id, s->module->build_id_size, &path);
-	if (fd >= 0) {
+	s->best->server_seconds = seconds;
+	if (path != NULL)
 		try(s, path);
-		close(fd);
-	}
+	else if (why[0] != '\0' && s->best->why[0] == '\0')
+		snprintf(s->best->why, SYM_WHY, "its file is not there: %s",
+			 why);
 	free(path);
 }
 
@@ -273,36 +259,44 @@ static void say(const struct search *s)
 	struct sym_found *const found = s->best;
 	const char *text = NULL;
 
-	if (s->worth == WORTH_NOTHING && found->why[0] == '\0')
+	if (found->worth != WORTH_NOTHING)
+		found->is_refused = 0;
+	if (found->worth == WORTH_NOTHING && found->why[0] == '\0')
 		text = "its file is not there";
-	else if (s->worth == WORTH_EXPORTS)
+	else if (found->worth == WORTH_EXPORTS)
 		text = "stripped, and its debug file was not found";
-	else if (s->worth == WORTH_NAMES)
+	else if (found->worth == WORTH_NAMES)
 		text = "built without -g: no files and lines";
-	else if (s->worth != WORTH_NOTHING)
+	else if (found->worth != WORTH_NOTHING)
 		text = s->module->build_id_size == 0 ?
 		       "has no build-id: may be another build" : "";
 	if (text != NULL)
 		snprintf(found->why, SYM_WHY, "%s", text);
 }
 
-void sym_find_file(const struct elf_module *module, const char *debug_dirs,
+void sym_find_file(const struct elf_module *module, const struct sym_wish *wish,
 		   struct sym_found *found)
 {
-	struct search s = { .module = module, .best = found };
+	struct search s = { .module = module, .wish = wish, .best = found };
+	const char *const archive = wish->options->archive;
 
 	elf_version(EV_CURRENT);
+	memset(found, 0, sizeof(*found));
 	found->fd = -1;
-	found->path[0] = found->why[0] = '\0';
-	hex(module->build_id, module->build_id_size, s.id);
+	sym_elf_hex(module->build_id, module->build_id_size, s.id);
 	if (module->path[0] == '/')
 		try(&s, module->path);
-	try_folders(&s, debug_dirs);
-	if (s.worth < WORTH_LINES) {
+	try_folders(&s, wish->options->debug_dirs);
+	if (archive != NULL) {
+		try_id(&s, archive);
+		tryf(&s, "%s/files%s", archive, is_tame(module->path) ?
+		     module->path : "/");
+	}
+	if (found->worth < WORTH_ALL) {
 		try_id(&s, system_debug);
 		try_link(&s);
 	}
-	if (s.worth < WORTH_LINES)
+	if (found->worth < WORTH_ALL)
 		try_servers(&s);
 	say(&s);
 }

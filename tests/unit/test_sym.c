@@ -116,7 +116,7 @@ struct named {
 static struct named name(const char *path, const uint8_t *id, size_t id_size,
 			 const char *debug_dirs)
 {
-	const struct sym_options options = { debug_dirs, 20 };
+	const struct sym_options options = { debug_dirs, 20, NULL, NULL };
 	struct named n = { func_table_new(), arena_new(), NULL, NULL, NULL };
 	const elf_id elf = func_module(n.funcs, path, id, id_size, 1 << 20);
 	const func_id found = func_native(n.funcs, elf, offset_of(find_me));
@@ -183,7 +183,7 @@ static const char two_functions[] = "int g;\nstatic void a(void){g++;}\n"
  * ones only; clang numbers source files as gcc does not. */
 static void check_compiler(const char *compile)
 {
-	const struct sym_options options = { NULL, 20 };
+	const struct sym_options options = { NULL, 20, NULL, NULL };
 	unsigned long a = 0, b = 0;
 	char command[300];
 	FILE *file;
@@ -202,7 +202,7 @@ static void check_compiler(const char *compile)
 
 	struct func_table *const funcs = func_table_new();
 	struct arena *const arena = arena_new();
-	const elf_id elf = func_module(funcs, in_dir("two"), NULL, 0, 4096);
+	const elf_id elf = func_module(funcs, in_dir("two"), NULL, 0, 0);
 	const func_id fa = func_native(funcs, elf, a & ~1ul);
 	const func_id fb = func_native(funcs, elf, b & ~1ul);
 
@@ -328,7 +328,9 @@ void test_sym_refuses_another_build(void)
 	struct named n = name(in_dir("whole"), id, size, dir);
 
 	CHECK(strncmp(n.found->name, "whole+0x", 8) == 0);
-	CHECK(strstr(n.modules[1].why, "is another build") != NULL);
+	CHECK(strstr(n.modules[1].why, "/whole was replaced: build-id differs")
+	      != NULL);
+	CHECK(n.modules[1].is_refused);
 	CHECK_STR(n.modules[1].file, "");
 	CHECK_EQ(n.modules[1].named, 0);
 	forget(&n);
@@ -417,7 +419,7 @@ void test_sym_names_lua_functions(void)
 
 void test_sym_falls_back_to_hints(void)
 {
-	const struct sym_options options = { NULL, 20 };
+	const struct sym_options options = { NULL, 20, NULL, NULL };
 	struct func_table *const funcs = func_table_new();
 	struct arena *const arena = arena_new();
 	const elf_id elf = func_module(funcs, "/nonexistent/liblua.so", NULL,
