@@ -15,7 +15,7 @@ notices() {
 	local dir=$2
 	case $1 in
 	busy) set -- tests/e2e/signals.sh ;;
-	interrupt) set -- tests/e2e/handlers.sh ;;
+	interrupt | closed) set -- tests/e2e/handlers.sh ;;
 	# C++ exceptions: nobody tells that frames die.
 	exit | sp | inlined) set -- tests/e2e/calls.sh ;;
 	# What it leaves open, the next call heals: seen between the two.

@@ -21,6 +21,8 @@
 	X(recycle, "a new coroutine at an old address is a new coroutine")     \
 	X(busy, "a signal handler's hooks use a state of their own")           \
 	X(interrupt, "each run of a handler says what it interrupts")          \
+	X(closed, "a handler between two chunks of another's stands in the "    \
+		"first")                                                       \
 	X(cut, "a chunk carries the stack open at its start")
 
 enum break_rule {
@@ -33,8 +35,12 @@ enum break_rule {
 #ifdef WEFT_TEST_BREAKS
 extern enum break_rule break_chosen;
 #define BROKEN(name) (break_chosen == BREAK_##name)
+/* Makes a moment long in which the rule matters. */
+#define BREAK_PAUSE(name)                                                      \
+	for (volatile int i = BROKEN(name) ? 3000 : 0; i > 0; i--)
 #else
 #define BROKEN(name) 0
+#define BREAK_PAUSE(name)
 #endif
 
 #endif

@@ -183,10 +183,13 @@ void buffer_hand_over(struct state *s, uint32_t flags)
 	if (s->level > 0 && s->n >= s->limit)
 		s->want_big = 1; /* else a small one will do */
 	s->written += s->n;
+	s->scrap_head.number = s->number;
+	barrier();
 	use_scrap(s);
 	barrier(); /* a handler must not find the old n with the new number */
 	s->number++;
 	barrier();
+	BREAK_PAUSE(closed);
 	if (s->level == 0)
 		interrupt_close(s, flags);
 	atomic_store_explicit(&process_view.states[b], buffer_word(
@@ -213,7 +216,7 @@ static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
 	h->level = s->level;
 	h->written = s->written;
 	if (s->below != NULL) {
-		h->interrupted_chunk = s->below->number;
+		h->interrupted_chunk = interrupt_chunk(s->below);
 		h->interrupted_record = s->below->n;
 	} else {
 		for (int i = 0; i < LOST_REASONS; i++)

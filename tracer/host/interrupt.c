@@ -7,7 +7,8 @@
 static int is_new(const struct state *s)
 {
 	return s->top == s->frames + 1 ||
-	       s->said_chunk != s->below->number || s->said_n != s->below->n;
+	       s->said_chunk != interrupt_chunk(s->below) ||
+	       s->said_n != s->below->n;
 }
 
 static void put(struct state *s, uint64_t chunk, uint32_t n)
@@ -25,15 +26,16 @@ static void put(struct state *s, uint64_t chunk, uint32_t n)
 SLOW void interrupt_begin(struct state *s)
 {
 	const struct state *const below = s->below;
+	const uint64_t chunk = interrupt_chunk(below);
 
 	if (BROKEN(interrupt) || !is_new(s))
 		return;
 	/* A chunk speaks of one chunk of the level below. */
 	if (buffer_is_scrap(s) || s->n >= s->limit ||
-	    s->head->interrupted_chunk != below->number)
+	    s->head->interrupted_chunk != chunk)
 		buffer_switch(s, 0);
-	put(s, below->number, below->n);
-	s->said_chunk = below->number;
+	put(s, chunk, below->n);
+	s->said_chunk = chunk;
 	s->said_n = below->n;
 }
 
@@ -50,7 +52,8 @@ void interrupt_close(struct state *s, uint32_t flags)
 	    buffer_is_scrap(above))
 		return;
 	interrupt_close(above, flags);
-	above->busy = (uint64_t)__builtin_frame_address(0);
+	above->busy = (uint64_t)__builtin_frame_address(0) |
+		      (BROKEN(closed) ? 0 : INTERRUPT_CLOSING);
 	barrier();
 	if (above->top == above->frames + 1 && above->n <= above->limit &&
 	    !BROKEN(interrupt))
