@@ -4,6 +4,7 @@ ANALYZER_SRC := $(wildcard analyzer/*.c analyzer/*/*.c)
 PLUGIN_SRC := $(wildcard analyzer/in/plugin_*.c)
 ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
 	$(filter-out $(PLUGIN_SRC),$(ANALYZER_SRC)))
+ANALYZER_OBJ += $(B)/obj/gen/pprof.pb-c.o
 # What unit tests link with.
 ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
 # The readers, the core and the base, without commands, symbols and output.
@@ -11,7 +12,7 @@ PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
 	$(filter $(B)/obj/analyzer/base/% $(B)/obj/analyzer/core/% \
 		$(B)/obj/analyzer/in/%,$(ANALYZER_OBJ))
 ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
-ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm
+ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz
 # Its babeltrace2 descriptors must be visible; nothing else needs to be.
 PLUGIN_CFLAGS := $(CFLAGS_ALL) -fPIC
 WEFT_ANALYZE := $(B)/libexec/weft/weft-analyze
@@ -31,6 +32,20 @@ $(WEFT_PLUGIN): $(PLUGIN_OBJ)
 $(B)/obj/analyzer/in/plugin_%.o: analyzer/in/plugin_%.c
 	@mkdir -p $(@D)
 	$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
+
+# Profiles are protobuf messages: their code is made from the .proto file.
+PROF_PB := $(B)/gen/analyzer/prof/pprof.pb-c
+$(PROF_PB).h $(PROF_PB).c &: analyzer/prof/pprof.proto
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(B)/gen $<
+
+$(B)/obj/gen/pprof.pb-c.o: $(PROF_PB).c
+	@mkdir -p $(@D)
+	$(CC) $(ANALYZER_CFLAGS) -Wno-error -w -I$(B)/gen -c -o $@ $<
+
+$(B)/obj/analyzer/prof/%.o: analyzer/prof/%.c $(PROF_PB).h
+	@mkdir -p $(@D)
+	$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
 
 $(B)/obj/analyzer/%.o: analyzer/%.c
 	@mkdir -p $(@D)

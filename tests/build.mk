@@ -9,7 +9,8 @@ TEST_DIR := $(B)/tests
 UNIT_SRC := $(filter-out tests/unit/run_unit.c,$(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
 HOST_TEST_OBJ ?= $(HOST_OBJ)
-ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw)
+ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
+	libprotobuf-c zlib)
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
@@ -94,12 +95,12 @@ ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*/*.c analyzer/*.c \
 .PHONY: clang-check
 clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)
 CLANG_FLAGS = $(filter-out -MMD -MP,$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
-	-DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 -Wno-unknown-warning-option
+	-isystem $(B)/gen 	-DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 -Wno-unknown-warning-option
 $(B)/clang/tests/%.ok: tests/%.c
 	@mkdir -p $(@D)
 	clang $(CLANG_FLAGS) -Wno-missing-prototypes -fsyntax-only $<
 	@touch $@
-$(B)/clang/%.ok: %.c
+$(B)/clang/%.ok: %.c | $(PROF_PB).h
 	@mkdir -p $(@D)
 	clang $(CLANG_FLAGS) -fsyntax-only $<
 	@touch $@

@@ -195,8 +195,10 @@ static enum cmd_exit run(int count, char **operands)
 	struct out_csv csv = { stdout, 0 };
 	const struct coroutine **all;
 	struct load load;
-	const enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status = load_open(&load, count, operands);
 
+	if (status == CMD_OK)
+		status = load_need_trace(&load, "single coroutines");
 	if (status != CMD_OK) {
 		load_close(&load);
 		return status;

@@ -164,6 +164,8 @@ static enum cmd_exit run(int count, char **operands)
 		return dump_raw_trace(path) == 0 ? CMD_OK : CMD_UNREADABLE;
 	/* Twice: a function is named once all that occur are known. */
 	status = load_open(&load, count, operands);
+	if (status == CMD_OK)
+		status = load_need_trace(&load, "single records");
 	if (status == CMD_OK && load_again(&load, &sink, &load) != 0)
 		status = CMD_UNREADABLE;
 	load_close(&load);

@@ -199,7 +199,8 @@ static void print_vms(const struct session *s)
 		       vm->flags & VM_PEEK ? "a checked peek" : "the API",
 		       vm->flags & VM_JIT_OFF ? ", its JIT was off" : "");
 	}
-	printf("%-11s %zu\n", "coroutines", s->coroutine_count);
+	printf("%-11s %" PRIu64 "\n", "coroutines",
+	       s->coroutine_count + s->beyond.coroutines);
 }
 
 static void print_naming(const struct elf_module *elf,

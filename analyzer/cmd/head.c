@@ -130,12 +130,13 @@ static void print_run(FILE *to, const struct session *s)
 		return;
 	}
 	print_programs(to, s);
-	print_count(to, s->process_count, "processes");
-	print_count(to, s->thread_count, "threads");
-	if (s->vm_count > 0)
-		print_count(to, s->vm_count, "Lua states");
-	if (s->coroutine_count > 0)
-		print_count(to, s->coroutine_count, "coroutines");
+	print_count(to, s->process_count + s->beyond.processes, "processes");
+	print_count(to, s->thread_count + s->beyond.threads, "threads");
+	if (s->vm_count + s->beyond.vms > 0)
+		print_count(to, s->vm_count + s->beyond.vms, "Lua states");
+	if (s->coroutine_count + s->beyond.coroutines > 0)
+		print_count(to, s->coroutine_count + s->beyond.coroutines,
+			    "coroutines");
 	fprintf(to, "\n%s, %s, %s\n",
 		out_number_date(date, session_real(s, head_first_tick(s))),
 		out_number_time(time, (double)head_duration(s)),

@@ -3,8 +3,10 @@
 #include "analyzer/cmd/load.h"
 
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/load_profile.h"
 #include "analyzer/core/view.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/prof/prof.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -127,6 +129,8 @@ enum cmd_exit load_open(struct load *load, int count, char **operands)
 	load->path = load_operand(count, operands);
 	if (load->path == NULL)
 		return CMD_USAGE;
+	if (prof_is(load->path))
+		return load_profile_read(load);
 	load->session = session_new(arg_max_nodes);
 	if (read_trace(load->path, load->session, NULL, NULL, &load->in) != 0)
 		return CMD_UNREADABLE;
@@ -134,12 +138,24 @@ enum cmd_exit load_open(struct load *load, int count, char **operands)
 	return CMD_OK;
 }
 
+enum cmd_exit load_need_trace(const struct load *load, const char *what)
+{
+	if (!load->is_profile)
+		return CMD_OK;
+	err_add("\"%s\" is a profile, which holds no %s; give the trace "
+		"itself", load->path, what);
+	return CMD_UNREADABLE;
+}
+
 int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 {
-	struct session *const again = session_new(arg_max_nodes);
+	struct session *again;
 	struct in_summary in;
 	int status;
 
+	if (load_need_trace(load, "single records") != CMD_OK)
+		return -1;
+	again = session_new(arg_max_nodes);
 	/* The functions found the first time are found again, with names. */
 	func_table_free(again->funcs);
 	again->funcs = load->session->funcs;

@@ -15,6 +15,8 @@ extern const struct opt load_opts[];
 
 struct load {
 	const char *path;
+	int is_profile;              /* or merged: only what a profile
+	                              * knows */
 	struct session *session;
 	struct in_summary in;
 	struct arena *names;
@@ -30,6 +32,11 @@ void load_close(struct load *);
 /* Read the trace once more, with the names of the first time, for what the
  * sink wants to see. */
 int load_again(struct load *, const struct replay_sink *, void *ctx);
+
+/* For what a profile does not know: CMD_OK if the load is from a trace itself,
+ * otherwise CMD_UNREADABLE with the cause, that it has no such thing, in the
+ * chain. */
+enum cmd_exit load_need_trace(const struct load *, const char *what);
 
 /* The operand, or NULL with the cause in the chain. */
 const char *load_operand(int count, char **operands);

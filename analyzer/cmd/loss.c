@@ -185,14 +185,15 @@ size_t loss_each(const struct load *load, loss_fn fn, void *ctx)
 
 static void tell_jit(struct teller *t, const struct session *s)
 {
-	size_t off = 0;
+	uint64_t off = 0;
 
 	for (size_t i = 0; i < s->vm_count; i++)
 		off += (s->vms[i].flags & VM_JIT_OFF) != 0;
+	off += s->beyond.vms_jit_off;
 	if (off > 0)
-		say(t, "LuaJIT's compiler was off in %zu of %zu Lua states: "
+		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64 " Lua states: "
 		    "times are the interpreter's; counts are exact", off,
-		    s->vm_count);
+		    s->vm_count + s->beyond.vms);
 }
 
 static void tell_open(struct teller *t, const struct session *s)
@@ -222,7 +223,7 @@ static void tell_unplaced(struct teller *t, const struct session *s)
 
 static void tell_inferred(struct teller *t, const struct session *s)
 {
-	uint64_t inferred = 0;
+	uint64_t inferred = s->beyond.inferred;
 	char text[OUT_NUMBER];
 
 	for (size_t i = 0; i < s->coroutine_count; i++)

@@ -49,6 +49,11 @@ size_t cct_deeper(const struct cct *t)
 	return t->folded;
 }
 
+void cct_set_folded(struct cct *t, size_t paths)
+{
+	t->folded = paths;
+}
+
 void cct_set_deeper(struct cct *t, func_id deeper)
 {
 	t->deeper = deeper;

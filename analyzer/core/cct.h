@@ -53,6 +53,7 @@ node_id cct_first_root(const struct cct *);
 node_id cct_child(struct cct *, node_id parent, func_id func, uint32_t flags);
 void cct_set_deeper(struct cct *, func_id deeper);
 size_t cct_deeper(const struct cct *); /* how many paths were folded so */
+void cct_set_folded(struct cct *, size_t paths); /* it was so many */
 
 /* Borrow; valid until the tree grows. Ids run from 1 to the count. */
 struct cct_node *cct_get(struct cct *, node_id);

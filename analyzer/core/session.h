@@ -6,6 +6,7 @@
 
 #include "analyzer/core/cct.h"
 #include "analyzer/core/func.h"
+#include "analyzer/core/spread.h"
 #include "tracepoints/chunk.h"
 
 #include <stddef.h>
@@ -89,6 +90,22 @@ struct vm {
 /* The recorder's notes, and labels under the key "label.KEY"; untrusted. */
 struct note { const char *key, *value; };
 
+/* One of the sessions that were merged into this one. */
+struct part {
+	uint64_t recording;        /* its number, as in struct process */
+	uint64_t start, duration;  /* CLOCK_REALTIME ns; ns */
+	uint64_t calls;
+	uint32_t complete;         /* 1: nothing was lost */
+	const char *command, *host;/* untrusted, never NULL */
+};
+
+/* How many more there were than are listed: a profile lists no coroutine, and
+ * merged sessions list one thread for all of a program's that bear one name. */
+struct beyond {
+	uint64_t processes, threads, vms, vms_jit_off, coroutines, inferred;
+	uint64_t folded;           /* see cct_deeper */
+};
+
 struct session {
 	struct func_table *funcs;
 	struct cct *cct;
@@ -97,6 +114,12 @@ struct session {
 	struct coroutine *coroutines; size_t coroutine_count;
 	struct vm *vms; size_t vm_count;
 	struct note *notes; size_t note_count;
+	/* What merging leaves: see core/combine.h. None of these in a session
+	 * that is one trace's. */
+	struct part *parts; size_t part_count;
+	struct func_spread *spreads; size_t spread_count; /* by rising func */
+	struct edge_spread *edges; size_t edge_count; /* by caller, func */
+	struct beyond beyond;
 	uint64_t tick_hz;          /* the best known: least error; never 0 */
 	/* The clock line: tick t was at base_mono + (t - base_tick) / hz. */
 	uint64_t base_tick, base_mono, base_real;

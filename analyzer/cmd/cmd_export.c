@@ -1,0 +1,64 @@
+/* cmd_export.c - "weft export": what was recorded, in the formats of other
+ * tools.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/cmd/head.h"
+#include "analyzer/cmd/load_profile.h"
+
+#include <unistd.h>
+
+static const char *arg_output = "-";
+static int arg_format;
+
+/* A format is one row here and its name below. */
+static const struct format {
+	int (*write)(struct load *, const char *file);
+	int is_text;
+} formats[] = {
+	{ load_profile_write, 0 },
+};
+
+static const char *const format_names[] = { "pprof", NULL };
+
+static const struct opt opts[] = {
+	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "FORMAT",
+	  .to = &arg_format, .choices = format_names, .help = "what to write" },
+	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
+	  .to = &arg_output, .help = "where to; - is standard output" },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+static enum cmd_exit run(int count, char **operands)
+{
+	const struct format *const f = &formats[arg_format];
+	enum cmd_exit status;
+	struct load load;
+
+	if (!f->is_text && arg_output[0] == '-' && arg_output[1] == '\0' &&
+	    isatty(STDOUT_FILENO)) {
+		err_add("the format is not for a terminal; give -o FILE");
+		return CMD_USAGE;
+	}
+	status = load_open(&load, count, operands);
+	if (status == CMD_OK && f->write(&load, arg_output) != 0)
+		status = CMD_UNREADABLE;
+	if (status == CMD_OK) {
+		head_print_losses(&load);
+		status = head_need_calls(&load);
+	}
+	load_close(&load);
+	return status;
+}
+
+const struct cmd cmd_export = {
+	"export", "TRACE...", "write a trace in the format of other tools",
+	"Reads traces (several are merged) and writes one file.\n"
+	"\n"
+	"pprof is a compact profile: a protobuf file, gzipped, that\n"
+	"\"go tool pprof\", speedscope and others open, with calls, self\n"
+	"and suspended time of each stack. weft reads it back: report,\n"
+	"tree, merge, diff and others take it instead of a trace, and\n"
+	"print the same. Single coroutines, moments and chunks are not in\n"
+	"it.", opts, run
+};
