@@ -83,7 +83,9 @@ local function compare(check, path)
 	local have, titles, ended = ask(check.args, path)
 	local falls = not check.falling or
 		is_falling(have, titles, check.falling)
-	have = check.change and check.change(have) or have
+	if check.change then
+		have, falls = check.change(have, falls)
+	end
 	local n = difference(texts(check.rows), texts(have))
 	compared = compared + 1
 	if n > 0 or not falls or not ended and #have > 0 then

@@ -32,7 +32,7 @@ local function tids(s, co)
 end
 
 -- Their order is that of the chunks.
-local function sort_threads(rows)
+local function sort_threads(rows, falls)
 	for _, row in ipairs(rows) do
 		local list = {}
 		for tid in row[8]:gmatch("%d+") do
@@ -41,7 +41,7 @@ local function sort_threads(rows)
 		table.sort(list)
 		row[8] = table.concat(list, " ")
 	end
-	return rows
+	return rows, falls
 end
 
 function coroutines.checks(s, random)

@@ -44,8 +44,8 @@ static void end(struct made *m, struct made_thread *t)
 
 static void play(struct made *m)
 {
-	const uint64_t steps = made_chance(m, 8) ? 6000 : 100 +
-			       made_random(m, 1400);
+	const uint64_t steps = made_chance(m, 20) ? 4000 : 100 +
+			       made_random(m, 1000);
 	uint32_t begun = 1;
 
 	made_cast_all(m);

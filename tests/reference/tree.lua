@@ -1,117 +1,163 @@
 -- tree.lua - what "weft tree" must say: one node for each distinct stack, its
--- calls, self, total and suspended time; a coroutine's body on top of what
--- resumed it, or at the root.
+-- calls, self, total and suspended time; recursion folded; a coroutine's body
+-- on top of what resumed it, or at the root. A place is a list of marks, from
+-- the root on: "12" is function 12, "~12" the body of a coroutine.
 -- SPDX-License-Identifier: MIT
 local tree = {}
 
-local function node_of(nodes, path)
-	local key = table.concat(path, ";")
-	nodes[key] = nodes[key] or { path = key, func = path[#path],
-		depth = #path - 1, calls = 0, self = 0, total = 0,
-		suspended = 0 }
-	return nodes[key]
-end
-
--- The nodes from a stack's root to its innermost frame.
-local function nodes_on(nodes, root, stack, from_body)
-	local path, list = { root }, {}
-	list[1] = node_of(nodes, path)
-	for _, frame in ipairs(stack) do
-		if from_body and frame.is_body then
-			path, list = { root }, { list[1] }
+-- Where the frames of a stack stand: the place of each, and how many
+-- activations of its function are folded there. A recursive call goes to the
+-- place of its like, if fold says so.
+local function places(root, stack, how)
+	local list, first = { { place = { root }, level = 1 } }, 1
+	for i, frame in ipairs(stack) do
+		if how.from_body and frame.is_body then
+			list, first = { list[1] }, i
 		end
-		path[#path + 1] = (frame.is_body and "~" or "") .. frame.func
-		list[#list + 1] = node_of(nodes, path)
+		local like
+		for k = first, i - 1 do
+			like = stack[k].func == frame.func and k or like
+		end
+		local here = { is_recursive = like ~= nil }
+		local into = like and list[like - first + 2]
+		for k = (like or i) + 1, i do
+			into = not stack[k].is_body and into
+		end
+		if into and (how.fold == "all" or
+			     how.fold == "direct" and like == i - 1) then
+			here.place, here.level = into.place, into.level + 1
+		else
+			here.place = table.move(list[#list].place, 1,
+				#list[#list].place, 1, {})
+			table.insert(here.place, (frame.is_body and "~" or "")
+				.. frame.func)
+			here.level = 1
+		end
+		list[#list + 1] = here
 	end
 	return list
 end
 
-local function grow(s, root_of, from_body)
+local function node_of(nodes, place, depth)
+	local key = table.concat(place, ";", 1, depth)
+	nodes[key] = nodes[key] or { place = table.move(place, 1, depth, 1,
+		{}), calls = 0, self = 0, total = 0, suspended = 0,
+		recursive = 0, levels = 1 }
+	return nodes[key]
+end
+
+-- Every node of the tree, by its place.
+function tree.grow(s, how)
 	local nodes = {}
-	for serial in pairs(s.threads) do
-		node_of(nodes, { root_of(serial) })
+	local function innermost(thread, stack)
+		local list = places(how.root_of(thread), stack, how)
+		for _, at in ipairs(list) do
+			local node = node_of(nodes, at.place, #at.place)
+			node.levels = math.max(node.levels, at.level)
+		end
+		return list[#list]
 	end
 	for _, call in ipairs(s.calls) do
-		local on = nodes_on(nodes, root_of(call.thread), call.stack,
-				    from_body)
-		on[#on].calls = on[#on].calls + 1
+		local at = innermost(call.thread, call.stack)
+		local node = node_of(nodes, at.place, #at.place)
+		node.calls = node.calls + 1
+		node.recursive = node.recursive + (at.is_recursive and 1 or 0)
 	end
 	for _, slice in ipairs(s.slices) do
-		local on = nodes_on(nodes, root_of(slice.thread), slice.stack,
-				    from_body)
+		local place = innermost(slice.thread, slice.stack).place
 		local d = slice.to - slice.from
-		on[#on].self = on[#on].self + d
-		for _, node in ipairs(on) do
+		for depth = 1, #place do
+			local node = node_of(nodes, place, depth)
 			node.total = node.total + d
+			node.self = node.self + (depth == #place and d or 0)
 		end
 	end
 	for _, sleep in ipairs(s.sleeps) do
-		local on = nodes_on(nodes, root_of(sleep.thread), sleep.stack,
-				    from_body)
-		-- Those of the coroutine's own frames alone.
-		local own = 0
-		for _, frame in ipairs(sleep.stack) do
-			own = own + (frame.co == sleep.co and 1 or 0)
-		end
-		for i = #on - own + 1, #on do
-			on[i].suspended = on[i].suspended + sleep.to -
-				sleep.from
+		local place = innermost(sleep.thread, sleep.stack).place
+		local last = sleep.stack[#sleep.stack]
+		local depth = last and last.co == sleep.co and #place or 0
+		-- Those of the coroutine's own frames, down to its body.
+		while depth > 1 do
+			local node = node_of(nodes, place, depth)
+			node.suspended = node.suspended + sleep.to - sleep.from
+			depth = place[depth]:match("^~") and 0 or depth - 1
 		end
 	end
 	return nodes
 end
 
--- A row with its whole path in place of node and parent.
-local function lines(s, nodes)
-	local out = {}
-	for key, n in pairs(nodes) do
-		local names = {}
-		for part in key:gmatch("[^;]+") do
-			local mark, func = part:match("^(~?)(%d+)$")
-			names[#names + 1] = func and mark ..
-				s.log.funcs[tonumber(func)][1] or part
-		end
-		local func = tostring(n.func):match("^~?(%d+)$")
-		local who = func and s.log.funcs[tonumber(func)] or
-			{ names[#names], "", "", "", "0" }
-		out[#out + 1] = { table.concat(names, " > "), n.depth, who[1],
-			who[2], who[3], who[4], who[5],
-			tostring(n.func):sub(1, 1) == "~" and 1 or 0, n.calls,
-			n.self, n.total, n.suspended }
-	end
-	return out
+-- The columns from function to line.
+function tree.who(s, mark)
+	local func = mark:match("^~?(%d+)$")
+	return func and s.log.funcs[tonumber(func)] or
+		{ mark, "", "", "", "0" }
 end
 
--- weft's rows: node and parent give a path.
-local function with_paths(rows)
-	local path = {}
-	for _, row in ipairs(rows) do
-		local mark = row[9] == "1" and "~" or ""
-		path[row[1]] = row[2] == "0" and row[4] or
-			path[row[2]] .. " > " .. mark .. row[4]
-		table.remove(row, 2)
-		row[1] = path[row[1]]
+-- A row with its whole path in place of node and parent.
+function tree.line(s, place, is_marked, n)
+	local names = {}
+	for i, mark in ipairs(place) do
+		names[i] = mark:match("^~?") .. tree.who(s, mark)[1]
+		names[i] = names[i]:gsub("^~~", "~")
+	end
+	local who = tree.who(s, place[#place])
+	return { table.concat(names, " > "), #place - 1, who[1]:gsub("^~", ""),
+		 who[2], who[3], who[4], who[5], is_marked and 1 or 0, n.calls,
+		 n.self, n.total, n.suspended, n.recursive, n.levels }
+end
+
+local function top_down(s, how)
+	local rows = {}
+	for _, n in pairs(tree.grow(s, how)) do
+		rows[#rows + 1] = tree.line(s, n.place,
+			n.place[#n.place]:match("^~"), n)
 	end
 	return rows
 end
 
--- One of two seeds asks for a tree for each thread.
-function tree.checks(s, random)
-	local checks = {}
-	local by_thread = random(2) == 1
-	local function root_of(serial)
+-- weft's rows: node and parent give a path. Siblings come in order.
+local function checker(column)
+	local paths, last = {}, {}
+	return function(rows)
+		local falls = true
+		for _, row in ipairs(rows) do
+			local id, parent = row[1], row[2]
+			local mark = row[9] == "1" and "~" or ""
+			local value = column == 0 and
+				row[12] + row[13] or tonumber(row[column])
+			falls = falls and value <= (last[parent] or value)
+			last[parent] = value
+			paths[id] = (parent == "0" and "" or
+				paths[parent] .. " > ") .. mark .. row[4]
+			table.remove(row, 2)
+			row[1] = paths[id]
+		end
+		return rows, falls
+	end
+end
+
+local columns = { calls = 10, self = 11, total = 12, suspended = 13, wall = 0 }
+local keys = { "calls", "self", "total", "suspended", "wall" }
+local folds = { "direct", "all", "none" }
+
+-- Each seed asks for another kind of tree.
+function tree.some_check(s, random, args, make)
+	local by_thread, key = random(3) == 1, keys[random(5)]
+	local how = { fold = folds[random(3)], from_body = random(2) == 1 }
+	function how.root_of(serial)
 		local t = s.log.threads[serial]
 		return by_thread and "[thread " .. t.tid .. " " .. t.name ..
 			"]" or "[all threads]"
 	end
-	for _, root in ipairs { "thread", "coroutine" } do
-		checks[#checks + 1] = {
-			args = "tree --csv --root " .. root ..
-				(by_thread and " --by-thread" or ""),
-			rows = lines(s, grow(s, root_of, root == "coroutine")),
-			change = with_paths }
-	end
-	return checks
+	return { args = ("tree --csv%s --sort %s --fold %s --root %s%s"):format(
+			args, key, how.fold, how.from_body and "coroutine" or
+			"thread", by_thread and " --by-thread" or ""),
+		 rows = make(s, how), change = checker(columns[key]) }
+end
+
+function tree.checks(s, random)
+	return { tree.some_check(s, random, "", top_down),
+		 tree.some_check(s, random, "", top_down) }
 end
 
 return tree

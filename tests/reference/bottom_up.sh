@@ -1,0 +1,4 @@
+#!/bin/bash
+# weft tree --bottom-up says of 200 made-up sessions what a slow reference says.
+# SPDX-License-Identifier: MIT
+exec tests/reference/views bottom_up
