@@ -14,24 +14,41 @@
 
 static const char trouble_key[] = "reader.trouble";
 
-/* The files are not here: names are as the profile has them. */
-static struct sym_module *modules_of(struct func_table *t)
+/* The files need not be here: names are as they were when the profile was made,
+ * and so is what was wrong with them. */
+static struct sym_module *modules_of(const struct session *s)
 {
-	struct sym_module *const m = mem_alloc((func_elf_count(t) + 1) *
-					       sizeof(*m));
+	const size_t count = func_elf_count(s->funcs);
+	struct sym_module *const m = mem_alloc((count + 1) * sizeof(*m));
 
-	for (elf_id i = 0; i <= func_elf_count(t); i++) {
-		m[i].file = "";
-		m[i].why = "as named when the profile was made";
-	}
-	for (func_id id = 1; id <= func_count(t); id++) {
-		const struct func *const f = func_get(t, id);
+	for (elf_id i = 0; i <= count; i++) {
+		const struct naming *const n = &s->namings[i - 1];
 
-		m[f->module].asked += f->kind == FUNC_NATIVE;
-		m[f->module].named += f->kind == FUNC_NATIVE &&
-				      strstr(f->name, "+0x") == NULL;
+		m[i].file = m[i].why = "";
+		if (i == 0 || i > s->naming_count)
+			continue;
+		m[i] = (struct sym_module){ n->file, n->why, n->asked,
+			n->named, n->hinted, n->is_refused != 0 };
 	}
 	return m;
+}
+
+static void put_modules(struct load *load)
+{
+	struct session *const s = load->session;
+	const size_t count = func_elf_count(s->funcs);
+
+	if (s->namings != NULL || load->modules == NULL)
+		return;
+	s->namings = mem_alloc((count + 1) * sizeof(*s->namings));
+	s->naming_count = count;
+	for (elf_id i = 1; i <= count; i++) {
+		const struct sym_module *const m = &load->modules[i];
+
+		s->namings[i - 1] = (struct naming){ m->file, m->why,
+			m->asked, m->named, m->hinted,
+			(uint64_t)m->is_refused };
+	}
 }
 
 static void take_trouble(struct load *load)
@@ -55,7 +72,7 @@ enum cmd_exit load_profile_read(struct load *load)
 	if (load->session == NULL)
 		return CMD_UNREADABLE;
 	load->is_profile = 1;
-	load->modules = modules_of(load->session->funcs);
+	load->modules = modules_of(load->session);
 	snprintf(load->in.reader, sizeof(load->in.reader), "weft, a profile");
 	load->in.chunks = load->session->chunks;
 	load->in.words = load->session->words;
@@ -128,6 +145,7 @@ int load_profile_write(struct load *load, const char *file)
 	int status;
 
 	put_trouble(load);
+	put_modules(load);
 	collect(&c, load);
 	w.about.comments = c.text;
 	w.about.comment_count = c.count;

@@ -37,6 +37,7 @@ void session_free(struct session *s)
 	mem_free(s->parts);
 	mem_free(s->spreads);
 	mem_free(s->edges);
+	mem_free(s->namings);
 	mem_free(s);
 }
 

@@ -90,6 +90,13 @@ struct vm {
 /* The recorder's notes, and labels under the key "label.KEY"; untrusted. */
 struct note { const char *key, *value; };
 
+/* How far an ELF module's functions got names, as analyzer/sym said when that
+ * was tried; kept in profiles. */
+struct naming {
+	const char *file, *why;    /* untrusted, never NULL */
+	uint64_t asked, named, hinted, is_refused;
+};
+
 /* One of the sessions that were merged into this one. */
 struct part {
 	uint64_t recording;        /* its number, as in struct process */
@@ -120,6 +127,8 @@ struct session {
 	struct func_spread *spreads; size_t spread_count; /* by rising func */
 	struct edge_spread *edges; size_t edge_count; /* by caller, func */
 	struct beyond beyond;
+	struct naming *namings; size_t naming_count; /* by elf_id - 1, or
+	                            * none */
 	uint64_t tick_hz;          /* the best known: least error; never 0 */
 	/* The clock line: tick t was at base_mono + (t - base_tick) / hz. */
 	uint64_t base_tick, base_mono, base_real;

@@ -102,6 +102,12 @@ static const struct prof_field edge[] = {
 	SPREAD(edge_spread, rate),
 };
 
+static const struct prof_field naming[] = {
+	TEXT(naming, file), TEXT(naming, why), NUMBER(naming, asked),
+	NUMBER(naming, named), NUMBER(naming, hinted),
+	NUMBER(naming, is_refused),
+};
+
 #define TABLE(type, fields)                                                    \
 	{ sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]) }
 
@@ -118,6 +124,7 @@ const struct prof_table prof_tables[PROF_KINDS] = {
 	[PROF_PART] = TABLE(struct part, part),
 	[PROF_SPREAD] = TABLE(struct func_spread, spread),
 	[PROF_EDGE] = TABLE(struct edge_spread, edge),
+	[PROF_NAMING] = TABLE(struct naming, naming),
 };
 
 size_t prof_kind_columns(enum prof_kind kind)

@@ -18,7 +18,7 @@ enum prof_kind {
 	PROF_PROCESS, PROF_THREAD, PROF_VM, PROF_NOTE, PROF_GAP,
 	PROF_NODE,       /* struct cct_node, from id 1 on; parent is how much
 	                  * smaller its id is, 0 for a root */
-	PROF_PART, PROF_SPREAD, PROF_EDGE,
+	PROF_PART, PROF_SPREAD, PROF_EDGE, PROF_NAMING,
 	PROF_KINDS
 };
 

@@ -12,7 +12,7 @@ struct prof_take {
 	struct session *s;
 	int has_head;
 	/* Rooms of the session's arrays. */
-	size_t processes, threads, vms, notes, parts, spreads, edges;
+	size_t processes, threads, vms, notes, parts, spreads, edges, namings;
 };
 
 /* More than any clock has; ticks times this fit 128 bits with room. */
@@ -256,6 +256,19 @@ static int take_edge(struct prof_take *p, const void *row)
 		damaged("callers of sessions");
 }
 
+static int take_naming(struct prof_take *p, const void *row)
+{
+	struct naming *const to = grow(&p->s->namings, &p->namings,
+				       p->s->naming_count, sizeof(*to));
+
+	*to = *(const struct naming *)row;
+	to->file = own(p, to->file);
+	to->why = own(p, to->why);
+	p->s->naming_count++;
+	return p->s->naming_count <= func_elf_count(p->s->funcs) ? 0 :
+		damaged("names of modules");
+}
+
 /* --- the whole ---------------------------------------------------------- */
 
 static int take_row(struct prof_take *p, enum prof_kind kind, const void *row)
@@ -283,6 +296,8 @@ static int take_row(struct prof_take *p, enum prof_kind kind, const void *row)
 		return take_spread(p, row);
 	case PROF_EDGE:
 		return take_edge(p, row);
+	case PROF_NAMING:
+		return take_naming(p, row);
 	case PROF_FUNC:
 	case PROF_KINDS:
 		break;

@@ -136,6 +136,7 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROF_PART, s->parts, s->part_count);
 	put_rows(w, PROF_SPREAD, s->spreads, s->spread_count);
 	put_rows(w, PROF_EDGE, s->edges, s->edge_count);
+	put_rows(w, PROF_NAMING, s->namings, s->naming_count);
 }
 
 int prof_write(FILE *to, struct session *s, const struct prof_about *about)
