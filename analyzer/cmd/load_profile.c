@@ -22,11 +22,12 @@ static struct sym_module *modules_of(const struct session *s)
 	struct sym_module *const m = mem_alloc((count + 1) * sizeof(*m));
 
 	for (elf_id i = 0; i <= count; i++) {
-		const struct naming *const n = &s->namings[i - 1];
+		const struct naming *n;
 
 		m[i].file = m[i].why = "";
 		if (i == 0 || i > s->naming_count)
 			continue;
+		n = &s->namings[i - 1];
 		m[i] = (struct sym_module){ n->file, n->why, n->asked,
 			n->named, n->hinted, n->is_refused != 0 };
 	}
