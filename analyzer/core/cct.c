@@ -27,11 +27,25 @@ void cct_free(struct cct *t)
 {
 	if (!t)
 		return;
+	hist_free(t->hist);
+	mem_free(t->cpu);
 	map_free(t->folded_paths);
 	map_free(t->root_of);
 	mem_free(t->nodes);
 	mem_free(t->slots);
 	mem_free(t);
+}
+
+void cct_take(struct cct *t, struct cct *other)
+{
+	const struct cct old = *t;
+
+	*t = *other;
+	t->folded = old.folded;
+	t->deeper = old.deeper;
+	t->max = old.max > other->count ? old.max : other->count;
+	*other = old;
+	cct_free(other);
 }
 
 struct cct_node *cct_get(struct cct *t, node_id id)
@@ -78,6 +92,10 @@ static void grow(struct cct *t)
 {
 	t->room *= 2;
 	t->nodes = mem_grow(t->nodes, t->room, sizeof(*t->nodes));
+	if (t->hist)
+		hist_need(t->hist, t->room);
+	if (t->cpu)
+		t->cpu = mem_grow(t->cpu, t->room, sizeof(*t->cpu));
 	mem_free(t->slots);
 	t->slot_mask = t->room * 2 - 1;
 	t->slots = mem_alloc((t->slot_mask + 1) * sizeof(*t->slots));
@@ -93,6 +111,8 @@ static node_id add_node(struct cct *t, node_id parent)
 	if (t->count + 1 >= t->room)
 		grow(t);
 	t->nodes[id] = (struct cct_node){ .parent = parent };
+	if (t->cpu)
+		t->cpu[id] = (struct cct_cpu){ 0 };
 	t->count++;
 	return id;
 }
@@ -156,46 +176,10 @@ node_id cct_child(struct cct *t, node_id parent, func_id func, uint32_t flags)
 
 	if (id)
 		return id;
-	if (t->count < t->max)
+	if (t->count < t->max || (flags & CCT_OUTSIDE))
 		return add_child(t, parent, func, flags & CCT_KEY);
 	id = fold(t, parent, func);
 	return id ? id : add_child(t, parent, t->deeper, CCT_OMITTED);
-}
-
-void cct_time(struct cct *t, node_id id, uint64_t duration)
-{
-	cct_hot_time(cct_get(t, id), duration);
-}
-
-static void add_figures(struct cct_node *to, const struct cct_node *from)
-{
-	to->calls += from->calls;
-	to->self += from->self;
-	to->suspended += from->suspended;
-	if (from->flags & CCT_TIMED) {
-		cct_hot_time(to, from->min);
-		cct_hot_time(to, from->max);
-	}
-}
-
-/* A parent's id is below its children's, so one pass in rising order meets
- * every parent first. */
-void cct_graft(struct cct *t, node_id to, const struct cct *other,
-	       node_id from)
-{
-	node_id *const map = mem_alloc((other->count + 1) * sizeof(*map));
-
-	map[from] = to;
-	add_figures(&t->nodes[to], &other->nodes[from]);
-	for (size_t id = (size_t)from + 1; id <= other->count; id++) {
-		const struct cct_node *const n = &other->nodes[id];
-
-		if (!map[n->parent])
-			continue;
-		map[id] = cct_child(t, map[n->parent], n->func, n->flags);
-		add_figures(&t->nodes[map[id]], n);
-	}
-	mem_free(map);
 }
 
 void cct_totals(struct cct *t, uint64_t *total, uint64_t *susp)

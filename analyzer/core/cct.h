@@ -31,13 +31,26 @@ struct cct_node {
 	                                 * exit less suspension; 0 if none */
 };
 
+/* All but CCT_TIMED are part of what tells nodes apart. Views see only the
+ * first three: the others end with select.h. */
 enum cct_flag {
 	CCT_BODY = 1,   /* the outermost frame of a coroutine's stack, stitched
 	                 * on top of what resumed it */
 	CCT_OMITTED = 2,/* stands for frames left out of a deep stack, or for
 	                 * "(deeper)" */
-	CCT_TIMED = 4,  /* min and max hold a finished call; not part of what
-	                 * tells nodes apart */
+	CCT_TIMED = 4,  /* min and max hold a finished call */
+	CCT_CHOSEN = 8, /* body of the one coroutine that is asked for */
+	CCT_OUTSIDE = 16, /* no call: what is below happened outside of the
+	                 * time that is asked for */
+};
+/* What a body's coroutine is of, in the bits from here on: session_body_vm. */
+#define CCT_OF_SHIFT 8
+#define CCT_SHAPE (CCT_BODY | CCT_OMITTED) /* the flags of a view's tree */
+
+/* Of a node's self time, where the chunks carry context switches. */
+struct cct_cpu {
+	uint64_t off;     /* the thread did not run */
+	uint64_t unknown; /* its switches are not known */
 };
 
 struct cct;
@@ -59,8 +72,34 @@ void cct_set_folded(struct cct *, size_t paths); /* it was so many */
 struct cct_node *cct_get(struct cct *, node_id);
 size_t cct_count(const struct cct *);
 
-/* Add a finished call's ticks to a node's min and max. */
+/* Add a finished call's ticks to a node's min and max, and to its histogram
+ * where these are collected. */
 void cct_time(struct cct *, node_id, uint64_t duration);
+
+/* Collect histograms from now on. */
+void cct_collect_hist(struct cct *);
+/* Collect times off the CPU from now on; self times until now are unknown. */
+void cct_collect_cpu(struct cct *);
+/* The same as another tree. */
+void cct_collect_as(struct cct *, const struct cct *other);
+/* 0s where nothing was collected. */
+struct cct_cpu cct_cpu_of(const struct cct *, node_id);
+/* Add the node's histogram to an array of HIST_STEPS; 0 if none was
+ * collected. */
+int cct_spread(const struct cct *, node_id, uint64_t *counts);
+
+/* Add calls, times and all else that was collected of a node of another
+ * tree. */
+void cct_add(struct cct *, node_id to, const struct cct *from, node_id);
+/* The same without what belongs to calls: times only. */
+void cct_add_times(struct cct *, node_id to, const struct cct *from, node_id);
+
+/* Become the other tree, which ends; how many paths were folded stays. */
+void cct_take(struct cct *, struct cct *other);
+
+/* The node of the same stack outside of the time that is asked for, or inside;
+ * below a root's own CCT_OUTSIDE node all is outside. */
+node_id cct_beside(struct cct *, node_id, int outside);
 
 /* Add what happened at node `from` of another tree, and below it, to node `to`
  * and the nodes below it. */

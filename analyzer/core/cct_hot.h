@@ -5,6 +5,7 @@
 #define WEFT_ANALYZER_CORE_CCT_HOT_H
 
 #include "analyzer/core/cct.h"
+#include "analyzer/core/hist.h"
 
 /* Invariants:
  *   nodes[0] is nobody; ids run from 1 to count; count <= max
@@ -21,14 +22,17 @@ struct cct {
 	node_id first_root, last_root;
 	struct map *root_of;     /* thread to its root */
 	struct map *folded_paths;
+	struct hist *hist;       /* by node; NULL: not collected */
+	struct cct_cpu *cpu;     /* by node; NULL: not collected */
 };
 
 /* Flags that tell nodes of one parent and function apart. */
-enum { CCT_KEY = CCT_BODY | CCT_OMITTED };
+#define CCT_KEY (~(uint32_t)CCT_TIMED)
 
 static inline uint64_t cct_hash(node_id parent, func_id func, uint32_t flags)
 {
-	uint64_t h = ((uint64_t)parent << 32 | func) + ((uint64_t)flags << 61);
+	uint64_t h = ((uint64_t)parent << 32 | func) +
+		     ((uint64_t)flags << 61 | flags >> 3);
 
 	h *= UINT64_C(0x9e3779b97f4a7c15);
 	return h ^ h >> 32;
@@ -50,7 +54,7 @@ static inline node_id cct_hot_find(const struct cct *t, node_id parent,
 	}
 }
 
-/* One finished call of so many ticks. */
+/* One finished call of so many ticks; its histogram apart. */
 static inline void cct_hot_time(struct cct_node *n, uint64_t duration)
 {
 	if (!(n->flags & CCT_TIMED)) {

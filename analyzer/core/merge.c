@@ -2,23 +2,9 @@
  * parent went to, or to the top.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/core/merge.h"
-#include "analyzer/core/cct_hot.h"
 #include "analyzer/base/mem.h"
 
 #include <stdlib.h>
-
-static void add_figures(struct cct *t, node_id to, const struct cct_node *n)
-{
-	struct cct_node *const m = cct_get(t, to);
-
-	m->calls += n->calls;
-	m->self += n->self;
-	m->suspended += n->suspended;
-	if (n->flags & CCT_TIMED) {
-		cct_hot_time(m, n->min);
-		cct_hot_time(m, n->max);
-	}
-}
 
 /* Parents come before their children. */
 struct cct *merge_tree(struct session *s, const struct merge_options *o)
@@ -28,6 +14,7 @@ struct cct *merge_tree(struct session *s, const struct merge_options *o)
 	node_id *const to = mem_alloc((n + 1) * sizeof(*to));
 	node_id *const root = mem_alloc((n + 1) * sizeof(*root));
 
+	cct_collect_as(t, s->cct);
 	for (node_id id = 1; id <= n; id++) {
 		const struct cct_node *const c = cct_get(s->cct, id);
 
@@ -39,11 +26,12 @@ struct cct *merge_tree(struct session *s, const struct merge_options *o)
 			to[id] = cct_root(t, o->by_thread ? c->thread :
 					  MERGE_ALL);
 		else if (o->by_coroutine && (c->flags & CCT_BODY))
-			to[id] = cct_child(t, to[root[id]], c->func, c->flags);
+			to[id] = cct_child(t, to[root[id]], c->func,
+					   c->flags & CCT_SHAPE);
 		else
 			to[id] = cct_child(t, to[c->parent], c->func,
-					   c->flags);
-		add_figures(t, to[id], c);
+					   c->flags & CCT_SHAPE);
+		cct_add(t, to[id], s->cct, id);
 	}
 	mem_free(to);
 	mem_free(root);

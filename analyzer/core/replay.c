@@ -48,6 +48,13 @@ static void free_stream(struct stream *st)
 	mem_free(st);
 }
 
+void replay_want(struct replay *r, const struct replay_collect *want)
+{
+	r->want = *want;
+	if (want->hist)
+		cct_collect_hist(r->session->cct);
+}
+
 void replay_be_eager(struct replay *r)
 {
 	r->is_eager = 1;
@@ -72,6 +79,7 @@ void replay_free(struct replay *r)
 	mem_free(r->kept);
 	mem_free(r->kept_frames);
 	mem_free(r->parked);
+	mem_free(r->edge);
 	mem_free(r);
 }
 
@@ -94,6 +102,7 @@ static struct stream *get_stream(struct replay *r, uint32_t thread,
 	st->thread = thread;
 	st->level = level;
 	st->tree = r->session->cct;
+	st->until = st->edge = UINT64_MAX;
 	replay_stack_init(st, cct_root(st->tree, thread));
 	mem_need((void **)&r->streams, &r->stream_room, r->stream_count + 1,
 		 sizeof(*r->streams));

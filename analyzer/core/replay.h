@@ -109,6 +109,23 @@ void replay_free(struct replay *);
  * returns. */
 void replay_be_eager(struct replay *);
 
+/* What is collected only where a view asks for it. */
+struct replay_collect {
+	int hist;                /* how long calls took: cct_spread */
+	int vm;                  /* whose VM a coroutine is of: the bodies of
+	                          * one function are told apart by it */
+	/* The bodies of one coroutine get CCT_CHOSEN. serial 0: of none; pid 0:
+	 * of any process. */
+	uint64_t serial;
+	uint32_t pid;
+	/* What happens from one tick on and before another; anything else goes
+	 * below CCT_OUTSIDE nodes. Time is cut there exactly, sleep too; a call
+	 * counts where it begins, its length where it ends. to 0: all. */
+	ticks from, to;
+};
+/* Before the first chunk. */
+void replay_want(struct replay *, const struct replay_collect *);
+
 /* Take a chunk. Needs view_open's 0; borrows the view during the call. Chunks
  * of one stream come in rising number (what does not is ignored and counted as
  * a duplicate); streams may come in any order. Returns 0. */

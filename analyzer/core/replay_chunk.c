@@ -115,10 +115,9 @@ static void end_chunk(struct replay *r, struct stream *st,
 	struct thread *const t = &r->session->threads[st->thread];
 	const ticks rest = v->head.tick_end - st->now;
 
-	replay_here(st)->self += rest;
 	if (r->sink)
 		replay_emit_pass(r, st, st->now, v->head.tick_end);
-	st->now = v->head.tick_end;
+	replay_clock_pass(r, st, rest);
 	t->calls += r->calls;
 	r->session->calls += r->calls;
 	if (st->level > 0)
@@ -153,8 +152,10 @@ void replay_chunk_run(struct replay *r, struct stream *st,
 		replay_find_stream(r, st->thread, st->level + 1) : NULL;
 	int contiguous;
 
-	if (st->room == 0)
+	if (st->room == 0) {
 		replay_stack_init(st, cct_root(st->tree, st->thread));
+		st->outside = 0;
+	}
 	if (v->head.number > 0)
 		replay_handler_run(r, upper, v->head.number - 1);
 	r->chunk++;
@@ -170,6 +171,7 @@ void replay_chunk_run(struct replay *r, struct stream *st,
 	if (r->sink)
 		replay_emit_chunk(r, st, v);
 	replay_stack_begin(r, st, v, contiguous);
+	replay_clock_begin(r, st);
 	replay_run(r, st, v, replay_handler_find(r, st, v, upper),
 		   v->head.records);
 	end_chunk(r, st, v);

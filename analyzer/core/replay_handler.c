@@ -62,7 +62,8 @@ static struct place open_call(const struct below *b, ticks at)
 	const struct place here = { st->tree, st->frame[st->depth - 1].node };
 	const uint64_t word = b->i > 0 ? b->view->records[b->i - 1] : 0;
 	const uint32_t body = st->segments > 1 &&
-		st->depth == replay_top(st)->base ? CCT_BODY : 0;
+		st->depth == replay_top(st)->base ?
+		replay_clock_body(b->replay, st) : 0;
 	node_id leaf;
 
 	if (rec_kind(word) != REC_LEAF || at >= st->now)
@@ -170,6 +171,9 @@ static int is_empty(const struct stream *st)
 static void stand(struct replay *r, struct stream *st, struct place place)
 {
 	if (place.node) {
+		if (r->want.to)
+			place.node = cct_beside(place.tree, place.node,
+						st->outside);
 		if (is_empty(st)) {
 			st->tree = place.tree;
 			replay_stack_init(st, place.node);
@@ -182,7 +186,8 @@ static void stand(struct replay *r, struct stream *st, struct place place)
 	if (!is_empty(st))
 		return;
 	st->tree = r->session->cct;
-	replay_stack_init(st, cct_root(st->tree, st->thread));
+	replay_stack_init(st, replay_clock_side(st,
+				cct_root(st->tree, st->thread)));
 }
 
 /* A chunk begins. A handler that goes on in it stands where it stood. */
@@ -218,7 +223,9 @@ void replay_handler_interrupt(struct replay *r, struct stream *st,
 		return;
 	}
 	if (!is_empty(st)) {
-		replay_here(st)->self -= gap;
+		struct cct_node *const here = replay_here(st);
+
+		here->self -= gap < here->self ? gap : here->self;
 		st->settled += gap;
 	}
 	replay_handler_settle(r, st);

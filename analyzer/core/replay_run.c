@@ -5,7 +5,7 @@
 
 /* The stream's hot fields, in registers during the loop. */
 struct cursor {
-	ticks now;
+	ticks now, until;
 	struct cct_node *here;   /* node of the innermost open call */
 	struct frame *top;       /* one above the innermost frame */
 	const struct frame *base;/* of the topmost segment's frames */
@@ -15,6 +15,7 @@ struct cursor {
 static inline void load(struct cursor *c, const struct stream *st)
 {
 	c->now = st->now;
+	c->until = st->until;
 	c->top = st->frame + st->depth;
 	c->base = st->frame + replay_top(st)->base;
 	c->here = &st->tree->nodes[c->top[-1].node];
@@ -26,13 +27,25 @@ static inline void store(const struct cursor *c, struct stream *st)
 	st->depth = (size_t)(c->top - st->frame);
 }
 
-/* The clock moves on while the innermost call runs. */
-static inline void pass(const struct replay *r, struct stream *st,
-			struct cursor *c, ticks gap, const int events)
+static void __attribute__((noinline))
+pass_edge(struct replay *r, struct stream *st, struct cursor *c, ticks gap)
 {
-	if (events) {
+	store(c, st);
+	replay_clock_pass(r, st, gap);
+	load(c, st);
+}
+
+/* The clock moves on while the innermost call runs. */
+static inline void pass(struct replay *r, struct stream *st, struct cursor *c,
+			ticks gap, const int full)
+{
+	if (full && r->sink) {
 		store(c, st);
 		replay_emit_pass(r, st, c->now, c->now + gap);
+	}
+	if (__builtin_expect(c->now + gap >= c->until, 0)) {
+		pass_edge(r, st, c, gap);
+		return;
 	}
 	c->now += gap;
 	c->here->self += gap;
@@ -57,7 +70,7 @@ static inline node_id child(struct replay *r, struct stream *st,
 	node_id id;
 
 	if (__builtin_expect(c->top == c->base && st->segments > 1, 0)) {
-		flags = CCT_BODY;
+		flags = replay_clock_body(r, st);
 		replay_stack_body(r, st, func);
 	}
 	id = cct_hot_find(st->tree, c->top[-1].node, func, flags);
@@ -81,21 +94,26 @@ static inline void enter(struct replay *r, struct stream *st,
 	c->calls++;
 }
 
-static inline int leave(struct stream *st, struct cursor *c, func_id func)
+static inline int leave(struct stream *st, struct cursor *c, func_id func,
+			const int full)
 {
 	const struct frame *const f = c->top - 1;
 
 	if (__builtin_expect(f < c->base || f->func != func, 0))
 		return 0;
-	if (__builtin_expect(f->entry < ENTRY_NONE, 1))
+	if (__builtin_expect(f->entry < ENTRY_NONE, 1)) {
 		cct_hot_time(c->here, c->now - f->entry);
+		if (full && st->tree->hist)
+			hist_add(st->tree->hist, f->node,
+				 hist_step(c->now - f->entry), 1);
+	}
 	c->top--;
 	c->here = &st->tree->nodes[c->top[-1].node];
 	return 1;
 }
 
 static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
-			func_id func, ticks duration)
+			func_id func, ticks duration, const int full)
 {
 	const node_id id = child(r, st, c, func);
 	/* Only now: the tree may have moved. */
@@ -104,6 +122,8 @@ static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	n->calls++;
 	n->self += duration;
 	cct_hot_time(n, duration);
+	if (full && st->tree->hist)
+		hist_add(st->tree->hist, id, hist_step(duration), 1);
 	c->now += duration;
 	c->calls++;
 }
@@ -126,6 +146,8 @@ static inline void enter_told(struct replay *r, struct stream *st,
 			      struct cursor *c, func_id func)
 {
 	enter(r, st, c, func);
+	if (!r->sink)
+		return;
 	store(c, st);
 	replay_emit_enter(r, st, c->now, func, depth_of(st, c) - 1,
 			  REPLAY_SEEN);
@@ -134,53 +156,63 @@ static inline void enter_told(struct replay *r, struct stream *st,
 static inline int leave_told(struct replay *r, struct stream *st,
 			     struct cursor *c, func_id func)
 {
-	if (!leave(st, c, func))
+	if (!leave(st, c, func, 1))
 		return 0;
+	if (!r->sink)
+		return 1;
 	store(c, st);
 	replay_emit_leave(r, st, c->now, func, depth_of(st, c), REPLAY_SEEN,
 			  0);
 	return 1;
 }
 
-static inline void leaf_told(struct replay *r, struct stream *st,
-			     struct cursor *c, func_id func, ticks duration)
+/* A whole call, in one record. Where an edge of the clock lies in it, or its
+ * ends are events, they are taken one by one. */
+static inline void whole(struct replay *r, struct stream *st, struct cursor *c,
+			 uint64_t word, const int full)
 {
-	enter_told(r, st, c, func);
-	pass(r, st, c, duration, 1);
-	leave_told(r, st, c, func);
+	const func_id func = r->func[rec_func(word)];
+	const ticks duration = rec_leaf_duration(word);
+
+	pass(r, st, c, rec_leaf_gap(word), full);
+	if (__builtin_expect((full && r->sink) ||
+			     c->now + duration >= c->until, 0)) {
+		enter_told(r, st, c, func);
+		pass(r, st, c, duration, 1);
+		leave_told(r, st, c, func);
+	} else {
+		leaf(r, st, c, func, duration, full);
+	}
 }
 
 /* One call record, in the event form too. */
 static inline void call(struct replay *r, struct stream *st, struct cursor *c,
-			const uint64_t *record, const int events)
+			const uint64_t *record, const int full)
 {
 	const uint64_t word = *record;
 	const func_id func = r->func[rec_func(word)];
 
 	if (rec_kind(word) == REC_LEAF) {
-		pass(r, st, c, rec_leaf_gap(word), events);
-		if (events)
-			leaf_told(r, st, c, func, rec_leaf_duration(word));
-		else
-			leaf(r, st, c, func, rec_leaf_duration(word));
+		whole(r, st, c, word, full);
 		return;
 	}
-	pass(r, st, c, rec_gap(word), events);
+	pass(r, st, c, rec_gap(word), full);
 	if (rec_kind(word) == REC_ENTER) {
-		if (events)
+		if (full)
 			enter_told(r, st, c, func);
 		else
 			enter(r, st, c, func);
-	} else if (!(events ? leave_told(r, st, c, func) :
-			      leave(st, c, func))) {
+	} else if (!(full ? leave_told(r, st, c, func) :
+			    leave(st, c, func, 0))) {
 		slow(r, st, c, record);
 	}
 }
 
-/* Inlined twice, so that the loop without events pays nothing for them. */
+/* Inlined twice, so that the loop without events and histograms pays nothing
+ * for them. */
 static inline __attribute__((always_inline)) size_t
 run(struct replay *r, struct stream *st, const struct chunk_view *v,
-    size_t from, size_t to, const int events)
+    size_t from, size_t to, const int full)
 {
 	struct cursor c = { .calls = 0 };
 	size_t i = from;
@@ -192,13 +224,13 @@ run(struct replay *r, struct stream *st, const struct chunk_view *v,
 
 		if (__builtin_expect(kind - REC_ENTER <=
 				     REC_LEAF - REC_ENTER, 1)) {
-			call(r, st, &c, record, events);
+			call(r, st, &c, record, full);
 			continue;
 		}
 		if (kind == REC_OPERAND)
 			continue;
 		pass(r, st, &c, kind == REC_TIME ? rec_value(*record) :
-		     rec_gap(*record), events);
+		     rec_gap(*record), full);
 		if (kind != REC_TIME)
 			slow(r, st, &c, record);
 	}
@@ -210,6 +242,6 @@ run(struct replay *r, struct stream *st, const struct chunk_view *v,
 size_t replay_run(struct replay *r, struct stream *st,
 		  const struct chunk_view *v, size_t from, size_t to)
 {
-	return r->sink ? run(r, st, v, from, to, 1) :
-			 run(r, st, v, from, to, 0);
+	return r->sink || st->tree->hist ? run(r, st, v, from, to, 1) :
+					   run(r, st, v, from, to, 0);
 }

@@ -70,7 +70,7 @@ void replay_stack_push_open(struct replay *r, struct stream *st,
 		uint32_t flags = frame_is_omitted(&f) ? CCT_OMITTED : 0;
 
 		if (st->segments > 1 && st->depth == replay_top(st)->base) {
-			flags |= CCT_BODY;
+			flags |= replay_clock_body(r, st);
 			if (!(flags & CCT_OMITTED))
 				replay_stack_body(r, st, f.func);
 		}
@@ -190,7 +190,7 @@ void replay_stack_pop(struct replay *r, struct stream *st,
 	const struct frame *const f = &st->frame[st->depth - 1];
 
 	if (f->entry < ENTRY_NONE && is_seen(why, reason))
-		cct_hot_time(replay_here(st), st->now - f->entry);
+		cct_time(st->tree, f->node, st->now - f->entry);
 	if (r->sink && !frame_is_omitted(f))
 		replay_emit_leave(r, st, st->now, f->func, st->depth - 2, why,
 				  reason);
@@ -267,7 +267,7 @@ static void leave_old(struct replay *r, struct stream *st, func_id func)
 		replay_unnested(r, st);
 		return;
 	}
-	st->frame[0].node = st->window->root;
+	st->frame[0].node = replay_clock_side(st, st->window->root);
 	replay_emit_pair(r, st, func, REPLAY_LATE_OLD);
 }
 

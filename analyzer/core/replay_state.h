@@ -96,6 +96,12 @@ struct stream {
 	size_t segments, segment_room;
 	const struct place *place; /* level > 0: where the chunk's next */
 	size_t places;           /* handlers stand */
+	ticks until;             /* records are replayed by the short way while
+	                          * the clock is before it: it is edge, or 0 */
+	ticks edge;              /* when what holds now may change next */
+	size_t edges;            /* the chunk's edges up to here are passed */
+	uint32_t cpu;            /* enum cpu_state now */
+	int outside;             /* not in the time that is asked for */
 	ticks settled;           /* level > 0: up to here, the frames' time was
 	                          * taken off what they interrupted */
 	uint64_t windows;        /* that began with an unknown base */
@@ -123,6 +129,11 @@ struct parked {
 	int used;
 };
 
+enum cpu_state { CPU_ON, CPU_OFF, CPU_UNKNOWN };
+
+/* From this tick on a thread runs, or does not. */
+struct edge { ticks at; uint32_t cpu; };
+
 struct replay {
 	struct session *session;
 	const struct replay_sink *sink;
@@ -144,6 +155,9 @@ struct replay {
 	struct parked *parked;
 	size_t parked_count, parked_room;
 	uint32_t parked_free;    /* index + 1 */
+	struct replay_collect want;
+	struct edge *edge;       /* of the chunk under way, rising */
+	size_t edge_count, edge_room;
 	func_id open_before;     /* "[open before start]" */
 	uint64_t calls;          /* of the run under way */
 	elf_id module[DICT_MAX_MODULES];
@@ -179,6 +193,15 @@ void replay_who_ran(struct replay *, uint32_t co, uint32_t thread);
 void replay_who_items(struct replay *, const struct chunk_view *,
 		      uint32_t thread);
 void replay_who_notes(struct replay *, const struct chunk_view *);
+
+/* replay_clock.c: time passes, off the CPU or not, inside of the time that is
+ * asked for or not. */
+void replay_clock_begin(struct replay *, struct stream *);
+void replay_clock_pass(struct replay *, struct stream *, ticks gap);
+void replay_clock_slept(struct replay *, struct stream *, ticks slept);
+void replay_clock_add_edge(struct replay *, ticks at, uint32_t cpu);
+node_id replay_clock_side(const struct stream *, node_id);
+uint32_t replay_clock_body(const struct replay *, const struct stream *);
 
 /* replay_run.c: the records [from, to); returns where it stopped, >= to. */
 size_t replay_run(struct replay *, struct stream *, const struct chunk_view *,

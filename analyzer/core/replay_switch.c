@@ -81,7 +81,7 @@ static void restore(struct replay *r, struct stream *st,
 	from = r->kept_frames + k->first;
 	to = st->frame + st->depth;
 	for (size_t i = 0; i < k->count; i++) {
-		uint32_t flags = i == 0 ? CCT_BODY : 0;
+		uint32_t flags = i == 0 ? replay_clock_body(r, st) : 0;
 
 		to[i] = from[i];
 		if (to[i].entry < ENTRY_NONE)
@@ -142,7 +142,7 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 		restore(r, st, &r->kept[kept->kept], slept);
 	kept->chunk = 0;
 	if (st->depth > replay_top(st)->base)
-		replay_here(st)->suspended += slept;
+		replay_clock_slept(r, st, slept);
 	if (r->sink)
 		replay_emit_resume(r, st, slept, flags & RESUME_INFERRED);
 }

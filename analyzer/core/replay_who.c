@@ -210,9 +210,11 @@ static void add_offcpu(struct replay *r, uint32_t thread,
 	const size_t n = view_get_offcpu(item, &pair);
 	ticks from;
 
-	if (n == 0)
+	if (n == 0 || pair[1] <= pair[0])
 		return;
+	cct_collect_cpu(r->session->cct);
 	t->known += pair[1] - pair[0];
+	replay_clock_add_edge(r, pair[0], CPU_ON);
 	from = pair[0];
 	for (size_t i = 1; i < n; i++) {
 		ticks begin = pair[2 * i], end = pair[2 * i + 1];
@@ -223,8 +225,11 @@ static void add_offcpu(struct replay *r, uint32_t thread,
 		if (end <= begin)
 			continue;
 		t->offcpu += end - begin;
+		replay_clock_add_edge(r, begin, CPU_OFF);
+		replay_clock_add_edge(r, end, CPU_ON);
 		from = end;
 	}
+	replay_clock_add_edge(r, pair[1], CPU_UNKNOWN);
 }
 
 static void add_hint(struct replay *r, const struct view_item *item)
@@ -244,6 +249,7 @@ void replay_who_items(struct replay *r, const struct chunk_view *v,
 	const uint32_t process = r->session->threads[thread].process;
 	struct view_item item = { 0 };
 
+	r->edge_count = 0;
 	while (view_next_item(v, &item))
 		if (item.type == ITEM_MODULE)
 			add_module(r, &item);

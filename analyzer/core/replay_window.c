@@ -12,11 +12,12 @@ void replay_window_begin(struct replay *r, struct stream *st)
 
 	w->tree = cct_new(r->session->cct->max);
 	cct_set_deeper(w->tree, r->session->cct->deeper);
+	cct_collect_as(w->tree, r->session->cct);
 	w->root = cct_root(w->tree, 0);
 	st->window = w;
 	st->windows++;
 	st->tree = w->tree;
-	replay_stack_init(st, w->root);
+	replay_stack_init(st, replay_clock_side(st, w->root));
 }
 
 int replay_window_leave_old(struct stream *st, func_id func)
@@ -67,6 +68,7 @@ static void detach_handlers(struct replay *r, struct stream *st, node_id root)
 		if (upper->room > 0) {
 			replay_stack_close(r, upper, REPLAY_CUT);
 			replay_stack_init(upper, root);
+			upper->outside = 0;
 		}
 		upper->tree = r->session->cct;
 	}
@@ -87,5 +89,5 @@ void replay_window_end(struct replay *r, struct stream *st)
 	mem_free(w);
 	st->window = NULL;
 	st->tree = r->session->cct;
-	replay_stack_init(st, root);
+	replay_stack_init(st, replay_clock_side(st, root));
 }

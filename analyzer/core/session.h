@@ -160,6 +160,10 @@ const char *session_note(const struct session *, const char *key);
 /* When the first chunk of all began; base_tick if there is none. */
 ticks session_first_tick(const struct session *);
 
+/* Of a node with CCT_BODY, where replay collected VMs: the index + 1 of the VM
+ * that its coroutine is of; 0: not known. */
+uint32_t session_body_vm(const struct session *, uint32_t flags);
+
 /* Count a gap, and keep it if it is one of the longest. */
 void session_add_gap(struct session *, const struct gap *);
 
