@@ -53,7 +53,10 @@ static const struct frame *below(const struct frame *f, const lua_State *L)
 
 	while (f > state_mine->frames + g->base) {
 		f--;
-		if (f->site == (uint64_t)L && frame_is_lua(f))
+		/* Without the layout, 5.1's tail calls stand on the calls
+		 * whose frames they have taken. */
+		if (f->site == (uint64_t)L && frame_is_lua(f) &&
+		    f->ret >> 62 == 0)
 			return f;
 	}
 	return NULL;

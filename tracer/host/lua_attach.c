@@ -19,11 +19,14 @@ static int complete(const struct weft_lua_api *api)
 /* L's VM, made known if it is not; NULL and a result if it cannot be. */
 static struct coroutine *meet(lua_State *L, struct lua_lib *lib, int *result)
 {
-	lua_State *const main = lib->abi->main_of(&lib->api, L);
-	struct coroutine *co = main == NULL ? NULL : lua_vm_find(main);
+	lua_State *main = lib->abi->main_of(lib, L);
+	struct coroutine *co;
 
 	*result = WEFT_LUA_NO_MEMORY;
-	if (co == NULL && main != NULL)
+	if (main == NULL)
+		main = L; /* 5.1 cannot be asked */
+	co = lua_vm_find(main);
+	if (co == NULL)
 		co = lua_vm_born(main, lib, lib->map != NULL);
 	if (co == NULL)
 		return NULL;

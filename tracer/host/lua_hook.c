@@ -36,40 +36,6 @@ static SLOW void pass_on(const struct coroutine *co, lua_State *L,
 
 /* ------------------------------------------------------------ recording */
 
-enum event_kind { EVENT_CALL, EVENT_TAIL, EVENT_RETURN };
-
-struct event {
-	enum event_kind kind;
-	int is_c;
-	uint64_t id, key;
-	struct lua_caller caller;
-};
-
-static enum event_kind kind_of(const lua_Debug *ar)
-{
-	switch (ar->event) {
-	case LUA_HOOKRET:
-		return EVENT_RETURN;
-#if LUA_VERSION_NUM >= 502
-	case LUA_HOOKTAILCALL:
-		return EVENT_TAIL;
-#endif
-	default:
-		return EVENT_CALL;
-	}
-}
-
-/* Before 5.4 what is tail-called has a frame of its own at first, which is gone
- * once it runs: it then has its caller's. */
-static void settle_tail(struct event *e, const struct coroutine *co)
-{
-	if (LUA_VERSION_NUM >= 504 || e->kind != EVENT_TAIL)
-		return;
-	e->id = e->caller.id;
-	e->caller.id = e->caller.above == NULL ? 0 :
-		       e->caller.above((uint64_t)co->L, e->id);
-}
-
 static void record_return(struct state *s, const struct coroutine *co,
 			  uint64_t id, uint64_t now)
 {
@@ -83,7 +49,7 @@ static void record_return(struct state *s, const struct coroutine *co,
 		lua_stack_body_ended(s, now);
 }
 
-static struct frame frame_of(const struct coroutine *co, const struct event *e,
+static struct frame frame_of(const struct coroutine *co, const struct lua_event *e,
 			     uint64_t now)
 {
 	return (struct frame){
@@ -95,9 +61,9 @@ static struct frame frame_of(const struct coroutine *co, const struct event *e,
 
 /* A tail call takes its caller's frame over, id and all. */
 static void tail_called(struct state *s, const struct coroutine *co,
-			     const struct event *e, uint64_t now)
+			     const struct lua_event *e, uint64_t now)
 {
-	const struct lua_caller self = { e->id, e->caller.above };
+	const struct lua_caller self = { e->id, 0, e->caller.above };
 	const struct frame f = frame_of(co, e, now);
 	const struct frame *top = s->top - 1;
 
@@ -111,12 +77,17 @@ static void tail_called(struct state *s, const struct coroutine *co,
 }
 
 static void record(struct state *s, const struct coroutine *co,
-		   const struct event *e, uint64_t now)
+		   const struct lua_event *e, uint64_t now)
 {
 	const struct frame f = frame_of(co, e, now);
 
+	lua_stack_taken_over(s, co, e->kind == EVENT_RETURN ? e->id :
+			     e->caller.id, e->kind == EVENT_RETURN ? e->key :
+			     e->caller.key);
 	if (e->kind == EVENT_RETURN) {
 		record_return(s, co, e->id, now);
+	} else if (e->kind == EVENT_TAIL_END) {
+		lua_stack_tail_end(s, co, now);
 	} else if (e->kind == EVENT_TAIL) {
 		tail_called(s, co, e, now);
 	} else {
@@ -127,51 +98,16 @@ static void record(struct state *s, const struct coroutine *co,
 
 /* ------------------------------------------------------- uncommon cases */
 
-/* What the event says, asked of Lua where the layout is silent. Not busy. */
-static int read_event(struct event *e, struct lua_local *me,
-		      const struct coroutine *co, const lua_Debug *ar)
-{
-	lua_Debug d;
-
-	*e = (struct event){ .kind = kind_of(ar), .id = layout_id(ar) };
-	if (e->kind == EVENT_RETURN)
-		return 1;
-	if (co->vm->peek) {
-		e->caller.id = lua_hook_above((uint64_t)co->L, e->id);
-		e->caller.above = lua_hook_above;
-		e->key = lua_hook_key(me, co, e->id, &e->is_c);
-	} else {
-		if (API(&co->vm->lib->api, lua_getstack)(co->L, 1, &d))
-			e->caller.id = layout_id(&d);
-		e->key = lua_hook_ask(co, e->id, &e->is_c);
-	}
-	settle_tail(e, co);
-	return e->key != 0;
-}
-
-/* A coroutine whose making was not seen. */
-static struct coroutine *meet(const struct lua_local *me, lua_State *L)
-{
-	const struct lua_lib *const lib = lua_lib_running(me->co,
-							  &lua_hook_abi);
-	const struct coroutine *main;
-
-	if (lib == NULL)
-		return NULL;
-	main = lua_vm_find(lua_hook_abi.main_of(&lib->api, L));
-	return main == NULL ? NULL : lua_vm_thread_met(L, main);
-}
-
 static void record_slowly(struct lua_local *me, struct coroutine *co,
 			  const lua_Debug *ar, int walk, uint64_t sp)
 {
 	struct frame *walked = NULL;
 	uint32_t count = 0;
-	struct event e;
+	struct lua_event e;
 	struct state *s;
 	uint64_t now;
 
-	if (!read_event(&e, me, co, ar))
+	if (!lua_hook_read(&e, me, co, ar))
 		return;
 	if (walk)
 		walked = lua_vm_walk_room(me);
@@ -198,15 +134,14 @@ static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
 	struct coroutine *co = lua_vm_find(L);
 	int walk;
 
-	if (me == NULL || ar->event == LUA_HOOKLINE ||
-	    ar->event == LUA_HOOKCOUNT) {
+	if (me == NULL || !lua_hook_records(co, ar)) {
 		state_end(s);
 		pass_on(co, L, ar);
 		return;
 	}
 	if (co == NULL) {
 		state_end(s);
-		co = meet(me, L);
+		co = lua_hook_meet(me, L);
 		if (co == NULL)
 			return;
 		s = state_begin(sp);
@@ -244,25 +179,13 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 {
 	struct coroutine *const co = lua_vm_find(L);
 	struct lua_local *const me = s->lua;
-	struct event e = { .kind = kind_of(ar), .id = layout_id(ar) };
-	struct lua_cached *c = NULL;
+	struct lua_event e;
+	struct lua_cached *c;
 
 	if (me == NULL || co == NULL || co->window != s->window ||
 	    co->serial != stack_segment(s)->serial || co->vm->detached ||
-	    ar->event == LUA_HOOKLINE || ar->event == LUA_HOOKCOUNT)
+	    !lua_hook_records(co, ar) || !lua_hook_glance(&e, me, co, ar, &c))
 		return 0;
-	if (e.kind != EVENT_RETURN) {
-		if (!co->vm->peek)
-			return 0;
-		c = lua_hook_cached(me, (uint64_t)L, e.id, 0);
-		if (c == NULL)
-			return 0;
-		e.key = c->key;
-		e.is_c = c->sp == FRAME_ABSORBS;
-		e.caller.id = lua_hook_above((uint64_t)L, e.id);
-		e.caller.above = lua_hook_above;
-		settle_tail(&e, co);
-	}
 	me->co = co;
 	s->lua_plain = lua_vm_is_plain(s, co) ? L : NULL;
 	record(s, co, &e, state_clock(s));
@@ -316,6 +239,11 @@ INLINE int called(struct state *s, uint64_t L, uint64_t id)
 	c = lua_hook_cached(s->lua, L, id, 1);
 	if (unlikely(c == NULL || c->epoch != s->epoch))
 		return 0;
+#if WEFT_LUA_ABI == 51
+	if (c->sp == FRAME_LUA && (f[-1].key & KEY_LUA) &&
+	    unlikely(layout_tail_calls(L, f[-1].ret)))
+		return 0;
+#endif
 	now = ticks();
 	gap = now - s->last;
 	if (unlikely(gap > REC_GAP_MAX)) /* or negative */

@@ -20,6 +20,10 @@
 #define lua_hook_ask ABI(lua_hook_ask)
 #define lua_hook_walk ABI(lua_hook_walk)
 #define lua_hook_check ABI(lua_hook_check)
+#define lua_hook_records ABI(lua_hook_records)
+#define lua_hook_glance ABI(lua_hook_glance)
+#define lua_hook_read ABI(lua_hook_read)
+#define lua_hook_meet ABI(lua_hook_meet)
 #define lua_hook_abi ABI(lua_hook_abi)
 
 INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
@@ -63,6 +67,54 @@ INLINE uint64_t lua_hook_above(uint64_t L, uint64_t id)
 /* Our hooks; each a lua_Hook. */
 void lua_hook_event(lua_State *L, lua_Debug *ar);
 void lua_hook_shared(lua_State *L, lua_Debug *ar);
+
+/* What an event says. */
+enum lua_event_kind {
+	EVENT_CALL, EVENT_TAIL, EVENT_RETURN,
+	EVENT_TAIL_END, /* 5.1: after the return of what was tail-called, once
+	                 * for each call whose frame that took over */
+};
+struct lua_event {
+	enum lua_event_kind kind;
+	int is_c;
+	uint64_t id, key;
+	struct lua_caller caller;
+};
+
+/* Is it an event that is recorded? co may be NULL. */
+int lua_hook_records(const struct coroutine *co, const lua_Debug *ar);
+
+/* By the layout alone; 0: something must be asked of Lua. *c: what the cache
+ * holds of the function, NULL for returns. */
+int lua_hook_glance(struct lua_event *e, struct lua_local *me,
+		    const struct coroutine *co, const lua_Debug *ar,
+		    struct lua_cached **c);
+
+/* Asking Lua where the layout is silent; 0: cannot be told. Not busy. */
+int lua_hook_read(struct lua_event *e, struct lua_local *me,
+		  const struct coroutine *co, const lua_Debug *ar);
+
+/* A coroutine whose making was not seen; NULL: of an unknown VM. Not busy. */
+struct coroutine *lua_hook_meet(const struct lua_local *me, lua_State *L);
+
+/* Is the call of a function with this frame id a tail call, where no event of
+ * its own tells? */
+INLINE int lua_hook_is_tail(uint64_t L, uint64_t id, int is_c)
+{
+#if WEFT_LUA_ABI == 51
+	const uint64_t caller = layout_caller(L, id);
+	int by_c = 1;
+
+	if (!is_c && layout_is_call(L, caller))
+		layout_callee(L, caller, &by_c);
+	return !by_c && layout_tail_calls(L, caller);
+#else
+	(void)L;
+	(void)id;
+	(void)is_c;
+	return 0;
+#endif
+}
 
 /* The function of the frame with this id; asks Lua, and remembers, if it is not
  * known. Not busy. */

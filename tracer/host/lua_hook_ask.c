@@ -224,8 +224,10 @@ uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 
 /* ---------------------------------------------------------------- the rest */
 
-static lua_State *main_of(const struct weft_lua_api *api, lua_State *L)
+#if LUA_VERSION_NUM >= 502
+static lua_State *main_of(const struct lua_lib *lib, lua_State *L)
 {
+	const struct weft_lua_api *const api = &lib->api;
 	lua_State *main;
 
 	API(api, lua_rawgeti)(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
@@ -233,11 +235,26 @@ static lua_State *main_of(const struct weft_lua_api *api, lua_State *L)
 	API(api, lua_settop)(L, -2);
 	return main;
 }
+#else
+/* Nothing in the API leads there: one of those known, that shares its global
+ * state. */
+static lua_State *main_of(const struct lua_lib *lib, lua_State *L)
+{
+	struct lua_vm *const first = lua_vm_each(lib, NULL), *vm = first;
+
+	if (first != NULL && !first->peek)
+		return lua_vm_each(lib, first) == NULL ? first->main : NULL;
+	while (vm != NULL && layout_word((uint64_t)vm->main + STATE_GLOBAL) !=
+	       layout_word((uint64_t)L + STATE_GLOBAL))
+		vm = lua_vm_each(lib, vm);
+	return vm == NULL ? NULL : vm->main;
+}
+#endif
 
 static struct lua_caller innermost(const struct weft_lua_api *api,
 				   lua_State *L, int peek)
 {
-	struct lua_caller c = { 0, peek ? lua_hook_above : NULL };
+	struct lua_caller c = { .above = peek ? lua_hook_above : NULL };
 	lua_Debug d;
 
 	if (API(api, lua_getstack)(L, 0, &d))

@@ -100,19 +100,6 @@ static int same_callers(lua_State *L, uint64_t id)
 	return 1;
 }
 
-#if WEFT_LUA_ABI == 51
-/* Of a Lua function: by its caller's instruction. */
-static int is_tail(lua_State *L, uint64_t id, int is_c)
-{
-	const uint64_t caller = layout_caller((uint64_t)L, id);
-	int by_c = 1;
-
-	if (!is_c && layout_is_call((uint64_t)L, caller))
-		layout_callee((uint64_t)L, caller, &by_c);
-	return !by_c && layout_tail_calls((uint64_t)L, caller);
-}
-#endif
-
 static void try_event(lua_State *L, lua_Debug *ar)
 {
 	const struct weft_lua_api *const api = trial->api;
@@ -134,9 +121,7 @@ static void try_event(lua_State *L, lua_Debug *ar)
 	if (!same_callers(L, id) ||
 	    !same_function((uint64_t)L, id, ar, c_function))
 		trial->wrong++;
-#if WEFT_LUA_ABI == 51
-	trial->tails += is_tail(L, id, c_function != 0);
-#endif
+	trial->tails += lua_hook_is_tail((uint64_t)L, id, c_function != 0);
 }
 
 /* ------------------------------------------------------------ a workload */

@@ -25,6 +25,9 @@ EXPORT long lua_closethread(ARGS);
 EXPORT long lua_resetthread(ARGS);
 EXPORT long lua_pcallk(ARGS);
 EXPORT long lua_callk(ARGS);
+EXPORT long lua_pcall(ARGS);
+EXPORT long lua_cpcall(ARGS);
+EXPORT long lua_call(ARGS);
 EXPORT long lua_sethook(ARGS);
 EXPORT long lua_gethook(ARGS);
 EXPORT long lua_gethookmask(ARGS);
@@ -181,40 +184,51 @@ EXPORT long lua_resetthread(ARGS)
 
 /* ------------------------------------------------------------- calls */
 
-EXPORT long lua_pcallk(ARGS)
+/* A protected call, which ends here whatever happens in it. */
+static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	struct coroutine *const co = served(a);
 	struct stack_mark mark;
 	long r;
 
-	if (co == NULL)
-		return REAL(lua_pcallk, a)(PASS);
 	at_boundary(co);
 	mark = lua_around_mark(co, HERE);
-	r = ((any_fn *)co->vm->lib->api.lua_pcallk)(PASS);
+	r = ((any_fn *)real)(PASS);
 	lua_around_cut(mark, (int)r != 0, HERE);
 	return r;
 }
 
 /* A plain call ends by its own returns; only one on a coroutine that was not
  * resumed has an end that nothing else tells of. */
-EXPORT long lua_callk(ARGS)
+static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	struct coroutine *const co = served(a);
 	struct stack_mark mark;
 	long r;
 
-	if (co == NULL)
-		return REAL(lua_callk, a)(PASS);
 	at_boundary(co);
 	if (co->serial == 0 || (state_mine != NULL &&
 	    stack_segment(state_mine)->serial == co->serial))
-		return ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
+		return ((any_fn *)real)(PASS);
 	mark = lua_around_mark(co, HERE);
-	r = ((any_fn *)co->vm->lib->api.lua_callk)(PASS);
+	r = ((any_fn *)real)(PASS);
 	lua_around_cut(mark, 0, HERE);
 	return r;
 }
+
+#define CALLS(name, how)                                                       \
+	EXPORT long name(ARGS)                                                 \
+	{                                                                      \
+		struct coroutine *const co = served(a);                        \
+                                                                               \
+		if (co == NULL)                                                \
+			return REAL(name, a)(PASS);                            \
+		return how(co, co->vm->lib->api.name, PASS);                   \
+	}
+
+CALLS(lua_pcallk, protected_call)
+CALLS(lua_pcall, protected_call) /* 5.1 and LuaJIT, like the next two */
+CALLS(lua_cpcall, protected_call)
+CALLS(lua_call, plain_call)
+CALLS(lua_callk, plain_call)
 
 /* --------------------------------------------- the program's own hooks */
 

@@ -11,10 +11,12 @@
 #include <link.h>
 #include <string.h>
 
-extern const struct lua_abi lua_hook_abi_54, lua_hook_abi_53, lua_hook_abi_52;
+extern const struct lua_abi lua_hook_abi_54, lua_hook_abi_53, lua_hook_abi_52,
+	lua_hook_abi_51;
 
 static const struct lua_abi *const abis[] = {
 	&lua_hook_abi_54, &lua_hook_abi_53, &lua_hook_abi_52,
+	&lua_hook_abi_51,
 };
 
 enum { LIBS = 32, SPANS = 64 };

@@ -8,6 +8,9 @@
 /* How far an unknown caller's own callers are followed. */
 enum { CALLERS = 64 };
 
+/* In a frame's id: another function has its place. */
+#define TAKEN (UINT64_C(1) << 62)
+
 /* ---------------------------------------------------------------- frames */
 
 static int is_of(const struct frame *f, const struct coroutine *co)
@@ -78,6 +81,28 @@ void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 	stack_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
 		     now);
 	stack_leave(s, now);
+}
+
+void lua_stack_taken_over(struct state *s, const struct coroutine *co,
+			  uint64_t id, uint64_t key)
+{
+	struct frame *above;
+	struct frame *const f = key == 0 ? NULL : find(s, co, id, &above);
+
+	if (f == NULL || f->key == key || above == s->top ||
+	    above->key != key)
+		return;
+	f->ret |= TAKEN;
+	above->ret = id;
+}
+
+void lua_stack_tail_end(struct state *s, const struct coroutine *co,
+			uint64_t now)
+{
+	struct frame *const f = s->top - 1;
+
+	if (f >= base(s) && is_of(f, co) && (f->ret & TAKEN))
+		stack_unwind(s, f, UNWIND_TAIL, now);
 }
 
 void lua_stack_end_all(struct state *s, const struct coroutine *co,

@@ -17,6 +17,15 @@ void lua_stack_heal(struct state *s, const struct coroutine *co,
 void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 		      uint64_t now);
 
+/* The frame with this id on co is of the function key now, 0: not known: a tail
+ * call that was taken for a call may have been given its caller's frame, which
+ * it then stands on. After the return of what was tail-called: one of those it
+ * stands on has ended. Both busy. */
+void lua_stack_taken_over(struct state *s, const struct coroutine *co,
+			  uint64_t id, uint64_t key);
+void lua_stack_tail_end(struct state *s, const struct coroutine *co,
+			uint64_t now);
+
 /* Does an event on co need the frames it has open? If so the caller walks them
  * (not busy) before it calls lua_stack_seat. */
 int lua_stack_needs_walk(const struct state *s, const struct coroutine *co);

@@ -255,6 +255,30 @@ static void serve_native_side(void)
 	stack_doubt = lua_stack_doubt;
 }
 
+static struct lua_vm *_Atomic vms;
+
+static void enlist(struct lua_vm *vm)
+{
+	struct lua_vm *first = atomic_load(&vms);
+
+	do
+		vm->next = first;
+	while (!atomic_compare_exchange_weak(&vms, &first, vm));
+}
+
+struct lua_vm *lua_vm_each(const struct lua_lib *lib, struct lua_vm *before)
+{
+	struct lua_vm *vm = before == NULL ? atomic_load(&vms) : before->next;
+
+	for (; vm != NULL; vm = vm->next) {
+		const struct coroutine *const main = lua_vm_find(vm->main);
+
+		if (vm->lib == lib && main != NULL && main->vm == vm)
+			break;
+	}
+	return vm;
+}
+
 struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 {
 	struct coroutine *const co = lua_vm_object(L);
@@ -267,6 +291,7 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 	vm->main = L;
 	vm->interposed = interposed;
 	settle(co, vm, 0);
+	enlist(vm);
 	if (lib->abi == NULL) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);
 		return co;

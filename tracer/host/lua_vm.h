@@ -10,12 +10,14 @@
 
 typedef struct lua_State lua_State;
 struct lua_local;
+struct lua_lib;
 struct coroutine;
 
 /* The caller's frame of an event: its id, and how to find the one above it, up
- * to 0; above may be NULL (not known). */
+ * to 0; above may be NULL (not known). Its function, where that must be
+ * compared; 0: need not. */
 struct lua_caller {
-	uint64_t id;
+	uint64_t id, key;
 	uint64_t (*above)(uint64_t L, uint64_t id);
 };
 
@@ -31,8 +33,8 @@ struct lua_abi {
 	/* Our hook, a lua_Hook, and the one for lua_States whose program wants
 	 * to see calls or returns, too. */
 	weft_lua_function hook, shared_hook;
-	/* The main state of the VM that L belongs to. */
-	lua_State *(*main_of)(const struct weft_lua_api *api, lua_State *L);
+	/* The main state of the VM that L belongs to, NULL: not known. */
+	lua_State *(*main_of)(const struct lua_lib *lib, lua_State *L);
 	/* The innermost call on L, as if it called something now. */
 	struct lua_caller (*innermost)(const struct weft_lua_api *api,
 				       lua_State *L, int peek);
@@ -63,6 +65,7 @@ struct lua_vm {
 	int interposed;       /* its resumes and protected calls are seen */
 	int detached;
 	uint32_t scans, unknown_names;
+	struct lua_vm *next;  /* made before it */
 };
 
 /* A lua_State. Objects are made once for an address and never freed: whoever
@@ -129,6 +132,10 @@ struct coroutine *lua_vm_object(lua_State *L);
  * object, NULL if there is no memory. Not hook-safe (it tries the layout). */
 struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib,
 			      int interposed);
+
+/* The VMs of a library that are alive, one after the other: NULL begins, and
+ * ends. */
+struct lua_vm *lua_vm_each(const struct lua_lib *lib, struct lua_vm *before);
 
 /* L was made by lua_newthread on from; inherits its hook. */
 void lua_vm_thread_made(lua_State *L, const struct coroutine *from,

@@ -1,0 +1,127 @@
+/* lua_hook_read.c - what an event says: kind, function, caller, whatever the
+ * version of Lua makes of tail calls. Compiled once per version of Lua.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_hook.h"
+#include "tracer/host/lua_lib.h"
+
+/* Nothing but the code of the caller tells of 5.1's tail calls when they are
+ * made: without the layout they look like calls that end together. */
+static int tails_unseen(const struct coroutine *co)
+{
+	return WEFT_LUA_ABI == 51 && co != NULL && !co->vm->peek;
+}
+
+int lua_hook_records(const struct coroutine *co, const lua_Debug *ar)
+{
+	enum { TAIL = 4 }; /* the same number for two things */
+
+	switch (ar->event) {
+	case LUA_HOOKCALL:
+	case LUA_HOOKRET:
+		return 1;
+	case TAIL:
+		return LUA_VERSION_NUM >= 502 || tails_unseen(co);
+	default:
+		return 0;
+	}
+}
+
+static enum lua_event_kind kind_of(const lua_Debug *ar)
+{
+	switch (ar->event) {
+	case LUA_HOOKRET:
+		return EVENT_RETURN;
+#if LUA_VERSION_NUM >= 502
+	case LUA_HOOKTAILCALL:
+		return EVENT_TAIL;
+#else
+	case LUA_HOOKTAILRET:
+		return EVENT_TAIL_END;
+#endif
+	default:
+		return EVENT_CALL;
+	}
+}
+
+/* Before 5.4 what is tail-called has a frame of its own at first, which is gone
+ * once it runs: it then has its caller's. */
+static void settle_tail(struct lua_event *e, const struct coroutine *co)
+{
+	if (co->vm->peek && e->kind == EVENT_CALL &&
+	    lua_hook_is_tail((uint64_t)co->L, e->id, e->is_c))
+		e->kind = EVENT_TAIL;
+	if (LUA_VERSION_NUM >= 504 || e->kind != EVENT_TAIL)
+		return;
+	e->id = e->caller.id;
+	e->caller.id = e->caller.above == NULL ? 0 :
+		       e->caller.above((uint64_t)co->L, e->id);
+}
+
+static void read_caller(struct lua_event *e, const struct coroutine *co)
+{
+	e->caller.id = lua_hook_above((uint64_t)co->L, e->id);
+	e->caller.above = lua_hook_above;
+}
+
+int lua_hook_glance(struct lua_event *e, struct lua_local *me,
+		    const struct coroutine *co, const lua_Debug *ar,
+		    struct lua_cached **c)
+{
+	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
+	*c = NULL;
+	if (e->kind == EVENT_RETURN)
+		return 1;
+	if (!co->vm->peek)
+		return 0;
+	*c = lua_hook_cached(me, (uint64_t)co->L, e->id, 0);
+	if (*c == NULL)
+		return 0;
+	e->key = (*c)->key;
+	e->is_c = (*c)->sp == FRAME_ABSORBS;
+	read_caller(e, co);
+	settle_tail(e, co);
+	return 1;
+}
+
+static void ask_caller(struct lua_event *e, const struct coroutine *co)
+{
+	lua_Debug d;
+	int is_c;
+
+	if (!API(&co->vm->lib->api, lua_getstack)(co->L, 1, &d))
+		return;
+	e->caller.id = layout_id(&d);
+	if (tails_unseen(co))
+		e->caller.key = lua_hook_ask(co, e->caller.id, &is_c);
+}
+
+int lua_hook_read(struct lua_event *e, struct lua_local *me,
+		  const struct coroutine *co, const lua_Debug *ar)
+{
+	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
+	if (e->kind == EVENT_RETURN && tails_unseen(co))
+		e->key = lua_hook_ask(co, e->id, &e->is_c);
+	if (e->kind == EVENT_RETURN || e->kind == EVENT_TAIL_END)
+		return 1;
+	if (co->vm->peek) {
+		read_caller(e, co);
+		e->key = lua_hook_key(me, co, e->id, &e->is_c);
+	} else {
+		ask_caller(e, co);
+		e->key = lua_hook_ask(co, e->id, &e->is_c);
+	}
+	settle_tail(e, co);
+	return e->key != 0;
+}
+
+struct coroutine *lua_hook_meet(const struct lua_local *me, lua_State *L)
+{
+	const struct lua_lib *const lib = lua_lib_running(me->co,
+							  &lua_hook_abi);
+	const struct coroutine *main;
+
+	if (lib == NULL)
+		return NULL;
+	main = lua_vm_find(lua_hook_abi.main_of(lib, L));
+	return main == NULL ? NULL : lua_vm_thread_met(L, main);
+}
