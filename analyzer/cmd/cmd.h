@@ -30,7 +30,7 @@ const struct cmd *cmd_find(const char *name);
 /* Options, operands, run. argv[0] is the command's name. */
 enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
 
-extern const struct cmd cmd_report, cmd_tree, cmd_coroutines, cmd_plot,
-	cmd_export, cmd_dump, cmd_info, cmd_check, cmd_help;
+extern const struct cmd cmd_report, cmd_tree, cmd_callers, cmd_coroutines,
+	cmd_plot, cmd_export, cmd_dump, cmd_info, cmd_check, cmd_help;
 
 #endif

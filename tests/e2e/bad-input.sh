@@ -50,10 +50,10 @@ fi
 record "$P/p_nothing" || fail "p_nothing: weft record fails"
 grep -qE 'finstrument-functions|nothing was recorded|no call' "$T/err" ||
 	fail "does not say why nothing was recorded: $(cat "$T/err")"
-for c in report tree coroutines dump info; do
+for c in report tree "callers -a" coroutines dump info; do
 	timeout 20 "$WEFT" $c "$T/trace" >"$T/o" 2>&1
 	status=$?
 	[ $status -lt 3 ] || fail "$c of an empty trace: status $status"
-	[ -s "$T/o" ] || [ $c = dump ] || fail "$c of an empty trace is silent"
+	[ -s "$T/o" ] || [ "$c" = dump ] || fail "$c of an empty trace is silent"
 done
 exit 0

@@ -1,0 +1,183 @@
+/* cmd_callers.c - "weft callers": a function between those that call it and
+ * those that it calls.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/cmd/callers_print.h"
+#include "analyzer/cmd/head.h"
+#include "analyzer/core/merge.h"
+#include "analyzer/core/pick.h"
+#include "analyzer/out/out_number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t arg_top = 20, arg_lines = 10;
+static int arg_all, arg_sort, arg_root, arg_csv;
+
+enum { ROOT_THREAD, ROOT_COROUTINE };
+static const char *const roots[] = { "thread", "coroutine", NULL };
+/* As enum callers_key. */
+static const char *const sort_keys[] = {
+	"total", "self", "calls", "suspended", NULL
+};
+
+static const struct opt opts[] = {
+	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
+	  .help = "all functions, by self time; no FUNCTION is given" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top,
+	  .help = "functions to show, 0 for all; --csv shows all" },
+	{ .type = OPT_NUMBER, .letter = 'l', .name = "lines", .arg = "N",
+	  .to = &arg_lines, .help = "callers and callees to show of each, the "
+	  "rest in one line; 0 for all; --csv shows all" },
+	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
+	  .to = &arg_sort, .choices = sort_keys,
+	  .help = "which callers and callees come first" },
+	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
+	  .to = &arg_root, .choices = roots, .help = "where a coroutine's "
+	  "frames stand: on what resumed them, or by themselves" },
+	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+static int has_run(const struct callers *c, func_id f)
+{
+	return c->first_into[f + 1] > c->first_into[f];
+}
+
+static int by_self(const void *a, const void *b, void *ctx)
+{
+	const func_id x = *(const func_id *)a, y = *(const func_id *)b;
+	const struct callers *const c = ctx;
+
+	if (c->of[x].self != c->of[y].self)
+		return c->of[x].self < c->of[y].self ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+/* Those that ran, of the ones asked for: by self time. */
+static func_id *chosen(struct session *s, const char *name, struct callers *c,
+		       size_t *count)
+{
+	func_id *f = name == NULL ?
+		     mem_alloc((func_count(s->funcs) + 1) * sizeof(*f)) :
+		     pick_named(s->funcs, name, count);
+	size_t kept = 0;
+
+	if (name == NULL)
+		for (*count = 0; *count < func_count(s->funcs); ++*count)
+			f[*count] = (func_id)*count + 1;
+	for (size_t i = 0; i < *count; i++)
+		if (has_run(c, f[i]))
+			f[kept++] = f[i];
+	*count = kept;
+	if (kept > 0)
+		qsort_r(f, kept, sizeof(*f), by_self, c);
+	return f;
+}
+
+static enum cmd_exit refuse(const char *name)
+{
+	err_add("no function that ran is named \"%s\"; *%s* would be every "
+		"name that holds it, and \"weft report --top 0\" lists all",
+		name, name);
+	return CMD_UNREADABLE;
+}
+
+static void set_whole(struct callers_print *p, struct cct *tree)
+{
+	for (node_id id = 1; id <= cct_count(tree); id++) {
+		p->time += cct_get(tree, id)->self;
+		p->calls += cct_get(tree, id)->calls;
+	}
+}
+
+static void print(const struct load *load, const struct callers_print *p,
+		  const func_id *f, size_t count)
+{
+	const size_t shown = arg_top == 0 || count < arg_top ? count : arg_top;
+	char text[OUT_NUMBER];
+
+	if (arg_csv) {
+		head_print_losses(load);
+		callers_print_csv(p, f, count);
+		return;
+	}
+	head_print(stdout, load);
+	for (size_t i = 0; i < shown; i++) {
+		if (i > 0)
+			putchar('\n');
+		callers_print_table(p, f[i]);
+	}
+	if (shown < count)
+		printf("\n... and %s (--top 0 shows all)\n",
+		       out_number_many(text, count - shown, "functions"));
+}
+
+static enum cmd_exit callers(const struct load *load, const char *name)
+{
+	const struct merge_options options = {
+		0, arg_root == ROOT_COROUTINE, MERGE_ALL };
+	struct cct *const tree = merge_tree(load->session, &options);
+	struct callers *const c =
+		callers_new(tree, func_count(load->session->funcs));
+	struct callers_print p = { load->session, c, (enum callers_key)arg_sort,
+				   arg_lines, 0, 0 };
+	size_t count = 0;
+	func_id *const f = chosen(load->session, name, c, &count);
+	enum cmd_exit status = head_need_calls(load);
+
+	set_whole(&p, tree);
+	if (status == CMD_OK && count == 0 && name != NULL)
+		status = refuse(name);
+	else
+		print(load, &p, f, count);
+	mem_free(f);
+	callers_free(c);
+	cct_free(tree);
+	return status;
+}
+
+static enum cmd_exit run(int count, char **operands)
+{
+	const char *const name = arg_all || count < 1 ? NULL : operands[0];
+	struct load load;
+	enum cmd_exit status;
+
+	if (!arg_all && count < 2) {
+		err_add("which function of which trace? Give the function's "
+			"name, or --all, then the folder that weft record "
+			"made");
+		return CMD_USAGE;
+	}
+	status = load_open(&load, name == NULL ? count : count - 1,
+			   name == NULL ? operands : operands + 1);
+	if (status == CMD_OK)
+		status = callers(&load, name);
+	load_close(&load);
+	return status;
+}
+
+const struct cmd cmd_callers = {
+	"callers", "FUNCTION DIR",
+	"show what calls a function, and what it calls",
+	"Reads the trace in the folder DIR and prints a function between\n"
+	"its callers and its callees. FUNCTION is a name, without its\n"
+	"parameters or source if you like, or a pattern such as 'str*'.\n"
+	"\n"
+	"The callers' lines add up to the function's: what it did when\n"
+	"called from there. Its self time and the totals of the callees'\n"
+	"lines add up to its total: they are its time in that callee, until\n"
+	"it is entered again. Shares are of the function's calls and total\n"
+	"(its own: of the whole recording; a callee's calls: of all calls of\n"
+	"the callee). recursive are the calls that began while the function\n"
+	"was open already; their time is in the total of the outermost call.\n"
+	"A coroutine's body has a resumer instead of a caller; [outside] is\n"
+	"where stacks begin.\n"
+	"\n"
+	"--csv: relation is function, caller, resumer, callee or resumed;\n"
+	"the columns after other are those of the line.",
+	opts, run
+};
