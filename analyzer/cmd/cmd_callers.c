@@ -5,7 +5,7 @@
 #include "analyzer/cmd/callers_print.h"
 #include "analyzer/cmd/head.h"
 #include "analyzer/core/merge.h"
-#include "analyzer/core/pick.h"
+#include "analyzer/core/named.h"
 #include "analyzer/out/out_number.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static func_id *chosen(struct session *s, const char *name, struct callers *c,
 {
 	func_id *f = name == NULL ?
 		     mem_alloc((func_count(s->funcs) + 1) * sizeof(*f)) :
-		     pick_named(s->funcs, name, count);
+		     named_find(s->funcs, name, count);
 	size_t kept = 0;
 
 	if (name == NULL)

@@ -1,6 +1,6 @@
-/* test_pick.c - functions by what a person calls them.
+/* test_named.c - functions by what a person calls them.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/pick.h"
+#include "analyzer/core/named.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
 
@@ -26,7 +26,7 @@ static const char *picked(const char *name)
 
 		first = i == 0 ? f : first;
 	}
-	ids = pick_named(t, name, &count);
+	ids = named_find(t, name, &count);
 	memset(found, 0, sizeof(found));
 	for (size_t i = 0; i < count; i++)
 		found[i] = (char)('0' + (ids[i] - first));
@@ -35,7 +35,7 @@ static const char *picked(const char *name)
 	return found;
 }
 
-void test_pick_takes_a_name_without_parameters_or_source(void)
+void test_named_takes_a_name_without_parameters_or_source(void)
 {
 	CHECK_STR(picked("f"), "012");
 	CHECK_STR(picked("f(int)"), "1");
@@ -48,7 +48,7 @@ void test_pick_takes_a_name_without_parameters_or_source(void)
 	CHECK_STR(picked(""), "");
 }
 
-void test_pick_takes_a_pattern_where_no_name_is_so(void)
+void test_named_takes_a_pattern_where_no_name_is_so(void)
 {
 	CHECK_STR(picked("f*"), "8");
 	CHECK_STR(picked("f?"), "38");

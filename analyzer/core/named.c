@@ -1,6 +1,6 @@
-/* pick.c - functions by name: exactly, or by pattern.
+/* named.c - functions by name: exactly, or by pattern.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/pick.h"
+#include "analyzer/core/named.h"
 #include "analyzer/base/mem.h"
 
 #include <fnmatch.h>
@@ -18,7 +18,7 @@ static size_t skip(const char *at)
 	return 0;
 }
 
-size_t pick_base(const char *name)
+size_t named_base(const char *name)
 {
 	size_t i = 0;
 
@@ -35,7 +35,7 @@ size_t pick_base(const char *name)
 
 static int is_named(const char *name, const char *wanted)
 {
-	const size_t base = pick_base(name);
+	const size_t base = named_base(name);
 
 	return strcmp(name, wanted) == 0 ||
 	       (strlen(wanted) == base && strncmp(name, wanted, base) == 0);
@@ -46,15 +46,15 @@ static int fits(const char *name, const char *pattern)
 	char *const base = mem_copy(name);
 	int does_fit;
 
-	base[pick_base(name)] = '\0';
+	base[named_base(name)] = '\0';
 	does_fit = fnmatch(pattern, name, 0) == 0 ||
 		   fnmatch(pattern, base, 0) == 0;
 	mem_free(base);
 	return does_fit;
 }
 
-static func_id *pick(struct func_table *t, const char *name, size_t *count,
-		     int (*does_match)(const char *, const char *))
+static func_id *search(struct func_table *t, const char *name, size_t *count,
+		       int (*does_match)(const char *, const char *))
 {
 	func_id *found = NULL;
 	size_t room = 0;
@@ -69,9 +69,9 @@ static func_id *pick(struct func_table *t, const char *name, size_t *count,
 	return found;
 }
 
-func_id *pick_named(struct func_table *t, const char *name, size_t *count)
+func_id *named_find(struct func_table *t, const char *name, size_t *count)
 {
-	func_id *const found = pick(t, name, count, is_named);
+	func_id *const found = search(t, name, count, is_named);
 
-	return *count > 0 ? found : pick(t, name, count, fits);
+	return *count > 0 ? found : search(t, name, count, fits);
 }
