@@ -25,6 +25,7 @@ static const struct opt opts[] = {
 	  .to = &arg_format, .choices = format_names, .help = "what to write" },
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "where to; - is standard output" },
+	{ .type = OPT_MORE, .more = choose_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };

@@ -24,6 +24,7 @@ static const struct opt opts[] = {
 	  .to = &arg_top, .help = "functions to show" },
 	{ .type = OPT_CHOICE, .letter = 't', .name = "terminal", .arg = "KIND",
 	  .to = &arg_terminal, .choices = terminals, .help = "what to draw" },
+	{ .type = OPT_MORE, .more = choose_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };

@@ -28,6 +28,7 @@ static const struct opt opts[] = {
 	  .help = "a table for each thread" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = choose_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };

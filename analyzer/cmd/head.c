@@ -121,6 +121,24 @@ static void print_note(void *ctx, const char *sentence)
 	mem_free(text);
 }
 
+static void print_shown(void *ctx, const char *sentence)
+{
+	char *const text = out_escape_terminal(sentence);
+
+	fprintf(ctx, "shown: %s\n", text);
+	mem_free(text);
+}
+
+static void print_part(const struct load *load, loss_fn fn, void *ctx)
+{
+	char sentence[1024];
+
+	if (!load->is_part)
+		return;
+	choose_tell(load->session, &load->part, sentence, sizeof(sentence));
+	fn(ctx, sentence);
+}
+
 static void print_run(FILE *to, const struct session *s)
 {
 	char date[OUT_NUMBER], time[OUT_NUMBER], calls[OUT_NUMBER];
@@ -151,6 +169,10 @@ enum cmd_exit head_need_calls(const struct load *load)
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		if (cct_get(s->cct, id)->func != 0)
 			return CMD_OK;
+	if (load->is_part) {
+		err_add("no call is in the part that was asked for");
+		return CMD_UNREADABLE;
+	}
 	err_add("the trace holds no call: nothing that \"%s\" ran was built "
 		"with -finstrument-functions or was Lua",
 		command == NULL ? "the program" : command);
@@ -163,6 +185,7 @@ void head_print(FILE *to, const struct load *load)
 	if (loss_each(load, print_lost, to) == 0)
 		fputs("nothing was lost\n", to);
 	loss_notes(load, print_note, to);
+	print_part(load, print_shown, to);
 	fputc('\n', to);
 }
 
@@ -176,9 +199,10 @@ static void print_hash(void *ctx, const char *sentence)
 
 void head_print_losses(const struct load *load)
 {
-	char lost[] = "lost", note[] = "note";
+	char lost[] = "lost", note[] = "note", shown[] = "shown";
 
 	if (loss_each(load, print_hash, lost) == 0)
 		fputs("# nothing was lost\n", stderr);
 	loss_notes(load, print_hash, note);
+	print_part(load, print_hash, shown);
 }

@@ -85,6 +85,7 @@ static int take_chunk(void *ctx, const struct chunk_view *chunk)
 }
 
 static int read_trace(const char *path, struct session *session,
+		      const struct replay_collect *want,
 		      const struct replay_sink *sink, void *ctx,
 		      struct in_summary *in)
 {
@@ -93,6 +94,8 @@ static int read_trace(const char *path, struct session *session,
 
 	clock_gettime(CLOCK_MONOTONIC, &p.shown);
 	p.replay = replay_new(session, sink, ctx);
+	if (want != NULL)
+		replay_want(p.replay, want);
 	status = in_read(path, take_chunk, &p, in);
 	if (status == 0)
 		replay_finish(p.replay);
@@ -101,7 +104,7 @@ static int read_trace(const char *path, struct session *session,
 	return status;
 }
 
-/* --- the whole -------------------------------------------------------- */
+/* --- names ------------------------------------------------------------ */
 
 /* Files that were put into the trace's folder name it too. */
 static void name_all(struct load *load)
@@ -123,19 +126,101 @@ static void name_all(struct load *load)
 		fputs("\r\033[K", stderr);
 }
 
-enum cmd_exit load_open(struct load *load, int count, char **operands)
+/* --- a part ----------------------------------------------------------- */
+
+struct scan { struct session *session; ticks first; };
+
+static int scan_chunk(void *ctx, const struct chunk_view *chunk)
 {
+	struct scan *const scan = ctx;
+
+	session_set_clock(scan->session, &chunk->head);
+	if (!(chunk->head.flags & CHUNK_META) &&
+	    chunk->head.tick_begin < scan->first)
+		scan->first = chunk->head.tick_begin;
+	return 0;
+}
+
+/* The session's clock and first tick, as they are known in the end: a time
+ * since the start is a tick only then. */
+static int scan_clock(const char *path, struct session *clock)
+{
+	struct scan scan = { clock, UINT64_MAX };
+	struct in_summary in;
+
+	if (in_read(path, scan_chunk, &scan, &in) != 0)
+		return -1;
+	if (scan.first == UINT64_MAX)
+		return 0;
+	clock->threads = mem_alloc(sizeof(*clock->threads));
+	clock->threads[0].first = scan.first;
+	clock->thread_count = 1;
+	return 0;
+}
+
+static enum cmd_exit set_part(struct load *load)
+{
+	struct session *const clock = session_new(1);
+	enum cmd_exit status = CMD_OK;
+
+	if (choose_has_range() && scan_clock(load->path, clock) != 0)
+		status = CMD_UNREADABLE;
+	else if (choose_collect(clock, &load->want) != 0)
+		status = CMD_USAGE;
+	session_free(clock);
+	return status;
+}
+
+/* Names are known now. */
+static enum cmd_exit take_part(struct load *load)
+{
+	if (!choose_is_on())
+		return CMD_OK;
+	if (choose_apply(load->session, load->want.vm, &load->part) != 0)
+		return CMD_USAGE;
+	load->is_part = 1;
+	return CMD_OK;
+}
+
+/* --- the whole -------------------------------------------------------- */
+
+static enum cmd_exit open_profile(struct load *load)
+{
+	enum cmd_exit status = load_profile_read(load);
+
+	if (status == CMD_OK && choose_needs_records())
+		status = load_need_trace(load, "single records");
+	return status == CMD_OK ? take_part(load) : status;
+}
+
+enum cmd_exit load_open_with(struct load *load,
+			     const struct replay_collect *want, int count,
+			     char **operands)
+{
+	enum cmd_exit status;
+
 	memset(load, 0, sizeof(*load));
+	load->want = *want;
 	load->path = load_operand(count, operands);
 	if (load->path == NULL)
 		return CMD_USAGE;
 	if (prof_is(load->path))
-		return load_profile_read(load);
+		return open_profile(load);
+	status = set_part(load);
+	if (status != CMD_OK)
+		return status;
 	load->session = session_new(arg_max_nodes);
-	if (read_trace(load->path, load->session, NULL, NULL, &load->in) != 0)
+	if (read_trace(load->path, load->session, &load->want, NULL, NULL,
+		       &load->in) != 0)
 		return CMD_UNREADABLE;
 	name_all(load);
-	return CMD_OK;
+	return take_part(load);
+}
+
+enum cmd_exit load_open(struct load *load, int count, char **operands)
+{
+	return load_open_with(load, &(struct replay_collect){ 0 }, count,
+			      operands);
 }
 
 enum cmd_exit load_need_trace(const struct load *load, const char *what)
@@ -160,7 +245,7 @@ int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 	func_table_free(again->funcs);
 	again->funcs = load->session->funcs;
 	cct_set_deeper(again->cct, func_special(again->funcs, "(deeper)"));
-	status = read_trace(load->path, again, sink, ctx, &in);
+	status = read_trace(load->path, again, NULL, sink, ctx, &in);
 	again->funcs = NULL;
 	session_free(again);
 	return status;

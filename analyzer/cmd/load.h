@@ -4,6 +4,7 @@
 #define WEFT_ANALYZER_CMD_LOAD_H
 
 #include "analyzer/base/mem.h"
+#include "analyzer/cmd/choose.h"
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/core/session.h"
 #include "analyzer/core/replay.h"
@@ -18,6 +19,9 @@ struct load {
 	int is_profile;              /* or merged: only what a profile
 	                              * knows */
 	struct session *session;
+	struct replay_collect want;  /* the command's hist and vm */
+	int is_part;                 /* options of choose.h were given: the */
+	struct selected part;        /* session's tree is that part only */
 	struct in_summary in;
 	struct arena *names;
 	struct sym_module *modules;  /* one for each elf_id */
@@ -27,6 +31,9 @@ struct load {
  * shows its progress on a terminal. CMD_OK, or the exit status with the causes
  * in the chain. load_close in any case. */
 enum cmd_exit load_open(struct load *, int count, char **operands);
+/* The same, and collect want->hist and want->vm. */
+enum cmd_exit load_open_with(struct load *, const struct replay_collect *want,
+			     int count, char **operands);
 void load_close(struct load *);
 
 /* Read the trace once more, with the names of the first time, for what the

@@ -111,19 +111,6 @@ static struct stream *get_stream(struct replay *r, uint32_t thread,
 	return st;
 }
 
-static void set_clock(struct session *s, const struct chunk_header *h)
-{
-	if (!s->base_mono && h->pair_mono) {
-		s->base_tick = h->pair_tick;
-		s->base_mono = h->pair_mono;
-		s->base_real = h->pair_real;
-	}
-	if (h->tick_hz && h->tick_hz_error <= s->hz_error) {
-		s->tick_hz = h->tick_hz;
-		s->hz_error = h->tick_hz_error;
-	}
-}
-
 /* The first of a stream's waiting chunks, the caller's to free. */
 struct waiting *replay_take_waiting(struct replay *r, struct stream *st)
 {
@@ -205,7 +192,7 @@ int replay_chunk(struct replay *r, const struct chunk_view *v)
 {
 	struct stream *st;
 
-	set_clock(r->session, &v->head);
+	session_set_clock(r->session, &v->head);
 	if (v->head.flags & CHUNK_META) {
 		replay_who_notes(r, v);
 		return 0;

@@ -41,6 +41,19 @@ void session_free(struct session *s)
 	mem_free(s);
 }
 
+void session_set_clock(struct session *s, const struct chunk_header *h)
+{
+	if (!s->base_mono && h->pair_mono) {
+		s->base_tick = h->pair_tick;
+		s->base_mono = h->pair_mono;
+		s->base_real = h->pair_real;
+	}
+	if (h->tick_hz && h->tick_hz_error <= s->hz_error) {
+		s->tick_hz = h->tick_hz;
+		s->hz_error = h->tick_hz_error;
+	}
+}
+
 uint64_t session_ns(const struct session *s, ticks t)
 {
 	const uint64_t hz = s->tick_hz;

@@ -157,6 +157,9 @@ uint64_t session_real(const struct session *, ticks);
  * "end" is one whose recorder died. */
 const char *session_note(const struct session *, const char *key);
 
+/* Learn what a chunk says of the clock. */
+void session_set_clock(struct session *, const struct chunk_header *);
+
 /* When the first chunk of all began; base_tick if there is none. */
 ticks session_first_tick(const struct session *);
 

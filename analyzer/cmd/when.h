@@ -1,0 +1,24 @@
+/* when.h - moments and spans as people write them on the command line.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_WHEN_H
+#define WEFT_ANALYZER_CMD_WHEN_H
+
+#include "analyzer/core/session.h"
+
+/* "1.5s", "20ms", "300us", "7ns"; without a unit seconds. 0, or -1 with the
+ * cause in the chain, which names the option. */
+int when_span(const char *text, const char *option, uint64_t *ns);
+
+/* A span since the start of the recording; or, from 10^15 on and without a
+ * unit, ns since 1970 as weft dump prints them. Gives ns since the start, 0 for
+ * what lies before it. */
+int when_moment(const struct session *, const char *text, const char *option,
+		uint64_t *ns);
+
+/* The last tick that is printed as so many ns since the start, or fewer. */
+ticks when_tick(const struct session *, uint64_t ns);
+
+/* What is told in all help of such options. */
+#define WHEN_UNITS "s, ms, us or ns"
+
+#endif
