@@ -4,7 +4,6 @@
 -- SPDX-License-Identifier: MIT
 package.path = "tests/reference/?.lua;" .. package.path
 local log, story = require "log", require "story"
-local weft = os.getenv("WEFT")
 local differ, compared, shown = 0, 0, 0
 
 -- One row of RFC 4180.
@@ -19,9 +18,12 @@ local function fields(line)
 	return row
 end
 
-local function ask(args, path)
+-- Of a session, or of what a check makes of it first. @ stands for its path.
+local function ask(check, path)
 	local rows = {}
-	local pipe = io.popen(weft .. " " .. args .. " " .. path .. " 2>&1")
+	local command = "{ " .. (check.first or "true") .. " && $WEFT " ..
+		check.args .. " " .. (check.of or "@") .. "; } 2>&1"
+	local pipe = io.popen((command:gsub("@", path)))
 	for line in pipe:lines() do
 		if line:sub(1, 2) ~= "# " then
 			rows[#rows + 1] = fields(line)
@@ -80,7 +82,7 @@ local function is_falling(rows, titles, column)
 end
 
 local function compare(check, path)
-	local have, titles, ended = ask(check.args, path)
+	local have, titles, ended = ask(check, path)
 	local falls = not check.falling or
 		is_falling(have, titles, check.falling)
 	if check.change then
@@ -91,7 +93,7 @@ local function compare(check, path)
 	if n > 0 or not falls or not ended and #have > 0 then
 		differ = differ + 1
 		tell("", ("weft %s %s: %d rows differ%s%s (%s)"):format(
-			check.args, path, n, falls and "" or ", not in order",
+			check.args, (check.of or "@"):gsub("@", path), n, falls and "" or ", not in order",
 			ended and "" or ", it fails",
 			table.concat(titles, ",")))
 	end

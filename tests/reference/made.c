@@ -78,8 +78,8 @@ static void make(const char *dir, const char *seed)
 		perror(path);
 		exit(1);
 	}
-	m->random = strtoull(seed, NULL, 10) * UINT64_C(0x9e3779b97f4a7c15) +
-		    12345;
+	m->recording = strtoull(seed, NULL, 10);
+	m->random = m->recording * UINT64_C(0x9e3779b97f4a7c15) + 12345;
 	m->now = UINT64_C(5000000000);
 	m->log = create(dir, seed, ".log");
 	m->spill = create(dir, seed, "/spill.weft");

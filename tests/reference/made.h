@@ -57,7 +57,7 @@ struct made_thread {
 struct made_chunk { uint64_t *words; size_t n; const void *stream; };
 
 struct made {
-	uint64_t random, now;
+	uint64_t recording, random, now;
 	FILE *log, *spill;
 	uint32_t processes, threads, vms, funcs, coroutines;
 	uint32_t path_of[MADE_PROCESSES]; /* its program */

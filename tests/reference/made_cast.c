@@ -22,18 +22,20 @@ static void make_native(struct made *m, struct made_func *f, uint32_t i)
 	f->kind = MADE_NATIVE;
 	f->module = (uint32_t)made_random(m, MADE_MODULES);
 	f->offset = 0x1000 + i * 0x40;
-	/* Names are told apart: a hint is used once. */
 	if (i < 2)
 		strcpy(f->hint, c_hints[i]);
 	fprintf(m->log, "func %u native %s 0x%llx %s\n", i, paths[f->module],
 		(unsigned long long)f->offset, *f->hint ? f->hint : "-");
 }
 
+/* In another session the same function has the same name. */
 static void make_lua(struct made *m, struct made_func *f, uint32_t i)
 {
+	const uint64_t source = made_random(m, 3);
+
 	f->kind = MADE_LUA;
-	strcpy(f->source, sources[made_random(m, 3)]);
-	strcpy(f->hint, hints[made_random(m, 5)]);
+	strcpy(f->source, sources[source]);
+	strcpy(f->hint, hints[(source + i) % 5]);
 	f->line = i * 10;
 	f->last_line = i * 10 + 5;
 	fprintf(m->log, "func %u lua %s %u %u %s\n", i, f->source, f->line,

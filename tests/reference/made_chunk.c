@@ -113,6 +113,7 @@ void made_chunk_begin(struct made *m, struct made_thread *t, int level)
 
 	cb_begin(b, t->process, t->serial, s->number++,
 		 s->end ? s->end : m->now);
+	b->head.recording = m->recording;
 	b->head.level = (uint32_t)level;
 	if (level) {
 		b->head.interrupted_chunk = below->number - 1;
@@ -202,6 +203,7 @@ void made_chunk_meta(struct made *m, int is_end)
 	struct chunk_build *const b = calloc(1, sizeof(*b));
 
 	cb_begin(b, 0, 0, (uint64_t)is_end, m->now);
+	b->head.recording = m->recording;
 	b->head.flags = CHUNK_META;
 	cb_pair(b, ITEM_NOTE, is_end ? "end" : "command",
 		is_end ? "1" : "made-up");
