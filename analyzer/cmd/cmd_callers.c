@@ -5,7 +5,7 @@
 #include "analyzer/cmd/callers_print.h"
 #include "analyzer/cmd/head.h"
 #include "analyzer/core/merge.h"
-#include "analyzer/core/named.h"
+#include "analyzer/core/select_match.h"
 #include "analyzer/out/out_number.h"
 
 #include <stdlib.h>
@@ -57,24 +57,26 @@ static int by_self(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
+/* A name is a pattern, but a name that has * or | in it is itself, too. */
+static int is_meant(struct session *s, func_id f, const char *name)
+{
+	return name == NULL ||
+	       strcmp(func_get(s->funcs, f)->name, name) == 0 ||
+	       select_match_func(s, f, name);
+}
+
 /* Those that ran, of the ones asked for: by self time. */
 static func_id *chosen(struct session *s, const char *name, struct callers *c,
 		       size_t *count)
 {
-	func_id *f = name == NULL ?
-		     mem_alloc((func_count(s->funcs) + 1) * sizeof(*f)) :
-		     named_find(s->funcs, name, count);
-	size_t kept = 0;
+	func_id *const f =
+		mem_alloc((func_count(s->funcs) + 1) * sizeof(*f));
 
-	if (name == NULL)
-		for (*count = 0; *count < func_count(s->funcs); ++*count)
-			f[*count] = (func_id)*count + 1;
-	for (size_t i = 0; i < *count; i++)
-		if (has_run(c, f[i]))
-			f[kept++] = f[i];
-	*count = kept;
-	if (kept > 0)
-		qsort_r(f, kept, sizeof(*f), by_self, c);
+	*count = 0;
+	for (func_id id = 1; id <= func_count(s->funcs); id++)
+		if (has_run(c, id) && is_meant(s, id, name))
+			f[(*count)++] = id;
+	qsort_r(f, *count, sizeof(*f), by_self, c);
 	return f;
 }
 

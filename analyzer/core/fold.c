@@ -18,15 +18,6 @@ static node_id target(struct cct *cct, const struct path *p, node_id id,
 	return what == FOLD_ALL || same == cct_get(cct, id)->parent ? same : 0;
 }
 
-static void add_figures(struct cct *t, node_id to, const struct cct_node *n)
-{
-	struct cct_node *const m = cct_get(t, to);
-
-	m->calls += n->calls;
-	m->self += n->self;
-	m->suspended += n->suspended;
-}
-
 /* Parents come before their children. level[id]: how many activations of its
  * function the path has folded, this one included. */
 struct fold *fold_new(struct cct *cct, enum fold_what what, size_t functions)
@@ -52,7 +43,7 @@ struct fold *fold_new(struct cct *cct, enum fold_what what, size_t functions)
 			f->levels[to[id]] = level[id];
 		if (!path_is_outermost(p, id))
 			f->recursive[to[id]] += n->calls;
-		add_figures(f->tree, to[id], n);
+		cct_add(f->tree, to[id], cct, id);
 	}
 	mem_free(to);
 	mem_free(level);

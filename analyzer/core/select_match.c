@@ -64,16 +64,38 @@ static int match_path(const char *path, const char *p, const char *end)
 	       (slash && match_part(slash + 1, last, p, end));
 }
 
+/* Parentheses that are no list of parameters. */
+static size_t skip(const char *at)
+{
+	static const char *const words[] = { "(anonymous namespace)",
+					     "operator()" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strncmp(at, words[i], strlen(words[i])) == 0)
+			return strlen(words[i]);
+	return 0;
+}
+
 /* "f(int)" is called f, "handler <app.lua:12>" handler. */
+static const char *base_end(const char *name)
+{
+	const char *at = name;
+
+	while (*at != '\0') {
+		const size_t more = skip(at);
+
+		if (at > name && more == 0 &&
+		    (*at == '(' || strncmp(at, " <", 2) == 0))
+			break;
+		at += more != 0 ? more : 1;
+	}
+	return at;
+}
+
 static int match_name(const char *name, const char *p, const char *end)
 {
-	const char *const place = strstr(name, " <");
-	const char *const parameters = strchr(name, '(');
-
 	return match_part(name, name + strlen(name), p, end) ||
-	       (place && match_part(name, place, p, end)) ||
-	       (parameters && parameters > name &&
-		match_part(name, parameters, p, end));
+	       match_part(name, base_end(name), p, end);
 }
 
 static int begins(const char *p, const char *end, const char *key)

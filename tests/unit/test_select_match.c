@@ -1,7 +1,6 @@
-/* test_named.c - functions by what a person calls them.
+/* test_select_match.c - functions by what a person calls them.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/named.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/core/select_match.h"
 #include "tests/test.h"
 
 #include <string.h>
@@ -14,28 +13,22 @@ static const char *const names[] = {
 enum { COUNT = sizeof(names) / sizeof(names[0]) };
 
 /* The functions' positions above, as digits. */
-static const char *picked(const char *name)
+static const char *picked(const char *pattern)
 {
 	static char found[COUNT + 1];
-	struct func_table *const t = func_table_new();
-	func_id first = 0, *ids;
-	size_t count;
+	struct session *const s = session_new(0);
+	size_t count = 0;
 
-	for (size_t i = 0; i < COUNT; i++) {
-		const func_id f = func_special(t, names[i]);
-
-		first = i == 0 ? f : first;
-	}
-	ids = named_find(t, name, &count);
 	memset(found, 0, sizeof(found));
-	for (size_t i = 0; i < count; i++)
-		found[i] = (char)('0' + (ids[i] - first));
-	mem_free(ids);
-	func_table_free(t);
+	for (size_t i = 0; i < COUNT; i++)
+		if (select_match_func(s, func_special(s->funcs, names[i]),
+				      pattern))
+			found[count++] = (char)('0' + i);
+	session_free(s);
 	return found;
 }
 
-void test_named_takes_a_name_without_parameters_or_source(void)
+void test_select_match_takes_a_name_without_parameters_or_source(void)
 {
 	CHECK_STR(picked("f"), "012");
 	CHECK_STR(picked("f(int)"), "1");
@@ -48,11 +41,12 @@ void test_named_takes_a_name_without_parameters_or_source(void)
 	CHECK_STR(picked(""), "");
 }
 
-void test_named_takes_a_pattern_where_no_name_is_so(void)
+void test_select_match_takes_a_pattern(void)
 {
-	CHECK_STR(picked("f*"), "8");
+	CHECK_STR(picked("f*"), "01238");
 	CHECK_STR(picked("f?"), "38");
 	CHECK_STR(picked("*h"), "4");
 	CHECK_STR(picked("*a.lua>"), "6");
-	CHECK_STR(picked("[fg]"), "012");
+	CHECK_STR(picked("fg|main chunk"), "36");
+	CHECK_STR(picked("*|x"), "012345678");
 }
