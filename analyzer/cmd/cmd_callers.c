@@ -6,6 +6,7 @@
 #include "analyzer/cmd/head.h"
 #include "analyzer/core/merge.h"
 #include "analyzer/core/select_match.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
 #include <stdlib.h>
@@ -38,6 +39,7 @@ static const struct opt opts[] = {
 	  "frames stand: on what resumed them, or by themselves" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = choose_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -80,11 +82,30 @@ static func_id *chosen(struct session *s, const char *name, struct callers *c,
 	return f;
 }
 
-static enum cmd_exit refuse(const char *name)
+/* The busiest ones that hold the word, if any: a name half remembered. */
+static enum cmd_exit refuse(const struct load *load, struct callers *c,
+			    const char *name)
 {
-	err_add("no function that ran is named \"%s\"; *%s* would be every "
-		"name that holds it, and \"weft report --top 0\" lists all",
-		name, name);
+	struct session *const s = load->session;
+	char similar[600] = "";
+	size_t count, shown = 0;
+	func_id *const f = chosen(s, NULL, c, &count);
+
+	for (size_t i = 0; i < count && shown < 3 && name[0] != '\0'; i++) {
+		char *const other = out_escape_terminal(
+			func_get(s->funcs, f[i])->name);
+		const size_t used = strlen(similar);
+
+		if (strcasestr(other, name) != NULL)
+			snprintf(similar + used, sizeof(similar) - used,
+				 "%s\"%.150s\"", shown++ > 0 ? ", " :
+				 "; did you mean ", other);
+		mem_free(other);
+	}
+	mem_free(f);
+	err_add("no function that ran%s is named \"%s\"%s; \"weft report "
+		"--top 0\" lists all", load->is_part ?
+		" in the part that is shown" : "", name, similar);
 	return CMD_UNREADABLE;
 }
 
@@ -133,7 +154,7 @@ static enum cmd_exit callers(const struct load *load, const char *name)
 
 	set_whole(&p, tree);
 	if (status == CMD_OK && count == 0 && name != NULL)
-		status = refuse(name);
+		status = refuse(load, c, name);
 	else
 		print(load, &p, f, count);
 	mem_free(f);

@@ -12,6 +12,9 @@ same callers-coroutine 0 "$W" callers --root coroutine body t
 same callers-60 0 env COLUMNS=60 "$W" callers made-up+0x2000 t
 same callers-csv 0 "$W" callers --all --csv t
 same callers-nobody 2 "$W" callers nobody t
+same callers-similar 2 "$W" callers Bod t
+same callers-no-part 2 "$W" callers --under '*4000' MADE-UP+0x1 t
+same callers-part 0 "$W" callers --under '*2000' --skip '*3000' '*2000' t
 same callers-usage 1 "$W" callers made-up+0x2000
 same callers-two-traces 1 "$W" callers --all t t
 # A function's callers add up to its line; its self time and its callees', to
