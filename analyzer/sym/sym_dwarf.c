@@ -5,6 +5,7 @@
 #include "analyzer/sym/sym_dwarf.h"
 
 #include "analyzer/sym/sym_demangle.h"
+#include "analyzer/sym/sym_die.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -20,9 +21,7 @@ struct naming {
 	size_t count;
 	sym_answer_fn answer;
 	void *ctx;
-	const char *folder;    /* of the unit being read: its comp_dir, */
-	const char *source;    /* its source file */
-	Dwarf_Die *unit;
+	struct sym_unit unit;  /* that is being read */
 };
 
 static int by_offset(const void *a, const void *b)
@@ -81,74 +80,16 @@ static void answer_symbols(const struct naming *n)
 	}
 }
 
-/* What the debug information calls a function: its linker name demangled, with
- * the whole signature, for C++; its plain name otherwise. */
-static const char *die_name(const struct naming *n, Dwarf_Die *die,
-			    uint64_t offset)
-{
-	Dwarf_Attribute attribute;
-	const char *name = NULL;
-
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL)
-		name = dwarf_formstring(&attribute);
-	if (name == NULL)
-		name = symbol_at(n, offset);
-	if (name == NULL || strncmp(name, "_Z", 2) != 0) {
-		const char *const plain = dwarf_diename(die);
-
-		if (plain != NULL)
-			name = plain;
-	}
-	return name == NULL ? "" : sym_demangle_name(name);
-}
-
-/* Where the function is declared. In DWARF 5, which clang writes so, file 0 is
- * the unit's own source; libdw 0.188 takes that for no file. */
-static const char *die_file(const struct naming *n, Dwarf_Die *die)
-{
-	const char *const file = dwarf_decl_file(die);
-	Dwarf_Attribute attribute;
-	Dwarf_Word index;
-
-	if (file == NULL &&
-	    dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL &&
-	    dwarf_formudata(&attribute, &index) == 0 && index == 0)
-		return n->source;
-	return file;
-}
-
-/* Where a function that the compiler made, such as a lambda's operator(),
- * begins; *line 0 if that is not known either. */
-static const char *line_file(const struct naming *n, uint64_t offset,
-			     int *line)
-{
-	Dwarf_Line *const at = dwarf_getsrc_die(n->unit, offset);
-
-	if (at == NULL || dwarf_lineno(at, line) != 0) {
-		*line = 0;
-		return NULL;
-	}
-	return dwarf_linesrc(at, NULL, NULL);
-}
-
-/* A relative source name counts from where the compiler ran. */
 static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
-	const char *file = die_file(n, die);
+	const char *name;
 	char path[4096];
-	int line = 0;
+	uint32_t line;
 
-	if (dwarf_decl_line(die, &line) != 0 || line <= 0)
-		file = line_file(n, q->offset, &line);
-	if (file == NULL)
-		path[0] = '\0';
-	else if (file[0] == '/' || n->folder == NULL)
-		snprintf(path, sizeof(path), "%s", file);
-	else
-		snprintf(path, sizeof(path), "%s/%s", n->folder, file);
-	n->answer(n->ctx, q->id, die_name(n, die, q->offset), path,
-		  (uint32_t)(line < 0 ? 0 : line));
+	sym_die_place(&n->unit, die, q->offset, path, sizeof(path), &line);
+	name = sym_die_name(die, symbol_at(n, q->offset));
+	n->answer(n->ctx, q->id, name == NULL ? "" : name, path, line);
 }
 
 static void answer_at(const struct naming *n, Dwarf_Die *die,
@@ -207,14 +148,9 @@ static void answer_debug(struct naming *n)
 	Dwarf_Addr bias;
 
 	while ((unit = dwfl_module_nextcu(n->module, unit, &bias)) != NULL) {
-		Dwarf_Attribute attribute;
-
 		if (!is_wanted(n, unit))
 			continue;
-		n->folder = dwarf_formstring(
-			dwarf_attr(unit, DW_AT_comp_dir, &attribute));
-		n->source = dwarf_diename(unit);
-		n->unit = unit;
+		n->unit = sym_unit_of(unit);
 		dwarf_getfuncs(unit, visit_function, n, 0);
 	}
 }
