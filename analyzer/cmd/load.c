@@ -107,20 +107,35 @@ static int read_trace(const char *path, struct session *session,
 /* --- names ------------------------------------------------------------ */
 
 /* Files that were put into the trace's folder name it too. */
-static void name_all(struct load *load)
+struct sym_options load_sym_options(const struct load *load)
 {
 	char dirs[8192], archive[PATH_MAX];
-	const struct sym_options options = { dirs, NAMING_SECONDS, archive,
-					     arg_servers };
-	const int is_on = isatty(STDERR_FILENO);
-
-	snprintf(dirs, sizeof(dirs), "%s%s%s",
+	const int dirs_size = snprintf(dirs, sizeof(dirs), "%s%s%s",
 		 arg_debug_dirs == NULL ? "" : arg_debug_dirs,
 		 arg_debug_dirs == NULL ? "" : ":", load->path);
-	snprintf(archive, sizeof(archive), "%s/archive", load->path);
+	const int size = snprintf(archive, sizeof(archive), "%s/archive",
+				  load->path);
+
+	return (struct sym_options){
+		dirs_size < (int)sizeof(dirs) ?
+			arena_copy(load->names, dirs, (size_t)dirs_size) :
+			arg_debug_dirs,
+		NAMING_SECONDS,
+		size < (int)sizeof(archive) ?
+			arena_copy(load->names, archive, (size_t)size) : NULL,
+		arg_servers
+	};
+}
+
+static void name_all(struct load *load)
+{
+	const int is_on = isatty(STDERR_FILENO);
+	struct sym_options options;
+
 	if (is_on)
 		fputs("\rnaming functions", stderr);
 	load->names = arena_new();
+	options = load_sym_options(load);
 	load->modules = sym_name(load->session->funcs, load->names, &options);
 	if (is_on)
 		fputs("\r\033[K", stderr);

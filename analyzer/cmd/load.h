@@ -45,6 +45,9 @@ int load_again(struct load *, const struct replay_sink *, void *ctx);
  * chain. */
 enum cmd_exit load_need_trace(const struct load *, const char *what);
 
+/* How functions are named, as the command line says; after load_open. */
+struct sym_options load_sym_options(const struct load *);
+
 /* The operand, or NULL with the cause in the chain. */
 const char *load_operand(int count, char **operands);
 

@@ -213,7 +213,11 @@ static void add_inlined(struct sym_gather *g, const struct sym_unit *unit,
 	struct sym_group *group;
 	Dwarf_Addr base, begin, end;
 
-	if (dwarf_ranges(die, 0, &base, &begin, &end) <= 0 || end <= begin ||
+	/* What is left of it may be no instruction of its own. */
+	if (dwarf_entrypc(die, &begin) != 0 &&
+	    dwarf_ranges(die, 0, &base, &begin, &end) <= 0)
+		return;
+	if (begin == 0 ||
 	    (g->code != NULL && !sym_code_holds(g->code, begin)))
 		return;
 	group = group_of(g, unit, die);
@@ -267,14 +271,26 @@ static void walk(struct sym_gather *g, const struct sym_unit *unit,
 	}
 }
 
+/* The flag itself, or one of those that stand for it: not the exclude lists. */
+static int has_flag_in(const char *options)
+{
+	static const char flag[] = "-finstrument-functions";
+
+	while ((options = strstr(options, flag)) != NULL) {
+		options += sizeof(flag) - 1;
+		if (strncmp(options, "-exclude", 8) != 0)
+			return 1;
+	}
+	return 0;
+}
+
 /* gcc puts its options into the unit, unless told not to. */
 static struct sym_built built_by(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attribute;
 	const char *const producer = dwarf_formstring(
 		dwarf_attr_integrate(unit, DW_AT_producer, &attribute));
-	const int has_flag = producer != NULL &&
-			     strstr(producer, "-finstrument-functions") != NULL;
+	const int has_flag = producer != NULL && has_flag_in(producer);
 
 	return (struct sym_built){
 		.has_flag = has_flag,
