@@ -1,0 +1,126 @@
+/* stacks_fold.c - a hash map from stacks to how many there are.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/stacks_fold.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct group {
+	struct moment_stack stack; /* frames are its own */
+	uint64_t count;
+	size_t order;
+};
+
+struct stacks_fold {
+	stacks_fold_fn fn;
+	void *ctx;
+	struct group *groups;
+	size_t count, room, moment;
+	struct map *known;       /* (hash, probe) to group + 1 */
+};
+
+struct stacks_fold *stacks_fold_new(stacks_fold_fn fn, void *ctx)
+{
+	struct stacks_fold *const f = mem_alloc(sizeof(*f));
+
+	f->fn = fn;
+	f->ctx = ctx;
+	f->known = map_new();
+	return f;
+}
+
+static uint64_t hash(const struct moment_stack *s)
+{
+	uint64_t h = (uint64_t)s->state << 1 | (uint64_t)s->is_thread;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct moment_frame *const f = &s->frames[i];
+
+		h ^= (uint64_t)(f->func + f->omitted) << 20 ^ (uint64_t)f->level << 16 ^
+		     f->flags;
+		h *= UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static int is_alike(const struct moment_stack *a, const struct moment_stack *b)
+{
+	if (a->state != b->state || a->is_thread != b->is_thread ||
+	    a->count != b->count)
+		return 0;
+	for (size_t i = 0; i < a->count; i++)
+		if (a->frames[i].func != b->frames[i].func ||
+		    a->frames[i].omitted != b->frames[i].omitted ||
+		    a->frames[i].flags != b->frames[i].flags ||
+		    a->frames[i].level != b->frames[i].level)
+			return 0;
+	return 1;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct group *const x = a, *const y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void flush(struct stacks_fold *f)
+{
+	if (f->count > 0)
+		qsort(f->groups, f->count, sizeof(*f->groups), compare);
+	for (size_t i = 0; i < f->count; i++) {
+		f->fn(f->ctx, &f->groups[i].stack, f->groups[i].count);
+		mem_free((void *)(uintptr_t)f->groups[i].stack.frames);
+	}
+	f->count = 0;
+	map_clear(f->known);
+}
+
+static void add_group(struct stacks_fold *f, const struct moment_stack *s)
+{
+	struct moment_frame *const frames =
+		mem_alloc((s->count + 1) * sizeof(*frames));
+
+	if (s->count > 0)
+		memcpy(frames, s->frames, s->count * sizeof(*frames));
+	mem_need((void **)&f->groups, &f->room, f->count + 1,
+		 sizeof(*f->groups));
+	f->groups[f->count] = (struct group){ *s, 1, f->count };
+	f->groups[f->count++].stack.frames = frames;
+}
+
+void stacks_fold_add(struct stacks_fold *f, const struct moment_stack *s)
+{
+	const uint64_t h = hash(s);
+
+	if (s->moment != f->moment)
+		flush(f);
+	f->moment = s->moment;
+	for (uint64_t probe = 0;; probe++) {
+		uint32_t *const id = map_put(f->known, h, probe);
+
+		if (*id == 0) {
+			add_group(f, s);
+			*id = (uint32_t)f->count;
+			return;
+		}
+		if (is_alike(&f->groups[*id - 1].stack, s)) {
+			f->groups[*id - 1].count++;
+			return;
+		}
+	}
+}
+
+void stacks_fold_finish(struct stacks_fold *f)
+{
+	flush(f);
+	mem_free(f->groups);
+	map_free(f->known);
+	mem_free(f);
+}

@@ -1,0 +1,19 @@
+/* stacks_print.h - stacks at moments, as text and as CSV.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_STACKS_PRINT_H
+#define WEFT_ANALYZER_CMD_STACKS_PRINT_H
+
+#include "analyzer/cmd/load.h"
+#include "analyzer/core/moments.h"
+
+struct stacks_options {
+	const uint64_t *ns;      /* the moments, since the start */
+	size_t count;
+	size_t top;              /* stacks a moment; 0: all */
+	int fold, csv;
+};
+
+void stacks_print(struct load *, struct moments *,
+		  const struct stacks_options *);
+
+#endif
