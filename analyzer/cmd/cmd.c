@@ -12,7 +12,7 @@
 const struct cmd *const cmd_list[] = {
 	&cmd_report, &cmd_tree, &cmd_callers, &cmd_coroutines, &cmd_stacks,
 	&cmd_plot,
-	&cmd_cold, &cmd_export, &cmd_dump, &cmd_info, &cmd_check,
+	&cmd_cold, &cmd_export, &cmd_merge, &cmd_dump, &cmd_info, &cmd_check,
 	&cmd_help, NULL
 };
 

@@ -32,6 +32,7 @@ static const struct opt opts[] = {
 
 static enum cmd_exit run(int count, char **operands)
 {
+	static const struct replay_collect none, all = { .hist = 1, .vm = 1 };
 	const struct format *const f = &formats[arg_format];
 	enum cmd_exit status;
 	struct load load;
@@ -41,7 +42,8 @@ static enum cmd_exit run(int count, char **operands)
 		err_add("the format is not for a terminal; give -o FILE");
 		return CMD_USAGE;
 	}
-	status = load_open(&load, count, operands);
+	status = load_open_with(&load, f->is_text ? &none : &all, count,
+				operands);
 	if (status == CMD_OK && f->write(&load, arg_output) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK) {

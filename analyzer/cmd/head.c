@@ -50,7 +50,12 @@ void head_csv_func(struct out_csv *csv, struct session *s, func_id id)
 uint64_t head_duration(const struct session *s)
 {
 	ticks first = UINT64_MAX, last = 0;
+	uint64_t sum = 0;
 
+	for (size_t i = 0; i < s->part_count; i++)
+		sum += s->parts[i].duration;
+	if (s->part_count > 0)
+		return sum;
 	for (size_t i = 0; i < s->thread_count; i++) {
 		if (s->threads[i].first < first)
 			first = s->threads[i].first;
@@ -139,6 +144,30 @@ static void print_part(const struct load *load, loss_fn fn, void *ctx)
 	fn(ctx, sentence);
 }
 
+/* Sessions that were merged: sorted by their start. */
+static void print_parts(FILE *to, const struct session *s)
+{
+	char from[OUT_NUMBER], until[OUT_NUMBER], time[OUT_NUMBER],
+	     text[OUT_NUMBER];
+	size_t twice = 0;
+
+	fprintf(to, "\n%s, %s to %s\n",
+		out_number_many(text, s->part_count, "sessions"),
+		out_number_date(from, s->parts[0].start),
+		out_number_date(until, s->parts[s->part_count - 1].start));
+	fprintf(to, "%s in all, ",
+		out_number_time(time, (double)head_duration(s)));
+	fprintf(to, "%s\n", out_number_many(text, s->calls, "calls"));
+	for (size_t i = 1; i < s->part_count; i++)
+		twice += s->parts[i].recording != 0 &&
+			 s->parts[i].recording == s->parts[i - 1].recording &&
+			 s->parts[i].start == s->parts[i - 1].start &&
+			 s->parts[i].calls == s->parts[i - 1].calls;
+	if (twice > 0)
+		fprintf(to, "note: %s added more than once\n",
+			out_number_many(text, twice, "sessions"));
+}
+
 static void print_run(FILE *to, const struct session *s)
 {
 	char date[OUT_NUMBER], time[OUT_NUMBER], calls[OUT_NUMBER];
@@ -155,6 +184,10 @@ static void print_run(FILE *to, const struct session *s)
 	if (s->coroutine_count + s->beyond.coroutines > 0)
 		print_count(to, s->coroutine_count + s->beyond.coroutines,
 			    "coroutines");
+	if (s->part_count > 0) {
+		print_parts(to, s);
+		return;
+	}
 	fprintf(to, "\n%s, %s, %s\n",
 		out_number_date(date, session_real(s, head_first_tick(s))),
 		out_number_time(time, (double)head_duration(s)),

@@ -199,12 +199,43 @@ static enum cmd_exit take_part(struct load *load)
 
 /* --- the whole -------------------------------------------------------- */
 
+/* A profile tells Lua states apart; only who asks for them may see that. */
 static enum cmd_exit open_profile(struct load *load)
 {
-	enum cmd_exit status = load_profile_read(load);
+	const enum cmd_exit status = load_profile_read(load);
 
-	if (status == CMD_OK && choose_needs_records())
-		status = load_need_trace(load, "single records");
+	if (status == CMD_OK && !load->want.vm)
+		select_apply(load->session, &(struct select){ 0 }, 0);
+	return status;
+}
+
+static enum cmd_exit open_trace(struct load *load)
+{
+	load->session = session_new(arg_max_nodes);
+	if (read_trace(load->path, load->session, &load->want, NULL, NULL,
+		       &load->in) != 0)
+		return CMD_UNREADABLE;
+	name_all(load);
+	return CMD_OK;
+}
+
+enum cmd_exit load_open_whole(struct load *load,
+			      const struct replay_collect *want,
+			      const char *path)
+{
+	memset(load, 0, sizeof(*load));
+	load->want = *want;
+	load->path = path;
+	return prof_is(path) ? open_profile(load) : open_trace(load);
+}
+
+static enum cmd_exit open_part(struct load *load)
+{
+	enum cmd_exit status = set_part(load);
+
+	if (status != CMD_OK)
+		return status;
+	status = open_trace(load);
 	return status == CMD_OK ? take_part(load) : status;
 }
 
@@ -216,20 +247,17 @@ enum cmd_exit load_open_with(struct load *load,
 
 	memset(load, 0, sizeof(*load));
 	load->want = *want;
-	load->path = load_operand(count, operands);
-	if (load->path == NULL)
+	load->path = count > 1 ? NULL : load_operand(count, operands);
+	if (count <= 1 && load->path == NULL)
 		return CMD_USAGE;
-	if (prof_is(load->path))
-		return open_profile(load);
-	status = set_part(load);
-	if (status != CMD_OK)
-		return status;
-	load->session = session_new(arg_max_nodes);
-	if (read_trace(load->path, load->session, &load->want, NULL, NULL,
-		       &load->in) != 0)
-		return CMD_UNREADABLE;
-	name_all(load);
-	return take_part(load);
+	if (count <= 1 && !prof_is(load->path))
+		return open_part(load);
+	status = count > 1 ?
+		 load_profile_merge(load, want, count, operands) :
+		 open_profile(load);
+	if (status == CMD_OK && choose_needs_records())
+		status = load_need_trace(load, "single records");
+	return status == CMD_OK ? take_part(load) : status;
 }
 
 enum cmd_exit load_open(struct load *load, int count, char **operands)
@@ -242,8 +270,11 @@ enum cmd_exit load_need_trace(const struct load *load, const char *what)
 {
 	if (!load->is_profile)
 		return CMD_OK;
-	err_add("\"%s\" is a profile, which holds no %s; give the trace "
-		"itself", load->path, what);
+	if (load->session->part_count > 0)
+		err_add("merged sessions hold no %s; give one trace", what);
+	else
+		err_add("\"%s\" is a profile, which holds no %s; give the "
+			"trace itself", load->path, what);
 	return CMD_UNREADABLE;
 }
 

@@ -28,12 +28,16 @@ struct load {
 };
 
 /* Read and replay the trace that is the only operand, then name its functions;
- * shows its progress on a terminal. CMD_OK, or the exit status with the causes
- * in the chain. load_close in any case. */
+ * shows its progress on a terminal. A profile is read instead; several operands
+ * are merged. CMD_OK, or the exit status with the causes in the chain.
+ * load_close in any case. */
 enum cmd_exit load_open(struct load *, int count, char **operands);
 /* The same, and collect want->hist and want->vm. */
 enum cmd_exit load_open_with(struct load *, const struct replay_collect *want,
 			     int count, char **operands);
+/* The same of one trace or profile, whatever part is asked for. */
+enum cmd_exit load_open_whole(struct load *, const struct replay_collect *want,
+			      const char *path);
 void load_close(struct load *);
 
 /* Read the trace once more, with the names of the first time, for what the

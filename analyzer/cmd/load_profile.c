@@ -6,6 +6,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/head.h"
 #include "analyzer/cmd/loss.h"
+#include "analyzer/core/combine.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/prof/prof.h"
 
@@ -34,6 +35,63 @@ static struct sym_module *modules_of(const struct session *s)
 	return m;
 }
 
+static void take_trouble(struct load *load)
+{
+	struct session *const s = load->session;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->note_count; i++) {
+		if (strcmp(s->notes[i].key, trouble_key) == 0)
+			snprintf(load->in.trouble, sizeof(load->in.trouble),
+				 "%s", s->notes[i].value);
+		else
+			s->notes[kept++] = s->notes[i];
+	}
+	s->note_count = kept;
+}
+
+/* What the session holds is all there is. */
+static void set_rest(struct load *load, const char *reader)
+{
+	const struct session *const s = load->session;
+
+	load->is_profile = 1;
+	load->modules = modules_of(s);
+	snprintf(load->in.reader, sizeof(load->in.reader), "%s", reader);
+	load->in.chunks = s->chunks;
+	load->in.words = s->words;
+	load->in.bad = s->bad_chunks;
+	load->in.duplicates = s->duplicate_chunks;
+	take_trouble(load);
+}
+
+enum cmd_exit load_profile_read(struct load *load)
+{
+	load->session = prof_read(load->path);
+	if (load->session == NULL)
+		return CMD_UNREADABLE;
+	set_rest(load, load->session->part_count > 0 ? "weft, merged" :
+		 "weft, a profile");
+	return CMD_OK;
+}
+
+/* --- several -------------------------------------------------------------- */
+
+/* Before it goes: what the reader, not the session, knows. */
+static void put_trouble(struct load *load)
+{
+	struct session *const s = load->session;
+
+	if (load->in.bad > s->bad_chunks)
+		s->bad_chunks = load->in.bad;
+	if (load->in.trouble[0] == '\0')
+		return;
+	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
+	s->notes[s->note_count++] = (struct note){ trouble_key,
+		arena_copy(s->text, load->in.trouble,
+			   strlen(load->in.trouble)) };
+}
+
 static void put_modules(struct load *load)
 {
 	struct session *const s = load->session;
@@ -52,35 +110,35 @@ static void put_modules(struct load *load)
 	}
 }
 
-static void take_trouble(struct load *load)
+enum cmd_exit load_profile_merge(struct load *load,
+				 const struct replay_collect *want, int count,
+				 char **operands)
 {
-	struct session *const s = load->session;
-	size_t kept = 0;
+	struct combine *const sum = combine_new();
+	enum cmd_exit status = CMD_OK;
 
-	for (size_t i = 0; i < s->note_count; i++) {
-		if (strcmp(s->notes[i].key, trouble_key) == 0)
-			snprintf(load->in.trouble, sizeof(load->in.trouble),
-				 "%s", s->notes[i].value);
-		else
-			s->notes[kept++] = s->notes[i];
+	memset(load, 0, sizeof(*load));
+	load->want = *want;
+	if (count == 0) {
+		err_add("which traces or profiles?");
+		status = CMD_USAGE;
 	}
-	s->note_count = kept;
-}
+	for (int i = 0; i < count && status == CMD_OK; i++) {
+		struct load one;
 
-enum cmd_exit load_profile_read(struct load *load)
-{
-	load->session = prof_read(load->path);
-	if (load->session == NULL)
-		return CMD_UNREADABLE;
-	load->is_profile = 1;
-	load->modules = modules_of(load->session);
-	snprintf(load->in.reader, sizeof(load->in.reader), "weft, a profile");
-	load->in.chunks = load->session->chunks;
-	load->in.words = load->session->words;
-	load->in.bad = load->session->bad_chunks;
-	load->in.duplicates = load->session->duplicate_chunks;
-	take_trouble(load);
-	return CMD_OK;
+		status = load_open_whole(&one, want, operands[i]);
+		if (status == CMD_OK) {
+			put_trouble(&one);
+			put_modules(&one);
+			combine_add(sum, one.session);
+		}
+		load_close(&one);
+	}
+	load->session = combine_end(sum);
+	load->path = count == 1 ? operands[0] : "several sessions";
+	if (status == CMD_OK)
+		set_rest(load, "weft, merged");
+	return status;
 }
 
 /* --- writing ------------------------------------------------------------ */
@@ -115,19 +173,26 @@ static void collect(struct comments *c, const struct load *load)
 	loss_notes(load, add_comment, c);
 }
 
-/* Before it goes: what the reader, not the session, knows. */
-static void put_trouble(struct load *load)
+/* Coroutines whose Lua state was learnt of late are told apart one by one:
+ * their states are known now, and single coroutines do not go along. */
+static void settle_states(struct session *s)
 {
-	struct session *const s = load->session;
+	const size_t count = cct_count(s->cct);
+	struct cct *const t = cct_new(SIZE_MAX);
+	node_id *const to = mem_alloc((count + 1) * sizeof(*to));
 
-	if (load->in.bad > s->bad_chunks)
-		s->bad_chunks = load->in.bad;
-	if (load->in.trouble[0] == '\0')
-		return;
-	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
-	s->notes[s->note_count++] = (struct note){ trouble_key,
-		arena_copy(s->text, load->in.trouble,
-			   strlen(load->in.trouble)) };
+	cct_collect_as(t, s->cct);
+	for (node_id id = 1; id <= count; id++) {
+		const struct cct_node *const n = cct_get(s->cct, id);
+		const uint32_t flags = (n->flags & CCT_SHAPE) |
+			session_body_vm(s, n->flags) << CCT_OF_SHIFT;
+
+		to[id] = n->parent == 0 ? cct_root(t, n->thread) :
+			 cct_child(t, to[n->parent], n->func, flags);
+		cct_add(t, to[id], s->cct, id);
+	}
+	cct_take(s->cct, t);
+	mem_free(to);
 }
 
 struct writing { struct load *load; struct prof_about about; };
@@ -145,6 +210,8 @@ int load_profile_write(struct load *load, const char *file)
 	struct writing w = { .load = load };
 	int status;
 
+	if (load->want.vm)
+		settle_states(load->session);
 	put_trouble(load);
 	put_modules(load);
 	collect(&c, load);

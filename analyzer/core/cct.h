@@ -82,6 +82,11 @@ void cct_collect_hist(struct cct *);
 void cct_collect_cpu(struct cct *);
 /* The same as another tree. */
 void cct_collect_as(struct cct *, const struct cct *other);
+/* Are they? And a step of a histogram, added to one that is collected. */
+int cct_has_hist(const struct cct *);
+int cct_has_cpu(const struct cct *);
+void cct_put_lengths(struct cct *, node_id, uint32_t step, uint64_t calls);
+void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
 /* 0s where nothing was collected. */
 struct cct_cpu cct_cpu_of(const struct cct *, node_id);
 /* Add the node's histogram to an array of HIST_STEPS; 0 if none was

@@ -37,6 +37,26 @@ void cct_collect_as(struct cct *t, const struct cct *other)
 		cct_collect_cpu(t);
 }
 
+int cct_has_hist(const struct cct *t)
+{
+	return t->hist != NULL;
+}
+
+int cct_has_cpu(const struct cct *t)
+{
+	return t->cpu != NULL;
+}
+
+void cct_put_lengths(struct cct *t, node_id id, uint32_t step, uint64_t calls)
+{
+	hist_add(t->hist, id, step, calls);
+}
+
+void cct_put_cpu(struct cct *t, node_id id, struct cct_cpu cpu)
+{
+	t->cpu[id] = cpu;
+}
+
 struct cct_cpu cct_cpu_of(const struct cct *t, node_id id)
 {
 	return t->cpu ? t->cpu[id] : (struct cct_cpu){ 0 };

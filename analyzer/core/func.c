@@ -252,6 +252,26 @@ func_id func_special(struct func_table *t, const char *name)
 	return find_or_add(t, &f, 0);
 }
 
+func_id func_like(struct func_table *t, const struct func *f, elf_id module)
+{
+	switch (f->kind) {
+	case FUNC_NATIVE:
+		return func_native(t, module, f->offset);
+	case FUNC_CODE:
+		return func_code(t, f->offset);
+	case FUNC_LUA:
+		return func_lua(t, f->source, strlen(f->source),
+				f->source_length, f->source_hash, f->line,
+				f->last_line, "");
+	case FUNC_MARK:
+		return func_mark(t, f->name);
+	case FUNC_NONE:
+	case FUNC_SPECIAL:
+		break;
+	}
+	return func_special(t, f->name);
+}
+
 void func_hint(struct func_table *t, func_id id, const char *hint)
 {
 	if (id > 0 && id <= t->count && *hint && !*t->funcs[id].hint)

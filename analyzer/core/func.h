@@ -62,6 +62,9 @@ func_id func_lua(struct func_table *, const char *source, size_t stored,
 		 uint32_t last_line, const char *hint);
 func_id func_mark(struct func_table *, const char *name);
 func_id func_special(struct func_table *, const char *name);
+/* Find or add the same function of another table, its module being module;
+ * without hint, and of a native or Lua function without name. */
+func_id func_like(struct func_table *, const struct func *, elf_id module);
 /* Remember what Lua calls a native function; the first hint stays. */
 void func_hint(struct func_table *, func_id, const char *hint);
 

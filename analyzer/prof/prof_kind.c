@@ -108,6 +108,20 @@ static const struct prof_field naming[] = {
 	NUMBER(naming, is_refused),
 };
 
+static const struct prof_field collected[] = {
+	NUMBER(prof_collected, hist), NUMBER(prof_collected, cpu),
+};
+
+static const struct prof_field length[] = {
+	NUMBER(prof_length, back), NUMBER(prof_length, step),
+	NUMBER(prof_length, calls),
+};
+
+static const struct prof_field cpu[] = {
+	NUMBER(prof_cpu, back), NUMBER(prof_cpu, off),
+	NUMBER(prof_cpu, unknown),
+};
+
 #define TABLE(type, fields)                                                    \
 	{ sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]) }
 
@@ -125,6 +139,9 @@ const struct prof_table prof_tables[PROF_KINDS] = {
 	[PROF_SPREAD] = TABLE(struct func_spread, spread),
 	[PROF_EDGE] = TABLE(struct edge_spread, edge),
 	[PROF_NAMING] = TABLE(struct naming, naming),
+	[PROF_COLLECTED] = TABLE(struct prof_collected, collected),
+	[PROF_LENGTH] = TABLE(struct prof_length, length),
+	[PROF_CPU] = TABLE(struct prof_cpu, cpu),
 };
 
 size_t prof_kind_columns(enum prof_kind kind)

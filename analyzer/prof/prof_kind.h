@@ -19,8 +19,20 @@ enum prof_kind {
 	PROF_NODE,       /* struct cct_node, from id 1 on; parent is how much
 	                  * smaller its id is, 0 for a root */
 	PROF_PART, PROF_SPREAD, PROF_EDGE, PROF_NAMING,
+	PROF_COLLECTED,  /* struct prof_collected, one row, or none */
+	PROF_LENGTH, PROF_CPU,
 	PROF_KINDS
 };
+
+/* Which of the two that follow there are. */
+struct prof_collected { uint64_t hist, cpu; };
+
+/* Calls of a node whose length is of a step. back: how much its id is larger
+ * than that of the row before. */
+struct prof_length { uint64_t back, step, calls; };
+
+/* cct_cpu of a node that has any. */
+struct prof_cpu { uint64_t back, off, unknown; };
 
 enum prof_type {
 	PROF_NUMBER,     /* 1, 2, 4 or 8 bytes, unsigned */

@@ -5,12 +5,14 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/core/hist.h"
 
 #include <string.h>
 
 struct prof_take {
 	struct session *s;
 	int has_head;
+	node_id length, cpu;     /* of the last rows */
 	/* Rooms of the session's arrays. */
 	size_t processes, threads, vms, notes, parts, spreads, edges, namings;
 };
@@ -74,26 +76,10 @@ static int take_module(struct prof_take *p, const void *row)
 
 static func_id add_func(const struct prof_take *p, const struct func *f)
 {
-	struct func_table *const t = p->s->funcs;
-
-	switch (f->kind) {
-	case FUNC_NATIVE:
-		return f->module <= func_elf_count(t) ?
-			func_native(t, f->module, f->offset) : 0;
-	case FUNC_CODE:
-		return func_code(t, f->offset);
-	case FUNC_LUA:
-		return func_lua(t, f->source, strlen(f->source),
-				f->source_length, f->source_hash, f->line,
-				f->last_line, f->hint);
-	case FUNC_MARK:
-		return func_mark(t, f->name);
-	case FUNC_SPECIAL:
-		return func_special(t, f->name);
-	case FUNC_NONE:
-		break;
-	}
-	return 0;
+	if (f->kind == FUNC_NONE || f->kind > FUNC_SPECIAL ||
+	    f->module > func_elf_count(p->s->funcs))
+		return 0;
+	return func_like(p->s->funcs, f, f->module);
 }
 
 /* The first function is in every session from its start: "(deeper)". */
@@ -197,12 +183,16 @@ static int take_gap(struct prof_take *p, const void *row)
 
 static int take_node(struct prof_take *p, const void *row)
 {
+	const uint32_t known = CCT_SHAPE | CCT_TIMED;
 	struct cct_node n = *(const struct cct_node *)row;
 	struct cct *const t = p->s->cct;
 	const size_t wanted = cct_count(t) + 1;
 	struct cct_node *to;
 	node_id id;
 
+	if ((n.flags & ~known & ((1u << CCT_OF_SHIFT) - 1)) != 0 ||
+	    n.flags >> CCT_OF_SHIFT > p->s->vm_count)
+		return damaged("a node's flags");
 	if (n.parent >= wanted || (n.parent == 0) != (n.func == 0) ||
 	    n.func > func_count(p->s->funcs) ||
 	    (n.parent == 0 && n.thread >= p->s->thread_count))
@@ -269,6 +259,50 @@ static int take_naming(struct prof_take *p, const void *row)
 		damaged("names of modules");
 }
 
+/* --- what else was collected ---------------------------------------------- */
+
+static int take_collected(const struct prof_take *p, const void *row)
+{
+	const struct prof_collected *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (from->hist)
+		cct_collect_hist(t);
+	if (!from->cpu)
+		return 0;
+	cct_collect_cpu(t);
+	for (node_id id = 1; id <= cct_count(t); id++)
+		cct_put_cpu(t, id, (struct cct_cpu){ 0 });
+	return 0;
+}
+
+static int take_length(struct prof_take *p, const void *row)
+{
+	const struct prof_length *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (!cct_has_hist(t) || from->back > cct_count(t) - p->length ||
+	    p->length + from->back == 0 || from->step >= HIST_STEPS ||
+	    from->calls == 0 || from->calls >> 50 != 0)
+		return damaged("lengths of calls");
+	p->length += (node_id)from->back;
+	cct_put_lengths(t, p->length, (uint32_t)from->step, from->calls);
+	return 0;
+}
+
+static int take_cpu(struct prof_take *p, const void *row)
+{
+	const struct prof_cpu *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (!cct_has_cpu(t) || from->back > cct_count(t) - p->cpu ||
+	    from->back == 0)
+		return damaged("times off the CPU");
+	p->cpu += (node_id)from->back;
+	cct_put_cpu(t, p->cpu, (struct cct_cpu){ from->off, from->unknown });
+	return 0;
+}
+
 /* --- the whole ---------------------------------------------------------- */
 
 static int take_row(struct prof_take *p, enum prof_kind kind, const void *row)
@@ -298,6 +332,12 @@ static int take_row(struct prof_take *p, enum prof_kind kind, const void *row)
 		return take_edge(p, row);
 	case PROF_NAMING:
 		return take_naming(p, row);
+	case PROF_COLLECTED:
+		return take_collected(p, row);
+	case PROF_LENGTH:
+		return take_length(p, row);
+	case PROF_CPU:
+		return take_cpu(p, row);
 	case PROF_FUNC:
 	case PROF_KINDS:
 		break;

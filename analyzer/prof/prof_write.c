@@ -4,6 +4,7 @@
 #include "analyzer/prof/prof.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/core/hist.h"
 #include "analyzer/prof/prof_kind.h"
 #include "analyzer/prof/prof_out.h"
 #include "analyzer/prof/prof_sample.h"
@@ -106,6 +107,85 @@ static void put_nodes(struct writer *w)
 	mem_free(block);
 }
 
+/* A block of rows that is written when it is full. */
+struct block {
+	struct writer *w;
+	enum prof_kind kind;
+	void *rows;
+	size_t used;
+	node_id last;
+};
+
+static void *next_row(struct block *b)
+{
+	const size_t size = prof_tables[b->kind].row_size;
+
+	if (b->rows == NULL)
+		b->rows = mem_alloc(BLOCK_ROWS * size);
+	if (b->used == BLOCK_ROWS) {
+		put_block(b->w, b->kind, b->rows, b->used);
+		b->used = 0;
+	}
+	return (char *)b->rows + b->used++ * size;
+}
+
+static void end_block(struct block *b)
+{
+	if (b->used > 0)
+		put_block(b->w, b->kind, b->rows, b->used);
+	mem_free(b->rows);
+}
+
+static void put_lengths(struct writer *w)
+{
+	struct block b = { .w = w, .kind = PROF_LENGTH };
+	struct cct *const t = w->session->cct;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		uint64_t counts[HIST_STEPS] = { 0 };
+
+		if (!cct_spread(t, id, counts))
+			break;
+		for (uint32_t i = 0; i < HIST_STEPS; i++) {
+			if (counts[i] == 0)
+				continue;
+			*(struct prof_length *)next_row(&b) =
+				(struct prof_length){ id - b.last, i,
+						      counts[i] };
+			b.last = id;
+		}
+	}
+	end_block(&b);
+}
+
+static void put_cpu(struct writer *w)
+{
+	struct block b = { .w = w, .kind = PROF_CPU };
+	struct cct *const t = w->session->cct;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_cpu cpu = cct_cpu_of(t, id);
+
+		if (cpu.off == 0 && cpu.unknown == 0)
+			continue;
+		*(struct prof_cpu *)next_row(&b) = (struct prof_cpu){
+			id - b.last, cpu.off, cpu.unknown };
+		b.last = id;
+	}
+	end_block(&b);
+}
+
+static void put_collected(struct writer *w)
+{
+	const struct prof_collected row = {
+		(uint64_t)cct_has_hist(w->session->cct),
+		(uint64_t)cct_has_cpu(w->session->cct) };
+
+	put_rows(w, PROF_COLLECTED, &row, 1);
+	put_lengths(w);
+	put_cpu(w);
+}
+
 /* What a profile does not list is told by its number. */
 static struct session head_of(const struct session *s)
 {
@@ -137,6 +217,7 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROF_SPREAD, s->spreads, s->spread_count);
 	put_rows(w, PROF_EDGE, s->edges, s->edge_count);
 	put_rows(w, PROF_NAMING, s->namings, s->naming_count);
+	put_collected(w);
 }
 
 int prof_write(FILE *to, struct session *s, const struct prof_about *about)

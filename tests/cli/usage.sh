@@ -6,7 +6,7 @@ make_trace t chunks=1
 same help-overview 0 "$W" help
 same help-report 0 "$W" report --help
 same usage-no-trace 1 "$W" report
-same usage-two-traces 1 "$W" report t t
+same usage-two-traces 1 "$W" dump t t
 same usage-option 1 "$W" tree --no-such t
 same usage-letter 1 "$W" tree -z t
 same usage-argument 1 "$W" report t --top
@@ -20,7 +20,7 @@ same usage-no-file 2 "$W" report no-such-folder
 
 # Each command's help names each of its options once, and so does the man page.
 "$W" help --man >"$T/man" || fail "no man page"
-for c in report tree callers coroutines plot export dump info check; do
+for c in report tree callers coroutines plot export merge dump info check; do
 	"$W" $c --help >"$T/help" || fail "$c --help"
 	grep -q "^\.SS weft $c" "$T/man" || fail "the man page lacks $c"
 	for o in $(grep -oE '^ .{4,6}--[a-z-]+' "$T/help" | grep -oE '[a-z-]{3,}$' |

@@ -1,0 +1,37 @@
+/* combine_state.h - what the files of combine share.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CORE_COMBINE_STATE_H
+#define WEFT_ANALYZER_CORE_COMBINE_STATE_H
+
+#include "analyzer/core/combine.h"
+
+struct combine {
+	struct session *sum;       /* in order of arrival until the end */
+	struct map *processes, *threads; /* by hash of their names */
+	struct map *spreads, *edges;     /* by function; caller and function */
+	int no_hist;             /* a session told no lengths of calls */
+	size_t process_room, thread_room, note_room, part_room, spread_room,
+	       edge_room, naming_room;
+};
+
+/* Of two texts the one that is first in the alphabet, "" being last. */
+const char *combine_first(const char *a, const char *b);
+
+/* Add the notes of a session; is_first: there are none yet. Both lists are
+ * sorted by key, then value. */
+void combine_notes_join(struct combine *, const struct session *,
+			int is_first);
+/* Give a trace's own session the notes that sums need: sorted, each once, with
+ * losses at least as large as its threads counted. Frees nothing. */
+void combine_notes_lift(struct session *);
+
+/* Of a session of one trace, in nanoseconds: figures over this one session. */
+void combine_spread_lift(struct session *);
+/* Add figures over sessions; func[] gives the sum's ids. */
+void combine_spread_join(struct combine *, const struct session *,
+			 const func_id *func);
+
+/* The same session with all lists in their order. */
+struct session *combine_sort(struct session *);
+
+#endif
