@@ -24,7 +24,8 @@ static const struct out_column columns[] = {
 	{ .title = "suspended", .align = OUT_RIGHT, .drop = 2,
 	  .drop_empty = 1 },
 	{ .title = "lang", .align = OUT_LEFT, .drop = 2 },
-	{ .title = "function", .align = OUT_LEFT, .shrink = 24 },
+	{ .title = "function", .align = OUT_LEFT, .shrink = 24,
+	  .is_name = 1 },
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };

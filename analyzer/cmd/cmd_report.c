@@ -45,7 +45,8 @@ static const struct out_column columns[] = {
 	{ .title = "lang", .align = OUT_LEFT, .drop = 1 },
 	{ .title = "file:line", .align = OUT_LEFT, .drop = 3, .shrink = 12,
 	  .keep_end = 1 },
-	{ .title = "function", .align = OUT_LEFT, .shrink = 24 },
+	{ .title = "function", .align = OUT_LEFT, .shrink = 24,
+	  .is_name = 1 },
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };

@@ -20,7 +20,8 @@ static const struct out_column top_down[] = {
 	{ .title = "recursive", .align = OUT_RIGHT, .drop = 3,
 	  .drop_empty = 1 },
 	{ .title = "lang", .align = OUT_LEFT },
-	{ .title = "function", .align = OUT_LEFT, .shrink = 30 },
+	{ .title = "function", .align = OUT_LEFT, .shrink = 30,
+	  .is_name = 1 },
 };
 
 static const struct out_column bottom_up[] = {
@@ -33,7 +34,8 @@ static const struct out_column bottom_up[] = {
 	{ .title = "recursive", .align = OUT_RIGHT, .drop = 3,
 	  .drop_empty = 1 },
 	{ .title = "lang", .align = OUT_LEFT },
-	{ .title = "function, its callers", .align = OUT_LEFT, .shrink = 30 },
+	{ .title = "function, its callers", .align = OUT_LEFT, .shrink = 30,
+	  .is_name = 1 },
 };
 
 enum {

@@ -60,9 +60,12 @@ static void push(struct levels *l, const struct tree_view *view,
 	struct tree_rows rows = { NULL, 0, 0, 0 };
 
 	view->add(view->of, parent, &rows);
-	if (rows.count > 0)
+	/* A chain of a million calls has as many of these. */
+	if (rows.count > 0) {
+		rows.row = mem_grow(rows.row, rows.count, sizeof(*rows.row));
 		qsort_r(rows.row, rows.count, sizeof(*rows.row), compare,
 			&key);
+	}
 	for (size_t i = 0; i < rows.count; i++) {
 		rows.row[i].parent = parent == NULL ? 0 : parent->number;
 		rows.row[i].depth = parent == NULL ? 0 : parent->depth + 1;

@@ -177,6 +177,9 @@ static size_t prefix(const char *text, size_t width)
 	return bytes;
 }
 
+/* Columns of a name that are worth to be shown. */
+enum { NAME_LEAST = 4 };
+
 char *out_escape_cut(char *text, size_t width, int keep_end)
 {
 	const size_t dots = width < 3 ? width : 3;
@@ -195,6 +198,37 @@ char *out_escape_cut(char *text, size_t width, int keep_end)
 		sprintf(result, "%.*s%.*s", (int)prefix(text, width - dots),
 			text, (int)dots, "...");
 	}
+	mem_free(text);
+	return result;
+}
+
+/* What tells functions of one name apart stands behind it. The last " <" or
+ * " (" whose closing one ends the text; NULL if there is none. */
+static const char *name_tail(const char *text)
+{
+	const size_t length = strlen(text);
+	const char open = length == 0 ? '\0' : text[length - 1] == '>' ? '<' :
+			  text[length - 1] == ')' ? '(' : '\0';
+
+	for (size_t i = length; open != '\0' && i-- > 1; )
+		if (text[i] == open && text[i - 1] == ' ')
+			return text + i - 1;
+	return NULL;
+}
+
+char *out_escape_cut_name(char *text, size_t width)
+{
+	const char *const tail = name_tail(text);
+	const size_t kept = tail == NULL ? 0 : out_escape_width(tail);
+	const size_t indent = strspn(text, " ");
+	char *result;
+
+	if (kept == 0 || out_escape_width(text) <= width ||
+	    width < kept + 3 + indent + NAME_LEAST)
+		return out_escape_cut(text, width, 0);
+	result = mem_alloc(strlen(text) + 4);
+	sprintf(result, "%.*s...%s", (int)prefix(text, width - kept - 3),
+		text, tail);
 	mem_free(text);
 	return result;
 }

@@ -29,5 +29,8 @@ size_t out_escape_width(const char *text);
 /* Cut escaped text to at most width columns, with "..." at its end, or at its
  * start if keep_end is set. Returns text itself if it fits. */
 char *out_escape_cut(char *text, size_t width, int keep_end);
+/* The same for a function's name: where there is room for it, what stands
+ * behind the name itself stays, " <app.lua:12>" or " (3 levels)". */
+char *out_escape_cut_name(char *text, size_t width);
 
 #endif

@@ -156,8 +156,9 @@ static void fit_to(const struct out_table *table, struct fit *fit,
 static void print_cell(FILE *to, const char *text, size_t width,
 		       const struct out_column *column, int is_last)
 {
-	char *const cut = out_escape_cut(mem_copy(text), width,
-					 column->keep_end);
+	char *const cut = column->is_name ?
+		out_escape_cut_name(mem_copy(text), width) :
+		out_escape_cut(mem_copy(text), width, column->keep_end);
 	const size_t taken = out_escape_width(cut);
 	const int pad = (int)(width > taken ? width - taken : 0);
 

@@ -18,6 +18,7 @@ struct out_column {
 	                    * the last such column of a table taking what is
 	                    * left of the line */
 	int keep_end;      /* cut at the start instead of at the end */
+	int is_name;       /* a function's: cut before its source */
 	int drop_empty;    /* left out when all its cells are "" or "-" */
 };
 

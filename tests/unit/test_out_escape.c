@@ -118,3 +118,31 @@ void test_out_escape_cuts_to_width(void)
 	check_cut("\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 4, 1, "...");
 	CHECK_EQ(out_escape_width("\xe4\xb8\xad" "e\xcc\x81"), 3);
 }
+
+static void check_cut_name(const char *text, size_t width,
+			   const char *expected)
+{
+	char *const cut = out_escape_cut_name(mem_copy(text), width);
+
+	CHECK_STR(cut, expected);
+	mem_free(cut);
+}
+
+void test_out_escape_cuts_names_before_their_source(void)
+{
+	check_cut_name("on_request <app.lua:12>", 23,
+		       "on_request <app.lua:12>");
+	check_cut_name("on_request <app.lua:12>", 22,
+		       "on_req... <app.lua:12>");
+	check_cut_name("on_request <app.lua:12>", 20, "on_r... <app.lua:12>");
+	check_cut_name("on_request <app.lua:12>", 19, "on_request <app....");
+	check_cut_name("    on_request <app.lua:12>", 24,
+		       "    on_r... <app.lua:12>");
+	check_cut_name("    on_request <app.lua:12>", 23,
+		       "    on_request <app....");
+	check_cut_name("on_request (3 levels)", 20, "on_req... (3 levels)");
+	check_cut_name("a<b>::f<c>", 8, "a<b>:...");
+	check_cut_name(" <>", 2, "..");
+	check_cut_name(">", 0, "");
+	check_cut_name("", 0, "");
+}
