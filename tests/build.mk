@@ -110,21 +110,27 @@ $(B)/clang/%.ok: %.c | $(PROF_PB).h
 ORACLE := $(TEST_DIR)/oracle
 ORACLE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wno-clobbered \
 	-Wno-unknown-warning-option -g $(LUA_CFLAGS_54)
+ORACLE_CXXFLAGS = $(filter-out -std=gnu11,$(ORACLE_CFLAGS)) -std=c++17
+cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
 ORACLE_BIN := $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
 	$(ORACLE)/woven-$(c)-$(o)))
 define oracle_rule
-$(ORACLE)/woven-$(1)-$(2): $$(wildcard tests/oracle/*.[ch])
+$(ORACLE)/woven-$(1)-$(2): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc)
 	@mkdir -p $(ORACLE)/$(1)-$(2)
 	for f in book pick; do $(1) -$(2) $$(ORACLE_CFLAGS) -c \
 		-o $(ORACLE)/$(1)-$(2)/$$$$f.o tests/oracle/$$$$f.c || exit; done
-	for f in native woven; do $(1) -$(2) $$(ORACLE_CFLAGS) \
+	for f in native tick woven; do $(1) -$(2) $$(ORACLE_CFLAGS) \
 		-finstrument-functions -c -o $(ORACLE)/$(1)-$(2)/$$$$f.o \
 		tests/oracle/$$$$f.c || exit; done
 	$(1) -$(2) $$(ORACLE_CFLAGS) -finstrument-functions -DINSTRUMENTED -c \
 		-o $(ORACLE)/$(1)-$(2)/ci.o tests/oracle/cfuncs.c
 	$(1) -$(2) $$(ORACLE_CFLAGS) -c \
 		-o $(ORACLE)/$(1)-$(2)/cu.o tests/oracle/cfuncs.c
-	$(1) -g -o $$@ $(ORACLE)/$(1)-$(2)/*.o -llua5.4 -lpthread
+	$(call cc_of,x.cc,$(1)) -$(2) $$(ORACLE_CXXFLAGS) \
+		-finstrument-functions -c -o $(ORACLE)/$(1)-$(2)/cpp.o \
+		tests/oracle/cpp.cc
+	$(call cc_of,x.cc,$(1)) -g -o $$@ $(ORACLE)/$(1)-$(2)/*.o -llua5.4 \
+		-lpthread
 endef
 $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
 	$(eval $(call oracle_rule,$(c),$(o)))))
@@ -150,7 +156,6 @@ PROG_SRC := $(shell grep -L 'built by tests/' tests/prog/p_*.c tests/prog/p_*.cc
 prog_name = $(basename $(notdir $(1)))
 prog_flags = $(shell sed -n '1,12s|.*flags: \(.*[^ */]\).*|\1|p' $(1))
 is_matrix = $(shell sed -n '1,12s|.*\(matrix\).*|\1|p' $(1))
-cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
 define prog_rule
 PROG_BIN += $(PROG)/$(strip $(1))
 $(PROG)/$(strip $(1)): $(strip $(2))

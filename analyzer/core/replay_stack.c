@@ -24,13 +24,24 @@ void replay_stack_init(struct stream *st, node_id root)
 	st->segments = 1;
 }
 
+/* A native outermost call may have been a signal handler's: it ended before the
+ * Lua function that is the body began. */
+static int may_be_handler(const struct replay *r, func_id body, func_id func)
+{
+	struct func_table *const t = r->session->funcs;
+
+	return func_get(t, body)->kind != FUNC_LUA &&
+	       func_get(t, func)->kind == FUNC_LUA;
+}
+
 /* The outermost function of a coroutine is known. */
 void replay_stack_body(struct replay *r, struct stream *st, func_id func)
 {
 	const uint32_t co = replay_top(st)->co;
+	const func_id body = co ? r->session->coroutines[co - 1].body : 0;
 
-	if (!co || (r->session->coroutines[co - 1].body &&
-		    r->co_kept[co - 1].body_at <= st->now))
+	if (!co || (body && r->co_kept[co - 1].body_at <= st->now &&
+		    !may_be_handler(r, body, func)))
 		return;
 	r->session->coroutines[co - 1].body = func;
 	r->co_kept[co - 1].body_at = st->now;

@@ -10,7 +10,7 @@
 
 struct node {
 	enum func func;
-	unsigned long calls;
+	unsigned long calls, ticks;
 	struct node *child, *next;
 };
 
@@ -178,13 +178,31 @@ bool book_cut(struct walk *w, struct mark m)
 		s->on_thread = false;
 		s->coro->finished = true;
 		died |= s->depth > 0;
+		w->skipped += (unsigned long)s->depth;
 		s->depth = 0;
 	}
 	if (a->count == 0 || m.depth > m.seg->depth)
 		book_die("a catcher's frame is gone");
 	died |= m.seg->depth > m.depth;
+	w->skipped += (unsigned long)(m.seg->depth - m.depth);
 	m.seg->depth = m.depth;
 	return died;
+}
+
+/* The function called there has returned; who stood on it had no chance. */
+void book_return(struct walk *w, struct mark m)
+{
+	m.depth++;
+	book_cut(w, m);
+	m.seg->depth--;
+}
+
+/* Where to count what a signal handler does on the innermost call. */
+unsigned long *book_place(const struct walk *w)
+{
+	const struct account *a = w->account;
+
+	return &node_below((struct account *)a, a->count)->ticks;
 }
 
 int book_depth(const struct walk *w)
@@ -289,8 +307,10 @@ void book_yield(struct walk *w, lua_State *co, int keep)
 
 	if (!s->coro || s->coro->state != co)
 		book_die("a yield of a coroutine that does not run");
-	if (keep >= 0)
+	if (keep >= 0) {
+		w->skipped += (unsigned long)(s->depth - keep);
 		s->depth = keep;
+	}
 	s->on_thread = false;
 	a->count--;
 }
@@ -343,6 +363,8 @@ static void write_node(const struct node *n, int depth, FILE *out)
 		fprintf(out, "node %d %lu ", depth, n->calls);
 		write_func(n->func, out);
 		fputc('\n', out);
+		if (n->ticks > 0)
+			fprintf(out, "ticks %lu\n", n->ticks);
 		write_node(n->child, depth + 1, out);
 	}
 }
@@ -350,8 +372,14 @@ static void write_node(const struct node *n, int depth, FILE *out)
 void book_write(struct account *const *a, const struct walk *w, int n,
 		FILE *out)
 {
+	for (int i = 1; i < F_lua0; i++)
+		fprintf(out, "func %s\n", func_names[i]);
 	for (int t = 0; t < n; t++) {
+		/* A tail call of Lua's replaces its caller. */
+		fprintf(out, "skipped %lu\n", w[t].skipped +
+			w[t].seen[C_lua_tail_call]);
 		fprintf(out, "thread %d %d\n", a[t]->thread, a[t]->tid);
+		fprintf(out, "handler %lu %lu\n", w[t].ticks, w[t].helps);
 		write_node(a[t]->root.child, 0, out);
 		for (int i = 0; i < a[t]->snap_count; i++) {
 			fprintf(out, "snap snap_%02x", a[t]->snaps[i].k);

@@ -1,4 +1,4 @@
--- compare.lua ACCOUNT REPORT TREE COROUTINES: compares what the random program
+-- compare.lua ACCOUNT REPORT TREE COROUTINES SKIPPED: compares what the random program
 -- says it did with what weft says it did. Exact: every difference is printed
 -- and fails. Knows only the account's text and weft's CSV.
 -- SPDX-License-Identifier: MIT
@@ -45,6 +45,19 @@ local function fields(line)
 	return out
 end
 
+-- The columns of a tree that are needed, quickly: most rows have no quotes.
+local QUICK = "^(%d+),(%d+),%d+,([^,\"]*),(%l*),([^,\"]*),[^,\"]*,(%d*)," ..
+	"%d,(%d+)"
+local function tree_row(line)
+	local id, parent, func, language, module, at, calls = line:match(QUICK)
+	if not id then
+		local f = fields(line)
+		id, parent, func, language, module, at, calls = f[1], f[2],
+			f[4], f[5], f[6], f[8], f[10]
+	end
+	return id, parent, func, language, module, at, tonumber(calls)
+end
+
 -- The rows as tables by the names of the header row.
 local function rows_of(path)
 	local next_line = lines_of(path)
@@ -77,20 +90,30 @@ end
 
 -- The account.
 local want = { threads = {}, calls = {}, coroutines = {}, snaps = {},
-	count = 0 }
+	funcs = {}, count = 0, skipped = 0 }
 local lua_at = { ["0"] = "chunk" }
 do
-	local stack
+	local stack, last
 	for line in lines_of(arg[1]) do
 		local key, a, b, c = line:match("^(%S+) (%S+) ?(%S*) ?(%S*)")
 		if key == "thread" then
 			stack = { [-1] = node() }
 			want.threads[b] = stack[-1]
+		elseif key == "func" then
+			want.funcs[a] = true
+		elseif key == "skipped" then
+			want.skipped = want.skipped + tonumber(a)
+		elseif key == "handler" then
+			stack[-1].handler, stack[-1].helps = tonumber(a), tonumber(b)
+			want.calls.on_tick = (want.calls.on_tick or 0) + tonumber(a)
+			want.calls.t_help = (want.calls.t_help or 0) + tonumber(b)
+		elseif key == "ticks" then
+			last.ticks = (last.ticks or 0) + tonumber(a)
 		elseif key == "node" then
 			local depth = tonumber(a)
 			local n = child(stack[depth - 1], c)
 			n.calls = n.calls + tonumber(b)
-			stack[depth] = n
+			stack[depth], last = n, n
 			want.calls[c] = (want.calls[c] or 0) + tonumber(b)
 		elseif key == "line" then
 			lua_at[a] = b
@@ -127,7 +150,14 @@ local function name_of(row)
 	-- Compilers split and specialise functions.
 	name = name:gsub("%.constprop%.%d+", ""):gsub("%.isra%.%d+", "")
 	name = name:gsub("%.part%.%d+", ""):gsub("%.cold", "")
-	if want.calls[name] or not row.module:find("lua", 1, true) then
+	-- C++ functions go by a part of their names; the library's do not count.
+	local own = name:match("x_[%w_]+") or name
+	if want.funcs[own] or name:find("^snap_") then
+		return own
+	elseif name:find("std::") or name:find("__gnu_cxx::") or
+		name:find("operator") then
+		return nil
+	elseif not row.module:find("lua", 1, true) then
 		return name
 	end
 	-- coroutine.wrap's function has no name of its own.
@@ -143,16 +173,31 @@ end
 local got_threads = {}
 do
 	local by_id = {}
-	for row in rows_of(arg[3]) do
-		if row.parent == "0" then
-			local tid = row["function"]:match("^%[thread (%d+)")
-			local n = node()
-			by_id[row.node] = n
-			got_threads[tid or row["function"]] = n
-		elseif not is_unseen(row["function"]) then
-			local n = child(by_id[row.parent], name_of(row))
-			n.calls = n.calls + tonumber(row.calls)
-			by_id[row.node] = n
+	local names = {}
+	local next_line = lines_of(arg[3])
+	assert(next_line():find("^node,parent,depth,function,language,module," ..
+		"file,line,is_body,calls,"), "the tree has other columns")
+	for line in next_line do
+		local id, parent, func, language, module, at, calls =
+			tree_row(line)
+		if parent == "0" then
+			local tid = func:match("^%[thread (%d+)")
+			by_id[id] = node()
+			got_threads[tid or func] = by_id[id]
+		else
+			local key = func .. "," .. module .. at
+			if names[key] == nil then
+				names[key] = not is_unseen(func) and name_of {
+					["function"] = func, line = at,
+					language = language, module = module,
+				} or false
+			end
+			local n = by_id[parent]
+			if names[key] then
+				n = child(n, names[key])
+				n.calls = n.calls + calls
+			end
+			by_id[id] = n
 		end
 	end
 end
@@ -161,6 +206,50 @@ end
 local function path_text(path)
 	local from = math.max(1, #path - 9)
 	return (from > 1 and "... " or "") .. table.concat(path, " > ", from)
+end
+
+-- Handlers may stand on any call. Takes them out of the tree below n; gives how
+-- many of them there were.
+local function take_handlers(n)
+	local h = n.children.on_tick
+	local runs, helps = 0, 0
+	if h then
+		n.children.on_tick = nil
+		runs = h.calls
+		while h do
+			local next_one
+			for name, c in pairs(h.children) do
+				if name ~= "t_help" then
+					differ("the handler calls %s", name)
+				end
+				next_one = c
+			end
+			h = next_one
+			helps = helps + (h and h.calls or 0)
+		end
+	end
+	for _, c in pairs(n.children) do
+		local r, l = take_handlers(c)
+		runs, helps = runs + r, helps + l
+	end
+	n.ticks = runs
+	return runs, helps
+end
+
+-- Where the account knows on what the handlers stood, there they stand. (They
+-- were held back elsewhere in those calls.)
+local function compare_ticks(path, a, b)
+	for name, c in pairs(a.children) do
+		path[#path + 1] = name
+		local d = b.children[name]
+		if d and name == "n_spin" and (c.ticks or 0) ~= d.ticks then
+			differ("%d handlers, but weft says %d: %s",
+				c.ticks or 0, d.ticks, path_text(path))
+		elseif d then
+			compare_ticks(path, c, d)
+		end
+		path[#path] = nil
+	end
 end
 
 local empty = node()
@@ -187,7 +276,14 @@ for tid, root in pairs(want.threads) do
 	if not got_threads[tid] then
 		differ("weft does not know thread %s", tid)
 	end
-	compare_node({ "thread " .. tid }, root, got_threads[tid] or empty)
+	local got = got_threads[tid] or node()
+	local runs, helps = take_handlers(got)
+	if runs ~= root.handler or helps ~= root.helps then
+		differ("thread %s: handlers %d and %d, but weft says %d and %d",
+			tid, root.handler, root.helps, runs, helps)
+	end
+	compare_node({ "thread " .. tid }, root, got)
+	compare_ticks({ "thread " .. tid }, root, got)
 	got_threads[tid] = nil
 end
 for tid in pairs(got_threads) do
@@ -199,11 +295,14 @@ local got_calls = {}
 for row in rows_of(arg[2]) do
 	if not is_unseen(row["function"]) then
 		local name = name_of(row)
-		got_calls[name] = (got_calls[name] or 0) + tonumber(row.calls)
+		if name then
+			got_calls[name] = (got_calls[name] or 0) +
+				tonumber(row.calls)
+		end
 	end
 end
 for name, calls in pairs(want.calls) do
-	if got_calls[name] ~= calls then
+	if (got_calls[name] or 0) ~= calls then
 		differ("%s: %d calls, but weft says %s", name, calls,
 			got_calls[name] or "none")
 	end
@@ -229,6 +328,11 @@ for id, left in pairs(want.coroutines) do
 	if left ~= 0 then
 		differ("%+d coroutine(s) \"%s\" that weft does not have", left, id)
 	end
+end
+
+-- Calls that ended otherwise than by their return: no more than there were.
+if tonumber(arg[5]) ~= want.skipped then
+	differ("%d calls were skipped, but weft says %s", want.skipped, arg[5])
 end
 
 if wrong > MAX_SHOWN then

@@ -351,8 +351,8 @@ PLAIN int n_yield(struct walk *w, lua_State *L, int depth, int keep)
 
 OUTSIDE static long recurse(struct walk *w)
 {
-	const bool is_far = chance(w, 7);
-	const int n = is_far ? 2000 : (int)pick(w, 40);
+	const bool is_far = chance(w, 4);
+	const int n = is_far ? 1200 : (int)pick(w, 40);
 
 	return n_deep(w, n, w->jump && chance(w, 50) ? THEN_THROW :
 		      is_far && chance(w, 50) ? THEN_SNAP :
@@ -375,6 +375,10 @@ long native_act(struct walk *w, int d)
 	w->budget--;
 	const unsigned p = pick(w, 100);
 
+	if (p < 4)
+		return x_act(w, d);
+	if (p < 6)
+		tick_wait(w);
 	if (p < 40)
 		return workers[pick(w, 8)](w, d);
 	if (p < 50)

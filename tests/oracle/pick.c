@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "woven.h"
 
-_Thread_local struct walk *self;
+__thread struct walk *self;
 
 enum { DEPTH_MAX = 14, OPEN_MAX = 90, SEGMENTS_MAX = 6 };
 
@@ -73,7 +73,7 @@ static int b_after(lua_State *L)
 	struct walk *w = walk_at(L);
 	const int depth = (int)lua_tointeger(L, 1);
 
-	book_cut(w, book_state_mark(w, L, depth));
+	book_return(w, book_state_mark(w, L, depth));
 	book_leaf(w, F_b_after);
 	return 0;
 }

@@ -228,12 +228,14 @@ void *thread_main(void *arg)
 
 	book_begin(w);
 	book_enter(w, F_thread_main);
+	tick_start(w, seed % 3 == 2);
 	pthread_barrier_wait(&start);
 	while (w->turns-- > 0) {
 		w->budget = 24;
 		vm_turn(w);
 		native_act(w, 2);
 	}
+	tick_stop(w);
 	book_leave(w, F_thread_main);
 	return NULL;
 }
@@ -245,6 +247,7 @@ OUTSIDE static void walk_init(int i, long turns)
 	walks[i].random = (seed * 8 + (uint64_t)i + 1) *
 			  UINT64_C(0x9e3779b97f4a7c15);
 	walks[i].turns = turns;
+	walks[i].is_ticking = seed % 3 > 0;
 }
 
 int main(int argc, char **argv)
@@ -261,6 +264,7 @@ int main(int argc, char **argv)
 	book_enter(w, F_main);
 	thread_count = 1 + (int)pick(w, 4);
 	vm_count = 1 + (int)pick(w, VMS);
+	tick_start(w, seed % 3 == 2);
 	account_file = fopen(argv[2], "w");
 	char *raw = read_all(argv[3]), *script = expand(raw);
 
@@ -281,6 +285,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 1; i < thread_count; i++)
 		pthread_join(threads[i], NULL);
+	tick_stop(w);
 	book_leave(w, F_main);
 	for (int i = 0; i < vm_count; i++)
 		lua_close(vms[i].main);

@@ -25,7 +25,12 @@ enum { SNAPS = 128, LUA_FUNCS = 10, POOL_MAX = 8 };
 	X(i_0) X(i_1) X(i_2) X(i_again) X(n_inlines)                           \
 	X(n_deep) X(n_try) X(n_sigtry) X(n_throw) X(n_loop)                    \
 	X(slot_0) X(slot_1) X(slot_2) X(slot_3)                                \
-	X(n_lua) X(n_resume) X(n_raise) X(n_yield)
+	X(n_lua) X(n_resume) X(n_raise) X(n_yield)                             \
+	X(n_spin) X(s_out) X(s_in) X(on_tick) X(t_help)
+/* C++: templates bear one name, whatever they are made for. */
+#define CPP_LIST(X)                                                            \
+	X(x_act) X(x_add) X(x_power) X(x_twice) X(x_apply) X(x_fill) X(x_sum)  \
+	X(x_try) X(x_middle) X(x_risky) X(x_after) X(x_guard)
 /* Compiled twice: ci_ is instrumented, cu_ is not. */
 #define C_LIST(X)                                                              \
 	X(ci_call) X(ci_pcall) X(ci_native) X(ci_raise) X(ci_yield)            \
@@ -44,7 +49,7 @@ enum { SNAPS = 128, LUA_FUNCS = 10, POOL_MAX = 8 };
 	X(chunk) X(deep) X(thrower) X(handler) X(cmp) X(repl) X(iter)          \
 	X(mm_index) X(mm_add) X(mm_call)
 #define FUNC_LIST(X)                                                           \
-	NATIVE_LIST(X) C_LIST(X) BOOK_LIST(X) LIB_LIST(X) LUA_LIST(X)
+	NATIVE_LIST(X) CPP_LIST(X) C_LIST(X) BOOK_LIST(X) LIB_LIST(X) LUA_LIST(X)
 
 enum func {
 	F_none,
@@ -68,7 +73,11 @@ enum func {
 	X(create) X(wrap) X(newthread) X(resume) X(native_resume) X(yield)     \
 	X(yield_from_c) X(yield_over_native) X(yield_across_pcall)             \
 	X(yield_across_c) X(moved) X(abandoned) X(closed) X(error_in_coroutine)\
-	X(snap) X(turn)
+	X(snap) X(turn)                                                        \
+	X(tick) X(tick_on_its_stack) X(tick_with_place)                        \
+	X(template_call) X(template_recursion) X(container) X(destructor)      \
+	X(throw_class) X(throw_int) X(caught_class) X(caught_int) X(rethrow)   \
+	X(frame_left_by_exception)
 
 enum construct {
 #define X(name) C_##name,
@@ -115,9 +124,13 @@ struct walk {
 	struct jump *jump;      /* where native code may jump to, or NULL */
 	struct account *account;
 	unsigned long seen[C_END];
+	unsigned long skipped;  /* calls that ended otherwise than by return */
+	unsigned long ticks, helps;     /* the signal handler's calls */
+	unsigned long *volatile place;  /* of its calls here; NULL: not sure */
+	bool is_ticking;
 };
 
-extern _Thread_local struct walk *self;
+extern __thread struct walk *self;
 extern const char *const func_names[F_END];
 
 /* book.c: the account. Not instrumented. */
@@ -125,6 +138,7 @@ struct account *book_new(int thread);
 void book_begin(struct walk *w); /* first in its thread */
 void book_enter(struct walk *w, enum func f);
 void book_leave(struct walk *w, enum func f);
+void book_return(struct walk *w, struct mark m);
 void book_leaf(struct walk *w, enum func f);
 struct mark book_mark(const struct walk *w);
 bool book_cut(struct walk *w, struct mark m); /* true: somebody died */
@@ -132,6 +146,7 @@ int book_depth(const struct walk *w);
 int book_open(const struct walk *w);
 int book_segments(const struct walk *w);
 enum func book_top(const struct walk *w);
+unsigned long *book_place(const struct walk *w);
 void book_snap(struct walk *w, int k);
 struct coro *book_coro(lua_State *co, bool is_new, enum func body);
 void book_resume(struct walk *w, lua_State *co);
@@ -151,6 +166,14 @@ bool may_go_on(struct walk *w, int depth);
 void lua_book_push(lua_State *L);
 lua_State *pool_take(struct walk *w, lua_State *L); /* pushes it */
 void pool_put(struct walk *w, lua_State *L);        /* pops it */
+
+/* tick.c: a timer's signal handler. */
+void tick_start(struct walk *w, bool on_its_stack);
+void tick_stop(struct walk *w);
+void tick_wait(struct walk *w);
+
+/* cpp.cc */
+long x_act(struct walk *w, int depth);
 
 /* native.c */
 long native_act(struct walk *w, int depth)

@@ -253,7 +253,7 @@ end
 				cu_snap()
 			end
 		elseif a == A.deep then
-			local n = pick(8) == 1 and 2000 or pick(50)
+			local n = pick(20) == 1 and 1200 or pick(50)
 			local how = pick(2)
 			count(S.lua_recursion)
 			local m = before(F.l_pcall)
@@ -351,7 +351,7 @@ end
 f[9] = function(d)
 	enter(F.f + 8)
 	if choose(d, A.yield) == A.yield then
-		deep(pick(12) == 1 and 2000 or pick(20), 3)
+		deep(pick(25) == 1 and 1200 or pick(20), 3)
 	end
 	leave()
 end

@@ -328,11 +328,13 @@ static int absorbs(struct state *s, const struct frame *n)
 {
 	struct frame *const top = s->top - 1;
 
-	if (top->sp != FRAME_ABSORBS)
+	if (!frame_waits(top, FRAME_ABSORBS))
 		return 0;
+	if (top->key != n->key || BROKEN(absorb)) {
+		top->sp = BROKEN(again) ? FRAME_LUA : frame_wait_on(top->sp);
+		return 0;
+	}
 	top->sp = FRAME_LUA;
-	if (top->key != n->key || BROKEN(absorb))
-		return 0;
 	top->extra = n->site;
 	return 1;
 }
@@ -343,16 +345,26 @@ static int strayed(const struct state *s, uint64_t sp)
 	return s->stack_high != 0 && sp > s->stack_high && !in_alt(s, sp);
 }
 
+/* The jump may be on its way yet. */
+static void ask_again(struct state *s, uint64_t now)
+{
+	const struct frame *const top = s->top;
+	const uint64_t asked = s->top[-1].sp;
+
+	s->top[-1].sp = FRAME_LUA;
+	stack_doubt(s, now);
+	if (s->top == top && !BROKEN(again))
+		s->top[-1].sp = frame_wait_on(asked);
+}
+
 SLOW int stack_native_enter(struct state *s, const struct frame *n,
 			    uint64_t now)
 {
 	const int saved = errno;
 	struct frame *live;
 
-	if (s->top[-1].sp == FRAME_DOUBTED) {
-		s->top[-1].sp = FRAME_LUA;
-		stack_doubt(s, now);
-	}
+	if (frame_waits(s->top - 1, FRAME_DOUBTED))
+		ask_again(s, now);
 	if (absorbs(s, n))
 		return 0;
 	if (strayed(s, n->sp)) {

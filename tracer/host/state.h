@@ -40,6 +40,23 @@ struct frame {
                                    * native enter asks Lua */
 #define FRAME_ABSORBED_NOT UINT64_MAX
 
+/* A signal handler's call may come first: then the frame goes on waiting, and
+ * its sp says for how many calls it has. Those of a C function that is not
+ * instrumented are not looked at for ever. */
+#define FRAME_AGAIN UINT64_C(4)
+#define FRAME_WAITS_MAX UINT64_C(64)
+
+INLINE int frame_waits(const struct frame *f, uint64_t what)
+{
+	return f->sp < FRAME_WAITS_MAX && (f->sp & 3) == what;
+}
+
+INLINE uint64_t frame_wait_on(uint64_t sp)
+{
+	return sp + FRAME_AGAIN < FRAME_WAITS_MAX ? sp + FRAME_AGAIN :
+						    FRAME_LUA;
+}
+
 INLINE int frame_is_lua(const struct frame *f)
 {
 	return (f->sp & 1) != 0;
