@@ -143,7 +143,8 @@ static void visit(struct in_found *f, struct in_folder *d, const char *name,
 		add_file(f, d, name, path, (uint64_t)st.st_size);
 		return;
 	} else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH &&
-		   strcmp(name, "index") != 0) {
+		   strcmp(name, "index") != 0 &&
+		   (depth > 0 || strcmp(name, "archive") != 0)) {
 		if (walk(f, path, depth + 1))
 			f->unreadable++;
 	}

@@ -108,6 +108,8 @@ void close_recording(struct recording *r)
 	drain_all(r);
 	rate_update(&r->rate, r->arena.pool);
 	slots_sum_processes(&r->slots);
+	if (r->deliver.archive)
+		archive_pack(&r->archive);
 	if (r->deliver.lttng)
 		send_end_notes(r);
 	close_lttng(r);

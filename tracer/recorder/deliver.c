@@ -61,6 +61,8 @@ void deliver_send(struct deliver *d, uint32_t words)
 	const char *why = NULL;
 
 	d->chunks++;
+	if (d->archive)
+		archive_see(d->archive, chunk, words);
 	if (!d->lttng) {
 		if (!spill_chunk(d, chunk, words)) {
 			d->lost_chunks++;

@@ -4,6 +4,7 @@
 #ifndef WEFT_RECORDER_DELIVER_H
 #define WEFT_RECORDER_DELIVER_H
 
+#include "tracer/recorder/archive.h"
 #include "tracer/recorder/recent.h"
 #include "tracer/recorder/spill.h"
 
@@ -19,6 +20,7 @@ struct deliver {
 	uint64_t lttng_bytes;      /* of chunks that LTTng took */
 	uint64_t lost_chunks, lost_records; /* delivered nowhere */
 	uint64_t doubtful_chunks;  /* LTTng may or may not have written them */
+	struct archive *archive;   /* is shown each chunk; NULL: none */
 };
 
 /* ring_bytes: size of LTTng's rings, 0 without LTTng. */

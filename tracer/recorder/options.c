@@ -40,6 +40,10 @@ static struct poptOption rows[] = {
 	{ "label", 0, POPT_ARG_STRING, NULL, ROW_LABEL,
 	  "put KEY=VALUE into the trace (may be given several times)",
 	  "KEY=VALUE" },
+	{ "archive", 0, POPT_ARG_NONE, &opt.archive, 0,
+	  "put what naming functions takes beside the trace, once the program "
+	  "has ended: its files, debug files, Lua sources (2 GB at most)",
+	  NULL },
 	{ "quiet", 'q', POPT_ARG_NONE, &opt.quiet, 0,
 	  "print no summary", NULL },
 	{ "help", 'h', POPT_ARG_NONE, NULL, ROW_HELP, "print this", NULL },

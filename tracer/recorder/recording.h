@@ -3,6 +3,7 @@
 #ifndef WEFT_RECORDER_RECORDING_H
 #define WEFT_RECORDER_RECORDING_H
 
+#include "tracer/recorder/archive.h"
 #include "tracer/recorder/arena.h"
 #include "tracer/recorder/channel.h"
 #include "tracer/recorder/deliver.h"
@@ -27,6 +28,7 @@ struct recording {
 	struct channel_plan plan;
 	struct keeper keeper;
 	struct deliver deliver;
+	struct archive archive;
 	struct slots slots;
 	struct drain drain;
 	struct program program;

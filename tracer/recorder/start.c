@@ -186,6 +186,11 @@ static int make_parts(struct recording *r)
 	if (folder_put(&r->folder, "pool", r->arena.path) != 0 ||
 	    open_spill(r) != 0)
 		return -1;
+	if (r->opt.archive) {
+		if (archive_init(&r->archive, r->folder.fd) != 0)
+			return -1;
+		r->deliver.archive = &r->archive;
+	}
 	if (program_fork(&r->program, r->opt.program, &r->arena,
 			 r->outlook == OUTLOOK_NO_PRELOAD ? NULL :
 			 r->preload.value) != 0)

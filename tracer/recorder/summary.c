@@ -64,6 +64,14 @@ static void note_exit(struct meta *m, const struct program *p)
 		meta_print(m, "exit", "%d", WEXITSTATUS(p->status));
 }
 
+static void note_archive(struct meta *m, const struct archive *a)
+{
+	meta_print(m, "archive", "%u files, %" PRIu64 " bytes; %u missing",
+		   a->copied, a->bytes, a->missing + a->unlisted);
+	if (a->missing > 0)
+		meta_note(m, "archive.missing", archive_missing(a));
+}
+
 void summary_notes(struct recording *r, struct meta *m)
 {
 	const struct pool *const p = r->arena.pool;
@@ -88,6 +96,8 @@ void summary_notes(struct recording *r, struct meta *m)
 	meta_print(m, "records", "%" PRIu64, r->drain.records);
 	meta_print(m, "chunks", "%" PRIu64, r->deliver.chunks);
 	meta_note(m, "complete", is_complete(r, lost) ? "yes" : "no");
+	if (r->deliver.archive)
+		note_archive(m, &r->archive);
 	if (say_troubles()[0])
 		meta_note(m, "trouble", say_troubles());
 }
@@ -120,7 +130,8 @@ static void say_counts(const struct recording *r)
 
 static void say_size(const struct recording *r)
 {
-	const uint64_t bytes = folder_bytes(r->folder.absolute);
+	const uint64_t bytes = folder_bytes(r->folder.absolute) -
+			       r->archive.bytes;
 	char text[32];
 
 	say_bytes(text, sizeof(text), (double)bytes);
@@ -182,6 +193,20 @@ static uint64_t say_undelivered(const struct recording *r)
 	       r->deliver.doubtful_chunks + r->drain.damaged;
 }
 
+static void say_archive(const struct archive *a)
+{
+	char text[32];
+
+	say_bytes(text, sizeof(text), (double)a->bytes);
+	say_line("archived %u files, %s", a->copied, text);
+	if (a->missing > 0)
+		say_line("not archived: %u, the first of them %s; see "
+			 "archive/contents", a->missing, archive_missing(a));
+	if (a->unlisted > 0)
+		say_line("not archived: %u more than an archive may hold",
+			 a->unlisted);
+}
+
 /* As a shell takes it back. */
 static void quote(char *out, size_t room, const char *path)
 {
@@ -227,6 +252,8 @@ void summary_print(struct recording *r)
 	say_size(r);
 	if (say_unrecorded(r) + say_undelivered(r) == 0)
 		say_line("lost: 0");
+	if (r->deliver.archive)
+		say_archive(&r->archive);
 	char path[PATH_MAX];
 
 	quote(path, sizeof(path), r->folder.path);
