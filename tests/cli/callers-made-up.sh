@@ -16,7 +16,6 @@ same callers-similar 2 "$W" callers Bod t
 same callers-no-part 2 "$W" callers --under '*4000' MADE-UP+0x1 t
 same callers-part 0 "$W" callers --under '*2000' --skip '*3000' '*2000' t
 same callers-usage 1 "$W" callers made-up+0x2000
-same callers-two-traces 1 "$W" callers --all t t
 # A function's callers add up to its line; its self time and its callees', to
 # its total. Its line is the report's.
 awk -F, 'NR > 1 && !/^2:/ {
