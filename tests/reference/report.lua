@@ -16,11 +16,21 @@ local function rows_of(s, is_wanted)
 	local rows = {}
 	for _, call in ipairs(s.calls) do
 		if is_wanted(call.thread) then
+			-- Its callers stand in the table too.
+			for _, frame in ipairs(call.stack) do
+				new_row(rows, frame.func)
+			end
 			local row = new_row(rows, call.func)
 			row.calls = row.calls + 1
 		end
-		if call.time and is_wanted(call.left) then
-			table.insert(new_row(rows, call.func).times, call.time)
+	end
+	for _, ended in ipairs(s.ends) do
+		if is_wanted(ended.thread) then
+			for _, frame in ipairs(ended.stack) do
+				new_row(rows, frame.func)
+			end
+			table.insert(new_row(rows, ended.func).times,
+				     ended.time)
 		end
 	end
 	for _, slice in ipairs(s.slices) do

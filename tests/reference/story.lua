@@ -1,6 +1,8 @@
 -- story.lua - from events to what every view is made of, each fact by itself:
 --   slices   while a thread ran and its stack did not change
---   calls    from entry to exit, and how long their coroutine slept meanwhile
+--   calls    at their entry
+--   ends     of calls that ended, and how long they took without their
+--            coroutine's sleep
 --   sleeps   of a coroutine, from suspension to resume, and its stack
 -- A stack is a list of frames, outermost first: { call, co, is_body }.
 -- SPDX-License-Identifier: MIT
@@ -37,20 +39,24 @@ function does.enter(s, thread, e, top)
 	call.stack = stitched(thread)
 end
 
-local function finish(call, e)
-	call.to = e.tick
-	call.left = e.thread
-	call.time = e.tick - call.from - call.slept
+-- The innermost calls end.
+local function finish(s, thread, calls, e, n)
+	for _ = 1, n do
+		local stack, call = stitched(thread), calls[#calls]
+		table.insert(s.ends, { func = call.func, thread = e.thread,
+			co = call.co, from = call.from, to = e.tick,
+			time = e.tick - call.from - call.slept,
+			stack = stack })
+		calls[#calls] = nil
+	end
 end
 
 function does.leave(s, thread, e, top)
-	finish(table.remove(top.calls), e)
+	finish(s, thread, top.calls, e, 1)
 end
 
 function does.unwind(s, thread, e, top)
-	for _ = 1, e.a do
-		finish(table.remove(top.calls), e)
-	end
+	finish(s, thread, top.calls, e, e.a)
 end
 
 function does.create(s, thread, e, top)
@@ -88,15 +94,15 @@ end
 
 function does.suspend(s, thread, e)
 	local co = s.coroutines[e.a]
+	if e.b ~= "yield" then
+		finish(s, thread, co.calls, e, #co.calls)
+	end
 	table.remove(thread.segments)
 	co.since = e.tick
 	co.inferred = co.inferred + e.c
 	co.spans[#co.spans].to = e.tick
 	co.state = ({ yield = "suspended", ["return"] = "returned",
 		      error = "error" })[e.b]
-	while e.b ~= "yield" and #co.calls > 0 do
-		finish(table.remove(co.calls), e)
-	end
 end
 
 -- A signal handler's calls stand on what it interrupted, in no coroutine.
@@ -112,8 +118,9 @@ function does.mark() end
 does["end"] = function() end
 
 function story.tell(log)
-	local s = { log = log, slices = {}, calls = {}, sleeps = {},
-		    coroutines = {}, threads = {}, last = 0 }
+	local s = { log = log, slices = {}, calls = {}, ends = {},
+		    sleeps = {}, coroutines = {}, threads = {},
+		    first = log.events[1].tick }
 	for _, e in ipairs(log.events) do
 		local thread = s.threads[e.thread] or { since = e.tick }
 		s.threads[e.thread] = thread
@@ -126,7 +133,6 @@ function story.tell(log)
 		local top = thread.segments and
 			thread.segments[#thread.segments]
 		does[e.what](s, thread, e, top)
-		s.last = e.tick
 	end
 	for _, thread in pairs(s.threads) do
 		for _, segment in ipairs(thread.segments) do

@@ -49,13 +49,27 @@ end
 -- Every node of the tree, by its place.
 function tree.grow(s, how)
 	local nodes = {}
-	local function innermost(thread, stack)
+	local innermost
+	function innermost(thread, stack)
 		local list = places(how.root_of(thread), stack, how)
+		-- Who resumed it has nodes too, in a tree of its own.
+		for i, frame in ipairs(how.from_body and stack or {}) do
+			if frame.is_body and i > 1 then
+				innermost(thread, { table.unpack(stack, 1,
+								 i - 1) })
+			end
+		end
 		for _, at in ipairs(list) do
 			local node = node_of(nodes, at.place, #at.place)
 			node.levels = math.max(node.levels, at.level)
 		end
 		return list[#list]
+	end
+	for serial in pairs(s.threads) do
+		innermost(serial, {})
+	end
+	for _, ended in ipairs(s.ends) do
+		innermost(ended.thread, ended.stack)
 	end
 	for _, call in ipairs(s.calls) do
 		local at = innermost(call.thread, call.stack)

@@ -1,0 +1,217 @@
+-- part.lua - a part of a story, as --under, --focus, --skip, --thread,
+-- --coroutine, --from and --to choose it: each fact of it by itself.
+-- SPDX-License-Identifier: MIT
+local part = {}
+
+local function base(text)
+	return (text:gsub(" <.*", ""))
+end
+
+local function of_path(text)
+	return text:match("[^/]*$")
+end
+
+-- A pattern for some function that was called, and what it means.
+local function some_pattern(s, random)
+	local who = s.log.funcs[s.calls[random(#s.calls)].func]
+	local kind = random(7)
+	if kind == 1 then
+		return "language=" .. who[2], function(f)
+			return f[2] == who[2]
+		end
+	elseif kind == 2 and who[3] ~= "" then
+		return "module=" .. of_path(who[3]), function(f)
+			return f[3] == who[3]
+		end
+	elseif kind == 3 and who[4] ~= "" then
+		return "file=*" .. of_path(who[4]), function(f)
+			return f[4] == who[4]
+		end
+	elseif kind == 4 then
+		return who[1]:sub(1, 3) .. "*", function(f)
+			return f[1]:sub(1, 3) == who[1]:sub(1, 3)
+		end
+	end
+	return base(who[1]), function(f)
+		return base(f[1]) == base(who[1])
+	end
+end
+
+local function pattern(s, random)
+	local text, is_it = some_pattern(s, random)
+	if random(3) > 1 then
+		return text, is_it
+	end
+	local more, is_also = some_pattern(s, random)
+	return text .. "|" .. more, function(f)
+		return is_it(f) or is_also(f)
+	end
+end
+
+-- Choices, each a function that adds to a command's options and to what is
+-- wanted.
+local choose = {}
+for _, option in ipairs { "under", "focus", "skip" } do
+	choose[#choose + 1] = function(s, random, want)
+		local text, is_it = pattern(s, random)
+		want[option] = function(frame)
+			return is_it(s.log.funcs[frame.func])
+		end
+		return (" --%s '%s'"):format(option, text)
+	end
+end
+
+choose[#choose + 1] = function(s, random, want)
+	local t = s.log.threads[random(#s.log.threads)]
+	if random(2) == 1 then
+		want.thread = function(serial) return serial == t.serial end
+		return " --thread " .. t.tid
+	end
+	want.thread = function(serial)
+		return s.log.threads[serial].name == t.name
+	end
+	return " --thread " .. t.name
+end
+
+choose[#choose + 1] = function(s, random, want)
+	local some = s.calls[random(#s.calls)]
+	if some.co == 0 then
+		return ""
+	end
+	want.coroutine = some.co
+	return " --coroutine " .. some.co
+end
+
+choose[#choose + 1] = function(s, random, want)
+	local a, b = s.calls[random(#s.calls)].from + random(3) - 2,
+		     s.calls[random(#s.calls)].from + random(3) - 2
+	local from, to = math.max(math.min(a, b), s.first),
+			 math.max(a, b) + 1
+	want.from, want.to = from, math.max(to, from + 1)
+	return (" --from %dns --to %dns"):format(from - s.first,
+						 want.to - s.first)
+end
+
+-- The frames that are left of a stack, or nil if it is not wanted.
+local function stack_of(want, stack)
+	local first = 1
+	if want.coroutine then
+		first = nil
+		for i = #stack, 1, -1 do
+			first = stack[i].co == want.coroutine and i or first
+		end
+	end
+	local under, is_focus = nil, not want.focus
+	for i, frame in ipairs(stack) do
+		if want.under and not under and want.under(frame) then
+			under = i
+		end
+		is_focus = is_focus or want.focus(frame)
+	end
+	if not first or want.under and not under or not is_focus then
+		return nil
+	end
+	local out, was_body = {}, false
+	for i = math.max(first, under or 1), #stack do
+		local frame = stack[i]
+		local is_body = frame.is_body or was_body
+		was_body = false
+		if want.skip and want.skip(frame) then
+			was_body = is_body
+		else
+			out[#out + 1] = { func = frame.func, co = frame.co,
+					  call = frame.call,
+					  is_body = is_body }
+		end
+	end
+	return out
+end
+
+local function is_in(want, tick)
+	return not want.from or tick >= want.from and tick < want.to
+end
+
+local function copy(fact, with)
+	for k, v in pairs(fact) do
+		with[k] = with[k] or v
+	end
+	return with
+end
+
+-- Points happen at a tick and need their frame; spans are cut.
+local function points(list, want, key)
+	local out = {}
+	for _, p in ipairs(list) do
+		local stack = stack_of(want, p.stack)
+		if stack and is_in(want, p[key]) and
+		   (not want.thread or want.thread(p.thread)) and
+		   not (want.skip and want.skip(p)) then
+			out[#out + 1] = copy(p, { stack = stack })
+		end
+	end
+	return out
+end
+
+local function spans(list, want)
+	local out = {}
+	for _, span in ipairs(list) do
+		local stack = stack_of(want, span.stack)
+		local from = math.max(span.from, want.from or span.from)
+		local to = math.min(span.to, want.to or span.to)
+		if stack and from < to and
+		   (not want.thread or want.thread(span.thread)) then
+			out[#out + 1] = copy(span, { stack = stack,
+				from = from, to = to })
+		end
+	end
+	return out
+end
+
+-- Frames of coroutines whose own frames are all gone slept nowhere.
+function part.of(s, want)
+	local roots = {}
+	for serial in pairs(s.threads) do
+		if not (want.under or want.focus or want.coroutine) and
+		   (not want.thread or want.thread(serial)) then
+			roots[serial] = true
+		end
+	end
+	local sleeps = {}
+	for _, sleep in ipairs(s.sleeps) do
+		local last = sleep.stack[#sleep.stack]
+		if last and last.co == sleep.co then
+			sleeps[#sleeps + 1] = sleep
+		end
+	end
+	return { log = s.log, threads = roots, coroutines = s.coroutines,
+		 calls = points(s.calls, want, "from"),
+		 ends = points(s.ends, want, "to"),
+		 slices = spans(s.slices, want),
+		 sleeps = spans(sleeps, want), first = s.first }
+end
+
+-- One or two conditions, met together: the options and the part.
+function part.some(s, random)
+	local want, options = {}, ""
+	for _ = 1, random(2) do
+		local i = random(#choose)
+		options = options .. choose[i](s, random, want)
+	end
+	return options, part.of(s, want)
+end
+
+-- A report and a tree of it.
+function part.checks(s, random)
+	local checks = {}
+	for _, view in ipairs { "report", "tree" } do
+		local options, some = part.some(s, random)
+		local all = require(view).checks(some, random)
+		local check = all[random(#all)]
+		check.args = check.args .. options
+		check.may_fail = "no call is in the part that was asked for"
+		checks[#checks + 1] = check
+	end
+	return checks
+end
+
+return part
