@@ -194,7 +194,9 @@ void cct_totals(struct cct *t, uint64_t *total, uint64_t *susp)
 		if (n->parent == 0)
 			continue;
 		total[n->parent] += total[id];
-		if (!(n->flags & CCT_BODY))
+		/* A thread does not sleep with a coroutine, not even where
+		 * only the upper part of its stack is in the tree. */
+		if (!(n->flags & CCT_BODY) && t->nodes[n->parent].parent)
 			susp[n->parent] += susp[id];
 	}
 }

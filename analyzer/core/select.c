@@ -119,7 +119,7 @@ static void add_child(struct work *w, node_id id, node_id parent)
 }
 
 /* What the frame did is its caller's; but a coroutine's sleep is not that of
- * who resumed it. */
+ * who resumed it, nor a thread's. */
 static void fold(struct work *w, node_id id, node_id parent)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
@@ -132,7 +132,7 @@ static void fold(struct work *w, node_id id, node_id parent)
 	if (!is_selected(w, w->place[id]))
 		return;
 	cct_add_times(w->to, parent, w->from, id);
-	if (body)
+	if (body || !cct_get(w->to, parent)->parent)
 		cct_get(w->to, parent)->suspended -= n->suspended;
 }
 
