@@ -200,6 +200,9 @@ enum item_type {
 	                   * known. The others, rising, inside it: this thread
 	                   * did not run from, to */
 	ITEM_NOTE = 11,   /* key string, value string; in CHUNK_META chunks */
+	ITEM_LATE = 12,   /* dictionary index: a C function whose returns its VM
+	                   * does not tell: it ends at the next event that shows
+	                   * it gone, so that its times are upper bounds */
 };
 
 enum vm_abi { VM_LUA51 = 51, VM_LUA52 = 52, VM_LUA53 = 53, VM_LUA54 = 54,
@@ -208,6 +211,7 @@ enum vm_flag {
 	VM_PEEK = 1,      /* frames read by a self-checked layout; otherwise
 	                   * through the public API */
 	VM_JIT_OFF = 2,   /* the JIT was turned off for the recording */
+	VM_LATE = 4,      /* C functions' returns are not told: see ITEM_LATE */
 };
 
 static inline uint64_t item_put(enum item_type type, uint64_t words)

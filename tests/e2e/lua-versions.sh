@@ -25,7 +25,7 @@ report
 nothing_lost
 # Twice three Lua states, a hundred and one coroutines each.
 n=0
-for v in lua5.1 lua5.2 lua5.3 lua5.4; do
+for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 	[ ! -f "$T/$v.so" ] || n=$((n + 1))
 done
 grep -q "$((6 * n)) Lua states, $((606 * n)) coroutines" "$T/err" ||

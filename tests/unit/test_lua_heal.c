@@ -72,8 +72,9 @@ static int is_frame(const struct frame *f, lua_State *L, lua_Debug *d, int tail)
 		(ANY_IS_JIT && f->ret < any_id(d)));
 }
 
-/* tail: the caller of the innermost call is as good as gone. */
-static int same_but(lua_State *L, int level, int tail)
+/* tail: the caller of the innermost call is as good as gone. between: calls have
+ * ended since the last event, and nothing told. */
+static int same_but(lua_State *L, int level, int tail, int between)
 {
 	const struct frame *f = state_mine->top;
 	lua_Debug d;
@@ -82,6 +83,9 @@ static int same_but(lua_State *L, int level, int tail)
 		if (any_is_lost_tail(&d))
 			continue;
 		f = below(f, L);
+		while (between && f != NULL && !is_frame(f, L, &d, tail))
+			f = below(f, L);
+		between = 0;
 		if (!is_frame(f, L, &d, tail))
 			return 0;
 		level += tail;
@@ -90,12 +94,23 @@ static int same_but(lua_State *L, int level, int tail)
 	return below(f, L) == NULL;
 }
 
+/* LuaJIT does not tell when a C function returns, when an error is caught and
+ * when a coroutine goes on: that shows at its next event. */
 static int same(lua_State *L, int level, int kind)
 {
+	const int between = ANY_IS_JIT && kind == LUA_HOOKCOUNT;
+
+	if (between && stack_segment(state_mine)->owner != NULL &&
+	    stack_segment(state_mine)->owner != lua_vm_find(L))
+		return 1;
+	if (between && stack_segment(state_mine)->owner == NULL &&
+	    lua_vm_find(L)->serial != 0)
+		return 1;
 	if (any_is_tail(kind))
-		return same_but(L, level, 1);
-	return same_but(L, level, 0) ||
-	       (ANY_IS_51 && kind == LUA_HOOKCALL && same_but(L, level, 1));
+		return same_but(L, level, 1, between);
+	return same_but(L, level, 0, between) ||
+	       (ANY_IS_51 && kind == LUA_HOOKCALL &&
+		same_but(L, level, 1, between));
 }
 
 static void compare_from(lua_State *L, int level, int kind)

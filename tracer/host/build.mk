@@ -2,11 +2,13 @@
 # Files named lua_hook*.c see Lua's headers: they are compiled once per ABI.
 HOST_SRC := $(filter-out tracer/host/lua_hook%.c,$(wildcard tracer/host/*.c))
 HOST_LUA_SRC := $(wildcard tracer/host/lua_hook*.c)
-LUA_ABIS := 54 53 52 51
+# 21 is LuaJIT 2.1.
+LUA_ABIS := 54 53 52 51 21
 LUA_PKG_54 := lua5.4
 LUA_PKG_53 := lua5.3
 LUA_PKG_52 := lua5.2
 LUA_PKG_51 := lua5.1
+LUA_PKG_21 := luajit
 $(foreach a,$(LUA_ABIS),\
 	$(eval LUA_CFLAGS_$(a) := $$(shell pkg-config --cflags $(LUA_PKG_$(a))))\
 	$(eval LUA_LIBS_$(a) = $$(shell pkg-config --libs $(LUA_PKG_$(a)))))

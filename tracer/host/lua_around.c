@@ -107,7 +107,21 @@ struct stack_mark lua_around_mark(struct coroutine *co, uint64_t sp)
 	return m;
 }
 
-void lua_around_cut(struct stack_mark m, int failed, uint64_t sp)
+static SLOW void cut(struct state *s, const struct coroutine *co,
+		     struct stack_mark m, int failed, uint64_t now)
+{
+	if (co->vm->lib->abi->is_jit && m.window == s->window) {
+		while (s->segments > m.segments)
+			lua_stack_off(s, now);
+		if (s->segments == m.segments)
+			lua_stack_end_late(s, m.depth, now);
+	}
+	stack_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, lua_stack_off,
+		  now);
+}
+
+void lua_around_cut(const struct coroutine *co, struct stack_mark m,
+		    int failed, uint64_t sp)
 {
 	struct state *s;
 
@@ -117,8 +131,7 @@ void lua_around_cut(struct stack_mark m, int failed, uint64_t sp)
 	if (s == NULL)
 		return;
 	if (s->segments != m.segments || stack_depth(s) != m.depth)
-		stack_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED,
-			  lua_stack_off, state_clock(s));
+		cut(s, co, m, failed, state_clock(s));
 	state_end(s);
 }
 

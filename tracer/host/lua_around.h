@@ -18,7 +18,8 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp);
 
 /* Around a call on co that returns here whatever happened in it. */
 struct stack_mark lua_around_mark(struct coroutine *co, uint64_t sp);
-void lua_around_cut(struct stack_mark m, int failed, uint64_t sp);
+void lua_around_cut(const struct coroutine *co, struct stack_mark m,
+		    int failed, uint64_t sp);
 
 /* co was closed or reset, or its VM was. */
 void lua_around_closed(struct coroutine *co, uint64_t sp);

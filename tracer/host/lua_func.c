@@ -235,12 +235,62 @@ void lua_func_name(uint64_t address, const char *group, const char *name)
 	}
 }
 
+/* Beyond every code address: what is known of it but its name. */
+#define LATE (UINT64_C(1) << 63)
+
+void lua_func_late(uint64_t address)
+{
+	lua_func_name(address | LATE, NULL, "");
+}
+
+/* Text of at most NAME_BYTES after what stands in to already. */
+static size_t add(char *to, size_t length, const char *text, size_t more)
+{
+	more = more < 2 * NAME_BYTES ? more : 2 * NAME_BYTES;
+	memcpy(to + length, text, more);
+	return length + more;
+}
+
+uint64_t lua_func_builtin(uint64_t place, const char *event)
+{
+	const struct c_name *n = find_name(place);
+	char text[4 * NAME_BYTES];
+	size_t length = add(text, 0, "=[builtin:", 10);
+
+	if (n != NULL) {
+		length = add(text, length, n->text, n->length);
+	} else if (event != NULL) {
+		length = add(text, length, event, strnlen(event, NAME_BYTES));
+	} else if ((n = find_name(place + 1)) != NULL) {
+		/* What a library's function returns has the number before. */
+		length = add(text, length, n->text, n->length);
+		length = add(text, length, "_aux", 4);
+	} else {
+		length = add(text, length, "?", 1);
+	}
+	length = add(text, length, "]", 1);
+	return lua_func_key(text, length, -1, -1, NULL);
+}
+
+static void put_late(struct state *s, uint32_t index)
+{
+	uint64_t *const item = buffer_item(s, 2);
+
+	if (item == NULL)
+		return;
+	item[0] = item_put(ITEM_LATE, 2);
+	item[1] = index;
+	buffer_publish_items(s);
+}
+
 void lua_func_hint(struct state *s, uint64_t key, uint32_t index)
 {
 	const struct c_name *const n = find_name(key);
 	uint32_t words;
 	uint64_t *item;
 
+	if (find_name(key | LATE) != NULL)
+		put_late(s, index);
 	if (n == NULL)
 		return;
 	words = 2 + buffer_string_words(n->length);

@@ -17,6 +17,14 @@ uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 void lua_func_name(uint64_t address, const char *group, const char *name);
 int lua_func_is_named(uint64_t address);
 
+/* The key of a function of LuaJIT's libraries that has no code of its own: by
+ * what was remembered as the name of the place that stands for it, or by the
+ * event it handles (may be NULL). */
+uint64_t lua_func_builtin(uint64_t place, const char *event);
+
+/* Nothing tells when the C function at this address returns. */
+void lua_func_late(uint64_t address);
+
 /* What lua_side.h asks for. */
 uint32_t lua_func_item(struct state *s, uint64_t key);
 void lua_func_hint(struct state *s, uint64_t key, uint32_t index);

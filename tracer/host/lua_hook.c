@@ -27,24 +27,26 @@ static int wanted(const struct coroutine *co, int event)
 }
 
 /* It may raise an error or yield: nothing of ours waits for it. */
-static SLOW void pass_on(const struct coroutine *co, lua_State *L,
-			 lua_Debug *ar)
+static SLOW void pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
 {
-	if (co != NULL && co->app_hook != NULL && wanted(co, ar->event))
-		((lua_Hook)co->app_hook)(L, ar);
+	const struct coroutine *const h = co == NULL ? NULL :
+					  lua_vm_holder(co);
+
+	if (h != NULL && h->app_hook != NULL && wanted(h, ar->event))
+		((lua_Hook)h->app_hook)(L, ar);
 }
 
 /* ------------------------------------------------------------ recording */
 
 static void record_return(struct state *s, const struct coroutine *co,
-			  uint64_t id, uint64_t now)
+			  uint64_t id, uint64_t key, uint64_t now)
 {
 	const struct frame *const top = s->top - 1;
 
 	if (likely(top->ret == id && top->site == (uint64_t)co->L))
 		stack_leave(s, now);
 	else
-		lua_stack_return(s, co, id, now);
+		lua_stack_return(s, co, id, key, now);
 	if (unlikely(stack_segment(s)->inferred) && stack_depth(s) == 0)
 		lua_stack_body_ended(s, now);
 }
@@ -53,7 +55,7 @@ static struct frame frame_of(const struct coroutine *co, const struct lua_event 
 			     uint64_t now)
 {
 	return (struct frame){
-		.key = e->key, .sp = e->is_c ? FRAME_ABSORBS : FRAME_LUA,
+		.key = e->key, .sp = e->is_c ? LUA_FRAME_C : FRAME_LUA,
 		.site = (uint64_t)co->L, .ret = e->id, .tick = now,
 		.extra = FRAME_ABSORBED_NOT,
 	};
@@ -63,7 +65,8 @@ static struct frame frame_of(const struct coroutine *co, const struct lua_event 
 static void tail_called(struct state *s, const struct coroutine *co,
 			     const struct lua_event *e, uint64_t now)
 {
-	const struct lua_caller self = { e->id, 0, e->caller.above };
+	const struct lua_caller self = { .id = e->id,
+					 .above = e->caller.above };
 	const struct frame f = frame_of(co, e, now);
 	const struct frame *top = s->top - 1;
 
@@ -81,11 +84,13 @@ static void record(struct state *s, const struct coroutine *co,
 {
 	const struct frame f = frame_of(co, e, now);
 
+#if WEFT_LUA_ABI == 51
 	lua_stack_taken_over(s, co, e->kind == EVENT_RETURN ? e->id :
 			     e->caller.id, e->kind == EVENT_RETURN ? e->key :
 			     e->caller.key);
+#endif
 	if (e->kind == EVENT_RETURN) {
-		record_return(s, co, e->id, now);
+		record_return(s, co, e->id, e->key, now);
 	} else if (e->kind == EVENT_TAIL_END) {
 		lua_stack_tail_end(s, co, now);
 	} else if (e->kind == EVENT_TAIL) {
@@ -199,7 +204,7 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
 			  uint64_t sp)
 {
-	const struct coroutine *co;
+	struct coroutine *co;
 
 	if (!record_known(s, L, ar)) {
 		slowly(s, L, ar, sp);
@@ -207,7 +212,7 @@ static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
 	}
 	co = ((struct lua_local *)s->lua)->co;
 	state_end(s);
-	if (co->app_mask != 0)
+	if (lua_vm_holder(co)->app_mask != 0)
 		pass_on(co, L, ar);
 }
 
@@ -222,42 +227,6 @@ INLINE uint64_t ticks(void)
 	if (!clock_is_tsc)
 		__builtin_unreachable();
 	return clock_now();
-}
-
-/* A call whose caller's frame is the innermost one, of a function that this
- * chunk has named: nothing has died. That frame also shows that L is where it
- * was. */
-INLINE int called(struct state *s, uint64_t L, uint64_t id)
-{
-	struct frame *const f = s->top;
-	const struct lua_cached *c;
-	uint64_t now, gap;
-
-	if (unlikely(f[-1].ret != layout_caller(L, id) || f[-1].site != L ||
-		     s->n >= s->limit || f >= s->frame_limit))
-		return 0;
-	c = lua_hook_cached(s->lua, L, id, 1);
-	if (unlikely(c == NULL || c->epoch != s->epoch))
-		return 0;
-#if WEFT_LUA_ABI == 51
-	if (c->sp == FRAME_LUA && (f[-1].key & KEY_LUA) &&
-	    unlikely(layout_tail_calls(L, f[-1].ret)))
-		return 0;
-#endif
-	now = ticks();
-	gap = now - s->last;
-	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
-		return 0;
-	s->last = now;
-	f->key = c->key;
-	f->sp = c->sp;
-	f->site = L;
-	f->ret = id;
-	f->tick = now;
-	f->extra = FRAME_ABSORBED_NOT;
-	buffer_put(s, rec_put(REC_ENTER, c->index, gap));
-	s->top = f + 1;
-	return 1;
 }
 
 /* The innermost frame returns; if nothing was recorded since its call, the two
@@ -290,6 +259,64 @@ INLINE int returned(struct state *s, uint64_t L, uint64_t id)
 	}
 	s->last = now;
 	s->top = f;
+	return 1;
+}
+
+/* C functions that LuaJIT has left behind above the frame in this place: they
+ * end now. 0: one cannot here. */
+INLINE int ended_late(struct state *s, uint64_t L, uint64_t id)
+{
+#if WEFT_LUA_ABI == 21
+	while (frame_is_late(s->top - 1) && s->top[-1].site == L &&
+	       s->top[-1].ret > id) {
+		if (!returned(s, L, s->top[-1].ret))
+			return 0;
+	}
+#else
+	(void)s;
+	(void)L;
+	(void)id;
+#endif
+	return 1;
+}
+
+/* A call whose caller's frame is the innermost one, of a function that this
+ * chunk has named: nothing has died. That frame also shows that L is where it
+ * was. */
+INLINE int called(struct state *s, uint64_t L, uint64_t id)
+{
+	const uint64_t caller = layout_caller(L, id);
+	struct frame *f;
+	const struct lua_cached *c;
+	uint64_t now, gap;
+
+	if (!ended_late(s, L, caller))
+		return 0;
+	f = s->top;
+	if (unlikely(f[-1].ret != caller || f[-1].site != L ||
+		     s->n >= s->limit || f >= s->frame_limit))
+		return 0;
+	c = lua_hook_cached(s->lua, L, id, 1);
+	if (unlikely(c == NULL || c->epoch != s->epoch))
+		return 0;
+#if WEFT_LUA_ABI == 51
+	if (c->sp == FRAME_LUA && (f[-1].key & KEY_LUA) &&
+	    unlikely(layout_tail_calls(L, f[-1].ret)))
+		return 0;
+#endif
+	now = ticks();
+	gap = now - s->last;
+	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
+		return 0;
+	s->last = now;
+	f->key = c->key;
+	f->sp = c->sp;
+	f->site = L;
+	f->ret = id;
+	f->tick = now;
+	f->extra = FRAME_ABSORBED_NOT;
+	buffer_put(s, rec_put(REC_ENTER, c->index, gap));
+	s->top = f + 1;
 	return 1;
 }
 
@@ -326,7 +353,8 @@ void lua_hook_event(lua_State *L, lua_Debug *ar)
 	s->busy = sp;
 	barrier();
 	if (likely(s->lua_plain == L) &&
-	    (ar->event == LUA_HOOKRET ? returned(s, at, id) :
+	    (ar->event == LUA_HOOKRET ? ended_late(s, at, id) &&
+					returned(s, at, id) :
 	     ar->event == LUA_HOOKCALL && called(s, at, id)))
 		state_end(s);
 	else

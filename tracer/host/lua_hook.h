@@ -6,6 +6,10 @@
 #include "tracer/host/lua_layout.h"
 #include "tracer/host/lua_stack.h"
 
+/* Of the frame of a C function that Lua calls. */
+#define LUA_FRAME_C (WEFT_LUA_ABI == VM_LUAJIT ? FRAME_ABSORBS_LATE :          \
+		     FRAME_ABSORBS)
+
 /* A name of this version: lua_hook_event_54. */
 #define ABI_PASTE2(name, abi) name##_##abi
 #define ABI_PASTE(name, abi) ABI_PASTE2(name, abi)
@@ -24,6 +28,7 @@
 #define lua_hook_glance ABI(lua_hook_glance)
 #define lua_hook_read ABI(lua_hook_read)
 #define lua_hook_meet ABI(lua_hook_meet)
+#define lua_hook_wrap ABI(lua_hook_wrap)
 #define lua_hook_abi ABI(lua_hook_abi)
 
 INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
@@ -127,6 +132,7 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c);
 uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 		       int level, struct frame *to, uint32_t room);
 int lua_hook_check(const struct weft_lua_api *api);
+void lua_hook_wrap(const struct lua_vm *vm, int on);
 
 extern const struct lua_abi lua_hook_abi;
 

@@ -11,6 +11,33 @@ enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16, ALWAYS_LOOK = 32 };
 
 /* ------------------------------------------------- names of C functions */
 
+#if WEFT_LUA_ABI == 21
+/* What stands for the function at the top of the stack, one of LuaJIT's own
+ * that share their code: as layout_callee has it, if that is to be trusted. */
+static uint64_t builtin_place(const struct weft_lua_api *api, lua_State *L)
+{
+	const struct coroutine *const co = lua_vm_find(L);
+	const uint64_t f = (uint64_t)API(api, lua_topointer)(L, -1);
+
+	if (!API(api, lua_iscfunction)(L, -1) || co == NULL)
+		return 0;
+	return !co->vm->peek ? f : layout_word((uint64_t)L + STATE_GLOBAL) +
+				   layout_byte(f + FUNC_FFID);
+}
+#else
+#define builtin_place(api, L) UINT64_C(0)
+#endif
+
+/* What the C function at the top of the stack is known by. */
+static uint64_t c_place(const struct weft_lua_api *api, lua_State *L,
+			int *is_builtin)
+{
+	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
+
+	*is_builtin = f == NULL;
+	return f != NULL ? (uint64_t)f : builtin_place(api, L);
+}
+
 typedef void entry_fn(const struct weft_lua_api *api, lua_State *L,
 		      const char *key, const char *group);
 
@@ -35,10 +62,14 @@ static void each(const struct weft_lua_api *api, lua_State *L, int table,
 static void name_function(const struct weft_lua_api *api, lua_State *L,
 			  const char *key, const char *group)
 {
-	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
+	int is_builtin;
+	const uint64_t f = c_place(api, L, &is_builtin);
+	const uint64_t builtin = builtin_place(api, L);
 
-	if (f != NULL)
-		lua_func_name((uint64_t)f, group, key);
+	if (f != 0)
+		lua_func_name(f, group, key);
+	if (builtin != 0)
+		lua_func_name(builtin, group, key); /* its neighbour's hint */
 }
 
 static void name_library(const struct weft_lua_api *api, lua_State *L,
@@ -92,28 +123,50 @@ static void name_c(const struct coroutine *co, uint64_t address,
 	if (lua_func_is_named(address))
 		return;
 	look_for_names(co->vm, co->L);
-	if (!lua_func_is_named(address) && called_as(d) != NULL)
+	if (d != NULL && !lua_func_is_named(address) && called_as(d) != NULL)
 		lua_func_name(address, NULL, d->name);
 }
 
 /* ------------------------------------------------------------- functions */
 
-static uint64_t c_address(const struct coroutine *co, lua_Debug *d)
+#if WEFT_LUA_ABI == 21
+/* Do its returns go untold? */
+static int is_late(const struct coroutine *co, uint64_t id)
+{
+	return co->vm->own_wrapper || !co->vm->peek ||
+	       layout_byte(layout_function((uint64_t)co->L, id) +
+			   FUNC_FFID) != FFID_C;
+}
+#else
+#define is_late(co, id) ((void)(id), 0)
+#endif
+
+static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
-	lua_CFunction f;
+	const int is_event = d->namewhat != NULL &&
+			     strcmp(d->namewhat, "metamethod") == 0;
+	uint64_t place;
+	int is_builtin;
 
 	API(api, lua_getinfo)(co->L, "f", d);
-	f = API(api, lua_tocfunction)(co->L, -1);
+	place = c_place(api, co->L, &is_builtin);
 	API(api, lua_settop)(co->L, -2);
-	return (uint64_t)f;
+	if (place == 0)
+		return 0;
+	/* Its name is no variable's: many of its kind may live there. */
+	name_c(co, place, is_builtin ? NULL : d);
+	if (is_builtin)
+		return lua_func_builtin(place, is_event ? d->name : NULL);
+	if (is_late(co, id))
+		lua_func_late(place);
+	return place;
 }
 
 uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	lua_Debug d = ways_frame(id);
-	uint64_t address;
 
 	if (!API(api, lua_getinfo)(co->L, "nS", &d))
 		return 0;
@@ -121,10 +174,7 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 	if (!*is_c)
 		return lua_func_key(d.source, ways_source_length(&d), d.linedefined,
 				    d.lastlinedefined, d.name);
-	address = c_address(co, &d);
-	if (address != 0)
-		name_c(co, address, &d);
-	return address;
+	return c_key(co, id, &d);
 }
 
 static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
@@ -132,7 +182,7 @@ static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
 	struct lua_cached *const c = lua_hook_place(me, at);
 
 	*c = (struct lua_cached){
-		.at = at, .key = key, .sp = is_c ? FRAME_ABSORBS : FRAME_LUA,
+		.at = at, .key = key, .sp = is_c ? LUA_FRAME_C : FRAME_LUA,
 	};
 	if (!is_c) {
 		c->lines = layout_word(at + PROTO_LINES);
@@ -149,7 +199,7 @@ uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
 	uint64_t key;
 
 	if (c != NULL) {
-		*is_c = c->sp == FRAME_ABSORBS;
+		*is_c = c->sp == LUA_FRAME_C;
 		return c->key;
 	}
 	key = lua_hook_ask(co, id, is_c);
@@ -168,8 +218,9 @@ static void put_frame(const struct coroutine *co, struct frame *to,
 			     lua_hook_ask(co, id, &is_c);
 
 	*to = (struct frame){
-		.key = key, .sp = FRAME_LUA, .site = (uint64_t)co->L,
-		.ret = id, .extra = FRAME_ABSORBED_NOT,
+		.key = key, .site = (uint64_t)co->L, .ret = id,
+		.sp = is_c && WEFT_LUA_ABI == VM_LUAJIT ? FRAME_LATE :
+		      FRAME_LUA, .extra = FRAME_ABSORBED_NOT,
 		.tick = clock_now() - REC_AGE_UNKNOWN,
 	};
 }
@@ -306,4 +357,6 @@ const struct lua_abi lua_hook_abi = {
 	.innermost = innermost,
 	.resumable = resumable,
 	.walk = lua_hook_walk,
+	.wrap = WEFT_LUA_ABI == VM_LUAJIT ? lua_hook_wrap : NULL,
+	.is_jit = WEFT_LUA_ABI == VM_LUAJIT,
 };

@@ -61,6 +61,20 @@ static void read_caller(struct lua_event *e, const struct coroutine *co)
 {
 	e->caller.id = lua_hook_above((uint64_t)co->L, e->id);
 	e->caller.above = lua_hook_above;
+	e->caller.callee = e->id;
+}
+
+/* LuaJIT's frames are told by their functions, too. 0: this thread has not seen
+ * it. */
+static uint64_t key_at(struct lua_local *me, const struct coroutine *co,
+		       uint64_t id)
+{
+	const struct lua_cached *c;
+
+	if (WEFT_LUA_ABI != VM_LUAJIT || id == 0)
+		return 0;
+	c = lua_hook_cached(me, (uint64_t)co->L, id, 0);
+	return c == NULL ? 0 : c->key;
 }
 
 int lua_hook_glance(struct lua_event *e, struct lua_local *me,
@@ -69,18 +83,26 @@ int lua_hook_glance(struct lua_event *e, struct lua_local *me,
 {
 	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
 	*c = NULL;
-	if (e->kind == EVENT_RETURN)
-		return 1;
 	if (!co->vm->peek)
-		return 0;
+		return e->kind == EVENT_RETURN && WEFT_LUA_ABI != VM_LUAJIT;
+	if (e->kind == EVENT_RETURN) {
+		e->key = key_at(me, co, e->id);
+		return 1;
+	}
 	*c = lua_hook_cached(me, (uint64_t)co->L, e->id, 0);
 	if (*c == NULL)
 		return 0;
 	e->key = (*c)->key;
-	e->is_c = (*c)->sp == FRAME_ABSORBS;
+	e->is_c = (*c)->sp == LUA_FRAME_C;
 	read_caller(e, co);
+	e->caller.key = key_at(me, co, e->caller.id);
 	settle_tail(e, co);
 	return 1;
+}
+
+static int keys_needed(const struct coroutine *co)
+{
+	return WEFT_LUA_ABI == VM_LUAJIT || tails_unseen(co);
 }
 
 static void ask_caller(struct lua_event *e, const struct coroutine *co)
@@ -91,7 +113,8 @@ static void ask_caller(struct lua_event *e, const struct coroutine *co)
 	if (!API(&co->vm->lib->api, lua_getstack)(co->L, 1, &d))
 		return;
 	e->caller.id = layout_id(&d);
-	if (tails_unseen(co))
+	e->caller.callee = e->id;
+	if (keys_needed(co))
 		e->caller.key = lua_hook_ask(co, e->caller.id, &is_c);
 }
 
@@ -99,12 +122,13 @@ int lua_hook_read(struct lua_event *e, struct lua_local *me,
 		  const struct coroutine *co, const lua_Debug *ar)
 {
 	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
-	if (e->kind == EVENT_RETURN && tails_unseen(co))
+	if (e->kind == EVENT_RETURN && keys_needed(co))
 		e->key = lua_hook_ask(co, e->id, &e->is_c);
 	if (e->kind == EVENT_RETURN || e->kind == EVENT_TAIL_END)
 		return 1;
 	if (co->vm->peek) {
 		read_caller(e, co);
+		e->caller.key = key_at(me, co, e->caller.id);
 		e->key = lua_hook_key(me, co, e->id, &e->is_c);
 	} else {
 		ask_caller(e, co);

@@ -4,6 +4,7 @@
  * registers are passed on, to the library that serves the state.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_around.h"
+#include "tracer/host/lua_jit.h"
 #include "tracer/host/lua_lib.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -32,6 +33,8 @@ EXPORT long lua_sethook(ARGS);
 EXPORT long lua_gethook(ARGS);
 EXPORT long lua_gethookmask(ARGS);
 EXPORT long lua_gethookcount(ARGS);
+EXPORT long luaJIT_setmode(ARGS);
+EXPORT long luaopen_jit(ARGS);
 
 /* What is known of L, if it is of a version that is recorded. */
 static struct coroutine *served(long L)
@@ -60,7 +63,7 @@ static const struct lua_lib *lib_for(long L, const void *caller)
  * taken off. */
 static void at_boundary(struct coroutine *co)
 {
-	if (unlikely(!co->hooked) && lua_vm_on()) {
+	if (unlikely(!lua_vm_holder(co)->hooked) && lua_vm_on()) {
 		co->vm->interposed = 1;
 		lua_vm_hook(co);
 	}
@@ -157,7 +160,7 @@ static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 	const struct stack_mark mark = lua_around_mark(co, HERE);
 	const long r = ((any_fn *)real)(PASS);
 
-	lua_around_cut(mark, 0, HERE);
+	lua_around_cut(co, mark, 0, HERE);
 	lua_around_closed(co, HERE);
 	return r;
 }
@@ -172,10 +175,12 @@ EXPORT long lua_closethread(ARGS)
 	return ((any_fn *)lib->closethread)(PASS);
 }
 
+/* In LuaJIT, where it has this, L resets another. */
 EXPORT long lua_resetthread(ARGS)
 {
-	struct coroutine *const co = served(a);
 	const struct lua_lib *const lib = lib_for(a, CALLER);
+	struct coroutine *const co = served(
+		lib != NULL && lib->abi != NULL && lib->abi->is_jit ? b : a);
 
 	if (co != NULL)
 		return closing(co, lib->resetthread, PASS);
@@ -193,24 +198,26 @@ static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 	at_boundary(co);
 	mark = lua_around_mark(co, HERE);
 	r = ((any_fn *)real)(PASS);
-	lua_around_cut(mark, (int)r != 0, HERE);
+	lua_around_cut(co, mark, (int)r != 0, HERE);
 	return r;
 }
 
 /* A plain call ends by its own returns; only one on a coroutine that was not
- * resumed has an end that nothing else tells of. */
+ * resumed, or of a C function by LuaJIT, has an end that nothing else tells
+ * of. */
 static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
 	struct stack_mark mark;
 	long r;
 
 	at_boundary(co);
-	if (co->serial == 0 || (state_mine != NULL &&
-	    stack_segment(state_mine)->serial == co->serial))
+	if (!co->vm->lib->abi->is_jit &&
+	    (co->serial == 0 || (state_mine != NULL &&
+	     stack_segment(state_mine)->serial == co->serial)))
 		return ((any_fn *)real)(PASS);
 	mark = lua_around_mark(co, HERE);
 	r = ((any_fn *)real)(PASS);
-	lua_around_cut(mark, 0, HERE);
+	lua_around_cut(co, mark, 0, HERE);
 	return r;
 }
 
@@ -232,11 +239,20 @@ CALLS(lua_callk, plain_call)
 
 /* --------------------------------------------- the program's own hooks */
 
+/* Who holds the program's hook, if ours is in its place. */
+static struct coroutine *holder(long L)
+{
+	struct coroutine *const co = served(L);
+	struct coroutine *const h = co == NULL ? NULL : lua_vm_holder(co);
+
+	return h != NULL && h->hooked ? h : NULL;
+}
+
 EXPORT long lua_sethook(ARGS)
 {
-	struct coroutine *const co = served(a);
+	struct coroutine *const co = holder(a);
 
-	if (co == NULL || !co->hooked)
+	if (co == NULL)
 		return REAL(lua_sethook, a)(PASS);
 	co->app_hook = (int)c == 0 ? NULL : (weft_lua_function)b;
 	co->app_mask = co->app_hook == NULL ? 0 : (int)c;
@@ -247,24 +263,43 @@ EXPORT long lua_sethook(ARGS)
 
 EXPORT long lua_gethook(ARGS)
 {
-	const struct coroutine *const co = served(a);
+	const struct coroutine *const co = holder(a);
 
-	return co == NULL || !co->hooked ? REAL(lua_gethook, a)(PASS) :
-	       (long)co->app_hook;
+	return co == NULL ? REAL(lua_gethook, a)(PASS) : (long)co->app_hook;
 }
 
 EXPORT long lua_gethookmask(ARGS)
 {
-	const struct coroutine *const co = served(a);
+	const struct coroutine *const co = holder(a);
 
-	return co == NULL || !co->hooked ? REAL(lua_gethookmask, a)(PASS) :
-	       co->app_mask;
+	return co == NULL ? REAL(lua_gethookmask, a)(PASS) : co->app_mask;
 }
 
 EXPORT long lua_gethookcount(ARGS)
 {
-	const struct coroutine *const co = served(a);
+	const struct coroutine *const co = holder(a);
 
-	return co == NULL || !co->hooked ? REAL(lua_gethookcount, a)(PASS) :
-	       co->app_count;
+	return co == NULL ? REAL(lua_gethookcount, a)(PASS) : co->app_count;
+}
+
+/* ------------------------------------------------------------- LuaJIT */
+
+EXPORT long luaJIT_setmode(ARGS)
+{
+	struct coroutine *const co = served(a);
+
+	if (co != NULL && lua_jit_wants(co->vm, (int)c))
+		return 1;
+	return REAL(luaJIT_setmode, a)(PASS);
+}
+
+EXPORT long luaopen_jit(ARGS)
+{
+	struct coroutine *const co = served(a);
+	const struct lua_lib *const lib = lib_for(a, CALLER);
+	const long r = ((any_fn *)lib->openjit)(PASS);
+
+	if (co != NULL)
+		lua_jit_opened(co->vm);
+	return r;
 }

@@ -12,11 +12,11 @@
 #include <string.h>
 
 extern const struct lua_abi lua_hook_abi_54, lua_hook_abi_53, lua_hook_abi_52,
-	lua_hook_abi_51;
+	lua_hook_abi_51, lua_hook_abi_21;
 
 static const struct lua_abi *const abis[] = {
 	&lua_hook_abi_54, &lua_hook_abi_53, &lua_hook_abi_52,
-	&lua_hook_abi_51,
+	&lua_hook_abi_51, &lua_hook_abi_21,
 };
 
 enum { LIBS = 32, SPANS = 64 };
@@ -82,6 +82,7 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 	lib->resetthread = symbol(handle, map, "lua_resetthread");
 	lib->closethread = symbol(handle, map, "lua_closethread");
 	lib->lnewstate = symbol(handle, map, "luaL_newstate");
+	lib->openjit = symbol(handle, map, "luaopen_jit");
 	lib->abi = abi_of(&lib->api);
 }
 

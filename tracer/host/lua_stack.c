@@ -40,6 +40,67 @@ static struct frame *find(struct state *s, const struct coroutine *co,
 	return NULL;
 }
 
+/* End the frames from to on; those of C functions that have returned without
+ * being told of do so now. */
+static void end_from(struct state *s, struct frame *to, enum unwind why,
+		     uint64_t now)
+{
+	while (s->top > to) {
+		struct frame *f = s->top - 1;
+
+		if (frame_is_late(f)) {
+			stack_leave(s, now);
+			continue;
+		}
+		while (f > to && !frame_is_late(f - 1))
+			f--;
+		stack_unwind(s, f, why, now);
+	}
+}
+
+void lua_stack_end_late(struct state *s, uint32_t depth, uint64_t now)
+{
+	struct frame *const to = base(s) + depth;
+
+	if (s->top > to)
+		end_from(s, to, UNWIND_ERROR, now);
+}
+
+/* The innermost frame of co that does not lie above this place, or NULL; *dead
+ * as above. */
+static struct frame *find_place(struct state *s, const struct coroutine *co,
+				uint64_t id, struct frame **dead)
+{
+	*dead = s->top;
+	for (struct frame *f = s->top; f-- > base(s);) {
+		if (!is_of(f, co))
+			continue;
+		if (f->ret <= id)
+			return f;
+		*dead = f;
+	}
+	return NULL;
+}
+
+/* A call shows where its caller's frame lies, which has moved up if its number
+ * of arguments varies. In a tail call the frame that ends lies where the new one
+ * comes to lie. */
+static void heal_places(struct state *s, const struct coroutine *co,
+			const struct lua_caller *caller, uint64_t now)
+{
+	struct frame *dead;
+	struct frame *const f = find_place(s, co, caller->id, &dead);
+	enum unwind why = UNWIND_ERROR;
+
+	if (dead + 1 == s->top && dead->ret == caller->callee)
+		why = UNWIND_TAIL;
+	else if (caller->id == 0 && co->serial != 0)
+		why = UNWIND_CLOSED;
+	end_from(s, dead, why, now);
+	if (f != NULL && f->ret < caller->id && f->key == caller->key)
+		f->ret = caller->id;
+}
+
 /* The lua_State's calls form a chain: whatever of it stands above the caller's
  * frame has ended. A caller whose own call was not seen has no frame; then its
  * nearest known caller decides. */
@@ -51,6 +112,10 @@ void lua_stack_heal(struct state *s, const struct coroutine *co,
 
 	if (BROKEN(parent))
 		return;
+	if (co->vm->lib->abi->is_jit) {
+		heal_places(s, co, caller, now);
+		return;
+	}
 	for (int i = 0; i < CALLERS; i++) {
 		if (find(s, co, id, &dead) != NULL || id == 0 ||
 		    dead == s->top || caller->above == NULL)
@@ -61,11 +126,35 @@ void lua_stack_heal(struct state *s, const struct coroutine *co,
 		     UNWIND_ERROR, now);
 }
 
-void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
-		      uint64_t now)
+static void return_place(struct state *s, const struct coroutine *co,
+			 uint64_t id, uint64_t key, uint64_t now)
 {
 	struct frame *dead;
-	struct frame *const f = find(s, co, id, &dead);
+	const struct frame *const f = find_place(s, co, id, &dead);
+	const int is_it = f != NULL && (f->ret == id || f->key == key);
+
+	if (is_it && dead == s->top)
+		stack_unwind(s, s->frames + (f - s->frames) + 1,
+			     UNWIND_SKIPPED, now);
+	else
+		end_from(s, dead, UNWIND_ERROR, now);
+	if (is_it && stack_depth(s) > 0)
+		stack_leave(s, now);
+	else if (!is_it && s->too_deep > 0)
+		s->too_deep--;
+}
+
+void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
+		      uint64_t key, uint64_t now)
+{
+	struct frame *dead;
+	struct frame *f;
+
+	if (co->vm->lib->abi->is_jit) {
+		return_place(s, co, id, key, now);
+		return;
+	}
+	f = find(s, co, id, &dead);
 
 	if (f == NULL) {
 		/* Its call was not seen, or was one too many for the stack. */
@@ -152,7 +241,8 @@ static void keep(const struct state *s, struct coroutine *co,
 		if (!is_of(&from[i], co))
 			continue;
 		co->kept[n] = from[i];
-		co->kept[n].sp = FRAME_LUA;
+		co->kept[n].sp = frame_is_late(&from[i]) ? FRAME_LATE :
+				 FRAME_LUA;
 		co->kept[n++].extra = FRAME_ABSORBED_NOT;
 	}
 	co->gapped = n != count;
@@ -187,15 +277,32 @@ static int readable(const struct coroutine *co)
 	return co->vm != NULL && lua_mem_readable(co->L);
 }
 
+/* Has co, which runs, no call open? Where C functions' returns are not told,
+ * its frames do not tell. */
+static int is_done(const struct coroutine *co)
+{
+	const struct lua_abi *const abi = co->vm->lib->abi;
+
+	return abi->is_jit && abi->innermost(&co->vm->lib->api, co->L,
+					     co->vm->peek).id == 0;
+}
+
 void lua_stack_off(struct state *s, uint64_t now)
 {
 	const struct segment *const g = stack_segment(s);
 	const struct coroutine *const co = g->owner;
 	uint32_t why = stack_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
+	int status;
 
-	if (co != NULL && co->serial == g->serial && readable(co) &&
-	    lua_vm_status(co) == LUA_STATUS_YIELD)
-		why = SUSPEND_YIELD;
+	if (co != NULL && co->serial == g->serial && readable(co)) {
+		status = lua_vm_status(co);
+		if (status == LUA_STATUS_YIELD)
+			why = SUSPEND_YIELD;
+		else if (status == LUA_STATUS_OK && is_done(co))
+			why = SUSPEND_RETURN;
+	}
+	if (why != SUSPEND_YIELD)
+		end_from(s, base(s), UNWIND_ERROR, now);
 	lua_stack_put_away(s, why | SUSPEND_INFERRED, now);
 }
 
@@ -238,7 +345,7 @@ static int is_off(struct state *s)
 	return s->segments > 1 && g->inferred &&
 	       (co == NULL || co->serial != g->serial ||
 		stack_depth(s) == 0 || !readable(co) ||
-		lua_vm_status(co) != LUA_STATUS_OK);
+		lua_vm_status(co) != LUA_STATUS_OK || is_done(co));
 }
 
 /* ------------------------------------------------------- onto the thread */

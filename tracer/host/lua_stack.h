@@ -12,10 +12,14 @@
 void lua_stack_heal(struct state *s, const struct coroutine *co,
 		    const struct lua_caller *caller, uint64_t now);
 
-/* The call on co with this frame id returns and is not the innermost frame.
- * Busy. */
+/* The call on co with this frame id returns and is not the innermost frame. key:
+ * its function, for LuaJIT. Busy. */
 void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
-		      uint64_t now);
+		      uint64_t key, uint64_t now);
+
+/* All frames of the topmost segment above this depth have ended, those of C
+ * functions by returning. Busy. */
+void lua_stack_end_late(struct state *s, uint32_t depth, uint64_t now);
 
 /* The frame with this id on co is of the function key now, 0: not known: a tail
  * call that was taken for a call may have been given its caller's frame, which

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_vm.h"
 #include "tracer/host/lua_func.h"
+#include "tracer/host/lua_jit.h"
 #include "tracer/host/lua_mem.h"
 #include "tracer/host/lua_side.h"
 #include "tracer/host/lua_stack.h"
@@ -156,7 +157,9 @@ static int put_vm(struct state *s, const struct lua_vm *vm)
 	item[0] = item_put(ITEM_VM, 4);
 	item[1] = vm->serial;
 	item[2] = (uint64_t)vm->lib->abi->number << 32 |
-		  (vm->peek ? VM_PEEK : 0u);
+		  (vm->peek ? VM_PEEK : 0u) |
+		  (vm->jit_stopped ? VM_JIT_OFF : 0u) |
+		  (vm->lib->abi->is_jit ? VM_LATE : 0u);
 	item[3] = (uint64_t)vm->main;
 	buffer_publish_items(s);
 	return 1;
@@ -176,6 +179,15 @@ void lua_vm_name(struct state *s, const struct lua_vm *vm)
 		return;
 	}
 	me->named[i].epoch = s->epoch;
+}
+
+void lua_vm_name_again(struct state *s, const struct lua_vm *vm)
+{
+	struct lua_local *const me = lua_vm_local(s);
+
+	if (me != NULL)
+		me->named[vm->serial % LUA_VMS_NAMED].vm = NULL;
+	lua_vm_name(s, vm);
 }
 
 /* A chunk was opened: the VMs this thread works with. */
@@ -290,6 +302,7 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 	vm->lib = lib;
 	vm->main = L;
 	vm->interposed = interposed;
+	vm->holder = co;
 	settle(co, vm, 0);
 	enlist(vm);
 	if (lib->abi == NULL) {
@@ -350,20 +363,31 @@ struct coroutine *lua_vm_thread_met(lua_State *L, const struct coroutine *main)
 
 /* ------------------------------------------------------------- the hook */
 
-enum { MASK_CALL = 1, MASK_RET = 2 }; /* the same in every Lua */
+/* The same in every Lua. */
+enum { MASK_CALL = 1, MASK_RET = 2, MASK_LINE = 4, MASK_COUNT = 8 };
 
 typedef void sethook_fn(lua_State *, weft_lua_function, int, int);
 typedef weft_lua_function gethook_fn(lua_State *);
 typedef int number_fn(lua_State *);
 
+/* While LuaJIT counts instructions it tells of returns only if it tells of
+ * lines, too. */
+static int mask_for(const struct coroutine *co)
+{
+	const int mask = MASK_CALL | MASK_RET | co->app_mask;
+
+	return co->vm->lib->abi->is_jit && (mask & MASK_COUNT) != 0 ?
+	       mask | MASK_LINE : mask;
+}
+
 void lua_vm_hook_again(const struct coroutine *co)
 {
 	const struct lua_lib *const lib = co->vm->lib;
-	const int mask = MASK_CALL | MASK_RET;
 
 	((sethook_fn *)lib->api.lua_sethook)(
-		co->L, (co->app_mask & mask) != 0 ? lib->abi->shared_hook :
-		lib->abi->hook, mask | co->app_mask, co->app_count);
+		co->L, (co->app_mask & (MASK_CALL | MASK_RET)) != 0 ?
+		lib->abi->shared_hook : lib->abi->hook, mask_for(co),
+		co->app_count);
 }
 
 void lua_vm_hook(struct coroutine *co)
@@ -371,6 +395,7 @@ void lua_vm_hook(struct coroutine *co)
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
 
+	co = lua_vm_holder(co);
 	if (old != co->vm->lib->abi->hook &&
 	    old != co->vm->lib->abi->shared_hook) {
 		co->app_hook = old;
@@ -381,15 +406,20 @@ void lua_vm_hook(struct coroutine *co)
 		lua_vm_hook_again(co);
 	}
 	co->hooked = 1;
+	if (co->vm->lib->abi->is_jit)
+		lua_jit_stop(co->vm);
 }
 
 void lua_vm_unhook(struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 
+	co = lua_vm_holder(co);
 	((sethook_fn *)api->lua_sethook)(co->L, co->app_hook, co->app_mask,
 					 co->app_count);
 	co->hooked = 0;
+	if (co->vm->lib->abi->is_jit)
+		lua_jit_restore(co->vm);
 }
 
 int lua_vm_status(const struct coroutine *co)

@@ -11,13 +11,14 @@
 typedef struct lua_State lua_State;
 struct lua_local;
 struct lua_lib;
+struct lua_vm;
 struct coroutine;
 
 /* The caller's frame of an event: its id, and how to find the one above it, up
  * to 0; above may be NULL (not known). Its function, where that must be
  * compared; 0: need not. */
 struct lua_caller {
-	uint64_t id, key;
+	uint64_t id, key, callee; /* callee: the frame it calls, 0: none */
 	uint64_t (*above)(uint64_t L, uint64_t id);
 };
 
@@ -25,6 +26,9 @@ struct lua_caller {
  * but innermost. */
 struct lua_abi {
 	enum vm_abi number;
+	/* LuaJIT: frames are named by where they lie, which may move up once;
+	 * C functions' returns are not told; a hook is the whole VM's. */
+	int is_jit;
 	/* Is this library of that version? */
 	int (*accepts)(const struct weft_lua_api *api);
 	/* Can frames be read by this version's layout? Tried on a Lua state
@@ -41,6 +45,9 @@ struct lua_abi {
 	/* Would lua_resume(L, b, c) run something? */
 	int (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
 			 long c);
+	/* LuaJIT: have a C function's returns told, where that can be; stop
+	 * it. NULL: not needed. */
+	void (*wrap)(const struct lua_vm *vm, int on);
 	/* The open calls of co from that level on, outermost first, as frames
 	 * of unknown age; at most room of them, the innermost. */
 	uint32_t (*walk)(struct lua_local *me, const struct coroutine *co,
@@ -50,7 +57,8 @@ struct lua_abi {
 /* One Lua library, or a program's own table: entries are never freed. */
 struct lua_lib {
 	struct weft_lua_api api;
-	weft_lua_function resetthread, closethread, lnewstate; /* or NULL */
+	weft_lua_function resetthread, closethread, lnewstate, openjit;
+	                           /* or NULL */
 	const struct lua_abi *abi; /* NULL: calls are only passed on */
 	const void *map;           /* link_map; NULL: a program's own table */
 	_Atomic int peek;          /* 0: not tried, 1: frames can be read by
@@ -66,6 +74,10 @@ struct lua_vm {
 	int detached;
 	uint32_t scans, unknown_names;
 	struct lua_vm *next;  /* made before it */
+	struct coroutine *holder; /* of main */
+	int jit_on;           /* as the program wants it */
+	int jit_stopped;      /* turned off by us */
+	int own_wrapper;      /* the program has a wrapper for C functions */
 };
 
 /* A lua_State. Objects are made once for an address and never freed: whoever
@@ -150,6 +162,8 @@ void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now);
 
 /* Name the VM in the open chunk, once; may switch chunks. Busy. */
 void lua_vm_name(struct state *s, const struct lua_vm *vm);
+/* Once more: something about it is new. */
+void lua_vm_name_again(struct state *s, const struct lua_vm *vm);
 
 /* The state's Lua part, made if need be; NULL: no memory. Hook-safe. */
 struct lua_local *lua_vm_local(struct state *s);
@@ -162,6 +176,13 @@ struct frame *lua_vm_walk_room(struct lua_local *me);
 void lua_vm_hook(struct coroutine *co);
 void lua_vm_hook_again(const struct coroutine *co);
 void lua_vm_unhook(struct coroutine *co);
+
+/* Whose app_hook and hooked are right for co. */
+INLINE struct coroutine *lua_vm_holder(struct coroutine *co)
+{
+	return co->vm->lib->abi != NULL && co->vm->lib->abi->is_jit ?
+	       co->vm->holder : co;
+}
 
 /* lua_status. Never fails: says LUA_OK (0) if L cannot be read. */
 int lua_vm_status(const struct coroutine *co);

@@ -272,7 +272,8 @@ static struct frame *first_dead(struct state *s, uint64_t target)
 static void doubt(struct state *s)
 {
 	if (stack_doubt != NULL && s->top > s->frames + 1 &&
-	    frame_is_lua(s->top - 1) && !stack_yielding(s))
+	    frame_is_lua(s->top - 1) && !frame_is_late(s->top - 1) &&
+	    !stack_yielding(s))
 		s->top[-1].sp = FRAME_DOUBTED;
 }
 
@@ -331,10 +332,11 @@ static int absorbs(struct state *s, const struct frame *n)
 	if (!frame_waits(top, FRAME_ABSORBS))
 		return 0;
 	if (top->key != n->key || BROKEN(absorb)) {
-		top->sp = BROKEN(again) ? FRAME_LUA : frame_wait_on(top->sp);
+		top->sp = BROKEN(again) ? frame_settled(top->sp) :
+			  frame_wait_on(top->sp);
 		return 0;
 	}
-	top->sp = FRAME_LUA;
+	top->sp = frame_settled(top->sp);
 	top->extra = n->site;
 	return 1;
 }
@@ -425,7 +427,7 @@ SLOW void stack_native_exit(struct state *s, uint64_t fn, uint64_t site,
 	while (s->segments > 1 && f < s->frames + stack_segment(s)->base)
 		take_off(s, stack_off, now);
 	stack_unwind(s, f + 1, UNWIND_SKIPPED, now);
-	if (frame_is_lua(f))
+	if (frame_is_lua(f) && !frame_is_late(f))
 		f->extra = FRAME_ABSORBED_NOT; /* its Lua return follows */
 	else
 		stack_leave(s, now);

@@ -40,6 +40,11 @@ struct frame {
                                    * native enter asks Lua */
 #define FRAME_ABSORBED_NOT UINT64_MAX
 
+/* LuaJIT does not tell when a C function returns: such a frame ends with its
+ * native exit, or else at the next event that shows it gone. */
+#define FRAME_LATE (UINT64_MAX - 2)    /* otherwise like FRAME_LUA */
+#define FRAME_ABSORBS_LATE (FRAME_ABSORBS + FRAME_WAITS_MAX)
+
 /* A signal handler's call may come first: then the frame goes on waiting, and
  * its sp says for how many calls it has. Those of a C function that is not
  * instrumented are not looked at for ever. */
@@ -48,18 +53,30 @@ struct frame {
 
 INLINE int frame_waits(const struct frame *f, uint64_t what)
 {
-	return f->sp < FRAME_WAITS_MAX && (f->sp & 3) == what;
+	return f->sp < 2 * FRAME_WAITS_MAX && (f->sp & 3) == what;
+}
+
+/* What a frame's sp is once it waits no more. */
+INLINE uint64_t frame_settled(uint64_t sp)
+{
+	return sp < FRAME_WAITS_MAX ? FRAME_LUA : FRAME_LATE;
 }
 
 INLINE uint64_t frame_wait_on(uint64_t sp)
 {
-	return sp + FRAME_AGAIN < FRAME_WAITS_MAX ? sp + FRAME_AGAIN :
-						    FRAME_LUA;
+	return sp % FRAME_WAITS_MAX + FRAME_AGAIN < FRAME_WAITS_MAX ?
+	       sp + FRAME_AGAIN : frame_settled(sp);
 }
 
 INLINE int frame_is_lua(const struct frame *f)
 {
 	return (f->sp & 1) != 0;
+}
+
+INLINE int frame_is_late(const struct frame *f)
+{
+	return f->sp == FRAME_LATE || (f->sp >= FRAME_WAITS_MAX &&
+				       f->sp < 2 * FRAME_WAITS_MAX);
 }
 
 /* A part of the stack: the thread's own (serial 0), or a coroutine's. Frames
