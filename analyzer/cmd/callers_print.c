@@ -61,14 +61,6 @@ static struct line line_of(const struct callers_print *p,
 	return line;
 }
 
-static void time_cell(struct out_table *table, struct session *s, ticks time)
-{
-	char text[OUT_NUMBER];
-
-	out_table_cell(table, time == 0 ? "-" :
-		       out_number_time(text, (double)session_ns(s, time)));
-}
-
 static void add_line(struct out_table *table, const struct callers_print *p,
 		     const struct line *line, int indent)
 {
@@ -81,11 +73,11 @@ static void add_line(struct out_table *table, const struct callers_print *p,
 		       out_number_share(text, f->calls, line->all_calls));
 	out_table_cell(table, f->recursive == 0 ? "-" :
 		       out_number_count(text, f->recursive));
-	time_cell(table, p->session, f->total);
+	head_time_cell(table, p->session, f->total);
 	out_table_cell(table, line->all_total == 0 ? "" :
 		       out_number_share(text, f->total, line->all_total));
-	time_cell(table, p->session, f->self);
-	time_cell(table, p->session, f->suspended);
+	head_time_cell(table, p->session, f->self);
+	head_time_cell(table, p->session, f->suspended);
 	out_table_cell(table, line->func == 0 ? "" : func_language(
 		       func_get(p->session->funcs, line->func)));
 	snprintf(name, sizeof(name), "%*s%s", indent, "",
@@ -178,27 +170,14 @@ void callers_print_table(const struct callers_print *p, func_id f)
 
 /* --- CSV -------------------------------------------------------------- */
 
-static void csv_func(struct out_csv *csv, struct session *s, func_id f,
-		     const char *none)
-{
-	if (f != 0) {
-		head_csv_func(csv, s, f);
-		return;
-	}
-	out_csv_text(csv, none);
-	for (int i = 0; i < 3; i++)
-		out_csv_text(csv, "");
-	out_csv_number(csv, 0);
-}
-
 static void csv_line(struct out_csv *csv, const struct callers_print *p,
 		     func_id f, const struct line *line, const char *relation)
 {
 	struct session *const s = p->session;
 
 	out_csv_text(csv, relation);
-	csv_func(csv, s, f, "");
-	csv_func(csv, s, line->func, line->text);
+	head_csv_func(csv, s, f);
+	head_csv_who(csv, s, line->func, line->text);
 	out_csv_number(csv, line->f.calls);
 	out_csv_number(csv, line->f.recursive);
 	out_csv_number(csv, session_ns(s, line->f.self));

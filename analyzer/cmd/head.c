@@ -47,6 +47,28 @@ void head_csv_func(struct out_csv *csv, struct session *s, func_id id)
 	out_csv_number(csv, f->file_line);
 }
 
+void head_csv_who(struct out_csv *csv, struct session *s, func_id id,
+		  const char *text)
+{
+	if (id != 0) {
+		head_csv_func(csv, s, id);
+		return;
+	}
+	out_csv_text(csv, text);
+	for (int i = 0; i < 3; i++)
+		out_csv_text(csv, "");
+	out_csv_number(csv, 0);
+}
+
+void head_time_cell(struct out_table *table, const struct session *s,
+		    ticks time)
+{
+	char text[OUT_NUMBER];
+
+	out_table_cell(table, time == 0 ? "-" :
+		       out_number_time(text, (double)session_ns(s, time)));
+}
+
 uint64_t head_duration(const struct session *s)
 {
 	ticks first = UINT64_MAX, last = 0;

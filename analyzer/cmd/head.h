@@ -5,6 +5,7 @@
 
 #include "analyzer/cmd/load.h"
 #include "analyzer/out/out_csv.h"
+#include "analyzer/out/out_table.h"
 
 #include <stdio.h>
 
@@ -33,5 +34,11 @@ const char *head_place(char *to, size_t size, const struct func *);
 /* The columns function,language,module,file,line of a CSV row. */
 #define HEAD_FUNC_COLUMNS "function,language,module,file,line"
 void head_csv_func(struct out_csv *, struct session *, func_id);
+/* The same; where there is no function (0), text, and nothing known of it. */
+void head_csv_who(struct out_csv *, struct session *, func_id,
+		  const char *text);
+
+/* A table's cell: a time, "-" for none. */
+void head_time_cell(struct out_table *, const struct session *, ticks);
 
 #endif

@@ -9,8 +9,10 @@
 #include "analyzer/out/out_table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-static const struct out_column top_down[] = {
+/* From the root down; from functions up, self comes before total. */
+static const struct out_column columns[] = {
 	{ .title = "total", .align = OUT_RIGHT },
 	{ .title = "share", .align = OUT_RIGHT, .drop = 1 },
 	{ .title = "self", .align = OUT_RIGHT },
@@ -24,22 +26,8 @@ static const struct out_column top_down[] = {
 	  .is_name = 1 },
 };
 
-static const struct out_column bottom_up[] = {
-	{ .title = "self", .align = OUT_RIGHT },
-	{ .title = "share", .align = OUT_RIGHT, .drop = 1 },
-	{ .title = "total", .align = OUT_RIGHT },
-	{ .title = "suspended", .align = OUT_RIGHT, .drop = 2,
-	  .drop_empty = 1 },
-	{ .title = "calls", .align = OUT_RIGHT },
-	{ .title = "recursive", .align = OUT_RIGHT, .drop = 3,
-	  .drop_empty = 1 },
-	{ .title = "lang", .align = OUT_LEFT },
-	{ .title = "function, its callers", .align = OUT_LEFT, .shrink = 30,
-	  .is_name = 1 },
-};
-
 enum {
-	COLUMNS = sizeof(top_down) / sizeof(top_down[0]),
+	COLUMNS = sizeof(columns) / sizeof(columns[0]),
 	LEVELS_MAX = 60,    /* levels shown by indentation in a pipe, */
 	LEVELS_LEAST = 8,   /* and on the narrowest terminal */
 	WIDE = 120,         /* a terminal with room for 2 columns a level */
@@ -48,6 +36,7 @@ enum {
 
 struct printer {
 	const struct tree_print *p;
+	struct out_column columns[COLUMNS];
 	struct out_table *table;
 	struct out_csv csv;
 	size_t width;               /* of the terminal; 0: none */
@@ -72,14 +61,6 @@ static const char *row_name(const struct session *s,
 	snprintf(to, size, "[thread %" PRIu32 "%s%s]", t->tid,
 		 t->name[0] != '\0' ? " " : "", t->name);
 	return to;
-}
-
-static void time_cell(const struct printer *w, ticks time)
-{
-	char text[OUT_NUMBER];
-
-	out_table_cell(w->table, time == 0 ? "-" : out_number_time(text,
-		       (double)session_ns(w->p->session, time)));
 }
 
 static void count_cell(const struct printer *w, uint64_t count, int is_known)
@@ -115,10 +96,10 @@ static void table_row(struct printer *w, const struct tree_row *row)
 	char text[OUT_NUMBER];
 
 	w->has_crossing |= row->crosses;
-	time_cell(w, first);
+	head_time_cell(w->table, s, first);
 	out_table_cell(w->table, out_number_share(text, first, w->p->time));
-	time_cell(w, is_bottom_up ? row->total : row->self);
-	time_cell(w, row->suspended);
+	head_time_cell(w->table, s, is_bottom_up ? row->total : row->self);
+	head_time_cell(w->table, s, row->suspended);
 	count_cell(w, row->calls, row->kind == TREE_FUNC ||
 		   row->calls != 0);
 	count_cell(w, row->recursive, row->recursive != 0);
@@ -166,14 +147,8 @@ static int visit_csv(void *ctx, const struct tree_row *row)
 	out_csv_number(&w->csv, row->number);
 	out_csv_number(&w->csv, row->parent);
 	out_csv_number(&w->csv, row->depth);
-	if (row->kind == TREE_FUNC) {
-		head_csv_func(&w->csv, s, row->func);
-	} else {
-		out_csv_text(&w->csv, row_name(s, row, root, sizeof(root)));
-		for (int i = 0; i < 3; i++)
-			out_csv_text(&w->csv, "");
-		out_csv_number(&w->csv, 0);
-	}
+	head_csv_who(&w->csv, s, row->func,
+		     row_name(s, row, root, sizeof(root)));
 	out_csv_number(&w->csv, row->crosses != 0);
 	out_csv_number(&w->csv, row->calls);
 	out_csv_number(&w->csv, session_ns(s, row->self));
@@ -194,6 +169,16 @@ static void set_indent(struct printer *w)
 	if (w->width != 0 && w->width < NOT_INDENT + LEVELS_MAX * w->step)
 		w->levels_shown = w->width < NOT_INDENT + LEVELS_LEAST ?
 			LEVELS_LEAST : (w->width - NOT_INDENT) / w->step;
+}
+
+static void set_columns(struct printer *w)
+{
+	memcpy(w->columns, columns, sizeof(columns));
+	if (!w->p->is_bottom_up)
+		return;
+	w->columns[0].title = "self";
+	w->columns[2].title = "total";
+	w->columns[COLUMNS - 1].title = "function, its callers";
 }
 
 static void print_rest(const struct printer *w)
@@ -219,8 +204,8 @@ void tree_print_table(const struct tree_print *p)
 	struct printer w = { .p = p };
 
 	set_indent(&w);
-	w.table = out_table_new(p->is_bottom_up ? bottom_up : top_down,
-				COLUMNS);
+	set_columns(&w);
+	w.table = out_table_new(w.columns, COLUMNS);
 	tree_walk_each(&p->view, p->key, visit_table, &w);
 	if (p->time > 0)
 		out_table_print(w.table, stdout, w.width);
