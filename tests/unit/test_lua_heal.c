@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+void __cyg_profile_func_enter(void *fn, void *site);
+void __cyg_profile_func_exit(void *fn, void *site);
+
 static struct pool *shared_pool;
 static struct host_pool_tally tally;
 
@@ -366,6 +369,35 @@ static void verdict(unsigned long least)
 	CHECK_EQ(state_mine->top - state_mine->frames, 1);
 	CHECK_EQ(state_mine->segments, 1);
 	events = checked = wrong = 0;
+}
+
+/* A C function that a signal handler interrupts before its own first hook. */
+static long frames_inside = -1;
+
+static int l_interrupted(lua_State *L)
+{
+	const long before = state_mine->top - state_mine->frames;
+	void *const here = __builtin_return_address(0);
+
+	(void)L;
+	for (int i = 0; i < 3; i++) {
+		__cyg_profile_func_enter((void *)begin, here);
+		__cyg_profile_func_exit((void *)begin, here);
+	}
+	__cyg_profile_func_enter((void *)l_interrupted, here);
+	frames_inside = state_mine->top - state_mine->frames - before;
+	__cyg_profile_func_exit((void *)l_interrupted, here);
+	return 0;
+}
+
+void test_lua_call_of_c_waits_while_a_handler_runs(void)
+{
+	lua_State *const L = begin();
+
+	lua_pushcfunction(L, l_interrupted);
+	lua_call(L, 0, 0);
+	lua_close(L);
+	CHECK_EQ(frames_inside, 0);
 }
 
 void test_lua_shadow_is_the_true_stack_at_every_event(void)
