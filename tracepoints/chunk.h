@@ -54,7 +54,8 @@ enum chunk_flag {
  * at the moment the chunk was opened. The names are those reports use. */
 #define LOST_LIST(X)                                                           \
 	X(FULL, 0, "no free buffer in the pool", "records")                    \
-	X(DEPTH, 1, "stack deeper than 1,000,000 frames", "calls")             \
+	X(DEPTH, 1, "stack too deep: 1,000,000 frames, or no memory for more",\
+	  "calls")                                                             \
 	X(NESTED, 2, "signal handlers nested too deep", "calls")               \
 	X(SWITCH, 3, "stack switches nobody announced", "switches")            \
 	X(CLOCK, 4, "clock steps backwards", "steps")                          \
