@@ -5,12 +5,13 @@
 # time: 300
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
-objects=$(find "$B/obj/analyzer" -name '*.o' ! -name 'plugin_*' ! -path \
+objects=$(find "$B/obj/analyzer" "$B/obj/gen" -name '*.o' ! -name 'plugin_*' ! -path \
 	'*/analyzer/main.o')
 # shellcheck disable=SC2046,SC2086
 cc -std=c11 -D_GNU_SOURCE -I. -O1 -g -o "$T/half_compare" \
 	tests/e2e/half_compare.c $objects \
-	$(pkg-config --libs babeltrace2 libdw libelf) -lm ||
+	$(pkg-config --libs babeltrace2 libdw libelf libprotobuf-c zlib) \
+	-lm ||
 	fail "half_compare cannot be built"
 
 halves() {
