@@ -1,29 +1,49 @@
-/* cmd_report.c - "weft report": the flat table of hot functions.
+/* cmd_report.c - "weft report": rankings of functions, and of groups of them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/head.h"
+#include "analyzer/cmd/report_print.h"
 #include "analyzer/core/rank.h"
+#include "analyzer/core/hist.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/out/out_table.h"
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 static size_t arg_top = 30;
-static int arg_sort, arg_csv, arg_by_thread;
+static int arg_sort, arg_by, arg_csv, arg_by_thread;
+static const char *arg_columns, *arg_only;
 
 /* As enum rank_key. */
 static const char *const sort_keys[] = {
 	"self", "total", "wall", "suspended", "calls", "average", "min", "max",
-	NULL
+	"cpu", "off-cpu", "total-cpu", "total-off-cpu", "p50", "p95", "p99",
+	"name", NULL
+};
+
+/* As enum group_by. */
+static const char *const groups[] = {
+	"function", "module", "file", "language", "body", "vm", "thread",
+	"process", "label", NULL
 };
 
 static const struct opt opts[] = {
+	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
+	  .to = &arg_by, .choices = groups, .help = "a row for each" },
 	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
 	  .to = &arg_sort, .choices = sort_keys, .help = "what comes first" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
+	{ .type = OPT_TEXT, .name = "columns", .arg = "LIST",
+	  .to = &arg_columns, .help = "what the table shows: self, share, "
+	  "traced, total, wall, suspended, cpu, off-cpu, total-cpu, "
+	  "total-off-cpu, calls, average, min, p50, p95, p99, max, language, "
+	  "module, file, name; or all; +LIST adds to what is usual" },
+	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
+	  .to = &arg_only, .help = "rows to show; the figures stay those of "
+	  "all" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a table for each thread" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
@@ -33,88 +53,74 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* On a narrow terminal the least needed columns go first. */
-static const struct out_column columns[] = {
-	{ .title = "self", .align = OUT_RIGHT },
-	{ .title = "share", .align = OUT_RIGHT },
-	{ .title = "total", .align = OUT_RIGHT },
-	{ .title = "suspended", .align = OUT_RIGHT, .drop = 1,
-	  .drop_empty = 1 },
-	{ .title = "calls", .align = OUT_RIGHT },
-	{ .title = "average", .align = OUT_RIGHT, .drop = 2 },
-	{ .title = "lang", .align = OUT_LEFT, .drop = 1 },
-	{ .title = "file:line", .align = OUT_LEFT, .drop = 3, .shrink = 12,
-	  .keep_end = 1 },
-	{ .title = "function", .align = OUT_LEFT, .shrink = 24,
-	  .is_name = 1 },
-};
-
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-
-static void time_cell(struct out_table *table, struct session *s, ticks time)
+static void note(const char *sentence)
 {
-	char text[OUT_NUMBER];
+	char *const text = out_escape_terminal(sentence);
 
-	if (time == 0)
-		out_table_cell(table, "-");
-	else
-		out_table_cell(table, out_number_time(text,
-				(double)session_ns(s, time)));
+	fprintf(arg_csv ? stderr : stdout, "%snote: %s\n",
+		arg_csv ? "# " : "", text);
+	mem_free(text);
 }
 
-/* An average needs more than whole nanoseconds. */
-static double average_ns(const struct session *s, const struct rank_row *row)
+static int wants_quantiles(const struct report *r)
 {
-	return row->calls == 0 ? 0 : (double)row->total * 1e9 /
-	       (double)s->tick_hz / (double)row->calls;
+	return arg_csv || report_print_has_quantiles(r) ||
+	       (arg_sort >= RANK_P50 && arg_sort <= RANK_P99);
 }
 
-static void add_row(struct out_table *table, struct session *s,
-		    const struct rank *rank, const struct rank_row *row)
+static int wants_cpu(void)
 {
-	const struct func *const f = func_get(s->funcs, row->func);
-	char text[OUT_NUMBER], place[512];
-
-	time_cell(table, s, row->self);
-	out_table_cell(table, out_number_share(text, row->self, rank->self));
-	time_cell(table, s, row->total);
-	time_cell(table, s, row->suspended);
-	out_table_cell(table, out_number_count(text, row->calls));
-	out_table_cell(table, row->calls == 0 ? "-" :
-		       out_number_time(text, average_ns(s, row)));
-	out_table_cell(table, func_language(f));
-	out_table_cell(table, head_place(place, sizeof(place), f));
-	out_table_cell(table, f->name);
+	return arg_sort >= RANK_CPU && arg_sort <= RANK_TOTAL_OFF;
 }
 
-static void print_rest(const struct session *s, const struct rank *rank,
-		       size_t shown)
+static int asks_cpu(void)
 {
-	char count[OUT_NUMBER], time[OUT_NUMBER], share[OUT_NUMBER];
-	ticks rest = 0;
-
-	for (size_t i = shown; i < rank->count; i++)
-		rest += rank->rows[i].self;
-	if (shown < rank->count)
-		printf("... and %s: self %s, %s (--top 0 shows all)\n",
-		       out_number_many(count, rank->count - shown,
-				       "functions"),
-		       out_number_time(time, (double)session_ns(s, rest)),
-		       out_number_share(share, rest, rank->self));
+	return wants_cpu() ||
+	       (arg_columns != NULL && strstr(arg_columns, "cpu") != NULL);
 }
 
-static void print_table(struct session *s, const struct rank *rank)
+/* How far off the figures below may be. */
+static void print_notes(const struct report *r, const struct rank *rank)
 {
-	struct out_table *const table = out_table_new(columns, COLUMNS);
-	const size_t shown = arg_top == 0 || rank->count < arg_top ?
-			     rank->count : arg_top;
+	const ticks all = rank->self + rank->root_self;
+	char share[OUT_NUMBER], text[200];
 
-	for (size_t i = 0; i < shown; i++)
-		add_row(table, s, rank, &rank->rows[i]);
-	if (rank->count > 0)
-		out_table_print(table, stdout, out_table_terminal(stdout));
-	print_rest(s, rank, shown);
-	out_table_free(table);
+	if (!arg_csv && wants_quantiles(r) && rank->has_quantiles) {
+		snprintf(text, sizeof(text), "p50, p95 and p99 are at most "
+			 "%d.%02d%% off", HIST_ERROR / 100, HIST_ERROR % 100);
+		note(text);
+	}
+	if (rank->unknown == 0 ||
+	    (rank->unknown == all && !asks_cpu()))
+		return;
+	snprintf(text, sizeof(text), "context switches are known for %s of "
+		 "the time: cpu and off-cpu %s",
+		 out_number_share(share, all - rank->unknown, all),
+		 r->has_cpu ? "add up to that much of self" :
+		 "are not shown");
+	if (r->has_cpu || report_print_has_cpu(r) || arg_csv)
+		note(text);
+}
+
+static void print_only(const struct report *r, const struct rank *rank)
+{
+	char self[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
+	char text[600];
+	ticks shown = 0;
+	size_t rows = 0;
+
+	for (size_t i = 0; i < rank->count; i++)
+		if (report_print_is_shown(r, rank, &rank->rows[i])) {
+			shown += rank->rows[i].self;
+			rows++;
+		}
+	snprintf(text, sizeof(text), "only \"%.200s\": %zu of %zu rows, self "
+		 "%s of %s (%s)", arg_only, rows, rank->count,
+		 out_number_time(self, (double)session_ns(r->session, shown)),
+		 out_number_time(whole, (double)session_ns(r->session,
+							   rank->self)),
+		 out_number_share(share, shown, rank->self));
+	note(text);
 }
 
 static void print_thread(const struct session *s, uint32_t i)
@@ -130,79 +136,89 @@ static void print_thread(const struct session *s, uint32_t i)
 	mem_free(name);
 }
 
-static void csv_rows(struct session *s, const struct rank *rank,
-		     uint32_t thread)
+static void show_threads(struct report *r)
 {
-	struct out_csv csv = { stdout, 0 };
+	struct session *const s = r->session;
 
-	for (size_t i = 0; i < rank->count; i++) {
-		const struct rank_row *const row = &rank->rows[i];
+	for (uint32_t i = 0; i < s->thread_count; i++) {
+		struct rank *const rank = rank_by(s, &(struct rank_options){
+			r->by, (enum rank_key)arg_sort, i });
 
-		if (thread != RANK_ALL_THREADS) {
-			const struct thread *const t = &s->threads[thread];
-
-			out_csv_number(&csv, s->processes[t->process].pid);
-			out_csv_number(&csv, t->tid);
-			out_csv_text(&csv, t->name);
+		if (arg_csv) {
+			report_print_csv(r, rank, i);
+		} else {
+			print_thread(s, i);
+			report_print_table(r, rank);
 		}
-		head_csv_func(&csv, s, row->func);
-		out_csv_number(&csv, row->calls);
-		out_csv_number(&csv, session_ns(s, row->self));
-		out_csv_number(&csv, session_ns(s, row->total));
-		out_csv_number(&csv, session_ns(s, row->suspended));
-		out_csv_number(&csv, session_ns(s, row->total +
-						row->suspended));
-		out_csv_number(&csv, session_ns(s, rank_average(row)));
-		out_csv_number(&csv, session_ns(s, row->min));
-		out_csv_number(&csv, session_ns(s, row->max));
-		out_csv_end(&csv);
+		rank_free(rank);
 	}
 }
 
-static void show(struct session *s, uint32_t thread)
+static int can_sort(const struct report *r, const struct rank *rank)
 {
-	struct rank *const rank = rank_new(s, (enum rank_key)arg_sort, thread);
-
-	if (arg_csv) {
-		csv_rows(s, rank, thread);
-	} else {
-		if (thread != RANK_ALL_THREADS)
-			print_thread(s, thread);
-		print_table(s, rank);
-	}
-	rank_free(rank);
+	if (arg_sort >= RANK_P50 && arg_sort <= RANK_P99 &&
+	    !rank->has_quantiles)
+		return err_add("cannot sort by %s: a profile holds no "
+			       "percentiles", sort_keys[arg_sort]);
+	if (!wants_cpu() || r->has_cpu)
+		return 0;
+	return err_add("cannot sort by %s: the trace %s context switches; see "
+		       "weft info", sort_keys[arg_sort],
+		       rank->unknown == rank->self + rank->root_self ?
+		       "holds no" : "knows too few");
 }
 
-static void report(const struct load *load)
+static enum cmd_exit report(const struct load *load, struct report *r)
 {
-	struct session *const s = load->session;
+	struct rank *const rank = rank_by(load->session,
+		&(struct rank_options){ r->by, (enum rank_key)arg_sort,
+					RANK_ALL_THREADS });
+	enum cmd_exit status = CMD_OK;
 
-	if (arg_csv) {
+	r->session = load->session;
+	r->has_cpu = report_print_is_known(rank);
+	if (arg_csv)
 		head_print_losses(load);
-		printf("%s%s,calls,self_ns,total_ns,suspended_ns,wall_ns,"
-		       "average_ns,min_ns,max_ns\n",
-		       arg_by_thread ? "pid,tid,thread," : "",
-		       HEAD_FUNC_COLUMNS);
-	} else {
-		head_print(stdout, load);
-	}
-	if (!arg_by_thread) {
-		show(s, RANK_ALL_THREADS);
-		return;
-	}
-	for (uint32_t i = 0; i < s->thread_count; i++)
-		show(s, i);
+	else
+		head_begin(stdout, load);
+	if (can_sort(r, rank) != 0)
+		status = CMD_UNREADABLE;
+	print_notes(r, rank);
+	if (arg_only != NULL)
+		print_only(r, rank);
+	if (arg_csv)
+		report_print_csv_head(r, arg_by_thread);
+	else
+		putchar('\n');
+	if (status != CMD_OK)
+		;
+	else if (arg_by_thread)
+		show_threads(r);
+	else if (arg_csv)
+		report_print_csv(r, rank, RANK_ALL_THREADS);
+	else
+		report_print_table(r, rank);
+	rank_free(rank);
+	return status;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
+	struct report r = { .by = (enum group_by)arg_by,
+			    .title = groups[arg_by], .top = arg_top,
+			    .only = arg_only };
+	struct replay_collect want = { .vm = r.by == GROUP_VM };
 	struct load load;
-	enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status;
 
-	if (status == CMD_OK) {
-		report(&load);
+	if (report_print_choose(&r, arg_columns) != 0)
+		return CMD_USAGE;
+	want.hist = wants_quantiles(&r);
+	status = load_open_with(&load, &want, count, operands);
+	if (status == CMD_OK)
+		status = report(&load, &r);
+	if (status == CMD_OK)
 		status = head_need_calls(&load);
-	}
 	load_close(&load);
 	return status;
 }
@@ -214,7 +230,22 @@ const struct cmd cmd_report = {
 	"less the time its coroutine was suspended; self is total less what\n"
 	"its callees took; wall is total and suspended. A function that\n"
 	"calls itself counts its outermost call only. share is the share of\n"
-	"self.\n"
+	"self, traced that of all time that was traced.\n"
 	"\n"
-	"On top stands what was recorded and what was lost.", opts, run
+	"--by ranks groups of functions by the same rule: of calls of one\n"
+	"group in one another the outermost counts. body is the outermost\n"
+	"function of a coroutine, vm its Lua state, label what weft record\n"
+	"--label said.\n"
+	"\n"
+	"cpu and off-cpu are the parts of self in which the thread ran and\n"
+	"did not, exact to the switch, where the trace holds the kernel's\n"
+	"context switches; total-cpu and total-off-cpu those of total.\n"
+	"\n"
+	"FN and PATTERN are names as shown, whole or up to parameters or\n"
+	"\" <\"; * stands for any text, ? for one character, a|b for either.\n"
+	"module=PATTERN, file=PATTERN, language=PATTERN mean what a function\n"
+	"is from.\n"
+	"\n"
+	"On top stands what was recorded, what was lost, and which part of\n"
+	"it is shown.", opts, run
 };

@@ -234,13 +234,18 @@ enum cmd_exit head_need_calls(const struct load *load)
 	return CMD_UNREADABLE;
 }
 
-void head_print(FILE *to, const struct load *load)
+void head_begin(FILE *to, const struct load *load)
 {
 	print_run(to, load->session);
 	if (loss_each(load, print_lost, to) == 0)
 		fputs("nothing was lost\n", to);
 	loss_notes(load, print_note, to);
 	print_part(load, print_shown, to);
+}
+
+void head_print(FILE *to, const struct load *load)
+{
+	head_begin(to, load);
 	fputc('\n', to);
 }
 

@@ -12,6 +12,8 @@
 /* Program, date, duration, who ran, what was lost: a few lines and an empty
  * one. */
 void head_print(FILE *, const struct load *);
+/* The same without the empty line. */
+void head_begin(FILE *, const struct load *);
 
 /* CMD_UNREADABLE, with the cause in the chain, if there is no call at all. */
 enum cmd_exit head_need_calls(const struct load *);

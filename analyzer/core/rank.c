@@ -1,31 +1,59 @@
-/* rank.c - the flat table: every node of the tree goes to its function's row.
+/* rank.c - the flat table: every node of the tree goes to its group's row.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/core/rank.h"
+#include "analyzer/core/rank_sums.h"
 #include "analyzer/base/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A walk over the tree; "the path" leads from the root to the node at hand. */
 struct walk {
 	struct cct *cct;
-	const uint64_t *total, *susp;
-	struct rank_row *row;    /* by func */
-	uint8_t *seen;           /* by func: it has a node */
-	node_id *same;           /* by func: its innermost node on the path */
+	const uint32_t *of;      /* by node: its group */
+	struct rank_sums sums;
+	struct rank_row *row;    /* by group */
+	uint8_t *seen;           /* by group: 1: it has a node, 2: and a
+	                          * finished call */
+	node_id *same;           /* by group: its innermost node on the path */
 	node_id *above;          /* by node: what same was before it */
 	node_id *body;           /* by node: where its coroutine begins */
 };
 
-static void add_range(struct rank_row *row, const struct cct_node *n)
+static void add_range(struct walk *w, uint32_t group, const struct cct_node *n)
 {
+	struct rank_row *const row = &w->row[group];
+
 	if (!(n->flags & CCT_TIMED))
 		return;
-	/* row.func is 0 until the first finished call. */
-	if (row->func == 0 || n->min < row->min)
+	if (w->seen[group] < 2 || n->min < row->min)
 		row->min = n->min;
-	if (row->func == 0 || n->max > row->max)
+	if (w->seen[group] < 2 || n->max > row->max)
 		row->max = n->max;
-	row->func = n->func;
+	w->seen[group] = 2;
+}
+
+static void add_total(struct walk *w, struct rank_row *row, node_id id)
+{
+	row->total += w->sums.total[id];
+	if (!w->sums.off)
+		return;
+	row->total_off += w->sums.off[id];
+	row->total_cpu += rank_sums_cpu(w->sums.total[id], w->sums.off[id],
+					w->sums.unknown[id]);
+}
+
+static void add_self(struct walk *w, struct rank_row *row, node_id id)
+{
+	const struct cct_node *const n = cct_get(w->cct, id);
+	const struct cct_cpu cpu = cct_cpu_of(w->cct, id);
+
+	row->calls += n->calls;
+	row->self += n->self;
+	if (!w->sums.off)
+		return;
+	row->off += cpu.off;
+	row->cpu += rank_sums_cpu(n->self, cpu.off, cpu.unknown);
 }
 
 /* Going down into a node. A parent's id is below its children's, so body[] of
@@ -33,32 +61,36 @@ static void add_range(struct rank_row *row, const struct cct_node *n)
 static void visit(struct walk *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
-	struct rank_row *const row = &w->row[n->func];
+	const uint32_t group = w->of[id];
+	struct rank_row *const row = &w->row[group];
 
-	w->body[id] = n->flags & CCT_BODY ? id : w->body[n->parent];
-	w->seen[n->func] = 1;
-	row->calls += n->calls;
-	row->self += n->self;
-	if (!w->same[n->func])
-		row->total += w->total[id];
-	if (!w->same[n->func] || w->body[w->same[n->func]] != w->body[id])
-		row->suspended += w->susp[id];
-	w->above[id] = w->same[n->func];
-	w->same[n->func] = id;
-	add_range(row, n);
+	w->body[id] = !n->parent || (n->flags & CCT_BODY) ? id :
+		      w->body[n->parent];
+	if (group == 0)
+		return;
+	if (!w->seen[group])
+		w->seen[group] = 1;
+	add_self(w, row, id);
+	if (!w->same[group])
+		add_total(w, row, id);
+	if (!w->same[group] || w->body[w->same[group]] != w->body[id])
+		row->suspended += w->sums.suspended[id];
+	w->above[id] = w->same[group];
+	w->same[group] = id;
+	add_range(w, group, n);
 }
 
 static void leave(struct walk *w, node_id id)
 {
-	w->same[cct_get(w->cct, id)->func] = w->above[id];
+	w->same[w->of[id]] = w->above[id];
 }
 
-/* All nodes below the root, without recursion: stacks may be deep. */
+/* All nodes from the root down, without recursion: stacks may be deep. */
 static void walk(struct walk *w, node_id root)
 {
 	node_id id = root;
 
-	w->body[root] = root;
+	visit(w, root);
 	for (;;) {
 		node_id next = cct_get(w->cct, id)->child;
 
@@ -68,119 +100,96 @@ static void walk(struct walk *w, node_id root)
 			id = cct_get(w->cct, id)->parent;
 		}
 		if (!next)
-			return;
+			break;
 		id = next;
 		visit(w, id);
 	}
+	leave(w, root);
 }
 
-static void collect(struct rank *r, const struct walk *w, size_t funcs)
+static void collect(struct rank *r, const struct walk *w)
 {
-	r->rows = mem_alloc((funcs + 1) * sizeof(*r->rows));
-	for (func_id f = 1; f <= funcs; f++) {
-		if (!w->seen[f])
+	r->rows = mem_alloc((r->groups->count + 1) * sizeof(*r->rows));
+	for (uint32_t g = 1; g <= r->groups->count; g++) {
+		struct rank_row *const row = &r->rows[r->count];
+
+		if (!w->seen[g])
 			continue;
-		w->row[f].func = f;
-		r->rows[r->count++] = w->row[f];
-		r->self += w->row[f].self;
-		r->calls += w->row[f].calls;
+		*row = w->row[g];
+		row->group = g;
+		row->func = r->groups->group[g].func;
+		r->self += row->self;
+		r->calls += row->calls;
+		r->count++;
 	}
 }
 
-static struct walk new_walk(struct session *s)
+static struct walk new_walk(struct session *s, const struct groups *g)
 {
 	const size_t nodes = cct_count(s->cct) + 1;
-	const size_t funcs = func_count(s->funcs) + 1;
-	uint64_t *const total = mem_alloc(2 * nodes * sizeof(*total));
-
-	cct_totals(s->cct, total, total + nodes);
-	return (struct walk){
-		.cct = s->cct, .total = total, .susp = total + nodes,
-		.row = mem_alloc(funcs * sizeof(struct rank_row)),
-		.same = mem_alloc(funcs * sizeof(node_id)),
+	struct walk w = {
+		.cct = s->cct, .of = g->of,
+		.row = mem_alloc((g->count + 1) * sizeof(struct rank_row)),
+		.seen = mem_alloc(g->count + 1),
+		.same = mem_alloc((g->count + 1) * sizeof(node_id)),
 		.above = mem_alloc(nodes * sizeof(node_id)),
 		.body = mem_alloc(nodes * sizeof(node_id)) };
+
+	rank_sums_init(&w.sums, s->cct);
+	return w;
 }
 
 static void free_walk(struct walk *w)
 {
-	mem_free((void *)(uintptr_t)w->total);
+	rank_sums_fini(&w->sums);
 	mem_free(w->row);
+	mem_free(w->seen);
 	mem_free(w->same);
 	mem_free(w->above);
 	mem_free(w->body);
 }
 
-struct rank *rank_new(struct session *s, enum rank_key key, uint32_t thread)
+static int is_of(struct session *s, node_id root, uint32_t thread)
 {
-	const size_t funcs = func_count(s->funcs);
-	struct rank *const r = mem_alloc(sizeof(*r));
-	struct walk w = new_walk(s);
+	return thread == RANK_ALL_THREADS ||
+	       cct_get(s->cct, root)->thread == thread;
+}
 
-	w.seen = mem_alloc(funcs + 1);
+struct rank *rank_by(struct session *s, const struct rank_options *o)
+{
+	struct rank *const r = mem_alloc(sizeof(*r));
+	struct walk w;
+
+	r->groups = group_all(s, o->by);
+	w = new_walk(s, r->groups);
 	for (node_id root = cct_first_root(s->cct); root;
 	     root = cct_get(s->cct, root)->sibling) {
-		if (thread != RANK_ALL_THREADS &&
-		    cct_get(s->cct, root)->thread != thread)
+		if (!is_of(s, root, o->thread))
 			continue;
-		r->root_self += cct_get(s->cct, root)->self;
+		if (!r->groups->of[root])
+			r->root_self += cct_get(s->cct, root)->self;
+		r->unknown += w.sums.off ? w.sums.unknown[root] :
+					   w.sums.total[root];
 		walk(&w, root);
 	}
-	collect(r, &w, funcs);
-	rank_sort(r, key);
-	mem_free(w.seen);
+	collect(r, &w);
 	free_walk(&w);
+	rank_sums_quantiles(r, s->cct, o->thread);
+	rank_sort(r, o->key);
 	return r;
+}
+
+struct rank *rank_new(struct session *s, enum rank_key key, uint32_t thread)
+{
+	return rank_by(s, &(struct rank_options){ GROUP_FUNCTION, key,
+						  thread });
 }
 
 void rank_free(struct rank *r)
 {
 	if (!r)
 		return;
+	group_free(r->groups);
 	mem_free(r->rows);
 	mem_free(r);
-}
-
-ticks rank_average(const struct rank_row *row)
-{
-	return row->calls ? row->total / row->calls : 0;
-}
-
-static uint64_t value(const struct rank_row *row, enum rank_key key)
-{
-	switch (key) {
-	case RANK_SELF:
-		return row->self;
-	case RANK_TOTAL:
-		return row->total;
-	case RANK_WALL:
-		return row->total + row->suspended;
-	case RANK_SUSPENDED:
-		return row->suspended;
-	case RANK_CALLS:
-		return row->calls;
-	case RANK_AVERAGE:
-		return rank_average(row);
-	case RANK_MIN:
-		return row->min;
-	case RANK_MAX:
-		return row->max;
-	}
-	return 0;
-}
-
-static int compare(const void *a, const void *b, void *ctx)
-{
-	const struct rank_row *const x = a, *const y = b;
-	const enum rank_key key = *(const enum rank_key *)ctx;
-	const uint64_t vx = value(x, key), vy = value(y, key);
-
-	if (vx != vy)
-		return vx < vy ? 1 : -1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
-
-void rank_sort(struct rank *r, enum rank_key key)
-{
-	qsort_r(r->rows, r->count, sizeof(*r->rows), compare, &key);
 }

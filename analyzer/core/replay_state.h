@@ -143,6 +143,7 @@ struct replay {
 	struct stream **streams;
 	size_t stream_count, stream_room;
 	size_t process_room, thread_room, co_room, vm_room, note_room;
+	size_t label_room;
 	uint64_t chunk;          /* chunks replayed */
 	size_t held_words;       /* in all waiting chunks */
 	int is_eager;            /* no chunk of level 0 waits */

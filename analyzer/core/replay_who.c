@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_NOTES = 4096 };
+enum { MAX_NOTES = 4096, MAX_LABELS = 256 };
 
 /* A string's bytes with a NUL behind them. */
 static const char *text(const struct view_string *s,
@@ -145,6 +145,33 @@ static void add_note(struct replay *r, const char *prefix,
 		arena_copy(s->text, value, strlen(value)) };
 }
 
+/* process: its index + 1; 0: all of the recording. */
+static void add_label(struct replay *r, uint64_t recording, uint32_t process,
+		      const struct view_item *item)
+{
+	struct session *const s = r->session;
+	struct view_string k, v;
+	char key[CHUNK_STRING_MAX + 1], value[CHUNK_STRING_MAX + 1];
+
+	add_note(r, "label.", item);
+	view_get_pair(item, &k, &v);
+	text(&k, key);
+	text(&v, value);
+	for (size_t i = 0; i < s->label_count; i++)
+		if (s->labels[i].recording == recording &&
+		    s->labels[i].process == process &&
+		    !strcmp(s->labels[i].key, key) &&
+		    !strcmp(s->labels[i].value, value))
+			return;
+	if (s->label_count >= MAX_LABELS)
+		return;
+	mem_need((void **)&s->labels, &r->label_room, s->label_count + 1,
+		 sizeof(*s->labels));
+	s->labels[s->label_count++] = (struct label){
+		recording, process, arena_copy(s->text, key, strlen(key)),
+		arena_copy(s->text, value, strlen(value)) };
+}
+
 void replay_who_notes(struct replay *r, const struct chunk_view *v)
 {
 	struct view_item item = { 0 };
@@ -153,7 +180,7 @@ void replay_who_notes(struct replay *r, const struct chunk_view *v)
 		if (item.type == ITEM_NOTE)
 			add_note(r, "", &item);
 		else if (item.type == ITEM_LABEL)
-			add_note(r, "label.", &item);
+			add_label(r, v->head.recording, 0, &item);
 }
 
 static void add_module(struct replay *r, const struct view_item *item)
@@ -258,7 +285,7 @@ void replay_who_items(struct replay *r, const struct chunk_view *v,
 		else if (item.type == ITEM_VM)
 			add_vm(r, process, &item);
 		else if (item.type == ITEM_LABEL)
-			add_note(r, "label.", &item);
+			add_label(r, v->head.recording, process + 1, &item);
 		else if (item.type == ITEM_OFFCPU && v->head.level == 0)
 			add_offcpu(r, thread, &item);
 	for (uint32_t i = 0; i < v->head.funcs; i++)

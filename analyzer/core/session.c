@@ -34,6 +34,7 @@ void session_free(struct session *s)
 	mem_free(s->coroutines);
 	mem_free(s->vms);
 	mem_free(s->notes);
+	mem_free(s->labels);
 	mem_free(s->parts);
 	mem_free(s->spreads);
 	mem_free(s->edges);

@@ -90,6 +90,14 @@ struct vm {
 /* The recorder's notes, and labels under the key "label.KEY"; untrusted. */
 struct note { const char *key, *value; };
 
+/* A label, of a whole recording (process 0) or of one process (index + 1), in
+ * the order in which they came; untrusted. */
+struct label {
+	uint64_t recording;
+	uint32_t process;
+	const char *key, *value;
+};
+
 /* How far an ELF module's functions got names, as analyzer/sym said when that
  * was tried; kept in profiles. */
 struct naming {
@@ -121,6 +129,7 @@ struct session {
 	struct coroutine *coroutines; size_t coroutine_count;
 	struct vm *vms; size_t vm_count;
 	struct note *notes; size_t note_count;
+	struct label *labels; size_t label_count;
 	/* What merging leaves: see core/combine.h. None of these in a session
 	 * that is one trace's. */
 	struct part *parts; size_t part_count;
