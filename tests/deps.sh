@@ -15,7 +15,7 @@ list() {
 		libxxhash-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
 		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox ;;
 	test) echo g++ clang lua5.1 lua5.2 lua5.3 lua5.4 luajit procps util-linux man-db musl-tools \
-		libcap2-bin parallel ;;
+		libcap2-bin parallel debuginfod ;;
 	bench) echo uftrace ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
 	   exit 1 ;;

@@ -317,12 +317,19 @@ void sym_gather_unit(struct sym_gather *g, Dwarf_Die *die)
 void sym_gather_symbol(struct sym_gather *g, const char *name, uint64_t begin,
 		       uint64_t size)
 {
+	const uint32_t known = map_find(g->by_begin, begin, 1);
 	struct sym_group *group;
 
+	/* Debug information leaves out linker names of local functions. */
+	if (known != 0 && strncmp(name, "_Z", 2) == 0 &&
+	    strchr(name, '.') == NULL &&
+	    g->groups[known].entries[0] == begin) {
+		mem_free(g->groups[known].name);
+		g->groups[known].name = mem_copy(sym_demangle_name(name));
+	}
 	/* What gcc split off goes with what it was split from. */
-	if (name[0] == '\0' || strstr(name, ".cold") != NULL ||
-	    strstr(name, ".part.") != NULL ||
-	    map_find(g->by_begin, begin, 1) != 0)
+	if (known != 0 || name[0] == '\0' || strstr(name, ".cold") != NULL ||
+	    strstr(name, ".part.") != NULL)
 		return;
 	group = new_group(g);
 	if (group == NULL)

@@ -84,7 +84,7 @@ static char *ask(const struct library *l, const struct elf_module *module,
 	fd = l->find(client, module->build_id, module->build_id_size, &path);
 	if (fd >= 0)
 		close(fd);
-	else if (now() >= deadline)
+	else if (now() + 1 >= deadline)
 		*why = "the server did not answer in time";
 	l->end(client);
 	return fd >= 0 ? path : NULL;

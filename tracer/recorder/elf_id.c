@@ -67,8 +67,6 @@ static void read_section(int fd, const Elf64_Shdr *section, const char *name,
 		return;
 	else if (strcmp(name, ".gnu_debuglink") == 0)
 		read_link(fd, section, id->link);
-	else if (strcmp(name, ".gnu_debugaltlink") == 0)
-		read_link(fd, section, id->shared);
 }
 
 /* The names of the sections, which end with a NUL; NULL: none. */

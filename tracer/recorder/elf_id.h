@@ -12,8 +12,6 @@ struct elf_id {
 	uint8_t id[ELF_ID_BYTES];
 	unsigned size;             /* of the build-id; 0: none */
 	char link[ELF_ID_LINK];    /* .gnu_debuglink, "" if none */
-	char shared[ELF_ID_LINK];  /* .gnu_debugaltlink, which several debug
-	                            * files share; "" if none */
 };
 
 /* Negative: it is no 64-bit ELF file of this byte order. */
