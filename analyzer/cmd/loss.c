@@ -244,8 +244,8 @@ static void tell_trouble(struct teller *t, const struct session *s)
 		say(t, "the recorder says: %s", trouble);
 }
 
-/* Names that could be had if somebody did something; a file that is simply not
- * there needs no word. */
+/* Names that could be had if somebody did something. A file that is simply not
+ * there needs no word, nor does a library with a few local functions. */
 static void tell_names(struct teller *t, const struct load *load)
 {
 	struct func_table *const funcs = load->session->funcs;
@@ -260,6 +260,7 @@ static void tell_names(struct teller *t, const struct load *load)
 		const char *const slash = strrchr(path, '/');
 
 		if (unnamed == 0 || m->why[0] == '\0' ||
+		    (m->file[0] != '\0' && unnamed <= m->named + m->hinted) ||
 		    (m->file[0] == '\0' &&
 		     strncmp(m->why, "its file", 8) == 0))
 			continue;

@@ -22,13 +22,13 @@ for page in README.md docs/*.md; do
 done
 {
 	"$WEFT" record --help
-	for command in report tree callers coroutines plot export merge dump info check help; do
+	for command in report tree callers coroutines cold plot export merge dump info check help; do
 		"$WEFT" "$command" --help
 	done
 } | grep -oE -e '--[a-z][a-z-]+' | sort -u >"$T/options"
 # These are options of other programs.
 printf '%s\n' --plugin-path --shm-size --cflags --libs --component --params \
-	--begin --end --output-format --names --fields >>"$T/options"
+	--begin --end --output-format --names --fields --only-keep-debug --build-id >>"$T/options"
 for page in README.md docs/guide.md docs/report-reading.md; do
 	for option in $(grep -oE -e '`[^`]*`|^    .*' "$page" | sed 's/ -- .*//' |
 		grep -oE -e '(^|[ `])--[a-z][a-z-]+' | tr -d ' `' | sort -u); do
