@@ -4,8 +4,6 @@
 #include "analyzer/core/merge.h"
 #include "analyzer/base/mem.h"
 
-#include <stdlib.h>
-
 /* Parents come before their children. */
 struct cct *merge_tree(struct session *s, const struct merge_options *o)
 {
@@ -36,38 +34,4 @@ struct cct *merge_tree(struct session *s, const struct merge_options *o)
 	mem_free(to);
 	mem_free(root);
 	return t;
-}
-
-struct order { struct cct *cct; const uint64_t *total; };
-
-static int compare(const void *a, const void *b, void *ctx)
-{
-	const struct order *const o = ctx;
-	const node_id x = *(const node_id *)a, y = *(const node_id *)b;
-	const func_id fx = cct_get(o->cct, x)->func;
-	const func_id fy = cct_get(o->cct, y)->func;
-
-	if (o->total[x] != o->total[y])
-		return o->total[x] < o->total[y] ? 1 : -1;
-	if (fx != fy)
-		return fx < fy ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-node_id *merge_children(struct cct *t, node_id parent, const uint64_t *total,
-			size_t *count)
-{
-	struct order o = { t, total };
-	node_id *ids = NULL;
-	size_t room = 0;
-	node_id id = parent ? cct_get(t, parent)->child : cct_first_root(t);
-
-	*count = 0;
-	for (; id; id = cct_get(t, id)->sibling) {
-		mem_need((void **)&ids, &room, *count + 1, sizeof(*ids));
-		ids[(*count)++] = id;
-	}
-	if (ids)
-		qsort_r(ids, *count, sizeof(*ids), compare, &o);
-	return ids;
 }

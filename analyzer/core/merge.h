@@ -23,10 +23,4 @@ struct merge_options {
  * is 0. self, suspended and calls are those of the nodes merged. */
 struct cct *merge_tree(struct session *, const struct merge_options *);
 
-/* The children of a node, by descending total[] (cct_totals), equal ones by
- * rising func; parent 0 gives the roots. The array is the caller's to free
- * with mem_free; NULL when *count is 0. */
-node_id *merge_children(struct cct *, node_id parent, const uint64_t *total,
-			size_t *count);
-
 #endif
