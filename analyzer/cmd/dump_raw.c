@@ -131,6 +131,11 @@ static void print_hint(const struct view_item *item)
 	print_string(&hint);
 }
 
+static void print_late(const struct view_item *item)
+{
+	printf(" f%" PRIu32, view_get_late(item));
+}
+
 static void print_name(const struct view_item *item)
 {
 	struct view_string name;
@@ -165,6 +170,7 @@ static void print_item(const struct chunk_view *chunk,
 		{ ITEM_VM, "vm", print_vm },
 		{ ITEM_OFFCPU, "offcpu", print_offcpu },
 		{ ITEM_NOTE, "note", print_pair },
+		{ ITEM_LATE, "late", print_late },
 	};
 
 	printf("  item @%zu ", (size_t)(item->word - chunk->items));

@@ -196,6 +196,20 @@ static void tell_jit(struct teller *t, const struct session *s)
 		    s->vm_count + s->beyond.vms);
 }
 
+/* Only of functions that are in the figures. */
+static void tell_late(struct teller *t, const struct session *s)
+{
+	char text[OUT_NUMBER];
+	uint64_t late = 0;
+
+	for (func_id id = 1; id <= func_count(s->funcs); id++)
+		late += func_get(s->funcs, id)->late != 0;
+	if (late > 0)
+		say(t, "LuaJIT does not tell when %s return: their times, "
+		    "marked ~ in weft report, last until the next Lua event",
+		    out_number_many(text, late, "C functions"));
+}
+
 static void tell_open(struct teller *t, const struct session *s)
 {
 	uint64_t open = 0;
@@ -278,6 +292,7 @@ size_t loss_notes(const struct load *load, loss_fn fn, void *ctx)
 	tell_inferred(&t, load->session);
 	tell_unplaced(&t, load->session);
 	tell_jit(&t, load->session);
+	tell_late(&t, load->session);
 	tell_trouble(&t, load->session);
 	tell_names(&t, load);
 	if (load->in.trouble[0] != '\0')

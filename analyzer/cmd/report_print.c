@@ -226,8 +226,9 @@ static void cell(struct out_table *table, const struct report *r,
 		 const struct rank *rank, const struct rank_row *row,
 		 int column)
 {
-	char text[OUT_NUMBER];
+	char text[OUT_NUMBER + 1] = "~";
 	ticks time;
+	int late;
 
 	if (column >= COL_LANGUAGE) {
 		word_cell(table, r, rank, row, column);
@@ -242,8 +243,11 @@ static void cell(struct out_table *table, const struct report *r,
 			out_number_time(text, average_ns(r->session, row)));
 	} else {
 		time = time_of(row, column);
-		out_table_cell(table, time == 0 ? "-" : out_number_time(text,
-			(double)session_ns(r->session, time)));
+		late = row->func != 0 &&
+		       func_get(r->session->funcs, row->func)->late;
+		out_number_time(text + 1,
+				(double)session_ns(r->session, time));
+		out_table_cell(table, time == 0 ? "-" : text + !late);
 	}
 }
 

@@ -114,6 +114,8 @@ static void name_func(struct sorting *s, func_id id, const struct func *from)
 	struct naming *n;
 
 	func_hint(s->to->funcs, id, from->hint);
+	if (from->late)
+		func_late(s->to->funcs, id);
 	to->name = own(s, from->name);
 	to->file = own(s, from->file);
 	to->file_line = from->file_line;

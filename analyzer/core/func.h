@@ -40,6 +40,8 @@ struct func {
 	uint64_t source_hash, source_length;
 	uint32_t line, last_line;
 	const char *hint;        /* what the recorder heard it called, or "" */
+	int late;                /* LuaJIT did not tell of its returns: its times
+	                          * are upper bounds */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
 	 * FUNC_MARK name is there from the start. */
 	const char *name;        /* demangled; for Lua: its name or "function" */
@@ -67,6 +69,7 @@ func_id func_special(struct func_table *, const char *name);
 func_id func_like(struct func_table *, const struct func *, elf_id module);
 /* Remember what Lua calls a native function; the first hint stays. */
 void func_hint(struct func_table *, func_id, const char *hint);
+void func_late(struct func_table *, func_id);
 
 /* Borrow; valid until the table grows. Ids run from 1 to the count. */
 struct func *func_get(struct func_table *, func_id);

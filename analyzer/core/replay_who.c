@@ -100,8 +100,10 @@ static void add_vm(struct replay *r, uint32_t process,
 
 	view_get_vm(item, &vm);
 	id = map_put(r->vm_of, process, vm.serial);
-	if (*id)
+	if (*id) {
+		s->vms[*id - 1].flags |= vm.flags;
 		return;
+	}
 	mem_need((void **)&s->vms, &r->vm_room, s->vm_count + 1,
 		 sizeof(*s->vms));
 	s->vms[s->vm_count++] = (struct vm){ process, vm.serial, vm.abi,
@@ -294,4 +296,7 @@ void replay_who_items(struct replay *r, const struct chunk_view *v,
 	while (view_next_item(v, &item))
 		if (item.type == ITEM_HINT)
 			add_hint(r, &item);
+		else if (item.type == ITEM_LATE)
+			func_late(r->session->funcs,
+				  r->func[view_get_late(&item)]);
 }

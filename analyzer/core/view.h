@@ -81,6 +81,8 @@ void view_get_lua(const struct view_item *, struct view_lua *);
 void view_get_name(const struct view_item *, struct view_string *);
 /* ITEM_HINT: the dictionary index is returned. */
 uint32_t view_get_hint(const struct view_item *, struct view_string *);
+/* ITEM_LATE: the dictionary index. */
+uint32_t view_get_late(const struct view_item *);
 /* ITEM_LABEL, ITEM_NOTE */
 void view_get_pair(const struct view_item *, struct view_string *key,
 		   struct view_string *value);

@@ -86,7 +86,8 @@ static int check_offcpu(const uint64_t *item, size_t n)
 	X(ITEM_LABEL, 0, 2)                                                    \
 	X(ITEM_PROCESS, 1, 1)                                                  \
 	X(ITEM_VM, 3, 0)                                                       \
-	X(ITEM_NOTE, 0, 2)
+	X(ITEM_NOTE, 0, 2)                                                     \
+	X(ITEM_LATE, 1, 0)
 
 static int check_layout(const uint64_t *item, size_t n)
 {
@@ -129,6 +130,7 @@ static int check_item(const struct chunk_view *v, const uint64_t *item,
 		view_mark(m->name, offset);
 		return 0;
 	case ITEM_HINT:
+	case ITEM_LATE:
 		return item[1] < v->head.funcs ? 0 :
 			err_add("a hint for function %" PRIu64, item[1]);
 	case ITEM_OFFCPU:
@@ -216,6 +218,11 @@ void view_get_name(const struct view_item *item, struct view_string *name)
 uint32_t view_get_hint(const struct view_item *item, struct view_string *name)
 {
 	get_string(item->word + 2, name);
+	return (uint32_t)item->word[1];
+}
+
+uint32_t view_get_late(const struct view_item *item)
+{
 	return (uint32_t)item->word[1];
 }
 

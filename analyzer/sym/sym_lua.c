@@ -42,6 +42,24 @@ static int is_name(const char *hint)
 	return hint[0] != '\0' && strcmp(hint, "?") != 0;
 }
 
+/* LuaJIT's own functions have no lines; "=[builtin:NAME]" is all there is. */
+static int is_builtin(struct func *f, struct arena *arena)
+{
+	static const char begin[] = "=[builtin:";
+	const size_t n = sizeof(begin) - 1;
+	const char *const name = f->source + n, *end;
+
+	if (f->line != UINT32_MAX || strncmp(f->source, begin, n) != 0)
+		return 0;
+	end = strchr(name, ']');
+	if (end == NULL || end == name || end[1] != '\0')
+		return 0;
+	f->name = arena_copy(arena, name, (size_t)(end - name));
+	f->file = "[LuaJIT]";
+	f->file_line = 0;
+	return 1;
+}
+
 void sym_lua_name(struct func *f, struct arena *arena)
 {
 	char text[1024];
@@ -49,6 +67,8 @@ void sym_lua_name(struct func *f, struct arena *arena)
 
 	f->file = source_name(f->source, arena);
 	f->file_line = f->line;
+	if (is_builtin(f, arena))
+		return;
 	if (f->line == 0)
 		length = snprintf(text, sizeof(text), "main chunk <%s>",
 				  short_name(f->file));

@@ -24,7 +24,7 @@ million=1000000
 n=$((20 * million)) lua_n=$((5 * million)) pair_n=$million
 long=$((30 * million)) pace=20
 # Each Lua: its pkg-config name, and the most ns a call + return may cost.
-luas="lua5.4:10"
+luas="lua5.4:10 lua5.3:10 lua5.2:10 lua5.1:12 luajit:12"
 if [ -n "$quick" ]; then
 	rounds=${ROUNDS:-3}
 	n=$((3 * million)) lua_n=$million pair_n=$((million / 4))

@@ -547,7 +547,7 @@ found:
 	way->epoch = s->epoch;
 	way->index = s->funcs++;
 	show(&s->head->funcs, s->funcs);
-	if (!(key & KEY_LUA) && lua_side_hint != NULL)
+	if (!(key & KEY_MARK) && lua_side_hint != NULL)
 		lua_side_hint(s, key, way->index);
 	return way->index;
 }

@@ -235,12 +235,12 @@ void lua_func_name(uint64_t address, const char *group, const char *name)
 	}
 }
 
-/* Beyond every code address: what is known of it but its name. */
-#define LATE (UINT64_C(1) << 63)
+/* Beyond every key: that its returns are not told. */
+#define LATE (UINT64_C(1) << 61)
 
-void lua_func_late(uint64_t address)
+void lua_func_late(uint64_t key)
 {
-	lua_func_name(address | LATE, NULL, "");
+	lua_func_name(key | LATE, NULL, "");
 }
 
 /* Text of at most NAME_BYTES after what stands in to already. */
@@ -256,6 +256,7 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 	const struct c_name *n = find_name(place);
 	char text[4 * NAME_BYTES];
 	size_t length = add(text, 0, "=[builtin:", 10);
+	uint64_t key;
 
 	if (n != NULL) {
 		length = add(text, length, n->text, n->length);
@@ -269,7 +270,9 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 		length = add(text, length, "?", 1);
 	}
 	length = add(text, length, "]", 1);
-	return lua_func_key(text, length, -1, -1, NULL);
+	key = lua_func_key(text, length, -1, -1, NULL);
+	lua_func_late(key);
+	return key;
 }
 
 static void put_late(struct state *s, uint32_t index)

@@ -22,8 +22,8 @@ int lua_func_is_named(uint64_t address);
  * event it handles (may be NULL). */
 uint64_t lua_func_builtin(uint64_t place, const char *event);
 
-/* Nothing tells when the C function at this address returns. */
-void lua_func_late(uint64_t address);
+/* Nothing tells when the function with this key returns. */
+void lua_func_late(uint64_t key);
 
 /* What lua_side.h asks for. */
 uint32_t lua_func_item(struct state *s, uint64_t key);
