@@ -10,6 +10,7 @@ enum cmd_exit {
 	CMD_USAGE = 1,       /* the command line makes no sense */
 	CMD_UNREADABLE = 2,  /* nothing useful could be read or written */
 	CMD_BUG = 3,         /* weft itself is wrong */
+	CMD_WORSE = 4,       /* weft diff --fail-over: more than allowed */
 };
 
 struct cmd {
@@ -31,6 +32,7 @@ const struct cmd *cmd_find(const char *name);
 enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
 
 extern const struct cmd cmd_report, cmd_tree, cmd_callers, cmd_coroutines,
-	cmd_stacks, cmd_plot, cmd_cold, cmd_export, cmd_merge, cmd_dump, cmd_info, cmd_check, cmd_help;
+	cmd_stacks, cmd_plot, cmd_cold, cmd_export, cmd_merge, cmd_diff,
+	cmd_dump, cmd_info, cmd_check, cmd_help;
 
 #endif

@@ -188,7 +188,7 @@ static void put_default(const struct opt *row, char *room, size_t size)
 	room[0] = '\0';
 	if (row->type == OPT_NUMBER && *(const size_t *)row->to != SIZE_MAX)
 		snprintf(room, size, " (%zu)", *(const size_t *)row->to);
-	else if (row->type == OPT_SHARE)
+	else if (row->type == OPT_SHARE && *(const double *)row->to >= 0)
 		snprintf(room, size, " (%g)", *(const double *)row->to);
 	else if (row->type == OPT_CHOICE && *(const int *)row->to >= 0)
 		snprintf(room, size, " (%s)",

@@ -255,7 +255,8 @@ static void add_people(struct combine *c, const struct session *from,
 
 /* --- what they did ------------------------------------------------------- */
 
-/* Lengths of calls, told by the middles of their steps. */
+/* Lengths of calls: a step in ticks goes to the one or two steps in ns that it
+ * lies in, by how much of it does. */
 static void add_lengths(struct cct *t, node_id id, const struct session *from,
 			node_id other)
 {
@@ -263,10 +264,19 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 
 	if (!t->hist || !cct_spread(from->cct, other, counts))
 		return;
-	for (uint32_t i = 0; i < HIST_STEPS; i++)
-		if (counts[i] > 0)
-			hist_add(t->hist, id, hist_step(
-				 session_ns(from, hist_middle(i))), counts[i]);
+	for (uint32_t i = 0; i + 1 < HIST_STEPS; i++) {
+		const uint64_t least = session_ns(from, hist_least(i));
+		const uint64_t most = session_ns(from, hist_least(i + 1));
+		const uint32_t low = hist_step(least);
+		const uint32_t high = most > least ? hist_step(most - 1) : low;
+		const uint64_t above = low == high ? 0 : spread_scale(counts[i],
+			most - hist_least(high), most - least);
+
+		if (counts[i] > above)
+			hist_add(t->hist, id, low, counts[i] - above);
+		if (above > 0)
+			hist_add(t->hist, id, high, above);
+	}
 }
 
 /* A node of a trace's own session. */
@@ -395,6 +405,7 @@ static void add_self_as_part(struct session *one, const struct session *from)
 		.calls = from->calls,
 		.complete = (uint32_t)(session_complete(from) &&
 				       session_note(from, "end") != NULL),
+		.cpu = (uint32_t)cct_has_cpu(from->cct),
 		.command = command == NULL ? "" : arena_copy(one->text,
 						command, strlen(command)),
 		.host = host == NULL ? "" : arena_copy(one->text, host,

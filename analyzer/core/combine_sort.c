@@ -284,6 +284,7 @@ static int by_part(const void *a, const void *b)
 			numbers(x->duration, y->duration),
 			numbers(x->calls, y->calls),
 			numbers(x->complete, y->complete),
+			numbers(x->cpu, y->cpu),
 			strcmp(x->command, y->command),
 			strcmp(x->host, y->host));
 }

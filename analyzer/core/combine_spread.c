@@ -12,7 +12,8 @@ enum { THOUSAND = 1000, MILLION = 1000000 };
 /* What suspended a function as the innermost frame, and how often each was
  * called by whom. */
 struct counts {
-	uint64_t *sleep, *calls;   /* by function */
+	uint64_t *sleep, *calls, *off; /* by function */
+	uint8_t *is_caller;        /* by function */
 	struct map *edge;          /* to its index + 1 */
 	struct { func_id caller, func; uint64_t calls; } *edges;
 	size_t count, room;
@@ -26,8 +27,10 @@ static void count_node(struct counts *n, struct cct *t, node_id id)
 
 	n->sleep[node->func] += node->suspended;
 	n->calls[node->func] += node->calls;
+	n->off[node->func] += cct_cpu_of(t, id).off;
 	if (node->func == 0 || node->calls == 0)
 		return;
+	n->is_caller[caller] = 1;
 	at = map_put(n->edge, caller, node->func);
 	if (*at == 0) {
 		*at = (uint32_t)n->count + 1;
@@ -62,14 +65,21 @@ static void lift_rows(struct session *s, const struct rank *r,
 	for (size_t i = 0; i < r->count; i++) {
 		const struct rank_row *const row = &r->rows[i];
 		struct func_spread *const f = &s->spreads[i];
+		const uint64_t off = n->off[row->func] < row->self ?
+				     n->off[row->func] : row->self;
 
 		f->func = row->func;
+		if (!n->is_caller[row->func] && row->max > 0)
+			spread_add(&f->fastest, row->min);
 		spread_add(&f->calls, row->calls);
 		spread_add(&f->self, row->self);
 		spread_add(&f->total, row->total);
 		spread_add(&f->suspended, row->suspended);
 		spread_add(&f->cost, spread_scale(row->self, THOUSAND,
 						  row->calls));
+		spread_add(&f->work, spread_scale(row->self - off, THOUSAND,
+						  row->calls));
+		spread_add(&f->wait, spread_scale(off, THOUSAND, row->calls));
 		spread_add(&f->sleep, spread_scale(n->sleep[row->func],
 						   THOUSAND, row->calls));
 	}
@@ -81,6 +91,8 @@ void combine_spread_lift(struct session *s)
 	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
 	struct counts n = { .sleep = mem_alloc(funcs * sizeof(uint64_t)),
 			    .calls = mem_alloc(funcs * sizeof(uint64_t)),
+			    .off = mem_alloc(funcs * sizeof(uint64_t)),
+			    .is_caller = mem_alloc(funcs),
 			    .edge = map_new() };
 
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
@@ -89,6 +101,8 @@ void combine_spread_lift(struct session *s)
 	lift_edges(s, &n);
 	mem_free(n.sleep);
 	mem_free(n.calls);
+	mem_free(n.off);
+	mem_free(n.is_caller);
 	mem_free(n.edges);
 	map_free(n.edge);
 	rank_free(r);
@@ -104,6 +118,9 @@ static void join_func(struct func_spread *to, const struct func_spread *more)
 	spread_join(&to->suspended, &more->suspended);
 	spread_join(&to->cost, &more->cost);
 	spread_join(&to->sleep, &more->sleep);
+	spread_join(&to->work, &more->work);
+	spread_join(&to->wait, &more->wait);
+	spread_join(&to->fastest, &more->fastest);
 }
 
 void combine_spread_join(struct combine *c, const struct session *from,

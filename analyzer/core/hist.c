@@ -135,12 +135,19 @@ void hist_join(struct hist *to, size_t k, const struct hist *from, size_t i)
 				 b->pair[j] >> KEY_BITS);
 }
 
-uint64_t hist_middle(uint32_t step)
+uint64_t hist_least(uint32_t step)
 {
 	const unsigned top = step < 16 ? 0 : step / 8 - 1;
 
-	return ((uint64_t)(step - top * 8) << top) +
-	       ((UINT64_C(1) << top) - 1) / 2;
+	return (uint64_t)(step - top * 8) << top;
+}
+
+/* The middle of a step, rounded down. */
+static uint64_t middle(uint32_t step)
+{
+	const unsigned top = step < 16 ? 0 : step / 8 - 1;
+
+	return hist_least(step) + ((UINT64_C(1) << top) - 1) / 2;
 }
 
 uint64_t hist_quantile(const uint64_t *counts, uint64_t n, unsigned part,
@@ -153,7 +160,7 @@ uint64_t hist_quantile(const uint64_t *counts, uint64_t n, unsigned part,
 	for (uint32_t step = 0; step < HIST_STEPS; step++) {
 		seen += counts[step];
 		if (seen >= rank && counts[step]) {
-			value = hist_middle(step);
+			value = middle(step);
 			break;
 		}
 	}

@@ -38,8 +38,8 @@ void hist_spread(const struct hist *, size_t i, uint64_t *counts);
 /* Add the counts of from's i to those of to's k. */
 void hist_join(struct hist *to, size_t k, const struct hist *from, size_t i);
 
-/* The middle of a step, rounded down. */
-uint64_t hist_middle(uint32_t step);
+/* The least value of a step. */
+uint64_t hist_least(uint32_t step);
 
 /* The value below or at which part/1000 of all n values lie (nearest rank),
  * told by the middle of its step and held within least and most. */

@@ -111,6 +111,7 @@ struct part {
 	uint64_t start, duration;  /* CLOCK_REALTIME ns; ns */
 	uint64_t calls;
 	uint32_t complete;         /* 1: nothing was lost */
+	uint32_t cpu;              /* 1: times off the CPU are known */
 	const char *command, *host;/* untrusted, never NULL */
 };
 

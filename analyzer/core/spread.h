@@ -21,6 +21,9 @@ struct func_spread {
 	struct spread calls, self, total, suspended;
 	struct spread cost;   /* self a call, in thousandths of a tick */
 	struct spread sleep;  /* suspended (as the innermost frame) a call, so */
+	struct spread work, wait; /* of cost: on the CPU, and off it */
+	struct spread fastest;/* its fastest call; of sessions in which it calls
+	                       * nothing */
 };
 
 /* A function called by a certain one, over sessions; caller 0: a thread. */

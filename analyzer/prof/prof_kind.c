@@ -87,14 +87,15 @@ static const struct prof_field node[] = {
 static const struct prof_field part[] = {
 	NUMBER(part, recording), NUMBER(part, start), NUMBER(part, duration),
 	NUMBER(part, calls), NUMBER(part, complete), TEXT(part, command),
-	TEXT(part, host),
+	TEXT(part, host), NUMBER(part, cpu),
 };
 
 static const struct prof_field spread[] = {
 	NUMBER(func_spread, func), SPREAD(func_spread, calls),
 	SPREAD(func_spread, self), SPREAD(func_spread, total),
 	SPREAD(func_spread, suspended), SPREAD(func_spread, cost),
-	SPREAD(func_spread, sleep),
+	SPREAD(func_spread, sleep), SPREAD(func_spread, work),
+	SPREAD(func_spread, wait), SPREAD(func_spread, fastest),
 };
 
 static const struct prof_field edge[] = {

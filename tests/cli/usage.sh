@@ -20,7 +20,7 @@ same usage-no-file 2 "$W" report no-such-folder
 
 # Each command's help names each of its options once, and so does the man page.
 "$W" help --man >"$T/man" || fail "no man page"
-for c in report tree callers coroutines plot export merge dump info check; do
+for c in report tree callers coroutines plot export merge diff dump info check; do
 	"$W" $c --help >"$T/help" || fail "$c --help"
 	grep -q "^\.SS weft $c" "$T/man" || fail "the man page lacks $c"
 	for o in $(grep -oE '^ .{4,6}--[a-z-]+' "$T/help" | grep -oE '[a-z-]{3,}$' |
