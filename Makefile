@@ -26,7 +26,8 @@ CFLAGS_ALL := -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SANFLAGS) -MMD -MP \
 .PHONY: all host recorder analyzer plugin clean
 all: host recorder analyzer plugin
 
-include $(wildcard tracer/host/build.mk tracer/recorder/build.mk \
+include $(wildcard tracer/host/build.mk tracer/lua/build.mk \
+	tracer/recorder/build.mk \
 	analyzer/build.mk tests/build.mk docs/build.mk)
 
 clean:

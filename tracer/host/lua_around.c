@@ -1,6 +1,7 @@
 /* lua_around.c - around lua_resume, around protected calls, and after an end.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_around.h"
+#include "tracer/host/inside.h"
 #include "tracer/host/lua_stack.h"
 
 void lua_around_resume(struct lua_entry *e, struct coroutine *co,
@@ -16,7 +17,7 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 	if (s == NULL)
 		return;
 	me = lua_vm_local(s);
-	if (me != NULL && !lua_stack_has_kept(s, co) &&
+	if (me != NULL && !inside_only && !lua_stack_has_kept(s, co) &&
 	    lua_vm_status(co) == LUA_STATUS_YIELD) {
 		state_end(s);
 		walked = lua_vm_walk_room(me);

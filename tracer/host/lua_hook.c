@@ -2,6 +2,7 @@
  * laid out straight on; whatever asks Lua something is done while not busy.
  * Compiled once per version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_hook.h"
+#include "tracer/host/inside.h"
 #include "tracer/host/lua_lib.h"
 
 /* ---------------------------------------------- the program's own hook */
@@ -153,7 +154,8 @@ static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
 		if (s == NULL)
 			return;
 	}
-	walk = lua_stack_needs_walk(s, co);
+	/* Outside of chosen calls nothing is recorded, not even as open. */
+	walk = lua_stack_needs_walk(s, co) && !inside_only;
 	state_end(s);
 	if (co->vm->detached)
 		lua_vm_unhook(co);

@@ -4,6 +4,7 @@
  * version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook.h"
+#include "tracer/host/lua_hide.h"
 #include "tracer/host/lua_ways.h"
 
 /* How many entries of a table are looked at for names. */
@@ -152,7 +153,7 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d)
 	API(api, lua_getinfo)(co->L, "f", d);
 	place = c_place(api, co->L, &is_builtin);
 	API(api, lua_settop)(co->L, -2);
-	if (place == 0)
+	if (place == 0 || lua_hide_c(place))
 		return 0;
 	/* Its name is no variable's: many of its kind may live there. */
 	name_c(co, place, is_builtin ? NULL : d);
@@ -171,6 +172,8 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 	if (!API(api, lua_getinfo)(co->L, "nS", &d))
 		return 0;
 	*is_c = d.what != NULL && d.what[0] == 'C';
+	if (!*is_c && lua_hide_source(d.source))
+		return 0;
 	if (!*is_c)
 		return lua_func_key(d.source, ways_source_length(&d), d.linedefined,
 				    d.lastlinedefined, d.name);

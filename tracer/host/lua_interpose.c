@@ -3,6 +3,7 @@
  * for all versions of Lua in the process, whose parameters differ: all argument
  * registers are passed on, to the library that serves the state.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/inside.h"
 #include "tracer/host/lua_around.h"
 #include "tracer/host/lua_jit.h"
 #include "tracer/host/lua_lib.h"
@@ -137,19 +138,32 @@ EXPORT long lua_newthread(ARGS)
 
 /* ------------------------------------------------------------- resumes */
 
+/* The chosen calls that a coroutine is in (inside.h) go where it goes. */
+static void leave_inside(struct coroutine *co, uint32_t outside, int status,
+			 uint64_t sp)
+{
+	co->inside = status == LUA_STATUS_YIELD && inside_depth > outside ?
+		     inside_depth - outside : 0;
+	if (inside_depth != outside)
+		inside_set(outside, sp);
+}
+
 EXPORT long lua_resume(ARGS)
 {
 	struct coroutine *const co = served(a);
 	struct lua_entry entry = { .co = NULL };
+	const uint32_t outside = inside_depth;
 	long r;
 
 	if (co == NULL)
 		return REAL(lua_resume, a)(PASS);
 	at_boundary(co);
+	inside_depth += co->inside;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
 		lua_around_resume(&entry, co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
 	lua_around_suspend(&entry, (int)r, HERE);
+	leave_inside(co, outside, (int)r, HERE);
 	return r;
 }
 

@@ -99,6 +99,7 @@ struct coroutine {
 	uint32_t count, room;
 	uint32_t thread, epoch, level; /* of the chunk its SUSPEND stands in */
 	uint64_t since;       /* tick of its SUSPEND */
+	uint32_t inside;      /* chosen calls (inside.h) it sleeps in */
 };
 
 /* A hook lies deeper than the frame of the interpreter that runs the call, and

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 struct process_view process_view;
+_Atomic int process_no_native;
 struct pool_process *process_slot;
 uint32_t process_serial;
 uint64_t process_start;
@@ -109,8 +110,8 @@ static void copy_layout(struct pool *p)
 		.big_count = p->big_buffers,
 		.recording = p->recording,
 		.lua = p->lua != 0,
-		.no_native = p->native == 0,
 	};
+	atomic_store(&process_no_native, p->native == 0);
 	clock_is_tsc = p->use_tsc != 0;
 }
 

@@ -17,10 +17,10 @@ struct process_view {
 	uint32_t process_slots, thread_slots, small_count, big_count;
 	uint64_t recording;
 	int lua;       /* record Lua at all? */
-	int no_native; /* leave native calls alone? */
 };
 
 extern struct process_view process_view;
+extern _Atomic int process_no_native; /* leave native calls alone? */
 extern struct pool_process *process_slot; /* never NULL once mapped: a private
                                            * stand-in where no slot was free */
 extern uint32_t process_serial;

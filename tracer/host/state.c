@@ -3,6 +3,7 @@
 #include "tracer/host/state.h"
 #include "tracer/host/alive.h"
 #include "tracer/host/buffer.h"
+#include "tracer/host/inside.h"
 #include "tracer/host/interrupt.h"
 #include "tracer/host/process.h"
 #include "tracer/host/stack.h"
@@ -309,7 +310,7 @@ SLOW struct state *state_sync(struct state *s)
 	const int saved = errno;
 	uint32_t generation;
 
-	if (!process_ready() || ended)
+	if (!process_ready() || ended || inside_shut())
 		return NULL;
 	generation = atomic_load(&state_pool->generation);
 	if (!(generation & POOL_ON) ||
@@ -335,8 +336,13 @@ SLOW struct pool *state_native_look(void)
 	if (self != (void *)&self)
 		return NULL;
 	saved = errno;
-	if (process_ready() && !process_view.no_native)
-		state_native = state_pool;
+	if (process_ready() && !atomic_load(&process_no_native)) {
+		__atomic_store_n(&state_native, state_pool, __ATOMIC_SEQ_CST);
+		/* weft_native may have said no meanwhile. */
+		if (atomic_load(&process_no_native))
+			__atomic_store_n(&state_native, NULL,
+					 __ATOMIC_SEQ_CST);
+	}
 	errno = saved;
 	return state_native;
 }

@@ -26,6 +26,43 @@ void weft_mark(const char *name);
  * if it could not be recorded. */
 int weft_label(const char *key, const char *value);
 
+/* A recording with a title: what lies between weft_start and weft_stop of that
+ * title is one; up to 8 of them may overlap in a process, and reports can show
+ * each alone (--recording TITLE). Recording is turned on with the first, if it
+ * was off, and then off with the last. Without a title (NULL or ""): weft_resume
+ * and weft_pause. It is in effect when the function returns.
+ * weft_start: 0 started, 1 it runs already, -1 this program is not being
+ * recorded, -2 too many. weft_stop: 1 stopped, 0 it did not run. */
+int weft_start(const char *title);
+int weft_stop(const char *title);
+
+/* Record only what runs inside of weft_inside_begin and weft_inside_end (only
+ * not 0), from the next event of each thread on, or everything again (0). Returns
+ * what it was, -1: this program is not being recorded. */
+int weft_inside_only(int only);
+
+/* In pairs on one thread; may be nested. A nanosecond when everything is
+ * recorded. Calls still open at the outermost end are ended there; weft_inside_end
+ * then returns 1: nothing is recorded on this thread any more. */
+void weft_inside_begin(void);
+int weft_inside_end(void);
+
+/* Record native calls (on not 0) or leave them alone; Lua is not concerned.
+ * Returns what it was, -1: this program is not being recorded. */
+int weft_native(int on);
+
+/* How it stands with this process's recording. */
+struct weft_status {
+	unsigned long size;      /* of this structure, set by the caller */
+	int recorded;            /* is this program being recorded at all? */
+	int on, native, lua;     /* now; native calls; Lua calls */
+	int inside_only;
+	unsigned long long lost; /* records, by threads that live */
+};
+
+/* 0, or -1: not recorded. Fills as much as size says. */
+int weft_status(struct weft_status *status);
+
 /* ------------------------------------------------------------------- Lua
  * Programs that use a shared Lua library need none of this: their Lua states
  * are found as they are made. A program with Lua linked in statically includes
@@ -71,6 +108,18 @@ struct weft_lua_api {
 /* What weft_lua_attach calls: with the functions that serve L, for programs
  * that find them in another way. The table is copied. */
 int weft_lua_attach_with(struct lua_State *L, const struct weft_lua_api *api);
+
+/* The number of the coroutine L, as reports show it; 0: a main state, or not known
+ * (as yet: it gets its number when it first runs). */
+unsigned long long weft_lua_coroutine(struct lua_State *L);
+
+/* Are calls of lua_ functions on L seen (L is of a shared Lua library)? */
+int weft_lua_is_interposed(struct lua_State *L);
+
+/* Functions of the library or program that address lies in are not recorded when
+ * Lua calls them, nor are Lua functions of the source "=[weft]". 0, or -1: too
+ * many. For modules that bring weft to Lua. */
+int weft_lua_hide(const void *address);
 
 /* Record no more of the Lua state L belongs to: its hook is taken off, from
  * each coroutine when it next runs. To be called on the thread that runs L.

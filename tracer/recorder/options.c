@@ -35,6 +35,9 @@ static struct poptOption rows[] = {
 	  "/dev/shm has free)", "SIZE" },
 	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
 	  "leave Lua alone", NULL },
+	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
+	  "have stock interpreters (lua5.1 ... lua5.4, luajit, and what they "
+	  "run) load weft, through LUA_INIT", NULL },
 	{ "no-native", 0, POPT_ARG_NONE, &opt.no_native, 0,
 	  "leave native calls alone", NULL },
 	{ "label", 0, POPT_ARG_STRING, NULL, ROW_LABEL,

@@ -12,7 +12,7 @@ enum { OPTIONS_MAX_LABELS = 32 };
 
 struct options {
 	const char *output;        /* NULL: a name of our own */
-	int paused, no_follow, no_lua, no_native, quiet, archive;
+	int paused, no_follow, no_lua, no_native, lua_init, quiet, archive;
 	enum pool_on_full on_full;
 	uint64_t pool_bytes;       /* 0: the default */
 	char *label[OPTIONS_MAX_LABELS]; /* "key=value" */

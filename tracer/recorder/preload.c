@@ -54,6 +54,7 @@ int preload_find(struct preload *p)
 	snprintf(library, sizeof(library), "%s/lib/libweft.so", prefix);
 	snprintf(p->provider, sizeof(p->provider),
 		 "%s/lib/weft/weft-provider.so", prefix);
+	snprintf(p->modules, sizeof(p->modules), "%s/lib/lua", prefix);
 	if (access(library, R_OK) != 0) {
 		say("cannot read \"%s\": %s", library, strerror(errno));
 		return -1;

@@ -8,6 +8,7 @@
 struct preload {
 	char value[PATH_MAX + 4096]; /* for LD_PRELOAD */
 	char provider[PATH_MAX];     /* weft-provider.so */
+	char modules[PATH_MAX];      /* folder of the Lua modules */
 	char private[32];            /* folder of our own, "" if none */
 };
 

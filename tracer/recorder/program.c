@@ -55,7 +55,8 @@ static int open_pool(const struct arena *arena)
 	return high >= 0 ? high : fcntl(low, F_DUPFD, 3);
 }
 
-static void set_environment(const struct arena *arena, const char *preload)
+static void set_environment(const struct arena *arena,
+			    const struct surround *surround)
 {
 	char text[160];
 
@@ -63,19 +64,18 @@ static void set_environment(const struct arena *arena, const char *preload)
 		 open_pool(arena), (uint64_t)arena->device,
 		 (uint64_t)arena->inode, arena->path);
 	setenv(POOL_ENV, text, 1);
-	if (preload)
-		setenv("LD_PRELOAD", preload, 1);
+	surround_set(surround);
 }
 
 __attribute__((noreturn))
 static void become(const struct program *p, char *const argv[],
-		   const struct arena *arena, const char *preload, int go,
-		   int failed)
+		   const struct arena *arena, const struct surround *surround,
+		   int go, int failed)
 {
 	char order;
 	ssize_t n;
 
-	set_environment(arena, preload);
+	set_environment(arena, surround);
 	do {
 		n = read(go, &order, 1);
 	} while (n < 0 && errno == EINTR);
@@ -91,7 +91,7 @@ static void become(const struct program *p, char *const argv[],
 }
 
 int program_fork(struct program *p, char *const argv[],
-		 const struct arena *arena, const char *preload)
+		 const struct arena *arena, const struct surround *surround)
 {
 	int go[2], failed[2];
 
@@ -103,7 +103,7 @@ int program_fork(struct program *p, char *const argv[],
 	if (p->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		become(p, argv, arena, preload, go[0], failed[1]);
+		become(p, argv, arena, surround, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);

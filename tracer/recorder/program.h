@@ -5,6 +5,7 @@
 #define WEFT_RECORDER_PROGRAM_H
 
 #include "tracer/recorder/arena.h"
+#include "tracer/recorder/surround.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -22,9 +23,9 @@ struct program {
 
 /* Block the signals we read; before anything else is forked. */
 int program_take_signals(struct program *p);
-/* Fork. preload: value of LD_PRELOAD. Negative: says why. */
+/* Fork. Negative: says why. */
 int program_fork(struct program *p, char *const argv[],
-		 const struct arena *arena, const char *preload);
+		 const struct arena *arena, const struct surround *surround);
 /* Let it run. Negative: it could not be executed: says why, and *status is
  * what a shell would give. */
 int program_go(struct program *p, const char *name, int *status);

@@ -191,9 +191,15 @@ static int make_parts(struct recording *r)
 			return -1;
 		r->deliver.archive = &r->archive;
 	}
+	const struct surround surround = {
+		.preload = r->outlook == OUTLOOK_NO_PRELOAD ? NULL :
+			   r->preload.value,
+		.trace = r->folder.absolute,
+		.modules = r->opt.lua_init ? r->preload.modules : NULL,
+	};
+
 	if (program_fork(&r->program, r->opt.program, &r->arena,
-			 r->outlook == OUTLOOK_NO_PRELOAD ? NULL :
-			 r->preload.value) != 0)
+			 &surround) != 0)
 		return -1;
 	allow_files();
 	return 0;

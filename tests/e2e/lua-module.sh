@@ -1,0 +1,81 @@
+#!/bin/bash
+# require "weft" in the stock interpreters, which nobody rebuilt: the script says
+# the same with and without a recording, every call is counted, each recording
+# with a title can be shown alone, and weft.hook records what is inside only.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+
+# at LINE: calls of the function that begins there.
+at() {
+	awk -F, -v line="$1" '$2 == "lua" && $5 == line { n += $6 }
+		END { print n + 0 }' "$T/report.csv"
+}
+# counts F G H: f, g, h of module.lua.
+counts() {
+	[ "$(at 7) $(at 8) $(at 9)" = "$1 $2 $3" ] ||
+		fail "$lua: f, g, h: $(at 7) $(at 8) $(at 9), not $*"
+}
+
+for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+	command -v $lua >/dev/null || fail "$lua is not installed"
+	v=${lua#lua}
+	[ "$v" != jit ] || v=5.1
+	script=tests/prog/lua/module.lua
+	LUA_CPATH="$B/lib/lua/$v/?.so" $lua $script >"$T/alone" ||
+		fail "$lua: the script fails when it is not recorded"
+	record --lua-init -- $lua $script || fail "$lua: weft record fails"
+	diff <(grep -v '^\*' "$T/alone") <(grep -v '^\*' "$T/out") ||
+		fail "$lua: the script says something else when recorded"
+	grep -q "^\*	started	already started	true	false	too many$" "$T/out" ||
+		fail "$lua: $(grep '^\*' "$T/out")"
+	grep -q "^\*	true	true	[1-9]" "$T/out" ||
+		fail "$lua: $(grep '^\*' "$T/out")"
+	report
+	nothing_lost
+	g=37
+	[ $lua = lua5.1 ] || g=38
+	counts $((30 + g)) $g 90
+	report --recording a
+	counts 50 30 0
+	report --recording b
+	counts 30 30 40
+	[ "$("$WEFT" info "$T/trace" | grep -c "service.*test")" = 1 ] ||
+		fail "$lua: the label is not there"
+done
+
+# g: 7 hooked, 3 + 2 * 2 asleep, 2 more. f: below each, and in what fails.
+for lua in lua5.1 lua5.2 lua5.3 lua5.4; do
+	record --paused --lua-init -- $lua tests/prog/lua/inside.lua ||
+		fail "$lua: weft record fails"
+	report
+	nothing_lost
+	[ "$(at 6) $(at 5) $(at 7)" = "16 18 3" ] ||
+		fail "$lua: g, f, body: $(at 6) $(at 5) $(at 7)"
+done
+
+# LUA_INIT of one's own, as a text and as a file, runs too; so does one that
+# fails, and says so as it would.
+echo 'print("from a file")' >"$T/init.lua"
+for init in 'print("from a text \"quoted\"\n")' "@$T/init.lua" 'error("no")'; do
+	LUA_INIT=$init lua5.4 -e 'print(2)' >"$T/alone" 2>"$T/alone.err"
+	status=$?
+	LUA_INIT=$init record --lua-init -- lua5.4 -e 'print(2)'
+	[ $? = $status ] || fail "another exit status with LUA_INIT=$init"
+	cmp "$T/alone" "$T/out" || fail "something else with LUA_INIT=$init"
+done
+
+# What was recorded so far, since the last reset.
+cat >"$T/dump.lua" <<'END'
+local weft = require "weft"
+local function f() end
+for i = 1, 100 do f() end
+weft.reset()
+for i = 1, 5 do f() end
+assert(weft.dump(arg[1]))
+local ok, why = weft.dump("/no/such/folder/x")
+print(ok, why ~= nil)
+END
+record --lua-init -- lua5.4 "$T/dump.lua" "$T/report.csv" ||
+	fail "the script that dumps fails"
+[ "$(at 2)" = 5 ] || fail "dumped: $(cat "$T/report.csv")"
+grep -q "^nil	true$" "$T/out" || fail "a dump to nowhere: $(cat "$T/out")"

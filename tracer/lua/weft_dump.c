@@ -1,0 +1,122 @@
+/* weft_dump.c - runs the analyzer on the trace that is being recorded.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/lua/weft_dump.h"
+#include "tracer/host/weft.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The recorder brings what lies in an open chunk to the disk within 2 s, and
+ * LTTng what it was given within a few tenths more. */
+static void wait_for_disk(void)
+{
+	struct timespec left = { .tv_sec = 2, .tv_nsec = 500000000 };
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
+/* libweft.so lies in PREFIX/lib. */
+static int find_command(char *out, size_t room)
+{
+	Dl_info info;
+	const char *slash;
+
+	if (!dladdr((void *)weft_mark, &info) || info.dli_fname == NULL)
+		return -1;
+	slash = strrchr(info.dli_fname, '/');
+	if (slash == NULL)
+		return -1;
+	snprintf(out, room, "%.*s/../bin/weft", (int)(slash - info.dli_fname),
+		 info.dli_fname);
+	if (access(out, X_OK) == 0)
+		return 0;
+	snprintf(out, room, "weft");
+	return 0;
+}
+
+/* The analyzer is no part of the program: it is not recorded. */
+static char **without_weft(void)
+{
+	size_t n = 0, k = 0;
+	char **env;
+
+	while (environ[n] != NULL)
+		n++;
+	env = calloc(n + 1, sizeof(*env));
+	for (size_t i = 0; env != NULL && i < n; i++) {
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
+		    strncmp(environ[i], "WEFT_POOL=", 10) != 0)
+			env[k++] = environ[i];
+	}
+	return env;
+}
+
+static int run(const char *const *argv, const char *path)
+{
+	posix_spawn_file_actions_t actions;
+	char **const env = without_weft();
+	int status = -1;
+	pid_t pid;
+
+	if (env == NULL || posix_spawn_file_actions_init(&actions) != 0) {
+		free(env);
+		return -1;
+	}
+	if (path != NULL)
+		posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path,
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	/* It changes none of them; its type is older than const. */
+	errno = posix_spawnp(&pid, argv[0], &actions, NULL,
+			     (char *const *)(uintptr_t)argv, env);
+	if (errno == 0) {
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	free(env);
+	return status;
+}
+
+int weft_dump(const char *path, int since, char *why, size_t room)
+{
+	char command[4096];
+	const char *const trace = getenv("WEFT_TRACE");
+	const char *const argv[] = { command, "report", "--csv", trace,
+		since ? "--since-mark" : NULL, "weft.reset", NULL };
+	struct weft_status s = { .size = sizeof(s) };
+	int status;
+
+	if (weft_status(&s) != 0 || trace == NULL) {
+		snprintf(why, room, "this program is not being recorded");
+		return -1;
+	}
+	if (find_command(command, sizeof(command)) != 0) {
+		snprintf(why, room, "cannot find out where weft is installed");
+		return -1;
+	}
+	wait_for_disk();
+	fflush(stdout);
+	status = run(argv, path);
+	if (status == 0)
+		return 0;
+	if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+		snprintf(why, room, "cannot run \"%s\": %s", command,
+			 strerror(errno != 0 ? errno : ENOENT));
+	else
+		snprintf(why, room, "\"%s report\" failed (status %d)%s",
+			 command, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+			 path == NULL ? "" : "; is the path writable?");
+	return -1;
+}

@@ -1,0 +1,327 @@
+/* weft_module.c - require "weft": what weft.h offers, for Lua. The part that is
+ * easier said in Lua stands in weft_module.lua; this is what that needs from C.
+ * Compiled once per version of Lua; the one for 5.1 serves LuaJIT, too.
+ * SPDX-License-Identifier: MIT */
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "tracer/host/weft.h"
+#include "tracer/lua/weft_dump.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char text[] = {
+#include "weft_module.inc"
+};
+
+#if LUA_VERSION_NUM == 501
+static void set_functions(lua_State *L, const luaL_Reg *f)
+{
+	for (; f->name != NULL; f++) {
+		lua_pushcfunction(L, f->func);
+		lua_setfield(L, -2, f->name);
+	}
+}
+#else
+#define set_functions(L, f) luaL_setfuncs(L, f, 0)
+#endif
+
+/* luaL_checkstring takes text with zeros in it; C would cut it there. */
+static const char *check_text(lua_State *L, int arg)
+{
+	size_t length;
+	const char *const s = luaL_checklstring(L, arg, &length);
+
+	luaL_argcheck(L, strlen(s) == length, arg, "text with a zero in it");
+	return s;
+}
+
+static const char *option_text(lua_State *L, int arg)
+{
+	return lua_isnoneornil(L, arg) ? NULL : check_text(L, arg);
+}
+
+/* ------------------------------------------------------------ recording */
+
+/* start([title]): "started", "already started", "too many"; or nil and why. */
+static int start(lua_State *L)
+{
+	const int r = weft_start(option_text(L, 1));
+
+	if (r == -1) {
+		lua_pushnil(L);
+		lua_pushliteral(L, "this program is not being recorded");
+		return 2;
+	}
+	/* In effect for this Lua state at once; harmless where it was. */
+	weft_lua_attach(L);
+	lua_pushstring(L, r == 0 ? "started" : r == 1 ? "already started" :
+		       "too many");
+	return 1;
+}
+
+static int stop(lua_State *L)
+{
+	lua_pushboolean(L, weft_stop(option_text(L, 1)));
+	return 1;
+}
+
+static int pause(lua_State *L)
+{
+	lua_pushboolean(L, weft_pause());
+	return 1;
+}
+
+static int resume(lua_State *L)
+{
+	const int r = weft_resume();
+
+	if (r >= 0)
+		weft_lua_attach(L);
+	lua_pushboolean(L, r >= 0);
+	return 1;
+}
+
+static int mark(lua_State *L)
+{
+	weft_mark(check_text(L, 1));
+	return 0;
+}
+
+static int label(lua_State *L)
+{
+	lua_pushboolean(L, weft_label(check_text(L, 1),
+				      check_text(L, 2)) == 0);
+	return 1;
+}
+
+static int native(lua_State *L)
+{
+	int was;
+
+	luaL_checktype(L, 1, LUA_TBOOLEAN);
+	was = weft_native(lua_toboolean(L, 1));
+	if (was < 0)
+		lua_pushnil(L);
+	else
+		lua_pushboolean(L, was);
+	weft_lua_attach(L);
+	return 1;
+}
+
+static int coroutine(lua_State *L)
+{
+	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+
+#if LUA_VERSION_NUM >= 503
+	lua_pushinteger(L, (lua_Integer)weft_lua_coroutine(co));
+#else
+	lua_pushnumber(L, (lua_Number)weft_lua_coroutine(co));
+#endif
+	return 1;
+}
+
+static void set_flag(lua_State *L, const char *name, int value)
+{
+	lua_pushboolean(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static int status(lua_State *L)
+{
+	struct weft_status s = { .size = sizeof(s) };
+
+	weft_status(&s);
+	lua_newtable(L);
+	set_flag(L, "recorded", s.recorded);
+	set_flag(L, "on", s.on);
+	set_flag(L, "native", s.native);
+	set_flag(L, "lua", s.lua);
+	set_flag(L, "inside_only", s.inside_only);
+	lua_pushnumber(L, (lua_Number)s.lost);
+	lua_setfield(L, -2, "lost");
+	return 1;
+}
+
+/* ---------------------------------------------------- for weft_module.lua */
+
+/* begin(): the call that follows is a chosen one. Between chosen calls Lua needs
+ * no hook, unless all is recorded; for LuaJIT that would throw away its compiled
+ * code each time. */
+static int begin(lua_State *L)
+{
+	weft_inside_begin();
+	weft_lua_attach(L);
+	return 0;
+}
+
+static int finish(lua_State *L)
+{
+	const int out = weft_inside_end();
+
+	if (out && lua_toboolean(L, lua_upvalueindex(1)))
+		weft_lua_detach(L);
+	return 0;
+}
+
+static int only(lua_State *L)
+{
+	lua_pushinteger(L, weft_inside_only(lua_toboolean(L, 1)));
+	return 1;
+}
+
+/* Seconds since some moment. */
+static int now(lua_State *L)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	lua_pushnumber(L, (lua_Number)t.tv_sec +
+		       (lua_Number)t.tv_nsec * 1e-9);
+	return 1;
+}
+
+/* How many calls are open on the running coroutine. */
+static int depth(lua_State *L)
+{
+	lua_Debug d;
+	int low = 0, high = 1;
+
+	while (lua_getstack(L, high, &d)) {
+		low = high;
+		high *= 2;
+	}
+	while (high - low > 1) {
+		const int middle = low + (high - low) / 2;
+
+		if (lua_getstack(L, middle, &d))
+			low = middle;
+		else
+			high = middle;
+	}
+	lua_pushinteger(L, low);
+	return 1;
+}
+
+/* attach([coroutine]), detach([coroutine]): our hook onto it, off it. */
+static int attach(lua_State *L)
+{
+	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+
+	lua_pushinteger(L, weft_lua_attach(co));
+	return 1;
+}
+
+static int detach(lua_State *L)
+{
+	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+
+	weft_lua_detach(co);
+	return 0;
+}
+
+/* ------------------------------------------------------ the program's hooks */
+
+/* In place of debug.sethook and debug.gethook where Lua is linked statically, so
+ * that no other way leads to them: the program's hook and ours live side by side,
+ * and the program sees its own. Lua's function runs in our place, in one call. */
+static int run_original(lua_State *L)
+{
+	return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
+static int sethook(lua_State *L)
+{
+	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+	const int results = run_original(L);
+
+	weft_lua_attach(co);
+	return results;
+}
+
+static int gethook(lua_State *L)
+{
+	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+	int results;
+
+	weft_lua_detach(co);
+	results = run_original(L);
+	weft_lua_attach(co);
+	return results;
+}
+
+static void put_before(lua_State *L, const char *name, lua_CFunction ours)
+{
+	lua_getfield(L, -1, name);
+	if (lua_iscfunction(L, -1)) {
+		lua_pushcclosure(L, ours, 1);
+		lua_setfield(L, -2, name);
+	} else {
+		lua_settop(L, -2);
+	}
+}
+
+static void keep_hooks(lua_State *L)
+{
+	lua_getglobal(L, "debug");
+	if (lua_istable(L, -1)) {
+		put_before(L, "sethook", sethook);
+		put_before(L, "gethook", gethook);
+	}
+	lua_settop(L, -2);
+}
+
+/* dump([path]): nothing, or nil and why. */
+static int dump(lua_State *L)
+{
+	char why[512];
+
+	if (weft_dump(option_text(L, 1), lua_toboolean(L, 2), why,
+		      sizeof(why)) == 0) {
+		lua_pushboolean(L, 1);
+		return 1;
+	}
+	lua_pushnil(L);
+	lua_pushstring(L, why);
+	return 2;
+}
+
+static const luaL_Reg functions[] = {
+	{ "start", start }, { "stop", stop }, { "pause", pause },
+	{ "resume", resume }, { "mark", mark }, { "label", label },
+	{ "native", native }, { "coroutine", coroutine },
+	{ "status", status }, { NULL, NULL },
+};
+
+static const luaL_Reg inner[] = {
+	{ "begin", begin }, { "only", only },
+	{ "now", now }, { "depth", depth }, { "attach", attach },
+	{ "detach", detach }, { "dump", dump }, { NULL, NULL },
+};
+
+__attribute__((visibility("default"))) int luaopen_weft(lua_State *L);
+
+int luaopen_weft(lua_State *L)
+{
+	weft_lua_hide((const void *)&functions);
+	if (luaL_loadbuffer(L, text, sizeof(text), "=[weft]"))
+		return lua_error(L);
+	lua_newtable(L);
+	set_functions(L, functions);
+	lua_newtable(L);
+	set_functions(L, inner);
+	lua_getglobal(L, "jit");
+	lua_pushboolean(L, lua_isnil(L, -1));
+	lua_replace(L, -2);
+	lua_pushcclosure(L, finish, 1);
+	lua_setfield(L, -2, "finish");
+	lua_pushboolean(L, LUA_VERSION_NUM >= 504);
+	lua_setfield(L, -2, "closes");
+	lua_call(L, 2, 1);
+	weft_lua_attach(L);
+	if (!weft_lua_is_interposed(L))
+		keep_hooks(L);
+	return 1;
+}

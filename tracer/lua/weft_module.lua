@@ -1,0 +1,142 @@
+-- weft_module.lua - weft.hook, weft.reset, weft.dump: what is easier said in
+-- Lua. Runs on every Lua from 5.1 on; gets the module's table and what only C
+-- can do. SPDX-License-Identifier: MIT
+local weft, core = ...
+local running, type, error, select = coroutine.running, type, error, select
+local setmetatable, tostring, pairs = setmetatable, tostring, pairs
+
+-- The innermost open call of a hooked function, for each coroutine; each knows
+-- the one below it.
+local open = setmetatable({}, { __mode = "k" })
+local main = {}
+
+local function add_child(call, child, total)
+	local name = child.hook.name
+	local sum = call.children[name]
+	if not sum then
+		sum = { count = 0, total = 0 }
+		call.children[name] = sum
+	end
+	sum.count = sum.count + 1
+	sum.total = sum.total + total
+	call.inner = call.inner + total
+end
+
+local function total_of(call)
+	local total = core.now() - call.start
+	if call.below then
+		add_child(call.below, call, total)
+	end
+	return total
+end
+
+-- A call that an error has ended: nobody is told of it.
+local function drop(call)
+	call.left = true
+	total_of(call)
+	open[call.key] = call.below
+	core.finish()
+end
+
+local function drop_above(key, call)
+	while open[key] and open[key] ~= call do
+		drop(open[key])
+	end
+end
+
+local closing = { __close = function(call)
+	if not call.left then
+		drop_above(call.key, call)
+		drop(call)
+	end
+end }
+
+local function push(hook)
+	local key = running() or main
+	local depth = core.depth()
+	-- Calls as deep as this one, or deeper, were ended by an error.
+	while open[key] and open[key].depth >= depth do
+		drop(open[key])
+	end
+	hook.count = hook.count + 1
+	local call = setmetatable({
+		hook = hook, key = key, depth = depth, below = open[key],
+		count = hook.count, children = {}, inner = 0,
+	}, closing)
+	open[key] = call
+	core.begin()
+	call.start = core.now()
+	return call
+end
+
+local function leave(call, ...)
+	local total
+	drop_above(call.key, call)
+	call.left = true
+	total = total_of(call)
+	open[call.key] = call.below
+	core.finish()
+	if call.hook.on_call then
+		call.hook.on_call({
+			name = call.hook.name, count = call.count,
+			total = total, self = total - call.inner,
+			children = call.children,
+		})
+	end
+	return ...
+end
+
+-- From 5.4 on an error ends the call at once; before, the next hooked call on
+-- the coroutine, or the end of one further out, finds out.
+local wrap = (loadstring or load)([[
+	local push, leave = ...
+	return function(hook, fn)
+		return function(...)
+			local call ]] .. (core.closes and "<close>" or "") .. [[
+
+				= push(hook)
+			return leave(call, fn(...))
+		end
+	end
+]], "=[weft]")(push, leave)
+
+local function check(value, kind, arg, what, optional)
+	if type(value) == kind or optional and value == nil then
+		return
+	end
+	error(("bad argument #%d to '%s' (%s expected, got %s)"):format(arg, what,
+		kind, value == nil and "no value" or type(value)), 3)
+end
+
+-- A function that does what fn does, and is recorded with all that it calls.
+-- Where recording is off, it is turned on for what runs inside such functions
+-- only. on_call gets a table of each finished call: name, count (the how
+-- manieth), total, self, in seconds of the wall clock, and children: name to
+-- count and total of the hooked functions it called.
+function weft.hook(fn, name, on_call)
+	check(fn, "function", 1, "hook")
+	check(name, "string", 2, "hook", true)
+	check(on_call, "function", 3, "hook", true)
+	local status = weft.status()
+	if status.recorded and not status.on then
+		core.only(true)
+		weft.resume()
+	end
+	return wrap({ name = name or tostring(fn), count = 0,
+		on_call = on_call }, fn)
+end
+
+-- weft.dump leaves out what was before.
+local was_reset = false
+
+function weft.reset()
+	weft.mark("weft.reset")
+	was_reset = true
+end
+
+function weft.dump(path)
+	check(path, "string", 1, "dump", true)
+	return core.dump(path, was_reset)
+end
+
+return weft

@@ -1,0 +1,20 @@
+/* surround.h - what the recorded program finds in its environment.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_RECORDER_SURROUND_H
+#define WEFT_RECORDER_SURROUND_H
+
+struct surround {
+	const char *preload;  /* value of LD_PRELOAD; NULL: leave it */
+	const char *trace;    /* the trace's folder, absolute */
+	const char *modules;  /* PREFIX/lib/lua, to have weft required by every
+	                       * interpreter (--lua-init); NULL: do not */
+};
+
+/* Set it in this process, which is about to become the program. */
+void surround_set(const struct surround *s);
+
+/* LUA_INIT's value: load weft, then do what before (NULL: nothing), the value it
+ * had, says. The caller's to free; NULL: no memory. */
+char *surround_lua_init(const char *modules, const char *before);
+
+#endif
