@@ -41,12 +41,13 @@ const struct opt choose_opts[] = {
 	  "where it ends" },
 	{ .type = OPT_TEXT, .name = "to", .arg = "T", .to = &arg_to,
 	  .help = "only what happened before T" },
+	{ .type = OPT_MORE, .more = marks_opts },
 	{ .type = OPT_END }
 };
 
 int choose_has_range(void)
 {
-	return arg_from != NULL || arg_to != NULL;
+	return arg_from != NULL || arg_to != NULL || marks_are_asked_for();
 }
 
 int choose_needs_records(void)
@@ -82,7 +83,8 @@ static int read_coroutine(struct replay_collect *want)
 	return 0;
 }
 
-int choose_collect(const struct session *s, struct replay_collect *want)
+int choose_collect(const struct session *s, const struct marks *marks,
+		   struct replay_collect *want)
 {
 	uint64_t ns;
 
@@ -90,20 +92,29 @@ int choose_collect(const struct session *s, struct replay_collect *want)
 		return -1;
 	if (!choose_has_range())
 		return 0;
-	want->to = UINT64_MAX;
+	want->from = want->to = 0;
+	if (marks_are_asked_for() &&
+	    marks_range(marks, &want->from, &want->to) != 0)
+		return -1;
+	if (want->to == 0)
+		want->to = UINT64_MAX;
 	if (arg_from != NULL) {
 		if (when_moment(s, arg_from, "from", &ns) != 0)
 			return -1;
-		want->from = when_tick(s, ns);
+		if (when_tick(s, ns) > want->from)
+			want->from = when_tick(s, ns);
 	}
 	if (arg_to != NULL) {
 		if (when_moment(s, arg_to, "to", &ns) != 0)
 			return -1;
-		want->to = when_tick(s, ns);
+		if (when_tick(s, ns) < want->to)
+			want->to = when_tick(s, ns);
 	}
 	if (want->from >= want->to)
-		return err_add("--from %s is not before --to %s",
-			       arg_from == NULL ? "0" : arg_from, arg_to);
+		return marks_are_asked_for() ?
+			err_add("nothing lies in that time") :
+			err_add("--from %s is not before --to %s",
+				arg_from == NULL ? "0" : arg_from, arg_to);
 	return 0;
 }
 
@@ -179,6 +190,8 @@ void choose_tell(const struct session *s, const struct selected *sums,
 	say_choice(to, size, "without", arg_skip);
 	say_choice(to, size, "from", arg_from);
 	say_choice(to, size, "to", arg_to);
+	say_choice(to, size, "recording", marks_recording());
+	say_choice(to, size, "since the mark", marks_since());
 	say(to, size, ": %s of %s traced (%s), %s of %s",
 	    out_number_time(time, (double)session_ns(s, sums->self)),
 	    out_number_time(whole, (double)session_ns(s, sums->whole_self)),

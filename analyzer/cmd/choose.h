@@ -5,6 +5,7 @@
 #define WEFT_ANALYZER_CMD_CHOOSE_H
 
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/marks.h"
 #include "analyzer/core/replay.h"
 #include "analyzer/core/select.h"
 
@@ -19,8 +20,10 @@ int choose_needs_records(void);
 int choose_has_range(void);
 
 /* What replay must collect. The session, for the range, knows its clock and
- * first tick. 0, or -1 with the cause in the chain. */
-int choose_collect(const struct session *, struct replay_collect *);
+ * first tick; marks: those of the trace, where they are asked for. 0, or -1 with
+ * the cause in the chain. */
+int choose_collect(const struct session *, const struct marks *,
+		   struct replay_collect *);
 
 /* Narrow the session, whose functions have names. 0, or -1 with the cause. */
 int choose_apply(struct session *, int keep_vm, struct selected *);

@@ -173,15 +173,31 @@ static int scan_clock(const char *path, struct session *clock)
 	return 0;
 }
 
+/* A session of its own: its clock is not the scan's to set. */
+static int scan_marks(const char *path, const struct marks *marks)
+{
+	const struct replay_sink sink = { .mark = marks_see };
+	struct marks ctx = *marks;
+	struct in_summary in;
+
+	return marks_are_asked_for() ?
+	       read_trace(path, marks->session, NULL, &sink, &ctx, &in) : 0;
+}
+
 static enum cmd_exit set_part(struct load *load)
 {
 	struct session *const clock = session_new(1);
+	struct session *const marked = session_new(1);
+	struct marks marks = marks_new(marked);
 	enum cmd_exit status = CMD_OK;
 
-	if (choose_has_range() && scan_clock(load->path, clock) != 0)
+	if (choose_has_range() && (scan_clock(load->path, clock) != 0 ||
+				   scan_marks(load->path, &marks) != 0))
 		status = CMD_UNREADABLE;
-	else if (choose_collect(clock, &load->want) != 0)
+	else if (choose_collect(clock, &marks, &load->want) != 0)
 		status = CMD_USAGE;
+	marks_free(&marks);
+	session_free(marked);
 	session_free(clock);
 	return status;
 }

@@ -40,6 +40,16 @@ void inside_set(uint32_t depth, uint64_t sp)
 		shut(sp);
 }
 
+uint32_t inside_back(uint32_t outside, int sleeps, uint64_t sp)
+{
+	const uint32_t its = sleeps && inside_depth > outside ?
+			     inside_depth - outside : 0;
+
+	if (inside_depth != outside)
+		inside_set(outside, sp);
+	return its;
+}
+
 EXPORT int weft_inside_only(int only)
 {
 	const int saved = errno;

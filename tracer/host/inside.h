@@ -26,4 +26,8 @@ INLINE int inside_shut(void)
  * out. */
 void inside_set(uint32_t depth, uint64_t sp);
 
+/* A coroutine comes off the thread, whose depth was outside before: chosen calls
+ * go where it goes. Returns those it sleeps in, if it may come back. */
+uint32_t inside_back(uint32_t outside, int sleeps, uint64_t sp);
+
 #endif

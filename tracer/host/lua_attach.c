@@ -73,6 +73,16 @@ EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
 	return result;
 }
 
+EXPORT void weft_lua_rest(lua_State *L)
+{
+	struct coroutine *const co = state_pool == NULL || L == NULL ? NULL :
+				     lua_vm_find(L);
+
+	if (co != NULL && co->vm != NULL && co->vm->lib->abi != NULL &&
+	    co->hooked)
+		lua_vm_unhook(co);
+}
+
 EXPORT int weft_lua_detach(lua_State *L)
 {
 	struct coroutine *co;

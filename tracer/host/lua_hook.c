@@ -46,8 +46,8 @@ static void record_return(struct state *s, const struct coroutine *co,
 
 	if (likely(top->ret == id && top->site == (uint64_t)co->L))
 		stack_leave(s, now);
-	else
-		lua_stack_return(s, co, id, key, now);
+	else if (!lua_stack_return(s, co, id, key, now))
+		return;
 	if (unlikely(stack_segment(s)->inferred) && stack_depth(s) == 0)
 		lua_stack_body_ended(s, now);
 }

@@ -64,7 +64,8 @@ static const struct lua_lib *lib_for(long L, const void *caller)
  * taken off. */
 static void at_boundary(struct coroutine *co)
 {
-	if (unlikely(!lua_vm_holder(co)->hooked) && lua_vm_on()) {
+	if (unlikely(!lua_vm_holder(co)->hooked) && lua_vm_on() &&
+	    !inside_shut()) {
 		co->vm->interposed = 1;
 		lua_vm_hook(co);
 	}
@@ -138,16 +139,6 @@ EXPORT long lua_newthread(ARGS)
 
 /* ------------------------------------------------------------- resumes */
 
-/* The chosen calls that a coroutine is in (inside.h) go where it goes. */
-static void leave_inside(struct coroutine *co, uint32_t outside, int status,
-			 uint64_t sp)
-{
-	co->inside = status == LUA_STATUS_YIELD && inside_depth > outside ?
-		     inside_depth - outside : 0;
-	if (inside_depth != outside)
-		inside_set(outside, sp);
-}
-
 EXPORT long lua_resume(ARGS)
 {
 	struct coroutine *const co = served(a);
@@ -163,7 +154,7 @@ EXPORT long lua_resume(ARGS)
 		lua_around_resume(&entry, co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
 	lua_around_suspend(&entry, (int)r, HERE);
-	leave_inside(co, outside, (int)r, HERE);
+	co->inside = inside_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
 	return r;
 }
 

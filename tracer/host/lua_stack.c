@@ -126,8 +126,8 @@ void lua_stack_heal(struct state *s, const struct coroutine *co,
 		     UNWIND_ERROR, now);
 }
 
-static void return_place(struct state *s, const struct coroutine *co,
-			 uint64_t id, uint64_t key, uint64_t now)
+static int return_place(struct state *s, const struct coroutine *co,
+			uint64_t id, uint64_t key, uint64_t now)
 {
 	struct frame *dead;
 	const struct frame *const f = find_place(s, co, id, &dead);
@@ -142,34 +142,34 @@ static void return_place(struct state *s, const struct coroutine *co,
 		stack_leave(s, now);
 	else if (!is_it && s->too_deep > 0)
 		s->too_deep--;
+	return is_it;
 }
 
-void lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
-		      uint64_t key, uint64_t now)
+int lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
+		     uint64_t key, uint64_t now)
 {
 	struct frame *dead;
 	struct frame *f;
 
-	if (co->vm->lib->abi->is_jit) {
-		return_place(s, co, id, key, now);
-		return;
-	}
+	if (co->vm->lib->abi->is_jit)
+		return return_place(s, co, id, key, now);
 	f = find(s, co, id, &dead);
 
 	if (f == NULL) {
 		/* Its call was not seen, or was one too many for the stack. */
 		if (s->too_deep > 0)
 			s->too_deep--;
-		return;
+		return 0;
 	}
 	if (BROKEN(ret) && f + 1 < s->top) {
 		if (s->top[-1].sp == FRAME_DOUBTED)
 			s->top[-1].sp = FRAME_LUA;
-		return;
+		return 1;
 	}
 	stack_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
 		     now);
 	stack_leave(s, now);
+	return 1;
 }
 
 void lua_stack_taken_over(struct state *s, const struct coroutine *co,
@@ -440,6 +440,16 @@ static void renew(struct state *s, struct coroutine *co, uint64_t now)
 	co->ended = 1;
 }
 
+/* Was its resume told, so that what it calls first is no new coroutine? */
+static int is_announced(const struct state *s, const struct coroutine *co)
+{
+	for (uint32_t i = s->segments; i-- > 0;) {
+		if (s->segment[i].serial == co->serial)
+			return !s->segment[i].inferred;
+	}
+	return 0;
+}
+
 void lua_stack_seat(struct state *s, struct coroutine *co,
 		    const struct frame *walked, uint32_t count, int fresh,
 		    uint64_t sp, uint64_t now)
@@ -448,7 +458,7 @@ void lua_stack_seat(struct state *s, struct coroutine *co,
 		seat_main(s, co, walked, count, now);
 		return;
 	}
-	if (fresh && !co->vm->interposed)
+	if (fresh && !co->vm->interposed && !is_announced(s, co))
 		renew(s, co, now);
 	if (lua_stack_is_on(s, co)) {
 		while (stack_segment(s)->serial != co->serial && is_off(s))

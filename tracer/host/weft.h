@@ -113,6 +113,19 @@ int weft_lua_attach_with(struct lua_State *L, const struct weft_lua_api *api);
  * (as yet: it gets its number when it first runs). */
 unsigned long long weft_lua_coroutine(struct lua_State *L);
 
+/* Take weft's hook off L, this one coroutine, until weft_lua_attach(L): for times
+ * in which nothing of it is to be recorded. The program's own stays. */
+void weft_lua_rest(struct lua_State *L);
+
+/* Where Lua is linked statically nobody sees lua_resume: switches of coroutines
+ * are found at the next Lua event. To have them exact, call the first before each
+ * lua_resume(L, ...) and the second right after it; from: who resumes L, or any
+ * other lua_State of the same Lua. Harmless elsewhere. */
+struct weft_lua_switch { unsigned long opaque[8]; };
+int weft_lua_resuming(struct lua_State *L, struct lua_State *from,
+		      struct weft_lua_switch *);
+void weft_lua_resumed(const struct weft_lua_switch *);
+
 /* Are calls of lua_ functions on L seen (L is of a shared Lua library)? */
 int weft_lua_is_interposed(struct lua_State *L);
 

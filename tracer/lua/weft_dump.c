@@ -76,7 +76,7 @@ static int run(const char *const *argv, const char *path)
 	}
 	if (path != NULL)
 		posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path,
-			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+			O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	/* It changes none of them; its type is older than const. */
 	errno = posix_spawnp(&pid, argv[0], &actions, NULL,
 			     (char *const *)(uintptr_t)argv, env);

@@ -162,7 +162,7 @@ static int finish(lua_State *L)
 	const int out = weft_inside_end();
 
 	if (out && lua_toboolean(L, lua_upvalueindex(1)))
-		weft_lua_detach(L);
+		weft_lua_rest(L);
 	return 0;
 }
 
@@ -205,23 +205,6 @@ static int depth(lua_State *L)
 	return 1;
 }
 
-/* attach([coroutine]), detach([coroutine]): our hook onto it, off it. */
-static int attach(lua_State *L)
-{
-	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
-
-	lua_pushinteger(L, weft_lua_attach(co));
-	return 1;
-}
-
-static int detach(lua_State *L)
-{
-	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
-
-	weft_lua_detach(co);
-	return 0;
-}
-
 /* ------------------------------------------------------ the program's hooks */
 
 /* In place of debug.sethook and debug.gethook where Lua is linked statically, so
@@ -246,9 +229,52 @@ static int gethook(lua_State *L)
 	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
 	int results;
 
-	weft_lua_detach(co);
+	weft_lua_rest(co);
 	results = run_original(L);
 	weft_lua_attach(co);
+	return results;
+}
+
+/* Likewise for coroutine.resume and what coroutine.wrap gives: switches are told
+ * when they happen, instead of found at the next event. An error that leaves
+ * through a wrapped coroutine is found so. */
+static int resume_told(lua_State *L)
+{
+	const lua_CFunction original = lua_tocfunction(L, lua_upvalueindex(1));
+	struct weft_lua_switch s;
+	int results;
+
+	if (!lua_isthread(L, 1))
+		return original(L);
+	weft_lua_resuming(lua_tothread(L, 1), L, &s);
+	results = original(L);
+	weft_lua_resumed(&s);
+	return results;
+}
+
+/* Upvalues: the coroutine, as the original has it; the original. */
+static int wrapped_told(lua_State *L)
+{
+	const lua_CFunction original = lua_tocfunction(L, lua_upvalueindex(2));
+	struct weft_lua_switch s;
+	int results;
+
+	weft_lua_resuming(lua_tothread(L, lua_upvalueindex(1)), L, &s);
+	results = original(L);
+	weft_lua_resumed(&s);
+	return results;
+}
+
+static int wrap_told(lua_State *L)
+{
+	const int results = run_original(L);
+	const lua_CFunction wrapped = lua_tocfunction(L, -1);
+
+	if (results == 1 && wrapped != NULL &&
+	    lua_getupvalue(L, -1, 1) != NULL && lua_isthread(L, -1)) {
+		lua_pushcfunction(L, wrapped);
+		lua_pushcclosure(L, wrapped_told, 2);
+	}
 	return results;
 }
 
@@ -263,8 +289,15 @@ static void put_before(lua_State *L, const char *name, lua_CFunction ours)
 	}
 }
 
-static void keep_hooks(lua_State *L)
+/* LuaJIT's functions of coroutines are no C functions but in name. */
+static void stand_in(lua_State *L, int is_jit)
 {
+	lua_getglobal(L, "coroutine");
+	if (!is_jit && lua_istable(L, -1)) {
+		put_before(L, "resume", resume_told);
+		put_before(L, "wrap", wrap_told);
+	}
+	lua_settop(L, -2);
 	lua_getglobal(L, "debug");
 	if (lua_istable(L, -1)) {
 		put_before(L, "sethook", sethook);
@@ -297,14 +330,16 @@ static const luaL_Reg functions[] = {
 
 static const luaL_Reg inner[] = {
 	{ "begin", begin }, { "only", only },
-	{ "now", now }, { "depth", depth }, { "attach", attach },
-	{ "detach", detach }, { "dump", dump }, { NULL, NULL },
+	{ "now", now }, { "depth", depth }, { "dump", dump },
+	{ NULL, NULL },
 };
 
 __attribute__((visibility("default"))) int luaopen_weft(lua_State *L);
 
 int luaopen_weft(lua_State *L)
 {
+	int is_jit;
+
 	weft_lua_hide((const void *)&functions);
 	if (luaL_loadbuffer(L, text, sizeof(text), "=[weft]"))
 		return lua_error(L);
@@ -313,8 +348,9 @@ int luaopen_weft(lua_State *L)
 	lua_newtable(L);
 	set_functions(L, inner);
 	lua_getglobal(L, "jit");
-	lua_pushboolean(L, lua_isnil(L, -1));
-	lua_replace(L, -2);
+	is_jit = !lua_isnil(L, -1);
+	lua_settop(L, -2);
+	lua_pushboolean(L, !is_jit);
 	lua_pushcclosure(L, finish, 1);
 	lua_setfield(L, -2, "finish");
 	lua_pushboolean(L, LUA_VERSION_NUM >= 504);
@@ -322,6 +358,6 @@ int luaopen_weft(lua_State *L)
 	lua_call(L, 2, 1);
 	weft_lua_attach(L);
 	if (!weft_lua_is_interposed(L))
-		keep_hooks(L);
+		stand_in(L, is_jit);
 	return 1;
 }
