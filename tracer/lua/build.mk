@@ -16,8 +16,9 @@ define lua_module_rule
 $(B)/lib/lua/$(1)/weft.so: tracer/lua/weft_module.c tracer/lua/weft_dump.c \
 		$(B)/gen/weft_module.inc $(B)/lib/libweft.so
 	@mkdir -p $$(@D)
-	$$(CC) -std=c11 -D_GNU_SOURCE -I. -I$(B)/gen $$(OPT) $$(WARN) \
+	$$(CC) -std=c11 -D_GNU_SOURCE -I. $$(OPT) $$(WARN) \
 		$$(SANFLAGS) $$$$(pkg-config --cflags lua$(1)) $$(CFLAGS) \
+		-DWEFT_MODULE_TEXT='"$(B)/gen/weft_module.inc"' \
 		-fPIC -fvisibility=hidden -shared -Wl,-z,nodelete \
 		-Wl,-rpath,'$$$$ORIGIN/../..' -MMD -MP -MF $$@.d -o $$@ \
 		tracer/lua/weft_module.c tracer/lua/weft_dump.c -L$(B)/lib -lweft

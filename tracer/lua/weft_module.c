@@ -13,7 +13,7 @@
 #include <time.h>
 
 static const char text[] = {
-#include "weft_module.inc"
+#include WEFT_MODULE_TEXT
 };
 
 #if LUA_VERSION_NUM == 501
