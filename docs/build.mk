@@ -45,7 +45,7 @@ to = $(DESTDIR)$(PREFIX)
 
 install: install-record install-analyze
 
-install-record: host recorder
+install-record: host recorder modules
 	$(INSTALL) -d $(to)/bin $(to)/libexec/weft $(to)/lib/weft \
 		$(to)/lib/pkgconfig $(to)/include
 	$(INSTALL) $(B)/bin/weft $(to)/bin/
@@ -53,6 +53,9 @@ install-record: host recorder
 	$(INSTALL) $(B)/lib/libweft.so $(to)/lib/
 	$(INSTALL) $(B)/lib/weft/weft-provider.so $(to)/lib/weft/
 	$(INSTALL) -m 644 tracer/host/weft.h $(to)/include/
+	for v in $(LUA_MODULES); do $(INSTALL) -d $(to)/lib/lua/$$v && \
+		$(INSTALL) $(B)/lib/lua/$$v/weft.so $(to)/lib/lua/$$v/ || \
+		exit 1; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		tracer/host/weft.pc.in >$(to)/lib/pkgconfig/weft.pc
 
@@ -75,7 +78,8 @@ uninstall:
 		lib/weft/weft-provider.so include/weft.h \
 		lib/pkgconfig/weft.pc share/man/man1/weft.1 \
 		share/bash-completion/completions/weft \
-		lib/babeltrace2/plugins/babeltrace-plugin-weft.so)
+		lib/babeltrace2/plugins/babeltrace-plugin-weft.so \
+		$(LUA_MODULES:%=lib/lua/%/weft.so))
 	-rmdir $(to)/libexec/weft $(to)/lib/weft 2>/dev/null
 
 # Both are printed by the program from its tables of commands and options.

@@ -112,7 +112,7 @@ every() {
 	done
 	for f in tests/cli/*.sh tests/e2e/*.sh tests/oracle/*.sh \
 		tests/reference/*.sh; do
-		[ -x "$f" ] || continue
+		[ -e "$f" ] || continue
 		s=${f#tests/}
 		echo "${s%.sh} script $PWD/$f"
 	done

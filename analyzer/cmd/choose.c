@@ -192,6 +192,7 @@ void choose_tell(const struct session *s, const struct selected *sums,
 	say_choice(to, size, "to", arg_to);
 	say_choice(to, size, "recording", marks_recording());
 	say_choice(to, size, "since the mark", marks_since());
+	say_choice(to, size, "until the mark", marks_until());
 	say(to, size, ": %s of %s traced (%s), %s of %s",
 	    out_number_time(time, (double)session_ns(s, sums->self)),
 	    out_number_time(whole, (double)session_ns(s, sums->whole_self)),

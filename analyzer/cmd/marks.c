@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *arg_recording, *arg_since;
+static const char *arg_recording, *arg_since, *arg_until;
 
 const struct opt marks_opts[] = {
 	{ .type = OPT_TEXT, .name = "recording", .arg = "TITLE",
@@ -20,10 +20,13 @@ const struct opt marks_opts[] = {
 	{ .type = OPT_TEXT, .name = "since-mark", .arg = "NAME",
 	  .to = &arg_since, .help = "only what happened after the last mark "
 	  "of this name" },
+	{ .type = OPT_TEXT, .name = "until-mark", .arg = "NAME",
+	  .to = &arg_until, .help = "only what happened before the last mark "
+	  "of this name" },
 	{ .type = OPT_END }
 };
 
-enum kind { SINCE, START, STOP };
+enum kind { SINCE, UNTIL, START, STOP };
 
 struct seen { ticks tick; enum kind kind; };
 
@@ -31,7 +34,8 @@ struct marks_seen { struct seen *mark; size_t count, room; };
 
 int marks_are_asked_for(void)
 {
-	return arg_recording != NULL || arg_since != NULL;
+	return arg_recording != NULL || arg_since != NULL ||
+	       arg_until != NULL;
 }
 
 const char *marks_recording(void)
@@ -42,6 +46,11 @@ const char *marks_recording(void)
 const char *marks_since(void)
 {
 	return arg_since;
+}
+
+const char *marks_until(void)
+{
+	return arg_until;
 }
 
 struct marks marks_new(struct session *s)
@@ -103,8 +112,10 @@ void marks_see(void *ctx, const struct replay_event *e)
 		add(m->seen, e->tick, START);
 	else if (is_title(name, "weft.stop "))
 		add(m->seen, e->tick, STOP);
-	else if (arg_since != NULL && strcmp(name, arg_since) == 0)
+	if (arg_since != NULL && strcmp(name, arg_since) == 0)
 		add(m->seen, e->tick, SINCE);
+	if (arg_until != NULL && strcmp(name, arg_until) == 0)
+		add(m->seen, e->tick, UNTIL);
 }
 
 static int compare(const void *a, const void *b)
@@ -140,15 +151,16 @@ static int find_recording(const struct marks_seen *m, ticks *from, ticks *to)
 	return 0;
 }
 
-static int find_since(const struct marks_seen *m, ticks *from)
+static int find_last(const struct marks_seen *m, enum kind kind,
+		     const char *name, ticks *at)
 {
 	for (size_t i = m->count; i > 0; i--) {
-		if (m->mark[i - 1].kind == SINCE) {
-			*from = m->mark[i - 1].tick;
+		if (m->mark[i - 1].kind == kind) {
+			*at = m->mark[i - 1].tick;
 			return 0;
 		}
 	}
-	return err_add("no mark of that name was left: \"%s\"", arg_since);
+	return err_add("no mark of that name was left: \"%s\"", name);
 }
 
 static void cut(ticks *from, ticks *to, ticks begin, ticks end)
@@ -172,9 +184,14 @@ int marks_range(const struct marks *m, ticks *from, ticks *to)
 		cut(from, to, begin, end);
 	}
 	if (arg_since != NULL) {
-		if (find_since(m->seen, &begin) != 0)
+		if (find_last(m->seen, SINCE, arg_since, &begin) != 0)
 			return -1;
 		cut(from, to, begin, 0);
+	}
+	if (arg_until != NULL) {
+		if (find_last(m->seen, UNTIL, arg_until, &end) != 0)
+			return -1;
+		cut(from, to, 0, end);
 	}
 	return 0;
 }

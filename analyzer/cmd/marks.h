@@ -7,7 +7,7 @@
 #include "analyzer/cmd/opt.h"
 #include "analyzer/core/replay.h"
 
-/* --recording, --since-mark; a part of choose_opts. */
+/* --recording, --since-mark, --until-mark; a part of choose_opts. */
 extern const struct opt marks_opts[];
 
 int marks_are_asked_for(void);
@@ -15,6 +15,7 @@ int marks_are_asked_for(void);
 /* What the options say, for the sentence on top; NULL: not given. */
 const char *marks_recording(void);
 const char *marks_since(void);
+const char *marks_until(void);
 
 /* Sees every mark of the trace, in any order. */
 void marks_see(void *ctx, const struct replay_event *);

@@ -17,11 +17,13 @@
 
 extern char **environ;
 
-/* The recorder brings what lies in an open chunk to the disk within 2 s, and
- * LTTng what it was given within a few tenths more. */
-static void wait_for_disk(void)
+/* The recorder brings what lies in an open chunk to the disk within 2 s, LTTng a
+ * little later: a mark shows when it is there. */
+enum { TRIES = 30, BETWEEN_MS = 500 };
+
+static void wait_a_little(void)
 {
-	struct timespec left = { .tv_sec = 2, .tv_nsec = 500000000 };
+	struct timespec left = { .tv_nsec = BETWEEN_MS * 1000000L };
 
 	while (nanosleep(&left, &left) != 0 && errno == EINTR)
 		;
@@ -63,6 +65,7 @@ static char **without_weft(void)
 	return env;
 }
 
+/* What it says of a recording that has no end as yet is no news. */
 static int run(const char *const *argv, const char *path)
 {
 	posix_spawn_file_actions_t actions;
@@ -74,6 +77,8 @@ static int run(const char *const *argv, const char *path)
 		free(env);
 		return -1;
 	}
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+					 O_WRONLY, 0);
 	if (path != NULL)
 		posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path,
 			O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -89,14 +94,25 @@ static int run(const char *const *argv, const char *path)
 	return status;
 }
 
+static int make(const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			    0666);
+
+	return fd < 0 ? -1 : close(fd);
+}
+
 int weft_dump(const char *path, int since, char *why, size_t room)
 {
 	char command[4096];
 	const char *const trace = getenv("WEFT_TRACE");
+	char now[80];
 	const char *const argv[] = { command, "report", "--csv", trace,
-		since ? "--since-mark" : NULL, "weft.reset", NULL };
+		"--until-mark", now, since ? "--since-mark" : NULL,
+		"weft.reset", NULL };
 	struct weft_status s = { .size = sizeof(s) };
-	int status;
+	struct timespec t;
+	int status = -1;
 
 	if (weft_status(&s) != 0 || trace == NULL) {
 		snprintf(why, room, "this program is not being recorded");
@@ -106,17 +122,32 @@ int weft_dump(const char *path, int since, char *why, size_t room)
 		snprintf(why, room, "cannot find out where weft is installed");
 		return -1;
 	}
-	wait_for_disk();
+	if (!s.on) {
+		snprintf(why, room, "recording is off: turn it on first");
+		return -1;
+	}
+	if (path != NULL && make(path) != 0) {
+		snprintf(why, room, "cannot write \"%s\": %s", path,
+			 strerror(errno));
+		return -1;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	snprintf(now, sizeof(now), "weft.dump %ld %lld.%09ld", (long)getpid(),
+		 (long long)t.tv_sec, t.tv_nsec);
+	weft_mark(now);
 	fflush(stdout);
-	status = run(argv, path);
+	for (int i = 0; i < TRIES && status != 0; i++) {
+		wait_a_little();
+		status = run(argv, path);
+	}
 	if (status == 0)
 		return 0;
 	if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
 		snprintf(why, room, "cannot run \"%s\": %s", command,
 			 strerror(errno != 0 ? errno : ENOENT));
 	else
-		snprintf(why, room, "\"%s report\" failed (status %d)%s",
-			 command, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-			 path == NULL ? "" : "; is the path writable?");
+		snprintf(why, room, "\"%s report\" failed (status %d)",
+			 command, WIFEXITED(status) ? WEXITSTATUS(status) :
+			 -1);
 	return -1;
 }

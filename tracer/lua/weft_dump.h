@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Wait until what was recorded before this call is on the disk, at most 3 s, and
+/* Wait until what was recorded before this call is on the disk, at most 15 s, and
  * have `weft report --csv` write it to the file (NULL: standard output). since
  * not 0: from the last mark "weft.reset" on. 0, or -1 with the cause in why. */
 int weft_dump(const char *path, int since, char *why, size_t room);

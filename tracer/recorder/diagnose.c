@@ -120,9 +120,12 @@ static void say_native(const char *path, const struct image *image)
 static bool say_lua(const char *path, const struct image *image)
 {
 	if (image->has_lua || image_has_lua_text(path))
-		say("\"%s\" has a Lua of its own linked in: let it call "
-		    "weft_lua_attach(L) after making the state, or link the "
-		    "shared Lua library", path);
+		say("\"%s\" has a Lua of its own linked in, which cannot be "
+		    "seen: %s, or link the shared Lua library", path,
+		    image->has_lua ? "if it is a Lua interpreter, say weft "
+		    "record --lua-init; otherwise let it call "
+		    "weft_lua_attach(L) after making the state" :
+		    "let it call weft_lua_attach(L) after making the state");
 	else if (needs_lua(image))
 		say("no Lua state was seen in \"%s\"", path);
 	else
