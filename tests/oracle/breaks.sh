@@ -25,7 +25,7 @@ notices() {
 		401 402 403 404 405 406 407 408 ;;
 	esac
 	mkdir -p "$dir/run"
-	! T=$dir/run FIRST=1 timeout 200 "$@" >"$dir/said" 2>&1
+	! T=$dir/run FIRST=1 timeout 400 "$@" >"$dir/said" 2>&1
 }
 
 # With every rule on the tests pass, or it would mean nothing that they fail.
