@@ -11,9 +11,8 @@
 
 const struct cmd *const cmd_list[] = {
 	&cmd_report, &cmd_tree, &cmd_callers, &cmd_coroutines, &cmd_stacks,
-	&cmd_plot,
-	&cmd_cold, &cmd_export, &cmd_merge, &cmd_diff, &cmd_dump, &cmd_info,
-	&cmd_check, &cmd_help, NULL
+	&cmd_slow, &cmd_plot, &cmd_cold, &cmd_export, &cmd_merge, &cmd_diff,
+	&cmd_dump, &cmd_info, &cmd_check, &cmd_help, NULL
 };
 
 const struct cmd *cmd_find(const char *name)

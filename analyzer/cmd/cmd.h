@@ -32,7 +32,7 @@ const struct cmd *cmd_find(const char *name);
 enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
 
 extern const struct cmd cmd_report, cmd_tree, cmd_callers, cmd_coroutines,
-	cmd_stacks, cmd_plot, cmd_cold, cmd_export, cmd_merge, cmd_diff,
+	cmd_stacks, cmd_slow, cmd_plot, cmd_cold, cmd_export, cmd_merge, cmd_diff,
 	cmd_dump, cmd_info, cmd_check, cmd_help;
 
 #endif

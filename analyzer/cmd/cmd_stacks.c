@@ -149,6 +149,8 @@ static enum cmd_exit run(int count, char **operands)
 	}
 	status = load_open(&load, count, operands);
 	if (status == CMD_OK)
+		status = load_need_trace(&load, "stacks at a moment");
+	if (status == CMD_OK)
 		status = show(&load);
 	load_close(&load);
 	return status;

@@ -1,0 +1,140 @@
+/* cmd_slow.c - "weft slow": the slowest single calls of a function.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/cmd/load.h"
+#include "analyzer/cmd/slow_print.h"
+#include "analyzer/cmd/when.h"
+#include "analyzer/core/select_match.h"
+
+static size_t arg_top = 10, arg_depth = 30;
+static const char *arg_from, *arg_to, *arg_longer;
+static int arg_sort, arg_csv;
+
+/* As enum slow_key. */
+static const char *const sort_keys[] = {
+	"total", "self", "wall", "suspended", NULL
+};
+
+static const struct opt opts[] = {
+	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
+	  .to = &arg_sort, .choices = sort_keys,
+	  .help = "what makes a call slow" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top, .help = "calls to show, 0 for all (in memory)" },
+	{ .type = OPT_TEXT, .name = "longer", .arg = "T", .to = &arg_longer,
+	  .help = "only calls of at least that long (" WHEN_UNITS ")" },
+	{ .type = OPT_TEXT, .name = "from", .arg = "T", .to = &arg_from,
+	  .help = "only calls that began at or after T: a time since the "
+	  "start, or ns since 1970" },
+	{ .type = OPT_TEXT, .name = "to", .arg = "T", .to = &arg_to,
+	  .help = "only calls that began before T" },
+	{ .type = OPT_NUMBER, .name = "depth", .arg = "N", .to = &arg_depth,
+	  .help = "innermost frames of a stack to show, 0 for all; --csv "
+	  "shows all" },
+	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+/* A moment as the first tick that is printed as it, or later. */
+static int moment_tick(const struct session *s, const char *text,
+		       const char *option, ticks *to)
+{
+	uint64_t ns;
+
+	if (text == NULL)
+		return 0;
+	if (when_moment(s, text, option, &ns) != 0)
+		return -1;
+	*to = ns == 0 ? session_first_tick(s) : when_tick(s, ns - 1) + 1;
+	return 0;
+}
+
+static int choose(const struct session *s, struct slow_options *o)
+{
+	uint64_t ns;
+
+	if (moment_tick(s, arg_from, "from", &o->from) != 0 ||
+	    moment_tick(s, arg_to, "to", &o->to) != 0)
+		return -1;
+	if (arg_longer == NULL)
+		return 0;
+	if (when_span(arg_longer, "longer", &ns) != 0)
+		return -1;
+	o->longer = ns == 0 ? 0 : when_tick(s, ns - 1) + 1 -
+			      session_first_tick(s);
+	return 0;
+}
+
+static enum cmd_exit show(struct load *load, const char *pattern)
+{
+	struct session *const s = load->session;
+	struct slow_print how = { .pattern = pattern, .frames = arg_depth,
+				  .csv = arg_csv };
+	uint8_t *const wanted = select_match_all(s, pattern);
+	struct slow_options options = {
+		.wanted = wanted, .funcs = func_count(s->funcs) + 1,
+		.key = (enum slow_key)arg_sort, .top = arg_top };
+	enum cmd_exit status = CMD_USAGE;
+	struct slow *slow;
+
+	for (size_t i = 1; i < options.funcs; i++)
+		how.functions += wanted[i] != 0;
+	if (how.functions == 0) {
+		err_add("no function of this trace is called \"%s\"; weft "
+			"report --top 0 lists them", pattern);
+	} else if (choose(s, &options) == 0) {
+		slow = slow_new(&options);
+		status = load_again(load, &slow_sink, slow) == 0 ? CMD_OK :
+			 CMD_UNREADABLE;
+		slow_finish(slow);
+		if (status == CMD_OK)
+			slow_print(load, slow_found(slow), &how);
+		slow_free(slow);
+	}
+	mem_free(wanted);
+	return status;
+}
+
+static enum cmd_exit run(int count, char **operands)
+{
+	struct load load;
+	enum cmd_exit status;
+
+	if (count < 2) {
+		err_add("which function of which trace? Give the function's "
+			"name, then the folder that weft record made");
+		return CMD_USAGE;
+	}
+	status = load_open(&load, count - 1, operands + 1);
+	if (status == CMD_OK)
+		status = load_need_trace(&load, "single calls");
+	if (status == CMD_OK)
+		status = show(&load, operands[0]);
+	load_close(&load);
+	return status;
+}
+
+const struct cmd cmd_slow = {
+	"slow", "FUNCTION DIR", "list the slowest single calls of a function",
+	"Reads the trace in the folder DIR and prints how long the calls of\n"
+	"a function took, then the slowest of them one by one: total, self\n"
+	"and suspended time, when it began and on which thread and\n"
+	"coroutine, and the stitched stack it was called on. FUNCTION is a\n"
+	"name, without its parameters or source if you like, or a pattern\n"
+	"such as 'str*'; several together: 'a|b'.\n"
+	"\n"
+	"A call that did not end is listed with what it took so far; one\n"
+	"whose entry nobody saw is only counted. The histogram is of calls\n"
+	"that ended.\n"
+	"\n"
+	"--csv: pid, tid it began on, coroutine (0: the thread's own),\n"
+	"function, language, module, file, line, level (1, 2: in a signal\n"
+	"handler that interrupted a hook), start_ns since the start,\n"
+	"total_ns, self_ns, suspended_ns, wall_ns (total and suspended), end\n"
+	"(returned, unwound, died with its coroutine, cut where records are\n"
+	"missing, open at the end), is_partial (1: a part of it was not\n"
+	"recorded; self and suspended are at least these), and stack:\n"
+	"function names, outermost first, with ; between.", opts, run
+};

@@ -1,0 +1,179 @@
+/* test_slow.c - single calls: their times over suspensions and threads in
+ * either order, their stacks, which are kept.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/core/slow.h"
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct chunk_build b;
+static struct session *session;
+static struct replay *replay;
+static struct slow *slow;
+static char told[4096];
+
+/* Every function is wanted. */
+static void begin(size_t top)
+{
+	static uint8_t wanted[100];
+	const struct slow_options options = {
+		.wanted = wanted, .funcs = sizeof(wanted), .top = top };
+
+	memset(wanted, 1, sizeof(wanted));
+	session = session_new(0);
+	slow = slow_new(&options);
+	replay = replay_new(session, &slow_sink, slow);
+}
+
+static void give(uint64_t tick)
+{
+	struct chunk_view v;
+
+	cb_end(&b, tick);
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	replay_chunk(replay, &v);
+}
+
+static void add(const char *text)
+{
+	const size_t used = strlen(told);
+
+	snprintf(told + used, sizeof(told) - used, "%s", text);
+}
+
+static void add_stack(const struct trail *t, trail_id id)
+{
+	const struct trail_frame f = *trail_get(t, id);
+
+	if (f.below != 0) {
+		add_stack(t, f.below);
+		add(";");
+	}
+	add(f.flags & TRAIL_BODY ? "~" : "");
+	add(f.func == 0 ? "[before]" :
+	    func_get(session->funcs, f.func)->source + 1);
+}
+
+/* "STACK on THREAD in COROUTINE BEGIN TOTAL SELF SUSPENDED END[ partial]" */
+static const char *end(void)
+{
+	static const char *const ends[] = { "returned", "unwound", "died",
+		"cut", "open" };
+	const struct slow_found *f;
+	char line[200];
+
+	replay_finish(replay);
+	slow_finish(slow);
+	f = slow_found(slow);
+	told[0] = '\0';
+	for (size_t i = 0; i < f->count; i++) {
+		const struct slow_call *const c = &f->calls[i];
+
+		add_stack(f->trail, c->stack);
+		snprintf(line, sizeof(line), " T%u in %" PRIu64 " %" PRIu64
+			 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s%s\n",
+			 session->threads[c->thread].serial, c->coroutine,
+			 c->begin, c->total, c->self, c->suspended,
+			 ends[c->end], c->is_partial ? " partial" : "");
+		add(line);
+	}
+	snprintf(line, sizeof(line), "%" PRIu64 " ended, %" PRIu64
+		 " open, %" PRIu64 " unknown\n", f->ended, f->open,
+		 f->unknown);
+	add(line);
+	replay_free(replay);
+	slow_free(slow);
+	session_free(session);
+	return told;
+}
+
+/* A coroutine on three threads: 4 to 10, 30 to 34, 50 to 56. */
+static void thread(uint32_t n)
+{
+	cb_begin(&b, 1, n, 0, 0);
+	if (n == 1) {
+		cb_enter(&b, "main", 0);
+		cb_resume(&b, 9, 0, 0, 0, 4);
+		cb_enter(&b, "body", 0);
+		cb_enter(&b, "native", 2);
+		cb_enter(&b, "inner", 2);
+		cb_suspend(&b, 9, SUSPEND_YIELD, 2);
+		cb_leave(&b, "main", 5);
+	} else if (n == 2) {
+		cb_enter(&b, "worker", 0);
+		cb_resume(&b, 9, RESUME_STACK, 20, 2, 30);
+		cb_frame(&b, "body", 6);
+		cb_frame(&b, "inner", 2);
+		cb_suspend(&b, 9, SUSPEND_YIELD, 4);
+		cb_leave(&b, "worker", 6);
+	} else {
+		cb_enter(&b, "last", 0);
+		cb_resume(&b, 9, RESUME_STACK, 16, 2, 50);
+		cb_frame(&b, "body", 10);
+		cb_frame(&b, "inner", 6);
+		cb_leave(&b, "inner", 1);
+		cb_leave(&b, "body", 5);
+		cb_suspend(&b, 9, SUSPEND_RETURN, 0);
+		cb_leave(&b, "last", 1);
+	}
+	give(60);
+}
+
+void test_slow_sums_a_call_over_threads_in_any_order(void)
+{
+	static const uint32_t order[6][3] = {
+		{ 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 },
+		{ 2, 3, 1 }, { 3, 1, 2 }, { 3, 2, 1 } };
+
+	for (size_t i = 0; i < 6; i++) {
+		begin(0);
+		for (size_t k = 0; k < 3; k++)
+			thread(order[i][k]);
+		CHECK_STR(end(),
+			  "last T3 in 0 0 57 51 0 returned\n"
+			  "worker T2 in 0 0 40 36 0 returned\n"
+			  "main;~body T1 in 9 4 16 7 36 returned\n"
+			  "main T1 in 0 0 15 9 0 returned\n"
+			  "main;~body;native;inner T1 in 9 8 7 7 36 "
+			  "returned\n"
+			  "main;~body;native T1 in 9 6 4 2 0 unwound\n"
+			  "6 ended, 0 open, 0 unknown\n");
+	}
+}
+
+/* The least total goes first; of equal ones the later. */
+void test_slow_keeps_the_slowest(void)
+{
+	begin(2);
+	cb_begin(&b, 1, 1, 0, 0);
+	for (uint64_t i = 0; i < 50; i++)
+		cb_leaf(&b, "f", 1, i * 7 % 50);
+	cb_leaf(&b, "f", 1, 49);
+	give(2000);
+	CHECK_STR(end(), "f T1 in 0 155 49 49 0 returned\n"
+			 "f T1 in 0 1276 49 49 0 returned\n"
+			 "51 ended, 0 open, 0 unknown\n");
+}
+
+/* What did not end, what lost a part, what nobody saw begin. */
+void test_slow_says_what_is_not_whole(void)
+{
+	begin(0);
+	cb_begin(&b, 1, 1, 3, 100);
+	cb_segment(&b, 0);
+	cb_open(&b, "main", REC_AGE_UNKNOWN);
+	cb_open(&b, "f", 30);
+	cb_leave(&b, "f", 5);
+	cb_resume(&b, 7, 0, 0, 0, 1);
+	cb_enter(&b, "body", 0);
+	cb_suspend(&b, 7, SUSPEND_YIELD, 2);
+	cb_enter(&b, "g", 1);
+	give(120);
+	CHECK_STR(end(), "main;f T1 in 0 70 35 5 0 returned partial\n"
+			 "main;g T1 in 0 109 11 11 0 open\n"
+			 "main;~body T1 in 7 106 2 2 0 open\n"
+			 "1 ended, 2 open, 1 unknown\n");
+}
