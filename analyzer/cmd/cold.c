@@ -7,6 +7,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* Modules together may take so many times what one may. */
+enum { ALL_MODULES = 4 };
 
 static const char *const texts[COLD_WHYS] = {
 	[COLD_NEVER] = "never called",
@@ -213,7 +217,8 @@ static void count_rows(struct cold *cold)
 struct cold *cold_new(struct load *load)
 {
 	struct func_table *const funcs = load->session->funcs;
-	const struct sym_options options = load_sym_options(load);
+	struct sym_options options = load_sym_options(load);
+	const time_t end = time(NULL) + (time_t)options.seconds * ALL_MODULES;
 	struct cold *const cold = mem_alloc(sizeof(*cold));
 	struct calls calls;
 	size_t room = 0;
@@ -226,6 +231,10 @@ struct cold *cold_new(struct load *load)
 				 sizeof(*cold->counts));
 	calls_init(&calls, load->session);
 	for (elf_id m = 1; m <= cold->module_count; m++) {
+		const time_t left = end - time(NULL);
+
+		if (left < (time_t)options.seconds)
+			options.seconds = left < 0 ? 0 : (unsigned)left;
 		sym_cold_read(func_elf(funcs, m), cold->arena, &options,
 			      &cold->modules[m]);
 		add_module(cold, m, &room, &calls);

@@ -4,7 +4,7 @@
  * statically. So bytes that only look like such a call would have to hold the
  * right 32-bit distance by chance.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/sym/sym_code.h"
+#include "analyzer/sym/sym_code_state.h"
 
 #include "analyzer/base/mem.h"
 
@@ -12,26 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STUBS = 16, STUB_BYTES = 16, FUNCTION_MAX = 1 << 26 };
+enum { STUB_BYTES = 16 };
 
 static const char *const hook = "__cyg_profile_func_enter";
-
-/* A word that the loader fills in, and what with. */
-struct slot { uint64_t at, holds; };
-
-struct sym_code {
-	Elf *elf;
-	const unsigned char *bytes;   /* the whole file, */
-	size_t size;
-	GElf_Phdr *parts;             /* its executable parts */
-	size_t part_count, part_room;
-	uint64_t stubs[STUBS];        /* addresses that lead to the hook, */
-	size_t stub_count;
-	uint64_t gots[STUBS];         /* words that hold its address */
-	size_t got_count;
-	struct slot *slots;           /* by address */
-	size_t slot_count, slot_room;
-};
 
 static void add(uint64_t *list, size_t *count, uint64_t value)
 {
@@ -40,14 +23,6 @@ static void add(uint64_t *list, size_t *count, uint64_t value)
 			return;
 	if (*count < STUBS)
 		list[(*count)++] = value;
-}
-
-static int is_in(const uint64_t *list, size_t count, uint64_t value)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i] == value)
-			return 1;
-	return 0;
 }
 
 static void read_parts(struct sym_code *c)
@@ -67,22 +42,6 @@ static void read_parts(struct sym_code *c)
 			 sizeof(*c->parts));
 		c->parts[c->part_count++] = part;
 	}
-}
-
-/* The bytes at an address, and how many follow in its part; NULL: none. */
-static const unsigned char *code_at(const struct sym_code *c, uint64_t address,
-				    uint64_t *room)
-{
-	for (size_t i = 0; i < c->part_count; i++) {
-		const GElf_Phdr *const part = &c->parts[i];
-
-		if (address < part->p_vaddr ||
-		    address - part->p_vaddr >= part->p_filesz)
-			continue;
-		*room = part->p_filesz - (address - part->p_vaddr);
-		return c->bytes + part->p_offset + (address - part->p_vaddr);
-	}
-	return NULL;
 }
 
 /* --- where the hook is ------------------------------------------------- */
@@ -154,14 +113,6 @@ static void read_symbols(struct sym_code *c, Elf_Scn *section,
 	}
 }
 
-static int64_t distance(const unsigned char *bytes)
-{
-	int32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
 /* Entries that jump through the hook's slot: "jmp *slot(%rip)" somewhere in
  * them. */
 static void read_plt(struct sym_code *c, const GElf_Shdr *header)
@@ -170,7 +121,7 @@ static void read_plt(struct sym_code *c, const GElf_Shdr *header)
 	const unsigned char *bytes;
 	uint64_t room;
 
-	bytes = code_at(c, header->sh_addr, &room);
+	bytes = sym_code_at(c, header->sh_addr, &room);
 	if (bytes == NULL)
 		return;
 	if (room > header->sh_size)
@@ -179,19 +130,12 @@ static void read_plt(struct sym_code *c, const GElf_Shdr *header)
 		const uint64_t next = header->sh_addr + i + 6;
 
 		if (bytes[i] != 0xff || bytes[i + 1] != 0x25 ||
-		    !is_in(c->gots, c->got_count,
-			   next + (uint64_t)distance(bytes + i + 2)))
+		    !sym_code_is_in(c->gots, c->got_count,
+			   next + (uint64_t)sym_code_distance(bytes + i + 2)))
 			continue;
 		add(c->stubs, &c->stub_count, header->sh_addr + i);
 		add(c->stubs, &c->stub_count, header->sh_addr + i - i % each);
 	}
-}
-
-static int by_address(const void *a, const void *b)
-{
-	const struct slot *const x = a, *const y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 static void read_sections(struct sym_code *c, int plt)
@@ -240,7 +184,7 @@ struct sym_code *sym_code_new(int fd)
 	read_sections(c, 0);
 	read_sections(c, 1);
 	if (c->slot_count > 0)
-		qsort(c->slots, c->slot_count, sizeof(*c->slots), by_address);
+		qsort(c->slots, c->slot_count, sizeof(*c->slots), sym_code_by_address);
 	return c;
 }
 
@@ -252,91 +196,4 @@ void sym_code_free(struct sym_code *c)
 	mem_free(c->parts);
 	mem_free(c->slots);
 	mem_free(c);
-}
-
-int sym_code_has_hook(const struct sym_code *c)
-{
-	return c->stub_count + c->got_count > 0;
-}
-
-int sym_code_holds(const struct sym_code *c, uint64_t address)
-{
-	uint64_t room;
-
-	return code_at(c, address, &room) != NULL;
-}
-
-/* --- what a function does ---------------------------------------------- */
-
-static int slot_holds(const struct sym_code *c, uint64_t at, uint64_t value)
-{
-	const struct slot key = { at, 0 };
-	const struct slot *const slot = c->slot_count == 0 ? NULL :
-		bsearch(&key, c->slots, c->slot_count, sizeof(key),
-			by_address);
-
-	return slot != NULL && slot->holds == value;
-}
-
-/* b[0..3] is what may be a distance from address at + 4. Is it that of a call
- * or jump to the hook, or of a load of its address? b[-1], b[-2] can be read. */
-static int is_hook(const struct sym_code *c, const unsigned char *b,
-		   uint64_t at)
-{
-	const uint64_t target = at + 4 + (uint64_t)distance(b);
-
-	if ((b[-1] == 0xe8 || b[-1] == 0xe9) &&
-	    is_in(c->stubs, c->stub_count, target))
-		return 1;
-	return ((b[-2] == 0xff && (b[-1] == 0x15 || b[-1] == 0x25)) ||
-		(b[-2] == 0x8b && (b[-1] & 0xc7) == 0x05)) &&
-	       is_in(c->gots, c->got_count, target);
-}
-
-/* The same for the function's own address: lea, a load from a slot that holds
- * it, or a constant. */
-static int is_entry(const struct sym_code *c, const unsigned char *b,
-		    uint64_t at, uint64_t entry)
-{
-	const uint64_t target = at + 4 + (uint64_t)distance(b);
-
-	if ((b[-1] & 0xc7) == 0x05 && b[-2] == 0x8d)
-		return target == entry;
-	if ((b[-1] & 0xc7) == 0x05 && b[-2] == 0x8b)
-		return slot_holds(c, target, entry);
-	if ((b[-1] & 0xf8) == 0xb8 ||
-	    (b[-2] == 0xc7 && (b[-1] & 0xf8) == 0xc0))
-		return (uint64_t)distance(b) == entry;
-	return 0;
-}
-
-/* movabs: eight bytes. */
-static int is_constant(const unsigned char *b, uint64_t entry)
-{
-	return (b[-1] & 0xf8) == 0xb8 && (b[-2] & 0xf8) == 0x48 &&
-	       memcmp(b, &entry, sizeof(entry)) == 0;
-}
-
-int sym_code_look(const struct sym_code *c, uint64_t address, uint64_t size,
-		  uint64_t entry)
-{
-	uint64_t room;
-	const unsigned char *const bytes = code_at(c, address, &room);
-	int found = 0;
-
-	if (bytes == NULL)
-		return 0;
-	if (size > room)
-		size = room;
-	if (size > FUNCTION_MAX)
-		size = FUNCTION_MAX;
-	for (uint64_t i = 2; i + 4 <= size &&
-	     found != (SYM_CALLS_HOOK | SYM_NAMES_ITSELF); i++) {
-		if (is_hook(c, bytes + i, address + i))
-			found |= SYM_CALLS_HOOK;
-		if (is_entry(c, bytes + i, address + i, entry) ||
-		    (i + 8 <= size && is_constant(bytes + i, entry)))
-			found |= SYM_NAMES_ITSELF;
-	}
-	return found;
 }

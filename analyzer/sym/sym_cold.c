@@ -22,6 +22,7 @@ struct task {
 	struct arena *arena;
 	struct sym_cold *cold;
 	size_t room;
+	unsigned *server_seconds;    /* that are left */
 };
 
 /* --- in the child ------------------------------------------------------ */
@@ -53,8 +54,8 @@ static struct sym_code *find_code(const struct task *task, FILE *to,
 	if (found.fd >= 0)
 		code = sym_code_new(found.fd);
 	sym_child_send(to, (struct sym_answer){
-		.id = TELL_CODE, .flags = code != NULL &&
-					  sym_code_has_hook(code) },
+		.id = TELL_CODE, .count = found.server_seconds,
+		.flags = code != NULL && sym_code_has_hook(code) },
 		code != NULL ? found.path : "",
 		code != NULL ? "" : found.fd >= 0 ?
 		"its machine code is not x86-64's or has no sections" :
@@ -66,17 +67,19 @@ static void list_all(const void *ctx, FILE *to)
 {
 	const struct task *const task = ctx;
 	const struct sym_wish wish = { task->options, SYM_NAMES,
-				       SERVER_SECONDS };
+				       *task->server_seconds };
 	struct sym_found found;
 	struct sym_code *code;
 
 	sym_find_file(task->module, &wish, &found);
 	sym_child_send(to, (struct sym_answer){
-		.id = TELL_MODULE, .flags = found.worth >= WORTH_NAMES },
+		.id = TELL_MODULE, .flags = found.worth >= WORTH_NAMES,
+		.count = found.server_seconds },
 		found.fd < 0 ? "" : found.path, found.why);
 	fflush(to);
-	code = find_code(task, to, found.server_seconds < SERVER_SECONDS ?
-			 SERVER_SECONDS - found.server_seconds : 0);
+	code = find_code(task, to,
+			 found.server_seconds < *task->server_seconds ?
+			 *task->server_seconds - found.server_seconds : 0);
 	if (found.fd >= 0 &&
 	    sym_list_all(found.fd, code, send_function, to) != 0)
 		sym_child_send(to, (struct sym_answer){ .id = TELL_MODULE },
@@ -139,6 +142,9 @@ static int take(void *ctx, const struct sym_answer *a, const char *text)
 	const char *const file = arena_copy(task->arena, text + a->name_size,
 					    a->file_size);
 
+	if (a->id == TELL_MODULE || a->id == TELL_CODE)
+		*task->server_seconds -= a->count < *task->server_seconds ?
+					 a->count : *task->server_seconds;
 	if (a->id == TELL_MODULE) {
 		cold->file = name;
 		cold->why = file;
@@ -165,13 +171,17 @@ static int take(void *ctx, const struct sym_answer *a, const char *text)
 void sym_cold_read(const struct elf_module *module, struct arena *arena,
 		   const struct sym_options *options, struct sym_cold *cold)
 {
-	struct task task = { module, options, arena, cold, 0 };
+	static unsigned server_seconds = SERVER_SECONDS;
+	struct task task = { module, options, arena, cold, 0,
+			     &server_seconds };
 	const struct sym_job job = { list_all, &task, take, &task,
 				     options->seconds, BYTES_MAX };
 	char why[SYM_WHY];
 
 	*cold = (struct sym_cold){ .file = "", .code = "", .why = "" };
-	if (sym_child_run(&job, why) != 0) {
+	if (options->seconds == 0) {
+		cold->why = "the modules before it took too long";
+	} else if (sym_child_run(&job, why) != 0) {
 		cold->why = arena_copy(arena, why, strlen(why));
 		cold->knows_all = 0;
 	}

@@ -115,9 +115,7 @@ static void try(struct search *s, const char *path)
 	snprintf(s->best->path, sizeof(s->best->path), "%s", path);
 }
 
-static void tryf(struct search *s, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
+__attribute__((format(printf, 2, 3)))
 static void tryf(struct search *s, const char *format, ...)
 {
 	char path[PATH_MAX];

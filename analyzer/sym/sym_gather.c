@@ -7,15 +7,12 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/sym/sym_demangle.h"
+#include "analyzer/sym/sym_inline.h"
 
 #include <dwarf.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { DEPTH = 128, HOPS = 4, FUNCTIONS_MAX = 1 << 20 };
-
-/* The descriptions around the one that is being read, outermost first. */
-struct around { Dwarf_Die die[DEPTH]; size_t depth; };
+enum { HOPS = 4, FUNCTIONS_MAX = 1 << 20 };
 
 void sym_gather_init(struct sym_gather *g, const struct sym_code *code)
 {
@@ -164,50 +161,8 @@ static void add_function(struct sym_gather *g, const struct sym_unit *unit,
 	add_entry(group, entry);
 }
 
-/* "a.c:12 in f, b.c:30 in main": from the innermost call outwards. */
-static char *place_of(const struct sym_unit *unit, struct around *around)
-{
-	char text[512] = "";
-	size_t used = 0;
-	Dwarf_Files *files = NULL;
-	Dwarf_Die *call = NULL;
-
-	dwarf_getsrcfiles(unit->die, &files, NULL);
-	for (size_t i = around->depth; i-- > 0 && used < sizeof(text); ) {
-		Dwarf_Die *const die = &around->die[i];
-		const int tag = dwarf_tag(die);
-		Dwarf_Attribute attribute;
-		Dwarf_Word line = 0, file = 0;
-		const char *path, *name;
-
-		if (tag != DW_TAG_subprogram &&
-		    tag != DW_TAG_inlined_subroutine)
-			continue;
-		if (call != NULL) {
-			dwarf_formudata(dwarf_attr(call, DW_AT_call_line,
-						   &attribute), &line);
-			dwarf_formudata(dwarf_attr(call, DW_AT_call_file,
-						   &attribute), &file);
-			path = files == NULL ? NULL :
-			       dwarf_filesrc(files, file, NULL, NULL);
-			name = sym_die_name(die, NULL);
-			used += (size_t)snprintf(text + used,
-				sizeof(text) - used, "%s%s:%llu in %s",
-				used > 0 ? ", " : "", path == NULL ? "?" :
-				strrchr(path, '/') == NULL ? path :
-				strrchr(path, '/') + 1,
-				(unsigned long long)line,
-				name == NULL ? "?" : name);
-		}
-		call = die;
-		if (tag == DW_TAG_subprogram)
-			break;
-	}
-	return mem_copy(text);
-}
-
 static void add_inlined(struct sym_gather *g, const struct sym_unit *unit,
-			struct around *around)
+			struct sym_around *around)
 {
 	Dwarf_Die *const die = &around->die[around->depth - 1];
 	struct sym_group *group;
@@ -225,11 +180,11 @@ static void add_inlined(struct sym_gather *g, const struct sym_unit *unit,
 		return;
 	group->inlined++;
 	if (group->place_count < SYM_PLACES)
-		group->places[group->place_count++] = place_of(unit, around);
+		group->places[group->place_count++] = sym_inline_place(unit, around);
 }
 
 static void visit(struct sym_gather *g, const struct sym_unit *unit,
-		  struct around *around)
+		  struct sym_around *around)
 {
 	Dwarf_Die *const die = &around->die[around->depth - 1];
 
@@ -247,7 +202,7 @@ static void visit(struct sym_gather *g, const struct sym_unit *unit,
 
 /* Over all descriptions below the unit's, each before those in it. */
 static void walk(struct sym_gather *g, const struct sym_unit *unit,
-		 struct around *around)
+		 struct sym_around *around)
 {
 	Dwarf_Die *const here = around->die;
 
@@ -256,7 +211,7 @@ static void walk(struct sym_gather *g, const struct sym_unit *unit,
 	while (around->depth > 0) {
 		Dwarf_Die *const top = &here[around->depth - 1];
 
-		if (around->depth < DEPTH && dwarf_child(top, top + 1) == 0) {
+		if (around->depth < SYM_DEPTH && dwarf_child(top, top + 1) == 0) {
 			around->depth++;
 			visit(g, unit, around);
 			continue;
@@ -303,7 +258,7 @@ static struct sym_built built_by(Dwarf_Die *unit)
 void sym_gather_unit(struct sym_gather *g, Dwarf_Die *die)
 {
 	const struct sym_unit unit = sym_unit_of(die);
-	struct around *const around = mem_alloc(sizeof(*around));
+	struct sym_around *const around = mem_alloc(sizeof(*around));
 
 	mem_need((void **)&g->units, &g->unit_room, g->unit_count + 1,
 		 sizeof(*g->units));
