@@ -184,7 +184,8 @@ struct sym_code *sym_code_new(int fd)
 	read_sections(c, 0);
 	read_sections(c, 1);
 	if (c->slot_count > 0)
-		qsort(c->slots, c->slot_count, sizeof(*c->slots), sym_code_by_address);
+		qsort(c->slots, c->slot_count, sizeof(*c->slots),
+		      sym_code_by_address);
 	return c;
 }
 

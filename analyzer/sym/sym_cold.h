@@ -41,8 +41,8 @@ struct sym_cold {
 };
 
 /* Of one module, which is read in a process of its own. Strings and the
- * functions' arrays are the arena's; functions is freed with mem_free. No time left
- * (0 seconds): it is not read. */
+ * functions' arrays are the arena's; functions is freed with mem_free. With no
+ * time left (0 seconds) it is not read. */
 void sym_cold_read(const struct elf_module *, struct arena *,
 		   const struct sym_options *, struct sym_cold *);
 

@@ -1,6 +1,6 @@
 /* sym_gather.c - functions put together from the parts in which debug
  * information and symbol tables tell of them. A function and its clones share
- * one abstract description, which is what joins them.
+ * one abstract description, which joins them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_gather.h"
 
@@ -143,8 +143,7 @@ static void add_function(struct sym_gather *g, const struct sym_unit *unit,
 	group = group_of(g, unit, die);
 	if (group == NULL)
 		return;
-	if (dwarf_entrypc(die, &entry) != 0)
-		entry = 0;
+	dwarf_entrypc(die, &entry);
 	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0) {
 		if (entry == 0)
 			entry = begin;
@@ -180,7 +179,8 @@ static void add_inlined(struct sym_gather *g, const struct sym_unit *unit,
 		return;
 	group->inlined++;
 	if (group->place_count < SYM_PLACES)
-		group->places[group->place_count++] = sym_inline_place(unit, around);
+		group->places[group->place_count++] =
+			sym_inline_place(unit, around);
 }
 
 static void visit(struct sym_gather *g, const struct sym_unit *unit,
@@ -211,7 +211,8 @@ static void walk(struct sym_gather *g, const struct sym_unit *unit,
 	while (around->depth > 0) {
 		Dwarf_Die *const top = &here[around->depth - 1];
 
-		if (around->depth < SYM_DEPTH && dwarf_child(top, top + 1) == 0) {
+		if (around->depth < SYM_DEPTH &&
+		    dwarf_child(top, top + 1) == 0) {
 			around->depth++;
 			visit(g, unit, around);
 			continue;
@@ -244,7 +245,7 @@ static struct sym_built built_by(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attribute;
 	const char *const producer = dwarf_formstring(
-		dwarf_attr_integrate(unit, DW_AT_producer, &attribute));
+		dwarf_attr(unit, DW_AT_producer, &attribute));
 	const int has_flag = producer != NULL && has_flag_in(producer);
 
 	return (struct sym_built){

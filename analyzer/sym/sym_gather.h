@@ -12,7 +12,7 @@ struct sym_piece { uint64_t begin, size; uint32_t next; };
 
 struct sym_group {
 	char *name, *file;
-	uint32_t line, unit;         /* unit: index; 0: only in a symbol table */
+	uint32_t line, unit;         /* unit: index; 0: none tells of it */
 	uint32_t piece;              /* its first; 0: none */
 	uint64_t size;
 	uint64_t entries[SYM_ENTRIES];

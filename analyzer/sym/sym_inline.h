@@ -1,5 +1,5 @@
-/* sym_inline.h - where a function was inlined, as text. To be called in a process
- * that may crash: the file is untrusted.
+/* sym_inline.h - where a function was inlined, as text. To be called in a
+ * process that may crash: the file is untrusted.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_SYM_SYM_INLINE_H
 #define WEFT_ANALYZER_SYM_SYM_INLINE_H

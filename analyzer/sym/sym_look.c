@@ -1,5 +1,5 @@
-/* sym_look.c - what a function's machine code does: calls the hook, holds its own
- * address.
+/* sym_look.c - what a function's machine code does: calls the hook, holds its
+ * own address.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_code_state.h"
 
@@ -52,7 +52,7 @@ static int slot_holds(const struct sym_code *c, uint64_t at, uint64_t value)
 }
 
 /* b[0..3] is what may be a distance from address at + 4. Is it that of a call
- * or jump to the hook, or of a load of its address? b[-1], b[-2] can be read. */
+ * or jump to the hook, or of a load of its address? b[-1], b[-2] are there. */
 static int is_hook(const struct sym_code *c, const unsigned char *b,
 		   uint64_t at)
 {
