@@ -1,0 +1,199 @@
+/* test_combine.c - sums of random sessions: in any order and grouping the same
+ * profile, byte for byte; and counts as added up by hand.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/core/combine.h"
+#include "analyzer/prof/prof.h"
+#include "tests/test.h"
+#include "tests/unit/sessions.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SESSIONS = 5, ROUNDS = 40, FUNCS = 9 };
+
+static uint64_t random_state = 1;
+
+static uint64_t below(uint64_t n)
+{
+	random_state = random_state * UINT64_C(6364136223846793005) + 1;
+	return (random_state >> 33) % n;
+}
+
+static func_id random_func(struct session *s)
+{
+	const uint64_t k = below(FUNCS);
+	char name[16];
+
+	snprintf(name, sizeof(name), "f%d", (int)k);
+	if (k < 5)
+		return sessions_func(s, (uint8_t)(k % 2), 16 * k,
+				     below(2) ? name : "another name");
+	if (k < 7) {
+		const func_id f = func_lua(s->funcs, "@x.lua", 6, 6, k, 3, 9,
+					   below(2) ? "hint" : "");
+
+		/* analyzer/sym leaves no function without a name. */
+		func_get(s->funcs, f)->name = "hint <x.lua:3>";
+		return f;
+	}
+	return func_special(s->funcs, name);
+}
+
+static void add_note(struct session *s, const char *key, const char *value)
+{
+	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
+	s->notes[s->note_count++] = (struct note){ key, value };
+}
+
+static struct session *random_session(void)
+{
+	static const char *const names[] = { "main", "worker", "" };
+	struct session *const s = sessions_new(1000 + below(3000000000),
+					       names[below(3)]);
+	node_id at = cct_root(s->cct, 0);
+
+	if (below(2))
+		cct_collect_hist(s->cct);
+	if (below(2))
+		cct_collect_cpu(s->cct);
+	for (uint64_t i = below(60); i > 0; i--) {
+		const node_id next = sessions_calls(s, at, random_func(s),
+			1 + below(9), below(UINT64_C(1) << below(50)));
+
+		if (below(5) == 0)
+			cct_get(s->cct, next)->suspended += below(1000);
+		at = below(4) ? next : cct_root(s->cct, 0);
+	}
+	add_note(s, "complete", below(2) ? "yes" : "no");
+	if (below(2))
+		add_note(s, "end", below(2) ? "10" : "9");
+	add_note(s, "lost.full", below(2) ? "12" : "0");
+	add_note(s, "host", below(2) ? "a" : "b");
+	s->threads[0].lost[0] = below(3);
+	s->records = below(100);
+	s->gap_total = below(3);
+	return s;
+}
+
+static struct session *sum_of(struct session **list, size_t n)
+{
+	struct combine *const c = combine_new();
+
+	for (size_t i = 0; i < n; i++)
+		combine_add(c, list[i]);
+	return combine_end(c);
+}
+
+/* A session's profile, as bytes. */
+static char *bytes_of(struct session *s, size_t *size)
+{
+	const struct prof_about about = { .comment_count = 0 };
+	FILE *const file = tmpfile();
+	char *bytes = NULL;
+
+	if (file && CHECK(prof_write(file, s, &about) == 0)) {
+		*size = (size_t)lseek(fileno(file), 0, SEEK_END);
+		bytes = mem_alloc(*size + 1);
+		CHECK_EQ(pread(fileno(file), bytes, *size, 0), *size);
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+static void same(struct session *a, struct session *b)
+{
+	size_t na = 0, nb = 1;
+	char *const x = bytes_of(a, &na), *const y = bytes_of(b, &nb);
+
+	if (x && y && CHECK_EQ(na, nb))
+		CHECK_MEM(x, y, na);
+	mem_free(x);
+	mem_free(y);
+}
+
+void test_combine_is_the_same_in_any_order_and_grouping(void)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		struct session *s[SESSIONS], *other[SESSIONS], *parts[3];
+		struct session *all, *turned, *grouped;
+		uint64_t calls = 0;
+
+		for (int i = 0; i < SESSIONS; i++) {
+			s[i] = random_session();
+			other[SESSIONS - 1 - i] = s[i];
+			calls += s[i]->calls;
+		}
+		all = sum_of(s, SESSIONS);
+		turned = sum_of(other, SESSIONS);
+		parts[0] = sum_of(s + 3, 2);
+		parts[1] = s[1];
+		parts[2] = sum_of((struct session *[]){ s[2], s[0] }, 2);
+		grouped = sum_of(parts, 3);
+		same(all, turned);
+		same(all, grouped);
+		CHECK(cct_valid(all->cct));
+		CHECK_EQ(all->calls, calls);
+		CHECK_EQ(all->part_count, SESSIONS);
+		session_free(parts[0]);
+		session_free(parts[2]);
+		session_free(all);
+		session_free(turned);
+		session_free(grouped);
+		for (int i = 0; i < SESSIONS; i++)
+			session_free(s[i]);
+	}
+}
+
+void test_combine_a_profile_read_back_is_the_session(void)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		struct session *const one = random_session();
+		struct session *const s = below(2) ? sum_of(
+			(struct session *[]){ one }, 1) : one;
+		size_t size = 0;
+		char *const bytes = bytes_of(s, &size);
+		struct session *back;
+
+		if (!bytes)
+			return;
+		back = prof_read(test_file(bytes, size));
+		if (CHECK(back != NULL)) {
+			same(s, back);
+			CHECK(cct_valid(back->cct));
+		}
+		session_free(back);
+		mem_free(bytes);
+		if (s != one)
+			session_free(s);
+		session_free(one);
+	}
+}
+
+void test_combine_adds_calls_and_nanoseconds(void)
+{
+	struct session *const a = sessions_new(UINT64_C(2000000000), "t");
+	struct session *const b = sessions_new(UINT64_C(500000000), "t");
+	struct session *sum;
+	const struct cct_node *n;
+
+	sessions_calls(a, cct_root(a->cct, 0), sessions_func(a, 1, 64, "f"), 7,
+		       4000);
+	sessions_calls(b, cct_root(b->cct, 0), sessions_func(b, 1, 64, "f"), 5,
+		       4000);
+	sum = sum_of((struct session *[]){ a, b }, 2);
+	REQUIRE(sum->spread_count == 1 && cct_count(sum->cct) == 2);
+	n = cct_get(sum->cct, 2);
+	CHECK_EQ(n->calls, 12);
+	CHECK_EQ(n->self, 2000 + 8000);
+	CHECK_EQ(sum->spreads[0].self.min, 2000);
+	CHECK_EQ(sum->spreads[0].self.max, 8000);
+	CHECK_EQ(sum->spreads[0].calls.sum, 12);
+	CHECK_EQ(sum->spreads[0].cost.max, 1600000);
+	CHECK_EQ(sum->thread_count, 1);
+	CHECK_EQ(sum->beyond.threads, 1);
+	CHECK_EQ(sum->tick_hz, 1000000000);
+	session_free(a);
+	session_free(b);
+	session_free(sum);
+}
