@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A pair is count << 10 | step << 1 | 1. Blocks are full before they grow while
+/* Of pairs as in hist_count. Blocks are full before they grow while
  * they are small: they are searched whole. */
 struct block {
 	uint32_t mask, used;

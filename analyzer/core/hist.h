@@ -33,6 +33,19 @@ void hist_need(struct hist *, size_t room);
 
 /* Count n values of a step. Needs i < room. */
 void hist_add(struct hist *, size_t i, uint32_t step, uint64_t n);
+
+/* One value more; short where it is as the last ones were. A pair is
+ * count << 10 | step << 1 | 1. */
+static inline void hist_count(struct hist *h, size_t i, uint64_t value)
+{
+	const uint64_t key = (uint64_t)hist_step(value) << 1 | 1;
+
+	if (__builtin_expect((h->slot[i] & 1023) == key, 1))
+		h->slot[i] += 1024;
+	else
+		hist_add(h, i, hist_step(value), 1);
+}
+
 /* Add the counts of i to an array of HIST_STEPS. */
 void hist_spread(const struct hist *, size_t i, uint64_t *counts);
 /* Add the counts of from's i to those of to's k. */

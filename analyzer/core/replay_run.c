@@ -104,8 +104,8 @@ static inline int leave(struct stream *st, struct cursor *c, func_id func,
 	if (__builtin_expect(f->entry < ENTRY_NONE, 1)) {
 		cct_hot_time(c->here, c->now - f->entry);
 		if (full && st->tree->hist)
-			hist_add(st->tree->hist, f->node,
-				 hist_step(c->now - f->entry), 1);
+			hist_count(st->tree->hist, f->node,
+				   c->now - f->entry);
 	}
 	c->top--;
 	c->here = &st->tree->nodes[c->top[-1].node];
@@ -123,7 +123,7 @@ static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	n->self += duration;
 	cct_hot_time(n, duration);
 	if (full && st->tree->hist)
-		hist_add(st->tree->hist, id, hist_step(duration), 1);
+		hist_count(st->tree->hist, id, duration);
 	c->now += duration;
 	c->calls++;
 }

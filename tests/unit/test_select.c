@@ -1,0 +1,169 @@
+/* test_select.c - parts of a tree, patterns, and groups of a ranking.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/core/rank.h"
+#include "analyzer/core/select.h"
+#include "analyzer/core/select_match.h"
+#include "tests/test.h"
+
+#include <string.h>
+
+static node_id add(struct session *s, node_id parent, const char *name,
+		   uint32_t flags, uint64_t calls, ticks self, ticks susp)
+{
+	const node_id id = cct_child(s->cct, parent,
+				     func_special(s->funcs, name), flags);
+	struct cct_node *const n = cct_get(s->cct, id);
+
+	n->calls += calls;
+	n->self += self;
+	n->suspended += susp;
+	return id;
+}
+
+/* main > f > g > f > h, and main > ~body > g; the root's own self is 7. */
+static struct session *sample(void)
+{
+	struct session *const s = session_new(0);
+	const node_id r = cct_root(s->cct, 0);
+	const node_id m = add(s, r, "main", 0, 1, 1, 0);
+	const node_id f = add(s, m, "f", 0, 2, 10, 0);
+	const node_id g = add(s, f, "g", 0, 3, 100, 0);
+	const node_id f2 = add(s, g, "f", 0, 4, 1000, 0);
+	const node_id body = add(s, m, "body", CCT_BODY, 1, 20000, 300);
+
+	cct_get(s->cct, r)->self = 7;
+	add(s, f2, "h", 0, 5, 10000, 0);
+	add(s, body, "g", 0, 1, 200000, 4000);
+	return s;
+}
+
+static struct rank_row row(struct session *s, const char *name)
+{
+	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
+	struct rank_row found = { 0 };
+
+	for (size_t i = 0; i < r->count; i++)
+		if (!strcmp(rank_name(r, &r->rows[i]), name))
+			found = r->rows[i];
+	rank_free(r);
+	return found;
+}
+
+static struct session *selected(struct select o, struct selected *sums)
+{
+	struct session *const s = sample();
+	/* func_special fills in the name. */
+	*sums = select_apply(s, &o, 0);
+
+	CHECK(cct_valid(s->cct));
+	CHECK_EQ(sums->whole_self, 231118);
+	CHECK_EQ(sums->whole_calls, 17);
+	return s;
+}
+
+void test_select_under_starts_at_the_outermost(void)
+{
+	struct selected sums;
+	struct session *const s = selected((struct select){ .under = "g" },
+					   &sums);
+
+	CHECK_EQ(sums.self, 211100);
+	CHECK_EQ(sums.calls, 3 + 4 + 5 + 1);
+	CHECK_EQ(row(s, "f").total, 11000);
+	CHECK_EQ(row(s, "g").total, 211100);
+	CHECK_EQ(row(s, "main").calls, 0);
+	CHECK_EQ(row(s, "g").suspended, 4000);
+	session_free(s);
+}
+
+void test_select_focus_shows_callers_without_their_own(void)
+{
+	struct selected sums;
+	struct session *const s = selected((struct select){ .focus = "h" },
+					   &sums);
+
+	CHECK_EQ(sums.self, 10000);
+	CHECK_EQ(row(s, "main").total, 10000);
+	CHECK_EQ(row(s, "main").self, 0);
+	CHECK_EQ(row(s, "main").calls, 0);
+	CHECK_EQ(row(s, "f").total, 10000);
+	CHECK_EQ(row(s, "body").group, 0);
+	session_free(s);
+}
+
+void test_select_skip_gives_self_to_the_caller(void)
+{
+	struct selected sums;
+	struct session *const s = selected((struct select){ .skip = "f|body" },
+					   &sums);
+
+	CHECK_EQ(sums.self, sums.whole_self);
+	CHECK_EQ(row(s, "main").self, 1 + 10 + 20000);
+	CHECK_EQ(row(s, "main").suspended, 0);
+	CHECK_EQ(row(s, "g").self, 100 + 1000 + 200000);
+	CHECK_EQ(row(s, "g").suspended, 4000);
+	CHECK_EQ(row(s, "f").group, 0);
+	CHECK_EQ(row(s, "h").total, 10000);
+	session_free(s);
+}
+
+void test_select_patterns(void)
+{
+	CHECK(select_match_text("abc", "abc"));
+	CHECK(!select_match_text("abc", "ab"));
+	CHECK(select_match_text("abc", "a*"));
+	CHECK(select_match_text("abc", "*b*"));
+	CHECK(select_match_text("abc", "x|?b?"));
+	CHECK(!select_match_text("abc", "x|?b"));
+	CHECK(select_match_text("", "*"));
+	CHECK(select_match_text("", ""));
+	CHECK(!select_match_text("a", ""));
+	CHECK(select_match_text("aXbXc", "a*X*c"));
+	CHECK(!select_match_text("aXbX", "a*X*c"));
+}
+
+void test_select_names_without_what_is_behind(void)
+{
+	struct session *const s = session_new(0);
+	const func_id lua = func_special(s->funcs, "handle <app.lua:12>");
+	const func_id cpp = func_special(s->funcs, "ns::f(int, char*)");
+
+	CHECK(select_match_func(s, lua, "handle"));
+	CHECK(select_match_func(s, lua, "*app.lua:12>"));
+	CHECK(select_match_func(s, cpp, "ns::f"));
+	CHECK(select_match_func(s, cpp, "ns::f(int, char*)"));
+	CHECK(!select_match_func(s, cpp, "f"));
+	CHECK(!select_match_func(s, cpp, "module=*"));
+	session_free(s);
+}
+
+void test_rank_groups_count_the_outermost(void)
+{
+	struct session *const s = sample();
+	struct rank *const r = rank_by(s, &(struct rank_options){
+		GROUP_BODY, RANK_SELF, RANK_ALL_THREADS });
+
+	CHECK_EQ(r->count, 2);
+	CHECK_STR(rank_name(r, &r->rows[0]), "body");
+	CHECK_EQ(r->rows[0].total, 220000);
+	CHECK_EQ(r->rows[0].suspended, 4300);
+	CHECK_STR(rank_name(r, &r->rows[1]), "[no coroutine]");
+	CHECK_EQ(r->rows[1].total, 231111);
+	CHECK_EQ(r->rows[1].self, 11111);
+	CHECK_EQ(r->self + r->root_self, 231118);
+	rank_free(r);
+	session_free(s);
+}
+
+void test_rank_sorts_by_name(void)
+{
+	struct session *const s = sample();
+	struct rank *const r = rank_new(s, RANK_NAME, RANK_ALL_THREADS);
+
+	for (size_t i = 1; i < r->count; i++)
+		CHECK(strcmp(rank_name(r, &r->rows[i - 1]),
+			     rank_name(r, &r->rows[i])) < 0);
+	rank_free(r);
+	session_free(s);
+}
