@@ -90,7 +90,7 @@ static void print_notes(const struct report *r, const struct rank *rank)
 			 "%d.%02d%% off", HIST_ERROR / 100, HIST_ERROR % 100);
 		note(text);
 	}
-	if (rank->unknown == 0 ||
+	if (rank->unknown < all / 1000 ||
 	    (rank->unknown == all && !asks_cpu()))
 		return;
 	snprintf(text, sizeof(text), "context switches are known for %s of "
