@@ -9,7 +9,7 @@
 static int flag, choice;
 static size_t number;
 static double share;
-static const char *text;
+static const char *text, *list;
 
 static const char *const choices[] = { "first", "second", NULL };
 
@@ -28,6 +28,8 @@ static const struct opt opts[] = {
 	  .help = "a share" },
 	{ .type = OPT_CHOICE, .name = "choice", .arg = "C", .to = &choice,
 	  .choices = choices, .help = "one of" },
+	{ .type = OPT_LIST, .name = "list", .arg = "L", .to = &list,
+	  .help = "once or more" },
 	{ .type = OPT_MORE, .more = more },
 	{ .type = OPT_END }
 };
@@ -114,5 +116,15 @@ void test_opt_tells_of_every_row(void)
 
 	parse("x");
 	opt_each(opts, count_row, &rows);
-	CHECK_EQ(rows, 5);
+	CHECK_EQ(rows, 6);
+}
+
+void test_opt_joins_what_a_list_is_given(void)
+{
+	list = NULL;
+	CHECK_EQ(parse("word --list a"), 0);
+	CHECK_STR(list, "a");
+	list = NULL;
+	CHECK_EQ(parse("word --list a --list b:c --list=d"), 0);
+	CHECK_STR(list, "a:b:c:d");
 }

@@ -1,0 +1,152 @@
+/* test_archive.c - build-ids as readelf reads them; copies that stay where they
+ * belong; chunks that lie about what they name. links: recorder
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/archive.h"
+#include "tracer/recorder/archive_copy.h"
+#include "tests/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static void make_dir(void)
+{
+	strcpy(dir, "/tmp/weft-test-archive-XXXXXX");
+	REQUIRE(mkdtemp(dir) != NULL);
+}
+
+static void clean(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	if (system(command) != 0)
+		perror("rm");
+}
+
+static const char *in_dir(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void hex_of(const struct elf_id *id, char *to)
+{
+	*to = '\0';
+	for (unsigned i = 0; i < id->size; i++)
+		to += sprintf(to, "%02x", id->id[i]);
+}
+
+void test_archive_reads_the_build_id_that_readelf_reads(void)
+{
+	const int fd = open("/proc/self/exe", O_RDONLY);
+	char wanted[64] = "", have[64];
+	struct elf_id id;
+	FILE *pipe;
+
+	if (system("command -v readelf >/dev/null") != 0)
+		test_skip("binutils is not installed");
+	pipe = popen("readelf -n /proc/$PPID/exe 2>/dev/null | "
+		     "sed -n 's/.*Build ID: //p'", "r");
+	REQUIRE(pipe != NULL);
+	if (fscanf(pipe, "%63s", wanted) != 1)
+		wanted[0] = '\0';
+	pclose(pipe);
+	CHECK_EQ(elf_id_read(fd, &id), 0);
+	hex_of(&id, have);
+	CHECK_STR(have, wanted);
+	CHECK_STR(id.link, "");
+	close(fd);
+}
+
+/* Cut anywhere, and with any byte of its head changed: no crash, no id that is
+ * longer than it may be. */
+void test_archive_survives_damaged_elf_files(void)
+{
+	char bytes[4096];
+	const int from = open("/proc/self/exe", O_RDONLY);
+	const ssize_t size = read(from, bytes, sizeof(bytes));
+
+	make_dir();
+	for (int i = 0; i < 600; i++) {
+		const int fd = open(in_dir("bad"), O_RDWR | O_CREAT | O_TRUNC,
+				    0600);
+		const int at = i * 7 % 1024;
+		const char kept = bytes[at];
+		const ssize_t length = i % 3 == 0 ? i * 5 : size;
+		struct elf_id id;
+
+		bytes[at] = (char)(i * 37 + 255);
+		CHECK(write(fd, bytes, (size_t)length) == length);
+		bytes[at] = kept;
+		elf_id_read(fd, &id);
+		CHECK(id.size <= ELF_ID_BYTES);
+		close(fd);
+	}
+	close(from);
+	clean();
+}
+
+void test_archive_copies_into_its_folder_only(void)
+{
+	static const char *const bad[] = {
+		"", "/etc/x", "../x", "a/../../x", "a//b", "a/",
+	};
+	const char *why;
+	int folder, from;
+
+	make_dir();
+	folder = open(dir, O_RDONLY | O_DIRECTORY);
+	from = open("/proc/self/exe", O_RDONLY);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(archive_copy_file(folder, bad[i], from, UINT64_MAX,
+					&why) < 0);
+	CHECK(archive_copy_file(folder, "a/b/c", from, UINT64_MAX, &why) > 0);
+	CHECK_EQ(access(in_dir("a/b/c"), R_OK), 0);
+	CHECK_EQ(archive_copy_file(folder, "a/b/c", from, UINT64_MAX, &why), 0);
+	CHECK(archive_copy_file(folder, "a/d", from, 100, &why) < 0);
+	CHECK_STR(why, "the archive would become too large");
+	/* A link that somebody put there is not followed. */
+	CHECK_EQ(symlink("/tmp", in_dir("out")), 0);
+	CHECK(archive_copy_file(folder, "out/weft-x", from, UINT64_MAX,
+				&why) < 0);
+	close(folder);
+	close(from);
+	clean();
+}
+
+/* A chunk whose items are cut short, too long or nonsense. */
+void test_archive_believes_no_chunk(void)
+{
+	static uint64_t words[CHUNK_HEADER_WORDS + 64];
+	struct chunk_header *const h = (void *)words;
+	struct archive a;
+	int folder;
+
+	make_dir();
+	folder = open(dir, O_RDONLY | O_DIRECTORY);
+	REQUIRE(archive_init(&a, folder) == 0);
+	for (uint64_t i = 0; i < 20000; i++) {
+		uint64_t random = i * UINT64_C(0x9e3779b97f4a7c15);
+
+		h->records = (uint32_t)(random >> 60);
+		h->items = i % 5 == 0 ? (uint32_t)random : 64;
+		for (int k = 0; k < 64; k++) {
+			random = random * UINT64_C(6364136223846793005) + 1;
+			words[CHUNK_HEADER_WORDS + k] = k % 3 == 0 ?
+				item_put((enum item_type)(2 + random % 2),
+					 random >> 33 & 31) : random >> 50;
+		}
+		archive_see(&a, words, CHUNK_HEADER_WORDS + 64);
+	}
+	archive_pack(&a);
+	CHECK_EQ(a.copied, 0);
+	close(folder);
+	clean();
+}
