@@ -2,7 +2,9 @@
  * life.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/bodies_print.h"
 #include "analyzer/cmd/head.h"
+#include "analyzer/core/bodies.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
 
@@ -11,7 +13,7 @@
 #include <string.h>
 
 static size_t arg_top = 30;
-static int arg_sort, arg_csv;
+static int arg_sort, arg_csv, arg_by_body, arg_times;
 
 enum { SORT_ACTIVE, SORT_SUSPENDED, SORT_RESUMES, SORT_ID };
 static const char *const sort_keys[] = {
@@ -23,6 +25,10 @@ static const struct opt opts[] = {
 	  .to = &arg_sort, .choices = sort_keys, .help = "what comes first" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
+	{ .type = OPT_FLAG, .name = "by-body", .to = &arg_by_body,
+	  .help = "only how those of each body are distributed" },
+	{ .type = OPT_FLAG, .name = "times", .to = &arg_times,
+	  .help = "with --csv: lua_ns and native_ns at the end of each row" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
 	{ .type = OPT_MORE, .more = load_opts },
@@ -31,6 +37,8 @@ static const struct opt opts[] = {
 
 static const struct out_column columns[] = {
 	{ .title = "active", .align = OUT_RIGHT },
+	{ .title = "in Lua", .align = OUT_RIGHT, .drop = 2 },
+	{ .title = "native", .align = OUT_RIGHT, .drop = 2 },
 	{ .title = "suspended", .align = OUT_RIGHT },
 	{ .title = "resumes", .align = OUT_RIGHT },
 	{ .title = "state", .align = OUT_LEFT, .drop = 1 },
@@ -122,12 +130,17 @@ static const char *body_name(const struct session *s,
 }
 
 static void add_row(struct out_table *table, const struct session *s,
-		    const struct coroutine *c)
+		    const struct coroutine *c, const struct bodies_times *t)
 {
+	const size_t i = (size_t)(c - s->coroutines);
 	char text[OUT_NUMBER], list[128];
 
 	out_table_cell(table, out_number_time(text,
 			(double)session_ns(s, c->active)));
+	out_table_cell(table, out_number_time(text,
+			(double)session_ns(s, t->lua[i])));
+	out_table_cell(table, out_number_time(text,
+			(double)session_ns(s, t->native[i])));
 	out_table_cell(table, out_number_time(text,
 			(double)session_ns(s, c->suspended)));
 	out_table_cell(table, out_number_count(text, c->resumes));
@@ -143,21 +156,18 @@ static void add_row(struct out_table *table, const struct session *s,
 }
 
 static void print_table(const struct session *s,
-			const struct coroutine *const *all)
+			const struct coroutine *const *all,
+			const struct bodies_times *times)
 {
 	struct out_table *const table = out_table_new(columns, COLUMNS);
 	const size_t shown = arg_top == 0 || s->coroutine_count < arg_top ?
 			     s->coroutine_count : arg_top;
 	char count[OUT_NUMBER];
 
-	if (s->coroutine_count == 0) {
-		puts("no coroutine was made or ran");
-		out_table_free(table);
-		return;
-	}
 	for (size_t i = 0; i < shown; i++)
-		add_row(table, s, all[i]);
-	out_table_print(table, stdout, out_table_terminal(stdout));
+		add_row(table, s, all[i], times);
+	if (shown > 0)
+		out_table_print(table, stdout, out_table_terminal(stdout));
 	if (shown < s->coroutine_count)
 		printf("... and %s (--top 0 shows all)\n",
 		       out_number_many(count, s->coroutine_count - shown,
@@ -166,8 +176,9 @@ static void print_table(const struct session *s,
 }
 
 static void csv_row(struct out_csv *csv, struct session *s,
-		    const struct coroutine *c)
+		    const struct coroutine *c, const struct bodies_times *t)
 {
+	const size_t i = (size_t)(c - s->coroutines);
 	char list[128];
 
 	out_csv_number(csv, s->processes[c->process].pid);
@@ -175,7 +186,7 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	if (c->body != 0) {
 		head_csv_func(csv, s, c->body);
 	} else {
-		for (int i = 0; i < 4; i++)
+		for (int k = 0; k < 4; k++)
 			out_csv_text(csv, "");
 		out_csv_number(csv, 0);
 	}
@@ -187,44 +198,93 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	out_csv_number(csv, session_ns(s, c->active));
 	out_csv_number(csv, session_ns(s, c->suspended));
 	out_csv_number(csv, c->inferred);
+	if (arg_times) {
+		out_csv_number(csv, session_ns(s, t->lua[i]));
+		out_csv_number(csv, session_ns(s, t->native[i]));
+	}
 	out_csv_end(csv);
+}
+
+static void print_csv(const struct load *load,
+		      const struct bodies_times *times)
+{
+	const struct coroutine **const all = sorted(load->session);
+	struct out_csv csv = { stdout, 0 };
+
+	head_print_losses(load);
+	printf("pid,id," HEAD_FUNC_COLUMNS ",threads,vm,creator,state,"
+	       "resumes,active_ns,suspended_ns,inferred%s\n",
+	       arg_times ? ",lua_ns,native_ns" : "");
+	for (size_t i = 0; i < load->session->coroutine_count; i++)
+		csv_row(&csv, load->session, all[i], times);
+	mem_free(all);
+}
+
+static void print_text(const struct load *load,
+		       const struct bodies_times *times)
+{
+	const struct coroutine **const all = sorted(load->session);
+
+	head_print(stdout, load);
+	bodies_print(load, arg_top);
+	if (load->session->coroutine_count > 0) {
+		putchar('\n');
+		print_table(load->session, all, times);
+	}
+	mem_free(all);
+}
+
+static enum cmd_exit list(struct load *load)
+{
+	struct bodies_times times;
+	enum cmd_exit status = CMD_OK;
+
+	bodies_times_init(&times, load->session);
+	if ((!arg_csv || arg_times) && load->session->coroutine_count > 0 &&
+	    load_again(load, &bodies_times_sink, &times) != 0)
+		status = CMD_UNREADABLE;
+	else if (arg_csv)
+		print_csv(load, &times);
+	else
+		print_text(load, &times);
+	bodies_times_fini(&times);
+	return status;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
-	struct out_csv csv = { stdout, 0 };
-	const struct coroutine **all;
 	struct load load;
 	enum cmd_exit status = load_open(&load, count, operands);
 
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "single coroutines");
-	if (status != CMD_OK) {
-		load_close(&load);
-		return status;
-	}
-	all = sorted(load.session);
-	if (arg_csv) {
-		head_print_losses(&load);
-		puts("pid,id," HEAD_FUNC_COLUMNS ",threads,vm,creator,state,"
-		     "resumes,active_ns,suspended_ns,inferred");
-		for (size_t i = 0; i < load.session->coroutine_count; i++)
-			csv_row(&csv, load.session, all[i]);
-	} else {
+	if (status == CMD_OK && !arg_by_body) {
+		status = list(&load);
+	} else if (status == CMD_OK && arg_csv) {
+		bodies_print_csv(&load);
+	} else if (status == CMD_OK) {
 		head_print(stdout, &load);
-		print_table(load.session, all);
+		bodies_print(&load, arg_top);
 	}
-	mem_free(all);
 	load_close(&load);
-	return CMD_OK;
+	return status;
 }
 
 const struct cmd cmd_coroutines = {
 	"coroutines", "DIR", "list coroutines: resumes, active, suspended",
-	"Reads the trace in the folder DIR and lists its coroutines. active\n"
+	"Reads the trace in the folder DIR and shows how many coroutines\n"
+	"each body had and how their figures are distributed (exactly), then\n"
+	"the single ones. active\n"
 	"is the time from each resume to the suspension that followed,\n"
 	"coroutines resumed in between included; suspended is the time\n"
 	"between a suspension and the next resume. body is the coroutine's\n"
-	"outermost function, creator the coroutine that made it (-: none).",
+	"outermost function, creator the coroutine that made it (-: none).\n"
+	"in Lua and native are the parts of active in which the coroutine\n"
+	"itself ran; the rest was that of coroutines it resumed. No time is\n"
+	"shown in which it was ready to run: resume and yield do not tell.\n"
+	"\n"
+	"It takes about 200 bytes of memory a coroutine. --by-body --csv:\n"
+	"one row a body, sum, average, p50, p95, p99 and max of active,\n"
+	"suspended and resumes; --csv alone: one row a coroutine.",
 	opts, run
 };
