@@ -6,7 +6,7 @@
 # time: 400
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
-commands="check info report tree coroutines dump plot"
+commands="check info report tree coroutines cold dump plot"
 
 # sane WHAT COMMAND TRACE [OPTIONS]: ends by itself and in time.
 sane() {
@@ -95,7 +95,7 @@ for file in ctf/ust/uid/0/64-bit/weft_0 ctf/ust/uid/0/64-bit/metadata \
 	done
 done
 # All commands on one that is damaged.
-for c in info tree "tree -b" "callers --all" coroutines dump; do
+for c in info tree "tree -b" "callers --all" coroutines cold dump; do
 	sane "a cut spill file" $c "$T/trace"
 	[ $status = 0 ] || fail "$c of a cut spill file: status $status"
 done
