@@ -111,9 +111,14 @@ end
 local views, dir = arg[1], arg[2]
 for i = 3, #arg do
 	local s = story.tell(log.read(dir .. "/" .. arg[i] .. ".log"))
+	local others = {}
+	for k = 1, 3 do
+		others[k] = dir .. "/" .. arg[3 + (i - 3 + k) % (#arg - 2)]
+	end
 	math.randomseed(tonumber(arg[i]))
 	for view in views:gmatch("[^,]+") do
-		for _, check in ipairs(require(view).checks(s, math.random)) do
+		local checks = require(view).checks(s, math.random, others)
+		for _, check in ipairs(checks) do
 			compare(check, dir .. "/" .. arg[i])
 		end
 	end

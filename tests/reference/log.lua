@@ -69,4 +69,53 @@ function log.read(path)
 	return l
 end
 
+-- Which of an event's numbers, beside its thread, is what.
+local numbers = { enter = { "func" }, create = { "co", "vm" },
+		  resume = { "co" }, suspend = { "co" }, cut = { "co" } }
+
+-- Two logs as one: the same function is the same, all others are others.
+function log.join(a, b)
+	local of, far = {}, 1000 + (a.far or 0)
+	local l = { funcs = {}, processes = {}, threads = {}, vms = {},
+		    known = {}, events = {}, far = far }
+	for name, list in pairs(l) do
+		for k, v in pairs(name == "far" and {} or a[name]) do
+			list[k] = v
+		end
+	end
+	for id = 0, #a.funcs do
+		of[table.concat(a.funcs[id], "\n")] = id
+	end
+	for id = 0, #b.funcs do
+		local key = table.concat(b.funcs[id], "\n")
+		if not of[key] then
+			of[key] = #l.funcs + 1
+			l.funcs[of[key]] = b.funcs[id]
+		end
+	end
+	local function move(what, n)
+		if what == "func" then
+			return of[table.concat(b.funcs[n], "\n")]
+		end
+		return n == 0 and 0 or n + far
+	end
+	for serial, process in pairs(b.processes) do
+		l.processes[serial + far] = process
+	end
+	for serial, t in pairs(b.threads) do
+		l.threads[serial + far] = { process = t.process + far,
+			tid = t.tid, name = t.name, serial = serial + far }
+	end
+	for _, e in ipairs(b.events) do
+		local moved = { tick = e.tick, what = e.what, a = e.a, b = e.b,
+				c = e.c, thread = e.thread + far }
+		for i, what in ipairs(numbers[e.what] or {}) do
+			local field = ("abc"):sub(i, i)
+			moved[field] = move(what, e[field])
+		end
+		table.insert(l.events, moved)
+	end
+	return l
+end
+
 return log

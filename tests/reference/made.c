@@ -25,7 +25,7 @@ static void begin(struct made *m, struct made_thread *t)
 {
 	t->is_alive = 1;
 	t->is_watched = made_chance(m, 2);
-	m->now += 1 + made_random(m, 1000);
+	m->now += 1 + made_random(m, 600);
 	fprintf(m->log, "%llu begin %u\n", (unsigned long long)m->now,
 		t->serial);
 	made_chunk_begin(m, t, 0);
@@ -36,7 +36,7 @@ static void end(struct made *m, struct made_thread *t)
 	if (!t->is_alive)
 		return;
 	t->is_alive = 0;
-	m->now += 1 + made_random(m, 1000);
+	m->now += 1 + made_random(m, 600);
 	made_chunk_end(m, t, 0, made_chance(m, 2));
 	fprintf(m->log, "%llu end %u\n", (unsigned long long)m->now,
 		t->serial);
@@ -44,8 +44,8 @@ static void end(struct made *m, struct made_thread *t)
 
 static void play(struct made *m)
 {
-	const uint64_t steps = made_chance(m, 20) ? 4000 : 100 +
-			       made_random(m, 1000);
+	const uint64_t steps = made_chance(m, 25) ? 3000 : 60 +
+			       made_random(m, 600);
 	uint32_t begun = 1;
 
 	made_cast_all(m);

@@ -86,7 +86,7 @@ static void resume(struct made *m, struct made_thread *t)
 	if (c->state == MADE_SUSPENDED && (c->chunk != s ||
 	    c->chunk_number != s->number || made_chance(m, 10)))
 		flags |= RESUME_STACK;
-	if (flags & RESUME_STACK && c->stack.depth > 2 && made_chance(m, 3))
+	if (flags & RESUME_STACK && c->stack.depth > 2 && made_chance(m, 2))
 		cut_frame(m, t, serial);
 	for (uint32_t i = 0; i < c->stack.depth; i++)
 		c->stack.frame[i].entry += slept;

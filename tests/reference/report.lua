@@ -12,7 +12,7 @@ local function new_row(rows, key)
 end
 
 -- Rows by function, of what a test lets through.
-local function rows_of(s, is_wanted)
+function report.rows(s, is_wanted)
 	local rows = {}
 	for _, call in ipairs(s.calls) do
 		if is_wanted(call.thread) then
@@ -90,11 +90,11 @@ function report.checks(s, random)
 	local keys = { "self", "total", "wall", "suspended", "calls",
 		       "average", "min", "max" }
 	local key = keys[random(#keys)]
-	local all = lines(s, {}, rows_of(s, function() return true end), {})
+	local all = lines(s, {}, report.rows(s, function() return true end), {})
 	local by_thread = {}
 	for serial, t in ipairs(s.log.threads) do
 		lines(s, { s.log.processes[t.process].pid, t.tid, t.name },
-		      rows_of(s, function(thread) return thread == serial end),
+		      report.rows(s, function(thread) return thread == serial end),
 		      by_thread)
 	end
 	return {
