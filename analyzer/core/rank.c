@@ -56,6 +56,14 @@ static void add_self(struct walk *w, struct rank_row *row, node_id id)
 	row->cpu += rank_sums_cpu(n->self, cpu.off, cpu.unknown);
 }
 
+/* Is it the outermost of its group within its coroutine? same: the next one
+ * further out; a thread is in none. */
+static int is_first(const struct walk *w, node_id same, node_id id)
+{
+	return !same || w->body[same] != w->body[id] ||
+	       !cct_get(w->cct, same)->parent;
+}
+
 /* Going down into a node. A parent's id is below its children's, so body[] of
  * the parent is known. */
 static void visit(struct walk *w, node_id id)
@@ -73,7 +81,7 @@ static void visit(struct walk *w, node_id id)
 	add_self(w, row, id);
 	if (!w->same[group])
 		add_total(w, row, id);
-	if (!w->same[group] || w->body[w->same[group]] != w->body[id])
+	if (is_first(w, w->same[group], id))
 		row->suspended += w->sums.suspended[id];
 	w->above[id] = w->same[group];
 	w->same[group] = id;

@@ -39,7 +39,7 @@ static void renew(struct replay *r, struct stream *st)
 	const ticks from = r->want.from, to = r->want.to;
 	ticks edge = UINT64_MAX;
 
-	while (st->level == 0 && st->edges < r->edge_count) {
+	while (replay_clock_knows(r, st) && st->edges < r->edge_count) {
 		if (r->edge[st->edges].at > st->now) {
 			edge = r->edge[st->edges].at;
 			break;
@@ -57,18 +57,50 @@ static void renew(struct replay *r, struct stream *st)
 			edge = to;
 	}
 	st->edge = edge;
-	st->until = st->cpu == CPU_UNKNOWN ? 0 : edge;
+	st->until = st->cpu == CPU_ON ? edge : 0;
 }
 
-/* A chunk begins, its stack is there. A handler's time off the CPU counts for
- * what it interrupted: the kernel knows threads only. */
+/* A chunk begins, its stack is there. Handlers' chunks come right after the one
+ * they interrupted, whose edges are theirs; where they do not, their time off
+ * the CPU stays that of what they interrupted. */
 void replay_clock_begin(struct replay *r, struct stream *st)
 {
-	if (st->level == 0 && r->session->cct->cpu)
-		cct_collect_cpu(st->tree);
-	st->cpu = st->level == 0 && st->tree->cpu ? CPU_UNKNOWN : CPU_ON;
+	if (st->level == 0) {
+		r->edge_thread = st->thread;
+		if (r->session->cct->cpu)
+			cct_collect_cpu(st->tree);
+	}
+	st->cpu = replay_clock_knows(r, st) ? CPU_UNKNOWN : CPU_ON;
 	st->edges = 0;
 	renew(r, st);
+}
+
+/* Are the edges at hand those of the stream's thread? */
+int replay_clock_knows(const struct replay *r, const struct stream *st)
+{
+	return st->tree->cpu && r->edge_thread == st->thread;
+}
+
+/* What of that time, which has passed in this chunk, was off the CPU, and what
+ * is not known. */
+struct cct_cpu replay_clock_cpu(const struct replay *r, ticks from, ticks to)
+{
+	struct cct_cpu cpu = { 0 };
+	uint32_t state = CPU_UNKNOWN;
+
+	for (size_t i = 0; i <= r->edge_count && from < to; i++) {
+		const ticks at = i < r->edge_count && r->edge[i].at < to ?
+				 r->edge[i].at : to;
+
+		if (at > from) {
+			cpu.off += state == CPU_OFF ? at - from : 0;
+			cpu.unknown += state == CPU_UNKNOWN ? at - from : 0;
+			from = at;
+		}
+		if (i < r->edge_count)
+			state = r->edge[i].cpu;
+	}
+	return cpu;
 }
 
 static void spend(struct stream *st, ticks span)

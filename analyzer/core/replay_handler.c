@@ -137,10 +137,22 @@ void replay_handler_run(struct replay *r, struct stream *upper,
 	}
 }
 
+static void take_cpu(struct cct_cpu *of, const struct cct_cpu *cpu)
+{
+	of->off -= cpu->off < of->off ? cpu->off : of->off;
+	of->unknown -= cpu->unknown < of->unknown ? cpu->unknown :
+		       of->unknown;
+}
+
 /* Handlers' frames took the time from the call they interrupted. */
 static void take_off(struct replay *r, struct stream *st, ticks span)
 {
 	struct cct *const t = st->tree;
+	const struct cct_cpu cpu =
+		replay_clock_cpu(r, st->now - span, st->now);
+
+	if (replay_clock_knows(r, st))
+		take_cpu(&t->cpu[st->frame[0].node], &cpu);
 
 	for (node_id n = st->frame[0].node; n && span; n = t->nodes[n].parent) {
 		const ticks have = t->nodes[n].self;
@@ -224,7 +236,11 @@ void replay_handler_interrupt(struct replay *r, struct stream *st,
 	}
 	if (!is_empty(st)) {
 		struct cct_node *const here = replay_here(st);
+		const struct cct_cpu cpu =
+			replay_clock_cpu(r, st->now - gap, st->now);
 
+		if (replay_clock_knows(r, st))
+			take_cpu(&st->tree->cpu[here - st->tree->nodes], &cpu);
 		here->self -= gap < here->self ? gap : here->self;
 		st->settled += gap;
 	}

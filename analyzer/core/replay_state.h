@@ -157,7 +157,8 @@ struct replay {
 	size_t parked_count, parked_room;
 	uint32_t parked_free;    /* index + 1 */
 	struct replay_collect want;
-	struct edge *edge;       /* of the chunk under way, rising */
+	struct edge *edge;       /* of the chunk of level 0 that came last, */
+	uint32_t edge_thread;    /* of that thread; rising */
 	size_t edge_count, edge_room;
 	func_id open_before;     /* "[open before start]" */
 	uint64_t calls;          /* of the run under way */
@@ -201,6 +202,8 @@ void replay_clock_begin(struct replay *, struct stream *);
 void replay_clock_pass(struct replay *, struct stream *, ticks gap);
 void replay_clock_slept(struct replay *, struct stream *, ticks slept);
 void replay_clock_add_edge(struct replay *, ticks at, uint32_t cpu);
+int replay_clock_knows(const struct replay *, const struct stream *);
+struct cct_cpu replay_clock_cpu(const struct replay *, ticks from, ticks to);
 node_id replay_clock_side(const struct stream *, node_id);
 uint32_t replay_clock_body(const struct replay *, const struct stream *);
 

@@ -278,7 +278,8 @@ void replay_who_items(struct replay *r, const struct chunk_view *v,
 	const uint32_t process = r->session->threads[thread].process;
 	struct view_item item = { 0 };
 
-	r->edge_count = 0;
+	if (v->head.level == 0)
+		r->edge_count = 0;
 	while (view_next_item(v, &item))
 		if (item.type == ITEM_MODULE)
 			add_module(r, &item);

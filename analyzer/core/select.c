@@ -106,13 +106,22 @@ static void mark(struct work *w)
 	mem_free(alive);
 }
 
+/* What told of the coroutine whose body was folded into this node or above. */
+static uint32_t gone_body(const struct work *w, node_id id)
+{
+	while (!(cct_get(w->from, id)->flags & CCT_BODY))
+		id = cct_get(w->from, id)->parent;
+	return cct_get(w->from, id)->flags & w->keep & ~(uint32_t)CCT_OMITTED;
+}
+
 static void add_child(struct work *w, node_id id, node_id parent)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
 	uint32_t flags = n->flags & w->keep;
 
-	if (n->parent && (w->place[n->parent] & BODY_GONE))
-		flags |= CCT_BODY;
+	if (n->parent && (w->place[n->parent] & BODY_GONE) &&
+	    !(flags & CCT_BODY))
+		flags |= gone_body(w, n->parent);
 	w->at[id] = cct_child(w->to, parent, n->func, flags);
 	if (is_selected(w, w->place[id]))
 		cct_add(w->to, w->at[id], w->from, id);

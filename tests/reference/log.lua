@@ -38,6 +38,11 @@ local facts = {
 		l.vms[tonumber(serial)] = { process = tonumber(process),
 					    abi = abi }
 	end,
+	label = function(l, process, key, value)
+		process = tonumber(process)
+		l.labels[process] = l.labels[process] or {}
+		l.labels[process][key] = value
+	end,
 	known = function(l, thread, from, to)
 		table.insert(l.known, { thread = tonumber(thread),
 			from = tonumber(from), to = tonumber(to), off = {} })
@@ -50,7 +55,7 @@ local facts = {
 
 function log.read(path)
 	local l = { funcs = {}, processes = {}, threads = {}, vms = {},
-		    known = {}, events = {} }
+		    known = {}, labels = {}, events = {} }
 	for line in io.lines(path) do
 		local words = {}
 		for word in line:gmatch("%S+") do
@@ -77,7 +82,7 @@ local numbers = { enter = { "func" }, create = { "co", "vm" },
 function log.join(a, b)
 	local of, far = {}, 1000 + (a.far or 0)
 	local l = { funcs = {}, processes = {}, threads = {}, vms = {},
-		    known = {}, events = {}, far = far }
+		    known = {}, labels = {}, events = {}, far = far }
 	for name, list in pairs(l) do
 		for k, v in pairs(name == "far" and {} or a[name]) do
 			list[k] = v

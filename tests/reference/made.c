@@ -24,7 +24,8 @@ static FILE *create(const char *dir, const char *seed, const char *name)
 static void begin(struct made *m, struct made_thread *t)
 {
 	t->is_alive = 1;
-	t->is_watched = made_chance(m, 2);
+	t->is_watched = m->watched == 1 ||
+			(m->watched == 2 && made_chance(m, 2));
 	m->now += 1 + made_random(m, 600);
 	fprintf(m->log, "%llu begin %u\n", (unsigned long long)m->now,
 		t->serial);
@@ -48,6 +49,7 @@ static void play(struct made *m)
 			       made_random(m, 600);
 	uint32_t begun = 1;
 
+	m->watched = made_random(m, 3);
 	made_cast_all(m);
 	made_chunk_meta(m, 0);
 	begin(m, &m->thread[0]);

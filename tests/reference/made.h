@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+
 enum { MADE_PROCESSES = 3, MADE_THREADS = 6, MADE_VMS = 4, MADE_MODULES = 3,
        MADE_FUNCS = 24, MADE_COROUTINES = 60, MADE_DEPTH = 40,
        MADE_SEGMENTS = 6 };
@@ -60,7 +61,8 @@ struct made {
 	uint64_t recording, random, now;
 	FILE *log, *spill;
 	uint32_t processes, threads, vms, funcs, coroutines;
-	uint32_t path_of[MADE_PROCESSES]; /* its program */
+	uint32_t path_of[MADE_PROCESSES], label[MADE_PROCESSES + 1];
+	uint64_t watched;        /* off-CPU: 0: nothing, 1: all, 2: some */
 	struct made_thread thread[MADE_THREADS];
 	struct { uint32_t process, abi; } vm[MADE_VMS];
 	struct made_func func[MADE_FUNCS];
@@ -92,9 +94,10 @@ static inline struct made_stack *made_top(struct made *m,
 	return serial ? &m->co[serial].stack : &t->own;
 }
 
-/* made_cast.c: who plays; told to the log. */
+/* made_cast.c */
 void made_cast_all(struct made *);
 const char *made_cast_path(uint32_t module);
+const char *made_cast_label(uint32_t label, int is_value);
 
 /* made_chunk.c: chunks, as docs/format.md has them. */
 void made_chunk_begin(struct made *, struct made_thread *, int level);
@@ -108,10 +111,9 @@ void made_chunk_vm(struct made *, struct made_thread *, uint32_t vm);
 void made_chunk_meta(struct made *, int is_end);
 void made_chunk_write_all(struct made *);
 
-/* made_act.c: what a thread does next. */
+/* What a thread does next: calls; coroutines. */
 void made_act(struct made *, struct made_thread *);
 uint32_t made_act_func(struct made *, struct made_thread *);
-/* made_switch.c: coroutines. */
 void made_switch(struct made *, struct made_thread *);
 /* made_handler.c: a signal handler runs, now and for a while, when records
  * words are in the chunk. */

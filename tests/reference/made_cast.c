@@ -97,6 +97,28 @@ static void make_vms(struct made *m)
 	}
 }
 
+/* Of each process, and of all; one key may be both. */
+static void tell_labels(struct made *m)
+{
+	for (uint32_t i = 0; i <= m->processes; i++) {
+		m->label[i] = made_chance(m, 2) ? 0 :
+			      1 + (uint32_t)made_random(m, 4);
+		if (m->label[i])
+			fprintf(m->log, "label %u %s %s\n", i,
+				made_cast_label(m->label[i], 0),
+				made_cast_label(m->label[i], 1));
+	}
+}
+
+const char *made_cast_label(uint32_t label, int is_value)
+{
+	static const char *const labels[][2] = {
+		{ "zone", "eu" }, { "zone", "us" }, { "service", "oven" },
+		{ "version", "2.1" } };
+
+	return labels[label - 1][is_value];
+}
+
 void made_cast_all(struct made *m)
 {
 	m->processes = 1 + (uint32_t)made_random(m, MADE_PROCESSES);
@@ -108,4 +130,5 @@ void made_cast_all(struct made *m)
 	make_funcs(m);
 	make_threads(m);
 	make_vms(m);
+	tell_labels(m);
 }

@@ -18,6 +18,13 @@ static void keep(struct made *m, const struct chunk_build *b,
 	memcpy(c->words, b->words, b->n * 8);
 }
 
+static void put_label(struct chunk_build *b, uint32_t label)
+{
+	if (label)
+		cb_pair(b, ITEM_LABEL, made_cast_label(label, 0),
+			made_cast_label(label, 1));
+}
+
 static void put_process(struct made *m, struct chunk_build *b,
 			uint32_t process)
 {
@@ -26,6 +33,7 @@ static void put_process(struct made *m, struct chunk_build *b,
 	cb_item_word(b, process > 1);
 	cb_string(b, made_cast_path(m->path_of[process - 1]));
 	cb_item_end(b, at, ITEM_PROCESS);
+	put_label(b, m->label[process]);
 }
 
 uint32_t made_chunk_func(struct made *m, struct made_thread *t, int level,
@@ -139,7 +147,7 @@ static void put_offcpu(struct made *m, struct made_thread *t)
 	uint64_t from = begin, to = m->now;
 	size_t at;
 
-	if (made_chance(m, 3)) {
+	if (made_chance(m, m->watched == 1 ? 40 : 3)) {
 		from += made_random(m, span / 2 + 1);
 		to -= made_random(m, span / 2 + 1);
 	}
@@ -207,6 +215,7 @@ void made_chunk_meta(struct made *m, int is_end)
 	b->head.flags = CHUNK_META;
 	cb_pair(b, ITEM_NOTE, is_end ? "end" : "command",
 		is_end ? "1" : "made-up");
+	put_label(b, m->label[0]);
 	if (is_end)
 		cb_pair(b, ITEM_NOTE, "complete", "yes");
 	cb_end(b, m->now);

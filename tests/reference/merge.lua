@@ -46,12 +46,15 @@ local function lines(stories)
 	return out
 end
 
--- Views of all that happened; threads are others there.
+-- Views of all that happened; threads and processes are others there.
+local is_other = { thread = true, process = true, vm = true, label = true }
+
 local function view_of(s, random, view)
 	while true do
 		local all = require(view).checks(s, random)
 		local check = all[random(#all)]
-		if not check.args:find("%-%-by%-thread") then
+		if not check.args:find("%-%-by%-thread") and
+		   not is_other[check.args:match("%-%-by (%a+)")] then
 			return check
 		end
 	end

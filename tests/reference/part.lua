@@ -115,12 +115,13 @@ local function stack_of(want, stack)
 	for i = math.max(first, under or 1), #stack do
 		local frame = stack[i]
 		local is_body = frame.is_body or was_body
+		local of = was_body or frame.of
 		was_body = false
 		if want.skip and want.skip(frame) then
-			was_body = is_body
+			was_body = is_body and of
 		else
 			out[#out + 1] = { func = frame.func, co = frame.co,
-					  call = frame.call,
+					  of = of,
 					  is_body = is_body }
 		end
 	end
@@ -187,7 +188,8 @@ function part.of(s, want)
 		 calls = points(s.calls, want, "from"),
 		 ends = points(s.ends, want, "to"),
 		 slices = spans(s.slices, want),
-		 sleeps = spans(sleeps, want), first = s.first }
+		 sleeps = spans(sleeps, want), first = s.first,
+		 began = s.began }
 end
 
 -- One or two conditions, met together: the options and the part.

@@ -1,106 +1,206 @@
 -- report.lua - what "weft report" must say, from the plain definitions: self
--- is the time a function was innermost, total the time it stood anywhere on
--- the stack of a running thread, suspended the time it stood on the stack of a
--- coroutine that slept.
+-- is the time a function, or a group of them, was innermost; total the time it
+-- stood anywhere on the stack of a running thread; suspended the time it stood
+-- on the stack of a coroutine that slept.
 -- SPDX-License-Identifier: MIT
+local group = require "group"
 local report = {}
 
 local function new_row(rows, key)
 	rows[key] = rows[key] or { calls = 0, self = 0, total = 0,
-				   suspended = 0, times = {} }
+		suspended = 0, times = {}, cpu = 0, off = 0, total_cpu = 0,
+		total_off = 0 }
 	return rows[key]
 end
 
--- Rows by function, of what a test lets through.
-function report.rows(s, is_wanted)
-	local rows = {}
+-- How much of a time a thread ran, did not run; the rest is not known.
+local function cpu_of(s, span)
+	local on, off = 0, 0
+	local function common(other)
+		return math.max(0, math.min(span.to, other.to) -
+				   math.max(span.from, other.from))
+	end
+	for _, known in ipairs(s.log.known) do
+		if known.thread == span.thread and common(known) > 0 then
+			on = on + common(known)
+			for _, o in ipairs(known.off) do
+				on, off = on - common(o), off + common(o)
+			end
+		end
+	end
+	return on, off
+end
+
+-- Rows of the groups, of what a test lets through; and the time not known.
+function report.rows(s, is_wanted, by)
+	local rows, groups_of = {}, group.by[by or "function"]
+	local all, unknown = 0, 0
+	local function groups(fact)
+		local list = groups_of(s, fact.thread, fact.stack)
+		for i = list[0] and 0 or 1, #fact.stack do
+			new_row(rows, list[i])
+		end
+		return list
+	end
+	for serial in pairs(s.threads) do
+		if is_wanted(serial) then
+			groups { thread = serial, stack = {} }
+		end
+	end
 	for _, call in ipairs(s.calls) do
 		if is_wanted(call.thread) then
-			-- Its callers stand in the table too.
-			for _, frame in ipairs(call.stack) do
-				new_row(rows, frame.func)
-			end
-			local row = new_row(rows, call.func)
+			local row = rows[groups(call)[#call.stack]]
 			row.calls = row.calls + 1
 		end
 	end
 	for _, ended in ipairs(s.ends) do
 		if is_wanted(ended.thread) then
-			for _, frame in ipairs(ended.stack) do
-				new_row(rows, frame.func)
-			end
-			table.insert(new_row(rows, ended.func).times,
-				     ended.time)
+			local row = rows[groups(ended)[#ended.stack]]
+			table.insert(row.times, ended.time)
 		end
 	end
 	for _, slice in ipairs(s.slices) do
-		local met = {}
-		for i, frame in ipairs(slice.stack) do
-			if is_wanted(slice.thread) then
-				local row = new_row(rows, frame.func)
-				local d = slice.to - slice.from
-				row.total = row.total +
-					(met[frame.func] and 0 or d)
-				row.self = row.self +
-					(i == #slice.stack and d or 0)
-				met[frame.func] = true
+		if is_wanted(slice.thread) then
+			local list, met = groups(slice), {}
+			local d = slice.to - slice.from
+			local on, off = cpu_of(s, slice)
+			for i = list[0] and 0 or 1, #slice.stack do
+				local row = rows[list[i]]
+				if i == #slice.stack then
+					row.self = row.self + d
+					row.cpu = row.cpu + on
+					row.off = row.off + off
+				end
+				if not met[list[i]] then
+					row.total = row.total + d
+					row.total_cpu = row.total_cpu + on
+					row.total_off = row.total_off + off
+				end
+				met[list[i]] = true
 			end
+			all, unknown = all + d, unknown + d - on - off
 		end
 	end
 	for _, sleep in ipairs(s.sleeps) do
-		local met = {}
-		for _, frame in ipairs(sleep.stack) do
-			if is_wanted(sleep.thread) then
-				local row = new_row(rows, frame.func)
+		if is_wanted(sleep.thread) then
+			local list, met = groups(sleep), {}
+			for i, frame in ipairs(sleep.stack) do
 				if frame.co == sleep.co and
-				   not met[frame.func] then
+				   not met[list[i]] then
+					local row = rows[list[i]]
 					row.suspended = row.suspended +
 						sleep.to - sleep.from
-					met[frame.func] = true
+					met[list[i]] = true
 				end
 			end
 		end
 	end
-	return rows
+	return rows, unknown < all // 10
 end
 
-local function figures(row)
+-- The value that so many in a thousand do not exceed.
+local function quantile(times, part)
+	return times[(#times * part + 999) // 1000] or 0
+end
+
+local function figures(row, has_cpu, sum)
 	table.sort(row.times)
 	return { row.calls, row.self, row.total, row.suspended,
 		 row.total + row.suspended,
 		 row.calls > 0 and row.total // row.calls or 0,
-		 row.times[1] or 0, row.times[#row.times] or 0 }
+		 row.times[1] or 0, row.times[#row.times] or 0,
+		 quantile(row.times, 500), quantile(row.times, 950),
+		 quantile(row.times, 990), has_cpu and row.cpu or "",
+		 has_cpu and row.off or "", has_cpu and row.total_cpu or "",
+		 has_cpu and row.total_off or "",
+		 ("%.4f"):format(sum > 0 and 100.0 * row.self / sum or 0) }
 end
 
-local function lines(s, front, rows, out)
-	for func, row in pairs(rows) do
+local function lines(s, front, by, rows, has_cpu, out, is_shown)
+	local sum = 0
+	for _, row in pairs(rows) do
+		sum = sum + row.self
+	end
+	for key, row in pairs(rows) do
 		local line = table.move(front, 1, #front, 1, {})
-		table.move(s.log.funcs[func], 1, 5, #line + 1, line)
-		table.move(figures(row), 1, 8, #line + 1, line)
-		out[#out + 1] = line
+		local who = group.columns(s, by, key)
+		if not is_shown or is_shown(who) then
+			table.move(who, 1, #who, #line + 1, line)
+			table.move(figures(row, has_cpu, sum), 1, 16,
+				   #line + 1, line)
+			out[#out + 1] = line
+		end
 	end
 	return out
 end
 
+-- Percentiles may be a sixteenth off: those that are within are taken as equal.
+-- The columns behind them are counted from the end.
+local function nearly(want)
+	local of = {}
+	local function key(row)
+		return table.concat(row, "\n", 1, #row - 16)
+	end
+	for _, row in ipairs(want) do
+		of[key(row)] = row
+	end
+	return function(have, falls)
+		for _, row in ipairs(have) do
+			local other = of[key(row)] or {}
+			for i = #row - 7, #row - 5 do
+				local v, w = tonumber(row[i]), other[i]
+				if v and w and math.abs(v - w) * 16 <= w then
+					row[i] = w
+				end
+			end
+		end
+		return have, falls
+	end
+end
+
+local function all() return true end
+
 local sorts = { self = "self_ns", total = "total_ns", wall = "wall_ns",
 	suspended = "suspended_ns", calls = "calls", average = "average_ns",
-	min = "min_ns", max = "max_ns" }
+	min = "min_ns", max = "max_ns", p50 = "p50_ns", p95 = "p95_ns",
+	p99 = "p99_ns" }
+local keys = { "self", "total", "wall", "suspended", "calls", "average",
+	       "min", "max", "p50", "p95", "p99" }
+local dimensions = { "module", "file", "language", "body", "vm", "thread",
+		     "process", "label" }
+
+local function check(s, random, by, is_only)
+	local rows, has_cpu = report.rows(s, all, by)
+	local key = keys[random(#keys)]
+	local args = ("report --csv --by %s --sort %s"):format(by, key)
+	local is_shown
+	if is_only then
+		local who = group.columns(s, by, next(rows))[1]:sub(1, 5)
+		args = args .. " --only '" .. who .. "*'"
+		function is_shown(f) return f[1]:sub(1, 5) == who end
+	end
+	local want = lines(s, {}, by, rows, has_cpu, {}, is_shown)
+	return { args = args, rows = want, falling = sorts[key],
+		 change = nearly(want) }
+end
 
 function report.checks(s, random)
-	local keys = { "self", "total", "wall", "suspended", "calls",
-		       "average", "min", "max" }
-	local key = keys[random(#keys)]
-	local all = lines(s, {}, report.rows(s, function() return true end), {})
 	local by_thread = {}
-	for serial, t in ipairs(s.log.threads) do
+	local _, has_cpu = report.rows(s, all)
+	for serial in pairs(s.began) do
+		local t = s.log.threads[serial]
+		local rows = report.rows(s, function(thread)
+			return thread == serial
+		end)
 		lines(s, { s.log.processes[t.process].pid, t.tid, t.name },
-		      report.rows(s, function(thread) return thread == serial end),
-		      by_thread)
+		      "function", rows, has_cpu, by_thread)
 	end
 	return {
-		{ args = "report --csv --sort " .. key, rows = all,
-		  falling = sorts[key] },
-		{ args = "report --csv --by-thread", rows = by_thread },
+		check(s, random, "function", random(3) == 1),
+		check(s, random, dimensions[random(#dimensions)]),
+		check(s, random, dimensions[random(#dimensions)]),
+		{ args = "report --csv --by-thread", rows = by_thread,
+		  change = nearly(by_thread) },
 	}
 end
 

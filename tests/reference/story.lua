@@ -4,7 +4,7 @@
 --   ends     of calls that ended, and how long they took without their
 --            coroutine's sleep
 --   sleeps   of a coroutine, from suspension to resume, and its stack
--- A stack is a list of frames, outermost first: { call, co, is_body }.
+-- A stack is a list of frames, outermost first: { func, co, is_body, of }.
 -- SPDX-License-Identifier: MIT
 local story = {}
 
@@ -17,9 +17,9 @@ local function stitched(thread)
 	local stack = {}
 	for _, segment in ipairs(thread.segments) do
 		for k, call in ipairs(segment.calls) do
-			stack[#stack + 1] = { call = call, co = segment.co,
+			stack[#stack + 1] = { co = segment.co,
 				is_body = segment.is_own and k == 1,
-				func = call.func }
+				of = segment.co, func = call.func }
 		end
 	end
 	return stack
@@ -134,6 +134,7 @@ function story.tell(log)
 			thread.segments[#thread.segments]
 		does[e.what](s, thread, e, top)
 	end
+	s.began = s.threads
 	for _, thread in pairs(s.threads) do
 		for _, segment in ipairs(thread.segments) do
 			if segment.is_own then
