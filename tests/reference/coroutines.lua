@@ -3,12 +3,15 @@
 -- SPDX-License-Identifier: MIT
 local coroutines = {}
 
--- Its outermost function: the first that was ever entered in it.
+-- Its outermost function: the first one that is Lua, for a native one may have
+-- been a signal handler's; or the first of all.
 local function bodies(s)
 	local body = {}
 	for _, call in ipairs(s.calls) do
-		if call.co ~= 0 and not body[call.co] then
-			body[call.co] = call.func
+		local old, new = body[call.co], s.log.funcs[call.func]
+		if call.stack[#call.stack].is_body and
+		   (not old or old[2] ~= "lua" and new[2] == "lua") then
+			body[call.co] = new
 		end
 	end
 	return body
@@ -47,8 +50,7 @@ end
 function coroutines.checks(s, random)
 	local rows, body = {}, bodies(s)
 	for id, co in pairs(s.coroutines) do
-		local who = body[id] and s.log.funcs[body[id]] or
-			{ "", "", "", "", "0" }
+		local who = body[id] or { "", "", "", "", "0" }
 		rows[#rows + 1] = { s.log.processes[co.process].pid, id,
 			who[1], who[2], who[3], who[4], who[5], tids(s, co),
 			co.vm, co.creator, co.state, co.resumes,

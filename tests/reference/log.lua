@@ -111,6 +111,14 @@ function log.join(a, b)
 		l.threads[serial + far] = { process = t.process + far,
 			tid = t.tid, name = t.name, serial = serial + far }
 	end
+	for serial, vm in pairs(b.vms) do
+		l.vms[serial + far] = { process = vm.process + far,
+					abi = vm.abi }
+	end
+	for _, k in ipairs(b.known) do
+		table.insert(l.known, { thread = k.thread + far,
+			from = k.from, to = k.to, off = k.off })
+	end
 	for _, e in ipairs(b.events) do
 		local moved = { tick = e.tick, what = e.what, a = e.a, b = e.b,
 				c = e.c, thread = e.thread + far }

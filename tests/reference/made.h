@@ -94,7 +94,6 @@ static inline struct made_stack *made_top(struct made *m,
 	return serial ? &m->co[serial].stack : &t->own;
 }
 
-/* made_cast.c */
 void made_cast_all(struct made *);
 const char *made_cast_path(uint32_t module);
 const char *made_cast_label(uint32_t label, int is_value);
@@ -111,7 +110,6 @@ void made_chunk_vm(struct made *, struct made_thread *, uint32_t vm);
 void made_chunk_meta(struct made *, int is_end);
 void made_chunk_write_all(struct made *);
 
-/* What a thread does next: calls; coroutines. */
 void made_act(struct made *, struct made_thread *);
 uint32_t made_act_func(struct made *, struct made_thread *);
 void made_switch(struct made *, struct made_thread *);
