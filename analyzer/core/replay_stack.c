@@ -24,25 +24,28 @@ void replay_stack_init(struct stream *st, node_id root)
 	st->segments = 1;
 }
 
-/* A native outermost call may have been a signal handler's: it ended before the
- * Lua function that is the body began. */
-static int may_be_handler(const struct replay *r, func_id body, func_id func)
+static int is_lua(const struct replay *r, func_id func)
 {
-	struct func_table *const t = r->session->funcs;
-
-	return func_get(t, body)->kind != FUNC_LUA &&
-	       func_get(t, func)->kind == FUNC_LUA;
+	return func_get(r->session->funcs, func)->kind == FUNC_LUA;
 }
 
-/* The outermost function of a coroutine is known. */
+/* The outermost function of a coroutine is known. Of several the first one is
+ * its body; but one that is native may have been a signal handler's, which
+ * ended before the Lua function that is the body began. Chunks of other threads
+ * may come earlier or later. */
 void replay_stack_body(struct replay *r, struct stream *st, func_id func)
 {
 	const uint32_t co = replay_top(st)->co;
 	const func_id body = co ? r->session->coroutines[co - 1].body : 0;
 
-	if (!co || (body && r->co_kept[co - 1].body_at <= st->now &&
-		    !may_be_handler(r, body, func)))
+	if (!co)
 		return;
+	if (body && is_lua(r, body) != is_lua(r, func)) {
+		if (is_lua(r, body))
+			return;
+	} else if (body && r->co_kept[co - 1].body_at <= st->now) {
+		return;
+	}
 	r->session->coroutines[co - 1].body = func;
 	r->co_kept[co - 1].body_at = st->now;
 }
