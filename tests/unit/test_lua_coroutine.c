@@ -2,9 +2,9 @@
  * threads; the program's own hooks beside ours; recording turned off and on.
  * Compiled for every version of Lua. links: host lua
  * SPDX-License-Identifier: MIT */
+#include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
-#include "tests/unit/lua_any.h"
 #include "tracer/host/lua_stack.h"
 
 static struct pool *shared_pool;
@@ -347,3 +347,68 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 	CHECK_EQ(tally.bad, 0);
 	lua_close(L);
 }
+
+/* ------------------------------------------------------- attach and detach */
+
+static unsigned counted;
+
+static void count(lua_State *L, lua_Debug *ar)
+{
+	(void)L;
+	(void)ar;
+	counted++;
+}
+
+static int l_detach(lua_State *L)
+{
+	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
+	return 0;
+}
+
+static int l_attach(lua_State *L)
+{
+	CHECK_EQ(weft_lua_attach(L), WEFT_LUA_OK);
+	return 0;
+}
+
+void test_lua_attached_and_detached_under_load(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "detach", l_detach);
+	lua_register(L, "attach", l_attach);
+	lua_sethook(L, count, LUA_MASKCOUNT, 10);
+	counted = 0;
+	run_text(L, "local function f(n) if n > 0 then return f(n - 1) end end\n"
+		 "local co = coroutine.wrap(function() while true do f(3)\n"
+		 "  coroutine.yield() end end)\n"
+		 "local function g(i) f(2) if i % 2 == 0 then detach() end\n"
+		 "  co() pcall(f, 2) attach() f(1) pcall(error) end\n"
+		 "for i = 1, 10000 do detach() g(i) attach() end");
+	CHECK(counted > 1000);
+	CHECK(lua_gethook(L) == count);
+	CHECK_EQ(lua_gethookmask(L), LUA_MASKCOUNT);
+	CHECK_EQ(lua_gethookcount(L), 10);
+	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
+	CHECK(lua_gethook(L) == count);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
+
+#if ANY_IS_JIT
+void test_lua_the_compiler_is_as_the_program_wants_it_afterwards(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "detach", l_detach);
+	lua_register(L, "attach", l_attach);
+	run_text(L, "assert(not jit.status()) detach() assert(jit.status())\n"
+		 "attach() assert(not jit.status()) jit.off()\n"
+		 "detach() assert(not jit.status()) attach() jit.on()\n"
+		 "assert(not jit.status()) detach() assert(jit.status())");
+	lua_close(L);
+}
+#endif

@@ -430,3 +430,19 @@ void test_lua_shadow_is_the_true_stack_without_the_layout(void)
 	by_public_api = 0;
 	verdict(50000);
 }
+
+/* Chunks come and go at the same addresses, with the same lines. */
+void test_lua_loaded_chunks_are_not_mixed_up(void)
+{
+	lua_State *const L = begin();
+
+	is_checking = 1;
+	CHECK_EQ(luaL_dostring(L, "local load = loadstring or load\n"
+		"for i = 1, 40000 do\n"
+		"  load('local function f() check() end f() return ' .. i)()\n"
+		"  load('return function() check() return 1 end',\n"
+		"    '=' .. i % 7)()() end"), 0);
+	is_checking = 0;
+	lua_close(L);
+	verdict(79000);
+}

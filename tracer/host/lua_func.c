@@ -160,6 +160,46 @@ uint32_t lua_func_item(struct state *s, uint64_t key)
 	return s->items - words;
 }
 
+/* ------------------------------------------------- what lies at an address */
+
+enum { SOURCE_BITS = 8 };
+
+static struct {
+	_Atomic uint64_t current, last;
+} sources[1 << SOURCE_BITS];
+
+const _Atomic uint64_t lua_func_never = 1;
+
+static uint32_t source_place(uint64_t source)
+{
+	return (uint32_t)((source * UINT64_C(0x9e3779b97f4a7c15)) >>
+			  (64 - SOURCE_BITS));
+}
+
+const _Atomic uint64_t *lua_func_current(uint64_t source)
+{
+	return &sources[source_place(source)].current;
+}
+
+uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length)
+{
+	const uint64_t hash = XXH64(text, length, 0);
+	const uint64_t what = hash ^ source;
+	const uint32_t i = source_place(source);
+
+	if (atomic_exchange(&sources[i].last, what) != what)
+		atomic_fetch_add(&sources[i].current, 1);
+	return hash;
+}
+
+void lua_func_unseen(void)
+{
+	for (uint32_t i = 0; i < 1u << SOURCE_BITS; i++) {
+		atomic_store(&sources[i].last, 0);
+		atomic_fetch_add(&sources[i].current, 1);
+	}
+}
+
 /* ---------------------------------------------------- names of C functions */
 
 static uint64_t spread(uint64_t address)

@@ -1,6 +1,7 @@
 /* lua_hook.c - Lua's call and return events, as they come. The common case is
  * laid out straight on; whatever asks Lua something is done while not busy.
  * Compiled once per version of Lua. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook.h"
 #include "tracer/host/inside.h"
 #include "tracer/host/lua_lib.h"
@@ -154,6 +155,10 @@ static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
 		if (s == NULL)
 			return;
 	}
+	if (me->window != s->window) {
+		me->window = s->window;
+		lua_func_unseen();
+	}
 	/* Outside of chosen calls nothing is recorded, not even as open. */
 	walk = lua_stack_needs_walk(s, co) && !inside_only;
 	state_end(s);
@@ -164,11 +169,15 @@ static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
 	pass_on(co, L, ar);
 }
 
+/* Events went by: what ran in them, main functions perhaps, is not known. */
+static _Atomic int went_by;
+
 /* Nothing is recorded at this moment. */
 static SLOW void idle(lua_State *L, lua_Debug *ar)
 {
 	struct coroutine *const co = lua_vm_find(L);
 
+	atomic_store_explicit(&went_by, 1, memory_order_relaxed);
 	if (co == NULL)
 		return;
 	/* A hook that nothing would put back stays where it is. */
@@ -334,10 +343,14 @@ void lua_hook_shared(lua_State *L, lua_Debug *ar)
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
 	struct state *const s = state_begin(sp);
 
-	if (s != NULL)
-		uncommon(s, L, ar, sp);
-	else
+	if (s == NULL) {
 		idle(L, ar);
+		return;
+	}
+	if (unlikely(atomic_load_explicit(&went_by, memory_order_relaxed)) &&
+	    atomic_exchange(&went_by, 0))
+		lua_func_unseen();
+	uncommon(s, L, ar, sp);
 }
 
 void lua_hook_event(lua_State *L, lua_Debug *ar)

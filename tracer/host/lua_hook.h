@@ -29,6 +29,7 @@
 #define lua_hook_read ABI(lua_hook_read)
 #define lua_hook_meet ABI(lua_hook_meet)
 #define lua_hook_wrap ABI(lua_hook_wrap)
+#define lua_hook_main_runs ABI(lua_hook_main_runs)
 #define lua_hook_abi ABI(lua_hook_abi)
 
 INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
@@ -37,10 +38,11 @@ INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
 			  (64 - LUA_CACHE_BITS)];
 }
 
+/* A main function runs; what tells it from others. */
+uint64_t lua_hook_main_runs(uint64_t source);
+
 /* What is known of the frame's function, by its layout; NULL: this thread has
- * not seen it. Main chunks all have lines 0-0, so that their text must be
- * compared, too (others' addresses were never seen to be taken by another of
- * the same source and lines): where quick is set they are not known. */
+ * not seen it. Main functions are not known where quick is set. */
 INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t L,
 					  uint64_t id, int quick)
 {
@@ -55,10 +57,11 @@ INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t L,
 	if (unlikely(c->lines != layout_word(at + PROTO_LINES) ||
 		     c->source != layout_word(at + PROTO_SOURCE)))
 		return NULL;
-	if (unlikely((uint32_t)c->lines == 0) &&
-	    (quick || c->text != layout_text(c->source)))
-		return NULL;
-	return c;
+	if (likely(c->text == atomic_load_explicit(c->current,
+						   memory_order_relaxed)))
+		return c;
+	return quick || (uint32_t)c->lines != 0 ||
+	       c->text != lua_hook_main_runs(c->source) ? NULL : c;
 }
 
 /* The caller of the frame with this id, 0: none. */

@@ -180,6 +180,14 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 	return c_key(co, id, &d);
 }
 
+uint64_t lua_hook_main_runs(uint64_t source)
+{
+	/* A hash is no counter: lua_func_current never comes that far. */
+	return source == 0 ? 0 : UINT64_C(1) << 63 | lua_func_main_runs(
+		source, (const char *)source + STRING_TEXT,
+		layout_length(source));
+}
+
 static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
 {
 	struct lua_cached *const c = lua_hook_place(me, at);
@@ -190,7 +198,13 @@ static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
 	if (!is_c) {
 		c->lines = layout_word(at + PROTO_LINES);
 		c->source = layout_word(at + PROTO_SOURCE);
-		c->text = layout_text(c->source);
+		if ((uint32_t)c->lines == 0) {
+			c->current = &lua_func_never;
+			c->text = lua_hook_main_runs(c->source);
+		} else {
+			c->current = lua_func_current(c->source);
+			c->text = atomic_load(c->current);
+		}
 	}
 }
 

@@ -239,14 +239,14 @@ INLINE int layout_is_call(uint64_t L, uint64_t id)
 /* ---------------------------------------------------------------- strings */
 
 #if WEFT_LUA_ABI == 21
-enum { STRING_HASH = 12, STRING_TEXT = 24 };
+enum { STRING_TEXT = 24 };
 
 INLINE uint64_t layout_length(uint64_t string)
 {
 	return layout_half(string + 20);
 }
 #else
-enum { STRING_HASH = 12, STRING_TEXT = 24 };
+enum { STRING_TEXT = 24 };
 #if WEFT_LUA_ABI <= 52
 INLINE uint64_t layout_length(uint64_t string)
 {
@@ -263,22 +263,5 @@ INLINE uint64_t layout_length(uint64_t string)
 }
 #endif
 #endif
-
-/* Tells strings at one address apart, as they come and go: by the hash (or
- * number) and length in the header, and the end of the text, since long ones
- * are not hashed. */
-INLINE uint64_t layout_text(uint64_t string)
-{
-	uint64_t length, mix;
-
-	if (string == 0)
-		return 0;
-	length = layout_length(string);
-	mix = layout_half(string + STRING_HASH) *
-	      UINT64_C(0x9e3779b97f4a7c15) + length;
-	if (length >= 8)
-		mix ^= layout_word(string + STRING_TEXT + length - 8);
-	return mix;
-}
 
 #endif

@@ -405,6 +405,8 @@ void lua_vm_hook(struct coroutine *co)
 			((number_fn *)api->lua_gethookcount)(co->L);
 		lua_vm_hook_again(co);
 	}
+	if (!co->hooked)
+		lua_func_unseen();
 	co->hooked = 1;
 	if (co->vm->lib->abi->is_jit)
 		lua_jit_stop(co->vm);

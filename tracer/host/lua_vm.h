@@ -113,12 +113,14 @@ enum { LUA_STATUS_OK = 0, LUA_STATUS_YIELD = 1 }; /* the same in every Lua */
 #define LUA_UNBORN UINT64_MAX /* has no serial yet */
 
 /* Lua function by the address of its prototype, for one thread; C functions
- * are entered too, once their name was looked for. */
+ * are entered too, once their name was looked for. Good while *current is what
+ * it was (lua_func_current), which it never is for a main chunk's: of that the
+ * text is the whole source's hash. */
 struct lua_cached {
 	uint64_t at, source, lines, text;
 	uint64_t key, sp;      /* of its frames */
 	uint32_t epoch, index; /* in the chunk that was named in last */
-	uint64_t pad;
+	const _Atomic uint64_t *current;
 };
 
 enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16 };
@@ -126,6 +128,7 @@ enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16 };
 /* A state's (thread and level) Lua part. */
 struct lua_local {
 	struct coroutine *co;    /* of the last event that needed a look */
+	uint32_t window;         /* of the cache */
 	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
 	struct { const struct lua_vm *vm; uint32_t epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
