@@ -6,6 +6,7 @@
 #include "analyzer/cmd/dump_raw.h"
 #include "analyzer/cmd/load.h"
 #include "analyzer/out/out_escape.h"
+#include "analyzer/prof/prof.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,6 +161,11 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (path == NULL)
 		return CMD_USAGE;
+	if (arg_raw && prof_is(path)) {
+		err_add("\"%s\" is a profile, which holds no single records; "
+			"give the trace itself", path);
+		return CMD_UNREADABLE;
+	}
 	if (arg_raw)
 		return dump_raw_trace(path) == 0 ? CMD_OK : CMD_UNREADABLE;
 	/* Twice: a function is named once all that occur are known. */

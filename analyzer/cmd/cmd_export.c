@@ -4,11 +4,23 @@
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/head.h"
 #include "analyzer/cmd/load_profile.h"
+#include "analyzer/out/out_collapsed.h"
+#include "analyzer/out/out_file.h"
 
 #include <unistd.h>
 
 static const char *arg_output = "-";
 static int arg_format;
+
+static int put_collapsed(FILE *to, void *load)
+{
+	return out_collapsed_write(to, ((struct load *)load)->session);
+}
+
+static int write_collapsed(struct load *load, const char *file)
+{
+	return out_file_write(file, put_collapsed, load);
+}
 
 /* A format is one row here and its name below. */
 static const struct format {
@@ -16,9 +28,10 @@ static const struct format {
 	int is_text;
 } formats[] = {
 	{ load_profile_write, 0 },
+	{ write_collapsed, 1 },
 };
 
-static const char *const format_names[] = { "pprof", NULL };
+static const char *const format_names[] = { "pprof", "collapsed", NULL };
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "FORMAT",
@@ -63,5 +76,9 @@ const struct cmd cmd_export = {
 	"and suspended time of each stack. weft reads it back: report,\n"
 	"tree, merge, diff and others take it instead of a trace, and\n"
 	"print the same. Single coroutines, moments and chunks are not in\n"
-	"it.", opts, run
+	"it.\n"
+	"\n"
+	"collapsed is text for flame graph tools: a line for each stack, its\n"
+	"frames with semicolons between them, and its self time in ns.",
+	opts, run
 };
