@@ -4,6 +4,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/bodies_print.h"
 #include "analyzer/cmd/head.h"
+#include "analyzer/cmd/story_print.h"
 #include "analyzer/core/bodies.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *arg_id;
 static size_t arg_top = 30;
 static int arg_sort, arg_csv, arg_by_body, arg_times;
 
@@ -27,6 +29,9 @@ static const struct opt opts[] = {
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
 	{ .type = OPT_FLAG, .name = "by-body", .to = &arg_by_body,
 	  .help = "only how those of each body are distributed" },
+	{ .type = OPT_TEXT, .name = "id", .arg = "ID", .to = &arg_id,
+	  .help = "the story of this one; PID:ID where several processes "
+	  "have one" },
 	{ .type = OPT_FLAG, .name = "times", .to = &arg_times,
 	  .help = "with --csv: lua_ns and native_ns at the end of each row" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
@@ -258,7 +263,10 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "single coroutines");
-	if (status == CMD_OK && !arg_by_body) {
+	if (status == CMD_OK && arg_id != NULL) {
+		status = story_print(&load, arg_id,
+			&(struct story_print){ arg_top, arg_csv });
+	} else if (status == CMD_OK && !arg_by_body) {
 		status = list(&load);
 	} else if (status == CMD_OK && arg_csv) {
 		bodies_print_csv(&load);
@@ -285,6 +293,10 @@ const struct cmd cmd_coroutines = {
 	"\n"
 	"It takes about 200 bytes of memory a coroutine. --by-body --csv:\n"
 	"one row a body, sum, average, p50, p95, p99 and max of active,\n"
-	"suspended and resumes; --csv alone: one row a coroutine.",
+	"suspended and resumes; --csv alone: one row a coroutine. --id --csv:\n"
+	"one row a step of its life: time_ns since the start; create, resume,\n"
+	"yield, return or error; tid; the coroutine (by; 0: the thread) and\n"
+	"the function that made or resumed it, or that it went back to; how\n"
+	"long it had slept or been active; its own stack then.",
 	opts, run
 };
