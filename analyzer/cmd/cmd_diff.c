@@ -65,7 +65,7 @@ struct diff {
 	struct delta *delta;
 };
 
-/* --- operands ---------------------------------------------------------------- */
+/* --- operands ------------------------------------------------------------ */
 
 /* One before the other, or "A... vs B...". How many stand before, or 0. */
 static int split(int count, char **operands, char ***after, int *after_count)
@@ -90,7 +90,7 @@ static int split(int count, char **operands, char ***after, int *after_count)
 	return 0;
 }
 
-/* --- rows -------------------------------------------------------------------- */
+/* --- rows ---------------------------------------------------------------- */
 
 static double share(const struct delta *d, double added)
 {
@@ -284,7 +284,7 @@ static void print_csv(const struct diff *d)
 	}
 }
 
-/* --- the whole ---------------------------------------------------------------- */
+/* --- the whole ----------------------------------------------------------- */
 
 static enum cmd_exit judge(const struct diff *d)
 {

@@ -81,7 +81,7 @@ static int compare(const void *a, const void *b)
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
-/* --- the table ------------------------------------------------------------ */
+/* --- the table ----------------------------------------------------------- */
 
 static void count_cell(struct out_table *table, double value)
 {
@@ -138,7 +138,7 @@ static void print_table(const struct session *s,
 	out_table_free(table);
 }
 
-/* --- rows for scripts ------------------------------------------------------ */
+/* --- rows for scripts ---------------------------------------------------- */
 
 static void csv_real(struct out_csv *csv, double value)
 {

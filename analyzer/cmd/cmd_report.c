@@ -82,12 +82,15 @@ static int asks_cpu(void)
 /* How far off the figures below may be. */
 static void print_notes(const struct report *r, const struct rank *rank)
 {
+	/* Merging puts ticks' steps into those of nanoseconds. */
+	const int error = r->session->part_count > 0 ? 3 * HIST_ERROR :
+			  HIST_ERROR;
 	const ticks all = rank->self + rank->root_self;
 	char share[OUT_NUMBER], text[200];
 
 	if (!arg_csv && wants_quantiles(r) && rank->has_quantiles) {
 		snprintf(text, sizeof(text), "p50, p95 and p99 are at most "
-			 "%d.%02d%% off", HIST_ERROR / 100, HIST_ERROR % 100);
+			 "%d.%02d%% off", error / 100, error % 100);
 		note(text);
 	}
 	if (rank->unknown < all / 1000 ||

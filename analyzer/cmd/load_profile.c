@@ -75,7 +75,7 @@ enum cmd_exit load_profile_read(struct load *load)
 	return CMD_OK;
 }
 
-/* --- several -------------------------------------------------------------- */
+/* --- several ------------------------------------------------------------- */
 
 /* Before it goes: what the reader, not the session, knows. */
 static void put_trouble(struct load *load)
@@ -141,7 +141,7 @@ enum cmd_exit load_profile_merge(struct load *load,
 	return status;
 }
 
-/* --- writing ------------------------------------------------------------ */
+/* --- writing ------------------------------------------------------------- */
 
 struct comments {
 	struct arena *arena;

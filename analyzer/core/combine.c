@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 /* Ids of one session in the sum. */
 struct mapped { elf_id *module; func_id *func; uint32_t *process, *thread; };
 
@@ -35,96 +33,10 @@ static void free_maps(struct combine *c)
 	mem_free(c);
 }
 
-const char *combine_first(const char *a, const char *b)
-{
-	if (a[0] == '\0' || b[0] == '\0')
-		return a[0] == '\0' ? b : a;
-	return strcmp(a, b) <= 0 ? a : b;
-}
-
-static const char *own(const struct combine *c, const char *text)
+const char *combine_own(const struct combine *c, const char *text)
 {
 	return text[0] == '\0' ? "" : arena_copy(c->sum->text, text,
 						 strlen(text));
-}
-
-/* Take the text if it is to stand for both. */
-static void put_first(const struct combine *c, const char **at,
-		      const char *text)
-{
-	if (combine_first(*at, text) != *at)
-		*at = own(c, text);
-}
-
-/* --- modules and functions ----------------------------------------------- */
-
-static void add_naming(struct combine *c, elf_id id,
-		       const struct session *from, elf_id other)
-{
-	struct session *const s = c->sum;
-	struct naming *to;
-
-	mem_need((void **)&s->namings, &c->naming_room, id,
-		 sizeof(*s->namings));
-	for (; s->naming_count < id; s->naming_count++)
-		s->namings[s->naming_count] = (struct naming){ "", "", 0, 0, 0,
-							       0 };
-	if (other > from->naming_count)
-		return;
-	to = &s->namings[id - 1];
-	put_first(c, &to->file, from->namings[other - 1].file);
-	put_first(c, &to->why, from->namings[other - 1].why);
-	to->is_refused |= from->namings[other - 1].is_refused;
-}
-
-static void add_modules(struct combine *c, struct session *from, elf_id *map)
-{
-	for (elf_id i = 1; i <= func_elf_count(from->funcs); i++) {
-		const struct elf_module *const m = func_elf(from->funcs, i);
-		struct elf_module *to;
-
-		map[i] = func_module(c->sum->funcs, m->path, m->build_id,
-				     m->build_id_size, m->size);
-		to = func_elf(c->sum->funcs, map[i]);
-		if (m->size > to->size)
-			to->size = m->size;
-		if (combine_first(to->path, m->path) != to->path)
-			to->path = arena_copy(c->sum->text, m->path,
-					      strlen(m->path));
-		add_naming(c, map[i], from, i);
-	}
-}
-
-/* A name that comes with its file is better than one that does not; of two as
- * good ones the first. */
-static int is_better(const struct func *a, const struct func *b)
-{
-	int order;
-
-	if (b->name[0] == '\0' || (a->file[0] != '\0') != (b->file[0] != '\0'))
-		return b->name[0] == '\0' || a->file[0] != '\0';
-	order = strcmp(a->name, b->name);
-	if (order == 0)
-		order = strcmp(a->file, b->file);
-	return order < 0 || (order == 0 && a->file_line < b->file_line);
-}
-
-static void add_funcs(struct combine *c, struct session *from,
-		      const elf_id *module, func_id *map)
-{
-	for (func_id i = 1; i <= func_count(from->funcs); i++) {
-		const struct func *const f = func_get(from->funcs, i);
-		struct func *to;
-
-		map[i] = func_like(c->sum->funcs, f, module[f->module]);
-		to = func_get(c->sum->funcs, map[i]);
-		put_first(c, &to->hint, f->hint);
-		if (!is_better(f, to))
-			continue;
-		to->name = own(c, f->name);
-		to->file = own(c, f->file);
-		to->file_line = f->file_line;
-	}
 }
 
 /* --- who ran ------------------------------------------------------------- */
@@ -154,7 +66,7 @@ static uint32_t process_of(struct combine *c, const char *path)
 	mem_need((void **)&s->processes, &c->process_room, *at,
 		 sizeof(*s->processes));
 	s->processes[s->process_count] = (struct process){
-		.path = own(c, path), .start = UINT64_MAX };
+		.path = combine_own(c, path), .start = UINT64_MAX };
 	return (uint32_t)s->process_count++;
 }
 
@@ -183,12 +95,6 @@ static uint32_t thread_of(struct combine *c, uint32_t process,
 	return (uint32_t)s->thread_count++;
 }
 
-/* A trace's times are its ticks; those of a sum are nanoseconds. */
-static uint64_t ns(const struct session *from, ticks t)
-{
-	return from->part_count > 0 ? t : session_ns(from, t);
-}
-
 static uint64_t moment(const struct session *from, ticks t)
 {
 	return from->part_count > 0 ? t : session_real(from, t);
@@ -206,7 +112,7 @@ static void add_thread(struct thread *to, const struct session *from,
 	to->marks += t->marks;
 	to->first = first < to->first ? first : to->first;
 	to->last = last > to->last ? last : to->last;
-	to->traced += ns(from, t->traced);
+	to->traced += combine_ns(from, t->traced);
 	to->cpu_ns += t->cpu_ns;
 	for (int i = 0; i < LOST_REASONS; i++)
 		to->lost[i] += t->lost[i];
@@ -216,9 +122,9 @@ static void add_thread(struct thread *to, const struct session *from,
 	to->unplaced += t->unplaced;
 	to->open += t->open;
 	to->gaps += t->gaps;
-	to->known += ns(from, t->known);
-	to->offcpu += ns(from, t->offcpu);
-	to->missing += ns(from, t->missing);
+	to->known += combine_ns(from, t->known);
+	to->offcpu += combine_ns(from, t->offcpu);
+	to->missing += combine_ns(from, t->missing);
 	to->headless += t->headless;
 }
 
@@ -253,81 +159,6 @@ static void add_people(struct combine *c, const struct session *from,
 		(&b->processes)[i] += more[i];
 }
 
-/* --- what they did ------------------------------------------------------- */
-
-/* Lengths of calls: a step in ticks goes to the one or two steps in ns that it
- * lies in, by how much of it does. */
-static void add_lengths(struct cct *t, node_id id, const struct session *from,
-			node_id other)
-{
-	uint64_t counts[HIST_STEPS] = { 0 };
-
-	if (!t->hist || !cct_spread(from->cct, other, counts))
-		return;
-	for (uint32_t i = 0; i + 1 < HIST_STEPS; i++) {
-		const uint64_t least = session_ns(from, hist_least(i));
-		const uint64_t most = session_ns(from, hist_least(i + 1));
-		const uint32_t low = hist_step(least);
-		const uint32_t high = most > least ? hist_step(most - 1) : low;
-		const uint64_t above = low == high ? 0 : spread_scale(counts[i],
-			most - hist_least(high), most - least);
-
-		if (counts[i] > above)
-			hist_add(t->hist, id, low, counts[i] - above);
-		if (above > 0)
-			hist_add(t->hist, id, high, above);
-	}
-}
-
-/* A node of a trace's own session. */
-static void lift_node(struct cct *t, node_id id, const struct session *from,
-		      node_id other)
-{
-	const struct cct_node *const n = cct_get(from->cct, other);
-	struct cct_node *const to = cct_get(t, id);
-
-	add_lengths(t, id, from, other);
-	if (t->cpu) {
-		const struct cct_cpu cpu = cct_cpu_of(from->cct, other);
-
-		t->cpu[id].off += ns(from, cpu.off);
-		t->cpu[id].unknown += ns(from, from->cct->cpu ? cpu.unknown :
-						    n->self);
-	}
-	to->calls += n->calls;
-	to->self += ns(from, n->self);
-	to->suspended += ns(from, n->suspended);
-	if (n->flags & CCT_TIMED) {
-		cct_hot_time(to, ns(from, n->min));
-		cct_hot_time(to, ns(from, n->max));
-	}
-}
-
-/* Parents come before their children. */
-static void add_tree(struct combine *c, struct session *from,
-		     const struct mapped *map)
-{
-	const size_t count = cct_count(from->cct);
-	struct cct *const t = c->sum->cct;
-	node_id *const node = mem_alloc((count + 1) * sizeof(*node));
-
-	c->no_hist |= from->cct->hist == NULL;
-	cct_collect_as(t, from->cct);
-	for (node_id id = 1; id <= count; id++) {
-		const struct cct_node *const n = cct_get(from->cct, id);
-
-		node[id] = n->parent == 0 ? cct_root(t, map->thread[n->thread]) :
-			cct_child(t, node[n->parent], map->func[n->func],
-				  n->flags & CCT_SHAPE);
-		if (from->part_count > 0)
-			cct_add(t, node[id], from->cct, id);
-		else
-			lift_node(t, node[id], from, id);
-	}
-	cct_set_folded(t, cct_deeper(t) + cct_deeper(from->cct));
-	mem_free(node);
-}
-
 static void add_scalars(struct session *to, const struct session *from)
 {
 	to->chunks += from->chunks;
@@ -353,8 +184,8 @@ static void add_parts(struct combine *c, const struct session *from)
 			 sizeof(*s->parts));
 		to = &s->parts[s->part_count++];
 		*to = from->parts[i];
-		to->command = own(c, to->command);
-		to->host = own(c, to->host);
+		to->command = combine_own(c, to->command);
+		to->host = combine_own(c, to->host);
 	}
 }
 
@@ -368,10 +199,9 @@ static void join(struct combine *c, struct session *from)
 
 	combine_notes_join(c, from, c->sum->process_count == 0 &&
 			   c->sum->part_count == 0);
-	add_modules(c, from, map.module);
-	add_funcs(c, from, map.module, map.func);
+	combine_func_join(c, from, map.module, map.func);
 	add_people(c, from, &map);
-	add_tree(c, from, &map);
+	combine_tree_join(c, from, map.func, map.thread);
 	add_scalars(c->sum, from);
 	add_parts(c, from);
 	combine_spread_join(c, from, map.func);
@@ -381,7 +211,7 @@ static void join(struct combine *c, struct session *from)
 	mem_free(map.thread);
 }
 
-/* --- the whole ------------------------------------------------------------ */
+/* --- the whole ----------------------------------------------------------- */
 
 static void add_self_as_part(struct session *one, const struct session *from)
 {

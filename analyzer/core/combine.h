@@ -1,5 +1,5 @@
-/* combine.h - several sessions as one: functions matched by build-id and offset,
- * or Lua source and lines; threads by program and name. Pure.
+/* combine.h - several sessions as one: functions matched by build-id and
+ * offset, or Lua source and lines; threads by program and name. Pure.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_CORE_COMBINE_H
 #define WEFT_ANALYZER_CORE_COMBINE_H

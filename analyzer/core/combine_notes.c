@@ -126,7 +126,7 @@ void combine_notes_join(struct combine *c, const struct session *from,
 	s->note_count = count;
 }
 
-/* --- of one trace ---------------------------------------------------------- */
+/* --- of one trace -------------------------------------------------------- */
 
 static void put(struct session *s, const char *key, uint64_t value)
 {

@@ -218,7 +218,8 @@ static void wait_for(struct sorting *s, struct waiting *w, node_id sibling)
 {
 	const size_t first = w->count;
 
-	for (; sibling != 0; sibling = cct_get(s->from->cct, sibling)->sibling) {
+	for (; sibling != 0;
+	     sibling = cct_get(s->from->cct, sibling)->sibling) {
 		mem_need((void **)&w->id, &w->room, w->count + 1,
 			 sizeof(*w->id));
 		w->id[w->count++] = sibling;
@@ -259,7 +260,7 @@ static void sort_tree(struct sorting *s)
 	mem_free(node);
 }
 
-/* --- the rest ------------------------------------------------------------- */
+/* --- the rest ------------------------------------------------------------ */
 
 static int by_spread(const void *a, const void *b)
 {

@@ -108,7 +108,7 @@ void combine_spread_lift(struct session *s)
 	rank_free(r);
 }
 
-/* --- sums ------------------------------------------------------------------ */
+/* --- sums ---------------------------------------------------------------- */
 
 static void join_func(struct func_spread *to, const struct func_spread *more)
 {

@@ -14,8 +14,25 @@ struct combine {
 	       edge_room, naming_room;
 };
 
+/* A trace's times are its ticks; those of a sum are nanoseconds. */
+static inline uint64_t combine_ns(const struct session *from, ticks t)
+{
+	return from->part_count > 0 ? t : session_ns(from, t);
+}
+
 /* Of two texts the one that is first in the alphabet, "" being last. */
 const char *combine_first(const char *a, const char *b);
+
+/* A copy that lives as long as the sum. */
+const char *combine_own(const struct combine *, const char *text);
+
+/* Add the modules and functions of a session; gives the sum's ids. */
+void combine_func_join(struct combine *, struct session *, elf_id *module,
+		       func_id *func);
+
+/* Add the tree of a session; the arrays give the sum's ids. */
+void combine_tree_join(struct combine *, struct session *,
+		       const func_id *func, const uint32_t *thread);
 
 /* Add the notes of a session; is_first: there are none yet. Both lists are
  * sorted by key, then value. */

@@ -35,7 +35,7 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
-/* --- chance ---------------------------------------------------------------- */
+/* --- chance -------------------------------------------------------------- */
 
 static int compare_func(const void *key, const void *row)
 {
@@ -83,7 +83,7 @@ static double chance(const struct maker *m, const struct spread *before,
 			    (uint64_t)m->sessions[1]);
 }
 
-/* --- rows ------------------------------------------------------------------ */
+/* --- rows ---------------------------------------------------------------- */
 
 static void add_row(struct maker *m, const struct delta_row *row)
 {
@@ -238,7 +238,7 @@ static void add_costs(struct maker *m, uint32_t pair)
 		 (const struct spread *[]){ &x->sleep, &y->sleep });
 }
 
-/* --- the whole -------------------------------------------------------------- */
+/* --- the whole ----------------------------------------------------------- */
 
 /* What may be chance comes last; the rest by what it adds. */
 static int compare_rows(const void *a, const void *b)

@@ -74,7 +74,7 @@ int prof_out_free(struct prof_out *out)
 	return failed == 0 ? 0 : err_add("%s", strerror(failed));
 }
 
-/* --- messages --------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------ */
 
 struct sink {
 	ProtobufCBuffer base;
@@ -99,7 +99,7 @@ void prof_out_put(struct prof_out *out, const Prof__Profile *part)
 	protobuf_c_message_pack_to_buffer(&part->base, &sink.base);
 }
 
-/* --- strings ---------------------------------------------------------- */
+/* --- strings ------------------------------------------------------------- */
 
 static uint64_t hash_text(const char *text)
 {

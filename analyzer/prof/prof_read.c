@@ -1,6 +1,6 @@
 /* prof_read.c - a profile as the tables it was made from: rows of structs whose
- * strings are known, each number checked to fit. What the rows mean, and whether
- * they may be used, is prof_take.c's.
+ * strings are known, each number checked to fit. What the rows mean, and
+ * whether they may be used, is prof_take.c's.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/prof/prof.h"
 
@@ -59,7 +59,7 @@ static int add_string(struct reader *r, struct strings *to,
 	return 0;
 }
 
-/* --- tables ----------------------------------------------------------- */
+/* --- tables -------------------------------------------------------------- */
 
 static int set_text(const struct reader *r, const struct prof_field *f,
 		    char *row, uint64_t value)
@@ -146,15 +146,16 @@ static int add_table(struct reader *r, const struct prof_in_field *f)
 				 prof_tables[t->kind].row_size);
 		status = set_columns(r, &prof_tables[t->kind], t, rows);
 		if (status == 0)
-			status = prof_take_rows(r->take, (enum prof_kind)t->kind,
-						rows, (size_t)t->rows);
+			status = prof_take_rows(r->take,
+						(enum prof_kind)t->kind, rows,
+						(size_t)t->rows);
 	}
 	mem_free(rows);
 	prof__table__free_unpacked(t, NULL);
 	return status;
 }
 
-/* --- the whole -------------------------------------------------------- */
+/* --- the whole ----------------------------------------------------------- */
 
 static int take_field(struct reader *r, const struct prof_in_field *f)
 {

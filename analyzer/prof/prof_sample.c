@@ -135,7 +135,8 @@ static size_t labels_of(struct sampler *p, uint32_t thread, node_id body,
 	}
 	if (body > 0)
 		add_text(labels, &n, p->coroutine_key, prof_out_shown(p->out,
-			 func_get(s->funcs, cct_get(s->cct, body)->func)->name));
+			 func_get(s->funcs,
+				  cct_get(s->cct, body)->func)->name));
 	return n;
 }
 

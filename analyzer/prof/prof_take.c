@@ -39,7 +39,7 @@ static const char *own(const struct prof_take *p, const char *text)
 						 strlen(text));
 }
 
-/* --- head, modules, functions ------------------------------------------ */
+/* --- head, modules, functions -------------------------------------------- */
 
 static int take_head(struct prof_take *p, const void *row)
 {
@@ -113,7 +113,7 @@ static int take_funcs(struct prof_take *p, const struct func *rows,
 	return 0;
 }
 
-/* --- who ran ------------------------------------------------------------ */
+/* --- who ran ------------------------------------------------------------- */
 
 static void *grow(void *array, size_t *room, size_t count, size_t size)
 {
@@ -179,7 +179,7 @@ static int take_gap(struct prof_take *p, const void *row)
 	return 0;
 }
 
-/* --- what they did ------------------------------------------------------ */
+/* --- what they did ------------------------------------------------------- */
 
 static int take_node(struct prof_take *p, const void *row)
 {
@@ -259,7 +259,7 @@ static int take_naming(struct prof_take *p, const void *row)
 		damaged("names of modules");
 }
 
-/* --- what else was collected ---------------------------------------------- */
+/* --- what else was collected --------------------------------------------- */
 
 static int take_collected(const struct prof_take *p, const void *row)
 {
@@ -303,7 +303,7 @@ static int take_cpu(struct prof_take *p, const void *row)
 	return 0;
 }
 
-/* --- the whole ---------------------------------------------------------- */
+/* --- the whole ----------------------------------------------------------- */
 
 static int take_row(struct prof_take *p, enum prof_kind kind, const void *row)
 {

@@ -38,7 +38,8 @@ void test_spread_adds_up_the_issue_s_sessions(void)
 
 void test_spread_joins_in_any_order(void)
 {
-	const struct spread a = OF(5, UINT64_MAX / 3, 0), b = OF(7), none = OF(0);
+	const struct spread a = OF(5, UINT64_MAX / 3, 0), b = OF(7);
+	const struct spread none = OF(0);
 	struct spread ab = a, ba = b, empty = { .sessions = 0 };
 
 	spread_join(&ab, &b);
