@@ -5,6 +5,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/core/merge.h"
 #include "analyzer/core/rank.h"
+#include "analyzer/core/select.h"
 #include "analyzer/core/replay.h"
 
 #include <stdlib.h>
@@ -54,8 +55,25 @@ static size_t repair(uint64_t *words, size_t n)
 	return n;
 }
 
+/* What is collected, and which time is asked for, as the last byte says. */
+static void want(struct replay *r, const struct chunk_view *v, uint8_t how)
+{
+	struct replay_collect w = { .hist = (how & 4) != 0,
+				    .vm = (how & 8) != 0,
+				    .serial = (how & 16) ? 1 : 0 };
+	const ticks span = v->head.tick_end - v->head.tick_begin;
+
+	if (how & 2) {
+		w.from = v->head.tick_begin + span / 4;
+		w.to = w.from + span / 2 + 1;
+	}
+	replay_want(r, &w);
+}
+
 static void feed(struct replay *r, const uint8_t *data, size_t size)
 {
+	const uint8_t last = size > 0 ? data[size - 1] : 0;
+	int wanted = 0;
 	uint64_t *const words = malloc(size + 8);
 
 	while (size >= CHUNK_HEADER_WORDS * 8) {
@@ -69,14 +87,39 @@ static void feed(struct replay *r, const uint8_t *data, size_t size)
 		uint64_t *const exact = malloc(n * 8);
 
 		memcpy(exact, words, n * 8);
-		if (view_open(&v, exact, n) == 0)
+		if (view_open(&v, exact, n) == 0) {
+			if (!wanted++)
+				want(r, &v, last);
 			replay_chunk(r, &v);
+		}
 		err_clear();
 		free(exact);
 		data += n * 8;
 		size -= n * 8;
 	}
 	free(words);
+}
+
+/* Parts and groups: nothing may come of them that was not there. */
+static void look_closer(struct session *s, uint8_t how)
+{
+	const struct select part = { .range = (how & 2) != 0,
+				     .coroutine = (how & 16) != 0,
+				     .skip = how & 32 ? "*1*" : NULL,
+				     .focus = how & 64 ? "*2*" : NULL,
+				     .under = how & 128 ? "*3*" : NULL };
+	const struct selected sums = select_apply(s, &part, how & 8);
+
+	if (!cct_valid(s->cct) || sums.calls > sums.whole_calls)
+		abort();
+	for (int by = GROUP_FUNCTION; by <= GROUP_LABEL; by++) {
+		struct rank *const r = rank_by(s, &(struct rank_options){
+			(enum group_by)by, RANK_P95, RANK_ALL_THREADS });
+
+		if (r->self + r->root_self != sums.self)
+			abort();
+		rank_free(r);
+	}
 }
 
 static void look(struct session *s)
@@ -103,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (balance != 0)
 		abort();
 	look(s);
+	look_closer(s, size > 0 ? data[size - 1] : 0);
 	replay_free(r);
 	session_free(s);
 	return 0;
