@@ -208,7 +208,7 @@ static enum cmd_exit take_part(struct load *load)
 	if (!choose_is_on())
 		return CMD_OK;
 	if (choose_apply(load->session, load->want.vm, &load->part) != 0)
-		return CMD_USAGE;
+		return CMD_UNREADABLE;
 	load->is_part = 1;
 	return CMD_OK;
 }
