@@ -1,0 +1,163 @@
+/* test_story.c - one coroutine's life, from threads in either order; coroutines
+ * by body.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/core/bodies.h"
+#include "analyzer/core/story.h"
+#include "analyzer/base/mem.h"
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+
+static struct chunk_build b;
+static struct session *session;
+static struct replay *replay;
+
+static void give(uint64_t tick)
+{
+	struct chunk_view v;
+
+	cb_end(&b, tick);
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	replay_chunk(replay, &v);
+}
+
+static void first_thread(void)
+{
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_enter(&b, "main", 0);
+	cb_create(&b, 9, 3, 1);
+	cb_resume(&b, 9, 0, 0, 0, 3);
+	cb_enter(&b, "body", 0);
+	cb_suspend(&b, 9, SUSPEND_YIELD, 6);
+	cb_leave(&b, "main", 5);
+	give(20);
+}
+
+/* Resumed by coroutine 8. */
+static void second_thread(void)
+{
+	cb_begin(&b, 1, 2, 0, 0);
+	cb_enter(&b, "worker", 0);
+	cb_resume(&b, 8, 0, 0, 0, 20);
+	cb_enter(&b, "other", 0);
+	cb_resume(&b, 9, RESUME_STACK, 20, 1, 10);
+	cb_frame(&b, "body", 6);
+	cb_leave(&b, "body", 5);
+	cb_suspend(&b, 9, SUSPEND_RETURN, 0);
+	give(40);
+}
+
+static const char *name(func_id id)
+{
+	return id == 0 ? "" : func_get(session->funcs, id)->source + 1;
+}
+
+void test_story_is_told_in_order(void)
+{
+	struct story s;
+
+	session = session_new(0);
+	replay = replay_new(session, &story_sink, &s);
+	story_init(&s, session, 0, 9, 0);
+	second_thread();
+	first_thread();
+	replay_finish(replay);
+	story_sort(&s);
+	REQUIRE(s.count == 5);
+	CHECK(s.steps[0].kind == STORY_CREATE && s.steps[0].tick == 1);
+	CHECK_STR(name(s.steps[0].by_func), "main");
+	CHECK(s.steps[1].kind == STORY_RESUME && s.steps[1].tick == 4);
+	CHECK_STR(name(s.steps[1].by_func), "main");
+	CHECK(s.steps[2].kind == STORY_SUSPEND && s.steps[2].span == 6);
+	CHECK_EQ(trail_depth(s.trail, s.steps[2].stack), 1);
+	CHECK(s.steps[3].kind == STORY_RESUME && s.steps[3].span == 20);
+	CHECK_EQ(s.steps[3].by, 8);
+	CHECK_STR(name(s.steps[3].by_func), "other");
+	CHECK(s.steps[3].stack == s.steps[2].stack);
+	CHECK_EQ(s.steps[4].reason, SUSPEND_RETURN);
+	CHECK_EQ(s.steps[4].tick, 35);
+	REQUIRE(s.func_count == 1);
+	CHECK_EQ(s.funcs[0].self, 11);
+	CHECK_EQ(s.funcs[0].calls, 1);
+	story_fini(&s);
+	replay_free(replay);
+	session_free(session);
+}
+
+void test_story_keeps_the_earliest(void)
+{
+	struct story s;
+
+	session = session_new(0);
+	replay = replay_new(session, &story_sink, &s);
+	story_init(&s, session, 0, 9, 2);
+	second_thread();
+	first_thread();
+	replay_finish(replay);
+	story_sort(&s);
+	REQUIRE(s.count == 2);
+	CHECK(s.steps[0].kind == STORY_CREATE && s.steps[1].tick == 4);
+	CHECK_EQ(s.creates + s.resumes + s.suspends, 5);
+	story_fini(&s);
+	replay_free(replay);
+	session_free(session);
+}
+
+/* Active 1 to 100: nearest rank. */
+void test_bodies_are_distributed_exactly(void)
+{
+	struct bodies_row *rows;
+	size_t count;
+
+	session = session_new(0);
+	session->coroutines = mem_alloc(101 * sizeof(*session->coroutines));
+	session->coroutine_count = 101;
+	for (size_t i = 0; i < 100; i++)
+		session->coroutines[i] = (struct coroutine){
+			.body = 7, .active = (i * 37) % 100 + 1,
+			.resumes = 2 };
+	rows = bodies_group(session, &count);
+	REQUIRE(count == 2);
+	CHECK(rows[0].body == 7 && rows[0].count == 100);
+	CHECK_EQ(rows[0].active.sum, 5050);
+	CHECK_EQ(rows[0].active.p50, 50);
+	CHECK_EQ(rows[0].active.p95, 95);
+	CHECK_EQ(rows[0].active.p99, 99);
+	CHECK_EQ(rows[0].active.max, 100);
+	CHECK_EQ(rows[0].resumes.sum, 200);
+	CHECK(rows[1].body == 0 && rows[1].count == 1);
+	mem_free(rows);
+	session_free(session);
+}
+
+/* Body 9 runs Lua alone; its resumer is active meanwhile, but not itself. */
+void test_bodies_know_own_times(void)
+{
+	struct bodies_times t;
+	struct session *again;
+
+	session = session_new(0);
+	replay = replay_new(session, NULL, NULL);
+	first_thread();
+	second_thread();
+	replay_finish(replay);
+	replay_free(replay);
+	bodies_times_init(&t, session);
+	again = session_new(0);
+	replay = replay_new(again, &bodies_times_sink, &t);
+	func_table_free(again->funcs);
+	again->funcs = session->funcs;
+	first_thread();
+	second_thread();
+	replay_finish(replay);
+	replay_free(replay);
+	again->funcs = NULL;
+	session_free(again);
+	REQUIRE(session->coroutine_count == 2);
+	CHECK_EQ(session->coroutines[0].serial, 9);
+	CHECK_EQ(t.lua[0], 11);
+	CHECK_EQ(t.native[0], 0);
+	CHECK_EQ(session->coroutines[1].active, 20);
+	CHECK_EQ(t.lua[1], 15);
+	bodies_times_fini(&t);
+	session_free(session);
+}
