@@ -101,8 +101,9 @@ local function compare(check, path)
 	compared = compared + 1
 	if n > 0 or not falls or not ended then
 		differ = differ + 1
+		local of = (check.of or "@"):gsub("@", path)
 		tell("", ("weft %s %s: %d rows differ%s%s (%s)"):format(
-			check.args, (check.of or "@"):gsub("@", path), n, falls and "" or ", not in order",
+			check.args, of, n, falls and "" or ", not in order",
 			ended and "" or ", it fails",
 			table.concat(titles, ",")))
 	end

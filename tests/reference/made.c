@@ -34,13 +34,15 @@ static void begin(struct made *m, struct made_thread *t)
 
 static void end(struct made *m, struct made_thread *t)
 {
+	const int is_last = made_chance(m, 2);
+
 	if (!t->is_alive)
 		return;
 	t->is_alive = 0;
 	m->now += 1 + made_random(m, 600);
-	made_chunk_end(m, t, 0, made_chance(m, 2));
-	fprintf(m->log, "%llu end %u\n", (unsigned long long)m->now,
-		t->serial);
+	made_chunk_end(m, t, 0, is_last);
+	fprintf(m->log, "%llu end %u %d\n", (unsigned long long)m->now,
+		t->serial, is_last);
 }
 
 static void play(struct made *m)

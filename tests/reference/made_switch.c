@@ -49,6 +49,10 @@ static void cut_frame(struct made *m, struct made_thread *t, uint32_t serial)
 	struct made_stack *const k = &m->co[serial].stack;
 	const uint32_t i = 1 + (uint32_t)made_random(m, k->depth - 2);
 
+	/* Which of two alike went, nobody can tell. */
+	if (k->frame[i].func == k->frame[i - 1].func ||
+	    k->frame[i].func == k->frame[i + 1].func)
+		return;
 	tell(m, "cut", t, serial);
 	fprintf(m->log, " %u\n", i);
 	memmove(&k->frame[i], &k->frame[i + 1],

@@ -115,13 +115,13 @@ local function stack_of(want, stack)
 	for i = math.max(first, under or 1), #stack do
 		local frame = stack[i]
 		local is_body = frame.is_body or was_body
-		local of = was_body or frame.of
+		local of = not frame.is_body and was_body or frame.of
 		was_body = false
 		if want.skip and want.skip(frame) then
 			was_body = is_body and of
 		else
 			out[#out + 1] = { func = frame.func, co = frame.co,
-					  of = of,
+					  of = of, call = frame.call,
 					  is_body = is_body }
 		end
 	end

@@ -4,7 +4,8 @@
 --   ends     of calls that ended, and how long they took without their
 --            coroutine's sleep
 --   sleeps   of a coroutine, from suspension to resume, and its stack
--- A stack is a list of frames, outermost first: { func, co, is_body, of }.
+-- A stack is a list of frames, outermost first: of which function, call and
+-- coroutine it is, and whether it is the body of that.
 -- SPDX-License-Identifier: MIT
 local story = {}
 
@@ -17,7 +18,7 @@ local function stitched(thread)
 	local stack = {}
 	for _, segment in ipairs(thread.segments) do
 		for k, call in ipairs(segment.calls) do
-			stack[#stack + 1] = { co = segment.co,
+			stack[#stack + 1] = { co = segment.co, call = call,
 				is_body = segment.is_own and k == 1,
 				of = segment.co, func = call.func }
 		end
@@ -33,7 +34,7 @@ end
 
 function does.enter(s, thread, e, top)
 	local call = { func = e.a, from = e.tick, thread = e.thread,
-		       co = top.co, slept = 0, resumed = {} }
+		       co = top.co, slept = 0, level = top.level or 0 }
 	table.insert(s.calls, call)
 	table.insert(top.calls, call)
 	call.stack = stitched(thread)
@@ -47,6 +48,7 @@ local function finish(s, thread, calls, e, n)
 			co = call.co, from = call.from, to = e.tick,
 			time = e.tick - call.from - call.slept,
 			stack = stack })
+		call.to, call.ended = e.tick, e.what
 		calls[#calls] = nil
 	end
 end
@@ -68,7 +70,10 @@ end
 
 -- A native call in the middle of a stack that died at the yield, unseen.
 function does.cut(s, thread, e)
-	table.remove(s.coroutines[e.a].calls, e.b + 1)
+	local calls = s.coroutines[e.a].calls
+	calls[e.b + 1].ended = "unwind"
+	calls[e.b + 1].to = s.coroutines[e.a].since
+	table.remove(calls, e.b + 1)
 end
 
 function does.resume(s, thread, e)
@@ -107,7 +112,7 @@ end
 
 -- A signal handler's calls stand on what it interrupted, in no coroutine.
 function does.handler(_, thread)
-	table.insert(thread.segments, { co = 0, calls = {} })
+	table.insert(thread.segments, { co = 0, calls = {}, level = 1 })
 end
 
 function does.back(_, thread)
@@ -115,7 +120,16 @@ function does.back(_, thread)
 end
 
 function does.mark() end
-does["end"] = function() end
+
+-- Either recording was turned off, or it just ended.
+does["end"] = function(_, thread, e)
+	thread.is_off = e.a == 1
+	for _, segment in ipairs(thread.segments) do
+		for _, call in ipairs(segment.calls) do
+			call.ended = thread.is_off and "cut" or nil
+		end
+	end
+end
 
 function story.tell(log)
 	local s = { log = log, slices = {}, calls = {}, ends = {},

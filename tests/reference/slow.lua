@@ -1,0 +1,91 @@
+-- slow.lua - what "weft slow" must say of each single call: where and when it
+-- began, how long it took, how it ended.
+-- SPDX-License-Identifier: MIT
+local slow = {}
+
+local ends = { leave = "returned", unwind = "unwound", suspend = "died",
+	       cut = "cut" }
+
+-- Time in which a call was innermost; in a signal handler it is, too, that of
+-- the call that was interrupted.
+local function selves(s)
+	local self = {}
+	for _, slice in ipairs(s.slices) do
+		local d, below = slice.to - slice.from, nil
+		for _, frame in ipairs(slice.stack) do
+			if frame.call.level == 0 then
+				below = frame.call
+			end
+		end
+		local top = slice.stack[#slice.stack]
+		if top and top.call ~= below then
+			self[top.call] = (self[top.call] or 0) + d
+		end
+		if below then
+			self[below] = (self[below] or 0) + d
+		end
+	end
+	return self
+end
+
+-- An open call has taken what it took so far.
+local function last_seen(s)
+	local last = {}
+	for _, slice in ipairs(s.slices) do
+		for _, frame in ipairs(slice.stack) do
+			last[frame.call] = math.max(last[frame.call] or 0,
+						    slice.to)
+		end
+	end
+	return last
+end
+
+local function lines(s, is_wanted)
+	local self, last, out = selves(s), last_seen(s), {}
+	for _, call in ipairs(s.calls) do
+		local who = s.log.funcs[call.func]
+		local t = s.log.threads[call.thread]
+		local total = (call.to or last[call] or call.from) -
+			call.from - call.slept
+		if is_wanted(call, total) then
+			local names = {}
+			for _, frame in ipairs(call.stack) do
+				-- A handler's calls stand by themselves.
+				if frame.call.level == call.level then
+					names[#names + 1] =
+						s.log.funcs[frame.func][1]
+				end
+			end
+			out[#out + 1] = { s.log.processes[t.process].pid,
+				t.tid, call.co, who[1], who[2], who[3], who[4],
+				who[5], call.level, call.from - s.first, total,
+				self[call] or 0, call.slept,
+				total + call.slept, ends[call.ended] or "open",
+				0, table.concat(names, ";") }
+		end
+	end
+	return out
+end
+
+local sorts = { "total", "self", "wall", "suspended" }
+
+function slow.checks(s, random)
+	local key, some = sorts[random(4)], s.calls[random(#s.calls)]
+	local name = s.log.funcs[some.func][1]:gsub(" <.*", "")
+	local longer, to = random(500), some.from + 1 + random(100000)
+	return {
+		{ args = "slow --csv --top 0 --sort " .. key ..
+			 " 'language=*'", falling = key .. "_ns",
+		  rows = lines(s, function() return true end) },
+		{ args = ("slow --csv --top 0 --longer %dns --from %dns " ..
+			  "--to %dns '%s'"):format(longer,
+			some.from - s.first, to - s.first, name),
+		  rows = lines(s, function(call, total)
+			return s.log.funcs[call.func][1]:gsub(" <.*", "") ==
+				name and total >= longer and
+				call.from >= some.from and call.from < to
+		  end) },
+	}
+end
+
+return slow
