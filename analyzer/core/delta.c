@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/core/delta.h"
 #include "analyzer/core/delta_count.h"
+#include "analyzer/core/delta_find.h"
 #include "analyzer/base/mem.h"
 
 #include <math.h>
@@ -33,47 +34,6 @@ static double sessions_of(const struct session *s)
 static double ratio(double part, double whole)
 {
 	return whole > 0 ? part / whole : 0;
-}
-
-/* --- chance -------------------------------------------------------------- */
-
-static int compare_func(const void *key, const void *row)
-{
-	const func_id x = *(const func_id *)key;
-	const func_id y = ((const struct func_spread *)row)->func;
-
-	return x < y ? -1 : x > y;
-}
-
-static const struct func_spread *spread_of(const struct session *s, func_id f)
-{
-	static const struct func_spread none;
-	const struct func_spread *const found = f == 0 || !s->spreads ? NULL :
-		bsearch(&f, s->spreads, s->spread_count, sizeof(*s->spreads),
-			compare_func);
-
-	return found ? found : &none;
-}
-
-static int compare_edge(const void *key, const void *row)
-{
-	const struct edge_spread *const x = key, *const y = row;
-
-	if (x->caller != y->caller)
-		return x->caller < y->caller ? -1 : 1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
-
-static const struct spread *rate_of(const struct session *s, func_id caller,
-				    func_id func)
-{
-	static const struct spread none;
-	const struct edge_spread key = { .caller = caller, .func = func };
-	const struct edge_spread *const found = !s->edges ? NULL :
-		bsearch(&key, s->edges, s->edge_count, sizeof(*s->edges),
-			compare_edge);
-
-	return found ? &found->rate : &none;
 }
 
 static double chance(const struct maker *m, const struct spread *before,
@@ -161,8 +121,8 @@ static void add_calls(struct maker *m, uint32_t pair, enum delta_reason why)
 	row.was = (double)m->count.func[0][pair].calls / m->sessions[0];
 	row.is = (double)m->count.func[1][pair].calls / m->sessions[1];
 	row.chance = chance(m,
-		rate_of(m->side[0], row.caller_before, row.before),
-		rate_of(m->side[1], row.caller_after, row.after));
+		delta_find_rate(m->side[0], row.caller_before, row.before),
+		delta_find_rate(m->side[1], row.caller_after, row.after));
 	add_row(m, &row);
 }
 
@@ -218,9 +178,9 @@ static void add_costs(struct maker *m, uint32_t pair)
 	const struct delta_func *const a = &m->count.func[0][pair];
 	const struct delta_func *const b = &m->count.func[1][pair];
 	const struct func_spread *const x =
-		spread_of(m->side[0], m->pairs.pairs[pair].id[0]);
+		delta_find_func(m->side[0], m->pairs.pairs[pair].id[0]);
 	const struct func_spread *const y =
-		spread_of(m->side[1], m->pairs.pairs[pair].id[1]);
+		delta_find_func(m->side[1], m->pairs.pairs[pair].id[1]);
 	const uint64_t off[2] = {
 		!m->out->has_cpu ? 0 : a->off < a->self ? a->off : a->self,
 		!m->out->has_cpu ? 0 : b->off < b->self ? b->off : b->self };
