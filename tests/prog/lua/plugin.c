@@ -7,6 +7,12 @@
 #include <lualib.h>
 #include <stdio.h>
 
+#if LUA_VERSION_NUM == 501 && defined(LUA_OK)
+#define NAME "=LuaJIT"
+#else
+#define NAME "=" LUA_VERSION
+#endif
+
 int plugin_run(int times);
 
 static const char script[] =
@@ -29,7 +35,7 @@ int plugin_run(int times)
 		lua_State *const L = luaL_newstate();
 
 		luaL_openlibs(L);
-		if (luaL_loadstring(L, script) != 0 ||
+		if (luaL_loadbuffer(L, script, sizeof(script) - 1, NAME) != 0 ||
 		    lua_pcall(L, 0, 1, 0) != 0)
 			printf("%s\n", lua_tostring(L, -1));
 		sum += (int)lua_tonumber(L, -1);
