@@ -109,31 +109,37 @@ $(B)/clang/%.ok: %.c | $(PROF_PB).h
 # account is compiled without hooks.
 ORACLE := $(TEST_DIR)/oracle
 ORACLE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wno-clobbered \
-	-Wno-unknown-warning-option -g $(LUA_CFLAGS_54)
+	-Wno-unknown-warning-option -g
 ORACLE_CXXFLAGS = $(filter-out -std=gnu11,$(ORACLE_CFLAGS)) -std=c++17
 cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
 ORACLE_BIN := $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
 	$(ORACLE)/woven-$(c)-$(o)))
+# $(call oracle_rule,COMPILER,LEVEL,NAME,LUA'S ABI)
 define oracle_rule
-$(ORACLE)/woven-$(1)-$(2): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc)
-	@mkdir -p $(ORACLE)/$(1)-$(2)
-	for f in book pick; do $(1) -$(2) $$(ORACLE_CFLAGS) -c \
-		-o $(ORACLE)/$(1)-$(2)/$$$$f.o tests/oracle/$$$$f.c || exit; done
-	for f in native tick woven; do $(1) -$(2) $$(ORACLE_CFLAGS) \
-		-finstrument-functions -c -o $(ORACLE)/$(1)-$(2)/$$$$f.o \
+$(ORACLE)/$(3): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc)
+	@mkdir -p $(ORACLE)/of-$(3)
+	for f in book pick; do $(1) -$(2) $$(ORACLE_CFLAGS) \
+		$$(LUA_CFLAGS_$(4)) -c -o $(ORACLE)/of-$(3)/$$$$f.o \
 		tests/oracle/$$$$f.c || exit; done
-	$(1) -$(2) $$(ORACLE_CFLAGS) -finstrument-functions -DINSTRUMENTED -c \
-		-o $(ORACLE)/$(1)-$(2)/ci.o tests/oracle/cfuncs.c
-	$(1) -$(2) $$(ORACLE_CFLAGS) -c \
-		-o $(ORACLE)/$(1)-$(2)/cu.o tests/oracle/cfuncs.c
+	for f in native tick woven; do $(1) -$(2) $$(ORACLE_CFLAGS) \
+		$$(LUA_CFLAGS_$(4)) -finstrument-functions -c \
+		-o $(ORACLE)/of-$(3)/$$$$f.o tests/oracle/$$$$f.c || exit; done
+	$(1) -$(2) $$(ORACLE_CFLAGS) $$(LUA_CFLAGS_$(4)) -DINSTRUMENTED \
+		-finstrument-functions -c \
+		-o $(ORACLE)/of-$(3)/ci.o tests/oracle/cfuncs.c
+	$(1) -$(2) $$(ORACLE_CFLAGS) $$(LUA_CFLAGS_$(4)) -c \
+		-o $(ORACLE)/of-$(3)/cu.o tests/oracle/cfuncs.c
 	$(call cc_of,x.cc,$(1)) -$(2) $$(ORACLE_CXXFLAGS) \
-		-finstrument-functions -c -o $(ORACLE)/$(1)-$(2)/cpp.o \
-		tests/oracle/cpp.cc
-	$(call cc_of,x.cc,$(1)) -g -o $$@ $(ORACLE)/$(1)-$(2)/*.o -llua5.4 \
-		-lpthread
+		$$(LUA_CFLAGS_$(4)) -finstrument-functions -c \
+		-o $(ORACLE)/of-$(3)/cpp.o tests/oracle/cpp.cc
+	$(call cc_of,x.cc,$(1)) -g -o $$@ $(ORACLE)/of-$(3)/*.o \
+		$$(LUA_LIBS_$(4)) -lpthread
 endef
 $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
-	$(eval $(call oracle_rule,$(c),$(o)))))
+	$(eval $(call oracle_rule,$(c),$(o),woven-$(c)-$(o),54))))
+ORACLE_BIN += $(ORACLE)/woven-lua5.3 $(ORACLE)/woven-lua5.2
+$(eval $(call oracle_rule,gcc,O2,woven-lua5.3,53))
+$(eval $(call oracle_rule,gcc,O2,woven-lua5.2,52))
 # The host library with healing rules that can be switched off.
 .PHONY: oracle
 oracle: $(ORACLE_BIN)

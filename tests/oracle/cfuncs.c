@@ -48,6 +48,22 @@ OUTSIDE static struct walk *go_on(lua_State *L, lua_KContext depth)
 	return w;
 }
 
+#if LUA_VERSION_NUM == 502
+#define CONTINUATION(name)                                                     \
+	OUTSIDE static int P(name##_52)(lua_State *L)                          \
+	{                                                                      \
+		int context = 0;                                               \
+		const int status = lua_getctx(L, &context);                    \
+                                                                               \
+		return P(name)(L, status, context);                            \
+	}
+CONTINUATION(cont)
+CONTINUATION(pcont)
+#define K(name) P(name##_52)
+#else
+#define K(name) P(name)
+#endif
+
 int P(cont)(lua_State *L, int status, lua_KContext context)
 {
 	struct walk *w = go_on(L, context);
@@ -71,7 +87,7 @@ int P(call)(lua_State *L)
 
 	lua_settop(L, 2);
 	lua_pushinteger(L, lua_tointeger(L, 1) + 1);
-	lua_callk(L, 1, 0, depth, P(cont));
+	lua_callk(L, 1, 0, depth, K(cont));
 	return P(cont)(L, LUA_OK, depth);
 }
 
@@ -106,7 +122,7 @@ int P(pcall)(lua_State *L)
 
 	lua_settop(L, 2);
 	lua_pushinteger(L, lua_tointeger(L, 1) + 1);
-	const int status = lua_pcallk(L, 1, 0, 0, depth, P(pcont));
+	const int status = lua_pcallk(L, 1, 0, 0, depth, K(pcont));
 
 	return P(pcont)(L, status, depth);
 }

@@ -261,6 +261,8 @@ static int b_choose(lua_State *L)
 			a = (int)lua_tointeger(L, 2);
 		if (a == A_yield && !lua_isyieldable(L))
 			a = A_call;
+		if (a == A_close && LUA_VERSION_NUM < 504)
+			a = A_take;
 		if (a == A_deep && !chance(w, 50))
 			a = A_cfunc;
 		w->budget--;

@@ -5,6 +5,8 @@
 #ifndef WEFT_TESTS_WOVEN_H
 #define WEFT_TESTS_WOVEN_H
 
+#include "before54.h"
+
 #include <lua.h>
 #include <lauxlib.h>
 #include <lualib.h>

@@ -324,7 +324,7 @@ end
 f[5] = function(...)
 	enter(F.f + 4)
 	local d = ...
-	local x <const> = up
+	local x = up
 	--@body
 	--@exit
 end
