@@ -65,7 +65,7 @@ function does.create(s, thread, e, top)
 	s.coroutines[e.a] = { id = e.a, vm = e.b, creator = top.co,
 		process = s.log.threads[e.thread].process, calls = {},
 		spans = {}, sleeps = {}, resumes = 0, inferred = 0,
-		state = "new", threads = {} }
+		state = "new", threads = {}, made = e.tick }
 end
 
 -- A native call in the middle of a stack that died at the yield, unseen.
@@ -123,7 +123,7 @@ function does.mark() end
 
 -- Either recording was turned off, or it just ended.
 does["end"] = function(_, thread, e)
-	thread.is_off = e.a == 1
+	thread.is_off, thread.has_ended = e.a == 1, true
 	for _, segment in ipairs(thread.segments) do
 		for _, call in ipairs(segment.calls) do
 			call.ended = thread.is_off and "cut" or nil

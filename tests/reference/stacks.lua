@@ -1,0 +1,113 @@
+-- stacks.lua - what "weft stacks" must say: the frames that all events up to a
+-- moment, its own tick included, leave open; of every thread, and of every
+-- coroutine that is on none.
+-- SPDX-License-Identifier: MIT
+local story = require "story"
+local stacks = {}
+
+local nobody = { "", "", "", "", 0 }
+
+-- The story up to a tick: told again from the start, by those who were there.
+local function until_then(s, tick)
+	local l = setmetatable({ events = {} }, { __index = s.log })
+	for _, e in ipairs(s.log.events) do
+		if e.tick <= tick then
+			table.insert(l.events, e)
+		end
+	end
+	return #l.events > 0 and story.tell(l) or
+		{ threads = {}, coroutines = {} }
+end
+
+local function rows_of(s, out, front, state, frames, since)
+	for i, f in ipairs(frames) do
+		local who, above = s.log.funcs[f.func], frames[i + 1]
+		local enters = who[2] == "native" and above and
+			s.log.funcs[above.func][2] == "lua"
+		out[#out + 1] = { front[1], front[2], front[3], f.co, state,
+			i - 1, who[1], who[2], who[3], who[4], who[5],
+			f.level, f.is_body and 1 or 0, enters and 1 or 0, 0,
+			since }
+	end
+	if #frames == 0 then
+		out[#out + 1] = { front[1], front[2], front[3], front[4],
+			state, "", nobody[1], "", "", "", 0, 0, 0, 0, 0,
+			since }
+	end
+end
+
+local function frames_of(thread)
+	local frames = {}
+	for _, segment in ipairs(thread.segments) do
+		for k, call in ipairs(segment.calls) do
+			frames[#frames + 1] = { func = call.func,
+				co = segment.co, level = segment.level or 0,
+				is_body = segment.is_own and k == 1 }
+		end
+	end
+	return frames
+end
+
+-- When the last thing of its process was told.
+local function process_ends(s)
+	local last = {}
+	for _, e in ipairs(s.log.events) do
+		local process = s.log.threads[e.thread].process
+		last[process] = math.max(last[process] or 0, e.tick)
+	end
+	return last
+end
+
+local function moment(s, tick, last, out)
+	local now = until_then(s, tick)
+	for serial, thread in pairs(now.threads) do
+		local t = s.log.threads[serial]
+		local pid = s.log.processes[t.process].pid
+		local co = 0
+		for _, segment in ipairs(thread.segments) do
+			co = segment.is_own and segment.co or co
+		end
+		local is_over = thread.is_off and tick > thread.since or
+			tick > last[t.process]
+		if not is_over then
+			rows_of(s, out, { tick - s.first, pid, t.tid, co },
+				thread.has_ended and tick > thread.since and
+				"last" or "running", frames_of(thread), "")
+		end
+	end
+	for id, co in pairs(now.coroutines) do
+		local state = co.state
+		if tick <= last[co.process] and
+		   (state == "suspended" or state == "new") then
+			local frames = {}
+			for k, call in ipairs(co.calls) do
+				frames[k] = { func = call.func, co = id,
+					level = 0, is_body = k == 1 }
+			end
+			rows_of(s, out, { tick - s.first,
+				s.log.processes[co.process].pid, "", id },
+				state, frames,
+				(co.since or co.made) - s.first)
+		end
+	end
+end
+
+function stacks.checks(s, random)
+	local out, at, last = {}, {}, process_ends(s)
+	for i = 1, 4 do
+		local e = s.log.events[random(#s.log.events)]
+		local tick = e.tick + random(3) - 2
+		if tick >= s.first and not at[tick] then
+			at[tick] = true
+			at[#at + 1] = tick - s.first .. "ns"
+			moment(s, tick, last, out)
+		end
+	end
+	if #at == 0 then
+		return {}
+	end
+	return { { args = "stacks --csv --at " .. table.concat(at, ","),
+		   rows = out } }
+end
+
+return stacks
