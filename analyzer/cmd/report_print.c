@@ -5,7 +5,6 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/head.h"
-#include "analyzer/core/select_match.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
 
@@ -151,27 +150,6 @@ int report_print_has_quantiles(const struct report *r)
 int report_print_has_cpu(const struct report *r)
 {
 	return has_column(r, COL_CPU, COL_TOTAL_OFF);
-}
-
-/* A recorder needs a moment to see a thread: what is not known then is small
- * beside the rest, and told. */
-int report_print_is_known(const struct rank *rank)
-{
-	return rank->unknown < (rank->self + rank->root_self) / 10;
-}
-
-int report_print_is_shown(const struct report *r, const struct rank *rank,
-			  const struct rank_row *row)
-{
-	const char *const name = rank_name(rank, row);
-	const char *const slash = strrchr(name, '/');
-
-	if (r->only == NULL)
-		return 1;
-	if (row->func != 0)
-		return select_match_func(r->session, row->func, r->only);
-	return select_match_text(name, r->only) ||
-	       (slash != NULL && select_match_text(slash + 1, r->only));
 }
 
 /* An average needs more than whole nanoseconds. */

@@ -194,7 +194,7 @@ int replay_chunk(struct replay *r, const struct chunk_view *v)
 
 	session_set_clock(r->session, &v->head);
 	if (v->head.flags & CHUNK_META) {
-		replay_who_notes(r, v);
+		replay_notes(r, v);
 		return 0;
 	}
 	st = get_stream(r, replay_who_thread(r, &v->head), v->head.level);

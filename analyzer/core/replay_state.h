@@ -194,7 +194,6 @@ uint32_t replay_who_coroutine(struct replay *, uint32_t process,
 void replay_who_ran(struct replay *, uint32_t co, uint32_t thread);
 void replay_who_items(struct replay *, const struct chunk_view *,
 		      uint32_t thread);
-void replay_who_notes(struct replay *, const struct chunk_view *);
 
 /* replay_clock.c: time passes, off the CPU or not, inside of the time that is
  * asked for or not. */
@@ -206,6 +205,11 @@ int replay_clock_knows(const struct replay *, const struct stream *);
 struct cct_cpu replay_clock_cpu(const struct replay *, ticks from, ticks to);
 node_id replay_clock_side(const struct stream *, node_id);
 uint32_t replay_clock_body(const struct replay *, const struct stream *);
+
+/* replay_notes.c: notes and labels; process: index + 1, 0: of all. */
+void replay_notes(struct replay *, const struct chunk_view *);
+void replay_notes_label(struct replay *, uint64_t recording, uint32_t process,
+			const struct view_item *);
 
 /* replay_run.c: the records [from, to); returns where it stopped, >= to. */
 size_t replay_run(struct replay *, struct stream *, const struct chunk_view *,
