@@ -1,6 +1,7 @@
 /* test_select.c - parts of a tree, patterns, and groups of a ranking.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
+#include "analyzer/core/group_name.h"
 #include "analyzer/core/rank.h"
 #include "analyzer/core/select.h"
 #include "analyzer/core/select_match.h"
@@ -153,6 +154,30 @@ void test_rank_groups_count_the_outermost(void)
 	CHECK_EQ(r->rows[1].self, 11111);
 	CHECK_EQ(r->self + r->root_self, 231118);
 	rank_free(r);
+	session_free(s);
+}
+
+void test_rank_labels_of_a_process_win(void)
+{
+	struct session *const s = session_new(0);
+	struct process processes[] = { { .recording = 9, .path = "" },
+				       { .recording = 9, .path = "" } };
+	struct label labels[] = {
+		{ 9, 0, "zone", "x" }, { 9, 0, "app", "a" },
+		{ 9, 2, "zone", "y" }, { 9, 2, "zone", "z" },
+		{ 8, 0, "other", "recording" } };
+	char name[GROUP_NAME];
+
+	s->processes = processes;
+	s->process_count = 2;
+	s->labels = labels;
+	s->label_count = 5;
+	CHECK_STR(group_name_labels(s, 0, name), "app=a zone=x");
+	CHECK_STR(group_name_labels(s, 1, name), "app=a zone=z");
+	s->label_count = 0;
+	CHECK_STR(group_name_labels(s, 1, name), "[no label]");
+	s->processes = NULL;
+	s->labels = NULL;
 	session_free(s);
 }
 
