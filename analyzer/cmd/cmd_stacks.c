@@ -38,19 +38,23 @@ static const struct opt opts[] = {
 };
 
 /* Moments, as ns since the start and as ticks. */
-struct list { uint64_t *ns; ticks *at; size_t count, room; };
+struct moment { uint64_t ns; ticks at; };
+struct list { struct moment *moments; size_t count, room; };
 
 static int compare(const void *a, const void *b)
 {
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct moment *const x = a, *const y = b;
 
-	return x < y ? -1 : x > y;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-static void add(struct list *l, uint64_t ns)
+static void add(struct list *l, uint64_t ns, ticks at)
 {
-	mem_need((void **)&l->ns, &l->room, l->count + 1, sizeof(*l->ns));
-	l->ns[l->count++] = ns;
+	mem_need((void **)&l->moments, &l->room, l->count + 1,
+		 sizeof(*l->moments));
+	l->moments[l->count++] = (struct moment){ ns, at };
 }
 
 static int add_each(struct list *l, const struct session *s)
@@ -59,11 +63,12 @@ static int add_each(struct list *l, const struct session *s)
 	char *rest = texts, *text;
 	int status = 0;
 	uint64_t ns;
+	ticks at;
 
 	while (status == 0 && (text = strsep(&rest, ",")) != NULL) {
-		status = when_moment(s, text, "at", &ns);
+		status = when_moment_tick(s, text, "at", &ns, &at);
 		if (status == 0)
-			add(l, ns);
+			add(l, ns, at);
 	}
 	mem_free(texts);
 	return status;
@@ -71,7 +76,8 @@ static int add_each(struct list *l, const struct session *s)
 
 static int add_every(struct list *l, const struct session *s)
 {
-	uint64_t step, from = 0, to = head_duration(s);
+	const uint64_t end = head_duration(s);
+	uint64_t step, from = 0, to = end;
 
 	if (when_span(arg_every, "every", &step) != 0 ||
 	    (arg_from != NULL && when_moment(s, arg_from, "from", &from) != 0) ||
@@ -79,14 +85,14 @@ static int add_every(struct list *l, const struct session *s)
 		return -1;
 	if (step == 0)
 		return err_add("--every wants more than nothing");
-	if (to > head_duration(s))
-		to = head_duration(s);
+	if (to > end)
+		to = end;
 	if (from <= to && (to - from) / step >= MOMENTS_MAX)
 		return err_add("--every %s makes more than %d moments; give a "
 			       "longer step, or --from and --to", arg_every,
 			       MOMENTS_MAX);
 	for (uint64_t ns = from; ns <= to; ns += step)
-		add(l, ns);
+		add(l, ns, when_tick(s, ns));
 	return 0;
 }
 
@@ -98,39 +104,46 @@ static int list_moments(struct list *l, const struct session *s)
 	if ((arg_at != NULL && add_each(l, s) != 0) ||
 	    (arg_every != NULL && add_every(l, s) != 0))
 		return -1;
-	qsort(l->ns, l->count, sizeof(*l->ns), compare);
-	l->at = mem_alloc((l->count + 1) * sizeof(*l->at));
-	for (size_t i = 0; i < l->count; i++) {
-		const ticks at = when_tick(s, l->ns[i]);
-
-		if (kept > 0 && l->at[kept - 1] == at)
-			continue;
-		l->ns[kept] = l->ns[i];
-		l->at[kept++] = at;
-	}
+	if (l->count > 0)
+		qsort(l->moments, l->count, sizeof(*l->moments), compare);
+	for (size_t i = 0; i < l->count; i++)
+		if (kept == 0 || l->moments[kept - 1].at != l->moments[i].at)
+			l->moments[kept++] = l->moments[i];
 	l->count = kept;
 	return 0;
+}
+
+static enum cmd_exit show_list(struct load *load, const struct list *l)
+{
+	uint64_t *const ns = mem_alloc((l->count + 1) * sizeof(*ns));
+	ticks *const at = mem_alloc((l->count + 1) * sizeof(*at));
+	const struct stacks_options options = { ns, l->count, arg_top,
+						arg_fold, arg_csv };
+	struct moments *const moments = moments_new(at, l->count);
+	enum cmd_exit status = CMD_OK;
+
+	for (size_t i = 0; i < l->count; i++) {
+		ns[i] = l->moments[i].ns;
+		at[i] = l->moments[i].at;
+	}
+	if (load_again(load, &moments_sink, moments) != 0)
+		status = CMD_UNREADABLE;
+	else
+		stacks_print(load, moments, &options);
+	moments_free(moments);
+	mem_free(ns);
+	mem_free(at);
+	return status;
 }
 
 static enum cmd_exit show(struct load *load)
 {
 	struct list list = { 0 };
 	enum cmd_exit status = CMD_USAGE;
-	struct moments *moments;
 
-	if (list_moments(&list, load->session) == 0) {
-		const struct stacks_options options = {
-			list.ns, list.count, arg_top, arg_fold, arg_csv };
-
-		moments = moments_new(list.at, list.count);
-		status = load_again(load, &moments_sink, moments) == 0 ?
-			 CMD_OK : CMD_UNREADABLE;
-		if (status == CMD_OK)
-			stacks_print(load, moments, &options);
-		moments_free(moments);
-	}
-	mem_free(list.ns);
-	mem_free(list.at);
+	if (list_moments(&list, load->session) == 0)
+		status = show_list(load, &list);
+	mem_free(list.moments);
 	return status;
 }
 

@@ -96,3 +96,32 @@ ticks when_tick(const struct session *s, uint64_t ns)
 		t++;
 	return first + t;
 }
+
+/* Dates are rounded from another tick than spans since the start. */
+static ticks date_tick(const struct session *s, uint64_t date, ticks about)
+{
+	const ticks first = session_first_tick(s);
+	ticks t = about;
+
+	while (t > first && session_real(s, t) > date)
+		t--;
+	while (t < UINT64_MAX / 4 && session_real(s, t + 1) <= date)
+		t++;
+	return t;
+}
+
+int when_moment_tick(const struct session *s, const char *text,
+		     const char *option, uint64_t *ns, ticks *tick)
+{
+	const uint64_t start = session_real(s, session_first_tick(s));
+	uint64_t whole, part, scale;
+	const char *const unit = read_digits(text, &whole, &part, &scale);
+
+	if (when_moment(s, text, option, ns) != 0)
+		return -1;
+	*tick = when_tick(s, *ns);
+	if (unit != NULL && unit[0] == '\0' && whole >= FIRST_DATE &&
+	    whole > start)
+		*tick = date_tick(s, whole, *tick);
+	return 0;
+}

@@ -15,6 +15,11 @@ int when_span(const char *text, const char *option, uint64_t *ns);
 int when_moment(const struct session *, const char *text, const char *option,
 		uint64_t *ns);
 
+/* The same moment as a tick too: the last one that is printed as that time, or
+ * earlier; of a date exactly as weft dump prints it. */
+int when_moment_tick(const struct session *, const char *text,
+		     const char *option, uint64_t *ns, ticks *tick);
+
 /* The last tick that is printed as so many ns since the start, or fewer. */
 ticks when_tick(const struct session *, uint64_t ns);
 
