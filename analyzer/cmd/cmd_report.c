@@ -96,11 +96,15 @@ static void print_notes(const struct report *r, const struct rank *rank)
 	if (rank->unknown < all / 1000 ||
 	    (rank->unknown == all && !asks_cpu()))
 		return;
-	snprintf(text, sizeof(text), "context switches are known for %s of "
-		 "the time: cpu and off-cpu %s",
-		 out_number_share(share, all - rank->unknown, all),
-		 r->has_cpu ? "add up to that much of self" :
-		 "are not shown");
+	if (rank->unknown == all)
+		snprintf(text, sizeof(text), "the trace holds no context "
+			 "switches: no times on and off the CPU");
+	else
+		snprintf(text, sizeof(text), "context switches are known for "
+			 "%s of the time: cpu and off-cpu %s",
+			 out_number_share(share, all - rank->unknown, all),
+			 r->has_cpu ? "add up to that much of self" :
+			 "are not shown");
 	if (r->has_cpu || report_print_has_cpu(r) || arg_csv)
 		note(text);
 }
