@@ -61,11 +61,38 @@ function does.unwind(s, thread, e, top)
 	finish(s, thread, top.calls, e, e.a)
 end
 
+-- The coroutine on top of a thread.
+local function running(thread)
+	local co = 0
+	for _, segment in ipairs(thread.segments or {}) do
+		co = segment.is_own and segment.co or co
+	end
+	return co
+end
+
+-- Something in a coroutine's life: with whom, as the thread stands without it,
+-- and what it has open itself.
+local function step(co, thread, e, what, with)
+	local below, funcs = stitched(thread), {}
+	for i, call in ipairs(co.calls) do
+		funcs[i] = call.func
+	end
+	with.tick, with.thread, with.what = e.tick, e.thread, what
+	with.by = running(thread)
+	with.by_func = below[#below] and below[#below].func
+	with.stack = funcs
+	with.slept, with.active = with.slept or 0, with.active or 0
+	with.inferred = with.inferred or 0
+	table.insert(co.steps, with)
+end
+
 function does.create(s, thread, e, top)
 	s.coroutines[e.a] = { id = e.a, vm = e.b, creator = top.co,
 		process = s.log.threads[e.thread].process, calls = {},
 		spans = {}, sleeps = {}, resumes = 0, inferred = 0,
-		state = "new", threads = {}, made = e.tick }
+		state = "new", threads = {}, made = e.tick,
+		steps = {} }
+	step(s.coroutines[e.a], thread, e, "create", {})
 end
 
 -- A native call in the middle of a stack that died at the yield, unseen.
@@ -78,6 +105,8 @@ end
 
 function does.resume(s, thread, e)
 	local co = s.coroutines[e.a]
+	step(co, thread, e, "resume", { inferred = e.b,
+		slept = co.since and e.tick - co.since })
 	table.insert(thread.segments, { co = e.a, calls = co.calls,
 					is_own = true })
 	co.resumes = co.resumes + 1
@@ -103,6 +132,8 @@ function does.suspend(s, thread, e)
 		finish(s, thread, co.calls, e, #co.calls)
 	end
 	table.remove(thread.segments)
+	step(co, thread, e, e.b, { inferred = e.c,
+		active = e.tick - co.spans[#co.spans].from })
 	co.since = e.tick
 	co.inferred = co.inferred + e.c
 	co.spans[#co.spans].to = e.tick
@@ -140,6 +171,7 @@ function story.tell(log)
 		s.threads[e.thread] = thread
 		if e.tick > thread.since then
 			table.insert(s.slices, { thread = e.thread,
+				co = running(thread),
 				from = thread.since, to = e.tick,
 				stack = stitched(thread) })
 		end
