@@ -127,15 +127,17 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
-	struct lane *const l = lane(s, e->stream);
 	struct replay_frame frame;
 	struct slot *slot;
+	struct lane *l;
 
 	if (e->late != REPLAY_NOW) {
-		s->found.unknown += e->late != REPLAY_LATE_YIELD &&
+		s->found.unknown += (e->late == REPLAY_LATE_OLD ||
+				     e->late == REPLAY_LATE_OMITTED) &&
 				    slow_wants(s, e->func);
 		return;
 	}
+	l = lane(s, e->stream);
 	slot = &slow_slots(l, (size_t)e->depth + 1)[e->depth];
 	if (!slow_wants(s, e->func)) {
 		slot->func = 0;

@@ -177,3 +177,18 @@ void test_slow_says_what_is_not_whole(void)
 			 "main;~body T1 in 7 106 2 2 0 open\n"
 			 "1 ended, 2 open, 1 unknown\n");
 }
+
+/* The suspend is in a chunk that is lost: the call counts, once. */
+void test_slow_counts_a_call_whose_suspend_is_lost(void)
+{
+	begin(0);
+	cb_begin(&b, 1, 2, 0, 0);
+	cb_resume(&b, 9, RESUME_STACK, 20, 2, 30);
+	cb_frame(&b, "body", 6);
+	cb_frame(&b, "inner", 2);
+	cb_leave(&b, "inner", 4);
+	give(40);
+	CHECK_STR(end(), "~body T2 in 9 4 16 6 20 open partial\n"
+			 "~body;inner T2 in 9 8 6 4 20 returned partial\n"
+			 "1 ended, 1 open, 0 unknown\n");
+}
