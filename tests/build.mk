@@ -95,12 +95,14 @@ ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*/*.c analyzer/*.c \
 .PHONY: clang-check
 clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)
 CLANG_FLAGS = $(filter-out -MMD -MP,$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
-	-isystem $(B)/gen 	-DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 -Wno-unknown-warning-option
+	-isystem $(B)/gen -DWEFT_LUA_ABI=54 -DLUA_COMPAT_5_3 \
+	-DWEFT_MODULE_TEXT='"$(LUA_MODULE_TEXT)"' \
+	-Wno-unknown-warning-option
 $(B)/clang/tests/%.ok: tests/%.c
 	@mkdir -p $(@D)
 	clang $(CLANG_FLAGS) -Wno-missing-prototypes -fsyntax-only $<
 	@touch $@
-$(B)/clang/%.ok: %.c | $(PROF_PB).h
+$(B)/clang/%.ok: %.c | $(PROF_PB).h $(LUA_MODULE_TEXT)
 	@mkdir -p $(@D)
 	clang $(CLANG_FLAGS) -fsyntax-only $<
 	@touch $@
