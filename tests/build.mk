@@ -139,9 +139,11 @@ $(ORACLE)/$(3): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc)
 endef
 $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
 	$(eval $(call oracle_rule,$(c),$(o),woven-$(c)-$(o),54))))
-ORACLE_BIN += $(ORACLE)/woven-lua5.3 $(ORACLE)/woven-lua5.2
+ORACLE_BIN += $(patsubst %,$(ORACLE)/woven-%,lua5.3 lua5.2 lua5.1 luajit)
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.3,53))
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.2,52))
+$(eval $(call oracle_rule,gcc,O2,woven-lua5.1,51))
+$(eval $(call oracle_rule,gcc,O2,woven-luajit,21))
 # The host library with healing rules that can be switched off.
 .PHONY: oracle
 oracle: $(ORACLE_BIN)

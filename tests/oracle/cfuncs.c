@@ -160,8 +160,14 @@ int P(yield_deep)(lua_State *L)
 {
 	struct walk *w = begin(L, F(yield_deep));
 
+#if LUA_VERSION_NUM >= 502
 	w->seen[C_yield_over_native]++;
 	return n_yield(w, L, (int)pick(w, 4), book_depth(w));
+#else
+	/* lua_yield returns: it passes over nothing. */
+	book_yield(w, L, -1);
+	return lua_yield(L, 0);
+#endif
 }
 
 int P(snap)(lua_State *L)
@@ -173,15 +179,19 @@ int P(snap)(lua_State *L)
 	return 0;
 }
 
-/* Called by "return tail()": the caller's frame stays until this returns. */
+/* Called by "return tail()": the caller's frame stays until this returns, but
+ * in LuaJIT. */
 int P(tail)(lua_State *L)
 {
+	if (IS_JIT)
+		book_leave(self, book_top(self));
 	struct walk *w = begin(L, F(tail));
 
 	w->seen[C_tail_call_to_c]++;
 	native_act(w, (int)lua_tointeger(L, 1) + 1);
 	book_leave(w, F(tail));
-	book_leave(w, book_top(w));
+	if (!IS_JIT)
+		book_leave(w, book_top(w));
 	return 0;
 }
 

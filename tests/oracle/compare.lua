@@ -142,9 +142,14 @@ for ours, theirs in pairs {
 	end
 end
 
+local is_luajit = false
 local function name_of(row)
 	local name = row["function"]
-	if row.language == "lua" then
+	if row.language == "lua" and not name:find("<", 1, true) then
+		-- One of LuaJIT's own, which has no code and no lines.
+		is_luajit = true
+		return library[name:match("([%w_]+)$") or ""] or "l_wrapped"
+	elseif row.language == "lua" then
 		return lua_at[row.line] or "Lua function at line " .. row.line
 	end
 	-- Compilers split and specialise functions.
@@ -331,7 +336,8 @@ for id, left in pairs(want.coroutines) do
 end
 
 -- Calls that ended otherwise than by their return: no more than there were.
-if tonumber(arg[5]) ~= want.skipped then
+-- (LuaJIT does not tell when an error is caught, nor of C functions' returns.)
+if not is_luajit and tonumber(arg[5]) ~= want.skipped then
 	differ("%d calls were skipped, but weft says %s", want.skipped, arg[5])
 end
 

@@ -263,6 +263,8 @@ static int b_choose(lua_State *L)
 			a = A_call;
 		if (a == A_close && LUA_VERSION_NUM < 504)
 			a = A_take;
+		if (a == A_xpcall && IS_51) /* which passes no arguments */
+			a = A_pcall;
 		if (a == A_deep && !chance(w, 50))
 			a = A_cfunc;
 		w->budget--;

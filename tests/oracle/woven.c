@@ -150,6 +150,8 @@ void vm_open(struct walk *w, struct vm *vm, const char *script)
 	lua_setfield(L, 1, "object");
 	lua_newtable(L);
 	lua_setfield(L, LUA_REGISTRYINDEX, "pool");
+	lua_pushboolean(L, IS_51); /* across pcall */
+	lua_setfield(L, 1, "no_yield");
 	if (luaL_loadbuffer(L, script, strlen(script), "@woven.lua"))
 		book_die(lua_tostring(L, -1));
 	lua_pushvalue(L, 1);

@@ -361,7 +361,7 @@ f[10] = function(d)
 	if choose(d, A.yield) == A.yield then
 		local n = pick(3)
 		local m = before(F.l_pcall)
-		pcall(deep, n, 3)
+		pcall(deep, n, b.no_yield and 1 or 3)
 		after(m)
 		count(S.yield_across_pcall)
 	end
