@@ -94,9 +94,20 @@ end
 
 function stacks.checks(s, random)
 	local out, at, last = {}, {}, process_ends(s)
-	for i = 1, 4 do
-		local e = s.log.events[random(#s.log.events)]
-		local tick = e.tick + random(3) - 2
+	local switches = {}
+	for _, e in ipairs(s.log.events) do
+		if e.what == "suspend" or e.what == "resume" or
+		   e.what == "create" then
+			switches[#switches + 1] = e
+		end
+	end
+	for i = 1, 6 do
+		local from = i > 2 and #switches > 0 and switches or
+			s.log.events
+		local tick = from[random(#from)].tick
+		if random(2) == 1 then
+			tick = tick + random(3) - 2
+		end
 		if tick >= s.first and not at[tick] then
 			at[tick] = true
 			at[#at + 1] = tick - s.first .. "ns"
