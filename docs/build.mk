@@ -58,6 +58,11 @@ install-record: host recorder modules
 		exit 1; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		tracer/host/weft.pc.in >$(to)/lib/pkgconfig/weft.pc
+	$(INSTALL) -m 644 $(LUA_STATIC_A) $(to)/lib/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@WRAP@|$(LUA_WRAP_FLAGS)|' \
+		tracer/lua/weft-lua-static.pc.in \
+		>$(to)/lib/pkgconfig/weft-lua-static.pc
 
 install-analyze: $(B)/bin/weft analyzer plugin docs
 	$(INSTALL) -d $(to)/bin $(to)/libexec/weft \
@@ -77,6 +82,7 @@ uninstall:
 		libexec/weft/weft-analyze lib/libweft.so \
 		lib/weft/weft-provider.so include/weft.h \
 		lib/pkgconfig/weft.pc share/man/man1/weft.1 \
+		lib/libweft-lua-static.a lib/pkgconfig/weft-lua-static.pc \
 		share/bash-completion/completions/weft \
 		lib/babeltrace2/plugins/babeltrace-plugin-weft.so \
 		$(LUA_MODULES:%=lib/lua/%/weft.so))

@@ -213,6 +213,8 @@ enum vm_flag {
 	                   * through the public API */
 	VM_JIT_OFF = 2,   /* the JIT was turned off for the recording */
 	VM_LATE = 4,      /* C functions' returns are not told: see ITEM_LATE */
+	VM_INFERRED = 8,  /* resumes that Lua makes itself are found at the next
+	                   * event, not seen */
 };
 
 static inline uint64_t item_put(enum item_type type, uint64_t words)

@@ -194,10 +194,12 @@ static void print_vms(const struct session *s)
 		if (!is_shown(i, s->vm_count, "states"))
 			break;
 		printf("  %" PRIu64 " %s of pid %" PRIu32 ", frames read by "
-		       "%s%s\n", vm->serial, abi_name(vm->abi),
+		       "%s%s%s\n", vm->serial, abi_name(vm->abi),
 		       s->processes[vm->process].pid,
 		       vm->flags & VM_PEEK ? "a checked peek" : "the API",
-		       vm->flags & VM_JIT_OFF ? ", its JIT was off" : "");
+		       vm->flags & VM_JIT_OFF ? ", its JIT was off" : "",
+		       vm->flags & VM_INFERRED ? ", resumes found at the next "
+		       "event" : "");
 	}
 	printf("%-11s %" PRIu64 "\n", "coroutines",
 	       s->coroutine_count + s->beyond.coroutines);

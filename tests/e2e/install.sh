@@ -17,6 +17,7 @@ both=$T/both/opt/weft record=$T/record/opt/weft read=$T/read/opt/weft
 
 for file in bin/weft libexec/weft/weft-record libexec/weft/weft-analyze \
 	lib/libweft.so lib/weft/weft-provider.so include/weft.h \
+	lib/libweft-lua-static.a lib/pkgconfig/weft-lua-static.pc \
 	lib/pkgconfig/weft.pc share/man/man1/weft.1 \
 	share/bash-completion/completions/weft \
 	lib/babeltrace2/plugins/babeltrace-plugin-weft.so; do

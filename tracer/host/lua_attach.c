@@ -27,11 +27,11 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib, int *result)
 		main = L; /* 5.1 cannot be asked */
 	co = lua_vm_find(main);
 	if (co == NULL)
-		co = lua_vm_born(main, lib, lib->map != NULL);
+		co = lua_vm_born(main, lib, lib->interposed);
 	if (co == NULL)
 		return NULL;
 	co->vm->detached = 0;
-	if (!co->hooked || lib->map == NULL)
+	if (!co->hooked || !lib->interposed)
 		lua_vm_hook(co);
 	return L == main ? co : lua_vm_thread_met(L, co);
 }
@@ -48,7 +48,7 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 	if (!lua_vm_wanted())
 		return WEFT_LUA_NOT_RECORDED;
 	co = lua_vm_find(L);
-	if (co != NULL && co->vm->lib->map != NULL && co->hooked &&
+	if (co != NULL && co->vm->lib->interposed && co->hooked &&
 	    !co->vm->detached)
 		return WEFT_LUA_OK; /* its making was seen */
 	lib = lua_lib_given(api, caller);

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/inside.h"
 #include "tracer/host/lua_around.h"
+#include "tracer/host/lua_interpose.h"
 #include "tracer/host/lua_jit.h"
 #include "tracer/host/lua_lib.h"
 
@@ -18,24 +19,19 @@ typedef long any_fn(long, long, long, long, long, long);
 #define ARGS long a, long b, long c, long d, long e, long f
 #define PASS a, b, c, d, e, f
 
-EXPORT long lua_newstate(ARGS);
-EXPORT long luaL_newstate(ARGS);
-EXPORT long lua_close(ARGS);
-EXPORT long lua_newthread(ARGS);
-EXPORT long lua_resume(ARGS);
-EXPORT long lua_closethread(ARGS);
-EXPORT long lua_resetthread(ARGS);
-EXPORT long lua_pcallk(ARGS);
-EXPORT long lua_callk(ARGS);
-EXPORT long lua_pcall(ARGS);
-EXPORT long lua_cpcall(ARGS);
-EXPORT long lua_call(ARGS);
-EXPORT long lua_sethook(ARGS);
-EXPORT long lua_gethook(ARGS);
-EXPORT long lua_gethookmask(ARGS);
-EXPORT long lua_gethookcount(ARGS);
-EXPORT long luaJIT_setmode(ARGS);
-EXPORT long luaopen_jit(ARGS);
+/* By name, and where the program's own function of that name is another. */
+#define X(name)                                                                \
+	EXPORT long name(ARGS);                                                \
+	extern __typeof__(name) our_##name                                     \
+		__attribute__((alias(#name), visibility("hidden")));
+WEFT_LUA_WRAPPED(X)
+#undef X
+
+const weft_lua_function lua_interpose_ours[WEFT_LUA_WRAPS] = {
+#define X(name) (weft_lua_function)our_##name,
+	WEFT_LUA_WRAPPED(X)
+#undef X
+};
 
 /* What is known of L, if it is of a version that is recorded. */
 static struct coroutine *served(long L)
@@ -66,7 +62,7 @@ static void at_boundary(struct coroutine *co)
 {
 	if (unlikely(!lua_vm_holder(co)->hooked) && lua_vm_on() &&
 	    !inside_shut()) {
-		co->vm->interposed = 1;
+		co->vm->interposed = co->vm->lib->interposed;
 		lua_vm_hook(co);
 	}
 }
@@ -82,7 +78,7 @@ static long made(long L, struct lua_lib *lib)
 	co = lua_vm_find((lua_State *)L);
 	if (co != NULL && co->serial == 0 && co->vm->lib == lib)
 		return L; /* luaL_newstate called lua_newstate */
-	co = lua_vm_born((lua_State *)L, lib, 1);
+	co = lua_vm_born((lua_State *)L, lib, lib->interposed);
 	if (co != NULL && lib->abi != NULL)
 		at_boundary(co);
 	return L;

@@ -84,6 +84,7 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 	lib->lnewstate = symbol(handle, map, "luaL_newstate");
 	lib->openjit = symbol(handle, map, "luaopen_jit");
 	lib->abi = abi_of(&lib->api);
+	lib->interposed = 1;
 }
 
 static int is(const struct lua_lib *lib, const void *map,
@@ -138,6 +139,78 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	return lib == NULL ? NULL : enlist(lib);
 }
 
+/* ----------------------------------------------- linked statically */
+
+static struct lua_lib *linked_at(const void *map)
+{
+	for (int i = 0; i < LIBS; i++) {
+		struct lua_lib *const lib = atomic_load(&libs[i]);
+
+		if (lib == NULL)
+			break;
+		if (lib->linked && lib->map == map)
+			return lib;
+	}
+	return NULL;
+}
+
+/* Where a weak name has led to another library, ours among them, the function
+ * is not there. */
+static weft_lua_function within(const void *map, weft_lua_function f)
+{
+	return module_of((void *)f) == map ? f : NULL;
+}
+
+/* What was linked long ago may know fewer functions than we do. */
+static void fill_linked(struct lua_lib *lib, const void *map,
+			const struct weft_lua_linked *from)
+{
+	weft_lua_function real[WEFT_LUA_WRAPS] = { NULL };
+
+	for (unsigned long i = 0; i < from->wraps && i < WEFT_LUA_WRAPS; i++)
+		real[i] = within(map, from->real[i]);
+	memcpy(&lib->api, from->api, from->api->size < sizeof(lib->api) ?
+	       from->api->size : sizeof(lib->api));
+	lib->map = map;
+	lib->api.size = sizeof(lib->api);
+#define X(name) lib->api.name = within(map, lib->api.name);
+	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
+#undef X
+	lib->resetthread = real[WEFT_LUA_WRAP_lua_resetthread];
+	lib->closethread = real[WEFT_LUA_WRAP_lua_closethread];
+	lib->lnewstate = real[WEFT_LUA_WRAP_luaL_newstate];
+	lib->openjit = real[WEFT_LUA_WRAP_luaopen_jit];
+	lib->abi = abi_of(&lib->api);
+	lib->interposed = from->sees_all();
+	lib->linked = 1;
+}
+
+struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
+{
+	const void *const map = module_of(from->real);
+	struct lua_lib *lib;
+
+	if (map == NULL || within(map, from->api->lua_sethook) == NULL)
+		return NULL;
+	lib = lua_mem_get(sizeof(*lib));
+	if (lib == NULL)
+		return NULL;
+	fill_linked(lib, map, from);
+	enlist(lib);
+	return linked_at(map);
+}
+
+void lua_lib_unlinked(const struct weft_lua_linked *from)
+{
+	struct lua_lib *const lib = linked_at(module_of(from->real));
+
+	if (lib != NULL) {
+		lib->linked = 0;
+		lib->map = NULL;
+		lib->api.lua_sethook = NULL;
+	}
+}
+
 /* ----------------------------------------------------------- callers */
 
 static weft_lua_function real_sethook(const struct link_map *caller)
@@ -185,7 +258,9 @@ static SLOW struct lua_lib *ask(const void *caller)
 
 	if (_dl_find_object((void *)(uintptr_t)caller, &o) != 0)
 		o.dlfo_link_map = NULL; /* made code: the global scope's */
-	lib = lib_at(real_sethook(o.dlfo_link_map));
+	lib = linked_at(o.dlfo_link_map);
+	if (lib == NULL)
+		lib = lib_at(real_sethook(o.dlfo_link_map));
 	if (o.dlfo_link_map != NULL && lib != NULL)
 		remember(&o, lib, epoch);
 	errno = saved;
@@ -232,7 +307,9 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
 	/* A program that uses a shared Lua library names our functions. */
 	if (module_of((void *)api->lua_sethook) == module_of(&libs))
 		return lua_lib_of(caller);
-	lib = known(NULL, api->lua_sethook);
+	lib = linked_at(module_of((void *)api->lua_sethook));
+	if (lib == NULL)
+		lib = known(NULL, api->lua_sethook);
 	return lib != NULL ? lib : copy_table(api);
 }
 

@@ -159,6 +159,7 @@ static int put_vm(struct state *s, const struct lua_vm *vm)
 	item[2] = (uint64_t)vm->lib->abi->number << 32 |
 		  (vm->peek ? VM_PEEK : 0u) |
 		  (vm->jit_stopped ? VM_JIT_OFF : 0u) |
+		  (vm->interposed ? 0u : VM_INFERRED) |
 		  (vm->lib->abi->is_jit ? VM_LATE : 0u);
 	item[3] = (uint64_t)vm->main;
 	buffer_publish_items(s);

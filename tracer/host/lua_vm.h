@@ -61,6 +61,8 @@ struct lua_lib {
 	                           /* or NULL */
 	const struct lua_abi *abi; /* NULL: calls are only passed on */
 	const void *map;           /* link_map; NULL: a program's own table */
+	int interposed;            /* resumes and protected calls are seen */
+	int linked;                /* static, and led here (lua_linked.h) */
 	_Atomic int peek;          /* 0: not tried, 1: frames can be read by
 	                            * layout, 2: they cannot */
 };

@@ -77,7 +77,7 @@ EXPORT int weft_lua_is_interposed(lua_State *L)
 	const struct coroutine *const co = state_pool == NULL || L == NULL ?
 					   NULL : lua_vm_find(L);
 
-	return co != NULL && co->vm != NULL && co->vm->lib->map != NULL;
+	return co != NULL && co->vm != NULL && co->vm->lib->interposed;
 }
 
 EXPORT unsigned long long weft_lua_coroutine(lua_State *L)

@@ -27,3 +27,20 @@ endef
 $(foreach v,$(LUA_MODULES),$(eval $(call lua_module_rule,$(v))))
 
 -include $(LUA_MODULE_SO:=.d)
+
+# libweft-lua-static.a and its flags: for a Lua that is linked statically.
+LUA_STATIC_A := $(B)/lib/libweft-lua-static.a
+LUA_WRAPPED = $(shell sed -n '/^\#define WEFT_LUA_WRAPPED/,/^$$/p' \
+	tracer/host/lua_linked.h | grep -o 'X([A-Za-z_]*)' | tr -d 'X()')
+LUA_WRAP_FLAGS = $(LUA_WRAPPED:%=-Wl$(comma)--wrap=%)
+modules: $(LUA_STATIC_A)
+
+# What links it may not be built with our sanitizers, nor as our compiler likes.
+$(LUA_STATIC_A): tracer/lua/weft_linked.c
+	@mkdir -p $(@D) $(B)/obj/tracer/lua
+	$(CC) -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(CFLAGS) -fPIC \
+		-fvisibility=hidden -MMD -MP -MF $@.d -MT $@ -c \
+		-o $(B)/obj/tracer/lua/weft_linked.o $<
+	$(AR) rcsD $@ $(B)/obj/tracer/lua/weft_linked.o
+
+-include $(LUA_STATIC_A:=.d)

@@ -1,0 +1,242 @@
+/* weft_linked.c - libweft-lua-static.a: goes into a program or library together
+ * with a static Lua of any version, whose calls pkg-config's --wrap flags lead
+ * here. Where nobody records, they go on to Lua; where libweft.so is there, it
+ * says where to. Knows no lua.h: all arguments are passed on in registers.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_linked.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+typedef long any_fn(long, long, long, long, long, long);
+
+#define ARGS long a, long b, long c, long d, long e, long f
+#define PASS a, b, c, d, e, f
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* Names it to the linker, wherever among the files it stands (-u). */
+HIDDEN extern char weft_lua_static;
+char weft_lua_static;
+
+/* ------------------------------------------------------------- the way */
+
+/* Lua's own; what this version does not have is NULL. */
+#define X(name) extern any_fn __real_##name __attribute__((weak));
+WEFT_LUA_WRAPPED(X)
+#undef X
+
+static weft_lua_function real[WEFT_LUA_WRAPS] = {
+#define X(name) (weft_lua_function)__real_##name,
+	WEFT_LUA_WRAPPED(X)
+#undef X
+};
+
+static weft_lua_function used[WEFT_LUA_WRAPS] = {
+#define X(name) (weft_lua_function)__real_##name,
+	WEFT_LUA_WRAPPED(X)
+#undef X
+};
+
+#define X(name)                                                                \
+	HIDDEN long __wrap_##name(ARGS);                                       \
+	long __wrap_##name(ARGS)                                               \
+	{                                                                      \
+		return ((any_fn *)used[WEFT_LUA_WRAP_##name])(PASS);           \
+	}
+WEFT_LUA_WRAPPED(X)
+#undef X
+
+/* weft's table. The linker makes wrapped ones of some names: these are set
+ * again, from the real ones. */
+#define X(name) extern any_fn name __attribute__((weak));
+WEFT_LUA_FUNCTIONS(X, X, X, X, X)
+#undef X
+
+static struct weft_lua_api api = {
+	.size = sizeof(struct weft_lua_api),
+#define X(name) .name = (weft_lua_function)name,
+	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
+#undef X
+};
+
+/* A weak name that is not in this program or library may have led to another:
+ * to libweft.so, to a shared Lua. */
+static int is_here(weft_lua_function f)
+{
+	Dl_info ours, its;
+
+	return f != NULL && dladdr(&weft_lua_static, &ours) != 0 &&
+	       dladdr((void *)f, &its) != 0 &&
+	       ours.dli_fbase == its.dli_fbase;
+}
+
+static void leave_out_others(void)
+{
+	for (int i = 0; i < WEFT_LUA_WRAPS; i++) {
+		if (!is_here(real[i]))
+			real[i] = NULL;
+	}
+#define X(name)                                                                \
+	if (!is_here(api.name))                                                \
+		api.name = NULL;
+	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
+#undef X
+}
+
+static void unwrap(void)
+{
+#define X(name) api.name = real[WEFT_LUA_WRAP_##name];
+	X(lua_newstate) X(lua_close) X(lua_newthread) X(lua_resume)
+	X(lua_sethook) X(lua_gethook) X(lua_gethookmask) X(lua_gethookcount)
+	X(lua_callk) X(lua_pcallk) X(lua_call) X(lua_pcall) X(lua_cpcall)
+	X(luaJIT_setmode)
+#undef X
+}
+
+/* ------------------------------------------- are calls inside Lua led here? */
+
+/* They are where each of Lua's files was compiled by itself. Where they came
+ * together in one, or were optimized as one, calls between them are none of the
+ * linker's business. */
+#define TRIED(X)                                                               \
+	X(lua_newthread) X(lua_resume) X(lua_pcall) X(lua_pcallk) X(lua_sethook)
+
+static unsigned seen[WEFT_LUA_WRAPS];
+
+#define X(name)                                                                \
+	static long count_##name(ARGS)                                         \
+	{                                                                      \
+		seen[WEFT_LUA_WRAP_##name]++;                                  \
+		return ((any_fn *)real[WEFT_LUA_WRAP_##name])(PASS);           \
+	}
+TRIED(X)
+#undef X
+
+extern any_fn luaL_loadstring __attribute__((weak));
+extern any_fn luaopen_base __attribute__((weak));
+extern any_fn luaopen_coroutine __attribute__((weak));
+extern any_fn luaopen_debug __attribute__((weak));
+extern any_fn lua_setglobal __attribute__((weak));
+
+static void *give(void *ud, void *old, size_t old_size, size_t size)
+{
+	(void)ud;
+	(void)old_size;
+	if (size > 0)
+		return realloc(old, size);
+	free(old);
+	return NULL;
+}
+
+/* No arguments, one result; 0: it went well. */
+static int call(long L)
+{
+	if (api.lua_pcallk != NULL)
+		return (int)((any_fn *)api.lua_pcallk)(L, 0, 1, 0, 0, 0);
+	return (int)((any_fn *)api.lua_pcall)(L, 0, 1, 0, 0, 0);
+}
+
+#define HERE(name) (is_here((weft_lua_function)name))
+
+static int open_library(long L, any_fn *open, const char *name)
+{
+	int bad;
+
+	((any_fn *)api.lua_pushcclosure)(L, (long)open, 0, 0, 0, 0);
+	bad = call(L);
+	if (HERE(lua_setglobal) && name != NULL && bad == 0)
+		lua_setglobal(L, (long)name, 0, 0, 0, 0);
+	else
+		((any_fn *)api.lua_settop)(L, 0, 0, 0, 0, 0);
+	return bad;
+}
+
+static int run(long L)
+{
+	static const char text[] =
+		"local c = coroutine.create(function() end)"
+		" coroutine.resume(c) pcall(c)"
+		" if debug then debug.sethook() end";
+
+	return open_library(L, luaopen_base, NULL) != 0 ||
+	       (HERE(luaopen_coroutine) &&
+		open_library(L, luaopen_coroutine, "coroutine") != 0) ||
+	       (HERE(luaopen_debug) &&
+		open_library(L, luaopen_debug, "debug") != 0) ||
+	       luaL_loadstring(L, (long)text, 0, 0, 0, 0) != 0 || call(L) != 0;
+}
+
+static int try(void)
+{
+	any_fn *const newstate = (any_fn *)real[WEFT_LUA_WRAP_luaL_newstate];
+	long L = ((any_fn *)api.lua_newstate)((long)give, 0, 0, 0, 0, 0);
+	int bad;
+
+	if (L == 0 && newstate != NULL) /* LuaJIT may want its own allocator */
+		L = newstate(0, 0, 0, 0, 0, 0);
+	if (L == 0)
+		return 0;
+	bad = run(L);
+	((any_fn *)api.lua_close)(L, 0, 0, 0, 0, 0);
+	return !bad && seen[WEFT_LUA_WRAP_lua_newthread] > 0 &&
+	       seen[WEFT_LUA_WRAP_lua_resume] > 0 &&
+	       seen[WEFT_LUA_WRAP_lua_pcall] +
+	       seen[WEFT_LUA_WRAP_lua_pcallk] > 0 &&
+	       (!HERE(luaopen_debug) || seen[WEFT_LUA_WRAP_lua_sethook] > 0);
+}
+
+static int sees_all(void)
+{
+	int all;
+
+	if (!HERE(luaopen_base) && !HERE(luaopen_coroutine))
+		return 1; /* all calls are the program's own */
+	if (!HERE(luaopen_base) || !HERE(luaL_loadstring) ||
+	    (api.lua_pcallk == NULL && api.lua_pcall == NULL))
+		return 0;
+#define X(name)                                                                \
+	if (real[WEFT_LUA_WRAP_##name] != NULL)                                \
+		used[WEFT_LUA_WRAP_##name] = (weft_lua_function)count_##name;
+	TRIED(X)
+#undef X
+	all = try();
+	for (int i = 0; i < WEFT_LUA_WRAPS; i++)
+		used[i] = real[i];
+	return all;
+}
+
+/* ------------------------------------------------------------- meeting */
+
+static const struct weft_lua_linked linked = {
+	.size = sizeof(linked), .api = &api, .wraps = WEFT_LUA_WRAPS,
+	.real = real, .used = used, .sees_all = sees_all,
+};
+
+typedef void meet_fn(const struct weft_lua_linked *);
+
+static meet_fn *find(const char *name)
+{
+	return (meet_fn *)dlsym(RTLD_DEFAULT, name);
+}
+
+/* Before any constructor of the program's makes a lua_State, after the last
+ * destructor has closed one. */
+__attribute__((constructor(101))) static void meet_weft(void)
+{
+	meet_fn *const meet = find("weft_lua_linked");
+
+	if (meet == NULL)
+		return;
+	unwrap();
+	leave_out_others();
+	meet(&linked);
+}
+
+__attribute__((destructor(101))) static void leave_weft(void)
+{
+	meet_fn *const leave = find("weft_lua_unlinked");
+
+	if (leave != NULL)
+		leave(&linked);
+}
