@@ -94,19 +94,26 @@ static int set_choice(const struct opt *row, const char *text)
 	return err_add("--%s is one of %s, not \"%s\"", row->name, all, text);
 }
 
-/* What is joined lives as long as the program. */
+/* What is joined lives as long as the program: earlier texts may be in use. */
+static struct joined {
+	struct joined *before;
+	char text[];
+} *joined;
+
 static int set_list(const struct opt *row, const char *text)
 {
 	const char **const to = row->to;
-	char *joined;
+	struct joined *j;
 
 	if (*to == NULL) {
 		*to = text;
 		return 0;
 	}
-	joined = mem_alloc(strlen(*to) + strlen(text) + 2);
-	sprintf(joined, "%s:%s", *to, text);
-	*to = joined;
+	j = mem_alloc(sizeof(*j) + strlen(*to) + strlen(text) + 2);
+	sprintf(j->text, "%s:%s", *to, text);
+	j->before = joined;
+	joined = j;
+	*to = j->text;
 	return 0;
 }
 

@@ -147,6 +147,7 @@ void test_archive_believes_no_chunk(void)
 	}
 	archive_pack(&a);
 	CHECK_EQ(a.copied, 0);
+	archive_free(&a);
 	close(folder);
 	clean();
 }

@@ -47,5 +47,7 @@ int archive_open_build(const struct archive_file *f, const char *path);
 void archive_pack(struct archive *a);
 /* The first that could not be had, with the reason; "" if there is none. */
 const char *archive_missing(const struct archive *a);
+/* After that nothing of it is left but what is on the disk. */
+void archive_free(struct archive *a);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,6 +128,14 @@ void archive_pack(struct archive *a)
 			close(f->fd);
 	}
 	close(a->list);
+}
+
+void archive_free(struct archive *a)
+{
+	free(a->file);
+	free(a->seen);
+	close(a->folder);
+	memset(a, 0, sizeof(*a));
 }
 
 const char *archive_missing(const struct archive *a)
