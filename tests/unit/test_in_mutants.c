@@ -12,7 +12,7 @@
 
 #include <time.h>
 
-enum { MAX_CHUNKS = 256, MAX_BYTES = 1 << 20, SECONDS = 15 };
+enum { MAX_CHUNKS = 256, MAX_BYTES = 1 << 20, SECONDS = 100 };
 
 /* ---- the trace's files, as they were and as they are now ---- */
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { BLOCK = 1 << 20, HEAD = 64 };
@@ -75,20 +75,31 @@ void *lua_mem_get(size_t size)
 	return p;
 }
 
-int lua_mem_copy(void *to, const void *from, size_t size)
-{
-	const int saved = errno;
-	const struct iovec local = { to, size };
-	const struct iovec remote = { (void *)(uintptr_t)from, size };
-	const ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-
-	errno = saved;
-	return n == (ssize_t)size;
-}
-
+/* The kernel reads a signal set before it looks what is to be done with it, and
+ * 9 is nothing that can be done: EINVAL where it could be read, else EFAULT. A
+ * tenth of what process_vm_readv takes, and no sandbox forbids it. */
 int lua_mem_readable(const void *at)
 {
-	char byte;
+	const int saved = errno;
+	const int is_there = (uintptr_t)at >= 8 && /* 0: "no set" */
+		syscall(SYS_rt_sigprocmask, 9, (uintptr_t)at & ~(uintptr_t)7,
+			NULL, 8) != 0 && errno == EINVAL;
 
-	return lua_mem_copy(&byte, at, 1);
+	errno = saved;
+	return is_there;
+}
+
+/* What lies there may have been freed: that is what the caller wants to know. */
+__attribute__((no_sanitize("address", "thread")))
+int lua_mem_copy(void *to, const void *from, size_t size)
+{
+	const volatile char *const bytes = from;
+
+	for (size_t i = 0; i < size; i++) {
+		if ((i == 0 || ((uintptr_t)&bytes[i] & 4095) == 0) &&
+		    !lua_mem_readable((const char *)from + i))
+			return 0;
+		((char *)to)[i] = bytes[i];
+	}
+	return 1;
 }

@@ -1,0 +1,55 @@
+/* test_mem.c - the tracer's look at memory that may not be there. links: host
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tracer/host/lua_mem.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096 };
+
+/* Three pages, of which the middle one may not be read. */
+static char *pages(void)
+{
+	char *const p = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	CHECK(mprotect(p + PAGE, PAGE, PROT_NONE) == 0);
+	return p;
+}
+
+void test_mem_tells_what_can_be_read(void)
+{
+	char *const p = pages();
+
+	errno = EINVAL;
+	CHECK(lua_mem_readable(p));
+	CHECK(lua_mem_readable(p + PAGE - 1));
+	CHECK(!lua_mem_readable(p + PAGE));
+	CHECK(!lua_mem_readable(p + 2 * PAGE - 1));
+	CHECK(lua_mem_readable(p + 2 * PAGE));
+	CHECK(!lua_mem_readable(NULL));
+	CHECK(!lua_mem_readable((void *)0x7fffffffffff));
+	CHECK(!lua_mem_readable((void *)UINT64_C(0xdead000000000000)));
+	CHECK(lua_mem_readable("constant"));
+	CHECK_EQ(errno, EINVAL);
+	munmap(p, 3 * PAGE);
+	CHECK(!lua_mem_readable(p));
+}
+
+void test_mem_copies_all_or_says_no(void)
+{
+	char *const p = pages(), to[64] = "";
+
+	p[PAGE - 64] = 'a';
+	p[PAGE - 1] = 'z';
+	CHECK(lua_mem_copy(to, p + PAGE - 64, 64));
+	CHECK_EQ(to[0], 'a');
+	CHECK_EQ(to[63], 'z');
+	CHECK(!lua_mem_copy(to, p + PAGE - 63, 64));
+	CHECK(!lua_mem_copy(to, p + 2 * PAGE - 1, 1));
+	CHECK(lua_mem_copy(to, p + 2 * PAGE, 64));
+	munmap(p, 3 * PAGE);
+}
