@@ -12,7 +12,7 @@ PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
 	$(filter $(B)/obj/analyzer/base/% $(B)/obj/analyzer/core/% \
 		$(B)/obj/analyzer/in/%,$(ANALYZER_OBJ))
 ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
-ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz
+ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -ljansson
 # Its babeltrace2 descriptors must be visible; nothing else needs to be.
 PLUGIN_CFLAGS := $(CFLAGS_ALL) -fPIC
 WEFT_ANALYZE := $(B)/libexec/weft/weft-analyze

@@ -10,7 +10,7 @@ UNIT_SRC := $(filter-out tests/unit/run_unit.c,$(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
 HOST_TEST_OBJ ?= $(HOST_OBJ)
 ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
-	libprotobuf-c zlib) -lm
+	libprotobuf-c zlib jansson) -lm
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 

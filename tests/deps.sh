@@ -11,11 +11,11 @@ list() {
 	build) echo gcc libc6-dev make pkg-config binutils \
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
-		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev \
+		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libjansson-dev \
 		libxxhash-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
 		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox ;;
 	test) echo g++ clang lua5.1 lua5.2 lua5.3 lua5.4 luajit procps util-linux man-db musl-tools \
-		libcap2-bin parallel debuginfod ;;
+		libcap2-bin parallel debuginfod jq ;;
 	bench) echo uftrace ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
 	   exit 1 ;;

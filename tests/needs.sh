@@ -27,7 +27,8 @@ forbid() {
 	done
 }
 
-forbid "$B/libexec/weft/weft-record" babeltrace libdw libelf gnuplot liblua
+forbid "$B/libexec/weft/weft-record" babeltrace libdw libelf jansson gnuplot \
+	liblua
 forbid "$B/libexec/weft/weft-analyze" lttng liblua
 forbid "$B/bin/weft" babeltrace libdw libelf lttng liblua
 other=$(needs "$B/lib/libweft.so" | grep -v -e '^libc\.so' -e '^ld-linux' ||

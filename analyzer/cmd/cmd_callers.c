@@ -184,10 +184,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_callers = {
-	"callers", "FUNCTION DIR",
+	"callers", "FUNCTION TRACE...",
 	"show what calls a function, and what it calls",
-	"Reads the trace in the folder DIR and prints a function between\n"
-	"its callers and its callees. FUNCTION is a name, without its\n"
+	"Reads traces or profiles (several are merged) and prints a function\n"
+	"between its callers and its callees. FUNCTION is a name, without its\n"
 	"parameters or source if you like, or a pattern such as 'str*'.\n"
 	"\n"
 	"The callers' lines add up to the function's: what it did when\n"

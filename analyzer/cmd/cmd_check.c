@@ -108,9 +108,9 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_check = {
-	"check", "DIR", "tell whether a trace is whole",
-	"Reads the trace in the folder DIR, verifies every chunk and every\n"
-	"record and says what is missing, damaged or contradictory, and\n"
-	"where. The exit status is 0 only if nothing is.",
+	"check", "TRACE...", "tell whether a trace is whole",
+	"Reads traces or profiles, verifies every chunk and every record and\n"
+	"says what is missing, damaged or contradictory, and where. The exit\n"
+	"status is 0 only if nothing is.",
 	opts, run
 };

@@ -6,6 +6,7 @@
 #include "analyzer/cmd/load_profile.h"
 #include "analyzer/out/out_collapsed.h"
 #include "analyzer/out/out_file.h"
+#include "analyzer/out/out_speedscope.h"
 
 #include <unistd.h>
 
@@ -22,6 +23,16 @@ static int write_collapsed(struct load *load, const char *file)
 	return out_file_write(file, put_collapsed, load);
 }
 
+static int put_speedscope(FILE *to, void *load)
+{
+	return out_speedscope_write(to, ((struct load *)load)->session);
+}
+
+static int write_speedscope(struct load *load, const char *file)
+{
+	return out_file_write(file, put_speedscope, load);
+}
+
 /* A format is one row here and its name below. */
 static const struct format {
 	int (*write)(struct load *, const char *file);
@@ -29,9 +40,12 @@ static const struct format {
 } formats[] = {
 	{ load_profile_write, 0 },
 	{ write_collapsed, 1 },
+	{ write_speedscope, 1 },
 };
 
-static const char *const format_names[] = { "pprof", "collapsed", NULL };
+static const char *const format_names[] = {
+	"pprof", "collapsed", "speedscope", NULL
+};
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "FORMAT",
@@ -79,6 +93,10 @@ const struct cmd cmd_export = {
 	"it.\n"
 	"\n"
 	"collapsed is text for flame graph tools: a line for each stack, its\n"
-	"frames with semicolons between them, and its self time in ns.",
+	"frames with semicolons between them, and its self time in ns.\n"
+	"\n"
+	"speedscope is JSON for that viewer: for each thread its tree, each\n"
+	"stack once and as wide as its total time. Lua functions' names end\n"
+	"in \" [lua]\", those of marks in \" [mark]\".",
 	opts, run
 };

@@ -281,10 +281,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_info = {
-	"info", "DIR", "tell what is in a trace and how it was made",
-	"Reads the trace in the folder DIR and tells what was recorded,\n"
-	"when and where, by which reader it was read, what is missing, its\n"
-	"processes, threads, Lua states, and its ELF modules with their\n"
+	"info", "TRACE...", "tell what is in a trace and how it was made",
+	"Reads traces or profiles (several are merged) and tells what was\n"
+	"recorded, when and where, by which reader it was read, what is\n"
+	"missing, its processes, threads, Lua states, and its ELF modules with their\n"
 	"build-ids: whether their functions can be named, from which file,\n"
 	"and if not, why not.",
 	opts, run

@@ -140,10 +140,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_plot = {
-	"plot", "DIR", "draw the hot functions, by gnuplot",
-	"Reads the trace in the folder DIR and draws its hot functions by\n"
-	"self time as bars, native and Lua functions in different colours,\n"
-	"into an SVG or PNG file. gnuplot does the drawing and must be\n"
-	"installed.",
+	"plot", "TRACE...", "draw the hot functions, by gnuplot",
+	"Reads traces or profiles (several are merged) and draws their hot\n"
+	"functions by self time as bars, native and Lua functions in\n"
+	"different colours, into an SVG or PNG file. gnuplot does the drawing\n"
+	"and must be installed.",
 	opts, run
 };

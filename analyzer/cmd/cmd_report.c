@@ -231,13 +231,13 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_report = {
-	"report", "DIR", "rank functions by the time they take",
-	"Reads the trace in the folder DIR and lists its functions, native\n"
-	"and Lua ones together. total is the time between entry and exit,\n"
-	"less the time its coroutine was suspended; self is total less what\n"
-	"its callees took; wall is total and suspended. A function that\n"
-	"calls itself counts its outermost call only. share is the share of\n"
-	"self, traced that of all time that was traced.\n"
+	"report", "TRACE...", "rank functions by the time they take",
+	"Reads traces or profiles (several are merged) and lists their\n"
+	"functions, native and Lua ones together. total is the time between\n"
+	"entry and exit, less the time its coroutine was suspended; self is\n"
+	"total less what its callees took; wall is total and suspended. A\n"
+	"function that calls itself counts its outermost call only. share is\n"
+	"the share of self, traced that of all time that was traced.\n"
 	"\n"
 	"--by ranks groups of functions by the same rule: of calls of one\n"
 	"group in one another the outermost counts. body is the outermost\n"

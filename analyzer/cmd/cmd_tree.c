@@ -126,12 +126,12 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_tree = {
-	"tree", "DIR", "show who called whom, native and Lua together",
-	"Reads the trace in the folder DIR and prints its calling-context\n"
-	"tree: one line for each distinct stack, callees below their\n"
-	"callers, the longest first. A coroutine's body, marked ~, stands\n"
-	"on top of what resumed it, so that its time is part of the\n"
-	"resumer's.\n"
+	"tree", "TRACE...", "show who called whom, native and Lua together",
+	"Reads traces or profiles (several are merged) and prints their\n"
+	"calling-context tree: one line for each distinct stack, callees\n"
+	"below their callers, the longest first. A coroutine's body, marked\n"
+	"~, stands on top of what resumed it, so that its time is part of\n"
+	"the resumer's.\n"
 	"\n"
 	"--bottom-up turns it around: functions by self time, below each\n"
 	"what called it, and what called that. A line's figures are the\n"

@@ -35,7 +35,7 @@ done
 if command -v groff >/dev/null; then
 	groff -man -Tutf8 -ww "$T/man" 2>&1 >"$T/man.txt" | grep . &&
 		fail "groff complains"
-	sed 's/.\x08//g' "$T/man.txt" | grep -q 'weft report .options. DIR' || fail "the man page is empty"
+	sed 's/.\x08//g' "$T/man.txt" | grep -q 'weft report .options. TRACE' || fail "the man page is empty"
 fi
 "$W" help --completion >"$T/completion"
 bash -n "$T/completion" || fail "completion does not parse"

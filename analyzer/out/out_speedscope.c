@@ -1,0 +1,162 @@
+/* out_speedscope.c - JSON in pieces: jansson writes each text and object, so
+ * that no more than one of them is in memory. A stack costs two events, however
+ * deep it is.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/out/out_speedscope.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/core/group_name.h"
+#include "analyzer/out/out_escape.h"
+
+#include <jansson.h>
+
+struct writer {
+	FILE *to;
+	struct session *s;
+	int failed;
+	ticks at;                /* how wide it is so far */
+};
+
+/* Takes the value over. That the file takes no more is seen at its end. */
+static void put(struct writer *w, json_t *value)
+{
+	if (value == NULL)
+		w->failed = 1;
+	else
+		json_dumpf(value, w->to, JSON_COMPACT | JSON_ENCODE_ANY);
+	json_decref(value);
+}
+
+/* Untrusted text, valid and on one line. */
+static json_t *text_of(const char *text)
+{
+	char *const safe = out_escape_terminal(text);
+	json_t *const value = json_string(safe);
+
+	mem_free(safe);
+	return value;
+}
+
+/* The viewer adds up by name, file and line: what reads alike in two languages
+ * is told apart. */
+static json_t *name_of(const struct func *f)
+{
+	char *const safe = out_escape_terminal(f->name);
+	json_t *const name = json_sprintf("%s%s", safe,
+		f->kind == FUNC_LUA ? " [lua]" :
+		f->kind == FUNC_MARK ? " [mark]" : "");
+
+	mem_free(safe);
+	return name;
+}
+
+static void put_frames(struct writer *w)
+{
+	const size_t count = func_count(w->s->funcs);
+
+	fputs(",\"shared\":{\"frames\":[", w->to);
+	for (func_id id = 1; id <= count; id++) {
+		const struct func *const f = func_get(w->s->funcs, id);
+		json_t *const frame = json_pack("{s:o}", "name", name_of(f));
+
+		if (frame != NULL && f->file[0] != '\0')
+			json_object_set_new(frame, "file", text_of(f->file));
+		if (frame != NULL && f->file_line > 0)
+			json_object_set_new(frame, "line",
+					    json_integer(f->file_line));
+		fputs(id > 1 ? ",\n" : "\n", w->to);
+		put(w, frame);
+	}
+	fputs("]}", w->to);
+}
+
+/* Numbers and two letters: by hand, as there are millions of them. */
+static void put_event(struct writer *w, char type, const struct cct_node *n)
+{
+	fprintf(w->to, "{\"type\":\"%c\",\"frame\":%zu,\"at\":%llu}", type,
+		(size_t)n->func - 1,
+		(unsigned long long)session_ns(w->s, w->at));
+}
+
+/* All below a root, children before what their caller did itself. */
+static void put_events(struct writer *w, node_id root)
+{
+	struct cct *const t = w->s->cct;
+	node_id id = root;
+	int is_first = 1, is_back = 0;
+
+	for (;;) {
+		const struct cct_node *const n = cct_get(t, id);
+
+		if (!is_back && id != root) {
+			fputs(is_first ? "\n" : ",\n", w->to);
+			is_first = 0;
+			put_event(w, 'O', n);
+		}
+		if (!is_back && n->child != 0) {
+			id = n->child;
+			continue;
+		}
+		w->at += n->self;
+		if (id == root)
+			return;
+		fputs(",\n", w->to);
+		put_event(w, 'C', n);
+		is_back = n->sibling == 0;
+		id = is_back ? n->parent : n->sibling;
+	}
+}
+
+static void put_thread(struct writer *w, node_id root, ticks total)
+{
+	const uint32_t thread = cct_get(w->s->cct, root)->thread;
+	char name[GROUP_NAME] = "all threads";
+
+	if (thread < w->s->thread_count)
+		group_name_thread(w->s, thread, name);
+	fputs("{\"type\":\"evented\",\"name\":", w->to);
+	put(w, text_of(name));
+	fprintf(w->to, ",\"unit\":\"nanoseconds\",\"startValue\":0,"
+		"\"endValue\":%llu,\"events\":[",
+		(unsigned long long)session_ns(w->s, total));
+	w->at = 0;
+	put_events(w, root);
+	fputs("]}", w->to);
+}
+
+static void put_threads(struct writer *w)
+{
+	struct cct *const t = w->s->cct;
+	const size_t room = (cct_count(t) + 1) * sizeof(ticks);
+	ticks *const total = mem_alloc(room), *const sleep = mem_alloc(room);
+	int is_first = 1;
+
+	cct_totals(t, total, sleep);
+	fputs(",\n\"profiles\":[", w->to);
+	for (node_id id = cct_first_root(t); id != 0;
+	     id = cct_get(t, id)->sibling) {
+		if (cct_get(t, id)->child == 0)
+			continue;
+		fputs(is_first ? "\n" : ",\n", w->to);
+		is_first = 0;
+		put_thread(w, id, total[id]);
+	}
+	fputs("]}\n", w->to);
+	mem_free(total);
+	mem_free(sleep);
+}
+
+int out_speedscope_write(FILE *to, struct session *s)
+{
+	const char *const command = session_note(s, "command");
+	struct writer w = { .to = to, .s = s };
+
+	fputs("{\"$schema\":"
+	      "\"https://www.speedscope.app/file-format-schema.json\",\n"
+	      "\"exporter\":\"weft\",\"name\":", to);
+	put(&w, text_of(command != NULL ? command : "weft"));
+	put_frames(&w);
+	put_threads(&w);
+	return w.failed ? err_add("a name cannot be written as JSON") : 0;
+}
