@@ -10,7 +10,7 @@ objects=$(find "$B/obj/analyzer" "$B/obj/gen" -name '*.o' ! -name 'plugin_*' ! -
 # shellcheck disable=SC2046,SC2086
 cc -std=c11 -D_GNU_SOURCE -I. -O1 -g -o "$T/half_compare" \
 	tests/e2e/half_compare.c $objects \
-	$(pkg-config --libs babeltrace2 libdw libelf libprotobuf-c zlib) \
+	$(pkg-config --libs babeltrace2 libdw libelf libprotobuf-c zlib jansson) \
 	-lm ||
 	fail "half_compare cannot be built"
 
