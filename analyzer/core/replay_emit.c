@@ -154,7 +154,8 @@ static struct parked *new_parked(struct replay *r)
 	return &r->parked[r->parked_count++];
 }
 
-/* Park the topmost segment's frames, those left out apart. */
+/* Park the topmost segment's frames, those left out apart: that there are none
+ * says something, too, unless it is a first resume. */
 static void park(struct replay *r, const struct stream *st, ticks tick,
 		 int resumed)
 {
@@ -162,7 +163,7 @@ static void park(struct replay *r, const struct stream *st, ticks tick,
 	const size_t n = st->depth - top->base;
 	struct parked *p;
 
-	if (n == 0)
+	if (n == 0 && resumed && tick == st->now)
 		return;
 	p = new_parked(r);
 	*p = (struct parked){ .func = mem_grow(NULL, n, sizeof(*p->func)),

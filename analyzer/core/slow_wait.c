@@ -206,9 +206,8 @@ void slow_wait_suspend(struct slow *s, struct lane *l,
 	t = look_top(s, l, e->stream);
 	wanted = count_wanted(&t);
 	w = find_wait(s, e, e->tick);
-	if (wanted == 0 && w == NULL)
-		return;
-	t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
+	if (wanted > 0 || w != NULL)
+		t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
 	if (w != NULL && w->is_resume) {
 		meet_resume(s, &t, w, e);
 		return;
@@ -276,14 +275,14 @@ void slow_wait_resume(struct slow *s, struct lane *l,
 
 	read_frames(s, &t, e);
 	wanted = count_wanted(&t);
-	if (wanted == 0 && w == NULL)
-		return;
-	t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
+	if (wanted > 0)
+		t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
 	if (w != NULL && !w->is_resume) {
 		meet_suspend(s, &t, w, e);
 		return;
 	}
-	if (w != NULL || wanted == 0)
+	/* With nothing wanted it waits, too: what the suspend had died. */
+	if (w != NULL || (wanted == 0 && e->slept == 0))
 		return;
 	w = new_wait(s, e, tick, 1);
 	w->own = t.own;

@@ -192,3 +192,25 @@ void test_slow_counts_a_call_whose_suspend_is_lost(void)
 			 "~body;inner T2 in 9 8 6 4 20 returned partial\n"
 			 "1 ended, 1 open, 0 unknown\n");
 }
+
+/* A native body died at the yield; its coroutine goes on elsewhere, empty. */
+void test_slow_ends_what_a_yield_cut_in_either_order(void)
+{
+	for (int first = 1; first <= 2; first++) {
+		begin(0);
+		for (int n = first; n != 0; n = n == first ? 3 - first : 0) {
+			cb_begin(&b, 1, (uint32_t)n, 0, 0);
+			cb_enter(&b, n == 1 ? "main" : "worker", 0);
+			cb_resume(&b, 9, n == 1 ? 0 : RESUME_STACK,
+				  n == 1 ? 0 : 20, 0, n == 1 ? 4 : 30);
+			cb_enter(&b, n == 1 ? "native" : "body", 2);
+			cb_suspend(&b, 9, SUSPEND_YIELD, 4);
+			give(n == 1 ? 20 : 60);
+		}
+		CHECK_STR(end(), "worker T2 in 0 0 60 56 0 open\n"
+				 "main T1 in 0 0 20 16 0 open\n"
+				 "main;~native T1 in 9 6 4 4 0 unwound\n"
+				 "worker;~body T2 in 9 32 4 4 0 open\n"
+				 "1 ended, 3 open, 0 unknown\n");
+	}
+}
