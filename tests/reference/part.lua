@@ -62,7 +62,10 @@ for _, option in ipairs { "under", "focus", "skip" } do
 end
 
 choose[#choose + 1] = function(s, random, want)
-	local t = s.log.threads[random(#s.log.threads)]
+	local t
+	repeat
+		t = s.log.threads[random(#s.log.threads)]
+	until s.began[t.serial]
 	if random(2) == 1 then
 		want.thread = function(serial) return serial == t.serial end
 		return " --thread " .. t.tid

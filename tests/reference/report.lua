@@ -174,7 +174,7 @@ local function check(s, random, by, is_only)
 	local key = keys[random(#keys)]
 	local args = ("report --csv --by %s --sort %s"):format(by, key)
 	local is_shown
-	if is_only then
+	if is_only and next(rows) then
 		local who = group.columns(s, by, next(rows))[1]:sub(1, 5)
 		args = args .. " --only '" .. who .. "*'"
 		function is_shown(f) return f[1]:sub(1, 5) == who end
