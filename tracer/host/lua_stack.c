@@ -82,9 +82,17 @@ static struct frame *find_place(struct state *s, const struct coroutine *co,
 	return NULL;
 }
 
+/* A frame with this function lies further up than this one did: is it the same?
+ * A Lua function's moves if its number of arguments varies. A C function's does
+ * not: it may have ended, by its native exit, and stood on itself. */
+static int has_moved(const struct frame *f, uint64_t key)
+{
+	return f->key == key && (key & KEY_LUA) != 0;
+}
+
 /* A call shows where its caller's frame lies, which has moved up if its number
- * of arguments varies. In a tail call the frame that ends lies where the new one
- * comes to lie. */
+ * of arguments varies. In a tail call the frame that ends lies where the new
+ * one comes to lie. */
 static void heal_places(struct state *s, const struct coroutine *co,
 			const struct lua_caller *caller, uint64_t now)
 {
@@ -97,7 +105,7 @@ static void heal_places(struct state *s, const struct coroutine *co,
 	else if (caller->id == 0 && co->serial != 0)
 		why = UNWIND_CLOSED;
 	end_from(s, dead, why, now);
-	if (f != NULL && f->ret < caller->id && f->key == caller->key)
+	if (f != NULL && f->ret < caller->id && has_moved(f, caller->key))
 		f->ret = caller->id;
 }
 
@@ -131,7 +139,7 @@ static int return_place(struct state *s, const struct coroutine *co,
 {
 	struct frame *dead;
 	const struct frame *const f = find_place(s, co, id, &dead);
-	const int is_it = f != NULL && (f->ret == id || f->key == key);
+	const int is_it = f != NULL && (f->ret == id || has_moved(f, key));
 
 	if (is_it && dead == s->top)
 		stack_unwind(s, s->frames + (f - s->frames) + 1,
