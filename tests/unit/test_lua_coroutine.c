@@ -380,7 +380,8 @@ void test_lua_attached_and_detached_under_load(void)
 	lua_register(L, "attach", l_attach);
 	lua_sethook(L, count, LUA_MASKCOUNT, 10);
 	counted = 0;
-	run_text(L, "local function f(n) if n > 0 then return f(n - 1) end end\n"
+	run_text(L, "local function f(n)\n"
+		 "  if n > 0 then return f(n - 1) end end\n"
 		 "local co = coroutine.wrap(function() while true do f(3)\n"
 		 "  coroutine.yield() end end)\n"
 		 "local function g(i) f(2) if i % 2 == 0 then detach() end\n"

@@ -25,10 +25,10 @@ uint64_t lua_func_builtin(uint64_t place, const char *event);
 /* Nothing tells when the function with this key returns. */
 void lua_func_late(uint64_t key);
 
-/* Sources come and go at one address, as prototypes do, and with the same lines.
- * But a chunk's functions run only after its main function: whenever one runs
- * that is another than the last at its source's address, *lua_func_current of
- * that address changes (of others, now and then, too). Gives the text's hash. */
+/* Sources come and go at one address, as prototypes do, with the same lines. But
+ * a chunk's functions run only after its main function: whenever one runs that
+ * is another than the last at its source's address, *lua_func_current of that
+ * address changes (of others, now and then, too). Gives the text's hash. */
 const _Atomic uint64_t *lua_func_current(uint64_t source);
 uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length);
 /* Main functions may have run unseen. */

@@ -53,8 +53,8 @@ static void record_return(struct state *s, const struct coroutine *co,
 		lua_stack_body_ended(s, now);
 }
 
-static struct frame frame_of(const struct coroutine *co, const struct lua_event *e,
-			     uint64_t now)
+static struct frame frame_of(const struct coroutine *co,
+			     const struct lua_event *e, uint64_t now)
 {
 	return (struct frame){
 		.key = e->key, .sp = e->is_c ? LUA_FRAME_C : FRAME_LUA,

@@ -175,8 +175,8 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 	if (!*is_c && lua_hide_source(d.source))
 		return 0;
 	if (!*is_c)
-		return lua_func_key(d.source, ways_source_length(&d), d.linedefined,
-				    d.lastlinedefined, d.name);
+		return lua_func_key(d.source, ways_source_length(&d),
+				    d.linedefined, d.lastlinedefined, d.name);
 	return c_key(co, id, &d);
 }
 

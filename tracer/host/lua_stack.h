@@ -12,8 +12,8 @@
 void lua_stack_heal(struct state *s, const struct coroutine *co,
 		    const struct lua_caller *caller, uint64_t now);
 
-/* The call on co with this frame id returns and is not the innermost frame. key:
- * its function, for LuaJIT. 0: it was not on the stack. Busy. */
+/* The call on co with this frame id returns and is not the innermost frame.
+ * key: its function, for LuaJIT. 0: it was not on the stack. Busy. */
 int lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 		     uint64_t key, uint64_t now);
 
