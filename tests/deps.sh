@@ -14,16 +14,15 @@ list() {
 		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libjansson-dev \
 		libxxhash-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
 		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox ;;
-	test) echo g++ clang lua5.1 lua5.2 lua5.3 lua5.4 luajit procps util-linux man-db musl-tools \
-		libcap2-bin parallel debuginfod jq ;;
+	test) echo g++ clang lua5.1 lua5.2 lua5.3 lua5.4 luajit procps \
+		util-linux man-db musl-tools libcap2-bin parallel debuginfod jq \
+		haproxy redis-tools neovim lua-busted ;;
 	bench) echo uftrace ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
 	   exit 1 ;;
 	esac
 }
 
-# What only adds a row to the bench's table may be missing.
-optional=" uftrace "
 only_list=0
 if [ "${1-}" = -l ]; then
 	only_list=1
@@ -55,28 +54,59 @@ if [ "$(id -u)" != 0 ]; then
 	if ! sudo -n true 2>/dev/null; then
 		echo "deps: missing packages; type:" >&2
 		echo "  sudo apt-get install -y$missing" >&2
+		case $missing in
+		*haproxy*)
+			echo "  sudo systemctl disable --now haproxy" >&2 ;;
+		esac
 		exit 1
 	fi
 fi
 echo "deps: installing$missing" >&2
+
 install() {
 	# The noise goes to stderr: stdout is for the demo and the tests.
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get \
 		-o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 \
 		-qq -y --no-install-recommends install "$@" >&2
 }
+install_updated() {
+	install "$@" && return
+	$sudo apt-get -o Acquire::Retries=3 -qq update >&2
+	install "$@"
+}
+
+# Its service is neither to be started nor turned on for good: nobody asked for
+# it. policy-rc.d is Debian's way to say so.
+policy=/usr/sbin/policy-rc.d
+install_quietly() {
+	if [ ! -e $policy ]; then
+		trap '$sudo rm -f $policy' EXIT
+		trap 'exit 130' HUP INT TERM
+		printf '#!/bin/sh\nexit 101\n' | $sudo tee $policy >/dev/null
+		$sudo chmod 755 $policy
+	fi
+	install_updated "$1"
+	if [ -d /run/systemd/system ]; then
+		$sudo systemctl -q disable --now "$1" >&2 || :
+	else
+		$sudo update-rc.d "$1" disable >&2 || :
+	fi
+}
 must=
 may=
+serving=
 for package in $missing; do
-	case $optional in
-	*" $package "*) may="$may $package" ;;
+	case $package in
+	uftrace) # only adds a row to the bench's table
+		may="$may $package" ;;
+	haproxy) serving="$serving $package" ;;
 	*) must="$must $package" ;;
 	esac
 done
-if [ -n "$must" ] && ! install $must; then
-	$sudo apt-get -o Acquire::Retries=3 -qq update >&2
-	install $must
-fi
+[ -z "$must" ] || install_updated $must
+for package in $serving; do
+	install_quietly "$package"
+done
 for package in $may; do
 	install "$package" ||
 		echo "deps: $package cannot be installed here: left out" >&2
