@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/loss.h"
 
+#include "analyzer/cmd/unnamed.h"
 #include "analyzer/out/out_number.h"
 
 #include <ctype.h>
@@ -258,30 +259,9 @@ static void tell_trouble(struct teller *t, const struct session *s)
 		say(t, "the recorder says: %s", trouble);
 }
 
-/* Names that could be had if somebody did something. A file that is simply not
- * there needs no word, nor does a library with a few local functions. */
-static void tell_names(struct teller *t, const struct load *load)
+static void say_on(void *ctx, const char *sentence)
 {
-	struct func_table *const funcs = load->session->funcs;
-	char count[OUT_NUMBER];
-
-	if (load->modules == NULL)
-		return;
-	for (elf_id i = 1; i <= func_elf_count(funcs); i++) {
-		const struct sym_module *const m = &load->modules[i];
-		const size_t unnamed = m->asked - m->named - m->hinted;
-		const char *const path = func_elf(funcs, i)->path;
-		const char *const slash = strrchr(path, '/');
-
-		if (unnamed == 0 || m->why[0] == '\0' ||
-		    (m->file[0] != '\0' && unnamed <= m->named + m->hinted) ||
-		    (m->file[0] == '\0' &&
-		     strncmp(m->why, "its file", 8) == 0))
-			continue;
-		say(t, "%s of %.60s without a name: %s",
-		    out_number_many(count, unnamed, "functions"),
-		    slash == NULL ? path : slash + 1, m->why);
-	}
+	say(ctx, "%s", sentence);
 }
 
 size_t loss_notes(const struct load *load, loss_fn fn, void *ctx)
@@ -294,7 +274,7 @@ size_t loss_notes(const struct load *load, loss_fn fn, void *ctx)
 	tell_jit(&t, load->session);
 	tell_late(&t, load->session);
 	tell_trouble(&t, load->session);
-	tell_names(&t, load);
+	unnamed_tell(load, say_on, &t);
 	if (load->in.trouble[0] != '\0')
 		say(&t, "%s", load->in.trouble);
 	return t.count;
