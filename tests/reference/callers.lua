@@ -17,25 +17,37 @@ local function arc_of(stack, i)
 		" " .. (stack[i].is_body and "~" or "-")
 end
 
-local function cut_to_body(stack)
-	local out = {}
+-- The stack itself, or its coroutines' parts one by one.
+local function whole(stack)
+	return { stack }
+end
+
+local function cut_to_bodies(stack)
+	local out = { {} }
 	for _, frame in ipairs(stack) do
-		out = frame.is_body and {} or out
-		out[#out + 1] = frame
+		if frame.is_body then
+			out[#out + 1] = {}
+		end
+		table.insert(out[#out], frame)
 	end
 	return out
 end
 
 -- What the callee did (into), and how long the caller was in there (out_of).
-local function graph(s, stack_of)
+local function graph(s, stacks_of)
 	local into, out_of = {}, {}
 	local function meet(event)
-		local stack = stack_of(event.stack)
-		for i in ipairs(stack) do
-			figures(into, arc_of(stack, i))
-			figures(out_of, arc_of(stack, i))
+		local stacks = stacks_of(event.stack)
+		for _, stack in ipairs(stacks) do
+			for i in ipairs(stack) do
+				figures(into, arc_of(stack, i))
+				figures(out_of, arc_of(stack, i))
+			end
 		end
-		return stack
+		return stacks[#stacks]
+	end
+	for _, ended in ipairs(s.ends) do
+		meet(ended)
 	end
 	for _, call in ipairs(s.calls) do
 		local stack = meet(call)
@@ -141,15 +153,14 @@ end
 -- All functions, or one by its name up to its source.
 function callers.checks(s, random)
 	local from_body = random(2) == 1
-	local into, out_of = graph(s, from_body and cut_to_body or
-				   function(stack) return stack end)
-	local ran = s.calls[random(#s.calls)]
-	local name = s.log.funcs[ran.func][1]:gsub(" <.*", "")
+	local into, out_of = graph(s, from_body and cut_to_bodies or whole)
+	local ran = s.calls[random(math.max(#s.calls, 1))]
+	local name = ran and s.log.funcs[ran.func][1]:gsub(" <.*", "")
 	local root = from_body and " --root coroutine" or ""
 	return {
 		{ args = "callers --csv --all" .. root,
 		  rows = lines(s, into, out_of, function() return true end) },
-		{ args = "callers --csv" .. root .. " '" .. name .. "'",
+		ran and { args = "callers --csv" .. root .. " '" .. name .. "'",
 		  rows = lines(s, into, out_of, function(who)
 			return who[1]:gsub(" <.*", "") == name
 		  end) },

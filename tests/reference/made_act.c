@@ -104,8 +104,9 @@ static void unwind(struct made *m, struct made_thread *t)
 
 static void mark(struct made *m, struct made_thread *t)
 {
-	static const char *const names[] = { "begin-request", "end-request" };
-	const char *const name = names[made_random(m, 2)];
+	static const char *const names[] = { "begin-request", "end-request",
+		"weft.start lunch", "weft.stop lunch" };
+	const char *const name = names[made_random(m, 4)];
 	struct made_stream *const s = &t->stream[0];
 	const uint64_t gap = made_chunk_gap(m, s);
 

@@ -1,5 +1,6 @@
 -- part.lua - a part of a story, as --under, --focus, --skip, --thread,
--- --coroutine, --from and --to choose it: each fact of it by itself.
+-- --coroutine, --from and --to, marks and recordings choose it: each fact of it
+-- by itself.
 -- SPDX-License-Identifier: MIT
 local part = {}
 
@@ -82,7 +83,12 @@ choose[#choose + 1] = function(s, random, want)
 		return ""
 	end
 	want.coroutine = some.co
-	return " --coroutine " .. some.co
+	if random(2) == 1 then
+		return " --coroutine " .. some.co
+	end
+	local t = s.log.threads[some.thread]
+	return (" --coroutine %s:%d"):format(s.log.processes[t.process].pid,
+					     some.co)
 end
 
 choose[#choose + 1] = function(s, random, want)
@@ -90,9 +96,49 @@ choose[#choose + 1] = function(s, random, want)
 		     s.calls[random(#s.calls)].from + random(3) - 2
 	local from, to = math.max(math.min(a, b), s.first),
 			 math.max(a, b) + 1
-	want.from, want.to = from, math.max(to, from + 1)
-	return (" --from %dns --to %dns"):format(from - s.first,
-						 want.to - s.first)
+	to = math.max(to, from + 1)
+	want.range.time = { from, to }
+	return (" --from %dns --to %dns"):format(from - s.first, to - s.first)
+end
+
+-- Ticks of the marks of a name, as they were left.
+local function marks(s, name)
+	local ticks = {}
+	for _, e in ipairs(s.log.events) do
+		if e.what == "mark" and e.a == name then
+			ticks[#ticks + 1] = e.tick
+		end
+	end
+	return ticks
+end
+
+for _, option in ipairs { "since", "until" } do
+	choose[#choose + 1] = function(s, random, want)
+		local name = ({ "begin-request", "end-request" })[random(2)]
+		local ticks = marks(s, name)
+		local last = ticks[#ticks]
+		if not last then
+			return ""
+		end
+		want.range[option] = option == "since" and
+			{ last, math.huge } or { 0, last }
+		return (" --%s-mark %s"):format(option, name)
+	end
+end
+
+-- From a start, the last unless told which, to the stop that follows it.
+choose[#choose + 1] = function(s, random, want)
+	local starts, stops = marks(s, "weft.start"), marks(s, "weft.stop")
+	if #starts == 0 then
+		return ""
+	end
+	local nth = random(2) == 1 and random(#starts)
+	local from, to = starts[nth or #starts], math.huge
+	for i = #stops, 1, -1 do
+		to = stops[i] > from and stops[i] or to
+	end
+	want.range.recording = { from, to }
+	return " --recording lunch" .. (nth and "#" .. nth or "")
 end
 
 -- The frames that are left of a stack, or nil if it is not wanted.
@@ -197,24 +243,33 @@ end
 
 -- One or two conditions, met together: the options and the part.
 function part.some(s, random)
-	local want, options = {}, ""
+	local want, options = { range = {} }, ""
 	for _ = 1, random(2) do
 		local i = random(#choose)
 		options = options .. choose[i](s, random, want)
 	end
+	for _, range in pairs(want.range) do
+		want.from = math.max(want.from or 0, range[1])
+		want.to = math.min(want.to or math.huge, range[2])
+	end
+	if want.from and want.from >= want.to then
+		return part.some(s, random) -- nothing lies in that time
+	end
 	return options, part.of(s, want)
 end
 
--- A report and a tree of it.
+local views = { "report", "tree", "bottom_up", "callers", "collapsed" }
+
+-- Two views, each of a part of its own.
 function part.checks(s, random)
 	local checks = {}
-	for _, view in ipairs { "report", "tree" } do
+	for i = 1, 2 do
 		local options, some = part.some(s, random)
-		local all = require(view).checks(some, random)
+		local all = require(views[random(#views)]).checks(some, random)
 		local check = all[random(#all)]
 		check.args = check.args .. options
 		check.may_fail = "no call is in the part that was asked for"
-		checks[#checks + 1] = check
+		checks[i] = check
 	end
 	return checks
 end

@@ -19,7 +19,9 @@ local function until_then(s, tick)
 		{ threads = {}, coroutines = {} }
 end
 
-local function rows_of(s, out, front, state, frames, since)
+local function rows_of(s, all, front, state, frames, since)
+	local out = {}
+	all[#all + 1] = out
 	for i, f in ipairs(frames) do
 		local who, above = s.log.funcs[f.func], frames[i + 1]
 		local enters = who[2] == "native" and above and
@@ -92,17 +94,46 @@ local function moment(s, tick, last, out)
 	end
 end
 
-function stacks.checks(s, random)
-	local out, at, last = {}, {}, process_ends(s)
-	local switches = {}
+-- Stacks alike at one moment, of threads or of coroutines on none, once.
+local function folded(all)
+	local out, of = {}, {}
+	for _, rows in ipairs(all) do
+		local lines, key = {}, { rows[1][3] == "" and 1 or 0 }
+		for i, row in ipairs(rows) do
+			lines[i] = { row[1], 0, table.unpack(row, 5, 15) }
+			key[#key + 1] = table.concat(lines[i], ",")
+		end
+		key = table.concat(key, "\n")
+		if not of[key] then
+			of[key] = lines
+			table.move(lines, 1, #lines, #out + 1, out)
+		end
+		for _, line in ipairs(of[key]) do
+			line[2] = line[2] + 1
+		end
+	end
+	return out
+end
+
+local function single(all)
+	local out = {}
+	for _, rows in ipairs(all) do
+		table.move(rows, 1, #rows, #out + 1, out)
+	end
+	return out
+end
+
+-- Moments chosen one by one: mostly where a coroutine is switched.
+local function some_moments(s, random, last, all)
+	local at, switches = {}, {}
 	for _, e in ipairs(s.log.events) do
 		if e.what == "suspend" or e.what == "resume" or
 		   e.what == "create" then
 			switches[#switches + 1] = e
 		end
 	end
-	for i = 1, 6 do
-		local from = i > 2 and #switches > 0 and switches or
+	for i = 1, 4 do
+		local from = i > 1 and #switches > 0 and switches or
 			s.log.events
 		local tick = from[random(#from)].tick
 		if random(2) == 1 then
@@ -111,14 +142,41 @@ function stacks.checks(s, random)
 		if tick >= s.first and not at[tick] then
 			at[tick] = true
 			at[#at + 1] = tick - s.first .. "ns"
-			moment(s, tick, last, out)
+			moment(s, tick, last, all)
 		end
 	end
-	if #at == 0 then
-		return {}
+	return #at > 0 and "--at " .. table.concat(at, ",")
+end
+
+-- Steps, none behind the last record.
+local function steps(s, random, last, all)
+	local events = s.log.events
+	local from = events[random(#events)].tick
+	local to = events[#events].tick
+	local step = 1 + random(0, to - from) // 3
+	if random(2) == 1 then
+		to = math.min(to, from + random(0, 3 * step))
 	end
-	return { { args = "stacks --csv --at " .. table.concat(at, ","),
-		   rows = out } }
+	for tick = from, to, step do
+		moment(s, tick, last, all)
+	end
+	return ("--every %dns --from %dns --to %dns"):format(step,
+		from - s.first, to - s.first)
+end
+
+function stacks.checks(s, random)
+	local checks, last = {}, process_ends(s)
+	for _, choose in ipairs { some_moments, steps } do
+		local all, is_fold = {}, random(2) == 1
+		local when = choose(s, random, last, all)
+		if when then
+			table.insert(checks, {
+				args = "stacks --csv " .. when ..
+					(is_fold and " --fold" or ""),
+				rows = is_fold and folded(all) or single(all) })
+		end
+	end
+	return checks
 end
 
 return stacks
