@@ -1,6 +1,7 @@
 /* diagnose.c - the first hour of a new user: why is there nothing to see?
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/diagnose.h"
+#include "tracer/recorder/diagnose_lua.h"
 #include "tracer/recorder/image.h"
 #include "tracer/recorder/say.h"
 #include "tracepoints/pool.h"
@@ -94,14 +95,6 @@ static bool library_wants_hooks(const char *path, const struct image *image)
 	return false;
 }
 
-static bool needs_lua(const struct image *image)
-{
-	for (int i = 0; i < image->needed_n; i++)
-		if (strncmp(image->needed[i], "liblua", 6) == 0)
-			return true;
-	return false;
-}
-
 static void say_native(const char *path, const struct image *image)
 {
 	if (image->has_hooks)
@@ -116,23 +109,6 @@ static void say_native(const char *path, const struct image *image)
 		    "no function before it ended", path);
 }
 
-/* Where there is a Lua that nobody saw. False: there is none. */
-static bool say_lua(const char *path, const struct image *image)
-{
-	if (image->has_lua || image_has_lua_text(path))
-		say("\"%s\" has a Lua of its own linked in, which cannot be "
-		    "seen: %s, or link the shared Lua library", path,
-		    image->has_lua ? "if it is a Lua interpreter, say weft "
-		    "record --lua-init; otherwise let it call "
-		    "weft_lua_attach(L) after making the state" :
-		    "let it call weft_lua_attach(L) after making the state");
-	else if (needs_lua(image))
-		say("no Lua state was seen in \"%s\"", path);
-	else
-		return false;
-	return true;
-}
-
 /* A program among the arguments that should have been recorded, as in
  * "env -i prog". */
 static bool say_argument(char *const *argv, const char *starter)
@@ -144,7 +120,7 @@ static bool say_argument(char *const *argv, const char *starter)
 		if (!image_search(argv[i], path) ||
 		    image_read(path, &image) != 0 || !image.is_elf ||
 		    !(image.wants_hooks || library_wants_hooks(path, &image) ||
-		      needs_lua(&image)))
+		      diagnose_lua_needed(path, &image)))
 			continue;
 		say("\"%s\" was not recorded: if \"%s\" started it, then "
 		    "with another environment, without LD_PRELOAD and "
@@ -175,11 +151,16 @@ void diagnose_empty(const char *path, char *const *argv,
 		    "the environment emptied?)");
 	if (!image.wants_hooks && say_argument(argv, path))
 		return;
-	if (facts->native_wanted)
+	const enum diagnose_lua lua = !facts->lua_wanted ? LUA_NONE :
+				      diagnose_lua(path, &image, facts);
+
+	if (facts->native_wanted && lua != LUA_INTERPRETER)
 		say_native(path, &image);
-	if (facts->lua_wanted && facts->vms == 0 && !say_lua(path, &image))
+	if (facts->lua_wanted && lua == LUA_NONE)
 		say("no Lua state was seen: it is not linked to a shared Lua "
 		    "library");
+	else if (lua == LUA_NO_STATE)
+		say("no Lua state was seen in \"%s\"", path);
 }
 
 /* One half was recorded, the other is there, too. */
@@ -190,11 +171,16 @@ static void say_half(const char *path, const struct diagnose_facts *facts)
 
 	if (facts->told || read_real(&path, &image, room) != 0)
 		return;
+	const enum diagnose_lua lua = !facts->lua_wanted ? LUA_NONE :
+				      diagnose_lua(path, &image, facts);
+
+	if (lua == LUA_NO_STATE && facts->vms == 0)
+		say("no Lua state was seen in \"%s\"", path);
+	/* Nobody asks for native calls of a stock interpreter. */
 	if (facts->native_wanted && (image.has_hooks || (facts->vms > 0 &&
-	    !image.wants_hooks && !library_wants_hooks(path, &image))))
+	    !facts->lua_init && !image.wants_hooks &&
+	    !library_wants_hooks(path, &image))))
 		say_native(path, &image);
-	if (facts->lua_wanted && facts->vms == 0)
-		say_lua(path, &image);
 }
 
 void diagnose_partial(const char *path, const struct diagnose_facts *facts)

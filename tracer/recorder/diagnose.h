@@ -22,10 +22,11 @@ void diagnose_unrecorded(uint32_t pid, const char *program, bool runs);
 /* What the recording saw. */
 struct diagnose_facts {
 	uint32_t processes;
-	bool was_paused, native_wanted, lua_wanted;
+	bool was_paused, native_wanted, lua_wanted, lua_init;
 	uint64_t vms;
 	uint32_t trouble;          /* enum process_trouble */
 	bool told;                 /* the reason was said already */
+	const struct silent *ran;
 };
 
 /* Nothing was recorded: say why. argv: of the program at path. */

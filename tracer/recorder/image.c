@@ -198,15 +198,14 @@ int image_read(const char *path, struct image *image)
 	return image->is_elf || image->is_script ? 0 : -1;
 }
 
-bool image_has_lua_text(const char *path)
+bool image_has_text(const char *path, const char *text)
 {
-	static const char mark[] = "$LuaVersion: Lua";
 	struct stat st;
 	struct file f;
 
 	if (!map(path, &f, &st))
 		return false;
-	const bool found = memmem(f.data, f.size, mark, sizeof(mark) - 1) != NULL;
+	const bool found = memmem(f.data, f.size, text, strlen(text)) != NULL;
 
 	unmap(&f);
 	return found;

@@ -24,8 +24,8 @@ struct image {
 
 /* Negative: it cannot be read, or is neither. */
 int image_read(const char *path, struct image *image);
-/* Does a Lua's own mark stand in it? A stripped one has no symbols left. */
-bool image_has_lua_text(const char *path);
+/* Does that text stand anywhere in the file? */
+bool image_has_text(const char *path, const char *text);
 /* Find a program as execvp would. False: not to be found. */
 bool image_search(const char *name, char out[PATH_MAX]);
 /* Find a library the image needs. */

@@ -133,6 +133,7 @@ static void add_up(struct slots *s, const struct pool_process *p)
 	s->vms += atomic_load(&p->vms);
 	s->coroutines += atomic_load(&p->coroutines);
 	s->trouble |= atomic_load(&p->dropped);
+	silent_note(&s->ran, p);
 }
 
 /* The thread that registered it has gone; is the process gone, too? */

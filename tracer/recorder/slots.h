@@ -6,6 +6,7 @@
 #include "tracer/recorder/arena.h"
 #include "tracer/recorder/gone.h"
 #include "tracer/recorder/offcpu.h"
+#include "tracer/recorder/silent.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ struct slots {
 	uint32_t trouble;          /* enum process_trouble */
 	bool *has_ended;           /* by place in process, of this look */
 	struct gone gone;
+	struct silent ran;         /* all programs that were recorded */
 };
 
 int slots_init(struct slots *s, struct arena *arena);

@@ -235,8 +235,10 @@ void summary_print(struct recording *r)
 		.was_paused = r->opt.paused,
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
+		.lua_init = r->opt.lua_init,
 		.vms = given(&r->arena.pool->next_vm),
 		.trouble = r->slots.trouble,
+		.ran = &r->slots.ran,
 		.told = r->outlook != OUTLOOK_GOOD || r->slots.gone.told > 0,
 	};
 
