@@ -104,6 +104,8 @@ enum unwind {
 /* RESUME's flags. */
 enum {
 	RESUME_STACK = 1,    /* the stack is given and replaces what was known */
+	RESUME_WITH = 4,     /* nobody resumed it: the native coroutine it runs
+	                      * in came back */
 	RESUME_INFERRED = 2, /* seen at the coroutine's next event, not at the
 	                      * resume itself: late by at most the gap */
 };
@@ -114,6 +116,7 @@ enum {
 	SUSPEND_RETURN = 2,  /* its body returned; no frame is left */
 	SUSPEND_ERROR = 3,   /* an error left it; its frames are gone */
 	SUSPEND_REASON = 7,  /* mask of the above */
+	SUSPEND_WITH = 16,   /* goes with the native coroutine it runs in */
 	SUSPEND_INFERRED = 8,
 };
 

@@ -39,7 +39,8 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 	if (stack_segment(s)->serial == co->serial) {
 		e->co = co;
 		e->serial = co->serial;
-		e->segments = s->segments;
+		e->segments = s->segments - s->fiber;
+		e->on = s;
 		if (me != NULL && lua_vm_is_plain(s, co))
 			s->lua_plain = co->L;
 	}
@@ -52,6 +53,7 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
 			       status == LUA_STATUS_OK ? SUSPEND_RETURN :
 			       SUSPEND_ERROR;
 	struct state *s;
+	uint32_t segments;
 	uint64_t now;
 
 	if (e->co == NULL)
@@ -61,13 +63,15 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
 	s = state_begin(sp);
 	if (s == NULL)
 		return;
-	if (s->segments >= e->segments &&
-	    s->segment[e->segments - 1].serial == e->serial) {
+	segments = e->segments + s->fiber;
+	if (s->segments >= segments &&
+	    s->segment[segments - 1].serial == e->serial) {
 		now = state_clock(s);
-		while (s->segments > e->segments)
+		while (s->segments > segments)
 			lua_stack_off(s, now);
 		lua_stack_put_away(s, flags, now);
-		s->lua_plain = e->resumer; /* runs as it did before */
+		/* It runs as it did before, unless on another thread. */
+		s->lua_plain = e->on == s ? e->resumer : NULL;
 	}
 	state_end(s);
 }
@@ -111,10 +115,12 @@ struct stack_mark lua_around_mark(struct coroutine *co, uint64_t sp)
 static SLOW void cut(struct state *s, const struct coroutine *co,
 		     struct stack_mark m, int failed, uint64_t now)
 {
+	const uint32_t segments = m.segments + s->fiber;
+
 	if (co->vm->lib->abi->is_jit && m.window == s->window) {
-		while (s->segments > m.segments)
+		while (s->segments > segments)
 			lua_stack_off(s, now);
-		if (s->segments == m.segments)
+		if (s->segments == segments)
 			lua_stack_end_late(s, m.depth, now);
 	}
 	stack_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, lua_stack_off,
@@ -131,7 +137,7 @@ void lua_around_cut(const struct coroutine *co, struct stack_mark m,
 	s = state_begin(sp);
 	if (s == NULL)
 		return;
-	if (s->segments != m.segments || stack_depth(s) != m.depth)
+	if (s->segments != m.segments + s->fiber || stack_depth(s) != m.depth)
 		cut(s, co, m, failed, state_clock(s));
 	state_end(s);
 }

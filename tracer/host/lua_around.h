@@ -10,8 +10,9 @@
 struct lua_entry {
 	struct coroutine *co; /* NULL: nothing was put onto the thread */
 	uint64_t serial;
-	uint32_t segments;
-	lua_State *resumer;   /* state.lua_plain before */
+	uint32_t segments;    /* as in struct stack_mark */
+	lua_State *resumer;   /* state.lua_plain before, */
+	const struct state *on; /* of this one */
 };
 void lua_around_resume(struct lua_entry *e, struct coroutine *co, uint64_t sp);
 void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp);

@@ -189,6 +189,13 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 
 /* ------------------------------------------------------- known lua_States */
 
+/* Main states run in whatever native coroutine has called them. */
+static int runs_on_top(const struct state *s, const struct coroutine *co)
+{
+	return co->serial == s->segment[s->segments - 1].serial ||
+	       (co->serial == 0 && s->fiber == s->segments - 1);
+}
+
 /* An event on a lua_State that is where it should be, by its layout. 0: it is
  * not, or something must be asked of Lua. */
 static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
@@ -199,7 +206,7 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 	struct lua_cached *c;
 
 	if (me == NULL || co == NULL || co->window != s->window ||
-	    co->serial != stack_segment(s)->serial || co->vm->detached ||
+	    !runs_on_top(s, co) || co->vm->detached ||
 	    !lua_hook_records(co, ar) || !lua_hook_glance(&e, me, co, ar, &c))
 		return 0;
 	me->co = co;

@@ -181,6 +181,46 @@ int stack_resume(struct state *s, uint64_t serial, void *owner,
 	return 1;
 }
 
+/* In the site of the frame under a fiber's: no exit matches it. */
+#define COVERED (UINT64_C(1) << 63)
+
+void stack_cover(struct state *s, uint32_t index, void *fiber)
+{
+	s->fiber = index;
+	s->fiber_on = fiber;
+	s->frames[s->segment[index].base - 1].site ^= COVERED;
+}
+
+/* The topmost segment has come off. */
+static void pop_segment(struct state *s)
+{
+	const uint32_t base = stack_segment(s)->base;
+
+	s->top = s->frames + base;
+	s->segments--;
+	if (unlikely(s->segments == s->fiber)) {
+		s->frames[base - 1].site ^= COVERED;
+		s->fiber = 0;
+		s->fiber_on = NULL;
+	}
+}
+
+/* What runs now sees no frames below these. */
+static struct frame *ground(const struct state *s)
+{
+	return s->frames + s->segment[s->fiber].base;
+}
+
+void stack_set_aside(struct state *s, uint32_t flags, uint64_t now)
+{
+	const uint64_t serial = stack_segment(s)->serial;
+
+	buffer_need(s, 3);
+	put_with(s, rec_put(REC_SUSPEND, flags, buffer_gap(s, now)), &serial,
+		 1);
+	pop_segment(s);
+}
+
 const struct frame *stack_suspend(struct state *s, uint32_t flags,
 				  uint32_t *count, uint64_t now)
 {
@@ -196,8 +236,7 @@ const struct frame *stack_suspend(struct state *s, uint32_t flags,
 	put_with(s, rec_put(REC_SUSPEND, flags, buffer_gap(s, now)), &serial,
 		 1);
 	*count = stack_depth(s);
-	s->top = s->frames + g->base;
-	s->segments--;
+	pop_segment(s);
 	return s->top;
 }
 
@@ -216,9 +255,11 @@ static void take_off(struct state *s, stack_off_fn off, uint64_t now)
 void stack_cut(struct state *s, struct stack_mark m, enum unwind why,
 	       stack_off_fn off, uint64_t now)
 {
-	if (m.window != s->window || m.segments > s->segments)
+	const uint32_t segments = m.segments + s->fiber;
+
+	if (m.window != s->window || segments > s->segments)
 		return;
-	while (s->segments > m.segments)
+	while (s->segments > segments)
 		take_off(s, off, now);
 	if (stack_depth(s) > m.depth)
 		stack_unwind(s, s->frames + stack_segment(s)->base + m.depth,
@@ -228,6 +269,8 @@ void stack_cut(struct state *s, struct stack_mark m, enum unwind why,
 void stack_forget(struct state *s)
 {
 	s->segments = 1;
+	s->fiber = 0;
+	s->fiber_on = NULL;
 	s->segment[0] = (struct segment){ .base = 1 };
 	s->top = s->frames + 1;
 	s->too_deep = 0;
@@ -257,7 +300,7 @@ static struct frame *first_dead(struct state *s, uint64_t target)
 {
 	struct frame *dead = s->top;
 
-	for (struct frame *f = s->top; f > s->frames + 1; f--) {
+	for (struct frame *f = s->top; f > ground(s); f--) {
 		if (frame_is_lua(f - 1))
 			continue;
 		if (!below(s, f - 1, target))
@@ -271,7 +314,7 @@ static struct frame *first_dead(struct state *s, uint64_t target)
  * landed. */
 static void doubt(struct state *s)
 {
-	if (stack_doubt != NULL && s->top > s->frames + 1 &&
+	if (stack_doubt != NULL && s->top > ground(s) &&
 	    frame_is_lua(s->top - 1) && !frame_is_late(s->top - 1) &&
 	    !stack_yielding(s))
 		s->top[-1].sp = FRAME_DOUBTED;
@@ -299,6 +342,12 @@ void stack_jump(struct state *s, uint64_t target, uint64_t now)
 
 /* ------------------------------------------------------- native, rare cases */
 
+/* Is there a native frame under f on the stack that runs? */
+static int is_seen(const struct state *s, const struct frame *f)
+{
+	return f > ground(s) && !frame_is_lua(f - 1);
+}
+
 /* Rule 1: how many of the innermost frames are dead when a hook is entered
  * with this stack pointer, call site and return address. */
 static struct frame *live_end(struct state *s, const struct frame *n)
@@ -306,19 +355,17 @@ static struct frame *live_end(struct state *s, const struct frame *n)
 	const int alt = in_alt(s, n->sp);
 	struct frame *f = s->top;
 
-	while (!frame_is_lua(f - 1) && in_alt(s, f[-1].sp) && !alt)
+	while (is_seen(s, f) && in_alt(s, f[-1].sp) && !alt)
 		f--;
-	if (!frame_is_lua(f - 1) && in_alt(s, f[-1].sp) != alt)
+	if (is_seen(s, f) && in_alt(s, f[-1].sp) != alt)
 		return f; /* a handler on its own stack, on top of the thread's */
-	while (!frame_is_lua(f - 1) && f[-1].sp < n->sp && !BROKEN(sp))
+	while (is_seen(s, f) && f[-1].sp < n->sp && !BROKEN(sp))
 		f--;
 	if (BROKEN(inlined))
 		return f;
-	while (!frame_is_lua(f - 1) && f[-1].sp == n->sp &&
-	       f[-1].site != n->site)
+	while (is_seen(s, f) && f[-1].sp == n->sp && f[-1].site != n->site)
 		f--;
-	for (struct frame *g = f; !frame_is_lua(g - 1) && g[-1].sp == n->sp;
-	     g--) {
+	for (struct frame *g = f; is_seen(s, g) && g[-1].sp == n->sp; g--) {
 		if (g[-1].ret == n->ret)
 			return g - 1;
 	}
@@ -365,11 +412,13 @@ SLOW int stack_native_enter(struct state *s, const struct frame *n,
 	const int saved = errno;
 	struct frame *live;
 
+	if (s->top == ground(s) && s->fiber != 0)
+		goto out;
 	if (frame_waits(s->top - 1, FRAME_DOUBTED))
 		ask_again(s, now);
 	if (absorbs(s, n))
 		return 0;
-	if (strayed(s, n->sp)) {
+	if (s->fiber == 0 && strayed(s, n->sp)) {
 		atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
 					  memory_order_relaxed);
 		stack_forget(s);
@@ -382,6 +431,7 @@ SLOW int stack_native_enter(struct state *s, const struct frame *n,
 	live = live_end(s, n);
 	if (live < s->top)
 		stack_unwind(s, live, UNWIND_SKIPPED, now);
+out:
 	errno = saved;
 	return 1;
 }
@@ -396,6 +446,8 @@ static void leave_old(struct state *s, uint64_t fn, uint64_t now)
 {
 	uint32_t index;
 
+	if (s->fiber != 0 && s->base_unknown)
+		return; /* begun unseen, in another window */
 	if (!s->base_unknown || s->top > s->frames + 1) {
 		atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
 					  memory_order_relaxed);
@@ -417,9 +469,9 @@ SLOW void stack_native_exit(struct state *s, uint64_t fn, uint64_t site,
 		errno = saved;
 		return;
 	}
-	while (f > s->frames && !is_exit_of(f, fn, site) && !BROKEN(exit))
+	while (f >= ground(s) && !is_exit_of(f, fn, site) && !BROKEN(exit))
 		f--;
-	if (f <= s->frames || !is_exit_of(f, fn, site)) {
+	if (f < ground(s) || !is_exit_of(f, fn, site)) {
 		leave_old(s, fn, now);
 		errno = saved;
 		return;

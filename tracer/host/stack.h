@@ -59,12 +59,23 @@ int stack_resume(struct state *s, uint64_t serial, void *owner,
 const struct frame *stack_suspend(struct state *s, uint32_t flags,
 				  uint32_t *count, uint64_t now);
 
-/* Where the stack stands, to come back to. */
+/* The same for what goes off the thread with its fiber: nothing ends. Its frames
+ * lie above s->top until the next change. */
+void stack_set_aside(struct state *s, uint32_t flags, uint64_t now);
+
+/* The segment index, which has just been put on, is a stack of its own: what
+ * lies under it is not compared with what runs on it. It ends with the
+ * segment. */
+void stack_cover(struct state *s, uint32_t index, void *fiber);
+
+/* Where the stack stands, to come back to; its segments counted from the running
+ * fiber's on, which may come back on another thread. */
 struct stack_mark { uint32_t window, segments, depth; };
 
 INLINE struct stack_mark stack_mark(const struct state *s)
 {
-	return (struct stack_mark){ s->window, s->segments, stack_depth(s) };
+	return (struct stack_mark){ s->window, s->segments - s->fiber,
+				    stack_depth(s) };
 }
 
 /* Called for each segment that stack_cut takes off; may be NULL. Tells the Lua

@@ -3,6 +3,7 @@
 #include "tracer/host/state.h"
 #include "tracer/host/alive.h"
 #include "tracer/host/buffer.h"
+#include "tracer/host/fiber.h"
 #include "tracer/host/inside.h"
 #include "tracer/host/interrupt.h"
 #include "tracer/host/process.h"
@@ -305,6 +306,14 @@ static struct state *begin_beside(struct state *old, uint32_t generation)
 	return s;
 }
 
+static void settle_fiber(struct state *s)
+{
+	s->busy = (uint64_t)__builtin_frame_address(0);
+	barrier();
+	fiber_catch_up(s);
+	state_end(s);
+}
+
 SLOW struct state *state_sync(struct state *s)
 {
 	const int saved = errno;
@@ -325,6 +334,8 @@ SLOW struct state *state_sync(struct state *s)
 	/* else a hook at work here was interrupted: that comes first */
 	if (s == NULL)
 		refused = generation;
+	else if (s->busy == 0 && s->level == 0 && fiber_is_missed(s))
+		settle_fiber(s);
 	errno = saved;
 	return s;
 }

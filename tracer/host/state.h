@@ -141,6 +141,10 @@ struct state {
 	uint32_t resync;      /* the next chunk does not continue this one */
 	uint32_t window;      /* of the pool, when the stack began */
 	uint32_t segments;    /* at least 1 */
+	uint32_t fiber;       /* segment at which a native coroutine's stack
+	                       * begins; 0: the thread's own is running */
+	void *fiber_on;       /* whose it is (fiber.h) */
+	uint64_t fiber_below; /* too_deep of the stack under it */
 	struct state *next;   /* of the next level; NULL until needed */
 	struct state *below;  /* of the level below */
 	uint64_t said_chunk;  /* what the last INTERRUPT said */

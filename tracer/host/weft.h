@@ -51,6 +51,23 @@ int weft_inside_end(void);
  * Returns what it was, -1: this program is not being recorded. */
 int weft_native(int on);
 
+/* Native coroutines (fibers): for programs that switch stacks by themselves, on
+ * one thread or from one to another. Those made with makecontext, and those of
+ * libraries that tell a sanitizer of their switches, are found without this.
+ * weft_fiber_create: NULL if this program is not being recorded, which the other
+ * two take for the thread's own stack, and ignore. weft_fiber_switch: right
+ * before the switch; NULL: back to the thread's own stack. What is open on the
+ * fiber that is left goes with it. weft_fiber_destroy: when it will not run
+ * again; it may be the one that runs. */
+struct weft_fiber;
+struct weft_fiber *weft_fiber_create(const char *name);
+void weft_fiber_switch(struct weft_fiber *fiber);
+void weft_fiber_destroy(struct weft_fiber *fiber);
+
+/* The number of its coroutine, as reports show it; NULL: of the fiber that runs,
+ * 0 if none does. */
+unsigned long long weft_fiber_coroutine(const struct weft_fiber *fiber);
+
 /* How it stands with this process's recording. */
 struct weft_status {
 	unsigned long size;      /* of this structure, set by the caller */
