@@ -196,7 +196,9 @@ enum item_type {
 	ITEM_PROCESS = 8, /* parent's process serial, path string of the program
 	                   * (of this process' image) */
 	ITEM_VM = 9,      /* VM serial, { abi:32 | flags:32 } (enum vm_abi,
-	                   * enum vm_flag), lua_State address for people */
+	                   * enum vm_flag), lua_State address for people,
+	                   * serial of the native coroutine it is booked to
+	                   * (0: none; not there before) */
 	ITEM_OFFCPU = 10, /* pairs of ticks. The first: the switches from, to are
 	                   * known. The others, rising, inside it: this thread
 	                   * did not run from, to */

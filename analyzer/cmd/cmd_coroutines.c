@@ -49,6 +49,7 @@ static const struct out_column columns[] = {
 	{ .title = "state", .align = OUT_LEFT, .drop = 1 },
 	{ .title = "id", .align = OUT_RIGHT },
 	{ .title = "creator", .align = OUT_RIGHT, .drop = 2 },
+	{ .title = "kind", .align = OUT_LEFT, .drop_empty = 1 },
 	{ .title = "pid", .align = OUT_RIGHT, .drop = 3 },
 	{ .title = "threads", .align = OUT_LEFT, .drop = 1 },
 	{ .title = "body", .align = OUT_LEFT, .shrink = 24 },
@@ -155,6 +156,7 @@ static void add_row(struct out_table *table, const struct session *s,
 		out_table_cell(table, "-");
 	else
 		out_table_cellf(table, "%" PRIu64, c->creator);
+	out_table_cell(table, c->is_native ? "native" : "-");
 	out_table_cellf(table, "%" PRIu32, s->processes[c->process].pid);
 	out_table_cell(table, thread_list(list, sizeof(list), s, c));
 	out_table_cell(table, body_name(s, c));
@@ -203,6 +205,7 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	out_csv_number(csv, session_ns(s, c->active));
 	out_csv_number(csv, session_ns(s, c->suspended));
 	out_csv_number(csv, c->inferred);
+	out_csv_text(csv, c->is_native ? "native" : "lua");
 	if (arg_times) {
 		out_csv_number(csv, session_ns(s, t->lua[i]));
 		out_csv_number(csv, session_ns(s, t->native[i]));
@@ -218,7 +221,7 @@ static void print_csv(const struct load *load,
 
 	head_print_losses(load);
 	printf("pid,id," HEAD_FUNC_COLUMNS ",threads,vm,creator,state,"
-	       "resumes,active_ns,suspended_ns,inferred%s\n",
+	       "resumes,active_ns,suspended_ns,inferred,kind%s\n",
 	       arg_times ? ",lua_ns,native_ns" : "");
 	for (size_t i = 0; i < load->session->coroutine_count; i++)
 		csv_row(&csv, load->session, all[i], times);
@@ -290,6 +293,8 @@ const struct cmd cmd_coroutines = {
 	"in Lua and native are the parts of active in which the coroutine\n"
 	"itself ran; the rest was that of coroutines it resumed. No time is\n"
 	"shown in which it was ready to run: resume and yield do not tell.\n"
+	"kind says native of a stack that the program itself switches to (a\n"
+	"fiber); vm is then the first Lua state that ran on it.\n"
 	"\n"
 	"It takes about 200 bytes of memory a coroutine. --by-body --csv:\n"
 	"one row a body, sum, average, p50, p95, p99 and max of active,\n"

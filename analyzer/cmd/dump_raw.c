@@ -97,6 +97,8 @@ static void print_vm(const struct view_item *item)
 	view_get_vm(item, &vm);
 	printf(" %" PRIu64 " abi=%" PRIu32 " flags=0x%" PRIx32
 	       " address=0x%" PRIx64, vm.serial, vm.abi, vm.flags, vm.address);
+	if (vm.fiber != 0)
+		printf(" in=%" PRIu64, vm.fiber);
 }
 
 static void print_frame(uint64_t word)

@@ -130,7 +130,7 @@ static uint32_t find(struct bodies_times *t, const struct stream *st,
 	return t->found;
 }
 
-/* A coroutine without a known frame runs Lua: it is one. */
+/* A coroutine without a known frame runs what it is. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct bodies_times *const t = ctx;
@@ -146,6 +146,8 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	i = find(t, st, top.serial);
 	if (i == 0)
 		return;
+	if (t->session->coroutines[i - 1].is_native)
+		kind = FUNC_NATIVE;
 	if (depth > top.base) {
 		replay_look_frame(st, depth - 1, &f);
 		kind = func_get(t->session->funcs, f.func)->kind;

@@ -44,7 +44,10 @@ void replay_switch_create(struct replay *r, struct stream *st,
 		return;
 	}
 	c = coroutine(r, find(r, st, serial));
-	c->vm = vm;
+	if (vm != 0)
+		c->vm = vm;
+	else
+		c->is_native = 1;
 	c->creator = replay_top(st)->serial;
 	if (r->sink)
 		replay_emit_create(r, st, serial, vm);
@@ -110,7 +113,7 @@ static void count_resume(struct replay *r, struct stream *st, uint32_t co,
 {
 	struct coroutine *const c = coroutine(r, co);
 
-	c->resumes++;
+	c->resumes += (flags & RESUME_WITH) == 0;
 	c->suspended += slept;
 	c->inferred += (flags & RESUME_INFERRED) != 0;
 	set_state(c, st->now, COROUTINE_RUNNING);

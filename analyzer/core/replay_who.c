@@ -89,6 +89,17 @@ void replay_who_ran(struct replay *r, uint32_t co, uint32_t thread)
 	c->thread_count = known + 1;
 }
 
+static void book_vm(struct replay *r, uint32_t process,
+		    const struct view_vm *vm)
+{
+	const uint32_t co = replay_who_coroutine(r, process, vm->fiber);
+	struct coroutine *const c = &r->session->coroutines[co - 1];
+
+	c->is_native = 1;
+	if (c->vm == 0)
+		c->vm = vm->serial;
+}
+
 static void add_vm(struct replay *r, uint32_t process,
 		   const struct view_item *item)
 {
@@ -97,6 +108,8 @@ static void add_vm(struct replay *r, uint32_t process,
 	uint32_t *id;
 
 	view_get_vm(item, &vm);
+	if (vm.fiber != 0)
+		book_vm(r, process, &vm);
 	id = map_put(r->vm_of, process, vm.serial);
 	if (*id) {
 		s->vms[*id - 1].flags |= vm.flags;

@@ -64,7 +64,9 @@ enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
 struct coroutine {
 	uint32_t process;          /* index */
 	uint64_t serial;           /* unique in the recording and process */
-	uint64_t vm;               /* serial; 0: unknown */
+	uint64_t vm;               /* serial; 0: unknown. Of a native one: the
+	                            * first that ran in it; 0: none */
+	int is_native;             /* a stack of native code, not Lua's */
 	uint64_t creator;          /* coroutine that made it; 0: a thread, or
 	                            * unknown */
 	func_id body;              /* its outermost function; 0: never ran */

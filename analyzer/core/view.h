@@ -89,7 +89,8 @@ void view_get_pair(const struct view_item *, struct view_string *key,
 /* ITEM_PROCESS: the parent's serial is returned. */
 uint32_t view_get_process(const struct view_item *, struct view_string *path);
 
-struct view_vm { uint64_t serial, address; uint32_t abi, flags; };
+/* fiber: the native coroutine it is booked to; 0: none. */
+struct view_vm { uint64_t serial, address, fiber; uint32_t abi, flags; };
 void view_get_vm(const struct view_item *, struct view_vm *);
 
 /* ITEM_OFFCPU: how many pairs { from, to } stand from *pair on. The first is

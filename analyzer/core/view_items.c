@@ -245,6 +245,7 @@ void view_get_vm(const struct view_item *item, struct view_vm *vm)
 	vm->abi = (uint32_t)(item->word[2] >> 32);
 	vm->flags = (uint32_t)item->word[2];
 	vm->address = item->word[3];
+	vm->fiber = item->n > 4 ? item->word[4] : 0;
 }
 
 size_t view_get_offcpu(const struct view_item *item, const uint64_t **pair)

@@ -447,7 +447,7 @@ QUIET static void make_fiber(struct fib *f, int number, unsigned seed)
 	if (number % 2)
 		f->L = make_vm(f);
 	if (mode == API)
-		f->weft = weft_fiber_create(names[0]);
+		f->weft = weft_fiber_create();
 	else if (mode == TSAN)
 		f->tsan = __tsan_create_fiber(0);
 	getcontext(&f->ctx);
@@ -490,11 +490,28 @@ QUIET static void tell(const struct book *b)
 
 QUIET static void tell_fiber(const struct fib *f)
 {
+	const int n = f->number % BODY_COUNT;
+
 	tell(&f->book);
-	printf("calls %d body_%d\nresumes %d body_%d\n", f->bodies,
-	       f->number % BODY_COUNT, f->resumes, f->number % BODY_COUNT);
+	printf("calls %d body_%d\nresumes %d body_%d\nfibers 1 body_%d\n"
+	       "moved %d body_%d\n", f->bodies, n, f->resumes, n, n,
+	       f->moves > 0, n);
 	if (f->L != NULL)
 		tell_lua(f->L);
+}
+
+/* On which line each Lua function begins: by that weft names them. */
+QUIET static void tell_lines(void)
+{
+	int line = 1;
+
+	for (const char *at = script; at != NULL; line++) {
+		if (strncmp(at, "function ", 9) == 0)
+			printf("line %d %.*s\n", line,
+			       (int)strcspn(at + 9, "("), at + 9);
+		at = strchr(at, '\n');
+		at = at == NULL ? NULL : at + 1;
+	}
 }
 
 QUIET static int setup(int argc, char **argv)
@@ -541,6 +558,7 @@ QUIET int main(int argc, char **argv)
 	if (!setup(argc, argv))
 		return 1;
 	run_threads();
+	tell_lines();
 	for (int i = 0; i < fiber_count; i++)
 		tell_fiber(&fibs[i]);
 	for (int i = 0; i < thread_count; i++)

@@ -101,7 +101,8 @@ void fiber_free(struct fiber *f)
 void fiber_renew(struct fiber *f)
 {
 	f->serial = 0;
-	f->ran = 0;
+	f->ran = f->unknown = 0;
+	f->vm = 0;
 	f->window = UINT32_MAX;
 	f->part_count = 0;
 	f->too_deep = 0;
@@ -225,6 +226,7 @@ static void leave(struct fiber *from, int ends, uint64_t sp)
 		fiber_stack_end(s, SUSPEND_RETURN, now);
 	else if (s->fiber != 0)
 		fiber_stack_put_away(s, from, now);
+	s->fiber_left = sp;
 	state_end(s);
 }
 
@@ -232,16 +234,12 @@ static void arrive(struct fiber *to, uint64_t sp)
 {
 	struct state *const s = state_begin(sp);
 
-	if (s == NULL || s->level > 0) {
-		fiber_now = to;
-		if (s != NULL)
-			state_end(s);
-		return;
-	}
-	if (to != NULL && s->fiber == 0)
+	if (s != NULL && s->level == 0 && s->fiber == 0)
 		fiber_stack_put_on(s, to, 0, sp, state_clock(s));
+	to->ran = 1;
 	fiber_now = to;
-	state_end(s);
+	if (s != NULL)
+		state_end(s);
 }
 
 void fiber_switch(struct fiber *to, int ends, uint64_t sp)

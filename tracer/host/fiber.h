@@ -26,7 +26,9 @@ struct fiber {
 	uint64_t since;       /* tick of its SUSPEND */
 	uint32_t window;      /* for which its frames are right */
 	uint32_t thread, level;
+	uint32_t vm;          /* serial of the first VM that ran on it; 0: none */
 	int ran;              /* it is not new */
+	int unknown;          /* calls may be open on it that are not known */
 	uint32_t inside;      /* chosen calls (inside.h) it sleeps in */
 	uint32_t part_count, part_room, frame_room;
 	uint64_t too_deep;    /* see struct state */

@@ -45,9 +45,8 @@ static void drop(struct fiber *f, uint64_t sp)
 	fiber_free(f);
 }
 
-EXPORT struct weft_fiber *weft_fiber_create(const char *name)
+EXPORT struct weft_fiber *weft_fiber_create(void)
 {
-	(void)name;
 	return (struct weft_fiber *)make(FIBER_BY_API, HERE);
 }
 

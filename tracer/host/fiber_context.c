@@ -29,6 +29,10 @@ struct fiber_start {
 	arg args[ARGS];
 };
 
+/* Builds with a sanitizer go without: its runtime wraps these itself. */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) &&         \
+	(defined(__x86_64__) || defined(__aarch64__))
+
 typedef void make_fn(ucontext_t *, void (*)(void), int, ...);
 static make_fn *real_make;
 static int (*real_swap)(ucontext_t *, const ucontext_t *);
@@ -41,9 +45,12 @@ __attribute__((constructor(101))) static void begin(void)
 	*(void **)&real_set = dlsym(RTLD_NEXT, "setcontext");
 }
 
-/* Builds with a sanitizer go without: its runtime wraps these itself. */
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) &&         \
-	(defined(__x86_64__) || defined(__aarch64__))
+/* Other libraries' constructors may come before ours. */
+INLINE void look(const void *known)
+{
+	if (unlikely(known == NULL))
+		begin();
+}
 
 static uint64_t sp_of(const ucontext_t *u)
 {
@@ -125,6 +132,7 @@ EXPORT void makecontext(ucontext_t *u, void (*body)(void), int argc, ...)
 	if (process_ready() && argc >= 0 && argc <= ARGS)
 		f = note_made(u, (body_fn *)body, argc, a);
 #define A(i) a[i]
+	look((void *)real_make);
 	if (f == NULL)
 		real_make(u, body, argc, MANY(A));
 	else
@@ -143,12 +151,14 @@ EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 		from->uc_stack.ss_sp = (void *)f->low;
 		from->uc_stack.ss_size = f->high - f->low;
 	}
+	look((void *)real_swap);
 	go_to(to, 0, HERE);
 	return real_swap(from, to);
 }
 
 EXPORT int setcontext(const ucontext_t *to)
 {
+	look((void *)real_set);
 	go_to(to, 0, HERE);
 	return real_set(to);
 }

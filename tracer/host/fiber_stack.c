@@ -165,6 +165,9 @@ void fiber_stack_put_on(struct state *s, struct fiber *f, uint32_t flags,
 	if (kept ? !put_part(s, f, f->part, from, flags, now) :
 	    !put_first(s, f, flags, sp, now))
 		return;
+	if (!kept)
+		f->unknown = f->ran || (flags & RESUME_INFERRED) != 0;
+	s->fiber_unknown = f->unknown;
 	s->fiber_below = s->too_deep;
 	s->too_deep = kept ? f->too_deep : 0;
 	stack_cover(s, index, f);

@@ -24,7 +24,10 @@ static void shut(uint64_t sp)
 		return;
 	s->busy = sp;
 	barrier();
-	ground = (struct stack_mark){ .window = s->window, .segments = 1 };
+	/* Marks count from the running fiber's segment on; this is the ground
+	 * of the thread's own stack. */
+	ground = (struct stack_mark){ .window = s->window,
+				      .segments = 1 - s->fiber };
 	if (s->segments > 1 || s->top > s->frames + 1)
 		stack_cut(s, ground, UNWIND_RESET, stack_off, state_clock(s));
 	s->lua_plain = NULL;

@@ -127,6 +127,8 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	now = state_clock(s);
 	lua_stack_seat(s, co, walked, count, e.kind == EVENT_CALL &&
 		       e.caller.id == 0, sp, now);
+	if (lua_vm_is_unbooked(s))
+		lua_vm_book(s, co->vm);
 	s->lua_plain = NULL;
 	me->co = co;
 	record(s, co, &e, now);
@@ -207,7 +209,8 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 
 	if (me == NULL || co == NULL || co->window != s->window ||
 	    !runs_on_top(s, co) || co->vm->detached ||
-	    !lua_hook_records(co, ar) || !lua_hook_glance(&e, me, co, ar, &c))
+	    lua_vm_is_unbooked(s) || !lua_hook_records(co, ar) ||
+	    !lua_hook_glance(&e, me, co, ar, &c))
 		return 0;
 	me->co = co;
 	s->lua_plain = lua_vm_is_plain(s, co) ? L : NULL;

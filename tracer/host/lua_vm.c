@@ -150,11 +150,11 @@ struct frame *lua_vm_walk_room(struct lua_local *me)
 
 static int put_vm(struct state *s, const struct lua_vm *vm)
 {
-	uint64_t *const item = buffer_item(s, 4);
+	uint64_t *const item = buffer_item(s, 5);
 
 	if (item == NULL)
 		return 0;
-	item[0] = item_put(ITEM_VM, 4);
+	item[0] = item_put(ITEM_VM, 5);
 	item[1] = vm->serial;
 	item[2] = (uint64_t)vm->lib->abi->number << 32 |
 		  (vm->peek ? VM_PEEK : 0u) |
@@ -162,6 +162,7 @@ static int put_vm(struct state *s, const struct lua_vm *vm)
 		  (vm->interposed ? 0u : VM_INFERRED) |
 		  (vm->lib->abi->is_jit ? VM_LATE : 0u);
 	item[3] = (uint64_t)vm->main;
+	item[4] = vm->fiber;
 	buffer_publish_items(s);
 	return 1;
 }
@@ -189,6 +190,15 @@ void lua_vm_name_again(struct state *s, const struct lua_vm *vm)
 	if (me != NULL)
 		me->named[vm->serial % LUA_VMS_NAMED].vm = NULL;
 	lua_vm_name(s, vm);
+}
+
+void lua_vm_book(struct state *s, struct lua_vm *vm)
+{
+	struct fiber *const f = s->fiber_on;
+
+	f->vm = vm->serial;
+	vm->fiber = f->serial;
+	lua_vm_name_again(s, vm);
 }
 
 /* A chunk was opened: the VMs this thread works with. */

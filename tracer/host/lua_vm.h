@@ -5,7 +5,7 @@
 #ifndef WEFT_TRACER_HOST_LUA_VM_H
 #define WEFT_TRACER_HOST_LUA_VM_H
 
-#include "tracer/host/stack.h"
+#include "tracer/host/fiber.h"
 #include "tracer/host/weft.h"
 
 typedef struct lua_State lua_State;
@@ -77,6 +77,8 @@ struct lua_vm {
 	uint32_t scans, unknown_names;
 	struct lua_vm *next;  /* made before it */
 	struct coroutine *holder; /* of main */
+	uint64_t fiber;       /* coroutine of the native one that it is booked
+	                       * to; 0: none */
 	int jit_on;           /* as the program wants it */
 	int jit_stopped;      /* turned off by us */
 	int own_wrapper;      /* the program has a wrapper for C functions */
@@ -170,6 +172,15 @@ void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now);
 void lua_vm_name(struct state *s, const struct lua_vm *vm);
 /* Once more: something about it is new. */
 void lua_vm_name_again(struct state *s, const struct lua_vm *vm);
+
+/* The VM runs in a native coroutine in which none ran before: the two belong
+ * together. May switch chunks. Busy. */
+void lua_vm_book(struct state *s, struct lua_vm *vm);
+
+INLINE int lua_vm_is_unbooked(const struct state *s)
+{
+	return s->fiber != 0 && ((const struct fiber *)s->fiber_on)->vm == 0;
+}
 
 /* The state's Lua part, made if need be; NULL: no memory. Hook-safe. */
 struct lua_local *lua_vm_local(struct state *s);

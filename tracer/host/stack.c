@@ -271,6 +271,7 @@ void stack_forget(struct state *s)
 	s->segments = 1;
 	s->fiber = 0;
 	s->fiber_on = NULL;
+	s->fiber_left = 0;
 	s->segment[0] = (struct segment){ .base = 1 };
 	s->top = s->frames + 1;
 	s->too_deep = 0;
@@ -406,13 +407,24 @@ static void ask_again(struct state *s, uint64_t now)
 		s->top[-1].sp = frame_wait_on(asked);
 }
 
+/* A signal handler's call, on the stack that is about to be left, after this was
+ * told: it says nothing of the frames of the other one. */
+static int is_left(struct state *s, uint64_t sp)
+{
+	enum { HANDLERS = 16384 };
+
+	if (sp >= s->fiber_left || sp + HANDLERS < s->fiber_left)
+		s->fiber_left = 0;
+	return s->fiber_left != 0;
+}
+
 SLOW int stack_native_enter(struct state *s, const struct frame *n,
 			    uint64_t now)
 {
 	const int saved = errno;
 	struct frame *live;
 
-	if (s->top == ground(s) && s->fiber != 0)
+	if ((s->top == ground(s) && s->fiber != 0) || is_left(s, n->sp))
 		goto out;
 	if (frame_waits(s->top - 1, FRAME_DOUBTED))
 		ask_again(s, now);
@@ -446,8 +458,8 @@ static void leave_old(struct state *s, uint64_t fn, uint64_t now)
 {
 	uint32_t index;
 
-	if (s->fiber != 0 && s->base_unknown)
-		return; /* begun unseen, in another window */
+	if (s->fiber != 0 && s->fiber_unknown)
+		return; /* begun unseen */
 	if (!s->base_unknown || s->top > s->frames + 1) {
 		atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
 					  memory_order_relaxed);

@@ -145,6 +145,8 @@ struct state {
 	                       * begins; 0: the thread's own is running */
 	void *fiber_on;       /* whose it is (fiber.h) */
 	uint64_t fiber_below; /* too_deep of the stack under it */
+	int fiber_unknown;    /* calls may be open on it that are not known */
+	uint64_t fiber_left;  /* stack pointer on the stack that was left last */
 	struct state *next;   /* of the next level; NULL until needed */
 	struct state *below;  /* of the level below */
 	uint64_t said_chunk;  /* what the last INTERRUPT said */

@@ -60,7 +60,7 @@ int weft_native(int on);
  * fiber that is left goes with it. weft_fiber_destroy: when it will not run
  * again; it may be the one that runs. */
 struct weft_fiber;
-struct weft_fiber *weft_fiber_create(const char *name);
+struct weft_fiber *weft_fiber_create(void);
 void weft_fiber_switch(struct weft_fiber *fiber);
 void weft_fiber_destroy(struct weft_fiber *fiber);
 
