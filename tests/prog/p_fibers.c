@@ -1,7 +1,9 @@
-/* p_fibers MODE SEED [FIBERS THREADS]: fibers that own Lua VMs, whose Lua code
+/* p_fibers MODE SEED [FIBERS THREADS [LATE]]: fibers that own Lua VMs, whose Lua code
  * has coroutines of its own, run by threads in random order; the program's own
  * account of calls, callers and resumes goes to stdout. MODE: who tells of
  * switches: api, context, tsan, asan, or link: contexts that end by returning.
+ * LATE: so many switches away from fibers go by before recording begins, and
+ * the account with it (one thread).
  * flags: -finstrument-functions -I/usr/include/lua5.4 -llua5.4 -lpthread
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/weft.h"
@@ -23,6 +25,7 @@
 #pragma weak weft_fiber_create
 #pragma weak weft_fiber_switch
 #pragma weak weft_fiber_destroy
+#pragma weak weft_resume
 #define WEAK __attribute__((weak))
 WEAK void *__tsan_create_fiber(unsigned);
 WEAK void __tsan_destroy_fiber(void *);
@@ -83,7 +86,7 @@ struct thread {
 enum { STACK = 1 << 20 };
 static struct fib fibs[FIBERS_MAX];
 static struct thread threads[16];
-static int fiber_count = 12, thread_count = 4;
+static int fiber_count = 12, thread_count = 4, late;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fib *ready[FIBERS_MAX];
 static int ready_count, alive;
@@ -121,8 +124,14 @@ QUIET static struct fib *take(unsigned *r)
 
 QUIET static void give(struct fib *f)
 {
+	const int over = f->is_done || f->hops == f->give_up_at;
+
+	if (over && mode == TSAN)
+		__tsan_destroy_fiber(f->tsan);
+	else if (over && mode == API && !f->is_done)
+		weft_fiber_destroy(f->weft);
 	pthread_mutex_lock(&lock);
-	if (f->is_done || f->hops == f->give_up_at)
+	if (over)
 		alive--;
 	else
 		ready[ready_count++] = f;
@@ -148,18 +157,55 @@ QUIET static void counted(struct fib *f, struct thread *t)
 	t->now = f;
 }
 
+QUIET static void forget(struct book *b)
+{
+	memset(b->calls, 0, sizeof(b->calls));
+	memset(b->edges, 0, sizeof(b->edges));
+}
+
+/* Recording begins: of what was before, nothing counts. */
+QUIET static void begin(struct fib *runs)
+{
+	for (int i = 0; i < fiber_count; i++) {
+		lua_State *const L = fibs[i].L;
+
+		forget(&fibs[i].book);
+		fibs[i].bodies = fibs[i].resumes = fibs[i].moves = 0;
+		if (L == NULL)
+			continue;
+		lua_getglobal(L, "count");
+		lua_pushnil(L);
+		while (lua_next(L, -2)) {
+			lua_pop(L, 1);
+			lua_pushvalue(L, -1);
+			lua_pushnil(L);
+			lua_settable(L, -4);
+		}
+		lua_pop(L, 1);
+	}
+	for (int i = 0; i < thread_count; i++)
+		forget(&threads[i].book);
+	runs->resumes = 1;
+	if (weft_resume)
+		weft_resume();
+}
+
 /* Go from a fiber to its thread, or straight to another fiber. */
 QUIET static void go(struct fib *f, struct fib *to)
 {
 	ucontext_t *const next = to == NULL ? &f->on->ctx : &to->ctx;
 
+	if (late > 0 && --late == 0)
+		begin(f);
 	if (to != NULL) {
 		counted(to, f->on);
 		f->on->left = f;
 		to->back_low = f->back_low;
 		to->tsan_back = f->tsan_back;
 	}
-	if (mode == API)
+	if (mode == API && f->is_done)
+		weft_fiber_destroy(f->weft);
+	else if (mode == API)
 		weft_fiber_switch(to == NULL ? NULL : to->weft);
 	else if (mode == TSAN)
 		__tsan_switch_to_fiber(to == NULL ? f->tsan_back : to->tsan,
@@ -493,9 +539,11 @@ QUIET static void tell_fiber(const struct fib *f)
 	const int n = f->number % BODY_COUNT;
 
 	tell(&f->book);
-	printf("calls %d body_%d\nresumes %d body_%d\nfibers 1 body_%d\n"
-	       "moved %d body_%d\n", f->bodies, n, f->resumes, n, n,
-	       f->moves > 0, n);
+	printf("calls %d body_%d\nresumes %d body_%d\nfibers %d body_%d\n"
+	       "moved %d body_%d\n", f->bodies, n, f->resumes, n,
+	       f->resumes > 0, n, f->moves > 0, n);
+	if (f->is_done && (mode == API || mode == ASAN || mode == LINK))
+		printf("ended 1 body_%d\n", n);
 	if (f->L != NULL)
 		tell_lua(f->L);
 }
@@ -527,6 +575,7 @@ QUIET static int setup(int argc, char **argv)
 		fiber_count = atoi(argv[3]);
 		thread_count = atoi(argv[4]);
 	}
+	late = argc > 5 ? atoi(argv[5]) : 0;
 	if (mode == LINK)
 		thread_count = 1;
 	if (fiber_count > FIBERS_MAX || thread_count > 16)
