@@ -1,6 +1,6 @@
-/* p_fibers MODE SEED [FIBERS THREADS [LATE]]: fibers that own Lua VMs, whose Lua code
- * has coroutines of its own, run by threads in random order; the program's own
- * account of calls, callers and resumes goes to stdout. MODE: who tells of
+/* p_fibers MODE SEED [FIBERS THREADS [LATE]]: fibers that own Lua VMs, whose Lua
+ * code has coroutines of its own, run by threads in random order; the program's
+ * own account of calls, callers and resumes goes to stdout. MODE: who tells of
  * switches: api, context, tsan, asan, or link: contexts that end by returning.
  * LATE: so many switches away from fibers go by before recording begins, and
  * the account with it (one thread).

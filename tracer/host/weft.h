@@ -54,11 +54,16 @@ int weft_native(int on);
 /* Native coroutines (fibers): for programs that switch stacks by themselves, on
  * one thread or from one to another. Those made with makecontext, and those of
  * libraries that tell a sanitizer of their switches, are found without this.
- * weft_fiber_create: NULL if this program is not being recorded, which the other
- * two take for the thread's own stack, and ignore. weft_fiber_switch: right
- * before the switch; NULL: back to the thread's own stack. What is open on the
- * fiber that is left goes with it. weft_fiber_destroy: when it will not run
- * again; it may be the one that runs. */
+ * Switches may come from any thread, one after the other for each fiber.
+ *
+ * weft_fiber_create: for a new stack, or an old one on which something new
+ * begins. NULL if this program is not being recorded; the others ignore that.
+ * weft_fiber_switch: right before the switch; NULL: back to the thread's own
+ * stack. What is open on the fiber that is left, native calls and Lua coroutines,
+ * goes with it.
+ * weft_fiber_destroy: it will not run again, and the handle is not good any
+ * more. The fiber that runs may do so itself, right before it switches away for
+ * the last time: that is its end, and the thread is back on its own stack. */
 struct weft_fiber;
 struct weft_fiber *weft_fiber_create(void);
 void weft_fiber_switch(struct weft_fiber *fiber);
