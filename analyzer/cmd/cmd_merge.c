@@ -201,7 +201,8 @@ static void show(const struct load *load)
 static enum cmd_exit run(int count, char **operands)
 {
 	/* Who merges profiles merges all that is in them. */
-	const struct replay_collect want = { .hist = 1 };
+	const struct replay_collect want = { .hist = 1,
+					     .vm = arg_output != NULL };
 	struct load load;
 	enum cmd_exit status = load_profile_merge(&load, &want, count,
 						  operands);
@@ -220,8 +221,9 @@ const struct cmd cmd_merge = {
 	"merge", "TRACE...", "add sessions up, of one machine or many",
 	"Reads traces and profiles and adds them up. Native functions are\n"
 	"the same if module's build-id and offset are, Lua functions if\n"
-	"source and lines are; threads if program and name are. Prints each\n"
-	"function's calls and time over the sessions: sum, mean, least,\n"
+	"source and lines are; threads if program, labels and name are, Lua\n"
+	"states if program, labels and number are. Prints each function's\n"
+	"calls and time over the sessions: sum, mean, least,\n"
 	"most, and standard deviation, of the sessions in which it ran. Or\n"
 	"writes the sum as a profile (-o), which can be merged again: the\n"
 	"result is the same in any order and grouping, to the byte. Times\n"

@@ -3,6 +3,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/head.h"
 #include "analyzer/cmd/report_print.h"
+#include "analyzer/core/group_name.h"
 #include "analyzer/core/rank.h"
 #include "analyzer/core/hist.h"
 #include "analyzer/out/out_escape.h"
@@ -133,13 +134,15 @@ static void print_only(const struct report *r, const struct rank *rank)
 static void print_thread(const struct session *s, uint32_t i)
 {
 	const struct thread *const t = &s->threads[i];
-	char *const name = out_escape_terminal(t->name);
-	char time[OUT_NUMBER];
+	const uint32_t pid = s->processes[t->process].pid;
+	char who[GROUP_NAME], time[OUT_NUMBER];
+	char *const name = out_escape_terminal(group_name_thread(s, i, who));
 
-	printf("%sthread %" PRIu32 "%s%s of process %" PRIu32 ": %s\n",
-	       i > 0 ? "\n" : "", t->tid, name[0] != '\0' ? " " : "", name,
-	       s->processes[t->process].pid,
-	       out_number_time(time, (double)session_ns(s, t->traced)));
+	printf("%sthread %s", i > 0 ? "\n" : "", name);
+	if (s->process_count == 1 && pid != 0)
+		printf(" of process %" PRIu32, pid);
+	printf(": %s\n", out_number_time(time,
+				(double)session_ns(s, t->traced)));
 	mem_free(name);
 }
 

@@ -1,52 +1,8 @@
 /* combine_sort.c - a session with every list in an order that follows from what
  * is in it: two sums of the same sessions become the same.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/combine_state.h"
+#include "analyzer/core/combine_order.h"
 #include "analyzer/core/cct_hot.h"
-#include "analyzer/base/mem.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* New ids by old ones, and what is being sorted. */
-struct sorting {
-	struct session *from, *to;
-	elf_id *module;
-	func_id *func;
-	uint32_t *process, *thread;
-};
-
-static int numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* The first that is not 0. */
-static int first_of(const int *orders, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (orders[i] != 0)
-			return orders[i];
-	return 0;
-}
-
-#define FIRST_OF(...)                                                          \
-	first_of((const int[]){ __VA_ARGS__ },                                 \
-		 sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
-
-typedef int (*order_fn)(const void *, const void *, void *);
-
-/* 0 to count - 1 (or from 1 on), in order. */
-static uint32_t *sorted(size_t count, uint32_t first, order_fn fn,
-			struct sorting *s)
-{
-	uint32_t *const ids = mem_alloc((count + 1) * sizeof(*ids));
-
-	for (size_t i = 0; i < count; i++)
-		ids[i] = (uint32_t)i + first;
-	qsort_r(ids, count, sizeof(*ids), fn, s);
-	return ids;
-}
 
 /* --- modules and functions ----------------------------------------------- */
 
@@ -100,12 +56,6 @@ static int by_func(const void *a, const void *b, void *ctx)
 			strcmp(x->name, y->name));
 }
 
-static const char *own(const struct sorting *s, const char *text)
-{
-	return text[0] == '\0' ? "" : arena_copy(s->to->text, text,
-						 strlen(text));
-}
-
 /* How many functions of a module have names is counted anew: a function that
  * has none is called after its module and offset. */
 static void name_func(struct sorting *s, func_id id, const struct func *from)
@@ -147,53 +97,16 @@ static void sort_funcs(struct sorting *s)
 	mem_free(order);
 }
 
-/* --- who ran ------------------------------------------------------------- */
-
-static int by_process(const void *a, const void *b, void *ctx)
-{
-	const struct sorting *const s = ctx;
-
-	return strcmp(s->from->processes[*(const uint32_t *)a].path,
-		      s->from->processes[*(const uint32_t *)b].path);
-}
-
-static int by_thread(const void *a, const void *b, void *ctx)
-{
-	const struct sorting *const s = ctx;
-	const struct thread *const x = &s->from->threads[*(const uint32_t *)a];
-	const struct thread *const y = &s->from->threads[*(const uint32_t *)b];
-
-	return FIRST_OF(numbers(s->process[x->process],
-				s->process[y->process]),
-			strcmp(x->name, y->name));
-}
-
-static void sort_people(struct sorting *s)
-{
-	struct session *const to = s->to;
-	uint32_t *order = sorted(s->from->process_count, 0, by_process, s);
-
-	to->process_count = s->from->process_count;
-	to->processes = mem_alloc((to->process_count + 1) *
-				  sizeof(*to->processes));
-	for (uint32_t i = 0; i < to->process_count; i++) {
-		to->processes[i] = s->from->processes[order[i]];
-		to->processes[i].path = own(s, to->processes[i].path);
-		s->process[order[i]] = i;
-	}
-	mem_free(order);
-	order = sorted(s->from->thread_count, 0, by_thread, s);
-	to->thread_count = s->from->thread_count;
-	to->threads = mem_alloc((to->thread_count + 1) * sizeof(*to->threads));
-	for (uint32_t i = 0; i < to->thread_count; i++) {
-		to->threads[i] = s->from->threads[order[i]];
-		to->threads[i].process = s->process[to->threads[i].process];
-		s->thread[order[i]] = i;
-	}
-	mem_free(order);
-}
-
 /* --- what they did ------------------------------------------------------- */
+
+/* With the new number of the Lua state. */
+static uint32_t flags_of(const struct sorting *s, const struct cct_node *n)
+{
+	const uint32_t of = n->flags >> CCT_OF_SHIFT;
+
+	return (n->flags & CCT_SHAPE) |
+	       (of == 0 ? 0 : (s->vm[of - 1] + 1) << CCT_OF_SHIFT);
+}
 
 static int by_node(const void *a, const void *b, void *ctx)
 {
@@ -205,7 +118,7 @@ static int by_node(const void *a, const void *b, void *ctx)
 
 	/* Of roots thread is what differs. */
 	return FIRST_OF(numbers(s->func[x->func], s->func[y->func]),
-			numbers(x->flags & CCT_KEY, y->flags & CCT_KEY),
+			numbers(flags_of(s, x), flags_of(s, y)),
 			x->parent != 0 ? 0 : numbers(s->thread[x->thread],
 						     s->thread[y->thread]));
 }
@@ -251,7 +164,7 @@ static void sort_tree(struct sorting *s)
 		node[id] = n->parent == 0 ?
 			cct_root(t, s->thread[n->thread]) :
 			cct_child(t, node[n->parent], s->func[n->func],
-				  n->flags);
+				  flags_of(s, n));
 		cct_add(t, node[id], s->from->cct, id);
 		wait_for(s, &w, n->child);
 	}
@@ -344,7 +257,8 @@ struct session *combine_sort(struct session *from)
 		mem_alloc((func_elf_count(from->funcs) + 1) * sizeof(elf_id)),
 		mem_alloc((func_count(from->funcs) + 1) * sizeof(func_id)),
 		mem_alloc((from->process_count + 1) * sizeof(uint32_t)),
-		mem_alloc((from->thread_count + 1) * sizeof(uint32_t)) };
+		mem_alloc((from->thread_count + 1) * sizeof(uint32_t)),
+		mem_alloc((from->vm_count + 1) * sizeof(uint32_t)) };
 
 	to->tick_hz = from->tick_hz;
 	to->hz_error = from->hz_error;
@@ -359,7 +273,7 @@ struct session *combine_sort(struct session *from)
 	to->beyond = from->beyond;
 	sort_modules(&s);
 	sort_funcs(&s);
-	sort_people(&s);
+	combine_who_sort(&s);
 	sort_tree(&s);
 	sort_figures(&s);
 	sort_parts(&s);
@@ -367,5 +281,6 @@ struct session *combine_sort(struct session *from)
 	mem_free(s.func);
 	mem_free(s.process);
 	mem_free(s.thread);
+	mem_free(s.vm);
 	return to;
 }

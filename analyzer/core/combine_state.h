@@ -8,10 +8,11 @@
 struct combine {
 	struct session *sum;       /* in order of arrival until the end */
 	struct map *processes, *threads; /* by hash of their names */
+	struct map *vms;         /* by process and kind; number */
 	struct map *spreads, *edges;     /* by function; caller and function */
 	int no_hist;             /* a session told no lengths of calls */
 	size_t process_room, thread_room, note_room, part_room, spread_room,
-	       edge_room, naming_room;
+	       edge_room, naming_room, label_room, vm_room;
 };
 
 /* A trace's times are its ticks; those of a sum are nanoseconds. */
@@ -30,9 +31,14 @@ const char *combine_own(const struct combine *, const char *text);
 void combine_func_join(struct combine *, struct session *, elf_id *module,
 		       func_id *func);
 
+/* Add who ran in a session; fills the arrays with the sum's indices. */
+void combine_people_join(struct combine *, const struct session *,
+			 uint32_t *process, uint32_t *thread, uint32_t *vm);
+
 /* Add the tree of a session; the arrays give the sum's ids. */
 void combine_tree_join(struct combine *, struct session *,
-		       const func_id *func, const uint32_t *thread);
+		       const func_id *func, const uint32_t *thread,
+		       const uint32_t *vm);
 
 /* Add the notes of a session; is_first: there are none yet. Both lists are
  * sorted by key, then value. */

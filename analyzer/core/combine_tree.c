@@ -52,9 +52,20 @@ static void lift_node(struct cct *t, node_id id, const struct session *from,
 	}
 }
 
+/* What tells the node apart in the sum. */
+static uint32_t flags_of(const struct session *from, const struct cct_node *n,
+			 const uint32_t *vm)
+{
+	const uint32_t flags = n->flags & CCT_SHAPE;
+	const uint32_t of = session_body_vm(from, n->flags);
+
+	return of == 0 ? flags : flags | (vm[of - 1] + 1) << CCT_OF_SHIFT;
+}
+
 /* Parents come before their children. */
 void combine_tree_join(struct combine *c, struct session *from,
-		       const func_id *func, const uint32_t *thread)
+		       const func_id *func, const uint32_t *thread,
+		       const uint32_t *vm)
 {
 	const size_t count = cct_count(from->cct);
 	struct cct *const t = c->sum->cct;
@@ -67,7 +78,7 @@ void combine_tree_join(struct combine *c, struct session *from,
 
 		node[id] = n->parent == 0 ? cct_root(t, thread[n->thread]) :
 			cct_child(t, node[n->parent], func[n->func],
-				  n->flags & CCT_SHAPE);
+				  flags_of(from, n, vm));
 		if (from->part_count > 0)
 			cct_add(t, node[id], from->cct, id);
 		else

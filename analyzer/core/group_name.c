@@ -1,6 +1,8 @@
 /* group_name.c - names of what is not a function.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/core/group_name.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/core/label.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,14 +29,34 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-const char *group_name_process(const struct session *s, uint32_t process,
-			       char *to)
+/* What merged sessions hold has no numbers: one stands for many. */
+static void say_process(const struct session *s, char *to, uint32_t process)
 {
 	const struct process *const p = &s->processes[process];
 
+	if (p->pid)
+		say(to, "%" PRIu32 "%s", p->pid, p->path[0] ? " " : "");
+	say(to, "%s", p->pid || p->path[0] ? last_part(p->path) : "[unnamed]");
+}
+
+/* Of which process, if that is not clear. */
+static void say_whose(const struct session *s, char *to, uint32_t process)
+{
+	const struct process *const p = &s->processes[process];
+
+	if (s->process_count <= 1)
+		return;
+	if (p->pid)
+		say(to, " of process %" PRIu32, p->pid);
+	else
+		say(to, " of %s", last_part(p->path));
+}
+
+const char *group_name_process(const struct session *s, uint32_t process,
+			       char *to)
+{
 	to[0] = '\0';
-	say(to, "%" PRIu32 "%s%s", p->pid, p->path[0] ? " " : "",
-	    last_part(p->path));
+	say_process(s, to, process);
 	return to;
 }
 
@@ -44,10 +66,10 @@ const char *group_name_thread(const struct session *s, uint32_t thread,
 	const struct thread *const t = &s->threads[thread];
 
 	to[0] = '\0';
-	say(to, "%" PRIu32 "%s%s", t->tid, t->name[0] ? " " : "", t->name);
-	if (s->process_count > 1)
-		say(to, " of process %" PRIu32,
-		    s->processes[t->process].pid);
+	if (t->tid)
+		say(to, "%" PRIu32 "%s", t->tid, t->name[0] ? " " : "");
+	say(to, "%s", t->tid || t->name[0] ? t->name : "[unnamed]");
+	say_whose(s, to, t->process);
 	return to;
 }
 
@@ -61,57 +83,21 @@ const char *group_name_vm(const struct session *s, uint32_t vm, char *to)
 	else
 		say(to, "Lua %" PRIu32 ".%" PRIu32, v->abi / 10, v->abi % 10);
 	say(to, " state %" PRIu64, v->serial);
-	if (s->process_count > 1)
-		say(to, " of process %" PRIu32,
-		    s->processes[v->process].pid);
+	say_whose(s, to, v->process);
 	return to;
-}
-
-/* Is it a label of the process, and no later one of the same key? */
-static int holds(const struct session *s, size_t i, uint32_t process)
-{
-	const struct label *const l = &s->labels[i];
-	const struct process *const p = &s->processes[process];
-
-	if (l->recording != p->recording ||
-	    (l->process && l->process != process + 1))
-		return 0;
-	for (size_t k = 0; k < s->label_count; k++) {
-		const struct label *const o = &s->labels[k];
-
-		if (k == i || o->recording != p->recording ||
-		    strcmp(o->key, l->key) != 0)
-			continue;
-		/* A process's own label wins over its recording's. */
-		if (o->process == process + 1 ? !l->process || k > i :
-		    !o->process && !l->process && k > i)
-			return 0;
-	}
-	return 1;
 }
 
 const char *group_name_labels(const struct session *s, uint32_t process,
 			      char *to)
 {
-	const char *last = "";
+	size_t n;
+	const struct label **const list = label_list(s, process, &n);
 
 	to[0] = '\0';
-	for (;;) {
-		const struct label *next = NULL;
-
-		for (size_t i = 0; i < s->label_count; i++) {
-			const struct label *const l = &s->labels[i];
-
-			if (strcmp(l->key, last) > 0 &&
-			    (!next || strcmp(l->key, next->key) < 0) &&
-			    holds(s, i, process))
-				next = l;
-		}
-		if (!next)
-			break;
-		say(to, "%s%s=%s", to[0] ? " " : "", next->key, next->value);
-		last = next->key;
-	}
+	for (size_t i = 0; i < n; i++)
+		say(to, "%s%s=%s", i > 0 ? " " : "", list[i]->key,
+		    list[i]->value);
+	mem_free(list);
 	if (!to[0])
 		say(to, "[no label]");
 	return to;

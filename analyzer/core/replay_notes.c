@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/core/replay_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/core/label.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,9 +64,9 @@ void replay_notes_label(struct replay *r, uint64_t recording, uint32_t process,
 		return;
 	mem_need((void **)&s->labels, &r->label_room, s->label_count + 1,
 		 sizeof(*s->labels));
-	s->labels[s->label_count++] = (struct label){
+	label_insert(s, &(struct label){
 		recording, process, arena_copy(s->text, key, strlen(key)),
-		arena_copy(s->text, value, strlen(value)) };
+		arena_copy(s->text, value, strlen(value)) });
 }
 
 void replay_notes(struct replay *r, const struct chunk_view *v)

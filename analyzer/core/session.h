@@ -92,8 +92,8 @@ struct vm {
 /* The recorder's notes, and labels under the key "label.KEY"; untrusted. */
 struct note { const char *key, *value; };
 
-/* A label, of a whole recording (process 0) or of one process (index + 1), in
- * the order in which they came; untrusted. */
+/* A label, of a whole recording (process 0) or of one process (index + 1); by
+ * rising process, then in the order in which they came; untrusted. */
 struct label {
 	uint64_t recording;
 	uint32_t process;

@@ -43,7 +43,7 @@ static const struct prof_field func[] = {
 	TEXT(func, source), NUMBER(func, source_hash),
 	NUMBER(func, source_length), NUMBER(func, line),
 	NUMBER(func, last_line), TEXT(func, hint), TEXT(func, name),
-	TEXT(func, file), NUMBER(func, file_line),
+	TEXT(func, file), NUMBER(func, file_line), NUMBER(func, late),
 };
 
 static const struct prof_field process[] = {
@@ -123,6 +123,11 @@ static const struct prof_field cpu[] = {
 	NUMBER(prof_cpu, unknown),
 };
 
+static const struct prof_field label[] = {
+	NUMBER(label, recording), NUMBER(label, process), TEXT(label, key),
+	TEXT(label, value),
+};
+
 #define TABLE(type, fields)                                                    \
 	{ sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]) }
 
@@ -143,6 +148,7 @@ const struct prof_table prof_tables[PROF_KINDS] = {
 	[PROF_COLLECTED] = TABLE(struct prof_collected, collected),
 	[PROF_LENGTH] = TABLE(struct prof_length, length),
 	[PROF_CPU] = TABLE(struct prof_cpu, cpu),
+	[PROF_LABEL] = TABLE(struct label, label),
 };
 
 size_t prof_kind_columns(enum prof_kind kind)

@@ -20,7 +20,7 @@ enum prof_kind {
 	                  * smaller its id is, 0 for a root */
 	PROF_PART, PROF_SPREAD, PROF_EDGE, PROF_NAMING,
 	PROF_COLLECTED,  /* struct prof_collected, one row, or none */
-	PROF_LENGTH, PROF_CPU,
+	PROF_LENGTH, PROF_CPU, PROF_LABEL,
 	PROF_KINDS
 };
 

@@ -14,8 +14,11 @@ struct prof_take {
 	int has_head;
 	node_id length, cpu;     /* of the last rows */
 	/* Rooms of the session's arrays. */
-	size_t processes, threads, vms, notes, parts, spreads, edges, namings;
+	size_t processes, threads, vms, notes, parts, spreads, edges, namings,
+	       labels;
 };
+
+enum { LABELS_MAX = 4096 };
 
 /* More than any clock has; ticks times this fit 128 bits with room. */
 #define HZ_MAX (UINT64_C(1) << 40)
@@ -92,6 +95,8 @@ static int take_func(struct prof_take *p, const void *row, size_t wanted)
 	if (id != wanted)
 		return damaged("a function");
 	func_hint(p->s->funcs, id, from->hint);
+	if (from->late)
+		func_late(p->s->funcs, id);
 	to = func_get(p->s->funcs, id);
 	to->name = own(p, from->name[0] == '\0' ? "[unnamed]" : from->name);
 	to->file = own(p, from->file);
@@ -166,6 +171,23 @@ static int take_note(struct prof_take *p, const void *row)
 	to->value = own(p, from->value);
 	p->s->note_count++;
 	return 0;
+}
+
+/* Those of all processes are looked at for each of them: never many. */
+static int take_label(struct prof_take *p, const void *row)
+{
+	struct label *const to = grow(&p->s->labels, &p->labels,
+				      p->s->label_count, sizeof(*to));
+	const uint32_t before = p->s->label_count > 0 ? to[-1].process : 0;
+
+	*to = *(const struct label *)row;
+	to->key = own(p, to->key);
+	to->value = own(p, to->value);
+	p->s->label_count++;
+	return to->process >= before &&
+	       to->process <= p->s->process_count &&
+	       (to->process > 0 || p->s->label_count <= LABELS_MAX) ? 0 :
+		damaged("a label");
 }
 
 static int take_gap(struct prof_take *p, const void *row)
@@ -338,6 +360,8 @@ static int take_row(struct prof_take *p, enum prof_kind kind, const void *row)
 		return take_length(p, row);
 	case PROF_CPU:
 		return take_cpu(p, row);
+	case PROF_LABEL:
+		return take_label(p, row);
 	case PROF_FUNC:
 	case PROF_KINDS:
 		break;

@@ -218,6 +218,7 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROF_EDGE, s->edges, s->edge_count);
 	put_rows(w, PROF_NAMING, s->namings, s->naming_count);
 	put_collected(w);
+	put_rows(w, PROF_LABEL, s->labels, s->label_count);
 }
 
 int prof_write(FILE *to, struct session *s, const struct prof_about *about)

@@ -10,7 +10,8 @@ i=0
 for counts in "7000 6000 5000 4000" "7300 6320 4800 4500" \
 	"7200 6300 5100 4500"; do
 	i=$((i + 1))
-	record "$P/p_rounds" $counts || fail "session $i: weft record fails"
+	zone=$([ $i = 2 ] && echo west || echo east)
+	record --label zone=$zone -- "$P/p_rounds" $counts || fail "session $i: weft record fails"
 	mv "$T/trace" "$T/s$i"
 done
 
@@ -56,6 +57,43 @@ for c in report "report --csv" tree "tree --root coroutine" "merge --csv"; do
 	grep -q f1 of-all || fail "$c prints nothing"
 	diff -u of-all of-sum || fail "$c of the sum differs from that of all"
 done
+
+# Labels stay with their sessions; Lua states are those of the same number.
+cat >coros.lua <<'LUA'
+for i = 1, tonumber(arg[1]) do
+	coroutine.wrap(function() coroutine.yield(i) end)()
+end
+LUA
+for n in 3 5; do
+	timeout 60 "$WEFT" record --lua-init -o l$n -- lua5.4 coros.lua $n >out 2>err ||
+		fail "Lua: weft record fails"
+done
+# sums BY FILE...: each group's calls, added up over the files.
+sums() {
+	local by=$1 f
+	shift
+	for f; do
+		"$WEFT" report --csv --by $by $f 2>err || fail "by $by"
+	done | awk -F, '$1 != "'$by'" { n[$1] += $2 }
+		END { for (k in n) print k, n[k] }' | sort
+}
+"$WEFT" merge -o lua.pb l5 l3 || fail "merge"
+for f in "label s1 s2 s3" "label s1.pb s2 s3.pb" "vm l3 l5"; do
+	set -- $f
+	by=$1
+	shift
+	sums $by "$@" >wanted
+	for all in "$*" $([ $by = vm ] && echo lua.pb || echo sum.pb); do
+		"$WEFT" report --csv --by $by $all 2>err |
+			awk -F, 'NR > 1 { print $1, $2 }' | sort >have
+		diff wanted have || fail "by $by of $all"
+	done
+done
+grep -q '^Lua 5.4 state 1 ' wanted || fail "no Lua state: $(cat wanted)"
+east=$("$WEFT" report --csv --by label sum.pb 2>err |
+	awk -F, '$1 == "zone=east" { print $2 }')
+[ "$east" -gt $((7000 + 6000 + 5000 + 4000 + 7200 + 6300 + 5100 + 4500)) ] ||
+	fail "no label: $east"
 
 # Each session's report is that of its profile.
 for s in s1 s2 s3; do

@@ -6,11 +6,8 @@ local profile = {}
 function profile.checks(s, random)
 	local checks = {}
 	for _, view in ipairs { "report", "tree", "bottom_up" } do
-		local all, check = require(view).checks(s, random)
-		-- Labels are not in a profile.
-		repeat
-			check = all[random(#all)]
-		until not check.args:find("%-%-by label")
+		local all = require(view).checks(s, random)
+		local check = all[random(#all)]
 		check.first = "$WEFT export --output @.pb.gz @"
 		check.of = "@.pb.gz"
 		checks[#checks + 1] = check

@@ -2,6 +2,7 @@
  * profile, byte for byte; and counts as added up by hand.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/core/combine.h"
+#include "analyzer/core/label.h"
 #include "analyzer/prof/prof.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
@@ -45,6 +46,29 @@ static void add_note(struct session *s, const char *key, const char *value)
 	s->notes[s->note_count++] = (struct note){ key, value };
 }
 
+/* Lua states, bodies of theirs, and labels. */
+static void add_states(struct session *s, node_id at)
+{
+	const uint32_t states = (uint32_t)below(4);
+
+	s->vms = mem_alloc(4 * sizeof(*s->vms));
+	s->labels = mem_alloc(2 * sizeof(*s->labels));
+	for (uint32_t i = 0; i < states; i++) {
+		const node_id body = cct_child(s->cct, at, random_func(s),
+			CCT_BODY | (i + 1) << CCT_OF_SHIFT);
+
+		cct_get(s->cct, body)->self += below(1000);
+		s->vms[s->vm_count++] = (struct vm){ 0, states - i,
+			below(2) ? VM_LUA54 : VM_LUAJIT,
+			below(2) ? VM_JIT_OFF : 0 };
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		if (below(2))
+			label_insert(s, &(struct label){
+				s->processes[0].recording, i, "zone",
+				below(2) ? "east" : "west" });
+}
+
 static struct session *random_session(void)
 {
 	static const char *const names[] = { "main", "worker", "" };
@@ -64,6 +88,7 @@ static struct session *random_session(void)
 			cct_get(s->cct, next)->suspended += below(1000);
 		at = below(4) ? next : cct_root(s->cct, 0);
 	}
+	add_states(s, at);
 	add_note(s, "complete", below(2) ? "yes" : "no");
 	if (below(2))
 		add_note(s, "end", below(2) ? "10" : "9");
@@ -195,5 +220,39 @@ void test_combine_adds_calls_and_nanoseconds(void)
 	CHECK_EQ(sum->tick_hz, 1000000000);
 	session_free(a);
 	session_free(b);
+	session_free(sum);
+}
+
+/* Sessions with other labels are other processes; Lua states have numbers. */
+void test_combine_keeps_labels_and_lua_states_apart(void)
+{
+	static const char *const zones[] = { "east", "west", "east" };
+	struct session *s[3], *sum;
+
+	for (int i = 0; i < 3; i++) {
+		s[i] = sessions_new(1000000000, "t");
+		sessions_calls(s[i], cct_root(s[i]->cct, 0),
+			       sessions_func(s[i], 1, 64, "f"), 7, 10);
+		s[i]->labels = mem_alloc(sizeof(*s[i]->labels));
+		s[i]->labels[s[i]->label_count++] = (struct label){
+			s[i]->processes[0].recording, 0, "zone", zones[i] };
+		s[i]->vms = mem_alloc(sizeof(*s[i]->vms));
+		s[i]->vms[s[i]->vm_count++] = (struct vm){ 0, 1, VM_LUAJIT,
+			i == 1 ? 0 : VM_JIT_OFF };
+	}
+	sum = sum_of(s, 3);
+	CHECK_EQ(sum->process_count, 2);
+	CHECK_EQ(sum->beyond.processes, 1);
+	REQUIRE(sum->label_count == 2);
+	CHECK_STR(sum->labels[0].value, "east");
+	CHECK_EQ(sum->labels[0].process, 1);
+	CHECK_STR(sum->labels[1].value, "west");
+	CHECK_EQ(sum->vm_count, 2);
+	CHECK_EQ(sum->beyond.vms, 1);
+	CHECK_EQ(sum->beyond.vms_jit_off, 1);
+	CHECK_EQ(sum->vms[0].flags, VM_JIT_OFF);
+	CHECK_EQ(sum->vms[1].flags, 0);
+	for (int i = 0; i < 3; i++)
+		session_free(s[i]);
 	session_free(sum);
 }
