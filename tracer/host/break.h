@@ -24,6 +24,7 @@
 	X(interrupt, "each run of a handler says what it interrupts")          \
 	X(closed, "a handler between two chunks of another's stands in the "    \
 		"first")                                                       \
+	X(change, "a change of chunks that a handler jumps out of is finished")\
 	X(cut, "a chunk carries the stack open at its start")
 
 enum break_rule {
@@ -38,7 +39,7 @@ extern enum break_rule break_chosen;
 #define BROKEN(name) (break_chosen == BREAK_##name)
 /* Makes a moment long in which the rule matters. */
 #define BREAK_PAUSE(name)                                                      \
-	for (volatile int i = BROKEN(name) ? 3000 : 0; i > 0; i--)
+	for (volatile int i = BROKEN(name) ? 30000 : 0; i > 0; i--)
 #else
 #define BROKEN(name) 0
 #define BREAK_PAUSE(name)

@@ -151,6 +151,7 @@ static void use_scrap(struct state *s)
 
 void buffer_disown(struct state *s)
 {
+	s->leaving = s->opening = 0;
 	use_scrap(s);
 }
 
@@ -161,11 +162,47 @@ void buffer_close(struct state *s, uint32_t flags)
 	buffer_hand_over(s, flags);
 }
 
+/* From filling to full, or back to free, if nobody was faster: the recorder, or
+ * the parent of a fork. word: as it was, 0: not this process' any more. */
+static void let_go(uint32_t b, uint64_t word, enum buffer_state state)
+{
+	const uint32_t slot = state == BUFFER_FULL ? buffer_slot(word) : 0;
+
+	if (word != 0)
+		atomic_compare_exchange_strong(&process_view.states[b], &word,
+			buffer_word(state, slot, buffer_generation(word)));
+}
+
+/* A handler's jump left a hook in the midst of a change of chunks: the old one
+ * is handed over after all; the new one, in which nothing stands, is given
+ * back. */
+static void finish_change(struct state *s)
+{
+	const uint64_t opening = s->opening;
+
+	if (s->leaving != 0 && s->buffer != s->leaving_buffer) {
+		s->number = s->scrap_head.number + 1;
+		let_go(s->leaving_buffer, s->leaving, BUFFER_FULL);
+	}
+	s->leaving = 0;
+	if (opening == 0)
+		return;
+	memset(buffer_words_of(s->opening_buffer), 0, CHUNK_HEADER_WORDS * 8);
+	use_scrap(s);
+	s->opening = 0;
+	barrier();
+	let_go(s->opening_buffer, opening, BUFFER_FREE);
+}
+
 void buffer_hand_over(struct state *s, uint32_t flags)
 {
-	struct chunk_header *const h = s->head;
-	const uint32_t b = s->buffer;
+	struct chunk_header *h;
+	uint32_t b;
 
+	if (unlikely((s->leaving | s->opening) != 0) && !BROKEN(change))
+		finish_change(s);
+	h = s->head;
+	b = s->buffer;
 	if (b == NO_BUFFER) {
 		if (s->n > 0) {
 			count_scrap(s);
@@ -178,12 +215,17 @@ void buffer_hand_over(struct state *s, uint32_t flags)
 	h->tick_end = s->last;
 	h->cpu_end = s->cpu;
 	h->flags |= flags;
+	show(&h->records, s->n); /* a jump may have come before that */
 	/* A handler that jumps away from here must leave the state with a
 	 * buffer and a number of its own, so these come first. */
 	if (s->level > 0 && s->n >= s->limit)
 		s->want_big = 1; /* else a small one will do */
-	s->written += s->n;
+	s->written = h->written + s->n;
 	s->scrap_head.number = s->number;
+	s->leaving_buffer = b;
+	barrier();
+	s->leaving = atomic_load_explicit(&process_view.states[b],
+					  memory_order_relaxed);
 	barrier();
 	use_scrap(s);
 	barrier(); /* a handler must not find the old n with the new number */
@@ -192,11 +234,9 @@ void buffer_hand_over(struct state *s, uint32_t flags)
 	BREAK_PAUSE(closed);
 	if (s->level == 0)
 		interrupt_close(s, flags);
-	atomic_store_explicit(&process_view.states[b], buffer_word(
-		BUFFER_FULL, s->slot_index, buffer_generation(
-			atomic_load_explicit(&process_view.states[b],
-					     memory_order_relaxed))),
-		memory_order_release);
+	let_go(b, s->leaving, BUFFER_FULL);
+	barrier();
+	s->leaving = 0;
 }
 
 static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
@@ -340,8 +380,6 @@ static void put_stack(struct state *s)
 	uint64_t *item = buffer_item(s, words), *to;
 	const int omit = item == NULL;
 
-	if (BROKEN(cut))
-		return;
 	if (omit) {
 		words = 2 + 3 * s->segments;
 		item = buffer_item(s, words);
@@ -366,6 +404,11 @@ static void buffer_open(struct state *s, uint32_t flags)
 	s->want_big = 0;
 	if (b == NO_BUFFER)
 		return; /* the scrap is in place */
+	s->opening_buffer = b;
+	barrier();
+	s->opening = atomic_load_explicit(&process_view.states[b],
+					  memory_order_relaxed);
+	barrier();
 	s->epoch++;
 	s->buffer = b;
 	s->head = (struct chunk_header *)buffer_words_of(b);
@@ -381,8 +424,11 @@ static void buffer_open(struct state *s, uint32_t flags)
 		flags |= CHUNK_GAP;
 	s->resync = 0;
 	fill_header(s, s->head, flags);
-	put_stack(s);
+	if (!BROKEN(cut))
+		put_stack(s);
 	put_process(s);
+	barrier();
+	s->opening = 0;
 	if (lua_side_chunk != NULL)
 		lua_side_chunk(s);
 }

@@ -70,9 +70,9 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 	before = s->records[(int64_t)s->n - 1];
 	duration = now - s->last;
 	if (likely(rec_fits_leaf(before, duration))) {
+		s->last = now;
 		s->records[(int64_t)s->n - 1] = rec_enter_to_leaf(before,
 								  duration);
-		s->last = now;
 		s->top = f;
 	} else {
 		uint32_t index;
@@ -143,6 +143,7 @@ INLINE int left(struct state *s, uint64_t fn, uint64_t site)
 		gap = now - s->last;
 		if (unlikely(!rec_fits_leaf(*before, gap)))
 			return 0;
+		s->last = now; /* first: a handler may jump away from here */
 		*before = rec_enter_to_leaf(*before, gap);
 	} else {
 		w = known(s, fn);
@@ -152,9 +153,9 @@ INLINE int left(struct state *s, uint64_t fn, uint64_t site)
 		gap = now - s->last;
 		if (unlikely(gap > REC_GAP_MAX))
 			return 0;
+		s->last = now;
 		buffer_put(s, rec_put(REC_LEAVE, w->index, gap));
 	}
-	s->last = now;
 	s->top = f;
 	return 1;
 }

@@ -68,8 +68,10 @@ void stack_leave(struct state *s, uint64_t now)
 	uint32_t index;
 
 	if (likely(rec_fits_leaf(before, now - s->last))) {
-		s->records[s->n - 1] = rec_enter_to_leaf(before, now - s->last);
+		const uint64_t duration = now - s->last;
+
 		s->last = now;
+		s->records[s->n - 1] = rec_enter_to_leaf(before, duration);
 		s->top = f;
 		return;
 	}

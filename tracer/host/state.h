@@ -163,6 +163,10 @@ struct state {
 	uint32_t no_room;     /* generation in which frames got no memory */
 	const char *mark;     /* text of the mark being named */
 	char name[16];        /* the kernel's name of the thread */
+	/* Words of the buffers that are being handed over and opened, 0: none
+	 * is; a handler may jump away from it. */
+	uint64_t leaving, opening;
+	uint32_t leaving_buffer, opening_buffer;
 	uint32_t base_unknown;/* calls may be open that the stack does not hold */
 	uint64_t stack_high;  /* of the thread, approximate; 0: not known */
 	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
