@@ -12,14 +12,16 @@ fail() {
 }
 
 # record [OPTIONS --] PROGRAM ARGUMENT...: into $T/trace, stdout in $T/out,
-# stderr in $T/err. Gives weft record's exit status.
+# stderr in $T/err. Gives weft record's exit status; 124 after RECORD_LIMIT
+# seconds (100).
 record() {
 	rm -rf "$T/trace"
 	case $1 in
 	-*) ;;
 	*) set -- -- "$@" ;;
 	esac
-	timeout 100 "$WEFT" record -o "$T/trace" "$@" >"$T/out" 2>"$T/err"
+	timeout "${RECORD_LIMIT:-100}" "$WEFT" record -o "$T/trace" "$@" \
+		>"$T/out" 2>"$T/err"
 }
 
 # The report's rows, in $T/report.csv; what was lost, in $T/report.err.

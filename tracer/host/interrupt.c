@@ -28,13 +28,14 @@ SLOW void interrupt_begin(struct state *s)
 	const struct state *const below = s->below;
 	const uint64_t chunk = interrupt_chunk(below);
 
-	if (BROKEN(interrupt) || !is_new(s))
+	if (!is_new(s))
 		return;
 	/* A chunk speaks of one chunk of the level below. */
 	if (buffer_is_scrap(s) || s->n >= s->limit ||
 	    s->head->interrupted_chunk != chunk)
 		buffer_switch(s, 0);
-	put(s, chunk, below->n);
+	if (!BROKEN(interrupt))
+		put(s, chunk, below->n);
 	s->said_chunk = chunk;
 	s->said_n = below->n;
 }
