@@ -6,13 +6,22 @@
 "$WEFT" record --on-full wait -o "$T/trace" -- "$P/p_kill" "$T/counts" \
 	>"$T/out" 2>"$T/err" &
 recorder=$!
-for i in $(seq 50); do
+for i in $(seq 300); do
 	pid=$(pgrep -f "^$P/p_kill $T/counts" | head -n 1)
 	[ -n "$pid" ] && [ -s "$T/counts" ] && break
 	sleep 0.1
 done
 [ -n "$pid" ] || fail "the program did not start"
+own() {
+	od -An -t u8 -j $(($1 * 64)) -N 8 "$T/counts" | tr -d ' '
+}
 sleep 0.4
+for i in 0 1 2 3; do
+	for j in $(seq 100); do
+		[ "$(own $i)" -gt 10000 ] && break
+		sleep 0.1
+	done
+done
 kill -9 "$pid"
 wait $recorder
 status=$?
@@ -20,7 +29,7 @@ status=$?
 report
 nothing_lost
 for i in 0 1 2 3; do
-	own=$(od -An -t u8 -j $((i * 64)) -N 8 "$T/counts" | tr -d ' ')
+	own=$(own $i)
 	weft=$(calls work_$i)
 	[ "$own" -gt 10000 ] || fail "work_$i hardly ran: $own"
 	[ "$weft" = "$own" ] || [ "$weft" = $((own + 1)) ] ||

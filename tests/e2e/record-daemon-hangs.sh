@@ -17,7 +17,7 @@ read_trace() {
 }
 as_user "$WEFT" record -o "$HOME/a" -- "$P/p_slow" 2 >"$T/a.out" 2>"$T/a.err" &
 recorder=$!
-for i in $(seq 60); do
+for i in $(seq 300); do
 	[ -s "$T/a.out" ] && break
 	sleep 0.1
 done
@@ -35,7 +35,7 @@ wait $recorder
 [ $((SECONDS - before)) -le 20 ] || fail "a took $((SECONDS - before)) s"
 kill -CONT "$hung"
 # It makes the session that nobody waits for any more, and it goes as it came.
-for i in $(seq 150); do
+for i in $(seq 300); do
 	[ -z "$(daemon)" ] && break
 	sleep 0.1
 done

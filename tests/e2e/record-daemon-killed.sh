@@ -10,7 +10,7 @@ killed() {
 	as_user "$WEFT" record -o "$HOME/trace" -- "$P/p_slow" 3 \
 		>"$T/out" 2>"$T/err" &
 	local recorder=$!
-	for i in $(seq 60); do
+	for i in $(seq 300); do
 		pids=$($who)
 		[ -n "$pids" ] && [ -s "$T/out" ] && break
 		sleep 0.1

@@ -6,7 +6,7 @@
 . tests/lib.sh
 rm -rf "$T/trace"
 "$WEFT" record -o "$T/trace" -- "$P/p_slow" 1 >"$T/out" 2>"$T/err" &
-for i in $(seq 50); do
+for i in $(seq 300); do
 	[ -s "$T/out" ] && break
 	sleep 0.1
 done

@@ -26,7 +26,7 @@ pair() {
 	done
 }
 pair as_user as_user
-for i in $(seq 100); do
+for i in $(seq 300); do
 	[ -z "$(consumers)" ] && break
 	sleep 0.1
 done

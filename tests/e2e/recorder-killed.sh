@@ -5,12 +5,16 @@
 . tests/lib.sh
 "$WEFT" record -o "$T/trace" -- "$P/p_slow" 3 >"$T/out" 2>"$T/err" &
 recorder=$!
-sleep 1.5
-pid=$(sed -n 's/^pid //p' "$T/out")
+for i in $(seq 300); do
+	pid=$(sed -n 's/^pid //p' "$T/out")
+	[ -n "$pid" ] && break
+	sleep 0.1
+done
+sleep 1
 [ -n "$pid" ] || fail "the program did not start"
 kill -9 $recorder
 wait $recorder 2>/dev/null
-for i in $(seq 80); do
+for i in $(seq 300); do
 	grep -q '^calls' "$T/out" && break
 	sleep 0.1
 done
@@ -34,13 +38,13 @@ rm -rf "$T/trace"
 "$WEFT" record --pool-size 2M --on-full wait -o "$T/trace" -- \
 	"$P/p_flood" 30 >"$T/out" 2>"$T/err" &
 recorder=$!
-for i in $(seq 50); do
+for i in $(seq 600); do
 	[ -n "$(find "$T/trace" -size +1M 2>/dev/null)" ] && break
 	sleep 0.05
 done
 kill -9 $recorder
 wait $recorder 2>/dev/null
-for i in $(seq 100); do
+for i in $(seq 300); do
 	grep -q '^calls' "$T/out" && break
 	sleep 0.1
 done
