@@ -2,7 +2,8 @@
 # Two builds of a program, one with three regressions planted: a function called
 # twice as often, one that costs 20 % more a call, one with a new caller. In 20
 # of 20 repetitions, each of recorded sessions full of noise, weft diff names
-# these three first, each for the right reason.
+# these three first, each for the right reason. A repetition tells nothing where
+# four programs wait for each processor: it is made again, five times at most.
 # time: 600
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
@@ -44,14 +45,21 @@ called twice serve
 cost slower 
 new_caller shared stranger
 END
-good=0
-for repetition in $(seq "$repetitions"); do
+overloaded() {
+	awk -v cpus="$(nproc)" '{ exit !($1 > 4 * cpus) }' /proc/loadavg
+}
+good=0 again=5
+for ((repetition = 1; repetition <= repetitions; repetition++)); do
 	record_all "$repetition"
 	"$WEFT" diff --csv before-*.pb vs after-*.pb >csv 2>err ||
 		fail "diff: $(cat err)"
 	awk -F, 'NR > 1 && NR <= 4 { print $3, $7, $12 }' csv | sort >first
 	if diff truth first >/dev/null; then
 		good=$((good + 1))
+	elif overloaded && [ $((again--)) -gt 0 ]; then
+		echo "note: again: load $(cut -d' ' -f 1-3 /proc/loadavg)"
+		sleep 5
+		repetition=$((repetition - 1))
 	else
 		echo "repetition $repetition:"
 		"$WEFT" diff before-*.pb vs after-*.pb
