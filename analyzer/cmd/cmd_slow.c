@@ -8,7 +8,11 @@
 
 static size_t arg_top = 10, arg_depth = 30;
 static const char *arg_from, *arg_to, *arg_longer;
-static int arg_sort, arg_csv;
+static const char *arg_thread;
+static int arg_sort, arg_csv, arg_callees;
+
+/* Each is looked at whenever one begins or ends. */
+enum { CALLEES_MAX = 10000 };
 
 /* As enum slow_key. */
 static const char *const sort_keys[] = {
@@ -28,6 +32,11 @@ static const struct opt opts[] = {
 	  "start, or ns since 1970" },
 	{ .type = OPT_TEXT, .name = "to", .arg = "T", .to = &arg_to,
 	  .help = "only calls that began before T" },
+	{ .type = OPT_TEXT, .name = "thread", .arg = "TID", .to = &arg_thread,
+	  .help = "only calls that began on threads of this number or name" },
+	{ .type = OPT_FLAG, .name = "callees", .to = &arg_callees,
+	  .help = "what each call spent its time in: the dearest callee, its "
+	  "dearest callee, and so on (reads the trace once more)" },
 	{ .type = OPT_NUMBER, .name = "depth", .arg = "N", .to = &arg_depth,
 	  .help = "innermost frames of a stack to show, 0 for all; --csv "
 	  "shows all" },
@@ -67,33 +76,77 @@ static int choose(const struct session *s, struct slow_options *o)
 	return 0;
 }
 
+static int choose_threads(const struct session *s, uint8_t **threads)
+{
+	*threads = arg_thread == NULL ? NULL :
+		   select_match_threads(s, arg_thread);
+	return arg_thread == NULL || *threads != NULL ? 0 :
+	       err_add("no thread has the number or name \"%s\"; weft info "
+		       "lists them", arg_thread);
+}
+
+static enum cmd_exit print(struct load *load, const struct slow *slow,
+			   struct slow_print *how)
+{
+	const struct slow_found *const found = slow_found(slow);
+	enum cmd_exit status = CMD_OK;
+
+	if (arg_callees && found->count > CALLEES_MAX) {
+		err_add("--callees wants at most %d calls; give --top",
+			CALLEES_MAX);
+		return CMD_USAGE;
+	}
+	if (arg_callees) {
+		how->dearest = dearest_new(found->calls, found->count,
+			func_special(load->session->funcs, "(deeper)"));
+		status = load_again(load, &dearest_sink, how->dearest) == 0 ?
+			 CMD_OK : CMD_UNREADABLE;
+	}
+	if (status == CMD_OK)
+		slow_print(load, found, how);
+	dearest_free(how->dearest);
+	return status;
+}
+
+static enum cmd_exit find(struct load *load, struct slow_options *options,
+			  struct slow_print *how)
+{
+	struct slow *const slow = slow_new(options);
+	enum cmd_exit status = load_again(load, &slow_sink, slow) == 0 ?
+			       CMD_OK : CMD_UNREADABLE;
+
+	slow_finish(slow);
+	if (status == CMD_OK)
+		status = print(load, slow, how);
+	slow_free(slow);
+	return status;
+}
+
 static enum cmd_exit show(struct load *load, const char *pattern)
 {
 	struct session *const s = load->session;
 	struct slow_print how = { .pattern = pattern, .frames = arg_depth,
+				  .key = (enum slow_key)arg_sort,
 				  .csv = arg_csv };
-	uint8_t *const wanted = select_match_all(s, pattern);
+	uint8_t *const wanted = select_match_all(s, pattern), *threads = NULL;
 	struct slow_options options = {
 		.wanted = wanted, .funcs = func_count(s->funcs) + 1,
-		.key = (enum slow_key)arg_sort, .top = arg_top };
+		.key = how.key, .top = arg_top,
+		.thread_count = s->thread_count };
 	enum cmd_exit status = CMD_USAGE;
-	struct slow *slow;
 
 	for (size_t i = 1; i < options.funcs; i++)
 		how.functions += wanted[i] != 0;
 	if (how.functions == 0) {
 		err_add("no function of this trace is called \"%s\"; weft "
 			"report --top 0 lists them", pattern);
-	} else if (choose(s, &options) == 0) {
-		slow = slow_new(&options);
-		status = load_again(load, &slow_sink, slow) == 0 ? CMD_OK :
-			 CMD_UNREADABLE;
-		slow_finish(slow);
-		if (status == CMD_OK)
-			slow_print(load, slow_found(slow), &how);
-		slow_free(slow);
+	} else if (choose(s, &options) == 0 &&
+		   choose_threads(s, &threads) == 0) {
+		options.threads = threads;
+		status = find(load, &options, &how);
 	}
 	mem_free(wanted);
+	mem_free(threads);
 	return status;
 }
 
@@ -136,5 +189,7 @@ const struct cmd cmd_slow = {
 	"(returned, unwound, died with its coroutine, cut where records are\n"
 	"missing, open at the end), is_partial (1: a part of it was not\n"
 	"recorded; self and suspended are at least these), and stack:\n"
-	"function names, outermost first, with ; between.", opts, run
+	"function names, outermost first, with ; between. With --callees:\n"
+	"callees and callees_ns, the dearest path below the call, in the same\n"
+	"way; a callee's time is its total, or what --sort names.", opts, run
 };

@@ -5,6 +5,7 @@
 #include "analyzer/cmd/head.h"
 #include "analyzer/cmd/stacks_print.h"
 #include "analyzer/cmd/when.h"
+#include "analyzer/core/select_match.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { MOMENTS_MAX = 1000000 };
 
-static const char *arg_at, *arg_every, *arg_from, *arg_to;
+static const char *arg_at, *arg_every, *arg_from, *arg_to, *arg_thread;
 static size_t arg_top = 50;
 static int arg_fold, arg_csv;
 
@@ -26,6 +27,9 @@ static const struct opt opts[] = {
 	  .help = "with --every: begin there" },
 	{ .type = OPT_TEXT, .name = "to", .arg = "T", .to = &arg_to,
 	  .help = "with --every: end there" },
+	{ .type = OPT_TEXT, .name = "thread", .arg = "TID", .to = &arg_thread,
+	  .help = "only threads of this number or name, with the coroutines "
+	  "that run on them; not those that are suspended" },
 	{ .type = OPT_FLAG, .name = "fold", .to = &arg_fold,
 	  .help = "stacks that are alike once, with their number" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
@@ -113,12 +117,14 @@ static int list_moments(struct list *l, const struct session *s)
 	return 0;
 }
 
-static enum cmd_exit show_list(struct load *load, const struct list *l)
+static enum cmd_exit show_list(struct load *load, const struct list *l,
+			       const uint8_t *threads)
 {
 	uint64_t *const ns = mem_alloc((l->count + 1) * sizeof(*ns));
 	ticks *const at = mem_alloc((l->count + 1) * sizeof(*at));
 	const struct stacks_options options = { ns, l->count, arg_top,
-						arg_fold, arg_csv };
+						arg_fold, arg_csv, threads,
+						load->session->thread_count };
 	struct moments *const moments = moments_new(at, l->count);
 	enum cmd_exit status = CMD_OK;
 
@@ -139,11 +145,17 @@ static enum cmd_exit show_list(struct load *load, const struct list *l)
 static enum cmd_exit show(struct load *load)
 {
 	struct list list = { 0 };
+	uint8_t *const threads = arg_thread == NULL ? NULL :
+		select_match_threads(load->session, arg_thread);
 	enum cmd_exit status = CMD_USAGE;
 
-	if (list_moments(&list, load->session) == 0)
-		status = show_list(load, &list);
+	if (arg_thread != NULL && threads == NULL)
+		err_add("no thread has the number or name \"%s\"; weft info "
+			"lists them", arg_thread);
+	else if (list_moments(&list, load->session) == 0)
+		status = show_list(load, &list, threads);
 	mem_free(list.moments);
+	mem_free(threads);
 	return status;
 }
 

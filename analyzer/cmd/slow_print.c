@@ -4,6 +4,7 @@
 #include "analyzer/cmd/slow_print.h"
 
 #include "analyzer/cmd/head.h"
+#include "analyzer/cmd/dearest_print.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
@@ -192,7 +193,7 @@ static uint64_t begin_ns(const struct session *s, const struct slow_call *c)
 }
 
 static void print_call(const struct load *load, const struct slow_found *found,
-		       size_t i, size_t frames)
+		       size_t i, const struct slow_print *how)
 {
 	const struct slow_call *const c = &found->calls[i];
 	const struct session *const s = load->session;
@@ -217,12 +218,15 @@ static void print_call(const struct load *load, const struct slow_found *found,
 		       "cut: records are missing" : c->end == SLOW_OPEN ?
 		       "open at the end" : ends[c->end]);
 	puts(c->is_partial ? " (self at least)" : "");
-	print_stack(load, found, c, frames);
+	print_stack(load, found, c, how->frames);
+	if (how->dearest != NULL)
+		dearest_print(load, how->dearest, i, c, how->key);
 }
 
 static void csv_call(const struct load *load, const struct slow_found *found,
-		     const struct slow_call *c)
+		     size_t at, const struct slow_print *how)
 {
+	const struct slow_call *const c = &found->calls[at];
 	struct out_csv csv = { stdout, 0 };
 	struct session *const s = load->session;
 	char *text = NULL, room[48];
@@ -253,6 +257,8 @@ static void csv_call(const struct load *load, const struct slow_found *found,
 	out_csv_text(&csv, ends[c->end]);
 	out_csv_number(&csv, (uint64_t)c->is_partial);
 	out_csv_text(&csv, text == NULL ? "" : text);
+	if (how->dearest != NULL)
+		dearest_print_csv(&csv, load, how->dearest, at, how->key);
 	out_csv_end(&csv);
 	mem_free(text);
 	mem_free(ids);
@@ -263,15 +269,16 @@ void slow_print(const struct load *load, const struct slow_found *found,
 {
 	if (how->csv) {
 		head_print_losses(load);
-		puts("pid,tid,coroutine," HEAD_FUNC_COLUMNS ",level,start_ns,"
-		     "total_ns,self_ns,suspended_ns,wall_ns,end,is_partial,"
-		     "stack");
+		printf("pid,tid,coroutine," HEAD_FUNC_COLUMNS ",level,start_ns,"
+		       "total_ns,self_ns,suspended_ns,wall_ns,end,is_partial,"
+		       "stack%s\n",
+		       how->dearest != NULL ? ",callees,callees_ns" : "");
 		for (size_t i = 0; i < found->count; i++)
-			csv_call(load, found, &found->calls[i]);
+			csv_call(load, found, i, how);
 		return;
 	}
 	head_print(stdout, load);
 	print_all(load, found, how);
 	for (size_t i = 0; i < found->count; i++)
-		print_call(load, found, i, how->frames);
+		print_call(load, found, i, how);
 }

@@ -4,12 +4,14 @@
 #define WEFT_ANALYZER_CMD_SLOW_PRINT_H
 
 #include "analyzer/cmd/load.h"
-#include "analyzer/core/slow.h"
+#include "analyzer/core/dearest.h"
 
 struct slow_print {
 	const char *pattern;
 	size_t frames;           /* of a stack to show; 0: all */
 	size_t functions;        /* how many match */
+	enum slow_key key;
+	struct dearest *dearest;   /* of the calls found, or NULL */
 	int csv;
 };
 

@@ -266,10 +266,20 @@ static void take_group(void *ctx, const struct moment_stack *s, uint64_t count)
 
 /* --- the whole --------------------------------------------------------- */
 
+static int is_wanted(const struct stacks_options *o,
+		     const struct moment_stack *s)
+{
+	return o->threads == NULL || (s->is_thread &&
+				      s->thread < o->thread_count &&
+				      o->threads[s->thread]);
+}
+
 static void take(void *ctx, const struct moment_stack *s)
 {
 	struct printer *const p = ctx;
 
+	if (!is_wanted(p->options, s))
+		return;
 	if (p->fold != NULL)
 		stacks_fold_add(p->fold, s);
 	else if (p->options->csv)

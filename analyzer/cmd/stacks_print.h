@@ -11,6 +11,9 @@ struct stacks_options {
 	size_t count;
 	size_t top;              /* stacks a moment; 0: all */
 	int fold, csv;
+	const uint8_t *threads;  /* by index: those to show; NULL: all, and
+	                          * coroutines that are on none */
+	size_t thread_count;
 };
 
 void stacks_print(struct load *, struct moments *,

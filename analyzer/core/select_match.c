@@ -160,3 +160,18 @@ int select_match_thread(const struct session *s, uint32_t thread,
 	return select_match_text(tid, pattern) ||
 	       select_match_text(s->threads[thread].name, pattern);
 }
+
+uint8_t *select_match_threads(const struct session *s, const char *pattern)
+{
+	uint8_t *const threads = mem_alloc(s->thread_count + 1);
+	int found = 0;
+
+	for (uint32_t i = 0; i < s->thread_count; i++) {
+		threads[i] = (uint8_t)select_match_thread(s, i, pattern);
+		found |= threads[i];
+	}
+	if (found)
+		return threads;
+	mem_free(threads);
+	return NULL;
+}

@@ -19,5 +19,7 @@ uint8_t *select_match_all(struct session *, const char *pattern);
 /* By tid, or by name. */
 int select_match_thread(const struct session *, uint32_t thread,
 			const char *pattern);
+/* For each thread whether it is; NULL if none is. The caller's to free. */
+uint8_t *select_match_threads(const struct session *, const char *pattern);
 
 #endif

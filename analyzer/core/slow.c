@@ -214,6 +214,7 @@ static struct slow_call closed(const struct slot *slot,
 	call.process = e->process;
 	call.level = e->level;
 	call.coroutine = e->coroutine;
+	call.depth = e->depth - (uint32_t)top_base(e->stream);
 	return call;
 }
 

@@ -22,6 +22,8 @@ struct slow_call {
 	uint32_t process, thread; /* indices; the thread it began on */
 	uint32_t level;
 	uint64_t coroutine;
+	uint32_t depth;     /* frames below it that are of the same coroutine,
+	                     * or the thread's own */
 	ticks begin, total, self, suspended;
 	enum slow_end end;
 	int is_partial;     /* a part of it was not recorded: total is right,
@@ -39,6 +41,9 @@ struct slow_options {
 	size_t top;              /* how many to keep; 0: all */
 	ticks longer;            /* key at least this, for the list */
 	ticks from, to;          /* begun in between; to 0: no bound */
+	const uint8_t *threads;  /* by index: begun on one that is set; NULL:
+	                          * on any; borrowed */
+	size_t thread_count;
 };
 
 struct slow;

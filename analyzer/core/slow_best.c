@@ -41,7 +41,9 @@ static int is_chosen(const struct slow *s, const struct slow_call *c)
 {
 	const struct slow_options *const o = &s->options;
 
-	return c->begin >= o->from && (o->to == 0 || c->begin < o->to);
+	return c->begin >= o->from && (o->to == 0 || c->begin < o->to) &&
+	       (o->threads == NULL || (c->thread < o->thread_count &&
+				       o->threads[c->thread]));
 }
 
 int slow_best_is_one(const struct slow *s, const struct slow_call *c)

@@ -119,6 +119,7 @@ static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 		call.process = w->process;
 		call.level = w->level;
 		call.coroutine = w->coroutine;
+		call.depth = (uint32_t)at;
 		if (whole)
 			break;
 		if (slow_part_end(s, slot, &call, w->tick, own))

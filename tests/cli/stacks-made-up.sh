@@ -11,6 +11,11 @@ same stacks-late 0 "$W" stacks --at 5s t
 same stacks-none 1 "$W" stacks t
 same stacks-step 1 "$W" stacks --every 0 t
 same stacks-when 1 "$W" stacks --at soon t
+"$W" stacks --every 1us --csv "$T/t" 2>/dev/null | awk -F, 'NR == 1 || $3 == 1002' \
+	>"$T/one"
+"$W" stacks --every 1us --csv --thread 1002 "$T/t" 2>/dev/null | diff "$T/one" - ||
+	fail "--thread shows other stacks"
+[ "$(wc -l <"$T/one")" -gt 10 ] || fail "no stacks of the thread"
 # A moment may be given as dump prints it: a call is open when it is entered, and
 # not when it is left.
 for kind in enter exit; do

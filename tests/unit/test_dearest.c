@@ -1,0 +1,145 @@
+/* test_dearest.c - what single calls spent their time in, over suspensions and
+ * threads in any order.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/core/dearest.h"
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct chunk_build b;
+static char told[4096];
+
+static void give(struct replay *r, uint64_t tick)
+{
+	struct chunk_view v;
+
+	cb_end(&b, tick);
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	replay_chunk(r, &v);
+}
+
+/* A coroutine on three threads: 4 to 10, 30 to 34, 50 to 56. */
+static void thread(struct replay *r, uint32_t n)
+{
+	cb_begin(&b, 1, n, 0, 0);
+	if (n == 1) {
+		cb_enter(&b, "main", 0);
+		cb_resume(&b, 9, 0, 0, 0, 4);
+		cb_enter(&b, "body", 0);
+		cb_enter(&b, "native", 2);
+		cb_enter(&b, "inner", 2);
+		cb_suspend(&b, 9, SUSPEND_YIELD, 2);
+		cb_leave(&b, "main", 5);
+	} else if (n == 2) {
+		cb_enter(&b, "worker", 0);
+		cb_resume(&b, 9, RESUME_STACK, 20, 2, 30);
+		cb_frame(&b, "body", 6);
+		cb_frame(&b, "inner", 2);
+		cb_leaf(&b, "leaf", 1, 2);
+		cb_suspend(&b, 9, SUSPEND_YIELD, 1);
+		cb_leave(&b, "worker", 6);
+	} else {
+		cb_enter(&b, "last", 0);
+		cb_resume(&b, 9, RESUME_STACK, 16, 2, 50);
+		cb_frame(&b, "body", 10);
+		cb_frame(&b, "inner", 6);
+		cb_leave(&b, "inner", 1);
+		cb_leave(&b, "body", 5);
+		cb_suspend(&b, 9, SUSPEND_RETURN, 0);
+		cb_leave(&b, "last", 1);
+	}
+	give(r, 60);
+}
+
+static void replay_all(struct session *s, const uint32_t *order,
+		       const struct replay_sink *sink, void *ctx)
+{
+	struct replay *const r = replay_new(s, sink, ctx);
+
+	for (int i = 0; i < 3; i++)
+		thread(r, order[i]);
+	replay_finish(r);
+	replay_free(r);
+}
+
+static void add(const char *text)
+{
+	const size_t used = strlen(told);
+
+	snprintf(told + used, sizeof(told) - used, "%s", text);
+}
+
+static void add_path(struct session *s, struct dearest *in, size_t i,
+		     func_id func, enum slow_key key)
+{
+	size_t count;
+	struct dearest_step *const steps = dearest_path(in, i, key, &count);
+	char text[100];
+
+	add(func_get(s->funcs, func)->source + 1);
+	for (size_t k = 0; k < count; k++) {
+		snprintf(text, sizeof(text), "; %s%s %" PRIu64 " calls %"
+			 PRIu64 " slept %" PRIu64, steps[k].is_body ? "~" : "",
+			 func_get(s->funcs, steps[k].func)->source + 1,
+			 steps[k].calls, steps[k].total, steps[k].suspended);
+		add(text);
+	}
+	add("\n");
+	mem_free(steps);
+}
+
+/* Of the first calls found. */
+static const char *paths(const uint32_t *order, enum slow_key key, size_t most)
+{
+	static uint8_t wanted[100];
+	const struct slow_options options = {
+		.wanted = wanted, .funcs = sizeof(wanted), .key = key };
+	struct session *const first = session_new(0);
+	struct session *const second = session_new(0);
+	struct slow *const slow = slow_new(&options);
+	const struct slow_found *const found = slow_found(slow);
+	struct dearest *in;
+
+	memset(wanted, 1, sizeof(wanted));
+	told[0] = '\0';
+	replay_all(first, order, &slow_sink, slow);
+	slow_finish(slow);
+	in = dearest_new(found->calls, found->count, 1);
+	replay_all(second, order, &dearest_sink, in);
+	for (size_t i = 0; i < found->count && i < most; i++)
+		add_path(second, in, i, found->calls[i].func, key);
+	dearest_free(in);
+	slow_free(slow);
+	session_free(first);
+	session_free(second);
+	return told;
+}
+
+static const uint32_t orders[6][3] = {
+	{ 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 },
+	{ 2, 3, 1 }, { 3, 1, 2 }, { 3, 2, 1 } };
+
+void test_dearest_follows_a_call_over_threads_in_any_order(void)
+{
+	for (size_t i = 0; i < 6; i++)
+		CHECK_STR(paths(orders[i], SLOW_TOTAL, 4),
+			  "last; ~body 0 calls 6 slept 0\n"
+			  "worker; ~body 0 calls 4 slept 0; inner 0 calls 4 "
+			  "slept 0\n"
+			  "body; inner 0 calls 5 slept 36; leaf 1 calls 2 "
+			  "slept 0\n"
+			  "main; ~body 1 calls 6 slept 0; native 1 calls 4 "
+			  "slept 0; inner 1 calls 2 slept 0\n");
+}
+
+void test_dearest_says_where_a_call_slept(void)
+{
+	for (size_t i = 0; i < 6; i++)
+		CHECK_STR(paths(orders[i], SLOW_SUSPENDED, 2),
+			  "body; inner 0 calls 5 slept 36\n"
+			  "inner\n");
+}
