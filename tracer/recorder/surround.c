@@ -22,20 +22,22 @@ static void quote(FILE *to, const char *text)
 }
 
 /* As the interpreter itself would: a file's name after @, or a text. */
-static void put_before(FILE *to, const char *before)
+static void put_before(FILE *to, const char *before, const char *variable)
 {
 	if (before[0] == '@') {
-		fputs("dofile(", to);
+		fputs("return dofile(", to);
 		quote(to, before + 1);
 		fputs(")", to);
 	} else {
-		fputs("assert((loadstring or load)(", to);
+		fputs("local f, e = (loadstring or load)(", to);
 		quote(to, before);
-		fputs(", \"=LUA_INIT\"))()", to);
+		fprintf(to, ", \"=%s\") if not f then error(e, 0) end "
+			"return f()", variable);
 	}
 }
 
-char *surround_lua_init(const char *modules, const char *before)
+char *surround_lua_init(const char *modules, const char *variable,
+			const char *before)
 {
 	char *text = NULL;
 	size_t size;
@@ -44,13 +46,14 @@ char *surround_lua_init(const char *modules, const char *before)
 	if (!to)
 		return NULL;
 	/* Not by require: the program's paths stay as they are. */
-	fputs("do local f = package.loadlib(", to);
+	fputs("do local p = package local f = p and p.loadlib and p.loadlib(",
+	      to);
 	quote(to, modules);
 	fputs(" .. \"/\" .. _VERSION:match(\"%d+%.%d+\") .. \"/weft.so\", "
-	      "\"luaopen_weft\") if f then package.loaded.weft = f(\"weft\") "
+	      "\"luaopen_weft\") if f then p.loaded.weft = f(\"weft\") "
 	      "end end ", to);
 	if (before && *before)
-		put_before(to, before);
+		put_before(to, before, variable);
 	if (fclose(to) != 0) {
 		free(text);
 		return NULL;
@@ -73,7 +76,7 @@ static void set_lua_init(const char *modules)
 
 		if (!before && i < count - 1)
 			continue;
-		text = surround_lua_init(modules, before);
+		text = surround_lua_init(modules, names[i], before);
 		if (text)
 			setenv(names[i], text, 1);
 		free(text);

@@ -13,8 +13,10 @@ struct surround {
 /* Set it in this process, which is about to become the program. */
 void surround_set(const struct surround *s);
 
-/* LUA_INIT's value: load weft, then do what before (NULL: nothing), the value it
- * had, says. The caller's to free; NULL: no memory. */
-char *surround_lua_init(const char *modules, const char *before);
+/* The value of LUA_INIT, or of that variable with a version: load weft, then do
+ * what before (NULL: nothing), the value it had, says. The caller's to free; NULL:
+ * no memory. */
+char *surround_lua_init(const char *modules, const char *variable,
+			const char *before);
 
 #endif
