@@ -79,11 +79,11 @@ unit-bin: $(UNIT_BIN)
 unit: unit-bin
 	B=$(B) tests/run.sh unit/ replay/
 
-# Unit tests and replay texts once more under sanitizers; threads of the pool
-# and of the host under the thread sanitizer.
+# Unit tests and replay texts once more under sanitizers, the analyzer, too, for
+# damaged input; threads of the pool and of the host under the thread sanitizer.
 san:
 	+$(MAKE) --no-print-directory SAN=address,undefined \
-		B=$(B)/san-address-undefined unit-bin
+		B=$(B)/san-address-undefined unit-bin analyzer
 	+$(MAKE) --no-print-directory SAN=thread B=$(B)/san-thread \
 		UNIT_SRC="$(TSAN_SRC)" REPLAY_SRC= unit-bin
 TSAN_SRC = $(wildcard tests/unit/test_*thread*.c tests/unit/test_pool*.c \

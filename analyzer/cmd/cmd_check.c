@@ -75,6 +75,21 @@ static void print_gaps(const struct session *s)
 		       s->gap_total - n);
 }
 
+/* The files' places, as far as they were noted. */
+static void print_broken(const struct in_summary *in)
+{
+	for (size_t i = 0; i < in->broken_count; i++) {
+		char *const file = out_escape_terminal(in->broken[i].file);
+
+		printf("damaged in %s: the chunk at byte %" PRIu64 "\n", file,
+		       in->broken[i].offset);
+		mem_free(file);
+	}
+	if (in->bad > in->broken_count && in->broken_count > 0)
+		printf("damaged in %" PRIu64 " more places\n",
+		       in->bad - in->broken_count);
+}
+
 static enum cmd_exit check(const struct load *load)
 {
 	const struct session *const s = load->session;
@@ -86,6 +101,7 @@ static enum cmd_exit check(const struct load *load)
 		    s->threads[i].unnested > 0 || lost_in(&s->threads[i]) > 0)
 			print_thread(s, &s->threads[i]);
 	print_gaps(s);
+	print_broken(&load->in);
 	loss_notes(load, print_note, NULL);
 	printf("%s: %s in %s, read by %s\n", faults == 0 ? "whole" :
 	       "not whole", out_number_many(a, s->records, "records"),

@@ -211,6 +211,8 @@ static enum cmd_exit run(int count, char **operands)
 		show(&load);
 	else if (status == CMD_OK && load_profile_write(&load, arg_output) != 0)
 		status = CMD_UNREADABLE;
+	else if (status == CMD_OK)
+		head_print_losses(&load);
 	if (status == CMD_OK)
 		status = head_need_calls(&load);
 	load_close(&load);

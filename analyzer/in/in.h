@@ -20,6 +20,9 @@ struct in_summary {
 	uint64_t duplicates;    /* came again; the longest was given */
 	uint64_t ctf_bytes, spill_bytes;
 	char trouble[256];      /* why the carver was needed, or "" */
+	/* Where the first of the bad ones lie: a file of the trace, a byte. */
+	struct in_broken { char file[120]; uint64_t offset; } broken[10];
+	size_t broken_count;
 };
 
 /* Read the trace in folder path: its CTF through libbabeltrace2 in a process of

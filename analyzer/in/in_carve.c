@@ -62,17 +62,25 @@ static struct in_place place_of(const struct chunk_header *h, uint64_t offset,
 	};
 }
 
+static void add_broken(struct in_carve *c, const struct in_place *place)
+{
+	c->bad++;
+	if (c->broken_count < IN_BROKEN)
+		c->broken[c->broken_count++] = *place;
+}
+
 /* The magic stands at p, room bytes from the end of what there is. Returns how
  * many bytes to go on by: all of a whole chunk. */
 static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		   uint64_t offset)
 {
-	struct chunk_header h;
+	struct chunk_header h = { .total_words = 0 };
 	struct chunk_view view;
 	struct in_place place;
 
 	if (room < sizeof(h)) { /* the file ends in the header */
-		c->bad++;
+		place = place_of(&h, offset, c->file_count - 1);
+		add_broken(c, &place);
 		return 1;
 	}
 	memcpy(&h, p, sizeof(h));
@@ -209,15 +217,16 @@ void in_carve_sort(struct in_carve *c)
 		if (i > 0 && same_key(&best, &place)) {
 			c->duplicates += place.whole;
 			/* A shorter self is no full substitute. */
-			c->bad += !place.whole && best.whole &&
-				  place.words > best.words;
+			if (!place.whole && best.whole &&
+			    place.words > best.words)
+				add_broken(c, &place);
 			continue;
 		}
 		best = place;
 		if (place.whole)
 			c->places[kept++] = place;
 		else
-			c->bad++;
+			add_broken(c, &place);
 	}
 	c->count = kept;
 	if (kept)

@@ -27,6 +27,8 @@ struct in_place {
 	uint8_t partial, whole;
 };
 
+enum { IN_BROKEN = 10 };
+
 struct in_carve {
 	struct in_place *places;  /* after in_carve_sort: whole ones only, each
 	                           * chunk once, by the time they were closed,
@@ -35,6 +37,8 @@ struct in_carve {
 	const char **files;       /* borrowed paths */
 	size_t file_count, file_room;
 	uint64_t bad, duplicates; /* bad: refused, and found nowhere whole */
+	struct in_place broken[IN_BROKEN]; /* of those, the first ones: where */
+	size_t broken_count;
 	uint64_t words[16384];    /* the chunk loaded last */
 };
 

@@ -273,6 +273,27 @@ static enum in_order_result read_found(struct reading *r)
 	return in_order_finish(r->order);
 }
 
+/* Paths in the trace's folder. */
+static void tell_broken(struct reading *r, const char *path)
+{
+	struct in_summary *const s = r->summary;
+	const struct in_carve *const c = r->carve;
+	const size_t length = strlen(path);
+
+	_Static_assert(sizeof(s->broken) / sizeof(s->broken[0]) == IN_BROKEN,
+		       "room for all");
+	for (size_t i = 0; i < c->broken_count; i++) {
+		const char *file = c->files[c->broken[i].file];
+
+		if (strncmp(file, path, length) == 0)
+			file += length;
+		snprintf(s->broken[i].file, sizeof(s->broken[i].file), "%s",
+			 file + strspn(file, "/"));
+		s->broken[i].offset = c->broken[i].offset;
+	}
+	s->broken_count = c->broken_count;
+}
+
 static void sum_up(struct reading *r)
 {
 	struct in_summary *const s = r->summary;
@@ -335,6 +356,7 @@ int in_read(const char *path, in_chunk_fn fn, void *ctx,
 		const enum in_order_result got = read_found(&r);
 
 		sum_up(&r);
+		tell_broken(&r, path);
 		rc = judge(&r, got);
 	}
 	reading_fini(&r);
