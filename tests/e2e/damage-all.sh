@@ -62,12 +62,14 @@ for way in "${ways[@]}"; do
 	[ $status = 0 ] || fail "$way: how is it called? $(cat "$T/e")"
 done
 mkdir "$T/empty" "$T/junk" "$T/spill"
-junk() {
-	lua5.4 -e 'math.randomseed(arg[1]) for _ = 1, arg[1] do
-		io.write(string.char(math.random(0, 255))) end' $1
-}
-junk 5000 >"$T/junk/metadata"
-junk 50000 >"$T/spill/spill.weft"
+cat >"$T/junk.lua" <<'LUA'
+math.randomseed(tonumber(arg[1]))
+for _ = 1, arg[1] do
+	io.write(string.char(math.random(0, 255)))
+end
+LUA
+lua5.4 "$T/junk.lua" 5000 >"$T/junk/metadata"
+lua5.4 "$T/junk.lua" 50000 >"$T/spill/spill.weft"
 : >"$T/nothing"
 refuse "no such folder" "$T/none"
 refuse "an empty folder" "$T/empty"
