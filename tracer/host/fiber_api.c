@@ -13,9 +13,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What stands for the thread's own stack where a program asks for it. */
-static __thread struct fiber own = { .magic = FIBER_OWN };
-
 static struct fiber *make(enum fiber_by who, uint64_t sp)
 {
 	const int saved = errno;
@@ -131,6 +128,9 @@ EXPORT void __tsan_switch_to_fiber(void *fiber, unsigned flags)
 	else
 		go(fiber, FIBER_BY_TSAN, HERE);
 }
+
+/* What stands for the thread's own stack where a program asks for it. */
+static __thread struct fiber own = { .magic = FIBER_OWN };
 
 EXPORT void *__tsan_get_current_fiber(void)
 {
