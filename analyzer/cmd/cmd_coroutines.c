@@ -42,16 +42,16 @@ static const struct opt opts[] = {
 
 static const struct out_column columns[] = {
 	{ .title = "active", .align = OUT_RIGHT },
-	{ .title = "in Lua", .align = OUT_RIGHT, .drop = 2 },
-	{ .title = "native", .align = OUT_RIGHT, .drop = 2 },
+	{ .title = "in Lua", .align = OUT_RIGHT, .drop = 1 },
+	{ .title = "native", .align = OUT_RIGHT, .drop = 1 },
 	{ .title = "suspended", .align = OUT_RIGHT },
 	{ .title = "resumes", .align = OUT_RIGHT },
-	{ .title = "state", .align = OUT_LEFT, .drop = 1 },
+	{ .title = "state", .align = OUT_LEFT, .drop = 3 },
 	{ .title = "id", .align = OUT_RIGHT },
-	{ .title = "creator", .align = OUT_RIGHT, .drop = 2 },
+	{ .title = "creator", .align = OUT_RIGHT, .drop = 4 },
 	{ .title = "kind", .align = OUT_LEFT, .drop_empty = 1 },
-	{ .title = "pid", .align = OUT_RIGHT, .drop = 3 },
-	{ .title = "threads", .align = OUT_LEFT, .drop = 1 },
+	{ .title = "pid", .align = OUT_RIGHT, .drop = 5 },
+	{ .title = "threads", .align = OUT_LEFT, .drop = 2 },
 	{ .title = "body", .align = OUT_LEFT, .shrink = 24 },
 };
 

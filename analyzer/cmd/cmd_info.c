@@ -4,6 +4,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/head.h"
 #include "analyzer/cmd/loss.h"
+#include "analyzer/cmd/who_print.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
@@ -22,19 +23,10 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* Print untrusted text. */
-static void put(const char *text)
-{
-	char *const safe = out_escape_terminal(text);
-
-	fputs(safe, stdout);
-	mem_free(safe);
-}
-
 static void line(const char *key, const char *value)
 {
 	printf("%-11s ", key);
-	put(value);
+	who_print_text(value);
 	putchar('\n');
 }
 
@@ -56,16 +48,6 @@ static void missing_line(void *ctx, const char *sentence)
 	line("missing in", sentence);
 }
 
-static int is_shown(size_t i, size_t count, const char *what)
-{
-	if (arg_top == 0 || i < arg_top)
-		return 1;
-	if (i == arg_top)
-		printf("  ... and %zu more %s (--top 0 lists all)\n", count - i,
-		       what);
-	return 0;
-}
-
 /* Those of the recorder's notes that are said elsewhere are left out. */
 static void print_notes(const struct session *s)
 {
@@ -85,10 +67,10 @@ static void print_notes(const struct session *s)
 					    strlen(known[k])) == 0;
 		if (is_known)
 			continue;
-		put(key);
+		who_print_text(key);
 		printf("%*s ", (int)(strlen(key) < 11 ? 11 - strlen(key) : 0),
 		       "");
-		put(s->notes[i].value);
+		who_print_text(s->notes[i].value);
 		putchar('\n');
 	}
 }
@@ -102,107 +84,14 @@ static void print_size(const struct load *load)
 	printf("%-11s %s in %s", "data", out_number_many(a, s->records,
 							 "records"),
 	       out_number_many(b, s->chunks, "chunks"));
-	printf(", %s (CTF %s, spill file ", out_number_many(c, s->calls,
-							    "calls"),
-	       out_number_bytes(a, load->in.ctf_bytes));
-	printf("%s", out_number_bytes(a, load->in.spill_bytes));
-	if (s->calls > 0)
+	printf(", %s", out_number_many(c, s->calls, "calls"));
+	if (bytes > 0)
+		printf(" (CTF %s, spill file %s",
+		       out_number_bytes(a, load->in.ctf_bytes),
+		       out_number_bytes(b, load->in.spill_bytes));
+	if (bytes > 0 && s->calls > 0)
 		printf("; %.1f bytes a call", (double)bytes / (double)s->calls);
-	puts(")");
-}
-
-static void print_processes(const struct session *s)
-{
-	char text[OUT_NUMBER];
-
-	printf("%-11s %zu\n", "processes", s->process_count);
-	for (size_t i = 0; i < s->process_count; i++) {
-		const struct process *const p = &s->processes[i];
-
-		if (!is_shown(i, s->process_count, "processes"))
-			break;
-		printf("  %" PRIu32 " pid %" PRIu32, p->serial, p->pid);
-		if (p->parent != 0)
-			printf(", child of %" PRIu32, p->parent);
-		printf(", since %s: ", out_number_date(text, p->start));
-		put(p->path[0] != '\0' ? p->path : "?");
-		putchar('\n');
-	}
-}
-
-static void print_offcpu(const struct session *s, const struct thread *t)
-{
-	char text[OUT_NUMBER];
-
-	printf(", off CPU %s", out_number_time(text,
-				(double)session_ns(s, t->offcpu)));
-	/* Some microseconds at the thread's ends are never known. */
-	if (t->known < t->traced - t->traced / 100)
-		printf(" of the %s known", out_number_time(text,
-				(double)session_ns(s, t->known)));
-}
-
-static void print_threads(const struct session *s)
-{
-	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER];
-
-	printf("%-11s %zu\n", "threads", s->thread_count);
-	for (size_t i = 0; i < s->thread_count; i++) {
-		const struct thread *const t = &s->threads[i];
-
-		if (!is_shown(i, s->thread_count, "threads"))
-			break;
-		printf("  tid %" PRIu32 " ", t->tid);
-		put(t->name);
-		printf(" of pid %" PRIu32 ": %s, %s",
-		       s->processes[t->process].pid,
-		       out_number_time(a, (double)session_ns(s, t->traced)),
-		       out_number_many(b, t->calls, "calls"));
-		if (t->cpu_ns > 0)
-			printf(", CPU %s", out_number_time(c,
-							   (double)t->cpu_ns));
-		if (t->known > 0)
-			print_offcpu(s, t);
-		putchar('\n');
-	}
-}
-
-static const char *abi_name(uint32_t abi)
-{
-	switch (abi) {
-	case VM_LUA51:
-		return "Lua 5.1";
-	case VM_LUA52:
-		return "Lua 5.2";
-	case VM_LUA53:
-		return "Lua 5.3";
-	case VM_LUA54:
-		return "Lua 5.4";
-	case VM_LUAJIT:
-		return "LuaJIT";
-	default:
-		return "unknown Lua";
-	}
-}
-
-static void print_vms(const struct session *s)
-{
-	printf("%-11s %zu\n", "Lua states", s->vm_count);
-	for (size_t i = 0; i < s->vm_count; i++) {
-		const struct vm *const vm = &s->vms[i];
-
-		if (!is_shown(i, s->vm_count, "states"))
-			break;
-		printf("  %" PRIu64 " %s of pid %" PRIu32 ", frames read by "
-		       "%s%s%s\n", vm->serial, abi_name(vm->abi),
-		       s->processes[vm->process].pid,
-		       vm->flags & VM_PEEK ? "a checked peek" : "the API",
-		       vm->flags & VM_JIT_OFF ? ", its JIT was off" : "",
-		       vm->flags & VM_INFERRED ? ", resumes found at the next "
-		       "event" : "");
-	}
-	printf("%-11s %" PRIu64 "\n", "coroutines",
-	       s->coroutine_count + s->beyond.coroutines);
+	puts(bytes > 0 ? ")" : "");
 }
 
 static void print_naming(const struct elf_module *elf,
@@ -211,13 +100,13 @@ static void print_naming(const struct elf_module *elf,
 	printf("    %zu of %zu functions named", m->named, m->asked);
 	if (m->file[0] != '\0') {
 		fputs(" from ", stdout);
-		put(strcmp(m->file, elf->path) == 0 ? "it" : m->file);
+		who_print_text(strcmp(m->file, elf->path) == 0 ? "it" : m->file);
 	}
 	if (m->hinted > 0)
 		printf(", %zu more as Lua calls them", m->hinted);
 	if (m->why[0] != '\0') {
 		fputs(": ", stdout);
-		put(m->why);
+		who_print_text(m->why);
 	}
 	putchar('\n');
 }
@@ -232,10 +121,10 @@ static void print_modules(const struct load *load)
 		const struct elf_module *const elf = func_elf(funcs, i);
 		const struct sym_module *const m = &load->modules[i];
 
-		if (!is_shown(i - 1, count, "modules"))
+		if (!who_print_is_shown(i - 1, count, arg_top, "modules"))
 			break;
 		fputs("  ", stdout);
-		put(elf->path);
+		who_print_text(elf->path);
 		fputs("\n    build-id ", stdout);
 		for (size_t k = 0; k < elf->build_id_size; k++)
 			printf("%02x", elf->build_id[k]);
@@ -263,9 +152,7 @@ static void print_info(const struct load *load)
 	print_size(load);
 	printf("%-11s %" PRIu64 " ticks a second, known to %" PRIu64
 	       " parts in 10^9\n", "clock", s->tick_hz, s->hz_error);
-	print_processes(s);
-	print_threads(s);
-	print_vms(s);
+	who_print(s, arg_top);
 	print_modules(load);
 }
 

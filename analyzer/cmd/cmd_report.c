@@ -221,7 +221,7 @@ static enum cmd_exit run(int count, char **operands)
 	struct load load;
 	enum cmd_exit status;
 
-	if (report_print_choose(&r, arg_columns) != 0)
+	if (report_print_choose(&r, arg_columns, sort_keys[arg_sort]) != 0)
 		return CMD_USAGE;
 	want.hist = wants_quantiles(&r);
 	status = load_open_with(&load, &want, count, operands);

@@ -111,7 +111,15 @@ static void put_words_last(struct report *r)
 	memcpy(r->column, sorted, n * sizeof(*sorted));
 }
 
-int report_print_choose(struct report *r, const char *names)
+/* What rows are sorted by is seen, unless the user said what is. */
+static void add_sorted(struct report *r, const char *sort)
+{
+	for (int i = 0; i < REPORT_COLUMNS; i++)
+		if (strcmp(columns[i].name, sort) == 0)
+			add_column(r, i);
+}
+
+int report_print_choose(struct report *r, const char *names, const char *sort)
 {
 	r->columns = 0;
 	if (names == NULL || names[0] == '+')
@@ -129,6 +137,8 @@ int report_print_choose(struct report *r, const char *names)
 			if (*at == '\0')
 				break;
 		}
+	if (names == NULL || names[0] == '+')
+		add_sorted(r, sort);
 	add_column(r, COL_NAME);
 	put_words_last(r);
 	return 0;

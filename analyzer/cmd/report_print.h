@@ -20,8 +20,9 @@ struct report {
 };
 
 /* Which columns the table has: names separated by commas, "all", or NULL for
- * the usual ones; "+NAME,..." adds to these. 0, or -1 with the cause. */
-int report_print_choose(struct report *, const char *names);
+ * the usual ones; "+NAME,..." adds to these, as what rows are sorted by does.
+ * 0, or -1 with the cause. */
+int report_print_choose(struct report *, const char *names, const char *sort);
 /* Does the table show percentiles; or times on and off the CPU? */
 int report_print_has_quantiles(const struct report *);
 int report_print_has_cpu(const struct report *);

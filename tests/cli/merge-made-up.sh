@@ -32,6 +32,7 @@ for c in report "report --csv" "report --by-thread" tree "tree --by-thread" \
 	"$W" $c right.pb >of-sum 2>&1
 	diff -u of-all of-sum || fail "$c of the sum differs from that of all"
 done
+"$W" info all.pb | grep -E 'pid 0|tid 0' && fail "numbers that are none"
 grep -q '^lost' <("$W" report all.pb) || fail "the losses are lost"
 calls=$(cat ?.calls | awk '{ n += $2 } END { print n }')
 [ "$calls" -gt 1000 ] || fail "no calls"

@@ -16,6 +16,11 @@ same report-no-column 1 "$W" report --columns self,nothing t
 same report-no-range 1 "$W" report --from 2s --to 1s t
 same report-no-switches 2 "$W" report --sort cpu t
 
+# What rows are sorted by is seen.
+for c in p99 wall max; do
+	"$W" report --sort $c "$T/t" | grep -q " $c " || fail "no column $c"
+done
+
 # sum COLUMN ARGUMENT...: of the rows of a report.
 sum() {
 	local column=$1
