@@ -4,6 +4,7 @@
 #include "tracer/recorder/diagnose_lua.h"
 #include "tracer/recorder/image.h"
 #include "tracer/recorder/say.h"
+#include "tracer/recorder/silent.h"
 #include "tracepoints/pool.h"
 
 #include <stdio.h>
@@ -111,7 +112,8 @@ static void say_native(const char *path, const struct image *image)
 
 /* A program among the arguments that should have been recorded, as in
  * "env -i prog". */
-static bool say_argument(char *const *argv, const char *starter)
+static bool say_argument(char *const *argv, const char *starter,
+			 const struct silent *ran)
 {
 	char path[PATH_MAX];
 	struct image image;
@@ -120,6 +122,7 @@ static bool say_argument(char *const *argv, const char *starter)
 		if (!image_search(argv[i], path) ||
 		    image_read(path, &image) != 0 || !image.is_elf ||
 		    !(image.wants_hooks || library_wants_hooks(path, &image) ||
+		      (image.has_lua && !silent_ran(ran, path)) ||
 		      diagnose_lua_needed(path, &image)))
 			continue;
 		say("\"%s\" was not recorded: if \"%s\" started it, then "
@@ -149,7 +152,7 @@ void diagnose_empty(const char *path, char *const *argv,
 	if (facts->processes == 0)
 		say("libweft.so was not loaded, or did not find the pool (was "
 		    "the environment emptied?)");
-	if (!image.wants_hooks && say_argument(argv, path))
+	if (!image.wants_hooks && say_argument(argv, path, facts->ran))
 		return;
 	const enum diagnose_lua lua = !facts->lua_wanted ? LUA_NONE :
 				      diagnose_lua(path, &image, facts);

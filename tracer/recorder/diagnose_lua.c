@@ -85,7 +85,7 @@ enum diagnose_lua diagnose_lua(const char *path, const struct image *image,
 	char *const real = realpath(path, NULL);
 	enum diagnose_lua first = LUA_NONE;
 
-	if (!silent_has_lua(ran, real ? real : path)) {
+	if (!silent_has_lua(ran, path)) {
 		if (has_own(path, image))
 			first = say_own(path, facts);
 		else if (diagnose_lua_needed(path, image))

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/silent.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t find(const struct silent *s, const char *path)
@@ -33,9 +34,24 @@ void silent_note(struct silent *s, const struct pool_process *process)
 	s->has_lua[i] |= atomic_load(&process->vms) > 0;
 }
 
+/* Processes are listed by what /proc calls their program. */
+static uint32_t find_real(const struct silent *s, const char *path)
+{
+	char *const real = realpath(path, NULL);
+	const uint32_t i = find(s, real ? real : path);
+
+	free(real);
+	return i;
+}
+
+bool silent_ran(const struct silent *s, const char *path)
+{
+	return find_real(s, path) < s->n;
+}
+
 bool silent_has_lua(const struct silent *s, const char *path)
 {
-	const uint32_t i = find(s, path);
+	const uint32_t i = find_real(s, path);
 
 	return i < s->n && s->has_lua[i];
 }

@@ -20,7 +20,8 @@ struct silent {
 
 /* A process that has ended, or is looked at for the last time. */
 void silent_note(struct silent *s, const struct pool_process *process);
-/* Was a state seen in a process of the program at that absolute path? */
+/* Did a process of the program at path run, and was a state seen in one? */
+bool silent_ran(const struct silent *s, const char *path);
 bool silent_has_lua(const struct silent *s, const char *path);
 
 #endif
