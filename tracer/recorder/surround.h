@@ -14,8 +14,8 @@ struct surround {
 void surround_set(const struct surround *s);
 
 /* The value of LUA_INIT, or of that variable with a version: load weft, then do
- * what before (NULL: nothing), the value it had, says. The caller's to free; NULL:
- * no memory. */
+ * what before (NULL: nothing), the value it had, says. The caller's to free;
+ * NULL: no memory. */
 char *surround_lua_init(const char *modules, const char *variable,
 			const char *before);
 
