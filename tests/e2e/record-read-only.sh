@@ -16,8 +16,9 @@ wait $!
 [ $? = 9 ] || fail "removed: status"
 [ $((SECONDS - before)) -lt 20 ] || fail "removed: it hung"
 grep -qx 'calls 100000 tick' "$T/out" || fail "removed: the program"
-grep -qE 'bytes reached the disk|cannot|given up' "$T/err" ||
+grep -qE 'bytes reached the disk|spill.weft was removed' "$T/err" ||
 	fail "removed: nobody is told"
+grep -qx 'weft: lost: 0' "$T/err" && fail "removed: lost: 0"
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || exit 0
 mkdir "$T/ro"
 export P T WEFT

@@ -86,6 +86,16 @@ static void close_lttng(struct recording *r)
 	check_arrival(r);
 }
 
+/* Somebody removed the trace while it was being made. */
+static void check_spill(struct deliver *d)
+{
+	if (!spill_is_gone(&d->spill))
+		return;
+	say_trouble("spill.weft was removed: what was recorded is lost");
+	d->lost_chunks += d->spilled_chunks;
+	d->lost_records += d->spilled_records;
+}
+
 static void close_spill(struct recording *r)
 {
 	struct meta m;
@@ -94,6 +104,7 @@ static void close_spill(struct recording *r)
 		spill_discard(&r->deliver.spill);
 		return;
 	}
+	check_spill(&r->deliver);
 	meta_begin(&m, deliver_room(&r->deliver), r->arena.recording, META_END,
 		   &r->rate);
 	summary_notes(r, &m);

@@ -26,6 +26,9 @@ static bool spill_chunk(struct deliver *d, const uint64_t *words, uint32_t n)
 {
 	if (spill_write(&d->spill, words, n) == 0) {
 		d->spilled = true;
+		d->spilled_chunks++;
+		d->spilled_records +=
+			((const struct chunk_header *)words)->records;
 		return true;
 	}
 	if (d->lost_chunks + d->doubtful_chunks == 0)

@@ -18,6 +18,7 @@ struct deliver {
 	bool spilled;              /* chunks lie in the spill file */
 	uint64_t chunks;           /* sent, wherever they went */
 	uint64_t lttng_bytes;      /* of chunks that LTTng took */
+	uint64_t spilled_chunks, spilled_records;
 	uint64_t lost_chunks, lost_records; /* delivered nowhere */
 	uint64_t doubtful_chunks;  /* LTTng may or may not have written them */
 	struct archive *archive;   /* is shown each chunk; NULL: none */

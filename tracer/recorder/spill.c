@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char file_name[] = "spill.weft";
@@ -60,6 +61,13 @@ int spill_write(struct spill *s, const uint64_t *words, uint32_t n)
 		errno = why;
 	errno = why;
 	return -1;
+}
+
+bool spill_is_gone(const struct spill *s)
+{
+	struct stat st;
+
+	return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 int spill_close(struct spill *s, const uint64_t *last)

@@ -19,6 +19,8 @@ struct spill {
 int spill_open(struct spill *s, int folder, const uint64_t *placeholder);
 /* Append a chunk, wholly or not at all. Negative: not written. */
 int spill_write(struct spill *s, const uint64_t *words, uint32_t n);
+/* Was the file removed? What is in it, and what comes, goes with it. */
+bool spill_is_gone(const struct spill *s);
 /* Put the last chunk, SPILL_RESERVE_WORDS long, at its reserved place. */
 int spill_close(struct spill *s, const uint64_t *last);
 /* Nothing was spilled: remove the file. */
