@@ -153,15 +153,21 @@ end
 -- All functions, or one by its name up to its source.
 function callers.checks(s, random)
 	local from_body = random(2) == 1
-	local into, out_of = graph(s, from_body and cut_to_bodies or whole)
+	local function rows_of(is_wanted)
+		return function()
+			local into, out_of = graph(s, from_body and
+						   cut_to_bodies or whole)
+			return lines(s, into, out_of, is_wanted)
+		end
+	end
 	local ran = s.calls[random(math.max(#s.calls, 1))]
 	local name = ran and s.log.funcs[ran.func][1]:gsub(" <.*", "")
 	local root = from_body and " --root coroutine" or ""
 	return {
 		{ args = "callers --csv --all" .. root,
-		  rows = lines(s, into, out_of, function() return true end) },
+		  rows = rows_of(function() return true end) },
 		ran and { args = "callers --csv" .. root .. " '" .. name .. "'",
-		  rows = lines(s, into, out_of, function(who)
+		  rows = rows_of(function(who)
 			return who[1]:gsub(" <.*", "") == name
 		  end) },
 	}

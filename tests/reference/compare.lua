@@ -84,20 +84,23 @@ local function is_falling(rows, titles, column)
 	return true
 end
 
+-- The rows that must be there may be a function that makes them.
 local function compare(check, path)
+	local want = check.rows
+	want = type(want) == "function" and want() or want
 	local have, titles, ended = ask(check, path)
 	local falls = not check.falling or
 		is_falling(have, titles, check.falling)
 	if check.change then
-		have, falls = check.change(have, falls)
+		have, falls = check.change(have, falls, want)
 	end
 	-- Columns that were added since stand behind those compared.
-	for _, row in ipairs(check.rows[1] and have or {}) do
-		for k = #check.rows[1] + 1, #row do
+	for _, row in ipairs(want[1] and have or {}) do
+		for k = #want[1] + 1, #row do
 			row[k] = nil
 		end
 	end
-	local n = difference(texts(check.rows), texts(have))
+	local n = difference(texts(want), texts(have))
 	compared = compared + 1
 	if n > 0 or not falls or not ended then
 		differ = differ + 1

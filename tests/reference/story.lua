@@ -37,13 +37,15 @@ function does.enter(s, thread, e, top)
 		       co = top.co, slept = 0, level = top.level or 0 }
 	table.insert(s.calls, call)
 	table.insert(top.calls, call)
-	call.stack = stitched(thread)
+	thread.stack = stitched(thread)
+	call.stack = thread.stack
 end
 
 -- The innermost calls end.
 local function finish(s, thread, calls, e, n)
-	for _ = 1, n do
-		local stack, call = stitched(thread), calls[#calls]
+	for i = 1, n do
+		local stack = i == 1 and thread.before or stitched(thread)
+		local call = calls[#calls]
 		table.insert(s.ends, { func = call.func, thread = e.thread,
 			co = call.co, from = call.from, to = e.tick,
 			time = e.tick - call.from - call.slept,
@@ -169,11 +171,15 @@ function story.tell(log)
 	for _, e in ipairs(log.events) do
 		local thread = s.threads[e.thread] or { since = e.tick }
 		s.threads[e.thread] = thread
+		-- As it was left by the thread's last event.
+		thread.before = thread.stack or
+			thread.segments and stitched(thread)
+		thread.stack = nil
 		if e.tick > thread.since then
 			table.insert(s.slices, { thread = e.thread,
 				co = running(thread),
 				from = thread.since, to = e.tick,
-				stack = stitched(thread) })
+				stack = thread.before })
 		end
 		thread.since = e.tick
 		local top = thread.segments and

@@ -166,7 +166,8 @@ function tree.some_check(s, random, args, make)
 	return { args = ("tree --csv%s --sort %s --fold %s --root %s%s"):format(
 			args, key, how.fold, how.from_body and "coroutine" or
 			"thread", by_thread and " --by-thread" or ""),
-		 rows = make(s, how), change = checker(columns[key]) }
+		 rows = function() return make(s, how) end,
+		 change = checker(columns[key]) }
 end
 
 function tree.checks(s, random)
