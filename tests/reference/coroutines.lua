@@ -54,7 +54,7 @@ function coroutines.checks(s, random)
 		rows[#rows + 1] = { s.log.processes[co.process].pid, id,
 			who[1], who[2], who[3], who[4], who[5], tids(s, co),
 			co.vm, co.creator, co.state, co.resumes,
-			sum(co.spans), sum(co.sleeps), co.inferred }
+			sum(co.spans), sum(co.sleeps), co.inferred, "lua" }
 	end
 	local key = ({ "active", "suspended", "resumes" })[random(3)]
 	return { { args = "coroutines --csv --sort " .. key, rows = rows,

@@ -97,7 +97,7 @@ function lives.checks(s, random)
 	}
 	for i, row in ipairs(rows) do
 		local line = table.move(row, 1, #row, 1, {})
-		line[16], line[17] = of[row[2]].lua, of[row[2]].native
+		line[17], line[18] = of[row[2]].lua, of[row[2]].native
 		checks[3].rows[i] = line
 	end
 	return checks
