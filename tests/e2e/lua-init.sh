@@ -2,6 +2,7 @@
 # weft record --lua-init changes nothing that a script can see, however the
 # interpreter is started: output, errors and exit status are those without weft.
 # Only the traceback of an error in a LUA_INIT of the user's shows weft's line.
+# time: 300
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 cd "$T" || exit 1
