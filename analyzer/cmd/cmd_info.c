@@ -100,7 +100,8 @@ static void print_naming(const struct elf_module *elf,
 	printf("    %zu of %zu functions named", m->named, m->asked);
 	if (m->file[0] != '\0') {
 		fputs(" from ", stdout);
-		who_print_text(strcmp(m->file, elf->path) == 0 ? "it" : m->file);
+		who_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
+			       m->file);
 	}
 	if (m->hinted > 0)
 		printf(", %zu more as Lua calls them", m->hinted);
@@ -171,8 +172,8 @@ const struct cmd cmd_info = {
 	"info", "TRACE...", "tell what is in a trace and how it was made",
 	"Reads traces or profiles (several are merged) and tells what was\n"
 	"recorded, when and where, by which reader it was read, what is\n"
-	"missing, its processes, threads, Lua states, and its ELF modules with their\n"
-	"build-ids: whether their functions can be named, from which file,\n"
-	"and if not, why not.",
+	"missing, its processes, threads, Lua states, and its ELF modules\n"
+	"with their build-ids: whether their functions can be named, from\n"
+	"which file, and if not, why not.",
 	opts, run
 };

@@ -60,7 +60,8 @@ static void tell_absent(const struct absent *a, loss_fn fn, void *ctx)
 	if (a->modules == 1)
 		snprintf(text, sizeof(text), "%s of %.60s without a name: its "
 			 "file is gone%s, see --debug-dir", count,
-			 head_base_name(a->path), a->why + sizeof(absent_why) - 1);
+			 head_base_name(a->path),
+			 a->why + sizeof(absent_why) - 1);
 	else
 		snprintf(text, sizeof(text), "%s of %.60s and %s without a "
 			 "name: their files are gone, see --debug-dir", count,

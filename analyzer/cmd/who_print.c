@@ -79,7 +79,8 @@ static void print_thread(const struct session *s, const struct thread *t)
 		printf("  tid %" PRIu32 " ", t->tid);
 	else
 		fputs("  ", stdout);
-	who_print_text(t->tid != 0 || t->name[0] != '\0' ? t->name : "[unnamed]");
+	who_print_text(t->tid != 0 || t->name[0] != '\0' ? t->name :
+		       "[unnamed]");
 	print_whose(s, t->process);
 }
 
@@ -94,7 +95,8 @@ static void print_threads(const struct session *s, size_t top)
 		if (!who_print_is_shown(i, s->thread_count, top, "threads"))
 			break;
 		print_thread(s, t);
-		printf(": %s, %s", out_number_time(a, (double)session_ns(s, t->traced)),
+		printf(": %s, %s",
+		       out_number_time(a, (double)session_ns(s, t->traced)),
 		       out_number_many(b, t->calls, "calls"));
 		if (t->cpu_ns > 0)
 			printf(", CPU %s", out_number_time(c,

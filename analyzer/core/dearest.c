@@ -71,6 +71,12 @@ static struct dearest_lane *forget_all(struct dearest *in,
 	return l;
 }
 
+static struct cct_node *node(struct dearest *in, struct watch *w,
+			     const struct stream *st, size_t frame)
+{
+	return cct_get(in->tree, dearest_watch_node(in, w, st, frame));
+}
+
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct dearest *const in = ctx;
@@ -80,8 +86,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	dearest_watch_refresh(in, l, from);
 	for (size_t i = 0; i < l->count; i++)
 		if (dearest_watch_is_on(in, &l->watches[i], st))
-			cct_get(in->tree, dearest_watch_node(in, &l->watches[i], st,
-						  depth - 1))->self +=
+			node(in, &l->watches[i], st, depth - 1)->self +=
 				to - from;
 }
 
@@ -96,9 +101,9 @@ static void enter(void *ctx, const struct replay_event *e)
 	for (size_t i = 0; i < l->count && e->why == REPLAY_SEEN; i++) {
 		struct watch *const w = &l->watches[i];
 
-		if (dearest_watch_is_on(in, w, e->stream) && e->depth > w->frame)
-			cct_get(in->tree, dearest_watch_node(in, w, e->stream,
-						  e->depth))->calls++;
+		if (dearest_watch_is_on(in, w, e->stream) &&
+		    e->depth > w->frame)
+			node(in, w, e->stream, e->depth)->calls++;
 	}
 }
 
@@ -119,8 +124,8 @@ static void resume(void *ctx, const struct replay_event *e)
 
 		if (in->calls[w->call].coroutine == e->coroutine &&
 		    dearest_watch_is_on(in, w, e->stream))
-			cct_get(in->tree, dearest_watch_node(in, w, e->stream, depth - 1))
-				->suspended += e->slept;
+			node(in, w, e->stream, depth - 1)->suspended +=
+				e->slept;
 	}
 }
 
