@@ -116,7 +116,7 @@ local views, dir = arg[1], arg[2]
 for i = 3, #arg do
 	local s = story.tell(log.read(dir .. "/" .. arg[i] .. ".log"))
 	local others = {}
-	for k = 1, 3 do
+	for k = 1, 10 do
 		others[k] = dir .. "/" .. arg[3 + (i - 3 + k) % (#arg - 2)]
 	end
 	math.randomseed(tonumber(arg[i]))

@@ -20,7 +20,7 @@ local function name(kind, rest)
 	local hint = (d == "-" or d == "?") and "function" or d
 	local called = b == "0" and "main chunk <" .. base_name(file) .. ">" or
 		hint .. " <" .. base_name(file) .. ":" .. b .. ">"
-	return { called, "lua", "", file, b }
+	return { called, "lua", "", file, b, hint = d }
 end
 
 local facts = {

@@ -27,7 +27,7 @@ local function known_of(s, thread)
 end
 
 -- How much of a time a thread ran, did not run; the rest is not known.
-local function cpu_of(s, span)
+function report.cpu_of(s, span)
 	local on, off = 0, 0
 	local function common(other)
 		return math.max(0, math.min(span.to, other.to) -
@@ -76,7 +76,7 @@ function report.rows(s, is_wanted, by)
 		if is_wanted(slice.thread) then
 			local list, met = groups(slice), {}
 			local d = slice.to - slice.from
-			local on, off = cpu_of(s, slice)
+			local on, off = report.cpu_of(s, slice)
 			for i = list[0] and 0 or 1, #slice.stack do
 				local row = rows[list[i]]
 				if i == #slice.stack then

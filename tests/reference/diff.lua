@@ -1,0 +1,241 @@
+-- diff.lua - what "weft diff" must say of one session and one or two others:
+-- what a change of calls, of who calls, of time a call adds to a session. With
+-- one session on a side nothing is said of chance.
+-- SPDX-License-Identifier: MIT
+local log, story, report = require "log", require "story", require "report"
+local diff = {}
+
+local function row_of(rows, key, who)
+	rows[key] = rows[key] or { who = who, calls = 0, outer = 0, self = 0,
+		off = 0, sleep = 0, total = 0, edges = {} }
+	return rows[key]
+end
+
+-- Functions by what tells them from others; the thread's root is "".
+local function count(s, rows)
+	local function key_of(frame)
+		local who = frame and s.log.funcs[frame.func]
+		local key = who and table.concat(who, "\n") or ""
+		row_of(rows, key, who)
+		return key
+	end
+	for _, call in ipairs(s.calls) do
+		local stack, is_again = call.stack, false
+		for i = 1, #stack - 1 do
+			is_again = is_again or stack[i].func == call.func
+		end
+		local row = rows[key_of(stack[#stack])]
+		local edge = key_of(stack[#stack - 1]) ..
+			(is_again and "\nagain" or "\nfirst")
+		row.edges[edge] = (row.edges[edge] or 0) + 1
+		row.calls = row.calls + 1
+		row.outer = row.outer + (is_again and 0 or 1)
+	end
+	for _, slice in ipairs(s.slices) do
+		local met, d = {}, slice.to - slice.from
+		local row = rows[key_of(slice.stack[#slice.stack])]
+		local _, off = report.cpu_of(s, slice)
+		row.self, row.off = row.self + d, row.off + off
+		for _, frame in ipairs(slice.stack) do
+			local key = key_of(frame)
+			if not met[key] then
+				rows[key].total = rows[key].total + d
+				met[key] = true
+			end
+		end
+	end
+	for _, sleep in ipairs(s.sleeps) do
+		local last = sleep.stack[#sleep.stack]
+		if last and last.co == sleep.co then
+			local row = rows[key_of(last)]
+			row.sleep = row.sleep + sleep.to - sleep.from
+		end
+	end
+end
+
+local function side_of(stories)
+	local side = { rows = {}, n = #stories, has_cpu = true, whole = 0 }
+	for _, s in ipairs(stories) do
+		side.has_cpu = side.has_cpu and #s.log.known > 0
+		count(s, side.rows)
+	end
+	for _, row in pairs(side.rows) do
+		side.whole = side.whole + (row.self + row.sleep) / side.n
+	end
+	return side
+end
+
+-- What is on one side only may be paired with another function, by its name.
+local function is_alike(a, b)
+	local function names(side, other)
+		local of = {}
+		for key, row in pairs(side.rows) do
+			if row.who and not other.rows[key] then
+				of[(row.who.hint or row.who[1]) .. "\n" ..
+				   row.who[4]] = true
+			end
+		end
+		return of
+	end
+	local of = names(b, a)
+	for name in pairs(names(a, b)) do
+		if of[name] then
+			return true
+		end
+	end
+	return false
+end
+
+local function ratio(part, whole)
+	return whole > 0 and part / whole or 0
+end
+
+local nothing = { calls = 0, outer = 0, self = 0, off = 0, sleep = 0,
+		  total = 0, edges = {} }
+
+-- A call with all that it calls; a recursive one for itself.
+local function cost_of(row, is_again)
+	if is_again or row.outer == 0 then
+		return ratio(row.self, row.calls)
+	end
+	return ratio(row.total, row.outer)
+end
+
+local function calls_of(side, key)
+	local row = side.rows[key] or nothing
+	return key == "" and side.n or row.calls
+end
+
+-- Who adds most: the first of these, or another that adds as much.
+local function most_of(list)
+	table.sort(list, function(p, q) return p[1] > q[1] end)
+	local names = {}
+	for _, one in ipairs(list) do
+		if one[1] >= list[1][1] * (1 - 1e-9) then
+			names[#names + 1] = one[2]
+			names[one[2]] = true
+		end
+	end
+	return names
+end
+
+local function changes_of_calls(a, b, x, y, put)
+	local all, edges = {}, {}
+	for edge in pairs(x.edges) do edges[edge] = true end
+	for edge in pairs(y.edges) do edges[edge] = true end
+	for edge in pairs(edges) do
+		local caller, kind = edge:match("^(.*)\n(%a+)$")
+		local was, is = calls_of(a, caller), calls_of(b, caller)
+		local why = x.calls == 0 and "new" or
+			not x.edges[edge] and "new_caller" or "called"
+		if was > 0 and is > 0 then
+			local rate = ratio(y.edges[edge] or 0, is) -
+				ratio(x.edges[edge] or 0, was)
+			local of = x.calls == 0 and y or x
+			local added = rate * is / b.n *
+				cost_of(of, kind == "again")
+			local sum = all[why] or { added = 0, by = {} }
+			local row = b.rows[caller] or a.rows[caller]
+			all[why] = sum
+			sum.added = sum.added + added
+			table.insert(sum.by, { math.abs(added), row.who and
+				row.who[1] or "[thread]" })
+		end
+	end
+	for why, sum in pairs(all) do
+		put(why, sum.added, x.calls / a.n, y.calls / b.n,
+		    most_of(sum.by))
+	end
+end
+
+local function changes_of_cost(a, b, x, y, put)
+	local function off(row)
+		return a.has_cpu and b.has_cpu and
+			math.min(row.off, row.self) or 0
+	end
+	local function cost(why, before, after)
+		local was, is = before / x.calls, after / y.calls
+		put(why, (is - was) * y.calls / b.n, was, is, { "" })
+	end
+	if x.calls > 0 and y.calls > 0 then
+		cost("cost", x.self - off(x), y.self - off(y))
+		cost("wait", off(x), off(y))
+		cost("sleep", x.sleep, y.sleep)
+	end
+end
+
+local function rows_of(a, b)
+	local out, least = {}, math.max(a.whole, b.whole) / 5000
+	local function look(key)
+		local x, y = a.rows[key] or nothing, b.rows[key] or nothing
+		local who = x.who or y.who
+		local function put(why, added, was, is, callers)
+			if math.abs(added) > least then
+				out[#out + 1] = { ("%.3f"):format(added),
+					("%.3f"):format(added * 100 / a.whole),
+					why, ("%.3f"):format(was),
+					("%.3f"):format(is), "", who[1], who[2],
+					who[3], who[4], who[5], callers[1],
+					callers = callers }
+			end
+		end
+		if who then
+			changes_of_calls(a, b, x, y, put)
+			changes_of_cost(a, b, x, y, put)
+		end
+	end
+	for key in pairs(a.rows) do look(key) end
+	for key in pairs(b.rows) do
+		if not a.rows[key] then look(key) end
+	end
+	return out
+end
+
+-- Floating-point sums depend on their order.
+local function nearly(have, falls, want)
+	local of = {}
+	local function key(row)
+		return row[3] .. "\n" .. table.concat(row, "\n", 7, 11)
+	end
+	for _, row in ipairs(want) do
+		of[key(row)] = row
+	end
+	for _, row in ipairs(have) do
+		local other = of[key(row)]
+		for _, i in ipairs(other and { 1, 2, 4, 5 } or {}) do
+			local v, w = tonumber(row[i]), tonumber(other[i])
+			if math.abs(v - w) <= 0.0015 + math.abs(w) * 1e-9 then
+				row[i] = other[i]
+			end
+		end
+		if other and other.callers[row[12]] then
+			row[12] = other[12]
+		end
+	end
+	return have, falls
+end
+
+function diff.checks(s, random, others)
+	for i = 1, #others do
+		local stories = { story.tell(log.read(others[i] .. ".log")) }
+		local paths = others[i]
+		if i < #others and random(2) == 1 then
+			stories[2] = story.tell(log.read(others[i + 1] ..
+							 ".log"))
+			paths = paths .. " " .. others[i + 1]
+		end
+		local a, b = side_of({ s }), side_of(stories)
+		local of = "@ vs " .. paths
+		if random(2) == 1 then
+			a, b, of = b, a, paths .. " vs @"
+		end
+		if not is_alike(a, b) then
+			return { { args = "diff --csv --min 0", of = of,
+				   rows = function() return rows_of(a, b) end,
+				   change = nearly, falling = "added_ns" } }
+		end
+	end
+	return {}
+end
+
+return diff
