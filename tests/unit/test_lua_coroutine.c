@@ -412,4 +412,37 @@ void test_lua_the_compiler_is_as_the_program_wants_it_afterwards(void)
 		 "assert(not jit.status()) detach() assert(jit.status())");
 	lua_close(L);
 }
+
+/* Compiled code makes no events, so there must be none while L is recorded; and
+ * what ran meanwhile must not be marked as not worth compiling. */
+void test_lua_the_compiler_compiles_again_afterwards(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "detach", l_detach);
+	lua_register(L, "attach", l_attach);
+	lua_register(L, "off", l_pause);
+	lua_register(L, "on", l_resume);
+	lua_register(L, "protected", l_protected);
+	run_text(L,
+		"local traced = require('jit.util').traceinfo\n"
+		"local function f(x) return x + 1 end\n"
+		"local function loop() local s = 0\n"
+		"  for i = 1, 1000 do s = f(s) end return s end\n"
+		"local function warm() for i = 1, 200 do loop() end\n"
+		"  return traced(1) ~= nil end\n"
+		"assert(not warm())\n"
+		"detach() assert(warm()) attach() assert(not warm())\n"
+		"detach() assert(warm()) attach() assert(not warm())\n"
+		"off() assert(warm()) on() protected(function()\n"
+		"  assert(not warm()) end)\n"
+		"off() assert(warm())\n"
+		"local blocked = 0\n"
+		"jit.attach(function(what) if what == 'abort' then\n"
+		"  blocked = blocked + 1 end end, 'trace')\n"
+		"jit.flush() assert(warm() and blocked == 0)\n"
+		"assert(jit.status()) on()");
+	lua_close(L);
+}
 #endif
