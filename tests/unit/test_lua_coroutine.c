@@ -429,8 +429,8 @@ void test_lua_the_compiler_compiles_again_afterwards(void)
 		"local traced = require('jit.util').traceinfo\n"
 		"local function f(x) return x + 1 end\n"
 		"local function loop() local s = 0\n"
-		"  for i = 1, 1000 do s = f(s) end return s end\n"
-		"local function warm() for i = 1, 200 do loop() end\n"
+		"  for i = 1, 100 do s = f(s) end return s end\n"
+		"local function warm() for i = 1, 20 do loop() end\n"
 		"  return traced(1) ~= nil end\n"
 		"assert(not warm())\n"
 		"detach() assert(warm()) attach() assert(not warm())\n"
@@ -443,6 +443,7 @@ void test_lua_the_compiler_compiles_again_afterwards(void)
 		"  blocked = blocked + 1 end end, 'trace')\n"
 		"jit.flush() assert(warm() and blocked == 0)\n"
 		"assert(jit.status()) on()");
+	drain();
 	lua_close(L);
 }
 #endif

@@ -414,6 +414,13 @@ static int l_interrupted(lua_State *L)
 	return 0;
 }
 
+/* Sanitizers make it slow, and busy machines slower. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { FEWER = 4 };
+#else
+enum { FEWER = 1 };
+#endif
+
 void test_lua_call_of_c_waits_while_a_handler_runs(void)
 {
 	lua_State *const L = begin();
@@ -458,33 +465,33 @@ void test_lua_c_function_called_within_itself_ends_once(void)
 
 void test_lua_shadow_is_the_true_stack_at_every_event(void)
 {
-	for (int seed = 1; seed <= 12; seed++)
+	for (int seed = 1; seed <= 12 / FEWER; seed++)
 		run(seed, 4000, compare, LUA_MASKCALL | LUA_MASKRET);
-	verdict(50000);
+	verdict(50000 / FEWER);
 }
 
 void test_lua_shadow_is_the_true_stack_every_few_instructions(void)
 {
-	for (int seed = 21; seed <= 30; seed++)
+	for (int seed = 21; seed <= 20 + 10 / FEWER; seed++)
 		run(seed, 4000, compare, LUA_MASKCOUNT);
-	verdict(50000);
+	verdict(50000 / FEWER);
 }
 
 void test_lua_shadow_is_the_true_stack_where_no_hook_is_shared(void)
 {
 	is_checking = 1;
-	for (int seed = 41; seed <= 55; seed++)
+	for (int seed = 41; seed <= 40 + 15 / FEWER; seed++)
 		run(seed, 4000, NULL, 0);
-	verdict(20000);
+	verdict(20000 / FEWER);
 }
 
 void test_lua_shadow_is_the_true_stack_without_the_layout(void)
 {
 	by_public_api = 1;
-	for (int seed = 61; seed <= 66; seed++)
+	for (int seed = 61; seed <= 60 + 6 / FEWER; seed++)
 		run(seed, 4000, compare, LUA_MASKCALL | LUA_MASKRET);
 	by_public_api = 0;
-	verdict(50000);
+	verdict(50000 / FEWER);
 }
 
 /* Chunks come and go at the same addresses, with the same lines. */
@@ -493,12 +500,14 @@ void test_lua_loaded_chunks_are_not_mixed_up(void)
 	lua_State *const L = begin();
 
 	is_checking = 1;
+	lua_pushinteger(L, 40000 / FEWER);
+	lua_setglobal(L, "many");
 	CHECK_EQ(luaL_dostring(L, "local load = loadstring or load\n"
-		"for i = 1, 40000 do\n"
+		"for i = 1, many do\n"
 		"  load('local function f() check() end f() return ' .. i)()\n"
 		"  load('return function() check() return 1 end',\n"
 		"    '=' .. i % 7)()() end"), 0);
 	is_checking = 0;
 	lua_close(L);
-	verdict(79000);
+	verdict(79000 / FEWER);
 }

@@ -1,5 +1,6 @@
 /* lua_attach.c - Lua states a program names itself: weft_lua_attach.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua_jit.h"
 #include "tracer/host/lua_lib.h"
 
 #include <errno.h>
@@ -96,4 +97,14 @@ EXPORT int weft_lua_detach(lua_State *L)
 	if (co->hooked)
 		lua_vm_unhook(co);
 	return WEFT_LUA_OK;
+}
+
+EXPORT int weft_lua_jit(lua_State *L, int on)
+{
+	struct coroutine *const co = state_pool == NULL || L == NULL ? NULL :
+				     lua_vm_find(L);
+
+	return co != NULL && co->vm->lib->abi != NULL &&
+	       co->vm->lib->abi->is_jit &&
+	       lua_jit_wants(co->vm, on ? LUA_JIT_ON : LUA_JIT_OFF);
 }

@@ -275,8 +275,19 @@ void lua_func_name(uint64_t address, const char *group, const char *name)
 	}
 }
 
-/* Beyond every key: that its returns are not told. */
+/* Beyond every key: that its returns are not told; that it calls others. */
 #define LATE (UINT64_C(1) << 61)
+#define FFI (UINT64_C(1) << 60)
+
+void lua_func_ffi(uint64_t address)
+{
+	lua_func_name(address | FFI, NULL, "");
+}
+
+int lua_func_is_ffi(uint64_t address)
+{
+	return lua_func_is_named(address | FFI);
+}
 
 void lua_func_late(uint64_t key)
 {

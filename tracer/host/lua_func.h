@@ -22,6 +22,10 @@ int lua_func_is_named(uint64_t address);
  * event it handles (may be NULL). */
 uint64_t lua_func_builtin(uint64_t place, const char *event);
 
+/* It is the function at this address by which LuaJIT calls through its FFI. */
+void lua_func_ffi(uint64_t address);
+int lua_func_is_ffi(uint64_t address);
+
 /* Nothing tells when the function with this key returns. */
 void lua_func_late(uint64_t key);
 

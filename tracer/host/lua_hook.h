@@ -29,6 +29,8 @@
 #define lua_hook_read ABI(lua_hook_read)
 #define lua_hook_meet ABI(lua_hook_meet)
 #define lua_hook_wrap ABI(lua_hook_wrap)
+#define lua_hook_ffi ABI(lua_hook_ffi)
+#define lua_hook_ffi_callee ABI(lua_hook_ffi_callee)
 #define lua_hook_main_runs ABI(lua_hook_main_runs)
 #define lua_hook_abi ABI(lua_hook_abi)
 
@@ -129,8 +131,15 @@ INLINE int lua_hook_is_tail(uint64_t L, uint64_t id, int is_c)
 uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
 		      uint64_t id, int *is_c);
 
-/* By the public API alone. Not busy. */
+/* By the public API alone. *is_c: LUA_HOOK_ANEW if the next call of that place
+ * may be of another function. Not busy. */
+enum { LUA_HOOK_ANEW = 2 };
 uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c);
+
+/* May this frame, of a function of LuaJIT's libraries, be a call through the
+ * FFI? What it then calls. Hook-safe. */
+int lua_hook_ffi(const struct coroutine *co, uint64_t id);
+uint64_t lua_hook_ffi_callee(const struct coroutine *co, uint64_t id);
 
 uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 		       int level, struct frame *to, uint32_t room);

@@ -5,6 +5,7 @@
 #include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook.h"
 #include "tracer/host/lua_hide.h"
+#include "tracer/host/lua_jit.h"
 #include "tracer/host/lua_ways.h"
 
 /* How many entries of a table are looked at for names. */
@@ -93,19 +94,24 @@ static void name_loaded(const struct weft_lua_api *api, lua_State *L,
 		     name_library);
 }
 
+static void look(const struct lua_vm *vm, lua_State *L)
+{
+	const int top = API(&vm->lib->api, lua_gettop)(L);
+
+	each(&vm->lib->api, L, LUA_REGISTRYINDEX, NULL, REGISTRY_LOOK,
+	     name_loaded);
+	API(&vm->lib->api, lua_settop)(L, top);
+}
+
 /* Libraries come one by one, so that each of the first functions without a name
  * is a reason to look again; later, when there are twice as many. */
 static void look_for_names(struct lua_vm *vm, lua_State *L)
 {
-	const int top = API(&vm->lib->api, lua_gettop)(L);
-
 	if (vm->unknown_names++ < vm->scans)
 		return;
 	if (vm->unknown_names > ALWAYS_LOOK)
 		vm->scans = 2 * vm->unknown_names;
-	each(&vm->lib->api, L, LUA_REGISTRYINDEX, NULL, REGISTRY_LOOK,
-	     name_loaded);
-	API(&vm->lib->api, lua_settop)(L, top);
+	look(vm, L);
 }
 
 /* What the caller calls it, unless that is a variable of its own. */
@@ -142,7 +148,23 @@ static int is_late(const struct coroutine *co, uint64_t id)
 #define is_late(co, id) ((void)(id), 0)
 #endif
 
-static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d)
+/* Of the functions that may be given C data, the one that has no name of its
+ * own, is called by no event, and so by whatever name. */
+static int is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t place)
+{
+	if (!lua_hook_ffi(co, id) || lua_func_is_named(place))
+		return 0;
+	if (lua_func_is_ffi(place))
+		return 1;
+	look(co->vm, co->L);
+	if (lua_func_is_named(place))
+		return 0;
+	lua_func_ffi(place);
+	return 1;
+}
+
+static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d,
+		      int *is_c)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	const int is_event = d->namewhat != NULL &&
@@ -155,6 +177,12 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d)
 	API(api, lua_settop)(co->L, -2);
 	if (place == 0 || lua_hide_c(place))
 		return 0;
+	if (!is_builtin && !is_event && is_ffi_call(co, id, place)) {
+		*is_c = LUA_HOOK_ANEW;
+		return lua_hook_ffi_callee(co, id);
+	}
+	if (WEFT_LUA_ABI == VM_LUAJIT)
+		lua_jit_hold(co->vm);
 	/* Its name is no variable's: many of its kind may live there. */
 	name_c(co, place, is_builtin ? NULL : d);
 	if (is_builtin)
@@ -177,7 +205,7 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 	if (!*is_c)
 		return lua_func_key(d.source, ways_source_length(&d),
 				    d.linedefined, d.lastlinedefined, d.name);
-	return c_key(co, id, &d);
+	return c_key(co, id, &d, is_c);
 }
 
 uint64_t lua_hook_main_runs(uint64_t source)
@@ -220,7 +248,7 @@ uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
 		return c->key;
 	}
 	key = lua_hook_ask(co, id, is_c);
-	if (key != 0)
+	if (key != 0 && *is_c != LUA_HOOK_ANEW)
 		remember(me, layout_callee(L, id, is_c), key, *is_c);
 	return key;
 }

@@ -60,6 +60,12 @@ void lua_jit_opened(struct lua_vm *vm)
 		lua_jit_stop(vm);
 }
 
+void lua_jit_hold(const struct lua_vm *vm)
+{
+	if (vm->jit_stopped && vm->lib->map == NULL)
+		set(vm, MODE_OFF);
+}
+
 int lua_jit_wants(struct lua_vm *vm, int mode)
 {
 	if ((mode & MODE_MASK) == MODE_WRAPCFUNC)

@@ -16,6 +16,10 @@ void lua_jit_opened(struct lua_vm *vm);
 
 /* The program calls luaJIT_setmode with this mode: 1: it takes effect once the
  * hook is off; 0: the call is to be passed on. */
+enum { LUA_JIT_OFF = 0, LUA_JIT_ON = 0x100 };
 int lua_jit_wants(struct lua_vm *vm, int mode);
+
+/* Where nobody sees the compiler come to life, it may be on again. */
+void lua_jit_hold(const struct lua_vm *vm);
 
 #endif

@@ -295,6 +295,9 @@ static struct lua_lib *copy_table(const struct weft_lua_api *api)
 	if (lib == NULL)
 		return NULL;
 	memcpy(&lib->api, api, size);
+	/* A module for 5.1 and LuaJIT finds ours where Lua has none. */
+	if (module_of((void *)lib->api.luaJIT_setmode) == module_of(&libs))
+		lib->api.luaJIT_setmode = NULL;
 	lib->abi = abi_of(&lib->api);
 	return enlist(lib);
 }

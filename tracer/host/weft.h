@@ -156,6 +156,11 @@ int weft_lua_is_interposed(struct lua_State *L);
  * many. For modules that bring weft to Lua. */
 int weft_lua_hide(const void *address);
 
+/* The program turns LuaJIT's compiler on or off, or has it on at first, where
+ * nobody sees luaJIT_setmode: while L is recorded it is off. 1: done once L is
+ * recorded no more; 0: do it. */
+int weft_lua_jit(struct lua_State *L, int on);
+
 /* Record no more of the Lua state L belongs to: its hook is taken off, from
  * each coroutine when it next runs. To be called on the thread that runs L.
  * Returns an enum weft_lua_result. Before lua_close it is not needed. */
@@ -176,11 +181,15 @@ int weft_lua_detach(struct lua_State *L);
 #define WEFT_LUA_52(name) (weft_lua_function)0,
 #define WEFT_LUA_51(name) (weft_lua_function)name,
 #endif
-#if LUA_VERSION_NUM == 501 && defined(LUA_OK) /* LuaJIT's lua.h */
+#if LUA_VERSION_NUM == 501 && (defined(LUA_OK) /* LuaJIT's lua.h */ ||          \
+			       defined(WEFT_LUA_MAY_BE_JIT))
 #ifdef __cplusplus
 extern "C"
 #else
 extern
+#endif
+#ifndef LUA_OK /* a module for both: there is none in 5.1 */
+__attribute__((weak))
 #endif
 int luaJIT_setmode(lua_State *L, int idx, int mode);
 #define WEFT_LUA_JIT(name) (weft_lua_function)name,

@@ -6,6 +6,7 @@
 #include <lua.h>
 #include <lualib.h>
 
+#define WEFT_LUA_MAY_BE_JIT
 #include "tracer/host/weft.h"
 #include "tracer/lua/weft_dump.h"
 
@@ -278,6 +279,39 @@ static int wrap_told(lua_State *L)
 	return results;
 }
 
+/* Likewise jit.on and jit.off, if it is the whole engine that is meant. */
+static int jit_set(lua_State *L, int on)
+{
+	return lua_isnoneornil(L, 1) && weft_lua_jit(L, on) ? 0 :
+	       run_original(L);
+}
+
+static int jit_on(lua_State *L)
+{
+	return jit_set(L, 1);
+}
+
+static int jit_off(lua_State *L)
+{
+	return jit_set(L, 0);
+}
+
+/* -1: it is no LuaJIT; else whether its compiler is on. */
+static int jit_status(lua_State *L)
+{
+	const int top = lua_gettop(L);
+	int is_on = -1;
+
+	lua_getglobal(L, "jit");
+	if (lua_istable(L, -1)) {
+		lua_getfield(L, -1, "status");
+		is_on = lua_iscfunction(L, -1) &&
+			lua_pcall(L, 0, 1, 0) == 0 && lua_toboolean(L, -1);
+	}
+	lua_settop(L, top);
+	return is_on;
+}
+
 static void put_before(lua_State *L, const char *name, lua_CFunction ours)
 {
 	lua_getfield(L, -1, name);
@@ -302,6 +336,12 @@ static void stand_in(lua_State *L, int is_jit)
 	if (lua_istable(L, -1)) {
 		put_before(L, "sethook", sethook);
 		put_before(L, "gethook", gethook);
+	}
+	lua_settop(L, -2);
+	lua_getglobal(L, "jit");
+	if (lua_istable(L, -1)) {
+		put_before(L, "on", jit_on);
+		put_before(L, "off", jit_off);
 	}
 	lua_settop(L, -2);
 }
@@ -338,7 +378,7 @@ __attribute__((visibility("default"))) int luaopen_weft(lua_State *L);
 
 int luaopen_weft(lua_State *L)
 {
-	int is_jit;
+	const int jit = jit_status(L);
 
 	weft_lua_hide((const void *)&functions);
 	if (luaL_loadbuffer(L, text, sizeof(text), "=[weft]"))
@@ -347,17 +387,17 @@ int luaopen_weft(lua_State *L)
 	set_functions(L, functions);
 	lua_newtable(L);
 	set_functions(L, inner);
-	lua_getglobal(L, "jit");
-	is_jit = !lua_isnil(L, -1);
-	lua_settop(L, -2);
-	lua_pushboolean(L, !is_jit);
+	lua_pushboolean(L, jit < 0);
 	lua_pushcclosure(L, finish, 1);
 	lua_setfield(L, -2, "finish");
 	lua_pushboolean(L, LUA_VERSION_NUM >= 504);
 	lua_setfield(L, -2, "closes");
 	lua_call(L, 2, 1);
 	weft_lua_attach(L);
-	if (!weft_lua_is_interposed(L))
-		stand_in(L, is_jit);
+	if (!weft_lua_is_interposed(L)) {
+		if (jit >= 0)
+			weft_lua_jit(L, jit);
+		stand_in(L, jit >= 0);
+	}
 	return 1;
 }
