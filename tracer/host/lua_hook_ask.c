@@ -192,6 +192,24 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d,
 	return place;
 }
 
+#if WEFT_LUA_ABI == 21
+/* Was the function of this frame called in the place of another, which nobody
+ * tells has ended? Then what Lua takes for its name is the other's. */
+static int has_taken_over(const struct coroutine *co, uint64_t id)
+{
+	const struct state *const s = state_mine;
+	const struct frame *f = s == NULL ? NULL : s->top - 1;
+
+	while (f != NULL && frame_is_late(f) && f->site == (uint64_t)co->L &&
+	       f->ret > id)
+		f--;
+	return f != NULL && f->sp == FRAME_LUA && f->site == (uint64_t)co->L &&
+	       f->ret >= id;
+}
+#else
+#define has_taken_over(co, id) 0
+#endif
+
 uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
@@ -199,6 +217,8 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 
 	if (!API(api, lua_getinfo)(co->L, "nS", &d))
 		return 0;
+	if (has_taken_over(co, id))
+		d.name = d.namewhat = NULL;
 	*is_c = d.what != NULL && d.what[0] == 'C';
 	if (!*is_c && lua_hide_source(d.source))
 		return 0;

@@ -1,5 +1,5 @@
-/* lua_hook_ffi.c - LuaJIT's FFI: whatever is called through it, it is one and the
- * same library function that Lua calls. Here each is the C function it is.
+/* lua_hook_ffi.c - LuaJIT's FFI: whatever is called through it, it is one and
+ * the same library function that Lua calls. Here each is the C function it is.
  * Compiled once per version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook.h"

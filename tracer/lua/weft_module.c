@@ -69,9 +69,15 @@ static int stop(lua_State *L)
 	return 1;
 }
 
+/* LuaJIT's compiler is off while the hook is there. Other hooks stay, so that
+ * whoever resumes need not be this Lua state. */
 static int pause(lua_State *L)
 {
 	lua_pushboolean(L, weft_pause());
+	lua_getglobal(L, "jit");
+	if (lua_istable(L, -1))
+		weft_lua_rest(L);
+	lua_settop(L, -2);
 	return 1;
 }
 

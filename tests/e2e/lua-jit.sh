@@ -1,0 +1,35 @@
+#!/bin/bash
+# Stock luajit: recorded with its compiler off, which is back when recording
+# pauses; calls through the FFI are those of the C functions they are.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+script=tests/prog/lua/jit.lua
+LUA_CPATH=";;" luajit $script >"$T/alone" || fail "the script fails by itself"
+record --lua-init -- luajit $script || fail "weft record fails"
+diff <(grep -v '^\*' "$T/alone") <(grep -v '^\*' "$T/out") ||
+	fail "the script says something else when recorded"
+[ "$(grep '^\*' "$T/out" | cut -f 2,4- | awk '{ print $1, $NF }' | uniq -c |
+	tr -s ' ')" = " 2 false false" ] ||
+	fail "the compiler is on while it is recorded: $(cat "$T/out")"
+report
+nothing_lost
+is() { # NAME CALLS
+	local n
+	n=$(awk -F, -v name="$1" '$1 ~ name { n += $6 }
+		END { print n + 0 }' "$T/report.csv")
+	[ "$n" = "$2" ] || fail "$1: $n calls, not $2"
+}
+is '^abs$' 10
+is '^labs$' 10
+is '^toupper$' 7
+is '^qsort' 1
+is '^ffi call$' 5
+is '^get <' 5
+is '^math.floor$' 4
+is '^string.byte$' 4
+is '^tail <' 27
+is '^function <jit.lua:31>' 6
+is '^ffi.cdef$' 1
+"$WEFT" info "$T/trace" 2>&1 | grep -q \
+	'LuaJIT of pid [0-9]*, frames read by a checked peek, its JIT was off' ||
+	fail "$("$WEFT" info "$T/trace")"
