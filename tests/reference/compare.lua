@@ -89,9 +89,9 @@ local function compare(check, path)
 	local want = check.rows
 	want = type(want) == "function" and want() or want
 	local have, titles, ended = ask(check, path)
-	local falls = not check.falling or
+	local falls = not ended or not check.falling or
 		is_falling(have, titles, check.falling)
-	if check.change then
+	if check.change and ended then
 		have, falls = check.change(have, falls, want)
 	end
 	-- Columns that were added since stand behind those compared.

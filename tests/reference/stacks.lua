@@ -154,8 +154,10 @@ local function steps(s, random, last, all)
 	local from = events[random(#events)].tick
 	local to = events[#events].tick
 	local step = 1 + random(0, to - from) // 3
-	if random(2) == 1 then
+	if random(3) == 1 then
 		to = math.min(to, from + random(0, 3 * step))
+	elseif random(2) == 1 then
+		to = math.min(to, from + random(0, 3) * step)
 	end
 	for tick = from, to, step do
 		moment(s, tick, last, all)
