@@ -32,6 +32,8 @@ struct coro {
 	enum func body;
 	bool finished;
 	int resumes, moves, last_thread;
+	struct seg *inner[64];  /* a fiber's: what stood on it when it went */
+	int inner_count;
 	struct coro *next;      /* of all, newest first */
 	struct coro *older;     /* same bucket */
 };
@@ -119,6 +121,8 @@ static struct node *node_below(struct account *a, int i)
 
 void book_begin(struct walk *w)
 {
+	w->own = &w->account->own;
+	w->thread = w;
 	w->account->tid = (int)gettid();
 }
 
@@ -245,6 +249,19 @@ void book_snap(struct walk *w, int k)
 			s->path[s->n++] = a->segs[i]->frames[j].func;
 }
 
+static struct coro *new_coro(lua_State *co, enum func body)
+{
+	struct coro *c = must(calloc(1, sizeof(*c)));
+
+	c->state = co;
+	c->seg.coro = c;
+	c->body = body;
+	c->last_thread = -1;
+	c->next = coros;
+	coros = c;
+	return c;
+}
+
 /* The account of a coroutine. Addresses are used again: is_new makes another
  * one at the same address. */
 struct coro *book_coro(lua_State *co, bool is_new, enum func body)
@@ -258,13 +275,7 @@ struct coro *book_coro(lua_State *co, bool is_new, enum func body)
 	if (is_new) {
 		if (c)
 			c->state = NULL;
-		c = must(calloc(1, sizeof(*c)));
-		c->state = co;
-		c->seg.coro = c;
-		c->body = body;
-		c->last_thread = -1;
-		c->next = coros;
-		coros = c;
+		c = new_coro(co, body);
 		c->older = *bucket;
 		*bucket = c;
 	}
@@ -274,28 +285,97 @@ struct coro *book_coro(lua_State *co, bool is_new, enum func body)
 	return c;
 }
 
-/* Its frames come to stand on top of whoever resumes it. */
-void book_resume(struct walk *w, lua_State *co)
+/* It is on this thread now: does that differ from before? */
+static bool moves(struct coro *c, int thread)
 {
-	struct account *a = w->account;
-	struct coro *c = book_coro(co, false, F_none);
+	const bool is_new = c->last_thread >= 0 && c->last_thread != thread;
 
-	if (c->finished || c->seg.on_thread || a->count == SEGS)
-		book_die("a coroutine is resumed that cannot be");
-	if (c->last_thread >= 0 && c->last_thread != a->thread) {
-		c->moves++;
-		w->seen[C_moved]++;
-	}
-	c->last_thread = a->thread;
-	c->resumes++;
+	c->moves += is_new;
+	c->last_thread = thread;
+	return is_new;
+}
+
+/* Its frames come to stand on top of what is open. */
+static void put_on(struct account *a, struct coro *c)
+{
 	struct node *n = node_below(a, a->count);
 
+	if (a->count == SEGS)
+		book_die("too many coroutines at once");
 	for (int i = 0; i < c->seg.depth; i++) {
 		n = child_of(n, c->seg.frames[i].func);
 		c->seg.frames[i].node = n;
 	}
 	c->seg.on_thread = true;
 	a->segs[a->count++] = &c->seg;
+}
+
+/* Its frames come to stand on top of whoever resumes it. */
+void book_resume(struct walk *w, lua_State *co)
+{
+	struct account *a = w->account;
+	struct coro *c = book_coro(co, false, F_none);
+
+	if (c->finished || c->seg.on_thread)
+		book_die("a coroutine is resumed that cannot be");
+	if (moves(c, a->thread))
+		w->seen[C_moved]++;
+	c->resumes++;
+	put_on(a, c);
+}
+
+/* ------------------------------------------------------------- fibers */
+
+struct coro *book_fiber(enum func body)
+{
+	struct coro *c;
+
+	pthread_mutex_lock(&coro_lock);
+	c = new_coro(NULL, body);
+	pthread_mutex_unlock(&coro_lock);
+	return c;
+}
+
+/* With all that stood on it: those coroutines are not resumed, they run on. */
+bool book_fiber_on(struct walk *w, struct coro *c)
+{
+	struct account *a = w->account;
+	const bool moved = moves(c, a->thread);
+
+	w->own = &c->seg;
+	c->resumes++;
+	put_on(a, c);
+	for (int i = 0; i < c->inner_count; i++) {
+		moves(c->inner[i]->coro, a->thread);
+		put_on(a, c->inner[i]->coro);
+	}
+	return moved;
+}
+
+int book_place_of(const struct walk *w, const struct coro *c)
+{
+	const struct account *a = w->account;
+	int i = a->count - 1;
+
+	while (i >= 0 && a->segs[i] != &c->seg)
+		i--;
+	return i;
+}
+
+void book_fiber_off(struct walk *w, struct coro *c, bool is_over)
+{
+	struct account *a = w->account;
+	const int at = book_place_of(w, c);
+
+	if (at < 0)
+		book_die("a fiber goes that is not there");
+	c->inner_count = a->count - at - 1;
+	for (int i = 0; i < c->inner_count; i++)
+		c->inner[i] = a->segs[at + 1 + i];
+	a->count = at;
+	if (is_over && (c->inner_count > 0 || c->seg.depth > 0))
+		book_die("a fiber ends with open calls");
+	c->finished = is_over;
 }
 
 /* The running coroutine goes off its thread; it keeps this many frames, those
@@ -319,7 +399,7 @@ void book_yield(struct walk *w, lua_State *co, int keep)
 struct mark book_state_mark(const struct walk *w, lua_State *L, int depth)
 {
 	if (L == w->vm->main)
-		return (struct mark){ &w->account->own, depth };
+		return (struct mark){ w->own, depth };
 	return (struct mark){ &book_coro(L, false, F_none)->seg, depth };
 }
 

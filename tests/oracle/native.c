@@ -373,6 +373,7 @@ long native_act(struct walk *w, int d)
 	if (!may_go_on(w, d))
 		return 0;
 	w->budget--;
+	fiber_act(w);
 	const unsigned p = pick(w, 100);
 
 	if (p < 4)

@@ -29,7 +29,7 @@ PLAIN void t_help(struct walk *w, unsigned long n)
 
 PLAIN void on_tick(int number)
 {
-	struct walk *w = self;
+	struct walk *w = self->thread;
 	unsigned long *place = w->place;
 
 	(void)number;
@@ -69,14 +69,15 @@ PLAIN void s_out(struct walk *w)
 PLAIN void n_spin(struct walk *w)
 {
 	book_enter(w, F_n_spin);
-	const unsigned long before = w->ticks;
+	struct walk *const t = w->thread;
+	const unsigned long before = t->ticks;
 
-	w->place = book_place(w);
+	t->place = book_place(w);
 	hold(SIG_UNBLOCK);
-	for (int i = 0; i < WAIT_ROUNDS && w->ticks == before; i++)
+	for (int i = 0; i < WAIT_ROUNDS && t->ticks == before; i++)
 		s_out(w);
 	hold(SIG_BLOCK);
-	w->place = NULL;
+	t->place = NULL;
 	book_leave(w, F_n_spin);
 }
 
@@ -87,6 +88,13 @@ OUTSIDE void tick_wait(struct walk *w)
 	hold(SIG_BLOCK);
 	n_spin(w);
 	hold(SIG_UNBLOCK);
+}
+
+/* Held back where nobody could say on what a handler stands. */
+OUTSIDE void tick_hold(const struct walk *w, bool on)
+{
+	if (w->is_ticking)
+		hold(on ? SIG_BLOCK : SIG_UNBLOCK);
 }
 
 OUTSIDE void tick_start(struct walk *w, bool on_its_stack)

@@ -248,6 +248,7 @@ OUTSIDE static void walk_init(int i, long turns)
 	walks[i].account = accounts[i];
 	walks[i].random = (seed * 8 + (uint64_t)i + 1) *
 			  UINT64_C(0x9e3779b97f4a7c15);
+	walks[i].side = walks[i].random;
 	walks[i].turns = turns;
 	walks[i].is_ticking = seed % 3 > 0;
 }
@@ -274,6 +275,7 @@ int main(int argc, char **argv)
 		book_die("the account cannot be written");
 	for (int i = 0; i < vm_count; i++)
 		vm_open(w, &vms[i], script);
+	fiber_start(w, seed, script);
 	pthread_barrier_init(&start, NULL, (unsigned)thread_count);
 	for (int i = 1; i < thread_count; i++) {
 		walk_init(i, 36);
@@ -288,6 +290,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < thread_count; i++)
 		pthread_join(threads[i], NULL);
 	tick_stop(w);
+	fiber_stop(w);
 	book_leave(w, F_main);
 	for (int i = 0; i < vm_count; i++)
 		lua_close(vms[i].main);

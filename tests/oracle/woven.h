@@ -28,7 +28,8 @@ enum { SNAPS = 128, LUA_FUNCS = 10, POOL_MAX = 8 };
 	X(n_deep) X(n_try) X(n_sigtry) X(n_throw) X(n_loop)                    \
 	X(slot_0) X(slot_1) X(slot_2) X(slot_3)                                \
 	X(n_lua) X(n_resume) X(n_raise) X(n_yield)                             \
-	X(n_spin) X(s_out) X(s_in) X(on_tick) X(t_help)
+	X(n_spin) X(s_out) X(s_in) X(on_tick) X(t_help)                        \
+	X(n_fiber) X(f_hop) X(f_body)
 /* C++: templates bear one name, whatever they are made for. */
 #define CPP_LIST(X)                                                            \
 	X(x_act) X(x_add) X(x_power) X(x_twice) X(x_apply) X(x_fill) X(x_sum)  \
@@ -79,7 +80,9 @@ enum func {
 	X(tick) X(tick_on_its_stack) X(tick_with_place)                        \
 	X(template_call) X(template_recursion) X(container) X(destructor)      \
 	X(throw_class) X(throw_int) X(caught_class) X(caught_int) X(rethrow)   \
-	X(frame_left_by_exception)
+	X(frame_left_by_exception)                                             \
+	X(fiber_resume) X(fiber_moved) X(fiber_hop)                            \
+	X(fiber_hop_in_coroutine) X(fiber_ended)
 
 enum construct {
 #define X(name) C_##name,
@@ -99,6 +102,7 @@ enum action {
 struct coro;   /* a coroutine's account */
 struct seg;    /* a piece of a thread's stack */
 struct account;
+struct fiber;
 
 struct jump {
 	sigjmp_buf at;
@@ -117,14 +121,17 @@ struct vm {
 	int pooled;
 };
 
-/* One thread's walk through the program. */
+/* One thread's walk through the program, or one fiber's. */
 struct walk {
-	uint64_t random;
+	uint64_t random, side;  /* side: what concerns fibers */
 	long budget, turns;
 	struct vm *vm;          /* held now, or NULL */
 	lua_State *L;           /* the state that runs now, or NULL */
 	struct jump *jump;      /* where native code may jump to, or NULL */
-	struct account *account;
+	struct account *account; /* a fiber's: of the thread it runs on */
+	struct seg *own;        /* where frames of main states stand */
+	struct walk *thread;    /* itself, or of the thread a fiber runs on */
+	struct fiber *fiber;    /* or NULL */
 	unsigned long seen[C_END];
 	unsigned long skipped;  /* calls that ended otherwise than by return */
 	unsigned long ticks, helps;     /* the signal handler's calls */
@@ -157,6 +164,10 @@ struct mark book_state_mark(const struct walk *w, lua_State *L, int depth);
 struct mark book_state_top(const struct walk *w, lua_State *L);
 bool book_is_suspended(lua_State *co);
 void book_finish(lua_State *co);
+struct coro *book_fiber(enum func body);
+bool book_fiber_on(struct walk *w, struct coro *c); /* true: it moved */
+void book_fiber_off(struct walk *w, struct coro *c, bool is_over);
+int book_place_of(const struct walk *w, const struct coro *c);
 void book_write(struct account *const *a, const struct walk *w, int n,
 		FILE *out);
 void book_die(const char *what) __attribute__((noreturn));
@@ -173,6 +184,12 @@ void pool_put(struct walk *w, lua_State *L);        /* pops it */
 void tick_start(struct walk *w, bool on_its_stack);
 void tick_stop(struct walk *w);
 void tick_wait(struct walk *w);
+void tick_hold(const struct walk *w, bool on);
+
+/* fiber.c */
+void fiber_start(struct walk *w, uint64_t seed, const char *script);
+void fiber_act(struct walk *w);
+void fiber_stop(struct walk *w);
 
 /* cpp.cc */
 long x_act(struct walk *w, int depth);

@@ -227,6 +227,7 @@ static void leave(struct fiber *from, int ends, uint64_t sp)
 	else if (s->fiber != 0)
 		fiber_stack_put_away(s, from, now);
 	s->fiber_left = sp;
+	fiber_now = NULL; /* what handlers see from here on is consistent */
 	state_end(s);
 }
 
