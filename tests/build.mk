@@ -123,7 +123,7 @@ $(ORACLE)/$(3): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc)
 	for f in book pick; do $(1) -$(2) $$(ORACLE_CFLAGS) \
 		$$(LUA_CFLAGS_$(4)) -c -o $(ORACLE)/of-$(3)/$$$$f.o \
 		tests/oracle/$$$$f.c || exit; done
-	for f in native tick woven fiber; do $(1) -$(2) $$(ORACLE_CFLAGS) \
+	for f in native tick woven fibers_woven; do $(1) -$(2) $$(ORACLE_CFLAGS) \
 		$$(LUA_CFLAGS_$(4)) -finstrument-functions -c \
 		-o $(ORACLE)/of-$(3)/$$$$f.o tests/oracle/$$$$f.c || exit; done
 	$(1) -$(2) $$(ORACLE_CFLAGS) $$(LUA_CFLAGS_$(4)) -DINSTRUMENTED \

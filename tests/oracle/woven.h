@@ -186,7 +186,7 @@ void tick_stop(struct walk *w);
 void tick_wait(struct walk *w);
 void tick_hold(const struct walk *w, bool on);
 
-/* fiber.c */
+/* fibers_woven.c */
 void fiber_start(struct walk *w, uint64_t seed, const char *script);
 void fiber_act(struct walk *w);
 void fiber_stop(struct walk *w);
