@@ -88,6 +88,8 @@ struct pool {
 	_Atomic uint64_t unslotted_threads, unslotted_processes;
 	/* How many buffers the recorder has given pages, from the first on. */
 	_Atomic uint32_t small_ready, big_ready;
+	/* Native calls of threads whose state was given up. */
+	_Atomic uint64_t late_calls;
 
 	/* Held by the recorder while it lives: robust, process-shared. */
 	_Alignas(128) pthread_mutex_t recorder;

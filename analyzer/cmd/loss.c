@@ -168,6 +168,9 @@ size_t loss_each(const struct load *load, loss_fn fn, void *ctx)
 	tell_reason(&t, s, number, #name, meaning, unit);
 	LOST_LIST(X)
 #undef X
+	if (noted(s, "lost.late") > 0)
+		say(&t, "%s of threads after their last destructor",
+		    out_number_many(text, noted(s, "lost.late"), "calls"));
 	tell_chunks(&t, load);
 	tell_gaps(&t, s);
 	tell_recorder(&t, s);

@@ -22,3 +22,16 @@ ends kill 137 1000
 ends return 6 1001
 ends pthread_exit 0 1500
 grep -q 'worker ends' "$T/out" || fail "pthread_exit: the worker was cut off"
+
+# The last destructors of a thread run when its state has been given back: what
+# they call is not recorded, and counted.
+record "$P/p_exit" destructors
+report
+late=$(sed -n 's/^# lost: \([0-9]*\) calls\{0,1\} of threads after.*/\1/p' \
+	"$T/report.err")
+[ "${late:-0}" -gt 0 ] && grep -q "^weft: lost: $late calls of threads" \
+	"$T/err" || fail "destructors: no calls are said to be too late"
+seen=$(($(calls leaf) + $(calls destroy) + $(calls destroyed)))
+[ $((seen + late)) = $((1001 + 1 + 4 + 4 + 1)) ] ||
+	fail "destructors: $seen calls and $late too late"
+echo "note: destructors: $seen calls, $late too late"

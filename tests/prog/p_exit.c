@@ -14,6 +14,25 @@ void late(void);
 PLAIN void leaf(void) { __asm__ volatile(""); }
 PLAIN void late(void) { leaf(); }
 
+static pthread_key_t key;
+
+/* In each of the four rounds of destructors, the last of which is too late. */
+static void destroy(void *rounds)
+{
+	const long n = (long)rounds;
+
+	leaf();
+	if (n > 1)
+		pthread_setspecific(key, (void *)(n - 1));
+}
+
+static void *destroyed(void *arg)
+{
+	leaf();
+	pthread_setspecific(key, arg);
+	return arg;
+}
+
 static void *worker(void *arg)
 {
 	usleep(100000);
@@ -42,6 +61,11 @@ PLAIN void inner(const char *how)
 		raise(SIGSEGV);
 	if (strcmp(how, "kill") == 0)
 		kill(getpid(), SIGKILL);
+	if (strcmp(how, "destructors") == 0) {
+		pthread_key_create(&key, destroy);
+		pthread_create(&t, NULL, destroyed, (void *)4L);
+		pthread_join(t, NULL);
+	}
 	if (strcmp(how, "pthread_exit") == 0) {
 		pthread_create(&t, NULL, worker, NULL);
 		pthread_exit(NULL);

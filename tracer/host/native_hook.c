@@ -18,8 +18,10 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 	uint64_t now, gap;
 	uint32_t index;
 
-	if (unlikely(s == NULL))
+	if (unlikely(s == NULL)) {
+		state_missed();
 		return;
+	}
 	now = state_clock(s);
 	if (unlikely(s->top[-1].sp <= sp)) {
 		const struct frame n = {

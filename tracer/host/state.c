@@ -25,7 +25,7 @@ static void *volatile self = (void *)&self;
 __thread struct state *state_mine __attribute__((tls_model("initial-exec")));
 
 /* Set when the thread's state was given back: what its last destructors call is
- * not recorded. */
+ * counted, not recorded. */
 static __thread int ended __attribute__((tls_model("initial-exec")));
 
 /* The pool's generation at which this thread could get no state, 0: never: to
@@ -356,6 +356,15 @@ SLOW struct pool *state_native_look(void)
 	}
 	errno = saved;
 	return state_native;
+}
+
+SLOW void state_missed(void)
+{
+	if (ended && state_pool != NULL && !inside_shut() &&
+	    atomic_load_explicit(&state_pool->generation,
+				 memory_order_relaxed) & POOL_ON)
+		atomic_fetch_add_explicit(&state_pool->late_calls, 1,
+					  memory_order_relaxed);
 }
 
 /* ------------------------------------------------------------- levels */

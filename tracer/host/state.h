@@ -253,6 +253,10 @@ void state_jumped(uint64_t target);
 /* The thread's signal stack lies there now; 0, 0: it has none. */
 void state_alt_stack(uint64_t low, uint64_t high);
 
+/* A call was not recorded, since there is no state for it: counts it if the
+ * thread had one. */
+void state_missed(void);
+
 /* The thread's last destructor round: hand over its chunks. */
 void state_thread_ends(void);
 

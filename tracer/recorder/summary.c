@@ -32,7 +32,8 @@ static bool is_complete(const struct recording *r,
 	uint64_t any = r->deliver.lost_chunks + r->deliver.doubtful_chunks +
 		       r->drain.damaged + r->left_running +
 		       drain_overwritten(&r->drain) +
-		       r->arena.pool->unslotted_threads;
+		       r->arena.pool->unslotted_threads +
+		       r->arena.pool->late_calls;
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
@@ -89,6 +90,7 @@ void summary_notes(struct recording *r, struct meta *m)
 		   drain_overwritten(&r->drain));
 	meta_print(m, "lost.damaged", "%" PRIu64, r->drain.damaged);
 	meta_print(m, "lost.threads", "%" PRIu64, p->unslotted_threads);
+	meta_print(m, "lost.late", "%" PRIu64, p->late_calls);
 	meta_print(m, "threads", "%u", given(&p->next_thread));
 	meta_print(m, "processes", "%u", given(&p->next_process));
 	meta_print(m, "vms", "%u", given(&p->next_vm));
@@ -166,7 +168,11 @@ static uint64_t say_unrecorded(const struct recording *r)
 		say_line("lost: %" PRIu64 " threads beyond the %u that can "
 			 "live at one time", r->arena.pool->unslotted_threads,
 			 r->arena.thread_slots);
-	return any + r->arena.pool->unslotted_threads;
+	if (r->arena.pool->late_calls > 0)
+		say_line("lost: %" PRIu64 " calls of threads after their last "
+			 "destructor", r->arena.pool->late_calls);
+	return any + r->arena.pool->unslotted_threads +
+	       r->arena.pool->late_calls;
 }
 
 /* What was recorded, and did not get into the trace. */
