@@ -62,6 +62,9 @@ build() {
 		gcc -O2 -I. -D_GNU_SOURCE $(pkg-config --cflags "$v") \
 			-o "$W/lua_calls-$v" tests/bench/lua_calls.c \
 			$(pkg-config --libs "$v") || return 1
+		gcc -O2 -I. -D_GNU_SOURCE -rdynamic $(pkg-config --cflags "$v") \
+			-o "$W/lua_asks-$v" tests/bench/lua_calls.c \
+			tests/bench/ask.c $(pkg-config --libs "$v") || return 1
 	done
 }
 
@@ -177,6 +180,12 @@ round() {
 		[ -z "$last" ] || {
 			put "$v.call.above" "$last"
 			put "$v.call.clock" "$last_wall"
+		}
+		last=
+		weft "$v.ask" -- "$W/lua_asks-$v" call $pair_n || return 1
+		[ -z "$last" ] || {
+			put "$v.ask.above" "$last"
+			put "$v.ask.clock" "$last_wall"
 		}
 		out=$("$W/lua_calls-$v" pair $pair_n clock) || return 1
 		put "$v.pair.clock" "${out%% *}"
@@ -397,6 +406,8 @@ $(calc "$(median ir.floor) - $(median ir.empty)" 0), all above empty hooks"
 hook that reads the clock" "${lua#*:}"
 		v=
 		[ "${lua%:*}" != lua5.4 ] || v=100
+		lua_row "${lua%:*}.ask" "... by Lua's API, where its layout \
+is not known" 22
 		lua_row "${lua%:*}.pair" "... resume + yield, above the \
 same" "$v"
 	done
