@@ -66,6 +66,10 @@ static int add_channel(struct lttng_handle *handle, const char *name,
 	c->attr.num_subbuf = count;
 	c->attr.switch_timer_interval = flush_us;
 	c->attr.output = LTTNG_EVENT_MMAP;
+	/* Nobody watches how full its rings are. Where one recording ends
+	 * while another begins, the stopping of that timer is where LTTng
+	 * 2.13's daemons may come to wait for each other for ever. */
+	lttng_channel_set_monitor_timer_interval(c, 0);
 	if (block_us > 0)
 		lttng_channel_set_blocking_timeout(c, block_us);
 	code = lttng_enable_channel(handle, c);
