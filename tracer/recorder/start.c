@@ -158,6 +158,18 @@ static void allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static bool needs_asan(const char *path)
+{
+	struct image image;
+
+	if (image_read(path, &image) != 0)
+		return false;
+	for (int i = 0; i < image.needed_n; i++)
+		if (strncmp(image.needed[i], "libasan.so", 10) == 0)
+			return true;
+	return false;
+}
+
 static int make_parts(struct recording *r)
 {
 	const struct arena_wish wish = {
@@ -196,6 +208,7 @@ static int make_parts(struct recording *r)
 			   r->preload.value,
 		.trace = r->folder.absolute,
 		.modules = r->opt.lua_init ? r->preload.modules : NULL,
+		.is_asan = needs_asan(r->program_path),
 	};
 
 	if (program_fork(&r->program, r->opt.program, &r->arena,

@@ -83,12 +83,29 @@ static void set_lua_init(const char *modules)
 	}
 }
 
+/* It ends a program that has another library before it. */
+static void let_asan_be_second(void)
+{
+	const char *const before = getenv("ASAN_OPTIONS");
+	char *text;
+
+	if (before && strstr(before, "verify_asan_link_order"))
+		return;
+	if (asprintf(&text, "%s%sverify_asan_link_order=0",
+		     before ? before : "", before && *before ? ":" : "") < 0)
+		return;
+	setenv("ASAN_OPTIONS", text, 1);
+	free(text);
+}
+
 void surround_set(const struct surround *s)
 {
 	if (s->trace)
 		setenv("WEFT_TRACE", s->trace, 1);
 	if (s->preload)
 		setenv("LD_PRELOAD", s->preload, 1);
+	if (s->preload && s->is_asan)
+		let_asan_be_second();
 	if (s->modules)
 		set_lua_init(s->modules);
 }

@@ -3,11 +3,14 @@
 #ifndef WEFT_RECORDER_SURROUND_H
 #define WEFT_RECORDER_SURROUND_H
 
+#include <stdbool.h>
+
 struct surround {
 	const char *preload;  /* value of LD_PRELOAD; NULL: leave it */
 	const char *trace;    /* the trace's folder, absolute */
 	const char *modules;  /* PREFIX/lib/lua, to have weft required by every
 	                       * interpreter (--lua-init); NULL: do not */
+	bool is_asan;         /* the program's first library is to be ASan's */
 };
 
 /* Set it in this process, which is about to become the program. */
