@@ -1,0 +1,26 @@
+-- names.lua - functions of every kind of name, called a known number of times.
+-- SPDX-License-Identifier: MIT
+function global_one() return 1 end
+local function local_one() return 2 end
+local t = {}
+function t.field_one() return 3 end
+function t:method_one() return 4 end
+local mt = {
+	__index = function() return 5 end,
+	__add = function(a) return 6 end,
+	__call = function() return 7 end,
+}
+local object = setmetatable({}, mt)
+local again = local_one
+local loaded = (loadstring or load)("local x = 8\nreturn function() return x end\n", "=text")
+local inner = loaded()
+local stripped_fn = (loadstring or load)(string.dump((loadstring or load)(
+	"local n = 0\nfor i = 1, 3 do n = n + i end\nreturn n", "=gone"), true))
+local n = 0
+for i = 1, 10 do
+	n = n + global_one() + local_one() + t.field_one() + t:method_one()
+end
+for i = 1, 5 do n = n + again() + object.nothing + (object + 1) + object() end
+for i = 1, 4 do n = n + inner() + (function() return 9 end)() + stripped_fn() end
+n = n + #string.rep("x", 3) + math.floor(2.5)
+print(n)
