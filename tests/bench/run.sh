@@ -187,6 +187,14 @@ round() {
 			put "$v.ask.above" "$last"
 			put "$v.ask.clock" "$last_wall"
 		}
+		out=$("$W/lua_calls-$v" plain $lua_n) || return 1
+		last=
+		weft "$v.plain" --paused -- "$W/lua_calls-$v" plain $lua_n ||
+			return 1
+		[ -z "$last" ] || {
+			put "$v.off" "$(calc "$last / ${out%% *}" 4)"
+			put "$v.after" "$(calc "$last_wall / $last" 4)"
+		}
 		out=$("$W/lua_calls-$v" pair $pair_n clock) || return 1
 		put "$v.pair.clock" "${out%% *}"
 		last=
@@ -358,6 +366,16 @@ lua_row() { # NAME FIGURE BOUND
 "$1")"
 }
 
+ratios_row() { # NAME FIGURE BOUND: of each Lua
+	local v all= holds=yes one
+	for v in $luas; do
+		one=$(calc "$(median "${v%:*}.$1")" 2)
+		all="$all $one"
+		[ "$(at_most "$one" "$3")" = yes ] || holds=NO
+	done
+	row "$2" "${all# } x" "at most $3 x" "$holds" ""
+}
+
 report_row() { # NAME CALLS SPEED
 	local v
 	v=$(calc "$(median "$1.speed")" 1)
@@ -411,6 +429,9 @@ is not known" 22
 		lua_row "${lua%:*}.pair" "... resume + yield, above the \
 same" "$v"
 	done
+	ratios_row off "Lua calls in $(echo $luas | sed 's/:[0-9]*//g; \
+s/ /, /g'), recording off, with weft / without" 1.05
+	ratios_row after "... once recording has ended / before it began" 1.05
 	v=$(median paced.lost)
 	row "lost at 5 M calls/s for $pace s" "$v" 0 "$(at_most "$v" 0)" ""
 	report_row report "$long" 20
