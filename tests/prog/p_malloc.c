@@ -15,7 +15,7 @@ enum { ROOM = 64 << 20, HEAD = 16 };
 
 static _Alignas(16) unsigned char room[ROOM];
 static _Atomic size_t used;
-static _Atomic long mallocs, gives, callocs, reallocs, takes;
+static _Atomic long mallocs, frees, gives, callocs, reallocs, takes;
 
 PLAIN static void *take(size_t n)
 {
@@ -45,6 +45,7 @@ PLAIN static void give(const void *p)
  * but NULL. */
 void free(void *p)
 {
+	frees++;
 	if (p)
 		give(p);
 }
@@ -87,8 +88,8 @@ int main(void)
 	free(strdup("a string"));
 	const int n = snprintf(text, sizeof(text), "calls %ld malloc\n"
 		"calls %ld give\ncalls %ld calloc\ncalls %ld realloc\n"
-		"calls %ld take\ncalls 4 work\n", mallocs, gives, callocs,
-		reallocs, takes);
+		"calls %ld take\ncalls 4 work\nfreed %ld\n", mallocs, gives,
+		callocs, reallocs, takes, frees);
 
 	_exit(write(1, text, (size_t)n) == n ? 3 : 1);
 }
