@@ -435,7 +435,7 @@ s/ /, /g'), recording off, with weft / without" 1.05
 	v=$(median paced.lost)
 	row "lost at 5 M calls/s for $pace s" "$v" 0 "$(at_most "$v" 0)" ""
 	report_row report "$long" 20
-	report_row report4 $((4 * long)) ""
+	report_row report4 $((4 * long)) 20
 	v=$(calc "$(median idle)")
 	row "an idle recording" "$v % of a core" "at most 0.5 %" \
 		"$(at_most "$v" 0.5)" \
