@@ -111,13 +111,15 @@ static void find_places(struct below *b, struct waiting *w)
 }
 
 /* Replay the chunk's records up to the last place where a handler interrupted
- * them; returns how many. */
+ * them; returns how many. A chunk that waits behind one for a later chunk, which
+ * no tracer writes, gets no places: it runs when these trees may be gone. */
 size_t replay_handler_find(struct replay *r, struct stream *st,
 			   const struct chunk_view *v, struct stream *upper)
 {
 	struct below b = { r, st, v, 0 };
 
-	for (struct waiting *w = upper ? upper->first : NULL; w; w = w->next)
+	for (struct waiting *w = upper ? upper->first : NULL;
+	     w && w->view.head.interrupted_chunk <= v->head.number; w = w->next)
 		if (w->view.head.interrupted_chunk == v->head.number)
 			find_places(&b, w);
 	return b.i;
