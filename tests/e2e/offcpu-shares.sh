@@ -2,8 +2,10 @@
 # offcpu-shares.sh - a program sleeps, waits for a mutex, burns CPU and does
 # half of each in four functions, while another process wants the same CPU: for
 # each function the report's times on and off the CPU are the program's own, to
-# within 2 % (of what is less than a twentieth of its time: of that). Where the
-# kernel shows no switches, the columns are not there.
+# within 2 % (of what is less than a tenth of its time: of that; going to sleep
+# takes the program's own account some time on the CPU). Where the kernel shows no
+# switches, the columns are not there.
+# alone
 # SPDX-License-Identifier: MIT
 set -u
 fail() {
@@ -41,9 +43,9 @@ f[1] in wall {
 	name = f[1]
 	on = f[at["total_cpu_ns"]]
 	off = f[at["total_offcpu_ns"]]
-	a = (on - cpu[name]) / most(cpu[name], wall[name] / 20)
+	a = (on - cpu[name]) / most(cpu[name], wall[name] / 10)
 	away = wall[name] - cpu[name]
-	b = (off - away) / most(away, wall[name] / 20)
+	b = (off - away) / most(away, wall[name] / 10)
 	printf "note: %s: on %.1f ms, %+.2f%%; off %.1f ms, %+.2f%%\n", name,
 		on / 1e6, 100 * a, off / 1e6, 100 * b
 	if (a > 0.02 || a < -0.02 || b > 0.02 || b < -0.02)
