@@ -32,6 +32,7 @@ enum {
 	CHUNK_STACK_OUTER = 64,
 	CHUNK_STACK_INNER = 4032,
 	CHUNK_STRING_MAX = 256,  /* bytes of a string that are stored */
+	CHUNK_ORDINAL_MAX = 65535, /* of Lua functions on the same lines */
 };
 
 enum chunk_flag {
@@ -188,7 +189,11 @@ enum item_type {
 	                   * the bias, build-id (20 bytes at most: length in the
 	                   * lowest byte of the first of 3 words), path string */
 	ITEM_LUA = 3,     /* { linedefined:32 | lastlinedefined:32 }
-	                   * source string, name string (a hint, may be empty) */
+	                   * source string, name string (a hint, may be empty),
+	                   * ordinal: which it is of the functions of its whole
+	                   * source that have these two lines, in the order of
+	                   * the text, a function before those in it (not there
+	                   * where 0: the first, the only one, or not known) */
 	ITEM_NAME = 4,    /* string: a mark's name */
 	ITEM_HINT = 5,    /* dictionary index, string: what Lua calls this C
 	                   * function ("string.format") */

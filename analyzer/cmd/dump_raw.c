@@ -68,6 +68,8 @@ static void print_lua(const struct view_item *item)
 
 	view_get_lua(item, &lua);
 	printf(" lines %" PRIu32 " to %" PRIu32, lua.line, lua.last_line);
+	if (lua.ordinal != 0)
+		printf(" ordinal %" PRIu32, lua.ordinal);
 	print_string(&lua.source);
 	print_string(&lua.name);
 }

@@ -53,6 +53,7 @@ static int by_func(const void *a, const void *b, void *ctx)
 			numbers(x->source_length, y->source_length),
 			numbers(x->line, y->line),
 			numbers(x->last_line, y->last_line),
+			numbers(x->ordinal, y->ordinal),
 			strcmp(x->name, y->name));
 }
 

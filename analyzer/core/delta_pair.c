@@ -77,10 +77,11 @@ static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 	for (size_t i = 0; i < m->build_id_size && i < sizeof(m->build_id); i++)
 		snprintf(hex + 2 * i, 3, "%02x", m->build_id[i]);
 	snprintf(key, KEY_BYTES, "%d|%s|%.1000s|%" PRIx64 "|%.1000s|%" PRIx64
-		 "|%" PRIu64 "|%" PRIu32 "|%" PRIu32 "|%.1000s", (int)f->kind,
+		 "|%" PRIu64 "|%" PRIu32 "|%" PRIu32 "|%" PRIu32 "|%.1000s",
+		 (int)f->kind,
 		 hex, hex[0] == '\0' ? m->path : "", f->offset, f->source,
 		 f->source_hash, f->source_length, f->line, f->last_line,
-		 f->kind >= FUNC_MARK ? f->name : "");
+		 f->ordinal, f->kind >= FUNC_MARK ? f->name : "");
 }
 
 /* Its build-id's first 16 bytes. */

@@ -141,7 +141,8 @@ static int same_func(const struct func *a, const struct func *b)
 	return a->kind == b->kind && a->module == b->module &&
 	       a->offset == b->offset && a->source_hash == b->source_hash &&
 	       a->source_length == b->source_length && a->line == b->line &&
-	       a->last_line == b->last_line && !strcmp(a->source, b->source) &&
+	       a->last_line == b->last_line && a->ordinal == b->ordinal &&
+	       !strcmp(a->source, b->source) &&
 	       (a->kind < FUNC_MARK || !strcmp(a->name, b->name));
 }
 
@@ -149,7 +150,8 @@ static void hash_func(const struct func *f, uint64_t key[2])
 {
 	key[0] = (uint64_t)f->kind << 60 ^ (uint64_t)f->module << 40 ^
 		 f->offset;
-	key[1] = f->source_hash ^ (uint64_t)f->line << 32 ^ f->last_line;
+	key[1] = f->source_hash ^ (uint64_t)f->line << 32 ^ f->last_line ^
+		 (uint64_t)f->ordinal << 48;
 	if (f->kind >= FUNC_MARK)
 		key[1] ^= hash_bytes(1, f->name, strlen(f->name));
 }
@@ -214,24 +216,22 @@ func_id func_code(struct func_table *t, uint64_t address)
 	return find_or_add(t, &f, 0);
 }
 
-func_id func_lua(struct func_table *t, const char *source, size_t stored,
-		 uint64_t whole_length, uint64_t hash, uint32_t line,
-		 uint32_t last_line, const char *hint)
+func_id func_lua(struct func_table *t, const struct func_origin *o,
+		 const char *hint)
 {
-	char text[257];
+	char text[257] = "";
+	const size_t stored = o->stored < 256 ? o->stored : 256;
 	struct func f = blank(FUNC_LUA);
-	func_id id;
 
-	if (stored > sizeof(text) - 1)
-		stored = sizeof(text) - 1;
-	memcpy(text, source, stored);
-	text[stored] = '\0';
+	memcpy(text, o->source, stored);
 	f.source = text;
-	f.source_length = whole_length;
-	f.source_hash = hash;
-	f.line = line;
-	f.last_line = last_line;
-	id = find_or_add(t, &f, stored);
+	f.source_length = o->length;
+	f.source_hash = o->hash;
+	f.line = o->line;
+	f.last_line = o->last_line;
+	f.ordinal = o->ordinal;
+	const func_id id = find_or_add(t, &f, stored);
+
 	func_hint(t, id, hint);
 	return id;
 }
@@ -260,9 +260,9 @@ func_id func_like(struct func_table *t, const struct func *f, elf_id module)
 	case FUNC_CODE:
 		return func_code(t, f->offset);
 	case FUNC_LUA:
-		return func_lua(t, f->source, strlen(f->source),
-				f->source_length, f->source_hash, f->line,
-				f->last_line, "");
+		return func_lua(t, &(struct func_origin){ f->source,
+			strlen(f->source), f->source_length, f->source_hash,
+			f->line, f->last_line, f->ordinal }, "");
 	case FUNC_MARK:
 		return func_mark(t, f->name);
 	case FUNC_NONE:

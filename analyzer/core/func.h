@@ -14,7 +14,7 @@ enum func_kind {
 	FUNC_NONE,
 	FUNC_NATIVE,   /* module and offset */
 	FUNC_CODE,     /* an address in no ELF module: offset is the address */
-	FUNC_LUA,      /* source and lines */
+	FUNC_LUA,      /* source, lines and ordinal */
 	FUNC_MARK,     /* the name of a mark */
 	FUNC_SPECIAL,  /* made by the analyzer: name says what it stands for,
 	                * such as "[open before start]" */
@@ -29,8 +29,8 @@ struct elf_module {
 };
 
 /* A function. Identity: kind and module + offset, or kind and source (with its
- * whole length and hash) + lines. All strings are untrusted bytes, never NULL,
- * owned by the table. */
+ * whole length and hash) + lines + ordinal. All strings are untrusted bytes,
+ * never NULL, owned by the table. */
 struct func {
 	enum func_kind kind;
 	elf_id module;
@@ -39,6 +39,9 @@ struct func {
 	                          * "=stdin", or the text itself) */
 	uint64_t source_hash, source_length;
 	uint32_t line, last_line;
+	uint32_t ordinal;        /* which it is of the functions of its source
+	                          * on these two lines; 0: the first, the only
+	                          * one, or not known */
 	const char *hint;        /* what the recorder heard it called, or "" */
 	int late;                /* LuaJIT did not tell of its returns: its times
 	                          * are upper bounds */
@@ -59,9 +62,16 @@ elf_id func_module(struct func_table *, const char *path,
 		   uint64_t size);
 func_id func_native(struct func_table *, elf_id, uint64_t offset);
 func_id func_code(struct func_table *, uint64_t address);
-func_id func_lua(struct func_table *, const char *source, size_t stored,
-		 uint64_t whole_length, uint64_t hash, uint32_t line,
-		 uint32_t last_line, const char *hint);
+/* stored: bytes at source, at most 256 of which are kept; length and hash are
+ * the whole text's. */
+struct func_origin {
+	const char *source;
+	size_t stored;
+	uint64_t length, hash;
+	uint32_t line, last_line, ordinal;
+};
+func_id func_lua(struct func_table *, const struct func_origin *,
+		 const char *hint);
 func_id func_mark(struct func_table *, const char *name);
 func_id func_special(struct func_table *, const char *name);
 /* Find or add the same function of another table, its module being module;

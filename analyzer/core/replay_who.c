@@ -151,9 +151,10 @@ static func_id find_lua(struct replay *r, const struct view_item *item)
 	char name[CHUNK_STRING_MAX + 1];
 
 	view_get_lua(item, &l);
-	return func_lua(r->session->funcs, l.source.bytes, l.source.stored,
-			l.source.length, l.source.hash, l.line, l.last_line,
-			text(&l.name, name));
+	return func_lua(r->session->funcs, &(struct func_origin){
+		l.source.bytes, l.source.stored, l.source.length,
+		l.source.hash, l.line, l.last_line, l.ordinal },
+		text(&l.name, name));
 }
 
 static func_id find_func(struct replay *r, const struct chunk_view *v,

@@ -73,6 +73,7 @@ void view_get_module(const struct view_item *, struct view_module *);
 
 struct view_lua {
 	uint32_t line, last_line;
+	uint32_t ordinal;        /* of those on these lines; may not be known */
 	struct view_string source, name;
 };
 void view_get_lua(const struct view_item *, struct view_lua *);

@@ -89,7 +89,8 @@ static int check_offcpu(const uint64_t *item, size_t n)
 	X(ITEM_NOTE, 0, 2)                                                     \
 	X(ITEM_LATE, 1, 0)
 
-static int check_layout(const uint64_t *item, size_t n)
+/* *end: the word behind the fields that each item of its type has. */
+static int check_layout(const uint64_t *item, size_t n, size_t *end)
 {
 	size_t at = 1, strings = 0;
 
@@ -105,6 +106,7 @@ static int check_layout(const uint64_t *item, size_t n)
 	while (strings--)
 		if (check_string(item, n, &at) < 0)
 			return -1;
+	*end = at;
 	return 0;
 }
 
@@ -112,8 +114,9 @@ static int check_item(const struct chunk_view *v, const uint64_t *item,
 		      size_t n, struct view_marks *m)
 {
 	const uint64_t offset = (uint64_t)(item - v->items);
+	size_t end = n;
 
-	if (check_layout(item, n) < 0)
+	if (check_layout(item, n, &end) < 0)
 		return -1;
 	switch (item_type(*item)) {
 	case ITEM_STACK:
@@ -125,7 +128,8 @@ static int check_item(const struct chunk_view *v, const uint64_t *item,
 		return check_module(item, m);
 	case ITEM_LUA:
 		view_mark(m->lua, offset);
-		return 0;
+		return end == n || item[end] <= CHUNK_ORDINAL_MAX ? 0 :
+			err_add("an ordinal of %" PRIu64, item[end]);
 	case ITEM_NAME:
 		view_mark(m->name, offset);
 		return 0;
@@ -205,9 +209,12 @@ void view_get_module(const struct view_item *item, struct view_module *m)
 
 void view_get_lua(const struct view_item *item, struct view_lua *l)
 {
+	const uint64_t *const ordinal =
+		get_string(get_string(item->word + 2, &l->source), &l->name);
+
 	l->line = (uint32_t)(item->word[1] >> 32);
 	l->last_line = (uint32_t)item->word[1];
-	get_string(get_string(item->word + 2, &l->source), &l->name);
+	l->ordinal = ordinal < item->word + item->n ? (uint32_t)*ordinal : 0;
 }
 
 void view_get_name(const struct view_item *item, struct view_string *name)

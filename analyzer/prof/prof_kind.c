@@ -44,6 +44,7 @@ static const struct prof_field func[] = {
 	NUMBER(func, source_length), NUMBER(func, line),
 	NUMBER(func, last_line), TEXT(func, hint), TEXT(func, name),
 	TEXT(func, file), NUMBER(func, file_line), NUMBER(func, late),
+	NUMBER(func, ordinal),
 };
 
 static const struct prof_field process[] = {

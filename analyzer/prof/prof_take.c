@@ -80,7 +80,8 @@ static int take_module(struct prof_take *p, const void *row)
 static func_id add_func(const struct prof_take *p, const struct func *f)
 {
 	if (f->kind == FUNC_NONE || f->kind > FUNC_SPECIAL ||
-	    f->module > func_elf_count(p->s->funcs))
+	    f->module > func_elf_count(p->s->funcs) ||
+	    f->ordinal > CHUNK_ORDINAL_MAX)
 		return 0;
 	return func_like(p->s->funcs, f, f->module);
 }

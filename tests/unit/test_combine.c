@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SESSIONS = 5, ROUNDS = 40, FUNCS = 9 };
+enum { SESSIONS = 5, ROUNDS = 40, FUNCS = 11 };
 
 static uint64_t random_state = 1;
 
@@ -29,8 +29,10 @@ static func_id random_func(struct session *s)
 	if (k < 5)
 		return sessions_func(s, (uint8_t)(k % 2), 16 * k,
 				     below(2) ? name : "another name");
-	if (k < 7) {
-		const func_id f = func_lua(s->funcs, "@x.lua", 6, 6, k, 3, 9,
+	if (k < 9) {
+		const struct func_origin at = { "@x.lua", 6, 6, k / 2, 3, 9,
+						k % 2 };
+		const func_id f = func_lua(s->funcs, &at,
 					   below(2) ? "hint" : "");
 
 		/* analyzer/sym leaves no function without a name. */

@@ -1,6 +1,7 @@
 /* test_func.c - a function is the same function wherever it is met.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/core/func.h"
+#include "tracepoints/chunk.h"
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -44,20 +45,41 @@ void test_func_native_is_module_and_offset(void)
 	func_table_free(t);
 }
 
-void test_func_lua_is_source_and_lines(void)
+static func_id lua(struct func_table *t, struct func_origin o,
+		   const char *hint)
+{
+	o.source = "@x.lua";
+	o.stored = 6;
+	return func_lua(t, &o, hint);
+}
+
+void test_func_lua_is_source_lines_and_ordinal(void)
 {
 	struct func_table *const t = func_table_new();
-	const func_id f = func_lua(t, "@x.lua", 6, 6, 77, 1, 9, "");
+	const struct func_origin at = { .length = 6, .hash = 77, .line = 1,
+					.last_line = 9 };
+	struct func_origin other[5] = { at, at, at, at, at };
+	const func_id f = lua(t, at, "");
 
-	CHECK_EQ(func_lua(t, "@x.lua", 6, 6, 77, 1, 9, "name"), f);
+	CHECK_EQ(lua(t, at, "name"), f);
 	CHECK_STR(func_get(t, f)->hint, "name");
-	CHECK_EQ(func_lua(t, "@x.lua", 6, 6, 77, 1, 9, "later"), f);
+	CHECK_EQ(lua(t, at, "later"), f);
 	CHECK_STR(func_get(t, f)->hint, "name");
-	CHECK(func_lua(t, "@x.lua", 6, 6, 77, 2, 9, "") != f);
-	CHECK(func_lua(t, "@x.lua", 6, 6, 77, 1, 8, "") != f);
+	other[0].line = 2;
+	other[1].last_line = 8;
+	other[2].ordinal = 1;
+	other[3].ordinal = CHUNK_ORDINAL_MAX;
 	/* Long texts that begin alike are told apart by their hash. */
-	CHECK(func_lua(t, "@x.lua", 6, 900, 78, 1, 9, "") !=
-	      func_lua(t, "@x.lua", 6, 900, 79, 1, 9, ""));
+	other[4].hash = 78;
+	for (size_t i = 0; i < 5; i++) {
+		const func_id id = lua(t, other[i], "");
+
+		CHECK_EQ(id, f + i + 1);
+		CHECK_EQ(lua(t, other[i], ""), id);
+		CHECK_EQ(func_like(t, func_get(t, id), 0), id);
+	}
+	CHECK_EQ(func_get(t, f)->ordinal, 0);
+	CHECK_EQ(func_get(t, f + 3)->ordinal, 1);
 	CHECK_STR(func_language(func_get(t, f)), "lua");
 	CHECK_STR(func_get(t, f)->source, "@x.lua");
 	func_table_free(t);
