@@ -13,10 +13,13 @@
 
 enum { SLOT_BITS = 17, SLOTS = 1 << SLOT_BITS, PROBES = 256, NAME_BYTES = 64 };
 
+/* Which it is of its source's. */
+struct spot { int32_t first, last; uint32_t ordinal; };
+
 struct lua_func {
 	uint64_t hash;        /* of the whole source */
 	uint64_t length;      /* of the whole source */
-	int32_t first, last;
+	struct spot at;
 	uint32_t stored, name_length;
 	const char *text;     /* the source's beginning, then the name */
 };
@@ -59,14 +62,17 @@ static uint32_t place(uint64_t hash, uint32_t probe)
 
 /* ---------------------------------------------------------- Lua functions */
 
-static uint64_t mix(uint64_t hash, int first, int last)
+static uint64_t mix(uint64_t hash, const struct spot *p)
 {
-	return (hash ^ ((uint64_t)(uint32_t)first << 32 | (uint32_t)last)) *
+	const uint64_t lines = (uint64_t)(uint32_t)p->first << 32 |
+			       (uint32_t)p->last;
+
+	return (hash ^ lines ^ (uint64_t)p->ordinal << 20) *
 	       UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static struct lua_func *make(const char *source, size_t length, uint64_t hash,
-			     int first, int last, const char *name)
+			     const struct spot *at, const char *name)
 {
 	const size_t stored = length < CHUNK_STRING_MAX ? length :
 			      CHUNK_STRING_MAX;
@@ -79,8 +85,7 @@ static struct lua_func *make(const char *source, size_t length, uint64_t hash,
 	f->text = text = (char *)(f + 1);
 	f->hash = hash;
 	f->length = length;
-	f->first = first;
-	f->last = last;
+	f->at = *at;
 	f->stored = (uint32_t)stored;
 	f->name_length = (uint32_t)named;
 	memcpy(text, source, stored);
@@ -89,11 +94,12 @@ static struct lua_func *make(const char *source, size_t length, uint64_t hash,
 	return f;
 }
 
-static int is(const struct lua_func *f, uint64_t hash, size_t length, int first,
-	      int last)
+static int is(const struct lua_func *f, uint64_t hash, size_t length,
+	      const struct spot *at)
 {
-	return f->hash == hash && f->length == length && f->first == first &&
-	       f->last == last;
+	return f->hash == hash && f->length == length &&
+	       f->at.first == at->first && f->at.last == at->last &&
+	       f->at.ordinal == at->ordinal;
 }
 
 static uint64_t key_of(const void *f)
@@ -102,29 +108,29 @@ static uint64_t key_of(const void *f)
 }
 
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
-		      const char *name)
+		      uint32_t ordinal, const char *name)
 {
 	const int saved = errno;
 	const uint64_t hash = XXH64(source, length, 0);
-	const uint64_t at = mix(hash, first, last);
+	const struct spot at = { first, last, ordinal };
+	const uint64_t mixed = mix(hash, &at);
 	slot *const t = table(&funcs);
 	struct lua_func *made = NULL;
 
 	errno = saved;
 	for (uint32_t i = 0; t != NULL && i < PROBES; i++) {
-		slot *const p = &t[place(at, i)];
+		slot *const p = &t[place(mixed, i)];
 		void *f = atomic_load_explicit(p, memory_order_acquire);
 
 		if (f == NULL) {
 			if (made == NULL)
-				made = make(source, length, hash, first, last,
-					    name);
+				made = make(source, length, hash, &at, name);
 			if (made == NULL)
 				break;
 			if (atomic_compare_exchange_strong(p, &f, made))
 				return key_of(made);
 		}
-		if (is(f, hash, length, first, last))
+		if (is(f, hash, length, &at))
 			return key_of(f);
 	}
 	return key_of(&too_many);
@@ -147,13 +153,17 @@ uint32_t lua_func_item(struct state *s, uint64_t key)
 {
 	const struct lua_func *const f = (const void *)(key & ~KEY_LUA);
 	const uint32_t words = 2 + buffer_string_words(f->length) +
-			       buffer_string_words(f->name_length);
+			       buffer_string_words(f->name_length) +
+			       (f->at.ordinal != 0);
 	uint64_t *const item = buffer_item(s, words);
 
 	if (item == NULL)
 		return UINT32_MAX;
 	item[0] = item_put(ITEM_LUA, words);
-	item[1] = (uint64_t)(uint32_t)f->first << 32 | (uint32_t)f->last;
+	item[1] = (uint64_t)(uint32_t)f->at.first << 32 |
+		  (uint32_t)f->at.last;
+	if (f->at.ordinal != 0)
+		item[words - 1] = f->at.ordinal;
 	buffer_put_string(put_source(item + 2, f), f->text + f->stored,
 			  f->name_length);
 	buffer_publish_items(s);
@@ -190,6 +200,11 @@ uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length)
 	if (atomic_exchange(&sources[i].last, what) != what)
 		atomic_fetch_add(&sources[i].current, 1);
 	return hash;
+}
+
+void lua_func_changed(uint64_t source)
+{
+	atomic_fetch_add(&sources[source_place(source)].current, 1);
 }
 
 void lua_func_unseen(void)
@@ -321,7 +336,7 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 		length = add(text, length, "?", 1);
 	}
 	length = add(text, length, "]", 1);
-	key = lua_func_key(text, length, -1, -1, NULL);
+	key = lua_func_key(text, length, -1, -1, 0, NULL);
 	lua_func_late(key);
 	return key;
 }

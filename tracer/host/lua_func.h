@@ -6,11 +6,12 @@
 
 #include "tracer/host/state.h"
 
-/* The key of the function with this source and these lines; name: a hint, may
- * be NULL. Where there is no room for another, a key that stands for all such
+/* The key of the function with this source and these lines, and of those with
+ * the same ones that one (0: the first, or not known); name: a hint, may be
+ * NULL. Where there is no room for another, a key that stands for all such
  * functions. Hook-safe; ~50 ns and the hash of the source. */
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
-		      const char *name);
+		      uint32_t ordinal, const char *name);
 
 /* Remember what Lua calls the C function at this address (group may be NULL),
  * unless a name is known. Hook-safe. */
@@ -35,6 +36,8 @@ void lua_func_late(uint64_t key);
  * address changes (of others, now and then, too). Gives the text's hash. */
 const _Atomic uint64_t *lua_func_current(uint64_t source);
 uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length);
+/* Something else is known of functions of the source at this address. */
+void lua_func_changed(uint64_t source);
 /* Main functions may have run unseen. */
 void lua_func_unseen(void);
 /* Never 0. */

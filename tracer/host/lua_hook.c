@@ -114,6 +114,8 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	struct state *s;
 	uint64_t now;
 
+	if (walk)
+		lua_hook_number_open(co);
 	if (!lua_hook_read(&e, me, co, ar))
 		return;
 	if (walk)
@@ -182,6 +184,9 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	atomic_store_explicit(&went_by, 1, memory_order_relaxed);
 	if (co == NULL)
 		return;
+	if (co->vm->peek && ar->event != LUA_HOOKRET &&
+	    lua_hook_records(co, ar))
+		lua_hook_number((uint64_t)L, layout_id(ar));
 	/* A hook that nothing would put back stays where it is. */
 	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed &&
 				 !state_pool->paused_hot))
@@ -317,7 +322,7 @@ INLINE int called(struct state *s, uint64_t L, uint64_t id)
 	if (unlikely(f[-1].ret != caller || f[-1].site != L ||
 		     s->n >= s->limit || f >= s->frame_limit))
 		return 0;
-	c = lua_hook_cached(s->lua, L, id, 1);
+	c = lua_hook_cached(s->lua, L, id, HOOK_CALLED_QUICK);
 	if (unlikely(c == NULL || c->epoch != s->epoch))
 		return 0;
 #if WEFT_LUA_ABI == 51

@@ -32,6 +32,10 @@
 #define lua_hook_ffi ABI(lua_hook_ffi)
 #define lua_hook_ffi_callee ABI(lua_hook_ffi_callee)
 #define lua_hook_main_runs ABI(lua_hook_main_runs)
+#define lua_hook_number ABI(lua_hook_number)
+#define lua_hook_number_main ABI(lua_hook_number_main)
+#define lua_hook_number_open ABI(lua_hook_number_open)
+#define lua_hook_ordinal ABI(lua_hook_ordinal)
 #define lua_hook_abi ABI(lua_hook_abi)
 
 INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
@@ -40,13 +44,16 @@ INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
 			  (64 - LUA_CACHE_BITS)];
 }
 
-/* A main function runs; what tells it from others. */
-uint64_t lua_hook_main_runs(uint64_t source);
+/* The main function with this prototype is called, or (began 0) was before;
+ * what tells it from others. */
+uint64_t lua_hook_main_runs(uint64_t at, int began);
 
 /* What is known of the frame's function, by its layout; NULL: this thread has
- * not seen it. Main functions are not known where quick is set. */
+ * not seen it. Main functions are not known to the quick path. */
+enum lua_hook_moment { HOOK_CALLED, HOOK_CALLED_QUICK, HOOK_OPEN };
 INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t L,
-					  uint64_t id, int quick)
+					  uint64_t id,
+					  enum lua_hook_moment moment)
 {
 	int is_c;
 	const uint64_t at = layout_callee(L, id, &is_c);
@@ -62,8 +69,9 @@ INLINE struct lua_cached *lua_hook_cached(struct lua_local *me, uint64_t L,
 	if (likely(c->text == atomic_load_explicit(c->current,
 						   memory_order_relaxed)))
 		return c;
-	return quick || (uint32_t)c->lines != 0 ||
-	       c->text != lua_hook_main_runs(c->source) ? NULL : c;
+	return moment == HOOK_CALLED_QUICK || (uint32_t)c->lines != 0 ||
+	       c->text != lua_hook_main_runs(at, moment == HOOK_CALLED) ?
+	       NULL : c;
 }
 
 /* The caller of the frame with this id, 0: none. */
@@ -140,6 +148,15 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c);
  * FFI? What it then calls. Hook-safe. */
 int lua_hook_ffi(const struct coroutine *co, uint64_t id);
 uint64_t lua_hook_ffi_callee(const struct coroutine *co, uint64_t id);
+
+/* Say which is which of the functions with the same lines of a source: in the
+ * main function with this prototype; in this frame's, if that is one; in all of
+ * co's open calls and of its VM's main state's. Hook-safe. */
+void lua_hook_number_main(uint64_t at);
+void lua_hook_number(uint64_t L, uint64_t id);
+void lua_hook_number_open(const struct coroutine *co);
+/* The number of the prototype there. */
+uint32_t lua_hook_ordinal(uint64_t at);
 
 uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 		       int level, struct frame *to, uint32_t room);

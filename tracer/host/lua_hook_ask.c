@@ -210,6 +210,14 @@ static int has_taken_over(const struct coroutine *co, uint64_t id)
 #define has_taken_over(co, id) 0
 #endif
 
+static uint32_t ordinal(const struct coroutine *co, uint64_t id)
+{
+	int is_c;
+
+	return co->vm->peek ? lua_hook_ordinal(layout_callee((uint64_t)co->L,
+							     id, &is_c)) : 0;
+}
+
 uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
@@ -224,12 +232,17 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 		return 0;
 	if (!*is_c)
 		return lua_func_key(d.source, ways_source_length(&d),
-				    d.linedefined, d.lastlinedefined, d.name);
+				    d.linedefined, d.lastlinedefined,
+				    ordinal(co, id), d.name);
 	return c_key(co, id, &d, is_c);
 }
 
-uint64_t lua_hook_main_runs(uint64_t source)
+uint64_t lua_hook_main_runs(uint64_t at, int began)
 {
+	const uint64_t source = layout_word(at + PROTO_SOURCE);
+
+	if (began)
+		lua_hook_number_main(at);
 	/* A hash is no counter: lua_func_current never comes that far. */
 	return source == 0 ? 0 : UINT64_C(1) << 63 | lua_func_main_runs(
 		source, (const char *)source + STRING_TEXT,
@@ -248,7 +261,7 @@ static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
 		c->source = layout_word(at + PROTO_SOURCE);
 		if ((uint32_t)c->lines == 0) {
 			c->current = &lua_func_never;
-			c->text = lua_hook_main_runs(c->source);
+			c->text = lua_hook_main_runs(at, 1);
 		} else {
 			c->current = lua_func_current(c->source);
 			c->text = atomic_load(c->current);
@@ -260,7 +273,8 @@ uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
 		      uint64_t id, int *is_c)
 {
 	const uint64_t L = (uint64_t)co->L;
-	const struct lua_cached *const c = lua_hook_cached(me, L, id, 0);
+	const struct lua_cached *const c = lua_hook_cached(me, L, id,
+							 HOOK_CALLED);
 	uint64_t key;
 
 	if (c != NULL) {
@@ -330,6 +344,7 @@ uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 	uint64_t id = frame_at(co, &level);
 	uint32_t count = 0;
 
+	lua_hook_number_open(co);
 	for (; id != 0 && count < room; count++) {
 		put_frame(co, &to[count], me, id);
 		id = outer(co, id, &level);

@@ -7,11 +7,12 @@
 /* The layout is tried as it is used, but for the way a word is read. */
 static uint64_t careful_word(uint64_t at);
 #define LAYOUT_WORD careful_word
+#include "tracer/host/lua_tree.h"
 #include "tracer/host/lua_ways.h"
 
 #include <sys/mman.h>
 
-enum { ARENA = 1 << 20, LEAST_EVENTS = 20 };
+enum { ARENA = 1 << 20, LEAST_EVENTS = 20, WRITTEN_MOST = 16 };
 
 struct trial {
 	const struct weft_lua_api *api;
@@ -20,6 +21,9 @@ struct trial {
 	int events, wrong;
 	int tails;              /* seen in the code less seen as events */
 	int faulted;
+	/* What the main function that runs is found to hold. */
+	uint64_t written[WRITTEN_MOST];
+	uint32_t count, twins;  /* twins: how many of TWINS have run */
 };
 
 /* For C functions and hooks, which are given a lua_State alone. */
@@ -65,6 +69,52 @@ static int same_text(uint64_t string, const lua_Debug *d)
 	       layout_length(string) == ways_source_length(d);
 }
 
+/* ----------------------------------------------- functions in the main one */
+
+/* Has functions on the same lines, which are called in the order of the text,
+ * one written in another, and constants that are none. */
+static const char script[] =
+	"local light, call, yield, resume = ...\n"
+	"local function a(...)\n\n light() return 1 end\n"
+	"local function b(x)\n\n\n return a(x) end\n"
+	"local c c = function(n)\n if n > 0 then local r = c(n - 1) return r "
+	"end call(b) end\n"
+	"a(1, 2, 3) b(1) c(3) call(a)\n"
+	"resume(function()\n b(1) yield() a() end)\n"
+	"for i = 1, 3 do local f = function()\n\n\n return i end f() end\n"
+	"local t = {x = 'y'} local function p() end local function q() local r = "
+	"function() return {z = 'w'} end r() end local s = function() end "
+	"p() q() s()\n";
+
+enum { WRITTEN = 9, TWINS = 4, TWINS_LINE = 18 };
+
+static void find_written(uint64_t top)
+{
+	struct lua_tree t;
+	uint64_t at;
+
+	trial->count = trial->twins = 0;
+	tree_begin(&t, top);
+	while ((at = tree_next(&t)) != 0 && trial->count < WRITTEN_MOST)
+		trial->written[trial->count++] = at;
+	if (trial->count != WRITTEN)
+		trial->wrong++;
+}
+
+/* Is the function with these lines, which runs, where it must be? */
+static int is_written(uint64_t at, uint64_t lines)
+{
+	uint32_t i = 0, before = 0;
+
+	while (i < trial->count && trial->written[i] != at)
+		before += layout_word(trial->written[i++] + PROTO_LINES) ==
+			  lines;
+	return i < trial->count && (layout_first(lines) != TWINS_LINE ||
+				    before == trial->twins++);
+}
+
+/* ------------------------------------------------------------- one event */
+
 static int same_function(uint64_t L, uint64_t id, const lua_Debug *d,
 			 uint64_t c_function)
 {
@@ -77,9 +127,14 @@ static int same_function(uint64_t L, uint64_t id, const lua_Debug *d,
 	if (is_c)
 		return at == c_function;
 	lines = layout_word(at + PROTO_LINES);
-	return layout_first(lines) == d->linedefined &&
-	       layout_last(lines) == d->lastlinedefined &&
-	       same_text(layout_word(at + PROTO_SOURCE), d);
+	if (layout_first(lines) != d->linedefined ||
+	    layout_last(lines) != d->lastlinedefined ||
+	    !same_text(layout_word(at + PROTO_SOURCE), d))
+		return 0;
+	if (d->linedefined != 0)
+		return is_written(at, lines);
+	find_written(at);
+	return 1;
 }
 
 /* Also one further up. */
@@ -125,16 +180,6 @@ static void try_event(lua_State *L, lua_Debug *ar)
 }
 
 /* ------------------------------------------------------------ a workload */
-
-static const char script[] =
-	"local light, call, yield, resume = ...\n"
-	"local function a(...)\n\n light() return 1 end\n"
-	"local function b(x)\n\n\n return a(x) end\n"
-	"local c c = function(n)\n if n > 0 then local r = c(n - 1) return r "
-	"end call(b) end\n"
-	"a(1, 2, 3) b(1) c(3) call(a)\n"
-	"resume(function()\n b(1) yield() a() end)\n"
-	"for i = 1, 3 do local f = function()\n\n\n return i end f() end\n";
 
 static int light(lua_State *L)
 {

@@ -73,7 +73,7 @@ static uint64_t key_at(struct lua_local *me, const struct coroutine *co,
 
 	if (WEFT_LUA_ABI != VM_LUAJIT || id == 0)
 		return 0;
-	c = lua_hook_cached(me, (uint64_t)co->L, id, 0);
+	c = lua_hook_cached(me, (uint64_t)co->L, id, HOOK_OPEN);
 	return c == NULL ? 0 : c->key;
 }
 
@@ -89,7 +89,7 @@ int lua_hook_glance(struct lua_event *e, struct lua_local *me,
 		e->key = key_at(me, co, e->id);
 		return 1;
 	}
-	*c = lua_hook_cached(me, (uint64_t)co->L, e->id, 0);
+	*c = lua_hook_cached(me, (uint64_t)co->L, e->id, HOOK_CALLED);
 	if (*c == NULL)
 		return 0;
 	e->key = (*c)->key;

@@ -11,15 +11,26 @@
 #include <string.h>
 
 #if WEFT_LUA_ABI == 54 /* 5.4.0 to 5.4.8 */
-enum { PROTO_LINES = 44, PROTO_SOURCE = 112 };
+enum {
+	PROTO_LINES = 44, PROTO_SOURCE = 112, PROTO_HOLDS = 32, PROTO_HELD = 72,
+};
 #elif WEFT_LUA_ABI == 53 /* 5.3.1 to 5.3.6 */
-enum { PROTO_LINES = 40, PROTO_SOURCE = 104 };
+enum {
+	PROTO_LINES = 40, PROTO_SOURCE = 104, PROTO_HOLDS = 32, PROTO_HELD = 64,
+};
 #elif WEFT_LUA_ABI == 52 /* 5.2.0 to 5.2.4 */
-enum { PROTO_LINES = 104, PROTO_SOURCE = 72 };
+enum {
+	PROTO_LINES = 104, PROTO_SOURCE = 72, PROTO_HOLDS = 96, PROTO_HELD = 32,
+};
 #elif WEFT_LUA_ABI == 51 /* 5.1.0 to 5.1.5 */
-enum { PROTO_LINES = 96, PROTO_SOURCE = 64 };
+enum {
+	PROTO_LINES = 96, PROTO_SOURCE = 64, PROTO_HOLDS = 88, PROTO_HELD = 32,
+};
 #elif WEFT_LUA_ABI == 21 /* LuaJIT 2.1 with 64-bit references */
-enum { PROTO_LINES = 72, PROTO_SOURCE = 64 };
+enum {
+	PROTO_LINES = 72, PROTO_SOURCE = 64, PROTO_HOLDS = 48, PROTO_HELD = 32,
+	PROTO_FLAGS = 61, PROTO_HAS_CHILD = 1, OBJECT_TYPE = 9, TYPE_PROTO = 7,
+};
 #else
 #error "no layout for this version of Lua"
 #endif
@@ -71,6 +82,38 @@ INLINE int layout_last(uint64_t lines)
 
 	return WEFT_LUA_ABI == 21 ? layout_first(lines) + second : second;
 }
+
+/* ------------------------------------------------------------- prototypes
+ * layout_holds: how many things a function's prototype holds; layout_held: the
+ * prototype of a function written in it that is one of them, or 0; in the order
+ * of the text. */
+
+#if WEFT_LUA_ABI == 21
+/* Among its constants, which are counted downwards. */
+INLINE uint32_t layout_holds(uint64_t at)
+{
+	return layout_byte(at + PROTO_FLAGS) & PROTO_HAS_CHILD ?
+	       layout_half(at + PROTO_HOLDS) : 0;
+}
+
+INLINE uint64_t layout_held(uint64_t at, uint32_t i)
+{
+	const uint64_t held = layout_word(layout_word(at + PROTO_HELD) -
+					  8 * ((uint64_t)i + 1));
+
+	return layout_byte(held + OBJECT_TYPE) == TYPE_PROTO ? held : 0;
+}
+#else
+INLINE uint32_t layout_holds(uint64_t at)
+{
+	return layout_half(at + PROTO_HOLDS);
+}
+
+INLINE uint64_t layout_held(uint64_t at, uint32_t i)
+{
+	return layout_word(layout_word(at + PROTO_HELD) + 8 * (uint64_t)i);
+}
+#endif
 
 /* ---------------------------------------------------------------- frames
  * layout_id: what names a frame on its lua_State L while it lives.
