@@ -72,7 +72,7 @@ static int same_text(uint64_t string, const lua_Debug *d)
 /* ----------------------------------------------- functions in the main one */
 
 /* Has functions on the same lines, which are called in the order of the text,
- * one written in another, and constants that are none. */
+ * one written in another, and constants of other kinds. */
 static const char script[] =
 	"local light, call, yield, resume = ...\n"
 	"local function a(...)\n\n light() return 1 end\n"
@@ -82,9 +82,9 @@ static const char script[] =
 	"a(1, 2, 3) b(1) c(3) call(a)\n"
 	"resume(function()\n b(1) yield() a() end)\n"
 	"for i = 1, 3 do local f = function()\n\n\n return i end f() end\n"
-	"local t = {x = 'y'} local function p() end local function q() local r = "
-	"function() return {z = 'w'} end r() end local s = function() end "
-	"p() q() s()\n";
+	"local x, t = 0.5, {x = 'y'} local function p() end local function q() "
+	"local x, r = 1.5, function() return {x = 'z'} end r() end "
+	"local s = function() end p() q() s()\n";
 
 enum { WRITTEN = 9, TWINS = 4, TWINS_LINE = 18 };
 
