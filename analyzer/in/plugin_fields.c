@@ -9,8 +9,8 @@
 /* The fields of an event, in their order in the payload. */
 enum field {
 	F_PID, F_TID, F_COROUTINE, F_FUNCTION, F_MODULE, F_BUILD_ID, F_OFFSET,
-	F_SOURCE, F_LINE, F_IN, F_SLEPT, F_DEPTH, F_THREAD, F_WHY, F_LATE_BY,
-	FIELDS,
+	F_SOURCE, F_LINE, F_ORDINAL, F_IN, F_SLEPT, F_DEPTH, F_THREAD, F_WHY,
+	F_LATE_BY, FIELDS,
 };
 
 static const struct {
@@ -26,6 +26,7 @@ static const struct {
 	[F_OFFSET] = { "offset", ADDRESS },
 	[F_SOURCE] = { "source", TEXT },
 	[F_LINE] = { "line", NUMBER32 },
+	[F_ORDINAL] = { "ordinal", NUMBER32 }, /* of those on its lines */
 	[F_IN] = { "in", NUMBER64 },       /* resumed by, suspended to */
 	[F_SLEPT] = { "slept", NUMBER64 }, /* ns */
 	[F_DEPTH] = { "depth", NUMBER32 },
@@ -40,7 +41,8 @@ enum {
 		BIT(F_THREAD) | BIT(F_WHY) | BIT(F_LATE_BY),
 	NATIVE = EVERY | BIT(F_FUNCTION) | BIT(F_MODULE) | BIT(F_BUILD_ID) |
 		 BIT(F_OFFSET),
-	LUA = EVERY | BIT(F_FUNCTION) | BIT(F_SOURCE) | BIT(F_LINE),
+	LUA = EVERY | BIT(F_FUNCTION) | BIT(F_SOURCE) | BIT(F_LINE) |
+	      BIT(F_ORDINAL),
 };
 
 static const struct { const char *name; unsigned fields; }
@@ -128,14 +130,16 @@ static const char *base_name(const char *path)
 static void name_function(char out[PLUGIN_TEXT_MAX], const struct session *s,
 			  const struct func *f)
 {
-	char raw[PLUGIN_TEXT_MAX];
+	char raw[PLUGIN_TEXT_MAX], which[16] = "";
 
+	if (f->ordinal)
+		snprintf(which, sizeof(which), "#%u", f->ordinal + 1);
 	if (f->hint[0])
 		snprintf(raw, sizeof(raw), "%s", f->hint);
 	else if (f->kind == FUNC_LUA)
-		snprintf(raw, sizeof(raw), "%.500s:%u",
+		snprintf(raw, sizeof(raw), "%.500s:%u%s",
 			 f->source + (*f->source == '@' || *f->source == '='),
-			 f->line);
+			 f->line, which);
 	else if (f->kind == FUNC_NATIVE)
 		snprintf(raw, sizeof(raw), "%.500s+0x%llx",
 			 base_name(func_elf(s->funcs, f->module)->path),
@@ -209,6 +213,8 @@ static uint64_t number_of(const struct in_event *event, const struct func *f,
 		return f->offset;
 	case F_LINE:
 		return f->line;
+	case F_ORDINAL:
+		return f->ordinal;
 	case F_IN:
 		return event->at.in;
 	case F_SLEPT:

@@ -60,9 +60,19 @@ static int is_builtin(struct func *f, struct arena *arena)
 	return 1;
 }
 
+/* Which of the functions on its lines it is, counted from 1, where it is not
+ * the first. */
+static const char *which(const struct func *f, char to[16])
+{
+	to[0] = '\0';
+	if (f->ordinal > 0)
+		snprintf(to, 16, "#%u", f->ordinal + 1);
+	return to;
+}
+
 void sym_lua_name(struct func *f, struct arena *arena)
 {
-	char text[1024];
+	char text[1024], number[16];
 	int length;
 
 	f->file = source_name(f->source, arena);
@@ -73,9 +83,10 @@ void sym_lua_name(struct func *f, struct arena *arena)
 		length = snprintf(text, sizeof(text), "main chunk <%s>",
 				  short_name(f->file));
 	else
-		length = snprintf(text, sizeof(text), "%s <%s:%u>",
+		length = snprintf(text, sizeof(text), "%s <%s:%u%s>",
 				  is_name(f->hint) ? f->hint : "function",
-				  short_name(f->file), f->line);
+				  short_name(f->file), f->line,
+				  which(f, number));
 	if (length >= (int)sizeof(text))
 		length = (int)sizeof(text) - 1;
 	f->name = arena_copy(arena, text, (size_t)length);

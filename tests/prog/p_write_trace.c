@@ -21,7 +21,7 @@ enum { FUNCS = 6, MAIN = 0, MID = 1, HZ = 1000000000, PACKET = 1 << 18,
 
 /* What to write; each is an option KEY=NUMBER. */
 static unsigned threads = 2, chunks = 4, records = 100, cpus = 2, coroutines,
-	partials, spill_from = ~0u, first_number, no_end, rotate;
+	partials, spill_from = ~0u, first_number, no_end, rotate, twins;
 
 static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "threads", &threads }, { "chunks", &chunks },
@@ -35,6 +35,8 @@ static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "first_number", &first_number },
 	{ "no_end", &no_end },         /* 1: the recorder died */
 	{ "rotate", &rotate },         /* 1: streams take turns at random */
+	{ "twins", &twins },           /* 1: function 4 is a Lua function, too,
+	                                * without a name, on the lines of 5 */
 };
 
 static uint64_t calls[FUNCS], all_records;
@@ -399,10 +401,24 @@ static void add_records(struct build *b, struct made_thread *m)
 	}
 }
 
+/* Where its item begins. */
+static uint32_t add_lua(struct build *b, const char *hint, uint64_t ordinal)
+{
+	const uint32_t from = b->at++;
+
+	add(b, UINT64_C(20) << 32 | 10);
+	add_string(b, "@made-up.lua");
+	add_string(b, hint);
+	if (ordinal)
+		add(b, ordinal);
+	add_item(b, ITEM_LUA, from);
+	return from;
+}
+
 static void add_tables(struct build *b, struct chunk_header *h,
 		       uint64_t open_age)
 {
-	uint32_t from = b->at, items = b->at;
+	uint32_t from = b->at, items = b->at, twin = 0;
 
 	h->records = b->at - CHUNK_HEADER_WORDS;
 	b->at += 4;
@@ -421,15 +437,15 @@ static void add_tables(struct build *b, struct chunk_header *h,
 	add(b, 0);
 	add_string(b, "/usr/bin/made-up");
 	add_item(b, ITEM_MODULE, from);
-	from = b->at++;
-	add(b, UINT64_C(20) << 32 | 10);
-	add_string(b, "@made-up.lua");
-	add_string(b, "body");
-	add_item(b, ITEM_LUA, from);
+	if (twins)
+		twin = add_lua(b, "", 1);
+	from = add_lua(b, "body", 0);
 	h->items = b->at - items;
 	h->funcs = FUNCS;
 	for (unsigned i = 0; i + 1 < FUNCS; i++)
-		add(b, dict_put_native(0, 0x1000 * (i + 1)));
+		add(b, twin && i == FUNCS - 2 ?
+		       dict_put_item(DICT_LUA, twin - items) :
+		       dict_put_native(0, 0x1000 * (i + 1)));
 	add(b, dict_put_item(DICT_LUA, from - items));
 }
 

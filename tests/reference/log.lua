@@ -9,7 +9,7 @@ end
 
 -- The columns function,language,module,file,line of a report.
 local function name(kind, rest)
-	local a, b, c, d = table.unpack(rest)
+	local a, b, c, ordinal, d = table.unpack(rest)
 	if kind == "code" then
 		return { "code at " .. a, "native", "", "", "0" }
 	elseif kind == "native" then
@@ -18,8 +18,10 @@ local function name(kind, rest)
 	end
 	local file = a:sub(2)
 	local hint = (d == "-" or d == "?") and "function" or d
+	-- Those that share their lines are counted from the second on.
+	local which = ordinal == "0" and "" or "#" .. ordinal + 1
 	local called = b == "0" and "main chunk <" .. base_name(file) .. ">" or
-		hint .. " <" .. base_name(file) .. ":" .. b .. ">"
+		hint .. " <" .. base_name(file) .. ":" .. b .. which .. ">"
 	return { called, "lua", "", file, b, hint = d }
 end
 

@@ -17,7 +17,7 @@ enum made_state { MADE_NEW, MADE_SUSPENDED, MADE_RUNNING, MADE_DEAD };
 
 struct made_func {
 	enum made_kind kind;
-	uint32_t module, line, last_line;
+	uint32_t module, line, last_line, ordinal;
 	uint64_t offset;         /* or address */
 	char source[40], hint[24];
 };

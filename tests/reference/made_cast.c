@@ -28,18 +28,21 @@ static void make_native(struct made *m, struct made_func *f, uint32_t i)
 		(unsigned long long)f->offset, *f->hint ? f->hint : "-");
 }
 
-/* In another session the same function has the same name. */
+/* In another session the same function has the same name. The first may be a
+ * main chunk; three and three others stand on the same lines, those that are of
+ * one source: the second and the third are called alike. */
 static void make_lua(struct made *m, struct made_func *f, uint32_t i)
 {
 	const uint64_t source = made_random(m, 3);
 
 	f->kind = MADE_LUA;
+	f->line = (i + 2) / 3 * 10;
+	f->last_line = f->line + 5;
+	f->ordinal = i == 0 ? 0 : (i + 2) % 3;
 	strcpy(f->source, sources[source]);
-	strcpy(f->hint, hints[(source + i) % 5]);
-	f->line = i * 10;
-	f->last_line = i * 10 + 5;
-	fprintf(m->log, "func %u lua %s %u %u %s\n", i, f->source, f->line,
-		f->last_line, *f->hint ? f->hint : "-");
+	strcpy(f->hint, hints[(source + i - (f->ordinal == 2)) % 5]);
+	fprintf(m->log, "func %u lua %s %u %u %u %s\n", i, f->source, f->line,
+		f->last_line, f->ordinal, *f->hint ? f->hint : "-");
 }
 
 static void make_code(struct made *m, struct made_func *f, uint32_t i)

@@ -57,6 +57,8 @@ uint32_t made_chunk_func(struct made *m, struct made_thread *t, int level,
 		cb_item_word(b, (uint64_t)f->line << 32 | f->last_line);
 		cb_string(b, f->source);
 		cb_string(b, f->hint);
+		if (f->ordinal)
+			cb_item_word(b, f->ordinal);
 		cb_item_end(b, at, ITEM_LUA);
 		return cb_dict(b, key, dict_put_item(DICT_LUA, (uint32_t)at));
 	}

@@ -417,6 +417,28 @@ void test_sym_names_lua_functions(void)
 	check_lua("@", 1, "", "function <?:1>", "?");
 }
 
+void test_sym_tells_lua_functions_on_the_same_lines_apart(void)
+{
+	static const struct { uint32_t ordinal; const char *hint, *name; }
+	cases[] = {
+		{ 0, "f", "f <x.lua:1>" }, { 1, "f", "f <x.lua:1#2>" },
+		{ 2, "", "function <x.lua:1#3>" },
+		{ 65535, "?", "function <x.lua:1#65536>" } };
+	struct arena *const arena = arena_new();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct func f = { .kind = FUNC_LUA, .source = "@src/x.lua",
+				  .line = 1, .ordinal = cases[i].ordinal,
+				  .hint = cases[i].hint };
+
+		sym_lua_name(&f, arena);
+		CHECK_STR(f.name, cases[i].name);
+		CHECK_STR(f.file, "src/x.lua");
+		CHECK_EQ(f.file_line, 1);
+	}
+	arena_free(arena);
+}
+
 void test_sym_falls_back_to_hints(void)
 {
 	const struct sym_options options = { NULL, 20, NULL, NULL };

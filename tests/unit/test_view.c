@@ -299,6 +299,62 @@ void test_view_refuses_bad_items(void)
 	CHECK(refused("cut short"));
 }
 
+/* A chunk with one Lua function, its item having so many words more. */
+static void build_lua(const uint64_t *more, size_t n)
+{
+	size_t at;
+
+	cb_begin(&b, 1, 2, 3, 1000);
+	at = cb_item(&b);
+	cb_item_word(&b, UINT64_C(7) << 32 | 9);
+	cb_string(&b, "@x.lua");
+	cb_string(&b, "handler");
+	for (size_t i = 0; i < n; i++)
+		cb_item_word(&b, more[i]);
+	cb_item_end(&b, at, ITEM_LUA);
+	cb_dict(&b, "handler", dict_put_item(DICT_LUA, (uint32_t)at));
+	cb_end(&b, 1100);
+}
+
+static void check_ordinal(const uint64_t *more, size_t n, uint32_t wanted)
+{
+	struct chunk_view v;
+	struct view_item it = { 0 };
+	struct view_lua l;
+
+	build_lua(more, n);
+	CHECK_STR(verdict(), "");
+	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	view_dict_item(&v, v.dict[0], &it);
+	view_get_lua(&it, &l);
+	CHECK_EQ(l.ordinal, wanted);
+	CHECK_EQ(l.line, 7);
+	CHECK_EQ(l.last_line, 9);
+	CHECK_EQ(l.source.stored, 6);
+	CHECK(l.name.stored == 7 && !memcmp(l.name.bytes, "handler", 7));
+}
+
+void test_view_gives_ordinals(void)
+{
+	/* Absent, there, at its most, and before words nobody knows. */
+	check_ordinal(NULL, 0, 0);
+	check_ordinal((const uint64_t[]){ 0 }, 1, 0);
+	check_ordinal((const uint64_t[]){ 3 }, 1, 3);
+	check_ordinal((const uint64_t[]){ CHUNK_ORDINAL_MAX }, 1, 65535);
+	check_ordinal((const uint64_t[]){ 1, UINT64_MAX, 5 }, 3, 1);
+}
+
+void test_view_refuses_ordinals_too_big(void)
+{
+	build_lua((const uint64_t[]){ CHUNK_ORDINAL_MAX + 1 }, 1);
+	CHECK(refused("an ordinal of 65536"));
+	/* Nor one that fits only when cut. */
+	build_lua((const uint64_t[]){ UINT64_C(1) << 32 }, 1);
+	CHECK(refused("an ordinal of 4294967296"));
+	build_lua((const uint64_t[]){ UINT64_MAX }, 1);
+	CHECK(refused("type 3"));
+}
+
 void test_view_refuses_modules_defined_twice(void)
 {
 	cb_begin(&b, 1, 1, 0, 0);
