@@ -87,6 +87,16 @@ inside=$(babeltrace2 --clock-seconds "$T/events" |
 		$2 <= "1700000005.000010000"' | wc -l)
 [ "$(wc -l <"$T/cut")" = "$inside" ] && [ "$inside" -gt 100 ] ||
 	fail "cut: $(wc -l <"$T/cut") events, not $inside"
+# Functions on the same lines: the second has no name of its own.
+"$B/tests/prog/p_write_trace" "$T/twins" twins=1 coroutines=1 chunks=6 \
+	>"$T/truth" || fail "no trace was written"
+babeltrace2 "$plugins" "$T/twins/ctf" --component=filter.weft.explode \
+	>"$T/text" 2>"$T/err" || fail "babeltrace2 fails"
+for f in '4 "made-up.lua:20#2".*ordinal = 1' '5 "body".*ordinal = 0'; do
+	n=$(grep -c "lua_call.*function = ${f#* }," "$T/text")
+	[ "$n" = "$(awk -v f="${f%% *}" '$1 == f { print $2 }' "$T/truth")" ] ||
+		fail "$f: $n calls"
+done
 babeltrace2 "$plugins" "$T/trace/ctf" --component=filter.weft.explode \
 	--params='window="soon"' >"$T/cut" 2>"$T/err" &&
 	fail "a window that is no number is taken"

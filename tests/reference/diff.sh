@@ -3,4 +3,4 @@
 # no function could be taken for another, what a slow reference says.
 # time: 600
 # SPDX-License-Identifier: MIT
-exec tests/reference/views diff 1 252
+exec tests/reference/views diff 1 285
