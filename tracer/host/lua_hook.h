@@ -150,9 +150,9 @@ int lua_hook_ffi(const struct coroutine *co, uint64_t id);
 uint64_t lua_hook_ffi_callee(const struct coroutine *co, uint64_t id);
 
 /* Say which is which of the functions with the same lines of a source: in the
- * main function with this prototype; in this frame's, if that is one; in all of
+ * main function with this prototype, which has some (text: of its source); in this frame's, if that is one; in all of
  * co's open calls and of its VM's main state's. Hook-safe. */
-void lua_hook_number_main(uint64_t at);
+void lua_hook_number_main(uint64_t at, uint64_t text);
 void lua_hook_number(uint64_t L, uint64_t id);
 void lua_hook_number_open(const struct coroutine *co);
 /* The number of the prototype there. */

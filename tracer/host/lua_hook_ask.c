@@ -240,13 +240,15 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 uint64_t lua_hook_main_runs(uint64_t at, int began)
 {
 	const uint64_t source = layout_word(at + PROTO_SOURCE);
-
-	if (began)
-		lua_hook_number_main(at);
 	/* A hash is no counter: lua_func_current never comes that far. */
-	return source == 0 ? 0 : UINT64_C(1) << 63 | lua_func_main_runs(
-		source, (const char *)source + STRING_TEXT,
-		layout_length(source));
+	const uint64_t text = source == 0 ? 0 :
+		UINT64_C(1) << 63 | lua_func_main_runs(source,
+			(const char *)source + STRING_TEXT,
+			layout_length(source));
+
+	if (began && layout_holds(at) != 0)
+		lua_hook_number_main(at, text);
+	return text;
 }
 
 static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)

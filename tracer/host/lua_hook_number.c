@@ -90,9 +90,9 @@ static uint32_t tally_next(const struct tally *t, uint64_t lines)
 
 /* Tells one set of functions from all others, for as long as they live; how
  * many there are, 0: too many. */
-static uint64_t outline(uint64_t top, uint32_t *count)
+static uint64_t outline(uint64_t top, uint64_t text, uint32_t *count)
 {
-	uint64_t sum = trait(top), at;
+	uint64_t sum = text ^ layout_word(top + PROTO_SOURCE), at;
 	struct lua_tree t;
 
 	tree_begin(&t, top);
@@ -123,18 +123,16 @@ static int number_all(uint64_t top, const struct tally *lines)
 	return as_before;
 }
 
-/* Seldom the first time; a call of a main function that was numbered, and lies
+/* Seldom the first time: a call of a main function that was numbered, and lies
  * where it lay, costs one look at its functions. */
-void lua_hook_number_main(uint64_t at)
+void lua_hook_number_main(uint64_t at, uint64_t text)
 {
 	const uint64_t news = lua_ordinal_news();
 	struct tally lines;
 	uint32_t count;
 	uint64_t sum;
 
-	if (layout_holds(at) == 0)
-		return;
-	sum = outline(at, &count);
+	sum = outline(at, text, &count);
 	if (count == 0 || lua_ordinal_is_set(at, sum, news) ||
 	    !tally_begin(&lines, count))
 		return;
@@ -148,8 +146,9 @@ void lua_hook_number(uint64_t L, uint64_t id)
 	int is_c;
 	const uint64_t at = layout_callee(L, id, &is_c);
 
-	if (!is_c && layout_first(layout_word(at + PROTO_LINES)) == 0)
-		lua_hook_number_main(at);
+	if (!is_c && layout_first(layout_word(at + PROTO_LINES)) == 0 &&
+	    layout_holds(at) != 0)
+		lua_hook_number_main(at, trait(at));
 }
 
 /* ------------------------------------------------------------- open calls */

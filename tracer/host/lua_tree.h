@@ -45,9 +45,11 @@ INLINE uint64_t tree_next(struct lua_tree *t)
 		child = layout_held(t->at[i], t->next[i]++);
 		if (child == 0)
 			continue;
-		t->at[t->depth] = child;
-		t->next[t->depth++] = 0;
 		t->found++;
+		if (layout_holds(child) != 0) {
+			t->at[t->depth] = child;
+			t->next[t->depth++] = 0;
+		}
 		return child;
 	}
 	return 0;
