@@ -1,0 +1,281 @@
+/* test_lua_ordinal.c - which is which of the functions on the same lines: of
+ * chunks made at random, whose maker knows. Compiled for every version of Lua.
+ * links: host lua
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tests/unit/host_pool.h"
+#include "tests/unit/lua_any.h"
+#include "tracer/host/lua_func.h"
+#include "tracer/host/lua_ordinal.h"
+#include "tracer/host/lua_stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct pool *shared_pool;
+static struct host_pool_tally tally;
+
+__attribute__((constructor(101))) static void make_pool(void)
+{
+	shared_pool = host_pool_make(64, 64, 1);
+}
+
+static void drain(void)
+{
+	buffer_switch(state_mine, 0);
+	host_pool_drain(shared_pool, &tally, 0);
+}
+
+/* ------------------------------------------------------------- the table */
+
+void test_lua_ordinal_of_what_lies_there_now(void)
+{
+	const uint64_t at = 0x7f0000001230, other = 0x7f0000001240;
+	const uint64_t news = lua_ordinal_news();
+
+	CHECK_EQ(lua_ordinal_of(at, 5), 0);
+	CHECK(!lua_ordinal_set(at, 5, 0));
+	CHECK(lua_ordinal_set(at, 5, 3));
+	CHECK(!lua_ordinal_set(at, 5, 3));
+	CHECK_EQ(lua_ordinal_of(at, 5), 3);
+	CHECK_EQ(lua_ordinal_of(at, 6), 0);
+	CHECK_EQ(lua_ordinal_of(other, 5), 0);
+	CHECK(lua_ordinal_set(at, 5, 0));
+	CHECK_EQ(lua_ordinal_of(at, 5), 0);
+	CHECK(lua_ordinal_set(at, 6, 65535));
+	CHECK_EQ(lua_ordinal_of(at, 6), 65535);
+	CHECK_EQ(lua_ordinal_of(at, 5), 0);
+	CHECK_EQ(lua_ordinal_news(), news + 3);
+}
+
+/* Fills the table: those that follow in the order of their names do without. */
+void test_lua_ordinal_when_full_is_none(void)
+{
+	unsigned wrong = 0, none = 0;
+
+	for (uint64_t i = 1; i <= 300000; i++)
+		lua_ordinal_set(i << 4, i, (uint32_t)(i % 7 + 1));
+	for (uint64_t i = 1; i <= 300000; i++) {
+		const uint32_t n = lua_ordinal_of(i << 4, i);
+
+		none += n == 0;
+		wrong += n != 0 && n != i % 7 + 1;
+	}
+	printf("%u of 300000 had no room\n", none);
+	CHECK(none > 0 && none < 200000);
+	CHECK_EQ(wrong, 0);
+}
+
+void test_lua_ordinal_news_make_a_main_function_be_looked_at(void)
+{
+	CHECK(!lua_ordinal_is_set(0x1230, 7, 1));
+	lua_ordinal_are_set(0x1230, 7, 1);
+	CHECK(lua_ordinal_is_set(0x1230, 7, 1));
+	CHECK(!lua_ordinal_is_set(0x1230, 8, 1));
+	CHECK(!lua_ordinal_is_set(0x1230, 7, 2));
+	CHECK(!lua_ordinal_is_set(0x1240, 7, 1));
+}
+
+/* -------------------------------------------------------- chunks by chance */
+
+enum { MOST = 400, TEXT = 1 << 16 };
+
+static char text[TEXT];
+static size_t used;
+static int line, made;
+static struct { int first, last; } written[MOST];
+static unsigned seed = 1;
+
+static unsigned chance(unsigned n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+static void put(const char *s)
+{
+	used += (size_t)snprintf(text + used, TEXT - used, "%s", s);
+	if (chance(12) == 0) {
+		text[used++] = '\n';
+		line++;
+	}
+}
+
+/* run(function() check(3) run(function() ... end) run(...) end) */
+static void put_functions(int depth)
+{
+	for (unsigned n = chance(depth == 0 ? 9 : 4); n > 0 && made < MOST;
+	     n--) {
+		const int me = made++;
+		char check[32];
+
+		used += (size_t)snprintf(text + used, TEXT - used, " run(");
+		written[me].first = line;
+		put("function() ");
+		snprintf(check, sizeof(check), "check(%d) ", me);
+		put(check);
+		if (chance(3) == 0)
+			put("local x = {'a', 1.5, b = 2.5, c = 'd'} ");
+		if (depth < 5)
+			put_functions(depth + 1);
+		used += (size_t)snprintf(text + used, TEXT - used, "end");
+		written[me].last = line;
+		put(") ");
+	}
+}
+
+static uint32_t ordinal_of(int me)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < me; i++)
+		n += written[i].first == written[me].first &&
+		     written[i].last == written[me].last;
+	return n;
+}
+
+static unsigned long checks, twins, wrong;
+
+static int l_check(lua_State *L)
+{
+	const int me = (int)lua_tointeger(L, 1);
+	const uint32_t ordinal = ordinal_of(me);
+	lua_Debug d;
+	uint64_t key;
+
+	lua_getstack(L, 1, &d);
+	lua_getinfo(L, "S", &d);
+	key = lua_func_key(d.source, strlen(d.source), d.linedefined,
+			   d.lastlinedefined, d.linedefined == 0 ? 0 : ordinal,
+			   NULL);
+	checks++;
+	twins += ordinal != 0;
+	if (state_mine->top[-2].key != key && wrong++ < 5)
+		printf("%s:%d-%d: not number %u\n%s\n", d.short_src,
+		       d.linedefined, d.lastlinedefined, ordinal, text);
+	return 0;
+}
+
+static int l_run(lua_State *L)
+{
+	for (int i = 0; i < 2; i++) {
+		lua_pushvalue(L, 1);
+		lua_call(L, 0, 0);
+	}
+	return 0;
+}
+
+struct dumped { char at[1 << 18]; size_t size; };
+
+static int keep(lua_State *L, const void *p, size_t size, void *ud)
+{
+	struct dumped *const d = ud;
+
+	(void)L;
+	if (d->size + size > sizeof(d->at))
+		return 1;
+	memcpy(d->at + d->size, p, size);
+	d->size += size;
+	return 0;
+}
+
+/* The function at the top, from its dump. */
+static void reload(lua_State *L, const char *name, int strip)
+{
+	static struct dumped d;
+
+	d.size = 0;
+#if LUA_VERSION_NUM >= 503
+	CHECK_EQ(lua_dump(L, keep, &d, strip), 0);
+#else
+	(void)strip;
+	CHECK_EQ(lua_dump(L, keep, &d), 0);
+#endif
+	lua_settop(L, 0);
+	CHECK_EQ(luaL_loadbuffer(L, d.at, d.size, name), LUA_OK);
+}
+
+static void run_one(lua_State *L, const char *name)
+{
+	static const char begin[] = "local run, check = ...";
+
+	line = 1;
+	made = 0;
+	used = sizeof(begin) - 1;
+	memcpy(text, begin, sizeof(begin));
+	put_functions(0);
+	CHECK_EQ(luaL_loadbuffer(L, text, used, name), LUA_OK);
+	if (chance(3) == 0)
+		reload(L, name, chance(2) == 0);
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			lua_pushvalue(L, -1);
+		lua_pushcfunction(L, l_run);
+		lua_pushcfunction(L, l_check);
+		lua_call(L, 2, 0);
+	}
+	lua_settop(L, 0);
+}
+
+void test_lua_functions_on_the_same_lines_are_told_by_their_order(void)
+{
+	static const char *const names[] = {
+		"=one", "=two", "@a file of which the name has more than forty"
+		" bytes.lua",
+	};
+	lua_State *const L = luaL_newstate();
+
+	CHECK(lua_vm_find(L)->vm->peek);
+	for (int i = 0; i < 300 && wrong == 0; i++) {
+		run_one(L, names[chance(3)]);
+		if (chance(4) == 0)
+			lua_gc(L, LUA_GCCOLLECT, 0);
+		drain();
+	}
+	printf("%lu checked, %lu of functions that are not the first\n",
+	       checks, twins);
+	CHECK(checks > 100000 && twins > checks / 4);
+	CHECK_EQ(wrong, 0);
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
+
+/* ------------------------------------------------------------- too many */
+
+static int l_first(lua_State *L)
+{
+	lua_Debug d;
+
+	lua_getstack(L, 1, &d);
+	lua_getinfo(L, "S", &d);
+	wrong += state_mine->top[-2].key !=
+		 lua_func_key(d.source, strlen(d.source), d.linedefined,
+			      d.lastlinedefined, 0, NULL);
+	checks++;
+	return 0;
+}
+
+/* Of more than 65,536 functions in one chunk none is numbered. */
+void test_lua_chunks_of_too_many_functions_are_not_numbered(void)
+{
+	enum { OUTER = 300, INNER = 240, ROOM = OUTER * INNER * 32 };
+	char *const big = malloc(ROOM), *to = big;
+	lua_State *const L = luaL_newstate();
+
+	to += sprintf(to, "local f, first = nil, ... ");
+	for (int i = 0; i < OUTER; i++) {
+		to += sprintf(to, "f = function() ");
+		for (int k = 0; k < INNER; k++)
+			to += sprintf(to, "f = function() end ");
+		to += sprintf(to, "first() end ");
+	}
+	to += sprintf(to, "f() f()");
+	checks = wrong = 0;
+	CHECK_EQ(luaL_loadbuffer(L, big, (size_t)(to - big), "=many"), LUA_OK);
+	lua_pushcfunction(L, l_first);
+	lua_call(L, 1, 0);
+	CHECK_EQ(checks, 1);
+	CHECK_EQ(wrong, 0);
+	lua_close(L);
+	free(big);
+}
