@@ -38,7 +38,10 @@ static void name_of(struct session *s, func_id id, char *out)
 {
 	const struct func *const f = func_get(s->funcs, id);
 
-	if (f->kind == FUNC_LUA)
+	if (f->kind == FUNC_LUA && f->ordinal)
+		sprintf(out, "%.100s:%u#%u", f->source, f->line,
+			f->ordinal + 1);
+	else if (f->kind == FUNC_LUA)
 		sprintf(out, "%.100s:%u", f->source, f->line);
 	else if (f->kind == FUNC_NATIVE)
 		sprintf(out, "%.100s+%#" PRIx64,
