@@ -5,7 +5,7 @@
 # time: 240
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc
-make_trace a coroutines=1 chunks=4
+make_trace a coroutines=1 chunks=4 twins=1
 make_trace b coroutines=1 chunks=3 threads=3
 "$W" export -o "$T/one.pb" "$T/a" 2>/dev/null || fail "export"
 "$W" merge -o "$T/two.pb" "$T/a" "$T/b" 2>/dev/null || fail "merge"

@@ -233,7 +233,7 @@ static void flip(size_t file, size_t at)
 
 static const char *const small[] = { "threads=3", "chunks=6", "records=150",
 				     "cpus=2", "coroutines=1", "partials=4",
-				     "rotate=1", NULL };
+				     "rotate=1", "twins=1", NULL };
 
 static void clean_up(void)
 {
@@ -366,7 +366,7 @@ void test_in_spill_beside_ctf(void)
 {
 	static const char *const spilled[] = {
 		"threads=3", "chunks=9", "records=150", "coroutines=1",
-		"partials=4", "spill_from=5", "rotate=1", NULL };
+		"partials=4", "spill_from=5", "rotate=1", "twins=1", NULL };
 
 	make(spilled);
 	heal();

@@ -220,8 +220,8 @@ static void run_one(lua_State *L, const char *name)
 void test_lua_functions_on_the_same_lines_are_told_by_their_order(void)
 {
 	static const char *const names[] = {
-		"=one", "=two", "@a file of which the name has more than forty"
-		" bytes.lua",
+		"=one", "=two",
+		"@a file whose name has more than forty bytes.lua",
 	};
 	lua_State *const L = luaL_newstate();
 
