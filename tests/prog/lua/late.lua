@@ -1,0 +1,34 @@
+-- late.lua - functions on the same lines, of which recording sees the calls of a
+-- while only, in the middle of the script and of a coroutine; the script counts
+-- those. To be recorded --paused. SPDX-License-Identifier: MIT
+local weft = require "weft"
+local load, on = loadstring or load, 0
+local n = { f = 0, g = 0, h = 0, p = 0, q = 0 }
+local function f() n.f = n.f + on end local function g() n.g = n.g + on end local function h() n.h = n.h + on end
+local text = "local n, on = ... local function p() n.p = n.p + on() end " ..
+	"local function q() n.q = n.q + on() end return p, q"
+local p, q = load(text, "=gone")(n, function() return on end)
+local function all()
+	f() g() g() h() h() h()
+	p() q() q()
+end
+local function some()
+	on = 1
+	weft.resume()
+	all()
+	coroutine.wrap(all)()
+	weft.pause()
+	on = 0
+end
+
+all()
+some()
+all()
+coroutine.wrap(some)()
+all()
+for i, name in ipairs { "f", "g", "h" } do
+	print("calls", n[name], ("%s <late.lua:%d%s>"):format(name,
+		debug.getinfo(f, "S").linedefined, i > 1 and "#" .. i or ""))
+end
+print("calls", n.p, "p <gone:1>")
+print("calls", n.q, "q <gone:1#2>")
