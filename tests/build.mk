@@ -148,7 +148,8 @@ $(eval $(call oracle_rule,gcc,O2,woven-luajit,21))
 .PHONY: oracle
 oracle: $(ORACLE_BIN)
 	+$(MAKE) --no-print-directory B=$(B)/breaks CFLAGS=-DWEFT_TEST_BREAKS \
-		host $(B)/breaks/tests/test_lua_heal
+		host $(B)/breaks/tests/test_lua_heal \
+		$(B)/breaks/tests/test_lua_ordinal
 
 # What makes up the sessions of tests/reference.
 reference: $(TEST_DIR)/reference/made

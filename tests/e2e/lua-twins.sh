@@ -23,7 +23,8 @@ as_counted() {
 		END {
 			for (name in want) {
 				names--
-				if (said[name] == want[name]) continue
+				if (name in said && said[name] == want[name])
+					continue
 				print lua ": " name ": " want[name] \
 					" calls, but weft says " said[name] + 0
 				bad = 1
@@ -48,6 +49,12 @@ for lua in ${LUAS:-lua5.1 lua5.2 lua5.3 lua5.4 luajit}; do
 	as_counted 18
 	record --paused --lua-init -- $lua tests/prog/lua/late.lua ||
 		fail "$lua: weft record fails"
-	as_counted 5
+	as_counted 6
+	v=${lua#lua}
+	export LUA_CPATH="$B/lib/lua/${v/jit/5.1}/?.so"
+	record --paused -- "$T/twins" tests/prog/lua/late.lua 1 ||
+		fail "$lua: weft record fails"
+	unset LUA_CPATH
+	as_counted 4
 done
 exit 0

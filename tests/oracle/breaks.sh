@@ -25,6 +25,7 @@ group_of() {
 	# What it leaves open, the next call heals: seen between the two. And a
 	# moment that handlers seldom find.
 	ret | again) echo heal ;;
+	order | moved) echo ordinal ;;
 	*) echo woven ;;
 	esac
 }
@@ -36,6 +37,7 @@ verdict_of() {
 	calls)
 		echo 'a wrong caller of|said to be skipped|switches nobody' ;;
 	heal) echo '^FAIL|^FAIL.*stack' ;;
+	ordinal) echo '^FAIL.*same_lines' ;;
 	woven) echo 'the account and the trace differ' ;;
 	esac
 }
@@ -46,6 +48,7 @@ run_group() {
 	handlers) tests/e2e/handlers.sh 10000 0.4 ;;
 	calls) COMPILERS=clang LEVELS=O0 tests/e2e/calls.sh ;;
 	heal) "$B/breaks/tests/test_lua_heal" ;;
+	ordinal) "$B/breaks/tests/test_lua_ordinal" ;;
 	woven) BATCH=8 tests/oracle/seed "$B/tests/oracle/woven-gcc-O2" \
 		401 402 403 404 405 406 407 408 ;;
 	esac
@@ -97,7 +100,8 @@ expect() {
 
 # Two at a time: recording waits more than it computes.
 unset WEFT_TEST_BREAK
-tasks=$(for group in woven signals jumps handlers calls heal; do
+tasks=$(for group in woven signals jumps handlers calls heal \
+		ordinal; do
 		echo "passed none $group"
 	done
 	for rule in ${*:-$(sed -n 's/^\tX(\([a-z]*\), .*/\1/p' \

@@ -25,7 +25,9 @@
 	X(closed, "a handler between two chunks of another's stands in the "    \
 		"first")                                                       \
 	X(change, "a change of chunks that a handler jumps out of is finished")\
-	X(cut, "a chunk carries the stack open at its start")
+	X(cut, "a chunk carries the stack open at its start")                  \
+	X(order, "Lua functions on the same lines are told by their order")    \
+	X(moved, "Lua functions that lie where others lay are asked for anew")
 
 enum break_rule {
 #define X(name, meaning) BREAK_##name,

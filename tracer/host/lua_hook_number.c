@@ -118,7 +118,8 @@ static int number_all(uint64_t top, const struct tally *lines)
 		    !lua_ordinal_set(at, trait(at), tally_next(lines, its)))
 			continue;
 		as_before = 0;
-		lua_func_changed(layout_word(at + PROTO_SOURCE));
+		if (!BROKEN(moved))
+			lua_func_changed(layout_word(at + PROTO_SOURCE));
 	}
 	return as_before;
 }
@@ -133,7 +134,7 @@ void lua_hook_number_main(uint64_t at, uint64_t text)
 	uint64_t sum;
 
 	sum = outline(at, text, &count);
-	if (count == 0 || lua_ordinal_is_set(at, sum, news) ||
+	if (BROKEN(order) || count == 0 || lua_ordinal_is_set(at, sum, news) ||
 	    !tally_begin(&lines, count))
 		return;
 	if (number_all(at, &lines))
