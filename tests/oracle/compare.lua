@@ -150,7 +150,8 @@ local function name_of(row)
 		is_luajit = true
 		return library[name:match("([%w_]+)$") or ""] or "l_wrapped"
 	elseif row.language == "lua" then
-		return lua_at[row.line] or "Lua function at line " .. row.line
+		local at = row.line .. (name:match("(#%d+)>$") or "")
+		return lua_at[at] or "Lua function at line " .. at
 	end
 	-- Compilers split and specialise functions.
 	name = name:gsub("%.constprop%.%d+", ""):gsub("%.isra%.%d+", "")

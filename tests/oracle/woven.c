@@ -77,6 +77,20 @@ OUTSIDE static char *part(const char *script, const char *name)
 	return strndup(from, (size_t)(to - from));
 }
 
+/* What stands between these two, on one line. */
+OUTSIDE static void put_together(char *script)
+{
+	char *from = strstr(script, "--@together\n");
+	const char *to = strstr(script, "--@apart");
+
+	if (!from || !to)
+		book_die("the script has no lines to put together");
+	for (from += strlen("--@together\n"); from < to; from++) {
+		if (*from == '\n')
+			*from = ' ';
+	}
+}
+
 /* Puts the parts in place of the lines that name them. */
 OUTSIDE static char *expand(const char *script)
 {
@@ -105,15 +119,18 @@ OUTSIDE static char *expand(const char *script)
 	}
 	free(body);
 	free(way);
+	put_together(out);
 	return out;
 }
 
-/* Says on which line each Lua function stands: by that weft names them. */
+/* Says on which line each Lua function stands, and as which of several: by that
+ * weft names them. */
 OUTSIDE static void write_lines(lua_State *L, FILE *out)
 {
 	static const char *const named[] = { "deep", "thrower", "handler",
 		"cmp", "repl", "iter", "mm_index", "mm_add", "mm_call" };
 	lua_Debug ar;
+	int line = 0, nth = 0;
 
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
 		lua_getfield(L, 1, named[i]);
@@ -124,7 +141,12 @@ OUTSIDE static void write_lines(lua_State *L, FILE *out)
 	for (int i = 0; i < LUA_FUNCS; i++) {
 		lua_rawgeti(L, -1, i + 1);
 		lua_getinfo(L, ">S", &ar);
-		fprintf(out, "line %d f_%d\n", ar.linedefined, i);
+		nth = ar.linedefined == line ? nth + 1 : 1;
+		line = ar.linedefined;
+		fprintf(out, "line %d", line);
+		if (nth > 1)
+			fprintf(out, "#%d", nth);
+		fprintf(out, " f_%d\n", i);
 	}
 	lua_pop(L, 1);
 }

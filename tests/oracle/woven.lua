@@ -297,6 +297,8 @@ body]]
 	end
 	leave()
 exit]]
+-- All these on one line.
+--@together
 f[1] = function(d)
 	enter(F.f + 0)
 	--@body
@@ -339,6 +341,7 @@ f[7] = function(d)
 	--@body
 	leave()
 end
+--@apart
 -- A long coroutine: it goes on being resumed.
 f[8] = function(d)
 	enter(F.f + 7)
