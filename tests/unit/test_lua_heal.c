@@ -511,6 +511,42 @@ void test_lua_shadow_is_the_true_stack_without_the_layout(void)
 	verdict(50000 / FEWER);
 }
 
+void test_lua_shadow_is_the_true_stack_by_the_public_api_alone(void)
+{
+	by_public_api = is_checking = 1;
+	for (int seed = 81; seed <= 80 + 15 / FEWER; seed++)
+		run(seed, 4000, NULL, 0);
+	by_public_api = is_checking = 0;
+	verdict(20000 / FEWER);
+}
+
+/* Closures lie where others lay, while the collector is at every stage. */
+void test_lua_functions_at_one_address_are_told_apart_by_the_public_api(void)
+{
+	lua_State *const L = begin();
+
+	lua_vm_find(L)->vm->peek = 0;
+	lua_sethook(L, NULL, 0, 0);
+	is_checking = 1;
+	lua_pushinteger(L, 60000 / FEWER);
+	lua_setglobal(L, "many");
+	CHECK_EQ(luaL_dostring(L, "local load = loadstring or load\n"
+		"local made = {}\n"
+		"for i = 1, 5 do made[i] = load(('\\n'):rep(i) ..\n"
+		"  'local function f() check() end return function()' ..\n"
+		"  ' local x = i return function() f() check() return x end '\n"
+		"  .. 'end', '=made') () end\n"
+		"local i = 12345\n"
+		"for k = 1, many do\n"
+		"  i = (i * 16807) % 2147483647\n"
+		"  made[i % 5 + 1]()()\n"
+		"  if i % 7 == 0 then collectgarbage('step', i % 3) end\n"
+		"  if i % 30011 == 0 then collectgarbage() end end"), 0);
+	is_checking = 0;
+	lua_close(L);
+	verdict(20000 / FEWER);
+}
+
 /* Chunks come and go at the same addresses, with the same lines. */
 void test_lua_loaded_chunks_are_not_mixed_up(void)
 {

@@ -41,7 +41,7 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 		e->serial = co->serial;
 		e->segments = s->segments - s->fiber;
 		e->on = s;
-		if (me != NULL && lua_vm_is_plain(s, co))
+		if (me != NULL && lua_vm_is_plain(s))
 			s->lua_plain = co->L;
 	}
 	state_end(s);

@@ -3,6 +3,7 @@
  * Compiled once per version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook.h"
+#include "tracer/host/lua_hook_quick.h"
 #include "tracer/host/inside.h"
 #include "tracer/host/lua_lib.h"
 
@@ -103,6 +104,22 @@ static void record(struct state *s, const struct coroutine *co,
 	}
 }
 
+/* The call's function has its index in the open chunk now. */
+static void remember_index(struct state *s, struct lua_cached *c)
+{
+	if (c == NULL)
+		return;
+	c->index = buffer_index(s, c->key);
+	c->epoch = s->epoch;
+}
+
+/* Main states run in whatever native coroutine has called them. */
+static int runs_on_top(const struct state *s, const struct coroutine *co)
+{
+	return co->serial == s->segment[s->segments - 1].serial ||
+	       (co->serial == 0 && s->fiber == s->segments - 1);
+}
+
 /* ------------------------------------------------------- uncommon cases */
 
 static void record_slowly(struct lua_local *me, struct coroutine *co,
@@ -131,9 +148,12 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 		       e.caller.id == 0, sp, now);
 	if (lua_vm_is_unbooked(s))
 		lua_vm_book(s, co->vm);
-	s->lua_plain = NULL;
+	s->lua_plain = !co->vm->peek && co->window == s->window &&
+		       runs_on_top(s, co) && lua_vm_is_plain(s) ?
+		       co->L : NULL;
 	me->co = co;
 	record(s, co, &e, now);
+	remember_index(s, e.cached);
 	state_end(s);
 }
 
@@ -196,13 +216,6 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 
 /* ------------------------------------------------------- known lua_States */
 
-/* Main states run in whatever native coroutine has called them. */
-static int runs_on_top(const struct state *s, const struct coroutine *co)
-{
-	return co->serial == s->segment[s->segments - 1].serial ||
-	       (co->serial == 0 && s->fiber == s->segments - 1);
-}
-
 /* An event on a lua_State that is where it should be, by its layout. 0: it is
  * not, or something must be asked of Lua. */
 static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
@@ -210,20 +223,16 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 	struct coroutine *const co = lua_vm_find(L);
 	struct lua_local *const me = s->lua;
 	struct lua_event e;
-	struct lua_cached *c;
 
 	if (me == NULL || co == NULL || co->window != s->window ||
 	    !runs_on_top(s, co) || co->vm->detached ||
 	    lua_vm_is_unbooked(s) || !lua_hook_records(co, ar) ||
-	    !lua_hook_glance(&e, me, co, ar, &c))
+	    !lua_hook_glance(&e, me, co, ar))
 		return 0;
 	me->co = co;
-	s->lua_plain = lua_vm_is_plain(s, co) ? L : NULL;
+	s->lua_plain = lua_vm_is_plain(s) ? L : NULL;
 	record(s, co, &e, state_clock(s));
-	if (c != NULL) {
-		c->index = buffer_index(s, c->key);
-		c->epoch = s->epoch;
-	}
+	remember_index(s, e.cached);
 	return 1;
 }
 
@@ -244,111 +253,30 @@ static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
 
 /* ---------------------------------------------------------- the hook */
 
-/* What follows calls nothing, so that it needs no registers saved: whatever is
- * out of the ordinary makes it give up before it has changed anything. */
-
-/* Ticks; only where they come from the time stamp counter (lua_vm_is_plain). */
-INLINE uint64_t ticks(void)
-{
-	if (!clock_is_tsc)
-		__builtin_unreachable();
-	return clock_now();
-}
-
-/* The innermost frame returns; if nothing was recorded since its call, the two
- * become one record. */
-INLINE int returned(struct state *s, uint64_t L, uint64_t id)
-{
-	struct frame *const f = s->top - 1;
-	uint64_t *const before = &s->records[(int64_t)s->n - 1];
-	const struct table_way *w;
-	uint64_t now, gap;
-
-	if (unlikely(f->ret != id || f->site != L))
-		return 0;
-	if ((*before & REC_KIND_MASK) == REC_ENTER) {
-		now = ticks();
-		gap = now - s->last;
-		if (unlikely(!rec_fits_leaf(*before, gap)))
-			return 0;
-		*before = rec_enter_to_leaf(*before, gap);
-	} else {
-		w = buffer_way(s, f->key);
-		if (unlikely(w->key != f->key || w->epoch != s->epoch ||
-			     s->n >= s->limit))
-			return 0;
-		now = ticks();
-		gap = now - s->last;
-		if (unlikely(gap > REC_GAP_MAX))
-			return 0;
-		buffer_put(s, rec_put(REC_LEAVE, w->index, gap));
-	}
-	s->last = now;
-	s->top = f;
-	return 1;
-}
-
-/* C functions that LuaJIT has left behind above the frame in this place: they
- * end now. 0: one cannot here. */
-INLINE int ended_late(struct state *s, uint64_t L, uint64_t id)
-{
-#if WEFT_LUA_ABI == 21
-	while (frame_is_late(s->top - 1) && s->top[-1].site == L &&
-	       s->top[-1].ret > id) {
-		if (!returned(s, L, s->top[-1].ret))
-			return 0;
-	}
-#else
-	(void)s;
-	(void)L;
-	(void)id;
-#endif
-	return 1;
-}
-
 /* A call whose caller's frame is the innermost one, of a function that this
  * chunk has named: nothing has died. That frame also shows that L is where it
  * was. */
 INLINE int called(struct state *s, uint64_t L, uint64_t id)
 {
 	const uint64_t caller = layout_caller(L, id);
-	struct frame *f;
 	const struct lua_cached *c;
-	uint64_t now, gap;
 
-	if (!ended_late(s, L, caller))
-		return 0;
-	f = s->top;
-	if (unlikely(f[-1].ret != caller || f[-1].site != L ||
-		     s->n >= s->limit || f >= s->frame_limit))
+	if (!quick_ended_late(s, L, caller) || !quick_calls(s, L, caller))
 		return 0;
 	c = lua_hook_cached(s->lua, L, id, HOOK_CALLED_QUICK);
 	if (unlikely(c == NULL || c->epoch != s->epoch))
 		return 0;
 #if WEFT_LUA_ABI == 51
-	if (c->sp == FRAME_LUA && (f[-1].key & KEY_LUA) &&
-	    unlikely(layout_tail_calls(L, f[-1].ret)))
+	if (c->sp == FRAME_LUA && (s->top[-1].key & KEY_LUA) &&
+	    unlikely(layout_tail_calls(L, s->top[-1].ret)))
 		return 0;
 #endif
-	now = ticks();
-	gap = now - s->last;
-	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
-		return 0;
-	s->last = now;
-	f->key = c->key;
-	f->sp = c->sp;
-	f->site = L;
-	f->ret = id;
-	f->tick = now;
-	f->extra = FRAME_ABSORBED_NOT;
-	buffer_put(s, rec_put(REC_ENTER, c->index, gap));
-	s->top = f + 1;
-	return 1;
+	return quick_entered(s, L, id, c);
 }
 
 /* The thread's own state, busy, is looked up anew, so that the common case need
  * not keep what only this one needs. */
-static SLOW void turned_down(lua_State *L, lua_Debug *ar)
+SLOW void lua_hook_turned_down(lua_State *L, lua_Debug *ar)
 {
 	uncommon(state_mine, L, ar, state_mine->busy);
 }
@@ -383,10 +311,10 @@ void lua_hook_event(lua_State *L, lua_Debug *ar)
 	s->busy = sp;
 	barrier();
 	if (likely(s->lua_plain == L) &&
-	    (ar->event == LUA_HOOKRET ? ended_late(s, at, id) &&
-					returned(s, at, id) :
+	    (ar->event == LUA_HOOKRET ? quick_ended_late(s, at, id) &&
+					quick_returned(s, at, id) :
 	     ar->event == LUA_HOOKCALL && called(s, at, id)))
 		state_end(s);
 	else
-		turned_down(L, ar);
+		lua_hook_turned_down(L, ar);
 }

@@ -20,6 +20,10 @@
 
 #define lua_hook_event ABI(lua_hook_event)
 #define lua_hook_shared ABI(lua_hook_shared)
+#define lua_hook_asks ABI(lua_hook_asks)
+#define lua_hook_turned_down ABI(lua_hook_turned_down)
+#define lua_hook_asked ABI(lua_hook_asked)
+#define lua_hook_watch_anew ABI(lua_hook_watch_anew)
 #define lua_hook_key ABI(lua_hook_key)
 #define lua_hook_ask ABI(lua_hook_ask)
 #define lua_hook_walk ABI(lua_hook_walk)
@@ -85,6 +89,10 @@ INLINE uint64_t lua_hook_above(uint64_t L, uint64_t id)
 /* Our hooks; each a lua_Hook. */
 void lua_hook_event(lua_State *L, lua_Debug *ar);
 void lua_hook_shared(lua_State *L, lua_Debug *ar);
+void lua_hook_asks(lua_State *L, lua_Debug *ar);
+
+/* An event the quick ways gave up on. Busy; ends that. */
+void lua_hook_turned_down(lua_State *L, lua_Debug *ar);
 
 /* What an event says. */
 enum lua_event_kind {
@@ -97,16 +105,15 @@ struct lua_event {
 	int is_c;
 	uint64_t id, key;
 	struct lua_caller caller;
+	struct lua_cached *cached; /* of a call's function, or NULL */
 };
 
 /* Is it an event that is recorded? co may be NULL. */
 int lua_hook_records(const struct coroutine *co, const lua_Debug *ar);
 
-/* By the layout alone; 0: something must be asked of Lua. *c: what the cache
- * holds of the function, NULL for returns. */
+/* By the layout alone; 0: something must be asked of Lua. */
 int lua_hook_glance(struct lua_event *e, struct lua_local *me,
-		    const struct coroutine *co, const lua_Debug *ar,
-		    struct lua_cached **c);
+		    const struct coroutine *co, const lua_Debug *ar);
 
 /* Asking Lua where the layout is silent; 0: cannot be told. Not busy. */
 int lua_hook_read(struct lua_event *e, struct lua_local *me,
@@ -143,6 +150,35 @@ uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
  * may be of another function. Not busy. */
 enum { LUA_HOOK_ANEW = 2 };
 uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c);
+
+/* The same, cached by the function object as long as no object is freed. *known:
+ * its entry, or NULL. May allocate in Lua. Not busy. */
+uint64_t lua_hook_asked(struct lua_local *me, const struct coroutine *co,
+			uint64_t id, int *is_c, struct lua_cached **known);
+
+/* The length of a table, or NULL. */
+#if LUA_VERSION_NUM >= 502
+#define WATCH_LENGTH(api) API(api, lua_rawlen)
+#else
+#define WATCH_LENGTH(api) API(api, lua_objlen)
+#endif
+
+/* Has no object of this VM been freed that was alive when vm->watched changed, or
+ * came to life since? */
+INLINE int lua_hook_unfreed(const struct lua_vm *vm)
+{
+	return vm->watch != NULL &&
+	       WATCH_LENGTH(&vm->lib->api)(vm->watch, 1) != 0;
+}
+
+/* vm->watched, changed if need be; 0: it cannot be told. L: where we are. May
+ * allocate in Lua. Not busy. */
+uint64_t lua_hook_watch_anew(struct lua_vm *vm, lua_State *L);
+INLINE uint64_t lua_hook_watch(struct lua_vm *vm, lua_State *L)
+{
+	return lua_hook_unfreed(vm) && vm->watched != 0 ? vm->watched :
+	       lua_hook_watch_anew(vm, L);
+}
 
 /* May this frame, of a function of LuaJIT's libraries, be a call through the
  * FFI? What it then calls. Hook-safe. */

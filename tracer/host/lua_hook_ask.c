@@ -435,6 +435,7 @@ const struct lua_abi lua_hook_abi = {
 	.check = lua_hook_check,
 	.hook = (weft_lua_function)lua_hook_event,
 	.shared_hook = (weft_lua_function)lua_hook_shared,
+	.asking_hook = (weft_lua_function)lua_hook_asks,
 	.main_of = main_of,
 	.innermost = innermost,
 	.resumable = resumable,

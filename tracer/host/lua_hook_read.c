@@ -78,22 +78,23 @@ static uint64_t key_at(struct lua_local *me, const struct coroutine *co,
 }
 
 int lua_hook_glance(struct lua_event *e, struct lua_local *me,
-		    const struct coroutine *co, const lua_Debug *ar,
-		    struct lua_cached **c)
+		    const struct coroutine *co, const lua_Debug *ar)
 {
+	struct lua_cached *c;
+
 	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
-	*c = NULL;
 	if (!co->vm->peek)
 		return e->kind == EVENT_RETURN && WEFT_LUA_ABI != VM_LUAJIT;
 	if (e->kind == EVENT_RETURN) {
 		e->key = key_at(me, co, e->id);
 		return 1;
 	}
-	*c = lua_hook_cached(me, (uint64_t)co->L, e->id, HOOK_CALLED);
-	if (*c == NULL)
+	c = lua_hook_cached(me, (uint64_t)co->L, e->id, HOOK_CALLED);
+	e->cached = c;
+	if (c == NULL)
 		return 0;
-	e->key = (*c)->key;
-	e->is_c = (*c)->sp == LUA_FRAME_C;
+	e->key = c->key;
+	e->is_c = c->sp == LUA_FRAME_C;
 	read_caller(e, co);
 	e->caller.key = key_at(me, co, e->caller.id);
 	settle_tail(e, co);
@@ -105,8 +106,10 @@ static int keys_needed(const struct coroutine *co)
 	return WEFT_LUA_ABI == VM_LUAJIT || tails_unseen(co);
 }
 
-static void ask_caller(struct lua_event *e, const struct coroutine *co)
+static void ask_caller(struct lua_event *e, struct lua_local *me,
+		       const struct coroutine *co)
 {
+	struct lua_cached *c;
 	lua_Debug d;
 	int is_c;
 
@@ -115,7 +118,17 @@ static void ask_caller(struct lua_event *e, const struct coroutine *co)
 	e->caller.id = layout_id(&d);
 	e->caller.callee = e->id;
 	if (keys_needed(co))
-		e->caller.key = lua_hook_ask(co, e->caller.id, &is_c);
+		e->caller.key = lua_hook_asked(me, co, e->caller.id, &is_c, &c);
+}
+
+static uint64_t return_key(struct lua_local *me, const struct coroutine *co,
+			   uint64_t id)
+{
+	struct lua_cached *c;
+	int is_c;
+
+	return co->vm->peek ? lua_hook_ask(co, id, &is_c) :
+	       lua_hook_asked(me, co, id, &is_c, &c);
 }
 
 int lua_hook_read(struct lua_event *e, struct lua_local *me,
@@ -123,7 +136,7 @@ int lua_hook_read(struct lua_event *e, struct lua_local *me,
 {
 	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
 	if (e->kind == EVENT_RETURN && keys_needed(co))
-		e->key = lua_hook_ask(co, e->id, &e->is_c);
+		e->key = return_key(me, co, e->id);
 	if (e->kind == EVENT_RETURN || e->kind == EVENT_TAIL_END)
 		return 1;
 	if (co->vm->peek) {
@@ -131,8 +144,8 @@ int lua_hook_read(struct lua_event *e, struct lua_local *me,
 		e->caller.key = key_at(me, co, e->caller.id);
 		e->key = lua_hook_key(me, co, e->id, &e->is_c);
 	} else {
-		ask_caller(e, co);
-		e->key = lua_hook_ask(co, e->id, &e->is_c);
+		ask_caller(e, me, co);
+		e->key = lua_hook_asked(me, co, e->id, &e->is_c, &e->cached);
 	}
 	settle_tail(e, co);
 	return e->key != 0;

@@ -397,8 +397,14 @@ void lua_vm_hook_again(const struct coroutine *co)
 
 	((sethook_fn *)lib->api.lua_sethook)(
 		co->L, (co->app_mask & (MASK_CALL | MASK_RET)) != 0 ?
-		lib->abi->shared_hook : lib->abi->hook, mask_for(co),
-		co->app_count);
+		lib->abi->shared_hook : co->vm->peek ? lib->abi->hook :
+		lib->abi->asking_hook, mask_for(co), co->app_count);
+}
+
+static int is_ours(const struct lua_abi *abi, weft_lua_function hook)
+{
+	return hook == abi->hook || hook == abi->shared_hook ||
+	       hook == abi->asking_hook;
 }
 
 void lua_vm_hook(struct coroutine *co)
@@ -407,8 +413,7 @@ void lua_vm_hook(struct coroutine *co)
 	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
 
 	co = lua_vm_holder(co);
-	if (old != co->vm->lib->abi->hook &&
-	    old != co->vm->lib->abi->shared_hook) {
+	if (!is_ours(co->vm->lib->abi, old)) {
 		co->app_hook = old;
 		co->app_mask = old == NULL ? 0 :
 			((number_fn *)api->lua_gethookmask)(co->L);

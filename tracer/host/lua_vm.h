@@ -37,6 +37,8 @@ struct lua_abi {
 	/* Our hook, a lua_Hook, and the one for lua_States whose program wants
 	 * to see calls or returns, too. */
 	weft_lua_function hook, shared_hook;
+	/* In the place of hook where the layout is not to be trusted. */
+	weft_lua_function asking_hook;
 	/* The main state of the VM that L belongs to, NULL: not known. */
 	lua_State *(*main_of)(const struct lua_lib *lib, lua_State *L);
 	/* The innermost call on L, as if it called something now. */
@@ -82,6 +84,9 @@ struct lua_vm {
 	int jit_on;           /* as the program wants it */
 	int jit_stopped;      /* turned off by us */
 	int own_wrapper;      /* the program has a wrapper for C functions */
+	lua_State *watch;     /* ours (lua_hook_watch.c); NULL: there is none */
+	uint64_t watched;     /* counts, over all VMs; 0: not watched */
+	uint32_t unwatched;   /* in vain so often */
 };
 
 /* A lua_State. Objects are made once for an address and never freed: whoever
@@ -119,7 +124,9 @@ enum { LUA_STATUS_OK = 0, LUA_STATUS_YIELD = 1 }; /* the same in every Lua */
 /* Lua function by the address of its prototype, for one thread; C functions
  * are entered too, once their name was looked for. Good while *current is what
  * it was (lua_func_current), which it never is for a main chunk's: of that the
- * text is the whole source's hash. */
+ * text is the whole source's hash.
+ * Where the layout is not to be trusted: by the function object's address, with
+ * all bits turned round; source is the VM's count of the watch. */
 struct lua_cached {
 	uint64_t at, source, lines, text;
 	uint64_t key, sp;      /* of its frames */
@@ -204,12 +211,11 @@ INLINE struct coroutine *lua_vm_holder(struct coroutine *co)
 /* lua_status. Never fails: says LUA_OK (0) if L cannot be read. */
 int lua_vm_status(const struct coroutine *co);
 
-/* Nothing about co, whose events go to the topmost segment, needs a look at
- * each of them. */
-INLINE int lua_vm_is_plain(const struct state *s, const struct coroutine *co)
+/* Nothing about a coroutine whose events go to the topmost segment needs a look
+ * at each of them. */
+INLINE int lua_vm_is_plain(const struct state *s)
 {
-	return clock_is_tsc && co->vm->peek &&
-	       !s->segment[s->segments - 1].inferred;
+	return clock_is_tsc && !s->segment[s->segments - 1].inferred;
 }
 
 /* Is recording on at this moment? */

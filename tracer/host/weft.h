@@ -114,7 +114,9 @@ enum weft_lua_result {
 	X52(lua_callk) X52(lua_pcallk) X52(lua_yieldk) X52(lua_version)        \
 	X54(lua_toclose)                                                       \
 	X51(lua_call) X51(lua_pcall) X51(lua_yield) X51(lua_cpcall)            \
-	XJIT(luaJIT_setmode) XJIT(lua_pushlightuserdata)
+	XJIT(luaJIT_setmode) XJIT(lua_pushlightuserdata)                       \
+	X(lua_createtable) X(lua_setmetatable) X(lua_pushstring)               \
+	X(lua_rawset) X(lua_rawseti) X52(lua_rawlen) X51(lua_objlen)
 
 typedef void (*weft_lua_function)(void);
 
