@@ -151,8 +151,8 @@ uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
 enum { LUA_HOOK_ANEW = 2 };
 uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c);
 
-/* The same, cached by the function object as long as no object is freed. *known:
- * its entry, or NULL. May allocate in Lua. Not busy. */
+/* The same, cached by the function object as long as no object is freed.
+ * *known: its entry, or NULL. May allocate in Lua. Not busy. */
 uint64_t lua_hook_asked(struct lua_local *me, const struct coroutine *co,
 			uint64_t id, int *is_c, struct lua_cached **known);
 
@@ -163,8 +163,8 @@ uint64_t lua_hook_asked(struct lua_local *me, const struct coroutine *co,
 #define WATCH_LENGTH(api) API(api, lua_objlen)
 #endif
 
-/* Has no object of this VM been freed that was alive when vm->watched changed, or
- * came to life since? */
+/* Has no object of this VM been freed that was alive when vm->watched changed,
+ * or came to life since? */
 INLINE int lua_hook_unfreed(const struct lua_vm *vm)
 {
 	return vm->watch != NULL &&

@@ -1,6 +1,6 @@
-/* lua_hook_asked.c - call and return events of a Lua whose layout the check does
- * not know: functions are told apart by the public API, which costs more. The
- * API is asked while not busy: its code may be instrumented. Compiled once per
+/* lua_hook_asked.c - call and return events of a Lua whose layout the check
+ * does not know: functions are told apart by the public API, which costs more.
+ * It is asked while not busy: its code may be instrumented. Compiled once per
  * version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_func.h"
 #include "tracer/host/lua_hook_quick.h"
@@ -73,14 +73,16 @@ static uint64_t caller_of(const struct weft_lua_api *api, lua_State *L,
 #endif
 }
 
+/* A coroutine whose first event this is was not me->co as yet. */
 static const struct lua_vm *vm_of(const struct lua_local *me, lua_State *L)
 {
-	return likely(me->co->L == L) ? me->co->vm : lua_vm_find(L)->vm;
+	return likely(me->co != NULL && me->co->L == L) ? me->co->vm :
+	       lua_vm_find(L)->vm;
 }
 
 /* A call on the lua_State whose events need no look. */
-static __attribute__((noinline)) void called(struct state *s, lua_State *L, lua_Debug *ar,
-			uint64_t sp)
+static __attribute__((noinline)) void called(struct state *s, lua_State *L,
+					     lua_Debug *ar, uint64_t sp)
 {
 	struct lua_local *const me = s->lua;
 	const struct lua_vm *const vm = vm_of(me, L);

@@ -1,12 +1,12 @@
 /* lua_hook_watch.c - has Lua freed anything since? Where the public API alone
  * tells functions apart, by address, that must be known at each call: a new
  * function may lie where a collected one lay before any finalizer says so. But
- * weak tables are cleared before the first object is freed: as long as an object
- * that nothing else refers to lies in one, nothing that has lived meanwhile is
- * gone. Compiled once per version of Lua. SPDX-License-Identifier: MIT */
+ * weak tables are cleared before the first object is freed: as long as one
+ * still has an object that nothing else refers to, nothing that has lived
+ * meanwhile is gone. Compiled once per version of Lua. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_ways.h"
 
-/* For the C function that runs under lua_pcall, and is given a lua_State alone. */
+/* For the C function that runs under lua_pcall: it is given no pointer. */
 static __thread struct lua_vm *planting
 	__attribute__((tls_model("initial-exec")));
 
@@ -29,8 +29,8 @@ static void make_place(const struct weft_lua_api *api, lua_State *L)
 	planting->watch = place;
 }
 
-/* What is collected as soon as possible: it must not be found alive by a step of
- * the collector that its own making causes. From 5.3 on lua_createtable makes
+/* What is collected as soon as possible: it must not be found alive by a step
+ * of the collector that its own making causes. From 5.3 on lua_createtable makes
  * that step last, lua_newthread makes it first. */
 static void make_canary(const struct weft_lua_api *api, lua_State *L)
 {
