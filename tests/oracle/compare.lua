@@ -258,6 +258,10 @@ local function compare_ticks(path, a, b)
 	end
 end
 
+-- Where nobody tells of tail calls they are calls: who called whom is not
+-- compared.
+local tails_are_calls = os.getenv("TAILS") == "calls"
+
 local empty = node()
 local function compare_node(path, a, b)
 	if a.calls ~= b.calls then
@@ -288,8 +292,10 @@ for tid, root in pairs(want.threads) do
 		differ("thread %s: handlers %d and %d, but weft says %d and %d",
 			tid, root.handler, root.helps, runs, helps)
 	end
-	compare_node({ "thread " .. tid }, root, got)
-	compare_ticks({ "thread " .. tid }, root, got)
+	if not tails_are_calls then
+		compare_node({ "thread " .. tid }, root, got)
+		compare_ticks({ "thread " .. tid }, root, got)
+	end
 	got_threads[tid] = nil
 end
 for tid in pairs(got_threads) do
@@ -338,7 +344,8 @@ end
 
 -- Calls that ended otherwise than by their return: no more than there were.
 -- (LuaJIT does not tell when an error is caught, nor of C functions' returns.)
-if not is_luajit and tonumber(arg[5]) ~= want.skipped then
+local skips_known = not is_luajit and not tails_are_calls
+if skips_known and tonumber(arg[5]) ~= want.skipped then
 	differ("%d calls were skipped, but weft says %s", want.skipped, arg[5])
 end
 

@@ -29,9 +29,13 @@
 	X(order, "Lua functions on the same lines are told by their order")    \
 	X(moved, "Lua functions that lie where others lay are asked for anew")
 
+/* What has another way, which must be as right. */
+#define BREAK_WAYS(X)                                                          \
+	X(layout, "Lua's frames are read by a layout that was checked")
+
 enum break_rule {
 #define X(name, meaning) BREAK_##name,
-	BREAK_LIST(X)
+	BREAK_LIST(X) BREAK_WAYS(X)
 #undef X
 	BREAK_NONE,
 };

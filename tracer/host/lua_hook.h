@@ -24,6 +24,7 @@
 #define lua_hook_turned_down ABI(lua_hook_turned_down)
 #define lua_hook_asked ABI(lua_hook_asked)
 #define lua_hook_watch_anew ABI(lua_hook_watch_anew)
+#define lua_hook_asked_above ABI(lua_hook_asked_above)
 #define lua_hook_key ABI(lua_hook_key)
 #define lua_hook_ask ABI(lua_hook_ask)
 #define lua_hook_walk ABI(lua_hook_walk)
@@ -155,6 +156,9 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c);
  * *known: its entry, or NULL. May allocate in Lua. Not busy. */
 uint64_t lua_hook_asked(struct lua_local *me, const struct coroutine *co,
 			uint64_t id, int *is_c, struct lua_cached **known);
+
+/* lua_hook_above by the public API; takes as long as the frame is deep. */
+uint64_t lua_hook_asked_above(uint64_t L, uint64_t id);
 
 /* The length of a table, or NULL. */
 #if LUA_VERSION_NUM >= 502

@@ -387,7 +387,8 @@ static lua_State *main_of(const struct lua_lib *lib, lua_State *L)
 static struct lua_caller innermost(const struct weft_lua_api *api,
 				   lua_State *L, int peek)
 {
-	struct lua_caller c = { .above = peek ? lua_hook_above : NULL };
+	struct lua_caller c = { .above = peek ? lua_hook_above :
+					 lua_hook_asked_above };
 	lua_Debug d;
 
 	if (API(api, lua_getstack)(L, 0, &d))

@@ -73,6 +73,27 @@ static uint64_t caller_of(const struct weft_lua_api *api, lua_State *L,
 #endif
 }
 
+uint64_t lua_hook_asked_above(uint64_t at, uint64_t id)
+{
+	lua_State *const L = (lua_State *)at;
+	const struct coroutine *const co = lua_vm_find(L);
+	lua_Debug d;
+	int found = 0;
+
+	if (co == NULL)
+		return 0;
+	for (int level = 0; API(&co->vm->lib->api, lua_getstack)(L, level, &d);
+	     level++) {
+		/* A call that a tail call ended has a level and no frame. */
+		if (layout_id(&d) == 0)
+			continue;
+		if (found)
+			return layout_id(&d);
+		found = layout_id(&d) == id;
+	}
+	return 0;
+}
+
 /* A coroutine whose first event this is was not me->co as yet. */
 static const struct lua_vm *vm_of(const struct lua_local *me, lua_State *L)
 {

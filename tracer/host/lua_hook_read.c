@@ -116,6 +116,7 @@ static void ask_caller(struct lua_event *e, struct lua_local *me,
 	if (!API(&co->vm->lib->api, lua_getstack)(co->L, 1, &d))
 		return;
 	e->caller.id = layout_id(&d);
+	e->caller.above = lua_hook_asked_above;
 	e->caller.callee = e->id;
 	if (keys_needed(co))
 		e->caller.key = lua_hook_asked(me, co, e->caller.id, &is_c, &c);

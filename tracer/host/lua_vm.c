@@ -261,7 +261,7 @@ static int try_layout(struct lua_lib *lib)
 	int peek = atomic_load_explicit(&lib->peek, memory_order_acquire);
 
 	if (peek == 0) {
-		peek = lib->abi->check(&lib->api) ? 1 : 2;
+		peek = !BROKEN(layout) && lib->abi->check(&lib->api) ? 1 : 2;
 		atomic_store_explicit(&lib->peek, peek, memory_order_release);
 	}
 	return peek == 1;

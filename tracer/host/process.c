@@ -256,7 +256,7 @@ static void choose_break(void)
 {
 	static const char *const names[] = {
 #define X(name, meaning) #name,
-		BREAK_LIST(X)
+		BREAK_LIST(X) BREAK_WAYS(X)
 #undef X
 	};
 	const char *const wanted = getenv("WEFT_TEST_BREAK");
