@@ -207,8 +207,16 @@ void lua_func_changed(uint64_t source)
 	atomic_fetch_add(&sources[source_place(source)].current, 1);
 }
 
+static _Atomic uint32_t times_unseen = 1;
+
+uint32_t lua_func_times_unseen(void)
+{
+	return atomic_load(&times_unseen);
+}
+
 void lua_func_unseen(void)
 {
+	atomic_fetch_add(&times_unseen, 1);
 	for (uint32_t i = 0; i < 1u << SOURCE_BITS; i++) {
 		atomic_store(&sources[i].last, 0);
 		atomic_fetch_add(&sources[i].current, 1);

@@ -38,8 +38,9 @@ const _Atomic uint64_t *lua_func_current(uint64_t source);
 uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length);
 /* Something else is known of functions of the source at this address. */
 void lua_func_changed(uint64_t source);
-/* Main functions may have run unseen. */
+/* Main functions may have run unseen; how often that was so, at least 1. */
 void lua_func_unseen(void);
+uint32_t lua_func_times_unseen(void);
 /* Never 0. */
 extern const _Atomic uint64_t lua_func_never;
 

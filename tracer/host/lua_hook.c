@@ -131,8 +131,7 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	struct state *s;
 	uint64_t now;
 
-	if (walk)
-		lua_hook_number_open(co);
+	lua_hook_number_open(co, walk);
 	if (!lua_hook_read(&e, me, co, ar))
 		return;
 	if (walk)

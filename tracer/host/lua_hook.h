@@ -190,11 +190,13 @@ int lua_hook_ffi(const struct coroutine *co, uint64_t id);
 uint64_t lua_hook_ffi_callee(const struct coroutine *co, uint64_t id);
 
 /* Say which is which of the functions with the same lines of a source: in the
- * main function with this prototype, which has some (text: of its source); in this frame's, if that is one; in all of
- * co's open calls and of its VM's main state's. Hook-safe. */
+ * main function with this prototype, which has some (text: of its source); in
+ * this frame's, if that is one; in those of co's open calls (if own is not set,
+ * only where some may have run unseen) and, where that may be, of its VM's main
+ * state's. Hook-safe. */
 void lua_hook_number_main(uint64_t at, uint64_t text);
 void lua_hook_number(uint64_t L, uint64_t id);
-void lua_hook_number_open(const struct coroutine *co);
+void lua_hook_number_open(const struct coroutine *co, int own);
 /* The number of the prototype there. */
 uint32_t lua_hook_ordinal(uint64_t at);
 

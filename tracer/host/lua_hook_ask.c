@@ -346,7 +346,7 @@ uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 	uint64_t id = frame_at(co, &level);
 	uint32_t count = 0;
 
-	lua_hook_number_open(co);
+	lua_hook_number_open(co, 1);
 	for (; id != 0 && count < room; count++) {
 		put_frame(co, &to[count], me, id);
 		id = outer(co, id, &level);

@@ -165,11 +165,17 @@ static void number_calls(const struct weft_lua_api *api, lua_State *L)
 		lua_hook_number((uint64_t)L, id);
 }
 
-void lua_hook_number_open(const struct coroutine *co)
+/* Of coroutines there may be many, on which it must not cost much to begin. */
+void lua_hook_number_open(const struct coroutine *co, int own)
 {
-	if (!co->vm->peek)
+	const uint32_t times = lua_func_times_unseen();
+	struct lua_vm *const vm = co->vm;
+	const int unseen = vm->numbered != times;
+
+	if (!vm->peek || (!own && !unseen))
 		return;
-	number_calls(&co->vm->lib->api, co->L);
-	if (co->L != co->vm->main)
-		number_calls(&co->vm->lib->api, co->vm->main);
+	vm->numbered = times;
+	number_calls(&vm->lib->api, co->L);
+	if (unseen && co->L != vm->main)
+		number_calls(&vm->lib->api, vm->main);
 }

@@ -77,6 +77,8 @@ struct lua_vm {
 	int interposed;       /* its resumes and protected calls are seen */
 	int detached;
 	uint32_t scans, unknown_names;
+	uint32_t numbered;    /* how often main functions had run unseen when
+	                       * its open ones were numbered */
 	struct lua_vm *next;  /* made before it */
 	struct coroutine *holder; /* of main */
 	uint64_t fiber;       /* coroutine of the native one that it is booked
