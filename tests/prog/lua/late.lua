@@ -30,6 +30,10 @@ some()
 all()
 coroutine.wrap(some)()
 all()
+on = 1
+weft.hook(all)()
+on = 0
+all()
 for i, name in ipairs { "f", "g", "h" } do
 	print("calls", n[name], ("%s <late.lua:%d%s>"):format(name,
 		debug.getinfo(f, "S").linedefined, i > 1 and "#" .. i or ""))
