@@ -2,7 +2,8 @@
 # The random program where Lua's layout is not to be trusted, on each Lua: by
 # the public API alone its account and weft's are the same, too. (But for 5.1,
 # which does not tell of tail calls: there they are calls. How often each
-# function was called, and the coroutines, must be right all the same.)
+# function was called, and the coroutines, must be right all the same.) Functions
+# on the same lines are one there: they stand apart.
 # time: 300
 # SPDX-License-Identifier: MIT
 set -u
@@ -10,7 +11,7 @@ prefix=$T/asked
 mkdir "$prefix"
 cp -r "$B/bin" "$B/lib" "$B/libexec" "$prefix/"
 cp "$B/breaks/lib/libweft.so" "$prefix/lib/libweft.so"
-export WEFT=$prefix/bin/weft WEFT_TEST_BREAK=layout
+export WEFT=$prefix/bin/weft WEFT_TEST_BREAK=layout APART=1
 
 woven() {
 	printf '%s\n' "$B"/tests/oracle/woven-{gcc-O2,lua5.3,lua5.2,lua5.1,luajit}

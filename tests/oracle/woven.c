@@ -77,7 +77,8 @@ OUTSIDE static char *part(const char *script, const char *name)
 	return strndup(from, (size_t)(to - from));
 }
 
-/* What stands between these two, on one line. */
+/* What stands between these two, on one line; not with APART in the
+ * environment: there it would be one function to whoever cannot know better. */
 OUTSIDE static void put_together(char *script)
 {
 	char *from = strstr(script, "--@together\n");
@@ -119,7 +120,8 @@ OUTSIDE static char *expand(const char *script)
 	}
 	free(body);
 	free(way);
-	put_together(out);
+	if (!getenv("APART"))
+		put_together(out);
 	return out;
 }
 
