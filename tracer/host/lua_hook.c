@@ -6,6 +6,7 @@
 #include "tracer/host/lua_hook_quick.h"
 #include "tracer/host/inside.h"
 #include "tracer/host/lua_lib.h"
+#include "tracer/host/process.h"
 
 /* ---------------------------------------------- the program's own hook */
 
@@ -203,7 +204,8 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	atomic_store_explicit(&went_by, 1, memory_order_relaxed);
 	if (co == NULL)
 		return;
-	if (co->vm->peek && ar->event != LUA_HOOKRET &&
+	/* Memory may be wanted, a system call. */
+	if (co->vm->peek && ar->event != LUA_HOOKRET && !process_confined &&
 	    lua_hook_records(co, ar))
 		lua_hook_number((uint64_t)L, layout_id(ar));
 	/* A hook that nothing would put back stays where it is. */

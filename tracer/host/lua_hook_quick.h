@@ -72,7 +72,7 @@ INLINE int quick_calls(const struct state *s, uint64_t L, uint64_t caller)
 	const struct frame *const f = s->top;
 
 	return likely(f[-1].ret == caller && f[-1].site == L &&
-		      s->n < s->limit && f < s->frame_limit);
+		      s->n < s->limit && f < s->frame_limit) != 0;
 }
 
 /* The innermost frame calls this function, which the open chunk has named;
