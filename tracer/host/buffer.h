@@ -42,6 +42,10 @@ INLINE void buffer_need(struct state *s, uint32_t words)
  * so ask before writing and before changing the stack. */
 uint32_t buffer_name(struct state *s, uint64_t key, struct table_set *set);
 
+/* The same, without switching: BUFFER_NO_INDEX where there is no room. */
+#define BUFFER_NO_INDEX UINT32_MAX
+uint32_t buffer_try_name(struct state *s, uint64_t key, struct table_set *set);
+
 /* Where the function's index is, if it is known (its key and epoch say so). */
 INLINE const struct table_way *buffer_way(const struct state *s, uint64_t key)
 {
@@ -73,9 +77,18 @@ uint64_t *buffer_put_frames(struct state *s, const struct frame *f,
 			    uint32_t count, uint32_t first, uint32_t total,
 			    uint64_t *to);
 
+/* Write the item of all open stacks into a chunk that was just opened. */
+void buffer_put_stack(struct state *s);
+
 /* Words a string takes; write it, return the word after it. */
 uint32_t buffer_string_words(size_t length);
 uint64_t *buffer_put_string(uint64_t *to, const char *text, size_t length);
+
+/* Set a count in the chunk's header, which the recorder may be reading. */
+INLINE void buffer_show(uint32_t *field, uint32_t value)
+{
+	__atomic_store_n(field, value, __ATOMIC_RELEASE);
+}
 
 /* Write one record word and show it to the recorder. */
 INLINE void buffer_put(struct state *s, uint64_t word)
