@@ -262,7 +262,8 @@ INLINE int called(struct state *s, uint64_t L, uint64_t id)
 	const uint64_t caller = layout_caller(L, id);
 	const struct lua_cached *c;
 
-	if (!quick_ended_late(s, L, caller) || !quick_calls(s, L, caller))
+	if (!quick_ended_late(s, L, caller) ||
+	    unlikely(!quick_calls(s, L, caller)))
 		return 0;
 	c = lua_hook_cached(s->lua, L, id, HOOK_CALLED_QUICK);
 	if (unlikely(c == NULL || c->epoch != s->epoch))

@@ -115,4 +115,29 @@ void stack_native_exit(struct state *s, uint64_t fn, uint64_t site,
 /* Forget the stack: recording was just turned on, or sight of it was lost. */
 void stack_forget(struct state *s);
 
+/* ---------------------------- what stack.c, stack_segment.c, stack_native.c share */
+
+/* On the thread's alternate signal stack? */
+INLINE int stack_in_alt(const struct state *s, uint64_t sp)
+{
+	return sp >= s->alt_low && sp < s->alt_high;
+}
+
+/* What runs now sees no frames below these. */
+INLINE struct frame *stack_ground(const struct state *s)
+{
+	return s->frames + s->segment[s->fiber].base;
+}
+
+/* Counts a call that has no place; 0. */
+int stack_too_deep(struct state *s);
+
+/* A record and its operands appear at once: the count is raised when all of
+ * them are written. */
+void stack_put_with(struct state *s, uint64_t word, const uint64_t *operands,
+		    uint32_t count);
+
+/* Take the topmost segment off, by off if that is not NULL. */
+void stack_take_off(struct state *s, stack_off_fn off, uint64_t now);
+
 #endif
