@@ -33,7 +33,7 @@ $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,$(filter tests/unit/test_lua_%,\
 	$(UNIT_SRC))): CFLAGS_ALL += $(LUA_CFLAGS_54)
 
 # The same for each other version of Lua: test_lua_heal_53 and so on.
-LUA_TESTS := test_lua_heal test_lua_coroutine test_lua_ordinal
+LUA_TESTS := test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked
 define lua_test_rule
 UNIT_BIN += $(TEST_DIR)/$(1)_$(2)
 $(TEST_DIR)/obj/unit/$(1)_$(2).o: tests/unit/$(1).c

@@ -17,6 +17,21 @@ static int complete(const struct weft_lua_api *api)
 	return 1;
 }
 
+/* Where no lua_close is seen, another VM may lie where co's lay; and if it is the
+ * same to all appearance, what co's had of ours may be gone. */
+static int is_still(const struct coroutine *co, const struct lua_lib *lib)
+{
+	struct lua_vm *const vm = co->vm;
+
+	if (lib->interposed)
+		return 1;
+	if (vm->lib != lib || vm->family != lib->abi->family(&lib->api, co->L))
+		return 0;
+	vm->watch = NULL;
+	vm->watched = 0;
+	return 1;
+}
+
 /* L's VM, made known if it is not; NULL and a result if it cannot be. */
 static struct coroutine *meet(lua_State *L, struct lua_lib *lib, int *result)
 {
@@ -27,7 +42,7 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib, int *result)
 	if (main == NULL)
 		main = L; /* 5.1 cannot be asked */
 	co = lua_vm_find(main);
-	if (co == NULL)
+	if (co == NULL || co->vm->main != main || !is_still(co, lib))
 		co = lua_vm_born(main, lib, lib->interposed);
 	if (co == NULL)
 		return NULL;
@@ -57,7 +72,10 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 		return WEFT_LUA_NO_MEMORY;
 	if (lib->abi == NULL)
 		return WEFT_LUA_UNSUPPORTED;
-	co = co != NULL ? co : meet(L, lib, &result);
+	if (state_mine != NULL)
+		state_mine->lua_plain = NULL;
+	if (co == NULL || !is_still(co, lib))
+		co = meet(L, lib, &result);
 	if (co == NULL)
 		return result;
 	co->vm->detached = 0;

@@ -357,6 +357,11 @@ uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 
 /* ---------------------------------------------------------------- the rest */
 
+static uint64_t family(const struct weft_lua_api *api, lua_State *L)
+{
+	return (uint64_t)API(api, lua_topointer)(L, LUA_REGISTRYINDEX);
+}
+
 #if LUA_VERSION_NUM >= 502
 static lua_State *main_of(const struct lua_lib *lib, lua_State *L)
 {
@@ -369,16 +374,13 @@ static lua_State *main_of(const struct lua_lib *lib, lua_State *L)
 	return main;
 }
 #else
-/* Nothing in the API leads there: one of those known, that shares its global
- * state. */
+/* Nothing in the API leads there: one of those known, the youngest first. */
 static lua_State *main_of(const struct lua_lib *lib, lua_State *L)
 {
-	struct lua_vm *const first = lua_vm_each(lib, NULL), *vm = first;
+	const uint64_t its = family(&lib->api, L);
+	struct lua_vm *vm = lua_vm_each(lib, NULL);
 
-	if (first != NULL && !first->peek)
-		return lua_vm_each(lib, first) == NULL ? first->main : NULL;
-	while (vm != NULL && layout_word((uint64_t)vm->main + STATE_GLOBAL) !=
-	       layout_word((uint64_t)L + STATE_GLOBAL))
+	while (vm != NULL && vm->family != its)
 		vm = lua_vm_each(lib, vm);
 	return vm == NULL ? NULL : vm->main;
 }
@@ -437,6 +439,7 @@ const struct lua_abi lua_hook_abi = {
 	.hook = (weft_lua_function)lua_hook_event,
 	.shared_hook = (weft_lua_function)lua_hook_shared,
 	.asking_hook = (weft_lua_function)lua_hook_asks,
+	.family = family,
 	.main_of = main_of,
 	.innermost = innermost,
 	.resumable = resumable,

@@ -16,7 +16,7 @@ static void make_place(const struct weft_lua_api *api, lua_State *L)
 {
 	lua_State *const place = API(api, lua_newthread)(L);
 
-	API(api, lua_pushstring)(L, "weft");
+	API(api, lua_pushstring)(L, "weft: watch");
 	API(api, lua_pushvalue)(L, -2);
 	API(api, lua_rawset)(L, LUA_REGISTRYINDEX);
 	API(api, lua_createtable)(L, 1, 0);
@@ -58,8 +58,8 @@ static int can_plant(const struct weft_lua_api *api)
 {
 	return api->lua_createtable != NULL && api->lua_setmetatable != NULL &&
 	       api->lua_pushstring != NULL && api->lua_rawset != NULL &&
-	       api->lua_rawseti != NULL &&
-	       WATCH_LENGTH(api) != NULL;
+	       api->lua_rawseti != NULL && WATCH_LENGTH(api) != NULL &&
+	       (LUA_VERSION_NUM >= 502 || api->lua_cpcall != NULL);
 }
 
 uint64_t lua_hook_watch_anew(struct lua_vm *vm, lua_State *L)
@@ -75,8 +75,7 @@ uint64_t lua_hook_watch_anew(struct lua_vm *vm, lua_State *L)
 		return 0;
 	}
 	planting = vm;
-	API(api, lua_pushcclosure)(L, plant, 0);
-	failed = ways_pcall(api, L, 0);
+	failed = ways_protected(api, L, plant);
 	planting = NULL;
 	if (failed) {
 		API(api, lua_settop)(L, -2);

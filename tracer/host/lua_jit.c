@@ -77,5 +77,5 @@ int lua_jit_wants(struct lua_vm *vm, int mode)
 		return 0;
 	if (vm->jit_on)
 		lua_jit_stop(vm);
-	return 1;
+	return vm->jit_stopped; /* attached: it may run, and must then go */
 }

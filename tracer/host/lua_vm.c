@@ -321,6 +321,7 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 		return co;
 	}
 	serve_native_side();
+	vm->family = lib->abi->family(&lib->api, L);
 	vm->peek = try_layout(lib);
 	vm->serial = atomic_fetch_add(&state_pool->next_vm, 1);
 	atomic_fetch_add(&process_slot->vms, 1);

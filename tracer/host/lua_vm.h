@@ -39,6 +39,9 @@ struct lua_abi {
 	weft_lua_function hook, shared_hook;
 	/* In the place of hook where the layout is not to be trusted. */
 	weft_lua_function asking_hook;
+	/* What all lua_States of one VM have, and no others that live: the
+	 * address of its registry. */
+	uint64_t (*family)(const struct weft_lua_api *api, lua_State *L);
 	/* The main state of the VM that L belongs to, NULL: not known. */
 	lua_State *(*main_of)(const struct lua_lib *lib, lua_State *L);
 	/* The innermost call on L, as if it called something now. */
@@ -72,6 +75,7 @@ struct lua_lib {
 struct lua_vm {
 	const struct lua_lib *lib;
 	lua_State *main;
+	uint64_t family;
 	uint32_t serial;      /* 0: of an abi that is only passed on */
 	int peek;             /* frames are read by layout */
 	int interposed;       /* its resumes and protected calls are seen */

@@ -26,6 +26,27 @@ INLINE int ways_pcall(const struct weft_lua_api *api, lua_State *L, int args)
 #endif
 }
 
+/* A function of ours, without arguments and results. Whatever fails, fails in
+ * there: from 5.2 on a function without upvalues needs no memory. */
+INLINE int ways_protected(const struct weft_lua_api *api, lua_State *L,
+			  lua_CFunction f)
+{
+#if WEFT_LUA_ABI == 51
+	lua_Debug d;
+
+	/* After an error, 5.1 goes on where the frame says that it is, which
+	 * as yet no one has written there in a call's event: this does. */
+	if (API(api, lua_getstack)(L, 0, &d))
+		API(api, lua_getinfo)(L, "l", &d);
+#endif
+#if LUA_VERSION_NUM >= 502
+	API(api, lua_pushcclosure)(L, f, 0);
+	return ways_pcall(api, L, 0);
+#else
+	return API(api, lua_cpcall)(L, f, NULL);
+#endif
+}
+
 INLINE int ways_load(const struct weft_lua_api *api, lua_State *L,
 		     lua_Reader reader, void *ud, const char *name)
 {

@@ -1,0 +1,249 @@
+/* test_lua_asked.c - Lua by its public API alone, as where the layout check
+ * fails: no memory to be had, a VM where another lay, attached and detached.
+ * Compiled for every version of Lua. links: host lua
+ * SPDX-License-Identifier: MIT */
+#include "tests/unit/lua_any.h"
+#include "tests/test.h"
+#include "tests/unit/host_pool.h"
+#include "tracer/host/lua_stack.h"
+#include "tracer/host/weft.h"
+
+#include <dlfcn.h>
+
+static struct pool *shared_pool;
+static struct host_pool_tally tally;
+
+__attribute__((constructor(101))) static void make_pool(void)
+{
+	shared_pool = host_pool_make(64, 64, 1);
+}
+
+static void drain(void)
+{
+	buffer_switch(state_mine, 0);
+	host_pool_drain(shared_pool, &tally, 0);
+}
+
+static void run_text(lua_State *L, const char *text)
+{
+	if (!CHECK_EQ(luaL_dostring(L, text), LUA_OK))
+		printf("%s\n", lua_tostring(L, -1));
+	lua_settop(L, 0);
+}
+
+/* ---------------------------------------- a table of the program's own */
+
+/* On which the layout is tried: so it is not trusted. */
+static lua_State *no_state(lua_Alloc f, void *ud)
+{
+	(void)f;
+	(void)ud;
+	return NULL;
+}
+
+static weft_lua_function real(const char *name)
+{
+	return (weft_lua_function)dlsym(RTLD_NEXT, name);
+}
+
+static void attach(lua_State *L)
+{
+	static struct weft_lua_api api;
+	const struct coroutine *co;
+
+	if (api.size == 0) {
+		api.version = LUA_VERSION_NUM;
+#define X(name) api.name = real(#name);
+		WEFT_LUA_FUNCTIONS(X, X, X, X, X)
+#undef X
+		api.lua_newstate = (weft_lua_function)no_state;
+		api.size = sizeof(api);
+	}
+	CHECK_EQ(weft_lua_attach_with(L, &api), WEFT_LUA_OK);
+	co = lua_vm_find(L);
+	CHECK(co != NULL && !co->vm->peek);
+}
+
+/* Whose making is not seen; nor is its end. */
+static lua_State *new_state(lua_Alloc f)
+{
+	lua_State *const L = ((lua_State *(*)(lua_Alloc, void *))
+			      real("lua_newstate"))(f, NULL);
+
+	luaL_openlibs(L);
+	return L;
+}
+
+static void close_state(lua_State *L)
+{
+	((void (*)(lua_State *))real("lua_close"))(L);
+}
+
+/* --------------------------------------------------------- out of memory */
+
+static int fails;
+static unsigned failed;
+
+/* Stacks may grow, which hooks need. */
+static void *scarce(void *ud, void *p, size_t old, size_t size)
+{
+	(void)ud;
+	(void)old;
+	if (size == 0) {
+		free(p);
+		return NULL;
+	}
+	if (fails && p == NULL && size < 200) {
+		failed++;
+		return NULL;
+	}
+	return realloc(p, size);
+}
+
+/* From 5.2 on, calls need memory themselves after a collection; LuaJIT's
+ * compiler cannot do without, so it must be off when the program says so. */
+#if LUA_VERSION_NUM < 502
+static int l_fails(lua_State *L)
+{
+	fails = lua_toboolean(L, 1);
+	return 0;
+}
+
+void test_lua_asked_no_memory_for_us_is_no_error_of_the_programs(void)
+{
+	lua_State *const L = new_state(scarce);
+
+	lua_register(L, "fails", l_fails);
+	attach(L);
+	run_text(L, "if jit then jit.off() end");
+	run_text(L, "local function g(a) return a end\n"
+		 "local function f(a) local b = g(a) return b + 1 end\n"
+		 "local function calls() fails(true) collectgarbage()\n"
+		 "  local r = 0 for i = 1, 20 do r = r + f(i) end\n"
+		 "  fails(false) return r end\n"
+		 "for i = 1, 100 do assert(calls() == 230) end");
+	CHECK(failed > 0);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
+#endif
+
+/* ---------------------------------------------- a VM where another lay */
+
+/* Memory is never used twice but for the main state's, which the VM asks for
+ * first; what is given back is spoilt. */
+static char arena[8 << 20] __attribute__((aligned(16)));
+static size_t used;
+static char main_state[8 << 10] __attribute__((aligned(16)));
+static int first;
+
+static void *spoiling(void *ud, void *p, size_t old, size_t size)
+{
+	char *to = NULL;
+
+	(void)ud;
+	if (size > 0 && p == NULL && first) {
+		first = 0;
+		return main_state;
+	}
+	if (size > 0 && (used += (size + 15) & ~(size_t)15) <= sizeof(arena))
+		to = arena + used - ((size + 15) & ~(size_t)15);
+	if (p != NULL && to != NULL)
+		memcpy(to, p, old < size ? old : size);
+	if (p != NULL && (size == 0 || to != NULL))
+		memset(p, 0xdd, old);
+	return to;
+}
+
+void test_lua_asked_a_vm_lies_where_one_lay_that_was_closed_unseen(void)
+{
+	for (int i = 0; i < 3; i++) {
+		lua_State *L;
+
+		first = 1;
+		used = 0;
+		L = new_state(spoiling);
+		attach(L);
+		run_text(L, "local function f(n) return n + 1 end\n"
+			 "for i = 1, 10 do f(i) collectgarbage() f(i) end\n"
+			 "coroutine.wrap(f)(1)");
+		close_state(L);
+		memset(arena, 0xdd, sizeof(arena));
+	}
+	drain();
+	CHECK_EQ(tally.bad, 0);
+}
+
+/* 5.1 and LuaJIT cannot be asked which VM a lua_State is of. */
+void test_lua_asked_two_vms_on_one_thread_are_two(void)
+{
+	lua_State *const one = new_state(scarce);
+	lua_State *const two = new_state(scarce);
+	const char *const text = "local function f(n) return n + 1 end\n"
+		"for i = 1, 10 do f(i) collectgarbage() f(i) end\n"
+		"coroutine.wrap(f)(1)";
+
+	attach(one);
+	run_text(one, text);
+	attach(two);
+	for (int i = 0; i < 5; i++) {
+		run_text(two, text);
+		run_text(one, text);
+	}
+	CHECK(lua_vm_find(one)->vm->main == one);
+	CHECK(lua_vm_find(two)->vm->main == two);
+	close_state(one);
+	run_text(two, text);
+	close_state(two);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+}
+
+/* ------------------------------------------------------- attach and detach */
+
+static int l_detach(lua_State *L)
+{
+	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
+	return 0;
+}
+
+static int l_attach(lua_State *L)
+{
+	attach(L);
+	return 0;
+}
+
+static unsigned counted;
+
+static void count(lua_State *L, lua_Debug *ar)
+{
+	(void)L;
+	(void)ar;
+	counted++;
+}
+
+void test_lua_asked_attached_and_detached_under_load(void)
+{
+	lua_State *const L = new_state(scarce);
+
+	lua_register(L, "detach", l_detach);
+	lua_register(L, "attach", l_attach);
+	lua_sethook(L, count, LUA_MASKCOUNT, 10);
+	attach(L);
+	run_text(L, "local function f(n)\n"
+		 "  if n > 0 then return f(n - 1) end end\n"
+		 "local co = coroutine.wrap(function() while true do f(3)\n"
+		 "  coroutine.yield() end end)\n"
+		 "local function g(i) f(2) if i % 2 == 0 then detach() end\n"
+		 "  co() pcall(f, 2) attach() f(1) pcall(error) end\n"
+		 "for i = 1, 10000 do detach() g(i) attach()\n"
+		 "  if i % 100 == 0 then collectgarbage() end end");
+	CHECK(counted > 1000);
+	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
+	CHECK(lua_gethook(L) == count);
+	CHECK_EQ(lua_gethookcount(L), 10);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
