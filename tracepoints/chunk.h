@@ -222,6 +222,8 @@ enum vm_flag {
 	VM_LATE = 4,      /* C functions' returns are not told: see ITEM_LATE */
 	VM_INFERRED = 8,  /* resumes that Lua makes itself are found at the next
 	                   * event, not seen */
+	VM_QUIET = 16,    /* Lua's own code calls the native hooks, too: these
+	                   * calls are not recorded */
 };
 
 static inline uint64_t item_put(enum item_type type, uint64_t words)

@@ -135,11 +135,13 @@ static void print_vms(const struct session *s, size_t top)
 			break;
 		printf("  %" PRIu64 " %s", vm->serial, abi_name(vm->abi));
 		print_whose(s, vm->process);
-		printf(", frames read by %s%s%s\n",
+		printf(", frames read by %s%s%s%s\n",
 		       vm->flags & VM_PEEK ? "a checked peek" : "the API",
 		       vm->flags & VM_JIT_OFF ? ", its JIT was off" : "",
 		       vm->flags & VM_INFERRED ? ", resumes found at the next "
-		       "event" : "");
+		       "event" : "",
+		       vm->flags & VM_QUIET ? ", native calls of its own left "
+		       "out" : "");
 	}
 	printf("%-11s %" PRIu64 "\n", "coroutines",
 	       s->coroutine_count + s->beyond.coroutines);

@@ -2,6 +2,7 @@
  * code lies, wrapped: longjmp and its kin, sigaltstack, dlclose.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/process.h"
+#include "tracer/host/quiet.h"
 #include "tracer/host/stack.h"
 
 #include <dlfcn.h>
@@ -133,6 +134,7 @@ EXPORT int dlclose(void *handle)
 		real_dlclose = (int (*)(void *))next("dlclose");
 	module_goes();
 	r = real_dlclose(handle);
+	quiet_check();
 	module_goes();
 	return r;
 }

@@ -29,6 +29,7 @@
 #define lua_hook_ask ABI(lua_hook_ask)
 #define lua_hook_walk ABI(lua_hook_walk)
 #define lua_hook_check ABI(lua_hook_check)
+#define lua_hook_learn ABI(lua_hook_learn)
 #define lua_hook_records ABI(lua_hook_records)
 #define lua_hook_glance ABI(lua_hook_glance)
 #define lua_hook_read ABI(lua_hook_read)
@@ -203,6 +204,8 @@ uint32_t lua_hook_ordinal(uint64_t at);
 uint32_t lua_hook_walk(struct lua_local *me, const struct coroutine *co,
 		       int level, struct frame *to, uint32_t room);
 int lua_hook_check(const struct weft_lua_api *api);
+/* Have Lua call what is at work around events. L: nobody's. */
+void lua_hook_learn(const struct weft_lua_api *api, lua_State *L);
 void lua_hook_wrap(const struct lua_vm *vm, int on);
 
 extern const struct lua_abi lua_hook_abi;

@@ -3,6 +3,7 @@
  * with the public API's answers. Compiled once per version of Lua.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_mem.h"
+#include "tracer/host/quiet.h"
 
 /* The layout is tried as it is used, but for the way a word is read. */
 static uint64_t careful_word(uint64_t at);
@@ -251,6 +252,8 @@ static int try_all(struct trial *t)
 	ran = run(L, "=weft") &&
 	      run(L, "=a name of more than forty bytes, which is kept apart");
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
+	if (quiet_learning)
+		lua_hook_learn(t->api, L);
 	API(t->api, lua_close)(L);
 	return ran && t->events >= LEAST_EVENTS && t->wrong == 0 &&
 	       t->tails == 0 && !t->faulted;

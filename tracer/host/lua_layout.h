@@ -55,7 +55,8 @@ INLINE uint8_t layout_byte(uint64_t at)
 #ifndef LAYOUT_WORD
 	return *(const uint8_t *)at;
 #else
-	return (uint8_t)layout_word(at);
+	return (uint8_t)(layout_word(at - 7) >> 56); /* what follows may be
+	                                              * padding */
 #endif
 }
 
@@ -67,7 +68,7 @@ INLINE uint32_t layout_half(uint64_t at)
 	memcpy(&v, (const void *)at, sizeof(v));
 	return v;
 #else
-	return (uint32_t)layout_word(at);
+	return (uint32_t)(layout_word(at - 4) >> 32);
 #endif
 }
 

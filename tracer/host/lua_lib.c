@@ -5,6 +5,7 @@
 #include "tracer/host/lua_lib.h"
 #include "tracer/host/lua_mem.h"
 #include "tracer/host/process.h"
+#include "tracer/host/quiet.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -126,6 +127,7 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	struct lua_lib *lib = known(map, sethook);
 	void *handle;
 
+	quiet_look((const void *)sethook);
 	if (lib != NULL || map == NULL)
 		return lib;
 	handle = dlopen(map->l_name[0] == '\0' ? NULL : map->l_name,

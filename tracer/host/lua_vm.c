@@ -7,6 +7,7 @@
 #include "tracer/host/lua_side.h"
 #include "tracer/host/lua_stack.h"
 #include "tracer/host/process.h"
+#include "tracer/host/quiet.h"
 
 int lua_vm_wanted(void)
 {
@@ -160,6 +161,7 @@ static int put_vm(struct state *s, const struct lua_vm *vm)
 		  (vm->peek ? VM_PEEK : 0u) |
 		  (vm->jit_stopped ? VM_JIT_OFF : 0u) |
 		  (vm->interposed ? 0u : VM_INFERRED) |
+		  (vm->lib->quiet ? VM_QUIET : 0u) |
 		  (vm->lib->abi->is_jit ? VM_LATE : 0u);
 	item[3] = (uint64_t)vm->main;
 	item[4] = vm->fiber;
@@ -256,12 +258,32 @@ void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now)
 	atomic_store_explicit(s->published, n + 3, memory_order_release);
 }
 
+/* The trial shows which functions of a Lua that is part of an instrumented
+ * program are at work around events. */
+static int begin_learning(const struct lua_lib *lib)
+{
+	struct state *s;
+
+	if (!quiet_learn((const void *)lib->api.lua_newthread))
+		return 0;
+	s = state_begin((uint64_t)__builtin_frame_address(0));
+	if (s != NULL) {
+		buffer_switch(s, 0); /* which has no function's name as yet */
+		state_end(s);
+	}
+	return 1;
+}
+
 static int try_layout(struct lua_lib *lib)
 {
 	int peek = atomic_load_explicit(&lib->peek, memory_order_acquire);
 
 	if (peek == 0) {
-		peek = !BROKEN(layout) && lib->abi->check(&lib->api) ? 1 : 2;
+		const int learns = begin_learning(lib);
+
+		peek = lib->abi->check(&lib->api) && !BROKEN(layout) ? 1 : 2;
+		lib->quiet = learns ? quiet_learned() :
+			     quiet_has((uint64_t)lib->api.lua_newthread);
 		atomic_store_explicit(&lib->peek, peek, memory_order_release);
 	}
 	return peek == 1;

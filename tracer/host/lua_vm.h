@@ -70,6 +70,7 @@ struct lua_lib {
 	int linked;                /* static, and led here (lua_linked.h) */
 	_Atomic int peek;          /* 0: not tried, 1: frames can be read by
 	                            * layout, 2: they cannot */
+	int quiet;                 /* native calls of its own are left out */
 };
 
 struct lua_vm {

@@ -4,6 +4,7 @@
  * anything, and the uncommon case starts anew.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/process.h"
+#include "tracer/host/quiet.h"
 #include "tracer/host/stack.h"
 
 HOOK void __cyg_profile_func_enter(void *fn, void *site);
@@ -13,11 +14,18 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
 static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 {
-	struct state *const s = state_begin_native(sp);
+	struct state *s;
 	struct frame *f;
 	uint64_t now, gap;
 	uint32_t index;
 
+	if (unlikely(quiet_has(fn)))
+		return;
+	if (unlikely(quiet_learning)) {
+		quiet_add(fn);
+		return;
+	}
+	s = state_begin_native(sp);
 	if (unlikely(s == NULL)) {
 		state_missed();
 		return;
@@ -53,12 +61,24 @@ out:
 	state_end(s);
 }
 
+/* Was it called before it was known that its calls are not recorded? */
+static int began_loud(uint64_t fn, uint64_t site)
+{
+	const struct state *const s = state_mine;
+
+	return s != NULL && s->busy == 0 && s->generation != 0 &&
+	       s->top[-1].key == fn && s->top[-1].site == site;
+}
+
 static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 {
-	struct state *const s = state_begin_native(sp);
+	struct state *s;
 	uint64_t now, before, duration;
 	struct frame *f;
 
+	if (unlikely(quiet_has(fn)) && !began_loud(fn, site))
+		return;
+	s = state_begin_native(sp);
 	if (unlikely(s == NULL))
 		return;
 	now = state_clock(s);

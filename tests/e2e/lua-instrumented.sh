@@ -1,0 +1,118 @@
+#!/bin/bash
+# A Lua library that was itself built with -finstrument-functions gives the same
+# calls, callers and coroutines as one that was not, and the script's own
+# counts: none of Lua's native calls, nor of what weft asks of it, are in the
+# way. Where Lua is part of an instrumented program the counts are exact, too,
+# and the report says that the rest is not. Lua's source is Debian's.
+# time: 120
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+unset DEBUGINFOD_URLS
+
+apt=(-o Dir::Etc::SourceList="$T/sources" -o Dir::Etc::SourceParts=/dev/null
+	-o Dir::State::Lists="$T/lists" -o Dir::Cache="$T/cache"
+	-o APT::Sandbox::User=root -qq)
+mkdir -p "$T/lists/partial" "$T/cache/archives/partial"
+. /etc/os-release
+cat >"$T/sources" <<END
+deb-src http://deb.debian.org/debian ${VERSION_CODENAME:-bookworm} main
+END
+(
+	cd "$T" && apt-get "${apt[@]}" update &&
+		apt-get "${apt[@]}" source --download-only lua5.4 lua5.1
+) >"$T/apt" 2>&1 || {
+	cat "$T/apt"
+	echo "no source of Lua from apt-get source"
+	exit 77
+}
+
+# lua VERSION: its sources, in $src.
+lua() {
+	mkdir "$T/$1"
+	tar xf "$T"/lua"$1"_*.orig.tar.* -C "$T/$1" --strip-components 1 ||
+		fail "no source of $1"
+	src=$T/$1/src
+	rm -f "$src"/lua.c "$src"/luac.c "$src"/print.c
+}
+flags="-O2 -g -w -DLUA_USE_LINUX -DLUA_COMPAT_5_3"
+
+# library FOLDER VERSION FLAG...
+library() {
+	local to=$T/$2/$1 v=$2
+	shift 2
+	mkdir "$to"
+	# shellcheck disable=SC2086
+	gcc $flags -fPIC -shared "$@" -Wl,-soname,liblua"$v".so.0 \
+		-o "$to/liblua$v.so.0" "$src"/*.c -lm -ldl ||
+		fail "Lua $v does not build"
+}
+
+# Each node of the tree as its path and calls, then coroutines by body.
+shape() {
+	"$WEFT" tree --csv --min 0 --fold none "$T/trace" 2>/dev/null |
+		lua5.4 -e '
+		local at, lines = {}, {}
+		io.read()
+		for line in io.lines() do
+			local n, p, name, calls = line:match(
+				"^(%d+),(%d+),%d+,(.-),.-,.-,.-,%d*,%d,([%d]+),")
+			at[n] = (at[p] and at[p] .. " > " or "") .. name
+			lines[#lines + 1] = at[n] .. " " .. calls
+		end
+		table.sort(lines)
+		print(table.concat(lines, "\n"))'
+	"$WEFT" coroutines --csv "$T/trace" 2>/dev/null | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ print $at["function"], $at["resumes"] }' | sort
+}
+# own_counts: the script's, printed by the program, are the report's.
+own_counts() {
+	report
+	nothing_lost
+	local name line n said
+	while read -r name line n; do
+		said=$(awk -F, -v line="$line" '$2 == "lua" && $5 == line {
+			n += $6 } END { print n + 0 }' "$T/report.csv")
+		[ "$said" = "$n" ] ||
+			fail "$1: $name ran $n times, weft says $said"
+	done <"$T/out"
+	[ "$(wc -l <"$T/out")" = 8 ] || fail "$1 says: $(cat "$T/out")"
+	[ "$(calls back)" = 200 ] || fail "$1: back $(calls back)"
+	[ "$(calls inner)" = 200 ] || fail "$1: inner $(calls inner)"
+}
+
+for v in 5.4 5.1; do
+	lua $v
+	library plain $v
+	library hooked $v -finstrument-functions
+	readelf -Ws "$T/$v/hooked/liblua$v.so.0" | grep -q 'UND __cyg_prof' ||
+		fail "the library of $v calls no hooks"
+	gcc -O1 -g -finstrument-functions -I"$src" -o "$T/$v/built" \
+		tests/prog/lua/built.c "$T/$v/plain/liblua$v.so.0" ||
+		fail "the program does not link"
+	for kind in plain hooked; do
+		export LD_LIBRARY_PATH=$T/$v/$kind
+		record "$T/$v/built" tests/prog/lua/built.lua ||
+			fail "$v $kind ends with $?"
+		own_counts "$v $kind"
+		shape >"$T/$v.$kind"
+		"$WEFT" info "$T/trace" >"$T/info"
+		left_out=$(grep -c 'calls of its own left out' "$T/info")
+		[ "$left_out" = $([ $kind = plain ] && echo 0 || echo 1) ] ||
+			fail "$v $kind: info says $(grep 'Lua 5' "$T/info")"
+		unset LD_LIBRARY_PATH
+	done
+	[ "$(wc -l <"$T/$v.plain")" -gt 100 ] || fail "$v: too small a tree"
+	diff "$T/$v.plain" "$T/$v.hooked" ||
+		fail "$v: other calls with the instrumented library"
+
+	# Lua's own files as part of the program, with the program's flags.
+	# shellcheck disable=SC2086
+	gcc $flags -finstrument-functions -DATTACH -I. -I"$src" \
+		-o "$T/$v/whole" tests/prog/lua/built.c "$src"/*.c \
+		-L"$B/lib" -lweft -Wl,-rpath,"$PWD/$B/lib" -lm -ldl ||
+		fail "the program with Lua in it does not link"
+	record "$T/$v/whole" tests/prog/lua/built.lua ||
+		fail "$v whole ends with $?"
+	own_counts "$v whole"
+done
