@@ -252,7 +252,7 @@ static int try_all(struct trial *t)
 	ran = run(L, "=weft") &&
 	      run(L, "=a name of more than forty bytes, which is kept apart");
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
-	if (quiet_learning)
+	if (quiet_learns())
 		lua_hook_learn(t->api, L);
 	API(t->api, lua_close)(L);
 	return ran && t->events >= LEAST_EVENTS && t->wrong == 0 &&

@@ -21,7 +21,7 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 
 	if (unlikely(quiet_has(fn)))
 		return;
-	if (unlikely(quiet_learning)) {
+	if (unlikely(quiet_learns())) {
 		quiet_add(fn);
 		return;
 	}

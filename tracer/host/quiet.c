@@ -13,6 +13,7 @@ _Atomic uint32_t quiet_count;
 _Atomic uint64_t quiet_functions[1 << QUIET_BITS];
 _Atomic uint32_t quiet_known;
 __thread int quiet_learning __attribute__((tls_model("initial-exec")));
+_Atomic uint32_t quiet_learners;
 static __thread sigset_t before __attribute__((tls_model("initial-exec")));
 
 /* Where the functions known one by one lie. */
@@ -194,6 +195,7 @@ int quiet_learn(const void *address)
 		return 0;
 	add(larger, &larger_count, &o);
 	quiet_learning = 1;
+	atomic_fetch_add(&quiet_learners, 1);
 	return 1;
 }
 
@@ -202,6 +204,7 @@ int quiet_learned(void)
 	const int some = quiet_learning == 2;
 
 	quiet_learning = 0;
+	atomic_fetch_sub(&quiet_learners, 1);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return some;
 }

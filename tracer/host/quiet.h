@@ -23,8 +23,17 @@ extern _Atomic uint32_t quiet_count;
 extern _Atomic uint64_t quiet_functions[1 << QUIET_BITS];
 extern _Atomic uint32_t quiet_known;
 
-/* Is this thread finding out which these are? */
+/* Is this thread finding out which these are? Before the loader has relocated this
+ * library, when resolvers of IFUNC symbols may call the hooks already, nothing of
+ * a thread's own may be looked at: then there are no learners. */
 extern __thread int quiet_learning __attribute__((tls_model("initial-exec")));
+extern _Atomic uint32_t quiet_learners;
+
+INLINE int quiet_learns(void)
+{
+	return atomic_load_explicit(&quiet_learners, memory_order_relaxed) !=
+	       0 && quiet_learning != 0;
+}
 
 int quiet_knows(uint64_t function);
 
