@@ -5,7 +5,9 @@
 # median of the rounds' ratios. A run that lost records is no measurement: it is
 # made again, and the table says how often. Programs of one thread run on the
 # last CPU, so that the recorder has the others. Peers that are not installed are
-# left out, with the reason. BENCH_QUICK=1 shortens it; BENCH_README=1 writes the
+# left out, with the reason. A Lua row is a ratio too, to calls under a hook that
+# reads the clock, and is told in ns of the fastest round of that: a machine that
+# is slow for a while slows both. BENCH_QUICK=1 shortens it; BENCH_README=1 writes the
 # table into README.md; BENCH_DIR is the folder that traces go to.
 # SPDX-License-Identifier: MIT
 set -u
@@ -80,6 +82,12 @@ median() {
 		}'
 }
 
+# least NAME
+least() {
+	awk -v name="$1" '$1 == name && (v == "" || $2 < v) { v = $2 }
+		END { print v == "" ? "nan" : v }' "$results"
+}
+
 # recorded NAME [OPTION...] -- PROGRAM...: one recording; the program's first
 # figure is NAME's, the bytes a call NAME.bytes', and $lost what was lost.
 recorded() {
@@ -100,6 +108,14 @@ recorded() {
 	last=$1 last_wall=${3-}
 	put "$name.bytes" "$(du -sb "$T/trace" | awk -v calls="$2" \
 		'{ print $1 / calls }')"
+}
+
+# above NAME: what the last run of weft found: $last ns above a hook that reads
+# the clock, where that takes $last_wall.
+above() {
+	[ -n "$last" ] || return 0
+	put "$1.share" "$(calc "$last / $last_wall" 5)"
+	put "$1.clock" "$last_wall"
 }
 
 # weft NAME [OPTION...] -- PROGRAM...: the same, again where records were lost.
@@ -177,16 +193,10 @@ round() {
 		v=${v%:*}
 		last=
 		weft "$v.call" -- "$W/lua_calls-$v" call $lua_n || return 1
-		[ -z "$last" ] || {
-			put "$v.call.above" "$last"
-			put "$v.call.clock" "$last_wall"
-		}
+		above "$v.call"
 		last=
-		weft "$v.ask" -- "$W/lua_asks-$v" call $pair_n || return 1
-		[ -z "$last" ] || {
-			put "$v.ask.above" "$last"
-			put "$v.ask.clock" "$last_wall"
-		}
+		weft "$v.ask" -- "$W/lua_asks-$v" call $lua_n || return 1
+		above "$v.ask"
 		out=$("$W/lua_calls-$v" plain $lua_n) || return 1
 		last=
 		weft "$v.plain" --paused -- "$W/lua_calls-$v" plain $lua_n ||
@@ -196,11 +206,11 @@ round() {
 			put "$v.after" "$(calc "$last_wall / $last" 4)"
 		}
 		out=$("$W/lua_calls-$v" pair $pair_n clock) || return 1
-		put "$v.pair.clock" "${out%% *}"
 		last=
 		weft "$v.pair" -- "$W/lua_calls-$v" pair $pair_n || return 1
-		[ -z "$last" ] ||
-			put "$v.pair.above" "$(calc "$last - ${out%% *}" 3)"
+		last_wall=${out%% *}
+		[ -z "$last" ] || last=$(calc "$last - $last_wall" 3)
+		above "$v.pair"
 	done
 }
 
@@ -360,10 +370,10 @@ ratio_row() { # NAME FIGURE BOUND [wall]
 
 lua_row() { # NAME FIGURE BOUND
 	local v
-	v=$(calc "$(median "$1.above")" 1)
+	v=$(calc "$(median "$1.share") * $(least "$1.clock")" 1)
 	row "$2" "$v ns" "${3:+at most $3 ns}" "${3:+$(at_most "$v" "$3")}" \
-		"with that hook $(calc "$(median "$1.clock")" 1) ns$(again \
-"$1")"
+		"with that hook $(calc "$(least "$1.clock")" 1) ns, median \
+$(calc "$(median "$1.clock")" 1)$(again "$1")"
 }
 
 ratios_row() { # NAME FIGURE BOUND: of each Lua

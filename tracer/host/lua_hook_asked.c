@@ -6,14 +6,20 @@
 #include "tracer/host/lua_hook_quick.h"
 #include "tracer/host/lua_ways.h"
 
-/* The function of the call d is about: its object's address. */
+/* The function of the call d is about: its object's address. It stays on the
+ * stack. */
+static uint64_t push_function(const struct weft_lua_api *api, lua_State *L,
+			      lua_Debug *d)
+{
+	API(api, lua_getinfo)(L, "f", d);
+	return (uint64_t)API(api, lua_topointer)(L, -1);
+}
+
 static uint64_t function_of(const struct weft_lua_api *api, lua_State *L,
 			    lua_Debug *d)
 {
-	uint64_t at;
+	const uint64_t at = push_function(api, L, d);
 
-	API(api, lua_getinfo)(L, "f", d);
-	at = (uint64_t)API(api, lua_topointer)(L, -1);
 	API(api, lua_settop)(L, -2);
 	return at;
 }
@@ -109,10 +115,13 @@ static __attribute__((noinline)) void called(struct state *s, lua_State *L,
 	const struct lua_vm *const vm = vm_of(me, L);
 	const struct weft_lua_api *const api = &vm->lib->api;
 	const uint64_t caller = caller_of(api, L, layout_id(ar));
-	const uint64_t at = function_of(api, L, ar);
+	const uint64_t at = push_function(api, L, ar);
 	const struct lua_cached *const c = place_of(me, at);
 	const int known = lua_hook_unfreed(vm) && is_at(c, at, vm->watched);
 
+	/* All but LuaJIT put the stack's top back when a hook returns. */
+	if (WEFT_LUA_ABI == VM_LUAJIT || unlikely(!known))
+		API(api, lua_settop)(L, -2);
 	s->busy = sp;
 	barrier();
 	if (likely(known && quick_ended_late(s, (uint64_t)L, caller) &&
