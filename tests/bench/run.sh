@@ -439,8 +439,9 @@ is not known" 22
 		lua_row "${lua%:*}.pair" "... resume + yield, above the \
 same" "$v"
 	done
-	ratios_row off "Lua calls in $(echo $luas | sed 's/:[0-9]*//g; \
-s/ /, /g'), recording off, with weft / without" 1.05
+	lua=$(echo "$luas" | sed 's/:[0-9]*//g;s/ /, /g')
+	ratios_row off "Lua calls in $lua, recording off, with weft / without" \
+		1.05
 	ratios_row after "... once recording has ended / before it began" 1.05
 	v=$(median paced.lost)
 	row "lost at 5 M calls/s for $pace s" "$v" 0 "$(at_most "$v" 0)" ""
