@@ -405,7 +405,7 @@ peer_row() { # NAME FIGURE READER
 table() {
 	local v lua
 	echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)," \
-		"$(nproc) CPUs, Linux $(uname -r); medians of $rounds rounds" \
+		"$(nproc) CPUs, Linux $(uname -r | sed 's/-.*//'); medians of $rounds rounds" \
 		"of $((n / million)) M calls. The floor: two readings of the" \
 		"clock in otherwise empty hooks."
 	echo

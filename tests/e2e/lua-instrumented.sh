@@ -2,8 +2,8 @@
 # A Lua library that was itself built with -finstrument-functions gives the same
 # calls, callers and coroutines as one that was not, and the script's own
 # counts: none of Lua's native calls, nor of what weft asks of it, are in the
-# way. Where Lua is part of an instrumented program the counts are exact, too,
-# and the report says that the rest is not. Lua's source is Debian's.
+# way. Where Lua is part of an instrumented program, its symbols shown or not, the
+# counts are exact, too, and no stack is lost. Lua's source is Debian's.
 # time: 120
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
@@ -107,12 +107,17 @@ for v in 5.4 5.1; do
 		fail "$v: other calls with the instrumented library"
 
 	# Lua's own files as part of the program, with the program's flags.
-	# shellcheck disable=SC2086
-	gcc $flags -finstrument-functions -DATTACH -I. -I"$src" \
-		-o "$T/$v/whole" tests/prog/lua/built.c "$src"/*.c \
-		-L"$B/lib" -lweft -Wl,-rpath,"$PWD/$B/lib" -lm -ldl ||
-		fail "the program with Lua in it does not link"
-	record "$T/$v/whole" tests/prog/lua/built.lua ||
-		fail "$v whole ends with $?"
-	own_counts "$v whole"
+	for shown in default hidden; do
+		# shellcheck disable=SC2086
+		gcc $flags -finstrument-functions -fvisibility=$shown -DATTACH \
+			-I. -I"$src" -o "$T/$v/$shown" \
+			tests/prog/lua/built.c "$src"/*.c -L"$B/lib" -lweft \
+			-Wl,-rpath,"$PWD/$B/lib" -lm -ldl ||
+			fail "the program with Lua in it does not link"
+		record "$T/$v/$shown" tests/prog/lua/built.lua ||
+			fail "$v $shown ends with $?"
+		own_counts "$v $shown"
+		"$WEFT" info "$T/trace" | grep -q 'of its own left out' ||
+			fail "$v $shown: nothing was left out"
+	done
 done

@@ -25,7 +25,8 @@ struct symbols {
 	const ElfW(Sym) *all;
 	const char *names;
 	const uint32_t *hash; /* of GNU's kind: buckets, first, words, shift */
-	uint32_t first;       /* the symbols before are of others */
+	const ElfW(Rela) *uses[2]; /* of symbols; of functions that are called */
+	size_t used[2];       /* bytes */
 };
 
 /* The loader has made these addresses, where it may write. */
@@ -45,19 +46,36 @@ static int read_symbols(const struct link_map *map, struct symbols *s)
 			s->names = place(map, d);
 		else if (d->d_tag == DT_GNU_HASH)
 			s->hash = place(map, d);
+		else if (d->d_tag == DT_RELA)
+			s->uses[0] = place(map, d);
+		else if (d->d_tag == DT_JMPREL)
+			s->uses[1] = place(map, d);
+		else if (d->d_tag == DT_RELASZ)
+			s->used[0] = d->d_un.d_val;
+		else if (d->d_tag == DT_PLTRELSZ)
+			s->used[1] = d->d_un.d_val;
 	}
-	if (s->all == NULL || s->names == NULL || s->hash == NULL)
-		return 0;
-	s->first = s->hash[1];
-	return 1;
+	return s->all != NULL && s->names != NULL;
+}
+
+static int is_hook(const struct symbols *s, const ElfW(Rela) *use)
+{
+	const uint32_t i = (uint32_t)ELF64_R_SYM(use->r_info);
+
+	return i != 0 && strcmp(s->names + s->all[i].st_name,
+				"__cyg_profile_func_enter") == 0;
 }
 
 static int calls_hooks(const struct symbols *s)
 {
-	for (uint32_t i = 1; i < s->first; i++) {
-		if (strcmp(s->names + s->all[i].st_name,
-			   "__cyg_profile_func_enter") == 0)
-			return 1;
+	for (int k = 0; k < 2; k++) {
+		const size_t n = s->uses[k] == NULL ? 0 :
+				 s->used[k] / sizeof(*s->uses[k]);
+
+		for (size_t i = 0; i < n; i++) {
+			if (is_hook(s, &s->uses[k][i]))
+				return 1;
+		}
 	}
 	return 0;
 }
@@ -74,21 +92,23 @@ static int is_of_lua(const struct symbols *s, uint32_t i)
 /* Each bucket's chain ends with a word whose lowest bit is set. */
 static int is_lua_alone(const struct symbols *s)
 {
-	const uint32_t buckets = s->hash[0];
-	const uint32_t *const bucket = s->hash + 4 + 2 * s->hash[2];
+	const uint32_t buckets = s->hash == NULL ? 0 : s->hash[0];
+	const uint32_t first = buckets == 0 ? 0 : s->hash[1];
+	const uint32_t *const bucket = buckets == 0 ? NULL :
+				       s->hash + 4 + 2 * s->hash[2];
 	const uint32_t *const chain = bucket + buckets;
 	int some = 0;
 
 	for (uint32_t b = 0; b < buckets; b++) {
 		uint32_t i = bucket[b];
 
-		if (i < s->first)
+		if (i < first)
 			continue;
 		do {
 			if (!is_of_lua(s, i))
 				return 0;
 			some = 1;
-		} while ((chain[i++ - s->first] & 1) == 0);
+		} while ((chain[i++ - first] & 1) == 0);
 	}
 	return some;
 }
