@@ -109,7 +109,7 @@ for v in 5.4 5.1; do
 	# Lua's own files as part of the program, with the program's flags.
 	for shown in default hidden; do
 		# shellcheck disable=SC2086
-		gcc $flags -finstrument-functions -fvisibility=$shown -DATTACH \
+		gcc $flags -finstrument-functions -fvisibility=$shown -fPIC -DATTACH \
 			-I. -I"$src" -o "$T/$v/$shown" \
 			tests/prog/lua/built.c "$src"/*.c -L"$B/lib" -lweft \
 			-Wl,-rpath,"$PWD/$B/lib" -lm -ldl ||
