@@ -27,6 +27,9 @@
 #define lua_hook_asked_above ABI(lua_hook_asked_above)
 #define lua_hook_key ABI(lua_hook_key)
 #define lua_hook_ask ABI(lua_hook_ask)
+#define lua_hook_c_place ABI(lua_hook_c_place)
+#define lua_hook_look ABI(lua_hook_look)
+#define lua_hook_name_c ABI(lua_hook_name_c)
 #define lua_hook_walk ABI(lua_hook_walk)
 #define lua_hook_check ABI(lua_hook_check)
 #define lua_hook_learn ABI(lua_hook_learn)
@@ -184,6 +187,17 @@ INLINE uint64_t lua_hook_watch(struct lua_vm *vm, lua_State *L)
 	return lua_hook_unfreed(vm) && vm->watched != 0 ? vm->watched :
 	       lua_hook_watch_anew(vm, L);
 }
+
+/* What the C function at the top of the stack is known by. Is it one of LuaJIT's
+ * own, which share their code? */
+uint64_t lua_hook_c_place(const struct weft_lua_api *api, lua_State *L,
+			  int *is_builtin);
+
+/* Look for its name where none is known, and otherwise take what the caller calls
+ * it; d may be NULL. Look through all tables of libraries. Not busy. */
+void lua_hook_name_c(const struct coroutine *co, uint64_t address,
+		     const lua_Debug *d);
+void lua_hook_look(const struct lua_vm *vm, lua_State *L);
 
 /* May this frame, of a function of LuaJIT's libraries, be a call through the
  * FFI? What it then calls. Hook-safe. */

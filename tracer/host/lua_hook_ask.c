@@ -8,132 +8,6 @@
 #include "tracer/host/lua_jit.h"
 #include "tracer/host/lua_ways.h"
 
-/* How many entries of a table are looked at for names. */
-enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16, ALWAYS_LOOK = 32 };
-
-/* ------------------------------------------------- names of C functions */
-
-#if WEFT_LUA_ABI == 21
-/* What stands for the function at the top of the stack, one of LuaJIT's own
- * that share their code: as layout_callee has it, if that is to be trusted. */
-static uint64_t builtin_place(const struct weft_lua_api *api, lua_State *L)
-{
-	const struct coroutine *const co = lua_vm_find(L);
-	const uint64_t f = (uint64_t)API(api, lua_topointer)(L, -1);
-
-	if (!API(api, lua_iscfunction)(L, -1) || co == NULL)
-		return 0;
-	return !co->vm->peek ? f : layout_word((uint64_t)L + STATE_GLOBAL) +
-				   layout_byte(f + FUNC_FFID);
-}
-#else
-#define builtin_place(api, L) UINT64_C(0)
-#endif
-
-/* What the C function at the top of the stack is known by. */
-static uint64_t c_place(const struct weft_lua_api *api, lua_State *L,
-			int *is_builtin)
-{
-	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
-
-	*is_builtin = f == NULL;
-	return f != NULL ? (uint64_t)f : builtin_place(api, L);
-}
-
-typedef void entry_fn(const struct weft_lua_api *api, lua_State *L,
-		      const char *key, const char *group);
-
-/* Call each for the string keys of the table at the top of the stack: the value
- * lies there meanwhile. */
-static void each(const struct weft_lua_api *api, lua_State *L, int table,
-		 const char *group, int most, entry_fn *with)
-{
-	API(api, lua_pushnil)(L);
-	while (API(api, lua_next)(L, table)) {
-		if (API(api, lua_type)(L, -2) == LUA_TSTRING)
-			with(api, L, API(api, lua_tolstring)(L, -2, NULL),
-			     group);
-		API(api, lua_settop)(L, -2);
-		if (--most <= 0) {
-			API(api, lua_settop)(L, -2);
-			return;
-		}
-	}
-}
-
-static void name_function(const struct weft_lua_api *api, lua_State *L,
-			  const char *key, const char *group)
-{
-	int is_builtin;
-	const uint64_t f = c_place(api, L, &is_builtin);
-	const uint64_t builtin = builtin_place(api, L);
-
-	if (f != 0)
-		lua_func_name(f, group, key);
-	if (builtin != 0)
-		lua_func_name(builtin, group, key); /* its neighbour's hint */
-}
-
-static void name_library(const struct weft_lua_api *api, lua_State *L,
-			 const char *key, const char *group)
-{
-	(void)group;
-	if (API(api, lua_type)(L, -1) == LUA_TTABLE)
-		each(api, L, API(api, lua_gettop)(L),
-		     strcmp(key, "_G") == 0 ? NULL : key, TABLE_LOOK,
-		     name_function);
-}
-
-static void name_loaded(const struct weft_lua_api *api, lua_State *L,
-			const char *key, const char *group)
-{
-	(void)group;
-	if (strcmp(key, "_LOADED") == 0 &&
-	    API(api, lua_type)(L, -1) == LUA_TTABLE)
-		each(api, L, API(api, lua_gettop)(L), NULL, TABLE_LOOK,
-		     name_library);
-}
-
-static void look(const struct lua_vm *vm, lua_State *L)
-{
-	const int top = API(&vm->lib->api, lua_gettop)(L);
-
-	each(&vm->lib->api, L, LUA_REGISTRYINDEX, NULL, REGISTRY_LOOK,
-	     name_loaded);
-	API(&vm->lib->api, lua_settop)(L, top);
-}
-
-/* Libraries come one by one, so that each of the first functions without a name
- * is a reason to look again; later, when there are twice as many. */
-static void look_for_names(struct lua_vm *vm, lua_State *L)
-{
-	if (vm->unknown_names++ < vm->scans)
-		return;
-	if (vm->unknown_names > ALWAYS_LOOK)
-		vm->scans = 2 * vm->unknown_names;
-	look(vm, L);
-}
-
-/* What the caller calls it, unless that is a variable of its own. */
-static const char *called_as(const lua_Debug *d)
-{
-	if (d->name == NULL || d->name[0] == '\0' || d->name[0] == '?' ||
-	    d->namewhat == NULL || strcmp(d->namewhat, "local") == 0 ||
-	    strcmp(d->namewhat, "upvalue") == 0)
-		return NULL;
-	return d->name;
-}
-
-static void name_c(const struct coroutine *co, uint64_t address,
-		   const lua_Debug *d)
-{
-	if (lua_func_is_named(address))
-		return;
-	look_for_names(co->vm, co->L);
-	if (d != NULL && !lua_func_is_named(address) && called_as(d) != NULL)
-		lua_func_name(address, NULL, d->name);
-}
-
 /* ------------------------------------------------------------- functions */
 
 #if WEFT_LUA_ABI == 21
@@ -156,7 +30,7 @@ static int is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t place)
 		return 0;
 	if (lua_func_is_ffi(place))
 		return 1;
-	look(co->vm, co->L);
+	lua_hook_look(co->vm, co->L);
 	if (lua_func_is_named(place))
 		return 0;
 	lua_func_ffi(place);
@@ -173,7 +47,7 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d,
 	int is_builtin;
 
 	API(api, lua_getinfo)(co->L, "f", d);
-	place = c_place(api, co->L, &is_builtin);
+	place = lua_hook_c_place(api, co->L, &is_builtin);
 	API(api, lua_settop)(co->L, -2);
 	if (place == 0 || lua_hide_c(place))
 		return 0;
@@ -184,7 +58,7 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d,
 	if (WEFT_LUA_ABI == VM_LUAJIT)
 		lua_jit_hold(co->vm);
 	/* Its name is no variable's: many of its kind may live there. */
-	name_c(co, place, is_builtin ? NULL : d);
+	lua_hook_name_c(co, place, is_builtin ? NULL : d);
 	if (is_builtin)
 		return lua_func_builtin(place, is_event ? d->name : NULL);
 	if (is_late(co, id))

@@ -66,4 +66,10 @@ void lua_stack_off(struct state *s, uint64_t now);
 void lua_stack_doubt(struct state *s, uint64_t now);
 int lua_stack_yielding(const struct state *s);
 
+/* Is this a frame of that coroutine's own? */
+INLINE int lua_stack_is_of(const struct frame *f, const struct coroutine *co)
+{
+	return f->site == (uint64_t)co->L && frame_is_lua(f);
+}
+
 #endif
