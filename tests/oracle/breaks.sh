@@ -104,8 +104,9 @@ tasks=$(for group in woven signals jumps handlers calls heal \
 		ordinal; do
 		echo "passed none $group"
 	done
-	for rule in ${*:-$(sed -n '/define BREAK_LIST/,/^$/
-		s/^\tX(\([a-z]*\), .*/\1/p' tracer/host/break.h)}; do
+	for rule in ${*:-$(sed -n '/define BREAK_LIST/,/^$/{
+			s/^\tX(\([a-z]*\), .*/\1/p
+		}' tracer/host/break.h)}; do
 		echo "noticed $rule $(group_of "$rule")"
 	done)
 while read -r want rule group; do
