@@ -133,7 +133,7 @@ function check_bar(name, y, count,    w) {
 function check_plot(    y, tic, count) {
 	for (y in label) {
 		tic = int(tic_of[y] + 0.5)
-		if (self[label[y]] > longest) {
+		if (self[label[y]] + 0 > longest) { # not as text
 			longest = self[label[y]] + 0
 			widest = width[tic]
 		}
