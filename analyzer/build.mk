@@ -9,8 +9,8 @@ ANALYZER_OBJ += $(B)/obj/gen/pprof.pb-c.o
 ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
 # The readers, the core and the base, without commands, symbols and output.
 PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
-	$(filter $(B)/obj/analyzer/base/% $(B)/obj/analyzer/core/% \
-		$(B)/obj/analyzer/in/%,$(ANALYZER_OBJ))
+	$(filter $(foreach d,base chunk model replay in,$(B)/obj/analyzer/$(d)/%),\
+		$(ANALYZER_OBJ))
 ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
 ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -ljansson
 # Its babeltrace2 descriptors must be visible; nothing else needs to be.
@@ -34,8 +34,8 @@ $(B)/obj/analyzer/in/plugin_%.o: analyzer/in/plugin_%.c
 	$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
 
 # Profiles are protobuf messages: their code is made from the .proto file.
-PROF_PB := $(B)/gen/analyzer/prof/pprof.pb-c
-$(PROF_PB).h $(PROF_PB).c &: analyzer/prof/pprof.proto
+PROF_PB := $(B)/gen/analyzer/profile/pprof.pb-c
+$(PROF_PB).h $(PROF_PB).c &: analyzer/profile/pprof.proto
 	@mkdir -p $(@D)
 	protoc-c --c_out=$(B)/gen $<
 
@@ -43,7 +43,7 @@ $(B)/obj/gen/pprof.pb-c.o: $(PROF_PB).c
 	@mkdir -p $(@D)
 	$(CC) $(ANALYZER_CFLAGS) -Wno-error -w -I$(B)/gen -c -o $@ $<
 
-$(B)/obj/analyzer/prof/%.o: analyzer/prof/%.c $(PROF_PB).h
+$(B)/obj/analyzer/profile/%.o: analyzer/profile/%.c $(PROF_PB).h
 	@mkdir -p $(@D)
 	$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
 
@@ -61,7 +61,7 @@ fuzz: $(B)/tests/fuzz_chunk
 		-max_len=16384 -timeout=10 corpus
 
 $(B)/tests/fuzz_chunk: tests/fuzz/fuzz_chunk.c \
-		$(wildcard analyzer/core/*.c analyzer/base/*.c)
+		$(wildcard $(foreach d,base chunk model replay,analyzer/$(d)/*.c))
 	@mkdir -p $(@D)
 	clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
 		-fsanitize=fuzzer,address,undefined -o $@ $^

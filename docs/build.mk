@@ -52,12 +52,12 @@ install-record: host recorder modules
 	$(INSTALL) $(B)/libexec/weft/weft-record $(to)/libexec/weft/
 	$(INSTALL) $(B)/lib/libweft.so $(to)/lib/
 	$(INSTALL) $(B)/lib/weft/weft-provider.so $(to)/lib/weft/
-	$(INSTALL) -m 644 tracer/host/weft.h $(to)/include/
+	$(INSTALL) -m 644 tracer/host/api/weft.h $(to)/include/
 	for v in $(LUA_MODULES); do $(INSTALL) -d $(to)/lib/lua/$$v && \
 		$(INSTALL) $(B)/lib/lua/$$v/weft.so $(to)/lib/lua/$$v/ || \
 		exit 1; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-		tracer/host/weft.pc.in >$(to)/lib/pkgconfig/weft.pc
+		tracer/host/api/weft.pc.in >$(to)/lib/pkgconfig/weft.pc
 	$(INSTALL) -m 644 $(LUA_STATIC_A) $(to)/lib/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@WRAP@|$(LUA_WRAP_FLAGS)|' \

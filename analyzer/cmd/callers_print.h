@@ -4,7 +4,7 @@
 #ifndef WEFT_ANALYZER_CMD_CALLERS_PRINT_H
 #define WEFT_ANALYZER_CMD_CALLERS_PRINT_H
 
-#include "analyzer/core/callers.h"
+#include "analyzer/tables/callers.h"
 
 struct callers_print {
 	struct session *session;

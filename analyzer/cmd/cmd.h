@@ -3,7 +3,7 @@
 #ifndef WEFT_ANALYZER_CMD_CMD_H
 #define WEFT_ANALYZER_CMD_CMD_H
 
-#include "analyzer/cmd/opt.h"
+#include "analyzer/load/opt.h"
 
 enum cmd_exit {
 	CMD_OK = 0,

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/callers_print.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/core/merge.h"
-#include "analyzer/core/select_match.h"
+#include "analyzer/load/header.h"
+#include "analyzer/model/reroot.h"
+#include "analyzer/tables/filter_match.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 

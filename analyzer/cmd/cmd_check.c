@@ -1,8 +1,8 @@
 /* cmd_check.c - "weft check": is this trace whole?
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/loss.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 

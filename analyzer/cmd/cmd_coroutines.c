@@ -2,10 +2,10 @@
  * life.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/bodies_print.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/story_print.h"
-#include "analyzer/core/bodies.h"
+#include "analyzer/cmd/coroutine_groups_print.h"
+#include "analyzer/load/header.h"
+#include "analyzer/cmd/coroutine_history_print.h"
+#include "analyzer/tables/coroutine_groups.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
 

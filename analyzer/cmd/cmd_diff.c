@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/diff_print.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/load_profile.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/load_profile.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/dump_raw.h"
-#include "analyzer/cmd/load.h"
+#include "analyzer/load/load.h"
 #include "analyzer/out/out_escape.h"
-#include "analyzer/prof/prof.h"
+#include "analyzer/profile/prof.h"
 
 #include <inttypes.h>
 #include <stdio.h>

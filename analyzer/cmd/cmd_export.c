@@ -2,8 +2,8 @@
  * tools.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/load_profile.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/load_profile.h"
 #include "analyzer/out/out_collapsed.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/out/out_speedscope.h"

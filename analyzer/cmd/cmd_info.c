@@ -2,9 +2,9 @@
  * to name its functions.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/loss.h"
-#include "analyzer/cmd/who_print.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/completeness.h"
+#include "analyzer/cmd/identities_print.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 

@@ -2,8 +2,8 @@
  * functions did over them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/load_profile.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/load_profile.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
 

@@ -2,9 +2,9 @@
  * told apart.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/loss.h"
-#include "analyzer/core/rank.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/completeness.h"
+#include "analyzer/tables/rank.h"
 #include "analyzer/out/out_gnuplot.h"
 #include "analyzer/out/out_number.h"
 

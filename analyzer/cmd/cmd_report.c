@@ -1,11 +1,11 @@
 /* cmd_report.c - "weft report": rankings of functions, and of groups of them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
+#include "analyzer/load/header.h"
 #include "analyzer/cmd/report_print.h"
-#include "analyzer/core/group_name.h"
-#include "analyzer/core/rank.h"
-#include "analyzer/core/hist.h"
+#include "analyzer/model/group_name.h"
+#include "analyzer/tables/rank.h"
+#include "analyzer/model/hist.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 

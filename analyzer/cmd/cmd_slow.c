@@ -1,10 +1,10 @@
 /* cmd_slow.c - "weft slow": the slowest single calls of a function.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/load.h"
+#include "analyzer/load/load.h"
 #include "analyzer/cmd/slow_print.h"
-#include "analyzer/cmd/when.h"
-#include "analyzer/core/select_match.h"
+#include "analyzer/load/time_argument.h"
+#include "analyzer/tables/filter_match.h"
 
 static size_t arg_top = 10, arg_depth = 30;
 static const char *arg_from, *arg_to, *arg_longer;

@@ -2,10 +2,10 @@
  * given moments.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
+#include "analyzer/load/header.h"
 #include "analyzer/cmd/stacks_print.h"
-#include "analyzer/cmd/when.h"
-#include "analyzer/core/select_match.h"
+#include "analyzer/load/time_argument.h"
+#include "analyzer/tables/filter_match.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  * down, or from each function up.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
+#include "analyzer/load/header.h"
 #include "analyzer/cmd/tree_print.h"
-#include "analyzer/core/bottom_up.h"
-#include "analyzer/core/merge.h"
-#include "analyzer/core/top_down.h"
+#include "analyzer/tables/bottom_up.h"
+#include "analyzer/model/reroot.h"
+#include "analyzer/tables/top_down.h"
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/diff_print.h"
 
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/loss.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"

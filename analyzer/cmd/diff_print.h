@@ -3,8 +3,8 @@
 #ifndef WEFT_ANALYZER_CMD_DIFF_PRINT_H
 #define WEFT_ANALYZER_CMD_DIFF_PRINT_H
 
-#include "analyzer/cmd/load.h"
-#include "analyzer/core/delta.h"
+#include "analyzer/load/load.h"
+#include "analyzer/merge/diff.h"
 
 struct diff {
 	struct load side[2];     /* before, after; merged */

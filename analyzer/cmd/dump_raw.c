@@ -4,7 +4,7 @@
 #include "analyzer/cmd/dump_raw.h"
 
 #include "analyzer/base/mem.h"
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 #include "analyzer/in/in.h"
 #include "analyzer/out/out_escape.h"
 

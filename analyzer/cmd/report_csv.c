@@ -1,6 +1,6 @@
 /* report_csv.c - a ranking as rows for scripts: every column, names that stay.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/head.h"
+#include "analyzer/load/header.h"
 #include "analyzer/cmd/report_print.h"
 
 #include <stdio.h>

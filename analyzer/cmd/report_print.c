@@ -4,7 +4,7 @@
 #include "analyzer/cmd/report_print.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/head.h"
+#include "analyzer/load/header.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
 

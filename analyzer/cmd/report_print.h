@@ -3,8 +3,8 @@
 #ifndef WEFT_ANALYZER_CMD_REPORT_PRINT_H
 #define WEFT_ANALYZER_CMD_REPORT_PRINT_H
 
-#include "analyzer/cmd/load.h"
-#include "analyzer/core/rank.h"
+#include "analyzer/load/load.h"
+#include "analyzer/tables/rank.h"
 
 enum { REPORT_COLUMNS = 21 };
 

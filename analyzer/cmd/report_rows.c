@@ -2,7 +2,7 @@
  * for all of its columns.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/report_print.h"
-#include "analyzer/core/select_match.h"
+#include "analyzer/tables/filter_match.h"
 
 #include <string.h>
 

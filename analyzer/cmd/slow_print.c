@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/slow_print.h"
 
-#include "analyzer/cmd/head.h"
-#include "analyzer/cmd/dearest_print.h"
+#include "analyzer/load/header.h"
+#include "analyzer/cmd/hot_path_print.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 

@@ -3,8 +3,8 @@
 #ifndef WEFT_ANALYZER_CMD_SLOW_PRINT_H
 #define WEFT_ANALYZER_CMD_SLOW_PRINT_H
 
-#include "analyzer/cmd/load.h"
-#include "analyzer/core/dearest.h"
+#include "analyzer/load/load.h"
+#include "analyzer/watch/hot_path.h"
 
 struct slow_print {
 	const char *pattern;

@@ -3,7 +3,7 @@
 #ifndef WEFT_ANALYZER_CMD_STACKS_FOLD_H
 #define WEFT_ANALYZER_CMD_STACKS_FOLD_H
 
-#include "analyzer/core/moments.h"
+#include "analyzer/watch/snapshots.h"
 
 typedef void (*stacks_fold_fn)(void *ctx, const struct moment_stack *,
 			       uint64_t count);

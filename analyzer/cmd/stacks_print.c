@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/stacks_print.h"
 
-#include "analyzer/cmd/head.h"
+#include "analyzer/load/header.h"
 #include "analyzer/cmd/stacks_fold.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"

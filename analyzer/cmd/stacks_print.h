@@ -3,8 +3,8 @@
 #ifndef WEFT_ANALYZER_CMD_STACKS_PRINT_H
 #define WEFT_ANALYZER_CMD_STACKS_PRINT_H
 
-#include "analyzer/cmd/load.h"
-#include "analyzer/core/moments.h"
+#include "analyzer/load/load.h"
+#include "analyzer/watch/snapshots.h"
 
 struct stacks_options {
 	const uint64_t *ns;      /* the moments, since the start */

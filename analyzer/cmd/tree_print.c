@@ -4,7 +4,7 @@
 #include "analyzer/cmd/tree_print.h"
 
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/head.h"
+#include "analyzer/load/header.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
 

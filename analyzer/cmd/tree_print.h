@@ -3,7 +3,7 @@
 #ifndef WEFT_ANALYZER_CMD_TREE_PRINT_H
 #define WEFT_ANALYZER_CMD_TREE_PRINT_H
 
-#include "analyzer/core/tree_walk.h"
+#include "analyzer/tables/tree_walk.h"
 
 struct tree_print {
 	struct session *session;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct chunk_view; /* analyzer/core/view.h */
+struct chunk_view; /* analyzer/chunk/decode.h */
 
 /* Gets each chunk once, checked whole (view.h); a negative return stops. The
  * view and its words are the reader's and valid during the call only. */

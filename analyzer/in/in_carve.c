@@ -5,7 +5,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 
 #include <endian.h>
 #include <errno.h>

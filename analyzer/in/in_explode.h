@@ -4,7 +4,7 @@
 #ifndef WEFT_ANALYZER_IN_IN_EXPLODE_H
 #define WEFT_ANALYZER_IN_IN_EXPLODE_H
 
-#include "analyzer/core/replay.h"
+#include "analyzer/replay/replay.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 #include "analyzer/in/in_carve.h"
 #include "analyzer/in/in_check.h"
 #include "analyzer/in/in_child.h"

@@ -4,7 +4,7 @@
 #ifndef WEFT_ANALYZER_OUT_OUT_SPEEDSCOPE_H
 #define WEFT_ANALYZER_OUT_OUT_SPEEDSCOPE_H
 
-#include "analyzer/core/session.h"
+#include "analyzer/model/session.h"
 
 #include <stdio.h>
 

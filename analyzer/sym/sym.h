@@ -6,7 +6,7 @@
 #define WEFT_ANALYZER_SYM_SYM_H
 
 #include "analyzer/base/mem.h"
-#include "analyzer/core/func.h"
+#include "analyzer/model/func.h"
 
 struct sym_options {
 	const char *debug_dirs;  /* folders to search first, ':' between them,

@@ -4,7 +4,7 @@
 #ifndef WEFT_ANALYZER_SYM_SYM_ELF_H
 #define WEFT_ANALYZER_SYM_SYM_ELF_H
 
-#include "analyzer/core/func.h"
+#include "analyzer/model/func.h"
 
 #include <gelf.h>
 #include <stddef.h>

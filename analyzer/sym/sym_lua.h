@@ -4,7 +4,7 @@
 #define WEFT_ANALYZER_SYM_SYM_LUA_H
 
 #include "analyzer/base/mem.h"
-#include "analyzer/core/func.h"
+#include "analyzer/model/func.h"
 
 /* Fill in name, file and file_line of a FUNC_LUA. The file is what Lua's own
  * messages would show: "app.lua", "stdin", "[string "return 1..."]"; the name

@@ -5,7 +5,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/core/replay_state.h"
+#include "analyzer/replay/replay_state.h"
 #include "analyzer/in/in.h"
 
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * make fuzz builds and runs it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/core/merge.h"
-#include "analyzer/core/rank.h"
-#include "analyzer/core/select.h"
-#include "analyzer/core/replay.h"
+#include "analyzer/model/reroot.h"
+#include "analyzer/tables/rank.h"
+#include "analyzer/tables/filter.h"
+#include "analyzer/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

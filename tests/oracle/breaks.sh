@@ -1,5 +1,5 @@
 #!/bin/bash
-# With any one of the tracer's healing rules switched off (tracer/host/break.h),
+# With any one of the tracer's healing rules switched off (tracer/host/base/break.h),
 # a test fails, and says what that rule is for; with all of them on it passes.
 # A time limit, or a recording that fails, tells nothing: that test is run again.
 # So is one that waits for handlers to come at the right moment. With arguments:
@@ -106,7 +106,7 @@ tasks=$(for group in woven signals jumps handlers calls heal \
 	done
 	for rule in ${*:-$(sed -n '/define BREAK_LIST/,/^$/{
 			s/^\tX(\([a-z]*\), .*/\1/p
-		}' tracer/host/break.h)}; do
+		}' tracer/host/base/break.h)}; do
 		echo "noticed $rule $(group_of "$rule")"
 	done)
 while read -r want rule group; do

@@ -4,7 +4,7 @@
 #ifndef WEFT_TESTS_REPLAY_OUTCOME_H
 #define WEFT_TESTS_REPLAY_OUTCOME_H
 
-#include "analyzer/core/replay.h"
+#include "analyzer/replay/replay.h"
 
 struct outcome;
 struct outcome *outcome_new(void);

@@ -2,7 +2,7 @@
  * must come of it. Prints what differs. tests/replay/README says the language.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/core/replay.h"
+#include "analyzer/replay/replay.h"
 #include "tests/replay/outcome.h"
 #include "tests/unit/chunk_build.h"
 

@@ -4,7 +4,7 @@
 #define WEFT_TESTS_UNIT_SESSIONS_H
 
 #include "analyzer/base/mem.h"
-#include "analyzer/core/session.h"
+#include "analyzer/model/session.h"
 
 #include <stdio.h>
 #include <string.h>

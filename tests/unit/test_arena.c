@@ -1,8 +1,8 @@
 /* test_arena.c - the pool's layout, and what its maker does about mutexes.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/arena.h"
-#include "tracer/recorder/channel.h"
+#include "tracer/recorder/pool_owner.h"
+#include "tracer/recorder/lttng_session.h"
 #include "tracer/recorder/options.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* test_bottom_up.c - trees as lines, from the root down and from functions up.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/bottom_up.h"
-#include "analyzer/core/merge.h"
-#include "analyzer/core/top_down.h"
+#include "analyzer/tables/bottom_up.h"
+#include "analyzer/model/reroot.h"
+#include "analyzer/tables/top_down.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
 #include "tests/unit/tree_text.h"

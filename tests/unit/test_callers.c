@@ -1,8 +1,8 @@
 /* test_callers.c - the graph of callers: by hand, and against sums over paths
  * on random trees.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/callers.h"
-#include "analyzer/core/rank.h"
+#include "analyzer/tables/callers.h"
+#include "analyzer/tables/rank.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
 #include "tests/unit/tree_text.h"

@@ -1,6 +1,6 @@
 /* test_cct.c - the calling-context tree: paths, totals, the bound, grafting.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/cct.h"
+#include "analyzer/model/cct.h"
 #include "tests/test.h"
 
 #include <stdlib.h>

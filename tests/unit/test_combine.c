@@ -1,9 +1,9 @@
 /* test_combine.c - sums of random sessions: in any order and grouping the same
  * profile, byte for byte; and counts as added up by hand.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/combine.h"
-#include "analyzer/core/label.h"
-#include "analyzer/prof/prof.h"
+#include "analyzer/merge/merge.h"
+#include "analyzer/model/label.h"
+#include "analyzer/profile/prof.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 

@@ -2,7 +2,7 @@
  * threads in any order.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/core/dearest.h"
+#include "analyzer/watch/hot_path.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
 

@@ -1,8 +1,8 @@
 /* test_delta.c - planted changes between made-up sessions: the right function,
  * the right reason, the right figure.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/combine.h"
-#include "analyzer/core/delta.h"
+#include "analyzer/merge/merge.h"
+#include "analyzer/merge/diff.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 

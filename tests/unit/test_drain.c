@@ -4,7 +4,7 @@
 #include "tests/test.h"
 #include "tracepoints/record.h"
 #include "tracer/recorder/drain.h"
-#include "tracer/recorder/finish.h"
+#include "tracer/recorder/chunk_copy.h"
 
 #include <fcntl.h>
 #include <stdio.h>

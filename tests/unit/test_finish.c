@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracepoints/record.h"
-#include "tracer/recorder/finish.h"
+#include "tracer/recorder/chunk_copy.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* test_func.c - a function is the same function wherever it is met.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/func.h"
+#include "analyzer/model/func.h"
 #include "tracepoints/chunk.h"
 #include "tests/test.h"
 

@@ -4,7 +4,7 @@
  * bad/NAME.bin: one chunk; NAME.txt: a part of the diagnosis.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/core/replay.h"
+#include "analyzer/replay/replay.h"
 #include "tests/test.h"
 
 #include <glob.h>

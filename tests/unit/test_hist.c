@@ -2,7 +2,7 @@
  * stated, and nothing is counted twice or lost.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/core/hist.h"
+#include "analyzer/model/hist.h"
 #include "tests/test.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* test_in_carve.c - chunks are found wherever they stand in a file, whole ones
  * only, each once.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 #include "analyzer/in/in_carve.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"

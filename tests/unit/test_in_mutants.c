@@ -6,7 +6,7 @@
 #undef main
 
 #include "analyzer/base/err.h"
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 #include "analyzer/in/in.h"
 #include "tests/test.h"
 

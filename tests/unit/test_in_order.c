@@ -1,7 +1,7 @@
 /* test_in_order.c - chunks come out once each, the longest of their kind,
  * numbers rising, and nothing waits for ever.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 #include "analyzer/in/in_order.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"

@@ -1,7 +1,7 @@
 /* test_loss.c - what is lost is said to be lost, and nothing else is.
  * links: analyzer
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/loss.h"
+#include "analyzer/load/completeness.h"
 #include "tests/test.h"
 
 #include <string.h>

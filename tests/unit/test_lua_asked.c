@@ -5,8 +5,8 @@
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
-#include "tracer/host/lua_stack.h"
-#include "tracer/host/weft.h"
+#include "tracer/host/lua/unwind.h"
+#include "tracer/host/api/weft.h"
 
 #include <dlfcn.h>
 

@@ -5,7 +5,7 @@
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
-#include "tracer/host/lua_stack.h"
+#include "tracer/host/lua/unwind.h"
 
 static struct pool *shared_pool;
 static struct host_pool_tally tally;

@@ -5,9 +5,9 @@
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
 #include "tests/unit/lua_any.h"
-#include "tracer/host/lua_func.h"
-#include "tracer/host/lua_ordinal.h"
-#include "tracer/host/lua_stack.h"
+#include "tracer/host/lua/function.h"
+#include "tracer/host/lua/ordinal.h"
+#include "tracer/host/lua/unwind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* test_mem.c - the tracer's look at memory that may not be there. links: host
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/host/lua_mem.h"
+#include "tracer/host/base/memory.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* test_moments.c - all stacks at a moment, as the records say them: over
  * threads, windows, gaps, handlers and frames left out.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/moments.h"
+#include "analyzer/watch/snapshots.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
 

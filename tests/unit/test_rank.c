@@ -1,8 +1,8 @@
 /* test_rank.c - the flat table and merged trees.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/core/merge.h"
-#include "analyzer/core/rank.h"
+#include "analyzer/model/reroot.h"
+#include "analyzer/tables/rank.h"
 #include "tests/test.h"
 
 #include <stdlib.h>

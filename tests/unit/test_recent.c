@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracepoints/chunk.h"
-#include "tracer/recorder/recent.h"
+#include "tracer/recorder/backlog.h"
 
 #include <string.h>
 

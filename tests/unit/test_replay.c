@@ -1,7 +1,7 @@
 /* test_replay.c - what replay texts cannot say: very deep stacks, very many
  * threads, duplicates, notes, the recorder's own chunks, loss by reason.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/replay.h"
+#include "analyzer/replay/replay.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
 

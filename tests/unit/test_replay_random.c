@@ -2,7 +2,7 @@
  * the model's account, however the streams are cut, ordered and thinned out.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/core/replay.h"
+#include "analyzer/replay/replay.h"
 #include "tests/test.h"
 #include "tests/unit/woven_model.h"
 

@@ -1,10 +1,10 @@
 /* test_select.c - parts of a tree, patterns, and groups of a ranking.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/core/group_name.h"
-#include "analyzer/core/rank.h"
-#include "analyzer/core/select.h"
-#include "analyzer/core/select_match.h"
+#include "analyzer/model/group_name.h"
+#include "analyzer/tables/rank.h"
+#include "analyzer/tables/filter.h"
+#include "analyzer/tables/filter_match.h"
 #include "tests/test.h"
 
 #include <string.h>

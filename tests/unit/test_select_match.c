@@ -1,6 +1,6 @@
 /* test_select_match.c - functions by what a person calls them.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/select_match.h"
+#include "analyzer/tables/filter_match.h"
 #include "tests/test.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* test_spill.c - the spill file, and the notes that the recorder writes.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/finish.h"
+#include "tracer/recorder/chunk_copy.h"
 #include "tracer/recorder/meta.h"
 #include "tracer/recorder/spill.h"
 

@@ -1,6 +1,6 @@
 /* test_spread.c - figures over sessions, against ones worked out elsewhere.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/spread.h"
+#include "analyzer/model/statistics.h"
 #include "tests/test.h"
 
 #include <math.h>

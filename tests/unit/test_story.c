@@ -1,8 +1,8 @@
 /* test_story.c - one coroutine's life, from threads in either order; coroutines
  * by body.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/core/bodies.h"
-#include "analyzer/core/story.h"
+#include "analyzer/tables/coroutine_groups.h"
+#include "analyzer/watch/coroutine_history.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"

@@ -2,7 +2,7 @@
  * is told one by one, with a right checksum.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/core/view.h"
+#include "analyzer/chunk/decode.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
 

@@ -6,8 +6,8 @@
 #ifndef WEFT_TESTS_UNIT_TREE_TEXT_H
 #define WEFT_TESTS_UNIT_TREE_TEXT_H
 
-#include "analyzer/core/session.h"
-#include "analyzer/core/tree_walk.h"
+#include "analyzer/model/session.h"
+#include "analyzer/tables/tree_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 # libweft.so: lives in the recorded program; libc alone.
-# Files named lua_hook*.c see Lua's headers: they are compiled once per ABI.
-HOST_SRC := $(filter-out tracer/host/lua_hook%.c,$(wildcard tracer/host/*.c))
-HOST_LUA_SRC := $(wildcard tracer/host/lua_hook*.c)
+# Files in lua_abi/ see Lua's headers: they are compiled once per version of Lua.
+HOST_LUA_SRC := $(wildcard tracer/host/lua_abi/*.c)
+HOST_SRC := $(filter-out $(HOST_LUA_SRC),$(wildcard tracer/host/*/*.c))
 # 21 is LuaJIT 2.1.
 LUA_ABIS := 54 53 52 51 21
 LUA_PKG_54 := lua5.4

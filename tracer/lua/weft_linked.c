@@ -3,7 +3,7 @@
  * here. Where nobody records, they go on to Lua; where libweft.so is there, it
  * says where to. Knows no lua.h: all arguments are passed on in registers.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/lua_linked.h"
+#include "tracer/host/lua/linked.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

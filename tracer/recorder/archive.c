@@ -3,7 +3,7 @@
  * so that one that is removed or replaced later is still had.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/archive.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include "tracepoints/chunk.h"
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/archive.h"
 #include "tracer/recorder/archive_copy.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <limits.h>
 #include <stdio.h>

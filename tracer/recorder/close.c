@@ -2,7 +2,7 @@
  * session; and a look whether everything has arrived.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <inttypes.h>
 #include <poll.h>

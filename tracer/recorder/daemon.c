@@ -4,7 +4,7 @@
  * Runs in the keeper process only: these calls may hang.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/daemon.h"
-#include "tracer/recorder/arena.h"
+#include "tracer/recorder/pool_owner.h"
 
 #include <dirent.h>
 #include <errno.h>

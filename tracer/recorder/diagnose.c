@@ -3,8 +3,8 @@
 #include "tracer/recorder/diagnose.h"
 #include "tracer/recorder/diagnose_lua.h"
 #include "tracer/recorder/image.h"
-#include "tracer/recorder/say.h"
-#include "tracer/recorder/silent.h"
+#include "tracer/recorder/message.h"
+#include "tracer/recorder/unseen_programs.h"
 #include "tracepoints/pool.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * once they were stripped, by texts that stand in every version of it.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/diagnose_lua.h"
-#include "tracer/recorder/say.h"
-#include "tracer/recorder/silent.h"
+#include "tracer/recorder/message.h"
+#include "tracer/recorder/unseen_programs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * nothing that happens here.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/drain.h"
-#include "tracer/recorder/finish.h"
+#include "tracer/recorder/chunk_copy.h"
 
 #include <stdlib.h>
 #include <string.h>

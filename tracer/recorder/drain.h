@@ -3,10 +3,10 @@
 #ifndef WEFT_RECORDER_DRAIN_H
 #define WEFT_RECORDER_DRAIN_H
 
-#include "tracer/recorder/arena.h"
-#include "tracer/recorder/deliver.h"
+#include "tracer/recorder/pool_owner.h"
+#include "tracer/recorder/sink.h"
 #include "tracer/recorder/rate.h"
-#include "tracer/recorder/slots.h"
+#include "tracer/recorder/registry.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * followed: LTTng would write through them, possibly as root.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/folder.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef WEFT_RECORDER_FOLLOW_H
 #define WEFT_RECORDER_FOLLOW_H
 
-#include "tracer/recorder/arena.h"
+#include "tracer/recorder/pool_owner.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "tracer/recorder/recording.h"
 #include "tracer/recorder/follow.h"
 #include "tracer/recorder/provider.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <poll.h>
 #include <unistd.h>

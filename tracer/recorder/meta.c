@@ -1,7 +1,7 @@
 /* meta.c - builds CHUNK_META chunks.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/meta.h"
-#include "tracer/recorder/finish.h"
+#include "tracer/recorder/chunk_copy.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * the help text is printed, too.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/options.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <errno.h>
 #include <popt.h>

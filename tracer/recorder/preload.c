@@ -1,7 +1,7 @@
 /* preload.c - finds libweft.so and names it so that the loader understands.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/preload.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * process group with our terminal; Ctrl-C is between it and the user.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/program.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

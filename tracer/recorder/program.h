@@ -4,8 +4,8 @@
 #ifndef WEFT_RECORDER_PROGRAM_H
 #define WEFT_RECORDER_PROGRAM_H
 
-#include "tracer/recorder/arena.h"
-#include "tracer/recorder/surround.h"
+#include "tracer/recorder/pool_owner.h"
+#include "tracer/recorder/child_environment.h"
 
 #include <signal.h>
 #include <stdbool.h>

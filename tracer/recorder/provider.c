@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/provider.h"
 #include "tracer/recorder/rate.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <dlfcn.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* record_main.c - weft-record: `weft record [options] -- program args`.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <signal.h>
 #include <stdio.h>

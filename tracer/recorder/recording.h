@@ -4,19 +4,19 @@
 #define WEFT_RECORDER_RECORDING_H
 
 #include "tracer/recorder/archive.h"
-#include "tracer/recorder/arena.h"
-#include "tracer/recorder/channel.h"
-#include "tracer/recorder/deliver.h"
+#include "tracer/recorder/pool_owner.h"
+#include "tracer/recorder/lttng_session.h"
+#include "tracer/recorder/sink.h"
 #include "tracer/recorder/diagnose.h"
 #include "tracer/recorder/drain.h"
 #include "tracer/recorder/folder.h"
-#include "tracer/recorder/keeper.h"
+#include "tracer/recorder/session_process.h"
 #include "tracer/recorder/meta.h"
 #include "tracer/recorder/options.h"
 #include "tracer/recorder/preload.h"
 #include "tracer/recorder/program.h"
 #include "tracer/recorder/rate.h"
-#include "tracer/recorder/slots.h"
+#include "tracer/recorder/registry.h"
 
 struct recording {
 	struct options opt;

@@ -6,7 +6,7 @@
 #include "tracer/recorder/diagnose.h"
 #include "tracer/recorder/image.h"
 #include "tracer/recorder/provider.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <errno.h>
 #include <inttypes.h>

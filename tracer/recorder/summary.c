@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
 #include "tracer/recorder/diagnose.h"
-#include "tracer/recorder/say.h"
+#include "tracer/recorder/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,271 @@
+/* cmd_coverage.c - "weft cold": the functions that never ran, and those whose calls
+ * cannot be seen, each with the reason.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/coverage/coverage.h"
+#include "analyzer/load/header.h"
+#include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/out/out_table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static size_t arg_top = 100;
+static int arg_all, arg_csv, arg_inlines;
+
+static const struct opt opts[] = {
+	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
+	  .help = "every function, those that ran included, with offset, size "
+	  "and calls" },
+	{ .type = OPT_FLAG, .name = "inlines", .to = &arg_inlines,
+	  .help = "below each function, where it was inlined" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
+	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	  .help = "rows for scripts: full names and paths" },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+static const struct out_column columns[] = {
+	{ .title = "why", .align = OUT_LEFT, .shrink = 20 },
+	{ .title = "calls", .align = OUT_RIGHT, .drop_empty = 1 },
+	{ .title = "offset", .align = OUT_RIGHT, .drop = 1, .drop_empty = 1 },
+	{ .title = "size", .align = OUT_RIGHT, .drop = 2, .drop_empty = 1 },
+	{ .title = "inlined", .align = OUT_RIGHT, .drop = 3, .drop_empty = 1 },
+	{ .title = "module", .align = OUT_LEFT, .drop = 4, .shrink = 8,
+	  .drop_empty = 1 },
+	{ .title = "file:line", .align = OUT_LEFT, .shrink = 12,
+	  .keep_end = 1, .drop_empty = 1 },
+	{ .title = "function", .align = OUT_LEFT, .shrink = 24 },
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+/* A library without any hook would fill the table with what nobody asked. */
+static int is_shown(const struct cold *cold, const struct cold_row *row)
+{
+	return arg_all || (cold_why(row) != COLD_RAN &&
+			   (cold->modules[row->module].has_hook ||
+			    cold_why(row) == COLD_UNREAD));
+}
+
+static const char *place(char *to, size_t size, const struct sym_function *f)
+{
+	const struct func func = { .file = f->file, .file_line = f->line };
+
+	return head_place(to, size, &func);
+}
+
+static void place_rows(struct out_table *table, const struct sym_function *f)
+{
+	for (size_t i = 0; arg_inlines && i < f->place_count; i++) {
+		for (int k = 0; k < COLUMNS - 1; k++)
+			out_table_cell(table, "");
+		out_table_cellf(table, "  inlined at %s", f->places[i]);
+	}
+	if (arg_inlines && f->inlined > f->place_count) {
+		for (int k = 0; k < COLUMNS - 1; k++)
+			out_table_cell(table, "");
+		out_table_cellf(table, "  ... and in %zu more places",
+				f->inlined - f->place_count);
+	}
+}
+
+static void add_row(struct out_table *table, struct session *s,
+		    const struct cold_row *row, int many)
+{
+	const struct sym_function *const f = row->function;
+	char text[OUT_NUMBER], where[512];
+
+	out_table_cell(table, cold_text(cold_why(row)));
+	out_table_cell(table, arg_all ? out_number_count(text, row->calls) :
+		       "");
+	if (arg_all && f->entry_count > 0)
+		out_table_cellf(table, "0x%" PRIx64, f->offset);
+	else
+		out_table_cell(table, "");
+	out_table_cell(table, f->size == 0 ? "-" :
+		       out_number_count(text, f->size));
+	out_table_cell(table, f->inlined == 0 ? "-" :
+		       out_number_count(text, f->inlined));
+	out_table_cell(table, many ? head_base_name(func_elf(s->funcs,
+						row->module)->path) : "");
+	out_table_cell(table, place(where, sizeof(where), f));
+	out_table_cell(table, f->name);
+	place_rows(table, f);
+}
+
+static void print_rows(struct session *s, const struct cold *cold)
+{
+	struct out_table *const table = out_table_new(columns, COLUMNS);
+	size_t shown = 0, all = 0;
+
+	for (size_t i = 0; i < cold->count; i++) {
+		if (!is_shown(cold, &cold->rows[i]))
+			continue;
+		if (arg_top == 0 || all++ < arg_top) {
+			add_row(table, s, &cold->rows[i],
+				cold->module_count > 1);
+			shown++;
+		}
+	}
+	if (shown > 0)
+		out_table_print(table, stdout, out_table_terminal(stdout));
+	out_table_free(table);
+	if (arg_top > 0 && shown < all)
+		printf("... and %zu more (--top 0 shows all)\n", all - shown);
+}
+
+/* --- what is known of each module -------------------------------------- */
+
+static const char *cannot_know(const struct sym_cold *m)
+{
+	if (m->knows_all)
+		return "";
+	return m->count > 0 ? "only exported functions are known, cannot know "
+			      "the others" : "cannot know";
+}
+
+static void print_counts(const size_t *counts)
+{
+	const char *separator = " ";
+
+	for (int i = COLD_WHYS; i-- > 0; ) {
+		char text[OUT_NUMBER];
+
+		if (counts[i] == 0)
+			continue;
+		printf("%s%s %s", separator, out_number_count(text, counts[i]),
+		       cold_text((enum cold_why)i));
+		separator = "; ";
+	}
+}
+
+static void print_module(struct session *s, const struct cold *cold, elf_id m)
+{
+	const struct sym_cold *const its = &cold->modules[m];
+	char *const path = out_escape_terminal(func_elf(s->funcs, m)->path);
+	char *const why = out_escape_terminal(its->why);
+	const char *const unknown = cannot_know(its);
+
+	printf("%s:", path[0] != '\0' ? path : "[unnamed]");
+	print_counts(cold->counts[m]);
+	if (its->count > 0 && !its->has_hook && its->code[0] != '\0')
+		printf("%s", " (no function of it calls the hook; --all lists "
+		       "them)");
+	putchar('\n');
+	if (unknown[0] != '\0' || why[0] != '\0')
+		printf("  %s%s%s\n", unknown, unknown[0] != '\0' &&
+		       why[0] != '\0' ? ": " : "", why);
+	mem_free(path);
+	mem_free(why);
+}
+
+static void print_modules(struct session *s, const struct cold *cold)
+{
+	for (elf_id m = 1; m <= cold->module_count; m++)
+		print_module(s, cold, m);
+	if (cold->module_count == 0)
+		puts("no native function was recorded: no module is known");
+	putchar('\n');
+}
+
+/* --- for scripts ------------------------------------------------------- */
+
+static void csv_row(struct out_csv *csv, struct session *s,
+		    const struct cold_row *row)
+{
+	const struct sym_function *const f = row->function;
+	char text[4096];
+	size_t used = 0;
+
+	out_csv_text(csv, f->name);
+	out_csv_text(csv, func_elf(s->funcs, row->module)->path);
+	out_csv_text(csv, f->file);
+	out_csv_number(csv, f->line);
+	out_csv_number(csv, f->offset);
+	out_csv_number(csv, f->size);
+	out_csv_number(csv, row->calls);
+	out_csv_number(csv, f->inlined);
+	out_csv_text(csv, cold_text(cold_why(row)));
+	text[0] = '\0';
+	for (size_t i = 0; i < f->place_count && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s%s", i > 0 ? "; " : "",
+					 f->places[i]);
+	if (arg_inlines)
+		out_csv_text(csv, text);
+	out_csv_end(csv);
+}
+
+/* What is not known of a module, as a line "# ..." on stderr. */
+static void csv_unknown(struct session *s, const struct cold *cold)
+{
+	for (elf_id m = 1; m <= cold->module_count; m++) {
+		const struct sym_cold *const its = &cold->modules[m];
+		char *const path = out_escape_terminal(
+			func_elf(s->funcs, m)->path);
+		char *const why = out_escape_terminal(its->why);
+
+		if (its->why[0] != '\0' || !its->knows_all)
+			fprintf(stderr, "# %s: %s%s%s\n", path,
+				cannot_know(its), cannot_know(its)[0] != '\0'
+				&& why[0] != '\0' ? ": " : "", why);
+		mem_free(path);
+		mem_free(why);
+	}
+}
+
+static void print_csv(const struct load *load, const struct cold *cold)
+{
+	struct out_csv csv = { stdout, 0 };
+
+	head_print_losses(load);
+	csv_unknown(load->session, cold);
+	printf("function,module,file,line,offset,size,calls,inlined,why%s\n",
+	       arg_inlines ? ",inlined_at" : "");
+	for (size_t i = 0; i < cold->count; i++)
+		if (is_shown(cold, &cold->rows[i]))
+			csv_row(&csv, load->session, &cold->rows[i]);
+}
+
+static enum cmd_exit run(int count, char **operands)
+{
+	struct load load;
+	struct cold *cold = NULL;
+	enum cmd_exit status = load_open(&load, count, operands);
+
+	if (status == CMD_OK)
+		status = load_need_trace(&load, "ELF modules");
+	if (status == CMD_OK) {
+		cold = cold_new(&load);
+		if (arg_csv) {
+			print_csv(&load, cold);
+		} else {
+			head_print(stdout, &load);
+			print_modules(load.session, cold);
+			print_rows(load.session, cold);
+		}
+	}
+	cold_free(cold);
+	load_close(&load);
+	return status;
+}
+
+const struct cmd cmd_cold = {
+	"cold", "DIR", "list functions that never ran or cannot be recorded",
+	"Reads the trace in the folder DIR and the ELF files of the modules\n"
+	"in it, and lists the native functions that were not called, each\n"
+	"with the reason: never called while recorded; or its machine code\n"
+	"does not call the hook: the source file was built without\n"
+	"-finstrument-functions, or the function is excluded (others of the\n"
+	"same source file are not), or it was inlined everywhere without\n"
+	"the hook, so that its time is its callers'. Calls of an inlined\n"
+	"function that was built with the flag are recorded as its own.\n"
+	"\n"
+	"Of a stripped module only exported functions are known; of a\n"
+	"library without any recorded call, nothing. Machine code other than\n"
+	"x86-64's is not read.",
+	opts, run
+};

@@ -1,0 +1,70 @@
+/* cct_hot.h - the tree's inside, for the two files that may see it: cct.c, and
+ * replay, which looks a child up at every call.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_MODEL_CCT_HOT_H
+#define WEFT_ANALYZER_MODEL_CCT_HOT_H
+
+#include "analyzer/model/cct.h"
+#include "analyzer/model/hist.h"
+
+/* Invariants:
+ *   nodes[0] is nobody; ids run from 1 to count; count <= max
+ *   slots is a hash table of ids, keyed by (parent, func, CCT_KEY flags);
+ *   slot_mask + 1 is a power of 2 and > 4/3 count; 0 is a free slot
+ * nodes and slots move when the tree grows. */
+struct cct {
+	struct cct_node *nodes;
+	node_id *slots;
+	uint64_t slot_mask;
+	size_t count, room, max;
+	size_t folded;           /* paths that went to "(deeper)" */
+	func_id deeper;
+	node_id first_root, last_root;
+	struct map *root_of;     /* thread to its root */
+	struct map *folded_paths;
+	struct hist *hist;       /* by node; NULL: not collected */
+	struct cct_cpu *cpu;     /* by node; NULL: not collected */
+};
+
+/* Flags that tell nodes of one parent and function apart. */
+#define CCT_KEY (~(uint32_t)CCT_TIMED)
+
+static inline uint64_t cct_hash(node_id parent, func_id func, uint32_t flags)
+{
+	uint64_t h = ((uint64_t)parent << 32 | func) +
+		     ((uint64_t)flags << 61 | flags >> 3);
+
+	h *= UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 32;
+}
+
+/* The child, or 0 if it is not in the tree yet. */
+static inline node_id cct_hot_find(const struct cct *t, node_id parent,
+				   func_id func, uint32_t flags)
+{
+	uint64_t i = cct_hash(parent, func, flags);
+
+	for (;; i++) {
+		const node_id id = t->slots[i & t->slot_mask];
+		const struct cct_node *const n = &t->nodes[id];
+
+		if (id == 0 || (n->parent == parent && n->func == func &&
+				(n->flags & CCT_KEY) == flags))
+			return id;
+	}
+}
+
+/* One finished call of so many ticks; its histogram apart. */
+static inline void cct_hot_time(struct cct_node *n, uint64_t duration)
+{
+	if (!(n->flags & CCT_TIMED)) {
+		n->flags |= CCT_TIMED;
+		n->min = n->max = duration;
+	} else if (duration > n->max) {
+		n->max = duration;
+	} else if (duration < n->min) {
+		n->min = duration;
+	}
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* func.c - the table of functions and modules: an identity is found by its
+ * hash, then compared whole. Knows nothing of chunks or symbols.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/model/func.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+
+#include <string.h>
+
+/* Invariants: funcs[0] and modules[0] are nobody; ids run to the counts. chain
+ * links functions (modules) whose identity has the same hash. */
+struct func_table {
+	struct arena *arena;
+	struct func *funcs;
+	size_t count, room;
+	struct elf_module *modules;
+	size_t module_count, module_room;
+	func_id *chain;
+	size_t chain_room;
+	elf_id *module_chain;
+	size_t module_chain_room;
+	struct map *by_hash, *module_by_hash;
+};
+
+struct func_table *func_table_new(void)
+{
+	struct func_table *const t = mem_alloc(sizeof(*t));
+
+	t->arena = arena_new();
+	t->by_hash = map_new();
+	t->module_by_hash = map_new();
+	return t;
+}
+
+void func_table_free(struct func_table *t)
+{
+	if (!t)
+		return;
+	arena_free(t->arena);
+	map_free(t->by_hash);
+	map_free(t->module_by_hash);
+	mem_free(t->funcs);
+	mem_free(t->modules);
+	mem_free(t->chain);
+	mem_free(t->module_chain);
+	mem_free(t);
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+{
+	const unsigned char *const p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+struct func *func_get(struct func_table *t, func_id id)
+{
+	static struct func nobody = { .source = "", .hint = "", .name = "",
+				      .file = "" };
+
+	return id > 0 && id <= t->count ? &t->funcs[id] : &nobody;
+}
+
+size_t func_count(const struct func_table *t)
+{
+	return t->count;
+}
+
+struct elf_module *func_elf(struct func_table *t, elf_id id)
+{
+	static char no_path[] = "";
+	static struct elf_module none;
+
+	none.path = no_path;
+	return id > 0 && id <= t->module_count ? &t->modules[id] : &none;
+}
+
+size_t func_elf_count(const struct func_table *t)
+{
+	return t->module_count;
+}
+
+/* A build-id is the module's identity wherever it lies; without one it is the
+ * path and the size. */
+static int same_module(const struct elf_module *a, const struct elf_module *b)
+{
+	if (a->build_id_size != b->build_id_size)
+		return 0;
+	if (a->build_id_size > 0)
+		return !memcmp(a->build_id, b->build_id, a->build_id_size);
+	return a->size == b->size && !strcmp(a->path, b->path);
+}
+
+static uint64_t hash_module(const struct elf_module *m)
+{
+	return m->build_id_size > 0 ?
+		hash_bytes(1, m->build_id, m->build_id_size) :
+		hash_bytes(m->size, m->path, strlen(m->path));
+}
+
+static elf_id add_module(struct func_table *t, const struct elf_module *m,
+			 uint32_t *head)
+{
+	const size_t id = t->module_count + 1;
+
+	mem_need((void **)&t->modules, &t->module_room, id + 1,
+		 sizeof(*t->modules));
+	mem_need((void **)&t->module_chain, &t->module_chain_room, id + 1,
+		 sizeof(*t->module_chain));
+	t->modules[id] = *m;
+	t->modules[id].path = arena_copy(t->arena, m->path, strlen(m->path));
+	t->module_chain[id] = *head;
+	t->module_count = id;
+	*head = (elf_id)id;
+	return (elf_id)id;
+}
+
+elf_id func_module(struct func_table *t, const char *path,
+		   const uint8_t *build_id, size_t build_id_size,
+		   uint64_t size)
+{
+	struct elf_module m = { .path = (char *)(uintptr_t)path, .size = size };
+	uint32_t *head;
+
+	if (build_id_size > sizeof(m.build_id))
+		build_id_size = sizeof(m.build_id);
+	if (build_id_size > 0)
+		memcpy(m.build_id, build_id, build_id_size);
+	m.build_id_size = (uint8_t)build_id_size;
+	head = map_put(t->module_by_hash, hash_module(&m), 0);
+	for (elf_id id = *head; id; id = t->module_chain[id])
+		if (same_module(&t->modules[id], &m))
+			return id;
+	return add_module(t, &m, head);
+}
+
+static int same_func(const struct func *a, const struct func *b)
+{
+	return a->kind == b->kind && a->module == b->module &&
+	       a->offset == b->offset && a->source_hash == b->source_hash &&
+	       a->source_length == b->source_length && a->line == b->line &&
+	       a->last_line == b->last_line && a->ordinal == b->ordinal &&
+	       !strcmp(a->source, b->source) &&
+	       (a->kind < FUNC_MARK || !strcmp(a->name, b->name));
+}
+
+static void hash_func(const struct func *f, uint64_t key[2])
+{
+	key[0] = (uint64_t)f->kind << 60 ^ (uint64_t)f->module << 40 ^
+		 f->offset;
+	key[1] = f->source_hash ^ (uint64_t)f->line << 32 ^ f->last_line ^
+		 (uint64_t)f->ordinal << 48;
+	if (f->kind >= FUNC_MARK)
+		key[1] ^= hash_bytes(1, f->name, strlen(f->name));
+}
+
+/* The strings of a new function become the table's; source is stored bytes
+ * long and may hold NULs. */
+static func_id add_func(struct func_table *t, const struct func *f,
+			size_t stored, uint32_t *head)
+{
+	const size_t id = t->count + 1;
+
+	mem_need((void **)&t->funcs, &t->room, id + 1, sizeof(*t->funcs));
+	mem_need((void **)&t->chain, &t->chain_room, id + 1,
+		 sizeof(*t->chain));
+	t->funcs[id] = *f;
+	t->funcs[id].source = stored ?
+		arena_copy(t->arena, f->source, stored) : "";
+	t->funcs[id].hint = *f->hint ?
+		arena_copy(t->arena, f->hint, strlen(f->hint)) : "";
+	t->funcs[id].name = *f->name ?
+		arena_copy(t->arena, f->name, strlen(f->name)) : "";
+	t->chain[id] = *head;
+	t->count = id;
+	*head = (func_id)id;
+	return (func_id)id;
+}
+
+static func_id find_or_add(struct func_table *t, const struct func *f,
+			   size_t stored)
+{
+	uint64_t key[2];
+	uint32_t *head;
+
+	hash_func(f, key);
+	head = map_put(t->by_hash, key[0], key[1]);
+	for (func_id id = *head; id; id = t->chain[id])
+		if (same_func(&t->funcs[id], f))
+			return id;
+	return add_func(t, f, stored, head);
+}
+
+static struct func blank(enum func_kind kind)
+{
+	return (struct func){ .kind = kind, .source = "", .hint = "",
+			      .name = "", .file = "" };
+}
+
+func_id func_native(struct func_table *t, elf_id module, uint64_t offset)
+{
+	struct func f = blank(FUNC_NATIVE);
+
+	f.module = module;
+	f.offset = offset;
+	return find_or_add(t, &f, 0);
+}
+
+func_id func_code(struct func_table *t, uint64_t address)
+{
+	struct func f = blank(FUNC_CODE);
+
+	f.offset = address;
+	return find_or_add(t, &f, 0);
+}
+
+func_id func_lua(struct func_table *t, const struct func_origin *o,
+		 const char *hint)
+{
+	char text[257] = "";
+	const size_t stored = o->stored < 256 ? o->stored : 256;
+	struct func f = blank(FUNC_LUA);
+
+	memcpy(text, o->source, stored);
+	f.source = text;
+	f.source_length = o->length;
+	f.source_hash = o->hash;
+	f.line = o->line;
+	f.last_line = o->last_line;
+	f.ordinal = o->ordinal;
+	const func_id id = find_or_add(t, &f, stored);
+
+	func_hint(t, id, hint);
+	return id;
+}
+
+func_id func_mark(struct func_table *t, const char *name)
+{
+	struct func f = blank(FUNC_MARK);
+
+	f.name = name;
+	return find_or_add(t, &f, 0);
+}
+
+func_id func_special(struct func_table *t, const char *name)
+{
+	struct func f = blank(FUNC_SPECIAL);
+
+	f.name = name;
+	return find_or_add(t, &f, 0);
+}
+
+func_id func_like(struct func_table *t, const struct func *f, elf_id module)
+{
+	switch (f->kind) {
+	case FUNC_NATIVE:
+		return func_native(t, module, f->offset);
+	case FUNC_CODE:
+		return func_code(t, f->offset);
+	case FUNC_LUA:
+		return func_lua(t, &(struct func_origin){ f->source,
+			strlen(f->source), f->source_length, f->source_hash,
+			f->line, f->last_line, f->ordinal }, "");
+	case FUNC_MARK:
+		return func_mark(t, f->name);
+	case FUNC_NONE:
+	case FUNC_SPECIAL:
+		break;
+	}
+	return func_special(t, f->name);
+}
+
+void func_late(struct func_table *t, func_id id)
+{
+	if (id > 0 && id <= t->count)
+		t->funcs[id].late = 1;
+}
+
+void func_hint(struct func_table *t, func_id id, const char *hint)
+{
+	if (id > 0 && id <= t->count && *hint && !*t->funcs[id].hint)
+		t->funcs[id].hint = arena_copy(t->arena, hint, strlen(hint));
+}
+
+const char *func_language(const struct func *f)
+{
+	switch (f->kind) {
+	case FUNC_NATIVE:
+	case FUNC_CODE:
+		return "native";
+	case FUNC_LUA:
+		return "lua";
+	case FUNC_MARK:
+		return "mark";
+	default:
+		return "";
+	}
+}

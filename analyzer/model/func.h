@@ -1,0 +1,93 @@
+/* func.h - the functions of a session: who is who across chunks, processes and
+ * machines. Knows identities; names are filled in later by analyzer/sym.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_MODEL_FUNC_H
+#define WEFT_ANALYZER_MODEL_FUNC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint32_t func_id;  /* index into a session's functions; 0 is nobody */
+typedef uint32_t elf_id;   /* index into its ELF modules; 0 is none */
+
+enum func_kind {
+	FUNC_NONE,
+	FUNC_NATIVE,   /* module and offset */
+	FUNC_CODE,     /* an address in no ELF module: offset is the address */
+	FUNC_LUA,      /* source, lines and ordinal */
+	FUNC_MARK,     /* the name of a mark */
+	FUNC_SPECIAL,  /* made by the analyzer: name says what it stands for,
+	                * such as "[open before start]" */
+};
+
+/* An ELF module. Identity: build-id, or path where there is none. */
+struct elf_module {
+	char *path;              /* as recorded; untrusted */
+	uint8_t build_id[20];
+	uint8_t build_id_size;   /* 0: none */
+	uint64_t size;           /* of the mapping, from the load bias */
+};
+
+/* A function. Identity: kind and module + offset, or kind and source (with its
+ * whole length and hash) + lines + ordinal. All strings are untrusted bytes,
+ * never NULL, owned by the table. */
+struct func {
+	enum func_kind kind;
+	elf_id module;
+	uint64_t offset;
+	const char *source;      /* Lua: the chunk name as Lua has it ("@x.lua",
+	                          * "=stdin", or the text itself) */
+	uint64_t source_hash, source_length;
+	uint32_t line, last_line;
+	uint32_t ordinal;        /* which it is of the functions of its source
+	                          * on these two lines; 0: the first, the only
+	                          * one, or not known */
+	const char *hint;        /* what the recorder heard it called, or "" */
+	int late;                /* LuaJIT did not tell of its returns: its times
+	                          * are upper bounds */
+	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
+	 * FUNC_MARK name is there from the start. */
+	const char *name;        /* demangled; for Lua: its name or "function" */
+	const char *file;        /* source file */
+	uint32_t file_line;
+};
+
+struct func_table;
+struct func_table *func_table_new(void);
+void func_table_free(struct func_table *);
+
+/* Find or add; the given strings are copied. NULL build-id with size 0. */
+elf_id func_module(struct func_table *, const char *path,
+		   const uint8_t *build_id, size_t build_id_size,
+		   uint64_t size);
+func_id func_native(struct func_table *, elf_id, uint64_t offset);
+func_id func_code(struct func_table *, uint64_t address);
+/* stored: bytes at source, at most 256 of which are kept; length and hash are
+ * the whole text's. */
+struct func_origin {
+	const char *source;
+	size_t stored;
+	uint64_t length, hash;
+	uint32_t line, last_line, ordinal;
+};
+func_id func_lua(struct func_table *, const struct func_origin *,
+		 const char *hint);
+func_id func_mark(struct func_table *, const char *name);
+func_id func_special(struct func_table *, const char *name);
+/* Find or add the same function of another table, its module being module;
+ * without hint, and of a native or Lua function without name. */
+func_id func_like(struct func_table *, const struct func *, elf_id module);
+/* Remember what Lua calls a native function; the first hint stays. */
+void func_hint(struct func_table *, func_id, const char *hint);
+void func_late(struct func_table *, func_id);
+
+/* Borrow; valid until the table grows. Ids run from 1 to the count. */
+struct func *func_get(struct func_table *, func_id);
+size_t func_count(const struct func_table *);
+struct elf_module *func_elf(struct func_table *, elf_id);
+size_t func_elf_count(const struct func_table *);
+
+/* "native", "lua", "mark" or "" : the language column. */
+const char *func_language(const struct func *);
+
+#endif

@@ -1,0 +1,196 @@
+/* group.c - from nodes to groups. Parents have smaller ids than children: what
+ * a node inherits is known when it is its turn.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/model/group.h"
+#include "analyzer/model/group_name.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+
+#include <string.h>
+
+struct work {
+	struct session *s;
+	struct groups *g;
+	struct map *by_name, *by_key;
+	size_t room;
+	uint32_t none;       /* "[no coroutine]" and such, once there is one */
+};
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static uint32_t add(struct work *w, const char *name, func_id func)
+{
+	mem_need((void **)&w->g->group, &w->room, w->g->count + 2,
+		 sizeof(*w->g->group));
+	w->g->group[++w->g->count] = (struct group){
+		arena_copy(w->g->text, name, strlen(name)), func, 0 };
+	return (uint32_t)w->g->count;
+}
+
+/* The group of that name. */
+static uint32_t named(struct work *w, const char *name)
+{
+	uint32_t *const first = map_put(w->by_name, hash_text(name), 0);
+	uint32_t id = *first;
+
+	while (id && strcmp(w->g->group[id].name, name) != 0)
+		id = w->g->group[id].next;
+	if (id)
+		return id;
+	id = add(w, name, 0);
+	w->g->group[id].next = *first;
+	*first = id;
+	return id;
+}
+
+/* The group of a number, named when it is first met. */
+static uint32_t keyed(struct work *w, uint64_t key, func_id func,
+		      const char *name)
+{
+	uint32_t *const id = map_put(w->by_key, key, 0);
+
+	if (!*id)
+		*id = add(w, name, func);
+	return *id;
+}
+
+static uint32_t by_frame(struct work *w, enum group_by by, func_id id)
+{
+	const struct func *const f = func_get(w->s->funcs, id);
+	const int is_elf = f->kind == FUNC_NATIVE;
+
+	switch (by) {
+	case GROUP_FUNCTION:
+		return keyed(w, id, id, f->name);
+	case GROUP_MODULE:
+		return is_elf ? keyed(w, f->module, 0,
+				      func_elf(w->s->funcs, f->module)->path) :
+			named(w, f->kind == FUNC_LUA ? "[Lua]" :
+			      "[no module]");
+	case GROUP_FILE:
+		return named(w, f->file[0] ? f->file : "[file not known]");
+	default:
+		return named(w, func_language(f)[0] ? func_language(f) :
+			     "[none]");
+	}
+}
+
+static uint32_t by_body(struct work *w, const struct cct_node *n)
+{
+	if (n->flags & CCT_BODY)
+		return keyed(w, n->func, n->func,
+			     func_get(w->s->funcs, n->func)->name);
+	if (w->g->of[n->parent])
+		return w->g->of[n->parent];
+	return named(w, "[no coroutine]");
+}
+
+/* Whose frames stand on a thread itself. */
+static uint32_t thread_vm(struct work *w, node_id id)
+{
+	const struct session *const s = w->s;
+	const struct cct_node *n = cct_get(s->cct, id);
+	uint32_t vm = 0, vms = 0;
+
+	while (n->parent)
+		n = cct_get(s->cct, n->parent);
+	for (uint32_t i = 0; n->thread < s->thread_count && i < s->vm_count;
+	     i++)
+		if (s->vms[i].process == s->threads[n->thread].process) {
+			vm = i + 1;
+			vms++;
+		}
+	return vms == 1 ? vm : 0;
+}
+
+static uint32_t vm_group(struct work *w, uint32_t vm)
+{
+	char name[GROUP_NAME];
+
+	return vm ? keyed(w, vm, 0, group_name_vm(w->s, vm - 1, name)) :
+		    named(w, "[Lua state not known]");
+}
+
+static uint32_t by_vm(struct work *w, node_id id)
+{
+	const struct cct_node *const n = cct_get(w->s->cct, id);
+	const uint32_t above = w->g->of[n->parent];
+
+	if (n->flags & CCT_BODY)
+		return vm_group(w, session_body_vm(w->s, n->flags));
+	if (above && above != w->none)
+		return above;
+	if (func_get(w->s->funcs, n->func)->kind == FUNC_LUA)
+		return vm_group(w, thread_vm(w, id));
+	w->none = named(w, "[outside Lua]");
+	return w->none;
+}
+
+static uint32_t by_thread(struct work *w, enum group_by by, uint32_t thread)
+{
+	const struct session *const s = w->s;
+	char name[GROUP_NAME];
+	uint32_t process, *label;
+
+	if (thread >= s->thread_count)
+		return named(w, "[not known]");
+	process = s->threads[thread].process;
+	if (by == GROUP_THREAD)
+		return keyed(w, thread, 0, group_name_thread(s, thread, name));
+	if (by == GROUP_PROCESS)
+		return keyed(w, process, 0,
+			     group_name_process(s, process, name));
+	label = map_put(w->by_key, process, 1);
+	if (!*label)
+		*label = named(w, group_name_labels(s, process, name));
+	return *label;
+}
+
+static uint32_t group_of(struct work *w, enum group_by by, node_id id)
+{
+	const struct cct_node *const n = cct_get(w->s->cct, id);
+
+	if (by >= GROUP_THREAD)
+		return n->parent ? w->g->of[n->parent] :
+				   by_thread(w, by, n->thread);
+	if (!n->parent)
+		return 0;
+	if (by == GROUP_BODY)
+		return by_body(w, n);
+	if (by == GROUP_VM)
+		return by_vm(w, id);
+	return by_frame(w, by, n->func);
+}
+
+struct groups *group_all(struct session *s, enum group_by by)
+{
+	const size_t nodes = cct_count(s->cct);
+	struct groups *const g = mem_alloc(sizeof(*g));
+	struct work w = { .s = s, .g = g, .by_name = map_new(),
+			  .by_key = map_new() };
+
+	g->of = mem_alloc((nodes + 1) * sizeof(*g->of));
+	g->text = arena_new();
+	for (node_id id = 1; id <= nodes; id++)
+		g->of[id] = group_of(&w, by, id);
+	map_free(w.by_name);
+	map_free(w.by_key);
+	return g;
+}
+
+void group_free(struct groups *g)
+{
+	if (!g)
+		return;
+	mem_free(g->of);
+	mem_free(g->group);
+	arena_free(g->text);
+	mem_free(g);
+}

@@ -1,0 +1,189 @@
+/* session.h - all that was learned from one or more traces: who ran, what they
+ * did, and what is missing. Filled by replay, read by every view.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_MODEL_SESSION_H
+#define WEFT_ANALYZER_MODEL_SESSION_H
+
+#include "analyzer/model/cct.h"
+#include "analyzer/model/func.h"
+#include "analyzer/model/statistics.h"
+#include "tracepoints/chunk.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena; /* analyzer/base/mem.h */
+
+typedef uint64_t ticks;
+
+struct process {
+	uint64_t recording;
+	uint32_t serial, parent;   /* serials; parent 0: none known */
+	uint32_t pid;
+	uint64_t start;            /* CLOCK_REALTIME ns */
+	const char *path;          /* program; untrusted, never NULL */
+};
+
+struct thread {
+	uint32_t process;          /* index in processes */
+	uint32_t serial, tid;
+	char name[17];             /* untrusted */
+	uint64_t chunks, records, calls, marks;
+	ticks first, last;         /* first tick_begin, last tick_end */
+	ticks traced;              /* sum of tick_end - tick_begin of the chunks
+	                            * at level 0 = sum of self below its roots */
+	uint64_t cpu_ns;           /* sum of cpu_end - cpu_begin */
+	uint64_t lost[LOST_REASONS];
+	uint64_t missing_chunks;   /* numbers that never came */
+	uint64_t missing_records;  /* in them, as far as that is known */
+	uint64_t unnested;         /* records that contradict the stack */
+	uint64_t unplaced;         /* runs of handlers whose interrupted call is
+	                            * not known: they stand under the thread */
+	uint64_t open;             /* calls still open at the end */
+	uint64_t gaps;             /* times records were missing in between */
+	ticks known;               /* for so long its switches are known, at */
+	ticks offcpu;              /* level 0; of that it did not run */
+	ticks missing;             /* in gaps whose two ends are known */
+	uint32_t headless;         /* 1: its first chunks are missing */
+};
+
+/* Where records of a thread are missing. from 0: before its first chunk, since
+ * when is not known. */
+struct gap {
+	uint32_t thread;           /* index */
+	ticks from, to;
+	uint64_t chunks, records;  /* known to be missing there: numbers, and
+	                            * records the thread counted itself */
+};
+
+enum { SESSION_GAPS = 32 };
+
+enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
+		       COROUTINE_RETURNED, COROUTINE_ERROR };
+
+struct coroutine {
+	uint32_t process;          /* index */
+	uint64_t serial;           /* unique in the recording and process */
+	uint64_t vm;               /* serial; 0: unknown. Of a native one: the
+	                            * first that ran in it; 0: none */
+	int is_native;             /* a stack of native code, not Lua's */
+	uint64_t creator;          /* coroutine that made it; 0: a thread, or
+	                            * unknown */
+	func_id body;              /* its outermost function; 0: never ran */
+	uint64_t resumes;
+	ticks active;              /* from resume to suspend, nested coroutines
+	                            * it resumed included */
+	ticks suspended;           /* between its resumes */
+	uint32_t threads[4];       /* the first distinct threads it ran on */
+	uint32_t thread_count;     /* all distinct ones (exact up to 4, then at
+	                            * least) */
+	enum coroutine_state state;
+	ticks last;                /* when it was last resumed or suspended */
+	uint32_t inferred;         /* resumes and suspends not seen themselves,
+	                            * but at the next event */
+};
+
+struct vm {
+	uint32_t process;
+	uint64_t serial;
+	uint32_t abi, flags;       /* enum vm_abi, enum vm_flag */
+};
+
+/* The recorder's notes, and labels under the key "label.KEY"; untrusted. */
+struct note { const char *key, *value; };
+
+/* A label, of a whole recording (process 0) or of one process (index + 1); by
+ * rising process, then in the order in which they came; untrusted. */
+struct label {
+	uint64_t recording;
+	uint32_t process;
+	const char *key, *value;
+};
+
+/* How far an ELF module's functions got names, as analyzer/sym said when that
+ * was tried; kept in profiles. */
+struct naming {
+	const char *file, *why;    /* untrusted, never NULL */
+	uint64_t asked, named, hinted, is_refused;
+};
+
+/* One of the sessions that were merged into this one. */
+struct part {
+	uint64_t recording;        /* its number, as in struct process */
+	uint64_t start, duration;  /* CLOCK_REALTIME ns; ns */
+	uint64_t calls;
+	uint32_t complete;         /* 1: nothing was lost */
+	uint32_t cpu;              /* 1: times off the CPU are known */
+	const char *command, *host;/* untrusted, never NULL */
+};
+
+/* How many more there were than are listed: a profile lists no coroutine, and
+ * merged sessions list one thread for all of a program's that bear one name. */
+struct beyond {
+	uint64_t processes, threads, vms, vms_jit_off, coroutines, inferred;
+	uint64_t folded;           /* see cct_deeper */
+};
+
+struct session {
+	struct func_table *funcs;
+	struct cct *cct;
+	struct process *processes; size_t process_count;
+	struct thread *threads; size_t thread_count;
+	struct coroutine *coroutines; size_t coroutine_count;
+	struct vm *vms; size_t vm_count;
+	struct note *notes; size_t note_count;
+	struct label *labels; size_t label_count;
+	/* What merging leaves: see core/combine.h. None of these in a session
+	 * that is one trace's. */
+	struct part *parts; size_t part_count;
+	struct func_spread *spreads; size_t spread_count; /* by rising func */
+	struct edge_spread *edges; size_t edge_count; /* by caller, func */
+	struct beyond beyond;
+	struct naming *namings; size_t naming_count; /* by elf_id - 1, or
+	                            * none */
+	uint64_t tick_hz;          /* the best known: least error; never 0 */
+	/* The clock line: tick t was at base_mono + (t - base_tick) / hz. */
+	uint64_t base_tick, base_mono, base_real;
+	uint64_t chunks, records, calls, words;
+	uint64_t duplicate_chunks; /* same identity again: the longest won */
+	uint64_t bad_chunks;       /* refused by the decoder */
+	uint64_t unnested;         /* sum over threads */
+	uint64_t hz_error;         /* of tick_hz, parts per billion */
+	struct gap gaps[SESSION_GAPS]; size_t gap_count; /* the longest ones,
+	                            * longest first */
+	uint64_t gap_total;        /* how many there are */
+	struct arena *text;        /* holds the strings above */
+};
+
+/* max_nodes 0: 1 M nodes. */
+struct session *session_new(size_t max_nodes);
+void session_free(struct session *);
+
+/* Ticks as nanoseconds, rounded to nearest. */
+uint64_t session_ns(const struct session *, ticks);
+/* The CLOCK_MONOTONIC and CLOCK_REALTIME ns of a tick. */
+uint64_t session_mono(const struct session *, ticks);
+uint64_t session_real(const struct session *, ticks);
+
+/* The value of the last note of that key, or NULL. A trace without the note
+ * "end" is one whose recorder died. */
+const char *session_note(const struct session *, const char *key);
+
+/* Learn what a chunk says of the clock. */
+void session_set_clock(struct session *, const struct chunk_header *);
+
+/* When the first chunk of all began; base_tick if there is none. */
+ticks session_first_tick(const struct session *);
+
+/* Of a node with CCT_BODY, where replay collected VMs: the index + 1 of the VM
+ * that its coroutine is of; 0: not known. */
+uint32_t session_body_vm(const struct session *, uint32_t flags);
+
+/* Count a gap, and keep it if it is one of the longest. */
+void session_add_gap(struct session *, const struct gap *);
+
+/* 0 when anything is known to be missing: loss by any reason, missing or bad
+ * chunks, contradictions, folded paths, a recorder that says so. */
+int session_complete(const struct session *);
+
+#endif

@@ -1,0 +1,93 @@
+/* stack_table.c - distinct stacks as a tree of frames, found by a hash map.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/model/stack_table.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+
+struct trail {
+	struct trail_frame *frames; /* [0] is nobody's */
+	size_t count, room;         /* [0] included */
+	struct map *known;          /* (below, flags and func) to id */
+};
+
+struct trail *trail_new(void)
+{
+	struct trail *const t = mem_alloc(sizeof(*t));
+
+	mem_need((void **)&t->frames, &t->room, 1, sizeof(*t->frames));
+	t->frames[0] = (struct trail_frame){ 0 };
+	t->count = 1;
+	t->known = map_new();
+	return t;
+}
+
+void trail_free(struct trail *t)
+{
+	if (t == NULL)
+		return;
+	map_free(t->known);
+	mem_free(t->frames);
+	mem_free(t);
+}
+
+trail_id trail_push(struct trail *t, trail_id below, func_id func,
+		    uint32_t flags)
+{
+	uint32_t *const id = map_put(t->known, below,
+				     (uint64_t)flags << 32 | func);
+
+	if (*id != 0)
+		return *id;
+	mem_need((void **)&t->frames, &t->room, t->count + 1,
+		 sizeof(*t->frames));
+	t->frames[t->count] = (struct trail_frame){ below, func, flags };
+	*id = (trail_id)t->count;
+	return (trail_id)t->count++;
+}
+
+trail_id trail_look(struct trail *t, trail_id id, const struct stream *st,
+		    size_t from, size_t to)
+{
+	const size_t segments = replay_look_segments(st);
+	struct replay_segment seg = { 0 };
+	struct replay_frame f;
+	size_t k = 0;
+
+	for (size_t i = from; i < to; i++) {
+		uint32_t flags = 0;
+
+		/* The last segment that begins here: others are empty. */
+		while (k < segments && seg.base <= i) {
+			replay_look_segment(st, k, &seg);
+			if (seg.base > i)
+				break;
+			if (seg.base == i && k > 0)
+				flags = TRAIL_BODY;
+			k++;
+		}
+		replay_look_frame(st, i, &f);
+		if (f.omitted > 0) {
+			flags |= TRAIL_OMITTED;
+			f.func = (func_id)(f.omitted < UINT32_MAX ?
+					   f.omitted : UINT32_MAX);
+		} else if (!f.is_known) {
+			flags |= TRAIL_BEFORE;
+		}
+		id = trail_push(t, id, f.func, flags);
+	}
+	return id;
+}
+
+const struct trail_frame *trail_get(const struct trail *t, trail_id id)
+{
+	return &t->frames[id];
+}
+
+size_t trail_depth(const struct trail *t, trail_id id)
+{
+	size_t depth = 0;
+
+	for (; id != 0; id = t->frames[id].below)
+		depth++;
+	return depth;
+}

@@ -1,0 +1,253 @@
+/* replay_identities.c - who is who: processes, threads, coroutines, VMs, functions;
+ * and what a chunk's items tell about them.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_state.h"
+#include "analyzer/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A string's bytes with a NUL behind them. */
+static const char *text(const struct view_string *s,
+			char out[CHUNK_STRING_MAX + 1])
+{
+	memcpy(out, s->bytes, s->stored);
+	out[s->stored] = '\0';
+	return out;
+}
+
+static uint32_t find_process(struct replay *r, const struct chunk_header *h)
+{
+	struct session *const s = r->session;
+	uint32_t *const id = map_put(r->process_of, h->recording, h->process);
+
+	if (!*id) {
+		mem_need((void **)&s->processes, &r->process_room,
+			 s->process_count + 1, sizeof(*s->processes));
+		s->processes[s->process_count++] = (struct process){
+			.recording = h->recording, .serial = h->process,
+			.pid = h->pid, .start = h->process_start, .path = "" };
+		*id = (uint32_t)s->process_count;
+	}
+	return *id - 1;
+}
+
+uint32_t replay_who_thread(struct replay *r, const struct chunk_header *h)
+{
+	struct session *const s = r->session;
+	const uint32_t process = find_process(r, h);
+	uint32_t *const id = map_put(r->thread_of, process, h->thread);
+	struct thread *t;
+
+	if (!*id) {
+		mem_need((void **)&s->threads, &r->thread_room,
+			 s->thread_count + 1, sizeof(*s->threads));
+		s->threads[s->thread_count++] = (struct thread){
+			.process = process, .serial = h->thread,
+			.tid = h->tid, .first = h->tick_begin };
+		*id = (uint32_t)s->thread_count;
+		cct_root(s->cct, *id - 1);
+	}
+	t = &s->threads[*id - 1];
+	if (h->thread_name[0])
+		memcpy(t->name, h->thread_name, sizeof(h->thread_name));
+	return *id - 1;
+}
+
+uint32_t replay_who_coroutine(struct replay *r, uint32_t process,
+			      uint64_t serial)
+{
+	struct session *const s = r->session;
+	uint32_t *const id = map_put(r->co_of, process, serial);
+
+	if (!*id) {
+		mem_need((void **)&s->coroutines, &r->co_room,
+			 s->coroutine_count + 1, sizeof(*s->coroutines));
+		mem_need((void **)&r->co_kept, &r->co_kept_room,
+			 s->coroutine_count + 1, sizeof(*r->co_kept));
+		r->co_kept[s->coroutine_count] = (struct co_kept){ 0 };
+		s->coroutines[s->coroutine_count++] = (struct coroutine){
+			.process = process, .serial = serial };
+		*id = (uint32_t)s->coroutine_count;
+	}
+	return *id;
+}
+
+void replay_who_ran(struct replay *r, uint32_t co, uint32_t thread)
+{
+	struct coroutine *const c = &r->session->coroutines[co - 1];
+	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
+
+	if (c->state == COROUTINE_NEW)
+		c->state = COROUTINE_RUNNING;
+	for (uint32_t i = 0; i < known; i++)
+		if (c->threads[i] == thread)
+			return;
+	if (known < 4)
+		c->threads[known] = thread;
+	/* More than four: "at least five" is all that is known. */
+	c->thread_count = known + 1;
+}
+
+static void book_vm(struct replay *r, uint32_t process,
+		    const struct view_vm *vm)
+{
+	const uint32_t co = replay_who_coroutine(r, process, vm->fiber);
+	struct coroutine *const c = &r->session->coroutines[co - 1];
+
+	c->is_native = 1;
+	if (c->vm == 0)
+		c->vm = vm->serial;
+}
+
+static void add_vm(struct replay *r, uint32_t process,
+		   const struct view_item *item)
+{
+	struct session *const s = r->session;
+	struct view_vm vm;
+	uint32_t *id;
+
+	view_get_vm(item, &vm);
+	if (vm.fiber != 0)
+		book_vm(r, process, &vm);
+	id = map_put(r->vm_of, process, vm.serial);
+	if (*id) {
+		s->vms[*id - 1].flags |= vm.flags;
+		return;
+	}
+	mem_need((void **)&s->vms, &r->vm_room, s->vm_count + 1,
+		 sizeof(*s->vms));
+	s->vms[s->vm_count++] = (struct vm){ process, vm.serial, vm.abi,
+					     vm.flags };
+	*id = (uint32_t)s->vm_count;
+}
+
+static void set_process(struct replay *r, uint32_t process,
+			const struct view_item *item)
+{
+	struct process *const p = &r->session->processes[process];
+	struct view_string path;
+
+	p->parent = view_get_process(item, &path);
+	if (!*p->path && path.stored > 0)
+		p->path = arena_copy(r->session->text, path.bytes,
+				     path.stored);
+}
+
+static void add_module(struct replay *r, const struct view_item *item)
+{
+	struct view_module m;
+	char path[CHUNK_STRING_MAX + 1];
+
+	view_get_module(item, &m);
+	r->module[m.number] = func_module(r->session->funcs,
+					  text(&m.path, path), m.build_id,
+					  m.build_id_size, m.size);
+}
+
+static func_id find_lua(struct replay *r, const struct view_item *item)
+{
+	struct view_lua l;
+	char name[CHUNK_STRING_MAX + 1];
+
+	view_get_lua(item, &l);
+	return func_lua(r->session->funcs, &(struct func_origin){
+		l.source.bytes, l.source.stored, l.source.length,
+		l.source.hash, l.line, l.last_line, l.ordinal },
+		text(&l.name, name));
+}
+
+static func_id find_func(struct replay *r, const struct chunk_view *v,
+			 uint64_t word)
+{
+	struct func_table *const t = r->session->funcs;
+	struct view_item item;
+	struct view_string s;
+	char name[CHUNK_STRING_MAX + 1];
+
+	switch (dict_kind(word)) {
+	case DICT_NATIVE:
+		return func_native(t, r->module[dict_module(word)],
+				   dict_offset(word));
+	case DICT_CODE:
+		return func_code(t, dict_offset(word));
+	case DICT_LUA:
+		view_dict_item(v, word, &item);
+		return find_lua(r, &item);
+	default:
+		view_dict_item(v, word, &item);
+		view_get_name(&item, &s);
+		return func_mark(t, text(&s, name));
+	}
+}
+
+static void add_offcpu(struct replay *r, uint32_t thread,
+		       const struct view_item *item)
+{
+	struct thread *const t = &r->session->threads[thread];
+	const uint64_t *pair;
+	const size_t n = view_get_offcpu(item, &pair);
+	ticks from;
+
+	if (n == 0 || pair[1] <= pair[0])
+		return;
+	cct_collect_cpu(r->session->cct);
+	t->known += pair[1] - pair[0];
+	replay_clock_add_edge(r, pair[0], CPU_ON);
+	from = pair[0];
+	for (size_t i = 1; i < n; i++) {
+		ticks begin = pair[2 * i], end = pair[2 * i + 1];
+
+		/* What is out of order or outside is not counted. */
+		begin = begin < from ? from : begin;
+		end = end > pair[1] ? pair[1] : end;
+		if (end <= begin)
+			continue;
+		t->offcpu += end - begin;
+		replay_clock_add_edge(r, begin, CPU_OFF);
+		replay_clock_add_edge(r, end, CPU_ON);
+		from = end;
+	}
+	replay_clock_add_edge(r, pair[1], CPU_UNKNOWN);
+}
+
+static void add_hint(struct replay *r, const struct view_item *item)
+{
+	struct view_string s;
+	char name[CHUNK_STRING_MAX + 1];
+	const uint32_t i = view_get_hint(item, &s);
+
+	func_hint(r->session->funcs, r->func[i], text(&s, name));
+}
+
+/* Fills replay.func: what each index of this chunk's dictionary means. Modules
+ * come before it, hints after. */
+void replay_who_items(struct replay *r, const struct chunk_view *v,
+		      uint32_t thread)
+{
+	const uint32_t process = r->session->threads[thread].process;
+	struct view_item item = { 0 };
+
+	if (v->head.level == 0)
+		r->edge_count = 0;
+	while (view_next_item(v, &item))
+		if (item.type == ITEM_MODULE)
+			add_module(r, &item);
+		else if (item.type == ITEM_PROCESS)
+			set_process(r, process, &item);
+		else if (item.type == ITEM_VM)
+			add_vm(r, process, &item);
+		else if (item.type == ITEM_LABEL)
+			replay_notes_label(r, v->head.recording, process + 1, &item);
+		else if (item.type == ITEM_OFFCPU && v->head.level == 0)
+			add_offcpu(r, thread, &item);
+	for (uint32_t i = 0; i < v->head.funcs; i++)
+		r->func[i] = find_func(r, v, v->dict[i]);
+	item = (struct view_item){ 0 };
+	while (view_next_item(v, &item))
+		if (item.type == ITEM_HINT)
+			add_hint(r, &item);
+		else if (item.type == ITEM_LATE)
+			func_late(r->session->funcs,
+				  r->func[view_get_late(&item)]);
+}

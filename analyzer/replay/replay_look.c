@@ -1,0 +1,49 @@
+/* replay_look.c - what a stream's stack looks like from outside.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_look.h"
+#include "analyzer/replay/replay_state.h"
+
+uint32_t replay_look_thread(const struct stream *st)
+{
+	return st->thread;
+}
+
+uint32_t replay_look_level(const struct stream *st)
+{
+	return st->level;
+}
+
+uint64_t replay_look_window(const struct stream *st)
+{
+	return st->window ? st->windows : 0;
+}
+
+size_t replay_look_depth(const struct stream *st)
+{
+	return st->depth - 1;
+}
+
+void replay_look_frame(const struct stream *st, size_t i,
+		       struct replay_frame *out)
+{
+	const struct frame *const f = &st->frame[i + 1];
+
+	*out = (struct replay_frame){
+		.func = f->func,
+		.omitted = frame_is_omitted(f) ? frame_omitted(f) : 0,
+		.is_known = f->entry < ENTRY_NONE,
+		.entry = f->entry < ENTRY_NONE ? f->entry : 0 };
+}
+
+size_t replay_look_segments(const struct stream *st)
+{
+	return st->segments;
+}
+
+void replay_look_segment(const struct stream *st, size_t i,
+			 struct replay_segment *out)
+{
+	const struct segment *const s = &st->segment[i];
+
+	*out = (struct replay_segment){ s->serial, s->base - 1, s->since };
+}

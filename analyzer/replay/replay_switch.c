@@ -1,0 +1,232 @@
+/* replay_switch.c - coroutines: made, put on top of a thread's stack, taken off
+ * again; and the stacks kept meanwhile, as long as the chunk lasts.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_state.h"
+#include "analyzer/base/mem.h"
+
+#include <string.h>
+
+/* Interpreters allow about 200 coroutines that resume one another. */
+enum { MAX_SEGMENTS = 4096 };
+
+static struct coroutine *coroutine(struct replay *r, uint32_t co)
+{
+	return &r->session->coroutines[co - 1];
+}
+
+static uint32_t find(struct replay *r, const struct stream *st,
+		     uint64_t serial)
+{
+	return replay_who_coroutine(r, r->session->threads[st->thread].process,
+				    serial);
+}
+
+/* Chunks of other threads may come earlier or later: the latest event says what
+ * a coroutine is doing. */
+static void set_state(struct coroutine *c, ticks now,
+		      enum coroutine_state state)
+{
+	if (now < c->last)
+		return;
+	c->last = now;
+	c->state = state;
+}
+
+void replay_switch_create(struct replay *r, struct stream *st,
+			  const uint64_t *record)
+{
+	const uint64_t serial = rec_value(record[1]);
+	const uint64_t vm = rec_value(record[2]);
+	struct coroutine *c;
+
+	if (serial == 0) {
+		replay_unnested(r, st);
+		return;
+	}
+	c = coroutine(r, find(r, st, serial));
+	if (vm != 0)
+		c->vm = vm;
+	else
+		c->is_native = 1;
+	c->creator = replay_top(st)->serial;
+	if (r->sink)
+		replay_emit_create(r, st, serial, vm);
+}
+
+static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
+{
+	mem_need((void **)&st->segment, &st->segment_room, st->segments + 1,
+		 sizeof(*st->segment));
+	st->segment[st->segments++] = (struct segment){ serial, co, st->depth,
+							st->now };
+}
+
+/* An entry, the sleep added, that stays a tick. */
+static ticks later(ticks entry, uint64_t slept)
+{
+	return slept < ENTRY_NONE - entry ? entry + slept : ENTRY_UNKNOWN;
+}
+
+/* The coroutine's frames as its last suspend in this chunk left them. Where it
+ * is resumed by the same frame as before, its nodes are the same too. */
+static void restore(struct replay *r, struct stream *st,
+		    const struct kept *k, uint64_t slept)
+{
+	const struct frame *from;
+	struct frame *to;
+	const node_id under = st->frame[st->depth - 1].node;
+	const int same = k->under == under && k->tree == st->tree;
+	node_id node = under;
+
+	if (k->count == 0)
+		return;
+	replay_stack_need(st, st->depth + k->count);
+	from = r->kept_frames + k->first;
+	to = st->frame + st->depth;
+	for (size_t i = 0; i < k->count; i++) {
+		uint32_t flags = i == 0 ? replay_clock_body(r, st) : 0;
+
+		to[i] = from[i];
+		if (to[i].entry < ENTRY_NONE)
+			to[i].entry = later(to[i].entry, slept);
+		else if (frame_is_omitted(&to[i]))
+			flags |= CCT_OMITTED;
+		if (!same)
+			to[i].node = cct_child(st->tree, node, to[i].func,
+					       flags);
+		node = to[i].node;
+	}
+	st->depth += k->count;
+}
+
+/* Is this coroutine on the stack? */
+static int is_on(const struct stream *st, uint64_t serial)
+{
+	for (size_t i = st->segments - 1; i > 0; i--)
+		if (st->segment[i].serial == serial)
+			return 1;
+	return 0;
+}
+
+static void count_resume(struct replay *r, struct stream *st, uint32_t co,
+			 uint64_t slept, uint32_t flags)
+{
+	struct coroutine *const c = coroutine(r, co);
+
+	c->resumes += (flags & RESUME_WITH) == 0;
+	c->suspended += slept;
+	c->inferred += (flags & RESUME_INFERRED) != 0;
+	set_state(c, st->now, COROUTINE_RUNNING);
+	replay_who_ran(r, co, st->thread);
+}
+
+void replay_switch_resume(struct replay *r, struct stream *st,
+			  const uint64_t *record)
+{
+	const uint32_t flags = rec_func(record[0]);
+	const uint64_t serial = rec_value(record[1]);
+	const uint64_t slept = rec_value(record[2]);
+	struct co_kept *kept;
+	uint32_t co;
+
+	if (serial == 0 || st->segments >= MAX_SEGMENTS ||
+	    is_on(st, serial)) {
+		replay_unnested(r, st);
+		return;
+	}
+	co = find(r, st, serial);
+	kept = &r->co_kept[co - 1];
+	count_resume(r, st, co, slept, flags);
+	push_segment(st, serial, co);
+	if (flags & RESUME_STACK)
+		replay_stack_push_open(r, st, record + 4,
+				       (size_t)rec_value(record[3]));
+	else if (kept->chunk == r->chunk)
+		restore(r, st, &r->kept[kept->kept], slept);
+	kept->chunk = 0;
+	if (st->depth > replay_top(st)->base)
+		replay_clock_slept(r, st, slept);
+	if (r->sink)
+		replay_emit_resume(r, st, slept, flags & RESUME_INFERRED);
+}
+
+/* Room for n frames of a coroutine. Room it had in this chunk is used again. */
+static struct kept *new_kept(struct replay *r, uint32_t co, size_t n)
+{
+	struct co_kept *const c = &r->co_kept[co - 1];
+	struct kept *k;
+
+	if (c->kept < r->kept_count && r->kept[c->kept].room >= n &&
+	    r->kept[c->kept].co == co)
+		return &r->kept[c->kept];
+	mem_need((void **)&r->kept, &r->kept_room, r->kept_count + 1,
+		 sizeof(*r->kept));
+	mem_need((void **)&r->kept_frames, &r->kept_frames_room,
+		 r->kept_used + 2 * n, sizeof(*r->kept_frames));
+	c->kept = (uint32_t)r->kept_count;
+	k = &r->kept[r->kept_count++];
+	*k = (struct kept){ .first = r->kept_used, .room = 2 * n, .co = co };
+	r->kept_used += 2 * n;
+	return k;
+}
+
+static void keep(struct replay *r, const struct stream *st)
+{
+	const struct segment *const top = replay_top(st);
+	const size_t n = st->depth - top->base;
+	struct kept *const k = new_kept(r, top->co, n);
+
+	k->count = n;
+	k->under = st->frame[top->base - 1].node;
+	k->tree = st->tree;
+	if (n > 0)
+		memcpy(r->kept_frames + k->first, st->frame + top->base,
+		       n * sizeof(*st->frame));
+	r->co_kept[top->co - 1].chunk = r->chunk;
+}
+
+static enum coroutine_state state_after(uint32_t reason)
+{
+	return reason == SUSPEND_RETURN ? COROUTINE_RETURNED :
+	       reason == SUSPEND_ERROR ? COROUTINE_ERROR :
+	       COROUTINE_SUSPENDED;
+}
+
+static void take_off(struct replay *r, struct stream *st, uint32_t flags)
+{
+	const struct segment *const top = replay_top(st);
+	struct coroutine *const c = coroutine(r, top->co);
+	const uint32_t reason = flags & SUSPEND_REASON;
+
+	c->active += st->now - top->since;
+	c->inferred += (flags & SUSPEND_INFERRED) != 0;
+	set_state(c, st->now, state_after(reason));
+	if (reason == SUSPEND_RETURN && st->depth > top->base)
+		replay_unnested(r, st);
+	if (reason == SUSPEND_RETURN || reason == SUSPEND_ERROR) {
+		while (st->depth > top->base)
+			replay_stack_pop(r, st, REPLAY_DIED, 0);
+	} else {
+		keep(r, st);
+	}
+	if (r->sink)
+		replay_emit_suspend(r, st, flags);
+	st->depth = top->base;
+	st->segments--;
+}
+
+void replay_switch_suspend(struct replay *r, struct stream *st,
+			   const uint64_t *record)
+{
+	const uint64_t serial = rec_value(record[1]);
+
+	if (serial == 0 || !is_on(st, serial)) {
+		replay_unnested(r, st);
+		return;
+	}
+	while (replay_top(st)->serial != serial) {
+		replay_unnested(r, st);
+		take_off(r, st, SUSPEND_ERROR);
+	}
+	take_off(r, st, rec_func(record[0]));
+}

@@ -1,0 +1,190 @@
+/* coroutine_history.c - the steps of one coroutine, from streams in any order.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/watch/coroutine_history.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+
+#include <stdlib.h>
+
+void story_init(struct story *s, const struct session *session,
+		uint32_t process, uint64_t serial, size_t top)
+{
+	*s = (struct story){ .session = session, .process = process,
+			     .serial = serial, .top = top };
+	s->trail = trail_new();
+	s->func_of = map_new();
+}
+
+void story_fini(struct story *s)
+{
+	trail_free(s->trail);
+	map_free(s->func_of);
+	mem_free(s->steps);
+	mem_free(s->funcs);
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct story_step *const x = a, *const y = b;
+
+	if (x->tick != y->tick)
+		return x->tick < y->tick ? -1 : 1;
+	/* One tick: a suspend, then the resume that slept 0. */
+	if (x->kind == STORY_CREATE || y->kind == STORY_CREATE)
+		return (y->kind == STORY_CREATE) - (x->kind == STORY_CREATE);
+	return (x->span == 0) - (y->span == 0);
+}
+
+static int compare_funcs(const void *a, const void *b)
+{
+	const struct story_func *const x = a, *const y = b;
+
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return x->func < y->func ? -1 : x->func > y->func;
+}
+
+static void keep_earliest(struct story *s)
+{
+	qsort(s->steps, s->count, sizeof(*s->steps), compare_steps);
+	if (s->count > s->top)
+		s->count = s->top;
+}
+
+void story_sort(struct story *s)
+{
+	if (s->count > 0)
+		qsort(s->steps, s->count, sizeof(*s->steps), compare_steps);
+	if (s->top != 0 && s->count > s->top)
+		s->count = s->top;
+	if (s->func_count > 0)
+		qsort(s->funcs, s->func_count, sizeof(*s->funcs),
+		      compare_funcs);
+}
+
+static int is_ours(const struct story *s, const struct replay_event *e)
+{
+	return e->coroutine == s->serial && e->process == s->process;
+}
+
+static void add_step(struct story *s, const struct story_step *step)
+{
+	if (s->top != 0 && s->count >= 2 * s->top)
+		keep_earliest(s);
+	mem_need((void **)&s->steps, &s->room, s->count + 1,
+		 sizeof(*s->steps));
+	s->steps[s->count++] = *step;
+}
+
+/* The innermost function below a frame. */
+static func_id below(const struct stream *st, size_t frames)
+{
+	struct replay_frame f;
+
+	if (frames == 0)
+		return 0;
+	replay_look_frame(st, frames - 1, &f);
+	return f.omitted > 0 ? 0 : f.func;
+}
+
+static struct story_step step(struct story *s, const struct replay_event *e,
+			      enum story_kind kind)
+{
+	struct replay_segment top;
+
+	replay_look_segment(e->stream, replay_look_segments(e->stream) - 1,
+			    &top);
+	return (struct story_step){
+		.kind = kind, .tick = e->tick, .thread = e->thread,
+		.by = e->in, .by_func = below(e->stream, top.base),
+		.span = kind == STORY_RESUME ? e->slept : e->tick - top.since,
+		.reason = e->reason, .is_inferred = e->inferred,
+		.stack = trail_look(s->trail, 0, e->stream, top.base,
+				    replay_look_depth(e->stream)) };
+}
+
+static void resume(void *ctx, const struct replay_event *e)
+{
+	struct story *const s = ctx;
+	struct story_step now;
+
+	if (!is_ours(s, e))
+		return;
+	now = step(s, e, STORY_RESUME);
+	s->resumes++;
+	add_step(s, &now);
+}
+
+static void suspend(void *ctx, const struct replay_event *e)
+{
+	struct story *const s = ctx;
+	struct story_step now;
+
+	if (!is_ours(s, e))
+		return;
+	now = step(s, e, STORY_SUSPEND);
+	s->suspends++;
+	add_step(s, &now);
+}
+
+static void create(void *ctx, const struct replay_event *e)
+{
+	struct story *const s = ctx;
+
+	if (!is_ours(s, e))
+		return;
+	s->creates++;
+	add_step(s, &(struct story_step){
+		.kind = STORY_CREATE, .tick = e->tick, .thread = e->thread,
+		.by = e->in,
+		.by_func = below(e->stream, replay_look_depth(e->stream)) });
+}
+
+static struct story_func *func(struct story *s, func_id id)
+{
+	uint32_t *const at = map_put(s->func_of, id, 0);
+
+	if (*at == 0) {
+		mem_need((void **)&s->funcs, &s->func_room, s->func_count + 1,
+			 sizeof(*s->funcs));
+		s->funcs[s->func_count++] = (struct story_func){ .func = id };
+		*at = (uint32_t)s->func_count;
+	}
+	return &s->funcs[*at - 1];
+}
+
+static void enter(void *ctx, const struct replay_event *e)
+{
+	struct story *const s = ctx;
+
+	if (is_ours(s, e) && e->why == REPLAY_SEEN)
+		func(s, e->func)->calls++;
+}
+
+static int is_of_process(const struct story *s, const struct stream *st)
+{
+	const uint32_t thread = replay_look_thread(st);
+
+	return thread < s->session->thread_count &&
+	       s->session->threads[thread].process == s->process;
+}
+
+static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
+{
+	struct story *const s = ctx;
+	const size_t depth = replay_look_depth(st);
+	struct replay_segment top;
+	struct replay_frame f;
+
+	replay_look_segment(st, replay_look_segments(st) - 1, &top);
+	if (top.serial != s->serial || !is_of_process(s, st) ||
+	    depth == top.base)
+		return;
+	replay_look_frame(st, depth - 1, &f);
+	func(s, f.func)->self += to - from;
+}
+
+const struct replay_sink story_sink = {
+	.enter = enter, .resume = resume, .suspend = suspend,
+	.create = create, .pass = pass,
+};

@@ -1,0 +1,134 @@
+/* hot_path_watch.c - which of the calls are open at a tick, where they stand on
+ * a stream's stack, and the nodes of what stands above them.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/watch/hot_path_state.h"
+#include "analyzer/base/mem.h"
+
+void dearest_watch_free(struct dearest_lane *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		mem_free(l->watches[i].node);
+	l->count = 0;
+}
+
+static ticks end_of(const struct slow_call *c)
+{
+	return c->begin + c->total + c->suspended;
+}
+
+static void watch(struct dearest_lane *l, size_t call)
+{
+	mem_need((void **)&l->watches, &l->room, l->count + 1,
+		 sizeof(*l->watches));
+	l->watches[l->count++] = (struct watch){ .call = (uint32_t)call };
+}
+
+void dearest_watch_refresh(const struct dearest *in, struct dearest_lane *l,
+			   ticks at)
+{
+	if (at < l->until)
+		return;
+	dearest_watch_free(l);
+	l->until = UINT64_MAX;
+	for (size_t i = 0; i < in->count; i++) {
+		const struct slow_call *const c = &in->calls[i];
+		const ticks edge = at < c->begin ? c->begin :
+				   at <= end_of(c) ? end_of(c) + 1 : UINT64_MAX;
+
+		if (c->process != l->process || c->level != l->level ||
+		    (c->coroutine == 0 && c->thread != l->thread))
+			continue;
+		if (edge < l->until)
+			l->until = edge;
+		if (at >= c->begin && at <= end_of(c))
+			watch(l, i);
+	}
+}
+
+/* The frames of a coroutine, or of the thread itself. */
+static int find_segment(const struct stream *st, uint64_t serial,
+			size_t *from, size_t *to)
+{
+	const size_t count = replay_look_segments(st);
+	struct replay_segment s;
+
+	*to = replay_look_depth(st);
+	for (size_t i = count; i-- > 0; *to = s.base) {
+		replay_look_segment(st, i, &s);
+		*from = s.base;
+		if (s.serial == serial)
+			return 1;
+	}
+	return 0;
+}
+
+/* A frame's entry is later than the call's by what it slept so far. */
+static int is_call(const struct stream *st, size_t frame,
+		   const struct slow_call *c)
+{
+	struct replay_frame f;
+
+	replay_look_frame(st, frame, &f);
+	return f.omitted == 0 && f.func == c->func && f.is_known &&
+	       f.entry >= c->begin && f.entry <= c->begin + c->suspended;
+}
+
+int dearest_watch_is_on(const struct dearest *in, struct watch *w,
+		 const struct stream *st)
+{
+	const struct slow_call *const c = &in->calls[w->call];
+	size_t from, to;
+
+	if (w->where != NOT_LOOKED)
+		return w->where == IS_ON;
+	w->known = 0;
+	w->where = IS_OFF;
+	if (!find_segment(st, c->coroutine, &from, &to) ||
+	    c->depth >= to - from || !is_call(st, from + c->depth, c))
+		return 0;
+	w->frame = from + c->depth;
+	w->where = IS_ON;
+	return 1;
+}
+
+static int is_base(const struct stream *st, size_t frame)
+{
+	struct replay_segment s;
+
+	for (size_t i = replay_look_segments(st); i-- > 1;) {
+		replay_look_segment(st, i, &s);
+		if (s.base <= frame)
+			return s.base == frame;
+	}
+	return 0;
+}
+
+node_id dearest_watch_node(struct dearest *in, struct watch *w,
+		       const struct stream *st, size_t frame)
+{
+	const size_t wanted = frame - w->frame;
+	struct replay_frame f;
+
+	mem_need((void **)&w->node, &w->room, wanted + 1, sizeof(*w->node));
+	for (; w->known <= wanted; w->known++) {
+		const size_t at = w->frame + w->known;
+
+		if (w->known == 0) {
+			w->node[0] = in->root[w->call];
+			continue;
+		}
+		replay_look_frame(st, at, &f);
+		w->node[w->known] = cct_child(in->tree, w->node[w->known - 1],
+			f.func, (is_base(st, at) ? CCT_BODY : 0) |
+			(f.omitted > 0 ? CCT_OMITTED : 0));
+	}
+	return w->node[wanted];
+}
+
+void dearest_watch_forget(struct watch *w, size_t frame)
+{
+	if (w->where != IS_ON || frame <= w->frame)
+		w->where = NOT_LOOKED;
+	else if (frame - w->frame < w->known)
+		w->known = frame - w->frame;
+}

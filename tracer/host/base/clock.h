@@ -1,0 +1,42 @@
+/* clock.h - ticks: the invariant time stamp counter, or CLOCK_MONOTONIC where
+ * there is none.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_BASE_CLOCK_H
+#define WEFT_TRACER_HOST_BASE_CLOCK_H
+
+#include "tracer/host/base/base.h"
+
+#include <time.h>
+
+extern HIDDEN int clock_is_tsc; /* set once, before the first record */
+
+struct clock_pair { uint64_t tick, mono, real, width; };
+
+/* The narrowest of three readings of ticks against both clocks. Hook-safe. */
+struct clock_pair clock_pair(void);
+
+INLINE uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+INLINE uint64_t clock_now(void)
+{
+#if defined(__x86_64__)
+	if (likely(clock_is_tsc))
+		return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	if (likely(clock_is_tsc)) {
+		uint64_t t;
+
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+		return t;
+	}
+#endif
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+#endif

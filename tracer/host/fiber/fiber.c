@@ -1,0 +1,279 @@
+/* fiber.c - fibers as objects, and what a switch between them means.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/fiber/fiber.h"
+#include "tracer/host/fiber/fiber_stack.h"
+#include "tracer/host/thread/region.h"
+#include "tracer/host/base/memory.h"
+#include "tracer/host/pool/process.h"
+
+#include <errno.h>
+
+__thread struct fiber *fiber_now __attribute__((tls_model("initial-exec")));
+
+/* Chosen calls (inside.h) that the thread's own stack is in. */
+static __thread uint32_t own_inside
+	__attribute__((tls_model("initial-exec")));
+
+static _Atomic int told_by;
+
+int fiber_counts(enum fiber_by who)
+{
+	int now = atomic_load_explicit(&told_by, memory_order_relaxed);
+
+	while (now < (int)who &&
+	       !atomic_compare_exchange_weak(&told_by, &now, (int)who))
+		;
+	return now <= (int)who;
+}
+
+/* ---------------------------------------------------------------- objects */
+
+/* Blocks are made, never given back; a bit of taken is an object in use. */
+struct block {
+	struct block *next;
+	_Atomic uint64_t taken;
+	struct fiber fiber[64];
+};
+
+static struct block *_Atomic blocks, *_Atomic roomy;
+
+static struct fiber *take_from(struct block *b)
+{
+	uint64_t taken = atomic_load(&b->taken);
+
+	while (taken != UINT64_MAX) {
+		const int i = __builtin_ctzll(~taken);
+
+		if (atomic_compare_exchange_weak(&b->taken, &taken, taken |
+						 UINT64_C(1) << i))
+			return &b->fiber[i];
+	}
+	return NULL;
+}
+
+static struct block *add_block(void)
+{
+	struct block *const b = lua_mem_get(sizeof(*b));
+
+	if (b == NULL)
+		return NULL;
+	b->next = atomic_load(&blocks);
+	while (!atomic_compare_exchange_weak(&blocks, &b->next, b))
+		;
+	return b;
+}
+
+struct fiber *fiber_new(void)
+{
+	struct block *b = atomic_load(&roomy);
+	struct fiber *f = b == NULL ? NULL : take_from(b);
+
+	for (b = atomic_load(&blocks); f == NULL && b != NULL; b = b->next) {
+		f = take_from(b);
+		if (f != NULL)
+			atomic_store(&roomy, b);
+	}
+	if (f == NULL) {
+		b = add_block();
+		f = b == NULL ? NULL : take_from(b);
+		if (f != NULL)
+			atomic_store(&roomy, b);
+	}
+	if (f == NULL)
+		return NULL;
+	fiber_renew(f);
+	f->low = f->high = 0;
+	f->magic = FIBER_MAGIC;
+	return f;
+}
+
+void fiber_free(struct fiber *f)
+{
+	for (struct block *b = atomic_load(&blocks); b != NULL; b = b->next) {
+		if (f < b->fiber || f >= b->fiber + 64)
+			continue;
+		f->magic = 0;
+		atomic_fetch_and(&b->taken, ~(UINT64_C(1) << (f - b->fiber)));
+		return;
+	}
+}
+
+void fiber_renew(struct fiber *f)
+{
+	f->serial = 0;
+	f->ran = f->unknown = 0;
+	f->vm = 0;
+	f->window = UINT32_MAX;
+	f->part_count = 0;
+	f->too_deep = 0;
+	f->inside = 0;
+}
+
+/* ----------------------------------------------------- known by their stack */
+
+/* Tables of growing size, each an open-addressing hash of pointers that only
+ * ever go from NULL to an object. */
+enum { TABLES = 6, FIRST_BITS = 10, GROW_BITS = 2, PROBES = 24 };
+
+typedef struct fiber *_Atomic place;
+
+static place *_Atomic tables[TABLES];
+
+static place *place_of(place *t, int table, uint64_t low, uint32_t probe)
+{
+	const int bits = FIRST_BITS + table * GROW_BITS;
+	const uint64_t hash = (low >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &t[((hash >> (64 - bits)) + probe) & ((UINT64_C(1) << bits) - 1)];
+}
+
+static place *open_table(int i)
+{
+	const size_t size = sizeof(place) << (FIRST_BITS + i * GROW_BITS);
+	place *t = atomic_load_explicit(&tables[i], memory_order_acquire);
+	place *made;
+
+	if (t != NULL)
+		return t;
+	made = lua_mem_get(size);
+	if (made == NULL)
+		return NULL;
+	return atomic_compare_exchange_strong(&tables[i], &t, made) ? made : t;
+}
+
+struct fiber *fiber_find_at(uint64_t low)
+{
+	for (int i = 0; i < TABLES; i++) {
+		place *const t = atomic_load_explicit(&tables[i],
+						      memory_order_acquire);
+
+		if (t == NULL)
+			return NULL;
+		for (uint32_t k = 0; k < PROBES; k++) {
+			struct fiber *const f = atomic_load_explicit(
+				place_of(t, i, low, k), memory_order_acquire);
+
+			if (f == NULL)
+				return NULL;
+			if (f->low == low)
+				return f;
+		}
+	}
+	return NULL;
+}
+
+struct fiber *fiber_at(uint64_t low)
+{
+	struct fiber *f = fiber_find_at(low);
+
+	if (f != NULL)
+		return f;
+	f = fiber_new();
+	if (f == NULL)
+		return NULL;
+	f->low = low;
+	for (int i = 0; i < TABLES; i++) {
+		place *const t = open_table(i);
+
+		for (uint32_t k = 0; t != NULL && k < PROBES; k++) {
+			struct fiber *none = NULL;
+
+			if (atomic_compare_exchange_strong(
+				    place_of(t, i, low, k), &none, f))
+				return f;
+		}
+	}
+	fiber_free(f);
+	return NULL;
+}
+
+/* --------------------------------------------------------------- switching */
+
+void fiber_create(struct fiber *f, uint64_t sp)
+{
+	const int saved = errno;
+	struct state *const s = state_begin(sp);
+
+	if (s != NULL) {
+		fiber_stack_create(s, f, state_clock(s));
+		state_end(s);
+	}
+	errno = saved;
+}
+
+static void count_missed(const struct state *s)
+{
+	atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
+				  memory_order_relaxed);
+}
+
+static void leave(struct fiber *from, int ends, uint64_t sp)
+{
+	struct state *const s = state_begin(sp);
+	uint64_t now;
+
+	if (from != NULL && ends)
+		fiber_renew(from);
+	if (s == NULL) {
+		if (from != NULL)
+			from->window = UINT32_MAX;
+		return;
+	}
+	now = state_clock(s);
+	if (s->level > 0)
+		count_missed(s); /* a handler interrupted a hook */
+	else if (s->fiber != 0 && ends)
+		fiber_stack_end(s, SUSPEND_RETURN, now);
+	else if (s->fiber != 0)
+		fiber_stack_put_away(s, from, now);
+	s->fiber_left = sp;
+	fiber_now = NULL; /* what handlers see from here on is consistent */
+	state_end(s);
+}
+
+static void arrive(struct fiber *to, uint64_t sp)
+{
+	struct state *const s = state_begin(sp);
+
+	if (s != NULL && s->level == 0 && s->fiber == 0)
+		fiber_stack_put_on(s, to, 0, sp, state_clock(s));
+	to->ran = 1;
+	fiber_now = to;
+	if (s != NULL)
+		state_end(s);
+}
+
+void fiber_switch(struct fiber *to, int ends, uint64_t sp)
+{
+	struct fiber *const from = fiber_now;
+	const int saved = errno;
+	uint32_t depth;
+
+	if (from == to && !ends)
+		return;
+	leave(from, ends, sp);
+	if (from == NULL)
+		own_inside = inside_depth;
+	else if (!ends)
+		from->inside = inside_depth;
+	fiber_now = NULL;
+	depth = to == NULL ? own_inside : to->inside;
+	if (depth != inside_depth)
+		inside_set(depth, sp);
+	if (to != NULL)
+		arrive(to, sp);
+	errno = saved;
+}
+
+/* Recording was off, or this thread shut out, when it switched. */
+SLOW void fiber_catch_up(struct state *s)
+{
+	const uint64_t now = state_clock(s);
+
+	if (s->fiber != 0)
+		fiber_stack_end(s, SUSPEND_ERROR | SUSPEND_INFERRED, now);
+	s->fiber_on = NULL;
+	if (fiber_now != NULL)
+		fiber_stack_put_on(s, fiber_now, RESUME_INFERRED,
+				   (uint64_t)__builtin_frame_address(0), now);
+}

@@ -1,0 +1,78 @@
+/* fiber.h - native coroutines: stacks of their own that a program switches
+ * between, on any of its threads. What a fiber has open when it is switched away
+ * from goes with it: native calls, and the Lua coroutines on top of them.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_FIBER_FIBER_H
+#define WEFT_TRACER_HOST_FIBER_FIBER_H
+
+#include "tracer/host/thread/shadow_stack.h"
+
+/* One segment of a fiber that is off every thread. */
+struct fiber_part {
+	uint64_t serial, sp;
+	void *owner;
+	uint32_t inferred, count; /* count: of its frames */
+	uint32_t epoch;           /* of the chunk its SUSPEND stands in */
+};
+
+/* Objects are never freed, only used again. A fiber that is off every thread
+ * belongs to whoever switches to it next; the program itself sees to it that
+ * this is one thread, after the other. */
+struct fiber {
+	uint64_t magic;       /* FIBER_MAGIC: a fiber; FIBER_OWN: a thread's
+	                       * own stack */
+	uint64_t serial;      /* of its coroutine; 0: none yet */
+	uint64_t low, high;   /* its stack; 0: not known */
+	uint64_t since;       /* tick of its SUSPEND */
+	uint32_t window;      /* for which its frames are right */
+	uint32_t thread, level;
+	uint32_t vm;          /* serial of the first VM that ran on it; 0: none */
+	int ran;              /* it is not new */
+	int unknown;          /* calls may be open on it that are not known */
+	uint32_t inside;      /* chosen calls (inside.h) it sleeps in */
+	uint32_t part_count, part_room, frame_room;
+	uint64_t too_deep;    /* see struct state */
+	struct fiber_part *part; /* outermost first, its own first of all */
+	struct frame *frame;  /* theirs, one part's after the other's */
+	struct fiber_start *start; /* of a context; or NULL */
+};
+
+#define FIBER_MAGIC UINT64_C(0x7265626966746677)
+#define FIBER_OWN UINT64_C(0x6e776f7466657777)
+
+/* The fiber this thread runs on; NULL: on its own stack. */
+extern HIDDEN __thread struct fiber *fiber_now
+	__attribute__((tls_model("initial-exec")));
+
+/* Who tells of switches, the most reliable last: once one has, those before it
+ * are not listened to any more. Whether who counts. */
+enum fiber_by { FIBER_BY_CONTEXT = 1, FIBER_BY_ASAN, FIBER_BY_TSAN,
+		FIBER_BY_API };
+int fiber_counts(enum fiber_by who);
+
+/* A new one, or NULL: no memory. Given back it may be used again. */
+struct fiber *fiber_new(void);
+void fiber_free(struct fiber *f);
+
+/* The one object of the stack that begins at low, made if need be. */
+struct fiber *fiber_at(uint64_t low);
+struct fiber *fiber_find_at(uint64_t low);
+
+/* Whoever ran on it before is gone. */
+void fiber_renew(struct fiber *f);
+
+/* What is to run on it is a coroutine from now on: CREATE. Not busy. */
+void fiber_create(struct fiber *f, uint64_t sp);
+
+/* This thread goes on on another stack: to, or its own (NULL). ends: the fiber
+ * it was on will not come back. Not busy. */
+void fiber_switch(struct fiber *to, int ends, uint64_t sp);
+
+/* Has the state missed a switch? Then say so now, busy. */
+INLINE int fiber_is_missed(const struct state *s)
+{
+	return s->fiber_on != fiber_now;
+}
+void fiber_catch_up(struct state *s);
+
+#endif

@@ -1,0 +1,160 @@
+/* call_scope.c - around lua_resume, around protected calls, and after an end.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/call_scope.h"
+#include "tracer/host/thread/region.h"
+#include "tracer/host/lua/unwind.h"
+
+void lua_around_resume(struct lua_entry *e, struct coroutine *co,
+		      uint64_t sp)
+{
+	struct frame *walked = NULL;
+	struct lua_local *me;
+	struct state *s = state_begin(sp);
+	uint32_t count = 0;
+	uint64_t now;
+
+	e->co = NULL;
+	if (s == NULL)
+		return;
+	me = lua_vm_local(s);
+	if (me != NULL && !inside_only && !lua_stack_has_kept(s, co) &&
+	    lua_vm_status(co) == LUA_STATUS_YIELD) {
+		state_end(s);
+		walked = lua_vm_walk_room(me);
+		if (walked != NULL)
+			count = co->vm->lib->abi->walk(me, co, 0, walked,
+						       LUA_WALK_ROOM);
+		s = state_begin(sp);
+		if (s == NULL)
+			return;
+	}
+	e->resumer = s->lua_plain;
+	now = state_clock(s);
+	/* A jump over lua_resume may have left it there. */
+	while (lua_stack_is_on(s, co))
+		lua_stack_off(s, now);
+	if (co->serial == LUA_UNBORN || co->ended)
+		lua_vm_create(s, co, now);
+	lua_stack_put_on(s, co, walked, count, sp, 0, now);
+	if (stack_segment(s)->serial == co->serial) {
+		e->co = co;
+		e->serial = co->serial;
+		e->segments = s->segments - s->fiber;
+		e->on = s;
+		if (me != NULL && lua_vm_is_plain(s))
+			s->lua_plain = co->L;
+	}
+	state_end(s);
+}
+
+void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
+{
+	const uint32_t flags = status == LUA_STATUS_YIELD ? SUSPEND_YIELD :
+			       status == LUA_STATUS_OK ? SUSPEND_RETURN :
+			       SUSPEND_ERROR;
+	struct state *s;
+	uint32_t segments;
+	uint64_t now;
+
+	if (e->co == NULL)
+		return;
+	if (status != LUA_STATUS_YIELD)
+		e->co->ended = 1;
+	s = state_begin(sp);
+	if (s == NULL)
+		return;
+	segments = e->segments + s->fiber;
+	if (s->segments >= segments &&
+	    s->segment[segments - 1].serial == e->serial) {
+		now = state_clock(s);
+		while (s->segments > segments)
+			lua_stack_off(s, now);
+		lua_stack_put_away(s, flags, now);
+		/* It runs as it did before, unless on another thread. */
+		s->lua_plain = e->on == s ? e->resumer : NULL;
+	}
+	state_end(s);
+}
+
+/* ------------------------------------------------- around protected calls */
+
+/* Recording went on in the middle of co's calls: they must be in their place
+ * before the stack is marked. Not busy; gives the state busy, or NULL. */
+static SLOW struct state *settle(struct coroutine *co, uint64_t sp)
+{
+	struct state *s = state_mine;
+	struct lua_local *const me = lua_vm_local(s);
+	struct frame *const walked = me == NULL ? NULL : lua_vm_walk_room(me);
+	uint32_t count = 0;
+
+	if (walked != NULL)
+		count = co->vm->lib->abi->walk(me, co, 0, walked,
+					       LUA_WALK_ROOM);
+	s = state_begin(sp);
+	if (s != NULL && (co->serial == 0 || count > 0))
+		lua_stack_seat(s, co, walked, count, 0, sp, state_clock(s));
+	return s;
+}
+
+struct stack_mark lua_around_mark(struct coroutine *co, uint64_t sp)
+{
+	struct stack_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	struct state *s = state_begin(sp);
+
+	if (s != NULL && unlikely(co->window != s->window)) {
+		state_end(s);
+		s = settle(co, sp);
+	}
+	if (s != NULL) {
+		m = stack_mark(s);
+		state_end(s);
+	}
+	return m;
+}
+
+static SLOW void cut(struct state *s, const struct coroutine *co,
+		     struct stack_mark m, int failed, uint64_t now)
+{
+	const uint32_t segments = m.segments + s->fiber;
+
+	if (co->vm->lib->abi->is_jit && m.window == s->window) {
+		while (s->segments > segments)
+			lua_stack_off(s, now);
+		if (s->segments == segments)
+			lua_stack_end_late(s, m.depth, now);
+	}
+	stack_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, lua_stack_off,
+		  now);
+}
+
+void lua_around_cut(const struct coroutine *co, struct stack_mark m,
+		    int failed, uint64_t sp)
+{
+	struct state *s;
+
+	if (BROKEN(pcall) || m.segments == UINT32_MAX)
+		return;
+	s = state_begin(sp);
+	if (s == NULL)
+		return;
+	if (s->segments != m.segments + s->fiber || stack_depth(s) != m.depth)
+		cut(s, co, m, failed, state_clock(s));
+	state_end(s);
+}
+
+void lua_around_closed(struct coroutine *co, uint64_t sp)
+{
+	struct state *const s = state_begin(sp);
+	uint64_t now;
+
+	co->keeps = 0;
+	co->ended = 1;
+	if (s == NULL)
+		return;
+	now = state_clock(s);
+	if (co->serial != 0 && stack_segment(s)->serial == co->serial)
+		lua_stack_off(s, now);
+	if (co->serial == 0)
+		lua_stack_end_all(s, co, now);
+	state_end(s);
+}

@@ -1,0 +1,306 @@
+/* interpose.c - the lua_ functions that tell what no hook does: states made
+ * and closed, resumes, protected calls, the program's own hooks. One of each
+ * for all versions of Lua in the process, whose parameters differ: all argument
+ * registers are passed on, to the library that serves the state.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/thread/region.h"
+#include "tracer/host/lua/call_scope.h"
+#include "tracer/host/lua/interpose.h"
+#include "tracer/host/lua/jit.h"
+#include "tracer/host/lua/library.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Any lua_ function: at most six arguments, all in registers of this kind. */
+typedef long any_fn(long, long, long, long, long, long);
+
+#define CALLER __builtin_return_address(0)
+
+#define ARGS long a, long b, long c, long d, long e, long f
+#define PASS a, b, c, d, e, f
+
+/* By name, and where the program's own function of that name is another. */
+#define X(name)                                                                \
+	EXPORT long name(ARGS);                                                \
+	extern __typeof__(name) our_##name                                     \
+		__attribute__((alias(#name), visibility("hidden")));
+WEFT_LUA_WRAPPED(X)
+#undef X
+
+const weft_lua_function lua_interpose_ours[WEFT_LUA_WRAPS] = {
+#define X(name) (weft_lua_function)our_##name,
+	WEFT_LUA_WRAPPED(X)
+#undef X
+};
+
+/* What is known of L, if it is of a version that is recorded. */
+static struct coroutine *served(long L)
+{
+	struct coroutine *const co = state_pool == NULL ? NULL :
+				     lua_vm_find((lua_State *)L);
+
+	return co != NULL && co->vm->lib->abi != NULL && !co->vm->detached ?
+	       co : NULL;
+}
+
+/* The library L belongs to; by its caller, if L is not known. */
+static const struct lua_lib *lib_for(long L, const void *caller)
+{
+	const struct coroutine *const co = state_pool == NULL ? NULL :
+					   lua_vm_find((lua_State *)L);
+
+	return co != NULL && co->vm->lib->map != NULL ? co->vm->lib :
+	       lua_lib_of(caller);
+}
+
+#define REAL(name, L)                                                          \
+	((any_fn *)lib_for(L, CALLER)->api.name)
+
+/* Where a hook is put in place: it was not, or recording was off when it was
+ * taken off. */
+static void at_boundary(struct coroutine *co)
+{
+	if (unlikely(!lua_vm_holder(co)->hooked) && lua_vm_on() &&
+	    !inside_shut()) {
+		co->vm->interposed = co->vm->lib->interposed;
+		lua_vm_hook(co);
+	}
+}
+
+/* ------------------------------------------------------------- states */
+
+static long made(long L, struct lua_lib *lib)
+{
+	struct coroutine *co;
+
+	if (L == 0 || !lua_vm_wanted())
+		return L;
+	co = lua_vm_find((lua_State *)L);
+	if (co != NULL && co->serial == 0 && co->vm->lib == lib)
+		return L; /* luaL_newstate called lua_newstate */
+	co = lua_vm_born((lua_State *)L, lib, lib->interposed);
+	if (co != NULL && lib->abi != NULL)
+		at_boundary(co);
+	return L;
+}
+
+EXPORT long lua_newstate(ARGS)
+{
+	struct lua_lib *const lib = lua_lib_of(CALLER);
+
+	if (lib == NULL || lib->api.lua_newstate == NULL)
+		return 0;
+	return made(((any_fn *)lib->api.lua_newstate)(PASS), lib);
+}
+
+EXPORT long luaL_newstate(ARGS)
+{
+	struct lua_lib *const lib = lua_lib_of(CALLER);
+
+	if (lib == NULL || lib->lnewstate == NULL)
+		return 0;
+	return made(((any_fn *)lib->lnewstate)(PASS), lib);
+}
+
+EXPORT long lua_close(ARGS)
+{
+	struct coroutine *const co = served(a);
+	struct coroutine *main;
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_close, a)(PASS);
+	main = lua_vm_find(co->vm->main);
+	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
+	if (main != NULL) {
+		lua_around_closed(main, HERE);
+		main->vm = NULL;
+	}
+	return r;
+}
+
+EXPORT long lua_newthread(ARGS)
+{
+	struct coroutine *const co = state_pool == NULL ? NULL :
+				     lua_vm_find((lua_State *)a);
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_newthread, a)(PASS);
+	r = ((any_fn *)co->vm->lib->api.lua_newthread)(PASS);
+	if (r != 0)
+		lua_vm_thread_made((lua_State *)r, co, HERE);
+	return r;
+}
+
+/* ------------------------------------------------------------- resumes */
+
+EXPORT long lua_resume(ARGS)
+{
+	struct coroutine *const co = served(a);
+	struct lua_entry entry = { .co = NULL };
+	const uint32_t outside = inside_depth;
+	long r;
+
+	if (co == NULL)
+		return REAL(lua_resume, a)(PASS);
+	at_boundary(co);
+	inside_depth += co->inside;
+	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
+		lua_around_resume(&entry, co, HERE);
+	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
+	lua_around_suspend(&entry, (int)r, HERE);
+	co->inside = inside_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
+	return r;
+}
+
+/* Its pending to-be-closed variables are closed by calls on it, without a
+ * resume. */
+static long closing(struct coroutine *co, weft_lua_function real, ARGS)
+{
+	const struct stack_mark mark = lua_around_mark(co, HERE);
+	const long r = ((any_fn *)real)(PASS);
+
+	lua_around_cut(co, mark, 0, HERE);
+	lua_around_closed(co, HERE);
+	return r;
+}
+
+EXPORT long lua_closethread(ARGS)
+{
+	struct coroutine *const co = served(a);
+	const struct lua_lib *const lib = lib_for(a, CALLER);
+
+	if (co != NULL)
+		return closing(co, lib->closethread, PASS);
+	return ((any_fn *)lib->closethread)(PASS);
+}
+
+/* In LuaJIT, where it has this, L resets another. */
+EXPORT long lua_resetthread(ARGS)
+{
+	const struct lua_lib *const lib = lib_for(a, CALLER);
+	struct coroutine *const co = served(
+		lib != NULL && lib->abi != NULL && lib->abi->is_jit ? b : a);
+
+	if (co != NULL)
+		return closing(co, lib->resetthread, PASS);
+	return ((any_fn *)lib->resetthread)(PASS);
+}
+
+/* ------------------------------------------------------------- calls */
+
+/* A protected call, which ends here whatever happens in it. */
+static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
+{
+	struct stack_mark mark;
+	long r;
+
+	at_boundary(co);
+	mark = lua_around_mark(co, HERE);
+	r = ((any_fn *)real)(PASS);
+	lua_around_cut(co, mark, (int)r != 0, HERE);
+	return r;
+}
+
+/* A plain call ends by its own returns; only one on a coroutine that was not
+ * resumed, or of a C function by LuaJIT, has an end that nothing else tells
+ * of. */
+static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
+{
+	struct stack_mark mark;
+	long r;
+
+	at_boundary(co);
+	if (!co->vm->lib->abi->is_jit &&
+	    (co->serial == 0 || (state_mine != NULL &&
+	     stack_segment(state_mine)->serial == co->serial)))
+		return ((any_fn *)real)(PASS);
+	mark = lua_around_mark(co, HERE);
+	r = ((any_fn *)real)(PASS);
+	lua_around_cut(co, mark, 0, HERE);
+	return r;
+}
+
+#define CALLS(name, how)                                                       \
+	EXPORT long name(ARGS)                                                 \
+	{                                                                      \
+		struct coroutine *const co = served(a);                        \
+                                                                               \
+		if (co == NULL)                                                \
+			return REAL(name, a)(PASS);                            \
+		return how(co, co->vm->lib->api.name, PASS);                   \
+	}
+
+CALLS(lua_pcallk, protected_call)
+CALLS(lua_pcall, protected_call) /* 5.1 and LuaJIT, like the next two */
+CALLS(lua_cpcall, protected_call)
+CALLS(lua_call, plain_call)
+CALLS(lua_callk, plain_call)
+
+/* --------------------------------------------- the program's own hooks */
+
+/* Who holds the program's hook, if ours is in its place. */
+static struct coroutine *holder(long L)
+{
+	struct coroutine *const co = served(L);
+	struct coroutine *const h = co == NULL ? NULL : lua_vm_holder(co);
+
+	return h != NULL && h->hooked ? h : NULL;
+}
+
+EXPORT long lua_sethook(ARGS)
+{
+	struct coroutine *const co = holder(a);
+
+	if (co == NULL)
+		return REAL(lua_sethook, a)(PASS);
+	co->app_hook = (int)c == 0 ? NULL : (weft_lua_function)b;
+	co->app_mask = co->app_hook == NULL ? 0 : (int)c;
+	co->app_count = co->app_hook == NULL ? 0 : (int)d;
+	lua_vm_hook_again(co);
+	return 1;
+}
+
+EXPORT long lua_gethook(ARGS)
+{
+	const struct coroutine *const co = holder(a);
+
+	return co == NULL ? REAL(lua_gethook, a)(PASS) : (long)co->app_hook;
+}
+
+EXPORT long lua_gethookmask(ARGS)
+{
+	const struct coroutine *const co = holder(a);
+
+	return co == NULL ? REAL(lua_gethookmask, a)(PASS) : co->app_mask;
+}
+
+EXPORT long lua_gethookcount(ARGS)
+{
+	const struct coroutine *const co = holder(a);
+
+	return co == NULL ? REAL(lua_gethookcount, a)(PASS) : co->app_count;
+}
+
+/* ------------------------------------------------------------- LuaJIT */
+
+EXPORT long luaJIT_setmode(ARGS)
+{
+	struct coroutine *const co = served(a);
+
+	if (co != NULL && lua_jit_wants(co->vm, (int)c))
+		return 1;
+	return REAL(luaJIT_setmode, a)(PASS);
+}
+
+EXPORT long luaopen_jit(ARGS)
+{
+	struct coroutine *const co = served(a);
+	const struct lua_lib *const lib = lib_for(a, CALLER);
+	const long r = ((any_fn *)lib->openjit)(PASS);
+
+	if (co != NULL)
+		lua_jit_opened(co->vm);
+	return r;
+}

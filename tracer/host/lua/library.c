@@ -1,0 +1,340 @@
+/* library.c - finding the real functions behind ours. RTLD_NEXT alone finds the
+ * wrong Lua, or none, where a process holds several, or one that was opened
+ * with RTLD_LOCAL: so the caller's own dependencies are searched first.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/library.h"
+#include "tracer/host/base/memory.h"
+#include "tracer/host/pool/process.h"
+#include "tracer/host/native/exclude.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+extern const struct lua_abi lua_hook_abi_54, lua_hook_abi_53, lua_hook_abi_52,
+	lua_hook_abi_51, lua_hook_abi_21;
+
+static const struct lua_abi *const abis[] = {
+	&lua_hook_abi_54, &lua_hook_abi_53, &lua_hook_abi_52,
+	&lua_hook_abi_51, &lua_hook_abi_21,
+};
+
+enum { LIBS = 32, SPANS = 64 };
+
+static struct lua_lib *_Atomic libs[LIBS];
+
+/* Which library the code of a module means: never changed once it is shown, and
+ * good while no module has gone; then another takes its place. */
+struct span {
+	uint64_t start, size;
+	struct lua_lib *lib;
+	uint32_t epoch;
+};
+static struct span *_Atomic spans[SPANS];
+
+/* ----------------------------------------------------------- libraries */
+
+static const struct lua_abi *abi_of(const struct weft_lua_api *api)
+{
+	for (size_t i = 0; i < sizeof(abis) / sizeof(abis[0]); i++) {
+		if (abis[i]->accepts(api))
+			return abis[i];
+	}
+	return NULL;
+}
+
+static const void *module_of(const void *address)
+{
+	struct dl_find_object o;
+
+	return address != NULL &&
+	       _dl_find_object((void *)(uintptr_t)address, &o) == 0 ?
+	       o.dlfo_link_map : NULL;
+}
+
+/* Without telling that a module goes, since none does: whoever had it open has
+ * it still. */
+static void release(void *handle)
+{
+	int (*const real)(void *) = (int (*)(void *))dlsym(RTLD_NEXT,
+							  "dlclose");
+
+	if (real != NULL)
+		real(handle);
+}
+
+/* Another library's function of that name (a dependency's, or ours) will not
+ * do. */
+static weft_lua_function symbol(void *handle, const void *map, const char *name)
+{
+	void *const f = dlsym(handle, name);
+
+	return module_of(f) == map ? (weft_lua_function)f : NULL;
+}
+
+static void fill(struct lua_lib *lib, void *handle, const void *map)
+{
+	lib->map = map;
+	lib->api.size = sizeof(lib->api);
+#define X(name) lib->api.name = symbol(handle, map, #name);
+	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
+#undef X
+	lib->resetthread = symbol(handle, map, "lua_resetthread");
+	lib->closethread = symbol(handle, map, "lua_closethread");
+	lib->lnewstate = symbol(handle, map, "luaL_newstate");
+	lib->openjit = symbol(handle, map, "luaopen_jit");
+	lib->abi = abi_of(&lib->api);
+	lib->interposed = 1;
+}
+
+static int is(const struct lua_lib *lib, const void *map,
+	      weft_lua_function sethook)
+{
+	return lib->map == map && lib->api.lua_sethook == sethook;
+}
+
+static struct lua_lib *known(const void *map, weft_lua_function sethook)
+{
+	for (int i = 0; i < LIBS; i++) {
+		struct lua_lib *const lib = atomic_load(&libs[i]);
+
+		if (lib == NULL)
+			break;
+		if (is(lib, map, sethook))
+			return lib;
+	}
+	return NULL;
+}
+
+/* Another thread may have been first: then its entry is the one. */
+static struct lua_lib *enlist(struct lua_lib *lib)
+{
+	for (int i = 0; i < LIBS; i++) {
+		struct lua_lib *old = NULL;
+
+		if (atomic_compare_exchange_strong(&libs[i], &old, lib))
+			return lib;
+		if (is(old, lib->map, lib->api.lua_sethook))
+			return old;
+	}
+	return lib; /* works, but will be looked for again */
+}
+
+static struct lua_lib *lib_at(weft_lua_function sethook)
+{
+	const struct link_map *const map = module_of((void *)sethook);
+	struct lua_lib *lib = known(map, sethook);
+	void *handle;
+
+	quiet_look((const void *)sethook);
+	if (lib != NULL || map == NULL)
+		return lib;
+	handle = dlopen(map->l_name[0] == '\0' ? NULL : map->l_name,
+			RTLD_LAZY | RTLD_NOLOAD);
+	if (handle == NULL)
+		return NULL;
+	lib = lua_mem_get(sizeof(*lib));
+	if (lib != NULL)
+		fill(lib, handle, map);
+	release(handle);
+	return lib == NULL ? NULL : enlist(lib);
+}
+
+/* ----------------------------------------------- linked statically */
+
+static struct lua_lib *linked_at(const void *map)
+{
+	for (int i = 0; i < LIBS; i++) {
+		struct lua_lib *const lib = atomic_load(&libs[i]);
+
+		if (lib == NULL)
+			break;
+		if (lib->linked && lib->map == map)
+			return lib;
+	}
+	return NULL;
+}
+
+/* Where a weak name has led to another library, ours among them, the function
+ * is not there. */
+static weft_lua_function within(const void *map, weft_lua_function f)
+{
+	return module_of((void *)f) == map ? f : NULL;
+}
+
+/* What was linked long ago may know fewer functions than we do. */
+static void fill_linked(struct lua_lib *lib, const void *map,
+			const struct weft_lua_linked *from)
+{
+	weft_lua_function real[WEFT_LUA_WRAPS] = { NULL };
+
+	for (unsigned long i = 0; i < from->wraps && i < WEFT_LUA_WRAPS; i++)
+		real[i] = within(map, from->real[i]);
+	memcpy(&lib->api, from->api, from->api->size < sizeof(lib->api) ?
+	       from->api->size : sizeof(lib->api));
+	lib->map = map;
+	lib->api.size = sizeof(lib->api);
+#define X(name) lib->api.name = within(map, lib->api.name);
+	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
+#undef X
+	lib->resetthread = real[WEFT_LUA_WRAP_lua_resetthread];
+	lib->closethread = real[WEFT_LUA_WRAP_lua_closethread];
+	lib->lnewstate = real[WEFT_LUA_WRAP_luaL_newstate];
+	lib->openjit = real[WEFT_LUA_WRAP_luaopen_jit];
+	lib->abi = abi_of(&lib->api);
+	lib->interposed = from->sees_all();
+	lib->linked = 1;
+}
+
+struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
+{
+	const void *const map = module_of(from->real);
+	struct lua_lib *lib;
+
+	if (map == NULL || within(map, from->api->lua_sethook) == NULL)
+		return NULL;
+	lib = lua_mem_get(sizeof(*lib));
+	if (lib == NULL)
+		return NULL;
+	fill_linked(lib, map, from);
+	enlist(lib);
+	return linked_at(map);
+}
+
+void lua_lib_unlinked(const struct weft_lua_linked *from)
+{
+	struct lua_lib *const lib = linked_at(module_of(from->real));
+
+	if (lib != NULL) {
+		lib->linked = 0;
+		lib->map = NULL;
+		lib->api.lua_sethook = NULL;
+	}
+}
+
+/* ----------------------------------------------------------- callers */
+
+static weft_lua_function real_sethook(const struct link_map *caller)
+{
+	const void *const ours = module_of(&libs);
+	void *f = NULL, *handle = NULL;
+
+	if (caller != NULL && caller->l_name[0] != '\0')
+		handle = dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle != NULL) {
+		f = dlsym(handle, "lua_sethook");
+		release(handle);
+	}
+	if (f == NULL || module_of(f) == ours)
+		f = dlsym(RTLD_NEXT, "lua_sethook");
+	return (weft_lua_function)f;
+}
+
+static void remember(const struct dl_find_object *o, struct lua_lib *lib,
+		     uint32_t epoch)
+{
+	struct span *const made = lua_mem_get(sizeof(*made));
+
+	if (made == NULL)
+		return;
+	made->start = (uint64_t)o->dlfo_map_start;
+	made->size = (uint64_t)o->dlfo_map_end - made->start;
+	made->lib = lib;
+	made->epoch = epoch;
+	for (int i = 0; i < SPANS; i++) {
+		struct span *old = atomic_load(&spans[i]);
+
+		if ((old == NULL || old->epoch != epoch) &&
+		    atomic_compare_exchange_strong(&spans[i], &old, made))
+			return;
+	}
+}
+
+static SLOW struct lua_lib *ask(const void *caller)
+{
+	const uint32_t epoch = atomic_load(&process_module_epoch);
+	const int saved = errno;
+	struct dl_find_object o;
+	struct lua_lib *lib;
+
+	if (_dl_find_object((void *)(uintptr_t)caller, &o) != 0)
+		o.dlfo_link_map = NULL; /* made code: the global scope's */
+	lib = linked_at(o.dlfo_link_map);
+	if (lib == NULL)
+		lib = lib_at(real_sethook(o.dlfo_link_map));
+	if (o.dlfo_link_map != NULL && lib != NULL)
+		remember(&o, lib, epoch);
+	errno = saved;
+	return lib;
+}
+
+struct lua_lib *lua_lib_of(const void *caller)
+{
+	const uint32_t epoch = atomic_load_explicit(&process_module_epoch,
+						    memory_order_relaxed);
+
+	for (int i = 0; i < SPANS; i++) {
+		const struct span *const p = atomic_load_explicit(&spans[i],
+							memory_order_acquire);
+
+		if (p == NULL)
+			break;
+		if ((uint64_t)caller - p->start < p->size && p->epoch == epoch)
+			return p->lib;
+	}
+	return ask(caller);
+}
+
+/* ----------------------------------------------------------- given tables */
+
+static struct lua_lib *copy_table(const struct weft_lua_api *api)
+{
+	struct lua_lib *const lib = lua_mem_get(sizeof(*lib));
+	const size_t size = api->size < sizeof(*api) ? api->size :
+			    sizeof(*api);
+
+	if (lib == NULL)
+		return NULL;
+	memcpy(&lib->api, api, size);
+	/* A module for 5.1 and LuaJIT finds ours where Lua has none. */
+	if (module_of((void *)lib->api.luaJIT_setmode) == module_of(&libs))
+		lib->api.luaJIT_setmode = NULL;
+	lib->abi = abi_of(&lib->api);
+	return enlist(lib);
+}
+
+struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
+			      const void *caller)
+{
+	struct lua_lib *lib;
+
+	/* A program that uses a shared Lua library names our functions. */
+	if (module_of((void *)api->lua_sethook) == module_of(&libs))
+		return lua_lib_of(caller);
+	lib = linked_at(module_of((void *)api->lua_sethook));
+	if (lib == NULL)
+		lib = known(NULL, api->lua_sethook);
+	return lib != NULL ? lib : copy_table(api);
+}
+
+const struct lua_lib *lua_lib_running(const struct coroutine *co,
+				      const struct lua_abi *abi)
+{
+	const struct lua_lib *only = NULL;
+
+	if (co != NULL && co->vm != NULL && co->vm->lib->abi == abi)
+		return co->vm->lib;
+	for (int i = 0; i < LIBS; i++) {
+		const struct lua_lib *const lib = atomic_load(&libs[i]);
+
+		if (lib == NULL)
+			break;
+		if (lib->abi != abi)
+			continue;
+		if (only != NULL)
+			return NULL;
+		only = lib;
+	}
+	return only;
+}

@@ -1,0 +1,40 @@
+/* linked.h - the contract between libweft.so and a Lua that is linked
+ * statically with the flags of weft-lua-static: what its calls are led
+ * through, and how the two find each other.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LUA_LINKED_H
+#define WEFT_TRACER_HOST_LUA_LINKED_H
+
+#include "tracer/host/api/weft.h"
+
+/* The functions libweft.so stands in for; those of pkg-config's --wrap flags
+ * are taken from here. New names are added at the end. */
+#define WEFT_LUA_WRAPPED(X)                                                    \
+	X(lua_newstate) X(luaL_newstate) X(lua_close) X(lua_newthread)         \
+	X(lua_resume) X(lua_closethread) X(lua_resetthread) X(lua_pcallk)      \
+	X(lua_callk) X(lua_pcall) X(lua_cpcall) X(lua_call) X(lua_sethook)     \
+	X(lua_gethook) X(lua_gethookmask) X(lua_gethookcount)                  \
+	X(luaJIT_setmode) X(luaopen_jit)
+
+enum weft_lua_wrap {
+#define WEFT_LUA_X(name) WEFT_LUA_WRAP_##name,
+	WEFT_LUA_WRAPPED(WEFT_LUA_X)
+#undef WEFT_LUA_X
+	WEFT_LUA_WRAPS
+};
+
+struct weft_lua_linked {
+	unsigned long size;
+	const struct weft_lua_api *api;
+	unsigned long wraps;           /* of the next two, by the enum above */
+	const weft_lua_function *real; /* NULL: this Lua has none */
+	weft_lua_function *used;       /* what its calls are led to */
+	int (*sees_all)(void);         /* are calls inside Lua led there? */
+};
+
+/* A program or library with such a Lua has been loaded, on the thread that
+ * loads it: if it is to be recorded, used is changed. It is about to go. */
+void weft_lua_linked(const struct weft_lua_linked *linked);
+void weft_lua_unlinked(const struct weft_lua_linked *linked);
+
+#endif

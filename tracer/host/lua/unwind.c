@@ -1,0 +1,204 @@
+/* unwind.c - healing of Lua frames.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/unwind.h"
+
+/* How far an unknown caller's own callers are followed. */
+enum { CALLERS = 64 };
+
+/* In a frame's id: another function has its place. */
+#define TAKEN (UINT64_C(1) << 62)
+
+/* ---------------------------------------------------------------- frames */
+
+static struct frame *base(struct state *s)
+{
+	return s->frames + stack_segment(s)->base;
+}
+
+/* The innermost frame of co with this id in the topmost segment, or NULL.
+ * *dead: the outermost frame of co above it (above the segment's base, where
+ * there is none); s->top if there is none. */
+static struct frame *find(struct state *s, const struct coroutine *co,
+			  uint64_t id, struct frame **dead)
+{
+	*dead = s->top;
+	for (struct frame *f = s->top; f-- > base(s);) {
+		if (!lua_stack_is_of(f, co))
+			continue;
+		if (id != 0 && f->ret == id)
+			return f;
+		*dead = f;
+	}
+	return NULL;
+}
+
+/* End the frames from to on; those of C functions that have returned without
+ * being told of do so now. */
+static void end_from(struct state *s, struct frame *to, enum unwind why,
+		     uint64_t now)
+{
+	while (s->top > to) {
+		struct frame *f = s->top - 1;
+
+		if (frame_is_late(f)) {
+			stack_leave(s, now);
+			continue;
+		}
+		while (f > to && !frame_is_late(f - 1))
+			f--;
+		stack_unwind(s, f, why, now);
+	}
+}
+
+void lua_stack_end_late(struct state *s, uint32_t depth, uint64_t now)
+{
+	struct frame *const to = base(s) + depth;
+
+	if (s->top > to)
+		end_from(s, to, UNWIND_ERROR, now);
+}
+
+/* The innermost frame of co that does not lie above this place, or NULL; *dead
+ * as above. */
+static struct frame *find_place(struct state *s, const struct coroutine *co,
+				uint64_t id, struct frame **dead)
+{
+	*dead = s->top;
+	for (struct frame *f = s->top; f-- > base(s);) {
+		if (!lua_stack_is_of(f, co))
+			continue;
+		if (f->ret <= id)
+			return f;
+		*dead = f;
+	}
+	return NULL;
+}
+
+/* A frame with this function lies further up than this one did: is it the same?
+ * A Lua function's moves if its number of arguments varies. A C function's does
+ * not: it may have ended, by its native exit, and stood on itself. */
+static int has_moved(const struct frame *f, uint64_t key)
+{
+	return f->key == key && (key & KEY_LUA) != 0;
+}
+
+/* A call shows where its caller's frame lies, which has moved up if its number
+ * of arguments varies. In a tail call the frame that ends lies where the new
+ * one comes to lie. */
+static void heal_places(struct state *s, const struct coroutine *co,
+			const struct lua_caller *caller, uint64_t now)
+{
+	struct frame *dead;
+	struct frame *const f = find_place(s, co, caller->id, &dead);
+	enum unwind why = UNWIND_ERROR;
+
+	if (dead + 1 == s->top && dead->ret == caller->callee)
+		why = UNWIND_TAIL;
+	else if (caller->id == 0 && co->serial != 0)
+		why = UNWIND_CLOSED;
+	end_from(s, dead, why, now);
+	if (f != NULL && f->ret < caller->id && has_moved(f, caller->key))
+		f->ret = caller->id;
+}
+
+/* The lua_State's calls form a chain: whatever of it stands above the caller's
+ * frame has ended. A caller whose own call was not seen has no frame; then its
+ * nearest known caller decides. */
+void lua_stack_heal(struct state *s, const struct coroutine *co,
+		    const struct lua_caller *caller, uint64_t now)
+{
+	uint64_t id = caller->id;
+	struct frame *dead;
+
+	if (BROKEN(parent))
+		return;
+	if (co->vm->lib->abi->is_jit) {
+		heal_places(s, co, caller, now);
+		return;
+	}
+	for (int i = 0; i < CALLERS; i++) {
+		if (find(s, co, id, &dead) != NULL || id == 0 ||
+		    dead == s->top || caller->above == NULL)
+			break;
+		id = caller->above((uint64_t)co->L, id);
+	}
+	stack_unwind(s, dead, id == 0 && co->serial != 0 ? UNWIND_CLOSED :
+		     UNWIND_ERROR, now);
+}
+
+static int return_place(struct state *s, const struct coroutine *co,
+			uint64_t id, uint64_t key, uint64_t now)
+{
+	struct frame *dead;
+	const struct frame *const f = find_place(s, co, id, &dead);
+	const int is_it = f != NULL && (f->ret == id || has_moved(f, key));
+
+	if (is_it && dead == s->top)
+		stack_unwind(s, s->frames + (f - s->frames) + 1,
+			     UNWIND_SKIPPED, now);
+	else
+		end_from(s, dead, UNWIND_ERROR, now);
+	if (is_it && stack_depth(s) > 0)
+		stack_leave(s, now);
+	else if (!is_it && s->too_deep > 0)
+		s->too_deep--;
+	return is_it;
+}
+
+int lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
+		     uint64_t key, uint64_t now)
+{
+	struct frame *dead;
+	struct frame *f;
+
+	if (co->vm->lib->abi->is_jit)
+		return return_place(s, co, id, key, now);
+	f = find(s, co, id, &dead);
+
+	if (f == NULL) {
+		/* Its call was not seen, or was one too many for the stack. */
+		if (s->too_deep > 0)
+			s->too_deep--;
+		return 0;
+	}
+	if (BROKEN(ret) && f + 1 < s->top) {
+		if (s->top[-1].sp == FRAME_DOUBTED)
+			s->top[-1].sp = FRAME_LUA;
+		return 1;
+	}
+	stack_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
+		     now);
+	stack_leave(s, now);
+	return 1;
+}
+
+void lua_stack_taken_over(struct state *s, const struct coroutine *co,
+			  uint64_t id, uint64_t key)
+{
+	struct frame *above;
+	struct frame *const f = key == 0 ? NULL : find(s, co, id, &above);
+
+	if (f == NULL || f->key == key || above == s->top ||
+	    above->key != key)
+		return;
+	f->ret |= TAKEN;
+	above->ret = id;
+}
+
+void lua_stack_tail_end(struct state *s, const struct coroutine *co,
+			uint64_t now)
+{
+	struct frame *const f = s->top - 1;
+
+	if (f >= base(s) && lua_stack_is_of(f, co) && (f->ret & TAKEN))
+		stack_unwind(s, f, UNWIND_TAIL, now);
+}
+
+void lua_stack_end_all(struct state *s, const struct coroutine *co,
+		       uint64_t now)
+{
+	struct frame *dead;
+
+	find(s, co, 0, &dead);
+	stack_unwind(s, dead, UNWIND_CLOSED, now);
+}

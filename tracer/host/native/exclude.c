@@ -1,0 +1,273 @@
+/* exclude.c - which Lua libraries call our hooks. SPDX-License-Identifier: MIT */
+#include "tracer/host/native/exclude.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+
+struct quiet quiet_code[QUIET_MOST];
+_Atomic uint32_t quiet_count;
+
+_Atomic uint64_t quiet_functions[1 << QUIET_BITS];
+_Atomic uint32_t quiet_known;
+__thread int quiet_learning __attribute__((tls_model("initial-exec")));
+_Atomic uint32_t quiet_learners;
+static __thread sigset_t before __attribute__((tls_model("initial-exec")));
+
+/* Where the functions known one by one lie. */
+static struct quiet larger[QUIET_MOST];
+static _Atomic uint32_t larger_count;
+
+/* What a library says of its symbols; NULL and 0 where it does not. */
+struct symbols {
+	const ElfW(Sym) *all;
+	const char *names;
+	const uint32_t *hash; /* of GNU's kind: buckets, first, words, shift */
+	const ElfW(Rela) *uses[2]; /* of symbols; of functions that are called */
+	size_t used[2];       /* bytes */
+};
+
+/* The loader has made these addresses, where it may write. */
+static const void *place(const struct link_map *map, const ElfW(Dyn) *d)
+{
+	return (const void *)(d->d_un.d_ptr < map->l_addr ?
+			      map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
+}
+
+static int read_symbols(const struct link_map *map, struct symbols *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			s->all = place(map, d);
+		else if (d->d_tag == DT_STRTAB)
+			s->names = place(map, d);
+		else if (d->d_tag == DT_GNU_HASH)
+			s->hash = place(map, d);
+		else if (d->d_tag == DT_RELA)
+			s->uses[0] = place(map, d);
+		else if (d->d_tag == DT_JMPREL)
+			s->uses[1] = place(map, d);
+		else if (d->d_tag == DT_RELASZ)
+			s->used[0] = d->d_un.d_val;
+		else if (d->d_tag == DT_PLTRELSZ)
+			s->used[1] = d->d_un.d_val;
+	}
+	return s->all != NULL && s->names != NULL;
+}
+
+static int is_hook(const struct symbols *s, const ElfW(Rela) *use)
+{
+	const uint32_t i = (uint32_t)ELF64_R_SYM(use->r_info);
+
+	return i != 0 && strcmp(s->names + s->all[i].st_name,
+				"__cyg_profile_func_enter") == 0;
+}
+
+static int calls_hooks(const struct symbols *s)
+{
+	for (int k = 0; k < 2; k++) {
+		const size_t n = s->uses[k] == NULL ? 0 :
+				 s->used[k] / sizeof(*s->uses[k]);
+
+		for (size_t i = 0; i < n; i++) {
+			if (is_hook(s, &s->uses[k][i]))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+static int is_of_lua(const struct symbols *s, uint32_t i)
+{
+	const char *const name = s->names + s->all[i].st_name;
+
+	return ELF64_ST_TYPE(s->all[i].st_info) != STT_FUNC ||
+	       name[0] == '_' || strncmp(name, "lua", 3) == 0 ||
+	       strncmp(name, "lj_", 3) == 0;
+}
+
+/* Each bucket's chain ends with a word whose lowest bit is set. */
+static int is_lua_alone(const struct symbols *s)
+{
+	const uint32_t buckets = s->hash == NULL ? 0 : s->hash[0];
+	const uint32_t first = buckets == 0 ? 0 : s->hash[1];
+	const uint32_t *const bucket = buckets == 0 ? NULL :
+				       s->hash + 4 + 2 * s->hash[2];
+	const uint32_t *const chain = bucket + buckets;
+	int some = 0;
+
+	for (uint32_t b = 0; b < buckets; b++) {
+		uint32_t i = bucket[b];
+
+		if (i < first)
+			continue;
+		do {
+			if (!is_of_lua(s, i))
+				return 0;
+			some = 1;
+		} while ((chain[i++ - first] & 1) == 0);
+	}
+	return some;
+}
+
+static void add(struct quiet *to, _Atomic uint32_t *count,
+		const struct dl_find_object *o)
+{
+	const uint64_t start = (uint64_t)o->dlfo_map_start;
+	const uint32_t n = atomic_load(count);
+	uint64_t none = 0;
+
+	for (uint32_t i = 0; i < QUIET_MOST; i++) {
+		if (atomic_load(&to[i].start) == start)
+			return;
+		/* Taken with a size of nothing, that holds no address. */
+		if (!atomic_compare_exchange_strong(&to[i].start, &none,
+						    start)) {
+			none = 0;
+			continue;
+		}
+		atomic_store(&to[i].size, (uint64_t)o->dlfo_map_end - start);
+		if (i >= n)
+			atomic_store(count, i + 1);
+		return;
+	}
+}
+
+void quiet_look(const void *address)
+{
+	struct dl_find_object o;
+	struct symbols s;
+
+	if (address == NULL ||
+	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
+	    quiet_has((uint64_t)address) || !read_symbols(o.dlfo_link_map, &s))
+		return;
+	/* What a program shows is what libraries of its ask for: no sign. */
+	if (o.dlfo_link_map->l_name[0] == '\0' || !calls_hooks(&s) ||
+	    !is_lua_alone(&s))
+		return;
+	add(quiet_code, &quiet_count, &o);
+	/* Of those that we stand in for it tells our address. */
+	if (_dl_find_object(&quiet_count, &o) == 0)
+		add(quiet_code, &quiet_count, &o);
+}
+
+/* ------------------------------------------------------- one by one */
+
+static uint32_t place_of(uint64_t function, uint32_t probe)
+{
+	return (uint32_t)((function * UINT64_C(0x9e3779b97f4a7c15) >>
+			   (64 - QUIET_BITS)) + probe) &
+	       ((1 << QUIET_BITS) - 1);
+}
+
+enum { PROBES = 64 };
+
+int quiet_knows(uint64_t function)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		const uint64_t f = atomic_load_explicit(
+			&quiet_functions[place_of(function, i)],
+			memory_order_relaxed);
+
+		if (f == function || f == 0)
+			return f != 0;
+	}
+	return 0;
+}
+
+void quiet_add(uint64_t function)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(
+			    &quiet_functions[place_of(function, i)], &none,
+			    function)) {
+			atomic_fetch_add(&quiet_known, 1);
+			quiet_learning = 2;
+			return;
+		}
+		if (none == function) {
+			quiet_learning = 2;
+			return;
+		}
+	}
+}
+
+int quiet_learn(const void *address)
+{
+	struct dl_find_object o;
+	struct symbols s;
+	sigset_t all;
+
+	if (address == NULL ||
+	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
+	    quiet_has((uint64_t)address) ||
+	    !read_symbols(o.dlfo_link_map, &s) || !calls_hooks(&s))
+		return 0;
+	/* A handler's functions are the program's. */
+	sigfillset(&all);
+	if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
+		return 0;
+	add(larger, &larger_count, &o);
+	quiet_learning = 1;
+	atomic_fetch_add(&quiet_learners, 1);
+	return 1;
+}
+
+int quiet_learned(void)
+{
+	const int some = quiet_learning == 2;
+
+	quiet_learning = 0;
+	atomic_fetch_sub(&quiet_learners, 1);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return some;
+}
+
+/* ------------------------------------------------------- modules that go */
+
+/* Gone, and no longer the one that lay there. */
+static int has_gone(const struct quiet *q)
+{
+	const uint64_t start = atomic_load(&q->start);
+	struct dl_find_object o;
+
+	return start != 0 && (_dl_find_object((void *)start, &o) != 0 ||
+			      (uint64_t)o.dlfo_map_start != start ||
+			      (uint64_t)o.dlfo_map_end - start !=
+			      atomic_load(&q->size));
+}
+
+static void drop(struct quiet *q)
+{
+	atomic_store(&q->size, 0);
+	atomic_store(&q->start, 0);
+}
+
+static void forget(const struct quiet *q)
+{
+	enum { NOBODY = 1 }; /* no function's address; others lie behind it */
+
+	for (uint32_t i = 0; i < 1 << QUIET_BITS; i++) {
+		if (atomic_load(&quiet_functions[i]) - atomic_load(&q->start) <
+		    atomic_load(&q->size))
+			atomic_store(&quiet_functions[i], NOBODY);
+	}
+}
+
+void quiet_check(void)
+{
+	for (uint32_t i = 0; i < QUIET_MOST; i++) {
+		if (has_gone(&quiet_code[i]))
+			drop(&quiet_code[i]);
+		if (has_gone(&larger[i])) {
+			forget(&larger[i]);
+			drop(&larger[i]);
+		}
+	}
+}
