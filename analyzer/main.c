@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	}
 	if (is(name, "--help", "-h"))
 		cmd = &cmd_help;
-	if (cmd == NULL) {
+	if (!cmd) {
 		err_add("there is no such command; see \"weft help\"");
 		err_print(stderr, name);
 		return CMD_USAGE;

@@ -62,7 +62,7 @@ static int by_self(const void *a, const void *b, void *ctx)
 /* A name is a pattern, but a name that has * or | in it is itself, too. */
 static int is_meant(struct session *s, func_id f, const char *name)
 {
-	return name == NULL ||
+	return !name ||
 	       strcmp(func_get(s->funcs, f)->name, name) == 0 ||
 	       select_match_func(s, f, name);
 }
@@ -96,7 +96,7 @@ static enum cmd_exit refuse(const struct load *load, struct callers *c,
 			func_get(s->funcs, f[i])->name);
 		const size_t used = strlen(similar);
 
-		if (strcasestr(other, name) != NULL)
+		if (strcasestr(other, name))
 			snprintf(similar + used, sizeof(similar) - used,
 				 "%s\"%.150s\"", shown++ > 0 ? ", " :
 				 "; did you mean ", other);
@@ -153,7 +153,7 @@ static enum cmd_exit callers(const struct load *load, const char *name)
 	enum cmd_exit status = head_need_calls(load);
 
 	set_whole(&p, tree);
-	if (status == CMD_OK && count == 0 && name != NULL)
+	if (status == CMD_OK && count == 0 && name)
 		status = refuse(load, c, name);
 	else
 		print(load, &p, f, count);
@@ -175,8 +175,8 @@ static enum cmd_exit run(int count, char **operands)
 			"made");
 		return CMD_USAGE;
 	}
-	status = load_open(&load, name == NULL ? count : count - 1,
-			   name == NULL ? operands : operands + 1);
+	status = load_open(&load, !name ? count : count - 1,
+			   !name ? operands : operands + 1);
 	if (status == CMD_OK)
 		status = callers(&load, name);
 	load_close(&load);

@@ -266,7 +266,7 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "single coroutines");
-	if (status == CMD_OK && arg_id != NULL) {
+	if (status == CMD_OK && arg_id) {
 		status = story_print(&load, arg_id,
 			&(struct story_print){ arg_top, arg_csv });
 	} else if (status == CMD_OK && !arg_by_body) {

@@ -159,7 +159,7 @@ static enum cmd_exit run(int count, char **operands)
 	struct load load;
 	enum cmd_exit status;
 
-	if (path == NULL)
+	if (!path)
 		return CMD_USAGE;
 	if (arg_raw && prof_is(path)) {
 		err_add("\"%s\" is a profile, which holds no single records; "

@@ -106,14 +106,14 @@ static enum cmd_exit run(int count, char **operands)
 	} else if (count == 0 || strcmp(operands[0], "record") == 0) {
 		char *const record = count == 0 ? NULL : record_help();
 
-		if (record != NULL)
+		if (record)
 			fputs(record, stdout);
 		else
 			help_overview(stdout);
 		mem_free(record);
 	} else {
 		cmd = cmd_find(operands[0]);
-		if (cmd == NULL) {
+		if (!cmd) {
 			err_add("there is no command \"%s\"", operands[0]);
 			return CMD_USAGE;
 		}

@@ -207,7 +207,7 @@ static enum cmd_exit run(int count, char **operands)
 	enum cmd_exit status = load_profile_merge(&load, &want, count,
 						  operands);
 
-	if (status == CMD_OK && arg_output == NULL)
+	if (status == CMD_OK && !arg_output)
 		show(&load);
 	else if (status == CMD_OK && load_profile_write(&load, arg_output) != 0)
 		status = CMD_UNREADABLE;

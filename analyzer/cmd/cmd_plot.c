@@ -112,7 +112,7 @@ static const char *output_name(const char *dir, char *to, size_t size)
 {
 	size_t length = strlen(dir);
 
-	if (arg_output != NULL)
+	if (arg_output)
 		return arg_output;
 	while (length > 1 && dir[length - 1] == '/')
 		length--;

@@ -77,7 +77,7 @@ static int wants_cpu(void)
 static int asks_cpu(void)
 {
 	return wants_cpu() ||
-	       (arg_columns != NULL && strstr(arg_columns, "cpu") != NULL);
+	       (arg_columns && strstr(arg_columns, "cpu"));
 }
 
 /* How far off the figures below may be. */
@@ -194,7 +194,7 @@ static enum cmd_exit report(const struct load *load, struct report *r)
 	if (can_sort(r, rank) != 0)
 		status = CMD_UNREADABLE;
 	print_notes(r, rank);
-	if (arg_only != NULL)
+	if (arg_only)
 		print_only(r, rank);
 	if (arg_csv)
 		report_print_csv_head(r, arg_by_thread);

@@ -52,7 +52,7 @@ static int moment_tick(const struct session *s, const char *text,
 {
 	uint64_t ns;
 
-	if (text == NULL)
+	if (!text)
 		return 0;
 	if (when_moment(s, text, option, &ns) != 0)
 		return -1;
@@ -67,7 +67,7 @@ static int choose(const struct session *s, struct slow_options *o)
 	if (moment_tick(s, arg_from, "from", &o->from) != 0 ||
 	    moment_tick(s, arg_to, "to", &o->to) != 0)
 		return -1;
-	if (arg_longer == NULL)
+	if (!arg_longer)
 		return 0;
 	if (when_span(arg_longer, "longer", &ns) != 0)
 		return -1;
@@ -78,9 +78,9 @@ static int choose(const struct session *s, struct slow_options *o)
 
 static int choose_threads(const struct session *s, uint8_t **threads)
 {
-	*threads = arg_thread == NULL ? NULL :
+	*threads = !arg_thread ? NULL :
 		   select_match_threads(s, arg_thread);
-	return arg_thread == NULL || *threads != NULL ? 0 :
+	return !arg_thread || *threads != NULL ? 0 :
 	       err_add("no thread has the number or name \"%s\"; weft info "
 		       "lists them", arg_thread);
 }

@@ -84,8 +84,8 @@ static int add_every(struct list *l, const struct session *s)
 	uint64_t step, from = 0, to = end;
 
 	if (when_span(arg_every, "every", &step) != 0 ||
-	    (arg_from != NULL && when_moment(s, arg_from, "from", &from) != 0) ||
-	    (arg_to != NULL && when_moment(s, arg_to, "to", &to) != 0))
+	    (arg_from && when_moment(s, arg_from, "from", &from) != 0) ||
+	    (arg_to && when_moment(s, arg_to, "to", &to) != 0))
 		return -1;
 	if (step == 0)
 		return err_add("--every wants more than nothing");
@@ -105,8 +105,8 @@ static int list_moments(struct list *l, const struct session *s)
 {
 	size_t kept = 0;
 
-	if ((arg_at != NULL && add_each(l, s) != 0) ||
-	    (arg_every != NULL && add_every(l, s) != 0))
+	if ((arg_at && add_each(l, s) != 0) ||
+	    (arg_every && add_every(l, s) != 0))
 		return -1;
 	if (l->count > 0)
 		qsort(l->moments, l->count, sizeof(*l->moments), compare);
@@ -145,11 +145,11 @@ static enum cmd_exit show_list(struct load *load, const struct list *l,
 static enum cmd_exit show(struct load *load)
 {
 	struct list list = { 0 };
-	uint8_t *const threads = arg_thread == NULL ? NULL :
+	uint8_t *const threads = !arg_thread ? NULL :
 		select_match_threads(load->session, arg_thread);
 	enum cmd_exit status = CMD_USAGE;
 
-	if (arg_thread != NULL && threads == NULL)
+	if (arg_thread && !threads)
 		err_add("no thread has the number or name \"%s\"; weft info "
 			"lists them", arg_thread);
 	else if (list_moments(&list, load->session) == 0)
@@ -164,11 +164,11 @@ static enum cmd_exit run(int count, char **operands)
 	struct load load;
 	enum cmd_exit status;
 
-	if (arg_at == NULL && arg_every == NULL) {
+	if (!arg_at && !arg_every) {
 		err_add("which moments? Give --at 1.5s or --every 100ms");
 		return CMD_USAGE;
 	}
-	if (arg_every == NULL && (arg_from != NULL || arg_to != NULL)) {
+	if (!arg_every && (arg_from || arg_to)) {
 		err_add("--from and --to go with --every");
 		return CMD_USAGE;
 	}

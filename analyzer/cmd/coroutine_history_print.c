@@ -22,8 +22,8 @@ static const struct coroutine *find(const struct session *s, const char *id)
 	const char *const colon = strchr(id, ':');
 	const struct coroutine *found = NULL;
 	char *end;
-	const unsigned long pid = colon == NULL ? 0 : strtoul(id, &end, 10);
-	const char *const digits = colon == NULL ? id : colon + 1;
+	const unsigned long pid = !colon ? 0 : strtoul(id, &end, 10);
+	const char *const digits = !colon ? id : colon + 1;
 	const unsigned long long serial = strtoull(digits, &end, 10);
 
 	if (digits[0] < '0' || digits[0] > '9' || *end != '\0') {
@@ -33,17 +33,17 @@ static const struct coroutine *find(const struct session *s, const char *id)
 	for (size_t i = 0; i < s->coroutine_count; i++) {
 		const struct coroutine *const c = &s->coroutines[i];
 
-		if (c->serial != serial || (colon != NULL &&
+		if (c->serial != serial || (colon &&
 		    s->processes[c->process].pid != pid))
 			continue;
-		if (found != NULL) {
+		if (found) {
 			err_add("several processes have a coroutine %llu; give "
 				"PID:%llu", serial, serial);
 			return NULL;
 		}
 		found = c;
 	}
-	if (found == NULL)
+	if (!found)
 		err_add("there is no coroutine %s; weft coroutines --top 0 "
 			"lists them", id);
 	return found;
@@ -240,7 +240,7 @@ enum cmd_exit story_print(struct load *load, const char *id,
 	struct story story;
 	enum cmd_exit status = CMD_OK;
 
-	if (c == NULL)
+	if (!c)
 		return CMD_USAGE;
 	story_init(&story, load->session, c->process, c->serial,
 		   how->csv ? 0 : how->top);

@@ -35,7 +35,7 @@ static void put_option(void *ctx, const struct opt *row)
 	if (row->letter != '\0')
 		fprintf(to, "\\fB\\-%c\\fR, ", row->letter);
 	fprintf(to, "\\fB\\-\\-%s\\fR", name);
-	if (row->arg != NULL)
+	if (row->arg)
 		fprintf(to, " \\fI%s\\fR", row->arg);
 	fputc('\n', to);
 	put_lines(to, opt_help(row, text, sizeof(text)), ".br");
@@ -96,7 +96,7 @@ static const char *const tail =
 void help_man(FILE *to, const char *record_help)
 {
 	fputs(head, to);
-	if (record_help == NULL) {
+	if (!record_help) {
 		fputs("See\n.BR \"weft record \\-\\-help\" .\n", to);
 	} else {
 		fputs(".nf\n", to);

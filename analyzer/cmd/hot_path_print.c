@@ -81,8 +81,8 @@ void dearest_print_csv(struct out_csv *csv, const struct load *load,
 			 time_of(steps[i].total, steps[i].suspended, key)));
 		add(&times, &t, &times_room, ns);
 	}
-	out_csv_text(csv, names == NULL ? "" : names);
-	out_csv_text(csv, times == NULL ? "" : times);
+	out_csv_text(csv, !names ? "" : names);
+	out_csv_text(csv, !times ? "" : times);
 	mem_free(names);
 	mem_free(times);
 	mem_free(steps);

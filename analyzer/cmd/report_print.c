@@ -122,11 +122,11 @@ static void add_sorted(struct report *r, const char *sort)
 int report_print_choose(struct report *r, const char *names, const char *sort)
 {
 	r->columns = 0;
-	if (names == NULL || names[0] == '+')
+	if (!names || names[0] == '+')
 		add_usual(r, 0);
 	else if (strcmp(names, "all") == 0)
 		add_usual(r, 1);
-	if (names != NULL && strcmp(names, "all") != 0)
+	if (names && strcmp(names, "all") != 0)
 		for (const char *at = names; ; at++) {
 			at += *at == '+';
 			const size_t length = strcspn(at, ",");
@@ -137,7 +137,7 @@ int report_print_choose(struct report *r, const char *names, const char *sort)
 			if (*at == '\0')
 				break;
 		}
-	if (names == NULL || names[0] == '+')
+	if (!names || names[0] == '+')
 		add_sorted(r, sort);
 	add_column(r, COL_NAME);
 	put_words_last(r);
@@ -198,7 +198,7 @@ static void word_cell(struct out_table *table, const struct report *r,
 
 	if (column == COL_NAME)
 		out_table_cell(table, rank_name(rank, row));
-	else if (f == NULL)
+	else if (!f)
 		out_table_cell(table, "");
 	else if (column == COL_LANGUAGE)
 		out_table_cell(table, func_language(f));

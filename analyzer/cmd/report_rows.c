@@ -19,10 +19,10 @@ int report_print_is_shown(const struct report *r, const struct rank *rank,
 	const char *const name = rank_name(rank, row);
 	const char *const slash = strrchr(name, '/');
 
-	if (r->only == NULL)
+	if (!r->only)
 		return 1;
 	if (row->func != 0)
 		return select_match_func(r->session, row->func, r->only);
 	return select_match_text(name, r->only) ||
-	       (slash != NULL && select_match_text(slash + 1, r->only));
+	       (slash && select_match_text(slash + 1, r->only));
 }

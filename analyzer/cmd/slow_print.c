@@ -138,7 +138,7 @@ static const struct func *func_of(const struct load *load,
 /* A native frame with Lua's directly on top. */
 static int enters_lua(const struct func *f, const struct func *on_top)
 {
-	return f != NULL && on_top != NULL && on_top->kind == FUNC_LUA &&
+	return f && on_top && on_top->kind == FUNC_LUA &&
 	       (f->kind == FUNC_NATIVE || f->kind == FUNC_CODE);
 }
 
@@ -160,12 +160,12 @@ static void print_stack(const struct load *load,
 			trail_get(found->trail, ids[i + 1]) : NULL;
 		char place[512] = "", room[48], *name, *file;
 
-		if (func_of(load, f) != NULL)
+		if (func_of(load, f))
 			head_place(place, sizeof(place), func_of(load, f));
 		name = out_escape_terminal(frame_name(load, f, room));
 		file = out_escape_terminal(place);
 		printf("    %s %s%s%s\n", f->flags & TRAIL_BODY ? "~" :
-		       above != NULL && enters_lua(func_of(load, f),
+		       above && enters_lua(func_of(load, f),
 			       func_of(load, above)) ? ">" : " ",
 		       name, file[0] != '\0' ? "  " : "", file);
 		mem_free(name);
@@ -219,7 +219,7 @@ static void print_call(const struct load *load, const struct slow_found *found,
 		       "open at the end" : ends[c->end]);
 	puts(c->is_partial ? " (self at least)" : "");
 	print_stack(load, found, c, how->frames);
-	if (how->dearest != NULL)
+	if (how->dearest)
 		dearest_print(load, how->dearest, i, c, how->key);
 }
 
@@ -256,8 +256,8 @@ static void csv_call(const struct load *load, const struct slow_found *found,
 	out_csv_number(&csv, session_ns(s, c->total + c->suspended));
 	out_csv_text(&csv, ends[c->end]);
 	out_csv_number(&csv, (uint64_t)c->is_partial);
-	out_csv_text(&csv, text == NULL ? "" : text);
-	if (how->dearest != NULL)
+	out_csv_text(&csv, !text ? "" : text);
+	if (how->dearest)
 		dearest_print_csv(&csv, load, how->dearest, at, how->key);
 	out_csv_end(&csv);
 	mem_free(text);

@@ -74,7 +74,7 @@ static void print_frame(struct printer *p, const struct moment_stack *s,
 	file = out_escape_terminal(place);
 	printf("  %s %s%s%s%s", is_body ? "~" : enters ? ">" : " ", name,
 	       old ? " (before)" : "", file[0] != '\0' ? "  " : "", file);
-	if (is_body && p->fold == NULL)
+	if (is_body && !p->fold)
 		printf("  [coroutine %" PRIu64 "]", f->coroutine);
 	if (f->level > 0 && (i == 0 || s->frames[i - 1].level < f->level))
 		fputs("  [signal handler]", stdout);
@@ -182,7 +182,7 @@ static void csv_flags(struct printer *p, const struct moment_frame *f)
 static void csv_frame(struct printer *p, const struct moment_frame *f,
 		      size_t depth)
 {
-	if (f != NULL) {
+	if (f) {
 		out_csv_number(&p->csv, depth);
 		csv_function(p, f);
 		csv_flags(p, f);
@@ -269,7 +269,7 @@ static void take_group(void *ctx, const struct moment_stack *s, uint64_t count)
 static int is_wanted(const struct stacks_options *o,
 		     const struct moment_stack *s)
 {
-	return o->threads == NULL || (s->is_thread &&
+	return !o->threads || (s->is_thread &&
 				      s->thread < o->thread_count &&
 				      o->threads[s->thread]);
 }
@@ -280,7 +280,7 @@ static void take(void *ctx, const struct moment_stack *s)
 
 	if (!is_wanted(p->options, s))
 		return;
-	if (p->fold != NULL)
+	if (p->fold)
 		stacks_fold_add(p->fold, s);
 	else if (p->options->csv)
 		print_csv(p, s);
@@ -322,7 +322,7 @@ void stacks_print(struct load *load, struct moments *moments,
 		head_print(stdout, load);
 	}
 	moments_each(moments, load->session->funcs, take, &p);
-	if (p.fold != NULL)
+	if (p.fold)
 		stacks_fold_finish(p.fold);
 	if (!options->csv) {
 		end_moment(&p);

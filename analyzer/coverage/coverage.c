@@ -248,7 +248,7 @@ struct cold *cold_new(struct load *load)
 
 void cold_free(struct cold *cold)
 {
-	if (cold == NULL)
+	if (!cold)
 		return;
 	for (elf_id m = 1; m <= cold->module_count; m++)
 		mem_free(cold->modules[m].functions);

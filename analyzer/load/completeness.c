@@ -31,7 +31,7 @@ static void say(struct teller *t, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	t->count++;
-	if (t->fn != NULL)
+	if (t->fn)
 		t->fn(t->ctx, text);
 }
 
@@ -40,7 +40,7 @@ static uint64_t noted(const struct session *s, const char *key)
 {
 	const char *const value = session_note(s, key);
 
-	return value == NULL ? 0 : strtoull(value, NULL, 10);
+	return !value ? 0 : strtoull(value, NULL, 10);
 }
 
 /* The threads' own counts end with their last chunk; the recorder's total,
@@ -104,12 +104,12 @@ static void tell_recorder(struct teller *t, const struct session *s)
 	const char *const complete = session_note(s, "complete");
 	const char *const trouble = session_note(s, "trouble");
 
-	if (session_note(s, "end") == NULL)
+	if (!session_note(s, "end"))
 		say(t, "the recorder was ended before the recording was: what "
 		    "it had not written is missing");
-	if (complete == NULL || strcmp(complete, "yes") == 0)
+	if (!complete || strcmp(complete, "yes") == 0)
 		return; /* its trouble is a note, then */
-	if (trouble != NULL && trouble[0] != '\0')
+	if (trouble && trouble[0] != '\0')
 		say(t, "the recorder says: %s", trouble);
 	else
 		say(t, "the recorder says that it is not complete");
@@ -257,8 +257,8 @@ static void tell_trouble(struct teller *t, const struct session *s)
 	const char *const complete = session_note(s, "complete");
 	const char *const trouble = session_note(s, "trouble");
 
-	if (trouble != NULL && trouble[0] != '\0' &&
-	    (complete == NULL || strcmp(complete, "yes") == 0))
+	if (trouble && trouble[0] != '\0' &&
+	    (!complete || strcmp(complete, "yes") == 0))
 		say(t, "the recorder says: %s", trouble);
 }
 

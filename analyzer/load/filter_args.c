@@ -47,18 +47,18 @@ const struct opt choose_opts[] = {
 
 int choose_has_range(void)
 {
-	return arg_from != NULL || arg_to != NULL || marks_are_asked_for();
+	return arg_from || arg_to || marks_are_asked_for();
 }
 
 int choose_needs_records(void)
 {
-	return arg_coroutine != NULL || choose_has_range();
+	return arg_coroutine || choose_has_range();
 }
 
 int choose_is_on(void)
 {
-	return choose_needs_records() || arg_thread != NULL ||
-	       arg_under != NULL || arg_focus != NULL || arg_skip != NULL;
+	return choose_needs_records() || arg_thread ||
+	       arg_under || arg_focus || arg_skip != NULL;
 }
 
 static int read_coroutine(struct replay_collect *want)
@@ -88,7 +88,7 @@ int choose_collect(const struct session *s, const struct marks *marks,
 {
 	uint64_t ns;
 
-	if (arg_coroutine != NULL && read_coroutine(want) != 0)
+	if (arg_coroutine && read_coroutine(want) != 0)
 		return -1;
 	if (!choose_has_range())
 		return 0;
@@ -98,13 +98,13 @@ int choose_collect(const struct session *s, const struct marks *marks,
 		return -1;
 	if (want->to == 0)
 		want->to = UINT64_MAX;
-	if (arg_from != NULL) {
+	if (arg_from) {
 		if (when_moment(s, arg_from, "from", &ns) != 0)
 			return -1;
 		if (when_tick(s, ns) > want->from)
 			want->from = when_tick(s, ns);
 	}
-	if (arg_to != NULL) {
+	if (arg_to) {
 		if (when_moment(s, arg_to, "to", &ns) != 0)
 			return -1;
 		if (when_tick(s, ns) < want->to)
@@ -114,27 +114,27 @@ int choose_collect(const struct session *s, const struct marks *marks,
 		return marks_are_asked_for() ?
 			err_add("nothing lies in that time") :
 			err_add("--from %s is not before --to %s",
-				arg_from == NULL ? "0" : arg_from, arg_to);
+				!arg_from ? "0" : arg_from, arg_to);
 	return 0;
 }
 
 static int need_func(struct session *s, const char *pattern,
 		     const char *option)
 {
-	for (func_id f = 1; pattern != NULL && f <= func_count(s->funcs); f++)
+	for (func_id f = 1; pattern && f <= func_count(s->funcs); f++)
 		if (select_match_func(s, f, pattern))
 			return 0;
-	return pattern == NULL ? 0 :
+	return !pattern ? 0 :
 	       err_add("no function that ran is named \"%s\", as --%s asks; "
 		       "\"*\" stands for any text", pattern, option);
 }
 
 static int need_thread(const struct session *s)
 {
-	for (uint32_t i = 0; arg_thread != NULL && i < s->thread_count; i++)
+	for (uint32_t i = 0; arg_thread && i < s->thread_count; i++)
 		if (select_match_thread(s, i, arg_thread))
 			return 0;
-	return arg_thread == NULL ? 0 :
+	return !arg_thread ? 0 :
 	       err_add("no thread has the number or name \"%s\"; weft info "
 		       "lists them", arg_thread);
 }
@@ -171,7 +171,7 @@ static void say(char *to, size_t size, const char *format, ...)
 static void say_choice(char *to, size_t size, const char *what,
 		       const char *arg)
 {
-	if (arg != NULL)
+	if (arg)
 		say(to, size, "%s%s \"%.200s\"", to[0] == '\0' ? "" : ", ",
 		    what, arg);
 }

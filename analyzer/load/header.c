@@ -16,7 +16,7 @@ enum { PROGRAMS_SHOWN = 3 };
 const char *head_base_name(const char *path)
 {
 	const char *const slash = strrchr(path, '/');
-	const char *const name = slash != NULL && slash[1] != '\0' ?
+	const char *const name = slash && slash[1] != '\0' ?
 				 slash + 1 : path;
 
 	return name[0] != '\0' ? name : "[unnamed]";
@@ -230,7 +230,7 @@ enum cmd_exit head_need_calls(const struct load *load)
 	}
 	err_add("the trace holds no call: nothing that \"%s\" ran was built "
 		"with -finstrument-functions or was Lua",
-		command == NULL ? "the program" : command);
+		!command ? "the program" : command);
 	return CMD_UNREADABLE;
 }
 

@@ -94,7 +94,7 @@ static int read_trace(const char *path, struct session *session,
 
 	clock_gettime(CLOCK_MONOTONIC, &p.shown);
 	p.replay = replay_new(session, sink, ctx);
-	if (want != NULL)
+	if (want)
 		replay_want(p.replay, want);
 	status = in_read(path, take_chunk, &p, in);
 	if (status == 0)
@@ -111,8 +111,8 @@ struct sym_options load_sym_options(const struct load *load)
 {
 	char dirs[8192], archive[PATH_MAX];
 	const int dirs_size = snprintf(dirs, sizeof(dirs), "%s%s%s",
-		 arg_debug_dirs == NULL ? "" : arg_debug_dirs,
-		 arg_debug_dirs == NULL ? "" : ":", load->path);
+		 !arg_debug_dirs ? "" : arg_debug_dirs,
+		 !arg_debug_dirs ? "" : ":", load->path);
 	const int size = snprintf(archive, sizeof(archive), "%s/archive",
 				  load->path);
 
@@ -264,7 +264,7 @@ enum cmd_exit load_open_with(struct load *load,
 	memset(load, 0, sizeof(*load));
 	load->want = *want;
 	load->path = count > 1 ? NULL : load_operand(count, operands);
-	if (count <= 1 && load->path == NULL)
+	if (count <= 1 && !load->path)
 		return CMD_USAGE;
 	if (count <= 1 && !prof_is(load->path))
 		return open_part(load);

@@ -68,7 +68,7 @@ static void set_rest(struct load *load, const char *reader)
 enum cmd_exit load_profile_read(struct load *load)
 {
 	load->session = prof_read(load->path);
-	if (load->session == NULL)
+	if (!load->session)
 		return CMD_UNREADABLE;
 	set_rest(load, load->session->part_count > 0 ? "weft, merged" :
 		 "weft, a profile");
@@ -97,7 +97,7 @@ static void put_modules(struct load *load)
 	struct session *const s = load->session;
 	const size_t count = func_elf_count(s->funcs);
 
-	if (s->namings != NULL || load->modules == NULL)
+	if (s->namings || !load->modules)
 		return;
 	s->namings = mem_alloc((count + 1) * sizeof(*s->namings));
 	s->naming_count = count;
@@ -165,7 +165,7 @@ static void collect(struct comments *c, const struct load *load)
 	const char *const command = session_note(load->session, "command");
 
 	c->kind = "weft";
-	add_comment(c, command == NULL ? "a recording" : command);
+	add_comment(c, !command ? "a recording" : command);
 	c->kind = "lost";
 	if (loss_each(load, add_comment, c) == 0)
 		add_comment(c, "nothing");

@@ -34,7 +34,7 @@ struct marks_seen { struct seen *mark; size_t count, room; };
 
 int marks_are_asked_for(void)
 {
-	return arg_recording != NULL || arg_since != NULL ||
+	return arg_recording || arg_since ||
 	       arg_until != NULL;
 }
 
@@ -83,7 +83,7 @@ static size_t title(size_t *nth)
 	char *end;
 
 	*nth = 0;
-	if (hash != NULL && hash[1] >= '1' && hash[1] <= '9') {
+	if (hash && hash[1] >= '1' && hash[1] <= '9') {
 		*nth = strtoul(hash + 1, &end, 10);
 		if (*end == '\0')
 			return (size_t)(hash - arg_recording);
@@ -96,9 +96,9 @@ static int is_title(const char *name, const char *what)
 {
 	const size_t n = strlen(what);
 	size_t nth;
-	const size_t length = arg_recording == NULL ? 0 : title(&nth);
+	const size_t length = !arg_recording ? 0 : title(&nth);
 
-	return arg_recording != NULL && strncmp(name, what, n) == 0 &&
+	return arg_recording && strncmp(name, what, n) == 0 &&
 	       strncmp(name + n, arg_recording, length) == 0 &&
 	       name[n + length] == '\0';
 }
@@ -112,9 +112,9 @@ void marks_see(void *ctx, const struct replay_event *e)
 		add(m->seen, e->tick, START);
 	else if (is_title(name, "weft.stop "))
 		add(m->seen, e->tick, STOP);
-	if (arg_since != NULL && strcmp(name, arg_since) == 0)
+	if (arg_since && strcmp(name, arg_since) == 0)
 		add(m->seen, e->tick, SINCE);
-	if (arg_until != NULL && strcmp(name, arg_until) == 0)
+	if (arg_until && strcmp(name, arg_until) == 0)
 		add(m->seen, e->tick, UNTIL);
 }
 
@@ -178,17 +178,17 @@ int marks_range(const struct marks *m, ticks *from, ticks *to)
 	if (m->seen->count > 0)
 		qsort(m->seen->mark, m->seen->count, sizeof(struct seen),
 		      compare);
-	if (arg_recording != NULL) {
+	if (arg_recording) {
 		if (find_recording(m->seen, &begin, &end) != 0)
 			return -1;
 		cut(from, to, begin, end);
 	}
-	if (arg_since != NULL) {
+	if (arg_since) {
 		if (find_last(m->seen, SINCE, arg_since, &begin) != 0)
 			return -1;
 		cut(from, to, begin, 0);
 	}
-	if (arg_until != NULL) {
+	if (arg_until) {
 		if (find_last(m->seen, UNTIL, arg_until, &end) != 0)
 			return -1;
 		cut(from, to, 0, end);

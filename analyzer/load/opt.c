@@ -26,7 +26,7 @@ struct parser {
 
 void opt_each(const struct opt *opts, opt_fn fn, void *ctx)
 {
-	for (; opts != NULL && opts->type != OPT_END; opts++) {
+	for (; opts && opts->type != OPT_END; opts++) {
 		if (opts->type == OPT_MORE)
 			opt_each(opts->more, fn, ctx);
 		else
@@ -105,7 +105,7 @@ static int set_list(const struct opt *row, const char *text)
 	const char **const to = row->to;
 	struct joined *j;
 
-	if (*to == NULL) {
+	if (!*to) {
 		*to = text;
 		return 0;
 	}
@@ -213,7 +213,7 @@ const char *opt_help(const struct opt *row, char *room, size_t size)
 		used += (size_t)snprintf(room + used, size - used, "%s%s",
 					 i == 0 ? ": " : ", ",
 					 row->choices[i]);
-	if (used < size && row->to != NULL)
+	if (used < size && row->to)
 		put_default(row, room + used, size - used);
 	return room;
 }

@@ -75,7 +75,7 @@ int when_moment(const struct session *s, const char *text, const char *option,
 	uint64_t whole, part, scale;
 	const char *const unit = read_digits(text, &whole, &part, &scale);
 
-	if (unit == NULL)
+	if (!unit)
 		return refuse(text, option);
 	if (unit[0] != '\0' || whole < FIRST_DATE)
 		return when_span(text, option, ns);
@@ -120,7 +120,7 @@ int when_moment_tick(const struct session *s, const char *text,
 	if (when_moment(s, text, option, ns) != 0)
 		return -1;
 	*tick = when_tick(s, *ns);
-	if (unit != NULL && unit[0] == '\0' && whole >= FIRST_DATE &&
+	if (unit && unit[0] == '\0' && whole >= FIRST_DATE &&
 	    whole > start)
 		*tick = date_tick(s, whole, *tick);
 	return 0;

@@ -75,7 +75,7 @@ void unnamed_tell(const struct load *load, loss_fn fn, void *ctx)
 	struct func_table *const funcs = load->session->funcs;
 	struct absent absent = { 0 };
 
-	if (load->modules == NULL)
+	if (!load->modules)
 		return;
 	for (elf_id i = 1; i <= func_elf_count(funcs); i++) {
 		const struct sym_module *const m = &load->modules[i];

@@ -102,7 +102,7 @@ static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
 	key[0] = '\0';
 	if (f->kind == FUNC_NATIVE || f->kind == FUNC_CODE)
 		snprintf(key, KEY_BYTES, "n|%.3000s|%.1000s", f->name,
-			 slash == NULL ? f->file : slash + 1);
+			 !slash ? f->file : slash + 1);
 	else if (f->kind == FUNC_LUA && f->hint[0] != '\0')
 		snprintf(key, KEY_BYTES, "l|%.1000s|%.1000s", f->source,
 			 f->hint);
@@ -153,7 +153,7 @@ static void pair_by(struct delta_pairs *p, struct session *const side[2],
 		}
 	}
 	for (func_id f = 1; f <= func_count(side[0]->funcs); f++) {
-		const func_id other = keys[0].text[f] == NULL ? 0 :
+		const func_id other = !keys[0].text[f] ? 0 :
 			find(&keys[1], keys[0].text[f], place_of(&keys[0], f));
 
 		if (other > 0)

@@ -122,11 +122,11 @@ static void add_self_as_part(struct session *one, const struct session *from)
 		.duration = last > first ? session_ns(from, last - first) : 0,
 		.calls = from->calls,
 		.complete = (uint32_t)(session_complete(from) &&
-				       session_note(from, "end") != NULL),
+				       session_note(from, "end")),
 		.cpu = (uint32_t)cct_has_cpu(from->cct),
-		.command = command == NULL ? "" : arena_copy(one->text,
+		.command = !command ? "" : arena_copy(one->text,
 						command, strlen(command)),
-		.host = host == NULL ? "" : arena_copy(one->text, host,
+		.host = !host ? "" : arena_copy(one->text, host,
 						       strlen(host)) };
 }
 

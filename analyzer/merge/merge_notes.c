@@ -118,7 +118,7 @@ void combine_notes_join(struct combine *c, const struct session *from,
 		k += which >= 0;
 		value = which == 0 ? both(a, b, room) :
 			is_first || stays_alone(one) ? one->value : NULL;
-		if (value != NULL)
+		if (value)
 			add(c, &list, &count, one->key, value);
 	}
 	mem_free(s->notes);
@@ -144,7 +144,7 @@ static void raise(struct session *s, const char *key, uint64_t least)
 {
 	const char *const said = session_note(s, key);
 
-	if (said == NULL ? least > 0 : strtoull(said, NULL, 10) < least)
+	if (!said ? least > 0 : strtoull(said, NULL, 10) < least)
 		put(s, key, least);
 }
 

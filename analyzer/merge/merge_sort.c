@@ -74,7 +74,7 @@ static void name_func(struct sorting *s, func_id id, const struct func *from)
 		return;
 	n = &s->to->namings[to->module - 1];
 	n->asked++;
-	n->named += strstr(to->name, "+0x") == NULL;
+	n->named += !strstr(to->name, "+0x");
 }
 
 static void sort_funcs(struct sorting *s)

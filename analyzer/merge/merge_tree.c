@@ -71,7 +71,7 @@ void combine_tree_join(struct combine *c, struct session *from,
 	struct cct *const t = c->sum->cct;
 	node_id *const node = mem_alloc((count + 1) * sizeof(*node));
 
-	c->no_hist |= from->cct->hist == NULL;
+	c->no_hist |= !from->cct->hist;
 	cct_collect_as(t, from->cct);
 	for (node_id id = 1; id <= count; id++) {
 		const struct cct_node *const n = cct_get(from->cct, id);

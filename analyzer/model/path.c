@@ -69,7 +69,7 @@ struct path *path_new(struct cct *cct, size_t functions)
 
 void path_free(struct path *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	mem_free(p->same);
 	mem_free(p->branch);

@@ -23,7 +23,7 @@ struct trail *trail_new(void)
 
 void trail_free(struct trail *t)
 {
-	if (t == NULL)
+	if (!t)
 		return;
 	map_free(t->known);
 	mem_free(t->frames);

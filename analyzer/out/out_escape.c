@@ -100,12 +100,12 @@ static char *twice(const char *text, char doubled, const char *before,
 char *out_escape_csv(const char *text)
 {
 	const int is_formula = text[0] != '\0' &&
-			       (strchr("=+-@", text[0]) != NULL ||
+			       (strchr("=+-@", text[0]) ||
 				(unsigned char)text[0] < 0x20);
 	char *const plain = out_escape_terminal(text);
 	char *result = plain;
 
-	if (is_formula || strpbrk(plain, ",\"") != NULL) {
+	if (is_formula || strpbrk(plain, ",\"")) {
 		result = twice(plain, '"', is_formula ? "\"'" : "\"", "\"");
 		mem_free(plain);
 	}
@@ -219,7 +219,7 @@ static const char *name_tail(const char *text)
 char *out_escape_cut_name(char *text, size_t width)
 {
 	const char *const tail = name_tail(text);
-	const size_t kept = tail == NULL ? 0 : out_escape_width(tail);
+	const size_t kept = !tail ? 0 : out_escape_width(tail);
 	const size_t indent = strspn(text, " ");
 	char *result;
 

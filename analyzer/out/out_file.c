@@ -39,7 +39,7 @@ static int write_file(const char *path, out_file_fn fn, void *ctx)
 		return err_add("the file's name is too long");
 	fd = mkostemp(draft, O_CLOEXEC);
 	file = fd < 0 ? NULL : fdopen(fd, "wb");
-	if (file == NULL)
+	if (!file)
 		return err_add("%s", strerror(errno));
 	if (fn(file, ctx) != 0) {
 		unlink(draft);

@@ -82,7 +82,7 @@ char *out_number_date(char *to, uint64_t real_ns)
 	const time_t seconds = (time_t)(real_ns / UINT64_C(1000000000));
 	struct tm parts;
 
-	if (gmtime_r(&seconds, &parts) == NULL ||
+	if (!gmtime_r(&seconds, &parts) ||
 	    strftime(to, OUT_NUMBER, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
 		strcpy(to, "unknown date");
 	return to;

@@ -21,7 +21,7 @@ struct writer {
 /* Takes the value over. That the file takes no more is seen at its end. */
 static void put(struct writer *w, json_t *value)
 {
-	if (value == NULL)
+	if (!value)
 		w->failed = 1;
 	else
 		json_dumpf(value, w->to, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -60,9 +60,9 @@ static void put_frames(struct writer *w)
 		const struct func *const f = func_get(w->s->funcs, id);
 		json_t *const frame = json_pack("{s:o}", "name", name_of(f));
 
-		if (frame != NULL && f->file[0] != '\0')
+		if (frame && f->file[0] != '\0')
 			json_object_set_new(frame, "file", text_of(f->file));
-		if (frame != NULL && f->file_line > 0)
+		if (frame && f->file_line > 0)
 			json_object_set_new(frame, "line",
 					    json_integer(f->file_line));
 		fputs(id > 1 ? ",\n" : "\n", w->to);

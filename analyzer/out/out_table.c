@@ -40,7 +40,7 @@ struct out_table *out_table_new(const struct out_column *columns, size_t count)
 
 void out_table_free(struct out_table *table)
 {
-	if (table == NULL)
+	if (!table)
 		return;
 	for (size_t i = 0; i < table->used; i++)
 		mem_free(table->cells[i]);
@@ -180,7 +180,7 @@ static void print_row(const struct out_table *table, const struct fit *fit,
 	while (last > 0 && fit->hidden[last - 1])
 		last--;
 	for (size_t i = 0; i < last; i++) {
-		const char *const text = cells == NULL ?
+		const char *const text = !cells ?
 			table->columns[i].title : cells[i];
 
 		if (fit->hidden[i])
@@ -209,7 +209,7 @@ size_t out_table_terminal(FILE *file)
 	const char *const columns = getenv("COLUMNS");
 	struct winsize size;
 
-	if (columns != NULL && atoi(columns) >= COLUMNS_LEAST)
+	if (columns && atoi(columns) >= COLUMNS_LEAST)
 		return (size_t)atoi(columns);
 	if (!isatty(fileno(file)))
 		return 0;

@@ -28,7 +28,7 @@ struct prof_in *prof_in_new(const char *path)
 	gzFile gz = gzopen(path, "rbe");
 	struct prof_in *in;
 
-	if (gz == NULL) {
+	if (!gz) {
 		err_add("%s", errno == 0 ? "out of memory" : strerror(errno));
 		return NULL;
 	}
@@ -40,7 +40,7 @@ struct prof_in *prof_in_new(const char *path)
 
 void prof_in_free(struct prof_in *in)
 {
-	if (in == NULL)
+	if (!in)
 		return;
 	gzclose(in->gz);
 	mem_free(in->bytes);

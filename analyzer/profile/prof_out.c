@@ -46,8 +46,8 @@ struct prof_out *prof_out_new(FILE *file)
 	const int fd = dup(fileno(file));
 
 	out->gz = fd < 0 ? NULL : gzdopen(fd, "wb6");
-	out->failed = out->gz == NULL ? errno : 0;
-	if (out->gz == NULL && fd >= 0)
+	out->failed = !out->gz ? errno : 0;
+	if (!out->gz && fd >= 0)
 		close(fd);
 	out->arena = arena_new();
 	init_texts(&out->shown);
@@ -61,7 +61,7 @@ int prof_out_free(struct prof_out *out)
 {
 	int failed = out->failed, status;
 
-	if (out->gz != NULL) {
+	if (out->gz) {
 		errno = 0;
 		status = gzclose(out->gz);
 		if (failed == 0 && status != Z_OK)

@@ -136,7 +136,7 @@ static int add_table(struct reader *r, const struct prof_in_field *f)
 	char *rows = NULL;
 	int status = -1;
 
-	if (t == NULL)
+	if (!t)
 		return err_add("it is damaged: not a table");
 	if (t->kind == 0 || t->kind >= PROF_KINDS) {
 		r->rows += t->rows; /* of a later version */
@@ -211,7 +211,7 @@ int prof_is(const char *path)
 	if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
 		return 0;
 	file = fopen(path, "rbe");
-	if (file == NULL)
+	if (!file)
 		return 0;
 	size = fread(magic, 1, sizeof(magic), file);
 	fclose(file);
@@ -227,14 +227,14 @@ struct session *prof_read(const char *path)
 
 	r.arena = arena_new();
 	r.take = prof_take_new();
-	if (in != NULL)
+	if (in)
 		status = read_all(&r, in);
 	s = prof_take_end(r.take, status);
 	prof_in_free(in);
 	arena_free(r.arena);
 	mem_free(r.shown.text);
 	mem_free(r.exact.text);
-	if (s == NULL)
+	if (!s)
 		err_add("cannot read profile \"%s\"", path);
 	return s;
 }

@@ -120,7 +120,7 @@ static void *next_row(struct block *b)
 {
 	const size_t size = prof_tables[b->kind].row_size;
 
-	if (b->rows == NULL)
+	if (!b->rows)
 		b->rows = mem_alloc(BLOCK_ROWS * size);
 	if (b->used == BLOCK_ROWS) {
 		put_block(b->w, b->kind, b->rows, b->used);

@@ -134,7 +134,7 @@ static const char *base_name(const char *path)
 {
 	const char *const slash = strrchr(path, '/');
 
-	return slash == NULL ? path : slash + 1;
+	return !slash ? path : slash + 1;
 }
 
 /* A name for what has none: what Lua calls it, or where it lies. */

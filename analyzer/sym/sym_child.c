@@ -57,7 +57,7 @@ static _Noreturn void be_child(const struct sym_job *job, int pipe)
 
 	set_limits(job->seconds);
 	/* What a library says about a strange file is of no use to anyone. */
-	if (to == NULL || freopen("/dev/null", "w", stderr) == NULL)
+	if (!to || !freopen("/dev/null", "w", stderr))
 		_exit(1);
 	job->work(job->work_ctx, to);
 	_exit(fflush(to) == 0 ? 0 : 1);

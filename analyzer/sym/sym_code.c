@@ -65,12 +65,12 @@ static void read_relocation(struct sym_code *c, const GElf_Rela *rela,
 		return;
 	}
 	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
-	     type != R_X86_64_64) || symbols == NULL ||
+	     type != R_X86_64_64) || !symbols ||
 	    gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &symbol) ==
 	    NULL)
 		return;
 	name = elf_strptr(c->elf, names, symbol.st_name);
-	if (name != NULL && strcmp(name, hook) == 0)
+	if (name && strcmp(name, hook) == 0)
 		add(c->gots, &c->got_count, rela->r_offset);
 	else if (symbol.st_shndx != SHN_UNDEF)
 		add_slot(c, rela->r_offset, symbol.st_value +
@@ -82,13 +82,13 @@ static void read_relocations(struct sym_code *c, Elf_Scn *section,
 {
 	Elf_Scn *const table = elf_getscn(c->elf, header->sh_link);
 	Elf_Data *const data = elf_getdata(section, NULL);
-	Elf_Data *const symbols = table == NULL ? NULL :
+	Elf_Data *const symbols = !table ? NULL :
 				  elf_getdata(table, NULL);
 	GElf_Shdr table_header;
 	GElf_Rela rela;
 
-	if (data == NULL || table == NULL ||
-	    gelf_getshdr(table, &table_header) == NULL)
+	if (!data || !table ||
+	    !gelf_getshdr(table, &table_header))
 		return;
 	for (int i = 0; gelf_getrela(data, i, &rela) != NULL; i++)
 		read_relocation(c, &rela, symbols, table_header.sh_link);
@@ -101,13 +101,13 @@ static void read_symbols(struct sym_code *c, Elf_Scn *section,
 	Elf_Data *const data = elf_getdata(section, NULL);
 	GElf_Sym symbol;
 
-	if (data == NULL)
+	if (!data)
 		return;
 	for (int i = 0; gelf_getsym(data, i, &symbol) != NULL; i++) {
 		const char *const name = elf_strptr(c->elf, header->sh_link,
 						    symbol.st_name);
 
-		if (symbol.st_shndx != SHN_UNDEF && name != NULL &&
+		if (symbol.st_shndx != SHN_UNDEF && name &&
 		    strcmp(name, hook) == 0)
 			add(c->stubs, &c->stub_count, symbol.st_value);
 	}
@@ -122,7 +122,7 @@ static void read_plt(struct sym_code *c, const GElf_Shdr *header)
 	uint64_t room;
 
 	bytes = sym_code_at(c, header->sh_addr, &room);
-	if (bytes == NULL)
+	if (!bytes)
 		return;
 	if (room > header->sh_size)
 		room = header->sh_size;
@@ -149,10 +149,10 @@ static void read_sections(struct sym_code *c, int plt)
 	while ((section = elf_nextscn(c->elf, section)) != NULL) {
 		const char *name;
 
-		if (gelf_getshdr(section, &header) == NULL)
+		if (!gelf_getshdr(section, &header))
 			continue;
 		name = elf_strptr(c->elf, names, header.sh_name);
-		if (plt && name != NULL && strncmp(name, ".plt", 4) == 0)
+		if (plt && name && strncmp(name, ".plt", 4) == 0)
 			read_plt(c, &header);
 		else if (!plt && header.sh_type == SHT_RELA)
 			read_relocations(c, section, &header);
@@ -169,8 +169,8 @@ struct sym_code *sym_code_new(int fd)
 	size_t sections;
 
 	c->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (c->elf == NULL || elf_kind(c->elf) != ELF_K_ELF ||
-	    gelf_getehdr(c->elf, &head) == NULL ||
+	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF ||
+	    !gelf_getehdr(c->elf, &head) ||
 	    head.e_machine != EM_X86_64 ||
 	    head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf_getshdrnum(c->elf, &sections) != 0 || sections == 0) {
@@ -178,7 +178,7 @@ struct sym_code *sym_code_new(int fd)
 		return NULL;
 	}
 	c->bytes = (const unsigned char *)elf_rawfile(c->elf, &c->size);
-	if (c->bytes == NULL)
+	if (!c->bytes)
 		c->size = 0;
 	read_parts(c);
 	read_sections(c, 0);
@@ -191,7 +191,7 @@ struct sym_code *sym_code_new(int fd)
 
 void sym_code_free(struct sym_code *c)
 {
-	if (c == NULL)
+	if (!c)
 		return;
 	elf_end(c->elf);
 	mem_free(c->parts);

@@ -55,7 +55,7 @@ static struct sym_code *find_code(const struct task *task, FILE *to,
 		code = sym_code_new(found.fd);
 	sym_child_send(to, (struct sym_answer){
 		.id = TELL_CODE, .count = found.server_seconds,
-		.flags = code != NULL && sym_code_has_hook(code) },
+		.flags = code && sym_code_has_hook(code) },
 		code != NULL ? found.path : "",
 		code != NULL ? "" : found.fd >= 0 ?
 		"its machine code is not x86-64's or has no sections" :
@@ -113,7 +113,7 @@ static int take_entry(struct task *task, struct sym_function *f,
 
 	if (f->entry_count >= SYM_ENTRIES)
 		return -1;
-	if (entries == NULL)
+	if (!entries)
 		f->entries = entries = arena_alloc(task->arena, SYM_ENTRIES *
 						   sizeof(*entries));
 	entries[f->entry_count++] = offset;
@@ -127,7 +127,7 @@ static int take_place(struct task *task, struct sym_function *f,
 
 	if (f->place_count >= SYM_PLACES)
 		return -1;
-	if (places == NULL)
+	if (!places)
 		f->places = places = arena_alloc(task->arena, SYM_PLACES *
 						 sizeof(*places));
 	places[f->place_count++] = text;

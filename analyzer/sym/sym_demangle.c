@@ -16,7 +16,7 @@ static demangle_fn *load(void)
 	void *const library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
 	demangle_fn *function = NULL;
 
-	if (library != NULL)
+	if (library)
 		*(void **)&function = dlsym(library, "__cxa_demangle");
 	return function;
 }
@@ -33,9 +33,9 @@ const char *sym_demangle_name(const char *symbol)
 	if (!is_loaded)
 		function = load();
 	is_loaded = 1;
-	if (function == NULL)
+	if (!function)
 		return symbol;
 	free(kept);
 	kept = function(symbol, NULL, NULL, &status);
-	return kept != NULL && status == 0 ? kept : symbol;
+	return kept && status == 0 ? kept : symbol;
 }

@@ -25,17 +25,17 @@ const char *sym_die_name(Dwarf_Die *die, const char *symbol)
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
 
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL)
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute))
 		name = dwarf_formstring(&attribute);
-	if (name == NULL)
+	if (!name)
 		name = symbol;
-	if (name == NULL || strncmp(name, "_Z", 2) != 0) {
+	if (!name || strncmp(name, "_Z", 2) != 0) {
 		const char *const plain = dwarf_diename(die);
 
-		if (plain != NULL)
+		if (plain)
 			name = plain;
 	}
-	return name == NULL ? NULL : sym_demangle_name(name);
+	return !name ? NULL : sym_demangle_name(name);
 }
 
 /* In DWARF 5, which clang writes so, file 0 is the unit's own source; libdw
@@ -46,8 +46,8 @@ static const char *declared_in(const struct sym_unit *unit, Dwarf_Die *die)
 	Dwarf_Attribute attribute;
 	Dwarf_Word index;
 
-	if (file == NULL &&
-	    dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL &&
+	if (!file &&
+	    dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) &&
 	    dwarf_formudata(&attribute, &index) == 0 && index == 0)
 		return unit->source;
 	return file;
@@ -58,7 +58,7 @@ static const char *begins_in(const struct sym_unit *unit, uint64_t address,
 {
 	Dwarf_Line *const at = dwarf_getsrc_die(unit->die, address);
 
-	if (at == NULL || dwarf_lineno(at, line) != 0) {
+	if (!at || dwarf_lineno(at, line) != 0) {
 		*line = 0;
 		return NULL;
 	}
@@ -74,9 +74,9 @@ void sym_die_place(const struct sym_unit *unit, Dwarf_Die *die,
 
 	if (dwarf_decl_line(die, &number) != 0 || number <= 0)
 		file = begins_in(unit, address, &number);
-	if (file == NULL)
+	if (!file)
 		to[0] = '\0';
-	else if (file[0] == '/' || unit->folder == NULL)
+	else if (file[0] == '/' || !unit->folder)
 		snprintf(to, size, "%s", file);
 	else
 		snprintf(to, size, "%s/%s", unit->folder, file);

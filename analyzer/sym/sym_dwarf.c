@@ -56,7 +56,7 @@ static const char *symbol_from(const struct naming *n, uint64_t address)
 	const char *const name = dwfl_module_addrinfo(
 		n->module, address, &inside, &symbol, NULL, NULL, NULL);
 
-	return name != NULL && inside == 0 ? name : NULL;
+	return name && inside == 0 ? name : NULL;
 }
 
 /* The tracer books a function at an odd address to the even one before it; no
@@ -65,7 +65,7 @@ static const char *symbol_at(const struct naming *n, uint64_t offset)
 {
 	const char *const name = symbol_from(n, offset);
 
-	return name == NULL && offset % 2 == 0 ? symbol_from(n, offset + 1) :
+	return !name && offset % 2 == 0 ? symbol_from(n, offset + 1) :
 	       name;
 }
 
@@ -74,7 +74,7 @@ static void answer_symbols(const struct naming *n)
 	for (size_t i = 0; i < n->count; i++) {
 		const char *const name = symbol_at(n, n->queries[i].offset);
 
-		if (name != NULL)
+		if (name)
 			n->answer(n->ctx, n->queries[i].id,
 				  sym_demangle_name(name), "", 0);
 	}
@@ -89,7 +89,7 @@ static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 
 	sym_die_place(&n->unit, die, q->offset, path, sizeof(path), &line);
 	name = sym_die_name(die, symbol_at(n, q->offset));
-	n->answer(n->ctx, q->id, name == NULL ? "" : name, path, line);
+	n->answer(n->ctx, q->id, !name ? "" : name, path, line);
 }
 
 static void answer_at(const struct naming *n, Dwarf_Die *die,
@@ -104,7 +104,7 @@ static void answer_entry(const struct naming *n, Dwarf_Die *die,
 			 uint64_t entry)
 {
 	answer_at(n, die, entry);
-	if (entry % 2 != 0 && symbol_from(n, entry - 1) == NULL)
+	if (entry % 2 != 0 && !symbol_from(n, entry - 1))
 		answer_at(n, die, entry - 1);
 }
 
@@ -178,12 +178,12 @@ int sym_dwarf_name(int fd, const char *path, struct sym_query *queries,
 	Dwfl *const dwfl = dwfl_begin(&callbacks);
 
 	qsort(queries, count, sizeof(*queries), by_offset);
-	if (dwfl != NULL) {
+	if (dwfl) {
 		dwfl_report_begin(dwfl);
 		n.module = dwfl_report_elf(dwfl, "module", path, dup(fd), 0, 1);
 		dwfl_report_end(dwfl, NULL, NULL);
 	}
-	if (n.module == NULL) {
+	if (!n.module) {
 		snprintf(why, why_size, "cannot read it: %s",
 			 dwfl_errmsg(-1));
 		dwfl_end(dwfl);

@@ -18,7 +18,7 @@ static enum sym_worth section_worth(const char *name, const GElf_Shdr *header,
 		return header->sh_type == SHT_PROGBITS &&
 		       (header->sh_flags & SHF_EXECINSTR) != 0 ? WORTH_ALL :
 		       WORTH_NOTHING;
-	if (name != NULL && (strcmp(name, ".debug_info") == 0 ||
+	if (name && (strcmp(name, ".debug_info") == 0 ||
 			     strcmp(name, ".zdebug_info") == 0))
 		return WORTH_ALL;
 	return header->sh_type == SHT_SYMTAB ? WORTH_NAMES : WORTH_NOTHING;
@@ -37,7 +37,7 @@ enum sym_worth sym_elf_worth(Elf *elf, enum sym_want want)
 	while ((section = elf_nextscn(elf, section)) != NULL) {
 		enum sym_worth its;
 
-		if (gelf_getshdr(section, &header) == NULL)
+		if (!gelf_getshdr(section, &header))
 			continue;
 		its = section_worth(elf_strptr(elf, names, header.sh_name),
 				    &header, want);

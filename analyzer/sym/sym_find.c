@@ -35,7 +35,7 @@ static void note_link(struct search *s, Elf *elf)
 	GElf_Word sum;
 	const char *const link = dwelf_elf_gnu_debuglink(elf, &sum);
 
-	if (link != NULL && s->link[0] == '\0' && strchr(link, '/') == NULL &&
+	if (link && s->link[0] == '\0' && !strchr(link, '/') &&
 	    strlen(link) <= NAME_MAX) {
 		strcpy(s->link, link);
 		s->sum = sum;
@@ -95,7 +95,7 @@ static void try(struct search *s, const char *path)
 	if (fd < 0)
 		return;
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf != NULL && elf_kind(elf) == ELF_K_ELF) {
+	if (elf && elf_kind(elf) == ELF_K_ELF) {
 		if (is_it(s, elf, fd, why)) {
 			worth = sym_elf_worth(elf, s->wish->want);
 			note_link(s, elf);
@@ -133,13 +133,13 @@ static const char *base_name(const char *path)
 {
 	const char *const slash = strrchr(path, '/');
 
-	return slash == NULL ? path : slash + 1;
+	return !slash ? path : slash + 1;
 }
 
 /* A recorded path that could lead out of a debug folder is not followed. */
 static int is_tame(const char *path)
 {
-	return path[0] == '/' && strstr(path, "/../") == NULL &&
+	return path[0] == '/' && !strstr(path, "/../") &&
 	       base_name(path)[0] != '\0' &&
 	       strcmp(base_name(path), "..") != 0;
 }
@@ -150,20 +150,20 @@ static void try_all(struct search *s, const char *folder)
 	DIR *const dir = opendir(folder);
 	const struct dirent *entry;
 
-	if (dir == NULL || s->module->build_id_size == 0)
+	if (!dir || s->module->build_id_size == 0)
 		goto out;
 	/* Other programs' files are no other builds of this one. */
 	s->is_stranger = 1;
 	for (int i = 0; i < FOLDER_MAX && s->best->worth < WORTH_ALL; i++) {
 		entry = readdir(dir);
-		if (entry == NULL)
+		if (!entry)
 			break;
 		if (entry->d_type != DT_DIR)
 			tryf(s, "%s/%s", folder, entry->d_name);
 	}
 	s->is_stranger = 0;
 out:
-	if (dir != NULL)
+	if (dir)
 		closedir(dir);
 }
 
@@ -204,7 +204,7 @@ static void try_folder(struct search *s, const char *folder)
 
 static void try_folders(struct search *s, const char *folders)
 {
-	while (folders != NULL && *folders != '\0') {
+	while (folders && *folders != '\0') {
 		const size_t length = strcspn(folders, ":");
 		char folder[PATH_MAX];
 
@@ -230,7 +230,7 @@ static void try_link(struct search *s)
 	tryf(s, "%.*s%s", folder, path, s->link);
 	tryf(s, "%.*s.debug/%s", folder, path, s->link);
 	tryf(s, "%s%.*s%s", system_debug, folder, path, s->link);
-	if (archive != NULL)
+	if (archive)
 		tryf(s, "%s/files%.*s%s", archive, folder, path, s->link);
 	s->is_linked = 0;
 }
@@ -244,7 +244,7 @@ static void try_servers(struct search *s)
 					  &why);
 
 	s->best->server_seconds = seconds;
-	if (path != NULL)
+	if (path)
 		try(s, path);
 	else if (why[0] != '\0' && s->best->why[0] == '\0')
 		snprintf(s->best->why, SYM_WHY, "its file is not there: %s",
@@ -268,7 +268,7 @@ static void say(const struct search *s)
 	else if (found->worth != WORTH_NOTHING)
 		text = s->module->build_id_size == 0 ?
 		       "has no build-id: may be another build" : "";
-	if (text != NULL)
+	if (text)
 		snprintf(found->why, SYM_WHY, "%s", text);
 }
 
@@ -285,7 +285,7 @@ void sym_find_file(const struct elf_module *module, const struct sym_wish *wish,
 	if (module->path[0] == '/')
 		try(&s, module->path);
 	try_folders(&s, wish->options->debug_dirs);
-	if (archive != NULL) {
+	if (archive) {
 		try_id(&s, archive);
 		tryf(&s, "%s/files%s", archive, is_tame(module->path) ?
 		     module->path : "/");

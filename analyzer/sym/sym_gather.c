@@ -63,7 +63,7 @@ static void name_group(struct sym_group *group, const struct sym_unit *unit,
 	sym_die_place(unit, die, address, path, sizeof(path), &group->line);
 	mem_free(group->name);
 	mem_free(group->file);
-	group->name = mem_copy(name == NULL ? "" : name);
+	group->name = mem_copy(!name ? "" : name);
 	group->file = mem_copy(path);
 }
 
@@ -75,7 +75,7 @@ static Dwarf_Die root_of(Dwarf_Die *die)
 
 	for (int i = 0; i < HOPS; i++) {
 		if (dwarf_attr(&root, DW_AT_abstract_origin, &attribute) ==
-		    NULL || dwarf_formref_die(&attribute, &next) == NULL)
+		    NULL || !dwarf_formref_die(&attribute, &next))
 			break;
 		root = next;
 	}
@@ -92,7 +92,7 @@ static struct sym_group *group_of(struct sym_gather *g,
 	if (*at != 0)
 		return &g->groups[*at];
 	group = new_group(g);
-	if (group == NULL)
+	if (!group)
 		return NULL;
 	*at = (uint32_t)(g->group_count - 1);
 	group->unit = (uint32_t)(g->unit_count - 1);
@@ -107,7 +107,7 @@ static int add_piece(struct sym_gather *g, struct sym_group *group,
 	uint32_t *owner;
 
 	if (begin == 0 || size == 0 || g->piece_count > 2 * FUNCTIONS_MAX ||
-	    (g->code != NULL && !sym_code_holds(g->code, begin)))
+	    (g->code && !sym_code_holds(g->code, begin)))
 		return 0;
 	owner = map_put(g->by_begin, begin, 1);
 	if (*owner != 0)
@@ -141,7 +141,7 @@ static void add_function(struct sym_gather *g, const struct sym_unit *unit,
 	if (dwarf_hasattr(die, DW_AT_declaration))
 		return;
 	group = group_of(g, unit, die);
-	if (group == NULL)
+	if (!group)
 		return;
 	dwarf_entrypc(die, &entry);
 	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0) {
@@ -172,10 +172,10 @@ static void add_inlined(struct sym_gather *g, const struct sym_unit *unit,
 	    dwarf_ranges(die, 0, &base, &begin, &end) <= 0)
 		return;
 	if (begin == 0 ||
-	    (g->code != NULL && !sym_code_holds(g->code, begin)))
+	    (g->code && !sym_code_holds(g->code, begin)))
 		return;
 	group = group_of(g, unit, die);
-	if (group == NULL)
+	if (!group)
 		return;
 	group->inlined++;
 	if (group->place_count < SYM_PLACES)
@@ -246,11 +246,11 @@ static struct sym_built built_by(Dwarf_Die *unit)
 	Dwarf_Attribute attribute;
 	const char *const producer = dwarf_formstring(
 		dwarf_attr(unit, DW_AT_producer, &attribute));
-	const int has_flag = producer != NULL && has_flag_in(producer);
+	const int has_flag = producer && has_flag_in(producer);
 
 	return (struct sym_built){
 		.has_flag = has_flag,
-		.has_no_flag = !has_flag && producer != NULL &&
+		.has_no_flag = !has_flag && producer &&
 			       strncmp(producer, "GNU C", 5) == 0 &&
 			       strstr(producer, " -m") != NULL,
 	};
@@ -278,17 +278,17 @@ void sym_gather_symbol(struct sym_gather *g, const char *name, uint64_t begin,
 
 	/* Debug information leaves out linker names of local functions. */
 	if (known != 0 && strncmp(name, "_Z", 2) == 0 &&
-	    strchr(name, '.') == NULL &&
+	    !strchr(name, '.') &&
 	    g->groups[known].entries[0] == begin) {
 		mem_free(g->groups[known].name);
 		g->groups[known].name = mem_copy(sym_demangle_name(name));
 	}
 	/* What gcc split off goes with what it was split from. */
-	if (known != 0 || name[0] == '\0' || strstr(name, ".cold") != NULL ||
-	    strstr(name, ".part.") != NULL)
+	if (known != 0 || name[0] == '\0' || strstr(name, ".cold") ||
+	    strstr(name, ".part."))
 		return;
 	group = new_group(g);
-	if (group == NULL)
+	if (!group)
 		return;
 	if (!add_piece(g, group, begin, size)) {
 		g->group_count--;

@@ -21,16 +21,16 @@ static Dwarf_Word number(Dwarf_Die *die, unsigned name)
 static int put_call(char *to, size_t size, Dwarf_Files *files, Dwarf_Die *call,
 		    Dwarf_Die *in)
 {
-	const char *const path = files == NULL ? NULL :
+	const char *const path = !files ? NULL :
 		dwarf_filesrc(files, number(call, DW_AT_call_file), NULL,
 			      NULL);
-	const char *const slash = path == NULL ? NULL : strrchr(path, '/');
+	const char *const slash = !path ? NULL : strrchr(path, '/');
 	const char *const name = sym_die_name(in, NULL);
 
-	return snprintf(to, size, "%s:%llu in %s", path == NULL ? "?" :
-			slash == NULL ? path : slash + 1,
+	return snprintf(to, size, "%s:%llu in %s", !path ? "?" :
+			!slash ? path : slash + 1,
 			(unsigned long long)number(call, DW_AT_call_line),
-			name == NULL ? "?" : name);
+			!name ? "?" : name);
 }
 
 char *sym_inline_place(const struct sym_unit *unit, struct sym_around *around)
@@ -48,10 +48,10 @@ char *sym_inline_place(const struct sym_unit *unit, struct sym_around *around)
 		if (tag != DW_TAG_subprogram &&
 		    tag != DW_TAG_inlined_subroutine)
 			continue;
-		if (call != NULL && used > 0 && used < sizeof(text))
+		if (call && used > 0 && used < sizeof(text))
 			used += (size_t)snprintf(text + used,
 						 sizeof(text) - used, ", ");
-		if (call != NULL && used < sizeof(text))
+		if (call && used < sizeof(text))
 			used += (size_t)put_call(text + used,
 						 sizeof(text) - used, files,
 						 call, die);

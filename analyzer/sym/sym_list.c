@@ -11,7 +11,7 @@
 
 static void look_at_code(struct sym_gather *g)
 {
-	for (size_t i = 1; g->code != NULL && i < g->group_count; i++) {
+	for (size_t i = 1; g->code && i < g->group_count; i++) {
 		struct sym_group *const group = &g->groups[i];
 
 		for (uint32_t p = group->piece; p != 0; p = g->pieces[p].next)
@@ -33,7 +33,7 @@ static enum sym_state state_of(const struct sym_gather *g,
 
 	if (group->piece == 0)
 		return SYM_INLINED;
-	if (g->code == NULL)
+	if (!g->code)
 		return SYM_UNREAD;
 	if (group->looks == (SYM_CALLS_HOOK | SYM_NAMES_ITSELF))
 		return SYM_RECORDED;
@@ -50,9 +50,9 @@ static enum sym_state state_of(const struct sym_gather *g,
 static int is_clone(const struct sym_group *group)
 {
 	return group->unit == 0 && group->looks == SYM_CALLS_HOOK &&
-	       (strstr(group->name, ".constprop.") != NULL ||
-		strstr(group->name, "[clone") != NULL ||
-		strstr(group->name, ".isra.") != NULL);
+	       (strstr(group->name, ".constprop.") ||
+		strstr(group->name, "[clone") ||
+		strstr(group->name, ".isra."));
 }
 
 static void tell(const struct sym_gather *g, sym_listed_fn fn, void *ctx)
@@ -86,7 +86,7 @@ static void gather_symbols(struct sym_gather *g, Dwfl_Module *module)
 		const char *const name = dwfl_module_getsym_info(
 			module, i, &symbol, &address, NULL, NULL, NULL);
 
-		if (name != NULL && symbol.st_shndx != SHN_UNDEF &&
+		if (name && symbol.st_shndx != SHN_UNDEF &&
 		    GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
 			sym_gather_symbol(g, name, address, symbol.st_size);
 	}
@@ -115,12 +115,12 @@ int sym_list_all(int fd, const struct sym_code *code, sym_listed_fn fn,
 	Dwarf_Addr bias;
 	struct sym_gather g;
 
-	if (dwfl != NULL) {
+	if (dwfl) {
 		dwfl_report_begin(dwfl);
 		module = dwfl_report_elf(dwfl, "module", "", dup(fd), 0, 1);
 		dwfl_report_end(dwfl, NULL, NULL);
 	}
-	if (module == NULL) {
+	if (!module) {
 		dwfl_end(dwfl);
 		return -1;
 	}

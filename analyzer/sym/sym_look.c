@@ -48,7 +48,7 @@ static int slot_holds(const struct sym_code *c, uint64_t at, uint64_t value)
 		bsearch(&key, c->slots, c->slot_count, sizeof(key),
 			sym_code_by_address);
 
-	return slot != NULL && slot->holds == value;
+	return slot && slot->holds == value;
 }
 
 /* b[0..3] is what may be a distance from address at + 4. Is it that of a call
@@ -97,7 +97,7 @@ int sym_code_look(const struct sym_code *c, uint64_t address, uint64_t size,
 	const unsigned char *const bytes = sym_code_at(c, address, &room);
 	int found = 0;
 
-	if (bytes == NULL)
+	if (!bytes)
 		return 0;
 	if (size > room)
 		size = room;

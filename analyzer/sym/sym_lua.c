@@ -32,7 +32,7 @@ static const char *short_name(const char *file)
 {
 	const char *const slash = strrchr(file, '/');
 
-	return file[0] == '[' || slash == NULL || slash[1] == '\0' ? file :
+	return file[0] == '[' || !slash || slash[1] == '\0' ? file :
 	       slash + 1;
 }
 
@@ -52,7 +52,7 @@ static int is_builtin(struct func *f, struct arena *arena)
 	if (f->line != UINT32_MAX || strncmp(f->source, begin, n) != 0)
 		return 0;
 	end = strchr(name, ']');
-	if (end == NULL || end == name || end[1] != '\0')
+	if (!end || end == name || end[1] != '\0')
 		return 0;
 	f->name = arena_copy(arena, name, (size_t)(end - name));
 	f->file = "[LuaJIT]";

@@ -43,7 +43,7 @@ static int load(struct library *l, enum sym_want want)
 	void *const library = dlopen("libdebuginfod.so.1",
 				     RTLD_NOW | RTLD_LOCAL);
 
-	if (library == NULL)
+	if (!library)
 		return -1;
 	*(void **)&l->begin = dlsym(library, "debuginfod_begin");
 	*(void **)&l->end = dlsym(library, "debuginfod_end");
@@ -52,8 +52,8 @@ static int load(struct library *l, enum sym_want want)
 				   "debuginfod_find_debuginfo");
 	*(void **)&l->set_progress = dlsym(library,
 					   "debuginfod_set_progressfn");
-	return l->begin == NULL || l->end == NULL || l->find == NULL ||
-	       l->set_progress == NULL ? -1 : 0;
+	return !l->begin || !l->end || !l->find ||
+	       !l->set_progress ? -1 : 0;
 }
 
 /* The library's own limits, too: it looks at them where it does not call us. */
@@ -62,7 +62,7 @@ static void set_limits(const char *urls, unsigned seconds)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%u", seconds);
-	if (urls != NULL)
+	if (urls)
 		setenv("DEBUGINFOD_URLS", urls, 1);
 	setenv("DEBUGINFOD_MAXTIME", text, 1);
 	setenv("DEBUGINFOD_TIMEOUT", text, 1);
@@ -78,7 +78,7 @@ static char *ask(const struct library *l, const struct elf_module *module,
 	int fd;
 
 	*why = "no server has its file";
-	if (client == NULL)
+	if (!client)
 		return NULL;
 	l->set_progress(client, watch);
 	fd = l->find(client, module->build_id, module->build_id_size, &path);
@@ -102,7 +102,7 @@ char *sym_server_get(const struct elf_module *module, enum sym_want want,
 
 	*why = "";
 	*seconds = 0;
-	if (known == NULL || known[0] == '\0' || module->build_id_size == 0 ||
+	if (!known || known[0] == '\0' || module->build_id_size == 0 ||
 	    limit == 0)
 		return NULL;
 	*why = "libdebuginfod is not installed";

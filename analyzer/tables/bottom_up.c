@@ -81,7 +81,7 @@ struct bottom_up *bottom_up_new(const struct fold *fold, size_t functions)
 
 void bottom_up_free(struct bottom_up *b)
 {
-	if (b == NULL)
+	if (!b)
 		return;
 	path_free(b->path);
 	mem_free(b->total);
@@ -177,7 +177,7 @@ static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 {
 	struct bottom_up *const b = of;
 
-	if (parent == NULL) {
+	if (!parent) {
 		add_roots(b, to);
 		return;
 	}

@@ -125,7 +125,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 
 void callers_free(struct callers *c)
 {
-	if (c == NULL)
+	if (!c)
 		return;
 	mem_free(c->of);
 	mem_free(c->arcs);

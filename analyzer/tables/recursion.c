@@ -53,7 +53,7 @@ struct fold *fold_new(struct cct *cct, enum fold_what what, size_t functions)
 
 void fold_free(struct fold *f)
 {
-	if (f == NULL)
+	if (!f)
 		return;
 	cct_free(f->tree);
 	mem_free(f->recursive);

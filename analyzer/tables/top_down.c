@@ -22,7 +22,7 @@ struct top_down *top_down_new(const struct fold *fold)
 
 void top_down_free(struct top_down *t)
 {
-	if (t == NULL)
+	if (!t)
 		return;
 	mem_free(t->total);
 	mem_free(t->suspended);
@@ -34,7 +34,7 @@ static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 {
 	const struct top_down *const t = of;
 	struct cct *const cct = t->fold->tree;
-	node_id id = parent == NULL ? cct_first_root(cct) :
+	node_id id = !parent ? cct_first_root(cct) :
 		     cct_get(cct, (node_id)parent->from)->child;
 
 	for (; id != 0; id = cct_get(cct, id)->sibling) {

@@ -67,8 +67,8 @@ static void push(struct levels *l, const struct tree_view *view,
 			&key);
 	}
 	for (size_t i = 0; i < rows.count; i++) {
-		rows.row[i].parent = parent == NULL ? 0 : parent->number;
-		rows.row[i].depth = parent == NULL ? 0 : parent->depth + 1;
+		rows.row[i].parent = !parent ? 0 : parent->number;
+		rows.row[i].depth = !parent ? 0 : parent->depth + 1;
 		rows.row[i].siblings = rows.count;
 	}
 	mem_need((void **)&l->at, &l->room, l->depth + 1, sizeof(*l->at));

@@ -24,7 +24,7 @@ struct dearest *dearest_new(const struct slow_call *calls, size_t count,
 
 void dearest_free(struct dearest *in)
 {
-	if (in == NULL)
+	if (!in)
 		return;
 	for (size_t i = 0; i < in->lane_count; i++) {
 		dearest_watch_free(in->lanes[i]);

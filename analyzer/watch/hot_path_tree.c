@@ -37,7 +37,7 @@ struct dearest_step *dearest_path(struct dearest *in, size_t call,
 	size_t room = 0;
 	ticks all;
 
-	if (in->total == NULL) {
+	if (!in->total) {
 		in->total = mem_alloc(nodes * sizeof(*in->total));
 		in->suspended = mem_alloc(nodes * sizeof(*in->suspended));
 		cct_totals(in->tree, in->total, in->suspended);

@@ -18,7 +18,7 @@ struct slow *slow_new(const struct slow_options *options)
 
 void slow_free(struct slow *s)
 {
-	if (s == NULL)
+	if (!s)
 		return;
 	for (size_t i = 0; i < s->lane_count; i++) {
 		mem_free(s->lanes[i]->slots);

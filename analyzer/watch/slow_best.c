@@ -42,7 +42,7 @@ static int is_chosen(const struct slow *s, const struct slow_call *c)
 	const struct slow_options *const o = &s->options;
 
 	return c->begin >= o->from && (o->to == 0 || c->begin < o->to) &&
-	       (o->threads == NULL || (c->thread < o->thread_count &&
+	       (!o->threads || (c->thread < o->thread_count &&
 				       o->threads[c->thread]));
 }
 

@@ -53,7 +53,7 @@ static void free_wait(struct slow *s, struct wait *w)
 static void hold(struct wait *w, size_t count, size_t at,
 		 const struct slot *slot)
 {
-	if (w->held == NULL)
+	if (!w->held)
 		w->held = mem_alloc(count * sizeof(*w->held));
 	w->held[w->count++] = (struct held){ (uint32_t)at, *slot };
 }
@@ -207,13 +207,13 @@ void slow_wait_suspend(struct slow *s, struct lane *l,
 	t = look_top(s, l, e->stream);
 	wanted = count_wanted(&t);
 	w = find_wait(s, e, e->tick);
-	if (wanted > 0 || w != NULL)
+	if (wanted > 0 || w)
 		t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
-	if (w != NULL && w->is_resume) {
+	if (w && w->is_resume) {
 		meet_resume(s, &t, w, e);
 		return;
 	}
-	if (w != NULL)
+	if (w)
 		free_wait(s, w);
 	w = new_wait(s, e, e->tick, 0);
 	w->own = t.own;
@@ -253,7 +253,7 @@ static void meet_suspend(struct slow *s, const struct top *t, struct wait *w,
 		struct slot *const slot = to[h->at] == UINT32_MAX ? NULL :
 					  &t->slots[t->base + to[h->at]];
 
-		if (slot == NULL) {
+		if (!slot) {
 			end_held(s, w, &h->slot, h->at, SLOW_UNWOUND);
 			continue;
 		}
@@ -278,12 +278,12 @@ void slow_wait_resume(struct slow *s, struct lane *l,
 	wanted = count_wanted(&t);
 	if (wanted > 0)
 		t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
-	if (w != NULL && !w->is_resume) {
+	if (w && !w->is_resume) {
 		meet_suspend(s, &t, w, e);
 		return;
 	}
 	/* With nothing wanted it waits, too: what the suspend had died. */
-	if (w != NULL || (wanted == 0 && e->slept == 0))
+	if (w || (wanted == 0 && e->slept == 0))
 		return;
 	w = new_wait(s, e, tick, 1);
 	w->own = t.own;

@@ -21,7 +21,7 @@ struct moments *moments_new(const ticks *at, size_t count)
 
 void moments_free(struct moments *m)
 {
-	if (m == NULL)
+	if (!m)
 		return;
 	for (size_t i = 0; i < m->watched_count; i++) {
 		mem_free(m->watched[i].tail_seams);
@@ -76,7 +76,7 @@ static struct look *look_at(struct moments *m, struct watched *w, size_t moment)
 {
 	struct look *l = w->look > 0 ? &m->looks[w->look - 1] : NULL;
 
-	if (l == NULL || l->moment != moment) {
+	if (!l || l->moment != moment) {
 		mem_need((void **)&m->looks, &m->look_room, m->look_count + 1,
 			 sizeof(*m->looks));
 		l = &m->looks[m->look_count++];

@@ -23,7 +23,7 @@ __attribute__((noinline)) static void jumper(int depth)
 	__cyg_profile_func_enter((void *)jumper, __builtin_return_address(0));
 	if (depth > 0)
 		jumper(depth - 1);
-	else if (state_mine != NULL)
+	else if (state_mine)
 		longjmp(back, 1);
 	__cyg_profile_func_exit((void *)jumper, __builtin_return_address(0));
 }

@@ -41,7 +41,7 @@ static struct host_pool_tally taken(struct pool *p)
 {
 	struct host_pool_tally t = { .chunks = 0 };
 
-	if (state_mine != NULL)
+	if (state_mine)
 		buffer_switch(state_mine, 0);
 	host_pool_drain(p, &t, 0);
 	return t;

@@ -61,7 +61,7 @@ static void attach(lua_State *L)
 	}
 	CHECK_EQ(weft_lua_attach_with(L, &api), WEFT_LUA_OK);
 	co = lua_vm_find(L);
-	CHECK(co != NULL && !co->vm->peek);
+	CHECK(co && !co->vm->peek);
 }
 
 /* Whose making is not seen; nor is its end. */
@@ -93,7 +93,7 @@ static void *scarce(void *ud, void *p, size_t old, size_t size)
 		free(p);
 		return NULL;
 	}
-	if (fails && p == NULL && size < 200) {
+	if (fails && !p && size < 200) {
 		failed++;
 		return NULL;
 	}
@@ -143,15 +143,15 @@ static void *spoiling(void *ud, void *p, size_t old, size_t size)
 	char *to = NULL;
 
 	(void)ud;
-	if (size > 0 && p == NULL && first) {
+	if (size > 0 && !p && first) {
 		first = 0;
 		return main_state;
 	}
 	if (size > 0 && (used += (size + 15) & ~(size_t)15) <= sizeof(arena))
 		to = arena + used - ((size + 15) & ~(size_t)15);
-	if (p != NULL && to != NULL)
+	if (p && to)
 		memcpy(to, p, old < size ? old : size);
-	if (p != NULL && (size == 0 || to != NULL))
+	if (p && (size == 0 || to))
 		memset(p, 0xdd, old);
 	return to;
 }

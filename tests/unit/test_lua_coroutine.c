@@ -60,10 +60,10 @@ static int l_made(lua_State *L)
 		;
 	if (i == distinct)
 		places[distinct++] = co;
-	if (c == NULL || c->serial == 0 || c->serial == LUA_UNBORN ||
+	if (!c || c->serial == 0 || c->serial == LUA_UNBORN ||
 	    (made > 0 && c->serial <= serials[made - 1]))
 		alike++;
-	serials[made++] = c == NULL ? 0 : c->serial;
+	serials[made++] = !c ? 0 : c->serial;
 	return 0;
 }
 
@@ -260,7 +260,7 @@ void test_lua_the_programs_own_hook_works_and_ours_is_hidden(void)
 	lua_register(L, "check", l_check);
 	seen = unlike = 0;
 	t = since(run_own_hook, L);
-	CHECK(lua_gethook(L) == NULL);
+	CHECK(!lua_gethook(L));
 	CHECK_EQ(lua_gethookmask(L), 0);
 	CHECK(t.calls > 200);
 	run_text(L, "local function f() check() end f() f()");

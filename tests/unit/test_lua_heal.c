@@ -43,7 +43,7 @@ static uint64_t key_of(lua_State *L, lua_Debug *d)
 	lua_getinfo(L, "Sf", d);
 	f = lua_tocfunction(L, -1);
 	lua_pop(L, 1);
-	if (f == NULL && d->what[0] == 'C')
+	if (!f && d->what[0] == 'C')
 		return 0;
 	return f != NULL ? (uint64_t)f & ~UINT64_C(1) :
 	       lua_func_key(d->source, source_length(d), d->linedefined,
@@ -71,7 +71,7 @@ static int is_frame(const struct frame *f, lua_State *L, lua_Debug *d, int tail)
 {
 	const uint64_t key = key_of(L, d);
 
-	return f != NULL && (key == 0 || f->key == key) &&
+	return f && (key == 0 || f->key == key) &&
 	       (f->ret == any_id(d) || tail ||
 		(ANY_IS_JIT && f->ret < any_id(d)));
 }
@@ -87,7 +87,7 @@ static int same_but(lua_State *L, int level, int tail, int between)
 		if (any_is_lost_tail(&d))
 			continue;
 		f = below(f, L);
-		while (between && f != NULL && !is_frame(f, L, &d, tail))
+		while (between && f && !is_frame(f, L, &d, tail))
 			f = below(f, L);
 		between = 0;
 		if (!is_frame(f, L, &d, tail))
@@ -95,7 +95,7 @@ static int same_but(lua_State *L, int level, int tail, int between)
 		level += tail;
 		tail = 0;
 	}
-	return below(f, L) == NULL;
+	return !below(f, L);
 }
 
 /* LuaJIT does not tell when a C function returns, when an error is caught and
@@ -104,10 +104,10 @@ static int same(lua_State *L, int level, int kind)
 {
 	const int between = ANY_IS_JIT && kind == LUA_HOOKCOUNT;
 
-	if (between && stack_segment(state_mine)->owner != NULL &&
+	if (between && stack_segment(state_mine)->owner &&
 	    stack_segment(state_mine)->owner != lua_vm_find(L))
 		return 1;
-	if (between && stack_segment(state_mine)->owner == NULL &&
+	if (between && !stack_segment(state_mine)->owner &&
 	    lua_vm_find(L)->serial != 0)
 		return 1;
 	if (any_is_tail(kind))
@@ -333,7 +333,7 @@ static const char program[] =
 static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 {
 	enum { HEAD = 16 };
-	char *at = old == NULL ? NULL : (char *)old - HEAD;
+	char *at = !old ? NULL : (char *)old - HEAD;
 
 	(void)ud;
 	(void)size;
@@ -342,7 +342,7 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 		return NULL;
 	}
 	at = realloc(at, wanted + HEAD);
-	return at == NULL ? NULL : at + HEAD;
+	return !at ? NULL : at + HEAD;
 }
 #define luaL_newstate() lua_newstate(allocate, NULL)
 #endif

@@ -30,10 +30,10 @@ static void need_gnuplot(void)
 static void read_file(const char *path, char *to, size_t size)
 {
 	FILE *const from = fopen(path, "r");
-	const size_t got = from == NULL ? 0 : fread(to, 1, size - 1, from);
+	const size_t got = !from ? 0 : fread(to, 1, size - 1, from);
 
 	to[got] = '\0';
-	if (from != NULL)
+	if (from)
 		fclose(from);
 }
 
@@ -50,19 +50,19 @@ void test_out_gnuplot_draws_hostile_names(void)
 	CHECK(access("/tmp/weft-pwned", F_OK) != 0);
 	read_file(file, text, sizeof(text));
 	CHECK(strstr(text, "</svg>") != NULL);
-	CHECK(strstr(text, "<script>&amp;\"") == NULL);
+	CHECK(!strstr(text, "<script>&amp;\""));
 	CHECK(strstr(text, "&lt;script>&amp;amp;") != NULL);
 	CHECK(strstr(text, "`touch /tmp/weft-pwned`") != NULL);
 	CHECK(strstr(text, "a_{b}^2 {/Symbol x} @macro $1 %d 100% \\n") !=
 	      NULL);
-	CHECK(strchr(text, '\x1b') == NULL);
+	CHECK(!strchr(text, '\x1b'));
 }
 
 void test_out_gnuplot_leaves_nothing_when_it_fails(void)
 {
 	const struct out_bars plot = { "t", "x", hostile, 5, groups, 2 };
 	const char *const path = getenv("PATH");
-	char *const before = strdup(path == NULL ? "" : path);
+	char *const before = strdup(!path ? "" : path);
 	const char *const file = test_file("", 0);
 
 	unlink(file);

@@ -41,7 +41,7 @@ static void clean(void)
 static void make_dir(void)
 {
 	strcpy(dir, "/tmp/weft-test-sym-XXXXXX");
-	if (mkdtemp(dir) == NULL)
+	if (!mkdtemp(dir))
 		dir[0] = '\0';
 }
 
@@ -197,7 +197,7 @@ static void check_compiler(const char *compile)
 		 ">list", compile);
 	CHECK_EQ(shell(command), 0);
 	file = fopen(in_dir("list"), "r");
-	REQUIRE(file != NULL && fscanf(file, "%lx %lx", &a, &b) == 2);
+	REQUIRE(file && fscanf(file, "%lx %lx", &a, &b) == 2);
 	fclose(file);
 
 	struct func_table *const funcs = func_table_new();

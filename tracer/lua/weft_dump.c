@@ -35,10 +35,10 @@ static int find_command(char *out, size_t room)
 	Dl_info info;
 	const char *slash;
 
-	if (!dladdr((void *)weft_mark, &info) || info.dli_fname == NULL)
+	if (!dladdr((void *)weft_mark, &info) || !info.dli_fname)
 		return -1;
 	slash = strrchr(info.dli_fname, '/');
-	if (slash == NULL)
+	if (!slash)
 		return -1;
 	snprintf(out, room, "%.*s/../bin/weft", (int)(slash - info.dli_fname),
 		 info.dli_fname);
@@ -54,10 +54,10 @@ static char **without_weft(void)
 	size_t n = 0, k = 0;
 	char **env;
 
-	while (environ[n] != NULL)
+	while (environ[n])
 		n++;
 	env = calloc(n + 1, sizeof(*env));
-	for (size_t i = 0; env != NULL && i < n; i++) {
+	for (size_t i = 0; env && i < n; i++) {
 		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
 		    strncmp(environ[i], "WEFT_POOL=", 10) != 0)
 			env[k++] = environ[i];
@@ -73,13 +73,13 @@ static int run(const char *const *argv, const char *path)
 	int status = -1;
 	pid_t pid;
 
-	if (env == NULL || posix_spawn_file_actions_init(&actions) != 0) {
+	if (!env || posix_spawn_file_actions_init(&actions) != 0) {
 		free(env);
 		return -1;
 	}
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
 					 O_WRONLY, 0);
-	if (path != NULL)
+	if (path)
 		posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path,
 			O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	/* It changes none of them; its type is older than const. */
@@ -114,7 +114,7 @@ int weft_dump(const char *path, int since, char *why, size_t room)
 	struct timespec t;
 	int status = -1;
 
-	if (weft_status(&s) != 0 || trace == NULL) {
+	if (weft_status(&s) != 0 || !trace) {
 		snprintf(why, room, "this program is not being recorded");
 		return -1;
 	}
@@ -126,7 +126,7 @@ int weft_dump(const char *path, int since, char *why, size_t room)
 		snprintf(why, room, "recording is off: turn it on first");
 		return -1;
 	}
-	if (path != NULL && make(path) != 0) {
+	if (path && make(path) != 0) {
 		snprintf(why, room, "cannot write \"%s\": %s", path,
 			 strerror(errno));
 		return -1;

@@ -66,7 +66,7 @@ static int is_here(weft_lua_function f)
 {
 	Dl_info ours, its;
 
-	return f != NULL && dladdr(&weft_lua_static, &ours) != 0 &&
+	return f && dladdr(&weft_lua_static, &ours) != 0 &&
 	       dladdr((void *)f, &its) != 0 &&
 	       ours.dli_fbase == its.dli_fbase;
 }
@@ -132,7 +132,7 @@ static void *give(void *ud, void *old, size_t old_size, size_t size)
 /* No arguments, one result; 0: it went well. */
 static int call(long L)
 {
-	if (api.lua_pcallk != NULL)
+	if (api.lua_pcallk)
 		return (int)((any_fn *)api.lua_pcallk)(L, 0, 1, 0, 0, 0);
 	return (int)((any_fn *)api.lua_pcall)(L, 0, 1, 0, 0, 0);
 }
@@ -145,7 +145,7 @@ static int open_library(long L, any_fn *open, const char *name)
 
 	((any_fn *)api.lua_pushcclosure)(L, (long)open, 0, 0, 0, 0);
 	bad = call(L);
-	if (HERE(lua_setglobal) && name != NULL && bad == 0)
+	if (HERE(lua_setglobal) && name && bad == 0)
 		lua_setglobal(L, (long)name, 0, 0, 0, 0);
 	else
 		((any_fn *)api.lua_settop)(L, 0, 0, 0, 0, 0);
@@ -173,7 +173,7 @@ static int try(void)
 	long L = ((any_fn *)api.lua_newstate)((long)give, 0, 0, 0, 0, 0);
 	int bad;
 
-	if (L == 0 && newstate != NULL) /* LuaJIT may want its own allocator */
+	if (L == 0 && newstate) /* LuaJIT may want its own allocator */
 		L = newstate(0, 0, 0, 0, 0, 0);
 	if (L == 0)
 		return 0;
@@ -193,10 +193,10 @@ static int sees_all(void)
 	if (!HERE(luaopen_base) && !HERE(luaopen_coroutine))
 		return 1; /* all calls are the program's own */
 	if (!HERE(luaopen_base) || !HERE(luaL_loadstring) ||
-	    (api.lua_pcallk == NULL && api.lua_pcall == NULL))
+	    (!api.lua_pcallk && !api.lua_pcall))
 		return 0;
 #define X(name)                                                                \
-	if (real[WEFT_LUA_WRAP_##name] != NULL)                                \
+	if (real[WEFT_LUA_WRAP_##name])                                \
 		used[WEFT_LUA_WRAP_##name] = (weft_lua_function)count_##name;
 	TRIED(X)
 #undef X
@@ -226,7 +226,7 @@ __attribute__((constructor(101))) static void meet_weft(void)
 {
 	meet_fn *const meet = find("weft_lua_linked");
 
-	if (meet == NULL)
+	if (!meet)
 		return;
 	unwrap();
 	leave_out_others();
@@ -237,6 +237,6 @@ __attribute__((destructor(101))) static void leave_weft(void)
 {
 	meet_fn *const leave = find("weft_lua_unlinked");
 
-	if (leave != NULL)
+	if (leave)
 		leave(&linked);
 }

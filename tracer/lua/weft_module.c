@@ -277,8 +277,8 @@ static int wrap_told(lua_State *L)
 	const int results = run_original(L);
 	const lua_CFunction wrapped = lua_tocfunction(L, -1);
 
-	if (results == 1 && wrapped != NULL &&
-	    lua_getupvalue(L, -1, 1) != NULL && lua_isthread(L, -1)) {
+	if (results == 1 && wrapped &&
+	    lua_getupvalue(L, -1, 1) && lua_isthread(L, -1)) {
 		lua_pushcfunction(L, wrapped);
 		lua_pushcclosure(L, wrapped_told, 2);
 	}

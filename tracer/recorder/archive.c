@@ -29,7 +29,7 @@ int archive_init(struct archive *a, int folder)
 	a->folder = a->list = -1;
 	a->limit = bytes_max;
 	a->seen = calloc(SEEN_SLOTS, sizeof(*a->seen));
-	if (a->seen != NULL && mkdirat(folder, "archive", 0700) == 0)
+	if (a->seen && mkdirat(folder, "archive", 0700) == 0)
 		a->folder = openat(folder, "archive", O_RDONLY | O_DIRECTORY |
 				   O_NOFOLLOW | O_CLOEXEC);
 	if (a->folder >= 0)
@@ -136,7 +136,7 @@ static void add(struct archive *a, const struct archive_file *f)
 		const uint32_t room = a->room ? 2 * a->room : 64;
 		void *const grown = realloc(a->file, room * sizeof(*a->file));
 
-		if (grown == NULL) {
+		if (!grown) {
 			a->unlisted++;
 			return;
 		}
@@ -159,7 +159,7 @@ static bool read_string(const uint64_t *at, uint64_t words, char *to)
 	    (stored + 7) / 8 > words - 2)
 		return false;
 	if (string_length(at[0]) == stored &&
-	    memchr(at + 2, '\0', stored) == NULL) {
+	    !memchr(at + 2, '\0', stored)) {
 		memcpy(to, at + 2, stored);
 		to[stored] = '\0';
 	}

@@ -16,8 +16,8 @@
 static bool is_tame(const char *path)
 {
 	return path[0] != '/' && path[0] != '\0' &&
-	       strncmp(path, "../", 3) != 0 && strstr(path, "/../") == NULL &&
-	       strstr(path, "//") == NULL && path[strlen(path) - 1] != '/';
+	       strncmp(path, "../", 3) != 0 && !strstr(path, "/../") &&
+	       !strstr(path, "//") && path[strlen(path) - 1] != '/';
 }
 
 /* Open the folder that the path's last name is in; *name is that name. */
@@ -29,7 +29,7 @@ static int open_folder(int folder, char *path, char **name)
 		char *const slash = strchr(*name, '/');
 		int next;
 
-		if (slash == NULL)
+		if (!slash)
 			break;
 		*slash = '\0';
 		if (mkdirat(at, *name, 0700) != 0 && errno != EEXIST)

@@ -59,7 +59,7 @@ static void put_debug(struct archive *a, const struct archive_file *f,
 	id_text(f, id);
 	snprintf(path[0], sizeof(path[0]), "%s/.build-id/%.2s/%s.debug", debug,
 		 id, id + 2);
-	if (link[0] != '\0' && strchr(link, '/') == NULL) {
+	if (link[0] != '\0' && !strchr(link, '/')) {
 		snprintf(path[1], sizeof(path[1]), "%.*s%s", folder, f->path,
 			 link);
 		snprintf(path[2], sizeof(path[2]), "%.*s.debug/%s", folder,
@@ -115,7 +115,7 @@ void archive_pack(struct archive *a)
 	for (uint32_t i = 0; i < a->files; i++) {
 		struct archive_file *const f = &a->file[i];
 
-		if (f->fd < 0 && (f->why == NULL || f->is_lua))
+		if (f->fd < 0 && (!f->why || f->is_lua))
 			f->fd = archive_open(f);
 		if (f->fd < 0) {
 			list(a, f, "", f->why);
@@ -144,7 +144,7 @@ const char *archive_missing(const struct archive *a)
 
 	text[0] = '\0';
 	for (uint32_t i = 0; i < a->files && text[0] == '\0'; i++)
-		if (a->file[i].why != NULL)
+		if (a->file[i].why)
 			snprintf(text, sizeof(text), "%s: %s",
 				 a->file[i].path[0] ? a->file[i].path : "?",
 				 a->file[i].why);

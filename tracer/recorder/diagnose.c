@@ -65,7 +65,7 @@ void diagnose_unrecorded(uint32_t pid, const char *program, bool runs)
 	struct image image;
 	const char *why = NULL;
 
-	if (strchr(program, '/') == NULL)
+	if (!strchr(program, '/'))
 		why = "runs with rights of its own, so the loader drops "
 		      "preloaded libraries";
 	else if (image_read(program, &image) == 0)

@@ -24,7 +24,7 @@ bool diagnose_lua_needed(const char *path, const struct image *image)
 		const char *const name = image->needed[i];
 
 		if (strncmp(name, "liblua", 6) == 0 ||
-		    (strstr(name, "lua") != NULL &&
+		    (strstr(name, "lua") &&
 		     image_library(path, image, name, file) &&
 		     image_read(file, &library) == 0 && library.has_lua))
 			return true;

@@ -54,7 +54,7 @@ static void read_link(int fd, const Elf64_Shdr *section, char *to)
 			    (size_t)section->sh_size : ELF_ID_LINK;
 
 	if (!get(fd, to, size, section->sh_offset) ||
-	    memchr(to, '\0', size) == NULL)
+	    !memchr(to, '\0', size))
 		to[0] = '\0';
 }
 
@@ -81,7 +81,7 @@ static char *section_names(int fd, const Elf64_Ehdr *head, size_t *size)
 		return NULL;
 	*size = (size_t)section.sh_size;
 	names = malloc(*size + 1);
-	if (names == NULL || !get(fd, names, *size, section.sh_offset)) {
+	if (!names || !get(fd, names, *size, section.sh_offset)) {
 		free(names);
 		return NULL;
 	}
@@ -104,7 +104,7 @@ static void read_sections(int fd, const Elf64_Ehdr *head, struct elf_id *id)
 		if (!get(fd, &section, sizeof(section), head->e_shoff +
 			 (uint64_t)i * sizeof(section)))
 			break;
-		read_section(fd, &section, names != NULL &&
+		read_section(fd, &section, names &&
 			     section.sh_name < size ?
 			     names + section.sh_name : "", id);
 	}

@@ -39,7 +39,7 @@ struct offcpu *offcpu_new(uint32_t slots)
 	struct offcpu *const o = calloc(1, sizeof(*o) +
 					slots * sizeof(o->slot[0]));
 
-	if (o == NULL)
+	if (!o)
 		return NULL;
 	o->slots = slots;
 	for (uint32_t i = 0; i < slots; i++)
@@ -87,7 +87,7 @@ void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid)
 {
 	struct watched *w;
 
-	if (o == NULL || slot >= o->slots)
+	if (!o || slot >= o->slots)
 		return;
 	w = &o->slot[slot];
 	offcpu_gone(o, slot);
@@ -95,9 +95,9 @@ void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid)
 	w->spans = 0;
 	if (o->watched >= MAX_WATCHED || !is_ours(pid, tid))
 		return;
-	if (w->span == NULL)
+	if (!w->span)
 		w->span = malloc(MAX_SPANS * sizeof(*w->span));
-	if (w->span == NULL)
+	if (!w->span)
 		return;
 	w->fd = open_event(tid);
 	if (w->fd < 0)
@@ -117,7 +117,7 @@ void offcpu_gone(struct offcpu *o, uint32_t slot)
 {
 	struct watched *w;
 
-	if (o == NULL || slot >= o->slots || o->slot[slot].fd < 0)
+	if (!o || slot >= o->slots || o->slot[slot].fd < 0)
 		return;
 	w = &o->slot[slot];
 	offcpu_read(o, slot);
@@ -129,7 +129,7 @@ void offcpu_gone(struct offcpu *o, uint32_t slot)
 
 void offcpu_free(struct offcpu *o)
 {
-	for (uint32_t i = 0; o != NULL && i < o->slots; i++) {
+	for (uint32_t i = 0; o && i < o->slots; i++) {
 		offcpu_gone(o, i);
 		free(o->slot[i].span);
 	}
@@ -192,7 +192,7 @@ void offcpu_read(struct offcpu *o, uint32_t slot)
 	struct watched *w;
 	uint64_t at, end, now;
 
-	if (o == NULL || slot >= o->slots || o->slot[slot].fd < 0)
+	if (!o || slot >= o->slots || o->slot[slot].fd < 0)
 		return;
 	w = &o->slot[slot];
 	now = mono_now();
@@ -213,7 +213,7 @@ void offcpu_read(struct offcpu *o, uint32_t slot)
 
 void offcpu_read_all(struct offcpu *o)
 {
-	for (uint32_t i = 0; o != NULL && o->watched > 0 && i < o->slots; i++)
+	for (uint32_t i = 0; o && o->watched > 0 && i < o->slots; i++)
 		offcpu_read(o, i);
 }
 
@@ -239,7 +239,7 @@ uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 	struct watched *w;
 	uint32_t n = 1, kept = 0;
 
-	if (o == NULL || slot >= o->slots || h->tick_hz == 0 || room < 3)
+	if (!o || slot >= o->slots || h->tick_hz == 0 || room < 3)
 		return 0;
 	w = &o->slot[slot];
 	if (w->known_from == 0 || tick_at(h, w->known_from) >= h->tick_end ||

@@ -55,11 +55,11 @@ EXPORT int weft_resume(void)
 
 EXPORT void weft_mark(const char *name)
 {
-	struct state *const s = name == NULL ? NULL :
+	struct state *const s = !name ? NULL :
 		state_begin((uint64_t)__builtin_frame_address(0));
 	uint64_t now, key;
 
-	if (s == NULL)
+	if (!s)
 		return;
 	now = state_clock(s);
 	key = XXH64(name, strlen(name), 0) | KEY_LUA | KEY_MARK;
@@ -77,19 +77,19 @@ EXPORT int weft_label(const char *key, const char *value)
 	uint32_t words;
 	uint64_t *item;
 
-	if (key == NULL || value == NULL)
+	if (!key || !value)
 		return -1;
 	s = state_begin((uint64_t)__builtin_frame_address(0));
-	if (s == NULL)
+	if (!s)
 		return -1;
 	words = 1 + buffer_string_words(strlen(key)) +
 		buffer_string_words(strlen(value));
 	item = buffer_item(s, words);
-	if (item == NULL) {
+	if (!item) {
 		buffer_switch(s, 0);
 		item = buffer_item(s, words);
 	}
-	if (item != NULL) {
+	if (item) {
 		item[0] = item_put(ITEM_LABEL, words);
 		buffer_put_string(buffer_put_string(item + 1, key,
 						    strlen(key)),
@@ -97,5 +97,5 @@ EXPORT int weft_label(const char *key, const char *value)
 		buffer_publish_items(s);
 	}
 	state_end(s);
-	return item == NULL ? -1 : 0;
+	return !item ? -1 : 0;
 }

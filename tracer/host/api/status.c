@@ -35,7 +35,7 @@ EXPORT int weft_status(struct weft_status *status)
 	const int saved = errno;
 	struct weft_status now = { .size = sizeof(now) };
 
-	if (status == NULL || status->size < sizeof(status->size))
+	if (!status || status->size < sizeof(status->size))
 		return -1;
 	if (process_ready()) {
 		now.recorded = 1;
@@ -74,16 +74,16 @@ EXPORT int weft_native(int on)
 
 EXPORT int weft_lua_is_interposed(lua_State *L)
 {
-	const struct coroutine *const co = state_pool == NULL || L == NULL ?
+	const struct coroutine *const co = !state_pool || !L ?
 					   NULL : lua_vm_find(L);
 
-	return co != NULL && co->vm != NULL && co->vm->lib->interposed;
+	return co && co->vm && co->vm->lib->interposed;
 }
 
 EXPORT unsigned long long weft_lua_coroutine(lua_State *L)
 {
-	const struct coroutine *const co = state_pool == NULL || L == NULL ?
+	const struct coroutine *const co = !state_pool || !L ?
 					   NULL : lua_vm_find(L);
 
-	return co == NULL || co->serial == LUA_UNBORN ? 0 : co->serial;
+	return !co || co->serial == LUA_UNBORN ? 0 : co->serial;
 }

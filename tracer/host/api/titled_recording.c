@@ -61,7 +61,7 @@ EXPORT int weft_start(const char *title)
 {
 	uint64_t hash;
 
-	if (title == NULL || title[0] == '\0')
+	if (!title || title[0] == '\0')
 		return weft_resume();
 	if (!process_ready())
 		return -1;
@@ -89,7 +89,7 @@ EXPORT int weft_stop(const char *title)
 {
 	int place;
 
-	if (title == NULL || title[0] == '\0') {
+	if (!title || title[0] == '\0') {
 		atomic_store(&ours, 0);
 		return weft_pause();
 	}

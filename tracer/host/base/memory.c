@@ -33,7 +33,7 @@ static void *take(struct block *b, size_t size)
 {
 	size_t at;
 
-	if (b == NULL || atomic_load(&b->used) + size > b->size)
+	if (!b || atomic_load(&b->used) + size > b->size)
 		return NULL;
 	at = atomic_fetch_add(&b->used, size);
 	return at + size <= b->size ? (char *)b + at : NULL;
@@ -46,10 +46,10 @@ static void *get(size_t size)
 		void *const p = take(b, size);
 		struct block *made;
 
-		if (p != NULL)
+		if (p)
 			return p;
 		made = map_block(BLOCK);
-		if (made == NULL)
+		if (!made)
 			return NULL;
 		if (!atomic_compare_exchange_strong(&current, &b, made))
 			munmap(made, BLOCK);
@@ -67,7 +67,7 @@ void *lua_mem_get(size_t size)
 		struct block *const b = map_block((size + HEAD + 4095) &
 						  ~(size_t)4095);
 
-		p = b == NULL ? NULL : (char *)b + HEAD;
+		p = !b ? NULL : (char *)b + HEAD;
 	} else {
 		p = get(size);
 	}

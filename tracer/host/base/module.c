@@ -79,7 +79,7 @@ static void fill(struct module *m, const struct dl_find_object *o)
 	m->map = map;
 	m->build_id_size = 0;
 	memset(m->path, 0, sizeof(m->path));
-	if (map->l_name != NULL && map->l_name[0] != '\0')
+	if (map->l_name && map->l_name[0] != '\0')
 		copy_path(m->path, sizeof(m->path), map->l_name);
 	else if (readlink("/proc/self/exe", m->path, sizeof(m->path) - 1) < 0)
 		m->path[0] = '\0';

@@ -55,7 +55,7 @@ static struct block *add_block(void)
 {
 	struct block *const b = lua_mem_get(sizeof(*b));
 
-	if (b == NULL)
+	if (!b)
 		return NULL;
 	b->next = atomic_load(&blocks);
 	while (!atomic_compare_exchange_weak(&blocks, &b->next, b))
@@ -66,20 +66,20 @@ static struct block *add_block(void)
 struct fiber *fiber_new(void)
 {
 	struct block *b = atomic_load(&roomy);
-	struct fiber *f = b == NULL ? NULL : take_from(b);
+	struct fiber *f = !b ? NULL : take_from(b);
 
-	for (b = atomic_load(&blocks); f == NULL && b != NULL; b = b->next) {
+	for (b = atomic_load(&blocks); !f && b != NULL; b = b->next) {
 		f = take_from(b);
-		if (f != NULL)
+		if (f)
 			atomic_store(&roomy, b);
 	}
-	if (f == NULL) {
+	if (!f) {
 		b = add_block();
-		f = b == NULL ? NULL : take_from(b);
-		if (f != NULL)
+		f = !b ? NULL : take_from(b);
+		if (f)
 			atomic_store(&roomy, b);
 	}
-	if (f == NULL)
+	if (!f)
 		return NULL;
 	fiber_renew(f);
 	f->low = f->high = 0;
@@ -133,10 +133,10 @@ static place *open_table(int i)
 	place *t = atomic_load_explicit(&tables[i], memory_order_acquire);
 	place *made;
 
-	if (t != NULL)
+	if (t)
 		return t;
 	made = lua_mem_get(size);
-	if (made == NULL)
+	if (!made)
 		return NULL;
 	return atomic_compare_exchange_strong(&tables[i], &t, made) ? made : t;
 }
@@ -147,13 +147,13 @@ struct fiber *fiber_find_at(uint64_t low)
 		place *const t = atomic_load_explicit(&tables[i],
 						      memory_order_acquire);
 
-		if (t == NULL)
+		if (!t)
 			return NULL;
 		for (uint32_t k = 0; k < PROBES; k++) {
 			struct fiber *const f = atomic_load_explicit(
 				place_of(t, i, low, k), memory_order_acquire);
 
-			if (f == NULL)
+			if (!f)
 				return NULL;
 			if (f->low == low)
 				return f;
@@ -166,16 +166,16 @@ struct fiber *fiber_at(uint64_t low)
 {
 	struct fiber *f = fiber_find_at(low);
 
-	if (f != NULL)
+	if (f)
 		return f;
 	f = fiber_new();
-	if (f == NULL)
+	if (!f)
 		return NULL;
 	f->low = low;
 	for (int i = 0; i < TABLES; i++) {
 		place *const t = open_table(i);
 
-		for (uint32_t k = 0; t != NULL && k < PROBES; k++) {
+		for (uint32_t k = 0; t && k < PROBES; k++) {
 			struct fiber *none = NULL;
 
 			if (atomic_compare_exchange_strong(
@@ -194,7 +194,7 @@ void fiber_create(struct fiber *f, uint64_t sp)
 	const int saved = errno;
 	struct state *const s = state_begin(sp);
 
-	if (s != NULL) {
+	if (s) {
 		fiber_stack_create(s, f, state_clock(s));
 		state_end(s);
 	}
@@ -212,10 +212,10 @@ static void leave(struct fiber *from, int ends, uint64_t sp)
 	struct state *const s = state_begin(sp);
 	uint64_t now;
 
-	if (from != NULL && ends)
+	if (from && ends)
 		fiber_renew(from);
-	if (s == NULL) {
-		if (from != NULL)
+	if (!s) {
+		if (from)
 			from->window = UINT32_MAX;
 		return;
 	}
@@ -235,11 +235,11 @@ static void arrive(struct fiber *to, uint64_t sp)
 {
 	struct state *const s = state_begin(sp);
 
-	if (s != NULL && s->level == 0 && s->fiber == 0)
+	if (s && s->level == 0 && s->fiber == 0)
 		fiber_stack_put_on(s, to, 0, sp, state_clock(s));
 	to->ran = 1;
 	fiber_now = to;
-	if (s != NULL)
+	if (s)
 		state_end(s);
 }
 
@@ -252,15 +252,15 @@ void fiber_switch(struct fiber *to, int ends, uint64_t sp)
 	if (from == to && !ends)
 		return;
 	leave(from, ends, sp);
-	if (from == NULL)
+	if (!from)
 		own_inside = inside_depth;
 	else if (!ends)
 		from->inside = inside_depth;
 	fiber_now = NULL;
-	depth = to == NULL ? own_inside : to->inside;
+	depth = !to ? own_inside : to->inside;
 	if (depth != inside_depth)
 		inside_set(depth, sp);
-	if (to != NULL)
+	if (to)
 		arrive(to, sp);
 	errno = saved;
 }
@@ -273,7 +273,7 @@ SLOW void fiber_catch_up(struct state *s)
 	if (s->fiber != 0)
 		fiber_stack_end(s, SUSPEND_ERROR | SUSPEND_INFERRED, now);
 	s->fiber_on = NULL;
-	if (fiber_now != NULL)
+	if (fiber_now)
 		fiber_stack_put_on(s, fiber_now, RESUME_INFERRED,
 				   (uint64_t)__builtin_frame_address(0), now);
 }

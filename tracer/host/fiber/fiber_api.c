@@ -19,7 +19,7 @@ static struct fiber *make(enum fiber_by who, uint64_t sp)
 	struct fiber *const f = process_ready() && fiber_counts(who) ?
 				fiber_new() : NULL;
 
-	if (f != NULL)
+	if (f)
 		fiber_create(f, sp);
 	errno = saved;
 	return f;
@@ -27,15 +27,15 @@ static struct fiber *make(enum fiber_by who, uint64_t sp)
 
 static void go(struct fiber *f, enum fiber_by who, uint64_t sp)
 {
-	if (f != NULL && f->magic != FIBER_MAGIC)
+	if (f && f->magic != FIBER_MAGIC)
 		f = NULL;
-	if (state_pool != NULL && fiber_counts(who))
+	if (state_pool && fiber_counts(who))
 		fiber_switch(f, 0, sp);
 }
 
 static void drop(struct fiber *f, uint64_t sp)
 {
-	if (f == NULL || f->magic != FIBER_MAGIC)
+	if (!f || f->magic != FIBER_MAGIC)
 		return;
 	if (f == fiber_now)
 		fiber_switch(NULL, 1, sp);
@@ -59,10 +59,10 @@ EXPORT void weft_fiber_destroy(struct weft_fiber *fiber)
 
 EXPORT unsigned long long weft_fiber_coroutine(const struct weft_fiber *fiber)
 {
-	const struct fiber *const f = fiber == NULL ? fiber_now :
+	const struct fiber *const f = !fiber ? fiber_now :
 				      (const struct fiber *)fiber;
 
-	return f == NULL || f->magic != FIBER_MAGIC ? 0 : f->serial;
+	return !f || f->magic != FIBER_MAGIC ? 0 : f->serial;
 }
 
 /* ------------------------------------------------------------- sanitizers */
@@ -115,7 +115,7 @@ EXPORT void *__tsan_create_fiber(unsigned flags)
 
 EXPORT void __tsan_destroy_fiber(void *fiber)
 {
-	if (real.destroy != NULL)
+	if (real.destroy)
 		real.destroy(fiber);
 	else
 		drop(fiber, HERE);
@@ -123,7 +123,7 @@ EXPORT void __tsan_destroy_fiber(void *fiber)
 
 EXPORT void __tsan_switch_to_fiber(void *fiber, unsigned flags)
 {
-	if (real.switch_to != NULL)
+	if (real.switch_to)
 		real.switch_to(fiber, flags);
 	else
 		go(fiber, FIBER_BY_TSAN, HERE);
@@ -134,14 +134,14 @@ static __thread struct fiber own = { .magic = FIBER_OWN };
 
 EXPORT void *__tsan_get_current_fiber(void)
 {
-	if (real.current != NULL)
+	if (real.current)
 		return real.current();
 	return fiber_now != NULL ? fiber_now : &own;
 }
 
 EXPORT void __tsan_set_fiber_name(void *fiber, const char *name)
 {
-	if (real.set_name != NULL)
+	if (real.set_name)
 		real.set_name(fiber, name);
 }
 
@@ -169,9 +169,9 @@ static void note_left(void)
 	const struct fiber *const f = fiber_now;
 	const uint64_t high = own_high();
 
-	came_from = (const void *)(f != NULL && f->high != 0 ? f->low :
+	came_from = (const void *)(f && f->high != 0 ? f->low :
 				   high - OWN_SIZE);
-	came_from_size = f != NULL && f->high != 0 ? f->high - f->low :
+	came_from_size = f && f->high != 0 ? f->high - f->low :
 			 OWN_SIZE + 1;
 }
 
@@ -181,33 +181,33 @@ EXPORT void __sanitizer_start_switch_fiber(void **save, const void *bottom,
 	const uint64_t low = (uint64_t)bottom, high = own_high();
 	struct fiber *f = NULL;
 
-	if (real.start != NULL) {
+	if (real.start) {
 		real.start(save, bottom, size);
 		return;
 	}
 	note_left();
-	if (save != NULL)
+	if (save)
 		*save = NULL;
-	if (state_pool == NULL || !fiber_counts(FIBER_BY_ASAN))
+	if (!state_pool || !fiber_counts(FIBER_BY_ASAN))
 		return;
 	if (high < low || high - low > size) {
 		f = fiber_at(low);
-		if (f != NULL)
+		if (f)
 			f->high = low + size;
 	}
-	fiber_switch(f, save == NULL, HERE);
+	fiber_switch(f, !save, HERE);
 }
 
 EXPORT void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
 					    size_t *size)
 {
-	if (real.finish != NULL) {
+	if (real.finish) {
 		real.finish(save, bottom, size);
 		return;
 	}
-	if (bottom != NULL)
+	if (bottom)
 		*bottom = came_from;
-	if (size != NULL)
+	if (size)
 		*size = came_from_size;
 }
 #endif

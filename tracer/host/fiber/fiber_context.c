@@ -48,7 +48,7 @@ __attribute__((constructor(101))) static void begin(void)
 /* Other libraries' constructors may come before ours. */
 INLINE void look(const void *known)
 {
-	if (unlikely(known == NULL))
+	if (unlikely(!known))
 		begin();
 }
 
@@ -63,7 +63,7 @@ static uint64_t sp_of(const ucontext_t *u)
 
 static int lies_in(const struct fiber *f, uint64_t sp)
 {
-	return f != NULL && sp > f->low && sp <= f->high;
+	return f && sp > f->low && sp <= f->high;
 }
 
 /* Whose context this is; NULL: the thread's own. */
@@ -79,7 +79,7 @@ static struct fiber *fiber_of(const ucontext_t *u)
 
 static void go_to(const ucontext_t *u, int ends, uint64_t sp)
 {
-	if (state_pool != NULL && u != NULL && fiber_counts(FIBER_BY_CONTEXT))
+	if (state_pool && u && fiber_counts(FIBER_BY_CONTEXT))
 		fiber_switch(fiber_of(u), ends, sp);
 }
 
@@ -102,12 +102,12 @@ static struct fiber *note_made(const ucontext_t *u, body_fn *body, int argc,
 	struct fiber *const f = fiber_at((uint64_t)u->uc_stack.ss_sp);
 	struct fiber_start *start;
 
-	if (f == NULL)
+	if (!f)
 		return NULL;
-	if (f->start == NULL)
+	if (!f->start)
 		f->start = lua_mem_get(sizeof(*f->start));
 	start = (struct fiber_start *)f->start;
-	if (start == NULL)
+	if (!start)
 		return NULL;
 	if (f != fiber_now)
 		fiber_renew(f);
@@ -133,7 +133,7 @@ EXPORT void makecontext(ucontext_t *u, void (*body)(void), int argc, ...)
 		f = note_made(u, (body_fn *)body, argc, a);
 #define A(i) a[i]
 	look((void *)real_make);
-	if (f == NULL)
+	if (!f)
 		real_make(u, body, argc, MANY(A));
 	else
 		real_make(u, (void (*)(void))run, 2,
@@ -147,7 +147,7 @@ EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 	const struct fiber *const f = fiber_now;
 
 	/* So that it is known again, wherever the program keeps it. */
-	if (f != NULL && f->high != 0) {
+	if (f && f->high != 0) {
 		from->uc_stack.ss_sp = (void *)f->low;
 		from->uc_stack.ss_size = f->high - f->low;
 	}

@@ -41,7 +41,7 @@ static void *more(void *old, size_t *room, size_t need, size_t size)
 	while (to < need)
 		to *= 2;
 	made = lua_mem_get(to * size);
-	if (made != NULL)
+	if (made)
 		*room = to;
 	return made;
 }
@@ -52,7 +52,7 @@ static int keep_room(struct fiber *f, size_t parts, size_t frames)
 	void *const p = more(f->part, &part_room, parts, sizeof(*f->part));
 	void *const q = more(f->frame, &frame_room, frames, sizeof(*f->frame));
 
-	if (p == NULL || (q == NULL && frames > 0))
+	if (!p || (!q && frames > 0))
 		return 0;
 	f->part = p;
 	f->frame = q;

@@ -9,7 +9,7 @@
 
 static int complete(const struct weft_lua_api *api)
 {
-#define X(name) if (api->name == NULL) return 0;
+#define X(name) if (!api->name) return 0;
 #define NONE(name)
 	WEFT_LUA_FUNCTIONS(X, NONE, NONE, NONE, NONE)
 #undef X
@@ -39,12 +39,12 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib, int *result)
 	struct coroutine *co;
 
 	*result = WEFT_LUA_NO_MEMORY;
-	if (main == NULL)
+	if (!main)
 		main = L; /* 5.1 cannot be asked */
 	co = lua_vm_find(main);
-	if (co == NULL || co->vm->main != main || !is_still(co, lib))
+	if (!co || co->vm->main != main || !is_still(co, lib))
 		co = lua_vm_born(main, lib, lib->interposed);
-	if (co == NULL)
+	if (!co)
 		return NULL;
 	co->vm->detached = 0;
 	if (!co->hooked || !lib->interposed)
@@ -59,24 +59,24 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 	struct coroutine *co;
 	int result = WEFT_LUA_OK;
 
-	if (L == NULL || api == NULL || !complete(api))
+	if (!L || !api || !complete(api))
 		return WEFT_LUA_INVALID;
 	if (!lua_vm_wanted())
 		return WEFT_LUA_NOT_RECORDED;
 	co = lua_vm_find(L);
-	if (co != NULL && co->vm->lib->interposed && co->hooked &&
+	if (co && co->vm->lib->interposed && co->hooked &&
 	    !co->vm->detached)
 		return WEFT_LUA_OK; /* its making was seen */
 	lib = lua_lib_given(api, caller);
-	if (lib == NULL)
+	if (!lib)
 		return WEFT_LUA_NO_MEMORY;
-	if (lib->abi == NULL)
+	if (!lib->abi)
 		return WEFT_LUA_UNSUPPORTED;
-	if (state_mine != NULL)
+	if (state_mine)
 		state_mine->lua_plain = NULL;
-	if (co == NULL || !is_still(co, lib))
+	if (!co || !is_still(co, lib))
 		co = meet(L, lib, &result);
-	if (co == NULL)
+	if (!co)
 		return result;
 	co->vm->detached = 0;
 	lua_vm_hook(co);
@@ -94,10 +94,10 @@ EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
 
 EXPORT void weft_lua_rest(lua_State *L)
 {
-	struct coroutine *const co = state_pool == NULL || L == NULL ? NULL :
+	struct coroutine *const co = !state_pool || !L ? NULL :
 				     lua_vm_find(L);
 
-	if (co != NULL && co->vm != NULL && co->vm->lib->abi != NULL &&
+	if (co && co->vm && co->vm->lib->abi &&
 	    co->hooked)
 		lua_vm_unhook(co);
 }
@@ -106,10 +106,10 @@ EXPORT int weft_lua_detach(lua_State *L)
 {
 	struct coroutine *co;
 
-	if (L == NULL)
+	if (!L)
 		return WEFT_LUA_INVALID;
-	co = state_pool == NULL ? NULL : lua_vm_find(L);
-	if (co == NULL || co->vm->lib->abi == NULL)
+	co = !state_pool ? NULL : lua_vm_find(L);
+	if (!co || !co->vm->lib->abi)
 		return WEFT_LUA_NOT_RECORDED;
 	co->vm->detached = 1;
 	if (co->hooked)
@@ -119,10 +119,10 @@ EXPORT int weft_lua_detach(lua_State *L)
 
 EXPORT int weft_lua_jit(lua_State *L, int on)
 {
-	struct coroutine *const co = state_pool == NULL || L == NULL ? NULL :
+	struct coroutine *const co = !state_pool || !L ? NULL :
 				     lua_vm_find(L);
 
-	return co != NULL && co->vm->lib->abi != NULL &&
+	return co && co->vm->lib->abi &&
 	       co->vm->lib->abi->is_jit &&
 	       lua_jit_wants(co->vm, on ? LUA_JIT_ON : LUA_JIT_OFF);
 }

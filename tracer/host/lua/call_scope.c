@@ -14,18 +14,18 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 	uint64_t now;
 
 	e->co = NULL;
-	if (s == NULL)
+	if (!s)
 		return;
 	me = lua_vm_local(s);
-	if (me != NULL && !inside_only && !lua_stack_has_kept(s, co) &&
+	if (me && !inside_only && !lua_stack_has_kept(s, co) &&
 	    lua_vm_status(co) == LUA_STATUS_YIELD) {
 		state_end(s);
 		walked = lua_vm_walk_room(me);
-		if (walked != NULL)
+		if (walked)
 			count = co->vm->lib->abi->walk(me, co, 0, walked,
 						       LUA_WALK_ROOM);
 		s = state_begin(sp);
-		if (s == NULL)
+		if (!s)
 			return;
 	}
 	e->resumer = s->lua_plain;
@@ -41,7 +41,7 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 		e->serial = co->serial;
 		e->segments = s->segments - s->fiber;
 		e->on = s;
-		if (me != NULL && lua_vm_is_plain(s))
+		if (me && lua_vm_is_plain(s))
 			s->lua_plain = co->L;
 	}
 	state_end(s);
@@ -56,12 +56,12 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
 	uint32_t segments;
 	uint64_t now;
 
-	if (e->co == NULL)
+	if (!e->co)
 		return;
 	if (status != LUA_STATUS_YIELD)
 		e->co->ended = 1;
 	s = state_begin(sp);
-	if (s == NULL)
+	if (!s)
 		return;
 	segments = e->segments + s->fiber;
 	if (s->segments >= segments &&
@@ -84,14 +84,14 @@ static SLOW struct state *settle(struct coroutine *co, uint64_t sp)
 {
 	struct state *s = state_mine;
 	struct lua_local *const me = lua_vm_local(s);
-	struct frame *const walked = me == NULL ? NULL : lua_vm_walk_room(me);
+	struct frame *const walked = !me ? NULL : lua_vm_walk_room(me);
 	uint32_t count = 0;
 
-	if (walked != NULL)
+	if (walked)
 		count = co->vm->lib->abi->walk(me, co, 0, walked,
 					       LUA_WALK_ROOM);
 	s = state_begin(sp);
-	if (s != NULL && (co->serial == 0 || count > 0))
+	if (s && (co->serial == 0 || count > 0))
 		lua_stack_seat(s, co, walked, count, 0, sp, state_clock(s));
 	return s;
 }
@@ -101,11 +101,11 @@ struct stack_mark lua_around_mark(struct coroutine *co, uint64_t sp)
 	struct stack_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
 	struct state *s = state_begin(sp);
 
-	if (s != NULL && unlikely(co->window != s->window)) {
+	if (s && unlikely(co->window != s->window)) {
 		state_end(s);
 		s = settle(co, sp);
 	}
-	if (s != NULL) {
+	if (s) {
 		m = stack_mark(s);
 		state_end(s);
 	}
@@ -135,7 +135,7 @@ void lua_around_cut(const struct coroutine *co, struct stack_mark m,
 	if (BROKEN(pcall) || m.segments == UINT32_MAX)
 		return;
 	s = state_begin(sp);
-	if (s == NULL)
+	if (!s)
 		return;
 	if (s->segments != m.segments + s->fiber || stack_depth(s) != m.depth)
 		cut(s, co, m, failed, state_clock(s));
@@ -149,7 +149,7 @@ void lua_around_closed(struct coroutine *co, uint64_t sp)
 
 	co->keeps = 0;
 	co->ended = 1;
-	if (s == NULL)
+	if (!s)
 		return;
 	now = state_clock(s);
 	if (co->serial != 0 && stack_segment(s)->serial == co->serial)

@@ -43,7 +43,7 @@ static slot *table(slot *_Atomic *which)
 {
 	slot *t = atomic_load_explicit(which, memory_order_acquire), *made;
 
-	if (likely(t != NULL))
+	if (likely(t))
 		return t;
 	made = mmap(NULL, SLOTS * sizeof(slot), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -76,11 +76,11 @@ static struct lua_func *make(const char *source, size_t length, uint64_t hash,
 {
 	const size_t stored = length < CHUNK_STRING_MAX ? length :
 			      CHUNK_STRING_MAX;
-	const size_t named = name == NULL ? 0 : strnlen(name, NAME_BYTES);
+	const size_t named = !name ? 0 : strnlen(name, NAME_BYTES);
 	struct lua_func *const f = lua_mem_get(sizeof(*f) + stored + named);
 	char *text;
 
-	if (f == NULL)
+	if (!f)
 		return NULL;
 	f->text = text = (char *)(f + 1);
 	f->hash = hash;
@@ -118,14 +118,14 @@ uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 	struct lua_func *made = NULL;
 
 	errno = saved;
-	for (uint32_t i = 0; t != NULL && i < PROBES; i++) {
+	for (uint32_t i = 0; t && i < PROBES; i++) {
 		slot *const p = &t[place(mixed, i)];
 		void *f = atomic_load_explicit(p, memory_order_acquire);
 
-		if (f == NULL) {
-			if (made == NULL)
+		if (!f) {
+			if (!made)
 				made = make(source, length, hash, &at, name);
-			if (made == NULL)
+			if (!made)
 				break;
 			if (atomic_compare_exchange_strong(p, &f, made))
 				return key_of(made);
@@ -157,7 +157,7 @@ uint32_t lua_func_item(struct state *s, uint64_t key)
 			       (f->at.ordinal != 0);
 	uint64_t *const item = buffer_item(s, words);
 
-	if (item == NULL)
+	if (!item)
 		return UINT32_MAX;
 	item[0] = item_put(ITEM_LUA, words);
 	item[1] = (uint64_t)(uint32_t)f->at.first << 32 |
@@ -234,11 +234,11 @@ static const struct c_name *find_name(uint64_t address)
 {
 	slot *const t = atomic_load_explicit(&names, memory_order_acquire);
 
-	for (uint32_t i = 0; t != NULL && i < PROBES; i++) {
+	for (uint32_t i = 0; t && i < PROBES; i++) {
 		const struct c_name *const n = atomic_load_explicit(
 			&t[place(spread(address), i)], memory_order_acquire);
 
-		if (n == NULL)
+		if (!n)
 			return NULL;
 		if (n->address == address)
 			return n;
@@ -254,12 +254,12 @@ int lua_func_is_named(uint64_t address)
 static struct c_name *make_name(uint64_t address, const char *group,
 				const char *name)
 {
-	const size_t a = group == NULL ? 0 : strnlen(group, NAME_BYTES);
+	const size_t a = !group ? 0 : strnlen(group, NAME_BYTES);
 	const size_t b = strnlen(name, NAME_BYTES);
 	struct c_name *const n = lua_mem_get(sizeof(*n) + a + 1 + b);
 	char *to;
 
-	if (n == NULL)
+	if (!n)
 		return NULL;
 	n->address = address;
 	to = n->text;
@@ -280,16 +280,16 @@ void lua_func_name(uint64_t address, const char *group, const char *name)
 	struct c_name *made = NULL;
 
 	errno = saved;
-	if (t == NULL || find_name(address) != NULL)
+	if (!t || find_name(address))
 		return;
 	for (uint32_t i = 0; i < PROBES; i++) {
 		slot *const p = &t[place(spread(address), i)];
 		void *n = atomic_load_explicit(p, memory_order_acquire);
 
-		if (n == NULL) {
-			if (made == NULL)
+		if (!n) {
+			if (!made)
 				made = make_name(address, group, name);
-			if (made == NULL ||
+			if (!made ||
 			    atomic_compare_exchange_strong(p, &n, made))
 				return;
 		}
@@ -332,9 +332,9 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 	size_t length = add(text, 0, "=[builtin:", 10);
 	uint64_t key;
 
-	if (n != NULL) {
+	if (n) {
 		length = add(text, length, n->text, n->length);
-	} else if (event != NULL) {
+	} else if (event) {
 		length = add(text, length, event, strnlen(event, NAME_BYTES));
 	} else if ((n = find_name(place + 1)) != NULL) {
 		/* What a library's function returns has the number before. */
@@ -353,7 +353,7 @@ static void put_late(struct state *s, uint32_t index)
 {
 	uint64_t *const item = buffer_item(s, 2);
 
-	if (item == NULL)
+	if (!item)
 		return;
 	item[0] = item_put(ITEM_LATE, 2);
 	item[1] = index;
@@ -366,13 +366,13 @@ void lua_func_hint(struct state *s, uint64_t key, uint32_t index)
 	uint32_t words;
 	uint64_t *item;
 
-	if (find_name(key | LATE) != NULL)
+	if (find_name(key | LATE))
 		put_late(s, index);
-	if (n == NULL)
+	if (!n)
 		return;
 	words = 2 + buffer_string_words(n->length);
 	item = buffer_item(s, words);
-	if (item == NULL)
+	if (!item)
 		return;
 	item[0] = item_put(ITEM_HINT, words);
 	item[1] = index;

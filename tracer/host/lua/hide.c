@@ -29,7 +29,7 @@ int lua_hide_c(uint64_t address)
 
 int lua_hide_source(const char *source)
 {
-	return source != NULL && strcmp(source, "=[weft]") == 0;
+	return source && strcmp(source, "=[weft]") == 0;
 }
 
 EXPORT int weft_lua_hide(const void *address)

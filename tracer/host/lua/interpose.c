@@ -36,20 +36,20 @@ const weft_lua_function lua_interpose_ours[WEFT_LUA_WRAPS] = {
 /* What is known of L, if it is of a version that is recorded. */
 static struct coroutine *served(long L)
 {
-	struct coroutine *const co = state_pool == NULL ? NULL :
+	struct coroutine *const co = !state_pool ? NULL :
 				     lua_vm_find((lua_State *)L);
 
-	return co != NULL && co->vm->lib->abi != NULL && !co->vm->detached ?
+	return co && co->vm->lib->abi && !co->vm->detached ?
 	       co : NULL;
 }
 
 /* The library L belongs to; by its caller, if L is not known. */
 static const struct lua_lib *lib_for(long L, const void *caller)
 {
-	const struct coroutine *const co = state_pool == NULL ? NULL :
+	const struct coroutine *const co = !state_pool ? NULL :
 					   lua_vm_find((lua_State *)L);
 
-	return co != NULL && co->vm->lib->map != NULL ? co->vm->lib :
+	return co && co->vm->lib->map != NULL ? co->vm->lib :
 	       lua_lib_of(caller);
 }
 
@@ -76,10 +76,10 @@ static long made(long L, struct lua_lib *lib)
 	if (L == 0 || !lua_vm_wanted())
 		return L;
 	co = lua_vm_find((lua_State *)L);
-	if (co != NULL && co->serial == 0 && co->vm->lib == lib)
+	if (co && co->serial == 0 && co->vm->lib == lib)
 		return L; /* luaL_newstate called lua_newstate */
 	co = lua_vm_born((lua_State *)L, lib, lib->interposed);
-	if (co != NULL && lib->abi != NULL)
+	if (co && lib->abi)
 		at_boundary(co);
 	return L;
 }
@@ -88,7 +88,7 @@ EXPORT long lua_newstate(ARGS)
 {
 	struct lua_lib *const lib = lua_lib_of(CALLER);
 
-	if (lib == NULL || lib->api.lua_newstate == NULL)
+	if (!lib || !lib->api.lua_newstate)
 		return 0;
 	return made(((any_fn *)lib->api.lua_newstate)(PASS), lib);
 }
@@ -97,7 +97,7 @@ EXPORT long luaL_newstate(ARGS)
 {
 	struct lua_lib *const lib = lua_lib_of(CALLER);
 
-	if (lib == NULL || lib->lnewstate == NULL)
+	if (!lib || !lib->lnewstate)
 		return 0;
 	return made(((any_fn *)lib->lnewstate)(PASS), lib);
 }
@@ -108,11 +108,11 @@ EXPORT long lua_close(ARGS)
 	struct coroutine *main;
 	long r;
 
-	if (co == NULL)
+	if (!co)
 		return REAL(lua_close, a)(PASS);
 	main = lua_vm_find(co->vm->main);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
-	if (main != NULL) {
+	if (main) {
 		lua_around_closed(main, HERE);
 		main->vm = NULL;
 	}
@@ -121,11 +121,11 @@ EXPORT long lua_close(ARGS)
 
 EXPORT long lua_newthread(ARGS)
 {
-	struct coroutine *const co = state_pool == NULL ? NULL :
+	struct coroutine *const co = !state_pool ? NULL :
 				     lua_vm_find((lua_State *)a);
 	long r;
 
-	if (co == NULL)
+	if (!co)
 		return REAL(lua_newthread, a)(PASS);
 	r = ((any_fn *)co->vm->lib->api.lua_newthread)(PASS);
 	if (r != 0)
@@ -142,7 +142,7 @@ EXPORT long lua_resume(ARGS)
 	const uint32_t outside = inside_depth;
 	long r;
 
-	if (co == NULL)
+	if (!co)
 		return REAL(lua_resume, a)(PASS);
 	at_boundary(co);
 	inside_depth += co->inside;
@@ -171,7 +171,7 @@ EXPORT long lua_closethread(ARGS)
 	struct coroutine *const co = served(a);
 	const struct lua_lib *const lib = lib_for(a, CALLER);
 
-	if (co != NULL)
+	if (co)
 		return closing(co, lib->closethread, PASS);
 	return ((any_fn *)lib->closethread)(PASS);
 }
@@ -181,9 +181,9 @@ EXPORT long lua_resetthread(ARGS)
 {
 	const struct lua_lib *const lib = lib_for(a, CALLER);
 	struct coroutine *const co = served(
-		lib != NULL && lib->abi != NULL && lib->abi->is_jit ? b : a);
+		lib && lib->abi && lib->abi->is_jit ? b : a);
 
-	if (co != NULL)
+	if (co)
 		return closing(co, lib->resetthread, PASS);
 	return ((any_fn *)lib->resetthread)(PASS);
 }
@@ -213,7 +213,7 @@ static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 
 	at_boundary(co);
 	if (!co->vm->lib->abi->is_jit &&
-	    (co->serial == 0 || (state_mine != NULL &&
+	    (co->serial == 0 || (state_mine &&
 	     stack_segment(state_mine)->serial == co->serial)))
 		return ((any_fn *)real)(PASS);
 	mark = lua_around_mark(co, HERE);
@@ -227,7 +227,7 @@ static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 	{                                                                      \
 		struct coroutine *const co = served(a);                        \
                                                                                \
-		if (co == NULL)                                                \
+		if (!co)                                                \
 			return REAL(name, a)(PASS);                            \
 		return how(co, co->vm->lib->api.name, PASS);                   \
 	}
@@ -244,20 +244,20 @@ CALLS(lua_callk, plain_call)
 static struct coroutine *holder(long L)
 {
 	struct coroutine *const co = served(L);
-	struct coroutine *const h = co == NULL ? NULL : lua_vm_holder(co);
+	struct coroutine *const h = !co ? NULL : lua_vm_holder(co);
 
-	return h != NULL && h->hooked ? h : NULL;
+	return h && h->hooked ? h : NULL;
 }
 
 EXPORT long lua_sethook(ARGS)
 {
 	struct coroutine *const co = holder(a);
 
-	if (co == NULL)
+	if (!co)
 		return REAL(lua_sethook, a)(PASS);
 	co->app_hook = (int)c == 0 ? NULL : (weft_lua_function)b;
-	co->app_mask = co->app_hook == NULL ? 0 : (int)c;
-	co->app_count = co->app_hook == NULL ? 0 : (int)d;
+	co->app_mask = !co->app_hook ? 0 : (int)c;
+	co->app_count = !co->app_hook ? 0 : (int)d;
 	lua_vm_hook_again(co);
 	return 1;
 }
@@ -266,21 +266,21 @@ EXPORT long lua_gethook(ARGS)
 {
 	const struct coroutine *const co = holder(a);
 
-	return co == NULL ? REAL(lua_gethook, a)(PASS) : (long)co->app_hook;
+	return !co ? REAL(lua_gethook, a)(PASS) : (long)co->app_hook;
 }
 
 EXPORT long lua_gethookmask(ARGS)
 {
 	const struct coroutine *const co = holder(a);
 
-	return co == NULL ? REAL(lua_gethookmask, a)(PASS) : co->app_mask;
+	return !co ? REAL(lua_gethookmask, a)(PASS) : co->app_mask;
 }
 
 EXPORT long lua_gethookcount(ARGS)
 {
 	const struct coroutine *const co = holder(a);
 
-	return co == NULL ? REAL(lua_gethookcount, a)(PASS) : co->app_count;
+	return !co ? REAL(lua_gethookcount, a)(PASS) : co->app_count;
 }
 
 /* ------------------------------------------------------------- LuaJIT */
@@ -289,7 +289,7 @@ EXPORT long luaJIT_setmode(ARGS)
 {
 	struct coroutine *const co = served(a);
 
-	if (co != NULL && lua_jit_wants(co->vm, (int)c))
+	if (co && lua_jit_wants(co->vm, (int)c))
 		return 1;
 	return REAL(luaJIT_setmode, a)(PASS);
 }
@@ -300,7 +300,7 @@ EXPORT long luaopen_jit(ARGS)
 	const struct lua_lib *const lib = lib_for(a, CALLER);
 	const long r = ((any_fn *)lib->openjit)(PASS);
 
-	if (co != NULL)
+	if (co)
 		lua_jit_opened(co->vm);
 	return r;
 }

@@ -14,7 +14,7 @@ static void set(const struct lua_vm *vm, int mode)
 {
 	setmode_fn *const real = (setmode_fn *)vm->lib->api.luaJIT_setmode;
 
-	if (real != NULL)
+	if (real)
 		real(vm->main, 0, MODE_ENGINE | mode);
 }
 
@@ -24,7 +24,7 @@ static void tell(const struct lua_vm *vm)
 	struct state *const s = state_begin(
 		(uint64_t)__builtin_frame_address(0));
 
-	if (s == NULL)
+	if (!s)
 		return;
 	lua_vm_name_again(s, vm);
 	state_end(s);
@@ -32,7 +32,7 @@ static void tell(const struct lua_vm *vm)
 
 void lua_jit_stop(struct lua_vm *vm)
 {
-	if (vm->lib->abi->wrap != NULL && !vm->own_wrapper)
+	if (vm->lib->abi->wrap && !vm->own_wrapper)
 		vm->lib->abi->wrap(vm, 1);
 	if (!vm->jit_on || vm->jit_stopped)
 		return;
@@ -44,7 +44,7 @@ void lua_jit_stop(struct lua_vm *vm)
 
 void lua_jit_restore(struct lua_vm *vm)
 {
-	if (vm->lib->abi->wrap != NULL && !vm->own_wrapper)
+	if (vm->lib->abi->wrap && !vm->own_wrapper)
 		vm->lib->abi->wrap(vm, 0);
 	if (!vm->jit_stopped)
 		return;
@@ -62,7 +62,7 @@ void lua_jit_opened(struct lua_vm *vm)
 
 void lua_jit_hold(const struct lua_vm *vm)
 {
-	if (vm->jit_stopped && vm->lib->map == NULL)
+	if (vm->jit_stopped && !vm->lib->map)
 		set(vm, MODE_OFF);
 }
 

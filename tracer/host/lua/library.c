@@ -48,7 +48,7 @@ static const void *module_of(const void *address)
 {
 	struct dl_find_object o;
 
-	return address != NULL &&
+	return address &&
 	       _dl_find_object((void *)(uintptr_t)address, &o) == 0 ?
 	       o.dlfo_link_map : NULL;
 }
@@ -60,7 +60,7 @@ static void release(void *handle)
 	int (*const real)(void *) = (int (*)(void *))dlsym(RTLD_NEXT,
 							  "dlclose");
 
-	if (real != NULL)
+	if (real)
 		real(handle);
 }
 
@@ -99,7 +99,7 @@ static struct lua_lib *known(const void *map, weft_lua_function sethook)
 	for (int i = 0; i < LIBS; i++) {
 		struct lua_lib *const lib = atomic_load(&libs[i]);
 
-		if (lib == NULL)
+		if (!lib)
 			break;
 		if (is(lib, map, sethook))
 			return lib;
@@ -128,17 +128,17 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	void *handle;
 
 	quiet_look((const void *)sethook);
-	if (lib != NULL || map == NULL)
+	if (lib || !map)
 		return lib;
 	handle = dlopen(map->l_name[0] == '\0' ? NULL : map->l_name,
 			RTLD_LAZY | RTLD_NOLOAD);
-	if (handle == NULL)
+	if (!handle)
 		return NULL;
 	lib = lua_mem_get(sizeof(*lib));
-	if (lib != NULL)
+	if (lib)
 		fill(lib, handle, map);
 	release(handle);
-	return lib == NULL ? NULL : enlist(lib);
+	return !lib ? NULL : enlist(lib);
 }
 
 /* ----------------------------------------------- linked statically */
@@ -148,7 +148,7 @@ static struct lua_lib *linked_at(const void *map)
 	for (int i = 0; i < LIBS; i++) {
 		struct lua_lib *const lib = atomic_load(&libs[i]);
 
-		if (lib == NULL)
+		if (!lib)
 			break;
 		if (lib->linked && lib->map == map)
 			return lib;
@@ -192,10 +192,10 @@ struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
 	const void *const map = module_of(from->real);
 	struct lua_lib *lib;
 
-	if (map == NULL || within(map, from->api->lua_sethook) == NULL)
+	if (!map || !within(map, from->api->lua_sethook))
 		return NULL;
 	lib = lua_mem_get(sizeof(*lib));
-	if (lib == NULL)
+	if (!lib)
 		return NULL;
 	fill_linked(lib, map, from);
 	enlist(lib);
@@ -206,7 +206,7 @@ void lua_lib_unlinked(const struct weft_lua_linked *from)
 {
 	struct lua_lib *const lib = linked_at(module_of(from->real));
 
-	if (lib != NULL) {
+	if (lib) {
 		lib->linked = 0;
 		lib->map = NULL;
 		lib->api.lua_sethook = NULL;
@@ -220,13 +220,13 @@ static weft_lua_function real_sethook(const struct link_map *caller)
 	const void *const ours = module_of(&libs);
 	void *f = NULL, *handle = NULL;
 
-	if (caller != NULL && caller->l_name[0] != '\0')
+	if (caller && caller->l_name[0] != '\0')
 		handle = dlopen(caller->l_name, RTLD_LAZY | RTLD_NOLOAD);
-	if (handle != NULL) {
+	if (handle) {
 		f = dlsym(handle, "lua_sethook");
 		release(handle);
 	}
-	if (f == NULL || module_of(f) == ours)
+	if (!f || module_of(f) == ours)
 		f = dlsym(RTLD_NEXT, "lua_sethook");
 	return (weft_lua_function)f;
 }
@@ -236,7 +236,7 @@ static void remember(const struct dl_find_object *o, struct lua_lib *lib,
 {
 	struct span *const made = lua_mem_get(sizeof(*made));
 
-	if (made == NULL)
+	if (!made)
 		return;
 	made->start = (uint64_t)o->dlfo_map_start;
 	made->size = (uint64_t)o->dlfo_map_end - made->start;
@@ -245,7 +245,7 @@ static void remember(const struct dl_find_object *o, struct lua_lib *lib,
 	for (int i = 0; i < SPANS; i++) {
 		struct span *old = atomic_load(&spans[i]);
 
-		if ((old == NULL || old->epoch != epoch) &&
+		if ((!old || old->epoch != epoch) &&
 		    atomic_compare_exchange_strong(&spans[i], &old, made))
 			return;
 	}
@@ -261,9 +261,9 @@ static SLOW struct lua_lib *ask(const void *caller)
 	if (_dl_find_object((void *)(uintptr_t)caller, &o) != 0)
 		o.dlfo_link_map = NULL; /* made code: the global scope's */
 	lib = linked_at(o.dlfo_link_map);
-	if (lib == NULL)
+	if (!lib)
 		lib = lib_at(real_sethook(o.dlfo_link_map));
-	if (o.dlfo_link_map != NULL && lib != NULL)
+	if (o.dlfo_link_map && lib)
 		remember(&o, lib, epoch);
 	errno = saved;
 	return lib;
@@ -278,7 +278,7 @@ struct lua_lib *lua_lib_of(const void *caller)
 		const struct span *const p = atomic_load_explicit(&spans[i],
 							memory_order_acquire);
 
-		if (p == NULL)
+		if (!p)
 			break;
 		if ((uint64_t)caller - p->start < p->size && p->epoch == epoch)
 			return p->lib;
@@ -294,7 +294,7 @@ static struct lua_lib *copy_table(const struct weft_lua_api *api)
 	const size_t size = api->size < sizeof(*api) ? api->size :
 			    sizeof(*api);
 
-	if (lib == NULL)
+	if (!lib)
 		return NULL;
 	memcpy(&lib->api, api, size);
 	/* A module for 5.1 and LuaJIT finds ours where Lua has none. */
@@ -313,7 +313,7 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
 	if (module_of((void *)api->lua_sethook) == module_of(&libs))
 		return lua_lib_of(caller);
 	lib = linked_at(module_of((void *)api->lua_sethook));
-	if (lib == NULL)
+	if (!lib)
 		lib = known(NULL, api->lua_sethook);
 	return lib != NULL ? lib : copy_table(api);
 }
@@ -323,16 +323,16 @@ const struct lua_lib *lua_lib_running(const struct coroutine *co,
 {
 	const struct lua_lib *only = NULL;
 
-	if (co != NULL && co->vm != NULL && co->vm->lib->abi == abi)
+	if (co && co->vm && co->vm->lib->abi == abi)
 		return co->vm->lib;
 	for (int i = 0; i < LIBS; i++) {
 		const struct lua_lib *const lib = atomic_load(&libs[i]);
 
-		if (lib == NULL)
+		if (!lib)
 			break;
 		if (lib->abi != abi)
 			continue;
-		if (only != NULL)
+		if (only)
 			return NULL;
 		only = lib;
 	}

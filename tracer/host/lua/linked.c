@@ -15,7 +15,7 @@ static void lead(const struct weft_lua_linked *from)
 				WEFT_LUA_WRAPS;
 
 	for (unsigned long i = 0; i < n; i++) {
-		if (from->real[i] != NULL)
+		if (from->real[i])
 			from->used[i] = lua_interpose_ours[i];
 	}
 }
@@ -25,7 +25,7 @@ EXPORT void weft_lua_linked(const struct weft_lua_linked *linked)
 	const int saved = errno;
 
 	if (linked->size >= sizeof(*linked) && lua_vm_wanted() &&
-	    lua_lib_linked(linked) != NULL)
+	    lua_lib_linked(linked))
 		lead(linked);
 	errno = saved;
 }

@@ -37,7 +37,7 @@ static struct slot *table(int make)
 	struct slot *t = atomic_load_explicit(&slots, memory_order_acquire);
 	struct slot *made;
 
-	if (t != NULL || !make)
+	if (t || !make)
 		return t;
 	made = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -57,7 +57,7 @@ static struct slot *find(uint64_t at, int make)
 	struct slot *const t = table(make);
 	const uint64_t first = at * GOLDEN >> (64 - SLOT_BITS);
 
-	for (uint32_t i = 0; t != NULL && i < PROBES; i++) {
+	for (uint32_t i = 0; t && i < PROBES; i++) {
 		struct slot *const s = &t[(first + i) & (SLOTS - 1)];
 		uint64_t who = atomic_load_explicit(&s->who,
 						    memory_order_acquire);
@@ -86,7 +86,7 @@ uint32_t lua_ordinal_of(uint64_t at, uint64_t trait)
 {
 	const struct slot *const s = find(at, 0);
 
-	return s == NULL ? 0 : read(s, trait);
+	return !s ? 0 : read(s, trait);
 }
 
 int lua_ordinal_set(uint64_t at, uint64_t trait, uint32_t ordinal)
@@ -94,7 +94,7 @@ int lua_ordinal_set(uint64_t at, uint64_t trait, uint32_t ordinal)
 	struct slot *const s = find(at, ordinal != 0);
 	const uint64_t who = at << ORDINAL_BITS | ordinal;
 
-	if (s == NULL || read(s, trait) == ordinal)
+	if (!s || read(s, trait) == ordinal)
 		return 0;
 	atomic_store(&s->check, 0);
 	atomic_store(&s->who, who);

@@ -17,7 +17,7 @@ static int keep_room(struct coroutine *co, uint32_t count)
 	while (room < count)
 		room *= 2;
 	kept = lua_mem_get(room * sizeof(*kept));
-	if (kept == NULL)
+	if (!kept)
 		return 0;
 	co->kept = kept;
 	co->room = room;
@@ -60,7 +60,7 @@ void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now)
 	const struct frame *const from = stack_suspend(s, flags, &count, now);
 
 	s->lua_plain = NULL; /* another lua_State runs from here on */
-	if (co == NULL || co->serial != serial)
+	if (!co || co->serial != serial)
 		return; /* someone else lives at its address by now */
 	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
 		keep(s, co, from, count, now);
@@ -76,7 +76,7 @@ void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now)
 
 static int readable(const struct coroutine *co)
 {
-	return co->vm != NULL && lua_mem_readable(co->L);
+	return co->vm && lua_mem_readable(co->L);
 }
 
 /* Has co, which runs, no call open? Where C functions' returns are not told,
@@ -96,7 +96,7 @@ void lua_stack_off(struct state *s, uint64_t now)
 	uint32_t why = stack_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
 	int status;
 
-	if (co != NULL && co->serial == g->serial && readable(co)) {
+	if (co && co->serial == g->serial && readable(co)) {
 		status = lua_vm_status(co);
 		if (status == LUA_STATUS_YIELD)
 			why = SUSPEND_YIELD;
@@ -113,7 +113,7 @@ int lua_stack_yielding(const struct state *s)
 	const struct segment *const g = &s->segment[s->segments - 1];
 	const struct coroutine *const co = g->owner;
 
-	return co != NULL && co->serial == g->serial && co->vm != NULL &&
+	return co && co->serial == g->serial && co->vm &&
 	       lua_vm_status(co) == LUA_STATUS_YIELD;
 }
 
@@ -124,7 +124,7 @@ void lua_stack_doubt(struct state *s, uint64_t now)
 	const struct coroutine *const co = lua_vm_find(L);
 	struct lua_caller c;
 
-	if (co == NULL || co->vm->lib->abi == NULL || !readable(co) ||
+	if (!co || !co->vm->lib->abi || !readable(co) ||
 	    BROKEN(pcall))
 		return;
 	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L, co->vm->peek);
@@ -145,7 +145,7 @@ static int is_off(struct state *s)
 	const struct coroutine *const co = g->owner;
 
 	return s->segments > 1 && g->inferred &&
-	       (co == NULL || co->serial != g->serial ||
+	       (!co || co->serial != g->serial ||
 		stack_depth(s) == 0 || !readable(co) ||
 		lua_vm_status(co) != LUA_STATUS_OK || is_done(co));
 }

@@ -21,10 +21,10 @@ _Static_assert(sizeof(struct announced) <= sizeof(struct weft_lua_switch),
 
 static struct coroutine *served(lua_State *L)
 {
-	struct coroutine *const co = state_pool == NULL || L == NULL ? NULL :
+	struct coroutine *const co = !state_pool || !L ? NULL :
 				     lua_vm_find(L);
 
-	return co != NULL && co->vm != NULL && co->vm->lib->abi != NULL &&
+	return co && co->vm && co->vm->lib->abi &&
 	       !co->vm->detached ? co : NULL;
 }
 
@@ -34,7 +34,7 @@ static struct coroutine *meet(lua_State *L, lua_State *from)
 	struct coroutine *const co = served(L);
 	const struct coroutine *const other = served(from);
 
-	if (co != NULL || other == NULL || L == NULL || lua_vm_find(L) != NULL)
+	if (co || !other || !L || lua_vm_find(L))
 		return co;
 	return lua_vm_thread_met(L, lua_vm_find(other->vm->main));
 }
@@ -46,7 +46,7 @@ EXPORT int weft_lua_resuming(lua_State *L, lua_State *from,
 	struct announced a = { .co = meet(L, from),
 			       .outside = inside_depth };
 
-	if (a.co != NULL && a.co->vm->lib->map == NULL &&
+	if (a.co && !a.co->vm->lib->map &&
 	    a.co->vm->lib->abi->resumable(&a.co->vm->lib->api, L, 0, 0)) {
 		inside_depth += a.co->inside;
 		lua_around_resume(&a.entry, a.co, HERE);
@@ -65,7 +65,7 @@ EXPORT void weft_lua_resumed(const struct weft_lua_switch *from)
 	int status;
 
 	memcpy(&a, from, sizeof(a));
-	if (a.co != NULL) {
+	if (a.co) {
 		status = lua_vm_status(a.co);
 		lua_around_suspend(&a.entry, status, HERE);
 		a.co->inside = inside_back(a.outside,

@@ -97,7 +97,7 @@ static void heal_places(struct state *s, const struct coroutine *co,
 	else if (caller->id == 0 && co->serial != 0)
 		why = UNWIND_CLOSED;
 	end_from(s, dead, why, now);
-	if (f != NULL && f->ret < caller->id && has_moved(f, caller->key))
+	if (f && f->ret < caller->id && has_moved(f, caller->key))
 		f->ret = caller->id;
 }
 
@@ -117,8 +117,8 @@ void lua_stack_heal(struct state *s, const struct coroutine *co,
 		return;
 	}
 	for (int i = 0; i < CALLERS; i++) {
-		if (find(s, co, id, &dead) != NULL || id == 0 ||
-		    dead == s->top || caller->above == NULL)
+		if (find(s, co, id, &dead) || id == 0 ||
+		    dead == s->top || !caller->above)
 			break;
 		id = caller->above((uint64_t)co->L, id);
 	}
@@ -131,7 +131,7 @@ static int return_place(struct state *s, const struct coroutine *co,
 {
 	struct frame *dead;
 	const struct frame *const f = find_place(s, co, id, &dead);
-	const int is_it = f != NULL && (f->ret == id || has_moved(f, key));
+	const int is_it = f && (f->ret == id || has_moved(f, key));
 
 	if (is_it && dead == s->top)
 		stack_unwind(s, s->frames + (f - s->frames) + 1,
@@ -155,7 +155,7 @@ int lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 		return return_place(s, co, id, key, now);
 	f = find(s, co, id, &dead);
 
-	if (f == NULL) {
+	if (!f) {
 		/* Its call was not seen, or was one too many for the stack. */
 		if (s->too_deep > 0)
 			s->too_deep--;
@@ -178,7 +178,7 @@ void lua_stack_taken_over(struct state *s, const struct coroutine *co,
 	struct frame *above;
 	struct frame *const f = key == 0 ? NULL : find(s, co, id, &above);
 
-	if (f == NULL || f->key == key || above == s->top ||
+	if (!f || f->key == key || above == s->top ||
 	    above->key != key)
 		return;
 	f->ret |= TAKEN;

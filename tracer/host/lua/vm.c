@@ -52,13 +52,13 @@ static struct coroutine *look_up(const lua_State *L)
 		slot *const t = atomic_load_explicit(&tables[i],
 						     memory_order_acquire);
 
-		if (t == NULL)
+		if (!t)
 			return NULL;
 		for (uint32_t k = 0; k < PROBES; k++) {
 			struct coroutine *const co = atomic_load_explicit(
 				place(t, i, hash, k), memory_order_acquire);
 
-			if (co == NULL)
+			if (!co)
 				return NULL;
 			if (co->L == L)
 				return co;
@@ -77,9 +77,9 @@ struct coroutine *lua_vm_find(lua_State *L)
 	struct coroutine **const n = near_place(L);
 	struct coroutine *co = *n;
 
-	if (unlikely(co == NULL || co->L != L)) {
+	if (unlikely(!co || co->L != L)) {
 		co = look_up(L);
-		if (co == NULL)
+		if (!co)
 			return NULL;
 		*n = co;
 	}
@@ -92,10 +92,10 @@ static slot *open_table(int i)
 	slot *t = atomic_load_explicit(&tables[i], memory_order_acquire);
 	slot *made;
 
-	if (t != NULL)
+	if (t)
 		return t;
 	made = lua_mem_get(size);
-	if (made == NULL)
+	if (!made)
 		return NULL;
 	return atomic_compare_exchange_strong(&tables[i], &t, made) ? made : t;
 }
@@ -107,13 +107,13 @@ static struct coroutine *add(lua_State *L)
 	struct coroutine *const co = lua_mem_get(sizeof(*co));
 	const uint64_t hash = spread(L);
 
-	if (co == NULL)
+	if (!co)
 		return NULL;
 	co->L = L;
 	for (int i = 0; i < TABLES; i++) {
 		slot *const t = open_table(i);
 
-		for (uint32_t k = 0; t != NULL && k < PROBES; k++) {
+		for (uint32_t k = 0; t && k < PROBES; k++) {
 			struct coroutine *none = NULL;
 
 			if (atomic_compare_exchange_strong(
@@ -135,14 +135,14 @@ struct coroutine *lua_vm_object(lua_State *L)
 
 struct lua_local *lua_vm_local(struct state *s)
 {
-	if (unlikely(s->lua == NULL))
+	if (unlikely(!s->lua))
 		s->lua = lua_mem_get(sizeof(struct lua_local));
 	return s->lua;
 }
 
 struct frame *lua_vm_walk_room(struct lua_local *me)
 {
-	if (me->walk == NULL)
+	if (!me->walk)
 		me->walk = lua_mem_get(LUA_WALK_ROOM * sizeof(struct frame));
 	return me->walk;
 }
@@ -153,7 +153,7 @@ static int put_vm(struct state *s, const struct lua_vm *vm)
 {
 	uint64_t *const item = buffer_item(s, 5);
 
-	if (item == NULL)
+	if (!item)
 		return 0;
 	item[0] = item_put(ITEM_VM, 5);
 	item[1] = vm->serial;
@@ -174,7 +174,7 @@ void lua_vm_name(struct state *s, const struct lua_vm *vm)
 	struct lua_local *const me = lua_vm_local(s);
 	const uint32_t i = vm->serial % LUA_VMS_NAMED;
 
-	if (me == NULL || (me->named[i].vm == vm &&
+	if (!me || (me->named[i].vm == vm &&
 			   me->named[i].epoch == s->epoch))
 		return;
 	me->named[i].vm = vm;
@@ -189,7 +189,7 @@ void lua_vm_name_again(struct state *s, const struct lua_vm *vm)
 {
 	struct lua_local *const me = lua_vm_local(s);
 
-	if (me != NULL)
+	if (me)
 		me->named[vm->serial % LUA_VMS_NAMED].vm = NULL;
 	lua_vm_name(s, vm);
 }
@@ -208,8 +208,8 @@ static void name_vms(struct state *s)
 {
 	struct lua_local *const me = s->lua;
 
-	for (uint32_t i = 0; me != NULL && i < LUA_VMS_NAMED; i++) {
-		if (me->named[i].vm != NULL && put_vm(s, me->named[i].vm))
+	for (uint32_t i = 0; me && i < LUA_VMS_NAMED; i++) {
+		if (me->named[i].vm && put_vm(s, me->named[i].vm))
 			me->named[i].epoch = s->epoch;
 	}
 }
@@ -267,7 +267,7 @@ static int begin_learning(const struct lua_lib *lib)
 	if (!quiet_learn((const void *)lib->api.lua_newthread))
 		return 0;
 	s = state_begin((uint64_t)__builtin_frame_address(0));
-	if (s != NULL) {
+	if (s) {
 		buffer_switch(s, 0); /* which has no function's name as yet */
 		state_end(s);
 	}
@@ -313,12 +313,12 @@ static void enlist(struct lua_vm *vm)
 
 struct lua_vm *lua_vm_each(const struct lua_lib *lib, struct lua_vm *before)
 {
-	struct lua_vm *vm = before == NULL ? atomic_load(&vms) : before->next;
+	struct lua_vm *vm = !before ? atomic_load(&vms) : before->next;
 
 	for (; vm != NULL; vm = vm->next) {
 		const struct coroutine *const main = lua_vm_find(vm->main);
 
-		if (vm->lib == lib && main != NULL && main->vm == vm)
+		if (vm->lib == lib && main && main->vm == vm)
 			break;
 	}
 	return vm;
@@ -330,7 +330,7 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 	struct lua_vm *const vm = lua_mem_get(sizeof(*vm));
 	struct state *s;
 
-	if (co == NULL || vm == NULL)
+	if (!co || !vm)
 		return NULL;
 	vm->lib = lib;
 	vm->main = L;
@@ -338,7 +338,7 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 	vm->holder = co;
 	settle(co, vm, 0);
 	enlist(vm);
-	if (lib->abi == NULL) {
+	if (!lib->abi) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);
 		return co;
 	}
@@ -348,7 +348,7 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 	vm->serial = atomic_fetch_add(&state_pool->next_vm, 1);
 	atomic_fetch_add(&process_slot->vms, 1);
 	s = state_begin((uint64_t)__builtin_frame_address(0));
-	if (s != NULL) {
+	if (s) {
 		lua_vm_name(s, vm);
 		state_end(s);
 	}
@@ -360,7 +360,7 @@ static struct coroutine *child(lua_State *L, const struct coroutine *from)
 {
 	struct coroutine *const co = lua_vm_object(L);
 
-	if (co == NULL)
+	if (!co)
 		return NULL;
 	settle(co, from->vm, BROKEN(recycle) && has_serial(co) ? co->serial :
 	       LUA_UNBORN);
@@ -377,10 +377,10 @@ void lua_vm_thread_made(lua_State *L, const struct coroutine *from,
 	struct coroutine *const co = child(L, from);
 	struct state *s;
 
-	if (co == NULL || from->vm->serial == 0)
+	if (!co || from->vm->serial == 0)
 		return;
 	s = state_begin(sp);
-	if (s == NULL)
+	if (!s)
 		return;
 	lua_vm_create(s, co, state_clock(s));
 	state_end(s);
@@ -390,7 +390,7 @@ struct coroutine *lua_vm_thread_met(lua_State *L, const struct coroutine *main)
 {
 	struct coroutine *const co = child(L, main);
 
-	if (co != NULL)
+	if (co)
 		co->hooked = 1;
 	return co;
 }
@@ -438,9 +438,9 @@ void lua_vm_hook(struct coroutine *co)
 	co = lua_vm_holder(co);
 	if (!is_ours(co->vm->lib->abi, old)) {
 		co->app_hook = old;
-		co->app_mask = old == NULL ? 0 :
+		co->app_mask = !old ? 0 :
 			((number_fn *)api->lua_gethookmask)(co->L);
-		co->app_count = old == NULL ? 0 :
+		co->app_count = !old ? 0 :
 			((number_fn *)api->lua_gethookcount)(co->L);
 		lua_vm_hook_again(co);
 	}

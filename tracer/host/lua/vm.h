@@ -211,7 +211,7 @@ void lua_vm_unhook(struct coroutine *co);
 /* Whose app_hook and hooked are right for co. */
 INLINE struct coroutine *lua_vm_holder(struct coroutine *co)
 {
-	return co->vm->lib->abi != NULL && co->vm->lib->abi->is_jit ?
+	return co->vm->lib->abi && co->vm->lib->abi->is_jit ?
 	       co->vm->holder : co;
 }
 
@@ -228,7 +228,7 @@ INLINE int lua_vm_is_plain(const struct state *s)
 /* Is recording on at this moment? */
 INLINE int lua_vm_on(void)
 {
-	return state_pool != NULL &&
+	return state_pool &&
 	       (atomic_load_explicit(&state_pool->generation,
 				     memory_order_relaxed) & POOL_ON) != 0;
 }

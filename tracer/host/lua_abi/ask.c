@@ -41,7 +41,7 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d,
 		      int *is_c)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
-	const int is_event = d->namewhat != NULL &&
+	const int is_event = d->namewhat &&
 			     strcmp(d->namewhat, "metamethod") == 0;
 	uint64_t place;
 	int is_builtin;
@@ -72,12 +72,12 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d,
 static int has_taken_over(const struct coroutine *co, uint64_t id)
 {
 	const struct state *const s = state_mine;
-	const struct frame *f = s == NULL ? NULL : s->top - 1;
+	const struct frame *f = !s ? NULL : s->top - 1;
 
-	while (f != NULL && frame_is_late(f) && f->site == (uint64_t)co->L &&
+	while (f && frame_is_late(f) && f->site == (uint64_t)co->L &&
 	       f->ret > id)
 		f--;
-	return f != NULL && f->sp == FRAME_LUA && f->site == (uint64_t)co->L &&
+	return f && f->sp == FRAME_LUA && f->site == (uint64_t)co->L &&
 	       f->ret >= id;
 }
 #else
@@ -101,7 +101,7 @@ uint64_t lua_hook_ask(const struct coroutine *co, uint64_t id, int *is_c)
 		return 0;
 	if (has_taken_over(co, id))
 		d.name = d.namewhat = NULL;
-	*is_c = d.what != NULL && d.what[0] == 'C';
+	*is_c = d.what && d.what[0] == 'C';
 	if (!*is_c && lua_hide_source(d.source))
 		return 0;
 	if (!*is_c)
@@ -153,7 +153,7 @@ uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
 							 HOOK_CALLED);
 	uint64_t key;
 
-	if (c != NULL) {
+	if (c) {
 		*is_c = c->sp == LUA_FRAME_C;
 		return c->key;
 	}
@@ -254,9 +254,9 @@ static lua_State *main_of(const struct lua_lib *lib, lua_State *L)
 	const uint64_t its = family(&lib->api, L);
 	struct lua_vm *vm = lua_vm_each(lib, NULL);
 
-	while (vm != NULL && vm->family != its)
+	while (vm && vm->family != its)
 		vm = lua_vm_each(lib, vm);
-	return vm == NULL ? NULL : vm->main;
+	return !vm ? NULL : vm->main;
 }
 #endif
 
@@ -294,14 +294,14 @@ static int resumable(const struct weft_lua_api *api, lua_State *L, long b,
 static int accepts(const struct weft_lua_api *api)
 {
 #if LUA_VERSION_NUM >= 504
-	return api->lua_toclose != NULL && api->lua_version != NULL &&
+	return api->lua_toclose && api->lua_version &&
 	       (int)API(api, lua_version)(NULL) == LUA_VERSION_NUM;
 #elif LUA_VERSION_NUM >= 502
-	return api->lua_toclose == NULL && api->lua_callk != NULL &&
-	       api->lua_version != NULL &&
+	return !api->lua_toclose && api->lua_callk &&
+	       api->lua_version &&
 	       (int)*API(api, lua_version)(NULL) == LUA_VERSION_NUM;
 #else
-	return api->lua_callk == NULL && api->lua_pcall != NULL &&
+	return !api->lua_callk && api->lua_pcall &&
 	       (api->luaJIT_setmode != NULL) == (WEFT_LUA_ABI == VM_LUAJIT);
 #endif
 }

@@ -86,7 +86,7 @@ uint64_t lua_hook_asked_above(uint64_t at, uint64_t id)
 	lua_Debug d;
 	int found = 0;
 
-	if (co == NULL)
+	if (!co)
 		return 0;
 	for (int level = 0; API(&co->vm->lib->api, lua_getstack)(L, level, &d);
 	     level++) {
@@ -103,7 +103,7 @@ uint64_t lua_hook_asked_above(uint64_t at, uint64_t id)
 /* A coroutine whose first event this is was not me->co as yet. */
 static const struct lua_vm *vm_of(const struct lua_local *me, lua_State *L)
 {
-	return likely(me->co != NULL && me->co->L == L) ? me->co->vm :
+	return likely(me->co && me->co->L == L) ? me->co->vm :
 	       lua_vm_find(L)->vm;
 }
 
@@ -139,7 +139,7 @@ void lua_hook_asks(lua_State *L, lua_Debug *ar)
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
 	struct state *const s = state_mine;
 
-	if (unlikely(s == NULL || s->busy != 0 || s->generation !=
+	if (unlikely(!s || s->busy != 0 || s->generation !=
 		     atomic_load_explicit(&state_pool->generation,
 					  memory_order_relaxed))) {
 		lua_hook_shared(L, ar);

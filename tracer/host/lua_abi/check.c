@@ -39,14 +39,14 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 
 	if (wanted == 0)
 		return NULL;
-	if (old != NULL && wanted <= size)
+	if (old && wanted <= size)
 		return old;
 	wanted = (wanted + 15) & ~(size_t)15;
 	if (t->used + wanted > ARENA)
 		return NULL;
 	p = t->arena + t->used;
 	t->used += wanted;
-	if (old != NULL)
+	if (old)
 		memcpy(p, old, size);
 	return p;
 }
@@ -246,7 +246,7 @@ static int try_all(struct trial *t)
 			 LUA_MASKCALL;
 	int ran;
 
-	if (L == NULL)
+	if (!L)
 		return 0;
 	API(t->api, lua_sethook)(L, try_event, mask, 0);
 	ran = run(L, "=weft") &&

@@ -33,10 +33,10 @@ static int wanted(const struct coroutine *co, int event)
 /* It may raise an error or yield: nothing of ours waits for it. */
 static SLOW void pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
 {
-	const struct coroutine *const h = co == NULL ? NULL :
+	const struct coroutine *const h = !co ? NULL :
 					  lua_vm_holder(co);
 
-	if (h != NULL && h->app_hook != NULL && wanted(h, ar->event))
+	if (h && h->app_hook && wanted(h, ar->event))
 		((lua_Hook)h->app_hook)(L, ar);
 }
 
@@ -108,7 +108,7 @@ static void record(struct state *s, const struct coroutine *co,
 /* The call's function has its index in the open chunk now. */
 static void remember_index(struct state *s, struct lua_cached *c)
 {
-	if (c == NULL)
+	if (!c)
 		return;
 	c->index = buffer_index(s, c->key);
 	c->epoch = s->epoch;
@@ -137,11 +137,11 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 		return;
 	if (walk)
 		walked = lua_vm_walk_room(me);
-	if (walked != NULL)
+	if (walked)
 		count = lua_hook_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
 				      walked, LUA_WALK_ROOM);
 	s = state_begin(sp);
-	if (s == NULL)
+	if (!s)
 		return;
 	now = state_clock(s);
 	lua_stack_seat(s, co, walked, count, e.kind == EVENT_CALL &&
@@ -165,18 +165,18 @@ static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
 	struct coroutine *co = lua_vm_find(L);
 	int walk;
 
-	if (me == NULL || !lua_hook_records(co, ar)) {
+	if (!me || !lua_hook_records(co, ar)) {
 		state_end(s);
 		pass_on(co, L, ar);
 		return;
 	}
-	if (co == NULL) {
+	if (!co) {
 		state_end(s);
 		co = lua_hook_meet(me, L);
-		if (co == NULL)
+		if (!co)
 			return;
 		s = state_begin(sp);
-		if (s == NULL)
+		if (!s)
 			return;
 	}
 	if (me->window != s->window) {
@@ -202,7 +202,7 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	struct coroutine *const co = lua_vm_find(L);
 
 	atomic_store_explicit(&went_by, 1, memory_order_relaxed);
-	if (co == NULL)
+	if (!co)
 		return;
 	/* Memory may be wanted, a system call. */
 	if (co->vm->peek && ar->event != LUA_HOOKRET && !process_confined &&
@@ -225,7 +225,7 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 	struct lua_local *const me = s->lua;
 	struct lua_event e;
 
-	if (me == NULL || co == NULL || co->window != s->window ||
+	if (!me || !co || co->window != s->window ||
 	    !runs_on_top(s, co) || co->vm->detached ||
 	    lua_vm_is_unbooked(s) || !lua_hook_records(co, ar) ||
 	    !lua_hook_glance(&e, me, co, ar))
@@ -266,7 +266,7 @@ INLINE int called(struct state *s, uint64_t L, uint64_t id)
 	    unlikely(!quick_calls(s, L, caller)))
 		return 0;
 	c = lua_hook_cached(s->lua, L, id, HOOK_CALLED_QUICK);
-	if (unlikely(c == NULL || c->epoch != s->epoch))
+	if (unlikely(!c || c->epoch != s->epoch))
 		return 0;
 #if WEFT_LUA_ABI == 51
 	if (c->sp == FRAME_LUA && (s->top[-1].key & KEY_LUA) &&
@@ -288,7 +288,7 @@ void lua_hook_shared(lua_State *L, lua_Debug *ar)
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
 	struct state *const s = state_begin(sp);
 
-	if (s == NULL) {
+	if (!s) {
 		idle(L, ar);
 		return;
 	}
@@ -304,7 +304,7 @@ void lua_hook_event(lua_State *L, lua_Debug *ar)
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
 	struct state *const s = state_mine;
 	/* Off, just gone on, or a handler that interrupted a hook. */
-	if (unlikely(s == NULL || s->busy != 0 || s->generation !=
+	if (unlikely(!s || s->busy != 0 || s->generation !=
 		     atomic_load_explicit(&state_pool->generation,
 					  memory_order_relaxed))) {
 		lua_hook_shared(L, ar);

@@ -175,7 +175,7 @@ uint64_t lua_hook_asked_above(uint64_t L, uint64_t id);
  * or came to life since? */
 INLINE int lua_hook_unfreed(const struct lua_vm *vm)
 {
-	return vm->watch != NULL &&
+	return vm->watch &&
 	       WATCH_LENGTH(&vm->lib->api)(vm->watch, 1) != 0;
 }
 

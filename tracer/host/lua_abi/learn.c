@@ -117,7 +117,7 @@ void lua_hook_learn(const struct weft_lua_api *api, lua_State *L)
 	const int count = (int)(sizeof(functions) / sizeof(functions[0]));
 	struct text t = { script, sizeof(script) - 1 };
 
-	if (api->lua_setmetatable == NULL)
+	if (!api->lua_setmetatable)
 		return;
 	learned = api;
 	API(api, lua_sethook)(L, ask, LUA_MASKCALL | LUA_MASKRET, 0);

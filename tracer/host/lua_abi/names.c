@@ -15,7 +15,7 @@ static uint64_t builtin_place(const struct weft_lua_api *api, lua_State *L)
 	const struct coroutine *const co = lua_vm_find(L);
 	const uint64_t f = (uint64_t)API(api, lua_topointer)(L, -1);
 
-	if (!API(api, lua_iscfunction)(L, -1) || co == NULL)
+	if (!API(api, lua_iscfunction)(L, -1) || !co)
 		return 0;
 	return !co->vm->peek ? f : layout_word((uint64_t)L + STATE_GLOBAL) +
 				   layout_byte(f + FUNC_FFID);
@@ -29,7 +29,7 @@ uint64_t lua_hook_c_place(const struct weft_lua_api *api, lua_State *L,
 {
 	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
 
-	*is_builtin = f == NULL;
+	*is_builtin = !f;
 	return f != NULL ? (uint64_t)f : builtin_place(api, L);
 }
 
@@ -110,8 +110,8 @@ static void look_for_names(struct lua_vm *vm, lua_State *L)
 /* What the caller calls it, unless that is a variable of its own. */
 static const char *called_as(const lua_Debug *d)
 {
-	if (d->name == NULL || d->name[0] == '\0' || d->name[0] == '?' ||
-	    d->namewhat == NULL || strcmp(d->namewhat, "local") == 0 ||
+	if (!d->name || d->name[0] == '\0' || d->name[0] == '?' ||
+	    !d->namewhat || strcmp(d->namewhat, "local") == 0 ||
 	    strcmp(d->namewhat, "upvalue") == 0)
 		return NULL;
 	return d->name;
@@ -123,6 +123,6 @@ void lua_hook_name_c(const struct coroutine *co, uint64_t address,
 	if (lua_func_is_named(address))
 		return;
 	look_for_names(co->vm, co->L);
-	if (d != NULL && !lua_func_is_named(address) && called_as(d) != NULL)
+	if (d && !lua_func_is_named(address) && called_as(d))
 		lua_func_name(address, NULL, d->name);
 }

@@ -8,7 +8,7 @@
  * made: without the layout they look like calls that end together. */
 static int tails_unseen(const struct coroutine *co)
 {
-	return WEFT_LUA_ABI == 51 && co != NULL && !co->vm->peek;
+	return WEFT_LUA_ABI == 51 && co && !co->vm->peek;
 }
 
 int lua_hook_records(const struct coroutine *co, const lua_Debug *ar)
@@ -53,7 +53,7 @@ static void settle_tail(struct lua_event *e, const struct coroutine *co)
 	if (LUA_VERSION_NUM >= 504 || e->kind != EVENT_TAIL)
 		return;
 	e->id = e->caller.id;
-	e->caller.id = e->caller.above == NULL ? 0 :
+	e->caller.id = !e->caller.above ? 0 :
 		       e->caller.above((uint64_t)co->L, e->id);
 }
 
@@ -74,7 +74,7 @@ static uint64_t key_at(struct lua_local *me, const struct coroutine *co,
 	if (WEFT_LUA_ABI != VM_LUAJIT || id == 0)
 		return 0;
 	c = lua_hook_cached(me, (uint64_t)co->L, id, HOOK_OPEN);
-	return c == NULL ? 0 : c->key;
+	return !c ? 0 : c->key;
 }
 
 int lua_hook_glance(struct lua_event *e, struct lua_local *me,
@@ -91,7 +91,7 @@ int lua_hook_glance(struct lua_event *e, struct lua_local *me,
 	}
 	c = lua_hook_cached(me, (uint64_t)co->L, e->id, HOOK_CALLED);
 	e->cached = c;
-	if (c == NULL)
+	if (!c)
 		return 0;
 	e->key = c->key;
 	e->is_c = c->sp == LUA_FRAME_C;
@@ -158,8 +158,8 @@ struct coroutine *lua_hook_meet(const struct lua_local *me, lua_State *L)
 							  &lua_hook_abi);
 	const struct coroutine *main;
 
-	if (lib == NULL)
+	if (!lib)
 		return NULL;
 	main = lua_vm_find(lua_hook_abi.main_of(lib, L));
-	return main == NULL ? NULL : lua_vm_thread_met(L, main);
+	return !main ? NULL : lua_vm_thread_met(L, main);
 }

@@ -45,7 +45,7 @@ static int plant(lua_State *L)
 {
 	const struct weft_lua_api *const api = &planting->lib->api;
 
-	if (planting->watch == NULL)
+	if (!planting->watch)
 		make_place(api, L);
 	make_canary(api, L);
 	API(api, lua_xmove)(L, planting->watch, 1);
@@ -56,10 +56,10 @@ static int plant(lua_State *L)
 /* A program's table of an earlier weft ends before these. */
 static int can_plant(const struct weft_lua_api *api)
 {
-	return api->lua_createtable != NULL && api->lua_setmetatable != NULL &&
-	       api->lua_pushstring != NULL && api->lua_rawset != NULL &&
-	       api->lua_rawseti != NULL && WATCH_LENGTH(api) != NULL &&
-	       (LUA_VERSION_NUM >= 502 || api->lua_cpcall != NULL);
+	return api->lua_createtable && api->lua_setmetatable &&
+	       api->lua_pushstring && api->lua_rawset &&
+	       api->lua_rawseti && WATCH_LENGTH(api) &&
+	       (LUA_VERSION_NUM >= 502 || api->lua_cpcall);
 }
 
 uint64_t lua_hook_watch_anew(struct lua_vm *vm, lua_State *L)

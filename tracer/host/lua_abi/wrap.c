@@ -20,13 +20,13 @@ static uint64_t own_id(const struct coroutine *co)
 static void returned(lua_State *L, lua_CFunction f, uint64_t sp)
 {
 	const struct coroutine *const co = lua_vm_find(L);
-	const uint64_t id = co == NULL || !lua_vm_on() ? 0 : own_id(co);
+	const uint64_t id = !co || !lua_vm_on() ? 0 : own_id(co);
 	struct state *s;
 
 	if (id == 0)
 		return;
 	s = state_begin(sp);
-	if (s == NULL)
+	if (!s)
 		return;
 	if (co->window == s->window &&
 	    co->serial == stack_segment(s)->serial)
@@ -48,7 +48,7 @@ void lua_hook_wrap(const struct lua_vm *vm, int on)
 {
 	const struct weft_lua_api *const api = &vm->lib->api;
 
-	if (api->lua_pushlightuserdata == NULL)
+	if (!api->lua_pushlightuserdata)
 		return;
 	API(api, lua_pushlightuserdata)(vm->main, (void *)wrapper);
 	((int (*)(lua_State *, int, int))api->luaJIT_setmode)(

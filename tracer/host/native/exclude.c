@@ -55,7 +55,7 @@ static int read_symbols(const struct link_map *map, struct symbols *s)
 		else if (d->d_tag == DT_PLTRELSZ)
 			s->used[1] = d->d_un.d_val;
 	}
-	return s->all != NULL && s->names != NULL;
+	return s->all && s->names != NULL;
 }
 
 static int is_hook(const struct symbols *s, const ElfW(Rela) *use)
@@ -69,7 +69,7 @@ static int is_hook(const struct symbols *s, const ElfW(Rela) *use)
 static int calls_hooks(const struct symbols *s)
 {
 	for (int k = 0; k < 2; k++) {
-		const size_t n = s->uses[k] == NULL ? 0 :
+		const size_t n = !s->uses[k] ? 0 :
 				 s->used[k] / sizeof(*s->uses[k]);
 
 		for (size_t i = 0; i < n; i++) {
@@ -92,7 +92,7 @@ static int is_of_lua(const struct symbols *s, uint32_t i)
 /* Each bucket's chain ends with a word whose lowest bit is set. */
 static int is_lua_alone(const struct symbols *s)
 {
-	const uint32_t buckets = s->hash == NULL ? 0 : s->hash[0];
+	const uint32_t buckets = !s->hash ? 0 : s->hash[0];
 	const uint32_t first = buckets == 0 ? 0 : s->hash[1];
 	const uint32_t *const bucket = buckets == 0 ? NULL :
 				       s->hash + 4 + 2 * s->hash[2];
@@ -141,7 +141,7 @@ void quiet_look(const void *address)
 	struct dl_find_object o;
 	struct symbols s;
 
-	if (address == NULL ||
+	if (!address ||
 	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
 	    quiet_has((uint64_t)address) || !read_symbols(o.dlfo_link_map, &s))
 		return;
@@ -204,7 +204,7 @@ int quiet_learn(const void *address)
 	struct symbols s;
 	sigset_t all;
 
-	if (address == NULL ||
+	if (!address ||
 	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
 	    quiet_has((uint64_t)address) ||
 	    !read_symbols(o.dlfo_link_map, &s) || !calls_hooks(&s))

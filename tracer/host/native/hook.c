@@ -26,7 +26,7 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 		return;
 	}
 	s = state_begin_native(sp);
-	if (unlikely(s == NULL)) {
+	if (unlikely(!s)) {
 		state_missed();
 		return;
 	}
@@ -66,7 +66,7 @@ static int began_loud(uint64_t fn, uint64_t site)
 {
 	const struct state *const s = state_mine;
 
-	return s != NULL && s->busy == 0 && s->generation != 0 &&
+	return s && s->busy == 0 && s->generation != 0 &&
 	       s->top[-1].key == fn && s->top[-1].site == site;
 }
 
@@ -79,7 +79,7 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 	if (unlikely(quiet_has(fn)) && !began_loud(fn, site))
 		return;
 	s = state_begin_native(sp);
-	if (unlikely(s == NULL))
+	if (unlikely(!s))
 		return;
 	now = state_clock(s);
 	f = s->top - 1;
@@ -133,7 +133,7 @@ INLINE int entered(struct state *s, uint64_t fn, uint64_t site, uint64_t sp,
 		     f >= s->frame_limit || !clock_is_tsc))
 		return 0;
 	w = known(s, fn);
-	if (unlikely(w == NULL))
+	if (unlikely(!w))
 		return 0;
 	now = clock_now();
 	gap = now - s->last;
@@ -169,7 +169,7 @@ INLINE int left(struct state *s, uint64_t fn, uint64_t site)
 		*before = rec_enter_to_leaf(*before, gap);
 	} else {
 		w = known(s, fn);
-		if (unlikely(w == NULL || s->n >= s->limit))
+		if (unlikely(!w || s->n >= s->limit))
 			return 0;
 		now = clock_now();
 		gap = now - s->last;
@@ -190,12 +190,12 @@ INLINE enum readiness readiness(struct state **s)
 	const struct pool *const pool = state_native;
 	uint32_t generation;
 
-	if (unlikely(pool == NULL))
+	if (unlikely(!pool))
 		return UNCOMMON;
 	generation = atomic_load_explicit(&pool->generation,
 					  memory_order_relaxed);
 	*s = state_mine;
-	if (likely(*s != NULL && (*s)->generation == generation))
+	if (likely(*s && (*s)->generation == generation))
 		return likely((*s)->busy == 0) ? READY : UNCOMMON;
 	return generation & POOL_ON ? UNCOMMON : OFF;
 }

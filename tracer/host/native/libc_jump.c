@@ -66,11 +66,11 @@ __attribute__((unused)) static void note(const struct __jmp_buf_tag *env)
 	const uint64_t target = readable ? target_of(env) : 0;
 	struct state *s;
 
-	if (state_mine == NULL || target == 0)
+	if (!state_mine || target == 0)
 		return;
 	state_jumped(target);
 	s = state_begin((uint64_t)__builtin_frame_address(0));
-	if (s != NULL) {
+	if (s) {
 		/* Levels above the one that goes on have nothing alive. */
 		const uint64_t now = state_clock(s);
 
@@ -88,7 +88,7 @@ __attribute__((unused)) static void note(const struct __jmp_buf_tag *env)
 		__attribute__((noreturn));                                     \
 	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
 	{                                                                      \
-		if (real == NULL)                                              \
+		if (!real)                                              \
 			real = (jump_fn *)next(#name);                         \
 		note(env);                                                     \
 		real(env, value);                                              \
@@ -107,7 +107,7 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 {
 	const int r = (int)syscall(SYS_sigaltstack, ss, old);
 
-	if (r == 0 && ss != NULL) {
+	if (r == 0 && ss) {
 		const uint64_t low = (uint64_t)ss->ss_sp;
 		const int off = (ss->ss_flags & SS_DISABLE) != 0;
 
@@ -122,7 +122,7 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 static void module_goes(void)
 {
 	atomic_fetch_add(&process_module_epoch, 1);
-	if (state_pool != NULL)
+	if (state_pool)
 		atomic_fetch_add(&state_pool->generation, POOL_GENERATION_STEP);
 }
 
@@ -130,7 +130,7 @@ EXPORT int dlclose(void *handle)
 {
 	int r;
 
-	if (real_dlclose == NULL)
+	if (!real_dlclose)
 		real_dlclose = (int (*)(void *))next("dlclose");
 	module_goes();
 	r = real_dlclose(handle);

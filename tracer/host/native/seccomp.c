@@ -35,7 +35,7 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 {
 	if (may_confine(option))
 		process_confined = 1;
-	if (ends_recording(option, a) && state_mine != NULL) {
+	if (ends_recording(option, a) && state_mine) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
 		state_thread_ends();
 	}

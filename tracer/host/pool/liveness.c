@@ -18,7 +18,7 @@ void alive_begin(void)
 
 	is_ours = 0;
 	if (syscall(SYS_get_robust_list, 0, &known, &size) != 0 ||
-	    known != NULL)
+	    known)
 		return;
 	ours = (struct robust_list_head){
 		.list = { &ours.list },

@@ -159,7 +159,7 @@ static void register_process(void)
 	process_start = clock_ns(CLOCK_REALTIME);
 	process_serial = atomic_fetch_add(&state_pool->next_process, 1);
 	slot = claim_slot();
-	if (slot == NULL) {
+	if (!slot) {
 		atomic_fetch_add(&state_pool->unslotted_processes, 1);
 		slot = &stand_in;
 	}
@@ -176,10 +176,10 @@ static void look_for_pool(void)
 	struct pool *p;
 	void *page;
 
-	if (text == NULL)
+	if (!text)
 		return;
 	p = map_pool(text);
-	if (p == NULL)
+	if (!p)
 		return;
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -200,13 +200,13 @@ int process_ready(void)
 		/* A hook may come before any constructor, even before there
 		 * is an environment; another thread, or a handler, may be
 		 * looking at this moment. */
-		if (environ == NULL ||
+		if (!environ ||
 		    !atomic_compare_exchange_strong(&looked, &expected, 1))
 			return 0;
 		look_for_pool();
 		atomic_store_explicit(&looked, 2, memory_order_release);
 	}
-	if (state_pool == NULL)
+	if (!state_pool)
 		return 0;
 	if (unlikely(atomic_load_explicit(registered, memory_order_relaxed) ==
 		     0))
@@ -261,7 +261,7 @@ static void choose_break(void)
 	};
 	const char *const wanted = getenv("WEFT_TEST_BREAK");
 
-	for (int i = 0; wanted != NULL && i < BREAK_NONE; i++) {
+	for (int i = 0; wanted && i < BREAK_NONE; i++) {
 		if (strcmp(names[i], wanted) == 0)
 			break_chosen = (enum break_rule)i;
 	}

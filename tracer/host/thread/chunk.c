@@ -131,7 +131,7 @@ static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
 	h->number = s->number;
 	h->level = s->level;
 	h->written = s->written;
-	if (s->below != NULL) {
+	if (s->below) {
 		h->interrupted_chunk = interrupt_chunk(s->below);
 		h->interrupted_record = s->below->n;
 	} else {
@@ -170,7 +170,7 @@ static void put_process(struct state *s)
 	const uint32_t words = 2 + buffer_string_words(length);
 	uint64_t *const item = buffer_item(s, words);
 
-	if (item == NULL)
+	if (!item)
 		return;
 	item[0] = item_put(ITEM_PROCESS, words);
 	item[1] = process_slot->parent;
@@ -211,7 +211,7 @@ static void buffer_open(struct state *s, uint32_t flags)
 	put_process(s);
 	barrier();
 	s->opening = 0;
-	if (lua_side_chunk != NULL)
+	if (lua_side_chunk)
 		lua_side_chunk(s);
 }
 

@@ -64,7 +64,7 @@ static int put_module(struct state *s, uint32_t number)
 	const uint32_t words = 7 + buffer_string_words(length);
 	uint64_t *const item = buffer_item(s, words);
 
-	if (item == NULL)
+	if (!item)
 		return 0;
 	item[0] = item_put(ITEM_MODULE, words);
 	item[1] = number;
@@ -107,7 +107,7 @@ static uint64_t mark_word(struct state *s)
 	const uint32_t words = 1 + buffer_string_words(length);
 	uint64_t *const item = buffer_item(s, words);
 
-	if (item == NULL)
+	if (!item)
 		return 0;
 	item[0] = item_put(ITEM_NAME, words);
 	buffer_put_string(item + 1, s->mark, length);
@@ -121,7 +121,7 @@ static uint64_t item_word(struct state *s, uint64_t key)
 
 	if (key & KEY_MARK)
 		return mark_word(s);
-	if (lua_side_item != NULL)
+	if (lua_side_item)
 		at = lua_side_item(s, key);
 	return at == BUFFER_NO_INDEX ? 0 : dict_put_item(DICT_LUA, at);
 }
@@ -165,7 +165,7 @@ found:
 	way->epoch = s->epoch;
 	way->index = s->funcs++;
 	buffer_show(&s->head->funcs, s->funcs);
-	if (!(key & KEY_MARK) && lua_side_hint != NULL)
+	if (!(key & KEY_MARK) && lua_side_hint)
 		lua_side_hint(s, key, way->index);
 	return way->index;
 }

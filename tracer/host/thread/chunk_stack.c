@@ -76,13 +76,13 @@ void buffer_put_stack(struct state *s)
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
 	uint32_t words = 2 + 3 * s->segments + (total < most ? total : most);
 	uint64_t *item = buffer_item(s, words), *to;
-	const int omit = item == NULL;
+	const int omit = !item;
 
 	if (omit) {
 		words = 2 + 3 * s->segments;
 		item = buffer_item(s, words);
 	}
-	if (item == NULL) {
+	if (!item) {
 		s->head->flags |= CHUNK_BASE_UNKNOWN;
 		return;
 	}

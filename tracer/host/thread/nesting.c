@@ -49,7 +49,7 @@ void interrupt_close(struct state *s, uint32_t flags)
 {
 	struct state *const above = s->next;
 
-	if (above == NULL || above->busy != 0 || above->generation == 0 ||
+	if (!above || above->busy != 0 || above->generation == 0 ||
 	    buffer_is_scrap(above))
 		return;
 	interrupt_close(above, flags);

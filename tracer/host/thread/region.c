@@ -19,7 +19,7 @@ static void shut(uint64_t sp)
 	struct state *const s = state_mine;
 	struct stack_mark ground;
 
-	if (s == NULL || s->busy != 0 || s->generation == 0 ||
+	if (!s || s->busy != 0 || s->generation == 0 ||
 	    s->generation == INSIDE_SHUT)
 		return;
 	s->busy = sp;

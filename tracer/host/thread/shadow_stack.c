@@ -147,7 +147,7 @@ static struct frame *first_dead(struct state *s, uint64_t target)
  * landed. */
 static void doubt(struct state *s)
 {
-	if (stack_doubt != NULL && s->top > stack_ground(s) &&
+	if (stack_doubt && s->top > stack_ground(s) &&
 	    frame_is_lua(s->top - 1) && !frame_is_late(s->top - 1) &&
 	    !stack_yielding(s))
 		s->top[-1].sp = FRAME_DOUBTED;
@@ -168,7 +168,7 @@ void stack_jump(struct state *s, uint64_t target, uint64_t now)
 	}
 	/* A coroutine that yields keeps its Lua frames; what is native among
 	 * them is dropped when they are put away. */
-	if (dead < s->top && (stack_yielding == NULL || !stack_yielding(s)))
+	if (dead < s->top && (!stack_yielding || !stack_yielding(s)))
 		stack_unwind(s, dead, UNWIND_JUMP, now);
 	doubt(s);
 }

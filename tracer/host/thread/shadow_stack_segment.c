@@ -126,7 +126,7 @@ void stack_take_off(struct state *s, stack_off_fn off, uint64_t now)
 	const uint32_t before = s->segments;
 	uint32_t count;
 
-	if (off != NULL)
+	if (off)
 		off(s, now);
 	if (s->segments >= before)
 		stack_suspend(s, SUSPEND_ERROR | SUSPEND_INFERRED, &count,

@@ -69,7 +69,7 @@ static struct state *begin(uint32_t generation, int late)
 {
 	struct state *const s = state_birth(NULL);
 
-	if (s == NULL)
+	if (!s)
 		return NULL;
 	s->base_unknown = (uint32_t)late;
 	s->generation = generation;
@@ -85,7 +85,7 @@ static struct state *begin_beside(struct state *old, uint32_t generation)
 {
 	struct state *const s = begin(generation, 1);
 
-	if (s == NULL)
+	if (!s)
 		return NULL;
 	old->slot = s->slot;
 	buffer_disown(old);
@@ -110,16 +110,16 @@ SLOW struct state *state_sync(struct state *s)
 		return NULL;
 	generation = atomic_load(&state_pool->generation);
 	if (!(generation & POOL_ON) ||
-	    (state_refused == generation && (s == NULL || s->generation == 0)))
+	    (state_refused == generation && (!s || s->generation == 0)))
 		return NULL;
-	if (s == NULL)
+	if (!s)
 		s = begin(generation, began_late() || state_refused != 0);
 	else if (s->busy == 0)
 		s = catch_up(s, generation) ? s : NULL;
 	else if (s->generation == 0)
 		s = begin_beside(s, generation);
 	/* else a hook at work here was interrupted: that comes first */
-	if (s == NULL)
+	if (!s)
 		state_refused = generation;
 	else if (s->busy == 0 && s->level == 0 && fiber_is_missed(s))
 		settle_fiber(s);
@@ -147,7 +147,7 @@ SLOW struct pool *state_native_look(void)
 
 SLOW void state_missed(void)
 {
-	if (ended && state_pool != NULL && !inside_shut() &&
+	if (ended && state_pool && !inside_shut() &&
 	    atomic_load_explicit(&state_pool->generation,
 				 memory_order_relaxed) & POOL_ON)
 		atomic_fetch_add_explicit(&state_pool->late_calls, 1,
@@ -193,11 +193,11 @@ static struct state *level_above(struct state *s)
 	struct state *const n = s->next;
 	const uint32_t generation = atomic_load(&state_pool->generation);
 
-	if (n == NULL) {
+	if (!n) {
 		struct state *const made = state_refused == generation ? NULL :
 					   state_birth(s);
 
-		if (made == NULL) {
+		if (!made) {
 			state_refused = generation;
 			count_nested(s);
 		} else {
@@ -223,10 +223,10 @@ SLOW struct state *state_nested(struct state *s, uint64_t sp)
 
 	if (BROKEN(busy))
 		return s;
-	while (s != NULL && s->busy != 0) {
+	while (s && s->busy != 0) {
 		if (stale(s, sp)) {
 			abandon(s, sp);
-			s = state_mine == NULL ? NULL : s;
+			s = !state_mine ? NULL : s;
 			break;
 		}
 		if (s->level + 1 >= LEVELS) {
@@ -236,7 +236,7 @@ SLOW struct state *state_nested(struct state *s, uint64_t sp)
 		}
 		s = level_above(s);
 	}
-	if (s != NULL && s->level > 0) {
+	if (s && s->level > 0) {
 		s->busy = sp;
 		barrier();
 		interrupt_begin(s);
@@ -258,7 +258,7 @@ void state_jumped(uint64_t target)
 {
 	const uint64_t here = (uint64_t)__builtin_frame_address(0);
 
-	for (struct state *s = state_mine; s != NULL && state_mine != NULL;
+	for (struct state *s = state_mine; s && state_mine != NULL;
 	     s = s->next) {
 		if (s->busy != 0 && s->busy < target && s->generation != 0 &&
 		    stack_in_alt(s, target) == stack_in_alt(s, s->busy))
@@ -278,13 +278,13 @@ void state_thread_ends(void)
 {
 	struct state *s = state_mine;
 
-	if (s == NULL || s->busy != 0)
+	if (!s || s->busy != 0)
 		return;
 	ended = 1;
 	barrier();
 	state_mine = NULL;
 	barrier();
-	while (s != NULL) {
+	while (s) {
 		struct state *const next = s->next;
 
 		if (s->generation != 0) {

@@ -83,7 +83,7 @@ static struct state *reuse(void)
 
 	do {
 		s = first_of(list);
-		if (s == NULL)
+		if (!s)
 			return NULL;
 		/* Another's by now, perhaps: then the list has changed. */
 		rest = __atomic_load_n(&s->free_next, __ATOMIC_RELAXED);
@@ -160,7 +160,7 @@ int state_identify(struct state *s)
 	prctl(PR_GET_NAME, s->name);
 	s->number = s->written = 0;
 	s->cpu = state_cpu();
-	if (s->below != NULL) {
+	if (s->below) {
 		s->slot = s->below->slot;
 		s->slot_index = s->below->slot_index;
 		s->thread_serial = s->below->thread_serial;
@@ -191,16 +191,16 @@ struct state *state_birth(struct state *below)
 {
 	struct state *s = reuse();
 
-	if (s == NULL)
+	if (!s)
 		s = map_state();
-	if (s == NULL) {
+	if (!s) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
 		return NULL;
 	}
 	s->busy = 0;
 	s->below = below;
 	s->next = NULL;
-	s->level = below == NULL ? 0 : below->level + 1;
+	s->level = !below ? 0 : below->level + 1;
 	s->last = clock_now();
 	s->resync = 0;
 	s->frames[0] = (struct frame){ .sp = FRAME_LUA };

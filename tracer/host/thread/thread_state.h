@@ -197,21 +197,21 @@ INLINE struct state *state_begin_in(const struct pool *pool, uint64_t sp)
 {
 	struct state *s = state_mine;
 
-	if (unlikely(s == NULL || s->generation !=
+	if (unlikely(!s || s->generation !=
 		     atomic_load_explicit(&pool->generation,
 					  memory_order_relaxed))) {
 		/* Off costs no more than this. */
-		if (pool != NULL &&
+		if (pool &&
 		    !(atomic_load_explicit(&pool->generation,
 					   memory_order_relaxed) & POOL_ON))
 			return NULL;
 		s = state_sync(s);
-		if (s == NULL)
+		if (!s)
 			return NULL;
 	}
 	if (unlikely(s->busy != 0)) {
 		s = state_nested(s, sp);
-		if (s == NULL)
+		if (!s)
 			return NULL;
 	}
 	s->busy = sp;
@@ -232,9 +232,9 @@ INLINE struct state *state_begin_native(uint64_t sp)
 {
 	const struct pool *pool = state_native;
 
-	if (unlikely(pool == NULL)) {
+	if (unlikely(!pool)) {
 		pool = state_native_look();
-		if (pool == NULL)
+		if (!pool)
 			return NULL;
 	}
 	return state_begin_in(pool, sp);
