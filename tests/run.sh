@@ -91,7 +91,7 @@ wanted() {
 
 every() {
 	local f s
-	for f in layers names needs; do
+	for f in layers layers-seen names needs; do
 		echo "check/$f check $PWD/tests/$f.sh"
 	done
 	for s in "$B" "$B"/san-*; do
