@@ -3,6 +3,7 @@
 #ifndef WEFT_TRACER_HOST_BASE_BASE_H
 #define WEFT_TRACER_HOST_BASE_BASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -43,9 +43,8 @@ static void keep(const struct state *s, struct coroutine *co,
 		if (!lua_stack_is_of(&from[i], co))
 			continue;
 		co->kept[n] = from[i];
-		co->kept[n].sp = frame_is_late(&from[i]) ? FRAME_LATE :
-				 FRAME_LUA;
-		co->kept[n++].extra = FRAME_ABSORBED_NOT;
+		frame_settle(&co->kept[n]);
+		co->kept[n++].absorbed = FRAME_NONE_ABSORBED;
 	}
 	co->gapped = n != count;
 	co->count = n;

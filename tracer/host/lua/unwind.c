@@ -40,11 +40,11 @@ static void end_from(struct state *s, struct frame *to, enum unwind why,
 	while (s->top > to) {
 		struct frame *f = s->top - 1;
 
-		if (frame_is_late(f)) {
+		if (frame_is_untold(f)) {
 			stack_leave(s, now);
 			continue;
 		}
-		while (f > to && !frame_is_late(f - 1))
+		while (f > to && !frame_is_untold(f - 1))
 			f--;
 		stack_unwind(s, f, why, now);
 	}
@@ -162,8 +162,8 @@ int lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 		return 0;
 	}
 	if (BROKEN(ret) && f + 1 < s->top) {
-		if (s->top[-1].sp == FRAME_DOUBTED)
-			s->top[-1].sp = FRAME_LUA;
+		if (frame_waits(s->top - 1, FRAME_DOUBTED))
+			frame_settle(s->top - 1);
 		return 1;
 	}
 	stack_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,

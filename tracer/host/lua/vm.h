@@ -136,7 +136,7 @@ enum { LUA_STATUS_OK = 0, LUA_STATUS_YIELD = 1 }; /* the same in every Lua */
  * all bits turned round; source is the VM's count of the watch. */
 struct lua_cached {
 	uint64_t at, source, lines, text;
-	uint64_t key, sp;      /* of its frames */
+	uint64_t key, flags;   /* of its frames */
 	uint32_t epoch, index; /* in the chunk that was named in last */
 	const _Atomic uint64_t *current;
 };

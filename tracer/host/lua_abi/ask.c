@@ -74,10 +74,10 @@ static int has_taken_over(const struct coroutine *co, uint64_t id)
 	const struct state *const s = state_mine;
 	const struct frame *f = !s ? NULL : s->top - 1;
 
-	while (f && frame_is_late(f) && f->site == (uint64_t)co->L &&
+	while (f && frame_is_untold(f) && f->site == (uint64_t)co->L &&
 	       f->ret > id)
 		f--;
-	return f && f->sp == FRAME_LUA && f->site == (uint64_t)co->L &&
+	return f && frame_is_plain_lua(f) && f->site == (uint64_t)co->L &&
 	       f->ret >= id;
 }
 #else
@@ -130,7 +130,8 @@ static void remember(struct lua_local *me, uint64_t at, uint64_t key, int is_c)
 	struct lua_cached *const c = lua_hook_place(me, at);
 
 	*c = (struct lua_cached){
-		.at = at, .key = key, .sp = is_c ? LUA_FRAME_C : FRAME_LUA,
+		.at = at, .key = key, .flags = is_c ? LUA_FRAME_C :
+		FRAME_LUA_SETTLED,
 	};
 	if (!is_c) {
 		c->lines = layout_word(at + PROTO_LINES);
@@ -154,7 +155,7 @@ uint64_t lua_hook_key(struct lua_local *me, const struct coroutine *co,
 	uint64_t key;
 
 	if (c) {
-		*is_c = c->sp == LUA_FRAME_C;
+		*is_c = c->flags == LUA_FRAME_C;
 		return c->key;
 	}
 	key = lua_hook_ask(co, id, is_c);
@@ -174,8 +175,9 @@ static void put_frame(const struct coroutine *co, struct frame *to,
 
 	*to = (struct frame){
 		.key = key, .site = (uint64_t)co->L, .ret = id,
-		.sp = is_c && WEFT_LUA_ABI == VM_LUAJIT ? FRAME_LATE :
-		      FRAME_LUA, .extra = FRAME_ABSORBED_NOT,
+		.flags = FRAME_LUA_SETTLED |
+			 (is_c && WEFT_LUA_ABI == VM_LUAJIT ? FRAME_UNTOLD : 0),
+		.absorbed = FRAME_NONE_ABSORBED,
 		.tick = clock_now() - REC_AGE_UNKNOWN,
 	};
 }

@@ -47,7 +47,7 @@ uint64_t lua_hook_asked(struct lua_local *me, const struct coroutine *co,
 
 	*known = c;
 	if (watched != 0 && is_at(c, at, watched)) {
-		*is_c = c->sp == LUA_FRAME_C;
+		*is_c = c->flags == LUA_FRAME_C;
 		return c->key;
 	}
 	key = lua_hook_ask(co, id, is_c);
@@ -57,7 +57,7 @@ uint64_t lua_hook_asked(struct lua_local *me, const struct coroutine *co,
 	}
 	*c = (struct lua_cached){
 		.at = ~at, .source = watched, .key = key,
-		.sp = *is_c ? LUA_FRAME_C : FRAME_LUA,
+		.flags = *is_c ? LUA_FRAME_C : FRAME_LUA_SETTLED,
 		.current = &lua_func_never,
 	};
 	return key;

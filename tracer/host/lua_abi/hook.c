@@ -59,9 +59,10 @@ static struct frame frame_of(const struct coroutine *co,
 			     const struct lua_event *e, uint64_t now)
 {
 	return (struct frame){
-		.key = e->key, .sp = e->is_c ? LUA_FRAME_C : FRAME_LUA,
+		.key = e->key,
+		.flags = e->is_c ? LUA_FRAME_C : FRAME_LUA_SETTLED,
 		.site = (uint64_t)co->L, .ret = e->id, .tick = now,
-		.extra = FRAME_ABSORBED_NOT,
+		.absorbed = FRAME_NONE_ABSORBED,
 	};
 }
 
@@ -269,7 +270,7 @@ INLINE int called(struct state *s, uint64_t L, uint64_t id)
 	if (unlikely(!c || c->epoch != s->epoch))
 		return 0;
 #if WEFT_LUA_ABI == 51
-	if (c->sp == FRAME_LUA && (s->top[-1].key & KEY_LUA) &&
+	if (c->flags == FRAME_LUA_SETTLED && (s->top[-1].key & KEY_LUA) &&
 	    unlikely(layout_tail_calls(L, s->top[-1].ret)))
 		return 0;
 #endif

@@ -7,8 +7,8 @@
 #include "tracer/host/lua/unwind.h"
 
 /* Of the frame of a C function that Lua calls. */
-#define LUA_FRAME_C (WEFT_LUA_ABI == VM_LUAJIT ? FRAME_ABSORBS_LATE :          \
-		     FRAME_ABSORBS)
+#define LUA_FRAME_C (FRAME_LUA | FRAME_ABSORBS |                               \
+		     (WEFT_LUA_ABI == VM_LUAJIT ? FRAME_UNTOLD : 0))
 
 /* A name of this version: lua_hook_event_54. */
 #define ABI_PASTE2(name, abi) name##_##abi

@@ -53,7 +53,7 @@ INLINE int quick_returned(struct state *s, uint64_t L, uint64_t id)
 INLINE int quick_ended_late(struct state *s, uint64_t L, uint64_t id)
 {
 #if WEFT_LUA_ABI == 21
-	while (frame_is_late(s->top - 1) && s->top[-1].site == L &&
+	while (frame_is_untold(s->top - 1) && s->top[-1].site == L &&
 	       s->top[-1].ret > id) {
 		if (!quick_returned(s, L, s->top[-1].ret))
 			return 0;
@@ -87,11 +87,11 @@ INLINE int quick_entered(struct state *s, uint64_t L, uint64_t id,
 		return 0;
 	s->last = now;
 	f->key = c->key;
-	f->sp = c->sp;
+	f->flags = c->flags;
 	f->site = L;
 	f->ret = id;
 	f->tick = now;
-	f->extra = FRAME_ABSORBED_NOT;
+	f->absorbed = FRAME_NONE_ABSORBED;
 	buffer_put(s, rec_put(REC_ENTER, c->index, gap));
 	s->top = f + 1;
 	return 1;

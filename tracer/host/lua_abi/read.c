@@ -94,7 +94,7 @@ int lua_hook_glance(struct lua_event *e, struct lua_local *me,
 	if (!c)
 		return 0;
 	e->key = c->key;
-	e->is_c = c->sp == LUA_FRAME_C;
+	e->is_c = c->flags == LUA_FRAME_C;
 	read_caller(e, co);
 	e->caller.key = key_at(me, co, e->caller.id);
 	settle_tail(e, co);

@@ -148,9 +148,9 @@ static struct frame *first_dead(struct state *s, uint64_t target)
 static void doubt(struct state *s)
 {
 	if (stack_doubt && s->top > stack_ground(s) &&
-	    frame_is_lua(s->top - 1) && !frame_is_late(s->top - 1) &&
+	    frame_is_lua(s->top - 1) && !frame_is_untold(s->top - 1) &&
 	    !stack_yielding(s))
-		s->top[-1].sp = FRAME_DOUBTED;
+		s->top[-1].flags = FRAME_LUA | FRAME_DOUBTED;
 }
 
 void stack_jump(struct state *s, uint64_t target, uint64_t now)

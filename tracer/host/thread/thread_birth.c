@@ -203,7 +203,7 @@ struct state *state_birth(struct state *below)
 	s->level = !below ? 0 : below->level + 1;
 	s->last = clock_now();
 	s->resync = 0;
-	s->frames[0] = (struct frame){ .sp = FRAME_LUA };
+	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };
 	if (!state_identify(s)) {
 		state_count_unslotted();
 		state_give_back(s);

@@ -13,70 +13,83 @@
 #include "tracer/host/base/break.h"
 #include "tracer/host/base/clock.h"
 
-/* A shadow frame. Native frames have the stack pointer the hook had (its frame
- * address, always even). Lua frames, C functions called by Lua among them, have
- * an odd number there, so that the test "does this frame lie below the stack
- * pointer?" is one comparison for both: FRAME_LUA never does, FRAME_ABSORBS
- * always does. */
+/* A shadow frame: an open call. */
 struct frame {
 	uint64_t key;   /* native: code address. Lua function: address of its
 	                 * struct lua_func, with KEY_LUA */
-	uint64_t sp;
+	union {
+		uint64_t sp;    /* native: the hook's frame address, even */
+		uint64_t flags; /* Lua, and C functions called by Lua: below */
+	};
 	uint64_t site;  /* native: call site. Lua: its lua_State */
 	uint64_t ret;   /* native: the hook's return address. Lua: frame id */
 	uint64_t tick;  /* entry; moved on by every suspension */
-	uint64_t extra; /* Lua, C function: the call site of the native enter
-	                 * that was absorbed, FRAME_ABSORBED_NOT if none */
+	uint64_t absorbed; /* Lua, C function: the call site of the native
+	                    * enter that was absorbed, or FRAME_NONE_ABSORBED */
 };
 
 /* Beyond every code address of a program: what a key names otherwise. */
 #define KEY_LUA (UINT64_C(1) << 63)  /* a Lua function */
 #define KEY_MARK (UINT64_C(1) << 62) /* with KEY_LUA: a mark */
 
-#define FRAME_LUA UINT64_MAX      /* sp: above every stack pointer */
-#define FRAME_ABSORBS UINT64_C(1) /* sp: the next native enter of the same
-                                   * address is this very call */
-#define FRAME_DOUBTED UINT64_C(3) /* sp: a jump may have ended it; the next
-                                   * native enter asks Lua */
-#define FRAME_ABSORBED_NOT UINT64_MAX
+#define FRAME_NONE_ABSORBED UINT64_MAX
 
-/* LuaJIT does not tell when a C function returns: such a frame ends with its
- * native exit, or else at the next event that shows it gone. */
-#define FRAME_LATE (UINT64_MAX - 2)    /* otherwise like FRAME_LUA */
-#define FRAME_ABSORBS_LATE (FRAME_ABSORBS + FRAME_WAITS_MAX)
+/* Flags of a Lua frame. A native enter compares its stack pointer with the word
+ * they share with sp: a settled frame lies above every stack pointer, all others
+ * below, so that one comparison finds dead native frames and Lua frames that
+ * need a look. A frame that waits is not settled; it waits for a limited number
+ * of native enters, which are counted above these flags, since those of signal
+ * handlers may come first. */
+#define FRAME_LUA UINT64_C(1)       /* in every Lua frame, in no native one */
+#define FRAME_ABSORBS UINT64_C(2)   /* waits: the next native enter of the same
+                                     * address is this very call */
+#define FRAME_DOUBTED UINT64_C(4)   /* waits: a jump may have ended it; the next
+                                     * native enter asks Lua */
+#define FRAME_UNTOLD UINT64_C(8)    /* LuaJIT does not tell when a C function
+                                     * returns: ends with its native exit, or
+                                     * at the next event that shows it gone */
+#define FRAME_WAITED UINT64_C(16)   /* how many native enters it waited for */
+#define FRAME_WAITED_MAX UINT64_C(16)
+#define FRAME_SETTLED (UINT64_C(1) << 63)
 
-/* A signal handler's call may come first: then the frame goes on waiting, and
- * its sp says for how many calls it has. Those of a C function that is not
- * instrumented are not looked at for ever. */
-#define FRAME_AGAIN UINT64_C(4)
-#define FRAME_WAITS_MAX UINT64_C(64)
+#define FRAME_LUA_SETTLED (FRAME_LUA | FRAME_SETTLED)
 
-INLINE int frame_waits(const struct frame *f, uint64_t what)
+INLINE bool frame_is_lua(const struct frame *f)
 {
-	return f->sp < 2 * FRAME_WAITS_MAX && (f->sp & 3) == what;
+	return (f->flags & FRAME_LUA) != 0;
 }
 
-/* What a frame's sp is once it waits no more. */
-INLINE uint64_t frame_settled(uint64_t sp)
+INLINE bool frame_is_untold(const struct frame *f)
 {
-	return sp < FRAME_WAITS_MAX ? FRAME_LUA : FRAME_LATE;
+	const uint64_t both = FRAME_LUA | FRAME_UNTOLD;
+
+	return (f->flags & both) == both;
 }
 
-INLINE uint64_t frame_wait_on(uint64_t sp)
+/* A Lua frame that waits for nothing, and whose return Lua tells. */
+INLINE bool frame_is_plain_lua(const struct frame *f)
 {
-	return sp % FRAME_WAITS_MAX + FRAME_AGAIN < FRAME_WAITS_MAX ?
-	       sp + FRAME_AGAIN : frame_settled(sp);
+	return f->flags == FRAME_LUA_SETTLED;
 }
 
-INLINE int frame_is_lua(const struct frame *f)
+/* what: FRAME_ABSORBS or FRAME_DOUBTED. */
+INLINE bool frame_waits(const struct frame *f, uint64_t what)
 {
-	return (f->sp & 1) != 0;
+	return (f->flags & (FRAME_LUA | what)) == (FRAME_LUA | what);
 }
 
-INLINE int frame_is_late(const struct frame *f)
+/* It waits no more. */
+INLINE void frame_settle(struct frame *f)
 {
-	return f->sp == FRAME_LATE || (f->sp >= FRAME_WAITS_MAX &&
-				       f->sp < 2 * FRAME_WAITS_MAX);
+	f->flags = FRAME_LUA_SETTLED | (f->flags & FRAME_UNTOLD);
+}
+
+/* A native enter came that was not the one it waits for. */
+INLINE void frame_wait_on(struct frame *f)
+{
+	f->flags += FRAME_WAITED;
+	if (f->flags >= FRAME_WAITED * FRAME_WAITED_MAX)
+		frame_settle(f);
 }
 
 /* A part of the stack: the thread's own (serial 0), or a coroutine's. Frames

@@ -41,12 +41,14 @@ static int absorbs(struct state *s, const struct frame *n)
 	if (!frame_waits(top, FRAME_ABSORBS))
 		return 0;
 	if (top->key != n->key || BROKEN(absorb)) {
-		top->sp = BROKEN(again) ? frame_settled(top->sp) :
-			  frame_wait_on(top->sp);
+		if (BROKEN(again))
+			frame_settle(top);
+		else
+			frame_wait_on(top);
 		return 0;
 	}
-	top->sp = frame_settled(top->sp);
-	top->extra = n->site;
+	frame_settle(top);
+	top->absorbed = n->site;
 	return 1;
 }
 
@@ -60,12 +62,14 @@ static int strayed(const struct state *s, uint64_t sp)
 static void ask_again(struct state *s, uint64_t now)
 {
 	const struct frame *const top = s->top;
-	const uint64_t asked = s->top[-1].sp;
+	const uint64_t asked = s->top[-1].flags;
 
-	s->top[-1].sp = FRAME_LUA;
+	frame_settle(&s->top[-1]);
 	stack_doubt(s, now);
-	if (s->top == top && !BROKEN(again))
-		s->top[-1].sp = frame_wait_on(asked);
+	if (s->top == top && !BROKEN(again)) {
+		s->top[-1].flags = asked;
+		frame_wait_on(&s->top[-1]);
+	}
 }
 
 /* A signal handler's call, on the stack that is about to be left, after this was
@@ -112,7 +116,7 @@ out:
 static int is_exit_of(const struct frame *f, uint64_t fn, uint64_t site)
 {
 	return f->key == fn &&
-	       (frame_is_lua(f) ? f->extra : f->site) == site;
+	       (frame_is_lua(f) ? f->absorbed : f->site) == site;
 }
 
 static void leave_old(struct state *s, uint64_t fn, uint64_t now)
@@ -152,8 +156,8 @@ SLOW void stack_native_exit(struct state *s, uint64_t fn, uint64_t site,
 	while (s->segments > 1 && f < s->frames + stack_segment(s)->base)
 		stack_take_off(s, stack_off, now);
 	stack_unwind(s, f + 1, UNWIND_SKIPPED, now);
-	if (frame_is_lua(f) && !frame_is_late(f))
-		f->extra = FRAME_ABSORBED_NOT; /* its Lua return follows */
+	if (frame_is_lua(f) && !frame_is_untold(f))
+		f->absorbed = FRAME_NONE_ABSORBED; /* its Lua return follows */
 	else
 		stack_leave(s, now);
 	errno = saved;
