@@ -1,4 +1,7 @@
 /* err.h - the chain of causes behind a failure.
+ *
+ * analyzer/base: memory, arrays, maps, text and error messages for every other
+ * folder. Uses libc alone; knows nothing of traces or of profiling.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_BASE_ERR_H
 #define WEFT_ANALYZER_BASE_ERR_H
@@ -11,7 +14,7 @@
 int err_add(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Print the chain, outermost sentence first, on one line:
- * "weft: COMMAND: sentence: sentence\n", unprintable bytes made visible;
+ * "weft: COMMAND: sentence: sentence\n", with unprintable bytes made visible;
  * then empty it. Prints nothing when the chain is empty. */
 void err_print(FILE *to, const char *command);
 

@@ -1,13 +1,14 @@
-/* map.c - open addressing with linear probing; removal closes the gap, so there
- * are no tombstones.
+/* map.c - open addressing with linear probing. Removal closes the gap, so no
+ * tombstones are needed.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* used is 0 for a free slot. A number of 0 counts as used: map_put hands out a
- * place that its caller fills. */
+/* used is 0 for a free slot. A used slot may hold the number 0: map_put returns
+ * a place that its caller fills later. */
 struct slot {
 	uint64_t a, b;
 	uint32_t number, used;
@@ -89,12 +90,13 @@ uint32_t *map_put(struct map *m, uint64_t a, uint64_t b)
 	if (!s->used) {
 		*s = (struct slot){ .a = a, .b = b, .used = 1 };
 		m->count++;
+		assert(m->count < m->room);
 	}
 	return &s->number;
 }
 
-/* Slots after the hole move into it unless that would put them before the slot
- * where their probing begins. */
+/* A slot after the hole moves into it, unless that puts it before the slot
+ * where its probing begins. */
 void map_remove(struct map *m, uint64_t a, uint64_t b)
 {
 	const size_t mask = m->room - 1;
@@ -102,6 +104,7 @@ void map_remove(struct map *m, uint64_t a, uint64_t b)
 
 	if (!m->slots[hole].used)
 		return;
+	assert(m->count > 0);
 	for (size_t i = (hole + 1) & mask; m->slots[i].used;
 	     i = (i + 1) & mask) {
 		const size_t home = hash(m->slots[i].a, m->slots[i].b) & mask;

@@ -1,8 +1,9 @@
-/* mem.c - memory that never fails, and arenas. A command-line tool that is out
- * of memory has nothing better to do than to say so and end.
+/* mem.c - memory that never fails, and arenas. All that a command-line tool can
+ * do without memory is to say so and end.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,19 +52,21 @@ char *mem_copy(const char *text)
 	return checked(strdup(text), strlen(text) + 1);
 }
 
-void mem_need(void **array, size_t *room, size_t need, size_t size)
+void *mem_more(void *old, size_t *room, size_t need, size_t size)
 {
 	size_t want = *room ? *room : 16;
 
 	if (need <= *room)
-		return;
+		return old;
 	while (want < need)
 		want = want > SIZE_MAX / 2 ? need : want * 2;
-	*array = mem_grow(*array, want, size);
 	*room = want;
+	return mem_grow(old, want, size);
 }
 
-/* Blocks in a list, the one being filled first. */
+/* ---- arenas ---- */
+
+/* Blocks form a list that begins with the one being filled. used <= room. */
 struct block {
 	struct block *next;
 	size_t used, room;       /* bytes of data */
@@ -100,7 +103,7 @@ static struct block *new_block(size_t room)
 	return b;
 }
 
-/* Something big gets a block of its own, behind the one being filled. */
+/* A big allocation gets its own block, behind the one being filled. */
 static void *alloc_big(struct arena *a, size_t size)
 {
 	struct block *const b = new_block(size);
@@ -132,6 +135,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	}
 	p = b->data + b->used;
 	b->used += size;
+	assert(b->used <= b->room);
 	return p;
 }
 

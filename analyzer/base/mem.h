@@ -6,19 +6,25 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t size);                /* zeroed */
-void *mem_grow(void *old, size_t count, size_t size); /* realloc of an array */
+/* size zeroed bytes; the caller frees them with mem_free. */
+void *mem_alloc(size_t size);
+/* The array at old (or NULL), moved to where count elements of size bytes fit.
+ * New elements hold no defined value. */
+void *mem_grow(void *old, size_t count, size_t size);
+/* The same for need elements or more, so that growing one by one is cheap.
+ * *room is the number of elements there is room for. Use vec.h. */
+void *mem_more(void *old, size_t *room, size_t need, size_t size);
 void mem_free(void *);
-char *mem_copy(const char *text);            /* strdup */
+/* A copy of text; the caller frees it with mem_free. */
+char *mem_copy(const char *text);
 
-/* Grow *array (of element size) to hold at least need elements; *room is the
- * number there is room for. */
-void mem_need(void **array, size_t *room, size_t need, size_t size);
-
+/* Allocations that are freed together. */
 struct arena;
 struct arena *arena_new(void);
-void arena_free(struct arena *);             /* and all that was taken from it */
-void *arena_alloc(struct arena *, size_t size); /* zeroed, 8-byte aligned */
-char *arena_copy(struct arena *, const char *bytes, size_t length); /* + NUL */
+void arena_free(struct arena *);
+/* size zeroed bytes, aligned to 8. */
+void *arena_alloc(struct arena *, size_t size);
+/* A copy of length bytes, with a NUL after them. */
+char *arena_copy(struct arena *, const char *bytes, size_t length);
 
 #endif

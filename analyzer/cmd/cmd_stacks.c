@@ -6,6 +6,7 @@
 #include "analyzer/cmd/stacks_print.h"
 #include "analyzer/load/time_argument.h"
 #include "analyzer/tables/filter_match.h"
+#include "analyzer/base/vec.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,9 +57,7 @@ static int compare(const void *a, const void *b)
 
 static void add(struct list *l, uint64_t ns, ticks at)
 {
-	mem_need((void **)&l->moments, &l->room, l->count + 1,
-		 sizeof(*l->moments));
-	l->moments[l->count++] = (struct moment){ ns, at };
+	*vec_add(&l->moments, &l->room, &l->count) = (struct moment){ ns, at };
 }
 
 static int add_each(struct list *l, const struct session *s)

@@ -8,6 +8,7 @@
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/base/vec.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static char *stack_text(const struct session *s, const struct trail *t,
 				 " frames]", f->func);
 		else
 			name = func_name(s, f->func);
-		mem_need((void **)&text, &room, used + strlen(name) + 8, 1);
+		vec_need(&text, &room, used + strlen(name) + 8);
 		used += (size_t)snprintf(text + used, room - used, "%s%s",
 					 i > 0 ? between : "", name);
 	}

@@ -5,6 +5,7 @@
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/base/vec.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static void add(char **text, size_t *used, size_t *room, const char *more)
 {
 	const size_t length = strlen(more);
 
-	mem_need((void **)text, room, *used + length + 2, 1);
+	vec_need(text, room, *used + length + 2);
 	if (*used > 0)
 		(*text)[(*used)++] = ';';
 	memcpy(*text + *used, more, length + 1);

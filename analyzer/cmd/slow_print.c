@@ -7,6 +7,7 @@
 #include "analyzer/cmd/hot_path_print.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/base/vec.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -238,7 +239,7 @@ static void csv_call(const struct load *load, const struct slow_found *found,
 			trail_get(found->trail, ids[i]), room);
 		const size_t length = strlen(name);
 
-		mem_need((void **)&text, &size, used + length + 2, 1);
+		vec_need(&text, &size, used + length + 2);
 		if (i > 0)
 			text[used++] = ';';
 		memcpy(text + used, name, length + 1);

@@ -4,6 +4,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,7 @@ static void add_group(struct stacks_fold *f, const struct moment_stack *s)
 
 	if (s->count > 0)
 		memcpy(frames, s->frames, s->count * sizeof(*frames));
-	mem_need((void **)&f->groups, &f->room, f->count + 1,
-		 sizeof(*f->groups));
+	vec_need(&f->groups, &f->room, f->count + 1);
 	f->groups[f->count] = (struct group){ *s, 1, f->count };
 	f->groups[f->count++].stack.frames = frames;
 }

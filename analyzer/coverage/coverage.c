@@ -4,6 +4,7 @@
 #include "analyzer/coverage/coverage.h"
 
 #include "analyzer/base/map.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -170,9 +171,8 @@ static void join(struct cold *cold)
 static void add_row(struct cold *cold, size_t *room, elf_id module,
 		    const struct sym_function *f, uint64_t calls)
 {
-	mem_need((void **)&cold->rows, room, cold->count + 1,
-		 sizeof(*cold->rows));
-	cold->rows[cold->count++] = (struct cold_row){ module, f, calls };
+	*vec_add(&cold->rows, room, &cold->count) =
+		(struct cold_row){ module, f, calls };
 }
 
 static void add_module(struct cold *cold, elf_id module, size_t *room,

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
 
 #include <endian.h>
@@ -45,9 +46,7 @@ void in_carve_free(struct in_carve *c)
 
 static void add_place(struct in_carve *c, const struct in_place *place)
 {
-	mem_need((void **)&c->places, &c->room, c->count + 1,
-		 sizeof(*c->places));
-	c->places[c->count++] = *place;
+	*vec_add(&c->places, &c->room, &c->count) = *place;
 }
 
 static struct in_place place_of(const struct chunk_header *h, uint64_t offset,
@@ -144,9 +143,7 @@ int in_carve_file(struct in_carve *c, const char *path)
 	if (fd < 0)
 		return -1;
 	window = mem_alloc(WINDOW);
-	mem_need((void **)&c->files, &c->file_room, c->file_count + 1,
-		 sizeof(*c->files));
-	c->files[c->file_count++] = path;
+	*vec_add(&c->files, &c->file_room, &c->file_count) = path;
 	while ((got = read_all(fd, window, WINDOW, offset)) > 0) {
 		/* The last chunk's worth is looked at in the next window, but
 		 * for the last window, which is not full. */

@@ -5,6 +5,7 @@
 #include "analyzer/in/in_check.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/in/in_metadata.h"
 
 #include <endian.h>
@@ -39,13 +40,6 @@ static int bad(const struct why *why, const char *format, ...)
 	vsnprintf(why->text, why->room, format, args);
 	va_end(args);
 	return -1;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static uint32_t get32(const unsigned char *p)
@@ -118,7 +112,7 @@ static int check_entry(FILE *index, size_t entry_size, const struct packet *p)
 /* Open the index of a stream file, which may have none. */
 static int open_index(const char *stream, FILE **index, size_t *entry_size)
 {
-	const char *const name = base_name(stream);
+	const char *const name = text_base_name(stream);
 	const size_t room = strlen(stream) + 16;
 	char *const path = mem_alloc(room);
 	unsigned char head[INDEX_HEAD];
@@ -165,7 +159,7 @@ static int walk_packets(int fd, FILE *index, size_t entry_size,
 static int check_stream(const char *path, const unsigned char uuid[16],
 			const struct why *why)
 {
-	const char *const name = base_name(path);
+	const char *const name = text_base_name(path);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	FILE *index = NULL;
 	size_t entry_size = 0;

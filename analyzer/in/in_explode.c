@@ -4,6 +4,7 @@
 #include "analyzer/in/in_explode.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/in/in_heap.h"
 #include "analyzer/in/in_order.h"
 
@@ -51,9 +52,7 @@ static void add_line(struct in_explode *x, const struct chunk_header *h)
 {
 	if (line_of(x, h->recording))
 		return;
-	mem_need((void **)&x->lines, &x->line_room, x->line_count + 1,
-		 sizeof(*x->lines));
-	x->lines[x->line_count++] = (struct line){
+	*vec_add(&x->lines, &x->line_room, &x->line_count) = (struct line){
 		h->recording, h->pair_tick, h->pair_real,
 		h->tick_hz ? h->tick_hz : 1000000000,
 	};

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +32,7 @@ static char *join(const char *folder, const char *name)
 /* Takes path. */
 static void add_path(char ***list, size_t *count, size_t *room, char *path)
 {
-	mem_need((void **)list, room, *count + 1, sizeof(**list));
+	vec_need(list, room, *count + 1);
 	(*list)[(*count)++] = path;
 }
 
@@ -79,9 +80,7 @@ static void add_folder(struct in_found *f, struct in_folder *d)
 		folder_fini(d);
 		return;
 	}
-	mem_need((void **)&f->folders, &f->folder_room, f->folder_count + 1,
-		 sizeof(*f->folders));
-	f->folders[f->folder_count++] = *d;
+	*vec_add(&f->folders, &f->folder_room, &f->folder_count) = *d;
 }
 
 /* Takes path. */

@@ -21,7 +21,7 @@ void in_heap_push(struct in_heap *h, const void *item)
 {
 	size_t i = h->count++;
 
-	mem_need((void **)&h->items, &h->room, h->count, h->size);
+	h->items = mem_more(h->items, &h->room, h->count, h->size);
 	while (i > 0 && is_before(item, due_at(h, (i - 1) / 2))) {
 		memcpy(due_at(h, i), due_at(h, (i - 1) / 2), h->size);
 		i = (i - 1) / 2;

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
 
 #include <string.h>
@@ -91,8 +92,7 @@ static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
 
 	if (*i)
 		return &o->streams[*i - 1];
-	mem_need((void **)&o->streams, &o->room, o->count + 1,
-		 sizeof(*o->streams));
+	vec_need(&o->streams, &o->room, o->count + 1);
 	o->streams[o->count] = (struct stream){ .key = *k };
 	*i = (uint32_t)++o->count;
 	return &o->streams[o->count - 1];
@@ -167,8 +167,7 @@ static enum in_order_result hold(struct in_order *o, struct stream *s,
 		o->held_words -= s->held[i].n;
 		mem_free(s->held[i].words);
 	} else {
-		mem_need((void **)&s->held, &s->room, s->count + 1,
-			 sizeof(*s->held));
+		vec_need(&s->held, &s->room, s->count + 1);
 		memmove(s->held + i + 1, s->held + i,
 			(s->count - i) * sizeof(*s->held));
 		s->count++;

@@ -8,6 +8,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
 #include "analyzer/in/in_carve.h"
 #include "analyzer/in/in_check.h"
@@ -232,10 +233,8 @@ static void sort_out(struct reading *r, const struct in_folder *f)
 
 	switch (in_check_folder(f, source.uuid, why, sizeof(why))) {
 	case IN_CHECK_GOOD:
-		mem_need((void **)&r->sources, &r->source_room,
-			 r->source_count + 1, sizeof(*r->sources));
-		mem_need((void **)&r->good, &r->good_room, r->good_count + 1,
-			 sizeof(*r->good));
+		vec_need(&r->sources, &r->source_room, r->source_count + 1);
+		vec_need(&r->good, &r->good_room, r->good_count + 1);
 		r->sources[r->source_count++] = source;
 		r->good[r->good_count++] = f;
 		r->good_streams += f->stream_count;

@@ -4,6 +4,7 @@
 #include "analyzer/in/plugin_emit.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/in/plugin_fields.h"
 
 #include <stdio.h>
@@ -132,8 +133,7 @@ size_t plugin_emit_event(struct plugin_emit *e, const struct session *s,
 	bt_message *message;
 	size_t n = 0;
 
-	mem_need((void **)&e->streams, &e->room, (size_t)thread + 1,
-		 sizeof(*e->streams));
+	vec_need(&e->streams, &e->room, (size_t)thread + 1);
 	while (e->count <= thread)
 		e->streams[e->count++] = NULL;
 	if (!e->streams[thread]) {

@@ -2,6 +2,7 @@
  * stands in them. Knows babeltrace2's fields; knows no message.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/plugin_fields.h"
+#include "analyzer/base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,13 +121,6 @@ const char *plugin_fields_plain(char out[PLUGIN_TEXT_MAX], const char *text)
 	return out;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void name_function(char out[PLUGIN_TEXT_MAX], const struct session *s,
 			  const struct func *f)
 {
@@ -142,7 +136,7 @@ static void name_function(char out[PLUGIN_TEXT_MAX], const struct session *s,
 			 f->line, which);
 	else if (f->kind == FUNC_NATIVE)
 		snprintf(raw, sizeof(raw), "%.500s+0x%llx",
-			 base_name(func_elf(s->funcs, f->module)->path),
+			 text_base_name(func_elf(s->funcs, f->module)->path),
 			 (unsigned long long)f->offset);
 	else if (f->kind == FUNC_CODE)
 		snprintf(raw, sizeof(raw), "0x%llx",

@@ -4,6 +4,7 @@
 #include "analyzer/load/header.h"
 
 #include "analyzer/base/err.h"
+#include "analyzer/base/text.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -15,11 +16,7 @@ enum { PROGRAMS_SHOWN = 3 };
 
 const char *head_base_name(const char *path)
 {
-	const char *const slash = strrchr(path, '/');
-	const char *const name = slash && slash[1] != '\0' ?
-				 slash + 1 : path;
-
-	return name[0] != '\0' ? name : "[unnamed]";
+	return path[0] != '\0' ? text_base_name(path) : "[unnamed]";
 }
 
 const char *head_place(char *to, size_t size, const struct func *f)

@@ -9,6 +9,7 @@
 #include "analyzer/merge/merge.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/profile/prof.h"
+#include "analyzer/base/vec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,8 +157,8 @@ static void add_comment(void *ctx, const char *sentence)
 	char text[1200];
 
 	snprintf(text, sizeof(text), "%s: %s", c->kind, sentence);
-	mem_need((void **)&c->text, &c->room, c->count + 1, sizeof(*c->text));
-	c->text[c->count++] = arena_copy(c->arena, text, strlen(text));
+	*vec_add(&c->text, &c->room, &c->count) =
+		arena_copy(c->arena, text, strlen(text));
 }
 
 static void collect(struct comments *c, const struct load *load)

@@ -6,6 +6,7 @@
 #include "analyzer/merge/diff_count.h"
 #include "analyzer/merge/diff_find.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,8 +53,7 @@ static void add_row(struct maker *m, const struct delta_row *row)
 
 	if (fabs(row->added) <= whole * LEAST)
 		return;
-	mem_need((void **)&d->rows, &m->room, d->count + 1, sizeof(*d->rows));
-	d->rows[d->count++] = *row;
+	*vec_add(&d->rows, &m->room, &d->count) = *row;
 }
 
 static struct delta_row row_of(const struct maker *m, uint32_t pair,

@@ -3,6 +3,7 @@
 #include "analyzer/merge/diff_count.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 /* A walk over one side's tree. */
 struct walk {
@@ -22,8 +23,7 @@ static void add_edge(struct walk *w, uint32_t caller, uint32_t func,
 				     (uint64_t)func * 2 + (uint64_t)is_again);
 
 	if (*at == 0) {
-		mem_need((void **)&c->edges, &c->edge_room, c->edge_count + 1,
-			 sizeof(*c->edges));
+		vec_need(&c->edges, &c->edge_room, c->edge_count + 1);
 		c->edges[c->edge_count] = (struct delta_edge){
 			caller, func, is_again, { 0, 0 } };
 		*at = (uint32_t)++c->edge_count;

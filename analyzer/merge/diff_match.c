@@ -4,6 +4,7 @@
 #include "analyzer/merge/diff_match.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,19 +19,10 @@ struct keys {
 
 enum { KEY_BYTES = 4096, SAME_MAX = 1000 };
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = 1;
-
-	for (; *text != '\0'; text++)
-		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 /* Several may share a text; more than so many stay unpaired. */
 static void put(struct keys *k, func_id id, const char *text)
 {
-	const uint64_t hash = hash_text(text);
+	const uint64_t hash = text_hash(1, text);
 
 	for (uint64_t n = 0; n < SAME_MAX; n++) {
 		uint32_t *const at = map_put(k->by_hash, hash, n);
@@ -46,7 +38,7 @@ static void put(struct keys *k, func_id id, const char *text)
 /* The nth function of that text, or 0. */
 static func_id find(const struct keys *k, const char *text, uint64_t nth)
 {
-	const uint64_t hash = hash_text(text);
+	const uint64_t hash = text_hash(1, text);
 
 	for (uint64_t n = 0;; n++) {
 		const func_id id = map_find(k->by_hash, hash, n);
@@ -97,12 +89,11 @@ static uint32_t *module_at(struct map *map, const struct elf_module *m)
 static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
-	const char *const slash = strrchr(f->file, '/');
 
 	key[0] = '\0';
 	if (f->kind == FUNC_NATIVE || f->kind == FUNC_CODE)
 		snprintf(key, KEY_BYTES, "n|%.3000s|%.1000s", f->name,
-			 !slash ? f->file : slash + 1);
+			 text_base_name(f->file));
 	else if (f->kind == FUNC_LUA && f->hint[0] != '\0')
 		snprintf(key, KEY_BYTES, "l|%.1000s|%.1000s", f->source,
 			 f->hint);

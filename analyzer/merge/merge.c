@@ -5,6 +5,7 @@
 #include "analyzer/merge/merge_state.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <string.h>
 
@@ -66,8 +67,7 @@ static void add_parts(struct combine *c, const struct session *from)
 	for (size_t i = 0; i < from->part_count; i++) {
 		struct part *to;
 
-		mem_need((void **)&s->parts, &c->part_room, s->part_count + 1,
-			 sizeof(*s->parts));
+		vec_need(&s->parts, &c->part_room, s->part_count + 1);
 		to = &s->parts[s->part_count++];
 		*to = from->parts[i];
 		to->command = combine_own(c, to->command);

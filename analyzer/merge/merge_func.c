@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <string.h>
 
@@ -27,8 +28,7 @@ static void add_naming(struct combine *c, elf_id id,
 	struct session *const s = c->sum;
 	struct naming *to;
 
-	mem_need((void **)&s->namings, &c->naming_room, id,
-		 sizeof(*s->namings));
+	vec_need(&s->namings, &c->naming_room, id);
 	for (; s->naming_count < id; s->naming_count++)
 		s->namings[s->naming_count] = (struct naming){ "", "", 0, 0, 0,
 							       0 };

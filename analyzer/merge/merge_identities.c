@@ -5,15 +5,10 @@
 #include "analyzer/model/label.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/base/text.h"
 
 #include <string.h>
-
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	for (; *text != '\0'; text++)
-		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return h;
-}
 
 /* They are the new process's own. */
 static void add_labels(struct combine *c, const struct session *from,
@@ -23,8 +18,7 @@ static void add_labels(struct combine *c, const struct session *from,
 	size_t n;
 	const struct label **const list = label_list(from, other, &n);
 
-	mem_need((void **)&s->labels, &c->label_room, s->label_count + n,
-		 sizeof(*s->labels));
+	vec_need(&s->labels, &c->label_room, s->label_count + n);
 	for (size_t i = 0; i < n; i++)
 		s->labels[s->label_count++] = (struct label){
 			0, (uint32_t)s->process_count + 1,
@@ -38,7 +32,7 @@ static uint32_t process_of(struct combine *c, const struct session *from,
 {
 	struct session *const s = c->sum;
 	const char *const path = from->processes[other].path;
-	const uint64_t hash = hash_text(label_hash(from, other), path);
+	const uint64_t hash = text_hash(label_hash(from, other), path);
 	uint32_t *at;
 
 	for (uint64_t n = 0;; n++) {
@@ -53,8 +47,7 @@ static uint32_t process_of(struct combine *c, const struct session *from,
 	}
 	add_labels(c, from, other);
 	*at = (uint32_t)s->process_count + 1;
-	mem_need((void **)&s->processes, &c->process_room, *at,
-		 sizeof(*s->processes));
+	vec_need(&s->processes, &c->process_room, *at);
 	s->processes[s->process_count] = (struct process){
 		.path = combine_own(c, path), .start = UINT64_MAX };
 	return (uint32_t)s->process_count++;
@@ -67,7 +60,7 @@ static uint32_t thread_of(struct combine *c, uint32_t process,
 	uint32_t *at;
 
 	for (uint64_t n = 0;; n++) {
-		at = map_put(c->threads, hash_text(process, name), n);
+		at = map_put(c->threads, text_hash(process, name), n);
 		if (*at == 0)
 			break;
 		if (s->threads[*at - 1].process == process &&
@@ -77,8 +70,7 @@ static uint32_t thread_of(struct combine *c, uint32_t process,
 		}
 	}
 	*at = (uint32_t)s->thread_count + 1;
-	mem_need((void **)&s->threads, &c->thread_room, *at,
-		 sizeof(*s->threads));
+	vec_need(&s->threads, &c->thread_room, *at);
 	s->threads[s->thread_count] = (struct thread){ .process = process,
 						       .first = UINT64_MAX };
 	memcpy(s->threads[s->thread_count].name, name, strlen(name) + 1);
@@ -134,10 +126,9 @@ static uint32_t vm_of(struct combine *c, uint32_t process, const struct vm *vm)
 		to->flags |= vm->flags;
 		return *at - 1;
 	}
-	mem_need((void **)&s->vms, &c->vm_room, s->vm_count + 1,
-		 sizeof(*s->vms));
-	s->vms[s->vm_count++] = (struct vm){ process, vm->serial, vm->abi,
-					     vm->flags };
+	*vec_add(&s->vms, &c->vm_room, &s->vm_count) =
+		(struct vm){
+			process, vm->serial, vm->abi, vm->flags };
 	*at = (uint32_t)s->vm_count;
 	return *at - 1;
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge_order.h"
 #include "analyzer/model/cct_hot.h"
+#include "analyzer/base/vec.h"
 
 /* --- modules and functions ----------------------------------------------- */
 
@@ -134,9 +135,7 @@ static void wait_for(struct sorting *s, struct waiting *w, node_id sibling)
 
 	for (; sibling != 0;
 	     sibling = cct_get(s->from->cct, sibling)->sibling) {
-		mem_need((void **)&w->id, &w->room, w->count + 1,
-			 sizeof(*w->id));
-		w->id[w->count++] = sibling;
+		*vec_add(&w->id, &w->room, &w->count) = sibling;
 	}
 	if (w->count == first)
 		return;

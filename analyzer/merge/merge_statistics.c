@@ -4,6 +4,7 @@
 #include "analyzer/tables/rank.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 
@@ -34,8 +35,7 @@ static void count_node(struct counts *n, struct cct *t, node_id id)
 	at = map_put(n->edge, caller, node->func);
 	if (*at == 0) {
 		*at = (uint32_t)n->count + 1;
-		mem_need((void **)&n->edges, &n->room, n->count + 1,
-			 sizeof(*n->edges));
+		vec_need(&n->edges, &n->room, n->count + 1);
 		n->edges[n->count].caller = caller;
 		n->edges[n->count].func = node->func;
 		n->edges[n->count++].calls = 0;
@@ -134,8 +134,8 @@ void combine_spread_join(struct combine *c, const struct session *from,
 
 		at = map_put(c->spreads, func[more->func], 0);
 		if (*at == 0) {
-			mem_need((void **)&s->spreads, &c->spread_room,
-				 s->spread_count + 1, sizeof(*s->spreads));
+			vec_need(&s->spreads, &c->spread_room,
+				 s->spread_count + 1);
 			s->spreads[s->spread_count] = (struct func_spread){
 				.func = func[more->func] };
 			*at = (uint32_t)++s->spread_count;
@@ -147,8 +147,7 @@ void combine_spread_join(struct combine *c, const struct session *from,
 
 		at = map_put(c->edges, func[more->caller], func[more->func]);
 		if (*at == 0) {
-			mem_need((void **)&s->edges, &c->edge_room,
-				 s->edge_count + 1, sizeof(*s->edges));
+			vec_need(&s->edges, &c->edge_room, s->edge_count + 1);
 			s->edges[s->edge_count] = (struct edge_spread){
 				.caller = func[more->caller],
 				.func = func[more->func] };

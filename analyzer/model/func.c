@@ -4,6 +4,8 @@
 #include "analyzer/model/func.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/base/text.h"
 
 #include <string.h>
 
@@ -44,15 +46,6 @@ void func_table_free(struct func_table *t)
 	mem_free(t->chain);
 	mem_free(t->module_chain);
 	mem_free(t);
-}
-
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
-{
-	const unsigned char *const p = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-	return h;
 }
 
 struct func *func_get(struct func_table *t, func_id id)
@@ -96,8 +89,8 @@ static int same_module(const struct elf_module *a, const struct elf_module *b)
 static uint64_t hash_module(const struct elf_module *m)
 {
 	return m->build_id_size > 0 ?
-		hash_bytes(1, m->build_id, m->build_id_size) :
-		hash_bytes(m->size, m->path, strlen(m->path));
+		text_hash_bytes(1, m->build_id, m->build_id_size) :
+		text_hash(m->size, m->path);
 }
 
 static elf_id add_module(struct func_table *t, const struct elf_module *m,
@@ -105,10 +98,8 @@ static elf_id add_module(struct func_table *t, const struct elf_module *m,
 {
 	const size_t id = t->module_count + 1;
 
-	mem_need((void **)&t->modules, &t->module_room, id + 1,
-		 sizeof(*t->modules));
-	mem_need((void **)&t->module_chain, &t->module_chain_room, id + 1,
-		 sizeof(*t->module_chain));
+	vec_need(&t->modules, &t->module_room, id + 1);
+	vec_need(&t->module_chain, &t->module_chain_room, id + 1);
 	t->modules[id] = *m;
 	t->modules[id].path = arena_copy(t->arena, m->path, strlen(m->path));
 	t->module_chain[id] = *head;
@@ -153,7 +144,7 @@ static void hash_func(const struct func *f, uint64_t key[2])
 	key[1] = f->source_hash ^ (uint64_t)f->line << 32 ^ f->last_line ^
 		 (uint64_t)f->ordinal << 48;
 	if (f->kind >= FUNC_MARK)
-		key[1] ^= hash_bytes(1, f->name, strlen(f->name));
+		key[1] ^= text_hash(1, f->name);
 }
 
 /* The strings of a new function become the table's; source is stored bytes
@@ -163,9 +154,8 @@ static func_id add_func(struct func_table *t, const struct func *f,
 {
 	const size_t id = t->count + 1;
 
-	mem_need((void **)&t->funcs, &t->room, id + 1, sizeof(*t->funcs));
-	mem_need((void **)&t->chain, &t->chain_room, id + 1,
-		 sizeof(*t->chain));
+	vec_need(&t->funcs, &t->room, id + 1);
+	vec_need(&t->chain, &t->chain_room, id + 1);
 	t->funcs[id] = *f;
 	t->funcs[id].source = stored ?
 		arena_copy(t->arena, f->source, stored) : "";

@@ -5,6 +5,8 @@
 #include "analyzer/model/group_name.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/base/text.h"
 
 #include <string.h>
 
@@ -16,19 +18,9 @@ struct work {
 	uint32_t none;       /* "[no coroutine]" and such, once there is one */
 };
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 static uint32_t add(struct work *w, const char *name, func_id func)
 {
-	mem_need((void **)&w->g->group, &w->room, w->g->count + 2,
-		 sizeof(*w->g->group));
+	vec_need(&w->g->group, &w->room, w->g->count + 2);
 	w->g->group[++w->g->count] = (struct group){
 		arena_copy(w->g->text, name, strlen(name)), func, 0 };
 	return (uint32_t)w->g->count;
@@ -37,7 +29,7 @@ static uint32_t add(struct work *w, const char *name, func_id func)
 /* The group of that name. */
 static uint32_t named(struct work *w, const char *name)
 {
-	uint32_t *const first = map_put(w->by_name, hash_text(name), 0);
+	uint32_t *const first = map_put(w->by_name, text_hash(1, name), 0);
 	uint32_t id = *first;
 
 	while (id && strcmp(w->g->group[id].name, name) != 0)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/group_name.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/model/label.h"
 
 #include <inttypes.h>
@@ -22,13 +23,6 @@ static void say(char *to, const char *format, ...)
 	va_end(args);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* What merged sessions hold has no numbers: one stands for many. */
 static void say_process(const struct session *s, char *to, uint32_t process)
 {
@@ -36,7 +30,8 @@ static void say_process(const struct session *s, char *to, uint32_t process)
 
 	if (p->pid)
 		say(to, "%" PRIu32 "%s", p->pid, p->path[0] ? " " : "");
-	say(to, "%s", p->pid || p->path[0] ? last_part(p->path) : "[unnamed]");
+	say(to, "%s", p->pid || p->path[0] ? text_base_name(p->path) :
+	    "[unnamed]");
 }
 
 /* Of which process, if that is not clear. */
@@ -49,7 +44,7 @@ static void say_whose(const struct session *s, char *to, uint32_t process)
 	if (p->pid)
 		say(to, " of process %" PRIu32, p->pid);
 	else
-		say(to, " of %s", last_part(p->path));
+		say(to, " of %s", text_base_name(p->path));
 }
 
 const char *group_name_process(const struct session *s, uint32_t process,

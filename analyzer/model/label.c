@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/label.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,15 +85,6 @@ int label_compare(const struct session *s, uint32_t process,
 	return order != 0 ? order : n < k ? -1 : n > k;
 }
 
-/* With the NUL, so that texts do not run into one another. */
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	do
-		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	while (*text++ != '\0');
-	return h;
-}
-
 uint64_t label_hash(const struct session *s, uint32_t process)
 {
 	size_t n;
@@ -100,7 +92,7 @@ uint64_t label_hash(const struct session *s, uint32_t process)
 	uint64_t h = 1;
 
 	for (size_t i = 0; i < n; i++)
-		h = hash_text(hash_text(h, list[i]->key), list[i]->value);
+		h = text_hash(text_hash(h, list[i]->key), list[i]->value);
 	mem_free(list);
 	return h;
 }

@@ -3,6 +3,7 @@
 #include "analyzer/model/stack_table.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 struct trail {
 	struct trail_frame *frames; /* [0] is nobody's */
@@ -14,7 +15,7 @@ struct trail *trail_new(void)
 {
 	struct trail *const t = mem_alloc(sizeof(*t));
 
-	mem_need((void **)&t->frames, &t->room, 1, sizeof(*t->frames));
+	vec_need(&t->frames, &t->room, 1);
 	t->frames[0] = (struct trail_frame){ 0 };
 	t->count = 1;
 	t->known = map_new();
@@ -38,8 +39,7 @@ trail_id trail_push(struct trail *t, trail_id below, func_id func,
 
 	if (*id != 0)
 		return *id;
-	mem_need((void **)&t->frames, &t->room, t->count + 1,
-		 sizeof(*t->frames));
+	vec_need(&t->frames, &t->room, t->count + 1);
 	t->frames[t->count] = (struct trail_frame){ below, func, flags };
 	*id = (trail_id)t->count;
 	return (trail_id)t->count++;

@@ -4,6 +4,7 @@
 #include "analyzer/out/out_escape.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,34 +13,6 @@
 
 /* The longest stand-in of one byte: "\x1b". */
 enum { GROWTH = 4 };
-
-static const uint32_t code_bad = UINT32_MAX;
-
-/* Bytes of the UTF-8 sequence at text, its code point in *code; 1 and code_bad
- * if there is none (overlong, surrogate, cut off or beyond U+10FFFF). */
-static size_t take(const unsigned char *text, uint32_t *code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char first = text[0];
-	const size_t size = first < 0x80 ? 1 : (first & 0xe0) == 0xc0 ? 2 :
-			    (first & 0xf0) == 0xe0 ? 3 :
-			    (first & 0xf8) == 0xf0 ? 4 : 0;
-	uint32_t value = size <= 1 ? first : first & (0x7fu >> size);
-
-	*code = code_bad;
-	if (size == 0)
-		return 1;
-	for (size_t i = 1; i < size; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 1;
-		value = value << 6 | (text[i] & 0x3f);
-	}
-	if (value < least[size] || value > 0x10ffff ||
-	    (value >= 0xd800 && value <= 0xdfff))
-		return 1;
-	*code = value;
-	return size;
-}
 
 /* Would this move the cursor, reorder the line, hide, or break XML? */
 static int is_hostile(uint32_t code)
@@ -57,24 +30,24 @@ static int is_hostile(uint32_t code)
 
 char *out_escape_terminal(const char *text)
 {
-	const unsigned char *from = (const unsigned char *)text;
 	char *const result = mem_alloc(strlen(text) * GROWTH + 1);
 	char *to = result;
 	uint32_t code;
 
-	while (*from != '\0') {
-		const size_t size = take(from, &code);
+	while (*text != '\0') {
+		const size_t size = text_utf8(text, &code);
 
-		if (code == code_bad || (code < 0x80 && is_hostile(code))) {
-			to += sprintf(to, "\\x%02x", *from);
+		if (code == TEXT_NO_CODE || (code < 0x80 && is_hostile(code))) {
+			to += sprintf(to, "\\x%02x",
+				      (unsigned char)*text);
 		} else if (is_hostile(code)) {
 			to += sprintf(to, code > 0xffff ? "\\U%06x" : "\\u%04x",
 				      code);
 		} else {
-			memcpy(to, from, size);
+			memcpy(to, text, size);
 			to += size;
 		}
-		from += size;
+		text += size;
 	}
 	*to = '\0';
 	return result;
@@ -152,7 +125,7 @@ size_t out_escape_width(const char *text)
 	uint32_t code;
 
 	while (*text != '\0') {
-		text += take((const unsigned char *)text, &code);
+		text += text_utf8(text, &code);
 		width += columns(code);
 	}
 	return width;
@@ -166,7 +139,7 @@ static size_t prefix(const char *text, size_t width)
 
 	while (text[bytes] != '\0') {
 		const size_t size =
-			take((const unsigned char *)text + bytes, &code);
+			text_utf8(text + bytes, &code);
 		const size_t taken = columns(code);
 
 		if (taken > width)
@@ -192,7 +165,7 @@ char *out_escape_cut(char *text, size_t width, int keep_end)
 	result = mem_alloc(strlen(text) + dots + 1);
 	if (keep_end) {
 		while (out_escape_width(end) > width - dots)
-			end += take((const unsigned char *)end, &code);
+			end += text_utf8(end, &code);
 		sprintf(result, "%.*s%s", (int)dots, "...", end);
 	} else {
 		sprintf(result, "%.*s%.*s", (int)prefix(text, width - dots),

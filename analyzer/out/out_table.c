@@ -4,6 +4,7 @@
 #include "analyzer/out/out_table.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
 
 #include <assert.h>
@@ -50,9 +51,8 @@ void out_table_free(struct out_table *table)
 
 void out_table_cell(struct out_table *table, const char *text)
 {
-	mem_need((void **)&table->cells, &table->room, table->used + 1,
-		 sizeof(*table->cells));
-	table->cells[table->used++] = out_escape_terminal(text);
+	*vec_add(&table->cells, &table->room, &table->used) =
+		out_escape_terminal(text);
 }
 
 void out_table_cellf(struct out_table *table, const char *format, ...)

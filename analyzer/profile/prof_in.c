@@ -5,6 +5,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <errno.h>
 #include <string.h>
@@ -125,7 +126,7 @@ static int take_bytes(struct prof_in *in, int is_wanted,
 		return err_add("it is damaged: a field has %llu bytes",
 			       (unsigned long long)size);
 	f->size = (size_t)size;
-	mem_need((void **)&in->bytes, &in->room, f->size + 1, 1);
+	vec_need(&in->bytes, &in->room, f->size + 1);
 	f->bytes = in->bytes;
 	return take(in, in->bytes, f->size);
 }

@@ -5,6 +5,8 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/base/text.h"
 #include "analyzer/out/out_escape.h"
 
 #include <errno.h>
@@ -101,20 +103,11 @@ void prof_out_put(struct prof_out *out, const Prof__Profile *part)
 
 /* --- strings ------------------------------------------------------------- */
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = 1;
-
-	for (; *text != '\0'; text++)
-		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 /* Its number; *is_new if it was not there. */
 static size_t find_or_add(struct prof_out *out, struct texts *t,
 			  const char *text, int *is_new)
 {
-	uint32_t *const head = map_put(t->by_hash, hash_text(text), 0);
+	uint32_t *const head = map_put(t->by_hash, text_hash(1, text), 0);
 	const size_t i = t->count;
 
 	*is_new = 0;
@@ -122,8 +115,8 @@ static size_t find_or_add(struct prof_out *out, struct texts *t,
 	for (uint32_t k = *head; k > 0; k = t->chain[k - 1])
 		if (strcmp(t->text[k - 1], text) == 0)
 			return k - 1;
-	mem_need((void **)&t->text, &t->room, i + 1, sizeof(*t->text));
-	mem_need((void **)&t->chain, &t->chain_room, i + 1, sizeof(*t->chain));
+	vec_need(&t->text, &t->room, i + 1);
+	vec_need(&t->chain, &t->chain_room, i + 1);
 	t->text[i] = arena_copy(out->arena, text, strlen(text));
 	t->chain[i] = *head;
 	t->count = i + 1;

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/profile/pprof.pb-c.h"
 #include "analyzer/profile/prof_in.h"
 #include "analyzer/profile/prof_kind.h"
@@ -52,10 +53,8 @@ static int add_string(struct reader *r, struct strings *to,
 {
 	if (keep(r, f->size + 1 + 2 * sizeof(char *)) != 0)
 		return -1;
-	mem_need((void **)&to->text, &to->room, to->count + 1,
-		 sizeof(*to->text));
-	to->text[to->count++] = arena_copy(r->arena, (const char *)f->bytes,
-					   f->size);
+	*vec_add(&to->text, &to->room, &to->count) =
+		arena_copy(r->arena, (const char *)f->bytes, f->size);
 	return 0;
 }
 

@@ -125,7 +125,7 @@ static void *grow(void *array, size_t *room, size_t count, size_t size)
 {
 	void **const at = array;
 
-	mem_need(at, room, count + 1, size);
+	*at = mem_more(*at, room, count + 1, size);
 	return (char *)*at + count * size;
 }
 

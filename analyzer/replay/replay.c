@@ -4,6 +4,7 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <string.h>
 
@@ -104,9 +105,7 @@ static struct stream *get_stream(struct replay *r, uint32_t thread,
 	st->tree = r->session->cct;
 	st->until = st->edge = UINT64_MAX;
 	replay_stack_init(st, cct_root(st->tree, thread));
-	mem_need((void **)&r->streams, &r->stream_room, r->stream_count + 1,
-		 sizeof(*r->streams));
-	r->streams[r->stream_count++] = st;
+	*vec_add(&r->streams, &r->stream_room, &r->stream_count) = st;
 	*map_put(r->stream_of, thread, level) = (uint32_t)r->stream_count;
 	return st;
 }

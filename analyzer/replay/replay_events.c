@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 static struct replay_event event(const struct replay *r,
 				 const struct stream *st, ticks tick)
@@ -149,8 +150,7 @@ static struct parked *new_parked(struct replay *r)
 		r->parked_free = p->next_free;
 		return p;
 	}
-	mem_need((void **)&r->parked, &r->parked_room, r->parked_count + 1,
-		 sizeof(*r->parked));
+	vec_need(&r->parked, &r->parked_room, r->parked_count + 1);
 	return &r->parked[r->parked_count++];
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 /* The level below, as it is being replayed. */
 struct below {
@@ -75,8 +76,7 @@ static struct place open_call(const struct below *b, ticks at)
 
 static void add_place(struct waiting *w, size_t *room, struct place place)
 {
-	mem_need((void **)&w->place, room, w->places + 1, sizeof(*w->place));
-	w->place[w->places++] = place;
+	*vec_add(&w->place, room, &w->places) = place;
 }
 
 /* Where the handlers of one chunk stand: as its header says, and as each

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,11 +23,11 @@ static uint32_t find_process(struct replay *r, const struct chunk_header *h)
 	uint32_t *const id = map_put(r->process_of, h->recording, h->process);
 
 	if (!*id) {
-		mem_need((void **)&s->processes, &r->process_room,
-			 s->process_count + 1, sizeof(*s->processes));
-		s->processes[s->process_count++] = (struct process){
-			.recording = h->recording, .serial = h->process,
-			.pid = h->pid, .start = h->process_start, .path = "" };
+		*vec_add(&s->processes, &r->process_room, &s->process_count) =
+			(struct process){
+				.recording = h->recording, .serial = h->process,
+				.pid = h->pid, .start = h->process_start,
+				.path = "" };
 		*id = (uint32_t)s->process_count;
 	}
 	return *id - 1;
@@ -40,11 +41,10 @@ uint32_t replay_who_thread(struct replay *r, const struct chunk_header *h)
 	struct thread *t;
 
 	if (!*id) {
-		mem_need((void **)&s->threads, &r->thread_room,
-			 s->thread_count + 1, sizeof(*s->threads));
-		s->threads[s->thread_count++] = (struct thread){
-			.process = process, .serial = h->thread,
-			.tid = h->tid, .first = h->tick_begin };
+		*vec_add(&s->threads, &r->thread_room, &s->thread_count) =
+			(struct thread){
+				.process = process, .serial = h->thread,
+				.tid = h->tid, .first = h->tick_begin };
 		*id = (uint32_t)s->thread_count;
 		cct_root(s->cct, *id - 1);
 	}
@@ -61,10 +61,8 @@ uint32_t replay_who_coroutine(struct replay *r, uint32_t process,
 	uint32_t *const id = map_put(r->co_of, process, serial);
 
 	if (!*id) {
-		mem_need((void **)&s->coroutines, &r->co_room,
-			 s->coroutine_count + 1, sizeof(*s->coroutines));
-		mem_need((void **)&r->co_kept, &r->co_kept_room,
-			 s->coroutine_count + 1, sizeof(*r->co_kept));
+		vec_need(&s->coroutines, &r->co_room, s->coroutine_count + 1);
+		vec_need(&r->co_kept, &r->co_kept_room, s->coroutine_count + 1);
 		r->co_kept[s->coroutine_count] = (struct co_kept){ 0 };
 		s->coroutines[s->coroutine_count++] = (struct coroutine){
 			.process = process, .serial = serial };
@@ -115,10 +113,9 @@ static void add_vm(struct replay *r, uint32_t process,
 		s->vms[*id - 1].flags |= vm.flags;
 		return;
 	}
-	mem_need((void **)&s->vms, &r->vm_room, s->vm_count + 1,
-		 sizeof(*s->vms));
-	s->vms[s->vm_count++] = (struct vm){ process, vm.serial, vm.abi,
-					     vm.flags };
+	*vec_add(&s->vms, &r->vm_room, &s->vm_count) =
+		(struct vm){
+			process, vm.serial, vm.abi, vm.flags };
 	*id = (uint32_t)s->vm_count;
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/model/label.h"
 
 #include <stdio.h>
@@ -35,9 +36,7 @@ static void add_note(struct replay *r, const char *prefix,
 			return;
 	if (s->note_count >= MAX_NOTES)
 		return;
-	mem_need((void **)&s->notes, &r->note_room, s->note_count + 1,
-		 sizeof(*s->notes));
-	s->notes[s->note_count++] = (struct note){
+	*vec_add(&s->notes, &r->note_room, &s->note_count) = (struct note){
 		arena_copy(s->text, key, strlen(key)),
 		arena_copy(s->text, value, strlen(value)) };
 }
@@ -62,8 +61,7 @@ void replay_notes_label(struct replay *r, uint64_t recording, uint32_t process,
 			return;
 	if (s->label_count >= MAX_LABELS)
 		return;
-	mem_need((void **)&s->labels, &r->label_room, s->label_count + 1,
-		 sizeof(*s->labels));
+	vec_need(&s->labels, &r->label_room, s->label_count + 1);
 	label_insert(s, &(struct label){
 		recording, process, arena_copy(s->text, key, strlen(key)),
 		arena_copy(s->text, value, strlen(value)) });

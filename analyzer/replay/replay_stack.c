@@ -2,22 +2,21 @@
  * chunk's open stacks, compared with them, unwound, closed.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 void replay_stack_need(struct stream *st, size_t frames)
 {
-	mem_need((void **)&st->frame, &st->room, frames, sizeof(*st->frame));
+	vec_need(&st->frame, &st->room, frames);
 }
 
 /* Empty: one segment without frames, hanging at a node. */
 void replay_stack_init(struct stream *st, node_id root)
 {
 	replay_stack_need(st, 1);
-	mem_need((void **)&st->segment, &st->segment_room, 1,
-		 sizeof(*st->segment));
+	vec_need(&st->segment, &st->segment_room, 1);
 	st->frame[0] = (struct frame){ .node = root, .entry = ENTRY_UNKNOWN };
 	st->depth = 1;
 	st->segment[0] = (struct segment){ .base = 1 };
@@ -114,10 +113,9 @@ static void adopt(struct replay *r, struct stream *st,
 			const uint32_t co =
 				replay_who_coroutine(r, process, s.serial);
 
-			mem_need((void **)&st->segment, &st->segment_room,
-				 st->segments + 1, sizeof(*st->segment));
-			st->segment[st->segments++] = (struct segment){
-				s.serial, co, st->depth, st->now };
+			*vec_add(&st->segment, &st->segment_room,
+				 &st->segments) = (struct segment){
+					s.serial, co, st->depth, st->now };
 			replay_who_ran(r, co, st->thread);
 		}
 		replay_stack_push_open(r, st, s.frame, s.frames);

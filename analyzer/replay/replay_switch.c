@@ -2,7 +2,7 @@
  * again; and the stacks kept meanwhile, as long as the chunk lasts.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <string.h>
 
@@ -55,10 +55,9 @@ void replay_switch_create(struct replay *r, struct stream *st,
 
 static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
 {
-	mem_need((void **)&st->segment, &st->segment_room, st->segments + 1,
-		 sizeof(*st->segment));
-	st->segment[st->segments++] = (struct segment){ serial, co, st->depth,
-							st->now };
+	*vec_add(&st->segment, &st->segment_room, &st->segments) =
+		(struct segment){
+			serial, co, st->depth, st->now };
 }
 
 /* An entry, the sleep added, that stays a tick. */
@@ -159,10 +158,8 @@ static struct kept *new_kept(struct replay *r, uint32_t co, size_t n)
 	if (c->kept < r->kept_count && r->kept[c->kept].room >= n &&
 	    r->kept[c->kept].co == co)
 		return &r->kept[c->kept];
-	mem_need((void **)&r->kept, &r->kept_room, r->kept_count + 1,
-		 sizeof(*r->kept));
-	mem_need((void **)&r->kept_frames, &r->kept_frames_room,
-		 r->kept_used + 2 * n, sizeof(*r->kept_frames));
+	vec_need(&r->kept, &r->kept_room, r->kept_count + 1);
+	vec_need(&r->kept_frames, &r->kept_frames_room, r->kept_used + 2 * n);
 	c->kept = (uint32_t)r->kept_count;
 	k = &r->kept[r->kept_count++];
 	*k = (struct kept){ .first = r->kept_used, .room = 2 * n, .co = co };

@@ -3,7 +3,7 @@
  * between: records look at the next one only.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 /* A body whose coroutine's VM is not known yet bears the coroutine's number. */
 #define PENDING (UINT32_C(1) << (31 - CCT_OF_SHIFT))
@@ -12,9 +12,8 @@ void replay_clock_add_edge(struct replay *r, ticks at, uint32_t cpu)
 {
 	if (r->edge_count > 0 && at < r->edge[r->edge_count - 1].at)
 		at = r->edge[r->edge_count - 1].at;
-	mem_need((void **)&r->edge, &r->edge_room, r->edge_count + 1,
-		 sizeof(*r->edge));
-	r->edge[r->edge_count++] = (struct edge){ at, cpu };
+	*vec_add(&r->edge, &r->edge_room, &r->edge_count) =
+		(struct edge){ at, cpu };
 }
 
 /* All that is open goes on on the other side. */

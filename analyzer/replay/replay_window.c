@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 /* Needs an empty stack. */
 void replay_window_begin(struct replay *r, struct stream *st)
@@ -26,8 +27,7 @@ int replay_window_leave_old(struct stream *st, func_id func)
 
 	if (!w)
 		return 0;
-	mem_need((void **)&w->old, &w->room, w->count + 1, sizeof(*w->old));
-	w->old[w->count++] = (struct old){ w->root, func };
+	*vec_add(&w->old, &w->room, &w->count) = (struct old){ w->root, func };
 	w->root = cct_root(w->tree, (uint32_t)w->count);
 	return 1;
 }

@@ -8,6 +8,8 @@
 #include "analyzer/sym/sym_dwarf.h"
 #include "analyzer/sym/sym_find.h"
 #include "analyzer/sym/sym_lua.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,13 +132,6 @@ static void name_module(struct task *task, unsigned seconds)
 		task->module->why = arena_copy(task->arena, why, strlen(why));
 }
 
-static const char *base_name(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return !slash ? path : slash + 1;
-}
-
 /* A name for what has none: what Lua calls it, or where it lies. */
 static void stand_in(struct func_table *funcs, struct func *f,
 		     struct arena *arena)
@@ -150,7 +145,8 @@ static void stand_in(struct func_table *funcs, struct func *f,
 	}
 	if (f->kind == FUNC_NATIVE)
 		size = snprintf(text, sizeof(text), "%.1000s+0x%llx",
-				base_name(func_elf(funcs, f->module)->path),
+				text_base_name(func_elf(funcs,
+							f->module)->path),
 				(unsigned long long)f->offset);
 	else
 		size = snprintf(text, sizeof(text), "code at 0x%llx",
@@ -168,9 +164,7 @@ static void gather(struct task *task)
 		if (f->kind != FUNC_NATIVE || f->module != task->elf ||
 		    f->name[0] != '\0')
 			continue;
-		mem_need((void **)&task->queries, &room, task->count + 1,
-			 sizeof(*task->queries));
-		task->queries[task->count++] =
+		*vec_add(&task->queries, &room, &task->count) =
 			(struct sym_query){ f->offset, id };
 	}
 }

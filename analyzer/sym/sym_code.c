@@ -7,6 +7,7 @@
 #include "analyzer/sym/sym_code_state.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -38,9 +39,7 @@ static void read_parts(struct sym_code *c)
 		    part.p_offset > c->size ||
 		    part.p_filesz > c->size - part.p_offset)
 			continue;
-		mem_need((void **)&c->parts, &c->part_room, c->part_count + 1,
-			 sizeof(*c->parts));
-		c->parts[c->part_count++] = part;
+		*vec_add(&c->parts, &c->part_room, &c->part_count) = part;
 	}
 }
 
@@ -48,9 +47,8 @@ static void read_parts(struct sym_code *c)
 
 static void add_slot(struct sym_code *c, uint64_t at, uint64_t holds)
 {
-	mem_need((void **)&c->slots, &c->slot_room, c->slot_count + 1,
-		 sizeof(*c->slots));
-	c->slots[c->slot_count++] = (struct slot){ at, holds };
+	*vec_add(&c->slots, &c->slot_room, &c->slot_count) =
+		(struct slot){ at, holds };
 }
 
 static void read_relocation(struct sym_code *c, const GElf_Rela *rela,

@@ -6,6 +6,7 @@
 #include "analyzer/sym/sym_child.h"
 #include "analyzer/sym/sym_find.h"
 #include "analyzer/sym/sym_list.h"
+#include "analyzer/base/vec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,13 +97,12 @@ static int take_function(struct task *task, const struct sym_answer *a,
 
 	if (cold->count >= FUNCTIONS_MAX || a->flags >= SYM_STATES)
 		return -1;
-	mem_need((void **)&cold->functions, &task->room, cold->count + 1,
-		 sizeof(*cold->functions));
-	cold->functions[cold->count++] = (struct sym_function){
-		.name = name, .file = file, .line = a->line,
-		.state = (enum sym_state)a->flags, .offset = a->offset,
-		.size = a->size, .inlined = a->count,
-	};
+	*vec_add(&cold->functions, &task->room, &cold->count) =
+		(struct sym_function){
+			.name = name, .file = file, .line = a->line,
+			.state = (enum sym_state)a->flags, .offset = a->offset,
+			.size = a->size, .inlined = a->count,
+		};
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "analyzer/sym/sym_find.h"
 
 #include "analyzer/sym/sym_server.h"
+#include "analyzer/base/text.h"
 
 #include <dirent.h>
 #include <elfutils/libdwelf.h>
@@ -129,19 +130,12 @@ static void tryf(struct search *s, const char *format, ...)
 		try(s, path);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *const slash = strrchr(path, '/');
-
-	return !slash ? path : slash + 1;
-}
-
 /* A recorded path that could lead out of a debug folder is not followed. */
 static int is_tame(const char *path)
 {
 	return path[0] == '/' && !strstr(path, "/../") &&
-	       base_name(path)[0] != '\0' &&
-	       strcmp(base_name(path), "..") != 0;
+	       path[strlen(path) - 1] != '/' &&
+	       strcmp(text_base_name(path), "..") != 0;
 }
 
 /* Any file of the folder, whatever its name. */
@@ -189,7 +183,7 @@ static void try_path(struct search *s, const char *folder)
 
 static void try_folder(struct search *s, const char *folder)
 {
-	const char *const name = base_name(s->module->path);
+	const char *const name = text_base_name(s->module->path);
 
 	try_id(s, folder);
 	if (is_tame(s->module->path)) {
@@ -221,7 +215,7 @@ static void try_folders(struct search *s, const char *folders)
 static void try_link(struct search *s)
 {
 	const char *const path = s->module->path;
-	const int folder = (int)(base_name(path) - path);
+	const int folder = (int)(text_base_name(path) - path);
 	const char *const archive = s->wish->options->archive;
 
 	if (s->link[0] == '\0' || !is_tame(path))

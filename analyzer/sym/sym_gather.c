@@ -6,6 +6,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/sym/sym_demangle.h"
 #include "analyzer/sym/sym_inline.h"
 
@@ -20,9 +21,9 @@ void sym_gather_init(struct sym_gather *g, const struct sym_code *code)
 	g->code = code;
 	g->by_key = map_new();
 	g->by_begin = map_new();
-	mem_need((void **)&g->groups, &g->group_room, 1, sizeof(*g->groups));
-	mem_need((void **)&g->pieces, &g->piece_room, 1, sizeof(*g->pieces));
-	mem_need((void **)&g->units, &g->unit_room, 1, sizeof(*g->units));
+	vec_need(&g->groups, &g->group_room, 1);
+	vec_need(&g->pieces, &g->piece_room, 1);
+	vec_need(&g->units, &g->unit_room, 1);
 	memset(&g->units[0], 0, sizeof(g->units[0]));
 	g->group_count = g->piece_count = g->unit_count = 1;
 }
@@ -48,8 +49,7 @@ static struct sym_group *new_group(struct sym_gather *g)
 {
 	if (g->group_count > FUNCTIONS_MAX)
 		return NULL;
-	mem_need((void **)&g->groups, &g->group_room, g->group_count + 1,
-		 sizeof(*g->groups));
+	vec_need(&g->groups, &g->group_room, g->group_count + 1);
 	memset(&g->groups[g->group_count], 0, sizeof(*g->groups));
 	return &g->groups[g->group_count++];
 }
@@ -113,8 +113,7 @@ static int add_piece(struct sym_gather *g, struct sym_group *group,
 	if (*owner != 0)
 		return 0;
 	*owner = (uint32_t)(group - g->groups);
-	mem_need((void **)&g->pieces, &g->piece_room, g->piece_count + 1,
-		 sizeof(*g->pieces));
+	vec_need(&g->pieces, &g->piece_room, g->piece_count + 1);
 	g->pieces[g->piece_count] = (struct sym_piece){ begin, size,
 							group->piece };
 	group->piece = (uint32_t)g->piece_count++;
@@ -261,9 +260,7 @@ void sym_gather_unit(struct sym_gather *g, Dwarf_Die *die)
 	const struct sym_unit unit = sym_unit_of(die);
 	struct sym_around *const around = mem_alloc(sizeof(*around));
 
-	mem_need((void **)&g->units, &g->unit_room, g->unit_count + 1,
-		 sizeof(*g->units));
-	g->units[g->unit_count++] = built_by(die);
+	*vec_add(&g->units, &g->unit_room, &g->unit_count) = built_by(die);
 	walk(g, &unit, around);
 	mem_free(around);
 }

@@ -3,6 +3,7 @@
 #include "analyzer/sym/sym_inline.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -24,11 +25,10 @@ static int put_call(char *to, size_t size, Dwarf_Files *files, Dwarf_Die *call,
 	const char *const path = !files ? NULL :
 		dwarf_filesrc(files, number(call, DW_AT_call_file), NULL,
 			      NULL);
-	const char *const slash = !path ? NULL : strrchr(path, '/');
 	const char *const name = sym_die_name(in, NULL);
 
-	return snprintf(to, size, "%s:%llu in %s", !path ? "?" :
-			!slash ? path : slash + 1,
+	return snprintf(to, size, "%s:%llu in %s",
+			!path ? "?" : text_base_name(path),
 			(unsigned long long)number(call, DW_AT_call_line),
 			!name ? "?" : name);
 }

@@ -2,6 +2,7 @@
  * recorder heard. Knows Lua's rules for chunk names; reads no file.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_lua.h"
+#include "analyzer/base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,10 +31,7 @@ static const char *source_name(const char *source, struct arena *arena)
 /* The same file shown within a name: its last part is enough. */
 static const char *short_name(const char *file)
 {
-	const char *const slash = strrchr(file, '/');
-
-	return file[0] == '[' || !slash || slash[1] == '\0' ? file :
-	       slash + 1;
+	return file[0] == '[' ? file : text_base_name(file);
 }
 
 /* Lua says "?" where the key of a call is no constant. */

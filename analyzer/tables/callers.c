@@ -5,6 +5,7 @@
 #include "analyzer/model/path.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 
@@ -28,10 +29,10 @@ static struct callers_arc *arc_of(struct work *w, node_id id)
 	struct callers *const c = w->c;
 
 	if (*at == 0) {
-		mem_need((void **)&c->arcs, &w->room, c->arc_count + 1,
-			 sizeof(*c->arcs));
-		c->arcs[c->arc_count++] = (struct callers_arc){
-			.from = from, .to = n->func, .resumes = resumes };
+		*vec_add(&c->arcs, &w->room, &c->arc_count) =
+			(struct callers_arc){
+				.from = from, .to = n->func,
+				.resumes = resumes };
 		*at = (uint32_t)c->arc_count;
 	}
 	return &c->arcs[*at - 1];

@@ -3,6 +3,7 @@
 #include "analyzer/tables/coroutine_groups.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 
@@ -86,7 +87,7 @@ struct bodies_row *bodies_group(const struct session *s, size_t *count)
 		for (end = i; end < n && s->coroutines[of[end]].body ==
 					 s->coroutines[of[i]].body; end++)
 			;
-		mem_need((void **)&rows, &room, *count + 1, sizeof(*rows));
+		vec_need(&rows, &room, *count + 1);
 		rows[(*count)++] = row(s, of + i, end - i, values);
 	}
 	if (*count > 0)

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/tree_walk.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,7 @@ uint64_t tree_walk_value(const struct tree_row *row, enum tree_key key)
 
 struct tree_row *tree_walk_add(struct tree_rows *rows)
 {
-	mem_need((void **)&rows->row, &rows->room, rows->count + 1,
-		 sizeof(*rows->row));
+	vec_need(&rows->row, &rows->room, rows->count + 1);
 	memset(&rows->row[rows->count], 0, sizeof(*rows->row));
 	return &rows->row[rows->count++];
 }
@@ -71,8 +71,7 @@ static void push(struct levels *l, const struct tree_view *view,
 		rows.row[i].depth = !parent ? 0 : parent->depth + 1;
 		rows.row[i].siblings = rows.count;
 	}
-	mem_need((void **)&l->at, &l->room, l->depth + 1, sizeof(*l->at));
-	l->at[l->depth++] = rows;
+	*vec_add(&l->at, &l->room, &l->depth) = rows;
 }
 
 void tree_walk_each(const struct tree_view *view, enum tree_key key,

@@ -3,6 +3,7 @@
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 
@@ -71,9 +72,7 @@ static void add_step(struct story *s, const struct story_step *step)
 {
 	if (s->top != 0 && s->count >= 2 * s->top)
 		keep_earliest(s);
-	mem_need((void **)&s->steps, &s->room, s->count + 1,
-		 sizeof(*s->steps));
-	s->steps[s->count++] = *step;
+	*vec_add(&s->steps, &s->room, &s->count) = *step;
 }
 
 /* The innermost function below a frame. */
@@ -145,9 +144,8 @@ static struct story_func *func(struct story *s, func_id id)
 	uint32_t *const at = map_put(s->func_of, id, 0);
 
 	if (*at == 0) {
-		mem_need((void **)&s->funcs, &s->func_room, s->func_count + 1,
-			 sizeof(*s->funcs));
-		s->funcs[s->func_count++] = (struct story_func){ .func = id };
+		*vec_add(&s->funcs, &s->func_room, &s->func_count) =
+			(struct story_func){ .func = id };
 		*at = (uint32_t)s->func_count;
 	}
 	return &s->funcs[*at - 1];

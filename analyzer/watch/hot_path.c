@@ -5,6 +5,7 @@
 #include "analyzer/watch/hot_path_state.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 struct dearest *dearest_new(const struct slow_call *calls, size_t count,
 			  func_id deeper)
@@ -50,9 +51,7 @@ static struct dearest_lane *lane(struct dearest *in, const struct stream *st)
 
 		l->thread = replay_look_thread(st);
 		l->level = replay_look_level(st);
-		mem_need((void **)&in->lanes, &in->lane_room,
-			 in->lane_count + 1, sizeof(struct dearest_lane *));
-		in->lanes[in->lane_count++] = l;
+		*vec_add(&in->lanes, &in->lane_room, &in->lane_count) = l;
 		*id = (uint32_t)in->lane_count;
 	}
 	return in->lanes[*id - 1];

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/hot_path_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 static ticks time_of(const struct dearest *in, node_id id, enum slow_key key)
 {
@@ -49,7 +50,7 @@ struct dearest_step *dearest_path(struct dearest *in, size_t call,
 		if (time_of(in, id, key) == 0 ||
 		    time_of(in, id, key) < all / 10)
 			break;
-		mem_need((void **)&steps, &room, *count + 1, sizeof(*steps));
+		vec_need(&steps, &room, *count + 1);
 		steps[*count] = (struct dearest_step){ n->func,
 			(n->flags & CCT_BODY) != 0, n->calls, in->total[id],
 			in->suspended[id] };

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/hot_path_state.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 void dearest_watch_free(struct dearest_lane *l)
 {
@@ -18,9 +19,8 @@ static ticks end_of(const struct slow_call *c)
 
 static void watch(struct dearest_lane *l, size_t call)
 {
-	mem_need((void **)&l->watches, &l->room, l->count + 1,
-		 sizeof(*l->watches));
-	l->watches[l->count++] = (struct watch){ .call = (uint32_t)call };
+	*vec_add(&l->watches, &l->room, &l->count) =
+		(struct watch){ .call = (uint32_t)call };
 }
 
 void dearest_watch_refresh(const struct dearest *in, struct dearest_lane *l,
@@ -109,7 +109,7 @@ node_id dearest_watch_node(struct dearest *in, struct watch *w,
 	const size_t wanted = frame - w->frame;
 	struct replay_frame f;
 
-	mem_need((void **)&w->node, &w->room, wanted + 1, sizeof(*w->node));
+	vec_need(&w->node, &w->room, wanted + 1);
 	for (; w->known <= wanted; w->known++) {
 		const size_t at = w->frame + w->known;
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow.h"
 #include "analyzer/watch/slow_state.h"
+#include "analyzer/base/vec.h"
 
 struct slow *slow_new(const struct slow_options *options)
 {
@@ -60,9 +61,7 @@ static struct lane *lane(struct slow *s, const struct stream *st)
 
 		l->thread = replay_look_thread(st);
 		l->level = replay_look_level(st);
-		mem_need((void **)&s->lanes, &s->lane_room, s->lane_count + 1,
-			 sizeof(struct lane *));
-		s->lanes[s->lane_count++] = l;
+		*vec_add(&s->lanes, &s->lane_room, &s->lane_count) = l;
 		*id = (uint32_t)s->lane_count;
 	}
 	s->last = st;
@@ -74,7 +73,7 @@ struct slot *slow_slots(struct lane *l, size_t count)
 {
 	const size_t before = l->room;
 
-	mem_need((void **)&l->slots, &l->room, count, sizeof(*l->slots));
+	vec_need(&l->slots, &l->room, count);
 	for (size_t i = before; i < l->room; i++)
 		l->slots[i] = (struct slot){ 0 };
 	return l->slots;

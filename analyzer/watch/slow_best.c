@@ -1,6 +1,7 @@
 /* slow_best.c - which calls are kept, and how long all of them took.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow_state.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 
@@ -115,9 +116,7 @@ void slow_best_put(struct slow *s, const struct slow_call *c)
 		sink_down(s, 0);
 		return;
 	}
-	mem_need((void **)&s->best, &s->best_room, s->best_count + 1,
-		 sizeof(*s->best));
-	s->best[s->best_count++] = *c;
+	*vec_add(&s->best, &s->best_room, &s->best_count) = *c;
 	if (s->options.top != 0)
 		rise(s, s->best_count - 1);
 }

@@ -2,6 +2,7 @@
  * thread, while the earlier part is still to come.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow_state.h"
+#include "analyzer/base/vec.h"
 
 static struct piece *part_of(struct slow *s, uint32_t id)
 {
@@ -15,8 +16,7 @@ uint32_t slow_part_new(struct slow *s)
 	if (id != 0) {
 		s->part_free = part_of(s, id)->next;
 	} else {
-		mem_need((void **)&s->parts, &s->part_room, s->part_count + 1,
-			 sizeof(*s->parts));
+		vec_need(&s->parts, &s->part_room, s->part_count + 1);
 		id = (uint32_t)++s->part_count;
 	}
 	*part_of(s, id) = (struct piece){ .is_used = 1 };

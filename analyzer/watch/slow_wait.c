@@ -2,6 +2,7 @@
  * after the other: a suspend and its resume may come in either order.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow_state.h"
+#include "analyzer/base/vec.h"
 
 static uint32_t number_of(struct slow *s, uint32_t process, uint64_t coroutine)
 {
@@ -29,8 +30,7 @@ static struct wait *new_wait(struct slow *s, const struct replay_event *e,
 	if (id != 0) {
 		s->wait_free = s->waits[id - 1].next_free;
 	} else {
-		mem_need((void **)&s->waits, &s->wait_room, s->wait_count + 1,
-			 sizeof(*s->waits));
+		vec_need(&s->waits, &s->wait_room, s->wait_count + 1);
 		id = (uint32_t)++s->wait_count;
 	}
 	s->waits[id - 1] = (struct wait){

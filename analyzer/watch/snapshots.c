@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots.h"
 #include "analyzer/watch/snapshots_state.h"
+#include "analyzer/base/vec.h"
 
 #include <string.h>
 
@@ -61,11 +62,10 @@ static struct watched *watched(struct moments *m, const struct stream *st)
 				     replay_look_level(st));
 
 	if (*id == 0) {
-		mem_need((void **)&m->watched, &m->watched_room,
-			 m->watched_count + 1, sizeof(*m->watched));
-		m->watched[m->watched_count++] = (struct watched){
-			.thread = replay_look_thread(st),
-			.level = replay_look_level(st) };
+		*vec_add(&m->watched, &m->watched_room, &m->watched_count) =
+			(struct watched){
+				.thread = replay_look_thread(st),
+				.level = replay_look_level(st) };
 		*id = (uint32_t)m->watched_count;
 	}
 	return &m->watched[*id - 1];
@@ -77,8 +77,7 @@ static struct look *look_at(struct moments *m, struct watched *w, size_t moment)
 	struct look *l = w->look > 0 ? &m->looks[w->look - 1] : NULL;
 
 	if (!l || l->moment != moment) {
-		mem_need((void **)&m->looks, &m->look_room, m->look_count + 1,
-			 sizeof(*m->looks));
+		vec_need(&m->looks, &m->look_room, m->look_count + 1);
 		l = &m->looks[m->look_count++];
 		w->look = m->look_count;
 	}
@@ -95,7 +94,7 @@ static size_t add_seams(const struct stream *st, struct seam **seams,
 
 	for (size_t k = 1; k < replay_look_segments(st); k++) {
 		replay_look_segment(st, k, &s);
-		mem_need((void **)seams, room, *count + 1, sizeof(**seams));
+		vec_need(seams, room, *count + 1);
 		(*seams)[(*count)++] = (struct seam){ s.serial, s.base };
 	}
 	return *count - first;
@@ -147,8 +146,7 @@ static struct known_process *process(struct moments *m, uint32_t i)
 {
 	if (i < m->process_count)
 		return &m->processes[i];
-	mem_need((void **)&m->processes, &m->process_room, (size_t)i + 1,
-		 sizeof(*m->processes));
+	vec_need(&m->processes, &m->process_room, (size_t)i + 1);
 	while (m->process_count <= i)
 		m->processes[m->process_count++] = (struct known_process){
 			.first = UINT64_MAX };
@@ -213,9 +211,7 @@ static void enter(void *ctx, const struct replay_event *e)
 	if (e->late != REPLAY_LATE_OLD)
 		return;
 	w = watched(m, e->stream);
-	mem_need((void **)&w->old, &w->old_room, w->old_count + 1,
-		 sizeof(*w->old));
-	w->old[w->old_count++] = (struct old_call){
+	*vec_add(&w->old, &w->old_room, &w->old_count) = (struct old_call){
 		replay_look_window(e->stream), e->func };
 }
 

@@ -2,14 +2,13 @@
  * never ran again, threads after their last chunk and before their first.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots_state.h"
+#include "analyzer/base/vec.h"
 
 #include <string.h>
 
 static void add_rest(struct moments *m, const struct rest *r)
 {
-	mem_need((void **)&m->rests, &m->rest_room, m->rest_count + 1,
-		 sizeof(*m->rests));
-	m->rests[m->rest_count++] = *r;
+	*vec_add(&m->rests, &m->rest_room, &m->rest_count) = *r;
 }
 
 static void close_rest(struct moments *m, struct rest *r)
@@ -56,16 +55,14 @@ static void add_look(struct moments *m, uint32_t stream, size_t moment,
 		l.seams = (uint32_t)w->tail_count;
 		l.window = w->tail_window;
 		l.old = (uint32_t)w->old_count;
-		mem_need((void **)&m->seams, &m->seam_room,
-			 m->seam_count + w->tail_count + 1, sizeof(*m->seams));
+		vec_need(&m->seams, &m->seam_room,
+			 m->seam_count + w->tail_count + 1);
 		if (w->tail_count > 0)
 			memcpy(m->seams + m->seam_count, w->tail_seams,
 			       w->tail_count * sizeof(*m->seams));
 		m->seam_count += w->tail_count;
 	}
-	mem_need((void **)&m->looks, &m->look_room, m->look_count + 1,
-		 sizeof(*m->looks));
-	m->looks[m->look_count++] = l;
+	*vec_add(&m->looks, &m->look_room, &m->look_count) = l;
 }
 
 /* Before a thread's first chunk and after its last. */

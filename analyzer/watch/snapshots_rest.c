@@ -2,17 +2,17 @@
  * their suspend left. Streams come in any order, and so do the two ends.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots_state.h"
+#include "analyzer/base/vec.h"
 
 static uint32_t find_co(struct moments *m, const struct replay_event *e)
 {
 	uint32_t *const id = map_put(m->co_of, e->process, e->coroutine);
 
 	if (*id == 0) {
-		mem_need((void **)&m->cos, &m->co_room, m->co_count + 1,
-			 sizeof(*m->cos));
-		m->cos[m->co_count++] = (struct known_co){
-			.process = e->process, .serial = e->coroutine,
-			.first = UINT64_MAX };
+		*vec_add(&m->cos, &m->co_room, &m->co_count) =
+			(struct known_co){
+				.process = e->process, .serial = e->coroutine,
+				.first = UINT64_MAX };
 		*id = (uint32_t)m->co_count;
 	}
 	return *id - 1;
@@ -42,8 +42,7 @@ static uint32_t new_rest(struct moments *m)
 		m->rest_free = m->rests[i - 1].co;
 		return i - 1;
 	}
-	mem_need((void **)&m->rests, &m->rest_room, m->rest_count + 1,
-		 sizeof(*m->rests));
+	vec_need(&m->rests, &m->rest_room, m->rest_count + 1);
 	return (uint32_t)m->rest_count++;
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots.h"
 #include "analyzer/watch/snapshots_state.h"
+#include "analyzer/base/vec.h"
 
 #include <stdlib.h>
 
@@ -39,9 +40,7 @@ static int compare_looks(const void *a, const void *b, void *moments)
 
 static void add_frame(struct teller *t, const struct moment_frame *f)
 {
-	mem_need((void **)&t->frames, &t->room, t->count + 1,
-		 sizeof(*t->frames));
-	t->frames[t->count++] = *f;
+	*vec_add(&t->frames, &t->room, &t->count) = *f;
 }
 
 /* Frames of a trail, outermost first. */
@@ -50,8 +49,7 @@ static void add_trail(struct teller *t, trail_id id, uint64_t coroutine,
 {
 	const size_t n = trail_depth(t->m->trail, id);
 
-	mem_need((void **)&t->frames, &t->room, t->count + n + 1,
-		 sizeof(*t->frames));
+	vec_need(&t->frames, &t->room, t->count + n + 1);
 	for (size_t i = t->count + n; i-- > t->count; ) {
 		const struct trail_frame *const f = trail_get(t->m->trail, id);
 

@@ -5,6 +5,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/in/in.h"
 
@@ -55,7 +56,7 @@ static int has_omitted(const struct chunk_view *v)
 static int keep(void *ctx, const struct chunk_view *v)
 {
 	(void)ctx;
-	mem_need((void **)&copies, &room, count + 1, sizeof(*copies));
+	vec_need(&copies, &room, count + 1);
 	copies[count] = (struct copy){ mem_alloc(v->n * 8), v->n,
 				       has_omitted(v) };
 	memcpy(copies[count].words, v->words, v->n * 8);

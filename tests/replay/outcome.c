@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/replay/outcome.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -34,8 +35,7 @@ static void add(struct lines *l, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	mem_need((void **)&l->line, &l->room, l->count + 1, sizeof(*l->line));
-	l->line[l->count++] = mem_copy(text);
+	*vec_add(&l->line, &l->room, &l->count) = mem_copy(text);
 }
 
 struct outcome *outcome_new(void)
@@ -119,8 +119,7 @@ static void count(struct outcome *o, func_id func, int by)
 {
 	size_t before = o->balance_room;
 
-	mem_need((void **)&o->balance, &o->balance_room, (size_t)func + 1,
-		 sizeof(*o->balance));
+	vec_need(&o->balance, &o->balance_room, (size_t)func + 1);
 	while (before < o->balance_room)
 		o->balance[before++] = 0;
 	o->balance[func] += by;

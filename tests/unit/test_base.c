@@ -3,6 +3,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -71,7 +72,7 @@ void test_mem_arrays_grow(void)
 	size_t room = 0;
 
 	for (size_t i = 0; i < 1000; i++) {
-		mem_need((void **)&array, &room, i + 1, sizeof(*array));
+		vec_need(&array, &room, i + 1);
 		array[i] = (int)i;
 	}
 	CHECK(room >= 1000);

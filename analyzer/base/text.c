@@ -1,0 +1,55 @@
+/* text.c - hash, base name and UTF-8 of untrusted text.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* FNV-1a: short texts, and no one gains by making them collide. */
+static const uint64_t fnv_prime = UINT64_C(0x100000001b3);
+
+uint64_t text_hash_bytes(uint64_t seed, const void *bytes, size_t n)
+{
+	const unsigned char *const p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		seed = (seed ^ p[i]) * fnv_prime;
+	return seed;
+}
+
+uint64_t text_hash(uint64_t seed, const char *text)
+{
+	return text_hash_bytes(seed, text, strlen(text) + 1);
+}
+
+const char *text_base_name(const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+size_t text_utf8(const char *text, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char first = (unsigned char)text[0];
+	const size_t size = first < 0x80 ? 1 : (first & 0xe0) == 0xc0 ? 2 :
+			    (first & 0xf0) == 0xe0 ? 3 :
+			    (first & 0xf8) == 0xf0 ? 4 : 0;
+	uint32_t value = size <= 1 ? first : first & (0x7fu >> size);
+
+	assert(first != '\0');
+	*code = TEXT_NO_CODE;
+	if (size == 0)
+		return 1;
+	for (size_t i = 1; i < size; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 1;
+		value = value << 6 | (text[i] & 0x3f);
+	}
+	if (value < least[size] || value > 0x10ffff ||
+	    (value >= 0xd800 && value <= 0xdfff))
+		return 1;
+	*code = value;
+	return size;
+}

@@ -1,0 +1,29 @@
+/* text.h - what several parts need to know about text: its hash, the base name
+ * of a path, and UTF-8. Texts may be untrusted bytes.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_BASE_TEXT_H
+#define WEFT_ANALYZER_BASE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The hash of n bytes. seed is any number, or the hash of what comes before. */
+uint64_t text_hash_bytes(uint64_t seed, const void *bytes, size_t n);
+
+/* The hash of a text with its NUL: two texts hashed in a row, the second with
+ * the first one's hash as seed, do not run into one another. */
+uint64_t text_hash(uint64_t seed, const char *text);
+
+/* What follows the last '/' of path; all of it if nothing follows. Points into
+ * path. */
+const char *text_base_name(const char *path);
+
+/* What *code is set to for a byte that does not belong to well-formed UTF-8. */
+#define TEXT_NO_CODE UINT32_MAX
+
+/* Length of the UTF-8 sequence at text, 1 to 4 bytes, and its code point in
+ * *code. Where there is none (overlong, a surrogate, cut off, beyond U+10FFFF),
+ * returns 1 and sets *code to TEXT_NO_CODE. text must not be empty. */
+size_t text_utf8(const char *text, uint32_t *code);
+
+#endif

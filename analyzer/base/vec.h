@@ -1,0 +1,32 @@
+/* vec.h - arrays that grow. An array is three variables of its owner: a pointer
+ * (NULL at first, freed with mem_free), the number of elements it has room for,
+ * and the number of elements in use. Elements move when an array grows.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_BASE_VEC_H
+#define WEFT_ANALYZER_BASE_VEC_H
+
+#include "analyzer/base/mem.h"
+
+#include <stddef.h>
+
+/* Behind the macros: the array, moved if it had to grow. */
+static inline void *vec_grown(void *array, size_t *room, size_t need,
+			      size_t size)
+{
+	return need <= *room ? array : mem_more(array, room, need, size);
+}
+
+/* Make room for at least need elements. array and room are addresses:
+ *	vec_need(&t->funcs, &t->room, id + 1);
+ * New elements hold no defined value. */
+#define vec_need(array, room, need) \
+	((void)(*(array) = vec_grown(*(array), (room), (need), \
+				     sizeof(**(array)))))
+
+/* Append an element, and give its address for the caller to fill:
+ *	*vec_add(&s->labels, &r->label_room, &s->label_count) = label;
+ * The value assigned must not read the array or its count. */
+#define vec_add(array, room, count) \
+	(vec_need((array), (room), *(count) + 1), *(array) + (*(count))++)
+
+#endif
