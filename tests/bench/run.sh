@@ -7,8 +7,8 @@
 # last CPU, so that the recorder has the others. Peers that are not installed are
 # left out, with the reason. A Lua row is a ratio too, to calls under a hook that
 # reads the clock, and is told in ns of the fastest round of that: a machine that
-# is slow for a while slows both. BENCH_QUICK=1 shortens it; BENCH_README=1 writes the
-# table into README.md; BENCH_DIR is the folder that traces go to.
+# is slow for a while slows both. BENCH_QUICK=1 shortens it; BENCH_DOCS=1 writes the
+# table into docs/benchmarks.md; BENCH_DIR is the folder that traces go to.
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -455,8 +455,8 @@ same" "$v"
 	peer_row cyg "peer: LTTng cyg-profile-fast" "babeltrace2 -o dummy"
 }
 
-# What stands between the two marks of README.md becomes the table.
-write_readme() {
+# The text between the two marks of docs/benchmarks.md becomes the table.
+write_docs() {
 	awk -v table="$T/table" '
 		/<!-- bench: end -->/ { skip = 0 }
 		!skip { print }
@@ -464,7 +464,7 @@ write_readme() {
 			skip = 1
 			while ((getline line < table) > 0)
 				print line
-		}' README.md >"$T/README.md" && cat "$T/README.md" >README.md
+		}' docs/benchmarks.md >"$T/page" && cat "$T/page" >docs/benchmarks.md
 }
 
 need=$((long * 4 * 12 / 1024 + 500000))
@@ -489,8 +489,8 @@ table >"$T/table"
 cat "$T/table"
 echo
 cat "$T/left-out"
-if [ -n "${BENCH_README-}" ]; then
-	write_readme
+if [ -n "${BENCH_DOCS-}" ]; then
+	write_docs
 fi
 if [ -s "$T/bad" ]; then
 	echo "bench: these do not hold:" >&2
