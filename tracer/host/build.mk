@@ -1,7 +1,8 @@
 # libweft.so: lives in the recorded program; libc alone.
-# Files in lua_abi/ see Lua's headers: they are compiled once per version of Lua.
-HOST_LUA_SRC := $(wildcard tracer/host/lua_abi/*.c)
-HOST_SRC := $(filter-out $(HOST_LUA_SRC),$(wildcard tracer/host/*/*.c))
+# Files in lua_abi/ see Lua's headers: they are compiled once for each version of
+# Lua, and linked into one object that shows a single symbol, lua_abi_54 and so on.
+HOST_ABI_SRC := $(wildcard tracer/host/lua_abi/*.c)
+HOST_SRC := $(filter-out $(HOST_ABI_SRC),$(wildcard tracer/host/*/*.c))
 # 21 is LuaJIT 2.1.
 LUA_ABIS := 54 53 52 51 21
 LUA_PKG_54 := lua5.4
@@ -12,8 +13,10 @@ LUA_PKG_21 := luajit
 $(foreach a,$(LUA_ABIS),\
 	$(eval LUA_CFLAGS_$(a) := $$(shell pkg-config --cflags $(LUA_PKG_$(a))))\
 	$(eval LUA_LIBS_$(a) = $$(shell pkg-config --libs $(LUA_PKG_$(a)))))
-HOST_OBJ := $(HOST_SRC:%.c=$(B)/obj/%.o) $(foreach a,$(LUA_ABIS),\
-	$(HOST_LUA_SRC:%.c=$(B)/obj/%-$(a).o))
+host_abi_obj = $(HOST_ABI_SRC:%.c=$(B)/obj/%-$(1).o)
+HOST_OBJ := $(HOST_SRC:%.c=$(B)/obj/%.o) \
+	$(LUA_ABIS:%=$(B)/obj/tracer/host/lua_abi_%.o)
+OBJCOPY ?= objcopy
 # The hot path is measured in tenths of nanoseconds: no frame pointer is kept,
 # no symbol but weft's public ones leaves the library.
 HOST_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden -fno-plt \
@@ -30,11 +33,17 @@ $(B)/obj/tracer/host/%.o: tracer/host/%.c
 	@mkdir -p $(@D)
 	$(CC) $(HOST_CFLAGS) -c -o $@ $<
 
-define host_lua_rule
-$(B)/obj/tracer/host/%-$(1).o: tracer/host/%.c
+define host_abi_rule
+$(B)/obj/tracer/host/lua_abi/%-$(1).o: tracer/host/lua_abi/%.c
 	@mkdir -p $$(@D)
 	$(CC) $(HOST_CFLAGS) $$(LUA_CFLAGS_$(1)) -DWEFT_LUA_ABI=$(1) -c -o $$@ $$<
-endef
-$(foreach a,$(LUA_ABIS),$(eval $(call host_lua_rule,$(a))))
 
--include $(HOST_OBJ:.o=.d)
+$(B)/obj/tracer/host/lua_abi_$(1).o: $(call host_abi_obj,$(1))
+	$(CC) -r -nostdlib -o $$@ $$^
+	$(OBJCOPY) --redefine-sym lua_abi=lua_abi_$(1) \
+		--keep-global-symbol=lua_abi_$(1) $$@
+endef
+$(foreach a,$(LUA_ABIS),$(eval $(call host_abi_rule,$(a))))
+
+-include $(HOST_SRC:%.c=$(B)/obj/%.d) \
+	$(foreach a,$(LUA_ABIS),$(patsubst %.o,%.d,$(call host_abi_obj,$(a))))

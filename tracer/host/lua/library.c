@@ -12,12 +12,12 @@
 #include <link.h>
 #include <string.h>
 
-extern const struct lua_abi lua_hook_abi_54, lua_hook_abi_53, lua_hook_abi_52,
-	lua_hook_abi_51, lua_hook_abi_21;
+extern const struct lua_abi lua_abi_54, lua_abi_53, lua_abi_52,
+	lua_abi_51, lua_abi_21;
 
 static const struct lua_abi *const abis[] = {
-	&lua_hook_abi_54, &lua_hook_abi_53, &lua_hook_abi_52,
-	&lua_hook_abi_51, &lua_hook_abi_21,
+	&lua_abi_54, &lua_abi_53, &lua_abi_52,
+	&lua_abi_51, &lua_abi_21,
 };
 
 enum { LIBS = 32, SPANS = 64 };

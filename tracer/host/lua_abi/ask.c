@@ -308,7 +308,7 @@ static int accepts(const struct weft_lua_api *api)
 #endif
 }
 
-const struct lua_abi lua_hook_abi = {
+const struct lua_abi lua_abi = {
 	.number = (enum vm_abi)WEFT_LUA_ABI,
 	.accepts = accepts,
 	.check = lua_hook_check,

@@ -10,42 +10,8 @@
 #define LUA_FRAME_C (FRAME_LUA | FRAME_ABSORBS |                               \
 		     (WEFT_LUA_ABI == VM_LUAJIT ? FRAME_UNTOLD : 0))
 
-/* A name of this version: lua_hook_event_54. */
-#define ABI_PASTE2(name, abi) name##_##abi
-#define ABI_PASTE(name, abi) ABI_PASTE2(name, abi)
-#define ABI(name) ABI_PASTE(name, WEFT_LUA_ABI)
-
 /* The library's own function of that name. */
 #define API(api, name) ((__typeof__(&name))(api)->name)
-
-#define lua_hook_event ABI(lua_hook_event)
-#define lua_hook_shared ABI(lua_hook_shared)
-#define lua_hook_asks ABI(lua_hook_asks)
-#define lua_hook_turned_down ABI(lua_hook_turned_down)
-#define lua_hook_asked ABI(lua_hook_asked)
-#define lua_hook_watch_anew ABI(lua_hook_watch_anew)
-#define lua_hook_asked_above ABI(lua_hook_asked_above)
-#define lua_hook_key ABI(lua_hook_key)
-#define lua_hook_ask ABI(lua_hook_ask)
-#define lua_hook_c_place ABI(lua_hook_c_place)
-#define lua_hook_look ABI(lua_hook_look)
-#define lua_hook_name_c ABI(lua_hook_name_c)
-#define lua_hook_walk ABI(lua_hook_walk)
-#define lua_hook_check ABI(lua_hook_check)
-#define lua_hook_learn ABI(lua_hook_learn)
-#define lua_hook_records ABI(lua_hook_records)
-#define lua_hook_glance ABI(lua_hook_glance)
-#define lua_hook_read ABI(lua_hook_read)
-#define lua_hook_meet ABI(lua_hook_meet)
-#define lua_hook_wrap ABI(lua_hook_wrap)
-#define lua_hook_ffi ABI(lua_hook_ffi)
-#define lua_hook_ffi_callee ABI(lua_hook_ffi_callee)
-#define lua_hook_main_runs ABI(lua_hook_main_runs)
-#define lua_hook_number ABI(lua_hook_number)
-#define lua_hook_number_main ABI(lua_hook_number_main)
-#define lua_hook_number_open ABI(lua_hook_number_open)
-#define lua_hook_ordinal ABI(lua_hook_ordinal)
-#define lua_hook_abi ABI(lua_hook_abi)
 
 INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
 {
@@ -222,6 +188,6 @@ int lua_hook_check(const struct weft_lua_api *api);
 void lua_hook_learn(const struct weft_lua_api *api, lua_State *L);
 void lua_hook_wrap(const struct lua_vm *vm, int on);
 
-extern const struct lua_abi lua_hook_abi;
+extern const struct lua_abi lua_abi;
 
 #endif

@@ -155,11 +155,11 @@ int lua_hook_read(struct lua_event *e, struct lua_local *me,
 struct coroutine *lua_hook_meet(const struct lua_local *me, lua_State *L)
 {
 	const struct lua_lib *const lib = lua_lib_running(me->co,
-							  &lua_hook_abi);
+							  &lua_abi);
 	const struct coroutine *main;
 
 	if (!lib)
 		return NULL;
-	main = lua_vm_find(lua_hook_abi.main_of(lib, L));
+	main = lua_vm_find(lua_abi.main_of(lib, L));
 	return !main ? NULL : lua_vm_thread_met(L, main);
 }
