@@ -40,7 +40,9 @@ fi
 # What the library exports is weft_*, the hooks, and the functions it stands in
 # for; a helper's name that leaks out could clash with the program's.
 leaks=$(nm -D --defined-only "$B/lib/libweft.so" | awk '{ print $3 }' |
-	grep -E '^(shadow|chunk|thread|frame|dict|pool|lua_(hook|vm)_)' || true)
+	grep -E -e '^(chunk|dict|exclude|fiber|frame|liveness|memory|module)_' \
+		-e '^(nesting|pool|process|region|shadow|thread)_' \
+		-e '^lua_(func|hook|side|stack|vm)_' || true)
 if [ -n "$leaks" ]; then
 	echo "libweft.so exports: $leaks"
 	bad=1

@@ -23,7 +23,7 @@ __attribute__((noinline)) static void jumper(int depth)
 	__cyg_profile_func_enter((void *)jumper, __builtin_return_address(0));
 	if (depth > 0)
 		jumper(depth - 1);
-	else if (state_mine)
+	else if (thread_self)
 		longjmp(back, 1);
 	__cyg_profile_func_exit((void *)jumper, __builtin_return_address(0));
 }
@@ -34,8 +34,8 @@ void test_host_longjmp_unwinds_what_it_skips(void)
 
 	if (setjmp(back) == 0)
 		jumper(9);
-	CHECK_EQ(state_mine->top - state_mine->frames, 1);
-	buffer_switch(state_mine, 0);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
+	chunk_switch(thread_self, 0);
 	host_pool_drain(shared_pool, &t, 0);
 	CHECK_EQ(t.calls, 10);
 	CHECK_EQ(t.kind[REC_UNWIND], 1);

@@ -41,8 +41,8 @@ static struct host_pool_tally taken(struct pool *p)
 {
 	struct host_pool_tally t = { .chunks = 0 };
 
-	if (state_mine)
-		buffer_switch(state_mine, 0);
+	if (thread_self)
+		chunk_switch(thread_self, 0);
 	host_pool_drain(p, &t, 0);
 	return t;
 }
@@ -69,14 +69,14 @@ void test_host_counts_every_call_and_gaps_add_up(void)
 		descend(12, &truth);
 		host_pool_drain(p, &t, 0);
 	}
-	buffer_switch(state_mine, 0);
+	chunk_switch(thread_self, 0);
 	host_pool_drain(p, &t, 0);
 	CHECK_EQ(t.calls, truth);
 	CHECK_EQ(t.kind[REC_ENTER], t.kind[REC_LEAVE]);
 	CHECK_EQ(t.kind[REC_UNWIND], 0);
 	CHECK_EQ(t.bad, 0);
 	CHECK_EQ(t.uneven, 0);
-	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
 }
 
 void test_host_off_records_nothing_and_forgets_the_stack(void)
@@ -96,7 +96,7 @@ void test_host_off_records_nothing_and_forgets_the_stack(void)
 	t = taken(p);
 	CHECK_EQ(t.kind[REC_LEAVE_OLD], 1);
 	CHECK_EQ(t.kind[REC_LEAVE], 0);
-	CHECK_EQ(state_mine->base_unknown, 1);
+	CHECK_EQ(thread_self->base_unknown, 1);
 }
 
 /* All buffers full: nothing is written, everything counted, and it goes on when
@@ -107,17 +107,17 @@ void test_host_full_pool_counts_what_it_drops(void)
 	struct host_pool_tally t = { .chunks = 0 };
 	uint64_t truth = 0, before, words;
 
-	before = atomic_load(&state_mine->slot->lost[LOST_FULL]);
-	while (atomic_load(&state_mine->slot->lost[LOST_FULL]) < before + 1000)
+	before = atomic_load(&thread_self->slot->lost[LOST_FULL]);
+	while (atomic_load(&thread_self->slot->lost[LOST_FULL]) < before + 1000)
 		descend(8, &truth);
 	host_pool_drain(p, &t, 0);
-	buffer_switch(state_mine, 0);
+	chunk_switch(thread_self, 0);
 	host_pool_drain(p, &t, 0);
 	words = t.calls + t.kind[REC_LEAVE];
 	CHECK(t.calls < truth);
 	CHECK_EQ(t.bad, 0);
 	/* Each call is a LEAF, or an ENTER and a LEAVE: none is forgotten. */
-	words += atomic_load(&state_mine->slot->lost[LOST_FULL]) - before;
+	words += atomic_load(&thread_self->slot->lost[LOST_FULL]) - before;
 	CHECK(words >= truth && words <= 2 * truth);
 	truth = 0;
 	descend(3, &truth);
@@ -159,7 +159,7 @@ void test_host_threads_lose_nothing_when_they_wait(void)
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(thread[i], NULL);
 	for (uint32_t i = 0; i < p->thread_slots; i++) {
-		if (pool_thread(p, i) != state_mine->slot)
+		if (pool_thread(p, i) != thread_self->slot)
 			CHECK_EQ(pool_thread(p, i)->lost[LOST_FULL], 0);
 	}
 	host_pool_drain(p, &t, 1);

@@ -20,7 +20,7 @@ __attribute__((constructor(101))) static void make_pool(void)
 
 static void drain(void)
 {
-	buffer_switch(state_mine, 0);
+	chunk_switch(thread_self, 0);
 	host_pool_drain(shared_pool, &tally, 0);
 }
 

@@ -17,7 +17,7 @@ __attribute__((constructor(101))) static void make_pool(void)
 
 static void drain(void)
 {
-	buffer_switch(state_mine, 0);
+	chunk_switch(thread_self, 0);
 	host_pool_drain(shared_pool, &tally, 0);
 }
 
@@ -152,9 +152,9 @@ static unsigned seen, unlike;
 /* Do the topmost segment's frames of L match its calls? */
 static int same(lua_State *L, int level)
 {
-	const struct frame *f = state_mine->top;
-	const struct frame *const base = state_mine->frames +
-					 stack_segment(state_mine)->base;
+	const struct frame *f = thread_self->top;
+	const struct frame *const base =
+		thread_self->frames + shadow_segment(thread_self)->base;
 	lua_Debug d;
 
 	for (; lua_getstack(L, level, &d); level++) {
@@ -266,7 +266,7 @@ void test_lua_the_programs_own_hook_works_and_ours_is_hidden(void)
 	run_text(L, "local function f() check() end f() f()");
 	CHECK_EQ(seen, 2);
 	CHECK_EQ(unlike, 0);
-	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
 	lua_close(L);
 }
 
@@ -342,7 +342,7 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 		 "h() f()");
 	CHECK_EQ(seen, 10);
 	CHECK_EQ(unlike, 0);
-	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
 	drain();
 	CHECK_EQ(tally.bad, 0);
 	lua_close(L);

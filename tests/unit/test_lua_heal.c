@@ -53,9 +53,9 @@ static uint64_t key_of(lua_State *L, lua_Debug *d)
 /* The innermost frame of L below f in the topmost segment, or NULL. */
 static const struct frame *below(const struct frame *f, const lua_State *L)
 {
-	const struct segment *const g = stack_segment(state_mine);
+	const struct segment *const g = shadow_segment(thread_self);
 
-	while (f > state_mine->frames + g->base) {
+	while (f > thread_self->frames + g->base) {
 		f--;
 		/* Without the layout, 5.1's tail calls stand on the calls
 		 * whose frames they have taken. */
@@ -80,7 +80,7 @@ static int is_frame(const struct frame *f, lua_State *L, lua_Debug *d, int tail)
  * have ended since the last event, and nothing told. */
 static int same_but(lua_State *L, int level, int tail, int between)
 {
-	const struct frame *f = state_mine->top;
+	const struct frame *f = thread_self->top;
 	lua_Debug d;
 
 	for (; lua_getstack(L, level, &d); level++) {
@@ -104,10 +104,10 @@ static int same(lua_State *L, int level, int kind)
 {
 	const int between = ANY_IS_JIT && kind == LUA_HOOKCOUNT;
 
-	if (between && stack_segment(state_mine)->owner &&
-	    stack_segment(state_mine)->owner != lua_vm_find(L))
+	if (between && shadow_segment(thread_self)->owner &&
+	    shadow_segment(thread_self)->owner != lua_vm_find(L))
 		return 1;
-	if (between && !stack_segment(state_mine)->owner &&
+	if (between && !shadow_segment(thread_self)->owner &&
 	    lua_vm_find(L)->serial != 0)
 		return 1;
 	if (any_is_tail(kind))
@@ -121,7 +121,7 @@ static void compare_from(lua_State *L, int level, int kind)
 {
 	if (events++ % 64 == 0)
 		host_pool_drain(shared_pool, &tally, 0);
-	if (stack_depth(state_mine) > 100 && events % 64 != 0)
+	if (shadow_depth(thread_self) > 100 && events % 64 != 0)
 		return;
 	checked++;
 	if (same(L, level, kind))
@@ -407,8 +407,8 @@ static void verdict(unsigned long least)
 	CHECK(checked > least);
 	CHECK_EQ(wrong, 0);
 	CHECK_EQ(tally.bad, 0);
-	CHECK_EQ(state_mine->top - state_mine->frames, 1);
-	CHECK_EQ(state_mine->segments, 1);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
+	CHECK_EQ(thread_self->segments, 1);
 	events = checked = wrong = 0;
 }
 
@@ -417,7 +417,7 @@ static long frames_inside = -1;
 
 static int l_interrupted(lua_State *L)
 {
-	const long before = state_mine->top - state_mine->frames;
+	const long before = thread_self->top - thread_self->frames;
 	void *const here = __builtin_return_address(0);
 
 	(void)L;
@@ -426,7 +426,7 @@ static int l_interrupted(lua_State *L)
 		__cyg_profile_func_exit((void *)begin, here);
 	}
 	__cyg_profile_func_enter((void *)l_interrupted, here);
-	frames_inside = state_mine->top - state_mine->frames - before;
+	frames_inside = thread_self->top - thread_self->frames - before;
 	__cyg_profile_func_exit((void *)l_interrupted, here);
 	return 0;
 }
@@ -453,7 +453,7 @@ void test_lua_call_of_c_waits_while_a_handler_runs(void)
 static int l_nested(lua_State *L)
 {
 	const int n = (int)lua_tointeger(L, 1);
-	const uint64_t depth = stack_depth(state_mine);
+	const uint64_t depth = shadow_depth(thread_self);
 	void *const here = __builtin_return_address(0);
 
 	__cyg_profile_func_enter((void *)l_nested, here);
@@ -464,7 +464,7 @@ static int l_nested(lua_State *L)
 		lua_call(L, 1, 0);
 		__cyg_profile_func_exit((void *)begin, here);
 	}
-	CHECK_EQ(stack_depth(state_mine), depth);
+	CHECK_EQ(shadow_depth(thread_self), depth);
 	__cyg_profile_func_exit((void *)l_nested, here);
 	return 0;
 }
@@ -477,7 +477,7 @@ void test_lua_c_function_called_within_itself_ends_once(void)
 	CHECK_EQ(luaL_dostring(L, "function again(n) return nested(n) end\n"
 			       "again(5) nested(3)"), 0);
 	lua_close(L);
-	CHECK_EQ(state_mine->top - state_mine->frames, 1);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
 }
 
 void test_lua_shadow_is_the_true_stack_at_every_event(void)

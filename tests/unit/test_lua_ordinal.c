@@ -22,7 +22,7 @@ __attribute__((constructor(101))) static void make_pool(void)
 
 static void drain(void)
 {
-	buffer_switch(state_mine, 0);
+	chunk_switch(thread_self, 0);
 	host_pool_drain(shared_pool, &tally, 0);
 }
 
@@ -150,7 +150,7 @@ static int l_check(lua_State *L)
 			   NULL);
 	checks++;
 	twins += ordinal != 0;
-	if (state_mine->top[-2].key != key && wrong++ < 5)
+	if (thread_self->top[-2].key != key && wrong++ < 5)
 		printf("%s:%d-%d: not number %u\n%s\n", d.short_src,
 		       d.linedefined, d.lastlinedefined, ordinal, text);
 	return 0;
@@ -236,7 +236,7 @@ static int l_first(lua_State *L)
 
 	lua_getstack(L, 1, &d);
 	lua_getinfo(L, "S", &d);
-	wrong += state_mine->top[-2].key !=
+	wrong += thread_self->top[-2].key !=
 		 lua_func_key(d.source, strlen(d.source), d.linedefined,
 			      d.lastlinedefined, 0, NULL);
 	checks++;

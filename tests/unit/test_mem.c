@@ -25,18 +25,18 @@ void test_mem_tells_what_can_be_read(void)
 	char *const p = pages();
 
 	errno = EINVAL;
-	CHECK(lua_mem_readable(p));
-	CHECK(lua_mem_readable(p + PAGE - 1));
-	CHECK(!lua_mem_readable(p + PAGE));
-	CHECK(!lua_mem_readable(p + 2 * PAGE - 1));
-	CHECK(lua_mem_readable(p + 2 * PAGE));
-	CHECK(!lua_mem_readable(NULL));
-	CHECK(!lua_mem_readable((void *)0x7fffffffffff));
-	CHECK(!lua_mem_readable((void *)UINT64_C(0xdead000000000000)));
-	CHECK(lua_mem_readable("constant"));
+	CHECK(memory_readable(p));
+	CHECK(memory_readable(p + PAGE - 1));
+	CHECK(!memory_readable(p + PAGE));
+	CHECK(!memory_readable(p + 2 * PAGE - 1));
+	CHECK(memory_readable(p + 2 * PAGE));
+	CHECK(!memory_readable(NULL));
+	CHECK(!memory_readable((void *)0x7fffffffffff));
+	CHECK(!memory_readable((void *)UINT64_C(0xdead000000000000)));
+	CHECK(memory_readable("constant"));
 	CHECK_EQ(errno, EINVAL);
 	munmap(p, 3 * PAGE);
-	CHECK(!lua_mem_readable(p));
+	CHECK(!memory_readable(p));
 }
 
 void test_mem_copies_all_or_says_no(void)
@@ -45,11 +45,11 @@ void test_mem_copies_all_or_says_no(void)
 
 	p[PAGE - 64] = 'a';
 	p[PAGE - 1] = 'z';
-	CHECK(lua_mem_copy(to, p + PAGE - 64, 64));
+	CHECK(memory_copy(to, p + PAGE - 64, 64));
 	CHECK_EQ(to[0], 'a');
 	CHECK_EQ(to[63], 'z');
-	CHECK(!lua_mem_copy(to, p + PAGE - 63, 64));
-	CHECK(!lua_mem_copy(to, p + 2 * PAGE - 1, 1));
-	CHECK(lua_mem_copy(to, p + 2 * PAGE, 64));
+	CHECK(!memory_copy(to, p + PAGE - 63, 64));
+	CHECK(!memory_copy(to, p + 2 * PAGE - 1, 1));
+	CHECK(memory_copy(to, p + 2 * PAGE, 64));
 	munmap(p, 3 * PAGE);
 }

@@ -146,7 +146,7 @@ static int status(lua_State *L)
 	set_flag(L, "on", s.on);
 	set_flag(L, "native", s.native);
 	set_flag(L, "lua", s.lua);
-	set_flag(L, "inside_only", s.inside_only);
+	set_flag(L, "region_only", s.inside_only);
 	lua_pushnumber(L, (lua_Number)s.lost);
 	lua_setfield(L, -2, "lost");
 	return 1;

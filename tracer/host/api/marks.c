@@ -13,9 +13,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-uint32_t (*lua_side_item)(struct state *s, uint64_t key);
-void (*lua_side_hint)(struct state *s, uint64_t key, uint32_t index);
-void (*lua_side_chunk)(struct state *s);
+uint32_t (*lua_side_item)(struct thread_state *s, uint64_t key);
+void (*lua_side_hint)(struct thread_state *s, uint64_t key, uint32_t index);
+void (*lua_side_chunk)(struct thread_state *s);
 
 EXPORT int weft_pause(void)
 {
@@ -23,8 +23,9 @@ EXPORT int weft_pause(void)
 	int was = 0;
 
 	if (process_ready())
-		was = (int)(atomic_fetch_and(&state_pool->generation,
-					     ~(uint32_t)POOL_ON) & POOL_ON);
+		was = (int)(atomic_fetch_and(&process_pool->generation,
+					     ~(uint32_t)POOL_ON) &
+			    POOL_ON);
 	errno = saved;
 	return was;
 }
@@ -38,16 +39,16 @@ EXPORT int weft_resume(void)
 		errno = saved;
 		return -1;
 	}
-	now = atomic_load(&state_pool->generation);
+	now = atomic_load(&process_pool->generation);
 	if (now & POOL_ON) {
 		errno = saved;
 		return 1;
 	}
 	/* Whoever sees the new generation must see the new window. */
-	atomic_fetch_add(&state_pool->window, 1);
+	atomic_fetch_add(&process_pool->window, 1);
 	do {
 		next = (now | POOL_ON) + POOL_GENERATION_STEP;
-	} while (!atomic_compare_exchange_weak(&state_pool->generation, &now,
+	} while (!atomic_compare_exchange_weak(&process_pool->generation, &now,
 					       next));
 	errno = saved;
 	return 0;
@@ -55,47 +56,47 @@ EXPORT int weft_resume(void)
 
 EXPORT void weft_mark(const char *name)
 {
-	struct state *const s = !name ? NULL :
-		state_begin((uint64_t)__builtin_frame_address(0));
+	struct thread_state *const s =
+		!name ? NULL
+		      : thread_acquire((uint64_t)__builtin_frame_address(0));
 	uint64_t now, key;
 
 	if (!s)
 		return;
-	now = state_clock(s);
+	now = thread_clock(s);
 	key = XXH64(name, strlen(name), 0) | KEY_LUA | KEY_MARK;
 	s->mark = name;
-	buffer_need(s, 2);
-	key = buffer_index(s, key);
-	buffer_put(s, rec_put(REC_MARK, key, buffer_gap(s, now)));
+	chunk_need(s, 2);
+	key = chunk_index(s, key);
+	chunk_put(s, rec_put(REC_MARK, key, chunk_gap(s, now)));
 	s->mark = NULL;
-	state_end(s);
+	thread_release(s);
 }
 
 EXPORT int weft_label(const char *key, const char *value)
 {
-	struct state *s;
+	struct thread_state *s;
 	uint32_t words;
 	uint64_t *item;
 
 	if (!key || !value)
 		return -1;
-	s = state_begin((uint64_t)__builtin_frame_address(0));
+	s = thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (!s)
 		return -1;
-	words = 1 + buffer_string_words(strlen(key)) +
-		buffer_string_words(strlen(value));
-	item = buffer_item(s, words);
+	words = 1 + chunk_string_words(strlen(key)) +
+		chunk_string_words(strlen(value));
+	item = chunk_item(s, words);
 	if (!item) {
-		buffer_switch(s, 0);
-		item = buffer_item(s, words);
+		chunk_switch(s, 0);
+		item = chunk_item(s, words);
 	}
 	if (item) {
 		item[0] = item_put(ITEM_LABEL, words);
-		buffer_put_string(buffer_put_string(item + 1, key,
-						    strlen(key)),
-				  value, strlen(value));
-		buffer_publish_items(s);
+		chunk_put_string(chunk_put_string(item + 1, key, strlen(key)),
+				 value, strlen(value));
+		chunk_publish_items(s);
 	}
-	state_end(s);
+	thread_release(s);
 	return !item ? -1 : 0;
 }

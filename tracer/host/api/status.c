@@ -42,7 +42,7 @@ EXPORT int weft_status(struct weft_status *status)
 		now.on = lua_vm_on();
 		now.native = !atomic_load(&process_no_native);
 		now.lua = process_view.lua;
-		now.inside_only = atomic_load(&inside_only);
+		now.inside_only = atomic_load(&region_only);
 		now.lost = lost_here();
 	}
 	now.size = status->size < sizeof(now) ? status->size : sizeof(now);
@@ -64,7 +64,7 @@ EXPORT int weft_native(int on)
 	}
 	was = !atomic_exchange(&process_no_native, on == 0);
 	if (was != (on != 0)) {
-		__atomic_store_n(&state_native, NULL, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
 		if (weft_pause())
 			weft_resume();
 	}
@@ -74,16 +74,16 @@ EXPORT int weft_native(int on)
 
 EXPORT int weft_lua_is_interposed(lua_State *L)
 {
-	const struct coroutine *const co = !state_pool || !L ?
-					   NULL : lua_vm_find(L);
+	const struct coroutine *const co =
+		!process_pool || !L ? NULL : lua_vm_find(L);
 
 	return co && co->vm && co->vm->lib->interposed;
 }
 
 EXPORT unsigned long long weft_lua_coroutine(lua_State *L)
 {
-	const struct coroutine *const co = !state_pool || !L ?
-					   NULL : lua_vm_find(L);
+	const struct coroutine *const co =
+		!process_pool || !L ? NULL : lua_vm_find(L);
 
 	return !co || co->serial == LUA_UNBORN ? 0 : co->serial;
 }

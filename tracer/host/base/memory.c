@@ -57,7 +57,7 @@ static void *get(size_t size)
 	return NULL;
 }
 
-void *lua_mem_get(size_t size)
+void *memory_get(size_t size)
 {
 	const int saved = errno;
 	void *p;
@@ -78,7 +78,7 @@ void *lua_mem_get(size_t size)
 /* The kernel reads a signal set before it looks what is to be done with it, and
  * 9 is nothing that can be done: EINVAL where it could be read, else EFAULT. A
  * tenth of what process_vm_readv takes, and no sandbox forbids it. */
-int lua_mem_readable(const void *at)
+int memory_readable(const void *at)
 {
 	const int saved = errno;
 	const int is_there = (uintptr_t)at >= 8 && /* 0: "no set" */
@@ -90,14 +90,14 @@ int lua_mem_readable(const void *at)
 }
 
 /* What lies there may have been freed: that is what the caller wants to know. */
-__attribute__((no_sanitize("address", "thread")))
-int lua_mem_copy(void *to, const void *from, size_t size)
+__attribute__((no_sanitize("address", "thread"))) int
+memory_copy(void *to, const void *from, size_t size)
 {
 	const volatile char *const bytes = from;
 
 	for (size_t i = 0; i < size; i++) {
 		if ((i == 0 || ((uintptr_t)&bytes[i] & 4095) == 0) &&
-		    !lua_mem_readable((const char *)from + i))
+		    !memory_readable((const char *)from + i))
 			return 0;
 		((char *)to)[i] = bytes[i];
 	}

@@ -7,12 +7,12 @@
 
 /* Zeroed, 16-byte aligned; NULL: none left. Hook-safe: no lock, no malloc; does
  * not change errno. */
-void *lua_mem_get(size_t size);
+void *memory_get(size_t size);
 
 /* Can this byte be read? A system call. Hook-safe. */
-int lua_mem_readable(const void *at);
+int memory_readable(const void *at);
 
 /* Copy size bytes from an address that may be wrong; whether it worked. */
-int lua_mem_copy(void *to, const void *from, size_t size);
+int memory_copy(void *to, const void *from, size_t size);
 
 #endif

@@ -53,7 +53,7 @@ static struct fiber *take_from(struct block *b)
 
 static struct block *add_block(void)
 {
-	struct block *const b = lua_mem_get(sizeof(*b));
+	struct block *const b = memory_get(sizeof(*b));
 
 	if (!b)
 		return NULL;
@@ -135,7 +135,7 @@ static place *open_table(int i)
 
 	if (t)
 		return t;
-	made = lua_mem_get(size);
+	made = memory_get(size);
 	if (!made)
 		return NULL;
 	return atomic_compare_exchange_strong(&tables[i], &t, made) ? made : t;
@@ -192,16 +192,16 @@ struct fiber *fiber_at(uint64_t low)
 void fiber_create(struct fiber *f, uint64_t sp)
 {
 	const int saved = errno;
-	struct state *const s = state_begin(sp);
+	struct thread_state *const s = thread_acquire(sp);
 
 	if (s) {
-		fiber_stack_create(s, f, state_clock(s));
-		state_end(s);
+		fiber_stack_create(s, f, thread_clock(s));
+		thread_release(s);
 	}
 	errno = saved;
 }
 
-static void count_missed(const struct state *s)
+static void count_missed(const struct thread_state *s)
 {
 	atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
 				  memory_order_relaxed);
@@ -209,7 +209,7 @@ static void count_missed(const struct state *s)
 
 static void leave(struct fiber *from, int ends, uint64_t sp)
 {
-	struct state *const s = state_begin(sp);
+	struct thread_state *const s = thread_acquire(sp);
 	uint64_t now;
 
 	if (from && ends)
@@ -219,28 +219,28 @@ static void leave(struct fiber *from, int ends, uint64_t sp)
 			from->window = UINT32_MAX;
 		return;
 	}
-	now = state_clock(s);
+	now = thread_clock(s);
 	if (s->level > 0)
 		count_missed(s); /* a handler interrupted a hook */
 	else if (s->fiber != 0 && ends)
 		fiber_stack_end(s, SUSPEND_RETURN, now);
 	else if (s->fiber != 0)
-		fiber_stack_put_away(s, from, now);
+		fiber_stack_detach(s, from, now);
 	s->fiber_left = sp;
 	fiber_now = NULL; /* what handlers see from here on is consistent */
-	state_end(s);
+	thread_release(s);
 }
 
 static void arrive(struct fiber *to, uint64_t sp)
 {
-	struct state *const s = state_begin(sp);
+	struct thread_state *const s = thread_acquire(sp);
 
 	if (s && s->level == 0 && s->fiber == 0)
-		fiber_stack_put_on(s, to, 0, sp, state_clock(s));
+		fiber_stack_attach(s, to, 0, sp, thread_clock(s));
 	to->ran = 1;
 	fiber_now = to;
 	if (s)
-		state_end(s);
+		thread_release(s);
 }
 
 void fiber_switch(struct fiber *to, int ends, uint64_t sp)
@@ -253,27 +253,27 @@ void fiber_switch(struct fiber *to, int ends, uint64_t sp)
 		return;
 	leave(from, ends, sp);
 	if (!from)
-		own_inside = inside_depth;
+		own_inside = region_depth;
 	else if (!ends)
-		from->inside = inside_depth;
+		from->inside = region_depth;
 	fiber_now = NULL;
 	depth = !to ? own_inside : to->inside;
-	if (depth != inside_depth)
-		inside_set(depth, sp);
+	if (depth != region_depth)
+		region_set(depth, sp);
 	if (to)
 		arrive(to, sp);
 	errno = saved;
 }
 
 /* Recording was off, or this thread shut out, when it switched. */
-SLOW void fiber_catch_up(struct state *s)
+SLOW void fiber_catch_up(struct thread_state *s)
 {
-	const uint64_t now = state_clock(s);
+	const uint64_t now = thread_clock(s);
 
 	if (s->fiber != 0)
 		fiber_stack_end(s, SUSPEND_ERROR | SUSPEND_INFERRED, now);
 	s->fiber_on = NULL;
 	if (fiber_now)
-		fiber_stack_put_on(s, fiber_now, RESUME_INFERRED,
+		fiber_stack_attach(s, fiber_now, RESUME_INFERRED,
 				   (uint64_t)__builtin_frame_address(0), now);
 }

@@ -31,7 +31,7 @@ struct fiber {
 	int unknown;          /* calls may be open on it that are not known */
 	uint32_t inside;      /* chosen calls (inside.h) it sleeps in */
 	uint32_t part_count, part_room, frame_room;
-	uint64_t too_deep;    /* see struct state */
+	uint64_t too_deep;	 /* see struct thread_state */
 	struct fiber_part *part; /* outermost first, its own first of all */
 	struct frame *frame;  /* theirs, one part's after the other's */
 	struct fiber_start *start; /* of a context; or NULL */
@@ -69,10 +69,10 @@ void fiber_create(struct fiber *f, uint64_t sp);
 void fiber_switch(struct fiber *to, int ends, uint64_t sp);
 
 /* Has the state missed a switch? Then say so now, busy. */
-INLINE int fiber_is_missed(const struct state *s)
+INLINE int fiber_is_missed(const struct thread_state *s)
 {
 	return s->fiber_on != fiber_now;
 }
-void fiber_catch_up(struct state *s);
+void fiber_catch_up(struct thread_state *s);
 
 #endif

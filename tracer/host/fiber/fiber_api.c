@@ -29,7 +29,7 @@ static void go(struct fiber *f, enum fiber_by who, uint64_t sp)
 {
 	if (f && f->magic != FIBER_MAGIC)
 		f = NULL;
-	if (state_pool && fiber_counts(who))
+	if (process_pool && fiber_counts(who))
 		fiber_switch(f, 0, sp);
 }
 
@@ -188,7 +188,7 @@ EXPORT void __sanitizer_start_switch_fiber(void **save, const void *bottom,
 	note_left();
 	if (save)
 		*save = NULL;
-	if (!state_pool || !fiber_counts(FIBER_BY_ASAN))
+	if (!process_pool || !fiber_counts(FIBER_BY_ASAN))
 		return;
 	if (high < low || high - low > size) {
 		f = fiber_at(low);

@@ -79,7 +79,7 @@ static struct fiber *fiber_of(const ucontext_t *u)
 
 static void go_to(const ucontext_t *u, int ends, uint64_t sp)
 {
-	if (state_pool && u && fiber_counts(FIBER_BY_CONTEXT))
+	if (process_pool && u && fiber_counts(FIBER_BY_CONTEXT))
 		fiber_switch(fiber_of(u), ends, sp);
 }
 
@@ -105,7 +105,7 @@ static struct fiber *note_made(const ucontext_t *u, body_fn *body, int argc,
 	if (!f)
 		return NULL;
 	if (!f->start)
-		f->start = lua_mem_get(sizeof(*f->start));
+		f->start = memory_get(sizeof(*f->start));
 	start = (struct fiber_start *)f->start;
 	if (!start)
 		return NULL;

@@ -9,17 +9,17 @@
 /* Of no window: its frames are not known. */
 #define NEVER UINT32_MAX
 
-void fiber_stack_create(struct state *s, struct fiber *f, uint64_t now)
+void fiber_stack_create(struct thread_state *s, struct fiber *f, uint64_t now)
 {
 	uint64_t gap;
 	uint32_t n;
 
-	f->serial = atomic_fetch_add_explicit(&state_pool->next_coroutine, 1,
+	f->serial = atomic_fetch_add_explicit(&process_pool->next_coroutine, 1,
 					      memory_order_relaxed);
 	atomic_fetch_add_explicit(&process_slot->coroutines, 1,
 				  memory_order_relaxed);
-	buffer_need(s, 4);
-	gap = buffer_gap(s, now);
+	chunk_need(s, 4);
+	gap = chunk_gap(s, now);
 	n = s->n;
 	s->records[n] = rec_put(REC_CREATE, 0, gap);
 	s->records[n + 1] = rec_put_value(REC_OPERAND, f->serial);
@@ -40,7 +40,7 @@ static void *more(void *old, size_t *room, size_t need, size_t size)
 		return old;
 	while (to < need)
 		to *= 2;
-	made = lua_mem_get(to * size);
+	made = memory_get(to * size);
 	if (made)
 		*room = to;
 	return made;
@@ -61,7 +61,7 @@ static int keep_room(struct fiber *f, size_t parts, size_t frames)
 	return 1;
 }
 
-static void keep(const struct state *s, struct fiber *f)
+static void keep(const struct thread_state *s, struct fiber *f)
 {
 	const struct segment *const first = &s->segment[s->fiber];
 	const struct frame *const from = s->frames + first->base;
@@ -88,7 +88,7 @@ static void keep(const struct state *s, struct fiber *f)
 	f->window = s->window;
 }
 
-void fiber_stack_put_away(struct state *s, struct fiber *f, uint64_t now)
+void fiber_stack_detach(struct thread_state *s, struct fiber *f, uint64_t now)
 {
 	const uint32_t first = s->fiber;
 
@@ -101,58 +101,59 @@ void fiber_stack_put_away(struct state *s, struct fiber *f, uint64_t now)
 	while (s->segments > first) {
 		const uint32_t i = s->segments - 1 - first;
 
-		stack_set_aside(s, i > 0 ? SUSPEND_YIELD | SUSPEND_WITH :
-				SUSPEND_YIELD, now);
+		shadow_set_aside(
+			s, i > 0 ? SUSPEND_YIELD | SUSPEND_WITH : SUSPEND_YIELD,
+			now);
 		if (i < f->part_count)
 			f->part[i].epoch = s->epoch;
 	}
 	s->lua_plain = NULL; /* another lua_State runs from here on */
 }
 
-void fiber_stack_end(struct state *s, uint32_t flags, uint64_t now)
+void fiber_stack_end(struct thread_state *s, uint32_t flags, uint64_t now)
 {
-	const struct stack_mark m = { .window = s->window, .segments = 1 };
+	const struct shadow_mark m = { .window = s->window, .segments = 1 };
 	uint32_t count;
 
-	stack_cut(s, m, UNWIND_SKIPPED, stack_off, now);
+	shadow_cut(s, m, UNWIND_SKIPPED, now);
 	s->too_deep = s->fiber_below;
-	stack_suspend(s, flags, &count, now);
+	shadow_detach(s, flags, &count, now);
 	s->lua_plain = NULL;
 }
 
 /* -------------------------------------------------------------- put on */
 
-static int put_part(struct state *s, const struct fiber *f,
+static int put_part(struct thread_state *s, const struct fiber *f,
 		    const struct fiber_part *p, const struct frame *from,
 		    uint32_t flags, uint64_t now)
 {
 	const uint64_t slept = now > f->since ? now - f->since : 0;
 	int given;
 
-	buffer_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
+	chunk_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
 	given = f->thread != s->thread_serial || f->level != s->level ||
 		p->epoch != s->epoch;
-	if (!stack_resume(s, p->serial, p->owner, from, p->count, slept, given,
-			  p->sp, flags, now))
+	if (!shadow_attach(s, p->serial, p->owner, from, p->count, slept, given,
+			   p->sp, flags, now))
 		return 0;
-	stack_segment(s)->inferred = p->inferred;
+	shadow_segment(s)->inferred = p->inferred;
 	return 1;
 }
 
-static int put_first(struct state *s, struct fiber *f, uint32_t flags,
+static int put_first(struct thread_state *s, struct fiber *f, uint32_t flags,
 		     uint64_t sp, uint64_t now)
 {
 	/* What runs on it was not seen, or not kept. */
 	const int given = f->ran || (flags & RESUME_INFERRED);
 
-	if (!stack_resume(s, f->serial, NULL, NULL, 0, 0, given, sp, flags,
-			  now))
+	if (!shadow_attach(s, f->serial, NULL, NULL, 0, 0, given, sp, flags,
+			   now))
 		return 0;
-	stack_segment(s)->inferred = 0;
+	shadow_segment(s)->inferred = 0;
 	return 1;
 }
 
-void fiber_stack_put_on(struct state *s, struct fiber *f, uint32_t flags,
+void fiber_stack_attach(struct thread_state *s, struct fiber *f, uint32_t flags,
 			uint64_t sp, uint64_t now)
 {
 	const int kept = f->part_count > 0 && f->window == s->window &&
@@ -170,7 +171,7 @@ void fiber_stack_put_on(struct state *s, struct fiber *f, uint32_t flags,
 	s->fiber_unknown = f->unknown;
 	s->fiber_below = s->too_deep;
 	s->too_deep = kept ? f->too_deep : 0;
-	stack_cover(s, index, f);
+	shadow_cover(s, index, f);
 	for (uint32_t i = 1; kept && i < f->part_count; i++) {
 		from += f->part[i - 1].count;
 		if (!put_part(s, f, &f->part[i], from, RESUME_WITH, now))

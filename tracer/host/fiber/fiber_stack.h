@@ -7,16 +7,16 @@
 
 /* Put f with all it had open onto the thread's stack, which holds no fiber.
  * flags: RESUME_INFERRED or 0. Busy. */
-void fiber_stack_put_on(struct state *s, struct fiber *f, uint32_t flags,
+void fiber_stack_attach(struct thread_state *s, struct fiber *f, uint32_t flags,
 			uint64_t sp, uint64_t now);
 
 /* Take the fiber off the stack; f keeps what is open. Busy. */
-void fiber_stack_put_away(struct state *s, struct fiber *f, uint64_t now);
+void fiber_stack_detach(struct thread_state *s, struct fiber *f, uint64_t now);
 
 /* It has ended, or nobody knows what has become of it. Busy. */
-void fiber_stack_end(struct state *s, uint32_t flags, uint64_t now);
+void fiber_stack_end(struct thread_state *s, uint32_t flags, uint64_t now);
 
 /* CREATE: give it a serial. Busy. */
-void fiber_stack_create(struct state *s, struct fiber *f, uint64_t now);
+void fiber_stack_create(struct thread_state *s, struct fiber *f, uint64_t now);
 
 #endif

@@ -72,8 +72,8 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 		return WEFT_LUA_NO_MEMORY;
 	if (!lib->abi)
 		return WEFT_LUA_UNSUPPORTED;
-	if (state_mine)
-		state_mine->lua_plain = NULL;
+	if (thread_self)
+		thread_self->lua_plain = NULL;
 	if (!co || !is_still(co, lib))
 		co = meet(L, lib, &result);
 	if (!co)
@@ -94,8 +94,8 @@ EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
 
 EXPORT void weft_lua_rest(lua_State *L)
 {
-	struct coroutine *const co = !state_pool || !L ? NULL :
-				     lua_vm_find(L);
+	struct coroutine *const co =
+		!process_pool || !L ? NULL : lua_vm_find(L);
 
 	if (co && co->vm && co->vm->lib->abi &&
 	    co->hooked)
@@ -108,7 +108,7 @@ EXPORT int weft_lua_detach(lua_State *L)
 
 	if (!L)
 		return WEFT_LUA_INVALID;
-	co = !state_pool ? NULL : lua_vm_find(L);
+	co = !process_pool ? NULL : lua_vm_find(L);
 	if (!co || !co->vm->lib->abi)
 		return WEFT_LUA_NOT_RECORDED;
 	co->vm->detached = 1;
@@ -119,8 +119,8 @@ EXPORT int weft_lua_detach(lua_State *L)
 
 EXPORT int weft_lua_jit(lua_State *L, int on)
 {
-	struct coroutine *const co = !state_pool || !L ? NULL :
-				     lua_vm_find(L);
+	struct coroutine *const co =
+		!process_pool || !L ? NULL : lua_vm_find(L);
 
 	return co && co->vm->lib->abi &&
 	       co->vm->lib->abi->is_jit &&

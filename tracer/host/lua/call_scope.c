@@ -9,7 +9,7 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 {
 	struct frame *walked = NULL;
 	struct lua_local *me;
-	struct state *s = state_begin(sp);
+	struct thread_state *s = thread_acquire(sp);
 	uint32_t count = 0;
 	uint64_t now;
 
@@ -17,26 +17,26 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 	if (!s)
 		return;
 	me = lua_vm_local(s);
-	if (me && !inside_only && !lua_stack_has_kept(s, co) &&
+	if (me && !region_only && !lua_stack_has_kept(s, co) &&
 	    lua_vm_status(co) == LUA_STATUS_YIELD) {
-		state_end(s);
+		thread_release(s);
 		walked = lua_vm_walk_room(me);
 		if (walked)
 			count = co->vm->lib->abi->walk(me, co, 0, walked,
 						       LUA_WALK_ROOM);
-		s = state_begin(sp);
+		s = thread_acquire(sp);
 		if (!s)
 			return;
 	}
 	e->resumer = s->lua_plain;
-	now = state_clock(s);
+	now = thread_clock(s);
 	/* A jump over lua_resume may have left it there. */
 	while (lua_stack_is_on(s, co))
 		lua_stack_off(s, now);
 	if (co->serial == LUA_UNBORN || co->ended)
 		lua_vm_create(s, co, now);
-	lua_stack_put_on(s, co, walked, count, sp, 0, now);
-	if (stack_segment(s)->serial == co->serial) {
+	lua_stack_attach(s, co, walked, count, sp, 0, now);
+	if (shadow_segment(s)->serial == co->serial) {
 		e->co = co;
 		e->serial = co->serial;
 		e->segments = s->segments - s->fiber;
@@ -44,7 +44,7 @@ void lua_around_resume(struct lua_entry *e, struct coroutine *co,
 		if (me && lua_vm_is_plain(s))
 			s->lua_plain = co->L;
 	}
-	state_end(s);
+	thread_release(s);
 }
 
 void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
@@ -52,7 +52,7 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
 	const uint32_t flags = status == LUA_STATUS_YIELD ? SUSPEND_YIELD :
 			       status == LUA_STATUS_OK ? SUSPEND_RETURN :
 			       SUSPEND_ERROR;
-	struct state *s;
+	struct thread_state *s;
 	uint32_t segments;
 	uint64_t now;
 
@@ -60,29 +60,29 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
 		return;
 	if (status != LUA_STATUS_YIELD)
 		e->co->ended = 1;
-	s = state_begin(sp);
+	s = thread_acquire(sp);
 	if (!s)
 		return;
 	segments = e->segments + s->fiber;
 	if (s->segments >= segments &&
 	    s->segment[segments - 1].serial == e->serial) {
-		now = state_clock(s);
+		now = thread_clock(s);
 		while (s->segments > segments)
 			lua_stack_off(s, now);
-		lua_stack_put_away(s, flags, now);
+		lua_stack_detach(s, flags, now);
 		/* It runs as it did before, unless on another thread. */
 		s->lua_plain = e->on == s ? e->resumer : NULL;
 	}
-	state_end(s);
+	thread_release(s);
 }
 
 /* ------------------------------------------------- around protected calls */
 
 /* Recording went on in the middle of co's calls: they must be in their place
  * before the stack is marked. Not busy; gives the state busy, or NULL. */
-static SLOW struct state *settle(struct coroutine *co, uint64_t sp)
+static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 {
-	struct state *s = state_mine;
+	struct thread_state *s = thread_self;
 	struct lua_local *const me = lua_vm_local(s);
 	struct frame *const walked = !me ? NULL : lua_vm_walk_room(me);
 	uint32_t count = 0;
@@ -90,30 +90,30 @@ static SLOW struct state *settle(struct coroutine *co, uint64_t sp)
 	if (walked)
 		count = co->vm->lib->abi->walk(me, co, 0, walked,
 					       LUA_WALK_ROOM);
-	s = state_begin(sp);
+	s = thread_acquire(sp);
 	if (s && (co->serial == 0 || count > 0))
-		lua_stack_seat(s, co, walked, count, 0, sp, state_clock(s));
+		lua_stack_seat(s, co, walked, count, 0, sp, thread_clock(s));
 	return s;
 }
 
-struct stack_mark lua_around_mark(struct coroutine *co, uint64_t sp)
+struct shadow_mark lua_around_mark(struct coroutine *co, uint64_t sp)
 {
-	struct stack_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
-	struct state *s = state_begin(sp);
+	struct shadow_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	struct thread_state *s = thread_acquire(sp);
 
 	if (s && unlikely(co->window != s->window)) {
-		state_end(s);
+		thread_release(s);
 		s = settle(co, sp);
 	}
 	if (s) {
-		m = stack_mark(s);
-		state_end(s);
+		m = shadow_mark(s);
+		thread_release(s);
 	}
 	return m;
 }
 
-static SLOW void cut(struct state *s, const struct coroutine *co,
-		     struct stack_mark m, int failed, uint64_t now)
+static SLOW void cut(struct thread_state *s, const struct coroutine *co,
+		     struct shadow_mark m, int failed, uint64_t now)
 {
 	const uint32_t segments = m.segments + s->fiber;
 
@@ -123,38 +123,37 @@ static SLOW void cut(struct state *s, const struct coroutine *co,
 		if (s->segments == segments)
 			lua_stack_end_late(s, m.depth, now);
 	}
-	stack_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, lua_stack_off,
-		  now);
+	shadow_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, now);
 }
 
-void lua_around_cut(const struct coroutine *co, struct stack_mark m,
+void lua_around_cut(const struct coroutine *co, struct shadow_mark m,
 		    int failed, uint64_t sp)
 {
-	struct state *s;
+	struct thread_state *s;
 
 	if (BROKEN(pcall) || m.segments == UINT32_MAX)
 		return;
-	s = state_begin(sp);
+	s = thread_acquire(sp);
 	if (!s)
 		return;
-	if (s->segments != m.segments + s->fiber || stack_depth(s) != m.depth)
-		cut(s, co, m, failed, state_clock(s));
-	state_end(s);
+	if (s->segments != m.segments + s->fiber || shadow_depth(s) != m.depth)
+		cut(s, co, m, failed, thread_clock(s));
+	thread_release(s);
 }
 
 void lua_around_closed(struct coroutine *co, uint64_t sp)
 {
-	struct state *const s = state_begin(sp);
+	struct thread_state *const s = thread_acquire(sp);
 	uint64_t now;
 
 	co->keeps = 0;
 	co->ended = 1;
 	if (!s)
 		return;
-	now = state_clock(s);
-	if (co->serial != 0 && stack_segment(s)->serial == co->serial)
+	now = thread_clock(s);
+	if (co->serial != 0 && shadow_segment(s)->serial == co->serial)
 		lua_stack_off(s, now);
 	if (co->serial == 0)
 		lua_stack_end_all(s, co, now);
-	state_end(s);
+	thread_release(s);
 }

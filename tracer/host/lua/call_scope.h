@@ -10,16 +10,16 @@
 struct lua_entry {
 	struct coroutine *co; /* NULL: nothing was put onto the thread */
 	uint64_t serial;
-	uint32_t segments;    /* as in struct stack_mark */
+	uint32_t segments;    /* as in struct shadow_mark */
 	lua_State *resumer;   /* state.lua_plain before, */
-	const struct state *on; /* of this one */
+	const struct thread_state *on; /* of this one */
 };
 void lua_around_resume(struct lua_entry *e, struct coroutine *co, uint64_t sp);
 void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp);
 
 /* Around a call on co that returns here whatever happened in it. */
-struct stack_mark lua_around_mark(struct coroutine *co, uint64_t sp);
-void lua_around_cut(const struct coroutine *co, struct stack_mark m,
+struct shadow_mark lua_around_mark(struct coroutine *co, uint64_t sp);
+void lua_around_cut(const struct coroutine *co, struct shadow_mark m,
 		    int failed, uint64_t sp);
 
 /* co was closed or reset, or its VM was. */

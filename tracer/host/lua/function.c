@@ -77,7 +77,7 @@ static struct lua_func *make(const char *source, size_t length, uint64_t hash,
 	const size_t stored = length < CHUNK_STRING_MAX ? length :
 			      CHUNK_STRING_MAX;
 	const size_t named = !name ? 0 : strnlen(name, NAME_BYTES);
-	struct lua_func *const f = lua_mem_get(sizeof(*f) + stored + named);
+	struct lua_func *const f = memory_get(sizeof(*f) + stored + named);
 	char *text;
 
 	if (!f)
@@ -149,13 +149,13 @@ static uint64_t *put_source(uint64_t *to, const struct lua_func *f)
 	return to + (f->stored + 7) / 8;
 }
 
-uint32_t lua_func_item(struct state *s, uint64_t key)
+uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 {
 	const struct lua_func *const f = (const void *)(key & ~KEY_LUA);
-	const uint32_t words = 2 + buffer_string_words(f->length) +
-			       buffer_string_words(f->name_length) +
+	const uint32_t words = 2 + chunk_string_words(f->length) +
+			       chunk_string_words(f->name_length) +
 			       (f->at.ordinal != 0);
-	uint64_t *const item = buffer_item(s, words);
+	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return UINT32_MAX;
@@ -164,9 +164,9 @@ uint32_t lua_func_item(struct state *s, uint64_t key)
 		  (uint32_t)f->at.last;
 	if (f->at.ordinal != 0)
 		item[words - 1] = f->at.ordinal;
-	buffer_put_string(put_source(item + 2, f), f->text + f->stored,
-			  f->name_length);
-	buffer_publish_items(s);
+	chunk_put_string(put_source(item + 2, f), f->text + f->stored,
+			 f->name_length);
+	chunk_publish_items(s);
 	return s->items - words;
 }
 
@@ -256,7 +256,7 @@ static struct c_name *make_name(uint64_t address, const char *group,
 {
 	const size_t a = !group ? 0 : strnlen(group, NAME_BYTES);
 	const size_t b = strnlen(name, NAME_BYTES);
-	struct c_name *const n = lua_mem_get(sizeof(*n) + a + 1 + b);
+	struct c_name *const n = memory_get(sizeof(*n) + a + 1 + b);
 	char *to;
 
 	if (!n)
@@ -349,18 +349,18 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 	return key;
 }
 
-static void put_late(struct state *s, uint32_t index)
+static void put_late(struct thread_state *s, uint32_t index)
 {
-	uint64_t *const item = buffer_item(s, 2);
+	uint64_t *const item = chunk_item(s, 2);
 
 	if (!item)
 		return;
 	item[0] = item_put(ITEM_LATE, 2);
 	item[1] = index;
-	buffer_publish_items(s);
+	chunk_publish_items(s);
 }
 
-void lua_func_hint(struct state *s, uint64_t key, uint32_t index)
+void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
 {
 	const struct c_name *const n = find_name(key);
 	uint32_t words;
@@ -370,12 +370,12 @@ void lua_func_hint(struct state *s, uint64_t key, uint32_t index)
 		put_late(s, index);
 	if (!n)
 		return;
-	words = 2 + buffer_string_words(n->length);
-	item = buffer_item(s, words);
+	words = 2 + chunk_string_words(n->length);
+	item = chunk_item(s, words);
 	if (!item)
 		return;
 	item[0] = item_put(ITEM_HINT, words);
 	item[1] = index;
-	buffer_put_string(item + 2, n->text, n->length);
-	buffer_publish_items(s);
+	chunk_put_string(item + 2, n->text, n->length);
+	chunk_publish_items(s);
 }

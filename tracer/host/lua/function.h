@@ -45,7 +45,7 @@ uint32_t lua_func_times_unseen(void);
 extern const _Atomic uint64_t lua_func_never;
 
 /* What lua_side.h asks for. */
-uint32_t lua_func_item(struct state *s, uint64_t key);
-void lua_func_hint(struct state *s, uint64_t key, uint32_t index);
+uint32_t lua_func_item(struct thread_state *s, uint64_t key);
+void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index);
 
 #endif

@@ -36,8 +36,8 @@ const weft_lua_function lua_interpose_ours[WEFT_LUA_WRAPS] = {
 /* What is known of L, if it is of a version that is recorded. */
 static struct coroutine *served(long L)
 {
-	struct coroutine *const co = !state_pool ? NULL :
-				     lua_vm_find((lua_State *)L);
+	struct coroutine *const co =
+		!process_pool ? NULL : lua_vm_find((lua_State *)L);
 
 	return co && co->vm->lib->abi && !co->vm->detached ?
 	       co : NULL;
@@ -46,8 +46,8 @@ static struct coroutine *served(long L)
 /* The library L belongs to; by its caller, if L is not known. */
 static const struct lua_lib *lib_for(long L, const void *caller)
 {
-	const struct coroutine *const co = !state_pool ? NULL :
-					   lua_vm_find((lua_State *)L);
+	const struct coroutine *const co =
+		!process_pool ? NULL : lua_vm_find((lua_State *)L);
 
 	return co && co->vm->lib->map != NULL ? co->vm->lib :
 	       lua_lib_of(caller);
@@ -61,7 +61,7 @@ static const struct lua_lib *lib_for(long L, const void *caller)
 static void at_boundary(struct coroutine *co)
 {
 	if (unlikely(!lua_vm_holder(co)->hooked) && lua_vm_on() &&
-	    !inside_shut()) {
+	    !region_shut()) {
 		co->vm->interposed = co->vm->lib->interposed;
 		lua_vm_hook(co);
 	}
@@ -121,8 +121,8 @@ EXPORT long lua_close(ARGS)
 
 EXPORT long lua_newthread(ARGS)
 {
-	struct coroutine *const co = !state_pool ? NULL :
-				     lua_vm_find((lua_State *)a);
+	struct coroutine *const co =
+		!process_pool ? NULL : lua_vm_find((lua_State *)a);
 	long r;
 
 	if (!co)
@@ -139,18 +139,18 @@ EXPORT long lua_resume(ARGS)
 {
 	struct coroutine *const co = served(a);
 	struct lua_entry entry = { .co = NULL };
-	const uint32_t outside = inside_depth;
+	const uint32_t outside = region_depth;
 	long r;
 
 	if (!co)
 		return REAL(lua_resume, a)(PASS);
 	at_boundary(co);
-	inside_depth += co->inside;
+	region_depth += co->inside;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
 		lua_around_resume(&entry, co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
 	lua_around_suspend(&entry, (int)r, HERE);
-	co->inside = inside_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
+	co->inside = region_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
 	return r;
 }
 
@@ -158,7 +158,7 @@ EXPORT long lua_resume(ARGS)
  * resume. */
 static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	const struct stack_mark mark = lua_around_mark(co, HERE);
+	const struct shadow_mark mark = lua_around_mark(co, HERE);
 	const long r = ((any_fn *)real)(PASS);
 
 	lua_around_cut(co, mark, 0, HERE);
@@ -193,7 +193,7 @@ EXPORT long lua_resetthread(ARGS)
 /* A protected call, which ends here whatever happens in it. */
 static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	struct stack_mark mark;
+	struct shadow_mark mark;
 	long r;
 
 	at_boundary(co);
@@ -208,13 +208,14 @@ static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
  * of. */
 static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	struct stack_mark mark;
+	struct shadow_mark mark;
 	long r;
 
 	at_boundary(co);
 	if (!co->vm->lib->abi->is_jit &&
-	    (co->serial == 0 || (state_mine &&
-	     stack_segment(state_mine)->serial == co->serial)))
+	    (co->serial == 0 ||
+	     (thread_self &&
+	      shadow_segment(thread_self)->serial == co->serial)))
 		return ((any_fn *)real)(PASS);
 	mark = lua_around_mark(co, HERE);
 	r = ((any_fn *)real)(PASS);

@@ -21,13 +21,13 @@ static void set(const struct lua_vm *vm, int mode)
 /* The trace says whether it was on. */
 static void tell(const struct lua_vm *vm)
 {
-	struct state *const s = state_begin(
-		(uint64_t)__builtin_frame_address(0));
+	struct thread_state *const s =
+		thread_acquire((uint64_t)__builtin_frame_address(0));
 
 	if (!s)
 		return;
 	lua_vm_name_again(s, vm);
-	state_end(s);
+	thread_release(s);
 }
 
 void lua_jit_stop(struct lua_vm *vm)

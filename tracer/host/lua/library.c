@@ -127,14 +127,14 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	struct lua_lib *lib = known(map, sethook);
 	void *handle;
 
-	quiet_look((const void *)sethook);
+	exclude_look((const void *)sethook);
 	if (lib || !map)
 		return lib;
 	handle = dlopen(map->l_name[0] == '\0' ? NULL : map->l_name,
 			RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle)
 		return NULL;
-	lib = lua_mem_get(sizeof(*lib));
+	lib = memory_get(sizeof(*lib));
 	if (lib)
 		fill(lib, handle, map);
 	release(handle);
@@ -194,7 +194,7 @@ struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
 
 	if (!map || !within(map, from->api->lua_sethook))
 		return NULL;
-	lib = lua_mem_get(sizeof(*lib));
+	lib = memory_get(sizeof(*lib));
 	if (!lib)
 		return NULL;
 	fill_linked(lib, map, from);
@@ -234,7 +234,7 @@ static weft_lua_function real_sethook(const struct link_map *caller)
 static void remember(const struct dl_find_object *o, struct lua_lib *lib,
 		     uint32_t epoch)
 {
-	struct span *const made = lua_mem_get(sizeof(*made));
+	struct span *const made = memory_get(sizeof(*made));
 
 	if (!made)
 		return;
@@ -290,7 +290,7 @@ struct lua_lib *lua_lib_of(const void *caller)
 
 static struct lua_lib *copy_table(const struct weft_lua_api *api)
 {
-	struct lua_lib *const lib = lua_mem_get(sizeof(*lib));
+	struct lua_lib *const lib = memory_get(sizeof(*lib));
 	const size_t size = api->size < sizeof(*api) ? api->size :
 			    sizeof(*api);
 

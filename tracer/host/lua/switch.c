@@ -16,7 +16,7 @@ static int keep_room(struct coroutine *co, uint32_t count)
 		return 1;
 	while (room < count)
 		room *= 2;
-	kept = lua_mem_get(room * sizeof(*kept));
+	kept = memory_get(room * sizeof(*kept));
 	if (!kept)
 		return 0;
 	co->kept = kept;
@@ -26,7 +26,7 @@ static int keep_room(struct coroutine *co, uint32_t count)
 
 /* A lua_State carries its own frames only: a yield ends the native calls among
  * them, though the reader, who saw them open, must be told at the resume. */
-static void keep(const struct state *s, struct coroutine *co,
+static void keep(const struct thread_state *s, struct coroutine *co,
 		 const struct frame *from, uint32_t count, uint64_t now)
 {
 	uint32_t n = 0;
@@ -51,12 +51,12 @@ static void keep(const struct state *s, struct coroutine *co,
 }
 
 /* Take the topmost segment off. */
-void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now)
+void lua_stack_detach(struct thread_state *s, uint32_t flags, uint64_t now)
 {
-	struct coroutine *const co = stack_segment(s)->owner;
-	const uint64_t serial = stack_segment(s)->serial;
+	struct coroutine *const co = shadow_segment(s)->owner;
+	const uint64_t serial = shadow_segment(s)->serial;
 	uint32_t count;
-	const struct frame *const from = stack_suspend(s, flags, &count, now);
+	const struct frame *const from = shadow_detach(s, flags, &count, now);
 
 	s->lua_plain = NULL; /* another lua_State runs from here on */
 	if (!co || co->serial != serial)
@@ -75,7 +75,7 @@ void lua_stack_put_away(struct state *s, uint32_t flags, uint64_t now)
 
 static int readable(const struct coroutine *co)
 {
-	return co->vm && lua_mem_readable(co->L);
+	return co->vm && memory_readable(co->L);
 }
 
 /* Has co, which runs, no call open? Where C functions' returns are not told,
@@ -88,11 +88,11 @@ static int is_done(const struct coroutine *co)
 					     co->vm->peek).id == 0;
 }
 
-void lua_stack_off(struct state *s, uint64_t now)
+void lua_stack_off(struct thread_state *s, uint64_t now)
 {
-	const struct segment *const g = stack_segment(s);
+	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
-	uint32_t why = stack_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
+	uint32_t why = shadow_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
 	int status;
 
 	if (co && co->serial == g->serial && readable(co)) {
@@ -104,10 +104,10 @@ void lua_stack_off(struct state *s, uint64_t now)
 	}
 	if (why != SUSPEND_YIELD)
 		lua_stack_end_late(s, 0, now);
-	lua_stack_put_away(s, why | SUSPEND_INFERRED, now);
+	lua_stack_detach(s, why | SUSPEND_INFERRED, now);
 }
 
-int lua_stack_yielding(const struct state *s)
+int lua_stack_yielding(const struct thread_state *s)
 {
 	const struct segment *const g = &s->segment[s->segments - 1];
 	const struct coroutine *const co = g->owner;
@@ -117,7 +117,7 @@ int lua_stack_yielding(const struct state *s)
 }
 
 /* An error has been caught by a lua_State whose next event is yet to come. */
-void lua_stack_doubt(struct state *s, uint64_t now)
+void lua_stack_doubt(struct thread_state *s, uint64_t now)
 {
 	lua_State *const L = (lua_State *)s->top[-1].site;
 	const struct coroutine *const co = lua_vm_find(L);
@@ -130,28 +130,28 @@ void lua_stack_doubt(struct state *s, uint64_t now)
 	lua_stack_heal(s, co, &c, now);
 }
 
-void lua_stack_body_ended(struct state *s, uint64_t now)
+void lua_stack_body_ended(struct thread_state *s, uint64_t now)
 {
-	if (s->segments > 1 && stack_segment(s)->inferred)
-		lua_stack_put_away(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
+	if (s->segments > 1 && shadow_segment(s)->inferred)
+		lua_stack_detach(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
 }
 
 /* A segment whose resume was not seen has no end that is seen: has it gone off
  * the thread since its last event? */
-static int is_off(struct state *s)
+static int is_off(struct thread_state *s)
 {
-	const struct segment *const g = stack_segment(s);
+	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
 
 	return s->segments > 1 && g->inferred &&
-	       (!co || co->serial != g->serial ||
-		stack_depth(s) == 0 || !readable(co) ||
-		lua_vm_status(co) != LUA_STATUS_OK || is_done(co));
+	       (!co || co->serial != g->serial || shadow_depth(s) == 0 ||
+		!readable(co) || lua_vm_status(co) != LUA_STATUS_OK ||
+		is_done(co));
 }
 
 /* ------------------------------------------------------- onto the thread */
 
-int lua_stack_is_on(const struct state *s, const struct coroutine *co)
+int lua_stack_is_on(const struct thread_state *s, const struct coroutine *co)
 {
 	for (uint32_t i = s->segments; i-- > 1;) {
 		if (s->segment[i].serial == co->serial)
@@ -160,12 +160,13 @@ int lua_stack_is_on(const struct state *s, const struct coroutine *co)
 	return 0;
 }
 
-int lua_stack_has_kept(const struct state *s, const struct coroutine *co)
+int lua_stack_has_kept(const struct thread_state *s, const struct coroutine *co)
 {
 	return co->keeps && co->window == s->window;
 }
 
-int lua_stack_needs_walk(const struct state *s, const struct coroutine *co)
+int lua_stack_needs_walk(const struct thread_state *s,
+			 const struct coroutine *co)
 {
 	if (co->serial == 0)
 		return co->window != s->window && s->base_unknown;
@@ -174,12 +175,13 @@ int lua_stack_needs_walk(const struct state *s, const struct coroutine *co)
 
 /* The main state's calls that were open when recording began, found now: they
  * lie under all that this thread has called since. */
-static void seed(struct state *s, const struct frame *walked, uint32_t count)
+static void seed(struct thread_state *s, const struct frame *walked,
+		 uint32_t count)
 {
 	struct frame *bottom;
 
 	while ((size_t)(s->frame_limit - s->top) <= count) {
-		if (!stack_grow(s))
+		if (!shadow_grow(s))
 			return;
 	}
 	bottom = s->frames + s->segment[0].base;
@@ -188,10 +190,10 @@ static void seed(struct state *s, const struct frame *walked, uint32_t count)
 	memcpy(bottom, walked, count * sizeof(*bottom));
 	s->top += count;
 	/* Only a chunk that starts afresh can say so. */
-	buffer_switch(s, CHUNK_GAP);
+	chunk_switch(s, CHUNK_GAP);
 }
 
-static void seat_main(struct state *s, struct coroutine *co,
+static void seat_main(struct thread_state *s, struct coroutine *co,
 		      const struct frame *walked, uint32_t count, uint64_t now)
 {
 	while (is_off(s))
@@ -204,7 +206,7 @@ static void seat_main(struct state *s, struct coroutine *co,
 		seed(s, walked, count);
 }
 
-void lua_stack_put_on(struct state *s, struct coroutine *co,
+void lua_stack_attach(struct thread_state *s, struct coroutine *co,
 		      const struct frame *walked, uint32_t count, uint64_t sp,
 		      uint32_t flags, uint64_t now)
 {
@@ -212,7 +214,7 @@ void lua_stack_put_on(struct state *s, struct coroutine *co,
 	uint64_t slept = 0;
 	int given = 1;
 
-	buffer_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
+	chunk_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
 	if (has) {
 		walked = co->kept;
 		count = co->count;
@@ -224,8 +226,8 @@ void lua_stack_put_on(struct state *s, struct coroutine *co,
 	} else if (count == 0 && flags == 0) {
 		given = 0; /* its first resume */
 	}
-	stack_resume(s, co->serial, co, walked, count, slept, given, sp, flags,
-		     now);
+	shadow_attach(s, co->serial, co, walked, count, slept, given, sp, flags,
+		      now);
 	co->keeps = 0;
 	co->window = s->window;
 	s->lua_plain = NULL; /* another lua_State runs from here on */
@@ -233,16 +235,17 @@ void lua_stack_put_on(struct state *s, struct coroutine *co,
 
 /* Hooks alone cannot tell a recycled lua_State: there every call that nothing
  * on it makes begins a coroutine. */
-static void renew(struct state *s, struct coroutine *co, uint64_t now)
+static void renew(struct thread_state *s, struct coroutine *co, uint64_t now)
 {
-	if (stack_segment(s)->serial == co->serial)
+	if (shadow_segment(s)->serial == co->serial)
 		lua_stack_off(s, now);
 	co->keeps = 0;
 	co->ended = 1;
 }
 
 /* Was its resume told, so that what it calls first is no new coroutine? */
-static int is_announced(const struct state *s, const struct coroutine *co)
+static int is_announced(const struct thread_state *s,
+			const struct coroutine *co)
 {
 	for (uint32_t i = s->segments; i-- > 0;) {
 		if (s->segment[i].serial == co->serial)
@@ -251,7 +254,7 @@ static int is_announced(const struct state *s, const struct coroutine *co)
 	return 0;
 }
 
-void lua_stack_seat(struct state *s, struct coroutine *co,
+void lua_stack_seat(struct thread_state *s, struct coroutine *co,
 		    const struct frame *walked, uint32_t count, int fresh,
 		    uint64_t sp, uint64_t now)
 {
@@ -262,7 +265,7 @@ void lua_stack_seat(struct state *s, struct coroutine *co,
 	if (fresh && !co->vm->interposed && !is_announced(s, co))
 		renew(s, co, now);
 	if (lua_stack_is_on(s, co)) {
-		while (stack_segment(s)->serial != co->serial && is_off(s))
+		while (shadow_segment(s)->serial != co->serial && is_off(s))
 			lua_stack_off(s, now);
 		return; /* if not on top, it is called from within what is */
 	}
@@ -270,6 +273,6 @@ void lua_stack_seat(struct state *s, struct coroutine *co,
 		lua_stack_off(s, now);
 	if (co->serial == LUA_UNBORN || co->ended)
 		lua_vm_create(s, co, now);
-	lua_stack_put_on(s, co, walked, count, sp + LUA_HOOK_DEPTH,
+	lua_stack_attach(s, co, walked, count, sp + LUA_HOOK_DEPTH,
 			 RESUME_INFERRED, now);
 }

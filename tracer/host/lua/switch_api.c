@@ -21,8 +21,8 @@ _Static_assert(sizeof(struct announced) <= sizeof(struct weft_lua_switch),
 
 static struct coroutine *served(lua_State *L)
 {
-	struct coroutine *const co = !state_pool || !L ? NULL :
-				     lua_vm_find(L);
+	struct coroutine *const co =
+		!process_pool || !L ? NULL : lua_vm_find(L);
 
 	return co && co->vm && co->vm->lib->abi &&
 	       !co->vm->detached ? co : NULL;
@@ -43,12 +43,11 @@ EXPORT int weft_lua_resuming(lua_State *L, lua_State *from,
 			     struct weft_lua_switch *to)
 {
 	const int saved = errno;
-	struct announced a = { .co = meet(L, from),
-			       .outside = inside_depth };
+	struct announced a = { .co = meet(L, from), .outside = region_depth };
 
 	if (a.co && !a.co->vm->lib->map &&
 	    a.co->vm->lib->abi->resumable(&a.co->vm->lib->api, L, 0, 0)) {
-		inside_depth += a.co->inside;
+		region_depth += a.co->inside;
 		lua_around_resume(&a.entry, a.co, HERE);
 	} else {
 		a.co = NULL;
@@ -68,7 +67,7 @@ EXPORT void weft_lua_resumed(const struct weft_lua_switch *from)
 	if (a.co) {
 		status = lua_vm_status(a.co);
 		lua_around_suspend(&a.entry, status, HERE);
-		a.co->inside = inside_back(a.outside,
+		a.co->inside = region_back(a.outside,
 					   status == LUA_STATUS_YIELD, HERE);
 	}
 	errno = saved;

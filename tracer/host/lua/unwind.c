@@ -10,15 +10,15 @@ enum { CALLERS = 64 };
 
 /* ---------------------------------------------------------------- frames */
 
-static struct frame *base(struct state *s)
+static struct frame *base(struct thread_state *s)
 {
-	return s->frames + stack_segment(s)->base;
+	return s->frames + shadow_segment(s)->base;
 }
 
 /* The innermost frame of co with this id in the topmost segment, or NULL.
  * *dead: the outermost frame of co above it (above the segment's base, where
  * there is none); s->top if there is none. */
-static struct frame *find(struct state *s, const struct coroutine *co,
+static struct frame *find(struct thread_state *s, const struct coroutine *co,
 			  uint64_t id, struct frame **dead)
 {
 	*dead = s->top;
@@ -34,23 +34,23 @@ static struct frame *find(struct state *s, const struct coroutine *co,
 
 /* End the frames from to on; those of C functions that have returned without
  * being told of do so now. */
-static void end_from(struct state *s, struct frame *to, enum unwind why,
+static void end_from(struct thread_state *s, struct frame *to, enum unwind why,
 		     uint64_t now)
 {
 	while (s->top > to) {
 		struct frame *f = s->top - 1;
 
 		if (frame_is_untold(f)) {
-			stack_leave(s, now);
+			shadow_leave(s, now);
 			continue;
 		}
 		while (f > to && !frame_is_untold(f - 1))
 			f--;
-		stack_unwind(s, f, why, now);
+		shadow_unwind(s, f, why, now);
 	}
 }
 
-void lua_stack_end_late(struct state *s, uint32_t depth, uint64_t now)
+void lua_stack_end_late(struct thread_state *s, uint32_t depth, uint64_t now)
 {
 	struct frame *const to = base(s) + depth;
 
@@ -60,8 +60,9 @@ void lua_stack_end_late(struct state *s, uint32_t depth, uint64_t now)
 
 /* The innermost frame of co that does not lie above this place, or NULL; *dead
  * as above. */
-static struct frame *find_place(struct state *s, const struct coroutine *co,
-				uint64_t id, struct frame **dead)
+static struct frame *find_place(struct thread_state *s,
+				const struct coroutine *co, uint64_t id,
+				struct frame **dead)
 {
 	*dead = s->top;
 	for (struct frame *f = s->top; f-- > base(s);) {
@@ -85,7 +86,7 @@ static int has_moved(const struct frame *f, uint64_t key)
 /* A call shows where its caller's frame lies, which has moved up if its number
  * of arguments varies. In a tail call the frame that ends lies where the new
  * one comes to lie. */
-static void heal_places(struct state *s, const struct coroutine *co,
+static void heal_places(struct thread_state *s, const struct coroutine *co,
 			const struct lua_caller *caller, uint64_t now)
 {
 	struct frame *dead;
@@ -104,7 +105,7 @@ static void heal_places(struct state *s, const struct coroutine *co,
 /* The lua_State's calls form a chain: whatever of it stands above the caller's
  * frame has ended. A caller whose own call was not seen has no frame; then its
  * nearest known caller decides. */
-void lua_stack_heal(struct state *s, const struct coroutine *co,
+void lua_stack_heal(struct thread_state *s, const struct coroutine *co,
 		    const struct lua_caller *caller, uint64_t now)
 {
 	uint64_t id = caller->id;
@@ -122,11 +123,12 @@ void lua_stack_heal(struct state *s, const struct coroutine *co,
 			break;
 		id = caller->above((uint64_t)co->L, id);
 	}
-	stack_unwind(s, dead, id == 0 && co->serial != 0 ? UNWIND_CLOSED :
-		     UNWIND_ERROR, now);
+	shadow_unwind(s, dead,
+		      id == 0 && co->serial != 0 ? UNWIND_CLOSED : UNWIND_ERROR,
+		      now);
 }
 
-static int return_place(struct state *s, const struct coroutine *co,
+static int return_place(struct thread_state *s, const struct coroutine *co,
 			uint64_t id, uint64_t key, uint64_t now)
 {
 	struct frame *dead;
@@ -134,19 +136,19 @@ static int return_place(struct state *s, const struct coroutine *co,
 	const int is_it = f && (f->ret == id || has_moved(f, key));
 
 	if (is_it && dead == s->top)
-		stack_unwind(s, s->frames + (f - s->frames) + 1,
-			     UNWIND_SKIPPED, now);
+		shadow_unwind(s, s->frames + (f - s->frames) + 1,
+			      UNWIND_SKIPPED, now);
 	else
 		end_from(s, dead, UNWIND_ERROR, now);
-	if (is_it && stack_depth(s) > 0)
-		stack_leave(s, now);
+	if (is_it && shadow_depth(s) > 0)
+		shadow_leave(s, now);
 	else if (!is_it && s->too_deep > 0)
 		s->too_deep--;
 	return is_it;
 }
 
-int lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
-		     uint64_t key, uint64_t now)
+int lua_stack_return(struct thread_state *s, const struct coroutine *co,
+		     uint64_t id, uint64_t key, uint64_t now)
 {
 	struct frame *dead;
 	struct frame *f;
@@ -166,13 +168,13 @@ int lua_stack_return(struct state *s, const struct coroutine *co, uint64_t id,
 			frame_settle(s->top - 1);
 		return 1;
 	}
-	stack_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
-		     now);
-	stack_leave(s, now);
+	shadow_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
+		      now);
+	shadow_leave(s, now);
 	return 1;
 }
 
-void lua_stack_taken_over(struct state *s, const struct coroutine *co,
+void lua_stack_taken_over(struct thread_state *s, const struct coroutine *co,
 			  uint64_t id, uint64_t key)
 {
 	struct frame *above;
@@ -185,20 +187,20 @@ void lua_stack_taken_over(struct state *s, const struct coroutine *co,
 	above->ret = id;
 }
 
-void lua_stack_tail_end(struct state *s, const struct coroutine *co,
+void lua_stack_tail_end(struct thread_state *s, const struct coroutine *co,
 			uint64_t now)
 {
 	struct frame *const f = s->top - 1;
 
 	if (f >= base(s) && lua_stack_is_of(f, co) && (f->ret & TAKEN))
-		stack_unwind(s, f, UNWIND_TAIL, now);
+		shadow_unwind(s, f, UNWIND_TAIL, now);
 }
 
-void lua_stack_end_all(struct state *s, const struct coroutine *co,
+void lua_stack_end_all(struct thread_state *s, const struct coroutine *co,
 		       uint64_t now)
 {
 	struct frame *dead;
 
 	find(s, co, 0, &dead);
-	stack_unwind(s, dead, UNWIND_CLOSED, now);
+	shadow_unwind(s, dead, UNWIND_CLOSED, now);
 }

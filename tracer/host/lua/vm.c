@@ -94,7 +94,7 @@ static slot *open_table(int i)
 
 	if (t)
 		return t;
-	made = lua_mem_get(size);
+	made = memory_get(size);
 	if (!made)
 		return NULL;
 	return atomic_compare_exchange_strong(&tables[i], &t, made) ? made : t;
@@ -104,7 +104,7 @@ static slot *open_table(int i)
  * one place only. */
 static struct coroutine *add(lua_State *L)
 {
-	struct coroutine *const co = lua_mem_get(sizeof(*co));
+	struct coroutine *const co = memory_get(sizeof(*co));
 	const uint64_t hash = spread(L);
 
 	if (!co)
@@ -133,25 +133,25 @@ struct coroutine *lua_vm_object(lua_State *L)
 
 /* ------------------------------------------------------ a thread's Lua part */
 
-struct lua_local *lua_vm_local(struct state *s)
+struct lua_local *lua_vm_local(struct thread_state *s)
 {
 	if (unlikely(!s->lua))
-		s->lua = lua_mem_get(sizeof(struct lua_local));
+		s->lua = memory_get(sizeof(struct lua_local));
 	return s->lua;
 }
 
 struct frame *lua_vm_walk_room(struct lua_local *me)
 {
 	if (!me->walk)
-		me->walk = lua_mem_get(LUA_WALK_ROOM * sizeof(struct frame));
+		me->walk = memory_get(LUA_WALK_ROOM * sizeof(struct frame));
 	return me->walk;
 }
 
 /* ------------------------------------------------------------- items */
 
-static int put_vm(struct state *s, const struct lua_vm *vm)
+static int put_vm(struct thread_state *s, const struct lua_vm *vm)
 {
-	uint64_t *const item = buffer_item(s, 5);
+	uint64_t *const item = chunk_item(s, 5);
 
 	if (!item)
 		return 0;
@@ -165,11 +165,11 @@ static int put_vm(struct state *s, const struct lua_vm *vm)
 		  (vm->lib->abi->is_jit ? VM_LATE : 0u);
 	item[3] = (uint64_t)vm->main;
 	item[4] = vm->fiber;
-	buffer_publish_items(s);
+	chunk_publish_items(s);
 	return 1;
 }
 
-void lua_vm_name(struct state *s, const struct lua_vm *vm)
+void lua_vm_name(struct thread_state *s, const struct lua_vm *vm)
 {
 	struct lua_local *const me = lua_vm_local(s);
 	const uint32_t i = vm->serial % LUA_VMS_NAMED;
@@ -179,13 +179,13 @@ void lua_vm_name(struct state *s, const struct lua_vm *vm)
 		return;
 	me->named[i].vm = vm;
 	if (!put_vm(s, vm)) {
-		buffer_switch(s, 0); /* which names it */
+		chunk_switch(s, 0); /* which names it */
 		return;
 	}
 	me->named[i].epoch = s->epoch;
 }
 
-void lua_vm_name_again(struct state *s, const struct lua_vm *vm)
+void lua_vm_name_again(struct thread_state *s, const struct lua_vm *vm)
 {
 	struct lua_local *const me = lua_vm_local(s);
 
@@ -194,7 +194,7 @@ void lua_vm_name_again(struct state *s, const struct lua_vm *vm)
 	lua_vm_name(s, vm);
 }
 
-void lua_vm_book(struct state *s, struct lua_vm *vm)
+void lua_vm_book(struct thread_state *s, struct lua_vm *vm)
 {
 	struct fiber *const f = s->fiber_on;
 
@@ -204,7 +204,7 @@ void lua_vm_book(struct state *s, struct lua_vm *vm)
 }
 
 /* A chunk was opened: the VMs this thread works with. */
-static void name_vms(struct state *s)
+static void name_vms(struct thread_state *s)
 {
 	struct lua_local *const me = s->lua;
 
@@ -233,22 +233,22 @@ static int has_serial(const struct coroutine *co)
 	return co->serial != 0 && co->serial != LUA_UNBORN;
 }
 
-void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now)
+void lua_vm_create(struct thread_state *s, struct coroutine *co, uint64_t now)
 {
 	uint64_t gap;
 	uint32_t n;
 
 	if (!(BROKEN(recycle) && has_serial(co)))
 		co->serial = atomic_fetch_add_explicit(
-			&state_pool->next_coroutine, 1, memory_order_relaxed);
+			&process_pool->next_coroutine, 1, memory_order_relaxed);
 	co->ended = co->keeps = co->gapped = 0;
 	co->count = 0;
 	atomic_fetch_add_explicit(&process_slot->coroutines, 1,
 				  memory_order_relaxed);
 	lua_vm_name(s, co->vm);
-	buffer_need(s, 4);
+	chunk_need(s, 4);
 	lua_vm_name(s, co->vm);
-	gap = buffer_gap(s, now);
+	gap = chunk_gap(s, now);
 	n = s->n;
 	s->records[n] = rec_put(REC_CREATE, 0, gap);
 	s->records[n + 1] = rec_put_value(REC_OPERAND, co->serial);
@@ -262,14 +262,14 @@ void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now)
  * program are at work around events. */
 static int begin_learning(const struct lua_lib *lib)
 {
-	struct state *s;
+	struct thread_state *s;
 
-	if (!quiet_learn((const void *)lib->api.lua_newthread))
+	if (!exclude_learn((const void *)lib->api.lua_newthread))
 		return 0;
-	s = state_begin((uint64_t)__builtin_frame_address(0));
+	s = thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {
-		buffer_switch(s, 0); /* which has no function's name as yet */
-		state_end(s);
+		chunk_switch(s, 0); /* which has no function's name as yet */
+		thread_release(s);
 	}
 	return 1;
 }
@@ -282,8 +282,9 @@ static int try_layout(struct lua_lib *lib)
 		const int learns = begin_learning(lib);
 
 		peek = lib->abi->check(&lib->api) && !BROKEN(layout) ? 1 : 2;
-		lib->quiet = learns ? quiet_learned() :
-			     quiet_has((uint64_t)lib->api.lua_newthread);
+		lib->quiet =
+			learns ? exclude_learned()
+			       : exclude_has((uint64_t)lib->api.lua_newthread);
 		atomic_store_explicit(&lib->peek, peek, memory_order_release);
 	}
 	return peek == 1;
@@ -327,8 +328,8 @@ struct lua_vm *lua_vm_each(const struct lua_lib *lib, struct lua_vm *before)
 struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 {
 	struct coroutine *const co = lua_vm_object(L);
-	struct lua_vm *const vm = lua_mem_get(sizeof(*vm));
-	struct state *s;
+	struct lua_vm *const vm = memory_get(sizeof(*vm));
+	struct thread_state *s;
 
 	if (!co || !vm)
 		return NULL;
@@ -345,12 +346,12 @@ struct coroutine *lua_vm_born(lua_State *L, struct lua_lib *lib, int interposed)
 	serve_native_side();
 	vm->family = lib->abi->family(&lib->api, L);
 	vm->peek = try_layout(lib);
-	vm->serial = atomic_fetch_add(&state_pool->next_vm, 1);
+	vm->serial = atomic_fetch_add(&process_pool->next_vm, 1);
 	atomic_fetch_add(&process_slot->vms, 1);
-	s = state_begin((uint64_t)__builtin_frame_address(0));
+	s = thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {
 		lua_vm_name(s, vm);
-		state_end(s);
+		thread_release(s);
 	}
 	return co;
 }
@@ -375,15 +376,15 @@ void lua_vm_thread_made(lua_State *L, const struct coroutine *from,
 			uint64_t sp)
 {
 	struct coroutine *const co = child(L, from);
-	struct state *s;
+	struct thread_state *s;
 
 	if (!co || from->vm->serial == 0)
 		return;
-	s = state_begin(sp);
+	s = thread_acquire(sp);
 	if (!s)
 		return;
-	lua_vm_create(s, co, state_clock(s));
-	state_end(s);
+	lua_vm_create(s, co, thread_clock(s));
+	thread_release(s);
 }
 
 struct coroutine *lua_vm_thread_met(lua_State *L, const struct coroutine *main)

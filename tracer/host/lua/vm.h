@@ -180,24 +180,24 @@ struct coroutine *lua_vm_thread_met(lua_State *L, const struct coroutine *main);
 
 /* What runs on co next is a coroutine of its own: give it a serial and write
  * CREATE. Busy. */
-void lua_vm_create(struct state *s, struct coroutine *co, uint64_t now);
+void lua_vm_create(struct thread_state *s, struct coroutine *co, uint64_t now);
 
 /* Name the VM in the open chunk, once; may switch chunks. Busy. */
-void lua_vm_name(struct state *s, const struct lua_vm *vm);
+void lua_vm_name(struct thread_state *s, const struct lua_vm *vm);
 /* Once more: something about it is new. */
-void lua_vm_name_again(struct state *s, const struct lua_vm *vm);
+void lua_vm_name_again(struct thread_state *s, const struct lua_vm *vm);
 
 /* The VM runs in a native coroutine in which none ran before: the two belong
  * together. May switch chunks. Busy. */
-void lua_vm_book(struct state *s, struct lua_vm *vm);
+void lua_vm_book(struct thread_state *s, struct lua_vm *vm);
 
-INLINE int lua_vm_is_unbooked(const struct state *s)
+INLINE int lua_vm_is_unbooked(const struct thread_state *s)
 {
 	return s->fiber != 0 && ((const struct fiber *)s->fiber_on)->vm == 0;
 }
 
 /* The state's Lua part, made if need be; NULL: no memory. Hook-safe. */
-struct lua_local *lua_vm_local(struct state *s);
+struct lua_local *lua_vm_local(struct thread_state *s);
 
 /* A place for the frames of a walk, LUA_WALK_ROOM of them, or NULL. */
 struct frame *lua_vm_walk_room(struct lua_local *me);
@@ -220,7 +220,7 @@ int lua_vm_status(const struct coroutine *co);
 
 /* Nothing about a coroutine whose events go to the topmost segment needs a look
  * at each of them. */
-INLINE int lua_vm_is_plain(const struct state *s)
+INLINE int lua_vm_is_plain(const struct thread_state *s)
 {
 	return clock_is_tsc && !s->segment[s->segments - 1].inferred;
 }
@@ -228,9 +228,9 @@ INLINE int lua_vm_is_plain(const struct state *s)
 /* Is recording on at this moment? */
 INLINE int lua_vm_on(void)
 {
-	return state_pool &&
-	       (atomic_load_explicit(&state_pool->generation,
-				     memory_order_relaxed) & POOL_ON) != 0;
+	return process_pool && (atomic_load_explicit(&process_pool->generation,
+						     memory_order_relaxed) &
+				POOL_ON) != 0;
 }
 
 #endif

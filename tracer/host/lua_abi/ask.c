@@ -71,7 +71,7 @@ static uint64_t c_key(const struct coroutine *co, uint64_t id, lua_Debug *d,
  * tells has ended? Then what Lua takes for its name is the other's. */
 static int has_taken_over(const struct coroutine *co, uint64_t id)
 {
-	const struct state *const s = state_mine;
+	const struct thread_state *const s = thread_self;
 	const struct frame *f = !s ? NULL : s->top - 1;
 
 	while (f && frame_is_untold(f) && f->site == (uint64_t)co->L &&

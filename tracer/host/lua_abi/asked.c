@@ -108,8 +108,8 @@ static const struct lua_vm *vm_of(const struct lua_local *me, lua_State *L)
 }
 
 /* A call on the lua_State whose events need no look. */
-static __attribute__((noinline)) void called(struct state *s, lua_State *L,
-					     lua_Debug *ar, uint64_t sp)
+static __attribute__((noinline)) void
+called(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
 {
 	struct lua_local *const me = s->lua;
 	const struct lua_vm *const vm = vm_of(me, L);
@@ -128,7 +128,7 @@ static __attribute__((noinline)) void called(struct state *s, lua_State *L,
 		   quick_calls(s, (uint64_t)L, caller) &&
 		   c->epoch == s->epoch &&
 		   quick_entered(s, (uint64_t)L, layout_id(ar), c)))
-		state_end(s);
+		thread_release(s);
 	else
 		lua_hook_turned_down(L, ar);
 }
@@ -137,11 +137,12 @@ void lua_hook_asks(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = HERE;
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	struct state *const s = state_mine;
+	struct thread_state *const s = thread_self;
 
-	if (unlikely(!s || s->busy != 0 || s->generation !=
-		     atomic_load_explicit(&state_pool->generation,
-					  memory_order_relaxed))) {
+	if (unlikely(!s || s->busy != 0 ||
+		     s->generation !=
+			     atomic_load_explicit(&process_pool->generation,
+						  memory_order_relaxed))) {
 		lua_hook_shared(L, ar);
 		return;
 	}
@@ -153,7 +154,7 @@ void lua_hook_asks(lua_State *L, lua_Debug *ar)
 	barrier();
 	if (likely(s->lua_plain == L) && ar->event == LUA_HOOKRET &&
 	    quick_ended_late(s, at, id) && quick_returned(s, at, id))
-		state_end(s);
+		thread_release(s);
 	else
 		lua_hook_turned_down(L, ar);
 }

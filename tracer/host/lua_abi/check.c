@@ -57,7 +57,7 @@ static uint64_t careful_word(uint64_t at)
 {
 	uint64_t v = 0;
 
-	if (!lua_mem_copy(&v, (const void *)at, sizeof(v))) {
+	if (!memory_copy(&v, (const void *)at, sizeof(v))) {
 		trial->faulted = 1;
 		return 0;
 	}
@@ -252,7 +252,7 @@ static int try_all(struct trial *t)
 	ran = run(L, "=weft") &&
 	      run(L, "=a name of more than forty bytes, which is kept apart");
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
-	if (quiet_learns())
+	if (exclude_learns())
 		lua_hook_learn(t->api, L);
 	API(t->api, lua_close)(L);
 	return ran && t->events >= LEAST_EVENTS && t->wrong == 0 &&

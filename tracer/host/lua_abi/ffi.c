@@ -35,8 +35,8 @@ uint64_t lua_hook_ffi_callee(const struct coroutine *co, uint64_t id)
 	struct dl_find_object o;
 	uint64_t address = 0;
 
-	if (!lua_mem_copy(&address, (const void *)(cdata + CDATA_PAYLOAD),
-			  sizeof(address)) ||
+	if (!memory_copy(&address, (const void *)(cdata + CDATA_PAYLOAD),
+			 sizeof(address)) ||
 	    _dl_find_object((void *)address, &o) != 0)
 		return lua_func_builtin(1, "ffi call");
 	lua_func_late(address);

@@ -42,16 +42,16 @@ static SLOW void pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
 
 /* ------------------------------------------------------------ recording */
 
-static void record_return(struct state *s, const struct coroutine *co,
+static void record_return(struct thread_state *s, const struct coroutine *co,
 			  uint64_t id, uint64_t key, uint64_t now)
 {
 	const struct frame *const top = s->top - 1;
 
 	if (likely(top->ret == id && top->site == (uint64_t)co->L))
-		stack_leave(s, now);
+		shadow_leave(s, now);
 	else if (!lua_stack_return(s, co, id, key, now))
 		return;
-	if (unlikely(stack_segment(s)->inferred) && stack_depth(s) == 0)
+	if (unlikely(shadow_segment(s)->inferred) && shadow_depth(s) == 0)
 		lua_stack_body_ended(s, now);
 }
 
@@ -67,8 +67,8 @@ static struct frame frame_of(const struct coroutine *co,
 }
 
 /* A tail call takes its caller's frame over, id and all. */
-static void tail_called(struct state *s, const struct coroutine *co,
-			     const struct lua_event *e, uint64_t now)
+static void tail_called(struct thread_state *s, const struct coroutine *co,
+			const struct lua_event *e, uint64_t now)
 {
 	const struct lua_caller self = { .id = e->id,
 					 .above = e->caller.above };
@@ -79,12 +79,12 @@ static void tail_called(struct state *s, const struct coroutine *co,
 		lua_stack_heal(s, co, &self, now);
 	top = s->top - 1;
 	if (top->ret == e->id && top->site == (uint64_t)co->L)
-		stack_tail(s, &f, now);
+		shadow_tail(s, &f, now);
 	else
-		stack_enter(s, &f, now);
+		shadow_enter(s, &f, now);
 }
 
-static void record(struct state *s, const struct coroutine *co,
+static void record(struct thread_state *s, const struct coroutine *co,
 		   const struct lua_event *e, uint64_t now)
 {
 	const struct frame f = frame_of(co, e, now);
@@ -102,21 +102,21 @@ static void record(struct state *s, const struct coroutine *co,
 		tail_called(s, co, e, now);
 	} else {
 		lua_stack_heal(s, co, &e->caller, now);
-		stack_enter(s, &f, now);
+		shadow_enter(s, &f, now);
 	}
 }
 
 /* The call's function has its index in the open chunk now. */
-static void remember_index(struct state *s, struct lua_cached *c)
+static void remember_index(struct thread_state *s, struct lua_cached *c)
 {
 	if (!c)
 		return;
-	c->index = buffer_index(s, c->key);
+	c->index = chunk_index(s, c->key);
 	c->epoch = s->epoch;
 }
 
 /* Main states run in whatever native coroutine has called them. */
-static int runs_on_top(const struct state *s, const struct coroutine *co)
+static int runs_on_top(const struct thread_state *s, const struct coroutine *co)
 {
 	return co->serial == s->segment[s->segments - 1].serial ||
 	       (co->serial == 0 && s->fiber == s->segments - 1);
@@ -130,7 +130,7 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	struct frame *walked = NULL;
 	uint32_t count = 0;
 	struct lua_event e;
-	struct state *s;
+	struct thread_state *s;
 	uint64_t now;
 
 	lua_hook_number_open(co, walk);
@@ -141,10 +141,10 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	if (walked)
 		count = lua_hook_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
 				      walked, LUA_WALK_ROOM);
-	s = state_begin(sp);
+	s = thread_acquire(sp);
 	if (!s)
 		return;
-	now = state_clock(s);
+	now = thread_clock(s);
 	lua_stack_seat(s, co, walked, count, e.kind == EVENT_CALL &&
 		       e.caller.id == 0, sp, now);
 	if (lua_vm_is_unbooked(s))
@@ -155,11 +155,11 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	me->co = co;
 	record(s, co, &e, now);
 	remember_index(s, e.cached);
-	state_end(s);
+	thread_release(s);
 }
 
 /* s is busy when this is called. */
-static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
+static SLOW void slowly(struct thread_state *s, lua_State *L, lua_Debug *ar,
 			uint64_t sp)
 {
 	struct lua_local *const me = lua_vm_local(s);
@@ -167,16 +167,16 @@ static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
 	int walk;
 
 	if (!me || !lua_hook_records(co, ar)) {
-		state_end(s);
+		thread_release(s);
 		pass_on(co, L, ar);
 		return;
 	}
 	if (!co) {
-		state_end(s);
+		thread_release(s);
 		co = lua_hook_meet(me, L);
 		if (!co)
 			return;
-		s = state_begin(sp);
+		s = thread_acquire(sp);
 		if (!s)
 			return;
 	}
@@ -185,8 +185,8 @@ static SLOW void slowly(struct state *s, lua_State *L, lua_Debug *ar,
 		lua_func_unseen();
 	}
 	/* Outside of chosen calls nothing is recorded, not even as open. */
-	walk = lua_stack_needs_walk(s, co) && !inside_only;
-	state_end(s);
+	walk = lua_stack_needs_walk(s, co) && !region_only;
+	thread_release(s);
 	if (co->vm->detached)
 		lua_vm_unhook(co);
 	else
@@ -210,8 +210,8 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	    lua_hook_records(co, ar))
 		lua_hook_number((uint64_t)L, layout_id(ar));
 	/* A hook that nothing would put back stays where it is. */
-	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed &&
-				 !state_pool->paused_hot))
+	if (co->vm->detached ||
+	    (!lua_vm_on() && co->vm->interposed && !process_pool->paused_hot))
 		lua_vm_unhook(co);
 	pass_on(co, L, ar);
 }
@@ -220,7 +220,8 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 
 /* An event on a lua_State that is where it should be, by its layout. 0: it is
  * not, or something must be asked of Lua. */
-static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
+static int record_known(struct thread_state *s, lua_State *L,
+			const lua_Debug *ar)
 {
 	struct coroutine *const co = lua_vm_find(L);
 	struct lua_local *const me = s->lua;
@@ -233,12 +234,12 @@ static int record_known(struct state *s, lua_State *L, const lua_Debug *ar)
 		return 0;
 	me->co = co;
 	s->lua_plain = lua_vm_is_plain(s) ? L : NULL;
-	record(s, co, &e, state_clock(s));
+	record(s, co, &e, thread_clock(s));
 	remember_index(s, e.cached);
 	return 1;
 }
 
-static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
+static SLOW void uncommon(struct thread_state *s, lua_State *L, lua_Debug *ar,
 			  uint64_t sp)
 {
 	struct coroutine *co;
@@ -248,7 +249,7 @@ static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
 		return;
 	}
 	co = ((struct lua_local *)s->lua)->co;
-	state_end(s);
+	thread_release(s);
 	if (lua_vm_holder(co)->app_mask != 0)
 		pass_on(co, L, ar);
 }
@@ -258,7 +259,7 @@ static SLOW void uncommon(struct state *s, lua_State *L, lua_Debug *ar,
 /* A call whose caller's frame is the innermost one, of a function that this
  * chunk has named: nothing has died. That frame also shows that L is where it
  * was. */
-INLINE int called(struct state *s, uint64_t L, uint64_t id)
+INLINE int called(struct thread_state *s, uint64_t L, uint64_t id)
 {
 	const uint64_t caller = layout_caller(L, id);
 	const struct lua_cached *c;
@@ -281,13 +282,13 @@ INLINE int called(struct state *s, uint64_t L, uint64_t id)
  * not keep what only this one needs. */
 SLOW void lua_hook_turned_down(lua_State *L, lua_Debug *ar)
 {
-	uncommon(state_mine, L, ar, state_mine->busy);
+	uncommon(thread_self, L, ar, thread_self->busy);
 }
 
 void lua_hook_shared(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
-	struct state *const s = state_begin(sp);
+	struct thread_state *const s = thread_acquire(sp);
 
 	if (!s) {
 		idle(L, ar);
@@ -303,11 +304,12 @@ void lua_hook_event(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = HERE;
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	struct state *const s = state_mine;
+	struct thread_state *const s = thread_self;
 	/* Off, just gone on, or a handler that interrupted a hook. */
-	if (unlikely(!s || s->busy != 0 || s->generation !=
-		     atomic_load_explicit(&state_pool->generation,
-					  memory_order_relaxed))) {
+	if (unlikely(!s || s->busy != 0 ||
+		     s->generation !=
+			     atomic_load_explicit(&process_pool->generation,
+						  memory_order_relaxed))) {
 		lua_hook_shared(L, ar);
 		return;
 	}
@@ -317,7 +319,7 @@ void lua_hook_event(lua_State *L, lua_Debug *ar)
 	    (ar->event == LUA_HOOKRET ? quick_ended_late(s, at, id) &&
 					quick_returned(s, at, id) :
 	     ar->event == LUA_HOOKCALL && called(s, at, id)))
-		state_end(s);
+		thread_release(s);
 	else
 		lua_hook_turned_down(L, ar);
 }

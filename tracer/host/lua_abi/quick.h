@@ -17,11 +17,11 @@ INLINE uint64_t quick_ticks(void)
 
 /* The innermost frame returns; if nothing was recorded since its call, the two
  * become one record. 0: not so. */
-INLINE int quick_returned(struct state *s, uint64_t L, uint64_t id)
+INLINE int quick_returned(struct thread_state *s, uint64_t L, uint64_t id)
 {
 	struct frame *const f = s->top - 1;
 	uint64_t *const before = &s->records[(int64_t)s->n - 1];
-	const struct table_way *w;
+	const struct table_entry *w;
 	uint64_t now, gap;
 
 	if (unlikely(f->ret != id || f->site != L))
@@ -33,7 +33,7 @@ INLINE int quick_returned(struct state *s, uint64_t L, uint64_t id)
 			return 0;
 		*before = rec_enter_to_leaf(*before, gap);
 	} else {
-		w = buffer_way(s, f->key);
+		w = chunk_entries(s, f->key);
 		if (unlikely(w->key != f->key || w->epoch != s->epoch ||
 			     s->n >= s->limit))
 			return 0;
@@ -41,7 +41,7 @@ INLINE int quick_returned(struct state *s, uint64_t L, uint64_t id)
 		gap = now - s->last;
 		if (unlikely(gap > REC_GAP_MAX))
 			return 0;
-		buffer_put(s, rec_put(REC_LEAVE, w->index, gap));
+		chunk_put(s, rec_put(REC_LEAVE, w->index, gap));
 	}
 	s->last = now;
 	s->top = f;
@@ -50,7 +50,7 @@ INLINE int quick_returned(struct state *s, uint64_t L, uint64_t id)
 
 /* C functions that LuaJIT has left behind above the frame in this place: they
  * end now. 0: one cannot here. */
-INLINE int quick_ended_late(struct state *s, uint64_t L, uint64_t id)
+INLINE int quick_ended_late(struct thread_state *s, uint64_t L, uint64_t id)
 {
 #if WEFT_LUA_ABI == 21
 	while (frame_is_untold(s->top - 1) && s->top[-1].site == L &&
@@ -67,7 +67,8 @@ INLINE int quick_ended_late(struct state *s, uint64_t L, uint64_t id)
 }
 
 /* Is this the innermost frame, and room for one above it? */
-INLINE int quick_calls(const struct state *s, uint64_t L, uint64_t caller)
+INLINE int quick_calls(const struct thread_state *s, uint64_t L,
+		       uint64_t caller)
 {
 	const struct frame *const f = s->top;
 
@@ -77,7 +78,7 @@ INLINE int quick_calls(const struct state *s, uint64_t L, uint64_t caller)
 
 /* The innermost frame calls this function, which the open chunk has named;
  * nothing has died. 0: not so. */
-INLINE int quick_entered(struct state *s, uint64_t L, uint64_t id,
+INLINE int quick_entered(struct thread_state *s, uint64_t L, uint64_t id,
 			 const struct lua_cached *c)
 {
 	struct frame *const f = s->top;
@@ -92,7 +93,7 @@ INLINE int quick_entered(struct state *s, uint64_t L, uint64_t id,
 	f->ret = id;
 	f->tick = now;
 	f->absorbed = FRAME_NONE_ABSORBED;
-	buffer_put(s, rec_put(REC_ENTER, c->index, gap));
+	chunk_put(s, rec_put(REC_ENTER, c->index, gap));
 	s->top = f + 1;
 	return 1;
 }

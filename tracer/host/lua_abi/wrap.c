@@ -21,17 +21,16 @@ static void returned(lua_State *L, lua_CFunction f, uint64_t sp)
 {
 	const struct coroutine *const co = lua_vm_find(L);
 	const uint64_t id = !co || !lua_vm_on() ? 0 : own_id(co);
-	struct state *s;
+	struct thread_state *s;
 
 	if (id == 0)
 		return;
-	s = state_begin(sp);
+	s = thread_acquire(sp);
 	if (!s)
 		return;
-	if (co->window == s->window &&
-	    co->serial == stack_segment(s)->serial)
-		lua_stack_return(s, co, id, (uint64_t)f, state_clock(s));
-	state_end(s);
+	if (co->window == s->window && co->serial == shadow_segment(s)->serial)
+		lua_stack_return(s, co, id, (uint64_t)f, thread_clock(s));
+	thread_release(s);
 }
 
 /* What a yield or an error passes by ends like any other frame. */

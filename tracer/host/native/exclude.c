@@ -7,17 +7,17 @@
 #include <signal.h>
 #include <string.h>
 
-struct quiet quiet_code[QUIET_MOST];
-_Atomic uint32_t quiet_count;
+struct excluded exclude_code[EXCLUDE_MOST];
+_Atomic uint32_t exclude_count;
 
-_Atomic uint64_t quiet_functions[1 << QUIET_BITS];
-_Atomic uint32_t quiet_known;
-__thread int quiet_learning __attribute__((tls_model("initial-exec")));
-_Atomic uint32_t quiet_learners;
+_Atomic uint64_t exclude_functions[1 << EXCLUDE_BITS];
+_Atomic uint32_t exclude_known;
+__thread int exclude_learning __attribute__((tls_model("initial-exec")));
+_Atomic uint32_t exclude_learners;
 static __thread sigset_t before __attribute__((tls_model("initial-exec")));
 
 /* Where the functions known one by one lie. */
-static struct quiet larger[QUIET_MOST];
+static struct excluded larger[EXCLUDE_MOST];
 static _Atomic uint32_t larger_count;
 
 /* What a library says of its symbols; NULL and 0 where it does not. */
@@ -113,14 +113,14 @@ static int is_lua_alone(const struct symbols *s)
 	return some;
 }
 
-static void add(struct quiet *to, _Atomic uint32_t *count,
+static void add(struct excluded *to, _Atomic uint32_t *count,
 		const struct dl_find_object *o)
 {
 	const uint64_t start = (uint64_t)o->dlfo_map_start;
 	const uint32_t n = atomic_load(count);
 	uint64_t none = 0;
 
-	for (uint32_t i = 0; i < QUIET_MOST; i++) {
+	for (uint32_t i = 0; i < EXCLUDE_MOST; i++) {
 		if (atomic_load(&to[i].start) == start)
 			return;
 		/* Taken with a size of nothing, that holds no address. */
@@ -136,23 +136,23 @@ static void add(struct quiet *to, _Atomic uint32_t *count,
 	}
 }
 
-void quiet_look(const void *address)
+void exclude_look(const void *address)
 {
 	struct dl_find_object o;
 	struct symbols s;
 
-	if (!address ||
-	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
-	    quiet_has((uint64_t)address) || !read_symbols(o.dlfo_link_map, &s))
+	if (!address || _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
+	    exclude_has((uint64_t)address) ||
+	    !read_symbols(o.dlfo_link_map, &s))
 		return;
 	/* What a program shows is what libraries of its ask for: no sign. */
 	if (o.dlfo_link_map->l_name[0] == '\0' || !calls_hooks(&s) ||
 	    !is_lua_alone(&s))
 		return;
-	add(quiet_code, &quiet_count, &o);
+	add(exclude_code, &exclude_count, &o);
 	/* Of those that we stand in for it tells our address. */
-	if (_dl_find_object(&quiet_count, &o) == 0)
-		add(quiet_code, &quiet_count, &o);
+	if (_dl_find_object(&exclude_count, &o) == 0)
+		add(exclude_code, &exclude_count, &o);
 }
 
 /* ------------------------------------------------------- one by one */
@@ -160,17 +160,18 @@ void quiet_look(const void *address)
 static uint32_t place_of(uint64_t function, uint32_t probe)
 {
 	return (uint32_t)((function * UINT64_C(0x9e3779b97f4a7c15) >>
-			   (64 - QUIET_BITS)) + probe) &
-	       ((1 << QUIET_BITS) - 1);
+			   (64 - EXCLUDE_BITS)) +
+			  probe) &
+	       ((1 << EXCLUDE_BITS) - 1);
 }
 
 enum { PROBES = 64 };
 
-int quiet_knows(uint64_t function)
+int exclude_knows(uint64_t function)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		const uint64_t f = atomic_load_explicit(
-			&quiet_functions[place_of(function, i)],
+			&exclude_functions[place_of(function, i)],
 			memory_order_relaxed);
 
 		if (f == function || f == 0)
@@ -179,34 +180,33 @@ int quiet_knows(uint64_t function)
 	return 0;
 }
 
-void quiet_add(uint64_t function)
+void exclude_add(uint64_t function)
 {
 	for (uint32_t i = 0; i < PROBES; i++) {
 		uint64_t none = 0;
 
 		if (atomic_compare_exchange_strong(
-			    &quiet_functions[place_of(function, i)], &none,
+			    &exclude_functions[place_of(function, i)], &none,
 			    function)) {
-			atomic_fetch_add(&quiet_known, 1);
-			quiet_learning = 2;
+			atomic_fetch_add(&exclude_known, 1);
+			exclude_learning = 2;
 			return;
 		}
 		if (none == function) {
-			quiet_learning = 2;
+			exclude_learning = 2;
 			return;
 		}
 	}
 }
 
-int quiet_learn(const void *address)
+int exclude_learn(const void *address)
 {
 	struct dl_find_object o;
 	struct symbols s;
 	sigset_t all;
 
-	if (!address ||
-	    _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
-	    quiet_has((uint64_t)address) ||
+	if (!address || _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
+	    exclude_has((uint64_t)address) ||
 	    !read_symbols(o.dlfo_link_map, &s) || !calls_hooks(&s))
 		return 0;
 	/* A handler's functions are the program's. */
@@ -214,17 +214,17 @@ int quiet_learn(const void *address)
 	if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
 		return 0;
 	add(larger, &larger_count, &o);
-	quiet_learning = 1;
-	atomic_fetch_add(&quiet_learners, 1);
+	exclude_learning = 1;
+	atomic_fetch_add(&exclude_learners, 1);
 	return 1;
 }
 
-int quiet_learned(void)
+int exclude_learned(void)
 {
-	const int some = quiet_learning == 2;
+	const int some = exclude_learning == 2;
 
-	quiet_learning = 0;
-	atomic_fetch_sub(&quiet_learners, 1);
+	exclude_learning = 0;
+	atomic_fetch_sub(&exclude_learners, 1);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return some;
 }
@@ -232,7 +232,7 @@ int quiet_learned(void)
 /* ------------------------------------------------------- modules that go */
 
 /* Gone, and no longer the one that lay there. */
-static int has_gone(const struct quiet *q)
+static int has_gone(const struct excluded *q)
 {
 	const uint64_t start = atomic_load(&q->start);
 	struct dl_find_object o;
@@ -243,28 +243,29 @@ static int has_gone(const struct quiet *q)
 			      atomic_load(&q->size));
 }
 
-static void drop(struct quiet *q)
+static void drop(struct excluded *q)
 {
 	atomic_store(&q->size, 0);
 	atomic_store(&q->start, 0);
 }
 
-static void forget(const struct quiet *q)
+static void forget(const struct excluded *q)
 {
 	enum { NOBODY = 1 }; /* no function's address; others lie behind it */
 
-	for (uint32_t i = 0; i < 1 << QUIET_BITS; i++) {
-		if (atomic_load(&quiet_functions[i]) - atomic_load(&q->start) <
+	for (uint32_t i = 0; i < 1 << EXCLUDE_BITS; i++) {
+		if (atomic_load(&exclude_functions[i]) -
+			    atomic_load(&q->start) <
 		    atomic_load(&q->size))
-			atomic_store(&quiet_functions[i], NOBODY);
+			atomic_store(&exclude_functions[i], NOBODY);
 	}
 }
 
-void quiet_check(void)
+void exclude_check(void)
 {
-	for (uint32_t i = 0; i < QUIET_MOST; i++) {
-		if (has_gone(&quiet_code[i]))
-			drop(&quiet_code[i]);
+	for (uint32_t i = 0; i < EXCLUDE_MOST; i++) {
+		if (has_gone(&exclude_code[i]))
+			drop(&exclude_code[i]);
 		if (has_gone(&larger[i])) {
 			forget(&larger[i]);
 			drop(&larger[i]);

@@ -10,64 +10,66 @@
 
 #include <stdatomic.h>
 
-enum { QUIET_MOST = 8, QUIET_BITS = 11 };
+enum { EXCLUDE_MOST = 8, EXCLUDE_BITS = 11 };
 
-struct quiet {
+struct excluded {
 	_Atomic uint64_t start, size; /* size 0: none */
 };
-extern struct quiet quiet_code[QUIET_MOST];
-extern _Atomic uint32_t quiet_count;
+extern struct excluded exclude_code[EXCLUDE_MOST];
+extern _Atomic uint32_t exclude_count;
 
 /* Functions one by one, of a Lua that is part of something larger; addresses,
  * open addressing. */
-extern _Atomic uint64_t quiet_functions[1 << QUIET_BITS];
-extern _Atomic uint32_t quiet_known;
+extern _Atomic uint64_t exclude_functions[1 << EXCLUDE_BITS];
+extern _Atomic uint32_t exclude_known;
 
 /* Is this thread finding out which these are? Before the loader has relocated this
  * library, when resolvers of IFUNC symbols may call the hooks already, nothing of
  * a thread's own may be looked at: then there are no learners. */
-extern __thread int quiet_learning __attribute__((tls_model("initial-exec")));
-extern _Atomic uint32_t quiet_learners;
+extern __thread int exclude_learning __attribute__((tls_model("initial-exec")));
+extern _Atomic uint32_t exclude_learners;
 
-INLINE int quiet_learns(void)
+INLINE int exclude_learns(void)
 {
-	return atomic_load_explicit(&quiet_learners, memory_order_relaxed) !=
-	       0 && quiet_learning != 0;
+	return atomic_load_explicit(&exclude_learners, memory_order_relaxed) !=
+		       0 &&
+	       exclude_learning != 0;
 }
 
-int quiet_knows(uint64_t function);
+int exclude_knows(uint64_t function);
 
 /* Does this function lie in such a library? Hook-safe. */
-INLINE int quiet_has(uint64_t function)
+INLINE int exclude_has(uint64_t function)
 {
-	const uint32_t n = atomic_load_explicit(&quiet_count,
-						memory_order_acquire);
+	const uint32_t n =
+		atomic_load_explicit(&exclude_count, memory_order_acquire);
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (function - atomic_load_explicit(&quiet_code[i].start,
+		if (function - atomic_load_explicit(&exclude_code[i].start,
 						    memory_order_relaxed) <
-		    atomic_load_explicit(&quiet_code[i].size,
+		    atomic_load_explicit(&exclude_code[i].size,
 					 memory_order_relaxed))
 			return 1;
 	}
-	return atomic_load_explicit(&quiet_known, memory_order_relaxed) != 0 &&
-	       quiet_knows(function);
+	return atomic_load_explicit(&exclude_known, memory_order_relaxed) !=
+		       0 &&
+	       exclude_knows(function);
 }
 
 /* The library at this address is a Lua: be quiet about it if it calls our hooks
  * and has nothing else to offer. Not hook-safe. */
-void quiet_look(const void *address);
+void exclude_look(const void *address);
 
 /* If what lies at this address calls our hooks, and is more than a Lua: from here
- * on until quiet_learned, while no signal comes, this thread calls Lua alone, so
+ * on until exclude_learned, while no signal comes, this thread calls Lua alone, so
  * that the native calls it makes are to be left out. 0: not so. */
-int quiet_learn(const void *address);
+int exclude_learn(const void *address);
 /* Were there any? */
-int quiet_learned(void);
+int exclude_learned(void);
 /* One of them. Hook-safe. */
-void quiet_add(uint64_t function);
+void exclude_add(uint64_t function);
 
 /* Modules have gone: what lies where they lay is another's. */
-void quiet_check(void);
+void exclude_check(void);
 
 #endif

@@ -14,57 +14,57 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
 static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 {
-	struct state *s;
+	struct thread_state *s;
 	struct frame *f;
 	uint64_t now, gap;
 	uint32_t index;
 
-	if (unlikely(quiet_has(fn)))
+	if (unlikely(exclude_has(fn)))
 		return;
-	if (unlikely(quiet_learns())) {
-		quiet_add(fn);
+	if (unlikely(exclude_learns())) {
+		exclude_add(fn);
 		return;
 	}
-	s = state_begin_native(sp);
+	s = thread_acquire_native(sp);
 	if (unlikely(!s)) {
-		state_missed();
+		thread_count_missed();
 		return;
 	}
-	now = state_clock(s);
+	now = thread_clock(s);
 	if (unlikely(s->top[-1].sp <= sp)) {
 		const struct frame n = {
 			.key = fn, .sp = sp, .site = site, .ret = ret,
 		};
 
-		if (!stack_native_enter(s, &n, now))
+		if (!shadow_native_enter(s, &n, now))
 			goto out;
 	}
 	if (unlikely(s->n >= s->limit))
-		buffer_switch(s, 0);
-	if (unlikely(s->top >= s->frame_limit) && !stack_grow(s)) {
+		chunk_switch(s, 0);
+	if (unlikely(s->top >= s->frame_limit) && !shadow_grow(s)) {
 		s->too_deep++;
 		atomic_fetch_add_explicit(&s->slot->lost[LOST_DEPTH], 1,
 					  memory_order_relaxed);
 		goto out;
 	}
-	index = buffer_index(s, fn);
-	gap = buffer_gap(s, now);
+	index = chunk_index(s, fn);
+	gap = chunk_gap(s, now);
 	f = s->top;
 	f->key = fn;
 	f->sp = sp;
 	f->site = site;
 	f->ret = ret;
 	f->tick = now;
-	buffer_put(s, rec_put(REC_ENTER, index, gap));
+	chunk_put(s, rec_put(REC_ENTER, index, gap));
 	s->top = f + 1;
 out:
-	state_end(s);
+	thread_release(s);
 }
 
 /* Was it called before it was known that its calls are not recorded? */
 static int began_loud(uint64_t fn, uint64_t site)
 {
-	const struct state *const s = state_mine;
+	const struct thread_state *const s = thread_self;
 
 	return s && s->busy == 0 && s->generation != 0 &&
 	       s->top[-1].key == fn && s->top[-1].site == site;
@@ -72,21 +72,21 @@ static int began_loud(uint64_t fn, uint64_t site)
 
 static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 {
-	struct state *s;
+	struct thread_state *s;
 	uint64_t now, before, duration;
 	struct frame *f;
 
-	if (unlikely(quiet_has(fn)) && !began_loud(fn, site))
+	if (unlikely(exclude_has(fn)) && !began_loud(fn, site))
 		return;
-	s = state_begin_native(sp);
+	s = thread_acquire_native(sp);
 	if (unlikely(!s))
 		return;
-	now = state_clock(s);
+	now = thread_clock(s);
 	f = s->top - 1;
 	if (unlikely(f->key != fn || f->site != site ||
 		     s->too_deep != 0)) {
-		stack_native_exit(s, fn, site, now);
-		state_end(s);
+		shadow_native_exit(s, fn, site, now);
+		thread_release(s);
 		return;
 	}
 	before = s->records[(int64_t)s->n - 1];
@@ -100,20 +100,21 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 		uint32_t index;
 
 		if (unlikely(s->n >= s->limit))
-			buffer_switch(s, 0);
-		index = buffer_index(s, fn);
-		buffer_put(s, rec_put(REC_LEAVE, index, buffer_gap(s, now)));
+			chunk_switch(s, 0);
+		index = chunk_index(s, fn);
+		chunk_put(s, rec_put(REC_LEAVE, index, chunk_gap(s, now)));
 		s->top--;
 	}
-	state_end(s);
+	thread_release(s);
 }
 
 /* --------------------------------------------------------- the common case */
 
 /* Where this chunk names the function; NULL: it does not as yet. */
-INLINE const struct table_way *known(const struct state *s, uint64_t fn)
+INLINE const struct table_entry *known(const struct thread_state *s,
+				       uint64_t fn)
 {
-	const struct table_way *const w = buffer_way(s, fn);
+	const struct table_entry *const w = chunk_entries(s, fn);
 
 	if (likely(w[0].key == fn && w[0].epoch == s->epoch))
 		return &w[0];
@@ -122,11 +123,11 @@ INLINE const struct table_way *known(const struct state *s, uint64_t fn)
 	return NULL;
 }
 
-INLINE int entered(struct state *s, uint64_t fn, uint64_t site, uint64_t sp,
-		   uint64_t ret)
+INLINE int entered(struct thread_state *s, uint64_t fn, uint64_t site,
+		   uint64_t sp, uint64_t ret)
 {
 	struct frame *const f = s->top;
-	const struct table_way *w;
+	const struct table_entry *w;
 	uint64_t now, gap;
 
 	if (unlikely(f[-1].sp <= sp || s->n >= s->limit ||
@@ -145,16 +146,16 @@ INLINE int entered(struct state *s, uint64_t fn, uint64_t site, uint64_t sp,
 	f->site = site;
 	f->ret = ret;
 	f->tick = now;
-	buffer_put(s, rec_put(REC_ENTER, w->index, gap));
+	chunk_put(s, rec_put(REC_ENTER, w->index, gap));
 	s->top = f + 1;
 	return 1;
 }
 
-INLINE int left(struct state *s, uint64_t fn, uint64_t site)
+INLINE int left(struct thread_state *s, uint64_t fn, uint64_t site)
 {
 	struct frame *const f = s->top - 1;
 	uint64_t *const before = &s->records[(int64_t)s->n - 1];
-	const struct table_way *w;
+	const struct table_entry *w;
 	uint64_t now, gap;
 
 	if (unlikely(f->key != fn || f->site != site || s->too_deep != 0 ||
@@ -176,7 +177,7 @@ INLINE int left(struct state *s, uint64_t fn, uint64_t site)
 		if (unlikely(gap > REC_GAP_MAX))
 			return 0;
 		s->last = now;
-		buffer_put(s, rec_put(REC_LEAVE, w->index, gap));
+		chunk_put(s, rec_put(REC_LEAVE, w->index, gap));
 	}
 	s->top = f;
 	return 1;
@@ -185,16 +186,16 @@ INLINE int left(struct state *s, uint64_t fn, uint64_t site)
 enum readiness { READY, OFF, UNCOMMON };
 
 /* May the common case be tried? Off costs no more than this. */
-INLINE enum readiness readiness(struct state **s)
+INLINE enum readiness readiness(struct thread_state **s)
 {
-	const struct pool *const pool = state_native;
+	const struct pool *const pool = thread_native_pool;
 	uint32_t generation;
 
 	if (unlikely(!pool))
 		return UNCOMMON;
 	generation = atomic_load_explicit(&pool->generation,
 					  memory_order_relaxed);
-	*s = state_mine;
+	*s = thread_self;
 	if (likely(*s && (*s)->generation == generation))
 		return likely((*s)->busy == 0) ? READY : UNCOMMON;
 	return generation & POOL_ON ? UNCOMMON : OFF;
@@ -203,7 +204,7 @@ INLINE enum readiness readiness(struct state **s)
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
 {
 	const uint64_t ret = (uint64_t)__builtin_return_address(0), sp = HERE;
-	struct state *s;
+	struct thread_state *s;
 	const enum readiness r = readiness(&s);
 
 	if (likely(r == READY)) {
@@ -212,7 +213,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 		s->busy = sp;
 		barrier();
 		done = entered(s, (uint64_t)fn, (uint64_t)site, sp, ret);
-		state_end(s);
+		thread_release(s);
 		if (likely(done))
 			return;
 	}
@@ -223,7 +224,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
 {
 	const uint64_t sp = HERE;
-	struct state *s;
+	struct thread_state *s;
 	const enum readiness r = readiness(&s);
 
 	if (likely(r == READY)) {
@@ -232,7 +233,7 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 		s->busy = sp;
 		barrier();
 		done = left(s, (uint64_t)fn, (uint64_t)site);
-		state_end(s);
+		thread_release(s);
 		if (likely(done))
 			return;
 	}

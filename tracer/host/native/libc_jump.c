@@ -64,18 +64,18 @@ __attribute__((unused)) static void note(const struct __jmp_buf_tag *env)
 {
 	const int saved = errno;
 	const uint64_t target = readable ? target_of(env) : 0;
-	struct state *s;
+	struct thread_state *s;
 
-	if (!state_mine || target == 0)
+	if (!thread_self || target == 0)
 		return;
-	state_jumped(target);
-	s = state_begin((uint64_t)__builtin_frame_address(0));
+	thread_jumped(target);
+	s = thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {
 		/* Levels above the one that goes on have nothing alive. */
-		const uint64_t now = state_clock(s);
+		const uint64_t now = thread_clock(s);
 
-		stack_jump(s, target, now);
-		state_end(s);
+		shadow_jump(s, target, now);
+		thread_release(s);
 	}
 	errno = saved;
 }
@@ -111,7 +111,8 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 		const uint64_t low = (uint64_t)ss->ss_sp;
 		const int off = (ss->ss_flags & SS_DISABLE) != 0;
 
-		state_alt_stack(off ? 0 : low, off ? 0 : low + ss->ss_size);
+		thread_set_alt_stack(off ? 0 : low,
+				     off ? 0 : low + ss->ss_size);
 	}
 	return r;
 }
@@ -122,8 +123,9 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 static void module_goes(void)
 {
 	atomic_fetch_add(&process_module_epoch, 1);
-	if (state_pool)
-		atomic_fetch_add(&state_pool->generation, POOL_GENERATION_STEP);
+	if (process_pool)
+		atomic_fetch_add(&process_pool->generation,
+				 POOL_GENERATION_STEP);
 }
 
 EXPORT int dlclose(void *handle)
@@ -134,7 +136,7 @@ EXPORT int dlclose(void *handle)
 		real_dlclose = (int (*)(void *))next("dlclose");
 	module_goes();
 	r = real_dlclose(handle);
-	quiet_check();
+	exclude_check();
 	module_goes();
 	return r;
 }

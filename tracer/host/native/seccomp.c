@@ -35,9 +35,9 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 {
 	if (may_confine(option))
 		process_confined = 1;
-	if (ends_recording(option, a) && state_mine) {
+	if (ends_recording(option, a) && thread_self) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
-		state_thread_ends();
+		thread_end();
 	}
 	return (int)syscall(SYS_prctl, option, a, b, c, d);
 }

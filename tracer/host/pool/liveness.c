@@ -11,7 +11,7 @@
 static struct robust_list_head ours;
 static __thread int is_ours __attribute__((tls_model("initial-exec")));
 
-void alive_begin(void)
+void liveness_begin(void)
 {
 	struct robust_list_head *known = &ours;
 	size_t size;
@@ -49,7 +49,7 @@ static int hold(pthread_mutex_t *m)
 	return held;
 }
 
-int alive_hold(pthread_mutex_t *m)
+int liveness_hold(pthread_mutex_t *m)
 {
 	return is_ours ? hold(m) : pthread_mutex_trylock(m) == 0;
 }

@@ -7,9 +7,9 @@
 
 /* To be called first by a new process: after clone without the help of libc
  * the kernel knows of no list of mutexes. Hook-safe. */
-void alive_begin(void);
+void liveness_begin(void);
 
 /* Hold it until the calling thread ends; whether nobody else does. Hook-safe. */
-int alive_hold(pthread_mutex_t *m);
+int liveness_hold(pthread_mutex_t *m);
 
 #endif

@@ -24,7 +24,7 @@ static uint32_t claim_in(uint32_t first, uint32_t count, uint32_t slot)
 	return NO_BUFFER;
 }
 
-uint64_t *claim_words(uint32_t b)
+uint64_t *pool_claim_words(uint32_t b)
 {
 	return b < process_view.small_count ?
 	       process_view.small + (size_t)b * POOL_SMALL_WORDS :
@@ -43,8 +43,8 @@ static uint32_t claim_oldest(uint32_t slot)
 
 		for (uint32_t b = process_view.small_count; b < all; b++) {
 			const uint64_t w = atomic_load(&process_view.states[b]);
-			const struct chunk_header *h = (const void *)
-						       claim_words(b);
+			const struct chunk_header *h =
+				(const void *)pool_claim_words(b);
 
 			if (buffer_state(w) == BUFFER_FULL &&
 			    h->tick_end < oldest) {
@@ -64,7 +64,7 @@ static uint32_t claim_oldest(uint32_t slot)
 	return NO_BUFFER;
 }
 
-static uint32_t claim_free(const struct state *s, int big)
+static uint32_t claim_free(const struct thread_state *s, int big)
 {
 	uint32_t b = NO_BUFFER;
 
@@ -79,20 +79,20 @@ static uint32_t claim_free(const struct state *s, int big)
 /* Has the recorder died? The kernel says so in its robust mutex. */
 static int recorder_dead(void)
 {
-	const int lock = __atomic_load_n((int *)&state_pool->recorder,
+	const int lock = __atomic_load_n((int *)&process_pool->recorder,
 					 __ATOMIC_RELAXED);
 
 	return lock == 0 || (lock & 0x40000000) != 0;
 }
 
-uint32_t claim_buffer(const struct state *s, int big)
+uint32_t pool_claim(const struct thread_state *s, int big)
 {
 	const struct timespec pause = { 0, 200000 };
 	uint32_t b = claim_free(s, big);
 
-	if (b != NO_BUFFER || state_pool->on_full == POOL_DROP)
+	if (b != NO_BUFFER || process_pool->on_full == POOL_DROP)
 		return b;
-	if (state_pool->on_full == POOL_OVERWRITE)
+	if (process_pool->on_full == POOL_OVERWRITE)
 		return claim_oldest(s->slot_index);
 	while (b == NO_BUFFER && !recorder_dead()) {
 		/* nanosleep() itself would be a place to be cancelled at. */
@@ -102,7 +102,7 @@ uint32_t claim_buffer(const struct state *s, int big)
 	return b;
 }
 
-void claim_let_go(uint32_t b, uint64_t word, enum buffer_state state)
+void pool_claim_release(uint32_t b, uint64_t word, enum buffer_state state)
 {
 	const uint32_t slot = state == BUFFER_FULL ? buffer_slot(word) : 0;
 

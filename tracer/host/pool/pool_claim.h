@@ -8,13 +8,13 @@
 /* A buffer to fill, of the other size if need be. Where all are in use: waits
  * for the recorder, takes the oldest full one, or gives NO_BUFFER, as the pool
  * says. */
-uint32_t claim_buffer(const struct state *s, int big);
+uint32_t pool_claim(const struct thread_state *s, int big);
 
 /* Where its words lie. */
-uint64_t *claim_words(uint32_t b);
+uint64_t *pool_claim_words(uint32_t b);
 
 /* From filling to full, or back to free, if nobody was faster: the recorder, or
  * the parent of a fork. word: as it was, 0: not this process' any more. */
-void claim_let_go(uint32_t b, uint64_t word, enum buffer_state state);
+void pool_claim_release(uint32_t b, uint64_t word, enum buffer_state state);
 
 #endif

@@ -143,7 +143,7 @@ static struct pool_process *claim_slot(void)
 		    SLOT_FREE || !atomic_compare_exchange_strong(&slot->state,
 							&expected, SLOT_BUSY))
 			continue;
-		if (alive_hold(&slot->alive))
+		if (liveness_hold(&slot->alive))
 			return slot;
 		atomic_store(&slot->state, SLOT_FREE);
 	}
@@ -155,12 +155,12 @@ static void register_process(void)
 	const uint32_t parent = process_serial;
 	struct pool_process *slot;
 
-	alive_begin();
+	liveness_begin();
 	process_start = clock_ns(CLOCK_REALTIME);
-	process_serial = atomic_fetch_add(&state_pool->next_process, 1);
+	process_serial = atomic_fetch_add(&process_pool->next_process, 1);
 	slot = claim_slot();
 	if (!slot) {
-		atomic_fetch_add(&state_pool->unslotted_processes, 1);
+		atomic_fetch_add(&process_pool->unslotted_processes, 1);
 		slot = &stand_in;
 	}
 	describe(slot, parent);
@@ -187,7 +187,7 @@ static void look_for_pool(void)
 		return;
 	registered = page;
 	copy_layout(p);
-	state_pool = p;
+	process_pool = p;
 	register_process();
 }
 
@@ -206,7 +206,7 @@ int process_ready(void)
 		look_for_pool();
 		atomic_store_explicit(&looked, 2, memory_order_release);
 	}
-	if (!state_pool)
+	if (!process_pool)
 		return 0;
 	if (unlikely(atomic_load_explicit(registered, memory_order_relaxed) ==
 		     0))
@@ -232,7 +232,7 @@ static void thread_ends(void *round)
 
 	if (r < ROUNDS && pthread_setspecific(end_key, (void *)(r + 1)) == 0)
 		return;
-	state_thread_ends();
+	thread_end();
 }
 
 void process_watch_thread(void)

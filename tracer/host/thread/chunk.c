@@ -10,7 +10,7 @@
 
 /* ---------------------------------------------------------- what is lost */
 
-static void count_scrap(struct state *s)
+static void count_scrap(struct thread_state *s)
 {
 	uint64_t lost = 0;
 
@@ -21,7 +21,7 @@ static void count_scrap(struct state *s)
 	atomic_store_explicit(&s->slot->scrap, 0, memory_order_relaxed);
 }
 
-static void use_scrap(struct state *s)
+static void use_scrap(struct thread_state *s)
 {
 	s->head = &s->scrap_head;
 	s->scrap_head.checksum = 0; /* record -1 is no ENTER */
@@ -36,41 +36,41 @@ static void use_scrap(struct state *s)
 
 /* ------------------------------------------------------------ open, close */
 
-void buffer_disown(struct state *s)
+void chunk_disown(struct thread_state *s)
 {
 	s->leaving = s->opening = 0;
 	use_scrap(s);
 }
 
-void buffer_close(struct state *s, uint32_t flags)
+void chunk_close(struct thread_state *s, uint32_t flags)
 {
 	if (s->level > 0)
-		interrupt_close(s, flags);
-	buffer_hand_over(s, flags);
+		nesting_close(s, flags);
+	chunk_hand_over(s, flags);
 }
 
 /* A handler's jump left a hook in the midst of a change of chunks: the old one
  * is handed over after all; the new one, in which nothing stands, is given
  * back. */
-static void finish_change(struct state *s)
+static void finish_change(struct thread_state *s)
 {
 	const uint64_t opening = s->opening;
 
 	if (s->leaving != 0 && s->buffer != s->leaving_buffer) {
 		s->number = s->scrap_head.number + 1;
-		claim_let_go(s->leaving_buffer, s->leaving, BUFFER_FULL);
+		pool_claim_release(s->leaving_buffer, s->leaving, BUFFER_FULL);
 	}
 	s->leaving = 0;
 	if (opening == 0)
 		return;
-	memset(claim_words(s->opening_buffer), 0, CHUNK_HEADER_WORDS * 8);
+	memset(pool_claim_words(s->opening_buffer), 0, CHUNK_HEADER_WORDS * 8);
 	use_scrap(s);
 	s->opening = 0;
 	barrier();
-	claim_let_go(s->opening_buffer, opening, BUFFER_FREE);
+	pool_claim_release(s->opening_buffer, opening, BUFFER_FREE);
 }
 
-void buffer_hand_over(struct state *s, uint32_t flags)
+void chunk_hand_over(struct thread_state *s, uint32_t flags)
 {
 	struct chunk_header *h;
 	uint32_t b;
@@ -87,11 +87,11 @@ void buffer_hand_over(struct state *s, uint32_t flags)
 		use_scrap(s);
 		return;
 	}
-	s->cpu = state_cpu();
+	s->cpu = thread_cpu();
 	h->tick_end = s->last;
 	h->cpu_end = s->cpu;
 	h->flags |= flags;
-	buffer_show(&h->records, s->n); /* a jump may have come before that */
+	chunk_show(&h->records, s->n); /* a jump may have come before that */
 	/* A handler that jumps away from here must leave the state with a
 	 * buffer and a number of its own, so these come first. */
 	if (s->level > 0 && s->n >= s->limit)
@@ -109,13 +109,14 @@ void buffer_hand_over(struct state *s, uint32_t flags)
 	barrier();
 	BREAK_PAUSE(closed);
 	if (s->level == 0)
-		interrupt_close(s, flags);
-	claim_let_go(b, s->leaving, BUFFER_FULL);
+		nesting_close(s, flags);
+	pool_claim_release(b, s->leaving, BUFFER_FULL);
 	barrier();
 	s->leaving = 0;
 }
 
-static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
+static void fill_header(struct thread_state *s, struct chunk_header *h,
+			uint32_t flags)
 {
 	const struct clock_pair pair = clock_pair();
 
@@ -132,7 +133,7 @@ static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
 	h->level = s->level;
 	h->written = s->written;
 	if (s->below) {
-		h->interrupted_chunk = interrupt_chunk(s->below);
+		h->interrupted_chunk = nesting_chunk(s->below);
 		h->interrupted_record = s->below->n;
 	} else {
 		for (int i = 0; i < LOST_REASONS; i++)
@@ -145,9 +146,9 @@ static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
 	h->pair_mono = pair.mono;
 	h->pair_real = pair.real;
 	h->pair_width = pair.width;
-	h->tick_hz = atomic_load_explicit(&state_pool->tick_hz,
+	h->tick_hz = atomic_load_explicit(&process_pool->tick_hz,
 					  memory_order_relaxed);
-	h->tick_hz_error = atomic_load_explicit(&state_pool->tick_hz_error,
+	h->tick_hz_error = atomic_load_explicit(&process_pool->tick_hz_error,
 						memory_order_relaxed);
 	h->cpu_begin = s->cpu;
 	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
@@ -156,7 +157,7 @@ static void fill_header(struct state *s, struct chunk_header *h, uint32_t flags)
 
 /* A thread that needs more than 50 ms for a chunk is well served by a small
  * one; so is a thread's first. */
-static int wants_big(const struct state *s)
+static int wants_big(const struct thread_state *s)
 {
 	const uint64_t slow = clock_is_tsc ? 100000000 : 50000000;
 
@@ -164,23 +165,23 @@ static int wants_big(const struct state *s)
 	       (s->number > 0 && s->level == 0 && s->last - s->opened < slow);
 }
 
-static void put_process(struct state *s)
+static void put_process(struct thread_state *s)
 {
 	const size_t length = strnlen(process_slot->path, POOL_PATH_MAX);
-	const uint32_t words = 2 + buffer_string_words(length);
-	uint64_t *const item = buffer_item(s, words);
+	const uint32_t words = 2 + chunk_string_words(length);
+	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return;
 	item[0] = item_put(ITEM_PROCESS, words);
 	item[1] = process_slot->parent;
-	buffer_put_string(item + 2, process_slot->path, length);
-	buffer_publish_items(s);
+	chunk_put_string(item + 2, process_slot->path, length);
+	chunk_publish_items(s);
 }
 
-static void buffer_open(struct state *s, uint32_t flags)
+static void chunk_open(struct thread_state *s, uint32_t flags)
 {
-	const uint32_t b = claim_buffer(s, wants_big(s));
+	const uint32_t b = pool_claim(s, wants_big(s));
 
 	s->opened = s->last;
 	s->want_big = 0;
@@ -193,7 +194,7 @@ static void buffer_open(struct state *s, uint32_t flags)
 	barrier();
 	s->epoch++;
 	s->buffer = b;
-	s->head = (struct chunk_header *)claim_words(b);
+	s->head = (struct chunk_header *)pool_claim_words(b);
 	s->buffer_words = b < process_view.small_count ? POOL_SMALL_WORDS :
 			  POOL_BIG_WORDS;
 	s->limit = pool_record_room(s->buffer_words) - RECORD_SLACK;
@@ -207,7 +208,7 @@ static void buffer_open(struct state *s, uint32_t flags)
 	s->resync = 0;
 	fill_header(s, s->head, flags);
 	if (!BROKEN(cut))
-		buffer_put_stack(s);
+		chunk_put_stack(s);
 	put_process(s);
 	barrier();
 	s->opening = 0;
@@ -215,17 +216,17 @@ static void buffer_open(struct state *s, uint32_t flags)
 		lua_side_chunk(s);
 }
 
-void buffer_switch(struct state *s, uint32_t flags)
+void chunk_switch(struct thread_state *s, uint32_t flags)
 {
 	const int saved = errno;
 
-	buffer_close(s, 0);
-	buffer_open(s, flags);
+	chunk_close(s, 0);
+	chunk_open(s, flags);
 	errno = saved;
 }
 
-SLOW uint64_t buffer_long_gap(struct state *s, uint64_t gap)
+SLOW uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap)
 {
-	buffer_put(s, rec_put_value(REC_TIME, gap & REC_VALUE_MAX));
+	chunk_put(s, rec_put_value(REC_TIME, gap & REC_VALUE_MAX));
 	return 0;
 }

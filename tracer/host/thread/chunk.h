@@ -10,21 +10,21 @@
 /* Close the open chunk, if any, and open the next one, which carries the open
  * stacks; a private scrap is filled and counted where the pool has no free
  * buffer. flags: CHUNK_GAP, CHUNK_BASE_UNKNOWN for the new chunk. */
-void buffer_switch(struct state *s, uint32_t flags);
+void chunk_switch(struct thread_state *s, uint32_t flags);
 
 /* Give up the open chunk without handing it over: it belongs to the parent of
  * a fork. */
-void buffer_disown(struct state *s);
+void chunk_disown(struct thread_state *s);
 
 /* Hand the open chunk over; the state records into nothing until the next
- * buffer_switch. */
-void buffer_close(struct state *s, uint32_t flags);
+ * chunk_switch. */
+void chunk_close(struct thread_state *s, uint32_t flags);
 
 /* The same, without those of the levels above that name it. */
-void buffer_hand_over(struct state *s, uint32_t flags);
+void chunk_hand_over(struct thread_state *s, uint32_t flags);
 
 /* Is the open chunk a scrap that will be thrown away? */
-INLINE int buffer_is_scrap(const struct state *s)
+INLINE int chunk_is_scrap(const struct thread_state *s)
 {
 	return s->buffer == NO_BUFFER;
 }
@@ -32,66 +32,70 @@ INLINE int buffer_is_scrap(const struct state *s)
 /* Room for that many record words and the stack that comes with them? If not,
  * switch. Call before frames are pushed or popped: a new chunk carries the
  * stack as it is at that moment. */
-INLINE void buffer_need(struct state *s, uint32_t words)
+INLINE void chunk_need(struct thread_state *s, uint32_t words)
 {
 	if (unlikely(s->n + words > s->limit + RECORD_SLACK))
-		buffer_switch(s, 0);
+		chunk_switch(s, 0);
 }
 
 /* The index of a function in the open chunk's dictionary; may switch chunks,
  * so ask before writing and before changing the stack. */
-uint32_t buffer_name(struct state *s, uint64_t key, struct table_set *set);
+uint32_t chunk_name(struct thread_state *s, uint64_t key,
+		    struct table_set *set);
 
-/* The same, without switching: BUFFER_NO_INDEX where there is no room. */
-#define BUFFER_NO_INDEX UINT32_MAX
-uint32_t buffer_try_name(struct state *s, uint64_t key, struct table_set *set);
+/* The same, without switching: CHUNK_NO_INDEX where there is no room. */
+#define CHUNK_NO_INDEX UINT32_MAX
+uint32_t chunk_try_name(struct thread_state *s, uint64_t key,
+			struct table_set *set);
 
 /* Where the function's index is, if it is known (its key and epoch say so). */
-INLINE const struct table_way *buffer_way(const struct state *s, uint64_t key)
+INLINE const struct table_entry *chunk_entries(const struct thread_state *s,
+					       uint64_t key)
 {
 	return s->table[(key * UINT64_C(0x9e3779b97f4a7c15)) >>
-			(64 - TABLE_BITS)].way;
+			(64 - TABLE_BITS)]
+		.entry;
 }
 
-INLINE uint32_t buffer_index(struct state *s, uint64_t key)
+INLINE uint32_t chunk_index(struct thread_state *s, uint64_t key)
 {
 	struct table_set *set = &s->table[(key * UINT64_C(0x9e3779b97f4a7c15))
 					  >> (64 - TABLE_BITS)];
 
-	if (likely(set->way[0].key == key && set->way[0].epoch == s->epoch))
-		return set->way[0].index;
-	if (set->way[1].key == key && set->way[1].epoch == s->epoch)
-		return set->way[1].index;
-	return buffer_name(s, key, set);
+	if (likely(set->entry[0].key == key && set->entry[0].epoch == s->epoch))
+		return set->entry[0].index;
+	if (set->entry[1].key == key && set->entry[1].epoch == s->epoch)
+		return set->entry[1].index;
+	return chunk_name(s, key, set);
 }
 
 /* Room for words in the open chunk's items, or NULL: none left. The caller
- * fills them, head word included, and then calls buffer_publish_items. */
-uint64_t *buffer_item(struct state *s, uint32_t words);
-void buffer_publish_items(struct state *s);
+ * fills them, head word included, and then calls chunk_publish_items. */
+uint64_t *chunk_item(struct thread_state *s, uint32_t words);
+void chunk_publish_items(struct thread_state *s);
 
 /* Write count frames as open-frame words, the first being the first-th of total
  * open ones (which decides what a deep stack leaves out); the word after. At
  * most count words are written. */
-uint64_t *buffer_put_frames(struct state *s, const struct frame *f,
-			    uint32_t count, uint32_t first, uint32_t total,
-			    uint64_t *to);
+uint64_t *chunk_put_frames(struct thread_state *s, const struct frame *f,
+			   uint32_t count, uint32_t first, uint32_t total,
+			   uint64_t *to);
 
 /* Write the item of all open stacks into a chunk that was just opened. */
-void buffer_put_stack(struct state *s);
+void chunk_put_stack(struct thread_state *s);
 
 /* Words a string takes; write it, return the word after it. */
-uint32_t buffer_string_words(size_t length);
-uint64_t *buffer_put_string(uint64_t *to, const char *text, size_t length);
+uint32_t chunk_string_words(size_t length);
+uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length);
 
 /* Set a count in the chunk's header, which the recorder may be reading. */
-INLINE void buffer_show(uint32_t *field, uint32_t value)
+INLINE void chunk_show(uint32_t *field, uint32_t value)
 {
 	__atomic_store_n(field, value, __ATOMIC_RELEASE);
 }
 
 /* Write one record word and show it to the recorder. */
-INLINE void buffer_put(struct state *s, uint64_t word)
+INLINE void chunk_put(struct thread_state *s, uint64_t word)
 {
 	const uint32_t n = s->n;
 
@@ -103,14 +107,14 @@ INLINE void buffer_put(struct state *s, uint64_t word)
 
 /* The gap from the last record to now, which it moves on; a gap too long for
  * its field becomes a TIME record. Needs room for two words. */
-uint64_t buffer_long_gap(struct state *s, uint64_t gap);
+uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap);
 
-INLINE uint64_t buffer_gap(struct state *s, uint64_t now)
+INLINE uint64_t chunk_gap(struct thread_state *s, uint64_t now)
 {
 	const uint64_t gap = now - s->last;
 
 	s->last = now;
-	return likely(gap <= REC_GAP_MAX) ? gap : buffer_long_gap(s, gap);
+	return likely(gap <= REC_GAP_MAX) ? gap : chunk_long_gap(s, gap);
 }
 
 #endif

@@ -16,23 +16,24 @@ enum { DICT_RESERVE = 64 };
 
 /* ---------------------------------------------------------------- items */
 
-uint64_t *buffer_item(struct state *s, uint32_t words)
+uint64_t *chunk_item(struct thread_state *s, uint32_t words)
 {
 	uint64_t *const base = (uint64_t *)s->head;
 
-	if (buffer_is_scrap(s) || s->items_at + s->items + words + s->funcs +
-	    DICT_RESERVE > s->buffer_words)
+	if (chunk_is_scrap(s) ||
+	    s->items_at + s->items + words + s->funcs + DICT_RESERVE >
+		    s->buffer_words)
 		return NULL;
 	s->items += words;
 	return base + s->items_at + s->items - words;
 }
 
-void buffer_publish_items(struct state *s)
+void chunk_publish_items(struct thread_state *s)
 {
-	buffer_show(&s->head->items, s->items);
+	chunk_show(&s->head->items, s->items);
 }
 
-uint32_t buffer_string_words(size_t length)
+uint32_t chunk_string_words(size_t length)
 {
 	const size_t stored = length < CHUNK_STRING_MAX ? length :
 			      CHUNK_STRING_MAX;
@@ -40,7 +41,7 @@ uint32_t buffer_string_words(size_t length)
 	return (uint32_t)(2 + (stored + 7) / 8);
 }
 
-uint64_t *buffer_put_string(uint64_t *to, const char *text, size_t length)
+uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length)
 {
 	const size_t stored = length < CHUNK_STRING_MAX ? length :
 			      CHUNK_STRING_MAX;
@@ -57,12 +58,12 @@ uint64_t *buffer_put_string(uint64_t *to, const char *text, size_t length)
 
 /* ----------------------------------------------------------- dictionary */
 
-static int put_module(struct state *s, uint32_t number)
+static int put_module(struct thread_state *s, uint32_t number)
 {
 	const struct module *const m = module_get(number);
 	const size_t length = strlen(m->path);
-	const uint32_t words = 7 + buffer_string_words(length);
-	uint64_t *const item = buffer_item(s, words);
+	const uint32_t words = 7 + chunk_string_words(length);
+	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return 0;
@@ -73,14 +74,15 @@ static int put_module(struct state *s, uint32_t number)
 	item[4] = item[5] = item[6] = 0;
 	((uint8_t *)&item[4])[0] = m->build_id_size;
 	memcpy((uint8_t *)&item[4] + 1, m->build_id, m->build_id_size);
-	buffer_put_string(item + 7, m->path, length);
-	buffer_publish_items(s);
+	chunk_put_string(item + 7, m->path, length);
+	chunk_publish_items(s);
 	s->modules_named[number / 64] |= UINT64_C(1) << number % 64;
 	return 1;
 }
 
 /* The dictionary word of a code address, 0: its module cannot be named here. */
-static uint64_t native_word(struct state *s, uint64_t address, uint64_t known)
+static uint64_t native_word(struct thread_state *s, uint64_t address,
+			    uint64_t known)
 {
 	const struct module *m;
 	uint32_t number;
@@ -101,49 +103,50 @@ static uint64_t native_word(struct state *s, uint64_t address, uint64_t known)
 	return known;
 }
 
-static uint64_t mark_word(struct state *s)
+static uint64_t mark_word(struct thread_state *s)
 {
 	const size_t length = strlen(s->mark);
-	const uint32_t words = 1 + buffer_string_words(length);
-	uint64_t *const item = buffer_item(s, words);
+	const uint32_t words = 1 + chunk_string_words(length);
+	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return 0;
 	item[0] = item_put(ITEM_NAME, words);
-	buffer_put_string(item + 1, s->mark, length);
-	buffer_publish_items(s);
+	chunk_put_string(item + 1, s->mark, length);
+	chunk_publish_items(s);
 	return dict_put_item(DICT_NAME, s->items - words);
 }
 
-static uint64_t item_word(struct state *s, uint64_t key)
+static uint64_t item_word(struct thread_state *s, uint64_t key)
 {
-	uint32_t at = BUFFER_NO_INDEX;
+	uint32_t at = CHUNK_NO_INDEX;
 
 	if (key & KEY_MARK)
 		return mark_word(s);
 	if (lua_side_item)
 		at = lua_side_item(s, key);
-	return at == BUFFER_NO_INDEX ? 0 : dict_put_item(DICT_LUA, at);
+	return at == CHUNK_NO_INDEX ? 0 : dict_put_item(DICT_LUA, at);
 }
 
-uint32_t buffer_try_name(struct state *s, uint64_t key, struct table_set *set)
+uint32_t chunk_try_name(struct thread_state *s, uint64_t key,
+			struct table_set *set)
 {
-	struct table_way *way = &set->way[0];
+	struct table_entry *way = &set->entry[0];
 	uint64_t word;
 
 	for (int i = 0; i < 2; i++) {
-		if (set->way[i].key == key) {
-			way = &set->way[i];
+		if (set->entry[i].key == key) {
+			way = &set->entry[i];
 			if (way->epoch == s->epoch)
 				return way->index;
 			goto found;
 		}
 	}
-	if (set->way[0].epoch == s->epoch)
-		way = &set->way[1];
+	if (set->entry[0].epoch == s->epoch)
+		way = &set->entry[1];
 	way->word = 0;
 found:
-	if (buffer_is_scrap(s)) {
+	if (chunk_is_scrap(s)) {
 		if (way->key != key)
 			way->word = 0;
 		way->key = key;
@@ -153,25 +156,25 @@ found:
 	}
 	if (s->items_at + s->items + s->funcs + 1 > s->buffer_words ||
 	    s->funcs >= CHUNK_MAX_FUNCS)
-		return BUFFER_NO_INDEX;
+		return CHUNK_NO_INDEX;
 	word = (key & KEY_LUA) ? item_word(s, key) :
 	       native_word(s, key, way->key == key ? way->word : 0);
 	if (word == 0 || s->items_at + s->items + s->funcs + 1 >
 	    s->buffer_words)
-		return BUFFER_NO_INDEX;
+		return CHUNK_NO_INDEX;
 	((uint64_t *)s->head)[s->buffer_words - 1 - s->funcs] = word;
 	way->key = key;
 	way->word = (key & KEY_LUA) ? 0 : word;
 	way->epoch = s->epoch;
 	way->index = s->funcs++;
-	buffer_show(&s->head->funcs, s->funcs);
+	chunk_show(&s->head->funcs, s->funcs);
 	if (!(key & KEY_MARK) && lua_side_hint)
 		lua_side_hint(s, key, way->index);
 	return way->index;
 }
 
 /* No room even in a chunk of its own: the address, or nothing, must do. */
-static uint32_t name_poorly(struct state *s, uint64_t key)
+static uint32_t name_poorly(struct thread_state *s, uint64_t key)
 {
 	if (s->items_at + s->items + s->funcs + 1 > s->buffer_words ||
 	    s->funcs >= CHUNK_MAX_FUNCS)
@@ -180,20 +183,21 @@ static uint32_t name_poorly(struct state *s, uint64_t key)
 				  memory_order_relaxed);
 	((uint64_t *)s->head)[s->buffer_words - 1 - s->funcs] =
 		dict_put_code((key & KEY_LUA) ? 0 : key);
-	buffer_show(&s->head->funcs, ++s->funcs);
+	chunk_show(&s->head->funcs, ++s->funcs);
 	return s->funcs - 1;
 }
 
-SLOW uint32_t buffer_name(struct state *s, uint64_t key, struct table_set *set)
+SLOW uint32_t chunk_name(struct thread_state *s, uint64_t key,
+			 struct table_set *set)
 {
 	const int saved = errno;
-	uint32_t index = buffer_try_name(s, key, set);
+	uint32_t index = chunk_try_name(s, key, set);
 
-	if (index == BUFFER_NO_INDEX) {
+	if (index == CHUNK_NO_INDEX) {
 		s->want_big = 1;
-		buffer_switch(s, 0);
-		index = buffer_try_name(s, key, set);
-		if (index == BUFFER_NO_INDEX)
+		chunk_switch(s, 0);
+		index = chunk_try_name(s, key, set);
+		if (index == CHUNK_NO_INDEX)
 			index = name_poorly(s, key);
 	}
 	errno = saved;

@@ -4,16 +4,18 @@
 
 /* The words of one frame of the stack item; frames that find no name (there is
  * no room for it) are left out like those in the middle of a deep stack. */
-static uint64_t *put_frame(struct state *s, const struct frame *f, uint64_t *to,
-			   const uint64_t *begin, int omit)
+static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
+			   uint64_t *to, const uint64_t *begin, int omit)
 {
 	const uint64_t age = s->last - f->tick;
-	uint32_t index = BUFFER_NO_INDEX;
+	uint32_t index = CHUNK_NO_INDEX;
 
 	if (!omit)
-		index = buffer_try_name(s, f->key, &s->table[(f->key *
-			UINT64_C(0x9e3779b97f4a7c15)) >> (64 - TABLE_BITS)]);
-	if (index != BUFFER_NO_INDEX) {
+		index = chunk_try_name(
+			s, f->key,
+			&s->table[(f->key * UINT64_C(0x9e3779b97f4a7c15)) >>
+				  (64 - TABLE_BITS)]);
+	if (index != CHUNK_NO_INDEX) {
 		*to++ = rec_put(REC_OPERAND, index, age < REC_AGE_UNKNOWN ?
 				age : REC_AGE_UNKNOWN);
 		return to;
@@ -26,9 +28,9 @@ static uint64_t *put_frame(struct state *s, const struct frame *f, uint64_t *to,
 	return to;
 }
 
-uint64_t *buffer_put_frames(struct state *s, const struct frame *f,
-			    uint32_t count, uint32_t first, uint32_t total,
-			    uint64_t *to)
+uint64_t *chunk_put_frames(struct thread_state *s, const struct frame *f,
+			   uint32_t count, uint32_t first, uint32_t total,
+			   uint64_t *to)
 {
 	const uint64_t *const begin = to;
 
@@ -43,7 +45,7 @@ uint64_t *buffer_put_frames(struct state *s, const struct frame *f,
 }
 
 /* One segment after the other; all frames of each left out if omit. */
-static uint64_t *put_segments(struct state *s, uint64_t *to, int omit)
+static uint64_t *put_segments(struct thread_state *s, uint64_t *to, int omit)
 {
 	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
 
@@ -59,9 +61,9 @@ static uint64_t *put_segments(struct state *s, uint64_t *to, int omit)
 			*to++ = rec_put(REC_OPERAND, REC_FUNC_OMITTED,
 					end - g->base);
 		else
-			to = buffer_put_frames(s, s->frames + g->base,
-					       end - g->base, g->base - 1,
-					       total, to);
+			to = chunk_put_frames(s, s->frames + g->base,
+					      end - g->base, g->base - 1, total,
+					      to);
 		*count = (uint64_t)(to - count - 1);
 	}
 	return to;
@@ -70,17 +72,17 @@ static uint64_t *put_segments(struct state *s, uint64_t *to, int omit)
 /* The stack item goes where the items begin: its room is set aside first, since
  * naming its functions makes items too; what is left over is an item of type 0,
  * which readers skip. */
-void buffer_put_stack(struct state *s)
+void chunk_put_stack(struct thread_state *s)
 {
 	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
 	uint32_t words = 2 + 3 * s->segments + (total < most ? total : most);
-	uint64_t *item = buffer_item(s, words), *to;
+	uint64_t *item = chunk_item(s, words), *to;
 	const int omit = !item;
 
 	if (omit) {
 		words = 2 + 3 * s->segments;
-		item = buffer_item(s, words);
+		item = chunk_item(s, words);
 	}
 	if (!item) {
 		s->head->flags |= CHUNK_BASE_UNKNOWN;
@@ -91,5 +93,5 @@ void buffer_put_stack(struct state *s)
 	item[0] = item_put(ITEM_STACK, (uint64_t)(to - item));
 	if (to < item + words)
 		*to = item_put(ITEM_NOTHING, (uint64_t)(item + words - to));
-	buffer_publish_items(s);
+	chunk_publish_items(s);
 }

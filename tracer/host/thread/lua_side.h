@@ -9,13 +9,14 @@
 
 /* Write the item of a Lua function (its key has KEY_LUA) into the
  * open chunk; its word in the items, UINT32_MAX: no room. */
-extern uint32_t (*lua_side_item)(struct state *s, uint64_t key);
+extern uint32_t (*lua_side_item)(struct thread_state *s, uint64_t key);
 
 /* A function was named under this index in the open chunk: add what Lua calls
  * it, if it is native and that is known, and whether its returns are told. */
-extern void (*lua_side_hint)(struct state *s, uint64_t key, uint32_t index);
+extern void (*lua_side_hint)(struct thread_state *s, uint64_t key,
+			     uint32_t index);
 
 /* A chunk was opened: items every chunk should carry. */
-extern void (*lua_side_chunk)(struct state *s);
+extern void (*lua_side_chunk)(struct thread_state *s);
 
 #endif

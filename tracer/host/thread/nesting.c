@@ -4,16 +4,16 @@
 #include "tracer/host/thread/chunk.h"
 
 /* A handler begins to run, or goes on after a jump out of another one. */
-static int is_new(const struct state *s)
+static int is_new(const struct thread_state *s)
 {
 	return s->top == s->frames + 1 ||
-	       s->said_chunk != interrupt_chunk(s->below) ||
+	       s->said_chunk != nesting_chunk(s->below) ||
 	       s->said_n != s->below->n;
 }
 
-static void put(struct state *s, uint64_t chunk, uint32_t n)
+static void put(struct thread_state *s, uint64_t chunk, uint32_t n)
 {
-	const uint64_t gap = buffer_gap(s, state_clock(s));
+	const uint64_t gap = chunk_gap(s, thread_clock(s));
 
 	s->records[s->n] = rec_put(REC_INTERRUPT, 0, gap);
 	s->records[s->n + 1] = rec_put_value(REC_OPERAND, chunk);
@@ -23,17 +23,17 @@ static void put(struct state *s, uint64_t chunk, uint32_t n)
 	atomic_store_explicit(s->published, s->n, memory_order_release);
 }
 
-SLOW void interrupt_begin(struct state *s)
+SLOW void nesting_begin(struct thread_state *s)
 {
-	const struct state *const below = s->below;
-	const uint64_t chunk = interrupt_chunk(below);
+	const struct thread_state *const below = s->below;
+	const uint64_t chunk = nesting_chunk(below);
 
 	if (!is_new(s))
 		return;
 	/* A chunk speaks of one chunk of the level below. */
-	if (buffer_is_scrap(s) || s->n >= s->limit ||
+	if (chunk_is_scrap(s) || s->n >= s->limit ||
 	    s->head->interrupted_chunk != chunk)
-		buffer_switch(s, 0);
+		chunk_switch(s, 0);
 	if (!BROKEN(interrupt))
 		put(s, chunk, below->n);
 	s->said_chunk = chunk;
@@ -45,21 +45,21 @@ SLOW void interrupt_begin(struct state *s)
  * higher and finds nothing on this level's stack but where it stands: that is
  * brought up to date first. The highest level is closed first and alone, so
  * that there is always one to go to. */
-void interrupt_close(struct state *s, uint32_t flags)
+void nesting_close(struct thread_state *s, uint32_t flags)
 {
-	struct state *const above = s->next;
+	struct thread_state *const above = s->next;
 
 	if (!above || above->busy != 0 || above->generation == 0 ||
-	    buffer_is_scrap(above))
+	    chunk_is_scrap(above))
 		return;
-	interrupt_close(above, flags);
+	nesting_close(above, flags);
 	above->busy = (uint64_t)__builtin_frame_address(0) |
-		      (BROKEN(closed) ? 0 : INTERRUPT_CLOSING);
+		      (BROKEN(closed) ? 0 : NESTING_CLOSING);
 	barrier();
 	if (above->top == above->frames + 1 && above->n <= above->limit &&
 	    !BROKEN(interrupt))
 		put(above, above->head->interrupted_chunk, 0);
-	buffer_hand_over(above, flags & CHUNK_LAST);
+	chunk_hand_over(above, flags & CHUNK_LAST);
 	barrier();
 	above->busy = 0;
 }

@@ -9,47 +9,47 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-_Atomic int inside_only;
-__thread uint32_t inside_depth __attribute__((tls_model("initial-exec")));
+_Atomic int region_only;
+__thread uint32_t region_depth __attribute__((tls_model("initial-exec")));
 
 /* Calls that are open now will go on unseen: they end here, so that what is
  * recorded next does not stand on them (rules.md 6). */
 static void shut(uint64_t sp)
 {
-	struct state *const s = state_mine;
-	struct stack_mark ground;
+	struct thread_state *const s = thread_self;
+	struct shadow_mark ground;
 
 	if (!s || s->busy != 0 || s->generation == 0 ||
-	    s->generation == INSIDE_SHUT)
+	    s->generation == REGION_SHUT)
 		return;
 	s->busy = sp;
 	barrier();
 	/* Marks count from the running fiber's segment on; this is the ground
 	 * of the thread's own stack. */
-	ground = (struct stack_mark){ .window = s->window,
-				      .segments = 1 - s->fiber };
+	ground = (struct shadow_mark){ .window = s->window,
+				       .segments = 1 - s->fiber };
 	if (s->segments > 1 || s->top > s->frames + 1)
-		stack_cut(s, ground, UNWIND_RESET, stack_off, state_clock(s));
+		shadow_cut(s, ground, UNWIND_RESET, thread_clock(s));
 	s->lua_plain = NULL;
-	s->generation = INSIDE_SHUT;
-	state_end(s);
+	s->generation = REGION_SHUT;
+	thread_release(s);
 }
 
-void inside_set(uint32_t depth, uint64_t sp)
+void region_set(uint32_t depth, uint64_t sp)
 {
-	inside_depth = depth;
-	if (depth == 0 && atomic_load_explicit(&inside_only,
-					       memory_order_relaxed))
+	region_depth = depth;
+	if (depth == 0 &&
+	    atomic_load_explicit(&region_only, memory_order_relaxed))
 		shut(sp);
 }
 
-uint32_t inside_back(uint32_t outside, int sleeps, uint64_t sp)
+uint32_t region_back(uint32_t outside, int sleeps, uint64_t sp)
 {
-	const uint32_t its = sleeps && inside_depth > outside ?
-			     inside_depth - outside : 0;
+	const uint32_t its =
+		sleeps && region_depth > outside ? region_depth - outside : 0;
 
-	if (inside_depth != outside)
-		inside_set(outside, sp);
+	if (region_depth != outside)
+		region_set(outside, sp);
 	return its;
 }
 
@@ -61,17 +61,17 @@ EXPORT int weft_inside_only(int only)
 	errno = saved;
 	if (!ready)
 		return -1;
-	return atomic_exchange(&inside_only, only != 0);
+	return atomic_exchange(&region_only, only != 0);
 }
 
 EXPORT void weft_inside_begin(void)
 {
-	inside_depth++;
+	region_depth++;
 }
 
 EXPORT int weft_inside_end(void)
 {
-	if (inside_depth > 0)
-		inside_set(inside_depth - 1, HERE);
-	return inside_shut();
+	if (region_depth > 0)
+		region_set(region_depth - 1, HERE);
+	return region_shut();
 }

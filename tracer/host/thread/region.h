@@ -8,26 +8,26 @@
 #include "tracer/host/thread/thread_state.h"
 
 /* Set once the program asked for it; never taken back but by whoever set it. */
-extern HIDDEN _Atomic int inside_only;
+extern HIDDEN _Atomic int region_only;
 /* How many chosen calls this thread is in. */
-extern HIDDEN __thread uint32_t inside_depth
+extern HIDDEN __thread uint32_t region_depth
 	__attribute__((tls_model("initial-exec")));
 
-INLINE int inside_shut(void)
+INLINE int region_shut(void)
 {
-	return atomic_load_explicit(&inside_only, memory_order_relaxed) &&
-	       inside_depth == 0;
+	return atomic_load_explicit(&region_only, memory_order_relaxed) &&
+	       region_depth == 0;
 }
 
 /* What state.generation is while its thread is shut out: no pool has it. */
-#define INSIDE_SHUT UINT32_MAX
+#define REGION_SHUT UINT32_MAX
 
 /* Set the depth; back at 0, the calls that are open end, and the thread is shut
  * out. */
-void inside_set(uint32_t depth, uint64_t sp);
+void region_set(uint32_t depth, uint64_t sp);
 
 /* A coroutine comes off the thread, whose depth was outside before: chosen calls
  * go where it goes. Returns those it sleeps in, if it may come back. */
-uint32_t inside_back(uint32_t outside, int sleeps, uint64_t sp);
+uint32_t region_back(uint32_t outside, int sleeps, uint64_t sp);
 
 #endif

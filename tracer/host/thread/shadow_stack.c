@@ -6,12 +6,12 @@
 #include <sys/mman.h>
 
 stack_off_fn stack_off;
-int (*stack_yielding)(const struct state *s);
+int (*stack_yielding)(const struct thread_state *s);
 stack_off_fn stack_doubt;
 
 /* ---------------------------------------------------------------- frames */
 
-SLOW int stack_grow(struct state *s)
+SLOW int shadow_grow(struct thread_state *s)
 {
 	const int saved = errno;
 	const size_t used = (size_t)(s->top - s->frames);
@@ -39,7 +39,7 @@ SLOW int stack_grow(struct state *s)
 	return to != MAP_FAILED;
 }
 
-int stack_too_deep(struct state *s)
+int shadow_too_deep(struct thread_state *s)
 {
 	s->too_deep++;
 	atomic_fetch_add_explicit(&s->slot->lost[LOST_DEPTH], 1,
@@ -47,20 +47,20 @@ int stack_too_deep(struct state *s)
 	return 0;
 }
 
-int stack_enter(struct state *s, const struct frame *f, uint64_t now)
+int shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 {
 	uint32_t index;
 
-	if (!stack_room(s))
-		return stack_too_deep(s);
-	buffer_need(s, 2);
-	index = buffer_index(s, f->key);
-	buffer_put(s, rec_put(REC_ENTER, index, buffer_gap(s, now)));
+	if (!shadow_room(s))
+		return shadow_too_deep(s);
+	chunk_need(s, 2);
+	index = chunk_index(s, f->key);
+	chunk_put(s, rec_put(REC_ENTER, index, chunk_gap(s, now)));
 	*s->top++ = *f;
 	return 1;
 }
 
-void stack_leave(struct state *s, uint64_t now)
+void shadow_leave(struct thread_state *s, uint64_t now)
 {
 	struct frame *const f = s->top - 1;
 	const uint64_t before = s->records[(int64_t)s->n - 1];
@@ -74,14 +74,14 @@ void stack_leave(struct state *s, uint64_t now)
 		s->top = f;
 		return;
 	}
-	buffer_need(s, 2);
-	index = buffer_index(s, f->key);
-	buffer_put(s, rec_put(REC_LEAVE, index, buffer_gap(s, now)));
+	chunk_need(s, 2);
+	index = chunk_index(s, f->key);
+	chunk_put(s, rec_put(REC_LEAVE, index, chunk_gap(s, now)));
 	s->top = s->frames + (f - s->frames);
 }
 
-void stack_put_with(struct state *s, uint64_t word, const uint64_t *operands,
-		    uint32_t count)
+void chunk_put_with(struct thread_state *s, uint64_t word,
+		    const uint64_t *operands, uint32_t count)
 {
 	const uint32_t n = s->n;
 
@@ -94,46 +94,47 @@ void stack_put_with(struct state *s, uint64_t word, const uint64_t *operands,
 	atomic_store_explicit(s->published, s->n, memory_order_release);
 }
 
-void stack_unwind(struct state *s, struct frame *to, enum unwind why,
-		  uint64_t now)
+void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
+		   uint64_t now)
 {
 	const uint64_t count = (uint64_t)(s->top - to);
 
 	if (count == 0)
 		return;
-	buffer_need(s, 3);
+	chunk_need(s, 3);
 	s->too_deep = 0; /* they stood on what ends here */
-	stack_put_with(s, rec_put(REC_UNWIND, why, buffer_gap(s, now)), &count,
+	chunk_put_with(s, rec_put(REC_UNWIND, why, chunk_gap(s, now)), &count,
 		       1);
 	s->top -= count;
 }
 
-int stack_tail(struct state *s, const struct frame *f, uint64_t now)
+int shadow_tail(struct thread_state *s, const struct frame *f, uint64_t now)
 {
 	if (!BROKEN(tail))
-		stack_unwind(s, s->top - 1, UNWIND_TAIL, now);
-	return stack_enter(s, f, now);
+		shadow_unwind(s, s->top - 1, UNWIND_TAIL, now);
+	return shadow_enter(s, f, now);
 }
 
 /* ------------------------------------------------------------------ jumps */
 
 /* The frame address of a hook lies two words below its caller's stack pointer
  * at the call. */
-static int below(const struct state *s, const struct frame *f, uint64_t target)
+static int below(const struct thread_state *s, const struct frame *f,
+		 uint64_t target)
 {
-	const int alt = stack_in_alt(s, target);
+	const int alt = shadow_in_alt(s, target);
 
-	if (stack_in_alt(s, f->sp) != alt)
+	if (shadow_in_alt(s, f->sp) != alt)
 		return !alt;
 	return f->sp + 16 < target;
 }
 
 /* The outermost of the dead native frames, or s->top if none is dead. */
-static struct frame *first_dead(struct state *s, uint64_t target)
+static struct frame *first_dead(struct thread_state *s, uint64_t target)
 {
 	struct frame *dead = s->top;
 
-	for (struct frame *f = s->top; f > stack_ground(s); f--) {
+	for (struct frame *f = s->top; f > shadow_ground(s); f--) {
 		if (frame_is_lua(f - 1))
 			continue;
 		if (!below(s, f - 1, target))
@@ -145,30 +146,30 @@ static struct frame *first_dead(struct state *s, uint64_t target)
 
 /* A Lua error is such a jump; how many calls it ended Lua can say once it has
  * landed. */
-static void doubt(struct state *s)
+static void doubt(struct thread_state *s)
 {
-	if (stack_doubt && s->top > stack_ground(s) &&
+	if (stack_doubt && s->top > shadow_ground(s) &&
 	    frame_is_lua(s->top - 1) && !frame_is_untold(s->top - 1) &&
 	    !stack_yielding(s))
 		s->top[-1].flags = FRAME_LUA | FRAME_DOUBTED;
 }
 
-void stack_jump(struct state *s, uint64_t target, uint64_t now)
+void shadow_jump(struct thread_state *s, uint64_t target, uint64_t now)
 {
 	struct frame *dead = first_dead(s, target);
 
 	if (BROKEN(longjmp))
 		return;
 	while (s->segments > 1 && dead < s->top &&
-	       dead < s->frames + stack_segment(s)->base) {
+	       dead < s->frames + shadow_segment(s)->base) {
 		const size_t at = (size_t)(dead - s->frames);
 
-		stack_take_off(s, stack_off, now);
+		shadow_detach_top(s, now);
 		dead = s->frames + at;
 	}
 	/* A coroutine that yields keeps its Lua frames; what is native among
 	 * them is dropped when they are put away. */
 	if (dead < s->top && (!stack_yielding || !stack_yielding(s)))
-		stack_unwind(s, dead, UNWIND_JUMP, now);
+		shadow_unwind(s, dead, UNWIND_JUMP, now);
 	doubt(s);
 }

@@ -12,46 +12,47 @@
 
 #include <errno.h>
 
-struct pool *state_pool, *state_native;
+struct pool *process_pool, *thread_native_pool;
 
 /* Not its own address as long as the loader has not relocated this library: it
  * calls resolvers of IFUNC symbols of others, and these may call us. */
 static void *volatile self = (void *)&self;
-__thread struct state *state_mine __attribute__((tls_model("initial-exec")));
+__thread struct thread_state *thread_self
+	__attribute__((tls_model("initial-exec")));
 
 /* Set when the thread's state was given back: what its last destructors call is
  * counted, not recorded. */
 static __thread int ended __attribute__((tls_model("initial-exec")));
 
-__thread uint32_t state_refused __attribute__((tls_model("initial-exec")));
+__thread uint32_t thread_refused __attribute__((tls_model("initial-exec")));
 
 /* ----------------------------------------------------------- generations */
 
 /* The pool says that something changed: find out what concerns this state. */
-static int catch_up(struct state *s, uint32_t generation)
+static int catch_up(struct thread_state *s, uint32_t generation)
 {
-	struct pool *const p = state_pool;
+	struct pool *const p = process_pool;
 	const uint32_t window = atomic_load(&p->window);
 	const int forked = s->generation == 0;
 
-	state_check_table(s);
+	thread_check_table(s);
 	if (forked) {
-		buffer_disown(s);
-		if (!state_identify(s)) {
-			state_count_unslotted();
+		chunk_disown(s);
+		if (!thread_identify(s)) {
+			thread_count_unslotted();
 			return 0;
 		}
 		s->last = clock_now();
 	}
 	if (s->window != window) {
-		buffer_close(s, CHUNK_LAST);
-		stack_forget(s);
+		chunk_close(s, CHUNK_LAST);
+		shadow_forget(s);
 		s->last = clock_now();
 		s->window = window;
-		buffer_switch(s, 0);
-	} else if (forked || buffer_is_scrap(s) ||
+		chunk_switch(s, 0);
+	} else if (forked || chunk_is_scrap(s) ||
 		   s->opened < atomic_load(&p->cut_before)) {
-		buffer_switch(s, 0);
+		chunk_switch(s, 0);
 	}
 	s->generation = generation;
 	return 1;
@@ -62,72 +63,73 @@ static int catch_up(struct state *s, uint32_t generation)
  * recording saw from its first instruction on has nothing open. */
 static int began_late(void)
 {
-	return atomic_load(&state_pool->window) > 0;
+	return atomic_load(&process_pool->window) > 0;
 }
 
-static struct state *begin(uint32_t generation, int late)
+static struct thread_state *begin(uint32_t generation, int late)
 {
-	struct state *const s = state_birth(NULL);
+	struct thread_state *const s = thread_birth(NULL);
 
 	if (!s)
 		return NULL;
 	s->base_unknown = (uint32_t)late;
 	s->generation = generation;
-	buffer_switch(s, 0);
-	state_mine = s;
+	chunk_switch(s, 0);
+	thread_self = s;
 	process_watch_thread();
 	return s;
 }
 
 /* A handler that interrupted a hook forked: that hook will go on here, too, and
  * must find a state to finish with, which nobody sees. */
-static struct state *begin_beside(struct state *old, uint32_t generation)
+static struct thread_state *begin_beside(struct thread_state *old,
+					 uint32_t generation)
 {
-	struct state *const s = begin(generation, 1);
+	struct thread_state *const s = begin(generation, 1);
 
 	if (!s)
 		return NULL;
 	old->slot = s->slot;
-	buffer_disown(old);
+	chunk_disown(old);
 	old->published = (_Atomic uint32_t *)&old->scrap_head.records;
 	return s;
 }
 
-static void settle_fiber(struct state *s)
+static void settle_fiber(struct thread_state *s)
 {
 	s->busy = (uint64_t)__builtin_frame_address(0);
 	barrier();
 	fiber_catch_up(s);
-	state_end(s);
+	thread_release(s);
 }
 
-SLOW struct state *state_sync(struct state *s)
+SLOW struct thread_state *thread_sync(struct thread_state *s)
 {
 	const int saved = errno;
 	uint32_t generation;
 
-	if (!process_ready() || ended || inside_shut())
+	if (!process_ready() || ended || region_shut())
 		return NULL;
-	generation = atomic_load(&state_pool->generation);
+	generation = atomic_load(&process_pool->generation);
 	if (!(generation & POOL_ON) ||
-	    (state_refused == generation && (!s || s->generation == 0)))
+	    (thread_refused == generation && (!s || s->generation == 0)))
 		return NULL;
 	if (!s)
-		s = begin(generation, began_late() || state_refused != 0);
+		s = begin(generation, began_late() || thread_refused != 0);
 	else if (s->busy == 0)
 		s = catch_up(s, generation) ? s : NULL;
 	else if (s->generation == 0)
 		s = begin_beside(s, generation);
 	/* else a hook at work here was interrupted: that comes first */
 	if (!s)
-		state_refused = generation;
+		thread_refused = generation;
 	else if (s->busy == 0 && s->level == 0 && fiber_is_missed(s))
 		settle_fiber(s);
 	errno = saved;
 	return s;
 }
 
-SLOW struct pool *state_native_look(void)
+SLOW struct pool *thread_find_native_pool(void)
 {
 	int saved;
 
@@ -135,22 +137,24 @@ SLOW struct pool *state_native_look(void)
 		return NULL;
 	saved = errno;
 	if (process_ready() && !atomic_load(&process_no_native)) {
-		__atomic_store_n(&state_native, state_pool, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&thread_native_pool, process_pool,
+				 __ATOMIC_SEQ_CST);
 		/* weft_native may have said no meanwhile. */
 		if (atomic_load(&process_no_native))
-			__atomic_store_n(&state_native, NULL,
+			__atomic_store_n(&thread_native_pool, NULL,
 					 __ATOMIC_SEQ_CST);
 	}
 	errno = saved;
-	return state_native;
+	return thread_native_pool;
 }
 
-SLOW void state_missed(void)
+SLOW void thread_count_missed(void)
 {
-	if (ended && state_pool && !inside_shut() &&
-	    atomic_load_explicit(&state_pool->generation,
-				 memory_order_relaxed) & POOL_ON)
-		atomic_fetch_add_explicit(&state_pool->late_calls, 1,
+	if (ended && process_pool && !region_shut() &&
+	    atomic_load_explicit(&process_pool->generation,
+				 memory_order_relaxed) &
+		    POOL_ON)
+		atomic_fetch_add_explicit(&process_pool->late_calls, 1,
 					  memory_order_relaxed);
 }
 
@@ -158,54 +162,55 @@ SLOW void state_missed(void)
 
 /* Left by a handler that jumped out over the hook it had interrupted: our frame
  * is not below that hook's, on the same stack. */
-static int stale(const struct state *s, uint64_t sp)
+static int stale(const struct thread_state *s, uint64_t sp)
 {
-	return s->busy <= sp && stack_in_alt(s, sp) == stack_in_alt(s, s->busy);
+	return s->busy <= sp &&
+	       shadow_in_alt(s, sp) == shadow_in_alt(s, s->busy);
 }
 
 /* The hook that was at work here will not come back. What it did is half done by
  * one record at most: a new chunk, which carries the stack as it is, begins. */
-static void abandon(struct state *s, uint64_t sp)
+static void abandon(struct thread_state *s, uint64_t sp)
 {
 	if (s->moving) {
 		/* Its stack may lie anywhere: this thread is not recorded
 		 * any more. */
-		state_mine = NULL;
+		thread_self = NULL;
 		ended = 1;
 		return;
 	}
 	s->busy = sp;
 	barrier();
 	s->resync = 1;
-	buffer_switch(s, 0);
+	chunk_switch(s, 0);
 	barrier();
 	s->busy = 0;
 }
 
-static void count_nested(struct state *s)
+static void count_nested(struct thread_state *s)
 {
 	atomic_fetch_add_explicit(&s->slot->lost[LOST_NESTED], 1,
 				  memory_order_relaxed);
 }
 
-static struct state *level_above(struct state *s)
+static struct thread_state *level_above(struct thread_state *s)
 {
-	struct state *const n = s->next;
-	const uint32_t generation = atomic_load(&state_pool->generation);
+	struct thread_state *const n = s->next;
+	const uint32_t generation = atomic_load(&process_pool->generation);
 
 	if (!n) {
-		struct state *const made = state_refused == generation ? NULL :
-					   state_birth(s);
+		struct thread_state *const made =
+			thread_refused == generation ? NULL : thread_birth(s);
 
 		if (!made) {
-			state_refused = generation;
+			thread_refused = generation;
 			count_nested(s);
 		} else {
 			made->generation = generation;
 			made->alt_low = s->alt_low;
 			made->alt_high = s->alt_high;
 			made->stack_high = s->stack_high;
-			buffer_switch(made, 0);
+			chunk_switch(made, 0);
 			barrier();
 			s->next = made;
 		}
@@ -217,7 +222,7 @@ static struct state *level_above(struct state *s)
 	return n;
 }
 
-SLOW struct state *state_nested(struct state *s, uint64_t sp)
+SLOW struct thread_state *thread_nested(struct thread_state *s, uint64_t sp)
 {
 	const int saved = errno;
 
@@ -226,7 +231,7 @@ SLOW struct state *state_nested(struct state *s, uint64_t sp)
 	while (s && s->busy != 0) {
 		if (stale(s, sp)) {
 			abandon(s, sp);
-			s = !state_mine ? NULL : s;
+			s = !thread_self ? NULL : s;
 			break;
 		}
 		if (s->level + 1 >= LEVELS) {
@@ -239,13 +244,13 @@ SLOW struct state *state_nested(struct state *s, uint64_t sp)
 	if (s && s->level > 0) {
 		s->busy = sp;
 		barrier();
-		interrupt_begin(s);
+		nesting_begin(s);
 	}
 	errno = saved;
 	return s;
 }
 
-SLOW uint64_t state_clock_stepped(struct state *s)
+SLOW uint64_t thread_clock_stepped(struct thread_state *s)
 {
 	atomic_fetch_add_explicit(&s->slot->lost[LOST_CLOCK], 1,
 				  memory_order_relaxed);
@@ -254,50 +259,50 @@ SLOW uint64_t state_clock_stepped(struct state *s)
 
 /* ------------------------------------------------------------------ end */
 
-void state_jumped(uint64_t target)
+void thread_jumped(uint64_t target)
 {
 	const uint64_t here = (uint64_t)__builtin_frame_address(0);
 
-	for (struct state *s = state_mine; s && state_mine != NULL;
+	for (struct thread_state *s = thread_self; s && thread_self != NULL;
 	     s = s->next) {
 		if (s->busy != 0 && s->busy < target && s->generation != 0 &&
-		    stack_in_alt(s, target) == stack_in_alt(s, s->busy))
+		    shadow_in_alt(s, target) == shadow_in_alt(s, s->busy))
 			abandon(s, here);
 	}
 }
 
-void state_alt_stack(uint64_t low, uint64_t high)
+void thread_set_alt_stack(uint64_t low, uint64_t high)
 {
-	for (struct state *s = state_mine; s != NULL; s = s->next) {
+	for (struct thread_state *s = thread_self; s != NULL; s = s->next) {
 		s->alt_low = low;
 		s->alt_high = high;
 	}
 }
 
-void state_thread_ends(void)
+void thread_end(void)
 {
-	struct state *s = state_mine;
+	struct thread_state *s = thread_self;
 
 	if (!s || s->busy != 0)
 		return;
 	ended = 1;
 	barrier();
-	state_mine = NULL;
+	thread_self = NULL;
 	barrier();
 	while (s) {
-		struct state *const next = s->next;
+		struct thread_state *const next = s->next;
 
 		if (s->generation != 0) {
 			const uint64_t now = clock_now();
 
 			if (s->level == 0 && (int64_t)(now - s->last) > 0) {
-				buffer_put(s, rec_put_value(REC_TIME,
-							    now - s->last));
+				chunk_put(s, rec_put_value(REC_TIME,
+							   now - s->last));
 				s->last = now;
 			}
-			buffer_close(s, CHUNK_LAST);
+			chunk_close(s, CHUNK_LAST);
 		}
-		state_give_back(s);
+		thread_give_back(s);
 		s = next;
 	}
 }

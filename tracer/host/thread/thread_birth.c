@@ -22,7 +22,8 @@ static _Atomic uint64_t free_states;
 
 /* ---------------------------------------------------------------- slots */
 
-static int take_slot(struct state *s, struct pool_thread *slot, uint32_t index)
+static int take_slot(struct thread_state *s, struct pool_thread *slot,
+		     uint32_t index)
 {
 	uint32_t expected = SLOT_FREE;
 
@@ -30,14 +31,14 @@ static int take_slot(struct state *s, struct pool_thread *slot, uint32_t index)
 	    SLOT_FREE || !atomic_compare_exchange_strong(&slot->state,
 						&expected, SLOT_BUSY))
 		return 0;
-	if (!alive_hold(&slot->alive)) {
+	if (!liveness_hold(&slot->alive)) {
 		atomic_store(&slot->state, SLOT_FREE);
 		return 0;
 	}
 	for (int i = 0; i < LOST_REASONS; i++)
 		atomic_store(&slot->lost[i], 0);
 	atomic_store(&slot->scrap, 0);
-	s->thread_serial = atomic_fetch_add(&state_pool->next_thread, 1);
+	s->thread_serial = atomic_fetch_add(&process_pool->next_thread, 1);
 	slot->serial = s->thread_serial;
 	slot->process = s->process_serial;
 	slot->tid = s->tid;
@@ -47,11 +48,13 @@ static int take_slot(struct state *s, struct pool_thread *slot, uint32_t index)
 	return 1;
 }
 
-static int claim_slot(struct state *s)
+static int claim_slot(struct thread_state *s)
 {
 	const uint32_t slots = process_view.thread_slots;
-	const uint32_t start = slots == 0 ? 0 :
-		atomic_fetch_add(&state_pool->thread_hint, 1) % slots;
+	const uint32_t start =
+		slots == 0 ? 0
+			   : atomic_fetch_add(&process_pool->thread_hint, 1) %
+				     slots;
 
 	for (uint32_t i = 0; i < slots; i++) {
 		const uint32_t k = start + i < slots ? start + i :
@@ -65,21 +68,21 @@ static int claim_slot(struct state *s)
 
 /* ---------------------------------------------------------------- memory */
 
-static struct state *first_of(uint64_t list)
+static struct thread_state *first_of(uint64_t list)
 {
-	return (struct state *)(list >> TAG_BITS << PAGE_SHIFT);
+	return (struct thread_state *)(list >> TAG_BITS << PAGE_SHIFT);
 }
 
-static uint64_t list_of(const struct state *s, uint64_t before)
+static uint64_t list_of(const struct thread_state *s, uint64_t before)
 {
 	return (uint64_t)s >> PAGE_SHIFT << TAG_BITS |
 	       ((before + 1) & ((UINT64_C(1) << TAG_BITS) - 1));
 }
 
-static struct state *reuse(void)
+static struct thread_state *reuse(void)
 {
 	uint64_t list = atomic_load(&free_states);
-	struct state *s, *rest;
+	struct thread_state *s, *rest;
 
 	do {
 		s = first_of(list);
@@ -92,7 +95,7 @@ static struct state *reuse(void)
 	return s;
 }
 
-void state_give_back(struct state *s)
+void thread_give_back(struct thread_state *s)
 {
 	uint64_t list = atomic_load(&free_states);
 
@@ -103,11 +106,11 @@ void state_give_back(struct state *s)
 					       list_of(s, list)));
 }
 
-static struct state *map_state(void)
+static struct thread_state *map_state(void)
 {
-	struct state *const s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS |
-				     MAP_NORESERVE, -1, 0);
+	struct thread_state *const s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	const size_t room = (FIRST_FRAMES + 1) * sizeof(struct frame);
 
 	if (s == MAP_FAILED)
@@ -127,7 +130,7 @@ static struct state *map_state(void)
 
 /* ---------------------------------------------------------------- birth */
 
-static void find_stack(struct state *s)
+static void find_stack(struct thread_state *s)
 {
 	extern void *__libc_stack_end;
 	stack_t alt;
@@ -146,20 +149,20 @@ static void find_stack(struct state *s)
 }
 
 /* Other clocks are read without a system call. */
-uint64_t state_cpu(void)
+uint64_t thread_cpu(void)
 {
 	return process_confined ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* Who this thread is, in a recording that has not heard of it. */
-int state_identify(struct state *s)
+int thread_identify(struct thread_state *s)
 {
 	s->tid = (uint32_t)syscall(SYS_gettid);
 	s->process_serial = process_serial;
 	memset(s->name, 0, sizeof(s->name));
 	prctl(PR_GET_NAME, s->name);
 	s->number = s->written = 0;
-	s->cpu = state_cpu();
+	s->cpu = thread_cpu();
 	if (s->below) {
 		s->slot = s->below->slot;
 		s->slot_index = s->below->slot_index;
@@ -169,15 +172,15 @@ int state_identify(struct state *s)
 	return claim_slot(s);
 }
 
-void state_count_unslotted(void)
+void thread_count_unslotted(void)
 {
-	if (state_refused == 0)
-		atomic_fetch_add(&state_pool->unslotted_threads, 1);
+	if (thread_refused == 0)
+		atomic_fetch_add(&process_pool->unslotted_threads, 1);
 }
 
 /* A table holds for as long as no module goes. One that was never used is left
  * alone: clearing it would take the memory for it. */
-void state_check_table(struct state *s)
+void thread_check_table(struct thread_state *s)
 {
 	const uint32_t epoch = atomic_load(&process_module_epoch);
 
@@ -187,9 +190,9 @@ void state_check_table(struct state *s)
 	s->module_epoch = epoch;
 }
 
-struct state *state_birth(struct state *below)
+struct thread_state *thread_birth(struct thread_state *below)
 {
-	struct state *s = reuse();
+	struct thread_state *s = reuse();
 
 	if (!s)
 		s = map_state();
@@ -204,18 +207,18 @@ struct state *state_birth(struct state *below)
 	s->last = clock_now();
 	s->resync = 0;
 	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };
-	if (!state_identify(s)) {
-		state_count_unslotted();
-		state_give_back(s);
+	if (!thread_identify(s)) {
+		thread_count_unslotted();
+		thread_give_back(s);
 		return NULL;
 	}
 	find_stack(s);
-	stack_forget(s);
+	shadow_forget(s);
 	s->base_unknown = 0;
-	state_check_table(s);
-	s->window = atomic_load(&state_pool->window);
+	thread_check_table(s);
+	s->window = atomic_load(&process_pool->window);
 	s->buffer = NO_BUFFER;
 	s->n = 0;
-	buffer_disown(s);
+	chunk_disown(s);
 	return s;
 }

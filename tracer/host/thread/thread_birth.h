@@ -7,21 +7,21 @@
 
 /* The pool's generation at which this thread could get no state, 0: never: to
  * try at each call would cost several system calls every time. */
-extern __thread uint32_t state_refused
+extern __thread uint32_t thread_refused
 	__attribute__((tls_model("initial-exec")));
 
 /* A state with an empty stack and no buffer; below: of the hook that is
  * interrupted, NULL: of the thread. NULL: no memory, or no place in the pool,
  * which is counted. */
-struct state *state_birth(struct state *below);
-void state_give_back(struct state *s);
+struct thread_state *thread_birth(struct thread_state *below);
+void thread_give_back(struct thread_state *s);
 
 /* Who this thread is, in a recording that has not heard of it. 0: there is no
  * place for it. */
-int state_identify(struct state *s);
-void state_count_unslotted(void);
+int thread_identify(struct thread_state *s);
+void thread_count_unslotted(void);
 
 /* What is known of functions' modules, made right where modules have gone. */
-void state_check_table(struct state *s);
+void thread_check_table(struct thread_state *s);
 
 #endif

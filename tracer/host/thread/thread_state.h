@@ -103,7 +103,7 @@ struct segment {
 	                 * shows that the segment is off the thread */
 };
 
-struct table_way {
+struct table_entry {
 	uint64_t key;
 	uint64_t word;      /* its dictionary word, good for every chunk while
 	                     * no ELF module goes; 0 for functions whose word
@@ -113,7 +113,7 @@ struct table_way {
 };
 
 struct table_set {
-	struct table_way way[2];
+	struct table_entry entry[2];
 	uint64_t pad[2];
 };
 
@@ -121,13 +121,13 @@ enum { TABLE_BITS = 11, LEVELS = 3, MAX_SEGMENTS = 512,
        MAX_FRAMES = 1000000, FIRST_FRAMES = 1000,
        SCRAP_WORDS = 512 };
 
-/* Invariants outside of hooks (busy == 0), checked by state_valid in tests:
+/* Invariants outside of hooks (busy == 0), checked by thread_valid in tests:
  *   frames < top <= frame_limit;  frames[0] is a sentinel no exit matches
  *   segment[0].base == 1;  segment bases never fall
  *   n == *published <= limit + RECORD_SLACK
  *   the sum of gaps and durations of the chunk's records == last - tick_begin
  */
-struct state {
+struct thread_state {
 	/* A page that is all zero in a child of fork or clone, so that the
 	 * child does not take itself for its parent. */
 	_Alignas(4096) uint32_t generation;
@@ -160,8 +160,8 @@ struct state {
 	uint64_t fiber_below; /* too_deep of the stack under it */
 	int fiber_unknown;    /* calls may be open on it that are not known */
 	uint64_t fiber_left;  /* stack pointer on the stack that was left last */
-	struct state *next;   /* of the next level; NULL until needed */
-	struct state *below;  /* of the level below */
+	struct thread_state *next;  /* of the next level; NULL until needed */
+	struct thread_state *below; /* of the level below */
 	uint64_t said_chunk;  /* what the last INTERRUPT said */
 	uint32_t said_n;
 	struct pool_thread *slot;
@@ -183,7 +183,7 @@ struct state {
 	uint32_t base_unknown;/* calls may be open that the stack does not hold */
 	uint64_t stack_high;  /* of the thread, approximate; 0: not known */
 	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
-	struct state *free_next; /* states of threads that have ended */
+	struct thread_state *free_next; /* states of threads that have ended */
 	uint64_t modules_named[DICT_MAX_MODULES / 64]; /* in the open chunk */
 	struct segment segment[MAX_SEGMENTS];
 	struct chunk_header scrap_head;
@@ -196,19 +196,24 @@ struct state {
  * without a stack, twice. */
 enum { RECORD_SLACK = 16 };
 
-extern HIDDEN struct pool *state_pool; /* NULL: this program is not recorded */
-extern HIDDEN struct pool *state_native; /* NULL: nor are native calls, as yet */
-extern __thread struct state *state_mine
+extern HIDDEN struct pool
+	*process_pool; /* NULL: this program is not recorded */
+extern HIDDEN struct pool
+	*thread_native_pool; /* NULL: nor are native calls, as yet */
+extern __thread struct thread_state *thread_self
 	__attribute__((tls_model("initial-exec")));
 
 /* The state to record with, busy set, or NULL: record nothing. sp is the
  * caller's frame address. Hook-safe; does not change errno. */
-struct state *state_sync(struct state *s);     /* slow part of state_begin */
-struct state *state_nested(struct state *s, uint64_t sp); /* likewise */
+struct thread_state *
+thread_sync(struct thread_state *s); /* slow part of thread_acquire */
+struct thread_state *thread_nested(struct thread_state *s,
+				   uint64_t sp); /* likewise */
 
-INLINE struct state *state_begin_in(const struct pool *pool, uint64_t sp)
+INLINE struct thread_state *thread_acquire_in(const struct pool *pool,
+					      uint64_t sp)
 {
-	struct state *s = state_mine;
+	struct thread_state *s = thread_self;
 
 	if (unlikely(!s || s->generation !=
 		     atomic_load_explicit(&pool->generation,
@@ -218,12 +223,12 @@ INLINE struct state *state_begin_in(const struct pool *pool, uint64_t sp)
 		    !(atomic_load_explicit(&pool->generation,
 					   memory_order_relaxed) & POOL_ON))
 			return NULL;
-		s = state_sync(s);
+		s = thread_sync(s);
 		if (!s)
 			return NULL;
 	}
 	if (unlikely(s->busy != 0)) {
-		s = state_nested(s, sp);
+		s = thread_nested(s, sp);
 		if (!s)
 			return NULL;
 	}
@@ -232,28 +237,28 @@ INLINE struct state *state_begin_in(const struct pool *pool, uint64_t sp)
 	return s;
 }
 
-INLINE struct state *state_begin(uint64_t sp)
+INLINE struct thread_state *thread_acquire(uint64_t sp)
 {
-	return state_begin_in(state_pool, sp);
+	return thread_acquire_in(process_pool, sp);
 }
 
 /* The same for a native call, which may come before this library is ready to
- * run: nothing of it may be touched but state_native. */
-struct pool *state_native_look(void);
+ * run: nothing of it may be touched but thread_native_pool. */
+struct pool *thread_find_native_pool(void);
 
-INLINE struct state *state_begin_native(uint64_t sp)
+INLINE struct thread_state *thread_acquire_native(uint64_t sp)
 {
-	const struct pool *pool = state_native;
+	const struct pool *pool = thread_native_pool;
 
 	if (unlikely(!pool)) {
-		pool = state_native_look();
+		pool = thread_find_native_pool();
 		if (!pool)
 			return NULL;
 	}
-	return state_begin_in(pool, sp);
+	return thread_acquire_in(pool, sp);
 }
 
-INLINE void state_end(struct state *s)
+INLINE void thread_release(struct thread_state *s)
 {
 	barrier();
 	s->busy = 0;
@@ -261,31 +266,31 @@ INLINE void state_end(struct state *s)
 
 /* A longjmp is about to set the stack pointer to target: hooks that a signal
  * handler interrupted below it will not come back. */
-void state_jumped(uint64_t target);
+void thread_jumped(uint64_t target);
 
 /* The thread's signal stack lies there now; 0, 0: it has none. */
-void state_alt_stack(uint64_t low, uint64_t high);
+void thread_set_alt_stack(uint64_t low, uint64_t high);
 
 /* A call was not recorded, since there is no state for it: counts it if the
  * thread had one. */
-void state_missed(void);
+void thread_count_missed(void);
 
 /* The thread's last destructor round: hand over its chunks. */
-void state_thread_ends(void);
+void thread_end(void);
 
 /* CPU time of the thread, ns; 0: not known. */
-uint64_t state_cpu(void);
+uint64_t thread_cpu(void);
 
 /* Ticks now, never before s->last: a step back (a move to a CPU whose counter
  * lags) counts as no time and is counted. */
-uint64_t state_clock_stepped(struct state *s);
+uint64_t thread_clock_stepped(struct thread_state *s);
 
-INLINE uint64_t state_clock(struct state *s)
+INLINE uint64_t thread_clock(struct thread_state *s)
 {
 	const uint64_t now = clock_now();
 
-	return likely((int64_t)(now - s->last) >= 0) ? now :
-	       state_clock_stepped(s);
+	return likely((int64_t)(now - s->last) >= 0) ? now
+						     : thread_clock_stepped(s);
 }
 
 #endif

@@ -5,21 +5,21 @@
 #include <errno.h>
 
 /* Is there a native frame under f on the stack that runs? */
-static int is_seen(const struct state *s, const struct frame *f)
+static int is_seen(const struct thread_state *s, const struct frame *f)
 {
-	return f > stack_ground(s) && !frame_is_lua(f - 1);
+	return f > shadow_ground(s) && !frame_is_lua(f - 1);
 }
 
 /* Rule 1: how many of the innermost frames are dead when a hook is entered
  * with this stack pointer, call site and return address. */
-static struct frame *live_end(struct state *s, const struct frame *n)
+static struct frame *live_end(struct thread_state *s, const struct frame *n)
 {
-	const int alt = stack_in_alt(s, n->sp);
+	const int alt = shadow_in_alt(s, n->sp);
 	struct frame *f = s->top;
 
-	while (is_seen(s, f) && stack_in_alt(s, f[-1].sp) && !alt)
+	while (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) && !alt)
 		f--;
-	if (is_seen(s, f) && stack_in_alt(s, f[-1].sp) != alt)
+	if (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) != alt)
 		return f; /* a handler on its own stack, on top of the thread's */
 	while (is_seen(s, f) && f[-1].sp < n->sp && !BROKEN(sp))
 		f--;
@@ -34,7 +34,7 @@ static struct frame *live_end(struct state *s, const struct frame *n)
 	return f;
 }
 
-static int absorbs(struct state *s, const struct frame *n)
+static int absorbs(struct thread_state *s, const struct frame *n)
 {
 	struct frame *const top = s->top - 1;
 
@@ -53,13 +53,14 @@ static int absorbs(struct state *s, const struct frame *n)
 }
 
 /* On a stack that is not the thread's and that nobody announced. */
-static int strayed(const struct state *s, uint64_t sp)
+static int strayed(const struct thread_state *s, uint64_t sp)
 {
-	return s->stack_high != 0 && sp > s->stack_high && !stack_in_alt(s, sp);
+	return s->stack_high != 0 && sp > s->stack_high &&
+	       !shadow_in_alt(s, sp);
 }
 
 /* The jump may be on its way yet. */
-static void ask_again(struct state *s, uint64_t now)
+static void ask_again(struct thread_state *s, uint64_t now)
 {
 	const struct frame *const top = s->top;
 	const uint64_t asked = s->top[-1].flags;
@@ -74,7 +75,7 @@ static void ask_again(struct state *s, uint64_t now)
 
 /* A signal handler's call, on the stack that is about to be left, after this was
  * told: it says nothing of the frames of the other one. */
-static int is_left(struct state *s, uint64_t sp)
+static int is_left(struct thread_state *s, uint64_t sp)
 {
 	enum { HANDLERS = 16384 };
 
@@ -83,13 +84,13 @@ static int is_left(struct state *s, uint64_t sp)
 	return s->fiber_left != 0;
 }
 
-SLOW int stack_native_enter(struct state *s, const struct frame *n,
-			    uint64_t now)
+SLOW int shadow_native_enter(struct thread_state *s, const struct frame *n,
+			     uint64_t now)
 {
 	const int saved = errno;
 	struct frame *live;
 
-	if ((s->top == stack_ground(s) && s->fiber != 0) || is_left(s, n->sp))
+	if ((s->top == shadow_ground(s) && s->fiber != 0) || is_left(s, n->sp))
 		goto out;
 	if (frame_waits(s->top - 1, FRAME_DOUBTED))
 		ask_again(s, now);
@@ -98,16 +99,16 @@ SLOW int stack_native_enter(struct state *s, const struct frame *n,
 	if (s->fiber == 0 && strayed(s, n->sp)) {
 		atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
 					  memory_order_relaxed);
-		stack_forget(s);
+		shadow_forget(s);
 		s->stack_high = 0;
-		buffer_switch(s, 0);
+		chunk_switch(s, 0);
 	}
-	while (s->segments > 1 && stack_segment(s)->inferred &&
-	       n->sp >= stack_segment(s)->sp)
-		stack_take_off(s, stack_off, now);
+	while (s->segments > 1 && shadow_segment(s)->inferred &&
+	       n->sp >= shadow_segment(s)->sp)
+		shadow_detach_top(s, now);
 	live = live_end(s, n);
 	if (live < s->top)
-		stack_unwind(s, live, UNWIND_SKIPPED, now);
+		shadow_unwind(s, live, UNWIND_SKIPPED, now);
 out:
 	errno = saved;
 	return 1;
@@ -119,7 +120,7 @@ static int is_exit_of(const struct frame *f, uint64_t fn, uint64_t site)
 	       (frame_is_lua(f) ? f->absorbed : f->site) == site;
 }
 
-static void leave_old(struct state *s, uint64_t fn, uint64_t now)
+static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 {
 	uint32_t index;
 
@@ -130,13 +131,13 @@ static void leave_old(struct state *s, uint64_t fn, uint64_t now)
 					  memory_order_relaxed);
 		return;
 	}
-	buffer_need(s, 2);
-	index = buffer_index(s, fn);
-	buffer_put(s, rec_put(REC_LEAVE_OLD, index, buffer_gap(s, now)));
+	chunk_need(s, 2);
+	index = chunk_index(s, fn);
+	chunk_put(s, rec_put(REC_LEAVE_OLD, index, chunk_gap(s, now)));
 }
 
-SLOW void stack_native_exit(struct state *s, uint64_t fn, uint64_t site,
-			    uint64_t now)
+SLOW void shadow_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
+			     uint64_t now)
 {
 	const int saved = errno;
 	struct frame *f = s->top - 1;
@@ -146,19 +147,20 @@ SLOW void stack_native_exit(struct state *s, uint64_t fn, uint64_t site,
 		errno = saved;
 		return;
 	}
-	while (f >= stack_ground(s) && !is_exit_of(f, fn, site) && !BROKEN(exit))
+	while (f >= shadow_ground(s) && !is_exit_of(f, fn, site) &&
+	       !BROKEN(exit))
 		f--;
-	if (f < stack_ground(s) || !is_exit_of(f, fn, site)) {
+	if (f < shadow_ground(s) || !is_exit_of(f, fn, site)) {
 		leave_old(s, fn, now);
 		errno = saved;
 		return;
 	}
-	while (s->segments > 1 && f < s->frames + stack_segment(s)->base)
-		stack_take_off(s, stack_off, now);
-	stack_unwind(s, f + 1, UNWIND_SKIPPED, now);
+	while (s->segments > 1 && f < s->frames + shadow_segment(s)->base)
+		shadow_detach_top(s, now);
+	shadow_unwind(s, f + 1, UNWIND_SKIPPED, now);
 	if (frame_is_lua(f) && !frame_is_untold(f))
 		f->absorbed = FRAME_NONE_ABSORBED; /* its Lua return follows */
 	else
-		stack_leave(s, now);
+		shadow_leave(s, now);
 	errno = saved;
 }
