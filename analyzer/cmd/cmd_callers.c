@@ -5,7 +5,7 @@
 #include "analyzer/cmd/callers_print.h"
 #include "analyzer/load/header.h"
 #include "analyzer/model/reroot.h"
-#include "analyzer/tables/filter_match.h"
+#include "analyzer/tables/filter.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
@@ -64,7 +64,7 @@ static int is_meant(struct session *s, func_id f, const char *name)
 {
 	return !name ||
 	       strcmp(func_get(s->funcs, f)->name, name) == 0 ||
-	       select_match_func(s, f, name);
+	       filter_match_func(s, f, name);
 }
 
 /* Those that ran, of the ones asked for: by self time. */

@@ -4,7 +4,7 @@
 #include "analyzer/load/load.h"
 #include "analyzer/cmd/slow_print.h"
 #include "analyzer/load/time_argument.h"
-#include "analyzer/tables/filter_match.h"
+#include "analyzer/tables/filter.h"
 
 static size_t arg_top = 10, arg_depth = 30;
 static const char *arg_from, *arg_to, *arg_longer;
@@ -79,7 +79,8 @@ static int choose(const struct session *s, struct slow_options *o)
 static int choose_threads(const struct session *s, uint8_t **threads)
 {
 	*threads = !arg_thread ? NULL :
-		   select_match_threads(s, arg_thread);
+		   filter_threads(s, &(struct filter){
+			.thread = arg_thread });
 	return !arg_thread || *threads != NULL ? 0 :
 	       err_add("no thread has the number or name \"%s\"; weft info "
 		       "lists them", arg_thread);
@@ -128,7 +129,7 @@ static enum cmd_exit show(struct load *load, const char *pattern)
 	struct slow_print how = { .pattern = pattern, .frames = arg_depth,
 				  .key = (enum slow_key)arg_sort,
 				  .csv = arg_csv };
-	uint8_t *const wanted = select_match_all(s, pattern), *threads = NULL;
+	uint8_t *const wanted = filter_match_funcs(s, pattern), *threads = NULL;
 	struct slow_options options = {
 		.wanted = wanted, .funcs = func_count(s->funcs) + 1,
 		.key = how.key, .top = arg_top,

@@ -5,7 +5,7 @@
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/stacks_print.h"
 #include "analyzer/load/time_argument.h"
-#include "analyzer/tables/filter_match.h"
+#include "analyzer/tables/filter.h"
 #include "analyzer/base/vec.h"
 
 #include <inttypes.h>
@@ -145,7 +145,8 @@ static enum cmd_exit show(struct load *load)
 {
 	struct list list = { 0 };
 	uint8_t *const threads = !arg_thread ? NULL :
-		select_match_threads(load->session, arg_thread);
+		filter_threads(load->session, &(struct filter){
+			.thread = arg_thread });
 	enum cmd_exit status = CMD_USAGE;
 
 	if (arg_thread && !threads)

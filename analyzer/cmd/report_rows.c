@@ -2,7 +2,7 @@
  * for all of its columns.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/report_print.h"
-#include "analyzer/tables/filter_match.h"
+#include "analyzer/tables/filter.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ int report_print_is_shown(const struct report *r, const struct rank *rank,
 	if (!r->only)
 		return 1;
 	if (row->func != 0)
-		return select_match_func(r->session, row->func, r->only);
-	return select_match_text(name, r->only) ||
-	       (slash && select_match_text(slash + 1, r->only));
+		return filter_match_func(r->session, row->func, r->only);
+	return filter_match_text(name, r->only) ||
+	       (slash && filter_match_text(slash + 1, r->only));
 }

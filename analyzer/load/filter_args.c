@@ -6,7 +6,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/load/time_argument.h"
-#include "analyzer/tables/filter_match.h"
+#include "analyzer/tables/filter.h"
 #include "analyzer/out/out_number.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ static int need_func(struct session *s, const char *pattern,
 		     const char *option)
 {
 	for (func_id f = 1; pattern && f <= func_count(s->funcs); f++)
-		if (select_match_func(s, f, pattern))
+		if (filter_match_func(s, f, pattern))
 			return 0;
 	return !pattern ? 0 :
 	       err_add("no function that ran is named \"%s\", as --%s asks; "
@@ -132,16 +132,16 @@ static int need_func(struct session *s, const char *pattern,
 static int need_thread(const struct session *s)
 {
 	for (uint32_t i = 0; arg_thread && i < s->thread_count; i++)
-		if (select_match_thread(s, i, arg_thread))
+		if (filter_match_thread(s, i, arg_thread))
 			return 0;
 	return !arg_thread ? 0 :
 	       err_add("no thread has the number or name \"%s\"; weft info "
 		       "lists them", arg_thread);
 }
 
-int choose_apply(struct session *s, int keep_vm, struct selected *sums)
+int choose_apply(struct session *s, int keep_vm, struct filter_sums *sums)
 {
-	const struct select select = {
+	const struct filter select = {
 		.thread = arg_thread, .coroutine = arg_coroutine != NULL,
 		.range = choose_has_range(), .under = arg_under,
 		.focus = arg_focus, .skip = arg_skip };
@@ -149,7 +149,7 @@ int choose_apply(struct session *s, int keep_vm, struct selected *sums)
 	if (need_func(s, arg_under, "under") != 0 ||
 	    need_func(s, arg_focus, "focus") != 0 || need_thread(s) != 0)
 		return -1;
-	*sums = select_apply(s, &select, keep_vm);
+	*sums = filter_apply(s, &select, keep_vm);
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static void say_choice(char *to, size_t size, const char *what,
 		    what, arg);
 }
 
-void choose_tell(const struct session *s, const struct selected *sums,
+void choose_tell(const struct session *s, const struct filter_sums *sums,
 		 char *to, size_t size)
 {
 	char time[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];

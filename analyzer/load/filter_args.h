@@ -26,10 +26,10 @@ int choose_collect(const struct session *, const struct marks *,
 		   struct replay_collect *);
 
 /* Narrow the session, whose functions have names. 0, or -1 with the cause. */
-int choose_apply(struct session *, int keep_vm, struct selected *);
+int choose_apply(struct session *, int keep_vm, struct filter_sums *);
 
 /* One sentence: what is shown, and what part of the whole that is. */
-void choose_tell(const struct session *, const struct selected *, char *to,
+void choose_tell(const struct session *, const struct filter_sums *, char *to,
 		 size_t size);
 
 #endif

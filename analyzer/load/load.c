@@ -221,7 +221,7 @@ static enum cmd_exit open_profile(struct load *load)
 	const enum cmd_exit status = load_profile_read(load);
 
 	if (status == CMD_OK && !load->want.vm)
-		select_apply(load->session, &(struct select){ 0 }, 0);
+		filter_apply(load->session, &(struct filter){ 0 }, 0);
 	return status;
 }
 

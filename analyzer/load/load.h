@@ -21,7 +21,7 @@ struct load {
 	struct session *session;
 	struct replay_collect want;  /* the command's hist and vm */
 	int is_part;                 /* options of choose.h were given: the */
-	struct selected part;        /* session's tree is that part only */
+	struct filter_sums part;        /* session's tree is that part only */
 	struct in_summary in;
 	struct arena *names;
 	struct sym_module *modules;  /* one for each elf_id */

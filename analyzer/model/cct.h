@@ -32,7 +32,7 @@ struct cct_node {
 };
 
 /* All but CCT_TIMED are part of what tells nodes apart. Views see only the
- * first three: the others end with select.h. */
+ * first three: the others end with filter.h. */
 enum cct_flag {
 	CCT_BODY = 1,   /* the outermost frame of a coroutine's stack, stitched
 	                 * on top of what resumed it */

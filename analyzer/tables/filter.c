@@ -1,46 +1,245 @@
-/* filter.c - a new tree from a session's: each node goes below the place its
- * parent went to, or nowhere.
+/* filter.c - patterns, and a new tree made of a session's: each node goes below
+ * the place where its parent went, or it is left out.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/filter.h"
-#include "analyzer/tables/filter_match.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 
-/* By node of the old tree. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- patterns ----------------------------------------------------------- */
+
+/* Match one alternative, [p, end), with [t, last). When the rest does not match,
+ * the last "*" takes one character more; earlier ones need not be tried again. */
+static bool match_part(const char *t, const char *last, const char *p,
+		      const char *end)
+{
+	const char *star = NULL, *retry = NULL;
+
+	while (t < last) {
+		if (p < end && *p == '*') {
+			star = ++p;
+			retry = t;
+		} else if (p < end && (*p == '?' || *p == *t)) {
+			p++;
+			t++;
+		} else if (star) {
+			p = star;
+			t = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (p < end && *p == '*')
+		p++;
+	return p == end;
+}
+
+/* The end of the first alternative. Moves the pattern to the next one, or sets
+ * it to NULL after the last. */
+static const char *next_part(const char **pattern)
+{
+	const char *const end = strchr(*pattern, '|');
+	const char *const stop = end ? end : *pattern + strlen(*pattern);
+
+	*pattern = end ? end + 1 : NULL;
+	return stop;
+}
+
+bool filter_match_text(const char *text, const char *pattern)
+{
+	while (pattern) {
+		const char *const p = pattern;
+		const char *const end = next_part(&pattern);
+
+		if (match_part(text, text + strlen(text), p, end))
+			return true;
+	}
+	return false;
+}
+
+static bool match_path(const char *path, const char *p, const char *end)
+{
+	const char *const last = path + strlen(path);
+
+	return match_part(path, last, p, end) ||
+	       match_part(text_base_name(path), last, p, end);
+}
+
+/* The length of what is in parentheses but is no list of parameters; 0: it is
+ * nothing of that kind. */
+static size_t special_part(const char *at)
+{
+	static const char *const words[] = { "(anonymous namespace)",
+					     "operator()" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strncmp(at, words[i], strlen(words[i])) == 0)
+			return strlen(words[i]);
+	return 0;
+}
+
+/* The name of "f(int)" ends behind f, that of "handler <app.lua:12>" behind
+ * handler. */
+static const char *base_end(const char *name)
+{
+	const char *at = name;
+
+	while (*at != '\0') {
+		const size_t more = special_part(at);
+
+		if (at > name && more == 0 &&
+		    (*at == '(' || strncmp(at, " <", 2) == 0))
+			break;
+		at += more != 0 ? more : 1;
+	}
+	return at;
+}
+
+static bool match_name(const char *name, const char *p, const char *end)
+{
+	return match_part(name, name + strlen(name), p, end) ||
+	       match_part(name, base_end(name), p, end);
+}
+
+static bool begins_with(const char *p, const char *end, const char *key)
+{
+	const size_t n = strlen(key);
+
+	return (size_t)(end - p) >= n && !memcmp(p, key, n);
+}
+
+static bool match_func(struct session *s, const struct func *f, const char *p,
+		       const char *end)
+{
+	if (begins_with(p, end, "module="))
+		return f->kind == FUNC_NATIVE &&
+		       match_path(func_elf(s->funcs, f->module)->path, p + 7,
+				  end);
+	if (begins_with(p, end, "file="))
+		return match_path(f->file, p + 5, end);
+	if (begins_with(p, end, "language=")) {
+		const char *const l = func_language(f);
+
+		return match_part(l, l + strlen(l), p + 9, end);
+	}
+	return match_name(f->name, p, end);
+}
+
+bool filter_match_func(struct session *s, func_id id, const char *pattern)
+{
+	const struct func *const f = func_get(s->funcs, id);
+
+	while (pattern) {
+		const char *const p = pattern;
+		const char *const end = next_part(&pattern);
+
+		if (match_func(s, f, p, end))
+			return true;
+	}
+	return false;
+}
+
+uint8_t *filter_match_funcs(struct session *s, const char *pattern)
+{
+	const size_t count = func_count(s->funcs);
+	uint8_t *all;
+
+	if (!pattern)
+		return NULL;
+	all = mem_alloc(count + 1);
+	for (func_id f = 1; f <= count; f++)
+		all[f] = (uint8_t)filter_match_func(s, f, pattern);
+	return all;
+}
+
+static bool match_number(uint32_t number, const char *pattern)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%" PRIu32, number);
+	return filter_match_text(text, pattern);
+}
+
+bool filter_match_thread(const struct session *s, uint32_t thread,
+			 const char *pattern)
+{
+	return thread < s->thread_count &&
+	       (match_number(s->threads[thread].tid, pattern) ||
+		filter_match_text(s->threads[thread].name, pattern));
+}
+
+bool filter_match_process(const struct session *s, uint32_t process,
+			  const char *pattern)
+{
+	const char *path;
+
+	if (process >= s->process_count)
+		return false;
+	path = s->processes[process].path;
+	return match_number(s->processes[process].pid, pattern) ||
+	       filter_match_text(path, pattern) ||
+	       filter_match_text(text_base_name(path), pattern);
+}
+
+static bool has_thread(const struct session *s, const struct filter *f,
+		       uint32_t thread)
+{
+	if (f->thread && !filter_match_thread(s, thread, f->thread))
+		return false;
+	return !f->process || (thread < s->thread_count &&
+	       filter_match_process(s, s->threads[thread].process,
+				    f->process));
+}
+
+uint8_t *filter_threads(const struct session *s, const struct filter *f)
+{
+	uint8_t *const threads = mem_alloc(s->thread_count + 1);
+	bool found = false;
+
+	for (uint32_t i = 0; i < s->thread_count; i++) {
+		threads[i] = has_thread(s, f, i);
+		found |= threads[i];
+	}
+	if (found)
+		return threads;
+	mem_free(threads);
+	return NULL;
+}
+
+/* ---- filters ------------------------------------------------------------ */
+
+/* What is known about a node of the old tree. */
 enum place {
-	IS_IN = 1,       /* what happened here is selected */
-	IS_CHOSEN = 2,   /* above or at it stands the body that was chosen */
-	IS_UNDER = 4,    /* ... a frame of under */
-	IS_FOCUS = 8,    /* ... a frame of focus */
-	LEADS = 16,      /* a frame of focus stands below it */
-	BODY_GONE = 32,  /* a body was folded into it: who stands on it is the
-	                  * outermost of its coroutine now */
+	IS_IN = 1,       /* its thread and time are asked for */
+	IS_CHOSEN = 2,   /* it, or a node above it, is the coroutine's body */
+	IS_UNDER = 4,    /* ... is a frame of under */
+	IS_FOCUS = 8,    /* ... is a frame of focus */
+	LEADS = 16,      /* a node below it is a frame of focus */
+	BODY_GONE = 32,  /* it was a body and is skipped: the node on top of it
+	                  * becomes its coroutine's outermost frame */
 };
 
 struct work {
 	struct session *session;
-	const struct select *select;
+	const struct filter *filter;
 	struct cct *from, *to;
-	uint8_t *place;
-	node_id *at;             /* where it went; 0: nowhere */
-	uint8_t *under, *focus, *skip; /* by func, as select_match says */
-	uint32_t keep;           /* flags */
+	uint8_t *place;          /* by old node: enum place */
+	node_id *at;             /* by old node: its new one; 0: none */
+	uint8_t *under, *focus, *skip; /* by func: does it match? */
+	uint32_t keep;           /* flags that nodes keep */
 };
 
-static int thread_of_root(const struct work *w, node_id id)
-{
-	return !w->select->thread ||
-	       select_match_thread(w->session, cct_get(w->from, id)->thread,
-				   w->select->thread);
-}
-
-/* Which conditions hold at a node; its parent's are known. */
+/* Which conditions hold at a node, after its parent. */
 static uint8_t place_of(const struct work *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
 	uint8_t p;
 
 	if (!n->parent)
-		p = thread_of_root(w, id) ? IS_IN : 0;
+		p = has_thread(w->session, w->filter, n->thread) ? IS_IN : 0;
 	else
 		p = w->place[n->parent] & (IS_IN | IS_CHOSEN | IS_UNDER |
 					   IS_FOCUS);
@@ -57,28 +256,32 @@ static uint8_t place_of(const struct work *w, node_id id)
 	return p;
 }
 
-static int is_selected(const struct work *w, uint8_t p)
+static bool has_place(const struct work *w, uint8_t p, uint8_t focus)
 {
-	return (p & IS_IN) && (!w->select->coroutine || (p & IS_CHOSEN)) &&
-	       (!w->under || (p & IS_UNDER)) && (!w->focus || (p & IS_FOCUS));
+	return (p & IS_IN) && (!w->filter->coroutine || (p & IS_CHOSEN)) &&
+	       (!w->under || (p & IS_UNDER)) && (!w->focus || (p & focus));
 }
 
-/* Without focus the callers of what is selected are not shown. */
-static int is_shown(const struct work *w, uint8_t p)
+/* Does what happened at the node count? */
+static bool counts(const struct work *w, node_id id)
 {
-	return (p & IS_IN) && (!w->select->coroutine || (p & IS_CHOSEN)) &&
-	       (!w->under || (p & IS_UNDER)) &&
-	       (!w->focus || (p & (IS_FOCUS | LEADS)));
+	return has_place(w, w->place[id], IS_FOCUS);
 }
 
-static int is_empty(const struct cct_node *n)
+/* Only with focus, callers of what counts are shown too. */
+static bool is_shown(const struct work *w, node_id id)
+{
+	return has_place(w, w->place[id], IS_FOCUS | LEADS);
+}
+
+static bool is_empty(const struct cct_node *n)
 {
 	return n->calls == 0 && n->self == 0 && n->suspended == 0 &&
 	       !(n->flags & CCT_TIMED);
 }
 
-/* Mark what is selected, and what leads there. With a range, nodes in which
- * nothing happened and nothing below is selected go too. */
+/* Mark what counts, and what leads there. With a range, nodes go if nothing
+ * happened in them and nothing below them counts. */
 static void mark(struct work *w)
 {
 	const size_t count = cct_count(w->from);
@@ -89,8 +292,8 @@ static void mark(struct work *w)
 	for (node_id id = (node_id)count; id > 0; id--) {
 		const struct cct_node *const n = cct_get(w->from, id);
 
-		if (is_selected(w, w->place[id]) &&
-		    (!w->select->range || !is_empty(n) || !n->parent))
+		if (counts(w, id) &&
+		    (!w->filter->range || !is_empty(n) || !n->parent))
 			alive[id] = 1;
 		if (!alive[id]) {
 			w->place[id] &= (uint8_t)~IS_IN;
@@ -98,7 +301,7 @@ static void mark(struct work *w)
 		}
 		if (!n->parent)
 			continue;
-		if (w->select->range || w->focus)
+		if (w->filter->range || w->focus)
 			alive[n->parent] |= (w->place[n->parent] & IS_IN) != 0;
 		if (w->place[id] & (IS_FOCUS | LEADS))
 			w->place[n->parent] |= LEADS;
@@ -106,8 +309,8 @@ static void mark(struct work *w)
 	mem_free(alive);
 }
 
-/* What told of the coroutine whose body was folded into this node or above. */
-static uint32_t gone_body(const struct work *w, node_id id)
+/* The flags of the skipped body at or above this node. */
+static uint32_t flags_of_body(const struct work *w, node_id id)
 {
 	while (!(cct_get(w->from, id)->flags & CCT_BODY))
 		id = cct_get(w->from, id)->parent;
@@ -121,24 +324,24 @@ static void add_child(struct work *w, node_id id, node_id parent)
 
 	if (n->parent && (w->place[n->parent] & BODY_GONE) &&
 	    !(flags & CCT_BODY))
-		flags |= gone_body(w, n->parent);
+		flags |= flags_of_body(w, n->parent);
 	w->at[id] = cct_child(w->to, parent, n->func, flags);
-	if (is_selected(w, w->place[id]))
+	if (counts(w, id))
 		cct_add(w->to, w->at[id], w->from, id);
 }
 
-/* What the frame did is its caller's; but a coroutine's sleep is not that of
- * who resumed it, nor a thread's. */
-static void fold(struct work *w, node_id id, node_id parent)
+/* The frame's time becomes its caller's. But the time in which a coroutine was
+ * suspended is neither its resumer's nor a thread's. */
+static void skip_node(struct work *w, node_id id, node_id parent)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
-	const int body = (n->flags & CCT_BODY) ||
-			 (w->place[n->parent] & BODY_GONE);
+	const bool body = (n->flags & CCT_BODY) ||
+			  (w->place[n->parent] & BODY_GONE);
 
 	w->at[id] = parent;
 	if (body)
 		w->place[id] |= BODY_GONE;
-	if (!is_selected(w, w->place[id]))
+	if (!counts(w, id))
 		return;
 	cct_add_times(w->to, parent, w->from, id);
 	if (body || !cct_get(w->to, parent)->parent)
@@ -154,17 +357,17 @@ static void place_node(struct work *w, const node_id *root, node_id id)
 		if (!(w->place[id] & IS_IN))
 			return;
 		w->at[id] = cct_root(w->to, n->thread);
-		if (is_selected(w, w->place[id]))
+		if (counts(w, id))
 			cct_add(w->to, w->at[id], w->from, id);
 		return;
 	}
-	if (!is_shown(w, w->place[id]))
+	if (!is_shown(w, id))
 		return;
 	parent = w->at[n->parent];
 	if (!parent)
 		parent = cct_root(w->to, cct_get(w->from, root[id])->thread);
 	if (w->skip && w->skip[n->func] && !(n->flags & CCT_OMITTED))
-		fold(w, id, parent);
+		skip_node(w, id, parent);
 	else
 		add_child(w, id, parent);
 }
@@ -191,19 +394,19 @@ static void sum(struct cct *t, ticks *self, uint64_t *calls)
 	}
 }
 
-struct selected select_apply(struct session *s, const struct select *o,
-			     int keep_vm)
+struct filter_sums filter_apply(struct session *s, const struct filter *f,
+				bool keep_vm)
 {
 	const size_t count = cct_count(s->cct);
-	struct selected sums = { 0 };
+	struct filter_sums sums = { 0 };
 	struct work w = {
-		.session = s, .select = o, .from = s->cct,
+		.session = s, .filter = f, .from = s->cct,
 		.to = cct_new(SIZE_MAX),
 		.place = mem_alloc(count + 1),
 		.at = mem_alloc((count + 1) * sizeof(node_id)),
-		.under = select_match_all(s, o->under),
-		.focus = select_match_all(s, o->focus),
-		.skip = select_match_all(s, o->skip),
+		.under = filter_match_funcs(s, f->under),
+		.focus = filter_match_funcs(s, f->focus),
+		.skip = filter_match_funcs(s, f->skip),
 		.keep = keep_vm ? ~(uint32_t)(CCT_CHOSEN | CCT_OUTSIDE) :
 			CCT_SHAPE };
 

@@ -103,12 +103,12 @@ static void feed(struct replay *r, const uint8_t *data, size_t size)
 /* Parts and groups: nothing may come of them that was not there. */
 static void look_closer(struct session *s, uint8_t how)
 {
-	const struct select part = { .range = (how & 2) != 0,
+	const struct filter part = { .range = (how & 2) != 0,
 				     .coroutine = (how & 16) != 0,
 				     .skip = how & 32 ? "*1*" : NULL,
 				     .focus = how & 64 ? "*2*" : NULL,
 				     .under = how & 128 ? "*3*" : NULL };
-	const struct selected sums = select_apply(s, &part, how & 8);
+	const struct filter_sums sums = filter_apply(s, &part, how & 8);
 
 	if (!cct_valid(s->cct) || sums.calls > sums.whole_calls)
 		abort();

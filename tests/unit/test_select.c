@@ -4,7 +4,6 @@
 #include "analyzer/model/group_name.h"
 #include "analyzer/tables/rank.h"
 #include "analyzer/tables/filter.h"
-#include "analyzer/tables/filter_match.h"
 #include "tests/test.h"
 
 #include <string.h>
@@ -51,11 +50,11 @@ static struct rank_row row(struct session *s, const char *name)
 	return found;
 }
 
-static struct session *selected(struct select o, struct selected *sums)
+static struct session *selected(struct filter o, struct filter_sums *sums)
 {
 	struct session *const s = sample();
 	/* func_special fills in the name. */
-	*sums = select_apply(s, &o, 0);
+	*sums = filter_apply(s, &o, 0);
 
 	CHECK(cct_valid(s->cct));
 	CHECK_EQ(sums->whole_self, 231118);
@@ -65,8 +64,8 @@ static struct session *selected(struct select o, struct selected *sums)
 
 void test_select_under_starts_at_the_outermost(void)
 {
-	struct selected sums;
-	struct session *const s = selected((struct select){ .under = "g" },
+	struct filter_sums sums;
+	struct session *const s = selected((struct filter){ .under = "g" },
 					   &sums);
 
 	CHECK_EQ(sums.self, 211100);
@@ -80,8 +79,8 @@ void test_select_under_starts_at_the_outermost(void)
 
 void test_select_focus_shows_callers_without_their_own(void)
 {
-	struct selected sums;
-	struct session *const s = selected((struct select){ .focus = "h" },
+	struct filter_sums sums;
+	struct session *const s = selected((struct filter){ .focus = "h" },
 					   &sums);
 
 	CHECK_EQ(sums.self, 10000);
@@ -95,8 +94,8 @@ void test_select_focus_shows_callers_without_their_own(void)
 
 void test_select_skip_gives_self_to_the_caller(void)
 {
-	struct selected sums;
-	struct session *const s = selected((struct select){ .skip = "f|body" },
+	struct filter_sums sums;
+	struct session *const s = selected((struct filter){ .skip = "f|body" },
 					   &sums);
 
 	CHECK_EQ(sums.self, sums.whole_self);
@@ -111,17 +110,17 @@ void test_select_skip_gives_self_to_the_caller(void)
 
 void test_select_patterns(void)
 {
-	CHECK(select_match_text("abc", "abc"));
-	CHECK(!select_match_text("abc", "ab"));
-	CHECK(select_match_text("abc", "a*"));
-	CHECK(select_match_text("abc", "*b*"));
-	CHECK(select_match_text("abc", "x|?b?"));
-	CHECK(!select_match_text("abc", "x|?b"));
-	CHECK(select_match_text("", "*"));
-	CHECK(select_match_text("", ""));
-	CHECK(!select_match_text("a", ""));
-	CHECK(select_match_text("aXbXc", "a*X*c"));
-	CHECK(!select_match_text("aXbX", "a*X*c"));
+	CHECK(filter_match_text("abc", "abc"));
+	CHECK(!filter_match_text("abc", "ab"));
+	CHECK(filter_match_text("abc", "a*"));
+	CHECK(filter_match_text("abc", "*b*"));
+	CHECK(filter_match_text("abc", "x|?b?"));
+	CHECK(!filter_match_text("abc", "x|?b"));
+	CHECK(filter_match_text("", "*"));
+	CHECK(filter_match_text("", ""));
+	CHECK(!filter_match_text("a", ""));
+	CHECK(filter_match_text("aXbXc", "a*X*c"));
+	CHECK(!filter_match_text("aXbX", "a*X*c"));
 }
 
 void test_select_names_without_what_is_behind(void)
@@ -130,12 +129,12 @@ void test_select_names_without_what_is_behind(void)
 	const func_id lua = func_special(s->funcs, "handle <app.lua:12>");
 	const func_id cpp = func_special(s->funcs, "ns::f(int, char*)");
 
-	CHECK(select_match_func(s, lua, "handle"));
-	CHECK(select_match_func(s, lua, "*app.lua:12>"));
-	CHECK(select_match_func(s, cpp, "ns::f"));
-	CHECK(select_match_func(s, cpp, "ns::f(int, char*)"));
-	CHECK(!select_match_func(s, cpp, "f"));
-	CHECK(!select_match_func(s, cpp, "module=*"));
+	CHECK(filter_match_func(s, lua, "handle"));
+	CHECK(filter_match_func(s, lua, "*app.lua:12>"));
+	CHECK(filter_match_func(s, cpp, "ns::f"));
+	CHECK(filter_match_func(s, cpp, "ns::f(int, char*)"));
+	CHECK(!filter_match_func(s, cpp, "f"));
+	CHECK(!filter_match_func(s, cpp, "module=*"));
 	session_free(s);
 }
 

@@ -1,6 +1,6 @@
 /* test_select_match.c - functions by what a person calls them.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/tables/filter_match.h"
+#include "analyzer/tables/filter.h"
 #include "tests/test.h"
 
 #include <string.h>
@@ -21,14 +21,14 @@ static const char *picked(const char *pattern)
 
 	memset(found, 0, sizeof(found));
 	for (size_t i = 0; i < COUNT; i++)
-		if (select_match_func(s, func_special(s->funcs, names[i]),
+		if (filter_match_func(s, func_special(s->funcs, names[i]),
 				      pattern))
 			found[count++] = (char)('0' + i);
 	session_free(s);
 	return found;
 }
 
-void test_select_match_takes_a_name_without_parameters_or_source(void)
+void test_filter_match_takes_a_name_without_parameters_or_source(void)
 {
 	CHECK_STR(picked("f"), "012");
 	CHECK_STR(picked("f(int)"), "1");
@@ -41,7 +41,7 @@ void test_select_match_takes_a_name_without_parameters_or_source(void)
 	CHECK_STR(picked(""), "");
 }
 
-void test_select_match_takes_a_pattern(void)
+void test_filter_match_takes_a_pattern(void)
 {
 	CHECK_STR(picked("f*"), "01238");
 	CHECK_STR(picked("f?"), "38");
