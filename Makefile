@@ -23,6 +23,11 @@ WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes \
 CFLAGS_ALL := -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(SANFLAGS) -MMD -MP \
 	$(CFLAGS)
 
+# One short line a file; V=1 prints whole commands.
+V ?=
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '%-5s %s\n' $(1) $(2))
+
 .PHONY: all host recorder analyzer plugin clean
 all: host recorder analyzer plugin
 

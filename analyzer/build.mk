@@ -22,34 +22,41 @@ analyzer: $(WEFT_ANALYZE)
 plugin: $(WEFT_PLUGIN)
 
 $(WEFT_ANALYZE): $(ANALYZER_OBJ)
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ $(ANALYZER_LIBS)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(ANALYZER_LIBS)
 
 $(WEFT_PLUGIN): $(PLUGIN_OBJ)
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -shared -Wl,--no-undefined -o $@ $^ -lbabeltrace2 -lm
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,--no-undefined -o $@ $^ -lbabeltrace2 -lm
 
 $(B)/obj/analyzer/in/plugin_%.o: analyzer/in/plugin_%.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
 
 # Profiles are protobuf messages: their code is made from the .proto file.
 PROF_PB := $(B)/gen/analyzer/profile/pprof.pb-c
 $(PROF_PB).h $(PROF_PB).c &: analyzer/profile/pprof.proto
+	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	protoc-c --c_out=$(B)/gen $<
+	$(Q)protoc-c --c_out=$(B)/gen $<
 
 $(B)/obj/gen/pprof.pb-c.o: $(PROF_PB).c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(ANALYZER_CFLAGS) -Wno-error -w -I$(B)/gen -c -o $@ $<
+	$(Q)$(CC) $(ANALYZER_CFLAGS) -Wno-error -w -I$(B)/gen -c -o $@ $<
 
 $(B)/obj/analyzer/profile/%.o: analyzer/profile/%.c $(PROF_PB).h
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
+	$(Q)$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
 
 $(B)/obj/analyzer/%.o: analyzer/%.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
 
 # Feeds damaged chunks to view and replay: make fuzz FUZZ_SECONDS=300
 FUZZ_SECONDS ?= 60
@@ -62,8 +69,9 @@ fuzz: $(B)/tests/fuzz_chunk
 
 $(B)/tests/fuzz_chunk: tests/fuzz/fuzz_chunk.c \
 		$(wildcard $(foreach d,base chunk model replay,analyzer/$(d)/*.c))
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
+	$(Q)clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
 		-fsanitize=fuzzer,address,undefined -o $@ $^
 
 -include $(ANALYZER_OBJ:.o=.d) $(PLUGIN_SRC:%.c=$(B)/obj/%.d)

@@ -13,13 +13,15 @@ DEMO_LUA := $(or $(LUA_PC),lua5.4)
 
 # The program to be recorded: the one flag is all that its build needs.
 $(B)/obj/tests/prog/demo/%.o: tests/prog/demo/%.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $$(pkg-config --cflags $(DEMO_LUA)) \
+	$(Q)$(CC) $(CFLAGS_ALL) $$(pkg-config --cflags $(DEMO_LUA)) \
 		-finstrument-functions -c -o $@ $<
 
 $(B)/demo/search: $(DEMO_OBJ)
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(DEMO_LUA)) \
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $$(pkg-config --libs $(DEMO_LUA)) \
 		-lm -lpthread
 
 -include $(DEMO_OBJ:.o=.d)
@@ -96,11 +98,13 @@ DOCS_FROM := $(B)/bin/weft $(B)/libexec/weft/weft-analyze \
 docs: $(B)/share/man/man1/weft.1 $(B)/share/bash-completion/completions/weft
 
 $(B)/share/man/man1/weft.1: $(DOCS_FROM)
+	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(B)/bin/weft help --man >$@.new
-	mv $@.new $@
+	$(Q)$(B)/bin/weft help --man >$@.new
+	$(Q)mv $@.new $@
 
 $(B)/share/bash-completion/completions/weft: $(DOCS_FROM)
+	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(B)/bin/weft help --completion >$@.new
-	mv $@.new $@
+	$(Q)$(B)/bin/weft help --completion >$@.new
+	$(Q)mv $@.new $@

@@ -1,34 +1,50 @@
 # Tests, benches and what builds them.
-#   make test          everything, after installing what is missing
+#   make test          every test, after installing what is missing
+#   make test-deep     the same at full length: all seeds on all builds
 #   make unit          the unit tests and replay texts alone
-#   make check-layers  who may include whom
+#   make check-layers  who may include and call whom
 #   make bench         the table of costs
-# A unit test links the objects of the part whose headers it includes, or of
+# A unit test links the archive of the part whose headers it includes, or of
 # those named in a line "links: analyzer host recorder lua" in its head.
 TEST_DIR := $(B)/tests
 UNIT_SRC := $(filter-out tests/unit/run_unit.c,$(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
-HOST_TEST_OBJ ?= $(HOST_OBJ)
+# One archive a part, of its objects but for a main().
+TEST_LIB := $(B)/lib-test
 ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
 	libprotobuf-c zlib jansson) -lm
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
-.PHONY: test test-run unit unit-bin san check-layers bench programs reference
+.PHONY: test test-deep test-run unit unit-bin san check-layers bench programs \
+	reference
 
 # Which parts a test links: said in its head, or told by its includes.
 links_of = $(or $(shell sed -n '1,10s/.*links: *\([a-z ]*\).*/\1/p' $(1)),\
 	$(shell sed -n 's|^\#include "analyzer/.*|analyzer|p; \
 	s|^\#include "tracer/host/.*|host|p; \
 	s|^\#include "tracer/recorder/.*|recorder|p' $(1) | sort -u))
-objects_of = $(if $(filter analyzer,$(1)),$(ANALYZER_TEST_OBJ)) \
-	$(if $(filter host,$(1)),$(HOST_TEST_OBJ)) \
-	$(if $(filter recorder,$(1)),$(RECORDER_TEST_OBJ))
-libs_of = $(if $(filter analyzer,$(1)),$(ANALYZER_TEST_LIBS)) \
+archives_of = $(patsubst %,$(TEST_LIB)/%.a,\
+	$(filter analyzer host recorder,$(1)))
+# All of the host: it stands in for functions that no test names.
+libs_of = $(if $(filter host,$(1)),-Wl$(comma)--whole-archive \
+	$(TEST_LIB)/host.a -Wl$(comma)--no-whole-archive) \
+	$(filter-out %/host.a,$(call archives_of,$(1))) \
+	$(if $(filter analyzer,$(1)),$(ANALYZER_TEST_LIBS)) \
 	$(if $(filter host,$(1)),$(HOST_TEST_LIBS)) \
 	$(if $(filter recorder,$(1)),$(RECORDER_TEST_LIBS)) \
 	$(if $(filter lua,$(1)),$(LUA_TEST_LIBS))
 LUA_TEST_LIBS ?= $(shell pkg-config --libs lua5.4)
+
+$(TEST_LIB)/analyzer.a: $(ANALYZER_TEST_OBJ)
+$(TEST_LIB)/host.a: $(HOST_OBJ)
+$(TEST_LIB)/recorder.a: $(RECORDER_TEST_OBJ)
+$(TEST_LIB)/%.a:
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) rcsDT $@ $^
+
 $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,$(filter tests/unit/test_lua_%,\
 	$(UNIT_SRC))): CFLAGS_ALL += $(LUA_CFLAGS_54)
 
@@ -37,28 +53,34 @@ LUA_TESTS := test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked
 define lua_test_rule
 UNIT_BIN += $(TEST_DIR)/$(1)_$(2)
 $(TEST_DIR)/obj/unit/$(1)_$(2).o: tests/unit/$(1).c
+	$$(call say,CC,"$$< ($$(LUA_PKG_$(2)))")
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS_ALL) $$(LUA_CFLAGS_$(2)) -Wno-missing-prototypes \
-		-c -o $$@ $$<
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(LUA_CFLAGS_$(2)) \
+		-Wno-missing-prototypes -c -o $$@ $$<
 $(TEST_DIR)/$(1)_$(2): $(TEST_DIR)/obj/unit/$(1)_$(2).o \
 		$(TEST_DIR)/$(1)_$(2).table.c \
-		$(TEST_DIR)/obj/unit/run_unit.o $$(HOST_TEST_OBJ)
-	$$(CC) $$(CFLAGS_ALL) -o $$@ $$^ $$(HOST_TEST_LIBS) $$(LUA_LIBS_$(2))
+		$(TEST_DIR)/obj/unit/run_unit.o $(TEST_LIB)/host.a
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) -o $$@ $$(filter %.o %.c,$$^) \
+		$$(call libs_of,host) $$(LUA_LIBS_$(2))
 endef
 $(foreach t,$(LUA_TESTS),$(foreach a,$(filter-out 54,$(LUA_ABIS)),\
 	$(eval $(call lua_test_rule,$(t),$(a)))))
 
 $(TEST_DIR)/obj/%.o: tests/%.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) -Wno-missing-prototypes -c -o $@ $<
 
 $(TEST_DIR)/%.table.c: $(TEST_DIR)/obj/unit/%.o tests/gen.sh
-	tests/gen.sh $< > $@
+	$(Q)tests/gen.sh $< > $@
 
 define unit_rule
 $(TEST_DIR)/$(1): $(TEST_DIR)/obj/unit/$(1).o $(TEST_DIR)/$(1).table.c \
-		$(TEST_DIR)/obj/unit/run_unit.o $(call objects_of,$(2))
-	$$(CC) $$(CFLAGS_ALL) -o $$@ $$^ $(call libs_of,$(2))
+		$(TEST_DIR)/obj/unit/run_unit.o $(call archives_of,$(2))
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) -o $$@ $$(filter %.o %.c,$$^) \
+		$$(call libs_of,$(2))
 endef
 $(foreach s,$(UNIT_SRC),$(eval $(call unit_rule,$(basename $(notdir $(s))),\
 	$(call links_of,$(s)))))
@@ -68,8 +90,9 @@ REPLAY_SRC := $(wildcard tests/replay/*.c)
 ifneq ($(REPLAY_SRC),)
 UNIT_BIN += $(TEST_DIR)/run_replay
 $(TEST_DIR)/run_replay: $(REPLAY_SRC:tests/%.c=$(TEST_DIR)/obj/%.o) \
-		$(ANALYZER_TEST_OBJ)
-	$(CC) $(CFLAGS_ALL) -o $@ $^ $(ANALYZER_TEST_LIBS)
+		$(TEST_LIB)/analyzer.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $^ $(ANALYZER_TEST_LIBS)
 endif
 
 -include $(wildcard $(TEST_DIR)/obj/*/*.d)
@@ -99,47 +122,30 @@ CLANG_FLAGS = $(filter-out -MMD -MP,$(CFLAGS_ALL)) $(LUA_CFLAGS_54) \
 	-DWEFT_MODULE_TEXT='"$(LUA_MODULE_TEXT)"' \
 	-Wno-unknown-warning-option
 $(B)/clang/tests/%.ok: tests/%.c
+	$(call say,CLANG,$<)
 	@mkdir -p $(@D)
-	clang $(CLANG_FLAGS) -Wno-missing-prototypes -fsyntax-only $<
+	$(Q)clang $(CLANG_FLAGS) -Wno-missing-prototypes -fsyntax-only $<
 	@touch $@
 $(B)/clang/%.ok: %.c | $(PROF_PB).h $(LUA_MODULE_TEXT)
+	$(call say,CLANG,$<)
 	@mkdir -p $(@D)
-	clang $(CLANG_FLAGS) -fsyntax-only $<
+	$(Q)clang $(CLANG_FLAGS) -fsyntax-only $<
 	@touch $@
 
-# The random program of tests/oracle, by both compilers at every level; its
-# account is compiled without hooks.
+# The random program of tests/oracle, by both compilers at every level, and with
+# every version of Lua.
 ORACLE := $(TEST_DIR)/oracle
-ORACLE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wno-clobbered \
-	-Wno-unknown-warning-option -g
-ORACLE_CXXFLAGS = $(filter-out -std=gnu11,$(ORACLE_CFLAGS)) -std=c++17
-cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
-ORACLE_BIN := $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
-	$(ORACLE)/woven-$(c)-$(o)))
 # $(call oracle_rule,COMPILER,LEVEL,NAME,LUA'S ABI)
 define oracle_rule
-$(ORACLE)/$(3): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc)
-	@mkdir -p $(ORACLE)/of-$(3)
-	for f in book pick; do $(1) -$(2) $$(ORACLE_CFLAGS) \
-		$$(LUA_CFLAGS_$(4)) -c -o $(ORACLE)/of-$(3)/$$$$f.o \
-		tests/oracle/$$$$f.c || exit; done
-	for f in native tick woven fibers_woven; do $(1) -$(2) $$(ORACLE_CFLAGS) \
-		$$(LUA_CFLAGS_$(4)) -finstrument-functions -c \
-		-o $(ORACLE)/of-$(3)/$$$$f.o tests/oracle/$$$$f.c || exit; done
-	$(1) -$(2) $$(ORACLE_CFLAGS) $$(LUA_CFLAGS_$(4)) -DINSTRUMENTED \
-		-finstrument-functions -c \
-		-o $(ORACLE)/of-$(3)/ci.o tests/oracle/cfuncs.c
-	$(1) -$(2) $$(ORACLE_CFLAGS) $$(LUA_CFLAGS_$(4)) -c \
-		-o $(ORACLE)/of-$(3)/cu.o tests/oracle/cfuncs.c
-	$(call cc_of,x.cc,$(1)) -$(2) $$(ORACLE_CXXFLAGS) \
-		$$(LUA_CFLAGS_$(4)) -finstrument-functions -c \
-		-o $(ORACLE)/of-$(3)/cpp.o tests/oracle/cpp.cc
-	$(call cc_of,x.cc,$(1)) -g -o $$@ $(ORACLE)/of-$(3)/*.o \
-		$$(LUA_LIBS_$(4)) -lpthread
+ORACLE_BIN += $(ORACLE)/$(3)
+$(ORACLE)/$(3): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc) \
+		tests/oracle/build
+	$$(call say,LD,$$@)
+	$$(Q)tests/oracle/build $(1) $(2) $$@ "$$(LUA_CFLAGS_$(4))" \
+		"$$(LUA_LIBS_$(4))"
 endef
 $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
 	$(eval $(call oracle_rule,$(c),$(o),woven-$(c)-$(o),54))))
-ORACLE_BIN += $(patsubst %,$(ORACLE)/woven-%,lua5.3 lua5.2 lua5.1 luajit)
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.3,53))
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.2,52))
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.1,51))
@@ -155,8 +161,9 @@ oracle: $(ORACLE_BIN)
 reference: $(TEST_DIR)/reference/made
 $(TEST_DIR)/reference/made: $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,\
 		$(wildcard tests/reference/*.c))
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -o $@ $^
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $^
 
 # Sample programs of the end-to-end tests: tests/prog/p_NAME.c or .cc says in a
 # line "flags: ..." of its head how it is compiled; a line "matrix" there makes
@@ -164,14 +171,16 @@ $(TEST_DIR)/reference/made: $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,\
 # is "built by tests/..." is left to that script.
 PROG := $(TEST_DIR)/prog
 PROG_SRC := $(shell grep -L 'built by tests/' tests/prog/p_*.c tests/prog/p_*.cc)
+cc_of = $(if $(filter %.cc,$(1)),$(if $(filter gcc,$(2)),g++,clang++),$(2))
 prog_name = $(basename $(notdir $(1)))
 prog_flags = $(shell sed -n '1,12s|.*flags: \(.*[^ */]\).*|\1|p' $(1))
 is_matrix = $(shell sed -n '1,12s|.*\(matrix\).*|\1|p' $(1))
 define prog_rule
 PROG_BIN += $(PROG)/$(strip $(1))
 $(PROG)/$(strip $(1)): $(strip $(2))
+	$$(call say,LD,$$@)
 	@mkdir -p $(PROG)
-	$(3) -I. -D_GNU_SOURCE -g $(4) -o $$@ $(strip $(2)) $(5)
+	$$(Q)$(3) -I. -D_GNU_SOURCE -g $(4) -o $$@ $(strip $(2)) $(5)
 endef
 $(foreach s,$(PROG_SRC),$(if $(call is_matrix,$(s)),\
 	$(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,$(eval $(call prog_rule,\

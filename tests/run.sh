@@ -7,7 +7,8 @@
 # Tests are: check/NAME (tests/*.sh that check the tree), unit/NAME and
 # san-*/unit/NAME (functions test_*), replay/NAME (texts), cli/NAME, e2e/NAME,
 # oracle/NAME, reference/NAME (scripts). In a script's head "# time: SECONDS"
-# sets its limit (120), "# alone" keeps others away while it runs.
+# sets its limit (120), "# alone" keeps others away while it runs. SLOWEST=N
+# lists the N tests that used most processor time.
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -65,7 +66,10 @@ one() {
 		# What a test measured is worth a line even when it passes.
 		sed -n 's/^note: /  /p' "$out"
 	fi
-	echo "$((SECONDS - began)) $name" >"$RESULTS/$key.time"
+	{
+		echo "$name $((SECONDS - began))"
+		times
+	} >"$RESULTS/$key.time"
 	chmod -R u+rwX "$T" 2>/dev/null
 	rm -rf "$T"
 	return 0
@@ -140,8 +144,19 @@ run() {
 run "$RESULTS/together" "${JOBS:-2}"
 run "$RESULTS/alone" 1
 
+# A .time file: name and seconds; what the shell itself used; what the test did,
+# "0m1.250s 0m0.070s" of user and system time.
 if [ -n "${SLOWEST-}" ]; then
-	cat "$RESULTS"/*.time | sort -rn | head -n "$SLOWEST"
+	cat "$RESULTS"/*.time | awk '
+		function seconds(t) { split(t, p, "[ms]"); return p[1] * 60 + p[2] }
+		NR % 3 == 1 { name = $1; wall = $2 }
+		NR % 3 == 0 {
+			cpu = seconds($1) + seconds($2)
+			total += cpu
+			printf "%7.1f s CPU %5d s  %s\n", cpu, wall, name
+		}
+		END { printf "%7.1f s CPU in all\n", total }' |
+		sort -rn | head -n $((SLOWEST + 1))
 fi
 cat "$RESULTS"/*.verdict >"$RESULTS/all" 2>/dev/null
 passed=$(grep -c '^pass' "$RESULTS/all")

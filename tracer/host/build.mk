@@ -25,22 +25,27 @@ HOST_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden -fno-plt \
 host: $(B)/lib/libweft.so
 
 $(B)/lib/libweft.so: $(HOST_OBJ)
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) -shared -Wl,-soname,libweft.so -Wl,-z,now \
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,-soname,libweft.so -Wl,-z,now \
 		-Wl,-z,nodelete -Wl,--no-undefined -o $@ $^
 
 $(B)/obj/tracer/host/%.o: tracer/host/%.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(HOST_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(HOST_CFLAGS) -c -o $@ $<
 
 define host_abi_rule
 $(B)/obj/tracer/host/lua_abi/%-$(1).o: tracer/host/lua_abi/%.c
+	$$(call say,CC,"$$< ($(LUA_PKG_$(1)))")
 	@mkdir -p $$(@D)
-	$(CC) $(HOST_CFLAGS) $$(LUA_CFLAGS_$(1)) -DWEFT_LUA_ABI=$(1) -c -o $$@ $$<
+	$$(Q)$$(CC) $$(HOST_CFLAGS) $$(LUA_CFLAGS_$(1)) -DWEFT_LUA_ABI=$(1) \
+		-c -o $$@ $$<
 
 $(B)/obj/tracer/host/lua_abi_$(1).o: $(call host_abi_obj,$(1))
-	$(CC) -r -nostdlib -o $$@ $$^
-	$(OBJCOPY) --redefine-sym lua_abi=lua_abi_$(1) \
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) -r -nostdlib -o $$@ $$^
+	$$(Q)$(OBJCOPY) --redefine-sym lua_abi=lua_abi_$(1) \
 		--keep-global-symbol=lua_abi_$(1) $$@
 endef
 $(foreach a,$(LUA_ABIS),$(eval $(call host_abi_rule,$(a))))

@@ -10,14 +10,16 @@ all: modules
 
 # The text as a list of characters: no tool but od and sed is needed.
 $(LUA_MODULE_TEXT): tracer/lua/weft_module.lua
+	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g' >$@
+	$(Q)od -An -v -tx1 $< | sed 's/ \(..\)/0x\1,/g' >$@
 
 define lua_module_rule
 $(B)/lib/lua/$(1)/weft.so: tracer/lua/weft_module.c tracer/lua/weft_dump.c \
 		$(LUA_MODULE_TEXT) $(B)/lib/libweft.so
+	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(CC) -std=c11 -D_GNU_SOURCE -I. $$(OPT) $$(WARN) \
+	$$(Q)$$(CC) -std=c11 -D_GNU_SOURCE -I. $$(OPT) $$(WARN) \
 		$$(SANFLAGS) $$$$(pkg-config --cflags lua$(1)) $$(CFLAGS) \
 		-DWEFT_MODULE_TEXT='"$(LUA_MODULE_TEXT)"' \
 		-fPIC -fvisibility=hidden -shared -Wl,-z,nodelete \
@@ -37,10 +39,11 @@ modules: $(LUA_STATIC_A)
 
 # What links it may not be built with our sanitizers, nor as our compiler likes.
 $(LUA_STATIC_A): tracer/lua/weft_linked.c
+	$(call say,AR,$@)
 	@mkdir -p $(@D) $(B)/obj/tracer/lua
-	$(CC) -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(CFLAGS) -fPIC \
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(OPT) $(WARN) $(CFLAGS) -fPIC \
 		-fvisibility=hidden -MMD -MP -MF $@.d -MT $@ -c \
 		-o $(B)/obj/tracer/lua/weft_linked.o $<
-	$(AR) rcsD $@ $(B)/obj/tracer/lua/weft_linked.o
+	$(Q)$(AR) rcsD $@ $(B)/obj/tracer/lua/weft_linked.o
 
 -include $(LUA_STATIC_A:=.d)

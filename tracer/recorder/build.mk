@@ -12,28 +12,33 @@ recorder: $(B)/bin/weft $(B)/libexec/weft/weft-record \
 	$(B)/lib/weft/weft-provider.so
 
 $(B)/bin/weft: $(B)/obj/tracer/recorder/weft_main.o
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
 
 $(B)/libexec/weft/weft-record: $(RECORDER_OBJ)
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORDER_LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORDER_LIBS)
 
 # LTTng's macros expand to code that -Wconversion and friends do not like.
 $(B)/lib/weft/weft-provider.so: $(B)/obj/tracepoints/weft_tp.o
+	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,weft-provider.so \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,weft-provider.so \
 		-o $@ $^ -llttng-ust -ldl
 
 $(B)/obj/tracepoints/weft_tp.o: tracepoints/weft_tp.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(OPT) -fPIC -fvisibility=hidden \
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -I. $(OPT) -fPIC -fvisibility=hidden \
 		-Wall -Wextra $(WERROR) $(SANFLAGS) -MMD -MP $(CFLAGS) \
 		-c -o $@ $<
 
 $(B)/obj/tracer/recorder/%.o: tracer/recorder/%.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
 -include $(RECORDER_OBJ:.o=.d) $(B)/obj/tracer/recorder/weft_main.d \
 	$(B)/obj/tracepoints/weft_tp.d
