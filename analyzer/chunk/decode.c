@@ -16,7 +16,7 @@ enum { CHECKSUM_WORD = CHUNK_HEADER_WORDS - 1, MAX_LEVEL = 2 };
 /* Sums and differences of ticks then fit, and leave room for marks. */
 #define TICK_MAX (UINT64_C(1) << 63)
 
-uint64_t view_checksum(const uint64_t *words, size_t n)
+uint64_t decode_checksum(const uint64_t *words, size_t n)
 {
 	const uint64_t zero = 0;
 	XXH3_state_t state;
@@ -65,9 +65,9 @@ static int check_header(const struct chunk_header *h)
 }
 
 /* Add to the ticks that passed; they must stay within the chunk. */
-static int pass(const struct chunk_view *v, uint64_t *passed, uint64_t gap)
+static int pass(const struct chunk *v, uint64_t *passed, uint64_t gap)
 {
-	const uint64_t span = v->head.tick_end - v->head.tick_begin;
+	const uint64_t span = v->header.tick_end - v->header.tick_begin;
 
 	if (gap > span - *passed)
 		return err_add("records run past the chunk's end");
@@ -87,16 +87,16 @@ static size_t wanted_operands(enum rec_kind kind)
 	return 0;
 }
 
-size_t view_record_words(const struct chunk_view *v, size_t i)
+size_t decode_record_words(const struct chunk *v, size_t i)
 {
 	const size_t first = i++;
 
-	while (i < v->head.records && rec_kind(v->records[i]) == REC_OPERAND)
+	while (i < v->header.records && rec_kind(v->records[i]) == REC_OPERAND)
 		i++;
 	return i - first;
 }
 
-static int check_resume(const struct chunk_view *v, size_t i, size_t n)
+static int check_resume(const struct chunk *v, size_t i, size_t n)
 {
 	const uint64_t frames = rec_value(v->records[i + 3]);
 
@@ -106,7 +106,7 @@ static int check_resume(const struct chunk_view *v, size_t i, size_t n)
 				i);
 	if (frames > n - 4)
 		return err_add("record %zu: RESUME's stack is cut short", i);
-	return view_check_frames(v, v->records + i + 4, (size_t)frames);
+	return check_frames(v, v->records + i + 4, (size_t)frames);
 }
 
 static int has_func(enum rec_kind kind)
@@ -116,21 +116,21 @@ static int has_func(enum rec_kind kind)
 }
 
 /* Check the record at index i with its operands; gives its length in words. */
-static int check_record(const struct chunk_view *v, size_t i, size_t *n)
+static int check_record(const struct chunk *v, size_t i, size_t *n)
 {
 	const uint64_t word = v->records[i];
 	const enum rec_kind kind = rec_kind(word);
 
-	*n = view_record_words(v, i);
+	*n = decode_record_words(v, i);
 	if (kind == 0 || kind == REC_OPERAND)
 		return err_add("record %zu: kind %d begins no record", i,
 			       (int)kind);
 	if (*n - 1 < wanted_operands(kind))
 		return err_add("record %zu: kind %d has %zu operands", i,
 			       (int)kind, *n - 1);
-	if (has_func(kind) && rec_func(word) >= v->head.funcs)
+	if (has_func(kind) && rec_func(word) >= v->header.funcs)
 		return err_add("record %zu: function %" PRIu32 " of %" PRIu32,
-			       i, rec_func(word), v->head.funcs);
+			       i, rec_func(word), v->header.funcs);
 	if (kind == REC_MARK &&
 	    dict_kind(v->dict[rec_func(word)]) != DICT_NAME)
 		return err_add("record %zu: a mark that is no name", i);
@@ -140,7 +140,7 @@ static int check_record(const struct chunk_view *v, size_t i, size_t *n)
 /* Ticks a record of a known kind takes; of a kind this reader does not know
  * the layout is not known either, but for the gap, which every kind that is
  * not TIME has. */
-uint64_t view_record_ticks(uint64_t word)
+uint64_t decode_record_ticks(uint64_t word)
 {
 	switch (rec_kind(word)) {
 	case REC_TIME:
@@ -152,30 +152,30 @@ uint64_t view_record_ticks(uint64_t word)
 	}
 }
 
-static int check_records(const struct chunk_view *v)
+static int check_records(const struct chunk *v)
 {
 	uint64_t passed = 0;
 
-	for (size_t i = 0, n; i < v->head.records; i += n) {
+	for (size_t i = 0, n; i < v->header.records; i += n) {
 		const uint64_t word = v->records[i];
 		const unsigned kind = rec_kind(word);
 
 		/* Nearly all records are calls without operands. */
 		if (kind - REC_ENTER <= REC_LEAF - REC_ENTER &&
-		    rec_func(word) < v->head.funcs)
+		    rec_func(word) < v->header.funcs)
 			n = 1;
 		else if (rec_kind(word) == REC_OPERAND && i > 0)
 			n = 1; /* after a call: from a later format */
 		else if (check_record(v, i, &n) < 0)
 			return -1;
 		if (rec_kind(word) != REC_OPERAND &&
-		    pass(v, &passed, view_record_ticks(word)) < 0)
+		    pass(v, &passed, decode_record_ticks(word)) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int view_check_frames(const struct chunk_view *v, const uint64_t *frame,
+int check_frames(const struct chunk *v, const uint64_t *frame,
 		      size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -183,34 +183,34 @@ int view_check_frames(const struct chunk_view *v, const uint64_t *frame,
 
 		if (rec_kind(frame[i]) != REC_OPERAND)
 			return err_add("a stack's frame %zu is no frame", i);
-		if (func != REC_FUNC_OMITTED && func >= v->head.funcs)
+		if (func != REC_FUNC_OMITTED && func >= v->header.funcs)
 			return err_add("a stack's function %" PRIu32 " of %"
-				       PRIu32, func, v->head.funcs);
+				       PRIu32, func, v->header.funcs);
 		if (func == REC_FUNC_OMITTED && rec_gap(frame[i]) == 0)
 			return err_add("a stack leaves out no frames");
 	}
 	return 0;
 }
 
-static int check_dict(const struct chunk_view *v, const struct view_marks *m)
+static int check_dict(const struct chunk *v, const struct decode_marks *m)
 {
-	for (uint32_t i = 0; i < v->head.funcs; i++) {
+	for (uint32_t i = 0; i < v->header.funcs; i++) {
 		const uint64_t word = v->dict[i];
 		const uint64_t at = dict_item(word);
 		int ok = 0;
 
 		switch (dict_kind(word)) {
 		case DICT_NATIVE:
-			ok = view_marked(m->module, dict_module(word));
+			ok = is_marked(m->module, dict_module(word));
 			break;
 		case DICT_CODE:
 			ok = 1;
 			break;
 		case DICT_LUA:
-			ok = at < v->head.items && view_marked(m->lua, at);
+			ok = at < v->header.items && is_marked(m->lua, at);
 			break;
 		case DICT_NAME:
-			ok = at < v->head.items && view_marked(m->name, at);
+			ok = at < v->header.items && is_marked(m->name, at);
 			break;
 		}
 		if (!ok)
@@ -220,24 +220,24 @@ static int check_dict(const struct chunk_view *v, const struct view_marks *m)
 	return 0;
 }
 
-int view_open(struct chunk_view *v, const uint64_t *words, size_t n)
+int decode_chunk(struct chunk *v, const uint64_t *words, size_t n)
 {
-	struct view_marks marks = { 0 };
+	struct decode_marks marks = { 0 };
 
 	memset(v, 0, sizeof(*v));
 	if (n < CHUNK_HEADER_WORDS || n > CHUNK_MAX_WORDS)
 		return err_add("no chunk: %zu words", n);
-	memcpy(&v->head, words, sizeof(v->head));
-	if (check_sizes(&v->head, n) < 0)
+	memcpy(&v->header, words, sizeof(v->header));
+	if (check_sizes(&v->header, n) < 0)
 		return -1;
-	if (view_checksum(words, n) != v->head.checksum)
+	if (decode_checksum(words, n) != v->header.checksum)
 		return err_add("chunk is damaged: its checksum is wrong");
 	v->words = words;
 	v->n = n;
 	v->records = words + CHUNK_HEADER_WORDS;
-	v->items = v->records + v->head.records;
-	v->dict = v->items + v->head.items;
-	if (check_header(&v->head) < 0 || view_check_items(v, &marks) < 0 ||
+	v->items = v->records + v->header.records;
+	v->dict = v->items + v->header.items;
+	if (check_header(&v->header) < 0 || check_items(v, &marks) < 0 ||
 	    check_dict(v, &marks) < 0 || check_records(v) < 0)
 		return -1;
 	v->stack = marks.stack;

@@ -33,7 +33,7 @@ static int check_string(const uint64_t *item, size_t n, size_t *at)
 	return 0;
 }
 
-static int check_stack(const struct chunk_view *v, const uint64_t *item,
+static int check_stack(const struct chunk *v, const uint64_t *item,
 		       size_t n)
 {
 	size_t at = 2;
@@ -47,7 +47,7 @@ static int check_stack(const struct chunk_view *v, const uint64_t *item,
 			return err_add("the stack's segment %" PRIu64
 				       " is of coroutine %" PRIu64, i,
 				       item[at]);
-		if (view_check_frames(v, item + at + 2,
+		if (check_frames(v, item + at + 2,
 				      (size_t)item[at + 1]) < 0)
 			return -1;
 		at += 2 + (size_t)item[at + 1];
@@ -55,17 +55,17 @@ static int check_stack(const struct chunk_view *v, const uint64_t *item,
 	return 0;
 }
 
-static int check_module(const uint64_t *item, struct view_marks *m)
+static int check_module(const uint64_t *item, struct decode_marks *m)
 {
 	if (item[1] >= DICT_MAX_MODULES)
 		return err_add("module number %" PRIu64 " is too high",
 			       item[1]);
-	if (view_marked(m->module, item[1]))
+	if (is_marked(m->module, item[1]))
 		return err_add("module %" PRIu64 " is defined twice", item[1]);
 	if ((item[4] & 255) > BUILD_ID_MAX)
 		return err_add("a build-id of %u bytes",
 			       (unsigned)(item[4] & 255));
-	view_mark(m->module, item[1]);
+	set_mark(m->module, item[1]);
 	return 0;
 }
 
@@ -110,8 +110,8 @@ static int check_layout(const uint64_t *item, size_t n, size_t *end)
 	return 0;
 }
 
-static int check_item(const struct chunk_view *v, const uint64_t *item,
-		      size_t n, struct view_marks *m)
+static int check_item(const struct chunk *v, const uint64_t *item,
+		      size_t n, struct decode_marks *m)
 {
 	const uint64_t offset = (uint64_t)(item - v->items);
 	size_t end = n;
@@ -127,15 +127,15 @@ static int check_item(const struct chunk_view *v, const uint64_t *item,
 	case ITEM_MODULE:
 		return check_module(item, m);
 	case ITEM_LUA:
-		view_mark(m->lua, offset);
+		set_mark(m->lua, offset);
 		return end == n || item[end] <= CHUNK_ORDINAL_MAX ? 0 :
 			err_add("an ordinal of %" PRIu64, item[end]);
 	case ITEM_NAME:
-		view_mark(m->name, offset);
+		set_mark(m->name, offset);
 		return 0;
 	case ITEM_HINT:
 	case ITEM_LATE:
-		return item[1] < v->head.funcs ? 0 :
+		return item[1] < v->header.funcs ? 0 :
 			err_add("a hint for function %" PRIu64, item[1]);
 	case ITEM_OFFCPU:
 		return check_offcpu(item, n);
@@ -144,13 +144,13 @@ static int check_item(const struct chunk_view *v, const uint64_t *item,
 	}
 }
 
-int view_check_items(const struct chunk_view *v, struct view_marks *m)
+int check_items(const struct chunk *v, struct decode_marks *m)
 {
-	for (size_t at = 0; at < v->head.items; ) {
+	for (size_t at = 0; at < v->header.items; ) {
 		const uint64_t *const item = v->items + at;
 		const uint64_t n = item_words(*item);
 
-		if (n == 0 || n > v->head.items - at)
+		if (n == 0 || n > v->header.items - at)
 			return err_add("item at word %zu has %" PRIu64
 				       " words", at, n);
 		if (check_item(v, item, (size_t)n, m) < 0)
@@ -161,31 +161,31 @@ int view_check_items(const struct chunk_view *v, struct view_marks *m)
 	return 0;
 }
 
-static void set_item(const uint64_t *word, struct view_item *item)
+static void set_item(const uint64_t *word, struct chunk_item *item)
 {
 	item->word = word;
 	item->type = item_type(*word);
 	item->n = (size_t)item_words(*word);
 }
 
-int view_next_item(const struct chunk_view *v, struct view_item *item)
+int decode_next_item(const struct chunk *v, struct chunk_item *item)
 {
-	if (item->next >= v->head.items)
+	if (item->next >= v->header.items)
 		return 0;
 	set_item(v->items + item->next, item);
 	item->next += item->n;
 	return 1;
 }
 
-void view_dict_item(const struct chunk_view *v, uint64_t dict,
-		    struct view_item *item)
+void decode_dict_item(const struct chunk *v, uint64_t dict,
+		    struct chunk_item *item)
 {
 	set_item(v->items + dict_item(dict), item);
 	item->next = (size_t)dict_item(dict) + item->n;
 }
 
 /* Read the string at word and step over it. */
-static const uint64_t *get_string(const uint64_t *word, struct view_string *s)
+static const uint64_t *get_string(const uint64_t *word, struct chunk_string *s)
 {
 	s->stored = string_stored(word[0]);
 	s->length = string_length(word[0]);
@@ -195,7 +195,7 @@ static const uint64_t *get_string(const uint64_t *word, struct view_string *s)
 }
 
 /* The three words hold, byte by byte: the length, the build-id, zeros. */
-void view_get_module(const struct view_item *item, struct view_module *m)
+void decode_module(const struct chunk_item *item, struct chunk_module *m)
 {
 	const uint8_t *const id = (const uint8_t *)(item->word + 4);
 
@@ -207,7 +207,7 @@ void view_get_module(const struct view_item *item, struct view_module *m)
 	get_string(item->word + 4 + BUILD_ID_WORDS, &m->path);
 }
 
-void view_get_lua(const struct view_item *item, struct view_lua *l)
+void decode_lua(const struct chunk_item *item, struct chunk_lua *l)
 {
 	const uint64_t *const ordinal =
 		get_string(get_string(item->word + 2, &l->source), &l->name);
@@ -217,36 +217,36 @@ void view_get_lua(const struct view_item *item, struct view_lua *l)
 	l->ordinal = ordinal < item->word + item->n ? (uint32_t)*ordinal : 0;
 }
 
-void view_get_name(const struct view_item *item, struct view_string *name)
+void decode_name(const struct chunk_item *item, struct chunk_string *name)
 {
 	get_string(item->word + 1, name);
 }
 
-uint32_t view_get_hint(const struct view_item *item, struct view_string *name)
+uint32_t decode_hint(const struct chunk_item *item, struct chunk_string *name)
 {
 	get_string(item->word + 2, name);
 	return (uint32_t)item->word[1];
 }
 
-uint32_t view_get_late(const struct view_item *item)
+uint32_t decode_untold_return(const struct chunk_item *item)
 {
 	return (uint32_t)item->word[1];
 }
 
-void view_get_pair(const struct view_item *item, struct view_string *key,
-		   struct view_string *value)
+void decode_pair(const struct chunk_item *item, struct chunk_string *key,
+		   struct chunk_string *value)
 {
 	get_string(get_string(item->word + 1, key), value);
 }
 
-uint32_t view_get_process(const struct view_item *item,
-			  struct view_string *path)
+uint32_t decode_process(const struct chunk_item *item,
+			  struct chunk_string *path)
 {
 	get_string(item->word + 2, path);
 	return (uint32_t)item->word[1];
 }
 
-void view_get_vm(const struct view_item *item, struct view_vm *vm)
+void decode_vm(const struct chunk_item *item, struct chunk_vm *vm)
 {
 	vm->serial = item->word[1];
 	vm->abi = (uint32_t)(item->word[2] >> 32);
@@ -255,13 +255,13 @@ void view_get_vm(const struct view_item *item, struct view_vm *vm)
 	vm->fiber = item->n > 4 ? item->word[4] : 0;
 }
 
-size_t view_get_offcpu(const struct view_item *item, const uint64_t **pair)
+size_t decode_offcpu(const struct chunk_item *item, const uint64_t **pair)
 {
 	*pair = item->word + 1;
 	return (item->n - 1) / 2;
 }
 
-int view_next_segment(const struct chunk_view *v, struct view_segment *s)
+int decode_next_segment(const struct chunk *v, struct chunk_segment *s)
 {
 	const uint64_t *at;
 

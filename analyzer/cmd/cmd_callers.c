@@ -124,11 +124,11 @@ static void print(const struct load *load, const struct callers_print *p,
 	char text[OUT_NUMBER];
 
 	if (arg_csv) {
-		head_print_losses(load);
+		header_print_losses(load);
 		callers_print_csv(p, f, count);
 		return;
 	}
-	head_print(stdout, load);
+	header_print(stdout, load);
 	for (size_t i = 0; i < shown; i++) {
 		if (i > 0)
 			putchar('\n');
@@ -150,7 +150,7 @@ static enum cmd_exit callers(const struct load *load, const char *name)
 				   arg_lines, 0, 0 };
 	size_t count = 0;
 	func_id *const f = chosen(load->session, name, c, &count);
-	enum cmd_exit status = head_need_calls(load);
+	enum cmd_exit status = header_need_calls(load);
 
 	set_whole(&p, tree);
 	if (status == CMD_OK && count == 0 && name)

@@ -69,7 +69,7 @@ static void print_gaps(const struct session *s)
 	const size_t n = s->gap_count < GAPS_SHOWN ? s->gap_count : GAPS_SHOWN;
 
 	for (size_t i = 0; i < n; i++)
-		loss_gap(s, &s->gaps[i], print_gap, NULL);
+		completeness_gap(s, &s->gaps[i], print_gap, NULL);
 	if (s->gap_total > n && n > 0)
 		printf("missing in %" PRIu64 " more places, shorter ones\n",
 		       s->gap_total - n);
@@ -93,7 +93,7 @@ static void print_broken(const struct in_summary *in)
 static enum cmd_exit check(const struct load *load)
 {
 	const struct session *const s = load->session;
-	const size_t faults = loss_each(load, print_fault, NULL);
+	const size_t faults = completeness_each(load, print_fault, NULL);
 	char a[OUT_NUMBER], b[OUT_NUMBER];
 
 	for (size_t i = 0; i < s->thread_count; i++)
@@ -102,7 +102,7 @@ static enum cmd_exit check(const struct load *load)
 			print_thread(s, &s->threads[i]);
 	print_gaps(s);
 	print_broken(&load->in);
-	loss_notes(load, print_note, NULL);
+	completeness_notes(load, print_note, NULL);
 	printf("%s: %s in %s, read by %s\n", faults == 0 ? "whole" :
 	       "not whole", out_number_many(a, s->records, "records"),
 	       out_number_many(b, s->chunks, "chunks"), load->in.reader);

@@ -191,7 +191,7 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	out_csv_number(csv, s->processes[c->process].pid);
 	out_csv_number(csv, c->serial);
 	if (c->body != 0) {
-		head_csv_func(csv, s, c->body);
+		header_csv_func(csv, s, c->body);
 	} else {
 		for (int k = 0; k < 4; k++)
 			out_csv_text(csv, "");
@@ -219,8 +219,8 @@ static void print_csv(const struct load *load,
 	const struct coroutine **const all = sorted(load->session);
 	struct out_csv csv = { stdout, 0 };
 
-	head_print_losses(load);
-	printf("pid,id," HEAD_FUNC_COLUMNS ",threads,vm,creator,state,"
+	header_print_losses(load);
+	printf("pid,id," HEADER_FUNC_COLUMNS ",threads,vm,creator,state,"
 	       "resumes,active_ns,suspended_ns,inferred,kind%s\n",
 	       arg_times ? ",lua_ns,native_ns" : "");
 	for (size_t i = 0; i < load->session->coroutine_count; i++)
@@ -233,7 +233,7 @@ static void print_text(const struct load *load,
 {
 	const struct coroutine **const all = sorted(load->session);
 
-	head_print(stdout, load);
+	header_print(stdout, load);
 	bodies_print(load, arg_top);
 	if (load->session->coroutine_count > 0) {
 		putchar('\n');
@@ -267,14 +267,14 @@ static enum cmd_exit run(int count, char **operands)
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "single coroutines");
 	if (status == CMD_OK && arg_id) {
-		status = story_print(&load, arg_id,
-			&(struct story_print){ arg_top, arg_csv });
+		status = coroutine_history_print(&load, arg_id,
+			&(struct coroutine_history_print){ arg_top, arg_csv });
 	} else if (status == CMD_OK && !arg_by_body) {
 		status = list(&load);
 	} else if (status == CMD_OK && arg_csv) {
 		bodies_print_csv(&load);
 	} else if (status == CMD_OK) {
-		head_print(stdout, &load);
+		header_print(stdout, &load);
 		bodies_print(&load, arg_top);
 	}
 	load_close(&load);

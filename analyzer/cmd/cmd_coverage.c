@@ -54,7 +54,7 @@ static const char *place(char *to, size_t size, const struct sym_function *f)
 {
 	const struct func func = { .file = f->file, .file_line = f->line };
 
-	return head_place(to, size, &func);
+	return header_place(to, size, &func);
 }
 
 static void place_rows(struct out_table *table, const struct sym_function *f)
@@ -89,7 +89,7 @@ static void add_row(struct out_table *table, struct session *s,
 		       out_number_count(text, f->size));
 	out_table_cell(table, f->inlined == 0 ? "-" :
 		       out_number_count(text, f->inlined));
-	out_table_cell(table, many ? head_base_name(func_elf(s->funcs,
+	out_table_cell(table, many ? header_base_name(func_elf(s->funcs,
 						row->module)->path) : "");
 	out_table_cell(table, place(where, sizeof(where), f));
 	out_table_cell(table, f->name);
@@ -221,7 +221,7 @@ static void print_csv(const struct load *load, const struct cold *cold)
 {
 	struct out_csv csv = { stdout, 0 };
 
-	head_print_losses(load);
+	header_print_losses(load);
 	csv_unknown(load->session, cold);
 	printf("function,module,file,line,offset,size,calls,inlined,why%s\n",
 	       arg_inlines ? ",inlined_at" : "");
@@ -243,7 +243,7 @@ static enum cmd_exit run(int count, char **operands)
 		if (arg_csv) {
 			print_csv(&load, cold);
 		} else {
-			head_print(stdout, &load);
+			header_print(stdout, &load);
 			print_modules(load.session, cold);
 			print_rows(load.session, cold);
 		}

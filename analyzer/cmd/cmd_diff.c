@@ -75,10 +75,10 @@ static enum cmd_exit judge(const struct diff *d)
 
 static enum cmd_exit compare(struct diff *d)
 {
-	enum cmd_exit status = head_need_calls(&d->side[0]);
+	enum cmd_exit status = header_need_calls(&d->side[0]);
 
 	if (status == CMD_OK)
-		status = head_need_calls(&d->side[1]);
+		status = header_need_calls(&d->side[1]);
 	if (status != CMD_OK)
 		return status;
 	d->delta = delta_new(d->side[0].session, d->side[1].session);

@@ -74,8 +74,8 @@ static enum cmd_exit run(int count, char **operands)
 	if (status == CMD_OK && f->write(&load, arg_output) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK) {
-		head_print_losses(&load);
-		status = head_need_calls(&load);
+		header_print_losses(&load);
+		status = header_need_calls(&load);
 	}
 	load_close(&load);
 	return status;

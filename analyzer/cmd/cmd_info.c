@@ -26,7 +26,7 @@ static const struct opt opts[] = {
 static void line(const char *key, const char *value)
 {
 	printf("%-11s ", key);
-	who_print_text(value);
+	identities_print_text(value);
 	putchar('\n');
 }
 
@@ -67,10 +67,10 @@ static void print_notes(const struct session *s)
 					    strlen(known[k])) == 0;
 		if (is_known)
 			continue;
-		who_print_text(key);
+		identities_print_text(key);
 		printf("%*s ", (int)(strlen(key) < 11 ? 11 - strlen(key) : 0),
 		       "");
-		who_print_text(s->notes[i].value);
+		identities_print_text(s->notes[i].value);
 		putchar('\n');
 	}
 }
@@ -100,14 +100,14 @@ static void print_naming(const struct elf_module *elf,
 	printf("    %zu of %zu functions named", m->named, m->asked);
 	if (m->file[0] != '\0') {
 		fputs(" from ", stdout);
-		who_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
+		identities_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
 			       m->file);
 	}
 	if (m->hinted > 0)
 		printf(", %zu more as Lua calls them", m->hinted);
 	if (m->why[0] != '\0') {
 		fputs(": ", stdout);
-		who_print_text(m->why);
+		identities_print_text(m->why);
 	}
 	putchar('\n');
 }
@@ -122,10 +122,10 @@ static void print_modules(const struct load *load)
 		const struct elf_module *const elf = func_elf(funcs, i);
 		const struct sym_module *const m = &load->modules[i];
 
-		if (!who_print_is_shown(i - 1, count, arg_top, "modules"))
+		if (!identities_print_is_shown(i - 1, count, arg_top, "modules"))
 			break;
 		fputs("  ", stdout);
-		who_print_text(elf->path);
+		identities_print_text(elf->path);
 		fputs("\n    build-id ", stdout);
 		for (size_t k = 0; k < elf->build_id_size; k++)
 			printf("%02x", elf->build_id[k]);
@@ -142,18 +142,18 @@ static void print_info(const struct load *load)
 	line("trace", load->path);
 	line("read by", load->in.reader);
 	line("recorded", s->thread_count == 0 ? "nothing" :
-	     out_number_date(text, session_real(s, head_first_tick(s))));
-	line("duration", out_number_time(text, (double)head_duration(s)));
+	     out_number_date(text, session_real(s, header_first_tick(s))));
+	line("duration", out_number_time(text, (double)header_duration(s)));
 	print_notes(s);
-	if (loss_each(load, lost_line, NULL) == 0)
+	if (completeness_each(load, lost_line, NULL) == 0)
 		line("lost", "nothing was lost");
 	for (size_t i = 0; i < s->gap_count && i < GAPS_SHOWN; i++)
-		loss_gap(s, &s->gaps[i], missing_line, NULL);
-	loss_notes(load, note_line, NULL);
+		completeness_gap(s, &s->gaps[i], missing_line, NULL);
+	completeness_notes(load, note_line, NULL);
 	print_size(load);
 	printf("%-11s %" PRIu64 " ticks a second, known to %" PRIu64
 	       " parts in 10^9\n", "clock", s->tick_hz, s->hz_error);
-	who_print(s, arg_top);
+	identities_print(s, arg_top);
 	print_modules(load);
 }
 

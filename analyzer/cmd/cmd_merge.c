@@ -53,7 +53,7 @@ static const struct out_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-static const struct spread *time_of(const struct func_spread *f)
+static const struct statistics *time_of(const struct func_statistics *f)
 {
 	switch ((enum by)arg_sort) {
 	case BY_TOTAL:
@@ -69,8 +69,8 @@ static const struct spread *time_of(const struct func_spread *f)
 
 static int compare(const void *a, const void *b)
 {
-	const struct func_spread *const x = *(const void *const *)a;
-	const struct func_spread *const y = *(const void *const *)b;
+	const struct func_statistics *const x = *(const void *const *)a;
+	const struct func_statistics *const y = *(const void *const *)b;
 	const uint64_t vx = arg_sort == BY_CALLS ? x->calls.sum :
 			    time_of(x)->sum;
 	const uint64_t vy = arg_sort == BY_CALLS ? y->calls.sum :
@@ -100,22 +100,22 @@ static void time_cell(struct out_table *table, double value)
 	out_table_cell(table, value == 0 ? "-" : out_number_time(text, value));
 }
 
-static void cells(struct out_table *table, const struct spread *s,
+static void cells(struct out_table *table, const struct statistics *s,
 		  void (*cell)(struct out_table *, double))
 {
 	cell(table, (double)s->sum);
-	cell(table, spread_mean(s, s->sessions));
+	cell(table, statistics_mean(s, s->sessions));
 	cell(table, (double)s->min);
 	cell(table, (double)s->max);
-	cell(table, spread_deviation(s, s->sessions));
+	cell(table, statistics_deviation(s, s->sessions));
 }
 
 static void print_table(const struct session *s,
-			const struct func_spread *const *rows)
+			const struct func_statistics *const *rows)
 {
 	struct out_table *const table = out_table_new(columns, COLUMNS);
-	const size_t shown = arg_top == 0 || s->spread_count < arg_top ?
-			     s->spread_count : arg_top;
+	const size_t shown = arg_top == 0 || s->statistics_count < arg_top ?
+			     s->statistics_count : arg_top;
 	char text[OUT_NUMBER];
 
 	for (size_t i = 0; i < shown; i++) {
@@ -130,11 +130,11 @@ static void print_table(const struct session *s,
 	printf("calls and %s time of the sessions in which a function ran: "
 	       "sum, mean, deviation\n",
 	       sort_keys[arg_sort == BY_CALLS ? BY_SELF : arg_sort]);
-	if (s->spread_count > 0)
+	if (s->statistics_count > 0)
 		out_table_print(table, stdout, out_table_terminal(stdout));
-	if (shown < s->spread_count)
+	if (shown < s->statistics_count)
 		printf("... and %s (--top 0 shows all)\n", out_number_many(text,
-		       s->spread_count - shown, "functions"));
+		       s->statistics_count - shown, "functions"));
 	out_table_free(table);
 }
 
@@ -148,33 +148,34 @@ static void csv_real(struct out_csv *csv, double value)
 	out_csv_text(csv, text);
 }
 
-static void csv_spread(struct out_csv *csv, const struct spread *s)
+static void csv_statistics(struct out_csv *csv, const struct statistics *s)
 {
 	out_csv_number(csv, s->sum);
-	csv_real(csv, spread_mean(s, s->sessions));
+	csv_real(csv, statistics_mean(s, s->sessions));
 	out_csv_number(csv, s->min);
 	out_csv_number(csv, s->max);
-	csv_real(csv, spread_deviation(s, s->sessions));
+	csv_real(csv, statistics_deviation(s, s->sessions));
 }
 
-static void print_csv(struct session *s, const struct func_spread *const *rows)
+static void print_csv(struct session *s,
+		      const struct func_statistics *const *rows)
 {
 	static const char *const figures[] = { "calls", "self_ns", "total_ns",
 					       "suspended_ns" };
 	struct out_csv csv = { stdout, 0 };
 
-	fputs(HEAD_FUNC_COLUMNS ",sessions", stdout);
+	fputs(HEADER_FUNC_COLUMNS ",sessions", stdout);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		printf(",%s,%s_mean,%s_min,%s_max,%s_deviation", figures[i],
 		       figures[i], figures[i], figures[i], figures[i]);
 	putchar('\n');
-	for (size_t i = 0; i < s->spread_count; i++) {
-		head_csv_func(&csv, s, rows[i]->func);
+	for (size_t i = 0; i < s->statistics_count; i++) {
+		header_csv_func(&csv, s, rows[i]->func);
 		out_csv_number(&csv, rows[i]->calls.sessions);
-		csv_spread(&csv, &rows[i]->calls);
-		csv_spread(&csv, &rows[i]->self);
-		csv_spread(&csv, &rows[i]->total);
-		csv_spread(&csv, &rows[i]->suspended);
+		csv_statistics(&csv, &rows[i]->calls);
+		csv_statistics(&csv, &rows[i]->self);
+		csv_statistics(&csv, &rows[i]->total);
+		csv_statistics(&csv, &rows[i]->suspended);
 		out_csv_end(&csv);
 	}
 }
@@ -182,17 +183,18 @@ static void print_csv(struct session *s, const struct func_spread *const *rows)
 static void show(const struct load *load)
 {
 	struct session *const s = load->session;
-	const struct func_spread **const rows =
-		mem_alloc((s->spread_count + 1) * sizeof(struct func_spread *));
+	const struct func_statistics **const rows =
+		mem_alloc((s->statistics_count + 1) * sizeof(struct func_statistics *));
 
-	for (size_t i = 0; i < s->spread_count; i++)
-		rows[i] = &s->spreads[i];
-	qsort(rows, s->spread_count, sizeof(struct func_spread *), compare);
+	for (size_t i = 0; i < s->statistics_count; i++)
+		rows[i] = &s->statistics[i];
+	qsort(rows, s->statistics_count, sizeof(struct func_statistics *),
+	      compare);
 	if (arg_csv) {
-		head_print_losses(load);
+		header_print_losses(load);
 		print_csv(s, rows);
 	} else {
-		head_print(stdout, load);
+		header_print(stdout, load);
 		print_table(s, rows);
 	}
 	mem_free(rows);
@@ -212,9 +214,9 @@ static enum cmd_exit run(int count, char **operands)
 	else if (status == CMD_OK && load_profile_write(&load, arg_output) != 0)
 		status = CMD_UNREADABLE;
 	else if (status == CMD_OK)
-		head_print_losses(&load);
+		header_print_losses(&load);
 	if (status == CMD_OK)
-		status = head_need_calls(&load);
+		status = header_need_calls(&load);
 	load_close(&load);
 	return status;
 }

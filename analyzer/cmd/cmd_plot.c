@@ -73,9 +73,9 @@ static void set_title(char *to, size_t size, const struct load *load)
 
 	snprintf(to, size, "Hot functions of %.60s by self time: %s recorded, "
 		 "%s", s->process_count == 0 ? "?" :
-		 head_base_name(s->processes[0].path),
-		 out_number_time(time, (double)head_duration(s)),
-		 loss_each(load, NULL, NULL) == 0 ? "nothing lost" :
+		 header_base_name(s->processes[0].path),
+		 out_number_time(time, (double)header_duration(s)),
+		 completeness_each(load, NULL, NULL) == 0 ? "nothing lost" :
 		 "not complete");
 }
 

@@ -188,9 +188,9 @@ static enum cmd_exit report(const struct load *load, struct report *r)
 	r->session = load->session;
 	r->has_cpu = report_print_is_known(rank);
 	if (arg_csv)
-		head_print_losses(load);
+		header_print_losses(load);
 	else
-		head_begin(stdout, load);
+		header_begin(stdout, load);
 	if (can_sort(r, rank) != 0)
 		status = CMD_UNREADABLE;
 	print_notes(r, rank);
@@ -228,7 +228,7 @@ static enum cmd_exit run(int count, char **operands)
 	if (status == CMD_OK)
 		status = report(&load, &r);
 	if (status == CMD_OK)
-		status = head_need_calls(&load);
+		status = header_need_calls(&load);
 	load_close(&load);
 	return status;
 }

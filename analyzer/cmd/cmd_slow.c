@@ -35,8 +35,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "thread", .arg = "TID", .to = &arg_thread,
 	  .help = "only calls that began on threads of this number or name" },
 	{ .type = OPT_FLAG, .name = "callees", .to = &arg_callees,
-	  .help = "what each call spent its time in: the dearest callee, its "
-	  "dearest callee, and so on (reads the trace once more)" },
+	  .help = "what each call spent its time in: its most expensive "
+	  "callee, that one's, and so on (reads the trace once more)" },
 	{ .type = OPT_NUMBER, .name = "depth", .arg = "N", .to = &arg_depth,
 	  .help = "innermost frames of a stack to show, 0 for all; --csv "
 	  "shows all" },
@@ -98,14 +98,14 @@ static enum cmd_exit print(struct load *load, const struct slow *slow,
 		return CMD_USAGE;
 	}
 	if (arg_callees) {
-		how->dearest = dearest_new(found->calls, found->count,
+		how->hot_path = hot_path_new(found->calls, found->count,
 			func_special(load->session->funcs, "(deeper)"));
-		status = load_again(load, &dearest_sink, how->dearest) == 0 ?
+		status = load_again(load, &hot_path_sink, how->hot_path) == 0 ?
 			 CMD_OK : CMD_UNREADABLE;
 	}
 	if (status == CMD_OK)
 		slow_print(load, found, how);
-	dearest_free(how->dearest);
+	hot_path_free(how->hot_path);
 	return status;
 }
 
@@ -191,6 +191,6 @@ const struct cmd cmd_slow = {
 	"missing, open at the end), is_partial (1: a part of it was not\n"
 	"recorded; self and suspended are at least these), and stack:\n"
 	"function names, outermost first, with ; between. With --callees:\n"
-	"callees and callees_ns, the dearest path below the call, in the same\n"
+	"callees and callees_ns, the hot path below the call, in the same\n"
 	"way; a callee's time is its total, or what --sort names.", opts, run
 };

@@ -79,7 +79,7 @@ static int add_each(struct list *l, const struct session *s)
 
 static int add_every(struct list *l, const struct session *s)
 {
-	const uint64_t end = head_duration(s);
+	const uint64_t end = header_duration(s);
 	uint64_t step, from = 0, to = end;
 
 	if (when_span(arg_every, "every", &step) != 0 ||
@@ -124,18 +124,18 @@ static enum cmd_exit show_list(struct load *load, const struct list *l,
 	const struct stacks_options options = { ns, l->count, arg_top,
 						arg_fold, arg_csv, threads,
 						load->session->thread_count };
-	struct moments *const moments = moments_new(at, l->count);
+	struct snapshots *const moments = snapshots_new(at, l->count);
 	enum cmd_exit status = CMD_OK;
 
 	for (size_t i = 0; i < l->count; i++) {
 		ns[i] = l->moments[i].ns;
 		at[i] = l->moments[i].at;
 	}
-	if (load_again(load, &moments_sink, moments) != 0)
+	if (load_again(load, &snapshots_sink, moments) != 0)
 		status = CMD_UNREADABLE;
 	else
 		stacks_print(load, moments, &options);
-	moments_free(moments);
+	snapshots_free(moments);
 	mem_free(ns);
 	mem_free(at);
 	return status;

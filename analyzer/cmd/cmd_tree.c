@@ -18,7 +18,7 @@ static int arg_sort = -1;
 
 enum { ROOT_THREAD, ROOT_COROUTINE };
 static const char *const roots[] = { "thread", "coroutine", NULL };
-/* As enum fold_what and enum tree_key. */
+/* As enum recursion_kind and enum tree_key. */
 static const char *const folds[] = { "direct", "all", "none", NULL };
 static const char *const sort_keys[] = {
 	"total", "self", "wall", "suspended", "calls", NULL
@@ -78,10 +78,10 @@ static void set_whole(struct tree_print *p, struct cct *tree)
 static void print(const struct load *load, const struct tree_print *p)
 {
 	if (arg_csv) {
-		head_print_losses(load);
+		header_print_losses(load);
 		tree_print_csv(p);
 	} else {
-		head_print(stdout, load);
+		header_print(stdout, load);
 		tree_print_table(p);
 	}
 }
@@ -92,7 +92,8 @@ static void tree(const struct load *load)
 		arg_by_thread, arg_root == ROOT_COROUTINE, MERGE_ALL };
 	const size_t functions = func_count(load->session->funcs);
 	struct cct *const merged = merge_tree(load->session, &options);
-	struct fold *const fold = fold_new(merged, (enum fold_what)arg_fold,
+	struct recursion *const fold = recursion_new(merged,
+						     (enum recursion_kind)arg_fold,
 					   functions);
 	struct top_down *const down = arg_bottom_up ? NULL :
 				      top_down_new(fold);
@@ -108,7 +109,7 @@ static void tree(const struct load *load)
 	print(load, &p);
 	top_down_free(down);
 	bottom_up_free(up);
-	fold_free(fold);
+	recursion_free(fold);
 	cct_free(merged);
 }
 
@@ -119,7 +120,7 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (status == CMD_OK) {
 		tree(&load);
-		status = head_need_calls(&load);
+		status = header_need_calls(&load);
 	}
 	load_close(&load);
 	return status;

@@ -104,8 +104,8 @@ void bodies_print_csv(const struct load *load)
 	size_t count;
 	struct bodies_row *const rows = bodies_group(s, &count);
 
-	head_print_losses(load);
-	puts(HEAD_FUNC_COLUMNS ",count,active_sum_ns,active_average_ns,"
+	header_print_losses(load);
+	puts(HEADER_FUNC_COLUMNS ",count,active_sum_ns,active_average_ns,"
 	     "active_p50_ns,active_p95_ns,active_p99_ns,active_max_ns,"
 	     "suspended_sum_ns,suspended_average_ns,suspended_p50_ns,"
 	     "suspended_p95_ns,suspended_p99_ns,suspended_max_ns,"
@@ -115,7 +115,7 @@ void bodies_print_csv(const struct load *load)
 		const struct bodies_row *const r = &rows[i];
 
 		if (r->body != 0) {
-			head_csv_func(&csv, s, r->body);
+			header_csv_func(&csv, s, r->body);
 		} else {
 			for (int k = 0; k < 4; k++)
 				out_csv_text(&csv, "");

@@ -65,21 +65,21 @@ static uint64_t since_start(const struct session *s, ticks t)
 }
 
 /* "a;b;c", outermost first; the caller's to free. */
-static char *stack_text(const struct session *s, const struct trail *t,
-			trail_id id, const char *between)
+static char *stack_text(const struct session *s, const struct stack_table *t,
+			stack_id id, const char *between)
 {
-	const size_t n = trail_depth(t, id);
-	trail_id *const ids = mem_alloc((n + 1) * sizeof(*ids));
+	const size_t n = stack_table_depth(t, id);
+	stack_id *const ids = mem_alloc((n + 1) * sizeof(*ids));
 	char *text = mem_copy(""), left_out[48];
 	size_t used = 0, room = 1;
 
-	for (size_t i = n; i-- > 0; id = trail_get(t, id)->below)
+	for (size_t i = n; i-- > 0; id = stack_table_get(t, id)->below)
 		ids[i] = id;
 	for (size_t i = 0; i < n; i++) {
-		const struct trail_frame *const f = trail_get(t, ids[i]);
+		const struct stack_frame *const f = stack_table_get(t, ids[i]);
 		const char *name = left_out;
 
-		if (f->flags & TRAIL_OMITTED)
+		if (f->flags & STACK_OMITTED)
 			snprintf(left_out, sizeof(left_out), "[%" PRIu32
 				 " frames]", f->func);
 		else
@@ -97,7 +97,7 @@ static uint32_t tid_of(const struct session *s, uint32_t i)
 	return i < s->thread_count ? s->threads[i].tid : 0;
 }
 
-static void print_by(const struct session *s, const struct story_step *step)
+static void print_by(const struct session *s, const struct history_step *step)
 {
 	char *const name = out_escape_terminal(func_name(s, step->by_func));
 
@@ -109,10 +109,10 @@ static void print_by(const struct session *s, const struct story_step *step)
 	mem_free(name);
 }
 
-static void print_stack(const struct session *s, const struct story *story,
-			trail_id id)
+static void print_stack(const struct session *s,
+			const struct coroutine_history *story, stack_id id)
 {
-	char *const text = stack_text(s, story->trail, id, " > ");
+	char *const text = stack_text(s, story->stacks, id, " > ");
 	char *const safe = out_escape_terminal(text);
 
 	if (safe[0] != '\0')
@@ -121,8 +121,9 @@ static void print_stack(const struct session *s, const struct story *story,
 	mem_free(text);
 }
 
-static void print_step(const struct session *s, const struct story *story,
-		       const struct story_step *step)
+static void print_step(const struct session *s,
+		       const struct coroutine_history *story,
+		       const struct history_step *step)
 {
 	char time[OUT_NUMBER];
 	const char *const seen = step->is_inferred ?
@@ -130,14 +131,14 @@ static void print_step(const struct session *s, const struct story *story,
 
 	printf("%10s  ", out_number_time(time, (double)since_start(s,
 					 step->tick)));
-	if (step->kind == STORY_CREATE) {
+	if (step->kind == HISTORY_CREATE) {
 		fputs("made", stdout);
 		print_by(s, step);
 		putchar('\n');
 		return;
 	}
 	out_number_time(time, (double)session_ns(s, step->span));
-	if (step->kind == STORY_RESUME) {
+	if (step->kind == HISTORY_RESUME) {
 		fputs("resumed", stdout);
 		print_by(s, step);
 		if (step->stack != 0 || step->span > 0)
@@ -152,23 +153,24 @@ static void print_step(const struct session *s, const struct story *story,
 	print_stack(s, story, step->stack);
 }
 
-static void csv_step(const struct session *s, const struct story *story,
-		     const struct story_step *step)
+static void csv_step(const struct session *s,
+		     const struct coroutine_history *story,
+		     const struct history_step *step)
 {
 	struct out_csv csv = { stdout, 0 };
-	char *const text = stack_text(s, story->trail, step->stack, ";");
+	char *const text = stack_text(s, story->stacks, step->stack, ";");
 
 	out_csv_number(&csv, since_start(s, step->tick));
-	out_csv_text(&csv, step->kind == STORY_CREATE ? "create" :
-		     step->kind == STORY_RESUME ? "resume" :
+	out_csv_text(&csv, step->kind == HISTORY_CREATE ? "create" :
+		     step->kind == HISTORY_RESUME ? "resume" :
 		     step->reason == SUSPEND_RETURN ? "return" :
 		     step->reason == SUSPEND_ERROR ? "error" : "yield");
 	out_csv_number(&csv, tid_of(s, step->thread));
 	out_csv_number(&csv, step->by);
 	out_csv_text(&csv, func_name(s, step->by_func));
-	out_csv_number(&csv, step->kind == STORY_RESUME ?
+	out_csv_number(&csv, step->kind == HISTORY_RESUME ?
 		       session_ns(s, step->span) : 0);
-	out_csv_number(&csv, step->kind == STORY_SUSPEND ?
+	out_csv_number(&csv, step->kind == HISTORY_SUSPEND ?
 		       session_ns(s, step->span) : 0);
 	out_csv_number(&csv, (uint64_t)(step->is_inferred != 0));
 	out_csv_text(&csv, text);
@@ -178,7 +180,8 @@ static void csv_step(const struct session *s, const struct story *story,
 
 /* --- the whole ---------------------------------------------------------- */
 
-static void print_funcs(const struct session *s, const struct story *story,
+static void print_funcs(const struct session *s,
+			const struct coroutine_history *story,
 			const struct coroutine *c)
 {
 	char self[OUT_NUMBER], calls[OUT_NUMBER];
@@ -186,7 +189,7 @@ static void print_funcs(const struct session *s, const struct story *story,
 
 	puts("\nwhat it ran itself:");
 	for (size_t i = 0; i < story->func_count; i++) {
-		const struct story_func *const f = &story->funcs[i];
+		const struct history_func *const f = &story->funcs[i];
 		char *const name = out_escape_terminal(func_name(s, f->func));
 
 		own += f->self;
@@ -208,7 +211,8 @@ static void print_funcs(const struct session *s, const struct story *story,
 	       c->serial);
 }
 
-static void print_text(const struct load *load, const struct story *story,
+static void print_text(const struct load *load,
+		       const struct coroutine_history *story,
 		       const struct coroutine *c)
 {
 	const struct session *const s = load->session;
@@ -218,7 +222,7 @@ static void print_text(const struct load *load, const struct story *story,
 	char *const body = out_escape_terminal(c->body == 0 ? "[never ran]" :
 					       func_name(s, c->body));
 
-	head_print(stdout, load);
+	header_print(stdout, load);
 	printf("coroutine %" PRIu64 " of process %" PRIu32 ": %s\n"
 	       "active %s, suspended %s, %s\n\n", c->serial,
 	       s->processes[c->process].pid, body,
@@ -234,22 +238,22 @@ static void print_text(const struct load *load, const struct story *story,
 	print_funcs(s, story, c);
 }
 
-enum cmd_exit story_print(struct load *load, const char *id,
-			  const struct story_print *how)
+enum cmd_exit coroutine_history_print(struct load *load, const char *id,
+			  const struct coroutine_history_print *how)
 {
 	const struct coroutine *const c = find(load->session, id);
-	struct story story;
+	struct coroutine_history story;
 	enum cmd_exit status = CMD_OK;
 
 	if (!c)
 		return CMD_USAGE;
-	story_init(&story, load->session, c->process, c->serial,
+	coroutine_history_init(&story, load->session, c->process, c->serial,
 		   how->csv ? 0 : how->top);
-	if (load_again(load, &story_sink, &story) != 0)
+	if (load_again(load, &coroutine_history_sink, &story) != 0)
 		status = CMD_UNREADABLE;
-	story_sort(&story);
+	coroutine_history_sort(&story);
 	if (status == CMD_OK && how->csv) {
-		head_print_losses(load);
+		header_print_losses(load);
 		puts("time_ns,what,tid,by,by_function,slept_ns,active_ns,"
 		     "inferred,stack");
 		for (size_t i = 0; i < story.count; i++)
@@ -257,6 +261,6 @@ enum cmd_exit story_print(struct load *load, const char *id,
 	} else if (status == CMD_OK) {
 		print_text(load, &story, c);
 	}
-	story_fini(&story);
+	coroutine_history_fini(&story);
 	return status;
 }

@@ -5,11 +5,11 @@
 
 #include "analyzer/load/load.h"
 
-struct story_print { size_t top; int csv; };
+struct coroutine_history_print { size_t top; int csv; };
 
 /* id: "SERIAL", or "PID:SERIAL". Reads the trace once more. The exit status,
  * with the cause in the chain. */
-enum cmd_exit story_print(struct load *, const char *id,
-			  const struct story_print *);
+enum cmd_exit coroutine_history_print(struct load *, const char *id,
+			  const struct coroutine_history_print *);
 
 #endif

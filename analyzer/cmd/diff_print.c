@@ -143,9 +143,9 @@ static void print_side(const struct diff *d, int side)
 
 	fprintf(l.to, "%s%s: %s, %s, %s\n", l.mark, l.which,
 		out_number_many(sessions, s->part_count, "sessions"),
-		out_number_time(time, (double)head_duration(s)),
+		out_number_time(time, (double)header_duration(s)),
 		out_number_many(calls, s->calls, "calls"));
-	loss_each(&d->side[side], print_loss, &l);
+	completeness_each(&d->side[side], print_loss, &l);
 }
 
 static int is_known(const struct diff *d)
@@ -212,7 +212,7 @@ static void print_csv(const struct diff *d)
 {
 	struct out_csv csv = { stdout, 0 };
 
-	puts("added_ns,share,reason,was,is,chance," HEAD_FUNC_COLUMNS
+	puts("added_ns,share,reason,was,is,chance," HEADER_FUNC_COLUMNS
 	     ",caller");
 	for (size_t i = 0; i < d->delta->count; i++) {
 		const struct delta_row *const row = &d->delta->rows[i];
@@ -229,7 +229,7 @@ static void print_csv(const struct diff *d)
 			out_csv_text(&csv, "");
 		else
 			csv_real(&csv, row->chance);
-		head_csv_func(&csv, s, row->after != 0 ? row->after :
+		header_csv_func(&csv, s, row->after != 0 ? row->after :
 			      row->before);
 		out_csv_text(&csv, caller_of(d, row));
 		out_csv_end(&csv);

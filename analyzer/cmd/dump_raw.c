@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_string(const struct view_string *string)
+static void print_string(const struct chunk_string *string)
 {
 	char bytes[CHUNK_STRING_MAX + 1] = "";
 	char *text;
@@ -50,11 +50,11 @@ static void print_header(const struct chunk_header *h)
 	putchar('\n');
 }
 
-static void print_module(const struct view_item *item)
+static void print_module(const struct chunk_item *item)
 {
-	struct view_module module;
+	struct chunk_module module;
 
-	view_get_module(item, &module);
+	decode_module(item, &module);
 	printf(" %" PRIu32 " bias=0x%" PRIx64 " size=%" PRIu64 " build-id=",
 	       module.number, module.bias, module.size);
 	for (size_t i = 0; i < module.build_id_size; i++)
@@ -62,11 +62,11 @@ static void print_module(const struct view_item *item)
 	print_string(&module.path);
 }
 
-static void print_lua(const struct view_item *item)
+static void print_lua(const struct chunk_item *item)
 {
-	struct view_lua lua;
+	struct chunk_lua lua;
 
-	view_get_lua(item, &lua);
+	decode_lua(item, &lua);
 	printf(" lines %" PRIu32 " to %" PRIu32, lua.line, lua.last_line);
 	if (lua.ordinal != 0)
 		printf(" ordinal %" PRIu32, lua.ordinal);
@@ -74,29 +74,29 @@ static void print_lua(const struct view_item *item)
 	print_string(&lua.name);
 }
 
-static void print_pair(const struct view_item *item)
+static void print_pair(const struct chunk_item *item)
 {
-	struct view_string key, value;
+	struct chunk_string key, value;
 
-	view_get_pair(item, &key, &value);
+	decode_pair(item, &key, &value);
 	print_string(&key);
 	print_string(&value);
 }
 
-static void print_offcpu(const struct view_item *item)
+static void print_offcpu(const struct chunk_item *item)
 {
 	const uint64_t *pair;
-	const size_t count = view_get_offcpu(item, &pair);
+	const size_t count = decode_offcpu(item, &pair);
 
 	for (size_t i = 0; i < count; i++)
 		printf(" %" PRIu64 "-%" PRIu64, pair[2 * i], pair[2 * i + 1]);
 }
 
-static void print_vm(const struct view_item *item)
+static void print_vm(const struct chunk_item *item)
 {
-	struct view_vm vm;
+	struct chunk_vm vm;
 
-	view_get_vm(item, &vm);
+	decode_vm(item, &vm);
 	printf(" %" PRIu64 " abi=%" PRIu32 " flags=0x%" PRIx32
 	       " address=0x%" PRIx64, vm.serial, vm.abi, vm.flags, vm.address);
 	if (vm.fiber != 0)
@@ -115,55 +115,55 @@ static void print_frame(uint64_t word)
 		printf(" f%" PRIu32 "@%" PRIu64, rec_func(word), age);
 }
 
-static void print_stack(const struct chunk_view *chunk)
+static void print_stack(const struct chunk *chunk)
 {
-	struct view_segment segment = { 0 };
+	struct chunk_segment segment = { 0 };
 
-	while (view_next_segment(chunk, &segment)) {
+	while (decode_next_segment(chunk, &segment)) {
 		printf(" coroutine=%" PRIu64 ":", segment.serial);
 		for (size_t i = 0; i < segment.frames; i++)
 			print_frame(segment.frame[i]);
 	}
 }
 
-static void print_hint(const struct view_item *item)
+static void print_hint(const struct chunk_item *item)
 {
-	struct view_string hint;
-	const uint32_t func = view_get_hint(item, &hint);
+	struct chunk_string hint;
+	const uint32_t func = decode_hint(item, &hint);
 
 	printf(" f%" PRIu32, func);
 	print_string(&hint);
 }
 
-static void print_late(const struct view_item *item)
+static void print_late(const struct chunk_item *item)
 {
-	printf(" f%" PRIu32, view_get_late(item));
+	printf(" f%" PRIu32, decode_untold_return(item));
 }
 
-static void print_name(const struct view_item *item)
+static void print_name(const struct chunk_item *item)
 {
-	struct view_string name;
+	struct chunk_string name;
 
-	view_get_name(item, &name);
+	decode_name(item, &name);
 	print_string(&name);
 }
 
-static void print_process(const struct view_item *item)
+static void print_process(const struct chunk_item *item)
 {
-	struct view_string path;
-	const uint32_t parent = view_get_process(item, &path);
+	struct chunk_string path;
+	const uint32_t parent = decode_process(item, &path);
 
 	printf(" parent=%" PRIu32, parent);
 	print_string(&path);
 }
 
-static void print_item(const struct chunk_view *chunk,
-		       const struct view_item *item)
+static void print_item(const struct chunk *chunk,
+		       const struct chunk_item *item)
 {
 	static const struct {
 		enum item_type type;
 		const char *name;
-		void (*print)(const struct view_item *);
+		void (*print)(const struct chunk_item *);
 	} kinds[] = {
 		{ ITEM_MODULE, "module", print_module },
 		{ ITEM_LUA, "lua", print_lua },
@@ -195,9 +195,9 @@ static void print_item(const struct chunk_view *chunk,
 	putchar('\n');
 }
 
-static void print_dict(const struct chunk_view *chunk)
+static void print_dict(const struct chunk *chunk)
 {
-	for (uint32_t i = 0; i < chunk->head.funcs; i++) {
+	for (uint32_t i = 0; i < chunk->header.funcs; i++) {
 		const uint64_t word = chunk->dict[i];
 
 		printf("  f%" PRIu32 " ", i);
@@ -224,11 +224,11 @@ static const char *kind_name(enum rec_kind kind)
 }
 
 /* One record with its operands; returns the words it takes. */
-static size_t print_record(const struct chunk_view *chunk, size_t i)
+static size_t print_record(const struct chunk *chunk, size_t i)
 {
 	const uint64_t word = chunk->records[i];
 	const enum rec_kind kind = rec_kind(word);
-	const size_t words = view_record_words(chunk, i);
+	const size_t words = decode_record_words(chunk, i);
 
 	printf("  %zu %s", i, kind_name(kind));
 	if (kind == REC_LEAF)
@@ -252,16 +252,16 @@ static size_t print_record(const struct chunk_view *chunk, size_t i)
 	return words;
 }
 
-static int print_chunk(void *ctx, const struct chunk_view *chunk)
+static int print_chunk(void *ctx, const struct chunk *chunk)
 {
-	struct view_item item = { 0 };
+	struct chunk_item item = { 0 };
 
 	(void)ctx;
-	print_header(&chunk->head);
-	while (view_next_item(chunk, &item))
+	print_header(&chunk->header);
+	while (decode_next_item(chunk, &item))
 		print_item(chunk, &item);
 	print_dict(chunk);
-	for (size_t i = 0; i < chunk->head.records; )
+	for (size_t i = 0; i < chunk->header.records; )
 		i += print_record(chunk, i);
 	return ferror(stdout) ? -1 : 0;
 }

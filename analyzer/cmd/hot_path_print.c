@@ -1,4 +1,4 @@
-/* hot_path_print.c - a slow call's dearest path, a line a callee.
+/* hot_path_print.c - a slow call's hot_path path, a line a callee.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/hot_path_print.h"
 
@@ -16,7 +16,8 @@ static ticks time_of(ticks total, ticks suspended, enum slow_key key)
 	       key == SLOW_SUSPENDED ? suspended : total;
 }
 
-static void print_step(const struct load *load, const struct dearest_step *step,
+static void print_step(const struct load *load,
+		       const struct hot_path_step *step,
 		       ticks time, ticks whole)
 {
 	const struct func *const f = func_get(load->session->funcs,
@@ -24,7 +25,7 @@ static void print_step(const struct load *load, const struct dearest_step *step,
 	char share[OUT_NUMBER], text[OUT_NUMBER], calls[OUT_NUMBER];
 	char place[512];
 	char *const name = out_escape_terminal(f->name);
-	char *const file = out_escape_terminal(head_place(place,
+	char *const file = out_escape_terminal(header_place(place,
 						sizeof(place), f));
 
 	printf("    %7s %10s %12s  %s%s%s%s\n",
@@ -37,14 +38,15 @@ static void print_step(const struct load *load, const struct dearest_step *step,
 	mem_free(file);
 }
 
-void dearest_print(const struct load *load, struct dearest *in, size_t call,
+void hot_path_print(const struct load *load, struct hot_path *in, size_t call,
 		  const struct slow_call *c, enum slow_key key)
 {
 	static const char *const kinds[] = { "time", "time", "time and sleep",
 					     "sleep" };
 	const ticks whole = time_of(c->total, c->suspended, key);
 	size_t count;
-	struct dearest_step *const steps = dearest_path(in, call, key, &count);
+	struct hot_path_step *const steps = hot_path_steps(in, call, key,
+							   &count);
 
 	if (count == 0)
 		printf("    its %s is its own\n", kinds[key]);
@@ -67,13 +69,14 @@ static void add(char **text, size_t *used, size_t *room, const char *more)
 	*used += length;
 }
 
-void dearest_print_csv(struct out_csv *csv, const struct load *load,
-		      struct dearest *in, size_t call, enum slow_key key)
+void hot_path_print_csv(struct out_csv *csv, const struct load *load,
+		      struct hot_path *in, size_t call, enum slow_key key)
 {
 	struct session *const s = load->session;
 	char *names = NULL, *times = NULL, ns[32];
 	size_t count, n = 0, names_room = 0, t = 0, times_room = 0;
-	struct dearest_step *const steps = dearest_path(in, call, key, &count);
+	struct hot_path_step *const steps = hot_path_steps(in, call, key,
+							   &count);
 
 	for (size_t i = 0; i < count; i++) {
 		add(&names, &n, &names_room,

@@ -8,10 +8,11 @@
 #include "analyzer/out/out_csv.h"
 
 /* Lines for the call of that index, which is c; in what the key says. */
-void dearest_print(const struct load *, struct dearest *, size_t call,
+void hot_path_print(const struct load *, struct hot_path *, size_t call,
 		  const struct slow_call *c, enum slow_key);
 /* Two cells: names and times in ns, outermost first, with ; between. */
-void dearest_print_csv(struct out_csv *, const struct load *, struct dearest *,
+void hot_path_print_csv(struct out_csv *, const struct load *,
+			struct hot_path *,
 		      size_t call, enum slow_key);
 
 #endif

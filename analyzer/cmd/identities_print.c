@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-void who_print_text(const char *text)
+void identities_print_text(const char *text)
 {
 	char *const safe = out_escape_terminal(text);
 
@@ -16,7 +16,8 @@ void who_print_text(const char *text)
 	mem_free(safe);
 }
 
-int who_print_is_shown(size_t i, size_t count, size_t top, const char *what)
+int identities_print_is_shown(size_t i, size_t count, size_t top,
+			      const char *what)
 {
 	if (top == 0 || i < top)
 		return 1;
@@ -34,7 +35,7 @@ static void print_processes(const struct session *s, size_t top)
 	for (size_t i = 0; i < s->process_count; i++) {
 		const struct process *const p = &s->processes[i];
 
-		if (!who_print_is_shown(i, s->process_count, top, "processes"))
+		if (!identities_print_is_shown(i, s->process_count, top, "processes"))
 			break;
 		/* Merged sessions have one for many: without numbers. */
 		if (p->pid != 0)
@@ -45,7 +46,7 @@ static void print_processes(const struct session *s, size_t top)
 		if (p->parent != 0)
 			printf("child of %" PRIu32 ", ", p->parent);
 		printf("since %s: ", out_number_date(text, p->start));
-		who_print_text(p->path[0] != '\0' ? p->path : "?");
+		identities_print_text(p->path[0] != '\0' ? p->path : "?");
 		putchar('\n');
 	}
 }
@@ -69,7 +70,7 @@ static void print_whose(const struct session *s, uint32_t process)
 		printf(" of pid %" PRIu32, s->processes[process].pid);
 	else if (s->process_count > 1) {
 		fputs(" of ", stdout);
-		who_print_text(head_base_name(s->processes[process].path));
+		identities_print_text(header_base_name(s->processes[process].path));
 	}
 }
 
@@ -79,7 +80,7 @@ static void print_thread(const struct session *s, const struct thread *t)
 		printf("  tid %" PRIu32 " ", t->tid);
 	else
 		fputs("  ", stdout);
-	who_print_text(t->tid != 0 || t->name[0] != '\0' ? t->name :
+	identities_print_text(t->tid != 0 || t->name[0] != '\0' ? t->name :
 		       "[unnamed]");
 	print_whose(s, t->process);
 }
@@ -92,7 +93,7 @@ static void print_threads(const struct session *s, size_t top)
 	for (size_t i = 0; i < s->thread_count; i++) {
 		const struct thread *const t = &s->threads[i];
 
-		if (!who_print_is_shown(i, s->thread_count, top, "threads"))
+		if (!identities_print_is_shown(i, s->thread_count, top, "threads"))
 			break;
 		print_thread(s, t);
 		printf(": %s, %s",
@@ -131,7 +132,7 @@ static void print_vms(const struct session *s, size_t top)
 	for (size_t i = 0; i < s->vm_count; i++) {
 		const struct vm *const vm = &s->vms[i];
 
-		if (!who_print_is_shown(i, s->vm_count, top, "states"))
+		if (!identities_print_is_shown(i, s->vm_count, top, "states"))
 			break;
 		printf("  %" PRIu64 " %s", vm->serial, abi_name(vm->abi));
 		print_whose(s, vm->process);
@@ -147,7 +148,7 @@ static void print_vms(const struct session *s, size_t top)
 	       s->coroutine_count + s->beyond.coroutines);
 }
 
-void who_print(const struct session *s, size_t top)
+void identities_print(const struct session *s, size_t top)
 {
 	print_processes(s, top);
 	print_threads(s, top);

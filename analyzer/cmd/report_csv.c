@@ -12,14 +12,14 @@ void report_print_csv_head(const struct report *r, int by_thread)
 	       "offcpu_ns,total_cpu_ns,total_offcpu_ns,share\n",
 	       by_thread ? "pid,tid,thread," : "", r->title,
 	       r->by == GROUP_FUNCTION || r->by == GROUP_BODY ?
-	       &HEAD_FUNC_COLUMNS[sizeof("function") - 1] : "");
+	       &HEADER_FUNC_COLUMNS[sizeof("function") - 1] : "");
 }
 
 static void put_name(struct out_csv *csv, const struct report *r,
 		     const struct rank *rank, const struct rank_row *row)
 {
 	if (row->func != 0) {
-		head_csv_func(csv, r->session, row->func);
+		header_csv_func(csv, r->session, row->func);
 		return;
 	}
 	out_csv_text(csv, rank_name(rank, row));

@@ -203,10 +203,10 @@ static void word_cell(struct out_table *table, const struct report *r,
 	else if (column == COL_LANGUAGE)
 		out_table_cell(table, func_language(f));
 	else if (column == COL_FILE)
-		out_table_cell(table, head_place(place, sizeof(place), f));
+		out_table_cell(table, header_place(place, sizeof(place), f));
 	else
 		out_table_cell(table, f->kind != FUNC_NATIVE ? "" :
-			       head_base_name(func_elf(r->session->funcs,
+			       header_base_name(func_elf(r->session->funcs,
 						       f->module)->path));
 }
 
@@ -232,7 +232,7 @@ static void cell(struct out_table *table, const struct report *r,
 	} else {
 		time = time_of(row, column);
 		late = row->func != 0 &&
-		       func_get(r->session->funcs, row->func)->late;
+		       func_get(r->session->funcs, row->func)->untold_return;
 		out_number_time(text + 1,
 				(double)session_ns(r->session, time));
 		out_table_cell(table, time == 0 ? "-" : text + !late);

@@ -106,22 +106,23 @@ static void print_all(const struct load *load, const struct slow_found *f,
 
 /* --- one call ---------------------------------------------------------- */
 
-static trail_id *frames_of(const struct slow_found *found,
+static stack_id *frames_of(const struct slow_found *found,
 			   const struct slow_call *c, size_t *n)
 {
-	trail_id *ids, id = c->stack;
+	stack_id *ids, id = c->stack;
 
-	*n = trail_depth(found->trail, id);
+	*n = stack_table_depth(found->stacks, id);
 	ids = mem_alloc((*n + 1) * sizeof(*ids));
-	for (size_t i = *n; i-- > 0; id = trail_get(found->trail, id)->below)
+	for (size_t i = *n; i-- > 0; id = stack_table_get(found->stacks,
+							  id)->below)
 		ids[i] = id;
 	return ids;
 }
 
 static const char *frame_name(const struct load *load,
-			      const struct trail_frame *f, char room[48])
+			      const struct stack_frame *f, char room[48])
 {
-	if (f->flags & TRAIL_OMITTED) {
+	if (f->flags & STACK_OMITTED) {
 		snprintf(room, 48, "[%" PRIu32 " frames]", f->func);
 		return room;
 	}
@@ -130,9 +131,9 @@ static const char *frame_name(const struct load *load,
 }
 
 static const struct func *func_of(const struct load *load,
-				  const struct trail_frame *f)
+				  const struct stack_frame *f)
 {
-	return f->func == 0 || (f->flags & TRAIL_OMITTED) ? NULL :
+	return f->func == 0 || (f->flags & STACK_OMITTED) ? NULL :
 	       func_get(load->session->funcs, f->func);
 }
 
@@ -148,24 +149,25 @@ static void print_stack(const struct load *load,
 			const struct slow_call *c, size_t most)
 {
 	size_t n, from = 0;
-	trail_id *const ids = frames_of(found, c, &n);
+	stack_id *const ids = frames_of(found, c, &n);
 
 	if (most != 0 && n > most) {
 		from = n - most;
 		printf("      ... %zu frames (--depth 0 shows all)\n", from);
 	}
 	for (size_t i = from; i < n; i++) {
-		const struct trail_frame *const f = trail_get(found->trail,
+		const struct stack_frame *const f =
+			stack_table_get(found->stacks,
 							      ids[i]);
-		const struct trail_frame *const above = i + 1 < n ?
-			trail_get(found->trail, ids[i + 1]) : NULL;
+		const struct stack_frame *const above = i + 1 < n ?
+			stack_table_get(found->stacks, ids[i + 1]) : NULL;
 		char place[512] = "", room[48], *name, *file;
 
 		if (func_of(load, f))
-			head_place(place, sizeof(place), func_of(load, f));
+			header_place(place, sizeof(place), func_of(load, f));
 		name = out_escape_terminal(frame_name(load, f, room));
 		file = out_escape_terminal(place);
-		printf("    %s %s%s%s\n", f->flags & TRAIL_BODY ? "~" :
+		printf("    %s %s%s%s\n", f->flags & STACK_BODY ? "~" :
 		       above && enters_lua(func_of(load, f),
 			       func_of(load, above)) ? ">" : " ",
 		       name, file[0] != '\0' ? "  " : "", file);
@@ -220,8 +222,8 @@ static void print_call(const struct load *load, const struct slow_found *found,
 		       "open at the end" : ends[c->end]);
 	puts(c->is_partial ? " (self at least)" : "");
 	print_stack(load, found, c, how->frames);
-	if (how->dearest)
-		dearest_print(load, how->dearest, i, c, how->key);
+	if (how->hot_path)
+		hot_path_print(load, how->hot_path, i, c, how->key);
 }
 
 static void csv_call(const struct load *load, const struct slow_found *found,
@@ -232,11 +234,11 @@ static void csv_call(const struct load *load, const struct slow_found *found,
 	struct session *const s = load->session;
 	char *text = NULL, room[48];
 	size_t n, used = 0, size = 0;
-	trail_id *const ids = frames_of(found, c, &n);
+	stack_id *const ids = frames_of(found, c, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		const char *const name = frame_name(load,
-			trail_get(found->trail, ids[i]), room);
+			stack_table_get(found->stacks, ids[i]), room);
 		const size_t length = strlen(name);
 
 		vec_need(&text, &size, used + length + 2);
@@ -248,7 +250,7 @@ static void csv_call(const struct load *load, const struct slow_found *found,
 	out_csv_number(&csv, pid_of(s, c->process));
 	out_csv_number(&csv, tid_of(s, c->thread));
 	out_csv_number(&csv, c->coroutine);
-	head_csv_func(&csv, s, c->func);
+	header_csv_func(&csv, s, c->func);
 	out_csv_number(&csv, c->level);
 	out_csv_number(&csv, begin_ns(s, c));
 	out_csv_number(&csv, session_ns(s, c->total));
@@ -258,8 +260,8 @@ static void csv_call(const struct load *load, const struct slow_found *found,
 	out_csv_text(&csv, ends[c->end]);
 	out_csv_number(&csv, (uint64_t)c->is_partial);
 	out_csv_text(&csv, !text ? "" : text);
-	if (how->dearest)
-		dearest_print_csv(&csv, load, how->dearest, at, how->key);
+	if (how->hot_path)
+		hot_path_print_csv(&csv, load, how->hot_path, at, how->key);
 	out_csv_end(&csv);
 	mem_free(text);
 	mem_free(ids);
@@ -269,16 +271,16 @@ void slow_print(const struct load *load, const struct slow_found *found,
 		const struct slow_print *how)
 {
 	if (how->csv) {
-		head_print_losses(load);
-		printf("pid,tid,coroutine," HEAD_FUNC_COLUMNS ",level,start_ns,"
+		header_print_losses(load);
+		printf("pid,tid,coroutine," HEADER_FUNC_COLUMNS ",level,start_ns,"
 		       "total_ns,self_ns,suspended_ns,wall_ns,end,is_partial,"
 		       "stack%s\n",
-		       how->dearest != NULL ? ",callees,callees_ns" : "");
+		       how->hot_path ? ",callees,callees_ns" : "");
 		for (size_t i = 0; i < found->count; i++)
 			csv_call(load, found, i, how);
 		return;
 	}
-	head_print(stdout, load);
+	header_print(stdout, load);
 	print_all(load, found, how);
 	for (size_t i = 0; i < found->count; i++)
 		print_call(load, found, i, how);

@@ -11,7 +11,7 @@ struct slow_print {
 	size_t frames;           /* of a stack to show; 0: all */
 	size_t functions;        /* how many match */
 	enum slow_key key;
-	struct dearest *dearest;   /* of the calls found, or NULL */
+	struct hot_path *hot_path;   /* of the calls found, or NULL */
 	int csv;
 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct group {
-	struct moment_stack stack; /* frames are its own */
+	struct snapshot_stack stack; /* frames are its own */
 	uint64_t count;
 	size_t order;
 };
@@ -33,12 +33,12 @@ struct stacks_fold *stacks_fold_new(stacks_fold_fn fn, void *ctx)
 	return f;
 }
 
-static uint64_t hash(const struct moment_stack *s)
+static uint64_t hash(const struct snapshot_stack *s)
 {
 	uint64_t h = (uint64_t)s->state << 1 | (uint64_t)s->is_thread;
 
 	for (size_t i = 0; i < s->count; i++) {
-		const struct moment_frame *const f = &s->frames[i];
+		const struct snapshot_frame *const f = &s->frames[i];
 
 		h ^= (uint64_t)(f->func + f->omitted) << 20 ^ (uint64_t)f->level << 16 ^
 		     f->flags;
@@ -48,7 +48,8 @@ static uint64_t hash(const struct moment_stack *s)
 	return h;
 }
 
-static int is_alike(const struct moment_stack *a, const struct moment_stack *b)
+static int is_alike(const struct snapshot_stack *a,
+		    const struct snapshot_stack *b)
 {
 	if (a->state != b->state || a->is_thread != b->is_thread ||
 	    a->count != b->count)
@@ -83,9 +84,9 @@ static void flush(struct stacks_fold *f)
 	map_clear(f->known);
 }
 
-static void add_group(struct stacks_fold *f, const struct moment_stack *s)
+static void add_group(struct stacks_fold *f, const struct snapshot_stack *s)
 {
-	struct moment_frame *const frames =
+	struct snapshot_frame *const frames =
 		mem_alloc((s->count + 1) * sizeof(*frames));
 
 	if (s->count > 0)
@@ -95,7 +96,7 @@ static void add_group(struct stacks_fold *f, const struct moment_stack *s)
 	f->groups[f->count++].stack.frames = frames;
 }
 
-void stacks_fold_add(struct stacks_fold *f, const struct moment_stack *s)
+void stacks_fold_add(struct stacks_fold *f, const struct snapshot_stack *s)
 {
 	const uint64_t h = hash(s);
 

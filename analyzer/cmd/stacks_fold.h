@@ -5,7 +5,7 @@
 
 #include "analyzer/watch/snapshots.h"
 
-typedef void (*stacks_fold_fn)(void *ctx, const struct moment_stack *,
+typedef void (*stacks_fold_fn)(void *ctx, const struct snapshot_stack *,
 			       uint64_t count);
 
 /* Alike: the same state, functions and marks, whatever the thread and the
@@ -13,7 +13,7 @@ typedef void (*stacks_fold_fn)(void *ctx, const struct moment_stack *,
  * frequent ones as they came. */
 struct stacks_fold;
 struct stacks_fold *stacks_fold_new(stacks_fold_fn, void *ctx);
-void stacks_fold_add(struct stacks_fold *, const struct moment_stack *);
+void stacks_fold_add(struct stacks_fold *, const struct snapshot_stack *);
 /* Tell what is left, and free. */
 void stacks_fold_finish(struct stacks_fold *);
 

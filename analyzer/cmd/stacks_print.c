@@ -20,7 +20,7 @@ struct printer {
 	int has_body, has_entry, has_old;
 };
 
-/* As enum moment_state. */
+/* As enum snapshot_state. */
 static const char *const states[] = {
 	"running", "last", "off", "unknown", "suspended", "maybe", "new"
 };
@@ -33,7 +33,7 @@ static const char *const sentences[] = {
 };
 
 static const char *name_of(const struct printer *p,
-			   const struct moment_frame *f, char room[48])
+			   const struct snapshot_frame *f, char room[48])
 {
 	if (f->func != 0)
 		return func_get(p->load->session->funcs, f->func)->name;
@@ -58,17 +58,17 @@ static uint32_t tid_of(const struct printer *p, uint32_t i)
 	return i < s->thread_count ? s->threads[i].tid : 0;
 }
 
-static void print_frame(struct printer *p, const struct moment_stack *s,
+static void print_frame(struct printer *p, const struct snapshot_stack *s,
 			size_t i)
 {
-	const struct moment_frame *const f = &s->frames[i];
-	const int is_body = (f->flags & TRAIL_BODY) != 0;
-	const int enters = (f->flags & MOMENT_ENTERS_LUA) != 0;
-	const int old = (f->flags & TRAIL_BEFORE) != 0 && f->func != 0;
+	const struct snapshot_frame *const f = &s->frames[i];
+	const int is_body = (f->flags & STACK_BODY) != 0;
+	const int enters = (f->flags & SNAPSHOT_ENTERS_LUA) != 0;
+	const int old = (f->flags & STACK_BEFORE) != 0 && f->func != 0;
 	char place[512] = "", room[48], *name, *file;
 
 	if (f->func != 0)
-		head_place(place, sizeof(place),
+		header_place(place, sizeof(place),
 			   func_get(p->load->session->funcs, f->func));
 	name = out_escape_terminal(name_of(p, f, room));
 	file = out_escape_terminal(place);
@@ -86,7 +86,7 @@ static void print_frame(struct printer *p, const struct moment_stack *s,
 	p->has_old |= old;
 }
 
-static void print_who(const struct printer *p, const struct moment_stack *s)
+static void print_who(const struct printer *p, const struct snapshot_stack *s)
 {
 	const struct session *const session = p->load->session;
 	char time[OUT_NUMBER], *name;
@@ -95,8 +95,8 @@ static void print_who(const struct printer *p, const struct moment_stack *s)
 		printf("coroutine %" PRIu64 " of process %" PRIu32 ": %s",
 		       s->coroutine, pid_of(p, s->process),
 		       sentences[s->state]);
-		if (s->state == MOMENT_SUSPENDED || s->state == MOMENT_MAYBE ||
-		    s->state == MOMENT_NEW)
+		if (s->state == SNAPSHOT_SUSPENDED || s->state == SNAPSHOT_MAYBE ||
+		    s->state == SNAPSHOT_NEW)
 			printf(", since %s", out_number_time(time,
 			       (double)session_ns(session, s->since -
 					session_first_tick(session))));
@@ -108,7 +108,7 @@ static void print_who(const struct printer *p, const struct moment_stack *s)
 	printf("thread %" PRIu32 "%s%s of process %" PRIu32 ": %s%s\n",
 	       tid_of(p, s->thread), name[0] != '\0' ? " " : "", name,
 	       pid_of(p, s->process), sentences[s->state],
-	       s->count == 0 && s->state <= MOMENT_LAST ? ", no call open" :
+	       s->count == 0 && s->state <= SNAPSHOT_LAST ? ", no call open" :
 	       "");
 	mem_free(name);
 }
@@ -145,7 +145,7 @@ static int has_room(struct printer *p)
 	return 1;
 }
 
-static void print_text(struct printer *p, const struct moment_stack *s)
+static void print_text(struct printer *p, const struct snapshot_stack *s)
 {
 	begin_moment(p, s->moment);
 	if (!has_room(p))
@@ -157,12 +157,12 @@ static void print_text(struct printer *p, const struct moment_stack *s)
 
 /* --- csv --------------------------------------------------------------- */
 
-static void csv_function(struct printer *p, const struct moment_frame *f)
+static void csv_function(struct printer *p, const struct snapshot_frame *f)
 {
 	char room[48];
 
 	if (f->func != 0) {
-		head_csv_func(&p->csv, p->load->session, f->func);
+		header_csv_func(&p->csv, p->load->session, f->func);
 		return;
 	}
 	out_csv_text(&p->csv, name_of(p, f, room));
@@ -171,15 +171,15 @@ static void csv_function(struct printer *p, const struct moment_frame *f)
 	out_csv_number(&p->csv, 0);
 }
 
-static void csv_flags(struct printer *p, const struct moment_frame *f)
+static void csv_flags(struct printer *p, const struct snapshot_frame *f)
 {
 	out_csv_number(&p->csv, f->level);
-	out_csv_number(&p->csv, (f->flags & TRAIL_BODY) != 0);
-	out_csv_number(&p->csv, (f->flags & MOMENT_ENTERS_LUA) != 0);
-	out_csv_number(&p->csv, (f->flags & TRAIL_BEFORE) != 0);
+	out_csv_number(&p->csv, (f->flags & STACK_BODY) != 0);
+	out_csv_number(&p->csv, (f->flags & SNAPSHOT_ENTERS_LUA) != 0);
+	out_csv_number(&p->csv, (f->flags & STACK_BEFORE) != 0);
 }
 
-static void csv_frame(struct printer *p, const struct moment_frame *f,
+static void csv_frame(struct printer *p, const struct snapshot_frame *f,
 		      size_t depth)
 {
 	if (f) {
@@ -194,8 +194,8 @@ static void csv_frame(struct printer *p, const struct moment_frame *f,
 	}
 }
 
-static void csv_row(struct printer *p, const struct moment_stack *s,
-		    const struct moment_frame *f)
+static void csv_row(struct printer *p, const struct snapshot_stack *s,
+		    const struct snapshot_frame *f)
 {
 	const struct session *const session = p->load->session;
 
@@ -208,7 +208,7 @@ static void csv_row(struct printer *p, const struct moment_stack *s,
 	out_csv_number(&p->csv, f != NULL ? f->coroutine : s->coroutine);
 	out_csv_text(&p->csv, states[s->state]);
 	csv_frame(p, f, f != NULL ? (size_t)(f - s->frames) : 0);
-	if (s->is_thread || s->state == MOMENT_UNKNOWN)
+	if (s->is_thread || s->state == SNAPSHOT_UNKNOWN)
 		out_csv_text(&p->csv, "");
 	else
 		out_csv_number(&p->csv, session_ns(session, s->since -
@@ -216,7 +216,7 @@ static void csv_row(struct printer *p, const struct moment_stack *s,
 	out_csv_end(&p->csv);
 }
 
-static void print_csv(struct printer *p, const struct moment_stack *s)
+static void print_csv(struct printer *p, const struct snapshot_stack *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		csv_row(p, s, &s->frames[i]);
@@ -226,7 +226,7 @@ static void print_csv(struct printer *p, const struct moment_stack *s)
 
 /* --- folded ------------------------------------------------------------ */
 
-static void print_group(struct printer *p, const struct moment_stack *s,
+static void print_group(struct printer *p, const struct snapshot_stack *s,
 			uint64_t count)
 {
 	char many[OUT_NUMBER];
@@ -237,12 +237,12 @@ static void print_group(struct printer *p, const struct moment_stack *s,
 	printf("%s: %s%s\n", out_number_many(many, count, s->is_thread ?
 					     "threads" : "coroutines"),
 	       sentences[s->state], s->count == 0 &&
-	       s->state <= MOMENT_LAST ? ", no call open" : "");
+	       s->state <= SNAPSHOT_LAST ? ", no call open" : "");
 	for (size_t i = 0; i < s->count; i++)
 		print_frame(p, s, i);
 }
 
-static void csv_group(struct printer *p, const struct moment_stack *s,
+static void csv_group(struct printer *p, const struct snapshot_stack *s,
 		      uint64_t count)
 {
 	for (size_t i = 0; i < s->count || i == 0; i++) {
@@ -254,7 +254,8 @@ static void csv_group(struct printer *p, const struct moment_stack *s,
 	}
 }
 
-static void take_group(void *ctx, const struct moment_stack *s, uint64_t count)
+static void take_group(void *ctx, const struct snapshot_stack *s,
+		       uint64_t count)
 {
 	struct printer *const p = ctx;
 
@@ -267,14 +268,14 @@ static void take_group(void *ctx, const struct moment_stack *s, uint64_t count)
 /* --- the whole --------------------------------------------------------- */
 
 static int is_wanted(const struct stacks_options *o,
-		     const struct moment_stack *s)
+		     const struct snapshot_stack *s)
 {
 	return !o->threads || (s->is_thread &&
 				      s->thread < o->thread_count &&
 				      o->threads[s->thread]);
 }
 
-static void take(void *ctx, const struct moment_stack *s)
+static void take(void *ctx, const struct snapshot_stack *s)
 {
 	struct printer *const p = ctx;
 
@@ -302,10 +303,10 @@ static void print_legend(const struct printer *p)
 		puts("(before): open since before it was recorded");
 }
 
-#define FRAME_COLUMNS "depth," HEAD_FUNC_COLUMNS ",level,is_body,enters_lua," \
+#define FRAME_COLUMNS "depth," HEADER_FUNC_COLUMNS ",level,is_body,enters_lua," \
 	"is_old"
 
-void stacks_print(struct load *load, struct moments *moments,
+void stacks_print(struct load *load, struct snapshots *moments,
 		  const struct stacks_options *options)
 {
 	struct printer p = { .load = load, .options = options,
@@ -314,14 +315,14 @@ void stacks_print(struct load *load, struct moments *moments,
 	if (options->fold)
 		p.fold = stacks_fold_new(take_group, &p);
 	if (options->csv) {
-		head_print_losses(load);
+		header_print_losses(load);
 		puts(options->fold ? "time_ns,count,state," FRAME_COLUMNS :
 		     "time_ns,pid,tid,coroutine,state," FRAME_COLUMNS
 		     ",since_ns");
 	} else {
-		head_print(stdout, load);
+		header_print(stdout, load);
 	}
-	moments_each(moments, load->session->funcs, take, &p);
+	snapshots_each(moments, load->session->funcs, take, &p);
 	if (p.fold)
 		stacks_fold_finish(p.fold);
 	if (!options->csv) {

@@ -16,7 +16,7 @@ struct stacks_options {
 	size_t thread_count;
 };
 
-void stacks_print(struct load *, struct moments *,
+void stacks_print(struct load *, struct snapshots *,
 		  const struct stacks_options *);
 
 #endif

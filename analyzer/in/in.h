@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct chunk_view; /* analyzer/chunk/decode.h */
+struct chunk; /* analyzer/chunk/decode.h */
 
 /* Gets each chunk once, checked whole (view.h); a negative return stops. The
  * view and its words are the reader's and valid during the call only. */
-typedef int (*in_chunk_fn)(void *ctx, const struct chunk_view *chunk);
+typedef int (*in_chunk_fn)(void *ctx, const struct chunk *chunk);
 
 struct in_summary {
 	char reader[64];        /* "babeltrace2 2.0.4", "carver", both: "..." */

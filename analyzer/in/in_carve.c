@@ -23,11 +23,11 @@ enum {
 _Static_assert(sizeof(((struct in_carve *)0)->words) == CHUNK_BYTES,
 	       "a chunk fits");
 
-struct in_key in_key_of(const struct chunk_view *chunk)
+struct in_key in_key_of(const struct chunk *chunk)
 {
-	return (struct in_key){ chunk->head.recording, chunk->head.number,
-				chunk->head.process, chunk->head.thread,
-				chunk->head.level };
+	return (struct in_key){ chunk->header.recording, chunk->header.number,
+				chunk->header.process, chunk->header.thread,
+				chunk->header.level };
 }
 
 struct in_carve *in_carve_new(void)
@@ -74,7 +74,7 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		   uint64_t offset)
 {
 	struct chunk_header h = { .total_words = 0 };
-	struct chunk_view view;
+	struct chunk view;
 	struct in_place place;
 
 	if (room < sizeof(h)) { /* the file ends in the header */
@@ -87,7 +87,7 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 	if (h.total_words >= CHUNK_HEADER_WORDS &&
 	    h.total_words <= CHUNK_MAX_WORDS && h.total_words * 8 <= room) {
 		memcpy(c->words, p, h.total_words * 8);
-		place.whole = view_open(&view, c->words, h.total_words) == 0;
+		place.whole = decode_chunk(&view, c->words, h.total_words) == 0;
 		err_clear();
 	}
 	add_place(c, &place);
@@ -230,7 +230,7 @@ void in_carve_sort(struct in_carve *c)
 		qsort(c->places, kept, sizeof(*c->places), by_time);
 }
 
-int in_carve_load(struct in_carve *c, size_t i, struct chunk_view *view)
+int in_carve_load(struct in_carve *c, size_t i, struct chunk *view)
 {
 	const struct in_place *const place = &c->places[i];
 	const size_t size = place->words * sizeof(uint64_t);
@@ -241,7 +241,8 @@ int in_carve_load(struct in_carve *c, size_t i, struct chunk_view *view)
 		return -1;
 	got = read_all(fd, c->words, size, place->offset);
 	close(fd);
-	if (got != (ssize_t)size || view_open(view, c->words, place->words)) {
+	if (got != (ssize_t)size || decode_chunk(view, c->words,
+						 place->words)) {
 		err_clear();
 		return -1;
 	}

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct chunk_view;
+struct chunk;
 
 /* What tells a chunk from all others. */
 struct in_key {
@@ -15,7 +15,7 @@ struct in_key {
 	uint32_t process, thread, level;
 };
 
-struct in_key in_key_of(const struct chunk_view *chunk);
+struct in_key in_key_of(const struct chunk *chunk);
 
 /* A chunk in a file, or what looked like one and was refused (whole is 0). */
 struct in_place {
@@ -51,6 +51,6 @@ void in_carve_sort(struct in_carve *);
 
 /* Read place i's chunk again: 0 and a view that lives until the next call, or
  * -1 when the file has changed meanwhile. */
-int in_carve_load(struct in_carve *, size_t i, struct chunk_view *view);
+int in_carve_load(struct in_carve *, size_t i, struct chunk *view);
 
 #endif

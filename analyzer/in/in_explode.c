@@ -76,23 +76,23 @@ static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
 /* ---- chunks ---- */
 
 /* An in_chunk_fn: behind in_order, so that numbers rise. */
-static int wait_for_turn(void *ctx, const struct chunk_view *chunk)
+static int wait_for_turn(void *ctx, const struct chunk *chunk)
 {
 	struct in_explode *const x = ctx;
 	struct waiting_chunk w = { .n = chunk->n };
-	const uint64_t recording = chunk->head.recording;
+	const uint64_t recording = chunk->header.recording;
 	uint64_t end;
 
-	if (chunk->head.flags & CHUNK_META)
+	if (chunk->header.flags & CHUNK_META)
 		return 0;
-	add_line(x, &chunk->head);
-	end = time_of(x, recording, chunk->head.tick_end);
+	add_line(x, &chunk->header);
+	end = time_of(x, recording, chunk->header.tick_end);
 	if (end > x->newest)
 		x->newest = end;
 	/* A handler's chunk goes first: it waits in the replay for the one it
 	 * interrupted. */
-	w.due.ns = chunk->head.level > 0 ? 0 :
-		   time_of(x, recording, chunk->head.tick_begin);
+	w.due.ns = chunk->header.level > 0 ? 0 :
+		   time_of(x, recording, chunk->header.tick_begin);
 	w.due.order = x->order_count++;
 	w.words = mem_alloc(chunk->n * sizeof(*w.words));
 	memcpy(w.words, chunk->words, chunk->n * sizeof(*w.words));
@@ -103,19 +103,19 @@ static int wait_for_turn(void *ctx, const struct chunk_view *chunk)
 static void replay_first(struct in_explode *x)
 {
 	struct waiting_chunk w;
-	struct chunk_view view;
+	struct chunk view;
 
 	in_heap_pop(&x->chunks, &w);
-	if (view_open(&view, w.words, w.n) == 0)
+	if (decode_chunk(&view, w.words, w.n) == 0)
 		replay_chunk(x->replay, &view);
 	mem_free(w.words);
 }
 
 int in_explode_put(struct in_explode *x, const uint64_t *words, size_t n)
 {
-	struct chunk_view view;
+	struct chunk view;
 
-	if (view_open(&view, words, n))
+	if (decode_chunk(&view, words, n))
 		return -1;
 	if (in_order_put(x->order, &view) == IN_ORDER_GAP) {
 		const struct in_key key = in_key_of(&view);

@@ -99,13 +99,13 @@ static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
 }
 
 static enum in_order_result give(struct in_order *o, struct stream *s,
-				 const struct chunk_view *chunk)
+				 const struct chunk *chunk)
 {
-	s->next = chunk->head.number + 1;
-	s->is_last = !!(chunk->head.flags & (CHUNK_LAST | CHUNK_TAKEN));
-	s->is_meta = !!(chunk->head.flags & CHUNK_META);
-	o->partials += !!(chunk->head.flags & CHUNK_PARTIAL);
-	o->has_end |= s->is_meta && chunk->head.number > 0;
+	s->next = chunk->header.number + 1;
+	s->is_last = !!(chunk->header.flags & (CHUNK_LAST | CHUNK_TAKEN));
+	s->is_meta = !!(chunk->header.flags & CHUNK_META);
+	o->partials += !!(chunk->header.flags & CHUNK_PARTIAL);
+	o->has_end |= s->is_meta && chunk->header.number > 0;
 	o->chunks++;
 	o->words += chunk->n;
 	return o->fn(o->ctx, chunk) < 0 ? IN_ORDER_STOP : IN_ORDER_TAKEN;
@@ -114,14 +114,14 @@ static enum in_order_result give(struct in_order *o, struct stream *s,
 static enum in_order_result give_first(struct in_order *o, struct stream *s)
 {
 	struct held first = s->held[0];
-	struct chunk_view view;
+	struct chunk view;
 	enum in_order_result r = IN_ORDER_TAKEN;
 
 	s->count--;
 	memmove(s->held, s->held + 1, s->count * sizeof(*s->held));
 	o->held_words -= first.n;
 	/* It was whole when it was copied. */
-	if (view_open(&view, first.words, first.n) == 0)
+	if (decode_chunk(&view, first.words, first.n) == 0)
 		r = give(o, s, &view);
 	mem_free(first.words);
 	return r;
@@ -152,12 +152,12 @@ static size_t place(const struct stream *s, uint64_t number)
 }
 
 static enum in_order_result hold(struct in_order *o, struct stream *s,
-				 const struct chunk_view *chunk)
+				 const struct chunk *chunk)
 {
-	const int partial = !!(chunk->head.flags & CHUNK_PARTIAL);
-	const size_t i = place(s, chunk->head.number);
+	const int partial = !!(chunk->header.flags & CHUNK_PARTIAL);
+	const size_t i = place(s, chunk->header.number);
 	const int is_there = i < s->count &&
-			     s->held[i].number == chunk->head.number;
+			     s->held[i].number == chunk->header.number;
 	enum in_order_result r = IN_ORDER_TAKEN;
 
 	if (is_there) {
@@ -172,7 +172,7 @@ static enum in_order_result hold(struct in_order *o, struct stream *s,
 			(s->count - i) * sizeof(*s->held));
 		s->count++;
 	}
-	s->held[i] = (struct held){ .number = chunk->head.number,
+	s->held[i] = (struct held){ .number = chunk->header.number,
 				    .words = mem_alloc(chunk->n * 8),
 				    .n = (uint32_t)chunk->n,
 				    .partial = partial };
@@ -182,7 +182,7 @@ static enum in_order_result hold(struct in_order *o, struct stream *s,
 }
 
 enum in_order_result in_order_put(struct in_order *o,
-				  const struct chunk_view *chunk)
+				  const struct chunk *chunk)
 {
 	const struct in_key key = in_key_of(chunk);
 	struct stream *const s = find_or_add(o, &key);
@@ -191,7 +191,7 @@ enum in_order_result in_order_put(struct in_order *o,
 	if (key.number < s->next)
 		return IN_ORDER_DUPLICATE;
 	if (key.number == s->next && !s->count &&
-	    !(chunk->head.flags & CHUNK_PARTIAL))
+	    !(chunk->header.flags & CHUNK_PARTIAL))
 		return give(o, s, chunk);
 	r = hold(o, s, chunk);
 	if (give_due(o, s) == IN_ORDER_STOP)

@@ -24,7 +24,7 @@ struct in_order *in_order_new(in_chunk_fn fn, void *ctx);
 void in_order_free(struct in_order *);
 
 /* Copies what has to wait. */
-enum in_order_result in_order_put(struct in_order *, const struct chunk_view *);
+enum in_order_result in_order_put(struct in_order *, const struct chunk *);
 /* Give on what the chunk's stream holds, up to the next missing number. */
 enum in_order_result in_order_give_up(struct in_order *,
 				      const struct in_key *of);

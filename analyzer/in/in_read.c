@@ -34,7 +34,7 @@ struct reading {
 	uint64_t carved;             /* chunks the carver gave */
 	struct map *ahead;           /* of good folders' chunks, those that it
 	                              * gave and babeltrace2 has not yet given */
-	uint64_t refused;            /* by view_open, from babeltrace2 */
+	uint64_t refused;            /* by decode_chunk, from babeltrace2 */
 	struct in_summary *summary;
 };
 
@@ -123,7 +123,7 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 	for (; r->cursor < r->carve->count; r->cursor++) {
 		const struct in_place *const p =
 			&r->carve->places[r->cursor];
-		struct chunk_view view;
+		struct chunk view;
 		enum in_order_result got;
 
 		if (p->tick_end > up_to)
@@ -160,16 +160,16 @@ static void carve_good(struct reading *r)
 static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 				       size_t n)
 {
-	struct chunk_view view;
+	struct chunk view;
 	enum in_order_result got;
 	struct in_key key;
 
-	if (view_open(&view, words, n)) {
+	if (decode_chunk(&view, words, n)) {
 		err_clear();
 		r->refused++;
 		return IN_ORDER_TAKEN;
 	}
-	if (give_carved(r, view.head.tick_end) == IN_ORDER_STOP)
+	if (give_carved(r, view.header.tick_end) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
 	key = in_key_of(&view);
 	is_behind(r, &key);
@@ -178,7 +178,7 @@ static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 		r->summary->duplicates++;
 	if (got == IN_ORDER_GAP) {
 		carve_good(r);
-		if (give_carved(r, view.head.tick_end) == IN_ORDER_STOP)
+		if (give_carved(r, view.header.tick_end) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
 		got = in_order_give_up(r->order, &key);
 	}

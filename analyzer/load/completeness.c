@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct teller {
-	loss_fn fn;
+	completeness_fn fn;
 	void *ctx;
 	size_t count;
 };
@@ -135,7 +135,8 @@ static void tell_gaps(struct teller *t, const struct session *s)
 							      "threads"));
 }
 
-void loss_gap(const struct session *s, const struct gap *g, loss_fn fn,
+void completeness_gap(const struct session *s, const struct gap *g,
+		      completeness_fn fn,
 	      void *ctx)
 {
 	const struct thread *const thread = &s->threads[g->thread];
@@ -158,7 +159,7 @@ void loss_gap(const struct session *s, const struct gap *g, loss_fn fn,
 	    g->from ? length : "");
 }
 
-size_t loss_each(const struct load *load, loss_fn fn, void *ctx)
+size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 {
 	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
@@ -207,7 +208,7 @@ static void tell_late(struct teller *t, const struct session *s)
 	uint64_t late = 0;
 
 	for (func_id id = 1; id <= func_count(s->funcs); id++)
-		late += func_get(s->funcs, id)->late != 0;
+		late += func_get(s->funcs, id)->untold_return != 0;
 	if (late > 0)
 		say(t, "LuaJIT does not tell when %s return: their times, "
 		    "marked ~ in weft report, last until the next Lua event",
@@ -267,7 +268,8 @@ static void say_on(void *ctx, const char *sentence)
 	say(ctx, "%s", sentence);
 }
 
-size_t loss_notes(const struct load *load, loss_fn fn, void *ctx)
+size_t completeness_notes(const struct load *load, completeness_fn fn,
+			  void *ctx)
 {
 	struct teller t = { fn, ctx, 0 };
 

@@ -9,7 +9,7 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/tables/filter.h"
 
-/* For OPT_MORE, before load_opts; load_open does the rest, head_print tells
+/* For OPT_MORE, before load_opts; load_open does the rest, header_print tells
  * what is shown. */
 extern const struct opt choose_opts[];
 

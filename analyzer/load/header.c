@@ -14,25 +14,25 @@
 
 enum { PROGRAMS_SHOWN = 3 };
 
-const char *head_base_name(const char *path)
+const char *header_base_name(const char *path)
 {
 	return path[0] != '\0' ? text_base_name(path) : "[unnamed]";
 }
 
-const char *head_place(char *to, size_t size, const struct func *f)
+const char *header_place(char *to, size_t size, const struct func *f)
 {
 	if (f->file[0] == '\0')
 		to[0] = '\0';
 	else if (f->file_line == 0)
 		snprintf(to, size, "%s", f->file[0] == '[' ? f->file :
-			 head_base_name(f->file));
+			 header_base_name(f->file));
 	else
 		snprintf(to, size, "%s:%" PRIu32, f->file[0] == '[' ? f->file :
-			 head_base_name(f->file), f->file_line);
+			 header_base_name(f->file), f->file_line);
 	return to;
 }
 
-void head_csv_func(struct out_csv *csv, struct session *s, func_id id)
+void header_csv_func(struct out_csv *csv, struct session *s, func_id id)
 {
 	const struct func *const f = func_get(s->funcs, id);
 
@@ -44,11 +44,11 @@ void head_csv_func(struct out_csv *csv, struct session *s, func_id id)
 	out_csv_number(csv, f->file_line);
 }
 
-void head_csv_who(struct out_csv *csv, struct session *s, func_id id,
+void header_csv_func_or(struct out_csv *csv, struct session *s, func_id id,
 		  const char *text)
 {
 	if (id != 0) {
-		head_csv_func(csv, s, id);
+		header_csv_func(csv, s, id);
 		return;
 	}
 	out_csv_text(csv, text);
@@ -57,7 +57,7 @@ void head_csv_who(struct out_csv *csv, struct session *s, func_id id,
 	out_csv_number(csv, 0);
 }
 
-void head_time_cell(struct out_table *table, const struct session *s,
+void header_time_cell(struct out_table *table, const struct session *s,
 		    ticks time)
 {
 	char text[OUT_NUMBER];
@@ -66,7 +66,7 @@ void head_time_cell(struct out_table *table, const struct session *s,
 		       out_number_time(text, (double)session_ns(s, time)));
 }
 
-uint64_t head_duration(const struct session *s)
+uint64_t header_duration(const struct session *s)
 {
 	ticks first = UINT64_MAX, last = 0;
 	uint64_t sum = 0;
@@ -84,7 +84,7 @@ uint64_t head_duration(const struct session *s)
 	return last > first ? session_ns(s, last - first) : 0;
 }
 
-ticks head_first_tick(const struct session *s)
+ticks header_first_tick(const struct session *s)
 {
 	return session_first_tick(s);
 }
@@ -93,8 +93,8 @@ ticks head_first_tick(const struct session *s)
 static int is_repeated(const struct session *s, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (strcmp(head_base_name(s->processes[k].path),
-			   head_base_name(s->processes[i].path)) == 0)
+		if (strcmp(header_base_name(s->processes[k].path),
+			   header_base_name(s->processes[i].path)) == 0)
 			return 1;
 	return 0;
 }
@@ -110,7 +110,7 @@ static void print_programs(FILE *to, const struct session *s)
 			continue;
 		if (names++ >= PROGRAMS_SHOWN)
 			continue;
-		name = out_escape_terminal(head_base_name(
+		name = out_escape_terminal(header_base_name(
 			s->processes[i].path));
 		fprintf(to, "%s%s", shown++ > 0 ? ", " : "", name);
 		mem_free(name);
@@ -153,7 +153,7 @@ static void print_shown(void *ctx, const char *sentence)
 	mem_free(text);
 }
 
-static void print_part(const struct load *load, loss_fn fn, void *ctx)
+static void print_part(const struct load *load, completeness_fn fn, void *ctx)
 {
 	char sentence[1024];
 
@@ -175,7 +175,7 @@ static void print_parts(FILE *to, const struct session *s)
 		out_number_date(from, s->parts[0].start),
 		out_number_date(until, s->parts[s->part_count - 1].start));
 	fprintf(to, "%s in all, ",
-		out_number_time(time, (double)head_duration(s)));
+		out_number_time(time, (double)header_duration(s)));
 	fprintf(to, "%s\n", out_number_many(text, s->calls, "calls"));
 	for (size_t i = 1; i < s->part_count; i++)
 		twice += s->parts[i].recording != 0 &&
@@ -208,12 +208,12 @@ static void print_run(FILE *to, const struct session *s)
 		return;
 	}
 	fprintf(to, "\n%s, %s, %s\n",
-		out_number_date(date, session_real(s, head_first_tick(s))),
-		out_number_time(time, (double)head_duration(s)),
+		out_number_date(date, session_real(s, header_first_tick(s))),
+		out_number_time(time, (double)header_duration(s)),
 		out_number_many(calls, s->calls, "calls"));
 }
 
-enum cmd_exit head_need_calls(const struct load *load)
+enum cmd_exit header_need_calls(const struct load *load)
 {
 	const struct session *const s = load->session;
 	const char *const command = session_note(s, "command");
@@ -231,18 +231,18 @@ enum cmd_exit head_need_calls(const struct load *load)
 	return CMD_UNREADABLE;
 }
 
-void head_begin(FILE *to, const struct load *load)
+void header_begin(FILE *to, const struct load *load)
 {
 	print_run(to, load->session);
-	if (loss_each(load, print_lost, to) == 0)
+	if (completeness_each(load, print_lost, to) == 0)
 		fputs("nothing was lost\n", to);
-	loss_notes(load, print_note, to);
+	completeness_notes(load, print_note, to);
 	print_part(load, print_shown, to);
 }
 
-void head_print(FILE *to, const struct load *load)
+void header_print(FILE *to, const struct load *load)
 {
-	head_begin(to, load);
+	header_begin(to, load);
 	fputc('\n', to);
 }
 
@@ -254,12 +254,12 @@ static void print_hash(void *ctx, const char *sentence)
 	mem_free(text);
 }
 
-void head_print_losses(const struct load *load)
+void header_print_losses(const struct load *load)
 {
 	char lost[] = "lost", note[] = "note", shown[] = "shown";
 
-	if (loss_each(load, print_hash, lost) == 0)
+	if (completeness_each(load, print_hash, lost) == 0)
 		fputs("# nothing was lost\n", stderr);
-	loss_notes(load, print_hash, note);
+	completeness_notes(load, print_hash, note);
 	print_part(load, print_hash, shown);
 }

@@ -74,11 +74,11 @@ static void end_progress(const struct progress *p)
 		fputs("\r\033[K", stderr);
 }
 
-static int take_chunk(void *ctx, const struct chunk_view *chunk)
+static int take_chunk(void *ctx, const struct chunk *chunk)
 {
 	struct progress *const p = ctx;
 
-	p->records += chunk->head.records;
+	p->records += chunk->header.records;
 	if (p->is_on)
 		show_progress(p);
 	return replay_chunk(p->replay, chunk);
@@ -145,14 +145,14 @@ static void name_all(struct load *load)
 
 struct scan { struct session *session; ticks first; };
 
-static int scan_chunk(void *ctx, const struct chunk_view *chunk)
+static int scan_chunk(void *ctx, const struct chunk *chunk)
 {
 	struct scan *const scan = ctx;
 
-	session_set_clock(scan->session, &chunk->head);
-	if (!(chunk->head.flags & CHUNK_META) &&
-	    chunk->head.tick_begin < scan->first)
-		scan->first = chunk->head.tick_begin;
+	session_set_clock(scan->session, &chunk->header);
+	if (!(chunk->header.flags & CHUNK_META) &&
+	    chunk->header.tick_begin < scan->first)
+		scan->first = chunk->header.tick_begin;
 	return 0;
 }
 

@@ -168,10 +168,10 @@ static void collect(struct comments *c, const struct load *load)
 	c->kind = "weft";
 	add_comment(c, !command ? "a recording" : command);
 	c->kind = "lost";
-	if (loss_each(load, add_comment, c) == 0)
+	if (completeness_each(load, add_comment, c) == 0)
 		add_comment(c, "nothing");
 	c->kind = "note";
-	loss_notes(load, add_comment, c);
+	completeness_notes(load, add_comment, c);
 }
 
 /* Coroutines whose Lua state was learnt of late are told apart one by one:
@@ -218,7 +218,7 @@ int load_profile_write(struct load *load, const char *file)
 	collect(&c, load);
 	w.about.comments = c.text;
 	w.about.comment_count = c.count;
-	w.about.duration = head_duration(load->session);
+	w.about.duration = header_duration(load->session);
 	status = out_file_write(file, write_profile, &w);
 	mem_free(c.text);
 	arena_free(c.arena);

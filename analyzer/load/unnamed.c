@@ -24,14 +24,14 @@ static int is_absent(const struct sym_module *m)
 	       strncmp(m->why, absent_why, sizeof(absent_why) - 1) == 0;
 }
 
-static void tell_one(const char *path, const struct sym_module *m, loss_fn fn,
-		     void *ctx)
+static void tell_one(const char *path, const struct sym_module *m,
+		     completeness_fn fn, void *ctx)
 {
 	char count[OUT_NUMBER], text[1024];
 
 	snprintf(text, sizeof(text), "%s of %.60s without a name: %s",
 		 out_number_many(count, count_unnamed(m), "functions"),
-		 head_base_name(path), m->why);
+		 header_base_name(path), m->why);
 	fn(ctx, text);
 }
 
@@ -50,7 +50,7 @@ static void add_absent(struct absent *a, const char *path,
 	a->why = m->why;
 }
 
-static void tell_absent(const struct absent *a, loss_fn fn, void *ctx)
+static void tell_absent(const struct absent *a, completeness_fn fn, void *ctx)
 {
 	char count[OUT_NUMBER], others[OUT_NUMBER], text[1024];
 
@@ -60,17 +60,17 @@ static void tell_absent(const struct absent *a, loss_fn fn, void *ctx)
 	if (a->modules == 1)
 		snprintf(text, sizeof(text), "%s of %.60s without a name: its "
 			 "file is gone%s, see --debug-dir", count,
-			 head_base_name(a->path),
+			 header_base_name(a->path),
 			 a->why + sizeof(absent_why) - 1);
 	else
 		snprintf(text, sizeof(text), "%s of %.60s and %s without a "
 			 "name: their files are gone, see --debug-dir", count,
-			 head_base_name(a->path), out_number_many(others,
+			 header_base_name(a->path), out_number_many(others,
 			 a->modules - 1, "other modules"));
 	fn(ctx, text);
 }
 
-void unnamed_tell(const struct load *load, loss_fn fn, void *ctx)
+void unnamed_tell(const struct load *load, completeness_fn fn, void *ctx)
 {
 	struct func_table *const funcs = load->session->funcs;
 	struct absent absent = { 0 };

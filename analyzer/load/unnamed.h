@@ -8,6 +8,6 @@
 
 /* Tell of names that could be had if somebody did something. A library with a
  * few local functions needs no word. */
-void unnamed_tell(const struct load *, loss_fn, void *ctx);
+void unnamed_tell(const struct load *, completeness_fn, void *ctx);
 
 #endif

@@ -37,10 +37,10 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
-static double chance(const struct maker *m, const struct spread *before,
-		     const struct spread *after)
+static double chance(const struct maker *m, const struct statistics *before,
+		     const struct statistics *after)
 {
-	return spread_welch(before, (uint64_t)m->sessions[0], after,
+	return statistics_welch(before, (uint64_t)m->sessions[0], after,
 			    (uint64_t)m->sessions[1]);
 }
 
@@ -127,7 +127,7 @@ static void add_calls(struct maker *m, uint32_t pair, enum delta_reason why)
 }
 
 static void add_cost(struct maker *m, uint32_t pair, enum delta_reason why,
-		     const uint64_t time[2], const struct spread *const s[2])
+		     const uint64_t time[2], const struct statistics *const s[2])
 {
 	struct delta_row row = row_of(m, pair, why, 0);
 	const double calls[2] = { (double)m->count.func[0][pair].calls,
@@ -143,7 +143,8 @@ static void add_cost(struct maker *m, uint32_t pair, enum delta_reason why,
 }
 
 /* Of a function that calls nothing. */
-static int has_fastest(const struct maker *m, const struct spread *const s[2])
+static int has_fastest(const struct maker *m,
+		       const struct statistics *const s[2])
 {
 	return s[0]->sessions == (uint64_t)m->sessions[0] &&
 	       s[1]->sessions == (uint64_t)m->sessions[1];
@@ -153,8 +154,8 @@ static int has_fastest(const struct maker *m, const struct spread *const s[2])
  * Where means may differ by chance, but the fastest calls do not, these tell
  * what was added. */
 static void add_work(struct maker *m, uint32_t pair, const uint64_t time[2],
-		     const struct spread *const mean[2],
-		     const struct spread *const fastest[2])
+		     const struct statistics *const mean[2],
+		     const struct statistics *const fastest[2])
 {
 	struct delta_row row = row_of(m, pair, DELTA_COST, 0);
 	const double calls[2] = { (double)m->count.func[0][pair].calls,
@@ -166,8 +167,8 @@ static void add_work(struct maker *m, uint32_t pair, const uint64_t time[2],
 		add_cost(m, pair, DELTA_COST, time, mean);
 		return;
 	}
-	row.was = spread_mean(fastest[0], fastest[0]->sessions);
-	row.is = spread_mean(fastest[1], fastest[1]->sessions);
+	row.was = statistics_mean(fastest[0], fastest[0]->sessions);
+	row.is = statistics_mean(fastest[1], fastest[1]->sessions);
 	row.added = (row.is - row.was) * calls[1] / m->sessions[1];
 	row.is_fastest = 1;
 	add_row(m, &row);
@@ -177,9 +178,9 @@ static void add_costs(struct maker *m, uint32_t pair)
 {
 	const struct delta_func *const a = &m->count.func[0][pair];
 	const struct delta_func *const b = &m->count.func[1][pair];
-	const struct func_spread *const x =
+	const struct func_statistics *const x =
 		delta_find_func(m->side[0], m->pairs.pairs[pair].id[0]);
-	const struct func_spread *const y =
+	const struct func_statistics *const y =
 		delta_find_func(m->side[1], m->pairs.pairs[pair].id[1]);
 	const uint64_t off[2] = {
 		!m->out->has_cpu ? 0 : a->off < a->self ? a->off : a->self,
@@ -187,15 +188,15 @@ static void add_costs(struct maker *m, uint32_t pair)
 
 	add_work(m, pair,
 		 (const uint64_t[]){ a->self - off[0], b->self - off[1] },
-		 (const struct spread *[]){
+		 (const struct statistics *[]){
 			 m->out->has_cpu ? &x->work : &x->cost,
 			 m->out->has_cpu ? &y->work : &y->cost },
-		 (const struct spread *[]){ &x->fastest, &y->fastest });
+		 (const struct statistics *[]){ &x->fastest, &y->fastest });
 	add_cost(m, pair, DELTA_WAIT, off,
-		 (const struct spread *[]){ &x->wait, &y->wait });
+		 (const struct statistics *[]){ &x->wait, &y->wait });
 	add_cost(m, pair, DELTA_SLEEP,
 		 (const uint64_t[]){ a->sleep, b->sleep },
-		 (const struct spread *[]){ &x->sleep, &y->sleep });
+		 (const struct statistics *[]){ &x->sleep, &y->sleep });
 }
 
 /* --- the whole ----------------------------------------------------------- */

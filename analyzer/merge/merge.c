@@ -25,7 +25,7 @@ struct combine *combine_new(void)
 	c->processes = map_new();
 	c->threads = map_new();
 	c->vms = map_new();
-	c->spreads = map_new();
+	c->statistics = map_new();
 	c->edges = map_new();
 	return c;
 }
@@ -35,7 +35,7 @@ static void free_maps(struct combine *c)
 	map_free(c->processes);
 	map_free(c->threads);
 	map_free(c->vms);
-	map_free(c->spreads);
+	map_free(c->statistics);
 	map_free(c->edges);
 	mem_free(c);
 }
@@ -87,11 +87,11 @@ static void join(struct combine *c, struct session *from)
 	combine_notes_join(c, from, c->sum->process_count == 0 &&
 			   c->sum->part_count == 0);
 	combine_func_join(c, from, map.module, map.func);
-	combine_people_join(c, from, map.process, map.thread, map.vm);
+	combine_identities_join(c, from, map.process, map.thread, map.vm);
 	combine_tree_join(c, from, map.func, map.thread, map.vm);
 	add_scalars(c->sum, from);
 	add_parts(c, from);
-	combine_spread_join(c, from, map.func);
+	combine_statistics_join(c, from, map.func);
 	mem_free(map.module);
 	mem_free(map.func);
 	mem_free(map.process);
@@ -139,7 +139,7 @@ static struct session *lift(struct session *from)
 	join(c, from);
 	combine_notes_lift(one);
 	add_self_as_part(one, from);
-	combine_spread_lift(one);
+	combine_statistics_lift(one);
 	free_maps(c);
 	return one;
 }

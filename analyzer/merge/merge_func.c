@@ -82,7 +82,7 @@ static void add_funcs(struct combine *c, struct session *from,
 		map[i] = func_like(c->sum->funcs, f, module[f->module]);
 		to = func_get(c->sum->funcs, map[i]);
 		put_first(c, &to->hint, f->hint);
-		to->late |= f->late;
+		to->untold_return |= f->untold_return;
 		if (!is_better(f, to))
 			continue;
 		to->name = combine_own(c, f->name);

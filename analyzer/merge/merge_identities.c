@@ -144,7 +144,7 @@ static void add_counts(struct beyond *b, const struct session *from)
 		(&b->processes)[i] += more[i];
 }
 
-void combine_people_join(struct combine *c, const struct session *from,
+void combine_identities_join(struct combine *c, const struct session *from,
 			 uint32_t *process, uint32_t *thread, uint32_t *vm)
 {
 	struct session *const s = c->sum;

@@ -58,6 +58,6 @@ static inline const char *own(const struct sorting *s, const char *text)
 }
 
 /* combine_who.c: processes, their labels, threads and Lua states. */
-void combine_who_sort(struct sorting *);
+void combine_identities_sort(struct sorting *);
 
 #endif

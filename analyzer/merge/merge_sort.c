@@ -66,8 +66,8 @@ static void name_func(struct sorting *s, func_id id, const struct func *from)
 	struct naming *n;
 
 	func_hint(s->to->funcs, id, from->hint);
-	if (from->late)
-		func_late(s->to->funcs, id);
+	if (from->untold_return)
+		func_set_untold_return(s->to->funcs, id);
 	to->name = own(s, from->name);
 	to->file = own(s, from->file);
 	to->file_line = from->file_line;
@@ -175,15 +175,15 @@ static void sort_tree(struct sorting *s)
 
 /* --- the rest ------------------------------------------------------------ */
 
-static int by_spread(const void *a, const void *b)
+static int by_statistics(const void *a, const void *b)
 {
-	return numbers(((const struct func_spread *)a)->func,
-		       ((const struct func_spread *)b)->func);
+	return numbers(((const struct func_statistics *)a)->func,
+		       ((const struct func_statistics *)b)->func);
 }
 
 static int by_edge(const void *a, const void *b)
 {
-	const struct edge_spread *const x = a, *const y = b;
+	const struct edge_statistics *const x = a, *const y = b;
 
 	return FIRST_OF(numbers(x->caller, y->caller),
 			numbers(x->func, y->func));
@@ -217,12 +217,13 @@ static void sort_figures(struct sorting *s)
 	const struct session *const from = s->from;
 	struct session *const to = s->to;
 
-	to->spread_count = from->spread_count;
-	to->spreads = copy(from->spreads, from->spread_count,
-			   sizeof(*to->spreads));
-	for (size_t i = 0; i < to->spread_count; i++)
-		to->spreads[i].func = s->func[to->spreads[i].func];
-	qsort(to->spreads, to->spread_count, sizeof(*to->spreads), by_spread);
+	to->statistics_count = from->statistics_count;
+	to->statistics = copy(from->statistics, from->statistics_count,
+			   sizeof(*to->statistics));
+	for (size_t i = 0; i < to->statistics_count; i++)
+		to->statistics[i].func = s->func[to->statistics[i].func];
+	qsort(to->statistics, to->statistics_count, sizeof(*to->statistics),
+	      by_statistics);
 	to->edge_count = from->edge_count;
 	to->edges = copy(from->edges, from->edge_count, sizeof(*to->edges));
 	for (size_t i = 0; i < to->edge_count; i++) {
@@ -273,7 +274,7 @@ struct session *combine_sort(struct session *from)
 	to->beyond = from->beyond;
 	sort_modules(&s);
 	sort_funcs(&s);
-	combine_who_sort(&s);
+	combine_identities_sort(&s);
 	sort_tree(&s);
 	sort_figures(&s);
 	sort_parts(&s);

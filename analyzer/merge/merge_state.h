@@ -9,9 +9,9 @@ struct combine {
 	struct session *sum;       /* in order of arrival until the end */
 	struct map *processes, *threads; /* by hash of their names */
 	struct map *vms;         /* by process and kind; number */
-	struct map *spreads, *edges;     /* by function; caller and function */
+	struct map *statistics, *edges;     /* by function; caller and function */
 	int no_hist;             /* a session told no lengths of calls */
-	size_t process_room, thread_room, note_room, part_room, spread_room,
+	size_t process_room, thread_room, note_room, part_room, statistics_room,
 	       edge_room, naming_room, label_room, vm_room;
 };
 
@@ -32,7 +32,7 @@ void combine_func_join(struct combine *, struct session *, elf_id *module,
 		       func_id *func);
 
 /* Add who ran in a session; fills the arrays with the sum's indices. */
-void combine_people_join(struct combine *, const struct session *,
+void combine_identities_join(struct combine *, const struct session *,
 			 uint32_t *process, uint32_t *thread, uint32_t *vm);
 
 /* Add the tree of a session; the arrays give the sum's ids. */
@@ -49,9 +49,9 @@ void combine_notes_join(struct combine *, const struct session *,
 void combine_notes_lift(struct session *);
 
 /* Of a session of one trace, in nanoseconds: figures over this one session. */
-void combine_spread_lift(struct session *);
+void combine_statistics_lift(struct session *);
 /* Add figures over sessions; func[] gives the sum's ids. */
-void combine_spread_join(struct combine *, const struct session *,
+void combine_statistics_join(struct combine *, const struct session *,
 			 const func_id *func);
 
 /* The same session with all lists in their order. */

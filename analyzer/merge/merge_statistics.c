@@ -48,11 +48,12 @@ static void lift_edges(struct session *s, const struct counts *n)
 	s->edges = mem_alloc((n->count + 1) * sizeof(*s->edges));
 	s->edge_count = n->count;
 	for (size_t i = 0; i < n->count; i++) {
-		struct edge_spread *const e = &s->edges[i];
+		struct edge_statistics *const e = &s->edges[i];
 
 		e->caller = n->edges[i].caller;
 		e->func = n->edges[i].func;
-		spread_add(&e->rate, spread_scale(n->edges[i].calls, MILLION,
+		statistics_add(&e->rate, statistics_scale(n->edges[i].calls,
+							  MILLION,
 			   e->caller ? n->calls[e->caller] : 1));
 	}
 }
@@ -60,32 +61,34 @@ static void lift_edges(struct session *s, const struct counts *n)
 static void lift_rows(struct session *s, const struct rank *r,
 		      const struct counts *n)
 {
-	s->spreads = mem_alloc((r->count + 1) * sizeof(*s->spreads));
-	s->spread_count = r->count;
+	s->statistics = mem_alloc((r->count + 1) * sizeof(*s->statistics));
+	s->statistics_count = r->count;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct rank_row *const row = &r->rows[i];
-		struct func_spread *const f = &s->spreads[i];
+		struct func_statistics *const f = &s->statistics[i];
 		const uint64_t off = n->off[row->func] < row->self ?
 				     n->off[row->func] : row->self;
 
 		f->func = row->func;
 		if (!n->is_caller[row->func] && row->max > 0)
-			spread_add(&f->fastest, row->min);
-		spread_add(&f->calls, row->calls);
-		spread_add(&f->self, row->self);
-		spread_add(&f->total, row->total);
-		spread_add(&f->suspended, row->suspended);
-		spread_add(&f->cost, spread_scale(row->self, THOUSAND,
+			statistics_add(&f->fastest, row->min);
+		statistics_add(&f->calls, row->calls);
+		statistics_add(&f->self, row->self);
+		statistics_add(&f->total, row->total);
+		statistics_add(&f->suspended, row->suspended);
+		statistics_add(&f->cost, statistics_scale(row->self, THOUSAND,
 						  row->calls));
-		spread_add(&f->work, spread_scale(row->self - off, THOUSAND,
+		statistics_add(&f->work, statistics_scale(row->self - off,
+							  THOUSAND,
 						  row->calls));
-		spread_add(&f->wait, spread_scale(off, THOUSAND, row->calls));
-		spread_add(&f->sleep, spread_scale(n->sleep[row->func],
+		statistics_add(&f->wait, statistics_scale(off, THOUSAND,
+							  row->calls));
+		statistics_add(&f->sleep, statistics_scale(n->sleep[row->func],
 						   THOUSAND, row->calls));
 	}
 }
 
-void combine_spread_lift(struct session *s)
+void combine_statistics_lift(struct session *s)
 {
 	const size_t funcs = func_count(s->funcs) + 1;
 	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
@@ -110,49 +113,51 @@ void combine_spread_lift(struct session *s)
 
 /* --- sums ---------------------------------------------------------------- */
 
-static void join_func(struct func_spread *to, const struct func_spread *more)
+static void join_func(struct func_statistics *to,
+		      const struct func_statistics *more)
 {
-	spread_join(&to->calls, &more->calls);
-	spread_join(&to->self, &more->self);
-	spread_join(&to->total, &more->total);
-	spread_join(&to->suspended, &more->suspended);
-	spread_join(&to->cost, &more->cost);
-	spread_join(&to->sleep, &more->sleep);
-	spread_join(&to->work, &more->work);
-	spread_join(&to->wait, &more->wait);
-	spread_join(&to->fastest, &more->fastest);
+	statistics_join(&to->calls, &more->calls);
+	statistics_join(&to->self, &more->self);
+	statistics_join(&to->total, &more->total);
+	statistics_join(&to->suspended, &more->suspended);
+	statistics_join(&to->cost, &more->cost);
+	statistics_join(&to->sleep, &more->sleep);
+	statistics_join(&to->work, &more->work);
+	statistics_join(&to->wait, &more->wait);
+	statistics_join(&to->fastest, &more->fastest);
 }
 
-void combine_spread_join(struct combine *c, const struct session *from,
+void combine_statistics_join(struct combine *c, const struct session *from,
 			 const func_id *func)
 {
 	struct session *const s = c->sum;
 	uint32_t *at;
 
-	for (size_t i = 0; i < from->spread_count; i++) {
-		const struct func_spread *const more = &from->spreads[i];
+	for (size_t i = 0; i < from->statistics_count; i++) {
+		const struct func_statistics *const more = &from->statistics[i];
 
-		at = map_put(c->spreads, func[more->func], 0);
+		at = map_put(c->statistics, func[more->func], 0);
 		if (*at == 0) {
-			vec_need(&s->spreads, &c->spread_room,
-				 s->spread_count + 1);
-			s->spreads[s->spread_count] = (struct func_spread){
+			vec_need(&s->statistics, &c->statistics_room,
+				 s->statistics_count + 1);
+			s->statistics[s->statistics_count] =
+				(struct func_statistics){
 				.func = func[more->func] };
-			*at = (uint32_t)++s->spread_count;
+			*at = (uint32_t)++s->statistics_count;
 		}
-		join_func(&s->spreads[*at - 1], more);
+		join_func(&s->statistics[*at - 1], more);
 	}
 	for (size_t i = 0; i < from->edge_count; i++) {
-		const struct edge_spread *const more = &from->edges[i];
+		const struct edge_statistics *const more = &from->edges[i];
 
 		at = map_put(c->edges, func[more->caller], func[more->func]);
 		if (*at == 0) {
 			vec_need(&s->edges, &c->edge_room, s->edge_count + 1);
-			s->edges[s->edge_count] = (struct edge_spread){
+			s->edges[s->edge_count] = (struct edge_statistics){
 				.caller = func[more->caller],
 				.func = func[more->func] };
 			*at = (uint32_t)++s->edge_count;
 		}
-		spread_join(&s->edges[*at - 1].rate, &more->rate);
+		statistics_join(&s->edges[*at - 1].rate, &more->rate);
 	}
 }

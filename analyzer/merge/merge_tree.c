@@ -11,14 +11,15 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 {
 	uint64_t counts[HIST_STEPS] = { 0 };
 
-	if (!t->hist || !cct_spread(from->cct, other, counts))
+	if (!t->hist || !cct_hist_counts(from->cct, other, counts))
 		return;
 	for (uint32_t i = 0; i + 1 < HIST_STEPS; i++) {
 		const uint64_t least = session_ns(from, hist_least(i));
 		const uint64_t most = session_ns(from, hist_least(i + 1));
 		const uint32_t low = hist_step(least);
 		const uint32_t high = most > least ? hist_step(most - 1) : low;
-		const uint64_t above = low == high ? 0 : spread_scale(counts[i],
+		const uint64_t above =
+			low == high ? 0 : statistics_scale(counts[i],
 			most - hist_least(high), most - least);
 
 		if (counts[i] > above)

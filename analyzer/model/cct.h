@@ -91,7 +91,7 @@ void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
 struct cct_cpu cct_cpu_of(const struct cct *, node_id);
 /* Add the node's histogram to an array of HIST_STEPS; 0 if none was
  * collected. */
-int cct_spread(const struct cct *, node_id, uint64_t *counts);
+int cct_hist_counts(const struct cct *, node_id, uint64_t *counts);
 
 /* Add calls, times and all else that was collected of a node of another
  * tree. */

@@ -62,11 +62,11 @@ struct cct_cpu cct_cpu_of(const struct cct *t, node_id id)
 	return t->cpu ? t->cpu[id] : (struct cct_cpu){ 0 };
 }
 
-int cct_spread(const struct cct *t, node_id id, uint64_t *counts)
+int cct_hist_counts(const struct cct *t, node_id id, uint64_t *counts)
 {
 	if (!t->hist)
 		return 0;
-	hist_spread(t->hist, id, counts);
+	hist_counts(t->hist, id, counts);
 	return 1;
 }
 

@@ -262,10 +262,10 @@ func_id func_like(struct func_table *t, const struct func *f, elf_id module)
 	return func_special(t, f->name);
 }
 
-void func_late(struct func_table *t, func_id id)
+void func_set_untold_return(struct func_table *t, func_id id)
 {
 	if (id > 0 && id <= t->count)
-		t->funcs[id].late = 1;
+		t->funcs[id].untold_return = 1;
 }
 
 void func_hint(struct func_table *t, func_id id, const char *hint)

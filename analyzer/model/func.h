@@ -43,7 +43,7 @@ struct func {
 	                          * on these two lines; 0: the first, the only
 	                          * one, or not known */
 	const char *hint;        /* what the recorder heard it called, or "" */
-	int late;                /* LuaJIT did not tell of its returns: its times
+	int untold_return;               /* LuaJIT did not tell of its returns: its times
 	                          * are upper bounds */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
 	 * FUNC_MARK name is there from the start. */
@@ -79,7 +79,7 @@ func_id func_special(struct func_table *, const char *name);
 func_id func_like(struct func_table *, const struct func *, elf_id module);
 /* Remember what Lua calls a native function; the first hint stays. */
 void func_hint(struct func_table *, func_id, const char *hint);
-void func_late(struct func_table *, func_id);
+void func_set_untold_return(struct func_table *, func_id);
 
 /* Borrow; valid until the table grows. Ids run from 1 to the count. */
 struct func *func_get(struct func_table *, func_id);

@@ -107,7 +107,7 @@ void hist_add(struct hist *h, size_t i, uint32_t step, uint64_t n)
 	*word = (uintptr_t)b;
 }
 
-void hist_spread(const struct hist *h, size_t i, uint64_t *counts)
+void hist_counts(const struct hist *h, size_t i, uint64_t *counts)
 {
 	const uint64_t word = h->slot[i];
 	const struct block *const b = block_of(word);

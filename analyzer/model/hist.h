@@ -47,7 +47,7 @@ static inline void hist_count(struct hist *h, size_t i, uint64_t value)
 }
 
 /* Add the counts of i to an array of HIST_STEPS. */
-void hist_spread(const struct hist *, size_t i, uint64_t *counts);
+void hist_counts(const struct hist *, size_t i, uint64_t *counts);
 /* Add the counts of from's i to those of to's k. */
 void hist_join(struct hist *to, size_t k, const struct hist *from, size_t i);
 

@@ -36,7 +36,7 @@ void session_free(struct session *s)
 	mem_free(s->notes);
 	mem_free(s->labels);
 	mem_free(s->parts);
-	mem_free(s->spreads);
+	mem_free(s->statistics);
 	mem_free(s->edges);
 	mem_free(s->namings);
 	mem_free(s);

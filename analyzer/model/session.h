@@ -136,8 +136,8 @@ struct session {
 	/* What merging leaves: see core/combine.h. None of these in a session
 	 * that is one trace's. */
 	struct part *parts; size_t part_count;
-	struct func_spread *spreads; size_t spread_count; /* by rising func */
-	struct edge_spread *edges; size_t edge_count; /* by caller, func */
+	struct func_statistics *statistics; size_t statistics_count; /* by rising func */
+	struct edge_statistics *edges; size_t edge_count; /* by caller, func */
 	struct beyond beyond;
 	struct naming *namings; size_t naming_count; /* by elf_id - 1, or
 	                            * none */

@@ -5,24 +5,24 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
-struct trail {
-	struct trail_frame *frames; /* [0] is nobody's */
+struct stack_table {
+	struct stack_frame *frames; /* [0] is nobody's */
 	size_t count, room;         /* [0] included */
 	struct map *known;          /* (below, flags and func) to id */
 };
 
-struct trail *trail_new(void)
+struct stack_table *stack_table_new(void)
 {
-	struct trail *const t = mem_alloc(sizeof(*t));
+	struct stack_table *const t = mem_alloc(sizeof(*t));
 
 	vec_need(&t->frames, &t->room, 1);
-	t->frames[0] = (struct trail_frame){ 0 };
+	t->frames[0] = (struct stack_frame){ 0 };
 	t->count = 1;
 	t->known = map_new();
 	return t;
 }
 
-void trail_free(struct trail *t)
+void stack_table_free(struct stack_table *t)
 {
 	if (!t)
 		return;
@@ -31,7 +31,7 @@ void trail_free(struct trail *t)
 	mem_free(t);
 }
 
-trail_id trail_push(struct trail *t, trail_id below, func_id func,
+stack_id stack_table_push(struct stack_table *t, stack_id below, func_id func,
 		    uint32_t flags)
 {
 	uint32_t *const id = map_put(t->known, below,
@@ -40,17 +40,18 @@ trail_id trail_push(struct trail *t, trail_id below, func_id func,
 	if (*id != 0)
 		return *id;
 	vec_need(&t->frames, &t->room, t->count + 1);
-	t->frames[t->count] = (struct trail_frame){ below, func, flags };
-	*id = (trail_id)t->count;
-	return (trail_id)t->count++;
+	t->frames[t->count] = (struct stack_frame){ below, func, flags };
+	*id = (stack_id)t->count;
+	return (stack_id)t->count++;
 }
 
-trail_id trail_look(struct trail *t, trail_id id, const struct stream *st,
+stack_id stream_stack(struct stack_table *t, stack_id id,
+		      const struct stream *st,
 		    size_t from, size_t to)
 {
-	const size_t segments = replay_look_segments(st);
-	struct replay_segment seg = { 0 };
-	struct replay_frame f;
+	const size_t segments = stream_segments(st);
+	struct stream_segment seg = { 0 };
+	struct stream_frame f;
 	size_t k = 0;
 
 	for (size_t i = from; i < to; i++) {
@@ -58,32 +59,33 @@ trail_id trail_look(struct trail *t, trail_id id, const struct stream *st,
 
 		/* The last segment that begins here: others are empty. */
 		while (k < segments && seg.base <= i) {
-			replay_look_segment(st, k, &seg);
+			stream_segment(st, k, &seg);
 			if (seg.base > i)
 				break;
 			if (seg.base == i && k > 0)
-				flags = TRAIL_BODY;
+				flags = STACK_BODY;
 			k++;
 		}
-		replay_look_frame(st, i, &f);
+		stream_frame(st, i, &f);
 		if (f.omitted > 0) {
-			flags |= TRAIL_OMITTED;
+			flags |= STACK_OMITTED;
 			f.func = (func_id)(f.omitted < UINT32_MAX ?
 					   f.omitted : UINT32_MAX);
 		} else if (!f.is_known) {
-			flags |= TRAIL_BEFORE;
+			flags |= STACK_BEFORE;
 		}
-		id = trail_push(t, id, f.func, flags);
+		id = stack_table_push(t, id, f.func, flags);
 	}
 	return id;
 }
 
-const struct trail_frame *trail_get(const struct trail *t, trail_id id)
+const struct stack_frame *stack_table_get(const struct stack_table *t,
+					  stack_id id)
 {
 	return &t->frames[id];
 }
 
-size_t trail_depth(const struct trail *t, trail_id id)
+size_t stack_table_depth(const struct stack_table *t, stack_id id)
 {
 	size_t depth = 0;
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static void add_squares(struct spread *s, unsigned __int128 more)
+static void add_squares(struct statistics *s, unsigned __int128 more)
 {
 	const unsigned __int128 sum = more + (s->squares_low |
 		(unsigned __int128)s->squares_high << 64);
@@ -13,7 +13,7 @@ static void add_squares(struct spread *s, unsigned __int128 more)
 	s->squares_high = (uint64_t)(sum >> 64);
 }
 
-void spread_add(struct spread *s, uint64_t value)
+void statistics_add(struct statistics *s, uint64_t value)
 {
 	if (s->sessions == 0 || value < s->min)
 		s->min = value;
@@ -24,7 +24,7 @@ void spread_add(struct spread *s, uint64_t value)
 	add_squares(s, (unsigned __int128)value * value);
 }
 
-void spread_join(struct spread *s, const struct spread *more)
+void statistics_join(struct statistics *s, const struct statistics *more)
 {
 	if (more->sessions == 0)
 		return;
@@ -38,14 +38,14 @@ void spread_join(struct spread *s, const struct spread *more)
 		    (unsigned __int128)more->squares_high << 64);
 }
 
-double spread_mean(const struct spread *s, uint64_t sessions)
+double statistics_mean(const struct statistics *s, uint64_t sessions)
 {
 	return sessions == 0 ? 0 : (double)s->sum / (double)sessions;
 }
 
 /* n * squares - sum^2 is a whole number: it is taken before anything is
  * rounded, as far as 128 bits go. */
-static double variance(const struct spread *s, uint64_t sessions)
+static double variance(const struct statistics *s, uint64_t sessions)
 {
 	const unsigned __int128 squares = s->squares_low |
 		(unsigned __int128)s->squares_high << 64;
@@ -64,12 +64,12 @@ static double variance(const struct spread *s, uint64_t sessions)
 	return apart > 0 ? apart / (n * (n - 1)) : 0;
 }
 
-double spread_deviation(const struct spread *s, uint64_t sessions)
+double statistics_deviation(const struct statistics *s, uint64_t sessions)
 {
 	return sqrt(variance(s, sessions));
 }
 
-uint64_t spread_scale(uint64_t value, uint64_t factor, uint64_t divisor)
+uint64_t statistics_scale(uint64_t value, uint64_t factor, uint64_t divisor)
 {
 	unsigned __int128 scaled;
 
@@ -124,10 +124,11 @@ static double beta(double a, double b, double x)
 	return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-double spread_welch(const struct spread *a, uint64_t na, const struct spread *b,
+double statistics_welch(const struct statistics *a, uint64_t na,
+			const struct statistics *b,
 		    uint64_t nb)
 {
-	const double apart = spread_mean(b, nb) - spread_mean(a, na);
+	const double apart = statistics_mean(b, nb) - statistics_mean(a, na);
 	double va, vb, freedom;
 
 	if (na < 2 || nb < 2)

@@ -17,7 +17,7 @@
 	  PROF_CHARS, 1 }
 #define SPREAD(s, member)                                                      \
 	{ offsetof(struct s, member), sizeof(uint64_t), PROF_NUMBER,           \
-	  sizeof(struct spread) / sizeof(uint64_t) }
+	  sizeof(struct statistics) / sizeof(uint64_t) }
 
 static const struct prof_field head[] = {
 	NUMBER(session, tick_hz), NUMBER(session, base_tick),
@@ -43,7 +43,7 @@ static const struct prof_field func[] = {
 	TEXT(func, source), NUMBER(func, source_hash),
 	NUMBER(func, source_length), NUMBER(func, line),
 	NUMBER(func, last_line), TEXT(func, hint), TEXT(func, name),
-	TEXT(func, file), NUMBER(func, file_line), NUMBER(func, late),
+	TEXT(func, file), NUMBER(func, file_line), NUMBER(func, untold_return),
 	NUMBER(func, ordinal),
 };
 
@@ -92,16 +92,16 @@ static const struct prof_field part[] = {
 };
 
 static const struct prof_field spread[] = {
-	NUMBER(func_spread, func), SPREAD(func_spread, calls),
-	SPREAD(func_spread, self), SPREAD(func_spread, total),
-	SPREAD(func_spread, suspended), SPREAD(func_spread, cost),
-	SPREAD(func_spread, sleep), SPREAD(func_spread, work),
-	SPREAD(func_spread, wait), SPREAD(func_spread, fastest),
+	NUMBER(func_statistics, func), SPREAD(func_statistics, calls),
+	SPREAD(func_statistics, self), SPREAD(func_statistics, total),
+	SPREAD(func_statistics, suspended), SPREAD(func_statistics, cost),
+	SPREAD(func_statistics, sleep), SPREAD(func_statistics, work),
+	SPREAD(func_statistics, wait), SPREAD(func_statistics, fastest),
 };
 
 static const struct prof_field edge[] = {
-	NUMBER(edge_spread, caller), NUMBER(edge_spread, func),
-	SPREAD(edge_spread, rate),
+	NUMBER(edge_statistics, caller), NUMBER(edge_statistics, func),
+	SPREAD(edge_statistics, rate),
 };
 
 static const struct prof_field naming[] = {
@@ -143,8 +143,8 @@ const struct prof_table prof_tables[PROF_KINDS] = {
 	[PROF_GAP] = TABLE(struct gap, gap),
 	[PROF_NODE] = TABLE(struct cct_node, node),
 	[PROF_PART] = TABLE(struct part, part),
-	[PROF_SPREAD] = TABLE(struct func_spread, spread),
-	[PROF_EDGE] = TABLE(struct edge_spread, edge),
+	[PROF_STATISTICS] = TABLE(struct func_statistics, spread),
+	[PROF_EDGE] = TABLE(struct edge_statistics, edge),
 	[PROF_NAMING] = TABLE(struct naming, naming),
 	[PROF_COLLECTED] = TABLE(struct prof_collected, collected),
 	[PROF_LENGTH] = TABLE(struct prof_length, length),

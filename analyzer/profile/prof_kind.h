@@ -18,7 +18,7 @@ enum prof_kind {
 	PROF_PROCESS, PROF_THREAD, PROF_VM, PROF_NOTE, PROF_GAP,
 	PROF_NODE,       /* struct cct_node, from id 1 on; parent is how much
 	                  * smaller its id is, 0 for a root */
-	PROF_PART, PROF_SPREAD, PROF_EDGE, PROF_NAMING,
+	PROF_PART, PROF_STATISTICS, PROF_EDGE, PROF_NAMING,
 	PROF_COLLECTED,  /* struct prof_collected, one row, or none */
 	PROF_LENGTH, PROF_CPU, PROF_LABEL,
 	PROF_KINDS

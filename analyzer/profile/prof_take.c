@@ -14,7 +14,7 @@ struct prof_take {
 	int has_head;
 	node_id length, cpu;     /* of the last rows */
 	/* Rooms of the session's arrays. */
-	size_t processes, threads, vms, notes, parts, spreads, edges, namings,
+	size_t processes, threads, vms, notes, parts, statistics, edges, namings,
 	       labels;
 };
 
@@ -96,8 +96,8 @@ static int take_func(struct prof_take *p, const void *row, size_t wanted)
 	if (id != wanted)
 		return damaged("a function");
 	func_hint(p->s->funcs, id, from->hint);
-	if (from->late)
-		func_late(p->s->funcs, id);
+	if (from->untold_return)
+		func_set_untold_return(p->s->funcs, id);
 	to = func_get(p->s->funcs, id);
 	to->name = own(p, from->name[0] == '\0' ? "[unnamed]" : from->name);
 	to->file = own(p, from->file);
@@ -245,25 +245,26 @@ static int take_part(struct prof_take *p, const void *row)
 	return 0;
 }
 
-static int take_spread(struct prof_take *p, const void *row)
+static int take_statistics(struct prof_take *p, const void *row)
 {
-	struct func_spread *const to = grow(&p->s->spreads, &p->spreads,
-					    p->s->spread_count, sizeof(*to));
-	const func_id before = p->s->spread_count > 0 ? to[-1].func : 0;
+	struct func_statistics *const to = grow(&p->s->statistics,
+						&p->statistics,
+					    p->s->statistics_count, sizeof(*to));
+	const func_id before = p->s->statistics_count > 0 ? to[-1].func : 0;
 
-	*to = *(const struct func_spread *)row;
-	p->s->spread_count++;
+	*to = *(const struct func_statistics *)row;
+	p->s->statistics_count++;
 	return to->func > before && to->func <= func_count(p->s->funcs) ? 0 :
 		damaged("figures of sessions");
 }
 
 static int take_edge(struct prof_take *p, const void *row)
 {
-	struct edge_spread *const to = grow(&p->s->edges, &p->edges,
+	struct edge_statistics *const to = grow(&p->s->edges, &p->edges,
 					    p->s->edge_count, sizeof(*to));
 	const size_t funcs = func_count(p->s->funcs);
 
-	*to = *(const struct edge_spread *)row;
+	*to = *(const struct edge_statistics *)row;
 	p->s->edge_count++;
 	return to->func > 0 && to->func <= funcs && to->caller <= funcs ? 0 :
 		damaged("callers of sessions");
@@ -349,8 +350,8 @@ static int take_row(struct prof_take *p, enum prof_kind kind, const void *row)
 		return take_node(p, row);
 	case PROF_PART:
 		return take_part(p, row);
-	case PROF_SPREAD:
-		return take_spread(p, row);
+	case PROF_STATISTICS:
+		return take_statistics(p, row);
 	case PROF_EDGE:
 		return take_edge(p, row);
 	case PROF_NAMING:

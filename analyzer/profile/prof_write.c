@@ -144,7 +144,7 @@ static void put_lengths(struct writer *w)
 	for (node_id id = 1; id <= cct_count(t); id++) {
 		uint64_t counts[HIST_STEPS] = { 0 };
 
-		if (!cct_spread(t, id, counts))
+		if (!cct_hist_counts(t, id, counts))
 			break;
 		for (uint32_t i = 0; i < HIST_STEPS; i++) {
 			if (counts[i] == 0)
@@ -214,7 +214,7 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROF_GAP, s->gaps, s->gap_count);
 	put_nodes(w);
 	put_rows(w, PROF_PART, s->parts, s->part_count);
-	put_rows(w, PROF_SPREAD, s->spreads, s->spread_count);
+	put_rows(w, PROF_STATISTICS, s->statistics, s->statistics_count);
 	put_rows(w, PROF_EDGE, s->edges, s->edge_count);
 	put_rows(w, PROF_NAMING, s->namings, s->naming_count);
 	put_collected(w);

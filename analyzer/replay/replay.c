@@ -124,7 +124,7 @@ struct waiting *replay_take_waiting(struct replay *r, struct stream *st)
 }
 
 static void add_waiting(struct replay *r, struct stream *st,
-			const struct chunk_view *v)
+			const struct chunk *v)
 {
 	struct waiting *const w = mem_grow(NULL, 1, sizeof(*w) + v->n * 8);
 
@@ -160,7 +160,7 @@ static void run_held(struct replay *r, struct stream *st, size_t keep)
 }
 
 static void take_plain(struct replay *r, struct stream *st,
-		       const struct chunk_view *v)
+		       const struct chunk *v)
 {
 	if (r->held_words + v->n > HELD_MAX) {
 		run_held(r, st, 0);
@@ -173,12 +173,12 @@ static void take_plain(struct replay *r, struct stream *st,
 }
 
 static void take_handler(struct replay *r, struct stream *st,
-			 const struct chunk_view *v)
+			 const struct chunk *v)
 {
 	struct stream *const lower = get_stream(r, st->thread, st->level - 1);
 
 	lower->interrupted = 1;
-	if (v->head.interrupted_chunk < lower->next ||
+	if (v->header.interrupted_chunk < lower->next ||
 	    r->held_words + v->n > HELD_MAX) {
 		run_held(r, st, 0);
 		replay_chunk_run(r, st, v, NULL);
@@ -187,29 +187,30 @@ static void take_handler(struct replay *r, struct stream *st,
 	add_waiting(r, st, v);
 }
 
-int replay_chunk(struct replay *r, const struct chunk_view *v)
+int replay_chunk(struct replay *r, const struct chunk *v)
 {
 	struct stream *st;
 
-	session_set_clock(r->session, &v->head);
-	if (v->head.flags & CHUNK_META) {
+	session_set_clock(r->session, &v->header);
+	if (v->header.flags & CHUNK_META) {
 		replay_notes(r, v);
 		return 0;
 	}
-	st = get_stream(r, replay_who_thread(r, &v->head), v->head.level);
-	if (v->head.number < st->arrived) {
+	st = get_stream(r, replay_identities_thread(r, &v->header),
+			v->header.level);
+	if (v->header.number < st->arrived) {
 		r->session->duplicate_chunks++;
 		return 0;
 	}
-	st->arrived = v->head.number + 1;
-	if (v->head.level > 0)
+	st->arrived = v->header.number + 1;
+	if (v->header.level > 0)
 		take_handler(r, st, v);
 	else
 		take_plain(r, st, v);
 	return 0;
 }
 
-int replay_chunk_fn(void *replay, const struct chunk_view *v)
+int replay_chunk_fn(void *replay, const struct chunk *v)
 {
 	return replay_chunk(replay, v);
 }

@@ -27,14 +27,14 @@ enum replay_why {
 };
 
 /* Events that are told later, or of another stack, than they belong to. */
-enum replay_late {
+enum replay_deferred {
 	REPLAY_NOW,
-	REPLAY_LATE_OLD,     /* both ends of a LEAVE_OLD, under all that the
+	REPLAY_DEFERRED_OLD,     /* both ends of a LEAVE_OLD, under all that the
 	                      * window has shown so far */
-	REPLAY_LATE_OMITTED, /* both ends of a call among omitted frames */
-	REPLAY_LATE_YIELD,   /* frames that a suspend and the resume after it
+	REPLAY_DEFERRED_OMITTED, /* both ends of a call among omitted frames */
+	REPLAY_DEFERRED_YIELD,   /* frames that a suspend and the resume after it
 	                      * show differently */
-	REPLAY_LATE_FINISH,  /* by replay_finish: the stream's stack is gone */
+	REPLAY_DEFERRED_FINISH,  /* by replay_finish: the stream's stack is gone */
 };
 
 /* A stream of records (process, thread, level) with its stack as it is now,
@@ -63,7 +63,7 @@ struct replay_event {
 	int inferred;                   /* resume, suspend: not seen itself */
 	uint64_t slept;                 /* resume: ticks since its suspend */
 	uint64_t vm;                    /* create: the VM's serial */
-	enum replay_late late;          /* enter, leave */
+	enum replay_deferred deferred;          /* enter, leave */
 	const struct stream *stream;    /* its stack: after an enter, a leave
 	                                 * and a resume; before a suspend */
 };
@@ -86,7 +86,7 @@ struct replay_sink {
 	 * to give them on. Chunks of handlers (level > 0) wait for the chunk
 	 * they interrupted and come right after it. */
 	void (*chunk_begin)(void *ctx, const struct replay_event *,
-			    const struct chunk_view *);
+			    const struct chunk *);
 	void (*chunk_end)(void *ctx, const struct replay_event *);
 	/* The stack was taken as the chunk gives it, not as the records before
 	 * left it; after the entries that come of that. */
@@ -111,7 +111,7 @@ void replay_be_eager(struct replay *);
 
 /* What is collected only where a view asks for it. */
 struct replay_collect {
-	int hist;                /* how long calls took: cct_spread */
+	int hist;                /* how long calls took: cct_hist_counts */
 	int vm;                  /* whose VM a coroutine is of: the bodies of
 	                          * one function are told apart by it */
 	/* The bodies of one coroutine get CCT_CHOSEN. serial 0: of none; pid 0:
@@ -126,12 +126,12 @@ struct replay_collect {
 /* Before the first chunk. */
 void replay_want(struct replay *, const struct replay_collect *);
 
-/* Take a chunk. Needs view_open's 0; borrows the view during the call. Chunks
+/* Take a chunk. Needs decode_chunk's 0; borrows the view during the call. Chunks
  * of one stream come in rising number (what does not is ignored and counted as
  * a duplicate); streams may come in any order. Returns 0. */
-int replay_chunk(struct replay *, const struct chunk_view *);
+int replay_chunk(struct replay *, const struct chunk *);
 /* The same, with the type of in.h's in_chunk_fn. */
-int replay_chunk_fn(void *replay, const struct chunk_view *);
+int replay_chunk_fn(void *replay, const struct chunk *);
 
 /* No chunk follows: close what is open, place what was held back. */
 void replay_finish(struct replay *);

@@ -20,9 +20,9 @@ static int is_unknown(const struct stream *st, const struct chunk_header *h)
  * base is unknown, another stack than ours tells that the tracer lost sight of
  * it and began anew; elsewhere it is a contradiction. */
 static int is_contiguous(const struct replay *r, const struct stream *st,
-			 const struct chunk_view *v)
+			 const struct chunk *v)
 {
-	const struct chunk_header *const h = &v->head;
+	const struct chunk_header *const h = &v->header;
 	const int unknown = is_unknown(st, h);
 
 	return is_joined(st, h) && !(h->flags & CHUNK_GAP) &&
@@ -85,9 +85,9 @@ static void count_lost(struct thread *t, struct stream *st,
 }
 
 static void count_chunk(struct replay *r, struct stream *st,
-			const struct chunk_view *v)
+			const struct chunk *v)
 {
-	const struct chunk_header *const h = &v->head;
+	const struct chunk_header *const h = &v->header;
 	struct session *const s = r->session;
 	struct thread *const t = &s->threads[st->thread];
 
@@ -110,13 +110,13 @@ static void count_chunk(struct replay *r, struct stream *st,
 }
 
 static void end_chunk(struct replay *r, struct stream *st,
-		      const struct chunk_view *v)
+		      const struct chunk *v)
 {
 	struct thread *const t = &r->session->threads[st->thread];
-	const ticks rest = v->head.tick_end - st->now;
+	const ticks rest = v->header.tick_end - st->now;
 
 	if (r->sink)
-		replay_emit_pass(r, st, st->now, v->head.tick_end);
+		replay_emit_pass(r, st, st->now, v->header.tick_end);
 	replay_clock_pass(r, st, rest);
 	t->calls += r->calls;
 	r->session->calls += r->calls;
@@ -124,8 +124,8 @@ static void end_chunk(struct replay *r, struct stream *st,
 		replay_handler_settle(r, st);
 	if (r->sink)
 		replay_emit_chunk_end(r, st);
-	st->next = v->head.number + 1;
-	st->written = v->head.written + v->head.records;
+	st->next = v->header.number + 1;
+	st->written = v->header.written + v->header.records;
 	st->seen = 1;
 }
 
@@ -146,7 +146,7 @@ void replay_chunk_close(struct replay *r, struct stream *st,
 
 /* w: how it waited, where it did; tells where a handler's chunk hangs. */
 void replay_chunk_run(struct replay *r, struct stream *st,
-		      const struct chunk_view *v, const struct waiting *w)
+		      const struct chunk *v, const struct waiting *w)
 {
 	struct stream *const upper = st->level + 1 < LEVELS ?
 		replay_find_stream(r, st->thread, st->level + 1) : NULL;
@@ -156,15 +156,15 @@ void replay_chunk_run(struct replay *r, struct stream *st,
 		replay_stack_init(st, cct_root(st->tree, st->thread));
 		st->outside = 0;
 	}
-	if (v->head.number > 0)
-		replay_handler_run(r, upper, v->head.number - 1);
+	if (v->header.number > 0)
+		replay_handler_run(r, upper, v->header.number - 1);
 	r->chunk++;
 	r->calls = 0;
 	r->kept_count = r->kept_used = 0;
-	replay_who_items(r, v, st->thread);
+	replay_identities_items(r, v, st->thread);
 	contiguous = is_contiguous(r, st, v);
 	if (!contiguous)
-		begin_anew(r, st, &v->head);
+		begin_anew(r, st, &v->header);
 	if (st->level > 0)
 		replay_handler_hang(r, st, v, w);
 	count_chunk(r, st, v);
@@ -173,10 +173,10 @@ void replay_chunk_run(struct replay *r, struct stream *st,
 	replay_stack_begin(r, st, v, contiguous);
 	replay_clock_begin(r, st);
 	replay_run(r, st, v, replay_handler_find(r, st, v, upper),
-		   v->head.records);
+		   v->header.records);
 	end_chunk(r, st, v);
-	replay_handler_run(r, upper, v->head.number);
-	if (v->head.flags & CHUNK_LAST)
+	replay_handler_run(r, upper, v->header.number);
+	if (v->header.flags & CHUNK_LAST)
 		replay_chunk_close(r, st, REPLAY_CUT);
 	else
 		st->closed = 0;

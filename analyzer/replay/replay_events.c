@@ -60,14 +60,14 @@ void replay_emit_leave(struct replay *r, struct stream *st, ticks tick,
 }
 
 void replay_emit_pair(struct replay *r, struct stream *st, func_id func,
-		      enum replay_late late)
+		      enum replay_deferred deferred)
 {
 	struct replay_event e;
 
 	if (!r->sink)
 		return;
 	e = event(r, st, st->now);
-	e.late = late;
+	e.deferred = deferred;
 	emit_enter(r, &e, func, st->depth - 1, REPLAY_OPEN_BEFORE);
 	emit_leave(r, &e, func, st->depth - 1, REPLAY_OPEN_BEFORE, 0);
 }
@@ -103,9 +103,9 @@ void replay_emit_create(struct replay *r, struct stream *st, uint64_t serial,
 }
 
 void replay_emit_chunk(struct replay *r, struct stream *st,
-		       const struct chunk_view *v)
+		       const struct chunk *v)
 {
-	const struct replay_event e = event(r, st, v->head.tick_begin);
+	const struct replay_event e = event(r, st, v->header.tick_begin);
 
 	if (r->sink->chunk_begin)
 		r->sink->chunk_begin(r->ctx, &e, v);
@@ -187,7 +187,7 @@ static void reconcile(struct replay *r, struct stream *st,
 	struct replay_event e = event(r, st, st->now);
 	size_t j = 0;
 
-	e.late = REPLAY_LATE_YIELD;
+	e.deferred = REPLAY_DEFERRED_YIELD;
 	for (size_t i = 0; i < n; i++)
 		if (j < k && before[i] == after[j])
 			j++;
@@ -278,7 +278,7 @@ void replay_emit_finish(struct replay *r)
 			continue;
 		p->who.why = p->resumed ? REPLAY_OPEN_BEFORE :
 					  REPLAY_OPEN_AT_END;
-		p->who.late = REPLAY_LATE_FINISH;
+		p->who.deferred = REPLAY_DEFERRED_FINISH;
 		p->who.stream = NULL;
 		for (size_t k = 0; end && k < p->count; k++) {
 			/* Leaves from the inside out. */

@@ -9,14 +9,14 @@
 struct below {
 	struct replay *replay;
 	struct stream *stream;
-	const struct chunk_view *view;
+	const struct chunk *view;
 	size_t i;                /* records replayed so far */
 };
 
 static void advance(struct below *b, size_t to)
 {
-	if (to > b->view->head.records)
-		to = b->view->head.records;
+	if (to > b->view->header.records)
+		to = b->view->header.records;
 	if (to > b->i)
 		b->i = replay_run(b->replay, b->stream, b->view, b->i, to);
 }
@@ -26,16 +26,16 @@ static void advance(struct below *b, size_t to)
  * inside the interruption. */
 static void advance_to_tick(struct below *b, ticks at)
 {
-	const struct chunk_view *const v = b->view;
+	const struct chunk *const v = b->view;
 
-	while (b->i < v->head.records) {
+	while (b->i < v->header.records) {
 		const uint64_t word = v->records[b->i];
 		ticks lead = 0;
 
 		if (rec_kind(word) == REC_LEAF)
 			lead = rec_leaf_gap(word);
 		else if (rec_kind(word) != REC_OPERAND)
-			lead = view_record_ticks(word);
+			lead = decode_record_ticks(word);
 		if (b->stream->now + lead > at)
 			return;
 		advance(b, b->i + 1);
@@ -50,7 +50,7 @@ static void advance_to_place(struct below *b)
 	const struct stream *const st = b->stream;
 
 	if (st->level > 0 && st->depth == 1 && st->segments == 1 &&
-	    b->i < b->view->head.records &&
+	    b->i < b->view->header.records &&
 	    rec_kind(b->view->records[b->i]) == REC_INTERRUPT)
 		advance(b, b->i + 1);
 }
@@ -83,23 +83,23 @@ static void add_place(struct waiting *w, size_t *room, struct place place)
  * INTERRUPT in it does. */
 static void find_places(struct below *b, struct waiting *w)
 {
-	const struct chunk_view *const v = &w->view;
-	ticks at = v->head.tick_begin;
+	const struct chunk *const v = &w->view;
+	ticks at = v->header.tick_begin;
 	size_t room = 0;
 
-	advance(b, v->head.interrupted_record);
+	advance(b, v->header.interrupted_record);
 	add_place(w, &room, open_call(b, at));
-	for (size_t i = 0; i < v->head.records; i++) {
+	for (size_t i = 0; i < v->header.records; i++) {
 		const uint64_t *const record = &v->records[i];
 
 		if (rec_kind(*record) == REC_OPERAND)
 			continue;
-		at += view_record_ticks(*record);
+		at += decode_record_ticks(*record);
 		if (rec_kind(*record) != REC_INTERRUPT)
 			continue;
 		/* Before it began: in records that were lost. */
-		if (rec_value(record[1]) != v->head.interrupted_chunk ||
-		    at < b->view->head.tick_begin) {
+		if (rec_value(record[1]) != v->header.interrupted_chunk ||
+		    at < b->view->header.tick_begin) {
 			add_place(w, &room, (struct place){ 0 });
 			continue;
 		}
@@ -114,13 +114,14 @@ static void find_places(struct below *b, struct waiting *w)
  * them; returns how many. A chunk that waits behind one for a later chunk, which
  * no tracer writes, gets no places: it runs when these trees may be gone. */
 size_t replay_handler_find(struct replay *r, struct stream *st,
-			   const struct chunk_view *v, struct stream *upper)
+			   const struct chunk *v, struct stream *upper)
 {
 	struct below b = { r, st, v, 0 };
 
 	for (struct waiting *w = upper ? upper->first : NULL;
-	     w && w->view.head.interrupted_chunk <= v->head.number; w = w->next)
-		if (w->view.head.interrupted_chunk == v->head.number)
+	     w && w->view.header.interrupted_chunk <= v->header.number; w =
+		     w->next)
+		if (w->view.header.interrupted_chunk == v->header.number)
 			find_places(&b, w);
 	return b.i;
 }
@@ -130,7 +131,7 @@ void replay_handler_run(struct replay *r, struct stream *upper,
 			uint64_t number)
 {
 	while (upper && upper->first &&
-	       upper->first->view.head.interrupted_chunk <= number) {
+	       upper->first->view.header.interrupted_chunk <= number) {
 		struct waiting *const w = replay_take_waiting(r, upper);
 
 		replay_chunk_run(r, upper, &w->view, w);
@@ -206,13 +207,13 @@ static void stand(struct replay *r, struct stream *st, struct place place)
 
 /* A chunk begins. A handler that goes on in it stands where it stood. */
 void replay_handler_hang(struct replay *r, struct stream *st,
-			 const struct chunk_view *v, const struct waiting *w)
+			 const struct chunk *v, const struct waiting *w)
 {
-	const int says_itself = v->head.records > 0 &&
+	const int says_itself = v->header.records > 0 &&
 				rec_kind(v->records[0]) == REC_INTERRUPT;
 	struct place under = { 0 };
 
-	st->settled = v->head.tick_begin;
+	st->settled = v->header.tick_begin;
 	st->place = NULL;
 	st->places = 0;
 	if (w && w->places > 0) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A string's bytes with a NUL behind them. */
-static const char *text(const struct view_string *s,
+static const char *text(const struct chunk_string *s,
 			char out[CHUNK_STRING_MAX + 1])
 {
 	memcpy(out, s->bytes, s->stored);
@@ -33,7 +33,8 @@ static uint32_t find_process(struct replay *r, const struct chunk_header *h)
 	return *id - 1;
 }
 
-uint32_t replay_who_thread(struct replay *r, const struct chunk_header *h)
+uint32_t replay_identities_thread(struct replay *r,
+				  const struct chunk_header *h)
 {
 	struct session *const s = r->session;
 	const uint32_t process = find_process(r, h);
@@ -54,7 +55,7 @@ uint32_t replay_who_thread(struct replay *r, const struct chunk_header *h)
 	return *id - 1;
 }
 
-uint32_t replay_who_coroutine(struct replay *r, uint32_t process,
+uint32_t replay_identities_coroutine(struct replay *r, uint32_t process,
 			      uint64_t serial)
 {
 	struct session *const s = r->session;
@@ -71,7 +72,7 @@ uint32_t replay_who_coroutine(struct replay *r, uint32_t process,
 	return *id;
 }
 
-void replay_who_ran(struct replay *r, uint32_t co, uint32_t thread)
+void replay_identities_ran(struct replay *r, uint32_t co, uint32_t thread)
 {
 	struct coroutine *const c = &r->session->coroutines[co - 1];
 	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
@@ -88,9 +89,9 @@ void replay_who_ran(struct replay *r, uint32_t co, uint32_t thread)
 }
 
 static void book_vm(struct replay *r, uint32_t process,
-		    const struct view_vm *vm)
+		    const struct chunk_vm *vm)
 {
-	const uint32_t co = replay_who_coroutine(r, process, vm->fiber);
+	const uint32_t co = replay_identities_coroutine(r, process, vm->fiber);
 	struct coroutine *const c = &r->session->coroutines[co - 1];
 
 	c->is_native = 1;
@@ -99,13 +100,13 @@ static void book_vm(struct replay *r, uint32_t process,
 }
 
 static void add_vm(struct replay *r, uint32_t process,
-		   const struct view_item *item)
+		   const struct chunk_item *item)
 {
 	struct session *const s = r->session;
-	struct view_vm vm;
+	struct chunk_vm vm;
 	uint32_t *id;
 
-	view_get_vm(item, &vm);
+	decode_vm(item, &vm);
 	if (vm.fiber != 0)
 		book_vm(r, process, &vm);
 	id = map_put(r->vm_of, process, vm.serial);
@@ -120,46 +121,46 @@ static void add_vm(struct replay *r, uint32_t process,
 }
 
 static void set_process(struct replay *r, uint32_t process,
-			const struct view_item *item)
+			const struct chunk_item *item)
 {
 	struct process *const p = &r->session->processes[process];
-	struct view_string path;
+	struct chunk_string path;
 
-	p->parent = view_get_process(item, &path);
+	p->parent = decode_process(item, &path);
 	if (!*p->path && path.stored > 0)
 		p->path = arena_copy(r->session->text, path.bytes,
 				     path.stored);
 }
 
-static void add_module(struct replay *r, const struct view_item *item)
+static void add_module(struct replay *r, const struct chunk_item *item)
 {
-	struct view_module m;
+	struct chunk_module m;
 	char path[CHUNK_STRING_MAX + 1];
 
-	view_get_module(item, &m);
+	decode_module(item, &m);
 	r->module[m.number] = func_module(r->session->funcs,
 					  text(&m.path, path), m.build_id,
 					  m.build_id_size, m.size);
 }
 
-static func_id find_lua(struct replay *r, const struct view_item *item)
+static func_id find_lua(struct replay *r, const struct chunk_item *item)
 {
-	struct view_lua l;
+	struct chunk_lua l;
 	char name[CHUNK_STRING_MAX + 1];
 
-	view_get_lua(item, &l);
+	decode_lua(item, &l);
 	return func_lua(r->session->funcs, &(struct func_origin){
 		l.source.bytes, l.source.stored, l.source.length,
 		l.source.hash, l.line, l.last_line, l.ordinal },
 		text(&l.name, name));
 }
 
-static func_id find_func(struct replay *r, const struct chunk_view *v,
+static func_id find_func(struct replay *r, const struct chunk *v,
 			 uint64_t word)
 {
 	struct func_table *const t = r->session->funcs;
-	struct view_item item;
-	struct view_string s;
+	struct chunk_item item;
+	struct chunk_string s;
 	char name[CHUNK_STRING_MAX + 1];
 
 	switch (dict_kind(word)) {
@@ -169,21 +170,21 @@ static func_id find_func(struct replay *r, const struct chunk_view *v,
 	case DICT_CODE:
 		return func_code(t, dict_offset(word));
 	case DICT_LUA:
-		view_dict_item(v, word, &item);
+		decode_dict_item(v, word, &item);
 		return find_lua(r, &item);
 	default:
-		view_dict_item(v, word, &item);
-		view_get_name(&item, &s);
+		decode_dict_item(v, word, &item);
+		decode_name(&item, &s);
 		return func_mark(t, text(&s, name));
 	}
 }
 
 static void add_offcpu(struct replay *r, uint32_t thread,
-		       const struct view_item *item)
+		       const struct chunk_item *item)
 {
 	struct thread *const t = &r->session->threads[thread];
 	const uint64_t *pair;
-	const size_t n = view_get_offcpu(item, &pair);
+	const size_t n = decode_offcpu(item, &pair);
 	ticks from;
 
 	if (n == 0 || pair[1] <= pair[0])
@@ -208,26 +209,26 @@ static void add_offcpu(struct replay *r, uint32_t thread,
 	replay_clock_add_edge(r, pair[1], CPU_UNKNOWN);
 }
 
-static void add_hint(struct replay *r, const struct view_item *item)
+static void add_hint(struct replay *r, const struct chunk_item *item)
 {
-	struct view_string s;
+	struct chunk_string s;
 	char name[CHUNK_STRING_MAX + 1];
-	const uint32_t i = view_get_hint(item, &s);
+	const uint32_t i = decode_hint(item, &s);
 
 	func_hint(r->session->funcs, r->func[i], text(&s, name));
 }
 
 /* Fills replay.func: what each index of this chunk's dictionary means. Modules
  * come before it, hints after. */
-void replay_who_items(struct replay *r, const struct chunk_view *v,
+void replay_identities_items(struct replay *r, const struct chunk *v,
 		      uint32_t thread)
 {
 	const uint32_t process = r->session->threads[thread].process;
-	struct view_item item = { 0 };
+	struct chunk_item item = { 0 };
 
-	if (v->head.level == 0)
+	if (v->header.level == 0)
 		r->edge_count = 0;
-	while (view_next_item(v, &item))
+	while (decode_next_item(v, &item))
 		if (item.type == ITEM_MODULE)
 			add_module(r, &item);
 		else if (item.type == ITEM_PROCESS)
@@ -235,16 +236,17 @@ void replay_who_items(struct replay *r, const struct chunk_view *v,
 		else if (item.type == ITEM_VM)
 			add_vm(r, process, &item);
 		else if (item.type == ITEM_LABEL)
-			replay_notes_label(r, v->head.recording, process + 1, &item);
-		else if (item.type == ITEM_OFFCPU && v->head.level == 0)
+			replay_notes_label(r, v->header.recording, process + 1,
+					   &item);
+		else if (item.type == ITEM_OFFCPU && v->header.level == 0)
 			add_offcpu(r, thread, &item);
-	for (uint32_t i = 0; i < v->head.funcs; i++)
+	for (uint32_t i = 0; i < v->header.funcs; i++)
 		r->func[i] = find_func(r, v, v->dict[i]);
-	item = (struct view_item){ 0 };
-	while (view_next_item(v, &item))
+	item = (struct chunk_item){ 0 };
+	while (decode_next_item(v, &item))
 		if (item.type == ITEM_HINT)
 			add_hint(r, &item);
 		else if (item.type == ITEM_LATE)
-			func_late(r->session->funcs,
-				  r->func[view_get_late(&item)]);
+			func_set_untold_return(r->session->funcs,
+				  r->func[decode_untold_return(&item)]);
 }

@@ -11,7 +11,7 @@
 enum { MAX_NOTES = 4096, MAX_LABELS = 256 };
 
 /* A string's bytes with a NUL behind them. */
-static const char *text(const struct view_string *s,
+static const char *text(const struct chunk_string *s,
 			char out[CHUNK_STRING_MAX + 1])
 {
 	memcpy(out, s->bytes, s->stored);
@@ -20,14 +20,14 @@ static const char *text(const struct view_string *s,
 }
 
 static void add_note(struct replay *r, const char *prefix,
-		     const struct view_item *item)
+		     const struct chunk_item *item)
 {
 	struct session *const s = r->session;
-	struct view_string k, v;
+	struct chunk_string k, v;
 	char key[CHUNK_STRING_MAX + 16], bytes[CHUNK_STRING_MAX + 1];
 	const char *value;
 
-	view_get_pair(item, &k, &v);
+	decode_pair(item, &k, &v);
 	snprintf(key, sizeof(key), "%s%s", prefix, text(&k, bytes));
 	value = text(&v, bytes);
 	for (size_t i = 0; i < s->note_count; i++)
@@ -43,14 +43,14 @@ static void add_note(struct replay *r, const char *prefix,
 
 /* process: its index + 1; 0: all of the recording. */
 void replay_notes_label(struct replay *r, uint64_t recording, uint32_t process,
-			const struct view_item *item)
+			const struct chunk_item *item)
 {
 	struct session *const s = r->session;
-	struct view_string k, v;
+	struct chunk_string k, v;
 	char key[CHUNK_STRING_MAX + 1], value[CHUNK_STRING_MAX + 1];
 
 	add_note(r, "label.", item);
-	view_get_pair(item, &k, &v);
+	decode_pair(item, &k, &v);
 	text(&k, key);
 	text(&v, value);
 	for (size_t i = 0; i < s->label_count; i++)
@@ -67,13 +67,13 @@ void replay_notes_label(struct replay *r, uint64_t recording, uint32_t process,
 		arena_copy(s->text, value, strlen(value)) });
 }
 
-void replay_notes(struct replay *r, const struct chunk_view *v)
+void replay_notes(struct replay *r, const struct chunk *v)
 {
-	struct view_item item = { 0 };
+	struct chunk_item item = { 0 };
 
-	while (view_next_item(v, &item))
+	while (decode_next_item(v, &item))
 		if (item.type == ITEM_NOTE)
 			add_note(r, "", &item);
 		else if (item.type == ITEM_LABEL)
-			replay_notes_label(r, v->head.recording, 0, &item);
+			replay_notes_label(r, v->header.recording, 0, &item);
 }

@@ -211,7 +211,7 @@ static inline void call(struct replay *r, struct stream *st, struct cursor *c,
 /* Inlined twice, so that the loop without events and histograms pays nothing
  * for them. */
 static inline __attribute__((always_inline)) size_t
-run(struct replay *r, struct stream *st, const struct chunk_view *v,
+run(struct replay *r, struct stream *st, const struct chunk *v,
     size_t from, size_t to, const int full)
 {
 	struct cursor c = { .calls = 0 };
@@ -240,7 +240,7 @@ run(struct replay *r, struct stream *st, const struct chunk_view *v,
 }
 
 size_t replay_run(struct replay *r, struct stream *st,
-		  const struct chunk_view *v, size_t from, size_t to)
+		  const struct chunk *v, size_t from, size_t to)
 {
 	return r->sink || st->tree->hist ? run(r, st, v, from, to, 1) :
 					   run(r, st, v, from, to, 0);

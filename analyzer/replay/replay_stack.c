@@ -103,20 +103,21 @@ static void emit_open(struct replay *r, struct stream *st)
 }
 
 static void adopt(struct replay *r, struct stream *st,
-		  const struct chunk_view *v)
+		  const struct chunk *v)
 {
 	const uint32_t process = r->session->threads[st->thread].process;
-	struct view_segment s = { 0 };
+	struct chunk_segment s = { 0 };
 
-	while (view_next_segment(v, &s)) {
+	while (decode_next_segment(v, &s)) {
 		if (s.serial) {
 			const uint32_t co =
-				replay_who_coroutine(r, process, s.serial);
+				replay_identities_coroutine(r, process,
+							    s.serial);
 
 			*vec_add(&st->segment, &st->segment_room,
 				 &st->segments) = (struct segment){
 					s.serial, co, st->depth, st->now };
-			replay_who_ran(r, co, st->thread);
+			replay_identities_ran(r, co, st->thread);
 		}
 		replay_stack_push_open(r, st, s.frame, s.frames);
 		if (r->sink)
@@ -151,14 +152,14 @@ static int same_frames(const struct replay *r, const struct frame *ours,
 
 /* Is the stack that the chunk gives the one we have? */
 int replay_stack_same(const struct replay *r, const struct stream *st,
-		      const struct chunk_view *v)
+		      const struct chunk *v)
 {
-	struct view_segment s = { 0 };
+	struct chunk_segment s = { 0 };
 	size_t i = 0;
 
 	if (!v->stack)
 		return st->segments == 1 && st->depth == 1;
-	for (; view_next_segment(v, &s); i++) {
+	for (; decode_next_segment(v, &s); i++) {
 		const size_t end = i + 1 < st->segments ?
 			st->segment[i + 1].base : st->depth;
 
@@ -172,7 +173,7 @@ int replay_stack_same(const struct replay *r, const struct stream *st,
 
 /* A chunk begins: its open stacks are ours, or become ours. */
 void replay_stack_begin(struct replay *r, struct stream *st,
-			const struct chunk_view *v, int contiguous)
+			const struct chunk *v, int contiguous)
 {
 	const int same = contiguous && replay_stack_same(r, st, v);
 
@@ -180,7 +181,7 @@ void replay_stack_begin(struct replay *r, struct stream *st,
 		replay_unnested(r, st);
 		replay_stack_close(r, st, REPLAY_CUT);
 	}
-	st->now = v->head.tick_begin;
+	st->now = v->header.tick_begin;
 	if (same)
 		return;
 	adopt(r, st, v);
@@ -266,7 +267,7 @@ static void odd_leave(struct replay *r, struct stream *st, func_id func)
 	if (st->depth > replay_top(st)->base &&
 	    frame_is_omitted(&st->frame[st->depth - 1])) {
 		take_omitted(st, 1);
-		replay_emit_pair(r, st, func, REPLAY_LATE_OMITTED);
+		replay_emit_pair(r, st, func, REPLAY_DEFERRED_OMITTED);
 	} else {
 		replay_unnested(r, st);
 	}
@@ -280,7 +281,7 @@ static void leave_old(struct replay *r, struct stream *st, func_id func)
 		return;
 	}
 	st->frame[0].node = replay_clock_side(st, st->window->root);
-	replay_emit_pair(r, st, func, REPLAY_LATE_OLD);
+	replay_emit_pair(r, st, func, REPLAY_DEFERRED_OLD);
 }
 
 /* Any record but a call that nests; its gap has passed. */

@@ -69,7 +69,7 @@ struct waiting {
 	struct waiting *next;
 	struct place *place;
 	size_t places;
-	struct chunk_view view;
+	struct chunk view;
 	uint64_t words[];
 };
 
@@ -173,26 +173,26 @@ struct waiting *replay_take_waiting(struct replay *, struct stream *);
 
 /* replay_chunk.c */
 void replay_chunk_run(struct replay *, struct stream *,
-		      const struct chunk_view *, const struct waiting *);
+		      const struct chunk *, const struct waiting *);
 void replay_chunk_close(struct replay *, struct stream *, enum replay_why);
 
 /* replay_handler.c: signal handlers that interrupted hooks. */
 size_t replay_handler_find(struct replay *, struct stream *,
-			   const struct chunk_view *, struct stream *upper);
+			   const struct chunk *, struct stream *upper);
 void replay_handler_run(struct replay *, struct stream *upper,
 			uint64_t number);
 void replay_handler_hang(struct replay *, struct stream *,
-			 const struct chunk_view *, const struct waiting *);
+			 const struct chunk *, const struct waiting *);
 void replay_handler_interrupt(struct replay *, struct stream *,
 			      const uint64_t *record);
 void replay_handler_settle(struct replay *, struct stream *);
 
 /* replay_who.c: identities, and what items tell. */
-uint32_t replay_who_thread(struct replay *, const struct chunk_header *);
-uint32_t replay_who_coroutine(struct replay *, uint32_t process,
+uint32_t replay_identities_thread(struct replay *, const struct chunk_header *);
+uint32_t replay_identities_coroutine(struct replay *, uint32_t process,
 			      uint64_t serial); /* index + 1 */
-void replay_who_ran(struct replay *, uint32_t co, uint32_t thread);
-void replay_who_items(struct replay *, const struct chunk_view *,
+void replay_identities_ran(struct replay *, uint32_t co, uint32_t thread);
+void replay_identities_items(struct replay *, const struct chunk *,
 		      uint32_t thread);
 
 /* replay_clock.c: time passes, off the CPU or not, inside of the time that is
@@ -207,12 +207,12 @@ node_id replay_clock_side(const struct stream *, node_id);
 uint32_t replay_clock_body(const struct replay *, const struct stream *);
 
 /* replay_notes.c: notes and labels; process: index + 1, 0: of all. */
-void replay_notes(struct replay *, const struct chunk_view *);
+void replay_notes(struct replay *, const struct chunk *);
 void replay_notes_label(struct replay *, uint64_t recording, uint32_t process,
-			const struct view_item *);
+			const struct chunk_item *);
 
 /* replay_run.c: the records [from, to); returns where it stopped, >= to. */
-size_t replay_run(struct replay *, struct stream *, const struct chunk_view *,
+size_t replay_run(struct replay *, struct stream *, const struct chunk *,
 		  size_t from, size_t to);
 
 /* replay_stack.c: what is rarer than a call. They work on stream.now, .frame
@@ -220,9 +220,9 @@ size_t replay_run(struct replay *, struct stream *, const struct chunk_view *,
 void replay_stack_init(struct stream *, node_id root);
 void replay_stack_need(struct stream *, size_t frames);
 void replay_stack_begin(struct replay *, struct stream *,
-			const struct chunk_view *, int contiguous);
+			const struct chunk *, int contiguous);
 int replay_stack_same(const struct replay *, const struct stream *,
-		      const struct chunk_view *);
+		      const struct chunk *);
 void replay_stack_close(struct replay *, struct stream *, enum replay_why);
 void replay_stack_pop(struct replay *, struct stream *, enum replay_why,
 		      uint32_t reason);
@@ -247,7 +247,7 @@ int replay_window_leave_old(struct stream *, func_id);
 
 /* replay_emit.c: events; each needs replay.sink. */
 void replay_emit_chunk(struct replay *, struct stream *,
-		       const struct chunk_view *);
+		       const struct chunk *);
 void replay_emit_chunk_end(struct replay *, struct stream *);
 void replay_emit_enter(struct replay *, struct stream *, ticks, func_id,
 		       size_t depth, enum replay_why);
@@ -255,7 +255,7 @@ void replay_emit_leave(struct replay *, struct stream *, ticks, func_id,
 		       size_t depth, enum replay_why, uint32_t reason);
 /* A call that turns out, at its end, to have been open all the time. */
 void replay_emit_pair(struct replay *, struct stream *, func_id,
-		      enum replay_late);
+		      enum replay_deferred);
 void replay_emit_adopt(struct replay *, struct stream *);
 void replay_emit_mark(struct replay *, struct stream *, func_id);
 void replay_emit_create(struct replay *, struct stream *, uint64_t serial,

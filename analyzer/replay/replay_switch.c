@@ -17,7 +17,8 @@ static struct coroutine *coroutine(struct replay *r, uint32_t co)
 static uint32_t find(struct replay *r, const struct stream *st,
 		     uint64_t serial)
 {
-	return replay_who_coroutine(r, r->session->threads[st->thread].process,
+	return replay_identities_coroutine(r,
+					   r->session->threads[st->thread].process,
 				    serial);
 }
 
@@ -116,7 +117,7 @@ static void count_resume(struct replay *r, struct stream *st, uint32_t co,
 	c->suspended += slept;
 	c->inferred += (flags & RESUME_INFERRED) != 0;
 	set_state(c, st->now, COROUTINE_RUNNING);
-	replay_who_ran(r, co, st->thread);
+	replay_identities_ran(r, co, st->thread);
 }
 
 void replay_switch_resume(struct replay *r, struct stream *st,

@@ -14,7 +14,7 @@
 struct climb { node_id node, at; uint64_t caller; };
 
 struct bottom_up {
-	const struct fold *fold;
+	const struct recursion *fold;
 	struct path *path;
 	uint64_t *total, *suspended; /* by node; see bottom_up.h */
 	node_id *root;               /* by node */
@@ -55,7 +55,7 @@ static void weigh(struct bottom_up *b, node_id id)
 		b->total[id] = 0;
 }
 
-struct bottom_up *bottom_up_new(const struct fold *fold, size_t functions)
+struct bottom_up *bottom_up_new(const struct recursion *fold, size_t functions)
 {
 	const size_t count = cct_count(fold->tree);
 	struct bottom_up *const b = mem_alloc(sizeof(*b));

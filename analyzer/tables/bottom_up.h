@@ -17,7 +17,7 @@
  * below a root add up to all the time there was; total and suspended of
  * functions overlap, and so the root's row has the time as its total. */
 struct bottom_up;
-struct bottom_up *bottom_up_new(const struct fold *, size_t functions);
+struct bottom_up *bottom_up_new(const struct recursion *, size_t functions);
 void bottom_up_free(struct bottom_up *);  /* borrows the fold until then */
 struct tree_view bottom_up_view(struct bottom_up *);
 

@@ -119,7 +119,7 @@ void bodies_times_fini(struct bodies_times *t)
 static uint32_t find(struct bodies_times *t, const struct stream *st,
 		     uint64_t serial)
 {
-	const uint32_t thread = replay_look_thread(st);
+	const uint32_t thread = stream_thread(st);
 
 	if (st == t->stream && serial == t->serial)
 		return t->found;
@@ -135,13 +135,13 @@ static uint32_t find(struct bodies_times *t, const struct stream *st,
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct bodies_times *const t = ctx;
-	const size_t depth = replay_look_depth(st);
-	struct replay_segment top;
-	struct replay_frame f;
+	const size_t depth = stream_depth(st);
+	struct stream_segment top;
+	struct stream_frame f;
 	enum func_kind kind = FUNC_LUA;
 	uint32_t i;
 
-	replay_look_segment(st, replay_look_segments(st) - 1, &top);
+	stream_segment(st, stream_segments(st) - 1, &top);
 	if (top.serial == 0)
 		return;
 	i = find(t, st, top.serial);
@@ -150,7 +150,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	if (t->session->coroutines[i - 1].is_native)
 		kind = FUNC_NATIVE;
 	if (depth > top.base) {
-		replay_look_frame(st, depth - 1, &f);
+		stream_frame(st, depth - 1, &f);
 		kind = func_get(t->session->funcs, f.func)->kind;
 	}
 	if (kind == FUNC_NATIVE || kind == FUNC_CODE)

@@ -74,7 +74,7 @@ void rank_sums_quantiles(struct rank *r, struct cct *t, uint32_t thread)
 		uint64_t counts[HIST_STEPS] = { 0 }, n = 0;
 
 		for (node_id id = l.first[row->group]; id; id = l.next[id])
-			hist_spread(t->hist, id, counts);
+			hist_counts(t->hist, id, counts);
 		for (size_t k = 0; k < HIST_STEPS; k++)
 			n += counts[k];
 		if (n == 0)

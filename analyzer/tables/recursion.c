@@ -9,21 +9,23 @@
 
 /* The node that this one is folded into, or 0. */
 static node_id target(struct cct *cct, const struct path *p, node_id id,
-		      enum fold_what what)
+		      enum recursion_kind what)
 {
 	const node_id same = p->same[id];
 
-	if (what == FOLD_NONE || same == 0 || p->body[same] != p->body[id])
+	if (what == RECURSION_NONE || same == 0 || p->body[same] != p->body[id])
 		return 0;
-	return what == FOLD_ALL || same == cct_get(cct, id)->parent ? same : 0;
+	return what == RECURSION_ALL || same == cct_get(cct,
+							id)->parent ? same : 0;
 }
 
 /* Parents come before their children. level[id]: how many activations of its
  * function the path has folded, this one included. */
-struct fold *fold_new(struct cct *cct, enum fold_what what, size_t functions)
+struct recursion *recursion_new(struct cct *cct, enum recursion_kind what,
+				size_t functions)
 {
 	const size_t count = cct_count(cct);
-	struct fold *const f = mem_alloc(sizeof(*f));
+	struct recursion *const f = mem_alloc(sizeof(*f));
 	struct path *const p = path_new(cct, functions);
 	node_id *const to = mem_alloc((count + 1) * sizeof(*to));
 	uint32_t *const level = mem_alloc((count + 1) * sizeof(*level));
@@ -51,7 +53,7 @@ struct fold *fold_new(struct cct *cct, enum fold_what what, size_t functions)
 	return f;
 }
 
-void fold_free(struct fold *f)
+void recursion_free(struct recursion *f)
 {
 	if (!f)
 		return;

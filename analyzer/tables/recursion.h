@@ -6,17 +6,17 @@
 
 #include "analyzer/model/cct.h"
 
-enum fold_what {
-	FOLD_DIRECT, /* a > a > a > b becomes a > b */
-	FOLD_ALL,    /* a > b > a > c becomes a > b and a > c, too: a call of a
+enum recursion_kind {
+	RECURSION_DIRECT, /* a > a > a > b becomes a > b */
+	RECURSION_ALL,    /* a > b > a > c becomes a > b and a > c, too: a call of a
 	              * function that is open goes back to its node, so that b's
 	              * total ends where a is entered again */
-	FOLD_NONE,
+	RECURSION_NONE,
 };
 
 /* The body of a coroutine is never folded into what resumed it: each coroutine
  * is folded by itself. */
-struct fold {
+struct recursion {
 	struct cct *tree;
 	/* By node of the tree: */
 	uint64_t *recursive; /* those of its calls that began while the function
@@ -27,7 +27,8 @@ struct fold {
 
 /* A new tree; the old one stays. self, calls and suspended of the nodes are
  * sums of those folded. functions: the highest func_id, or more. */
-struct fold *fold_new(struct cct *, enum fold_what, size_t functions);
-void fold_free(struct fold *);
+struct recursion *recursion_new(struct cct *, enum recursion_kind,
+				size_t functions);
+void recursion_free(struct recursion *);
 
 #endif

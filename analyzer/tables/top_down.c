@@ -4,11 +4,11 @@
 #include "analyzer/base/mem.h"
 
 struct top_down {
-	const struct fold *fold;
+	const struct recursion *fold;
 	uint64_t *total, *suspended; /* by node */
 };
 
-struct top_down *top_down_new(const struct fold *fold)
+struct top_down *top_down_new(const struct recursion *fold)
 {
 	const size_t nodes = cct_count(fold->tree) + 1;
 	struct top_down *const t = mem_alloc(sizeof(*t));

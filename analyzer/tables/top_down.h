@@ -9,7 +9,7 @@
 /* total of a row = its self + total of the rows below it; suspended is that of
  * the call in this place, as cct_totals has it. */
 struct top_down;
-struct top_down *top_down_new(const struct fold *); /* borrows it */
+struct top_down *top_down_new(const struct recursion *); /* borrows it */
 void top_down_free(struct top_down *);
 struct tree_view top_down_view(struct top_down *);
 

@@ -7,18 +7,19 @@
 
 #include <stdlib.h>
 
-void story_init(struct story *s, const struct session *session,
+void coroutine_history_init(struct coroutine_history *s,
+			    const struct session *session,
 		uint32_t process, uint64_t serial, size_t top)
 {
-	*s = (struct story){ .session = session, .process = process,
+	*s = (struct coroutine_history){ .session = session, .process = process,
 			     .serial = serial, .top = top };
-	s->trail = trail_new();
+	s->stacks = stack_table_new();
 	s->func_of = map_new();
 }
 
-void story_fini(struct story *s)
+void coroutine_history_fini(struct coroutine_history *s)
 {
-	trail_free(s->trail);
+	stack_table_free(s->stacks);
 	map_free(s->func_of);
 	mem_free(s->steps);
 	mem_free(s->funcs);
@@ -26,33 +27,33 @@ void story_fini(struct story *s)
 
 static int compare_steps(const void *a, const void *b)
 {
-	const struct story_step *const x = a, *const y = b;
+	const struct history_step *const x = a, *const y = b;
 
 	if (x->tick != y->tick)
 		return x->tick < y->tick ? -1 : 1;
 	/* One tick: a suspend, then the resume that slept 0. */
-	if (x->kind == STORY_CREATE || y->kind == STORY_CREATE)
-		return (y->kind == STORY_CREATE) - (x->kind == STORY_CREATE);
+	if (x->kind == HISTORY_CREATE || y->kind == HISTORY_CREATE)
+		return (y->kind == HISTORY_CREATE) - (x->kind == HISTORY_CREATE);
 	return (x->span == 0) - (y->span == 0);
 }
 
 static int compare_funcs(const void *a, const void *b)
 {
-	const struct story_func *const x = a, *const y = b;
+	const struct history_func *const x = a, *const y = b;
 
 	if (x->self != y->self)
 		return x->self > y->self ? -1 : 1;
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
-static void keep_earliest(struct story *s)
+static void keep_earliest(struct coroutine_history *s)
 {
 	qsort(s->steps, s->count, sizeof(*s->steps), compare_steps);
 	if (s->count > s->top)
 		s->count = s->top;
 }
 
-void story_sort(struct story *s)
+void coroutine_history_sort(struct coroutine_history *s)
 {
 	if (s->count > 0)
 		qsort(s->steps, s->count, sizeof(*s->steps), compare_steps);
@@ -63,12 +64,14 @@ void story_sort(struct story *s)
 		      compare_funcs);
 }
 
-static int is_ours(const struct story *s, const struct replay_event *e)
+static int is_ours(const struct coroutine_history *s,
+		   const struct replay_event *e)
 {
 	return e->coroutine == s->serial && e->process == s->process;
 }
 
-static void add_step(struct story *s, const struct story_step *step)
+static void add_step(struct coroutine_history *s,
+		     const struct history_step *step)
 {
 	if (s->top != 0 && s->count >= 2 * s->top)
 		keep_earliest(s);
@@ -78,74 +81,75 @@ static void add_step(struct story *s, const struct story_step *step)
 /* The innermost function below a frame. */
 static func_id below(const struct stream *st, size_t frames)
 {
-	struct replay_frame f;
+	struct stream_frame f;
 
 	if (frames == 0)
 		return 0;
-	replay_look_frame(st, frames - 1, &f);
+	stream_frame(st, frames - 1, &f);
 	return f.omitted > 0 ? 0 : f.func;
 }
 
-static struct story_step step(struct story *s, const struct replay_event *e,
-			      enum story_kind kind)
+static struct history_step step(struct coroutine_history *s,
+				const struct replay_event *e,
+			      enum history_kind kind)
 {
-	struct replay_segment top;
+	struct stream_segment top;
 
-	replay_look_segment(e->stream, replay_look_segments(e->stream) - 1,
+	stream_segment(e->stream, stream_segments(e->stream) - 1,
 			    &top);
-	return (struct story_step){
+	return (struct history_step){
 		.kind = kind, .tick = e->tick, .thread = e->thread,
 		.by = e->in, .by_func = below(e->stream, top.base),
-		.span = kind == STORY_RESUME ? e->slept : e->tick - top.since,
+		.span = kind == HISTORY_RESUME ? e->slept : e->tick - top.since,
 		.reason = e->reason, .is_inferred = e->inferred,
-		.stack = trail_look(s->trail, 0, e->stream, top.base,
-				    replay_look_depth(e->stream)) };
+		.stack = stream_stack(s->stacks, 0, e->stream, top.base,
+				    stream_depth(e->stream)) };
 }
 
 static void resume(void *ctx, const struct replay_event *e)
 {
-	struct story *const s = ctx;
-	struct story_step now;
+	struct coroutine_history *const s = ctx;
+	struct history_step now;
 
 	if (!is_ours(s, e))
 		return;
-	now = step(s, e, STORY_RESUME);
+	now = step(s, e, HISTORY_RESUME);
 	s->resumes++;
 	add_step(s, &now);
 }
 
 static void suspend(void *ctx, const struct replay_event *e)
 {
-	struct story *const s = ctx;
-	struct story_step now;
+	struct coroutine_history *const s = ctx;
+	struct history_step now;
 
 	if (!is_ours(s, e))
 		return;
-	now = step(s, e, STORY_SUSPEND);
+	now = step(s, e, HISTORY_SUSPEND);
 	s->suspends++;
 	add_step(s, &now);
 }
 
 static void create(void *ctx, const struct replay_event *e)
 {
-	struct story *const s = ctx;
+	struct coroutine_history *const s = ctx;
 
 	if (!is_ours(s, e))
 		return;
 	s->creates++;
-	add_step(s, &(struct story_step){
-		.kind = STORY_CREATE, .tick = e->tick, .thread = e->thread,
+	add_step(s, &(struct history_step){
+		.kind = HISTORY_CREATE, .tick = e->tick, .thread = e->thread,
 		.by = e->in,
-		.by_func = below(e->stream, replay_look_depth(e->stream)) });
+		.by_func = below(e->stream, stream_depth(e->stream)) });
 }
 
-static struct story_func *func(struct story *s, func_id id)
+static struct history_func *func(struct coroutine_history *s, func_id id)
 {
 	uint32_t *const at = map_put(s->func_of, id, 0);
 
 	if (*at == 0) {
 		*vec_add(&s->funcs, &s->func_room, &s->func_count) =
-			(struct story_func){ .func = id };
+			(struct history_func){ .func = id };
 		*at = (uint32_t)s->func_count;
 	}
 	return &s->funcs[*at - 1];
@@ -153,15 +157,16 @@ static struct story_func *func(struct story *s, func_id id)
 
 static void enter(void *ctx, const struct replay_event *e)
 {
-	struct story *const s = ctx;
+	struct coroutine_history *const s = ctx;
 
 	if (is_ours(s, e) && e->why == REPLAY_SEEN)
 		func(s, e->func)->calls++;
 }
 
-static int is_of_process(const struct story *s, const struct stream *st)
+static int is_of_process(const struct coroutine_history *s,
+			 const struct stream *st)
 {
-	const uint32_t thread = replay_look_thread(st);
+	const uint32_t thread = stream_thread(st);
 
 	return thread < s->session->thread_count &&
 	       s->session->threads[thread].process == s->process;
@@ -169,20 +174,20 @@ static int is_of_process(const struct story *s, const struct stream *st)
 
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
-	struct story *const s = ctx;
-	const size_t depth = replay_look_depth(st);
-	struct replay_segment top;
-	struct replay_frame f;
+	struct coroutine_history *const s = ctx;
+	const size_t depth = stream_depth(st);
+	struct stream_segment top;
+	struct stream_frame f;
 
-	replay_look_segment(st, replay_look_segments(st) - 1, &top);
+	stream_segment(st, stream_segments(st) - 1, &top);
 	if (top.serial != s->serial || !is_of_process(s, st) ||
 	    depth == top.base)
 		return;
-	replay_look_frame(st, depth - 1, &f);
+	stream_frame(st, depth - 1, &f);
 	func(s, f.func)->self += to - from;
 }
 
-const struct replay_sink story_sink = {
+const struct replay_sink coroutine_history_sink = {
 	.enter = enter, .resume = resume, .suspend = suspend,
 	.create = create, .pass = pass,
 };

@@ -6,10 +6,10 @@
 
 #include "analyzer/model/stack_table.h"
 
-enum story_kind { STORY_CREATE, STORY_RESUME, STORY_SUSPEND };
+enum history_kind { HISTORY_CREATE, HISTORY_RESUME, HISTORY_SUSPEND };
 
-struct story_step {
-	enum story_kind kind;
+struct history_step {
+	enum history_kind kind;
 	ticks tick;
 	uint32_t thread;         /* index */
 	uint64_t by;             /* create, resume: the coroutine that did it;
@@ -20,34 +20,35 @@ struct story_step {
 	                          * had been active so long */
 	uint32_t reason;         /* suspend: SUSPEND_YIELD, _RETURN, _ERROR */
 	int is_inferred;         /* seen at the next event only */
-	trail_id stack;          /* its own frames then: where it slept, where
+	stack_id stack;          /* its own frames then: where it slept, where
 	                          * it goes to sleep */
 };
 
 /* What it ran itself, by function. */
-struct story_func { func_id func; ticks self; uint64_t calls; };
+struct history_func { func_id func; ticks self; uint64_t calls; };
 
-struct story {
+struct coroutine_history {
 	const struct session *session; /* the same trace's, whole */
 	uint64_t serial;
 	uint32_t process;        /* index */
 	size_t top;              /* steps to keep, the earliest; 0: all */
-	struct trail *trail;
-	struct story_step *steps;
+	struct stack_table *stacks;
+	struct history_step *steps;
 	size_t count, room;
 	uint64_t resumes, suspends, creates; /* all */
-	struct story_func *funcs;
+	struct history_func *funcs;
 	size_t func_count, func_room;
 	struct map *func_of;
 };
 
-void story_init(struct story *, const struct session *, uint32_t process,
+void coroutine_history_init(struct coroutine_history *, const struct session *,
+			    uint32_t process,
 		uint64_t serial, size_t top);
-void story_fini(struct story *);
+void coroutine_history_fini(struct coroutine_history *);
 
-/* For a replay; its context is the struct. After replay_finish: story_sort puts
+/* For a replay; its context is the struct. After replay_finish: coroutine_history_sort puts
  * steps in the order of time, functions in that of falling self. */
-extern const struct replay_sink story_sink;
-void story_sort(struct story *);
+extern const struct replay_sink coroutine_history_sink;
+void coroutine_history_sort(struct coroutine_history *);
 
 #endif

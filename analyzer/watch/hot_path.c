@@ -7,10 +7,10 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
-struct dearest *dearest_new(const struct slow_call *calls, size_t count,
+struct hot_path *hot_path_new(const struct slow_call *calls, size_t count,
 			  func_id deeper)
 {
-	struct dearest *const in = mem_alloc(sizeof(*in));
+	struct hot_path *const in = mem_alloc(sizeof(*in));
 
 	in->calls = calls;
 	in->count = count;
@@ -23,12 +23,12 @@ struct dearest *dearest_new(const struct slow_call *calls, size_t count,
 	return in;
 }
 
-void dearest_free(struct dearest *in)
+void hot_path_free(struct hot_path *in)
 {
 	if (!in)
 		return;
 	for (size_t i = 0; i < in->lane_count; i++) {
-		dearest_watch_free(in->lanes[i]);
+		hot_path_watch_free(in->lanes[i]);
 		mem_free(in->lanes[i]->watches);
 		mem_free(in->lanes[i]);
 	}
@@ -41,16 +41,16 @@ void dearest_free(struct dearest *in)
 	mem_free(in);
 }
 
-static struct dearest_lane *lane(struct dearest *in, const struct stream *st)
+static struct hot_path_lane *lane(struct hot_path *in, const struct stream *st)
 {
-	uint32_t *const id = map_put(in->lane_of, replay_look_thread(st),
-				     replay_look_level(st));
+	uint32_t *const id = map_put(in->lane_of, stream_thread(st),
+				     stream_level(st));
 
 	if (*id == 0) {
-		struct dearest_lane *const l = mem_alloc(sizeof(*l));
+		struct hot_path_lane *const l = mem_alloc(sizeof(*l));
 
-		l->thread = replay_look_thread(st);
-		l->level = replay_look_level(st);
+		l->thread = stream_thread(st);
+		l->level = stream_level(st);
 		*vec_add(&in->lanes, &in->lane_room, &in->lane_count) = l;
 		*id = (uint32_t)in->lane_count;
 	}
@@ -59,48 +59,48 @@ static struct dearest_lane *lane(struct dearest *in, const struct stream *st)
 
 /* --- events -------------------------------------------------------------- */
 
-static struct dearest_lane *forget_all(struct dearest *in,
+static struct hot_path_lane *forget_all(struct hot_path *in,
 			       const struct replay_event *e, size_t frame)
 {
-	struct dearest_lane *const l = lane(in, e->stream);
+	struct hot_path_lane *const l = lane(in, e->stream);
 
-	dearest_watch_refresh(in, l, e->tick);
+	hot_path_watch_refresh(in, l, e->tick);
 	for (size_t i = 0; i < l->count; i++)
-		dearest_watch_forget(&l->watches[i], frame);
+		hot_path_watch_forget(&l->watches[i], frame);
 	return l;
 }
 
-static struct cct_node *node(struct dearest *in, struct watch *w,
+static struct cct_node *node(struct hot_path *in, struct watch *w,
 			     const struct stream *st, size_t frame)
 {
-	return cct_get(in->tree, dearest_watch_node(in, w, st, frame));
+	return cct_get(in->tree, hot_path_watch_node(in, w, st, frame));
 }
 
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
-	struct dearest *const in = ctx;
-	struct dearest_lane *const l = lane(in, st);
-	const size_t depth = replay_look_depth(st);
+	struct hot_path *const in = ctx;
+	struct hot_path_lane *const l = lane(in, st);
+	const size_t depth = stream_depth(st);
 
-	dearest_watch_refresh(in, l, from);
+	hot_path_watch_refresh(in, l, from);
 	for (size_t i = 0; i < l->count; i++)
-		if (dearest_watch_is_on(in, &l->watches[i], st))
+		if (hot_path_watch_is_on(in, &l->watches[i], st))
 			node(in, &l->watches[i], st, depth - 1)->self +=
 				to - from;
 }
 
 static void enter(void *ctx, const struct replay_event *e)
 {
-	struct dearest *const in = ctx;
-	struct dearest_lane *l;
+	struct hot_path *const in = ctx;
+	struct hot_path_lane *l;
 
-	if (e->late != REPLAY_NOW)
+	if (e->deferred != REPLAY_NOW)
 		return;
 	l = forget_all(in, e, e->depth);
 	for (size_t i = 0; i < l->count && e->why == REPLAY_SEEN; i++) {
 		struct watch *const w = &l->watches[i];
 
-		if (dearest_watch_is_on(in, w, e->stream) &&
+		if (hot_path_watch_is_on(in, w, e->stream) &&
 		    e->depth > w->frame)
 			node(in, w, e->stream, e->depth)->calls++;
 	}
@@ -108,21 +108,21 @@ static void enter(void *ctx, const struct replay_event *e)
 
 static void leave(void *ctx, const struct replay_event *e)
 {
-	if (e->late == REPLAY_NOW)
+	if (e->deferred == REPLAY_NOW)
 		forget_all(ctx, e, e->depth);
 }
 
 static void resume(void *ctx, const struct replay_event *e)
 {
-	struct dearest *const in = ctx;
-	struct dearest_lane *const l = forget_all(in, e, e->depth);
-	const size_t depth = replay_look_depth(e->stream);
+	struct hot_path *const in = ctx;
+	struct hot_path_lane *const l = forget_all(in, e, e->depth);
+	const size_t depth = stream_depth(e->stream);
 
 	for (size_t i = 0; i < l->count; i++) {
 		struct watch *const w = &l->watches[i];
 
 		if (in->calls[w->call].coroutine == e->coroutine &&
-		    dearest_watch_is_on(in, w, e->stream))
+		    hot_path_watch_is_on(in, w, e->stream))
 			node(in, w, e->stream, depth - 1)->suspended +=
 				e->slept;
 	}
@@ -139,9 +139,9 @@ static void adopt(void *ctx, const struct replay_event *e)
 }
 
 static void chunk_begin(void *ctx, const struct replay_event *e,
-			const struct chunk_view *v)
+			const struct chunk *v)
 {
-	struct dearest_lane *const l = lane(ctx, e->stream);
+	struct hot_path_lane *const l = lane(ctx, e->stream);
 
 	(void)v;
 	l->process = e->process;
@@ -149,7 +149,7 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	l->until = 0;
 }
 
-const struct replay_sink dearest_sink = {
+const struct replay_sink hot_path_sink = {
 	.enter = enter, .leave = leave, .resume = resume, .suspend = suspend,
 	.chunk_begin = chunk_begin, .adopt = adopt, .pass = pass,
 };

@@ -1,4 +1,4 @@
-/* hot_path_state.h - the inside of dearest, shared by the dearest*.c files only.
+/* hot_path_state.h - the inside of hot_path, shared by the hot_path*.c files only.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_WATCH_HOT_PATH_STATE_H
 #define WEFT_ANALYZER_WATCH_HOT_PATH_STATE_H
@@ -19,36 +19,36 @@ struct watch {
 
 /* A stream. Its watches are right from the last tick that was looked at until
  * another one. */
-struct dearest_lane {
+struct hot_path_lane {
 	uint32_t process, thread, level;
 	ticks until;
 	struct watch *watches;
 	size_t count, room;
 };
 
-struct dearest {
+struct hot_path {
 	const struct slow_call *calls;
 	size_t count;
 	struct cct *tree;
 	node_id *root;           /* by call */
 	ticks *total, *suspended; /* by node, when all is told */
 	struct map *lane_of;
-	struct dearest_lane **lanes;
+	struct hot_path_lane **lanes;
 	size_t lane_count, lane_room;
 };
 
-/* dearest_watch.c */
-void dearest_watch_free(struct dearest_lane *);
+/* hot_path_watch.c */
+void hot_path_watch_free(struct hot_path_lane *);
 /* The lane's watches for a tick. */
-void dearest_watch_refresh(const struct dearest *, struct dearest_lane *,
+void hot_path_watch_refresh(const struct hot_path *, struct hot_path_lane *,
 			  ticks at);
 /* Is the call on this stack? */
-int dearest_watch_is_on(const struct dearest *, struct watch *,
+int hot_path_watch_is_on(const struct hot_path *, struct watch *,
 		       const struct stream *);
 /* The node of a frame at or above that of a call that is on the stack. */
-node_id dearest_watch_node(struct dearest *, struct watch *,
+node_id hot_path_watch_node(struct hot_path *, struct watch *,
 			  const struct stream *, size_t frame);
 /* Frames from this one on are others now. */
-void dearest_watch_forget(struct watch *, size_t frame);
+void hot_path_watch_forget(struct watch *, size_t frame);
 
 #endif

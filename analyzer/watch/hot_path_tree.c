@@ -1,10 +1,10 @@
-/* hot_path_tree.c - the dearest path through a call's tree.
+/* hot_path_tree.c - the hot_path path through a call's tree.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/hot_path_state.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
-static ticks time_of(const struct dearest *in, node_id id, enum slow_key key)
+static ticks time_of(const struct hot_path *in, node_id id, enum slow_key key)
 {
 	switch (key) {
 	case SLOW_WALL:
@@ -18,7 +18,7 @@ static ticks time_of(const struct dearest *in, node_id id, enum slow_key key)
 	return in->total[id];
 }
 
-static node_id next(const struct dearest *in, node_id id, enum slow_key key)
+static node_id next(const struct hot_path *in, node_id id, enum slow_key key)
 {
 	node_id best = 0, child = cct_get(in->tree, id)->child;
 
@@ -29,10 +29,10 @@ static node_id next(const struct dearest *in, node_id id, enum slow_key key)
 	return best;
 }
 
-struct dearest_step *dearest_path(struct dearest *in, size_t call,
+struct hot_path_step *hot_path_steps(struct hot_path *in, size_t call,
 				enum slow_key key, size_t *count)
 {
-	struct dearest_step *steps = NULL;
+	struct hot_path_step *steps = NULL;
 	const size_t nodes = cct_count(in->tree) + 1;
 	node_id id = in->root[call];
 	size_t room = 0;
@@ -51,7 +51,7 @@ struct dearest_step *dearest_path(struct dearest *in, size_t call,
 		    time_of(in, id, key) < all / 10)
 			break;
 		vec_need(&steps, &room, *count + 1);
-		steps[*count] = (struct dearest_step){ n->func,
+		steps[*count] = (struct hot_path_step){ n->func,
 			(n->flags & CCT_BODY) != 0, n->calls, in->total[id],
 			in->suspended[id] };
 	}

@@ -5,7 +5,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
-void dearest_watch_free(struct dearest_lane *l)
+void hot_path_watch_free(struct hot_path_lane *l)
 {
 	for (size_t i = 0; i < l->count; i++)
 		mem_free(l->watches[i].node);
@@ -17,18 +17,18 @@ static ticks end_of(const struct slow_call *c)
 	return c->begin + c->total + c->suspended;
 }
 
-static void watch(struct dearest_lane *l, size_t call)
+static void watch(struct hot_path_lane *l, size_t call)
 {
 	*vec_add(&l->watches, &l->room, &l->count) =
 		(struct watch){ .call = (uint32_t)call };
 }
 
-void dearest_watch_refresh(const struct dearest *in, struct dearest_lane *l,
+void hot_path_watch_refresh(const struct hot_path *in, struct hot_path_lane *l,
 			   ticks at)
 {
 	if (at < l->until)
 		return;
-	dearest_watch_free(l);
+	hot_path_watch_free(l);
 	l->until = UINT64_MAX;
 	for (size_t i = 0; i < in->count; i++) {
 		const struct slow_call *const c = &in->calls[i];
@@ -49,12 +49,12 @@ void dearest_watch_refresh(const struct dearest *in, struct dearest_lane *l,
 static int find_segment(const struct stream *st, uint64_t serial,
 			size_t *from, size_t *to)
 {
-	const size_t count = replay_look_segments(st);
-	struct replay_segment s;
+	const size_t count = stream_segments(st);
+	struct stream_segment s;
 
-	*to = replay_look_depth(st);
+	*to = stream_depth(st);
 	for (size_t i = count; i-- > 0; *to = s.base) {
-		replay_look_segment(st, i, &s);
+		stream_segment(st, i, &s);
 		*from = s.base;
 		if (s.serial == serial)
 			return 1;
@@ -66,14 +66,14 @@ static int find_segment(const struct stream *st, uint64_t serial,
 static int is_call(const struct stream *st, size_t frame,
 		   const struct slow_call *c)
 {
-	struct replay_frame f;
+	struct stream_frame f;
 
-	replay_look_frame(st, frame, &f);
+	stream_frame(st, frame, &f);
 	return f.omitted == 0 && f.func == c->func && f.is_known &&
 	       f.entry >= c->begin && f.entry <= c->begin + c->suspended;
 }
 
-int dearest_watch_is_on(const struct dearest *in, struct watch *w,
+int hot_path_watch_is_on(const struct hot_path *in, struct watch *w,
 		 const struct stream *st)
 {
 	const struct slow_call *const c = &in->calls[w->call];
@@ -93,21 +93,21 @@ int dearest_watch_is_on(const struct dearest *in, struct watch *w,
 
 static int is_base(const struct stream *st, size_t frame)
 {
-	struct replay_segment s;
+	struct stream_segment s;
 
-	for (size_t i = replay_look_segments(st); i-- > 1;) {
-		replay_look_segment(st, i, &s);
+	for (size_t i = stream_segments(st); i-- > 1;) {
+		stream_segment(st, i, &s);
 		if (s.base <= frame)
 			return s.base == frame;
 	}
 	return 0;
 }
 
-node_id dearest_watch_node(struct dearest *in, struct watch *w,
+node_id hot_path_watch_node(struct hot_path *in, struct watch *w,
 		       const struct stream *st, size_t frame)
 {
 	const size_t wanted = frame - w->frame;
-	struct replay_frame f;
+	struct stream_frame f;
 
 	vec_need(&w->node, &w->room, wanted + 1);
 	for (; w->known <= wanted; w->known++) {
@@ -117,7 +117,7 @@ node_id dearest_watch_node(struct dearest *in, struct watch *w,
 			w->node[0] = in->root[w->call];
 			continue;
 		}
-		replay_look_frame(st, at, &f);
+		stream_frame(st, at, &f);
 		w->node[w->known] = cct_child(in->tree, w->node[w->known - 1],
 			f.func, (is_base(st, at) ? CCT_BODY : 0) |
 			(f.omitted > 0 ? CCT_OMITTED : 0));
@@ -125,7 +125,7 @@ node_id dearest_watch_node(struct dearest *in, struct watch *w,
 	return w->node[wanted];
 }
 
-void dearest_watch_forget(struct watch *w, size_t frame)
+void hot_path_watch_forget(struct watch *w, size_t frame)
 {
 	if (w->where != IS_ON || frame <= w->frame)
 		w->where = NOT_LOOKED;

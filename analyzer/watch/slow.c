@@ -10,7 +10,7 @@ struct slow *slow_new(const struct slow_options *options)
 	struct slow *const s = mem_alloc(sizeof(*s));
 
 	s->options = *options;
-	s->trail = trail_new();
+	s->stacks = stack_table_new();
 	s->lane_of = map_new();
 	s->co_of = map_new();
 	s->wait_of = map_new();
@@ -27,7 +27,7 @@ void slow_free(struct slow *s)
 	}
 	for (size_t i = 0; i < s->wait_count; i++)
 		mem_free(s->waits[i].held);
-	trail_free(s->trail);
+	stack_table_free(s->stacks);
 	map_free(s->lane_of);
 	map_free(s->co_of);
 	map_free(s->wait_of);
@@ -54,13 +54,13 @@ static struct lane *lane(struct slow *s, const struct stream *st)
 
 	if (st == s->last)
 		return s->last_lane;
-	id = map_put(s->lane_of, replay_look_thread(st),
-		     replay_look_level(st));
+	id = map_put(s->lane_of, stream_thread(st),
+		     stream_level(st));
 	if (*id == 0) {
 		struct lane *const l = mem_alloc(sizeof(*l));
 
-		l->thread = replay_look_thread(st);
-		l->level = replay_look_level(st);
+		l->thread = stream_thread(st);
+		l->level = stream_level(st);
 		*vec_add(&s->lanes, &s->lane_room, &s->lane_count) = l;
 		*id = (uint32_t)s->lane_count;
 	}
@@ -92,32 +92,33 @@ struct slow_call slow_close(const struct slot *slot, ticks at,
 		.is_partial = slot->is_partial };
 }
 
-trail_id slow_under(struct slow *s, const struct stream *st, size_t base)
+stack_id slow_under(struct slow *s, const struct stream *st, size_t base)
 {
-	const trail_id id = replay_look_window(st) == 0 ? 0 :
-			    trail_push(s->trail, 0, 0, TRAIL_BEFORE);
+	const stack_id id = stream_window(st) == 0 ? 0 :
+			    stack_table_push(s->stacks, 0, 0, STACK_BEFORE);
 
-	return trail_look(s->trail, id, st, 0, base);
+	return stream_stack(s->stacks, id, st, 0, base);
 }
 
 void slow_end_carried(struct slow *s, const struct slot *slot,
-		      struct slow_call *call, trail_id own)
+		      struct slow_call *call, stack_id own)
 {
-	struct trail_frame frame;
+	struct stack_frame frame;
 
 	slow_best_count(s, call);
 	if (!slow_best_is_one(s, call))
 		return;
-	frame = *trail_get(s->trail, own);
+	frame = *stack_table_get(s->stacks, own);
 	call->stack = !slot->is_carried ? own :
-		trail_push(s->trail, slot->under, frame.func, frame.flags);
+		stack_table_push(s->stacks, slot->under, frame.func,
+				 frame.flags);
 	slow_best_put(s, call);
 }
 
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct lane *const l = lane(ctx, st);
-	const size_t depth = replay_look_depth(st);
+	const size_t depth = stream_depth(st);
 
 	if (depth > 0 && depth <= l->room)
 		l->slots[depth - 1].self += to - from;
@@ -126,13 +127,13 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
-	struct replay_frame frame;
+	struct stream_frame frame;
 	struct slot *slot;
 	struct lane *l;
 
-	if (e->late != REPLAY_NOW) {
-		s->found.unknown += (e->late == REPLAY_LATE_OLD ||
-				     e->late == REPLAY_LATE_OMITTED) &&
+	if (e->deferred != REPLAY_NOW) {
+		s->found.unknown += (e->deferred == REPLAY_DEFERRED_OLD ||
+				     e->deferred == REPLAY_DEFERRED_OMITTED) &&
 				    slow_wants(s, e->func);
 		return;
 	}
@@ -143,7 +144,7 @@ static void enter(void *ctx, const struct replay_event *e)
 		return;
 	}
 	l->process = e->process;
-	replay_look_frame(e->stream, e->depth, &frame);
+	stream_frame(e->stream, e->depth, &frame);
 	*slot = (struct slot){
 		.func = e->func, .is_known = frame.is_known,
 		.entry = frame.entry, .thread = e->thread,
@@ -168,23 +169,23 @@ static enum slow_end end_of(const struct replay_event *e)
 
 static size_t top_base(const struct stream *st)
 {
-	struct replay_segment top;
+	struct stream_segment top;
 
-	replay_look_segment(st, replay_look_segments(st) - 1, &top);
+	stream_segment(st, stream_segments(st) - 1, &top);
 	return top.base;
 }
 
 static uint32_t flags_of(const struct replay_event *e, const struct slot *slot)
 {
 	return (e->depth == top_base(e->stream) && e->coroutine != 0 ?
-		TRAIL_BODY : 0) | (slot->is_known ? 0 : TRAIL_BEFORE);
+		STACK_BODY : 0) | (slot->is_known ? 0 : STACK_BEFORE);
 }
 
 /* Its coroutine's frames, itself innermost. */
-static trail_id own_stack(struct slow *s, const struct slot *slot,
+static stack_id own_stack(struct slow *s, const struct slot *slot,
 			  const struct replay_event *e)
 {
-	return trail_push(s->trail, trail_look(s->trail, 0, e->stream,
+	return stack_table_push(s->stacks, stream_stack(s->stacks, 0, e->stream,
 					       top_base(e->stream), e->depth),
 			  e->func, flags_of(e, slot));
 }
@@ -200,7 +201,8 @@ static void end_here(struct slow *s, const struct slot *slot,
 	slow_best_count(s, call);
 	if (!slow_best_is_one(s, call))
 		return;
-	call->stack = trail_push(s->trail, slow_under(s, e->stream, e->depth),
+	call->stack = stack_table_push(s->stacks, slow_under(s, e->stream,
+							     e->depth),
 				 e->func, flags_of(e, slot));
 	slow_best_put(s, call);
 }
@@ -224,7 +226,7 @@ static void leave(void *ctx, const struct replay_event *e)
 	struct slot *slot;
 	struct slow_call call;
 
-	if (e->late != REPLAY_NOW || !slow_wants(s, e->func))
+	if (e->deferred != REPLAY_NOW || !slow_wants(s, e->func))
 		return;
 	l = lane(s, e->stream);
 	slot = &slow_slots(l, (size_t)e->depth + 1)[e->depth];

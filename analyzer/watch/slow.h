@@ -28,7 +28,7 @@ struct slow_call {
 	enum slow_end end;
 	int is_partial;     /* a part of it was not recorded: total is right,
 	                     * self and suspended are at least these */
-	trail_id stack;     /* at its entry, its own frame innermost; func 0:
+	stack_id stack;     /* at its entry, its own frame innermost; func 0:
 	                     * "[open before start]" */
 };
 
@@ -59,7 +59,7 @@ void slow_finish(struct slow *);
 struct slow_found {
 	const struct slow_call *calls;
 	size_t count;
-	const struct trail *trail;
+	const struct stack_table *stacks;
 	uint64_t ended;          /* calls that came to their own end: those of
 	                          * steps */
 	uint64_t steps[HIST_STEPS]; /* of their totals */

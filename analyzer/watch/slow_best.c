@@ -133,5 +133,5 @@ void slow_best_sort(struct slow *s)
 			compare_calls, s);
 	s->found.calls = s->best;
 	s->found.count = s->best_count;
-	s->found.trail = s->trail;
+	s->found.stacks = s->stacks;
 }

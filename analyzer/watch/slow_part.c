@@ -90,7 +90,7 @@ static void add_to_part(struct piece *p, const struct slot *slot)
 }
 
 int slow_part_end(struct slow *s, struct slot *slot,
-		  const struct slow_call *call, ticks at, trail_id own)
+		  const struct slow_call *call, ticks at, stack_id own)
 {
 	struct piece *p;
 

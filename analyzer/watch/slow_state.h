@@ -17,7 +17,7 @@ struct slot {
 	uint32_t thread;         /* it began on */
 	uint32_t part;           /* index + 1: what was before is kept there */
 	int is_carried;          /* it was suspended, and the stack that it was */
-	trail_id under;          /* entered on is this */
+	stack_id under;          /* entered on is this */
 };
 
 /* A stream; slots by depth. */
@@ -35,7 +35,7 @@ struct piece {
 	uint32_t next;           /* index + 1: became a part of that one; or of
 	                          * the free list */
 	int is_used, is_ended, is_whole;
-	trail_id own;            /* ended: its coroutine's frames, itself the
+	stack_id own;            /* ended: its coroutine's frames, itself the
 	                          * innermost */
 	struct slow_call call;   /* ended */
 	ticks at;                /* then */
@@ -48,7 +48,7 @@ struct wait {
 	uint32_t process, level;
 	uint64_t coroutine;
 	ticks tick;              /* of the suspend */
-	trail_id own;            /* the coroutine's frames */
+	stack_id own;            /* the coroutine's frames */
 	struct held { uint32_t at; struct slot slot; } *held; /* wanted ones */
 	size_t count;
 };
@@ -56,7 +56,7 @@ struct wait {
 struct slow {
 	struct slow_options options;
 	struct slow_found found;
-	struct trail *trail;
+	struct stack_table *stacks;
 	struct map *lane_of, *co_of, *wait_of;
 	struct lane **lanes; size_t lane_count, lane_room;
 	const struct stream *last;   /* whose lane was looked up last */
@@ -84,7 +84,7 @@ uint32_t slow_part_new(struct slow *); /* index + 1 */
  * is counted when that comes), 0 if it has: the slot is whole now. own: its
  * coroutine's frames, itself innermost. */
 int slow_part_end(struct slow *, struct slot *, const struct slow_call *,
-		  ticks at, trail_id own);
+		  ticks at, stack_id own);
 /* The earlier part has come: a slot as it was at the suspend. */
 void slow_part_join(struct slow *, struct slot *before, uint32_t id);
 /* It will not come. */
@@ -103,11 +103,11 @@ void slow_wait_finish(struct slow *);
 struct slow_call slow_close(const struct slot *, ticks at, enum slow_end);
 int slow_wants(const struct slow *, func_id);
 /* The stack below frame `base`, with what is not known of a window's base. */
-trail_id slow_under(struct slow *, const struct stream *, size_t base);
+stack_id slow_under(struct slow *, const struct stream *, size_t base);
 /* A call has ended that was suspended; own: its coroutine's frames now, itself
  * innermost. */
 void slow_end_carried(struct slow *, const struct slot *, struct slow_call *,
-		      trail_id own);
+		      stack_id own);
 struct slot *slow_slots(struct lane *, size_t count);
 
 #endif

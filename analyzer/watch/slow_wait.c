@@ -60,32 +60,33 @@ static void hold(struct wait *w, size_t count, size_t at,
 
 /* --- what stands on the stack before and after ------------------------- */
 
-static trail_id *list(const struct trail *t, trail_id id, size_t *n)
+static stack_id *list(const struct stack_table *t, stack_id id, size_t *n)
 {
-	trail_id *ids;
+	stack_id *ids;
 
-	*n = trail_depth(t, id);
+	*n = stack_table_depth(t, id);
 	ids = mem_alloc((*n + 1) * sizeof(*ids));
-	for (size_t i = *n; i-- > 0; id = trail_get(t, id)->below)
+	for (size_t i = *n; i-- > 0; id = stack_table_get(t, id)->below)
 		ids[i] = id;
 	return ids;
 }
 
-static int is_same(const struct trail *t, trail_id a, trail_id b)
+static int is_same(const struct stack_table *t, stack_id a, stack_id b)
 {
-	const struct trail_frame *const x = trail_get(t, a);
-	const struct trail_frame *const y = trail_get(t, b);
+	const struct stack_frame *const x = stack_table_get(t, a);
+	const struct stack_frame *const y = stack_table_get(t, b);
 
 	return x->func == y->func &&
-	       !((x->flags ^ y->flags) & TRAIL_OMITTED);
+	       !((x->flags ^ y->flags) & STACK_OMITTED);
 }
 
 /* Where the frames of the stack before are in the stack after; UINT32_MAX for
  * those that died in between. The caller's to free. */
-static uint32_t *align(const struct trail *t, trail_id before, trail_id after)
+static uint32_t *align(const struct stack_table *t, stack_id before,
+		       stack_id after)
 {
 	size_t n, k, j = 0;
-	trail_id *const a = list(t, before, &n), *const b = list(t, after, &k);
+	stack_id *const a = list(t, before, &n), *const b = list(t, after, &k);
 	uint32_t *const to = mem_alloc((n + 1) * sizeof(*to));
 
 	for (size_t i = 0; i < n; i++)
@@ -96,10 +97,10 @@ static uint32_t *align(const struct trail *t, trail_id before, trail_id after)
 	return to;
 }
 
-static trail_id prefix(const struct trail *t, trail_id id, size_t frames)
+static stack_id prefix(const struct stack_table *t, stack_id id, size_t frames)
 {
-	for (size_t n = trail_depth(t, id); n > frames; n--)
-		id = trail_get(t, id)->below;
+	for (size_t n = stack_table_depth(t, id); n > frames; n--)
+		id = stack_table_get(t, id)->below;
 	return id;
 }
 
@@ -107,7 +108,7 @@ static trail_id prefix(const struct trail *t, trail_id id, size_t frames)
 static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 		     size_t at, enum slow_end end)
 {
-	const trail_id own = prefix(s->trail, w->own, at + 1);
+	const stack_id own = prefix(s->stacks, w->own, at + 1);
 	struct slow_call call;
 
 	if (!slot->is_known) {
@@ -131,15 +132,15 @@ static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 /* --- events ------------------------------------------------------------ */
 
 /* Of the topmost segment. */
-struct top { size_t base, depth; struct slot *slots; trail_id own; };
+struct top { size_t base, depth; struct slot *slots; stack_id own; };
 
 static struct top look_top(struct slow *s, struct lane *l,
 			   const struct stream *st)
 {
-	struct replay_segment seg;
-	struct top top = { .depth = replay_look_depth(st) };
+	struct stream_segment seg;
+	struct top top = { .depth = stream_depth(st) };
 
-	replay_look_segment(st, replay_look_segments(st) - 1, &seg);
+	stream_segment(st, stream_segments(st) - 1, &seg);
 	top.base = seg.base;
 	top.slots = slow_slots(l, top.depth + 1);
 	(void)s;
@@ -170,7 +171,7 @@ static void meet_resume(struct slow *s, const struct top *t, struct wait *w,
 			const struct replay_event *e)
 {
 	struct wait here = *w;
-	uint32_t *const to = align(s->trail, t->own, w->own);
+	uint32_t *const to = align(s->stacks, t->own, w->own);
 	size_t k = 0;
 
 	here.own = t->own;
@@ -208,7 +209,7 @@ void slow_wait_suspend(struct slow *s, struct lane *l,
 	wanted = count_wanted(&t);
 	w = find_wait(s, e, e->tick);
 	if (wanted > 0 || w)
-		t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
+		t.own = stream_stack(s->stacks, 0, e->stream, t.base, t.depth);
 	if (w && w->is_resume) {
 		meet_resume(s, &t, w, e);
 		return;
@@ -229,10 +230,10 @@ void slow_wait_suspend(struct slow *s, struct lane *l,
 static void read_frames(struct slow *s, const struct top *t,
 			const struct replay_event *e)
 {
-	struct replay_frame f;
+	struct stream_frame f;
 
 	for (size_t i = t->base; i < t->depth; i++) {
-		replay_look_frame(e->stream, i, &f);
+		stream_frame(e->stream, i, &f);
 		t->slots[i] = (struct slot){ 0 };
 		if (f.omitted == 0 && slow_wants(s, f.func))
 			t->slots[i] = (struct slot){
@@ -246,7 +247,7 @@ static void read_frames(struct slow *s, const struct top *t,
 static void meet_suspend(struct slow *s, const struct top *t, struct wait *w,
 			 const struct replay_event *e)
 {
-	uint32_t *const to = align(s->trail, w->own, t->own);
+	uint32_t *const to = align(s->stacks, w->own, t->own);
 
 	for (size_t k = 0; k < w->count; k++) {
 		struct held *const h = &w->held[k];
@@ -277,7 +278,7 @@ void slow_wait_resume(struct slow *s, struct lane *l,
 	read_frames(s, &t, e);
 	wanted = count_wanted(&t);
 	if (wanted > 0)
-		t.own = trail_look(s->trail, 0, e->stream, t.base, t.depth);
+		t.own = stream_stack(s->stacks, 0, e->stream, t.base, t.depth);
 	if (w && !w->is_resume) {
 		meet_suspend(s, &t, w, e);
 		return;

@@ -7,20 +7,20 @@
 
 #include <string.h>
 
-struct moments *moments_new(const ticks *at, size_t count)
+struct snapshots *snapshots_new(const ticks *at, size_t count)
 {
-	struct moments *const m = mem_alloc(sizeof(*m));
+	struct snapshots *const m = mem_alloc(sizeof(*m));
 
 	m->at = at;
 	m->count = count;
-	m->trail = trail_new();
+	m->stacks = stack_table_new();
 	m->watched_of = map_new();
 	m->co_of = map_new();
 	m->rest_of = map_new();
 	return m;
 }
 
-void moments_free(struct moments *m)
+void snapshots_free(struct snapshots *m)
 {
 	if (!m)
 		return;
@@ -28,7 +28,7 @@ void moments_free(struct moments *m)
 		mem_free(m->watched[i].tail_seams);
 		mem_free(m->watched[i].old);
 	}
-	trail_free(m->trail);
+	stack_table_free(m->stacks);
 	map_free(m->watched_of);
 	map_free(m->co_of);
 	map_free(m->rest_of);
@@ -41,7 +41,7 @@ void moments_free(struct moments *m)
 	mem_free(m);
 }
 
-size_t moments_from(const struct moments *m, ticks tick)
+size_t snapshots_from(const struct snapshots *m, ticks tick)
 {
 	size_t low = 0, high = m->count;
 
@@ -56,23 +56,24 @@ size_t moments_from(const struct moments *m, ticks tick)
 	return low;
 }
 
-static struct watched *watched(struct moments *m, const struct stream *st)
+static struct watched *watched(struct snapshots *m, const struct stream *st)
 {
-	uint32_t *const id = map_put(m->watched_of, replay_look_thread(st),
-				     replay_look_level(st));
+	uint32_t *const id = map_put(m->watched_of, stream_thread(st),
+				     stream_level(st));
 
 	if (*id == 0) {
 		*vec_add(&m->watched, &m->watched_room, &m->watched_count) =
 			(struct watched){
-				.thread = replay_look_thread(st),
-				.level = replay_look_level(st) };
+				.thread = stream_thread(st),
+				.level = stream_level(st) };
 		*id = (uint32_t)m->watched_count;
 	}
 	return &m->watched[*id - 1];
 }
 
 /* The stream's look at a moment; what it said before is overruled. */
-static struct look *look_at(struct moments *m, struct watched *w, size_t moment)
+static struct look *look_at(struct snapshots *m, struct watched *w,
+			    size_t moment)
 {
 	struct look *l = w->look > 0 ? &m->looks[w->look - 1] : NULL;
 
@@ -90,38 +91,38 @@ static size_t add_seams(const struct stream *st, struct seam **seams,
 			size_t *count, size_t *room)
 {
 	const size_t first = *count;
-	struct replay_segment s;
+	struct stream_segment s;
 
-	for (size_t k = 1; k < replay_look_segments(st); k++) {
-		replay_look_segment(st, k, &s);
+	for (size_t k = 1; k < stream_segments(st); k++) {
+		stream_segment(st, k, &s);
 		vec_need(seams, room, *count + 1);
 		(*seams)[(*count)++] = (struct seam){ s.serial, s.base };
 	}
 	return *count - first;
 }
 
-static trail_id whole(struct moments *m, const struct stream *st)
+static stack_id whole(struct snapshots *m, const struct stream *st)
 {
-	return trail_look(m->trail, 0, st, 0, replay_look_depth(st));
+	return stream_stack(m->stacks, 0, st, 0, stream_depth(st));
 }
 
-static void look(struct moments *m, struct watched *w, const struct stream *st,
-		 size_t moment)
+static void look(struct snapshots *m, struct watched *w,
+		 const struct stream *st, size_t moment)
 {
 	struct look *const l = look_at(m, w, moment);
 
-	l->state = MOMENT_RUNNING;
-	l->trail = whole(m, st);
+	l->state = SNAPSHOT_RUNNING;
+	l->stack = whole(m, st);
 	l->seam = m->seam_count;
 	l->seams = (uint32_t)add_seams(st, &m->seams, &m->seam_count,
 				       &m->seam_room);
-	l->window = replay_look_window(st);
+	l->window = stream_window(st);
 	l->old = (uint32_t)w->old_count;
 }
 
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
-	struct moments *const m = ctx;
+	struct snapshots *const m = ctx;
 	struct watched *const w = watched(m, st);
 
 	while (w->next < m->count && m->at[w->next] < from)
@@ -131,18 +132,19 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 }
 
 /* Nothing is recorded from the stream's last chunk to this one. */
-static void skip(struct moments *m, struct watched *w, ticks to)
+static void skip(struct snapshots *m, struct watched *w, ticks to)
 {
-	const enum moment_state state = w->is_over ? MOMENT_OFF :
-						     MOMENT_UNKNOWN;
+	const enum snapshot_state state = w->is_over ? SNAPSHOT_OFF :
+						     SNAPSHOT_UNKNOWN;
 
-	for (size_t i = moments_from(m, w->end); i < m->count && m->at[i] < to;
+	for (size_t i = snapshots_from(m,
+				       w->end); i < m->count && m->at[i] < to;
 	     i++)
 		if (w->look == 0 || m->looks[w->look - 1].moment != i)
 			look_at(m, w, i)->state = state;
 }
 
-static struct known_process *process(struct moments *m, uint32_t i)
+static struct known_process *process(struct snapshots *m, uint32_t i)
 {
 	if (i < m->process_count)
 		return &m->processes[i];
@@ -154,12 +156,12 @@ static struct known_process *process(struct moments *m, uint32_t i)
 }
 
 static void chunk_begin(void *ctx, const struct replay_event *e,
-			const struct chunk_view *v)
+			const struct chunk *v)
 {
-	struct moments *const m = ctx;
+	struct snapshots *const m = ctx;
 	struct watched *const w = watched(m, e->stream);
 	struct known_process *const p = process(m, e->process);
-	const ticks begin = v->head.tick_begin;
+	const ticks begin = v->header.tick_begin;
 
 	w->process = e->process;
 	if (begin < p->first)
@@ -168,21 +170,21 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 		return;
 	if (w->end == 0) {
 		w->first = begin;
-		w->is_headless = v->head.number > 0;
+		w->is_headless = v->header.number > 0;
 	} else if (w->end < begin) {
 		skip(m, w, begin);
 	}
 	if ((w->end == 0 ? w->is_headless : w->end < begin && !w->is_over) &&
 	    begin > p->missing)
 		p->missing = begin;
-	w->is_over = (v->head.flags & CHUNK_LAST) != 0;
+	w->is_over = (v->header.flags & CHUNK_LAST) != 0;
 }
 
 /* A moment on a chunk's last tick: this is how it stands, unless the next chunk
  * has something for the same tick. */
 static void chunk_end(void *ctx, const struct replay_event *e)
 {
-	struct moments *const m = ctx;
+	struct snapshots *const m = ctx;
 	struct watched *const w = watched(m, e->stream);
 	struct known_process *const p = process(m, e->process);
 
@@ -200,24 +202,24 @@ static void chunk_end(void *ctx, const struct replay_event *e)
 	w->tail = whole(m, e->stream);
 	w->tail_count = 0;
 	add_seams(e->stream, &w->tail_seams, &w->tail_count, &w->tail_room);
-	w->tail_window = replay_look_window(e->stream);
+	w->tail_window = stream_window(e->stream);
 }
 
 static void enter(void *ctx, const struct replay_event *e)
 {
-	struct moments *const m = ctx;
+	struct snapshots *const m = ctx;
 	struct watched *w;
 
-	if (e->late != REPLAY_LATE_OLD)
+	if (e->deferred != REPLAY_DEFERRED_OLD)
 		return;
 	w = watched(m, e->stream);
 	*vec_add(&w->old, &w->old_room, &w->old_count) = (struct old_call){
-		replay_look_window(e->stream), e->func };
+		stream_window(e->stream), e->func };
 }
 
-const struct replay_sink moments_sink = {
-	.enter = enter, .resume = moments_rest_resume,
-	.suspend = moments_rest_suspend, .create = moments_rest_create,
+const struct replay_sink snapshots_sink = {
+	.enter = enter, .resume = snapshots_rest_resume,
+	.suspend = snapshots_rest_suspend, .create = snapshots_rest_create,
 	 .chunk_begin = chunk_begin, .chunk_end = chunk_end,
 	.pass = pass,
 };

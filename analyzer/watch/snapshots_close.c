@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-static void add_rest(struct moments *m, const struct rest *r)
+static void add_rest(struct snapshots *m, const struct rest *r)
 {
 	*vec_add(&m->rests, &m->rest_room, &m->rest_count) = *r;
 }
 
-static void close_rest(struct moments *m, struct rest *r)
+static void close_rest(struct snapshots *m, struct rest *r)
 {
 	const struct known_co *const c = &m->cos[r->co];
 	const struct known_process *const p = &m->processes[c->process];
@@ -22,35 +22,35 @@ static void close_rest(struct moments *m, struct rest *r)
 	r->to = p->last + 1;
 	if (c->last > r->from) {
 		r->to = c->last;
-		r->state = MOMENT_UNKNOWN;
-		r->trail = 0;
+		r->state = SNAPSHOT_UNKNOWN;
+		r->stack = 0;
 	} else if (p->missing > r->from) {
-		r->state = MOMENT_MAYBE;
+		r->state = SNAPSHOT_MAYBE;
 	}
 }
 
-static void close_co(struct moments *m, uint32_t i)
+static void close_co(struct snapshots *m, uint32_t i)
 {
 	const struct known_co *const c = &m->cos[i];
 	const struct known_process *const p = &m->processes[c->process];
 
 	if (c->made != 0)
-		add_rest(m, &(struct rest){ i, MOMENT_NEW, 0, 0, c->made,
+		add_rest(m, &(struct rest){ i, SNAPSHOT_NEW, 0, 0, c->made,
 			c->first < p->last + 1 ? c->first : p->last + 1 });
 	if (c->on_thread && p->missing > c->last)
-		add_rest(m, &(struct rest){ i, MOMENT_UNKNOWN, 0, 0, c->last,
+		add_rest(m, &(struct rest){ i, SNAPSHOT_UNKNOWN, 0, 0, c->last,
 					    p->last + 1 });
 }
 
-static void add_look(struct moments *m, uint32_t stream, size_t moment,
-		     enum moment_state state)
+static void add_look(struct snapshots *m, uint32_t stream, size_t moment,
+		     enum snapshot_state state)
 {
 	const struct watched *const w = &m->watched[stream];
 	struct look l = { .stream = stream, .moment = (uint32_t)moment,
 			  .state = state };
 
-	if (state == MOMENT_LAST) {
-		l.trail = w->tail;
+	if (state == SNAPSHOT_LAST) {
+		l.stack = w->tail;
 		l.seam = m->seam_count;
 		l.seams = (uint32_t)w->tail_count;
 		l.window = w->tail_window;
@@ -66,7 +66,7 @@ static void add_look(struct moments *m, uint32_t stream, size_t moment,
 }
 
 /* Before a thread's first chunk and after its last. */
-static void close_stream(struct moments *m, uint32_t i)
+static void close_stream(struct snapshots *m, uint32_t i)
 {
 	const struct watched *const w = &m->watched[i];
 	const struct known_process *const p = &m->processes[w->process];
@@ -74,16 +74,16 @@ static void close_stream(struct moments *m, uint32_t i)
 	if (w->level > 0)
 		return;
 	if (w->is_headless)
-		for (size_t k = moments_from(m, p->first);
+		for (size_t k = snapshots_from(m, p->first);
 		     k < m->count && m->at[k] < w->first; k++)
-			add_look(m, i, k, MOMENT_UNKNOWN);
+			add_look(m, i, k, SNAPSHOT_UNKNOWN);
 	if (!w->is_over)
-		for (size_t k = moments_from(m, w->end + 1);
+		for (size_t k = snapshots_from(m, w->end + 1);
 		     k < m->count && m->at[k] <= p->last; k++)
-			add_look(m, i, k, MOMENT_LAST);
+			add_look(m, i, k, SNAPSHOT_LAST);
 }
 
-void moments_close(struct moments *m)
+void snapshots_close(struct snapshots *m)
 {
 	const size_t rests = m->rest_count;
 

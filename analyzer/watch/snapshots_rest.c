@@ -4,7 +4,7 @@
 #include "analyzer/watch/snapshots_state.h"
 #include "analyzer/base/vec.h"
 
-static uint32_t find_co(struct moments *m, const struct replay_event *e)
+static uint32_t find_co(struct snapshots *m, const struct replay_event *e)
 {
 	uint32_t *const id = map_put(m->co_of, e->process, e->coroutine);
 
@@ -26,15 +26,15 @@ static void happened(struct known_co *c, ticks tick, int on_thread)
 	c->on_thread = on_thread;
 }
 
-static trail_id own_frames(struct moments *m, const struct stream *st)
+static stack_id own_frames(struct snapshots *m, const struct stream *st)
 {
-	struct replay_segment top;
+	struct stream_segment top;
 
-	replay_look_segment(st, replay_look_segments(st) - 1, &top);
-	return trail_look(m->trail, 0, st, top.base, replay_look_depth(st));
+	stream_segment(st, stream_segments(st) - 1, &top);
+	return stream_stack(m->stacks, 0, st, top.base, stream_depth(st));
 }
 
-static uint32_t new_rest(struct moments *m)
+static uint32_t new_rest(struct snapshots *m)
 {
 	const uint32_t i = m->rest_free;
 
@@ -47,10 +47,10 @@ static uint32_t new_rest(struct moments *m)
 }
 
 /* Both ends are known: keep it if a moment lies between. */
-static void settle(struct moments *m, uint32_t i)
+static void settle(struct snapshots *m, uint32_t i)
 {
 	struct rest *const r = &m->rests[i];
-	const size_t at = moments_from(m, r->from);
+	const size_t at = snapshots_from(m, r->from);
 
 	map_remove(m->rest_of, r->co, r->from);
 	r->open = 0;
@@ -61,7 +61,7 @@ static void settle(struct moments *m, uint32_t i)
 }
 
 /* Streams are not in order: whichever end comes first waits for the other. */
-static void park(struct moments *m, const struct rest *r)
+static void park(struct snapshots *m, const struct rest *r)
 {
 	const uint32_t i = new_rest(m);
 
@@ -69,9 +69,9 @@ static void park(struct moments *m, const struct rest *r)
 	*map_put(m->rest_of, r->co, r->from) = i + 1;
 }
 
-void moments_rest_suspend(void *ctx, const struct replay_event *e)
+void snapshots_rest_suspend(void *ctx, const struct replay_event *e)
 {
-	struct moments *const m = ctx;
+	struct snapshots *const m = ctx;
 	const uint32_t co = find_co(m, e);
 	uint32_t i;
 
@@ -81,22 +81,22 @@ void moments_rest_suspend(void *ctx, const struct replay_event *e)
 		return;
 	i = map_find(m->rest_of, co, e->tick);
 	if (i != 0 && m->rests[i - 1].to != UINT64_MAX) {
-		m->rests[i - 1].trail = own_frames(m, e->stream);
+		m->rests[i - 1].stack = own_frames(m, e->stream);
 		settle(m, i - 1);
 	} else if (i == 0) {
-		park(m, &(struct rest){ co, MOMENT_SUSPENDED,
+		park(m, &(struct rest){ co, SNAPSHOT_SUSPENDED,
 			own_frames(m, e->stream), 1, e->tick, UINT64_MAX });
 	}
 }
 
-void moments_rest_resume(void *ctx, const struct replay_event *e)
+void snapshots_rest_resume(void *ctx, const struct replay_event *e)
 {
-	struct moments *const m = ctx;
+	struct snapshots *const m = ctx;
 	const uint32_t co = find_co(m, e);
 	struct known_co *const c = &m->cos[co];
 	const ticks from = e->slept < e->tick ? e->tick - e->slept : 0;
 	const uint32_t i = map_find(m->rest_of, co, from);
-	trail_id frames;
+	stack_id frames;
 
 	happened(c, e->tick, 1);
 	if (e->tick < c->first)
@@ -111,13 +111,13 @@ void moments_rest_resume(void *ctx, const struct replay_event *e)
 	frames = own_frames(m, e->stream);
 	/* The first resume has nothing to wait for. */
 	if (i == 0 && (e->slept > 0 || frames != 0))
-		park(m, &(struct rest){ co, MOMENT_SUSPENDED, frames, 1, from,
+		park(m, &(struct rest){ co, SNAPSHOT_SUSPENDED, frames, 1, from,
 					e->tick });
 }
 
-void moments_rest_create(void *ctx, const struct replay_event *e)
+void snapshots_rest_create(void *ctx, const struct replay_event *e)
 {
-	struct moments *const m = ctx;
+	struct snapshots *const m = ctx;
 	const uint32_t co = find_co(m, e);
 	struct known_co *const c = &m->cos[co];
 

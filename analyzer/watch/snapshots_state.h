@@ -13,8 +13,8 @@ struct seam { uint64_t serial; size_t base; };
 /* A stream at a moment. */
 struct look {
 	uint32_t stream, moment; /* indices */
-	enum moment_state state;
-	trail_id trail;
+	enum snapshot_state state;
+	stack_id stack;
 	size_t seam;             /* the first of so many in moments.seams */
 	uint32_t seams;
 	uint32_t old;            /* how many calls had turned out to be open */
@@ -31,7 +31,7 @@ struct watched {                 /* a stream */
 	int is_headless;         /* its first chunks are missing */
 	int is_over;             /* its last chunk said so */
 	size_t look;             /* its last look's index + 1 */
-	trail_id tail;           /* as its last chunk left it */
+	stack_id tail;           /* as its last chunk left it */
 	struct seam *tail_seams;
 	size_t tail_count, tail_room;
 	uint64_t tail_window;
@@ -42,8 +42,8 @@ struct watched {                 /* a stream */
 /* A coroutine off every thread, from (included) to `to` (excluded). */
 struct rest {
 	uint32_t co;             /* index */
-	enum moment_state state;
-	trail_id trail;
+	enum snapshot_state state;
+	stack_id stack;
 	int open;                /* its other end did not come yet */
 	ticks from, to;
 };
@@ -61,10 +61,10 @@ struct known_process {
 	ticks missing;           /* up to here, records are missing */
 };
 
-struct moments {
+struct snapshots {
 	const ticks *at;
 	size_t count;
-	struct trail *trail;
+	struct stack_table *stacks;
 	struct map *watched_of, *co_of, *rest_of;
 	struct watched *watched; size_t watched_count, watched_room;
 	struct look *looks; size_t look_count, look_room;
@@ -79,14 +79,14 @@ struct moments {
 enum { REST_FREE = -1 };
 
 /* moments_rest.c: for the sink. */
-void moments_rest_create(void *moments, const struct replay_event *);
-void moments_rest_resume(void *moments, const struct replay_event *);
-void moments_rest_suspend(void *moments, const struct replay_event *);
+void snapshots_rest_create(void *moments, const struct replay_event *);
+void snapshots_rest_resume(void *moments, const struct replay_event *);
+void snapshots_rest_suspend(void *moments, const struct replay_event *);
 
-/* moments_close.c: no event follows; what is open ends. */
-void moments_close(struct moments *);
+/* snapshots_close.c: no event follows; what is open ends. */
+void snapshots_close(struct snapshots *);
 
 /* The first moment at or after a tick, by its index. */
-size_t moments_from(const struct moments *, ticks);
+size_t snapshots_from(const struct snapshots *, ticks);
 
 #endif

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 struct teller {
-	struct moments *m;
+	struct snapshots *m;
 	const struct func_table *funcs;
-	moments_fn fn;
+	snapshots_fn fn;
 	void *ctx;
-	struct moment_frame *frames;
+	struct snapshot_frame *frames;
 	size_t count, room;
 	uint32_t *awake;         /* rests that a moment is in, as indices */
 	size_t awake_count;
@@ -24,7 +24,7 @@ struct teller {
 
 static int compare_looks(const void *a, const void *b, void *moments)
 {
-	const struct moments *const m = moments;
+	const struct snapshots *const m = moments;
 	const struct look *const x = a, *const y = b;
 	const struct watched *const p = &m->watched[x->stream];
 	const struct watched *const q = &m->watched[y->stream];
@@ -38,25 +38,26 @@ static int compare_looks(const void *a, const void *b, void *moments)
 	return p->level < q->level ? -1 : p->level > q->level;
 }
 
-static void add_frame(struct teller *t, const struct moment_frame *f)
+static void add_frame(struct teller *t, const struct snapshot_frame *f)
 {
 	*vec_add(&t->frames, &t->room, &t->count) = *f;
 }
 
 /* Frames of a trail, outermost first. */
-static void add_trail(struct teller *t, trail_id id, uint64_t coroutine,
+static void add_trail(struct teller *t, stack_id id, uint64_t coroutine,
 		      uint32_t level)
 {
-	const size_t n = trail_depth(t->m->trail, id);
+	const size_t n = stack_table_depth(t->m->stacks, id);
 
 	vec_need(&t->frames, &t->room, t->count + n + 1);
 	for (size_t i = t->count + n; i-- > t->count; ) {
-		const struct trail_frame *const f = trail_get(t->m->trail, id);
+		const struct stack_frame *const f =
+			stack_table_get(t->m->stacks, id);
 
-		t->frames[i] = (struct moment_frame){
+		t->frames[i] = (struct snapshot_frame){
 			.func = f->func, .flags = f->flags,
 			.coroutine = coroutine, .level = level };
-		if (f->flags & TRAIL_OMITTED) {
+		if (f->flags & STACK_OMITTED) {
 			t->frames[i].func = 0;
 			t->frames[i].omitted = f->func;
 		}
@@ -77,12 +78,12 @@ static void add_old(struct teller *t, const struct look *l)
 			continue;
 		any = 1;
 		if (i >= l->old)
-			add_frame(t, &(struct moment_frame){
+			add_frame(t, &(struct snapshot_frame){
 				.func = w->old[i].func,
-				.flags = TRAIL_BEFORE });
+				.flags = STACK_BEFORE });
 	}
 	if (!any)
-		add_frame(t, &(struct moment_frame){ .flags = TRAIL_BEFORE });
+		add_frame(t, &(struct snapshot_frame){ .flags = STACK_BEFORE });
 }
 
 /* A look's frames on top of those of the level below; returns the coroutine
@@ -97,7 +98,7 @@ static uint64_t add_look_frames(struct teller *t, const struct look *l)
 	if (l->window != 0)
 		add_old(t, l);
 	base = t->count;
-	add_trail(t, l->trail, 0, level);
+	add_trail(t, l->stack, 0, level);
 	for (size_t i = base; i < t->count; i++) {
 		for (; k < l->seams && seams[k].base + base <= i; k++)
 			top = seams[k].serial;
@@ -118,12 +119,12 @@ static int is_kind(const struct teller *t, size_t i, enum func_kind a,
 	return kind == a || kind == b;
 }
 
-static void tell(struct teller *t, struct moment_stack *s)
+static void tell(struct teller *t, struct snapshot_stack *s)
 {
 	for (size_t i = 0; i + 1 < t->count; i++)
 		if (is_kind(t, i, FUNC_NATIVE, FUNC_CODE) &&
 		    is_kind(t, i + 1, FUNC_LUA, FUNC_LUA))
-			t->frames[i].flags |= MOMENT_ENTERS_LUA;
+			t->frames[i].flags |= SNAPSHOT_ENTERS_LUA;
 	s->frames = t->frames;
 	s->count = t->count;
 	t->fn(t->ctx, s);
@@ -143,7 +144,7 @@ static size_t tell_thread(struct teller *t, size_t i, size_t end)
 {
 	const struct look *const l = &t->m->looks[i];
 	const struct watched *const w = &t->m->watched[l->stream];
-	struct moment_stack s = {
+	struct snapshot_stack s = {
 		.moment = l->moment, .state = l->state,
 		.process = w->process, .thread = w->thread, .is_thread = 1 };
 
@@ -154,7 +155,7 @@ static size_t tell_thread(struct teller *t, size_t i, size_t end)
 		if (t->m->watched[k->stream].thread != w->thread)
 			break;
 		/* A handler that has nothing open is not there. */
-		if (w->level == 0 && k != l && k->trail == 0)
+		if (w->level == 0 && k != l && k->stack == 0)
 			continue;
 		see(t, w->process, k);
 		top = add_look_frames(t, k);
@@ -162,8 +163,8 @@ static size_t tell_thread(struct teller *t, size_t i, size_t end)
 	}
 	/* A handler whose thread is not known to be there at all. */
 	if (w->level > 0)
-		s.state = MOMENT_UNKNOWN;
-	if (s.state != MOMENT_UNKNOWN || w->level == 0 || t->count > 0)
+		s.state = SNAPSHOT_UNKNOWN;
+	if (s.state != SNAPSHOT_UNKNOWN || w->level == 0 || t->count > 0)
 		tell(t, &s);
 	return i;
 }
@@ -179,7 +180,7 @@ static int compare_rests(const void *a, const void *b)
 
 static int compare_awake(const void *a, const void *b, void *moments)
 {
-	const struct moments *const m = moments;
+	const struct snapshots *const m = moments;
 	const struct rest *const x = &m->rests[*(const uint32_t *)a];
 	const struct rest *const y = &m->rests[*(const uint32_t *)b];
 	const struct known_co *const p = &m->cos[x->co];
@@ -190,30 +191,30 @@ static int compare_awake(const void *a, const void *b, void *moments)
 	if (p->serial != q->serial)
 		return p->serial < q->serial ? -1 : 1;
 	/* What is known comes before what is not. */
-	return (x->state == MOMENT_UNKNOWN) - (y->state == MOMENT_UNKNOWN);
+	return (x->state == SNAPSHOT_UNKNOWN) - (y->state == SNAPSHOT_UNKNOWN);
 }
 
 static void tell_rest(struct teller *t, const struct rest *r, size_t moment)
 {
 	const struct known_co *const c = &t->m->cos[r->co];
-	struct moment_stack s = {
+	struct snapshot_stack s = {
 		.moment = moment, .state = r->state, .process = c->process,
 		.coroutine = c->serial, .since = r->from };
 
 	if (t->has_unknown) {
 		uint32_t *const seen = map_put(t->seen, c->process, c->serial);
 
-		if (*seen && r->state == MOMENT_UNKNOWN)
+		if (*seen && r->state == SNAPSHOT_UNKNOWN)
 			return;
 		*seen = 1;
 	}
-	add_trail(t, r->trail, c->serial, 0);
+	add_trail(t, r->stack, c->serial, 0);
 	tell(t, &s);
 }
 
 static void tell_rests(struct teller *t, size_t moment, size_t *next)
 {
-	struct moments *const m = t->m;
+	struct snapshots *const m = t->m;
 	const ticks at = m->at[moment];
 	size_t kept = 0;
 
@@ -229,13 +230,13 @@ static void tell_rests(struct teller *t, size_t moment, size_t *next)
 		tell_rest(t, &m->rests[t->awake[i]], moment);
 }
 
-void moments_each(struct moments *m, const struct func_table *funcs,
-		  moments_fn fn, void *ctx)
+void snapshots_each(struct snapshots *m, const struct func_table *funcs,
+		  snapshots_fn fn, void *ctx)
 {
 	struct teller t = { .m = m, .funcs = funcs, .fn = fn, .ctx = ctx };
 	size_t look = 0, rest = 0;
 
-	moments_close(m);
+	snapshots_close(m);
 	if (m->look_count > 0)
 		qsort_r(m->looks, m->look_count, sizeof(*m->looks),
 			compare_looks, m);
@@ -243,7 +244,7 @@ void moments_each(struct moments *m, const struct func_table *funcs,
 		qsort(m->rests, m->rest_count, sizeof(*m->rests),
 		      compare_rests);
 	for (size_t i = 0; i < m->rest_count; i++)
-		t.has_unknown |= m->rests[i].state == MOMENT_UNKNOWN;
+		t.has_unknown |= m->rests[i].state == SNAPSHOT_UNKNOWN;
 	t.seen = map_new();
 	t.awake = mem_alloc((m->rest_count + 1) * sizeof(*t.awake));
 	for (size_t i = 0; i < m->count; i++) {

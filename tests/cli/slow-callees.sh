@@ -1,5 +1,5 @@
 #!/bin/bash
-# weft slow --callees: the dearest callee of each call is that of the tree of
+# weft slow --callees: the hot_path callee of each call is that of the tree of
 # the call's own time on its thread; --thread leaves the others' calls out.
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc

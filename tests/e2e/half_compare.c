@@ -42,18 +42,18 @@ static uint64_t identity(const struct chunk_header *h)
 }
 
 /* Are frames left out, in the stack or in a coroutine's? */
-static int has_omitted(const struct chunk_view *v)
+static int has_omitted(const struct chunk *v)
 {
-	struct view_segment s = { 0 };
+	struct chunk_segment s = { 0 };
 
-	while (view_next_segment(v, &s))
+	while (decode_next_segment(v, &s))
 		for (size_t i = 0; i < s.frames; i++)
 			if (rec_func(s.frame[i]) == REC_FUNC_OMITTED)
 				return 1;
 	return 0;
 }
 
-static int keep(void *ctx, const struct chunk_view *v)
+static int keep(void *ctx, const struct chunk *v)
 {
 	(void)ctx;
 	vec_need(&copies, &room, count + 1);
@@ -61,16 +61,16 @@ static int keep(void *ctx, const struct chunk_view *v)
 				       has_omitted(v) };
 	memcpy(copies[count].words, v->words, v->n * 8);
 	count++;
-	*map_put(index_of, identity(&v->head), 0) = (uint32_t)count;
+	*map_put(index_of, identity(&v->header), 0) = (uint32_t)count;
 	return 0;
 }
 
 static void on_chunk(void *ctx, const struct replay_event *e,
-		     const struct chunk_view *v)
+		     const struct chunk *v)
 {
 	(void)ctx;
 	(void)e;
-	current = map_find(index_of, identity(&v->head), 0) - 1;
+	current = map_find(index_of, identity(&v->header), 0) - 1;
 }
 
 /* The frames below the call are the stream's, whole, at every event. */
@@ -109,7 +109,7 @@ static const struct replay_sink sink = {
 static struct seen *run(const char *chosen)
 {
 	struct session *const s = session_new(0);
-	struct chunk_view v;
+	struct chunk v;
 
 	func_table_free(s->funcs);
 	s->funcs = funcs;
@@ -118,7 +118,7 @@ static struct seen *run(const char *chosen)
 	now = calloc(count, sizeof(*now));
 	for (size_t i = 0; i < count; i++)
 		if ((!chosen || chosen[i]) &&
-		    view_open(&v, copies[i].words, copies[i].n) == 0)
+		    decode_chunk(&v, copies[i].words, copies[i].n) == 0)
 			replay_chunk(replay, &v);
 	replay_finish(replay);
 	replay_free(replay);

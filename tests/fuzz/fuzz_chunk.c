@@ -51,20 +51,20 @@ static size_t repair(uint64_t *words, size_t n)
 	h->process %= 2;
 	h->thread %= 2;
 	h->level %= 3;
-	h->checksum = view_checksum(words, n);
+	h->checksum = decode_checksum(words, n);
 	return n;
 }
 
 /* What is collected, and which time is asked for, as the last byte says. */
-static void want(struct replay *r, const struct chunk_view *v, uint8_t how)
+static void want(struct replay *r, const struct chunk *v, uint8_t how)
 {
 	struct replay_collect w = { .hist = (how & 4) != 0,
 				    .vm = (how & 8) != 0,
 				    .serial = (how & 16) ? 1 : 0 };
-	const ticks span = v->head.tick_end - v->head.tick_begin;
+	const ticks span = v->header.tick_end - v->header.tick_begin;
 
 	if (how & 2) {
-		w.from = v->head.tick_begin + span / 4;
+		w.from = v->header.tick_begin + span / 4;
 		w.to = w.from + span / 2 + 1;
 	}
 	replay_want(r, &w);
@@ -79,7 +79,7 @@ static void feed(struct replay *r, const uint8_t *data, size_t size)
 	while (size >= CHUNK_HEADER_WORDS * 8) {
 		size_t n = size / 8 < CHUNK_MAX_WORDS ? size / 8 :
 			   CHUNK_MAX_WORDS;
-		struct chunk_view v;
+		struct chunk v;
 
 		memcpy(words, data, n * 8);
 		n = repair(words, n);
@@ -87,7 +87,7 @@ static void feed(struct replay *r, const uint8_t *data, size_t size)
 		uint64_t *const exact = malloc(n * 8);
 
 		memcpy(exact, words, n * 8);
-		if (view_open(&v, exact, n) == 0) {
+		if (decode_chunk(&v, exact, n) == 0) {
 			if (!wanted++)
 				want(r, &v, last);
 			replay_chunk(r, &v);

@@ -71,7 +71,7 @@ static void leaf(struct made *m, struct made_thread *t, uint32_t func)
 	m->now += made_random(m, 300);
 	if (made_chance(m, 12)) {
 		m->now++;
-		made_handler(m, t, b->head.records + 1);
+		made_handler(m, t, b->header.records + 1);
 	}
 	log_leave(m, t);
 	if (gap <= REC_LEAF_MAX && m->now - began <= REC_LEAF_MAX) {
@@ -136,7 +136,7 @@ void made_act(struct made *m, struct made_thread *t)
 
 	pass_time(m);
 	if (made_chance(m, 60) ||
-	    t->stream[0].build->head.records > CHUNK_MAX_RECORDS - 100)
+	    t->stream[0].build->header.records > CHUNK_MAX_RECORDS - 100)
 		cut(m, t);
 	if (what < 26 && k->depth < DEEPEST)
 		enter(m, t, made_act_func(m, t));
@@ -149,7 +149,7 @@ void made_act(struct made *m, struct made_thread *t)
 	else if (what < 70)
 		mark(m, t);
 	else if (what < 73)
-		made_handler(m, t, t->stream[0].build->head.records);
+		made_handler(m, t, t->stream[0].build->header.records);
 	else
 		made_switch(m, t);
 }

@@ -123,14 +123,14 @@ void made_chunk_begin(struct made *m, struct made_thread *t, int level)
 
 	cb_begin(b, t->process, t->serial, s->number++,
 		 s->end ? s->end : m->now);
-	b->head.recording = m->recording;
-	b->head.level = (uint32_t)level;
+	b->header.recording = m->recording;
+	b->header.level = (uint32_t)level;
 	if (level) {
-		b->head.interrupted_chunk = below->number - 1;
-		b->head.interrupted_record = below->build->head.records;
+		b->header.interrupted_chunk = below->number - 1;
+		b->header.interrupted_record = below->build->header.records;
 	}
-	b->head.written = s->written;
-	snprintf((char *)b->head.thread_name, sizeof(b->head.thread_name),
+	b->header.written = s->written;
+	snprintf((char *)b->header.thread_name, sizeof(b->header.thread_name),
 		 "worker-%u", (t->serial - 1) % 3);
 	s->is_open = 1;
 	s->modules = 0;
@@ -145,7 +145,7 @@ void made_chunk_begin(struct made *m, struct made_thread *t, int level)
 static void put_offcpu(struct made *m, struct made_thread *t)
 {
 	struct chunk_build *const b = t->stream[0].build;
-	const uint64_t begin = b->head.tick_begin, span = m->now - begin;
+	const uint64_t begin = b->header.tick_begin, span = m->now - begin;
 	uint64_t from = begin, to = m->now;
 	size_t at;
 
@@ -190,10 +190,10 @@ void made_chunk_end(struct made *m, struct made_thread *t, int level,
 			put_offcpu(m, t);
 	}
 	s->end = level == 0 ? m->now : b->tick;
-	s->written += b->head.records;
+	s->written += b->header.records;
 	s->is_open = 0;
 	if (is_last)
-		b->head.flags |= CHUNK_LAST;
+		b->header.flags |= CHUNK_LAST;
 	cb_end(b, s->end);
 	keep(m, b, s);
 }
@@ -213,8 +213,8 @@ void made_chunk_meta(struct made *m, int is_end)
 	struct chunk_build *const b = calloc(1, sizeof(*b));
 
 	cb_begin(b, 0, 0, (uint64_t)is_end, m->now);
-	b->head.recording = m->recording;
-	b->head.flags = CHUNK_META;
+	b->header.recording = m->recording;
+	b->header.flags = CHUNK_META;
 	cb_pair(b, ITEM_NOTE, is_end ? "end" : "command",
 		is_end ? "1" : "made-up");
 	put_label(b, m->label[0]);

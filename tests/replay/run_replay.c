@@ -76,20 +76,20 @@ static void chunk_option(char *w)
 	char *const value = strchr(w, '=');
 
 	if (!value) {
-		chunk.head.flags |= 1u << choice(w, names, 0);
+		chunk.header.flags |= 1u << choice(w, names, 0);
 		return;
 	}
 	*value = '\0';
 	if (!strcmp(w, "level"))
-		chunk.head.level = (uint32_t)number(value + 1);
+		chunk.header.level = (uint32_t)number(value + 1);
 	else if (!strcmp(w, "process"))
-		chunk.head.process = (uint32_t)number(value + 1);
+		chunk.header.process = (uint32_t)number(value + 1);
 	else if (!strcmp(w, "over"))
-		chunk.head.interrupted_chunk = number(value + 1);
+		chunk.header.interrupted_chunk = number(value + 1);
 	else if (!strcmp(w, "at"))
-		chunk.head.interrupted_record = (uint32_t)number(value + 1);
+		chunk.header.interrupted_record = (uint32_t)number(value + 1);
 	else if (!strcmp(w, "lost"))
-		chunk.head.lost[LOST_FULL] = number(value + 1);
+		chunk.header.lost[LOST_FULL] = number(value + 1);
 	else
 		fail("unknown option", w);
 }
@@ -109,11 +109,11 @@ static void begin_chunk(void)
 
 static void end_chunk(void)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	cb_end(&chunk, want_number("tick"));
 	chunk_is_open = 0;
-	if (view_open(&v, chunk.words, chunk.n) < 0) {
+	if (decode_chunk(&v, chunk.words, chunk.n) < 0) {
 		err_print(stderr, file_name);
 		fail("the chunk is refused", NULL);
 	}
@@ -159,11 +159,11 @@ static void resume(uint64_t gap)
 	}
 	flags |= w ? RESUME_STACK : 0;
 	cb_resume(&chunk, serial, flags, slept, 0, gap);
-	at = chunk.head.records;
+	at = chunk.header.records;
 	while (w && (w = next_word()))
 		frame(w, cb_frame);
 	chunk.record[at - 1] = rec_put_value(REC_OPERAND,
-					     chunk.head.records - at);
+					     chunk.header.records - at);
 }
 
 static void suspend(uint64_t gap)

@@ -20,7 +20,7 @@ enum { CB_NAMES = 1024, CB_ITEMS = 15000 };
 /* Functions are Lua functions of source "=NAME", line 1, so that their name is
  * known without symbols; marks are NAMEs. */
 struct chunk_build {
-	struct chunk_header head;
+	struct chunk_header header;
 	uint64_t tick;           /* of the last record */
 	uint64_t record[CHUNK_MAX_RECORDS + 16];
 	uint64_t item[CB_ITEMS + 64];
@@ -35,7 +35,7 @@ struct chunk_build {
 static inline void cb_begin(struct chunk_build *b, uint32_t process,
 			    uint32_t thread, uint64_t number, uint64_t tick)
 {
-	b->head = (struct chunk_header){
+	b->header = (struct chunk_header){
 		.magic = CHUNK_MAGIC, .version = CHUNK_VERSION,
 		.recording = 77, .process = process, .thread = thread,
 		.pid = 1000 + process, .tid = 2000 + thread,
@@ -50,9 +50,9 @@ static inline void cb_begin(struct chunk_build *b, uint32_t process,
 
 static inline void cb_item_word(struct chunk_build *b, uint64_t word)
 {
-	if (b->head.items >= CB_ITEMS)
+	if (b->header.items >= CB_ITEMS)
 		abort();
-	b->item[b->head.items++] = word;
+	b->item[b->header.items++] = word;
 }
 
 static inline void cb_string(struct chunk_build *b, const char *text)
@@ -77,13 +77,13 @@ static inline void cb_string(struct chunk_build *b, const char *text)
 static inline size_t cb_item(struct chunk_build *b)
 {
 	cb_item_word(b, 0);
-	return b->head.items - 1;
+	return b->header.items - 1;
 }
 
 static inline void cb_item_end(struct chunk_build *b, size_t at,
 			       enum item_type type)
 {
-	b->item[at] = item_put(type, b->head.items - at);
+	b->item[at] = item_put(type, b->header.items - at);
 }
 
 static inline void cb_pair(struct chunk_build *b, enum item_type type,
@@ -125,16 +125,16 @@ static inline void cb_copy(char *to, const char *name, size_t room)
 static inline uint32_t cb_dict(struct chunk_build *b, const char *name,
 			       uint64_t word)
 {
-	if (b->head.funcs >= CB_NAMES)
+	if (b->header.funcs >= CB_NAMES)
 		abort();
-	cb_copy(b->name[b->head.funcs], name, sizeof(b->name[0]));
-	b->dict[b->head.funcs] = word;
-	return b->head.funcs++;
+	cb_copy(b->name[b->header.funcs], name, sizeof(b->name[0]));
+	b->dict[b->header.funcs] = word;
+	return b->header.funcs++;
 }
 
 static inline uint32_t cb_find(const struct chunk_build *b, const char *name)
 {
-	for (uint32_t i = 0; i < b->head.funcs; i++)
+	for (uint32_t i = 0; i < b->header.funcs; i++)
 		if (!strcmp(b->name[i], name))
 			return i;
 	return UINT32_MAX;
@@ -184,9 +184,9 @@ static inline uint32_t cb_native(struct chunk_build *b, const char *name,
 /* Records; gap: ticks since the one before. */
 static inline void cb_word(struct chunk_build *b, uint64_t word)
 {
-	if (b->head.records >= CHUNK_MAX_RECORDS)
+	if (b->header.records >= CHUNK_MAX_RECORDS)
 		abort();
-	b->record[b->head.records++] = word;
+	b->record[b->header.records++] = word;
 }
 
 static inline void cb_put(struct chunk_build *b, enum rec_kind kind,
@@ -323,19 +323,19 @@ static inline size_t cb_end(struct chunk_build *b, uint64_t tick)
 		cb_item_end(b, at, ITEM_STACK);
 		b->stack_words = 0;
 	}
-	b->head.tick_end = tick;
-	b->n = CHUNK_HEADER_WORDS + b->head.records + b->head.items +
-	       b->head.funcs;
+	b->header.tick_end = tick;
+	b->n = CHUNK_HEADER_WORDS + b->header.records + b->header.items +
+	       b->header.funcs;
 	if (b->n > CHUNK_MAX_WORDS)
 		abort();
-	b->head.total_words = b->n;
-	memcpy(b->words, &b->head, sizeof(b->head));
+	b->header.total_words = b->n;
+	memcpy(b->words, &b->header, sizeof(b->header));
 	memcpy(b->words + CHUNK_HEADER_WORDS, b->record,
-	       b->head.records * 8);
-	memcpy(b->words + CHUNK_HEADER_WORDS + b->head.records, b->item,
-	       b->head.items * 8);
-	memcpy(b->words + CHUNK_HEADER_WORDS + b->head.records +
-	       b->head.items, b->dict, b->head.funcs * 8);
+	       b->header.records * 8);
+	memcpy(b->words + CHUNK_HEADER_WORDS + b->header.records, b->item,
+	       b->header.items * 8);
+	memcpy(b->words + CHUNK_HEADER_WORDS + b->header.records +
+	       b->header.items, b->dict, b->header.funcs * 8);
 	cb_sum(b->words, b->n);
 	return b->n;
 }

@@ -11,7 +11,7 @@ enum { DOWN, UP, BY_COROUTINE = 2, BY_THREAD = 4 };
 
 /* What a view prints of a tree. The caller frees nothing: the last result is
  * kept until the next. */
-static const char *show(const char *tree, enum fold_what what, int how,
+static const char *show(const char *tree, enum recursion_kind what, int how,
 			enum tree_key key, size_t depth)
 {
 	static struct tree_text t;
@@ -19,7 +19,8 @@ static const char *show(const char *tree, enum fold_what what, int how,
 	struct cct *const cct = merge_tree(s, &(struct merge_options){
 		(how & BY_THREAD) != 0, (how & BY_COROUTINE) != 0,
 		MERGE_ALL });
-	struct fold *const fold = fold_new(cct, what, func_count(s->funcs));
+	struct recursion *const fold = recursion_new(cct, what,
+						     func_count(s->funcs));
 	struct top_down *const down = top_down_new(fold);
 	struct bottom_up *const up = bottom_up_new(fold,
 						   func_count(s->funcs));
@@ -34,7 +35,7 @@ static const char *show(const char *tree, enum fold_what what, int how,
 	}
 	bottom_up_free(up);
 	top_down_free(down);
-	fold_free(fold);
+	recursion_free(fold);
 	cct_free(cct);
 	session_free(s);
 	return t.text;
@@ -51,7 +52,7 @@ static const char calls[] =
 
 void test_bottom_up_lists_callers_below_functions(void)
 {
-	CHECK_STR(show(calls, FOLD_NONE, UP, TREE_SELF, 0),
+	CHECK_STR(show(calls, RECURSION_NONE, UP, TREE_SELF, 0),
 		  "root 0+0 1371 1371 0\n"
 		  ".c 9+0 1300 1300 0\n"
 		  "..outside 1+0 1000 1000 0\n"
@@ -74,7 +75,7 @@ void test_bottom_up_lists_callers_below_functions(void)
 
 void test_bottom_up_keeps_threads_apart(void)
 {
-	CHECK_STR(show(calls, FOLD_NONE, UP | BY_THREAD, TREE_CALLS, 1),
+	CHECK_STR(show(calls, RECURSION_NONE, UP | BY_THREAD, TREE_CALLS, 1),
 		  "root 0+0 371 371 0\n"
 		  ".c 8+0 300 300 0\n"
 		  ".b 4+0 40 240 0\n"
@@ -87,13 +88,13 @@ void test_bottom_up_keeps_threads_apart(void)
 
 void test_top_down_lists_callees_below_callers(void)
 {
-	CHECK_STR(show(calls, FOLD_NONE, DOWN, TREE_TOTAL, 2),
+	CHECK_STR(show(calls, RECURSION_NONE, DOWN, TREE_TOTAL, 2),
 		  "root 0+0 1 1371 0\n"
 		  ".c 1+0 1000 1000 0\n"
 		  ".main 1+0 10 370 0\n"
 		  "..b 4+0 40 240 0\n"
 		  "..a 2+0 20 120 0\n");
-	CHECK_STR(show(calls, FOLD_NONE, DOWN, TREE_SELF, 2),
+	CHECK_STR(show(calls, RECURSION_NONE, DOWN, TREE_SELF, 2),
 		  "root 0+0 1 1371 0\n"
 		  ".c 1+0 1000 1000 0\n"
 		  ".main 1+0 10 370 0\n"
@@ -113,7 +114,7 @@ static const char recursion[] =
 
 void test_fold_shows_direct_recursion_once(void)
 {
-	CHECK_STR(show(recursion, FOLD_DIRECT, DOWN, TREE_TOTAL, 0),
+	CHECK_STR(show(recursion, RECURSION_DIRECT, DOWN, TREE_TOTAL, 0),
 		  "root 0+0 0 1111111 0\n"
 		  ".ax3 1+6 111 1111111 0\n"
 		  "..b 24+0 11000 1111000 0\n"
@@ -123,7 +124,7 @@ void test_fold_shows_direct_recursion_once(void)
 
 void test_fold_shows_mutual_recursion_once(void)
 {
-	CHECK_STR(show(recursion, FOLD_ALL, DOWN, TREE_TOTAL, 0),
+	CHECK_STR(show(recursion, RECURSION_ALL, DOWN, TREE_TOTAL, 0),
 		  "root 0+0 0 1111111 0\n"
 		  ".ax3 1+38 100111 1111111 0\n"
 		  "..c 64+0 1000000 1000000 0\n"
@@ -132,7 +133,7 @@ void test_fold_shows_mutual_recursion_once(void)
 
 void test_fold_of_nothing_keeps_the_tree(void)
 {
-	CHECK_STR(show(recursion, FOLD_NONE, DOWN, TREE_TOTAL, 3),
+	CHECK_STR(show(recursion, RECURSION_NONE, DOWN, TREE_TOTAL, 3),
 		  "root 0+0 0 1111111 0\n"
 		  ".a 1+0 1 1111111 0\n"
 		  "..b 16+0 10000 1110000 0\n"
@@ -144,7 +145,7 @@ void test_fold_of_nothing_keeps_the_tree(void)
 /* Each total is that of outermost calls: a's is all there is, once. */
 void test_bottom_up_counts_outermost_activations(void)
 {
-	CHECK_STR(show(recursion, FOLD_NONE, UP, TREE_TOTAL, 2),
+	CHECK_STR(show(recursion, RECURSION_NONE, UP, TREE_TOTAL, 2),
 		  "root 0+0 1111111 1111111 0\n"
 		  ".a 1+38 100111 1111111 0\n"
 		  "..outside 1+0 1 1111111 0\n"
@@ -154,7 +155,7 @@ void test_bottom_up_counts_outermost_activations(void)
 		  "..a 24+0 11000 1111000 0\n"
 		  ".c 64+0 1000000 1000000 0\n"
 		  "..a 64+0 1000000 1000000 0\n");
-	CHECK_STR(show(recursion, FOLD_DIRECT, UP, TREE_SELF, 2),
+	CHECK_STR(show(recursion, RECURSION_DIRECT, UP, TREE_SELF, 2),
 		  "root 0+0 1111111 1111111 0\n"
 		  ".c 64+0 1000000 1000000 0\n"
 		  "..a 64+0 1000000 1000000 0\n"
@@ -177,7 +178,7 @@ static const char coroutine[] =
 
 void test_fold_leaves_each_coroutine_by_itself(void)
 {
-	CHECK_STR(show(coroutine, FOLD_ALL, DOWN, TREE_TOTAL, 0),
+	CHECK_STR(show(coroutine, RECURSION_ALL, DOWN, TREE_TOTAL, 0),
 		  "root 0+0 0 111111 0\n"
 		  ".b 1+0 10000 110000 0\n"
 		  "..~a 0+0 100000 100000 700\n"
@@ -189,7 +190,7 @@ void test_fold_leaves_each_coroutine_by_itself(void)
 
 void test_bottom_up_tells_resumers_from_callers(void)
 {
-	CHECK_STR(show(coroutine, FOLD_NONE, UP, TREE_SUSPENDED, 3),
+	CHECK_STR(show(coroutine, RECURSION_NONE, UP, TREE_SUSPENDED, 3),
 		  "root 0+0 111111 111111 0\n"
 		  ".a 1+2 100111 101111 777\n"
 		  "..~b 0+0 100000 100000 700\n"
@@ -213,8 +214,8 @@ void test_bottom_up_tells_resumers_from_callers(void)
  * them: their a is an outermost one. */
 void test_bottom_up_merges_resumers(void)
 {
-	CHECK_STR(show(coroutine, FOLD_DIRECT, UP | BY_COROUTINE, TREE_SELF,
-		       2),
+	CHECK_STR(show(coroutine, RECURSION_DIRECT, UP | BY_COROUTINE,
+		       TREE_SELF, 2),
 		  "root 0+0 111111 111111 0\n"
 		  ".ax2 2+1 100111 101111 777\n"
 		  "..~outside 1+1 100110 101110 777\n"
@@ -229,8 +230,8 @@ void test_bottom_up_merges_resumers(void)
 
 void test_bottom_up_of_nothing(void)
 {
-	CHECK_STR(show("", FOLD_DIRECT, UP, TREE_SELF, 0), "");
-	CHECK_STR(show("3 0 5 0\n", FOLD_DIRECT, UP, TREE_SELF, 0),
+	CHECK_STR(show("", RECURSION_DIRECT, UP, TREE_SELF, 0), "");
+	CHECK_STR(show("3 0 5 0\n", RECURSION_DIRECT, UP, TREE_SELF, 0),
 		  "root 0+0 5 5 0\n"
 		  ".outside 0+0 5 5 0\n");
 }
@@ -247,7 +248,7 @@ void test_bottom_up_goes_no_further_than_asked(void)
 {
 	struct session *const s = session_new(0);
 	node_id at = cct_root(s->cct, 0);
-	struct fold *fold;
+	struct recursion *fold;
 	struct bottom_up *b;
 	size_t rows = 0;
 
@@ -256,17 +257,17 @@ void test_bottom_up_goes_no_further_than_asked(void)
 							"a" : "b"), 0);
 		cct_get(s->cct, at)->self = 1;
 	}
-	fold = fold_new(s->cct, FOLD_DIRECT, func_count(s->funcs));
+	fold = recursion_new(s->cct, RECURSION_DIRECT, func_count(s->funcs));
 	b = bottom_up_new(fold, func_count(s->funcs));
 	const struct tree_view view = bottom_up_view(b);
 
 	tree_walk_each(&view, TREE_SELF, visit_some, &rows);
 	CHECK_EQ(rows, 1 + 2 * 50 + 49);
 	bottom_up_free(b);
-	fold_free(fold);
-	fold = fold_new(s->cct, FOLD_ALL, func_count(s->funcs));
+	recursion_free(fold);
+	fold = recursion_new(s->cct, RECURSION_ALL, func_count(s->funcs));
 	CHECK_EQ(cct_count(fold->tree), 3);
 	CHECK_EQ(fold->levels[2], 250000);
-	fold_free(fold);
+	recursion_free(fold);
 	session_free(s);
 }

@@ -209,14 +209,14 @@ void test_combine_adds_calls_and_nanoseconds(void)
 	sessions_calls(b, cct_root(b->cct, 0), sessions_func(b, 1, 64, "f"), 5,
 		       4000);
 	sum = sum_of((struct session *[]){ a, b }, 2);
-	REQUIRE(sum->spread_count == 1 && cct_count(sum->cct) == 2);
+	REQUIRE(sum->statistics_count == 1 && cct_count(sum->cct) == 2);
 	n = cct_get(sum->cct, 2);
 	CHECK_EQ(n->calls, 12);
 	CHECK_EQ(n->self, 2000 + 8000);
-	CHECK_EQ(sum->spreads[0].self.min, 2000);
-	CHECK_EQ(sum->spreads[0].self.max, 8000);
-	CHECK_EQ(sum->spreads[0].calls.sum, 12);
-	CHECK_EQ(sum->spreads[0].cost.max, 1600000);
+	CHECK_EQ(sum->statistics[0].self.min, 2000);
+	CHECK_EQ(sum->statistics[0].self.max, 8000);
+	CHECK_EQ(sum->statistics[0].calls.sum, 12);
+	CHECK_EQ(sum->statistics[0].cost.max, 1600000);
 	CHECK_EQ(sum->thread_count, 1);
 	CHECK_EQ(sum->beyond.threads, 1);
 	CHECK_EQ(sum->tick_hz, 1000000000);

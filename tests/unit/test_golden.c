@@ -102,12 +102,12 @@ static void check_good(const char *path)
 	char *got;
 
 	while (at < n) {
-		struct chunk_view v;
+		struct chunk v;
 		const struct chunk_header *const h =
 			(const struct chunk_header *)(bytes + at);
 
 		if (!CHECK(h->total_words * 8 <= n - at) ||
-		    !CHECK(view_open(&v, (uint64_t *)(bytes + at),
+		    !CHECK(decode_chunk(&v, (uint64_t *)(bytes + at),
 				     h->total_words) == 0)) {
 			err_print(stdout, path);
 			break;
@@ -134,10 +134,10 @@ static void check_bad(const char *path)
 	char *const bytes = read_file(path, &n);
 	char *const want = text_beside(path);
 	FILE *const f = fmemopen(text, sizeof(text), "w");
-	struct chunk_view v;
+	struct chunk v;
 
 	want[strcspn(want, "\n")] = '\0';
-	CHECK(view_open(&v, (uint64_t *)bytes, n / 8) < 0);
+	CHECK(decode_chunk(&v, (uint64_t *)bytes, n / 8) < 0);
 	err_print(f, "golden");
 	fclose(f);
 	if (!CHECK(*want && strstr(text, want)))

@@ -15,7 +15,7 @@ static uint64_t told(uint64_t value)
 	struct hist *const h = hist_new(1);
 
 	hist_count(h, 0, value);
-	hist_spread(h, 0, counts);
+	hist_counts(h, 0, counts);
 	hist_free(h);
 	return hist_quantile(counts, 1, 500, 0, UINT64_MAX);
 }
@@ -79,7 +79,7 @@ void test_hist_quantiles_of_random_values(void)
 			hist_count(h, i % 3, v[i]);
 		}
 		for (size_t i = 0; i < 3; i++)
-			hist_spread(h, i, counts);
+			hist_counts(h, i, counts);
 		qsort(v, n, sizeof(*v), rising);
 		for (unsigned part = 0; part <= 1000; part += 50) {
 			const uint64_t want = exact(v, n, part);
@@ -104,8 +104,8 @@ void test_hist_joins_to_the_same(void)
 		hist_count(b, 0, i * i);
 	}
 	hist_join(a, 0, a, 1);
-	hist_spread(a, 0, of_a);
-	hist_spread(b, 0, of_b);
+	hist_counts(a, 0, of_a);
+	hist_counts(b, 0, of_b);
 	CHECK_EQ(memcmp(of_a, of_b, sizeof(of_a)), 0);
 	hist_free(a);
 	hist_free(b);
@@ -119,10 +119,10 @@ void test_hist_grows(void)
 	hist_add(h, 0, 5, 7);
 	hist_need(h, 1000);
 	hist_add(h, 999, 5, 1);
-	hist_spread(h, 0, counts);
+	hist_counts(h, 0, counts);
 	CHECK_EQ(counts[5], 7);
-	hist_spread(h, 500, counts);
-	hist_spread(h, 999, counts);
+	hist_counts(h, 500, counts);
+	hist_counts(h, 999, counts);
 	CHECK_EQ(counts[5], 8);
 	hist_free(h);
 }

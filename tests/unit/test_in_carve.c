@@ -24,7 +24,7 @@ static size_t add(uint64_t number, int calls, uint32_t flags)
 	cb_begin(&b, 1, 1, number, 1000 + number * 100000);
 	for (int i = 0; i < calls; i++)
 		cb_leaf(&b, "f", 1, 1);
-	b.head.flags = flags;
+	b.header.flags = flags;
 	cb_end(&b, 1000 + number * 100000 + 100000);
 	memcpy(bytes + used, b.words, b.n * 8);
 	used += b.n * 8;
@@ -43,7 +43,7 @@ static struct in_carve *carve(void)
 
 void test_in_carve_finds_unaligned_chunks(void)
 {
-	struct chunk_view view;
+	struct chunk view;
 	struct in_carve *c;
 
 	junk(13);
@@ -56,7 +56,7 @@ void test_in_carve_finds_unaligned_chunks(void)
 	CHECK_EQ(c->bad, 0);
 	CHECK_EQ(c->places[0].key.number, 0);
 	CHECK_EQ(in_carve_load(c, 1, &view), 0);
-	CHECK_EQ(view.head.records, 5);
+	CHECK_EQ(view.header.records, 5);
 	in_carve_free(c);
 }
 

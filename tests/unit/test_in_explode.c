@@ -40,7 +40,7 @@ static struct chunk_build *chunk(uint32_t thread, uint64_t number,
 	static struct chunk_build b;
 
 	cb_begin(&b, 1, thread, number, tick);
-	b.head.pair_tick = b.head.pair_real = 0;
+	b.header.pair_tick = b.header.pair_real = 0;
 	return &b;
 }
 
@@ -97,9 +97,9 @@ void test_in_explode_handlers_stand_in_what_they_interrupted(void)
 	struct chunk_build *b = chunk(1, 0, 50);
 
 	cb_leaf(b, "handler", 10, 10);
-	b->head.level = 1;
-	b->head.interrupted_chunk = 0;
-	b->head.interrupted_record = 1;
+	b->header.level = 1;
+	b->header.interrupted_chunk = 0;
+	b->header.interrupted_record = 1;
 	put(x, b, 80);
 	b = chunk(1, 0, 0);
 	cb_enter(b, "f", 20);
@@ -160,7 +160,7 @@ void test_in_explode_shows_coroutines(void)
 	cb_resume(b, 9, 0, 70, 0, 70);
 	cb_leave(b, "body", 10);
 	cb_suspend(b, 9, SUSPEND_RETURN, 10);
-	b->head.flags = CHUNK_LAST;
+	b->header.flags = CHUNK_LAST;
 	put(x, b, 200);
 	in_explode_end(x);
 	drain(x, -1);

@@ -28,7 +28,7 @@ static struct { const char *name; size_t size, was_size; int is_gone;
 enum { METADATA, STREAM, STREAM1, INDEX, INDEX1, SPILL, FILES };
 
 static struct { uint64_t words[CHUNK_MAX_WORDS]; size_t n; int is_whole, given;
-		struct chunk_header head; } *chunks_made;
+		struct chunk_header header; } *chunks_made;
 static size_t chunk_count;
 
 static char *path_of(size_t file)
@@ -64,7 +64,7 @@ static void find_chunks(const unsigned char *bytes, size_t size)
 		memcpy(&h, bytes + at, sizeof(h));
 		memcpy(chunks_made[chunk_count].words, bytes + at,
 		       h.total_words * 8);
-		chunks_made[chunk_count].head = h;
+		chunks_made[chunk_count].header = h;
 		chunks_made[chunk_count++].n = h.total_words;
 		at += h.total_words * 8 - 1;
 	}
@@ -132,7 +132,7 @@ static int has_better(size_t i)
 {
 	for (size_t k = 0; k < chunk_count; k++)
 		if (k != i && chunks_made[k].is_whole &&
-		    same_identity(&chunks_made[k].head, &chunks_made[i].head) &&
+		    same_identity(&chunks_made[k].header, &chunks_made[i].header) &&
 		    chunks_made[k].n > chunks_made[i].n)
 			return 1;
 	return 0;
@@ -154,9 +154,9 @@ static uint64_t due[64]; /* number, by thread */
 static int is_open[64];  /* the thread's last chunk is not CHUNK_LAST */
 static int out_of_order, strangers, gaps, has_end;
 
-static int take(void *ctx, const struct chunk_view *chunk)
+static int take(void *ctx, const struct chunk *chunk)
 {
-	const uint32_t t = chunk->head.thread % 64;
+	const uint32_t t = chunk->header.thread % 64;
 	size_t i = 0;
 
 	(void)ctx;
@@ -168,11 +168,11 @@ static int take(void *ctx, const struct chunk_view *chunk)
 		strangers++;
 	else
 		chunks_made[i].given++;
-	out_of_order += chunk->head.number < due[t];
-	gaps += chunk->head.number > due[t];
-	due[t] = chunk->head.number + 1;
-	is_open[t] = t && !(chunk->head.flags & CHUNK_LAST);
-	has_end |= (chunk->head.flags & CHUNK_META) && chunk->head.number == 1;
+	out_of_order += chunk->header.number < due[t];
+	gaps += chunk->header.number > due[t];
+	due[t] = chunk->header.number + 1;
+	is_open[t] = t && !(chunk->header.flags & CHUNK_LAST);
+	has_end |= (chunk->header.flags & CHUNK_META) && chunk->header.number == 1;
 	return 0;
 }
 

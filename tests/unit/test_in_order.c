@@ -10,14 +10,14 @@
 
 static char said[4096]; /* "thread.number/records" of what came out */
 
-static int take(void *ctx, const struct chunk_view *chunk)
+static int take(void *ctx, const struct chunk *chunk)
 {
 	char one[40];
 
 	(void)ctx;
 	snprintf(one, sizeof(one), "%s%u.%llu/%u", said[0] ? " " : "",
-		 chunk->head.thread, (unsigned long long)chunk->head.number,
-		 chunk->head.records);
+		 chunk->header.thread, (unsigned long long)chunk->header.number,
+		 chunk->header.records);
 	strncat(said, one, sizeof(said) - strlen(said) - 1);
 	return 0;
 }
@@ -27,14 +27,14 @@ static enum in_order_result put(struct in_order *o, uint32_t thread,
 				uint64_t number, int calls, uint32_t flags)
 {
 	static struct chunk_build b;
-	struct chunk_view view;
+	struct chunk view;
 
 	cb_begin(&b, 1, thread, number, 1000 + number * 100);
 	for (int i = 0; i < calls; i++)
 		cb_leaf(&b, "f", 1, 1);
-	b.head.flags = flags;
+	b.header.flags = flags;
 	cb_end(&b, 1000 + number * 100 + 100);
-	if (view_open(&view, b.words, b.n))
+	if (decode_chunk(&view, b.words, b.n))
 		return IN_ORDER_STOP;
 	return in_order_put(o, &view);
 }

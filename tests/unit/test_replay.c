@@ -19,10 +19,10 @@ static void begin(const struct replay_sink *sink, void *ctx)
 
 static void give(uint64_t tick)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	cb_end(&b, tick);
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
 	replay_chunk(replay, &v);
 }
 
@@ -145,7 +145,7 @@ void test_replay_tells_threads_and_processes_apart(void)
 		for (uint32_t t = 1; t <= 50; t++) {
 			cb_begin(&b, p, t, 0, 0);
 			if (t == 50)
-				b.head.recording++;
+				b.header.recording++;
 			cb_leaf(&b, "f", 1, 1);
 			give(10);
 		}
@@ -160,7 +160,7 @@ void test_replay_reads_the_recorders_chunks(void)
 {
 	begin(NULL, NULL);
 	cb_begin(&b, 0, 0, 0, 0);
-	b.head.flags |= CHUNK_META;
+	b.header.flags |= CHUNK_META;
 	cb_pair(&b, ITEM_NOTE, "command", "prog a b");
 	cb_pair(&b, ITEM_LABEL, "zone", "eu");
 	give(0);
@@ -169,7 +169,7 @@ void test_replay_reads_the_recorders_chunks(void)
 	CHECK(!session_note(session, "end"));
 	CHECK(session_complete(session));
 	cb_begin(&b, 0, 0, 1, 0);
-	b.head.flags |= CHUNK_META;
+	b.header.flags |= CHUNK_META;
 	cb_pair(&b, ITEM_NOTE, "lost.full", "3");
 	give(0);
 	end();
@@ -184,8 +184,8 @@ void test_replay_counts_loss_by_reason(void)
 	begin(NULL, NULL);
 	for (uint64_t i = 0; i < 3; i++) {
 		cb_begin(&b, 1, 1, i, i * 10);
-		b.head.lost[LOST_FULL] = i == 0 ? 5 : 9;
-		b.head.lost[LOST_NAMES] = i;
+		b.header.lost[LOST_FULL] = i == 0 ? 5 : 9;
+		b.header.lost[LOST_NAMES] = i;
 		cb_open(&b, "main", i * 10);
 		cb_leaf(&b, "f", 1, 1);
 		give(i * 10 + 10);
@@ -205,8 +205,8 @@ void test_replay_takes_the_clock_with_the_least_error(void)
 	begin(NULL, NULL);
 	for (uint64_t i = 0; i < 3; i++) {
 		cb_begin(&b, 1, 1, i, 1000);
-		b.head.tick_hz = 2000000000 + i;
-		b.head.tick_hz_error = i == 1 ? 10 : 100;
+		b.header.tick_hz = 2000000000 + i;
+		b.header.tick_hz_error = i == 1 ? 10 : 100;
 		give(1000);
 	}
 	end();
@@ -280,8 +280,8 @@ void test_replay_tells_which_times_are_missing(void)
 	begin(NULL, NULL);
 	for (int i = 0; i < 3; i++) {
 		cb_begin(&b, 1, 1, number[i], 100 + (uint64_t)i * 50);
-		b.head.lost[LOST_FULL] = lost[i];
-		b.head.written = i == 0 ? 0 : 500;
+		b.header.lost[LOST_FULL] = lost[i];
+		b.header.written = i == 0 ? 0 : 500;
 		give(100 + (uint64_t)i * 50 + 10 + (uint64_t)i);
 	}
 	cb_begin(&b, 1, 2, 5, 1000);

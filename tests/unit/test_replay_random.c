@@ -47,7 +47,7 @@ static struct session *replay_model(const struct model *m, const char *kept,
 
 		for (; turn-- && left > 0; next[t]++) {
 			const struct m_chunk *c;
-			struct chunk_view v;
+			struct chunk v;
 
 			while (next[t] < m->chunks &&
 			       m->chunk[next[t]].thread != (int)t)
@@ -58,7 +58,7 @@ static struct session *replay_model(const struct model *m, const char *kept,
 			left--;
 			if (!kept[next[t]])
 				continue;
-			if (!CHECK(view_open(&v, c->words, c->n) == 0))
+			if (!CHECK(decode_chunk(&v, c->words, c->n) == 0))
 				err_print(stderr, "view");
 			else
 				replay_chunk(r, &v);

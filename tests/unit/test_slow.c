@@ -30,10 +30,10 @@ static void begin(size_t top)
 
 static void give(uint64_t tick)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	cb_end(&b, tick);
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
 	replay_chunk(replay, &v);
 }
 
@@ -44,15 +44,15 @@ static void add(const char *text)
 	snprintf(told + used, sizeof(told) - used, "%s", text);
 }
 
-static void add_stack(const struct trail *t, trail_id id)
+static void add_stack(const struct stack_table *t, stack_id id)
 {
-	const struct trail_frame f = *trail_get(t, id);
+	const struct stack_frame f = *stack_table_get(t, id);
 
 	if (f.below != 0) {
 		add_stack(t, f.below);
 		add(";");
 	}
-	add(f.flags & TRAIL_BODY ? "~" : "");
+	add(f.flags & STACK_BODY ? "~" : "");
 	add(f.func == 0 ? "[before]" :
 	    func_get(session->funcs, f.func)->source + 1);
 }
@@ -72,7 +72,7 @@ static const char *end(void)
 	for (size_t i = 0; i < f->count; i++) {
 		const struct slow_call *const c = &f->calls[i];
 
-		add_stack(f->trail, c->stack);
+		add_stack(f->stacks, c->stack);
 		snprintf(line, sizeof(line), " T%u in %" PRIu64 " %" PRIu64
 			 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s%s\n",
 			 session->threads[c->thread].serial, c->coroutine,

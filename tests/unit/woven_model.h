@@ -148,7 +148,7 @@ static inline void m_end_chunk(struct model *m, struct m_thread *t,
 	struct m_chunk *const c = &m->chunk[t->chunk];
 
 	m_pass(m, t);
-	t->b->head.flags |= flags;
+	t->b->header.flags |= flags;
 	c->n = cb_end(t->b, m->now);
 	c->words = malloc(c->n * 8);
 	memcpy(c->words, t->b->words, c->n * 8);
@@ -335,7 +335,7 @@ static inline void m_step(struct model *m)
 	int *depth;
 
 	if (m_random(&m->cut_seed, m->cut_every) == 0 ||
-	    t->b->head.records > 8000)
+	    t->b->header.records > 8000)
 		m_cut(m, t);
 	m->now += m_random(&m->ops_seed, 9);
 	m_frames(m, t, t->segments - 1, &f, &depth);

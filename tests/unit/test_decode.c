@@ -1,4 +1,4 @@
-/* test_view.c - a chunk is believed only when every part of it holds; each lie
+/* test_decode.c - a chunk is believed only when every part of it holds; each lie
  * is told one by one, with a right checksum.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
@@ -43,13 +43,13 @@ static const char *verdict(void)
 {
 	static char text[1024];
 	FILE *const f = fmemopen(text, sizeof(text), "w");
-	struct chunk_view v;
+	struct chunk v;
 	const size_t n = ((struct chunk_header *)b.words)->total_words;
 
 	text[0] = '\0';
 	if (n >= CHUNK_HEADER_WORDS && n <= CHUNK_MAX_WORDS)
 		cb_sum(b.words, n);
-	if (view_open(&v, b.words, b.n) < 0) {
+	if (decode_chunk(&v, b.words, b.n) < 0) {
 		err_print(f, "view");
 		CHECK(ftell(f) > 0);
 	}
@@ -79,8 +79,8 @@ static uint64_t *record(size_t i)
 
 static uint64_t *item(enum item_type type)
 {
-	uint64_t *at = record(b.head.records);
-	const uint64_t *const end = at + b.head.items;
+	uint64_t *at = record(b.header.records);
+	const uint64_t *const end = at + b.header.items;
 
 	for (; at < end; at += item_words(*at))
 		if (item_type(*at) == type)
@@ -90,79 +90,79 @@ static uint64_t *item(enum item_type type)
 
 static uint64_t *dict(const char *name)
 {
-	return record(b.head.records) + b.head.items + cb_find(&b, name);
+	return record(b.header.records) + b.header.items + cb_find(&b, name);
 }
 
-void test_view_opens_a_good_chunk(void)
+void test_decode_opens_a_good_chunk(void)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	build();
 	CHECK_STR(verdict(), "");
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
-	CHECK_EQ(v.head.number, 3);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	CHECK_EQ(v.header.number, 3);
 	CHECK_EQ(v.records - v.words, 32);
-	CHECK_EQ(v.dict - v.words, b.n - b.head.funcs);
-	CHECK_EQ(view_checksum(b.words, b.n), v.head.checksum);
+	CHECK_EQ(v.dict - v.words, b.n - b.header.funcs);
+	CHECK_EQ(decode_checksum(b.words, b.n), v.header.checksum);
 }
 
-void test_view_gives_items(void)
+void test_decode_gives_items(void)
 {
-	struct chunk_view v;
-	struct view_item it = { 0 };
-	struct view_module m = { 0 };
-	struct view_segment s = { 0 };
-	struct view_string key, value;
+	struct chunk v;
+	struct chunk_item it = { 0 };
+	struct chunk_module m = { 0 };
+	struct chunk_segment s = { 0 };
+	struct chunk_string key, value;
 
 	build();
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
-	while (view_next_item(&v, &it))
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	while (decode_next_item(&v, &it))
 		if (it.type == ITEM_MODULE)
-			view_get_module(&it, &m);
+			decode_module(&it, &m);
 		else if (it.type == ITEM_LABEL)
-			view_get_pair(&it, &key, &value);
+			decode_pair(&it, &key, &value);
 	CHECK_EQ(m.number, 3);
 	CHECK_EQ(m.build_id_size, 20);
 	CHECK_MEM(m.build_id, "0123456789abcdefghij", 20);
 	CHECK_MEM(m.path.bytes, "/bin/prog", 9);
 	CHECK_EQ(key.stored, 4);
 	CHECK_MEM(value.bytes, "a", 1);
-	CHECK(view_next_segment(&v, &s));
+	CHECK(decode_next_segment(&v, &s));
 	CHECK_EQ(s.serial, 0);
 	CHECK_EQ(s.frames, 2);
-	CHECK(view_next_segment(&v, &s));
+	CHECK(decode_next_segment(&v, &s));
 	CHECK_EQ(s.serial, 5);
 	CHECK_EQ(s.frames, 1);
-	CHECK(!view_next_segment(&v, &s));
+	CHECK(!decode_next_segment(&v, &s));
 }
 
-void test_view_cuts_long_strings(void)
+void test_decode_cuts_long_strings(void)
 {
 	char text[1000];
-	struct chunk_view v;
-	struct view_item it = { 0 };
-	struct view_string key, value;
+	struct chunk v;
+	struct chunk_item it = { 0 };
+	struct chunk_string key, value;
 
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	cb_begin(&b, 1, 1, 0, 0);
 	cb_pair(&b, ITEM_LABEL, "k", text);
 	cb_end(&b, 0);
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
-	REQUIRE(view_next_item(&v, &it));
-	view_get_pair(&it, &key, &value);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	REQUIRE(decode_next_item(&v, &it));
+	decode_pair(&it, &key, &value);
 	CHECK_EQ(value.stored, 256);
 	CHECK_EQ(value.length, 999);
 	CHECK_EQ(value.hash, XXH64(text, 999, 0));
 }
 
-void test_view_refuses_bad_headers(void)
+void test_decode_refuses_bad_headers(void)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	build();
-	CHECK(view_open(&v, b.words, 31) < 0);
-	CHECK(view_open(&v, b.words, CHUNK_MAX_WORDS + 1) < 0);
+	CHECK(decode_chunk(&v, b.words, 31) < 0);
+	CHECK(decode_chunk(&v, b.words, CHUNK_MAX_WORDS + 1) < 0);
 	err_clear();
 	head()->magic++;
 	CHECK(refused("no chunk"));
@@ -192,26 +192,26 @@ void test_view_refuses_bad_headers(void)
 	CHECK(refused("has records"));
 }
 
-void test_view_refuses_damage_anywhere(void)
+void test_decode_refuses_damage_anywhere(void)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	build();
 	for (size_t i = 0; i < b.n; i++) {
 		b.words[i] ^= UINT64_C(1) << (i % 64);
-		CHECK(view_open(&v, b.words, b.n) < 0);
+		CHECK(decode_chunk(&v, b.words, b.n) < 0);
 		err_clear();
 		b.words[i] ^= UINT64_C(1) << (i % 64);
 	}
-	CHECK(view_open(&v, b.words, b.n) == 0);
+	CHECK(decode_chunk(&v, b.words, b.n) == 0);
 }
 
 /* In the order of build(): enter 0, leaf 1, mark 2, create 3-5, resume 6-11,
  * unwind 12-13, suspend 14-15, time 16, old 17, leave 18. */
-void test_view_refuses_bad_records(void)
+void test_decode_refuses_bad_records(void)
 {
 	build();
-	*record(0) = rec_put(REC_ENTER, b.head.funcs, 5);
+	*record(0) = rec_put(REC_ENTER, b.header.funcs, 5);
 	CHECK(refused("function"));
 	build();
 	*record(1) |= REC_FUNC_MASK << REC_FUNC_SHIFT;
@@ -235,7 +235,7 @@ void test_view_refuses_bad_records(void)
 	*record(9) = rec_put_value(REC_OPERAND, UINT64_MAX >> 4);
 	CHECK(refused("cut short"));
 	build();
-	*record(10) = rec_put(REC_OPERAND, b.head.funcs, 0);
+	*record(10) = rec_put(REC_OPERAND, b.header.funcs, 0);
 	CHECK(refused("function"));
 	build();
 	*record(10) = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 0);
@@ -248,7 +248,7 @@ void test_view_refuses_bad_records(void)
 	CHECK(refused("function"));
 }
 
-void test_view_refuses_records_past_the_end(void)
+void test_decode_refuses_records_past_the_end(void)
 {
 	build();
 	*record(16) = rec_put_value(REC_TIME, 100);
@@ -261,7 +261,7 @@ void test_view_refuses_records_past_the_end(void)
 	CHECK(refused("past the chunk's end"));
 }
 
-void test_view_skips_what_it_does_not_know(void)
+void test_decode_skips_what_it_does_not_know(void)
 {
 	build();
 	*record(3) = rec_put(13, 0x3fff, 2);
@@ -271,7 +271,7 @@ void test_view_skips_what_it_does_not_know(void)
 	CHECK_STR(verdict(), "");
 }
 
-void test_view_refuses_bad_items(void)
+void test_decode_refuses_bad_items(void)
 {
 	build();
 	*item(ITEM_LABEL) = item_put(ITEM_LABEL, 0);
@@ -318,15 +318,15 @@ static void build_lua(const uint64_t *more, size_t n)
 
 static void check_ordinal(const uint64_t *more, size_t n, uint32_t wanted)
 {
-	struct chunk_view v;
-	struct view_item it = { 0 };
-	struct view_lua l;
+	struct chunk v;
+	struct chunk_item it = { 0 };
+	struct chunk_lua l;
 
 	build_lua(more, n);
 	CHECK_STR(verdict(), "");
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
-	view_dict_item(&v, v.dict[0], &it);
-	view_get_lua(&it, &l);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	decode_dict_item(&v, v.dict[0], &it);
+	decode_lua(&it, &l);
 	CHECK_EQ(l.ordinal, wanted);
 	CHECK_EQ(l.line, 7);
 	CHECK_EQ(l.last_line, 9);
@@ -334,7 +334,7 @@ static void check_ordinal(const uint64_t *more, size_t n, uint32_t wanted)
 	CHECK(l.name.stored == 7 && !memcmp(l.name.bytes, "handler", 7));
 }
 
-void test_view_gives_ordinals(void)
+void test_decode_gives_ordinals(void)
 {
 	/* Absent, there, at its most, and before words nobody knows. */
 	check_ordinal(NULL, 0, 0);
@@ -344,7 +344,7 @@ void test_view_gives_ordinals(void)
 	check_ordinal((const uint64_t[]){ 1, UINT64_MAX, 5 }, 3, 1);
 }
 
-void test_view_refuses_ordinals_too_big(void)
+void test_decode_refuses_ordinals_too_big(void)
 {
 	build_lua((const uint64_t[]){ CHUNK_ORDINAL_MAX + 1 }, 1);
 	CHECK(refused("an ordinal of 65536"));
@@ -355,7 +355,7 @@ void test_view_refuses_ordinals_too_big(void)
 	CHECK(refused("type 3"));
 }
 
-void test_view_refuses_modules_defined_twice(void)
+void test_decode_refuses_modules_defined_twice(void)
 {
 	cb_begin(&b, 1, 1, 0, 0);
 	cb_module(&b, 1, "x", "/a");
@@ -364,7 +364,7 @@ void test_view_refuses_modules_defined_twice(void)
 	CHECK(refused("defined twice"));
 }
 
-void test_view_refuses_bad_stacks(void)
+void test_decode_refuses_bad_stacks(void)
 {
 	build();
 	item(ITEM_STACK)[1] = 3;
@@ -386,7 +386,7 @@ void test_view_refuses_bad_stacks(void)
 	CHECK(refused("no frame"));
 }
 
-void test_view_refuses_two_stacks(void)
+void test_decode_refuses_two_stacks(void)
 {
 	size_t at;
 
@@ -401,7 +401,7 @@ void test_view_refuses_two_stacks(void)
 	CHECK(refused("two stacks"));
 }
 
-void test_view_refuses_hints_for_no_function(void)
+void test_decode_refuses_hints_for_no_function(void)
 {
 	for (uint64_t func = 0; func < 2; func++) {
 		size_t at;
@@ -417,7 +417,7 @@ void test_view_refuses_hints_for_no_function(void)
 	}
 }
 
-void test_view_refuses_bad_offcpu(void)
+void test_decode_refuses_bad_offcpu(void)
 {
 	for (int odd = 0; odd < 2; odd++) {
 		size_t at;
@@ -433,7 +433,7 @@ void test_view_refuses_bad_offcpu(void)
 	}
 }
 
-void test_view_refuses_bad_dictionaries(void)
+void test_decode_refuses_bad_dictionaries(void)
 {
 	build();
 	*dict("native") = dict_put_native(2, 0x1234);

@@ -1,4 +1,4 @@
-/* test_moments.c - all stacks at a moment, as the records say them: over
+/* test_snapshots.c - all stacks at a moment, as the records say them: over
  * threads, windows, gaps, handlers and frames left out.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots.h"
@@ -12,22 +12,22 @@
 static struct chunk_build b;
 static struct session *session;
 static struct replay *replay;
-static struct moments *moments;
+static struct snapshots *moments;
 static char told[4096];
 
 static void begin(const ticks *at, size_t count)
 {
 	session = session_new(0);
-	moments = moments_new(at, count);
-	replay = replay_new(session, &moments_sink, moments);
+	moments = snapshots_new(at, count);
+	replay = replay_new(session, &snapshots_sink, moments);
 }
 
 static void give(uint64_t tick)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	cb_end(&b, tick);
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
 	replay_chunk(replay, &v);
 }
 
@@ -39,7 +39,7 @@ static void add(const char *text)
 }
 
 /* "MOMENT STATE T1|co9 main;~body@9;..." a line. */
-static void tell(void *ctx, const struct moment_stack *s)
+static void tell(void *ctx, const struct snapshot_stack *s)
 {
 	static const char *const states[] = { "running", "last", "off",
 		"unknown", "suspended", "maybe", "new" };
@@ -52,24 +52,24 @@ static void tell(void *ctx, const struct moment_stack *s)
 		 s->coroutine);
 	add(line);
 	for (size_t i = 0; i < s->count; i++) {
-		const struct moment_frame *const f = &s->frames[i];
+		const struct snapshot_frame *const f = &s->frames[i];
 		const struct func *const func = func_get(session->funcs,
 							 f->func);
 
 		snprintf(left_out, sizeof(left_out), "[%u frames]", f->omitted);
 		snprintf(line, sizeof(line), "%s%s%s%s", i == 0 ? " " : ";",
-			 f->flags & TRAIL_BODY ? "~" : "",
+			 f->flags & STACK_BODY ? "~" : "",
 			 f->omitted > 0 ? left_out : f->func == 0 ?
 			 "[before]" : func->kind == FUNC_LUA ?
 			 func->source + 1 : func->kind == FUNC_NATIVE ?
 			 "native" : func->name,
-			 f->flags & MOMENT_ENTERS_LUA ? ">" : "");
+			 f->flags & SNAPSHOT_ENTERS_LUA ? ">" : "");
 		add(line);
 		if (f->coroutine != 0) {
 			snprintf(line, sizeof(line), "@%" PRIu64, f->coroutine);
 			add(line);
 		}
-		if (f->flags & TRAIL_BEFORE && f->func != 0)
+		if (f->flags & STACK_BEFORE && f->func != 0)
 			add("?");
 		if (f->level > 0)
 			add("!");
@@ -81,9 +81,9 @@ static const char *end(void)
 {
 	replay_finish(replay);
 	told[0] = '\0';
-	moments_each(moments, session->funcs, tell, NULL);
+	snapshots_each(moments, session->funcs, tell, NULL);
 	replay_free(replay);
-	moments_free(moments);
+	snapshots_free(moments);
 	session_free(session);
 	return told;
 }
@@ -100,7 +100,7 @@ static void first_thread(void)
 	cb_enter(&b, "inner", 4);
 	cb_suspend(&b, 9, SUSPEND_YIELD, 2);
 	cb_leave(&b, "main", 5);
-	b.head.flags |= CHUNK_LAST;
+	b.header.flags |= CHUNK_LAST;
 	give(20);
 }
 
@@ -135,7 +135,7 @@ static const char migrated[] =
 
 static const ticks seven[] = { 1, 8, 10, 29, 30, 34, 35 };
 
-void test_moments_follow_a_coroutine_from_thread_to_thread(void)
+void test_snapshots_follow_a_coroutine_from_thread_to_thread(void)
 {
 	begin(seven, 7);
 	first_thread();
@@ -144,7 +144,7 @@ void test_moments_follow_a_coroutine_from_thread_to_thread(void)
 }
 
 /* Threads are numbered as they come; everything else is the same. */
-void test_moments_need_no_order_of_streams(void)
+void test_snapshots_need_no_order_of_streams(void)
 {
 	const char *found;
 
@@ -162,20 +162,20 @@ void test_moments_need_no_order_of_streams(void)
 }
 
 /* The window's first calls end at 20 and 25: they lay below all. */
-void test_moments_know_calls_open_before_the_start(void)
+void test_snapshots_know_calls_open_before_the_start(void)
 {
 	static const ticks at[] = { 5, 22, 27, 55 };
 
 	begin(at, 4);
 	cb_begin(&b, 1, 1, 0, 0);
-	b.head.flags |= CHUNK_BASE_UNKNOWN | CHUNK_LAST;
+	b.header.flags |= CHUNK_BASE_UNKNOWN | CHUNK_LAST;
 	cb_enter(&b, "f", 3);
 	cb_leave(&b, "f", 7);
 	cb_old(&b, "inner", 10);
 	cb_old(&b, "outer", 5);
 	give(30);
 	cb_begin(&b, 1, 1, 1, 50);
-	b.head.flags |= CHUNK_BASE_UNKNOWN | CHUNK_LAST;
+	b.header.flags |= CHUNK_BASE_UNKNOWN | CHUNK_LAST;
 	cb_enter(&b, "f", 3);
 	give(60);
 	CHECK_STR(end(), "0 running T1 outer?;inner?;f\n"
@@ -186,7 +186,7 @@ void test_moments_know_calls_open_before_the_start(void)
 
 /* Between two windows, where a chunk is missing, before the first one that is
  * there, and after the last, as long as the process lives. */
-void test_moments_say_what_is_not_known(void)
+void test_snapshots_say_what_is_not_known(void)
 {
 	static const ticks at[] = { 5, 15, 25, 35, 45, 60 };
 
@@ -219,14 +219,14 @@ void test_moments_say_what_is_not_known(void)
 			 "4 maybe co7 ~body@7\n");
 }
 
-void test_moments_put_handlers_on_top(void)
+void test_snapshots_put_handlers_on_top(void)
 {
 	static const ticks at[] = { 14, 16, 20 };
 
 	begin(at, 3);
 	cb_begin(&b, 1, 1, 0, 14);
-	b.head.level = 1;
-	b.head.interrupted_record = 2;
+	b.header.level = 1;
+	b.header.interrupted_record = 2;
 	cb_enter(&b, "handler", 1);
 	cb_leave(&b, "handler", 2);
 	give(18);
@@ -242,7 +242,7 @@ void test_moments_put_handlers_on_top(void)
 
 /* Frames left out of a deep stack are one; a call whose entry nobody saw is
  * marked; a tick that ends a chunk belongs to the next one. */
-void test_moments_keep_omitted_frames(void)
+void test_snapshots_keep_omitted_frames(void)
 {
 	static const ticks at[] = { 100, 110, 111 };
 
@@ -267,7 +267,7 @@ void test_moments_keep_omitted_frames(void)
 }
 
 /* Only the native frame directly below Lua's. */
-void test_moments_mark_what_entered_lua(void)
+void test_snapshots_mark_what_entered_lua(void)
 {
 	static const ticks at[] = { 5 };
 	uint32_t host;

@@ -1,4 +1,4 @@
-/* test_loss.c - what is lost is said to be lost, and nothing else is.
+/* test_completeness.c - what is lost is said to be lost, and nothing else is.
  * links: analyzer
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness.h"
@@ -33,15 +33,15 @@ static size_t losses(const char *complete, const char *trouble,
 	s->notes = notes;
 	s->note_count = n;
 	said[0] = '\0';
-	count = loss_each(&load, take, NULL);
+	count = completeness_each(&load, take, NULL);
 	strcat(said, "--\n");
-	loss_notes(&load, take, NULL);
+	completeness_notes(&load, take, NULL);
 	s->notes = NULL;
 	session_free(s);
 	return count;
 }
 
-void test_loss_takes_trouble_for_a_note_where_all_was_delivered(void)
+void test_completeness_takes_trouble_for_a_note_where_all_was_delivered(void)
 {
 	CHECK_EQ(losses("yes", "LTTng is given up", NULL), 0);
 	CHECK_STR(said, "--\nthe recorder says: LTTng is given up\n");
@@ -53,14 +53,14 @@ void test_loss_takes_trouble_for_a_note_where_all_was_delivered(void)
 	CHECK_STR(said, "--\n");
 }
 
-void test_loss_counts_what_was_overwritten(void)
+void test_completeness_counts_what_was_overwritten(void)
 {
 	CHECK_EQ(losses("no", NULL, "1234"), 2);
 	CHECK(strstr(said, "1,234 chunks overwritten by newer ones"));
 	CHECK_EQ(losses("yes", NULL, "0"), 0);
 }
 
-void test_loss_says_where_a_gap_is(void)
+void test_completeness_says_where_a_gap_is(void)
 {
 	struct session *const s = session_new(0);
 	struct process process = { .pid = 10 };
@@ -73,12 +73,12 @@ void test_loss_says_where_a_gap_is(void)
 	s->threads = &thread;
 	s->process_count = s->thread_count = 1;
 	said[0] = '\0';
-	loss_gap(s, &gap, take, NULL);
+	completeness_gap(s, &gap, take, NULL);
 	CHECK_STR(said, "thread 11 worker of process 10: 2 chunks and "
 		  "9 records at +2.000 ms for 500.0 us\n");
 	gap = (struct gap){ .to = 3000000, .chunks = 1 };
 	said[0] = '\0';
-	loss_gap(s, &gap, take, NULL);
+	completeness_gap(s, &gap, take, NULL);
 	CHECK_STR(said, "thread 11 worker of process 10: 1 chunk before "
 		  "+2.000 ms\n");
 	s->processes = NULL;

@@ -1,4 +1,4 @@
-/* test_story.c - one coroutine's life, from threads in either order; coroutines
+/* test_coroutine_history.c - one coroutine's life, from threads in either order; coroutines
  * by body.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutine_groups.h"
@@ -13,10 +13,10 @@ static struct replay *replay;
 
 static void give(uint64_t tick)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	cb_end(&b, tick);
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
 	replay_chunk(replay, &v);
 }
 
@@ -51,25 +51,25 @@ static const char *name(func_id id)
 	return id == 0 ? "" : func_get(session->funcs, id)->source + 1;
 }
 
-void test_story_is_told_in_order(void)
+void test_coroutine_history_is_told_in_order(void)
 {
-	struct story s;
+	struct coroutine_history s;
 
 	session = session_new(0);
-	replay = replay_new(session, &story_sink, &s);
-	story_init(&s, session, 0, 9, 0);
+	replay = replay_new(session, &coroutine_history_sink, &s);
+	coroutine_history_init(&s, session, 0, 9, 0);
 	second_thread();
 	first_thread();
 	replay_finish(replay);
-	story_sort(&s);
+	coroutine_history_sort(&s);
 	REQUIRE(s.count == 5);
-	CHECK(s.steps[0].kind == STORY_CREATE && s.steps[0].tick == 1);
+	CHECK(s.steps[0].kind == HISTORY_CREATE && s.steps[0].tick == 1);
 	CHECK_STR(name(s.steps[0].by_func), "main");
-	CHECK(s.steps[1].kind == STORY_RESUME && s.steps[1].tick == 4);
+	CHECK(s.steps[1].kind == HISTORY_RESUME && s.steps[1].tick == 4);
 	CHECK_STR(name(s.steps[1].by_func), "main");
-	CHECK(s.steps[2].kind == STORY_SUSPEND && s.steps[2].span == 6);
-	CHECK_EQ(trail_depth(s.trail, s.steps[2].stack), 1);
-	CHECK(s.steps[3].kind == STORY_RESUME && s.steps[3].span == 20);
+	CHECK(s.steps[2].kind == HISTORY_SUSPEND && s.steps[2].span == 6);
+	CHECK_EQ(stack_table_depth(s.stacks, s.steps[2].stack), 1);
+	CHECK(s.steps[3].kind == HISTORY_RESUME && s.steps[3].span == 20);
 	CHECK_EQ(s.steps[3].by, 8);
 	CHECK_STR(name(s.steps[3].by_func), "other");
 	CHECK(s.steps[3].stack == s.steps[2].stack);
@@ -78,26 +78,26 @@ void test_story_is_told_in_order(void)
 	REQUIRE(s.func_count == 1);
 	CHECK_EQ(s.funcs[0].self, 11);
 	CHECK_EQ(s.funcs[0].calls, 1);
-	story_fini(&s);
+	coroutine_history_fini(&s);
 	replay_free(replay);
 	session_free(session);
 }
 
-void test_story_keeps_the_earliest(void)
+void test_coroutine_history_keeps_the_earliest(void)
 {
-	struct story s;
+	struct coroutine_history s;
 
 	session = session_new(0);
-	replay = replay_new(session, &story_sink, &s);
-	story_init(&s, session, 0, 9, 2);
+	replay = replay_new(session, &coroutine_history_sink, &s);
+	coroutine_history_init(&s, session, 0, 9, 2);
 	second_thread();
 	first_thread();
 	replay_finish(replay);
-	story_sort(&s);
+	coroutine_history_sort(&s);
 	REQUIRE(s.count == 2);
-	CHECK(s.steps[0].kind == STORY_CREATE && s.steps[1].tick == 4);
+	CHECK(s.steps[0].kind == HISTORY_CREATE && s.steps[1].tick == 4);
 	CHECK_EQ(s.creates + s.resumes + s.suspends, 5);
-	story_fini(&s);
+	coroutine_history_fini(&s);
 	replay_free(replay);
 	session_free(session);
 }

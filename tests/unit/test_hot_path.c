@@ -1,4 +1,4 @@
-/* test_dearest.c - what single calls spent their time in, over suspensions and
+/* test_hot_path.c - what single calls spent their time in, over suspensions and
  * threads in any order.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
@@ -15,10 +15,10 @@ static char told[4096];
 
 static void give(struct replay *r, uint64_t tick)
 {
-	struct chunk_view v;
+	struct chunk v;
 
 	cb_end(&b, tick);
-	REQUIRE(view_open(&v, b.words, b.n) == 0);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
 	replay_chunk(r, &v);
 }
 
@@ -73,11 +73,11 @@ static void add(const char *text)
 	snprintf(told + used, sizeof(told) - used, "%s", text);
 }
 
-static void add_path(struct session *s, struct dearest *in, size_t i,
+static void add_path(struct session *s, struct hot_path *in, size_t i,
 		     func_id func, enum slow_key key)
 {
 	size_t count;
-	struct dearest_step *const steps = dearest_path(in, i, key, &count);
+	struct hot_path_step *const steps = hot_path_steps(in, i, key, &count);
 	char text[100];
 
 	add(func_get(s->funcs, func)->source + 1);
@@ -102,17 +102,17 @@ static const char *paths(const uint32_t *order, enum slow_key key, size_t most)
 	struct session *const second = session_new(0);
 	struct slow *const slow = slow_new(&options);
 	const struct slow_found *const found = slow_found(slow);
-	struct dearest *in;
+	struct hot_path *in;
 
 	memset(wanted, 1, sizeof(wanted));
 	told[0] = '\0';
 	replay_all(first, order, &slow_sink, slow);
 	slow_finish(slow);
-	in = dearest_new(found->calls, found->count, 1);
-	replay_all(second, order, &dearest_sink, in);
+	in = hot_path_new(found->calls, found->count, 1);
+	replay_all(second, order, &hot_path_sink, in);
 	for (size_t i = 0; i < found->count && i < most; i++)
 		add_path(second, in, i, found->calls[i].func, key);
-	dearest_free(in);
+	hot_path_free(in);
 	slow_free(slow);
 	session_free(first);
 	session_free(second);
@@ -123,7 +123,7 @@ static const uint32_t orders[6][3] = {
 	{ 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 },
 	{ 2, 3, 1 }, { 3, 1, 2 }, { 3, 2, 1 } };
 
-void test_dearest_follows_a_call_over_threads_in_any_order(void)
+void test_hot_path_follows_a_call_over_threads_in_any_order(void)
 {
 	for (size_t i = 0; i < 6; i++)
 		CHECK_STR(paths(orders[i], SLOW_TOTAL, 4),
@@ -136,7 +136,7 @@ void test_dearest_follows_a_call_over_threads_in_any_order(void)
 			  "slept 0; inner 1 calls 2 slept 0\n");
 }
 
-void test_dearest_says_where_a_call_slept(void)
+void test_hot_path_says_where_a_call_slept(void)
 {
 	for (size_t i = 0; i < 6; i++)
 		CHECK_STR(paths(orders[i], SLOW_SUSPENDED, 2),
