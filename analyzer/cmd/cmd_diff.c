@@ -52,14 +52,14 @@ static int split(int count, char **operands, char ***after, int *after_count)
 
 /* --- the whole ----------------------------------------------------------- */
 
-static enum cmd_exit judge(const struct diff *d)
+static enum cmd_exit judge(const struct diff_report *d)
 {
-	const struct delta *const t = d->delta;
+	const struct diff *const t = d->diff;
 
 	for (size_t i = 0; arg_limit >= 0 && i < t->count; i++) {
-		const struct delta_row *const row = &t->rows[i];
+		const struct diff_row *const row = &t->rows[i];
 
-		if (row->chance > DELTA_CHANCE ||
+		if (row->chance > DIFF_CHANCE ||
 		    diff_print_share(t, row->added) <= arg_limit)
 			continue;
 		err_add("\"%s\" adds %.1f%% of the time before (%s); "
@@ -73,7 +73,7 @@ static enum cmd_exit judge(const struct diff *d)
 	return CMD_OK;
 }
 
-static enum cmd_exit compare(struct diff *d)
+static enum cmd_exit compare(struct diff_report *d)
 {
 	enum cmd_exit status = header_need_calls(&d->side[0]);
 
@@ -81,17 +81,17 @@ static enum cmd_exit compare(struct diff *d)
 		status = header_need_calls(&d->side[1]);
 	if (status != CMD_OK)
 		return status;
-	d->delta = delta_new(d->side[0].session, d->side[1].session);
+	d->diff = diff_new(d->side[0].session, d->side[1].session);
 	diff_print(d);
 	status = judge(d);
-	delta_free(d->delta);
+	diff_free(d->diff);
 	return status;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
 	static const struct replay_collect want;
-	struct diff d = { .top = arg_top, .min = arg_min, .csv = arg_csv };
+	struct diff_report d = { .top = arg_top, .min = arg_min, .csv = arg_csv };
 	enum cmd_exit status;
 	char **after = NULL;
 	int after_count = 0;

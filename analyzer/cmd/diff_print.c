@@ -26,44 +26,44 @@ static const struct out_column columns[] = {
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 /* Of more time, and of less. */
-static const char *const reasons[DELTA_REASONS][2] = {
-	[DELTA_CALLED] = { "called more", "called less" },
-	[DELTA_NEW_CALLER] = { "new caller", "new caller" },
-	[DELTA_NEW] = { "new function", "new function" },
-	[DELTA_COST] = { "costs more a call", "costs less a call" },
-	[DELTA_WAIT] = { "waits longer a call", "waits less a call" },
-	[DELTA_SLEEP] = { "sleeps longer a call", "sleeps less a call" },
+static const char *const reasons[DIFF_REASONS][2] = {
+	[DIFF_CALLED] = { "called more", "called less" },
+	[DIFF_NEW_CALLER] = { "new caller", "new caller" },
+	[DIFF_NEW] = { "new function", "new function" },
+	[DIFF_COST] = { "costs more a call", "costs less a call" },
+	[DIFF_WAIT] = { "waits longer a call", "waits less a call" },
+	[DIFF_SLEEP] = { "sleeps longer a call", "sleeps less a call" },
 };
 
 /* As scripts have it. */
-static const char *const reason_words[DELTA_REASONS] = {
+static const char *const reason_words[DIFF_REASONS] = {
 	"called", "new_caller", "new", "cost", "wait", "sleep"
 };
 
 
-double diff_print_share(const struct delta *d, double added)
+double diff_print_share(const struct diff *d, double added)
 {
 	return d->before > 0 ? added * 100 / d->before : 0;
 }
 
-static int is_shown(const struct diff *d, const struct delta_row *row)
+static int is_shown(const struct diff_report *d, const struct diff_row *row)
 {
-	return fabs(diff_print_share(d->delta, row->added)) >= d->min;
+	return fabs(diff_print_share(d->diff, row->added)) >= d->min;
 }
 
-const struct func *diff_print_func(const struct diff *d, func_id before,
+const struct func *diff_print_func(const struct diff_report *d, func_id before,
 				  func_id after)
 {
 	return after != 0 ? func_get(d->side[1].session->funcs, after) :
 	       func_get(d->side[0].session->funcs, before);
 }
 
-static int is_of_calls(const struct delta_row *row)
+static int is_of_calls(const struct diff_row *row)
 {
-	return row->reason <= DELTA_NEW;
+	return row->reason <= DIFF_NEW;
 }
 
-static const char *caller_of(const struct diff *d, const struct delta_row *row)
+static const char *caller_of(const struct diff_report *d, const struct diff_row *row)
 {
 	if (!is_of_calls(row))
 		return "";
@@ -80,7 +80,7 @@ static void signed_time(struct out_table *table, double ns)
 			out_number_time(text, fabs(ns)));
 }
 
-static void figure_cell(struct out_table *table, const struct delta_row *row,
+static void figure_cell(struct out_table *table, const struct diff_row *row,
 			double value)
 {
 	char text[OUT_NUMBER];
@@ -93,7 +93,7 @@ static void figure_cell(struct out_table *table, const struct delta_row *row,
 		out_table_cellf(table, "%.1f", value);
 }
 
-static void chance_cell(struct out_table *table, const struct delta_row *row)
+static void chance_cell(struct out_table *table, const struct diff_row *row)
 {
 	if (row->chance < 0)
 		out_table_cell(table, "-");
@@ -104,15 +104,15 @@ static void chance_cell(struct out_table *table, const struct delta_row *row)
 				row->chance * 100);
 }
 
-static void table_row(struct out_table *table, const struct diff *d,
-		      const struct delta_row *row)
+static void table_row(struct out_table *table, const struct diff_report *d,
+		      const struct diff_row *row)
 {
 	const struct func *const f = diff_print_func(d, row->before,
 						     row->after);
 
 	signed_time(table, row->added);
 	out_table_cellf(table, "%+.1f%%",
-			diff_print_share(d->delta, row->added));
+			diff_print_share(d->diff, row->added));
 	out_table_cellf(table, "%s%s", reasons[row->reason][row->added < 0],
 			row->is_fastest ? " (fastest)" : "");
 	figure_cell(table, row, row->was);
@@ -134,7 +134,7 @@ static void print_loss(void *ctx, const char *sentence)
 	mem_free(text);
 }
 
-static void print_side(const struct diff *d, int side)
+static void print_side(const struct diff_report *d, int side)
 {
 	const struct session *const s = d->side[side].session;
 	struct loser l = { side == 0 ? "before" : "after",
@@ -148,13 +148,13 @@ static void print_side(const struct diff *d, int side)
 	completeness_each(&d->side[side], print_loss, &l);
 }
 
-static int is_known(const struct diff *d)
+static int is_known(const struct diff_report *d)
 {
 	return d->side[0].session->part_count > 1 &&
 	       d->side[1].session->part_count > 1;
 }
 
-static void print_head(const struct diff *d)
+static void print_head(const struct diff_report *d)
 {
 	FILE *const to = d->csv ? stderr : stdout;
 	const char *const mark = d->csv ? "# " : "";
@@ -163,9 +163,9 @@ static void print_head(const struct diff *d)
 	print_side(d, 0);
 	print_side(d, 1);
 	fprintf(to, "%sa session's time in functions: %s before, %s after "
-		"(%+.1f%%)\n", mark, out_number_time(before, d->delta->before),
-		out_number_time(after, d->delta->after),
-		diff_print_share(d->delta, d->delta->after - d->delta->before));
+		"(%+.1f%%)\n", mark, out_number_time(before, d->diff->before),
+		out_number_time(after, d->diff->after),
+		diff_print_share(d->diff, d->diff->after - d->diff->before));
 	if (!is_known(d))
 		fprintf(to, "%snote: whether a change is chance is not known: "
 			"that takes two sessions or more on each side\n", mark);
@@ -173,20 +173,20 @@ static void print_head(const struct diff *d)
 		putchar('\n');
 }
 
-static void print_table(const struct diff *d)
+static void print_table(const struct diff_report *d)
 {
 	struct out_table *const table = out_table_new(columns, COLUMNS);
 	size_t shown = 0, left = 0;
 	char text[OUT_NUMBER];
 
-	for (size_t i = 0; i < d->delta->count; i++) {
-		if (!is_shown(d, &d->delta->rows[i]))
+	for (size_t i = 0; i < d->diff->count; i++) {
+		if (!is_shown(d, &d->diff->rows[i]))
 			continue;
 		if (d->top > 0 && shown >= d->top) {
 			left++;
 			continue;
 		}
-		table_row(table, d, &d->delta->rows[i]);
+		table_row(table, d, &d->diff->rows[i]);
 		shown++;
 	}
 	if (shown > 0)
@@ -208,20 +208,20 @@ static void csv_real(struct out_csv *csv, double value)
 	fprintf(csv->to, "%s%s", csv->fields++ > 0 ? "," : "", text);
 }
 
-static void print_csv(const struct diff *d)
+static void print_csv(const struct diff_report *d)
 {
 	struct out_csv csv = { stdout, 0 };
 
 	puts("added_ns,share,reason,was,is,chance," HEADER_FUNC_COLUMNS
 	     ",caller");
-	for (size_t i = 0; i < d->delta->count; i++) {
-		const struct delta_row *const row = &d->delta->rows[i];
+	for (size_t i = 0; i < d->diff->count; i++) {
+		const struct diff_row *const row = &d->diff->rows[i];
 		struct session *const s = d->side[row->after != 0].session;
 
 		if (!is_shown(d, row))
 			continue;
 		csv_real(&csv, row->added);
-		csv_real(&csv, diff_print_share(d->delta, row->added));
+		csv_real(&csv, diff_print_share(d->diff, row->added));
 		out_csv_text(&csv, reason_words[row->reason]);
 		csv_real(&csv, row->was);
 		csv_real(&csv, row->is);
@@ -236,12 +236,12 @@ static void print_csv(const struct diff *d)
 	}
 }
 
-const char *diff_print_reason(enum delta_reason reason)
+const char *diff_print_reason(enum diff_reason reason)
 {
 	return reasons[reason][0];
 }
 
-void diff_print(const struct diff *d)
+void diff_print(const struct diff_report *d)
 {
 	print_head(d);
 	if (d->csv)

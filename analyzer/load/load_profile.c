@@ -115,7 +115,7 @@ enum cmd_exit load_profile_merge(struct load *load,
 				 const struct replay_collect *want, int count,
 				 char **operands)
 {
-	struct combine *const sum = combine_new();
+	struct merge *const sum = merge_new();
 	enum cmd_exit status = CMD_OK;
 
 	memset(load, 0, sizeof(*load));
@@ -131,11 +131,11 @@ enum cmd_exit load_profile_merge(struct load *load,
 		if (status == CMD_OK) {
 			put_trouble(&one);
 			put_modules(&one);
-			combine_add(sum, one.session);
+			merge_add(sum, one.session);
 		}
 		load_close(&one);
 	}
-	load->session = combine_end(sum);
+	load->session = merge_end(sum);
 	load->path = count == 1 ? operands[0] : "several sessions";
 	if (status == CMD_OK)
 		set_rest(load, "weft, merged");

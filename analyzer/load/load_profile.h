@@ -9,7 +9,7 @@
  * status with the causes in the chain. */
 enum cmd_exit load_profile_read(struct load *);
 
-/* Fill in all from the traces and profiles: their sum (core/combine.h), even of
+/* Fill in all from the traces and profiles: their sum (merge.h), even of
  * one. CMD_OK, or the exit status with the causes in the chain. */
 enum cmd_exit load_profile_merge(struct load *,
 				 const struct replay_collect *, int count,

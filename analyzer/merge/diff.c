@@ -17,14 +17,14 @@
 struct maker {
 	struct session *side[2];
 	double sessions[2];
-	struct delta_pairs pairs;
-	struct delta_count count;
-	struct delta *out;
+	struct diff_matches pairs;
+	struct diff_count count;
+	struct diff *out;
 	size_t room;
 	/* By reason of calls and pair: what was added, and the edge that adds
 	 * or takes most. */
-	double *added[DELTA_COST];
-	uint32_t *most[DELTA_COST];  /* index + 1 */
+	double *added[DIFF_COST];
+	uint32_t *most[DIFF_COST];  /* index + 1 */
 };
 
 static double sessions_of(const struct session *s)
@@ -46,9 +46,9 @@ static double chance(const struct maker *m, const struct statistics *before,
 
 /* --- rows ---------------------------------------------------------------- */
 
-static void add_row(struct maker *m, const struct delta_row *row)
+static void add_row(struct maker *m, const struct diff_row *row)
 {
-	struct delta *const d = m->out;
+	struct diff *const d = m->out;
 	const double whole = d->before > d->after ? d->before : d->after;
 
 	if (fabs(row->added) <= whole * LEAST)
@@ -56,17 +56,17 @@ static void add_row(struct maker *m, const struct delta_row *row)
 	*vec_add(&d->rows, &m->room, &d->count) = *row;
 }
 
-static struct delta_row row_of(const struct maker *m, uint32_t pair,
-			       enum delta_reason reason, double added)
+static struct diff_row row_of(const struct maker *m, uint32_t pair,
+			       enum diff_reason reason, double added)
 {
-	return (struct delta_row){ .reason = reason, .added = added,
+	return (struct diff_row){ .reason = reason, .added = added,
 				   .before = m->pairs.pairs[pair].id[0],
 				   .after = m->pairs.pairs[pair].id[1] };
 }
 
 /* Time of one call with all that it calls; of one inside another of the same
  * function, its own only. */
-static double whole_cost(const struct delta_func *f, int is_again)
+static double whole_cost(const struct diff_func *f, int is_again)
 {
 	if (is_again || f->outer == 0)
 		return ratio((double)f->self, (double)f->calls);
@@ -76,12 +76,12 @@ static double whole_cost(const struct delta_func *f, int is_again)
 /* What the change of one edge adds, and why. */
 static void weigh_edge(struct maker *m, size_t i)
 {
-	const struct delta_edge *const e = &m->count.edges[i];
-	const struct delta_func *const f[2] = {
+	const struct diff_edge *const e = &m->count.edges[i];
+	const struct diff_func *const f[2] = {
 		&m->count.func[0][e->func], &m->count.func[1][e->func] };
 	double rate[2], added;
 	uint64_t callers[2];
-	enum delta_reason why = DELTA_CALLED;
+	enum diff_reason why = DIFF_CALLED;
 
 	for (int k = 0; k < 2; k++) {
 		callers[k] = e->caller > 0 ?
@@ -94,9 +94,9 @@ static void weigh_edge(struct maker *m, size_t i)
 	if (callers[0] == 0 || callers[1] == 0)
 		return;
 	if (f[0]->calls == 0)
-		why = DELTA_NEW;
+		why = DIFF_NEW;
 	else if (e->calls[0] == 0)
-		why = DELTA_NEW_CALLER;
+		why = DIFF_NEW_CALLER;
 	added = (rate[1] - rate[0]) * (double)callers[1] / m->sessions[1] *
 		whole_cost(f[f[0]->calls == 0], e->is_again);
 	if (m->most[why][e->func] == 0 || fabs(added) > fabs(
@@ -107,11 +107,11 @@ static void weigh_edge(struct maker *m, size_t i)
 	m->added[why][e->func] += added;
 }
 
-static void add_calls(struct maker *m, uint32_t pair, enum delta_reason why)
+static void add_calls(struct maker *m, uint32_t pair, enum diff_reason why)
 {
 	const uint32_t most = m->most[why][pair];
-	struct delta_row row = row_of(m, pair, why, m->added[why][pair]);
-	const struct delta_pair *caller;
+	struct diff_row row = row_of(m, pair, why, m->added[why][pair]);
+	const struct diff_match *caller;
 
 	if (most == 0)
 		return;
@@ -121,15 +121,15 @@ static void add_calls(struct maker *m, uint32_t pair, enum delta_reason why)
 	row.was = (double)m->count.func[0][pair].calls / m->sessions[0];
 	row.is = (double)m->count.func[1][pair].calls / m->sessions[1];
 	row.chance = chance(m,
-		delta_find_rate(m->side[0], row.caller_before, row.before),
-		delta_find_rate(m->side[1], row.caller_after, row.after));
+		diff_find_rate(m->side[0], row.caller_before, row.before),
+		diff_find_rate(m->side[1], row.caller_after, row.after));
 	add_row(m, &row);
 }
 
-static void add_cost(struct maker *m, uint32_t pair, enum delta_reason why,
+static void add_cost(struct maker *m, uint32_t pair, enum diff_reason why,
 		     const uint64_t time[2], const struct statistics *const s[2])
 {
-	struct delta_row row = row_of(m, pair, why, 0);
+	struct diff_row row = row_of(m, pair, why, 0);
 	const double calls[2] = { (double)m->count.func[0][pair].calls,
 				  (double)m->count.func[1][pair].calls };
 
@@ -157,14 +157,14 @@ static void add_work(struct maker *m, uint32_t pair, const uint64_t time[2],
 		     const struct statistics *const mean[2],
 		     const struct statistics *const fastest[2])
 {
-	struct delta_row row = row_of(m, pair, DELTA_COST, 0);
+	struct diff_row row = row_of(m, pair, DIFF_COST, 0);
 	const double calls[2] = { (double)m->count.func[0][pair].calls,
 				  (double)m->count.func[1][pair].calls };
 
 	row.chance = has_fastest(m, fastest) && calls[0] > 0 && calls[1] > 0 ?
 		     chance(m, fastest[0], fastest[1]) : -1;
 	if (row.chance < 0 || chance(m, mean[0], mean[1]) <= row.chance) {
-		add_cost(m, pair, DELTA_COST, time, mean);
+		add_cost(m, pair, DIFF_COST, time, mean);
 		return;
 	}
 	row.was = statistics_mean(fastest[0], fastest[0]->sessions);
@@ -176,12 +176,12 @@ static void add_work(struct maker *m, uint32_t pair, const uint64_t time[2],
 
 static void add_costs(struct maker *m, uint32_t pair)
 {
-	const struct delta_func *const a = &m->count.func[0][pair];
-	const struct delta_func *const b = &m->count.func[1][pair];
+	const struct diff_func *const a = &m->count.func[0][pair];
+	const struct diff_func *const b = &m->count.func[1][pair];
 	const struct func_statistics *const x =
-		delta_find_func(m->side[0], m->pairs.pairs[pair].id[0]);
+		diff_find_func(m->side[0], m->pairs.pairs[pair].id[0]);
 	const struct func_statistics *const y =
-		delta_find_func(m->side[1], m->pairs.pairs[pair].id[1]);
+		diff_find_func(m->side[1], m->pairs.pairs[pair].id[1]);
 	const uint64_t off[2] = {
 		!m->out->has_cpu ? 0 : a->off < a->self ? a->off : a->self,
 		!m->out->has_cpu ? 0 : b->off < b->self ? b->off : b->self };
@@ -192,9 +192,9 @@ static void add_costs(struct maker *m, uint32_t pair)
 			 m->out->has_cpu ? &x->work : &x->cost,
 			 m->out->has_cpu ? &y->work : &y->cost },
 		 (const struct statistics *[]){ &x->fastest, &y->fastest });
-	add_cost(m, pair, DELTA_WAIT, off,
+	add_cost(m, pair, DIFF_WAIT, off,
 		 (const struct statistics *[]){ &x->wait, &y->wait });
-	add_cost(m, pair, DELTA_SLEEP,
+	add_cost(m, pair, DIFF_SLEEP,
 		 (const uint64_t[]){ a->sleep, b->sleep },
 		 (const struct statistics *[]){ &x->sleep, &y->sleep });
 }
@@ -204,8 +204,8 @@ static void add_costs(struct maker *m, uint32_t pair)
 /* What may be chance comes last; the rest by what it adds. */
 static int compare_rows(const void *a, const void *b)
 {
-	const struct delta_row *const x = a, *const y = b;
-	const int cx = x->chance > DELTA_CHANCE, cy = y->chance > DELTA_CHANCE;
+	const struct diff_row *const x = a, *const y = b;
+	const int cx = x->chance > DIFF_CHANCE, cy = y->chance > DIFF_CHANCE;
 
 	if (cx != cy)
 		return cx - cy;
@@ -219,14 +219,14 @@ static int compare_rows(const void *a, const void *b)
 
 /* Of a hundred rows some differ by chance: Bonferroni's correction. Costs are
  * looked at in two ways. */
-static void correct_chances(struct delta *d)
+static void correct_chances(struct diff *d)
 {
 	size_t tests = d->count;
 
 	for (size_t i = 0; i < d->count; i++)
-		tests += d->rows[i].reason == DELTA_COST;
+		tests += d->rows[i].reason == DIFF_COST;
 	for (size_t i = 0; i < d->count; i++) {
-		struct delta_row *const row = &d->rows[i];
+		struct diff_row *const row = &d->rows[i];
 
 		if (row->chance > 0)
 			row->chance *= (double)tests;
@@ -257,33 +257,33 @@ static void fill(struct maker *m)
 {
 	const size_t n = m->pairs.count;
 
-	for (int why = 0; why < DELTA_COST; why++) {
+	for (int why = 0; why < DIFF_COST; why++) {
 		m->added[why] = mem_alloc(2 * n * sizeof(double));
 		m->most[why] = mem_alloc(n * sizeof(uint32_t));
 	}
 	for (size_t i = 0; i < m->count.edge_count; i++)
 		weigh_edge(m, i);
 	for (uint32_t pair = 1; pair < n; pair++) {
-		for (int why = 0; why < DELTA_COST; why++)
-			add_calls(m, pair, (enum delta_reason)why);
+		for (int why = 0; why < DIFF_COST; why++)
+			add_calls(m, pair, (enum diff_reason)why);
 		add_costs(m, pair);
 	}
-	for (int why = 0; why < DELTA_COST; why++) {
+	for (int why = 0; why < DIFF_COST; why++) {
 		mem_free(m->added[why]);
 		mem_free(m->most[why]);
 	}
 }
 
-struct delta *delta_new(struct session *before, struct session *after)
+struct diff *diff_new(struct session *before, struct session *after)
 {
 	struct maker m = { .side = { before, after },
 			   .sessions = { sessions_of(before),
 					 sessions_of(after) } };
-	struct delta *const d = mem_alloc(sizeof(*d));
+	struct diff *const d = mem_alloc(sizeof(*d));
 
 	m.out = d;
-	delta_pair_init(&m.pairs, m.side);
-	delta_count_init(&m.count, &m.pairs, m.side);
+	diff_match_init(&m.pairs, m.side);
+	diff_count_init(&m.count, &m.pairs, m.side);
 	d->before = whole_of(&m, 0);
 	d->after = whole_of(&m, 1);
 	d->has_cpu = knows_cpu(before) && knows_cpu(after);
@@ -291,12 +291,12 @@ struct delta *delta_new(struct session *before, struct session *after)
 	correct_chances(d);
 	if (d->count > 0)
 		qsort(d->rows, d->count, sizeof(*d->rows), compare_rows);
-	delta_count_fini(&m.count);
-	delta_pair_fini(&m.pairs);
+	diff_count_fini(&m.count);
+	diff_match_fini(&m.pairs);
 	return d;
 }
 
-void delta_free(struct delta *d)
+void diff_free(struct diff *d)
 {
 	if (!d)
 		return;

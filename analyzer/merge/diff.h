@@ -8,22 +8,22 @@
 
 #include <stddef.h>
 
-enum delta_reason {
-	DELTA_CALLED,       /* a caller calls it more often than it did */
-	DELTA_NEW_CALLER,   /* called by functions that did not call it */
-	DELTA_NEW,          /* did not run before */
-	DELTA_COST,         /* its own code takes longer a call: on the CPU,
+enum diff_reason {
+	DIFF_CALLED,       /* a caller calls it more often than it did */
+	DIFF_NEW_CALLER,   /* called by functions that did not call it */
+	DIFF_NEW,          /* did not run before */
+	DIFF_COST,         /* its own code takes longer a call: on the CPU,
 	                     * where both sides know that, else at all */
-	DELTA_WAIT,         /* waits longer a call, off the CPU */
-	DELTA_SLEEP,        /* its coroutine is suspended in it for longer */
-	DELTA_REASONS
+	DIFF_WAIT,         /* waits longer a call, off the CPU */
+	DIFF_SLEEP,        /* its coroutine is suspended in it for longer */
+	DIFF_REASONS
 };
 
 /* One function and one reason. Ids are 0 where a side has no such function. */
-struct delta_row {
-	enum delta_reason reason;
+struct diff_row {
+	enum diff_reason reason;
 	func_id before, after;  /* in the sessions' tables */
-	func_id caller_before, caller_after; /* DELTA_CALLED, _NEW_CALLER, _NEW:
+	func_id caller_before, caller_after; /* DIFF_CALLED, _NEW_CALLER, _NEW:
 	                         * who adds most */
 	double added;           /* ns a session, with all that it calls, for
 	                         * the first three; < 0: it takes less */
@@ -33,8 +33,8 @@ struct delta_row {
 	                         * times the number of rows; -1: not known */
 };
 
-struct delta {
-	struct delta_row *rows;
+struct diff {
+	struct diff_row *rows;
 	size_t count;
 	double before, after;   /* ns a session, waiting and sleep included */
 	int has_cpu;            /* both sides know times off the CPU */
@@ -45,10 +45,10 @@ struct delta {
  * because the module is another build, if name and file's last part are (Lua:
  * source and the name it is called by). Rows that may be chance come last;
  * others by what they add. */
-struct delta *delta_new(struct session *before, struct session *after);
-void delta_free(struct delta *);
+struct diff *diff_new(struct session *before, struct session *after);
+void diff_free(struct diff *);
 
 /* Less likely than this is no chance. */
-#define DELTA_CHANCE 0.05
+#define DIFF_CHANCE 0.05
 
 #endif

@@ -7,7 +7,7 @@
 
 /* A walk over one side's tree. */
 struct walk {
-	struct delta_count *out;
+	struct diff_count *out;
 	struct cct *cct;
 	const uint32_t *pair_of;
 	uint64_t *total;
@@ -18,13 +18,13 @@ struct walk {
 static void add_edge(struct walk *w, uint32_t caller, uint32_t func,
 		     int is_again, uint64_t calls)
 {
-	struct delta_count *const c = w->out;
+	struct diff_count *const c = w->out;
 	uint32_t *const at = map_put(c->edge_of, caller,
 				     (uint64_t)func * 2 + (uint64_t)is_again);
 
 	if (*at == 0) {
 		vec_need(&c->edges, &c->edge_room, c->edge_count + 1);
-		c->edges[c->edge_count] = (struct delta_edge){
+		c->edges[c->edge_count] = (struct diff_edge){
 			caller, func, is_again, { 0, 0 } };
 		*at = (uint32_t)++c->edge_count;
 	}
@@ -36,7 +36,7 @@ static void visit(struct walk *w, node_id id)
 	const struct cct_node *const n = cct_get(w->cct, id);
 	const uint32_t pair = w->pair_of[n->func];
 	const uint32_t caller = w->pair_of[cct_get(w->cct, n->parent)->func];
-	struct delta_func *const f = &w->out->func[w->side][pair];
+	struct diff_func *const f = &w->out->func[w->side][pair];
 	const int is_again = w->open[pair] > 0;
 
 	f->calls += n->calls;
@@ -77,10 +77,10 @@ static void walk(struct walk *w, node_id root)
 	}
 }
 
-void delta_count_init(struct delta_count *c, const struct delta_pairs *p,
+void diff_count_init(struct diff_count *c, const struct diff_matches *p,
 		      struct session *const side[2])
 {
-	*c = (struct delta_count){ .edge_of = map_new() };
+	*c = (struct diff_count){ .edge_of = map_new() };
 	for (int i = 0; i < 2; i++) {
 		struct cct *const t = side[i]->cct;
 		const size_t nodes = cct_count(t) + 1;
@@ -102,7 +102,7 @@ void delta_count_init(struct delta_count *c, const struct delta_pairs *p,
 	}
 }
 
-void delta_count_fini(struct delta_count *c)
+void diff_count_fini(struct diff_count *c)
 {
 	mem_free(c->func[0]);
 	mem_free(c->func[1]);

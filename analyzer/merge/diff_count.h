@@ -7,29 +7,29 @@
 #include "analyzer/merge/diff_match.h"
 
 /* A function on one side, over all its sessions. */
-struct delta_func {
+struct diff_func {
 	uint64_t calls, outer;   /* outer: while it was not open already */
 	uint64_t self, off, sleep;
 	uint64_t total;          /* of the outer ones */
 };
 
 /* Pairs of functions, the one calling the other; caller 0: a thread. */
-struct delta_edge {
+struct diff_edge {
 	uint32_t caller, func;
 	int is_again;            /* func is open already: it calls itself, in
 	                          * the end */
 	uint64_t calls[2];
 };
 
-struct delta_count {
-	struct delta_func *func[2];  /* by pair */
-	struct delta_edge *edges;
+struct diff_count {
+	struct diff_func *func[2];  /* by pair */
+	struct diff_edge *edges;
 	size_t edge_count, edge_room;
 	struct map *edge_of;
 };
 
-void delta_count_init(struct delta_count *, const struct delta_pairs *,
+void diff_count_init(struct diff_count *, const struct diff_matches *,
 		      struct session *const side[2]);
-void delta_count_fini(struct delta_count *);
+void diff_count_fini(struct diff_count *);
 
 #endif

@@ -12,7 +12,7 @@ static int compare_func(const void *key, const void *row)
 	return x < y ? -1 : x > y;
 }
 
-const struct func_statistics *delta_find_func(const struct session *s,
+const struct func_statistics *diff_find_func(const struct session *s,
 					      func_id f)
 {
 	static const struct func_statistics none;
@@ -33,7 +33,7 @@ static int compare_edge(const void *key, const void *row)
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
-const struct statistics *delta_find_rate(const struct session *s,
+const struct statistics *diff_find_rate(const struct session *s,
 					 func_id caller,
 				    func_id func)
 {

@@ -6,8 +6,8 @@
 #include "analyzer/model/session.h"
 
 /* Borrow; all 0 where there are none. */
-const struct func_statistics *delta_find_func(const struct session *, func_id);
-const struct statistics *delta_find_rate(const struct session *, func_id caller,
+const struct func_statistics *diff_find_func(const struct session *, func_id);
+const struct statistics *diff_find_rate(const struct session *, func_id caller,
 				     func_id func);
 
 #endif

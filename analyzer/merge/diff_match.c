@@ -115,9 +115,9 @@ static void fini_keys(struct keys *k)
 	mem_free(k->text);
 }
 
-static void add_pair(struct delta_pairs *p, func_id before, func_id after)
+static void add_pair(struct diff_matches *p, func_id before, func_id after)
 {
-	p->pairs[p->count] = (struct delta_pair){ { before, after } };
+	p->pairs[p->count] = (struct diff_match){ { before, after } };
 	if (before > 0)
 		p->of[0][before] = (uint32_t)p->count;
 	if (after > 0)
@@ -126,7 +126,7 @@ static void add_pair(struct delta_pairs *p, func_id before, func_id after)
 }
 
 /* Pair those that have no pair yet and bear the same text. */
-static void pair_by(struct delta_pairs *p, struct session *const side[2],
+static void pair_by(struct diff_matches *p, struct session *const side[2],
 		    const uint8_t *const is_open[2],
 		    void (*key_of)(struct session *, func_id, char *))
 {
@@ -176,7 +176,7 @@ static void close_shared(struct session *const side[2], uint8_t *const open[2])
 	}
 }
 
-void delta_pair_init(struct delta_pairs *p, struct session *const side[2])
+void diff_match_init(struct diff_matches *p, struct session *const side[2])
 {
 	uint8_t *open[2];
 	size_t all = 1;
@@ -202,7 +202,7 @@ void delta_pair_init(struct delta_pairs *p, struct session *const side[2])
 	mem_free(open[1]);
 }
 
-void delta_pair_fini(struct delta_pairs *p)
+void diff_match_fini(struct diff_matches *p)
 {
 	mem_free(p->pairs);
 	mem_free(p->of[0]);

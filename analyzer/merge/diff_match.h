@@ -6,15 +6,15 @@
 #include "analyzer/model/session.h"
 
 /* A function that occurs on one side or both; index 0 is a thread's root. */
-struct delta_pair { func_id id[2]; };
+struct diff_match { func_id id[2]; };
 
-struct delta_pairs {
-	struct delta_pair *pairs;
+struct diff_matches {
+	struct diff_match *pairs;
 	size_t count;
 	uint32_t *of[2];         /* by side and function: its pair */
 };
 
-void delta_pair_init(struct delta_pairs *, struct session *const side[2]);
-void delta_pair_fini(struct delta_pairs *);
+void diff_match_init(struct diff_matches *, struct session *const side[2]);
+void diff_match_fini(struct diff_matches *);
 
 #endif

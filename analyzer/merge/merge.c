@@ -16,9 +16,9 @@ struct mapped {
 	uint32_t *process, *thread, *vm;
 };
 
-struct combine *combine_new(void)
+struct merge *merge_new(void)
 {
-	struct combine *const c = mem_alloc(sizeof(*c));
+	struct merge *const c = mem_alloc(sizeof(*c));
 
 	c->sum = session_new(SIZE_MAX);
 	c->sum->hz_error = 0;
@@ -30,7 +30,7 @@ struct combine *combine_new(void)
 	return c;
 }
 
-static void free_maps(struct combine *c)
+static void free_maps(struct merge *c)
 {
 	map_free(c->processes);
 	map_free(c->threads);
@@ -40,7 +40,7 @@ static void free_maps(struct combine *c)
 	mem_free(c);
 }
 
-const char *combine_own(const struct combine *c, const char *text)
+const char *merge_own(const struct merge *c, const char *text)
 {
 	return text[0] == '\0' ? "" : arena_copy(c->sum->text, text,
 						 strlen(text));
@@ -60,7 +60,7 @@ static void add_scalars(struct session *to, const struct session *from)
 		to->hz_error = from->hz_error;
 }
 
-static void add_parts(struct combine *c, const struct session *from)
+static void add_parts(struct merge *c, const struct session *from)
 {
 	struct session *const s = c->sum;
 
@@ -70,12 +70,12 @@ static void add_parts(struct combine *c, const struct session *from)
 		vec_need(&s->parts, &c->part_room, s->part_count + 1);
 		to = &s->parts[s->part_count++];
 		*to = from->parts[i];
-		to->command = combine_own(c, to->command);
-		to->host = combine_own(c, to->host);
+		to->command = merge_own(c, to->command);
+		to->host = merge_own(c, to->host);
 	}
 }
 
-static void join(struct combine *c, struct session *from)
+static void join(struct merge *c, struct session *from)
 {
 	struct mapped map = {
 		mem_alloc((func_elf_count(from->funcs) + 1) * sizeof(elf_id)),
@@ -84,14 +84,14 @@ static void join(struct combine *c, struct session *from)
 		mem_alloc((from->thread_count + 1) * sizeof(uint32_t)),
 		mem_alloc((from->vm_count + 1) * sizeof(uint32_t)) };
 
-	combine_notes_join(c, from, c->sum->process_count == 0 &&
+	merge_notes_join(c, from, c->sum->process_count == 0 &&
 			   c->sum->part_count == 0);
-	combine_func_join(c, from, map.module, map.func);
-	combine_identities_join(c, from, map.process, map.thread, map.vm);
-	combine_tree_join(c, from, map.func, map.thread, map.vm);
+	merge_func_join(c, from, map.module, map.func);
+	merge_identities_join(c, from, map.process, map.thread, map.vm);
+	merge_tree_join(c, from, map.func, map.thread, map.vm);
 	add_scalars(c->sum, from);
 	add_parts(c, from);
-	combine_statistics_join(c, from, map.func);
+	merge_statistics_join(c, from, map.func);
 	mem_free(map.module);
 	mem_free(map.func);
 	mem_free(map.process);
@@ -133,18 +133,18 @@ static void add_self_as_part(struct session *one, const struct session *from)
 /* A trace's session as a sum of one. */
 static struct session *lift(struct session *from)
 {
-	struct combine *const c = combine_new();
+	struct merge *const c = merge_new();
 	struct session *const one = c->sum;
 
 	join(c, from);
-	combine_notes_lift(one);
+	merge_notes_lift(one);
 	add_self_as_part(one, from);
-	combine_statistics_lift(one);
+	merge_statistics_lift(one);
 	free_maps(c);
 	return one;
 }
 
-void combine_add(struct combine *c, struct session *from)
+void merge_add(struct merge *c, struct session *from)
 {
 	struct session *one;
 
@@ -157,7 +157,7 @@ void combine_add(struct combine *c, struct session *from)
 	session_free(one);
 }
 
-struct session *combine_end(struct combine *c)
+struct session *merge_end(struct merge *c)
 {
 	struct session *sorted;
 
@@ -165,7 +165,7 @@ struct session *combine_end(struct combine *c)
 		hist_free(c->sum->cct->hist);
 		c->sum->cct->hist = NULL;
 	}
-	sorted = combine_sort(c->sum);
+	sorted = merge_sort(c->sum);
 	session_free(c->sum);
 	free_maps(c);
 	return sorted;

@@ -14,14 +14,14 @@
  * of what is wrong, the first in the alphabet stands for all; notes stay that
  * are the same everywhere, counts of losses add up. Gaps are counted, not
  * listed. */
-struct combine;
-struct combine *combine_new(void);
+struct merge;
+struct merge *merge_new(void);
 
 /* Add a session, which stays the caller's: one trace's, or a combined one. */
-void combine_add(struct combine *, struct session *);
+void merge_add(struct merge *, struct session *);
 
 /* The sum, now the caller's; frees the rest. A single session comes out
  * combined, too. */
-struct session *combine_end(struct combine *);
+struct session *merge_end(struct merge *);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-const char *combine_first(const char *a, const char *b)
+const char *merge_first(const char *a, const char *b)
 {
 	if (a[0] == '\0' || b[0] == '\0')
 		return a[0] == '\0' ? b : a;
@@ -15,14 +15,14 @@ const char *combine_first(const char *a, const char *b)
 }
 
 /* Take the text if it is to stand for both. */
-static void put_first(const struct combine *c, const char **at,
+static void put_first(const struct merge *c, const char **at,
 		      const char *text)
 {
-	if (combine_first(*at, text) != *at)
-		*at = combine_own(c, text);
+	if (merge_first(*at, text) != *at)
+		*at = merge_own(c, text);
 }
 
-static void add_naming(struct combine *c, elf_id id,
+static void add_naming(struct merge *c, elf_id id,
 		       const struct session *from, elf_id other)
 {
 	struct session *const s = c->sum;
@@ -40,7 +40,7 @@ static void add_naming(struct combine *c, elf_id id,
 	to->is_refused |= from->namings[other - 1].is_refused;
 }
 
-static void add_modules(struct combine *c, struct session *from, elf_id *map)
+static void add_modules(struct merge *c, struct session *from, elf_id *map)
 {
 	for (elf_id i = 1; i <= func_elf_count(from->funcs); i++) {
 		const struct elf_module *const m = func_elf(from->funcs, i);
@@ -51,7 +51,7 @@ static void add_modules(struct combine *c, struct session *from, elf_id *map)
 		to = func_elf(c->sum->funcs, map[i]);
 		if (m->size > to->size)
 			to->size = m->size;
-		if (combine_first(to->path, m->path) != to->path)
+		if (merge_first(to->path, m->path) != to->path)
 			to->path = arena_copy(c->sum->text, m->path,
 					      strlen(m->path));
 		add_naming(c, map[i], from, i);
@@ -72,7 +72,7 @@ static int is_better(const struct func *a, const struct func *b)
 	return order < 0 || (order == 0 && a->file_line < b->file_line);
 }
 
-static void add_funcs(struct combine *c, struct session *from,
+static void add_funcs(struct merge *c, struct session *from,
 		      const elf_id *module, func_id *map)
 {
 	for (func_id i = 1; i <= func_count(from->funcs); i++) {
@@ -85,13 +85,13 @@ static void add_funcs(struct combine *c, struct session *from,
 		to->untold_return |= f->untold_return;
 		if (!is_better(f, to))
 			continue;
-		to->name = combine_own(c, f->name);
-		to->file = combine_own(c, f->file);
+		to->name = merge_own(c, f->name);
+		to->file = merge_own(c, f->file);
 		to->file_line = f->file_line;
 	}
 }
 
-void combine_func_join(struct combine *c, struct session *from,
+void merge_func_join(struct merge *c, struct session *from,
 		       elf_id *module, func_id *func)
 {
 	add_modules(c, from, module);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* They are the new process's own. */
-static void add_labels(struct combine *c, const struct session *from,
+static void add_labels(struct merge *c, const struct session *from,
 		       uint32_t other)
 {
 	struct session *const s = c->sum;
@@ -22,12 +22,12 @@ static void add_labels(struct combine *c, const struct session *from,
 	for (size_t i = 0; i < n; i++)
 		s->labels[s->label_count++] = (struct label){
 			0, (uint32_t)s->process_count + 1,
-			combine_own(c, list[i]->key),
-			combine_own(c, list[i]->value) };
+			merge_own(c, list[i]->key),
+			merge_own(c, list[i]->value) };
 	mem_free(list);
 }
 
-static uint32_t process_of(struct combine *c, const struct session *from,
+static uint32_t process_of(struct merge *c, const struct session *from,
 			   uint32_t other)
 {
 	struct session *const s = c->sum;
@@ -49,11 +49,11 @@ static uint32_t process_of(struct combine *c, const struct session *from,
 	*at = (uint32_t)s->process_count + 1;
 	vec_need(&s->processes, &c->process_room, *at);
 	s->processes[s->process_count] = (struct process){
-		.path = combine_own(c, path), .start = UINT64_MAX };
+		.path = merge_own(c, path), .start = UINT64_MAX };
 	return (uint32_t)s->process_count++;
 }
 
-static uint32_t thread_of(struct combine *c, uint32_t process,
+static uint32_t thread_of(struct merge *c, uint32_t process,
 			  const char *name)
 {
 	struct session *const s = c->sum;
@@ -94,7 +94,7 @@ static void add_thread(struct thread *to, const struct session *from,
 	to->marks += t->marks;
 	to->first = first < to->first ? first : to->first;
 	to->last = last > to->last ? last : to->last;
-	to->traced += combine_ns(from, t->traced);
+	to->traced += merge_ns(from, t->traced);
 	to->cpu_ns += t->cpu_ns;
 	for (int i = 0; i < LOST_REASONS; i++)
 		to->lost[i] += t->lost[i];
@@ -104,14 +104,14 @@ static void add_thread(struct thread *to, const struct session *from,
 	to->unplaced += t->unplaced;
 	to->open += t->open;
 	to->gaps += t->gaps;
-	to->known += combine_ns(from, t->known);
-	to->offcpu += combine_ns(from, t->offcpu);
-	to->missing += combine_ns(from, t->missing);
+	to->known += merge_ns(from, t->known);
+	to->offcpu += merge_ns(from, t->offcpu);
+	to->missing += merge_ns(from, t->missing);
 	to->headless += t->headless;
 }
 
 /* Which state of its program: by number, as it is in each run. */
-static uint32_t vm_of(struct combine *c, uint32_t process, const struct vm *vm)
+static uint32_t vm_of(struct merge *c, uint32_t process, const struct vm *vm)
 {
 	struct session *const s = c->sum;
 	uint32_t *const at = map_put(c->vms, (uint64_t)process << 32 | vm->abi,
@@ -144,7 +144,7 @@ static void add_counts(struct beyond *b, const struct session *from)
 		(&b->processes)[i] += more[i];
 }
 
-void combine_identities_join(struct combine *c, const struct session *from,
+void merge_identities_join(struct merge *c, const struct session *from,
 			 uint32_t *process, uint32_t *thread, uint32_t *vm)
 {
 	struct session *const s = c->sum;

@@ -100,7 +100,7 @@ static void sort_vms(struct sorting *s)
 	mem_free(order);
 }
 
-void combine_identities_sort(struct sorting *s)
+void merge_identities_sort(struct sorting *s)
 {
 	sort_processes(s);
 	sort_threads(s);

@@ -40,7 +40,7 @@ static int compare(const void *a, const void *b)
 	return order != 0 ? order : strcmp(x->value, y->value);
 }
 
-static void add(struct combine *c, struct note **list, size_t *count,
+static void add(struct merge *c, struct note **list, size_t *count,
 		const char *key, const char *value)
 {
 	if (*count % 64 == 0)
@@ -83,7 +83,7 @@ static const char *both(const struct note *a, const struct note *b,
 		return x > y || (x == y && strcmp(a->value, b->value) > 0) ?
 			a->value : b->value;
 	case RULE_ANY:
-		return combine_first(a->value, b->value);
+		return merge_first(a->value, b->value);
 	case RULE_SAME:
 		break;
 	}
@@ -98,7 +98,7 @@ static int order(const struct note *a, const struct note *b)
 	       strcmp(a->key, b->key);
 }
 
-void combine_notes_join(struct combine *c, const struct session *from,
+void merge_notes_join(struct merge *c, const struct session *from,
 			int is_first)
 {
 	struct session *const s = c->sum;
@@ -191,7 +191,7 @@ static void sort_notes(struct session *s)
 	s->notes = sorted;
 }
 
-void combine_notes_lift(struct session *s)
+void merge_notes_lift(struct session *s)
 {
 #define X(name, number, meaning, unit) raise_lost(s, #name, number);
 	LOST_LIST(X)

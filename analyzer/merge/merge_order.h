@@ -57,7 +57,7 @@ static inline const char *own(const struct sorting *s, const char *text)
 						 strlen(text));
 }
 
-/* combine_who.c: processes, their labels, threads and Lua states. */
-void combine_identities_sort(struct sorting *);
+/* merge_who.c: processes, their labels, threads and Lua states. */
+void merge_identities_sort(struct sorting *);
 
 #endif

@@ -251,7 +251,7 @@ static void sort_parts(struct sorting *s)
 					      own(s, to->notes[i].value) };
 }
 
-struct session *combine_sort(struct session *from)
+struct session *merge_sort(struct session *from)
 {
 	struct session *const to = session_new(SIZE_MAX);
 	struct sorting s = { from, to,
@@ -274,7 +274,7 @@ struct session *combine_sort(struct session *from)
 	to->beyond = from->beyond;
 	sort_modules(&s);
 	sort_funcs(&s);
-	combine_identities_sort(&s);
+	merge_identities_sort(&s);
 	sort_tree(&s);
 	sort_figures(&s);
 	sort_parts(&s);

@@ -88,7 +88,7 @@ static void lift_rows(struct session *s, const struct rank *r,
 	}
 }
 
-void combine_statistics_lift(struct session *s)
+void merge_statistics_lift(struct session *s)
 {
 	const size_t funcs = func_count(s->funcs) + 1;
 	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
@@ -127,7 +127,7 @@ static void join_func(struct func_statistics *to,
 	statistics_join(&to->fastest, &more->fastest);
 }
 
-void combine_statistics_join(struct combine *c, const struct session *from,
+void merge_statistics_join(struct merge *c, const struct session *from,
 			 const func_id *func)
 {
 	struct session *const s = c->sum;

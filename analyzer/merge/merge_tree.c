@@ -40,16 +40,16 @@ static void lift_node(struct cct *t, node_id id, const struct session *from,
 	if (t->cpu) {
 		const struct cct_cpu cpu = cct_cpu_of(from->cct, other);
 
-		t->cpu[id].off += combine_ns(from, cpu.off);
-		t->cpu[id].unknown += combine_ns(from, from->cct->cpu ?
+		t->cpu[id].off += merge_ns(from, cpu.off);
+		t->cpu[id].unknown += merge_ns(from, from->cct->cpu ?
 						 cpu.unknown : n->self);
 	}
 	to->calls += n->calls;
-	to->self += combine_ns(from, n->self);
-	to->suspended += combine_ns(from, n->suspended);
+	to->self += merge_ns(from, n->self);
+	to->suspended += merge_ns(from, n->suspended);
 	if (n->flags & CCT_TIMED) {
-		cct_hot_time(to, combine_ns(from, n->min));
-		cct_hot_time(to, combine_ns(from, n->max));
+		cct_hot_time(to, merge_ns(from, n->min));
+		cct_hot_time(to, merge_ns(from, n->max));
 	}
 }
 
@@ -64,7 +64,7 @@ static uint32_t flags_of(const struct session *from, const struct cct_node *n,
 }
 
 /* Parents come before their children. */
-void combine_tree_join(struct combine *c, struct session *from,
+void merge_tree_join(struct merge *c, struct session *from,
 		       const func_id *func, const uint32_t *thread,
 		       const uint32_t *vm)
 {

@@ -133,7 +133,7 @@ struct session {
 	struct vm *vms; size_t vm_count;
 	struct note *notes; size_t note_count;
 	struct label *labels; size_t label_count;
-	/* What merging leaves: see core/combine.h. None of these in a session
+	/* What merging leaves: see merge.h. None of these in a session
 	 * that is one trace's. */
 	struct part *parts; size_t part_count;
 	struct func_statistics *statistics; size_t statistics_count; /* by rising func */

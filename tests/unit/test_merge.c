@@ -1,4 +1,4 @@
-/* test_combine.c - sums of random sessions: in any order and grouping the same
+/* test_merge.c - sums of random sessions: in any order and grouping the same
  * profile, byte for byte; and counts as added up by hand.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge.h"
@@ -104,11 +104,11 @@ static struct session *random_session(void)
 
 static struct session *sum_of(struct session **list, size_t n)
 {
-	struct combine *const c = combine_new();
+	struct merge *const c = merge_new();
 
 	for (size_t i = 0; i < n; i++)
-		combine_add(c, list[i]);
-	return combine_end(c);
+		merge_add(c, list[i]);
+	return merge_end(c);
 }
 
 /* A session's profile, as bytes. */
@@ -139,7 +139,7 @@ static void same(struct session *a, struct session *b)
 	mem_free(y);
 }
 
-void test_combine_is_the_same_in_any_order_and_grouping(void)
+void test_merge_is_the_same_in_any_order_and_grouping(void)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		struct session *s[SESSIONS], *other[SESSIONS], *parts[3];
@@ -172,7 +172,7 @@ void test_combine_is_the_same_in_any_order_and_grouping(void)
 	}
 }
 
-void test_combine_a_profile_read_back_is_the_session(void)
+void test_merge_a_profile_read_back_is_the_session(void)
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		struct session *const one = random_session();
@@ -197,7 +197,7 @@ void test_combine_a_profile_read_back_is_the_session(void)
 	}
 }
 
-void test_combine_adds_calls_and_nanoseconds(void)
+void test_merge_adds_calls_and_nanoseconds(void)
 {
 	struct session *const a = sessions_new(UINT64_C(2000000000), "t");
 	struct session *const b = sessions_new(UINT64_C(500000000), "t");
@@ -226,7 +226,7 @@ void test_combine_adds_calls_and_nanoseconds(void)
 }
 
 /* Sessions with other labels are other processes; Lua states have numbers. */
-void test_combine_keeps_labels_and_lua_states_apart(void)
+void test_merge_keeps_labels_and_lua_states_apart(void)
 {
 	static const char *const zones[] = { "east", "west", "east" };
 	struct session *s[3], *sum;
