@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 uint32_t (*lua_side_item)(struct thread_state *s, uint64_t key);
 void (*lua_side_hint)(struct thread_state *s, uint64_t key, uint32_t index);
 void (*lua_side_chunk)(struct thread_state *s);

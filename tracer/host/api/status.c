@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Records that were lost, not what was only counted beside them. */
 static uint64_t lost_here(void)
 {

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 enum { TITLES = 8 };
 
 /* Hashes of the titles that run, 0: free. Two titles of one hash (64 bits) are

@@ -1,4 +1,6 @@
 /* base.h - what every file of libweft.so is compiled with.
+ * base/ is what the library needs of the machine: clock, memory, a map of
+ * pointers, ELF modules. It may use libc alone, and knows nothing of recording.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_BASE_BASE_H
 #define WEFT_TRACER_HOST_BASE_BASE_H
@@ -7,11 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Functions that the program sees; all others are hidden. */
+#define EXPORT __attribute__((visibility("default")))
 /* The library itself must never call the hooks. */
 #define HOOK __attribute__((no_instrument_function, visibility("default")))
 #define HIDDEN __attribute__((visibility("hidden")))
 #define SLOW __attribute__((noinline, cold))
 #define INLINE static inline __attribute__((always_inline))
+/* A thread's own variable that is reached without a call. */
+#define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
 /* The frame address that this function has, or would have: on x86-64 it is known
  * without one being set up. */
@@ -24,8 +30,26 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* What was written before stays before what is written after, as a signal
- * handler of the same thread sees it. */
+/* Keeps the order of writes before and after it, as a signal handler of the same
+ * thread sees them. */
 #define barrier() __asm__ volatile("" ::: "memory")
+
+/* An invariant, looked at in the checked build alone (CFLAGS=-DWEFT_CHECKED). */
+#ifdef WEFT_CHECKED
+#include <assert.h>
+#define CHECKED(x) assert(x)
+#else
+#define CHECKED(x) ((void)0)
+#endif
+
+/* Multiplicative hashing: 2^64 divided by the golden ratio. The upper bits of the
+ * product depend on all bits of the value. */
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+/* A place for the value in a table of 2^bits places. */
+INLINE uint64_t hash_place(uint64_t value, int bits)
+{
+	return value * GOLDEN >> (64 - bits);
+}
 
 #endif

@@ -4,15 +4,15 @@
 #include "tracer/host/fiber/fiber_stack.h"
 #include "tracer/host/thread/region.h"
 #include "tracer/host/base/memory.h"
+#include "tracer/host/base/pointer_map.h"
 #include "tracer/host/pool/process.h"
 
 #include <errno.h>
 
-__thread struct fiber *fiber_now __attribute__((tls_model("initial-exec")));
+THREAD_LOCAL struct fiber *fiber_now;
 
 /* Chosen calls (inside.h) that the thread's own stack is in. */
-static __thread uint32_t own_inside
-	__attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL uint32_t own_inside;
 
 static _Atomic int told_by;
 
@@ -111,60 +111,21 @@ void fiber_renew(struct fiber *f)
 
 /* ----------------------------------------------------- known by their stack */
 
-/* Tables of growing size, each an open-addressing hash of pointers that only
- * ever go from NULL to an object. */
-enum { TABLES = 6, FIRST_BITS = 10, GROW_BITS = 2, PROBES = 24 };
+static struct pointer_map by_stack;
 
-typedef struct fiber *_Atomic place;
-
-static place *_Atomic tables[TABLES];
-
-static place *place_of(place *t, int table, uint64_t low, uint32_t probe)
+static bool is_at(const void *fiber, const void *low)
 {
-	const int bits = FIRST_BITS + table * GROW_BITS;
-	const uint64_t hash = (low >> 4) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &t[((hash >> (64 - bits)) + probe) & ((UINT64_C(1) << bits) - 1)];
-}
-
-static place *open_table(int i)
-{
-	const size_t size = sizeof(place) << (FIRST_BITS + i * GROW_BITS);
-	place *t = atomic_load_explicit(&tables[i], memory_order_acquire);
-	place *made;
-
-	if (t)
-		return t;
-	made = memory_get(size);
-	if (!made)
-		return NULL;
-	return atomic_compare_exchange_strong(&tables[i], &t, made) ? made : t;
+	return ((const struct fiber *)fiber)->low == *(const uint64_t *)low;
 }
 
 struct fiber *fiber_find_at(uint64_t low)
 {
-	for (int i = 0; i < TABLES; i++) {
-		place *const t = atomic_load_explicit(&tables[i],
-						      memory_order_acquire);
-
-		if (!t)
-			return NULL;
-		for (uint32_t k = 0; k < PROBES; k++) {
-			struct fiber *const f = atomic_load_explicit(
-				place_of(t, i, low, k), memory_order_acquire);
-
-			if (!f)
-				return NULL;
-			if (f->low == low)
-				return f;
-		}
-	}
-	return NULL;
+	return pointer_map_find(&by_stack, low, is_at, &low);
 }
 
 struct fiber *fiber_at(uint64_t low)
 {
-	struct fiber *f = fiber_find_at(low);
+	struct fiber *f = fiber_find_at(low), *there;
 
 	if (f)
 		return f;
@@ -172,19 +133,10 @@ struct fiber *fiber_at(uint64_t low)
 	if (!f)
 		return NULL;
 	f->low = low;
-	for (int i = 0; i < TABLES; i++) {
-		place *const t = open_table(i);
-
-		for (uint32_t k = 0; t && k < PROBES; k++) {
-			struct fiber *none = NULL;
-
-			if (atomic_compare_exchange_strong(
-				    place_of(t, i, low, k), &none, f))
-				return f;
-		}
-	}
-	fiber_free(f);
-	return NULL;
+	there = pointer_map_add(&by_stack, low, is_at, &low, f);
+	if (there != f)
+		fiber_free(f);
+	return there;
 }
 
 /* --------------------------------------------------------------- switching */

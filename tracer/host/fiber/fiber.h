@@ -41,8 +41,7 @@ struct fiber {
 #define FIBER_OWN UINT64_C(0x6e776f7466657777)
 
 /* The fiber this thread runs on; NULL: on its own stack. */
-extern HIDDEN __thread struct fiber *fiber_now
-	__attribute__((tls_model("initial-exec")));
+extern HIDDEN THREAD_LOCAL struct fiber *fiber_now;
 
 /* Who tells of switches, the most reliable last: once one has, those before it
  * are not listened to any more. Whether who counts. */

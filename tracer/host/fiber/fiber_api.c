@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 static struct fiber *make(enum fiber_by who, uint64_t sp)
 {
 	const int saved = errno;

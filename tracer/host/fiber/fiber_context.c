@@ -10,8 +10,6 @@
 #include <stdarg.h>
 #include <ucontext.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* makecontext takes ints; programs pass whole registers. */
 enum { ARGS = 16 };
 

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 static int complete(const struct weft_lua_api *api)
 {
 #define X(name) if (!api->name) return 0;

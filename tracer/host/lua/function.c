@@ -67,8 +67,7 @@ static uint64_t mix(uint64_t hash, const struct spot *p)
 	const uint64_t lines = (uint64_t)(uint32_t)p->first << 32 |
 			       (uint32_t)p->last;
 
-	return (hash ^ lines ^ (uint64_t)p->ordinal << 20) *
-	       UINT64_C(0x9e3779b97f4a7c15);
+	return (hash ^ lines ^ (uint64_t)p->ordinal << 20) * GOLDEN;
 }
 
 static struct lua_func *make(const char *source, size_t length, uint64_t hash,
@@ -182,8 +181,7 @@ const _Atomic uint64_t lua_func_never = 1;
 
 static uint32_t source_place(uint64_t source)
 {
-	return (uint32_t)((source * UINT64_C(0x9e3779b97f4a7c15)) >>
-			  (64 - SOURCE_BITS));
+	return (uint32_t)((source * GOLDEN) >> (64 - SOURCE_BITS));
 }
 
 const _Atomic uint64_t *lua_func_current(uint64_t source)
@@ -227,7 +225,7 @@ void lua_func_unseen(void)
 
 static uint64_t spread(uint64_t address)
 {
-	return address * UINT64_C(0x9e3779b97f4a7c15);
+	return address * GOLDEN;
 }
 
 static const struct c_name *find_name(uint64_t address)

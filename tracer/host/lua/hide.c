@@ -7,8 +7,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Modules; where one is unloaded and another takes its place, that one's
  * functions stay hidden: the module asks not to be unloaded. */
 enum { HIDDEN_MODULES = 8 };

@@ -9,8 +9,6 @@
 #include "tracer/host/lua/jit.h"
 #include "tracer/host/lua/library.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Any lua_ function: at most six arguments, all in registers of this kind. */
 typedef long any_fn(long, long, long, long, long, long);
 

@@ -7,8 +7,6 @@
 
 #include <errno.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 static void lead(const struct weft_lua_linked *from)
 {
 	const unsigned long n = from->wraps < WEFT_LUA_WRAPS ? from->wraps :

@@ -22,8 +22,6 @@ static struct slot *_Atomic slots;
 static _Atomic uint64_t news;
 static _Atomic uint64_t mains[1 << MAIN_BITS];
 
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	a = (a ^ b) * GOLDEN;

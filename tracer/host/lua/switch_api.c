@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 struct announced {
 	struct lua_entry entry;
 	struct coroutine *co;

@@ -28,12 +28,11 @@ static slot *_Atomic tables[TABLES];
 /* For this thread: the objects it asked for last. An address keeps its object
  * for ever, so these never go stale. */
 enum { NEAR_BITS = 4 };
-static __thread struct coroutine *near[1 << NEAR_BITS]
-	__attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL struct coroutine *near[1 << NEAR_BITS];
 
 static uint64_t spread(const lua_State *L)
 {
-	return ((uint64_t)L >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+	return ((uint64_t)L >> 4) * GOLDEN;
 }
 
 static slot *place(slot *t, int table, uint64_t hash, uint32_t probe)

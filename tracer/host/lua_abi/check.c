@@ -28,8 +28,7 @@ struct trial {
 };
 
 /* For C functions and hooks, which are given a lua_State alone. */
-static __thread struct trial *trial
-	__attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL struct trial *trial;
 
 /* The program's malloc may be instrumented, or count. */
 static void *allocate(void *ud, void *old, size_t size, size_t wanted)

@@ -15,8 +15,7 @@
 
 INLINE struct lua_cached *lua_hook_place(struct lua_local *me, uint64_t at)
 {
-	return &me->cache[(at * UINT64_C(0x9e3779b97f4a7c15)) >>
-			  (64 - LUA_CACHE_BITS)];
+	return &me->cache[(at * GOLDEN) >> (64 - LUA_CACHE_BITS)];
 }
 
 /* The main function with this prototype is called, or (began 0) was before;

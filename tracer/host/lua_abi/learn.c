@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_abi/compat.h"
 
-static __thread const struct weft_lua_api *learned
-	__attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL const struct weft_lua_api *learned;
 
 /* Calls that Lua makes itself, in each of its ways, and errors. */
 static const char script[] =

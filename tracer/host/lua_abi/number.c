@@ -10,8 +10,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	a = (a ^ b) * GOLDEN;

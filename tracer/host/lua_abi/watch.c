@@ -7,8 +7,7 @@
 #include "tracer/host/lua_abi/compat.h"
 
 /* For the C function that runs under lua_pcall: it is given no pointer. */
-static __thread struct lua_vm *planting
-	__attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL struct lua_vm *planting;
 
 /* A lua_State of our own, kept by the registry, with the weak table on its
  * stack: looking there needs nothing on the stack of the program's. */

@@ -1,5 +1,7 @@
 /* exclude.c - which Lua libraries call our hooks. SPDX-License-Identifier: MIT */
 #include "tracer/host/native/exclude.h"
+#include "tracer/host/base/memory.h"
+#include "tracer/host/base/pointer_map.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -10,11 +12,10 @@
 struct excluded exclude_code[EXCLUDE_MOST];
 _Atomic uint32_t exclude_count;
 
-_Atomic uint64_t exclude_functions[1 << EXCLUDE_BITS];
 _Atomic uint32_t exclude_known;
-__thread int exclude_learning __attribute__((tls_model("initial-exec")));
+THREAD_LOCAL int exclude_learning;
 _Atomic uint32_t exclude_learners;
-static __thread sigset_t before __attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL sigset_t before;
 
 /* Where the functions known one by one lie. */
 static struct excluded larger[EXCLUDE_MOST];
@@ -157,46 +158,42 @@ void exclude_look(const void *address)
 
 /* ------------------------------------------------------- one by one */
 
-static uint32_t place_of(uint64_t function, uint32_t probe)
-{
-	return (uint32_t)((function * UINT64_C(0x9e3779b97f4a7c15) >>
-			   (64 - EXCLUDE_BITS)) +
-			  probe) &
-	       ((1 << EXCLUDE_BITS) - 1);
-}
+/* An object a function; no function's any more once its module is gone. */
+struct function {
+	_Atomic uint64_t address;
+};
 
-enum { PROBES = 64 };
+enum { GONE = 1 };
+
+static struct pointer_map functions;
+
+static bool is_function(const void *function, const void *address)
+{
+	return atomic_load_explicit(
+		       &((const struct function *)function)->address,
+		       memory_order_relaxed) == *(const uint64_t *)address;
+}
 
 int exclude_knows(uint64_t function)
 {
-	for (uint32_t i = 0; i < PROBES; i++) {
-		const uint64_t f = atomic_load_explicit(
-			&exclude_functions[place_of(function, i)],
-			memory_order_relaxed);
-
-		if (f == function || f == 0)
-			return f != 0;
-	}
-	return 0;
+	return pointer_map_find(&functions, function, is_function, &function) !=
+	       NULL;
 }
 
 void exclude_add(uint64_t function)
 {
-	for (uint32_t i = 0; i < PROBES; i++) {
-		uint64_t none = 0;
+	struct function *made;
 
-		if (atomic_compare_exchange_strong(
-			    &exclude_functions[place_of(function, i)], &none,
-			    function)) {
-			atomic_fetch_add(&exclude_known, 1);
-			exclude_learning = 2;
-			return;
-		}
-		if (none == function) {
-			exclude_learning = 2;
-			return;
-		}
-	}
+	exclude_learning = 2;
+	if (exclude_knows(function))
+		return;
+	made = memory_get(sizeof(*made));
+	if (!made)
+		return;
+	atomic_store(&made->address, function);
+	if (pointer_map_add(&functions, function, is_function, &function,
+			    made) == made)
+		atomic_fetch_add(&exclude_known, 1);
 }
 
 int exclude_learn(const void *address)
@@ -249,16 +246,14 @@ static void drop(struct excluded *q)
 	atomic_store(&q->start, 0);
 }
 
-static void forget(const struct excluded *q)
+static void forget(void *entry, const void *module)
 {
-	enum { NOBODY = 1 }; /* no function's address; others lie behind it */
+	const struct excluded *const q = module;
+	struct function *const f = entry;
 
-	for (uint32_t i = 0; i < 1 << EXCLUDE_BITS; i++) {
-		if (atomic_load(&exclude_functions[i]) -
-			    atomic_load(&q->start) <
-		    atomic_load(&q->size))
-			atomic_store(&exclude_functions[i], NOBODY);
-	}
+	if (atomic_load(&f->address) - atomic_load(&q->start) <
+	    atomic_load(&q->size))
+		atomic_store(&f->address, GONE);
 }
 
 void exclude_check(void)
@@ -267,7 +262,7 @@ void exclude_check(void)
 		if (has_gone(&exclude_code[i]))
 			drop(&exclude_code[i]);
 		if (has_gone(&larger[i])) {
-			forget(&larger[i]);
+			pointer_map_each(&functions, forget, &larger[i]);
 			drop(&larger[i]);
 		}
 	}

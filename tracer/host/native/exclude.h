@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-enum { EXCLUDE_MOST = 8, EXCLUDE_BITS = 11 };
+enum { EXCLUDE_MOST = 8 };
 
 struct excluded {
 	_Atomic uint64_t start, size; /* size 0: none */
@@ -18,15 +18,14 @@ struct excluded {
 extern struct excluded exclude_code[EXCLUDE_MOST];
 extern _Atomic uint32_t exclude_count;
 
-/* Functions one by one, of a Lua that is part of something larger; addresses,
- * open addressing. */
-extern _Atomic uint64_t exclude_functions[1 << EXCLUDE_BITS];
+/* How many functions are known one by one, of a Lua that is part of something
+ * larger. */
 extern _Atomic uint32_t exclude_known;
 
 /* Is this thread finding out which these are? Before the loader has relocated this
  * library, when resolvers of IFUNC symbols may call the hooks already, nothing of
  * a thread's own may be looked at: then there are no learners. */
-extern __thread int exclude_learning __attribute__((tls_model("initial-exec")));
+extern THREAD_LOCAL int exclude_learning;
 extern _Atomic uint32_t exclude_learners;
 
 INLINE int exclude_learns(void)

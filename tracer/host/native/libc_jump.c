@@ -12,8 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 typedef void jump_fn(struct __jmp_buf_tag *, int);
 
 static jump_fn *real_longjmp, *real__longjmp, *real_siglongjmp, *real_chk;

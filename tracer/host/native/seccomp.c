@@ -9,8 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* The kernel takes the time stamp counter from a thread in seccomp's strict
  * mode, and every system call but four: it cannot be recorded any further. */
 static int ends_recording(int option, unsigned long mode)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static struct robust_list_head ours;
-static __thread int is_ours __attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL int is_ours;
 
 void liveness_begin(void)
 {

@@ -52,15 +52,12 @@ uint32_t chunk_try_name(struct thread_state *s, uint64_t key,
 INLINE const struct table_entry *chunk_entries(const struct thread_state *s,
 					       uint64_t key)
 {
-	return s->table[(key * UINT64_C(0x9e3779b97f4a7c15)) >>
-			(64 - TABLE_BITS)]
-		.entry;
+	return s->table[(key * GOLDEN) >> (64 - TABLE_BITS)].entry;
 }
 
 INLINE uint32_t chunk_index(struct thread_state *s, uint64_t key)
 {
-	struct table_set *set = &s->table[(key * UINT64_C(0x9e3779b97f4a7c15))
-					  >> (64 - TABLE_BITS)];
+	struct table_set *set = &s->table[(key * GOLDEN) >> (64 - TABLE_BITS)];
 
 	if (likely(set->entry[0].key == key && set->entry[0].epoch == s->epoch))
 		return set->entry[0].index;

@@ -13,8 +13,7 @@ static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
 	if (!omit)
 		index = chunk_try_name(
 			s, f->key,
-			&s->table[(f->key * UINT64_C(0x9e3779b97f4a7c15)) >>
-				  (64 - TABLE_BITS)]);
+			&s->table[(f->key * GOLDEN) >> (64 - TABLE_BITS)]);
 	if (index != CHUNK_NO_INDEX) {
 		*to++ = rec_put(REC_OPERAND, index, age < REC_AGE_UNKNOWN ?
 				age : REC_AGE_UNKNOWN);

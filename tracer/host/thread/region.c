@@ -7,10 +7,8 @@
 
 #include <errno.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 _Atomic int region_only;
-__thread uint32_t region_depth __attribute__((tls_model("initial-exec")));
+THREAD_LOCAL uint32_t region_depth;
 
 /* Calls that are open now will go on unseen: they end here, so that what is
  * recorded next does not stand on them (rules.md 6). */

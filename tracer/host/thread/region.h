@@ -10,8 +10,7 @@
 /* Set once the program asked for it; never taken back but by whoever set it. */
 extern HIDDEN _Atomic int region_only;
 /* How many chosen calls this thread is in. */
-extern HIDDEN __thread uint32_t region_depth
-	__attribute__((tls_model("initial-exec")));
+extern HIDDEN THREAD_LOCAL uint32_t region_depth;
 
 INLINE int region_shut(void)
 {

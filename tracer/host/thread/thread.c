@@ -17,14 +17,13 @@ struct pool *process_pool, *thread_native_pool;
 /* Not its own address as long as the loader has not relocated this library: it
  * calls resolvers of IFUNC symbols of others, and these may call us. */
 static void *volatile self = (void *)&self;
-__thread struct thread_state *thread_self
-	__attribute__((tls_model("initial-exec")));
+THREAD_LOCAL struct thread_state *thread_self;
 
 /* Set when the thread's state was given back: what its last destructors call is
  * counted, not recorded. */
-static __thread int ended __attribute__((tls_model("initial-exec")));
+static THREAD_LOCAL int ended;
 
-__thread uint32_t thread_refused __attribute__((tls_model("initial-exec")));
+THREAD_LOCAL uint32_t thread_refused;
 
 /* ----------------------------------------------------------- generations */
 

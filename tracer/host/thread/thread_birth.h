@@ -7,8 +7,7 @@
 
 /* The pool's generation at which this thread could get no state, 0: never: to
  * try at each call would cost several system calls every time. */
-extern __thread uint32_t thread_refused
-	__attribute__((tls_model("initial-exec")));
+extern THREAD_LOCAL uint32_t thread_refused;
 
 /* A state with an empty stack and no buffer; below: of the hook that is
  * interrupted, NULL: of the thread. NULL: no memory, or no place in the pool,

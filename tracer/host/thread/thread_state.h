@@ -200,8 +200,7 @@ extern HIDDEN struct pool
 	*process_pool; /* NULL: this program is not recorded */
 extern HIDDEN struct pool
 	*thread_native_pool; /* NULL: nor are native calls, as yet */
-extern __thread struct thread_state *thread_self
-	__attribute__((tls_model("initial-exec")));
+extern THREAD_LOCAL struct thread_state *thread_self;
 
 /* The state to record with, busy set, or NULL: record nothing. sp is the
  * caller's frame address. Hook-safe; does not change errno. */

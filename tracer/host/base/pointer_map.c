@@ -1,0 +1,97 @@
+/* pointer_map.c - tables of growing size, each open addressing in which a place
+ * only ever goes from NULL to an entry. Where all places that an entry may have
+ * are taken it goes to the next table; a search ends at the first free place, so
+ * that all threads look for a key in the same order of places.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/base/pointer_map.h"
+#include "tracer/host/base/memory.h"
+
+#include <stdatomic.h>
+
+enum { FIRST_BITS = 10, GROW_BITS = 2, PROBES = 24 };
+
+typedef void *_Atomic place;
+
+static int bits_of(int table)
+{
+	return FIRST_BITS + table * GROW_BITS;
+}
+
+static place *place_of(place *t, int table, uint64_t hash, uint32_t probe)
+{
+	const int bits = bits_of(table);
+
+	return &t[(hash_place(hash, bits) + probe) &
+		  ((UINT64_C(1) << bits) - 1)];
+}
+
+static place *open_table(struct pointer_map *m, int i)
+{
+	place *t = atomic_load_explicit(&m->table[i], memory_order_acquire);
+	place *made;
+
+	if (t)
+		return t;
+	made = memory_get(sizeof(place) << bits_of(i));
+	if (!made)
+		return NULL;
+	return atomic_compare_exchange_strong(&m->table[i], &t, made) ? made :
+	       t;
+}
+
+void *pointer_map_find(const struct pointer_map *m, uint64_t hash,
+		       pointer_map_match *match, const void *key)
+{
+	for (int i = 0; i < POINTER_MAP_TABLES; i++) {
+		place *const t = atomic_load_explicit(&m->table[i],
+						      memory_order_acquire);
+
+		for (uint32_t k = 0; k < PROBES; k++) {
+			void *const entry = !t ? NULL : atomic_load_explicit(
+				place_of(t, i, hash, k), memory_order_acquire);
+
+			if (!entry)
+				return NULL;
+			if (match(entry, key))
+				return entry;
+		}
+	}
+	return NULL;
+}
+
+void *pointer_map_add(struct pointer_map *m, uint64_t hash,
+		      pointer_map_match *match, const void *key, void *entry)
+{
+	for (int i = 0; i < POINTER_MAP_TABLES; i++) {
+		place *const t = open_table(m, i);
+
+		if (!t)
+			return NULL;
+		for (uint32_t k = 0; k < PROBES; k++) {
+			void *there = NULL;
+
+			if (atomic_compare_exchange_strong(
+				    place_of(t, i, hash, k), &there, entry))
+				return entry;
+			if (match(there, key))
+				return there;
+		}
+	}
+	return NULL;
+}
+
+void pointer_map_each(const struct pointer_map *m,
+		      void (*visit)(void *entry, const void *context),
+		      const void *context)
+{
+	for (int i = 0; i < POINTER_MAP_TABLES; i++) {
+		place *const t = atomic_load(&m->table[i]);
+
+		for (uint64_t k = 0; t && k < UINT64_C(1) << bits_of(i); k++) {
+			void *const entry = atomic_load(&t[k]);
+
+			if (entry)
+				visit(entry, context);
+		}
+	}
+}

@@ -1,0 +1,34 @@
+/* pointer_map.h - a hash table of pointers to objects, to which any thread may
+ * add without a lock. Entries are never removed, and their objects never freed.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_BASE_POINTER_MAP_H
+#define WEFT_TRACER_HOST_BASE_POINTER_MAP_H
+
+#include "tracer/host/base/base.h"
+
+enum { POINTER_MAP_TABLES = 6 };
+
+/* All zero: empty. */
+struct pointer_map {
+	void *_Atomic *_Atomic table[POINTER_MAP_TABLES];
+};
+
+/* Is this entry the one with that key? */
+typedef bool pointer_map_match(const void *entry, const void *key);
+
+/* The entry with this key, or NULL. hash: of the key, need not be spread out.
+ * Hook-safe. */
+void *pointer_map_find(const struct pointer_map *m, uint64_t hash,
+		       pointer_map_match *match, const void *key);
+
+/* Adds an entry, which must be complete. Returns it, or the entry with this key
+ * that was there already; NULL: no memory. Hook-safe. */
+void *pointer_map_add(struct pointer_map *m, uint64_t hash,
+		      pointer_map_match *match, const void *key, void *entry);
+
+/* Calls visit for every entry. */
+void pointer_map_each(const struct pointer_map *m,
+		      void (*visit)(void *entry, const void *context),
+		      const void *context);
+
+#endif
