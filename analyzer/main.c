@@ -1,25 +1,23 @@
-/* main.c - weft-analyze: finds the command and prints why it failed.
+/* main.c - weft-analyze: finds the command, runs it, and prints why it failed.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/help.h"
 
 #include <locale.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A sanitizer's runtime tells of crashes better. */
+/* A sanitizer's runtime says more about a crash. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const int is_sanitized = 1;
+static const bool is_sanitized = true;
 #else
-static const int is_sanitized = 0;
+static const bool is_sanitized = false;
 #endif
 
-/* A crash is weft's fault, whatever the trace held: say so, with a status that
- * is told apart. Processes that weft forks to read hostile files end by the
- * signal, as their parent expects. */
+/* A crash is weft's fault, whatever the trace holds: say so, with an exit
+ * status of its own. A process that weft forked to read a hostile file ends by
+ * the signal, as its parent expects. */
 static pid_t main_process;
 
 static void say_bug(int number)
@@ -44,7 +42,7 @@ static void catch_bugs(void)
 		signal(numbers[i], say_bug);
 }
 
-static int is(const char *word, const char *a, const char *b)
+static bool is(const char *word, const char *a, const char *b)
 {
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
@@ -57,17 +55,18 @@ int main(int argc, char **argv)
 
 	if (!is_sanitized)
 		catch_bugs();
-	/* Only for the width of characters: numbers and sorting stay as they
-	 * are everywhere. */
+	/* Only the width of characters depends on the locale: numbers and
+	 * sorting are the same everywhere. */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if (is(name, "--version", "-V")) {
-		help_version(stdout);
+		puts("weft " WEFT_VERSION);
 		return CMD_OK;
 	}
 	if (is(name, "--help", "-h"))
 		cmd = &cmd_help;
 	if (!cmd) {
-		err_add("there is no such command; see \"weft help\"");
+		err_add("there is no such command; \"weft help\" lists them "
+			"all");
 		err_print(stderr, name);
 		return CMD_USAGE;
 	}
@@ -77,8 +76,8 @@ int main(int argc, char **argv)
 		err_print(stderr, cmd->name);
 	if (status == CMD_USAGE)
 		fprintf(stderr, "usage: weft %s [options] %s; "
-			"\"weft %s --help\" tells more\n", cmd->name, cmd->args,
+			"\"weft %s --help\" says more\n", cmd->name, cmd->args,
 			cmd->name);
-	/* Without a command at all, help is shown, but nothing was done. */
+	/* Without a command, the help is shown, but nothing was done. */
 	return argc > 1 ? (int)status : CMD_USAGE;
 }

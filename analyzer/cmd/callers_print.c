@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/callers_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
@@ -73,11 +74,11 @@ static void add_line(struct out_table *table, const struct callers_print *p,
 		       out_number_share(text, f->calls, line->all_calls));
 	out_table_cell(table, f->recursive == 0 ? "-" :
 		       out_number_count(text, f->recursive));
-	header_time_cell(table, p->session, f->total);
+	cells_time(table, p->session, f->total);
 	out_table_cell(table, line->all_total == 0 ? "" :
 		       out_number_share(text, f->total, line->all_total));
-	header_time_cell(table, p->session, f->self);
-	header_time_cell(table, p->session, f->suspended);
+	cells_time(table, p->session, f->self);
+	cells_time(table, p->session, f->suspended);
 	out_table_cell(table, line->func == 0 ? "" : func_language(
 		       func_get(p->session->funcs, line->func)));
 	snprintf(name, sizeof(name), "%*s%s", indent, "",
@@ -132,7 +133,7 @@ static void print_title(const struct callers_print *p, func_id f)
 	const struct func *const func = func_get(p->session->funcs, f);
 	char place[512];
 	char *const name = out_escape_terminal(func->name);
-	char *const at = out_escape_terminal(header_place(place, sizeof(place),
+	char *const at = out_escape_terminal(cells_place(place, sizeof(place),
 							func));
 	const char *const language = func_language(func);
 
@@ -176,8 +177,8 @@ static void csv_line(struct out_csv *csv, const struct callers_print *p,
 	struct session *const s = p->session;
 
 	out_csv_text(csv, relation);
-	header_csv_func(csv, s, f);
-	header_csv_func_or(csv, s, line->func, line->text);
+	cells_csv_func(csv, s, f);
+	cells_csv_func_or(csv, s, line->func, line->text);
 	out_csv_number(csv, line->f.calls);
 	out_csv_number(csv, line->f.recursive);
 	out_csv_number(csv, session_ns(s, line->f.self));
@@ -209,7 +210,7 @@ void callers_print_csv(const struct callers_print *p, const func_id *f,
 {
 	struct out_csv csv = { stdout, 0 };
 
-	puts("relation," HEADER_FUNC_COLUMNS ",other,other_language,"
+	puts("relation," CELLS_FUNC_COLUMNS ",other,other_language,"
 	     "other_module,other_file,other_line,calls,recursive,self_ns,"
 	     "total_ns,suspended_ns");
 	for (size_t i = 0; i < count; i++) {

@@ -1,17 +1,18 @@
-/* cmd.h - what a command is, and the list of them.
+/* cmd.h - the stage that answers the user: a file for each command, with its
+ * options and what it prints. Uses all other stages; computes nothing that
+ * another stage could. What a command is, and the list of them.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_CMD_CMD_H
 #define WEFT_ANALYZER_CMD_CMD_H
 
+#include "analyzer/load/filter_args.h"
 #include "analyzer/load/opt.h"
 
-enum cmd_exit {
-	CMD_OK = 0,
-	CMD_USAGE = 1,       /* the command line makes no sense */
-	CMD_UNREADABLE = 2,  /* nothing useful could be read or written */
-	CMD_BUG = 3,         /* weft itself is wrong */
-	CMD_WORSE = 4,       /* weft diff --fail-over: more than allowed */
-};
+#include <stdio.h>
+
+#ifndef WEFT_VERSION
+#define WEFT_VERSION "0.1.0"
+#endif
 
 struct cmd {
 	const char *name;
@@ -19,20 +20,21 @@ struct cmd {
 	const char *summary;  /* half a line, no full stop */
 	const char *about;    /* paragraphs, blank lines between them */
 	const struct opt *opts;
-	/* Gets the operands. Leaves the causes in the chain when it fails. */
+	/* The filters among opts that have no meaning for the command; may be
+	 * NULL. Help and completion leave them out. */
+	const struct filter_refusal *refused;
+	/* Takes the operands. When it fails, the causes are in the chain. */
 	enum cmd_exit (*run)(int count, char **operands);
 };
 
-/* Ends with NULL; in the order of help. */
-extern const struct cmd *const cmd_list[];
+extern const struct cmd cmd_report, cmd_tree, cmd_callers, cmd_coroutines,
+	cmd_stacks, cmd_slow, cmd_plot, cmd_coverage, cmd_export, cmd_merge,
+	cmd_diff, cmd_dump, cmd_info, cmd_check, cmd_help;
 
+/* NULL if there is no such command. */
 const struct cmd *cmd_find(const char *name);
 
-/* Options, operands, run. argv[0] is the command's name. */
+/* Parse the options and run the command; argv[0] is its name. */
 enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
-
-extern const struct cmd cmd_report, cmd_tree, cmd_callers, cmd_coroutines,
-	cmd_stacks, cmd_slow, cmd_plot, cmd_cold, cmd_export, cmd_merge, cmd_diff,
-	cmd_dump, cmd_info, cmd_check, cmd_help;
 
 #endif

@@ -2,6 +2,7 @@
  * those that it calls.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/callers_print.h"
 #include "analyzer/load/header.h"
 #include "analyzer/model/reroot.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 
 static size_t arg_top = 20, arg_lines = 10;
-static int arg_all, arg_sort, arg_root, arg_csv;
+static int arg_sort, arg_root;
+static bool arg_all, arg_csv;
 
 enum { ROOT_THREAD, ROOT_COROUTINE };
 static const char *const roots[] = { "thread", "coroutine", NULL };
@@ -39,7 +41,7 @@ static const struct opt opts[] = {
 	  "frames stand: on what resumed them, or by themselves" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
-	{ .type = OPT_MORE, .more = choose_opts },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -184,8 +186,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_callers = {
-	"callers", "FUNCTION TRACE...",
-	"show what calls a function, and what it calls",
+	.name = "callers",
+	.args = "FUNCTION TRACE...",
+	.summary = "show what calls a function, and what it calls",
+	.about =
 	"Reads traces or profiles (several are merged) and prints a function\n"
 	"between its callers and its callees. FUNCTION is a name, without its\n"
 	"parameters or source if you like, or a pattern such as 'str*'.\n"
@@ -202,5 +206,6 @@ const struct cmd cmd_callers = {
 	"\n"
 	"--csv: relation is function, caller, resumer, callee or resumed;\n"
 	"the columns after other are those of the line.",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

@@ -1,6 +1,7 @@
 /* cmd_check.c - "weft check": is this trace whole?
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
@@ -11,8 +12,15 @@
 enum { GAPS_SHOWN = 10 };
 
 static const struct opt opts[] = {
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
+};
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_ALL, "weft check looks at the whole trace; \"weft report\" and "
+	  "others show parts of it" },
+	{ 0, NULL }
 };
 
 static void print_fault(void *ctx, const char *sentence)
@@ -124,9 +132,14 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_check = {
-	"check", "TRACE...", "tell whether a trace is whole",
+	.name = "check",
+	.args = "TRACE...",
+	.summary = "tell whether a trace is whole",
+	.about =
 	"Reads traces or profiles, verifies every chunk and every record and\n"
 	"says what is missing, damaged or contradictory, and where. The exit\n"
 	"status is 0 only if nothing is.",
-	opts, run
+	.opts = opts,
+	.refused = refused,
+	.run = run,
 };

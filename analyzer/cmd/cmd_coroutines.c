@@ -2,6 +2,8 @@
  * life.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cells.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/coroutine_groups_print.h"
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/coroutine_history_print.h"
@@ -15,7 +17,8 @@
 
 static const char *arg_id;
 static size_t arg_top = 30;
-static int arg_sort, arg_csv, arg_by_body, arg_times;
+static int arg_sort;
+static bool arg_csv, arg_by_body, arg_times;
 
 enum { SORT_ACTIVE, SORT_SUSPENDED, SORT_RESUMES, SORT_ID };
 static const char *const sort_keys[] = {
@@ -191,7 +194,7 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	out_csv_number(csv, s->processes[c->process].pid);
 	out_csv_number(csv, c->serial);
 	if (c->body != 0) {
-		header_csv_func(csv, s, c->body);
+		cells_csv_func(csv, s, c->body);
 	} else {
 		for (int k = 0; k < 4; k++)
 			out_csv_text(csv, "");
@@ -220,7 +223,7 @@ static void print_csv(const struct load *load,
 	struct out_csv csv = { stdout, 0 };
 
 	header_print_losses(load);
-	printf("pid,id," HEADER_FUNC_COLUMNS ",threads,vm,creator,state,"
+	printf("pid,id," CELLS_FUNC_COLUMNS ",threads,vm,creator,state,"
 	       "resumes,active_ns,suspended_ns,inferred,kind%s\n",
 	       arg_times ? ",lua_ns,native_ns" : "");
 	for (size_t i = 0; i < load->session->coroutine_count; i++)
@@ -282,7 +285,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_coroutines = {
-	"coroutines", "DIR", "list coroutines: resumes, active, suspended",
+	.name = "coroutines",
+	.args = "DIR",
+	.summary = "list coroutines: resumes, active, suspended",
+	.about =
 	"Reads the trace in the folder DIR and shows how many coroutines\n"
 	"each body had and how their figures are distributed (exactly), then\n"
 	"the single ones. active\n"
@@ -303,5 +309,6 @@ const struct cmd cmd_coroutines = {
 	"yield, return or error; tid; the coroutine (by; 0: the thread) and\n"
 	"the function that made or resumed it, or that it went back to; how\n"
 	"long it had slept or been active; its own stack then.",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

@@ -1,6 +1,8 @@
 /* cmd_coverage.c - "weft cold": the functions that never ran, and those whose calls
  * cannot be seen, each with the reason.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/cells.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/coverage/coverage.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
@@ -11,7 +13,7 @@
 #include <string.h>
 
 static size_t arg_top = 100;
-static int arg_all, arg_csv, arg_inlines;
+static bool arg_all, arg_csv, arg_inlines;
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
@@ -23,6 +25,7 @@ static const struct opt opts[] = {
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names and paths" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -54,7 +57,7 @@ static const char *place(char *to, size_t size, const struct sym_function *f)
 {
 	const struct func func = { .file = f->file, .file_line = f->line };
 
-	return header_place(to, size, &func);
+	return cells_place(to, size, &func);
 }
 
 static void place_rows(struct out_table *table, const struct sym_function *f)
@@ -89,7 +92,7 @@ static void add_row(struct out_table *table, struct session *s,
 		       out_number_count(text, f->size));
 	out_table_cell(table, f->inlined == 0 ? "-" :
 		       out_number_count(text, f->inlined));
-	out_table_cell(table, many ? header_base_name(func_elf(s->funcs,
+	out_table_cell(table, many ? load_file_name(func_elf(s->funcs,
 						row->module)->path) : "");
 	out_table_cell(table, place(where, sizeof(where), f));
 	out_table_cell(table, f->name);
@@ -253,8 +256,11 @@ static enum cmd_exit run(int count, char **operands)
 	return status;
 }
 
-const struct cmd cmd_cold = {
-	"cold", "DIR", "list functions that never ran or cannot be recorded",
+const struct cmd cmd_coverage = {
+	.name = "cold",
+	.args = "DIR",
+	.summary = "list functions that never ran or cannot be recorded",
+	.about =
 	"Reads the trace in the folder DIR and the ELF files of the modules\n"
 	"in it, and lists the native functions that were not called, each\n"
 	"with the reason: never called while recorded; or its machine code\n"
@@ -267,5 +273,6 @@ const struct cmd cmd_cold = {
 	"Of a stripped module only exported functions are known; of a\n"
 	"library without any recorded call, nothing. Machine code other than\n"
 	"x86-64's is not read.",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

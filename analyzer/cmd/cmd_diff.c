@@ -1,6 +1,7 @@
 /* cmd_diff.c - "weft diff": what made one side slower than the other.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/diff_print.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
@@ -9,7 +10,7 @@
 
 static size_t arg_top = 20;
 static double arg_min = 0.1, arg_limit = -1;
-static int arg_csv;
+static bool arg_csv;
 
 static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
@@ -21,6 +22,7 @@ static const struct opt opts[] = {
 	  "is not chance adds more than that of the time before" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -99,9 +101,9 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (before == 0)
 		return CMD_USAGE;
-	status = load_profile_merge(&d.side[0], &want, before, operands);
+	status = load_open_merged(&d.side[0], &want, before, operands);
 	if (status == CMD_OK)
-		status = load_profile_merge(&d.side[1], &want, after_count,
+		status = load_open_merged(&d.side[1], &want, after_count,
 					    after);
 	if (status == CMD_OK)
 		status = compare(&d);
@@ -111,7 +113,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_diff = {
-	"diff", "A B | A... vs B...", "find what made the second slower",
+	.name = "diff",
+	.args = "A B | A... vs B...",
+	.summary = "find what made the second slower",
+	.about =
 	"Compares traces or profiles, sessions before with sessions after,\n"
 	"and lists functions by the time they add to a session, each with\n"
 	"the reason: a caller calls it more often than it did; functions\n"
@@ -130,5 +135,6 @@ const struct cmd cmd_diff = {
 	"nothing do not, those are compared (fastest).\n"
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

@@ -3,6 +3,7 @@
  * they are (dump_raw.c).
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/dump_raw.h"
 #include "analyzer/load/load.h"
 #include "analyzer/out/out_escape.h"
@@ -11,13 +12,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static int arg_raw;
+static bool arg_raw;
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "raw", .to = &arg_raw,
 	  .help = "chunks as they are: header, items, dictionary, words" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
+};
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_ALL, "weft dump prints the whole trace" },
+	{ 0, NULL }
 };
 
 static void print_text(const char *key, const char *value)
@@ -179,7 +186,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_dump = {
-	"dump", "DIR", "print the records as text",
+	.name = "dump",
+	.args = "DIR",
+	.summary = "print the records as text",
+	.about =
 	"Reads the trace in the folder DIR and prints a line an event: time\n"
 	"(ns since 1970), kind, pid, tid, coroutine (0: the thread itself),\n"
 	"depth (open calls below it), then what the kind has: function,\n"
@@ -191,5 +201,7 @@ const struct cmd cmd_dump = {
 	"coroutine_create and mark.\n"
 	"\n"
 	"Lines of one thread are in order; \"sort -sn\" orders all threads.",
-	opts, run
+	.opts = opts,
+	.refused = refused,
+	.run = run,
 };

@@ -2,6 +2,7 @@
  * tools.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
 #include "analyzer/out/out_collapsed.h"
@@ -52,7 +53,7 @@ static const struct opt opts[] = {
 	  .to = &arg_format, .choices = format_names, .help = "what to write" },
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "where to; - is standard output" },
-	{ .type = OPT_MORE, .more = choose_opts },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -82,7 +83,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_export = {
-	"export", "TRACE...", "write a trace in the format of other tools",
+	.name = "export",
+	.args = "TRACE...",
+	.summary = "write a trace in the format of other tools",
+	.about =
 	"Reads traces (several are merged) and writes one file.\n"
 	"\n"
 	"pprof is a compact profile: a protobuf file, gzipped, that\n"
@@ -98,5 +102,6 @@ const struct cmd cmd_export = {
 	"speedscope is JSON for that viewer: for each thread its tree, each\n"
 	"stack once and as wide as its total time. Lua functions' names end\n"
 	"in \" [lua]\", those of marks in \" [mark]\".",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

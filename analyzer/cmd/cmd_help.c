@@ -1,33 +1,129 @@
-/* cmd_help.c - "weft help": what there is. Also prints the man page and the
- * shell completion, so that they are made of the same rows.
+/* cmd_help.c - the list of commands, how one of them is run, and all that is
+ * told about them: "weft help", --help, the man page and the completion, each
+ * printed from the rows of the commands' options.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/help.h"
+#include "analyzer/out/out_escape.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int arg_man, arg_completion, arg_version;
+/* In the order of the help. */
+static const struct cmd *const commands[] = {
+	&cmd_report, &cmd_tree, &cmd_callers, &cmd_coroutines, &cmd_stacks,
+	&cmd_slow, &cmd_plot, &cmd_coverage, &cmd_export, &cmd_merge,
+	&cmd_diff, &cmd_dump, &cmd_info, &cmd_check, &cmd_help
+};
 
-static const struct opt opts[] = {
-	{ .type = OPT_FLAG, .name = "man", .to = &arg_man,
-	  .help = "print the man page weft(1), as troff" },
-	{ .type = OPT_FLAG, .name = "completion", .to = &arg_completion,
-	  .help = "print completion for bash" },
-	{ .type = OPT_FLAG, .name = "version", .to = &arg_version,
-	  .help = "print weft's version" },
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+const struct cmd *cmd_find(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static bool arg_help;
+
+static const struct opt help_opts[] = {
+	{ .type = OPT_FLAG, .letter = 'h', .name = "help", .to = &arg_help,
+	  .help = "print this" },
 	{ .type = OPT_END }
 };
 
-enum { TEXT_MAX = 1 << 16 };
+struct each { const struct cmd *cmd; opt_fn fn; void *ctx; };
 
-/* The recorder, beside this program; it may not be installed. */
+static void each_row(void *ctx, const struct opt *row)
+{
+	const struct each *const e = ctx;
+
+	if (!filter_args_is_refused(e->cmd->refused, row))
+		e->fn(e->ctx, row);
+}
+
+/* Call fn for the rows of all options that the command takes. */
+static void each_option(const struct cmd *cmd, opt_fn fn, void *ctx)
+{
+	struct each e = { cmd, fn, ctx };
+
+	opt_each(cmd->opts, each_row, &e);
+	opt_each(help_opts, fn, ctx);
+}
+
+/* ---- help --------------------------------------------------------------- */
+
+enum { OPTION_COLUMN = 26, LINE_END = 78, HELP_SIZE = 800 };
+
+static void print_overview(void)
+{
+	fputs("usage: weft COMMAND [options] ...\n\n"
+	      "  record       run a program and record its native and Lua "
+	      "calls\n", stdout);
+	for (size_t i = 0; i < COMMANDS; i++)
+		printf("  %-11s  %s\n", commands[i]->name,
+		       commands[i]->summary);
+	fputs("\n\"weft COMMAND --help\" says more about one of them.\n",
+	      stdout);
+}
+
+/* Words in lines that end before LINE_END; the first begins in the column
+ * OPTION_COLUMN. */
+static void print_wrapped(const char *text)
+{
+	size_t at = OPTION_COLUMN;
+
+	while (*text) {
+		const size_t length = strcspn(text, " ");
+
+		if (at > OPTION_COLUMN && at + 1 + length > LINE_END) {
+			printf("\n%*s", OPTION_COLUMN, "");
+			at = OPTION_COLUMN;
+		} else if (at > OPTION_COLUMN) {
+			putchar(' ');
+			at++;
+		}
+		printf("%.*s", (int)length, text);
+		at += length;
+		text += length + (text[length] == ' ');
+	}
+	putchar('\n');
+}
+
+static void print_option(void *ctx, const struct opt *row)
+{
+	char letter[8] = "    ", name[80], text[HELP_SIZE];
+
+	(void)ctx;
+	if (row->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+	snprintf(name, sizeof(name), "%s--%s%s%s", letter, row->name,
+		 row->arg ? " " : "", row->arg ? row->arg : "");
+	printf("  %-*s", OPTION_COLUMN - 2, name);
+	if (strlen(name) >= OPTION_COLUMN - 3)
+		printf("\n%*s", OPTION_COLUMN, "");
+	print_wrapped(opt_help(row, text, sizeof(text)));
+}
+
+static void print_command(const struct cmd *cmd)
+{
+	printf("usage: weft %s [options] %s\n\n%s\n\n", cmd->name, cmd->args,
+	       cmd->about);
+	each_option(cmd, print_option, NULL);
+}
+
+/* ---- the recorder's help ------------------------------------------------ */
+
+enum { RECORD_MAX = 1 << 16 };
+
+/* The path of the recorder, which is beside this program if it is installed. */
 static int recorder_path(char *path, size_t size)
 {
 	const ssize_t length = readlink("/proc/self/exe", path, size - 1);
@@ -48,8 +144,8 @@ static void read_all(int from, char *text)
 	size_t size = 0;
 	ssize_t got;
 
-	while (size < TEXT_MAX - 1 &&
-	       (got = read(from, text + size, TEXT_MAX - 1 - size)) != 0) {
+	while (size < RECORD_MAX - 1 &&
+	       (got = read(from, text + size, RECORD_MAX - 1 - size)) != 0) {
 		if (got < 0 && errno != EINTR)
 			break;
 		size += got < 0 ? 0 : (size_t)got;
@@ -57,8 +153,8 @@ static void read_all(int from, char *text)
 	text[size] = '\0';
 }
 
-/* What "weft record --help" prints: its options are in the recorder's own
- * table. NULL without a recorder; freed with mem_free. */
+/* What "weft record --help" prints: the recorder's options are in a table of
+ * its own. NULL if it is not installed. The caller frees it. */
 static char *record_help(void)
 {
 	char path[PATH_MAX];
@@ -77,52 +173,317 @@ static char *record_help(void)
 		_exit(127);
 	}
 	close(ends[1]);
-	text = mem_alloc(TEXT_MAX);
+	text = mem_alloc(RECORD_MAX);
 	if (child > 0)
 		read_all(ends[0], text);
 	close(ends[0]);
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	if (text[0] == '\0') {
-		mem_free(text);
-		return NULL;
+	if (text[0])
+		return text;
+	mem_free(text);
+	return NULL;
+}
+
+/* ---- completion --------------------------------------------------------- */
+
+static void print_word(void *ctx, const struct opt *row)
+{
+	(void)ctx;
+	printf(" --%s", row->name);
+}
+
+/* A line of the shell's case: the words that may follow this option. */
+static void print_choices(void *ctx, const struct opt *row)
+{
+	const char *const command = ctx;
+
+	if (row->type != OPT_CHOICE)
+		return;
+	printf("\t\"%s --%s\"", command, row->name);
+	if (row->letter)
+		printf(" | \"%s -%c\"", command, row->letter);
+	fputs(") choice=\"", stdout);
+	for (size_t i = 0; row->choices[i]; i++)
+		printf("%s%s", i > 0 ? " " : "", row->choices[i]);
+	fputs("\" ;;\n", stdout);
+}
+
+/* The next option in the recorder's help, which has a line "  -o, --output=DIR
+ * ..." for each: sets the name and what follows it up to the next space.
+ * Returns where to go on, or NULL at the end. */
+static const char *next_record_option(const char *help, char name[32],
+				      char arg[80])
+{
+	while (*help) {
+		const char *at = help + strspn(help, " ");
+
+		help += strcspn(help, "\n");
+		help += *help == '\n';
+		if (at[0] == '-' && at[1] != '-' && strncmp(at + 2, ", ", 2) == 0)
+			at += 4;
+		arg[0] = '\0';
+		if (sscanf(at, "--%31[a-z-]=%79[^ \n]", name, arg) >= 1)
+			return help;
 	}
-	return text;
+	return NULL;
+}
+
+static void print_record_words(const char *help)
+{
+	char name[32], arg[80];
+
+	fputs("\trecord) words=\"", stdout);
+	for (const char *at = help; at &&
+	     (at = next_record_option(at, name, arg)) != NULL; )
+		printf("%s--%s", at == help ? "" : " ", name);
+	fputs("\" ;;\n", stdout);
+}
+
+/* Its choices stand there as a|b|c. */
+static void print_record_choices(const char *help)
+{
+	char name[32], arg[80];
+
+	for (const char *at = help; at &&
+	     (at = next_record_option(at, name, arg)) != NULL; ) {
+		if (!strchr(arg, '|'))
+			continue;
+		for (char *c = arg; *c; c++)
+			if (*c == '|')
+				*c = ' ';
+		printf("\t\"record --%s\") choice=\"%s\" ;;\n", name, arg);
+	}
+}
+
+static void print_completion(const char *record)
+{
+	fputs("# Completion of weft's commands and options for bash.\n"
+	      "_weft() {\n"
+	      "\tlocal word=${COMP_WORDS[COMP_CWORD]} words= choice=\n"
+	      "\tlocal before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+	      "\t\tchoice=\"record", stdout);
+	for (size_t i = 0; i < COMMANDS; i++)
+		printf(" %s", commands[i]->name);
+	fputs("\"\n\tfi\n\tcase ${COMP_WORDS[1]} in\n", stdout);
+	print_record_words(record);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		printf("\t%s) words=\"", commands[i]->name);
+		each_option(commands[i], print_word, NULL);
+		fputs("\" ;;\n", stdout);
+	}
+	fputs("\tesac\n\tcase \"${COMP_WORDS[1]} $before\" in\n", stdout);
+	print_record_choices(record);
+	for (size_t i = 0; i < COMMANDS; i++)
+		opt_each(commands[i]->opts, print_choices,
+			 (void *)(uintptr_t)commands[i]->name);
+	fputs("\tesac\n"
+	      "\tif [ -n \"$choice\" ]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$choice\" -- \"$word\"))\n"
+	      "\telif [ \"${word#-}\" != \"$word\" ]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+	      "\telse\n"
+	      "\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
+	      "\tfi\n"
+	      "}\ncomplete -o filenames -F _weft weft\n", stdout);
+}
+
+/* ---- the man page ------------------------------------------------------- */
+
+/* Text, line by line, as troff; an empty line becomes `paragraph`. */
+static void put_lines(const char *text, const char *paragraph)
+{
+	while (*text) {
+		const size_t length = strcspn(text, "\n");
+		char *const line = mem_alloc(length + 1);
+		char *safe;
+
+		memcpy(line, text, length);
+		safe = out_escape_roff(line);
+		printf("%s\n", length == 0 ? paragraph : safe);
+		mem_free(safe);
+		mem_free(line);
+		text += length + (text[length] == '\n');
+	}
+}
+
+static void put_option(void *ctx, const struct opt *row)
+{
+	char *const name = out_escape_roff(row->name);
+	char text[HELP_SIZE];
+
+	(void)ctx;
+	fputs(".TP\n", stdout);
+	if (row->letter)
+		printf("\\fB\\-%c\\fR, ", row->letter);
+	printf("\\fB\\-\\-%s\\fR", name);
+	if (row->arg)
+		printf(" \\fI%s\\fR", row->arg);
+	putchar('\n');
+	put_lines(opt_help(row, text, sizeof(text)), ".br");
+	mem_free(name);
+}
+
+static const char man_begin[] =
+	".\\\" Made by \"weft help --man\"; do not edit.\n"
+	".TH WEFT 1 \"\" \"weft " WEFT_VERSION "\" \"User Commands\"\n"
+	".SH NAME\n"
+	"weft \\- record native and Lua calls and see where time went\n"
+	".SH SYNOPSIS\n"
+	".B weft record\n[\\fB\\-o\\fR \\fIDIR\\fR] [options] \\fB\\-\\-\\fR "
+	"\\fIprogram\\fR [\\fIargs\\fR]\n.br\n"
+	".B weft\n\\fICOMMAND\\fR [options] \\fIDIR\\fR\n"
+	".SH DESCRIPTION\n"
+	"weft records every native and Lua call of a running program into\n"
+	"a compact trace and rebuilds from it what each thread and each\n"
+	"coroutine was doing: one stack in which native and Lua frames\n"
+	"stand together, with exact call counts and self, total and\n"
+	"suspended times.\n"
+	".PP\n"
+	"Native code takes part if it was built with\n"
+	".BR \\-finstrument\\-functions ;\n"
+	"Lua code takes part as it is.\n"
+	".SH RECORDING\n";
+
+static const char man_end[] =
+	".SH CSV\n"
+	"\\fB\\-\\-csv\\fR prints a header row and then one row a line,\n"
+	"quoted as RFC 4180 says. Times are nanoseconds. Names are whole;\n"
+	"control characters in them are shown as \\ex1b or \\eu202e. A name\n"
+	"that a spreadsheet would take for a formula, because it starts\n"
+	"with = + \\- @ or a control character, gets a \\(aq in front. What\n"
+	"was lost is printed to standard error, on lines that start with #.\n"
+	".SH EXIT STATUS\n"
+	".TP\n.B 0\nAll went well.\n"
+	".TP\n.B 1\nThe command line makes no sense.\n"
+	".TP\n.B 2\nNothing useful could be read or written; for\n"
+	".BR \"weft check\" :\n"
+	"the trace is not complete.\n"
+	".TP\n.B 3\nA bug in weft.\n"
+	".TP\n.B 4\n"
+	".B weft diff \\-\\-fail\\-over\n"
+	"found a change that adds more time than it allows.\n"
+	".PP\n"
+	".B weft record\n"
+	"returns the exit status of the program.\n"
+	".SH ENVIRONMENT\n.TP\n.B DEBUGINFOD_URLS\n"
+	"Servers that are asked for debug files that are not on this machine,\n"
+	"if the library libdebuginfod is installed. If it is not set, no\n"
+	"server is asked.\n"
+	".SH FILES\n.TP\n.I /usr/lib/debug/.build\\-id\n"
+	"Debug files of stripped programs, found by build\\-id.\n"
+	".SH SEE ALSO\n"
+	".BR babeltrace2 (1),\n.BR lttng (1),\n.BR gnuplot (1)\n";
+
+static void print_man(const char *record)
+{
+	fputs(man_begin, stdout);
+	if (!record) {
+		fputs("See\n.BR \"weft record \\-\\-help\" .\n", stdout);
+	} else {
+		fputs(".nf\n", stdout);
+		put_lines(record, "");
+		fputs(".fi\n", stdout);
+	}
+	fputs(".SH READING\n", stdout);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		printf(".SS weft %s [options] %s\n", commands[i]->name,
+		       commands[i]->args);
+		put_lines(commands[i]->about, ".PP");
+		each_option(commands[i], put_option, NULL);
+	}
+	fputs(man_end, stdout);
+}
+
+/* ---- running a command -------------------------------------------------- */
+
+/* Output that could not be written must not look like success. */
+static enum cmd_exit finish(enum cmd_exit status)
+{
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == CMD_OK) {
+		err_add("cannot write the output: %s", strerror(errno));
+		return CMD_UNREADABLE;
+	}
+	return status;
+}
+
+enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
+{
+	const struct opt opts[] = {
+		{ .type = OPT_MORE, .more = cmd->opts },
+		{ .type = OPT_MORE, .more = help_opts },
+		{ .type = OPT_END }
+	};
+	const int count = opt_parse(opts, argc, argv);
+
+	if (arg_help) {
+		err_clear();
+		print_command(cmd);
+		return finish(CMD_OK);
+	}
+	if (count < 0 || filter_args_check(cmd->refused) != 0)
+		return CMD_USAGE;
+	return finish(cmd->run(count, argv));
+}
+
+/* ---- weft help ---------------------------------------------------------- */
+
+static bool arg_man, arg_completion, arg_version;
+
+static const struct opt opts[] = {
+	{ .type = OPT_FLAG, .name = "man", .to = &arg_man,
+	  .help = "print the man page weft(1), as troff" },
+	{ .type = OPT_FLAG, .name = "completion", .to = &arg_completion,
+	  .help = "print completion for bash" },
+	{ .type = OPT_FLAG, .name = "version", .to = &arg_version,
+	  .help = "print weft's version" },
+	{ .type = OPT_END }
+};
+
+static enum cmd_exit print_about(const char *name, const char *record)
+{
+	const struct cmd *const cmd = cmd_find(name);
+
+	if (record) {
+		fputs(record, stdout);
+		return CMD_OK;
+	}
+	if (!cmd) {
+		err_add("there is no command \"%s\"; \"weft help\" lists them "
+			"all", name);
+		return CMD_USAGE;
+	}
+	print_command(cmd);
+	return CMD_OK;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
-	const struct cmd *cmd;
+	const bool is_record = count > 0 && strcmp(operands[0], "record") == 0;
+	char *const record = is_record || arg_completion || arg_man ?
+			     record_help() : NULL;
+	enum cmd_exit status = CMD_OK;
 
-	if (arg_version) {
-		help_version(stdout);
-	} else if (arg_completion) {
-		help_completion(stdout);
-	} else if (arg_man) {
-		char *const record = record_help();
-
-		help_man(stdout, record);
-		mem_free(record);
-	} else if (count == 0 || strcmp(operands[0], "record") == 0) {
-		char *const record = count == 0 ? NULL : record_help();
-
-		if (record)
-			fputs(record, stdout);
-		else
-			help_overview(stdout);
-		mem_free(record);
-	} else {
-		cmd = cmd_find(operands[0]);
-		if (!cmd) {
-			err_add("there is no command \"%s\"", operands[0]);
-			return CMD_USAGE;
-		}
-		help_command(stdout, cmd);
-	}
-	return CMD_OK;
+	if (arg_version)
+		puts("weft " WEFT_VERSION);
+	else if (arg_completion)
+		print_completion(record);
+	else if (arg_man)
+		print_man(record);
+	else if (count == 0)
+		print_overview();
+	else
+		status = print_about(operands[0], record);
+	mem_free(record);
+	return status;
 }
 
 const struct cmd cmd_help = {
-	"help", "[COMMAND]", "tell about weft or one of its commands",
-	"Without a command, lists them all.", opts, run
+	.name = "help",
+	.args = "[COMMAND]",
+	.summary = "tell about weft or one of its commands",
+	.about = "Without a command, lists them all.",
+	.opts = opts,
+	.run = run,
 };

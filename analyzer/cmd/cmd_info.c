@@ -2,6 +2,8 @@
  * to name its functions.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cells.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/cmd/identities_print.h"
@@ -19,14 +21,21 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top,
 	  .help = "processes, threads and modules to list, 0 for all" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
+};
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_ALL, "weft info tells about the whole trace; \"weft report\" "
+	  "and others show parts of it" },
+	{ 0, NULL }
 };
 
 static void line(const char *key, const char *value)
 {
 	printf("%-11s ", key);
-	identities_print_text(value);
+	cells_print_text(value);
 	putchar('\n');
 }
 
@@ -67,10 +76,10 @@ static void print_notes(const struct session *s)
 					    strlen(known[k])) == 0;
 		if (is_known)
 			continue;
-		identities_print_text(key);
+		cells_print_text(key);
 		printf("%*s ", (int)(strlen(key) < 11 ? 11 - strlen(key) : 0),
 		       "");
-		identities_print_text(s->notes[i].value);
+		cells_print_text(s->notes[i].value);
 		putchar('\n');
 	}
 }
@@ -100,14 +109,14 @@ static void print_naming(const struct elf_module *elf,
 	printf("    %zu of %zu functions named", m->named, m->asked);
 	if (m->file[0] != '\0') {
 		fputs(" from ", stdout);
-		identities_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
+		cells_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
 			       m->file);
 	}
 	if (m->hinted > 0)
 		printf(", %zu more as Lua calls them", m->hinted);
 	if (m->why[0] != '\0') {
 		fputs(": ", stdout);
-		identities_print_text(m->why);
+		cells_print_text(m->why);
 	}
 	putchar('\n');
 }
@@ -125,7 +134,7 @@ static void print_modules(const struct load *load)
 		if (!identities_print_is_shown(i - 1, count, arg_top, "modules"))
 			break;
 		fputs("  ", stdout);
-		identities_print_text(elf->path);
+		cells_print_text(elf->path);
 		fputs("\n    build-id ", stdout);
 		for (size_t k = 0; k < elf->build_id_size; k++)
 			printf("%02x", elf->build_id[k]);
@@ -142,8 +151,8 @@ static void print_info(const struct load *load)
 	line("trace", load->path);
 	line("read by", load->in.reader);
 	line("recorded", s->thread_count == 0 ? "nothing" :
-	     out_number_date(text, session_real(s, header_first_tick(s))));
-	line("duration", out_number_time(text, (double)header_duration(s)));
+	     out_number_date(text, session_real(s, session_first_tick(s))));
+	line("duration", out_number_time(text, (double)session_duration(s)));
 	print_notes(s);
 	if (completeness_each(load, lost_line, NULL) == 0)
 		line("lost", "nothing was lost");
@@ -169,11 +178,16 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_info = {
-	"info", "TRACE...", "tell what is in a trace and how it was made",
+	.name = "info",
+	.args = "TRACE...",
+	.summary = "tell what is in a trace and how it was made",
+	.about =
 	"Reads traces or profiles (several are merged) and tells what was\n"
 	"recorded, when and where, by which reader it was read, what is\n"
 	"missing, its processes, threads, Lua states, and its ELF modules\n"
 	"with their build-ids: whether their functions can be named, from\n"
 	"which file, and if not, why not.",
-	opts, run
+	.opts = opts,
+	.refused = refused,
+	.run = run,
 };

@@ -2,6 +2,8 @@
  * functions did over them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cells.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
 #include "analyzer/out/out_number.h"
@@ -14,7 +16,8 @@ enum by { BY_SELF, BY_TOTAL, BY_SUSPENDED, BY_CALLS };
 
 static const char *arg_output;
 static size_t arg_top = 30;
-static int arg_sort, arg_csv;
+static int arg_sort;
+static bool arg_csv;
 
 static const char *const sort_keys[] = {
 	"self", "total", "suspended", "calls", NULL
@@ -31,6 +34,7 @@ static const struct opt opts[] = {
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, all times in ns" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -164,13 +168,13 @@ static void print_csv(struct session *s,
 					       "suspended_ns" };
 	struct out_csv csv = { stdout, 0 };
 
-	fputs(HEADER_FUNC_COLUMNS ",sessions", stdout);
+	fputs(CELLS_FUNC_COLUMNS ",sessions", stdout);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		printf(",%s,%s_mean,%s_min,%s_max,%s_deviation", figures[i],
 		       figures[i], figures[i], figures[i], figures[i]);
 	putchar('\n');
 	for (size_t i = 0; i < s->statistics_count; i++) {
-		header_csv_func(&csv, s, rows[i]->func);
+		cells_csv_func(&csv, s, rows[i]->func);
 		out_csv_number(&csv, rows[i]->calls.sessions);
 		csv_statistics(&csv, &rows[i]->calls);
 		csv_statistics(&csv, &rows[i]->self);
@@ -206,7 +210,7 @@ static enum cmd_exit run(int count, char **operands)
 	const struct replay_collect want = { .hist = 1,
 					     .vm = arg_output != NULL };
 	struct load load;
-	enum cmd_exit status = load_profile_merge(&load, &want, count,
+	enum cmd_exit status = load_open_merged(&load, &want, count,
 						  operands);
 
 	if (status == CMD_OK && !arg_output)
@@ -222,7 +226,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_merge = {
-	"merge", "TRACE...", "add sessions up, of one machine or many",
+	.name = "merge",
+	.args = "TRACE...",
+	.summary = "add sessions up, of one machine or many",
+	.about =
 	"Reads traces and profiles and adds them up. Native functions are\n"
 	"the same if module's build-id and offset are, Lua functions if\n"
 	"source and lines are; threads if program, labels and name are, Lua\n"
@@ -235,5 +242,6 @@ const struct cmd cmd_merge = {
 	"\n"
 	"\"weft export\" makes a profile of a trace where it was recorded.\n"
 	"Reports take several traces and profiles themselves, as if merged.",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

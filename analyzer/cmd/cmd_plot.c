@@ -2,6 +2,7 @@
  * told apart.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/tables/rank.h"
@@ -24,7 +25,7 @@ static const struct opt opts[] = {
 	  .to = &arg_top, .help = "functions to show" },
 	{ .type = OPT_CHOICE, .letter = 't', .name = "terminal", .arg = "KIND",
 	  .to = &arg_terminal, .choices = terminals, .help = "what to draw" },
-	{ .type = OPT_MORE, .more = choose_opts },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -73,8 +74,8 @@ static void set_title(char *to, size_t size, const struct load *load)
 
 	snprintf(to, size, "Hot functions of %.60s by self time: %s recorded, "
 		 "%s", s->process_count == 0 ? "?" :
-		 header_base_name(s->processes[0].path),
-		 out_number_time(time, (double)header_duration(s)),
+		 load_file_name(s->processes[0].path),
+		 out_number_time(time, (double)session_duration(s)),
 		 completeness_each(load, NULL, NULL) == 0 ? "nothing lost" :
 		 "not complete");
 }
@@ -140,10 +141,14 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_plot = {
-	"plot", "TRACE...", "draw the hot functions, by gnuplot",
+	.name = "plot",
+	.args = "TRACE...",
+	.summary = "draw the hot functions, by gnuplot",
+	.about =
 	"Reads traces or profiles (several are merged) and draws their hot\n"
 	"functions by self time as bars, native and Lua functions in\n"
 	"different colours, into an SVG or PNG file. gnuplot does the drawing\n"
 	"and must be installed.",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

@@ -1,6 +1,7 @@
 /* cmd_report.c - "weft report": rankings of functions, and of groups of them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/report_print.h"
 #include "analyzer/model/group_name.h"
@@ -14,7 +15,8 @@
 #include <string.h>
 
 static size_t arg_top = 30;
-static int arg_sort, arg_by, arg_csv, arg_by_thread;
+static int arg_sort, arg_by;
+static bool arg_csv, arg_by_thread;
 static const char *arg_columns, *arg_only;
 
 /* As enum rank_key. */
@@ -49,7 +51,7 @@ static const struct opt opts[] = {
 	  .help = "a table for each thread" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
-	{ .type = OPT_MORE, .more = choose_opts },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -234,7 +236,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_report = {
-	"report", "TRACE...", "rank functions by the time they take",
+	.name = "report",
+	.args = "TRACE...",
+	.summary = "rank functions by the time they take",
+	.about =
 	"Reads traces or profiles (several are merged) and lists their\n"
 	"functions, native and Lua ones together. total is the time between\n"
 	"entry and exit, less the time its coroutine was suspended; self is\n"
@@ -257,5 +262,7 @@ const struct cmd cmd_report = {
 	"is from.\n"
 	"\n"
 	"On top stands what was recorded, what was lost, and which part of\n"
-	"it is shown.", opts, run
+	"it is shown.",
+	.opts = opts,
+	.run = run,
 };

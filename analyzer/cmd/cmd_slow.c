@@ -1,6 +1,7 @@
 /* cmd_slow.c - "weft slow": the slowest single calls of a function.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/load.h"
 #include "analyzer/cmd/slow_print.h"
 #include "analyzer/load/time_argument.h"
@@ -9,7 +10,8 @@
 static size_t arg_top = 10, arg_depth = 30;
 static const char *arg_from, *arg_to, *arg_longer;
 static const char *arg_thread;
-static int arg_sort, arg_csv, arg_callees;
+static int arg_sort;
+static bool arg_csv, arg_callees;
 
 /* Each is looked at whenever one begins or ends. */
 enum { CALLEES_MAX = 10000 };
@@ -26,7 +28,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "calls to show, 0 for all (in memory)" },
 	{ .type = OPT_TEXT, .name = "longer", .arg = "T", .to = &arg_longer,
-	  .help = "only calls of at least that long (" WHEN_UNITS ")" },
+	  .help = "only calls of at least that long (" TIME_ARGUMENT_UNITS ")" },
 	{ .type = OPT_TEXT, .name = "from", .arg = "T", .to = &arg_from,
 	  .help = "only calls that began at or after T: a time since the "
 	  "start, or ns since 1970" },
@@ -54,9 +56,9 @@ static int moment_tick(const struct session *s, const char *text,
 
 	if (!text)
 		return 0;
-	if (when_moment(s, text, option, &ns) != 0)
+	if (time_argument_moment(s, text, option, &ns) != 0)
 		return -1;
-	*to = ns == 0 ? session_first_tick(s) : when_tick(s, ns - 1) + 1;
+	*to = ns == 0 ? session_first_tick(s) : time_argument_tick(s, ns - 1) + 1;
 	return 0;
 }
 
@@ -69,9 +71,9 @@ static int choose(const struct session *s, struct slow_options *o)
 		return -1;
 	if (!arg_longer)
 		return 0;
-	if (when_span(arg_longer, "longer", &ns) != 0)
+	if (time_argument_span(arg_longer, "longer", &ns) != 0)
 		return -1;
-	o->longer = ns == 0 ? 0 : when_tick(s, ns - 1) + 1 -
+	o->longer = ns == 0 ? 0 : time_argument_tick(s, ns - 1) + 1 -
 			      session_first_tick(s);
 	return 0;
 }
@@ -171,7 +173,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_slow = {
-	"slow", "FUNCTION DIR", "list the slowest single calls of a function",
+	.name = "slow",
+	.args = "FUNCTION DIR",
+	.summary = "list the slowest single calls of a function",
+	.about =
 	"Reads the trace in the folder DIR and prints how long the calls of\n"
 	"a function took, then the slowest of them one by one: total, self\n"
 	"and suspended time, when it began and on which thread and\n"
@@ -192,5 +197,7 @@ const struct cmd cmd_slow = {
 	"recorded; self and suspended are at least these), and stack:\n"
 	"function names, outermost first, with ; between. With --callees:\n"
 	"callees and callees_ns, the hot path below the call, in the same\n"
-	"way; a callee's time is its total, or what --sort names.", opts, run
+	"way; a callee's time is its total, or what --sort names.",
+	.opts = opts,
+	.run = run,
 };

@@ -2,6 +2,7 @@
  * given moments.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/stacks_print.h"
 #include "analyzer/load/time_argument.h"
@@ -16,11 +17,11 @@ enum { MOMENTS_MAX = 1000000 };
 
 static const char *arg_at, *arg_every, *arg_from, *arg_to, *arg_thread;
 static size_t arg_top = 50;
-static int arg_fold, arg_csv;
+static bool arg_fold, arg_csv;
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "at", .arg = "T", .to = &arg_at,
-	  .help = "at this time since the start (" WHEN_UNITS "), or at this "
+	  .help = "at this time since the start (" TIME_ARGUMENT_UNITS "), or at this "
 	  "number of ns since 1970; several: T,T" },
 	{ .type = OPT_TEXT, .name = "every", .arg = "STEP", .to = &arg_every,
 	  .help = "at the start, and each such time after it" },
@@ -69,7 +70,7 @@ static int add_each(struct list *l, const struct session *s)
 	ticks at;
 
 	while (status == 0 && (text = strsep(&rest, ",")) != NULL) {
-		status = when_moment_tick(s, text, "at", &ns, &at);
+		status = time_argument_moment_tick(s, text, "at", &ns, &at);
 		if (status == 0)
 			add(l, ns, at);
 	}
@@ -79,12 +80,12 @@ static int add_each(struct list *l, const struct session *s)
 
 static int add_every(struct list *l, const struct session *s)
 {
-	const uint64_t end = header_duration(s);
+	const uint64_t end = session_duration(s);
 	uint64_t step, from = 0, to = end;
 
-	if (when_span(arg_every, "every", &step) != 0 ||
-	    (arg_from && when_moment(s, arg_from, "from", &from) != 0) ||
-	    (arg_to && when_moment(s, arg_to, "to", &to) != 0))
+	if (time_argument_span(arg_every, "every", &step) != 0 ||
+	    (arg_from && time_argument_moment(s, arg_from, "from", &from) != 0) ||
+	    (arg_to && time_argument_moment(s, arg_to, "to", &to) != 0))
 		return -1;
 	if (step == 0)
 		return err_add("--every wants more than nothing");
@@ -95,7 +96,7 @@ static int add_every(struct list *l, const struct session *s)
 			       "longer step, or --from and --to", arg_every,
 			       MOMENTS_MAX);
 	for (uint64_t ns = from; ns <= to; ns += step)
-		add(l, ns, when_tick(s, ns));
+		add(l, ns, time_argument_tick(s, ns));
 	return 0;
 }
 
@@ -182,7 +183,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_stacks = {
-	"stacks", "DIR", "show all stacks at a moment, or every so often",
+	.name = "stacks",
+	.args = "DIR",
+	.summary = "show all stacks at a moment, or every so often",
+	.about =
 	"Reads the trace in the folder DIR and prints, for each moment, the\n"
 	"stitched stack of every thread with the coroutines that run on it,\n"
 	"then that of every suspended coroutine. What is open at a moment is\n"
@@ -201,5 +205,7 @@ const struct cmd cmd_stacks = {
 	"(open since before it was recorded); since_ns (when the coroutine\n"
 	"was suspended or made). A stack without frames is one row without\n"
 	"depth and function. With --fold: count (of the stacks alike) instead\n"
-	"of pid, tid, coroutine and since_ns.", opts, run
+	"of pid, tid, coroutine and since_ns.",
+	.opts = opts,
+	.run = run,
 };

@@ -3,6 +3,7 @@
  * down, or from each function up.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/tree_print.h"
 #include "analyzer/tables/bottom_up.h"
@@ -13,7 +14,8 @@
 
 static double arg_min = 0.5;
 static size_t arg_depth = SIZE_MAX;
-static int arg_root, arg_csv, arg_by_thread, arg_bottom_up, arg_fold;
+static int arg_root, arg_fold;
+static bool arg_csv, arg_by_thread, arg_bottom_up;
 static int arg_sort = -1;
 
 enum { ROOT_THREAD, ROOT_COROUTINE };
@@ -51,7 +53,7 @@ static const struct opt opts[] = {
 	  .help = "a tree for each thread" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
-	{ .type = OPT_MORE, .more = choose_opts },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -127,7 +129,10 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_tree = {
-	"tree", "TRACE...", "show who called whom, native and Lua together",
+	.name = "tree",
+	.args = "TRACE...",
+	.summary = "show who called whom, native and Lua together",
+	.about =
 	"Reads traces or profiles (several are merged) and prints their\n"
 	"calling-context tree: one line for each distinct stack, callees\n"
 	"below their callers, the longest first. A coroutine's body, marked\n"
@@ -146,5 +151,6 @@ const struct cmd cmd_tree = {
 	"\n"
 	"--csv gives each line a node number and that of its parent (0:\n"
 	"none), is_body (--bottom-up: resumes) where there would be a ~.",
-	opts, run
+	.opts = opts,
+	.run = run,
 };

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/coroutine_groups_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/load/header.h"
 #include "analyzer/tables/coroutine_groups.h"
 #include "analyzer/out/out_number.h"
@@ -105,7 +106,7 @@ void bodies_print_csv(const struct load *load)
 	struct bodies_row *const rows = bodies_group(s, &count);
 
 	header_print_losses(load);
-	puts(HEADER_FUNC_COLUMNS ",count,active_sum_ns,active_average_ns,"
+	puts(CELLS_FUNC_COLUMNS ",count,active_sum_ns,active_average_ns,"
 	     "active_p50_ns,active_p95_ns,active_p99_ns,active_max_ns,"
 	     "suspended_sum_ns,suspended_average_ns,suspended_p50_ns,"
 	     "suspended_p95_ns,suspended_p99_ns,suspended_max_ns,"
@@ -115,7 +116,7 @@ void bodies_print_csv(const struct load *load)
 		const struct bodies_row *const r = &rows[i];
 
 		if (r->body != 0) {
-			header_csv_func(&csv, s, r->body);
+			cells_csv_func(&csv, s, r->body);
 		} else {
 			for (int k = 0; k < 4; k++)
 				out_csv_text(&csv, "");

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/diff_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
@@ -143,7 +144,7 @@ static void print_side(const struct diff_report *d, int side)
 
 	fprintf(l.to, "%s%s: %s, %s, %s\n", l.mark, l.which,
 		out_number_many(sessions, s->part_count, "sessions"),
-		out_number_time(time, (double)header_duration(s)),
+		out_number_time(time, (double)session_duration(s)),
 		out_number_many(calls, s->calls, "calls"));
 	completeness_each(&d->side[side], print_loss, &l);
 }
@@ -212,7 +213,7 @@ static void print_csv(const struct diff_report *d)
 {
 	struct out_csv csv = { stdout, 0 };
 
-	puts("added_ns,share,reason,was,is,chance," HEADER_FUNC_COLUMNS
+	puts("added_ns,share,reason,was,is,chance," CELLS_FUNC_COLUMNS
 	     ",caller");
 	for (size_t i = 0; i < d->diff->count; i++) {
 		const struct diff_row *const row = &d->diff->rows[i];
@@ -229,7 +230,7 @@ static void print_csv(const struct diff_report *d)
 			out_csv_text(&csv, "");
 		else
 			csv_real(&csv, row->chance);
-		header_csv_func(&csv, s, row->after != 0 ? row->after :
+		cells_csv_func(&csv, s, row->after != 0 ? row->after :
 			      row->before);
 		out_csv_text(&csv, caller_of(d, row));
 		out_csv_end(&csv);

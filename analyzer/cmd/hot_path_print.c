@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/hot_path_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -25,7 +26,7 @@ static void print_step(const struct load *load,
 	char share[OUT_NUMBER], text[OUT_NUMBER], calls[OUT_NUMBER];
 	char place[512];
 	char *const name = out_escape_terminal(f->name);
-	char *const file = out_escape_terminal(header_place(place,
+	char *const file = out_escape_terminal(cells_place(place,
 						sizeof(place), f));
 
 	printf("    %7s %10s %12s  %s%s%s%s\n",

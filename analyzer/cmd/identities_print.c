@@ -2,19 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/identities_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
-
-void identities_print_text(const char *text)
-{
-	char *const safe = out_escape_terminal(text);
-
-	fputs(safe, stdout);
-	mem_free(safe);
-}
 
 int identities_print_is_shown(size_t i, size_t count, size_t top,
 			      const char *what)
@@ -46,7 +39,7 @@ static void print_processes(const struct session *s, size_t top)
 		if (p->parent != 0)
 			printf("child of %" PRIu32 ", ", p->parent);
 		printf("since %s: ", out_number_date(text, p->start));
-		identities_print_text(p->path[0] != '\0' ? p->path : "?");
+		cells_print_text(p->path[0] != '\0' ? p->path : "?");
 		putchar('\n');
 	}
 }
@@ -70,7 +63,7 @@ static void print_whose(const struct session *s, uint32_t process)
 		printf(" of pid %" PRIu32, s->processes[process].pid);
 	else if (s->process_count > 1) {
 		fputs(" of ", stdout);
-		identities_print_text(header_base_name(s->processes[process].path));
+		cells_print_text(load_file_name(s->processes[process].path));
 	}
 }
 
@@ -80,7 +73,7 @@ static void print_thread(const struct session *s, const struct thread *t)
 		printf("  tid %" PRIu32 " ", t->tid);
 	else
 		fputs("  ", stdout);
-	identities_print_text(t->tid != 0 || t->name[0] != '\0' ? t->name :
+	cells_print_text(t->tid != 0 || t->name[0] != '\0' ? t->name :
 		       "[unnamed]");
 	print_whose(s, t->process);
 }

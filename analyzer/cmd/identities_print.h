@@ -5,11 +5,10 @@
 
 #include "analyzer/model/session.h"
 
+#include "analyzer/cmd/cells.h"
 /* At most so many of each kind; top 0: all. */
 void identities_print(const struct session *, size_t top);
 
-/* Untrusted text, made safe for a terminal. */
-void identities_print_text(const char *);
 /* Is line i of count to be shown? Says once how many are not. */
 int identities_print_is_shown(size_t i, size_t count, size_t top,
 			      const char *what);

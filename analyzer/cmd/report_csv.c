@@ -1,6 +1,7 @@
 /* report_csv.c - a ranking as rows for scripts: every column, names that stay.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/header.h"
+#include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/report_print.h"
 
 #include <stdio.h>
@@ -12,14 +13,14 @@ void report_print_csv_head(const struct report *r, int by_thread)
 	       "offcpu_ns,total_cpu_ns,total_offcpu_ns,share\n",
 	       by_thread ? "pid,tid,thread," : "", r->title,
 	       r->by == GROUP_FUNCTION || r->by == GROUP_BODY ?
-	       &HEADER_FUNC_COLUMNS[sizeof("function") - 1] : "");
+	       &CELLS_FUNC_COLUMNS[sizeof("function") - 1] : "");
 }
 
 static void put_name(struct out_csv *csv, const struct report *r,
 		     const struct rank *rank, const struct rank_row *row)
 {
 	if (row->func != 0) {
-		header_csv_func(csv, r->session, row->func);
+		cells_csv_func(csv, r->session, row->func);
 		return;
 	}
 	out_csv_text(csv, rank_name(rank, row));

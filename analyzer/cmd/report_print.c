@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/report_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/base/err.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_number.h"
@@ -203,10 +204,10 @@ static void word_cell(struct out_table *table, const struct report *r,
 	else if (column == COL_LANGUAGE)
 		out_table_cell(table, func_language(f));
 	else if (column == COL_FILE)
-		out_table_cell(table, header_place(place, sizeof(place), f));
+		out_table_cell(table, cells_place(place, sizeof(place), f));
 	else
 		out_table_cell(table, f->kind != FUNC_NATIVE ? "" :
-			       header_base_name(func_elf(r->session->funcs,
+			       load_file_name(func_elf(r->session->funcs,
 						       f->module)->path));
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/slow_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/hot_path_print.h"
 #include "analyzer/out/out_escape.h"
@@ -164,7 +165,7 @@ static void print_stack(const struct load *load,
 		char place[512] = "", room[48], *name, *file;
 
 		if (func_of(load, f))
-			header_place(place, sizeof(place), func_of(load, f));
+			cells_place(place, sizeof(place), func_of(load, f));
 		name = out_escape_terminal(frame_name(load, f, room));
 		file = out_escape_terminal(place);
 		printf("    %s %s%s%s\n", f->flags & STACK_BODY ? "~" :
@@ -250,7 +251,7 @@ static void csv_call(const struct load *load, const struct slow_found *found,
 	out_csv_number(&csv, pid_of(s, c->process));
 	out_csv_number(&csv, tid_of(s, c->thread));
 	out_csv_number(&csv, c->coroutine);
-	header_csv_func(&csv, s, c->func);
+	cells_csv_func(&csv, s, c->func);
 	out_csv_number(&csv, c->level);
 	out_csv_number(&csv, begin_ns(s, c));
 	out_csv_number(&csv, session_ns(s, c->total));
@@ -272,7 +273,7 @@ void slow_print(const struct load *load, const struct slow_found *found,
 {
 	if (how->csv) {
 		header_print_losses(load);
-		printf("pid,tid,coroutine," HEADER_FUNC_COLUMNS ",level,start_ns,"
+		printf("pid,tid,coroutine," CELLS_FUNC_COLUMNS ",level,start_ns,"
 		       "total_ns,self_ns,suspended_ns,wall_ns,end,is_partial,"
 		       "stack%s\n",
 		       how->hot_path ? ",callees,callees_ns" : "");

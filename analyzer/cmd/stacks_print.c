@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/stacks_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/stacks_fold.h"
 #include "analyzer/out/out_escape.h"
@@ -68,7 +69,7 @@ static void print_frame(struct printer *p, const struct snapshot_stack *s,
 	char place[512] = "", room[48], *name, *file;
 
 	if (f->func != 0)
-		header_place(place, sizeof(place),
+		cells_place(place, sizeof(place),
 			   func_get(p->load->session->funcs, f->func));
 	name = out_escape_terminal(name_of(p, f, room));
 	file = out_escape_terminal(place);
@@ -162,7 +163,7 @@ static void csv_function(struct printer *p, const struct snapshot_frame *f)
 	char room[48];
 
 	if (f->func != 0) {
-		header_csv_func(&p->csv, p->load->session, f->func);
+		cells_csv_func(&p->csv, p->load->session, f->func);
 		return;
 	}
 	out_csv_text(&p->csv, name_of(p, f, room));
@@ -303,7 +304,7 @@ static void print_legend(const struct printer *p)
 		puts("(before): open since before it was recorded");
 }
 
-#define FRAME_COLUMNS "depth," HEADER_FUNC_COLUMNS ",level,is_body,enters_lua," \
+#define FRAME_COLUMNS "depth," CELLS_FUNC_COLUMNS ",level,is_body,enters_lua," \
 	"is_old"
 
 void stacks_print(struct load *load, struct snapshots *moments,

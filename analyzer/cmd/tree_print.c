@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/tree_print.h"
 
+#include "analyzer/cmd/cells.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_number.h"
@@ -96,10 +97,10 @@ static void table_row(struct printer *w, const struct tree_row *row)
 	char text[OUT_NUMBER];
 
 	w->has_crossing |= row->crosses;
-	header_time_cell(w->table, s, first);
+	cells_time(w->table, s, first);
 	out_table_cell(w->table, out_number_share(text, first, w->p->time));
-	header_time_cell(w->table, s, is_bottom_up ? row->total : row->self);
-	header_time_cell(w->table, s, row->suspended);
+	cells_time(w->table, s, is_bottom_up ? row->total : row->self);
+	cells_time(w->table, s, row->suspended);
 	count_cell(w, row->calls, row->kind == TREE_FUNC ||
 		   row->calls != 0);
 	count_cell(w, row->recursive, row->recursive != 0);
@@ -147,7 +148,7 @@ static int visit_csv(void *ctx, const struct tree_row *row)
 	out_csv_number(&w->csv, row->number);
 	out_csv_number(&w->csv, row->parent);
 	out_csv_number(&w->csv, row->depth);
-	header_csv_func_or(&w->csv, s, row->func,
+	cells_csv_func_or(&w->csv, s, row->func,
 		     row_name(s, row, root, sizeof(root)));
 	out_csv_number(&w->csv, row->crosses != 0);
 	out_csv_number(&w->csv, row->calls);
@@ -217,7 +218,7 @@ void tree_print_csv(const struct tree_print *p)
 {
 	struct printer w = { .p = p, .csv = { stdout, 0 } };
 
-	printf("node,parent,depth," HEADER_FUNC_COLUMNS ",%s,calls,self_ns,"
+	printf("node,parent,depth," CELLS_FUNC_COLUMNS ",%s,calls,self_ns,"
 	       "total_ns,suspended_ns,recursive,levels\n",
 	       p->is_bottom_up ? "resumes" : "is_body");
 	tree_walk_each(&p->view, p->key, visit_csv, &w);

@@ -1,15 +1,15 @@
-/* completeness.c - what a trace lacks, in sentences: every way in which records can be
- * missing has one here.
+/* completeness.c - what a trace lacks, in sentences. Every way in which records
+ * can be missing has its sentence here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness.h"
 
-#include "analyzer/load/unnamed.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,68 +35,98 @@ static void say(struct teller *t, const char *format, ...)
 		t->fn(t->ctx, text);
 }
 
-/* A number among the recorder's notes: "lost.full" and such. */
+void completeness_print(void *ctx, const char *sentence)
+{
+	const struct completeness_line *const line = ctx;
+	char *const text = out_escape_terminal(sentence);
+
+	fprintf(line->to, "%s%s\n", line->begin, text);
+	mem_free(text);
+}
+
+/* ---- sums --------------------------------------------------------------- */
+
+/* A count among the recorder's notes, such as "lost.full"; 0: no such note. */
 static uint64_t noted(const struct session *s, const char *key)
 {
 	const char *const value = session_note(s, key);
 
-	return !value ? 0 : strtoull(value, NULL, 10);
+	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-/* The threads' own counts end with their last chunk; the recorder's total,
- * where there is one, does not. */
+/* The sum over the threads of the uint64_t field at this offset. */
+static uint64_t sum_at(const struct session *s, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->thread_count; i++)
+		sum += *(const uint64_t *)((const char *)&s->threads[i] +
+					   offset);
+	return sum;
+}
+
+#define SUM(session, field) sum_at(session, offsetof(struct thread, field))
+
+/* "COUNT NOUNS WORDS"; nothing if the count is 0. */
+static void say_count(struct teller *t, uint64_t count, const char *nouns,
+		      const char *words)
+{
+	char text[OUT_NUMBER];
+
+	if (count > 0)
+		say(t, "%s%s", out_number_many(text, count, nouns), words);
+}
+
+/* ---- losses ------------------------------------------------------------- */
+
+/* What the threads themselves counted ends with their last chunk. The
+ * recorder's total, if there is one, does not. */
 static void tell_reason(struct teller *t, const struct session *s, int reason,
 			const char *name, const char *meaning,
 			const char *unit)
 {
-	char key[40] = "lost.", text[OUT_NUMBER];
-	uint64_t count = 0, total;
+	char key[40] = "lost.", words[200];
+	uint64_t count = sum_at(s, offsetof(struct thread, lost) +
+				(size_t)reason * sizeof(uint64_t));
 
-	for (size_t i = 0; name[i] != '\0' && i < 30; i++)
+	for (size_t i = 0; name[i] && i < 30; i++)
 		key[5 + i] = (char)tolower((unsigned char)name[i]);
-	total = noted(s, key);
-	for (size_t i = 0; i < s->thread_count; i++)
-		count += s->threads[i].lost[reason];
-	if (total > count)
-		count = total;
-	if (count > 0)
-		say(t, "%s: %s", out_number_many(text, count, unit),
-		    meaning);
+	if (count < noted(s, key))
+		count = noted(s, key);
+	snprintf(words, sizeof(words), ": %s", meaning);
+	say_count(t, count, unit, words);
+}
+
+static void tell_missing(struct teller *t, const struct session *s)
+{
+	const uint64_t chunks = SUM(s, missing_chunks);
+	const uint64_t records = SUM(s, missing_records);
+	char text[OUT_NUMBER], many[OUT_NUMBER];
+
+	if (chunks == 0)
+		return;
+	say(t, "%s missing: their numbers never came%s%s",
+	    out_number_many(text, chunks, "chunks"),
+	    records > 0 ? ", with " : "",
+	    records > 0 ? out_number_many(many, records, "records") : "");
 }
 
 static void tell_chunks(struct teller *t, const struct load *load)
 {
 	const struct session *const s = load->session;
-	const uint64_t bad = load->in.bad > s->bad_chunks ? load->in.bad :
-			     s->bad_chunks;
-	uint64_t missing = 0, records = 0;
-	char text[OUT_NUMBER], many[OUT_NUMBER];
+	const uint64_t written = noted(s, "records");
 
-	for (size_t i = 0; i < s->thread_count; i++) {
-		missing += s->threads[i].missing_chunks;
-		records += s->threads[i].missing_records;
-	}
-	if (missing > 0)
-		say(t, "%s missing: numbers that never came%s%s",
-		    out_number_many(text, missing, "chunks"),
-		    records > 0 ? ", with " : "", records > 0 ?
-		    out_number_many(many, records, "records") : "");
-	if (noted(s, "lost.overwritten") > 0)
-		say(t, "%s overwritten by newer ones, as --on-full=overwrite "
-		    "has it", out_number_many(text,
-					      noted(s, "lost.overwritten"),
-					      "chunks"));
-	if (bad > 0)
-		say(t, "%s damaged and not used",
-		    out_number_many(text, bad, "chunks"));
-	/* What left no hole behind: the ends of streams. */
-	if (noted(s, "records") > s->records)
-		say(t, "%s of those that the recorder wrote are not here",
-		    out_number_many(text, noted(s, "records") - s->records,
-				    "records"));
-	if (noted(s, "lost.chunks") > 0)
-		say(t, "%s could be written nowhere",
-		    out_number_many(text, noted(s, "lost.chunks"), "chunks"));
+	tell_missing(t, s);
+	say_count(t, noted(s, "lost.overwritten"), "chunks", " overwritten by "
+		  "newer ones, as --on-full=overwrite asks");
+	say_count(t, load->in.bad > s->bad_chunks ? load->in.bad :
+		  s->bad_chunks, "chunks", " damaged and not used");
+	/* The ends of streams are missed by nothing but this. */
+	if (written > s->records)
+		say_count(t, written - s->records, "records",
+			  " that the recorder wrote are not here");
+	say_count(t, noted(s, "lost.chunks"), "chunks",
+		  " could not be written anywhere");
 }
 
 static void tell_recorder(struct teller *t, const struct session *s)
@@ -105,57 +135,56 @@ static void tell_recorder(struct teller *t, const struct session *s)
 	const char *const trouble = session_note(s, "trouble");
 
 	if (!session_note(s, "end"))
-		say(t, "the recorder was ended before the recording was: what "
-		    "it had not written is missing");
+		say(t, "the recorder ended before the recording did: what it "
+		    "had not written is missing");
 	if (!complete || strcmp(complete, "yes") == 0)
-		return; /* its trouble is a note, then */
-	if (trouble && trouble[0] != '\0')
+		return; /* its trouble is a note then */
+	if (trouble && trouble[0])
 		say(t, "the recorder says: %s", trouble);
 	else
 		say(t, "the recorder says that it is not complete");
 }
 
-/* How much time is missing in all, and before which threads' first chunks. */
+/* How much time is missing in all, and how many threads lack their first
+ * chunks. */
 static void tell_gaps(struct teller *t, const struct session *s)
 {
 	char places[OUT_NUMBER], time[OUT_NUMBER], threads[OUT_NUMBER];
-	uint64_t heads = 0;
-	ticks missing = 0;
+	const ticks missing = SUM(s, missing);
+	uint64_t headless = 0;
 
-	for (size_t i = 0; i < s->thread_count; i++) {
-		missing += s->threads[i].missing;
-		heads += s->threads[i].headless;
-	}
-	if (s->gap_total > heads && missing > 0)
+	for (size_t i = 0; i < s->thread_count; i++)
+		headless += s->threads[i].headless;
+	if (s->gap_total > headless && missing > 0)
 		say(t, "%s of threads' time missing in %s, see weft check",
 		    out_number_time(time, (double)session_ns(s, missing)),
-		    out_number_many(places, s->gap_total - heads, "places"));
-	if (heads > 0)
-		say(t, "the beginning of %s", out_number_many(threads, heads,
-							      "threads"));
+		    out_number_many(places, s->gap_total - headless,
+				    "places"));
+	if (headless > 0)
+		say(t, "the beginning of %s",
+		    out_number_many(threads, headless, "threads"));
 }
 
 void completeness_gap(const struct session *s, const struct gap *g,
-		      completeness_fn fn,
-	      void *ctx)
+		      completeness_fn fn, void *ctx)
 {
 	const struct thread *const thread = &s->threads[g->thread];
+	const ticks at = (g->from ? g->from : g->to) - session_first_tick(s);
 	struct teller t = { fn, ctx, 0 };
 	char chunks[OUT_NUMBER] = "", records[OUT_NUMBER] = "";
-	char at[OUT_NUMBER], length[OUT_NUMBER];
-	const ticks first = session_first_tick(s);
+	char begin[OUT_NUMBER], length[OUT_NUMBER];
 
 	if (g->chunks > 0)
 		out_number_many(chunks, g->chunks, "chunks");
 	if (g->records > 0)
 		out_number_many(records, g->records, "records");
-	out_number_time(at, (double)session_ns(s, (g->from ? g->from : g->to) -
-					       first));
+	out_number_time(begin, (double)session_ns(s, at));
 	out_number_time(length, (double)session_ns(s, g->to - g->from));
-	say(&t, "thread %" PRIu32 " %s of process %" PRIu32 ": %s%s%s %s +%s%s%s",
-	    thread->tid, thread->name, s->processes[thread->process].pid,
-	    chunks, g->chunks > 0 && g->records > 0 ? " and " : "", records,
-	    g->from ? "at" : "before", at, g->from ? " for " : "",
+	say(&t, "thread %" PRIu32 " %s of process %" PRIu32
+	    ": %s%s%s %s +%s%s%s", thread->tid, thread->name,
+	    s->processes[thread->process].pid, chunks,
+	    g->chunks > 0 && g->records > 0 ? " and " : "", records,
+	    g->from ? "at" : "before", begin, g->from ? " for " : "",
 	    g->from ? length : "");
 }
 
@@ -163,45 +192,117 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 {
 	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
-	char text[OUT_NUMBER];
 
 #define X(name, number, meaning, unit)                                         \
 	tell_reason(&t, s, number, #name, meaning, unit);
 	LOST_LIST(X)
 #undef X
-	if (noted(s, "lost.late") > 0)
-		say(&t, "%s of threads after their last destructor",
-		    out_number_many(text, noted(s, "lost.late"), "calls"));
+	say_count(&t, noted(s, "lost.late"), "calls",
+		  " of threads after their last destructor");
 	tell_chunks(&t, load);
 	tell_gaps(&t, s);
 	tell_recorder(&t, s);
-	if (s->unnested > 0)
-		say(&t, "%s contradicting the stack, not used",
-		    out_number_many(text, s->unnested, "records"));
-	if (cct_deeper(s->cct) > 0)
-		say(&t, "%s folded into \"(deeper)\": calls and self are exact,"
-		    " see --max-nodes",
-		    out_number_many(text, cct_deeper(s->cct),
-			 "distinct stacks"));
+	say_count(&t, s->unnested, "records",
+		  " that contradict the stack were not used");
+	say_count(&t, cct_deeper(s->cct), "distinct stacks", " folded into "
+		  "\"(deeper)\": calls and self are exact, see --max-nodes");
 	if (t.count == 0 && !session_complete(s))
 		say(&t, "the trace is not complete");
 	return t.count;
 }
 
+/* ---- functions without names -------------------------------------------- */
+
+/* A sentence for each module whose file is there and of no use, and one for all
+ * modules whose files are not. Only names that could be had if somebody did
+ * something are worth a word: a library with a few local functions is not. */
+
+static size_t count_unnamed(const struct sym_module *m)
+{
+	return m->asked - m->named - m->hinted;
+}
+
+/* How analyzer/sym begins to say that a module's file was not found; why may
+ * follow. */
+static const char absent_why[] = "its file is not there";
+
+static bool is_absent(const struct sym_module *m)
+{
+	return !m->file[0] &&
+	       strncmp(m->why, absent_why, sizeof(absent_why) - 1) == 0;
+}
+
+/* Modules whose files are not here: how many, and the one with the most. */
+struct absent { size_t modules, funcs, most; const char *path, *why; };
+
+static void add_absent(struct absent *a, const char *path,
+		       const struct sym_module *m)
+{
+	a->modules++;
+	a->funcs += count_unnamed(m);
+	if (count_unnamed(m) <= a->most)
+		return;
+	a->most = count_unnamed(m);
+	a->path = path;
+	a->why = m->why;
+}
+
+static void tell_absent(struct teller *t, const struct absent *a)
+{
+	char count[OUT_NUMBER], others[OUT_NUMBER];
+
+	if (a->modules == 0)
+		return;
+	out_number_many(count, a->funcs, "functions");
+	if (a->modules == 1)
+		say(t, "%s of %.60s without a name: its file is gone%s, see "
+		    "--debug-dir", count, load_file_name(a->path),
+		    a->why + sizeof(absent_why) - 1);
+	else
+		say(t, "%s of %.60s and %s without a name: their files are "
+		    "gone, see --debug-dir", count, load_file_name(a->path),
+		    out_number_many(others, a->modules - 1, "other modules"));
+}
+
+static void tell_unnamed(struct teller *t, const struct load *load)
+{
+	struct func_table *const funcs = load->session->funcs;
+	struct absent absent = { 0 };
+	char count[OUT_NUMBER];
+
+	for (elf_id i = 1; load->modules && i <= func_elf_count(funcs); i++) {
+		const struct sym_module *const m = &load->modules[i];
+		const char *const path = func_elf(funcs, i)->path;
+		const size_t unnamed = count_unnamed(m);
+
+		if (unnamed == 0 || !m->why[0] ||
+		    (m->file[0] && unnamed <= m->named + m->hinted))
+			continue;
+		if (is_absent(m))
+			add_absent(&absent, path, m);
+		else
+			say(t, "%s of %.60s without a name: %s",
+			    out_number_many(count, unnamed, "functions"),
+			    load_file_name(path), m->why);
+	}
+	tell_absent(t, &absent);
+}
+
+/* ---- notes -------------------------------------------------------------- */
+
 static void tell_jit(struct teller *t, const struct session *s)
 {
-	uint64_t off = 0;
+	uint64_t off = s->beyond.vms_jit_off;
 
 	for (size_t i = 0; i < s->vm_count; i++)
 		off += (s->vms[i].flags & VM_JIT_OFF) != 0;
-	off += s->beyond.vms_jit_off;
 	if (off > 0)
-		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64 " Lua states: "
-		    "times are the interpreter's; counts are exact", off,
-		    s->vm_count + s->beyond.vms);
+		say(t, "LuaJIT's compiler was off in %" PRIu64 " of %" PRIu64
+		    " Lua states: times are the interpreter's; counts are "
+		    "exact", off, s->vm_count + s->beyond.vms);
 }
 
-/* Only of functions that are in the figures. */
+/* Only functions that are in the figures count. */
 static void tell_late(struct teller *t, const struct session *s)
 {
 	char text[OUT_NUMBER];
@@ -215,72 +316,43 @@ static void tell_late(struct teller *t, const struct session *s)
 		    out_number_many(text, late, "C functions"));
 }
 
-static void tell_open(struct teller *t, const struct session *s)
-{
-	uint64_t open = 0;
-	char text[OUT_NUMBER];
-
-	for (size_t i = 0; i < s->thread_count; i++)
-		open += s->threads[i].open;
-	if (open > 0)
-		say(t, "%s still open at the end: counted until then",
-		    out_number_many(text, open, "calls"));
-}
-
-static void tell_unplaced(struct teller *t, const struct session *s)
-{
-	uint64_t unplaced = 0;
-	char text[OUT_NUMBER];
-
-	for (size_t i = 0; i < s->thread_count; i++)
-		unplaced += s->threads[i].unplaced;
-	if (unplaced > 0)
-		say(t, "%s of signal handlers stand under their thread: what "
-		    "they interrupted is not known",
-		    out_number_many(text, unplaced, "runs"));
-}
-
-static void tell_inferred(struct teller *t, const struct session *s)
+static uint64_t count_inferred(const struct session *s)
 {
 	uint64_t inferred = s->beyond.inferred;
-	char text[OUT_NUMBER];
 
 	for (size_t i = 0; i < s->coroutine_count; i++)
 		inferred += s->coroutines[i].inferred;
-	if (inferred > 0)
-		say(t, "%s of coroutines seen at the next event only",
-		    out_number_many(text, inferred, "switches"));
+	return inferred;
 }
 
-/* All was delivered, whatever the trouble was. */
+/* Nothing was lost in the end, whatever the trouble was. */
 static void tell_trouble(struct teller *t, const struct session *s)
 {
 	const char *const complete = session_note(s, "complete");
 	const char *const trouble = session_note(s, "trouble");
 
-	if (trouble && trouble[0] != '\0' &&
+	if (trouble && trouble[0] &&
 	    (!complete || strcmp(complete, "yes") == 0))
 		say(t, "the recorder says: %s", trouble);
-}
-
-static void say_on(void *ctx, const char *sentence)
-{
-	say(ctx, "%s", sentence);
 }
 
 size_t completeness_notes(const struct load *load, completeness_fn fn,
 			  void *ctx)
 {
+	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
 
-	tell_open(&t, load->session);
-	tell_inferred(&t, load->session);
-	tell_unplaced(&t, load->session);
-	tell_jit(&t, load->session);
-	tell_late(&t, load->session);
-	tell_trouble(&t, load->session);
-	unnamed_tell(load, say_on, &t);
-	if (load->in.trouble[0] != '\0')
+	say_count(&t, SUM(s, open), "calls",
+		  " still open at the end: counted until then");
+	say_count(&t, count_inferred(s), "switches",
+		  " of coroutines seen only at the next event");
+	say_count(&t, SUM(s, unplaced), "runs", " of signal handlers stand "
+		  "below their thread: what they interrupted is not known");
+	tell_jit(&t, s);
+	tell_late(&t, s);
+	tell_trouble(&t, s);
+	tell_unnamed(&t, load);
+	if (load->in.trouble[0])
 		say(&t, "%s", load->in.trouble);
 	return t.count;
 }

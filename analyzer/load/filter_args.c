@@ -1,202 +1,309 @@
-/* filter_args.c - from options to a part of a trace, and the sentence that says on
- * top of a report which part it shows.
+/* filter_args.c - from the options to a part of a trace, and to the sentence at
+ * the top of a report that says which part is shown.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/filter_args.h"
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/load/time_argument.h"
-#include "analyzer/tables/filter.h"
 #include "analyzer/out/out_number.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *arg_thread, *arg_coroutine, *arg_from, *arg_to;
-static const char *arg_under, *arg_focus, *arg_skip;
+static const char *args[FILTER_ARGS];
 
-const struct opt choose_opts[] = {
-	{ .type = OPT_TEXT, .name = "under", .arg = "FN", .to = &arg_under,
-	  .help = "only what happened in calls of FN and below them; FN's "
-	  "outermost calls stand at the top" },
-	{ .type = OPT_TEXT, .name = "focus", .arg = "FN", .to = &arg_focus,
-	  .help = "only stacks in which FN is open; FN's callers are shown, "
-	  "without their own self and calls" },
-	{ .type = OPT_TEXT, .name = "skip", .arg = "PATTERN", .to = &arg_skip,
-	  .help = "frames that match are not shown: their self time is their "
-	  "caller's, their calls are not counted" },
-	{ .type = OPT_TEXT, .name = "thread", .arg = "TID", .to = &arg_thread,
-	  .help = "only threads of this number or name" },
-	{ .type = OPT_TEXT, .name = "coroutine", .arg = "ID",
-	  .to = &arg_coroutine, .help = "only this coroutine and what it "
-	  "resumed; PID:ID where several processes have one" },
-	{ .type = OPT_TEXT, .name = "from", .arg = "T", .to = &arg_from,
+#define FILTER(n) .type = OPT_TEXT, .to = &args[FILTER_##n]
+
+const struct opt filter_opts[] = {
+	{ FILTER(UNDER), .name = "under", .arg = "FN",
+	  .help = "only calls of FN and what happened below them; FN's "
+	  "outermost calls become the roots" },
+	{ FILTER(FOCUS), .name = "focus", .arg = "FN",
+	  .help = "only stacks that contain FN; FN's callers are shown "
+	  "without their own self time and calls" },
+	{ FILTER(SKIP), .name = "skip", .arg = "PATTERN",
+	  .help = "hide the frames that match: their self time goes to their "
+	  "callers, their calls are not counted" },
+	{ FILTER(THREAD), .name = "thread", .arg = "TID",
+	  .help = "only threads with this number or name" },
+	{ FILTER(PROCESS), .name = "process", .arg = "PID",
+	  .help = "only processes with this number or program" },
+	{ FILTER(COROUTINE), .name = "coroutine", .arg = "ID",
+	  .help = "only this coroutine and those that it resumed; PID:ID if "
+	  "several processes have one with this number" },
+	{ FILTER(FROM), .name = "from", .arg = "T",
 	  .help = "only what happened from T on: a time since the start ("
-	  WHEN_UNITS "), or ns since 1970; times are cut there, a call is "
-	  "counted where it begins, its length (min, max, percentiles) "
+	  TIME_ARGUMENT_UNITS "), or ns since 1970. Times are cut there; a "
+	  "call counts where it begins, its length (min, max, percentiles) "
 	  "where it ends" },
-	{ .type = OPT_TEXT, .name = "to", .arg = "T", .to = &arg_to,
+	{ FILTER(TO), .name = "to", .arg = "T",
 	  .help = "only what happened before T" },
-	{ .type = OPT_MORE, .more = marks_opts },
+	{ FILTER(RECORDING), .name = "recording", .arg = "TITLE",
+	  .help = "only what happened between weft_start and weft_stop with "
+	  "this title; TITLE#2 is the second of several, TITLE the last" },
+	{ FILTER(SINCE_MARK), .name = "since-mark", .arg = "NAME",
+	  .help = "only what happened after the last mark with this name" },
+	{ FILTER(UNTIL_MARK), .name = "until-mark", .arg = "NAME",
+	  .help = "only what happened before the last mark with this name" },
 	{ .type = OPT_END }
 };
 
-int choose_has_range(void)
+static_assert(sizeof(filter_opts) / sizeof(filter_opts[0]) ==
+	      FILTER_ARGS + 1, "one row for each filter");
+
+const char *filter_args_text(enum filter_arg arg)
 {
-	return arg_from || arg_to || marks_are_asked_for();
+	return args[arg];
 }
 
-int choose_needs_records(void)
+bool filter_args_has(unsigned set)
 {
-	return arg_coroutine || choose_has_range();
+	for (int i = 0; i < FILTER_ARGS; i++)
+		if ((set & 1u << i) && args[i])
+			return true;
+	return false;
 }
 
-int choose_is_on(void)
+bool filter_args_needs_records(void)
 {
-	return choose_needs_records() || arg_thread ||
-	       arg_under || arg_focus || arg_skip != NULL;
+	return filter_args_has(FILTER_RANGE | FILTER_SET(COROUTINE));
 }
 
-static int read_coroutine(struct replay_collect *want)
+/* ---- what makes no sense ------------------------------------------------ */
+
+/* A number without a sign, up to `end`; 0 if it is none. */
+static uint64_t read_number(const char *text, const char *end)
 {
-	const char *text = arg_coroutine;
-	char *end = NULL;
-	uint64_t first, second = 0;
+	char *stop;
+	uint64_t number;
 
 	errno = 0;
-	first = strtoull(text, &end, 10);
-	if (text[0] >= '0' && text[0] <= '9' && *end == ':' &&
-	    end[1] >= '0' && end[1] <= '9') {
-		want->pid = (uint32_t)first;
-		second = strtoull(end + 1, &end, 10);
-		first = second;
-	}
-	if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' ||
-	    first == 0 || (second && want->pid == 0))
-		return err_add("--coroutine wants an id such as weft "
-			       "coroutines shows, or PID:ID, not \"%s\"", text);
-	want->serial = first;
+	number = strtoull(text, &stop, 10);
+	return errno == 0 && stop == end && *text >= '0' && *text <= '9' ?
+	       number : 0;
+}
+
+/* ID or PID:ID; pid 0: any process. */
+static int read_coroutine(uint32_t *pid, uint64_t *serial)
+{
+	const char *const text = args[FILTER_COROUTINE];
+	const char *const colon = strchr(text, ':');
+	const char *const id = colon ? colon + 1 : text;
+	const uint64_t number = colon ? read_number(text, colon) : 0;
+
+	*pid = (uint32_t)number;
+	*serial = read_number(id, id + strlen(id));
+	if (*serial != 0 && *pid == number && (!colon || number != 0))
+		return 0;
+	return err_add("--coroutine takes an id as weft coroutines shows it, "
+		       "or PID:ID, not \"%s\"", text);
+}
+
+int filter_args_refuse(unsigned set, const char *why)
+{
+	for (int i = 0; i < FILTER_ARGS; i++)
+		if ((set & 1u << i) && args[i])
+			return err_add("--%s has no meaning here: %s",
+				       filter_opts[i].name, why);
 	return 0;
 }
 
-int choose_collect(const struct session *s, const struct marks *marks,
-		   struct replay_collect *want)
+int filter_args_check(const struct filter_refusal *refused)
+{
+	uint64_t serial;
+	uint32_t pid;
+
+	for (; refused && refused->args; refused++)
+		if (filter_args_refuse(refused->args, refused->why) != 0)
+			return -1;
+	return args[FILTER_COROUTINE] ? read_coroutine(&pid, &serial) : 0;
+}
+
+bool filter_args_is_refused(const struct filter_refusal *refused,
+			    const struct opt *row)
+{
+	unsigned set = 0;
+
+	for (; refused && refused->args; refused++)
+		set |= refused->args;
+	for (int i = 0; i < FILTER_ARGS; i++)
+		if (row == &filter_opts[i])
+			return set & 1u << i;
+	return false;
+}
+
+/* ---- single records ----------------------------------------------------- */
+
+struct mark_range_wanted filter_args_marks(void)
+{
+	return (struct mark_range_wanted){ args[FILTER_RECORDING],
+				      args[FILTER_SINCE_MARK],
+				      args[FILTER_UNTIL_MARK] };
+}
+
+/* The tick of --from or --to; `tick` stays as it is if it was not given. */
+static int read_tick(const struct session *clock, enum filter_arg arg,
+		     ticks *tick)
 {
 	uint64_t ns;
 
-	if (arg_coroutine && read_coroutine(want) != 0)
-		return -1;
-	if (!choose_has_range())
+	if (!args[arg])
 		return 0;
-	want->from = want->to = 0;
-	if (marks_are_asked_for() &&
-	    marks_range(marks, &want->from, &want->to) != 0)
+	if (time_argument_moment(clock, args[arg], filter_opts[arg].name,
+				 &ns) != 0)
 		return -1;
-	if (want->to == 0)
-		want->to = UINT64_MAX;
-	if (arg_from) {
-		if (when_moment(s, arg_from, "from", &ns) != 0)
-			return -1;
-		if (when_tick(s, ns) > want->from)
-			want->from = when_tick(s, ns);
-	}
-	if (arg_to) {
-		if (when_moment(s, arg_to, "to", &ns) != 0)
-			return -1;
-		if (when_tick(s, ns) < want->to)
-			want->to = when_tick(s, ns);
-	}
-	if (want->from >= want->to)
-		return marks_are_asked_for() ?
-			err_add("nothing lies in that time") :
-			err_add("--from %s is not before --to %s",
-				!arg_from ? "0" : arg_from, arg_to);
+	*tick = time_argument_tick(clock, ns);
 	return 0;
 }
 
-static int need_func(struct session *s, const char *pattern,
-		     const char *option)
+int filter_args_collect(const struct session *clock, struct mark_range *marks,
+			struct replay_collect *want)
+{
+	ticks from = 0, to = UINT64_MAX;
+
+	if (args[FILTER_COROUTINE] &&
+	    read_coroutine(&want->pid, &want->serial) != 0)
+		return -1;
+	if (!filter_args_has(FILTER_RANGE))
+		return 0;
+	want->from = want->to = 0;
+	if (filter_args_has(FILTER_MARKS) &&
+	    mark_range_get(marks, &want->from, &want->to) != 0)
+		return -1;
+	if (read_tick(clock, FILTER_FROM, &from) != 0 ||
+	    read_tick(clock, FILTER_TO, &to) != 0)
+		return -1;
+	if (want->from < from)
+		want->from = from;
+	if (want->to == 0 || want->to > to)
+		want->to = to;
+	if (want->from < want->to)
+		return 0;
+	if (filter_args_has(FILTER_MARKS))
+		return err_add("nothing lies in that time");
+	return err_add("--from %s is not before --to %s",
+		       args[FILTER_FROM] ? args[FILTER_FROM] : "0",
+		       args[FILTER_TO]);
+}
+
+/* ---- the tree ----------------------------------------------------------- */
+
+static bool has_func(struct session *s, const char *pattern)
 {
 	for (func_id f = 1; pattern && f <= func_count(s->funcs); f++)
 		if (filter_match_func(s, f, pattern))
-			return 0;
-	return !pattern ? 0 :
-	       err_add("no function that ran is named \"%s\", as --%s asks; "
-		       "\"*\" stands for any text", pattern, option);
+			return true;
+	return false;
 }
 
-static int need_thread(const struct session *s)
+static bool has_thread(const struct session *s, const char *pattern)
 {
-	for (uint32_t i = 0; arg_thread && i < s->thread_count; i++)
-		if (filter_match_thread(s, i, arg_thread))
-			return 0;
-	return !arg_thread ? 0 :
-	       err_add("no thread has the number or name \"%s\"; weft info "
-		       "lists them", arg_thread);
+	for (uint32_t i = 0; pattern && i < s->thread_count; i++)
+		if (filter_match_thread(s, i, pattern))
+			return true;
+	return false;
 }
 
-int choose_apply(struct session *s, int keep_vm, struct filter_sums *sums)
+static bool has_process(const struct session *s, const char *pattern)
 {
-	const struct filter select = {
-		.thread = arg_thread, .coroutine = arg_coroutine != NULL,
-		.range = choose_has_range(), .under = arg_under,
-		.focus = arg_focus, .skip = arg_skip };
+	for (uint32_t i = 0; pattern && i < s->process_count; i++)
+		if (filter_match_process(s, i, pattern))
+			return true;
+	return false;
+}
 
-	if (need_func(s, arg_under, "under") != 0 ||
-	    need_func(s, arg_focus, "focus") != 0 || need_thread(s) != 0)
-		return -1;
-	*sums = filter_apply(s, &select, keep_vm);
+unsigned filter_args_apply(struct session *s, bool keep_vm,
+			   struct filter_sums *sums)
+{
+	const struct filter filter = {
+		.thread = args[FILTER_THREAD], .process = args[FILTER_PROCESS],
+		.coroutine = args[FILTER_COROUTINE] != NULL,
+		.range = filter_args_has(FILTER_RANGE),
+		.under = args[FILTER_UNDER], .focus = args[FILTER_FOCUS],
+		.skip = args[FILTER_SKIP] };
+	unsigned found = 0;
+
+	if (has_func(s, filter.under))
+		found |= FILTER_SET(UNDER);
+	if (has_func(s, filter.focus))
+		found |= FILTER_SET(FOCUS);
+	if (has_thread(s, filter.thread))
+		found |= FILTER_SET(THREAD);
+	if (has_process(s, filter.process))
+		found |= FILTER_SET(PROCESS);
+	*sums = filter_apply(s, &filter, keep_vm);
+	return found;
+}
+
+int filter_args_require(unsigned found)
+{
+	static const enum filter_arg functions[] = { FILTER_UNDER,
+						     FILTER_FOCUS };
+
+	for (size_t i = 0; i < 2; i++) {
+		const enum filter_arg arg = functions[i];
+
+		if (args[arg] && !(found & 1u << arg))
+			return err_add("no function that ran is named \"%s\", "
+				       "as --%s asks; \"*\" stands for any "
+				       "text", args[arg],
+				       filter_opts[arg].name);
+	}
+	if (args[FILTER_THREAD] && !(found & FILTER_SET(THREAD)))
+		return err_add("no thread has the number or name \"%s\"; weft "
+			       "info lists them", args[FILTER_THREAD]);
+	if (args[FILTER_PROCESS] && !(found & FILTER_SET(PROCESS)))
+		return err_add("no process has the number or program \"%s\"; "
+			       "weft info lists them", args[FILTER_PROCESS]);
 	return 0;
 }
 
-static void say(char *to, size_t size, const char *format, ...)
+uint8_t *filter_args_threads(const struct session *s)
+{
+	return filter_threads(s, &(struct filter){
+		.thread = args[FILTER_THREAD],
+		.process = args[FILTER_PROCESS] });
+}
+
+/* ---- the sentence ------------------------------------------------------- */
+
+static void append(char *to, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void say(char *to, size_t size, const char *format, ...)
+static void append(char *to, size_t size, const char *format, ...)
 {
 	const size_t used = strlen(to);
-	va_list args;
+	va_list list;
 
-	if (used + 1 >= size)
-		return;
-	va_start(args, format);
-	vsnprintf(to + used, size - used, format, args);
-	va_end(args);
+	va_start(list, format);
+	vsnprintf(to + used, size - used, format, list);
+	va_end(list);
 }
 
-static void say_choice(char *to, size_t size, const char *what,
-		       const char *arg)
+void filter_args_describe(const struct session *s, const struct filter_sums *sums,
+			  char *to, size_t size)
 {
-	if (arg)
-		say(to, size, "%s%s \"%.200s\"", to[0] == '\0' ? "" : ", ",
-		    what, arg);
-}
-
-void choose_tell(const struct session *s, const struct filter_sums *sums,
-		 char *to, size_t size)
-{
+	static const char *const words[FILTER_ARGS] = {
+		"under", "focus", "without", "thread", "process", "coroutine",
+		"from", "to", "recording", "since the mark", "until the mark"
+	};
 	char time[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
 	char calls[OUT_NUMBER], all[OUT_NUMBER];
 
 	to[0] = '\0';
-	say_choice(to, size, "thread", arg_thread);
-	say_choice(to, size, "coroutine", arg_coroutine);
-	say_choice(to, size, "under", arg_under);
-	say_choice(to, size, "focus", arg_focus);
-	say_choice(to, size, "without", arg_skip);
-	say_choice(to, size, "from", arg_from);
-	say_choice(to, size, "to", arg_to);
-	say_choice(to, size, "recording", marks_recording());
-	say_choice(to, size, "since the mark", marks_since());
-	say_choice(to, size, "until the mark", marks_until());
-	say(to, size, ": %s of %s traced (%s), %s of %s",
-	    out_number_time(time, (double)session_ns(s, sums->self)),
-	    out_number_time(whole, (double)session_ns(s, sums->whole_self)),
-	    out_number_share(share, sums->self, sums->whole_self),
-	    out_number_count(calls, sums->calls),
-	    out_number_many(all, sums->whole_calls, "calls"));
+	for (int i = 0; i < FILTER_ARGS; i++)
+		if (args[i])
+			append(to, size, "%s%s \"%.200s\"", to[0] ? ", " : "",
+			       words[i], args[i]);
+	append(to, size, ": %s of %s traced (%s), %s of %s",
+	       out_number_time(time, (double)session_ns(s, sums->self)),
+	       out_number_time(whole, (double)session_ns(s, sums->whole_self)),
+	       out_number_share(share, sums->self, sums->whole_self),
+	       out_number_count(calls, sums->calls),
+	       out_number_many(all, sums->whole_calls, "calls"));
 }

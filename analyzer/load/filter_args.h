@@ -1,35 +1,84 @@
-/* filter_args.h - the options by which a command shows a part of a trace only, the
- * same for every command that has them in its table.
+/* filter_args.h - the options by which a command shows only a part of a trace.
+ * They are the same for every command that reads traces; a command says which
+ * of them have no meaning for it.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_LOAD_FILTER_ARGS_H
 #define WEFT_ANALYZER_LOAD_FILTER_ARGS_H
 
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/load/marks.h"
+#include "analyzer/load/mark_range.h"
+#include "analyzer/load/opt.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/tables/filter.h"
 
-/* For OPT_MORE, before load_opts; load_open does the rest, header_print tells
- * what is shown. */
-extern const struct opt choose_opts[];
+/* In the order of the help. */
+enum filter_arg {
+	FILTER_UNDER, FILTER_FOCUS, FILTER_SKIP, FILTER_THREAD, FILTER_PROCESS,
+	FILTER_COROUTINE, FILTER_FROM, FILTER_TO, FILTER_RECORDING,
+	FILTER_SINCE_MARK, FILTER_UNTIL_MARK, FILTER_ARGS
+};
 
-/* Is less than all chosen; and does that need single records? */
-int choose_is_on(void);
-int choose_needs_records(void);
-/* Does it need to know when the trace begins before it is replayed? */
-int choose_has_range(void);
+/* Sets of them. */
+#define FILTER_SET(arg) (1u << FILTER_##arg)
+enum {
+	FILTER_FUNCTIONS = FILTER_SET(UNDER) | FILTER_SET(FOCUS) |
+			   FILTER_SET(SKIP),
+	FILTER_MARKS = FILTER_SET(RECORDING) | FILTER_SET(SINCE_MARK) |
+		       FILTER_SET(UNTIL_MARK),
+	FILTER_RANGE = FILTER_SET(FROM) | FILTER_SET(TO) | FILTER_MARKS,
+	FILTER_ALL = (1u << FILTER_ARGS) - 1
+};
 
-/* What replay must collect. The session, for the range, knows its clock and
- * first tick; marks: those of the trace, where they are asked for. 0, or -1 with
- * the cause in the chain. */
-int choose_collect(const struct session *, const struct marks *,
-		   struct replay_collect *);
+/* For OPT_MORE, before load_opts; one row for each filter_arg. load_open
+ * applies the filters; header_print says what is shown. */
+extern const struct opt filter_opts[];
 
-/* Narrow the session, whose functions have names. 0, or -1 with the cause. */
-int choose_apply(struct session *, int keep_vm, struct filter_sums *);
+/* Filters that have no meaning for a command, and why: what follows "--thread
+ * has no meaning here: ". It also says what to do instead. */
+struct filter_refusal {
+	unsigned args;               /* a set; 0 ends a table of them */
+	const char *why;
+};
 
-/* One sentence: what is shown, and what part of the whole that is. */
-void choose_tell(const struct session *, const struct filter_sums *, char *to,
-		 size_t size);
+/* Refuse what has no meaning and what is malformed. The table may be NULL. 0,
+ * or -1 with the cause in the chain. */
+int filter_args_check(const struct filter_refusal *);
+/* Refuse one set, where that depends on other options. 0, or -1. */
+int filter_args_refuse(unsigned args, const char *why);
+/* Is the row a filter that the table refuses? */
+bool filter_args_is_refused(const struct filter_refusal *,
+			    const struct opt *row);
+
+/* The text that was given; NULL: none. */
+const char *filter_args_text(enum filter_arg);
+/* Was any filter of the set given? */
+bool filter_args_has(unsigned args);
+/* Does what was given need single records, which no profile has? */
+bool filter_args_needs_records(void);
+
+/* The marks that the filters mention; for mark_range_new. */
+struct mark_range_wanted filter_args_marks(void);
+
+/* What replay must collect: writes the range and the coroutine to *want. Of the
+ * session only the clock and the first tick are used. 0, or -1 with the cause
+ * in the chain. */
+int filter_args_collect(const struct session *clock, struct mark_range *,
+			struct replay_collect *want);
+
+/* Replace the session's tree by the part that was asked for; its functions must
+ * have names. Returns the filters that found what they name (threads,
+ * processes, functions), as a set. */
+unsigned filter_args_apply(struct session *, bool keep_vm, struct filter_sums *);
+/* `found` is what one or more calls of filter_args_apply returned. 0, or -1
+ * with a cause if a filter found nothing in any session. */
+int filter_args_require(unsigned found);
+
+/* For commands that read single records: for each thread index, 1 if --thread
+ * and --process include it, else 0. NULL if they include no thread. The caller
+ * frees it. */
+uint8_t *filter_args_threads(const struct session *);
+
+/* One sentence: what is shown, and which share of the whole that is. */
+void filter_args_describe(const struct session *, const struct filter_sums *,
+			  char *to, size_t size);
 
 #endif

@@ -1,10 +1,10 @@
-/* load.c - a trace read whole, the way every command does it.
+/* load.c - traces read whole, the way every command does it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/load.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/load/load_profile.h"
-#include "analyzer/chunk/decode.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/merge/merge.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/profile/prof.h"
 
@@ -21,14 +21,14 @@ static size_t arg_max_nodes = MAX_NODES;
 
 const struct opt load_opts[] = {
 	{ .type = OPT_LIST, .name = "debug-dir", .arg = "DIR",
-	  .to = &arg_debug_dirs, .help = "look there first for programs and "
-	  "their debug files; several: DIR:DIR, or once more" },
+	  .to = &arg_debug_dirs, .help = "look here first for programs and "
+	  "their debug files; give several as DIR:DIR, or repeat the option" },
 	{ .type = OPT_TEXT, .name = "debuginfod", .arg = "URL",
-	  .to = &arg_servers, .help = "ask that server for what is not "
-	  "found, a few seconds at most (or set DEBUGINFOD_URLS)" },
+	  .to = &arg_servers, .help = "ask this server for files that are not "
+	  "found, for a few seconds at most (DEBUGINFOD_URLS does the same)" },
 	{ .type = OPT_NUMBER, .name = "max-nodes", .arg = "N",
-	  .to = &arg_max_nodes,
-	  .help = "distinct stacks to tell apart; more cost more memory" },
+	  .to = &arg_max_nodes, .help = "how many distinct stacks are told "
+	  "apart; more of them need more memory" },
 	{ .type = OPT_END }
 };
 
@@ -39,18 +39,18 @@ const char *load_operand(int count, char **operands)
 	if (count == 0)
 		err_add("which trace? Give the folder that weft record made");
 	else
-		err_add("one trace at a time, not %d", count);
+		err_add("this command reads one trace, not %d", count);
 	return NULL;
 }
 
-/* --- progress --------------------------------------------------------- */
+/* ---- reading, with its progress ----------------------------------------- */
 
 /* A line on stderr that is overwritten, if stderr is a terminal. */
 struct progress {
 	struct replay *replay;
 	uint64_t records;
 	struct timespec shown;
-	int is_on, is_shown;
+	bool is_on, is_shown;
 };
 
 static void show_progress(struct progress *p)
@@ -63,7 +63,7 @@ static void show_progress(struct progress *p)
 	    (now.tv_nsec - p->shown.tv_nsec) / 1000000 < 300)
 		return;
 	p->shown = now;
-	p->is_shown = 1;
+	p->is_shown = true;
 	fprintf(stderr, "\rreading: %s records",
 		out_number_count(records, p->records));
 }
@@ -104,15 +104,15 @@ static int read_trace(const char *path, struct session *session,
 	return status;
 }
 
-/* --- names ------------------------------------------------------------ */
+/* ---- names -------------------------------------------------------------- */
 
-/* Files that were put into the trace's folder name it too. */
+/* Files that were put into the trace's folder name its functions, too. */
 struct sym_options load_sym_options(const struct load *load)
 {
 	char dirs[8192], archive[PATH_MAX];
 	const int dirs_size = snprintf(dirs, sizeof(dirs), "%s%s%s",
-		 !arg_debug_dirs ? "" : arg_debug_dirs,
-		 !arg_debug_dirs ? "" : ":", load->path);
+				       arg_debug_dirs ? arg_debug_dirs : "",
+				       arg_debug_dirs ? ":" : "", load->path);
 	const int size = snprintf(archive, sizeof(archive), "%s/archive",
 				  load->path);
 
@@ -129,7 +129,7 @@ struct sym_options load_sym_options(const struct load *load)
 
 static void name_all(struct load *load)
 {
-	const int is_on = isatty(STDERR_FILENO);
+	const bool is_on = isatty(STDERR_FILENO);
 	struct sym_options options;
 
 	if (is_on)
@@ -141,7 +141,111 @@ static void name_all(struct load *load)
 		fputs("\r\033[K", stderr);
 }
 
-/* --- a part ----------------------------------------------------------- */
+/* ---- profiles ----------------------------------------------------------- */
+
+static const char trouble_key[] = "reader.trouble";
+
+/* The files need not be here: names are as they were when the profile was made,
+ * and so is what was wrong with them. */
+static struct sym_module *modules_of(const struct session *s)
+{
+	const size_t count = func_elf_count(s->funcs);
+	struct sym_module *const m = mem_alloc((count + 1) * sizeof(*m));
+
+	m[0].file = m[0].why = "";
+	for (elf_id i = 1; i <= count; i++) {
+		static const struct naming none = { .file = "", .why = "" };
+		const struct naming *const n = i <= s->naming_count ?
+					       &s->namings[i - 1] : &none;
+
+		m[i] = (struct sym_module){ n->file, n->why, n->asked,
+			n->named, n->hinted, n->is_refused != 0 };
+	}
+	return m;
+}
+
+static void take_trouble(struct load *load)
+{
+	struct session *const s = load->session;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->note_count; i++) {
+		if (strcmp(s->notes[i].key, trouble_key) == 0)
+			snprintf(load->in.trouble, sizeof(load->in.trouble),
+				 "%s", s->notes[i].value);
+		else
+			s->notes[kept++] = s->notes[i];
+	}
+	s->note_count = kept;
+}
+
+/* Fill in the load from its session, which is all there is. */
+static void take_session(struct load *load, const char *reader)
+{
+	const struct session *const s = load->session;
+
+	load->is_profile = 1;
+	load->modules = modules_of(s);
+	snprintf(load->in.reader, sizeof(load->in.reader), "%s", reader);
+	load->in.chunks = s->chunks;
+	load->in.words = s->words;
+	load->in.bad = s->bad_chunks;
+	load->in.duplicates = s->duplicate_chunks;
+	take_trouble(load);
+}
+
+static enum cmd_exit read_profile(struct load *load)
+{
+	load->session = prof_read(load->path);
+	if (!load->session)
+		return CMD_UNREADABLE;
+	take_session(load, load->session->part_count > 0 ? "weft, merged" :
+		 "weft, a profile");
+	return CMD_OK;
+}
+
+/* ---- what only the load knows ------------------------------------------- */
+
+/* What the reader, not the session, knows. */
+static void put_trouble(struct load *load)
+{
+	struct session *const s = load->session;
+
+	if (load->in.bad > s->bad_chunks)
+		s->bad_chunks = load->in.bad;
+	if (load->in.trouble[0] == '\0')
+		return;
+	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
+	s->notes[s->note_count++] = (struct note){ trouble_key,
+		arena_copy(s->text, load->in.trouble,
+			   strlen(load->in.trouble)) };
+}
+
+static void put_modules(struct load *load)
+{
+	struct session *const s = load->session;
+	const size_t count = func_elf_count(s->funcs);
+
+	if (s->namings || !load->modules)
+		return;
+	s->namings = mem_alloc((count + 1) * sizeof(*s->namings));
+	s->naming_count = count;
+	for (elf_id i = 1; i <= count; i++) {
+		const struct sym_module *const m = &load->modules[i];
+
+		s->namings[i - 1] = (struct naming){ m->file, m->why,
+			m->asked, m->named, m->hinted,
+			(uint64_t)m->is_refused };
+	}
+}
+
+void load_complete(struct load *load)
+{
+	put_trouble(load);
+	put_modules(load);
+}
+
+/* ---- filters ------------------------------------------------------------ */
 
 struct scan { struct session *session; ticks first; };
 
@@ -156,8 +260,8 @@ static int scan_chunk(void *ctx, const struct chunk *chunk)
 	return 0;
 }
 
-/* The session's clock and first tick, as they are known in the end: a time
- * since the start is a tick only then. */
+/* Learn the clock and the first tick of the whole trace. A time since the start
+ * has no tick before both are known. */
 static int scan_clock(const char *path, struct session *clock)
 {
 	struct scan scan = { clock, UINT64_MAX };
@@ -173,60 +277,56 @@ static int scan_clock(const char *path, struct session *clock)
 	return 0;
 }
 
-/* A session of its own: its clock is not the scan's to set. */
-static int scan_marks(const char *path, const struct marks *marks)
-{
-	const struct replay_sink sink = { .mark = marks_see };
-	struct marks ctx = *marks;
-	struct in_summary in;
+struct mark_scan { struct session *session; struct mark_range *marks; };
 
-	return marks_are_asked_for() ?
-	       read_trace(path, marks->session, NULL, &sink, &ctx, &in) : 0;
+static void see_mark(void *ctx, const struct replay_event *e)
+{
+	const struct mark_scan *const scan = ctx;
+
+	mark_range_see(scan->marks, func_get(scan->session->funcs, e->func)->name,
+		  e->tick);
 }
 
-static enum cmd_exit set_part(struct load *load)
+static int scan_marks(const char *path, struct mark_range *marks)
 {
+	static const struct replay_sink sink = { .mark = see_mark };
+	struct mark_scan scan = { session_new(1), marks };
+	struct in_summary in;
+	const int status = read_trace(path, scan.session, NULL, &sink, &scan,
+				      &in);
+
+	session_free(scan.session);
+	return status;
+}
+
+/* What replay must collect for the filters. */
+static enum cmd_exit set_want(struct load *load)
+{
+	const struct mark_range_wanted wanted = filter_args_marks();
 	struct session *const clock = session_new(1);
-	struct session *const marked = session_new(1);
-	struct marks marks = marks_new(marked);
+	struct mark_range *const marks = mark_range_new(&wanted);
 	enum cmd_exit status = CMD_OK;
 
-	if (choose_has_range() && (scan_clock(load->path, clock) != 0 ||
-				   scan_marks(load->path, &marks) != 0))
+	if ((filter_args_has(FILTER_RANGE) &&
+	     scan_clock(load->path, clock) != 0) ||
+	    (filter_args_has(FILTER_MARKS) &&
+	     scan_marks(load->path, marks) != 0))
 		status = CMD_UNREADABLE;
-	else if (choose_collect(clock, &marks, &load->want) != 0)
+	else if (filter_args_collect(clock, marks, &load->want) != 0)
 		status = CMD_USAGE;
-	marks_free(&marks);
-	session_free(marked);
+	mark_range_free(marks);
 	session_free(clock);
 	return status;
 }
 
-/* Names are known now. */
-static enum cmd_exit take_part(struct load *load)
-{
-	if (!choose_is_on())
-		return CMD_OK;
-	if (choose_apply(load->session, load->want.vm, &load->part) != 0)
-		return CMD_UNREADABLE;
-	load->is_part = 1;
-	return CMD_OK;
-}
-
-/* --- the whole -------------------------------------------------------- */
-
-/* A profile tells Lua states apart; only who asks for them may see that. */
-static enum cmd_exit open_profile(struct load *load)
-{
-	const enum cmd_exit status = load_profile_read(load);
-
-	if (status == CMD_OK && !load->want.vm)
-		filter_apply(load->session, &(struct filter){ 0 }, 0);
-	return status;
-}
+/* ---- opening ------------------------------------------------------------ */
 
 static enum cmd_exit open_trace(struct load *load)
 {
+	const enum cmd_exit status = set_want(load);
+
+	if (status != CMD_OK)
+		return status;
 	load->session = session_new(arg_max_nodes);
 	if (read_trace(load->path, load->session, &load->want, NULL, NULL,
 		       &load->in) != 0)
@@ -235,45 +335,100 @@ static enum cmd_exit open_trace(struct load *load)
 	return CMD_OK;
 }
 
-enum cmd_exit load_open_whole(struct load *load,
+static enum cmd_exit open_profile(struct load *load)
+{
+	const enum cmd_exit status = read_profile(load);
+
+	if (status != CMD_OK || !filter_args_needs_records())
+		return status;
+	return load_need_trace(load, "single records");
+}
+
+/* Open one trace or profile and filter it. What the filters did not find is not
+ * an error yet: another operand may have it. */
+static enum cmd_exit open_one(struct load *load,
 			      const struct replay_collect *want,
 			      const char *path)
 {
+	enum cmd_exit status;
+
 	memset(load, 0, sizeof(*load));
 	load->want = *want;
 	load->path = path;
-	return prof_is(path) ? open_profile(load) : open_trace(load);
+	load->is_part = filter_args_has(FILTER_ALL);
+	status = prof_is(path) ? open_profile(load) : open_trace(load);
+	/* A profile always tells Lua states apart. Filtering, be it by nothing,
+	 * joins what differs in them alone. */
+	if (status == CMD_OK &&
+	    (load->is_part || (load->is_profile && !want->vm)))
+		load->found = filter_args_apply(load->session, want->vm,
+						&load->part);
+	return status;
 }
 
-static enum cmd_exit open_part(struct load *load)
+/* Add a session to the sum. Its ticks become nanoseconds there. */
+static void add_session(struct merge *sum, struct load *all,
+			struct load *one)
 {
-	enum cmd_exit status = set_part(load);
+	const struct session *const s = one->session;
 
+	all->found |= one->found;
+	all->part.self += session_ns(s, one->part.self);
+	all->part.whole_self += session_ns(s, one->part.whole_self);
+	all->part.calls += one->part.calls;
+	all->part.whole_calls += one->part.whole_calls;
+	load_complete(one);
+	merge_add(sum, one->session);
+}
+
+static enum cmd_exit require_found(const struct load *load)
+{
+	return !load->is_part || filter_args_require(load->found) == 0 ?
+	       CMD_OK : CMD_UNREADABLE;
+}
+
+enum cmd_exit load_open_merged(struct load *load,
+			       const struct replay_collect *want, int count,
+			       char **operands)
+{
+	struct merge *const sum = merge_new();
+	enum cmd_exit status = CMD_OK;
+
+	memset(load, 0, sizeof(*load));
+	load->want = *want;
+	load->is_part = filter_args_has(FILTER_ALL);
+	if (count == 0) {
+		err_add("which traces or profiles?");
+		status = CMD_USAGE;
+	}
+	for (int i = 0; i < count && status == CMD_OK; i++) {
+		struct load one;
+
+		status = open_one(&one, want, operands[i]);
+		if (status == CMD_OK)
+			add_session(sum, load, &one);
+		load_close(&one);
+	}
+	load->session = merge_end(sum);
+	load->path = count == 1 ? operands[0] : "several sessions";
 	if (status != CMD_OK)
 		return status;
-	status = open_trace(load);
-	return status == CMD_OK ? take_part(load) : status;
+	take_session(load, "weft, merged");
+	return require_found(load);
 }
 
 enum cmd_exit load_open_with(struct load *load,
 			     const struct replay_collect *want, int count,
 			     char **operands)
 {
-	enum cmd_exit status;
+	enum cmd_exit status = CMD_USAGE;
 
+	if (count > 1)
+		return load_open_merged(load, want, count, operands);
 	memset(load, 0, sizeof(*load));
-	load->want = *want;
-	load->path = count > 1 ? NULL : load_operand(count, operands);
-	if (count <= 1 && !load->path)
-		return CMD_USAGE;
-	if (count <= 1 && !prof_is(load->path))
-		return open_part(load);
-	status = count > 1 ?
-		 load_profile_merge(load, want, count, operands) :
-		 open_profile(load);
-	if (status == CMD_OK && choose_needs_records())
-		status = load_need_trace(load, "single records");
-	return status == CMD_OK ? take_part(load) : status;
+	if (load_operand(count, operands))
+		status = open_one(load, want, operands[0]);
+	return status == CMD_OK ? require_found(load) : status;
 }
 
 enum cmd_exit load_open(struct load *load, int count, char **operands)
@@ -303,7 +458,7 @@ int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 	if (load_need_trace(load, "single records") != CMD_OK)
 		return -1;
 	again = session_new(arg_max_nodes);
-	/* The functions found the first time are found again, with names. */
+	/* The functions are the same ones, and have their names already. */
 	func_table_free(again->funcs);
 	again->funcs = load->session->funcs;
 	cct_set_deeper(again->cct, func_special(again->funcs, "(deeper)"));

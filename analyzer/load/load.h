@@ -1,58 +1,75 @@
-/* load.h - a trace read whole: session, names, and what the reader says.
+/* load.h - the stage that reads traces whole: from operands and options to a
+ * session whose functions have names, filtered as the options say, and to the
+ * sentences about it that every command prints. Uses the readers, replay,
+ * symbols, merging and profiles; knows no command and prints no table.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_LOAD_LOAD_H
 #define WEFT_ANALYZER_LOAD_LOAD_H
 
-#include "analyzer/base/mem.h"
-#include "analyzer/load/filter_args.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/model/session.h"
-#include "analyzer/replay/replay.h"
+#include "analyzer/base/text.h"
 #include "analyzer/in/in.h"
+#include "analyzer/load/filter_args.h"
+#include "analyzer/load/opt.h"
 #include "analyzer/sym/sym.h"
 
-/* Options of every command that reads a trace, for OPT_MORE. */
+/* Options of every command that reads traces, for OPT_MORE. */
 extern const struct opt load_opts[];
 
 struct load {
-	const char *path;
-	int is_profile;              /* or merged: only what a profile
-	                              * knows */
+	const char *path;            /* borrowed */
+	bool is_profile;             /* read from a profile, or merged: holds
+	                              * what a profile can hold */
+	bool is_part;                /* filtered: the session's tree is only */
+	struct filter_sums part;        /* the part that was asked for */
+	unsigned found;              /* what filter_args_apply returned */
 	struct session *session;
-	struct replay_collect want;  /* the command's hist and vm */
-	int is_part;                 /* options of choose.h were given: the */
-	struct filter_sums part;        /* session's tree is that part only */
+	struct replay_collect want;  /* the command's hist and vm, and the
+	                              * filters' range and coroutine */
 	struct in_summary in;
 	struct arena *names;
 	struct sym_module *modules;  /* one for each elf_id */
 };
 
-/* Read and replay the trace that is the only operand, then name its functions;
- * shows its progress on a terminal. A profile is read instead; several operands
- * are merged. CMD_OK, or the exit status with the causes in the chain.
- * load_close in any case. */
+/* Read and replay the trace that is the only operand, name its functions and
+ * filter it; shows the progress on a terminal. A profile is read instead;
+ * several operands are merged, each filtered by itself. Returns CMD_OK, or the
+ * exit status with the causes in the chain. Call load_close in any case. */
 enum cmd_exit load_open(struct load *, int count, char **operands);
 /* The same, and collect want->hist and want->vm. */
 enum cmd_exit load_open_with(struct load *, const struct replay_collect *want,
 			     int count, char **operands);
-/* The same of one trace or profile, whatever part is asked for. */
-enum cmd_exit load_open_whole(struct load *, const struct replay_collect *want,
-			      const char *path);
+/* The same, but merge even a single operand: the session then has statistics
+ * over sessions. */
+enum cmd_exit load_open_merged(struct load *,
+			       const struct replay_collect *want, int count,
+			       char **operands);
 void load_close(struct load *);
 
-/* Read the trace once more, with the names of the first time, for what the
- * sink wants to see. */
+/* Read the trace once more, with the names of the first time, and call the
+ * sink for all of its records, whatever the filters are. 0, or -1 with the
+ * cause in the chain. */
 int load_again(struct load *, const struct replay_sink *, void *ctx);
 
-/* For what a profile does not know: CMD_OK if the load is from a trace itself,
- * otherwise CMD_UNREADABLE with the cause, that it has no such thing, in the
- * chain. */
+/* CMD_OK if the load was read from a trace itself; otherwise CMD_UNREADABLE
+ * with the cause in the chain: a profile has no `what` (a plural). */
 enum cmd_exit load_need_trace(const struct load *, const char *what);
+
+/* Put what only the load knows (how functions were named, what the reader of
+ * the trace complained of) into its session, before that is merged or written.
+ * The session borrows from the load. */
+void load_complete(struct load *);
 
 /* How functions are named, as the command line says; after load_open. */
 struct sym_options load_sym_options(const struct load *);
 
-/* The operand, or NULL with the cause in the chain. */
+/* What a program or module is called in tables and sentences: the last part of
+ * its path. */
+static inline const char *load_file_name(const char *path)
+{
+	return path[0] ? text_base_name(path) : "[unnamed]";
+}
+
+/* The only operand, or NULL with the cause in the chain. */
 const char *load_operand(int count, char **operands);
 
 #endif

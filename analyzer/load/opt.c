@@ -13,14 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 40, HELP_VALUE = 1000 };
+/* To getopt, row i has the value FIRST_VALUE + i, which is no letter. */
+enum { ROWS = 40, FIRST_VALUE = 1000 };
 
-/* The rows as getopt wants them: row i has the value i + HELP_VALUE + 1, so
- * that it cannot be taken for a letter. */
 struct parser {
 	const struct opt *rows[ROWS];
-	struct option longs[ROWS + 2];
-	char letters[2 * ROWS + 3];
+	struct option longs[ROWS + 1];
+	char letters[2 * ROWS + 2];
 	size_t count;
 };
 
@@ -34,6 +33,16 @@ void opt_each(const struct opt *opts, opt_fn fn, void *ctx)
 	}
 }
 
+/* A letter or a name that stands twice would silently hide an option. */
+static bool is_unique(const struct parser *p, const struct opt *row)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (strcmp(p->rows[i]->name, row->name) == 0 ||
+		    (row->letter && p->rows[i]->letter == row->letter))
+			return false;
+	return true;
+}
+
 static void add_row(void *ctx, const struct opt *row)
 {
 	struct parser *const p = ctx;
@@ -42,13 +51,16 @@ static void add_row(void *ctx, const struct opt *row)
 	char *const end = p->letters + strlen(p->letters);
 
 	assert(p->count < ROWS);
+	assert(row->to && is_unique(p, row));
 	p->rows[p->count] = row;
 	p->longs[p->count] = (struct option){
-		row->name, takes, NULL, HELP_VALUE + 1 + (int)p->count };
+		row->name, takes, NULL, FIRST_VALUE + (int)p->count };
 	p->count++;
-	if (row->letter != '\0')
+	if (row->letter)
 		snprintf(end, 3, "%c%s", row->letter, takes ? ":" : "");
 }
+
+/* ---- values ------------------------------------------------------------- */
 
 static int set_number(const struct opt *row, const char *text)
 {
@@ -57,8 +69,8 @@ static int set_number(const struct opt *row, const char *text)
 	errno = 0;
 	const unsigned long long value = strtoull(text, &end, 10);
 
-	if (errno != 0 || *end != '\0' || text[0] < '0' || text[0] > '9')
-		return err_add("--%s wants a number, not \"%s\"", row->name,
+	if (errno || *end || text[0] < '0' || text[0] > '9')
+		return err_add("--%s takes a number, not \"%s\"", row->name,
 			       text);
 	*(size_t *)row->to = (size_t)value;
 	return 0;
@@ -71,63 +83,72 @@ static int set_share(const struct opt *row, const char *text)
 
 	if (end == text || (strcmp(end, "") != 0 && strcmp(end, "%") != 0) ||
 	    !(value >= 0 && value <= 100))
-		return err_add("--%s wants a percentage, not \"%s\"",
-			       row->name, text);
+		return err_add("--%s takes a percentage from 0 to 100, not "
+			       "\"%s\"", row->name, text);
 	*(double *)row->to = value;
 	return 0;
 }
 
+/* "a, b, c" after what is in `to` already. */
+static void join_choices(const struct opt *row, char *to, size_t size)
+{
+	for (size_t i = 0; row->choices[i]; i++) {
+		const size_t used = strlen(to);
+
+		snprintf(to + used, size - used, "%s%s", i > 0 ? ", " : "",
+			 row->choices[i]);
+	}
+}
+
 static int set_choice(const struct opt *row, const char *text)
 {
-	char all[200] = "";
+	char all[400] = "";
 
-	for (int i = 0; row->choices[i] != NULL; i++) {
-		const size_t used = strlen(all);
-
+	for (int i = 0; row->choices[i]; i++)
 		if (strcmp(row->choices[i], text) == 0) {
 			*(int *)row->to = i;
 			return 0;
 		}
-		snprintf(all + used, sizeof(all) - used, "%s%s",
-			 used > 0 ? ", " : "", row->choices[i]);
-	}
-	return err_add("--%s is one of %s, not \"%s\"", row->name, all, text);
+	join_choices(row, all, sizeof(all));
+	return err_add("--%s takes one of %s, not \"%s\"", row->name, all,
+		       text);
 }
 
-/* What is joined lives as long as the program: earlier texts may be in use. */
+/* Joined texts live as long as the program. The list keeps them reachable, so
+ * that no leak is reported. */
 static struct joined {
 	struct joined *before;
 	char text[];
 } *joined;
 
-static int set_list(const struct opt *row, const char *text)
+static void set_list(const struct opt *row, const char *text)
 {
 	const char **const to = row->to;
 	struct joined *j;
 
 	if (!*to) {
 		*to = text;
-		return 0;
+		return;
 	}
 	j = mem_alloc(sizeof(*j) + strlen(*to) + strlen(text) + 2);
 	sprintf(j->text, "%s:%s", *to, text);
 	j->before = joined;
 	joined = j;
 	*to = j->text;
-	return 0;
 }
 
 static int set(const struct opt *row, const char *text)
 {
 	switch (row->type) {
 	case OPT_FLAG:
-		*(int *)row->to = 1;
+		*(bool *)row->to = true;
 		return 0;
 	case OPT_TEXT:
 		*(const char **)row->to = text;
 		return 0;
 	case OPT_LIST:
-		return set_list(row, text);
+		set_list(row, text);
+		return 0;
 	case OPT_NUMBER:
 		return set_number(row, text);
 	case OPT_SHARE:
@@ -141,47 +162,46 @@ static int set(const struct opt *row, const char *text)
 	return 0;
 }
 
+/* ---- parsing ------------------------------------------------------------ */
+
 static const struct opt *row_of(const struct parser *p, int value)
 {
-	if (value > HELP_VALUE)
-		return p->rows[value - HELP_VALUE - 1];
+	if (value >= FIRST_VALUE)
+		return p->rows[value - FIRST_VALUE];
 	for (size_t i = 0; i < p->count; i++)
 		if (p->rows[i]->letter == value)
 			return p->rows[i];
 	return NULL;
 }
 
-/* getopt's ':' (an argument is missing) and '?' (unknown, or ambiguous). */
+/* getopt returned ':' (the argument is missing) or '?' (the option is unknown
+ * or ambiguous, or takes no argument). */
 static int refuse(int value, char *const *argv)
 {
 	const char *const word = argv[optind - 1];
 
 	if (value == ':')
-		return err_add("%s wants an argument", word);
-	if (optopt > 0 && optopt < HELP_VALUE)
+		return err_add("%s needs an argument", word);
+	if (optopt > 0 && optopt < FIRST_VALUE)
 		return err_add("there is no option -%c", optopt);
-	if (optopt >= HELP_VALUE)
+	if (optopt >= FIRST_VALUE)
 		return err_add("%s takes no argument", word);
 	return err_add("there is no option %s", word);
 }
 
-int opt_parse(const struct opt *opts, int argc, char **argv, int *help)
+int opt_parse(const struct opt *opts, int argc, char **argv)
 {
 	struct parser p = { .count = 0, .letters = ":" };
 	int value, count;
 
 	opt_each(opts, add_row, &p);
-	p.longs[p.count] = (struct option){ "help", no_argument, NULL,
-					    HELP_VALUE };
 	optind = 0;
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, p.letters, p.longs,
 				    NULL)) != -1) {
-		if (value == HELP_VALUE)
-			*help = 1;
-		else if (value == '?' || value == ':')
+		if (value == '?' || value == ':')
 			return refuse(value, argv);
-		else if (set(row_of(&p, value), optarg) != 0)
+		if (set(row_of(&p, value), optarg) != 0)
 			return -1;
 	}
 	count = argc - optind;
@@ -189,31 +209,38 @@ int opt_parse(const struct opt *opts, int argc, char **argv, int *help)
 	return count;
 }
 
-/* The default, "" if there is none to tell. */
-static void put_default(const struct opt *row, char *room, size_t size)
+/* ---- help --------------------------------------------------------------- */
+
+/* " (20)", or nothing if the command chooses the value. */
+static void put_default(const struct opt *row, char *to, size_t size)
 {
-	room[0] = '\0';
+	const char *text = NULL;
+	int choice;
+
+	to[0] = '\0';
 	if (row->type == OPT_NUMBER && *(const size_t *)row->to != SIZE_MAX)
-		snprintf(room, size, " (%zu)", *(const size_t *)row->to);
-	else if (row->type == OPT_SHARE && *(const double *)row->to >= 0)
-		snprintf(room, size, " (%g)", *(const double *)row->to);
-	else if (row->type == OPT_CHOICE && *(const int *)row->to >= 0)
-		snprintf(room, size, " (%s)",
-			 row->choices[*(const int *)row->to]);
-	else if ((row->type == OPT_TEXT || row->type == OPT_LIST) && *(const char **)row->to != NULL)
-		snprintf(room, size, " (%s)", *(const char **)row->to);
+		snprintf(to, size, " (%zu)", *(const size_t *)row->to);
+	if (row->type == OPT_SHARE && *(const double *)row->to >= 0)
+		snprintf(to, size, " (%g)", *(const double *)row->to);
+	if (row->type == OPT_TEXT || row->type == OPT_LIST)
+		text = *(const char **)row->to;
+	if (row->type == OPT_CHOICE) {
+		choice = *(const int *)row->to;
+		text = choice >= 0 ? row->choices[choice] : NULL;
+	}
+	if (text)
+		snprintf(to, size, " (%s)", text);
 }
 
-const char *opt_help(const struct opt *row, char *room, size_t size)
+const char *opt_help(const struct opt *row, char *to, size_t size)
 {
-	size_t used = (size_t)snprintf(room, size, "%s", row->help);
+	size_t used;
 
-	for (size_t i = 0; row->type == OPT_CHOICE && row->choices[i] &&
-			   used < size; i++)
-		used += (size_t)snprintf(room + used, size - used, "%s%s",
-					 i == 0 ? ": " : ", ",
-					 row->choices[i]);
-	if (used < size && row->to)
-		put_default(row, room + used, size - used);
-	return room;
+	snprintf(to, size, "%s%s", row->help,
+		 row->type == OPT_CHOICE ? ": " : "");
+	if (row->type == OPT_CHOICE)
+		join_choices(row, to, size);
+	used = strlen(to);
+	put_default(row, to + used, size - used);
+	return to;
 }

@@ -1,46 +1,59 @@
-/* opt.h - options as rows of a table: parsing, help, man page and completion
- * all come from the same row.
+/* opt.h - the command line: options as rows of a table, and the statuses that
+ * weft exits with. Parsing, help, man page and completion are all made from
+ * the same row.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_LOAD_OPT_H
 #define WEFT_ANALYZER_LOAD_OPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* How a command ends: the exit status of weft. */
+enum cmd_exit {
+	CMD_OK = 0,
+	CMD_USAGE = 1,       /* the command line makes no sense */
+	CMD_UNREADABLE = 2,  /* nothing useful could be read or written */
+	CMD_BUG = 3,         /* weft itself is wrong */
+	CMD_WORSE = 4,       /* weft diff --fail-over: more than allowed */
+};
 
 enum opt_type {
 	OPT_END,     /* ends the table */
-	OPT_FLAG,    /* to: int, set to 1 */
+	OPT_FLAG,    /* to: bool, set to true */
 	OPT_NUMBER,  /* to: size_t */
 	OPT_SHARE,   /* to: double; a percentage */
 	OPT_TEXT,    /* to: const char * */
-	OPT_LIST,    /* to: const char *; given again, it is added after a : */
+	OPT_LIST,    /* to: const char *; if given again, the texts are joined
+	              * with a colon */
 	OPT_CHOICE,  /* to: int, the index in choices */
-	OPT_MORE,    /* the rows of the table more stand here */
+	OPT_MORE,    /* stands for the rows of the table `more` */
 };
 
-/* What *to holds before parsing is the default; help shows it, unless it is -1
- * (OPT_CHOICE) or SIZE_MAX (OPT_NUMBER): whoever reads it then decides. */
+/* The value in *to before parsing is the default. The help shows it, unless it
+ * is -1 (OPT_CHOICE, OPT_SHARE) or SIZE_MAX (OPT_NUMBER): these mean that the
+ * command chooses a value. */
 struct opt {
 	enum opt_type type;
 	char letter;                 /* 0: none */
 	const char *name;
-	const char *arg;             /* what help calls the argument */
+	const char *arg;             /* what the help calls the argument */
 	void *to;
-	const char *help;            /* one sentence, no full stop */
+	const char *help;            /* a sentence without its full stop */
 	const char *const *choices;  /* ends with NULL */
 	const struct opt *more;
 };
 
-/* Parse argv[1] to argv[argc - 1]; options and operands may be mixed, "--" ends
- * options. The operands are moved to argv[0] ...; their number is returned, or
- * -1 with the cause in the chain. An option named "help" in no row is always
- * known and sets *help. */
-int opt_parse(const struct opt *, int argc, char **argv, int *help);
+/* Parse argv[1] to argv[argc - 1]. Options and operands may be mixed; "--" ends
+ * the options. Moves the operands to argv[0] and following, and returns their
+ * number, or -1 with the cause in the chain. Texts point into argv. */
+int opt_parse(const struct opt *, int argc, char **argv);
 
 /* Call fn for each row, those of OPT_MORE included. */
 typedef void (*opt_fn)(void *ctx, const struct opt *);
-void opt_each(const struct opt *, opt_fn, void *ctx);
+void opt_each(const struct opt *, opt_fn fn, void *ctx);
 
-/* The help with the choices and the default: "what comes first: a, b (a)". */
-const char *opt_help(const struct opt *, char *room, size_t size);
+/* Write the help of a row with its choices and its default to `to`, for example
+ * "the order of rows: self, total (self)". Returns `to`. */
+const char *opt_help(const struct opt *, char *to, size_t size);
 
 #endif

@@ -21,7 +21,7 @@ static const struct { const char *name; uint64_t ns; } units[] = {
 
 static int refuse(const char *text, const char *option)
 {
-	return err_add("--%s wants a time such as 1.5s (" WHEN_UNITS "), not "
+	return err_add("--%s wants a time such as 1.5s (" TIME_ARGUMENT_UNITS "), not "
 		       "\"%s\"", option, text);
 }
 
@@ -52,7 +52,7 @@ static const char *read_digits(const char *text, uint64_t *whole,
 	return at;
 }
 
-int when_span(const char *text, const char *option, uint64_t *ns)
+int time_argument_span(const char *text, const char *option, uint64_t *ns)
 {
 	uint64_t whole, part, scale;
 	const char *const unit = read_digits(text, &whole, &part, &scale);
@@ -68,7 +68,7 @@ int when_span(const char *text, const char *option, uint64_t *ns)
 	return refuse(text, option);
 }
 
-int when_moment(const struct session *s, const char *text, const char *option,
+int time_argument_moment(const struct session *s, const char *text, const char *option,
 		uint64_t *ns)
 {
 	const uint64_t start = session_real(s, session_first_tick(s));
@@ -78,12 +78,12 @@ int when_moment(const struct session *s, const char *text, const char *option,
 	if (!unit)
 		return refuse(text, option);
 	if (unit[0] != '\0' || whole < FIRST_DATE)
-		return when_span(text, option, ns);
+		return time_argument_span(text, option, ns);
 	*ns = whole > start ? whole - start : 0;
 	return 0;
 }
 
-ticks when_tick(const struct session *s, uint64_t ns)
+ticks time_argument_tick(const struct session *s, uint64_t ns)
 {
 	const ticks first = session_first_tick(s);
 	const unsigned __int128 wide = (unsigned __int128)ns * s->tick_hz /
@@ -110,16 +110,16 @@ static ticks date_tick(const struct session *s, uint64_t date, ticks about)
 	return t;
 }
 
-int when_moment_tick(const struct session *s, const char *text,
+int time_argument_moment_tick(const struct session *s, const char *text,
 		     const char *option, uint64_t *ns, ticks *tick)
 {
 	const uint64_t start = session_real(s, session_first_tick(s));
 	uint64_t whole, part, scale;
 	const char *const unit = read_digits(text, &whole, &part, &scale);
 
-	if (when_moment(s, text, option, ns) != 0)
+	if (time_argument_moment(s, text, option, ns) != 0)
 		return -1;
-	*tick = when_tick(s, *ns);
+	*tick = time_argument_tick(s, *ns);
 	if (unit && unit[0] == '\0' && whole >= FIRST_DATE &&
 	    whole > start)
 		*tick = date_tick(s, whole, *tick);

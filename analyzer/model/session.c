@@ -98,6 +98,24 @@ ticks session_first_tick(const struct session *s)
 	return first == UINT64_MAX ? s->base_tick : first;
 }
 
+uint64_t session_duration(const struct session *s)
+{
+	ticks first = UINT64_MAX, last = 0;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->part_count; i++)
+		sum += s->parts[i].duration;
+	if (s->part_count > 0)
+		return sum;
+	for (size_t i = 0; i < s->thread_count; i++) {
+		if (s->threads[i].first < first)
+			first = s->threads[i].first;
+		if (s->threads[i].last > last)
+			last = s->threads[i].last;
+	}
+	return last > first ? session_ns(s, last - first) : 0;
+}
+
 /* A gap that began nobody knows when is the longest of all. */
 static ticks gap_length(const struct gap *g)
 {

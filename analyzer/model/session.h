@@ -175,6 +175,10 @@ void session_set_clock(struct session *, const struct chunk_header *);
 /* When the first chunk of all began; base_tick if there is none. */
 ticks session_first_tick(const struct session *);
 
+/* Nanoseconds from the first chunk's begin to the last chunk's end; of merged
+ * sessions, the sum of theirs. */
+uint64_t session_duration(const struct session *);
+
 /* Of a node with CCT_BODY, where replay collected VMs: the index + 1 of the VM
  * that its coroutine is of; 0: not known. */
 uint32_t session_body_vm(const struct session *, uint32_t flags);

@@ -1,0 +1,33 @@
+/* cells.h - cells of tables and fields of CSV rows that several commands print
+ * alike.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_CELLS_H
+#define WEFT_ANALYZER_CMD_CELLS_H
+
+#include "analyzer/model/session.h"
+#include "analyzer/out/out_csv.h"
+#include "analyzer/out/out_table.h"
+
+/* Print untrusted text on stdout, made safe for a terminal. */
+void cells_print_text(const char *);
+
+/* Write "file.c:12" to `to`, of the path only its last part; "" without a
+ * file. Returns `to`. */
+const char *cells_place(char *to, size_t size, const struct func *);
+
+/* A time; "-" for none. */
+void cells_time(struct out_table *, const struct session *, ticks);
+/* A count that may be a mean: with one decimal if it is not whole. */
+void cells_count(struct out_table *, double);
+
+/* A function in a CSV row. */
+#define CELLS_FUNC_COLUMNS "function,language,module,file,line"
+void cells_csv_func(struct out_csv *, struct session *, func_id);
+/* The same; if there is no function (0), the text and empty fields. */
+void cells_csv_func_or(struct out_csv *, struct session *, func_id,
+		   const char *text);
+
+/* A number with so many decimals. */
+void cells_csv_real(struct out_csv *, double, int decimals);
+
+#endif
