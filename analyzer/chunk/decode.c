@@ -1,10 +1,10 @@
-/* decode.c - what a chunk must keep to be believed: header, records, dictionary.
- * The items' own rules stand in view_items.c.
+/* decode.c - the checks that a chunk must pass, and how its items are read. A
+ * chunk that fails any check is refused whole.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/chunk/decode.h"
-#include "analyzer/chunk/decode_check.h"
 #include "analyzer/base/err.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,9 +12,30 @@
 #include <xxhash.h>
 
 enum { CHECKSUM_WORD = CHUNK_HEADER_WORDS - 1, MAX_LEVEL = 2 };
+enum { BUILD_ID_WORDS = 3, BUILD_ID_MAX = 20, STRING_HEAD_WORDS = 2 };
 
-/* Sums and differences of ticks then fit, and leave room for marks. */
+/* Below this, sums and differences of ticks fit into 64 bits. */
 #define TICK_MAX (UINT64_C(1) << 63)
+
+/* What checking the items has found: sets of item offsets and of module
+ * numbers, a bit each. */
+struct found {
+	uint64_t lua[CHUNK_MAX_WORDS / 64], name[CHUNK_MAX_WORDS / 64];
+	uint64_t module[DICT_MAX_MODULES / 64];
+	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
+};
+
+static bool is_in(const uint64_t *set, uint64_t i)
+{
+	return set[i / 64] >> (i % 64) & 1;
+}
+
+static void put_in(uint64_t *set, uint64_t i)
+{
+	set[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+/* ---- header ---- */
 
 uint64_t decode_checksum(const uint64_t *words, size_t n)
 {
@@ -29,6 +50,7 @@ uint64_t decode_checksum(const uint64_t *words, size_t n)
 	return XXH3_64bits_digest(&state);
 }
 
+/* Do the sizes agree with one another and with the words there are? */
 static int check_sizes(const struct chunk_header *h, size_t n)
 {
 	const uint64_t sum = (uint64_t)CHUNK_HEADER_WORDS + h->records +
@@ -51,6 +73,7 @@ static int check_sizes(const struct chunk_header *h, size_t n)
 	return 0;
 }
 
+/* Needs checked sizes. */
 static int check_header(const struct chunk_header *h)
 {
 	if (h->level > MAX_LEVEL)
@@ -64,10 +87,181 @@ static int check_header(const struct chunk_header *h)
 	return 0;
 }
 
-/* Add to the ticks that passed; they must stay within the chunk. */
-static int pass(const struct chunk *v, uint64_t *passed, uint64_t gap)
+/* ---- items ---- */
+
+/* Check n open-frame words of a stack. */
+static int check_frames(const struct chunk *c, const uint64_t *frame,
+			size_t n)
 {
-	const uint64_t span = v->header.tick_end - v->header.tick_begin;
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t func = rec_func(frame[i]);
+
+		if (rec_kind(frame[i]) != REC_OPERAND)
+			return err_add("a stack's frame %zu is no frame", i);
+		if (func != REC_FUNC_OMITTED && func >= c->header.funcs)
+			return err_add("a stack's function %" PRIu32 " of %"
+				       PRIu32, func, c->header.funcs);
+		if (func == REC_FUNC_OMITTED && rec_gap(frame[i]) == 0)
+			return err_add("a stack leaves out no frames");
+	}
+	return 0;
+}
+
+/* Words of a string with that many stored bytes. */
+static size_t string_words(uint32_t stored)
+{
+	return STRING_HEAD_WORDS + (stored + 7) / 8;
+}
+
+/* Check the string at *at in an item of n words and step over it. */
+static int check_string(const uint64_t *item, size_t n, size_t *at)
+{
+	uint32_t stored;
+
+	if (n - *at < STRING_HEAD_WORDS)
+		return err_add("a string is cut short");
+	stored = string_stored(item[*at]);
+	if (stored > CHUNK_STRING_MAX || stored > string_length(item[*at]))
+		return err_add("a string of %" PRIu64 " bytes stores %" PRIu32,
+			       string_length(item[*at]), stored);
+	if (n - *at < string_words(stored))
+		return err_add("a string is cut short");
+	*at += string_words(stored);
+	return 0;
+}
+
+/* Segment 0 is the thread's own; the others are of coroutines. */
+static int check_stack(const struct chunk *c, const uint64_t *item,
+		       size_t n)
+{
+	size_t at = 2;
+
+	if (n < 2 || item[1] == 0)
+		return err_add("the stack has no segments");
+	for (uint64_t i = 0; i < item[1]; i++) {
+		if (n - at < 2 || item[at + 1] > n - at - 2)
+			return err_add("the stack is cut short");
+		if ((item[at] == 0) != (i == 0))
+			return err_add("the stack's segment %" PRIu64
+				       " is of coroutine %" PRIu64, i,
+				       item[at]);
+		if (check_frames(c, item + at + 2, (size_t)item[at + 1]) < 0)
+			return -1;
+		at += 2 + (size_t)item[at + 1];
+	}
+	return 0;
+}
+
+static int check_module(const uint64_t *item, struct found *f)
+{
+	if (item[1] >= DICT_MAX_MODULES)
+		return err_add("module number %" PRIu64 " is too high",
+			       item[1]);
+	if (is_in(f->module, item[1]))
+		return err_add("module %" PRIu64 " is defined twice", item[1]);
+	if ((item[4] & 255) > BUILD_ID_MAX)
+		return err_add("a build-id of %u bytes",
+			       (unsigned)(item[4] & 255));
+	put_in(f->module, item[1]);
+	return 0;
+}
+
+static int check_offcpu(const uint64_t *item, size_t n)
+{
+	for (size_t i = 1; i + 1 < n; i += 2)
+		if (item[i + 1] < item[i])
+			return err_add("an off-CPU time ends before it begins");
+	return n % 2 == 1 ? 0 : err_add("an off-CPU time has no end");
+}
+
+/* Fields that all items of a type have: words before the strings, strings. */
+static const struct layout { uint8_t words, strings; } layouts[] = {
+	[ITEM_MODULE] = { 3 + BUILD_ID_WORDS, 1 },
+	[ITEM_LUA] = { 1, 2 },
+	[ITEM_NAME] = { 0, 1 },
+	[ITEM_HINT] = { 1, 1 },
+	[ITEM_LABEL] = { 0, 2 },
+	[ITEM_PROCESS] = { 1, 1 },
+	[ITEM_VM] = { 3, 0 },
+	[ITEM_NOTE] = { 0, 2 },
+	[ITEM_LATE] = { 1, 0 },
+};
+
+/* *end: the word behind the fields of the layout. */
+static int check_layout(const uint64_t *item, size_t n, size_t *end)
+{
+	const size_t type = item_type(*item);
+	const struct layout layout = type < sizeof(layouts) / sizeof(*layouts) ?
+				     layouts[type] : (struct layout){ 0, 0 };
+	size_t at = 1 + (size_t)layout.words;
+
+	if (n < at)
+		return err_add("it is cut short");
+	for (int i = 0; i < layout.strings; i++)
+		if (check_string(item, n, &at) < 0)
+			return -1;
+	*end = at;
+	return 0;
+}
+
+/* Check one item, and remember what the dictionary may refer to. */
+static int check_item(const struct chunk *c, const uint64_t *item,
+		      size_t n, struct found *f)
+{
+	const uint64_t offset = (uint64_t)(item - c->items);
+	size_t end = n;
+
+	if (check_layout(item, n, &end) < 0)
+		return -1;
+	switch (item_type(*item)) {
+	case ITEM_STACK:
+		if (f->stack)
+			return err_add("there are two stacks");
+		f->stack = item;
+		return check_stack(c, item, n);
+	case ITEM_MODULE:
+		return check_module(item, f);
+	case ITEM_LUA:
+		put_in(f->lua, offset);
+		return end == n || item[end] <= CHUNK_ORDINAL_MAX ? 0 :
+			err_add("an ordinal of %" PRIu64, item[end]);
+	case ITEM_NAME:
+		put_in(f->name, offset);
+		return 0;
+	case ITEM_HINT:
+	case ITEM_LATE:
+		return item[1] < c->header.funcs ? 0 :
+			err_add("a hint for function %" PRIu64, item[1]);
+	case ITEM_OFFCPU:
+		return check_offcpu(item, n);
+	default:
+		return 0;
+	}
+}
+
+static int check_items(const struct chunk *c, struct found *f)
+{
+	for (size_t at = 0; at < c->header.items; ) {
+		const uint64_t *const item = c->items + at;
+		const uint64_t n = item_words(*item);
+
+		if (n == 0 || n > c->header.items - at)
+			return err_add("item at word %zu has %" PRIu64
+				       " words", at, n);
+		if (check_item(c, item, (size_t)n, f) < 0)
+			return err_add("item at word %zu, type %d", at,
+				       (int)item_type(*item));
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+/* ---- records ---- */
+
+/* Add to the ticks that passed; they must stay within the chunk. */
+static int pass(const struct chunk *c, uint64_t *passed, uint64_t gap)
+{
+	const uint64_t span = c->header.tick_end - c->header.tick_begin;
 
 	if (gap > span - *passed)
 		return err_add("records run past the chunk's end");
@@ -75,142 +269,109 @@ static int pass(const struct chunk *v, uint64_t *passed, uint64_t gap)
 	return 0;
 }
 
-/* Operands that must follow a record of a kind; what a RESUME's stack adds is
- * checked apart. */
-static size_t wanted_operands(enum rec_kind kind)
-{
-	switch (kind) {
-#define X(name, number, operands, meaning) case REC_##name: return operands;
+/* Operands that must follow a record of each kind, without the words of a
+ * RESUME's stack. */
+static const uint8_t operands_of[1 << REC_KIND_BITS] = {
+#define X(name, number, operands, meaning) [REC_##name] = operands,
 	REC_LIST(X)
 #undef X
-	}
-	return 0;
-}
+};
 
-size_t decode_record_words(const struct chunk *v, size_t i)
+size_t decode_record_words(const struct chunk *c, size_t i)
 {
 	const size_t first = i++;
 
-	while (i < v->header.records && rec_kind(v->records[i]) == REC_OPERAND)
+	while (i < c->header.records && rec_kind(c->records[i]) == REC_OPERAND)
 		i++;
 	return i - first;
 }
 
-static int check_resume(const struct chunk *v, size_t i, size_t n)
+static int check_resume(const struct chunk *c, size_t i, size_t n)
 {
-	const uint64_t frames = rec_value(v->records[i + 3]);
+	const uint64_t frames = rec_value(c->records[i + 3]);
 
-	if (!(rec_func(v->records[i]) & RESUME_STACK))
+	if (!(rec_func(c->records[i]) & RESUME_STACK))
 		return frames == 0 ? 0 :
 			err_add("record %zu: RESUME counts a stack it has not",
 				i);
 	if (frames > n - 4)
 		return err_add("record %zu: RESUME's stack is cut short", i);
-	return check_frames(v, v->records + i + 4, (size_t)frames);
+	return check_frames(c, c->records + i + 4, (size_t)frames);
 }
 
-static int has_func(enum rec_kind kind)
+static bool has_func(enum rec_kind kind)
 {
 	return kind == REC_ENTER || kind == REC_LEAVE || kind == REC_LEAF ||
 	       kind == REC_MARK || kind == REC_LEAVE_OLD;
 }
 
-/* Check the record at index i with its operands; gives its length in words. */
-static int check_record(const struct chunk *v, size_t i, size_t *n)
+/* Check the record at index i with its operands; *n: its length in words. */
+static int check_record(const struct chunk *c, size_t i, size_t *n)
 {
-	const uint64_t word = v->records[i];
+	const uint64_t word = c->records[i];
 	const enum rec_kind kind = rec_kind(word);
 
-	*n = decode_record_words(v, i);
+	*n = decode_record_words(c, i);
 	if (kind == 0 || kind == REC_OPERAND)
 		return err_add("record %zu: kind %d begins no record", i,
 			       (int)kind);
-	if (*n - 1 < wanted_operands(kind))
+	if (*n - 1 < operands_of[kind])
 		return err_add("record %zu: kind %d has %zu operands", i,
 			       (int)kind, *n - 1);
-	if (has_func(kind) && rec_func(word) >= v->header.funcs)
+	if (has_func(kind) && rec_func(word) >= c->header.funcs)
 		return err_add("record %zu: function %" PRIu32 " of %" PRIu32,
-			       i, rec_func(word), v->header.funcs);
+			       i, rec_func(word), c->header.funcs);
 	if (kind == REC_MARK &&
-	    dict_kind(v->dict[rec_func(word)]) != DICT_NAME)
+	    dict_kind(c->dict[rec_func(word)]) != DICT_NAME)
 		return err_add("record %zu: a mark that is no name", i);
-	return kind == REC_RESUME ? check_resume(v, i, *n) : 0;
+	return kind == REC_RESUME ? check_resume(c, i, *n) : 0;
 }
 
-/* Ticks a record of a known kind takes; of a kind this reader does not know
- * the layout is not known either, but for the gap, which every kind that is
- * not TIME has. */
-uint64_t decode_record_ticks(uint64_t word)
-{
-	switch (rec_kind(word)) {
-	case REC_TIME:
-		return rec_value(word);
-	case REC_LEAF:
-		return rec_leaf_gap(word) + rec_leaf_duration(word);
-	default:
-		return rec_gap(word);
-	}
-}
-
-static int check_records(const struct chunk *v)
+static int check_records(const struct chunk *c)
 {
 	uint64_t passed = 0;
 
-	for (size_t i = 0, n; i < v->header.records; i += n) {
-		const uint64_t word = v->records[i];
+	for (size_t i = 0, n; i < c->header.records; i += n) {
+		const uint64_t word = c->records[i];
 		const unsigned kind = rec_kind(word);
 
 		/* Nearly all records are calls without operands. */
 		if (kind - REC_ENTER <= REC_LEAF - REC_ENTER &&
-		    rec_func(word) < v->header.funcs)
+		    rec_func(word) < c->header.funcs)
 			n = 1;
 		else if (rec_kind(word) == REC_OPERAND && i > 0)
-			n = 1; /* after a call: from a later format */
-		else if (check_record(v, i, &n) < 0)
+			n = 1; /* after a call: a later format adds it */
+		else if (check_record(c, i, &n) < 0)
 			return -1;
 		if (rec_kind(word) != REC_OPERAND &&
-		    pass(v, &passed, decode_record_ticks(word)) < 0)
+		    pass(c, &passed, decode_record_ticks(word)) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int check_frames(const struct chunk *v, const uint64_t *frame,
-		      size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t func = rec_func(frame[i]);
+/* ---- dictionary ---- */
 
-		if (rec_kind(frame[i]) != REC_OPERAND)
-			return err_add("a stack's frame %zu is no frame", i);
-		if (func != REC_FUNC_OMITTED && func >= v->header.funcs)
-			return err_add("a stack's function %" PRIu32 " of %"
-				       PRIu32, func, v->header.funcs);
-		if (func == REC_FUNC_OMITTED && rec_gap(frame[i]) == 0)
-			return err_add("a stack leaves out no frames");
-	}
-	return 0;
-}
-
-static int check_dict(const struct chunk *v, const struct decode_marks *m)
+/* Does every entry refer to a module or item of the chunk? */
+static int check_dict(const struct chunk *c, const struct found *f)
 {
-	for (uint32_t i = 0; i < v->header.funcs; i++) {
-		const uint64_t word = v->dict[i];
+	for (uint32_t i = 0; i < c->header.funcs; i++) {
+		const uint64_t word = c->dict[i];
 		const uint64_t at = dict_item(word);
-		int ok = 0;
+		bool ok = false;
 
 		switch (dict_kind(word)) {
 		case DICT_NATIVE:
-			ok = is_marked(m->module, dict_module(word));
+			ok = is_in(f->module, dict_module(word));
 			break;
 		case DICT_CODE:
-			ok = 1;
+			ok = true;
 			break;
 		case DICT_LUA:
-			ok = at < v->header.items && is_marked(m->lua, at);
+			ok = at < c->header.items && is_in(f->lua, at);
 			break;
 		case DICT_NAME:
-			ok = at < v->header.items && is_marked(m->name, at);
+			ok = at < c->header.items && is_in(f->name, at);
 			break;
 		}
 		if (!ok)
@@ -220,26 +381,154 @@ static int check_dict(const struct chunk *v, const struct decode_marks *m)
 	return 0;
 }
 
-int decode_chunk(struct chunk *v, const uint64_t *words, size_t n)
+int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
 {
-	struct decode_marks marks = { 0 };
+	struct found f = { 0 };
 
-	memset(v, 0, sizeof(*v));
+	memset(c, 0, sizeof(*c));
 	if (n < CHUNK_HEADER_WORDS || n > CHUNK_MAX_WORDS)
 		return err_add("no chunk: %zu words", n);
-	memcpy(&v->header, words, sizeof(v->header));
-	if (check_sizes(&v->header, n) < 0)
+	memcpy(&c->header, words, sizeof(c->header));
+	if (check_sizes(&c->header, n) < 0)
 		return -1;
-	if (decode_checksum(words, n) != v->header.checksum)
+	if (decode_checksum(words, n) != c->header.checksum)
 		return err_add("chunk is damaged: its checksum is wrong");
-	v->words = words;
-	v->n = n;
-	v->records = words + CHUNK_HEADER_WORDS;
-	v->items = v->records + v->header.records;
-	v->dict = v->items + v->header.items;
-	if (check_header(&v->header) < 0 || check_items(v, &marks) < 0 ||
-	    check_dict(v, &marks) < 0 || check_records(v) < 0)
+	c->words = words;
+	c->n = n;
+	c->records = words + CHUNK_HEADER_WORDS;
+	c->items = c->records + c->header.records;
+	c->dict = c->items + c->header.items;
+	if (check_header(&c->header) < 0 || check_items(c, &f) < 0 ||
+	    check_dict(c, &f) < 0 || check_records(c) < 0)
 		return -1;
-	v->stack = marks.stack;
+	c->stack = f.stack;
+	assert(c->dict + c->header.funcs == words + n);
 	return 0;
+}
+
+/* ---- reading ---- */
+
+static void set_item(const uint64_t *word, struct chunk_item *item)
+{
+	item->word = word;
+	item->type = item_type(*word);
+	item->n = (size_t)item_words(*word);
+}
+
+bool decode_next_item(const struct chunk *c, struct chunk_item *item)
+{
+	if (item->next >= c->header.items)
+		return 0;
+	set_item(c->items + item->next, item);
+	item->next += item->n;
+	return 1;
+}
+
+void decode_dict_item(const struct chunk *c, uint64_t dict,
+		    struct chunk_item *item)
+{
+	set_item(c->items + dict_item(dict), item);
+	item->next = (size_t)dict_item(dict) + item->n;
+}
+
+const char *decode_text(const struct chunk_string *s,
+			char out[CHUNK_STRING_MAX + 1])
+{
+	assert(s->stored <= CHUNK_STRING_MAX);
+	memcpy(out, s->bytes, s->stored);
+	out[s->stored] = '\0';
+	return out;
+}
+
+/* Read the string at word; returns the word after it. */
+static const uint64_t *get_string(const uint64_t *word, struct chunk_string *s)
+{
+	s->stored = string_stored(word[0]);
+	s->length = string_length(word[0]);
+	s->hash = word[1];
+	s->bytes = (const char *)(word + STRING_HEAD_WORDS);
+	return word + string_words(s->stored);
+}
+
+/* The three words hold, byte by byte: the length, the build-id, zeros. */
+void decode_module(const struct chunk_item *item, struct chunk_module *m)
+{
+	const uint8_t *const id = (const uint8_t *)(item->word + 4);
+
+	assert(item->type == ITEM_MODULE);
+	m->number = (uint32_t)item->word[1];
+	m->bias = item->word[2];
+	m->size = item->word[3];
+	m->build_id_size = id[0];
+	m->build_id = id + 1;
+	get_string(item->word + 4 + BUILD_ID_WORDS, &m->path);
+}
+
+void decode_lua(const struct chunk_item *item, struct chunk_lua *l)
+{
+	const uint64_t *const ordinal =
+		get_string(get_string(item->word + 2, &l->source), &l->name);
+
+	assert(item->type == ITEM_LUA);
+	l->line = (uint32_t)(item->word[1] >> 32);
+	l->last_line = (uint32_t)item->word[1];
+	l->ordinal = ordinal < item->word + item->n ? (uint32_t)*ordinal : 0;
+}
+
+void decode_name(const struct chunk_item *item, struct chunk_string *name)
+{
+	get_string(item->word + 1, name);
+}
+
+uint32_t decode_hint(const struct chunk_item *item, struct chunk_string *name)
+{
+	get_string(item->word + 2, name);
+	return (uint32_t)item->word[1];
+}
+
+uint32_t decode_untold_return(const struct chunk_item *item)
+{
+	return (uint32_t)item->word[1];
+}
+
+void decode_pair(const struct chunk_item *item, struct chunk_string *key,
+		 struct chunk_string *value)
+{
+	get_string(get_string(item->word + 1, key), value);
+}
+
+uint32_t decode_process(const struct chunk_item *item,
+			struct chunk_string *path)
+{
+	get_string(item->word + 2, path);
+	return (uint32_t)item->word[1];
+}
+
+void decode_vm(const struct chunk_item *item, struct chunk_vm *vm)
+{
+	vm->serial = item->word[1];
+	vm->abi = (uint32_t)(item->word[2] >> 32);
+	vm->flags = (uint32_t)item->word[2];
+	vm->address = item->word[3];
+	vm->fiber = item->n > 4 ? item->word[4] : 0;
+}
+
+size_t decode_offcpu(const struct chunk_item *item, const uint64_t **pair)
+{
+	*pair = item->word + 1;
+	return (item->n - 1) / 2;
+}
+
+bool decode_next_segment(const struct chunk *c, struct chunk_segment *s)
+{
+	const uint64_t *at;
+
+	if (!c->stack || s->index >= c->stack[1])
+		return false;
+	at = s->index == 0 ? c->stack + 2 : s->frame + s->frames;
+	s->serial = at[0];
+	s->frames = (size_t)at[1];
+	s->frame = at + 2;
+	s->index++;
+	return true;
 }
