@@ -1,137 +1,291 @@
-/* diff.c - a change of time, taken apart: a function called more often by a
- * caller answers for all that it calls; one that costs more a call for its own
- * code only, so that each nanosecond is laid at one door.
+/* diff.c - takes a change of time apart. A function that is called more often
+ * is charged with all that it calls; one that costs more a call is charged with
+ * its own code only. So every nanosecond is attributed once.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/diff.h"
-#include "analyzer/merge/diff_count.h"
-#include "analyzer/merge/diff_find.h"
-#include "analyzer/base/mem.h"
-#include "analyzer/base/vec.h"
 
+#include "analyzer/base/map.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/merge/diff_match.h"
+
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* Rows that are less of the whole than this are not even tested. */
+/* Rows that add less than this share of the whole are not even tested. */
 #define LEAST (1.0 / 5000)
+
+/* A function on one side, over all its sessions. Times are ns. */
+struct figures {
+	uint64_t calls, outer;   /* outer: calls while it was not open yet */
+	uint64_t self, off, sleep;
+	uint64_t total;          /* of the outer calls */
+};
+
+/* One function that calls another, by their matches; caller 0: a thread. */
+struct edge {
+	uint32_t caller, func;
+	bool is_again;           /* func is open already: direct or indirect
+	                          * recursion */
+	uint64_t calls[2];
+};
 
 struct maker {
 	struct session *side[2];
 	double sessions[2];
-	struct diff_matches pairs;
-	struct diff_count count;
+	struct diff_matches matches;
+	struct figures *func[2]; /* by side and match */
+	struct edge *edges;
+	size_t edge_count, edge_room;
+	struct map *edge_of;     /* by caller, func * 2 + is_again: index + 1 */
 	struct diff *out;
 	size_t room;
-	/* By reason of calls and pair: what was added, and the edge that adds
-	 * or takes most. */
-	double *added[DIFF_COST];
-	uint32_t *most[DIFF_COST];  /* index + 1 */
+	/* For each reason up to DIFF_NEW, by match: what is added in all, the
+	 * edge that adds or takes most (index + 1), and how much that is. */
+	struct most { double added, most; uint32_t edge; } *added[DIFF_COST];
 };
 
-static double sessions_of(const struct session *s)
+/* ---- sums over both trees ---- */
+
+/* A walk over one side's tree. */
+struct walk {
+	struct maker *m;
+	struct cct *cct;
+	int side;
+	uint64_t *total;         /* by node */
+	uint32_t *open;          /* by match: how often it is on the path */
+};
+
+static uint32_t match_of(const struct walk *w, node_id id)
 {
-	return s->part_count > 0 ? (double)s->part_count : 1;
+	return w->m->matches.of[w->side][cct_get(w->cct, id)->func];
 }
 
-static double ratio(double part, double whole)
+static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
+		       bool is_again, uint64_t calls)
 {
-	return whole > 0 ? part / whole : 0;
+	struct maker *const m = w->m;
+	uint32_t *const at = map_put(m->edge_of, caller,
+				     (uint64_t)func * 2 + (uint64_t)is_again);
+
+	if (*at == 0) {
+		*vec_add(&m->edges, &m->edge_room, &m->edge_count) =
+			(struct edge){ caller, func, is_again, { 0, 0 } };
+		*at = (uint32_t)m->edge_count;
+	}
+	m->edges[*at - 1].calls[w->side] += calls;
+}
+
+static void enter(struct walk *w, node_id id)
+{
+	const struct cct_node *const n = cct_get(w->cct, id);
+	const uint32_t match = match_of(w, id);
+	struct figures *const f = &w->m->func[w->side][match];
+	const bool is_again = w->open[match] > 0;
+
+	f->calls += n->calls;
+	f->self += n->self;
+	f->off += cct_cpu_of(w->cct, id).off;
+	f->sleep += n->suspended;
+	if (!is_again) {
+		f->outer += n->calls;
+		f->total += w->total[id];
+	}
+	if (n->calls > 0)
+		count_edge(w, match_of(w, n->parent), match, is_again,
+			   n->calls);
+	w->open[match]++;
+}
+
+static void leave(struct walk *w, node_id id)
+{
+	assert(w->open[match_of(w, id)] > 0);
+	w->open[match_of(w, id)]--;
+}
+
+/* Over all nodes below a root, without recursion: trees may be deep. */
+static void walk(struct walk *w, node_id root)
+{
+	node_id id = root;
+
+	for (;;) {
+		node_id next = cct_get(w->cct, id)->child;
+
+		while (!next && id != root) {
+			leave(w, id);
+			next = cct_get(w->cct, id)->sibling;
+			id = cct_get(w->cct, id)->parent;
+		}
+		if (!next)
+			return;
+		id = next;
+		enter(w, id);
+	}
+}
+
+static void count_side(struct maker *m, int side)
+{
+	struct cct *const t = m->side[side]->cct;
+	const size_t nodes = cct_count(t) + 1;
+	uint64_t *const suspended = mem_alloc(nodes * sizeof(*suspended));
+	struct walk w = { m, t, side, mem_alloc(nodes * sizeof(uint64_t)),
+			  mem_alloc(m->matches.count * sizeof(uint32_t)) };
+
+	m->func[side] = mem_alloc(m->matches.count * sizeof(*m->func[side]));
+	cct_totals(t, w.total, suspended);
+	for (node_id r = cct_first_root(t); r; r = cct_get(t, r)->sibling) {
+		walk(&w, r);
+		m->func[side][0].self += cct_get(t, r)->self;
+	}
+	mem_free(suspended);
+	mem_free(w.total);
+	mem_free(w.open);
+}
+
+/* ---- statistics over sessions, in lists that are sorted ---- */
+
+static int compare_func(const void *key, const void *row)
+{
+	const func_id x = *(const func_id *)key;
+	const func_id y = ((const struct func_statistics *)row)->func;
+
+	return x < y ? -1 : x > y;
+}
+
+/* All 0 if there are none. */
+static const struct func_statistics *find_func(const struct session *s,
+					       func_id f)
+{
+	static const struct func_statistics none;
+	const struct func_statistics *const found =
+		f == 0 || !s->statistics ? NULL :
+		bsearch(&f, s->statistics, s->statistics_count,
+			sizeof(*s->statistics), compare_func);
+
+	return found ? found : &none;
+}
+
+static int compare_edge(const void *key, const void *row)
+{
+	const struct edge_statistics *const x = key, *const y = row;
+
+	if (x->caller != y->caller)
+		return x->caller < y->caller ? -1 : 1;
+	return x->func < y->func ? -1 : x->func > y->func;
+}
+
+/* All 0 if there are none. */
+static const struct statistics *find_rate(const struct session *s,
+					  func_id caller, func_id func)
+{
+	static const struct statistics none;
+	const struct edge_statistics key = { .caller = caller, .func = func };
+	const struct edge_statistics *const found = !s->edges ? NULL :
+		bsearch(&key, s->edges, s->edge_count, sizeof(*s->edges),
+			compare_edge);
+
+	return found ? &found->rate : &none;
 }
 
 static double chance(const struct maker *m, const struct statistics *before,
 		     const struct statistics *after)
 {
 	return statistics_welch(before, (uint64_t)m->sessions[0], after,
-			    (uint64_t)m->sessions[1]);
+				(uint64_t)m->sessions[1]);
 }
 
-/* --- rows ---------------------------------------------------------------- */
+/* ---- rows ---- */
+
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
 
 static void add_row(struct maker *m, const struct diff_row *row)
 {
 	struct diff *const d = m->out;
 	const double whole = d->before > d->after ? d->before : d->after;
 
-	if (fabs(row->added) <= whole * LEAST)
-		return;
-	*vec_add(&d->rows, &m->room, &d->count) = *row;
+	if (fabs(row->added) > whole * LEAST)
+		*vec_add(&d->rows, &m->room, &d->count) = *row;
 }
 
-static struct diff_row row_of(const struct maker *m, uint32_t pair,
-			       enum diff_reason reason, double added)
+static struct diff_row row_of(const struct maker *m, uint32_t match,
+			      enum diff_reason reason, double added)
 {
 	return (struct diff_row){ .reason = reason, .added = added,
-				   .before = m->pairs.pairs[pair].id[0],
-				   .after = m->pairs.pairs[pair].id[1] };
+				  .before = m->matches.list[match].id[0],
+				  .after = m->matches.list[match].id[1] };
 }
 
-/* Time of one call with all that it calls; of one inside another of the same
- * function, its own only. */
-static double whole_cost(const struct diff_func *f, int is_again)
+/* Time of one call with all that it calls; if the function is open already, of
+ * its own code only. */
+static double call_cost(const struct figures *f, bool is_again)
 {
 	if (is_again || f->outer == 0)
 		return ratio((double)f->self, (double)f->calls);
 	return ratio((double)f->total, (double)f->outer);
 }
 
-/* What the change of one edge adds, and why. */
+/* Find what the change of one edge adds, and why. */
 static void weigh_edge(struct maker *m, size_t i)
 {
-	const struct diff_edge *const e = &m->count.edges[i];
-	const struct diff_func *const f[2] = {
-		&m->count.func[0][e->func], &m->count.func[1][e->func] };
+	const struct edge *const e = &m->edges[i];
+	const struct figures *const before = &m->func[0][e->func];
+	const struct figures *const after = &m->func[1][e->func];
+	const enum diff_reason why = before->calls == 0 ? DIFF_NEW :
+		e->calls[0] == 0 ? DIFF_NEW_CALLER : DIFF_CALLED;
+	struct most *const most = &m->added[why][e->func];
 	double rate[2], added;
 	uint64_t callers[2];
-	enum diff_reason why = DIFF_CALLED;
 
 	for (int k = 0; k < 2; k++) {
-		callers[k] = e->caller > 0 ?
-			m->count.func[k][e->caller].calls :
-			(uint64_t)m->sessions[k];
+		callers[k] = e->caller > 0 ? m->func[k][e->caller].calls :
+			     (uint64_t)m->sessions[k];
 		rate[k] = ratio((double)e->calls[k], (double)callers[k]);
 	}
-	/* What a new function calls is its own doing; the callees of one that
+	/* A new function is charged with what it calls; the callees of one that
 	 * is gone went with it. */
 	if (callers[0] == 0 || callers[1] == 0)
 		return;
-	if (f[0]->calls == 0)
-		why = DIFF_NEW;
-	else if (e->calls[0] == 0)
-		why = DIFF_NEW_CALLER;
 	added = (rate[1] - rate[0]) * (double)callers[1] / m->sessions[1] *
-		whole_cost(f[f[0]->calls == 0], e->is_again);
-	if (m->most[why][e->func] == 0 || fabs(added) > fabs(
-		(m->added[why] + m->pairs.count)[e->func])) {
-		m->most[why][e->func] = (uint32_t)i + 1;
-		(m->added[why] + m->pairs.count)[e->func] = added;
+		call_cost(before->calls == 0 ? after : before, e->is_again);
+	if (most->edge == 0 || fabs(added) > fabs(most->most)) {
+		most->edge = (uint32_t)i + 1;
+		most->most = added;
 	}
-	m->added[why][e->func] += added;
+	most->added += added;
 }
 
-static void add_calls(struct maker *m, uint32_t pair, enum diff_reason why)
+/* The row of a function that is called more often, or less. */
+static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
 {
-	const uint32_t most = m->most[why][pair];
-	struct diff_row row = row_of(m, pair, why, m->added[why][pair]);
+	const struct most *const most = &m->added[why][match];
+	struct diff_row row = row_of(m, match, why, most->added);
 	const struct diff_match *caller;
 
-	if (most == 0)
+	if (most->edge == 0)
 		return;
-	caller = &m->pairs.pairs[m->count.edges[most - 1].caller];
+	caller = &m->matches.list[m->edges[most->edge - 1].caller];
 	row.caller_before = caller->id[0];
 	row.caller_after = caller->id[1];
-	row.was = (double)m->count.func[0][pair].calls / m->sessions[0];
-	row.is = (double)m->count.func[1][pair].calls / m->sessions[1];
+	row.was = (double)m->func[0][match].calls / m->sessions[0];
+	row.is = (double)m->func[1][match].calls / m->sessions[1];
 	row.chance = chance(m,
-		diff_find_rate(m->side[0], row.caller_before, row.before),
-		diff_find_rate(m->side[1], row.caller_after, row.after));
+		find_rate(m->side[0], row.caller_before, row.before),
+		find_rate(m->side[1], row.caller_after, row.after));
 	add_row(m, &row);
 }
 
-static void add_cost(struct maker *m, uint32_t pair, enum diff_reason why,
-		     const uint64_t time[2], const struct statistics *const s[2])
+/* The row of a function that costs more a call, or less. time is over all
+ * calls, s over sessions. */
+static void add_cost(struct maker *m, uint32_t match, enum diff_reason why,
+		     const uint64_t time[2],
+		     const struct statistics *const s[2])
 {
-	struct diff_row row = row_of(m, pair, why, 0);
-	const double calls[2] = { (double)m->count.func[0][pair].calls,
-				  (double)m->count.func[1][pair].calls };
+	struct diff_row row = row_of(m, match, why, 0);
+	const double calls[2] = { (double)m->func[0][match].calls,
+				  (double)m->func[1][match].calls };
 
 	if (calls[0] <= 0 || calls[1] <= 0)
 		return;
@@ -142,66 +296,66 @@ static void add_cost(struct maker *m, uint32_t pair, enum diff_reason why,
 	add_row(m, &row);
 }
 
-/* Of a function that calls nothing. */
-static int has_fastest(const struct maker *m,
-		       const struct statistics *const s[2])
+/* Is the fastest call known in all sessions of both sides? It is of a function
+ * that calls nothing. */
+static bool has_fastest(const struct maker *m,
+			const struct statistics *const s[2])
 {
 	return s[0]->sessions == (uint64_t)m->sessions[0] &&
 	       s[1]->sessions == (uint64_t)m->sessions[1];
 }
 
-/* A busy machine stretches calls, and means with them; it makes none shorter.
- * Where means may differ by chance, but the fastest calls do not, these tell
- * what was added. */
-static void add_work(struct maker *m, uint32_t pair, const uint64_t time[2],
+/* A busy machine makes calls longer, and so their mean, but makes none shorter.
+ * If the means may differ by chance, but the fastest calls do not, the fastest
+ * calls tell what was added. */
+static void add_work(struct maker *m, uint32_t match, const uint64_t time[2],
 		     const struct statistics *const mean[2],
 		     const struct statistics *const fastest[2])
 {
-	struct diff_row row = row_of(m, pair, DIFF_COST, 0);
-	const double calls[2] = { (double)m->count.func[0][pair].calls,
-				  (double)m->count.func[1][pair].calls };
+	struct diff_row row = row_of(m, match, DIFF_COST, 0);
+	const uint64_t calls = m->func[1][match].calls;
 
-	row.chance = has_fastest(m, fastest) && calls[0] > 0 && calls[1] > 0 ?
-		     chance(m, fastest[0], fastest[1]) : -1;
+	row.chance = has_fastest(m, fastest) && m->func[0][match].calls > 0 &&
+		     calls > 0 ? chance(m, fastest[0], fastest[1]) : -1;
 	if (row.chance < 0 || chance(m, mean[0], mean[1]) <= row.chance) {
-		add_cost(m, pair, DIFF_COST, time, mean);
+		add_cost(m, match, DIFF_COST, time, mean);
 		return;
 	}
 	row.was = statistics_mean(fastest[0], fastest[0]->sessions);
 	row.is = statistics_mean(fastest[1], fastest[1]->sessions);
-	row.added = (row.is - row.was) * calls[1] / m->sessions[1];
-	row.is_fastest = 1;
+	row.added = (row.is - row.was) * (double)calls / m->sessions[1];
+	row.is_fastest = true;
 	add_row(m, &row);
 }
 
-static void add_costs(struct maker *m, uint32_t pair)
+static void add_costs(struct maker *m, uint32_t match)
 {
-	const struct diff_func *const a = &m->count.func[0][pair];
-	const struct diff_func *const b = &m->count.func[1][pair];
-	const struct func_statistics *const x =
-		diff_find_func(m->side[0], m->pairs.pairs[pair].id[0]);
-	const struct func_statistics *const y =
-		diff_find_func(m->side[1], m->pairs.pairs[pair].id[1]);
-	const uint64_t off[2] = {
-		!m->out->has_cpu ? 0 : a->off < a->self ? a->off : a->self,
-		!m->out->has_cpu ? 0 : b->off < b->self ? b->off : b->self };
+	const struct func_statistics *s[2];
+	uint64_t off[2], work[2], sleep[2];
+	const bool cpu = m->out->has_cpu;
 
-	add_work(m, pair,
-		 (const uint64_t[]){ a->self - off[0], b->self - off[1] },
-		 (const struct statistics *[]){
-			 m->out->has_cpu ? &x->work : &x->cost,
-			 m->out->has_cpu ? &y->work : &y->cost },
-		 (const struct statistics *[]){ &x->fastest, &y->fastest });
-	add_cost(m, pair, DIFF_WAIT, off,
-		 (const struct statistics *[]){ &x->wait, &y->wait });
-	add_cost(m, pair, DIFF_SLEEP,
-		 (const uint64_t[]){ a->sleep, b->sleep },
-		 (const struct statistics *[]){ &x->sleep, &y->sleep });
+	for (int k = 0; k < 2; k++) {
+		const struct figures *const f = &m->func[k][match];
+
+		s[k] = find_func(m->side[k], m->matches.list[match].id[k]);
+		off[k] = !cpu ? 0 : f->off < f->self ? f->off : f->self;
+		work[k] = f->self - off[k];
+		sleep[k] = f->sleep;
+	}
+	add_work(m, match, work, (const struct statistics *[]){
+			 cpu ? &s[0]->work : &s[0]->cost,
+			 cpu ? &s[1]->work : &s[1]->cost },
+		 (const struct statistics *[]){ &s[0]->fastest,
+						&s[1]->fastest });
+	add_cost(m, match, DIFF_WAIT, off,
+		 (const struct statistics *[]){ &s[0]->wait, &s[1]->wait });
+	add_cost(m, match, DIFF_SLEEP, sleep,
+		 (const struct statistics *[]){ &s[0]->sleep, &s[1]->sleep });
 }
 
-/* --- the whole ----------------------------------------------------------- */
+/* ---- the whole ---- */
 
-/* What may be chance comes last; the rest by what it adds. */
+/* Rows that may be chance come last; the rest is sorted by what it adds. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct diff_row *const x = a, *const y = b;
@@ -218,7 +372,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Of a hundred rows some differ by chance: Bonferroni's correction. Costs are
- * looked at in two ways. */
+ * tested twice: by means and by fastest calls. */
 static void correct_chances(struct diff *d)
 {
 	size_t tests = d->count;
@@ -235,11 +389,11 @@ static void correct_chances(struct diff *d)
 	}
 }
 
-static int knows_cpu(const struct session *s)
+static bool knows_cpu(const struct session *s)
 {
 	for (size_t i = 0; i < s->part_count; i++)
 		if (!s->parts[i].cpu)
-			return 0;
+			return false;
 	return s->part_count > 0;
 }
 
@@ -247,52 +401,62 @@ static double whole_of(const struct maker *m, int side)
 {
 	double sum = 0;
 
-	for (uint32_t i = 0; i < m->pairs.count; i++)
-		sum += (double)m->count.func[side][i].self +
-		       (double)m->count.func[side][i].sleep;
+	for (uint32_t i = 0; i < m->matches.count; i++)
+		sum += (double)m->func[side][i].self +
+		       (double)m->func[side][i].sleep;
 	return sum / m->sessions[side];
 }
 
-static void fill(struct maker *m)
+static void add_rows(struct maker *m)
 {
-	const size_t n = m->pairs.count;
+	const size_t n = m->matches.count;
 
-	for (int why = 0; why < DIFF_COST; why++) {
-		m->added[why] = mem_alloc(2 * n * sizeof(double));
-		m->most[why] = mem_alloc(n * sizeof(uint32_t));
-	}
-	for (size_t i = 0; i < m->count.edge_count; i++)
+	for (int why = 0; why < DIFF_COST; why++)
+		m->added[why] = mem_alloc(n * sizeof(struct most));
+	for (size_t i = 0; i < m->edge_count; i++)
 		weigh_edge(m, i);
-	for (uint32_t pair = 1; pair < n; pair++) {
+	for (uint32_t match = 1; match < n; match++) {
 		for (int why = 0; why < DIFF_COST; why++)
-			add_calls(m, pair, (enum diff_reason)why);
-		add_costs(m, pair);
+			add_calls(m, match, (enum diff_reason)why);
+		add_costs(m, match);
 	}
-	for (int why = 0; why < DIFF_COST; why++) {
+	for (int why = 0; why < DIFF_COST; why++)
 		mem_free(m->added[why]);
-		mem_free(m->most[why]);
-	}
+}
+
+static void free_maker(struct maker *m)
+{
+	diff_match_fini(&m->matches);
+	mem_free(m->func[0]);
+	mem_free(m->func[1]);
+	mem_free(m->edges);
+	map_free(m->edge_of);
+}
+
+static double sessions_of(const struct session *s)
+{
+	return s->part_count > 0 ? (double)s->part_count : 1;
 }
 
 struct diff *diff_new(struct session *before, struct session *after)
 {
+	struct diff *const d = mem_alloc(sizeof(*d));
 	struct maker m = { .side = { before, after },
 			   .sessions = { sessions_of(before),
-					 sessions_of(after) } };
-	struct diff *const d = mem_alloc(sizeof(*d));
+					 sessions_of(after) },
+			   .edge_of = map_new(), .out = d };
 
-	m.out = d;
-	diff_match_init(&m.pairs, m.side);
-	diff_count_init(&m.count, &m.pairs, m.side);
+	diff_match_init(&m.matches, m.side);
+	count_side(&m, 0);
+	count_side(&m, 1);
 	d->before = whole_of(&m, 0);
 	d->after = whole_of(&m, 1);
 	d->has_cpu = knows_cpu(before) && knows_cpu(after);
-	fill(&m);
+	add_rows(&m);
 	correct_chances(d);
 	if (d->count > 0)
 		qsort(d->rows, d->count, sizeof(*d->rows), compare_rows);
-	diff_count_fini(&m.count);
-	diff_match_fini(&m.pairs);
+	free_maker(&m);
 	return d;
 }
 

@@ -1,25 +1,44 @@
-/* diff_match.c - functions are paired by a text that says who they are: first
- * exactly, then, what is left over of other builds, by name.
+/* diff_match.c - matches functions by a text that identifies them: first by an
+ * exact one, then, for those of other builds that are left, by name.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/diff_match.h"
+
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Texts of one side, with the function that each is of. */
+/* SAME_MAX: of functions that share a text, more stay without a match. */
+enum { KEY_BYTES = 4096, SAME_MAX = 1000 };
+
+/* ---- keys ---- */
+
+/* The texts of one side. */
 struct keys {
 	struct arena *arena;
-	struct map *by_hash;
+	struct map *by_hash;     /* hash of a text, n: the nth function of it */
 	const char **text;       /* by function; NULL: none */
 };
 
-enum { KEY_BYTES = 4096, SAME_MAX = 1000 };
+static void init_keys(struct keys *k, size_t funcs)
+{
+	k->arena = arena_new();
+	k->by_hash = map_new();
+	k->text = mem_alloc((funcs + 1) * sizeof(*k->text));
+}
 
-/* Several may share a text; more than so many stay unpaired. */
+static void fini_keys(struct keys *k)
+{
+	arena_free(k->arena);
+	map_free(k->by_hash);
+	mem_free(k->text);
+}
+
 static void put(struct keys *k, func_id id, const char *text)
 {
 	const uint64_t hash = text_hash(1, text);
@@ -35,7 +54,7 @@ static void put(struct keys *k, func_id id, const char *text)
 	}
 }
 
-/* The nth function of that text, or 0. */
+/* The nth function of that text, from 0 on; 0 if there is none. */
 static func_id find(const struct keys *k, const char *text, uint64_t nth)
 {
 	const uint64_t hash = text_hash(1, text);
@@ -50,8 +69,8 @@ static func_id find(const struct keys *k, const char *text, uint64_t nth)
 	}
 }
 
-/* How many of its side, before it, have its text. */
-static uint64_t place_of(const struct keys *k, func_id id)
+/* How many functions with the same text were put before this one. */
+static uint64_t rank_of(const struct keys *k, func_id id)
 {
 	uint64_t n = 0;
 
@@ -76,16 +95,7 @@ static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 		 f->ordinal, f->kind >= FUNC_MARK ? f->name : "");
 }
 
-/* Its build-id's first 16 bytes. */
-static uint32_t *module_at(struct map *map, const struct elf_module *m)
-{
-	uint64_t key[2];
-
-	memcpy(key, m->build_id, sizeof(key));
-	return map_put(map, key[0], key[1]);
-}
-
-/* "" for what has no name to go by. */
+/* "" for a function that has no name to go by. */
 static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
@@ -101,34 +111,24 @@ static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
 		snprintf(key, KEY_BYTES, "m|%.1000s", f->source);
 }
 
-static void init_keys(struct keys *k, size_t funcs)
-{
-	k->arena = arena_new();
-	k->by_hash = map_new();
-	k->text = mem_alloc((funcs + 1) * sizeof(*k->text));
-}
+/* ---- matches ---- */
 
-static void fini_keys(struct keys *k)
+static void add_match(struct diff_matches *m, func_id before, func_id after)
 {
-	arena_free(k->arena);
-	map_free(k->by_hash);
-	mem_free(k->text);
-}
-
-static void add_pair(struct diff_matches *p, func_id before, func_id after)
-{
-	p->pairs[p->count] = (struct diff_match){ { before, after } };
+	m->list[m->count] = (struct diff_match){ { before, after } };
 	if (before > 0)
-		p->of[0][before] = (uint32_t)p->count;
+		m->of[0][before] = (uint32_t)m->count;
 	if (after > 0)
-		p->of[1][after] = (uint32_t)p->count;
-	p->count++;
+		m->of[1][after] = (uint32_t)m->count;
+	m->count++;
 }
 
-/* Pair those that have no pair yet and bear the same text. */
-static void pair_by(struct diff_matches *p, struct session *const side[2],
-		    const uint8_t *const is_open[2],
-		    void (*key_of)(struct session *, func_id, char *))
+/* Match functions that have no match yet, are open to it and have the same
+ * key. The first of several functions with one key matches the first of the
+ * other side, and so on. */
+static void match_by(struct diff_matches *m, struct session *const side[2],
+		     const bool *const is_open[2],
+		     void (*key_of)(struct session *, func_id, char *))
 {
 	struct keys keys[2];
 	char key[KEY_BYTES];
@@ -136,7 +136,7 @@ static void pair_by(struct diff_matches *p, struct session *const side[2],
 	for (int i = 0; i < 2; i++) {
 		init_keys(&keys[i], func_count(side[i]->funcs));
 		for (func_id f = 1; f <= func_count(side[i]->funcs); f++) {
-			if (p->of[i][f] != 0 || !is_open[i][f])
+			if (m->of[i][f] != 0 || !is_open[i][f])
 				continue;
 			key_of(side[i], f, key);
 			if (key[0] != '\0')
@@ -145,18 +145,27 @@ static void pair_by(struct diff_matches *p, struct session *const side[2],
 	}
 	for (func_id f = 1; f <= func_count(side[0]->funcs); f++) {
 		const func_id other = !keys[0].text[f] ? 0 :
-			find(&keys[1], keys[0].text[f], place_of(&keys[0], f));
+			find(&keys[1], keys[0].text[f], rank_of(&keys[0], f));
 
 		if (other > 0)
-			add_pair(p, f, other);
+			add_match(m, f, other);
 	}
 	fini_keys(&keys[0]);
 	fini_keys(&keys[1]);
 }
 
-/* Which functions of a side may be paired by name: not those of a module that
- * is on the other side, too. What that one lacks of it did not run there. */
-static void close_shared(struct session *const side[2], uint8_t *const open[2])
+/* Modules are told apart by the first 16 bytes of their build-ids. */
+static uint32_t *module_at(struct map *map, const struct elf_module *m)
+{
+	uint64_t key[2];
+
+	memcpy(key, m->build_id, sizeof(key));
+	return map_put(map, key[0], key[1]);
+}
+
+/* Functions of a module that both sides have do not match by name: one that the
+ * other side lacks did not run there. */
+static void close_shared(struct session *const side[2], bool *const is_open[2])
 {
 	for (int i = 0; i < 2; i++) {
 		struct func_table *const t = side[i]->funcs;
@@ -169,42 +178,43 @@ static void close_shared(struct session *const side[2], uint8_t *const open[2])
 			const struct elf_module *const m =
 				func_elf(t, func_get(t, f)->module);
 
-			open[i][f] = m->build_id_size == 0 ||
-				     *module_at(shared, m) == 0;
+			is_open[i][f] = m->build_id_size == 0 ||
+					*module_at(shared, m) == 0;
 		}
 		map_free(shared);
 	}
 }
 
-void diff_match_init(struct diff_matches *p, struct session *const side[2])
+void diff_match_init(struct diff_matches *m, struct session *const side[2])
 {
-	uint8_t *open[2];
+	bool *is_open[2];
 	size_t all = 1;
 
 	for (int i = 0; i < 2; i++) {
 		const size_t funcs = func_count(side[i]->funcs) + 1;
 
-		p->of[i] = mem_alloc(funcs * sizeof(*p->of[i]));
-		open[i] = mem_alloc(funcs);
-		memset(open[i], 1, funcs);
+		m->of[i] = mem_alloc(funcs * sizeof(*m->of[i]));
+		is_open[i] = mem_alloc(funcs * sizeof(bool));
+		memset(is_open[i], true, funcs * sizeof(bool));
 		all += funcs;
 	}
-	p->pairs = mem_alloc(all * sizeof(*p->pairs));
-	p->count = 1;
-	pair_by(p, side, (const uint8_t *const *)open, exact_key);
-	close_shared(side, open);
-	pair_by(p, side, (const uint8_t *const *)open, name_key);
+	m->list = mem_alloc(all * sizeof(*m->list));
+	m->count = 1;
+	match_by(m, side, (const bool *const *)is_open, exact_key);
+	close_shared(side, is_open);
+	match_by(m, side, (const bool *const *)is_open, name_key);
 	for (int i = 0; i < 2; i++)
 		for (func_id f = 1; f <= func_count(side[i]->funcs); f++)
-			if (p->of[i][f] == 0)
-				add_pair(p, i == 0 ? f : 0, i == 0 ? 0 : f);
-	mem_free(open[0]);
-	mem_free(open[1]);
+			if (m->of[i][f] == 0)
+				add_match(m, i == 0 ? f : 0, i == 0 ? 0 : f);
+	assert(m->count <= all);
+	mem_free(is_open[0]);
+	mem_free(is_open[1]);
 }
 
-void diff_match_fini(struct diff_matches *p)
+void diff_match_fini(struct diff_matches *m)
 {
-	mem_free(p->pairs);
-	mem_free(p->of[0]);
-	mem_free(p->of[1]);
+	mem_free(m->list);
+	mem_free(m->of[0]);
+	mem_free(m->of[1]);
 }

@@ -5,15 +5,20 @@
 
 #include "analyzer/model/session.h"
 
-/* A function that occurs on one side or both; index 0 is a thread's root. */
+/* A function that occurs on one side or both; 0 where it does not. */
 struct diff_match { func_id id[2]; };
 
+/* Every function of both sides is in one match. Match 0 is a thread's root. */
 struct diff_matches {
-	struct diff_match *pairs;
+	struct diff_match *list;
 	size_t count;
-	uint32_t *of[2];         /* by side and function: its pair */
+	uint32_t *of[2];         /* by side and function: its match */
 };
 
+/* Two functions match if build-id and offset are the same (Lua: source and
+ * lines). Functions of modules that are another build on the other side match
+ * by name and base name of the source file (Lua: source and the name that they
+ * are called by). Ends with diff_match_fini. */
 void diff_match_init(struct diff_matches *, struct session *const side[2]);
 void diff_match_fini(struct diff_matches *);
 

@@ -1,50 +1,424 @@
-/* merge.c - adds a session to a sum: who is who, then figure by figure.
+/* merge.c - adds sessions up: first finds which module, function, process,
+ * thread and Lua state of the sum each of a session is, then adds the figures.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge.h"
-#include "analyzer/model/cct_hot.h"
-#include "analyzer/merge/merge_state.h"
+
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
+#include "analyzer/merge/merge_steps.h"
+#include "analyzer/model/cct_hot.h"
+#include "analyzer/model/label.h"
 
-#include <string.h>
+#include <assert.h>
 
-/* Ids of one session in the sum. */
-struct mapped {
-	elf_id *module;
-	func_id *func;
-	uint32_t *process, *thread, *vm;
+struct merge {
+	struct session *sum;      /* in order of arrival until the end */
+	struct map *processes, *threads; /* by hash of their names; index + 1 */
+	struct map *vms;          /* by process and ABI, number; index + 1 */
+	struct map *statistics, *edges;  /* by function; by caller, function */
+	bool lacks_hist;          /* a session has no lengths of calls */
+	size_t process_room, thread_room, part_room, statistics_room, edge_room,
+	       naming_room, label_room, vm_room;
 };
 
-struct merge *merge_new(void)
+static bool is_merged(const struct session *s)
 {
-	struct merge *const c = mem_alloc(sizeof(*c));
-
-	c->sum = session_new(SIZE_MAX);
-	c->sum->hz_error = 0;
-	c->processes = map_new();
-	c->threads = map_new();
-	c->vms = map_new();
-	c->statistics = map_new();
-	c->edges = map_new();
-	return c;
+	return s->part_count > 0;
 }
 
-static void free_maps(struct merge *c)
+/* Times of a trace are its ticks; those of a merged session are ns. */
+static uint64_t ns_of(const struct session *from, ticks t)
 {
-	map_free(c->processes);
-	map_free(c->threads);
-	map_free(c->vms);
-	map_free(c->statistics);
-	map_free(c->edges);
-	mem_free(c);
+	return is_merged(from) ? t : session_ns(from, t);
 }
 
-const char *merge_own(const struct merge *c, const char *text)
+/* ---- modules and functions ---- */
+
+/* Replace *at if text comes before it. */
+static void keep_first(const struct session *s, const char **at,
+		       const char *text)
 {
-	return text[0] == '\0' ? "" : arena_copy(c->sum->text, text,
-						 strlen(text));
+	if (merge_first(*at, text) != *at)
+		*at = merge_copy(s, text);
 }
+
+static void add_naming(struct merge *m, elf_id id, const struct session *from,
+		       elf_id other)
+{
+	struct session *const s = m->sum;
+	const struct naming *more;
+	struct naming *to;
+
+	vec_need(&s->namings, &m->naming_room, id);
+	while (s->naming_count < id)
+		s->namings[s->naming_count++] = (struct naming){ "", "", 0, 0,
+								 0, 0 };
+	if (other > from->naming_count)
+		return;
+	more = &from->namings[other - 1];
+	to = &s->namings[id - 1];
+	keep_first(s, &to->file, more->file);
+	keep_first(s, &to->why, more->why);
+	to->is_refused |= more->is_refused;
+}
+
+static void add_modules(struct merge *m, const struct session *from,
+			elf_id *ids)
+{
+	for (elf_id i = 1; i <= func_elf_count(from->funcs); i++) {
+		const struct elf_module *const e = func_elf(from->funcs, i);
+		struct elf_module *to;
+
+		ids[i] = func_module(m->sum->funcs, e->path, e->build_id,
+				     e->build_id_size, e->size);
+		to = func_elf(m->sum->funcs, ids[i]);
+		if (e->size > to->size)
+			to->size = e->size;
+		if (merge_first(to->path, e->path) != to->path)
+			to->path = arena_copy(m->sum->text, e->path,
+					      strlen(e->path));
+		add_naming(m, ids[i], from, i);
+	}
+}
+
+/* Is a's name better than b's? One that has a source file is better than one
+ * that has none; otherwise the first in alphabetical order. */
+static bool is_better_name(const struct func *a, const struct func *b)
+{
+	int order;
+
+	if (b->name[0] == '\0' || (a->file[0] != '\0') != (b->file[0] != '\0'))
+		return b->name[0] == '\0' || a->file[0] != '\0';
+	order = strcmp(a->name, b->name);
+	if (order == 0)
+		order = strcmp(a->file, b->file);
+	return order < 0 || (order == 0 && a->file_line < b->file_line);
+}
+
+static void add_funcs(struct merge *m, const struct session *from,
+		      const elf_id *modules, func_id *ids)
+{
+	for (func_id i = 1; i <= func_count(from->funcs); i++) {
+		const struct func *const f = func_get(from->funcs, i);
+		struct func *to;
+
+		ids[i] = func_like(m->sum->funcs, f, modules[f->module]);
+		to = func_get(m->sum->funcs, ids[i]);
+		keep_first(m->sum, &to->hint, f->hint);
+		to->untold_return |= f->untold_return;
+		if (!is_better_name(f, to))
+			continue;
+		to->name = merge_copy(m->sum, f->name);
+		to->file = merge_copy(m->sum, f->file);
+		to->file_line = f->file_line;
+	}
+}
+
+/* ---- processes, threads, Lua states ---- */
+
+/* Give the sum's next process the labels of a process of another session. */
+static void add_labels(struct merge *m, const struct session *from,
+		       uint32_t other)
+{
+	struct session *const s = m->sum;
+	size_t n;
+	const struct label **const list = label_list(from, other, &n);
+
+	for (size_t i = 0; i < n; i++)
+		*vec_add(&s->labels, &m->label_room, &s->label_count) =
+			(struct label){ 0, (uint32_t)s->process_count + 1,
+					merge_copy(s, list[i]->key),
+					merge_copy(s, list[i]->value) };
+	mem_free(list);
+}
+
+/* Find or add the process of that program with those labels. */
+static uint32_t process_of(struct merge *m, const struct session *from,
+			   uint32_t other)
+{
+	struct session *const s = m->sum;
+	const char *const path = from->processes[other].path;
+	const uint64_t hash = text_hash(label_hash(from, other), path);
+	uint32_t *at;
+
+	for (uint64_t n = 0;; n++) {
+		at = map_put(m->processes, hash, n);
+		if (*at == 0)
+			break;
+		if (strcmp(s->processes[*at - 1].path, path) == 0 &&
+		    label_compare(s, *at - 1, from, other) == 0) {
+			s->beyond.processes++;
+			return *at - 1;
+		}
+	}
+	add_labels(m, from, other);
+	*vec_add(&s->processes, &m->process_room, &s->process_count) =
+		(struct process){ .path = merge_copy(s, path),
+				  .start = UINT64_MAX };
+	*at = (uint32_t)s->process_count;
+	return *at - 1;
+}
+
+/* Find or add the thread of that name. */
+static uint32_t thread_of(struct merge *m, uint32_t process, const char *name)
+{
+	struct session *const s = m->sum;
+	struct thread *to;
+	uint32_t *at;
+
+	for (uint64_t n = 0;; n++) {
+		at = map_put(m->threads, text_hash(process, name), n);
+		if (*at == 0)
+			break;
+		if (s->threads[*at - 1].process == process &&
+		    strcmp(s->threads[*at - 1].name, name) == 0) {
+			s->beyond.threads++;
+			return *at - 1;
+		}
+	}
+	to = vec_add(&s->threads, &m->thread_room, &s->thread_count);
+	*to = (struct thread){ .process = process, .first = UINT64_MAX };
+	memcpy(to->name, name, strlen(name) + 1);
+	*at = (uint32_t)s->thread_count;
+	return *at - 1;
+}
+
+static uint64_t real_of(const struct session *from, ticks t)
+{
+	return is_merged(from) ? t : session_real(from, t);
+}
+
+static void add_thread(struct thread *to, const struct session *from,
+		       const struct thread *t)
+{
+	const ticks first = real_of(from, t->first);
+	const ticks last = real_of(from, t->last);
+
+	to->chunks += t->chunks;
+	to->records += t->records;
+	to->calls += t->calls;
+	to->marks += t->marks;
+	to->first = first < to->first ? first : to->first;
+	to->last = last > to->last ? last : to->last;
+	to->traced += ns_of(from, t->traced);
+	to->cpu_ns += t->cpu_ns;
+	for (int i = 0; i < LOST_REASONS; i++)
+		to->lost[i] += t->lost[i];
+	to->missing_chunks += t->missing_chunks;
+	to->missing_records += t->missing_records;
+	to->unnested += t->unnested;
+	to->unplaced += t->unplaced;
+	to->open += t->open;
+	to->gaps += t->gaps;
+	to->known += ns_of(from, t->known);
+	to->offcpu += ns_of(from, t->offcpu);
+	to->missing += ns_of(from, t->missing);
+	to->headless += t->headless;
+}
+
+/* Find or add a Lua state. A program numbers its states in the same way in each
+ * run, so the number tells which of its states it is. */
+static uint32_t vm_of(struct merge *m, uint32_t process, const struct vm *vm)
+{
+	struct session *const s = m->sum;
+	uint32_t *const at = map_put(m->vms, (uint64_t)process << 32 | vm->abi,
+				     vm->serial);
+	struct vm *to;
+
+	if (*at != 0) {
+		to = &s->vms[*at - 1];
+		s->beyond.vms++;
+		s->beyond.vms_jit_off += (to->flags & vm->flags &
+					  VM_JIT_OFF) != 0;
+		to->flags |= vm->flags;
+		return *at - 1;
+	}
+	*vec_add(&s->vms, &m->vm_room, &s->vm_count) =
+		(struct vm){ process, vm->serial, vm->abi, vm->flags };
+	*at = (uint32_t)s->vm_count;
+	return *at - 1;
+}
+
+/* Coroutines of a merged session are counted, not listed. */
+static void add_beyond(struct beyond *b, const struct session *from)
+{
+	const uint64_t *const more = &from->beyond.processes;
+
+	b->coroutines += from->coroutine_count;
+	for (size_t i = 0; i < from->coroutine_count; i++)
+		b->inferred += from->coroutines[i].inferred;
+	for (size_t i = 0; i < sizeof(*b) / sizeof(*more); i++)
+		(&b->processes)[i] += more[i];
+}
+
+static void add_identities(struct merge *m, const struct session *from,
+			   struct merge_ids *ids)
+{
+	struct session *const s = m->sum;
+
+	for (uint32_t i = 0; i < from->process_count; i++) {
+		struct process *p;
+
+		ids->process[i] = process_of(m, from, i);
+		p = &s->processes[ids->process[i]];
+		if (from->processes[i].start < p->start)
+			p->start = from->processes[i].start;
+	}
+	for (size_t i = 0; i < from->thread_count; i++) {
+		const struct thread *const t = &from->threads[i];
+
+		ids->thread[i] = thread_of(m, ids->process[t->process],
+					   t->name);
+		add_thread(&s->threads[ids->thread[i]], from, t);
+	}
+	for (size_t i = 0; i < from->vm_count; i++)
+		ids->vm[i] = vm_of(m, ids->process[from->vms[i].process],
+				   &from->vms[i]);
+	add_beyond(&s->beyond, from);
+}
+
+/* ---- the tree ---- */
+
+/* Add a histogram of call lengths in ticks to one in ns. A step in ticks covers
+ * one or two steps in ns, and its calls are divided between them in proportion
+ * to how much of it each covers. */
+static void add_lengths(struct cct *t, node_id id, const struct session *from,
+			node_id other)
+{
+	uint64_t counts[HIST_STEPS] = { 0 };
+
+	if (!t->hist || !cct_hist_counts(from->cct, other, counts))
+		return;
+	for (uint32_t i = 0; i + 1 < HIST_STEPS; i++) {
+		const uint64_t least = session_ns(from, hist_least(i));
+		const uint64_t most = session_ns(from, hist_least(i + 1));
+		const uint32_t low = hist_step(least);
+		const uint32_t high = most > least ? hist_step(most - 1) : low;
+		const uint64_t above = low == high ? 0 :
+			statistics_scale(counts[i], most - hist_least(high),
+					 most - least);
+
+		if (counts[i] > above)
+			hist_add(t->hist, id, low, counts[i] - above);
+		if (above > 0)
+			hist_add(t->hist, id, high, above);
+	}
+}
+
+/* Add the figures of a node of a trace's tree. */
+static void add_trace_node(struct cct *t, node_id id,
+			   const struct session *from, node_id other)
+{
+	const struct cct_node *const n = cct_get(from->cct, other);
+	struct cct_node *const to = cct_get(t, id);
+
+	add_lengths(t, id, from, other);
+	if (t->cpu) {
+		const struct cct_cpu cpu = cct_cpu_of(from->cct, other);
+
+		t->cpu[id].off += ns_of(from, cpu.off);
+		t->cpu[id].unknown += ns_of(from, from->cct->cpu ?
+					    cpu.unknown : n->self);
+	}
+	to->calls += n->calls;
+	to->self += ns_of(from, n->self);
+	to->suspended += ns_of(from, n->suspended);
+	if (n->flags & CCT_TIMED) {
+		cct_hot_time(to, ns_of(from, n->min));
+		cct_hot_time(to, ns_of(from, n->max));
+	}
+}
+
+/* The node's flags in the sum, where its Lua state has another number. */
+static uint32_t flags_of(const struct session *from, const struct cct_node *n,
+			 const uint32_t *vm)
+{
+	const uint32_t flags = n->flags & CCT_SHAPE;
+	const uint32_t of = session_body_vm(from, n->flags);
+
+	return of == 0 ? flags : flags | (vm[of - 1] + 1) << CCT_OF_SHIFT;
+}
+
+/* Add a tree. Parents have smaller ids than their children. */
+static void add_tree(struct merge *m, const struct session *from,
+		     const struct merge_ids *ids)
+{
+	const size_t count = cct_count(from->cct);
+	struct cct *const t = m->sum->cct;
+	node_id *const node = mem_alloc((count + 1) * sizeof(*node));
+
+	m->lacks_hist |= !from->cct->hist;
+	cct_collect_as(t, from->cct);
+	for (node_id id = 1; id <= count; id++) {
+		const struct cct_node *const n = cct_get(from->cct, id);
+
+		assert(n->parent < id);
+		node[id] = n->parent == 0 ?
+			cct_root(t, ids->thread[n->thread]) :
+			cct_child(t, node[n->parent], ids->func[n->func],
+				  flags_of(from, n, ids->vm));
+		if (is_merged(from))
+			cct_add(t, node[id], from->cct, id);
+		else
+			add_trace_node(t, node[id], from, id);
+	}
+	cct_set_folded(t, cct_deeper(t) + cct_deeper(from->cct));
+	mem_free(node);
+}
+
+/* ---- statistics over sessions ---- */
+
+static void join_func(struct func_statistics *to,
+		      const struct func_statistics *more)
+{
+	statistics_join(&to->calls, &more->calls);
+	statistics_join(&to->self, &more->self);
+	statistics_join(&to->total, &more->total);
+	statistics_join(&to->suspended, &more->suspended);
+	statistics_join(&to->cost, &more->cost);
+	statistics_join(&to->sleep, &more->sleep);
+	statistics_join(&to->work, &more->work);
+	statistics_join(&to->wait, &more->wait);
+	statistics_join(&to->fastest, &more->fastest);
+}
+
+static void add_statistics(struct merge *m, const struct session *from,
+			   const func_id *func)
+{
+	struct session *const s = m->sum;
+
+	for (size_t i = 0; i < from->statistics_count; i++) {
+		const struct func_statistics *const more = &from->statistics[i];
+		uint32_t *const at = map_put(m->statistics, func[more->func],
+					     0);
+
+		if (*at == 0) {
+			*vec_add(&s->statistics, &m->statistics_room,
+				 &s->statistics_count) =
+				(struct func_statistics){
+					.func = func[more->func] };
+			*at = (uint32_t)s->statistics_count;
+		}
+		join_func(&s->statistics[*at - 1], more);
+	}
+	for (size_t i = 0; i < from->edge_count; i++) {
+		const struct edge_statistics *const more = &from->edges[i];
+		uint32_t *const at = map_put(m->edges, func[more->caller],
+					     func[more->func]);
+
+		if (*at == 0) {
+			*vec_add(&s->edges, &m->edge_room, &s->edge_count) =
+				(struct edge_statistics){
+					.caller = func[more->caller],
+					.func = func[more->func] };
+			*at = (uint32_t)s->edge_count;
+		}
+		statistics_join(&s->edges[*at - 1].rate, &more->rate);
+	}
+}
+
+/* ---- a whole session ---- */
 
 static void add_scalars(struct session *to, const struct session *from)
 {
@@ -60,113 +434,126 @@ static void add_scalars(struct session *to, const struct session *from)
 		to->hz_error = from->hz_error;
 }
 
-static void add_parts(struct merge *c, const struct session *from)
+static void add_parts(struct merge *m, const struct session *from)
 {
-	struct session *const s = c->sum;
+	struct session *const s = m->sum;
 
 	for (size_t i = 0; i < from->part_count; i++) {
-		struct part *to;
+		struct part *const to = vec_add(&s->parts, &m->part_room,
+						&s->part_count);
 
-		vec_need(&s->parts, &c->part_room, s->part_count + 1);
-		to = &s->parts[s->part_count++];
 		*to = from->parts[i];
-		to->command = merge_own(c, to->command);
-		to->host = merge_own(c, to->host);
+		to->command = merge_copy(s, to->command);
+		to->host = merge_copy(s, to->host);
 	}
 }
 
-static void join(struct merge *c, struct session *from)
+static void join(struct merge *m, const struct session *from)
 {
-	struct mapped map = {
-		mem_alloc((func_elf_count(from->funcs) + 1) * sizeof(elf_id)),
-		mem_alloc((func_count(from->funcs) + 1) * sizeof(func_id)),
-		mem_alloc((from->process_count + 1) * sizeof(uint32_t)),
-		mem_alloc((from->thread_count + 1) * sizeof(uint32_t)),
-		mem_alloc((from->vm_count + 1) * sizeof(uint32_t)) };
+	struct merge_ids ids = merge_ids_of(from);
+	const bool is_first = m->sum->process_count == 0 && !is_merged(m->sum);
 
-	merge_notes_join(c, from, c->sum->process_count == 0 &&
-			   c->sum->part_count == 0);
-	merge_func_join(c, from, map.module, map.func);
-	merge_identities_join(c, from, map.process, map.thread, map.vm);
-	merge_tree_join(c, from, map.func, map.thread, map.vm);
-	add_scalars(c->sum, from);
-	add_parts(c, from);
-	merge_statistics_join(c, from, map.func);
-	mem_free(map.module);
-	mem_free(map.func);
-	mem_free(map.process);
-	mem_free(map.thread);
-	mem_free(map.vm);
+	merge_notes_add(m->sum, from, is_first);
+	add_modules(m, from, ids.module);
+	add_funcs(m, from, ids.module, ids.func);
+	add_identities(m, from, &ids);
+	add_tree(m, from, &ids);
+	add_scalars(m->sum, from);
+	add_parts(m, from);
+	add_statistics(m, from, ids.func);
+	merge_ids_fini(&ids);
 }
 
-/* --- the whole ----------------------------------------------------------- */
+struct merge *merge_new(void)
+{
+	struct merge *const m = mem_alloc(sizeof(*m));
 
-static void add_self_as_part(struct session *one, const struct session *from)
+	m->sum = session_new(SIZE_MAX);
+	m->sum->hz_error = 0;
+	m->processes = map_new();
+	m->threads = map_new();
+	m->vms = map_new();
+	m->statistics = map_new();
+	m->edges = map_new();
+	return m;
+}
+
+/* Frees all but the sum. */
+static void free_merge(struct merge *m)
+{
+	map_free(m->processes);
+	map_free(m->threads);
+	map_free(m->vms);
+	map_free(m->statistics);
+	map_free(m->edges);
+	mem_free(m);
+}
+
+/* What a merged session says of the one trace it was made from. */
+static struct part part_of(const struct session *from, const struct session *to)
 {
 	const char *const command = session_note(from, "command");
 	const char *const host = session_note(from, "host");
 	ticks first = UINT64_MAX, last = 0;
 
 	for (size_t i = 0; i < from->thread_count; i++) {
-		first = from->threads[i].first < first ?
-			from->threads[i].first : first;
-		last = from->threads[i].last > last ?
-			from->threads[i].last : last;
+		const struct thread *const t = &from->threads[i];
+
+		first = t->first < first ? t->first : first;
+		last = t->last > last ? t->last : last;
 	}
-	one->parts = mem_alloc(sizeof(*one->parts));
-	one->part_count = 1;
-	*one->parts = (struct part){
+	return (struct part){
 		.recording = from->process_count > 0 ?
 			from->processes[0].recording : 0,
 		.start = from->thread_count > 0 ? session_real(from, first) : 0,
 		.duration = last > first ? session_ns(from, last - first) : 0,
 		.calls = from->calls,
-		.complete = (uint32_t)(session_complete(from) &&
-				       session_note(from, "end")),
-		.cpu = (uint32_t)cct_has_cpu(from->cct),
-		.command = !command ? "" : arena_copy(one->text,
-						command, strlen(command)),
-		.host = !host ? "" : arena_copy(one->text, host,
-						       strlen(host)) };
+		.complete = session_complete(from) && session_note(from, "end"),
+		.cpu = cct_has_cpu(from->cct) != 0,
+		.command = merge_copy(to, command ? command : ""),
+		.host = merge_copy(to, host ? host : "") };
 }
 
-/* A trace's session as a sum of one. */
-static struct session *lift(struct session *from)
+/* A trace's session as a merged session of one part. */
+static struct session *merged_of_one(const struct session *from)
 {
-	struct merge *const c = merge_new();
-	struct session *const one = c->sum;
+	struct merge *const m = merge_new();
+	struct session *const one = m->sum;
 
-	join(c, from);
-	merge_notes_lift(one);
-	add_self_as_part(one, from);
-	merge_statistics_lift(one);
-	free_maps(c);
+	join(m, from);
+	merge_notes_normalize(one);
+	one->parts = mem_alloc(sizeof(*one->parts));
+	one->part_count = 1;
+	*one->parts = part_of(from, one);
+	merge_statistics_of_one(one);
+	free_merge(m);
 	return one;
 }
 
-void merge_add(struct merge *c, struct session *from)
+void merge_add(struct merge *m, struct session *from)
 {
 	struct session *one;
 
-	if (from->part_count > 0) {
-		join(c, from);
+	if (is_merged(from)) {
+		join(m, from);
 		return;
 	}
-	one = lift(from);
-	join(c, one);
+	one = merged_of_one(from);
+	join(m, one);
 	session_free(one);
 }
 
-struct session *merge_end(struct merge *c)
+struct session *merge_end(struct merge *m)
 {
+	struct session *const sum = m->sum;
 	struct session *sorted;
 
-	if (c->no_hist) {
-		hist_free(c->sum->cct->hist);
-		c->sum->cct->hist = NULL;
+	if (m->lacks_hist) {
+		hist_free(sum->cct->hist);
+		sum->cct->hist = NULL;
 	}
-	sorted = merge_sort(c->sum);
-	session_free(c->sum);
-	free_maps(c);
+	sorted = merge_sort(sum);
+	session_free(sum);
+	free_merge(m);
 	return sorted;
 }

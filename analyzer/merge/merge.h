@@ -1,27 +1,34 @@
-/* merge.h - several sessions as one: functions matched by build-id and
- * offset, or Lua source and lines; threads by program and name. Pure.
+/* merge.h - several sessions as one.
+ *
+ * This folder adds sessions up (merge) and compares two of them (diff). It may
+ * use analyzer/base, model and tables; it knows nothing of files or output.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_MERGE_MERGE_H
 #define WEFT_ANALYZER_MERGE_MERGE_H
 
 #include "analyzer/model/session.h"
 
-/* The order in which sessions are added does not matter, nor which of them were
- * combined before: the result is the same to the last byte. For that a
- * session's times become whole nanoseconds first, once (tick_hz is 10^9 then),
- * figures over sessions are integers, and all lists are in an order that
- * follows from their contents. Of a function's names, of a module's paths and
- * of what is wrong, the first in the alphabet stands for all; notes stay that
- * are the same everywhere, counts of losses add up. Gaps are counted, not
- * listed. */
+/* Modules are the same if their build-ids are; native functions if module and
+ * offset are; Lua functions if source and lines are; processes if program and
+ * labels are; threads of one process if their names are.
+ *
+ * The result does not depend on the order in which sessions are added, nor on
+ * which of them were merged before: it is the same to the last byte. For that
+ *   - times of a trace are converted to whole nanoseconds once (tick_hz of a
+ *     merged session is 10^9), and figures over sessions are integers;
+ *   - every list is sorted by its contents;
+ *   - if a function has several names, or a module several paths or faults, the
+ *     first in alphabetical order is kept.
+ * Notes are kept if they are the same everywhere; counts of losses add up. Gaps
+ * are counted, but not listed. */
 struct merge;
 struct merge *merge_new(void);
 
-/* Add a session, which stays the caller's: one trace's, or a combined one. */
+/* Add a session: a trace's, or a merged one. It stays the caller's. */
 void merge_add(struct merge *, struct session *);
 
-/* The sum, now the caller's; frees the rest. A single session comes out
- * combined, too. */
+/* Free the merge and return the merged session, which is the caller's. The
+ * result of a single session is a merged session, too. */
 struct session *merge_end(struct merge *);
 
 #endif

@@ -1,21 +1,21 @@
-/* merge_notes.c - the notes of several recordings: what is the same in all of
- * them stays, losses add up, and whatever was wrong with one is kept.
+/* merge_notes.c - the notes of several recordings as one list. A note is kept
+ * if all recordings agree on it; losses add up; no fault is dropped.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/merge/merge_state.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/merge/merge_steps.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+/* How the notes of one key become one. */
 enum rule {
-	RULE_SAME,      /* kept if it is the same everywhere */
-	RULE_SUM,       /* numbers; missing is 0 */
-	RULE_WORST,     /* "no", then missing, then all else */
-	RULE_ALL,       /* kept if everybody has one */
-	RULE_ANY,       /* the first text there is */
+	RULE_SAME,      /* kept if the value is the same in all recordings */
+	RULE_SUM,       /* numbers, added up; a missing one is 0 */
+	RULE_WORST,     /* "no" if any says so, then none if any has none */
+	RULE_ALL,       /* the largest number, if all recordings have one */
+	RULE_ANY,       /* the first text that there is */
 };
 
 static enum rule rule_of(const char *key)
@@ -32,41 +32,16 @@ static enum rule rule_of(const char *key)
 	return strncmp(key, "lost.", 5) == 0 ? RULE_SUM : RULE_SAME;
 }
 
-static int compare(const void *a, const void *b)
+/* Is the note kept if only one side has its key? */
+static bool stays_alone(const struct note *n)
 {
-	const struct note *const x = a, *const y = b;
-	const int order = strcmp(x->key, y->key);
+	const enum rule rule = rule_of(n->key);
 
-	return order != 0 ? order : strcmp(x->value, y->value);
+	return rule == RULE_SUM || rule == RULE_ANY ||
+	       (rule == RULE_WORST && strcmp(n->value, "no") == 0);
 }
 
-static void add(struct merge *c, struct note **list, size_t *count,
-		const char *key, const char *value)
-{
-	if (*count % 64 == 0)
-		*list = mem_grow(*list, *count + 64, sizeof(**list));
-	(*list)[(*count)++] = (struct note){
-		arena_copy(c->sum->text, key, strlen(key)),
-		arena_copy(c->sum->text, value, strlen(value)) };
-}
-
-/* A key that only one side has. */
-static int stays_alone(const struct note *n)
-{
-	switch (rule_of(n->key)) {
-	case RULE_SUM:
-	case RULE_ANY:
-		return 1;
-	case RULE_WORST:
-		return strcmp(n->value, "no") == 0;
-	case RULE_SAME:
-	case RULE_ALL:
-		break;
-	}
-	return 0;
-}
-
-/* The value for both, of one key; NULL: none. */
+/* The value for both sides, of one key; NULL if the note is dropped. */
 static const char *both(const struct note *a, const struct note *b,
 			char room[32])
 {
@@ -90,19 +65,21 @@ static const char *both(const struct note *a, const struct note *b,
 	return strcmp(a->value, b->value) == 0 ? a->value : NULL;
 }
 
-/* Two lists in order of their keys; those of RULE_SAME may have several
- * values, the others one. */
+/* Orders notes by key. Keys of RULE_SAME may have several values, and are
+ * ordered by these, too. */
 static int order(const struct note *a, const struct note *b)
 {
-	return rule_of(a->key) == RULE_SAME ? compare(a, b) :
-	       strcmp(a->key, b->key);
+	const int keys = strcmp(a->key, b->key);
+
+	return keys != 0 || rule_of(a->key) != RULE_SAME ? keys :
+	       strcmp(a->value, b->value);
 }
 
-void merge_notes_join(struct merge *c, const struct session *from,
-			int is_first)
+void merge_notes_add(struct session *s, const struct session *from,
+		     bool is_first)
 {
-	struct session *const s = c->sum;
-	struct note *list = NULL;
+	struct note *const list = mem_alloc(
+		(s->note_count + from->note_count + 1) * sizeof(*list));
 	size_t count = 0, i = 0, k = 0;
 	char room[32];
 
@@ -119,33 +96,28 @@ void merge_notes_join(struct merge *c, const struct session *from,
 		value = which == 0 ? both(a, b, room) :
 			is_first || stays_alone(one) ? one->value : NULL;
 		if (value)
-			add(c, &list, &count, one->key, value);
+			list[count++] = (struct note){
+				merge_copy(s, one->key), merge_copy(s, value) };
 	}
 	mem_free(s->notes);
 	s->notes = list;
 	s->note_count = count;
 }
 
-/* --- of one trace -------------------------------------------------------- */
+/* ---- of one trace ---- */
 
-static void put(struct session *s, const char *key, uint64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
-	s->notes[s->note_count++] = (struct note){
-		arena_copy(s->text, key, strlen(key)),
-		arena_copy(s->text, text, strlen(text)) };
-}
-
-/* At least that many. */
-static void raise(struct session *s, const char *key, uint64_t least)
+/* Append a note unless the last one of that key is at least as large. */
+static void raise_note(struct session *s, const char *key, uint64_t least)
 {
 	const char *const said = session_note(s, key);
+	char text[32];
 
-	if (!said ? least > 0 : strtoull(said, NULL, 10) < least)
-		put(s, key, least);
+	if (said ? strtoull(said, NULL, 10) >= least : least == 0)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64, least);
+	s->notes = mem_grow(s->notes, s->note_count + 1, sizeof(*s->notes));
+	s->notes[s->note_count++] = (struct note){ merge_copy(s, key),
+						   merge_copy(s, text) };
 }
 
 static void raise_lost(struct session *s, const char *name, int reason)
@@ -157,11 +129,10 @@ static void raise_lost(struct session *s, const char *name, int reason)
 		key[5 + i] = (char)tolower((unsigned char)name[i]);
 	for (size_t i = 0; i < s->thread_count; i++)
 		lost += s->threads[i].lost[reason];
-	raise(s, key, lost);
+	raise_note(s, key, lost);
 }
 
-/* By key; those of one key in the order in which they came, but for RULE_SAME,
- * where the value counts. */
+/* Orders indices of notes; equal notes stay in the order of their arrival. */
 static int by_arrival(const void *a, const void *b, void *ctx)
 {
 	const struct note *const notes = ctx;
@@ -171,7 +142,7 @@ static int by_arrival(const void *a, const void *b, void *ctx)
 	return which != 0 ? which : x < y ? -1 : x > y;
 }
 
-/* Of notes that are one the last stays. */
+/* Of notes that are equal in order() the last one is kept. */
 static void sort_notes(struct session *s)
 {
 	const size_t count = s->note_count;
@@ -186,16 +157,17 @@ static void sort_notes(struct session *s)
 		if (i + 1 == count || order(&s->notes[at[i]],
 					    &s->notes[at[i + 1]]) != 0)
 			sorted[s->note_count++] = s->notes[at[i]];
+	assert(s->note_count <= count);
 	mem_free(s->notes);
 	mem_free(at);
 	s->notes = sorted;
 }
 
-void merge_notes_lift(struct session *s)
+void merge_notes_normalize(struct session *s)
 {
 #define X(name, number, meaning, unit) raise_lost(s, #name, number);
 	LOST_LIST(X)
 #undef X
-	raise(s, "records", s->records);
+	raise_note(s, "records", s->records);
 	sort_notes(s);
 }

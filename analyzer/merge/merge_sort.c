@@ -1,11 +1,57 @@
-/* merge_sort.c - a session with every list in an order that follows from what
- * is in it: two sums of the same sessions become the same.
+/* merge_sort.c - a session with every list sorted by its contents, so that two
+ * sums of the same sessions become the same, whatever came first.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/merge/merge_order.h"
-#include "analyzer/model/cct_hot.h"
 #include "analyzer/base/vec.h"
+#include "analyzer/merge/merge_steps.h"
+#include "analyzer/model/cct.h"
+#include "analyzer/model/label.h"
 
-/* --- modules and functions ----------------------------------------------- */
+#include <assert.h>
+#include <stdlib.h>
+
+/* The session that is sorted, its sorted copy, and the copy's ids by the ids of
+ * the original. Lists are sorted in the order of their dependencies: modules,
+ * functions, processes, threads, Lua states, the tree, figures. */
+struct sorting {
+	struct session *from, *to;
+	struct merge_ids id;
+};
+
+/* ---- comparing ---- */
+
+static int numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int first_of(const int *orders, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (orders[i] != 0)
+			return orders[i];
+	return 0;
+}
+
+/* The first of the results of comparisons that is not 0. */
+#define FIRST_OF(...)                                                          \
+	first_of((const int[]){ __VA_ARGS__ },                                 \
+		 sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
+
+typedef int (*order_fn)(const void *, const void *, void *);
+
+/* The ids from first to first + count - 1 in order, to be freed. */
+static uint32_t *sorted(size_t count, uint32_t first, order_fn fn,
+			struct sorting *s)
+{
+	uint32_t *const ids = mem_alloc((count + 1) * sizeof(*ids));
+
+	for (size_t i = 0; i < count; i++)
+		ids[i] = (uint32_t)i + first;
+	qsort_r(ids, count, sizeof(*ids), fn, s);
+	return ids;
+}
+
+/* ---- modules and functions ---- */
 
 static int by_module(const void *a, const void *b, void *ctx)
 {
@@ -30,10 +76,14 @@ static void sort_modules(struct sorting *s)
 	for (size_t i = 0; i < count; i++) {
 		const struct elf_module *const m =
 			func_elf(s->from->funcs, order[i]);
+		const struct naming *const n = &s->from->namings[order[i] - 1];
 
-		s->module[order[i]] = func_module(s->to->funcs, m->path,
+		s->id.module[order[i]] = func_module(s->to->funcs, m->path,
 			m->build_id, m->build_id_size, m->size);
-		s->to->namings[i] = s->from->namings[order[i] - 1];
+		s->to->namings[i] = (struct naming){
+			.file = merge_copy(s->to, n->file),
+			.why = merge_copy(s->to, n->why),
+			.is_refused = n->is_refused };
 	}
 	mem_free(order);
 }
@@ -47,7 +97,8 @@ static int by_func(const void *a, const void *b, void *ctx)
 					      *(const func_id *)b);
 
 	return FIRST_OF(numbers(x->kind, y->kind),
-			numbers(s->module[x->module], s->module[y->module]),
+			numbers(s->id.module[x->module],
+				s->id.module[y->module]),
 			numbers(x->offset, y->offset),
 			strcmp(x->source, y->source),
 			numbers(x->source_hash, y->source_hash),
@@ -58,8 +109,8 @@ static int by_func(const void *a, const void *b, void *ctx)
 			strcmp(x->name, y->name));
 }
 
-/* How many functions of a module have names is counted anew: a function that
- * has none is called after its module and offset. */
+/* Copy the names of a function, and count it in its module's naming. A function
+ * without a name is called "MODULE+0xOFFSET". */
 static void name_func(struct sorting *s, func_id id, const struct func *from)
 {
 	struct func *const to = func_get(s->to->funcs, id);
@@ -68,8 +119,8 @@ static void name_func(struct sorting *s, func_id id, const struct func *from)
 	func_hint(s->to->funcs, id, from->hint);
 	if (from->untold_return)
 		func_set_untold_return(s->to->funcs, id);
-	to->name = own(s, from->name);
-	to->file = own(s, from->file);
+	to->name = merge_copy(s->to, from->name);
+	to->file = merge_copy(s->to, from->file);
 	to->file_line = from->file_line;
 	if (to->module == 0)
 		return;
@@ -83,33 +134,128 @@ static void sort_funcs(struct sorting *s)
 	const size_t count = func_count(s->from->funcs);
 	func_id *const order = sorted(count, 1, by_func, s);
 
-	for (size_t i = 0; i < s->to->naming_count; i++) {
-		struct naming *const n = &s->to->namings[i];
-
-		*n = (struct naming){ own(s, n->file), own(s, n->why), 0, 0, 0,
-				      n->is_refused };
-	}
 	for (size_t i = 0; i < count; i++) {
 		const struct func *const f = func_get(s->from->funcs, order[i]);
 
-		s->func[order[i]] = func_like(s->to->funcs, f,
-					      s->module[f->module]);
-		name_func(s, s->func[order[i]], f);
+		s->id.func[order[i]] = func_like(s->to->funcs, f,
+						 s->id.module[f->module]);
+		name_func(s, s->id.func[order[i]], f);
 	}
 	mem_free(order);
 }
 
-/* --- what they did ------------------------------------------------------- */
+/* ---- processes, threads, Lua states ---- */
 
-/* With the new number of the Lua state. */
+static int by_process(const void *a, const void *b, void *ctx)
+{
+	const struct sorting *const s = ctx;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return FIRST_OF(strcmp(s->from->processes[x].path,
+			       s->from->processes[y].path),
+			label_compare(s->from, x, s->from, y));
+}
+
+static int by_thread(const void *a, const void *b, void *ctx)
+{
+	const struct sorting *const s = ctx;
+	const struct thread *const x = &s->from->threads[*(const uint32_t *)a];
+	const struct thread *const y = &s->from->threads[*(const uint32_t *)b];
+
+	return FIRST_OF(numbers(s->id.process[x->process],
+				s->id.process[y->process]),
+			strcmp(x->name, y->name));
+}
+
+static int by_vm(const void *a, const void *b, void *ctx)
+{
+	const struct sorting *const s = ctx;
+	const struct vm *const x = &s->from->vms[*(const uint32_t *)a];
+	const struct vm *const y = &s->from->vms[*(const uint32_t *)b];
+
+	return FIRST_OF(numbers(s->id.process[x->process],
+				s->id.process[y->process]),
+			numbers(x->abi, y->abi),
+			numbers(x->serial, y->serial));
+}
+
+/* In a sum every label belongs to a process, none to a recording. */
+static void copy_labels(struct sorting *s, uint32_t process)
+{
+	struct session *const to = s->to;
+	size_t n;
+	const struct label **const list = label_list(s->from, process, &n);
+
+	for (size_t i = 0; i < n; i++)
+		to->labels[to->label_count++] = (struct label){
+			0, s->id.process[process] + 1,
+			merge_copy(to, list[i]->key),
+			merge_copy(to, list[i]->value) };
+	mem_free(list);
+}
+
+static void sort_processes(struct sorting *s)
+{
+	const struct session *const from = s->from;
+	struct session *const to = s->to;
+	uint32_t *const order = sorted(from->process_count, 0, by_process, s);
+
+	to->process_count = from->process_count;
+	to->processes = mem_alloc((to->process_count + 1) *
+				  sizeof(*to->processes));
+	to->labels = mem_alloc((from->label_count + 1) * sizeof(*to->labels));
+	for (uint32_t i = 0; i < to->process_count; i++) {
+		to->processes[i] = from->processes[order[i]];
+		to->processes[i].path = merge_copy(to, to->processes[i].path);
+		s->id.process[order[i]] = i;
+		copy_labels(s, order[i]);
+	}
+	assert(to->label_count == from->label_count);
+	mem_free(order);
+}
+
+static void sort_threads(struct sorting *s)
+{
+	struct session *const to = s->to;
+	uint32_t *const order = sorted(s->from->thread_count, 0, by_thread, s);
+
+	to->thread_count = s->from->thread_count;
+	to->threads = mem_alloc((to->thread_count + 1) * sizeof(*to->threads));
+	for (uint32_t i = 0; i < to->thread_count; i++) {
+		to->threads[i] = s->from->threads[order[i]];
+		to->threads[i].process = s->id.process[to->threads[i].process];
+		s->id.thread[order[i]] = i;
+	}
+	mem_free(order);
+}
+
+static void sort_vms(struct sorting *s)
+{
+	struct session *const to = s->to;
+	uint32_t *const order = sorted(s->from->vm_count, 0, by_vm, s);
+
+	to->vm_count = s->from->vm_count;
+	to->vms = mem_alloc((to->vm_count + 1) * sizeof(*to->vms));
+	for (uint32_t i = 0; i < to->vm_count; i++) {
+		to->vms[i] = s->from->vms[order[i]];
+		to->vms[i].process = s->id.process[to->vms[i].process];
+		s->id.vm[order[i]] = i;
+	}
+	mem_free(order);
+}
+
+/* ---- the tree ---- */
+
+/* The node's flags with the new number of its Lua state. */
 static uint32_t flags_of(const struct sorting *s, const struct cct_node *n)
 {
 	const uint32_t of = n->flags >> CCT_OF_SHIFT;
 
 	return (n->flags & CCT_SHAPE) |
-	       (of == 0 ? 0 : (s->vm[of - 1] + 1) << CCT_OF_SHIFT);
+	       (of == 0 ? 0 : (s->id.vm[of - 1] + 1) << CCT_OF_SHIFT);
 }
 
+/* Orders siblings. Roots have no function, and differ by their threads. */
 static int by_node(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *const s = ctx;
@@ -118,25 +264,26 @@ static int by_node(const void *a, const void *b, void *ctx)
 	const struct cct_node *const y = cct_get(s->from->cct,
 						 *(const node_id *)b);
 
-	/* Of roots thread is what differs. */
-	return FIRST_OF(numbers(s->func[x->func], s->func[y->func]),
+	return FIRST_OF(numbers(s->id.func[x->func], s->id.func[y->func]),
 			numbers(flags_of(s, x), flags_of(s, y)),
-			x->parent != 0 ? 0 : numbers(s->thread[x->thread],
-						     s->thread[y->thread]));
+			x->parent != 0 ? 0 :
+			numbers(s->id.thread[x->thread],
+				s->id.thread[y->thread]));
 }
 
-/* Nodes that wait to be added, the next one last. */
-struct waiting { node_id *id; size_t count, room; };
+/* A stack of nodes that are still to be added; the top one is added next. */
+struct waiting {
+	node_id *id;
+	size_t count, room;
+};
 
-/* The first of the siblings is to come first. */
-static void wait_for(struct sorting *s, struct waiting *w, node_id sibling)
+/* Push a node and its siblings so that they are popped in order. */
+static void push_siblings(struct sorting *s, struct waiting *w, node_id id)
 {
 	const size_t first = w->count;
 
-	for (; sibling != 0;
-	     sibling = cct_get(s->from->cct, sibling)->sibling) {
-		*vec_add(&w->id, &w->room, &w->count) = sibling;
-	}
+	for (; id != 0; id = cct_get(s->from->cct, id)->sibling)
+		*vec_add(&w->id, &w->room, &w->count) = id;
 	if (w->count == first)
 		return;
 	qsort_r(w->id + first, w->count - first, sizeof(*w->id), by_node, s);
@@ -156,29 +303,31 @@ static void sort_tree(struct sorting *s)
 	struct waiting w = { .count = 0 };
 
 	cct_collect_as(t, s->from->cct);
-	wait_for(s, &w, cct_first_root(s->from->cct));
+	push_siblings(s, &w, cct_first_root(s->from->cct));
 	while (w.count > 0) {
 		const node_id id = w.id[--w.count];
 		const struct cct_node *const n = cct_get(s->from->cct, id);
 
 		node[id] = n->parent == 0 ?
-			cct_root(t, s->thread[n->thread]) :
-			cct_child(t, node[n->parent], s->func[n->func],
+			cct_root(t, s->id.thread[n->thread]) :
+			cct_child(t, node[n->parent], s->id.func[n->func],
 				  flags_of(s, n));
 		cct_add(t, node[id], s->from->cct, id);
-		wait_for(s, &w, n->child);
+		push_siblings(s, &w, n->child);
 	}
+	assert(cct_count(t) == cct_count(s->from->cct));
 	cct_set_folded(t, cct_deeper(s->from->cct));
 	mem_free(w.id);
 	mem_free(node);
 }
 
-/* --- the rest ------------------------------------------------------------ */
+/* ---- the rest ---- */
 
 static int by_statistics(const void *a, const void *b)
 {
-	return numbers(((const struct func_statistics *)a)->func,
-		       ((const struct func_statistics *)b)->func);
+	const struct func_statistics *const x = a, *const y = b;
+
+	return numbers(x->func, y->func);
 }
 
 static int by_edge(const void *a, const void *b)
@@ -219,48 +368,50 @@ static void sort_figures(struct sorting *s)
 
 	to->statistics_count = from->statistics_count;
 	to->statistics = copy(from->statistics, from->statistics_count,
-			   sizeof(*to->statistics));
+			      sizeof(*to->statistics));
 	for (size_t i = 0; i < to->statistics_count; i++)
-		to->statistics[i].func = s->func[to->statistics[i].func];
+		to->statistics[i].func = s->id.func[to->statistics[i].func];
 	qsort(to->statistics, to->statistics_count, sizeof(*to->statistics),
 	      by_statistics);
 	to->edge_count = from->edge_count;
 	to->edges = copy(from->edges, from->edge_count, sizeof(*to->edges));
 	for (size_t i = 0; i < to->edge_count; i++) {
-		to->edges[i].caller = s->func[to->edges[i].caller];
-		to->edges[i].func = s->func[to->edges[i].func];
+		to->edges[i].caller = s->id.func[to->edges[i].caller];
+		to->edges[i].func = s->id.func[to->edges[i].func];
 	}
 	qsort(to->edges, to->edge_count, sizeof(*to->edges), by_edge);
 }
 
 static void sort_parts(struct sorting *s)
 {
+	const struct session *const from = s->from;
 	struct session *const to = s->to;
 
-	to->part_count = s->from->part_count;
-	to->parts = copy(s->from->parts, to->part_count, sizeof(*to->parts));
+	to->part_count = from->part_count;
+	to->parts = copy(from->parts, to->part_count, sizeof(*to->parts));
 	for (size_t i = 0; i < to->part_count; i++) {
-		to->parts[i].command = own(s, to->parts[i].command);
-		to->parts[i].host = own(s, to->parts[i].host);
+		to->parts[i].command = merge_copy(to, to->parts[i].command);
+		to->parts[i].host = merge_copy(to, to->parts[i].host);
 	}
 	qsort(to->parts, to->part_count, sizeof(*to->parts), by_part);
-	to->note_count = s->from->note_count;
-	to->notes = copy(s->from->notes, to->note_count, sizeof(*to->notes));
-	for (size_t i = 0; i < to->note_count; i++)
-		to->notes[i] = (struct note){ own(s, to->notes[i].key),
-					      own(s, to->notes[i].value) };
 }
 
-struct session *merge_sort(struct session *from)
+/* Notes are sorted already. */
+static void copy_notes(struct sorting *s)
 {
-	struct session *const to = session_new(SIZE_MAX);
-	struct sorting s = { from, to,
-		mem_alloc((func_elf_count(from->funcs) + 1) * sizeof(elf_id)),
-		mem_alloc((func_count(from->funcs) + 1) * sizeof(func_id)),
-		mem_alloc((from->process_count + 1) * sizeof(uint32_t)),
-		mem_alloc((from->thread_count + 1) * sizeof(uint32_t)),
-		mem_alloc((from->vm_count + 1) * sizeof(uint32_t)) };
+	const struct session *const from = s->from;
+	struct session *const to = s->to;
 
+	to->note_count = from->note_count;
+	to->notes = mem_alloc((to->note_count + 1) * sizeof(*to->notes));
+	for (size_t i = 0; i < to->note_count; i++)
+		to->notes[i] = (struct note){
+			merge_copy(to, from->notes[i].key),
+			merge_copy(to, from->notes[i].value) };
+}
+
+static void copy_scalars(struct session *to, const struct session *from)
+{
 	to->tick_hz = from->tick_hz;
 	to->hz_error = from->hz_error;
 	to->chunks = from->chunks;
@@ -272,16 +423,22 @@ struct session *merge_sort(struct session *from)
 	to->unnested = from->unnested;
 	to->gap_total = from->gap_total;
 	to->beyond = from->beyond;
+}
+
+struct session *merge_sort(struct session *from)
+{
+	struct sorting s = { from, session_new(SIZE_MAX), merge_ids_of(from) };
+
+	copy_scalars(s.to, from);
 	sort_modules(&s);
 	sort_funcs(&s);
-	merge_identities_sort(&s);
+	sort_processes(&s);
+	sort_threads(&s);
+	sort_vms(&s);
 	sort_tree(&s);
 	sort_figures(&s);
 	sort_parts(&s);
-	mem_free(s.module);
-	mem_free(s.func);
-	mem_free(s.process);
-	mem_free(s.thread);
-	mem_free(s.vm);
-	return to;
+	copy_notes(&s);
+	merge_ids_fini(&s.id);
+	return s.to;
 }
