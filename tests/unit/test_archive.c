@@ -1,8 +1,8 @@
-/* test_archive.c - build-ids as readelf reads them; copies that stay where they
- * belong; chunks that lie about what they name. links: recorder
+/* test_archive.c - build-ids as readelf reads them; copies that stay in their
+ * folder; chunks that lie about what they name. links: recorder
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/archive.h"
-#include "tracer/recorder/archive_copy.h"
+#include "tracer/recorder/elf_file.h"
 #include "tests/test.h"
 
 #include <fcntl.h>
@@ -36,18 +36,18 @@ static const char *in_dir(const char *name)
 	return path;
 }
 
-static void hex_of(const struct elf_id *id, char *to)
+static void hex_of(const struct elf_build *id, char *to)
 {
 	*to = '\0';
 	for (unsigned i = 0; i < id->size; i++)
 		to += sprintf(to, "%02x", id->id[i]);
 }
 
-void test_archive_reads_the_build_id_that_readelf_reads(void)
+void test_elf_build_has_the_id_that_readelf_prints(void)
 {
 	const int fd = open("/proc/self/exe", O_RDONLY);
 	char wanted[64] = "", have[64];
-	struct elf_id id;
+	struct elf_build id;
 	FILE *pipe;
 
 	if (system("command -v readelf >/dev/null") != 0)
@@ -58,7 +58,7 @@ void test_archive_reads_the_build_id_that_readelf_reads(void)
 	if (fscanf(pipe, "%63s", wanted) != 1)
 		wanted[0] = '\0';
 	pclose(pipe);
-	CHECK_EQ(elf_id_read(fd, &id), 0);
+	CHECK_EQ(elf_build_read(fd, &id), 0);
 	hex_of(&id, have);
 	CHECK_STR(have, wanted);
 	CHECK_STR(id.link, "");
@@ -67,7 +67,7 @@ void test_archive_reads_the_build_id_that_readelf_reads(void)
 
 /* Cut anywhere, and with any byte of its head changed: no crash, no id that is
  * longer than it may be. */
-void test_archive_survives_damaged_elf_files(void)
+void test_elf_build_survives_damaged_files(void)
 {
 	char bytes[4096];
 	const int from = open("/proc/self/exe", O_RDONLY);
@@ -80,13 +80,13 @@ void test_archive_survives_damaged_elf_files(void)
 		const int at = i * 7 % 1024;
 		const char kept = bytes[at];
 		const ssize_t length = i % 3 == 0 ? i * 5 : size;
-		struct elf_id id;
+		struct elf_build id;
 
 		bytes[at] = (char)(i * 37 + 255);
 		CHECK(write(fd, bytes, (size_t)length) == length);
 		bytes[at] = kept;
-		elf_id_read(fd, &id);
-		CHECK(id.size <= ELF_ID_BYTES);
+		elf_build_read(fd, &id);
+		CHECK(id.size <= ELF_BUILD_ID_MAX);
 		close(fd);
 	}
 	close(from);
@@ -122,11 +122,11 @@ void test_archive_copies_into_its_folder_only(void)
 }
 
 /* A chunk whose items are cut short, too long or nonsense. */
-void test_archive_believes_no_chunk(void)
+void test_archive_trusts_no_chunk(void)
 {
 	static uint64_t words[CHUNK_HEADER_WORDS + 64];
 	struct chunk_header *const h = (void *)words;
-	struct archive a;
+	static struct archive a;
 	int folder;
 
 	make_dir();
@@ -143,11 +143,10 @@ void test_archive_believes_no_chunk(void)
 				item_put((enum item_type)(2 + random % 2),
 					 random >> 33 & 31) : random >> 50;
 		}
-		archive_see(&a, words, CHUNK_HEADER_WORDS + 64);
+		archive_note(&a, words, CHUNK_HEADER_WORDS + 64);
 	}
 	archive_pack(&a);
 	CHECK_EQ(a.copied, 0);
-	archive_free(&a);
 	close(folder);
 	clean();
 }

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracepoints/record.h"
-#include "tracer/recorder/drain.h"
 #include "tracer/recorder/chunk_copy.h"
+#include "tracer/recorder/drain.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 
 enum { MAX_SEEN = 64 };
 
-static struct arena arena;
+static struct pool_owner owner;
 static struct rate rate;
-static struct slots slots;
-static struct deliver deliver;
+static struct registry registry;
+static struct sink sink;
 static struct drain drain;
 static uint64_t reserve[SPILL_RESERVE_WORDS];
 static char folder[64];
@@ -25,40 +25,40 @@ static int folder_fd;
 
 static bool set_up(void)
 {
-	const struct arena_wish wish = { .bytes = 4 << 20 };
+	const struct pool_wish wish = { .bytes = 4 << 20 };
 
 	snprintf(folder, sizeof(folder), "/tmp/weft-test-XXXXXX");
-	if (arena_create(&arena, &wish) != 0 ||
-	    arena_populate(&arena) == 0 || !mkdtemp(folder))
+	if (pool_owner_create(&owner, &wish) != 0 ||
+	    pool_owner_populate(&owner) == 0 || !mkdtemp(folder))
 		return false;
 	folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
 	rate_start(&rate, false);
-	return deliver_init(&deliver, 0) == 0 &&
-	       slots_init(&slots, &arena) == 0 &&
-	       drain_init(&drain, &arena, &slots, &deliver, &rate) == 0 &&
-	       spill_open(&deliver.spill, folder_fd, reserve) == 0;
+	return sink_init(&sink, 0) == 0 &&
+	       registry_init(&registry, &owner) == 0 &&
+	       drain_init(&drain, &owner, &registry, &sink, &rate) == 0 &&
+	       spill_open(&sink.spill, folder_fd, reserve) == 0;
 }
 
 static void tear_down(void)
 {
-	spill_discard(&deliver.spill);
+	spill_discard(&sink.spill);
 	close(folder_fd);
 	rmdir(folder);
-	arena_remove(&arena);
+	pool_owner_remove(&owner);
 }
 
 /* Open buffer b for a thread: n records, opened that many ns ago. */
 static struct chunk_header *fill(uint32_t b, uint32_t slot, uint32_t thread,
 				 uint64_t number, uint32_t n, uint64_t age)
 {
-	struct chunk_header *const h = (void *)arena_buffer(&arena, b);
+	struct chunk_header *const h = (void *)pool_owner_buffer(&owner, b);
 	const uint32_t generation =
-		buffer_generation(atomic_load(&arena.states[b]));
+		buffer_generation(atomic_load(&owner.states[b]));
 
-	atomic_store(&arena.states[b],
+	atomic_store(&owner.states[b],
 		     buffer_word(BUFFER_FILLING, slot, generation));
 	h->version = CHUNK_VERSION;
-	h->recording = arena.recording;
+	h->recording = owner.recording;
 	h->process = 1;
 	h->thread = thread;
 	h->number = number;
@@ -74,17 +74,17 @@ static struct chunk_header *fill(uint32_t b, uint32_t slot, uint32_t thread,
 
 static void close_buffer(uint32_t b)
 {
-	struct chunk_header *const h = (void *)arena_buffer(&arena, b);
-	const uint64_t word = atomic_load(&arena.states[b]);
+	struct chunk_header *const h = (void *)pool_owner_buffer(&owner, b);
+	const uint64_t word = atomic_load(&owner.states[b]);
 
 	h->tick_end = h->tick_begin + 1000;
-	atomic_store(&arena.states[b], buffer_word(BUFFER_FULL,
+	atomic_store(&owner.states[b], buffer_word(BUFFER_FULL,
 			buffer_slot(word), buffer_generation(word)));
 }
 
 static enum buffer_state state(uint32_t b)
 {
-	return buffer_state(atomic_load(&arena.states[b]));
+	return buffer_state(atomic_load(&owner.states[b]));
 }
 
 /* The chunks in the spill file, whole and sealed. */
@@ -94,7 +94,7 @@ static int read_back(struct chunk_header *seen)
 	off_t at = SPILL_RESERVE_WORDS * 8;
 	int n = 0;
 
-	while (n < MAX_SEEN && pread(deliver.spill.fd, words, sizeof(words),
+	while (n < MAX_SEEN && pread(sink.spill.fd, words, sizeof(words),
 				     at) > CHUNK_HEADER_WORDS * 8) {
 		struct chunk_header *const h = (void *)words;
 		const uint64_t sum = h->checksum;
@@ -103,7 +103,7 @@ static int read_back(struct chunk_header *seen)
 		if (!CHECK(h->magic == CHUNK_MAGIC &&
 			   h->total_words <= CHUNK_MAX_WORDS))
 			break;
-		finish_seal(words);
+		chunk_seal(words);
 		CHECK_EQ(h->checksum, sum);
 		at += (off_t)h->total_words * 8;
 	}
@@ -117,8 +117,8 @@ void test_drain_delivers_in_order(void)
 	REQUIRE(set_up());
 	/* Numbers 2, 1, 0 of thread 5 and 1, 0 of thread 4. */
 	for (uint32_t i = 0; i < 3; i++) {
-		fill(arena.small + i, 0, 5, 2 - i, 10 + i, 0);
-		close_buffer(arena.small + i);
+		fill(owner.small + i, 0, 5, 2 - i, 10 + i, 0);
+		close_buffer(owner.small + i);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
 		fill(i, 1, 4, 1 - i, 1, 0);
@@ -132,8 +132,9 @@ void test_drain_delivers_in_order(void)
 	}
 	CHECK_EQ(drain.records, 2 + 10 + 11 + 12);
 	CHECK_EQ(state(0), BUFFER_FREE);
-	CHECK_EQ(buffer_generation(atomic_load(&arena.states[0])), 1);
-	CHECK_EQ(*arena_buffer(&arena, 0), 0);
+	CHECK_EQ(buffer_generation(atomic_load(&owner.states[0])), 1);
+	CHECK_EQ(*pool_owner_buffer(&owner, 0), 0);
+	CHECK(registry_valid(&registry));
 	CHECK_EQ(drain_poll(&drain), 0);
 	tear_down();
 }
@@ -144,16 +145,16 @@ void test_drain_takes_from_the_dead(void)
 
 	REQUIRE(set_up());
 	/* What the kernel leaves behind. */
-	atomic_store(&arena.threads[7].state, SLOT_USED);
-	atomic_store(&arena.threads[7].lost[LOST_FULL], 3);
-	atomic_store(&arena.threads[7].scrap, 4);
-	*(uint32_t *)(void *)&arena.threads[7].alive = 0x40000000;
-	atomic_fetch_add(&arena.pool->next_thread, 1);
-	fill(arena.small, 7, 9, 1, 20, 0);
-	fill(arena.small + 1, 7, 9, 0, 30, 0);
-	close_buffer(arena.small + 1);
+	atomic_store(&owner.threads[7].state, SLOT_USED);
+	atomic_store(&owner.threads[7].lost[LOST_FULL], 3);
+	atomic_store(&owner.threads[7].scrap, 4);
+	*(uint32_t *)(void *)&owner.threads[7].alive = 0x40000000;
+	atomic_fetch_add(&owner.pool->next_thread, 1);
+	fill(owner.small, 7, 9, 1, 20, 0);
+	fill(owner.small + 1, 7, 9, 0, 30, 0);
+	close_buffer(owner.small + 1);
 	/* Claimed, and killed before a word was written. */
-	atomic_store(&arena.states[3], buffer_word(BUFFER_FILLING, 7, 0));
+	atomic_store(&owner.states[3], buffer_word(BUFFER_FILLING, 7, 0));
 	/* Somebody else's, alive. */
 	fill(4, 8, 10, 0, 5, 0);
 	CHECK_EQ(drain_poll(&drain), 3);
@@ -165,9 +166,9 @@ void test_drain_takes_from_the_dead(void)
 	CHECK_EQ(seen[1].tick_end - seen[1].tick_begin, 20);
 	CHECK_EQ(state(3), BUFFER_FREE);
 	CHECK_EQ(state(4), BUFFER_FILLING);
-	CHECK_EQ(atomic_load(&arena.threads[7].state), SLOT_FREE);
-	CHECK(!arena_owner_died(&arena.threads[7].alive));
-	CHECK_EQ(slots.lost[LOST_FULL], 7);
+	CHECK_EQ(atomic_load(&owner.threads[7].state), SLOT_FREE);
+	CHECK(!pool_mutex_died(&owner.threads[7].alive));
+	CHECK_EQ(registry.lost[LOST_FULL], 7);
 	tear_down();
 }
 
@@ -177,18 +178,18 @@ void test_drain_copies_what_waits_long(void)
 	const uint64_t s = 1000000000;
 
 	REQUIRE(set_up());
-	fill(arena.small, 0, 1, 0, 10, 2 * s);
-	fill(arena.small + 1, 1, 2, 0, 10, s / 2);
+	fill(owner.small, 0, 1, 0, 10, 2 * s);
+	fill(owner.small + 1, 1, 2, 0, 10, s / 2);
 	drain_copy_older(&drain, 1000);
 	drain_copy_older(&drain, 1000);
 	REQUIRE(read_back(seen) == 1);
 	CHECK_EQ(seen[0].flags, CHUNK_PARTIAL);
 	CHECK_EQ(seen[0].thread, 1);
-	CHECK_EQ(state(arena.small), BUFFER_FILLING);
+	CHECK_EQ(state(owner.small), BUFFER_FILLING);
 	/* More came, and the thread closed it: counted once. */
-	((struct chunk_header *)arena_buffer(&arena, arena.small))->records = 0;
-	fill(arena.small, 0, 1, 0, 15, 2 * s);
-	close_buffer(arena.small);
+	((struct chunk_header *)pool_owner_buffer(&owner, owner.small))->records = 0;
+	fill(owner.small, 0, 1, 0, 15, 2 * s);
+	close_buffer(owner.small);
 	drain_poll(&drain);
 	REQUIRE(read_back(seen) == 2);
 	CHECK_EQ(seen[1].flags, 0);
@@ -200,21 +201,22 @@ void test_drain_copies_what_waits_long(void)
 void test_drain_asks_to_cut(void)
 {
 	REQUIRE(set_up());
-	const uint32_t before = atomic_load(&arena.pool->generation);
+	const uint32_t before = atomic_load(&owner.pool->generation);
 
-	fill(arena.small, 0, 1, 0, 0, 2000000000);
+	fill(owner.small, 0, 1, 0, 0, 2000000000);
 	drain_cut_older(&drain, 500);
 	/* Nothing is in it: nobody is disturbed. */
-	CHECK_EQ(atomic_load(&arena.pool->generation), before);
-	fill(arena.small, 0, 1, 0, 3, 2000000000);
+	CHECK_EQ(atomic_load(&owner.pool->generation), before);
+	fill(owner.small, 0, 1, 0, 3, 2000000000);
 	drain_cut_older(&drain, 500);
-	CHECK_EQ(atomic_load(&arena.pool->generation),
+	CHECK_EQ(atomic_load(&owner.pool->generation),
 		 before + POOL_GENERATION_STEP);
-	CHECK(atomic_load(&arena.pool->cut_before) > 0);
+	CHECK(atomic_load(&owner.pool->cut_before) > 0);
 	drain_copy_older(&drain, 1000);
 	drain_cut_older(&drain, 500);
-	/* All of it has been delivered: no need. */
-	CHECK_EQ(drain.cuts, 1);
+	/* All of it has been sent: no need. */
+	CHECK_EQ(atomic_load(&owner.pool->generation),
+		 before + POOL_GENERATION_STEP);
 	tear_down();
 }
 
@@ -225,26 +227,26 @@ void test_drain_survives_an_overwritten_pool(void)
 	REQUIRE(set_up());
 	/* All but the recorder's own copies of the geometry is garbage. */
 	for (int round = 0; round < 20; round++) {
-		uint32_t *const from = (uint32_t *)(void *)arena.pool;
+		uint32_t *const from = (uint32_t *)(void *)owner.pool;
 
-		for (size_t i = 0; i < arena.size / 4; i += 1 + random % 3) {
+		for (size_t i = 0; i < owner.size / 4; i += 1 + random % 3) {
 			random = random * 1103515245 + 12345;
 			from[i] = random >> 4;
 		}
 		drain_poll(&drain);
 		drain_cut_older(&drain, 0);
 		drain_copy_older(&drain, 0);
-		slots_find_dead(&slots, true);
+		registry_find_dead(&registry, true);
 	}
 	CHECK(drain.damaged > 0);
-	CHECK_EQ(deliver.lost_chunks, 0);
+	CHECK_EQ(sink.lost_chunks, 0);
 	tear_down();
 }
 
 void test_drain_counts_what_was_overwritten(void)
 {
 	REQUIRE(set_up());
-	arena.pool->on_full = POOL_OVERWRITE;
+	owner.pool->on_full = POOL_OVERWRITE;
 	for (uint32_t b = 0; b < 3; b++) {
 		fill(b, 0, 5, b, 10, 0);
 		close_buffer(b);
@@ -256,7 +258,7 @@ void test_drain_counts_what_was_overwritten(void)
 		fill(1, 0, 5, number, 10, 0);
 		close_buffer(1);
 		if (number < 5)
-			atomic_fetch_add(&arena.states[1], UINT64_C(1) << 32);
+			atomic_fetch_add(&owner.states[1], UINT64_C(1) << 32);
 	}
 	CHECK_EQ(drain_overwritten(&drain), 2);
 	CHECK_EQ(drain_poll(&drain), 1);

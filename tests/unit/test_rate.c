@@ -58,22 +58,22 @@ void test_rate_stepped(void)
 	const struct rate r = two_ghz();
 	struct rate_pair p = at(900);
 
-	CHECK(!rate_stepped(&r, p.tick, p.mono, WIDTH));
+	CHECK(!rate_is_stepped(&r, p.tick, p.mono, WIDTH));
 	p = at(1300);
-	CHECK(!rate_stepped(&r, p.tick, p.mono, WIDTH));
-	CHECK(rate_stepped(&r, p.tick, p.mono + 50000000, WIDTH));
-	CHECK(rate_stepped(&r, p.tick, p.mono - 50000000, WIDTH));
+	CHECK(!rate_is_stepped(&r, p.tick, p.mono, WIDTH));
+	CHECK(rate_is_stepped(&r, p.tick, p.mono + 50000000, WIDTH));
+	CHECK(rate_is_stepped(&r, p.tick, p.mono - 50000000, WIDTH));
 	/* A reading that took long explains it. */
-	CHECK(!rate_stepped(&r, p.tick, p.mono + 50000000, 200000000));
+	CHECK(!rate_is_stepped(&r, p.tick, p.mono + 50000000, 200000000));
 }
 
 void test_rate_stepped_bears_any_numbers(void)
 {
 	const struct rate r = two_ghz();
 
-	CHECK(rate_stepped(&r, 0, UINT64_MAX, 0));
-	CHECK(rate_stepped(&r, UINT64_MAX, 0, 0));
-	rate_stepped(&r, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	CHECK(rate_is_stepped(&r, 0, UINT64_MAX, 0));
+	CHECK(rate_is_stepped(&r, UINT64_MAX, 0, 0));
+	rate_is_stepped(&r, UINT64_MAX, UINT64_MAX, UINT64_MAX);
 }
 
 void test_rate_of_nanoseconds_never_steps(void)
@@ -84,5 +84,5 @@ void test_rate_of_nanoseconds_never_steps(void)
 	rate_update(&r, NULL);
 	CHECK_EQ(r.hz, 1000000000);
 	CHECK_EQ(r.error_ppb, 0);
-	CHECK(!rate_stepped(&r, 1, 1000000000000, 0));
+	CHECK(!rate_is_stepped(&r, 1, 1000000000000, 0));
 }

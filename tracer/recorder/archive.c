@@ -1,27 +1,41 @@
-/* archive.c - which files a trace's functions are in: seen in the chunks on
- * their way, which anybody may have written. A file is opened at first sight,
- * so that one that is removed or replaced later is still had.
+/* archive.c - notes the files that chunks name, opens them, and copies them. A
+ * recorded program may have written the chunks, so no name is trusted.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/archive.h"
+#include "tracer/recorder/elf_file.h"
 #include "tracer/recorder/message.h"
 
-#include "tracepoints/chunk.h"
-
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
 	FILES_MAX = 8192,
-	PINS_MAX = 512,            /* descriptors to be had for this */
+	OPENED_MAX = 512,          /* descriptors for this purpose */
 	SEEN_SLOTS = 1 << 15,      /* a power of two, well above FILES_MAX */
+	ID_TEXT = 2 * ELF_BUILD_ID_MAX + 1,
 };
 
 static const uint64_t bytes_max = UINT64_C(2) << 30;
+
+/* path is as the program knows it; "": it is not known whole. */
+struct archive_file {
+	char path[CHUNK_STRING_MAX + 1];
+	bool is_lua;
+	uint8_t id[ELF_BUILD_ID_MAX];
+	unsigned id_size;
+	uint32_t pid;
+	int fd;                    /* negative: not kept open */
+	const char *why;           /* why it is missing, or NULL */
+};
 
 int archive_init(struct archive *a, int folder)
 {
@@ -37,14 +51,84 @@ int archive_init(struct archive *a, int folder)
 				 O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (a->list >= 0)
 		return 0;
-	say("cannot make the archive: %s", strerror(errno));
+	message("cannot make the folder \"archive\" in the trace: %s",
+		strerror(errno));
 	return -1;
 }
 
-/* --- what chunks name -------------------------------------------------- */
+/* ---- opening files ---- */
 
-/* False: it was there, or there is no room. */
-static bool remember(struct archive *a, uint64_t hash)
+static int open_plain(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* Negative if the file is no ELF file, or another build than f is. */
+static int open_build(const struct archive_file *f, const char *path)
+{
+	const int fd = open_plain(path);
+	struct elf_build build;
+
+	if (fd < 0)
+		return -1;
+	if (elf_build_read(fd, &build) == 0 && (f->id_size == 0 ||
+	    (build.size == f->id_size &&
+	     memcmp(build.id, f->id, build.size) == 0)))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+/* The i-th path to try: as this process sees it; as the recorded one does,
+ * which may be in another root or folder; or the program that it runs, whose
+ * file may be gone. False: there is none for this file. */
+static bool path_to(const struct archive_file *f, int i, char *path,
+		    size_t size)
+{
+	const bool is_absolute = f->path[0] == '/';
+
+	switch (i) {
+	case 0:
+		snprintf(path, size, "%s", f->path);
+		return true;
+	case 1:
+		snprintf(path, size, "/proc/%u/root%s", f->pid, f->path);
+		return is_absolute;
+	case 2:
+		snprintf(path, size, "/proc/%u/cwd/%s", f->pid, f->path);
+		return !is_absolute && f->is_lua;
+	default:
+		snprintf(path, size, "/proc/%u/exe", f->pid);
+		return !f->is_lua && f->id_size > 0;
+	}
+}
+
+/* Open the file wherever it is. Negative: f->why is set. */
+static int open_file(struct archive_file *f)
+{
+	char path[CHUNK_STRING_MAX + 64];
+	int fd = -1, first = 0;
+
+	f->why = "its path is too long to be known";
+	if (f->path[0] == '\0')
+		return -1;
+	for (int i = 0; i < 4 && fd < 0; i++) {
+		if (!path_to(f, i, path, sizeof(path)))
+			continue;
+		fd = f->is_lua ? open_plain(path) : open_build(f, path);
+		if (first == 0)
+			first = errno;
+	}
+	f->why = fd >= 0 ? NULL : first == ESTALE ?
+		 "another build is in its place" : strerror(first);
+	return fd;
+}
+
+/* ---- what chunks name ---- */
+
+/* False: it was seen before, or there is no room. */
+static bool is_new(struct archive *a, uint64_t hash)
 {
 	uint32_t slot = (uint32_t)(hash >> 20) & (SEEN_SLOTS - 1);
 
@@ -69,65 +153,6 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-int archive_open_build(const struct archive_file *f, const char *path)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct elf_id id;
-
-	if (fd < 0)
-		return -1;
-	if (elf_id_read(fd, &id) == 0 && (f->id_size == 0 ||
-	    (id.size == f->id_size && memcmp(id.id, f->id, id.size) == 0)))
-		return fd;
-	close(fd);
-	errno = ESTALE;
-	return -1;
-}
-
-/* The i-th way to a file: as we see its path; as its process does, which may be
- * confined or elsewhere; or, when its program's file is gone, what it runs.
- * False: none for this file. */
-static bool way_to(const struct archive_file *f, int i, char *path, size_t size)
-{
-	const bool is_absolute = f->path[0] == '/';
-
-	switch (i) {
-	case 0:
-		snprintf(path, size, "%s", f->path);
-		return true;
-	case 1:
-		snprintf(path, size, "/proc/%u/root%s", f->pid, f->path);
-		return is_absolute;
-	case 2:
-		snprintf(path, size, "/proc/%u/cwd/%s", f->pid, f->path);
-		return !is_absolute && f->is_lua;
-	default:
-		snprintf(path, size, "/proc/%u/exe", f->pid);
-		return !f->is_lua && f->id_size > 0;
-	}
-}
-
-int archive_open(struct archive_file *f)
-{
-	char path[CHUNK_STRING_MAX + 64];
-	int fd = -1, first = 0;
-
-	f->why = "its path is too long to be known";
-	if (f->path[0] == '\0')
-		return -1;
-	for (int i = 0; i < 4 && fd < 0; i++) {
-		if (!way_to(f, i, path, sizeof(path)))
-			continue;
-		fd = f->is_lua ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-				      O_NOCTTY) : archive_open_build(f, path);
-		if (first == 0)
-			first = errno;
-	}
-	f->why = fd >= 0 ? NULL : first == ESTALE ?
-		 "another build is in its place" : strerror(first);
-	return fd;
-}
-
 static void add(struct archive *a, const struct archive_file *f)
 {
 	struct archive_file *kept;
@@ -145,11 +170,13 @@ static void add(struct archive *a, const struct archive_file *f)
 	}
 	kept = &a->file[a->files++];
 	*kept = *f;
-	kept->fd = a->pinned < PINS_MAX ? archive_open(kept) : -1;
-	a->pinned += kept->fd >= 0;
+	kept->fd = a->opened < OPENED_MAX ? open_file(kept) : -1;
+	a->opened += kept->fd >= 0;
+	assert(a->files <= FILES_MAX);
 }
 
-/* A string whole, "" if it was cut or holds a NUL. False: no string. */
+/* Copy a whole string. "" if it was cut or contains a NUL. False: the words
+ * are no string. */
 static bool read_string(const uint64_t *at, uint64_t words, char *to)
 {
 	const uint32_t stored = words < 2 ? 0 : string_stored(at[0]);
@@ -167,40 +194,40 @@ static bool read_string(const uint64_t *at, uint64_t words, char *to)
 }
 
 /* number, bias, size, 3 words of build-id, path */
-static void see_module(struct archive *a, const struct chunk_header *h,
-		       const uint64_t *item, uint64_t words)
+static void note_module(struct archive *a, const struct chunk_header *h,
+			const uint64_t *item, uint64_t words)
 {
 	struct archive_file f = { .pid = h->pid, .fd = -1 };
 	const uint8_t *const id = (const void *)(item + 4);
 	uint64_t hash;
 
-	if (words < 9 || id[0] > ELF_ID_BYTES ||
+	if (words < 9 || id[0] > ELF_BUILD_ID_MAX ||
 	    !read_string(item + 7, words - 7, f.path))
 		return;
 	f.id_size = id[0];
 	memcpy(f.id, id + 1, f.id_size);
-	/* Modules without a build-id are told apart by path and size. */
 	hash = mix(mix(mix(1, item[4]), item[5]), item[6]);
+	/* Modules without a build-id differ by path and size. */
 	if (f.id_size == 0)
 		hash = mix(mix(hash, item[8]), item[3]);
-	if (remember(a, hash))
+	if (is_new(a, hash))
 		add(a, &f);
 }
 
 /* lines, source */
-static void see_lua(struct archive *a, const struct chunk_header *h,
-		    const uint64_t *item, uint64_t words)
+static void note_lua(struct archive *a, const struct chunk_header *h,
+		     const uint64_t *item, uint64_t words)
 {
 	struct archive_file f = { .pid = h->pid, .fd = -1, .is_lua = true };
 
 	if (words < 4 || !read_string(item + 2, words - 2, f.path) ||
-	    f.path[0] != '@' || !remember(a, mix(2, item[3])))
+	    f.path[0] != '@' || !is_new(a, mix(2, item[3])))
 		return;
 	memmove(f.path, f.path + 1, strlen(f.path));
 	add(a, &f);
 }
 
-void archive_see(struct archive *a, const uint64_t *chunk, uint32_t words)
+void archive_note(struct archive *a, const uint64_t *chunk, uint32_t words)
 {
 	const struct chunk_header *const h = (const void *)chunk;
 	const uint64_t begin = CHUNK_HEADER_WORDS + (uint64_t)h->records;
@@ -215,10 +242,253 @@ void archive_see(struct archive *a, const uint64_t *chunk, uint32_t words)
 		if (size == 0 || size > left)
 			return;
 		if (item_type(*item) == ITEM_MODULE)
-			see_module(a, h, item, size);
+			note_module(a, h, item, size);
 		else if (item_type(*item) == ITEM_LUA)
-			see_lua(a, h, item, size);
+			note_lua(a, h, item, size);
 		item += size;
 		left -= size;
 	}
+}
+
+/* ---- copying a file ---- */
+
+/* Whether the path cannot lead out of the folder. */
+static bool is_inside(const char *path)
+{
+	return path[0] != '/' && path[0] != '\0' &&
+	       strncmp(path, "../", 3) != 0 && !strstr(path, "/../") &&
+	       !strstr(path, "//") && path[strlen(path) - 1] != '/';
+}
+
+/* Make and open the folder that the path's last name is in, following no link.
+ * *name is that name. Splits path. */
+static int open_folder(int folder, char *path, char **name)
+{
+	int at = dup(folder);
+
+	for (*name = path; at >= 0; ) {
+		char *const slash = strchr(*name, '/');
+		int next;
+
+		if (!slash)
+			break;
+		*slash = '\0';
+		if (mkdirat(at, *name, 0700) != 0 && errno != EEXIST)
+			next = -1;
+		else
+			next = openat(at, *name, O_RDONLY | O_DIRECTORY |
+				      O_NOFOLLOW | O_CLOEXEC);
+		close(at);
+		at = next;
+		*name = slash + 1;
+	}
+	return at;
+}
+
+/* Half of what is free stays free. */
+static bool has_room(int folder, uint64_t bytes)
+{
+	struct statvfs fs;
+
+	return fstatvfs(folder, &fs) != 0 || fs.f_frsize == 0 ||
+	       bytes / fs.f_frsize < fs.f_bavail / 2;
+}
+
+static int copy_bytes(int from, int to, uint64_t size)
+{
+	char bytes[1 << 16];
+	off_t at = 0;
+
+	while ((uint64_t)at < size) {
+		const uint64_t left = size - (uint64_t)at;
+		const ssize_t n = pread(from, bytes, left < sizeof(bytes) ?
+					(size_t)left : sizeof(bytes), at);
+
+		if (n <= 0 || write(to, bytes, (size_t)n) != n)
+			return -1;
+		at += n;
+	}
+	return 0;
+}
+
+static int64_t copy_to(int folder, const char *name, int from, uint64_t size,
+		       const char **why)
+{
+	const int to = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL |
+			      O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (to < 0 && errno == EEXIST)
+		return 0;
+	*why = strerror(errno);
+	if (to < 0)
+		return -1;
+	errno = 0;
+	if (copy_bytes(from, to, size) == 0 && close(to) == 0)
+		return (int64_t)size;
+	*why = errno != 0 ? strerror(errno) : "it was changed meanwhile";
+	close(to);
+	unlinkat(folder, name, 0);
+	return -1;
+}
+
+int64_t archive_copy_file(int folder, const char *path, int from,
+			  uint64_t limit, const char **why)
+{
+	char copy[PATH_MAX], *name;
+	struct stat st;
+	int64_t bytes = -1;
+	int at;
+
+	*why = "its name is not allowed";
+	if (!is_inside(path) || strlen(path) >= sizeof(copy))
+		return -1;
+	strcpy(copy, path);
+	*why = "it is no regular file";
+	if (fstat(from, &st) != 0 || !S_ISREG(st.st_mode))
+		return -1;
+	*why = "the archive would become too large";
+	if ((uint64_t)st.st_size > limit ||
+	    !has_room(folder, (uint64_t)st.st_size))
+		return -1;
+	*why = "its folder cannot be made";
+	at = open_folder(folder, copy, &name);
+	if (at < 0)
+		return -1;
+	bytes = copy_to(at, name, from, (uint64_t)st.st_size, why);
+	close(at);
+	return bytes;
+}
+
+/* ---- packing ---- */
+
+/* A line of "contents". */
+static void list(struct archive *a, const struct archive_file *f,
+		 const char *to, const char *why)
+{
+	char name[CHUNK_STRING_MAX + 1];
+
+	snprintf(name, sizeof(name), "%s", f->path[0] ? f->path : "?");
+	message_clean(name);
+	dprintf(a->list, "%s %s%s%s\n", why ? "missing" : "file", name,
+		why ? ": " : " -> ", why ? why : to);
+}
+
+static void id_text(const struct archive_file *f, char out[ID_TEXT])
+{
+	for (unsigned i = 0; i < f->id_size; i++)
+		snprintf(out + 2 * i, 3, "%02x", f->id[i]);
+}
+
+/* Copy, count and list. */
+static bool put(struct archive *a, const struct archive_file *f, int fd,
+		const char *to)
+{
+	const char *why = NULL;
+	const int64_t bytes = archive_copy_file(a->folder, to, fd,
+						a->limit - a->bytes, &why);
+
+	list(a, f, to, bytes < 0 ? why : NULL);
+	if (bytes < 0)
+		return false;
+	a->bytes += (uint64_t)bytes;
+	a->copied++;
+	assert(a->bytes <= a->limit);
+	return true;
+}
+
+/* The separate debug file of the same build, in any of the usual places. */
+static void put_debug(struct archive *a, const struct archive_file *f,
+		      const char *link)
+{
+	static const char debug[] = "/usr/lib/debug";
+	const char *const slash = strrchr(f->path, '/');
+	const int folder = slash ? (int)(slash - f->path) + 1 : 0;
+	char path[4][2 * CHUNK_STRING_MAX + 64], to[ID_TEXT + 32], id[ID_TEXT];
+
+	memset(path, 0, sizeof(path));
+	id_text(f, id);
+	snprintf(path[0], sizeof(path[0]), "%s/.build-id/%.2s/%s.debug", debug,
+		 id, id + 2);
+	if (link[0] != '\0' && !strchr(link, '/')) {
+		snprintf(path[1], sizeof(path[1]), "%.*s%s", folder, f->path,
+			 link);
+		snprintf(path[2], sizeof(path[2]), "%.*s.debug/%s", folder,
+			 f->path, link);
+		snprintf(path[3], sizeof(path[3]), "%s%.*s%s", debug, folder,
+			 f->path, link);
+	}
+	snprintf(to, sizeof(to), ".build-id/%.2s/%s.debug", id, id + 2);
+	for (int i = 0; i < 4; i++) {
+		const int fd = path[i][0] ? open_build(f, path[i]) : -1;
+
+		if (fd < 0)
+			continue;
+		put(a, f, fd, to);
+		close(fd);
+		return;
+	}
+}
+
+static bool put_module(struct archive *a, const struct archive_file *f, int fd)
+{
+	char to[CHUNK_STRING_MAX + 64], id[ID_TEXT];
+	struct elf_build build;
+
+	if (f->id_size < 2) {
+		snprintf(to, sizeof(to), "files%s", f->path);
+		return put(a, f, fd, to);
+	}
+	id_text(f, id);
+	snprintf(to, sizeof(to), ".build-id/%.2s/%s", id, id + 2);
+	if (!put(a, f, fd, to))
+		return false;
+	if (elf_build_read(fd, &build) == 0)
+		put_debug(a, f, build.link);
+	return true;
+}
+
+/* Under its whole path, whatever the program's working folder was. */
+static bool put_lua(struct archive *a, const struct archive_file *f, int fd)
+{
+	char link[32], path[PATH_MAX], to[PATH_MAX + 8];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	snprintf(to, sizeof(to), "lua%s", path);
+	return put(a, f, fd, to);
+}
+
+void archive_pack(struct archive *a)
+{
+	for (uint32_t i = 0; i < a->files; i++) {
+		struct archive_file *const f = &a->file[i];
+
+		if (f->fd < 0 && (!f->why || f->is_lua))
+			f->fd = open_file(f);
+		if (f->fd < 0) {
+			list(a, f, "", f->why);
+			a->missing++;
+		} else if (!(f->is_lua ? put_lua : put_module)(a, f, f->fd)) {
+			f->why = "it could not be copied";
+			a->missing++;
+		}
+		if (f->fd >= 0)
+			close(f->fd);
+	}
+	close(a->list);
+}
+
+const char *archive_missing(const struct archive *a)
+{
+	static char text[2 * CHUNK_STRING_MAX];
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < a->files && text[0] == '\0'; i++)
+		if (a->file[i].why)
+			snprintf(text, sizeof(text), "%s: %s",
+				 a->file[i].path[0] ? a->file[i].path : "?",
+				 a->file[i].why);
+	return text;
 }

@@ -1,53 +1,44 @@
-/* archive.h - beside the trace, what naming its functions takes: the recorded
- * modules' files and debug files, by build-id, and the Lua sources. Files are
- * opened when a chunk first names them, and copied when the program has ended.
+/* archive.h - the folder "archive" in the trace: all that is needed to name the
+ * trace's functions, which is the modules' files and debug files by build-id,
+ * and the Lua sources. A file is opened when a chunk first names it, so that it
+ * can be removed or replaced later, and copied when the program has ended.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_RECORDER_ARCHIVE_H
-#define WEFT_RECORDER_ARCHIVE_H
+#ifndef WEFT_TRACER_RECORDER_ARCHIVE_H
+#define WEFT_TRACER_RECORDER_ARCHIVE_H
 
 #include "tracepoints/chunk.h"
-#include "tracer/recorder/elf_id.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-/* path: as the program has it, "" if it is not known whole. */
-struct archive_file {
-	char path[CHUNK_STRING_MAX + 1];
-	bool is_lua;
-	uint8_t id[ELF_ID_BYTES];
-	unsigned id_size;
-	uint32_t pid;
-	int fd;                    /* negative: not kept open */
-	const char *why;           /* it could not be had, or NULL */
-};
-
 struct archive {
-	int folder;                /* descriptor of the archive */
-	int list;                  /* of its file "contents" */
+	int folder;                /* descriptor of the archive's folder */
+	int list;                  /* descriptor of its file "contents" */
 	struct archive_file *file;
 	uint32_t files, room;
-	uint32_t pinned;           /* files kept open meanwhile */
-	uint64_t *seen;            /* hash table of names told of */
+	uint32_t opened;           /* files that are kept open meanwhile */
+	uint64_t *seen;            /* hash table of the names that were seen */
 	uint32_t seen_n;
-	uint32_t copied, missing, unlisted;
+	uint32_t copied, missing;
+	uint32_t unlisted;         /* names beyond the archive's limit */
 	uint64_t bytes, limit;
 };
 
-/* Make the folder "archive" in that one. Negative: says why. */
+/* Make the folder in the folder with that descriptor. Prints why and returns
+ * negative if it cannot. */
 int archive_init(struct archive *a, int folder);
-/* Remember what a finished chunk names. */
-void archive_see(struct archive *a, const uint64_t *chunk, uint32_t words);
-/* Open the file, wherever it is; negative: why says why not. */
-int archive_open(struct archive_file *f);
-/* The ELF file at path, if it is that build; negative: it is not. */
-int archive_open_build(const struct archive_file *f, const char *path);
-/* Copy it all. Then copied, missing and bytes tell what came of it. */
+/* Note the files that a finished chunk names. Any bytes may be in it. */
+void archive_note(struct archive *a, const uint64_t *chunk, uint32_t words);
+/* Copy all files; then copied, missing and bytes are known. */
 void archive_pack(struct archive *a);
-/* The first that could not be had, with the reason; "" if there is none. */
+/* The first file that is missing, and why. "" if there is none. The text is
+ * valid until the next call. */
 const char *archive_missing(const struct archive *a);
-/* After that nothing of it is left but what is on the disk. */
-void archive_free(struct archive *a);
+
+/* Copy an open file to path below the folder, and make the folders of path. A
+ * path that could lead out of the folder is refused, and so is a file of more
+ * than limit bytes. Returns the bytes. 0: it is there already. Negative: *why
+ * is set, and nothing is left. */
+int64_t archive_copy_file(int folder, const char *path, int from,
+			  uint64_t limit, const char **why);
 
 #endif

@@ -1,18 +1,24 @@
-/* chunk_copy.c - from buffer to chunk. Everything is read from the pool once, the
- * counts first, and only the copy is looked at.
+/* chunk_copy.c - from buffer to chunk. All is read from the pool once, the
+ * counts first, and only the copy is used after that.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/chunk_copy.h"
 #include "tracepoints/record.h"
 
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Operands that follow a record's word; negative: no record starts so. */
+/* ---- copying a buffer ---- */
+
+/* How many operands follow a record's word. Negative: no record begins so. */
 static int64_t operands(const uint64_t *record, uint32_t left)
 {
-	/* One more than there are; 0: no such kind. */
+	/* One more than the kind has; 0: there is no such kind. */
 	static const int8_t count[16] = {
 #define X(name, number, operands, meaning) [number] = (operands) + 1,
 		REC_LIST(X)
@@ -40,7 +46,7 @@ static uint64_t ticks_of(uint64_t word)
 	}
 }
 
-uint64_t finish_walk(const uint64_t *record, uint32_t n, uint32_t *whole)
+uint64_t chunk_walk(const uint64_t *record, uint32_t n, uint32_t *whole)
 {
 	uint64_t ticks = 0;
 	uint32_t i = 0;
@@ -57,8 +63,8 @@ uint64_t finish_walk(const uint64_t *record, uint32_t n, uint32_t *whole)
 	return ticks;
 }
 
-/* Aligned 64-bit loads, so that a word its thread rewrites meanwhile is seen
- * old or new, never torn. */
+/* Of a live buffer by aligned 64-bit loads: a word that its thread rewrites
+ * meanwhile is read old or new, never torn. */
 static void copy_words(uint64_t *out, const uint64_t *from, uint32_t n,
 		       bool is_live)
 {
@@ -75,11 +81,11 @@ static uint32_t count_now(const uint32_t *count)
 	return __atomic_load_n(count, __ATOMIC_ACQUIRE);
 }
 
-/* A chunk that its thread did not close ends with its last whole record. */
+/* A chunk that its thread did not close ends after its last whole record. */
 static void close_unfinished(struct chunk_header *h, const uint64_t *records)
 {
 	uint32_t whole;
-	const uint64_t ticks = finish_walk(records, h->records, &whole);
+	const uint64_t ticks = chunk_walk(records, h->records, &whole);
 
 	h->records = whole;
 	h->tick_end = h->tick_begin + ticks;
@@ -87,13 +93,13 @@ static void close_unfinished(struct chunk_header *h, const uint64_t *records)
 }
 
 static void complete_header(struct chunk_header *h,
-			    const struct finish_job *job)
+			    const struct chunk_source *source)
 {
 	h->total_words = CHUNK_HEADER_WORDS + h->records + h->items + h->funcs;
 	h->flags &= CHUNK_BASE_UNKNOWN | CHUNK_LAST | CHUNK_GAP | CHUNK_TSC;
-	h->flags |= job->flags;
-	if (rate_stepped(job->rate, h->pair_tick, h->pair_mono,
-			  h->pair_width))
+	h->flags |= source->flags;
+	if (rate_is_stepped(source->rate, h->pair_tick, h->pair_mono,
+			    h->pair_width))
 		h->flags |= CHUNK_CLOCK_STEPPED;
 	h->reserved0 = 0;
 	h->checksum = 0;
@@ -108,69 +114,178 @@ static bool was_ever_lost(const struct chunk_header *h)
 	return any != 0;
 }
 
-/* When the thread did not run, as an item more. A PARTIAL chunk goes without:
- * what is told once is not kept for the whole one. */
+/* Add when the thread did not run, as one more item. A PARTIAL chunk has none:
+ * what is written once is not kept for the whole chunk. */
 static uint32_t add_switches(struct chunk_header *h,
-			     const struct finish_job *job, uint64_t *at,
+			     const struct chunk_source *source, uint64_t *at,
 			     uint32_t funcs)
 {
-	if (!job->offcpu || h->level != 0 ||
-	    (job->flags & CHUNK_PARTIAL) != 0)
+	if (!source->offcpu || h->level != 0 ||
+	    (source->flags & CHUNK_PARTIAL) != 0)
 		return 0;
-	offcpu_read(job->offcpu, job->slot);
+	offcpu_read(source->offcpu, source->slot);
 	const uint32_t used = CHUNK_HEADER_WORDS + h->records + h->items +
 			      funcs;
-	const uint32_t words = offcpu_item(job->offcpu, job->slot, h, at,
+	const uint32_t words = offcpu_item(source->offcpu, source->slot, h, at,
 					   CHUNK_MAX_WORDS - used);
 
 	h->items += words;
 	return words;
 }
 
-int finish_copy(uint64_t *out, const struct finish_job *job)
+int chunk_copy(uint64_t *out, const struct chunk_source *source)
 {
-	const struct chunk_header *const in = (const void *)job->buffer;
+	const struct chunk_header *const in = (const void *)source->buffer;
 	struct chunk_header *const h = (void *)out;
-	const uint32_t room = pool_record_room(job->words);
-	const uint32_t extra = job->words - CHUNK_HEADER_WORDS - room;
-	const bool is_live = (job->flags & CHUNK_PARTIAL) != 0;
+	const uint32_t room = pool_record_room(source->words);
+	const uint32_t extra = source->words - CHUNK_HEADER_WORDS - room;
+	const bool is_live = (source->flags & CHUNK_PARTIAL) != 0;
 	const uint32_t records = count_now(&in->records);
 	const uint32_t items = count_now(&in->items);
 	const uint32_t funcs = count_now(&in->funcs);
 
-	copy_words(out, job->buffer, CHUNK_HEADER_WORDS, is_live);
-	if (records == 0 && job->flags != 0 &&
+	copy_words(out, source->buffer, CHUNK_HEADER_WORDS, is_live);
+	if (records == 0 && source->flags != 0 &&
 	    (h->magic != CHUNK_MAGIC || !was_ever_lost(h)))
 		return 0;
 	if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION ||
-	    h->recording != job->recording || records > room ||
+	    h->recording != source->recording || records > room ||
 	    items > extra || funcs > extra - items || funcs > CHUNK_MAX_FUNCS)
 		return -1;
 	uint64_t *at = out + CHUNK_HEADER_WORDS;
 
-	copy_words(at, job->buffer + CHUNK_HEADER_WORDS, records, is_live);
+	copy_words(at, source->buffer + CHUNK_HEADER_WORDS, records, is_live);
 	h->records = records;
 	h->items = items;
 	h->funcs = funcs;
-	if (job->flags != 0 || h->tick_end < h->tick_begin)
+	if (source->flags != 0 || h->tick_end < h->tick_begin)
 		close_unfinished(h, at);
 	at += h->records;
-	copy_words(at, job->buffer + CHUNK_HEADER_WORDS + room, items, is_live);
+	copy_words(at, source->buffer + CHUNK_HEADER_WORDS + room, items,
+		   is_live);
 	at += items;
-	h->tick_hz = job->rate->hz;
-	h->tick_hz_error = job->rate->error_ppb;
-	at += add_switches(h, job, at, funcs);
-	/* The dictionary grew down. */
+	h->tick_hz = source->rate->hz;
+	h->tick_hz_error = source->rate->error_ppb;
+	at += add_switches(h, source, at, funcs);
+	/* The dictionary grows down in the buffer. */
 	for (uint32_t i = 0; i < funcs; i++)
-		at[i] = job->buffer[job->words - 1 - i];
-	complete_header(h, job);
+		at[i] = source->buffer[source->words - 1 - i];
+	complete_header(h, source);
+	assert(h->total_words <= CHUNK_MAX_WORDS);
 	return (int)h->total_words;
 }
 
-void finish_seal(uint64_t *chunk)
+void chunk_seal(uint64_t *chunk)
 {
 	struct chunk_header *const h = (void *)chunk;
 
 	h->checksum = 0;
 	h->checksum = XXH3_64bits(chunk, (size_t)h->total_words * 8);
+}
+
+/* ---- chunks of notes ---- */
+
+void meta_begin(struct meta *m, uint64_t *words, uint64_t recording,
+		uint64_t number, const struct rate *rate)
+{
+	struct chunk_header *const h = (void *)words;
+	struct rate_pair now;
+
+	rate_read(rate, &now);
+	memset(h, 0, sizeof(*h));
+	h->magic = CHUNK_MAGIC;
+	h->version = CHUNK_VERSION;
+	h->flags = CHUNK_META | (rate->tsc ? (unsigned)CHUNK_TSC : 0u);
+	h->recording = recording;
+	h->pid = h->tid = (uint32_t)getpid();
+	h->number = number;
+	h->tick_begin = h->tick_end = h->pair_tick = now.tick;
+	h->pair_mono = now.mono;
+	h->pair_real = now.real;
+	h->pair_width = now.width;
+	h->process_start = now.real;
+	h->tick_hz = rate->hz;
+	h->tick_hz_error = rate->error_ppb;
+	memcpy(h->thread_name, "weft-record", 11);
+	m->words = words;
+	m->n = CHUNK_HEADER_WORDS;
+}
+
+static size_t stored_bytes(const char *text)
+{
+	return strnlen(text, CHUNK_STRING_MAX);
+}
+
+static uint32_t string_words(const char *text)
+{
+	return 2 + (uint32_t)((stored_bytes(text) + 7) / 8);
+}
+
+static void put_string(struct meta *m, const char *text)
+{
+	const size_t length = strlen(text);
+	const size_t stored = stored_bytes(text);
+	const uint32_t words = string_words(text);
+	uint64_t *const at = m->words + m->n;
+
+	memset(at, 0, words * 8);
+	at[0] = string_put(stored, length);
+	at[1] = XXH64(text, length, 0);
+	memcpy(at + 2, text, stored);
+	m->n += words;
+}
+
+static void put_item(struct meta *m, enum item_type type, const char *key,
+		     const char *value)
+{
+	const uint32_t words = 1 + string_words(key) + string_words(value);
+
+	if (m->n + words > CHUNK_MAX_WORDS / 2)
+		return;
+	m->words[m->n++] = item_put(type, words);
+	put_string(m, key);
+	put_string(m, value);
+}
+
+void meta_note(struct meta *m, const char *key, const char *value)
+{
+	put_item(m, ITEM_NOTE, key, value);
+}
+
+void meta_label(struct meta *m, const char *key, const char *value)
+{
+	put_item(m, ITEM_LABEL, key, value);
+}
+
+void meta_print(struct meta *m, const char *key, const char *format, ...)
+{
+	char value[CHUNK_STRING_MAX + 1];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(value, sizeof(value), format, args);
+	va_end(args);
+	meta_note(m, key, value);
+}
+
+void meta_pad(struct meta *m, uint32_t words)
+{
+	if (m->n >= words)
+		return;
+	const uint32_t pad = words - m->n;
+
+	memset(m->words + m->n, 0, (size_t)pad * 8);
+	m->words[m->n] = item_put(ITEM_NOTHING, pad);
+	m->n = words;
+}
+
+uint32_t meta_end(struct meta *m)
+{
+	struct chunk_header *const h = (void *)m->words;
+
+	assert(m->n <= CHUNK_MAX_WORDS);
+	h->items = m->n - CHUNK_HEADER_WORDS;
+	h->total_words = m->n;
+	chunk_seal(m->words);
+	return m->n;
 }

@@ -1,4 +1,5 @@
-/* chunk_copy.h - makes a chunk of what lies in a pool buffer.
+/* chunk_copy.h - makes finished chunks: of what lies in a pool buffer, or of
+ * the recorder's own notes.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_CHUNK_COPY_H
 #define WEFT_TRACER_RECORDER_CHUNK_COPY_H
@@ -8,26 +9,47 @@
 
 #include <stdint.h>
 
-struct finish_job {
+struct chunk_source {
 	const uint64_t *buffer;    /* in the pool: anybody may write it now */
 	uint32_t words;            /* its size */
-	uint64_t recording;        /* the header must name it */
+	uint64_t recording;        /* the header must have this number */
 	uint32_t flags;            /* CHUNK_PARTIAL or CHUNK_TAKEN, or 0 */
 	const struct rate *rate;
-	struct offcpu *offcpu;     /* NULL: nothing is known of switches */
+	struct offcpu *offcpu;     /* NULL: not known when the thread ran */
 	uint32_t slot;             /* of the thread */
 };
 
-/* Copy, close up, check and complete. out has room for CHUNK_MAX_WORDS. Gives
- * the chunk's words, without a checksum yet; 0: nothing in it; negative: what
- * lies there is no chunk. */
-int finish_copy(uint64_t *out, const struct finish_job *job);
+/* Copy the chunk to out, which has room for CHUNK_MAX_WORDS; check and complete
+ * it. Returns its words; chunk_seal is still to be called. 0: nothing is in the
+ * buffer. Negative: what lies there is no chunk. */
+int chunk_copy(uint64_t *out, const struct chunk_source *source);
 
-/* Write the checksum. Needs total_words set. */
-void finish_seal(uint64_t *chunk);
+/* Write the checksum. total_words must be right. */
+void chunk_seal(uint64_t *chunk);
 
-/* Walk n record words. Gives the ticks they span; *whole: how many words
- * belong to whole records. */
-uint64_t finish_walk(const uint64_t *record, uint32_t n, uint32_t *whole);
+/* Walk over n record words. Returns the ticks that they span. *whole: how many
+ * of the words belong to whole records. */
+uint64_t chunk_walk(const uint64_t *record, uint32_t n, uint32_t *whole);
+
+/* Numbers of the two META chunks of every recording. */
+enum { META_START = 0, META_END = 1 };
+
+/* A chunk of notes in the making, in the caller's CHUNK_MAX_WORDS words. */
+struct meta {
+	uint64_t *words;
+	uint32_t n;
+};
+
+void meta_begin(struct meta *m, uint64_t *words, uint64_t recording,
+		uint64_t number, const struct rate *rate);
+/* A note is left out if there is no room for it. Long values are cut. */
+void meta_note(struct meta *m, const char *key, const char *value);
+__attribute__((format(printf, 3, 4)))
+void meta_print(struct meta *m, const char *key, const char *format, ...);
+void meta_label(struct meta *m, const char *key, const char *value);
+/* Fill up to that many words with an item that readers skip. */
+void meta_pad(struct meta *m, uint32_t words);
+/* Complete and seal the chunk. Returns its words. */
+uint32_t meta_end(struct meta *m);
 
 #endif

@@ -1,22 +1,39 @@
-/* diagnose.h - names what keeps a program from being recorded, and the way
- * out.
+/* diagnose.h - tells the user why a program, or a part of it, is not recorded,
+ * and what to do about it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_RECORDER_DIAGNOSE_H
-#define WEFT_RECORDER_DIAGNOSE_H
+#ifndef WEFT_TRACER_RECORDER_DIAGNOSE_H
+#define WEFT_TRACER_RECORDER_DIAGNOSE_H
+
+#include "tracepoints/pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { SEEN_PROGRAMS_MAX = 32 };
+
+/* The programs that were recorded, by path: a child of fork has no Lua state of
+ * its own to show, but runs the program that had one. Those beyond
+ * SEEN_PROGRAMS_MAX are not known. */
+struct seen_programs {
+	uint32_t n;
+	char path[SEEN_PROGRAMS_MAX][POOL_PATH_MAX];
+	bool has_lua[SEEN_PROGRAMS_MAX]; /* a Lua state was seen in it */
+};
+
+/* Note the program of a process that has ended, or at the recording's end. */
+void seen_programs_note(struct seen_programs *seen,
+			const struct pool_process *process);
+
 enum diagnose_outlook {
 	OUTLOOK_GOOD,
 	OUTLOOK_NONE,              /* nothing of it can be recorded */
-	OUTLOOK_NO_PRELOAD,        /* ... and it would not even start */
+	OUTLOOK_NO_PRELOAD,        /* ... and with LD_PRELOAD it cannot start */
 };
 
-/* Say what will certainly be missing, before the start. */
+/* Before the start: tell what will certainly be missing. */
 enum diagnose_outlook diagnose_before(const char *path);
-/* A recorded process went on as that program, unrecorded: say why. Runs: it
- * does so now; else it ended. */
+/* A recorded process became this program, which was not recorded: tell why.
+ * runs: it still runs it; otherwise it has ended. */
 void diagnose_unrecorded(uint32_t pid, const char *program, bool runs);
 
 /* What the recording saw. */
@@ -24,15 +41,15 @@ struct diagnose_facts {
 	uint32_t processes;
 	bool was_paused, native_wanted, lua_wanted, lua_init;
 	uint64_t vms;
-	uint32_t trouble;          /* enum process_trouble */
-	bool told;                 /* the reason was said already */
-	const struct silent *ran;
+	uint32_t trouble;          /* enum process_trouble, bits */
+	bool told;                 /* the user knows the reason already */
+	const struct seen_programs *seen;
 };
 
-/* Nothing was recorded: say why. argv: of the program at path. */
+/* Nothing was recorded: tell why. argv: of the program at path. */
 void diagnose_empty(const char *path, char *const *argv,
 		    const struct diagnose_facts *facts);
-/* Something was: say what is missing all the same. */
+/* Something was recorded: tell what is missing all the same. */
 void diagnose_partial(const char *path, const struct diagnose_facts *facts);
 
 #endif

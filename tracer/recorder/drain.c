@@ -1,68 +1,87 @@
-/* drain.c - from the pool to delivery. A chunk is copied, its buffer given
- * back, then the copy is looked at and sent: the recorded threads wait for
+/* drain.c - from the pool to the sink. A chunk is copied, its buffer is given
+ * back, and only then is the copy checked and sent: recorded threads wait for
  * nothing that happens here.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/drain.h"
 #include "tracer/recorder/chunk_copy.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct drain_entry {
-	uint32_t thread, level;    /* the stream, and the chunk's place in it */
-	uint64_t number;
+	uint32_t thread, level;    /* the stream */
+	uint64_t number;           /* of the chunk in the stream */
 	uint32_t buffer;
-	uint32_t is_first;         /* found at the first look of this round */
+	bool is_first;             /* found at the first look of this round */
 };
 
 struct drain_seen {
 	uint32_t generation;       /* of the buffer's state word */
-	uint32_t records;          /* delivered as PARTIAL already */
-	uint32_t round;            /* last round that found it */
+	uint32_t records;          /* sent as PARTIAL chunks already */
+	uint32_t round;            /* the last round that found it */
 };
 
-int drain_init(struct drain *d, struct arena *arena, struct slots *slots,
-	       struct deliver *deliver, const struct rate *rate)
+int drain_init(struct drain *d, struct pool_owner *owner,
+	       struct registry *registry, struct sink *sink,
+	       const struct rate *rate)
 {
-	const uint32_t n = arena_buffers(arena);
+	const uint32_t n = pool_owner_buffers(owner);
 
 	memset(d, 0, sizeof(*d));
-	d->arena = arena;
-	d->slots = slots;
-	d->deliver = deliver;
+	d->owner = owner;
+	d->registry = registry;
+	d->sink = sink;
 	d->rate = rate;
 	d->entry = calloc(n, sizeof(*d->entry));
 	d->seen = calloc(n, sizeof(*d->seen));
 	return d->entry && d->seen ? 0 : -1;
 }
 
-static bool owner_is_dead(const struct drain *d, uint64_t word)
+static bool thread_is_dead(const struct drain *d, uint64_t word)
 {
 	const uint32_t slot = buffer_slot(word);
 
-	return slot < d->arena->thread_slots && d->slots->is_dead[slot];
+	return slot < d->owner->thread_slots && d->registry->is_dead[slot];
+}
+
+static uint64_t state_of(const struct drain *d, uint32_t i)
+{
+	return atomic_load_explicit(&d->owner->states[i],
+				    memory_order_acquire);
+}
+
+static struct chunk_source source_of(const struct drain *d, uint32_t i,
+				     uint32_t flags)
+{
+	return (struct chunk_source){
+		.buffer = pool_owner_buffer(d->owner, i),
+		.words = pool_owner_buffer_words(d->owner, i),
+		.recording = d->owner->recording,
+		.flags = flags,
+		.rate = d->rate,
+	};
 }
 
 static const struct chunk_header *header_of(const struct drain *d, uint32_t i)
 {
-	return (const void *)arena_buffer(d->arena, i);
+	return (const void *)pool_owner_buffer(d->owner, i);
 }
 
-/* List the buffers to take. */
+/* List the buffers that are to be taken. */
 static uint32_t look(struct drain *d, bool is_first)
 {
-	const uint32_t all = arena_buffers(d->arena);
+	const uint32_t all = pool_owner_buffers(d->owner);
 	uint32_t n = 0, free_big = 0;
 
 	for (uint32_t i = 0; i < all; i++) {
-		const uint64_t word = atomic_load_explicit(
-			&d->arena->states[i], memory_order_acquire);
+		const uint64_t word = state_of(d, i);
 		const enum buffer_state state = buffer_state(word);
 
-		if (state == BUFFER_FREE && i >= d->arena->small)
+		if (state == BUFFER_FREE && i >= d->owner->small)
 			free_big++;
 		if (state != BUFFER_FULL && !(state == BUFFER_FILLING &&
-		    d->slots->dead_n > 0 && owner_is_dead(d, word)))
+		    d->registry->dead_n > 0 && thread_is_dead(d, word)))
 			continue;
 		const struct chunk_header *const h = header_of(d, i);
 
@@ -71,6 +90,7 @@ static uint32_t look(struct drain *d, bool is_first)
 		d->entry[n++] = (struct drain_entry){ h->thread, h->level,
 			h->number, i, d->seen[i].round == d->round };
 	}
+	assert(n <= all && free_big <= d->owner->big);
 	d->free_big = free_big;
 	return n;
 }
@@ -81,13 +101,13 @@ static int by_stream(const void *a, const void *b)
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
-	/* Handlers' chunks before those they interrupted. */
+	/* Chunks of signal handlers come before those they interrupted. */
 	if (x->level != y->level)
 		return x->level > y->level ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Count each record once, though PARTIAL copies may have told of it. */
+/* Count each record once, even if PARTIAL chunks have contained it. */
 static void count_records(struct drain *d, uint32_t i, uint32_t generation,
 			  uint32_t records)
 {
@@ -106,37 +126,32 @@ static void send(struct drain *d, uint64_t *chunk, int words)
 		d->damaged++;
 	if (words <= 0)
 		return;
-	finish_seal(chunk);
-	deliver_send(d->deliver, (uint32_t)words);
+	chunk_seal(chunk);
+	sink_send(d->sink, (uint32_t)words);
 }
 
-/* Take that buffer, give it back empty, send what was in it. */
+/* Take the buffer, give it back empty, send what was in it. */
 static void take(struct drain *d, uint32_t i)
 {
-	_Atomic uint64_t *const state = &d->arena->states[i];
-	uint64_t word = atomic_load_explicit(state, memory_order_acquire);
+	_Atomic uint64_t *const state = &d->owner->states[i];
+	uint64_t word = state_of(d, i);
 	const uint32_t generation = buffer_generation(word);
 	const bool is_full = buffer_state(word) == BUFFER_FULL;
-	const struct finish_job job = {
-		.buffer = arena_buffer(d->arena, i),
-		.words = arena_buffer_words(d->arena, i),
-		.recording = d->arena->recording,
-		.flags = is_full ? 0u : (unsigned)CHUNK_TAKEN,
-		.rate = d->rate,
-		.offcpu = d->slots->offcpu,
-		.slot = buffer_slot(word),
-	};
-	uint64_t *const chunk = deliver_room(d->deliver);
+	struct chunk_source source = source_of(d, i, is_full ? 0u :
+					       (unsigned)CHUNK_TAKEN);
+	uint64_t *const chunk = sink_room(d->sink);
 
+	source.offcpu = d->registry->offcpu;
+	source.slot = buffer_slot(word);
 	if (!is_full && !(buffer_state(word) == BUFFER_FILLING &&
-			  owner_is_dead(d, word)))
+			  thread_is_dead(d, word)))
 		return;
 	if (!atomic_compare_exchange_strong(state, &word, buffer_word(
 			BUFFER_TAKEN, buffer_slot(word), generation)))
 		return;
-	const int words = finish_copy(chunk, &job);
+	const int words = chunk_copy(chunk, &source);
 
-	memset(arena_buffer(d->arena, i), 0, CHUNK_HEADER_WORDS * 8);
+	memset(pool_owner_buffer(d->owner, i), 0, CHUNK_HEADER_WORDS * 8);
 	atomic_store_explicit(state, buffer_word(BUFFER_FREE, 0,
 						 generation + 1),
 			      memory_order_release);
@@ -147,10 +162,11 @@ static void take(struct drain *d, uint32_t i)
 	send(d, chunk, words);
 }
 
-/* Of every stream, those found at the first look and all before them: what
- * only the second look found may have a brother, closed before it, that no
- * look has seen. Handlers' chunks were closed before those they interrupted: the
- * second look has found all that the first one's need. */
+/* Take the chunks of each stream up to the last one that the first look found.
+ * A chunk that only the second look found may follow one that was closed
+ * between the looks and that neither has found. Chunks of signal handlers are
+ * closed before those they interrupted, so that the second look has found all
+ * that must come before the chunks of the first. */
 static uint32_t take_in_order(struct drain *d, uint32_t n)
 {
 	const struct drain_entry *const e = d->entry;
@@ -171,7 +187,7 @@ static uint32_t take_in_order(struct drain *d, uint32_t n)
 
 uint32_t drain_poll(struct drain *d)
 {
-	slots_find_dead(d->slots, false);
+	registry_find_dead(d->registry, false);
 	d->round++;
 	uint32_t n = look(d, true);
 
@@ -181,12 +197,12 @@ uint32_t drain_poll(struct drain *d)
 		qsort(d->entry, n, sizeof(*d->entry), by_stream);
 		n = take_in_order(d, n);
 	}
-	slots_free_dead(d->slots);
+	registry_free_dead(d->registry);
 	return n;
 }
 
-/* Is this a filling buffer, opened before that tick, with records that were
- * not delivered yet? */
+/* Whether the buffer is being filled, was opened before that tick, and has
+ * records that were not sent yet. */
 static bool is_overdue(const struct drain *d, uint32_t i, uint64_t before,
 		       uint64_t word)
 {
@@ -211,24 +227,17 @@ static uint64_t tick_before(const struct drain *d, uint64_t ms)
 
 static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 {
-	const struct finish_job job = {
-		.buffer = arena_buffer(d->arena, i),
-		.words = arena_buffer_words(d->arena, i),
-		.recording = d->arena->recording,
-		.flags = CHUNK_PARTIAL,
-		.rate = d->rate,
-	};
-	uint64_t *const chunk = deliver_room(d->deliver);
-	const int words = finish_copy(chunk, &job);
-	const uint64_t now = atomic_load(&d->arena->states[i]);
+	const struct chunk_source source = source_of(d, i, CHUNK_PARTIAL);
+	uint64_t *const chunk = sink_room(d->sink);
+	const int words = chunk_copy(chunk, &source);
+	const uint64_t now = atomic_load(&d->owner->states[i]);
 
-	/* It may have been closed meanwhile, or (flight recorder) be another
-	 * thread's by now. */
+	/* It may have been closed meanwhile or, with POOL_OVERWRITE, belong to
+	 * another thread by now. */
 	if (words <= 0 || now != word)
 		return;
 	count_records(d, i, buffer_generation(word),
 		      ((const struct chunk_header *)chunk)->records);
-	d->partials++;
 	send(d, chunk, words);
 }
 
@@ -236,9 +245,8 @@ void drain_copy_older(struct drain *d, uint64_t ms)
 {
 	const uint64_t before = tick_before(d, ms);
 
-	for (uint32_t i = 0; i < arena_buffers(d->arena); i++) {
-		const uint64_t word = atomic_load_explicit(
-			&d->arena->states[i], memory_order_acquire);
+	for (uint32_t i = 0; i < pool_owner_buffers(d->owner); i++) {
+		const uint64_t word = state_of(d, i);
 
 		if (is_overdue(d, i, before, word))
 			copy_live(d, i, word);
@@ -247,16 +255,14 @@ void drain_copy_older(struct drain *d, uint64_t ms)
 
 void drain_cut_older(struct drain *d, uint64_t ms)
 {
-	struct pool *const p = d->arena->pool;
+	struct pool *const p = d->owner->pool;
 	const uint64_t before = tick_before(d, ms);
 	bool any = false;
 
-	for (uint32_t i = 0; !any && i < arena_buffers(d->arena); i++)
-		any = is_overdue(d, i, before, atomic_load_explicit(
-			&d->arena->states[i], memory_order_acquire));
+	for (uint32_t i = 0; !any && i < pool_owner_buffers(d->owner); i++)
+		any = is_overdue(d, i, before, state_of(d, i));
 	if (!any)
 		return;
-	d->cuts++;
 	atomic_store(&p->cut_before, before);
 	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP);
 }
@@ -265,10 +271,10 @@ uint64_t drain_overwritten(const struct drain *d)
 {
 	uint64_t used = 0;
 
-	if (d->arena->pool->on_full != POOL_OVERWRITE)
+	if (d->owner->pool->on_full != POOL_OVERWRITE)
 		return 0;
-	/* A buffer's generation rises by one whenever it is used again. */
-	for (uint32_t i = 0; i < arena_buffers(d->arena); i++)
-		used += buffer_generation(atomic_load(&d->arena->states[i]));
+	/* A buffer's generation rises by one each time it is used again. */
+	for (uint32_t i = 0; i < pool_owner_buffers(d->owner); i++)
+		used += buffer_generation(atomic_load(&d->owner->states[i]));
 	return used > d->taken ? used - d->taken : 0;
 }

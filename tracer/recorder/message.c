@@ -1,4 +1,4 @@
-/* message.c - lines on stderr. Knows nothing of what they are about.
+/* message.c - formats the lines on stderr. Does not know what they are about.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/message.h"
 
@@ -7,63 +7,65 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 1024, TROUBLE_MAX_BYTES = 1024 };
+enum { LINE_MAX_BYTES = 1024, TROUBLES_MAX_BYTES = 1024 };
 
 static bool is_quiet;
-static char troubles[TROUBLE_MAX_BYTES];
+static char troubles[TROUBLES_MAX_BYTES];
 
-void say_quiet(bool quiet)
+void message_quiet(bool quiet)
 {
 	is_quiet = quiet;
 }
 
-void say_clean(char *text)
+void message_clean(char *text)
 {
 	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		/* C1 as UTF-8: c2 80 ... c2 9f. */
+		/* The C1 control characters are c2 80 ... c2 9f in UTF-8. */
 		if (*c < ' ' || *c == 0x7f ||
 		    (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
 			*c = '?';
 	}
 }
 
-/* One write a line: lines of several processes do not mix. */
-static void put(const char *prefix, char *text)
+/* Format the text and print it. One write for the line, so that lines of
+ * several processes do not mix. */
+static void put(char text[LINE_MAX_BYTES], const char *prefix,
+		const char *format, va_list args)
 {
 	char line[LINE_MAX_BYTES + 32];
 
-	say_clean(text);
+	vsnprintf(text, LINE_MAX_BYTES, format, args);
+	message_clean(text);
 	const int n = snprintf(line, sizeof(line), "%s%s\n", prefix, text);
+
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }
 
-void say(const char *format, ...)
+void message(const char *format, ...)
 {
 	char text[LINE_MAX_BYTES];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	put(text, "weft: record: ", format, args);
 	va_end(args);
-	put("weft: record: ", text);
 }
 
-void say_trouble(const char *format, ...)
+void message_trouble(const char *format, ...)
 {
 	char text[LINE_MAX_BYTES];
-	const size_t have = strlen(troubles);
+	const size_t used = strlen(troubles);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	put(text, "weft: record: ", format, args);
 	va_end(args);
-	put("weft: record: ", text);
-	snprintf(troubles + have, sizeof(troubles) - have, "%s%.200s",
-		 have > 0 ? "; " : "", text);
+	snprintf(troubles + used, sizeof(troubles) - used, "%s%.200s",
+		 used > 0 ? "; " : "", text);
 }
 
-void say_line(const char *format, ...)
+void message_summary(const char *format, ...)
 {
 	char text[LINE_MAX_BYTES];
 	va_list args;
@@ -71,17 +73,16 @@ void say_line(const char *format, ...)
 	if (is_quiet)
 		return;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	put(text, "weft: ", format, args);
 	va_end(args);
-	put("weft: ", text);
 }
 
-const char *say_troubles(void)
+const char *message_troubles(void)
 {
 	return troubles;
 }
 
-const char *say_bytes(char *out, size_t room, double bytes)
+const char *message_bytes(char *out, size_t room, double bytes)
 {
 	static const char *const unit[] = { "bytes", "KB", "MB", "GB", "TB" };
 	size_t i = 0;

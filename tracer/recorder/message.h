@@ -1,5 +1,5 @@
-/* message.h - what the recorder tells the user: whole lines on stderr, with bytes
- * that could steer a terminal made harmless.
+/* message.h - what the recorder prints: whole lines on stderr. Bytes that could
+ * control a terminal are replaced.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_MESSAGE_H
 #define WEFT_TRACER_RECORDER_MESSAGE_H
@@ -7,28 +7,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Lines of the summary kind are left out from now on. */
-void say_quiet(bool quiet);
-
-/* "weft: record: ..." and a newline. */
+/* Print "weft: record: ..." and a newline. */
 __attribute__((format(printf, 1, 2)))
-void say(const char *format, ...);
+void message(const char *format, ...);
 
-/* The same, and remembered: the trace's end note tells of it too. */
+/* The same, and keep the text for the trace's end notes. */
 __attribute__((format(printf, 1, 2)))
-void say_trouble(const char *format, ...);
+void message_trouble(const char *format, ...);
 
-/* A line of the summary, left out when quiet. */
+/* Print "weft: ..." and a newline: a line of the summary. Prints nothing after
+ * message_quiet(true). */
 __attribute__((format(printf, 1, 2)))
-void say_line(const char *format, ...);
+void message_summary(const char *format, ...);
+void message_quiet(bool quiet);
 
-/* All that say_trouble said, "; " between; "" if nothing. */
-const char *say_troubles(void);
+/* All texts of message_trouble, separated by "; ". "" if there were none. */
+const char *message_troubles(void);
 
-/* Replace bytes a terminal could take for commands by '?'. */
-void say_clean(char *text);
+/* Replace the bytes that a terminal could take for commands with '?'. */
+void message_clean(char *text);
 
-/* "1.2 GB" into out. Gives out. */
-const char *say_bytes(char *out, size_t room, double bytes);
+/* Write a size such as "1.2 GB" to out. Returns out. */
+const char *message_bytes(char *out, size_t room, double bytes);
 
 #endif

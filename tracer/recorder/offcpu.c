@@ -1,31 +1,35 @@
-/* offcpu.c - context switches of single threads through perf_event_open(2):
- * a dummy software event with context_switch set needs no privilege at
- * perf_event_paranoid 2, and no hardware. SPDX-License-Identifier: MIT */
+/* offcpu.c - context switches of single threads through perf_event_open(2): a
+ * dummy software event with context_switch set needs no hardware, and no
+ * privilege at perf_event_paranoid 2.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/offcpu.h"
+#include "tracer/recorder/rate.h"
 
+#include <assert.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	RING_PAGES = 4,       /* 16 KiB: about 400 switches between readings */
-	MAX_WATCHED = 512,    /* a descriptor and five pages each */
-	MAX_SPANS = 4096,     /* kept of one thread until its chunk comes */
+	RING_PAGES = 4,            /* about 400 switches between readings */
+	MAX_WATCHED = 512,         /* each takes a descriptor and five pages */
+	MAX_SPANS = 4096,          /* kept of a thread until its chunk comes */
 };
 
-struct span { uint64_t from, to; }; /* CLOCK_MONOTONIC ns, off the CPU */
+struct span { uint64_t from, to; }; /* off the CPU, CLOCK_MONOTONIC ns */
 
+/* The span items rise and do not overlap; all of them lie between known_from
+ * and known_to. */
 struct watched {
-	int fd;               /* -1: not watched */
+	int fd;                    /* -1: not watched */
 	struct perf_event_mmap_page *ring;
-	uint64_t known_from, known_to;
-	uint64_t off_since;   /* 0: on the CPU */
-	struct span *span;    /* rising, disjoint */
+	uint64_t known_from, known_to; /* all switches between are known */
+	uint64_t off_since;        /* 0: on the CPU */
+	struct span *span;
 	uint32_t spans;
 };
 
@@ -33,6 +37,84 @@ struct offcpu {
 	uint32_t slots, watched;
 	struct watched slot[];
 };
+
+/* ---- reading the kernel's ring ---- */
+
+/* The record does not fit, or switches were lost: begin anew at this time. */
+static void forget(struct watched *w, uint64_t at)
+{
+	w->spans = 0;
+	w->off_since = 0;
+	w->known_from = w->known_to = at;
+}
+
+static void note_switch(struct watched *w, bool out, uint64_t at)
+{
+	if (at < w->known_to)
+		return;
+	if (out) {
+		w->off_since = at;
+	} else if (w->off_since != 0) {
+		if (w->spans == MAX_SPANS)
+			forget(w, w->off_since);
+		w->span[w->spans++] = (struct span){ w->off_since, at };
+		w->off_since = 0;
+	}
+	w->known_to = at;
+}
+
+/* Copy bytes of the ring, which wraps. */
+static void copy_out(const struct watched *w, uint64_t at, void *to,
+		     size_t size)
+{
+	const char *const data = (const char *)w->ring + w->ring->data_offset;
+	const uint64_t mask = w->ring->data_size - 1;
+
+	for (size_t i = 0; i < size; i++)
+		((char *)to)[i] = data[(at + i) & mask];
+}
+
+static void note_record(struct watched *w, uint64_t at,
+			const struct perf_event_header *h)
+{
+	uint64_t time;
+
+	if (h->size < sizeof(*h) + sizeof(time))
+		return;
+	/* With sample_id_all, the time is the last field. */
+	copy_out(w, at + h->size - sizeof(time), &time, sizeof(time));
+	if (h->type == PERF_RECORD_SWITCH)
+		note_switch(w, (h->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
+			    time);
+	else if (h->type == PERF_RECORD_LOST)
+		forget(w, time);
+}
+
+void offcpu_read(struct offcpu *o, uint32_t slot)
+{
+	struct perf_event_header h;
+
+	if (!o || slot >= o->slots || o->slot[slot].fd < 0)
+		return;
+	struct watched *const w = &o->slot[slot];
+	const uint64_t now = rate_mono();
+	const uint64_t end = __atomic_load_n(&w->ring->data_head,
+					     __ATOMIC_ACQUIRE);
+
+	for (uint64_t at = w->ring->data_tail; at < end; at += h.size) {
+		copy_out(w, at, &h, sizeof(h));
+		if (h.size < sizeof(h))
+			break;
+		note_record(w, at, &h);
+	}
+	__atomic_store_n(&w->ring->data_tail, end, __ATOMIC_RELEASE);
+	/* If the thread is off the CPU now, the end of this span is unknown. */
+	if (w->off_since == 0 && now > w->known_to)
+		w->known_to = now;
+	assert(w->known_from <= w->known_to && w->spans <= MAX_SPANS);
+}
+
+/* ---- watching ---- */
 
 struct offcpu *offcpu_new(uint32_t slots)
 {
@@ -52,14 +134,6 @@ static size_t ring_size(void)
 	return (size_t)(1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t mono_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int open_event(uint32_t tid)
 {
 	struct perf_event_attr a = {
@@ -74,8 +148,8 @@ static int open_event(uint32_t tid)
 			    PERF_FLAG_FD_CLOEXEC);
 }
 
-/* In another PID namespace the number may be somebody else's. */
-static int is_ours(uint32_t pid, uint32_t tid)
+/* A thread in another PID namespace may have a stranger's number here. */
+static bool is_thread_of(uint32_t pid, uint32_t tid)
 {
 	char path[64];
 
@@ -83,23 +157,30 @@ static int is_ours(uint32_t pid, uint32_t tid)
 	return access(path, F_OK) == 0;
 }
 
+void offcpu_unwatch(struct offcpu *o, uint32_t slot)
+{
+	if (!o || slot >= o->slots || o->slot[slot].fd < 0)
+		return;
+	offcpu_read(o, slot);
+	munmap(o->slot[slot].ring, ring_size());
+	close(o->slot[slot].fd);
+	o->slot[slot].fd = -1;
+	o->watched--;
+}
+
 void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid)
 {
-	struct watched *w;
-
 	if (!o || slot >= o->slots)
 		return;
-	w = &o->slot[slot];
-	offcpu_gone(o, slot);
-	w->known_from = w->known_to = w->off_since = 0;
-	w->spans = 0;
-	if (o->watched >= MAX_WATCHED || !is_ours(pid, tid))
+	struct watched *const w = &o->slot[slot];
+
+	offcpu_unwatch(o, slot);
+	forget(w, 0);
+	if (o->watched >= MAX_WATCHED || !is_thread_of(pid, tid))
 		return;
 	if (!w->span)
 		w->span = malloc(MAX_SPANS * sizeof(*w->span));
-	if (!w->span)
-		return;
-	w->fd = open_event(tid);
+	w->fd = w->span ? open_event(tid) : -1;
 	if (w->fd < 0)
 		return;
 	w->ring = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -110,114 +191,10 @@ void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid)
 		return;
 	}
 	o->watched++;
-	w->known_from = w->known_to = mono_now();
+	w->known_from = w->known_to = rate_mono();
 }
 
-void offcpu_gone(struct offcpu *o, uint32_t slot)
-{
-	struct watched *w;
-
-	if (!o || slot >= o->slots || o->slot[slot].fd < 0)
-		return;
-	w = &o->slot[slot];
-	offcpu_read(o, slot);
-	munmap(w->ring, ring_size());
-	close(w->fd);
-	w->fd = -1;
-	o->watched--;
-}
-
-void offcpu_free(struct offcpu *o)
-{
-	for (uint32_t i = 0; o && i < o->slots; i++) {
-		offcpu_gone(o, i);
-		free(o->slot[i].span);
-	}
-	free(o);
-}
-
-/* What was kept does not fit, or switches were lost: begin anew from here. */
-static void forget(struct watched *w, uint64_t at)
-{
-	w->spans = 0;
-	w->off_since = 0;
-	w->known_from = w->known_to = at;
-}
-
-static void note_switch(struct watched *w, int out, uint64_t at)
-{
-	if (at < w->known_to)
-		return;
-	if (out) {
-		w->off_since = at;
-	} else if (w->off_since != 0) {
-		if (w->spans == MAX_SPANS)
-			forget(w, w->off_since);
-		w->span[w->spans++] = (struct span){ w->off_since, at };
-		w->off_since = 0;
-	}
-	w->known_to = at;
-}
-
-/* Bytes of the ring, which wraps. */
-static void copy_out(const struct watched *w, uint64_t at, void *to,
-		     size_t size)
-{
-	const char *const data = (const char *)w->ring + w->ring->data_offset;
-	const uint64_t mask = w->ring->data_size - 1;
-
-	for (size_t i = 0; i < size; i++)
-		((char *)to)[i] = data[(at + i) & mask];
-}
-
-static void note_record(struct watched *w, uint64_t at,
-			const struct perf_event_header *h)
-{
-	uint64_t time;
-
-	if (h->size < sizeof(*h) + sizeof(time))
-		return;
-	/* With sample_id_all the time stands last. */
-	copy_out(w, at + h->size - sizeof(time), &time, sizeof(time));
-	if (h->type == PERF_RECORD_SWITCH)
-		note_switch(w, (h->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
-			    time);
-	else if (h->type == PERF_RECORD_LOST)
-		forget(w, time);
-}
-
-void offcpu_read(struct offcpu *o, uint32_t slot)
-{
-	struct perf_event_header h;
-	struct watched *w;
-	uint64_t at, end, now;
-
-	if (!o || slot >= o->slots || o->slot[slot].fd < 0)
-		return;
-	w = &o->slot[slot];
-	now = mono_now();
-	at = w->ring->data_tail;
-	end = __atomic_load_n(&w->ring->data_head, __ATOMIC_ACQUIRE);
-	while (at < end) {
-		copy_out(w, at, &h, sizeof(h));
-		if (h.size < sizeof(h))
-			break;
-		note_record(w, at, &h);
-		at += h.size;
-	}
-	__atomic_store_n(&w->ring->data_tail, end, __ATOMIC_RELEASE);
-	/* Of a thread that is off at this moment, only what went before. */
-	if (w->off_since == 0 && now > w->known_to)
-		w->known_to = now;
-}
-
-void offcpu_read_all(struct offcpu *o)
-{
-	for (uint32_t i = 0; o && o->watched > 0 && i < o->slots; i++)
-		offcpu_read(o, i);
-}
-
-/* ---------------------------------------------------------------- items */
+/* ---- the item ---- */
 
 static uint64_t tick_at(const struct chunk_header *h, uint64_t ns)
 {
@@ -236,12 +213,12 @@ static uint64_t clip(uint64_t tick, const struct chunk_header *h)
 uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 		     const struct chunk_header *h, uint64_t *to, uint32_t room)
 {
-	struct watched *w;
 	uint32_t n = 1, kept = 0;
 
 	if (!o || slot >= o->slots || h->tick_hz == 0 || room < 3)
 		return 0;
-	w = &o->slot[slot];
+	struct watched *const w = &o->slot[slot];
+
 	if (w->known_from == 0 || tick_at(h, w->known_from) >= h->tick_end ||
 	    tick_at(h, w->known_to) <= h->tick_begin)
 		return 0;
@@ -251,7 +228,7 @@ uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 		const uint64_t from = clip(tick_at(h, w->span[i].from), h);
 		const uint64_t end = clip(tick_at(h, w->span[i].to), h);
 
-		/* What reaches past this chunk is for the next one, too. */
+		/* A span that ends after this chunk is also the next one's. */
 		if (tick_at(h, w->span[i].to) > h->tick_end)
 			w->span[kept++] = w->span[i];
 		if (from >= end)

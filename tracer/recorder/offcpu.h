@@ -1,8 +1,8 @@
-/* offcpu.h - when recorded threads did not run, from the kernel's own account
- * of context switches, where it lets an ordinary user have that.
+/* offcpu.h - when the recorded threads did not run, as the kernel's account of
+ * context switches says, where it grants an ordinary user that account.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_RECORDER_OFFCPU_H
-#define WEFT_RECORDER_OFFCPU_H
+#ifndef WEFT_TRACER_RECORDER_OFFCPU_H
+#define WEFT_TRACER_RECORDER_OFFCPU_H
 
 #include "tracepoints/chunk.h"
 
@@ -10,25 +10,25 @@
 
 struct offcpu;
 
-/* Room for that many thread slots; NULL: no memory. */
+/* Room for that many thread slots. NULL: no memory. All functions below take
+ * NULL and then do nothing. */
 struct offcpu *offcpu_new(uint32_t slots);
-void offcpu_free(struct offcpu *);
 
-/* Start to watch the thread of a slot, if the kernel allows (it may not: other
- * users' programs, perf_event_paranoid > 2, too many threads). Its switches are
- * known from now on. pid and tid as this process sees them. */
-void offcpu_watch(struct offcpu *, uint32_t slot, uint32_t pid, uint32_t tid);
-/* The slot's thread is gone; what is known of it stays until the next watch. */
-void offcpu_gone(struct offcpu *, uint32_t slot);
+/* Start to watch the thread of a slot. pid and tid are numbers in this process'
+ * namespace. The kernel may refuse: another user's program,
+ * perf_event_paranoid > 2, too many threads. */
+void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid);
+/* The slot's thread has ended. What is known of it is kept until the slot is
+ * watched again. */
+void offcpu_unwatch(struct offcpu *o, uint32_t slot);
 
-/* Read what the kernel has noted since the last time; call every 100 ms or so
- * for all, and for one slot before its chunk is completed. */
-void offcpu_read(struct offcpu *, uint32_t slot);
-void offcpu_read_all(struct offcpu *);
+/* Read what the kernel has noted since the last time. Needed every 100 ms or
+ * so, and before the thread's chunk is completed. */
+void offcpu_read(struct offcpu *o, uint32_t slot);
 
-/* Words of the item for the chunk (head word included) written at to, where
- * room words are free; 0: nothing is known of the chunk's time, or no room. */
-uint32_t offcpu_item(struct offcpu *, uint32_t slot,
+/* Write the chunk's ITEM_OFFCPU to the room words at to. Returns its words with
+ * the head word. 0: nothing is known of the chunk's time, or no room. */
+uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 		     const struct chunk_header *h, uint64_t *to, uint32_t room);
 
 #endif

@@ -1,5 +1,5 @@
-/* options.c - the command line of `weft record`: one row an option, from which
- * the help text is printed, too.
+/* options.c - the command line of `weft record`: one row for each option, from
+ * which the help is printed, too.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/options.h"
 #include "tracer/recorder/message.h"
@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef WEFT_VERSION
-#define WEFT_VERSION "0.1.0"
-#endif
-
 enum { USAGE = 1 };
 enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_LABEL, ROW_HELP, ROW_VERSION };
 
@@ -21,35 +17,36 @@ static struct options opt;
 
 static struct poptOption rows[] = {
 	{ "output", 'o', POPT_ARG_STRING, &opt.output, 0,
-	  "write the trace to DIR, which must not exist "
+	  "write the trace to the folder DIR, which must not exist "
 	  "(default: weft-trace-PROGRAM-PID)", "DIR" },
 	{ "paused", 0, POPT_ARG_NONE, &opt.paused, 0,
-	  "start with recording turned off", NULL },
+	  "start with recording turned off; the program turns it on", NULL },
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
-	  "end with the program, not with the last of its children", NULL },
+	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,
-	  "when no buffer is free: drop and count (the default), wait, or "
-	  "overwrite the oldest", "drop|wait|overwrite" },
+	  "when no buffer is free: drop records and count them (default), "
+	  "make the program wait, or overwrite the oldest records",
+	  "drop|wait|overwrite" },
 	{ "pool-size", 0, POPT_ARG_STRING, NULL, ROW_POOL_SIZE,
-	  "shared memory for buffers (default: 64M, or a third of what "
-	  "/dev/shm has free)", "SIZE" },
+	  "shared memory for buffers, e.g. 256M (default: 64M, or a third of "
+	  "what is free in /dev/shm)", "SIZE" },
 	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
-	  "leave Lua alone", NULL },
+	  "do not record Lua", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
-	  "have stock interpreters (lua5.1 ... lua5.4, luajit, and what they "
-	  "run) load weft, through LUA_INIT", NULL },
+	  "have stock interpreters (lua5.1 ... lua5.4, luajit, and the "
+	  "interpreters that they start) load weft, through LUA_INIT", NULL },
 	{ "no-native", 0, POPT_ARG_NONE, &opt.no_native, 0,
-	  "leave native calls alone", NULL },
+	  "do not record native calls", NULL },
 	{ "label", 0, POPT_ARG_STRING, NULL, ROW_LABEL,
-	  "put KEY=VALUE into the trace (may be given several times)",
+	  "put KEY=VALUE into the trace; may be given several times",
 	  "KEY=VALUE" },
 	{ "archive", 0, POPT_ARG_NONE, &opt.archive, 0,
-	  "put what naming functions takes beside the trace, once the program "
-	  "has ended: its files, debug files, Lua sources (2 GB at most)",
-	  NULL },
+	  "when the program has ended, copy all that is needed to name its "
+	  "functions into the trace: program files, debug files, Lua sources "
+	  "(2 GB at most)", NULL },
 	{ "quiet", 'q', POPT_ARG_NONE, &opt.quiet, 0,
-	  "print no summary", NULL },
-	{ "help", 'h', POPT_ARG_NONE, NULL, ROW_HELP, "print this", NULL },
+	  "do not print the summary", NULL },
+	{ "help", 'h', POPT_ARG_NONE, NULL, ROW_HELP, "print this help", NULL },
 	{ "version", 0, POPT_ARG_NONE, NULL, ROW_VERSION,
 	  "print the version", NULL },
 	POPT_TABLEEND
@@ -95,11 +92,17 @@ static bool read_label(char *text)
 	return true;
 }
 
+static int refuse(const char *option, const char *text, const char *wanted)
+{
+	message("--%s \"%s\": %s; see weft record --help", option, text,
+		wanted);
+	return USAGE;
+}
+
 /* Negative: go on. */
 static int read_row(poptContext context, int row)
 {
 	char *const text = poptGetOptArg(context);
-	bool good = true;
 
 	switch (row) {
 	case ROW_HELP:
@@ -109,23 +112,20 @@ static int read_row(poptContext context, int row)
 		printf("weft %s\n", WEFT_VERSION);
 		return 0;
 	case ROW_ON_FULL:
-		good = read_on_full(text);
-		break;
+		return read_on_full(text) ? -1 : refuse("on-full", text,
+			"it is not one of drop, wait, overwrite");
 	case ROW_POOL_SIZE:
-		good = options_size(text, &opt.pool_bytes);
-		break;
+		return options_size(text, &opt.pool_bytes) ? -1 :
+		       refuse("pool-size", text,
+			      "it is not a size such as 512K, 64M or 1G");
 	case ROW_LABEL:
-		good = read_label(text);
-		break;
+		return read_label(text) ? -1 : refuse("label", text,
+			opt.labels == OPTIONS_MAX_LABELS ?
+			"there are 32 labels already" :
+			"it is not KEY=VALUE");
 	default:
-		break;
-	}
-	if (good)
 		return -1;
-	say("\"%s\" will not do for --%s; see weft record --help", text,
-	    row == ROW_ON_FULL ? "on-full" : row == ROW_LABEL ? "label" :
-	    "pool-size");
-	return USAGE;
+	}
 }
 
 int options_read(struct options *o, int argc, char **argv)
@@ -142,15 +142,15 @@ int options_read(struct options *o, int argc, char **argv)
 			return status;
 	}
 	if (row < -1) {
-		say("%s: %s; see weft record --help",
-		    poptBadOption(context, POPT_BADOPTION_NOALIAS),
-		    poptStrerror(row));
+		message("%s: %s; see weft record --help",
+			poptBadOption(context, POPT_BADOPTION_NOALIAS),
+			poptStrerror(row));
 		return USAGE;
 	}
 	opt.program = (char **)poptGetArgs(context);
 	if (!opt.program || !opt.program[0] || !opt.program[0][0]) {
-		say("no program to record; say weft record [options] -- "
-		    "program args");
+		message("no program to record is given; use: weft record "
+			"[options] -- program [args]");
 		return USAGE;
 	}
 	*o = opt;

@@ -1,17 +1,22 @@
-/* options.h - what the user asked for.
+/* options.h - the command line of `weft record`.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_RECORDER_OPTIONS_H
-#define WEFT_RECORDER_OPTIONS_H
+#ifndef WEFT_TRACER_RECORDER_OPTIONS_H
+#define WEFT_TRACER_RECORDER_OPTIONS_H
 
 #include "tracepoints/pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifndef WEFT_VERSION
+#define WEFT_VERSION "0.1.0"
+#endif
+
 enum { OPTIONS_MAX_LABELS = 32 };
 
 struct options {
-	const char *output;        /* NULL: a name of our own */
+	const char *output;        /* NULL: a name is made */
+	/* 1 if the option was given; popt stores to int. */
 	int paused, no_follow, no_lua, no_native, lua_init, quiet, archive;
 	enum pool_on_full on_full;
 	uint64_t pool_bytes;       /* 0: the default */
@@ -20,11 +25,11 @@ struct options {
 	char **program;            /* its argv */
 };
 
-/* Gives 0, or the status to exit with after help or a complaint. Negative is
- * neither: go on. */
+/* Read the command line. Negative: go on. Otherwise help or a complaint was
+ * printed: the status to exit with. */
 int options_read(struct options *o, int argc, char **argv);
 
-/* "64M" and the like. False: it is no size. */
+/* Read a size such as "64M". False: it is none. */
 bool options_size(const char *text, uint64_t *bytes);
 
 #endif

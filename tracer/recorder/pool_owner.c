@@ -1,10 +1,12 @@
-/* pool_owner.c - makes the pool: the file, its layout, its mutexes, its pages.
- * Knows nothing of what is done with the buffers.
+/* pool_owner.c - makes the pool: the file, its layout, its mutexes, its pages;
+ * and removes the pools that dead recorders left. Does not know what is done
+ * with the buffers.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/pool_owner.h"
 #include "tracer/recorder/message.h"
-#include "tracer/recorder/pool_cleanup.h"
 
+#include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,8 +33,44 @@ enum {
 	MAX_PROCESSES = 1024,
 	DEFAULT_BYTES = 64 << 20,
 	SMALLEST_BYTES = 1 << 20,
-	SLICE = 16,                 /* big buffers populated at once */
+	SLICE = 16,                /* big buffers that get pages at once */
 };
+
+/* ---- mutexes ---- */
+
+void pool_mutex_renew(pthread_mutex_t *mutex)
+{
+	pthread_mutexattr_t attr;
+
+	memset(mutex, 0, sizeof(*mutex));
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+/* glibc's mutex begins with its futex. The kernel's robust list makes that part
+ * of the ABI. */
+static uint32_t futex_word(const pthread_mutex_t *mutex)
+{
+	return __atomic_load_n((const uint32_t *)(const void *)mutex,
+			       __ATOMIC_ACQUIRE);
+}
+
+bool pool_mutex_died(const pthread_mutex_t *mutex)
+{
+	return (futex_word(mutex) & FUTEX_OWNER_DIED) != 0;
+}
+
+bool pool_mutex_held(const pthread_mutex_t *mutex)
+{
+	const uint32_t word = futex_word(mutex);
+
+	return (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
+}
+
+/* ---- layout ---- */
 
 static uint64_t whole_pages(uint64_t bytes)
 {
@@ -44,9 +82,9 @@ static uint32_t within(uint64_t n, uint32_t least, uint32_t most)
 	return n < least ? least : n > most ? most : (uint32_t)n;
 }
 
-int arena_layout(struct pool *p, uint64_t bytes)
+int pool_owner_layout(struct pool *p, uint64_t bytes)
 {
-	/* 1,000 idle threads cost 8 of 64 MiB. */
+	/* 1,000 idle threads take 8 of 64 MiB. */
 	const uint32_t small = within(bytes / 8 / SMALL_BYTES, 8, MAX_SMALL);
 	uint64_t at = whole_pages(sizeof(*p));
 
@@ -59,7 +97,7 @@ int arena_layout(struct pool *p, uint64_t bytes)
 	p->thread_offset = at;
 	at += whole_pages(p->thread_slots * sizeof(struct pool_thread));
 	p->state_offset = at;
-	/* As many states as big buffers could ever fit. */
+	/* There can never be more big buffers than this. */
 	at += whole_pages((small + bytes / BIG_BYTES) * 8);
 	p->small_offset = at;
 	p->small_buffers = small;
@@ -69,62 +107,106 @@ int arena_layout(struct pool *p, uint64_t bytes)
 		return -1;
 	p->big_buffers = (uint32_t)((bytes - at) / BIG_BYTES);
 	p->size = at + (uint64_t)p->big_buffers * BIG_BYTES;
+	assert(p->size <= bytes);
 	return 0;
 }
 
-void arena_remake_mutex(pthread_mutex_t *mutex)
+/* Take private copies of the geometry while nobody else can write it. */
+static void copy_geometry(struct pool_owner *o)
 {
-	pthread_mutexattr_t attr;
+	struct pool *const p = o->pool;
 
-	memset(mutex, 0, sizeof(*mutex));
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(mutex, &attr);
-	pthread_mutexattr_destroy(&attr);
+	o->processes = pool_process(p, 0);
+	o->threads = pool_thread(p, 0);
+	o->states = pool_state(p, 0);
+	o->process_slots = p->process_slots;
+	o->thread_slots = p->thread_slots;
+	o->small = p->small_buffers;
+	o->big = p->big_buffers;
+	o->small_base = pool_buffer(p, 0);
+	o->big_base = pool_buffer(p, o->small);
+	o->recording = p->recording;
+	assert(pool_owner_valid(o));
 }
 
-/* In every libc on Linux the futex is the mutex' first word (glibc), which the
- * kernel's robust list makes part of the ABI. */
-static uint32_t futex_word(const pthread_mutex_t *mutex)
+bool pool_owner_valid(const struct pool_owner *o)
 {
-	return __atomic_load_n((const uint32_t *)(const void *)mutex,
-			       __ATOMIC_ACQUIRE);
+	const char *const base = (const char *)o->pool;
+	const void *const end[] = {
+		base + sizeof(*o->pool), o->processes + o->process_slots,
+		o->threads + o->thread_slots,
+		o->states + pool_owner_buffers(o),
+		o->small_base + (size_t)o->small * POOL_SMALL_WORDS,
+		o->big_base + (size_t)o->big * POOL_BIG_WORDS,
+	};
+	const void *const start[] = {
+		o->processes, o->threads, o->states, o->small_base,
+		o->big_base, base + o->size,
+	};
+
+	for (size_t i = 0; i < sizeof(end) / sizeof(*end); i++)
+		if ((uintptr_t)end[i] > (uintptr_t)start[i])
+			return false;
+	return o->recording != 0 && o->small > 0 && o->big > 0;
 }
 
-bool arena_owner_died(const pthread_mutex_t *mutex)
+/* ---- the file ---- */
+
+/* An empty file is a pool in the making that is not locked yet: it takes no
+ * memory and is kept. */
+static bool is_abandoned(int folder, const char *name)
 {
-	return (futex_word(mutex) & FUTEX_OWNER_DIED) != 0;
+	struct stat st;
+	const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC |
+			      O_NONBLOCK);
+
+	if (fd < 0)
+		return false;
+	const bool abandoned = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+			       st.st_uid == getuid() && st.st_size > 0 &&
+			       flock(fd, LOCK_EX | LOCK_NB) == 0;
+	close(fd);
+	return abandoned;
 }
 
-bool arena_owner_lives(const pthread_mutex_t *mutex)
+/* A living recorder holds the lock of its pool. The lock ends with it, in
+ * whatever way it ends. */
+static void pool_cleanup(void)
 {
-	const uint32_t word = futex_word(mutex);
+	char prefix[32];
+	DIR *const folder = opendir(POOL_FOLDER);
 
-	return (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
+	if (!folder)
+		return;
+	snprintf(prefix, sizeof(prefix), "weft-%u-", (unsigned)getuid());
+	for (const struct dirent *e; (e = readdir(folder)); )
+		if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 &&
+		    is_abandoned(dirfd(folder), e->d_name))
+			unlinkat(dirfd(folder), e->d_name, 0);
+	closedir(folder);
 }
 
-static uint64_t free_bytes(void)
+uint64_t pool_folder_free(void)
 {
 	struct statvfs fs;
 
-	if (statvfs(ARENA_FOLDER, &fs) != 0)
+	if (statvfs(POOL_FOLDER, &fs) != 0)
 		return 0;
 	return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
 static uint64_t choose_bytes(uint64_t wish)
 {
-	const uint64_t third = free_bytes() / 3;
+	const uint64_t third = pool_folder_free() / 3;
 
 	if (wish > 0)
 		return wish;
 	return third < DEFAULT_BYTES ? third : DEFAULT_BYTES;
 }
 
-/* Give m->fd and m->path. The size stays 0 until the lock is held: whoever
- * removes stale pools leaves empty ones alone. */
-static int open_file(struct arena *m)
+/* Make and lock the file. It is empty until it is locked: pool_cleanup keeps
+ * empty files. */
+static int open_file(struct pool_owner *o)
 {
 	uint64_t random;
 
@@ -132,70 +214,21 @@ static int open_file(struct arena *m)
 		if (getrandom(&random, sizeof(random), 0) !=
 		    (ssize_t)sizeof(random))
 			return -1;
-		snprintf(m->path, sizeof(m->path),
-			 ARENA_FOLDER "/weft-%u-%016" PRIx64,
+		snprintf(o->path, sizeof(o->path),
+			 POOL_FOLDER "/weft-%u-%016" PRIx64,
 			 (unsigned)getuid(), random);
-		m->fd = open(m->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
+		o->fd = open(o->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
 			     O_CLOEXEC, 0600);
-		if (m->fd >= 0 || errno != EEXIST)
+		if (o->fd >= 0 || errno != EEXIST)
 			break;
 	}
-	if (m->fd < 0)
+	if (o->fd < 0)
 		return -1;
-	return flock(m->fd, LOCK_EX | LOCK_NB);
+	return flock(o->fd, LOCK_EX | LOCK_NB);
 }
 
-/* Private copies of the geometry, taken while nobody else can write it. */
-static void keep_geometry(struct arena *m)
-{
-	struct pool *const p = m->pool;
-
-	m->processes = pool_process(p, 0);
-	m->threads = pool_thread(p, 0);
-	m->states = pool_state(p, 0);
-	m->process_slots = p->process_slots;
-	m->thread_slots = p->thread_slots;
-	m->small = p->small_buffers;
-	m->big = p->big_buffers;
-	m->small_base = pool_buffer(p, 0);
-	m->big_base = pool_buffer(p, m->small);
-	m->recording = p->recording;
-}
-
-static void fill_pool(struct arena *m, const struct arena_wish *wish)
-{
-	struct pool *const p = m->pool;
-
-	p->version = POOL_VERSION;
-	p->on_full = (uint32_t)wish->on_full;
-	p->use_tsc = wish->tsc;
-	p->lua = wish->lua;
-	p->native = wish->native;
-	while (p->recording == 0)
-		if (getrandom(&p->recording, 8, 0) != 8)
-			p->recording = (uint64_t)m->inode << 20 ^
-				       (uint64_t)getpid();
-	atomic_store(&p->generation, POOL_GENERATION_STEP |
-		     (wish->paused ? 0u : (unsigned)POOL_ON));
-	atomic_store(&p->next_process, 1);
-	atomic_store(&p->next_thread, 1);
-	atomic_store(&p->next_vm, 1);
-	atomic_store(&p->next_coroutine, 1);
-	keep_geometry(m);
-	for (uint32_t i = 0; i < m->process_slots; i++)
-		arena_remake_mutex(&m->processes[i].alive);
-	for (uint32_t i = 0; i < m->thread_slots; i++)
-		arena_remake_mutex(&m->threads[i].alive);
-	for (uint32_t i = 0; i < arena_buffers(m); i++)
-		atomic_store(&m->states[i], buffer_word(BUFFER_CLOSED, 0, 0));
-	arena_remake_mutex(&p->recorder);
-	pthread_mutex_lock(&p->recorder);
-	atomic_thread_fence(memory_order_release);
-	p->magic = POOL_MAGIC;
-}
-
-/* Pages for that range, or an error instead of a later SIGBUS. */
-static int give_pages(struct arena *m, const void *start, size_t bytes)
+/* Make the pages of that range exist: an error now instead of SIGBUS later. */
+static int give_pages(struct pool_owner *o, const void *start, size_t bytes)
 {
 	const uintptr_t from = (uintptr_t)start & ~(uintptr_t)(PAGE - 1);
 	const size_t whole = (uintptr_t)start + bytes - from;
@@ -204,96 +237,127 @@ static int give_pages(struct arena *m, const void *start, size_t bytes)
 		return 0;
 	if (errno != EINVAL)
 		return -1;
-	/* Before Linux 5.14: pages in the file are as good. */
-	return posix_fallocate(m->fd, (off_t)(from - (uintptr_t)m->pool),
+	/* Before Linux 5.14: pages of the file are as good. */
+	return posix_fallocate(o->fd, (off_t)(from - (uintptr_t)o->pool),
 			       (off_t)whole) == 0 ? 0 : -1;
 }
 
-static int map_file(struct arena *m, const struct pool *shape)
+static int map_file(struct pool_owner *o, const struct pool *shape)
 {
 	struct stat st;
 
-	if (ftruncate(m->fd, (off_t)shape->size) != 0 ||
-	    fstat(m->fd, &st) != 0)
+	if (ftruncate(o->fd, (off_t)shape->size) != 0 ||
+	    fstat(o->fd, &st) != 0)
 		return -1;
-	m->size = shape->size;
-	m->device = st.st_dev;
-	m->inode = st.st_ino;
-	m->pool = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		       m->fd, 0);
-	if (m->pool == MAP_FAILED)
+	o->size = shape->size;
+	o->device = st.st_dev;
+	o->inode = st.st_ino;
+	o->pool = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       o->fd, 0);
+	if (o->pool == MAP_FAILED)
 		return -1;
-	/* Whoever maps the pool is taken for a recorded process. */
-	madvise(m->pool, m->size, MADV_DONTFORK);
-	if (give_pages(m, m->pool, shape->small_offset) != 0) {
+	/* A process that maps the pool is taken for a recorded one. */
+	madvise(o->pool, o->size, MADV_DONTFORK);
+	if (give_pages(o, o->pool, shape->small_offset) != 0) {
 		errno = ENOSPC;
 		return -1;
 	}
-	memcpy(m->pool, shape, sizeof(*shape));
+	memcpy(o->pool, shape, sizeof(*shape));
 	return 0;
 }
 
-int arena_create(struct arena *m, const struct arena_wish *wish)
+static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
+{
+	struct pool *const p = o->pool;
+
+	p->version = POOL_VERSION;
+	p->on_full = (uint32_t)wish->on_full;
+	p->use_tsc = wish->tsc;
+	p->lua = wish->lua;
+	p->native = wish->native;
+	while (p->recording == 0)
+		if (getrandom(&p->recording, 8, 0) != 8)
+			p->recording = (uint64_t)o->inode << 20 ^
+				       (uint64_t)getpid();
+	atomic_store(&p->generation, POOL_GENERATION_STEP |
+		     (wish->paused ? 0u : (unsigned)POOL_ON));
+	atomic_store(&p->next_process, 1);
+	atomic_store(&p->next_thread, 1);
+	atomic_store(&p->next_vm, 1);
+	atomic_store(&p->next_coroutine, 1);
+	copy_geometry(o);
+	for (uint32_t i = 0; i < o->process_slots; i++)
+		pool_mutex_renew(&o->processes[i].alive);
+	for (uint32_t i = 0; i < o->thread_slots; i++)
+		pool_mutex_renew(&o->threads[i].alive);
+	for (uint32_t i = 0; i < pool_owner_buffers(o); i++)
+		atomic_store(&o->states[i], buffer_word(BUFFER_CLOSED, 0, 0));
+	pool_mutex_renew(&p->recorder);
+	pthread_mutex_lock(&p->recorder);
+	atomic_thread_fence(memory_order_release);
+	p->magic = POOL_MAGIC;
+}
+
+int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 {
 	struct pool shape = { 0 };
+
+	memset(o, 0, sizeof(*o));
+	o->fd = -1;
+	pool_cleanup();
 	const uint64_t bytes = choose_bytes(wish->bytes);
 
-	memset(m, 0, sizeof(*m));
-	m->fd = -1;
-	stale_remove();
-	if (arena_layout(&shape, bytes) != 0) {
-		say("a pool of %" PRIu64 " KiB is too small: at least %d KiB "
-		    "are needed%s", bytes / 1024, SMALLEST_BYTES / 1024,
-		    wish->bytes > 0 ? "" :
-		    "; " ARENA_FOLDER " has no more free");
+	if (pool_owner_layout(&shape, bytes) != 0) {
+		message("a pool of %" PRIu64 " KiB is too small, at least %d "
+			"KiB are needed: %s", bytes / 1024,
+			SMALLEST_BYTES / 1024, wish->bytes > 0 ?
+			"give a larger --pool-size" :
+			"make room in " POOL_FOLDER);
 		return -1;
 	}
-	if (open_file(m) != 0 || map_file(m, &shape) != 0) {
-		say("cannot make the buffer pool \"%s\": %s", m->path,
-		    strerror(errno));
-		if (m->fd >= 0)
-			unlink(m->path);
+	if (open_file(o) != 0 || map_file(o, &shape) != 0) {
+		message("cannot make the buffer pool \"%s\": %s", o->path,
+			strerror(errno));
+		if (o->fd >= 0)
+			unlink(o->path);
 		return -1;
 	}
-	fill_pool(m, wish);
+	fill_pool(o, wish);
 	return 0;
 }
 
-static void open_buffers(struct arena *m, uint32_t from, uint32_t n)
+static void open_buffers(struct pool_owner *o, uint32_t from, uint32_t n)
 {
 	for (uint32_t i = from; i < from + n; i++)
-		atomic_store_explicit(&m->states[i],
+		atomic_store_explicit(&o->states[i],
 				      buffer_word(BUFFER_FREE, 0, 0),
 				      memory_order_release);
 }
 
-uint32_t arena_populate(struct arena *m)
+uint32_t pool_owner_populate(struct pool_owner *o)
 {
 	uint32_t big = 0;
 
-	if (give_pages(m, m->small_base, (size_t)m->small * SMALL_BYTES) == 0) {
-		open_buffers(m, 0, m->small);
-		atomic_store(&m->pool->small_ready, m->small);
-	}
-	while (big < m->big) {
-		const uint32_t left = m->big - big;
+	if (give_pages(o, o->small_base, (size_t)o->small * SMALL_BYTES) == 0)
+		open_buffers(o, 0, o->small);
+	while (big < o->big) {
+		const uint32_t left = o->big - big;
 		const uint32_t n = left < SLICE ? left : SLICE;
 
-		if (give_pages(m, arena_buffer(m, m->small + big),
+		if (give_pages(o, pool_owner_buffer(o, o->small + big),
 			       (size_t)n * BIG_BYTES) != 0)
 			break;
-		open_buffers(m, m->small + big, n);
+		open_buffers(o, o->small + big, n);
 		big += n;
-		atomic_store(&m->pool->big_ready, big);
 	}
-	if (big < m->big)
-		say(ARENA_FOLDER " is full: %u of %u big buffers of the pool "
-		    "can be used", big, m->big);
+	if (big < o->big)
+		message(POOL_FOLDER " is full: only %u of %u big buffers of "
+			"the pool can be used", big, o->big);
 	return big;
 }
 
-void arena_remove(struct arena *m)
+void pool_owner_remove(struct pool_owner *o)
 {
-	if (m->fd >= 0)
-		unlink(m->path);
+	if (o->fd >= 0)
+		unlink(o->path);
 }

@@ -1,6 +1,6 @@
-/* pool_owner.h - the pool as its maker sees it: the mapping, and private copies of
- * every number that tells where something lies, because what stands in the
- * pool itself can be overwritten by any recorded process.
+/* pool_owner.h - the buffer pool as its maker sees it: the mapping, and private
+ * copies of all numbers that say where something lies, because any recorded
+ * process can overwrite what is in the pool itself.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_POOL_OWNER_H
 #define WEFT_TRACER_RECORDER_POOL_OWNER_H
@@ -12,67 +12,78 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ARENA_FOLDER "/dev/shm"
+#define POOL_FOLDER "/dev/shm"
 
-struct arena_wish {
-	uint64_t bytes;            /* 0: 64 MiB or a third of what is free */
+struct pool_wish {
+	uint64_t bytes;            /* 0: 64 MiB, or a third of what is free */
 	enum pool_on_full on_full;
 	bool paused, lua, native, tsc;
 };
 
-struct arena {
+/* All but the contents of the mapping is fixed once the pool is made. */
+struct pool_owner {
 	struct pool *pool;
 	struct pool_process *processes;
 	struct pool_thread *threads;
-	_Atomic uint64_t *states;
+	_Atomic uint64_t *states;  /* one a buffer, the small ones first */
 	uint64_t *small_base, *big_base;
 	uint32_t process_slots, thread_slots, small, big;
 	uint64_t recording;        /* the pool's random number */
-	uint64_t size;
+	uint64_t size;             /* bytes */
 	int fd;                    /* locked by flock while we live */
 	dev_t device;
 	ino_t inode;
 	char path[64];
 };
 
-/* Make and map the pool; every buffer is closed. 0; negative: says why. */
-int arena_create(struct arena *m, const struct arena_wish *wish);
+/* Remove this user's pools whose recorder died without doing so. Then make and
+ * map the pool; every buffer is closed. Prints why and returns negative if it
+ * cannot. */
+int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish);
 
-/* Give the buffers pages and open them, as far as there is room. How many of
- * the big ones are open. */
-uint32_t arena_populate(struct arena *m);
+/* Give the buffers pages and open them, as far as there is room. Returns how
+ * many of the big ones are open. */
+uint32_t pool_owner_populate(struct pool_owner *o);
 
-/* Take the name away; recorded programs keep their mapping. */
-void arena_remove(struct arena *m);
+/* Remove the pool's name. Recorded programs keep their mapping. */
+void pool_owner_remove(struct pool_owner *o);
 
-/* A new robust, process-shared mutex at that place. */
-void arena_remake_mutex(pthread_mutex_t *mutex);
+/* Compute where everything lies in a pool of that many bytes, into p. Returns
+ * negative if that is too small. */
+int pool_owner_layout(struct pool *p, uint64_t bytes);
 
-/* Is its owner dead? Looks at the futex word only: nothing of a mutex that a
- * recorded process can overwrite is followed. */
-bool arena_owner_died(const pthread_mutex_t *mutex);
-/* Is it held by somebody who lives? */
-bool arena_owner_lives(const pthread_mutex_t *mutex);
+/* Whether the private copies describe parts that lie in the mapping, in order
+ * and without overlap. */
+bool pool_owner_valid(const struct pool_owner *o);
 
-/* Where everything lies in a pool of that many bytes: fills the geometry of
- * p. Negative: too small. */
-int arena_layout(struct pool *p, uint64_t bytes);
+/* Free bytes of POOL_FOLDER. */
+uint64_t pool_folder_free(void);
 
-static inline uint64_t *arena_buffer(const struct arena *m, uint32_t i)
+/* The robust mutexes of the slots. Only the futex word is read: a recorded
+ * process can overwrite the rest, so none of it may be followed. */
+void pool_mutex_renew(pthread_mutex_t *mutex);
+/* Whether the thread that held it has died. */
+bool pool_mutex_died(const pthread_mutex_t *mutex);
+/* Whether a living thread holds it. */
+bool pool_mutex_held(const pthread_mutex_t *mutex);
+
+static inline uint64_t *pool_owner_buffer(const struct pool_owner *o,
+					  uint32_t i)
 {
-	if (i < m->small)
-		return m->small_base + (size_t)i * POOL_SMALL_WORDS;
-	return m->big_base + (size_t)(i - m->small) * POOL_BIG_WORDS;
+	if (i < o->small)
+		return o->small_base + (size_t)i * POOL_SMALL_WORDS;
+	return o->big_base + (size_t)(i - o->small) * POOL_BIG_WORDS;
 }
 
-static inline uint32_t arena_buffer_words(const struct arena *m, uint32_t i)
+static inline uint32_t pool_owner_buffer_words(const struct pool_owner *o,
+					       uint32_t i)
 {
-	return i < m->small ? POOL_SMALL_WORDS : POOL_BIG_WORDS;
+	return i < o->small ? POOL_SMALL_WORDS : POOL_BIG_WORDS;
 }
 
-static inline uint32_t arena_buffers(const struct arena *m)
+static inline uint32_t pool_owner_buffers(const struct pool_owner *o)
 {
-	return m->small + m->big;
+	return o->small + o->big;
 }
 
 #endif

@@ -1,48 +1,183 @@
-/* process_watch.c - ended, exec'ed, or lost: what became of a process, from its slot and
- * from /proc.
+/* process_watch.c - a process is part of the recording as long as it maps the
+ * pool. This finds children before they call their first hook, and daemons
+ * whose parents have ended, without their help.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process_watch.h"
 #include "tracer/recorder/diagnose.h"
-#include "tracer/recorder/follow.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 enum {
 	GRACE_MS = 500,            /* for a new image to find the pool */
 	MOST_LOOKS = 100,
-	MOST_TOLD = 4,             /* programs told of in one recording */
+	MOST_REPORTED = 4,         /* programs in one recording */
 };
 
-int gone_init(struct gone *g, const struct arena *arena)
+/* ---- /proc ---- */
+
+static FILE *open_file(pid_t pid, const char *name)
 {
-	memset(g, 0, sizeof(*g));
-	g->arena = arena;
-	g->entry = calloc(arena->process_slots, sizeof(*g->entry));
-	return g->entry ? 0 : -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return fopen(path, "re");
 }
 
-void gone_look(struct gone *g, uint32_t i)
-{
-	struct gone_entry *const e = &g->entry[i];
-	const pid_t pid = (pid_t)g->arena->processes[i].pid;
+struct stat_line {
+	char state;
+	int parent;
+	uint64_t start;            /* clock ticks since the system started */
+};
 
-	if (e->next[0] || e->looks == MOST_LOOKS)
+static bool read_stat(pid_t pid, struct stat_line *s)
+{
+	char text[512];
+	FILE *const f = open_file(pid, "stat");
+
+	if (!f)
+		return false;
+	const size_t n = fread(text, 1, sizeof(text) - 1, f);
+
+	fclose(f);
+	text[n] = '\0';
+	/* The name in front may contain spaces and parentheses. */
+	const char *const end = strrchr(text, ')');
+
+	return end && sscanf(end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u "
+			     "%*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
+			     &s->state, &s->parent, &s->start) == 3;
+}
+
+bool process_exists(pid_t pid)
+{
+	static uint64_t our_start;
+	struct stat_line s;
+
+	if (our_start == 0)
+		our_start = read_stat(getpid(), &s) ? s.start : 1;
+	return pid > 0 && read_stat(pid, &s) && s.state != 'Z' &&
+	       s.state != 'X' && s.start >= our_start;
+}
+
+pid_t process_parent(pid_t pid)
+{
+	struct stat_line s;
+
+	return read_stat(pid, &s) ? s.parent : 0;
+}
+
+static bool read_name(pid_t pid, char *out, size_t room)
+{
+	FILE *const f = open_file(pid, "comm");
+
+	if (!f)
+		return false;
+	if (!fgets(out, (int)room, f))
+		out[0] = '\0';
+	fclose(f);
+	out[strcspn(out, "\n")] = '\0';
+	return out[0] != '\0';
+}
+
+bool process_is_named(pid_t pid, const char *name)
+{
+	char text[32];
+
+	return read_name(pid, text, sizeof(text)) &&
+	       strncmp(text, name, strlen(name)) == 0;
+}
+
+/* False, too, if we may not look. */
+static bool maps_pool(pid_t pid, const struct pool_owner *owner)
+{
+	FILE *const f = pid > 0 ? open_file(pid, "maps") : NULL;
+	char line[1024];
+	bool found = false;
+
+	if (!f)
+		return false;
+	/* "from-to perms offset major:minor inode path" */
+	while (!found && fgets(line, sizeof(line), f)) {
+		unsigned major_n, minor_n;
+		uint64_t inode;
+
+		found = sscanf(line, "%*s %*s %*s %x:%x %" SCNu64, &major_n,
+			       &minor_n, &inode) == 3 &&
+			inode == owner->inode &&
+			makedev(major_n, minor_n) == owner->device;
+	}
+	fclose(f);
+	return found;
+}
+
+uint32_t process_count_mapping(const struct pool_owner *owner)
+{
+	const pid_t self = getpid();
+	uint32_t n = 0;
+	DIR *const proc = opendir("/proc");
+
+	if (!proc)
+		return 0;
+	for (const struct dirent *e; (e = readdir(proc)); ) {
+		const pid_t pid = atoi(e->d_name);
+
+		if (pid > 0 && pid != self && maps_pool(pid, owner))
+			n++;
+	}
+	closedir(proc);
+	return n;
+}
+
+/* The path of the program that it runs, or its short name where we may not see
+ * the path. "" if neither is known. */
+static void find_program(pid_t pid, char out[WATCH_NAME_MAX])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	const ssize_t n = readlink(path, out, WATCH_NAME_MAX - 1);
+
+	out[n > 0 ? n : 0] = '\0';
+	if (n <= 0 && errno != ENOENT && !read_name(pid, out, WATCH_NAME_MAX))
+		out[0] = '\0';
+}
+
+/* ---- images that are gone ---- */
+
+int process_watch_init(struct process_watch *w, const struct pool_owner *owner)
+{
+	memset(w, 0, sizeof(*w));
+	w->owner = owner;
+	w->image = calloc(owner->process_slots, sizeof(*w->image));
+	return w->image ? 0 : -1;
+}
+
+void process_watch_look(struct process_watch *w, uint32_t i)
+{
+	struct watched_image *const image = &w->image[i];
+	const pid_t pid = (pid_t)w->owner->processes[i].pid;
+
+	if (image->next[0] || image->looks == MOST_LOOKS)
 		return;
-	e->looks++;
-	if (follow_exists(pid) && !follow_maps(pid, g->arena) &&
-	    !follow_program(pid, e->next, sizeof(e->next)))
-		e->next[0] = '\0';
+	image->looks++;
+	if (process_exists(pid) && !maps_pool(pid, w->owner))
+		find_program(pid, image->next);
 }
 
-/* Has the same process registered again, after an exec? */
-static bool has_new_image(const struct arena *arena, uint32_t i)
+/* Whether the same process has registered again, after an exec. */
+static bool has_new_image(const struct pool_owner *owner, uint32_t i)
 {
-	const struct pool_process *const old = &arena->processes[i];
+	const struct pool_process *const old = &owner->processes[i];
 
-	for (uint32_t k = 0; k < arena->process_slots; k++) {
-		const struct pool_process *const p = &arena->processes[k];
+	for (uint32_t k = 0; k < owner->process_slots; k++) {
+		const struct pool_process *const p = &owner->processes[k];
 
 		if (p->pid == old->pid &&
 		    (int32_t)(p->serial - old->serial) > 0 &&
@@ -52,43 +187,43 @@ static bool has_new_image(const struct arena *arena, uint32_t i)
 	return false;
 }
 
-static void tell(struct gone *g, uint32_t i, bool runs)
+static void report(struct process_watch *w, uint32_t i, bool runs)
 {
-	struct gone_entry *const e = &g->entry[i];
+	const struct watched_image *const image = &w->image[i];
 
-	if (e->next[0] == '\0' || g->told == MOST_TOLD ||
-	    strcmp(e->next, g->last) == 0)
+	if (image->next[0] == '\0' || w->reported == MOST_REPORTED ||
+	    strcmp(image->next, w->last) == 0)
 		return;
-	g->told++;
-	memcpy(g->last, e->next, sizeof(g->last));
-	diagnose_unrecorded(g->arena->processes[i].pid, e->next, runs);
+	w->reported++;
+	memcpy(w->last, image->next, sizeof(w->last));
+	diagnose_unrecorded(w->owner->processes[i].pid, image->next, runs);
 }
 
-bool gone_ended(struct gone *g, uint32_t i, uint64_t now_ms)
+bool process_watch_ended(struct process_watch *w, uint32_t i, uint64_t now_ms)
 {
-	struct gone_entry *const e = &g->entry[i];
-	const pid_t pid = (pid_t)g->arena->processes[i].pid;
+	struct watched_image *const image = &w->image[i];
+	const pid_t pid = (pid_t)w->owner->processes[i].pid;
 
-	if (has_new_image(g->arena, i))
+	if (has_new_image(w->owner, i))
 		return true;
-	if (!follow_exists(pid)) {
-		tell(g, i, false);
+	if (!process_exists(pid)) {
+		report(w, i, false);
 		return true;
 	}
-	if (follow_maps(pid, g->arena)) {
-		e->since = 0;
+	if (maps_pool(pid, w->owner)) {
+		image->since = 0;
 		return false;
 	}
-	if (e->since == 0)
-		e->since = now_ms;
-	if (now_ms - e->since < GRACE_MS)
+	if (image->since == 0)
+		image->since = now_ms;
+	if (now_ms - image->since < GRACE_MS)
 		return false;
-	gone_look(g, i);
-	tell(g, i, true);
+	process_watch_look(w, i);
+	report(w, i, true);
 	return true;
 }
 
-void gone_forget(struct gone *g, uint32_t i)
+void process_watch_forget(struct process_watch *w, uint32_t i)
 {
-	memset(&g->entry[i], 0, sizeof(g->entry[i]));
+	memset(&w->image[i], 0, sizeof(w->image[i]));
 }

@@ -1,5 +1,6 @@
-/* process_watch.h - a process whose recorded image has died: has it ended, or does it go
- * on as a program that is not recorded?
+/* process_watch.h - what /proc says of recorded processes, and what becomes of
+ * a process whose recorded image is gone: it may have ended, or go on as a
+ * program that is not recorded.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_PROCESS_WATCH_H
 #define WEFT_TRACER_RECORDER_PROCESS_WATCH_H
@@ -8,31 +9,46 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-enum { GONE_NAME = 256 };
+/* Whether it exists and is no zombie. False for a process that is older than
+ * this one: a number from another PID namespace means a stranger here. */
+bool process_exists(pid_t pid);
+/* 0 if it cannot be found. */
+pid_t process_parent(pid_t pid);
+/* Whether the short name of the process begins so. */
+bool process_is_named(pid_t pid, const char *name);
+/* How many processes, apart from this one, map the pool. Looks at all of
+ * /proc. Those that it may not look at do not count. */
+uint32_t process_count_mapping(const struct pool_owner *owner);
 
-/* By process slot. */
-struct gone_entry {
-	uint64_t since;            /* ms, 0: not gone */
+enum { WATCH_NAME_MAX = 256 };
+
+/* One process slot. */
+struct watched_image {
+	uint64_t since;            /* ms when it was first seen without the
+	                            * pool; 0: not seen so */
 	uint32_t looks;
-	char next[GONE_NAME];      /* what it runs instead, "": not known */
+	char next[WATCH_NAME_MAX]; /* the program that it runs instead; "": not
+	                            * known */
 };
 
-struct gone {
-	const struct arena *arena;
-	struct gone_entry *entry;
-	uint32_t told;
-	char last[GONE_NAME];      /* program told of last */
+struct process_watch {
+	const struct pool_owner *owner;
+	struct watched_image *image; /* by process slot */
+	uint32_t reported;           /* programs that the user was told of */
+	char last[WATCH_NAME_MAX];   /* the last of them */
 };
 
-int gone_init(struct gone *g, const struct arena *arena);
-/* The thread that registered the process in slot i has died. Soon after, and
- * some more times: what does the process run now? It may not run it long. */
-void gone_look(struct gone *g, uint32_t i);
-/* Is the image over for good? Tells of a program that took its place and never
- * registered. */
-bool gone_ended(struct gone *g, uint32_t i, uint64_t now_ms);
-/* The slot is somebody else's from now on. */
-void gone_forget(struct gone *g, uint32_t i);
+/* Returns negative if there is no memory. */
+int process_watch_init(struct process_watch *w, const struct pool_owner *owner);
+/* The thread that registered the process in slot i has died: note what the
+ * process runs now. Call it soon and often, as it may not run that for long. */
+void process_watch_look(struct process_watch *w, uint32_t i);
+/* Whether the image in slot i is gone for good. Tells the user if a program
+ * took its place and was not recorded. */
+bool process_watch_ended(struct process_watch *w, uint32_t i, uint64_t now_ms);
+/* The slot becomes another process'. */
+void process_watch_forget(struct process_watch *w, uint32_t i);
 
 #endif

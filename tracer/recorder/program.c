@@ -1,9 +1,10 @@
-/* program.c - starting the program and passing signals on. It stays in our
- * process group with our terminal; Ctrl-C is between it and the user.
+/* program.c - starts the program and passes signals on. It stays in our process
+ * group and keeps our terminal: Ctrl-C is between it and the user.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/program.h"
 #include "tracer/recorder/message.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,34 +18,193 @@
 #include <unistd.h>
 
 enum {
-	HIGH_FD = 1000,            /* away from what programs close or poll */
+	HIGH_FD = 1000,            /* programs close or poll the low ones */
 	CANNOT_EXECUTE = 126,
 	NOT_FOUND = 127,
 };
 
-static int read_signals[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+/* ---- weft's own files ---- */
 
-int program_take_signals(struct program *p)
+/* PREFIX/libexec/weft/weft-record -> PREFIX */
+static int find_prefix(char *out, size_t room)
 {
-	sigset_t set;
+	const ssize_t n = readlink("/proc/self/exe", out, room - 1);
 
-	memset(p, 0, sizeof(*p));
-	p->go = p->failed = -1;
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(read_signals) / sizeof(int); i++)
-		sigaddset(&set, read_signals[i]);
-	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
+	if (n <= 0)
 		return -1;
-	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return p->signals < 0 ? -1 : 0;
+	out[n] = '\0';
+	for (int up = 0; up < 3; up++) {
+		char *const slash = strrchr(out, '/');
+
+		if (!slash)
+			return -1;
+		*slash = '\0';
+	}
+	return 0;
 }
 
-/* A descriptor of the pool that survives exec. It is opened anew: the lock
- * that says "the recorder lives" belongs to the recorder's own opening. */
-static int open_pool(const struct arena *arena)
+/* Make a link to the library: the loader takes spaces and colons in a path for
+ * separators. */
+static int link_to(struct installation *in, const char *library, char *out,
+		   size_t room)
+{
+	snprintf(in->private, sizeof(in->private), "/tmp/weft-XXXXXX");
+	if (!mkdtemp(in->private)) {
+		in->private[0] = '\0';
+		return -1;
+	}
+	snprintf(out, room, "%s/libweft.so", in->private);
+	return symlink(library, out);
+}
+
+int installation_find(struct installation *in)
+{
+	char prefix[PATH_MAX - 64], library[PATH_MAX], link[64];
+	const char *const others = getenv("LD_PRELOAD"), *used = library;
+
+	memset(in, 0, sizeof(*in));
+	if (find_prefix(prefix, sizeof(prefix)) != 0) {
+		message("cannot find out where weft is installed: %s",
+			strerror(errno));
+		return -1;
+	}
+	snprintf(library, sizeof(library), "%s/lib/libweft.so", prefix);
+	snprintf(in->provider, sizeof(in->provider),
+		 "%s/lib/weft/weft-provider.so", prefix);
+	snprintf(in->modules, sizeof(in->modules), "%s/lib/lua", prefix);
+	if (access(library, R_OK) != 0) {
+		message("cannot read \"%s\": %s", library, strerror(errno));
+		return -1;
+	}
+	if (strpbrk(library, " \t\n:")) {
+		if (link_to(in, library, link, sizeof(link)) != 0) {
+			message("cannot make a link to \"%s\" in /tmp: %s",
+				library, strerror(errno));
+			return -1;
+		}
+		used = link;
+	}
+	snprintf(in->preload, sizeof(in->preload), "%s%s%s", used,
+		 others && *others ? ":" : "", others ? others : "");
+	return 0;
+}
+
+void installation_clean(struct installation *in)
+{
+	char path[64];
+
+	if (in->private[0] == '\0')
+		return;
+	snprintf(path, sizeof(path), "%s/libweft.so", in->private);
+	unlink(path);
+	rmdir(in->private);
+	in->private[0] = '\0';
+}
+
+/* ---- the environment ---- */
+
+/* Write any bytes as a Lua string. */
+static void quote(FILE *to, const char *text)
+{
+	fputc('"', to);
+	for (; *text; text++) {
+		const unsigned char c = (unsigned char)*text;
+
+		if (c < ' ' || c == '"' || c == '\\' || c == 127)
+			fprintf(to, "\\%03d", c);
+		else
+			fputc(c, to);
+	}
+	fputc('"', to);
+}
+
+/* Write what the interpreter does with the value: run the file whose name
+ * follows '@', or the text itself. */
+static void put_before(FILE *to, const char *before, const char *variable)
+{
+	if (before[0] == '@') {
+		fputs("return dofile(", to);
+		quote(to, before + 1);
+		fputs(")", to);
+	} else {
+		fputs("local f, e = (loadstring or load)(", to);
+		quote(to, before);
+		fprintf(to, ", \"=%s\") if not f then error(e, 0) end "
+			"return f()", variable);
+	}
+}
+
+/* The value of LUA_INIT, or of that variable with a version: load weft, then do
+ * what the value before (NULL: none) says. The caller frees it. NULL: no
+ * memory. */
+static char *lua_init(const char *modules, const char *variable,
+		      const char *before)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *const to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	/* Without require, the program's package paths stay as they are. */
+	fputs("do local p = package local f = p and p.loadlib and p.loadlib(",
+	      to);
+	quote(to, modules);
+	fputs(" .. \"/\" .. _VERSION:match(\"%d+%.%d+\") .. \"/weft.so\", "
+	      "\"luaopen_weft\") if f then p.loaded.weft = f(\"weft\") "
+	      "end end ", to);
+	if (before && *before)
+		put_before(to, before, variable);
+	if (fclose(to) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* An interpreter prefers a variable with its version to the one without. */
+static void set_lua_init(const char *modules)
+{
+	static const char *const names[] = {
+		"LUA_INIT_5_2", "LUA_INIT_5_3", "LUA_INIT_5_4", "LUA_INIT_5_5",
+		"LUA_INIT",
+	};
+	const size_t count = sizeof(names) / sizeof(names[0]);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *const before = getenv(names[i]);
+		char *text;
+
+		if (!before && i < count - 1)
+			continue;
+		text = lua_init(modules, names[i], before);
+		if (text)
+			setenv(names[i], text, 1);
+		free(text);
+	}
+}
+
+/* By default it ends a program in which another library comes before it. */
+static void let_asan_be_second(void)
+{
+	const char *const before = getenv("ASAN_OPTIONS");
+	char *text;
+
+	if (before && strstr(before, "verify_asan_link_order"))
+		return;
+	if (asprintf(&text, "%s%sverify_asan_link_order=0",
+		     before ? before : "", before && *before ? ":" : "") < 0)
+		return;
+	setenv("ASAN_OPTIONS", text, 1);
+	free(text);
+}
+
+/* A descriptor of the pool that survives exec. The pool is opened again: the
+ * lock that says "the recorder lives" belongs to the recorder's own opening. */
+static int open_pool(const struct pool_owner *owner)
 {
 	struct rlimit limit;
-	const int low = open(arena->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	const int low = open(owner->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	int from = HIGH_FD;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
@@ -55,27 +215,52 @@ static int open_pool(const struct arena *arena)
 	return high >= 0 ? high : fcntl(low, F_DUPFD, 3);
 }
 
-static void set_environment(const struct arena *arena,
-			    const struct surround *surround)
+/* Set it in this process, which is about to become the program. */
+static void set_environment(const struct pool_owner *owner,
+			    const struct child_environment *e)
 {
 	char text[160];
 
 	snprintf(text, sizeof(text), "%d:%" PRIu64 ":%" PRIu64 ":%s",
-		 open_pool(arena), (uint64_t)arena->device,
-		 (uint64_t)arena->inode, arena->path);
+		 open_pool(owner), (uint64_t)owner->device,
+		 (uint64_t)owner->inode, owner->path);
 	setenv(POOL_ENV, text, 1);
-	surround_set(surround);
+	if (e->trace)
+		setenv("WEFT_TRACE", e->trace, 1);
+	if (e->preload)
+		setenv("LD_PRELOAD", e->preload, 1);
+	if (e->preload && e->is_asan)
+		let_asan_be_second();
+	if (e->modules)
+		set_lua_init(e->modules);
 }
 
+/* ---- start ---- */
+
+int program_take_signals(struct program *p)
+{
+	static const int ours[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	sigset_t set;
+
+	memset(p, 0, sizeof(*p));
+	p->go = p->failed = -1;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		sigaddset(&set, ours[i]);
+	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
+		return -1;
+	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return p->signals < 0 ? -1 : 0;
+}
+
+/* In the child: wait for the order, then execute the program. */
 __attribute__((noreturn))
-static void become(const struct program *p, char *const argv[],
-		   const struct arena *arena, const struct surround *surround,
-		   int go, int failed)
+static void become(const struct program *p, char *const argv[], int go,
+		   int failed)
 {
 	char order;
 	ssize_t n;
 
-	set_environment(arena, surround);
 	do {
 		n = read(go, &order, 1);
 	} while (n < 0 && errno == EINTR);
@@ -91,29 +276,38 @@ static void become(const struct program *p, char *const argv[],
 }
 
 int program_fork(struct program *p, char *const argv[],
-		 const struct arena *arena, const struct surround *surround)
+		 const struct pool_owner *owner,
+		 const struct child_environment *environment)
 {
 	int go[2], failed[2];
 
 	if (pipe2(go, O_CLOEXEC) != 0 || pipe2(failed, O_CLOEXEC) != 0) {
-		say("cannot make a pipe: %s", strerror(errno));
+		message("cannot make a pipe: %s", strerror(errno));
 		return -1;
 	}
 	p->pid = fork();
 	if (p->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		become(p, argv, arena, surround, go[0], failed[1]);
+		set_environment(owner, environment);
+		become(p, argv, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);
 	p->go = go[1];
 	p->failed = failed[0];
 	if (p->pid < 0) {
-		say("cannot fork: %s", strerror(errno));
+		message("cannot fork: %s", strerror(errno));
 		return -1;
 	}
 	return 0;
+}
+
+static void close_pipes(struct program *p)
+{
+	close(p->go);
+	close(p->failed);
+	p->go = p->failed = -1;
 }
 
 int program_go(struct program *p, const char *name, int *status)
@@ -121,31 +315,30 @@ int program_go(struct program *p, const char *name, int *status)
 	int why = 0;
 	ssize_t n;
 
+	assert(p->go >= 0 && p->failed >= 0);
 	if (write(p->go, "g", 1) != 1)
-		say("cannot start \"%s\": %s", name, strerror(errno));
+		message("cannot start \"%s\": %s", name, strerror(errno));
 	do {
 		n = read(p->failed, &why, sizeof(why));
 	} while (n < 0 && errno == EINTR);
-	close(p->go);
-	close(p->failed);
-	p->go = p->failed = -1;
+	close_pipes(p);
 	if (n <= 0)
 		return 0;
 	waitpid(p->pid, NULL, 0);
-	say("cannot run \"%s\": %s", name, strerror(why));
+	message("cannot run \"%s\": %s", name, strerror(why));
 	*status = why == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
 	return -1;
 }
 
 void program_cancel(struct program *p)
 {
-	if (p->go >= 0) {
-		close(p->go);
-		close(p->failed);
-		p->go = p->failed = -1;
-		waitpid(p->pid, NULL, 0);
-	}
+	if (p->go < 0)
+		return;
+	close_pipes(p);
+	waitpid(p->pid, NULL, 0);
 }
+
+/* ---- signals and the end ---- */
 
 static void reap(struct program *p)
 {
@@ -162,21 +355,13 @@ void program_handle_signals(struct program *p)
 	struct signalfd_siginfo s;
 
 	while (read(p->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
-		switch (s.ssi_signo) {
-		case SIGCHLD:
-			break;
-		case SIGTERM:
-		case SIGHUP:
-			if (!p->has_ended)
-				kill(p->pid, (int)s.ssi_signo);
-			else
-				p->wants_finish = true;
-			break;
-		default:
-			/* The program has its own from the terminal. */
-			if (p->has_ended)
-				p->wants_finish = true;
-		}
+		if (s.ssi_signo == SIGCHLD)
+			continue;
+		if (p->has_ended)
+			p->wants_finish = true;
+		else if (s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP)
+			kill(p->pid, (int)s.ssi_signo);
+		/* The program got the others from the terminal itself. */
 	}
 	reap(p);
 }
@@ -191,7 +376,7 @@ int program_exit_like(const struct program *p)
 		return WEXITSTATUS(p->status);
 	const int s = WTERMSIG(p->status);
 
-	/* The program's core file, if any, is of use; ours is not. */
+	/* The program's core file may be of use; ours is not. */
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(s, SIG_DFL);
 	sigemptyset(&one);

@@ -1,39 +1,64 @@
-/* program.h - the program to record: started late, but forked early, so that
- * it inherits nothing of what the recorder opens and sets meanwhile.
+/* program.h - the recorded program: its environment, its start and its end. It
+ * is started late but forked early, so that it inherits nothing of what the
+ * recorder opens and sets meanwhile.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_RECORDER_PROGRAM_H
-#define WEFT_RECORDER_PROGRAM_H
+#ifndef WEFT_TRACER_RECORDER_PROGRAM_H
+#define WEFT_TRACER_RECORDER_PROGRAM_H
 
 #include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/child_environment.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Where weft's own files are. */
+struct installation {
+	char preload[PATH_MAX + 4096]; /* the value of LD_PRELOAD */
+	char provider[PATH_MAX];       /* weft-provider.so */
+	char modules[PATH_MAX];        /* the folder of the Lua modules */
+	char private[32];              /* a temporary folder; "": none */
+};
+
+/* Find the files from the place of this program. Prints what is missing and
+ * returns negative. */
+int installation_find(struct installation *in);
+/* Remove the temporary folder. */
+void installation_clean(struct installation *in);
+
+struct child_environment {
+	const char *preload;  /* value of LD_PRELOAD; NULL: leave it */
+	const char *trace;    /* absolute path of the trace's folder */
+	const char *modules;  /* PREFIX/lib/lua: interpreters shall load weft
+			       * (--lua-init); NULL: they shall not */
+	bool is_asan;         /* AddressSanitizer is linked into the program */
+};
+
 struct program {
 	pid_t pid;
-	int go, failed;            /* pipes: to it, from it */
-	sigset_t mask;             /* the signal mask we were started with */
+	int go, failed;            /* pipes: to it, from it; negative: closed */
+	sigset_t mask;             /* the mask that we were started with */
 	int signals;               /* signalfd */
-	int status;                /* of waitpid, once ended */
+	int status;                /* of waitpid, once it has ended */
 	bool has_ended;
 	bool wants_finish;         /* the user wants the recording to end */
 };
 
-/* Block the signals we read; before anything else is forked. */
+/* Block the signals that we read, before anything else is forked. */
 int program_take_signals(struct program *p);
-/* Fork. Negative: says why. */
+/* Fork; the child waits for program_go. Prints why and returns negative if it
+ * cannot. */
 int program_fork(struct program *p, char *const argv[],
-		 const struct arena *arena, const struct surround *surround);
-/* Let it run. Negative: it could not be executed: says why, and *status is
- * what a shell would give. */
+		 const struct pool_owner *owner,
+		 const struct child_environment *environment);
+/* Let it run. If it cannot be executed: prints why, sets *status to what a
+ * shell would return, and returns negative. */
 int program_go(struct program *p, const char *name, int *status);
-/* It is not to run after all. */
+/* End the child instead, if it waits. */
 void program_cancel(struct program *p);
-/* Read the signals that have come: forward, reap, note. */
+/* Read the signals that have come: forward them, or note them. */
 void program_handle_signals(struct program *p);
-/* Its exit status; or die by the signal that ended it. */
+/* Its exit status. If a signal ended it, end by that signal. */
 int program_exit_like(const struct program *p);
 
 #endif

@@ -1,19 +1,24 @@
-/* rate.c - calibrates ticks against CLOCK_MONOTONIC_RAW over the whole run.
+/* rate.c - calibrates ticks against CLOCK_MONOTONIC_RAW over the whole
+ * recording.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/rate.h"
 
+#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <x86intrin.h>
 #endif
 
 enum {
 	READINGS = 5,
-	SLEW_PER_NS = 1000,   /* NTP slews by 500 ppm, and RAW differs */
+	SLEW_PER_NS = 1000,        /* NTP slews by 500 ppm at most; the raw
+				    * clock differs, too */
 	SLACK_NS = 2000,
+	BEST_PPB = 1000000,        /* a worse rate cannot show a break */
+	LEAST_NS = 1000000,        /* a shorter line gives no rate */
 };
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -32,19 +37,7 @@ uint64_t rate_mono(void)
 	return gettime(CLOCK_MONOTONIC);
 }
 
-/* Does a line of /proc/cpuinfo's flags hold the word? */
-static bool has_flag(const char *line, const char *word)
-{
-	const size_t n = strlen(word);
-
-	for (const char *at = line; (at = strstr(at, word)) != NULL; at += n)
-		if (at > line && at[-1] == ' ' &&
-		    (at[n] == ' ' || at[n] == '\n' || at[n] == '\0'))
-			return true;
-	return false;
-}
-
-/* The kernel has found the TSC unfit when it keeps time by these. */
+/* The kernel uses one of these clocks if it has found the TSC unfit. */
 static bool kernel_distrusts_tsc(void)
 {
 	char name[32] = "";
@@ -61,49 +54,43 @@ static bool kernel_distrusts_tsc(void)
 	       strncmp(name, "jiffies", 7) == 0;
 }
 
-bool rate_tsc_usable(void)
+/* Linux calls this CPUID bit constant_tsc and nonstop_tsc. */
+static bool has_invariant_tsc(void)
 {
-	bool usable = false;
 #if defined(__x86_64__)
-	char *line = NULL;
-	size_t room = 0;
-	FILE *const f = fopen("/proc/cpuinfo", "re");
+	unsigned a, b, c, d;
 
-	if (!f)
-		return false;
-	while (getline(&line, &room, f) > 0) {
-		if (strncmp(line, "flags", 5) != 0)
-			continue;
-		usable = has_flag(line, "constant_tsc") &&
-			 has_flag(line, "nonstop_tsc");
-		break;
-	}
-	free(line);
-	fclose(f);
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0;
+#else
+	return false;
 #endif
-	return usable && !kernel_distrusts_tsc();
 }
 
-uint64_t rate_ticks(const struct rate *c)
+bool rate_tsc_usable(void)
+{
+	return has_invariant_tsc() && !kernel_distrusts_tsc();
+}
+
+uint64_t rate_ticks(const struct rate *r)
 {
 #if defined(__x86_64__)
-	if (c->tsc)
+	if (r->tsc)
 		return __rdtsc();
 #else
-	(void)c;
+	(void)r;
 #endif
 	return rate_mono();
 }
 
-void rate_read(const struct rate *c, struct rate_pair *pair)
+void rate_read(const struct rate *r, struct rate_pair *pair)
 {
 	pair->width = UINT64_MAX;
 	for (int i = 0; i < READINGS; i++) {
-		const uint64_t before = rate_ticks(c);
+		const uint64_t before = rate_ticks(r);
 		const uint64_t mono = rate_mono();
 		const uint64_t raw = gettime(CLOCK_MONOTONIC_RAW);
 		const uint64_t real = gettime(CLOCK_REALTIME);
-		const uint64_t width = rate_ticks(c) - before;
+		const uint64_t width = rate_ticks(r) - before;
 
 		if (width >= pair->width)
 			continue;
@@ -112,95 +99,96 @@ void rate_read(const struct rate *c, struct rate_pair *pair)
 	}
 }
 
-void rate_start(struct rate *c, bool tsc)
+void rate_start(struct rate *r, bool tsc)
 {
-	memset(c, 0, sizeof(*c));
-	c->tsc = tsc;
-	rate_read(c, &c->first);
-	c->last = c->first;
-	/* Until the first update: anything that is not zero. */
-	c->hz = NS_PER_S;
-	c->error_ppb = tsc ? NS_PER_S : 0;
+	memset(r, 0, sizeof(*r));
+	r->tsc = tsc;
+	rate_read(r, &r->first);
+	r->last = r->first;
+	/* Any value but zero will do until the first update. */
+	r->hz = NS_PER_S;
+	r->error_ppb = tsc ? NS_PER_S : 0;
 }
 
-/* Between two readings, did ticks and the raw clock advance at one pace? A
- * suspend or a migrated machine says no. */
-static bool is_broken(const struct rate *c, const struct rate_pair *now)
+/* Whether ticks and the raw clock advanced at different rates since the last
+ * reading: the machine was suspended or migrated. */
+static bool is_broken(const struct rate *r, const struct rate_pair *now)
 {
-	const uint64_t ticks = now->tick - c->last.tick;
-	const uint64_t ns = now->raw - c->last.raw;
-	const uint64_t due = (uint64_t)((wide)ns * c->hz / NS_PER_S);
+	const uint64_t ticks = now->tick - r->last.tick;
+	const uint64_t ns = now->raw - r->last.raw;
+	const uint64_t due = (uint64_t)((wide)ns * r->hz / NS_PER_S);
 	const uint64_t off = ticks > due ? ticks - due : due - ticks;
 
-	if (now->tick < c->last.tick || now->raw < c->last.raw)
+	if (now->tick < r->last.tick || now->raw < r->last.raw)
 		return true;
-	return c->error_ppb < 1000000 &&
-	       off > now->width + c->last.width + due / SLEW_PER_NS;
+	return r->error_ppb < BEST_PPB &&
+	       off > now->width + r->last.width + due / SLEW_PER_NS;
 }
 
-void rate_add(struct rate *c, const struct rate_pair *now)
+void rate_add(struct rate *r, const struct rate_pair *now)
 {
-	if (!c->tsc) {
-		c->last = *now;
+	if (!r->tsc) {
+		r->last = *now;
 		return;
 	}
-	if (is_broken(c, now)) {
-		/* A new line begins; the old rate stands until then. */
-		c->first = c->last = *now;
+	if (is_broken(r, now)) {
+		/* Begin a new line. The old rate holds until it has one. */
+		r->first = r->last = *now;
 		return;
 	}
-	const uint64_t ns = now->raw - c->first.raw;
-	const uint64_t ticks = now->tick - c->first.tick;
+	const uint64_t ns = now->raw - r->first.raw;
+	const uint64_t ticks = now->tick - r->first.tick;
 
-	c->last = *now;
-	if (ns < 1000000 || ticks == 0)
+	r->last = *now;
+	if (ns < LEAST_NS || ticks == 0)
 		return;
-	c->hz = (uint64_t)(((wide)ticks * NS_PER_S + ns / 2) / ns);
-	c->error_ppb = (uint64_t)((wide)(now->width + c->first.width) *
+	r->hz = (uint64_t)(((wide)ticks * NS_PER_S + ns / 2) / ns);
+	r->error_ppb = (uint64_t)((wide)(now->width + r->first.width) *
 				  NS_PER_S / ticks) + 1;
 }
 
-void rate_update(struct rate *c, struct pool *pool)
+void rate_update(struct rate *r, struct pool *pool)
 {
 	struct rate_pair now;
 
-	rate_read(c, &now);
-	rate_add(c, &now);
+	rate_read(r, &now);
+	rate_add(r, &now);
 	if (!pool)
 		return;
-	atomic_store_explicit(&pool->tick_hz_error, c->error_ppb,
+	atomic_store_explicit(&pool->tick_hz_error, r->error_ppb,
 			      memory_order_relaxed);
-	atomic_store_explicit(&pool->tick_hz, c->hz, memory_order_relaxed);
+	atomic_store_explicit(&pool->tick_hz, r->hz, memory_order_relaxed);
 }
 
-/* Ticks as ns, without wrapping for any input. */
-static uint64_t ticks_ns(const struct rate *c, uint64_t ticks)
+/* Ticks as ns. Does not overflow. */
+static uint64_t ticks_ns(const struct rate *r, uint64_t ticks)
 {
-	const wide ns = (wide)ticks * NS_PER_S / c->hz;
+	assert(r->hz > 0);
+	const wide ns = (wide)ticks * NS_PER_S / r->hz;
 
 	return ns > UINT64_MAX / 4 ? UINT64_MAX / 4 : (uint64_t)ns;
 }
 
-bool rate_stepped(const struct rate *c, uint64_t tick, uint64_t mono,
-		   uint64_t width)
+bool rate_is_stepped(const struct rate *r, uint64_t tick, uint64_t mono,
+		     uint64_t width)
 {
-	if (!c->tsc)
+	if (!r->tsc)
 		return false;
-	const bool later = tick >= c->last.tick;
-	const uint64_t away = ticks_ns(c, later ? tick - c->last.tick :
-				       c->last.tick - tick);
-	const uint64_t due = later ? c->last.mono + away :
-				     c->last.mono - away;
+	const bool later = tick >= r->last.tick;
+	const uint64_t away = ticks_ns(r, later ? tick - r->last.tick :
+				       r->last.tick - tick);
+	const uint64_t due = later ? r->last.mono + away :
+				     r->last.mono - away;
 	const uint64_t off = mono > due ? mono - due : due - mono;
-	const wide bound = (wide)ticks_ns(c, width) +
-			   ticks_ns(c, c->last.width) + SLACK_NS +
+	const wide bound = (wide)ticks_ns(r, width) +
+			   ticks_ns(r, r->last.width) + SLACK_NS +
 			   away / SLEW_PER_NS +
-			   (wide)away * c->error_ppb / NS_PER_S;
+			   (wide)away * r->error_ppb / NS_PER_S;
 
 	return off > bound;
 }
 
-uint64_t rate_ms_ticks(const struct rate *c, uint64_t ms)
+uint64_t rate_ms_ticks(const struct rate *r, uint64_t ms)
 {
-	return (uint64_t)((wide)c->hz * ms / 1000);
+	return (uint64_t)((wide)r->hz * ms / 1000);
 }

@@ -1,53 +1,52 @@
-/* recording.h - one recording: its parts, and the three acts of its life.
+/* recording.h - weft-record: takes chunks out of the pool that it shares with
+ * the recorded programs, and writes the trace. This folder may use tracepoints,
+ * liblttng-ctl and popt. It must not know libweft.so's insides, nor the
+ * analyzer; and it must not trust what the recorded programs write.
+ *
+ * This header has one recording with all its parts; record_main.c runs it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_RECORDER_RECORDING_H
-#define WEFT_RECORDER_RECORDING_H
+#ifndef WEFT_TRACER_RECORDER_RECORDING_H
+#define WEFT_TRACER_RECORDER_RECORDING_H
 
 #include "tracer/recorder/archive.h"
-#include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/lttng_session.h"
-#include "tracer/recorder/sink.h"
+#include "tracer/recorder/chunk_copy.h"
 #include "tracer/recorder/diagnose.h"
 #include "tracer/recorder/drain.h"
-#include "tracer/recorder/folder.h"
-#include "tracer/recorder/session_process.h"
-#include "tracer/recorder/meta.h"
+#include "tracer/recorder/lttng_session.h"
 #include "tracer/recorder/options.h"
-#include "tracer/recorder/preload.h"
+#include "tracer/recorder/pool_owner.h"
 #include "tracer/recorder/program.h"
 #include "tracer/recorder/rate.h"
 #include "tracer/recorder/registry.h"
+#include "tracer/recorder/session_process.h"
+#include "tracer/recorder/sink.h"
+#include "tracer/recorder/trace_folder.h"
 
 struct recording {
 	struct options opt;
 	char program_path[PATH_MAX];
-	struct preload preload;
-	struct folder folder;
-	struct arena arena;
+	struct installation installation;
+	struct trace_folder folder;
+	struct pool_owner owner;
 	struct rate rate;
-	struct channel_plan plan;
-	struct keeper keeper;
-	struct deliver deliver;
+	struct session_plan plan;
+	struct session_process session;
+	struct sink sink;
 	struct archive archive;
-	struct slots slots;
+	struct registry registry;
 	struct drain drain;
 	struct program program;
-	const char *home;          /* LTTNG_HOME for LTTng, NULL: as it is */
+	const char *home;          /* LTTNG_HOME for LTTng; NULL: as it is */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
-	uint32_t left_running;     /* processes that live on unrecorded */
+	uint32_t left_running;     /* processes that go on unrecorded */
 	enum diagnose_outlook outlook;
-	bool is_doubtful;          /* LTTng lost more than we still had */
+	bool is_doubtful;          /* LTTng lost more than the backlog had */
 };
 
-/* start.c: all that is made before the program runs. Negative: nothing runs,
- * *status is what to exit with. */
-int start_recording(struct recording *r, int *status);
-/* loop.c: from the program's first instruction to the end of the recording. */
-void loop_run(struct recording *r);
-/* close.c: drain what is left, close the trace. */
-void close_recording(struct recording *r);
-/* summary.c: what the user is told at the end; the trace's end notes. */
-void summary_print(struct recording *r);
-void summary_notes(struct recording *r, struct meta *m);
+/* The notes in the trace, for the META chunk at the start and at the end. */
+void summary_start_notes(const struct recording *r, struct meta *m);
+void summary_end_notes(const struct recording *r, struct meta *m);
+/* Tell the user what was recorded, what was lost, and what to do next. */
+void summary_print(const struct recording *r);
 
 #endif

@@ -1,220 +1,163 @@
-/* registry.c - births and deaths as the pool's slots tell of them. The kernel
- * marks the robust mutex of a thread that ends, however it ends.
+/* registry.c - births and deaths by the pool's slots. The kernel marks the
+ * robust mutex of a thread that ends, in whatever way it ends.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/registry.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	RELIST = 3,                /* looks at all slots once a serial was
-	                            * given out: a slot is taken later */
-};
+/* A slot is taken some time after its serial was given out: all slots are
+ * listed so often after that. */
+enum { RELIST = 3 };
 
-int slots_init(struct slots *s, struct arena *arena)
+int registry_init(struct registry *r, struct pool_owner *owner)
 {
-	memset(s, 0, sizeof(*s));
-	s->arena = arena;
-	s->used = calloc(arena->thread_slots, sizeof(*s->used));
-	s->is_dead = calloc(arena->thread_slots, sizeof(*s->is_dead));
-	s->process = calloc(arena->process_slots, sizeof(*s->process));
-	s->has_ended = calloc(arena->process_slots, sizeof(*s->has_ended));
-	s->watched = calloc(arena->thread_slots, sizeof(*s->watched));
-	s->offcpu = offcpu_new(arena->thread_slots);
-	return s->used && s->is_dead && s->process && s->has_ended &&
-	       s->watched &&
-	       gone_init(&s->gone, arena) == 0 ? 0 : -1;
+	memset(r, 0, sizeof(*r));
+	r->owner = owner;
+	r->used = calloc(owner->thread_slots, sizeof(*r->used));
+	r->is_dead = calloc(owner->thread_slots, sizeof(*r->is_dead));
+	r->watched = calloc(owner->thread_slots, sizeof(*r->watched));
+	r->process = calloc(owner->process_slots, sizeof(*r->process));
+	r->has_ended = calloc(owner->process_slots, sizeof(*r->has_ended));
+	r->offcpu = offcpu_new(owner->thread_slots);
+	return r->used && r->is_dead && r->watched && r->process &&
+	       r->has_ended && process_watch_init(&r->watch, owner) == 0 ?
+	       0 : -1;
 }
 
-/* A new thread: let the kernel note when it does not run. */
-static void watch(struct slots *s, uint32_t slot)
+bool registry_valid(const struct registry *r)
 {
-	const struct pool_thread *t = &s->arena->threads[slot];
+	uint32_t dead = 0;
+
+	if (r->used_n > r->owner->thread_slots ||
+	    r->process_n > r->owner->process_slots)
+		return false;
+	for (uint32_t i = 0; i < r->used_n; i++) {
+		if (r->used[i] >= r->owner->thread_slots ||
+		    (i > 0 && r->used[i] <= r->used[i - 1]))
+			return false;
+		dead += r->is_dead[r->used[i]];
+	}
+	for (uint32_t i = 0; i < r->process_n; i++)
+		if (r->process[i] >= r->owner->process_slots ||
+		    (i > 0 && r->process[i] <= r->process[i - 1]))
+			return false;
+	return dead == r->dead_n;
+}
+
+/* Called between the steps below, in the checked build. */
+static void check(const struct registry *r)
+{
+#ifdef WEFT_CHECKED
+	assert(registry_valid(r));
+#else
+	(void)r;
+#endif
+}
+
+/* ---- threads ---- */
+
+/* Have the kernel note when a new thread does not run. */
+static void watch(struct registry *r, uint32_t slot)
+{
+	const struct pool_thread *t = &r->owner->threads[slot];
 	const uint32_t serial = t->serial;
 
-	if (atomic_load(&t->state) != SLOT_USED || s->watched[slot] == serial)
+	if (atomic_load(&t->state) != SLOT_USED || r->watched[slot] == serial)
 		return;
-	s->watched[slot] = serial;
-	for (uint32_t i = 0; i < s->arena->process_slots; i++) {
-		const struct pool_process *p = &s->arena->processes[i];
+	r->watched[slot] = serial;
+	for (uint32_t i = 0; i < r->owner->process_slots; i++) {
+		const struct pool_process *p = &r->owner->processes[i];
 
 		if (p->serial == t->process &&
 		    atomic_load(&p->state) == SLOT_USED) {
-			offcpu_watch(s->offcpu, slot, p->pid, t->tid);
+			offcpu_watch(r->offcpu, slot, p->pid, t->tid);
 			return;
 		}
 	}
 }
 
-static void list_used(struct slots *s)
+/* The dead stay listed, even if their slot was overwritten with anything. */
+static void list_threads(struct registry *r)
 {
-	s->used_n = 0;
-	for (uint32_t i = 0; i < s->arena->thread_slots; i++) {
-		if (atomic_load_explicit(&s->arena->threads[i].state,
+	r->used_n = 0;
+	for (uint32_t i = 0; i < r->owner->thread_slots; i++) {
+		if (!r->is_dead[i] &&
+		    atomic_load_explicit(&r->owner->threads[i].state,
 					 memory_order_acquire) == SLOT_FREE)
 			continue;
-		s->used[s->used_n++] = i;
-		watch(s, i);
+		r->used[r->used_n++] = i;
+		watch(r, i);
 	}
 }
 
-void slots_read_switches(struct slots *s)
+void registry_read_switches(struct registry *r)
 {
-	for (uint32_t i = 0; i < s->used_n; i++)
-		offcpu_read(s->offcpu, s->used[i]);
+	for (uint32_t i = 0; i < r->used_n; i++)
+		offcpu_read(r->offcpu, r->used[i]);
 }
 
-uint32_t slots_find_dead(struct slots *s, bool all)
+uint32_t registry_find_dead(struct registry *r, bool all)
 {
-	const uint32_t born = atomic_load(&s->arena->pool->next_thread);
+	const uint32_t born = atomic_load(&r->owner->pool->next_thread);
 
-	if (all || born != s->seen_thread)
-		s->relist = RELIST;
-	s->seen_thread = born;
-	if (s->relist > 0) {
-		s->relist--;
-		list_used(s);
+	if (all || born != r->seen_thread)
+		r->relist = RELIST;
+	r->seen_thread = born;
+	if (r->relist > 0) {
+		r->relist--;
+		list_threads(r);
 	}
-	for (uint32_t i = 0; i < s->used_n; i++) {
-		const uint32_t k = s->used[i];
+	for (uint32_t i = 0; i < r->used_n; i++) {
+		const uint32_t k = r->used[i];
 
-		if (s->is_dead[k] ||
-		    !arena_owner_died(&s->arena->threads[k].alive))
+		if (r->is_dead[k] ||
+		    !pool_mutex_died(&r->owner->threads[k].alive))
 			continue;
-		s->is_dead[k] = 1;
-		s->dead_n++;
+		r->is_dead[k] = true;
+		r->dead_n++;
 	}
-	return s->dead_n;
+	check(r);
+	return r->dead_n;
 }
 
-static void free_thread(struct slots *s, struct pool_thread *t)
+static void free_thread(struct registry *r, struct pool_thread *t)
 {
 	for (int i = 0; i < LOST_REASONS; i++)
-		s->lost[i] += atomic_exchange(&t->lost[i], 0);
-	s->lost[LOST_FULL] += atomic_exchange(&t->scrap, 0);
-	arena_remake_mutex(&t->alive);
+		r->lost[i] += atomic_exchange(&t->lost[i], 0);
+	r->lost[LOST_FULL] += atomic_exchange(&t->scrap, 0);
+	pool_mutex_renew(&t->alive);
 	atomic_store_explicit(&t->state, SLOT_FREE, memory_order_release);
 }
 
-void slots_free_dead(struct slots *s)
+void registry_free_dead(struct registry *r)
 {
 	uint32_t kept = 0;
 
-	if (s->dead_n == 0)
+	if (r->dead_n == 0)
 		return;
-	for (uint32_t i = 0; i < s->used_n; i++) {
-		const uint32_t k = s->used[i];
+	for (uint32_t i = 0; i < r->used_n; i++) {
+		const uint32_t k = r->used[i];
 
-		if (!s->is_dead[k]) {
-			s->used[kept++] = k;
+		if (!r->is_dead[k]) {
+			r->used[kept++] = k;
 			continue;
 		}
-		s->is_dead[k] = 0;
-		offcpu_gone(s->offcpu, k);
-		free_thread(s, &s->arena->threads[k]);
+		r->is_dead[k] = false;
+		offcpu_unwatch(r->offcpu, k);
+		free_thread(r, &r->owner->threads[k]);
 	}
-	s->used_n = kept;
-	s->dead_n = 0;
+	r->used_n = kept;
+	r->dead_n = 0;
+	check(r);
 }
 
-static bool has_thread(const struct slots *s, uint32_t process)
+void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS])
 {
-	for (uint32_t i = 0; i < s->used_n; i++) {
-		const struct pool_thread *t = &s->arena->threads[s->used[i]];
-
-		if (t->process == process && arena_owner_lives(&t->alive))
-			return true;
-	}
-	return false;
-}
-
-static void add_up(struct slots *s, const struct pool_process *p)
-{
-	s->vms += atomic_load(&p->vms);
-	s->coroutines += atomic_load(&p->coroutines);
-	s->trouble |= atomic_load(&p->dropped);
-	silent_note(&s->ran, p);
-}
-
-/* The thread that registered it has gone; is the process gone, too? */
-static bool has_ended(struct slots *s, uint32_t i, uint64_t now_ms)
-{
-	return !has_thread(s, s->arena->processes[i].serial) &&
-	       gone_ended(&s->gone, i, now_ms);
-}
-
-static void list_processes(struct slots *s)
-{
-	const uint32_t born = atomic_load(&s->arena->pool->next_process);
-
-	if (born != s->seen_process)
-		s->process_relist = RELIST;
-	s->seen_process = born;
-	if (s->process_relist == 0)
-		return;
-	s->process_relist--;
-	s->process_n = 0;
-	for (uint32_t i = 0; i < s->arena->process_slots; i++) {
-		if (atomic_load_explicit(&s->arena->processes[i].state,
-					 memory_order_acquire) != SLOT_FREE)
-			s->process[s->process_n++] = i;
-	}
-}
-
-static void free_process(struct slots *s, uint32_t i)
-{
-	struct pool_process *const p = &s->arena->processes[i];
-
-	add_up(s, p);
-	gone_forget(&s->gone, i);
-	arena_remake_mutex(&p->alive);
-	atomic_store_explicit(&p->state, SLOT_FREE, memory_order_release);
-}
-
-void slots_look_at_gone(struct slots *s)
-{
-	if (atomic_load(&s->arena->pool->next_process) != s->seen_process)
-		list_processes(s);
-	for (uint32_t k = 0; k < s->process_n; k++) {
-		const uint32_t i = s->process[k];
-
-		if (arena_owner_died(&s->arena->processes[i].alive))
-			gone_look(&s->gone, i);
-	}
-}
-
-/* Judge all before any is freed: a new image tells that its old one ended. */
-uint32_t slots_update_processes(struct slots *s, uint64_t now_ms)
-{
-	uint32_t live = 0, kept = 0;
-
-	list_processes(s);
-	for (uint32_t k = 0; k < s->process_n; k++) {
-		const uint32_t i = s->process[k];
-		const struct pool_process *const p = &s->arena->processes[i];
-
-		/* Not locked yet: it may have died before it was. */
-		s->has_ended[k] = arena_owner_died(&p->alive) &&
-				  has_ended(s, i, now_ms);
-		live += arena_owner_lives(&p->alive) ||
-			(arena_owner_died(&p->alive) && !s->has_ended[k]);
-	}
-	for (uint32_t k = 0; k < s->process_n; k++) {
-		if (s->has_ended[k])
-			free_process(s, s->process[k]);
-		else
-			s->process[kept++] = s->process[k];
-	}
-	s->process_n = kept;
-	s->live_processes = live;
-	return live;
-}
-
-void slots_sum_lost(const struct slots *s, uint64_t lost[LOST_REASONS])
-{
-	memcpy(lost, s->lost, sizeof(s->lost));
-	for (uint32_t i = 0; i < s->arena->thread_slots; i++) {
-		const struct pool_thread *t = &s->arena->threads[i];
+	memcpy(lost, r->lost, sizeof(r->lost));
+	for (uint32_t i = 0; i < r->owner->thread_slots; i++) {
+		const struct pool_thread *t = &r->owner->threads[i];
 
 		if (atomic_load(&t->state) == SLOT_FREE)
 			continue;
@@ -224,12 +167,108 @@ void slots_sum_lost(const struct slots *s, uint64_t lost[LOST_REASONS])
 	}
 }
 
-void slots_sum_processes(struct slots *s)
+/* ---- processes ---- */
+
+static bool has_living_thread(const struct registry *r, uint32_t process)
 {
-	for (uint32_t i = 0; i < s->arena->process_slots; i++) {
-		const struct pool_process *p = &s->arena->processes[i];
+	for (uint32_t i = 0; i < r->used_n; i++) {
+		const struct pool_thread *t = &r->owner->threads[r->used[i]];
+
+		if (t->process == process && pool_mutex_held(&t->alive))
+			return true;
+	}
+	return false;
+}
+
+/* The thread that registered the process in slot i has died. Whether the
+ * process has ended, too. */
+static bool has_ended(struct registry *r, uint32_t i, uint64_t now_ms)
+{
+	return !has_living_thread(r, r->owner->processes[i].serial) &&
+	       process_watch_ended(&r->watch, i, now_ms);
+}
+
+static void list_processes(struct registry *r)
+{
+	const uint32_t born = atomic_load(&r->owner->pool->next_process);
+
+	if (born != r->seen_process)
+		r->process_relist = RELIST;
+	r->seen_process = born;
+	if (r->process_relist == 0)
+		return;
+	r->process_relist--;
+	r->process_n = 0;
+	for (uint32_t i = 0; i < r->owner->process_slots; i++) {
+		if (atomic_load_explicit(&r->owner->processes[i].state,
+					 memory_order_acquire) != SLOT_FREE)
+			r->process[r->process_n++] = i;
+	}
+}
+
+static void add_up(struct registry *r, const struct pool_process *p)
+{
+	r->trouble |= atomic_load(&p->dropped);
+	seen_programs_note(&r->seen, p);
+}
+
+static void free_process(struct registry *r, uint32_t i)
+{
+	struct pool_process *const p = &r->owner->processes[i];
+
+	add_up(r, p);
+	process_watch_forget(&r->watch, i);
+	pool_mutex_renew(&p->alive);
+	atomic_store_explicit(&p->state, SLOT_FREE, memory_order_release);
+}
+
+void registry_look_at_dead_images(struct registry *r)
+{
+	if (atomic_load(&r->owner->pool->next_process) != r->seen_process)
+		list_processes(r);
+	for (uint32_t k = 0; k < r->process_n; k++) {
+		const uint32_t i = r->process[k];
+
+		if (pool_mutex_died(&r->owner->processes[i].alive))
+			process_watch_look(&r->watch, i);
+	}
+}
+
+/* All are judged before any is freed, because a new image shows that the old
+ * one of its process has ended. */
+uint32_t registry_update_processes(struct registry *r, uint64_t now_ms)
+{
+	uint32_t live = 0, kept = 0;
+
+	list_processes(r);
+	for (uint32_t k = 0; k < r->process_n; k++) {
+		const uint32_t i = r->process[k];
+		const struct pool_process *const p = &r->owner->processes[i];
+		const bool is_dead = pool_mutex_died(&p->alive);
+
+		r->has_ended[k] = is_dead && has_ended(r, i, now_ms);
+		/* A mutex that was not locked yet counts as nothing: its
+		 * process may have died before it locked it. */
+		live += is_dead ? !r->has_ended[k] : pool_mutex_held(&p->alive);
+	}
+	for (uint32_t k = 0; k < r->process_n; k++) {
+		if (r->has_ended[k])
+			free_process(r, r->process[k]);
+		else
+			r->process[kept++] = r->process[k];
+	}
+	r->process_n = kept;
+	r->live_processes = live;
+	check(r);
+	return live;
+}
+
+void registry_sum_processes(struct registry *r)
+{
+	for (uint32_t i = 0; i < r->owner->process_slots; i++) {
+		const struct pool_process *p = &r->owner->processes[i];
 
 		if (atomic_load(&p->state) != SLOT_FREE)
-			add_up(s, p);
+			add_up(r, p);
 	}
 }

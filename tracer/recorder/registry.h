@@ -1,58 +1,64 @@
-/* registry.h - who of the recorded lives: the pool's process and thread slots.
+/* registry.h - the recorded threads and processes, as the pool's slots tell:
+ * which live, which have died, and what those counted.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_REGISTRY_H
 #define WEFT_TRACER_RECORDER_REGISTRY_H
 
+#include "tracer/recorder/diagnose.h"
+#include "tracer/recorder/offcpu.h"
 #include "tracer/recorder/pool_owner.h"
 #include "tracer/recorder/process_watch.h"
-#include "tracer/recorder/offcpu.h"
-#include "tracer/recorder/unseen_programs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct slots {
-	struct arena *arena;
-	uint32_t *used;            /* thread slots in use, used_n of them */
+/* used and process are lists of slot numbers; registry_valid says what holds
+ * of them. */
+struct registry {
+	struct pool_owner *owner;
+	uint32_t *used;            /* thread slots in use */
 	uint32_t used_n;
-	uint8_t *is_dead;          /* by thread slot: to be freed */
+	bool *is_dead;             /* by thread slot: its owner has died */
 	uint32_t dead_n;
-	struct offcpu *offcpu;     /* of the used slots' threads; may be NULL */
+	struct offcpu *offcpu;     /* NULL: not known when threads run */
 	uint32_t *watched;         /* by thread slot: serial last watched */
-	uint32_t seen_thread;      /* the pool's next_thread at the last look */
-	uint32_t relist;           /* looks at all slots still to be made */
-	uint32_t *process;         /* process slots in use, process_n of them */
+	uint32_t seen_thread;      /* the pool's next_thread, last time */
+	uint32_t relist;           /* times that all slots are still listed */
+	uint32_t *process;         /* process slots in use */
 	uint32_t process_n, seen_process, process_relist;
+	bool *has_ended;           /* by place in process, for one update */
 	uint32_t live_processes;
-	/* Sums over slots that were freed. */
+	/* Over the slots that were freed. */
 	uint64_t lost[LOST_REASONS];
-	uint64_t vms, coroutines;
-	uint32_t trouble;          /* enum process_trouble */
-	bool *has_ended;           /* by place in process, of this look */
-	struct gone gone;
-	struct silent ran;         /* all programs that were recorded */
+	uint32_t trouble;          /* enum process_trouble, bits */
+	struct process_watch watch;
+	struct seen_programs seen;
 };
 
-int slots_init(struct slots *s, struct arena *arena);
+/* Returns negative if there is no memory. */
+int registry_init(struct registry *r, struct pool_owner *owner);
+/* For assertions: the lists hold each slot once, and dead_n is right. */
+bool registry_valid(const struct registry *r);
 
-/* Find the threads that died; all: look at every slot, not only at those seen
- * in use before. How many are dead. */
-uint32_t slots_find_dead(struct slots *s, bool all);
-/* Their buffers are taken: give their slots back. */
-void slots_free_dead(struct slots *s);
+/* Find the threads that died. all: look at every slot, not only at those that
+ * were seen in use before. Returns how many are dead. */
+uint32_t registry_find_dead(struct registry *r, bool all);
+/* Free the slots of the dead. Their buffers must have been taken. */
+void registry_free_dead(struct registry *r);
 
-/* Read when the threads did not run: every 100 ms or so. */
-void slots_read_switches(struct slots *s);
+/* Read when the threads did not run. Call it every 100 ms or so. */
+void registry_read_switches(struct registry *r);
 
-/* Processes whose image has just died: what do they run now? At every look at
- * the pool; it costs next to nothing where there are none. */
-void slots_look_at_gone(struct slots *s);
-/* Free the slots of processes that ended. Gives how many live. */
-uint32_t slots_update_processes(struct slots *s, uint64_t now_ms);
+/* Note what processes run whose image has just died. Call it in each round: it
+ * costs next to nothing if there are none. */
+void registry_look_at_dead_images(struct registry *r);
+/* Free the slots of processes that have ended. Returns how many live. */
+uint32_t registry_update_processes(struct registry *r, uint64_t now_ms);
 
-/* What was lost, all in all, the living included. */
-void slots_sum_lost(const struct slots *s, uint64_t lost[LOST_REASONS]);
-/* Add what living processes' slots tell to the sums. At the end, once. */
-void slots_sum_processes(struct slots *s);
+/* All that was lost, with what living threads have counted so far. */
+void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS]);
+/* Add what living processes tell to trouble and seen. Call it once, at the
+ * end. */
+void registry_sum_processes(struct registry *r);
 
 #endif

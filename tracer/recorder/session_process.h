@@ -1,6 +1,6 @@
-/* session_process.h - the process that talks to LTTng's session daemon for us: what
- * hangs there is waited for as long as we like and no longer, and if the
- * recorder is killed, the session is still closed in order.
+/* session_process.h - the child process that talks to LTTng's session daemon.
+ * What hangs there is waited for as long as we choose. If the recorder is
+ * killed, the session is closed in order all the same.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_SESSION_PROCESS_H
 #define WEFT_TRACER_RECORDER_SESSION_PROCESS_H
@@ -8,24 +8,26 @@
 #include "tracer/recorder/lttng_session.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
-struct keeper {
-	pid_t pid;
-	int socket;                /* negative: none */
+struct session_process {
+	int socket;                /* negative: there is no process */
 	int daemon, consumer;      /* pidfds of LTTng's; negative: none */
 };
 
 /* Fork it; it begins to make the session at once. home: LTTNG_HOME for it, or
- * NULL. Needs: no other thread yet. Negative: says why. */
-int keeper_start(struct keeper *k, const struct channel_plan *plan,
-		 const char *home);
-/* Wait until the session runs. Negative: it does not; says why. */
-int keeper_wait_open(struct keeper *k);
-/* Have either of the daemons died? */
-bool keeper_lost_daemon(const struct keeper *k);
-/* Close the session; waits as long as bytes of the folder output grow, and
- * patience_ms longer. Negative: not closed in order; says why. */
-int keeper_close(struct keeper *k, const char *output, int patience_ms);
+ * NULL. There must be no other thread yet. Prints why and returns negative if
+ * it cannot. */
+int session_process_start(struct session_process *s,
+			  const struct session_plan *plan, const char *home);
+/* Wait until the session runs. Prints why and returns negative if it does
+ * not. */
+int session_process_wait_open(struct session_process *s);
+/* Whether one of the daemons has died. */
+bool session_process_lost_daemon(const struct session_process *s);
+/* Close the session. Waits as long as the files of the folder output grow, and
+ * patience_ms longer. Prints why and returns negative if it was not closed in
+ * order. */
+int session_process_close(struct session_process *s, const char *output,
+			  int patience_ms);
 
 #endif

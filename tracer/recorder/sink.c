@@ -1,82 +1,270 @@
-/* sink.c - delivers chunks, and decides where. LTTng is given up once and
- * for all at the first sign of trouble; a chunk that went both ways counts
- * once for every reader.
+/* sink.c - delivers chunks and decides where. LTTng is given up for good at the
+ * first sign of trouble. A chunk that was delivered twice is counted once by
+ * every reader.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/sink.h"
-#include "tracer/recorder/provider.h"
 #include "tracer/recorder/message.h"
+#include "tracer/recorder/rate.h"
 
+#include <assert.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-int deliver_init(struct deliver *d, uint64_t ring_bytes)
+enum {
+	ENTRIES = 1 << 16,
+	WAIT_MS = 5000,            /* for the daemon to turn the event on */
+	BLOCKED_NS = 950000000,    /* a call that took the full second */
+};
+
+/* ---- the backlog ---- */
+
+struct backlog_entry {
+	size_t at;
+	uint32_t words;
+};
+
+/* Pages come as they are touched: a short recording takes what it wrote. */
+static void *reserve(size_t bytes)
 {
-	memset(d, 0, sizeof(*d));
-	d->spill.fd = -1;
-	d->lttng = ring_bytes > 0;
-	return recent_init(&d->recent, ring_bytes);
+	void *const p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+			     MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
 }
 
-uint64_t *deliver_room(struct deliver *d)
+int backlog_init(struct backlog *b, size_t bytes)
 {
-	return recent_room(&d->recent);
+	memset(b, 0, sizeof(*b));
+	b->room = bytes / 8 + 2 * CHUNK_MAX_WORDS;
+	b->words = reserve(b->room * 8);
+	b->entry = reserve(ENTRIES * sizeof(*b->entry));
+	return b->words && b->entry ? 0 : -1;
 }
 
-static bool spill_chunk(struct deliver *d, const uint64_t *words, uint32_t n)
+bool backlog_valid(const struct backlog *b)
 {
-	if (spill_write(&d->spill, words, n) == 0) {
-		d->spilled = true;
-		d->spilled_chunks++;
-		d->spilled_records +=
-			((const struct chunk_header *)words)->records;
+	unsigned wraps = 0;
+
+	if (b->next - b->from > ENTRIES || b->head > b->room)
+		return false;
+	for (size_t i = b->from; i < b->next; i++) {
+		const struct backlog_entry *const e = &b->entry[i % ENTRIES];
+		const size_t end = i + 1 < b->next ?
+				   b->entry[(i + 1) % ENTRIES].at : b->head;
+
+		wraps += end < e->at;
+		if (e->at + e->words > (end < e->at ? b->room : end))
+			return false;
+	}
+	return wraps <= 1 && (wraps == 0 ||
+			      b->head <= b->entry[b->from % ENTRIES].at);
+}
+
+uint64_t *backlog_room(struct backlog *b)
+{
+	if (b->head + CHUNK_MAX_WORDS > b->room) {
+		/* What lies behind head is older than what lies before it. */
+		while (b->from < b->next &&
+		       b->entry[b->from % ENTRIES].at >= b->head)
+			b->from++;
+		b->head = 0;
+	}
+	while (b->from < b->next) {
+		const struct backlog_entry *e = &b->entry[b->from % ENTRIES];
+
+		if (b->next - b->from < ENTRIES && (e->at < b->head ||
+		    e->at >= b->head + CHUNK_MAX_WORDS))
+			break;
+		b->from++;
+	}
+#ifdef WEFT_CHECKED
+	assert(backlog_valid(b));
+#endif
+	return b->words + b->head;
+}
+
+void backlog_keep(struct backlog *b, uint32_t words)
+{
+	assert(words <= CHUNK_MAX_WORDS);
+	assert(b->next - b->from < ENTRIES);
+	b->entry[b->next++ % ENTRIES] =
+		(struct backlog_entry){ b->head, words };
+	b->head += words;
+}
+
+void backlog_each(const struct backlog *b,
+		  void (*call)(void *ctx, const uint64_t *words, uint32_t n),
+		  void *ctx)
+{
+	for (size_t i = b->from; i < b->next; i++) {
+		const struct backlog_entry *e = &b->entry[i % ENTRIES];
+
+		call(ctx, b->words + e->at, e->words);
+	}
+}
+
+uint64_t backlog_bytes(const struct backlog *b)
+{
+	uint64_t words = 0;
+
+	for (size_t i = b->from; i < b->next; i++)
+		words += b->entry[i % ENTRIES].words;
+	return words * 8;
+}
+
+void backlog_clear(struct backlog *b)
+{
+	b->from = b->next;
+	b->head = 0;
+}
+
+/* ---- LTTng-UST, through the provider's shared object ---- */
+
+static int (*provider_is_on)(void);
+static void (*provider_fire)(const struct chunk_header *chunk, uint32_t words);
+
+/* ISO C forbids to cast the object pointer that dlsym returns. */
+static bool find_function(void *object, const char *name, void *function)
+{
+	void *const symbol = dlsym(object, name);
+
+	memcpy(function, &symbol, sizeof(symbol));
+	return symbol != NULL;
+}
+
+int sink_open_provider(const char *path)
+{
+	/* The constructor of liblttng-ust reads these. It waits until the
+	 * daemon has started the session in this process: the tracepoint is on
+	 * a little earlier, and what is fired before is dropped silently. */
+	setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1);
+	setenv("LTTNG_UST_REGISTER_TIMEOUT", "5000", 1);
+	setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 1);
+	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!object ||
+	    !find_function(object, "weft_provider_is_on", &provider_is_on) ||
+	    !find_function(object, "weft_provider_fire", &provider_fire)) {
+		message_trouble("cannot load LTTng-UST: %s; recording goes to "
+				"spill.weft", dlerror());
+		provider_is_on = NULL;
+		return -1;
+	}
+	for (int ms = 0; ms < WAIT_MS; ms++) {
+		if (provider_is_on())
+			return 0;
+		poll(NULL, 0, 1);
+	}
+	message_trouble("the LTTng session daemon did not turn recording on "
+			"within %d s; recording goes to spill.weft",
+			WAIT_MS / 1000);
+	return -1;
+}
+
+static bool is_on(void)
+{
+	return provider_is_on && provider_is_on();
+}
+
+/* Give LTTng one chunk. It may block for a second, and it says nothing when it
+ * drops one. NULL, or why the chunk may not have arrived. */
+static const char *fire(const uint64_t *chunk, uint32_t words)
+{
+	static const char *const gone = "the session daemon is gone";
+
+	if (!is_on())
+		return gone;
+	const uint64_t before = rate_mono();
+
+	provider_fire((const void *)chunk, words);
+	if (rate_mono() - before >= BLOCKED_NS)
+		return "LTTng did not take a chunk within a second (the "
+		       "consumer daemon is dead, or the disk is full)";
+	return is_on() ? NULL : gone;
+}
+
+/* ---- the sink ---- */
+
+int sink_init(struct sink *s, uint64_t ring_bytes)
+{
+	memset(s, 0, sizeof(*s));
+	s->spill.fd = -1;
+	s->lttng = ring_bytes > 0;
+	return backlog_init(&s->backlog, ring_bytes);
+}
+
+uint64_t *sink_room(struct sink *s)
+{
+	return backlog_room(&s->backlog);
+}
+
+static uint32_t records_of(const uint64_t *chunk)
+{
+	return ((const struct chunk_header *)chunk)->records;
+}
+
+static bool spill(struct sink *s, const uint64_t *words, uint32_t n)
+{
+	if (spill_write(&s->spill, words, n) == 0) {
+		s->spilled = true;
+		s->spilled_chunks++;
+		s->spilled_records += records_of(words);
 		return true;
 	}
-	if (d->lost_chunks + d->doubtful_chunks == 0)
-		say_trouble("cannot write the spill file: %s; chunks are "
-			    "being lost", strerror(errno));
+	if (s->lost_chunks + s->doubtful_chunks == 0)
+		message_trouble("cannot write the spill file: %s; chunks are "
+				"being lost", strerror(errno));
 	return false;
 }
 
-/* For recent_each: go on whatever happens. */
-static int spill_recent(void *ctx, const uint64_t *words, uint32_t n)
+static void spill_again(void *ctx, const uint64_t *words, uint32_t n)
 {
-	struct deliver *const d = ctx;
+	struct sink *const s = ctx;
 
-	if (!spill_chunk(d, words, n))
-		d->doubtful_chunks++;
-	return 0;
+	if (!spill(s, words, n))
+		s->doubtful_chunks++;
 }
 
-void deliver_give_up(struct deliver *d, const char *why)
+void sink_give_up_lttng(struct sink *s, const char *why)
 {
-	if (!d->lttng)
+	if (!s->lttng)
 		return;
-	d->lttng = false;
-	say_trouble("LTTng is given up: %s; recording goes on to spill.weft",
-		    why);
-	recent_each(&d->recent, spill_recent, d);
-	recent_forget(&d->recent);
+	s->lttng = false;
+	message_trouble("LTTng is given up: %s; recording continues in "
+			"spill.weft", why);
+	backlog_each(&s->backlog, spill_again, s);
+	backlog_clear(&s->backlog);
 }
 
-void deliver_send(struct deliver *d, uint32_t words)
+void sink_check_lttng(struct sink *s)
 {
-	const uint64_t *const chunk = d->recent.words + d->recent.head;
-	const char *why = NULL;
+	if (s->lttng && !is_on())
+		sink_give_up_lttng(s, "the session daemon is gone");
+}
 
-	d->chunks++;
-	if (d->archive)
-		archive_see(d->archive, chunk, words);
-	if (!d->lttng) {
-		if (!spill_chunk(d, chunk, words)) {
-			d->lost_chunks++;
-			d->lost_records +=
-				((const struct chunk_header *)chunk)->records;
+void sink_send(struct sink *s, uint32_t words)
+{
+	const uint64_t *const chunk = s->backlog.words + s->backlog.head;
+
+	s->chunks++;
+	if (s->archive)
+		archive_note(s->archive, chunk, words);
+	if (!s->lttng) {
+		if (!spill(s, chunk, words)) {
+			s->lost_chunks++;
+			s->lost_records += records_of(chunk);
 		}
 		return;
 	}
-	recent_keep(&d->recent, words);
-	if (provider_fire((const void *)chunk, words, &why) != 0)
-		deliver_give_up(d, why);
+	backlog_keep(&s->backlog, words);
+	const char *const why = fire(chunk, words);
+
+	if (why)
+		sink_give_up_lttng(s, why);
 	else
-		d->lttng_bytes += (uint64_t)words * 8;
+		s->lttng_bytes += (uint64_t)words * 8;
 }

@@ -1,39 +1,77 @@
-/* sink.h - where finished chunks go: to LTTng while it works, then to the
- * spill file, then into a count.
+/* sink.h - where finished chunks go: to LTTng while it works, then to the spill
+ * file; if that fails, they are counted.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_SINK_H
 #define WEFT_TRACER_RECORDER_SINK_H
 
 #include "tracer/recorder/archive.h"
-#include "tracer/recorder/backlog.h"
-#include "tracer/recorder/spill.h"
+#include "tracer/recorder/trace_folder.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct deliver {
-	struct recent recent;
+/* The chunks that may still lie in LTTng's rings. They are kept until newer
+ * ones need the room, so that none is lost with a daemon that dies.
+ *
+ * The entries from ... next - 1 lie in words[] in the order of their age,
+ * wrapping at the end. None overlaps another, and none lies at head. */
+struct backlog {
+	uint64_t *words;
+	size_t room, head;         /* in words; the next chunk goes to head */
+	struct backlog_entry *entry;
+	size_t from, next;         /* counted without wrapping */
+};
+
+/* Keep at least that many bytes. Returns negative if there is no memory. */
+int backlog_init(struct backlog *b, size_t bytes);
+/* For assertions: what the comment above says. */
+bool backlog_valid(const struct backlog *b);
+/* Room for CHUNK_MAX_WORDS, valid until the next call of backlog_room or
+ * backlog_keep. Removes the oldest entries that are in the way. */
+uint64_t *backlog_room(struct backlog *b);
+/* Keep the first words of that room as an entry. */
+void backlog_keep(struct backlog *b, uint32_t words);
+/* Call back for all entries, the oldest first. */
+void backlog_each(const struct backlog *b,
+		  void (*call)(void *ctx, const uint64_t *words, uint32_t n),
+		  void *ctx);
+/* The size of all entries together. */
+uint64_t backlog_bytes(const struct backlog *b);
+void backlog_clear(struct backlog *b);
+
+struct sink {
+	struct backlog backlog;
 	struct spill spill;
-	bool lttng;                /* LTTng is trusted still */
+	bool lttng;                /* chunks go to LTTng */
 	bool spilled;              /* chunks lie in the spill file */
 	uint64_t chunks;           /* sent, wherever they went */
 	uint64_t lttng_bytes;      /* of chunks that LTTng took */
 	uint64_t spilled_chunks, spilled_records;
-	uint64_t lost_chunks, lost_records; /* delivered nowhere */
+	uint64_t lost_chunks, lost_records; /* written nowhere */
 	uint64_t doubtful_chunks;  /* LTTng may or may not have written them */
 	struct archive *archive;   /* is shown each chunk; NULL: none */
 };
 
-/* ring_bytes: size of LTTng's rings, 0 without LTTng. */
-int deliver_init(struct deliver *d, uint64_t ring_bytes);
+/* ring_bytes: the size of LTTng's rings; 0: without LTTng. Returns negative if
+ * there is no memory. */
+int sink_init(struct sink *s, uint64_t ring_bytes);
 
-/* Where the next chunk is to be made: CHUNK_MAX_WORDS. */
-uint64_t *deliver_room(struct deliver *d);
-/* Send what was made there. */
-void deliver_send(struct deliver *d, uint32_t words);
+/* Load the provider's shared object and wait until a session wants its event.
+ * It sets LTTNG_UST_ variables of this process: the recorded program must have
+ * been forked before. Prints why and returns negative if it fails. */
+int sink_open_provider(const char *path);
 
-/* LTTng is not to be trusted any more: all that may still lie in its rings,
- * and all that comes, goes to the spill file. */
-void deliver_give_up(struct deliver *d, const char *why);
+/* Room to make the next chunk in: CHUNK_MAX_WORDS. */
+uint64_t *sink_room(struct sink *s);
+/* Send the chunk that was made there. May take a second if LTTng's ring is
+ * full. */
+void sink_send(struct sink *s, uint32_t words);
+
+/* Trust LTTng no longer: all that may still lie in its rings, and all chunks
+ * from now on, go to the spill file. */
+void sink_give_up_lttng(struct sink *s, const char *why);
+/* Give LTTng up if no session wants the event any more. */
+void sink_check_lttng(struct sink *s);
 
 #endif

@@ -1,13 +1,16 @@
-/* summary.c - what a recording came to, for the user and for the trace.
+/* summary.c - what a recording came to: the notes in the trace, and the lines
+ * that the user reads at the end.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/recording.h"
-#include "tracer/recorder/diagnose.h"
 #include "tracer/recorder/message.h"
+#include "tracer/recorder/recording.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static const struct {
 	const char *name, *meaning, *unit;
@@ -18,29 +21,82 @@ static const struct {
 #undef X
 };
 
-/* Serials the pool gave out. */
-static uint32_t given(const _Atomic uint32_t *next)
+/* How many serials the pool has given out. */
+static uint32_t given_out(const _Atomic uint32_t *next)
 {
 	const uint32_t n = atomic_load(next);
 
 	return n > 0 ? n - 1 : 0;
 }
 
+/* ---- notes in the trace ---- */
+
+static uint64_t real_time(const struct meta *m)
+{
+	return ((const struct chunk_header *)m->words)->pair_real;
+}
+
+static void note_command(struct meta *m, char *const *argv)
+{
+	char text[2048] = "";
+	size_t n = 0;
+
+	for (; *argv && n < sizeof(text); argv++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
+				      n > 0 ? " " : "", *argv);
+	meta_note(m, "command", text);
+}
+
+static void note_labels(struct meta *m, const struct options *o)
+{
+	char key[256];
+
+	assert(o->labels <= OPTIONS_MAX_LABELS);
+	for (int i = 0; i < o->labels; i++) {
+		const size_t n = strcspn(o->label[i], "=");
+
+		snprintf(key, sizeof(key), "%.*s", (int)n, o->label[i]);
+		meta_label(m, key, o->label[i] + n + 1);
+	}
+}
+
+void summary_start_notes(const struct recording *r, struct meta *m)
+{
+	struct utsname host;
+	char cwd[PATH_MAX];
+
+	note_command(m, r->opt.program);
+	meta_note(m, "program", r->program_path);
+	if (uname(&host) == 0) {
+		meta_note(m, "host", host.nodename);
+		meta_print(m, "system", "%s %s %s", host.sysname,
+			   host.release, host.machine);
+	}
+	meta_note(m, "weft", WEFT_VERSION);
+	meta_print(m, "start", "%" PRIu64, real_time(m));
+	meta_note(m, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "");
+	meta_print(m, "pool.bytes", "%" PRIu64, r->owner.size);
+	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
+	meta_note(m, "carrier", r->sink.lttng ? "lttng" : "spill");
+	note_labels(m, &r->opt);
+}
+
 static bool is_complete(const struct recording *r,
 			const uint64_t lost[LOST_REASONS])
 {
-	uint64_t any = r->deliver.lost_chunks + r->deliver.doubtful_chunks +
+	uint64_t any = r->sink.lost_chunks + r->sink.doubtful_chunks +
 		       r->drain.damaged + r->left_running +
 		       drain_overwritten(&r->drain) +
-		       r->arena.pool->unslotted_threads +
-		       r->arena.pool->late_calls;
+		       r->owner.pool->unslotted_threads +
+		       r->owner.pool->late_calls;
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
-	/* A daemon that died is trouble, and yet all may have been delivered. */
+	/* Other trouble, such as a daemon that died, need not mean a loss. */
 	return any == 0 && !r->is_doubtful &&
-	       (r->slots.trouble & (TROUBLE_NO_MEMORY |
-				    TROUBLE_CONFINED)) == 0;
+	       (r->registry.trouble & (TROUBLE_NO_MEMORY |
+				       TROUBLE_CONFINED)) == 0;
 }
 
 static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
@@ -50,7 +106,7 @@ static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
 	for (int i = 0; i < LOST_REASONS; i++) {
 		snprintf(key, sizeof(key), "lost.%s", reasons[i].name);
 		for (char *c = key + 5; *c; c++)
-			*c |= ' ';
+			*c |= ' '; /* lower case */
 		meta_print(m, key, "%" PRIu64, lost[i]);
 	}
 }
@@ -73,40 +129,47 @@ static void note_archive(struct meta *m, const struct archive *a)
 		meta_note(m, "archive.missing", archive_missing(a));
 }
 
-void summary_notes(struct recording *r, struct meta *m)
+void summary_end_notes(const struct recording *r, struct meta *m)
 {
-	const struct pool *const p = r->arena.pool;
-	const struct chunk_header *const h = (const void *)m->words;
+	const struct pool *const p = r->owner.pool;
 	uint64_t lost[LOST_REASONS];
 
-	slots_sum_lost(&r->slots, lost);
-	meta_print(m, "end", "%" PRIu64, h->pair_real);
+	registry_sum_lost(&r->registry, lost);
+	meta_print(m, "end", "%" PRIu64, real_time(m));
 	note_exit(m, &r->program);
 	note_lost(m, lost);
-	meta_print(m, "lost.chunks", "%" PRIu64, r->deliver.lost_chunks);
-	meta_print(m, "lost.chunks.doubtful", "%" PRIu64,
-		   r->deliver.doubtful_chunks);
-	meta_print(m, "lost.overwritten", "%" PRIu64,
-		   drain_overwritten(&r->drain));
-	meta_print(m, "lost.damaged", "%" PRIu64, r->drain.damaged);
-	meta_print(m, "lost.threads", "%" PRIu64, p->unslotted_threads);
-	meta_print(m, "lost.late", "%" PRIu64, p->late_calls);
-	meta_print(m, "threads", "%u", given(&p->next_thread));
-	meta_print(m, "processes", "%u", given(&p->next_process));
-	meta_print(m, "vms", "%u", given(&p->next_vm));
-	meta_print(m, "coroutines", "%" PRIu64, p->next_coroutine - 1);
-	meta_print(m, "records", "%" PRIu64, r->drain.records);
-	meta_print(m, "chunks", "%" PRIu64, r->deliver.chunks);
+	const struct {
+		const char *key;
+		uint64_t n;
+	} counts[] = {
+		{ "lost.chunks", r->sink.lost_chunks },
+		{ "lost.chunks.doubtful", r->sink.doubtful_chunks },
+		{ "lost.overwritten", drain_overwritten(&r->drain) },
+		{ "lost.damaged", r->drain.damaged },
+		{ "lost.threads", p->unslotted_threads },
+		{ "lost.late", p->late_calls },
+		{ "threads", given_out(&p->next_thread) },
+		{ "processes", given_out(&p->next_process) },
+		{ "vms", given_out(&p->next_vm) },
+		{ "coroutines", p->next_coroutine - 1 },
+		{ "records", r->drain.records },
+		{ "chunks", r->sink.chunks },
+	};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);
 	meta_note(m, "complete", is_complete(r, lost) ? "yes" : "no");
-	if (r->deliver.archive)
+	if (r->sink.archive)
 		note_archive(m, &r->archive);
-	if (say_troubles()[0])
-		meta_note(m, "trouble", say_troubles());
+	if (message_troubles()[0])
+		meta_note(m, "trouble", message_troubles());
 }
 
-/* "1 thread", "3 threads" into a growing line. */
-static void count(char *line, size_t room, uint64_t n, const char *one,
-		  const char *many)
+/* ---- lines for the user ---- */
+
+/* Add "1 thread" or "3 threads" to a line. */
+static void add_count(char *line, size_t room, uint64_t n, const char *one,
+		      const char *many)
 {
 	const size_t at = strlen(line);
 
@@ -114,113 +177,117 @@ static void count(char *line, size_t room, uint64_t n, const char *one,
 		 n, n == 1 ? one : many);
 }
 
-static void say_counts(const struct recording *r)
+static void print_counts(const struct recording *r)
 {
-	const struct pool *const p = r->arena.pool;
+	const struct pool *const p = r->owner.pool;
 	const double s = (double)(r->end_ns - r->begin_ns) / 1e9;
 	char line[256] = "";
 
-	count(line, sizeof(line), given(&p->next_process), "process",
-	      "processes");
-	count(line, sizeof(line), given(&p->next_thread), "thread", "threads");
-	count(line, sizeof(line), given(&p->next_vm), "Lua state",
-	      "Lua states");
-	count(line, sizeof(line), p->next_coroutine - 1, "coroutine",
-	      "coroutines");
-	say_line("recorded %.3f s: %s", s, line);
+	assert(r->end_ns >= r->begin_ns);
+	add_count(line, sizeof(line), given_out(&p->next_process), "process",
+		  "processes");
+	add_count(line, sizeof(line), given_out(&p->next_thread), "thread",
+		  "threads");
+	add_count(line, sizeof(line), given_out(&p->next_vm), "Lua state",
+		  "Lua states");
+	add_count(line, sizeof(line), p->next_coroutine - 1, "coroutine",
+		  "coroutines");
+	message_summary("recorded %.3f s: %s", s, line);
 }
 
-static void say_size(const struct recording *r)
+static void print_size(const struct recording *r)
 {
-	const uint64_t bytes = folder_bytes(r->folder.absolute) -
+	const uint64_t bytes = trace_folder_bytes(r->folder.absolute) -
 			       r->archive.bytes;
 	char text[32];
 
-	say_bytes(text, sizeof(text), (double)bytes);
+	message_bytes(text, sizeof(text), (double)bytes);
 	if (r->drain.records == 0) {
-		say_line("no records, %s on disk", text);
+		message_summary("no records, %s on disk", text);
 		return;
 	}
-	say_line("%" PRIu64 " records, %s on disk, %.1f bytes a record",
-		 r->drain.records, text,
-		 (double)bytes / (double)r->drain.records);
+	message_summary("%" PRIu64 " records, %s on disk, %.1f bytes a record",
+			r->drain.records, text,
+			(double)bytes / (double)r->drain.records);
 }
 
-/* What the program could not record. Clock steps were counted as 0 ticks:
- * nothing is missing for them. */
-static uint64_t say_unrecorded(const struct recording *r)
+/* What the program could not record. Returns 0 if there is nothing. A step of
+ * the clock counts as 0 ticks: nothing is missing for it. */
+static uint64_t print_unrecorded(const struct recording *r)
 {
-	uint64_t lost[LOST_REASONS], any = 0;
+	const uint64_t threads = r->owner.pool->unslotted_threads;
+	const uint64_t late = r->owner.pool->late_calls;
+	uint64_t lost[LOST_REASONS], any = threads + late;
 
-	slots_sum_lost(&r->slots, lost);
+	registry_sum_lost(&r->registry, lost);
 	for (int i = 0; i < LOST_REASONS; i++) {
 		if (lost[i] == 0)
 			continue;
 		any++;
-		say_line("%s: %" PRIu64 " %s (%s)",
-			 i == LOST_CLOCK ? "note" : "lost", lost[i],
-			 reasons[i].unit, reasons[i].meaning);
+		message_summary("%s: %" PRIu64 " %s (%s)",
+				i == LOST_CLOCK ? "note" : "lost", lost[i],
+				reasons[i].unit, reasons[i].meaning);
 	}
 	if (lost[LOST_FULL] > 0)
-		say_line("      a larger --pool-size, or --on-full wait, loses "
-			 "none");
-	if (r->arena.pool->unslotted_threads > 0)
-		say_line("lost: %" PRIu64 " threads beyond the %u that can "
-			 "live at one time", r->arena.pool->unslotted_threads,
-			 r->arena.thread_slots);
-	if (r->arena.pool->late_calls > 0)
-		say_line("lost: %" PRIu64 " calls of threads after their last "
-			 "destructor", r->arena.pool->late_calls);
-	return any + r->arena.pool->unslotted_threads +
-	       r->arena.pool->late_calls;
+		message_summary("      use a larger --pool-size, or --on-full "
+				"wait, to lose none");
+	if (threads > 0)
+		message_summary("lost: %" PRIu64 " threads beyond the %u that "
+				"can live at one time", threads,
+				r->owner.thread_slots);
+	if (late > 0)
+		message_summary("lost: %" PRIu64 " calls of threads after "
+				"their last destructor", late);
+	return any;
 }
 
-/* What was recorded, and did not get into the trace. */
-static uint64_t say_undelivered(const struct recording *r)
+/* What was recorded, but is not in the trace. Returns 0 if there is nothing. */
+static uint64_t print_undelivered(const struct recording *r)
 {
 	const uint64_t overwritten = drain_overwritten(&r->drain);
+	const struct sink *const s = &r->sink;
 
 	if (overwritten > 0)
-		say_line("lost: %" PRIu64 " chunk%s, overwritten by later ones "
-			 "(--on-full overwrite)", overwritten,
-			 overwritten == 1 ? "" : "s");
-	if (r->deliver.lost_chunks > 0)
-		say_line("lost: %" PRIu64 " chunks with %" PRIu64 " records "
-			 "(could be written nowhere)", r->deliver.lost_chunks,
-			 r->deliver.lost_records);
-	if (r->deliver.doubtful_chunks > 0)
-		say_line("lost: perhaps %" PRIu64 " chunks more (LTTng had "
-			 "them; weft report tells)",
-			 r->deliver.doubtful_chunks);
+		message_summary("lost: %" PRIu64 " chunk%s, overwritten by "
+				"later ones (--on-full overwrite)", overwritten,
+				overwritten == 1 ? "" : "s");
+	if (s->lost_chunks > 0)
+		message_summary("lost: %" PRIu64 " chunks with %" PRIu64
+				" records (they could be written nowhere)",
+				s->lost_chunks, s->lost_records);
+	if (s->doubtful_chunks > 0)
+		message_summary("lost: perhaps %" PRIu64 " more chunks (LTTng "
+				"had them; weft report tells)",
+				s->doubtful_chunks);
 	if (r->drain.damaged > 0)
-		say_line("lost: %" PRIu64 " buffers that the program "
-			 "overwrote", r->drain.damaged);
-	return overwritten + r->deliver.lost_chunks +
-	       r->deliver.doubtful_chunks + r->drain.damaged;
+		message_summary("lost: %" PRIu64 " buffers that the program "
+				"overwrote", r->drain.damaged);
+	return overwritten + s->lost_chunks + s->doubtful_chunks +
+	       r->drain.damaged;
 }
 
-static void say_archive(const struct archive *a)
+static void print_archive(const struct archive *a)
 {
 	char text[32];
 
-	say_bytes(text, sizeof(text), (double)a->bytes);
-	say_line("archived %u files, %s", a->copied, text);
+	message_bytes(text, sizeof(text), (double)a->bytes);
+	message_summary("archived %u files, %s", a->copied, text);
 	if (a->missing > 0)
-		say_line("not archived: %u, the first of them %s; see "
-			 "archive/contents", a->missing, archive_missing(a));
+		message_summary("not archived: %u, the first of them %s; see "
+				"archive/contents", a->missing,
+				archive_missing(a));
 	if (a->unlisted > 0)
-		say_line("not archived: %u more than an archive may hold",
-			 a->unlisted);
+		message_summary("not archived: %u more than an archive can "
+				"hold", a->unlisted);
 }
 
-/* As a shell takes it back. */
+/* Quote a path for a shell. */
 static void quote(char *out, size_t room, const char *path)
 {
-	const char *const odd = " \t\n'\"\\$`*?[]()<>|&;#~!{}";
-	const bool is_plain = path[strcspn(path, odd)] == '\0';
+	const char *const special = " \t\n'\"\\$`*?[]()<>|&;#~!{}";
 	size_t n = 0;
 
-	if (is_plain) {
+	if (path[strcspn(path, special)] == '\0') {
 		snprintf(out, room, "%s", path);
 		return;
 	}
@@ -234,36 +301,43 @@ static void quote(char *out, size_t room, const char *path)
 	snprintf(out + n, room - n, "'");
 }
 
-void summary_print(struct recording *r)
+static void diagnose(const struct recording *r)
 {
 	const struct diagnose_facts facts = {
-		.processes = given(&r->arena.pool->next_process),
+		.processes = given_out(&r->owner.pool->next_process),
 		.was_paused = r->opt.paused,
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
 		.lua_init = r->opt.lua_init,
-		.vms = given(&r->arena.pool->next_vm),
-		.trouble = r->slots.trouble,
-		.ran = &r->slots.ran,
-		.told = r->outlook != OUTLOOK_GOOD || r->slots.gone.told > 0,
+		.vms = given_out(&r->owner.pool->next_vm),
+		.trouble = r->registry.trouble,
+		.seen = &r->registry.seen,
+		.told = r->outlook != OUTLOOK_GOOD ||
+			r->registry.watch.reported > 0,
 	};
 
 	if (r->drain.records == 0)
 		diagnose_empty(r->program_path, r->opt.program, &facts);
 	else
 		diagnose_partial(r->program_path, &facts);
-	if (r->left_running > 0)
-		say_line("%u process%s run%s on, unrecorded from now on",
-			 r->left_running, r->left_running == 1 ? "" : "es",
-			 r->left_running == 1 ? "s" : "");
-	say_counts(r);
-	say_size(r);
-	if (say_unrecorded(r) + say_undelivered(r) == 0)
-		say_line("lost: 0");
-	if (r->deliver.archive)
-		say_archive(&r->archive);
+}
+
+void summary_print(const struct recording *r)
+{
 	char path[PATH_MAX];
 
+	diagnose(r);
+	if (r->left_running > 0)
+		message_summary("%u process%s run%s on, unrecorded from now on",
+				r->left_running,
+				r->left_running == 1 ? "" : "es",
+				r->left_running == 1 ? "s" : "");
+	print_counts(r);
+	print_size(r);
+	if (print_unrecorded(r) + print_undelivered(r) == 0)
+		message_summary("lost: 0");
+	if (r->sink.archive)
+		print_archive(&r->archive);
 	quote(path, sizeof(path), r->folder.path);
-	say_line("next: weft report %s", path);
+	message_summary("next: weft report %s", path);
 }

@@ -1,4 +1,5 @@
-/* test_arena.c - the pool's layout, and what its maker does about mutexes.
+/* test_pool_owner.c - the pool's layout and its mutexes; LTTng's rings; sizes on
+ * the command line.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracer/recorder/pool_owner.h"
@@ -10,14 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void test_arena_layout_is_valid_at_any_size(void)
+void test_pool_owner_layout_is_valid_at_any_size(void)
 {
 	for (uint64_t bytes = 1 << 20; bytes < UINT64_C(1) << 33;
 	     bytes += bytes / 7) {
 		struct pool p = { .magic = POOL_MAGIC,
 				  .version = POOL_VERSION };
 
-		REQUIRE(arena_layout(&p, bytes) == 0);
+		REQUIRE(pool_owner_layout(&p, bytes) == 0);
 		CHECK(p.size <= bytes);
 		CHECK(pool_valid(&p, p.size));
 		CHECK(p.big_buffers >= 2 && p.small_buffers >= 8);
@@ -27,28 +28,28 @@ void test_arena_layout_is_valid_at_any_size(void)
 	}
 }
 
-void test_arena_layout_of_64_mib(void)
+void test_pool_owner_layout_of_64_mib(void)
 {
 	struct pool p = { 0 };
 
-	REQUIRE(arena_layout(&p, 64 << 20) == 0);
+	REQUIRE(pool_owner_layout(&p, 64 << 20) == 0);
 	CHECK_EQ(p.small_buffers, 1024);
 	CHECK_EQ(p.thread_slots, 8192);
 	CHECK_EQ(p.process_slots, 1024);
 	CHECK(p.big_buffers > 400);
-	CHECK(arena_layout(&p, 1000) < 0);
+	CHECK(pool_owner_layout(&p, 1000) < 0);
 }
 
 /* The kernel marks a mutex whose owner dies, however it dies. */
-void test_arena_owner_died(void)
+void test_pool_mutex_tells_of_death(void)
 {
 	pthread_mutex_t *const m = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	REQUIRE(m != MAP_FAILED);
-	arena_remake_mutex(m);
-	CHECK(!arena_owner_died(m));
-	CHECK(!arena_owner_lives(m));
+	pool_mutex_renew(m);
+	CHECK(!pool_mutex_died(m));
+	CHECK(!pool_mutex_held(m));
 	const pid_t pid = fork();
 
 	if (pid == 0) {
@@ -56,29 +57,29 @@ void test_arena_owner_died(void)
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(pid, NULL, 0);
-	CHECK(arena_owner_died(m));
-	CHECK(!arena_owner_lives(m));
-	arena_remake_mutex(m);
+	CHECK(pool_mutex_died(m));
+	CHECK(!pool_mutex_held(m));
+	pool_mutex_renew(m);
 	CHECK_EQ(pthread_mutex_trylock(m), 0);
-	CHECK(arena_owner_lives(m));
+	CHECK(pool_mutex_held(m));
 	pthread_mutex_unlock(m);
 	munmap(m, 4096);
 }
 
-void test_channel_fit(void)
+void test_lttng_session_fit(void)
 {
-	struct channel_plan p;
+	struct session_plan p;
 
-	CHECK(channel_fit(&p, UINT64_C(20) << 30, 2) > 0);
+	CHECK(lttng_session_fit(&p, UINT64_C(20) << 30, 2) > 0);
 	CHECK_EQ(p.rings, 16);
 	CHECK_EQ(p.ring_bytes, 1 << 20);
 	/* Docker's /dev/shm. */
-	CHECK(channel_fit(&p, 40 << 20, 2) <= 20 << 20);
+	CHECK(lttng_session_fit(&p, 40 << 20, 2) <= 20 << 20);
 	CHECK_EQ(p.rings, 8);
 	/* Many CPUs: no more memory than with few, but four each. */
-	CHECK(channel_fit(&p, UINT64_C(20) << 30, 64) > 0);
+	CHECK(lttng_session_fit(&p, UINT64_C(20) << 30, 64) > 0);
 	CHECK_EQ(p.rings, 4);
-	CHECK_EQ(channel_fit(&p, 2 << 20, 2), 0);
+	CHECK_EQ(lttng_session_fit(&p, 2 << 20, 2), 0);
 }
 
 void test_options_size(void)

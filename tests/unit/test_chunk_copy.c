@@ -1,4 +1,4 @@
-/* test_finish.c - from a pool buffer to a chunk; buffers that lie.
+/* test_chunk_copy.c - from a pool buffer to a chunk; buffers that lie.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracepoints/record.h"
@@ -49,14 +49,14 @@ static void fill(void)
 
 static int copy(uint32_t flags)
 {
-	const struct finish_job job = { buffer, POOL_SMALL_WORDS, 77, flags,
+	const struct chunk_source source = { buffer, POOL_SMALL_WORDS, 77, flags,
 					&rate, NULL, 0 };
 
 	memset(out, 0xee, sizeof(out));
-	return finish_copy(out, &job);
+	return chunk_copy(out, &source);
 }
 
-void test_finish_closes_up(void)
+void test_chunk_copy_closes_up(void)
 {
 	const struct chunk_header *const h = (const void *)out;
 
@@ -72,21 +72,21 @@ void test_finish_closes_up(void)
 			 dict_put_code(100 + i));
 }
 
-void test_finish_seals(void)
+void test_chunk_seal(void)
 {
 	struct chunk_header *const h = (void *)out;
 	uint64_t sum;
 
 	fill();
 	copy(0);
-	finish_seal(out);
+	chunk_seal(out);
 	sum = h->checksum;
 	CHECK(sum != 0);
 	h->checksum = 0;
 	CHECK_EQ(sum, XXH3_64bits(out, h->total_words * 8));
 }
 
-void test_finish_ends_unfinished_with_the_last_record(void)
+void test_chunk_copy_ends_unfinished_with_the_last_record(void)
 {
 	const struct chunk_header *const h = (const void *)out;
 
@@ -98,7 +98,7 @@ void test_finish_ends_unfinished_with_the_last_record(void)
 	CHECK_EQ(h->flags, CHUNK_PARTIAL);
 }
 
-void test_finish_leaves_half_a_record_out(void)
+void test_chunk_copy_leaves_half_a_record_out(void)
 {
 	const struct chunk_header *const h = (const void *)out;
 
@@ -122,19 +122,19 @@ void test_finish_leaves_half_a_record_out(void)
 	CHECK_EQ(h->tick_end, 1000 + 65 + 7);
 }
 
-void test_finish_walk_counts_long_gaps(void)
+void test_chunk_walk_counts_long_gaps(void)
 {
 	const uint64_t words[] = { rec_put_value(REC_TIME, UINT64_C(1) << 50),
 				   rec_put(REC_ENTER, 0, 3), 0,
 				   rec_put(REC_ENTER, 0, 3) };
 	uint32_t whole;
 
-	CHECK_EQ(finish_walk(words, 4, &whole), (INT64_C(1) << 50) + 3);
+	CHECK_EQ(chunk_walk(words, 4, &whole), (INT64_C(1) << 50) + 3);
 	/* A word that was never written ends the walk. */
 	CHECK_EQ(whole, 2);
 }
 
-void test_finish_refuses_what_does_not_fit(void)
+void test_chunk_copy_refuses_what_does_not_fit(void)
 {
 	fill();
 	header()->records = pool_record_room(POOL_SMALL_WORDS) + 1;
@@ -157,7 +157,7 @@ void test_finish_refuses_what_does_not_fit(void)
 	CHECK(copy(0) < 0);
 }
 
-void test_finish_takes_the_fullest_buffer(void)
+void test_chunk_copy_takes_the_fullest_buffer(void)
 {
 	const uint32_t room = pool_record_room(POOL_SMALL_WORDS);
 
@@ -167,7 +167,7 @@ void test_finish_takes_the_fullest_buffer(void)
 	CHECK_EQ(copy(0), POOL_SMALL_WORDS);
 }
 
-void test_finish_drops_the_empty_ones_of_the_dead(void)
+void test_chunk_copy_drops_the_empty_ones_of_the_dead(void)
 {
 	fill();
 	header()->records = 0;
@@ -180,7 +180,7 @@ void test_finish_drops_the_empty_ones_of_the_dead(void)
 	CHECK_EQ(copy(CHUNK_TAKEN), 0);
 }
 
-void test_finish_mistrusts_flags(void)
+void test_chunk_copy_mistrusts_flags(void)
 {
 	const struct chunk_header *const h = (const void *)out;
 

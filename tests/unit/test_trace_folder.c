@@ -1,9 +1,8 @@
-/* test_spill.c - the spill file, and the notes that the recorder writes.
+/* test_trace_folder.c - the spill file, and the notes that the recorder writes.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracer/recorder/chunk_copy.h"
-#include "tracer/recorder/meta.h"
-#include "tracer/recorder/spill.h"
+#include "tracer/recorder/trace_folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,0 +1,223 @@
+/* trace_folder.c - makes and measures the trace's folder and writes its spill
+ * file. Follows no symbolic link: LTTng would write through it, perhaps as
+ * root. Knows nothing of what a chunk contains.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/trace_folder.h"
+#include "tracer/recorder/message.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 64, LONGEST = PATH_MAX - 256 };
+
+/* ---- the folder ---- */
+
+/* The program's name without bytes that are awkward in a file name. */
+static void plain_name(char *out, const char *program)
+{
+	const char *const slash = strrchr(program, '/');
+	const char *from = slash ? slash + 1 : program;
+	size_t n = 0;
+
+	for (; *from && n < NAME_BYTES - 1; from++, n++)
+		out[n] = strchr("/ \t\n:;'\"\\$`*?", *from) ||
+			 (unsigned char)*from < ' ' ? '_' : *from;
+	out[n] = '\0';
+}
+
+static void explain(const char *path)
+{
+	struct stat st;
+
+	if (errno == EEXIST && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		message("\"%s\" is a symbolic link: name a folder that does "
+			"not exist yet", path);
+	else if (errno == EEXIST)
+		message("\"%s\" exists already: name another folder with -o",
+			path);
+	else if (errno == ENOENT)
+		message("cannot make \"%s\": its parent folder does not exist",
+			path);
+	else
+		message("cannot make \"%s\": %s; name another folder with -o",
+			path, strerror(errno));
+}
+
+static void choose_path(struct trace_folder *f, const char *wish,
+			const char *program)
+{
+	char name[NAME_BYTES];
+
+	plain_name(name, program);
+	if (wish)
+		snprintf(f->path, sizeof(f->path), "%s", wish);
+	else
+		snprintf(f->path, sizeof(f->path), "weft-trace-%s-%d", name,
+			 (int)getpid());
+	/* With a slash at the end, mkdir would follow a link. */
+	for (size_t n = strlen(f->path); n > 1 && f->path[n - 1] == '/'; n--)
+		f->path[n - 1] = '\0';
+}
+
+int trace_folder_make(struct trace_folder *f, const char *wish,
+		      const char *program)
+{
+	choose_path(f, wish, program);
+	f->fd = -1;
+	if (mkdir(f->path, 0700) != 0) {
+		explain(f->path);
+		return -1;
+	}
+	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (f->fd < 0 || !realpath(f->path, f->absolute)) {
+		message("cannot open \"%s\": %s", f->path, strerror(errno));
+		return -1;
+	}
+	if (strlen(f->absolute) > LONGEST) {
+		message("the path \"%s\" is too long: name another folder "
+			"with -o", f->path);
+		return -1;
+	}
+	return 0;
+}
+
+int trace_folder_put(const struct trace_folder *f, const char *name,
+		     const char *text)
+{
+	const size_t n = strlen(text);
+	const int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL |
+			      O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -1;
+	const ssize_t written = write(fd, text, n);
+
+	return close(fd) == 0 && written == (ssize_t)n ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	remove(path);
+	return 0;
+}
+
+void trace_folder_remove(const struct trace_folder *f)
+{
+	nftw(f->absolute, remove_one, 16, FTW_PHYS | FTW_DEPTH);
+}
+
+static uint64_t bytes_found; /* nftw takes no context */
+
+static int add_one(const char *path, const struct stat *st, int type,
+		   struct FTW *where)
+{
+	(void)path;
+	(void)where;
+	if (type == FTW_F)
+		bytes_found += (uint64_t)st->st_size;
+	return 0;
+}
+
+uint64_t trace_folder_bytes(const char *path)
+{
+	bytes_found = 0;
+	nftw(path, add_one, 16, FTW_PHYS);
+	return bytes_found;
+}
+
+/* ---- the spill file ---- */
+
+static const char spill_name[] = "spill.weft";
+
+/* Write all bytes, or return negative. */
+static int write_at(int fd, const void *data, uint64_t bytes, uint64_t at)
+{
+	const char *from = data;
+
+	while (bytes > 0) {
+		const ssize_t n = pwrite(fd, from, bytes, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		from += n;
+		at += (uint64_t)n;
+		bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+int spill_open(struct spill *s, int folder, const uint64_t *placeholder)
+{
+	s->folder = folder;
+	s->end = SPILL_RESERVE_WORDS * 8;
+	s->fd = openat(folder, spill_name, O_RDWR | O_CREAT | O_EXCL |
+		       O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (s->fd < 0)
+		return -1;
+	if (write_at(s->fd, placeholder, s->end, 0) == 0)
+		return 0;
+	const int why = errno;
+
+	spill_discard(s);
+	errno = why;
+	return -1;
+}
+
+int spill_write(struct spill *s, const uint64_t *words, uint32_t n)
+{
+	if (s->fd < 0)
+		return -1;
+	assert(s->end >= SPILL_RESERVE_WORDS * 8 && s->end % 8 == 0);
+	if (write_at(s->fd, words, (uint64_t)n * 8, s->end) == 0) {
+		s->end += (uint64_t)n * 8;
+		return 0;
+	}
+	const int why = errno;
+
+	/* Half a chunk is of no use. It does no harm either: readers search
+	 * for the magic number and test the checksum. */
+	if (ftruncate(s->fd, (off_t)s->end) != 0)
+		errno = why;
+	errno = why;
+	return -1;
+}
+
+bool spill_is_removed(const struct spill *s)
+{
+	struct stat st;
+
+	return s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_nlink == 0;
+}
+
+int spill_close(struct spill *s, const uint64_t *last)
+{
+	if (s->fd < 0)
+		return -1;
+	const int bad = write_at(s->fd, last, SPILL_RESERVE_WORDS * 8, 0);
+	const int unclosed = close(s->fd);
+
+	s->fd = -1;
+	return bad != 0 || unclosed != 0 ? -1 : 0;
+}
+
+void spill_discard(struct spill *s)
+{
+	if (s->fd < 0)
+		return;
+	close(s->fd);
+	s->fd = -1;
+	unlinkat(s->folder, spill_name, 0);
+}

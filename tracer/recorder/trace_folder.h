@@ -1,0 +1,50 @@
+/* trace_folder.h - the trace's folder, and the spill file in it, which takes
+ * the chunks that LTTng cannot take.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_TRACE_FOLDER_H
+#define WEFT_TRACER_RECORDER_TRACE_FOLDER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace_folder {
+	char path[PATH_MAX];       /* as the user named it */
+	char absolute[PATH_MAX];
+	int fd;
+};
+
+/* Make the folder wish, which must not exist. NULL stands for
+ * weft-trace-PROGRAM-PID. Prints why and returns negative if it cannot. */
+int trace_folder_make(struct trace_folder *f, const char *wish,
+		      const char *program);
+/* Write a small file into it. Returns 0 or negative. */
+int trace_folder_put(const struct trace_folder *f, const char *name,
+		     const char *text);
+/* Remove the folder and all that is in it. */
+void trace_folder_remove(const struct trace_folder *f);
+/* The size of all files below path, in bytes. */
+uint64_t trace_folder_bytes(const char *path);
+
+/* The first 64 KiB of spill.weft are reserved on the disk from the start. They
+ * hold a META chunk without notes until spill_close writes the end notes. */
+enum { SPILL_RESERVE_WORDS = 8192 };
+
+struct spill {
+	int folder, fd;            /* fd is negative if the file is not open */
+	uint64_t end;              /* bytes that are whole chunks */
+};
+
+/* Make the file, with SPILL_RESERVE_WORDS words of placeholder. Returns
+ * negative and sets errno if it cannot. */
+int spill_open(struct spill *s, int folder, const uint64_t *placeholder);
+/* Append a chunk wholly, or return negative, set errno and append nothing. */
+int spill_write(struct spill *s, const uint64_t *words, uint32_t n);
+/* Whether the file was removed: all that is in it will be lost. */
+bool spill_is_removed(const struct spill *s);
+/* Write the last chunk, SPILL_RESERVE_WORDS long, to the reserved place. */
+int spill_close(struct spill *s, const uint64_t *last);
+/* Remove the file: nothing was written to it. */
+void spill_discard(struct spill *s);
+
+#endif
