@@ -114,7 +114,7 @@ every() {
 				"$PWD/tests/replay/$f $s"
 		done
 	done
-	for f in tests/cli/*.sh tests/e2e/*.sh tests/oracle/*.sh \
+	for f in tests/cli/*/*.sh tests/e2e/*.sh tests/oracle/*.sh \
 		tests/reference/*.sh; do
 		[ -e "$f" ] || continue
 		s=${f#tests/}

@@ -203,7 +203,7 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 	tell_gaps(&t, s);
 	tell_recorder(&t, s);
 	say_count(&t, s->unnested, "records",
-		  " that contradict the stack were not used");
+		  " contradicting the stack, not used");
 	say_count(&t, cct_deeper(s->cct), "distinct stacks", " folded into "
 		  "\"(deeper)\": calls and self are exact, see --max-nodes");
 	if (t.count == 0 && !session_complete(s))

@@ -56,7 +56,7 @@ run_group() {
 export -f run_group
 
 # What nothing can be told from.
-untold='no free buffer in the pool|could be written|the recorder was ended'
+untold='no free buffer in the pool|could be written|the recorder ended'
 untold="$untold|weft record fails"
 
 # judge GROUP FOLDER: passed, noticed, or why neither is known.

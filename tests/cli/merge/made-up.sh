@@ -1,0 +1,39 @@
+#!/bin/bash
+# weft merge of made-up traces: the table; associative and commutative to the
+# byte, whatever was lost in the sessions.
+# SPDX-License-Identifier: MIT
+. tests/cli/same.inc
+make_trace a coroutines=1 chunks=4
+make_trace b coroutines=1 chunks=6 threads=3 spill_from=2
+make_trace c chunks=5 no_end=1
+make_trace d first_number=3 threads=1 chunks=7
+truncate -s 9000 "$T/b/spill.weft"
+same table 0 "$W" merge a c d
+same csv 0 "$W" merge --csv --sort calls a c d
+same usage 1 "$W" merge
+same none 2 "$W" merge a none
+for t in a b c d; do
+	"$W" export -o "$T/$t.pb" "$T/$t" 2>/dev/null || fail "export $t"
+done
+cd "$T" || exit 1
+"$W" merge -o all.pb a b c d || fail merge
+"$W" merge -o ab.pb a.pb b || fail merge
+"$W" merge -o cd.pb d c.pb || fail merge
+"$W" merge -o bcd.pb cd.pb b.pb || fail merge
+"$W" merge -o pairs.pb cd.pb ab.pb || fail merge
+"$W" merge -o right.pb bcd.pb a || fail merge
+"$W" merge -o self.pb all.pb || fail merge
+for other in pairs right self; do
+	cmp all.pb $other.pb || fail "$other: another sum"
+done
+for c in report "report --csv" "report --by-thread" tree "tree --by-thread" \
+	merge check; do
+	"$W" $c b a d c >of-all 2>&1
+	"$W" $c right.pb >of-sum 2>&1
+	diff -u of-all of-sum || fail "$c of the sum differs from that of all"
+done
+"$W" info all.pb | grep -E 'pid 0|tid 0' && fail "numbers that are none"
+grep -q '^lost' <("$W" report all.pb) || fail "the losses are lost"
+calls=$(cat ?.calls | awk '{ n += $2 } END { print n }')
+[ "$calls" -gt 1000 ] || fail "no calls"
+exit 0

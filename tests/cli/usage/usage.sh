@@ -1,0 +1,57 @@
+#!/bin/bash
+# Help, and command lines that make no sense: one message, status 1.
+# SPDX-License-Identifier: MIT
+. tests/cli/same.inc
+make_trace t chunks=1
+same help-overview 0 "$W" help
+same help-report 0 "$W" report --help
+same no-trace 1 "$W" report
+same two-traces 1 "$W" dump t t
+same option 1 "$W" tree --no-such t
+same letter 1 "$W" tree -z t
+same argument 1 "$W" report t --top
+same number 1 "$W" report --top many t
+same choice 1 "$W" report --sort size t
+same share 1 "$W" tree --min 200 t
+same command 1 "$W" no-such-command
+same no-file 2 "$W" report no-such-folder
+"$W" help report | diff - <("$W" report --help) || fail "two helps"
+"$W" --version | grep -qE '^weft [0-9]+\.[0-9]+' || fail "no version"
+
+# Each command's help names each of its options once, and so does the man page.
+"$W" help --man >"$T/man" || fail "no man page"
+for c in report tree callers coroutines plot export merge diff dump info check; do
+	"$W" $c --help >"$T/help" || fail "$c --help"
+	grep -q "^\.SS weft $c" "$T/man" || fail "the man page lacks $c"
+	for o in $(grep -oE '^ .{4,6}--[a-z-]+' "$T/help" | grep -oE '[a-z-]{3,}$' |
+		sed 's/^--//' | grep -v '^help$'); do
+		grep -q -- "--$o" "$T/help" || fail "$c --$o"
+		grep -qF -- "$(echo "--$o" | sed 's/-/\\-/g')" "$T/man" ||
+			fail "the man page lacks $c --$o"
+	done
+	awk 'length($0) > 80 { print "too wide: " $0; bad = 1 }
+		END { exit bad }' "$T/help" || fail "$c --help is too wide"
+done
+if command -v groff >/dev/null; then
+	groff -man -Tutf8 -ww "$T/man" 2>&1 >"$T/man.txt" | grep . &&
+		fail "groff complains"
+	sed 's/.\x08//g' "$T/man.txt" | grep -q 'weft report .options. TRACE' || fail "the man page is empty"
+fi
+"$W" help --completion >"$T/completion"
+bash -n "$T/completion" || fail "completion does not parse"
+complete_words() {
+	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+		_weft; echo "${COMPREPLY[@]}"' bash "$T/completion" "$@"
+}
+[ "$(complete_words weft rep)" = report ] || fail "commands do not complete"
+[ "$(complete_words weft report --so)" = --sort ] || fail "options do not"
+[ "$(complete_words weft report --sort sus)" = suspended ] ||
+	fail "choices do not"
+
+# Output that cannot be written is no success.
+if [ -c /dev/full ]; then
+	"$W" report "$T/t" >/dev/full 2>"$T/e"
+	[ $? = 2 ] || fail "writes to a full disk and says nothing"
+	grep -q 'cannot write the output' "$T/e" || fail "says: $(cat "$T/e")"
+fi
+exit 0
