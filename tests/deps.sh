@@ -16,7 +16,7 @@ list() {
 		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox ;;
 	test) echo g++ clang lua5.1 lua5.2 lua5.3 lua5.4 luajit procps \
 		util-linux man-db musl-tools libcap2-bin parallel debuginfod jq \
-		haproxy redis-tools neovim lua-busted ;;
+		universal-ctags haproxy redis-tools neovim lua-busted ;;
 	bench) echo uftrace ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
 	   exit 1 ;;

@@ -95,7 +95,7 @@ wanted() {
 
 every() {
 	local f s
-	for f in layers layers-seen names needs; do
+	for f in layers layers-seen style needs; do
 		echo "check/$f check $PWD/tests/$f.sh"
 	done
 	for s in "$B" "$B"/san-*; do

@@ -1,13 +1,13 @@
-/* lua_calls.c - Lua calls, or resume + yield pairs, timed by the program itself:
- *   lua_calls pair N [clock]   prints "ns-a-pair N"; with "clock" under a hook of
- *                              its own that only reads the clock
+/* lua_calls.c - Lua calls, or resume and yield, timed by the program itself.
+ *   lua_calls pair N [clock]   prints "ns-a-pair N"; with "clock" under a hook
+ *                              of its own that only reads the clock
  *   lua_calls plain N          to be recorded --paused: prints "ns-a-call N
  *                              ns-after-some-were-recorded"
  *   lua_calls call N           to be recorded: prints "ns-above N ns-clock"
  * The last takes turns, a block of calls under weft's hook and one under the
- * clock's, some ms each, and prints the median of the blocks' differences: what a
- * machine does at times (another program on the same core, a slower clock rate)
- * meets both alike. SPDX-License-Identifier: MIT */
+ * clock's, some ms each, and prints the median of the blocks' differences: what
+ * disturbs a machine at times (another program on the same core, a slower clock
+ * rate) meets both alike. SPDX-License-Identifier: MIT */
 #include "tests/bench/bench.h"
 
 #include <dlfcn.h>
@@ -73,7 +73,7 @@ static void *own(const char *name)
 
 	if (dladdr((void *)lua_checkstack, &info))
 		lib = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-	return lib == NULL ? NULL : dlsym(lib, name);
+	return lib ? dlsym(lib, name) : NULL;
 }
 
 static int take_turns(lua_State *L, long n)
@@ -85,7 +85,7 @@ static int take_turns(lua_State *L, long n)
 	double above[BLOCKS], clock[BLOCKS];
 	lua_Hook hook;
 
-	if (set == NULL || get == NULL)
+	if (!set || !get)
 		return 1;
 	run(L, calls, 1000);
 	hook = get(L);
@@ -105,7 +105,7 @@ static int take_turns(lua_State *L, long n)
 	qsort(above, BLOCKS, sizeof(above[0]), compare);
 	qsort(clock, BLOCKS, sizeof(clock[0]), compare);
 	printf("%.3f %ld %.3f\n", above[BLOCKS / 2], n, clock[BLOCKS / 2]);
-	return hook == NULL;
+	return !hook;
 }
 
 static double best(lua_State *L, long n)
@@ -130,7 +130,7 @@ static void plain(lua_State *L, long n)
 		(int (*)(void))dlsym(RTLD_DEFAULT, "weft_pause");
 	const double before = best(L, n);
 
-	if (resume != NULL && pause != NULL) {
+	if (resume && pause) {
 		resume();
 		run(L, calls, n / 10);
 		pause();

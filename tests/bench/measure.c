@@ -1,6 +1,6 @@
-/* measure.c - "measure PROGRAM ARGUMENT...": runs it and prints "seconds MB cpu"
- * to stderr: MB is the most that it and its children held together, pages that
- * they share counted for each.
+/* measure.c - "measure PROGRAM ARGUMENT...": runs it and prints "seconds MB
+ * cpu" to stderr: MB is the most that it and its children held together, pages
+ * that they share counted for each.
  * SPDX-License-Identifier: MIT */
 #include "tests/bench/bench.h"
 

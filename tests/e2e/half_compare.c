@@ -130,11 +130,31 @@ static struct seen *run(const char *chosen)
 	return now;
 }
 
+static unsigned long compared, omitted, events, bad;
+
+/* One chunk of the half, as its replay saw it and as the whole one's did. */
+static void compare(int half, const struct copy *c, const struct seen *some,
+		    const struct seen *whole)
+{
+	omitted += (unsigned)c->has_omitted;
+	if (c->has_omitted)
+		return;
+	compared++;
+	events += some->events;
+	if (some->events == whole->events && some->hash == whole->hash)
+		return;
+	if (bad++ < 5)
+		printf("half %d, chunk %zu of thread %u, level %u: %llu "
+		       "events, whole %llu\n", half, (size_t)c->words[8],
+		       (unsigned)(c->words[6] >> 32), (unsigned)c->words[9],
+		       (unsigned long long)some->events,
+		       (unsigned long long)whole->events);
+}
+
 int main(int argc, char **argv)
 {
 	const int halves = argc > 2 ? atoi(argv[2]) : 1;
 	struct in_summary summary;
-	unsigned long compared = 0, omitted = 0, events = 0, bad = 0;
 	struct seen *whole;
 	char *chosen;
 
@@ -153,26 +173,9 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < count; i++)
 			chosen[i] = drand48() < 0.5;
 		some = run(chosen);
-		for (size_t i = 0; i < count; i++) {
-			if (!chosen[i])
-				continue;
-			omitted += (unsigned)copies[i].has_omitted;
-			if (copies[i].has_omitted)
-				continue;
-			compared++;
-			events += some[i].events;
-			if (some[i].events == whole[i].events &&
-			    some[i].hash == whole[i].hash)
-				continue;
-			if (bad++ < 5)
-				printf("half %d, chunk %zu of thread %u, level "
-				       "%u: %llu events, whole %llu\n", half,
-				       (size_t)copies[i].words[8],
-				       (unsigned)(copies[i].words[6] >> 32),
-				       (unsigned)copies[i].words[9],
-				       (unsigned long long)some[i].events,
-				       (unsigned long long)whole[i].events);
-		}
+		for (size_t i = 0; i < count; i++)
+			if (chosen[i])
+				compare(half, &copies[i], &some[i], &whole[i]);
 		free(some);
 	}
 	printf("%lu of %lu chunks differ, %lu events compared, %lu chunks with "

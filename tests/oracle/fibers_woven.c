@@ -1,8 +1,8 @@
-/* fibers_woven.c - fibers of the random program: each owns a Lua machine, runs random
- * calls on a stack of its own, and goes off the thread in the midst of them,
- * back to who resumed it or straight to another fiber. Any thread may go on
- * with it. By the seed, weft is told of the switches by weft.h, by one of the
- * sanitizers' calls, or by nobody but swapcontext.
+/* fibers_woven.c - fibers of the random program: each owns a Lua machine, runs
+ * random calls on a stack of its own, and goes off the thread in the midst of
+ * them, back to who resumed it or straight to another fiber. Any thread may go
+ * on with it. By the seed, weft is told of the switches by weft.h, by one of
+ * the sanitizers' calls, or by nobody but swapcontext.
  * SPDX-License-Identifier: MIT */
 #include "woven.h"
 

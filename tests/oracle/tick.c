@@ -1,7 +1,7 @@
-/* tick.c - the random program's signal handler, which a timer of each thread calls
- * 10,000 times a second, wherever the thread is. How often it ran is always
- * known; on which call it stands only where the program waits for it: it is
- * held back before that call begins and until it ends.
+/* tick.c - the random program's signal handler, which a timer of each thread
+ * calls 10,000 times a second, wherever the thread is. How often it ran is
+ * always known; on which call it stands only where the program waits for it: it
+ * is held back before that call begins and until it ends.
  * SPDX-License-Identifier: MIT */
 #include "woven.h"
 

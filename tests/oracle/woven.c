@@ -248,6 +248,15 @@ void vm_resume(struct walk *w)
 	book_leave(w, F_vm_resume);
 }
 
+OUTSIDE static void take_turns(struct walk *w)
+{
+	while (w->turns-- > 0) {
+		w->budget = 24;
+		vm_turn(w);
+		native_act(w, 2);
+	}
+}
+
 void *thread_main(void *arg)
 {
 	struct walk *w = self = arg;
@@ -256,11 +265,7 @@ void *thread_main(void *arg)
 	book_enter(w, F_thread_main);
 	tick_start(w, seed % 3 == 2);
 	pthread_barrier_wait(&start);
-	while (w->turns-- > 0) {
-		w->budget = 24;
-		vm_turn(w);
-		native_act(w, 2);
-	}
+	take_turns(w);
 	tick_stop(w);
 	book_leave(w, F_thread_main);
 	return NULL;
@@ -275,6 +280,15 @@ OUTSIDE static void walk_init(int i, long turns)
 	walks[i].side = walks[i].random;
 	walks[i].turns = turns;
 	walks[i].is_ticking = seed % 3 > 0;
+}
+
+OUTSIDE static void start_threads(pthread_t *threads)
+{
+	pthread_barrier_init(&start, NULL, (unsigned)thread_count);
+	for (int i = 1; i < thread_count; i++) {
+		walk_init(i, 36);
+		pthread_create(&threads[i], NULL, thread_main, &walks[i]);
+	}
 }
 
 int main(int argc, char **argv)
@@ -300,17 +314,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < vm_count; i++)
 		vm_open(w, &vms[i], script);
 	fiber_start(w, seed, script);
-	pthread_barrier_init(&start, NULL, (unsigned)thread_count);
-	for (int i = 1; i < thread_count; i++) {
-		walk_init(i, 36);
-		pthread_create(&threads[i], NULL, thread_main, &walks[i]);
-	}
+	start_threads(threads);
 	pthread_barrier_wait(&start);
-	while (w->turns-- > 0) {
-		w->budget = 24;
-		vm_turn(w);
-		native_act(w, 2);
-	}
+	take_turns(w);
 	for (int i = 1; i < thread_count; i++)
 		pthread_join(threads[i], NULL);
 	tick_stop(w);

@@ -52,7 +52,8 @@ enum { SNAPS = 128, LUA_FUNCS = 10, POOL_MAX = 8 };
 	X(chunk) X(deep) X(thrower) X(handler) X(cmp) X(repl) X(iter)          \
 	X(mm_index) X(mm_add) X(mm_call)
 #define FUNC_LIST(X)                                                           \
-	NATIVE_LIST(X) CPP_LIST(X) C_LIST(X) BOOK_LIST(X) LIB_LIST(X) LUA_LIST(X)
+	NATIVE_LIST(X) CPP_LIST(X) C_LIST(X) BOOK_LIST(X) LIB_LIST(X)          \
+	LUA_LIST(X)
 
 enum func {
 	F_none,

@@ -43,7 +43,7 @@ static int ask(const char *path)
 	answer[n] = '\0';
 	const char *const body = strstr(answer, "\r\n\r\n");
 
-	if (strncmp(answer, "HTTP/1.", 7) != 0 || body == NULL ||
+	if (strncmp(answer, "HTTP/1.", 7) != 0 || !body ||
 	    strncmp(answer + 8, " 200 ", 5) != 0)
 		return -1;
 	fputs(body + 4, stdout);

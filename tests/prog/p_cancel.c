@@ -1,5 +1,5 @@
-/* p_cancel.c - "p_cancel N": threads that are cancelled at any instruction, those
- * of hooks among them. Prints how many calls had begun.
+/* p_cancel.c - "p_cancel N": threads that are cancelled at any instruction,
+ * those of hooks among them. Prints how many calls had begun.
  * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>

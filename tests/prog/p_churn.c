@@ -1,6 +1,6 @@
 /* p_churn.c ROUNDS THREADS - so many threads live at once, then end, for some
- * rounds; prints how much its memory grew in the last ones, and in the first, in
- * kB a thread.
+ * rounds; prints how much its memory grew in the last ones, and in the first,
+ * in kB a thread.
  * flags: -finstrument-functions -pthread
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
@@ -31,9 +31,9 @@ static long resident(void)
 	char line[256];
 	long kb = 0;
 
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+	while (f && fgets(line, sizeof(line), f) != NULL)
 		sscanf(line, "RssAnon: %ld", &kb);
-	if (f != NULL)
+	if (f)
 		fclose(f);
 	return kb;
 }

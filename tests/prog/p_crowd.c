@@ -1,5 +1,5 @@
-/* p_crowd.c THREADS CALLS - all threads live at once, then each makes its calls.
- * Prints how long one takes, in nanoseconds.
+/* p_crowd.c THREADS CALLS - all threads live at once, then each makes its
+ * calls. Prints how long one takes, in nanoseconds.
  * flags: -finstrument-functions -pthread
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>

@@ -1,9 +1,9 @@
-/* p_fibers MODE SEED [FIBERS THREADS [LATE]]: fibers that own Lua VMs, whose Lua
- * code has coroutines of its own, run by threads in random order; the program's
- * own account of calls, callers and resumes goes to stdout. MODE: who tells of
- * switches: api, context, tsan, asan, or link: contexts that end by returning.
- * LATE: so many switches away from fibers go by before recording begins, and
- * the account with it (one thread).
+/* p_fibers MODE SEED [FIBERS THREADS [LATE]]: fibers that own Lua VMs, whose
+ * Lua code has coroutines of its own, run by threads in random order; the
+ * program's own account of calls, callers and resumes goes to stdout. MODE: who
+ * tells of switches: api, context, tsan, asan, or link: contexts that end by
+ * returning. LATE: so many switches away from fibers go by before recording
+ * begins, and the account with it (one thread).
  * flags: -finstrument-functions -I/usr/include/lua5.4 -llua5.4 -lpthread
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/api/weft.h"
@@ -143,7 +143,7 @@ QUIET static void landed(struct fib *f)
 	if (mode == ASAN)
 		__sanitizer_finish_switch_fiber(f->fake, &f->back_low,
 						&f->back_size);
-	if (f->on->left != NULL) {
+	if (f->on->left) {
 		give(f->on->left);
 		f->on->left = NULL;
 	}
@@ -152,7 +152,7 @@ QUIET static void landed(struct fib *f)
 QUIET static void counted(struct fib *f, struct thread *t)
 {
 	f->resumes++;
-	f->moves += f->before != NULL && f->before != t;
+	f->moves += f->before && f->before != t;
 	f->before = f->on = t;
 	t->now = f;
 }
@@ -171,7 +171,7 @@ QUIET static void begin(struct fib *runs)
 
 		forget(&fibs[i].book);
 		fibs[i].bodies = fibs[i].resumes = fibs[i].moves = 0;
-		if (L == NULL)
+		if (!L)
 			continue;
 		lua_getglobal(L, "count");
 		lua_pushnil(L);
@@ -193,11 +193,11 @@ QUIET static void begin(struct fib *runs)
 /* Go from a fiber to its thread, or straight to another fiber. */
 QUIET static void go(struct fib *f, struct fib *to)
 {
-	ucontext_t *const next = to == NULL ? &f->on->ctx : &to->ctx;
+	ucontext_t *const next = to ? &to->ctx : &f->on->ctx;
 
 	if (late > 0 && --late == 0)
 		begin(f);
-	if (to != NULL) {
+	if (to) {
 		counted(to, f->on);
 		f->on->left = f;
 		to->back_low = f->back_low;
@@ -206,11 +206,11 @@ QUIET static void go(struct fib *f, struct fib *to)
 	if (mode == API && f->is_done)
 		weft_fiber_destroy(f->weft);
 	else if (mode == API)
-		weft_fiber_switch(to == NULL ? NULL : to->weft);
+		weft_fiber_switch(to ? to->weft : NULL);
 	else if (mode == TSAN)
-		__tsan_switch_to_fiber(to == NULL ? f->tsan_back : to->tsan,
+		__tsan_switch_to_fiber(to ? to->tsan : f->tsan_back,
 				       0);
-	else if (mode == ASAN && to == NULL)
+	else if (mode == ASAN && !to)
 		__sanitizer_start_switch_fiber(f->is_done ? NULL : &f->fake,
 			f->back_low, f->back_size);
 	else if (mode == ASAN)
@@ -389,7 +389,7 @@ QUIET static lua_State *make_vm(struct fib *f)
 TOLD static void drive(struct fib *f)
 {
 	in(&f->book, F_drive);
-	if (f->L == NULL)
+	if (!f->L)
 		f->L = make_vm(f);
 	for (int i = 0; i < 4; i++) {
 		twist(f, 4);
@@ -473,7 +473,7 @@ TOLD static void *worker(void *arg)
 	while (more()) {
 		struct fib *const f = take(&t->random);
 
-		if (f == NULL)
+		if (!f)
 			continue;
 		resume(t, f);
 		give(t->now); /* who came back, by way of others perhaps */
@@ -544,7 +544,7 @@ QUIET static void tell_fiber(const struct fib *f)
 	       f->resumes > 0, n, f->moves > 0, n);
 	if (f->is_done && (mode == API || mode == ASAN || mode == LINK))
 		printf("ended 1 body_%d\n", n);
-	if (f->L != NULL)
+	if (f->L)
 		tell_lua(f->L);
 }
 
@@ -553,12 +553,12 @@ QUIET static void tell_lines(void)
 {
 	int line = 1;
 
-	for (const char *at = script; at != NULL; line++) {
+	for (const char *at = script; at; line++) {
 		if (strncmp(at, "function ", 9) == 0)
 			printf("line %d %.*s\n", line,
 			       (int)strcspn(at + 9, "("), at + 9);
 		at = strchr(at, '\n');
-		at = at == NULL ? NULL : at + 1;
+		at = at ? at + 1 : NULL;
 	}
 }
 

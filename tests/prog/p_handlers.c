@@ -1,6 +1,6 @@
 /* p_handlers.c - "p_handlers HZ SECONDS [alt]": eight functions take turns at
- * calling without pause, while a timer's instrumented handler interrupts; prints
- * how often it ran in each. The signal is held back where turns change.
+ * calling without pause, while a timer's instrumented handler interrupts;
+ * prints how often it ran in each. The signal is held back where turns change.
  * flags: -O1 -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <signal.h>

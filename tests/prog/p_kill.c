@@ -24,7 +24,8 @@ WORK(3)
 
 static void *run(void *arg)
 {
-	static void (*const works[4])(void) = { work_0, work_1, work_2, work_3 };
+	static void (*const works[4])(void) = { work_0, work_1, work_2,
+						work_3 };
 	void (*work)(void) = works[(intptr_t)arg];
 
 	for (;;)

@@ -1,9 +1,9 @@
 /* p_regress.c - "p_regress SEED ROUNDS": a program in two builds. In the one
  * with -DPLANTED twice() is called twice as often, slower() costs 20 % more a
  * call, and shared() is called by stranger(), too. Work is a count of turns;
- * jitter() and nap() take a random time that differs from run to run by far more
- * than what is planted. It prints how long a fixed piece of work took it, in ns,
- * when the machine was at its fastest. Built by tests/e2e/diff.sh.
+ * jitter() and nap() take a random time that differs from run to run by far
+ * more than what is planted. It prints how long a fixed piece of work took it,
+ * in ns, when the machine was at its fastest. Built by tests/e2e/diff.sh.
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>
 #include <stdio.h>

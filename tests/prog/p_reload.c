@@ -20,10 +20,10 @@ int main(int argc, char **argv)
 
 	for (int i = 0; i < times; i++) {
 		void *const library = dlopen(argv[1], RTLD_NOW);
-		int (*const g)(int) = library == NULL ? NULL :
+		int (*const g)(int) = !library ? NULL :
 			(int (*)(int))dlsym(library, "plug_g");
 
-		if (g == NULL)
+		if (!g)
 			return 1;
 		sum += g(i) + own(i);
 		dlclose(library);

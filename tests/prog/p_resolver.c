@@ -1,5 +1,5 @@
-/* p_resolver.c - a library with an instrumented resolver, which the loader calls
- * before it has relocated the libraries that come before this one.
+/* p_resolver.c - a library with an instrumented resolver, which the loader
+ * calls before it has relocated the libraries that come before this one.
  * flags: -finstrument-functions -shared -fPIC -fno-plt
  * SPDX-License-Identifier: MIT */
 int chosen(int x) __attribute__((ifunc("choose")));

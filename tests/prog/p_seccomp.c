@@ -1,5 +1,5 @@
-/* p_seccomp.c - calls before and after the program gave up system calls: all but
- * four ("strict"), or those a hook might make and the program does not.
+/* p_seccomp.c - calls before and after the program gave up system calls: all
+ * but four ("strict"), or those a hook might make and the program does not.
  * flags: -finstrument-functions
  * SPDX-License-Identifier: MIT */
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* p_signal.c - "p_signal HZ SECONDS [jump|alt|paced]": calls without pause while a
- * timer's instrumented handler interrupts it; prints its counts. jump: some
- * handlers leave by siglongjmp. alt: on a stack of their own. paced: calls
+/* p_signal.c - "p_signal HZ SECONDS [jump|alt|paced]": calls without pause
+ * while a timer's instrumented handler interrupts it; prints its counts. jump:
+ * some handlers leave by siglongjmp. alt: on a stack of their own. paced: calls
  * a tenth of the time only.
  * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */

@@ -156,7 +156,8 @@ static const char tsdl[] =
 "typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
 "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
 "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
-"typealias integer { size = 64; align = 8; signed = false; } := unsigned long;\n"
+"typealias integer { size = 64; align = 8; signed = false; }"
+" := unsigned long;\n"
 "typealias integer { size = 5; align = 1; signed = false; } := uint5_t;\n"
 "typealias integer { size = 27; align = 1; signed = false; } := uint27_t;\n\n"
 "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"%s\";\n\tbyte_order = le;\n"
@@ -519,8 +520,9 @@ static void options(int argc, char **argv)
 		const char *eq = strchr(argv[i], '=');
 		size_t k = 0;
 
-		while (k < sizeof(opts) / sizeof(*opts) && !(eq &&
-		       strncmp(argv[i], opts[k].key, (size_t)(eq - argv[i])) == 0))
+		while (k < sizeof(opts) / sizeof(*opts) &&
+		       !(eq && strncmp(argv[i], opts[k].key,
+				       (size_t)(eq - argv[i])) == 0))
 			k++;
 		if (k == sizeof(opts) / sizeof(*opts)) {
 			fprintf(stderr, "what is %s?\n", argv[i]);

@@ -1,5 +1,5 @@
-/* host_pool.h - a pool of its own for tests that drive the tracer's hooks inside
- * the test program, and a reader that tallies what lies in it.
+/* host_pool.h - a pool of its own for tests that drive the tracer's hooks
+ * inside the test program, and a reader that tallies what lies in it.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TESTS_UNIT_HOST_POOL_H
 #define WEFT_TESTS_UNIT_HOST_POOL_H
@@ -34,27 +34,20 @@ static inline void host_pool_mutex(pthread_mutex_t *m)
 	pthread_mutex_init(m, &a);
 }
 
-/* Make it and name it in the environment. Before the first hook. */
-static inline struct pool *host_pool_make(uint32_t small, uint32_t big,
-					  int is_on)
+static inline struct pool host_pool_layout(uint32_t small, uint32_t big)
 {
-	const uint32_t threads = 256, processes = 8;
 	struct pool head = {
 		.magic = POOL_MAGIC, .version = POOL_VERSION, .recording = 7,
-		.process_slots = processes, .thread_slots = threads,
+		.process_slots = 8, .thread_slots = 256,
 		.small_buffers = small, .big_buffers = big, .use_tsc = 1,
 		.lua = 1, .native = 1,
 	};
 	uint64_t at = host_pool_page(sizeof(head));
-	const int fd = memfd_create("weft-test", 0);
-	struct pool *p;
-	struct stat st;
-	char text[128];
 
 	head.process_offset = at;
-	at += host_pool_page(processes * sizeof(struct pool_process));
+	at += host_pool_page(head.process_slots * sizeof(struct pool_process));
 	head.thread_offset = at;
-	at += host_pool_page(threads * sizeof(struct pool_thread));
+	at += host_pool_page(head.thread_slots * sizeof(struct pool_thread));
 	head.state_offset = at;
 	at += host_pool_page((uint64_t)(small + big) * 8);
 	head.small_offset = at;
@@ -62,9 +55,31 @@ static inline struct pool *host_pool_make(uint32_t small, uint32_t big,
 	head.big_offset = at;
 	at += (uint64_t)big * POOL_BIG_WORDS * 8;
 	head.size = at;
-	if (fd < 0 || ftruncate(fd, (off_t)at) != 0)
+	return head;
+}
+
+static inline void host_pool_name(int fd)
+{
+	struct stat st;
+	char text[128];
+
+	fstat(fd, &st);
+	snprintf(text, sizeof(text), "%d:%llu:%llu:/nonexistent", fd,
+		 (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	setenv(POOL_ENV, text, 1);
+}
+
+/* Makes a pool and names it in the environment. Before the first hook. */
+static inline struct pool *host_pool_make(uint32_t small, uint32_t big,
+					  int is_on)
+{
+	const struct pool head = host_pool_layout(small, big);
+	const int fd = memfd_create("weft-test", 0);
+	struct pool *p;
+
+	if (fd < 0 || ftruncate(fd, (off_t)head.size) != 0)
 		abort();
-	p = mmap(NULL, at, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = mmap(NULL, head.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		abort();
 	memcpy(p, &head, sizeof(head));
@@ -75,16 +90,13 @@ static inline struct pool *host_pool_make(uint32_t small, uint32_t big,
 	atomic_store(&p->next_vm, 1);
 	atomic_store(&p->next_coroutine, 1);
 	atomic_store(&p->tick_hz, 1000000000);
-	for (uint32_t i = 0; i < processes; i++)
+	for (uint32_t i = 0; i < head.process_slots; i++)
 		host_pool_mutex(&pool_process(p, i)->alive);
-	for (uint32_t i = 0; i < threads; i++)
+	for (uint32_t i = 0; i < head.thread_slots; i++)
 		host_pool_mutex(&pool_thread(p, i)->alive);
 	host_pool_mutex(&p->recorder);
 	pthread_mutex_lock(&p->recorder);
-	fstat(fd, &st);
-	snprintf(text, sizeof(text), "%d:%llu:%llu:/nonexistent", fd,
-		 (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-	setenv(POOL_ENV, text, 1);
+	host_pool_name(fd);
 	return p;
 }
 

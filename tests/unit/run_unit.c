@@ -1,5 +1,5 @@
-/* run_unit.c - runs the tests of one program, each in a process of its own, so that
- * a crash fails one test only. "test_x NAME..." runs those named.
+/* run_unit.c - runs the tests of one program, each in a process of its own, so
+ * that a crash fails one test only. "test_x NAME..." runs those named.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 

@@ -54,7 +54,7 @@ void test_elf_build_has_the_id_that_readelf_prints(void)
 		test_skip("binutils is not installed");
 	pipe = popen("readelf -n /proc/$PPID/exe 2>/dev/null | "
 		     "sed -n 's/.*Build ID: //p'", "r");
-	REQUIRE(pipe != NULL);
+	REQUIRE(pipe);
 	if (fscanf(pipe, "%63s", wanted) != 1)
 		wanted[0] = '\0';
 	pclose(pipe);

@@ -1,5 +1,5 @@
-/* test_coroutine_history.c - one coroutine's life, from threads in either order; coroutines
- * by body.
+/* test_coroutine_history.c - one coroutine's life, from threads in either
+ * order; coroutines by body.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutine_groups.h"
 #include "analyzer/watch/coroutine_history.h"

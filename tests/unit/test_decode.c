@@ -1,5 +1,5 @@
-/* test_decode.c - a chunk is believed only when every part of it holds; each lie
- * is told one by one, with a right checksum.
+/* test_decode.c - a chunk is believed only when every part of it holds; each
+ * lie is told one by one, with a right checksum.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/chunk/decode.h"
@@ -442,7 +442,8 @@ void test_decode_refuses_bad_dictionaries(void)
 	*dict("=f") += 1 << DICT_KIND_BITS;
 	CHECK(refused("not described"));
 	build();
-	*dict("=f") = dict_put_item(DICT_NAME, (uint32_t)dict_item(*dict("=f")));
+	*dict("=f") = dict_put_item(DICT_NAME,
+				    (uint32_t)dict_item(*dict("=f")));
 	CHECK(refused("not described"));
 	build();
 	*dict("#here") = dict_put_item(DICT_NAME, UINT32_MAX);

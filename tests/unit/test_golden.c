@@ -18,7 +18,7 @@ static char *read_file(const char *path, size_t *n)
 	FILE *const f = fopen(path, "rb");
 	char *const bytes = calloc(1, 1 << 20);
 
-	if (!CHECK(f != NULL))
+	if (!CHECK(f))
 		return bytes;
 	*n = fread(bytes, 1, (1 << 20) - 1, f);
 	fclose(f);

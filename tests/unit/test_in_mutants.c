@@ -132,8 +132,9 @@ static int has_better(size_t i)
 {
 	for (size_t k = 0; k < chunk_count; k++)
 		if (k != i && chunks_made[k].is_whole &&
-		    same_identity(&chunks_made[k].header, &chunks_made[i].header) &&
-		    chunks_made[k].n > chunks_made[i].n)
+		    chunks_made[k].n > chunks_made[i].n &&
+		    same_identity(&chunks_made[k].header,
+				  &chunks_made[i].header))
 			return 1;
 	return 0;
 }
@@ -172,7 +173,8 @@ static int take(void *ctx, const struct chunk *chunk)
 	gaps += chunk->header.number > due[t];
 	due[t] = chunk->header.number + 1;
 	is_open[t] = t && !(chunk->header.flags & CHUNK_LAST);
-	has_end |= (chunk->header.flags & CHUNK_META) && chunk->header.number == 1;
+	has_end |= (chunk->header.flags & CHUNK_META) &&
+		   chunk->header.number == 1;
 	return 0;
 }
 

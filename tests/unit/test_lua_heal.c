@@ -45,7 +45,7 @@ static uint64_t key_of(lua_State *L, lua_Debug *d)
 	lua_pop(L, 1);
 	if (!f && d->what[0] == 'C')
 		return 0;
-	return f != NULL ? (uint64_t)f & ~UINT64_C(1) :
+	return f ? (uint64_t)f & ~UINT64_C(1) :
 	       lua_func_key(d->source, source_length(d), d->linedefined,
 			    d->lastlinedefined, 0, NULL);
 }

@@ -185,7 +185,7 @@ void test_merge_a_profile_read_back_is_the_session(void)
 		if (!bytes)
 			return;
 		back = prof_read(test_file(bytes, size));
-		if (CHECK(back != NULL)) {
+		if (CHECK(back)) {
 			same(s, back);
 			CHECK(cct_valid(back->cct));
 		}

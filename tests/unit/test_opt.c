@@ -50,7 +50,7 @@ static int parse(const char *line)
 	share = 0;
 	text = NULL;
 	strcpy(words, line);
-	for (char *word = strtok(words, " "); word != NULL;
+	for (char *word = strtok(words, " "); word;
 	     word = strtok(NULL, " "))
 		argv[argc++] = word;
 	count = opt_parse(opts, argc, argv);

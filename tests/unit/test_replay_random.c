@@ -1,5 +1,6 @@
-/* test_replay_random.c - random threads and coroutines: the replay's tree equals
- * the model's account, however the streams are cut, ordered and thinned out.
+/* test_replay_random.c - random threads and coroutines: the replay's tree
+ * equals the model's account, however the streams are cut, ordered and thinned
+ * out.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/replay/replay.h"

@@ -189,7 +189,7 @@ static void check_compiler(const char *compile)
 	FILE *file;
 
 	file = fopen(in_dir("two.c"), "w");
-	REQUIRE(file != NULL);
+	REQUIRE(file);
 	fputs(two_functions, file);
 	fclose(file);
 	snprintf(command, sizeof(command), "%s -g -fno-inline two.c -o two && "

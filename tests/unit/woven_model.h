@@ -1,7 +1,7 @@
 /* woven_model.h - random threads that call functions and pass coroutines to
  * each other, with a slow and obvious account of what they did: every stack a
- * string, every fact a row. Writes the chunks a tracer would write. Shares no code with
- * the replay.
+ * string, every fact a row. Writes the chunks a tracer would write. Shares no
+ * code with the replay.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TESTS_UNIT_WOVEN_MODEL_H
 #define WEFT_TESTS_UNIT_WOVEN_MODEL_H

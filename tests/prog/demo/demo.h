@@ -16,7 +16,7 @@ struct lua_State;
  * counts itself on its first line: an inlined call counts as a call too. */
 #define COUNTED_LIST(X)                                                        \
 	X(next_word) X(hash_word) X(bag_add) X(bag_find) X(bag_grow)           \
-	X(compare_bags) X(index_document) X(vocabulary_add) X(score_document)    \
+	X(compare_bags) X(index_document) X(vocabulary_add) X(score_document)  \
 	X(heap_offer) X(sift_down) X(edit_distance) X(correct_word)            \
 	X(rank_documents) X(run_job) X(resume_task) X(push_hits)               \
 	X(terms_of) X(title_of) X(snippet_of) X(nearest_of) X(path_of)

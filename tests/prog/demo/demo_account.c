@@ -96,7 +96,7 @@ int account_write(const char *path)
 {
 	FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
 
-	if (out == NULL) {
+	if (!out) {
 		perror(path);
 		return -1;
 	}

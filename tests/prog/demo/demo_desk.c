@@ -73,7 +73,7 @@ static void begin_phase(void)
 		pthread_cond_broadcast(&room.changed);
 		return;
 	}
-	if (room.phases[room.phase].before != NULL)
+	if (room.phases[room.phase].before)
 		room.phases[room.phase].before();
 	room.open_requests = room.phases[room.phase].count;
 	for (unsigned i = 0; i < room.desk_count; i++) {
@@ -91,16 +91,16 @@ static struct task *take(struct desk **desk)
 
 	*desk = NULL;
 	pthread_mutex_lock(&room.lock);
-	while (room.jobs == NULL && room.first == NULL &&
+	while (!room.jobs && !room.first &&
 	       room.phase < room.phase_count)
 		pthread_cond_wait(&room.changed, &room.lock);
-	if (room.jobs != NULL) {
+	if (room.jobs) {
 		job = room.jobs;
 		room.jobs = job->next;
-	} else if (room.first != NULL) {
+	} else if (room.first) {
 		*desk = room.first;
 		room.first = (*desk)->next;
-		if (room.first == NULL)
+		if (!room.first)
 			room.last = &room.first;
 	}
 	pthread_mutex_unlock(&room.lock);
@@ -138,7 +138,7 @@ static struct task *new_task(struct desk *desk, struct request *request)
 {
 	struct task *task = calloc(1, sizeof(*task));
 
-	if (task == NULL)
+	if (!task)
 		abort();
 	task->desk = desk;
 	task->request = request;
@@ -147,7 +147,7 @@ static struct task *new_task(struct desk *desk, struct request *request)
 	TALLY(coroutines, 1);
 	TALLY(requests, 1);
 	lua_getglobal(task->co, request->handler);
-	if (request->text != NULL)
+	if (request->text)
 		lua_pushstring(task->co, request->text);
 	else
 		lua_pushinteger(task->co, request->document);
@@ -163,7 +163,7 @@ static struct task *next_task(struct desk *desk)
 	pthread_mutex_lock(&room.lock);
 	struct task *task = desk->ready;
 
-	if (task != NULL) {
+	if (task) {
 		desk->ready = task->next;
 	} else if (may_begin(desk)) {
 		request = &room.phases[room.phase]
@@ -172,7 +172,7 @@ static struct task *next_task(struct desk *desk)
 		desk->in_flight++;
 	}
 	pthread_mutex_unlock(&room.lock);
-	return request != NULL ? new_task(desk, request) : task;
+	return request ? new_task(desk, request) : task;
 }
 
 /* What the coroutine waited for becomes the values that its yield returns. */
@@ -193,10 +193,10 @@ static void read_job(struct task *task, int values)
 	const char *kind = lua_tostring(task->co, -values);
 	const char *argument = lua_tostring(task->co, -1);
 
-	task->job = kind != NULL && strcmp(kind, "rank") == 0 ? JOB_RANK :
+	task->job = kind && strcmp(kind, "rank") == 0 ? JOB_RANK :
 		    JOB_INDEX;
 	snprintf(task->query, sizeof(task->query), "%s",
-		 argument != NULL ? argument : "");
+		 argument ? argument : "");
 	lua_pop(task->co, values);
 }
 
@@ -207,7 +207,7 @@ static void end_task(struct task *task, int status)
 	TALLY(moved, (task->ran_on & (task->ran_on - 1)) != 0);
 	TALLY(failed, status != LUA_OK);
 	free(task->request->answer);
-	task->request->answer = answer != NULL ? strdup(answer) : NULL;
+	task->request->answer = answer ? strdup(answer) : NULL;
 	luaL_unref(task->desk->L, LUA_REGISTRYINDEX, task->ref);
 	pthread_mutex_lock(&room.lock);
 	task->desk->in_flight--;
@@ -248,11 +248,11 @@ static void run_desk(struct desk *desk, unsigned worker)
 {
 	struct task *task = next_task(desk);
 
-	if (task != NULL)
+	if (task)
 		resume_task(task, worker);
 	pthread_mutex_lock(&room.lock);
 	desk->queued = false;
-	if (desk->ready != NULL || may_begin(desk))
+	if (desk->ready || may_begin(desk))
 		queue_desk(desk);
 	pthread_mutex_unlock(&room.lock);
 }
@@ -266,8 +266,8 @@ static void *worker_main(void *arg)
 
 	snprintf(name, sizeof(name), "worker-%u", worker + 1);
 	pthread_setname_np(pthread_self(), name);
-	while ((job = take(&desk)) != NULL || desk != NULL)
-		if (job != NULL)
+	while ((job = take(&desk)) != NULL || desk)
+		if (job)
 			run_job(job);
 		else
 			run_desk(desk, worker);
@@ -278,7 +278,7 @@ static void *worker_main(void *arg)
 static int open_desk(struct desk *desk, const char *handlers)
 {
 	desk->L = luaL_newstate();
-	if (desk->L == NULL)
+	if (!desk->L)
 		return -1;
 	luaL_openlibs(desk->L);
 	api_open(desk->L);
@@ -318,7 +318,7 @@ int desk_run(const struct plan *plan, struct phase *phases, size_t count)
 				     plan->workers : WORKERS_MAX);
 	}
 	for (unsigned i = 0; i < room.desk_count; i++) {
-		if (room.desks[i].L == NULL)
+		if (!room.desks[i].L)
 			continue;
 		if (result == 0)
 			account_add_lua(room.desks[i].L);

@@ -62,14 +62,14 @@ static size_t read_queries(char **text, struct request *requests)
 	size_t size = 0;
 	size_t count = 0;
 
-	if (in == NULL || getdelim(text, &size, '\0', in) < 0) {
+	if (!in || getdelim(text, &size, '\0', in) < 0) {
 		perror(arg.queries);
-		if (in != NULL)
+		if (in)
 			fclose(in);
 		return 0;
 	}
 	fclose(in);
-	for (char *line = strtok(*text, "\n"); line != NULL &&
+	for (char *line = strtok(*text, "\n"); line &&
 	     count < QUERIES_MAX; line = strtok(NULL, "\n"))
 		requests[count++] = (struct request){
 			.handler = "on_query", .text = line };
@@ -80,7 +80,7 @@ static void print_answers(const struct request *queries, size_t count)
 {
 	for (size_t i = 0; i < count && i < arg.answers; i++)
 		printf("%s\n%s\n", queries[i].text,
-		       queries[i].answer != NULL ? queries[i].answer : "");
+		       queries[i].answer ? queries[i].answer : "");
 	printf("%zu documents indexed and %zu queries answered, "
 	       "%zu times\n", library.count, count, arg.rounds);
 }
@@ -92,7 +92,7 @@ static int run(struct request *queries, size_t query_count)
 	struct phase *phases = calloc(2 * arg.rounds, sizeof(*phases));
 	int result = -1;
 
-	if (indexing == NULL || phases == NULL)
+	if (!indexing || !phases)
 		abort();
 	for (uint32_t i = 0; i < library.count; i++)
 		indexing[i] = (struct request){
@@ -132,5 +132,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < query_count; i++)
 		free(queries[i].answer);
 	free(text);
-	return arg.account != NULL && account_write(arg.account) != 0;
+	return arg.account && account_write(arg.account) != 0;
 }

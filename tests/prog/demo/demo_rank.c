@@ -28,7 +28,7 @@ static int read_document(const char *path, struct document *document)
 {
 	FILE *in = fopen(path, "r");
 
-	if (in == NULL) {
+	if (!in) {
 		perror(path);
 		return -1;
 	}
@@ -37,16 +37,16 @@ static int read_document(const char *path, struct document *document)
 	rewind(in);
 	document->path = path;
 	document->text = malloc(size > 0 ? (size_t)size : 1);
-	if (document->text != NULL && size > 0)
+	if (document->text && size > 0)
 		document->size = fread(document->text, 1, (size_t)size, in);
 	fclose(in);
-	return document->text == NULL ? -1 : 0;
+	return !document->text ? -1 : 0;
 }
 
 int library_read(char *const paths[], size_t count)
 {
 	library.documents = calloc(count, sizeof(*library.documents));
-	if (library.documents == NULL)
+	if (!library.documents)
 		return -1;
 	for (size_t i = 0; i < PARTS; i++)
 		pthread_mutex_init(&vocabulary[i].lock, NULL);
@@ -160,14 +160,14 @@ bool correct_word(struct word *word)
 
 			const unsigned steps = edit_distance(word, w);
 
-			if (steps < 3 && (best == NULL ||
+			if (steps < 3 && (!best ||
 			    is_nearer(w, steps, best, best_steps))) {
 				best = w;
 				best_steps = steps;
 			}
 		}
 	}
-	if (best != NULL)
+	if (best)
 		*word = *best;
 	return best != NULL;
 }
@@ -223,7 +223,7 @@ static double score_document(const struct document *document,
 	for (size_t i = 0; i < count; i++) {
 		const struct word *w = bag_find(&document->words, &words[i]);
 
-		if (w != NULL)
+		if (w)
 			score += (1 + log(w->count)) *
 				 log(1 + (double)library.count /
 				     words[i].count);
@@ -242,9 +242,9 @@ void rank_documents(const char *query, struct heap *heap)
 		struct word *w = &words[count];
 		const struct word *known = bag_find(&part_of(w)->words, w);
 
-		if (known != NULL)
+		if (known)
 			*w = *known;
-		if (known != NULL || correct_word(w))
+		if (known || correct_word(w))
 			count++;
 	}
 	for (uint32_t i = 0; i < library.count; i++) {

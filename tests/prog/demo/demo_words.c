@@ -76,7 +76,7 @@ static void bag_grow(struct bag *bag)
 	COUNT(bag_grow);
 	bag->size = old.size ? old.size * 2 : 64;
 	bag->words = calloc(bag->size, sizeof(*bag->words));
-	if (bag->words == NULL)
+	if (!bag->words)
 		abort();
 	for (size_t i = 0; i < old.size; i++)
 		if (old.words[i].length != 0)

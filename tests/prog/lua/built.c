@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 {
 	lua_State *const L = luaL_newstate();
 
-	if (L == NULL || argc < 2)
+	if (!L || argc < 2)
 		return 2;
 #ifdef ATTACH
 	weft_lua_attach(L);

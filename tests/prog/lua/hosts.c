@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 						    RTLD_LOCAL);
 			int (*run)(int);
 
-			if (handle == NULL) {
+			if (!handle) {
 				printf("%s\n", dlerror());
 				return 1;
 			}

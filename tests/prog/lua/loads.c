@@ -51,9 +51,9 @@ static long own_memory(void)
 	char line[256];
 	long kb = -1;
 
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+	while (f && fgets(line, sizeof(line), f) != NULL)
 		sscanf(line, "RssAnon: %ld", &kb);
-	if (f != NULL)
+	if (f)
 		fclose(f);
 	return kb;
 }

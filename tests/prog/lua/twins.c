@@ -1,6 +1,6 @@
-/* twins.c - "twins SCRIPT ROUNDS...": runs the script for each of the numbers, in
- * a thread and Lua state of its own, all at once. For any version of Lua; built
- * by tests/e2e/lua-twins.sh.
+/* twins.c - "twins SCRIPT ROUNDS...": runs the script for each of the numbers,
+ * in a thread and Lua state of its own, all at once. For any version of Lua;
+ * built by tests/e2e/lua-twins.sh.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lua.h>
