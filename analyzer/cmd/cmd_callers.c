@@ -5,7 +5,7 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/callers_print.h"
 #include "analyzer/load/header.h"
-#include "analyzer/model/reroot.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/tables/filter.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -143,9 +143,9 @@ static void print(const struct load *load, const struct callers_print *p,
 
 static enum cmd_exit callers(const struct load *load, const char *name)
 {
-	const struct merge_options options = {
-		0, arg_root == ROOT_COROUTINE, MERGE_ALL };
-	struct cct *const tree = merge_tree(load->session, &options);
+	const struct cct_reroot options = {
+		0, arg_root == ROOT_COROUTINE, CCT_ALL_THREADS };
+	struct cct *const tree = cct_reroot(load->session->cct, &options);
 	struct callers *const c =
 		callers_new(tree, func_count(load->session->funcs));
 	struct callers_print p = { load->session, c, (enum callers_key)arg_sort,

@@ -4,7 +4,7 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/report_print.h"
-#include "analyzer/model/group_name.h"
+#include "analyzer/model/group.h"
 #include "analyzer/tables/rank.h"
 #include "analyzer/model/hist.h"
 #include "analyzer/out/out_escape.h"

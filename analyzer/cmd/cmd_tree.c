@@ -7,7 +7,7 @@
 #include "analyzer/load/header.h"
 #include "analyzer/cmd/tree_print.h"
 #include "analyzer/tables/bottom_up.h"
-#include "analyzer/model/reroot.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/tables/top_down.h"
 
 #include <stdint.h>
@@ -90,10 +90,10 @@ static void print(const struct load *load, const struct tree_print *p)
 
 static void tree(const struct load *load)
 {
-	const struct merge_options options = {
-		arg_by_thread, arg_root == ROOT_COROUTINE, MERGE_ALL };
+	const struct cct_reroot options = {
+		arg_by_thread, arg_root == ROOT_COROUTINE, CCT_ALL_THREADS };
 	const size_t functions = func_count(load->session->funcs);
-	struct cct *const merged = merge_tree(load->session, &options);
+	struct cct *const merged = cct_reroot(load->session->cct, &options);
 	struct recursion *const fold = recursion_new(merged,
 						     (enum recursion_kind)arg_fold,
 					   functions);

@@ -7,8 +7,8 @@
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
-#include "analyzer/model/cct_hot.h"
-#include "analyzer/model/label.h"
+#include "analyzer/model/hist.h"
+#include "analyzer/model/session.h"
 
 #include <assert.h>
 
@@ -288,7 +288,7 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 {
 	uint64_t counts[HIST_STEPS] = { 0 };
 
-	if (!t->hist || !cct_hist_counts(from->cct, other, counts))
+	if (!cct_has_hist(t) || !cct_hist_counts(from->cct, other, counts))
 		return;
 	for (uint32_t i = 0; i + 1 < HIST_STEPS; i++) {
 		const uint64_t least = session_ns(from, hist_least(i));
@@ -300,9 +300,9 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 					 most - least);
 
 		if (counts[i] > above)
-			hist_add(t->hist, id, low, counts[i] - above);
+			cct_put_lengths(t, id, low, counts[i] - above);
 		if (above > 0)
-			hist_add(t->hist, id, high, above);
+			cct_put_lengths(t, id, high, above);
 	}
 }
 
@@ -314,19 +314,21 @@ static void add_trace_node(struct cct *t, node_id id,
 	struct cct_node *const to = cct_get(t, id);
 
 	add_lengths(t, id, from, other);
-	if (t->cpu) {
+	if (cct_has_cpu(t)) {
 		const struct cct_cpu cpu = cct_cpu_of(from->cct, other);
+		struct cct_cpu sum = cct_cpu_of(t, id);
 
-		t->cpu[id].off += ns_of(from, cpu.off);
-		t->cpu[id].unknown += ns_of(from, from->cct->cpu ?
-					    cpu.unknown : n->self);
+		sum.off += ns_of(from, cpu.off);
+		sum.unknown += ns_of(from, cct_has_cpu(from->cct) ?
+					   cpu.unknown : n->self);
+		cct_put_cpu(t, id, sum);
 	}
 	to->calls += n->calls;
 	to->self += ns_of(from, n->self);
 	to->suspended += ns_of(from, n->suspended);
 	if (n->flags & CCT_TIMED) {
-		cct_hot_time(to, ns_of(from, n->min));
-		cct_hot_time(to, ns_of(from, n->max));
+		cct_time_node(to, ns_of(from, n->min));
+		cct_time_node(to, ns_of(from, n->max));
 	}
 }
 
@@ -348,7 +350,7 @@ static void add_tree(struct merge *m, const struct session *from,
 	struct cct *const t = m->sum->cct;
 	node_id *const node = mem_alloc((count + 1) * sizeof(*node));
 
-	m->lacks_hist |= !from->cct->hist;
+	m->lacks_hist |= !cct_has_hist(from->cct);
 	cct_collect_as(t, from->cct);
 	for (node_id id = 1; id <= count; id++) {
 		const struct cct_node *const n = cct_get(from->cct, id);
@@ -548,10 +550,8 @@ struct session *merge_end(struct merge *m)
 	struct session *const sum = m->sum;
 	struct session *sorted;
 
-	if (m->lacks_hist) {
-		hist_free(sum->cct->hist);
-		sum->cct->hist = NULL;
-	}
+	if (m->lacks_hist)
+		cct_drop_hist(sum->cct);
 	sorted = merge_sort(sum);
 	session_free(sum);
 	free_merge(m);

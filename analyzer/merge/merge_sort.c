@@ -4,7 +4,7 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
 #include "analyzer/model/cct.h"
-#include "analyzer/model/label.h"
+#include "analyzer/model/session.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* cct.c - the calling-context tree: nodes in an array, children found by a hash
- * table over all of them.
+ * table over all of them. Parents have smaller ids than their children.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/cct.h"
-#include "analyzer/model/cct_hot.h"
+#include "analyzer/model/cct_private.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { FIRST_ROOM = 256, MAX_NODES = 1 << 30 };
@@ -34,18 +35,6 @@ void cct_free(struct cct *t)
 	mem_free(t->nodes);
 	mem_free(t->slots);
 	mem_free(t);
-}
-
-void cct_take(struct cct *t, struct cct *other)
-{
-	const struct cct old = *t;
-
-	*t = *other;
-	t->folded = old.folded;
-	t->deeper = old.deeper;
-	t->max = old.max > other->count ? old.max : other->count;
-	*other = old;
-	cct_free(other);
 }
 
 struct cct_node *cct_get(struct cct *t, node_id id)
@@ -135,13 +124,12 @@ node_id cct_root(struct cct *t, uint32_t thread)
 	return id;
 }
 
-/* A "(deeper)" node is added beyond the limit: there is at most one for each
- * node below it. Its own children are itself, so that whatever is called there
- * stays there. Paths are told apart by their last step only. */
-static node_id fold(struct cct *t, node_id parent, func_id func)
+/* The "(deeper)" node for a path beyond the limit, or 0 if it must be added:
+ * there is at most one below each node, and it is its own child, so that
+ * whatever is called there stays there. Paths are counted by their last step
+ * only. */
+static node_id deeper(struct cct *t, node_id parent, func_id func)
 {
-	node_id id;
-
 	if (!t->folded_paths)
 		t->folded_paths = map_new();
 	if (map_count(t->folded_paths) < t->max) {
@@ -153,8 +141,7 @@ static node_id fold(struct cct *t, node_id parent, func_id func)
 	if (t->nodes[parent].func == t->deeper &&
 	    (t->nodes[parent].flags & CCT_OMITTED))
 		return parent;
-	id = cct_hot_find(t, parent, t->deeper, CCT_OMITTED);
-	return id;
+	return cct_find(t, parent, t->deeper, CCT_OMITTED);
 }
 
 static node_id add_child(struct cct *t, node_id parent, func_id func,
@@ -172,14 +159,200 @@ static node_id add_child(struct cct *t, node_id parent, func_id func,
 
 node_id cct_child(struct cct *t, node_id parent, func_id func, uint32_t flags)
 {
-	node_id id = cct_hot_find(t, parent, func, flags & CCT_KEY);
+	node_id id = cct_find(t, parent, func, flags & CCT_KEY);
 
+	assert(parent > 0 && parent <= t->count);
 	if (id)
 		return id;
 	if (t->count < t->max || (flags & CCT_OUTSIDE))
 		return add_child(t, parent, func, flags & CCT_KEY);
-	id = fold(t, parent, func);
+	id = deeper(t, parent, func);
 	return id ? id : add_child(t, parent, t->deeper, CCT_OMITTED);
+}
+
+void cct_take(struct cct *t, struct cct *other)
+{
+	const struct cct old = *t;
+
+	*t = *other;
+	t->folded = old.folded;
+	t->deeper = old.deeper;
+	t->max = old.max > other->count ? old.max : other->count;
+	*other = old;
+	cct_free(other);
+}
+
+/* The path from the root down, without its CCT_OUTSIDE node. The caller frees
+ * *path. */
+static size_t path_to(const struct cct *t, node_id id, node_id **path)
+{
+	size_t n = 0;
+
+	for (node_id i = id; t->nodes[i].parent; i = t->nodes[i].parent)
+		n += !(t->nodes[i].flags & CCT_OUTSIDE);
+	*path = mem_grow(NULL, n + 1, sizeof(**path));
+	for (size_t k = n; t->nodes[id].parent; id = t->nodes[id].parent)
+		if (!(t->nodes[id].flags & CCT_OUTSIDE))
+			(*path)[--k] = id;
+	return n;
+}
+
+node_id cct_beside(struct cct *t, node_id id, bool outside)
+{
+	node_id *path, at = id;
+	size_t n;
+
+	if (id == 0)
+		return 0;
+	n = path_to(t, id, &path);
+	while (t->nodes[at].parent)
+		at = t->nodes[at].parent;
+	if (outside)
+		at = cct_child(t, at, t->deeper, CCT_OUTSIDE);
+	for (size_t i = 0; i < n; i++)
+		at = cct_child(t, at, t->nodes[path[i]].func,
+			       t->nodes[path[i]].flags);
+	mem_free(path);
+	return at;
+}
+
+bool cct_valid(const struct cct *t)
+{
+	size_t linked = 0;
+
+	for (size_t id = 1; id <= t->count; id++) {
+		const struct cct_node *const n = &t->nodes[id];
+
+		if (n->parent >= id || (n->parent == 0) != (n->func == 0))
+			return false;
+		if (n->parent && cct_find(t, n->parent, n->func,
+					  n->flags & CCT_KEY) != id)
+			return false;
+		for (node_id c = n->child; c; c = t->nodes[c].sibling)
+			if (++linked > t->count || t->nodes[c].parent != id)
+				return false;
+	}
+	for (node_id r = t->first_root; r; r = t->nodes[r].sibling)
+		linked++;
+	return linked == t->count;
+}
+
+/* ---- figures ---- */
+
+void cct_time(struct cct *t, node_id id, uint64_t duration)
+{
+	cct_time_node(cct_get(t, id), duration);
+	if (t->hist)
+		hist_add(t->hist, id, hist_step(duration), 1);
+}
+
+void cct_collect_hist(struct cct *t)
+{
+	if (!t->hist)
+		t->hist = hist_new(t->room);
+}
+
+void cct_drop_hist(struct cct *t)
+{
+	hist_free(t->hist);
+	t->hist = NULL;
+}
+
+void cct_collect_cpu(struct cct *t)
+{
+	if (t->cpu)
+		return;
+	t->cpu = mem_alloc(t->room * sizeof(*t->cpu));
+	for (size_t id = 1; id <= t->count; id++)
+		t->cpu[id].unknown = t->nodes[id].self;
+}
+
+void cct_collect_as(struct cct *t, const struct cct *other)
+{
+	if (other->hist)
+		cct_collect_hist(t);
+	if (other->cpu)
+		cct_collect_cpu(t);
+}
+
+bool cct_has_hist(const struct cct *t)
+{
+	return t->hist != NULL;
+}
+
+bool cct_has_cpu(const struct cct *t)
+{
+	return t->cpu != NULL;
+}
+
+void cct_put_lengths(struct cct *t, node_id id, uint32_t step, uint64_t calls)
+{
+	assert(t->hist && id <= t->count);
+	hist_add(t->hist, id, step, calls);
+}
+
+void cct_put_cpu(struct cct *t, node_id id, struct cct_cpu cpu)
+{
+	assert(t->cpu && id <= t->count);
+	t->cpu[id] = cpu;
+}
+
+struct cct_cpu cct_cpu_of(const struct cct *t, node_id id)
+{
+	return t->cpu ? t->cpu[id] : (struct cct_cpu){ 0 };
+}
+
+bool cct_hist_counts(const struct cct *t, node_id id, uint64_t *counts)
+{
+	if (t->hist)
+		hist_counts(t->hist, id, counts);
+	return t->hist != NULL;
+}
+
+void cct_add_times(struct cct *t, node_id to, const struct cct *from,
+		   node_id id)
+{
+	const struct cct_node *const n = &from->nodes[id];
+
+	t->nodes[to].self += n->self;
+	t->nodes[to].suspended += n->suspended;
+	if (!t->cpu)
+		return;
+	t->cpu[to].off += from->cpu ? from->cpu[id].off : 0;
+	t->cpu[to].unknown += from->cpu ? from->cpu[id].unknown : n->self;
+}
+
+void cct_add(struct cct *t, node_id to, const struct cct *from, node_id id)
+{
+	const struct cct_node *const n = &from->nodes[id];
+
+	cct_add_times(t, to, from, id);
+	t->nodes[to].calls += n->calls;
+	if (n->flags & CCT_TIMED) {
+		cct_time_node(&t->nodes[to], n->min);
+		cct_time_node(&t->nodes[to], n->max);
+	}
+	if (t->hist && from->hist)
+		hist_join(t->hist, to, from->hist, id);
+}
+
+/* One pass in rising order meets every parent before its children. */
+void cct_graft(struct cct *t, node_id to, const struct cct *other,
+	       node_id from)
+{
+	node_id *const map = mem_alloc((other->count + 1) * sizeof(*map));
+
+	map[from] = to;
+	cct_add(t, to, other, from);
+	for (size_t id = (size_t)from + 1; id <= other->count; id++) {
+		const struct cct_node *const n = &other->nodes[id];
+
+		if (!map[n->parent])
+			continue;
+		map[id] = cct_child(t, map[n->parent], n->func, n->flags);
+		cct_add(t, map[id], other, (node_id)id);
+	}
+	mem_free(map);
 }
 
 void cct_totals(struct cct *t, uint64_t *total, uint64_t *susp)
@@ -194,30 +367,116 @@ void cct_totals(struct cct *t, uint64_t *total, uint64_t *susp)
 		if (n->parent == 0)
 			continue;
 		total[n->parent] += total[id];
-		/* A thread does not sleep with a coroutine, not even where
-		 * only the upper part of its stack is in the tree. */
+		/* A thread does not sleep with its coroutines, not even where
+		 * the tree has only the upper part of its stack. */
 		if (!(n->flags & CCT_BODY) && t->nodes[n->parent].parent)
 			susp[n->parent] += susp[id];
 	}
 }
 
-int cct_valid(const struct cct *t)
+/* ---- paths ---- */
+
+/* A walk over the tree. last[func]: its innermost node on the path to the node
+ * at hand; below[id]: the child of an open node that the path goes through. */
+struct walk {
+	struct cct *cct;
+	struct cct_path *path;
+	node_id *last, *below;
+};
+
+static void enter(struct walk *w, node_id id)
 {
-	size_t linked = 0;
+	const struct cct_node *const n = cct_get(w->cct, id);
+	struct cct_path *const p = w->path;
 
-	for (size_t id = 1; id <= t->count; id++) {
-		const struct cct_node *const n = &t->nodes[id];
+	w->below[n->parent] = id;
+	p->body[id] = n->parent == 0 || (n->flags & CCT_BODY) ? id :
+		      p->body[n->parent];
+	if (n->func == 0)
+		return;
+	p->same[id] = w->last[n->func];
+	p->branch[id] = p->same[id] == 0 ? 0 : w->below[p->same[id]];
+	w->last[n->func] = id;
+}
 
-		if (n->parent >= id || (n->parent == 0) != (n->func == 0))
-			return 0;
-		if (n->parent && cct_hot_find(t, n->parent, n->func,
-					      n->flags & CCT_KEY) != id)
-			return 0;
-		for (node_id c = n->child; c; c = t->nodes[c].sibling)
-			if (++linked > t->count || t->nodes[c].parent != id)
-				return 0;
+static void leave(struct walk *w, node_id id)
+{
+	w->last[cct_get(w->cct, id)->func] = w->path->same[id];
+}
+
+/* No recursion: stacks may be deep. */
+static void walk(struct walk *w, node_id root)
+{
+	node_id id = root, next;
+
+	for (enter(w, root); ; enter(w, id = next)) {
+		next = cct_get(w->cct, id)->child;
+		while (next == 0 && id != root) {
+			leave(w, id);
+			next = cct_get(w->cct, id)->sibling;
+			id = cct_get(w->cct, id)->parent;
+		}
+		if (next == 0)
+			return;
 	}
-	for (node_id r = t->first_root; r; r = t->nodes[r].sibling)
-		linked++;
-	return linked == t->count;
+}
+
+struct cct_path *cct_path_new(struct cct *cct, size_t functions)
+{
+	const size_t nodes = cct_count(cct) + 1;
+	struct cct_path *const p = mem_alloc(sizeof(*p));
+	struct walk w = { cct, p, mem_alloc((functions + 1) * sizeof(node_id)),
+			  mem_alloc(nodes * sizeof(node_id)) };
+
+	p->same = mem_alloc(nodes * sizeof(node_id));
+	p->branch = mem_alloc(nodes * sizeof(node_id));
+	p->body = mem_alloc(nodes * sizeof(node_id));
+	for (node_id root = cct_first_root(cct); root != 0;
+	     root = cct_get(cct, root)->sibling)
+		walk(&w, root);
+	mem_free(w.last);
+	mem_free(w.below);
+	return p;
+}
+
+void cct_path_free(struct cct_path *p)
+{
+	if (!p)
+		return;
+	mem_free(p->same);
+	mem_free(p->branch);
+	mem_free(p->body);
+	mem_free(p);
+}
+
+/* ---- other roots ---- */
+
+struct cct *cct_reroot(struct cct *from, const struct cct_reroot *o)
+{
+	const size_t n = cct_count(from);
+	struct cct *const t = cct_new(SIZE_MAX);
+	node_id *const to = mem_alloc((n + 1) * sizeof(*to));
+	node_id *const root = mem_alloc((n + 1) * sizeof(*root));
+
+	cct_collect_as(t, from);
+	for (node_id id = 1; id <= n; id++) {
+		const struct cct_node *const c = cct_get(from, id);
+
+		root[id] = c->parent ? root[c->parent] : id;
+		if (o->thread != CCT_ALL_THREADS &&
+		    cct_get(from, root[id])->thread != o->thread)
+			continue;
+		if (!c->parent)
+			to[id] = cct_root(t, o->by_thread ? c->thread :
+					  CCT_ALL_THREADS);
+		else
+			to[id] = cct_child(t, o->by_coroutine &&
+					   (c->flags & CCT_BODY) ?
+					   to[root[id]] : to[c->parent],
+					   c->func, c->flags & CCT_SHAPE);
+		cct_add(t, to[id], from, id);
+	}
+	mem_free(to);
+	mem_free(root);
+	return t;
 }

@@ -1,22 +1,23 @@
 /* cct.h - the calling-context tree: one node for each distinct stitched stack,
- * and what happened there. Pure: ticks in, ticks out.
+ * with the figures of what happened there.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_MODEL_CCT_H
 #define WEFT_ANALYZER_MODEL_CCT_H
 
 #include "analyzer/model/func.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef uint32_t node_id; /* index into a tree's nodes; 0 is none */
 
-/* Invariants (cct_valid): parent < own id; a node's self and suspended hold
+/* Invariants (cct_valid): parent < own id. A node's self and suspended hold
  * only what happened while it was the innermost frame, so that
  *   total(node)     = self(node) + sum of total(child)
- *   suspended of a function activation = suspended(node) + that of all nodes
- *     below it that belong to the same coroutine (a child with CCT_BODY starts
- *     another coroutine and does not count) */
+ *   suspended of a call = suspended(node) + that of all nodes below it that
+ *     belong to the same coroutine (a child with CCT_BODY begins another
+ *     coroutine and does not count) */
 struct cct_node {
 	node_id parent, child, sibling; /* first child, next sibling */
 	func_id func;                   /* 0 for a root */
@@ -31,8 +32,8 @@ struct cct_node {
 	                                 * exit less suspension; 0 if none */
 };
 
-/* All but CCT_TIMED are part of what tells nodes apart. Views see only the
- * first three: the others end with filter.h. */
+/* Nodes with different flags are different nodes, except for CCT_TIMED. Tables
+ * see only the first three: tables/filter.h ends the use of the others. */
 enum cct_flag {
 	CCT_BODY = 1,   /* the outermost frame of a coroutine's stack, stitched
 	                 * on top of what resumed it */
@@ -43,79 +44,146 @@ enum cct_flag {
 	CCT_OUTSIDE = 16, /* no call: what is below happened outside of the
 	                 * time that is asked for */
 };
-/* What a body's coroutine is of, in the bits from here on: session_body_vm. */
+/* The Lua state of a body's coroutine is in the bits from here on:
+ * session_body_vm. */
 #define CCT_OF_SHIFT 8
-#define CCT_SHAPE (CCT_BODY | CCT_OMITTED) /* the flags of a view's tree */
+#define CCT_SHAPE (CCT_BODY | CCT_OMITTED) /* the flags that tables see */
 
-/* Of a node's self time, where the chunks carry context switches. */
+/* Parts of a node's self time, where chunks carry context switches. */
 struct cct_cpu {
 	uint64_t off;     /* the thread did not run */
 	uint64_t unknown; /* its switches are not known */
 };
 
+/* ---- nodes ---- */
+
 struct cct;
 struct cct *cct_new(size_t max_nodes);
-void cct_free(struct cct *);
+void cct_free(struct cct *);             /* NULL is allowed */
 
-/* A root for a thread (several windows of one thread share it); roots are the
- * nodes whose parent is 0, linked by sibling from cct_first_root on. */
+/* Find or add the root of a thread. Roots are the nodes whose parent is 0,
+ * linked by sibling from cct_first_root on. */
 node_id cct_root(struct cct *, uint32_t thread);
 node_id cct_first_root(const struct cct *);
-/* Find or add the child of a node. Past max_nodes new paths go to one
- * "(deeper)" child (of function deeper) under their nearest ancestor. */
+/* Find or add the child of a node. Beyond max_nodes, a new path leads to one
+ * "(deeper)" child (of the function deeper) of its nearest ancestor. */
 node_id cct_child(struct cct *, node_id parent, func_id func, uint32_t flags);
 void cct_set_deeper(struct cct *, func_id deeper);
-size_t cct_deeper(const struct cct *); /* how many paths were folded so */
-void cct_set_folded(struct cct *, size_t paths); /* it was so many */
+/* How many paths ended in "(deeper)" nodes. */
+size_t cct_deeper(const struct cct *);
+void cct_set_folded(struct cct *, size_t paths);
 
-/* Borrow; valid until the tree grows. Ids run from 1 to the count. */
+/* Borrowed; valid until the tree grows. Ids run from 1 to the count; any other
+ * gives a node without function. */
 struct cct_node *cct_get(struct cct *, node_id);
 size_t cct_count(const struct cct *);
 
-/* Add a finished call's ticks to a node's min and max, and to its histogram
- * where these are collected. */
-void cct_time(struct cct *, node_id, uint64_t duration);
-
-/* Collect histograms from now on. */
-void cct_collect_hist(struct cct *);
-/* Collect times off the CPU from now on; self times until now are unknown. */
-void cct_collect_cpu(struct cct *);
-/* The same as another tree. */
-void cct_collect_as(struct cct *, const struct cct *other);
-/* Are they? And a step of a histogram, added to one that is collected. */
-int cct_has_hist(const struct cct *);
-int cct_has_cpu(const struct cct *);
-void cct_put_lengths(struct cct *, node_id, uint32_t step, uint64_t calls);
-void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
-/* 0s where nothing was collected. */
-struct cct_cpu cct_cpu_of(const struct cct *, node_id);
-/* Add the node's histogram to an array of HIST_STEPS; 0 if none was
- * collected. */
-int cct_hist_counts(const struct cct *, node_id, uint64_t *counts);
-
-/* Add calls, times and all else that was collected of a node of another
- * tree. */
-void cct_add(struct cct *, node_id to, const struct cct *from, node_id);
-/* The same without what belongs to calls: times only. */
-void cct_add_times(struct cct *, node_id to, const struct cct *from, node_id);
-
-/* Become the other tree, which ends; how many paths were folded stays. */
+/* Take over the other tree's nodes and free it; the number of folded paths
+ * stays. */
 void cct_take(struct cct *, struct cct *other);
 
-/* The node of the same stack outside of the time that is asked for, or inside;
- * below a root's own CCT_OUTSIDE node all is outside. */
-node_id cct_beside(struct cct *, node_id, int outside);
+/* The node of the same stack outside of the time that is asked for, or inside
+ * it. All that is below a root's own CCT_OUTSIDE node is outside. */
+node_id cct_beside(struct cct *, node_id, bool outside);
 
-/* Add what happened at node `from` of another tree, and below it, to node `to`
- * and the nodes below it. */
+/* Are the invariants kept? Looks at the whole tree. */
+bool cct_valid(const struct cct *);
+
+/* ---- figures ---- */
+
+/* Add a finished call of so many ticks to min and max. */
+static inline void cct_time_node(struct cct_node *n, uint64_t duration)
+{
+	if (!(n->flags & CCT_TIMED)) {
+		n->flags |= CCT_TIMED;
+		n->min = n->max = duration;
+	} else if (duration > n->max) {
+		n->max = duration;
+	} else if (duration < n->min) {
+		n->min = duration;
+	}
+}
+
+/* The same, and to the node's histogram where these are collected. */
+void cct_time(struct cct *, node_id, uint64_t duration);
+
+/* Collect histograms from now on, or no longer. */
+void cct_collect_hist(struct cct *);
+void cct_drop_hist(struct cct *);
+bool cct_has_hist(const struct cct *);
+/* Collect times off the CPU from now on; self times until now are unknown. */
+void cct_collect_cpu(struct cct *);
+bool cct_has_cpu(const struct cct *);
+/* Collect what another tree collects. */
+void cct_collect_as(struct cct *, const struct cct *other);
+
+/* Add calls of a histogram's step; needs cct_has_hist. */
+void cct_put_lengths(struct cct *, node_id, uint32_t step, uint64_t calls);
+/* Add the node's histogram to an array of HIST_STEPS; false if histograms are
+ * not collected. */
+bool cct_hist_counts(const struct cct *, node_id, uint64_t *counts);
+/* Set a node's times off the CPU; needs cct_has_cpu. */
+void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
+/* Zeros where they are not collected. */
+struct cct_cpu cct_cpu_of(const struct cct *, node_id);
+
+/* Add all figures of a node of another tree. */
+void cct_add(struct cct *, node_id to, const struct cct *from, node_id);
+/* Only its times: no calls, nothing of single calls. */
+void cct_add_times(struct cct *, node_id to, const struct cct *from, node_id);
+/* Add all figures of a node of another tree and of those below it to node `to`
+ * and the nodes below that. */
 void cct_graft(struct cct *, node_id to, const struct cct *other,
 	       node_id from);
 
-/* Are the invariants kept? For tests: goes over the whole tree. */
-int cct_valid(const struct cct *);
-
-/* total[id] and susp[id] for every node, as defined above; arrays of
- * cct_count + 1 the caller owns. */
+/* total[id] and susp[id] of every node, as defined above. The arrays are the
+ * caller's, of cct_count + 1 elements. */
 void cct_totals(struct cct *, uint64_t *total, uint64_t *susp);
+
+/* ---- paths ---- */
+
+/* For each node: whether its function is open already on the path that leads
+ * from the root to it, and where. A path goes on over the bodies of coroutines.
+ * All tables mean this by recursion. Arrays by node id. */
+struct cct_path {
+	node_id *same;   /* the innermost node above it of the same function;
+	                  * 0: this is an outermost call */
+	node_id *branch; /* the child of `same` that the path goes through; may
+	                  * be the node itself; 0 without `same` */
+	node_id *body;   /* where its coroutine's frames begin: the nearest node
+	                  * with CCT_BODY, itself included, or the root */
+};
+
+/* functions: the highest func_id in the tree, or more. */
+struct cct_path *cct_path_new(struct cct *, size_t functions);
+void cct_path_free(struct cct_path *);   /* NULL is allowed */
+
+/* Is this its function's outermost call on the path, and within its coroutine?
+ * Only such nodes count for totals and suspended times. */
+static inline bool cct_path_is_outermost(const struct cct_path *p, node_id id)
+{
+	return p->same[id] == 0;
+}
+
+static inline bool cct_path_is_first(const struct cct_path *p, node_id id)
+{
+	return p->same[id] == 0 || p->body[p->same[id]] != p->body[id];
+}
+
+/* ---- other roots ---- */
+
+#define CCT_ALL_THREADS UINT32_MAX
+
+struct cct_reroot {
+	bool by_thread;     /* one root a thread; otherwise one root for all,
+	                     * whose thread is CCT_ALL_THREADS */
+	bool by_coroutine;  /* a coroutine's frames hang below the root of their
+	                     * thread instead of below what resumed them; their
+	                     * outermost node keeps CCT_BODY */
+	uint32_t thread;    /* only this thread, or CCT_ALL_THREADS */
+};
+
+/* A new tree with the figures of t under such roots; the caller frees it. */
+struct cct *cct_reroot(struct cct *t, const struct cct_reroot *);
 
 #endif

@@ -1,8 +1,12 @@
-/* session.c - a session's life, its clock, and whether anything is missing.
+/* session.c - a session's life, its clock, its gaps, and the labels of its
+ * processes.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/session.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_NODES = 1 << 20 };
@@ -116,7 +120,7 @@ uint64_t session_duration(const struct session *s)
 	return last > first ? session_ns(s, last - first) : 0;
 }
 
-/* A gap that began nobody knows when is the longest of all. */
+/* A gap whose beginning is not known counts as the longest. */
 static ticks gap_length(const struct gap *g)
 {
 	return g->from ? g->to - g->from : UINT64_MAX;
@@ -126,6 +130,7 @@ void session_add_gap(struct session *s, const struct gap *g)
 {
 	size_t i;
 
+	assert(g->thread < s->thread_count && g->from <= g->to);
 	s->gap_total++;
 	if (g->from)
 		s->threads[g->thread].missing += g->to - g->from;
@@ -142,33 +147,197 @@ void session_add_gap(struct session *s, const struct gap *g)
 	s->gaps[i] = *g;
 }
 
-static int thread_complete(const struct thread *t)
+static bool thread_complete(const struct thread *t)
 {
 	for (int i = 0; i < LOST_REASONS; i++)
 		if (t->lost[i])
-			return 0;
+			return false;
 	return t->missing_chunks == 0 && t->unnested == 0;
 }
 
-static int notes_complete(const struct session *s)
+static bool notes_complete(const struct session *s)
 {
 	const char *const complete = session_note(s, "complete");
 
 	if (complete && strcmp(complete, "yes") != 0)
-		return 0;
+		return false;
 	for (size_t i = 0; i < s->note_count; i++)
 		if (!strncmp(s->notes[i].key, "lost.", 5) &&
 		    strcmp(s->notes[i].value, "0") != 0)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
-int session_complete(const struct session *s)
+bool session_complete(const struct session *s)
 {
 	if (s->bad_chunks || s->unnested || cct_deeper(s->cct))
-		return 0;
+		return false;
 	for (size_t i = 0; i < s->thread_count; i++)
 		if (!thread_complete(&s->threads[i]))
-			return 0;
+			return false;
 	return notes_complete(s);
+}
+
+uint32_t session_body_vm(const struct session *s, uint32_t flags)
+{
+	const uint32_t of = flags >> CCT_OF_SHIFT;
+	const uint32_t co = of & ~SESSION_OF_COROUTINE;
+	const struct coroutine *c;
+
+	if (!(of & SESSION_OF_COROUTINE))
+		return of <= s->vm_count ? of : 0;
+	if (co == 0 || co > s->coroutine_count)
+		return 0;
+	c = &s->coroutines[co - 1];
+	for (size_t i = 0; i < s->vm_count; i++)
+		if (s->vms[i].process == c->process &&
+		    s->vms[i].serial == c->vm)
+			return (uint32_t)i + 1;
+	return 0;
+}
+
+/* ---- invariants ---- */
+
+static bool threads_valid(const struct session *s)
+{
+	uint64_t unnested = 0;
+
+	for (size_t i = 0; i < s->thread_count; i++) {
+		const struct thread *const t = &s->threads[i];
+
+		if (t->process >= s->process_count || t->offcpu > t->known ||
+		    !memchr(t->name, '\0', sizeof(t->name)))
+			return false;
+		unnested += t->unnested;
+	}
+	return unnested == s->unnested;
+}
+
+static bool gaps_valid(const struct session *s)
+{
+	for (size_t i = 0; i < s->gap_count; i++)
+		if (s->gaps[i].thread >= s->thread_count ||
+		    (i > 0 && gap_length(&s->gaps[i]) >
+			      gap_length(&s->gaps[i - 1])))
+			return false;
+	return s->gap_count <= SESSION_GAPS && s->gap_count <= s->gap_total;
+}
+
+bool session_valid(const struct session *s)
+{
+	for (size_t i = 0; i < s->coroutine_count; i++)
+		if (s->coroutines[i].process >= s->process_count)
+			return false;
+	for (size_t i = 0; i < s->vm_count; i++)
+		if (s->vms[i].process >= s->process_count)
+			return false;
+	for (size_t i = 1; i < s->label_count; i++)
+		if (s->labels[i].process < s->labels[i - 1].process)
+			return false;
+	return s->tick_hz > 0 && threads_valid(s) && gaps_valid(s) &&
+	       cct_valid(s->cct);
+}
+
+/* ---- labels ---- */
+
+/* By key; of one key, the preferred label comes first. */
+static int by_key(const void *a, const void *b)
+{
+	const struct label *const x = *(const void *const *)a;
+	const struct label *const y = *(const void *const *)b;
+	const int order = strcmp(x->key, y->key);
+
+	if (order != 0)
+		return order;
+	if ((x->process == 0) != (y->process == 0))
+		return x->process == 0 ? 1 : -1;
+	return x > y ? -1 : x < y;
+}
+
+/* The first label of this process (index + 1) or a later one. */
+static size_t first_of(const struct session *s, uint32_t process)
+{
+	size_t low = 0, high = s->label_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (s->labels[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Append the recording's labels among [from, to) to the list of n. */
+static size_t add(const struct session *s, uint64_t recording, size_t from,
+		  size_t to, const struct label **list, size_t n)
+{
+	for (size_t i = from; i < to; i++)
+		if (s->labels[i].recording == recording)
+			list[n++] = &s->labels[i];
+	return n;
+}
+
+const struct label **label_list(const struct session *s, uint32_t process,
+				size_t *count)
+{
+	const uint64_t recording = s->processes[process].recording;
+	const size_t all = first_of(s, 1);
+	const size_t from = first_of(s, process + 1);
+	const size_t to = first_of(s, process + 2);
+	const struct label **const list =
+		mem_alloc((all + to - from + 1) * sizeof(const struct label *));
+	size_t n = add(s, recording, 0, all, list, 0), kept = 0;
+
+	n = add(s, recording, from, to, list, n);
+	if (n > 0)
+		qsort(list, n, sizeof(const struct label *), by_key);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || strcmp(list[kept - 1]->key, list[i]->key) != 0)
+			list[kept++] = list[i];
+	*count = kept;
+	return list;
+}
+
+int label_compare(const struct session *s, uint32_t process,
+		  const struct session *t, uint32_t other)
+{
+	size_t n, k;
+	const struct label **const a = label_list(s, process, &n);
+	const struct label **const b = label_list(t, other, &k);
+	int order = 0;
+
+	for (size_t i = 0; i < n && i < k && order == 0; i++) {
+		order = strcmp(a[i]->key, b[i]->key);
+		if (order == 0)
+			order = strcmp(a[i]->value, b[i]->value);
+	}
+	mem_free(a);
+	mem_free(b);
+	return order != 0 ? order : n < k ? -1 : n > k;
+}
+
+uint64_t label_hash(const struct session *s, uint32_t process)
+{
+	size_t n;
+	const struct label **const list = label_list(s, process, &n);
+	uint64_t h = 1;
+
+	for (size_t i = 0; i < n; i++)
+		h = text_hash(text_hash(h, list[i]->key), list[i]->value);
+	mem_free(list);
+	return h;
+}
+
+void label_insert(struct session *s, const struct label *l)
+{
+	const size_t at = first_of(s, l->process + 1);
+
+	assert(l->process <= s->process_count);
+	memmove(&s->labels[at + 1], &s->labels[at],
+		(s->label_count - at) * sizeof(*s->labels));
+	s->labels[at] = *l;
+	s->label_count++;
 }

@@ -1,5 +1,9 @@
-/* session.h - all that was learned from one or more traces: who ran, what they
- * did, and what is missing. Filled by replay, read by every view.
+/* session.h - all that one or more traces tell: who ran, what they did, and
+ * what is missing. The replay fills it, every table reads it.
+ *
+ * analyzer/model: sessions, functions, the calling-context tree, and figures.
+ * Uses base and chunk's format; must not know how a trace is read or replayed,
+ * nor how anything is printed.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_MODEL_SESSION_H
 #define WEFT_ANALYZER_MODEL_SESSION_H
@@ -9,10 +13,11 @@
 #include "analyzer/model/statistics.h"
 #include "tracepoints/chunk.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena; /* analyzer/base/mem.h */
+struct arena;
 
 typedef uint64_t ticks;
 
@@ -40,20 +45,22 @@ struct thread {
 	uint64_t unplaced;         /* runs of handlers whose interrupted call is
 	                            * not known: they stand under the thread */
 	uint64_t open;             /* calls still open at the end */
-	uint64_t gaps;             /* times records were missing in between */
-	ticks known;               /* for so long its switches are known, at */
-	ticks offcpu;              /* level 0; of that it did not run */
+	uint64_t gaps;             /* places where records are missing */
+	ticks known;               /* time at level 0 for which its switches
+	                            * are known */
+	ticks offcpu;              /* of that, time in which it did not run */
 	ticks missing;             /* in gaps whose two ends are known */
 	uint32_t headless;         /* 1: its first chunks are missing */
 };
 
-/* Where records of a thread are missing. from 0: before its first chunk, since
- * when is not known. */
+/* Where records of a thread are missing. from 0: before its first chunk; when
+ * that gap began is not known. */
 struct gap {
 	uint32_t thread;           /* index */
 	ticks from, to;
-	uint64_t chunks, records;  /* known to be missing there: numbers, and
-	                            * records the thread counted itself */
+	uint64_t chunks, records;  /* known to be missing there: by the chunks'
+	                            * numbers, and by the thread's own count of
+	                            * records */
 };
 
 enum { SESSION_GAPS = 32 };
@@ -64,9 +71,9 @@ enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
 struct coroutine {
 	uint32_t process;          /* index */
 	uint64_t serial;           /* unique in the recording and process */
-	uint64_t vm;               /* serial; 0: unknown. Of a native one: the
-	                            * first that ran in it; 0: none */
-	int is_native;             /* a stack of native code, not Lua's */
+	uint64_t vm;               /* serial; 0: unknown. A native coroutine:
+	                            * the first that ran in it; 0: none */
+	bool is_native;            /* a stack of native code, not Lua's */
 	uint64_t creator;          /* coroutine that made it; 0: a thread, or
 	                            * unknown */
 	func_id body;              /* its outermost function; 0: never ran */
@@ -75,12 +82,11 @@ struct coroutine {
 	                            * it resumed included */
 	ticks suspended;           /* between its resumes */
 	uint32_t threads[4];       /* the first distinct threads it ran on */
-	uint32_t thread_count;     /* all distinct ones (exact up to 4, then at
-	                            * least) */
+	uint32_t thread_count;     /* all distinct ones; 5 stands for 5 or more */
 	enum coroutine_state state;
 	ticks last;                /* when it was last resumed or suspended */
-	uint32_t inferred;         /* resumes and suspends not seen themselves,
-	                            * but at the next event */
+	uint32_t inferred;         /* resumes and suspends that were not seen
+	                            * themselves, but at the next event */
 };
 
 struct vm {
@@ -92,16 +98,17 @@ struct vm {
 /* The recorder's notes, and labels under the key "label.KEY"; untrusted. */
 struct note { const char *key, *value; };
 
-/* A label, of a whole recording (process 0) or of one process (index + 1); by
- * rising process, then in the order in which they came; untrusted. */
+/* A label of a whole recording (process 0) or of one process (its index + 1).
+ * A session's labels are in the order of processes, then in that in which they
+ * came. Untrusted. */
 struct label {
 	uint64_t recording;
 	uint32_t process;
 	const char *key, *value;
 };
 
-/* How far an ELF module's functions got names, as analyzer/sym said when that
- * was tried; kept in profiles. */
+/* How many of an ELF module's functions got names when analyzer/sym looked for
+ * them; kept in profiles. */
 struct naming {
 	const char *file, *why;    /* untrusted, never NULL */
 	uint64_t asked, named, hinted, is_refused;
@@ -117,8 +124,8 @@ struct part {
 	const char *command, *host;/* untrusted, never NULL */
 };
 
-/* How many more there were than are listed: a profile lists no coroutine, and
- * merged sessions list one thread for all of a program's that bear one name. */
+/* How many more there were than are listed: a profile lists no coroutines, and
+ * merged sessions list one thread for all of a program's threads of a name. */
 struct beyond {
 	uint64_t processes, threads, vms, vms_jit_off, coroutines, inferred;
 	uint64_t folded;           /* see cct_deeper */
@@ -133,31 +140,36 @@ struct session {
 	struct vm *vms; size_t vm_count;
 	struct note *notes; size_t note_count;
 	struct label *labels; size_t label_count;
-	/* What merging leaves: see merge.h. None of these in a session
-	 * that is one trace's. */
+	/* What merging leaves (merge/merge.h); a session of one trace has none
+	 * of these. */
 	struct part *parts; size_t part_count;
-	struct func_statistics *statistics; size_t statistics_count; /* by rising func */
+	struct func_statistics *statistics; size_t statistics_count; /* by
+	                            * rising func */
 	struct edge_statistics *edges; size_t edge_count; /* by caller, func */
 	struct beyond beyond;
 	struct naming *namings; size_t naming_count; /* by elf_id - 1, or
 	                            * none */
-	uint64_t tick_hz;          /* the best known: least error; never 0 */
-	/* The clock line: tick t was at base_mono + (t - base_tick) / hz. */
+	uint64_t tick_hz;          /* with the least known error; never 0 */
+	/* The clock: tick t was at base_mono + (t - base_tick) / tick_hz. */
 	uint64_t base_tick, base_mono, base_real;
 	uint64_t chunks, records, calls, words;
-	uint64_t duplicate_chunks; /* same identity again: the longest won */
+	uint64_t duplicate_chunks; /* with the number of one before: ignored */
 	uint64_t bad_chunks;       /* refused by the decoder */
 	uint64_t unnested;         /* sum over threads */
 	uint64_t hz_error;         /* of tick_hz, parts per billion */
-	struct gap gaps[SESSION_GAPS]; size_t gap_count; /* the longest ones,
+	struct gap gaps[SESSION_GAPS]; size_t gap_count; /* the longest,
 	                            * longest first */
-	uint64_t gap_total;        /* how many there are */
+	uint64_t gap_total;        /* all */
 	struct arena *text;        /* holds the strings above */
 };
 
-/* max_nodes 0: 1 M nodes. */
+/* An empty session whose tree has at most max_nodes nodes (0: 2^20). */
 struct session *session_new(size_t max_nodes);
-void session_free(struct session *);
+void session_free(struct session *);     /* NULL is allowed */
+
+/* Are the indices in range, sums right and lists in order, and is the tree
+ * valid? Looks at everything. */
+bool session_valid(const struct session *);
 
 /* Ticks as nanoseconds, rounded to nearest. */
 uint64_t session_ns(const struct session *, ticks);
@@ -165,29 +177,51 @@ uint64_t session_ns(const struct session *, ticks);
 uint64_t session_mono(const struct session *, ticks);
 uint64_t session_real(const struct session *, ticks);
 
-/* The value of the last note of that key, or NULL. A trace without the note
- * "end" is one whose recorder died. */
+/* The value of the last note with that key, or NULL. Where the recorder died,
+ * there is no note "end". */
 const char *session_note(const struct session *, const char *key);
 
-/* Learn what a chunk says of the clock. */
+/* Take from a chunk's header what it says about the clock. */
 void session_set_clock(struct session *, const struct chunk_header *);
 
-/* When the first chunk of all began; base_tick if there is none. */
+/* When the first chunk of all threads began; base_tick if there is none. */
 ticks session_first_tick(const struct session *);
 
 /* Nanoseconds from the first chunk's begin to the last chunk's end; of merged
  * sessions, the sum of theirs. */
 uint64_t session_duration(const struct session *);
 
-/* Of a node with CCT_BODY, where replay collected VMs: the index + 1 of the VM
- * that its coroutine is of; 0: not known. */
+/* The flags of a node with CCT_BODY tell which VM (Lua state) its coroutine
+ * belongs to, where the replay collects that. A body whose VM is not known yet
+ * bears the number of its coroutine instead: SESSION_OF_COROUTINE and its index
+ * + 1, or 0 for none. */
+#define SESSION_OF_COROUTINE (UINT32_C(1) << (31 - CCT_OF_SHIFT))
+/* The VM's index + 1; 0: not known. */
 uint32_t session_body_vm(const struct session *, uint32_t flags);
 
 /* Count a gap, and keep it if it is one of the longest. */
 void session_add_gap(struct session *, const struct gap *);
 
-/* 0 when anything is known to be missing: loss by any reason, missing or bad
- * chunks, contradictions, folded paths, a recorder that says so. */
-int session_complete(const struct session *);
+/* Is nothing known to be missing? False after loss of any kind, missing or bad
+ * chunks, contradictions, stacks in "(deeper)", or if the recorder says so. */
+bool session_complete(const struct session *);
+
+/* ---- labels ---- */
+
+/* The labels of a process and of its recording, each key once, by rising key: a
+ * process's own label is preferred to its recording's, a later one to an
+ * earlier. The caller frees the array; the session owns the labels. */
+const struct label **label_list(const struct session *, uint32_t process,
+				size_t *count);
+
+/* Compare the labels of two processes: below 0, 0, above 0. */
+int label_compare(const struct session *, uint32_t process,
+		  const struct session *, uint32_t other);
+
+/* Processes with equal labels have the same hash. */
+uint64_t label_hash(const struct session *, uint32_t process);
+
+/* Insert a label after those of its process; the array must have room. */
+void label_insert(struct session *, const struct label *);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/model/group_name.h"
+#include "analyzer/model/group.h"
 #include "analyzer/out/out_escape.h"
 
 #include <jansson.h>

@@ -69,7 +69,7 @@ static struct place open_call(const struct below *b, ticks at)
 
 	if (rec_kind(word) != REC_LEAF || at >= st->now)
 		return here;
-	leaf = cct_hot_find(st->tree, here.node,
+	leaf = cct_find(st->tree, here.node,
 			    b->replay->func[rec_func(word)], body);
 	return leaf ? (struct place){ st->tree, leaf } : here;
 }

@@ -94,7 +94,7 @@ static void book_vm(struct replay *r, uint32_t process,
 	const uint32_t co = replay_identities_coroutine(r, process, vm->fiber);
 	struct coroutine *const c = &r->session->coroutines[co - 1];
 
-	c->is_native = 1;
+	c->is_native = true;
 	if (c->vm == 0)
 		c->vm = vm->serial;
 }

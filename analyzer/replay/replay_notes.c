@@ -3,7 +3,7 @@
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/model/label.h"
+#include "analyzer/model/session.h"
 
 #include <stdio.h>
 #include <string.h>

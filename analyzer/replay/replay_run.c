@@ -73,7 +73,7 @@ static inline node_id child(struct replay *r, struct stream *st,
 		flags = replay_clock_body(r, st);
 		replay_stack_body(r, st, func);
 	}
-	id = cct_hot_find(st->tree, c->top[-1].node, func, flags);
+	id = cct_find(st->tree, c->top[-1].node, func, flags);
 	return __builtin_expect(id != 0, 1) ? id :
 		add_child(r, st, c, func, flags);
 }
@@ -102,7 +102,7 @@ static inline int leave(struct stream *st, struct cursor *c, func_id func,
 	if (__builtin_expect(f < c->base || f->func != func, 0))
 		return 0;
 	if (__builtin_expect(f->entry < ENTRY_NONE, 1)) {
-		cct_hot_time(c->here, c->now - f->entry);
+		cct_time_node(c->here, c->now - f->entry);
 		if (full && st->tree->hist)
 			hist_count(st->tree->hist, f->node,
 				   c->now - f->entry);
@@ -121,7 +121,7 @@ static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
 
 	n->calls++;
 	n->self += duration;
-	cct_hot_time(n, duration);
+	cct_time_node(n, duration);
 	if (full && st->tree->hist)
 		hist_count(st->tree->hist, id, duration);
 	c->now += duration;

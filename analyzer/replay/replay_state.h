@@ -4,7 +4,7 @@
 #define WEFT_ANALYZER_REPLAY_REPLAY_STATE_H
 
 #include "analyzer/base/map.h"
-#include "analyzer/model/cct_hot.h"
+#include "analyzer/model/cct_private.h"
 #include "analyzer/replay/replay.h"
 
 /* An open call. entry is the tick it began at, sleep of its coroutine added;

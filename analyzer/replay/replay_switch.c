@@ -48,7 +48,7 @@ void replay_switch_create(struct replay *r, struct stream *st,
 	if (vm != 0)
 		c->vm = vm;
 	else
-		c->is_native = 1;
+		c->is_native = true;
 	c->creator = replay_top(st)->serial;
 	if (r->sink)
 		replay_emit_create(r, st, serial, vm);

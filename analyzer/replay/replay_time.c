@@ -5,9 +5,6 @@
 #include "analyzer/replay/replay_state.h"
 #include "analyzer/base/vec.h"
 
-/* A body whose coroutine's VM is not known yet bears the coroutine's number. */
-#define PENDING (UINT32_C(1) << (31 - CCT_OF_SHIFT))
-
 void replay_clock_add_edge(struct replay *r, ticks at, uint32_t cpu)
 {
 	if (r->edge_count > 0 && at < r->edge[r->edge_count - 1].at)
@@ -166,25 +163,8 @@ uint32_t replay_clock_body(const struct replay *r, const struct stream *st)
 	if (!r->want.vm || !top->co)
 		return flags;
 	of = map_find(r->vm_of, process, s->coroutines[top->co - 1].vm);
-	if (of == 0 || of >= PENDING)
-		of = PENDING | (top->co < PENDING ? top->co : 0);
+	if (of == 0 || of >= SESSION_OF_COROUTINE)
+		of = SESSION_OF_COROUTINE |
+		     (top->co < SESSION_OF_COROUTINE ? top->co : 0);
 	return flags | of << CCT_OF_SHIFT;
-}
-
-/* The index + 1 of the VM that a body's coroutine is of; 0: not known. */
-uint32_t session_body_vm(const struct session *s, uint32_t flags)
-{
-	const uint32_t of = flags >> CCT_OF_SHIFT;
-	const struct coroutine *c;
-
-	if (!(of & PENDING))
-		return of <= s->vm_count ? of : 0;
-	if ((of & ~PENDING) == 0 || (of & ~PENDING) > s->coroutine_count)
-		return 0;
-	c = &s->coroutines[(of & ~PENDING) - 1];
-	for (size_t i = 0; i < s->vm_count; i++)
-		if (s->vms[i].process == c->process &&
-		    s->vms[i].serial == c->vm)
-			return (uint32_t)i + 1;
-	return 0;
 }

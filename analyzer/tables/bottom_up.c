@@ -3,7 +3,7 @@
  * range by caller, so that what all rows need together is that array.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/bottom_up.h"
-#include "analyzer/model/path.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/base/mem.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct climb { node_id node, at; uint64_t caller; };
 
 struct bottom_up {
 	const struct recursion *fold;
-	struct path *path;
+	struct cct_path *path;
 	uint64_t *total, *suspended; /* by node; see bottom_up.h */
 	node_id *root;               /* by node */
 	struct climb *climbs;
@@ -49,9 +49,9 @@ static void weigh(struct bottom_up *b, node_id id)
 		b->total[id] = n->self;
 		b->suspended[id] = n->suspended;
 	}
-	if (!path_is_first(b->path, id))
+	if (!cct_path_is_first(b->path, id))
 		b->suspended[id] = 0;
-	if (!path_is_outermost(b->path, id))
+	if (!cct_path_is_outermost(b->path, id))
 		b->total[id] = 0;
 }
 
@@ -62,7 +62,7 @@ struct bottom_up *bottom_up_new(const struct recursion *fold, size_t functions)
 
 	b->fold = fold;
 	b->count = count;
-	b->path = path_new(fold->tree, functions);
+	b->path = cct_path_new(fold->tree, functions);
 	b->total = mem_alloc((count + 1) * sizeof(*b->total));
 	b->suspended = mem_alloc((count + 1) * sizeof(*b->suspended));
 	b->root = mem_alloc((count + 1) * sizeof(*b->root));
@@ -83,7 +83,7 @@ void bottom_up_free(struct bottom_up *b)
 {
 	if (!b)
 		return;
-	path_free(b->path);
+	cct_path_free(b->path);
 	mem_free(b->total);
 	mem_free(b->suspended);
 	mem_free(b->root);

@@ -2,7 +2,7 @@
  * function to its own.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/callers.h"
-#include "analyzer/model/path.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
@@ -12,7 +12,7 @@
 struct work {
 	struct callers *c;
 	struct cct *cct;
-	struct path *path;
+	struct cct_path *path;
 	struct map *known;        /* from and to, resumes: index + 1 */
 	size_t room;
 	uint64_t *total, *suspended;
@@ -52,7 +52,7 @@ static void add(struct callers_figures *to, const struct callers_figures *more)
  * the end no figure is below 0. */
 static void take_off(struct work *w, node_id id)
 {
-	const struct path *const p = w->path;
+	const struct cct_path *const p = w->path;
 	struct callers_arc *const arc = arc_of(w, p->branch[id]);
 
 	arc->total_of -= w->total[id];
@@ -63,11 +63,11 @@ static void take_off(struct work *w, node_id id)
 static void add_node(struct work *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
-	const int is_outermost = path_is_outermost(w->path, id);
+	const int is_outermost = cct_path_is_outermost(w->path, id);
 	const struct callers_figures f = {
 		.calls = n->calls, .recursive = is_outermost ? 0 : n->calls,
 		.self = n->self, .total = is_outermost ? w->total[id] : 0,
-		.suspended = path_is_first(w->path, id) ?
+		.suspended = cct_path_is_first(w->path, id) ?
 			     w->suspended[id] : 0
 	};
 	struct callers_arc *const arc = arc_of(w, id);
@@ -101,7 +101,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	const size_t nodes = cct_count(cct) + 1;
 	struct callers *const c = mem_alloc(sizeof(*c));
 	struct work w = { .c = c, .cct = cct, .known = map_new(),
-			  .path = path_new(cct, functions) };
+			  .path = cct_path_new(cct, functions) };
 
 	w.total = mem_alloc(nodes * sizeof(*w.total));
 	w.suspended = mem_alloc(nodes * sizeof(*w.suspended));
@@ -120,7 +120,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	mem_free(w.total);
 	mem_free(w.suspended);
 	map_free(w.known);
-	path_free(w.path);
+	cct_path_free(w.path);
 	return c;
 }
 

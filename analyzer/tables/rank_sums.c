@@ -1,7 +1,7 @@
 /* rank_sums.c - subtrees summed up, histograms put together group by group.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/rank_sums.h"
-#include "analyzer/model/cct_hot.h"
+#include "analyzer/model/hist.h"
 #include "analyzer/base/mem.h"
 
 #include <string.h>
@@ -14,15 +14,16 @@ void rank_sums_init(struct rank_sums *s, struct cct *t)
 	s->suspended = s->total + nodes;
 	cct_totals(t, s->total, s->suspended);
 	s->off = s->unknown = NULL;
-	if (!t->cpu)
+	if (!cct_has_cpu(t))
 		return;
 	s->off = mem_alloc(2 * nodes * sizeof(*s->off));
 	s->unknown = s->off + nodes;
 	for (size_t id = nodes - 1; id > 0; id--) {
-		const node_id parent = t->nodes[id].parent;
+		const node_id parent = cct_get(t, (node_id)id)->parent;
+		const struct cct_cpu cpu = cct_cpu_of(t, (node_id)id);
 
-		s->off[id] += t->cpu[id].off;
-		s->unknown[id] += t->cpu[id].unknown;
+		s->off[id] += cpu.off;
+		s->unknown[id] += cpu.unknown;
 		if (parent) {
 			s->off[parent] += s->off[id];
 			s->unknown[parent] += s->unknown[id];
@@ -39,20 +40,21 @@ void rank_sums_fini(struct rank_sums *s)
 /* The nodes of each group as a list: first[group], next[node]. */
 struct lists { node_id *first, *next; };
 
-static struct lists list_nodes(const struct groups *g, const struct cct *t,
+static struct lists list_nodes(const struct groups *g, struct cct *t,
 			       uint32_t thread)
 {
 	struct lists l = {
 		mem_alloc((g->count + 1) * sizeof(*l.first)),
-		mem_alloc((t->count + 1) * sizeof(*l.next)) };
-	uint8_t *const out = mem_alloc(t->count + 1);
+		mem_alloc((cct_count(t) + 1) * sizeof(*l.next)) };
+	uint8_t *const out = mem_alloc(cct_count(t) + 1);
 
-	for (node_id id = 1; id <= t->count; id++) {
-		const node_id parent = t->nodes[id].parent;
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		const node_id parent = n->parent;
 
 		out[id] = parent ? out[parent] : thread != RANK_ALL_THREADS &&
-			  t->nodes[id].thread != thread;
-		if (out[id] || !(t->nodes[id].flags & CCT_TIMED))
+			  n->thread != thread;
+		if (out[id] || !(n->flags & CCT_TIMED))
 			continue;
 		l.next[id] = l.first[g->of[id]];
 		l.first[g->of[id]] = id;
@@ -65,7 +67,7 @@ void rank_sums_quantiles(struct rank *r, struct cct *t, uint32_t thread)
 {
 	struct lists l;
 
-	if (!t->hist)
+	if (!cct_has_hist(t))
 		return;
 	r->has_quantiles = 1;
 	l = list_nodes(r->groups, t, thread);
@@ -74,7 +76,7 @@ void rank_sums_quantiles(struct rank *r, struct cct *t, uint32_t thread)
 		uint64_t counts[HIST_STEPS] = { 0 }, n = 0;
 
 		for (node_id id = l.first[row->group]; id; id = l.next[id])
-			hist_counts(t->hist, id, counts);
+			cct_hist_counts(t, id, counts);
 		for (size_t k = 0; k < HIST_STEPS; k++)
 			n += counts[k];
 		if (n == 0)

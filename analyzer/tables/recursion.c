@@ -2,13 +2,13 @@
  * same function above it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/recursion.h"
-#include "analyzer/model/path.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/base/mem.h"
 
 #include <stdint.h>
 
 /* The node that this one is folded into, or 0. */
-static node_id target(struct cct *cct, const struct path *p, node_id id,
+static node_id target(struct cct *cct, const struct cct_path *p, node_id id,
 		      enum recursion_kind what)
 {
 	const node_id same = p->same[id];
@@ -26,7 +26,7 @@ struct recursion *recursion_new(struct cct *cct, enum recursion_kind what,
 {
 	const size_t count = cct_count(cct);
 	struct recursion *const f = mem_alloc(sizeof(*f));
-	struct path *const p = path_new(cct, functions);
+	struct cct_path *const p = cct_path_new(cct, functions);
 	node_id *const to = mem_alloc((count + 1) * sizeof(*to));
 	uint32_t *const level = mem_alloc((count + 1) * sizeof(*level));
 
@@ -43,13 +43,13 @@ struct recursion *recursion_new(struct cct *cct, enum recursion_kind what,
 		level[id] = into != 0 ? level[into] + 1 : 1;
 		if (level[id] > f->levels[to[id]])
 			f->levels[to[id]] = level[id];
-		if (!path_is_outermost(p, id))
+		if (!cct_path_is_outermost(p, id))
 			f->recursive[to[id]] += n->calls;
 		cct_add(f->tree, to[id], cct, id);
 	}
 	mem_free(to);
 	mem_free(level);
-	path_free(p);
+	cct_path_free(p);
 	return f;
 }
 

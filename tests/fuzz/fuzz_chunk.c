@@ -3,7 +3,7 @@
  * make fuzz builds and runs it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/model/reroot.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/tables/rank.h"
 #include "analyzer/tables/filter.h"
 #include "analyzer/replay/replay.h"
@@ -124,9 +124,9 @@ static void look_closer(struct session *s, uint8_t how)
 
 static void look(struct session *s)
 {
-	const struct merge_options o = { .by_coroutine = 1,
-					 .thread = MERGE_ALL };
-	struct cct *const t = merge_tree(s, &o);
+	const struct cct_reroot o = { .by_coroutine = 1,
+					 .thread = CCT_ALL_THREADS };
+	struct cct *const t = cct_reroot(s->cct, &o);
 
 	if (!cct_valid(s->cct) || !cct_valid(t))
 		abort();

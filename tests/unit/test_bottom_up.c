@@ -1,7 +1,7 @@
 /* test_bottom_up.c - trees as lines, from the root down and from functions up.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/bottom_up.h"
-#include "analyzer/model/reroot.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/tables/top_down.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
@@ -16,9 +16,9 @@ static const char *show(const char *tree, enum recursion_kind what, int how,
 {
 	static struct tree_text t;
 	struct session *const s = tree_text_read(tree);
-	struct cct *const cct = merge_tree(s, &(struct merge_options){
+	struct cct *const cct = cct_reroot(s->cct, &(struct cct_reroot){
 		(how & BY_THREAD) != 0, (how & BY_COROUTINE) != 0,
-		MERGE_ALL });
+		CCT_ALL_THREADS });
 	struct recursion *const fold = recursion_new(cct, what,
 						     func_count(s->funcs));
 	struct top_down *const down = top_down_new(fold);

@@ -2,7 +2,7 @@
  * profile, byte for byte; and counts as added up by hand.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge.h"
-#include "analyzer/model/label.h"
+#include "analyzer/model/session.h"
 #include "analyzer/profile/prof.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"

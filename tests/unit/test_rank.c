@@ -1,7 +1,7 @@
 /* test_rank.c - the flat table and merged trees.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/model/reroot.h"
+#include "analyzer/model/cct.h"
 #include "analyzer/tables/rank.h"
 #include "tests/test.h"
 
@@ -113,8 +113,8 @@ static uint64_t root_total(struct cct *t, node_id root)
 void test_merge_puts_threads_together(void)
 {
 	struct session *const s = sample();
-	struct cct *const t = merge_tree(s, &(struct merge_options){
-		.thread = MERGE_ALL });
+	struct cct *const t = cct_reroot(s->cct, &(struct cct_reroot){
+		.thread = CCT_ALL_THREADS });
 	const node_id r = cct_first_root(t);
 	const node_id f = cct_child(t, r, func_special(s->funcs, "f"), 0);
 
@@ -129,9 +129,9 @@ void test_merge_puts_threads_together(void)
 void test_merge_keeps_threads_apart(void)
 {
 	struct session *const s = sample();
-	struct cct *const t = merge_tree(s, &(struct merge_options){
-		.by_thread = 1, .thread = MERGE_ALL });
-	struct cct *const u = merge_tree(s, &(struct merge_options){
+	struct cct *const t = cct_reroot(s->cct, &(struct cct_reroot){
+		.by_thread = 1, .thread = CCT_ALL_THREADS });
+	struct cct *const u = cct_reroot(s->cct, &(struct cct_reroot){
 		.by_thread = 1, .thread = 1 });
 
 	CHECK_EQ(root_total(t, cct_root(t, 0)), 23118);
@@ -146,8 +146,8 @@ void test_merge_keeps_threads_apart(void)
 void test_merge_roots_coroutines_at_their_bodies(void)
 {
 	struct session *const s = sample();
-	struct cct *const t = merge_tree(s, &(struct merge_options){
-		.by_coroutine = 1, .thread = MERGE_ALL });
+	struct cct *const t = cct_reroot(s->cct, &(struct cct_reroot){
+		.by_coroutine = 1, .thread = CCT_ALL_THREADS });
 	const node_id r = cct_first_root(t);
 	const node_id body = cct_child(t, r, func_special(s->funcs, "f"),
 				       CCT_BODY);

@@ -1,7 +1,7 @@
 /* test_select.c - parts of a tree, patterns, and groups of a ranking.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/model/group_name.h"
+#include "analyzer/model/group.h"
 #include "analyzer/tables/rank.h"
 #include "analyzer/tables/filter.h"
 #include "tests/test.h"

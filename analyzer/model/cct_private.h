@@ -1,8 +1,8 @@
-/* cct_hot.h - the tree's inside, for the two files that may see it: cct.c, and
- * replay, which looks a child up at every call.
+/* cct_private.h - the inside of a tree, for cct.c and for the replay, which
+ * looks up a child at every call.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_CCT_HOT_H
-#define WEFT_ANALYZER_MODEL_CCT_HOT_H
+#ifndef WEFT_ANALYZER_MODEL_CCT_PRIVATE_H
+#define WEFT_ANALYZER_MODEL_CCT_PRIVATE_H
 
 #include "analyzer/model/cct.h"
 #include "analyzer/model/hist.h"
@@ -21,7 +21,7 @@ struct cct {
 	func_id deeper;
 	node_id first_root, last_root;
 	struct map *root_of;     /* thread to its root */
-	struct map *folded_paths;
+	struct map *folded_paths; /* (parent, func) of those counted */
 	struct hist *hist;       /* by node; NULL: not collected */
 	struct cct_cpu *cpu;     /* by node; NULL: not collected */
 };
@@ -38,9 +38,9 @@ static inline uint64_t cct_hash(node_id parent, func_id func, uint32_t flags)
 	return h ^ h >> 32;
 }
 
-/* The child, or 0 if it is not in the tree yet. */
-static inline node_id cct_hot_find(const struct cct *t, node_id parent,
-				   func_id func, uint32_t flags)
+/* The child, or 0 if it is not in the tree yet. Needs flags & CCT_KEY. */
+static inline node_id cct_find(const struct cct *t, node_id parent,
+			       func_id func, uint32_t flags)
 {
 	uint64_t i = cct_hash(parent, func, flags);
 
@@ -51,19 +51,6 @@ static inline node_id cct_hot_find(const struct cct *t, node_id parent,
 		if (id == 0 || (n->parent == parent && n->func == func &&
 				(n->flags & CCT_KEY) == flags))
 			return id;
-	}
-}
-
-/* One finished call of so many ticks; its histogram apart. */
-static inline void cct_hot_time(struct cct_node *n, uint64_t duration)
-{
-	if (!(n->flags & CCT_TIMED)) {
-		n->flags |= CCT_TIMED;
-		n->min = n->max = duration;
-	} else if (duration > n->max) {
-		n->max = duration;
-	} else if (duration < n->min) {
-		n->min = duration;
 	}
 }
 
