@@ -60,7 +60,8 @@ static void each_option(const struct cmd *cmd, opt_fn fn, void *ctx)
 
 /* ---- help --------------------------------------------------------------- */
 
-enum { OPTION_COLUMN = 26, LINE_END = 78, HELP_SIZE = 800 };
+enum { OPTION_COLUMN = 26, METRIC_NAME_WIDTH = 14, LINE_END = 78,
+       HELP_SIZE = 800 };
 
 static void print_overview(void)
 {
@@ -74,12 +75,10 @@ static void print_overview(void)
 	      stdout);
 }
 
-/* Words in lines that end before LINE_END; the first begins in the column
- * OPTION_COLUMN. */
-static void print_wrapped(const char *text)
+/* Words in lines that end before LINE_END; the first begins in the column `at`,
+ * OPTION_COLUMN or beyond. */
+static void print_wrapped(const char *text, size_t at)
 {
-	size_t at = OPTION_COLUMN;
-
 	while (*text) {
 		const size_t length = strcspn(text, " ");
 
@@ -109,7 +108,14 @@ static void print_option(void *ctx, const struct opt *row)
 	printf("  %-*s", OPTION_COLUMN - 2, name);
 	if (strlen(name) >= OPTION_COLUMN - 3)
 		printf("\n%*s", OPTION_COLUMN, "");
-	print_wrapped(opt_help(row, text, sizeof(text)));
+	print_wrapped(opt_help(row, text, sizeof(text)), OPTION_COLUMN);
+	if (row->type != OPT_COLUMNS)
+		return;
+	for (const struct metric *m = row->view->metrics; m->name; m++) {
+		printf("%*s%-*s", OPTION_COLUMN, "", METRIC_NAME_WIDTH,
+		       m->name);
+		print_wrapped(m->help, OPTION_COLUMN + METRIC_NAME_WIDTH);
+	}
 }
 
 static void print_command(const struct cmd *cmd)
@@ -198,14 +204,14 @@ static void print_choices(void *ctx, const struct opt *row)
 {
 	const char *const command = ctx;
 
-	if (row->type != OPT_CHOICE)
+	if (!opt_word(row, 0))
 		return;
 	printf("\t\"%s --%s\"", command, row->name);
 	if (row->letter)
 		printf(" | \"%s -%c\"", command, row->letter);
 	fputs(") choice=\"", stdout);
-	for (size_t i = 0; row->choices[i]; i++)
-		printf("%s%s", i > 0 ? " " : "", row->choices[i]);
+	for (size_t i = 0; opt_word(row, i); i++)
+		printf("%s%s", i > 0 ? " " : "", opt_word(row, i));
 	fputs("\" ;;\n", stdout);
 }
 
@@ -323,6 +329,13 @@ static void put_option(void *ctx, const struct opt *row)
 	putchar('\n');
 	put_lines(opt_help(row, text, sizeof(text)), ".br");
 	mem_free(name);
+	if (row->type != OPT_COLUMNS)
+		return;
+	for (const struct metric *m = row->view->metrics; m->name; m++) {
+		snprintf(text, sizeof(text), "%s: %s", m->name, m->help);
+		puts(".br");
+		put_lines(text, ".br");
+	}
 }
 
 static const char man_begin[] =

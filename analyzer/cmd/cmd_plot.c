@@ -5,7 +5,7 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
-#include "analyzer/tables/rank.h"
+#include "analyzer/tables/flat.h"
 #include "analyzer/out/out_gnuplot.h"
 #include "analyzer/out/out_number.h"
 
@@ -51,16 +51,16 @@ static struct unit unit_for(double ns)
 }
 
 static void fill(struct out_bar *bar, char *note, const struct session *s,
-		 const struct rank *rank, const struct rank_row *row,
+		 const struct flat *flat, const struct flat_row *row,
 		 const struct unit *unit)
 {
-	const struct func *const f = func_get(s->funcs, row->func);
-	const double ns = (double)session_ns(s, row->self);
+	const struct func *const f = func_get(s->funcs, row->f.func);
+	const double ns = (double)session_ns(s, row->f.self);
 	char time[OUT_NUMBER], share[OUT_NUMBER], calls[OUT_NUMBER];
 
 	snprintf(note, NOTE, "%s  %s  %s", out_number_time(time, ns),
-		 out_number_share(share, row->self, rank->self),
-		 out_number_many(calls, row->calls, "calls"));
+		 out_number_share(share, row->f.self, flat->self),
+		 out_number_many(calls, row->f.calls, "calls"));
 	bar->label = f->name;
 	bar->note = note;
 	bar->value = ns / unit->ns;
@@ -83,18 +83,18 @@ static void set_title(char *to, size_t size, const struct load *load)
 static int draw(const struct load *load, const char *file)
 {
 	struct session *const s = load->session;
-	struct rank *const rank = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
+	struct flat *const flat = flat_new(s, NULL);
 	const size_t wanted = arg_top < BARS_MAX ? arg_top : BARS_MAX;
-	const size_t count = rank->count < wanted ? rank->count : wanted;
+	const size_t count = flat->count < wanted ? flat->count : wanted;
 	struct out_bar *const bars = mem_alloc((count + 1) * sizeof(*bars));
 	char (*const notes)[NOTE] = mem_alloc((count + 1) * sizeof(*notes));
 	const struct unit unit = unit_for(count == 0 ? 0 :
-		(double)session_ns(s, rank->rows[0].self));
+		(double)session_ns(s, flat->rows[0].f.self));
 	char title[256], axis[64];
 	int status;
 
 	for (size_t i = 0; i < count; i++)
-		fill(&bars[i], notes[i], s, rank, &rank->rows[i], &unit);
+		fill(&bars[i], notes[i], s, flat, &flat->rows[i], &unit);
 	set_title(title, sizeof(title), load);
 	snprintf(axis, sizeof(axis), "self time, %s", unit.name);
 	const struct out_bars plot = { title, axis, bars, count, groups,
@@ -104,7 +104,7 @@ static int draw(const struct load *load, const char *file)
 		 out_gnuplot_bars(&plot, file, terminals[arg_terminal]);
 	mem_free(bars);
 	mem_free(notes);
-	rank_free(rank);
+	flat_free(flat);
 	return status;
 }
 

@@ -1,49 +1,46 @@
 /* cmd_report.c - "weft report": rankings of functions, and of groups of them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/text.h"
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/table.h"
 #include "analyzer/load/header.h"
-#include "analyzer/cmd/report_print.h"
 #include "analyzer/model/group.h"
-#include "analyzer/tables/rank.h"
 #include "analyzer/model/hist.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/tables/filter.h"
+#include "analyzer/tables/flat.h"
 
 #include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
 
-static size_t arg_top = 30;
-static int arg_sort, arg_by;
+enum { USUAL_TOP = 30 };
+
+static size_t arg_top = SIZE_MAX;
+static int arg_by;
 static bool arg_csv, arg_by_thread;
+static const struct metric *arg_sort;
 static const char *arg_columns, *arg_only;
 
-/* As enum rank_key. */
-static const char *const sort_keys[] = {
-	"self", "total", "wall", "suspended", "calls", "average", "min", "max",
-	"cpu", "off-cpu", "total-cpu", "total-off-cpu", "p50", "p95", "p99",
-	"name", NULL
-};
-
-/* As enum group_by. */
 static const char *const groups[] = {
-	"function", "module", "file", "language", "body", "vm", "thread",
-	"process", "label", NULL
+	[GROUP_FUNCTION] = "function", [GROUP_MODULE] = "module",
+	[GROUP_FILE] = "file", [GROUP_LANGUAGE] = "language",
+	[GROUP_BODY] = "body", [GROUP_VM] = "vm", [GROUP_THREAD] = "thread",
+	[GROUP_PROCESS] = "process", [GROUP_LABEL] = "label", NULL
 };
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = groups, .help = "a row for each" },
-	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .choices = sort_keys, .help = "what comes first" },
+	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
+	  .to = &arg_sort, .view = &flat_view, .help = "what comes first" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
-	{ .type = OPT_TEXT, .name = "columns", .arg = "LIST",
-	  .to = &arg_columns, .help = "what the table shows: self, share, "
-	  "traced, total, wall, suspended, cpu, off-cpu, total-cpu, "
-	  "total-off-cpu, calls, average, min, p50, p95, p99, max, language, "
-	  "module, file, name; or all; +LIST adds to what is usual" },
+	  .to = &arg_top, .help = "rows to show, 0 for all; 30 unless given, "
+	  "all with --csv" },
+	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
+	  .to = &arg_columns, .view = &flat_view, .help = OPT_COLUMNS_HELP },
 	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
 	  .to = &arg_only, .help = "rows to show; the figures stay those of "
 	  "all" },
@@ -56,6 +53,13 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+static bool is_sorted_by(unsigned flags)
+{
+	return arg_sort && (arg_sort->flags & flags);
+}
+
+/* ---- notes -------------------------------------------------------------- */
+
 static void note(const char *sentence)
 {
 	char *const text = out_escape_terminal(sentence);
@@ -65,80 +69,128 @@ static void note(const char *sentence)
 	mem_free(text);
 }
 
-static int wants_quantiles(const struct report *r)
+static void print_quantile_note(const struct session *s)
 {
-	return arg_csv || report_print_has_quantiles(r) ||
-	       (arg_sort >= RANK_P50 && arg_sort <= RANK_P99);
+	/* Merging puts the steps of ticks into steps of nanoseconds. */
+	const int error = s->part_count > 0 ? 3 * HIST_ERROR : HIST_ERROR;
+	char text[100];
+
+	snprintf(text, sizeof(text), "p50, p95 and p99 are at most %d.%02d%% "
+		 "off", error / 100, error % 100);
+	note(text);
 }
 
-static int wants_cpu(void)
+static void print_switches_note(const struct flat *all, bool is_asked_for)
 {
-	return arg_sort >= RANK_CPU && arg_sort <= RANK_TOTAL_OFF;
-}
-
-static int asks_cpu(void)
-{
-	return wants_cpu() ||
-	       (arg_columns && strstr(arg_columns, "cpu"));
-}
-
-/* How far off the figures below may be. */
-static void print_notes(const struct report *r, const struct rank *rank)
-{
-	/* Merging puts ticks' steps into those of nanoseconds. */
-	const int error = r->session->part_count > 0 ? 3 * HIST_ERROR :
-			  HIST_ERROR;
-	const ticks all = rank->self + rank->root_self;
+	const ticks time = all->self + all->root_self;
 	char share[OUT_NUMBER], text[200];
 
-	if (!arg_csv && wants_quantiles(r) && rank->has_quantiles) {
-		snprintf(text, sizeof(text), "p50, p95 and p99 are at most "
-			 "%d.%02d%% off", error / 100, error % 100);
-		note(text);
-	}
-	if (rank->unknown < all / 1000 ||
-	    (rank->unknown == all && !asks_cpu()))
+	if (all->unknown < time / 1000 ||
+	    (all->unknown == time && !is_asked_for))
 		return;
-	if (rank->unknown == all)
+	if (all->unknown == time)
 		snprintf(text, sizeof(text), "the trace holds no context "
 			 "switches: no times on and off the CPU");
 	else
 		snprintf(text, sizeof(text), "context switches are known for "
 			 "%s of the time: cpu and off-cpu %s",
-			 out_number_share(share, all - rank->unknown, all),
-			 r->has_cpu ? "add up to that much of self" :
+			 out_number_share(share, time - all->unknown, time),
+			 all->has_switches ? "add up to that much of self" :
 			 "are not shown");
-	if (r->has_cpu || report_print_has_cpu(r) || arg_csv)
-		note(text);
+	note(text);
 }
 
-static void print_only(const struct report *r, const struct rank *rank)
+/* How far off the figures below may be. */
+static void print_notes(const struct flat *all, const struct metric_columns *c)
+{
+	const bool is_asked_for = is_sorted_by(METRIC_SWITCHES) ||
+		(arg_columns && strstr(arg_columns, "cpu"));
+
+	if (!arg_csv && all->has_quantiles &&
+	    (metric_has(c, METRIC_QUANTILE) || is_sorted_by(METRIC_QUANTILE)))
+		print_quantile_note(all->session);
+	if (all->has_switches || metric_has(c, METRIC_SWITCHES))
+		print_switches_note(all, is_asked_for);
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+static bool is_shown(const struct flat *t, const struct flat_row *row)
+{
+	const char *const name = flat_name(t, row);
+
+	if (!arg_only)
+		return true;
+	if (row->f.func != 0)
+		return filter_match_func(t->session, row->f.func, arg_only);
+	return filter_match_text(name, arg_only) ||
+	       filter_match_text(text_base_name(name), arg_only);
+}
+
+static void print_only(const struct flat *t)
 {
 	char self[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
 	char text[600];
 	ticks shown = 0;
 	size_t rows = 0;
 
-	for (size_t i = 0; i < rank->count; i++)
-		if (report_print_is_shown(r, rank, &rank->rows[i])) {
-			shown += rank->rows[i].self;
+	for (size_t i = 0; i < t->count; i++)
+		if (is_shown(t, &t->rows[i])) {
+			shown += t->rows[i].f.self;
 			rows++;
 		}
 	snprintf(text, sizeof(text), "only \"%.200s\": %zu of %zu rows, self "
-		 "%s of %s (%s)", arg_only, rows, rank->count,
-		 out_number_time(self, (double)session_ns(r->session, shown)),
-		 out_number_time(whole, (double)session_ns(r->session,
-							   rank->self)),
-		 out_number_share(share, shown, rank->self));
+		 "%s of %s (%s)", arg_only, rows, t->count,
+		 out_number_time(self, (double)session_ns(t->session, shown)),
+		 out_number_time(whole, (double)session_ns(t->session,
+							   t->self)),
+		 out_number_share(share, shown, t->self));
 	note(text);
+}
+
+static void print_rest(const struct flat *t, size_t rows, ticks self)
+{
+	char count[OUT_NUMBER], time[OUT_NUMBER], share[OUT_NUMBER];
+
+	printf("... and %s: self %s, %s (--top 0 shows all)\n",
+	       out_number_many(count, rows,
+			       arg_by == GROUP_FUNCTION ? "functions" : "rows"),
+	       out_number_time(time, (double)session_ns(t->session, self)),
+	       out_number_share(share, self, t->self));
+}
+
+static void print_rows(struct table *table, const struct flat *t)
+{
+	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	size_t shown = 0, left = 0;
+	ticks rest = 0;
+
+	table->source.table = t;
+	if (!arg_csv)
+		table_begin(table);
+	for (size_t i = 0; i < t->count; i++) {
+		if (!is_shown(t, &t->rows[i]))
+			continue;
+		if (shown < top) {
+			table_row(table, &t->rows[i]);
+			shown++;
+		} else {
+			rest += t->rows[i].f.self;
+			left++;
+		}
+	}
+	if (!arg_csv)
+		table_end(table);
+	if (left > 0 && !arg_csv)
+		print_rest(t, left, rest);
 }
 
 static void print_thread(const struct session *s, uint32_t i)
 {
 	const struct thread *const t = &s->threads[i];
 	const uint32_t pid = s->processes[t->process].pid;
-	char who[GROUP_NAME], time[OUT_NUMBER];
-	char *const name = out_escape_terminal(group_name_thread(s, i, who));
+	char room[GROUP_NAME], time[OUT_NUMBER];
+	char *const name = out_escape_terminal(group_name_thread(s, i, room));
 
 	printf("%sthread %s", i > 0 ? "\n" : "", name);
 	if (s->process_count == 1 && pid != 0)
@@ -148,87 +200,96 @@ static void print_thread(const struct session *s, uint32_t i)
 	mem_free(name);
 }
 
-static void show_threads(struct report *r)
+static void print_threads(struct table *table, const struct flat *all)
 {
-	struct session *const s = r->session;
+	struct session *const s = all->session;
 
 	for (uint32_t i = 0; i < s->thread_count; i++) {
-		struct rank *const rank = rank_by(s, &(struct rank_options){
-			r->by, (enum rank_key)arg_sort, i });
+		struct flat *const t = flat_new(s, &(struct flat_options){
+			(enum group_by)arg_by, arg_sort, i });
 
-		if (arg_csv) {
-			report_print_csv(r, rank, i);
-		} else {
+		t->has_switches = all->has_switches;
+		if (!arg_csv)
 			print_thread(s, i);
-			report_print_table(r, rank);
-		}
-		rank_free(rank);
+		print_rows(table, t);
+		flat_free(t);
 	}
 }
 
-static int can_sort(const struct report *r, const struct rank *rank)
+/* ---- the command -------------------------------------------------------- */
+
+static int check_sort(const struct flat *all)
 {
-	if (arg_sort >= RANK_P50 && arg_sort <= RANK_P99 &&
-	    !rank->has_quantiles)
+	if (is_sorted_by(METRIC_QUANTILE) && !all->has_quantiles)
 		return err_add("cannot sort by %s: a profile holds no "
-			       "percentiles", sort_keys[arg_sort]);
-	if (!wants_cpu() || r->has_cpu)
+			       "percentiles", arg_sort->name);
+	if (!is_sorted_by(METRIC_SWITCHES) || all->has_switches)
 		return 0;
 	return err_add("cannot sort by %s: the trace %s context switches; see "
-		       "weft info", sort_keys[arg_sort],
-		       rank->unknown == rank->self + rank->root_self ?
+		       "weft info", arg_sort->name,
+		       all->unknown == all->self + all->root_self ?
 		       "holds no" : "knows too few");
 }
 
-static enum cmd_exit report(const struct load *load, struct report *r)
+static enum cmd_exit report(const struct load *load, struct table *table)
 {
-	struct rank *const rank = rank_by(load->session,
-		&(struct rank_options){ r->by, (enum rank_key)arg_sort,
-					RANK_ALL_THREADS });
+	struct flat *const all = flat_new(load->session,
+		&(struct flat_options){ (enum group_by)arg_by, arg_sort,
+					CCT_ALL_THREADS });
 	enum cmd_exit status = CMD_OK;
 
-	r->session = load->session;
-	r->has_cpu = report_print_is_known(rank);
+	table->source.session = load->session;
 	if (arg_csv)
 		header_print_losses(load);
 	else
 		header_begin(stdout, load);
-	if (can_sort(r, rank) != 0)
+	if (check_sort(all) != 0)
 		status = CMD_UNREADABLE;
-	print_notes(r, rank);
+	print_notes(all, &table->columns);
 	if (arg_only)
-		print_only(r, rank);
+		print_only(all);
 	if (arg_csv)
-		report_print_csv_head(r, arg_by_thread);
+		table_begin(table);
 	else
 		putchar('\n');
-	if (status != CMD_OK)
-		;
-	else if (arg_by_thread)
-		show_threads(r);
-	else if (arg_csv)
-		report_print_csv(r, rank, RANK_ALL_THREADS);
-	else
-		report_print_table(r, rank);
-	rank_free(rank);
+	if (!arg_csv && !all->has_switches)
+		metric_remove(&table->columns, METRIC_SWITCHES);
+	if (status == CMD_OK && arg_by_thread)
+		print_threads(table, all);
+	else if (status == CMD_OK)
+		print_rows(table, all);
+	flat_free(all);
 	return status;
+}
+
+static int choose_columns(struct table *table)
+{
+	const bool has_funcs = arg_by == GROUP_FUNCTION || arg_by == GROUP_BODY;
+	const struct metric_choice choice = {
+		.names = arg_columns, .sort = arg_sort, .csv = arg_csv,
+		.lacks = (has_funcs ? 0u : METRIC_OF_FUNC) |
+			 (arg_by_thread ? 0u : METRIC_OF_THREAD) };
+
+	if (metric_choose(&table->columns, &flat_view, &choice) != 0)
+		return -1;
+	metric_rename(&table->columns, "name", groups[arg_by], groups[arg_by]);
+	return 0;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
-	struct report r = { .by = (enum group_by)arg_by,
-			    .title = groups[arg_by], .top = arg_top,
-			    .only = arg_only };
-	struct replay_collect want = { .vm = r.by == GROUP_VM };
+	struct table table = { .csv = arg_csv, .has_bounds = true };
+	struct replay_collect want = { .vm = arg_by == GROUP_VM };
 	struct load load;
 	enum cmd_exit status;
 
-	if (report_print_choose(&r, arg_columns, sort_keys[arg_sort]) != 0)
+	if (choose_columns(&table) != 0)
 		return CMD_USAGE;
-	want.hist = wants_quantiles(&r);
+	want.hist = metric_has(&table.columns, METRIC_QUANTILE) ||
+		    is_sorted_by(METRIC_QUANTILE);
 	status = load_open_with(&load, &want, count, operands);
 	if (status == CMD_OK)
-		status = report(&load, &r);
+		status = report(&load, &table);
 	if (status == CMD_OK)
 		status = header_need_calls(&load);
 	load_close(&load);
@@ -241,27 +302,23 @@ const struct cmd cmd_report = {
 	.summary = "rank functions by the time they take",
 	.about =
 	"Reads traces or profiles (several are merged) and lists their\n"
-	"functions, native and Lua ones together. total is the time between\n"
-	"entry and exit, less the time its coroutine was suspended; self is\n"
-	"total less what its callees took; wall is total and suspended. A\n"
-	"function that calls itself counts its outermost call only. share is\n"
-	"the share of self, traced that of all time that was traced.\n"
+	"functions, native and Lua ones together. A function that calls itself\n"
+	"has the total of its outermost call.\n"
 	"\n"
-	"--by ranks groups of functions by the same rule: of calls of one\n"
-	"group in one another the outermost counts. body is the outermost\n"
+	"--by ranks groups of functions by the same rule: of a group's calls\n"
+	"within one another the outermost counts. body is the outermost\n"
 	"function of a coroutine, vm its Lua state, label what weft record\n"
 	"--label said.\n"
 	"\n"
-	"cpu and off-cpu are the parts of self in which the thread ran and\n"
-	"did not, exact to the switch, where the trace holds the kernel's\n"
-	"context switches; total-cpu and total-off-cpu those of total.\n"
+	"Times on and off the CPU are exact to the context switch. They are\n"
+	"shown where the trace holds the kernel's switches.\n"
 	"\n"
 	"FN and PATTERN are names as shown, whole or up to parameters or\n"
 	"\" <\"; * stands for any text, ? for one character, a|b for either.\n"
-	"module=PATTERN, file=PATTERN, language=PATTERN mean what a function\n"
-	"is from.\n"
+	"module=PATTERN, file=PATTERN and language=PATTERN match where a\n"
+	"function is from.\n"
 	"\n"
-	"On top stands what was recorded, what was lost, and which part of\n"
+	"The header says what was recorded, what was lost, and which part of\n"
 	"it is shown.",
 	.opts = opts,
 	.run = run,

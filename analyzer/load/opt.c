@@ -89,27 +89,47 @@ static int set_share(const struct opt *row, const char *text)
 	return 0;
 }
 
-/* "a, b, c" after what is in `to` already. */
-static void join_choices(const struct opt *row, char *to, size_t size)
+const char *opt_word(const struct opt *row, size_t i)
 {
-	for (size_t i = 0; row->choices[i]; i++) {
+	const struct metric *m = NULL;
+
+	if (row->type == OPT_CHOICE)
+		return row->choices[i];
+	if (row->type == OPT_SORT)
+		m = metric_sorting(row->view->metrics, i);
+	else if (row->type == OPT_COLUMNS)
+		m = &row->view->metrics[i];
+	return m ? m->name : NULL;
+}
+
+/* "a, b, c" after what is in `to` already. */
+static void join_words(const struct opt *row, char *to, size_t size)
+{
+	for (size_t i = 0; opt_word(row, i); i++) {
 		const size_t used = strlen(to);
 
 		snprintf(to + used, size - used, "%s%s", i > 0 ? ", " : "",
-			 row->choices[i]);
+			 opt_word(row, i));
 	}
 }
 
-static int set_choice(const struct opt *row, const char *text)
+/* OPT_CHOICE or OPT_SORT. */
+static int set_word(const struct opt *row, const char *text)
 {
 	char all[400] = "";
+	const char *word;
+	size_t i = 0;
 
-	for (int i = 0; row->choices[i]; i++)
-		if (strcmp(row->choices[i], text) == 0) {
-			*(int *)row->to = i;
-			return 0;
-		}
-	join_choices(row, all, sizeof(all));
+	while ((word = opt_word(row, i)) != NULL && strcmp(word, text) != 0)
+		i++;
+	if (word && row->type == OPT_CHOICE)
+		*(int *)row->to = (int)i;
+	else if (word)
+		*(const struct metric **)row->to =
+			metric_sorting(row->view->metrics, i);
+	if (word)
+		return 0;
+	join_words(row, all, sizeof(all));
 	return err_add("--%s takes one of %s, not \"%s\"", row->name, all,
 		       text);
 }
@@ -144,6 +164,7 @@ static int set(const struct opt *row, const char *text)
 		*(bool *)row->to = true;
 		return 0;
 	case OPT_TEXT:
+	case OPT_COLUMNS:
 		*(const char **)row->to = text;
 		return 0;
 	case OPT_LIST:
@@ -154,7 +175,8 @@ static int set(const struct opt *row, const char *text)
 	case OPT_SHARE:
 		return set_share(row, text);
 	case OPT_CHOICE:
-		return set_choice(row, text);
+	case OPT_SORT:
+		return set_word(row, text);
 	case OPT_END:
 	case OPT_MORE:
 		break;
@@ -224,6 +246,8 @@ static void put_default(const struct opt *row, char *to, size_t size)
 		snprintf(to, size, " (%g)", *(const double *)row->to);
 	if (row->type == OPT_TEXT || row->type == OPT_LIST)
 		text = *(const char **)row->to;
+	if (row->type == OPT_SORT)
+		text = opt_word(row, 0);
 	if (row->type == OPT_CHOICE) {
 		choice = *(const int *)row->to;
 		text = choice >= 0 ? row->choices[choice] : NULL;
@@ -234,12 +258,12 @@ static void put_default(const struct opt *row, char *to, size_t size)
 
 const char *opt_help(const struct opt *row, char *to, size_t size)
 {
+	const bool has_words = row->type == OPT_CHOICE || row->type == OPT_SORT;
 	size_t used;
 
-	snprintf(to, size, "%s%s", row->help,
-		 row->type == OPT_CHOICE ? ": " : "");
-	if (row->type == OPT_CHOICE)
-		join_choices(row, to, size);
+	snprintf(to, size, "%s%s", row->help, has_words ? ": " : "");
+	if (has_words)
+		join_words(row, to, size);
 	used = strlen(to);
 	put_default(row, to + used, size - used);
 	return to;

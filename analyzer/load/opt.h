@@ -5,6 +5,8 @@
 #ifndef WEFT_ANALYZER_LOAD_OPT_H
 #define WEFT_ANALYZER_LOAD_OPT_H
 
+#include "analyzer/tables/metric.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,12 +28,14 @@ enum opt_type {
 	OPT_LIST,    /* to: const char *; if given again, the texts are joined
 	              * with a colon */
 	OPT_CHOICE,  /* to: int, the index in choices */
+	OPT_SORT,    /* to: const struct metric *, one of the view's that sorts */
+	OPT_COLUMNS, /* to: const char *, names of the view's metrics */
 	OPT_MORE,    /* stands for the rows of the table `more` */
 };
 
 /* The value in *to before parsing is the default. The help shows it, unless it
  * is -1 (OPT_CHOICE, OPT_SHARE) or SIZE_MAX (OPT_NUMBER): these mean that the
- * command chooses a value. */
+ * command chooses a value. NULL (OPT_SORT) means the first one. */
 struct opt {
 	enum opt_type type;
 	char letter;                 /* 0: none */
@@ -41,7 +45,11 @@ struct opt {
 	const char *help;            /* a sentence without its full stop */
 	const char *const *choices;  /* ends with NULL */
 	const struct opt *more;
+	const struct metric_view *view;
 };
+
+#define OPT_COLUMNS_HELP "the columns of the table, or of the CSV: names with " \
+	"commas between; all; or +LIST, beside the usual ones"
 
 /* Parse argv[1] to argv[argc - 1]. Options and operands may be mixed; "--" ends
  * the options. Moves the operands to argv[0] and following, and returns their
@@ -51,6 +59,10 @@ int opt_parse(const struct opt *, int argc, char **argv);
 /* Call fn for each row, those of OPT_MORE included. */
 typedef void (*opt_fn)(void *ctx, const struct opt *);
 void opt_each(const struct opt *, opt_fn fn, void *ctx);
+
+/* The i-th word that may follow the option, counted from 0; NULL after the last
+ * one, or if any text may follow. */
+const char *opt_word(const struct opt *, size_t i);
 
 /* Write the help of a row with its choices and its default to `to`, for example
  * "the order of rows: self, total (self)". Returns `to`. */

@@ -4,7 +4,7 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
-#include "analyzer/tables/rank.h"
+#include "analyzer/tables/flat.h"
 
 enum { THOUSAND = 1000, MILLION = 1000000 };
 
@@ -61,35 +61,35 @@ static void add_mean(struct statistics *to, uint64_t ns, uint64_t calls)
 	statistics_add(to, statistics_scale(ns, THOUSAND, calls));
 }
 
-static void add_funcs(struct session *s, const struct rank *r,
+static void add_funcs(struct session *s, const struct flat *r,
 		      const struct counts *n)
 {
 	s->statistics = mem_alloc((r->count + 1) * sizeof(*s->statistics));
 	s->statistics_count = r->count;
 	for (size_t i = 0; i < r->count; i++) {
-		const struct rank_row *const row = &r->rows[i];
+		const struct flat_row *const row = &r->rows[i];
 		struct func_statistics *const f = &s->statistics[i];
-		const uint64_t off = n->off[row->func] < row->self ?
-				     n->off[row->func] : row->self;
+		const uint64_t off = n->off[row->f.func] < row->f.self ?
+				     n->off[row->f.func] : row->f.self;
 
-		f->func = row->func;
-		if (!n->is_caller[row->func] && row->max > 0)
+		f->func = row->f.func;
+		if (!n->is_caller[row->f.func] && row->max > 0)
 			statistics_add(&f->fastest, row->min);
-		statistics_add(&f->calls, row->calls);
-		statistics_add(&f->self, row->self);
-		statistics_add(&f->total, row->total);
-		statistics_add(&f->suspended, row->suspended);
-		add_mean(&f->cost, row->self, row->calls);
-		add_mean(&f->work, row->self - off, row->calls);
-		add_mean(&f->wait, off, row->calls);
-		add_mean(&f->sleep, n->sleep[row->func], row->calls);
+		statistics_add(&f->calls, row->f.calls);
+		statistics_add(&f->self, row->f.self);
+		statistics_add(&f->total, row->f.total);
+		statistics_add(&f->suspended, row->f.suspended);
+		add_mean(&f->cost, row->f.self, row->f.calls);
+		add_mean(&f->work, row->f.self - off, row->f.calls);
+		add_mean(&f->wait, off, row->f.calls);
+		add_mean(&f->sleep, n->sleep[row->f.func], row->f.calls);
 	}
 }
 
 void merge_statistics_of_one(struct session *s)
 {
 	const size_t funcs = func_count(s->funcs) + 1;
-	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
+	struct flat *const r = flat_new(s, NULL);
 	struct counts n = { .sleep = mem_alloc(funcs * sizeof(uint64_t)),
 			    .calls = mem_alloc(funcs * sizeof(uint64_t)),
 			    .off = mem_alloc(funcs * sizeof(uint64_t)),
@@ -106,5 +106,5 @@ void merge_statistics_of_one(struct session *s)
 	mem_free(n.is_caller);
 	mem_free(n.edges);
 	map_free(n.edge);
-	rank_free(r);
+	flat_free(r);
 }

@@ -376,32 +376,39 @@ void cct_totals(struct cct *t, uint64_t *total, uint64_t *susp)
 
 /* ---- paths ---- */
 
-/* A walk over the tree. last[func]: its innermost node on the path to the node
+/* A walk over the tree. last[group]: its innermost node on the path to the node
  * at hand; below[id]: the child of an open node that the path goes through. */
 struct walk {
 	struct cct *cct;
+	const uint32_t *of;      /* by node: its group; NULL: its function */
 	struct cct_path *path;
 	node_id *last, *below;
 };
 
+static uint32_t group_of(const struct walk *w, node_id id)
+{
+	return w->of ? w->of[id] : cct_get(w->cct, id)->func;
+}
+
 static void enter(struct walk *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
+	const uint32_t group = group_of(w, id);
 	struct cct_path *const p = w->path;
 
 	w->below[n->parent] = id;
 	p->body[id] = n->parent == 0 || (n->flags & CCT_BODY) ? id :
 		      p->body[n->parent];
-	if (n->func == 0)
+	if (group == 0)
 		return;
-	p->same[id] = w->last[n->func];
+	p->same[id] = w->last[group];
 	p->branch[id] = p->same[id] == 0 ? 0 : w->below[p->same[id]];
-	w->last[n->func] = id;
+	w->last[group] = id;
 }
 
 static void leave(struct walk *w, node_id id)
 {
-	w->last[cct_get(w->cct, id)->func] = w->path->same[id];
+	w->last[group_of(w, id)] = w->path->same[id];
 }
 
 /* No recursion: stacks may be deep. */
@@ -417,15 +424,18 @@ static void walk(struct walk *w, node_id root)
 			id = cct_get(w->cct, id)->parent;
 		}
 		if (next == 0)
-			return;
+			break;
 	}
+	leave(w, root);
 }
 
-struct cct_path *cct_path_new(struct cct *cct, size_t functions)
+struct cct_path *cct_path_new_of(struct cct *cct, const uint32_t *of,
+				 size_t groups)
 {
 	const size_t nodes = cct_count(cct) + 1;
 	struct cct_path *const p = mem_alloc(sizeof(*p));
-	struct walk w = { cct, p, mem_alloc((functions + 1) * sizeof(node_id)),
+	struct walk w = { cct, of, p,
+			  mem_alloc((groups + 1) * sizeof(node_id)),
 			  mem_alloc(nodes * sizeof(node_id)) };
 
 	p->same = mem_alloc(nodes * sizeof(node_id));
@@ -437,6 +447,11 @@ struct cct_path *cct_path_new(struct cct *cct, size_t functions)
 	mem_free(w.last);
 	mem_free(w.below);
 	return p;
+}
+
+struct cct_path *cct_path_new(struct cct *cct, size_t functions)
+{
+	return cct_path_new_of(cct, NULL, functions);
 }
 
 void cct_path_free(struct cct_path *p)

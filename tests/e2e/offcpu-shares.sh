@@ -42,7 +42,7 @@ FNR == 1 { for (i in f) at[f[i]] = i; next }
 f[1] in wall {
 	name = f[1]
 	on = f[at["total_cpu_ns"]]
-	off = f[at["total_offcpu_ns"]]
+	off = f[at["total_off_cpu_ns"]]
 	a = (on - cpu[name]) / most(cpu[name], wall[name] / 10)
 	away = wall[name] - cpu[name]
 	b = (off - away) / most(away, wall[name] / 10)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/model/cct.h"
-#include "analyzer/tables/rank.h"
+#include "analyzer/tables/flat.h"
 #include "analyzer/tables/filter.h"
 #include "analyzer/replay/replay.h"
 
@@ -113,12 +113,12 @@ static void look_closer(struct session *s, uint8_t how)
 	if (!cct_valid(s->cct) || sums.calls > sums.whole_calls)
 		abort();
 	for (int by = GROUP_FUNCTION; by <= GROUP_LABEL; by++) {
-		struct rank *const r = rank_by(s, &(struct rank_options){
-			(enum group_by)by, RANK_P95, RANK_ALL_THREADS });
+		struct flat *const r = flat_new(s, &(struct flat_options){
+			(enum group_by)by, metric_find(&flat_view, "p95"), CCT_ALL_THREADS });
 
 		if (r->self + r->root_self != sums.self)
 			abort();
-		rank_free(r);
+		flat_free(r);
 	}
 }
 
@@ -130,7 +130,9 @@ static void look(struct session *s)
 
 	if (!cct_valid(s->cct) || !cct_valid(t))
 		abort();
-	rank_free(rank_new(s, RANK_WALL, RANK_ALL_THREADS));
+	flat_free(flat_new(s, &(struct flat_options){
+		.sort = metric_find(&flat_view, "wall"),
+		.thread = CCT_ALL_THREADS }));
 	cct_free(t);
 }
 

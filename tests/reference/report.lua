@@ -172,10 +172,10 @@ end
 local function all() return true end
 
 local sorts = { self = "self_ns", total = "total_ns", wall = "wall_ns",
-	suspended = "suspended_ns", calls = "calls", average = "average_ns",
+	suspended = "suspended_ns", calls = "calls", mean = "mean_ns",
 	min = "min_ns", max = "max_ns", p50 = "p50_ns", p95 = "p95_ns",
 	p99 = "p99_ns" }
-local keys = { "self", "total", "wall", "suspended", "calls", "average",
+local keys = { "self", "total", "wall", "suspended", "calls", "mean",
 	       "min", "max", "p50", "p95", "p99" }
 local dimensions = { "module", "file", "language", "body", "vm", "thread",
 		     "process", "label" }

@@ -2,7 +2,7 @@
  * on random trees.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/callers.h"
-#include "analyzer/tables/rank.h"
+#include "analyzer/tables/flat.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
 #include "tests/unit/tree_text.h"
@@ -243,12 +243,12 @@ static void check_callees(struct session *s, const struct callers *c,
 	mem_free(arcs);
 }
 
-static void check_callers(const struct callers *c, const struct rank_row *row)
+static void check_callers(const struct callers *c, const struct flat_row *row)
 {
 	struct callers_figures sum = { 0 };
 	size_t count;
 	const struct callers_arc **const arcs =
-		callers_into(c, row->func, CALLERS_SELF, &count);
+		callers_into(c, row->f.func, CALLERS_SELF, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		sum.calls += arcs[i]->of.calls;
@@ -257,11 +257,11 @@ static void check_callers(const struct callers *c, const struct rank_row *row)
 		sum.total += arcs[i]->of.total;
 		sum.suspended += arcs[i]->of.suspended;
 	}
-	CHECK_EQ(sum.calls, row->calls);
-	CHECK_EQ(sum.self, row->self);
-	CHECK_EQ(sum.total, row->total);
-	CHECK_EQ(sum.suspended, row->suspended);
-	CHECK_EQ(sum.recursive, c->of[row->func].recursive);
+	CHECK_EQ(sum.calls, row->f.calls);
+	CHECK_EQ(sum.self, row->f.self);
+	CHECK_EQ(sum.total, row->f.total);
+	CHECK_EQ(sum.suspended, row->f.suspended);
+	CHECK_EQ(sum.recursive, c->of[row->f.func].recursive);
 	mem_free(arcs);
 }
 
@@ -271,15 +271,14 @@ void test_callers_add_up_on_random_trees(void)
 		struct session *const s = random_tree(seed);
 		struct callers *const c = callers_new(s->cct,
 						      func_count(s->funcs));
-		struct rank *const r = rank_new(s, RANK_SELF,
-						RANK_ALL_THREADS);
+		struct flat *const r = flat_new(s, NULL);
 
 		CHECK(cct_valid(s->cct));
 		for (size_t i = 0; i < r->count; i++) {
 			check_callers(c, &r->rows[i]);
-			check_callees(s, c, r->rows[i].func);
+			check_callees(s, c, r->rows[i].f.func);
 		}
-		rank_free(r);
+		flat_free(r);
 		callers_free(c);
 		session_free(s);
 	}

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/model/group.h"
-#include "analyzer/tables/rank.h"
+#include "analyzer/tables/flat.h"
 #include "analyzer/tables/filter.h"
 #include "tests/test.h"
 
@@ -38,15 +38,15 @@ static struct session *sample(void)
 	return s;
 }
 
-static struct rank_row row(struct session *s, const char *name)
+static struct flat_row row(struct session *s, const char *name)
 {
-	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
-	struct rank_row found = { 0 };
+	struct flat *const r = flat_new(s, NULL);
+	struct flat_row found = { 0 };
 
 	for (size_t i = 0; i < r->count; i++)
-		if (!strcmp(rank_name(r, &r->rows[i]), name))
+		if (!strcmp(flat_name(r, &r->rows[i]), name))
 			found = r->rows[i];
-	rank_free(r);
+	flat_free(r);
 	return found;
 }
 
@@ -70,10 +70,10 @@ void test_select_under_starts_at_the_outermost(void)
 
 	CHECK_EQ(sums.self, 211100);
 	CHECK_EQ(sums.calls, 3 + 4 + 5 + 1);
-	CHECK_EQ(row(s, "f").total, 11000);
-	CHECK_EQ(row(s, "g").total, 211100);
-	CHECK_EQ(row(s, "main").calls, 0);
-	CHECK_EQ(row(s, "g").suspended, 4000);
+	CHECK_EQ(row(s, "f").f.total, 11000);
+	CHECK_EQ(row(s, "g").f.total, 211100);
+	CHECK_EQ(row(s, "main").f.calls, 0);
+	CHECK_EQ(row(s, "g").f.suspended, 4000);
 	session_free(s);
 }
 
@@ -84,10 +84,10 @@ void test_select_focus_shows_callers_without_their_own(void)
 					   &sums);
 
 	CHECK_EQ(sums.self, 10000);
-	CHECK_EQ(row(s, "main").total, 10000);
-	CHECK_EQ(row(s, "main").self, 0);
-	CHECK_EQ(row(s, "main").calls, 0);
-	CHECK_EQ(row(s, "f").total, 10000);
+	CHECK_EQ(row(s, "main").f.total, 10000);
+	CHECK_EQ(row(s, "main").f.self, 0);
+	CHECK_EQ(row(s, "main").f.calls, 0);
+	CHECK_EQ(row(s, "f").f.total, 10000);
 	CHECK_EQ(row(s, "body").group, 0);
 	session_free(s);
 }
@@ -99,12 +99,12 @@ void test_select_skip_gives_self_to_the_caller(void)
 					   &sums);
 
 	CHECK_EQ(sums.self, sums.whole_self);
-	CHECK_EQ(row(s, "main").self, 1 + 10 + 20000);
-	CHECK_EQ(row(s, "main").suspended, 0);
-	CHECK_EQ(row(s, "g").self, 100 + 1000 + 200000);
-	CHECK_EQ(row(s, "g").suspended, 4000);
+	CHECK_EQ(row(s, "main").f.self, 1 + 10 + 20000);
+	CHECK_EQ(row(s, "main").f.suspended, 0);
+	CHECK_EQ(row(s, "g").f.self, 100 + 1000 + 200000);
+	CHECK_EQ(row(s, "g").f.suspended, 4000);
 	CHECK_EQ(row(s, "f").group, 0);
-	CHECK_EQ(row(s, "h").total, 10000);
+	CHECK_EQ(row(s, "h").f.total, 10000);
 	session_free(s);
 }
 
@@ -138,25 +138,25 @@ void test_select_names_without_what_is_behind(void)
 	session_free(s);
 }
 
-void test_rank_groups_count_the_outermost(void)
+void test_flat_groups_count_the_outermost(void)
 {
 	struct session *const s = sample();
-	struct rank *const r = rank_by(s, &(struct rank_options){
-		GROUP_BODY, RANK_SELF, RANK_ALL_THREADS });
+	struct flat *const r = flat_new(s, &(struct flat_options){
+		GROUP_BODY, NULL, CCT_ALL_THREADS });
 
 	CHECK_EQ(r->count, 2);
-	CHECK_STR(rank_name(r, &r->rows[0]), "body");
-	CHECK_EQ(r->rows[0].total, 220000);
-	CHECK_EQ(r->rows[0].suspended, 4300);
-	CHECK_STR(rank_name(r, &r->rows[1]), "[no coroutine]");
-	CHECK_EQ(r->rows[1].total, 231111);
-	CHECK_EQ(r->rows[1].self, 11111);
+	CHECK_STR(flat_name(r, &r->rows[0]), "body");
+	CHECK_EQ(r->rows[0].f.total, 220000);
+	CHECK_EQ(r->rows[0].f.suspended, 4300);
+	CHECK_STR(flat_name(r, &r->rows[1]), "[no coroutine]");
+	CHECK_EQ(r->rows[1].f.total, 231111);
+	CHECK_EQ(r->rows[1].f.self, 11111);
 	CHECK_EQ(r->self + r->root_self, 231118);
-	rank_free(r);
+	flat_free(r);
 	session_free(s);
 }
 
-void test_rank_labels_of_a_process_win(void)
+void test_flat_labels_of_a_process_win(void)
 {
 	struct session *const s = session_new(0);
 	struct process processes[] = { { .recording = 9, .path = "" },
@@ -180,14 +180,16 @@ void test_rank_labels_of_a_process_win(void)
 	session_free(s);
 }
 
-void test_rank_sorts_by_name(void)
+void test_flat_sorts_by_name(void)
 {
 	struct session *const s = sample();
-	struct rank *const r = rank_new(s, RANK_NAME, RANK_ALL_THREADS);
+	struct flat *const r = flat_new(s, &(struct flat_options){
+		.sort = metric_find(&flat_view, "name"),
+		.thread = CCT_ALL_THREADS });
 
 	for (size_t i = 1; i < r->count; i++)
-		CHECK(strcmp(rank_name(r, &r->rows[i - 1]),
-			     rank_name(r, &r->rows[i])) < 0);
-	rank_free(r);
+		CHECK(strcmp(flat_name(r, &r->rows[i - 1]),
+			     flat_name(r, &r->rows[i])) < 0);
+	flat_free(r);
 	session_free(s);
 }

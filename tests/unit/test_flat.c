@@ -1,8 +1,8 @@
-/* test_rank.c - the flat table and merged trees.
+/* test_flat.c - the flat table and merged trees.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/model/cct.h"
-#include "analyzer/tables/rank.h"
+#include "analyzer/tables/flat.h"
 #include "tests/test.h"
 
 #include <stdlib.h>
@@ -20,14 +20,14 @@ static node_id add(struct session *s, node_id parent, const char *name,
 	return id;
 }
 
-static const struct rank_row *row(struct session *s, const struct rank *r,
+static const struct flat_row *row(struct session *s, const struct flat *r,
 				  const char *name)
 {
-	static const struct rank_row none;
+	static const struct flat_row none;
 	const func_id f = func_special(s->funcs, name);
 
 	for (size_t i = 0; i < r->count; i++)
-		if (r->rows[i].func == f)
+		if (r->rows[i].f.func == f)
 			return &r->rows[i];
 	return &none;
 }
@@ -49,52 +49,66 @@ static struct session *sample(void)
 	return s;
 }
 
-void test_rank_counts_outermost_activations(void)
+void test_flat_counts_outermost_activations(void)
 {
 	struct session *const s = sample();
-	struct rank *const r = rank_new(s, RANK_SELF, RANK_ALL_THREADS);
+	struct flat *const r = flat_new(s, NULL);
 
 	CHECK_EQ(r->count, 3);
-	CHECK_EQ(row(s, r, "f")->calls, 6);
-	CHECK_EQ(row(s, r, "f")->self, 2106);
-	CHECK_EQ(row(s, r, "f")->total, 23111 + 5);
-	CHECK_EQ(row(s, r, "g")->total, 23110);
-	CHECK_EQ(row(s, r, "g")->self, 20010);
-	CHECK_EQ(row(s, r, "h")->total, 1000);
+	CHECK_EQ(row(s, r, "f")->f.calls, 6);
+	CHECK_EQ(row(s, r, "f")->f.self, 2106);
+	CHECK_EQ(row(s, r, "f")->f.total, 23111 + 5);
+	CHECK_EQ(row(s, r, "g")->f.total, 23110);
+	CHECK_EQ(row(s, r, "g")->f.self, 20010);
+	CHECK_EQ(row(s, r, "h")->f.total, 1000);
 	/* Each coroutine's own outermost activation. */
-	CHECK_EQ(row(s, r, "f")->suspended, 530);
-	CHECK_EQ(row(s, r, "g")->suspended, 500);
+	CHECK_EQ(row(s, r, "f")->f.suspended, 530);
+	CHECK_EQ(row(s, r, "g")->f.suspended, 500);
 	CHECK_EQ(r->root_self, 7);
 	CHECK_EQ(r->self, 23116);
 	CHECK_EQ(r->calls, 13);
 	CHECK_EQ(row(s, r, "f")->min, 5);
-	CHECK_EQ(r->rows[0].func, func_special(s->funcs, "g"));
-	rank_sort(r, RANK_CALLS);
-	CHECK_EQ(r->rows[0].func, func_special(s->funcs, "f"));
-	rank_free(r);
+	CHECK_EQ(r->rows[0].f.func, func_special(s->funcs, "g"));
+	flat_sort(r, metric_find(&flat_view, "calls"));
+	CHECK_EQ(r->rows[0].f.func, func_special(s->funcs, "f"));
+	flat_free(r);
 	session_free(s);
 }
 
-void test_rank_of_one_thread(void)
+/* Of the first row, in ticks. */
+static uint64_t mean(const struct flat *t)
+{
+	struct metric_value v;
+
+	metric_get(metric_find(&flat_view, "mean"),
+		   &(struct metric_source){ t->session, t }, t->rows, &v);
+	return v.count;
+}
+
+void test_flat_of_one_thread(void)
 {
 	struct session *const s = sample();
-	struct rank *const r = rank_new(s, RANK_TOTAL, 1);
+	struct flat *const r = flat_new(s, &(struct flat_options){
+		.sort = metric_find(&flat_view, "total"),
+		.thread = 1 });
 
 	CHECK_EQ(r->count, 1);
-	CHECK_EQ(r->rows[0].total, 5);
+	CHECK_EQ(r->rows[0].f.total, 5);
 	CHECK_EQ(r->root_self, 0);
-	CHECK_EQ(rank_average(&r->rows[0]), 5);
-	rank_free(r);
+	CHECK_EQ(mean(r), 5);
+	flat_free(r);
 	session_free(s);
 }
 
-void test_rank_of_nothing(void)
+void test_flat_of_nothing(void)
 {
 	struct session *const s = session_new(0);
-	struct rank *const r = rank_new(s, RANK_TOTAL, RANK_ALL_THREADS);
+	struct flat *const r = flat_new(s, &(struct flat_options){
+		.sort = metric_find(&flat_view, "total"),
+		.thread = CCT_ALL_THREADS });
 
 	CHECK_EQ(r->count, 0);
-	rank_free(r);
+	flat_free(r);
 	session_free(s);
 }
 

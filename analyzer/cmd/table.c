@@ -1,0 +1,151 @@
+/* table.c - how values look in a table and in CSV.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/table.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- values ------------------------------------------------------------- */
+
+/* Are the times of the row's function upper bounds only? */
+static bool is_bound(const struct table *t, const void *row)
+{
+	func_id id;
+
+	memcpy(&id, row, sizeof(id));
+	return t->has_bounds && id != 0 &&
+	       func_get(t->source.session->funcs, id)->untold_return;
+}
+
+static void time_cell(const struct table *t, const void *row, double ns)
+{
+	char text[OUT_NUMBER + 1] = "~";
+
+	out_number_time(text + 1, ns);
+	out_table_cell(t->text, text + !is_bound(t, row));
+}
+
+static void text_cell(const struct table *t, const struct metric *m,
+		      const void *row, const struct metric_value *v)
+{
+	const struct session *const s = t->source.session;
+	const bool is_zero = v->count == 0 &&
+		(m->unit == METRIC_TIME || (m->flags & METRIC_DASH));
+	char text[OUT_NUMBER];
+
+	if (v->is_none || v->is_unknown || (m->unit != METRIC_TEXT && is_zero))
+		out_table_cell(t->text, "-");
+	else if (m->unit == METRIC_TIME)
+		time_cell(t, row, (double)session_ns(s, v->count));
+	else if (m->unit == METRIC_MEAN)
+		out_table_cell(t->text, out_number_time(text,
+			       v->real * 1e9 / (double)s->tick_hz));
+	else if (m->unit == METRIC_SHARE)
+		out_table_cell(t->text, v->whole == 0 ? "" :
+			       out_number_share(text, v->count, v->whole));
+	else if (m->unit == METRIC_TEXT)
+		out_table_cell(t->text, v->brief ? v->brief : v->text);
+	else if (m->unit == METRIC_COUNT)
+		out_table_cell(t->text, out_number_count(text, v->count));
+	else
+		out_table_cellf(t->text, "%llu", (unsigned long long)v->count);
+}
+
+static void csv_field(struct table *t, const struct metric *m,
+		      const struct metric_value *v)
+{
+	char text[32];
+
+	if (v->is_unknown) {
+		out_csv_text(&t->rows, "");
+	} else if (m->unit == METRIC_TIME || m->unit == METRIC_MEAN) {
+		out_csv_number(&t->rows,
+			       session_ns(t->source.session, v->count));
+	} else if (m->unit == METRIC_SHARE) {
+		snprintf(text, sizeof(text), "%.4f", v->whole == 0 ? 0.0 :
+			 100.0 * (double)v->count / (double)v->whole);
+		out_csv_text(&t->rows, text);
+	} else if (m->unit == METRIC_TEXT) {
+		out_csv_text(&t->rows, v->text);
+	} else {
+		out_csv_number(&t->rows, v->count);
+	}
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+static struct out_column layout(const struct metric_column *c)
+{
+	const struct metric *const m = c->metric;
+
+	return (struct out_column){
+		.title = c->title,
+		.align = m->unit == METRIC_TEXT ? OUT_LEFT : OUT_RIGHT,
+		.drop = m->drop, .shrink = m->shrink,
+		.keep_end = (m->flags & METRIC_KEEP_END) != 0,
+		.is_name = (m->flags & METRIC_NAME) != 0,
+		.drop_empty = (m->flags & METRIC_DROP_EMPTY) != 0 };
+}
+
+void table_begin(struct table *t)
+{
+	const struct metric_columns *const c = &t->columns;
+
+	t->count = 0;
+	t->rows = (struct out_csv){ stdout, 0 };
+	for (size_t i = 0; i < c->count; i++)
+		if (t->csv)
+			printf("%s%s", i > 0 ? "," : "", c->column[i].key);
+		else
+			t->how[i] = layout(&c->column[i]);
+	if (t->csv)
+		putchar('\n');
+	else
+		t->text = out_table_new(t->how, c->count);
+}
+
+void table_row(struct table *t, const void *row)
+{
+	struct metric_value v;
+
+	for (size_t i = 0; i < t->columns.count; i++) {
+		const struct metric *const m = t->columns.column[i].metric;
+
+		metric_get(m, &t->source, row, &v);
+		if (t->csv)
+			csv_field(t, m, &v);
+		else
+			text_cell(t, m, row, &v);
+	}
+	if (t->csv)
+		out_csv_end(&t->rows);
+	t->count++;
+}
+
+void table_end(struct table *t)
+{
+	if (t->csv)
+		return;
+	if (t->count > 0)
+		out_table_print(t->text, stdout, out_table_terminal(stdout));
+	out_table_free(t->text);
+}
+
+size_t table_top(size_t given, size_t usual, bool csv)
+{
+	if (given == SIZE_MAX)
+		return csv ? SIZE_MAX : usual;
+	return given == 0 ? SIZE_MAX : given;
+}
+
+void table_print_rest(size_t count, const char *nouns)
+{
+	char text[OUT_NUMBER];
+
+	if (count > 0)
+		printf("... and %s (--top 0 shows all)\n",
+		       out_number_many(text, count, nouns));
+}

@@ -1,0 +1,40 @@
+/* table.h - rows by metrics: a table for people, or rows for scripts, made by
+ * one loop.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_TABLE_H
+#define WEFT_ANALYZER_CMD_TABLE_H
+
+#include "analyzer/out/out_csv.h"
+#include "analyzer/out/out_table.h"
+#include "analyzer/tables/metric.h"
+
+/* Set source, columns, csv and has_bounds; the rest is zero at first. */
+struct table {
+	struct metric_source source;
+	struct metric_columns columns;
+	bool csv;
+	bool has_bounds;         /* rows begin with a func_id, and times of
+	                          * functions that are upper bounds get a ~ */
+	/* Private. */
+	struct out_column how[METRIC_COLUMNS];
+	struct out_table *text;
+	struct out_csv rows;
+	size_t count;
+};
+
+/* Begin a table, or print the head of the CSV. */
+void table_begin(struct table *);
+/* Add a row to the table, or print it. */
+void table_row(struct table *, const void *row);
+/* Print the table unless it has no row; free what table_begin made. */
+void table_end(struct table *);
+
+/* How many rows are shown, SIZE_MAX for all: what --top gave (0 stands for all,
+ * SIZE_MAX says that it was not given), else the usual number, but all in CSV. */
+size_t table_top(size_t given, size_t usual, bool csv);
+
+/* Print "... and 12 functions (--top 0 shows all)", nothing if count is 0. The
+ * noun is in the plural. */
+void table_print_rest(size_t count, const char *nouns);
+
+#endif

@@ -1,0 +1,62 @@
+/* flat.h - the flat table: a row for each function, or for each group of them,
+ * from a session's tree. Pure.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_TABLES_FLAT_H
+#define WEFT_ANALYZER_TABLES_FLAT_H
+
+#include "analyzer/model/group.h"
+#include "analyzer/tables/metric.h"
+
+/* A group's total is that of its outermost activation on each path, suspended
+ * that of its outermost one in each coroutine. All times are ticks.
+ *   wall = total + suspended
+ *   self = cpu + off + the time for which switches are not known; total too */
+struct flat_row {
+	struct figures f;        /* func: by function, and by body where there
+	                          * is one */
+	uint32_t group;          /* in flat.groups */
+	ticks min, max;          /* of one finished call; 0 if there is none */
+	ticks cpu, off, total_cpu, total_off;
+	ticks p50, p95, p99;     /* of finished calls, HIST_ERROR at most off;
+	                          * 0 if no histograms were collected */
+};
+
+struct flat {
+	struct session *session; /* borrowed */
+	struct flat_row *rows;   /* groups that have a node in the tree */
+	size_t count;
+	struct groups *groups;
+	uint32_t thread;         /* the one that is counted, as in the options */
+	ticks self;              /* sum of all rows: shares are parts of it */
+	ticks root_self;         /* time in no function. Not in self, unless
+	                          * groups are threads, processes or labels */
+	ticks unknown;           /* part of self and root_self for which
+	                          * switches are not known */
+	uint64_t calls;
+	bool has_quantiles;      /* histograms were collected */
+	bool has_switches;       /* switches are known well enough to be shown:
+	                          * for nine tenths of the time */
+};
+
+struct flat_options {
+	enum group_by by;
+	const struct metric *sort; /* one of flat_view that sorts; NULL: self */
+	uint32_t thread;         /* an index, or CCT_ALL_THREADS */
+};
+
+/* The caller frees the table with flat_free. Without options: functions of all
+ * threads. Rows that are equal in what they are sorted by rise by func, then by
+ * group. */
+struct flat *flat_new(struct session *, const struct flat_options *);
+void flat_free(struct flat *);
+
+/* Sort the rows by another metric. */
+void flat_sort(struct flat *, const struct metric *);
+
+/* The name of a row's group; untrusted. */
+const char *flat_name(const struct flat *, const struct flat_row *);
+
+/* The columns of the table; source.table is the struct flat. */
+extern const struct metric_view flat_view;
+
+#endif

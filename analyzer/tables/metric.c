@@ -1,0 +1,293 @@
+/* metric.c - values of rows, the choice of columns, and what is known of a
+ * function in every table.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/tables/metric.h"
+#include "analyzer/base/err.h"
+#include "analyzer/base/text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- values ------------------------------------------------------------- */
+
+static uint64_t number_at(const struct metric *m, const void *row)
+{
+	const char *const at = (const char *)row + m->at;
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (m->size == sizeof(bool))
+		return *(const bool *)at;
+	if (m->size == sizeof(narrow)) {
+		memcpy(&narrow, at, sizeof(narrow));
+		return narrow;
+	}
+	assert(m->size == sizeof(wide));
+	memcpy(&wide, at, sizeof(wide));
+	return wide;
+}
+
+void metric_get(const struct metric *m, const struct metric_source *s,
+		const void *row, struct metric_value *v)
+{
+	v->count = v->whole = 0;
+	v->real = 0;
+	v->text = v->brief = NULL;
+	v->is_none = v->is_unknown = false;
+	if (m->unit == METRIC_TEXT && !m->get)
+		memcpy(&v->text, (const char *)row + m->at, sizeof(v->text));
+	else if (m->size > 0)
+		v->count = number_at(m, row);
+	if (m->get)
+		m->get(s, m, row, v);
+	assert(m->unit != METRIC_TEXT || v->text || v->is_unknown);
+}
+
+const struct metric *metric_find(const struct metric_view *view,
+				 const char *name)
+{
+	const struct metric *m = view->metrics;
+
+	while (m->name && strcmp(m->name, name) != 0)
+		m++;
+	return m->name ? m : NULL;
+}
+
+int metric_compare(const struct metric *m, const struct metric_source *s,
+		   const void *x, const void *y)
+{
+	struct metric_value vx, vy;
+
+	metric_get(m, s, x, &vx);
+	metric_get(m, s, y, &vy);
+	if (m->unit == METRIC_TEXT)
+		return strcmp(vx.text, vy.text);
+	return vx.count < vy.count ? 1 : vx.count > vy.count ? -1 : 0;
+}
+
+const struct metric *metric_sorting(const struct metric *m, size_t i)
+{
+	for (; m->name; m++)
+		if ((m->flags & METRIC_SORTS) && i-- == 0)
+			return m;
+	return NULL;
+}
+
+/* ---- columns ------------------------------------------------------------ */
+
+static void set_key(struct metric_column *c, const struct metric *m)
+{
+	snprintf(c->key, sizeof(c->key), "%s%s", m->key ? m->key : m->name,
+		 !m->key && (m->unit == METRIC_TIME || m->unit == METRIC_MEAN) ?
+		 "_ns" : "");
+	for (char *at = c->key; !m->key && *at != '\0'; at++)
+		if (*at == '-')
+			*at = '_';
+}
+
+static void insert(struct metric_columns *c, size_t at, const struct metric *m)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->column[i].metric == m)
+			return;
+	assert(c->count < METRIC_COLUMNS && at <= c->count);
+	memmove(&c->column[at + 1], &c->column[at],
+		(c->count - at) * sizeof(*c->column));
+	c->column[at].metric = m;
+	c->column[at].title = m->title ? m->title : m->name;
+	set_key(&c->column[at], m);
+	c->count++;
+}
+
+bool metric_has(const struct metric_columns *c, unsigned flags)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->column[i].metric->flags & flags)
+			return true;
+	return false;
+}
+
+void metric_remove(struct metric_columns *c, unsigned flags)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (!(c->column[i].metric->flags & flags))
+			c->column[kept++] = c->column[i];
+	c->count = kept;
+}
+
+/* Where a metric beside the usual ones goes: figures before the texts at the
+ * end, texts before the row's name. */
+static size_t place_for(const struct metric_columns *c, const struct metric *m)
+{
+	size_t at = c->count;
+
+	while (at > 0 && c->column[at - 1].metric->unit == METRIC_TEXT &&
+	       (m->unit != METRIC_TEXT ||
+		(c->column[at - 1].metric->flags & METRIC_NAME)))
+		at--;
+	return at;
+}
+
+static int no_column(const struct metric *all, unsigned lacks,
+		     const char *name, size_t length)
+{
+	char names[400] = "";
+
+	for (const struct metric *m = all; m->name; m++) {
+		const size_t used = strlen(names);
+
+		if (!(m->flags & lacks))
+			snprintf(names + used, sizeof(names) - used, "%s, ",
+				 m->name);
+	}
+	return err_add("--columns: there is no column \"%.*s\"; there are %sand "
+		       "all", (int)(length < 100 ? length : 100), name, names);
+}
+
+/* Add the metrics that are named. A name may begin with +. */
+static int add_named(struct metric_columns *c, const struct metric *all,
+		     const char *names, unsigned lacks, bool beside)
+{
+	for (const char *at = names; ; at++) {
+		const struct metric *m = all;
+
+		at += *at == '+';
+		const size_t length = strcspn(at, ",");
+
+		while (m->name && ((m->flags & lacks) ||
+				   strlen(m->name) != length ||
+				   strncmp(m->name, at, length) != 0))
+			m++;
+		if (!m->name)
+			return no_column(all, lacks, at, length);
+		insert(c, beside ? place_for(c, m) : c->count, m);
+		at += length;
+		if (*at == '\0')
+			return 0;
+	}
+}
+
+static void add_all(struct metric_columns *c, const struct metric *all,
+		    unsigned lacks)
+{
+	for (; all->name; all++)
+		if (!(all->flags & lacks))
+			insert(c, c->count, all);
+}
+
+/* A table ends with the metric that names its rows. */
+static void end_with_name(struct metric_columns *c, const struct metric *all)
+{
+	for (; all->name; all++)
+		if (all->flags & METRIC_NAME) {
+			metric_remove(c, METRIC_NAME);
+			insert(c, c->count, all);
+		}
+}
+
+int metric_choose(struct metric_columns *c, const struct metric_view *view,
+		  const struct metric_choice *choice)
+{
+	const struct metric *const all = view->metrics;
+	const char *const names = choice->names;
+	const bool is_all = names && strcmp(names, "all") == 0;
+	const bool is_usual = !names || names[0] == '+';
+
+	c->count = 0;
+	if (is_all)
+		add_all(c, all, choice->lacks);
+	if (is_usual && add_named(c, all, choice->csv ? view->csv :
+				  view->table, 0, false) != 0)
+		return -1;
+	metric_remove(c, choice->lacks);
+	if (names && !is_all &&
+	    add_named(c, all, names, choice->lacks, is_usual) != 0)
+		return -1;
+	if (is_usual && choice->sort)
+		insert(c, place_for(c, choice->sort), choice->sort);
+	if (!choice->csv)
+		end_with_name(c, all);
+	return 0;
+}
+
+void metric_rename(struct metric_columns *c, const char *name,
+		   const char *title, const char *key)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		struct metric_column *const column = &c->column[i];
+
+		if (strcmp(column->metric->name, name) != 0)
+			continue;
+		if (title)
+			column->title = title;
+		if (key)
+			snprintf(column->key, sizeof(column->key), "%s", key);
+	}
+}
+
+/* ---- what rows of functions have in common ------------------------------ */
+
+METRIC_GETTER(metric_wall)
+{
+	const struct figures *const f = row;
+
+	v->count = f->total + f->suspended;
+}
+
+/* The function whose id metric_get read. */
+static const struct func *func_of(const struct metric_source *s,
+				  const struct metric_value *v)
+{
+	return v->count == 0 ? NULL :
+	       func_get(s->session->funcs, (func_id)v->count);
+}
+
+METRIC_GETTER(metric_language)
+{
+	const struct func *const f = func_of(s, v);
+
+	v->text = f ? func_language(f) : "";
+}
+
+METRIC_GETTER(metric_module)
+{
+	const struct func *const f = func_of(s, v);
+
+	v->text = "";
+	if (!f || f->kind != FUNC_NATIVE)
+		return;
+	v->text = func_elf(s->session->funcs, f->module)->path;
+	v->brief = v->text[0] != '\0' ? text_base_name(v->text) : "[unnamed]";
+}
+
+const char *metric_place(char *to, size_t size, const struct func *f)
+{
+	const char *const name = f->file[0] == '[' ? f->file :
+				 text_base_name(f->file);
+
+	if (f->file[0] == '\0' || f->file_line == 0)
+		snprintf(to, size, "%s", name);
+	else
+		snprintf(to, size, "%s:%" PRIu32, name, f->file_line);
+	return to;
+}
+
+METRIC_GETTER(metric_file)
+{
+	const struct func *const f = func_of(s, v);
+
+	v->text = f ? f->file : "";
+	if (f)
+		v->brief = metric_place(v->room, sizeof(v->room), f);
+}
+
+METRIC_GETTER(metric_line)
+{
+	const struct func *const f = func_of(s, v);
+
+	v->count = f ? f->file_line : 0;
+}

@@ -1,0 +1,205 @@
+/* metric.h - the columns of tables. A row of a metric table is all that is known
+ * about a column: the table, the CSV, --sort, --columns and their help are made
+ * of it. First file of tables/, where a session's tree becomes rows: the flat
+ * table, callers, trees, groups of coroutines. The folder may use the model; it
+ * knows no file, no terminal and no option.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_TABLES_METRIC_H
+#define WEFT_ANALYZER_TABLES_METRIC_H
+
+#include "analyzer/model/session.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a value is shown; "-" stands for a time of 0. */
+enum metric_unit {
+	METRIC_TIME,   /* ticks, shown as "1.234 ms"; in CSV ns */
+	METRIC_MEAN,   /* the same, exact in the table and whole ns in CSV */
+	METRIC_COUNT,  /* "12,345" */
+	METRIC_NUMBER, /* not grouped: an identity, or a position */
+	METRIC_SHARE,  /* a part of a whole, "12.3%"; in CSV "12.3456" */
+	METRIC_TEXT,
+};
+
+enum metric_flag {
+	METRIC_SORTS = 1,       /* rows can be sorted by it: figures fall,
+	                         * texts rise */
+	METRIC_NAME = 2,        /* names the row: the last column of a table */
+	METRIC_DASH = 4,        /* 0 is shown as "-" */
+	METRIC_DROP_EMPTY = 8,  /* no column if all its cells are empty */
+	METRIC_KEEP_END = 16,   /* is cut at its start instead of its end */
+	/* What a row may lack: */
+	METRIC_OF_FUNC = 32,    /* it is known of single functions */
+	METRIC_OF_THREAD = 64,  /* it is known of single threads */
+	METRIC_SWITCHES = 128,  /* it takes context switches */
+	METRIC_QUANTILE = 256,  /* it takes histograms */
+};
+
+/* What getters need beside the row. */
+struct metric_source {
+	struct session *session;
+	const void *table;      /* the table that the rows are of */
+};
+
+/* A row's value in a column. Getters find all of it 0. */
+struct metric_value {
+	uint64_t count;         /* the ticks, count, number or part */
+	uint64_t whole;         /* METRIC_SHARE: of this */
+	double real;            /* METRIC_MEAN: ticks */
+	const char *text;       /* METRIC_TEXT: whole, untrusted */
+	const char *brief;      /* what the table has instead; NULL: text */
+	bool is_none;           /* the table has "-", CSV has the value */
+	bool is_unknown;        /* the table has "-", CSV has nothing */
+	char room[2200];         /* for texts; not zeroed */
+};
+
+struct metric;
+typedef void (*metric_fn)(const struct metric_source *, const struct metric *,
+			  const void *row, struct metric_value *);
+
+struct metric {
+	const char *name;       /* in --columns and --sort; NULL: table's end */
+	enum metric_unit unit;
+	unsigned flags;         /* enum metric_flag */
+	const char *title;      /* above the column; NULL: the name */
+	const char *key;        /* in CSV; NULL: the name with _ for each -, and
+	                         * _ns after a time */
+	const char *help;       /* what it is: a few words, no full stop */
+	size_t at, size;        /* METRIC_AT: a field of the row, an unsigned
+	                         * number, bool or text */
+	metric_fn get;          /* sets the value; finds the field, if it is a
+	                         * number, in count */
+	unsigned drop, shrink;  /* see struct out_column */
+};
+
+/* The head of a getter: the source s, the metric m, the row and the value v. */
+#define METRIC_GETTER(name) \
+	void name(const struct metric_source *s __attribute__((unused)), \
+		  const struct metric *m __attribute__((unused)), \
+		  const void *row __attribute__((unused)), \
+		  struct metric_value *v)
+
+#define METRIC_AT(row, field) \
+	.at = offsetof(row, field), .size = sizeof(((const row *)NULL)->field)
+
+/* A table of metrics and what is shown of it unless the user says otherwise:
+ * names separated by commas. */
+struct metric_view {
+	const struct metric *metrics;
+	const char *table, *csv;
+};
+
+/* Read a row's value. */
+void metric_get(const struct metric *, const struct metric_source *,
+		const void *row, struct metric_value *);
+
+/* The view's metric of that name, or NULL. */
+const struct metric *metric_find(const struct metric_view *, const char *name);
+
+/* Negative if row x comes before row y, 0 if the metric does not tell. */
+int metric_compare(const struct metric *, const struct metric_source *,
+		   const void *x, const void *y);
+
+/* The i-th metric that rows can be sorted by, counted from 0; NULL after the
+ * last one. */
+const struct metric *metric_sorting(const struct metric *, size_t i);
+
+/* ---- columns ------------------------------------------------------------ */
+
+enum { METRIC_COLUMNS = 32 };
+
+struct metric_column {
+	const struct metric *metric;
+	const char *title;
+	char key[40];
+};
+
+/* The columns of one table, from left to right. */
+struct metric_columns {
+	struct metric_column column[METRIC_COLUMNS];
+	size_t count;
+};
+
+struct metric_choice {
+	const char *names;      /* "a,b": these; "+a,b": beside the usual ones;
+	                         * "all"; NULL: the usual ones */
+	const struct metric *sort; /* shown, too, unless names say what is;
+	                         * or NULL */
+	unsigned lacks;         /* flags of metrics that the rows lack */
+	bool csv;
+};
+
+/* Choose columns. A table ends with the metric that names the row. 0, or -1
+ * with the cause in the chain if a name is unknown. */
+int metric_choose(struct metric_columns *, const struct metric_view *,
+		  const struct metric_choice *);
+
+/* Is a metric with one of these flags among them? */
+bool metric_has(const struct metric_columns *, unsigned flags);
+/* Remove metrics with one of these flags. */
+void metric_remove(struct metric_columns *, unsigned flags);
+/* Give a metric another title and key; NULL leaves them. The texts are
+ * borrowed. */
+void metric_rename(struct metric_columns *, const char *name,
+		   const char *title, const char *key);
+
+/* ---- what rows of functions have in common ------------------------------ */
+
+/* Such rows begin with these. */
+struct figures {
+	func_id func;           /* 0: the row is of no function */
+	uint64_t calls;
+	uint64_t recursive;     /* those of the calls that began while the
+	                         * function was open already */
+	ticks self, total, suspended;
+};
+
+#define METRIC_CALLS \
+	{ "calls", METRIC_COUNT, METRIC_SORTS, NULL, NULL, \
+	  "how often it was called", METRIC_AT(struct figures, calls) }
+#define METRIC_RECURSIVE \
+	{ "recursive", METRIC_COUNT, METRIC_DASH | METRIC_DROP_EMPTY, NULL, \
+	  NULL, "calls while it was open already", \
+	  METRIC_AT(struct figures, recursive), .drop = 4 }
+#define METRIC_SELF \
+	{ "self", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
+	  "total less the total of its callees", METRIC_AT(struct figures, self) }
+#define METRIC_TOTAL \
+	{ "total", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
+	  "from entry to exit, less suspended", \
+	  METRIC_AT(struct figures, total) }
+#define METRIC_WALL \
+	{ "wall", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
+	  "total and suspended", .get = metric_wall }
+#define METRIC_SUSPENDED \
+	{ "suspended", METRIC_TIME, METRIC_SORTS | METRIC_DROP_EMPTY, NULL, \
+	  NULL, "time that its coroutine slept in it", \
+	  METRIC_AT(struct figures, suspended), .drop = 2 }
+
+/* Where a function is from; field is its func_id. The names begin with of, the
+ * keys with key. */
+#define METRIC_PLACE(row, field, of, key) \
+	{ of "language", METRIC_TEXT, METRIC_OF_FUNC, "lang", key "language", \
+	  "native or lua", METRIC_AT(row, field), metric_language, \
+	  .drop = 1 }, \
+	{ of "module", METRIC_TEXT, METRIC_OF_FUNC | METRIC_KEEP_END, NULL, \
+	  key "module", "the program or library it is in", \
+	  METRIC_AT(row, field), metric_module, .shrink = 12 }, \
+	{ of "file", METRIC_TEXT, METRIC_OF_FUNC | METRIC_KEEP_END, \
+	  "file:line", key "file", "its source file", METRIC_AT(row, field), \
+	  metric_file, .drop = 3, .shrink = 12 }, \
+	{ of "line", METRIC_NUMBER, METRIC_OF_FUNC, NULL, key "line", \
+	  "the line it begins on", METRIC_AT(row, field), metric_line }
+
+METRIC_GETTER(metric_wall);
+METRIC_GETTER(metric_language);
+METRIC_GETTER(metric_module);
+METRIC_GETTER(metric_file);
+METRIC_GETTER(metric_line);
+
+/* "file.c:12" with the file's base name, "" without a file. Returns to. */
+const char *metric_place(char *to, size_t size, const struct func *);
+
+#endif
