@@ -5,7 +5,7 @@
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
-#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua/coroutine.h"
 #include "tracer/host/api/weft.h"
 
 #include <dlfcn.h>
@@ -60,7 +60,7 @@ static void attach(lua_State *L)
 		api.size = sizeof(api);
 	}
 	CHECK_EQ(weft_lua_attach_with(L, &api), WEFT_LUA_OK);
-	co = lua_vm_find(L);
+	co = lua_co_find(L);
 	CHECK(co && !co->vm->peek);
 }
 
@@ -191,8 +191,8 @@ void test_lua_asked_two_vms_on_one_thread_are_two(void)
 		run_text(two, text);
 		run_text(one, text);
 	}
-	CHECK(lua_vm_find(one)->vm->main == one);
-	CHECK(lua_vm_find(two)->vm->main == two);
+	CHECK(lua_co_find(one)->vm->main == one);
+	CHECK(lua_co_find(two)->vm->main == two);
 	close_state(one);
 	run_text(two, text);
 	close_state(two);

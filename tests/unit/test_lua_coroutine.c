@@ -5,7 +5,7 @@
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
-#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua/coroutine.h"
 
 static struct pool *shared_pool;
 static struct host_pool_tally tally;
@@ -53,7 +53,7 @@ static unsigned made, distinct, alike;
 static int l_made(lua_State *L)
 {
 	lua_State *const co = lua_tothread(L, 1);
-	const struct coroutine *const c = lua_vm_find(co);
+	const struct coroutine *const c = lua_co_find(co);
 	unsigned i;
 
 	for (i = 0; i < distinct && places[i] != co; i++)
@@ -94,7 +94,7 @@ void test_lua_coroutines_on_recycled_addresses_are_new(void)
 	CHECK_EQ(t.kind[REC_CREATE], MADE);
 	CHECK_EQ(t.kind[REC_RESUME], MADE + MADE / 2);
 	CHECK_EQ(t.kind[REC_SUSPEND], MADE + MADE / 2);
-	CHECK_EQ(lua_vm_find(L)->serial, 0);
+	CHECK_EQ(lua_co_find(L)->serial, 0);
 	lua_close(L);
 }
 

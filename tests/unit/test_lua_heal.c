@@ -5,7 +5,7 @@
 #include "tests/unit/host_pool.h"
 #include "tests/unit/lua_any.h"
 #include "tracer/host/lua/function.h"
-#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua/coroutine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,10 +105,10 @@ static int same(lua_State *L, int level, int kind)
 	const int between = ANY_IS_JIT && kind == LUA_HOOKCOUNT;
 
 	if (between && shadow_segment(thread_self)->owner &&
-	    shadow_segment(thread_self)->owner != lua_vm_find(L))
+	    shadow_segment(thread_self)->owner != lua_co_find(L))
 		return 1;
 	if (between && !shadow_segment(thread_self)->owner &&
-	    lua_vm_find(L)->serial != 0)
+	    lua_co_find(L)->serial != 0)
 		return 1;
 	if (any_is_tail(kind))
 		return same_but(L, level, 1, between);
@@ -388,9 +388,9 @@ static void run(int seed, int limit, lua_Hook hook, int mask)
 	lua_State *const L = begin();
 	const char *const text = spread();
 
-	CHECK(lua_vm_find(L)->vm->peek);
+	CHECK(lua_co_find(L)->vm->peek);
 	if (by_public_api)
-		lua_vm_find(L)->vm->peek = 0;
+		lua_co_find(L)->vm->peek = 0;
 	lua_sethook(L, hook, mask, 7);
 	CHECK_EQ(luaL_loadbuffer(L, text, strlen(text), "=random"), 0);
 	lua_pushinteger(L, seed);
@@ -525,7 +525,7 @@ void test_lua_functions_at_one_address_are_told_apart_by_the_public_api(void)
 {
 	lua_State *const L = begin();
 
-	lua_vm_find(L)->vm->peek = 0;
+	lua_co_find(L)->vm->peek = 0;
 	lua_sethook(L, NULL, 0, 0);
 	is_checking = 1;
 	lua_pushinteger(L, 60000 / FEWER);

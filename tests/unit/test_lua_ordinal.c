@@ -6,8 +6,7 @@
 #include "tests/unit/host_pool.h"
 #include "tests/unit/lua_any.h"
 #include "tracer/host/lua/function.h"
-#include "tracer/host/lua/ordinal.h"
-#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua/coroutine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,7 +212,7 @@ void test_lua_functions_on_the_same_lines_are_told_by_their_order(void)
 	lua_State *const L = luaL_newstate();
 
 	luaL_openlibs(L);
-	CHECK(lua_vm_find(L)->vm->peek);
+	CHECK(lua_co_find(L)->vm->peek);
 	for (int i = 0; i < 300 && wrong == 0; i++) {
 		run_one(L, names[chance(3)]);
 		if (chance(4) == 0)

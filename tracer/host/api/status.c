@@ -69,19 +69,3 @@ EXPORT int weft_native(int on)
 	errno = saved;
 	return was;
 }
-
-EXPORT int weft_lua_is_interposed(lua_State *L)
-{
-	const struct coroutine *const co =
-		!process_pool || !L ? NULL : lua_vm_find(L);
-
-	return co && co->vm && co->vm->lib->interposed;
-}
-
-EXPORT unsigned long long weft_lua_coroutine(lua_State *L)
-{
-	const struct coroutine *const co =
-		!process_pool || !L ? NULL : lua_vm_find(L);
-
-	return !co || co->serial == LUA_UNBORN ? 0 : co->serial;
-}

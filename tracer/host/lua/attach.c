@@ -1,53 +1,238 @@
-/* attach.c - Lua states a program names itself: weft_lua_attach.
- * SPDX-License-Identifier: MIT */
-#include "tracer/host/lua/jit.h"
+/* attach.c - VMs that are recorded from now on, our hook, LuaJIT's compiler, and
+ * what weft.h offers for Lua states. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/lua/switch.h"
+#include "tracer/host/thread/lua_side.h"
 
 #include <errno.h>
 
-static int complete(const struct weft_lua_api *api)
+/* --------------------------------------------------------- LuaJIT's compiler
+ * With the compiler on, hooks would see everything, too, but would leave the
+ * program's loops marked as not worth compiling for good. */
+
+static void set_engine(const struct lua_vm *vm, int mode)
 {
-#define X(name) if (!api->name) return 0;
+	int (*const setmode)(lua_State *, int, int) =
+		(int (*)(lua_State *, int, int))vm->lib->api.luaJIT_setmode;
+
+	if (setmode)
+		setmode(vm->main, 0, JIT_ENGINE | mode);
+}
+
+/* The trace says whether the compiler was on. */
+static void tell_trace(const struct lua_vm *vm)
+{
+	struct thread_state *const s = thread_acquire(
+		(uint64_t)__builtin_frame_address(0));
+
+	if (!s)
+		return;
+	lua_vm_name_again(s, vm);
+	thread_release(s);
+}
+
+/* The VM is hooked: compile no more, forget what was compiled. */
+static void stop_compiler(struct lua_vm *vm)
+{
+	if (vm->lib->abi->wrap && !vm->own_wrapper)
+		vm->lib->abi->wrap(vm, true);
+	if (!vm->jit_on || vm->jit_stopped)
+		return;
+	vm->jit_stopped = true;
+	set_engine(vm, JIT_OFF);
+	set_engine(vm, JIT_FLUSH);
+	tell_trace(vm);
+}
+
+/* The hook is off: as the program wants it. */
+static void restore_compiler(struct lua_vm *vm)
+{
+	if (vm->lib->abi->wrap && !vm->own_wrapper)
+		vm->lib->abi->wrap(vm, false);
+	if (!vm->jit_stopped)
+		return;
+	vm->jit_stopped = false;
+	if (vm->jit_on)
+		set_engine(vm, JIT_ON);
+}
+
+void lua_jit_opened(struct lua_vm *vm)
+{
+	vm->jit_on = true;
+	if (vm->holder->hooked)
+		stop_compiler(vm);
+}
+
+void lua_jit_hold(const struct lua_vm *vm)
+{
+	if (vm->jit_stopped && !vm->lib->map)
+		set_engine(vm, JIT_OFF);
+}
+
+bool lua_jit_wants(struct lua_vm *vm, int mode)
+{
+	if ((mode & JIT_MODE_MASK) == JIT_WRAPCFUNC)
+		vm->own_wrapper = (mode & JIT_ON) != 0;
+	if ((mode & JIT_MODE_MASK) != JIT_ENGINE || (mode & JIT_FLUSH) != 0)
+		return false;
+	vm->jit_on = (mode & JIT_ON) != 0;
+	if (!vm->holder->hooked)
+		return false;
+	if (vm->jit_on)
+		stop_compiler(vm);
+	return vm->jit_stopped;
+}
+
+/* ------------------------------------------------------------------ our hook */
+
+/* The same in every Lua. */
+enum { MASK_CALL = 1, MASK_RET = 2, MASK_LINE = 4, MASK_COUNT = 8 };
+
+typedef void sethook_fn(lua_State *, weft_lua_function, int, int);
+typedef weft_lua_function gethook_fn(lua_State *);
+typedef int number_fn(lua_State *);
+
+/* While LuaJIT counts instructions it tells of returns only if it tells of lines,
+ * too. */
+static int mask_for(const struct coroutine *co)
+{
+	const int mask = MASK_CALL | MASK_RET | co->app_mask;
+
+	return co->vm->lib->abi->is_jit && (mask & MASK_COUNT) != 0 ?
+	       mask | MASK_LINE : mask;
+}
+
+void lua_hook_update(const struct coroutine *co)
+{
+	const struct lua_lib *const lib = co->vm->lib;
+
+	((sethook_fn *)lib->api.lua_sethook)(
+		co->L, (co->app_mask & (MASK_CALL | MASK_RET)) != 0 ?
+		lib->abi->shared_hook : co->vm->peek ? lib->abi->hook :
+		lib->abi->asking_hook, mask_for(co), co->app_count);
+}
+
+static bool is_ours(const struct lua_abi *abi, weft_lua_function hook)
+{
+	return hook == abi->hook || hook == abi->shared_hook ||
+	       hook == abi->asking_hook;
+}
+
+void lua_hook_set(struct coroutine *co)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	const weft_lua_function old = ((gethook_fn *)api->lua_gethook)(co->L);
+
+	co = lua_co_holder(co);
+	if (!is_ours(co->vm->lib->abi, old)) {
+		co->app_hook = old;
+		co->app_mask = !old ? 0 :
+			((number_fn *)api->lua_gethookmask)(co->L);
+		co->app_count = !old ? 0 :
+			((number_fn *)api->lua_gethookcount)(co->L);
+		lua_hook_update(co);
+	}
+	if (!co->hooked)
+		lua_func_unseen();
+	co->hooked = true;
+	if (co->vm->lib->abi->is_jit)
+		stop_compiler(co->vm);
+}
+
+void lua_hook_remove(struct coroutine *co)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+
+	co = lua_co_holder(co);
+	((sethook_fn *)api->lua_sethook)(co->L, co->app_hook, co->app_mask,
+					 co->app_count);
+	co->hooked = false;
+	if (co->vm->lib->abi->is_jit)
+		restore_compiler(co->vm);
+}
+
+/* ----------------------------------------------------------------------- VMs */
+
+/* A program without Lua never comes here. */
+static void serve_native_side(void)
+{
+	lua_side_item = lua_func_item;
+	lua_side_hint = lua_func_hint;
+	lua_side_chunk = lua_vm_name_all;
+	stack_off = lua_switch_detach_unseen;
+	stack_yielding = lua_switch_is_yielding;
+	stack_doubt = lua_switch_resolve_doubt;
+}
+
+struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
+				bool interposed)
+{
+	struct coroutine *const co = lua_co_main(L);
+	struct thread_state *s;
+
+	if (!co)
+		return NULL;
+	if (lib->abi)
+		serve_native_side();
+	co->vm = lua_vm_new(L, co, lib, interposed);
+	if (!co->vm)
+		return NULL;
+	s = !lib->abi ? NULL :
+	    thread_acquire((uint64_t)__builtin_frame_address(0));
+	if (s) {
+		lua_vm_name(s, co->vm);
+		thread_release(s);
+	}
+	return co;
+}
+
+/* ----------------------------------------- Lua states that the program names */
+
+static bool is_complete(const struct weft_lua_api *api)
+{
+#define X(name) if (!api->name) return false;
 #define NONE(name)
 	WEFT_LUA_FUNCTIONS(X, NONE, NONE, NONE, NONE)
 #undef X
 #undef NONE
-	return 1;
+	return true;
 }
 
-/* Where no lua_close is seen, another VM may lie where co's lay; and if it is the
- * same to all appearance, what co's had of ours may be gone. */
-static int is_still(const struct coroutine *co, const struct lua_lib *lib)
+/* Does the VM that we know live here still? Where no lua_close is seen, another may
+ * lie where it lay. If that is the same to all appearance, it may lack what the
+ * first had of ours. */
+static bool is_still(const struct coroutine *co, const struct lua_lib *lib)
 {
 	struct lua_vm *const vm = co->vm;
 
 	if (lib->interposed)
-		return 1;
+		return true;
 	if (vm->lib != lib || vm->family != lib->abi->family(&lib->api, co->L))
-		return 0;
+		return false;
 	vm->watch = NULL;
 	vm->watched = 0;
-	return 1;
+	return true;
 }
 
-/* L's VM, made known if it is not; NULL and a result if it cannot be. */
-static struct coroutine *meet(lua_State *L, struct lua_lib *lib, int *result)
+/* L's object; its VM is made known if it is not. NULL: no memory. */
+static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
 {
 	lua_State *main = lib->abi->main_of(lib, L);
 	struct coroutine *co;
 
-	*result = WEFT_LUA_NO_MEMORY;
 	if (!main)
 		main = L; /* 5.1 cannot be asked */
-	co = lua_vm_find(main);
+	co = lua_co_find(main);
 	if (!co || co->vm->main != main || !is_still(co, lib))
-		co = lua_vm_born(main, lib, lib->interposed);
+		co = lua_attach_vm(main, lib, lib->interposed);
 	if (!co)
 		return NULL;
-	co->vm->detached = 0;
+	co->vm->detached = false;
 	if (!co->hooked || !lib->interposed)
-		lua_vm_hook(co);
-	return L == main ? co : lua_vm_thread_met(L, co);
+		lua_hook_set(co);
+	return L == main ? co : lua_co_met(L, co);
 }
 
 static int attach(lua_State *L, const struct weft_lua_api *api,
@@ -55,15 +240,13 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 {
 	struct lua_lib *lib;
 	struct coroutine *co;
-	int result = WEFT_LUA_OK;
 
-	if (!L || !api || !complete(api))
+	if (!L || !api || !is_complete(api))
 		return WEFT_LUA_INVALID;
 	if (!lua_vm_wanted())
 		return WEFT_LUA_NOT_RECORDED;
-	co = lua_vm_find(L);
-	if (co && co->vm->lib->interposed && co->hooked &&
-	    !co->vm->detached)
+	co = lua_co_find(L);
+	if (co && co->vm->lib->interposed && co->hooked && !co->vm->detached)
 		return WEFT_LUA_OK; /* its making was seen */
 	lib = lua_lib_given(api, caller);
 	if (!lib)
@@ -73,11 +256,11 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 	if (thread_self)
 		thread_self->lua_plain = NULL;
 	if (!co || !is_still(co, lib))
-		co = meet(L, lib, &result);
+		co = meet(L, lib);
 	if (!co)
-		return result;
-	co->vm->detached = 0;
-	lua_vm_hook(co);
+		return WEFT_LUA_NO_MEMORY;
+	co->vm->detached = false;
+	lua_hook_set(co);
 	return WEFT_LUA_OK;
 }
 
@@ -90,37 +273,57 @@ EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
 	return result;
 }
 
+/* What is known of L, of a version that is recorded, detached or not. */
+static struct coroutine *known(lua_State *L)
+{
+	struct coroutine *const co = !process_pool || !L ? NULL :
+				     lua_co_find(L);
+
+	return co && co->vm->lib->abi ? co : NULL;
+}
+
 EXPORT void weft_lua_rest(lua_State *L)
 {
-	struct coroutine *const co =
-		!process_pool || !L ? NULL : lua_vm_find(L);
+	struct coroutine *const co = known(L);
 
-	if (co && co->vm && co->vm->lib->abi &&
-	    co->hooked)
-		lua_vm_unhook(co);
+	if (co && co->hooked)
+		lua_hook_remove(co);
 }
 
 EXPORT int weft_lua_detach(lua_State *L)
 {
-	struct coroutine *co;
+	struct coroutine *const co = known(L);
 
 	if (!L)
 		return WEFT_LUA_INVALID;
-	co = !process_pool ? NULL : lua_vm_find(L);
-	if (!co || !co->vm->lib->abi)
+	if (!co)
 		return WEFT_LUA_NOT_RECORDED;
-	co->vm->detached = 1;
+	co->vm->detached = true;
 	if (co->hooked)
-		lua_vm_unhook(co);
+		lua_hook_remove(co);
 	return WEFT_LUA_OK;
 }
 
 EXPORT int weft_lua_jit(lua_State *L, int on)
 {
-	struct coroutine *const co =
-		!process_pool || !L ? NULL : lua_vm_find(L);
+	struct coroutine *const co = known(L);
 
-	return co && co->vm->lib->abi &&
-	       co->vm->lib->abi->is_jit &&
-	       lua_jit_wants(co->vm, on ? LUA_JIT_ON : LUA_JIT_OFF);
+	return co && co->vm->lib->abi->is_jit &&
+	       lua_jit_wants(co->vm, on ? JIT_ON : JIT_OFF);
+}
+
+EXPORT int weft_lua_is_interposed(lua_State *L)
+{
+	const struct coroutine *const co = !process_pool || !L ? NULL :
+					   lua_co_find(L);
+
+	return co && co->vm->lib->interposed;
+}
+
+EXPORT unsigned long long weft_lua_coroutine(lua_State *L)
+{
+	const struct coroutine *const co = !process_pool || !L ? NULL :
+					   lua_co_find(L);
+
+	return !co || co->serial == LUA_UNBORN ? 0 : co->serial;
 }

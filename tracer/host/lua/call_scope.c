@@ -1,53 +1,69 @@
-/* call_scope.c - around lua_resume, around protected calls, and after an end.
+/* call_scope.c - before and after lua_resume and protected calls; resumes that
+ * the program tells of, where no call of lua_resume can be seen.
  * SPDX-License-Identifier: MIT */
+#include "tracer/host/api/weft.h"
 #include "tracer/host/lua/call_scope.h"
+#include "tracer/host/lua/switch.h"
 #include "tracer/host/thread/region.h"
-#include "tracer/host/lua/unwind.h"
 
-void lua_around_resume(struct lua_entry *e, struct coroutine *co,
-		      uint64_t sp)
+#include <errno.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------- resumes */
+
+/* co sleeps in a yield that was not recorded: its open frames. s is busy; it is
+ * not meanwhile. Returns the busy state, or NULL. */
+static struct thread_state *walk_sleeper(struct thread_state *s,
+					 const struct coroutine *co,
+					 struct frame **walked,
+					 uint32_t *count, uint64_t sp)
 {
-	struct frame *walked = NULL;
-	struct lua_local *me;
+	struct lua_local *const me = lua_vm_local(s);
+
+	if (!me || region_only || lua_switch_has_kept(s, co) ||
+	    lua_co_status(co) != LUA_STATUS_YIELD)
+		return s;
+	thread_release(s);
+	*walked = lua_vm_walk_room(me);
+	if (*walked)
+		*count = co->vm->lib->abi->walk(me, co, 0, *walked,
+						LUA_WALK_ROOM);
+	return thread_acquire(sp);
+}
+
+void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
+			uint64_t sp)
+{
 	struct thread_state *s = thread_acquire(sp);
+	struct frame *walked = NULL;
 	uint32_t count = 0;
 	uint64_t now;
 
-	e->co = NULL;
+	r->co = NULL;
+	if (s)
+		s = walk_sleeper(s, co, &walked, &count, sp);
 	if (!s)
 		return;
-	me = lua_vm_local(s);
-	if (me && !region_only && !lua_stack_has_kept(s, co) &&
-	    lua_vm_status(co) == LUA_STATUS_YIELD) {
-		thread_release(s);
-		walked = lua_vm_walk_room(me);
-		if (walked)
-			count = co->vm->lib->abi->walk(me, co, 0, walked,
-						       LUA_WALK_ROOM);
-		s = thread_acquire(sp);
-		if (!s)
-			return;
-	}
-	e->resumer = s->lua_plain;
+	r->resumer = s->lua_plain;
 	now = thread_clock(s);
 	/* A jump over lua_resume may have left it there. */
-	while (lua_stack_is_on(s, co))
-		lua_stack_off(s, now);
+	while (lua_switch_is_on(s, co))
+		lua_switch_detach_unseen(s, now);
 	if (co->serial == LUA_UNBORN || co->ended)
-		lua_vm_create(s, co, now);
-	lua_stack_attach(s, co, walked, count, sp, 0, now);
+		lua_co_create(s, co, now);
+	lua_switch_attach(s, co, walked, count, sp, 0, now);
 	if (shadow_segment(s)->serial == co->serial) {
-		e->co = co;
-		e->serial = co->serial;
-		e->segments = s->segments - s->fiber;
-		e->on = s;
-		if (me && lua_vm_is_plain(s))
+		r->co = co;
+		r->serial = co->serial;
+		r->segments = s->segments - s->fiber;
+		r->on = s;
+		if (s->lua && lua_vm_is_plain(s))
 			s->lua_plain = co->L;
 	}
 	thread_release(s);
 }
 
-void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
+void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp)
 {
 	const uint32_t flags = status == LUA_STATUS_YIELD ? SUSPEND_YIELD :
 			       status == LUA_STATUS_OK ? SUSPEND_RETURN :
@@ -56,30 +72,30 @@ void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp)
 	uint32_t segments;
 	uint64_t now;
 
-	if (!e->co)
+	if (!r->co)
 		return;
 	if (status != LUA_STATUS_YIELD)
-		e->co->ended = 1;
+		r->co->ended = true;
 	s = thread_acquire(sp);
 	if (!s)
 		return;
-	segments = e->segments + s->fiber;
+	segments = r->segments + s->fiber;
 	if (s->segments >= segments &&
-	    s->segment[segments - 1].serial == e->serial) {
+	    s->segment[segments - 1].serial == r->serial) {
 		now = thread_clock(s);
 		while (s->segments > segments)
-			lua_stack_off(s, now);
-		lua_stack_detach(s, flags, now);
-		/* It runs as it did before, unless on another thread. */
-		s->lua_plain = e->on == s ? e->resumer : NULL;
+			lua_switch_detach_unseen(s, now);
+		lua_switch_detach(s, flags, now);
+		/* The resumer runs as before, unless on another thread. */
+		s->lua_plain = r->on == s ? r->resumer : NULL;
 	}
 	thread_release(s);
 }
 
-/* ------------------------------------------------- around protected calls */
+/* ----------------------------------------------------------- protected calls */
 
 /* Recording went on in the middle of co's calls: they must be in their place
- * before the stack is marked. Not busy; gives the state busy, or NULL. */
+ * before the stack is marked. Gives the busy state, or NULL. */
 static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 {
 	struct thread_state *s = thread_self;
@@ -92,11 +108,12 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 					       LUA_WALK_ROOM);
 	s = thread_acquire(sp);
 	if (s && (co->serial == 0 || count > 0))
-		lua_stack_seat(s, co, walked, count, 0, sp, thread_clock(s));
+		lua_switch_to(s, co, walked, count, false, sp,
+			      thread_clock(s));
 	return s;
 }
 
-struct shadow_mark lua_around_mark(struct coroutine *co, uint64_t sp)
+struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp)
 {
 	struct shadow_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
 	struct thread_state *s = thread_acquire(sp);
@@ -113,21 +130,21 @@ struct shadow_mark lua_around_mark(struct coroutine *co, uint64_t sp)
 }
 
 static SLOW void cut(struct thread_state *s, const struct coroutine *co,
-		     struct shadow_mark m, int failed, uint64_t now)
+		     struct shadow_mark m, bool failed, uint64_t now)
 {
 	const uint32_t segments = m.segments + s->fiber;
 
 	if (co->vm->lib->abi->is_jit && m.window == s->window) {
 		while (s->segments > segments)
-			lua_stack_off(s, now);
+			lua_switch_detach_unseen(s, now);
 		if (s->segments == segments)
-			lua_stack_end_late(s, m.depth, now);
+			lua_unwind_above(s, m.depth, now);
 	}
 	shadow_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, now);
 }
 
-void lua_around_cut(const struct coroutine *co, struct shadow_mark m,
-		    int failed, uint64_t sp)
+void call_scope_end(const struct coroutine *co, struct shadow_mark m,
+		    bool failed, uint64_t sp)
 {
 	struct thread_state *s;
 
@@ -141,19 +158,77 @@ void lua_around_cut(const struct coroutine *co, struct shadow_mark m,
 	thread_release(s);
 }
 
-void lua_around_closed(struct coroutine *co, uint64_t sp)
+void call_scope_closed(struct coroutine *co, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
 	uint64_t now;
 
-	co->keeps = 0;
-	co->ended = 1;
+	co->keeps = false;
+	co->ended = true;
 	if (!s)
 		return;
 	now = thread_clock(s);
-	if (co->serial != 0 && shadow_segment(s)->serial == co->serial)
-		lua_stack_off(s, now);
 	if (co->serial == 0)
-		lua_stack_end_all(s, co, now);
+		lua_unwind_all(s, co, now);
+	else if (shadow_segment(s)->serial == co->serial)
+		lua_switch_detach_unseen(s, now);
 	thread_release(s);
+}
+
+/* ------------------------------------------------ resumes the program tells of */
+
+/* What a struct weft_lua_switch holds. */
+struct told_switch {
+	struct resume_scope resume;
+	struct coroutine *co; /* NULL: nothing is to be done */
+	uint32_t outside;
+};
+
+_Static_assert(sizeof(struct told_switch) <= sizeof(struct weft_lua_switch),
+	       "struct weft_lua_switch has room for it");
+
+/* L's object, made if L's VM is known. */
+static struct coroutine *meet(lua_State *L, lua_State *from)
+{
+	struct coroutine *const co = lua_co_served(L);
+	const struct coroutine *const other = lua_co_served(from);
+
+	if (co || !other || !L || lua_co_find(L))
+		return co;
+	return lua_co_met(L, lua_co_find(other->vm->main));
+}
+
+EXPORT int weft_lua_resuming(lua_State *L, lua_State *from,
+			     struct weft_lua_switch *to)
+{
+	const int saved = errno;
+	struct told_switch t = { .co = meet(L, from),
+				 .outside = region_depth };
+
+	if (t.co && !t.co->vm->lib->map &&
+	    t.co->vm->lib->abi->resumable(&t.co->vm->lib->api, L, 0, 0)) {
+		region_depth += t.co->inside;
+		resume_scope_begin(&t.resume, t.co, HERE);
+	} else {
+		t.co = NULL;
+	}
+	memcpy(to, &t, sizeof(t));
+	errno = saved;
+	return t.co != NULL;
+}
+
+EXPORT void weft_lua_resumed(const struct weft_lua_switch *from)
+{
+	const int saved = errno;
+	struct told_switch t;
+	int status;
+
+	memcpy(&t, from, sizeof(t));
+	if (t.co) {
+		status = lua_co_status(t.co);
+		resume_scope_end(&t.resume, status, HERE);
+		t.co->inside = region_back(t.outside,
+					   status == LUA_STATUS_YIELD, HERE);
+	}
+	errno = saved;
 }

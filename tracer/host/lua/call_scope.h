@@ -1,28 +1,31 @@
-/* call_scope.h - what is done before and after the library's own functions,
- * when they are called through ours. None of it busy.
+/* call_scope.h - what is done before and after the library's own functions when
+ * they are called through ours. Not busy. sp: the caller's frame address.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_CALL_SCOPE_H
 #define WEFT_TRACER_HOST_LUA_CALL_SCOPE_H
 
-#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua/coroutine.h"
 
-/* Around the library's lua_resume. */
-struct lua_entry {
-	struct coroutine *co; /* NULL: nothing was put onto the thread */
+/* A lua_resume of co, from begin to end; status: what lua_resume returned, or
+ * lua_status then. */
+struct resume_scope {
+	struct coroutine *co; /* NULL: nothing was put on the thread */
 	uint64_t serial;
 	uint32_t segments;    /* as in struct shadow_mark */
-	lua_State *resumer;   /* state.lua_plain before, */
-	const struct thread_state *on; /* of this one */
+	lua_State *resumer;   /* lua_plain before, */
+	const struct thread_state *on; /* of this thread state */
 };
-void lua_around_resume(struct lua_entry *e, struct coroutine *co, uint64_t sp);
-void lua_around_suspend(const struct lua_entry *e, int status, uint64_t sp);
+void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
+			uint64_t sp);
+void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp);
 
-/* Around a call on co that returns here whatever happened in it. */
-struct shadow_mark lua_around_mark(struct coroutine *co, uint64_t sp);
-void lua_around_cut(const struct coroutine *co, struct shadow_mark m,
-		    int failed, uint64_t sp);
+/* A call on co that returns to here whatever happens in it. failed: an error
+ * ended it. */
+struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp);
+void call_scope_end(const struct coroutine *co, struct shadow_mark m,
+		    bool failed, uint64_t sp);
 
 /* co was closed or reset, or its VM was. */
-void lua_around_closed(struct coroutine *co, uint64_t sp);
+void call_scope_closed(struct coroutine *co, uint64_t sp);
 
 #endif

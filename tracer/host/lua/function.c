@@ -1,79 +1,69 @@
-/* function.c - two insert-only hash tables: Lua functions by content, names of
- * C functions by address. SPDX-License-Identifier: MIT */
+/* function.c - Lua functions by content, names of C functions by address, ordinals
+ * by prototype. SPDX-License-Identifier: MIT */
+#include "tracer/host/api/weft.h"
+#include "tracer/host/base/memory.h"
+#include "tracer/host/base/pointer_map.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/thread/chunk.h"
-#include "tracer/host/base/memory.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SLOT_BITS = 17, SLOTS = 1 << SLOT_BITS, PROBES = 256, NAME_BYTES = 64 };
+enum { NAME_BYTES = 64 };
 
-/* Which it is of its source's. */
-struct spot { int32_t first, last; uint32_t ordinal; };
+/* Programs may load chunks without end: what is kept of them is limited. */
+enum { MOST = 1 << 17 };
 
-struct lua_func {
+static struct table {
+	struct pointer_map map;
+	_Atomic uint32_t count;
+} functions, names;
+
+static bool is_full(const struct table *t)
+{
+	return atomic_load_explicit(&t->count, memory_order_relaxed) >= MOST;
+}
+
+static void *add(struct table *t, uint64_t hash, pointer_map_match *match,
+		 const void *key, void *made)
+{
+	void *const entry = pointer_map_add(&t->map, hash, match, key, made);
+
+	if (entry == made)
+		atomic_fetch_add(&t->count, 1);
+	return entry;
+}
+
+/* ----------------------------------------------------------- Lua functions */
+
+/* What tells a function from all others. */
+struct function_id {
 	uint64_t hash;        /* of the whole source */
 	uint64_t length;      /* of the whole source */
-	struct spot at;
+	int32_t first, last;  /* lines */
+	uint32_t ordinal;
+};
+
+struct lua_func {
+	struct function_id is;
 	uint32_t stored, name_length;
 	const char *text;     /* the source's beginning, then the name */
 };
 
-struct c_name {
-	uint64_t address;
-	uint32_t length;
-	char text[];
-};
-
-typedef void *_Atomic slot;
-
-static slot *_Atomic funcs, *_Atomic names;
-
-/* Stands for every function beyond the table's room. */
+/* Stands for every function that there is no room for. */
 static const struct lua_func too_many = {
-	.length = 21, .stored = 21, .text = "=(too many functions)",
+	.is.length = 21, .stored = 21, .text = "=(too many functions)",
 };
 
-static slot *table(slot *_Atomic *which)
+static struct lua_func *make_function(const struct function_id *is,
+				      const char *source, const char *name)
 {
-	slot *t = atomic_load_explicit(which, memory_order_acquire), *made;
-
-	if (likely(t))
-		return t;
-	made = mmap(NULL, SLOTS * sizeof(slot), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (made == MAP_FAILED)
-		return NULL;
-	if (atomic_compare_exchange_strong(which, &t, made))
-		return made;
-	munmap(made, SLOTS * sizeof(slot));
-	return t;
-}
-
-static uint32_t place(uint64_t hash, uint32_t probe)
-{
-	return (uint32_t)((hash >> (64 - SLOT_BITS)) + probe) & (SLOTS - 1);
-}
-
-/* ---------------------------------------------------------- Lua functions */
-
-static uint64_t mix(uint64_t hash, const struct spot *p)
-{
-	const uint64_t lines = (uint64_t)(uint32_t)p->first << 32 |
-			       (uint32_t)p->last;
-
-	return (hash ^ lines ^ (uint64_t)p->ordinal << 20) * GOLDEN;
-}
-
-static struct lua_func *make(const char *source, size_t length, uint64_t hash,
-			     const struct spot *at, const char *name)
-{
-	const size_t stored = length < CHUNK_STRING_MAX ? length :
+	const size_t stored = is->length < CHUNK_STRING_MAX ? is->length :
 			      CHUNK_STRING_MAX;
 	const size_t named = !name ? 0 : strnlen(name, NAME_BYTES);
 	struct lua_func *const f = memory_get(sizeof(*f) + stored + named);
@@ -82,9 +72,7 @@ static struct lua_func *make(const char *source, size_t length, uint64_t hash,
 	if (!f)
 		return NULL;
 	f->text = text = (char *)(f + 1);
-	f->hash = hash;
-	f->length = length;
-	f->at = *at;
+	f->is = *is;
 	f->stored = (uint32_t)stored;
 	f->name_length = (uint32_t)named;
 	memcpy(text, source, stored);
@@ -93,53 +81,42 @@ static struct lua_func *make(const char *source, size_t length, uint64_t hash,
 	return f;
 }
 
-static int is(const struct lua_func *f, uint64_t hash, size_t length,
-	      const struct spot *at)
+static bool is_function(const void *entry, const void *key)
 {
-	return f->hash == hash && f->length == length &&
-	       f->at.first == at->first && f->at.last == at->last &&
-	       f->at.ordinal == at->ordinal;
-}
+	const struct function_id *const a = &((const struct lua_func *)entry)->is;
+	const struct function_id *const b = key;
 
-static uint64_t key_of(const void *f)
-{
-	return (uint64_t)f | KEY_LUA;
+	return a->hash == b->hash && a->length == b->length &&
+	       a->first == b->first && a->last == b->last &&
+	       a->ordinal == b->ordinal;
 }
 
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 		      uint32_t ordinal, const char *name)
 {
-	const int saved = errno;
-	const uint64_t hash = XXH64(source, length, 0);
-	const struct spot at = { first, last, ordinal };
-	const uint64_t mixed = mix(hash, &at);
-	slot *const t = table(&funcs);
-	struct lua_func *made = NULL;
+	const struct function_id is = {
+		XXH64(source, length, 0), length, first, last, ordinal,
+	};
+	const uint64_t lines = (uint64_t)(uint32_t)first << 32 |
+			       (uint32_t)last;
+	const uint64_t hash = is.hash ^ lines ^ (uint64_t)ordinal << 20;
+	const struct lua_func *f = pointer_map_find(&functions.map, hash,
+						    is_function, &is);
+	struct lua_func *made;
 
-	errno = saved;
-	for (uint32_t i = 0; t && i < PROBES; i++) {
-		slot *const p = &t[place(mixed, i)];
-		void *f = atomic_load_explicit(p, memory_order_acquire);
-
-		if (!f) {
-			if (!made)
-				made = make(source, length, hash, &at, name);
-			if (!made)
-				break;
-			if (atomic_compare_exchange_strong(p, &f, made))
-				return key_of(made);
-		}
-		if (is(f, hash, length, &at))
-			return key_of(f);
+	if (!f && !is_full(&functions)) {
+		made = make_function(&is, source, name);
+		if (made)
+			f = add(&functions, hash, is_function, &is, made);
 	}
-	return key_of(&too_many);
+	return (uint64_t)(f ? f : &too_many) | KEY_LUA;
 }
 
-/* The string of an item whose text is kept only in part. */
+/* A string of which only the beginning is kept. */
 static uint64_t *put_source(uint64_t *to, const struct lua_func *f)
 {
-	to[0] = string_put(f->stored, f->length);
-	to[1] = f->hash;
+	to[0] = string_put(f->stored, f->is.length);
+	to[1] = f->is.hash;
 	to += 2;
 	if (f->stored > 0) {
 		to[(f->stored - 1) / 8] = 0;
@@ -151,61 +128,60 @@ static uint64_t *put_source(uint64_t *to, const struct lua_func *f)
 uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 {
 	const struct lua_func *const f = (const void *)(key & ~KEY_LUA);
-	const uint32_t words = 2 + chunk_string_words(f->length) +
+	const uint32_t words = 2 + chunk_string_words(f->is.length) +
 			       chunk_string_words(f->name_length) +
-			       (f->at.ordinal != 0);
+			       (f->is.ordinal != 0);
 	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
 		return UINT32_MAX;
 	item[0] = item_put(ITEM_LUA, words);
-	item[1] = (uint64_t)(uint32_t)f->at.first << 32 |
-		  (uint32_t)f->at.last;
-	if (f->at.ordinal != 0)
-		item[words - 1] = f->at.ordinal;
+	item[1] = (uint64_t)(uint32_t)f->is.first << 32 |
+		  (uint32_t)f->is.last;
+	if (f->is.ordinal != 0)
+		item[words - 1] = f->is.ordinal;
 	chunk_put_string(put_source(item + 2, f), f->text + f->stored,
 			 f->name_length);
 	chunk_publish_items(s);
 	return s->items - words;
 }
 
-/* ------------------------------------------------- what lies at an address */
+/* -------------------------------------------------- what lies at an address */
 
 enum { SOURCE_BITS = 8 };
 
-static struct {
+static struct source {
 	_Atomic uint64_t current, last;
 } sources[1 << SOURCE_BITS];
 
 const _Atomic uint64_t lua_func_never = 1;
 
-static uint32_t source_place(uint64_t source)
+static _Atomic uint32_t times_unseen = 1;
+
+static struct source *source_at(uint64_t source)
 {
-	return (uint32_t)((source * GOLDEN) >> (64 - SOURCE_BITS));
+	return &sources[hash_place(source, SOURCE_BITS)];
 }
 
 const _Atomic uint64_t *lua_func_current(uint64_t source)
 {
-	return &sources[source_place(source)].current;
+	return &source_at(source)->current;
+}
+
+void lua_func_changed(uint64_t source)
+{
+	atomic_fetch_add(&source_at(source)->current, 1);
 }
 
 uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length)
 {
 	const uint64_t hash = XXH64(text, length, 0);
 	const uint64_t what = hash ^ source;
-	const uint32_t i = source_place(source);
 
-	if (atomic_exchange(&sources[i].last, what) != what)
-		atomic_fetch_add(&sources[i].current, 1);
+	if (atomic_exchange(&source_at(source)->last, what) != what)
+		lua_func_changed(source);
 	return hash;
 }
-
-void lua_func_changed(uint64_t source)
-{
-	atomic_fetch_add(&sources[source_place(source)].current, 1);
-}
-
-static _Atomic uint32_t times_unseen = 1;
 
 uint32_t lua_func_times_unseen(void)
 {
@@ -221,30 +197,26 @@ void lua_func_unseen(void)
 	}
 }
 
-/* ---------------------------------------------------- names of C functions */
+/* ----------------------------------------------------- names of C functions */
 
-static uint64_t spread(uint64_t address)
+struct c_name {
+	uint64_t address;
+	uint32_t length;
+	char text[];
+};
+
+static bool is_name_of(const void *entry, const void *key)
 {
-	return address * GOLDEN;
+	return ((const struct c_name *)entry)->address ==
+	       *(const uint64_t *)key;
 }
 
 static const struct c_name *find_name(uint64_t address)
 {
-	slot *const t = atomic_load_explicit(&names, memory_order_acquire);
-
-	for (uint32_t i = 0; t && i < PROBES; i++) {
-		const struct c_name *const n = atomic_load_explicit(
-			&t[place(spread(address), i)], memory_order_acquire);
-
-		if (!n)
-			return NULL;
-		if (n->address == address)
-			return n;
-	}
-	return NULL;
+	return pointer_map_find(&names.map, address, is_name_of, &address);
 }
 
-int lua_func_is_named(uint64_t address)
+bool lua_func_is_named(uint64_t address)
 {
 	return find_name(address) != NULL;
 }
@@ -273,31 +245,16 @@ static struct c_name *make_name(uint64_t address, const char *group,
 
 void lua_func_name(uint64_t address, const char *group, const char *name)
 {
-	const int saved = errno;
-	slot *const t = table(&names);
-	struct c_name *made = NULL;
+	struct c_name *const n = find_name(address) || is_full(&names) ? NULL :
+				 make_name(address, group, name);
 
-	errno = saved;
-	if (!t || find_name(address))
-		return;
-	for (uint32_t i = 0; i < PROBES; i++) {
-		slot *const p = &t[place(spread(address), i)];
-		void *n = atomic_load_explicit(p, memory_order_acquire);
-
-		if (!n) {
-			if (!made)
-				made = make_name(address, group, name);
-			if (!made ||
-			    atomic_compare_exchange_strong(p, &n, made))
-				return;
-		}
-		if (((const struct c_name *)n)->address == address)
-			return;
-	}
+	if (n)
+		add(&names, address, is_name_of, &address, n);
 }
 
-/* Beyond every key: that its returns are not told; that it calls others. */
-#define LATE (UINT64_C(1) << 61)
+/* Names that only say something of a function: its returns are not told; it is
+ * the FFI's. These bits lie beyond every address. */
+#define UNTOLD (UINT64_C(1) << 61)
 #define FFI (UINT64_C(1) << 60)
 
 void lua_func_ffi(uint64_t address)
@@ -305,18 +262,17 @@ void lua_func_ffi(uint64_t address)
 	lua_func_name(address | FFI, NULL, "");
 }
 
-int lua_func_is_ffi(uint64_t address)
+bool lua_func_is_ffi(uint64_t address)
 {
 	return lua_func_is_named(address | FFI);
 }
 
-void lua_func_late(uint64_t key)
+void lua_func_untold(uint64_t key)
 {
-	lua_func_name(key | LATE, NULL, "");
+	lua_func_name(key | UNTOLD, NULL, "");
 }
 
-/* Text of at most NAME_BYTES after what stands in to already. */
-static size_t add(char *to, size_t length, const char *text, size_t more)
+static size_t append(char *to, size_t length, const char *text, size_t more)
 {
 	more = more < 2 * NAME_BYTES ? more : 2 * NAME_BYTES;
 	memcpy(to + length, text, more);
@@ -327,53 +283,209 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 {
 	const struct c_name *n = find_name(place);
 	char text[4 * NAME_BYTES];
-	size_t length = add(text, 0, "=[builtin:", 10);
+	size_t length = append(text, 0, "=[builtin:", 10);
 	uint64_t key;
 
 	if (n) {
-		length = add(text, length, n->text, n->length);
+		length = append(text, length, n->text, n->length);
 	} else if (event) {
-		length = add(text, length, event, strnlen(event, NAME_BYTES));
+		length = append(text, length, event,
+				strnlen(event, NAME_BYTES));
 	} else if ((n = find_name(place + 1)) != NULL) {
-		/* What a library's function returns has the number before. */
-		length = add(text, length, n->text, n->length);
-		length = add(text, length, "_aux", 4);
+		/* A function that a library's function returns has the number
+		 * before that one's. */
+		length = append(text, length, n->text, n->length);
+		length = append(text, length, "_aux", 4);
 	} else {
-		length = add(text, length, "?", 1);
+		length = append(text, length, "?", 1);
 	}
-	length = add(text, length, "]", 1);
+	length = append(text, length, "]", 1);
 	key = lua_func_key(text, length, -1, -1, 0, NULL);
-	lua_func_late(key);
+	lua_func_untold(key);
 	return key;
-}
-
-static void put_late(struct thread_state *s, uint32_t index)
-{
-	uint64_t *const item = chunk_item(s, 2);
-
-	if (!item)
-		return;
-	item[0] = item_put(ITEM_LATE, 2);
-	item[1] = index;
-	chunk_publish_items(s);
 }
 
 void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
 {
 	const struct c_name *const n = find_name(key);
-	uint32_t words;
+	const uint32_t words = !n ? 0 : 2 + chunk_string_words(n->length);
 	uint64_t *item;
 
-	if (find_name(key | LATE))
-		put_late(s, index);
-	if (!n)
-		return;
-	words = 2 + chunk_string_words(n->length);
-	item = chunk_item(s, words);
-	if (!item)
-		return;
-	item[0] = item_put(ITEM_HINT, words);
-	item[1] = index;
-	chunk_put_string(item + 2, n->text, n->length);
-	chunk_publish_items(s);
+	item = find_name(key | UNTOLD) ? chunk_item(s, 2) : NULL;
+	if (item) {
+		item[0] = item_put(ITEM_LATE, 2);
+		item[1] = index;
+		chunk_publish_items(s);
+	}
+	item = n ? chunk_item(s, words) : NULL;
+	if (item) {
+		item[0] = item_put(ITEM_HINT, words);
+		item[1] = index;
+		chunk_put_string(item + 2, n->text, n->length);
+		chunk_publish_items(s);
+	}
+}
+
+/* --------------------------------------------------------- hidden functions */
+
+/* Modules are not forgotten: those that ask for this are never unloaded. */
+enum { HIDDEN_MODULES = 8 };
+static struct { _Atomic uint64_t start, end; } hidden[HIDDEN_MODULES];
+static _Atomic bool any_hidden;
+
+bool lua_func_is_hidden(uint64_t address)
+{
+	if (likely(!atomic_load_explicit(&any_hidden, memory_order_relaxed)))
+		return false;
+	for (int i = 0; i < HIDDEN_MODULES; i++) {
+		if (address >= atomic_load(&hidden[i].start) &&
+		    address < atomic_load(&hidden[i].end))
+			return true;
+	}
+	return false;
+}
+
+bool lua_func_source_is_hidden(const char *source)
+{
+	return source && strcmp(source, "=[weft]") == 0;
+}
+
+EXPORT int weft_lua_hide(const void *address)
+{
+	struct dl_find_object o;
+
+	if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
+		return -1;
+	for (int i = 0; i < HIDDEN_MODULES; i++) {
+		const uint64_t start = (uint64_t)o.dlfo_map_start;
+		uint64_t none = 0;
+
+		if (atomic_load(&hidden[i].start) == start)
+			return 0;
+		if (atomic_compare_exchange_strong(&hidden[i].start, &none,
+						   start)) {
+			atomic_store(&hidden[i].end,
+				     (uint64_t)o.dlfo_map_end);
+			atomic_store(&any_hidden, true);
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* ------------------------------------------------------------------ ordinals
+ * A hash table of prototypes' addresses, each with the ordinal that was set last.
+ * Addresses whose ordinal was always 0, nearly all, are not in it. An entry that
+ * another thread is writing reads as one that was never set. */
+
+enum {
+	SLOT_BITS = 17, SLOTS = 1 << SLOT_BITS, PROBES = 64, ORDINAL_BITS = 16,
+	MAIN_BITS = 12,
+};
+
+struct slot {
+	_Atomic uint64_t who;   /* address, then ordinal; never 0 again */
+	_Atomic uint64_t check; /* mixes all that and the trait */
+};
+
+static struct slot *_Atomic slots;
+static _Atomic uint64_t news;
+static _Atomic uint64_t mains[1 << MAIN_BITS];
+
+static struct slot *slot_table(bool make)
+{
+	const size_t size = SLOTS * sizeof(struct slot);
+	const int saved = errno;
+	struct slot *t = atomic_load_explicit(&slots, memory_order_acquire);
+	struct slot *made;
+
+	if (t || !make)
+		return t;
+	made = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (made != MAP_FAILED &&
+	    atomic_compare_exchange_strong(&slots, &t, made))
+		t = made;
+	else if (made != MAP_FAILED)
+		munmap(made, size);
+	errno = saved;
+	return t;
+}
+
+/* The slot of an address, made if asked for; NULL: it has none. */
+static struct slot *find_slot(uint64_t at, bool make)
+{
+	struct slot *const t = slot_table(make);
+	const uint64_t first = hash_place(at, SLOT_BITS);
+
+	for (uint32_t i = 0; t && i < PROBES; i++) {
+		struct slot *const s = &t[(first + i) & (SLOTS - 1)];
+		uint64_t who = atomic_load_explicit(&s->who,
+						    memory_order_acquire);
+
+		if (who == 0 && !make)
+			return NULL;
+		if (who == 0 && atomic_compare_exchange_strong(
+					&s->who, &who, at << ORDINAL_BITS))
+			return s;
+		if (who >> ORDINAL_BITS == at)
+			return s;
+	}
+	return NULL;
+}
+
+static uint32_t read_slot(const struct slot *s, uint64_t trait)
+{
+	const uint64_t who = atomic_load_explicit(&s->who,
+						  memory_order_acquire);
+
+	return atomic_load_explicit(&s->check, memory_order_relaxed) !=
+	       lua_ordinal_mix(trait, who) ? 0 :
+	       (uint32_t)who & ((1 << ORDINAL_BITS) - 1);
+}
+
+uint32_t lua_ordinal_of(uint64_t at, uint64_t trait)
+{
+	const struct slot *const s = find_slot(at, false);
+
+	return !s ? 0 : read_slot(s, trait);
+}
+
+bool lua_ordinal_set(uint64_t at, uint64_t trait, uint32_t ordinal)
+{
+	struct slot *const s = find_slot(at, ordinal != 0);
+	const uint64_t who = at << ORDINAL_BITS | ordinal;
+
+	CHECKED(ordinal < 1 << ORDINAL_BITS && at >> 48 == 0);
+	if (!s || read_slot(s, trait) == ordinal)
+		return false;
+	atomic_store(&s->check, 0);
+	atomic_store(&s->who, who);
+	atomic_store(&s->check, lua_ordinal_mix(trait, who));
+	atomic_fetch_add(&news, 1);
+	return true;
+}
+
+uint64_t lua_ordinal_news(void)
+{
+	return atomic_load(&news);
+}
+
+static uint64_t main_check(uint64_t main, uint64_t outline, uint64_t before)
+{
+	return lua_ordinal_mix(lua_ordinal_mix(outline, main), before);
+}
+
+bool lua_ordinal_is_set(uint64_t main, uint64_t outline, uint64_t before)
+{
+	return atomic_load_explicit(&mains[hash_place(main, MAIN_BITS)],
+				    memory_order_relaxed) ==
+	       main_check(main, outline, before);
+}
+
+void lua_ordinal_are_set(uint64_t main, uint64_t outline, uint64_t before)
+{
+	atomic_store_explicit(&mains[hash_place(main, MAIN_BITS)],
+			      main_check(main, outline, before),
+			      memory_order_relaxed);
 }

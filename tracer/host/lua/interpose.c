@@ -1,13 +1,14 @@
-/* interpose.c - the lua_ functions that tell what no hook does: states made
- * and closed, resumes, protected calls, the program's own hooks. One of each
- * for all versions of Lua in the process, whose parameters differ: all argument
- * registers are passed on, to the library that serves the state.
+/* interpose.c - stands in for the lua_ functions that tell what no hook does:
+ * states made and closed, resumes, protected calls, the program's own hooks. There
+ * is one of each for all versions of Lua in the process, whose parameters differ:
+ * all argument registers are passed on to the library that serves the state.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/thread/region.h"
+#include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
-#include "tracer/host/lua/interpose.h"
-#include "tracer/host/lua/jit.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/thread/region.h"
+
+#include <errno.h>
 
 /* Any lua_ function: at most six arguments, all in registers of this kind. */
 typedef long any_fn(long, long, long, long, long, long);
@@ -17,7 +18,8 @@ typedef long any_fn(long, long, long, long, long, long);
 #define ARGS long a, long b, long c, long d, long e, long f
 #define PASS a, b, c, d, e, f
 
-/* By name, and where the program's own function of that name is another. */
+/* Each has a second name, for where the program has another function of that
+ * name. */
 #define X(name)                                                                \
 	EXPORT long name(ARGS);                                                \
 	extern __typeof__(name) our_##name                                     \
@@ -25,43 +27,34 @@ typedef long any_fn(long, long, long, long, long, long);
 WEFT_LUA_WRAPPED(X)
 #undef X
 
-const weft_lua_function lua_interpose_ours[WEFT_LUA_WRAPS] = {
-#define X(name) (weft_lua_function)our_##name,
-	WEFT_LUA_WRAPPED(X)
-#undef X
-};
-
-/* What is known of L, if it is of a version that is recorded. */
 static struct coroutine *served(long L)
 {
-	struct coroutine *const co =
-		!process_pool ? NULL : lua_vm_find((lua_State *)L);
-
-	return co && co->vm->lib->abi && !co->vm->detached ?
-	       co : NULL;
+	return lua_co_served((lua_State *)L);
 }
 
-/* The library L belongs to; by its caller, if L is not known. */
+static struct coroutine *known(long L)
+{
+	return !process_pool ? NULL : lua_co_find((lua_State *)L);
+}
+
+/* The library that L belongs to; the caller's, if L is not known. */
 static const struct lua_lib *lib_for(long L, const void *caller)
 {
-	const struct coroutine *const co =
-		!process_pool ? NULL : lua_vm_find((lua_State *)L);
+	const struct coroutine *const co = known(L);
 
-	return co && co->vm->lib->map != NULL ? co->vm->lib :
-	       lua_lib_of(caller);
+	return co && co->vm->lib->map ? co->vm->lib : lua_lib_of(caller);
 }
 
 #define REAL(name, L)                                                          \
 	((any_fn *)lib_for(L, CALLER)->api.name)
 
-/* Where a hook is put in place: it was not, or recording was off when it was
- * taken off. */
+/* A place where a hook is put back that was taken off while recording was off. */
 static void at_boundary(struct coroutine *co)
 {
-	if (unlikely(!lua_vm_holder(co)->hooked) && lua_vm_on() &&
+	if (unlikely(!lua_co_holder(co)->hooked) && lua_vm_on() &&
 	    !region_shut()) {
 		co->vm->interposed = co->vm->lib->interposed;
-		lua_vm_hook(co);
+		lua_hook_set(co);
 	}
 }
 
@@ -73,10 +66,10 @@ static long made(long L, struct lua_lib *lib)
 
 	if (L == 0 || !lua_vm_wanted())
 		return L;
-	co = lua_vm_find((lua_State *)L);
+	co = lua_co_find((lua_State *)L);
 	if (co && co->serial == 0 && co->vm->lib == lib)
 		return L; /* luaL_newstate called lua_newstate */
-	co = lua_vm_born((lua_State *)L, lib, lib->interposed);
+	co = lua_attach_vm((lua_State *)L, lib, lib->interposed);
 	if (co && lib->abi)
 		at_boundary(co);
 	return L;
@@ -108,10 +101,10 @@ EXPORT long lua_close(ARGS)
 
 	if (!co)
 		return REAL(lua_close, a)(PASS);
-	main = lua_vm_find(co->vm->main);
+	main = lua_co_find(co->vm->main);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
 	if (main) {
-		lua_around_closed(main, HERE);
+		call_scope_closed(main, HERE);
 		main->vm = NULL;
 	}
 	return r;
@@ -119,15 +112,14 @@ EXPORT long lua_close(ARGS)
 
 EXPORT long lua_newthread(ARGS)
 {
-	struct coroutine *const co =
-		!process_pool ? NULL : lua_vm_find((lua_State *)a);
+	struct coroutine *const co = known(a);
 	long r;
 
 	if (!co)
 		return REAL(lua_newthread, a)(PASS);
 	r = ((any_fn *)co->vm->lib->api.lua_newthread)(PASS);
 	if (r != 0)
-		lua_vm_thread_made((lua_State *)r, co, HERE);
+		lua_co_made((lua_State *)r, co, HERE);
 	return r;
 }
 
@@ -136,7 +128,7 @@ EXPORT long lua_newthread(ARGS)
 EXPORT long lua_resume(ARGS)
 {
 	struct coroutine *const co = served(a);
-	struct lua_entry entry = { .co = NULL };
+	struct resume_scope scope = { .co = NULL };
 	const uint32_t outside = region_depth;
 	long r;
 
@@ -145,22 +137,22 @@ EXPORT long lua_resume(ARGS)
 	at_boundary(co);
 	region_depth += co->inside;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
-		lua_around_resume(&entry, co, HERE);
+		resume_scope_begin(&scope, co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
-	lua_around_suspend(&entry, (int)r, HERE);
+	resume_scope_end(&scope, (int)r, HERE);
 	co->inside = region_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
 	return r;
 }
 
-/* Its pending to-be-closed variables are closed by calls on it, without a
+/* Pending to-be-closed variables of co are closed by calls on it, without a
  * resume. */
 static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	const struct shadow_mark mark = lua_around_mark(co, HERE);
+	const struct shadow_mark mark = call_scope_begin(co, HERE);
 	const long r = ((any_fn *)real)(PASS);
 
-	lua_around_cut(co, mark, 0, HERE);
-	lua_around_closed(co, HERE);
+	call_scope_end(co, mark, false, HERE);
+	call_scope_closed(co, HERE);
 	return r;
 }
 
@@ -174,7 +166,7 @@ EXPORT long lua_closethread(ARGS)
 	return ((any_fn *)lib->closethread)(PASS);
 }
 
-/* In LuaJIT, where it has this, L resets another. */
+/* In LuaJIT, if it has this, L resets another coroutine. */
 EXPORT long lua_resetthread(ARGS)
 {
 	const struct lua_lib *const lib = lib_for(a, CALLER);
@@ -188,22 +180,21 @@ EXPORT long lua_resetthread(ARGS)
 
 /* ------------------------------------------------------------- calls */
 
-/* A protected call, which ends here whatever happens in it. */
+/* A protected call: it ends here whatever happens in it. */
 static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
 	struct shadow_mark mark;
 	long r;
 
 	at_boundary(co);
-	mark = lua_around_mark(co, HERE);
+	mark = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
-	lua_around_cut(co, mark, (int)r != 0, HERE);
+	call_scope_end(co, mark, (int)r != 0, HERE);
 	return r;
 }
 
-/* A plain call ends by its own returns; only one on a coroutine that was not
- * resumed, or of a C function by LuaJIT, has an end that nothing else tells
- * of. */
+/* The returns in a plain call tell its end. Nothing else does for one on a
+ * coroutine that was not resumed, or of a C function by LuaJIT. */
 static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
 	struct shadow_mark mark;
@@ -215,9 +206,9 @@ static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 	     (thread_self &&
 	      shadow_segment(thread_self)->serial == co->serial)))
 		return ((any_fn *)real)(PASS);
-	mark = lua_around_mark(co, HERE);
+	mark = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
-	lua_around_cut(co, mark, 0, HERE);
+	call_scope_end(co, mark, false, HERE);
 	return r;
 }
 
@@ -239,11 +230,11 @@ CALLS(lua_callk, plain_call)
 
 /* --------------------------------------------- the program's own hooks */
 
-/* Who holds the program's hook, if ours is in its place. */
+/* The object that holds the program's hook, if ours is in its place. */
 static struct coroutine *holder(long L)
 {
 	struct coroutine *const co = served(L);
-	struct coroutine *const h = !co ? NULL : lua_vm_holder(co);
+	struct coroutine *const h = !co ? NULL : lua_co_holder(co);
 
 	return h && h->hooked ? h : NULL;
 }
@@ -257,7 +248,7 @@ EXPORT long lua_sethook(ARGS)
 	co->app_hook = (int)c == 0 ? NULL : (weft_lua_function)b;
 	co->app_mask = !co->app_hook ? 0 : (int)c;
 	co->app_count = !co->app_hook ? 0 : (int)d;
-	lua_vm_hook_again(co);
+	lua_hook_update(co);
 	return 1;
 }
 
@@ -302,4 +293,40 @@ EXPORT long luaopen_jit(ARGS)
 	if (co)
 		lua_jit_opened(co->vm);
 	return r;
+}
+
+/* ------------------------------------------------- a Lua that is linked statically
+ * Its linker leads calls here: from then on it is a library like a shared one. */
+
+static const weft_lua_function ours[WEFT_LUA_WRAPS] = {
+#define X(name) (weft_lua_function)our_##name,
+	WEFT_LUA_WRAPPED(X)
+#undef X
+};
+
+EXPORT void weft_lua_linked(const struct weft_lua_linked *linked)
+{
+	const int saved = errno;
+
+	if (linked->size < sizeof(*linked) || !lua_vm_wanted() ||
+	    !lua_lib_linked(linked)) {
+		errno = saved;
+		return;
+	}
+	for (unsigned long i = 0; i < linked->wraps && i < WEFT_LUA_WRAPS;
+	     i++) {
+		if (linked->real[i])
+			linked->used[i] = ours[i];
+	}
+	errno = saved;
+}
+
+EXPORT void weft_lua_unlinked(const struct weft_lua_linked *linked)
+{
+	const int saved = errno;
+
+	for (unsigned long i = 0; i < linked->wraps; i++)
+		linked->used[i] = linked->real[i];
+	lua_lib_unlinked(linked);
+	errno = saved;
 }

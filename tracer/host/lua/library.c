@@ -1,6 +1,6 @@
-/* library.c - finding the real functions behind ours. RTLD_NEXT alone finds the
- * wrong Lua, or none, where a process holds several, or one that was opened
- * with RTLD_LOCAL: so the caller's own dependencies are searched first.
+/* library.c - finds the real functions behind ours. Where a process holds several
+ * Luas, or one that was opened with RTLD_LOCAL, RTLD_NEXT alone finds the wrong one
+ * or none: so the caller's own dependencies are searched first.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/library.h"
 #include "tracer/host/base/memory.h"
@@ -24,8 +24,8 @@ enum { LIBS = 32, SPANS = 64 };
 
 static struct lua_lib *_Atomic libs[LIBS];
 
-/* Which library the code of a module means: never changed once it is shown, and
- * good while no module has gone; then another takes its place. */
+/* Which library the code of a module means. Never changed once others see it, and
+ * valid while no module has gone; after that another takes its place. */
 struct span {
 	uint64_t start, size;
 	struct lua_lib *lib;
@@ -53,7 +53,7 @@ static const void *module_of(const void *address)
 	       o.dlfo_link_map : NULL;
 }
 
-/* Without telling that a module goes, since none does: whoever had it open has
+/* Calls the real dlclose, not ours: no module goes, since whoever had it open has
  * it still. */
 static void release(void *handle)
 {
@@ -64,8 +64,8 @@ static void release(void *handle)
 		real(handle);
 }
 
-/* Another library's function of that name (a dependency's, or ours) will not
- * do. */
+/* The function of that name in this library itself, not in a dependency or in
+ * ours. */
 static weft_lua_function symbol(void *handle, const void *map, const char *name)
 {
 	void *const f = dlsym(handle, name);
@@ -85,10 +85,10 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 	lib->lnewstate = symbol(handle, map, "luaL_newstate");
 	lib->openjit = symbol(handle, map, "luaopen_jit");
 	lib->abi = abi_of(&lib->api);
-	lib->interposed = 1;
+	lib->interposed = true;
 }
 
-static int is(const struct lua_lib *lib, const void *map,
+static bool is_entry(const struct lua_lib *lib, const void *map,
 	      weft_lua_function sethook)
 {
 	return lib->map == map && lib->api.lua_sethook == sethook;
@@ -101,13 +101,13 @@ static struct lua_lib *known(const void *map, weft_lua_function sethook)
 
 		if (!lib)
 			break;
-		if (is(lib, map, sethook))
+		if (is_entry(lib, map, sethook))
 			return lib;
 	}
 	return NULL;
 }
 
-/* Another thread may have been first: then its entry is the one. */
+/* Returns the library's entry; another thread's, if that was first. */
 static struct lua_lib *enlist(struct lua_lib *lib)
 {
 	for (int i = 0; i < LIBS; i++) {
@@ -115,7 +115,7 @@ static struct lua_lib *enlist(struct lua_lib *lib)
 
 		if (atomic_compare_exchange_strong(&libs[i], &old, lib))
 			return lib;
-		if (is(old, lib->map, lib->api.lua_sethook))
+		if (is_entry(old, lib->map, lib->api.lua_sethook))
 			return old;
 	}
 	return lib; /* works, but will be looked for again */
@@ -141,7 +141,7 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	return !lib ? NULL : enlist(lib);
 }
 
-/* ----------------------------------------------- linked statically */
+/* --------------------------------------------------------- linked statically */
 
 static struct lua_lib *linked_at(const void *map)
 {
@@ -156,14 +156,14 @@ static struct lua_lib *linked_at(const void *map)
 	return NULL;
 }
 
-/* Where a weak name has led to another library, ours among them, the function
- * is not there. */
+/* f, if it lies in this module. A weak name may have led to another library, or
+ * to ours. */
 static weft_lua_function within(const void *map, weft_lua_function f)
 {
 	return module_of((void *)f) == map ? f : NULL;
 }
 
-/* What was linked long ago may know fewer functions than we do. */
+/* A program that was linked long ago may know fewer functions than we do. */
 static void fill_linked(struct lua_lib *lib, const void *map,
 			const struct weft_lua_linked *from)
 {
@@ -183,8 +183,8 @@ static void fill_linked(struct lua_lib *lib, const void *map,
 	lib->lnewstate = real[WEFT_LUA_WRAP_luaL_newstate];
 	lib->openjit = real[WEFT_LUA_WRAP_luaopen_jit];
 	lib->abi = abi_of(&lib->api);
-	lib->interposed = from->sees_all();
-	lib->linked = 1;
+	lib->interposed = from->sees_all() != 0;
+	lib->linked = true;
 }
 
 struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
@@ -207,7 +207,7 @@ void lua_lib_unlinked(const struct weft_lua_linked *from)
 	struct lua_lib *const lib = linked_at(module_of(from->real));
 
 	if (lib) {
-		lib->linked = 0;
+		lib->linked = false;
 		lib->map = NULL;
 		lib->api.lua_sethook = NULL;
 	}
@@ -297,7 +297,7 @@ static struct lua_lib *copy_table(const struct weft_lua_api *api)
 	if (!lib)
 		return NULL;
 	memcpy(&lib->api, api, size);
-	/* A module for 5.1 and LuaJIT finds ours where Lua has none. */
+	/* A module for both 5.1 and LuaJIT finds ours if Lua has none. */
 	if (module_of((void *)lib->api.luaJIT_setmode) == module_of(&libs))
 		lib->api.luaJIT_setmode = NULL;
 	lib->abi = abi_of(&lib->api);
@@ -309,7 +309,7 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
 {
 	struct lua_lib *lib;
 
-	/* A program that uses a shared Lua library names our functions. */
+	/* A program with a shared Lua library gives our functions. */
 	if (module_of((void *)api->lua_sethook) == module_of(&libs))
 		return lua_lib_of(caller);
 	lib = linked_at(module_of((void *)api->lua_sethook));

@@ -1,31 +1,43 @@
-/* switch.c - coroutines' stacks taken off the thread, kept, and put onto
- * whichever runs them next. SPDX-License-Identifier: MIT */
-#include "tracer/host/lua/unwind.h"
+/* switch.c - coroutines' stacks are taken off the thread, kept, and put onto
+ * whichever thread runs them next. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/switch.h"
 #include "tracer/host/base/memory.h"
 
 #include <string.h>
 
-/* ----------------------------------------------------- off the thread */
+/* Between the stack pointer of a hook and the frame of whoever called into Lua:
+ * native calls that Lua makes lie below a hook's stack pointer plus this, those
+ * made after it has returned above. Each distance is several hundred bytes more
+ * or less. */
+enum { LUA_HOOK_DEPTH = 512 };
 
-static int keep_room(struct coroutine *co, uint32_t count)
+/* Is this segment co's, as co is now? Someone else may live at its address. */
+static bool is_of(const struct segment *g, const struct coroutine *co)
+{
+	return co && co->serial == g->serial;
+}
+
+/* ---------------------------------------------------------- off the thread */
+
+static bool keep_room(struct coroutine *co, uint32_t count)
 {
 	uint32_t room = co->room == 0 ? 8 : co->room;
 	struct frame *kept;
 
 	if (count <= co->room)
-		return 1;
+		return true;
 	while (room < count)
 		room *= 2;
 	kept = memory_get(room * sizeof(*kept));
 	if (!kept)
-		return 0;
+		return false;
 	co->kept = kept;
 	co->room = room;
-	return 1;
+	return true;
 }
 
 /* A lua_State carries its own frames only: a yield ends the native calls among
- * them, though the reader, who saw them open, must be told at the resume. */
+ * them. The reader, who saw these open, must be told at the resume. */
 static void keep(const struct thread_state *s, struct coroutine *co,
 		 const struct frame *from, uint32_t count, uint64_t now)
 {
@@ -40,7 +52,7 @@ static void keep(const struct thread_state *s, struct coroutine *co,
 	if (BROKEN(yield))
 		count = 0;
 	for (uint32_t i = 0; co->keeps && i < count; i++) {
-		if (!lua_stack_is_of(&from[i], co))
+		if (!lua_co_owns(co, &from[i]))
 			continue;
 		co->kept[n] = from[i];
 		frame_settle(&co->kept[n]);
@@ -50,37 +62,36 @@ static void keep(const struct thread_state *s, struct coroutine *co,
 	co->count = n;
 }
 
-/* Take the topmost segment off. */
-void lua_stack_detach(struct thread_state *s, uint32_t flags, uint64_t now)
+void lua_switch_detach(struct thread_state *s, uint32_t flags, uint64_t now)
 {
-	struct coroutine *const co = shadow_segment(s)->owner;
-	const uint64_t serial = shadow_segment(s)->serial;
+	const struct segment g = *shadow_segment(s);
+	struct coroutine *const co = g.owner;
 	uint32_t count;
 	const struct frame *const from = shadow_detach(s, flags, &count, now);
 
 	s->lua_plain = NULL; /* another lua_State runs from here on */
-	if (!co || co->serial != serial)
-		return; /* someone else lives at its address by now */
+	if (!is_of(&g, co))
+		return;
 	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
 		keep(s, co, from, count, now);
 		return;
 	}
-	co->keeps = 0;
+	co->keeps = false;
 	co->count = 0;
-	/* What a host only calls on a lua_State, without resuming it, goes on
+	/* A lua_State that a host only calls, without resuming it, goes on
 	 * being one coroutine; where that cannot be told, each activation is
 	 * a new one. */
 	co->ended = !(flags & SUSPEND_INFERRED) || !co->vm->interposed;
 }
 
-static int readable(const struct coroutine *co)
+static bool is_readable(const struct coroutine *co)
 {
 	return co->vm && memory_readable(co->L);
 }
 
-/* Has co, which runs, no call open? Where C functions' returns are not told,
- * its frames do not tell. */
-static int is_done(const struct coroutine *co)
+/* Has co, which runs, no call open? Asked of LuaJIT alone: where returns are
+ * untold, the shadow stack does not say it. */
+static bool is_done(const struct coroutine *co)
 {
 	const struct lua_abi *const abi = co->vm->lib->abi;
 
@@ -88,93 +99,125 @@ static int is_done(const struct coroutine *co)
 					     co->vm->peek).id == 0;
 }
 
-void lua_stack_off(struct thread_state *s, uint64_t now)
+void lua_switch_detach_unseen(struct thread_state *s, uint64_t now)
 {
 	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
 	uint32_t why = shadow_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
 	int status;
 
-	if (co && co->serial == g->serial && readable(co)) {
-		status = lua_vm_status(co);
+	if (is_of(g, co) && is_readable(co)) {
+		status = lua_co_status(co);
 		if (status == LUA_STATUS_YIELD)
 			why = SUSPEND_YIELD;
 		else if (status == LUA_STATUS_OK && is_done(co))
 			why = SUSPEND_RETURN;
 	}
 	if (why != SUSPEND_YIELD)
-		lua_stack_end_late(s, 0, now);
-	lua_stack_detach(s, why | SUSPEND_INFERRED, now);
+		lua_unwind_above(s, 0, now);
+	lua_switch_detach(s, why | SUSPEND_INFERRED, now);
 }
 
-int lua_stack_yielding(const struct thread_state *s)
+void lua_switch_body_ended(struct thread_state *s, uint64_t now)
+{
+	if (s->segments > 1 && shadow_segment(s)->inferred)
+		lua_switch_detach(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
+}
+
+int lua_switch_is_yielding(const struct thread_state *s)
 {
 	const struct segment *const g = &s->segment[s->segments - 1];
 	const struct coroutine *const co = g->owner;
 
-	return co && co->serial == g->serial && co->vm &&
-	       lua_vm_status(co) == LUA_STATUS_YIELD;
+	return is_of(g, co) && co->vm &&
+	       lua_co_status(co) == LUA_STATUS_YIELD;
 }
 
 /* An error has been caught by a lua_State whose next event is yet to come. */
-void lua_stack_doubt(struct thread_state *s, uint64_t now)
+void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now)
 {
 	lua_State *const L = (lua_State *)s->top[-1].site;
-	const struct coroutine *const co = lua_vm_find(L);
+	const struct coroutine *const co = lua_co_find(L);
 	struct lua_caller c;
 
-	if (!co || !co->vm->lib->abi || !readable(co) ||
-	    BROKEN(pcall))
+	if (!co || !co->vm->lib->abi || !is_readable(co) || BROKEN(pcall))
 		return;
 	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L, co->vm->peek);
-	lua_stack_heal(s, co, &c, now);
+	lua_unwind_call(s, co, &c, now);
 }
 
-void lua_stack_body_ended(struct thread_state *s, uint64_t now)
-{
-	if (s->segments > 1 && shadow_segment(s)->inferred)
-		lua_stack_detach(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
-}
-
-/* A segment whose resume was not seen has no end that is seen: has it gone off
- * the thread since its last event? */
-static int is_off(struct thread_state *s)
+/* Has the topmost segment, whose resume was not seen, gone off the thread since
+ * its last event? Nothing tells its end. */
+static bool is_off(struct thread_state *s)
 {
 	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
 
 	return s->segments > 1 && g->inferred &&
-	       (!co || co->serial != g->serial || shadow_depth(s) == 0 ||
-		!readable(co) || lua_vm_status(co) != LUA_STATUS_OK ||
-		is_done(co));
+	       (!is_of(g, co) || shadow_depth(s) == 0 || !is_readable(co) ||
+		lua_co_status(co) != LUA_STATUS_OK || is_done(co));
 }
 
-/* ------------------------------------------------------- onto the thread */
+static void detach_those_off(struct thread_state *s, uint64_t now)
+{
+	while (is_off(s))
+		lua_switch_detach_unseen(s, now);
+}
 
-int lua_stack_is_on(const struct thread_state *s, const struct coroutine *co)
+/* --------------------------------------------------------- onto the thread */
+
+bool lua_switch_is_on(const struct thread_state *s, const struct coroutine *co)
 {
 	for (uint32_t i = s->segments; i-- > 1;) {
 		if (s->segment[i].serial == co->serial)
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
-int lua_stack_has_kept(const struct thread_state *s, const struct coroutine *co)
+bool lua_switch_has_kept(const struct thread_state *s,
+			 const struct coroutine *co)
 {
 	return co->keeps && co->window == s->window;
 }
 
-int lua_stack_needs_walk(const struct thread_state *s,
-			 const struct coroutine *co)
+bool lua_switch_needs_walk(const struct thread_state *s,
+			   const struct coroutine *co)
 {
 	if (co->serial == 0)
 		return co->window != s->window && s->base_unknown;
-	return !lua_stack_is_on(s, co) && !lua_stack_has_kept(s, co);
+	return !lua_switch_is_on(s, co) && !lua_switch_has_kept(s, co);
 }
 
-/* The main state's calls that were open when recording began, found now: they
- * lie under all that this thread has called since. */
+void lua_switch_attach(struct thread_state *s, struct coroutine *co,
+		       const struct frame *walked, uint32_t count, uint64_t sp,
+		       uint32_t flags, uint64_t now)
+{
+	const bool has = lua_switch_has_kept(s, co);
+	uint64_t slept = 0;
+	bool given = true;
+
+	chunk_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
+	if (has) {
+		walked = co->kept;
+		count = co->count;
+		slept = now > co->since ? now - co->since : 0;
+		given = co->gapped || co->thread != s->thread_serial ||
+			co->level != s->level || co->epoch != s->epoch;
+		if (BROKEN(migrate) && co->thread != s->thread_serial)
+			count = 0;
+	} else if (count == 0 && flags == 0) {
+		given = false; /* its first resume */
+	}
+	shadow_attach(s, co->serial, co, walked, count, slept, given, sp,
+		      flags, now);
+	co->keeps = false;
+	co->window = s->window;
+	s->lua_plain = NULL; /* another lua_State runs from here on */
+}
+
+/* The main state's calls that were open when recording began have been found only
+ * now: they lie under all that this thread has called since. */
 static void seed(struct thread_state *s, const struct frame *walked,
 		 uint32_t count)
 {
@@ -193,11 +236,11 @@ static void seed(struct thread_state *s, const struct frame *walked,
 	chunk_switch(s, CHUNK_GAP);
 }
 
-static void seat_main(struct thread_state *s, struct coroutine *co,
-		      const struct frame *walked, uint32_t count, uint64_t now)
+static void switch_to_main(struct thread_state *s, struct coroutine *co,
+			   const struct frame *walked, uint32_t count,
+			   uint64_t now)
 {
-	while (is_off(s))
-		lua_stack_off(s, now);
+	detach_those_off(s, now);
 	if (co->window == s->window)
 		return;
 	co->window = s->window;
@@ -206,73 +249,45 @@ static void seat_main(struct thread_state *s, struct coroutine *co,
 		seed(s, walked, count);
 }
 
-void lua_stack_attach(struct thread_state *s, struct coroutine *co,
-		      const struct frame *walked, uint32_t count, uint64_t sp,
-		      uint32_t flags, uint64_t now)
-{
-	const int has = lua_stack_has_kept(s, co);
-	uint64_t slept = 0;
-	int given = 1;
-
-	chunk_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
-	if (has) {
-		walked = co->kept;
-		count = co->count;
-		slept = now > co->since ? now - co->since : 0;
-		given = co->gapped || co->thread != s->thread_serial ||
-			co->level != s->level || co->epoch != s->epoch;
-		if (BROKEN(migrate) && co->thread != s->thread_serial)
-			count = 0;
-	} else if (count == 0 && flags == 0) {
-		given = 0; /* its first resume */
-	}
-	shadow_attach(s, co->serial, co, walked, count, slept, given, sp, flags,
-		      now);
-	co->keeps = 0;
-	co->window = s->window;
-	s->lua_plain = NULL; /* another lua_State runs from here on */
-}
-
-/* Hooks alone cannot tell a recycled lua_State: there every call that nothing
- * on it makes begins a coroutine. */
+/* Hooks alone cannot tell a recycled lua_State: without interposed functions every
+ * call that nothing on it makes begins a coroutine. */
 static void renew(struct thread_state *s, struct coroutine *co, uint64_t now)
 {
 	if (shadow_segment(s)->serial == co->serial)
-		lua_stack_off(s, now);
-	co->keeps = 0;
-	co->ended = 1;
+		lua_switch_detach_unseen(s, now);
+	co->keeps = false;
+	co->ended = true;
 }
 
-/* Was its resume told, so that what it calls first is no new coroutine? */
-static int is_announced(const struct thread_state *s,
-			const struct coroutine *co)
+/* Was its resume seen, so that its first call is of no new coroutine? */
+static bool was_resume_seen(const struct thread_state *s,
+			    const struct coroutine *co)
 {
 	for (uint32_t i = s->segments; i-- > 0;) {
 		if (s->segment[i].serial == co->serial)
 			return !s->segment[i].inferred;
 	}
-	return 0;
+	return false;
 }
 
-void lua_stack_seat(struct thread_state *s, struct coroutine *co,
-		    const struct frame *walked, uint32_t count, int fresh,
-		    uint64_t sp, uint64_t now)
+void lua_switch_to(struct thread_state *s, struct coroutine *co,
+		   const struct frame *walked, uint32_t count, bool fresh,
+		   uint64_t sp, uint64_t now)
 {
 	if (co->serial == 0) {
-		seat_main(s, co, walked, count, now);
+		switch_to_main(s, co, walked, count, now);
 		return;
 	}
-	if (fresh && !co->vm->interposed && !is_announced(s, co))
+	if (fresh && !co->vm->interposed && !was_resume_seen(s, co))
 		renew(s, co, now);
-	if (lua_stack_is_on(s, co)) {
+	if (lua_switch_is_on(s, co)) {
 		while (shadow_segment(s)->serial != co->serial && is_off(s))
-			lua_stack_off(s, now);
+			lua_switch_detach_unseen(s, now);
 		return; /* if not on top, it is called from within what is */
 	}
-	while (is_off(s))
-		lua_stack_off(s, now);
+	detach_those_off(s, now);
 	if (co->serial == LUA_UNBORN || co->ended)
-		lua_vm_create(s, co, now);
-	lua_stack_attach(s, co, walked, count, sp + LUA_HOOK_DEPTH,
-			 RESUME_INFERRED, now);
+		lua_co_create(s, co, now);
+	lua_switch_attach(s, co, walked, count, sp + LUA_HOOK_DEPTH,
+			  RESUME_INFERRED, now);
 }

@@ -1,41 +1,21 @@
-/* unwind.c - healing of Lua frames.
+/* unwind.c - finds out which Lua frames have ended without telling.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/unwind.h"
 
 /* How far an unknown caller's own callers are followed. */
 enum { CALLERS = 64 };
 
-/* In a frame's id: another function has its place. */
+/* In a frame's id: another function has taken its place. */
 #define TAKEN (UINT64_C(1) << 62)
-
-/* ---------------------------------------------------------------- frames */
 
 static struct frame *base(struct thread_state *s)
 {
 	return s->frames + shadow_segment(s)->base;
 }
 
-/* The innermost frame of co with this id in the topmost segment, or NULL.
- * *dead: the outermost frame of co above it (above the segment's base, where
- * there is none); s->top if there is none. */
-static struct frame *find(struct thread_state *s, const struct coroutine *co,
-			  uint64_t id, struct frame **dead)
-{
-	*dead = s->top;
-	for (struct frame *f = s->top; f-- > base(s);) {
-		if (!lua_stack_is_of(f, co))
-			continue;
-		if (id != 0 && f->ret == id)
-			return f;
-		*dead = f;
-	}
-	return NULL;
-}
-
-/* End the frames from to on; those of C functions that have returned without
- * being told of do so now. */
-static void end_from(struct thread_state *s, struct frame *to, enum unwind why,
-		     uint64_t now)
+/* End the frames from to on. Those whose returns are untold return now. */
+static void end_from(struct thread_state *s, struct frame *to,
+		     enum unwind why, uint64_t now)
 {
 	while (s->top > to) {
 		struct frame *f = s->top - 1;
@@ -50,7 +30,7 @@ static void end_from(struct thread_state *s, struct frame *to, enum unwind why,
 	}
 }
 
-void lua_stack_end_late(struct thread_state *s, uint32_t depth, uint64_t now)
+void lua_unwind_above(struct thread_state *s, uint32_t depth, uint64_t now)
 {
 	struct frame *const to = base(s) + depth;
 
@@ -58,15 +38,81 @@ void lua_stack_end_late(struct thread_state *s, uint32_t depth, uint64_t now)
 		end_from(s, to, UNWIND_ERROR, now);
 }
 
-/* The innermost frame of co that does not lie above this place, or NULL; *dead
- * as above. */
+/* --------------------------------------------------------- frames with own ids
+ * In all versions but LuaJIT a frame keeps its id while it lives. */
+
+/* The innermost frame of co with this id in the topmost segment, or NULL.
+ * *dead: the outermost frame of co above it (above the segment's base, if it was
+ * not found); s->top if there is none. */
+static struct frame *find(struct thread_state *s, const struct coroutine *co,
+			  uint64_t id, struct frame **dead)
+{
+	*dead = s->top;
+	for (struct frame *f = s->top; f-- > base(s);) {
+		if (!lua_co_owns(co, f))
+			continue;
+		if (id != 0 && f->ret == id)
+			return f;
+		*dead = f;
+	}
+	return NULL;
+}
+
+/* The lua_State's calls form a chain: all of them that stand above the caller's
+ * frame have ended. A caller whose own call was not seen has no frame; then its
+ * nearest known caller decides. */
+static void call_by_id(struct thread_state *s, const struct coroutine *co,
+		       const struct lua_caller *caller, uint64_t now)
+{
+	uint64_t id = caller->id;
+	struct frame *dead;
+
+	for (int i = 0; i < CALLERS; i++) {
+		if (find(s, co, id, &dead) || id == 0 || dead == s->top ||
+		    !caller->above)
+			break;
+		id = caller->above((uint64_t)co->L, id);
+	}
+	shadow_unwind(s, dead, id == 0 && co->serial != 0 ? UNWIND_CLOSED :
+		      UNWIND_ERROR, now);
+}
+
+static bool return_by_id(struct thread_state *s, const struct coroutine *co,
+			 uint64_t id, uint64_t now)
+{
+	struct frame *dead;
+	struct frame *const f = find(s, co, id, &dead);
+
+	if (!f) {
+		/* Its call was not seen, or was too deep for the stack. */
+		if (s->too_deep > 0)
+			s->too_deep--;
+		return false;
+	}
+	if (BROKEN(ret) && f + 1 < s->top) {
+		if (frame_waits(s->top - 1, FRAME_DOUBTED))
+			frame_settle(s->top - 1);
+		return true;
+	}
+	shadow_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
+		      now);
+	shadow_leave(s, now);
+	return true;
+}
+
+/* -------------------------------------------------------- frames by their place
+ * In LuaJIT an id says where a frame lies: a deeper call has a higher one. The
+ * frame of a Lua function moves up if its number of arguments varies. */
+
+/* The innermost frame of co that does not lie above this place, or NULL; *dead as
+ * above. */
 static struct frame *find_place(struct thread_state *s,
 				const struct coroutine *co, uint64_t id,
 				struct frame **dead)
 {
 	*dead = s->top;
 	for (struct frame *f = s->top; f-- > base(s);) {
-		if (!lua_stack_is_of(f, co))
+		if (!lua_co_owns(co, f))
 			continue;
 		if (f->ret <= id)
 			return f;
@@ -76,18 +122,17 @@ static struct frame *find_place(struct thread_state *s,
 }
 
 /* A frame with this function lies further up than this one did: is it the same?
- * A Lua function's moves if its number of arguments varies. A C function's does
- * not: it may have ended, by its native exit, and stood on itself. */
-static int has_moved(const struct frame *f, uint64_t key)
+ * A C function's does not move: it may have ended, by its native exit, and have
+ * been called anew. */
+static bool has_moved(const struct frame *f, uint64_t key)
 {
 	return f->key == key && (key & KEY_LUA) != 0;
 }
 
-/* A call shows where its caller's frame lies, which has moved up if its number
- * of arguments varies. In a tail call the frame that ends lies where the new
- * one comes to lie. */
-static void heal_places(struct thread_state *s, const struct coroutine *co,
-			const struct lua_caller *caller, uint64_t now)
+/* A call shows where its caller's frame lies. In a tail call the frame that ends
+ * lies where the new one comes to lie. */
+static void call_by_place(struct thread_state *s, const struct coroutine *co,
+			  const struct lua_caller *caller, uint64_t now)
 {
 	struct frame *dead;
 	struct frame *const f = find_place(s, co, caller->id, &dead);
@@ -102,42 +147,15 @@ static void heal_places(struct thread_state *s, const struct coroutine *co,
 		f->ret = caller->id;
 }
 
-/* The lua_State's calls form a chain: whatever of it stands above the caller's
- * frame has ended. A caller whose own call was not seen has no frame; then its
- * nearest known caller decides. */
-void lua_stack_heal(struct thread_state *s, const struct coroutine *co,
-		    const struct lua_caller *caller, uint64_t now)
-{
-	uint64_t id = caller->id;
-	struct frame *dead;
-
-	if (BROKEN(parent))
-		return;
-	if (co->vm->lib->abi->is_jit) {
-		heal_places(s, co, caller, now);
-		return;
-	}
-	for (int i = 0; i < CALLERS; i++) {
-		if (find(s, co, id, &dead) || id == 0 ||
-		    dead == s->top || !caller->above)
-			break;
-		id = caller->above((uint64_t)co->L, id);
-	}
-	shadow_unwind(s, dead,
-		      id == 0 && co->serial != 0 ? UNWIND_CLOSED : UNWIND_ERROR,
-		      now);
-}
-
-static int return_place(struct thread_state *s, const struct coroutine *co,
-			uint64_t id, uint64_t key, uint64_t now)
+static bool return_by_place(struct thread_state *s, const struct coroutine *co,
+			    uint64_t id, uint64_t key, uint64_t now)
 {
 	struct frame *dead;
-	const struct frame *const f = find_place(s, co, id, &dead);
-	const int is_it = f && (f->ret == id || has_moved(f, key));
+	struct frame *const f = find_place(s, co, id, &dead);
+	const bool is_it = f && (f->ret == id || has_moved(f, key));
 
 	if (is_it && dead == s->top)
-		shadow_unwind(s, s->frames + (f - s->frames) + 1,
-			      UNWIND_SKIPPED, now);
+		shadow_unwind(s, f + 1, UNWIND_SKIPPED, now);
 	else
 		end_from(s, dead, UNWIND_ERROR, now);
 	if (is_it && shadow_depth(s) > 0)
@@ -147,60 +165,53 @@ static int return_place(struct thread_state *s, const struct coroutine *co,
 	return is_it;
 }
 
-int lua_stack_return(struct thread_state *s, const struct coroutine *co,
-		     uint64_t id, uint64_t key, uint64_t now)
+/* --------------------------------------------------------- calls and returns */
+
+void lua_unwind_call(struct thread_state *s, const struct coroutine *co,
+		     const struct lua_caller *caller, uint64_t now)
 {
-	struct frame *dead;
-	struct frame *f;
-
-	if (co->vm->lib->abi->is_jit)
-		return return_place(s, co, id, key, now);
-	f = find(s, co, id, &dead);
-
-	if (!f) {
-		/* Its call was not seen, or was one too many for the stack. */
-		if (s->too_deep > 0)
-			s->too_deep--;
-		return 0;
-	}
-	if (BROKEN(ret) && f + 1 < s->top) {
-		if (frame_waits(s->top - 1, FRAME_DOUBTED))
-			frame_settle(s->top - 1);
-		return 1;
-	}
-	shadow_unwind(s, f + 1, dead < s->top ? UNWIND_ERROR : UNWIND_SKIPPED,
-		      now);
-	shadow_leave(s, now);
-	return 1;
-}
-
-void lua_stack_taken_over(struct thread_state *s, const struct coroutine *co,
-			  uint64_t id, uint64_t key)
-{
-	struct frame *above;
-	struct frame *const f = key == 0 ? NULL : find(s, co, id, &above);
-
-	if (!f || f->key == key || above == s->top ||
-	    above->key != key)
+	if (BROKEN(parent))
 		return;
-	f->ret |= TAKEN;
-	above->ret = id;
+	if (co->vm->lib->abi->is_jit)
+		call_by_place(s, co, caller, now);
+	else
+		call_by_id(s, co, caller, now);
 }
 
-void lua_stack_tail_end(struct thread_state *s, const struct coroutine *co,
-			uint64_t now)
+bool lua_unwind_return(struct thread_state *s, const struct coroutine *co,
+		       uint64_t id, uint64_t key, uint64_t now)
 {
-	struct frame *const f = s->top - 1;
-
-	if (f >= base(s) && lua_stack_is_of(f, co) && (f->ret & TAKEN))
-		shadow_unwind(s, f, UNWIND_TAIL, now);
+	return co->vm->lib->abi->is_jit ?
+	       return_by_place(s, co, id, key, now) :
+	       return_by_id(s, co, id, now);
 }
 
-void lua_stack_end_all(struct thread_state *s, const struct coroutine *co,
-		       uint64_t now)
+void lua_unwind_all(struct thread_state *s, const struct coroutine *co,
+		    uint64_t now)
 {
 	struct frame *dead;
 
 	find(s, co, 0, &dead);
 	shadow_unwind(s, dead, UNWIND_CLOSED, now);
+}
+
+void lua_unwind_taken_over(struct thread_state *s, const struct coroutine *co,
+			   uint64_t id, uint64_t key)
+{
+	struct frame *above;
+	struct frame *const f = key == 0 ? NULL : find(s, co, id, &above);
+
+	if (!f || f->key == key || above == s->top || above->key != key)
+		return;
+	f->ret |= TAKEN;
+	above->ret = id;
+}
+
+void lua_unwind_tail_end(struct thread_state *s, const struct coroutine *co,
+			 uint64_t now)
+{
+	struct frame *const f = s->top - 1;
+
+	if (f >= base(s) && lua_co_owns(co, f) && (f->ret & TAKEN))
+		shadow_unwind(s, f, UNWIND_TAIL, now);
 }

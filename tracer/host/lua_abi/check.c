@@ -1,15 +1,13 @@
-/* check.c - tries the layout on a Lua state of our own, that nobody
- * sees: each call event read by layout, without ever faulting, and compared
- * with the public API's answers. Compiled once per version of Lua.
- * SPDX-License-Identifier: MIT */
+/* check.c - tries the layout on a Lua state of its own, which nobody else sees:
+ * each call event is read by the layout, without ever faulting, and compared with
+ * the answers of the public API. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
 #include "tracer/host/native/exclude.h"
 
-/* The layout is tried as it is used, but for the way a word is read. */
+/* The layout is tried as it is used, but for how a word is read. */
 static uint64_t careful_word(uint64_t at);
 #define LAYOUT_WORD careful_word
-#include "tracer/host/lua_abi/tree.h"
-#include "tracer/host/lua_abi/compat.h"
+#include "tracer/host/lua_abi/abi.h"
 
 #include <sys/mman.h>
 
@@ -20,9 +18,9 @@ struct trial {
 	char *arena;
 	size_t used;
 	int events, wrong;
-	int tails;              /* seen in the code less seen as events */
-	int faulted;
-	/* What the main function that runs is found to hold. */
+	int tails;              /* tail calls seen in the code, less events */
+	bool faulted;
+	/* The functions that the running main function is found to hold. */
 	uint64_t written[WRITTEN_MOST];
 	uint32_t count, twins;  /* twins: how many of TWINS have run */
 };
@@ -30,7 +28,7 @@ struct trial {
 /* For C functions and hooks, which are given a lua_State alone. */
 static THREAD_LOCAL struct trial *trial;
 
-/* The program's malloc may be instrumented, or count. */
+/* In place of the program's malloc, which may be instrumented, or count. */
 static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 {
 	struct trial *const t = ud;
@@ -50,30 +48,86 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 	return p;
 }
 
-/* --------------------------------------------------- reading that may fail */
-
 static uint64_t careful_word(uint64_t at)
 {
 	uint64_t v = 0;
 
-	if (!memory_copy(&v, (const void *)at, sizeof(v))) {
-		trial->faulted = 1;
-		return 0;
-	}
-	return v;
+	if (memory_copy(&v, (const void *)at, sizeof(v)))
+		return v;
+	trial->faulted = true;
+	return 0;
 }
 
-static int same_text(uint64_t string, const lua_Debug *d)
+/* ------------------------------------------------------- running scripts */
+
+static int call(lua_State *L)
 {
-	return string + STRING_TEXT == (uint64_t)d->source &&
-	       layout_length(string) == ways_source_length(d);
+	API(trial->api, lua_pushvalue)(L, 1);
+	compat_call(trial->api, L);
+	return 0;
 }
 
-/* ----------------------------------------------- functions in the main one */
+static int protect(lua_State *L)
+{
+	API(trial->api, lua_pushvalue)(L, 1);
+	compat_pcall(trial->api, L, 0);
+	return 0;
+}
 
-/* Has functions on the same lines, which are called in the order of the text,
- * one written in another, and constants of other kinds. */
-static const char script[] =
+static int yield(lua_State *L)
+{
+	return compat_yield(trial->api, L);
+}
+
+/* Runs a function as a coroutine, to its third stop or its end. */
+static int resume(lua_State *L)
+{
+	lua_State *const co = API(trial->api, lua_newthread)(L);
+
+	API(trial->api, lua_pushvalue)(L, 1);
+	API(trial->api, lua_xmove)(L, co, 1);
+	for (int i = 0; i < 3; i++) {
+		if (i == 0 || API(trial->api, lua_status)(co) == LUA_YIELD)
+			compat_resume(trial->api, co, L);
+	}
+	return 0;
+}
+
+struct text { const char *at; size_t size; };
+
+static const char *read_text(lua_State *L, void *ud, size_t *size)
+{
+	struct text *const t = ud;
+
+	(void)L;
+	*size = t->size;
+	t->size = 0;
+	return t->at;
+}
+
+/* Run a script, which gets these functions as its arguments. The function called
+ * closure gets an upvalue, so that it is no light one. */
+static bool run(lua_State *L, const char *script, const char *name,
+		const lua_CFunction *args, int count, lua_CFunction closure)
+{
+	const struct weft_lua_api *const api = trial->api;
+	struct text t = { script, strlen(script) };
+
+	if (compat_load(api, L, read_text, &t, name) != 0)
+		return false;
+	for (int i = 0; i < count; i++) {
+		if (args[i] == closure)
+			API(api, lua_pushnil)(L);
+		API(api, lua_pushcclosure)(L, args[i], args[i] == closure);
+	}
+	return compat_pcall(api, L, count) == 0;
+}
+
+/* ------------------------------------------------ what the layout is tried on */
+
+/* Has functions on the same lines, which are called in the order of the text, one
+ * written in another, and constants of other kinds. */
+static const char tried_script[] =
 	"local light, call, yield, resume = ...\n"
 	"local function a(...)\n\n light() return 1 end\n"
 	"local function b(x)\n\n\n return a(x) end\n"
@@ -88,21 +142,37 @@ static const char script[] =
 
 enum { WRITTEN = 9, TWINS = 4, TWINS_LINE = 18 };
 
+static int light(lua_State *L)
+{
+	(void)L;
+	return 0;
+}
+
+static bool run_tried(lua_State *L)
+{
+	static const lua_CFunction args[] = { light, call, yield, resume };
+
+	return run(L, tried_script, "=weft", args, 4, call) &&
+	       run(L, tried_script,
+		   "=a name of more than forty bytes, which is kept apart",
+		   args, 4, call);
+}
+
 static void find_written(uint64_t top)
 {
-	struct lua_tree t;
+	struct proto_tree t;
 	uint64_t at;
 
 	trial->count = trial->twins = 0;
-	tree_begin(&t, top);
-	while ((at = tree_next(&t)) != 0 && trial->count < WRITTEN_MOST)
+	proto_tree_begin(&t, top);
+	while ((at = proto_tree_next(&t)) != 0 && trial->count < WRITTEN_MOST)
 		trial->written[trial->count++] = at;
 	if (trial->count != WRITTEN)
 		trial->wrong++;
 }
 
 /* Is the function with these lines, which runs, where it must be? */
-static int is_written(uint64_t at, uint64_t lines)
+static bool is_written(uint64_t at, uint64_t lines)
 {
 	uint32_t i = 0, before = 0;
 
@@ -113,32 +183,37 @@ static int is_written(uint64_t at, uint64_t lines)
 				    before == trial->twins++);
 }
 
-/* ------------------------------------------------------------- one event */
-
-static int same_function(uint64_t L, uint64_t id, const lua_Debug *d,
-			 uint64_t c_function)
+static bool is_same_text(uint64_t string, const lua_Debug *d)
 {
-	int is_c;
+	return string + STRING_TEXT == (uint64_t)d->source &&
+	       layout_length(string) == compat_source_length(d);
+}
+
+/* c_function: of the call, 0 for a Lua function's. */
+static bool is_same_function(uint64_t L, uint64_t id, const lua_Debug *d,
+			     uint64_t c_function)
+{
+	bool is_c;
 	const uint64_t at = layout_callee(L, id, &is_c);
 	uint64_t lines;
 
 	if (is_c != (c_function != 0))
-		return 0;
+		return false;
 	if (is_c)
 		return at == c_function;
 	lines = layout_word(at + PROTO_LINES);
 	if (layout_first(lines) != d->linedefined ||
 	    layout_last(lines) != d->lastlinedefined ||
-	    !same_text(layout_word(at + PROTO_SOURCE), d))
-		return 0;
+	    !is_same_text(layout_word(at + PROTO_SOURCE), d))
+		return false;
 	if (d->linedefined != 0)
 		return is_written(at, lines);
 	find_written(at);
-	return 1;
+	return true;
 }
 
-/* Also one further up. */
-static int same_callers(lua_State *L, uint64_t id)
+/* Compares the caller and the caller's caller. */
+static bool are_same_callers(lua_State *L, uint64_t id)
 {
 	lua_Debug d;
 
@@ -148,11 +223,11 @@ static int same_callers(lua_State *L, uint64_t id)
 			return !layout_is_call((uint64_t)L, id);
 		/* A tail call that was lost has a level and no frame. */
 		if (layout_id(&d) == 0)
-			return 1;
+			return true;
 		if (layout_id(&d) != id || !layout_is_call((uint64_t)L, id))
-			return 0;
+			return false;
 	}
-	return 1;
+	return true;
 }
 
 static void try_event(lua_State *L, lua_Debug *ar)
@@ -173,100 +248,119 @@ static void try_event(lua_State *L, lua_Debug *ar)
 	c_function = (uint64_t)API(api, lua_tocfunction)(L, -1);
 	API(api, lua_settop)(L, -2);
 	trial->events++;
-	if (!same_callers(L, id) ||
-	    !same_function((uint64_t)L, id, ar, c_function))
+	if (!are_same_callers(L, id) ||
+	    !is_same_function((uint64_t)L, id, ar, c_function))
 		trial->wrong++;
-	trial->tails += lua_hook_is_tail((uint64_t)L, id, c_function != 0);
+	trial->tails += layout_is_tail_call((uint64_t)L, id, c_function != 0);
 }
 
-/* ------------------------------------------------------------ a workload */
+/* ---------------------------------------------------------------- learning
+ * Where Lua is part of a program built with hooks, all of Lua that is at work
+ * around an event is called once, so that native/exclude.h learns it. */
 
-static int light(lua_State *L)
+/* Calls that Lua makes itself, in each of its ways, and errors. */
+static const char learned_script[] =
+	"local meta, call, protect, yield, resume = ...\n"
+	"local function f(a, b) return a end local function yes() return true "
+	"end\n"
+	"local mt = {__index = f, __newindex = f, __call = f, __add = f, "
+	"__unm = f, __concat = f, __lt = yes, __le = yes, __eq = yes, "
+	"__len = f, __gc = f, __close = f}\n"
+	"local m, n = meta({}, mt), meta({}, mt)\n"
+	"local x = m.a, m(1), m + 1, -m, m .. 'a', m < n, m <= n, m == n\n"
+	"m.b = 1 x = #m\n"
+	"for k in function(s, c) if not c then return 1 end end do x = k end\n"
+	"local function tail(...) return f(...) end tail(1) f(tail(2, 3))\n"
+	"local function deep(i) if i > 0 then return 1 + deep(i - 1) end "
+	"return 0 end deep(150)\n"
+	"call(f) call(function() call(f) protect(f) end)\n"
+	"protect(function() x = x.y.z.u end) protect(function() x() end)\n"
+	"resume(function() yield() call(f) yield() end)\n"
+	"resume(function() protect(yield) protect(f) f(yield()) end)\n"
+	"resume(function() yield() x = nil + 1 end)\n"
+	"for i = 1, 500 do x = {i .. 'a', function() return i end} x[2]() "
+	"end\n";
+
+static int meta(lua_State *L)
 {
-	(void)L;
-	return 0;
+	API(trial->api, lua_settop)(L, 2);
+	API(trial->api, lua_setmetatable)(L, 1);
+	return 1;
 }
 
-static int call(lua_State *L)
-{
-	API(trial->api, lua_pushvalue)(L, 1);
-	ways_call(trial->api, L);
-	return 0;
-}
-
-static int yield(lua_State *L)
-{
-	return ways_yield(trial->api, L);
-}
-
-/* Runs the function given as a coroutine, to its second stop. */
-static int resume(lua_State *L)
-{
-	lua_State *const co = API(trial->api, lua_newthread)(L);
-
-	API(trial->api, lua_pushvalue)(L, 1);
-	API(trial->api, lua_xmove)(L, co, 1);
-	ways_resume(trial->api, co, L);
-	ways_resume(trial->api, co, L);
-	return 0;
-}
-
-struct text { const char *at; size_t size; };
-
-static const char *read_text(lua_State *L, void *ud, size_t *size)
-{
-	struct text *const t = ud;
-
-	(void)L;
-	*size = t->size;
-	t->size = 0;
-	return t->at;
-}
-
-static int run(lua_State *L, const char *name)
+/* All that our hooks ask. */
+static void ask_everything(lua_State *L, lua_Debug *ar)
 {
 	const struct weft_lua_api *const api = trial->api;
-	struct text t = { script, sizeof(script) - 1 };
+	lua_Debug d;
 
-	if (ways_load(api, L, read_text, &t, name) != 0)
-		return 0;
-	API(api, lua_pushcclosure)(L, light, 0);
-	API(api, lua_pushnil)(L);
-	API(api, lua_pushcclosure)(L, call, 1);
-	API(api, lua_pushcclosure)(L, yield, 0);
-	API(api, lua_pushcclosure)(L, resume, 0);
-	return ways_pcall(api, L, 4) == 0;
+	API(api, lua_getinfo)(L, "nSlf", ar);
+	(void)API(api, lua_topointer)(L, -1);
+	(void)API(api, lua_tocfunction)(L, -1);
+	(void)API(api, lua_iscfunction)(L, -1);
+	API(api, lua_settop)(L, -2);
+	for (int level = 0; API(api, lua_getstack)(L, level, &d); level++)
+		;
+	(void)API(api, lua_status)(L);
+	(void)API(api, lua_gethook)(L);
+	(void)API(api, lua_gethookmask)(L);
+	(void)API(api, lua_gethookcount)(L);
 }
 
-static int try_all(struct trial *t)
+static void look_through(lua_State *L, int table)
+{
+	API(trial->api, lua_pushnil)(L);
+	while (API(trial->api, lua_next)(L, table)) {
+		(void)API(trial->api, lua_type)(L, -2);
+		API(trial->api, lua_settop)(L, -2);
+	}
+}
+
+static void learn(lua_State *L)
+{
+	static const lua_CFunction args[] = {
+		meta, call, protect, yield, resume,
+	};
+	const struct weft_lua_api *const api = trial->api;
+
+	if (!api->lua_setmetatable)
+		return;
+	API(api, lua_sethook)(L, ask_everything, LUA_MASKCALL | LUA_MASKRET, 0);
+	run(L, learned_script, "=weft", args, 5, NULL);
+	look_through(L, LUA_REGISTRYINDEX);
+	API(api, lua_sethook)(L, NULL, 0, 0);
+}
+
+/* --------------------------------------------------------------- the check */
+
+static bool try_all(struct trial *t)
 {
 	lua_State *const L = API(t->api, lua_newstate)(allocate, t);
 	const int mask = WEFT_LUA_ABI == 51 ? LUA_MASKCALL | LUA_MASKRET :
 			 LUA_MASKCALL;
-	int ran;
+	bool ran;
 
 	if (!L)
-		return 0;
+		return false;
 	API(t->api, lua_sethook)(L, try_event, mask, 0);
-	ran = run(L, "=weft") &&
-	      run(L, "=a name of more than forty bytes, which is kept apart");
+	ran = run_tried(L);
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
 	if (exclude_learns())
-		lua_hook_learn(t->api, L);
+		learn(L);
 	API(t->api, lua_close)(L);
 	return ran && t->events >= LEAST_EVENTS && t->wrong == 0 &&
 	       t->tails == 0 && !t->faulted;
 }
 
-int lua_hook_check(const struct weft_lua_api *api)
+bool layout_check(const struct weft_lua_api *api)
 {
 	struct trial t = { .api = api };
-	int right;
+	bool right;
 
 	t.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (t.arena == MAP_FAILED)
-		return 0;
+		return false;
 	trial = &t;
 	right = try_all(&t);
 	trial = NULL;

@@ -1,13 +1,23 @@
-/* compat.h - calls of Lua's API whose form differs between its versions. Seen
- * by files that are compiled once per version.
+/* compat.h - calls of Lua's C API whose form differs between its versions.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_ABI_COMPAT_H
 #define WEFT_TRACER_HOST_LUA_ABI_COMPAT_H
 
-#include "tracer/host/lua_abi/hook.h"
+#include "tracer/host/lua/vm.h"
+#include "tracer/host/lua_abi/layout.h"
 
-/* No arguments, no results. */
-INLINE void ways_call(const struct weft_lua_api *api, lua_State *L)
+/* The library's own function of that name. */
+#define API(api, name) ((__typeof__(&name))(api)->name)
+
+/* The length of a table; a library of an earlier weft's table may lack it. */
+#if LUA_VERSION_NUM >= 502
+#define API_LENGTH(api) API(api, lua_rawlen)
+#else
+#define API_LENGTH(api) API(api, lua_objlen)
+#endif
+
+/* Call what lies on top of the stack, without arguments and results. */
+INLINE void compat_call(const struct weft_lua_api *api, lua_State *L)
 {
 #if LUA_VERSION_NUM >= 502
 	API(api, lua_callk)(L, 0, 0, 0, NULL);
@@ -16,8 +26,8 @@ INLINE void ways_call(const struct weft_lua_api *api, lua_State *L)
 #endif
 }
 
-/* No results, no handler. */
-INLINE int ways_pcall(const struct weft_lua_api *api, lua_State *L, int args)
+/* The same, protected and with arguments. 0: no error. */
+INLINE int compat_pcall(const struct weft_lua_api *api, lua_State *L, int args)
 {
 #if LUA_VERSION_NUM >= 502
 	return API(api, lua_pcallk)(L, args, 0, 0, 0, NULL);
@@ -26,29 +36,30 @@ INLINE int ways_pcall(const struct weft_lua_api *api, lua_State *L, int args)
 #endif
 }
 
-/* A function of ours, without arguments and results. Whatever fails, fails in
- * there: from 5.2 on a function without upvalues needs no memory. */
-INLINE int ways_protected(const struct weft_lua_api *api, lua_State *L,
-			  lua_CFunction f)
+/* Call f, protected, without arguments and results. Nothing fails outside of f:
+ * from 5.2 on a function without upvalues needs no memory. */
+INLINE int compat_protected(const struct weft_lua_api *api, lua_State *L,
+			    lua_CFunction f)
 {
 #if WEFT_LUA_ABI == 51
 	lua_Debug d;
 
-	/* After an error, 5.1 goes on where the frame says that it is, which
-	 * as yet no one has written there in a call's event: this does. */
+	/* After an error, 5.1 goes on at the program counter saved in the
+	 * frame, which is not set yet in a call event. Asking for the line
+	 * sets it. */
 	if (API(api, lua_getstack)(L, 0, &d))
 		API(api, lua_getinfo)(L, "l", &d);
 #endif
 #if LUA_VERSION_NUM >= 502
 	API(api, lua_pushcclosure)(L, f, 0);
-	return ways_pcall(api, L, 0);
+	return compat_pcall(api, L, 0);
 #else
 	return API(api, lua_cpcall)(L, f, NULL);
 #endif
 }
 
-INLINE int ways_load(const struct weft_lua_api *api, lua_State *L,
-		     lua_Reader reader, void *ud, const char *name)
+INLINE int compat_load(const struct weft_lua_api *api, lua_State *L,
+		       lua_Reader reader, void *ud, const char *name)
 {
 #if LUA_VERSION_NUM >= 502
 	return API(api, lua_load)(L, reader, ud, name, "t");
@@ -57,8 +68,8 @@ INLINE int ways_load(const struct weft_lua_api *api, lua_State *L,
 #endif
 }
 
-/* Nothing is passed. */
-INLINE int ways_yield(const struct weft_lua_api *api, lua_State *L)
+/* Yield without results. */
+INLINE int compat_yield(const struct weft_lua_api *api, lua_State *L)
 {
 #if LUA_VERSION_NUM >= 502
 	return API(api, lua_yieldk)(L, 0, 0, NULL);
@@ -67,8 +78,9 @@ INLINE int ways_yield(const struct weft_lua_api *api, lua_State *L)
 #endif
 }
 
-INLINE int ways_resume(const struct weft_lua_api *api, lua_State *co,
-		       lua_State *from)
+/* Resume co from the coroutine from, without arguments. */
+INLINE int compat_resume(const struct weft_lua_api *api, lua_State *co,
+			 lua_State *from)
 {
 #if LUA_VERSION_NUM >= 504
 	int results;
@@ -83,7 +95,7 @@ INLINE int ways_resume(const struct weft_lua_api *api, lua_State *co,
 }
 
 /* Bytes of the source that lua_getinfo gave. */
-INLINE size_t ways_source_length(const lua_Debug *d)
+INLINE size_t compat_source_length(const lua_Debug *d)
 {
 #if LUA_VERSION_NUM >= 504
 	return d->srclen;
@@ -92,8 +104,8 @@ INLINE size_t ways_source_length(const lua_Debug *d)
 #endif
 }
 
-/* A frame for lua_getinfo to tell of. */
-INLINE lua_Debug ways_frame(uint64_t id)
+/* What lua_getinfo needs to describe the frame with this id. */
+INLINE lua_Debug compat_frame(uint64_t id)
 {
 	lua_Debug d = { .event = 0 };
 

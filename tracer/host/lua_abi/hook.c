@@ -1,16 +1,17 @@
-/* hook.c - Lua's call and return events, as they come. The common case is
- * laid out straight on; whatever asks Lua something is done while not busy.
- * Compiled once per version of Lua. SPDX-License-Identifier: MIT */
+/* hook.c - our hooks: Lua's call and return events, as they come. The common case
+ * comes first and calls nothing; whatever asks Lua something is done while not
+ * busy. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
-#include "tracer/host/lua_abi/hook.h"
-#include "tracer/host/lua_abi/quick.h"
-#include "tracer/host/thread/region.h"
 #include "tracer/host/lua/library.h"
+#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/pool/process.h"
+#include "tracer/host/thread/region.h"
 
-/* ---------------------------------------------- the program's own hook */
+/* ---------------------------------------------------- the program's own hook */
 
-static int wanted(const struct coroutine *co, int event)
+static bool app_wants(const struct coroutine *co, int event)
 {
 	switch (event) {
 	case LUA_HOOKCALL:
@@ -30,102 +31,40 @@ static int wanted(const struct coroutine *co, int event)
 	}
 }
 
-/* It may raise an error or yield: nothing of ours waits for it. */
+/* It may raise an error or yield: nothing of ours may be left to do. */
 static SLOW void pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
 {
-	const struct coroutine *const h = !co ? NULL :
-					  lua_vm_holder(co);
+	const struct coroutine *const h = !co ? NULL : lua_co_holder(co);
 
-	if (h && h->app_hook && wanted(h, ar->event))
+	if (h && h->app_hook && app_wants(h, ar->event))
 		((lua_Hook)h->app_hook)(L, ar);
 }
 
-/* ------------------------------------------------------------ recording */
-
-static void record_return(struct thread_state *s, const struct coroutine *co,
-			  uint64_t id, uint64_t key, uint64_t now)
-{
-	const struct frame *const top = s->top - 1;
-
-	if (likely(top->ret == id && top->site == (uint64_t)co->L))
-		shadow_leave(s, now);
-	else if (!lua_stack_return(s, co, id, key, now))
-		return;
-	if (unlikely(shadow_segment(s)->inferred) && shadow_depth(s) == 0)
-		lua_stack_body_ended(s, now);
-}
-
-static struct frame frame_of(const struct coroutine *co,
-			     const struct lua_event *e, uint64_t now)
-{
-	return (struct frame){
-		.key = e->key,
-		.flags = e->is_c ? LUA_FRAME_C : FRAME_LUA_SETTLED,
-		.site = (uint64_t)co->L, .ret = e->id, .tick = now,
-		.absorbed = FRAME_NONE_ABSORBED,
-	};
-}
-
-/* A tail call takes its caller's frame over, id and all. */
-static void tail_called(struct thread_state *s, const struct coroutine *co,
-			const struct lua_event *e, uint64_t now)
-{
-	const struct lua_caller self = { .id = e->id,
-					 .above = e->caller.above };
-	const struct frame f = frame_of(co, e, now);
-	const struct frame *top = s->top - 1;
-
-	if (top->ret != e->id || top->site != (uint64_t)co->L)
-		lua_stack_heal(s, co, &self, now);
-	top = s->top - 1;
-	if (top->ret == e->id && top->site == (uint64_t)co->L)
-		shadow_tail(s, &f, now);
-	else
-		shadow_enter(s, &f, now);
-}
-
-static void record(struct thread_state *s, const struct coroutine *co,
-		   const struct lua_event *e, uint64_t now)
-{
-	const struct frame f = frame_of(co, e, now);
-
-#if WEFT_LUA_ABI == 51
-	lua_stack_taken_over(s, co, e->kind == EVENT_RETURN ? e->id :
-			     e->caller.id, e->kind == EVENT_RETURN ? e->key :
-			     e->caller.key);
-#endif
-	if (e->kind == EVENT_RETURN) {
-		record_return(s, co, e->id, e->key, now);
-	} else if (e->kind == EVENT_TAIL_END) {
-		lua_stack_tail_end(s, co, now);
-	} else if (e->kind == EVENT_TAIL) {
-		tail_called(s, co, e, now);
-	} else {
-		lua_stack_heal(s, co, &e->caller, now);
-		shadow_enter(s, &f, now);
-	}
-}
-
-/* The call's function has its index in the open chunk now. */
-static void remember_index(struct thread_state *s, struct lua_cached *c)
-{
-	if (!c)
-		return;
-	c->index = chunk_index(s, c->key);
-	c->epoch = s->epoch;
-}
+/* ---------------------------------------------------------- uncommon events */
 
 /* Main states run in whatever native coroutine has called them. */
-static int runs_on_top(const struct thread_state *s, const struct coroutine *co)
+static bool runs_on_top(const struct thread_state *s,
+			const struct coroutine *co)
 {
 	return co->serial == s->segment[s->segments - 1].serial ||
 	       (co->serial == 0 && s->fiber == s->segments - 1);
 }
 
-/* ------------------------------------------------------- uncommon cases */
+/* A coroutine whose making was not seen; NULL: of an unknown VM. Not busy. */
+static struct coroutine *meet(const struct lua_local *me, lua_State *L)
+{
+	const struct lua_lib *const lib = lua_lib_running(me->co, &lua_abi);
+	const struct coroutine *main;
 
-static void record_slowly(struct lua_local *me, struct coroutine *co,
-			  const lua_Debug *ar, int walk, uint64_t sp)
+	if (!lib)
+		return NULL;
+	main = lua_co_find(frames_main_of(lib, L));
+	return !main ? NULL : lua_co_met(L, main);
+}
+
+/* walk: its open calls must be found first. */
+static void record_by_asking(struct lua_local *me, struct coroutine *co,
+			     const lua_Debug *ar, bool walk, uint64_t sp)
 {
 	struct frame *walked = NULL;
 	uint32_t count = 0;
@@ -133,47 +72,46 @@ static void record_slowly(struct lua_local *me, struct coroutine *co,
 	struct thread_state *s;
 	uint64_t now;
 
-	lua_hook_number_open(co, walk);
-	if (!lua_hook_read(&e, me, co, ar))
+	ordinal_number_open(co, walk);
+	if (!event_ask(&e, me, co, ar))
 		return;
 	if (walk)
 		walked = lua_vm_walk_room(me);
 	if (walked)
-		count = lua_hook_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
-				      walked, LUA_WALK_ROOM);
+		count = frames_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
+				    walked, LUA_WALK_ROOM);
 	s = thread_acquire(sp);
 	if (!s)
 		return;
 	now = thread_clock(s);
-	lua_stack_seat(s, co, walked, count, e.kind == EVENT_CALL &&
+	lua_switch_to(s, co, walked, count, e.kind == EVENT_CALL &&
 		       e.caller.id == 0, sp, now);
-	if (lua_vm_is_unbooked(s))
-		lua_vm_book(s, co->vm);
+	if (lua_vm_is_unbound(s))
+		lua_vm_bind(s, co->vm);
 	s->lua_plain = !co->vm->peek && co->window == s->window &&
 		       runs_on_top(s, co) && lua_vm_is_plain(s) ?
 		       co->L : NULL;
 	me->co = co;
-	record(s, co, &e, now);
-	remember_index(s, e.cached);
+	event_record(s, co, &e, now);
 	thread_release(s);
 }
 
 /* s is busy when this is called. */
-static SLOW void slowly(struct thread_state *s, lua_State *L, lua_Debug *ar,
-			uint64_t sp)
+static SLOW void record_unknown(struct thread_state *s, lua_State *L,
+				lua_Debug *ar, uint64_t sp)
 {
 	struct lua_local *const me = lua_vm_local(s);
-	struct coroutine *co = lua_vm_find(L);
-	int walk;
+	struct coroutine *co = lua_co_find(L);
+	bool walk;
 
-	if (!me || !lua_hook_records(co, ar)) {
+	if (!me || !event_is_recorded(co, ar)) {
 		thread_release(s);
 		pass_on(co, L, ar);
 		return;
 	}
 	if (!co) {
 		thread_release(s);
-		co = lua_hook_meet(me, L);
+		co = meet(me, L);
 		if (!co)
 			return;
 		s = thread_acquire(sp);
@@ -185,107 +123,83 @@ static SLOW void slowly(struct thread_state *s, lua_State *L, lua_Debug *ar,
 		lua_func_unseen();
 	}
 	/* Outside of chosen calls nothing is recorded, not even as open. */
-	walk = lua_stack_needs_walk(s, co) && !region_only;
+	walk = lua_switch_needs_walk(s, co) && !region_only;
 	thread_release(s);
 	if (co->vm->detached)
-		lua_vm_unhook(co);
+		lua_hook_remove(co);
 	else
-		record_slowly(me, co, ar, walk, sp);
+		record_by_asking(me, co, ar, walk, sp);
 	pass_on(co, L, ar);
 }
 
-/* Events went by: what ran in them, main functions perhaps, is not known. */
-static _Atomic int went_by;
-
-/* Nothing is recorded at this moment. */
-static SLOW void idle(lua_State *L, lua_Debug *ar)
+/* An event on a lua_State that is where it should be, read by the layout. false:
+ * it is not, or something must be asked of Lua. */
+static bool record_known(struct thread_state *s, lua_State *L,
+			 const lua_Debug *ar)
 {
-	struct coroutine *const co = lua_vm_find(L);
-
-	atomic_store_explicit(&went_by, 1, memory_order_relaxed);
-	if (!co)
-		return;
-	/* Memory may be wanted, a system call. */
-	if (co->vm->peek && ar->event != LUA_HOOKRET && !process_confined &&
-	    lua_hook_records(co, ar))
-		lua_hook_number((uint64_t)L, layout_id(ar));
-	/* A hook that nothing would put back stays where it is. */
-	if (co->vm->detached ||
-	    (!lua_vm_on() && co->vm->interposed && !process_pool->paused_hot))
-		lua_vm_unhook(co);
-	pass_on(co, L, ar);
-}
-
-/* ------------------------------------------------------- known lua_States */
-
-/* An event on a lua_State that is where it should be, by its layout. 0: it is
- * not, or something must be asked of Lua. */
-static int record_known(struct thread_state *s, lua_State *L,
-			const lua_Debug *ar)
-{
-	struct coroutine *const co = lua_vm_find(L);
+	struct coroutine *const co = lua_co_find(L);
 	struct lua_local *const me = s->lua;
 	struct lua_event e;
 
 	if (!me || !co || co->window != s->window ||
 	    !runs_on_top(s, co) || co->vm->detached ||
-	    lua_vm_is_unbooked(s) || !lua_hook_records(co, ar) ||
-	    !lua_hook_glance(&e, me, co, ar))
-		return 0;
+	    lua_vm_is_unbound(s) || !event_is_recorded(co, ar) ||
+	    !event_peek(&e, me, co, ar))
+		return false;
 	me->co = co;
 	s->lua_plain = lua_vm_is_plain(s) ? L : NULL;
-	record(s, co, &e, thread_clock(s));
-	remember_index(s, e.cached);
-	return 1;
+	event_record(s, co, &e, thread_clock(s));
+	return true;
 }
 
-static SLOW void uncommon(struct thread_state *s, lua_State *L, lua_Debug *ar,
-			  uint64_t sp)
+static SLOW void record_uncommon(struct thread_state *s, lua_State *L,
+				 lua_Debug *ar, uint64_t sp)
 {
 	struct coroutine *co;
 
 	if (!record_known(s, L, ar)) {
-		slowly(s, L, ar, sp);
+		record_unknown(s, L, ar, sp);
 		return;
 	}
 	co = ((struct lua_local *)s->lua)->co;
 	thread_release(s);
-	if (lua_vm_holder(co)->app_mask != 0)
+	if (lua_co_holder(co)->app_mask != 0)
 		pass_on(co, L, ar);
 }
 
-/* ---------------------------------------------------------- the hook */
-
-/* A call whose caller's frame is the innermost one, of a function that this
- * chunk has named: nothing has died. That frame also shows that L is where it
- * was. */
-INLINE int called(struct thread_state *s, uint64_t L, uint64_t id)
+/* An event that the common case gave up on. The thread's own state, which is
+ * busy, is looked up anew, so that the common case need not keep what only this
+ * one needs. */
+static SLOW void give_up(lua_State *L, lua_Debug *ar)
 {
-	const uint64_t caller = layout_caller(L, id);
-	const struct lua_cached *c;
-
-	if (!quick_ended_late(s, L, caller) ||
-	    unlikely(!quick_calls(s, L, caller)))
-		return 0;
-	c = lua_hook_cached(s->lua, L, id, HOOK_CALLED_QUICK);
-	if (unlikely(!c || c->epoch != s->epoch))
-		return 0;
-#if WEFT_LUA_ABI == 51
-	if (c->flags == FRAME_LUA_SETTLED && (s->top[-1].key & KEY_LUA) &&
-	    unlikely(layout_tail_calls(L, s->top[-1].ret)))
-		return 0;
-#endif
-	return quick_entered(s, L, id, c);
+	record_uncommon(thread_self, L, ar, thread_self->busy);
 }
 
-/* The thread's own state, busy, is looked up anew, so that the common case need
- * not keep what only this one needs. */
-SLOW void lua_hook_turned_down(lua_State *L, lua_Debug *ar)
+/* --------------------------------------- the hook beside the program's, or off */
+
+/* Events went by: which main functions ran meanwhile, for one, is not known. */
+static _Atomic int events_went_by;
+
+/* Nothing is recorded at this moment. */
+static SLOW void idle(lua_State *L, lua_Debug *ar)
 {
-	uncommon(thread_self, L, ar, thread_self->busy);
+	struct coroutine *const co = lua_co_find(L);
+
+	atomic_store_explicit(&events_went_by, 1, memory_order_relaxed);
+	if (!co)
+		return;
+	/* This may take memory, by a system call. */
+	if (co->vm->peek && ar->event != LUA_HOOKRET && !process_confined &&
+	    event_is_recorded(co, ar))
+		ordinal_number_frame((uint64_t)L, layout_id(ar));
+	/* A hook that nothing would put back stays where it is. */
+	if (co->vm->detached ||
+	    (!lua_vm_on() && co->vm->interposed && !process_pool->paused_hot))
+		lua_hook_remove(co);
+	pass_on(co, L, ar);
 }
 
-void lua_hook_shared(lua_State *L, lua_Debug *ar)
+static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
 	struct thread_state *const s = thread_acquire(sp);
@@ -294,32 +208,266 @@ void lua_hook_shared(lua_State *L, lua_Debug *ar)
 		idle(L, ar);
 		return;
 	}
-	if (unlikely(atomic_load_explicit(&went_by, memory_order_relaxed)) &&
-	    atomic_exchange(&went_by, 0))
+	if (unlikely(atomic_load_explicit(&events_went_by,
+					  memory_order_relaxed)) &&
+	    atomic_exchange(&events_went_by, 0))
 		lua_func_unseen();
-	uncommon(s, L, ar, sp);
+	record_uncommon(s, L, ar, sp);
 }
 
-void lua_hook_event(lua_State *L, lua_Debug *ar)
+/* ---------------------------------------------------------- the common case
+ * It calls nothing, so that no registers need to be saved. Whatever is out of the
+ * ordinary makes it give up before it has changed anything. */
+
+/* Ticks, where they come from the time stamp counter (lua_vm_is_plain). */
+INLINE uint64_t quick_ticks(void)
+{
+	if (!clock_is_tsc)
+		__builtin_unreachable();
+	return clock_now();
+}
+
+/* The innermost frame returns. If nothing was recorded since its call, the two
+ * become one record. */
+INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	struct frame *const f = s->top - 1;
+	uint64_t *const before = &s->records[(int64_t)s->n - 1];
+	const struct table_entry *entry;
+	uint64_t now, gap;
+
+	if (unlikely(f->ret != id || f->site != L))
+		return false;
+	if ((*before & REC_KIND_MASK) == REC_ENTER) {
+		now = quick_ticks();
+		gap = now - s->last;
+		if (unlikely(!rec_fits_leaf(*before, gap)))
+			return false;
+		*before = rec_enter_to_leaf(*before, gap);
+	} else {
+		entry = chunk_entries(s, f->key);
+		if (unlikely(entry->key != f->key ||
+			     entry->epoch != s->epoch || s->n >= s->limit))
+			return false;
+		now = quick_ticks();
+		gap = now - s->last;
+		if (unlikely(gap > REC_GAP_MAX))
+			return false;
+		chunk_put(s, rec_put(REC_LEAVE, entry->index, gap));
+	}
+	s->last = now;
+	s->top = f;
+	return true;
+}
+
+/* C functions above the frame with this id whose returns LuaJIT has not told end
+ * now. */
+INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	while (IS_JIT && frame_is_untold(s->top - 1) &&
+	       s->top[-1].site == L && s->top[-1].ret > id) {
+		if (!quick_return(s, L, s->top[-1].ret))
+			return false;
+	}
+	return true;
+}
+
+/* Is the caller the innermost frame, and is there room for one above it? */
+INLINE bool quick_may_call(const struct thread_state *s, uint64_t L,
+			   uint64_t caller)
+{
+	const struct frame *const f = s->top;
+
+	return likely(f[-1].ret == caller && f[-1].site == L &&
+		      s->n < s->limit && f < s->frame_limit) != 0;
+}
+
+/* The innermost frame calls this function, which the open chunk has named. */
+INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
+			const struct lua_cached *c)
+{
+	struct frame *const f = s->top;
+	const uint64_t now = quick_ticks(), gap = now - s->last;
+
+	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
+		return false;
+	s->last = now;
+	f->key = c->key;
+	f->flags = c->flags;
+	f->site = L;
+	f->ret = id;
+	f->tick = now;
+	f->absorbed = FRAME_NONE_ABSORBED;
+	chunk_put(s, rec_put(REC_ENTER, c->index, gap));
+	s->top = f + 1;
+	return true;
+}
+
+/* A call whose caller's frame is the innermost one: nothing has died, and L is
+ * where it was. */
+INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	const uint64_t caller = layout_caller(L, id);
+	const struct lua_cached *c;
+
+	if (!quick_end_untold(s, L, caller) ||
+	    unlikely(!quick_may_call(s, L, caller)))
+		return false;
+	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
+	if (unlikely(!c || c->epoch != s->epoch))
+		return false;
+#if WEFT_LUA_ABI == 51
+	if (c->flags == FRAME_LUA_SETTLED && (s->top[-1].key & KEY_LUA) &&
+	    unlikely(layout_tail_calls(L, s->top[-1].ret)))
+		return false;
+#endif
+	return quick_enter(s, L, id, c);
+}
+
+/* Recording is on, and no hook is at work on this thread: its state, or NULL. */
+INLINE struct thread_state *quick_state(void)
+{
+	struct thread_state *const s = thread_self;
+
+	return unlikely(!s || s->busy != 0 ||
+			s->generation !=
+			atomic_load_explicit(&process_pool->generation,
+					     memory_order_relaxed)) ? NULL : s;
+}
+
+static void hook_event(lua_State *L, lua_Debug *ar)
 {
 	const uint64_t sp = HERE;
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	struct thread_state *const s = thread_self;
-	/* Off, just gone on, or a handler that interrupted a hook. */
-	if (unlikely(!s || s->busy != 0 ||
-		     s->generation !=
-			     atomic_load_explicit(&process_pool->generation,
-						  memory_order_relaxed))) {
-		lua_hook_shared(L, ar);
+	struct thread_state *const s = quick_state();
+
+	if (unlikely(!s)) {
+		hook_shared(L, ar);
 		return;
 	}
 	s->busy = sp;
 	barrier();
 	if (likely(s->lua_plain == L) &&
-	    (ar->event == LUA_HOOKRET ? quick_ended_late(s, at, id) &&
-					quick_returned(s, at, id) :
-	     ar->event == LUA_HOOKCALL && called(s, at, id)))
+	    (ar->event == LUA_HOOKRET ? quick_end_untold(s, at, id) &&
+					quick_return(s, at, id) :
+	     ar->event == LUA_HOOKCALL && quick_call(s, at, id)))
 		thread_release(s);
 	else
-		lua_hook_turned_down(L, ar);
+		give_up(L, ar);
 }
+
+/* ------------------------------------------------- without a trusted layout
+ * The public API tells functions apart, which costs more. It is asked while not
+ * busy: its code may be instrumented. */
+
+/* The id of the caller of the call in this event; 0: none. */
+static uint64_t caller_of(const struct weft_lua_api *api, lua_State *L,
+			  uint64_t id)
+{
+#if WEFT_LUA_ABI == 51
+	(void)api;
+	(void)L;
+	return id - 1; /* frames are numbered */
+#else
+	lua_Debug d;
+
+	(void)id;
+	return API(api, lua_getstack)(L, 1, &d) ? layout_id(&d) : 0;
+#endif
+}
+
+/* The VM of L, whose events need no look. me->co is another coroutine where this
+ * is the first event of L's since it was resumed. */
+static const struct lua_vm *vm_of(const struct lua_local *me, lua_State *L)
+{
+	return likely(me->co && me->co->L == L) ? me->co->vm :
+	       lua_co_find(L)->vm;
+}
+
+static __attribute__((noinline)) void
+asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
+{
+	struct lua_local *const me = s->lua;
+	const struct lua_vm *const vm = vm_of(me, L);
+	const struct weft_lua_api *const api = &vm->lib->api;
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
+	const uint64_t caller = caller_of(api, L, id);
+	const struct lua_cached *c;
+	uint64_t object;
+	bool known;
+
+	API(api, lua_getinfo)(L, "f", ar);
+	object = (uint64_t)API(api, lua_topointer)(L, -1);
+	c = function_object_place(me, object);
+	known = function_none_freed(vm) &&
+		function_is_object(c, object, vm->watched);
+	/* All but LuaJIT put the stack's top back when a hook returns. */
+	if (IS_JIT || unlikely(!known))
+		API(api, lua_settop)(L, -2);
+	s->busy = sp;
+	barrier();
+	if (likely(known && quick_end_untold(s, at, caller) &&
+		   quick_may_call(s, at, caller) && c->epoch == s->epoch &&
+		   quick_enter(s, at, id, c)))
+		thread_release(s);
+	else
+		give_up(L, ar);
+}
+
+static void hook_asking(lua_State *L, lua_Debug *ar)
+{
+	const uint64_t sp = HERE;
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
+	struct thread_state *const s = quick_state();
+
+	if (unlikely(!s)) {
+		hook_shared(L, ar);
+		return;
+	}
+	if (likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL) {
+		asking_call(s, L, ar, sp);
+		return;
+	}
+	s->busy = sp;
+	barrier();
+	if (likely(s->lua_plain == L) && ar->event == LUA_HOOKRET &&
+	    quick_end_untold(s, at, id) && quick_return(s, at, id))
+		thread_release(s);
+	else
+		give_up(L, ar);
+}
+
+/* ------------------------------------------------------ what others see of it */
+
+/* The number is the library's, not the header's: 5.5 says 505. */
+static bool accepts(const struct weft_lua_api *api)
+{
+#if LUA_VERSION_NUM >= 504
+	return api->lua_toclose && api->lua_version &&
+	       (int)API(api, lua_version)(NULL) == LUA_VERSION_NUM;
+#elif LUA_VERSION_NUM >= 502
+	return !api->lua_toclose && api->lua_callk && api->lua_version &&
+	       (int)*API(api, lua_version)(NULL) == LUA_VERSION_NUM;
+#else
+	return !api->lua_callk && api->lua_pcall &&
+	       (api->luaJIT_setmode != NULL) == IS_JIT;
+#endif
+}
+
+const struct lua_abi lua_abi = {
+	.number = (enum vm_abi)WEFT_LUA_ABI,
+	.accepts = accepts,
+	.check = layout_check,
+	.hook = (weft_lua_function)hook_event,
+	.shared_hook = (weft_lua_function)hook_shared,
+	.asking_hook = (weft_lua_function)hook_asking,
+	.family = frames_family,
+	.main_of = frames_main_of,
+	.innermost = frames_innermost,
+	.resumable = frames_resumable,
+	.walk = frames_walk,
+	.is_jit = IS_JIT,
+#if WEFT_LUA_ABI == 21
+	.wrap = luajit_wrap,
+#endif
+};

@@ -1,43 +1,50 @@
-/* layout.h - where one version of Lua keeps what a call event needs, in
- * bytes, on 64-bit machines. Trusted only after lua_hook_check.c has tried it
- * on the library at hand. Seen by files that are compiled once per version.
- * SPDX-License-Identifier: MIT */
+/* layout.h - where one version of Lua keeps what a call event needs: offsets in
+ * bytes, on 64-bit machines. They are used only after check.c has tried them on
+ * the library at hand. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_ABI_LAYOUT_H
 #define WEFT_TRACER_HOST_LUA_ABI_LAYOUT_H
 
 #include "tracer/host/base/base.h"
 
 #include <lua.h>
+#include <stdbool.h>
 #include <string.h>
 
 #if WEFT_LUA_ABI == 54 /* 5.4.0 to 5.4.8 */
 enum {
-	PROTO_LINES = 44, PROTO_SOURCE = 112, PROTO_HOLDS = 32, PROTO_HELD = 72,
+	PROTO_LINES = 44, PROTO_SOURCE = 112,
+	PROTO_CHILDREN = 32, PROTO_CHILD = 72,
 };
 #elif WEFT_LUA_ABI == 53 /* 5.3.1 to 5.3.6 */
 enum {
-	PROTO_LINES = 40, PROTO_SOURCE = 104, PROTO_HOLDS = 32, PROTO_HELD = 64,
+	PROTO_LINES = 40, PROTO_SOURCE = 104,
+	PROTO_CHILDREN = 32, PROTO_CHILD = 64,
 };
 #elif WEFT_LUA_ABI == 52 /* 5.2.0 to 5.2.4 */
 enum {
-	PROTO_LINES = 104, PROTO_SOURCE = 72, PROTO_HOLDS = 96, PROTO_HELD = 32,
+	PROTO_LINES = 104, PROTO_SOURCE = 72,
+	PROTO_CHILDREN = 96, PROTO_CHILD = 32,
 };
 #elif WEFT_LUA_ABI == 51 /* 5.1.0 to 5.1.5 */
 enum {
-	PROTO_LINES = 96, PROTO_SOURCE = 64, PROTO_HOLDS = 88, PROTO_HELD = 32,
+	PROTO_LINES = 96, PROTO_SOURCE = 64,
+	PROTO_CHILDREN = 88, PROTO_CHILD = 32,
 };
 #elif WEFT_LUA_ABI == 21 /* LuaJIT 2.1 with 64-bit references */
 enum {
-	PROTO_LINES = 72, PROTO_SOURCE = 64, PROTO_HOLDS = 48, PROTO_HELD = 32,
+	PROTO_LINES = 72, PROTO_SOURCE = 64,
+	PROTO_CHILDREN = 48, PROTO_CHILD = 32,
 	PROTO_FLAGS = 61, PROTO_HAS_CHILD = 1, OBJECT_TYPE = 9, TYPE_PROTO = 7,
 };
 #else
 #error "no layout for this version of Lua"
 #endif
-/* PROTO_LINES: two ints, which together with the source tell functions apart:
- * linedefined, lastlinedefined (LuaJIT: how many lines). */
+/* At PROTO_LINES lie two ints: linedefined and lastlinedefined (in LuaJIT: the
+ * number of lines). Together with the source they tell functions apart. */
 
-/* How a word is read: lua_hook_check.c reads without ever faulting. */
+/* ---------------------------------------------------------------- reading */
+
+/* check.c defines LAYOUT_WORD, which reads a word without ever faulting. */
 #ifndef LAYOUT_WORD
 INLINE uint64_t layout_word(uint64_t at)
 {
@@ -55,8 +62,8 @@ INLINE uint8_t layout_byte(uint64_t at)
 #ifndef LAYOUT_WORD
 	return *(const uint8_t *)at;
 #else
-	return (uint8_t)(layout_word(at - 7) >> 56); /* what follows may be
-	                                              * padding */
+	/* The word ends with the byte: what follows may be padding. */
+	return (uint8_t)(layout_word(at - 7) >> 56);
 #endif
 }
 
@@ -72,6 +79,7 @@ INLINE uint32_t layout_half(uint64_t at)
 #endif
 }
 
+/* The first and the last line in the word at PROTO_LINES. */
 INLINE int layout_first(uint64_t lines)
 {
 	return (int)(uint32_t)lines;
@@ -85,42 +93,42 @@ INLINE int layout_last(uint64_t lines)
 }
 
 /* ------------------------------------------------------------- prototypes
- * layout_holds: how many things a function's prototype holds; layout_held: the
- * prototype of a function written in it that is one of them, or 0; in the order
- * of the text. */
+ * A prototype refers to those of the functions written in it, its children, in
+ * the order of the text. layout_children: how many places there are for them;
+ * layout_child: the prototype in place i, or 0. */
 
 #if WEFT_LUA_ABI == 21
-/* Among its constants, which are counted downwards. */
-INLINE uint32_t layout_holds(uint64_t at)
+/* They are among the constants, which are numbered downwards. */
+INLINE uint32_t layout_children(uint64_t at)
 {
 	return layout_byte(at + PROTO_FLAGS) & PROTO_HAS_CHILD ?
-	       layout_half(at + PROTO_HOLDS) : 0;
+	       layout_half(at + PROTO_CHILDREN) : 0;
 }
 
-INLINE uint64_t layout_held(uint64_t at, uint32_t i)
+INLINE uint64_t layout_child(uint64_t at, uint32_t i)
 {
-	const uint64_t held = layout_word(layout_word(at + PROTO_HELD) -
-					  8 * ((uint64_t)i + 1));
+	const uint64_t constant = layout_word(layout_word(at + PROTO_CHILD) -
+					      8 * ((uint64_t)i + 1));
 
-	return layout_byte(held + OBJECT_TYPE) == TYPE_PROTO ? held : 0;
+	return layout_byte(constant + OBJECT_TYPE) == TYPE_PROTO ? constant : 0;
 }
 #else
-INLINE uint32_t layout_holds(uint64_t at)
+INLINE uint32_t layout_children(uint64_t at)
 {
-	return layout_half(at + PROTO_HOLDS);
+	return layout_half(at + PROTO_CHILDREN);
 }
 
-INLINE uint64_t layout_held(uint64_t at, uint32_t i)
+INLINE uint64_t layout_child(uint64_t at, uint32_t i)
 {
-	return layout_word(layout_word(at + PROTO_HELD) + 8 * (uint64_t)i);
+	return layout_word(layout_word(at + PROTO_CHILD) + 8 * (uint64_t)i);
 }
 #endif
 
 /* ---------------------------------------------------------------- frames
- * layout_id: what names a frame on its lua_State L while it lives.
- * layout_callee: its function: its prototype's address, or a C function's.
- * layout_caller: the id of its caller, also of the outermost frame, which has a
- * caller that is no call: layout_is_call. */
+ * layout_id: what identifies a frame on its lua_State L while it lives.
+ * layout_callee: the frame's function: the address of its prototype, or of a C
+ * function. layout_caller: the id of the frame's caller. The outermost frame has
+ * one, too, which is no call: layout_is_call tells. */
 
 #if WEFT_LUA_ABI == 51
 enum {
@@ -140,7 +148,7 @@ INLINE uint64_t layout_frame(uint64_t L, uint64_t id)
 	return layout_word(L + STATE_BASE_CI) + id * CI_SIZE;
 }
 
-INLINE uint64_t layout_callee(uint64_t L, uint64_t id, int *is_c)
+INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 {
 	const uint64_t frame = layout_frame(L, id);
 	const uint64_t closure = layout_word(layout_word(frame + CI_FUNC));
@@ -155,15 +163,15 @@ INLINE uint64_t layout_caller(uint64_t L, uint64_t id)
 	return id - 1;
 }
 
-INLINE int layout_is_call(uint64_t L, uint64_t id)
+INLINE bool layout_is_call(uint64_t L, uint64_t id)
 {
 	(void)L;
 	return id != 0;
 }
 
-/* Does the Lua function of this frame make a tail call now? 5.1 has no event of
- * its own for it. */
-INLINE int layout_tail_calls(uint64_t L, uint64_t id)
+/* Does the Lua function of this frame make a tail call now? 5.1 has no event for
+ * tail calls. */
+INLINE bool layout_tail_calls(uint64_t L, uint64_t id)
 {
 	const uint64_t pc = layout_word(layout_frame(L, id) + CI_SAVED_PC);
 
@@ -179,7 +187,7 @@ enum {
 };
 #define LAYOUT_POINTER ((UINT64_C(1) << 47) - 1)
 
-/* The slot of the frame; above it, what lua_getstack adds. */
+/* The slot of the frame. Higher bits hold what lua_getstack adds. */
 INLINE uint64_t layout_id(const lua_Debug *d)
 {
 	return (uint64_t)d->i_ci & 0xffff;
@@ -191,8 +199,8 @@ INLINE uint64_t layout_function(uint64_t L, uint64_t id)
 	       LAYOUT_POINTER;
 }
 
-/* Functions of the libraries share code: they are told apart by number. */
-INLINE uint64_t layout_callee(uint64_t L, uint64_t id, int *is_c)
+/* Functions of LuaJIT's libraries share code: their numbers tell them apart. */
+INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 {
 	const uint64_t f = layout_function(L, id);
 	const uint8_t ffid = layout_byte(f + FUNC_FFID);
@@ -205,8 +213,7 @@ INLINE uint64_t layout_callee(uint64_t L, uint64_t id, int *is_c)
 	return layout_word(L + STATE_GLOBAL) + ffid;
 }
 
-/* Down the links of the frames; those that are no calls of their own are left
- * out. */
+/* Follows the links of the frames and skips those that are no calls. */
 INLINE uint64_t layout_caller(uint64_t L, uint64_t id)
 {
 	const uint64_t stack = layout_word(L + STATE_STACK);
@@ -234,7 +241,7 @@ INLINE uint64_t layout_caller(uint64_t L, uint64_t id)
 	return 0;
 }
 
-INLINE int layout_is_call(uint64_t L, uint64_t id)
+INLINE bool layout_is_call(uint64_t L, uint64_t id)
 {
 	(void)L;
 	return id != 0;
@@ -253,7 +260,7 @@ INLINE uint64_t layout_id(const lua_Debug *d)
 	return (uint64_t)d->i_ci;
 }
 
-INLINE uint64_t layout_callee(uint64_t L, uint64_t id, int *is_c)
+INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 {
 	const uint64_t value = layout_word(id + CI_FUNC);
 	const uint64_t v = layout_word(value);
@@ -273,25 +280,50 @@ INLINE uint64_t layout_caller(uint64_t L, uint64_t id)
 	return layout_word(id + CI_PREVIOUS);
 }
 
-INLINE int layout_is_call(uint64_t L, uint64_t id)
+INLINE bool layout_is_call(uint64_t L, uint64_t id)
 {
 	(void)L;
 	return layout_word(id + CI_PREVIOUS) != 0;
 }
 #endif
 
+/* The caller of the frame, 0: none. */
+INLINE uint64_t layout_above(uint64_t L, uint64_t id)
+{
+	const uint64_t caller = layout_caller(L, id);
+
+	return layout_is_call(L, caller) ? caller : 0;
+}
+
+/* Is the call that this frame stands for a tail call, which no event of its own
+ * tells? */
+INLINE bool layout_is_tail_call(uint64_t L, uint64_t id, bool is_c)
+{
+#if WEFT_LUA_ABI == 51
+	const uint64_t caller = layout_caller(L, id);
+	bool by_c = true;
+
+	if (!is_c && layout_is_call(L, caller))
+		layout_callee(L, caller, &by_c);
+	return !by_c && layout_tail_calls(L, caller);
+#else
+	(void)L;
+	(void)id;
+	(void)is_c;
+	return false;
+#endif
+}
+
 /* ---------------------------------------------------------------- strings */
 
-#if WEFT_LUA_ABI == 21
 enum { STRING_TEXT = 24 };
 
+#if WEFT_LUA_ABI == 21
 INLINE uint64_t layout_length(uint64_t string)
 {
 	return layout_half(string + 20);
 }
-#else
-enum { STRING_TEXT = 24 };
-#if WEFT_LUA_ABI <= 52
+#elif WEFT_LUA_ABI <= 52
 INLINE uint64_t layout_length(uint64_t string)
 {
 	return layout_word(string + 16);
@@ -306,6 +338,59 @@ INLINE uint64_t layout_length(uint64_t string)
 	       layout_word(string + 16);
 }
 #endif
-#endif
+
+/* ---------------------------------------------------------- prototype trees
+ * All functions written in a function, in the order of the text: a function
+ * comes before those written in it. */
+
+/* TREE_DEPTH: the compilers of all versions refuse deeper nesting. TREE_MOST and
+ * TREE_LOOKS limit what a look at a main function costs. */
+enum { TREE_DEPTH = 250, TREE_MOST = 1 << 16, TREE_LOOKS = 1 << 20 };
+
+struct proto_tree {
+	uint64_t at[TREE_DEPTH];   /* prototypes, outermost first */
+	uint32_t next[TREE_DEPTH]; /* the place to look at next in each */
+	uint32_t depth, found, looks;
+};
+
+INLINE void proto_tree_begin(struct proto_tree *t, uint64_t top)
+{
+	t->at[0] = top;
+	t->next[0] = 0;
+	t->depth = 1;
+	t->found = t->looks = 0;
+}
+
+/* A limit was reached: not all functions were found. */
+INLINE bool proto_tree_is_cut(const struct proto_tree *t)
+{
+	return t->depth == TREE_DEPTH || t->found > TREE_MOST ||
+	       t->looks > TREE_LOOKS;
+}
+
+/* The next prototype; 0: there are no more, or the tree is cut. */
+INLINE uint64_t proto_tree_next(struct proto_tree *t)
+{
+	while (t->depth > 0 && !proto_tree_is_cut(t)) {
+		const uint32_t i = t->depth - 1;
+		uint64_t child;
+
+		if (t->next[i] >= layout_children(t->at[i])) {
+			t->depth--;
+			continue;
+		}
+		t->looks++;
+		child = layout_child(t->at[i], t->next[i]++);
+		if (child == 0)
+			continue;
+		t->found++;
+		if (layout_children(child) != 0) {
+			t->at[t->depth] = child;
+			t->next[t->depth++] = 0;
+		}
+		return child;
+	}
+	return 0;
+}
 
 #endif

@@ -1,0 +1,165 @@
+/* coroutine.c - the process-wide table of lua_States, and coroutines' births.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/base/memory.h"
+#include "tracer/host/base/pointer_map.h"
+#include "tracer/host/lua/coroutine.h"
+#include "tracer/host/pool/process.h"
+
+/* ------------------------------------------------------- table of lua_States */
+
+static struct pointer_map all;
+
+/* The objects this thread asked for last. An address keeps its object for ever,
+ * so that these never go stale. */
+enum { NEAR_BITS = 4 };
+static THREAD_LOCAL struct coroutine *near[1 << NEAR_BITS];
+
+/* Lua states are aligned to 16 bytes. */
+static uint64_t hash_of(const lua_State *L)
+{
+	return (uint64_t)L >> 4;
+}
+
+static bool is_of(const void *entry, const void *L)
+{
+	return ((const struct coroutine *)entry)->L == L;
+}
+
+static struct coroutine *look_up(const lua_State *L)
+{
+	return pointer_map_find(&all, hash_of(L), is_of, L);
+}
+
+struct coroutine *lua_co_find(lua_State *L)
+{
+	struct coroutine **const n = &near[hash_place(hash_of(L), NEAR_BITS)];
+	struct coroutine *co = *n;
+
+	if (unlikely(!co || co->L != L)) {
+		co = look_up(L);
+		if (!co)
+			return NULL;
+		*n = co;
+	}
+	return co->vm ? co : NULL;
+}
+
+struct coroutine *lua_co_served(lua_State *L)
+{
+	struct coroutine *const co = !process_pool || !L ? NULL :
+				     lua_co_find(L);
+
+	return co && co->vm->lib->abi && !co->vm->detached ? co : NULL;
+}
+
+/* The object of L, made if need be; NULL: no memory. */
+static struct coroutine *object_of(lua_State *L)
+{
+	struct coroutine *co = look_up(L);
+
+	if (co)
+		return co;
+	co = memory_get(sizeof(*co));
+	if (!co)
+		return NULL;
+	co->L = L;
+	return pointer_map_add(&all, hash_of(L), is_of, L, co);
+}
+
+/* ------------------------------------------------------------------- births */
+
+/* Whoever lived at this address before is gone. */
+static void settle(struct coroutine *co, struct lua_vm *vm, uint64_t serial)
+{
+	co->vm = vm;
+	co->serial = serial;
+	co->app_hook = NULL;
+	co->app_mask = co->app_count = 0;
+	co->hooked = co->ended = co->keeps = co->gapped = false;
+	co->window = UINT32_MAX;
+	co->count = 0;
+}
+
+struct coroutine *lua_co_main(lua_State *L)
+{
+	struct coroutine *const co = object_of(L);
+
+	if (co)
+		settle(co, NULL, 0);
+	return co;
+}
+
+static bool has_serial(const struct coroutine *co)
+{
+	return co->serial != 0 && co->serial != LUA_UNBORN;
+}
+
+void lua_co_create(struct thread_state *s, struct coroutine *co, uint64_t now)
+{
+	uint64_t gap;
+	uint32_t n;
+
+	if (!(BROKEN(recycle) && has_serial(co)))
+		co->serial = atomic_fetch_add_explicit(
+			&process_pool->next_coroutine, 1,
+			memory_order_relaxed);
+	co->ended = co->keeps = co->gapped = false;
+	co->count = 0;
+	atomic_fetch_add_explicit(&process_slot->coroutines, 1,
+				  memory_order_relaxed);
+	lua_vm_name(s, co->vm);
+	chunk_need(s, 4);
+	lua_vm_name(s, co->vm);
+	gap = chunk_gap(s, now);
+	n = s->n;
+	s->records[n] = rec_put(REC_CREATE, 0, gap);
+	s->records[n + 1] = rec_put_value(REC_OPERAND, co->serial);
+	s->records[n + 2] = rec_put_value(REC_OPERAND, co->vm->serial);
+	barrier();
+	s->n = n + 3;
+	atomic_store_explicit(s->published, n + 3, memory_order_release);
+}
+
+/* A new lua_State runs its creator's hook. */
+static struct coroutine *child(lua_State *L, const struct coroutine *from)
+{
+	struct coroutine *const co = object_of(L);
+
+	if (!co)
+		return NULL;
+	settle(co, from->vm, BROKEN(recycle) && has_serial(co) ? co->serial :
+	       LUA_UNBORN);
+	co->app_hook = from->app_hook;
+	co->app_mask = from->app_mask;
+	co->app_count = from->app_count;
+	co->hooked = from->hooked;
+	return co;
+}
+
+void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp)
+{
+	struct coroutine *const co = child(L, from);
+	struct thread_state *s;
+
+	if (!co || from->vm->serial == 0)
+		return;
+	s = thread_acquire(sp);
+	if (!s)
+		return;
+	lua_co_create(s, co, thread_clock(s));
+	thread_release(s);
+}
+
+struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main)
+{
+	struct coroutine *const co = child(L, main);
+
+	if (co)
+		co->hooked = true;
+	return co;
+}
+
+int lua_co_status(const struct coroutine *co)
+{
+	return ((int (*)(lua_State *))co->vm->lib->api.lua_status)(co->L);
+}

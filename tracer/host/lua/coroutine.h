@@ -1,0 +1,45 @@
+/* coroutine.h - the lua_States of the program, main states and coroutines.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LUA_COROUTINE_H
+#define WEFT_TRACER_HOST_LUA_COROUTINE_H
+
+#include "tracer/host/lua/vm.h"
+
+/* The object of L, NULL if nothing that we know lives there. Hook-safe. */
+struct coroutine *lua_co_find(lua_State *L);
+
+/* The same, if it may have a hook of ours: of a version that is recorded, not
+ * detached. L may be NULL. Hook-safe. */
+struct coroutine *lua_co_served(lua_State *L);
+
+/* L is the main state of a new VM, whose vm the caller sets. NULL: no memory. */
+struct coroutine *lua_co_main(lua_State *L);
+
+/* L was made by lua_newthread on from; inherits its hook. */
+void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp);
+
+/* An event came from L, a coroutine of main's VM that nobody saw being made. NULL:
+ * no memory. */
+struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main);
+
+/* What runs on co next is a coroutine of its own: give it a serial and write
+ * CREATE. Busy. */
+void lua_co_create(struct thread_state *s, struct coroutine *co, uint64_t now);
+
+/* The object whose app_hook and hooked are right for co. */
+INLINE struct coroutine *lua_co_holder(struct coroutine *co)
+{
+	return co->vm->lib->abi && co->vm->lib->abi->is_jit ?
+	       co->vm->holder : co;
+}
+
+/* lua_status, which never fails: says LUA_OK (0) if L cannot be read. */
+int lua_co_status(const struct coroutine *co);
+
+/* Is this a frame of that coroutine's own? */
+INLINE bool lua_co_owns(const struct coroutine *co, const struct frame *f)
+{
+	return f->site == (uint64_t)co->L && frame_is_lua(f);
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* abi.h - Lua as one version of its C API knows it. This folder is compiled once
+ * for each version of Lua; the rest of the tracer sees one symbol of each, lua_abi
+ * (struct lua_abi in vm.h). It may use lua/ and the folders below that.
+ * Each file uses those before it: ordinal, luajit, function, frames, event, hook.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LUA_ABI_ABI_H
+#define WEFT_TRACER_HOST_LUA_ABI_ABI_H
+
+#include "tracer/host/lua/unwind.h"
+#include "tracer/host/lua_abi/compat.h"
+
+enum { IS_JIT = WEFT_LUA_ABI == VM_LUAJIT };
+
+/* The flags of the frame of a function that Lua calls. */
+INLINE uint64_t frame_flags(bool is_c)
+{
+	return !is_c ? FRAME_LUA_SETTLED :
+	       FRAME_LUA | FRAME_ABSORBS | (IS_JIT ? FRAME_UNTOLD : 0);
+}
+
+/* --------------------------------------------------------------- ordinal.c
+ * Functions with the same lines of the same source are told apart by their order
+ * in the text. All hook-safe; need the layout. */
+
+/* The ordinal of the prototype at this address: 0 for the first one of its lines,
+ * and where it is not known. */
+uint32_t ordinal_of(uint64_t at);
+
+/* Number the functions written in the main function with this prototype, which
+ * has some. text: hash of its source. */
+void ordinal_number_main(uint64_t at, uint64_t text);
+/* The same, if the frame with this id is a main function's. */
+void ordinal_number_frame(uint64_t L, uint64_t id);
+/* The same for co's open calls and, if main functions may have run unseen, for
+ * those of its VM's main state. always false: do nothing unless they may have. */
+void ordinal_number_open(const struct coroutine *co, bool always);
+
+/* --------------------------------------------------------------- luajit.c
+ * What LuaJIT alone has; called under IS_JIT only. */
+
+/* Does nothing tell of the return of this frame's C function? Needs the layout
+ * unless the VM is read without it. */
+bool luajit_is_untold(const struct coroutine *co, uint64_t id);
+
+/* Was this frame's function called in the place of another one, whose end nothing
+ * told? What Lua takes for its name is then the other's. */
+bool luajit_has_taken_over(const struct coroutine *co, uint64_t id);
+
+/* What stands for the function of LuaJIT's libraries on top of L's stack, which
+ * shares its code with others: the same number as layout_callee gives, if the
+ * layout is trusted. 0: it is no such function. */
+uint64_t luajit_library_function(const struct weft_lua_api *api, lua_State *L);
+
+/* May this frame, of a library function, be a call through the FFI? The key of
+ * what it then calls. */
+bool luajit_may_be_ffi(const struct coroutine *co, uint64_t id);
+uint64_t luajit_ffi_callee(const struct coroutine *co, uint64_t id);
+
+/* Have the returns of the program's C functions told, or no longer. */
+void luajit_wrap(const struct lua_vm *vm, bool on);
+
+/* -------------------------------------------------------------- function.c
+ * Which function a frame runs. */
+
+struct identity {
+	uint64_t key; /* 0: it is not to be recorded, or not known */
+	bool is_c;
+	bool is_passing; /* the next call of this place may be of another one */
+};
+
+/* Ask Lua. Not busy. */
+struct identity function_ask(const struct coroutine *co, uint64_t id);
+
+/* The same by the layout, asking only what this thread does not know yet. Not
+ * busy. */
+struct identity function_at(struct lua_local *me, const struct coroutine *co,
+			    uint64_t id);
+
+/* The same without the layout: known by the address of the function object, as
+ * long as Lua frees none. *known: its entry in the cache, or NULL. May allocate in
+ * Lua. Not busy. */
+struct identity function_by_object(struct lua_local *me,
+				   const struct coroutine *co, uint64_t id,
+				   struct lua_cached **known);
+
+/* The place in the cache for the function with this address. */
+INLINE struct lua_cached *function_place(struct lua_local *me, uint64_t at)
+{
+	return &me->cache[hash_place(at, LUA_CACHE_BITS)];
+}
+
+/* The same for a function object: apart from prototypes and C functions. */
+INLINE struct lua_cached *function_object_place(struct lua_local *me,
+						uint64_t object)
+{
+	return function_place(me, ~object);
+}
+
+INLINE bool function_is_object(const struct lua_cached *c, uint64_t object,
+			       uint64_t watched)
+{
+	return c->at == ~object && c->source == watched;
+}
+
+/* No object of this VM has been freed that was alive when vm->watched changed,
+ * or came to life since. */
+INLINE bool function_none_freed(const struct lua_vm *vm)
+{
+	return vm->watch && API_LENGTH(&vm->lib->api)(vm->watch, 1) != 0;
+}
+
+/* The main function with this prototype is called, or (begins false) was before.
+ * Returns the hash of its text, which tells it from others at its address. */
+uint64_t function_main_runs(uint64_t at, bool begins);
+
+/* The entry of the frame's function, by the layout; NULL: this thread has not
+ * seen it. FUNCTION_QUICK: a call, where main functions need not be found;
+ * FUNCTION_OPEN: the call has begun before. */
+enum function_moment { FUNCTION_CALLED, FUNCTION_QUICK, FUNCTION_OPEN };
+INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
+					  uint64_t id,
+					  enum function_moment moment)
+{
+	bool is_c;
+	const uint64_t at = layout_callee(L, id, &is_c);
+	struct lua_cached *const c = function_place(me, at);
+
+	if (unlikely(c->at != at))
+		return NULL;
+	if (is_c)
+		return c;
+	if (unlikely(c->lines != layout_word(at + PROTO_LINES) ||
+		     c->source != layout_word(at + PROTO_SOURCE)))
+		return NULL;
+	if (likely(c->text == atomic_load_explicit(c->current,
+						   memory_order_relaxed)))
+		return c;
+	return moment == FUNCTION_QUICK || (uint32_t)c->lines != 0 ||
+	       c->text != function_main_runs(at, moment == FUNCTION_CALLED) ?
+	       NULL : c;
+}
+
+/* ---------------------------------------------------------------- frames.c
+ * The open calls of a coroutine. */
+
+/* The same as layout_above, by the public API; takes as long as the frame is
+ * deep. */
+uint64_t frames_above(uint64_t L, uint64_t id);
+
+/* See struct lua_abi, which these are part of. */
+uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
+		     int level, struct frame *to, uint32_t room);
+struct lua_caller frames_innermost(const struct weft_lua_api *api,
+				   lua_State *L, bool peek);
+uint64_t frames_family(const struct weft_lua_api *api, lua_State *L);
+lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L);
+bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
+		      long c);
+
+/* ----------------------------------------------------------------- event.c
+ * What an event says, and its record. */
+
+enum lua_event_kind {
+	EVENT_CALL, EVENT_TAIL, EVENT_RETURN,
+	EVENT_TAIL_END, /* 5.1: comes after the return of what was tail-called,
+	                 * once for each call whose frame that took over */
+};
+struct lua_event {
+	enum lua_event_kind kind;
+	bool is_c;
+	uint64_t id, key;
+	struct lua_caller caller;
+	struct lua_cached *cached; /* the entry of a call's function, or NULL */
+};
+
+/* Is it an event that is recorded? co may be NULL. */
+bool event_is_recorded(const struct coroutine *co, const lua_Debug *ar);
+
+/* Read it by the layout alone. false: something must be asked of Lua. */
+bool event_peek(struct lua_event *e, struct lua_local *me,
+		const struct coroutine *co, const lua_Debug *ar);
+
+/* Read it and ask Lua what the layout does not say. false: the function is not
+ * to be recorded. Not busy. */
+bool event_ask(struct lua_event *e, struct lua_local *me,
+	       const struct coroutine *co, const lua_Debug *ar);
+
+/* Write its record. Busy. */
+void event_record(struct thread_state *s, const struct coroutine *co,
+		  const struct lua_event *e, uint64_t now);
+
+/* ----------------------------------------------------------------- check.c */
+
+/* Is the layout right for this library? Tries it on a Lua state of its own. */
+bool layout_check(const struct weft_lua_api *api);
+
+/* ------------------------------------------------------------------ hook.c */
+
+extern const struct lua_abi lua_abi;
+
+#endif

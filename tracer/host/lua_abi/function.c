@@ -1,0 +1,382 @@
+/* function.c - which function a frame runs, and what it is called. Lua is asked
+ * seldom: never while busy, and, the watch apart, never anything that allocates,
+ * runs a metamethod or raises an error. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_abi/abi.h"
+
+/* ----------------------------------------------------- names of C functions
+ * A C function's name is its place in the tables of Lua's libraries, or else what
+ * its caller calls it. */
+
+/* How many entries of a table are looked at. */
+enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16, ALWAYS_LOOK = 32 };
+
+/* What the C function on top of the stack is known by; 0: by nothing.
+ * *is_library: it is one of LuaJIT's own. */
+static uint64_t c_address(const struct weft_lua_api *api, lua_State *L,
+			  bool *is_library)
+{
+	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
+
+	*is_library = !f;
+	if (f)
+		return (uint64_t)f;
+	return IS_JIT ? luajit_library_function(api, L) : 0;
+}
+
+typedef void entry_fn(const struct weft_lua_api *api, lua_State *L,
+		      const char *key, const char *group);
+
+/* Call f for the string keys of the table at this index, which is on top of the
+ * stack or no place of it. The value is on top meanwhile. */
+static void each_entry(const struct weft_lua_api *api, lua_State *L, int table,
+		       const char *group, int most, entry_fn *f)
+{
+	API(api, lua_pushnil)(L);
+	while (API(api, lua_next)(L, table)) {
+		if (API(api, lua_type)(L, -2) == LUA_TSTRING)
+			f(api, L, API(api, lua_tolstring)(L, -2, NULL), group);
+		API(api, lua_settop)(L, -2);
+		if (--most <= 0) {
+			API(api, lua_settop)(L, -2);
+			return;
+		}
+	}
+}
+
+static void name_function(const struct weft_lua_api *api, lua_State *L,
+			  const char *key, const char *group)
+{
+	bool is_library;
+	const uint64_t f = c_address(api, L, &is_library);
+	const uint64_t in_library = !IS_JIT ? 0 :
+				    luajit_library_function(api, L);
+
+	if (f != 0)
+		lua_func_name(f, group, key);
+	if (in_library != 0) /* names a neighbour, too: lua_func_builtin */
+		lua_func_name(in_library, group, key);
+}
+
+static void name_library(const struct weft_lua_api *api, lua_State *L,
+			 const char *key, const char *group)
+{
+	(void)group;
+	if (API(api, lua_type)(L, -1) == LUA_TTABLE)
+		each_entry(api, L, API(api, lua_gettop)(L),
+			   strcmp(key, "_G") == 0 ? NULL : key, TABLE_LOOK,
+			   name_function);
+}
+
+static void name_loaded(const struct weft_lua_api *api, lua_State *L,
+			const char *key, const char *group)
+{
+	(void)group;
+	if (strcmp(key, "_LOADED") == 0 &&
+	    API(api, lua_type)(L, -1) == LUA_TTABLE)
+		each_entry(api, L, API(api, lua_gettop)(L), NULL, TABLE_LOOK,
+			   name_library);
+}
+
+static void name_all(const struct lua_vm *vm, lua_State *L)
+{
+	const struct weft_lua_api *const api = &vm->lib->api;
+	const int top = API(api, lua_gettop)(L);
+
+	each_entry(api, L, LUA_REGISTRYINDEX, NULL, REGISTRY_LOOK,
+		   name_loaded);
+	API(api, lua_settop)(L, top);
+}
+
+/* Libraries come one by one: each of the first functions without a name is a
+ * reason to look again; later, only twice as many are. */
+static void name_new(struct lua_vm *vm, lua_State *L)
+{
+	if (vm->unknown_names++ < vm->scans)
+		return;
+	if (vm->unknown_names > ALWAYS_LOOK)
+		vm->scans = 2 * vm->unknown_names;
+	name_all(vm, L);
+}
+
+/* Does its caller call it by a name that is not just a variable of the caller's? */
+static bool is_called_by_name(const lua_Debug *d)
+{
+	return d->name && d->name[0] != '\0' && d->name[0] != '?' &&
+	       d->namewhat && strcmp(d->namewhat, "local") != 0 &&
+	       strcmp(d->namewhat, "upvalue") != 0;
+}
+
+/* d: what Lua says of the call; NULL: its name is to be ignored. */
+static void name_c(const struct coroutine *co, uint64_t address,
+		   const lua_Debug *d)
+{
+	if (lua_func_is_named(address))
+		return;
+	name_new(co->vm, co->L);
+	if (d && !lua_func_is_named(address) && is_called_by_name(d))
+		lua_func_name(address, NULL, d->name);
+}
+
+/* ------------------------------------------------------------------ asking */
+
+/* Is it the library function by which LuaJIT calls through its FFI? Of those that
+ * may be given C data it alone has no name and handles no event. */
+static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f)
+{
+	if (!IS_JIT || !luajit_may_be_ffi(co, id) || lua_func_is_named(f))
+		return false;
+	if (lua_func_is_ffi(f))
+		return true;
+	name_all(co->vm, co->L);
+	if (lua_func_is_named(f))
+		return false;
+	lua_func_ffi(f);
+	return true;
+}
+
+static struct identity ask_c(const struct coroutine *co, uint64_t id,
+			     lua_Debug *d)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	const bool is_event = d->namewhat &&
+			      strcmp(d->namewhat, "metamethod") == 0;
+	struct identity f = { .is_c = true };
+	bool is_library;
+
+	API(api, lua_getinfo)(co->L, "f", d);
+	f.key = c_address(api, co->L, &is_library);
+	API(api, lua_settop)(co->L, -2);
+	if (f.key == 0 || lua_func_is_hidden(f.key))
+		return (struct identity){ .is_c = true };
+	if (!is_library && !is_event && is_ffi_call(co, id, f.key))
+		return (struct identity){ luajit_ffi_callee(co, id), true,
+					  true };
+	if (IS_JIT)
+		lua_jit_hold(co->vm);
+	/* Many library functions may share a place: the caller's name is not
+	 * the place's. */
+	name_c(co, f.key, is_library ? NULL : d);
+	if (is_library)
+		f.key = lua_func_builtin(f.key, is_event ? d->name : NULL);
+	else if (IS_JIT && luajit_is_untold(co, id))
+		lua_func_untold(f.key);
+	return f;
+}
+
+static uint32_t ordinal_at(const struct coroutine *co, uint64_t id)
+{
+	bool is_c;
+
+	return co->vm->peek ? ordinal_of(layout_callee((uint64_t)co->L, id,
+						       &is_c)) : 0;
+}
+
+struct identity function_ask(const struct coroutine *co, uint64_t id)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+	lua_Debug d = compat_frame(id);
+
+	if (!API(api, lua_getinfo)(co->L, "nS", &d))
+		return (struct identity){ .key = 0 };
+	if (IS_JIT && luajit_has_taken_over(co, id))
+		d.name = d.namewhat = NULL;
+	if (d.what && d.what[0] == 'C')
+		return ask_c(co, id, &d);
+	if (lua_func_source_is_hidden(d.source))
+		return (struct identity){ .key = 0 };
+	return (struct identity){
+		.key = lua_func_key(d.source, compat_source_length(&d),
+				    d.linedefined, d.lastlinedefined,
+				    ordinal_at(co, id), d.name),
+	};
+}
+
+/* ----------------------------------------------- by prototype and C function */
+
+/* The hash is marked, so that no count of lua_func_current is equal to it. */
+uint64_t function_main_runs(uint64_t at, bool begins)
+{
+	const uint64_t source = layout_word(at + PROTO_SOURCE);
+	const uint64_t text = source == 0 ? 0 :
+		UINT64_C(1) << 63 | lua_func_main_runs(source,
+			(const char *)source + STRING_TEXT,
+			layout_length(source));
+
+	if (begins && layout_children(at) != 0)
+		ordinal_number_main(at, text);
+	return text;
+}
+
+static void remember(struct lua_local *me, uint64_t at, struct identity f)
+{
+	struct lua_cached *const c = function_place(me, at);
+
+	*c = (struct lua_cached){
+		.at = at, .key = f.key, .flags = frame_flags(f.is_c),
+	};
+	if (f.is_c)
+		return;
+	c->lines = layout_word(at + PROTO_LINES);
+	c->source = layout_word(at + PROTO_SOURCE);
+	if ((uint32_t)c->lines == 0) {
+		c->current = &lua_func_never;
+		c->text = function_main_runs(at, true);
+	} else {
+		c->current = lua_func_current(c->source);
+		c->text = atomic_load(c->current);
+	}
+}
+
+static struct identity identity_of(const struct lua_cached *c)
+{
+	return (struct identity){ .key = c->key,
+				  .is_c = c->flags == frame_flags(true) };
+}
+
+struct identity function_at(struct lua_local *me, const struct coroutine *co,
+			    uint64_t id)
+{
+	const uint64_t L = (uint64_t)co->L;
+	const struct lua_cached *const c = function_cached(me, L, id,
+							   FUNCTION_CALLED);
+	struct identity f;
+	bool is_c;
+
+	if (c)
+		return identity_of(c);
+	f = function_ask(co, id);
+	if (f.key != 0 && !f.is_passing)
+		remember(me, layout_callee(L, id, &is_c), f);
+	return f;
+}
+
+/* ---------------------------------------------------------------- the watch
+ * Has Lua freed anything? The public API tells functions apart by address only, so
+ * that this must be known at each call: a new function may lie where a collected
+ * one lay before any finalizer says so. But weak tables are cleared before the
+ * first object is freed: while one still has an object that nothing else refers
+ * to, no object that has lived meanwhile is gone. */
+
+/* For the C function that runs under lua_pcall, which is given no pointer. */
+static THREAD_LOCAL struct lua_vm *planting;
+
+/* A lua_State of our own, kept by the registry, with the weak table on its stack:
+ * looking there needs no room on the program's stack. */
+static void make_watch(const struct weft_lua_api *api, lua_State *L)
+{
+	lua_State *const watch = API(api, lua_newthread)(L);
+
+	API(api, lua_pushstring)(L, "weft: watch");
+	API(api, lua_pushvalue)(L, -2);
+	API(api, lua_rawset)(L, LUA_REGISTRYINDEX);
+	API(api, lua_createtable)(L, 1, 0);
+	API(api, lua_createtable)(L, 0, 1);
+	API(api, lua_pushstring)(L, "__mode");
+	API(api, lua_pushstring)(L, "v");
+	API(api, lua_rawset)(L, -3);
+	API(api, lua_setmetatable)(L, -2);
+	API(api, lua_xmove)(L, watch, 1);
+	planting->watch = watch;
+}
+
+/* The object must be collected as soon as possible: a step of the collector that
+ * its own making causes must not find it alive. From 5.3 on lua_createtable makes
+ * that step last, lua_newthread makes it first. */
+static void make_canary(const struct weft_lua_api *api, lua_State *L)
+{
+#if LUA_VERSION_NUM >= 503
+	API(api, lua_newthread)(L);
+#else
+	API(api, lua_createtable)(L, 0, 0);
+#endif
+}
+
+static int plant(lua_State *L)
+{
+	const struct weft_lua_api *const api = &planting->lib->api;
+
+	if (!planting->watch)
+		make_watch(api, L);
+	make_canary(api, L);
+	API(api, lua_xmove)(L, planting->watch, 1);
+	API(api, lua_rawseti)(planting->watch, 1, 1); /* allocates nothing */
+	return 0;
+}
+
+/* A program's table of an earlier weft ends before these functions. */
+static bool can_plant(const struct weft_lua_api *api)
+{
+	return api->lua_createtable && api->lua_setmetatable &&
+	       api->lua_pushstring && api->lua_rawset &&
+	       api->lua_rawseti && API_LENGTH(api) &&
+	       (LUA_VERSION_NUM >= 502 || api->lua_cpcall);
+}
+
+/* After a failure, for want of memory or of C stack, the next try seldom helps:
+ * only the 1st, 2nd, 4th, 8th ... are made. */
+static uint64_t watch_anew(struct lua_vm *vm, lua_State *L)
+{
+	static _Atomic uint64_t last;
+	const struct weft_lua_api *const api = &vm->lib->api;
+	int failed;
+
+	vm->watched = 0;
+	if (!can_plant(api) || (vm->unwatched & (vm->unwatched + 1)) != 0) {
+		vm->unwatched++;
+		return 0;
+	}
+	planting = vm;
+	failed = compat_protected(api, L, plant);
+	planting = NULL;
+	if (failed) {
+		API(api, lua_settop)(L, -2);
+		vm->unwatched++;
+		return 0;
+	}
+	vm->unwatched = 0;
+	vm->watched = atomic_fetch_add_explicit(&last, 1,
+						memory_order_relaxed) + 1;
+	return vm->watched;
+}
+
+/* ------------------------------------------------------- by function object */
+
+static uint64_t object_of(const struct weft_lua_api *api, lua_State *L,
+			  uint64_t id)
+{
+	lua_Debug d = compat_frame(id);
+	uint64_t object;
+
+	API(api, lua_getinfo)(L, "f", &d);
+	object = (uint64_t)API(api, lua_topointer)(L, -1);
+	API(api, lua_settop)(L, -2);
+	return object;
+}
+
+struct identity function_by_object(struct lua_local *me,
+				   const struct coroutine *co, uint64_t id,
+				   struct lua_cached **known)
+{
+	struct lua_vm *const vm = co->vm;
+	const uint64_t object = object_of(&vm->lib->api, co->L, id);
+	const uint64_t watched = function_none_freed(vm) && vm->watched != 0 ?
+				 vm->watched : watch_anew(vm, co->L);
+	struct lua_cached *const c = function_object_place(me, object);
+	struct identity f;
+
+	*known = c;
+	if (watched != 0 && function_is_object(c, object, watched))
+		return identity_of(c);
+	f = function_ask(co, id);
+	if (f.key == 0 || f.is_passing || watched == 0) {
+		*known = NULL;
+		return f;
+	}
+	*c = (struct lua_cached){
+		.at = ~object, .source = watched, .key = f.key,
+		.flags = frame_flags(f.is_c), .current = &lua_func_never,
+	};
+	return f;
+}
