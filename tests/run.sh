@@ -7,8 +7,10 @@
 # Tests are: check/NAME (tests/*.sh that check the tree), unit/NAME and
 # san-*/unit/NAME (functions test_*), replay/NAME (texts), cli/NAME, e2e/NAME,
 # oracle/NAME, reference/NAME (scripts). In a script's head "# time: SECONDS"
-# sets its limit (120), "# alone" keeps others away while it runs. SLOWEST=N
-# lists the N tests that used most processor time.
+# sets its limit (120), "# alone" keeps others away while it runs, and
+# "# each: A B" makes two tests of it, NAME-A and NAME-B, which run it with that
+# argument. With DEEP=1 in the environment tests run at full length.
+# SLOWEST=N lists the N tests that used most processor time.
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -20,9 +22,10 @@ esac
 export B WEFT=$B/bin/weft LC_ALL=C
 self=$PWD/tests/run.sh
 
-# One test: NAME KIND FILE. Its verdicts go to a file, its output to another.
+# One test: NAME KIND FILE [WITH], which is a script's argument, or the build
+# that reads a replay text. Its verdicts go to a file, its output to another.
 one() {
-	local name=$1 kind=$2 file=$3 limit
+	local name=$1 kind=$2 file=$3 with=${4-} limit
 	local key=${name//\//.}
 	local out=$RESULTS/$key.out verdict=$RESULTS/$key.verdict
 	limit=$(sed -n '1,15s/^# time: *\([0-9]*\).*/\1/p' "$file" | tr -d '\0')
@@ -31,8 +34,8 @@ one() {
 	local began=$SECONDS status=0
 	case $kind in
 	unit) timeout -k 5 "${limit:-300}" "$file" ;;
-	replay) timeout -k 5 60 "${REPLAY:-$B}/tests/run_replay" "$file" ;;
-	*) timeout -k 10 "${limit:-120}" "$file" ;;
+	replay) timeout -k 5 60 "$with/tests/run_replay" "$file" ;;
+	*) timeout -k 10 "${limit:-120}" "$file" ${with:+"$with"} ;;
 	esac >"$out" 2>&1 </dev/null || status=$?
 	if [ "$kind" = unit ]; then
 		# What stands before a skip is its reason.
@@ -94,7 +97,7 @@ wanted() {
 }
 
 every() {
-	local f s
+	local f s e each prefix
 	for f in layers layers-seen style needs; do
 		echo "check/$f check $PWD/tests/$f.sh"
 	done
@@ -118,7 +121,12 @@ every() {
 		tests/reference/*.sh; do
 		[ -e "$f" ] || continue
 		s=${f#tests/}
-		echo "${s%.sh} script $PWD/$f"
+		s=${s%.sh}
+		each=$(sed -n '1,15s/^# each: //p' "$f")
+		[ -n "$each" ] || echo "$s script $PWD/$f"
+		for e in $each; do
+			echo "$s-$e script $PWD/$f $e"
+		done
 	done
 }
 
@@ -127,19 +135,18 @@ export RESULTS
 trap 'rm -rf "$RESULTS"' EXIT
 trap 'exit 130' INT TERM
 
-every | while read -r name kind file replay; do
+every | while read -r name kind file with; do
 	wanted "$name" "$@" || continue
 	if sed -n 1,15p "$file" | grep -aq '^# alone'; then
-		echo "$name $kind $file $replay" >>"$RESULTS/alone"
+		echo "$name $kind $file $with" >>"$RESULTS/alone"
 	else
-		echo "$name $kind $file $replay" >>"$RESULTS/together"
+		echo "$name $kind $file $with" >>"$RESULTS/together"
 	fi
 done
 run() {
 	[ -e "$1" ] || return 0
 	# shellcheck disable=SC2016
-	xargs -a "$1" -d '\n' -n 1 -P "$2" bash -c 'set -- $1
-		REPLAY=${4-} exec "$0" --one "$1" "$2" "$3"' "$self"
+	xargs -a "$1" -d '\n' -n 1 -P "$2" bash -c 'exec "$0" --one $1' "$self"
 }
 run "$RESULTS/together" "${JOBS:-2}"
 run "$RESULTS/alone" 1
