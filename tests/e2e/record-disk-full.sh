@@ -36,7 +36,7 @@ dropped=$(sed -n 's/^weft: lost: \([0-9]*\) records (no free.*/\1/p' "$T/err")
 all=$((recorded + ${dropped:-0}))
 [ $all -ge $made ] && [ $all -le $((made + 2500)) ] ||
 	fail "$recorded records and ${dropped:-0} dropped are not $made"
-missing=$(sed -n 's/^# lost: \([0-9,]*\) records* of those that.*/\1/p' \
+missing=$(sed -n 's/^# lost: \([0-9,]*\) records* that the recorder wrote.*/\1/p' \
 	"$T/report.err" | tr -d ,)
 kept=$("$WEFT" info "$T/trace" 2>/dev/null |
 	sed -n 's/^data *\([0-9,]*\) records.*/\1/p' | tr -d ,)

@@ -66,20 +66,20 @@ void test_pool_mutex_tells_of_death(void)
 	munmap(m, 4096);
 }
 
-void test_lttng_session_fit(void)
+void test_session_plan_fit(void)
 {
 	struct session_plan p;
 
-	CHECK(lttng_session_fit(&p, UINT64_C(20) << 30, 2) > 0);
+	CHECK(session_plan_fit(&p, UINT64_C(20) << 30, 2) > 0);
 	CHECK_EQ(p.rings, 16);
 	CHECK_EQ(p.ring_bytes, 1 << 20);
 	/* Docker's /dev/shm. */
-	CHECK(lttng_session_fit(&p, 40 << 20, 2) <= 20 << 20);
+	CHECK(session_plan_fit(&p, 40 << 20, 2) <= 20 << 20);
 	CHECK_EQ(p.rings, 8);
 	/* Many CPUs: no more memory than with few, but four each. */
-	CHECK(lttng_session_fit(&p, UINT64_C(20) << 30, 64) > 0);
+	CHECK(session_plan_fit(&p, UINT64_C(20) << 30, 64) > 0);
 	CHECK_EQ(p.rings, 4);
-	CHECK_EQ(lttng_session_fit(&p, 2 << 20, 2), 0);
+	CHECK_EQ(session_plan_fit(&p, 2 << 20, 2), 0);
 }
 
 void test_options_size(void)

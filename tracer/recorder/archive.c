@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -296,18 +297,11 @@ static bool has_room(int folder, uint64_t bytes)
 
 static int copy_bytes(int from, int to, uint64_t size)
 {
-	char bytes[1 << 16];
 	off_t at = 0;
 
-	while ((uint64_t)at < size) {
-		const uint64_t left = size - (uint64_t)at;
-		const ssize_t n = pread(from, bytes, left < sizeof(bytes) ?
-					(size_t)left : sizeof(bytes), at);
-
-		if (n <= 0 || write(to, bytes, (size_t)n) != n)
+	while ((uint64_t)at < size)
+		if (sendfile(to, from, &at, size - (uint64_t)at) <= 0)
 			return -1;
-		at += n;
-	}
 	return 0;
 }
 

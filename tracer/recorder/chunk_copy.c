@@ -133,18 +133,40 @@ static uint32_t add_switches(struct chunk_header *h,
 	return words;
 }
 
+/* Copy the records, the items and the dictionary behind a header that was
+ * checked. */
+static void copy_parts(struct chunk_header *h, uint64_t *at,
+		       const struct chunk_source *source)
+{
+	const uint32_t room = pool_record_room(source->words);
+	const bool is_live = (source->flags & CHUNK_PARTIAL) != 0;
+	const uint64_t *const records = source->buffer + CHUNK_HEADER_WORDS;
+	const uint32_t items = h->items, funcs = h->funcs;
+
+	copy_words(at, records, h->records, is_live);
+	if (source->flags != 0 || h->tick_end < h->tick_begin)
+		close_unfinished(h, at);
+	at += h->records;
+	copy_words(at, records + room, items, is_live);
+	at += items;
+	at += add_switches(h, source, at, funcs);
+	/* The dictionary grows down in the buffer. */
+	for (uint32_t i = 0; i < funcs; i++)
+		at[i] = source->buffer[source->words - 1 - i];
+}
+
 int chunk_copy(uint64_t *out, const struct chunk_source *source)
 {
 	const struct chunk_header *const in = (const void *)source->buffer;
 	struct chunk_header *const h = (void *)out;
 	const uint32_t room = pool_record_room(source->words);
 	const uint32_t extra = source->words - CHUNK_HEADER_WORDS - room;
-	const bool is_live = (source->flags & CHUNK_PARTIAL) != 0;
 	const uint32_t records = count_now(&in->records);
 	const uint32_t items = count_now(&in->items);
 	const uint32_t funcs = count_now(&in->funcs);
 
-	copy_words(out, source->buffer, CHUNK_HEADER_WORDS, is_live);
+	copy_words(out, source->buffer, CHUNK_HEADER_WORDS,
+		   (source->flags & CHUNK_PARTIAL) != 0);
 	if (records == 0 && source->flags != 0 &&
 	    (h->magic != CHUNK_MAGIC || !was_ever_lost(h)))
 		return 0;
@@ -152,24 +174,12 @@ int chunk_copy(uint64_t *out, const struct chunk_source *source)
 	    h->recording != source->recording || records > room ||
 	    items > extra || funcs > extra - items || funcs > CHUNK_MAX_FUNCS)
 		return -1;
-	uint64_t *at = out + CHUNK_HEADER_WORDS;
-
-	copy_words(at, source->buffer + CHUNK_HEADER_WORDS, records, is_live);
 	h->records = records;
 	h->items = items;
 	h->funcs = funcs;
-	if (source->flags != 0 || h->tick_end < h->tick_begin)
-		close_unfinished(h, at);
-	at += h->records;
-	copy_words(at, source->buffer + CHUNK_HEADER_WORDS + room, items,
-		   is_live);
-	at += items;
 	h->tick_hz = source->rate->hz;
 	h->tick_hz_error = source->rate->error_ppb;
-	at += add_switches(h, source, at, funcs);
-	/* The dictionary grows down in the buffer. */
-	for (uint32_t i = 0; i < funcs; i++)
-		at[i] = source->buffer[source->words - 1 - i];
+	copy_parts(h, out + CHUNK_HEADER_WORDS, source);
 	complete_header(h, source);
 	assert(h->total_words <= CHUNK_MAX_WORDS);
 	return (int)h->total_words;

@@ -1,12 +1,17 @@
 /* lttng_session.c - the only file that talks to LTTng's session daemon, through
- * liblttng-ctl. All recorders of a user start and stop the daemon under one
- * lock. The lock's file holds the number of the daemon that a recorder started:
- * the last recorder that finds it without sessions stops it.
+ * liblttng-ctl. These calls may hang, so a child of the recorder makes them.
+ *
+ * All recorders of a user start and stop the daemon under one lock. The lock's
+ * file holds the number of the daemon that a recorder started: the last
+ * recorder that finds it without sessions stops it.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/lttng_session.h"
+#include "tracer/recorder/message.h"
 #include "tracer/recorder/pool_owner.h"
 #include "tracer/recorder/process_watch.h"
+#include "tracer/recorder/trace_folder.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,22 +32,40 @@
 #include <xxhash.h>
 
 enum {
-	LOCK_MS = 4000,
-	START_MS = 5000,
-	STOP_MS = 4000,
 	LONGEST_HOME = 70,          /* socket paths end at 108 bytes */
+	LOCK_PATH_MAX = 80,
+	LOCK_MS = 4000,
+	/* What the child waits for. */
+	DAEMON_START_MS = 5000,
+	DAEMON_STOP_MS = 4000,
+	DESTROY_MS = 15000,
+	IMPATIENT_MS = 5000,        /* for data, when nobody waits for it */
+	LINGER_MS = 3000,           /* before the daemon is stopped */
+	CALL_S = 20,                /* a call that takes longer hangs */
+	OPEN_S = 120,               /* ... while the session is made */
+	/* What the recorder waits for. */
+	OPEN_MS = 8000,
+	LOOK_MS = 500,              /* between looks at the output's size */
+	/* LTTng's channels. */
 	BLOCK_US = 1000000,         /* LTTng may hold us up for so long */
 	METADATA_FLUSH_US = 200000, /* a killed daemon leaves metadata then */
 	DATA_FLUSH_US = 1000000,
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
-	DESTROY_MS = 15000,
-	IMPATIENT_MS = 5000,
-	CALL_S = 20,                /* a call that takes longer hangs */
 };
 
-static int explain(char why[LTTNG_WHY_MAX], const char *text)
+/* The child sends this when the session is open, and when it is closed. */
+static struct reply {
+	int status;                /* 0, or negative */
+	int daemon, consumer;      /* pids */
+	char why[200];             /* why it is negative */
+} reply;
+
+/* Note why a step failed. code: liblttng-ctl's, negative; 0: none. Returns
+ * negative. */
+static int failed(const char *what, int code)
 {
-	snprintf(why, LTTNG_WHY_MAX, "%s", text);
+	snprintf(reply.why, sizeof(reply.why), "%s%s%s", what,
+		 code ? ": " : "", code ? lttng_strerror(code) : "");
 	return -1;
 }
 
@@ -54,7 +79,9 @@ static const char *home_now(void)
 	return home ? home : "";
 }
 
-const char *lttng_home(void)
+/* A folder to use as LTTNG_HOME, because no daemon could put its sockets where
+ * the environment says. NULL: leave the variable as it is. */
+static const char *choose_home(void)
 {
 	static char folder[64];
 	const char *const home = home_now();
@@ -76,21 +103,16 @@ const char *lttng_home(void)
 	return folder;
 }
 
-static void run_folder(char *out, size_t room)
+/* 0: there is none. */
+static pid_t daemon_pid(void)
 {
-	if (getuid() == 0)
-		snprintf(out, room, "/var/run/lttng");
-	else
-		snprintf(out, room, "%s/.lttng", home_now());
-}
-
-pid_t lttng_daemon_pid(void)
-{
-	char folder[256], path[300];
+	const bool is_root = getuid() == 0;
+	char path[300];
 	int pid = 0;
 
-	run_folder(folder, sizeof(folder));
-	snprintf(path, sizeof(path), "%s/lttng-sessiond.pid", folder);
+	snprintf(path, sizeof(path), "%s%s/lttng-sessiond.pid",
+		 is_root ? "/var/run" : home_now(), is_root ? "/lttng" :
+		 "/.lttng");
 	FILE *const f = fopen(path, "re");
 
 	if (!f)
@@ -101,7 +123,8 @@ pid_t lttng_daemon_pid(void)
 	return pid > 1 && process_is_named(pid, "lttng-sessiond") ? pid : 0;
 }
 
-pid_t lttng_daemon_consumer(pid_t daemon)
+/* The consumer daemon of a daemon. 0: not found. */
+static pid_t daemon_consumer(pid_t daemon)
 {
 	pid_t found = 0;
 	DIR *const proc = daemon > 0 ? opendir("/proc") : NULL;
@@ -119,11 +142,11 @@ pid_t lttng_daemon_consumer(pid_t daemon)
 	return found;
 }
 
-static void lock_path(char *out, size_t room)
+static void lock_path(char out[LOCK_PATH_MAX])
 {
 	const char *const home = getuid() == 0 ? "" : home_now();
 
-	snprintf(out, room, POOL_FOLDER "/weft-lock-%u-%08x",
+	snprintf(out, LOCK_PATH_MAX, POOL_FOLDER "/weft-lock-%u-%08x",
 		 (unsigned)getuid(), (unsigned)XXH32(home, strlen(home), 0));
 }
 
@@ -132,11 +155,11 @@ static void lock_path(char *out, size_t room)
  * name is worth nothing. */
 static int lock(void)
 {
-	char path[80];
+	char path[LOCK_PATH_MAX];
 	struct stat st;
 	int fd = -1;
 
-	lock_path(path, sizeof(path));
+	lock_path(path);
 	for (int ms = 0; ms < LOCK_MS; ms += 10) {
 		if (fd < 0)
 			fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW |
@@ -195,14 +218,14 @@ static void become_daemon(void)
 }
 
 /* With --daemonize, the command returns once the daemon listens. */
-static int start(char why[LTTNG_WHY_MAX])
+static int start(void)
 {
 	int status = 0;
 	const pid_t pid = fork();
 
 	if (pid == 0)
 		become_daemon();
-	for (int ms = 0; pid > 0 && ms < START_MS; ms += 2) {
+	for (int ms = 0; pid > 0 && ms < DAEMON_START_MS; ms += 2) {
 		if (waitpid(pid, &status, WNOHANG) != pid) {
 			poll(NULL, 0, 2);
 			continue;
@@ -210,32 +233,34 @@ static int start(char why[LTTNG_WHY_MAX])
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 			return 0;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-			explain(why, "there is no lttng-sessiond: install the "
-				"package lttng-tools");
+			failed("there is no lttng-sessiond: install the "
+				"package lttng-tools", 0);
 		else
-			explain(why, "lttng-sessiond does not start: look "
-				"whether its run folder can be written");
+			failed("lttng-sessiond does not start: look "
+				"whether its run folder can be written", 0);
 		return -1;
 	}
-	return explain(why, "lttng-sessiond does not start in time");
+	return failed("lttng-sessiond does not start in time", 0);
 }
 
-int lttng_daemon_ensure(char why[LTTNG_WHY_MAX])
+/* Make sure that a daemon runs. */
+static int daemon_ensure(void)
 {
 	const int fd = lock();
 	int result = 0;
 
 	if (lttng_session_daemon_alive() != 1) {
-		result = start(why);
+		result = start();
 		if (result == 0)
-			write_pid(fd, lttng_daemon_pid());
+			write_pid(fd, daemon_pid());
 	}
 	if (fd >= 0)
 		close(fd);
 	return result;
 }
 
-bool lttng_daemon_is_ours(pid_t pid)
+/* Whether a recorder started that daemon. */
+static bool daemon_is_ours(pid_t pid)
 {
 	const int fd = lock();
 	const bool ours = pid > 1 && read_pid(fd) == pid;
@@ -245,22 +270,23 @@ bool lttng_daemon_is_ours(pid_t pid)
 	return ours;
 }
 
-void lttng_daemon_stop_idle(void)
+/* Stop the daemon if a recorder started it and it has no session left. */
+static void daemon_stop_idle(void)
 {
 	const int fd = lock();
 	const pid_t pid = read_pid(fd);
 	struct lttng_session *sessions = NULL;
-	char path[80];
+	char path[LOCK_PATH_MAX];
 
-	lock_path(path, sizeof(path));
-	if (fd >= 0 && (pid <= 1 || pid != lttng_daemon_pid())) {
+	lock_path(path);
+	if (fd >= 0 && (pid <= 1 || pid != daemon_pid())) {
 		/* It has died, or no recorder started it. */
 		unlink(path);
 	} else if (pid > 1) {
 		if (lttng_list_sessions(&sessions) == 0 &&
 		    kill(pid, SIGTERM) == 0) {
-			for (int ms = 0; ms < STOP_MS && kill(pid, 0) == 0;
-			     ms += 5)
+			for (int ms = DAEMON_STOP_MS; ms > 0 &&
+			     kill(pid, 0) == 0; ms -= 5)
 				poll(NULL, 0, 5);
 			unlink(path);
 		}
@@ -272,9 +298,7 @@ void lttng_daemon_stop_idle(void)
 
 /* ---- the session ---- */
 
-static const char data_name[] = "weft";
-
-uint64_t lttng_session_fit(struct session_plan *plan, uint64_t free_bytes,
+uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
 			   uint32_t cpus)
 {
 	/* A sub-buffer must hold a chunk of 128 KiB and its headers. */
@@ -294,12 +318,6 @@ uint64_t lttng_session_fit(struct session_plan *plan, uint64_t free_bytes,
 		}
 	}
 	return 0;
-}
-
-static int failed(const char *what, int code, char why[LTTNG_WHY_MAX])
-{
-	snprintf(why, LTTNG_WHY_MAX, "%s: %s", what, lttng_strerror(code));
-	return -1;
 }
 
 static int add_channel(struct lttng_handle *handle, const char *name,
@@ -340,7 +358,7 @@ static int add_event(struct lttng_handle *handle)
 	e->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
 	e->loglevel = -1;
 	snprintf(e->name, sizeof(e->name), "weft:chunk");
-	code = lttng_enable_event(handle, e, data_name);
+	code = lttng_enable_event(handle, e, "weft");
 	lttng_event_destroy(e);
 	return code;
 }
@@ -349,68 +367,66 @@ static int add_event(struct lttng_handle *handle)
 static int track(const struct session_plan *plan)
 {
 	struct lttng_process_attr_tracker_handle *t = NULL;
-	int bad;
 
-	if (lttng_session_get_tracker_handle(plan->session, LTTNG_DOMAIN_UST,
+	if (lttng_session_get_tracker_handle(plan->name, LTTNG_DOMAIN_UST,
 			LTTNG_PROCESS_ATTR_VIRTUAL_PROCESS_ID, &t) != LTTNG_OK)
 		return -1;
-	bad = lttng_process_attr_tracker_handle_set_tracking_policy(t,
-			LTTNG_TRACKING_POLICY_INCLUDE_SET) !=
-	      LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK ||
-	      lttng_process_attr_virtual_process_id_tracker_handle_add_pid(t,
-			plan->pid) !=
-	      LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK;
+	const bool good =
+		lttng_process_attr_tracker_handle_set_tracking_policy(t,
+			LTTNG_TRACKING_POLICY_INCLUDE_SET) ==
+		LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK &&
+		lttng_process_attr_virtual_process_id_tracker_handle_add_pid(t,
+			plan->pid) ==
+		LTTNG_PROCESS_ATTR_TRACKER_HANDLE_STATUS_OK;
+
 	lttng_process_attr_tracker_handle_destroy(t);
-	return bad ? -1 : 0;
+	return good ? 0 : -1;
 }
 
-static int fill(const struct session_plan *plan, struct lttng_handle *handle,
-		char why[LTTNG_WHY_MAX])
+static int fill(const struct session_plan *plan, struct lttng_handle *handle)
 {
 	int code = add_channel(handle, "metadata", 4096, 2, METADATA_FLUSH_US,
 			       0);
 
 	if (code < 0)
-		return failed("cannot make the metadata channel", code, why);
-	code = add_channel(handle, data_name, plan->ring_bytes, plan->rings,
+		return failed("cannot make the metadata channel", code);
+	code = add_channel(handle, "weft", plan->ring_bytes, plan->rings,
 			   DATA_FLUSH_US, BLOCK_US);
 	if (code < 0)
-		return failed("cannot make the data channel", code, why);
+		return failed("cannot make the data channel", code);
 	if (track(plan) != 0)
-		return explain(why, "the session cannot be restricted to weft");
+		return failed("cannot restrict the session to weft", 0);
 	code = add_event(handle);
 	if (code < 0)
-		return failed("cannot turn on weft:chunk", code, why);
-	code = lttng_start_tracing(plan->session);
-	return code < 0 ? failed("cannot start tracing", code, why) : 0;
+		return failed("cannot turn on weft:chunk", code);
+	code = lttng_start_tracing(plan->name);
+	return code < 0 ? failed("cannot start tracing", code) : 0;
 }
 
-int lttng_session_open(const struct session_plan *plan, char why[LTTNG_WHY_MAX])
+/* Make and start the session. */
+static int open_session(const struct session_plan *plan)
 {
 	struct lttng_domain domain = { .type = LTTNG_DOMAIN_UST,
 				       .buf_type = LTTNG_BUFFER_PER_UID };
 	struct lttng_session_descriptor *const d =
-		lttng_session_descriptor_local_create(plan->session,
+		lttng_session_descriptor_local_create(plan->name,
 						      plan->output);
-	struct lttng_handle *handle;
-	int result = -1;
 
 	if (!d)
-		return failed("cannot make the session", -LTTNG_ERR_INVALID,
-			      why);
+		return failed("cannot describe the session", 0);
 	const enum lttng_error_code code = lttng_create_session_ext(d);
 
 	lttng_session_descriptor_destroy(d);
 	if (code != LTTNG_OK)
-		return failed("cannot make the session", -(int)code, why);
-	handle = lttng_create_handle(plan->session, &domain);
-	if (handle)
-		result = fill(plan, handle, why);
-	else
-		failed("cannot make a handle", -LTTNG_ERR_NOMEM, why);
+		return failed("cannot make the session", -(int)code);
+	struct lttng_handle *const handle = lttng_create_handle(plan->name,
+								&domain);
+	const int result = handle ? fill(plan, handle) :
+			   failed("cannot make a handle", 0);
+
 	lttng_destroy_handle(handle);
 	if (result != 0)
-		lttng_destroy_session_no_wait(plan->session);
+		lttng_destroy_session_no_wait(plan->name);
 	return result;
 }
 
@@ -422,7 +438,7 @@ static bool wait_for_data(const struct session_plan *plan, int waiting)
 	int left = IMPATIENT_MS;
 	int pending;
 
-	while ((pending = lttng_data_pending(plan->session)) == 1 && left > 0) {
+	while ((pending = lttng_data_pending(plan->name)) == 1 && left > 0) {
 		alarm(CALL_S);
 		if (poll(&p, 1, 5) != 0) {
 			poll(NULL, 0, 5);
@@ -432,34 +448,253 @@ static bool wait_for_data(const struct session_plan *plan, int waiting)
 	return pending == 0;
 }
 
-bool lttng_session_stop(const struct session_plan *plan, int waiting)
+/* Stop tracing and wait. True: all is written, and the trace can be read. */
+static bool stop_session(const struct session_plan *plan, int waiting)
 {
 	alarm(CALL_S);
-	if (lttng_stop_tracing_no_wait(plan->session) < 0)
+	if (lttng_stop_tracing_no_wait(plan->name) < 0)
 		return false;
 	return wait_for_data(plan, waiting);
 }
 
-int lttng_session_destroy(const struct session_plan *plan,
-			  char why[LTTNG_WHY_MAX])
+static int destroy_session(const struct session_plan *plan)
 {
 	struct lttng_destruction_handle *d = NULL;
-	enum lttng_error_code code;
+	bool in_time = true;
 
 	alarm(CALL_S);
-	code = lttng_destroy_session_ext(plan->session, &d);
-	if (code != LTTNG_OK)
-		return failed("cannot destroy the session", -(int)code, why);
-	const enum lttng_destruction_handle_status waited =
-		lttng_destruction_handle_wait_for_completion(d, DESTROY_MS);
+	enum lttng_error_code code = lttng_destroy_session_ext(plan->name, &d);
 
-	code = LTTNG_OK;
-	if (waited == LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED)
-		lttng_destruction_handle_get_result(d, &code);
-	lttng_destruction_handle_destroy(d);
-	if (waited != LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED)
-		return explain(why, "the session is not destroyed in time");
-	if (code == LTTNG_OK)
+	if (code == LTTNG_OK) {
+		in_time = LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED ==
+			  lttng_destruction_handle_wait_for_completion(d,
+				DESTROY_MS);
+		if (in_time)
+			lttng_destruction_handle_get_result(d, &code);
+		lttng_destruction_handle_destroy(d);
+	}
+	if (!in_time)
+		return failed("the session is not destroyed in time", 0);
+	return code == LTTNG_OK ? 0 :
+	       failed("cannot destroy the session", -(int)code);
+}
+
+/* ---- the child ---- */
+
+/* Let go of the recorder's terminal, signals and descriptors. Returns the
+ * socket's new number. */
+static int let_go(int socket)
+{
+	const int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	for (int s = 1; s < NSIG; s++)
+		signal(s, s == SIGCHLD || s == SIGALRM ? SIG_DFL : SIG_IGN);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	if (socket != 3) {
+		dup2(socket, 3);
+		socket = 3;
+	}
+	fcntl(socket, F_SETFD, FD_CLOEXEC);
+	close_range(4, ~0U, 0);
+	return socket;
+}
+
+static pid_t own_daemon, own_consumer; /* 0: no recorder started them */
+
+/* The daemon hangs: with a full disk, the consumer was seen to spin for ever.
+ * If a recorder started them, they are not left behind like that. Other
+ * recordings that use them have their spill files. */
+static void on_hang(int signal_number)
+{
+	(void)signal_number;
+	if (own_consumer > 1)
+		kill(own_consumer, SIGKILL);
+	if (own_daemon > 1)
+		kill(own_daemon, SIGKILL);
+	_exit(1);
+}
+
+/* Done whether or not the recorder still waits: a daemon that hung for a while
+ * must not keep a session that nobody closes. */
+static void child_open(const struct session_plan *plan)
+{
+	alarm(OPEN_S);
+	reply.status = daemon_ensure();
+	if (reply.status == 0)
+		reply.status = open_session(plan);
+	reply.daemon = daemon_pid();
+	reply.consumer = daemon_consumer(reply.daemon);
+	if (daemon_is_ours(reply.daemon)) {
+		own_daemon = reply.daemon;
+		own_consumer = reply.consumer;
+	}
+	alarm(0);
+	signal(SIGALRM, on_hang);
+}
+
+/* A slow disk is waited for as long as the recorder waits. The daemon takes
+ * half a second to destroy a session: once all is written, nobody waits. */
+static void child_close(const struct session_plan *plan, int socket)
+{
+	const bool is_written = stop_session(plan, socket);
+
+	if (is_written)
+		send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+	reply.status = destroy_session(plan);
+	if (!is_written)
+		send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+}
+
+__attribute__((noreturn))
+static void run_child(int socket, const struct session_plan *plan)
+{
+	char order;
+
+	socket = let_go(socket);
+	child_open(plan);
+	send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+	if (reply.status == 0) {
+		/* Wait for the order to close, or for the recorder's death. */
+		while (recv(socket, &order, 1, 0) < 0 && errno == EINTR)
+			;
+		child_close(plan, socket);
+	}
+	close(socket);
+	/* The daemon takes 1.5 s to stop. Nobody waits for that, and a
+	 * recording that follows soon finds the daemon running. */
+	poll(NULL, 0, LINGER_MS);
+	alarm(CALL_S);
+	daemon_stop_idle();
+	_exit(0);
+}
+
+/* ---- the recorder's side of the socket ---- */
+
+int session_process_start(struct session_process *s,
+			  const struct session_plan *plan)
+{
+	int pair[2];
+
+	*s = (struct session_process){ -1, -1, -1, choose_home() };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return -1;
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		if (s->home)
+			setenv("LTTNG_HOME", s->home, 1);
+		run_child(pair[1], plan);
+	}
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		message_trouble("cannot fork: %s; recording goes to "
+				"spill.weft", strerror(errno));
+		return -1;
+	}
+	s->socket = pair[0];
+	return 0;
+}
+
+/* 1: a reply; 0: none in time; negative: the child has died. */
+static int receive(const struct session_process *s, int ms)
+{
+	struct pollfd p = { .fd = s->socket, .events = POLLIN };
+	int ready;
+
+	assert(s->socket >= 0);
+	do {
+		ready = poll(&p, 1, ms);
+	} while (ready < 0 && errno == EINTR);
+	if (ready == 0)
 		return 0;
-	return failed("cannot destroy the session", -(int)code, why);
+	if (recv(s->socket, &reply, sizeof(reply), 0) !=
+	    (ssize_t)sizeof(reply))
+		return -1;
+	reply.why[sizeof(reply.why) - 1] = '\0';
+	return 1;
+}
+
+/* The child finishes what it does, closes the session and stops the daemon. */
+static void dismiss(struct session_process *s)
+{
+	close(s->socket);
+	s->socket = -1;
+}
+
+static int open_pidfd(pid_t pid)
+{
+	return pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+int session_process_wait_open(struct session_process *s)
+{
+	const int got = receive(s, OPEN_MS);
+
+	if (got == 1 && reply.status == 0) {
+		s->daemon = open_pidfd(reply.daemon);
+		s->consumer = open_pidfd(reply.consumer);
+		return 0;
+	}
+	message_trouble("no LTTng session: %s; recording goes to spill.weft",
+			got == 1 ? reply.why : "the session daemon does not "
+			"answer");
+	dismiss(s);
+	return -1;
+}
+
+static bool has_died(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+bool session_process_lost_daemon(const struct session_process *s)
+{
+	return has_died(s->daemon) || has_died(s->consumer);
+}
+
+/* Receive a reply, waiting as long as the folder grows. */
+static int receive_closed(const struct session_process *s, const char *output,
+			  int patience_ms)
+{
+	uint64_t bytes = trace_folder_bytes(output);
+	int idle_ms = 0;
+
+	for (;;) {
+		const int got = receive(s, LOOK_MS);
+
+		if (got != 0)
+			return got;
+		const uint64_t now = trace_folder_bytes(output);
+
+		idle_ms = now == bytes ? idle_ms + LOOK_MS : 0;
+		bytes = now;
+		if (idle_ms >= patience_ms ||
+		    (idle_ms > 0 && session_process_lost_daemon(s)))
+			return 0;
+	}
+}
+
+int session_process_close(struct session_process *s, const char *output,
+			  int patience_ms)
+{
+	const char order = 'c';
+
+	if (s->socket < 0)
+		return -1;
+	if (send(s->socket, &order, 1, MSG_NOSIGNAL) != 1 ||
+	    receive_closed(s, output, patience_ms) != 1) {
+		message_trouble("the LTTng session could not be closed in "
+				"order");
+		dismiss(s);
+		return -1;
+	}
+	if (reply.status != 0)
+		message_trouble("LTTng session: %s", reply.why);
+	dismiss(s);
+	return reply.status;
 }

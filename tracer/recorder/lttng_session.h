@@ -1,35 +1,19 @@
-/* lttng_session.h - LTTng's session daemon, and the session of one recording in
- * it. The calls may hang: only the session process makes them, except for
- * lttng_session_fit and lttng_home.
+/* lttng_session.h - the LTTng session of one recording, and the child process
+ * that holds it. What hangs in LTTng's daemon is waited for as long as we
+ * choose. If the recorder is killed, the session is closed in order all the
+ * same.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_LTTNG_SESSION_H
 #define WEFT_TRACER_RECORDER_LTTNG_SESSION_H
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { LTTNG_WHY_MAX = 200 };
-
-/* A folder to use as LTTNG_HOME, because no daemon could put its sockets where
- * the environment says. NULL: leave the variable as it is. */
-const char *lttng_home(void);
-
-/* Make sure that a daemon runs. Returns negative and the reason in why. */
-int lttng_daemon_ensure(char why[LTTNG_WHY_MAX]);
-/* Stop the daemon if a recorder started it and it has no session left. */
-void lttng_daemon_stop_idle(void);
-/* Whether a recorder started that daemon. */
-bool lttng_daemon_is_ours(pid_t pid);
-/* The daemon's process, and that of its consumer daemon. 0: not found. */
-pid_t lttng_daemon_pid(void);
-pid_t lttng_daemon_consumer(pid_t daemon);
-
 struct session_plan {
-	char session[64];          /* its name, with a random part */
-	char output[PATH_MAX];     /* absolute */
+	char name[64];             /* with a random part */
+	char output[PATH_MAX];     /* folder of the trace, absolute */
 	pid_t pid;                 /* the only process that is traced */
 	uint64_t ring_bytes;       /* size of a sub-buffer */
 	uint32_t rings;            /* sub-buffers of one CPU */
@@ -38,19 +22,28 @@ struct session_plan {
 /* Choose ring_bytes and rings so that the rings of all CPUs take at most half
  * of the free bytes of /dev/shm. Returns the size of all rings. 0: they do not
  * fit. */
-uint64_t lttng_session_fit(struct session_plan *plan, uint64_t free_bytes,
-			   uint32_t cpus);
+uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
+			  uint32_t cpus);
 
-/* Make and start the session. Returns negative and the reason in why. */
-int lttng_session_open(const struct session_plan *plan,
-		       char why[LTTNG_WHY_MAX]);
-/* Stop it and wait until all is on the disk. Once the descriptor waiting can be
- * read, nobody waits for this process: it gives up a few seconds later. True:
- * all is written, and the trace can be read. If a call hangs, SIGALRM comes;
- * that holds for lttng_session_destroy, too. */
-bool lttng_session_stop(const struct session_plan *plan, int waiting);
-/* Returns negative and the reason in why. */
-int lttng_session_destroy(const struct session_plan *plan,
-			  char why[LTTNG_WHY_MAX]);
+struct session_process {
+	int socket;                /* negative: there is no process */
+	int daemon, consumer;      /* pidfds of LTTng's; negative: none */
+	const char *home;          /* LTTNG_HOME to use; NULL: as it is */
+};
+
+/* Fork it; it begins to make the session at once. There must be no other thread
+ * yet. Prints why and returns negative if it cannot. */
+int session_process_start(struct session_process *s,
+			  const struct session_plan *plan);
+/* Wait until the session runs. Prints why and returns negative if it does
+ * not. */
+int session_process_wait_open(struct session_process *s);
+/* Whether one of the daemons has died. */
+bool session_process_lost_daemon(const struct session_process *s);
+/* Close the session. Waits as long as the files of the folder output grow, and
+ * patience_ms longer. Prints why and returns negative if it was not closed in
+ * order. */
+int session_process_close(struct session_process *s, const char *output,
+			  int patience_ms);
 
 #endif

@@ -27,54 +27,33 @@ void message_clean(char *text)
 	}
 }
 
-/* Format the text and print it. One write for the line, so that lines of
- * several processes do not mix. */
-static void put(char text[LINE_MAX_BYTES], const char *prefix,
-		const char *format, va_list args)
+static void keep_trouble(const char *text)
 {
-	char line[LINE_MAX_BYTES + 32];
-
-	vsnprintf(text, LINE_MAX_BYTES, format, args);
-	message_clean(text);
-	const int n = snprintf(line, sizeof(line), "%s%s\n", prefix, text);
-
-	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
-		return;
-}
-
-void message(const char *format, ...)
-{
-	char text[LINE_MAX_BYTES];
-	va_list args;
-
-	va_start(args, format);
-	put(text, "weft: record: ", format, args);
-	va_end(args);
-}
-
-void message_trouble(const char *format, ...)
-{
-	char text[LINE_MAX_BYTES];
 	const size_t used = strlen(troubles);
-	va_list args;
 
-	va_start(args, format);
-	put(text, "weft: record: ", format, args);
-	va_end(args);
 	snprintf(troubles + used, sizeof(troubles) - used, "%s%.200s",
 		 used > 0 ? "; " : "", text);
 }
 
-void message_summary(const char *format, ...)
+void message_put(enum message_kind kind, const char *format, ...)
 {
-	char text[LINE_MAX_BYTES];
+	char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES + 32];
 	va_list args;
 
-	if (is_quiet)
+	if (kind == MESSAGE_SUMMARY && is_quiet)
 		return;
 	va_start(args, format);
-	put(text, "weft: ", format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	message_clean(text);
+	if (kind == MESSAGE_TROUBLE)
+		keep_trouble(text);
+	const int n = snprintf(line, sizeof(line), "weft: %s%s\n",
+			       kind == MESSAGE_SUMMARY ? "" : "record: ", text);
+
+	/* One write for the line: lines of several processes do not mix. */
+	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0)
+		return;
 }
 
 const char *message_troubles(void)

@@ -7,18 +7,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Print "weft: record: ..." and a newline. */
-__attribute__((format(printf, 1, 2)))
-void message(const char *format, ...);
+enum message_kind {
+	MESSAGE,                   /* "weft: record: ..." */
+	MESSAGE_TROUBLE,           /* the same, and the end notes contain it */
+	MESSAGE_SUMMARY,           /* "weft: ...", unless message_quiet(true) */
+};
 
-/* The same, and keep the text for the trace's end notes. */
-__attribute__((format(printf, 1, 2)))
-void message_trouble(const char *format, ...);
+/* Print one line of the given kind. The text does not end with a newline. */
+#define message(...) message_put(MESSAGE, __VA_ARGS__)
+#define message_trouble(...) message_put(MESSAGE_TROUBLE, __VA_ARGS__)
+#define message_summary(...) message_put(MESSAGE_SUMMARY, __VA_ARGS__)
 
-/* Print "weft: ..." and a newline: a line of the summary. Prints nothing after
- * message_quiet(true). */
-__attribute__((format(printf, 1, 2)))
-void message_summary(const char *format, ...);
+__attribute__((format(printf, 2, 3)))
+void message_put(enum message_kind kind, const char *format, ...);
 void message_quiet(bool quiet);
 
 /* All texts of message_trouble, separated by "; ". "" if there were none. */

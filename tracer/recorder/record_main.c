@@ -71,25 +71,23 @@ static uint64_t plan_lttng(struct recording *r)
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t random = 0;
 
-	r->session.socket = r->session.daemon = r->session.consumer = -1;
+	r->session = (struct session_process){ -1, -1, -1, NULL };
 	if (getrandom(&random, sizeof(random), 0) < 0)
 		random = (uint64_t)getpid();
-	snprintf(r->plan.session, sizeof(r->plan.session),
+	snprintf(r->plan.name, sizeof(r->plan.name),
 		 "weft-%d-%08" PRIx32, (int)getpid(), (uint32_t)random);
 	snprintf(r->plan.output, sizeof(r->plan.output), "%.*s/ctf",
 		 PATH_MAX - 8, r->folder.absolute);
 	r->plan.pid = getpid();
-	const uint64_t rings = lttng_session_fit(&r->plan, pool_folder_free(),
-						 cpus > 0 ? (uint32_t)cpus : 1);
+	const uint64_t rings = session_plan_fit(&r->plan, pool_folder_free(),
+						cpus > 0 ? (uint32_t)cpus : 1);
 
 	if (rings == 0) {
 		message_trouble(POOL_FOLDER " is too small for LTTng's rings; "
 				"recording goes to spill.weft");
 		return 0;
 	}
-	r->home = lttng_home();
-	return session_process_start(&r->session, &r->plan, r->home) == 0 ?
-	       rings : 0;
+	return session_process_start(&r->session, &r->plan) == 0 ? rings : 0;
 }
 
 static int make_files(struct recording *r)
@@ -171,8 +169,8 @@ static bool join_lttng(struct recording *r)
 	if (r->session.socket < 0 ||
 	    session_process_wait_open(&r->session) != 0)
 		return false;
-	if (r->home)
-		setenv("LTTNG_HOME", r->home, 1);
+	if (r->session.home)
+		setenv("LTTNG_HOME", r->session.home, 1);
 	return sink_open_provider(r->installation.provider) == 0;
 }
 

@@ -18,7 +18,6 @@
 #include "tracer/recorder/program.h"
 #include "tracer/recorder/rate.h"
 #include "tracer/recorder/registry.h"
-#include "tracer/recorder/session_process.h"
 #include "tracer/recorder/sink.h"
 #include "tracer/recorder/trace_folder.h"
 
@@ -36,7 +35,6 @@ struct recording {
 	struct registry registry;
 	struct drain drain;
 	struct program program;
-	const char *home;          /* LTTNG_HOME for LTTng; NULL: as it is */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t left_running;     /* processes that go on unrecorded */
 	enum diagnose_outlook outlook;

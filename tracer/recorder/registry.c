@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot is taken some time after its serial was given out: all slots are
- * listed so often after that. */
+/* A slot is taken some time after its serial was given out: all thread slots
+ * are listed so often after that. */
 enum { RELIST = 3 };
 
 int registry_init(struct registry *r, struct pool_owner *owner)
@@ -18,20 +18,17 @@ int registry_init(struct registry *r, struct pool_owner *owner)
 	r->used = calloc(owner->thread_slots, sizeof(*r->used));
 	r->is_dead = calloc(owner->thread_slots, sizeof(*r->is_dead));
 	r->watched = calloc(owner->thread_slots, sizeof(*r->watched));
-	r->process = calloc(owner->process_slots, sizeof(*r->process));
 	r->has_ended = calloc(owner->process_slots, sizeof(*r->has_ended));
 	r->offcpu = offcpu_new(owner->thread_slots);
-	return r->used && r->is_dead && r->watched && r->process &&
-	       r->has_ended && process_watch_init(&r->watch, owner) == 0 ?
-	       0 : -1;
+	return r->used && r->is_dead && r->watched && r->has_ended &&
+	       process_watch_init(&r->watch, owner) == 0 ? 0 : -1;
 }
 
 bool registry_valid(const struct registry *r)
 {
 	uint32_t dead = 0;
 
-	if (r->used_n > r->owner->thread_slots ||
-	    r->process_n > r->owner->process_slots)
+	if (r->used_n > r->owner->thread_slots)
 		return false;
 	for (uint32_t i = 0; i < r->used_n; i++) {
 		if (r->used[i] >= r->owner->thread_slots ||
@@ -39,10 +36,6 @@ bool registry_valid(const struct registry *r)
 			return false;
 		dead += r->is_dead[r->used[i]];
 	}
-	for (uint32_t i = 0; i < r->process_n; i++)
-		if (r->process[i] >= r->owner->process_slots ||
-		    (i > 0 && r->process[i] <= r->process[i - 1]))
-			return false;
 	return dead == r->dead_n;
 }
 
@@ -188,22 +181,18 @@ static bool has_ended(struct registry *r, uint32_t i, uint64_t now_ms)
 	       process_watch_ended(&r->watch, i, now_ms);
 }
 
-static void list_processes(struct registry *r)
+/* A process takes the first free slot: all slots in use are below this. */
+static uint32_t slots_end(const struct registry *r)
 {
-	const uint32_t born = atomic_load(&r->owner->pool->next_process);
+	const uint32_t next = atomic_load(&r->owner->pool->next_process);
 
-	if (born != r->seen_process)
-		r->process_relist = RELIST;
-	r->seen_process = born;
-	if (r->process_relist == 0)
-		return;
-	r->process_relist--;
-	r->process_n = 0;
-	for (uint32_t i = 0; i < r->owner->process_slots; i++) {
-		if (atomic_load_explicit(&r->owner->processes[i].state,
-					 memory_order_acquire) != SLOT_FREE)
-			r->process[r->process_n++] = i;
-	}
+	return next < r->owner->process_slots ? next : r->owner->process_slots;
+}
+
+static bool is_used(const struct registry *r, uint32_t i)
+{
+	return atomic_load_explicit(&r->owner->processes[i].state,
+				    memory_order_acquire) != SLOT_FREE;
 }
 
 static void add_up(struct registry *r, const struct pool_process *p)
@@ -224,51 +213,40 @@ static void free_process(struct registry *r, uint32_t i)
 
 void registry_look_at_dead_images(struct registry *r)
 {
-	if (atomic_load(&r->owner->pool->next_process) != r->seen_process)
-		list_processes(r);
-	for (uint32_t k = 0; k < r->process_n; k++) {
-		const uint32_t i = r->process[k];
-
-		if (pool_mutex_died(&r->owner->processes[i].alive))
+	for (uint32_t i = 0; i < slots_end(r); i++)
+		if (is_used(r, i) &&
+		    pool_mutex_died(&r->owner->processes[i].alive))
 			process_watch_look(&r->watch, i);
-	}
 }
 
 /* All are judged before any is freed, because a new image shows that the old
  * one of its process has ended. */
 uint32_t registry_update_processes(struct registry *r, uint64_t now_ms)
 {
-	uint32_t live = 0, kept = 0;
+	const uint32_t end = slots_end(r);
 
-	list_processes(r);
-	for (uint32_t k = 0; k < r->process_n; k++) {
-		const uint32_t i = r->process[k];
-		const struct pool_process *const p = &r->owner->processes[i];
-		const bool is_dead = pool_mutex_died(&p->alive);
+	r->live_processes = 0;
+	for (uint32_t i = 0; i < end; i++) {
+		const pthread_mutex_t *const m = &r->owner->processes[i].alive;
+		const bool is_dead = is_used(r, i) && pool_mutex_died(m);
 
-		r->has_ended[k] = is_dead && has_ended(r, i, now_ms);
-		/* A mutex that was not locked yet counts as nothing: its
-		 * process may have died before it locked it. */
-		live += is_dead ? !r->has_ended[k] : pool_mutex_held(&p->alive);
+		r->has_ended[i] = is_dead && has_ended(r, i, now_ms);
+		/* A mutex that is not locked counts as nothing: the process may
+		 * have died before it could lock it. */
+		if (is_dead ? !r->has_ended[i] :
+		    is_used(r, i) && pool_mutex_held(m))
+			r->live_processes++;
 	}
-	for (uint32_t k = 0; k < r->process_n; k++) {
-		if (r->has_ended[k])
-			free_process(r, r->process[k]);
-		else
-			r->process[kept++] = r->process[k];
-	}
-	r->process_n = kept;
-	r->live_processes = live;
+	for (uint32_t i = 0; i < end; i++)
+		if (r->has_ended[i])
+			free_process(r, i);
 	check(r);
-	return live;
+	return r->live_processes;
 }
 
 void registry_sum_processes(struct registry *r)
 {
-	for (uint32_t i = 0; i < r->owner->process_slots; i++) {
-		const struct pool_process *p = &r->owner->processes[i];
-
-		if (atomic_load(&p->state) != SLOT_FREE)
-			add_up(r, p);
-	}
+	for (uint32_t i = 0; i < slots_end(r); i++)
+		if (is_used(r, i))
+			add_up(r, &r->owner->processes[i]);
 }

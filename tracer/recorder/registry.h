@@ -12,11 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* used and process are lists of slot numbers; registry_valid says what holds
- * of them. */
 struct registry {
 	struct pool_owner *owner;
-	uint32_t *used;            /* thread slots in use */
+	uint32_t *used;            /* thread slots in use, rising */
 	uint32_t used_n;
 	bool *is_dead;             /* by thread slot: its owner has died */
 	uint32_t dead_n;
@@ -24,9 +22,7 @@ struct registry {
 	uint32_t *watched;         /* by thread slot: serial last watched */
 	uint32_t seen_thread;      /* the pool's next_thread, last time */
 	uint32_t relist;           /* times that all slots are still listed */
-	uint32_t *process;         /* process slots in use */
-	uint32_t process_n, seen_process, process_relist;
-	bool *has_ended;           /* by place in process, for one update */
+	bool *has_ended;           /* by process slot, for one update */
 	uint32_t live_processes;
 	/* Over the slots that were freed. */
 	uint64_t lost[LOST_REASONS];
@@ -37,7 +33,7 @@ struct registry {
 
 /* Returns negative if there is no memory. */
 int registry_init(struct registry *r, struct pool_owner *owner);
-/* For assertions: the lists hold each slot once, and dead_n is right. */
+/* For assertions: each slot is listed once, and dead_n is right. */
 bool registry_valid(const struct registry *r);
 
 /* Find the threads that died. all: look at every slot, not only at those that

@@ -167,32 +167,29 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 
 /* ---- lines for the user ---- */
 
-/* Add "1 thread" or "3 threads" to a line. */
-static void add_count(char *line, size_t room, uint64_t n, const char *one,
-		      const char *many)
-{
-	const size_t at = strlen(line);
-
-	snprintf(line + at, room - at, "%s%" PRIu64 " %s", at > 0 ? ", " : "",
-		 n, n == 1 ? one : many);
-}
-
 static void print_counts(const struct recording *r)
 {
 	const struct pool *const p = r->owner.pool;
-	const double s = (double)(r->end_ns - r->begin_ns) / 1e9;
-	char line[256] = "";
+	const struct {
+		uint64_t n;
+		const char *one, *many;
+	} counts[] = {
+		{ given_out(&p->next_process), "process", "processes" },
+		{ given_out(&p->next_thread), "thread", "threads" },
+		{ given_out(&p->next_vm), "Lua state", "Lua states" },
+		{ p->next_coroutine - 1, "coroutine", "coroutines" },
+	};
+	char line[256];
+	size_t at = 0;
 
 	assert(r->end_ns >= r->begin_ns);
-	add_count(line, sizeof(line), given_out(&p->next_process), "process",
-		  "processes");
-	add_count(line, sizeof(line), given_out(&p->next_thread), "thread",
-		  "threads");
-	add_count(line, sizeof(line), given_out(&p->next_vm), "Lua state",
-		  "Lua states");
-	add_count(line, sizeof(line), p->next_coroutine - 1, "coroutine",
-		  "coroutines");
-	message_summary("recorded %.3f s: %s", s, line);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		at += (size_t)snprintf(line + at, sizeof(line) - at,
+				       "%s%" PRIu64 " %s", i > 0 ? ", " : "",
+				       counts[i].n, counts[i].n == 1 ?
+				       counts[i].one : counts[i].many);
+	message_summary("recorded %.3f s: %s",
+			(double)(r->end_ns - r->begin_ns) / 1e9, line);
 }
 
 static void print_size(const struct recording *r)
@@ -211,34 +208,39 @@ static void print_size(const struct recording *r)
 			(double)bytes / (double)r->drain.records);
 }
 
-/* What the program could not record. Returns 0 if there is nothing. A step of
- * the clock counts as 0 ticks: nothing is missing for it. */
+/* "lost: N things", unless n is 0. Returns n. */
+static uint64_t print_lost(uint64_t n, const char *things)
+{
+	if (n > 0)
+		message_summary("lost: %" PRIu64 " %s", n, things);
+	return n;
+}
+
+/* What the program could not record. Returns 0 if there is nothing. */
 static uint64_t print_unrecorded(const struct recording *r)
 {
-	const uint64_t threads = r->owner.pool->unslotted_threads;
-	const uint64_t late = r->owner.pool->late_calls;
-	uint64_t lost[LOST_REASONS], any = threads + late;
+	uint64_t lost[LOST_REASONS], any = 0;
+	char text[128];
 
 	registry_sum_lost(&r->registry, lost);
 	for (int i = 0; i < LOST_REASONS; i++) {
-		if (lost[i] == 0)
-			continue;
-		any++;
-		message_summary("%s: %" PRIu64 " %s (%s)",
-				i == LOST_CLOCK ? "note" : "lost", lost[i],
-				reasons[i].unit, reasons[i].meaning);
+		any += lost[i];
+		snprintf(text, sizeof(text), "%s (%s)", reasons[i].unit,
+			 reasons[i].meaning);
+		/* A step of the clock counts as 0 ticks: nothing is missing. */
+		if (i != LOST_CLOCK)
+			print_lost(lost[i], text);
+		else if (lost[i] > 0)
+			message_summary("note: %" PRIu64 " %s", lost[i], text);
 	}
 	if (lost[LOST_FULL] > 0)
 		message_summary("      use a larger --pool-size, or --on-full "
 				"wait, to lose none");
-	if (threads > 0)
-		message_summary("lost: %" PRIu64 " threads beyond the %u that "
-				"can live at one time", threads,
-				r->owner.thread_slots);
-	if (late > 0)
-		message_summary("lost: %" PRIu64 " calls of threads after "
-				"their last destructor", late);
-	return any;
+	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
+		 "one time", r->owner.thread_slots);
+	return any + print_lost(r->owner.pool->unslotted_threads, text) +
+	       print_lost(r->owner.pool->late_calls,
+			  "calls of threads after their last destructor");
 }
 
 /* What was recorded, but is not in the trace. Returns 0 if there is nothing. */
@@ -246,22 +248,19 @@ static uint64_t print_undelivered(const struct recording *r)
 {
 	const uint64_t overwritten = drain_overwritten(&r->drain);
 	const struct sink *const s = &r->sink;
+	char text[96];
 
-	if (overwritten > 0)
-		message_summary("lost: %" PRIu64 " chunk%s, overwritten by "
-				"later ones (--on-full overwrite)", overwritten,
-				overwritten == 1 ? "" : "s");
-	if (s->lost_chunks > 0)
-		message_summary("lost: %" PRIu64 " chunks with %" PRIu64
-				" records (they could be written nowhere)",
-				s->lost_chunks, s->lost_records);
+	print_lost(overwritten, overwritten == 1 ?
+		   "chunk, overwritten by later ones (--on-full overwrite)" :
+		   "chunks, overwritten by later ones (--on-full overwrite)");
+	snprintf(text, sizeof(text), "chunks with %" PRIu64 " records (they "
+		 "could be written nowhere)", s->lost_records);
+	print_lost(s->lost_chunks, text);
 	if (s->doubtful_chunks > 0)
 		message_summary("lost: perhaps %" PRIu64 " more chunks (LTTng "
 				"had them; weft report tells)",
 				s->doubtful_chunks);
-	if (r->drain.damaged > 0)
-		message_summary("lost: %" PRIu64 " buffers that the program "
-				"overwrote", r->drain.damaged);
+	print_lost(r->drain.damaged, "buffers that the program overwrote");
 	return overwritten + s->lost_chunks + s->doubtful_chunks +
 	       r->drain.damaged;
 }

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,38 +102,33 @@ int trace_folder_put(const struct trace_folder *f, const char *name,
 	return close(fd) == 0 && written == (ssize_t)n ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *where)
+/* Visit all files below path. Returns their size in bytes. */
+static uint64_t walk(const char *path, bool removes)
 {
-	(void)st;
-	(void)type;
-	(void)where;
-	remove(path);
-	return 0;
+	char *const roots[] = { (char *)(uintptr_t)path, NULL };
+	FTS *const tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	uint64_t bytes = 0;
+
+	for (FTSENT *e; tree && (e = fts_read(tree)); ) {
+		if (e->fts_info == FTS_F)
+			bytes += (uint64_t)e->fts_statp->st_size;
+		/* A folder comes again, as FTS_DP, after what is in it. */
+		if (removes && e->fts_info != FTS_D)
+			remove(e->fts_accpath);
+	}
+	if (tree)
+		fts_close(tree);
+	return bytes;
 }
 
 void trace_folder_remove(const struct trace_folder *f)
 {
-	nftw(f->absolute, remove_one, 16, FTW_PHYS | FTW_DEPTH);
-}
-
-static uint64_t bytes_found; /* nftw takes no context */
-
-static int add_one(const char *path, const struct stat *st, int type,
-		   struct FTW *where)
-{
-	(void)path;
-	(void)where;
-	if (type == FTW_F)
-		bytes_found += (uint64_t)st->st_size;
-	return 0;
+	walk(f->absolute, true);
 }
 
 uint64_t trace_folder_bytes(const char *path)
 {
-	bytes_found = 0;
-	nftw(path, add_one, 16, FTW_PHYS);
-	return bytes_found;
+	return walk(path, false);
 }
 
 /* ---- the spill file ---- */
