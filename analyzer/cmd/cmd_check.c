@@ -1,8 +1,9 @@
-/* cmd_check.c - "weft check": is this trace whole?
+/* cmd_check.c - "weft check": whether a trace is complete, and if not, what is
+ * missing or damaged, and where.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -18,28 +19,10 @@ static const struct opt opts[] = {
 };
 
 static const struct filter_refusal refused[] = {
-	{ FILTER_ALL, "weft check looks at the whole trace; \"weft report\" and "
-	  "others show parts of it" },
+	{ FILTER_ALL, "weft check verifies the whole trace; weft report shows "
+	  "parts of it, and what was lost in all" },
 	{ 0, NULL }
 };
-
-static void print_fault(void *ctx, const char *sentence)
-{
-	char *const text = out_escape_terminal(sentence);
-
-	(void)ctx;
-	printf("lost: %s\n", text);
-	mem_free(text);
-}
-
-static void print_note(void *ctx, const char *sentence)
-{
-	char *const text = out_escape_terminal(sentence);
-
-	(void)ctx;
-	printf("note: %s\n", text);
-	mem_free(text);
-}
 
 static uint64_t lost_in(const struct thread *t)
 {
@@ -50,40 +33,39 @@ static uint64_t lost_in(const struct thread *t)
 	return sum;
 }
 
-/* Where it is: the threads that lack something. */
-static void print_thread(const struct session *s, const struct thread *t)
+/* The threads that lack something. */
+static void print_threads(const struct session *s)
 {
-	char *const name = out_escape_terminal(t->name);
+	for (size_t i = 0; i < s->thread_count; i++) {
+		const struct thread *const t = &s->threads[i];
+		char *name;
 
-	printf("in thread %" PRIu32 " %s of process %" PRIu32 ": ", t->tid,
-	       name, s->processes[t->process].pid);
-	printf("%" PRIu64 " chunks missing, %" PRIu64 " gaps, %" PRIu64
-	       " lost, %" PRIu64 " contradicting\n", t->missing_chunks, t->gaps,
-	       lost_in(t), t->unnested);
-	mem_free(name);
-}
-
-static void print_gap(void *ctx, const char *sentence)
-{
-	char *const text = out_escape_terminal(sentence);
-
-	(void)ctx;
-	printf("missing in %s\n", text);
-	mem_free(text);
+		if (t->missing_chunks == 0 && t->unnested == 0 &&
+		    lost_in(t) == 0)
+			continue;
+		name = out_escape_terminal(t->name);
+		printf("in thread %" PRIu32 " %s of process %" PRIu32 ": "
+		       "%" PRIu64 " chunks missing, %" PRIu64 " gaps, %" PRIu64
+		       " lost, %" PRIu64 " contradicting\n", t->tid, name,
+		       s->processes[t->process].pid, t->missing_chunks,
+		       t->gaps, lost_in(t), t->unnested);
+		mem_free(name);
+	}
 }
 
 static void print_gaps(const struct session *s)
 {
 	const size_t n = s->gap_count < GAPS_SHOWN ? s->gap_count : GAPS_SHOWN;
+	struct completeness_line line = { "missing in ", stdout };
 
 	for (size_t i = 0; i < n; i++)
-		completeness_gap(s, &s->gaps[i], print_gap, NULL);
+		completeness_gap(s, &s->gaps[i], completeness_print, &line);
 	if (s->gap_total > n && n > 0)
 		printf("missing in %" PRIu64 " more places, shorter ones\n",
 		       s->gap_total - n);
 }
 
-/* The files' places, as far as they were noted. */
+/* Places in the files, as far as the reader noted them. */
 static void print_broken(const struct in_summary *in)
 {
 	for (size_t i = 0; i < in->broken_count; i++) {
@@ -100,17 +82,17 @@ static void print_broken(const struct in_summary *in)
 
 static enum cmd_exit check(const struct load *load)
 {
+	struct completeness_line lost = { "lost: ", stdout },
+				 note = { "note: ", stdout };
 	const struct session *const s = load->session;
-	const size_t faults = completeness_each(load, print_fault, NULL);
+	const size_t faults = completeness_each(load, completeness_print,
+						&lost);
 	char a[OUT_NUMBER], b[OUT_NUMBER];
 
-	for (size_t i = 0; i < s->thread_count; i++)
-		if (s->threads[i].missing_chunks > 0 ||
-		    s->threads[i].unnested > 0 || lost_in(&s->threads[i]) > 0)
-			print_thread(s, &s->threads[i]);
+	print_threads(s);
 	print_gaps(s);
 	print_broken(&load->in);
-	completeness_notes(load, print_note, NULL);
+	completeness_notes(load, completeness_print, &note);
 	printf("%s: %s in %s, read by %s\n", faults == 0 ? "whole" :
 	       "not whole", out_number_many(a, s->records, "records"),
 	       out_number_many(b, s->chunks, "chunks"), load->in.reader);
@@ -136,7 +118,7 @@ const struct cmd cmd_check = {
 	.args = "TRACE...",
 	.summary = "tell whether a trace is whole",
 	.about =
-	"Reads traces or profiles, verifies every chunk and every record and\n"
+	"Reads traces or profiles, verifies every chunk and every record, and\n"
 	"says what is missing, damaged or contradictory, and where. The exit\n"
 	"status is 0 only if nothing is.",
 	.opts = opts,

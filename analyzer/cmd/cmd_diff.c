@@ -1,11 +1,15 @@
-/* cmd_diff.c - "weft diff": what made one side slower than the other.
+/* cmd_diff.c - "weft diff": what made one side of sessions slower than the
+ * other, as a table or as rows for scripts.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/diff_print.h"
+#include "analyzer/load/completeness.h"
 #include "analyzer/load/header.h"
-#include "analyzer/load/load_profile.h"
+#include "analyzer/merge/diff.h"
+#include "analyzer/out/out_number.h"
 
+#include <math.h>
 #include <string.h>
 
 static size_t arg_top = 20;
@@ -15,11 +19,12 @@ static bool arg_csv;
 static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
-	{ .type = OPT_SHARE, .name = "min", .arg = "PERCENT", .to = &arg_min,
-	  .help = "leave out what adds or takes less of the time before" },
+	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
+	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
+	  "or take less than this share of the time before" },
 	{ .type = OPT_SHARE, .name = "fail-over", .arg = "PERCENT",
 	  .to = &arg_limit, .help = "exit with status 4 if one change that "
-	  "is not chance adds more than that of the time before" },
+	  "is not chance adds more than this share of the time before" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
 	{ .type = OPT_MORE, .more = filter_opts },
@@ -27,9 +32,234 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* --- operands ------------------------------------------------------------ */
+/* Both sides, each merged, and what is different. */
+struct sides {
+	struct load before, after;
+	struct diff *diff;
+};
 
-/* One before the other, or "A... vs B...". How many stand before, or 0. */
+/* ---- rows --------------------------------------------------------------- */
+
+/* The words for a row that adds time, for one that takes time, and for CSV. */
+static const struct {
+	const char *more, *less, *key;
+} reasons[DIFF_REASONS] = {
+	[DIFF_CALLED] = { "called more", "called less", "called" },
+	[DIFF_NEW_CALLER] = { "new caller", "new caller", "new_caller" },
+	[DIFF_NEW] = { "new function", "new function", "new" },
+	[DIFF_COST] = { "costs more a call", "costs less a call", "cost" },
+	[DIFF_WAIT] = { "waits longer a call", "waits less a call", "wait" },
+	[DIFF_SLEEP] = { "sleeps longer a call", "sleeps less a call",
+			 "sleep" },
+};
+
+/* Percent of the time before. */
+static double share_of(const struct diff *d, double added)
+{
+	return d->before > 0 ? added * 100 / d->before : 0;
+}
+
+static bool is_shown(const struct diff *d, const struct diff_row *row)
+{
+	return fabs(share_of(d, row->added)) >= arg_min;
+}
+
+/* As it is after, if it is there. */
+static const struct func *func_of(const struct sides *sides, func_id before,
+				  func_id after)
+{
+	return after ? func_get(sides->after.session->funcs, after) :
+	       func_get(sides->before.session->funcs, before);
+}
+
+/* Are `was` and `is` calls, not times? */
+static bool is_of_calls(const struct diff_row *row)
+{
+	return row->reason <= DIFF_NEW;
+}
+
+static const char *caller_of(const struct sides *sides,
+			     const struct diff_row *row)
+{
+	if (!is_of_calls(row))
+		return "";
+	if (!row->caller_before && !row->caller_after)
+		return "[thread]";
+	return func_of(sides, row->caller_before, row->caller_after)->name;
+}
+
+/* ---- the header --------------------------------------------------------- */
+
+/* Of one side: its size, what was lost, which part of it is compared. */
+static void print_side(const struct load *load, const char *which, FILE *to,
+		       const char *mark)
+{
+	const struct session *const s = load->session;
+	char sessions[OUT_NUMBER], time[OUT_NUMBER], calls[OUT_NUMBER];
+	char lost[40], shown[40], sentence[2048];
+	struct completeness_line lost_line = { lost, to },
+				 shown_line = { shown, to };
+
+	fprintf(to, "%s%s: %s, %s, %s\n", mark, which,
+		out_number_many(sessions, s->part_count, "sessions"),
+		out_number_time(time, (double)session_duration(s)),
+		out_number_many(calls, s->calls, "calls"));
+	snprintf(lost, sizeof(lost), "%slost %s: ", mark, which);
+	completeness_each(load, completeness_print, &lost_line);
+	if (!load->is_part)
+		return;
+	snprintf(shown, sizeof(shown), "%sshown %s: ", mark, which);
+	filter_args_describe(s, &load->part, sentence, sizeof(sentence));
+	completeness_print(&shown_line, sentence);
+}
+
+static void print_header(const struct sides *sides)
+{
+	const struct diff *const d = sides->diff;
+	FILE *const to = arg_csv ? stderr : stdout;
+	const char *const mark = arg_csv ? "# " : "";
+	char before[OUT_NUMBER], after[OUT_NUMBER];
+
+	print_side(&sides->before, "before", to, mark);
+	print_side(&sides->after, "after", to, mark);
+	fprintf(to, "%sa session's time in functions: %s before, %s after "
+		"(%+.1f%%)\n", mark, out_number_time(before, d->before),
+		out_number_time(after, d->after),
+		share_of(d, d->after - d->before));
+	if (sides->before.session->part_count < 2 ||
+	    sides->after.session->part_count < 2)
+		fprintf(to, "%snote: whether a change is chance is not known: "
+			"that takes two sessions or more on each side\n", mark);
+	if (!arg_csv)
+		putchar('\n');
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+static const struct out_column columns[] = {
+	{ .title = "adds", .align = OUT_RIGHT },
+	{ .title = "share", .align = OUT_RIGHT },
+	{ .title = "because", .align = OUT_LEFT },
+	{ .title = "was", .align = OUT_RIGHT, .drop = 1 },
+	{ .title = "is", .align = OUT_RIGHT, .drop = 1 },
+	{ .title = "chance", .align = OUT_RIGHT, .drop_empty = 1 },
+	{ .title = "lang", .align = OUT_LEFT, .drop = 3 },
+	{ .title = "called by", .align = OUT_LEFT, .shrink = 12, .drop = 2,
+	  .drop_empty = 1 },
+	{ .title = "function", .align = OUT_LEFT, .shrink = 20 },
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static void figure_cell(struct out_table *table, const struct diff_row *row,
+			double value)
+{
+	char text[OUT_NUMBER];
+
+	if (is_of_calls(row))
+		cells_count(table, value);
+	else
+		out_table_cell(table, out_number_time(text, value));
+}
+
+static void chance_cell(struct out_table *table, const struct diff_row *row)
+{
+	if (row->chance < 0)
+		out_table_cell(table, "-");
+	else if (row->chance < 0.001)
+		out_table_cell(table, "<0.1%");
+	else
+		out_table_cellf(table, "%.*f%%", row->chance < 0.0995,
+				row->chance * 100);
+}
+
+static void table_row(struct out_table *table, const struct sides *sides,
+		      const struct diff_row *row)
+{
+	const struct func *const f = func_of(sides, row->before, row->after);
+	const bool less = row->added < 0;
+	char text[OUT_NUMBER];
+
+	out_table_cellf(table, "%s%s", less ? "-" : "+",
+			out_number_time(text, fabs(row->added)));
+	out_table_cellf(table, "%+.1f%%", share_of(sides->diff, row->added));
+	out_table_cellf(table, "%s%s", less ? reasons[row->reason].less :
+			reasons[row->reason].more,
+			row->is_fastest ? " (fastest)" : "");
+	figure_cell(table, row, row->was);
+	figure_cell(table, row, row->is);
+	chance_cell(table, row);
+	out_table_cell(table, func_language(f));
+	out_table_cell(table, caller_of(sides, row));
+	out_table_cell(table, f->name);
+}
+
+static void print_table(const struct sides *sides)
+{
+	struct out_table *const table = out_table_new(columns, COLUMNS);
+	const struct diff *const d = sides->diff;
+	size_t shown = 0, left = 0;
+	char text[OUT_NUMBER];
+
+	for (size_t i = 0; i < d->count; i++) {
+		if (!is_shown(d, &d->rows[i]))
+			continue;
+		if (arg_top > 0 && shown >= arg_top) {
+			left++;
+			continue;
+		}
+		table_row(table, sides, &d->rows[i]);
+		shown++;
+	}
+	if (shown > 0)
+		out_table_print(table, stdout, out_table_terminal(stdout));
+	else
+		printf("no function adds or takes %g%% or more\n", arg_min);
+	if (left > 0)
+		printf("... and %s (--top 0 shows all)\n",
+		       out_number_many(text, left, "changes"));
+	out_table_free(table);
+}
+
+/* ---- CSV ---------------------------------------------------------------- */
+
+enum { DECIMALS = 3 };
+
+static void csv_row(const struct sides *sides, const struct diff_row *row)
+{
+	struct session *const s = row->after ? sides->after.session :
+				  sides->before.session;
+	struct out_csv csv = { stdout, 0 };
+
+	cells_csv_real(&csv, row->added, DECIMALS);
+	cells_csv_real(&csv, share_of(sides->diff, row->added), DECIMALS);
+	out_csv_text(&csv, reasons[row->reason].key);
+	cells_csv_real(&csv, row->was, DECIMALS);
+	cells_csv_real(&csv, row->is, DECIMALS);
+	if (row->chance < 0)
+		out_csv_text(&csv, "");
+	else
+		cells_csv_real(&csv, row->chance, DECIMALS);
+	cells_csv_func(&csv, s, row->after ? row->after : row->before);
+	out_csv_text(&csv, caller_of(sides, row));
+	out_csv_end(&csv);
+}
+
+static void print_csv(const struct sides *sides)
+{
+	const struct diff *const d = sides->diff;
+
+	puts("added_ns,share,reason,was,is,chance," CELLS_FUNC_COLUMNS
+	     ",caller");
+	for (size_t i = 0; i < d->count; i++)
+		if (is_shown(d, &d->rows[i]))
+			csv_row(sides, &d->rows[i]);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* The first of two operands is before; or those before the word vs. Returns
+ * how many are before, or 0 with the cause in the chain. */
 static int split(int count, char **operands, char ***after, int *after_count)
 {
 	int at = 0;
@@ -52,48 +282,50 @@ static int split(int count, char **operands, char ***after, int *after_count)
 	return 0;
 }
 
-/* --- the whole ----------------------------------------------------------- */
-
-static enum cmd_exit judge(const struct diff_report *d)
+/* Does one change add more than --fail-over allows? */
+static enum cmd_exit judge(const struct sides *sides)
 {
-	const struct diff *const t = d->diff;
+	const struct diff *const d = sides->diff;
 
-	for (size_t i = 0; arg_limit >= 0 && i < t->count; i++) {
-		const struct diff_row *const row = &t->rows[i];
+	for (size_t i = 0; arg_limit >= 0 && i < d->count; i++) {
+		const struct diff_row *const row = &d->rows[i];
 
 		if (row->chance > DIFF_CHANCE ||
-		    diff_print_share(t, row->added) <= arg_limit)
+		    share_of(d, row->added) <= arg_limit)
 			continue;
 		err_add("\"%s\" adds %.1f%% of the time before (%s); "
 			"--fail-over allows %g%%",
-			diff_print_func(d, row->before, row->after)->name,
-			diff_print_share(t, row->added),
-			diff_print_reason(row->reason),
+			func_of(sides, row->before, row->after)->name,
+			share_of(d, row->added), reasons[row->reason].more,
 			arg_limit);
 		return CMD_WORSE;
 	}
 	return CMD_OK;
 }
 
-static enum cmd_exit compare(struct diff_report *d)
+static enum cmd_exit compare(struct sides *sides)
 {
-	enum cmd_exit status = header_need_calls(&d->side[0]);
+	enum cmd_exit status = header_need_calls(&sides->before);
 
 	if (status == CMD_OK)
-		status = header_need_calls(&d->side[1]);
+		status = header_need_calls(&sides->after);
 	if (status != CMD_OK)
 		return status;
-	d->diff = diff_new(d->side[0].session, d->side[1].session);
-	diff_print(d);
-	status = judge(d);
-	diff_free(d->diff);
+	sides->diff = diff_new(sides->before.session, sides->after.session);
+	print_header(sides);
+	if (arg_csv)
+		print_csv(sides);
+	else
+		print_table(sides);
+	status = judge(sides);
+	diff_free(sides->diff);
 	return status;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
 	static const struct replay_collect want;
-	struct diff_report d = { .top = arg_top, .min = arg_min, .csv = arg_csv };
+	struct sides sides = { 0 };
 	enum cmd_exit status;
 	char **after = NULL;
 	int after_count = 0;
@@ -101,14 +333,14 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (before == 0)
 		return CMD_USAGE;
-	status = load_open_merged(&d.side[0], &want, before, operands);
+	status = load_open_merged(&sides.before, &want, before, operands);
 	if (status == CMD_OK)
-		status = load_open_merged(&d.side[1], &want, after_count,
-					    after);
+		status = load_open_merged(&sides.after, &want, after_count,
+					  after);
 	if (status == CMD_OK)
-		status = compare(&d);
-	load_close(&d.side[0]);
-	load_close(&d.side[1]);
+		status = compare(&sides);
+	load_close(&sides.before);
+	load_close(&sides.after);
 	return status;
 }
 
@@ -119,20 +351,22 @@ const struct cmd cmd_diff = {
 	.about =
 	"Compares traces or profiles, sessions before with sessions after,\n"
 	"and lists functions by the time they add to a session, each with\n"
-	"the reason: a caller calls it more often than it did; functions\n"
-	"call it that did not; it is new; it costs more a call (its own\n"
-	"code, on the CPU where that is known); it waits or its coroutine\n"
-	"sleeps longer a call. A function called more often answers for all\n"
-	"that it calls; a function that costs more for itself only.\n"
+	"the reason: a caller calls it more often than before; functions\n"
+	"call it that did not call it before; it is new; it costs more a\n"
+	"call (its own code, on the CPU where that is known); it waits\n"
+	"longer a call, or its coroutine sleeps longer. A function that is\n"
+	"called more often answers for all that it calls; a function that\n"
+	"costs more answers only for itself.\n"
 	"\n"
-	"Functions are the same by build-id and offset (Lua: source and\n"
-	"lines); in another build, by name and file. chance is how likely\n"
-	"sessions of one kind differ as much, by Welch's t-test times the\n"
-	"number of rows; what may be chance (over 5%) comes last. It is not\n"
-	"known for fewer than two sessions on a side: then all counts. A\n"
-	"busy machine makes calls longer, none shorter: where means may\n"
-	"differ by chance, but the fastest calls of functions that call\n"
-	"nothing do not, those are compared (fastest).\n"
+	"Functions are the same if their build-id and offset are (Lua:\n"
+	"source and lines); in another build, if their name and file are.\n"
+	"chance is how likely sessions of one kind differ as much: Welch's\n"
+	"t-test, times the number of rows. What may be chance (over 5%)\n"
+	"comes last. With fewer than two sessions on a side chance is not\n"
+	"known, and every change counts. A busy machine makes calls longer,\n"
+	"never shorter: where means may differ by chance, but the fastest\n"
+	"calls of functions that call nothing do not, the fastest calls are\n"
+	"compared (fastest).\n"
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,

@@ -1,87 +1,105 @@
-/* cmd_info.c - "weft info": what is in a trace, who made it, and what it takes
- * to name its functions.
+/* cmd_info.c - "weft info": what is in a trace, who ran, what is missing, and
+ * what it takes to name its functions.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/base/err.h"
 #include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
-#include "analyzer/cmd/identities_print.h"
-#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { GAPS_SHOWN = 5 };
+enum { GAPS_SHOWN = 5, KEY_WIDTH = 11 };
 
 static size_t arg_top = 20;
 
 static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top,
-	  .help = "processes, threads and modules to list, 0 for all" },
+	  .to = &arg_top, .help = "how many processes, threads, Lua states "
+	  "and modules are listed, 0 for all" },
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
 static const struct filter_refusal refused[] = {
-	{ FILTER_ALL, "weft info tells about the whole trace; \"weft report\" "
-	  "and others show parts of it" },
+	{ FILTER_ALL, "weft info describes the whole trace; weft report and "
+	  "weft tree show parts of it" },
 	{ 0, NULL }
 };
 
-static void line(const char *key, const char *value)
+/* The heading of a list. */
+static void print_total(const char *what, uint64_t count)
 {
-	printf("%-11s ", key);
+	printf("%-*s %" PRIu64 "\n", KEY_WIDTH, what, count);
+}
+
+/* Is line i of count to be shown? Says once how many are not. */
+static bool is_shown(size_t i, size_t count, const char *what)
+{
+	if (arg_top == 0 || i < arg_top)
+		return true;
+	if (i == arg_top)
+		printf("  ... and %zu more %s (--top 0 lists all)\n", count - i,
+		       what);
+	return false;
+}
+
+/* ---- the recording ------------------------------------------------------ */
+
+static void print_line(const char *key, const char *value)
+{
+	printf("%-*s ", KEY_WIDTH, key);
 	cells_print_text(value);
 	putchar('\n');
 }
 
-static void lost_line(void *ctx, const char *sentence)
+static void print_sentence(void *key, const char *sentence)
 {
-	(void)ctx;
-	line("lost", sentence);
+	print_line(key, sentence);
 }
 
-static void note_line(void *ctx, const char *sentence)
+/* Is the recorder's note of this key printed elsewhere, in other words? */
+static bool is_told(const char *key)
 {
-	(void)ctx;
-	line("note", sentence);
-}
-
-static void missing_line(void *ctx, const char *sentence)
-{
-	(void)ctx;
-	line("missing in", sentence);
-}
-
-/* Those of the recorder's notes that are said elsewhere are left out. */
-static void print_notes(const struct session *s)
-{
-	static const char *const known[] = {
+	static const char *const begins[] = {
 		"lost.", "complete", "trouble", "end", "start", "threads",
-		"processes", "vms", "coroutines", "records", "chunks",
-		"clock"
+		"processes", "vms", "coroutines", "records", "chunks", "clock"
 	};
 
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strncmp(key, begins[i], strlen(begins[i])) == 0)
+			return true;
+	/* "label" comes once more, taken apart, as "label.KEY". */
+	return strcmp(key, "label") == 0;
+}
+
+static void print_notes(const struct session *s)
+{
 	for (size_t i = 0; i < s->note_count; i++) {
 		const char *const key = s->notes[i].key;
-		/* "label" is said again, in two, as "label.KEY". */
-		int is_known = strcmp(key, "label") == 0;
+		const size_t length = strlen(key);
 
-		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
-			is_known |= strncmp(key, known[k],
-					    strlen(known[k])) == 0;
-		if (is_known)
+		if (is_told(key))
 			continue;
 		cells_print_text(key);
-		printf("%*s ", (int)(strlen(key) < 11 ? 11 - strlen(key) : 0),
-		       "");
+		printf("%*s ", length < KEY_WIDTH ?
+		       KEY_WIDTH - (int)length : 0, "");
 		cells_print_text(s->notes[i].value);
 		putchar('\n');
 	}
+}
+
+static void print_missing(const struct load *load)
+{
+	char lost[] = "lost", missing[] = "missing in", note[] = "note";
+	const struct session *const s = load->session;
+
+	if (completeness_each(load, print_sentence, lost) == 0)
+		print_line(lost, "nothing was lost");
+	for (size_t i = 0; i < s->gap_count && i < GAPS_SHOWN; i++)
+		completeness_gap(s, &s->gaps[i], print_sentence, missing);
+	completeness_notes(load, print_sentence, note);
 }
 
 static void print_size(const struct load *load)
@@ -90,10 +108,10 @@ static void print_size(const struct load *load)
 	const uint64_t bytes = load->in.ctf_bytes + load->in.spill_bytes;
 	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER];
 
-	printf("%-11s %s in %s", "data", out_number_many(a, s->records,
-							 "records"),
-	       out_number_many(b, s->chunks, "chunks"));
-	printf(", %s", out_number_many(c, s->calls, "calls"));
+	printf("%-*s %s in %s, %s", KEY_WIDTH, "data",
+	       out_number_many(a, s->records, "records"),
+	       out_number_many(b, s->chunks, "chunks"),
+	       out_number_many(c, s->calls, "calls"));
 	if (bytes > 0)
 		printf(" (CTF %s, spill file %s",
 		       out_number_bytes(a, load->in.ctf_bytes),
@@ -103,18 +121,140 @@ static void print_size(const struct load *load)
 	puts(bytes > 0 ? ")" : "");
 }
 
+/* ---- who ran ------------------------------------------------------------ */
+
+static void print_processes(const struct session *s)
+{
+	char text[OUT_NUMBER];
+
+	print_total("processes", s->process_count);
+	for (size_t i = 0; i < s->process_count; i++) {
+		const struct process *const p = &s->processes[i];
+
+		if (!is_shown(i, s->process_count, "processes"))
+			break;
+		/* In merged sessions one stands for many, without a number. */
+		if (p->pid)
+			printf("  %" PRIu32 " pid %" PRIu32 ", ", p->serial,
+			       p->pid);
+		else
+			fputs("  ", stdout);
+		if (p->parent)
+			printf("child of %" PRIu32 ", ", p->parent);
+		printf("since %s: ", out_number_date(text, p->start));
+		cells_print_text(p->path[0] ? p->path : "?");
+		putchar('\n');
+	}
+}
+
+/* Whose thread or Lua state it is. */
+static void print_owner(const struct session *s, uint32_t process)
+{
+	if (s->processes[process].pid) {
+		printf(" of pid %" PRIu32, s->processes[process].pid);
+	} else if (s->process_count > 1) {
+		fputs(" of ", stdout);
+		cells_print_text(load_file_name(s->processes[process].path));
+	}
+}
+
+static void print_offcpu(const struct session *s, const struct thread *t)
+{
+	char text[OUT_NUMBER];
+
+	printf(", off CPU %s",
+	       out_number_time(text, (double)session_ns(s, t->offcpu)));
+	/* A few microseconds at the thread's ends are never known. */
+	if (t->known < t->traced - t->traced / 100)
+		printf(" of the %s known",
+		       out_number_time(text, (double)session_ns(s, t->known)));
+}
+
+static void print_thread(const struct session *s, const struct thread *t)
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER];
+
+	fputs("  ", stdout);
+	if (t->tid)
+		printf("tid %" PRIu32 " ", t->tid);
+	cells_print_text(t->tid || t->name[0] ? t->name : "[unnamed]");
+	print_owner(s, t->process);
+	printf(": %s, %s",
+	       out_number_time(a, (double)session_ns(s, t->traced)),
+	       out_number_many(b, t->calls, "calls"));
+	if (t->cpu_ns > 0)
+		printf(", CPU %s", out_number_time(a, (double)t->cpu_ns));
+	if (t->known > 0)
+		print_offcpu(s, t);
+	putchar('\n');
+}
+
+static void print_threads(const struct session *s)
+{
+	print_total("threads", s->thread_count);
+	for (size_t i = 0; i < s->thread_count &&
+			   is_shown(i, s->thread_count, "threads"); i++)
+		print_thread(s, &s->threads[i]);
+}
+
+static const char *abi_name(uint32_t abi)
+{
+	switch (abi) {
+	case VM_LUA51:
+		return "Lua 5.1";
+	case VM_LUA52:
+		return "Lua 5.2";
+	case VM_LUA53:
+		return "Lua 5.3";
+	case VM_LUA54:
+		return "Lua 5.4";
+	case VM_LUAJIT:
+		return "LuaJIT";
+	default:
+		return "unknown Lua";
+	}
+}
+
+static void print_vms(const struct session *s)
+{
+	static const struct { uint32_t flag; const char *words; } flags[] = {
+		{ VM_JIT_OFF, ", its JIT was off" },
+		{ VM_INFERRED, ", resumes found at the next event" },
+		{ VM_QUIET, ", native calls of its own left out" },
+	};
+
+	print_total("Lua states", s->vm_count);
+	for (size_t i = 0; i < s->vm_count; i++) {
+		const struct vm *const vm = &s->vms[i];
+
+		if (!is_shown(i, s->vm_count, "states"))
+			break;
+		printf("  %" PRIu64 " %s", vm->serial, abi_name(vm->abi));
+		print_owner(s, vm->process);
+		printf(", frames read by %s", vm->flags & VM_PEEK ?
+		       "a checked peek" : "the API");
+		for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)
+			if (vm->flags & flags[k].flag)
+				fputs(flags[k].words, stdout);
+		putchar('\n');
+	}
+	print_total("coroutines", s->coroutine_count + s->beyond.coroutines);
+}
+
+/* ---- modules ------------------------------------------------------------ */
+
 static void print_naming(const struct elf_module *elf,
 			 const struct sym_module *m)
 {
 	printf("    %zu of %zu functions named", m->named, m->asked);
-	if (m->file[0] != '\0') {
+	if (m->file[0]) {
 		fputs(" from ", stdout);
 		cells_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
-			       m->file);
+				 m->file);
 	}
 	if (m->hinted > 0)
 		printf(", %zu more as Lua calls them", m->hinted);
-	if (m->why[0] != '\0') {
+	if (m->why[0]) {
 		fputs(": ", stdout);
 		cells_print_text(m->why);
 	}
@@ -126,43 +266,43 @@ static void print_modules(const struct load *load)
 	struct func_table *const funcs = load->session->funcs;
 	const size_t count = func_elf_count(funcs);
 
-	printf("%-11s %zu\n", "modules", count);
-	for (elf_id i = 1; i <= count; i++) {
+	print_total("modules", count);
+	for (elf_id i = 1; i <= count && is_shown(i - 1, count, "modules");
+	     i++) {
 		const struct elf_module *const elf = func_elf(funcs, i);
-		const struct sym_module *const m = &load->modules[i];
 
-		if (!identities_print_is_shown(i - 1, count, arg_top, "modules"))
-			break;
 		fputs("  ", stdout);
 		cells_print_text(elf->path);
 		fputs("\n    build-id ", stdout);
 		for (size_t k = 0; k < elf->build_id_size; k++)
 			printf("%02x", elf->build_id[k]);
 		puts(elf->build_id_size == 0 ? "none" : "");
-		print_naming(elf, m);
+		print_naming(elf, &load->modules[i]);
 	}
 }
+
+/* ---- the command -------------------------------------------------------- */
 
 static void print_info(const struct load *load)
 {
 	const struct session *const s = load->session;
 	char text[OUT_NUMBER];
 
-	line("trace", load->path);
-	line("read by", load->in.reader);
-	line("recorded", s->thread_count == 0 ? "nothing" :
-	     out_number_date(text, session_real(s, session_first_tick(s))));
-	line("duration", out_number_time(text, (double)session_duration(s)));
+	print_line("trace", load->path);
+	print_line("read by", load->in.reader);
+	print_line("recorded", s->thread_count == 0 ? "nothing" :
+		   out_number_date(text,
+				   session_real(s, session_first_tick(s))));
+	print_line("duration",
+		   out_number_time(text, (double)session_duration(s)));
 	print_notes(s);
-	if (completeness_each(load, lost_line, NULL) == 0)
-		line("lost", "nothing was lost");
-	for (size_t i = 0; i < s->gap_count && i < GAPS_SHOWN; i++)
-		completeness_gap(s, &s->gaps[i], missing_line, NULL);
-	completeness_notes(load, note_line, NULL);
+	print_missing(load);
 	print_size(load);
-	printf("%-11s %" PRIu64 " ticks a second, known to %" PRIu64
-	       " parts in 10^9\n", "clock", s->tick_hz, s->hz_error);
-	identities_print(s, arg_top);
+	printf("%-*s %" PRIu64 " ticks a second, known to %" PRIu64
+	       " parts in 10^9\n", KEY_WIDTH, "clock", s->tick_hz, s->hz_error);
+	print_processes(s);
+	print_threads(s);
+	print_vms(s);
 	print_modules(load);
 }
 
@@ -182,9 +322,9 @@ const struct cmd cmd_info = {
 	.args = "TRACE...",
 	.summary = "tell what is in a trace and how it was made",
 	.about =
-	"Reads traces or profiles (several are merged) and tells what was\n"
+	"Reads traces or profiles (several are merged) and prints what was\n"
 	"recorded, when and where, by which reader it was read, what is\n"
-	"missing, its processes, threads, Lua states, and its ELF modules\n"
+	"missing, its processes, threads and Lua states, and its ELF modules\n"
 	"with their build-ids: whether their functions can be named, from\n"
 	"which file, and if not, why not.",
 	.opts = opts,

@@ -1,7 +1,7 @@
-/* cmd_merge.c - "weft merge": many sessions as one profile, or a table of how
- * functions did over them.
+/* cmd_merge.c - "weft merge": many sessions as one profile, or a table of each
+ * function's calls and times over them.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/load/header.h"
@@ -9,19 +9,19 @@
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-enum by { BY_SELF, BY_TOTAL, BY_SUSPENDED, BY_CALLS };
+/* As func_statistics has them. */
+enum figure { BY_SELF, BY_TOTAL, BY_SUSPENDED, BY_CALLS };
+
+static const char *const sort_keys[] = {
+	"self", "total", "suspended", "calls", NULL
+};
 
 static const char *arg_output;
 static size_t arg_top = 30;
 static int arg_sort;
 static bool arg_csv;
-
-static const char *const sort_keys[] = {
-	"self", "total", "suspended", "calls", NULL
-};
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
@@ -29,7 +29,7 @@ static const struct opt opts[] = {
 	  "printing a table; - is standard output" },
 	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
 	  .to = &arg_sort, .choices = sort_keys,
-	  .help = "what comes first, and which time is shown" },
+	  .help = "the order of the rows, and which time is shown" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
@@ -38,6 +38,36 @@ static const struct opt opts[] = {
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
+
+static const struct statistics *figure_of(const struct func_statistics *f,
+					  enum figure figure)
+{
+	switch (figure) {
+	case BY_CALLS:
+		return &f->calls;
+	case BY_TOTAL:
+		return &f->total;
+	case BY_SUSPENDED:
+		return &f->suspended;
+	case BY_SELF:
+		break;
+	}
+	return &f->self;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct func_statistics *const x = *(const void *const *)a;
+	const struct func_statistics *const y = *(const void *const *)b;
+	const uint64_t vx = figure_of(x, (enum figure)arg_sort)->sum;
+	const uint64_t vy = figure_of(y, (enum figure)arg_sort)->sum;
+
+	if (vx != vy)
+		return vx < vy ? 1 : -1;
+	return x->func < y->func ? -1 : x->func > y->func;
+}
+
+/* ---- the table ---------------------------------------------------------- */
 
 static const struct out_column columns[] = {
 	{ .title = "sessions", .align = OUT_RIGHT },
@@ -57,46 +87,6 @@ static const struct out_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-static const struct statistics *time_of(const struct func_statistics *f)
-{
-	switch ((enum by)arg_sort) {
-	case BY_TOTAL:
-		return &f->total;
-	case BY_SUSPENDED:
-		return &f->suspended;
-	case BY_SELF:
-	case BY_CALLS:
-		break;
-	}
-	return &f->self;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct func_statistics *const x = *(const void *const *)a;
-	const struct func_statistics *const y = *(const void *const *)b;
-	const uint64_t vx = arg_sort == BY_CALLS ? x->calls.sum :
-			    time_of(x)->sum;
-	const uint64_t vy = arg_sort == BY_CALLS ? y->calls.sum :
-			    time_of(y)->sum;
-
-	if (vx != vy)
-		return vx < vy ? 1 : -1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
-
-/* --- the table ----------------------------------------------------------- */
-
-static void count_cell(struct out_table *table, double value)
-{
-	char text[OUT_NUMBER];
-
-	if (value == floor(value) && value < 1e15)
-		out_table_cell(table, out_number_count(text, (uint64_t)value));
-	else
-		out_table_cellf(table, "%.1f", value);
-}
-
 static void time_cell(struct out_table *table, double value)
 {
 	char text[OUT_NUMBER];
@@ -104,8 +94,8 @@ static void time_cell(struct out_table *table, double value)
 	out_table_cell(table, value == 0 ? "-" : out_number_time(text, value));
 }
 
-static void cells(struct out_table *table, const struct statistics *s,
-		  void (*cell)(struct out_table *, double))
+static void put_cells(struct out_table *table, const struct statistics *s,
+		      void (*cell)(struct out_table *, double))
 {
 	cell(table, (double)s->sum);
 	cell(table, statistics_mean(s, s->sessions));
@@ -117,83 +107,88 @@ static void cells(struct out_table *table, const struct statistics *s,
 static void print_table(const struct session *s,
 			const struct func_statistics *const *rows)
 {
+	/* Sorted by calls, self time is shown. */
+	const enum figure time = arg_sort == BY_CALLS ? BY_SELF :
+				 (enum figure)arg_sort;
 	struct out_table *const table = out_table_new(columns, COLUMNS);
-	const size_t shown = arg_top == 0 || s->statistics_count < arg_top ?
-			     s->statistics_count : arg_top;
+	const size_t count = s->statistics_count;
+	const size_t shown = arg_top == 0 || count < arg_top ? count : arg_top;
 	char text[OUT_NUMBER];
 
 	for (size_t i = 0; i < shown; i++) {
 		const struct func *const f = func_get(s->funcs, rows[i]->func);
 
-		count_cell(table, (double)rows[i]->calls.sessions);
-		cells(table, &rows[i]->calls, count_cell);
-		cells(table, time_of(rows[i]), time_cell);
+		cells_count(table, (double)rows[i]->calls.sessions);
+		put_cells(table, &rows[i]->calls, cells_count);
+		put_cells(table, figure_of(rows[i], time), time_cell);
 		out_table_cell(table, func_language(f));
 		out_table_cell(table, f->name);
 	}
 	printf("calls and %s time of the sessions in which a function ran: "
-	       "sum, mean, deviation\n",
-	       sort_keys[arg_sort == BY_CALLS ? BY_SELF : arg_sort]);
-	if (s->statistics_count > 0)
+	       "sum, mean, deviation\n", sort_keys[time]);
+	if (count > 0)
 		out_table_print(table, stdout, out_table_terminal(stdout));
-	if (shown < s->statistics_count)
-		printf("... and %s (--top 0 shows all)\n", out_number_many(text,
-		       s->statistics_count - shown, "functions"));
+	if (shown < count)
+		printf("... and %s (--top 0 shows all)\n",
+		       out_number_many(text, count - shown, "functions"));
 	out_table_free(table);
 }
 
-/* --- rows for scripts ---------------------------------------------------- */
+/* ---- CSV ---------------------------------------------------------------- */
 
-static void csv_real(struct out_csv *csv, double value)
+/* The order of the columns. */
+static const struct { enum figure figure; const char *key; } figures[] = {
+	{ BY_CALLS, "calls" }, { BY_SELF, "self_ns" },
+	{ BY_TOTAL, "total_ns" }, { BY_SUSPENDED, "suspended_ns" },
+};
+
+enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
+
+static void csv_row(struct session *s, const struct func_statistics *row)
 {
-	char text[OUT_NUMBER];
+	struct out_csv csv = { stdout, 0 };
 
-	snprintf(text, sizeof(text), "%.1f", value);
-	out_csv_text(csv, text);
-}
+	cells_csv_func(&csv, s, row->func);
+	out_csv_number(&csv, row->calls.sessions);
+	for (size_t i = 0; i < FIGURES; i++) {
+		const struct statistics *const f =
+			figure_of(row, figures[i].figure);
 
-static void csv_statistics(struct out_csv *csv, const struct statistics *s)
-{
-	out_csv_number(csv, s->sum);
-	csv_real(csv, statistics_mean(s, s->sessions));
-	out_csv_number(csv, s->min);
-	out_csv_number(csv, s->max);
-	csv_real(csv, statistics_deviation(s, s->sessions));
+		out_csv_number(&csv, f->sum);
+		cells_csv_real(&csv, statistics_mean(f, f->sessions), 1);
+		out_csv_number(&csv, f->min);
+		out_csv_number(&csv, f->max);
+		cells_csv_real(&csv, statistics_deviation(f, f->sessions), 1);
+	}
+	out_csv_end(&csv);
 }
 
 static void print_csv(struct session *s,
 		      const struct func_statistics *const *rows)
 {
-	static const char *const figures[] = { "calls", "self_ns", "total_ns",
-					       "suspended_ns" };
-	struct out_csv csv = { stdout, 0 };
-
 	fputs(CELLS_FUNC_COLUMNS ",sessions", stdout);
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		printf(",%s,%s_mean,%s_min,%s_max,%s_deviation", figures[i],
-		       figures[i], figures[i], figures[i], figures[i]);
-	putchar('\n');
-	for (size_t i = 0; i < s->statistics_count; i++) {
-		cells_csv_func(&csv, s, rows[i]->func);
-		out_csv_number(&csv, rows[i]->calls.sessions);
-		csv_statistics(&csv, &rows[i]->calls);
-		csv_statistics(&csv, &rows[i]->self);
-		csv_statistics(&csv, &rows[i]->total);
-		csv_statistics(&csv, &rows[i]->suspended);
-		out_csv_end(&csv);
+	for (size_t i = 0; i < FIGURES; i++) {
+		const char *const key = figures[i].key;
+
+		printf(",%s,%s_mean,%s_min,%s_max,%s_deviation", key, key, key,
+		       key, key);
 	}
+	putchar('\n');
+	for (size_t i = 0; i < s->statistics_count; i++)
+		csv_row(s, rows[i]);
 }
 
-static void show(const struct load *load)
+/* ---- the command -------------------------------------------------------- */
+
+static void print(const struct load *load)
 {
 	struct session *const s = load->session;
 	const struct func_statistics **const rows =
-		mem_alloc((s->statistics_count + 1) * sizeof(struct func_statistics *));
+		mem_alloc((s->statistics_count + 1) * sizeof(*rows));
 
 	for (size_t i = 0; i < s->statistics_count; i++)
 		rows[i] = &s->statistics[i];
-	qsort(rows, s->statistics_count, sizeof(struct func_statistics *),
-	      compare);
+	qsort(rows, s->statistics_count, sizeof(*rows), compare);
 	if (arg_csv) {
 		header_print_losses(load);
 		print_csv(s, rows);
@@ -206,15 +201,14 @@ static void show(const struct load *load)
 
 static enum cmd_exit run(int count, char **operands)
 {
-	/* Who merges profiles merges all that is in them. */
+	/* A profile keeps Lua states apart. */
 	const struct replay_collect want = { .hist = 1,
 					     .vm = arg_output != NULL };
 	struct load load;
-	enum cmd_exit status = load_open_merged(&load, &want, count,
-						  operands);
+	enum cmd_exit status = load_open_merged(&load, &want, count, operands);
 
 	if (status == CMD_OK && !arg_output)
-		show(&load);
+		print(&load);
 	else if (status == CMD_OK && load_profile_write(&load, arg_output) != 0)
 		status = CMD_UNREADABLE;
 	else if (status == CMD_OK)
@@ -231,17 +225,17 @@ const struct cmd cmd_merge = {
 	.summary = "add sessions up, of one machine or many",
 	.about =
 	"Reads traces and profiles and adds them up. Native functions are\n"
-	"the same if module's build-id and offset are, Lua functions if\n"
+	"the same if their module's build-id and offset are, Lua functions if\n"
 	"source and lines are; threads if program, labels and name are, Lua\n"
 	"states if program, labels and number are. Prints each function's\n"
-	"calls and time over the sessions: sum, mean, least, most, and\n"
-	"standard deviation, of the sessions in which it ran. Or writes the\n"
-	"sum as a profile (-o), which can be merged again: the result is the\n"
-	"same in any order and grouping, to the byte. Times are added in\n"
-	"whole nanoseconds.\n"
+	"calls and time over the sessions in which it ran: sum, mean, min,\n"
+	"max, and standard deviation. With -o it writes the sum as a profile\n"
+	"instead, which can be merged again: the result is the same in any\n"
+	"order and grouping, to the byte. Times are added in whole\n"
+	"nanoseconds.\n"
 	"\n"
 	"\"weft export\" makes a profile of a trace where it was recorded.\n"
-	"Reports take several traces and profiles themselves, as if merged.",
+	"Other commands that take several traces merge them in the same way.",
 	.opts = opts,
 	.run = run,
 };

@@ -1,37 +1,90 @@
 /* cmd_plot.c - "weft plot": hot functions by self time as bars, native and Lua
- * told apart.
+ * functions in different colours.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/load/header.h"
 #include "analyzer/load/completeness.h"
-#include "analyzer/tables/flat.h"
+#include "analyzer/load/header.h"
 #include "analyzer/out/out_gnuplot.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/tables/flat.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const char *arg_output;
 static size_t arg_top = 20;
-static int arg_terminal;
+static int arg_format = -1;
 
-static const char *const terminals[] = { "svg", "png", NULL };
+enum { FORMAT_SVG };
+static const char *const formats[] = { "svg", "png", "pdf", NULL };
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
-	  .to = &arg_output,
-	  .help = "the plot; without it, DIR.svg or DIR.png" },
+	  .to = &arg_output, .help = "where the plot goes, - for standard "
+	  "output; without it, TRACE.svg beside the trace" },
+	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
+	  .to = &arg_format, .choices = formats, .help = "the format; without "
+	  "it, what FILE ends in, or svg" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "functions to show" },
-	{ .type = OPT_CHOICE, .letter = 't', .name = "terminal", .arg = "KIND",
-	  .to = &arg_terminal, .choices = terminals, .help = "what to draw" },
+	  .to = &arg_top, .help = "functions to show, 0 for all" },
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
-enum { GROUP_NATIVE, GROUP_LUA, GROUPS, BARS_MAX = 200,
-       NOTE = 3 * OUT_NUMBER };
+/* ---- where to, and in which format -------------------------------------- */
+
+/* The index in formats of what the file's name ends in; -1 if that is no
+ * format. */
+static int format_of(const char *file)
+{
+	const char *const dot = strrchr(file, '.');
+
+	for (int i = 0; dot && formats[i]; i++)
+		if (strcmp(dot + 1, formats[i]) == 0)
+			return i;
+	return -1;
+}
+
+/* Set arg_format. 0, or -1 with the cause in the chain. */
+static int choose_format(void)
+{
+	const char *const file = arg_output ? arg_output : "";
+	const int ending = format_of(file);
+
+	if (arg_format >= 0 && ending >= 0 && ending != arg_format)
+		return err_add("\"%s\" is not a name for --format %s; leave "
+			       "one of them out", file, formats[arg_format]);
+	if (arg_format < 0 && ending < 0 && strchr(text_base_name(file), '.'))
+		return err_add("\"%s\" does not end in .svg, .png or .pdf; "
+			       "say which --format it has", file);
+	if (arg_format < 0)
+		arg_format = ending >= 0 ? ending : FORMAT_SVG;
+	if (arg_format != FORMAT_SVG && strcmp(file, "-") == 0 &&
+	    isatty(STDOUT_FILENO))
+		return err_add("%s is not for a terminal; give -o FILE",
+			       formats[arg_format]);
+	return 0;
+}
+
+/* The file's name: DIR.svg is beside the trace rather than in it. */
+static const char *output_name(const char *dir, char *to, size_t size)
+{
+	size_t length = strlen(dir);
+
+	if (arg_output)
+		return arg_output;
+	while (length > 1 && dir[length - 1] == '/')
+		length--;
+	snprintf(to, size, "%.*s.%s", (int)length, dir, formats[arg_format]);
+	return to;
+}
+
+/* ---- the plot ----------------------------------------------------------- */
+
+enum { GROUP_NATIVE, GROUP_LUA, GROUPS, NOTE = 3 * OUT_NUMBER };
 static const char *const groups[GROUPS] = { "native", "Lua" };
 
 /* One axis, one unit: that of the longest bar. */
@@ -84,8 +137,8 @@ static int draw(const struct load *load, const char *file)
 {
 	struct session *const s = load->session;
 	struct flat *const flat = flat_new(s, NULL);
-	const size_t wanted = arg_top < BARS_MAX ? arg_top : BARS_MAX;
-	const size_t count = flat->count < wanted ? flat->count : wanted;
+	const size_t count = arg_top > 0 && arg_top < flat->count ? arg_top :
+			     flat->count;
 	struct out_bar *const bars = mem_alloc((count + 1) * sizeof(*bars));
 	char (*const notes)[NOTE] = mem_alloc((count + 1) * sizeof(*notes));
 	const struct unit unit = unit_for(count == 0 ? 0 :
@@ -100,40 +153,31 @@ static int draw(const struct load *load, const char *file)
 	const struct out_bars plot = { title, axis, bars, count, groups,
 				       GROUPS };
 
-	status = count == 0 ? err_add("the trace holds no call to draw") :
-		 out_gnuplot_bars(&plot, file, terminals[arg_terminal]);
+	status = out_gnuplot_bars(&plot, file, formats[arg_format]);
 	mem_free(bars);
 	mem_free(notes);
 	flat_free(flat);
 	return status;
 }
 
-/* DIR.svg, beside the trace rather than in it. */
-static const char *output_name(const char *dir, char *to, size_t size)
-{
-	size_t length = strlen(dir);
-
-	if (arg_output)
-		return arg_output;
-	while (length > 1 && dir[length - 1] == '/')
-		length--;
-	snprintf(to, size, "%.*s.%s", (int)length, dir,
-		 terminals[arg_terminal]);
-	return to;
-}
-
 static enum cmd_exit run(int count, char **operands)
 {
 	char room[4096];
 	struct load load;
-	enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status;
 
+	if (choose_format() != 0)
+		return CMD_USAGE;
+	status = load_open(&load, count, operands);
+	if (status == CMD_OK)
+		status = header_need_calls(&load);
 	if (status == CMD_OK) {
 		const char *const file = output_name(load.path, room,
 						     sizeof(room));
 
-		status = draw(&load, file) == 0 ? CMD_OK : CMD_UNREADABLE;
-		if (status == CMD_OK)
+		if (draw(&load, file) != 0)
+			status = CMD_UNREADABLE;
+		else if (strcmp(file, "-") != 0)
 			fprintf(stderr, "weft: plot written to %s\n", file);
 	}
 	load_close(&load);
@@ -143,12 +187,12 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_plot = {
 	.name = "plot",
 	.args = "TRACE...",
-	.summary = "draw the hot functions, by gnuplot",
+	.summary = "draw the hot functions with gnuplot",
 	.about =
 	"Reads traces or profiles (several are merged) and draws their hot\n"
 	"functions by self time as bars, native and Lua functions in\n"
-	"different colours, into an SVG or PNG file. gnuplot does the drawing\n"
-	"and must be installed.",
+	"different colours, as SVG, PNG, or PDF if gnuplot can. gnuplot must\n"
+	"be installed.",
 	.opts = opts,
 	.run = run,
 };

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +100,25 @@ static void put_groups(FILE *to, const struct out_bars *plot)
 	fputc('\n', to);
 }
 
+/* Sizes are pixels, but those of a PDF are inches; so are sizes of type. */
+static void put_terminal(FILE *to, size_t height, const char *format)
+{
+	const bool is_pdf = strcmp(format, "pdf") == 0;
+	const bool is_svg = strcmp(format, "svg") == 0;
+	char size[64];
+
+	if (is_pdf)
+		snprintf(size, sizeof(size), "%gin,%gin", WIDTH / 96.0,
+			 (double)height / 96);
+	else
+		snprintf(size, sizeof(size), "%d,%zu", WIDTH, height);
+	fprintf(to, "set terminal %s%s noenhanced size %s "
+		"background rgb '#ffffff' font 'sans,%d'\n", format,
+		is_svg ? "" : "cairo", size, is_svg ? 13 : 10);
+}
+
 static void put_script(FILE *to, const struct out_bars *plot,
-		       const char *terminal)
+		       const char *format)
 {
 	const size_t height = FRAME_HEIGHT + BAR_HEIGHT * plot->count;
 	double most = 0;
@@ -108,10 +126,7 @@ static void put_script(FILE *to, const struct out_bars *plot,
 	for (size_t i = 0; i < plot->count; i++)
 		if (plot->bars[i].value > most)
 			most = plot->bars[i].value;
-	fprintf(to, "set terminal %s noenhanced size %d,%zu "
-		"background rgb '#ffffff' font 'sans,%d'\n",
-		strcmp(terminal, "png") == 0 ? "pngcairo" : "svg", WIDTH,
-		height, strcmp(terminal, "png") == 0 ? 10 : 13);
+	put_terminal(to, height, format);
 	fputs("set title noenhanced ", to);
 	put_text(to, plot->title, 100);
 	fputs("\nset xlabel noenhanced ", to);
@@ -198,14 +213,14 @@ static int end(const struct child *child)
 	return err_add("gnuplot failed (status %d): %s", status, message);
 }
 
-static int draw(const struct out_bars *plot, int output, const char *terminal)
+static int draw(const struct out_bars *plot, int output, const char *format)
 {
 	void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
 	struct child child = { .pid = -1 };
 	int status = start(&child, output);
 
 	if (status == 0) {
-		put_script(child.script, plot, terminal);
+		put_script(child.script, plot, format);
 		status = end(&child);
 	}
 	signal(SIGPIPE, before);
@@ -213,13 +228,15 @@ static int draw(const struct out_bars *plot, int output, const char *terminal)
 }
 
 int out_gnuplot_bars(const struct out_bars *plot, const char *file,
-		     const char *terminal)
+		     const char *format)
 {
 	char draft[PATH_MAX];
 	struct stat made;
 	mode_t mask;
 	int output;
 
+	if (strcmp(file, "-") == 0)
+		return draw(plot, STDOUT_FILENO, format);
 	if (snprintf(draft, sizeof(draft), "%s.XXXXXX", file) >=
 	    (int)sizeof(draft))
 		return err_add("the file's name is too long");
@@ -229,7 +246,7 @@ int out_gnuplot_bars(const struct out_bars *plot, const char *file,
 			       strerror(errno));
 	mask = umask(0);
 	umask(mask);
-	if (draw(plot, output, terminal) != 0) {
+	if (draw(plot, output, format) != 0) {
 		unlink(draft);
 		close(output);
 		return -1;

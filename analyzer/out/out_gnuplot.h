@@ -22,9 +22,10 @@ struct out_bars {
 
 enum { OUT_GNUPLOT_GROUPS = 4 };
 
-/* Draw horizontal bars into file, which appears whole or not at all. terminal
- * is "svg" or "png". 0, or -1 with the cause in the chain. */
+/* Draw horizontal bars into a file, which appears whole or not at all; "-" is
+ * standard output. The format is "svg", "png" or, if gnuplot was built for it,
+ * "pdf". 0, or -1 with the cause in the chain. */
 int out_gnuplot_bars(const struct out_bars *, const char *file,
-		     const char *terminal);
+		     const char *format);
 
 #endif
