@@ -1,5 +1,5 @@
-/* cmd_coverage.c - "weft cold": the functions that never ran, and those whose calls
- * cannot be seen, each with the reason.
+/* cmd_coverage.c - "weft coverage": the functions that were never called, and
+ * those whose calls cannot be seen, each with the reason.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
@@ -17,8 +17,8 @@ static bool arg_all, arg_csv, arg_inlines;
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
-	  .help = "every function, those that ran included, with offset, size "
-	  "and calls" },
+	  .help = "list every function, also those that ran, with offset, "
+	  "size and calls" },
 	{ .type = OPT_FLAG, .name = "inlines", .to = &arg_inlines,
 	  .help = "below each function, where it was inlined" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
@@ -45,8 +45,8 @@ static const struct out_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-/* A library without any hook would fill the table with what nobody asked. */
-static int is_shown(const struct cold *cold, const struct cold_row *row)
+/* A library without any hook would fill the table with what nobody asked for. */
+static bool is_shown(const struct cold *cold, const struct cold_row *row)
 {
 	return arg_all || (cold_why(row) != COLD_RAN &&
 			   (cold->modules[row->module].has_hook ||
@@ -120,7 +120,7 @@ static void print_rows(struct session *s, const struct cold *cold)
 		printf("... and %zu more (--top 0 shows all)\n", all - shown);
 }
 
-/* --- what is known of each module -------------------------------------- */
+/* ---- what is known of each module --------------------------------------- */
 
 static const char *cannot_know(const struct sym_cold *m)
 {
@@ -174,7 +174,7 @@ static void print_modules(struct session *s, const struct cold *cold)
 	putchar('\n');
 }
 
-/* --- for scripts ------------------------------------------------------- */
+/* ---- CSV ---------------------------------------------------------------- */
 
 static void csv_row(struct out_csv *csv, struct session *s,
 		    const struct cold_row *row)
@@ -257,22 +257,24 @@ static enum cmd_exit run(int count, char **operands)
 }
 
 const struct cmd cmd_coverage = {
-	.name = "cold",
+	.name = "coverage",
 	.args = "DIR",
-	.summary = "list functions that never ran or cannot be recorded",
+	.summary = "list functions that were never called, and why",
 	.about =
-	"Reads the trace in the folder DIR and the ELF files of the modules\n"
-	"in it, and lists the native functions that were not called, each\n"
-	"with the reason: never called while recorded; or its machine code\n"
-	"does not call the hook: the source file was built without\n"
-	"-finstrument-functions, or the function is excluded (others of the\n"
-	"same source file are not), or it was inlined everywhere without\n"
-	"the hook, so that its time is its callers'. Calls of an inlined\n"
-	"function that was built with the flag are recorded as its own.\n"
+	"Reads the trace in the folder DIR and the ELF files of its modules,\n"
+	"and lists the native functions that were not called, each with the\n"
+	"reason. Either it was never called while recorded, or its machine\n"
+	"code does not call the hook: its source file was built without\n"
+	"-finstrument-functions; or the function is excluded (others of its\n"
+	"source file are not); or it was inlined everywhere without the hook,\n"
+	"so that its time is its callers'. Calls of an inlined function that\n"
+	"was built with the flag are recorded as its own.\n"
 	"\n"
-	"Of a stripped module only exported functions are known; of a\n"
-	"library without any recorded call, nothing. Machine code other than\n"
-	"x86-64's is not read.",
+	"With a filter, calls count that are in the part that is shown.\n"
+	"\n"
+	"Of a stripped module only exported functions are known; of a library\n"
+	"without any recorded call, nothing. Only x86-64 machine code is\n"
+	"read.",
 	.opts = opts,
 	.run = run,
 };

@@ -3,7 +3,7 @@
 # and its debug file, a plugin that is removed while it runs, and a Lua source
 # are had; a plugin that was removed before its first call is said to be missing.
 # With the production machine's files all gone, everything else is named, weft
-# cold reads the code, and damaged files in the archive do no harm.
+# coverage reads the code, and damaged files in the archive do no harm.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 unset DEBUGINFOD_URLS
@@ -71,10 +71,10 @@ named() {
 }
 named
 grep -Eq '^in_gone\.so\+0x' "$T/report.csv" || fail "$(cat "$T/report.csv")"
-"$WEFT" cold --csv "$T/elsewhere/moved" 2>"$T/cold.err" >"$T/cold.csv" ||
-	fail "weft cold fails"
-grep -q '^load,.*,no_instrument_function or exclude list' "$T/cold.csv" ||
-	fail "cold does not read the archive: $(cat "$T/cold.csv")"
+"$WEFT" coverage --csv "$T/elsewhere/moved" 2>"$T/coverage.err" >"$T/coverage.csv" ||
+	fail "weft coverage fails"
+grep -q '^load,.*,no_instrument_function or exclude list' "$T/coverage.csv" ||
+	fail "coverage does not read the archive: $(cat "$T/coverage.csv")"
 "$WEFT" info "$T/elsewhere/moved" >"$T/info" || fail "weft info fails"
 grep -q '^archive .*1 missing' "$T/info" || fail "info: $(cat "$T/info")"
 
@@ -94,7 +94,7 @@ for f in "$T"/elsewhere/moved/archive/.build-id/*/*; do
 					conv=notrunc 2>/dev/null
 			done
 		fi
-		for command in report cold; do
+		for command in report coverage; do
 			timeout 40 "$WEFT" $command "$T/elsewhere/moved" \
 				>"$T/out" 2>"$T/err" ||
 				fail "$command of a damaged $f (seed $seed)" \

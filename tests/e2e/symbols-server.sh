@@ -52,10 +52,10 @@ DEBUGINFOD_URLS=http://127.0.0.1:$port report
 named || fail "DEBUGINFOD_URLS does not name"
 rm -rf "$T/cache"
 # The code comes from there, too.
-DEBUGINFOD_URLS=http://127.0.0.1:$port "$WEFT" cold --all --csv "$T/trace" \
-	>"$T/cold" 2>"$T/err" || fail "weft cold fails"
-grep -q '^next,.*,ran' "$T/cold" || fail "cold: $(cat "$T/cold" "$T/err")"
-grep -q 'machine code was not read' "$T/cold" && fail "no code: $(cat "$T/cold")"
+DEBUGINFOD_URLS=http://127.0.0.1:$port "$WEFT" coverage --all --csv "$T/trace" \
+	>"$T/coverage" 2>"$T/err" || fail "weft coverage fails"
+grep -q '^next,.*,ran' "$T/coverage" || fail "coverage: $(cat "$T/coverage" "$T/err")"
+grep -q 'machine code was not read' "$T/coverage" && fail "no code: $(cat "$T/coverage")"
 kill $server
 wait $server 2>/dev/null
 server=

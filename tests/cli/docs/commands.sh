@@ -22,7 +22,7 @@ for page in README.md docs/*.md; do
 done
 {
 	"$WEFT" record --help
-	for command in report tree callers coroutines stacks slow cold plot export merge diff dump info check help; do
+	for command in report tree callers coroutines stacks slow coverage plot export merge diff dump info check help; do
 		"$WEFT" "$command" --help
 	done
 } | grep -oE -e '--[a-z][a-z-]+' | sort -u >"$T/options"

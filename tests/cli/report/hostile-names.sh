@@ -10,7 +10,7 @@ record --label $'k=\x1b[2J`touch /tmp/weft-pwned`' -- "$P/p_names" ||
 	fail "weft record fails"
 for c in report "report --csv" tree "tree --csv --root coroutine" "tree -b" \
 	"tree -b --csv" "callers -a" "callers -a --csv" coroutines \
-	"coroutines --csv" "cold --all" "cold --all --csv --inlines" dump \
+	"coroutines --csv" "coverage --all" "coverage --all --csv --inlines" dump \
 	"dump --raw" info check; do
 	# shellcheck disable=SC2086
 	"$WEFT" $c "$T/trace" >"$T/o" 2>"$T/e" || fail "$c fails: $(cat "$T/e")"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# weft cold knows why each function of a program was not recorded: never called,
+# weft coverage knows why each function of a program was not recorded: never called,
 # a source built without the flag, the no_instrument attribute, gcc's exclude
 # lists, inlined everywhere; of a stripped module it says that it cannot know.
 # With gcc and clang, with and without a PLT, at a fixed address, as a library.
@@ -44,7 +44,7 @@ excluded="no_instrument_function or exclude list"
 unflagged="built without -finstrument-functions"
 inlined="inlined everywhere, without the hook"
 
-# is FUNCTION CALLS WHY: as weft cold --all has it, "" for ran.
+# is FUNCTION CALLS WHY: as weft coverage --all has it, "" for ran.
 is() {
 	local row
 	row=$(awk -F'\t' -v f="$1" '$1 == f { print $2 "\t" $3 }' "$T/rows")
@@ -54,11 +54,11 @@ is() {
 }
 # rows [OPTION...]: name, calls, why; names here have no comma.
 rows() {
-	"$WEFT" cold --all --csv "$@" "$T/trace" 2>"$T/cold.err" |
+	"$WEFT" coverage --all --csv "$@" "$T/trace" 2>"$T/coverage.err" |
 		sed -E 's/"(inlined everywhere), (without the hook)"/\1; \2/' |
 		awk -F, 'NR > 1 { sub(/;/, ",", $9)
 			print $1 "\t" $7 "\t" $9 }' >"$T/rows"
-	grep -qx '# nothing was lost' "$T/cold.err" || fail "weft cold fails"
+	grep -qx '# nothing was lost' "$T/coverage.err" || fail "weft coverage fails"
 }
 build() {
 	local compiler=$1
@@ -99,7 +99,7 @@ is listed 0 "$excluded"
 is from_header 0 "$inlined"
 
 # Where it was inlined.
-"$WEFT" cold --inlines "$T/trace" >"$T/table" || fail "weft cold fails"
+"$WEFT" coverage --inlines "$T/trace" >"$T/table" || fail "weft coverage fails"
 line=$(grep -n 'always(x)' "$T/a.c" | tail -n 1 | cut -d: -f1)
 grep -A1 ' always$' "$T/table" | grep -q "inlined at a.c:$line in hot" ||
 	fail "where always was inlined: $(cat "$T/table")"
@@ -116,8 +116,8 @@ is quiet 0 "not instrumented"
 label=stripped
 strip "$T/prog"
 rows
-grep -q "/prog: cannot know: stripped" "$T/cold.err" ||
-	fail "a stripped program is known: $(cat "$T/cold.err" "$T/rows")"
+grep -q "/prog: cannot know: stripped" "$T/coverage.err" ||
+	fail "a stripped program is known: $(cat "$T/coverage.err" "$T/rows")"
 grep -qE '^(never|quiet)' "$T/rows" && fail "names of a stripped program"
 # Names from the debug file, code from the program; then without the program.
 objcopy --only-keep-debug "$T/whole" "$T/prog.debug"
@@ -131,8 +131,8 @@ is never 0 "not known: its machine code was not read"
 # Another build in its place.
 (cd "$T" && gcc -O1 -g -finstrument-functions a.c b.c -o prog)
 rows
-grep -q "cannot know: .*was replaced: build-id differs" "$T/cold.err" ||
-	fail "another build is read: $(cat "$T/cold.err")"
+grep -q "cannot know: .*was replaced: build-id differs" "$T/coverage.err" ||
+	fail "another build is read: $(cat "$T/coverage.err")"
 
 # As a library: each function's own address stands in the GOT.
 label=library
