@@ -1,54 +1,53 @@
-/* cmd_tree.c - "weft tree": who called whom, native and Lua frames together, a
- * coroutine's on top of those that resumed it or by themselves; from the root
- * down, or from each function up.
+/* cmd_tree.c - "weft tree": who called whom, native and Lua frames together,
+ * from the root down or from each function up.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/base/err.h"
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/table.h"
 #include "analyzer/load/header.h"
-#include "analyzer/cmd/tree_print.h"
+#include "analyzer/out/out_number.h"
 #include "analyzer/tables/bottom_up.h"
-#include "analyzer/model/cct.h"
-#include "analyzer/tables/top_down.h"
 
 #include <stdint.h>
 
 static double arg_min = 0.5;
 static size_t arg_depth = SIZE_MAX;
-static int arg_root, arg_fold;
+static int arg_root, arg_recursion;
 static bool arg_csv, arg_by_thread, arg_bottom_up;
-static int arg_sort = -1;
+static const struct metric *arg_sort;
+static const char *arg_columns;
 
 enum { ROOT_THREAD, ROOT_COROUTINE };
-static const char *const roots[] = { "thread", "coroutine", NULL };
-/* As enum recursion_kind and enum tree_key. */
-static const char *const folds[] = { "direct", "all", "none", NULL };
-static const char *const sort_keys[] = {
-	"total", "self", "wall", "suspended", "calls", NULL
+static const char *const roots[] = {
+	[ROOT_THREAD] = "thread", [ROOT_COROUTINE] = "coroutine", NULL
 };
 
-/* Stacks have an end; their callers, one by one, can be very many. */
-enum { BOTTOM_UP_DEPTH = 100 };
+static const char *const recursions[] = {
+	[RECURSION_DIRECT] = "direct", [RECURSION_ALL] = "all",
+	[RECURSION_NONE] = "none", NULL
+};
 
 static const struct opt opts[] = {
-	{ .type = OPT_FLAG, .letter = 'b', .name = "bottom-up",
-	  .to = &arg_bottom_up,
+	{ .type = OPT_FLAG, .name = "bottom-up", .to = &arg_bottom_up,
 	  .help = "functions by self time, below each its callers" },
-	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .choices = sort_keys, .help = "what comes first; "
-	  "without it total, or self with --bottom-up" },
-	{ .type = OPT_SHARE, .letter = 'm', .name = "min", .arg = "SHARE",
-	  .to = &arg_min, .help = "leave out branches of less than SHARE "
-	  "percent (with --bottom-up: of what they are sorted by); --csv "
-	  "shows all" },
+	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
+	  .to = &arg_sort, .view = &tree_view,
+	  .help = "what comes first; self with --bottom-up" },
+	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
+	  .to = &arg_columns, .view = &tree_view, .help = OPT_COLUMNS_HELP },
+	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
+	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows below this "
+	  "share, of total or, with --bottom-up, of what they are sorted by; "
+	  "--csv shows all" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
-	  .to = &arg_depth, .help = "show N levels, 0 for all; without it "
-	  "all, or 100 in a --bottom-up table" },
-	{ .type = OPT_CHOICE, .letter = 'f', .name = "fold", .arg = "WHAT",
-	  .to = &arg_fold, .choices = folds, .help = "show recursion once: "
-	  "a function's calls of itself, or also those by way of others" },
+	  .to = &arg_depth, .help = "show N levels, 0 for all; all unless "
+	  "given, but 100 in a --bottom-up table" },
+	{ .type = OPT_CHOICE, .name = "recursion", .arg = "WHAT",
+	  .to = &arg_recursion, .choices = recursions, .help = "show a "
+	  "function's calls of itself in one row, or also those by way of "
+	  "others" },
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
-	  .to = &arg_root, .choices = roots, .help = "where a coroutine's "
-	  "frames stand: on what resumed them, or below a root of their own" },
+	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
+	  "on what resumed them, or below a root of their own" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a tree for each thread" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
@@ -58,70 +57,175 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-static void set_limits(struct tree_print *p)
+enum {
+	LEVELS_MAX = 60,    /* levels shown by indentation in a pipe, */
+	LEVELS_LEAST = 8,   /* and on the narrowest terminal */
+	WIDE = 120,         /* a terminal with room for 2 columns a level */
+	NOT_INDENT = 70,    /* columns of a line that are not for that */
+	BOTTOM_UP_DEPTH = 100, /* stacks have an end; their callers, one by
+	                     * one, can be very many */
+};
+
+struct printer {
+	struct table table;
+	struct tree_style style;
+	const struct metric *sort;
+	size_t depth;               /* levels to show; SIZE_MAX: all */
+	uint64_t calls;             /* of the whole tree */
+	uint64_t left_out, too_deep; /* rows */
+	bool has_crossing;
+};
+
+static bool is_enough(const struct printer *p, const struct tree_row *row)
 {
-	p->is_bottom_up = arg_bottom_up;
-	p->key = arg_sort >= 0 ? (enum tree_key)arg_sort :
-		 arg_bottom_up ? TREE_SELF : TREE_TOTAL;
-	p->min = arg_min;
-	p->depth_is_given = arg_depth != SIZE_MAX;
-	p->depth = p->depth_is_given ? arg_depth :
-		   arg_bottom_up && !arg_csv ? BOTTOM_UP_DEPTH : 0;
+	const bool is_sorted = arg_bottom_up && row->kind != TREE_ROOT;
+	const struct metric *const m = is_sorted ? p->sort :
+				       metric_find(&tree_view, "total");
+	struct metric_value v;
+
+	metric_get(m, &p->table.source, row, &v);
+	return (double)v.count * 100 >= arg_min * (double)(
+	       m->unit == METRIC_COUNT ? p->calls : p->style.time);
 }
 
-static void set_whole(struct tree_print *p, struct cct *tree)
+/* Where a stack begins is worth a row only if there are several ways up. */
+static bool is_plain_end(const struct tree_row *row)
 {
+	return row->kind == TREE_OUTSIDE && row->depth > 1 && !row->crosses &&
+	       row->siblings == 1;
+}
+
+static bool visit(void *ctx, const struct tree_row *row)
+{
+	struct printer *const p = ctx;
+
+	if (!arg_csv && is_plain_end(row))
+		return false;
+	if (!arg_csv && !is_enough(p, row)) {
+		p->left_out++;
+		return false;
+	}
+	p->has_crossing |= row->crosses;
+	table_row(&p->table, row);
+	if (row->depth < p->depth)
+		return true;
+	p->too_deep += row->kind == TREE_FUNC;
+	return false;
+}
+
+/* Deep stacks leave room for names. */
+static void set_indent(struct tree_style *s)
+{
+	const size_t width = out_table_terminal(stdout);
+
+	s->step = width != 0 && width < WIDE ? 1 : 2;
+	s->levels_shown = LEVELS_MAX;
+	if (width != 0 && width < NOT_INDENT + LEVELS_MAX * s->step)
+		s->levels_shown = width < NOT_INDENT + LEVELS_LEAST ?
+			LEVELS_LEAST : (width - NOT_INDENT) / s->step;
+}
+
+static void print_rest(const struct printer *p)
+{
+	char count[OUT_NUMBER];
+
+	if (p->left_out > 0)
+		printf("... and %s of less than %g%% (--min-share 0 shows "
+		       "all)\n", out_number_many(count, p->left_out,
+						 "branches"), arg_min);
+	if (p->too_deep > 0 && arg_depth == SIZE_MAX)
+		printf("... and %s of more than %zu levels (--depth 0 shows "
+		       "all)\n", out_number_many(count, p->too_deep,
+						 "branches"), p->depth);
+	if (p->has_crossing)
+		puts(arg_bottom_up ?
+		     "~ resumed the coroutine whose body it stands below" :
+		     "~ is the body of a coroutine");
+}
+
+static void print(struct printer *p, const struct tree_source *rows)
+{
+	p->table.source.table = &p->style;
+	set_indent(&p->style);
+	table_begin(&p->table);
+	tree_each(rows, p->sort, visit, p);
+	if (p->style.time == 0)
+		p->table.count = 0;
+	table_end(&p->table);
+	if (!arg_csv)
+		print_rest(p);
+}
+
+static void set_whole(struct printer *p, struct cct *tree)
+{
+	p->style.is_bottom_up = arg_bottom_up;
 	for (node_id id = 1; id <= cct_count(tree); id++) {
-		p->time += cct_get(tree, id)->self;
+		p->style.time += cct_get(tree, id)->self;
 		p->calls += cct_get(tree, id)->calls;
 	}
 }
 
-static void print(const struct load *load, const struct tree_print *p)
-{
-	if (arg_csv) {
-		header_print_losses(load);
-		tree_print_csv(p);
-	} else {
-		header_print(stdout, load);
-		tree_print_table(p);
-	}
-}
-
-static void tree(const struct load *load)
+static void tree(const struct load *load, struct printer *p)
 {
 	const struct cct_reroot options = {
 		arg_by_thread, arg_root == ROOT_COROUTINE, CCT_ALL_THREADS };
 	const size_t functions = func_count(load->session->funcs);
 	struct cct *const merged = cct_reroot(load->session->cct, &options);
-	struct recursion *const fold = recursion_new(merged,
-						     (enum recursion_kind)arg_fold,
-					   functions);
+	struct recursion *const recursion = recursion_new(merged,
+		(enum recursion_kind)arg_recursion, functions);
 	struct top_down *const down = arg_bottom_up ? NULL :
-				      top_down_new(fold);
+				      top_down_new(recursion);
 	struct bottom_up *const up = arg_bottom_up ?
-				     bottom_up_new(fold, functions) : NULL;
-	struct tree_print p = {
-		.session = load->session,
-		.view = up != NULL ? bottom_up_view(up) : top_down_view(down)
-	};
+		bottom_up_new(recursion, functions) : NULL;
+	const struct tree_source rows = up ? bottom_up_source(up) :
+					top_down_source(down);
 
-	set_limits(&p);
-	set_whole(&p, fold->tree);
-	print(load, &p);
+	p->table.source.session = load->session;
+	set_whole(p, recursion->tree);
+	if (arg_csv)
+		header_print_losses(load);
+	else
+		header_print(stdout, load);
+	print(p, &rows);
 	top_down_free(down);
 	bottom_up_free(up);
-	recursion_free(fold);
+	recursion_free(recursion);
 	cct_free(merged);
+}
+
+static int choose(struct printer *p)
+{
+	const struct metric_choice choice = {
+		.names = arg_columns, .sort = arg_sort, .csv = arg_csv };
+	struct metric_columns *const c = &p->table.columns;
+
+	p->sort = arg_sort ? arg_sort : metric_find(&tree_view,
+			arg_bottom_up ? "self" : "total");
+	p->depth = arg_depth != SIZE_MAX ? arg_depth :
+		   arg_bottom_up && !arg_csv ? BOTTOM_UP_DEPTH : 0;
+	if (p->depth == 0)
+		p->depth = SIZE_MAX;
+	if (metric_choose(c, arg_bottom_up ? &tree_bottom_up_view : &tree_view,
+			  &choice) != 0)
+		return -1;
+	if (arg_bottom_up) {
+		metric_rename(c, "name", "function, its callers", NULL);
+		metric_rename(c, "is-body", "resumes", "resumes");
+	}
+	return 0;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
+	struct printer p = { .table.csv = arg_csv };
 	struct load load;
-	enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status;
 
+	if (choose(&p) != 0)
+		return CMD_USAGE;
+	status = load_open(&load, count, operands);
 	if (status == CMD_OK) {
-		tree(&load);
+		tree(&load, &p);
 		status = header_need_calls(&load);
 	}
 	load_close(&load);
@@ -139,18 +243,17 @@ const struct cmd cmd_tree = {
 	"~, stands on top of what resumed it, so that its time is part of\n"
 	"the resumer's.\n"
 	"\n"
-	"--bottom-up turns it around: functions by self time, below each\n"
-	"what called it, and what called that. A line's figures are the\n"
-	"function's own, as far as it was called that way, and the sum of\n"
+	"--bottom-up turns the tree around: functions by self time, below each\n"
+	"its callers, below each of these their callers. A line's figures are the\n"
+	"function's own, for the calls on that way, and the sum of\n"
 	"those in the lines below; ~ marks a resumer instead of a caller,\n"
 	"[outside] where stacks begin.\n"
 	"\n"
-	"A function that calls itself stands in one line, with the number\n"
-	"of levels folded into it. recursive are the calls that began while\n"
-	"the function was open already.\n"
+	"A function that calls itself has one line, with the number of levels\n"
+	"shown there. recursive are the calls that began while the function\n"
+	"was open already.\n"
 	"\n"
-	"--csv gives each line a node number and that of its parent (0:\n"
-	"none), is_body (--bottom-up: resumes) where there would be a ~.",
+	"In CSV, is_body (--bottom-up: resumes) is 1 where the table shows a ~.",
 	.opts = opts,
 	.run = run,
 };

@@ -1,20 +1,23 @@
-/* bottom_up.c - the nodes of the tree in one array; a row is a range of it, and
- * its nodes have come from the same callers so far. To go up a step sorts the
- * range by caller, so that what all rows need together is that array.
+/* bottom_up.c - all nodes of the tree in one array. A row is a range of it: nodes
+ * that have the same callers as far as the row goes. The next step up sorts the
+ * range by caller, so that the array is all the memory that rows need.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/bottom_up.h"
-#include "analyzer/model/cct.h"
 #include "analyzer/base/mem.h"
 
 #include <stdlib.h>
 
-/* A node, how far up its path the range at hand has come, and what its range is
- * sorted by: first the root, then func * 2 of where it is; + 1 if the last step
- * crossed from a coroutine's body to what resumed it. */
-struct climb { node_id node, at; uint64_t caller; };
+/* A node, and how far up its path its row has come. */
+struct climb {
+	node_id node, at;
+	uint64_t caller;         /* what the range is sorted by: the root at
+	                          * first; then func * 2 of where it is, + 1 if
+	                          * the last step went from a coroutine's body
+	                          * to what resumed it */
+};
 
 struct bottom_up {
-	const struct recursion *fold;
+	const struct recursion *recursion;
 	struct cct_path *path;
 	uint64_t *total, *suspended; /* by node; see bottom_up.h */
 	node_id *root;               /* by node */
@@ -29,7 +32,7 @@ static int compare(const void *a, const void *b)
 	return x->caller < y->caller ? -1 : x->caller > y->caller;
 }
 
-/* Chains of recursion are in order already. */
+/* Chains of recursion are sorted already. */
 static void sort(struct climb *climbs, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -40,10 +43,10 @@ static void sort(struct climb *climbs, size_t count)
 	}
 }
 
-/* What counts of a node for its function's row. */
+/* What of a node's times counts for its function's row. */
 static void weigh(struct bottom_up *b, node_id id)
 {
-	const struct cct_node *const n = cct_get(b->fold->tree, id);
+	const struct cct_node *const n = cct_get(b->recursion->tree, id);
 
 	if (n->parent == 0) {
 		b->total[id] = n->self;
@@ -55,21 +58,23 @@ static void weigh(struct bottom_up *b, node_id id)
 		b->total[id] = 0;
 }
 
-struct bottom_up *bottom_up_new(const struct recursion *fold, size_t functions)
+struct bottom_up *bottom_up_new(const struct recursion *recursion,
+				size_t functions)
 {
-	const size_t count = cct_count(fold->tree);
+	struct cct *const tree = recursion->tree;
+	const size_t count = cct_count(tree);
 	struct bottom_up *const b = mem_alloc(sizeof(*b));
 
-	b->fold = fold;
+	b->recursion = recursion;
 	b->count = count;
-	b->path = cct_path_new(fold->tree, functions);
+	b->path = cct_path_new(tree, functions);
 	b->total = mem_alloc((count + 1) * sizeof(*b->total));
 	b->suspended = mem_alloc((count + 1) * sizeof(*b->suspended));
 	b->root = mem_alloc((count + 1) * sizeof(*b->root));
 	b->climbs = mem_alloc((count + 1) * sizeof(*b->climbs));
-	cct_totals(fold->tree, b->total, b->suspended);
+	cct_totals(tree, b->total, b->suspended);
 	for (node_id id = 1; id <= count; id++) {
-		const node_id parent = cct_get(fold->tree, id)->parent;
+		const node_id parent = cct_get(tree, id)->parent;
 
 		b->root[id] = parent == 0 ? id : b->root[parent];
 		b->climbs[id - 1] = (struct climb){ id, id, b->root[id] };
@@ -95,39 +100,39 @@ static void add_node(const struct bottom_up *b, struct tree_row *row,
 		     const struct climb *c)
 {
 	const node_id id = c->node;
-	const struct cct_node *const n = cct_get(b->fold->tree, id);
+	const struct cct_node *const n = cct_get(b->recursion->tree, id);
 
-	row->calls += n->calls;
-	row->recursive += b->fold->recursive[id];
-	if (b->fold->levels[c->at] > row->levels)
-		row->levels = b->fold->levels[c->at];
-	row->self += n->self;
-	row->total += b->total[id];
-	row->suspended += b->suspended[id];
+	row->f.calls += n->calls;
+	row->f.recursive += b->recursion->recursive[id];
+	if (b->recursion->levels[c->at] > row->levels)
+		row->levels = b->recursion->levels[c->at];
+	row->f.self += n->self;
+	row->f.total += b->total[id];
+	row->f.suspended += b->suspended[id];
 }
 
-/* The functions' rows: no step up yet. A root's own time is in none. */
+/* To the functions' rows: no step up yet. */
 static void start(const struct bottom_up *b, struct climb *c)
 {
 	c->at = c->node;
-	c->caller = (uint64_t)cct_get(b->fold->tree, c->at)->func * 2;
+	c->caller = (uint64_t)cct_get(b->recursion->tree, c->at)->func * 2;
 }
 
 static void step(const struct bottom_up *b, struct climb *c)
 {
-	const struct cct_node *const n = cct_get(b->fold->tree, c->at);
+	const struct cct_node *const n = cct_get(b->recursion->tree, c->at);
 
 	c->at = n->parent;
-	c->caller = (uint64_t)cct_get(b->fold->tree, c->at)->func * 2 +
+	c->caller = (uint64_t)cct_get(b->recursion->tree, c->at)->func * 2 +
 		    ((n->flags & CCT_BODY) != 0);
 }
 
 static void add_roots(const struct bottom_up *b, struct tree_rows *to)
 {
-	struct cct *const cct = b->fold->tree;
+	struct cct *const cct = b->recursion->tree;
 
 	for (size_t i = 0; i < b->count; ) {
-		struct tree_row *const row = tree_walk_add(to);
+		struct tree_row *const row = tree_add(to);
 		const node_id root = b->root[b->climbs[i].node];
 
 		row->kind = TREE_ROOT;
@@ -135,18 +140,18 @@ static void add_roots(const struct bottom_up *b, struct tree_rows *to)
 		row->from = i;
 		for (; i < b->count &&
 		       b->root[b->climbs[i].node] == root; i++)
-			row->total += cct_get(cct, b->climbs[i].node)->self;
+			row->f.total += cct_get(cct, b->climbs[i].node)->self;
 		row->to = i;
-		row->self = row->total;
+		row->f.self = row->f.total;
 		row->levels = 1;
 	}
 }
 
-/* A root in which no time was spent outside of functions needs no row that
- * says so. */
-static int is_empty(const struct bottom_up *b, const struct climb *c)
+/* A root in which no time was spent outside functions needs no row of its own
+ * time. */
+static bool is_empty(const struct bottom_up *b, const struct climb *c)
 {
-	const struct cct_node *const n = cct_get(b->fold->tree, c->node);
+	const struct cct_node *const n = cct_get(b->recursion->tree, c->node);
 
 	return n->parent == 0 && n->self == 0 && n->suspended == 0;
 }
@@ -162,9 +167,9 @@ static void add_callers(const struct bottom_up *b, size_t from, size_t end,
 			i++;
 			continue;
 		}
-		row = tree_walk_add(to);
-		row->func = (func_id)(caller / 2);
-		row->kind = row->func == 0 ? TREE_OUTSIDE : TREE_FUNC;
+		row = tree_add(to);
+		row->f.func = (func_id)(caller / 2);
+		row->kind = row->f.func == 0 ? TREE_OUTSIDE : TREE_FUNC;
 		row->crosses = caller % 2 != 0;
 		row->from = i;
 		for (; i < end && b->climbs[i].caller == caller; i++)
@@ -192,7 +197,7 @@ static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 	add_callers(b, parent->from, parent->to, to);
 }
 
-struct tree_view bottom_up_view(struct bottom_up *b)
+struct tree_source bottom_up_source(struct bottom_up *b)
 {
-	return (struct tree_view){ b, add };
+	return (struct tree_source){ b, add };
 }

@@ -9,7 +9,7 @@
 compare() {
 	report
 	nothing_lost
-	"$WEFT" tree --csv --fold none "$T/trace" >"$T/tree" 2>/dev/null &&
+	"$WEFT" tree --csv --recursion none "$T/trace" >"$T/tree" 2>/dev/null &&
 	"$WEFT" coroutines --csv "$T/trace" >"$T/coroutines" 2>/dev/null ||
 		fail "weft cannot read the trace"
 	lua5.4 tests/e2e/fibers.lua "$T/out" "$T/report.csv" "$T/tree" \
@@ -32,7 +32,7 @@ record "$P/p_fibers" api 4 || fail "it fails"
 "$WEFT" coroutines --top 0 "$T/trace" >"$T/seen" 2>&1 || fail "coroutines"
 [ "$(grep -c ' native .*body_[0-9]*' "$T/seen")" = 12 ] ||
 	fail "12 fibers, but weft shows: $(cat "$T/seen")"
-"$WEFT" tree --root coroutine --min 0 "$T/trace" >"$T/seen" 2>&1 || fail "tree"
+"$WEFT" tree --root coroutine --min-share 0 "$T/trace" >"$T/seen" 2>&1 || fail "tree"
 for i in 0 5 11; do
 	grep -q "body_$i\$" "$T/seen" || fail "no tree of body_$i"
 done

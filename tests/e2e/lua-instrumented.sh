@@ -49,7 +49,7 @@ library() {
 
 # Each node of the tree as its path and calls, then coroutines by body.
 shape() {
-	"$WEFT" tree --csv --min 0 --fold none "$T/trace" 2>/dev/null |
+	"$WEFT" tree --csv --min-share 0 --recursion none "$T/trace" 2>/dev/null |
 		lua5.4 -e '
 		local at, lines = {}, {}
 		io.read()

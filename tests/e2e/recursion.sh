@@ -39,17 +39,17 @@ expect() {
 }
 # fib(15) makes 1,973 calls, 15 levels deep.
 expect "1 1974 1972 15" fib
-expect "15 1974 1972 1" fib --fold none
+expect "15 1974 1972 1" fib --recursion none
 # 100 levels of two functions: one line each for main's calls of either.
-expect "2 55 53 51" is_even --fold all
+expect "2 55 53 51" is_even --recursion all
 expect "55 55 53 1" is_even
 # On the thread and in the coroutine: each by itself.
-expect "2 11 8 6" walk --fold all
-expect "2 11 8 6" walk --fold all --root coroutine
+expect "2 11 8 6" walk --recursion all
+expect "2 11 8 6" walk --recursion all --root coroutine
 # Whatever is folded, there is as much of everything, and no more time.
 for fold in none direct all; do
 	for up in "" --bottom-up; do
-		"$WEFT" tree --csv --fold $fold $up "$T/trace" 2>/dev/null |
+		"$WEFT" tree --csv --recursion $fold $up "$T/trace" 2>/dev/null |
 			awk -F, -v up="$up" 'NR > 1 && (up == "" || $3 == 1) {
 				calls += $10; recursive += $14 }
 				NR == 2 { total = $12 }

@@ -163,7 +163,7 @@ function tree.some_check(s, random, args, make)
 		return by_thread and "[thread " .. t.tid .. " " .. t.name ..
 			"]" or "[all threads]"
 	end
-	return { args = ("tree --csv%s --sort %s --fold %s --root %s%s"):format(
+	return { args = ("tree --csv%s --sort %s --recursion %s --root %s%s"):format(
 			args, key, how.fold, how.from_body and "coroutine" or
 			"thread", by_thread and " --by-thread" or ""),
 		 rows = function() return make(s, how) end,

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/bottom_up.h"
 #include "analyzer/model/cct.h"
-#include "analyzer/tables/top_down.h"
+#include "analyzer/tables/tree.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
 #include "tests/unit/tree_text.h"
@@ -12,7 +12,7 @@ enum { DOWN, UP, BY_COROUTINE = 2, BY_THREAD = 4 };
 /* What a view prints of a tree. The caller frees nothing: the last result is
  * kept until the next. */
 static const char *show(const char *tree, enum recursion_kind what, int how,
-			enum tree_key key, size_t depth)
+			const char *key, size_t depth)
 {
 	static struct tree_text t;
 	struct session *const s = tree_text_read(tree);
@@ -24,14 +24,15 @@ static const char *show(const char *tree, enum recursion_kind what, int how,
 	struct top_down *const down = top_down_new(fold);
 	struct bottom_up *const up = bottom_up_new(fold,
 						   func_count(s->funcs));
-	const struct tree_view view = how & UP ? bottom_up_view(up) :
-				      top_down_view(down);
+	const struct tree_source source = how & UP ?
+		bottom_up_source(up) : top_down_source(down);
 
 	CHECK(cct_valid(fold->tree));
 	/* The second time it must say the same. */
 	for (int i = 0; i < 2; i++) {
 		t = (struct tree_text){ .s = s, .depth = depth };
-		tree_walk_each(&view, key, tree_text_row, &t);
+		tree_each(&source, metric_find(&tree_view, key),
+			  tree_text_row, &t);
 	}
 	bottom_up_free(up);
 	top_down_free(down);
@@ -52,7 +53,7 @@ static const char calls[] =
 
 void test_bottom_up_lists_callers_below_functions(void)
 {
-	CHECK_STR(show(calls, RECURSION_NONE, UP, TREE_SELF, 0),
+	CHECK_STR(show(calls, RECURSION_NONE, UP, "self", 0),
 		  "root 0+0 1371 1371 0\n"
 		  ".c 9+0 1300 1300 0\n"
 		  "..outside 1+0 1000 1000 0\n"
@@ -75,7 +76,7 @@ void test_bottom_up_lists_callers_below_functions(void)
 
 void test_bottom_up_keeps_threads_apart(void)
 {
-	CHECK_STR(show(calls, RECURSION_NONE, UP | BY_THREAD, TREE_CALLS, 1),
+	CHECK_STR(show(calls, RECURSION_NONE, UP | BY_THREAD, "calls", 1),
 		  "root 0+0 371 371 0\n"
 		  ".c 8+0 300 300 0\n"
 		  ".b 4+0 40 240 0\n"
@@ -88,13 +89,13 @@ void test_bottom_up_keeps_threads_apart(void)
 
 void test_top_down_lists_callees_below_callers(void)
 {
-	CHECK_STR(show(calls, RECURSION_NONE, DOWN, TREE_TOTAL, 2),
+	CHECK_STR(show(calls, RECURSION_NONE, DOWN, "total", 2),
 		  "root 0+0 1 1371 0\n"
 		  ".c 1+0 1000 1000 0\n"
 		  ".main 1+0 10 370 0\n"
 		  "..b 4+0 40 240 0\n"
 		  "..a 2+0 20 120 0\n");
-	CHECK_STR(show(calls, RECURSION_NONE, DOWN, TREE_SELF, 2),
+	CHECK_STR(show(calls, RECURSION_NONE, DOWN, "self", 2),
 		  "root 0+0 1 1371 0\n"
 		  ".c 1+0 1000 1000 0\n"
 		  ".main 1+0 10 370 0\n"
@@ -114,7 +115,7 @@ static const char recursion[] =
 
 void test_fold_shows_direct_recursion_once(void)
 {
-	CHECK_STR(show(recursion, RECURSION_DIRECT, DOWN, TREE_TOTAL, 0),
+	CHECK_STR(show(recursion, RECURSION_DIRECT, DOWN, "total", 0),
 		  "root 0+0 0 1111111 0\n"
 		  ".ax3 1+6 111 1111111 0\n"
 		  "..b 24+0 11000 1111000 0\n"
@@ -124,7 +125,7 @@ void test_fold_shows_direct_recursion_once(void)
 
 void test_fold_shows_mutual_recursion_once(void)
 {
-	CHECK_STR(show(recursion, RECURSION_ALL, DOWN, TREE_TOTAL, 0),
+	CHECK_STR(show(recursion, RECURSION_ALL, DOWN, "total", 0),
 		  "root 0+0 0 1111111 0\n"
 		  ".ax3 1+38 100111 1111111 0\n"
 		  "..c 64+0 1000000 1000000 0\n"
@@ -133,7 +134,7 @@ void test_fold_shows_mutual_recursion_once(void)
 
 void test_fold_of_nothing_keeps_the_tree(void)
 {
-	CHECK_STR(show(recursion, RECURSION_NONE, DOWN, TREE_TOTAL, 3),
+	CHECK_STR(show(recursion, RECURSION_NONE, DOWN, "total", 3),
 		  "root 0+0 0 1111111 0\n"
 		  ".a 1+0 1 1111111 0\n"
 		  "..b 16+0 10000 1110000 0\n"
@@ -145,7 +146,7 @@ void test_fold_of_nothing_keeps_the_tree(void)
 /* Each total is that of outermost calls: a's is all there is, once. */
 void test_bottom_up_counts_outermost_activations(void)
 {
-	CHECK_STR(show(recursion, RECURSION_NONE, UP, TREE_TOTAL, 2),
+	CHECK_STR(show(recursion, RECURSION_NONE, UP, "total", 2),
 		  "root 0+0 1111111 1111111 0\n"
 		  ".a 1+38 100111 1111111 0\n"
 		  "..outside 1+0 1 1111111 0\n"
@@ -155,7 +156,7 @@ void test_bottom_up_counts_outermost_activations(void)
 		  "..a 24+0 11000 1111000 0\n"
 		  ".c 64+0 1000000 1000000 0\n"
 		  "..a 64+0 1000000 1000000 0\n");
-	CHECK_STR(show(recursion, RECURSION_DIRECT, UP, TREE_SELF, 2),
+	CHECK_STR(show(recursion, RECURSION_DIRECT, UP, "self", 2),
 		  "root 0+0 1111111 1111111 0\n"
 		  ".c 64+0 1000000 1000000 0\n"
 		  "..a 64+0 1000000 1000000 0\n"
@@ -178,7 +179,7 @@ static const char coroutine[] =
 
 void test_fold_leaves_each_coroutine_by_itself(void)
 {
-	CHECK_STR(show(coroutine, RECURSION_ALL, DOWN, TREE_TOTAL, 0),
+	CHECK_STR(show(coroutine, RECURSION_ALL, DOWN, "total", 0),
 		  "root 0+0 0 111111 0\n"
 		  ".b 1+0 10000 110000 0\n"
 		  "..~a 0+0 100000 100000 700\n"
@@ -190,7 +191,7 @@ void test_fold_leaves_each_coroutine_by_itself(void)
 
 void test_bottom_up_tells_resumers_from_callers(void)
 {
-	CHECK_STR(show(coroutine, RECURSION_NONE, UP, TREE_SUSPENDED, 3),
+	CHECK_STR(show(coroutine, RECURSION_NONE, UP, "suspended", 3),
 		  "root 0+0 111111 111111 0\n"
 		  ".a 1+2 100111 101111 777\n"
 		  "..~b 0+0 100000 100000 700\n"
@@ -215,7 +216,7 @@ void test_bottom_up_tells_resumers_from_callers(void)
 void test_bottom_up_merges_resumers(void)
 {
 	CHECK_STR(show(coroutine, RECURSION_DIRECT, UP | BY_COROUTINE,
-		       TREE_SELF, 2),
+		       "self", 2),
 		  "root 0+0 111111 111111 0\n"
 		  ".ax2 2+1 100111 101111 777\n"
 		  "..~outside 1+1 100110 101110 777\n"
@@ -230,15 +231,15 @@ void test_bottom_up_merges_resumers(void)
 
 void test_bottom_up_of_nothing(void)
 {
-	CHECK_STR(show("", RECURSION_DIRECT, UP, TREE_SELF, 0), "");
-	CHECK_STR(show("3 0 5 0\n", RECURSION_DIRECT, UP, TREE_SELF, 0),
+	CHECK_STR(show("", RECURSION_DIRECT, UP, "self", 0), "");
+	CHECK_STR(show("3 0 5 0\n", RECURSION_DIRECT, UP, "self", 0),
 		  "root 0+0 5 5 0\n"
 		  ".outside 0+0 5 5 0\n");
 }
 
 /* Half a million levels of two functions that call each other: a bound on the
  * levels bounds the work, and nothing recurses. */
-static int visit_some(void *ctx, const struct tree_row *row)
+static bool visit_some(void *ctx, const struct tree_row *row)
 {
 	++*(size_t *)ctx;
 	return row->depth < 50;
@@ -259,9 +260,9 @@ void test_bottom_up_goes_no_further_than_asked(void)
 	}
 	fold = recursion_new(s->cct, RECURSION_DIRECT, func_count(s->funcs));
 	b = bottom_up_new(fold, func_count(s->funcs));
-	const struct tree_view view = bottom_up_view(b);
+	const struct tree_source source = bottom_up_source(b);
 
-	tree_walk_each(&view, TREE_SELF, visit_some, &rows);
+	tree_each(&source, metric_find(&tree_view, "self"), visit_some, &rows);
 	CHECK_EQ(rows, 1 + 2 * 50 + 49);
 	bottom_up_free(b);
 	recursion_free(fold);

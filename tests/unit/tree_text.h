@@ -7,7 +7,7 @@
 #define WEFT_TESTS_UNIT_TREE_TEXT_H
 
 #include "analyzer/model/session.h"
-#include "analyzer/tables/tree_walk.h"
+#include "analyzer/tables/tree.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static inline struct session *tree_text_read(const char *text)
  * levels, ~ for one that crosses, xN for N levels folded. */
 struct tree_text { struct session *s; char text[4096]; size_t depth; };
 
-static inline int tree_text_row(void *ctx, const struct tree_row *row)
+static inline bool tree_text_row(void *ctx, const struct tree_row *row)
 {
 	struct tree_text *const t = ctx;
 	char *const end = t->text + strlen(t->text);
@@ -68,9 +68,9 @@ static inline int tree_text_row(void *ctx, const struct tree_row *row)
 		 row->crosses ? "~" : "",
 		 row->kind == TREE_ROOT ? "root" :
 		 row->kind == TREE_OUTSIDE ? "outside" :
-		 func_get(t->s->funcs, row->func)->name, levels,
-		 row->calls - row->recursive, row->recursive, row->self,
-		 row->total, row->suspended);
+		 func_get(t->s->funcs, row->f.func)->name, levels,
+		 row->f.calls - row->f.recursive, row->f.recursive, row->f.self,
+		 row->f.total, row->f.suspended);
 	return t->depth == 0 || row->depth < t->depth;
 }
 

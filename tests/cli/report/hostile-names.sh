@@ -8,8 +8,8 @@ command -v lua5.4 >/dev/null || { echo "Lua is not installed"; exit 77; }
 rm -f /tmp/weft-pwned
 record --label $'k=\x1b[2J`touch /tmp/weft-pwned`' -- "$P/p_names" ||
 	fail "weft record fails"
-for c in report "report --csv" tree "tree --csv --root coroutine" "tree -b" \
-	"tree -b --csv" "callers -a" "callers -a --csv" coroutines \
+for c in report "report --csv" tree "tree --csv --root coroutine" "tree --bottom-up" \
+	"tree --bottom-up --csv" "callers -a" "callers -a --csv" coroutines \
 	"coroutines --csv" "coverage --all" "coverage --all --csv --inlines" dump \
 	"dump --raw" info check; do
 	# shellcheck disable=SC2086

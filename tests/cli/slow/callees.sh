@@ -30,7 +30,7 @@ end
 local compared = 0
 for call in rows(io.open(arg[1])) do
 	local from = math.tointeger(call.start_ns)
-	local p = io.popen(("%s tree --csv --fold none --under '%s' --from %dns --to " ..
+	local p = io.popen(("%s tree --csv --recursion none --under '%s' --from %dns --to " ..
 		"%dns --thread %s %s 2>/dev/null"):format(arg[2],
 		call["function"], from, from + call.wall_ns, call.tid, arg[3]))
 	local top, best

@@ -12,7 +12,7 @@ same letter 1 "$W" tree -z t
 same argument 1 "$W" report t --top
 same number 1 "$W" report --top many t
 same choice 1 "$W" report --sort size t
-same share 1 "$W" tree --min 200 t
+same share 1 "$W" tree --min-share 200 t
 same command 1 "$W" no-such-command
 same no-file 2 "$W" report no-such-folder
 "$W" help report | diff - <("$W" report --help) || fail "two helps"

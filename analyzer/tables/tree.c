@@ -1,0 +1,317 @@
+/* tree.c - rows are made as they are needed, and nothing here recurses: stacks
+ * may be a million frames deep.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/tables/tree.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- recursion ---------------------------------------------------------- */
+
+/* The node above that this one's figures go to, or 0: it keeps its place. */
+static node_id target(struct cct *cct, const struct cct_path *p, node_id id,
+		      enum recursion_kind kind)
+{
+	const node_id same = p->same[id];
+
+	if (kind == RECURSION_NONE || same == 0 || p->body[same] != p->body[id])
+		return 0;
+	return kind == RECURSION_ALL || same == cct_get(cct, id)->parent ?
+	       same : 0;
+}
+
+/* By old node: its new node, and how many calls of its function on the path went
+ * to that, this one included. */
+struct moved { node_id to; uint32_t level; };
+
+static void move(struct recursion *r, struct moved *moved, struct cct *from,
+		 node_id id, node_id into)
+{
+	const struct cct_node *const n = cct_get(from, id);
+	struct moved *const m = &moved[id];
+
+	if (into != 0)
+		*m = (struct moved){ moved[into].to, moved[into].level + 1 };
+	else if (n->parent == 0)
+		*m = (struct moved){ cct_root(r->tree, n->thread), 1 };
+	else
+		*m = (struct moved){ cct_child(r->tree, moved[n->parent].to,
+					       n->func, n->flags), 1 };
+	if (m->level > r->levels[m->to])
+		r->levels[m->to] = m->level;
+	cct_add(r->tree, m->to, from, id);
+}
+
+struct recursion *recursion_new(struct cct *cct, enum recursion_kind kind,
+				size_t functions)
+{
+	const size_t count = cct_count(cct);
+	struct recursion *const r = mem_alloc(sizeof(*r));
+	struct cct_path *const p = cct_path_new(cct, functions);
+	struct moved *const moved = mem_alloc((count + 1) * sizeof(*moved));
+
+	r->tree = cct_new(SIZE_MAX);
+	r->recursive = mem_alloc((count + 1) * sizeof(*r->recursive));
+	r->levels = mem_alloc((count + 1) * sizeof(*r->levels));
+	/* Parents come before their children. */
+	for (node_id id = 1; id <= count; id++) {
+		move(r, moved, cct, id, target(cct, p, id, kind));
+		if (!cct_path_is_outermost(p, id))
+			r->recursive[moved[id].to] += cct_get(cct, id)->calls;
+	}
+	mem_free(moved);
+	cct_path_free(p);
+	return r;
+}
+
+void recursion_free(struct recursion *r)
+{
+	if (!r)
+		return;
+	cct_free(r->tree);
+	mem_free(r->recursive);
+	mem_free(r->levels);
+	mem_free(r);
+}
+
+/* ---- rows, from the top down -------------------------------------------- */
+
+/* The rows below one row, and which of them comes next. */
+struct tree_rows { struct tree_row *row; size_t count, room, next; };
+
+struct tree_row *tree_add(struct tree_rows *rows)
+{
+	struct tree_row *const row =
+		vec_add(&rows->row, &rows->room, &rows->count);
+
+	memset(row, 0, sizeof(*row));
+	return row;
+}
+
+struct top_down {
+	const struct recursion *recursion;
+	uint64_t *total, *suspended; /* by node */
+};
+
+struct top_down *top_down_new(const struct recursion *r)
+{
+	const size_t nodes = cct_count(r->tree) + 1;
+	struct top_down *const t = mem_alloc(sizeof(*t));
+
+	t->recursion = r;
+	t->total = mem_alloc(nodes * sizeof(*t->total));
+	t->suspended = mem_alloc(nodes * sizeof(*t->suspended));
+	cct_totals(r->tree, t->total, t->suspended);
+	return t;
+}
+
+void top_down_free(struct top_down *t)
+{
+	if (!t)
+		return;
+	mem_free(t->total);
+	mem_free(t->suspended);
+	mem_free(t);
+}
+
+/* A row's `from` is its node. */
+static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
+{
+	const struct top_down *const t = of;
+	struct cct *const cct = t->recursion->tree;
+	node_id id = !parent ? cct_first_root(cct) :
+		     cct_get(cct, (node_id)parent->from)->child;
+
+	for (; id != 0; id = cct_get(cct, id)->sibling) {
+		const struct cct_node *const n = cct_get(cct, id);
+		struct tree_row *const row = tree_add(to);
+
+		row->kind = n->parent == 0 ? TREE_ROOT : TREE_FUNC;
+		row->thread = n->thread;
+		row->crosses = (n->flags & CCT_BODY) != 0;
+		row->levels = t->recursion->levels[id];
+		row->from = id;
+		row->f = (struct figures){
+			.func = n->func, .calls = n->calls,
+			.recursive = t->recursion->recursive[id],
+			.self = n->self, .total = t->total[id],
+			.suspended = t->suspended[id] };
+	}
+}
+
+struct tree_source top_down_source(struct top_down *t)
+{
+	return (struct tree_source){ t, add };
+}
+
+/* ---- their order -------------------------------------------------------- */
+
+struct levels { struct tree_rows *at; size_t depth, room; };
+
+/* Rows that the metric does not tell apart must not depend on the order of the
+ * records. */
+static int compare(const void *a, const void *b, void *ctx)
+{
+	const struct tree_row *const x = a, *const y = b;
+	const int order = metric_compare(ctx, NULL, x, y);
+
+	if (order != 0)
+		return order;
+	if (x->f.func != y->f.func)
+		return x->f.func < y->f.func ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->crosses - y->crosses;
+}
+
+static void push(struct levels *l, const struct tree_source *source,
+		 const struct tree_row *parent, const struct metric *metric)
+{
+	struct tree_rows rows = { NULL, 0, 0, 0 };
+
+	source->add(source->of, parent, &rows);
+	if (rows.count == 0)
+		return;
+	qsort_r(rows.row, rows.count, sizeof(*rows.row), compare,
+		(void *)(uintptr_t)metric);
+	for (size_t i = 0; i < rows.count; i++) {
+		rows.row[i].parent = !parent ? 0 : parent->number;
+		rows.row[i].depth = !parent ? 0 : parent->depth + 1;
+		rows.row[i].siblings = rows.count;
+	}
+	*vec_add(&l->at, &l->room, &l->depth) = rows;
+}
+
+/* Take the next row. A level goes with its last one, so that a chain of calls
+ * takes no memory, however long it is. */
+static struct tree_row take(struct levels *l)
+{
+	struct tree_rows *const top = &l->at[l->depth - 1];
+	const struct tree_row row = top->row[top->next++];
+
+	if (top->next == top->count) {
+		mem_free(top->row);
+		l->depth--;
+	}
+	return row;
+}
+
+void tree_each(const struct tree_source *source, const struct metric *metric,
+	       tree_fn fn, void *ctx)
+{
+	struct levels l = { NULL, 0, 0 };
+	size_t number = 0;
+
+	for (push(&l, source, NULL, metric); l.depth > 0; ) {
+		struct tree_row row = take(&l);
+
+		row.number = ++number;
+		assert(row.parent < row.number);
+		if (fn(ctx, &row))
+			push(&l, source, &row, metric);
+	}
+	mem_free(l.at);
+}
+
+/* ---- their columns ------------------------------------------------------ */
+
+static METRIC_GETTER(get_share)
+{
+	const struct tree_style *const style = s->table;
+	const struct figures *const f = row;
+
+	v->count = style->is_bottom_up ? f->self : f->total;
+	v->whole = style->time;
+}
+
+static METRIC_GETTER(get_calls)
+{
+	v->is_none = v->count == 0 &&
+		     ((const struct tree_row *)row)->kind != TREE_FUNC;
+}
+
+static const char *plain_name(const struct session *s,
+			      const struct tree_row *row, char *to, size_t size)
+{
+	const struct thread *t;
+
+	if (row->kind == TREE_FUNC)
+		return func_get(s->funcs, row->f.func)->name;
+	if (row->kind == TREE_OUTSIDE)
+		return "[outside]";
+	if (row->thread >= s->thread_count)
+		return "[all threads]";
+	t = &s->threads[row->thread];
+	snprintf(to, size, "[thread %" PRIu32 "%s%s]", t->tid,
+		 t->name[0] != '\0' ? " " : "", t->name);
+	return to;
+}
+
+/* In CSV the plain name; in the table it is indented, with what else is to be
+ * known of the row. */
+static METRIC_GETTER(get_name)
+{
+	enum { ROOT_MAX = 64 };
+	const struct tree_style *const style = s->table;
+	const struct tree_row *const r = row;
+	char *const line = v->room + ROOT_MAX;
+	const size_t indent = style->step * (r->depth < style->levels_shown ?
+					     r->depth : style->levels_shown);
+	char depth[32] = "", levels[40] = "";
+
+	v->text = plain_name(s->session, r, v->room, ROOT_MAX);
+	if (r->depth > style->levels_shown)
+		snprintf(depth, sizeof(depth), "(%zu) ", r->depth);
+	if (r->levels > 1)
+		snprintf(levels, sizeof(levels), " (%" PRIu32 " levels)",
+			 r->levels);
+	snprintf(line, sizeof(v->room) - ROOT_MAX, "%*s%s%s%s%s", (int)indent,
+		 "", depth, r->crosses ? "~ " : "", v->text, levels);
+	v->brief = line;
+}
+
+static const struct metric metrics[] = {
+	METRIC_TOTAL,
+	{ "share", METRIC_SHARE, 0, NULL, NULL,
+	  "part of all time: of total, or bottom up of self",
+	  .get = get_share, .drop = 1 },
+	METRIC_SELF,
+	METRIC_WALL,
+	METRIC_SUSPENDED,
+	{ "calls", METRIC_COUNT, METRIC_SORTS, NULL, NULL,
+	  "how often it was called here", METRIC_AT(struct figures, calls),
+	  get_calls },
+	METRIC_RECURSIVE,
+	{ "levels", METRIC_COUNT, 0, NULL, NULL,
+	  "how deep the recursion shown here is",
+	  METRIC_AT(struct tree_row, levels) },
+	{ "node", METRIC_NUMBER, 0, NULL, NULL, "the row's number",
+	  METRIC_AT(struct tree_row, number) },
+	{ "parent", METRIC_NUMBER, 0, NULL, NULL,
+	  "its parent's number, 0 for none",
+	  METRIC_AT(struct tree_row, parent) },
+	{ "depth", METRIC_NUMBER, 0, NULL, NULL, "0 for the roots",
+	  METRIC_AT(struct tree_row, depth) },
+	{ "is-body", METRIC_NUMBER, 0, NULL, NULL,
+	  "1 where the table shows ~", METRIC_AT(struct tree_row, crosses) },
+	METRIC_PLACE(struct tree_row, f.func, "", ""),
+	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
+	  "the function, or the thread", .get = get_name, .shrink = 30 },
+	{ NULL }
+};
+
+#define CSV "node,parent,depth,name,language,module,file,line,is-body,calls," \
+	"self,total,suspended,recursive,levels"
+
+const struct metric_view tree_view = {
+	metrics, "total,share,self,suspended,calls,recursive,language,name", CSV
+};
+
+const struct metric_view tree_bottom_up_view = {
+	metrics, "self,share,total,suspended,calls,recursive,language,name", CSV
+};
