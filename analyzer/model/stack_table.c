@@ -5,8 +5,10 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
+#include <assert.h>
+
 struct stack_table {
-	struct stack_frame *frames; /* [0] is nobody's */
+	struct stack_frame *frames; /* [0] is none */
 	size_t count, room;         /* [0] included */
 	struct map *known;          /* (below, flags and func) to id */
 };
@@ -15,9 +17,7 @@ struct stack_table *stack_table_new(void)
 {
 	struct stack_table *const t = mem_alloc(sizeof(*t));
 
-	vec_need(&t->frames, &t->room, 1);
-	t->frames[0] = (struct stack_frame){ 0 };
-	t->count = 1;
+	*vec_add(&t->frames, &t->room, &t->count) = (struct stack_frame){ 0 };
 	t->known = map_new();
 	return t;
 }
@@ -39,49 +39,16 @@ stack_id stack_table_push(struct stack_table *t, stack_id below, func_id func,
 
 	if (*id != 0)
 		return *id;
-	vec_need(&t->frames, &t->room, t->count + 1);
-	t->frames[t->count] = (struct stack_frame){ below, func, flags };
 	*id = (stack_id)t->count;
-	return (stack_id)t->count++;
-}
-
-stack_id stream_stack(struct stack_table *t, stack_id id,
-		      const struct stream *st,
-		    size_t from, size_t to)
-{
-	const size_t segments = stream_segments(st);
-	struct stream_segment seg = { 0 };
-	struct stream_frame f;
-	size_t k = 0;
-
-	for (size_t i = from; i < to; i++) {
-		uint32_t flags = 0;
-
-		/* The last segment that begins here: others are empty. */
-		while (k < segments && seg.base <= i) {
-			stream_segment(st, k, &seg);
-			if (seg.base > i)
-				break;
-			if (seg.base == i && k > 0)
-				flags = STACK_BODY;
-			k++;
-		}
-		stream_frame(st, i, &f);
-		if (f.omitted > 0) {
-			flags |= STACK_OMITTED;
-			f.func = (func_id)(f.omitted < UINT32_MAX ?
-					   f.omitted : UINT32_MAX);
-		} else if (!f.is_known) {
-			flags |= STACK_BEFORE;
-		}
-		id = stack_table_push(t, id, f.func, flags);
-	}
-	return id;
+	*vec_add(&t->frames, &t->room, &t->count) =
+		(struct stack_frame){ below, func, flags };
+	return *id;
 }
 
 const struct stack_frame *stack_table_get(const struct stack_table *t,
 					  stack_id id)
 {
+	assert(id > 0 && id < t->count);
 	return &t->frames[id];
 }
 

@@ -1,17 +1,19 @@
-/* stack_table.h - distinct stacks, each stored once: a number stands for a stack.
- * Knows frames in their order; knows no times and no figures.
+/* stack_table.h - distinct stacks, each stored once: a number stands for a
+ * stack. Knows frames and their order; knows no times and no figures.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_MODEL_STACK_TABLE_H
 #define WEFT_ANALYZER_MODEL_STACK_TABLE_H
 
-#include "analyzer/replay/replay_look.h"
+#include "analyzer/model/func.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 typedef uint32_t stack_id; /* a stack, by its innermost frame; 0: empty */
 
 enum stack_flag {
 	STACK_BODY = 1,     /* the outermost frame of a coroutine */
-	STACK_OMITTED = 2,  /* stands for so many frames left out; func is
-	                     * their number */
+	STACK_OMITTED = 2,  /* stands for frames left out; func is how many */
 	STACK_BEFORE = 4,   /* open since before the recording saw it */
 };
 
@@ -23,17 +25,15 @@ struct stack_frame {
 
 struct stack_table;
 struct stack_table *stack_table_new(void);
-void stack_table_free(struct stack_table *);
+void stack_table_free(struct stack_table *);     /* NULL is allowed */
 
 /* The stack with one more frame on top. */
 stack_id stack_table_push(struct stack_table *, stack_id, func_id,
 			  uint32_t flags);
-/* The stack with a stream's frames [from, to) on top. */
-stack_id stream_stack(struct stack_table *, stack_id, const struct stream *,
-		    size_t from, size_t to);
 
 /* Its innermost frame; needs id > 0. Valid until the next push. */
 const struct stack_frame *stack_table_get(const struct stack_table *, stack_id);
+/* Its number of frames. */
 size_t stack_table_depth(const struct stack_table *, stack_id);
 
 #endif

@@ -1,16 +1,14 @@
-/* replay.c - chunks in, in the order of their streams, and who waits for whom.
- * What a chunk does is in replay_chunk.c.
+/* replay.c - chunks in the order of their streams: which waits for which, whether
+ * a chunk continues the one before, and what is counted of it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay.h"
-#include "analyzer/replay/replay_state.h"
-#include "analyzer/base/mem.h"
-#include "analyzer/base/vec.h"
+#include "analyzer/replay/replay_private.h"
 
 #include <string.h>
 
-/* A chunk of level 0 waits until the next one of its stream is there, so that
- * chunks of handlers that interrupted it can come first; longer where there
- * are handlers. HELD_MAX bounds the words that wait in all. */
+/* A chunk of level 0 waits until the next one of its stream has come, so that
+ * chunks of handlers which interrupted it can come before; longer where there
+ * are handlers. At most HELD_MAX words wait in all. */
 enum { HOLD = 1, HOLD_INTERRUPTED = 4, HELD_MAX = 4 << 20 };
 
 struct replay *replay_new(struct session *s, const struct replay_sink *sink,
@@ -30,14 +28,19 @@ struct replay *replay_new(struct session *s, const struct replay_sink *sink,
 	return r;
 }
 
+static void free_waiting(struct waiting *w)
+{
+	mem_free(w->place);
+	mem_free(w);
+}
+
 static void free_stream(struct stream *st)
 {
 	while (st->first) {
 		struct waiting *const w = st->first;
 
 		st->first = w->next;
-		mem_free(w->place);
-		mem_free(w);
+		free_waiting(w);
 	}
 	if (st->window) {
 		cct_free(st->window->tree);
@@ -58,7 +61,7 @@ void replay_want(struct replay *r, const struct replay_collect *want)
 
 void replay_be_eager(struct replay *r)
 {
-	r->is_eager = 1;
+	r->is_eager = true;
 }
 
 void replay_free(struct replay *r)
@@ -84,22 +87,15 @@ void replay_free(struct replay *r)
 	mem_free(r);
 }
 
-struct stream *replay_find_stream(const struct replay *r, uint32_t thread,
-				  uint32_t level)
-{
-	const uint32_t id = map_find(r->stream_of, thread, level);
-
-	return id ? r->streams[id - 1] : NULL;
-}
-
 static struct stream *get_stream(struct replay *r, uint32_t thread,
 				 uint32_t level)
 {
-	struct stream *st = replay_find_stream(r, thread, level);
+	struct stream *st = replay_stream(r, thread, level);
 
 	if (st)
 		return st;
 	st = mem_alloc(sizeof(*st));
+	st->number = (uint32_t)r->stream_count;
 	st->thread = thread;
 	st->level = level;
 	st->tree = r->session->cct;
@@ -110,8 +106,153 @@ static struct stream *get_stream(struct replay *r, uint32_t thread,
 	return st;
 }
 
-/* The first of a stream's waiting chunks, the caller's to free. */
-struct waiting *replay_take_waiting(struct replay *r, struct stream *st)
+/* ---- one chunk ---- */
+
+/* Is nothing missing between the chunk and its stream's last one? */
+static bool is_joined(const struct stream *st, const struct chunk_header *h)
+{
+	return st->seen && !st->closed && h->number == st->next &&
+	       h->lost[LOST_FULL] == st->lost[LOST_FULL];
+}
+
+static bool is_base_unknown(const struct stream *st, const struct chunk_header *h)
+{
+	return st->level == 0 && (h->flags & CHUNK_BASE_UNKNOWN);
+}
+
+/* Does the chunk continue its stream's last one? In a window whose base is
+ * unknown, another stack than ours means that the tracer lost sight of it and
+ * began anew; elsewhere that is a contradiction. */
+static bool is_contiguous(const struct replay *r, const struct stream *st,
+			  const struct chunk *chunk)
+{
+	const struct chunk_header *const h = &chunk->header;
+	const bool unknown = is_base_unknown(st, h);
+
+	return is_joined(st, h) && !(h->flags & CHUNK_GAP) &&
+	       unknown == (st->window != NULL) &&
+	       (!unknown || replay_stack_same(r, st, chunk));
+}
+
+/* Records are missing, or recording began anew: what was open has ended. A chunk
+ * with CHUNK_GAP may also mean that the tracer has learned of more open calls;
+ * then nothing is missing, and the window goes on. */
+static void begin_anew(struct replay *r, struct stream *st,
+		       const struct chunk_header *h)
+{
+	const bool unknown = is_base_unknown(st, h);
+	const bool goes_on = is_joined(st, h) && (h->flags & CHUNK_GAP);
+
+	if (st->seen && !st->closed) {
+		replay_stack_close(r, st, REPLAY_CUT);
+		if (!is_joined(st, h))
+			r->session->threads[st->thread].gaps++;
+	}
+	if (unknown && st->window && goes_on)
+		return;
+	replay_window_end(r, st);
+	if (unknown)
+		replay_window_begin(r, st);
+}
+
+/* The time that is missing before this chunk. Handlers' streams have none of
+ * their own. */
+static void count_gap(struct session *s, const struct stream *st,
+		      const struct chunk_header *h)
+{
+	struct gap g = { .thread = st->thread, .to = h->tick_begin,
+			 .chunks = h->number - st->next };
+
+	if (h->lost[LOST_FULL] > st->lost[LOST_FULL])
+		g.records = h->lost[LOST_FULL] - st->lost[LOST_FULL];
+	if (g.chunks > 0 && h->written > st->written) {
+		g.records += h->written - st->written;
+		s->threads[st->thread].missing_records += h->written -
+							  st->written;
+	}
+	if (st->level > 0 || (g.chunks == 0 && g.records == 0))
+		return;
+	if (st->seen)
+		g.from = st->now < g.to ? st->now : g.to;
+	session_add_gap(s, &g);
+}
+
+static void count_lost(struct thread *t, struct stream *st,
+		       const struct chunk_header *h)
+{
+	for (int i = 0; i < LOST_REASONS; i++)
+		if (h->lost[i] > st->lost[i]) {
+			t->lost[i] += h->lost[i] - st->lost[i];
+			st->lost[i] = h->lost[i];
+		}
+	t->missing_chunks += h->number - st->next;
+}
+
+static void count_chunk(struct replay *r, struct stream *st,
+			const struct chunk *chunk)
+{
+	const struct chunk_header *const h = &chunk->header;
+	struct session *const s = r->session;
+	struct thread *const t = &s->threads[st->thread];
+
+	s->chunks++;
+	s->words += chunk->n;
+	s->records += h->records;
+	t->chunks++;
+	t->records += h->records;
+	if (h->tick_begin < t->first)
+		t->first = h->tick_begin;
+	if (h->tick_end > t->last)
+		t->last = h->tick_end;
+	if (st->level == 0) {
+		t->traced += h->tick_end - h->tick_begin;
+		if (h->cpu_begin && h->cpu_end > h->cpu_begin)
+			t->cpu_ns += h->cpu_end - h->cpu_begin;
+	}
+	count_gap(s, st, h);
+	count_lost(t, st, h);
+}
+
+static void end_chunk(struct replay *r, struct stream *st,
+		      const struct chunk *chunk)
+{
+	struct thread *const t = &r->session->threads[st->thread];
+	const ticks rest = chunk->header.tick_end - st->now;
+
+	if (r->sink)
+		replay_emit_pass(r, st, st->now, chunk->header.tick_end);
+	replay_time_pass(r, st, rest);
+	t->calls += r->calls;
+	r->session->calls += r->calls;
+	if (st->level > 0)
+		replay_time_settle(r, st);
+	if (r->sink)
+		replay_emit_chunk_end(r, st);
+	st->next = chunk->header.number + 1;
+	st->written = chunk->header.written + chunk->header.records;
+	st->seen = true;
+}
+
+/* No chunk follows for now. There may be many threads: none keeps an empty
+ * stack. */
+static void close_stream(struct replay *r, struct stream *st,
+			 enum replay_why why)
+{
+	st->open = st->depth - 1;
+	replay_stack_close(r, st, why);
+	replay_window_end(r, st);
+	mem_free(st->frame);
+	mem_free(st->segment);
+	st->frame = NULL;
+	st->segment = NULL;
+	st->room = st->segment_room = 0;
+	st->closed = true;
+}
+
+/* ---- chunks that wait ---- */
+
+/* The first of a stream's waiting chunks; the caller frees it. */
+static struct waiting *take_waiting(struct replay *r, struct stream *st)
 {
 	struct waiting *const w = st->first;
 
@@ -119,100 +260,200 @@ struct waiting *replay_take_waiting(struct replay *r, struct stream *st)
 	if (!st->first)
 		st->last = NULL;
 	st->waiting--;
-	r->held_words -= w->view.n;
+	r->held_words -= w->chunk.n;
 	return w;
 }
 
 static void add_waiting(struct replay *r, struct stream *st,
-			const struct chunk *v)
+			const struct chunk *chunk)
 {
-	struct waiting *const w = mem_grow(NULL, 1, sizeof(*w) + v->n * 8);
+	struct waiting *const w = mem_grow(NULL, 1,
+					   sizeof(*w) + chunk->n * 8);
+	const uint64_t *const old = chunk->words;
 
-	memcpy(w->words, v->words, v->n * 8);
+	memcpy(w->words, old, chunk->n * 8);
 	w->next = NULL;
 	w->place = NULL;
 	w->places = 0;
-	w->view = *v;
-	w->view.words = w->words;
-	w->view.records = w->words + (v->records - v->words);
-	w->view.items = w->words + (v->items - v->words);
-	w->view.dict = w->words + (v->dict - v->words);
-	if (v->stack)
-		w->view.stack = w->words + (v->stack - v->words);
-	if (st->last)
-		st->last->next = w;
-	else
-		st->first = w;
+	w->chunk = *chunk;
+	w->chunk.words = w->words;
+	w->chunk.records = w->words + (chunk->records - old);
+	w->chunk.items = w->words + (chunk->items - old);
+	w->chunk.dict = w->words + (chunk->dict - old);
+	if (chunk->stack)
+		w->chunk.stack = w->words + (chunk->stack - old);
+	*(st->last ? &st->last->next : &st->first) = w;
 	st->last = w;
 	st->waiting++;
-	r->held_words += v->n;
+	r->held_words += chunk->n;
 }
 
+static void run_chunk(struct replay *, struct stream *, const struct chunk *,
+		      const struct waiting *);
+
+/* Replay the handlers' chunks that interrupted chunks up to this number. */
+static void run_handlers(struct replay *r, struct stream *upper,
+			uint64_t number)
+{
+	while (upper && upper->first &&
+	       upper->first->chunk.header.interrupted_chunk <= number) {
+		struct waiting *const w = take_waiting(r, upper);
+
+		run_chunk(r, upper, &w->chunk, w);
+		free_waiting(w);
+	}
+}
+
+/* w: how it waited, or NULL; says where a handler's chunk hangs. */
+static void run_chunk(struct replay *r, struct stream *st,
+		      const struct chunk *chunk, const struct waiting *w)
+{
+	struct stream *const upper = st->level + 1 < LEVELS ?
+		replay_stream(r, st->thread, st->level + 1) : NULL;
+	bool contiguous;
+
+	if (st->room == 0) {
+		replay_stack_init(st, cct_root(st->tree, st->thread));
+		st->outside = false;
+	}
+	if (chunk->header.number > 0)
+		run_handlers(r, upper, chunk->header.number - 1);
+	r->chunk++;
+	r->calls = 0;
+	r->kept_count = r->kept_used = 0;
+	replay_identities_items(r, chunk, st->thread);
+	contiguous = is_contiguous(r, st, chunk);
+	if (!contiguous)
+		begin_anew(r, st, &chunk->header);
+	if (st->level > 0)
+		replay_stack_hang(r, st, chunk, w);
+	count_chunk(r, st, chunk);
+	if (r->sink)
+		replay_emit_chunk_begin(r, st, chunk);
+	replay_stack_begin(r, st, chunk, contiguous);
+	replay_time_begin(r, st);
+	replay_run(r, st, chunk, replay_handler_find(r, st, chunk, upper),
+		   chunk->header.records);
+	end_chunk(r, st, chunk);
+	run_handlers(r, upper, chunk->header.number);
+	if (chunk->header.flags & CHUNK_LAST)
+		close_stream(r, st, REPLAY_CUT);
+	else
+		st->closed = false;
+}
+
+/* ---- invariants ---- */
+
+static bool stack_valid(const struct stream *st)
+{
+	if (st->room == 0)
+		return st->closed && st->segment_room == 0;
+	if (st->depth < 1 || st->depth > st->room || st->segments < 1 ||
+	    st->segments > st->segment_room || st->segment[0].base != 1 ||
+	    st->segment[0].serial != 0)
+		return false;
+	for (size_t i = 1; i < st->segments; i++)
+		if (st->segment[i].base < st->segment[i - 1].base ||
+		    st->segment[i].base > st->depth || !st->segment[i].co)
+			return false;
+	for (size_t i = 1; i < st->depth; i++)
+		if (cct_get(st->tree, st->frame[i].node)->func == 0)
+			return false;
+	return true;
+}
+
+bool replay_valid(const struct replay *r)
+{
+	size_t words = 0;
+
+	for (size_t i = 0; i < r->stream_count; i++) {
+		const struct stream *const st = r->streams[i];
+
+		if (st->number != i || st->level >= LEVELS ||
+		    st->thread >= r->session->thread_count ||
+		    st->next > st->arrived || !stack_valid(st) ||
+		    (st->window && !cct_valid(st->window->tree)))
+			return false;
+		for (const struct waiting *w = st->first; w; w = w->next)
+			words += w->chunk.n;
+	}
+	return words == r->held_words;
+}
+
+/* Are both the replay and what it filled as they should be? Checked builds ask
+ * after each chunk. */
+static void check(const struct replay *r)
+{
+#ifdef WEFT_CHECKED
+	assert(replay_valid(r) && session_valid(r->session));
+#else
+	(void)r;
+#endif
+}
+
+/* ---- chunks come in ---- */
+
+/* Replay a stream's waiting chunks, but for the last few. */
 static void run_held(struct replay *r, struct stream *st, size_t keep)
 {
 	while (st->waiting > keep) {
-		struct waiting *const w = replay_take_waiting(r, st);
+		struct waiting *const w = take_waiting(r, st);
 
-		replay_chunk_run(r, st, &w->view, w);
-		mem_free(w->place);
-		mem_free(w);
+		run_chunk(r, st, &w->chunk, w);
+		free_waiting(w);
 	}
 }
 
 static void take_plain(struct replay *r, struct stream *st,
-		       const struct chunk *v)
+		       const struct chunk *chunk)
 {
-	if (r->held_words + v->n > HELD_MAX) {
+	if (r->held_words + chunk->n > HELD_MAX) {
 		run_held(r, st, 0);
-		replay_chunk_run(r, st, v, NULL);
+		run_chunk(r, st, chunk, NULL);
 		return;
 	}
-	add_waiting(r, st, v);
+	add_waiting(r, st, chunk);
 	run_held(r, st, r->is_eager ? 0 :
 		 st->interrupted ? HOLD_INTERRUPTED : HOLD);
 }
 
 static void take_handler(struct replay *r, struct stream *st,
-			 const struct chunk *v)
+			 const struct chunk *chunk)
 {
 	struct stream *const lower = get_stream(r, st->thread, st->level - 1);
 
-	lower->interrupted = 1;
-	if (v->header.interrupted_chunk < lower->next ||
-	    r->held_words + v->n > HELD_MAX) {
+	lower->interrupted = true;
+	if (chunk->header.interrupted_chunk < lower->next ||
+	    r->held_words + chunk->n > HELD_MAX) {
 		run_held(r, st, 0);
-		replay_chunk_run(r, st, v, NULL);
+		run_chunk(r, st, chunk, NULL);
 		return;
 	}
-	add_waiting(r, st, v);
+	add_waiting(r, st, chunk);
 }
 
-int replay_chunk(struct replay *r, const struct chunk *v)
+int replay_chunk(struct replay *r, const struct chunk *chunk)
 {
 	struct stream *st;
 
-	session_set_clock(r->session, &v->header);
-	if (v->header.flags & CHUNK_META) {
-		replay_notes(r, v);
+	session_set_clock(r->session, &chunk->header);
+	if (chunk->header.flags & CHUNK_META) {
+		replay_identities_notes(r, chunk);
 		return 0;
 	}
-	st = get_stream(r, replay_identities_thread(r, &v->header),
-			v->header.level);
-	if (v->header.number < st->arrived) {
+	st = get_stream(r, replay_identities_thread(r, &chunk->header),
+			chunk->header.level);
+	if (chunk->header.number < st->arrived) {
 		r->session->duplicate_chunks++;
 		return 0;
 	}
-	st->arrived = v->header.number + 1;
-	if (v->header.level > 0)
-		take_handler(r, st, v);
+	st->arrived = chunk->header.number + 1;
+	if (chunk->header.level > 0)
+		take_handler(r, st, chunk);
 	else
-		take_plain(r, st, v);
+		take_plain(r, st, chunk);
+	check(r);
 	return 0;
-}
-
-int replay_chunk_fn(void *replay, const struct chunk *v)
-{
-	return replay_chunk(replay, v);
 }
 
 void replay_finish(struct replay *r)
@@ -226,11 +467,12 @@ void replay_finish(struct replay *r)
 		for (size_t i = 0; i < r->stream_count; i++)
 			if (r->streams[i]->level == level &&
 			    !r->streams[i]->closed)
-				replay_chunk_close(r, r->streams[i],
-						   REPLAY_OPEN_AT_END);
+				close_stream(r, r->streams[i],
+					     REPLAY_OPEN_AT_END);
 	for (size_t i = 0; i < r->stream_count; i++)
 		r->session->threads[r->streams[i]->thread].open +=
 			r->streams[i]->open;
 	if (r->sink)
 		replay_emit_finish(r);
+	check(r);
 }

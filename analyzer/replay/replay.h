@@ -1,15 +1,22 @@
-/* replay.h - from chunks back to what the threads did. Knows the rules by which
- * records move a stitched stack; never guesses: what contradicts the stack is
- * counted ("unnested") and left out. docs/format.md says the rules.
+/* replay.h - from chunks back to what the threads did. Never guesses: records
+ * that contradict the stack are counted ("unnested") and left out.
+ *
+ * analyzer/replay: the rules (docs/format.md) by which records move stitched
+ * stacks and fill a session's tree. Uses base, chunk and model; must not know
+ * where chunks come from, nor who looks at the stacks.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_REPLAY_REPLAY_H
 #define WEFT_ANALYZER_REPLAY_REPLAY_H
 
-#include "analyzer/model/session.h"
 #include "analyzer/chunk/decode.h"
+#include "analyzer/model/session.h"
+#include "analyzer/model/stack_table.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- events ---- */
 
 /* How a call's beginning or end came about. */
 enum replay_why {
@@ -19,62 +26,70 @@ enum replay_why {
 	                     * Both ends of a LEAVE_OLD, or of a call among
 	                     * omitted frames, are given at its end */
 	REPLAY_UNWOUND,     /* exit: event.reason says why (enum unwind) */
-	REPLAY_DIED,        /* exit: its coroutine ended by error or was found
-	                     * dead */
+	REPLAY_DIED,        /* exit: its coroutine ended by an error or was
+	                     * found dead */
 	REPLAY_CUT,         /* exit: still open where records are missing, or
 	                     * where recording was turned off */
 	REPLAY_OPEN_AT_END, /* exit: still open at the end of the trace */
 };
 
-/* Events that are told later, or of another stack, than they belong to. */
+/* Events that are given later than they happened, or of another stack than the
+ * stream's. */
 enum replay_deferred {
-	REPLAY_NOW,
-	REPLAY_DEFERRED_OLD,     /* both ends of a LEAVE_OLD, under all that the
-	                      * window has shown so far */
+	REPLAY_NOW,              /* not deferred */
+	REPLAY_DEFERRED_OLD,     /* both ends of a LEAVE_OLD, below all that the
+	                          * window has shown so far */
 	REPLAY_DEFERRED_OMITTED, /* both ends of a call among omitted frames */
-	REPLAY_DEFERRED_YIELD,   /* frames that a suspend and the resume after it
-	                      * show differently */
-	REPLAY_DEFERRED_FINISH,  /* by replay_finish: the stream's stack is gone */
+	REPLAY_DEFERRED_YIELD,   /* frames that a suspend and the resume after
+	                          * it show differently */
+	REPLAY_DEFERRED_FINISH,  /* by replay_finish: the stack is gone */
 };
 
-/* A stream of records (process, thread, level) with its stack as it is now,
- * during a callback: replay_look.h. */
+/* A stream of records (process, thread, level) with its stack. */
 struct stream;
 
-/* One event of a thread. depth counts all open frames below this call (for
- * resume and suspend: below the coroutine's own frames), over all segments. */
+/* An event of a thread. */
 struct replay_event {
 	ticks tick;
 	uint64_t recording;
 	uint32_t process, thread;       /* indices in the session */
 	uint32_t process_serial, thread_serial;
 	uint32_t pid, tid, level;
-	uint32_t depth;
+	uint32_t depth;                 /* open frames below this call, over all
+	                                 * segments; resume, suspend: below the
+	                                 * coroutine's own frames */
 	uint64_t coroutine;             /* serial of the segment it happens in;
-	                                 * 0: the thread itself. For resume,
-	                                 * suspend and create: the coroutine
-	                                 * that is meant */
-	uint64_t in;                    /* the coroutine that resumes, makes,
-	                                 * or is gone back to; 0: the thread */
+	                                 * 0: the thread itself. Resume,
+	                                 * suspend, create: the coroutine that is
+	                                 * resumed, suspended, created */
+	uint64_t in;                    /* the coroutine that resumes or creates
+	                                 * it, or that runs after the suspend;
+	                                 * 0: the thread */
 	func_id func;                   /* enter, leave, mark; else 0 */
-	enum replay_why why;
+	enum replay_why why;            /* enter, leave */
 	uint32_t reason;                /* REPLAY_UNWOUND: enum unwind; suspend:
 	                                 * SUSPEND_YIELD, _RETURN or _ERROR */
-	int inferred;                   /* resume, suspend: not seen itself */
+	bool inferred;                  /* resume, suspend: not seen itself */
 	uint64_t slept;                 /* resume: ticks since its suspend */
 	uint64_t vm;                    /* create: the VM's serial */
-	enum replay_deferred deferred;          /* enter, leave */
+	enum replay_deferred deferred;  /* enter, leave */
 	const struct stream *stream;    /* its stack: after an enter, a leave
 	                                 * and a resume; before a suspend */
+	/* Suspend, resume: a number that a suspend shares with the resume after
+	 * it, 0 if there is none. Threads are replayed one after the other, so
+	 * either of the two may come first; numbers are used again after the
+	 * second one came. */
+	uint32_t pair;
+	bool is_second;
 };
 
-/* Any may be NULL. Of one stream (process, thread, level) events come in time
- * order, but for the late ends below; streams are not ordered among each other.
- * Entries and exits pair up: each frame of a coroutine is entered once and left
- * once, on whatever thread; at suspend and resume its frames are neither. What
- * a trace with loss leaves unpaired is paired by replay_finish (frames of
- * coroutines that never ran again: left, REPLAY_OPEN_AT_END; frames whose entry
- * never came: entered, REPLAY_OPEN_BEFORE, late). */
+/* Any may be NULL. The events of a stream come in the order of time, except for
+ * deferred ones; streams are not ordered among each other. Each frame of a
+ * coroutine is entered once and left once, on whatever thread; a suspend and a
+ * resume are neither. What a trace with loss leaves unpaired, replay_finish
+ * pairs: frames of coroutines that never ran again are left
+ * (REPLAY_OPEN_AT_END), frames whose entry never came are entered
+ * (REPLAY_OPEN_BEFORE). */
 struct replay_sink {
 	void (*enter)(void *ctx, const struct replay_event *);
 	void (*leave)(void *ctx, const struct replay_event *);
@@ -82,59 +97,103 @@ struct replay_sink {
 	void (*suspend)(void *ctx, const struct replay_event *);
 	void (*create)(void *ctx, const struct replay_event *);
 	void (*mark)(void *ctx, const struct replay_event *);
-	/* Once before a chunk's events, and once after all of them: a good time
-	 * to give them on. Chunks of handlers (level > 0) wait for the chunk
-	 * they interrupted and come right after it. */
+	/* Once before a chunk's events and once after them. Chunks of handlers
+	 * (level > 0) wait for the chunk they interrupted and come right after
+	 * it. */
 	void (*chunk_begin)(void *ctx, const struct replay_event *,
 			    const struct chunk *);
 	void (*chunk_end)(void *ctx, const struct replay_event *);
-	/* The stack was taken as the chunk gives it, not as the records before
-	 * left it; after the entries that come of that. */
+	/* The chunk's own stack has replaced the one that the records before
+	 * left. Comes after the entries that follow from that. */
 	void (*adopt)(void *ctx, const struct replay_event *);
-	/* From tick `from` until `to`, later, the stack stands as it is. What
-	 * one stream is told of is each tick of its chunks, once, rising. */
+	/* The stack stands as it is from tick `from` until `to`, later. For a
+	 * stream, these spans cover all ticks of its chunks once, rising. */
 	void (*pass)(void *ctx, const struct stream *, ticks from, ticks to);
 };
 
+/* ---- a stream's stack, during a callback ---- */
+
+/* A number from 0 on, one for each stream. */
+size_t stream_number(const struct stream *);
+/* The session's index of its thread, and its level. */
+uint32_t stream_thread(const struct stream *);
+uint32_t stream_level(const struct stream *);
+
+/* The number, from 1 on, of its window if the base of that is not known; 0 if
+ * it is. */
+uint64_t stream_window(const struct stream *);
+
+/* An open call. Frames that were left out are one frame. */
+struct stream_frame {
+	func_id func;            /* FUNC_SPECIAL if omitted */
+	uint64_t omitted;        /* how many frames were left out here */
+	bool is_known;           /* was its entry seen? */
+	ticks entry;             /* if so: when it began, plus the time that its
+	                          * coroutine slept since */
+};
+/* Number of open frames; frame 0 is the outermost. */
+size_t stream_depth(const struct stream *);
+struct stream_frame stream_frame(const struct stream *, size_t);
+
+/* A coroutine's frames: from its base up to the next segment's base, or to the
+ * depth. Segment 0 is the thread's own, with serial 0. */
+struct stream_segment {
+	uint64_t serial;
+	size_t base;
+	ticks since;             /* resumed, or first seen */
+};
+size_t stream_segments(const struct stream *);
+struct stream_segment stream_segment(const struct stream *, size_t);
+struct stream_segment stream_top(const struct stream *); /* the last one */
+
+/* The stack `id` of a table with the frames [from, to) on top. */
+stack_id stream_stack(const struct stream *, size_t from, size_t to,
+		      struct stack_table *, stack_id id);
+
+/* ---- the replay ---- */
+
 struct replay;
 
-/* Fills the session, which the caller owns and frees after the replay. With a
- * sink (borrowed; NULL: none) also calls it, which costs tens of ns a call;
- * without one about 10 ns a record. One replay may take several recordings. */
+/* Fills the session, which the caller owns and frees after the replay. Also
+ * calls the sink (borrowed; NULL: none), at tens of ns a call; without one it
+ * takes about 10 ns a record. One replay may take several recordings. */
 struct replay *replay_new(struct session *, const struct replay_sink *,
 			  void *ctx);
-void replay_free(struct replay *);
-/* From now on no chunk waits for handlers that interrupted it: the caller gives
- * those first, where he can. Each chunk's events come before replay_chunk
- * returns. */
-void replay_be_eager(struct replay *);
+void replay_free(struct replay *);       /* NULL is allowed */
 
-/* What is collected only where a view asks for it. */
+/* What is collected only on demand. */
 struct replay_collect {
-	int hist;                /* how long calls took: cct_hist_counts */
-	int vm;                  /* whose VM a coroutine is of: the bodies of
-	                          * one function are told apart by it */
+	bool hist;               /* how long calls took: cct_hist_counts */
+	bool vm;                 /* which VM a coroutine belongs to: bodies of
+	                          * one function differ by it */
 	/* The bodies of one coroutine get CCT_CHOSEN. serial 0: of none; pid 0:
 	 * of any process. */
 	uint64_t serial;
 	uint32_t pid;
-	/* What happens from one tick on and before another; anything else goes
-	 * below CCT_OUTSIDE nodes. Time is cut there exactly, sleep too; a call
-	 * counts where it begins, its length where it ends. to 0: all. */
+	/* What happens before tick `from`, or at `to` or later, goes below
+	 * CCT_OUTSIDE nodes. Time is cut there exactly, sleep too; a call
+	 * counts where it begins, its duration where it ends. to 0: all is
+	 * inside. */
 	ticks from, to;
 };
-/* Before the first chunk. */
+/* To be called before the first chunk. */
 void replay_want(struct replay *, const struct replay_collect *);
 
-/* Take a chunk. Needs decode_chunk's 0; borrows the view during the call. Chunks
- * of one stream come in rising number (what does not is ignored and counted as
- * a duplicate); streams may come in any order. Returns 0. */
+/* From now on no chunk waits for handlers that interrupted it: the caller gives
+ * those first, where he can. A chunk's events come before replay_chunk
+ * returns. */
+void replay_be_eager(struct replay *);
+
+/* Take a chunk that decode_chunk has accepted; borrowed during the call. Chunks
+ * of a stream must come in the order of their numbers (others are counted as
+ * duplicates and ignored); streams may come in any order. Returns 0. */
 int replay_chunk(struct replay *, const struct chunk *);
-/* The same, with the type of in.h's in_chunk_fn. */
-int replay_chunk_fn(void *replay, const struct chunk *);
 
 /* No chunk follows: close what is open, place what was held back. */
 void replay_finish(struct replay *);
+
+/* Are the stacks of all streams as they should be? */
+bool replay_valid(const struct replay *);
 
 /* Decisions where the format leaves room:
  *
@@ -143,25 +202,25 @@ void replay_finish(struct replay *);
  * flag, where chunks or records are missing (recording may have been turned off
  * and on meanwhile), where the tracer gives another stack than ours, or at the
  * stream's end.
- * LEAVE_OLD(f) puts f under everything this thread did since its window began.
- * What is left at the window's end hangs directly below the thread's root if at
- * least one LEAVE_OLD came (open calls were seen to end), else below "[open
- * before start]". f's calls do not grow: its entry was not seen.
+ * LEAVE_OLD(f) puts f below everything that this thread did since its window
+ * began. What is left at the window's end hangs directly below the thread's
+ * root if at least one LEAVE_OLD came (open calls were seen to end), else below
+ * "[open before start]". The calls of f do not grow: its entry was not seen.
  *
  * A chunk is contiguous if its number is the next, no record was lost (lost[])
  * and it does not carry CHUNK_GAP. Otherwise what was open ends, and the
  * chunk's ITEM_STACK is adopted. A contiguous chunk's ITEM_STACK is compared
- * with the replay's own stack; a difference counts as unnested and the item's
+ * with the replay's own stack; a difference counts as unnested, and the item's
  * stack is adopted.
  *
  * Frames left out of a stack show as one special function "[n frames]".
  *
- * Handlers (level > 0) stand under the frame that was open at the record they
- * interrupted, where that chunk is to be had, else under the thread's root, and
- * are counted. Each INTERRUPT says anew where what follows it stands.
- * What their frames take is taken off the interrupted frame's self (as far as
- * that has it, then off its callers'), so that self times of a thread add up to
- * its traced time; ticks of the handler's stream outside frames are the
- * interrupted frame's and count there alone. */
+ * Handlers (level > 0) stand below the call that was open at the record they
+ * interrupted. Where that chunk is missing they stand below the thread's root
+ * and are counted. Each INTERRUPT says anew where what follows it stands.
+ * The time of a handler's frames is subtracted from the interrupted call's self
+ * (as far as that suffices, then from its callers'), so that the self times of
+ * a thread add up to its traced time. Ticks of the handler's stream outside of
+ * frames belong to the interrupted call and count only there. */
 
 #endif

@@ -141,7 +141,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	enum func_kind kind = FUNC_LUA;
 	uint32_t i;
 
-	stream_segment(st, stream_segments(st) - 1, &top);
+	top = stream_top(st);
 	if (top.serial == 0)
 		return;
 	i = find(t, st, top.serial);
@@ -150,7 +150,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	if (t->session->coroutines[i - 1].is_native)
 		kind = FUNC_NATIVE;
 	if (depth > top.base) {
-		stream_frame(st, depth - 1, &f);
+		f = stream_frame(st, depth - 1);
 		kind = func_get(t->session->funcs, f.func)->kind;
 	}
 	if (kind == FUNC_NATIVE || kind == FUNC_CODE)

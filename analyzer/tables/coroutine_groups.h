@@ -4,7 +4,7 @@
 #ifndef WEFT_ANALYZER_TABLES_COROUTINE_GROUPS_H
 #define WEFT_ANALYZER_TABLES_COROUTINE_GROUPS_H
 
-#include "analyzer/replay/replay_look.h"
+#include "analyzer/replay/replay.h"
 
 /* Exact, by nearest rank. */
 struct bodies_figure {

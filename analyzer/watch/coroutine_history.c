@@ -85,7 +85,7 @@ static func_id below(const struct stream *st, size_t frames)
 
 	if (frames == 0)
 		return 0;
-	stream_frame(st, frames - 1, &f);
+	f = stream_frame(st, frames - 1);
 	return f.omitted > 0 ? 0 : f.func;
 }
 
@@ -95,15 +95,13 @@ static struct history_step step(struct coroutine_history *s,
 {
 	struct stream_segment top;
 
-	stream_segment(e->stream, stream_segments(e->stream) - 1,
-			    &top);
+	top = stream_top(e->stream);
 	return (struct history_step){
 		.kind = kind, .tick = e->tick, .thread = e->thread,
 		.by = e->in, .by_func = below(e->stream, top.base),
 		.span = kind == HISTORY_RESUME ? e->slept : e->tick - top.since,
 		.reason = e->reason, .is_inferred = e->inferred,
-		.stack = stream_stack(s->stacks, 0, e->stream, top.base,
-				    stream_depth(e->stream)) };
+		.stack = stream_stack(e->stream, top.base, stream_depth(e->stream), s->stacks, 0) };
 }
 
 static void resume(void *ctx, const struct replay_event *e)
@@ -179,11 +177,11 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	struct stream_segment top;
 	struct stream_frame f;
 
-	stream_segment(st, stream_segments(st) - 1, &top);
+	top = stream_top(st);
 	if (top.serial != s->serial || !is_of_process(s, st) ||
 	    depth == top.base)
 		return;
-	stream_frame(st, depth - 1, &f);
+	f = stream_frame(st, depth - 1);
 	func(s, f.func)->self += to - from;
 }
 

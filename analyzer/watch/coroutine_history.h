@@ -4,7 +4,7 @@
 #ifndef WEFT_ANALYZER_WATCH_COROUTINE_HISTORY_H
 #define WEFT_ANALYZER_WATCH_COROUTINE_HISTORY_H
 
-#include "analyzer/model/stack_table.h"
+#include "analyzer/replay/replay.h"
 
 enum history_kind { HISTORY_CREATE, HISTORY_RESUME, HISTORY_SUSPEND };
 

@@ -54,7 +54,7 @@ static int find_segment(const struct stream *st, uint64_t serial,
 
 	*to = stream_depth(st);
 	for (size_t i = count; i-- > 0; *to = s.base) {
-		stream_segment(st, i, &s);
+		s = stream_segment(st, i);
 		*from = s.base;
 		if (s.serial == serial)
 			return 1;
@@ -68,7 +68,7 @@ static int is_call(const struct stream *st, size_t frame,
 {
 	struct stream_frame f;
 
-	stream_frame(st, frame, &f);
+	f = stream_frame(st, frame);
 	return f.omitted == 0 && f.func == c->func && f.is_known &&
 	       f.entry >= c->begin && f.entry <= c->begin + c->suspended;
 }
@@ -96,7 +96,7 @@ static int is_base(const struct stream *st, size_t frame)
 	struct stream_segment s;
 
 	for (size_t i = stream_segments(st); i-- > 1;) {
-		stream_segment(st, i, &s);
+		s = stream_segment(st, i);
 		if (s.base <= frame)
 			return s.base == frame;
 	}
@@ -117,7 +117,7 @@ node_id hot_path_watch_node(struct hot_path *in, struct watch *w,
 			w->node[0] = in->root[w->call];
 			continue;
 		}
-		stream_frame(st, at, &f);
+		f = stream_frame(st, at);
 		w->node[w->known] = cct_child(in->tree, w->node[w->known - 1],
 			f.func, (is_base(st, at) ? CCT_BODY : 0) |
 			(f.omitted > 0 ? CCT_OMITTED : 0));

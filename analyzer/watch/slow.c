@@ -97,7 +97,7 @@ stack_id slow_under(struct slow *s, const struct stream *st, size_t base)
 	const stack_id id = stream_window(st) == 0 ? 0 :
 			    stack_table_push(s->stacks, 0, 0, STACK_BEFORE);
 
-	return stream_stack(s->stacks, id, st, 0, base);
+	return stream_stack(st, 0, base, s->stacks, id);
 }
 
 void slow_end_carried(struct slow *s, const struct slot *slot,
@@ -144,7 +144,7 @@ static void enter(void *ctx, const struct replay_event *e)
 		return;
 	}
 	l->process = e->process;
-	stream_frame(e->stream, e->depth, &frame);
+	frame = stream_frame(e->stream, e->depth);
 	*slot = (struct slot){
 		.func = e->func, .is_known = frame.is_known,
 		.entry = frame.entry, .thread = e->thread,
@@ -171,7 +171,7 @@ static size_t top_base(const struct stream *st)
 {
 	struct stream_segment top;
 
-	stream_segment(st, stream_segments(st) - 1, &top);
+	top = stream_top(st);
 	return top.base;
 }
 
@@ -185,8 +185,7 @@ static uint32_t flags_of(const struct replay_event *e, const struct slot *slot)
 static stack_id own_stack(struct slow *s, const struct slot *slot,
 			  const struct replay_event *e)
 {
-	return stack_table_push(s->stacks, stream_stack(s->stacks, 0, e->stream,
-					       top_base(e->stream), e->depth),
+	return stack_table_push(s->stacks, stream_stack(e->stream, top_base(e->stream), e->depth, s->stacks, 0),
 			  e->func, flags_of(e, slot));
 }
 

@@ -6,7 +6,7 @@
 #define WEFT_ANALYZER_WATCH_SLOW_H
 
 #include "analyzer/model/hist.h"
-#include "analyzer/model/stack_table.h"
+#include "analyzer/replay/replay.h"
 
 enum slow_end {
 	SLOW_RETURNED,

@@ -140,7 +140,7 @@ static struct top look_top(struct slow *s, struct lane *l,
 	struct stream_segment seg;
 	struct top top = { .depth = stream_depth(st) };
 
-	stream_segment(st, stream_segments(st) - 1, &seg);
+	seg = stream_top(st);
 	top.base = seg.base;
 	top.slots = slow_slots(l, top.depth + 1);
 	(void)s;
@@ -209,7 +209,7 @@ void slow_wait_suspend(struct slow *s, struct lane *l,
 	wanted = count_wanted(&t);
 	w = find_wait(s, e, e->tick);
 	if (wanted > 0 || w)
-		t.own = stream_stack(s->stacks, 0, e->stream, t.base, t.depth);
+		t.own = stream_stack(e->stream, t.base, t.depth, s->stacks, 0);
 	if (w && w->is_resume) {
 		meet_resume(s, &t, w, e);
 		return;
@@ -233,7 +233,7 @@ static void read_frames(struct slow *s, const struct top *t,
 	struct stream_frame f;
 
 	for (size_t i = t->base; i < t->depth; i++) {
-		stream_frame(e->stream, i, &f);
+		f = stream_frame(e->stream, i);
 		t->slots[i] = (struct slot){ 0 };
 		if (f.omitted == 0 && slow_wants(s, f.func))
 			t->slots[i] = (struct slot){
@@ -278,7 +278,7 @@ void slow_wait_resume(struct slow *s, struct lane *l,
 	read_frames(s, &t, e);
 	wanted = count_wanted(&t);
 	if (wanted > 0)
-		t.own = stream_stack(s->stacks, 0, e->stream, t.base, t.depth);
+		t.own = stream_stack(e->stream, t.base, t.depth, s->stacks, 0);
 	if (w && !w->is_resume) {
 		meet_suspend(s, &t, w, e);
 		return;

@@ -94,7 +94,7 @@ static size_t add_seams(const struct stream *st, struct seam **seams,
 	struct stream_segment s;
 
 	for (size_t k = 1; k < stream_segments(st); k++) {
-		stream_segment(st, k, &s);
+		s = stream_segment(st, k);
 		vec_need(seams, room, *count + 1);
 		(*seams)[(*count)++] = (struct seam){ s.serial, s.base };
 	}
@@ -103,7 +103,7 @@ static size_t add_seams(const struct stream *st, struct seam **seams,
 
 static stack_id whole(struct snapshots *m, const struct stream *st)
 {
-	return stream_stack(m->stacks, 0, st, 0, stream_depth(st));
+	return stream_stack(st, 0, stream_depth(st), m->stacks, 0);
 }
 
 static void look(struct snapshots *m, struct watched *w,

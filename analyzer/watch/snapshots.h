@@ -5,7 +5,7 @@
 #ifndef WEFT_ANALYZER_WATCH_SNAPSHOTS_H
 #define WEFT_ANALYZER_WATCH_SNAPSHOTS_H
 
-#include "analyzer/model/stack_table.h"
+#include "analyzer/replay/replay.h"
 
 enum snapshot_state {
 	SNAPSHOT_RUNNING,   /* a thread, with the coroutines on its stack */

@@ -30,8 +30,8 @@ static stack_id own_frames(struct snapshots *m, const struct stream *st)
 {
 	struct stream_segment top;
 
-	stream_segment(st, stream_segments(st) - 1, &top);
-	return stream_stack(m->stacks, 0, st, top.base, stream_depth(st));
+	top = stream_top(st);
+	return stream_stack(st, top.base, stream_depth(st), m->stacks, 0);
 }
 
 static uint32_t new_rest(struct snapshots *m)

@@ -1,8 +1,7 @@
-/* replay_switch.c - coroutines: made, put on top of a thread's stack, taken off
- * again; and the stacks kept meanwhile, as long as the chunk lasts.
+/* switch.c - coroutines: created, put on top of a thread's stack, taken off
+ * again; and their stacks, kept meanwhile within the chunk.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/replay/replay_state.h"
-#include "analyzer/base/vec.h"
+#include "analyzer/replay/replay_private.h"
 
 #include <string.h>
 
@@ -22,8 +21,8 @@ static uint32_t find(struct replay *r, const struct stream *st,
 				    serial);
 }
 
-/* Chunks of other threads may come earlier or later: the latest event says what
- * a coroutine is doing. */
+/* Chunks of other threads may come earlier or later: the latest event decides
+ * what a coroutine is doing. */
 static void set_state(struct coroutine *c, ticks now,
 		      enum coroutine_state state)
 {
@@ -57,25 +56,24 @@ void replay_switch_create(struct replay *r, struct stream *st,
 static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
 {
 	*vec_add(&st->segment, &st->segment_room, &st->segments) =
-		(struct segment){
-			serial, co, st->depth, st->now };
+		(struct segment){ serial, co, st->depth, st->now };
 }
 
-/* An entry, the sleep added, that stays a tick. */
+/* An entry plus a sleep, if that is still a tick. */
 static ticks later(ticks entry, uint64_t slept)
 {
 	return slept < ENTRY_NONE - entry ? entry + slept : ENTRY_UNKNOWN;
 }
 
-/* The coroutine's frames as its last suspend in this chunk left them. Where it
- * is resumed by the same frame as before, its nodes are the same too. */
+/* Push the coroutine's frames as its last suspend in this chunk left them. If
+ * the same frame resumes it as before, its nodes are the same too. */
 static void restore(struct replay *r, struct stream *st,
 		    const struct kept *k, uint64_t slept)
 {
 	const struct frame *from;
 	struct frame *to;
 	const node_id under = st->frame[st->depth - 1].node;
-	const int same = k->under == under && k->tree == st->tree;
+	const bool same = k->under == under && k->tree == st->tree;
 	node_id node = under;
 
 	if (k->count == 0)
@@ -84,7 +82,7 @@ static void restore(struct replay *r, struct stream *st,
 	from = r->kept_frames + k->first;
 	to = st->frame + st->depth;
 	for (size_t i = 0; i < k->count; i++) {
-		uint32_t flags = i == 0 ? replay_clock_body(r, st) : 0;
+		uint32_t flags = i == 0 ? replay_time_body(r, st) : 0;
 
 		to[i] = from[i];
 		if (to[i].entry < ENTRY_NONE)
@@ -100,12 +98,12 @@ static void restore(struct replay *r, struct stream *st,
 }
 
 /* Is this coroutine on the stack? */
-static int is_on(const struct stream *st, uint64_t serial)
+static bool is_on(const struct stream *st, uint64_t serial)
 {
 	for (size_t i = st->segments - 1; i > 0; i--)
 		if (st->segment[i].serial == serial)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static void count_resume(struct replay *r, struct stream *st, uint32_t co,
@@ -145,12 +143,12 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 		restore(r, st, &r->kept[kept->kept], slept);
 	kept->chunk = 0;
 	if (st->depth > replay_top(st)->base)
-		replay_clock_slept(r, st, slept);
+		replay_time_slept(r, st, slept);
 	if (r->sink)
-		replay_emit_resume(r, st, slept, flags & RESUME_INFERRED);
+		replay_emit_resume(r, st, slept, flags);
 }
 
-/* Room for n frames of a coroutine. Room it had in this chunk is used again. */
+/* Room to keep n frames of a coroutine; that it had in this chunk is reused. */
 static struct kept *new_kept(struct replay *r, uint32_t co, size_t n)
 {
 	struct co_kept *const c = &r->co_kept[co - 1];
@@ -168,6 +166,7 @@ static struct kept *new_kept(struct replay *r, uint32_t co, size_t n)
 	return k;
 }
 
+/* Keep the frames of the topmost coroutine. */
 static void keep(struct replay *r, const struct stream *st)
 {
 	const struct segment *const top = replay_top(st);
@@ -190,6 +189,7 @@ static enum coroutine_state state_after(uint32_t reason)
 	       COROUTINE_SUSPENDED;
 }
 
+/* The topmost coroutine leaves the thread. */
 static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 {
 	const struct segment *const top = replay_top(st);

@@ -1,21 +1,10 @@
-/* replay_identities.c - who is who: processes, threads, coroutines, VMs, functions;
- * and what a chunk's items tell about them.
+/* identities.c - which process, thread, coroutine, VM and function of the
+ * session a chunk's numbers stand for; and what its items tell about them.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/replay/replay_state.h"
-#include "analyzer/base/mem.h"
-#include "analyzer/base/vec.h"
+#include "analyzer/replay/replay_private.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* A string's bytes with a NUL behind them. */
-static const char *text(const struct chunk_string *s,
-			char out[CHUNK_STRING_MAX + 1])
-{
-	memcpy(out, s->bytes, s->stored);
-	out[s->stored] = '\0';
-	return out;
-}
 
 static uint32_t find_process(struct replay *r, const struct chunk_header *h)
 {
@@ -84,10 +73,11 @@ void replay_identities_ran(struct replay *r, uint32_t co, uint32_t thread)
 			return;
 	if (known < 4)
 		c->threads[known] = thread;
-	/* More than four: "at least five" is all that is known. */
+	/* Of more than four, only the first four are known. */
 	c->thread_count = known + 1;
 }
 
+/* The native coroutine that a VM belongs to. */
 static void book_vm(struct replay *r, uint32_t process,
 		    const struct chunk_vm *vm)
 {
@@ -115,8 +105,7 @@ static void add_vm(struct replay *r, uint32_t process,
 		return;
 	}
 	*vec_add(&s->vms, &r->vm_room, &s->vm_count) =
-		(struct vm){
-			process, vm.serial, vm.abi, vm.flags };
+		(struct vm){ process, vm.serial, vm.abi, vm.flags };
 	*id = (uint32_t)s->vm_count;
 }
 
@@ -139,7 +128,7 @@ static void add_module(struct replay *r, const struct chunk_item *item)
 
 	decode_module(item, &m);
 	r->module[m.number] = func_module(r->session->funcs,
-					  text(&m.path, path), m.build_id,
+					  decode_text(&m.path, path), m.build_id,
 					  m.build_id_size, m.size);
 }
 
@@ -152,10 +141,10 @@ static func_id find_lua(struct replay *r, const struct chunk_item *item)
 	return func_lua(r->session->funcs, &(struct func_origin){
 		l.source.bytes, l.source.stored, l.source.length,
 		l.source.hash, l.line, l.last_line, l.ordinal },
-		text(&l.name, name));
+		decode_text(&l.name, name));
 }
 
-static func_id find_func(struct replay *r, const struct chunk *v,
+static func_id find_func(struct replay *r, const struct chunk *chunk,
 			 uint64_t word)
 {
 	struct func_table *const t = r->session->funcs;
@@ -170,15 +159,16 @@ static func_id find_func(struct replay *r, const struct chunk *v,
 	case DICT_CODE:
 		return func_code(t, dict_offset(word));
 	case DICT_LUA:
-		decode_dict_item(v, word, &item);
+		decode_dict_item(chunk, word, &item);
 		return find_lua(r, &item);
 	default:
-		decode_dict_item(v, word, &item);
+		decode_dict_item(chunk, word, &item);
 		decode_name(&item, &s);
-		return func_mark(t, text(&s, name));
+		return func_mark(t, decode_text(&s, name));
 	}
 }
 
+/* A thread's switches become edges of its time. */
 static void add_offcpu(struct replay *r, uint32_t thread,
 		       const struct chunk_item *item)
 {
@@ -191,22 +181,22 @@ static void add_offcpu(struct replay *r, uint32_t thread,
 		return;
 	cct_collect_cpu(r->session->cct);
 	t->known += pair[1] - pair[0];
-	replay_clock_add_edge(r, pair[0], CPU_ON);
+	replay_time_add_edge(r, pair[0], CPU_ON);
 	from = pair[0];
 	for (size_t i = 1; i < n; i++) {
 		ticks begin = pair[2 * i], end = pair[2 * i + 1];
 
-		/* What is out of order or outside is not counted. */
+		/* What is out of order or outside does not count. */
 		begin = begin < from ? from : begin;
 		end = end > pair[1] ? pair[1] : end;
 		if (end <= begin)
 			continue;
 		t->offcpu += end - begin;
-		replay_clock_add_edge(r, begin, CPU_OFF);
-		replay_clock_add_edge(r, end, CPU_ON);
+		replay_time_add_edge(r, begin, CPU_OFF);
+		replay_time_add_edge(r, end, CPU_ON);
 		from = end;
 	}
-	replay_clock_add_edge(r, pair[1], CPU_UNKNOWN);
+	replay_time_add_edge(r, pair[1], CPU_UNKNOWN);
 }
 
 static void add_hint(struct replay *r, const struct chunk_item *item)
@@ -215,20 +205,84 @@ static void add_hint(struct replay *r, const struct chunk_item *item)
 	char name[CHUNK_STRING_MAX + 1];
 	const uint32_t i = decode_hint(item, &s);
 
-	func_hint(r->session->funcs, r->func[i], text(&s, name));
+	func_hint(r->session->funcs, r->func[i], decode_text(&s, name));
 }
 
-/* Fills replay.func: what each index of this chunk's dictionary means. Modules
- * come before it, hints after. */
-void replay_identities_items(struct replay *r, const struct chunk *v,
-		      uint32_t thread)
+/* ---- notes and labels ---- */
+
+enum { MAX_NOTES = 4096, MAX_LABELS = 256 };
+
+static void add_note(struct replay *r, const char *prefix,
+		     const struct chunk_item *item)
+{
+	struct session *const s = r->session;
+	struct chunk_string k, v;
+	char key[CHUNK_STRING_MAX + 16], bytes[CHUNK_STRING_MAX + 1];
+	const char *value;
+
+	decode_pair(item, &k, &v);
+	snprintf(key, sizeof(key), "%s%s", prefix, decode_text(&k, bytes));
+	value = decode_text(&v, bytes);
+	for (size_t i = 0; i < s->note_count; i++)
+		if (!strcmp(s->notes[i].key, key) &&
+		    !strcmp(s->notes[i].value, value))
+			return;
+	if (s->note_count >= MAX_NOTES)
+		return;
+	*vec_add(&s->notes, &r->note_room, &s->note_count) = (struct note){
+		arena_copy(s->text, key, strlen(key)),
+		arena_copy(s->text, value, strlen(value)) };
+}
+
+/* process: its index + 1; 0: the whole recording. */
+static void add_label(struct replay *r, uint64_t recording, uint32_t process,
+		      const struct chunk_item *item)
+{
+	struct session *const s = r->session;
+	struct chunk_string k, v;
+	char key[CHUNK_STRING_MAX + 1], value[CHUNK_STRING_MAX + 1];
+
+	add_note(r, "label.", item);
+	decode_pair(item, &k, &v);
+	decode_text(&k, key);
+	decode_text(&v, value);
+	for (size_t i = 0; i < s->label_count; i++)
+		if (s->labels[i].recording == recording &&
+		    s->labels[i].process == process &&
+		    !strcmp(s->labels[i].key, key) &&
+		    !strcmp(s->labels[i].value, value))
+			return;
+	if (s->label_count >= MAX_LABELS)
+		return;
+	vec_need(&s->labels, &r->label_room, s->label_count + 1);
+	label_insert(s, &(struct label){
+		recording, process, arena_copy(s->text, key, strlen(key)),
+		arena_copy(s->text, value, strlen(value)) });
+}
+
+void replay_identities_notes(struct replay *r, const struct chunk *chunk)
+{
+	struct chunk_item item = { 0 };
+
+	while (decode_next_item(chunk, &item))
+		if (item.type == ITEM_NOTE)
+			add_note(r, "", &item);
+		else if (item.type == ITEM_LABEL)
+			add_label(r, chunk->header.recording, 0, &item);
+}
+
+/* ---- items of a chunk ---- */
+
+/* The dictionary needs the modules; hints need the dictionary. */
+void replay_identities_items(struct replay *r, const struct chunk *chunk,
+			     uint32_t thread)
 {
 	const uint32_t process = r->session->threads[thread].process;
 	struct chunk_item item = { 0 };
 
-	if (v->header.level == 0)
+	if (chunk->header.level == 0)
 		r->edge_count = 0;
-	while (decode_next_item(v, &item))
+	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_MODULE)
 			add_module(r, &item);
 		else if (item.type == ITEM_PROCESS)
@@ -236,17 +290,17 @@ void replay_identities_items(struct replay *r, const struct chunk *v,
 		else if (item.type == ITEM_VM)
 			add_vm(r, process, &item);
 		else if (item.type == ITEM_LABEL)
-			replay_notes_label(r, v->header.recording, process + 1,
-					   &item);
-		else if (item.type == ITEM_OFFCPU && v->header.level == 0)
+			add_label(r, chunk->header.recording, process + 1,
+				  &item);
+		else if (item.type == ITEM_OFFCPU && chunk->header.level == 0)
 			add_offcpu(r, thread, &item);
-	for (uint32_t i = 0; i < v->header.funcs; i++)
-		r->func[i] = find_func(r, v, v->dict[i]);
+	for (uint32_t i = 0; i < chunk->header.funcs; i++)
+		r->func[i] = find_func(r, chunk, chunk->dict[i]);
 	item = (struct chunk_item){ 0 };
-	while (decode_next_item(v, &item))
+	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_HINT)
 			add_hint(r, &item);
 		else if (item.type == ITEM_LATE)
 			func_set_untold_return(r->session->funcs,
-				  r->func[decode_untold_return(&item)]);
+				r->func[decode_untold_return(&item)]);
 }

@@ -1,0 +1,303 @@
+/* events.c - the event form: both ends of every call, each once, also of frames
+ * that a coroutine carries from one thread to another.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_private.h"
+
+static struct replay_event event(const struct replay *r,
+				 const struct stream *st, ticks tick)
+{
+	const struct session *const s = r->session;
+	const struct thread *const t = &s->threads[st->thread];
+	const struct process *const p = &s->processes[t->process];
+
+	return (struct replay_event){
+		.tick = tick, .recording = p->recording,
+		.process = t->process, .thread = st->thread,
+		.process_serial = p->serial, .thread_serial = t->serial,
+		.pid = p->pid, .tid = t->tid, .level = st->level,
+		.coroutine = replay_top(st)->serial,
+		.in = replay_top(st)->serial, .stream = st };
+}
+
+static void emit_enter(struct replay *r, struct replay_event *e, func_id func,
+		       size_t depth, enum replay_why why)
+{
+	e->func = func;
+	e->depth = (uint32_t)depth;
+	e->why = why;
+	if (r->sink->enter)
+		r->sink->enter(r->ctx, e);
+}
+
+static void emit_leave(struct replay *r, struct replay_event *e, func_id func,
+		       size_t depth, enum replay_why why, uint32_t reason)
+{
+	e->func = func;
+	e->depth = (uint32_t)depth;
+	e->why = why;
+	e->reason = reason;
+	if (r->sink->leave)
+		r->sink->leave(r->ctx, e);
+}
+
+void replay_emit_enter(struct replay *r, struct stream *st, func_id func,
+		       size_t depth, enum replay_why why)
+{
+	struct replay_event e = event(r, st, st->now);
+
+	emit_enter(r, &e, func, depth, why);
+}
+
+void replay_emit_leave(struct replay *r, struct stream *st, func_id func,
+		       size_t depth, enum replay_why why, uint32_t reason)
+{
+	struct replay_event e = event(r, st, st->now);
+
+	emit_leave(r, &e, func, depth, why, reason);
+}
+
+void replay_emit_pair(struct replay *r, struct stream *st, func_id func,
+		      enum replay_deferred deferred)
+{
+	struct replay_event e;
+
+	if (!r->sink)
+		return;
+	e = event(r, st, st->now);
+	e.deferred = deferred;
+	emit_enter(r, &e, func, st->depth - 1, REPLAY_OPEN_BEFORE);
+	emit_leave(r, &e, func, st->depth - 1, REPLAY_OPEN_BEFORE, 0);
+}
+
+void replay_emit_adopt(struct replay *r, struct stream *st)
+{
+	const struct replay_event e = event(r, st, st->now);
+
+	if (r->sink->adopt)
+		r->sink->adopt(r->ctx, &e);
+}
+
+void replay_emit_mark(struct replay *r, struct stream *st, func_id func)
+{
+	struct replay_event e = event(r, st, st->now);
+
+	e.func = func;
+	e.depth = (uint32_t)(st->depth - 1);
+	if (r->sink->mark)
+		r->sink->mark(r->ctx, &e);
+}
+
+void replay_emit_create(struct replay *r, struct stream *st, uint64_t serial,
+			uint64_t vm)
+{
+	struct replay_event e = event(r, st, st->now);
+
+	e.coroutine = serial;
+	e.vm = vm;
+	e.depth = (uint32_t)(st->depth - 1);
+	if (r->sink->create)
+		r->sink->create(r->ctx, &e);
+}
+
+void replay_emit_chunk_begin(struct replay *r, struct stream *st,
+			     const struct chunk *chunk)
+{
+	const struct replay_event e = event(r, st, chunk->header.tick_begin);
+
+	if (r->sink->chunk_begin)
+		r->sink->chunk_begin(r->ctx, &e, chunk);
+}
+
+void replay_emit_chunk_end(struct replay *r, struct stream *st)
+{
+	const struct replay_event e = event(r, st, st->now);
+
+	if (r->sink->chunk_end)
+		r->sink->chunk_end(r->ctx, &e);
+}
+
+/* ---- a suspend and the resume after it ---- */
+
+/* Threads are replayed one after the other: whichever of the two comes first is
+ * parked under (coroutine, tick of the suspend) until the other one comes. Gives
+ * the other end, if it is there. */
+static struct parked *take_parked(struct replay *r, uint32_t co, ticks tick,
+				  bool is_resume)
+{
+	const uint32_t id = map_find(r->parked_of, co, tick);
+	struct parked *const p = id ? &r->parked[id - 1] : NULL;
+
+	if (!p || p->is_resume != is_resume)
+		return NULL;
+	assert(p->is_used);
+	map_remove(r->parked_of, co, tick);
+	return p;
+}
+
+static uint32_t number_of(const struct replay *r, const struct parked *p)
+{
+	return (uint32_t)(p - r->parked) + 1;
+}
+
+static void free_parked(struct replay *r, struct parked *p)
+{
+	mem_free(p->func);
+	*p = (struct parked){ .next_free = r->parked_free };
+	r->parked_free = number_of(r, p);
+}
+
+static struct parked *new_parked(struct replay *r)
+{
+	struct parked *p;
+
+	if (!r->parked_free)
+		return vec_add(&r->parked, &r->parked_room, &r->parked_count);
+	p = &r->parked[r->parked_free - 1];
+	r->parked_free = p->next_free;
+	return p;
+}
+
+/* The topmost segment's functions, outermost first, without frames left out.
+ * The caller frees *func. */
+static size_t top_funcs(const struct stream *st, func_id **func)
+{
+	const size_t base = replay_top(st)->base;
+	size_t n = 0;
+
+	*func = mem_grow(NULL, st->depth - base, sizeof(**func));
+	for (size_t i = base; i < st->depth; i++)
+		if (!frame_is_omitted(&st->frame[i]))
+			(*func)[n++] = st->frame[i].func;
+	return n;
+}
+
+/* Park the topmost segment's frames; returns the pair's number. That there are
+ * none says something too, unless this is a first resume: returns 0 then. */
+static uint32_t park(struct replay *r, const struct stream *st, ticks tick,
+		     bool is_resume)
+{
+	const struct segment *const top = replay_top(st);
+	struct parked *p;
+
+	if (st->depth == top->base && is_resume && tick == st->now)
+		return 0;
+	p = new_parked(r);
+	*p = (struct parked){ .is_resume = is_resume, .is_used = true,
+			      .event = event(r, st, st->now) };
+	p->count = top_funcs(st, &p->func);
+	p->event.depth = (uint32_t)(top->base - 1);
+	*map_put(r->parked_of, top->co, tick) = number_of(r, p);
+	return number_of(r, p);
+}
+
+/* A frame that the suspend had and the resume has not was left in between; one
+ * that only the resume has was entered unseen. before, after: the two stacks,
+ * outermost first. */
+static void reconcile(struct replay *r, struct stream *st,
+		      const func_id *before, size_t n, const func_id *after,
+		      size_t k)
+{
+	const size_t depth = replay_top(st)->base - 1;
+	struct replay_event e = event(r, st, st->now);
+	size_t j = 0;
+
+	e.deferred = REPLAY_DEFERRED_YIELD;
+	for (size_t i = 0; i < n; i++)
+		if (j < k && before[i] == after[j])
+			j++;
+		else
+			emit_leave(r, &e, before[i], depth + i, REPLAY_UNWOUND,
+				   UNWIND_YIELD);
+	for (e.reason = 0; j < k; j++)
+		emit_enter(r, &e, after[j], depth + j, REPLAY_OPEN_BEFORE);
+}
+
+/* Both ends are known: p, and the stream's stack. */
+static void settle(struct replay *r, struct stream *st, struct parked *p)
+{
+	func_id *now;
+	const size_t n = top_funcs(st, &now);
+
+	if (p->is_resume)
+		reconcile(r, st, now, n, p->func, p->count);
+	else
+		reconcile(r, st, p->func, p->count, now, n);
+	mem_free(now);
+	free_parked(r, p);
+}
+
+static struct replay_event switch_event(const struct replay *r,
+					const struct stream *st)
+{
+	const struct segment *const top = replay_top(st);
+	struct replay_event e = event(r, st, st->now);
+
+	e.in = top[-1].serial;
+	e.depth = (uint32_t)(top->base - 1);
+	return e;
+}
+
+void replay_emit_resume(struct replay *r, struct stream *st, uint64_t slept,
+			uint32_t flags)
+{
+	struct replay_event e = switch_event(r, st);
+	const ticks suspended = st->now - slept;
+	struct parked *const p = take_parked(r, replay_top(st)->co, suspended,
+					     false);
+
+	e.slept = slept;
+	e.inferred = flags & RESUME_INFERRED;
+	e.pair = p ? number_of(r, p) : park(r, st, suspended, true);
+	e.is_second = p;
+	if (r->sink->resume)
+		r->sink->resume(r->ctx, &e);
+	if (p)
+		settle(r, st, p);
+}
+
+void replay_emit_suspend(struct replay *r, struct stream *st, uint32_t flags)
+{
+	struct replay_event e = switch_event(r, st);
+	struct parked *const p = take_parked(r, replay_top(st)->co, st->now,
+					     true);
+
+	e.reason = flags & SUSPEND_REASON;
+	e.inferred = flags & SUSPEND_INFERRED;
+	e.pair = p ? number_of(r, p) : park(r, st, st->now, false);
+	e.is_second = p;
+	if (p)
+		settle(r, st, p);
+	if (r->sink->suspend)
+		r->sink->suspend(r->ctx, &e);
+}
+
+/* No second end will come: a coroutine never ran again, or a suspend is lost. */
+static void give_up(struct replay *r, const struct parked *p)
+{
+	struct replay_event e = p->event;
+
+	e.deferred = REPLAY_DEFERRED_FINISH;
+	e.stream = NULL;
+	if (p->is_resume)
+		for (size_t i = 0; i < p->count; i++)
+			emit_enter(r, &e, p->func[i], p->event.depth + i,
+				   REPLAY_OPEN_BEFORE);
+	else
+		for (size_t i = p->count; i-- > 0; )
+			emit_leave(r, &e, p->func[i], p->event.depth + i,
+				   REPLAY_OPEN_AT_END, 0);
+}
+
+void replay_emit_finish(struct replay *r)
+{
+	for (size_t i = 0; i < r->parked_count; i++) {
+		struct parked *const p = &r->parked[i];
+
+		if (p->is_used)
+			give_up(r, p);
+		mem_free(p->func);
+		*p = (struct parked){ 0 };
+	}
+	r->parked_count = r->parked_free = 0;
+	map_clear(r->parked_of);
+}

@@ -1,0 +1,123 @@
+/* handler.c - signal handlers that interrupted a hook: which call of the level
+ * below was open at that moment.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_private.h"
+
+/* The level below, as it is being replayed. */
+struct below {
+	struct replay *replay;
+	struct stream *stream;
+	const struct chunk *chunk;
+	size_t i;                /* record words replayed so far */
+};
+
+/* Replay the records before index `to`. */
+static void advance(struct below *b, size_t to)
+{
+	if (to > b->chunk->header.records)
+		to = b->chunk->header.records;
+	if (to > b->i)
+		b->i = replay_run(b->replay, b->stream, b->chunk, b->i, to);
+}
+
+/* The record that the interrupted hook was about to write has an earlier tick
+ * than the handler, and so has that of a LEAF which lasts: replay the records up
+ * to a moment inside the interruption. */
+static void advance_to_tick(struct below *b, ticks at)
+{
+	const struct chunk *const chunk = b->chunk;
+
+	while (b->i < chunk->header.records) {
+		const uint64_t word = chunk->records[b->i];
+		const ticks lead = rec_kind(word) == REC_OPERAND ? 0 :
+				   decode_record_lead(word);
+
+		if (b->stream->now + lead > at)
+			return;
+		advance(b, b->i + 1);
+	}
+}
+
+/* A handler's level without an open call is interrupted only where it begins to
+ * run a handler, or where its chunk is about to be closed: its next INTERRUPT
+ * says where it stands. */
+static void advance_to_place(struct below *b)
+{
+	const struct stream *const st = b->stream;
+
+	if (st->level > 0 && replay_stack_is_empty(st) &&
+	    b->i < b->chunk->header.records &&
+	    rec_kind(b->chunk->records[b->i]) == REC_INTERRUPT)
+		advance(b, b->i + 1);
+}
+
+/* The node of the call that was open at that moment. A call that became a LEAF
+ * afterwards has ended by the records, but not by the clock. */
+static struct place open_call(const struct below *b, ticks at)
+{
+	const struct stream *const st = b->stream;
+	const struct place here = { st->tree, st->frame[st->depth - 1].node };
+	const uint64_t word = b->i > 0 ? b->chunk->records[b->i - 1] : 0;
+	const uint32_t body = st->segments > 1 &&
+		st->depth == replay_top(st)->base ?
+		replay_time_body(b->replay, st) : 0;
+	node_id leaf;
+
+	if (rec_kind(word) != REC_LEAF || at >= st->now)
+		return here;
+	leaf = cct_find(st->tree, here.node,
+			b->replay->func[rec_func(word)], body);
+	return leaf ? (struct place){ st->tree, leaf } : here;
+}
+
+static void add_place(struct waiting *w, size_t *room, struct place place)
+{
+	*vec_add(&w->place, room, &w->places) = place;
+}
+
+/* Where the handlers of one chunk stand: the first where its header says, the
+ * others where their INTERRUPTs say. */
+static void find_places(struct below *b, struct waiting *w)
+{
+	const struct chunk *const chunk = &w->chunk;
+	ticks at = chunk->header.tick_begin;
+	size_t room = 0;
+
+	advance(b, chunk->header.interrupted_record);
+	add_place(w, &room, open_call(b, at));
+	for (size_t i = 0; i < chunk->header.records; i++) {
+		const uint64_t *const record = &chunk->records[i];
+
+		if (rec_kind(*record) == REC_OPERAND)
+			continue;
+		at += decode_record_ticks(*record);
+		if (rec_kind(*record) != REC_INTERRUPT)
+			continue;
+		/* Before the chunk began: in lost records. */
+		if (rec_value(record[1]) != chunk->header.interrupted_chunk ||
+		    at < b->chunk->header.tick_begin) {
+			add_place(w, &room, (struct place){ 0 });
+			continue;
+		}
+		advance(b, (size_t)rec_value(record[2]));
+		advance_to_tick(b, at);
+		advance_to_place(b);
+		add_place(w, &room, open_call(b, at));
+	}
+}
+
+/* A handler's chunk that waits behind one for a later chunk gets no places: it
+ * runs when their trees may be gone. No tracer writes such chunks. */
+size_t replay_handler_find(struct replay *r, struct stream *st,
+			   const struct chunk *chunk, struct stream *upper)
+{
+	struct below b = { r, st, chunk, 0 };
+	const uint64_t number = chunk->header.number;
+
+	for (struct waiting *w = upper ? upper->first : NULL;
+	     w && w->chunk.header.interrupted_chunk <= number; w = w->next)
+		if (w->chunk.header.interrupted_chunk == number)
+			find_places(&b, w);
+	return b.i;
+}
+

@@ -1,0 +1,313 @@
+/* run.c - the loop over a chunk's records. Calls that nest take about 10 ns each.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_private.h"
+
+/* ---- records other than calls that nest ---- */
+
+/* n of the frames that were left out here have ended. */
+static void take_omitted(struct stream *st, uint64_t n)
+{
+	struct frame *const f = &st->frame[st->depth - 1];
+
+	if (frame_omitted(f) > n)
+		f->entry += n;
+	else
+		st->depth--;
+}
+
+static void unwind(struct replay *r, struct stream *st, const uint64_t *record)
+{
+	const uint32_t reason = rec_func(record[0]);
+	uint64_t n = rec_value(record[1]);
+
+	while (n > 0 && st->depth > replay_top(st)->base) {
+		const struct frame *const f = &st->frame[st->depth - 1];
+
+		if (frame_is_omitted(f)) {
+			const uint64_t have = frame_omitted(f);
+
+			take_omitted(st, n);
+			n -= n < have ? n : have;
+		} else {
+			replay_stack_pop(r, st, REPLAY_UNWOUND, reason);
+			n--;
+		}
+	}
+	if (n > 0)
+		replay_unnested(r, st);
+}
+
+/* A LEAVE that does not belong to the innermost call. */
+static void odd_leave(struct replay *r, struct stream *st, func_id func)
+{
+	if (st->depth > replay_top(st)->base &&
+	    frame_is_omitted(&st->frame[st->depth - 1])) {
+		take_omitted(st, 1);
+		replay_emit_pair(r, st, func, REPLAY_DEFERRED_OMITTED);
+	} else {
+		replay_unnested(r, st);
+	}
+}
+
+static void leave_old(struct replay *r, struct stream *st, func_id func)
+{
+	if (st->depth > 1 || st->segments > 1 ||
+	    !replay_window_leave_old(st, func)) {
+		replay_unnested(r, st);
+		return;
+	}
+	st->frame[0].node = replay_time_side(st, st->window->root);
+	replay_emit_pair(r, st, func, REPLAY_DEFERRED_OLD);
+}
+
+/* Any record but a call that nests. Its gap has passed. */
+static void run_record(struct replay *r, struct stream *st,
+			 const uint64_t *record)
+{
+	const uint32_t func = rec_func(*record);
+
+	switch (rec_kind(*record)) {
+	case REC_LEAVE:
+		odd_leave(r, st, r->func[func]);
+		break;
+	case REC_LEAVE_OLD:
+		leave_old(r, st, r->func[func]);
+		break;
+	case REC_UNWIND:
+		unwind(r, st, record);
+		break;
+	case REC_RESUME:
+		replay_switch_resume(r, st, record);
+		break;
+	case REC_SUSPEND:
+		replay_switch_suspend(r, st, record);
+		break;
+	case REC_CREATE:
+		replay_switch_create(r, st, record);
+		break;
+	case REC_INTERRUPT:
+		replay_stack_interrupt(r, st, record);
+		break;
+	case REC_MARK:
+		r->session->threads[st->thread].marks++;
+		if (r->sink)
+			replay_emit_mark(r, st, r->func[func]);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- calls ---- */
+
+/* What the loop uses of a stream, in registers. */
+struct cursor {
+	ticks now, until;
+	struct cct_node *here;   /* node of the innermost open call */
+	struct frame *top;       /* one above the innermost frame */
+	const struct frame *base;/* of the topmost segment's frames */
+	uint64_t calls;
+};
+
+static inline void load(struct cursor *c, const struct stream *st)
+{
+	c->now = st->now;
+	c->until = st->until;
+	c->top = st->frame + st->depth;
+	c->base = st->frame + replay_top(st)->base;
+	c->here = &st->tree->nodes[c->top[-1].node];
+}
+
+static inline void store(const struct cursor *c, struct stream *st)
+{
+	st->now = c->now;
+	st->depth = (size_t)(c->top - st->frame);
+}
+
+static void __attribute__((noinline))
+pass_edge(struct replay *r, struct stream *st, struct cursor *c, ticks gap)
+{
+	store(c, st);
+	replay_time_pass(r, st, gap);
+	load(c, st);
+}
+
+/* The innermost call runs for so long. full, here and below: with events and
+ * histograms; a constant, so that the code without them pays nothing. */
+static inline void pass(struct replay *r, struct stream *st, struct cursor *c,
+			ticks gap, const bool full)
+{
+	if (full && r->sink) {
+		store(c, st);
+		replay_emit_pass(r, st, c->now, c->now + gap);
+	}
+	if (__builtin_expect(c->now + gap >= c->until, 0)) {
+		pass_edge(r, st, c, gap);
+		return;
+	}
+	c->now += gap;
+	c->here->self += gap;
+}
+
+static node_id __attribute__((noinline))
+add_child(struct stream *st, struct cursor *c, func_id func, uint32_t flags)
+{
+	const node_id id = cct_child(st->tree, c->top[-1].node, func, flags);
+
+	c->here = &st->tree->nodes[c->top[-1].node];
+	return id;
+}
+
+/* The node of a call of func made now. */
+static inline node_id child(struct replay *r, struct stream *st,
+			    struct cursor *c, func_id func)
+{
+	uint32_t flags = 0;
+	node_id id;
+
+	if (__builtin_expect(c->top == c->base && st->segments > 1, 0)) {
+		flags = replay_time_body(r, st);
+		replay_stack_body(r, st, func);
+	}
+	id = cct_find(st->tree, c->top[-1].node, func, flags);
+	return __builtin_expect(id != 0, 1) ? id :
+		add_child(st, c, func, flags);
+}
+
+static inline void enter(struct replay *r, struct stream *st,
+			 struct cursor *c, func_id func, const bool full)
+{
+	const node_id id = child(r, st, c, func);
+
+	if (__builtin_expect(c->top == st->frame + st->room, 0)) {
+		store(c, st);
+		replay_stack_need(st, st->depth + 1);
+		load(c, st);
+	}
+	*c->top++ = (struct frame){ func, id, c->now };
+	c->here = &st->tree->nodes[id];
+	c->here->calls++;
+	c->calls++;
+	if (full && r->sink) {
+		store(c, st);
+		replay_emit_enter(r, st, func, st->depth - 2, REPLAY_SEEN);
+	}
+}
+
+/* A call ended: the rule for LEAVE and LEAF. */
+static inline void count_end(const struct cct *t, struct cct_node *n, ticks took,
+			     const bool full)
+{
+	cct_time_node(n, took);
+	if (full && t->hist)
+		hist_count(t->hist, (size_t)(n - t->nodes), took);
+}
+
+/* The innermost call ends; false if it is not one of func. */
+static inline bool leave(struct replay *r, struct stream *st, struct cursor *c,
+			 func_id func, const bool full)
+{
+	const struct frame *const f = c->top - 1;
+
+	if (__builtin_expect(f < c->base || f->func != func, 0))
+		return false;
+	if (__builtin_expect(f->entry < ENTRY_NONE, 1))
+		count_end(st->tree, c->here, c->now - f->entry, full);
+	c->top--;
+	c->here = &st->tree->nodes[c->top[-1].node];
+	if (full && r->sink) {
+		store(c, st);
+		replay_emit_leave(r, st, func, st->depth - 1, REPLAY_SEEN, 0);
+	}
+	return true;
+}
+
+/* A whole call. Where its ends are events, or an edge of the clock lies in it,
+ * it is taken apart. */
+static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
+			uint64_t word, const bool full)
+{
+	const func_id func = r->func[rec_func(word)];
+	const ticks took = rec_leaf_duration(word);
+	struct cct_node *n;
+	node_id id;
+
+	pass(r, st, c, rec_leaf_gap(word), full);
+	if (__builtin_expect((full && r->sink) || c->now + took >= c->until,
+			     0)) {
+		enter(r, st, c, func, true);
+		pass(r, st, c, took, true);
+		leave(r, st, c, func, true);
+		return;
+	}
+	id = child(r, st, c, func);
+	/* Only now: the tree may have moved. */
+	n = &st->tree->nodes[id];
+	n->calls++;
+	n->self += took;
+	count_end(st->tree, n, took, full);
+	c->now += took;
+	c->calls++;
+}
+
+static void slow(struct replay *r, struct stream *st, struct cursor *c,
+		 const uint64_t *record)
+{
+	store(c, st);
+	run_record(r, st, record);
+	load(c, st);
+}
+
+static inline void call(struct replay *r, struct stream *st, struct cursor *c,
+			const uint64_t *record, const bool full)
+{
+	const uint64_t word = *record;
+	const func_id func = r->func[rec_func(word)];
+
+	if (rec_kind(word) == REC_LEAF) {
+		leaf(r, st, c, word, full);
+		return;
+	}
+	pass(r, st, c, rec_gap(word), full);
+	if (rec_kind(word) == REC_ENTER)
+		enter(r, st, c, func, full);
+	else if (!leave(r, st, c, func, full))
+		slow(r, st, c, record);
+}
+
+/* Inlined twice, see above. */
+static inline __attribute__((always_inline)) size_t
+run(struct replay *r, struct stream *st, const struct chunk *chunk,
+    size_t from, size_t to, const bool full)
+{
+	struct cursor c = { .calls = 0 };
+	size_t i = from;
+
+	load(&c, st);
+	while (i < to) {
+		const uint64_t *const record = &chunk->records[i++];
+		const unsigned kind = rec_kind(*record);
+
+		if (__builtin_expect(kind - REC_ENTER <=
+				     REC_LEAF - REC_ENTER, 1)) {
+			call(r, st, &c, record, full);
+			continue;
+		}
+		if (kind == REC_OPERAND)
+			continue;
+		pass(r, st, &c, decode_record_lead(*record), full);
+		if (kind != REC_TIME)
+			slow(r, st, &c, record);
+	}
+	store(&c, st);
+	r->calls += c.calls;
+	return i;
+}
+
+size_t replay_run(struct replay *r, struct stream *st,
+		  const struct chunk *chunk, size_t from, size_t to)
+{
+	assert(from <= to && to <= chunk->header.records);
+	return r->sink || st->tree->hist ? run(r, st, chunk, from, to, true) :
+					   run(r, st, chunk, from, to, false);
+}

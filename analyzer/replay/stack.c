@@ -1,0 +1,470 @@
+/* stack.c - a stream's stack beyond plain calls: taken over from a chunk's open
+ * stacks, compared with them, closed; what it hangs on; how others see it.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void replay_stack_need(struct stream *st, size_t frames)
+{
+	vec_need(&st->frame, &st->room, frames);
+}
+
+void replay_stack_init(struct stream *st, node_id root)
+{
+	replay_stack_need(st, 1);
+	vec_need(&st->segment, &st->segment_room, 1);
+	st->frame[0] = (struct frame){ .node = root, .entry = ENTRY_UNKNOWN };
+	st->depth = 1;
+	st->segment[0] = (struct segment){ .base = 1 };
+	st->segments = 1;
+}
+
+bool replay_stack_is_empty(const struct stream *st)
+{
+	return st->depth == 1 && st->segments == 1;
+}
+
+static bool is_lua(const struct replay *r, func_id func)
+{
+	return func_get(r->session->funcs, func)->kind == FUNC_LUA;
+}
+
+/* Of several outermost functions the first one is the coroutine's body; but a
+ * native one may have been a signal handler's, which ended before the body, a
+ * Lua function, began. Chunks of other threads may come earlier or later. */
+void replay_stack_body(struct replay *r, struct stream *st, func_id func)
+{
+	const uint32_t co = replay_top(st)->co;
+	const func_id body = co ? r->session->coroutines[co - 1].body : 0;
+
+	if (!co)
+		return;
+	if (body && is_lua(r, body) != is_lua(r, func)) {
+		if (is_lua(r, body))
+			return;
+	} else if (body && r->co_kept[co - 1].body_at <= st->now) {
+		return;
+	}
+	r->session->coroutines[co - 1].body = func;
+	r->co_kept[co - 1].body_at = st->now;
+}
+
+static func_id omitted_func(struct replay *r, uint64_t n)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "[%" PRIu64 " frames]", n);
+	return func_special(r->session->funcs, name);
+}
+
+static struct frame open_frame(struct replay *r, const struct stream *st,
+			       uint64_t word)
+{
+	const uint64_t age = rec_gap(word);
+
+	if (rec_func(word) == REC_FUNC_OMITTED)
+		return (struct frame){ .func = omitted_func(r, age),
+				       .entry = ENTRY_UNKNOWN - age };
+	return (struct frame){
+		.func = r->func[rec_func(word)],
+		.entry = age == REC_AGE_UNKNOWN || age > st->now ||
+			 st->now - age >= ENTRY_NONE ?
+				ENTRY_UNKNOWN : st->now - age,
+	};
+}
+
+void replay_stack_push_open(struct replay *r, struct stream *st,
+			    const uint64_t *word, size_t n)
+{
+	replay_stack_need(st, st->depth + n);
+	for (size_t i = 0; i < n; i++) {
+		struct frame f = open_frame(r, st, word[i]);
+		uint32_t flags = frame_is_omitted(&f) ? CCT_OMITTED : 0;
+
+		if (st->segments > 1 && st->depth == replay_top(st)->base) {
+			flags |= replay_time_body(r, st);
+			if (!(flags & CCT_OMITTED))
+				replay_stack_body(r, st, f.func);
+		}
+		f.node = cct_child(st->tree, st->frame[st->depth - 1].node,
+				   f.func, flags);
+		st->frame[st->depth++] = f;
+	}
+}
+
+/* Tell the sink that the topmost segment's frames were open before. */
+static void emit_open(struct replay *r, struct stream *st)
+{
+	for (size_t i = replay_top(st)->base; i < st->depth; i++)
+		if (!frame_is_omitted(&st->frame[i]))
+			replay_emit_enter(r, st, st->frame[i].func, i - 1,
+					  REPLAY_OPEN_BEFORE);
+}
+
+/* The chunk's open stacks become ours; the stack is empty. */
+static void adopt(struct replay *r, struct stream *st,
+		  const struct chunk *chunk)
+{
+	const uint32_t process = r->session->threads[st->thread].process;
+	struct chunk_segment s = { 0 };
+
+	while (decode_next_segment(chunk, &s)) {
+		if (s.serial) {
+			const uint32_t co =
+				replay_identities_coroutine(r, process,
+							    s.serial);
+
+			*vec_add(&st->segment, &st->segment_room,
+				 &st->segments) = (struct segment){
+					s.serial, co, st->depth, st->now };
+			replay_identities_ran(r, co, st->thread);
+		}
+		replay_stack_push_open(r, st, s.frame, s.frames);
+		if (r->sink)
+			emit_open(r, st);
+	}
+}
+
+/* Are the frames the same? Frames left out on either side stand for any. */
+static bool same_frames(const struct replay *r, const struct frame *ours,
+		       size_t n, const uint64_t *word, size_t k)
+{
+	uint64_t a = 0, b = 0; /* frames of ours[i] and word[j] compared */
+	size_t i = 0, j = 0;
+
+	while (i < n && j < k) {
+		const bool any = frame_is_omitted(&ours[i]) ||
+				rec_func(word[j]) == REC_FUNC_OMITTED;
+		const uint64_t x = frame_is_omitted(&ours[i]) ?
+			frame_omitted(&ours[i]) - a : 1;
+		const uint64_t y = rec_func(word[j]) == REC_FUNC_OMITTED ?
+			rec_gap(word[j]) - b : 1;
+
+		if (!any && ours[i].func != r->func[rec_func(word[j])])
+			return false;
+		a = x <= y ? 0 : a + y;
+		b = y <= x ? 0 : b + x;
+		i += x <= y;
+		j += y <= x;
+	}
+	return i == n && j == k;
+}
+
+bool replay_stack_same(const struct replay *r, const struct stream *st,
+		      const struct chunk *chunk)
+{
+	struct chunk_segment s = { 0 };
+	size_t i = 0;
+
+	if (!chunk->stack)
+		return replay_stack_is_empty(st);
+	for (; decode_next_segment(chunk, &s); i++) {
+		const size_t end = i + 1 < st->segments ?
+			st->segment[i + 1].base : st->depth;
+
+		if (i >= st->segments || st->segment[i].serial != s.serial ||
+		    !same_frames(r, st->frame + st->segment[i].base,
+				 end - st->segment[i].base, s.frame, s.frames))
+			return false;
+	}
+	return i == st->segments;
+}
+
+void replay_stack_begin(struct replay *r, struct stream *st,
+			const struct chunk *chunk, bool contiguous)
+{
+	const bool same = contiguous && replay_stack_same(r, st, chunk);
+
+	if (contiguous && !same) {
+		replay_unnested(r, st);
+		replay_stack_close(r, st, REPLAY_CUT);
+	}
+	st->now = chunk->header.tick_begin;
+	if (same)
+		return;
+	adopt(r, st, chunk);
+	if (r->sink)
+		replay_emit_adopt(r, st);
+}
+
+/* Was the end of a call that did not return seen when it happened? */
+static bool is_seen(enum replay_why why, uint32_t reason)
+{
+	return why == REPLAY_DIED ||
+	       (why == REPLAY_UNWOUND && reason != UNWIND_RESET);
+}
+
+void replay_stack_pop(struct replay *r, struct stream *st,
+		      enum replay_why why, uint32_t reason)
+{
+	const struct frame *const f = &st->frame[st->depth - 1];
+
+	assert(st->depth > replay_top(st)->base);
+	if (f->entry < ENTRY_NONE && is_seen(why, reason))
+		cct_time(st->tree, f->node, st->now - f->entry);
+	if (r->sink && !frame_is_omitted(f))
+		replay_emit_leave(r, st, f->func, st->depth - 2, why, reason);
+	st->depth--;
+}
+
+void replay_stack_close(struct replay *r, struct stream *st,
+			enum replay_why why)
+{
+	struct session *const s = r->session;
+
+	for (;;) {
+		const struct segment *const top = replay_top(st);
+
+		while (st->depth > top->base)
+			replay_stack_pop(r, st, why, 0);
+		if (st->segments == 1)
+			return;
+		s->coroutines[top->co - 1].active += st->now - top->since;
+		st->segments--;
+	}
+}
+
+/* ---- windows with an unknown base ---- */
+
+/* Calls were open at its beginning that nobody saw enter. What happens goes into
+ * a tree of its own, and from there below the calls that turn out, when they end,
+ * to have been open. */
+void replay_window_begin(struct replay *r, struct stream *st)
+{
+	struct window *const w = mem_alloc(sizeof(*w));
+
+	assert(replay_stack_is_empty(st) && !st->window);
+	w->tree = cct_new(r->session->cct->max);
+	cct_set_deeper(w->tree, r->session->cct->deeper);
+	cct_collect_as(w->tree, r->session->cct);
+	w->root = cct_root(w->tree, 0);
+	st->window = w;
+	st->windows++;
+	st->tree = w->tree;
+	replay_stack_init(st, replay_time_side(st, w->root));
+}
+
+bool replay_window_leave_old(struct stream *st, func_id func)
+{
+	struct window *const w = st->window;
+
+	if (!w)
+		return false;
+	*vec_add(&w->old, &w->room, &w->count) = (struct old){ w->root, func };
+	w->root = cct_root(w->tree, (uint32_t)w->count);
+	return true;
+}
+
+static bool is_blank(const struct cct *t, node_id root)
+{
+	return t->nodes[root].child == 0 && t->nodes[root].self == 0;
+}
+
+/* Graft the window's trees from the outside in: what happened last is
+ * outermost. */
+static void place(struct replay *r, const struct window *w, uint32_t thread)
+{
+	struct cct *const t = r->session->cct;
+	node_id at = cct_root(t, thread);
+
+	if (w->count == 0 && !is_blank(w->tree, w->root)) {
+		if (!r->open_before)
+			r->open_before = func_special(r->session->funcs,
+						      "[open before start]");
+		at = cct_child(t, at, r->open_before, 0);
+	}
+	cct_graft(t, at, w->tree, w->root);
+	for (size_t i = w->count; i-- > 0; ) {
+		at = cct_child(t, at, w->old[i].func, 0);
+		cct_graft(t, at, w->tree, w->old[i].root);
+	}
+}
+
+/* Streams of handlers may hang in the window's tree: they end with it. */
+static void detach_handlers(struct replay *r, struct stream *st, node_id root)
+{
+	for (uint32_t level = 1; level < LEVELS; level++) {
+		struct stream *const upper = replay_stream(r, st->thread,
+							   level);
+
+		if (!upper || upper->tree != st->window->tree)
+			continue;
+		if (upper->room > 0) {
+			replay_stack_close(r, upper, REPLAY_CUT);
+			replay_stack_init(upper, root);
+			upper->outside = 0;
+		}
+		upper->tree = r->session->cct;
+	}
+}
+
+void replay_window_end(struct replay *r, struct stream *st)
+{
+	struct window *const w = st->window;
+	const node_id root = cct_root(r->session->cct, st->thread);
+
+	if (!w)
+		return;
+	detach_handlers(r, st, root);
+	place(r, w, st->thread);
+	cct_free(w->tree);
+	mem_free(w->old);
+	mem_free(w);
+	st->window = NULL;
+	st->tree = r->session->cct;
+	replay_stack_init(st, replay_time_side(st, root));
+}
+
+/* ---- where handlers stand ---- */
+
+/* From now on, what is entered on an empty stack stands there. Frames that a
+ * jump has left behind keep their places. */
+static void stand(struct replay *r, struct stream *st, struct place place)
+{
+	if (place.node) {
+		if (r->want.to)
+			place.node = cct_beside(place.tree, place.node,
+						st->outside);
+		if (replay_stack_is_empty(st)) {
+			st->tree = place.tree;
+			replay_stack_init(st, place.node);
+		} else if (st->tree == place.tree) {
+			st->frame[0].node = place.node;
+		}
+		return;
+	}
+	r->session->threads[st->thread].unplaced++;
+	if (!replay_stack_is_empty(st))
+		return;
+	st->tree = r->session->cct;
+	replay_stack_init(st, replay_time_side(st,
+				cct_root(st->tree, st->thread)));
+}
+
+void replay_stack_hang(struct replay *r, struct stream *st,
+			 const struct chunk *chunk, const struct waiting *w)
+{
+	const bool says_itself = chunk->header.records > 0 &&
+				rec_kind(chunk->records[0]) == REC_INTERRUPT;
+	struct place under = { 0 };
+
+	st->settled = chunk->header.tick_begin;
+	st->place = NULL;
+	st->places = 0;
+	if (w && w->places > 0) {
+		under = w->place[0];
+		st->place = w->place + 1;
+		st->places = w->places - 1;
+	}
+	if (replay_stack_is_empty(st) && (under.node || !says_itself))
+		stand(r, st, under);
+}
+
+/* The gap before it was the interrupted call's, not that of frames which a jump
+ * had ended. */
+void replay_stack_interrupt(struct replay *r, struct stream *st,
+			    const uint64_t *record)
+{
+	struct place place = { 0 };
+
+	if (st->level == 0) {
+		replay_unnested(r, st);
+		return;
+	}
+	if (!replay_stack_is_empty(st))
+		replay_time_take_back(r, st, rec_gap(*record));
+	replay_time_settle(r, st);
+	if (st->places > 0) {
+		place = *st->place++;
+		st->places--;
+	}
+	stand(r, st, place);
+}
+
+/* ---- seen from outside ---- */
+
+size_t stream_number(const struct stream *st)
+{
+	return st->number;
+}
+
+uint32_t stream_thread(const struct stream *st)
+{
+	return st->thread;
+}
+
+uint32_t stream_level(const struct stream *st)
+{
+	return st->level;
+}
+
+uint64_t stream_window(const struct stream *st)
+{
+	return st->window ? st->windows : 0;
+}
+
+size_t stream_depth(const struct stream *st)
+{
+	return st->depth - 1;
+}
+
+struct stream_frame stream_frame(const struct stream *st, size_t i)
+{
+	const struct frame *const f = &st->frame[i + 1];
+
+	assert(i + 1 < st->depth);
+	return (struct stream_frame){
+		.func = f->func,
+		.omitted = frame_is_omitted(f) ? frame_omitted(f) : 0,
+		.is_known = f->entry < ENTRY_NONE,
+		.entry = f->entry < ENTRY_NONE ? f->entry : 0 };
+}
+
+size_t stream_segments(const struct stream *st)
+{
+	return st->segments;
+}
+
+struct stream_segment stream_segment(const struct stream *st, size_t i)
+{
+	const struct segment *const s = &st->segment[i];
+
+	assert(i < st->segments);
+	return (struct stream_segment){ s->serial, s->base - 1, s->since };
+}
+
+struct stream_segment stream_top(const struct stream *st)
+{
+	return stream_segment(st, st->segments - 1);
+}
+
+/* A frame as the table has it; k: the first segment whose base may be there. */
+static stack_id push_frame(const struct stream *st, size_t i, size_t *k,
+			   struct stack_table *t, stack_id id)
+{
+	const struct stream_frame f = stream_frame(st, i);
+	uint32_t flags = 0;
+
+	/* The last segment that begins here: others are empty. */
+	for (; *k < st->segments && st->segment[*k].base - 1 <= i; ++*k)
+		if (st->segment[*k].base - 1 == i && *k > 0)
+			flags = STACK_BODY;
+	if (f.omitted > 0)
+		return stack_table_push(t, id, f.omitted < UINT32_MAX ?
+					(func_id)f.omitted : UINT32_MAX,
+					flags | STACK_OMITTED);
+	return stack_table_push(t, id, f.func,
+				flags | (f.is_known ? 0 : STACK_BEFORE));
+}
+
+stack_id stream_stack(const struct stream *st, size_t from, size_t to,
+		      struct stack_table *t, stack_id id)
+{
+	size_t k = 0;
+
+	for (size_t i = from; i < to; i++)
+		id = push_frame(st, i, &k, t, id);
+	return id;
+}

@@ -1,0 +1,210 @@
+/* time.c - what passing time counts as: on or off the CPU, inside or outside of
+ * the time that is asked for. This changes at edges, which are far apart: records
+ * look only at the next one.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_private.h"
+
+void replay_time_add_edge(struct replay *r, ticks at, enum cpu_state cpu)
+{
+	if (r->edge_count > 0 && at < r->edge[r->edge_count - 1].at)
+		at = r->edge[r->edge_count - 1].at;
+	*vec_add(&r->edge, &r->edge_room, &r->edge_count) =
+		(struct edge){ at, cpu };
+}
+
+/* Are the edges those of the stream's thread? */
+static bool knows(const struct replay *r, const struct stream *st)
+{
+	return st->tree->cpu && r->edge_thread == st->thread;
+}
+
+/* How much of that time, which has passed in this chunk, was off the CPU, and of
+ * how much that is not known. */
+static struct cct_cpu cpu_of(const struct replay *r, ticks from, ticks to)
+{
+	struct cct_cpu cpu = { 0 };
+	uint32_t state = CPU_UNKNOWN;
+
+	for (size_t i = 0; i <= r->edge_count && from < to; i++) {
+		const ticks at = i < r->edge_count && r->edge[i].at < to ?
+				 r->edge[i].at : to;
+
+		if (at > from) {
+			cpu.off += state == CPU_OFF ? at - from : 0;
+			cpu.unknown += state == CPU_UNKNOWN ? at - from : 0;
+			from = at;
+		}
+		if (i < r->edge_count)
+			state = r->edge[i].cpu;
+	}
+	return cpu;
+}
+
+/* A span that ended now was not the time of that node: subtract what of it was
+ * off the CPU. */
+static void take_cpu(struct replay *r, struct stream *st, node_id node,
+		     ticks span)
+{
+	const struct cct_cpu cpu = cpu_of(r, st->now - span, st->now);
+	struct cct_cpu *const of = &st->tree->cpu[node];
+
+	of->off -= cpu.off < of->off ? cpu.off : of->off;
+	of->unknown -= cpu.unknown < of->unknown ? cpu.unknown : of->unknown;
+}
+
+void replay_time_settle(struct replay *r, struct stream *st)
+{
+	struct cct *const t = st->tree;
+	ticks span = st->now - st->settled;
+
+	st->settled = st->now;
+	if (knows(r, st))
+		take_cpu(r, st, st->frame[0].node, span);
+	for (node_id n = st->frame[0].node; n && span; n = t->nodes[n].parent) {
+		const ticks have = t->nodes[n].self;
+		const ticks some = span < have ? span : have;
+
+		t->nodes[n].self -= some;
+		span -= some;
+	}
+	/* More than there was: its chunk is lost, and so is its time. */
+	r->session->threads[st->thread].traced += span;
+}
+
+void replay_time_take_back(struct replay *r, struct stream *st, ticks gap)
+{
+	const node_id here = st->frame[st->depth - 1].node;
+	struct cct_node *const n = &st->tree->nodes[here];
+
+	if (knows(r, st))
+		take_cpu(r, st, here, gap);
+	n->self -= gap < n->self ? gap : n->self;
+	st->settled += gap;
+}
+
+/* All open calls go on at the nodes of the other side. */
+static void change_sides(struct replay *r, struct stream *st, bool outside)
+{
+	struct frame *const f = st->frame;
+
+	if (st->level > 0)
+		replay_time_settle(r, st);
+	f[0].node = cct_beside(st->tree, f[0].node, outside);
+	for (size_t i = 1; i < st->depth; i++) {
+		const struct cct_node *const old = &st->tree->nodes[f[i].node];
+
+		f[i].node = cct_child(st->tree, f[i - 1].node, old->func,
+				      old->flags);
+	}
+	st->outside = outside;
+}
+
+/* An edge was reached, or a chunk begins: what holds from now on? */
+static void renew(struct replay *r, struct stream *st)
+{
+	const ticks from = r->want.from, to = r->want.to;
+	ticks edge = UINT64_MAX;
+
+	while (knows(r, st) && st->edges < r->edge_count) {
+		if (r->edge[st->edges].at > st->now) {
+			edge = r->edge[st->edges].at;
+			break;
+		}
+		st->cpu = r->edge[st->edges++].cpu;
+	}
+	if (to > 0) {
+		const bool outside = st->now < from || st->now >= to;
+
+		if (outside != st->outside)
+			change_sides(r, st, outside);
+		if (st->now < from && from < edge)
+			edge = from;
+		else if (st->now >= from && st->now < to && to < edge)
+			edge = to;
+	}
+	st->edge = edge;
+	st->until = st->cpu == CPU_ON ? edge : 0;
+}
+
+/* Handlers' chunks come right after the one they interrupted and have its edges;
+ * where they do not, their time off the CPU stays that of the interrupted
+ * call. */
+void replay_time_begin(struct replay *r, struct stream *st)
+{
+	if (st->level == 0) {
+		r->edge_thread = st->thread;
+		if (r->session->cct->cpu)
+			cct_collect_cpu(st->tree);
+	}
+	st->cpu = knows(r, st) ? CPU_UNKNOWN : CPU_ON;
+	st->edges = 0;
+	renew(r, st);
+}
+
+static void spend(struct stream *st, ticks span)
+{
+	const node_id here = st->frame[st->depth - 1].node;
+
+	assert(st->depth >= 1);
+	st->now += span;
+	st->tree->nodes[here].self += span;
+	if (!st->tree->cpu)
+		return;
+	if (st->cpu == CPU_OFF)
+		st->tree->cpu[here].off += span;
+	else if (st->cpu == CPU_UNKNOWN)
+		st->tree->cpu[here].unknown += span;
+}
+
+void replay_time_pass(struct replay *r, struct stream *st, ticks gap)
+{
+	while (st->edge - st->now <= gap) {
+		const ticks step = st->edge - st->now;
+
+		spend(st, step);
+		gap -= step;
+		renew(r, st);
+	}
+	spend(st, gap);
+}
+
+void replay_time_slept(struct replay *r, struct stream *st, ticks slept)
+{
+	node_id here = st->frame[st->depth - 1].node;
+	ticks from = slept < st->now ? st->now - slept : 0, to = st->now;
+
+	if (r->want.to > 0) {
+		from = from < r->want.from ? r->want.from : from;
+		to = to > r->want.to ? r->want.to : to;
+		if (from >= to)
+			return;
+		if (st->outside)
+			here = cct_beside(st->tree, here, false);
+		slept = to - from;
+	}
+	st->tree->nodes[here].suspended += slept;
+}
+
+node_id replay_time_side(const struct stream *st, node_id id)
+{
+	return st->outside ? cct_beside(st->tree, id, true) : id;
+}
+
+uint32_t replay_time_body(const struct replay *r, const struct stream *st)
+{
+	const struct session *const s = r->session;
+	const struct segment *const top = replay_top(st);
+	const uint32_t process = s->threads[st->thread].process;
+	uint32_t flags = CCT_BODY, of;
+
+	if (r->want.serial && top->serial == r->want.serial &&
+	    (r->want.pid == 0 || s->processes[process].pid == r->want.pid))
+		flags |= CCT_CHOSEN;
+	if (!r->want.vm || !top->co)
+		return flags;
+	of = map_find(r->vm_of, process, s->coroutines[top->co - 1].vm);
+	if (of == 0 || of >= SESSION_OF_COROUTINE)
+		of = SESSION_OF_COROUTINE |
+		     (top->co < SESSION_OF_COROUTINE ? top->co : 0);
+	return flags | of << CCT_OF_SHIFT;
+}
