@@ -14,3 +14,26 @@ $1 < last[$4] { print "out of order: " $0; bad = 1 }
 END { for (k in open) if (open[k] != 0) { print k ": " open[k]; bad = 1 }
 	if (enters == 0 || enters != leaves) bad = 1; exit bad }' ||
 	fail "entries and exits are not in pairs and in order"
+
+# Parts: the lines of all threads, of all processes, on both sides of a moment
+# add up to the whole; a coroutine's are its own.
+"$W" dump "$T/big" >"$T/whole" || fail "dump fails"
+lines() { wc -l <"$T/$1"; }
+: >"$T/sum"
+for tid in $(sed 's/.* tid=\([0-9]*\) .*/\1/' "$T/whole" | sort -u); do
+	"$W" dump --thread $tid "$T/big" >"$T/part"
+	grep " tid=$tid " "$T/whole" | cmp - "$T/part" || fail "--thread $tid"
+done
+"$W" dump --process 1000 "$T/big" | cmp - "$T/whole" || fail "--process"
+"$W" dump --to 3us "$T/big" >"$T/sum"
+"$W" dump --from 3us "$T/big" >"$T/part"
+[ -s "$T/sum" ] && [ -s "$T/part" ] || fail "--from and --to"
+sort "$T/sum" "$T/part" | cmp - <(sort "$T/whole") || fail "3us cuts a line off"
+id=$(sed -n 's/.*coroutine_resume.* coroutine=\([0-9]*\) .*/\1/p' "$T/whole" |
+	head -n 1)
+"$W" dump --coroutine "$id" "$T/big" >"$T/part"
+grep " coroutine=$id " "$T/whole" >"$T/sum"
+[ -s "$T/sum" ] && cmp "$T/sum" "$T/part" || fail "--coroutine $id"
+same no-under 1 "$W" dump --under 'made-up*' t
+same no-raw-part 1 "$W" dump --raw --thread 1001 t
+same no-process 2 "$W" dump --process 7 t
