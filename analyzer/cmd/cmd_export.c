@@ -49,7 +49,7 @@ static const char *const format_names[] = {
 };
 
 static const struct opt opts[] = {
-	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "FORMAT",
+	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
 	  .to = &arg_format, .choices = format_names, .help = "what to write" },
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "where to; - is standard output" },

@@ -242,7 +242,7 @@ static void print_record_words(const char *help)
 	fputs("\trecord) words=\"", stdout);
 	for (const char *at = help; at &&
 	     (at = next_record_option(at, name, arg)) != NULL; )
-		printf("%s--%s", at == help ? "" : " ", name);
+		printf(" --%s", name);
 	fputs("\" ;;\n", stdout);
 }
 

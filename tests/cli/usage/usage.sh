@@ -20,11 +20,11 @@ same no-file 2 "$W" report no-such-folder
 
 # Each command's help names each of its options once, and so does the man page.
 "$W" help --man >"$T/man" || fail "no man page"
-for c in report tree callers coroutines plot export merge diff dump info check; do
+for c in $("$W" help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -v '^record$'); do
 	"$W" $c --help >"$T/help" || fail "$c --help"
 	grep -q "^\.SS weft $c" "$T/man" || fail "the man page lacks $c"
 	for o in $(grep -oE '^ .{4,6}--[a-z-]+' "$T/help" | grep -oE '[a-z-]{3,}$' |
-		sed 's/^--//' | grep -v '^help$'); do
+		sed 's/^--//'); do
 		grep -q -- "--$o" "$T/help" || fail "$c --$o"
 		grep -qF -- "$(echo "--$o" | sed 's/-/\\-/g')" "$T/man" ||
 			fail "the man page lacks $c --$o"
@@ -37,6 +37,12 @@ if command -v groff >/dev/null; then
 		fail "groff complains"
 	sed 's/.\x08//g' "$T/man.txt" | grep -q 'weft report .options. TRACE' || fail "the man page is empty"
 fi
+grep -q '^\.B 4$' "$T/man" || fail "the man page lacks exit status 4"
+for o in output paused on-full lua-init; do
+	grep -qF -- "$(echo "--$o" | sed 's/-/\\-/g')" "$T/man" ||
+		fail "the man page lacks record --$o"
+done
+"$W" record --help | cmp -s - <("$W" help record) || fail "help record"
 "$W" help --completion >"$T/completion"
 bash -n "$T/completion" || fail "completion does not parse"
 complete_words() {
@@ -47,6 +53,12 @@ complete_words() {
 [ "$(complete_words weft report --so)" = --sort ] || fail "options do not"
 [ "$(complete_words weft report --sort sus)" = suspended ] ||
 	fail "choices do not"
+[ "$(complete_words weft rec)" = record ] || fail "record does not complete"
+[ "$(complete_words weft record --lua)" = --lua-init ] ||
+	fail "options of record do not"
+[ "$(complete_words weft record --on-full ov)" = overwrite ] ||
+	fail "choices of record do not"
+[ -z "$(complete_words weft check --thr)" ] || fail "completes what is refused"
 
 # Output that cannot be written is no success.
 if [ -c /dev/full ]; then
