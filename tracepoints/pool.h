@@ -1,5 +1,5 @@
-/* pool.h - the buffer pool: the one shared mapping through which the recorded
- * programs hand chunks to the recorder. Who may write what, and in which order.
+/* pool.h - the buffer pool: the shared mapping through which the recorded
+ * programs hand chunks to the recorder; who may write what, in which order.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACEPOINTS_POOL_H
 #define WEFT_TRACEPOINTS_POOL_H
@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The file /dev/shm/weft-UID-RANDOM (0600), made by the recorder, mapped by
@@ -15,10 +16,9 @@
  *
  *   struct pool | process slots | thread slots | buffer states | buffers
  *
- * Every part starts on a page; the offsets stand in struct pool. Whatever lies
- * here can be overwritten by any recorded process: nobody uses a number from
- * the pool as an index or a length without checking it, and the recorder works
- * on copies.
+ * Every part starts on a page; struct pool has the offsets. Any recorded
+ * process can overwrite all of it: a number from the pool must be checked
+ * before it is used as an index or a length, and the recorder works on copies.
  *
  * A program finds the pool through POOL_ENV="FD:DEVICE:INODE:PATH": first the
  * inherited descriptor, checked by device and inode, then the path. */
@@ -32,16 +32,16 @@ enum {
 	POOL_PATH_MAX = 512,
 };
 
-/* Record words a buffer of that many words holds; the rest, less the header,
- * is for items and dictionary. */
+/* How many record words a buffer of that size holds. The rest, without the
+ * header, is for items and dictionary. */
 static inline uint32_t pool_record_room(uint32_t buffer_words)
 {
 	return buffer_words == POOL_BIG_WORDS ? CHUNK_MAX_RECORDS :
 	       (buffer_words - CHUNK_HEADER_WORDS) / 2;
 }
 
-/* pool.generation: bit 0 is set while recording is on; each change of it, each
- * dlclose and each request to cut adds POOL_GENERATION_STEP. Never 0. */
+/* pool.generation: bit 0 is set while recording is on. Each change of that bit,
+ * each dlclose and each request to cut adds POOL_GENERATION_STEP. Never 0. */
 enum { POOL_ON = 1, POOL_GENERATION_STEP = 2 };
 
 enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2 };
@@ -60,63 +60,61 @@ struct pool {
 	uint32_t use_tsc;             /* 1: ticks are the invariant TSC */
 	uint32_t lua;                 /* 0: leave Lua alone */
 	uint32_t native;              /* 0: leave native calls alone */
-	uint32_t paused_hot;          /* Lua hooks stay in place while off */
+	uint32_t reserved0;
 
-	/* Read at every hook, written seldom: a line of its own. */
+	/* Read at every hook, written seldom: a cache line of its own. */
 	_Alignas(128) _Atomic uint32_t generation;
-	/* How often recording was turned on after the start (a pool that starts
-	 * with POOL_ON has 0 here): whoever finds it changed knows
-	 * that calls may have gone by unseen. Raised before generation. */
+	/* How often recording was turned on after the start. A thread that
+	 * finds it changed knows that calls may have passed unseen. Raised
+	 * before generation. */
 	_Atomic uint32_t window;
-	/* A filling buffer opened before this tick is asked to cut, by whoever
-	 * sees a new generation. */
+	/* A thread that sees a new generation closes its buffer if it opened it
+	 * before this tick: the request to cut. */
 	_Atomic uint64_t cut_before;
 
-	/* The recorder's: ticks a second over the run so far, and the bound of
-	 * its error in parts per billion. */
+	/* Written by the recorder: ticks a second over the recording so far,
+	 * and the bound of its error in parts per billion. */
 	_Alignas(128) _Atomic uint64_t tick_hz;
 	_Atomic uint64_t tick_hz_error;
 
-	/* Serials, given out by fetch_add; 0 is nobody. */
+	/* The next serials, given out by fetch_add. 0 stands for nobody. */
 	_Alignas(128) _Atomic uint32_t next_process;
 	_Atomic uint32_t next_thread;
 	_Atomic uint32_t next_vm;
 	_Atomic uint64_t next_coroutine;
-	/* Next thread slot to try: a hint, any value will do. */
+	/* The thread slot to try next: a hint, which may have any value. */
 	_Atomic uint32_t thread_hint;
-	/* What had no slot to be counted in. */
-	_Atomic uint64_t unslotted_threads, unslotted_processes;
-	/* How many buffers the recorder has given pages, from the first on. */
-	_Atomic uint32_t small_ready, big_ready;
-	/* Native calls of threads whose state was given up. */
-	_Atomic uint64_t late_calls;
+	_Atomic uint64_t unslotted_threads; /* threads that found no slot */
+	uint64_t reserved1, reserved2;
+	/* Native calls of threads after their last destructor. */
+	_Atomic uint64_t after_destructors;
 
-	/* Held by the recorder while it lives: robust, process-shared. */
+	/* Held by the recorder while it lives; robust, process-shared. */
 	_Alignas(128) pthread_mutex_t recorder;
 };
 
-/* Slots go free (0) > busy (CAS, by the taker) > used (store) and back to free
- * (store, by the recorder once the owner is dead and its buffers are taken).
- * The mutexes are robust and process-shared, made by the recorder, locked by
- * the owner at birth and never unlocked: OWNER_DIED tells of its end, however
- * it came. */
+/* A slot is free (0), then busy (CAS, by the taker), then used (store), and
+ * free again (store, by the recorder, once the owner is dead and its buffers
+ * are taken). The recorder makes the mutexes, robust and process-shared. The
+ * owner locks its mutex when it starts and never unlocks it: OWNER_DIED tells
+ * of its end, in whatever way it ended. */
 enum { SLOT_FREE = 0, SLOT_BUSY = 1, SLOT_USED = 2, SLOT_ENDED = 3 };
 
-/* An image of a program in a process: fork and exec make new ones. */
+/* A process, from fork or exec to its end or the next exec. */
 struct pool_process {
-	pthread_mutex_t alive;        /* held by the thread that registered it */
+	pthread_mutex_t alive;        /* held by the thread that took it */
 	_Atomic uint32_t state;
-	uint32_t serial, parent;      /* parent's serial, 0: none known */
+	uint32_t serial, parent;      /* parent: its serial; 0: not known */
 	uint32_t pid;                 /* in the program's own namespace */
 	uint64_t start;               /* CLOCK_REALTIME ns */
 	_Atomic uint32_t vms;         /* Lua states (main threads) seen */
 	_Atomic uint64_t coroutines;  /* made */
 	_Atomic uint32_t dropped;     /* enum process_trouble, bits */
-	char path[POOL_PATH_MAX];     /* /proc/self/exe, may be cut */
+	char path[POOL_PATH_MAX];     /* of /proc/self/exe; may be cut */
 };
 
 enum process_trouble {
-	TROUBLE_NO_MEMORY = 2,        /* mmap failed: some threads unrecorded */
+	TROUBLE_NO_MEMORY = 2,        /* mmap failed: threads are missing */
 	TROUBLE_LUA_UNKNOWN = 4,      /* a Lua library of an unknown kind */
 	TROUBLE_CONFINED = 8,         /* a thread gave up its clock (seccomp) */
 };
@@ -126,15 +124,15 @@ struct pool_thread {
 	_Atomic uint32_t state;
 	uint32_t serial, process;     /* process: its serial */
 	uint32_t tid;
-	/* Written by the thread alone; read by anybody. */
+	/* Only the thread writes these. */
 	_Alignas(64) _Atomic uint64_t lost[LOST_REASONS];
-	/* Record words in the private buffer that is being thrown away because
-	 * none of the pool was free; they join lost[LOST_FULL] when dropped. */
+	/* Record words in the thread's scrap, which it uses because no buffer
+	 * of the pool was free. They join lost[LOST_FULL] when it drops it. */
 	_Atomic uint32_t scrap;
 };
 
-/* A buffer's state: one 64-bit word, so that a process killed between any two
- * instructions leaves a word that names its owner.
+/* A buffer's state: one 64-bit word, so that a process that is killed between
+ * any two instructions leaves a word that names its owner.
  *
  *  63              32 31                   4 3     0
  * +------------------+----------------------+-------+
@@ -173,8 +171,8 @@ static inline uint32_t buffer_generation(uint64_t word)
 	return (uint32_t)(word >> 32);
 }
 
-/* The parts. Needs a pool whose offsets were checked (pool_valid). Buffers are
- * numbered: the small ones first, then the big ones. */
+/* The parts of a pool whose offsets were checked by pool_valid. The small
+ * buffers have the lower numbers. */
 static inline struct pool_process *pool_process(struct pool *p, uint32_t i)
 {
 	return (struct pool_process *)((char *)p + p->process_offset) + i;
@@ -199,13 +197,8 @@ static inline uint64_t *pool_buffer(struct pool *p, uint32_t i)
 	       (size_t)(i - p->small_buffers) * POOL_BIG_WORDS;
 }
 
-static inline uint32_t pool_buffer_words(const struct pool *p, uint32_t i)
-{
-	return i < p->small_buffers ? POOL_SMALL_WORDS : POOL_BIG_WORDS;
-}
-
-/* Is this a pool this code can use, of at most mapped bytes? */
-static inline int pool_valid(const struct pool *p, uint64_t mapped)
+/* Whether this is a pool that this code can use, in mapped bytes. */
+static inline bool pool_valid(const struct pool *p, uint64_t mapped)
 {
 	return mapped >= sizeof(*p) && p->magic == POOL_MAGIC &&
 	       p->version == POOL_VERSION && p->size <= mapped &&

@@ -1,9 +1,10 @@
-/* record.h - the record word: what one event of a thread looks like, and how
- * it is written and read. Knows nothing of chunks, pools or symbols.
+/* record.h - the record word: how one event of a thread is written and read.
+ * Knows nothing of chunks, pools or symbols.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACEPOINTS_RECORD_H
 #define WEFT_TRACEPOINTS_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A record is one 64-bit word, sometimes followed by OPERAND words.
@@ -28,9 +29,10 @@
  * +----------------------------------------------+-------------+------+
  *                         (an open frame, in a stack)
  *
- * "function" indexes the dictionary of the chunk the record stands in. The gap
- * of a chunk's first record counts from the chunk's tick_begin. A gap is the
- * time from the end of the record before (a LEAF ends when its call returns).
+ * "function" is an index into the dictionary of the record's chunk. A gap
+ * counts from the end of the record before, where a LEAF ends when its call
+ * returns. The gap of a chunk's first record counts from the chunk's
+ * tick_begin.
  */
 enum {
 	REC_KIND_BITS = 4,
@@ -49,21 +51,22 @@ enum {
 #define REC_LEAF_MAX ((UINT64_C(1) << REC_LEAF_BITS) - 1)
 #define REC_VALUE_MAX ((UINT64_C(1) << REC_VALUE_BITS) - 1)
 
-/* Not a dictionary index: in a stack, "age" frames are left out here. */
+/* Not a dictionary index: in a stack, as many frames as "age" says are left out
+ * here. */
 #define REC_FUNC_OMITTED REC_FUNC_MASK
-/* The age of a frame whose entry was not seen, or lies further back than
- * REC_GAP_MAX - 1 ticks. */
+/* The age of a frame whose entry was not seen, or was more than REC_GAP_MAX - 1
+ * ticks ago. */
 #define REC_AGE_UNKNOWN REC_GAP_MAX
 
 /* X(name, number, operands that must follow, meaning). Zero is no record, so
- * memory that was never written is never taken for one. RESUME has three
- * operands and, with RESUME_STACK, as many frames as the third one says.
- * The "function" field of a kind that names no function holds flags. */
+ * that memory that was never written is not taken for one. After RESUME's three
+ * operands come as many frames as the third one says, if RESUME_STACK is set.
+ * A kind that names no function has flags in the "function" field. */
 #define REC_LIST(X)                                                            \
 	X(ENTER, 1, 0, "a call of function begins")                            \
 	X(LEAVE, 2, 0, "the innermost open call, of function, ends")           \
 	X(LEAF, 3, 0, "a whole call that recorded nothing inside")             \
-	X(UNWIND, 4, 1, "the innermost frames are gone; why: enum unwind")     \
+	X(UNWIND, 4, 1, "the innermost frames end; why: enum unwind")          \
 	X(RESUME, 5, 3, "a coroutine's stack goes onto this thread")           \
 	X(SUSPEND, 6, 1, "the topmost coroutine's stack comes off")            \
 	X(TIME, 7, 0, "value ticks pass; for a gap too long for its field")    \
@@ -80,44 +83,45 @@ enum rec_kind {
 };
 
 /* Operands, in order:
- *   UNWIND   how many of the innermost frames of the topmost segment are gone
- *   RESUME   coroutine serial; ticks it slept (0 at its first resume);
- *            number of stack words that follow (0 without RESUME_STACK)
+ *   UNWIND   how many of the innermost frames of the topmost segment end
+ *   RESUME   coroutine serial; ticks for which it was suspended (0 at its first
+ *            resume); number of frames that follow (0 without RESUME_STACK)
  *   SUSPEND  coroutine serial
  *   CREATE   coroutine serial; serial of the VM it belongs to
- *   INTERRUPT what it interrupts: number of the chunk of the level below (the
- *            one its own header names), record words written in it
+ *   INTERRUPT number of the chunk of the level below that it interrupts (as in
+ *            its own chunk's header); record words that were written to it
  */
 
 /* Why frames ended without a return of their own (UNWIND's flags). */
 enum unwind {
-	UNWIND_JUMP = 1,     /* longjmp or siglongjmp, seen */
-	UNWIND_SKIPPED = 2,  /* a later event shows that they are gone: C++
-	                      * exception, pthread_exit caught late */
+	UNWIND_JUMP = 1,     /* longjmp or siglongjmp, as it happened */
+	UNWIND_SKIPPED = 2,  /* a later event shows that they have ended: C++
+	                      * exception, pthread_exit */
 	UNWIND_ERROR = 3,    /* a Lua error went through them */
 	UNWIND_TAIL = 4,     /* replaced by a tail call */
 	UNWIND_YIELD = 5,    /* native frames a yield jumped over */
 	UNWIND_CLOSED = 6,   /* coroutine closed, collected or reused */
-	UNWIND_RESET = 7,    /* the tracer lost sight of the stack */
+	UNWIND_RESET = 7,    /* the tracer lost track of the stack */
 };
 
 /* RESUME's flags. */
 enum {
-	RESUME_STACK = 1,    /* the stack is given and replaces what was known */
-	RESUME_WITH = 4,     /* nobody resumed it: the native coroutine it runs
-	                      * in came back */
-	RESUME_INFERRED = 2, /* seen at the coroutine's next event, not at the
-	                      * resume itself: late by at most the gap */
+	RESUME_STACK = 1,    /* the stack follows and replaces what was known */
+	RESUME_INFERRED = 2, /* found at the coroutine's next event: the resume
+	                      * was earlier, by at most the gap */
+	RESUME_WITH = 4,     /* nobody resumed it: the native coroutine that it
+	                      * runs in was resumed */
 };
 
-/* SUSPEND's flags: a reason, and whether it was seen or inferred. */
+/* SUSPEND's flags: a reason, and how it came. */
 enum {
-	SUSPEND_YIELD = 1,   /* the coroutine may run again; its stack is kept */
+	SUSPEND_YIELD = 1,   /* it can run again; its stack is kept */
 	SUSPEND_RETURN = 2,  /* its body returned; no frame is left */
-	SUSPEND_ERROR = 3,   /* an error left it; its frames are gone */
+	SUSPEND_ERROR = 3,   /* an error left it; no frame is left */
 	SUSPEND_REASON = 7,  /* mask of the above */
-	SUSPEND_WITH = 16,   /* goes with the native coroutine it runs in */
-	SUSPEND_INFERRED = 8,
+	SUSPEND_INFERRED = 8, /* found at a later event */
+	SUSPEND_WITH = 16,   /* the native coroutine that it runs in was
+	                      * suspended */
 };
 
 static inline uint64_t rec_put(enum rec_kind kind, uint64_t func, uint64_t gap)
@@ -151,8 +155,8 @@ static inline uint64_t rec_value(uint64_t word)
 	return word >> REC_KIND_BITS;
 }
 
-/* Can the ENTER just written become a LEAF of that duration? */
-static inline int rec_fits_leaf(uint64_t enter, uint64_t duration)
+/* Whether an ENTER can become a LEAF of that duration. */
+static inline bool rec_fits_leaf(uint64_t enter, uint64_t duration)
 {
 	return (enter & REC_KIND_MASK) == REC_ENTER &&
 	       ((enter >> REC_DUR_SHIFT) | (duration >> REC_LEAF_BITS)) == 0;

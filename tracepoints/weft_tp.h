@@ -1,6 +1,6 @@
 /* weft_tp.h - the LTTng-UST tracepoint weft:chunk: a whole chunk as a sequence
- * of words, beside a few plain fields for people's eyes. LTTng reads this file
- * several times; only weft_tp.c includes it.
+ * of words, and a few plain fields for readers other than weft. LTTng reads
+ * this file several times; only weft_tp.c includes it.
  * SPDX-License-Identifier: MIT */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER weft

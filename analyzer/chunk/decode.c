@@ -184,7 +184,7 @@ static const struct layout { uint8_t words, strings; } layouts[] = {
 	[ITEM_PROCESS] = { 1, 1 },
 	[ITEM_VM] = { 3, 0 },
 	[ITEM_NOTE] = { 0, 2 },
-	[ITEM_LATE] = { 1, 0 },
+	[ITEM_UNTOLD_RETURN] = { 1, 0 },
 };
 
 /* *end: the word behind the fields of the layout. */
@@ -229,7 +229,7 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 		put_in(f->name, offset);
 		return 0;
 	case ITEM_HINT:
-	case ITEM_LATE:
+	case ITEM_UNTOLD_RETURN:
 		return item[1] < c->header.funcs ? 0 :
 			err_add("a hint for function %" PRIu64, item[1]);
 	case ITEM_OFFCPU:

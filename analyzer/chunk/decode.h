@@ -116,7 +116,7 @@ void decode_lua(const struct chunk_item *, struct chunk_lua *);
 void decode_name(const struct chunk_item *, struct chunk_string *);
 /* ITEM_HINT; returns the dictionary index. */
 uint32_t decode_hint(const struct chunk_item *, struct chunk_string *);
-/* ITEM_LATE; returns the dictionary index. */
+/* ITEM_UNTOLD_RETURN; returns the dictionary index. */
 uint32_t decode_untold_return(const struct chunk_item *);
 /* ITEM_LABEL, ITEM_NOTE */
 void decode_pair(const struct chunk_item *, struct chunk_string *key,

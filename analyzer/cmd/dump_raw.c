@@ -174,7 +174,7 @@ static void print_item(const struct chunk *chunk,
 		{ ITEM_VM, "vm", print_vm },
 		{ ITEM_OFFCPU, "offcpu", print_offcpu },
 		{ ITEM_NOTE, "note", print_pair },
-		{ ITEM_LATE, "late", print_late },
+		{ ITEM_UNTOLD_RETURN, "late", print_late },
 	};
 
 	printf("  item @%zu ", (size_t)(item->word - chunk->items));

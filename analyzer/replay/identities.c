@@ -300,7 +300,7 @@ void replay_identities_items(struct replay *r, const struct chunk *chunk,
 	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_HINT)
 			add_hint(r, &item);
-		else if (item.type == ITEM_LATE)
+		else if (item.type == ITEM_UNTOLD_RETURN)
 			func_set_untold_return(r->session->funcs,
 				r->func[decode_untold_return(&item)]);
 }

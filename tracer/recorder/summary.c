@@ -89,7 +89,7 @@ static bool is_complete(const struct recording *r,
 		       r->drain.damaged + r->left_running +
 		       drain_overwritten(&r->drain) +
 		       r->owner.pool->unslotted_threads +
-		       r->owner.pool->late_calls;
+		       r->owner.pool->after_destructors;
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
@@ -147,7 +147,7 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
 		{ "lost.threads", p->unslotted_threads },
-		{ "lost.late", p->late_calls },
+		{ "lost.late", p->after_destructors },
 		{ "threads", given_out(&p->next_thread) },
 		{ "processes", given_out(&p->next_process) },
 		{ "vms", given_out(&p->next_vm) },
@@ -239,7 +239,7 @@ static uint64_t print_unrecorded(const struct recording *r)
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
 		 "one time", r->owner.thread_slots);
 	return any + print_lost(r->owner.pool->unslotted_threads, text) +
-	       print_lost(r->owner.pool->late_calls,
+	       print_lost(r->owner.pool->after_destructors,
 			  "calls of threads after their last destructor");
 }
 

@@ -313,7 +313,7 @@ void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
 
 	item = find_name(key | UNTOLD) ? chunk_item(s, 2) : NULL;
 	if (item) {
-		item[0] = item_put(ITEM_LATE, 2);
+		item[0] = item_put(ITEM_UNTOLD_RETURN, 2);
 		item[1] = index;
 		chunk_publish_items(s);
 	}

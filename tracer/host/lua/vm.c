@@ -40,8 +40,8 @@ static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 		  (vm->peek ? VM_PEEK : 0u) |
 		  (vm->jit_stopped ? VM_JIT_OFF : 0u) |
 		  (vm->interposed ? 0u : VM_INFERRED) |
-		  (vm->lib->quiet ? VM_QUIET : 0u) |
-		  (vm->lib->abi->is_jit ? VM_LATE : 0u);
+		  (vm->lib->quiet ? VM_EXCLUDED : 0u) |
+		  (vm->lib->abi->is_jit ? VM_UNTOLD_RETURNS : 0u);
 	item[3] = (uint64_t)vm->main;
 	item[4] = vm->fiber;
 	chunk_publish_items(s);

@@ -193,8 +193,7 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	    event_is_recorded(co, ar))
 		ordinal_number_frame((uint64_t)L, layout_id(ar));
 	/* A hook that nothing would put back stays where it is. */
-	if (co->vm->detached ||
-	    (!lua_vm_on() && co->vm->interposed && !process_pool->paused_hot))
+	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed))
 		lua_hook_remove(co);
 	pass_on(co, L, ar);
 }

@@ -159,10 +159,8 @@ static void register_process(void)
 	process_start = clock_ns(CLOCK_REALTIME);
 	process_serial = atomic_fetch_add(&process_pool->next_process, 1);
 	slot = claim_slot();
-	if (!slot) {
-		atomic_fetch_add(&process_pool->unslotted_processes, 1);
+	if (!slot)
 		slot = &stand_in;
-	}
 	describe(slot, parent);
 	slot->serial = process_serial;
 	process_slot = slot;

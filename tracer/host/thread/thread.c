@@ -153,7 +153,7 @@ SLOW void thread_count_missed(void)
 	    atomic_load_explicit(&process_pool->generation,
 				 memory_order_relaxed) &
 		    POOL_ON)
-		atomic_fetch_add_explicit(&process_pool->late_calls, 1,
+		atomic_fetch_add_explicit(&process_pool->after_destructors, 1,
 					  memory_order_relaxed);
 }
 
