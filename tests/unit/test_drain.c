@@ -187,7 +187,10 @@ void test_drain_copies_what_waits_long(void)
 	CHECK_EQ(seen[0].thread, 1);
 	CHECK_EQ(state(owner.small), BUFFER_FILLING);
 	/* More came, and the thread closed it: counted once. */
-	((struct chunk_header *)pool_owner_buffer(&owner, owner.small))->records = 0;
+	struct chunk_header *const h = (void *)pool_owner_buffer(&owner,
+								 owner.small);
+
+	h->records = 0;
 	fill(owner.small, 0, 1, 0, 15, 2 * s);
 	close_buffer(owner.small);
 	drain_poll(&drain);

@@ -1,5 +1,5 @@
-/* test_pool_owner.c - the pool's layout and its mutexes; LTTng's rings; sizes on
- * the command line.
+/* test_pool_owner.c - the pool's layout and its mutexes; LTTng's rings; sizes
+ * on the command line.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracer/recorder/pool_owner.h"
