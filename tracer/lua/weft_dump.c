@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,22 @@
 
 extern char **environ;
 
-/* The recorder brings what lies in an open chunk to the disk within 2 s, LTTng a
- * little later: a mark shows when it is there. */
+/* The recorder brings what lies in an open chunk to the disk within 2 s, LTTng
+ * a little later: a mark shows when it is there. */
 enum { TRIES = 30, BETWEEN_MS = 500 };
+
+struct why { char *text; size_t room; };
+
+static __attribute__((format(printf, 2, 3))) int
+fail(const struct why *why, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why->text, why->room, format, args);
+	va_end(args);
+	return -1;
+}
 
 static void wait_a_little(void)
 {
@@ -42,14 +56,13 @@ static int find_command(char *out, size_t room)
 		return -1;
 	snprintf(out, room, "%.*s/../bin/weft", (int)(slash - info.dli_fname),
 		 info.dli_fname);
-	if (access(out, X_OK) == 0)
-		return 0;
-	snprintf(out, room, "weft");
+	if (access(out, X_OK) != 0)
+		snprintf(out, room, "weft");
 	return 0;
 }
 
 /* The analyzer is no part of the program: it is not recorded. */
-static char **without_weft(void)
+static char **environment_without_weft(void)
 {
 	size_t n = 0, k = 0;
 	char **env;
@@ -65,11 +78,12 @@ static char **without_weft(void)
 	return env;
 }
 
-/* What it says of a recording that has no end as yet is no news. */
+/* Returns the exit status as waitpid gives it; -1: it could not be run. Its
+ * warnings that the recording has no end yet are left out. */
 static int run(const char *const *argv, const char *path)
 {
 	posix_spawn_file_actions_t actions;
-	char **const env = without_weft();
+	char **const env = environment_without_weft();
 	int status = -1;
 	pid_t pid;
 
@@ -82,7 +96,7 @@ static int run(const char *const *argv, const char *path)
 	if (path)
 		posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path,
 			O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	/* It changes none of them; its type is older than const. */
+	/* posix_spawnp changes none of argv; its type is older than const. */
 	errno = posix_spawnp(&pid, argv[0], &actions, NULL,
 			     (char *const *)(uintptr_t)argv, env);
 	if (errno == 0) {
@@ -94,47 +108,31 @@ static int run(const char *const *argv, const char *path)
 	return status;
 }
 
-static int make(const char *path)
+static bool can_write(const char *path)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
 			    0666);
 
-	return fd < 0 ? -1 : close(fd);
+	return fd >= 0 && close(fd) == 0;
 }
 
-int weft_dump(const char *path, int since, char *why, size_t room)
+/* A mark that no other is equal to. */
+static void set_mark(char *name, size_t room)
 {
-	char command[4096];
-	const char *const trace = getenv("WEFT_TRACE");
-	char now[80];
-	const char *const argv[] = { command, "report", "--csv", trace,
-		"--until-mark", now, since ? "--since-mark" : NULL,
-		"weft.reset", NULL };
-	struct weft_status s = { .size = sizeof(s) };
 	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	snprintf(name, room, "weft.dump %ld %lld.%09ld", (long)getpid(),
+		 (long long)t.tv_sec, t.tv_nsec);
+	weft_mark(name);
+}
+
+/* The command fails until the mark is on the disk. */
+static int run_until_there(const char *const *argv, const char *path,
+			   const struct why *why)
+{
 	int status = -1;
 
-	if (weft_status(&s) != 0 || !trace) {
-		snprintf(why, room, "this program is not being recorded");
-		return -1;
-	}
-	if (find_command(command, sizeof(command)) != 0) {
-		snprintf(why, room, "cannot find out where weft is installed");
-		return -1;
-	}
-	if (!s.on) {
-		snprintf(why, room, "recording is off: turn it on first");
-		return -1;
-	}
-	if (path && make(path) != 0) {
-		snprintf(why, room, "cannot write \"%s\": %s", path,
-			 strerror(errno));
-		return -1;
-	}
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	snprintf(now, sizeof(now), "weft.dump %ld %lld.%09ld", (long)getpid(),
-		 (long long)t.tv_sec, t.tv_nsec);
-	weft_mark(now);
 	fflush(stdout);
 	for (int i = 0; i < TRIES && status != 0; i++) {
 		wait_a_little();
@@ -143,11 +141,31 @@ int weft_dump(const char *path, int since, char *why, size_t room)
 	if (status == 0)
 		return 0;
 	if (status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-		snprintf(why, room, "cannot run \"%s\": %s", command,
-			 strerror(errno != 0 ? errno : ENOENT));
-	else
-		snprintf(why, room, "\"%s report\" failed (status %d)",
-			 command, WIFEXITED(status) ? WEXITSTATUS(status) :
-			 -1);
-	return -1;
+		return fail(why, "cannot run \"%s\": %s", argv[0],
+			    strerror(errno != 0 ? errno : ENOENT));
+	return fail(why, "\"%s report\" failed (status %d)", argv[0],
+		    WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+int weft_dump(const char *path, bool since_reset, char *text, size_t room)
+{
+	const struct why why = { text, room };
+	const char *const trace = getenv("WEFT_TRACE");
+	char command[4096], mark[80];
+	const char *const argv[] = { command, "report", "--csv", trace,
+		"--until-mark", mark, since_reset ? "--since-mark" : NULL,
+		"weft.reset", NULL };
+	struct weft_status s = { .size = sizeof(s) };
+
+	if (weft_status(&s) != 0 || !trace)
+		return fail(&why, "this program is not being recorded");
+	if (find_command(command, sizeof(command)) != 0)
+		return fail(&why, "cannot find out where weft is installed");
+	if (!s.on)
+		return fail(&why, "recording is off: turn it on first");
+	if (path && !can_write(path))
+		return fail(&why, "cannot write \"%s\": %s", path,
+			    strerror(errno));
+	set_mark(mark, sizeof(mark));
+	return run_until_there(argv, path, &why);
 }

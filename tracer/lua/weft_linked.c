@@ -19,7 +19,7 @@ typedef long any_fn(long, long, long, long, long, long);
 HIDDEN extern char weft_lua_static;
 char weft_lua_static;
 
-/* ------------------------------------------------------------- the way */
+/* ----------------------------------------------------------------- the way */
 
 /* Lua's own; what this version does not have is NULL. */
 #define X(name) extern any_fn __real_##name __attribute__((weak));
@@ -94,7 +94,7 @@ static void unwrap(void)
 #undef X
 }
 
-/* ------------------------------------------- are calls inside Lua led here? */
+/* ------------------------------------------ are calls inside Lua led here? */
 
 /* They are where each of Lua's files was compiled by itself. Where they came
  * together in one, or were optimized as one, calls between them are none of the
@@ -206,7 +206,7 @@ static int sees_all(void)
 	return all;
 }
 
-/* ------------------------------------------------------------- meeting */
+/* ----------------------------------------------------------------- meeting */
 
 static const struct weft_lua_linked linked = {
 	.size = sizeof(linked), .api = &api, .wraps = WEFT_LUA_WRAPS,

@@ -1,6 +1,6 @@
-/* weft_module.c - require "weft": what weft.h offers, for Lua. The part that is
- * easier said in Lua stands in weft_module.lua; this is what that needs from C.
- * Compiled once per version of Lua; the one for 5.1 serves LuaJIT, too.
+/* weft_module.c - require "weft": what weft.h offers, for Lua. What is easier
+ * to say in Lua is in weft_module.lua; this is what that needs from C. Compiled
+ * once for each version of Lua; the one for 5.1 serves LuaJIT, too.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lua.h>
@@ -20,7 +20,7 @@ static const char text[] = {
 #if LUA_VERSION_NUM == 501
 static void set_functions(lua_State *L, const luaL_Reg *f)
 {
-	for (; f->name != NULL; f++) {
+	for (; f->name; f++) {
 		lua_pushcfunction(L, f->func);
 		lua_setfield(L, -2, f->name);
 	}
@@ -29,7 +29,7 @@ static void set_functions(lua_State *L, const luaL_Reg *f)
 #define set_functions(L, f) luaL_setfuncs(L, f, 0)
 #endif
 
-/* luaL_checkstring takes text with zeros in it; C would cut it there. */
+/* luaL_checkstring takes text with a zero in it, where C would cut it. */
 static const char *check_text(lua_State *L, int arg)
 {
 	size_t length;
@@ -44,7 +44,13 @@ static const char *option_text(lua_State *L, int arg)
 	return lua_isnoneornil(L, arg) ? NULL : check_text(L, arg);
 }
 
-/* ------------------------------------------------------------ recording */
+/* The coroutine given as the first argument, or else the running one. */
+static lua_State *thread_argument(lua_State *L)
+{
+	return lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+}
+
+/* --------------------------------------------------------------- recording */
 
 /* start([title]): "started", "already started", "too many"; or nil and why. */
 static int start(lua_State *L)
@@ -56,8 +62,7 @@ static int start(lua_State *L)
 		lua_pushliteral(L, "this program is not being recorded");
 		return 2;
 	}
-	/* In effect for this Lua state at once; harmless where it was. */
-	weft_lua_attach(L);
+	weft_lua_attach(L); /* for this Lua state it is in effect at once */
 	lua_pushstring(L, r == 0 ? "started" : r == 1 ? "already started" :
 		       "too many");
 	return 1;
@@ -69,8 +74,8 @@ static int stop(lua_State *L)
 	return 1;
 }
 
-/* LuaJIT's compiler is off while the hook is there. Other hooks stay, so that
- * whoever resumes need not be this Lua state. */
+/* LuaJIT's compiler is off while the hook is there, so that the hook is taken
+ * off. In other Luas it stays, so that any Lua state may resume. */
 static int pause(lua_State *L)
 {
 	lua_pushboolean(L, weft_pause());
@@ -120,7 +125,7 @@ static int native(lua_State *L)
 
 static int coroutine(lua_State *L)
 {
-	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+	lua_State *const co = thread_argument(L);
 
 #if LUA_VERSION_NUM >= 503
 	lua_pushinteger(L, (lua_Integer)weft_lua_coroutine(co));
@@ -130,7 +135,7 @@ static int coroutine(lua_State *L)
 	return 1;
 }
 
-static void set_flag(lua_State *L, const char *name, int value)
+static void set_flag(lua_State *L, const char *name, bool value)
 {
 	lua_pushboolean(L, value);
 	lua_setfield(L, -2, name);
@@ -152,11 +157,9 @@ static int status(lua_State *L)
 	return 1;
 }
 
-/* ---------------------------------------------------- for weft_module.lua */
+/* ----------------------------------------------------- for weft_module.lua */
 
-/* begin(): the call that follows is a chosen one. Between chosen calls Lua needs
- * no hook, unless all is recorded; for LuaJIT that would throw away its compiled
- * code each time. */
+/* The call that follows is a chosen one. */
 static int begin(lua_State *L)
 {
 	weft_inside_begin();
@@ -164,6 +167,9 @@ static int begin(lua_State *L)
 	return 0;
 }
 
+/* A chosen call has ended. Between chosen calls Lua needs no hook, unless all
+ * is recorded. LuaJIT, which would throw away its compiled code each time,
+ * keeps it: the upvalue is false there. */
 static int finish(lua_State *L)
 {
 	const int out = weft_inside_end();
@@ -212,19 +218,21 @@ static int depth(lua_State *L)
 	return 1;
 }
 
-/* ------------------------------------------------------ the program's hooks */
+/* ----------------------------------------------------- the program's hooks */
 
-/* In place of debug.sethook and debug.gethook where Lua is linked statically, so
- * that no other way leads to them: the program's hook and ours live side by side,
- * and the program sees its own. Lua's function runs in our place, in one call. */
+/* These stand in for functions of Lua's libraries where Lua is linked
+ * statically, so that nothing else sees the calls. Each has the original as an
+ * upvalue, which runs in our place, in one call. */
+
 static int run_original(lua_State *L)
 {
 	return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
+/* The program's hook and ours live side by side; the program sees its own. */
 static int sethook(lua_State *L)
 {
-	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+	lua_State *const co = thread_argument(L);
 	const int results = run_original(L);
 
 	weft_lua_attach(co);
@@ -233,7 +241,7 @@ static int sethook(lua_State *L)
 
 static int gethook(lua_State *L)
 {
-	lua_State *const co = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
+	lua_State *const co = thread_argument(L);
 	int results;
 
 	weft_lua_rest(co);
@@ -242,9 +250,9 @@ static int gethook(lua_State *L)
 	return results;
 }
 
-/* Likewise for coroutine.resume and what coroutine.wrap gives: switches are told
- * when they happen, instead of found at the next event. An error that leaves
- * through a wrapped coroutine is found so. */
+/* coroutine.resume and what coroutine.wrap gives: switches are told when they
+ * happen. Otherwise they are found at the next event, like an error that leaves
+ * through a wrapped coroutine. */
 static int resume_told(lua_State *L)
 {
 	const lua_CFunction original = lua_tocfunction(L, lua_upvalueindex(1));
@@ -285,7 +293,7 @@ static int wrap_told(lua_State *L)
 	return results;
 }
 
-/* Likewise jit.on and jit.off, if it is the whole engine that is meant. */
+/* jit.on and jit.off, if the whole engine is meant. */
 static int jit_set(lua_State *L, int on)
 {
 	return lua_isnoneornil(L, 1) && weft_lua_jit(L, on) ? 0 :
@@ -302,7 +310,7 @@ static int jit_off(lua_State *L)
 	return jit_set(L, 0);
 }
 
-/* -1: it is no LuaJIT; else whether its compiler is on. */
+/* Is LuaJIT's compiler on? -1: it is no LuaJIT. */
 static int jit_status(lua_State *L)
 {
 	const int top = lua_gettop(L);
@@ -318,38 +326,37 @@ static int jit_status(lua_State *L)
 	return is_on;
 }
 
-static void put_before(lua_State *L, const char *name, lua_CFunction ours)
-{
-	lua_getfield(L, -1, name);
-	if (lua_iscfunction(L, -1)) {
-		lua_pushcclosure(L, ours, 1);
-		lua_setfield(L, -2, name);
-	} else {
-		lua_settop(L, -2);
-	}
-}
-
 /* LuaJIT's functions of coroutines are no C functions but in name. */
-static void stand_in(lua_State *L, int is_jit)
+static const struct stand_in {
+	const char *library, *name;
+	lua_CFunction ours;
+	bool for_jit;
+} stand_ins[] = {
+	{ "coroutine", "resume", resume_told, false },
+	{ "coroutine", "wrap", wrap_told, false },
+	{ "debug", "sethook", sethook, true },
+	{ "debug", "gethook", gethook, true },
+	{ "jit", "on", jit_on, true },
+	{ "jit", "off", jit_off, true },
+};
+
+static void stand_in(lua_State *L, bool is_jit)
 {
-	lua_getglobal(L, "coroutine");
-	if (!is_jit && lua_istable(L, -1)) {
-		put_before(L, "resume", resume_told);
-		put_before(L, "wrap", wrap_told);
+	const int top = lua_gettop(L);
+
+	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(*stand_ins); i++) {
+		const struct stand_in *const f = &stand_ins[i];
+
+		lua_getglobal(L, f->library);
+		if (lua_istable(L, -1) && (f->for_jit || !is_jit)) {
+			lua_getfield(L, -1, f->name);
+			if (lua_iscfunction(L, -1)) {
+				lua_pushcclosure(L, f->ours, 1);
+				lua_setfield(L, -2, f->name);
+			}
+		}
+		lua_settop(L, top);
 	}
-	lua_settop(L, -2);
-	lua_getglobal(L, "debug");
-	if (lua_istable(L, -1)) {
-		put_before(L, "sethook", sethook);
-		put_before(L, "gethook", gethook);
-	}
-	lua_settop(L, -2);
-	lua_getglobal(L, "jit");
-	if (lua_istable(L, -1)) {
-		put_before(L, "on", jit_on);
-		put_before(L, "off", jit_off);
-	}
-	lua_settop(L, -2);
 }
 
 /* dump([path]): nothing, or nil and why. */

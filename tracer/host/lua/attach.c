@@ -1,5 +1,5 @@
-/* attach.c - VMs that are recorded from now on, our hook, LuaJIT's compiler, and
- * what weft.h offers for Lua states. SPDX-License-Identifier: MIT */
+/* attach.c - VMs that are recorded from now on, our hook, LuaJIT's compiler,
+ * and what weft.h offers for Lua states. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* --------------------------------------------------------- LuaJIT's compiler
+/* ---------------------------------------------------------- LuaJIT's compiler
  * With the compiler on, hooks would see everything, too, but would leave the
  * program's loops marked as not worth compiling for good. */
 
@@ -85,7 +85,7 @@ bool lua_jit_wants(struct lua_vm *vm, int mode)
 	return vm->jit_stopped;
 }
 
-/* ------------------------------------------------------------------ our hook */
+/* ---------------------------------------------------------------- our hook */
 
 /* The same in every Lua. */
 enum { MASK_CALL = 1, MASK_RET = 2, MASK_LINE = 4, MASK_COUNT = 8 };
@@ -94,8 +94,8 @@ typedef void sethook_fn(lua_State *, weft_lua_function, int, int);
 typedef weft_lua_function gethook_fn(lua_State *);
 typedef int number_fn(lua_State *);
 
-/* While LuaJIT counts instructions it tells of returns only if it tells of lines,
- * too. */
+/* While LuaJIT counts instructions it tells of returns only if it tells of
+ * lines, too. */
 static int mask_for(const struct coroutine *co)
 {
 	const int mask = MASK_CALL | MASK_RET | co->app_mask;
@@ -153,7 +153,7 @@ void lua_hook_remove(struct coroutine *co)
 		restore_compiler(co->vm);
 }
 
-/* ----------------------------------------------------------------------- VMs */
+/* --------------------------------------------------------------------- VMs */
 
 /* A program without Lua never comes here. */
 static void serve_native_side(void)
@@ -188,7 +188,7 @@ struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
 	return co;
 }
 
-/* ----------------------------------------- Lua states that the program names */
+/* --------------------------------------- Lua states that the program names */
 
 static bool is_complete(const struct weft_lua_api *api)
 {
@@ -200,9 +200,9 @@ static bool is_complete(const struct weft_lua_api *api)
 	return true;
 }
 
-/* Does the VM that we know live here still? Where no lua_close is seen, another may
- * lie where it lay. If that is the same to all appearance, it may lack what the
- * first had of ours. */
+/* Does the VM that we know live here still? Where no lua_close is seen, another
+ * may lie where it lay. If that is the same to all appearance, it may lack what
+ * the first had of ours. */
 static bool is_still(const struct coroutine *co, const struct lua_lib *lib)
 {
 	struct lua_vm *const vm = co->vm;

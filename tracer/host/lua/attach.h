@@ -1,18 +1,18 @@
 /* attach.h - beginning to record a VM, putting our hook onto its lua_States and
- * taking it off. LuaJIT's compiler is off while its VM has our hook, since compiled
- * code makes no events. Not busy. SPDX-License-Identifier: MIT */
+ * taking it off. LuaJIT's compiler is off while its VM has our hook, since
+ * compiled code makes no events. Not busy. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_ATTACH_H
 #define WEFT_TRACER_HOST_LUA_ATTACH_H
 
 #include "tracer/host/lua/coroutine.h"
 
-/* L is the main state of a VM that has been made, or is seen for the first time.
- * Its object, NULL: no memory. Not hook-safe. */
+/* L is the main state of a VM that has been made, or is seen for the first
+ * time. Its object, NULL: no memory. Not hook-safe. */
 struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
 				bool interposed);
 
-/* Put our hook onto co, keeping the program's; set it anew after the program's has
- * changed; take it off. */
+/* Put our hook onto co, keeping the program's; set it anew after the program's
+ * has changed; take it off. */
 void lua_hook_set(struct coroutine *co);
 void lua_hook_update(const struct coroutine *co);
 void lua_hook_remove(struct coroutine *co);
@@ -26,11 +26,12 @@ enum { JIT_MODE_MASK = 0xff, JIT_ENGINE = 0, JIT_WRAPCFUNC = 0x10,
 /* The compiler has come to life, on. */
 void lua_jit_opened(struct lua_vm *vm);
 
-/* The program calls luaJIT_setmode with this mode. true: it takes effect once the
- * hook is off; false: the call is to be passed on. */
+/* The program calls luaJIT_setmode with this mode. true: it takes effect once
+ * the hook is off; false: the call is to be passed on. */
 bool lua_jit_wants(struct lua_vm *vm, int mode);
 
-/* Where nobody sees the compiler come to life, it may be on again: turn it off. */
+/* Where nobody sees the compiler come to life, it may be on again: turn it
+ * off. */
 void lua_jit_hold(const struct lua_vm *vm);
 
 #endif

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------- resumes */
+/* ----------------------------------------------------------------- resumes */
 
 /* co sleeps in a yield that was not recorded: its open frames. s is busy; it is
  * not meanwhile. Returns the busy state, or NULL. */
@@ -92,7 +92,7 @@ void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp)
 	thread_release(s);
 }
 
-/* ----------------------------------------------------------- protected calls */
+/* --------------------------------------------------------- protected calls */
 
 /* Recording went on in the middle of co's calls: they must be in their place
  * before the stack is marked. Gives the busy state, or NULL. */
@@ -175,7 +175,7 @@ void call_scope_closed(struct coroutine *co, uint64_t sp)
 	thread_release(s);
 }
 
-/* ------------------------------------------------ resumes the program tells of */
+/* -------------------------------------------- resumes the program tells of */
 
 /* What a struct weft_lua_switch holds. */
 struct told_switch {

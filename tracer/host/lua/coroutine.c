@@ -5,7 +5,7 @@
 #include "tracer/host/lua/coroutine.h"
 #include "tracer/host/pool/process.h"
 
-/* ------------------------------------------------------- table of lua_States */
+/* ----------------------------------------------------- table of lua_States */
 
 static struct pointer_map all;
 
@@ -66,7 +66,7 @@ static struct coroutine *object_of(lua_State *L)
 	return pointer_map_add(&all, hash_of(L), is_of, L, co);
 }
 
-/* ------------------------------------------------------------------- births */
+/* ------------------------------------------------------------------ births */
 
 /* Whoever lived at this address before is gone. */
 static void settle(struct coroutine *co, struct lua_vm *vm, uint64_t serial)

@@ -12,14 +12,15 @@ struct coroutine *lua_co_find(lua_State *L);
  * detached. L may be NULL. Hook-safe. */
 struct coroutine *lua_co_served(lua_State *L);
 
-/* L is the main state of a new VM, whose vm the caller sets. NULL: no memory. */
+/* L is the main state of a new VM, whose vm the caller sets. NULL: no
+ * memory. */
 struct coroutine *lua_co_main(lua_State *L);
 
 /* L was made by lua_newthread on from; inherits its hook. */
 void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp);
 
-/* An event came from L, a coroutine of main's VM that nobody saw being made. NULL:
- * no memory. */
+/* An event came from L, a coroutine of main's VM that nobody saw being made.
+ * NULL: no memory. */
 struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main);
 
 /* What runs on co next is a coroutine of its own: give it a serial and write

@@ -1,5 +1,5 @@
-/* function.c - Lua functions by content, names of C functions by address, ordinals
- * by prototype. SPDX-License-Identifier: MIT */
+/* function.c - Lua functions by content, names of C functions by address,
+ * ordinals by prototype. SPDX-License-Identifier: MIT */
 #include "tracer/host/api/weft.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
@@ -10,9 +10,7 @@
 #include <xxhash.h>
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { NAME_BYTES = 64 };
 
@@ -83,8 +81,8 @@ static struct lua_func *make_function(const struct function_id *is,
 
 static bool is_function(const void *entry, const void *key)
 {
-	const struct function_id *const a = &((const struct lua_func *)entry)->is;
-	const struct function_id *const b = key;
+	const struct lua_func *const f = entry;
+	const struct function_id *const a = &f->is, *const b = key;
 
 	return a->hash == b->hash && a->length == b->length &&
 	       a->first == b->first && a->last == b->last &&
@@ -146,7 +144,7 @@ uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 	return s->items - words;
 }
 
-/* -------------------------------------------------- what lies at an address */
+/* ------------------------------------------------- what lies at an address */
 
 enum { SOURCE_BITS = 8 };
 
@@ -197,7 +195,7 @@ void lua_func_unseen(void)
 	}
 }
 
-/* ----------------------------------------------------- names of C functions */
+/* ---------------------------------------------------- names of C functions */
 
 struct c_name {
 	uint64_t address;
@@ -326,7 +324,7 @@ void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
 	}
 }
 
-/* --------------------------------------------------------- hidden functions */
+/* -------------------------------------------------------- hidden functions */
 
 /* Modules are not forgotten: those that ask for this are never unloaded. */
 enum { HIDDEN_MODULES = 8 };
@@ -374,94 +372,76 @@ EXPORT int weft_lua_hide(const void *address)
 }
 
 /* ------------------------------------------------------------------ ordinals
- * A hash table of prototypes' addresses, each with the ordinal that was set last.
- * Addresses whose ordinal was always 0, nearly all, are not in it. An entry that
- * another thread is writing reads as one that was never set. */
+ * Prototypes whose ordinal was always 0, nearly all, have no entry. An entry
+ * that another thread is writing reads as one that was never set. */
 
-enum {
-	SLOT_BITS = 17, SLOTS = 1 << SLOT_BITS, PROBES = 64, ORDINAL_BITS = 16,
-	MAIN_BITS = 12,
+enum { ORDINAL_BITS = 16, MAIN_BITS = 12 };
+
+struct ordinal {
+	uint64_t at;             /* the prototype's address */
+	_Atomic uint64_t number;
+	_Atomic uint64_t check;  /* mixes all that and the trait */
 };
 
-struct slot {
-	_Atomic uint64_t who;   /* address, then ordinal; never 0 again */
-	_Atomic uint64_t check; /* mixes all that and the trait */
-};
-
-static struct slot *_Atomic slots;
+static struct table ordinals;
 static _Atomic uint64_t news;
 static _Atomic uint64_t mains[1 << MAIN_BITS];
 
-static struct slot *slot_table(bool make)
+static bool is_ordinal_of(const void *entry, const void *key)
 {
-	const size_t size = SLOTS * sizeof(struct slot);
-	const int saved = errno;
-	struct slot *t = atomic_load_explicit(&slots, memory_order_acquire);
-	struct slot *made;
-
-	if (t || !make)
-		return t;
-	made = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (made != MAP_FAILED &&
-	    atomic_compare_exchange_strong(&slots, &t, made))
-		t = made;
-	else if (made != MAP_FAILED)
-		munmap(made, size);
-	errno = saved;
-	return t;
+	return ((const struct ordinal *)entry)->at == *(const uint64_t *)key;
 }
 
-/* The slot of an address, made if asked for; NULL: it has none. */
-static struct slot *find_slot(uint64_t at, bool make)
+static struct ordinal *find_ordinal(uint64_t at)
 {
-	struct slot *const t = slot_table(make);
-	const uint64_t first = hash_place(at, SLOT_BITS);
-
-	for (uint32_t i = 0; t && i < PROBES; i++) {
-		struct slot *const s = &t[(first + i) & (SLOTS - 1)];
-		uint64_t who = atomic_load_explicit(&s->who,
-						    memory_order_acquire);
-
-		if (who == 0 && !make)
-			return NULL;
-		if (who == 0 && atomic_compare_exchange_strong(
-					&s->who, &who, at << ORDINAL_BITS))
-			return s;
-		if (who >> ORDINAL_BITS == at)
-			return s;
-	}
-	return NULL;
+	return pointer_map_find(&ordinals.map, at, is_ordinal_of, &at);
 }
 
-static uint32_t read_slot(const struct slot *s, uint64_t trait)
+static struct ordinal *add_ordinal(uint64_t at)
 {
-	const uint64_t who = atomic_load_explicit(&s->who,
-						  memory_order_acquire);
+	struct ordinal *const o = is_full(&ordinals) ? NULL :
+				  memory_get(sizeof(*o));
 
-	return atomic_load_explicit(&s->check, memory_order_relaxed) !=
-	       lua_ordinal_mix(trait, who) ? 0 :
-	       (uint32_t)who & ((1 << ORDINAL_BITS) - 1);
+	if (!o)
+		return NULL;
+	o->at = at;
+	return add(&ordinals, at, is_ordinal_of, &at, o);
+}
+
+static uint64_t check_of(const struct ordinal *o, uint64_t trait,
+			 uint64_t number)
+{
+	return lua_ordinal_mix(trait, o->at << ORDINAL_BITS | number);
+}
+
+static uint32_t read_ordinal(const struct ordinal *o, uint64_t trait)
+{
+	const uint64_t number = atomic_load_explicit(&o->number,
+						     memory_order_acquire);
+
+	return atomic_load_explicit(&o->check, memory_order_relaxed) !=
+	       check_of(o, trait, number) ? 0 : (uint32_t)number;
 }
 
 uint32_t lua_ordinal_of(uint64_t at, uint64_t trait)
 {
-	const struct slot *const s = find_slot(at, false);
+	const struct ordinal *const o = find_ordinal(at);
 
-	return !s ? 0 : read_slot(s, trait);
+	return !o ? 0 : read_ordinal(o, trait);
 }
 
 bool lua_ordinal_set(uint64_t at, uint64_t trait, uint32_t ordinal)
 {
-	struct slot *const s = find_slot(at, ordinal != 0);
-	const uint64_t who = at << ORDINAL_BITS | ordinal;
+	struct ordinal *o = find_ordinal(at);
 
-	CHECKED(ordinal < 1 << ORDINAL_BITS && at >> 48 == 0);
-	if (!s || read_slot(s, trait) == ordinal)
+	CHECKED(ordinal < 1 << ORDINAL_BITS);
+	if (!o && ordinal != 0)
+		o = add_ordinal(at);
+	if (!o || read_ordinal(o, trait) == ordinal)
 		return false;
-	atomic_store(&s->check, 0);
-	atomic_store(&s->who, who);
-	atomic_store(&s->check, lua_ordinal_mix(trait, who));
+	atomic_store(&o->check, 0);
+	atomic_store(&o->number, ordinal);
+	atomic_store(&o->check, check_of(o, trait, ordinal));
 	atomic_fetch_add(&news, 1);
 	return true;
 }

@@ -1,31 +1,31 @@
-/* function.h - Lua functions by what they are, their source and lines, in place of
- * their address; and what Lua calls C functions. Process-wide, for all versions of
- * Lua; entries are added and never changed. All hook-safe unless it says so.
- * SPDX-License-Identifier: MIT */
+/* function.h - Lua functions by what they are, their source and lines, in place
+ * of their address; and what Lua calls C functions. Process-wide, for all
+ * versions of Lua; entries are added and never changed. All hook-safe unless it
+ * says so. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_FUNCTION_H
 #define WEFT_TRACER_HOST_LUA_FUNCTION_H
 
 #include "tracer/host/thread/thread_state.h"
 
-/* ------------------------------------------------------------ Lua functions */
+/* ----------------------------------------------------------- Lua functions */
 
 /* The key of the function with this source, these lines and this ordinal among
- * the functions of the same lines (0: the first, or not known). name: a hint, may
- * be NULL. If there is no room for another function: a key that stands for all
- * such functions. Takes about 50 ns and the time to hash the source. */
+ * the functions of the same lines (0: the first, or not known). name: a hint,
+ * may be NULL. If there is no room for another function: a key that stands for
+ * all such functions. Takes about 50 ns and the time to hash the source. */
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 		      uint32_t ordinal, const char *name);
 
-/* -------------------------------------------------------------- C functions */
+/* ------------------------------------------------------------- C functions */
 
-/* Remember what Lua calls the C function at this address, unless a name is known.
- * group: the library's name, may be NULL. */
+/* Remember what Lua calls the C function at this address, unless a name is
+ * known. group: the library's name, may be NULL. */
 void lua_func_name(uint64_t address, const char *group, const char *name);
 bool lua_func_is_named(uint64_t address);
 
-/* The key of a function of LuaJIT's libraries that has no code of its own: by the
- * name remembered for the address that stands for it, or else by the event that
- * it handles (may be NULL). */
+/* The key of a function of LuaJIT's libraries that has no code of its own: by
+ * the name remembered for the address that stands for it, or else by the event
+ * that it handles (may be NULL). */
 uint64_t lua_func_builtin(uint64_t place, const char *event);
 
 /* LuaJIT calls through its FFI by the function at this address. */
@@ -35,16 +35,16 @@ bool lua_func_is_ffi(uint64_t address);
 /* Nothing tells when the function with this key returns. */
 void lua_func_untold(uint64_t key);
 
-/* Functions that bring weft itself to Lua are no part of the program, and are not
- * recorded: C functions of the modules given to weft_lua_hide; Lua functions of
- * the source "=[weft]" (may be NULL). */
+/* Functions that bring weft itself to Lua are no part of the program, and are
+ * not recorded: C functions of the modules given to weft_lua_hide; Lua
+ * functions of the source "=[weft]" (may be NULL). */
 bool lua_func_is_hidden(uint64_t address);
 bool lua_func_source_is_hidden(const char *source);
 
-/* ------------------------------------------------------ what lies at an address
- * Sources and prototypes come and go at one address, with the same lines. But the
- * functions of a chunk run only after its main function does: whenever a main
- * function runs that is not the last one of its source's address,
+/* ---------------------------------------------------- what lies at an address
+ * Sources and prototypes come and go at one address, with the same lines. But
+ * the functions of a chunk run only after its main function does: whenever a
+ * main function runs that is not the last one of its source's address,
  * *lua_func_current of that address changes (of others, now and then, too). */
 
 const _Atomic uint64_t *lua_func_current(uint64_t source);
@@ -62,11 +62,11 @@ uint32_t lua_func_times_unseen(void);
 /* Stands for the *lua_func_current of main functions. Never 0. */
 extern const _Atomic uint64_t lua_func_never;
 
-/* ------------------------------------------------------------------ ordinals
+/* ------------------------------------------------------------------- ordinals
  * The position of functions among those with the same lines of their source. */
 
-/* The ordinal of the prototype at this address. trait: what else is known of it,
- * which tells it from others that lay there. 0: the first, or never set. */
+/* The ordinal of the prototype at this address. trait: what else is known of
+ * it, which tells it from others that lay there. 0: the first, or never set. */
 uint32_t lua_ordinal_of(uint64_t at, uint64_t trait);
 
 /* Set it, in place of what was set for that address. Returns whether it is new.
@@ -88,7 +88,7 @@ INLINE uint64_t lua_ordinal_mix(uint64_t a, uint64_t b)
 	return a ^ a >> 32;
 }
 
-/* ------------------------------------------------------- for lua_side.h. Busy */
+/* ---------------------------------------------------- for lua_side.h. Busy */
 
 uint32_t lua_func_item(struct thread_state *s, uint64_t key);
 void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index);

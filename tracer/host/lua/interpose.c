@@ -1,8 +1,8 @@
 /* interpose.c - stands in for the lua_ functions that tell what no hook does:
- * states made and closed, resumes, protected calls, the program's own hooks. There
- * is one of each for all versions of Lua in the process, whose parameters differ:
- * all argument registers are passed on to the library that serves the state.
- * SPDX-License-Identifier: MIT */
+ * states made and closed, resumes, protected calls, the program's own hooks.
+ * There is one of each for all versions of Lua in the process, whose parameters
+ * differ: all argument registers are passed on to the library that serves the
+ * state. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/library.h"
@@ -48,7 +48,8 @@ static const struct lua_lib *lib_for(long L, const void *caller)
 #define REAL(name, L)                                                          \
 	((any_fn *)lib_for(L, CALLER)->api.name)
 
-/* A place where a hook is put back that was taken off while recording was off. */
+/* A place where a hook is put back that was taken off while recording was
+ * off. */
 static void at_boundary(struct coroutine *co)
 {
 	if (unlikely(!lua_co_holder(co)->hooked) && lua_vm_on() &&
@@ -58,7 +59,7 @@ static void at_boundary(struct coroutine *co)
 	}
 }
 
-/* ------------------------------------------------------------- states */
+/* ------------------------------------------------------------------ states */
 
 static long made(long L, struct lua_lib *lib)
 {
@@ -123,7 +124,7 @@ EXPORT long lua_newthread(ARGS)
 	return r;
 }
 
-/* ------------------------------------------------------------- resumes */
+/* ----------------------------------------------------------------- resumes */
 
 EXPORT long lua_resume(ARGS)
 {
@@ -178,7 +179,7 @@ EXPORT long lua_resetthread(ARGS)
 	return ((any_fn *)lib->resetthread)(PASS);
 }
 
-/* ------------------------------------------------------------- calls */
+/* ------------------------------------------------------------------- calls */
 
 /* A protected call: it ends here whatever happens in it. */
 static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
@@ -228,7 +229,7 @@ CALLS(lua_cpcall, protected_call)
 CALLS(lua_call, plain_call)
 CALLS(lua_callk, plain_call)
 
-/* --------------------------------------------- the program's own hooks */
+/* ------------------------------------------------- the program's own hooks */
 
 /* The object that holds the program's hook, if ours is in its place. */
 static struct coroutine *holder(long L)
@@ -273,7 +274,7 @@ EXPORT long lua_gethookcount(ARGS)
 	return !co ? REAL(lua_gethookcount, a)(PASS) : co->app_count;
 }
 
-/* ------------------------------------------------------------- LuaJIT */
+/* ------------------------------------------------------------------ LuaJIT */
 
 EXPORT long luaJIT_setmode(ARGS)
 {
@@ -295,8 +296,9 @@ EXPORT long luaopen_jit(ARGS)
 	return r;
 }
 
-/* ------------------------------------------------- a Lua that is linked statically
- * Its linker leads calls here: from then on it is a library like a shared one. */
+/* -------------------------------------------- a Lua that is linked statically
+ * Its linker leads calls here: from then on it is a library like a shared
+ * one. */
 
 static const weft_lua_function ours[WEFT_LUA_WRAPS] = {
 #define X(name) (weft_lua_function)our_##name,

@@ -1,6 +1,6 @@
-/* library.c - finds the real functions behind ours. Where a process holds several
- * Luas, or one that was opened with RTLD_LOCAL, RTLD_NEXT alone finds the wrong one
- * or none: so the caller's own dependencies are searched first.
+/* library.c - finds the real functions behind ours. Where a process holds
+ * several Luas, or one that was opened with RTLD_LOCAL, RTLD_NEXT alone finds
+ * the wrong one or none: so the caller's own dependencies are searched first.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/library.h"
 #include "tracer/host/base/memory.h"
@@ -24,8 +24,8 @@ enum { LIBS = 32, SPANS = 64 };
 
 static struct lua_lib *_Atomic libs[LIBS];
 
-/* Which library the code of a module means. Never changed once others see it, and
- * valid while no module has gone; after that another takes its place. */
+/* Which library the code of a module means. Never changed once others see it,
+ * and valid while no module has gone; after that another takes its place. */
 struct span {
 	uint64_t start, size;
 	struct lua_lib *lib;
@@ -33,7 +33,7 @@ struct span {
 };
 static struct span *_Atomic spans[SPANS];
 
-/* ----------------------------------------------------------- libraries */
+/* --------------------------------------------------------------- libraries */
 
 static const struct lua_abi *abi_of(const struct weft_lua_api *api)
 {
@@ -53,8 +53,8 @@ static const void *module_of(const void *address)
 	       o.dlfo_link_map : NULL;
 }
 
-/* Calls the real dlclose, not ours: no module goes, since whoever had it open has
- * it still. */
+/* Calls the real dlclose, not ours: no module goes, since whoever had it open
+ * has it still. */
 static void release(void *handle)
 {
 	int (*const real)(void *) = (int (*)(void *))dlsym(RTLD_NEXT,
@@ -89,22 +89,38 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 }
 
 static bool is_entry(const struct lua_lib *lib, const void *map,
-	      weft_lua_function sethook)
+		     weft_lua_function sethook)
 {
 	return lib->map == map && lib->api.lua_sethook == sethook;
 }
 
+/* The libraries one after the other; *i is 0 at first. NULL ends. */
+static struct lua_lib *next_lib(int *i)
+{
+	return *i < LIBS ? atomic_load(&libs[(*i)++]) : NULL;
+}
+
 static struct lua_lib *known(const void *map, weft_lua_function sethook)
 {
-	for (int i = 0; i < LIBS; i++) {
-		struct lua_lib *const lib = atomic_load(&libs[i]);
+	struct lua_lib *lib;
 
-		if (!lib)
-			break;
+	for (int i = 0; (lib = next_lib(&i)) != NULL;) {
 		if (is_entry(lib, map, sethook))
-			return lib;
+			break;
 	}
-	return NULL;
+	return lib;
+}
+
+/* The one that is linked statically into this module. */
+static struct lua_lib *linked_at(const void *map)
+{
+	struct lua_lib *lib;
+
+	for (int i = 0; (lib = next_lib(&i)) != NULL;) {
+		if (lib->linked && lib->map == map)
+			break;
+	}
+	return lib;
 }
 
 /* Returns the library's entry; another thread's, if that was first. */
@@ -141,20 +157,7 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	return !lib ? NULL : enlist(lib);
 }
 
-/* --------------------------------------------------------- linked statically */
-
-static struct lua_lib *linked_at(const void *map)
-{
-	for (int i = 0; i < LIBS; i++) {
-		struct lua_lib *const lib = atomic_load(&libs[i]);
-
-		if (!lib)
-			break;
-		if (lib->linked && lib->map == map)
-			return lib;
-	}
-	return NULL;
-}
+/* ------------------------------------------------------- linked statically */
 
 /* f, if it lies in this module. A weak name may have led to another library, or
  * to ours. */
@@ -213,7 +216,7 @@ void lua_lib_unlinked(const struct weft_lua_linked *from)
 	}
 }
 
-/* ----------------------------------------------------------- callers */
+/* ----------------------------------------------------------------- callers */
 
 static weft_lua_function real_sethook(const struct link_map *caller)
 {
@@ -286,7 +289,7 @@ struct lua_lib *lua_lib_of(const void *caller)
 	return ask(caller);
 }
 
-/* ----------------------------------------------------------- given tables */
+/* ------------------------------------------------------------ given tables */
 
 static struct lua_lib *copy_table(const struct weft_lua_api *api)
 {
@@ -315,21 +318,17 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
 	lib = linked_at(module_of((void *)api->lua_sethook));
 	if (!lib)
 		lib = known(NULL, api->lua_sethook);
-	return lib != NULL ? lib : copy_table(api);
+	return lib ? lib : copy_table(api);
 }
 
 const struct lua_lib *lua_lib_running(const struct coroutine *co,
 				      const struct lua_abi *abi)
 {
-	const struct lua_lib *only = NULL;
+	const struct lua_lib *lib, *only = NULL;
 
 	if (co && co->vm && co->vm->lib->abi == abi)
 		return co->vm->lib;
-	for (int i = 0; i < LIBS; i++) {
-		const struct lua_lib *const lib = atomic_load(&libs[i]);
-
-		if (!lib)
-			break;
+	for (int i = 0; (lib = next_lib(&i)) != NULL;) {
 		if (lib->abi != abi)
 			continue;
 		if (only)

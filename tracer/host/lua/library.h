@@ -12,8 +12,9 @@
  * time: asks the loader. */
 struct lua_lib *lua_lib_of(const void *caller);
 
-/* The Lua that is linked into the program or library that these functions lie in;
- * NULL: they are not one module's, or no memory. It is about to be unloaded. */
+/* The Lua that is linked into the program or library that these functions lie
+ * in; NULL: they are not one module's, or no memory. It is about to be
+ * unloaded. */
 struct lua_lib *lua_lib_linked(const struct weft_lua_linked *linked);
 void lua_lib_unlinked(const struct weft_lua_linked *linked);
 

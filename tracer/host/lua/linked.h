@@ -1,13 +1,13 @@
 /* linked.h - between libweft.so and a program or library whose Lua is linked
- * statically with the flags of weft-lua-static: which calls are led through weft,
- * and how the two find each other. SPDX-License-Identifier: MIT */
+ * statically with the flags of weft-lua-static: which calls are led through
+ * weft, and how the two find each other. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_LINKED_H
 #define WEFT_TRACER_HOST_LUA_LINKED_H
 
 #include "tracer/host/api/weft.h"
 
-/* The functions that libweft.so stands in for. pkg-config's --wrap flags are made
- * from this list. New names are added at the end. */
+/* The functions that libweft.so stands in for. pkg-config's --wrap flags are
+ * made from this list. New names are added at the end. */
 #define WEFT_LUA_WRAPPED(X)                                                    \
 	X(lua_newstate) X(luaL_newstate) X(lua_close) X(lua_newthread)         \
 	X(lua_resume) X(lua_closethread) X(lua_resetthread) X(lua_pcallk)      \
@@ -28,11 +28,11 @@ struct weft_lua_linked {
 	unsigned long wraps;           /* of the next two, by the enum above */
 	const weft_lua_function *real; /* NULL: this Lua has none */
 	weft_lua_function *used;       /* where its calls are led */
-	int (*sees_all)(void);         /* are calls inside Lua led there, too? */
+	int (*sees_all)(void);         /* are calls inside Lua, too? */
 };
 
-/* A program or library with such a Lua has been loaded; called on the thread that
- * loads it. If it is to be recorded, its used is changed. */
+/* A program or library with such a Lua has been loaded; called on the thread
+ * that loads it. If it is to be recorded, its used is changed. */
 void weft_lua_linked(const struct weft_lua_linked *linked);
 /* It is about to be unloaded. */
 void weft_lua_unlinked(const struct weft_lua_linked *linked);

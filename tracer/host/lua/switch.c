@@ -216,8 +216,8 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 	s->lua_plain = NULL; /* another lua_State runs from here on */
 }
 
-/* The main state's calls that were open when recording began have been found only
- * now: they lie under all that this thread has called since. */
+/* The main state's calls that were open when recording began have been found
+ * only now: they lie under all that this thread has called since. */
 static void seed(struct thread_state *s, const struct frame *walked,
 		 uint32_t count)
 {
@@ -249,8 +249,8 @@ static void switch_to_main(struct thread_state *s, struct coroutine *co,
 		seed(s, walked, count);
 }
 
-/* Hooks alone cannot tell a recycled lua_State: without interposed functions every
- * call that nothing on it makes begins a coroutine. */
+/* Hooks alone cannot tell a recycled lua_State: without interposed functions
+ * every call that nothing on it makes begins a coroutine. */
 static void renew(struct thread_state *s, struct coroutine *co, uint64_t now)
 {
 	if (shadow_segment(s)->serial == co->serial)

@@ -1,12 +1,12 @@
-/* switch.h - coroutines' stacks on the shadow stack of the thread that runs them,
- * and off it. All busy unless it says otherwise.
+/* switch.h - coroutines' stacks on the shadow stack of the thread that runs
+ * them, and off it. All busy unless it says otherwise.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_SWITCH_H
 #define WEFT_TRACER_HOST_LUA_SWITCH_H
 
 #include "tracer/host/lua/unwind.h"
 
-/* ---------------------------------------------------- switches that are seen */
+/* -------------------------------------------------- switches that are seen */
 
 /* Put co on the thread, with its kept frames or else the walked ones. sp: stack
  * pointer of the resume; flags: RESUME_INFERRED or 0. */
@@ -17,7 +17,7 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 /* Take the topmost coroutine off. flags: of the SUSPEND. */
 void lua_switch_detach(struct thread_state *s, uint32_t flags, uint64_t now);
 
-/* -------------------------------------------- switches that events show later */
+/* ----------------------------------------- switches that events show later */
 
 /* Take the topmost coroutine off, whose suspension was not seen. */
 void lua_switch_detach_unseen(struct thread_state *s, uint64_t now);
@@ -28,8 +28,8 @@ bool lua_switch_needs_walk(const struct thread_state *s,
 			   const struct coroutine *co);
 
 /* An event on co shows that it runs: put its frames where they belong. walked:
- * its open frames, outermost first, if lua_switch_needs_walk said so. fresh: the
- * event is a call that nothing on co makes. sp: of the hook. */
+ * its open frames, outermost first, if lua_switch_needs_walk said so. fresh:
+ * the event is a call that nothing on co makes. sp: of the hook. */
 void lua_switch_to(struct thread_state *s, struct coroutine *co,
 		   const struct frame *walked, uint32_t count, bool fresh,
 		   uint64_t sp, uint64_t now);
@@ -37,7 +37,7 @@ void lua_switch_to(struct thread_state *s, struct coroutine *co,
 /* The last frame of the running coroutine has returned. */
 void lua_switch_body_ended(struct thread_state *s, uint64_t now);
 
-/* ------------------------------------------------------------- what is where */
+/* ----------------------------------------------------------- what is where */
 
 /* Is co on this thread? Are its frames known while it is not? */
 bool lua_switch_is_on(const struct thread_state *s, const struct coroutine *co);

@@ -38,12 +38,12 @@ void lua_unwind_above(struct thread_state *s, uint32_t depth, uint64_t now)
 		end_from(s, to, UNWIND_ERROR, now);
 }
 
-/* --------------------------------------------------------- frames with own ids
+/* -------------------------------------------------------- frames with own ids
  * In all versions but LuaJIT a frame keeps its id while it lives. */
 
 /* The innermost frame of co with this id in the topmost segment, or NULL.
- * *dead: the outermost frame of co above it (above the segment's base, if it was
- * not found); s->top if there is none. */
+ * *dead: the outermost frame of co above it (above the segment's base, if it
+ * was not found); s->top if there is none. */
 static struct frame *find(struct thread_state *s, const struct coroutine *co,
 			  uint64_t id, struct frame **dead)
 {
@@ -100,12 +100,12 @@ static bool return_by_id(struct thread_state *s, const struct coroutine *co,
 	return true;
 }
 
-/* -------------------------------------------------------- frames by their place
+/* ------------------------------------------------------ frames by their place
  * In LuaJIT an id says where a frame lies: a deeper call has a higher one. The
  * frame of a Lua function moves up if its number of arguments varies. */
 
-/* The innermost frame of co that does not lie above this place, or NULL; *dead as
- * above. */
+/* The innermost frame of co that does not lie above this place, or NULL; *dead
+ * as above. */
 static struct frame *find_place(struct thread_state *s,
 				const struct coroutine *co, uint64_t id,
 				struct frame **dead)
@@ -129,8 +129,8 @@ static bool has_moved(const struct frame *f, uint64_t key)
 	return f->key == key && (key & KEY_LUA) != 0;
 }
 
-/* A call shows where its caller's frame lies. In a tail call the frame that ends
- * lies where the new one comes to lie. */
+/* A call shows where its caller's frame lies. In a tail call the frame that
+ * ends lies where the new one comes to lie. */
 static void call_by_place(struct thread_state *s, const struct coroutine *co,
 			  const struct lua_caller *caller, uint64_t now)
 {
@@ -165,7 +165,7 @@ static bool return_by_place(struct thread_state *s, const struct coroutine *co,
 	return is_it;
 }
 
-/* --------------------------------------------------------- calls and returns */
+/* ------------------------------------------------------- calls and returns */
 
 void lua_unwind_call(struct thread_state *s, const struct coroutine *co,
 		     const struct lua_caller *caller, uint64_t now)

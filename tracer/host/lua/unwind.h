@@ -23,13 +23,14 @@ void lua_unwind_above(struct thread_state *s, uint32_t depth, uint64_t now);
 void lua_unwind_all(struct thread_state *s, const struct coroutine *co,
 		    uint64_t now);
 
-/* 5.1 without the layout: a tail call is taken for a call, and may have been given
- * its caller's frame, which it then stands on. The frame with this id on co runs
- * the function key now, 0: not known. */
+/* 5.1 without the layout: a tail call is taken for a call, and may have been
+ * given its caller's frame, which it then stands on. The frame with this id on
+ * co runs the function key now, 0: not known. */
 void lua_unwind_taken_over(struct thread_state *s, const struct coroutine *co,
 			   uint64_t id, uint64_t key);
 
-/* What was tail-called so has returned: one of the calls it stood on has ended. */
+/* What was tail-called so has returned: one of the calls it stood on has
+ * ended. */
 void lua_unwind_tail_end(struct thread_state *s, const struct coroutine *co,
 			 uint64_t now);
 

@@ -1,5 +1,5 @@
-/* vm.c - the VMs of the program, and their names in chunks; a thread's Lua part.
- * SPDX-License-Identifier: MIT */
+/* vm.c - the VMs of the program, and their names in chunks; a thread's Lua
+ * part. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/vm.h"
 #include "tracer/host/native/exclude.h"
@@ -10,7 +10,7 @@ bool lua_vm_wanted(void)
 	return process_ready() && process_view.lua;
 }
 
-/* ------------------------------------------------------- a thread's Lua part */
+/* ----------------------------------------------------- a thread's Lua part */
 
 struct lua_local *lua_vm_local(struct thread_state *s)
 {
@@ -26,7 +26,7 @@ struct frame *lua_vm_walk_room(struct lua_local *me)
 	return me->walk;
 }
 
-/* ------------------------------------------------------------------- naming */
+/* ------------------------------------------------------------------ naming */
 
 static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 {
@@ -90,10 +90,10 @@ void lua_vm_bind(struct thread_state *s, struct lua_vm *vm)
 	lua_vm_name_again(s, vm);
 }
 
-/* --------------------------------------------------------------- the layout */
+/* -------------------------------------------------------------- the layout */
 
-/* The trial shows which functions of a Lua that is part of an instrumented program
- * are at work around events. */
+/* The trial shows which functions of a Lua that is part of an instrumented
+ * program are at work around events. */
 static bool begin_learning(const struct lua_lib *lib)
 {
 	struct thread_state *s;
@@ -123,7 +123,7 @@ static bool try_layout(struct lua_lib *lib)
 	return peek == 1;
 }
 
-/* ---------------------------------------------------------------- all of them */
+/* ------------------------------------------------------------- all of them */
 
 static struct lua_vm *_Atomic vms;
 

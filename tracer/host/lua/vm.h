@@ -1,8 +1,8 @@
 /* vm.h - Lua as the tracer knows it: versions, libraries and VMs. This folder
- * follows the Lua states of the program and their coroutines. It may use native/,
- * fiber/ and the folders below; it knows no version of Lua (lua_abi/ does).
- * Order of the files: function, vm, coroutine, unwind, switch, call_scope, library,
- * attach, interpose. SPDX-License-Identifier: MIT */
+ * follows the Lua states of the program and their coroutines. It may use
+ * native/, fiber/ and the folders below; it knows no version of Lua (lua_abi/
+ * does). Order of the files: function, vm, coroutine, unwind, switch,
+ * call_scope, library, attach, interpose. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_VM_H
 #define WEFT_TRACER_HOST_LUA_VM_H
 
@@ -94,7 +94,7 @@ struct lua_vm {
 	bool jit_on;          /* as the program wants it */
 	bool jit_stopped;     /* turned off by us */
 	bool own_wrapper;     /* the program has a wrapper for C functions */
-	lua_State *watch;     /* ours (lua_abi/function.c); NULL: there is none */
+	lua_State *watch;     /* ours (lua_abi/function.c), or NULL */
 	uint64_t watched;     /* counts, over all VMs; 0: not watched */
 	uint32_t unwatched;   /* failures in a row */
 };
@@ -125,12 +125,12 @@ struct coroutine {
 
 enum { LUA_STATUS_OK = 0, LUA_STATUS_YIELD = 1 }; /* the same in every Lua */
 
-/* ------------------------------------------------------- a thread's Lua part */
+/* ----------------------------------------------------- a thread's Lua part */
 
 /* An entry of a thread's cache of functions: a Lua function by its prototype's
  * address, or a C function, whose name has been looked for. A Lua function's is
- * valid while *current is equal to text. A main function's *current never is; its
- * text is the hash of the whole source.
+ * valid while *current is equal to text. A main function's *current never is;
+ * its text is the hash of the whole source.
  * Without a trusted layout: by the complement of the function object's address;
  * source is the VM's watched. */
 struct lua_cached {
@@ -158,13 +158,13 @@ struct lua_local *lua_vm_local(struct thread_state *s);
 /* Room for the frames of a walk, LUA_WALK_ROOM of them, or NULL. Hook-safe. */
 struct frame *lua_vm_walk_room(struct lua_local *me);
 
-/* ----------------------------------------------------------------------- VMs */
+/* --------------------------------------------------------------------- VMs */
 
 /* Are Lua states of this program to be recorded? */
 bool lua_vm_wanted(void);
 
-/* A VM that was not known, with its main state. Tries the library's layout if need
- * be. NULL: no memory. Not hook-safe. */
+/* A VM that was not known, with its main state. Tries the library's layout if
+ * need be. NULL: no memory. Not hook-safe. */
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 			  struct lua_lib *lib, bool interposed);
 
@@ -188,8 +188,8 @@ INLINE bool lua_vm_is_unbound(const struct thread_state *s)
 	return s->fiber != 0 && ((const struct fiber *)s->fiber_on)->vm == 0;
 }
 
-/* Events of a coroutine whose calls go to the topmost segment need no closer look
- * each. */
+/* Events of a coroutine whose calls go to the topmost segment need no closer
+ * look each. */
 INLINE bool lua_vm_is_plain(const struct thread_state *s)
 {
 	return clock_is_tsc && !s->segment[s->segments - 1].inferred;

@@ -1,8 +1,9 @@
-/* abi.h - Lua as one version of its C API knows it. This folder is compiled once
- * for each version of Lua; the rest of the tracer sees one symbol of each, lua_abi
- * (struct lua_abi in vm.h). It may use lua/ and the folders below that.
- * Each file uses those before it: ordinal, luajit, function, frames, event, hook.
- * SPDX-License-Identifier: MIT */
+/* abi.h - Lua as one version of its C API knows it. This folder is compiled
+ * once for each version of Lua; the rest of the tracer sees one symbol of each,
+ * lua_abi (struct lua_abi in vm.h). It may use lua/ and the folders below
+ * that.
+ * Each file uses those before it: ordinal, luajit, function, frames, event,
+ * hook. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_ABI_ABI_H
 #define WEFT_TRACER_HOST_LUA_ABI_ABI_H
 
@@ -18,12 +19,12 @@ INLINE uint64_t frame_flags(bool is_c)
 	       FRAME_LUA | FRAME_ABSORBS | (IS_JIT ? FRAME_UNTOLD : 0);
 }
 
-/* --------------------------------------------------------------- ordinal.c
- * Functions with the same lines of the same source are told apart by their order
- * in the text. All hook-safe; need the layout. */
+/* ------------------------------------------------------------------ ordinal.c
+ * Functions with the same lines of the same source are told apart by their
+ * order in the text. All hook-safe; need the layout. */
 
-/* The ordinal of the prototype at this address: 0 for the first one of its lines,
- * and where it is not known. */
+/* The ordinal of the prototype at this address: 0 for the first one of its
+ * lines, and where it is not known. */
 uint32_t ordinal_of(uint64_t at);
 
 /* Number the functions written in the main function with this prototype, which
@@ -32,18 +33,19 @@ void ordinal_number_main(uint64_t at, uint64_t text);
 /* The same, if the frame with this id is a main function's. */
 void ordinal_number_frame(uint64_t L, uint64_t id);
 /* The same for co's open calls and, if main functions may have run unseen, for
- * those of its VM's main state. always false: do nothing unless they may have. */
+ * those of its VM's main state. always false: do nothing unless they may
+ * have. */
 void ordinal_number_open(const struct coroutine *co, bool always);
 
-/* --------------------------------------------------------------- luajit.c
+/* ------------------------------------------------------------------- luajit.c
  * What LuaJIT alone has; called under IS_JIT only. */
 
 /* Does nothing tell of the return of this frame's C function? Needs the layout
  * unless the VM is read without it. */
 bool luajit_is_untold(const struct coroutine *co, uint64_t id);
 
-/* Was this frame's function called in the place of another one, whose end nothing
- * told? What Lua takes for its name is then the other's. */
+/* Was this frame's function called in the place of another one, whose end
+ * nothing told? What Lua takes for its name is then the other's. */
 bool luajit_has_taken_over(const struct coroutine *co, uint64_t id);
 
 /* What stands for the function of LuaJIT's libraries on top of L's stack, which
@@ -59,7 +61,7 @@ uint64_t luajit_ffi_callee(const struct coroutine *co, uint64_t id);
 /* Have the returns of the program's C functions told, or no longer. */
 void luajit_wrap(const struct lua_vm *vm, bool on);
 
-/* -------------------------------------------------------------- function.c
+/* ----------------------------------------------------------------- function.c
  * Which function a frame runs. */
 
 struct identity {
@@ -77,8 +79,8 @@ struct identity function_at(struct lua_local *me, const struct coroutine *co,
 			    uint64_t id);
 
 /* The same without the layout: known by the address of the function object, as
- * long as Lua frees none. *known: its entry in the cache, or NULL. May allocate in
- * Lua. Not busy. */
+ * long as Lua frees none. *known: its entry in the cache, or NULL. May allocate
+ * in Lua. Not busy. */
 struct identity function_by_object(struct lua_local *me,
 				   const struct coroutine *co, uint64_t id,
 				   struct lua_cached **known);
@@ -109,8 +111,9 @@ INLINE bool function_none_freed(const struct lua_vm *vm)
 	return vm->watch && API_LENGTH(&vm->lib->api)(vm->watch, 1) != 0;
 }
 
-/* The main function with this prototype is called, or (begins false) was before.
- * Returns the hash of its text, which tells it from others at its address. */
+/* The main function with this prototype is called, or (begins false) was
+ * before. Returns the hash of its text, which tells it from others at its
+ * address. */
 uint64_t function_main_runs(uint64_t at, bool begins);
 
 /* The entry of the frame's function, by the layout; NULL: this thread has not
@@ -140,7 +143,7 @@ INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
 	       NULL : c;
 }
 
-/* ---------------------------------------------------------------- frames.c
+/* ------------------------------------------------------------------- frames.c
  * The open calls of a coroutine. */
 
 /* The same as layout_above, by the public API; takes as long as the frame is
@@ -157,7 +160,7 @@ lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L);
 bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 		      long c);
 
-/* ----------------------------------------------------------------- event.c
+/* -------------------------------------------------------------------- event.c
  * What an event says, and its record. */
 
 enum lua_event_kind {

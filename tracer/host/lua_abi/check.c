@@ -1,6 +1,6 @@
 /* check.c - tries the layout on a Lua state of its own, which nobody else sees:
- * each call event is read by the layout, without ever faulting, and compared with
- * the answers of the public API. SPDX-License-Identifier: MIT */
+ * each call event is read by the layout, without ever faulting, and compared
+ * with the answers of the public API. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
 #include "tracer/host/native/exclude.h"
 
@@ -58,7 +58,7 @@ static uint64_t careful_word(uint64_t at)
 	return 0;
 }
 
-/* ------------------------------------------------------- running scripts */
+/* --------------------------------------------------------- running scripts */
 
 static int call(lua_State *L)
 {
@@ -105,8 +105,8 @@ static const char *read_text(lua_State *L, void *ud, size_t *size)
 	return t->at;
 }
 
-/* Run a script, which gets these functions as its arguments. The function called
- * closure gets an upvalue, so that it is no light one. */
+/* Run a script, which gets these functions as its arguments. The function
+ * called closure gets an upvalue, so that it is no light one. */
 static bool run(lua_State *L, const char *script, const char *name,
 		const lua_CFunction *args, int count, lua_CFunction closure)
 {
@@ -123,10 +123,10 @@ static bool run(lua_State *L, const char *script, const char *name,
 	return compat_pcall(api, L, count) == 0;
 }
 
-/* ------------------------------------------------ what the layout is tried on */
+/* --------------------------------------------- what the layout is tried on */
 
-/* Has functions on the same lines, which are called in the order of the text, one
- * written in another, and constants of other kinds. */
+/* Has functions on the same lines, which are called in the order of the text,
+ * one written in another, and constants of other kinds. */
 static const char tried_script[] =
 	"local light, call, yield, resume = ...\n"
 	"local function a(...)\n\n light() return 1 end\n"
@@ -254,7 +254,7 @@ static void try_event(lua_State *L, lua_Debug *ar)
 	trial->tails += layout_is_tail_call((uint64_t)L, id, c_function != 0);
 }
 
-/* ---------------------------------------------------------------- learning
+/* ------------------------------------------------------------------- learning
  * Where Lua is part of a program built with hooks, all of Lua that is at work
  * around an event is called once, so that native/exclude.h learns it. */
 

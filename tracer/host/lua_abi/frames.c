@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_abi/abi.h"
 
-/* ------------------------------------------------------------- open calls */
+/* -------------------------------------------------------------- open calls */
 
 uint64_t frames_above(uint64_t at, uint64_t id)
 {

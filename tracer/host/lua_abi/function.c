@@ -1,13 +1,14 @@
 /* function.c - which function a frame runs, and what it is called. Lua is asked
- * seldom: never while busy, and, the watch apart, never anything that allocates,
- * runs a metamethod or raises an error. SPDX-License-Identifier: MIT */
+ * seldom: never while busy, and, the watch apart, never anything that
+ * allocates, runs a metamethod or raises an error.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua_abi/abi.h"
 
-/* ----------------------------------------------------- names of C functions
- * A C function's name is its place in the tables of Lua's libraries, or else what
- * its caller calls it. */
+/* ------------------------------------------------------- names of C functions
+ * A C function's name is its place in the tables of Lua's libraries, or else
+ * what its caller calls it. */
 
 /* How many entries of a table are looked at. */
 enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16, ALWAYS_LOOK = 32 };
@@ -100,7 +101,8 @@ static void name_new(struct lua_vm *vm, lua_State *L)
 	name_all(vm, L);
 }
 
-/* Does its caller call it by a name that is not just a variable of the caller's? */
+/* Does its caller call it by a name that is not just a variable of the
+ * caller's? */
 static bool is_called_by_name(const lua_Debug *d)
 {
 	return d->name && d->name[0] != '\0' && d->name[0] != '?' &&
@@ -121,8 +123,8 @@ static void name_c(const struct coroutine *co, uint64_t address,
 
 /* ------------------------------------------------------------------ asking */
 
-/* Is it the library function by which LuaJIT calls through its FFI? Of those that
- * may be given C data it alone has no name and handles no event. */
+/* Is it the library function by which LuaJIT calls through its FFI? Of those
+ * that may be given C data it alone has no name and handles no event. */
 static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f)
 {
 	if (!IS_JIT || !luajit_may_be_ffi(co, id) || lua_func_is_named(f))
@@ -193,7 +195,7 @@ struct identity function_ask(const struct coroutine *co, uint64_t id)
 	};
 }
 
-/* ----------------------------------------------- by prototype and C function */
+/* --------------------------------------------- by prototype and C function */
 
 /* The hash is marked, so that no count of lua_func_current is equal to it. */
 uint64_t function_main_runs(uint64_t at, bool begins)
@@ -252,18 +254,18 @@ struct identity function_at(struct lua_local *me, const struct coroutine *co,
 	return f;
 }
 
-/* ---------------------------------------------------------------- the watch
- * Has Lua freed anything? The public API tells functions apart by address only, so
- * that this must be known at each call: a new function may lie where a collected
- * one lay before any finalizer says so. But weak tables are cleared before the
- * first object is freed: while one still has an object that nothing else refers
- * to, no object that has lived meanwhile is gone. */
+/* ------------------------------------------------------------------ the watch
+ * Has Lua freed anything? The public API tells functions apart by address only,
+ * so that this must be known at each call: a new function may lie where a
+ * collected one lay before any finalizer says so. But weak tables are cleared
+ * before the first object is freed: while one still has an object that nothing
+ * else refers to, no object that has lived meanwhile is gone. */
 
 /* For the C function that runs under lua_pcall, which is given no pointer. */
 static THREAD_LOCAL struct lua_vm *planting;
 
-/* A lua_State of our own, kept by the registry, with the weak table on its stack:
- * looking there needs no room on the program's stack. */
+/* A lua_State of our own, kept by the registry, with the weak table on its
+ * stack: looking there needs no room on the program's stack. */
 static void make_watch(const struct weft_lua_api *api, lua_State *L)
 {
 	lua_State *const watch = API(api, lua_newthread)(L);
@@ -281,9 +283,9 @@ static void make_watch(const struct weft_lua_api *api, lua_State *L)
 	planting->watch = watch;
 }
 
-/* The object must be collected as soon as possible: a step of the collector that
- * its own making causes must not find it alive. From 5.3 on lua_createtable makes
- * that step last, lua_newthread makes it first. */
+/* The object must be collected as soon as possible: a step of the collector
+ * that its own making causes must not find it alive. From 5.3 on
+ * lua_createtable makes that step last, lua_newthread makes it first. */
 static void make_canary(const struct weft_lua_api *api, lua_State *L)
 {
 #if LUA_VERSION_NUM >= 503
@@ -341,7 +343,7 @@ static uint64_t watch_anew(struct lua_vm *vm, lua_State *L)
 	return vm->watched;
 }
 
-/* ------------------------------------------------------- by function object */
+/* ------------------------------------------------------ by function object */
 
 static uint64_t object_of(const struct weft_lua_api *api, lua_State *L,
 			  uint64_t id)

@@ -1,6 +1,6 @@
-/* hook.c - our hooks: Lua's call and return events, as they come. The common case
- * comes first and calls nothing; whatever asks Lua something is done while not
- * busy. SPDX-License-Identifier: MIT */
+/* hook.c - our hooks: Lua's call and return events, as they come. The common
+ * case comes first and calls nothing; whatever asks Lua something is done while
+ * not busy. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
@@ -9,7 +9,7 @@
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/region.h"
 
-/* ---------------------------------------------------- the program's own hook */
+/* -------------------------------------------------- the program's own hook */
 
 static bool app_wants(const struct coroutine *co, int event)
 {
@@ -40,7 +40,7 @@ static SLOW void pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
 		((lua_Hook)h->app_hook)(L, ar);
 }
 
-/* ---------------------------------------------------------- uncommon events */
+/* --------------------------------------------------------- uncommon events */
 
 /* Main states run in whatever native coroutine has called them. */
 static bool runs_on_top(const struct thread_state *s,
@@ -132,8 +132,8 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 	pass_on(co, L, ar);
 }
 
-/* An event on a lua_State that is where it should be, read by the layout. false:
- * it is not, or something must be asked of Lua. */
+/* An event on a lua_State that is where it should be, read by the layout.
+ * false: it is not, or something must be asked of Lua. */
 static bool record_known(struct thread_state *s, lua_State *L,
 			 const lua_Debug *ar)
 {
@@ -175,7 +175,7 @@ static SLOW void give_up(lua_State *L, lua_Debug *ar)
 	record_uncommon(thread_self, L, ar, thread_self->busy);
 }
 
-/* --------------------------------------- the hook beside the program's, or off */
+/* ----------------------------------- the hook beside the program's, or off */
 
 /* Events went by: which main functions ran meanwhile, for one, is not known. */
 static _Atomic int events_went_by;
@@ -214,9 +214,9 @@ static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
 	record_uncommon(s, L, ar, sp);
 }
 
-/* ---------------------------------------------------------- the common case
- * It calls nothing, so that no registers need to be saved. Whatever is out of the
- * ordinary makes it give up before it has changed anything. */
+/* ------------------------------------------------------------ the common case
+ * It calls nothing, so that no registers need to be saved. Whatever is out of
+ * the ordinary makes it give up before it has changed anything. */
 
 /* Ticks, where they come from the time stamp counter (lua_vm_is_plain). */
 INLINE uint64_t quick_ticks(void)
@@ -259,8 +259,8 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
 	return true;
 }
 
-/* C functions above the frame with this id whose returns LuaJIT has not told end
- * now. */
+/* C functions above the frame with this id whose returns LuaJIT has not told
+ * end now. */
 INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id)
 {
 	while (IS_JIT && frame_is_untold(s->top - 1) &&
@@ -323,7 +323,8 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id)
 	return quick_enter(s, L, id, c);
 }
 
-/* Recording is on, and no hook is at work on this thread: its state, or NULL. */
+/* Recording is on, and no hook is at work on this thread: its state, or
+ * NULL. */
 INLINE struct thread_state *quick_state(void)
 {
 	struct thread_state *const s = thread_self;
@@ -355,7 +356,7 @@ static void hook_event(lua_State *L, lua_Debug *ar)
 		give_up(L, ar);
 }
 
-/* ------------------------------------------------- without a trusted layout
+/* --------------------------------------------------- without a trusted layout
  * The public API tells functions apart, which costs more. It is asked while not
  * busy: its code may be instrumented. */
 
@@ -375,8 +376,8 @@ static uint64_t caller_of(const struct weft_lua_api *api, lua_State *L,
 #endif
 }
 
-/* The VM of L, whose events need no look. me->co is another coroutine where this
- * is the first event of L's since it was resumed. */
+/* The VM of L, whose events need no look. me->co is another coroutine where
+ * this is the first event of L's since it was resumed. */
 static const struct lua_vm *vm_of(const struct lua_local *me, lua_State *L)
 {
 	return likely(me->co && me->co->L == L) ? me->co->vm :
@@ -436,7 +437,7 @@ static void hook_asking(lua_State *L, lua_Debug *ar)
 		give_up(L, ar);
 }
 
-/* ------------------------------------------------------ what others see of it */
+/* --------------------------------------------------- what others see of it */
 
 /* The number is the library's, not the header's: 5.5 says 505. */
 static bool accepts(const struct weft_lua_api *api)
@@ -449,7 +450,7 @@ static bool accepts(const struct weft_lua_api *api)
 	       (int)*API(api, lua_version)(NULL) == LUA_VERSION_NUM;
 #else
 	return !api->lua_callk && api->lua_pcall &&
-	       (api->luaJIT_setmode != NULL) == IS_JIT;
+	       !api->luaJIT_setmode == !IS_JIT;
 #endif
 }
 

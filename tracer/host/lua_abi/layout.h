@@ -42,7 +42,7 @@ enum {
 /* At PROTO_LINES lie two ints: linedefined and lastlinedefined (in LuaJIT: the
  * number of lines). Together with the source they tell functions apart. */
 
-/* ---------------------------------------------------------------- reading */
+/* ----------------------------------------------------------------- reading */
 
 /* check.c defines LAYOUT_WORD, which reads a word without ever faulting. */
 #ifndef LAYOUT_WORD
@@ -92,7 +92,7 @@ INLINE int layout_last(uint64_t lines)
 	return WEFT_LUA_ABI == 21 ? layout_first(lines) + second : second;
 }
 
-/* ------------------------------------------------------------- prototypes
+/* ----------------------------------------------------------------- prototypes
  * A prototype refers to those of the functions written in it, its children, in
  * the order of the text. layout_children: how many places there are for them;
  * layout_child: the prototype in place i, or 0. */
@@ -124,11 +124,11 @@ INLINE uint64_t layout_child(uint64_t at, uint32_t i)
 }
 #endif
 
-/* ---------------------------------------------------------------- frames
+/* --------------------------------------------------------------------- frames
  * layout_id: what identifies a frame on its lua_State L while it lives.
  * layout_callee: the frame's function: the address of its prototype, or of a C
- * function. layout_caller: the id of the frame's caller. The outermost frame has
- * one, too, which is no call: layout_is_call tells. */
+ * function. layout_caller: the id of the frame's caller. The outermost frame
+ * has one, too, which is no call: layout_is_call tells. */
 
 #if WEFT_LUA_ABI == 51
 enum {
@@ -169,8 +169,8 @@ INLINE bool layout_is_call(uint64_t L, uint64_t id)
 	return id != 0;
 }
 
-/* Does the Lua function of this frame make a tail call now? 5.1 has no event for
- * tail calls. */
+/* Does the Lua function of this frame make a tail call now? 5.1 has no event
+ * for tail calls. */
 INLINE bool layout_tail_calls(uint64_t L, uint64_t id)
 {
 	const uint64_t pc = layout_word(layout_frame(L, id) + CI_SAVED_PC);
@@ -314,7 +314,7 @@ INLINE bool layout_is_tail_call(uint64_t L, uint64_t id, bool is_c)
 #endif
 }
 
-/* ---------------------------------------------------------------- strings */
+/* ----------------------------------------------------------------- strings */
 
 enum { STRING_TEXT = 24 };
 
@@ -339,12 +339,12 @@ INLINE uint64_t layout_length(uint64_t string)
 }
 #endif
 
-/* ---------------------------------------------------------- prototype trees
+/* ------------------------------------------------------------ prototype trees
  * All functions written in a function, in the order of the text: a function
  * comes before those written in it. */
 
-/* TREE_DEPTH: the compilers of all versions refuse deeper nesting. TREE_MOST and
- * TREE_LOOKS limit what a look at a main function costs. */
+/* TREE_DEPTH: the compilers of all versions refuse deeper nesting. TREE_MOST
+ * and TREE_LOOKS limit what a look at a main function costs. */
 enum { TREE_DEPTH = 250, TREE_MOST = 1 << 16, TREE_LOOKS = 1 << 20 };
 
 struct proto_tree {

@@ -1,5 +1,5 @@
-/* luajit.c - what LuaJIT alone has: C functions whose returns nothing tells, its
- * library functions, the FFI. Empty for other versions of Lua.
+/* luajit.c - what LuaJIT alone has: C functions whose returns nothing tells,
+ * its library functions, the FFI. Empty for other versions of Lua.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua_abi/abi.h"
 
@@ -44,9 +44,9 @@ uint64_t luajit_library_function(const struct weft_lua_api *api, lua_State *L)
 	       layout_word((uint64_t)L + STATE_GLOBAL) + number_of(f);
 }
 
-/* ----------------------------------------------------------------- the FFI
- * Lua calls one and the same library function for whatever is called through it.
- * Here each is the C function that it is. */
+/* -------------------------------------------------------------------- the FFI
+ * Lua calls one and the same library function for whatever is called through
+ * it. Here each is the C function that it is. */
 
 enum { CDATA_TAG = -11, TAG_SHIFT = 47, CDATA_PAYLOAD = 16 };
 
@@ -82,7 +82,7 @@ uint64_t luajit_ffi_callee(const struct coroutine *co, uint64_t id)
 	return address;
 }
 
-/* ------------------------------------------------------------- the wrapper
+/* ---------------------------------------------------------------- the wrapper
  * LuaJIT calls a wrapper, if it is given one, around each C function of the
  * program. The functions of its own libraries are not wrapped. */
 

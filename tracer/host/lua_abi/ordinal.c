@@ -1,14 +1,12 @@
 /* ordinal.c - numbers the functions that begin and end on the same lines of a
- * source by their order in the text. This is done when their main function runs,
- * which it does before any of them. SPDX-License-Identifier: MIT */
+ * source by their order in the text. This is done when their main function
+ * runs, which it does before any of them. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua_abi/abi.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-
 /* What tells this prototype from others that lay at its address. Another source
- * may lie where its own lay: the source's length and last bytes are part of it. */
+ * may lie where its own lay: the source's length and last bytes are part of
+ * it. */
 static uint64_t trait(uint64_t at)
 {
 	const uint64_t source = layout_word(at + PROTO_SOURCE);
@@ -28,60 +26,43 @@ uint32_t ordinal_of(uint64_t at)
 	return lua_ordinal_of(at, trait(at));
 }
 
-/* ---------------------------------------------------------- counting lines */
+/* ------------------------------------------------------- functions of a line
+ * In the order of the text first lines never fall. Of the functions that begin
+ * on one line, those that are not written in each other also end there: no more
+ * last lines differ than functions can be nested. (Where code was made by other
+ * means there may be more; their ordinals are then of no use.) */
 
-struct line_count { uint64_t lines, count; };
+enum { LASTS = TREE_DEPTH + 1 };
 
-/* A hash table with open addressing. Its size is a power of two, at least twice
- * the number of functions. */
-struct tally {
-	struct line_count few[64], *all;
-	uint32_t size;
+struct same_line {
+	struct { uint64_t lines; uint32_t count; } last[LASTS];
+	uint32_t n;
 };
 
-static bool tally_begin(struct tally *t, uint32_t functions)
+/* The number of functions before this one that had these lines. */
+static uint32_t next_ordinal(struct same_line *l, uint64_t lines)
 {
-	const int saved = errno;
+	uint32_t i = 0;
 
-	t->all = t->few;
-	t->size = sizeof(t->few) / sizeof(t->few[0]);
-	if (2 * functions <= t->size) {
-		memset(t->few, 0, sizeof(t->few));
-		return true;
+	if (l->n > 0 && layout_first(l->last[0].lines) != layout_first(lines))
+		l->n = 0;
+	while (i < l->n && l->last[i].lines != lines)
+		i++;
+	if (i == LASTS)
+		return 0;
+	if (i == l->n) {
+		l->last[l->n].lines = lines;
+		l->last[l->n++].count = 0;
 	}
-	while (t->size < 2 * functions)
-		t->size *= 2;
-	t->all = mmap(NULL, t->size * sizeof(*t->all), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	errno = saved;
-	return t->all != MAP_FAILED;
+	return l->last[i].count++;
 }
 
-static void tally_end(const struct tally *t)
-{
-	const int saved = errno;
+/* ------------------------------------------------------------ main functions
+ *  */
 
-	if (t->all != t->few)
-		munmap(t->all, t->size * sizeof(*t->all));
-	errno = saved;
-}
-
-/* The number of functions before this one that had these lines; lines != 0. */
-static uint32_t tally_next(const struct tally *t, uint64_t lines)
-{
-	uint32_t i = (uint32_t)(lua_ordinal_mix(lines, 0) & (t->size - 1));
-
-	while (t->all[i].lines != 0 && t->all[i].lines != lines)
-		i = (i + 1) & (t->size - 1);
-	t->all[i].lines = lines;
-	return (uint32_t)t->all[i].count++;
-}
-
-/* ---------------------------------------------------------- main functions */
-
-/* A hash that tells this set of functions from all others while they live.
- * *count: how many there are; 0: too many. */
-static uint64_t outline(uint64_t top, uint64_t text, uint32_t *count)
+/* A hash that tells this set of functions from all others while they live. 0:
+ * there are none, or too many. */
+static uint64_t outline(uint64_t top, uint64_t text)
 {
 	uint64_t sum = text ^ layout_word(top + PROTO_SOURCE), at;
 	struct proto_tree t;
@@ -90,14 +71,14 @@ static uint64_t outline(uint64_t top, uint64_t text, uint32_t *count)
 	while ((at = proto_tree_next(&t)) != 0)
 		sum = lua_ordinal_mix(lua_ordinal_mix(sum, at),
 				      layout_word(at + PROTO_LINES));
-	*count = proto_tree_is_cut(&t) ? 0 : t.found;
-	return sum;
+	return proto_tree_is_cut(&t) || t.found == 0 ? 0 : sum;
 }
 
-/* Returns whether all were numbered so before. Functions without lines (stripped
- * ones of LuaJIT) cannot be told apart. */
-static bool number_all(uint64_t top, const struct tally *lines)
+/* Returns whether all were numbered so before. Functions without lines
+ * (stripped ones of LuaJIT) cannot be told apart. */
+static bool number_all(uint64_t top)
 {
+	struct same_line line = { .n = 0 };
 	bool as_before = true;
 	struct proto_tree t;
 	uint64_t at;
@@ -107,7 +88,7 @@ static bool number_all(uint64_t top, const struct tally *lines)
 		const uint64_t its = layout_word(at + PROTO_LINES);
 
 		if (layout_first(its) == 0 ||
-		    !lua_ordinal_set(at, trait(at), tally_next(lines, its)))
+		    !lua_ordinal_set(at, trait(at), next_ordinal(&line, its)))
 			continue;
 		as_before = false;
 		if (!BROKEN(moved))
@@ -116,22 +97,17 @@ static bool number_all(uint64_t top, const struct tally *lines)
 	return as_before;
 }
 
-/* A main function that was numbered, and lies where it lay, costs one look at its
- * functions. */
+/* A main function that was numbered, and lies where it lay, costs one look at
+ * its functions. */
 void ordinal_number_main(uint64_t at, uint64_t text)
 {
 	const uint64_t news = lua_ordinal_news();
-	struct tally lines;
-	uint32_t count;
-	uint64_t sum;
+	const uint64_t sum = outline(at, text);
 
-	sum = outline(at, text, &count);
-	if (BROKEN(order) || count == 0 || lua_ordinal_is_set(at, sum, news) ||
-	    !tally_begin(&lines, count))
+	if (BROKEN(order) || sum == 0 || lua_ordinal_is_set(at, sum, news))
 		return;
-	if (number_all(at, &lines))
+	if (number_all(at))
 		lua_ordinal_are_set(at, sum, news);
-	tally_end(&lines);
 }
 
 void ordinal_number_frame(uint64_t L, uint64_t id)
