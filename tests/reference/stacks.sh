@@ -1,5 +1,0 @@
-#!/bin/bash
-# weft stacks says of 200 made-up sessions what a slow reference says.
-# time: 600
-# SPDX-License-Identifier: MIT
-exec tests/reference/views stacks
