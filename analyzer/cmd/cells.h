@@ -5,7 +5,6 @@
 #define WEFT_ANALYZER_CMD_CELLS_H
 
 #include "analyzer/model/session.h"
-#include "analyzer/out/out_csv.h"
 #include "analyzer/out/out_table.h"
 
 /* Print untrusted text on stdout, made safe for a terminal. */

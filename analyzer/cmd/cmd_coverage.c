@@ -5,6 +5,7 @@
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/coverage/coverage.h"
 #include "analyzer/load/header.h"
+#include "analyzer/load/load.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_table.h"
@@ -46,21 +47,23 @@ static const struct out_column columns[] = {
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 /* A library without any hook would fill the table with what nobody asked for. */
-static bool is_shown(const struct cold *cold, const struct cold_row *row)
+static bool is_shown(const struct coverage *c, const struct coverage_row *row)
 {
-	return arg_all || (cold_why(row) != COLD_RAN &&
-			   (cold->modules[row->module].has_hook ||
-			    cold_why(row) == COLD_UNREAD));
+	return arg_all || (coverage_why(row) != COVERAGE_RAN &&
+			   (c->modules[row->module].has_hook ||
+			    coverage_why(row) == COVERAGE_UNREAD));
 }
 
-static const char *place(char *to, size_t size, const struct sym_function *f)
+static const char *place(char *to, size_t size,
+			 const struct module_function *f)
 {
 	const struct func func = { .file = f->file, .file_line = f->line };
 
 	return cells_place(to, size, &func);
 }
 
-static void place_rows(struct out_table *table, const struct sym_function *f)
+static void place_rows(struct out_table *table,
+		       const struct module_function *f)
 {
 	for (size_t i = 0; arg_inlines && i < f->place_count; i++) {
 		for (int k = 0; k < COLUMNS - 1; k++)
@@ -76,12 +79,12 @@ static void place_rows(struct out_table *table, const struct sym_function *f)
 }
 
 static void add_row(struct out_table *table, struct session *s,
-		    const struct cold_row *row, int many)
+		    const struct coverage_row *row, int many)
 {
-	const struct sym_function *const f = row->function;
+	const struct module_function *const f = row->function;
 	char text[OUT_NUMBER], where[512];
 
-	out_table_cell(table, cold_text(cold_why(row)));
+	out_table_cell(table, coverage_text(coverage_why(row)));
 	out_table_cell(table, arg_all ? out_number_count(text, row->calls) :
 		       "");
 	if (arg_all && f->entry_count > 0)
@@ -99,17 +102,17 @@ static void add_row(struct out_table *table, struct session *s,
 	place_rows(table, f);
 }
 
-static void print_rows(struct session *s, const struct cold *cold)
+static void print_rows(struct session *s, const struct coverage *c)
 {
 	struct out_table *const table = out_table_new(columns, COLUMNS);
 	size_t shown = 0, all = 0;
 
-	for (size_t i = 0; i < cold->count; i++) {
-		if (!is_shown(cold, &cold->rows[i]))
+	for (size_t i = 0; i < c->count; i++) {
+		if (!is_shown(c, &c->rows[i]))
 			continue;
 		if (arg_top == 0 || all++ < arg_top) {
-			add_row(table, s, &cold->rows[i],
-				cold->module_count > 1);
+			add_row(table, s, &c->rows[i],
+				c->module_count > 1);
 			shown++;
 		}
 	}
@@ -122,7 +125,7 @@ static void print_rows(struct session *s, const struct cold *cold)
 
 /* ---- what is known of each module --------------------------------------- */
 
-static const char *cannot_know(const struct sym_cold *m)
+static const char *cannot_know(const struct coverage_module *m)
 {
 	if (m->knows_all)
 		return "";
@@ -134,26 +137,26 @@ static void print_counts(const size_t *counts)
 {
 	const char *separator = " ";
 
-	for (int i = COLD_WHYS; i-- > 0; ) {
+	for (int i = COVERAGE_WHYS; i-- > 0; ) {
 		char text[OUT_NUMBER];
 
 		if (counts[i] == 0)
 			continue;
 		printf("%s%s %s", separator, out_number_count(text, counts[i]),
-		       cold_text((enum cold_why)i));
+		       coverage_text((enum coverage_why)i));
 		separator = "; ";
 	}
 }
 
-static void print_module(struct session *s, const struct cold *cold, elf_id m)
+static void print_module(struct session *s, const struct coverage *c, elf_id m)
 {
-	const struct sym_cold *const its = &cold->modules[m];
+	const struct coverage_module *const its = &c->modules[m];
 	char *const path = out_escape_terminal(func_elf(s->funcs, m)->path);
 	char *const why = out_escape_terminal(its->why);
 	const char *const unknown = cannot_know(its);
 
 	printf("%s:", path[0] != '\0' ? path : "[unnamed]");
-	print_counts(cold->counts[m]);
+	print_counts(c->counts[m]);
 	if (its->count > 0 && !its->has_hook && its->code[0] != '\0')
 		printf("%s", " (no function of it calls the hook; --all lists "
 		       "them)");
@@ -165,11 +168,11 @@ static void print_module(struct session *s, const struct cold *cold, elf_id m)
 	mem_free(why);
 }
 
-static void print_modules(struct session *s, const struct cold *cold)
+static void print_modules(struct session *s, const struct coverage *c)
 {
-	for (elf_id m = 1; m <= cold->module_count; m++)
-		print_module(s, cold, m);
-	if (cold->module_count == 0)
+	for (elf_id m = 1; m <= c->module_count; m++)
+		print_module(s, c, m);
+	if (c->module_count == 0)
 		puts("no native function was recorded: no module is known");
 	putchar('\n');
 }
@@ -177,9 +180,9 @@ static void print_modules(struct session *s, const struct cold *cold)
 /* ---- CSV ---------------------------------------------------------------- */
 
 static void csv_row(struct out_csv *csv, struct session *s,
-		    const struct cold_row *row)
+		    const struct coverage_row *row)
 {
-	const struct sym_function *const f = row->function;
+	const struct module_function *const f = row->function;
 	char text[4096];
 	size_t used = 0;
 
@@ -191,7 +194,7 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	out_csv_number(csv, f->size);
 	out_csv_number(csv, row->calls);
 	out_csv_number(csv, f->inlined);
-	out_csv_text(csv, cold_text(cold_why(row)));
+	out_csv_text(csv, coverage_text(coverage_why(row)));
 	text[0] = '\0';
 	for (size_t i = 0; i < f->place_count && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
@@ -203,10 +206,10 @@ static void csv_row(struct out_csv *csv, struct session *s,
 }
 
 /* What is not known of a module, as a line "# ..." on stderr. */
-static void csv_unknown(struct session *s, const struct cold *cold)
+static void csv_unknown(struct session *s, const struct coverage *c)
 {
-	for (elf_id m = 1; m <= cold->module_count; m++) {
-		const struct sym_cold *const its = &cold->modules[m];
+	for (elf_id m = 1; m <= c->module_count; m++) {
+		const struct coverage_module *const its = &c->modules[m];
 		char *const path = out_escape_terminal(
 			func_elf(s->funcs, m)->path);
 		char *const why = out_escape_terminal(its->why);
@@ -220,38 +223,40 @@ static void csv_unknown(struct session *s, const struct cold *cold)
 	}
 }
 
-static void print_csv(const struct load *load, const struct cold *cold)
+static void print_csv(const struct load *load, const struct coverage *c)
 {
 	struct out_csv csv = { stdout, 0 };
 
 	header_print_losses(load);
-	csv_unknown(load->session, cold);
+	csv_unknown(load->session, c);
 	printf("function,module,file,line,offset,size,calls,inlined,why%s\n",
 	       arg_inlines ? ",inlined_at" : "");
-	for (size_t i = 0; i < cold->count; i++)
-		if (is_shown(cold, &cold->rows[i]))
-			csv_row(&csv, load->session, &cold->rows[i]);
+	for (size_t i = 0; i < c->count; i++)
+		if (is_shown(c, &c->rows[i]))
+			csv_row(&csv, load->session, &c->rows[i]);
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;
-	struct cold *cold = NULL;
+	struct coverage *c = NULL;
 	enum cmd_exit status = load_open(&load, count, operands);
 
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "ELF modules");
 	if (status == CMD_OK) {
-		cold = cold_new(&load);
+		const struct sym_options options = load_sym_options(&load);
+
+		c = coverage_new(load.session, &options);
 		if (arg_csv) {
-			print_csv(&load, cold);
+			print_csv(&load, c);
 		} else {
 			header_print(stdout, &load);
-			print_modules(load.session, cold);
-			print_rows(load.session, cold);
+			print_modules(load.session, c);
+			print_rows(load.session, c);
 		}
 	}
-	cold_free(cold);
+	coverage_free(c);
 	load_close(&load);
 	return status;
 }

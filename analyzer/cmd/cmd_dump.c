@@ -9,7 +9,7 @@
 #include "analyzer/cmd/dump_raw.h"
 #include "analyzer/load/load.h"
 #include "analyzer/out/out_escape.h"
-#include "analyzer/profile/prof.h"
+#include "analyzer/profile/profile.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -218,7 +218,7 @@ static enum cmd_exit dump_raw(const char *path)
 	if (filter_args_refuse(FILTER_ALL, "--raw prints all chunks as they "
 			       "are; leave --raw out to see a part") != 0)
 		return CMD_USAGE;
-	if (prof_is(path)) {
+	if (profile_is(path)) {
 		err_add("\"%s\" is a profile, which holds no single records; "
 			"give the trace itself", path);
 		return CMD_UNREADABLE;

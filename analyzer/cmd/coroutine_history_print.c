@@ -5,7 +5,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/load/header.h"
-#include "analyzer/out/out_csv.h"
+#include "analyzer/out/out_table.h"
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"

@@ -5,7 +5,7 @@
 
 #include "analyzer/load/load.h"
 #include "analyzer/watch/hot_path.h"
-#include "analyzer/out/out_csv.h"
+#include "analyzer/out/out_table.h"
 
 /* Lines for the call of that index, which is c; in what the key says. */
 void hot_path_print(const struct load *, struct hot_path *, size_t call,

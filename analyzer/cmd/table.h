@@ -4,7 +4,6 @@
 #ifndef WEFT_ANALYZER_CMD_TABLE_H
 #define WEFT_ANALYZER_CMD_TABLE_H
 
-#include "analyzer/out/out_csv.h"
 #include "analyzer/out/out_table.h"
 #include "analyzer/tables/metric.h"
 

@@ -1,5 +1,5 @@
-/* coverage.c - all functions of a session's modules, with their calls. Calls come
- * from the tree, functions from the ELF files; the address joins them.
+/* coverage.c - joins the functions of the ELF files to the calls in the tree,
+ * by module and address.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/coverage/coverage.h"
 
@@ -10,60 +10,63 @@
 #include <string.h>
 #include <time.h>
 
-/* Modules together may take so many times what one may. */
+/* All modules together may take this many times what one may. */
 enum { ALL_MODULES = 4 };
 
-static const char *const texts[COLD_WHYS] = {
-	[COLD_NEVER] = "never called",
-	[COLD_EXCLUDED] = "no_instrument_function or exclude list",
-	[COLD_UNFLAGGED] = "built without -finstrument-functions",
-	[COLD_UNHOOKED] = "not instrumented",
-	[COLD_INLINED] = "inlined everywhere, without the hook",
-	[COLD_UNREAD] = "not known: its machine code was not read",
-	[COLD_RAN] = "ran",
-};
-
-const char *cold_text(enum cold_why why)
+const char *coverage_text(enum coverage_why why)
 {
+	static const char *const texts[COVERAGE_WHYS] = {
+		[COVERAGE_NEVER] = "never called",
+		[COVERAGE_EXCLUDED] = "no_instrument_function or exclude list",
+		[COVERAGE_UNFLAGGED] = "built without -finstrument-functions",
+		[COVERAGE_UNHOOKED] = "not instrumented",
+		[COVERAGE_INLINED] = "inlined everywhere, without the hook",
+		[COVERAGE_UNREAD] = "not known: its machine code was not read",
+		[COVERAGE_RAN] = "ran",
+	};
+
 	return texts[why];
 }
 
-enum cold_why cold_why(const struct cold_row *row)
+enum coverage_why coverage_why(const struct coverage_row *row)
 {
-	static const enum cold_why of[SYM_STATES] = {
-		[SYM_RECORDED] = COLD_NEVER,
-		[SYM_EXCLUDED] = COLD_EXCLUDED,
-		[SYM_UNFLAGGED] = COLD_UNFLAGGED,
-		[SYM_UNHOOKED] = COLD_UNHOOKED,
-		[SYM_INLINED] = COLD_INLINED,
-		[SYM_UNREAD] = COLD_UNREAD,
+	static const enum coverage_why of[FUNCTION_STATES] = {
+		[FUNCTION_RECORDED] = COVERAGE_NEVER,
+		[FUNCTION_EXCLUDED] = COVERAGE_EXCLUDED,
+		[FUNCTION_UNFLAGGED] = COVERAGE_UNFLAGGED,
+		[FUNCTION_UNHOOKED] = COVERAGE_UNHOOKED,
+		[FUNCTION_INLINED] = COVERAGE_INLINED,
+		[FUNCTION_UNREAD] = COVERAGE_UNREAD,
 	};
 
-	return row->calls > 0 ? COLD_RAN : of[row->function->state];
+	return row->calls > 0 ? COVERAGE_RAN : of[row->function->state];
 }
 
-/* What is looked up to find how often a function ran. */
+/* ---- calls ---- */
+
+/* What is looked up to find how often a function was called. */
 struct calls {
-	struct map *by_address;   /* to function */
+	struct map *by_address;   /* by module, offset: function */
 	uint64_t *count;          /* by function */
-	uint8_t *is_listed;       /* by function: found in its module's file */
+	bool *is_listed;          /* by function: its module's file names it */
 	struct func_table *funcs;
 };
 
 static void calls_init(struct calls *calls, struct session *s)
 {
+	const size_t funcs = func_count(s->funcs);
+
 	calls->funcs = s->funcs;
 	calls->by_address = map_new();
-	calls->count = mem_alloc((func_count(s->funcs) + 1) *
-				 sizeof(*calls->count));
-	calls->is_listed = mem_alloc(func_count(s->funcs) + 1);
+	calls->count = mem_alloc((funcs + 1) * sizeof(*calls->count));
+	calls->is_listed = mem_alloc((funcs + 1) * sizeof(bool));
 	for (node_id id = 1; id <= cct_count(s->cct); id++) {
 		const struct cct_node *const node = cct_get(s->cct, id);
 
-		if (node->func <= func_count(s->funcs))
+		if (node->func <= funcs)
 			calls->count[node->func] += node->calls;
 	}
-	for (func_id id = 1; id <= func_count(s->funcs); id++) {
+	for (func_id id = 1; id <= funcs; id++) {
 		const struct func *const f = func_get(s->funcs, id);
 
 		if (f->kind == FUNC_NATIVE)
@@ -82,14 +85,14 @@ static uint64_t calls_at(struct calls *calls, elf_id module, uint64_t entry)
 {
 	const func_id id = map_find(calls->by_address, module, entry);
 
-	calls->is_listed[id] = 1;
+	calls->is_listed[id] = true;
 	return calls->count[id];
 }
 
-/* A tracer may book a function at an odd address to the even one before it,
- * where no other function can begin. */
+/* The tracer may record a function at an odd address under the even one before
+ * it, where no other function can begin. */
 static uint64_t calls_of(struct calls *calls, elf_id module,
-			 const struct sym_function *f)
+			 const struct module_function *f)
 {
 	uint64_t sum = 0;
 
@@ -103,158 +106,155 @@ static uint64_t calls_of(struct calls *calls, elf_id module,
 	return sum;
 }
 
+/* ---- rows ---- */
+
+static int numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
 static int by_reason(const void *a, const void *b)
 {
-	const struct cold_row *const x = a, *const y = b;
-	const struct sym_function *const f = x->function, *const g =
-		y->function;
-	const int files = strcmp(f->file, g->file);
+	const struct coverage_row *const x = a, *const y = b;
+	const struct module_function *const f = x->function;
+	const struct module_function *const g = y->function;
+	int order = numbers(coverage_why(x), coverage_why(y));
 
-	if (cold_why(x) != cold_why(y))
-		return cold_why(x) < cold_why(y) ? -1 : 1;
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (files != 0)
-		return files;
-	if (f->line != g->line)
-		return f->line < g->line ? -1 : 1;
-	if (f->offset != g->offset)
-		return f->offset < g->offset ? -1 : 1;
-	return strcmp(f->name, g->name);
+	if (order == 0)
+		order = numbers(x->module, y->module);
+	if (order == 0)
+		order = strcmp(f->file, g->file);
+	if (order == 0)
+		order = numbers(f->line, g->line);
+	if (order == 0)
+		order = numbers(f->offset, g->offset);
+	return order != 0 ? order : strcmp(f->name, g->name);
 }
 
-/* A header's inline function is told of by every source that includes it; its
- * code, if it has any, is in one of them. */
-static int is_same_source(const struct cold_row *a, const struct cold_row *b)
+/* 0 for two descriptions of one function in the source. */
+static int compare_source(const struct coverage_row *x,
+			  const struct coverage_row *y)
 {
-	return a->module == b->module &&
-	       a->function->line == b->function->line &&
-	       strcmp(a->function->file, b->function->file) == 0 &&
-	       strcmp(a->function->name, b->function->name) == 0;
-}
-
-static int by_source(const void *a, const void *b)
-{
-	const struct cold_row *const x = a, *const y = b;
-	int order = x->module < y->module ? -1 : x->module > y->module;
+	int order = numbers(x->module, y->module);
 
 	if (order == 0)
 		order = strcmp(x->function->file, y->function->file);
 	if (order == 0)
-		order = x->function->line < y->function->line ? -1 :
-			x->function->line > y->function->line;
-	if (order == 0)
-		order = strcmp(x->function->name, y->function->name);
-	/* That which has code comes first. */
+		order = numbers(x->function->line, y->function->line);
+	return order != 0 ? order :
+	       strcmp(x->function->name, y->function->name);
+}
+
+/* Of one function, descriptions with code come first. */
+static int by_source(const void *a, const void *b)
+{
+	const struct coverage_row *const x = a, *const y = b;
+	const int order = compare_source(x, y);
+
 	return order != 0 ? order : (x->function->entry_count == 0) -
 				    (y->function->entry_count == 0);
 }
 
-static void join(struct cold *cold)
+/* Drop descriptions without code of functions that have a row. Every source
+ * file that includes a header describes the header's inline functions; their
+ * code, if there is any, is in one of them. */
+static void drop_repeated(struct coverage *c)
 {
 	size_t kept = 0;
 
-	if (cold->count == 0)
+	if (c->count == 0)
 		return;
-	qsort(cold->rows, cold->count, sizeof(*cold->rows), by_source);
-	for (size_t i = 0; i < cold->count; i++) {
-		const struct cold_row *const row = &cold->rows[i];
-
-		if (kept == 0 || row->function->entry_count > 0 ||
-		    !is_same_source(row, &cold->rows[kept - 1]))
-			cold->rows[kept++] = *row;
-	}
-	cold->count = kept;
-	qsort(cold->rows, cold->count, sizeof(*cold->rows), by_reason);
+	qsort(c->rows, c->count, sizeof(*c->rows), by_source);
+	for (size_t i = 0; i < c->count; i++)
+		if (kept == 0 || c->rows[i].function->entry_count > 0 ||
+		    compare_source(&c->rows[i], &c->rows[kept - 1]) != 0)
+			c->rows[kept++] = c->rows[i];
+	c->count = kept;
+	qsort(c->rows, c->count, sizeof(*c->rows), by_reason);
 }
 
-static void add_row(struct cold *cold, size_t *room, elf_id module,
-		    const struct sym_function *f, uint64_t calls)
-{
-	*vec_add(&cold->rows, room, &cold->count) =
-		(struct cold_row){ module, f, calls };
-}
-
-static void add_module(struct cold *cold, elf_id module, size_t *room,
+static void add_module(struct coverage *c, elf_id module, size_t *room,
 		       struct calls *calls)
 {
-	const struct sym_cold *const m = &cold->modules[module];
+	const struct coverage_module *const m = &c->modules[module];
 
 	for (size_t i = 0; i < m->count; i++)
-		add_row(cold, room, module, &m->functions[i],
-			calls_of(calls, module, &m->functions[i]));
+		*vec_add(&c->rows, room, &c->count) = (struct coverage_row){
+			module, &m->functions[i],
+			calls_of(calls, module, &m->functions[i]) };
 }
 
-/* Those that ran and that no file names. */
-static void add_unlisted(struct cold *cold, size_t *room,
+/* Add the functions that were called and that no file names. */
+static void add_unlisted(struct coverage *c, size_t *room,
 			 const struct calls *calls)
 {
 	for (func_id id = 1; id <= func_count(calls->funcs); id++) {
 		const struct func *const f = func_get(calls->funcs, id);
-		struct sym_function *made;
+		struct module_function *made;
 
 		if (f->kind != FUNC_NATIVE || calls->is_listed[id] ||
 		    calls->count[id] == 0)
 			continue;
-		made = arena_alloc(cold->arena, sizeof(*made));
-		*made = (struct sym_function){
+		made = arena_alloc(c->arena, sizeof(*made));
+		*made = (struct module_function){
 			.name = f->name, .file = f->file, .line = f->file_line,
 			.offset = f->offset, .entry_count = 1 };
-		add_row(cold, room, f->module, made, calls->count[id]);
+		*vec_add(&c->rows, room, &c->count) = (struct coverage_row){
+			f->module, made, calls->count[id] };
 	}
 }
 
-static void count_rows(struct cold *cold)
+static void count_rows(struct coverage *c)
 {
-	for (size_t i = 0; i < cold->count; i++) {
-		const struct cold_row *const row = &cold->rows[i];
+	for (size_t i = 0; i < c->count; i++) {
+		const struct coverage_row *const row = &c->rows[i];
 
-		if (row->module <= cold->module_count)
-			cold->counts[row->module][cold_why(row)]++;
+		if (row->module <= c->module_count)
+			c->counts[row->module][coverage_why(row)]++;
 	}
 }
 
-struct cold *cold_new(struct load *load)
+/* ---- the whole ---- */
+
+struct coverage *coverage_new(struct session *s,
+			      const struct sym_options *options)
 {
-	struct func_table *const funcs = load->session->funcs;
-	struct sym_options options = load_sym_options(load);
-	const time_t end = time(NULL) + (time_t)options.seconds * ALL_MODULES;
-	struct cold *const cold = mem_alloc(sizeof(*cold));
+	const time_t end = time(NULL) + (time_t)options->seconds * ALL_MODULES;
+	struct sym_options each = *options;
+	struct coverage *const c = mem_alloc(sizeof(*c));
 	struct calls calls;
 	size_t room = 0;
 
-	cold->arena = arena_new();
-	cold->module_count = func_elf_count(funcs);
-	cold->modules = mem_alloc((cold->module_count + 1) *
-				  sizeof(*cold->modules));
-	cold->counts = mem_alloc((cold->module_count + 1) *
-				 sizeof(*cold->counts));
-	calls_init(&calls, load->session);
-	for (elf_id m = 1; m <= cold->module_count; m++) {
+	c->arena = arena_new();
+	c->module_count = func_elf_count(s->funcs);
+	c->modules = mem_alloc((c->module_count + 1) * sizeof(*c->modules));
+	c->counts = mem_alloc((c->module_count + 1) * sizeof(*c->counts));
+	calls_init(&calls, s);
+	for (elf_id m = 1; m <= c->module_count; m++) {
 		const time_t left = end - time(NULL);
 
-		if (left < (time_t)options.seconds)
-			options.seconds = left < 0 ? 0 : (unsigned)left;
-		sym_cold_read(func_elf(funcs, m), cold->arena, &options,
-			      &cold->modules[m]);
-		add_module(cold, m, &room, &calls);
+		if (left < (time_t)each.seconds)
+			each.seconds = left < 0 ? 0 : (unsigned)left;
+		coverage_module_read(func_elf(s->funcs, m), c->arena, &each,
+				     &c->modules[m]);
+		add_module(c, m, &room, &calls);
 	}
-	add_unlisted(cold, &room, &calls);
+	add_unlisted(c, &room, &calls);
 	calls_fini(&calls);
-	join(cold);
-	count_rows(cold);
-	return cold;
+	drop_repeated(c);
+	count_rows(c);
+	return c;
 }
 
-void cold_free(struct cold *cold)
+void coverage_free(struct coverage *c)
 {
-	if (!cold)
+	if (!c)
 		return;
-	for (elf_id m = 1; m <= cold->module_count; m++)
-		mem_free(cold->modules[m].functions);
-	mem_free(cold->modules);
-	mem_free(cold->counts);
-	mem_free(cold->rows);
-	arena_free(cold->arena);
-	mem_free(cold);
+	for (elf_id m = 1; m <= c->module_count; m++)
+		mem_free(c->modules[m].functions);
+	mem_free(c->modules);
+	mem_free(c->counts);
+	mem_free(c->rows);
+	arena_free(c->arena);
+	mem_free(c);
 }

@@ -1,39 +1,48 @@
-/* coverage.h - all functions of a session's modules, with their calls: those that
- * ran and those that did not.
+/* coverage.h - all functions of a session's modules, with their calls: those
+ * that were called and those that were not, and why.
+ *
+ * This folder reads the machine code and debug information of recorded modules.
+ * It may use analyzer/base, model and sym; it knows nothing of commands or
+ * output.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_COVERAGE_COVERAGE_H
 #define WEFT_ANALYZER_COVERAGE_COVERAGE_H
 
-#include "analyzer/load/load.h"
-#include "analyzer/sym/sym_cold.h"
+#include "analyzer/coverage/coverage_module.h"
+#include "analyzer/model/session.h"
 
-struct cold_row {
+/* Why a function has no calls, in the order of the table. COVERAGE_RAN: it has
+ * calls. */
+enum coverage_why {
+	COVERAGE_NEVER, COVERAGE_EXCLUDED, COVERAGE_UNFLAGGED,
+	COVERAGE_UNHOOKED, COVERAGE_INLINED, COVERAGE_UNREAD, COVERAGE_RAN,
+	COVERAGE_WHYS
+};
+
+struct coverage_row {
 	elf_id module;
-	const struct sym_function *function;
+	const struct module_function *function;
 	uint64_t calls;
 };
 
-/* Why a function has no calls, in the order of the table; COLD_RAN: it has. */
-enum cold_why {
-	COLD_NEVER, COLD_EXCLUDED, COLD_UNFLAGGED, COLD_UNHOOKED, COLD_INLINED,
-	COLD_UNREAD, COLD_RAN, COLD_WHYS
-};
-
-/* modules has an entry for each elf_id; entry 0 is not used. */
-struct cold {
-	struct sym_cold *modules;
-	size_t (*counts)[COLD_WHYS]; /* of each module's functions */
+/* modules and counts have an entry for each elf_id; entry 0 is not used. */
+struct coverage {
+	struct coverage_module *modules;
+	size_t (*counts)[COVERAGE_WHYS]; /* of each module's functions */
 	size_t module_count;
-	struct cold_row *rows;       /* by reason, module, file, line */
+	struct coverage_row *rows;   /* by reason, module, file, line */
 	size_t count;
-	struct arena *arena;
+	struct arena *arena;         /* holds the texts */
 };
 
-struct cold *cold_new(struct load *);
-void cold_free(struct cold *);
+/* Read the files of all modules, found as the options say, and join their
+ * functions to the session's calls. Freed with coverage_free; does not outlive
+ * the session. */
+struct coverage *coverage_new(struct session *, const struct sym_options *);
+void coverage_free(struct coverage *);
 
-enum cold_why cold_why(const struct cold_row *);
-/* The reason in a few words; "ran". */
-const char *cold_text(enum cold_why);
+/* Why the function was not called, and that in a few words ("never called"). */
+enum coverage_why coverage_why(const struct coverage_row *);
+const char *coverage_text(enum coverage_why);
 
 #endif

@@ -1,5 +1,6 @@
 /* in.h - reading a trace: a folder in, checked chunks out, in the order of
- * their streams. Knows files and babeltrace2; knows nothing of what records mean.
+ * their streams. Knows files and babeltrace2; knows nothing of what records
+ * mean.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_H
 #define WEFT_ANALYZER_IN_IN_H

@@ -1,10 +1,10 @@
-/* in_bt2.c - CTF through libbabeltrace2: a graph whose sink puts the words of
- * each weft:chunk into a ring. Knows babeltrace2; knows nothing of what words
- * mean.
+/* in_bt2.c - the graph: sources, a muxer, and a sink that puts chunks into the
+ * ring. Knows babeltrace2; knows nothing of what the words of a chunk mean.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_bt2.h"
 
 #include <babeltrace2/babeltrace.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct reader {
 	struct in_ring *ring;
 	/* The class of the last event, and whether it is weft:chunk. */
 	const bt_event_class *known;
-	int is_chunk;
+	bool is_chunk;
 };
 
 static int fail(struct in_ring *ring, const char *what)
@@ -20,8 +20,8 @@ static int fail(struct in_ring *ring, const char *what)
 	const bt_error *const error = bt_current_thread_take_error();
 
 	if (error) {
-		/* The first cause lies deepest, and is the one that says
-		 * what was wrong with the trace. */
+		/* The first cause is the innermost one: it says what is
+		 * wrong with the trace. */
 		const bt_error_cause *const cause = bt_error_get_cause_count(
 			error) ? bt_error_borrow_cause_by_index(error, 0) :
 			NULL;
@@ -37,10 +37,10 @@ static int fail(struct in_ring *ring, const char *what)
 
 /* ---- the sink ---- */
 
-/* The loop that reading spends its time in: two calls a word are the price of
- * babeltrace2's interface. A field is an object of more than a cache line that
- * was written some ten events ago: it is asked for AHEAD words before its turn,
- * and its number does not lie in its first line. */
+/* Reading spends its time in this loop: babeltrace2's interface takes two calls
+ * a word. A field is an object of more than a cache line that was written some
+ * ten events ago, and its number is not in its first line: the line that has it
+ * is prefetched AHEAD words before its turn. */
 enum { AHEAD = 16, FIELD_LINE = 64 };
 
 static inline const bt_field *borrow(const bt_field *array, uint64_t i)
@@ -67,8 +67,8 @@ static void copy_words(const bt_field *array, uint64_t *to, uint64_t n)
 		to[i] = bt_field_integer_unsigned_get_value(next[i % AHEAD]);
 }
 
-/* Needs n > 0. */
-static int is_words(const bt_field *array, uint64_t n)
+/* Is the array, of n > 0 elements, one of numbers that may be a chunk? */
+static bool is_words(const bt_field *array, uint64_t n)
 {
 	return n <= CHUNK_MAX_WORDS &&
 	       bt_field_class_type_is(bt_field_get_class_type(borrow(array, 0)),
@@ -150,8 +150,8 @@ consume(bt_message_iterator *iterator, void *ctx)
 
 /* ---- the graph ---- */
 
-/* The system's own folder first: a plugin of that name elsewhere is taken only
- * where there is none. */
+/* Look in the system's own folder first; a plugin of that name elsewhere is
+ * used only if there is none. */
 static const bt_plugin *plugin(const char *name)
 {
 	const bt_plugin *found = NULL;
@@ -163,13 +163,13 @@ static const bt_plugin *plugin(const char *name)
 	return found;
 }
 
-/* Does an earlier source have this uuid, so that it was read with it? */
-static int is_known(const struct in_source *s, size_t i)
+/* Does an earlier source have the same uuid? Then they are read together. */
+static bool is_known(const struct in_source *s, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (s[i].uuid[0] && strcmp(s[k].uuid, s[i].uuid) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* { "inputs": [the folders that are pieces of source i's trace] } */

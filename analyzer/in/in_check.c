@@ -1,37 +1,27 @@
-/* in_check.c - is this CTF folder whole? Metadata first, then each stream file
- * against its index and its own packet headers. Knows how LTTng lays packets
- * out; other writers' packets are not looked at.
+/* in_check.c - checks whether a CTF folder is whole: its metadata first, then
+ * each stream file against its index and its own packet headers. Knows how
+ * LTTng lays packets out; other writers' packets are not looked at.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_check.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
-#include "analyzer/in/in_metadata.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	PACKET_HEAD = 84,        /* bytes of LTTng's header and context */
-	INDEX_HEAD = 16,
-	INDEX_ENTRY = 56,        /* of version 1.0; 1.1 adds two words */
-};
-
-#define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
-#define INDEX_MAGIC UINT32_C(0xc1f1dcc1)
-
+/* Where the reason for a refusal is written, in a few words. */
 struct why { char *text; size_t room; };
 
-static int bad(const struct why *why, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
+__attribute__((format(printf, 2, 3)))
 static int bad(const struct why *why, const char *format, ...)
 {
 	va_list args;
@@ -47,15 +37,7 @@ static uint32_t get32(const unsigned char *p)
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return le32toh(v);
-}
-
-static uint32_t get32_be(const unsigned char *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be32toh(v);
+	return v;
 }
 
 static uint64_t get64(const unsigned char *p)
@@ -63,18 +45,214 @@ static uint64_t get64(const unsigned char *p)
 	uint64_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
+	return v;
 }
 
-static uint64_t get64_be(const unsigned char *p)
-{
-	uint64_t v;
+/* ---- metadata ---- */
 
-	memcpy(&v, p, sizeof(v));
-	return be64toh(v);
+/* What metadata says. */
+struct metadata {
+	char *text;
+	char uuid[40];         /* tells this trace from others */
+	bool has_packets;      /* it came in packets, as LTTng writes it */
+	unsigned char packet_uuid[16];
+	bool is_lttng;         /* packets of streams are laid out as LTTng's */
+	bool has_chunks;       /* it names an event weft:chunk */
+};
+
+enum {
+	METADATA_MAX = 16 << 20, /* bytes; LTTng's own are a few thousand */
+	TSDL_HEAD = 37,          /* bytes before a metadata packet's text */
+};
+
+#define TSDL_MAGIC UINT32_C(0x75d11d57)
+
+/* The whole file, NUL-terminated; NULL if it cannot be read. */
+static unsigned char *load(const char *path, size_t *size,
+			   const struct why *why)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	unsigned char *bytes = NULL;
+	ssize_t got = -1;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size <= METADATA_MAX) {
+		bytes = mem_alloc((size_t)st.st_size + 1);
+		got = read(fd, bytes, (size_t)st.st_size);
+	}
+	if (got < 0) {
+		bad(why, "its metadata cannot be read");
+		mem_free(bytes);
+		bytes = NULL;
+	} else {
+		*size = (size_t)got;
+		bytes[got] = '\0';
+	}
+	if (fd >= 0)
+		close(fd);
+	return bytes;
+}
+
+/* Join the text of all metadata packets, in place. Returns its length. */
+static ssize_t unpack(unsigned char *bytes, size_t size, const struct why *why)
+{
+	size_t out = 0;
+
+	for (size_t at = 0; at < size; ) {
+		const unsigned char *const p = bytes + at;
+
+		if (size - at < TSDL_HEAD)
+			return bad(why, "its metadata is cut short");
+		const size_t content = get32(p + 24) / 8;
+		const size_t whole = get32(p + 28) / 8;
+
+		if (get32(p) != TSDL_MAGIC || memcmp(p + 4, bytes + 4, 16) ||
+		    p[32] || p[33] || p[34] || content < TSDL_HEAD ||
+		    content > whole)
+			return bad(why, "its metadata is damaged");
+		if (whole > size - at)
+			return bad(why, "its metadata is cut short");
+		/* The text gets shorter by the headers, so it never overwrites
+		 * the next packet. It goes behind the first header, because
+		 * that one's uuid is compared until the end. */
+		memmove(bytes + TSDL_HEAD + out, p + TSDL_HEAD,
+			content - TSDL_HEAD);
+		out += content - TSDL_HEAD;
+		at += whole;
+	}
+	memmove(bytes, bytes + TSDL_HEAD, out);
+	bytes[out] = '\0';
+	return (ssize_t)out;
+}
+
+/* What follows the comment or string at p; p itself if there is none. */
+static const char *skip_quoted(const char *p, const char *end)
+{
+	if (p[0] == '/' && p[1] == '*') {
+		const char *const close = strstr(p + 2, "*/");
+		return close ? close + 2 : end;
+	}
+	if (p[0] == '"') {
+		for (p++; p < end && *p != '"'; p++)
+			p += *p == '\\' && p + 1 < end;
+		return p < end ? p + 1 : end;
+	}
+	return p;
+}
+
+/* Do the braces match, does it end with a semicolon, and is it text? */
+static int check_text(const char *text, size_t size, const struct why *why)
+{
+	const char *const end = text + size;
+	long open = 0;
+	char last = 0;
+
+	for (const char *p = text; p < end; ) {
+		const char *const next = skip_quoted(p, end);
+
+		if (next != p) {
+			p = next;
+			continue;
+		}
+		open += (*p == '{') - (*p == '}');
+		if (open < 0 || *p == '\0' || (*p & 0x80))
+			return bad(why, "its metadata is damaged");
+		if (!strchr(" \t\r\n", *p))
+			last = *p;
+		p++;
+	}
+	if (open || last != ';')
+		return bad(why, "its metadata is cut short");
+	return 0;
+}
+
+/* Does text begin with these words, with any space where they have one? */
+static bool match(const char *text, const char *words)
+{
+	for (; *words; words++)
+		if (*words == ' ')
+			text += strspn(text, " \t\r\n");
+		else if (*text++ != *words)
+			return false;
+	return true;
+}
+
+static bool has_words(const char *text, const char *words)
+{
+	for (; *text; text++)
+		if (match(text, words))
+			return true;
+	return false;
+}
+
+static const char lttng_header[] =
+	"packet.header := struct { uint32_t magic; uint8_t uuid[16]; "
+	"uint32_t stream_id; uint64_t stream_instance_id; };";
+static const char lttng_context[] =
+	"struct packet_context { uint64_clock_monotonic_t timestamp_begin; "
+	"uint64_clock_monotonic_t timestamp_end; uint64_t content_size; "
+	"uint64_t packet_size; uint64_t packet_seq_num; "
+	"unsigned long events_discarded; uint32_t cpu_id; };";
+
+static bool is_lttng(const char *text)
+{
+	return has_words(text, "byte_order = le;") &&
+	       has_words(text, lttng_header) && has_words(text, lttng_context);
+}
+
+static void find_uuid(const char *text, char uuid[40])
+{
+	const char *const at = strstr(text, "uuid = \"");
+	size_t n = 0;
+
+	if (at)
+		n = strcspn(at + 8, "\"");
+	if (n > 39)
+		n = 39;
+	if (at)
+		memcpy(uuid, at + 8, n);
+	uuid[n] = '\0';
+}
+
+/* Read and check the metadata: 0, or -1, and *why says what is wrong. m->text
+ * is to be freed in either case. */
+static int load_metadata(const char *path, struct metadata *m,
+			 const struct why *why)
+{
+	size_t size = 0;
+	unsigned char *const bytes = load(path, &size, why);
+	ssize_t length = (ssize_t)size;
+
+	memset(m, 0, sizeof(*m));
+	if (!bytes)
+		return -1;
+	m->text = (char *)bytes;
+	if (size == 0)
+		return bad(why, "its metadata is empty");
+	if (size >= TSDL_HEAD && get32(bytes) == TSDL_MAGIC) {
+		memcpy(m->packet_uuid, bytes + 4, sizeof(m->packet_uuid));
+		m->has_packets = true;
+		length = unpack(bytes, size, why);
+	} else if (size < 10 || memcmp(bytes, "/* CTF 1.8", 10) != 0) {
+		return bad(why, "its metadata is damaged");
+	}
+	if (length < 0 || check_text(m->text, (size_t)length, why))
+		return -1;
+	find_uuid(m->text, m->uuid);
+	m->is_lttng = m->has_packets && is_lttng(m->text);
+	m->has_chunks = has_words(m->text, "name = \"weft:chunk\";");
+	return 0;
 }
 
 /* ---- stream files ---- */
+
+enum {
+	PACKET_HEAD = 84,        /* bytes of LTTng's header and context */
+	INDEX_HEAD = 16,
+	INDEX_ENTRY = 56,        /* of version 1.0; 1.1 adds two words */
+};
+
+#define INDEX_MAGIC UINT32_C(0xc1f1dcc1)
 
 struct packet { uint64_t at, size, content, begin, end; };
 
@@ -90,23 +268,24 @@ static int read_packet(int fd, uint64_t at, uint64_t size, struct packet *p,
 			      .end = get64(head + 40),
 			      .content = get64(head + 48),
 			      .size = get64(head + 56) };
-	if (get32(head) != PACKET_MAGIC || memcmp(head + 4, uuid, 16) ||
+	if (get32(head) != IN_PACKET_MAGIC || memcmp(head + 4, uuid, 16) ||
 	    p->content > p->size || p->size % 8 || p->begin > p->end ||
 	    p->content < PACKET_HEAD * 8 || p->size / 8 > size - at)
 		return -1;
 	return 0;
 }
 
-/* One index entry says the same as the packet's own header? Where the index is
- * wrong, babeltrace2 goes where it points. */
+/* Does the next index entry say the same as the packet's own header?
+ * babeltrace2 follows the index even if it is wrong. */
 static int check_entry(FILE *index, size_t entry_size, const struct packet *p)
 {
 	unsigned char e[256];
 
 	return fread(e, 1, entry_size, index) == entry_size &&
-	       get64_be(e) == p->at && get64_be(e + 8) == p->size &&
-	       get64_be(e + 16) == p->content && get64_be(e + 24) == p->begin &&
-	       get64_be(e + 32) == p->end ? 0 : -1;
+	       be64toh(get64(e)) == p->at && be64toh(get64(e + 8)) == p->size &&
+	       be64toh(get64(e + 16)) == p->content &&
+	       be64toh(get64(e + 24)) == p->begin &&
+	       be64toh(get64(e + 32)) == p->end ? 0 : -1;
 }
 
 /* Open the index of a stream file, which may have none. */
@@ -126,8 +305,8 @@ static int open_index(const char *stream, FILE **index, size_t *entry_size)
 		return errno == ENOENT ? 0 : -1;
 	if (fread(head, 1, sizeof(head), *index) != sizeof(head))
 		return -1;
-	*entry_size = get32_be(head + 12);
-	if (get32_be(head) != INDEX_MAGIC ||
+	*entry_size = be32toh(get32(head + 12));
+	if (be32toh(get32(head)) != INDEX_MAGIC ||
 	    *entry_size < INDEX_ENTRY || *entry_size > 256)
 		rc = -1;
 	return rc;
@@ -186,7 +365,7 @@ static int check_streams(const struct in_folder *f,
 	return 0;
 }
 
-/* ---- both ---- */
+/* ---- a folder ---- */
 
 enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 			      char *why_text, size_t room)
@@ -195,12 +374,13 @@ enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 	const size_t path_room = strlen(folder->path) + 16;
 	char *const path = mem_alloc(path_room);
 	enum in_check found = IN_CHECK_GOOD;
-	const char *wrong = "its metadata is missing";
-	struct in_metadata m = { 0 };
+	struct metadata m = { 0 };
 
 	snprintf(path, path_room, "%s/metadata", folder->path);
-	if (!folder->has_metadata || in_metadata_load(path, &m, &wrong)) {
-		bad(&why, "%s", wrong);
+	if (!folder->has_metadata) {
+		bad(&why, "its metadata is missing");
+		found = IN_CHECK_BAD;
+	} else if (load_metadata(path, &m, &why)) {
 		found = IN_CHECK_BAD;
 	} else if (!m.has_chunks) {
 		found = IN_CHECK_OTHER;
@@ -208,7 +388,7 @@ enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 		found = IN_CHECK_BAD;
 	}
 	memcpy(uuid, m.uuid, sizeof(m.uuid));
-	in_metadata_fini(&m);
+	mem_free(m.text);
 	mem_free(path);
 	return found;
 }

@@ -1,5 +1,5 @@
-/* in_check.h - is this CTF folder whole? libbabeltrace2 2.0.4 aborts, hangs or
- * drops whole streams where it is not, so this is asked first.
+/* in_check.h - whether a CTF folder is whole. libbabeltrace2 2.0.4 aborts,
+ * hangs or drops whole streams if it is not, so this is checked first.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_CHECK_H
 #define WEFT_ANALYZER_IN_IN_CHECK_H
@@ -12,7 +12,8 @@ enum in_check {
 	IN_CHECK_BAD,   /* damaged; why says how */
 };
 
-/* uuid: what tells this trace from others, up to 36 characters and NUL. */
+/* uuid gets what tells this trace from others, up to 36 characters; why (room
+ * bytes) gets what is wrong with an IN_CHECK_BAD. */
 enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 			      char *why, size_t room);
 

@@ -1,5 +1,6 @@
-/* in_child.c - libbabeltrace2 in a process of its own: started, watched, ended.
- * Knows processes; what is read there is in_bt2's.
+/* in_child.c - a reader in a process of its own: started, watched, ended; and
+ * memory that both share: the child fills slots while the parent works on those
+ * that are full.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_child.h"
 
@@ -9,30 +10,114 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+/* ---- the ring ---- */
+
+struct in_ring *in_ring_new(void)
+{
+	struct in_ring *const r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (r == MAP_FAILED) {
+		err_add("no memory to share: %s", strerror(errno));
+		return NULL;
+	}
+	sem_init(&r->filled, 1, 0);
+	sem_init(&r->empty, 1, IN_RING_SLOTS);
+	return r;
+}
+
+void in_ring_free(struct in_ring *r)
+{
+	if (!r)
+		return;
+	sem_destroy(&r->filled);
+	sem_destroy(&r->empty);
+	munmap(r, sizeof(*r));
+}
+
+uint64_t *in_ring_room(struct in_ring *r)
+{
+	while (sem_wait(&r->empty) && errno == EINTR)
+		;
+	return r->words[r->put % IN_RING_SLOTS];
+}
+
+void in_ring_put(struct in_ring *r, size_t n)
+{
+	r->n[r->put++ % IN_RING_SLOTS] = (uint32_t)n;
+	sem_post(&r->filled);
+}
+
+static struct timespec after(int milliseconds)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_sec += milliseconds / 1000;
+	at.tv_nsec += milliseconds % 1000 * 1000000L;
+	if (at.tv_nsec >= 1000000000L) {
+		at.tv_sec++;
+		at.tv_nsec -= 1000000000L;
+	}
+	return at;
+}
+
+int in_ring_get(struct in_ring *r, int milliseconds, const uint64_t **words,
+		size_t *n)
+{
+	const uint32_t slot = r->got % IN_RING_SLOTS;
+
+	if (sem_trywait(&r->filled)) {
+		const struct timespec until = after(milliseconds);
+		int rc;
+
+		do
+			rc = sem_clockwait(&r->filled, CLOCK_MONOTONIC, &until);
+		while (rc && errno == EINTR);
+		if (rc)
+			return 0;
+	}
+	*n = r->n[slot];
+	*words = r->words[slot];
+	if (*n > CHUNK_MAX_WORDS)
+		*n = CHUNK_MAX_WORDS;
+	return *n ? 1 : -1;
+}
+
+void in_ring_done(struct in_ring *r)
+{
+	r->got++;
+	sem_post(&r->empty);
+}
+
+/* ---- the process ---- */
+
 enum {
-	TICK_MS = 100,      /* how often an idle child is looked at */
-	STUCK_CPU_MS = 4000,/* it works that long without getting on: it
-	                     * hangs */
-	STUCK_MS = 60000,   /* or waits that long, for a disk perhaps */
+	TICK_MS = 100,      /* how often an idle child is checked */
+	/* A child hangs if it makes no progress in this much CPU time, or in
+	 * this much time of any kind: it may wait for a disk. */
+	STUCK_CPU_MS = 4000, STUCK_MS = 60000,
 };
 
 struct in_child {
 	struct in_ring *ring;
 	pid_t pid;           /* 0: reaped */
 	int status;
-	int has_chunk;       /* a slot of the ring is lent out */
+	bool has_chunk;      /* the caller uses a slot of the ring */
 	char why[512];
-	/* When it was last seen to get on: its count, its CPU time, the
-	 * clock. */
+	/* When it was last seen to get on: its progress, its CPU time and the
+	 * clock, ms. */
 	uint64_t progress;
 	int64_t cpu, clock;
 };
@@ -67,7 +152,7 @@ static void limit_memory(size_t streams)
 #endif
 }
 
-static _Noreturn void be_child(struct in_ring *ring,
+static _Noreturn void be_child(in_child_fn run, struct in_ring *ring,
 			       const struct in_source *sources, size_t count,
 			       size_t streams, pid_t parent)
 {
@@ -77,17 +162,18 @@ static _Noreturn void be_child(struct in_ring *ring,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	/* babeltrace2's own complaints would stand beside the report. */
+	/* babeltrace2's own messages would come between ours. */
 	dup2(null, 0);
 	dup2(null, 1);
 	dup2(null, 2);
 	setrlimit(RLIMIT_CORE, &no_core);
 	limit_memory(streams);
-	in_bt2_run(ring, sources, count);
+	run(ring, sources, count);
 	_exit(0);
 }
 
-struct in_child *in_child_start(const struct in_source *sources, size_t count,
+struct in_child *in_child_start(in_child_fn run,
+				const struct in_source *sources, size_t count,
 				size_t streams)
 {
 	struct in_ring *const ring = in_ring_new();
@@ -100,7 +186,7 @@ struct in_child *in_child_start(const struct in_source *sources, size_t count,
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		be_child(ring, sources, count, streams, parent);
+		be_child(run, ring, sources, count, streams, parent);
 	if (pid < 0) {
 		err_add("no process to read with: %s", strerror(errno));
 		in_ring_free(ring);
@@ -113,8 +199,8 @@ struct in_child *in_child_start(const struct in_source *sources, size_t count,
 	return c;
 }
 
-/* Did it get on, or may it still? */
-static int is_stuck(struct in_child *c)
+/* Has it not got on for too long? */
+static bool is_stuck(struct in_child *c)
 {
 	const uint64_t progress = c->ring->progress;
 	const int64_t now = ms_of(CLOCK_MONOTONIC), cpu = cpu_ms(c->pid);
@@ -123,7 +209,7 @@ static int is_stuck(struct in_child *c)
 		c->progress = progress;
 		c->clock = now;
 		c->cpu = cpu;
-		return 0;
+		return false;
 	}
 	return cpu - c->cpu > STUCK_CPU_MS || now - c->clock > STUCK_MS;
 }
@@ -163,24 +249,24 @@ static int ended(struct in_child *c)
 
 int in_child_next(struct in_child *c, const uint64_t **words, size_t *n)
 {
-	int is_dead = 0;
+	bool is_dead = false;
 
 	if (c->has_chunk)
 		in_ring_done(c->ring);
-	c->has_chunk = 0;
+	c->has_chunk = false;
 	for (;;) {
 		const int got = in_ring_get(c->ring, is_dead ? 0 : TICK_MS,
 					    words, n);
 
 		if (got > 0) {
-			c->has_chunk = 1;
+			c->has_chunk = true;
 			return 1;
 		}
 		if (got < 0)
 			return ended(c);
 		if (is_dead)
 			return crashed(c);
-		/* What it put into the ring before it died is still given. */
+		/* Chunks that it put before it died are still returned. */
 		reap(c, WNOHANG);
 		is_dead = !c->pid;
 		if (!is_dead && is_stuck(c))

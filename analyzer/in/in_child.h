@@ -1,24 +1,75 @@
-/* in_child.h - libbabeltrace2 in a process of its own: started, watched, ended.
- * Knows processes; what is read there is in_bt2's.
+/* in_child.h - a reader in a process of its own, because libbabeltrace2 may
+ * crash or hang on a damaged trace, and the ring of chunks through which it
+ * sends what it reads. Knows processes; knows nothing of what is read.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_CHILD_H
 #define WEFT_ANALYZER_IN_IN_CHILD_H
 
-#include "analyzer/in/in_bt2.h"
+#include "tracepoints/chunk.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the ring: memory that both processes share ---- */
+
+enum { IN_RING_SLOTS = 64 };
+
+/* The child fills slots, the parent empties them, both in turn. The child may
+ * have gone astray, so the parent checks every length that it reads here.
+ * Invariant: filled's value + empty's value <= IN_RING_SLOTS. */
+struct in_ring {
+	sem_t filled, empty;
+	_Atomic uint64_t progress;   /* grows as long as the child gets on */
+	_Atomic uint64_t refused;    /* events that could hold no chunk */
+	_Atomic uint64_t discarded;  /* events that LTTng says it discarded */
+	_Atomic int failed;          /* the child failed; text says why */
+	char text[400];
+	uint32_t n[IN_RING_SLOTS];   /* words of a slot; 0: the end */
+	uint64_t words[IN_RING_SLOTS][CHUNK_MAX_WORDS];
+	uint32_t put, got;           /* slots used so far: put is the child's,
+	                              * got the parent's */
+};
+
+/* NULL with a cause if there is no memory to share. */
+struct in_ring *in_ring_new(void);
+void in_ring_free(struct in_ring *);
+
+/* In the child: wait for a free slot and return its words; then send the first
+ * n of them. n = 0 says that nothing follows. */
+uint64_t *in_ring_room(struct in_ring *);
+void in_ring_put(struct in_ring *, size_t n);
+
+/* In the parent: wait up to so many milliseconds for a chunk. 1 if one came,
+ * which is valid until in_ring_done; 0 if none came; -1 after the last one. */
+int in_ring_get(struct in_ring *, int milliseconds, const uint64_t **words,
+		size_t *n);
+void in_ring_done(struct in_ring *);
+
+/* ---- the process ---- */
+
+/* A CTF folder. Those of one uuid are pieces of one trace (rotation). */
+struct in_source { const char *path; char uuid[40]; };
+
+/* Runs in the child: reads the sources into the ring. */
+typedef void (*in_child_fn)(struct in_ring *, const struct in_source *,
+			    size_t count);
 
 struct in_child;
 
-/* NULL with a cause when there can be no process. streams: how many stream
- * files there are, for the memory it may use. */
-struct in_child *in_child_start(const struct in_source *, size_t count,
-				size_t streams);
-/* The next chunk's words, the child's, until the next call. 1; 0 at the end;
- * -1 when the child failed, crashed or hung, and in_child_why says so. */
+/* NULL with a cause if no process can be started. streams: how many stream
+ * files there are, which limits the child's memory. */
+struct in_child *in_child_start(in_child_fn, const struct in_source *,
+				size_t count, size_t streams);
+/* The next chunk's words, valid until the next call: 1; 0 at the end; -1 if the
+ * child failed, crashed or hung, and in_child_why says which. */
 int in_child_next(struct in_child *, const uint64_t **words, size_t *n);
 const char *in_child_why(const struct in_child *);
+/* How many events were refused by the child, and discarded by LTTng. */
 uint64_t in_child_refused(const struct in_child *);
 uint64_t in_child_discarded(const struct in_child *);
-/* End it, whatever it does. */
+/* End the child, whatever it does. */
 void in_child_end(struct in_child *);
 
 #endif

@@ -18,8 +18,6 @@
 
 enum { MAX_DEPTH = 24, MAX_FILES = 1 << 20 };
 
-#define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
-
 static char *join(const char *folder, const char *name)
 {
 	const size_t size = strlen(folder) + strlen(name) + 2;
@@ -29,31 +27,31 @@ static char *join(const char *folder, const char *name)
 	return path;
 }
 
-/* Takes path. */
+/* Takes path over. */
 static void add_path(char ***list, size_t *count, size_t *room, char *path)
 {
 	vec_need(list, room, *count + 1);
 	(*list)[(*count)++] = path;
 }
 
-/* Takes path. */
+/* Takes path over. */
 static void add_spill(struct in_found *f, char *path, uint64_t size)
 {
 	add_path(&f->spills, &f->spill_count, &f->spill_room, path);
 	f->spill_bytes += size;
 }
 
-static int starts_a_packet(const char *path)
+static bool starts_a_packet(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint32_t magic = 0;
 
 	if (fd < 0)
-		return 0;
+		return false;
 	if (read(fd, &magic, sizeof(magic)) != sizeof(magic))
 		magic = 0;
 	close(fd);
-	return magic == PACKET_MAGIC;
+	return magic == IN_PACKET_MAGIC;
 }
 
 static void folder_fini(struct in_folder *d)
@@ -64,8 +62,8 @@ static void folder_fini(struct in_folder *d)
 	mem_free(d->path);
 }
 
-/* Takes the folder in, if there is anything in it that a reader could use.
- * Where metadata is missing, only what begins like a packet is a stream. */
+/* Keep the folder if a reader can use anything in it. If metadata is missing,
+ * only files that begin like a packet are streams. */
 static void add_folder(struct in_found *f, struct in_folder *d)
 {
 	size_t kept = 0;
@@ -83,12 +81,12 @@ static void add_folder(struct in_found *f, struct in_folder *d)
 	*vec_add(&f->folders, &f->folder_room, &f->folder_count) = *d;
 }
 
-/* Takes path. */
+/* Takes path over. */
 static void add_file(struct in_found *f, struct in_folder *d, const char *name,
 		     char *path, uint64_t size)
 {
 	if (strcmp(name, "metadata") == 0)
-		d->has_metadata = 1;
+		d->has_metadata = true;
 	if (strcmp(name, "metadata") == 0 || size == 0) {
 		mem_free(path);
 		return;
@@ -130,7 +128,7 @@ static int list_folder(const char *path, char ***names, size_t *count)
 
 static int walk(struct in_found *f, const char *path, int depth);
 
-/* Takes path. */
+/* Takes path over. */
 static void visit(struct in_found *f, struct in_folder *d, const char *name,
 		  char *path, int depth)
 {

@@ -1,16 +1,20 @@
-/* in_find.h - what lies in a trace's folder: CTF traces, stream files, spill
+/* in_find.h - what a trace's folder holds: CTF traces, stream files, spill
  * files. Knows names and first bytes; reads no further.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_FIND_H
 #define WEFT_ANALYZER_IN_IN_FIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A folder of stream files, with CTF metadata or where it should be. */
+/* The first 32 bits of each packet of a stream file, little-endian. */
+#define IN_PACKET_MAGIC UINT32_C(0xc1fc1fc1)
+
+/* A folder of stream files, with CTF metadata or without. */
 struct in_folder {
 	char *path;
-	int has_metadata;
+	bool has_metadata;
 	char **streams;        /* paths of its stream files, none empty */
 	size_t stream_count, stream_room;
 	uint64_t stream_bytes;
@@ -25,9 +29,9 @@ struct in_found {
 	int unreadable;        /* files or folders that could not be opened */
 };
 
-/* Look through path and all below it (links below it are not followed); a
- * plain file is taken for a spill file. 0, or -1 with a cause when path itself
- * cannot be read. The caller ends it with in_find_fini in either case. */
+/* Search path and all below it; symbolic links below it are not followed. A
+ * plain file is taken for a spill file. 0, or -1 with a cause if path itself
+ * cannot be read. Ends with in_find_fini in either case. */
 int in_find_all(const char *path, struct in_found *found);
 void in_find_fini(struct in_found *found);
 

@@ -10,6 +10,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
+#include "analyzer/in/in_bt2.h"
 #include "analyzer/in/in_carve.h"
 #include "analyzer/in/in_check.h"
 #include "analyzer/in/in_child.h"
@@ -32,8 +33,8 @@ struct reading {
 	size_t cursor;               /* carved places given on so far */
 	int has_carved_good;         /* the good folders were carved too */
 	uint64_t carved;             /* chunks the carver gave */
-	struct map *ahead;           /* of good folders' chunks, those that it
-	                              * gave and babeltrace2 has not yet given */
+	struct map *ahead;           /* chunks of good folders that the carver gave
+	                              * before babeltrace2 did */
 	uint64_t refused;            /* by decode_chunk, from babeltrace2 */
 	struct in_summary *summary;
 };
@@ -212,7 +213,8 @@ static enum in_order_result read_good(struct reading *r)
 
 	if (!r->source_count)
 		return IN_ORDER_TAKEN;
-	c = in_child_start(r->sources, r->source_count, r->good_streams);
+	c = in_child_start(in_bt2_run, r->sources, r->source_count,
+			   r->good_streams);
 	if (!c) {
 		err_clear();
 		say(r, "babeltrace2 cannot be started");

@@ -4,9 +4,10 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/in/in_explode.h"
-#include "analyzer/in/plugin_emit.h"
+#include "analyzer/in/plugin_events.h"
 
 #include <babeltrace2/babeltrace.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define WINDOW_DEFAULT UINT64_C(5000000000) /* ns */
@@ -22,18 +23,18 @@ static const bt_message_iterator_class_seek_beginning_method_status
 	SEEK_NO_MEMORY =
 	BT_MESSAGE_ITERATOR_CLASS_SEEK_BEGINNING_METHOD_STATUS_MEMORY_ERROR;
 
-/* Of the component. */
+/* The component's data. */
 struct explode { uint64_t window; };
 
-/* Of a message iterator. */
+/* A message iterator's data. */
 struct iterator {
 	bt_message_iterator *upstream;
 	uint64_t window;
 	struct in_explode *explode;
-	struct plugin_emit *emit;
+	struct plugin_events *events;
 	uint64_t words[CHUNK_MAX_WORDS];
-	const bt_message *spare; /* made, and no room was left for it */
-	int has_ended;
+	const bt_message *spare; /* made when no room was left for it */
+	bool has_ended;
 };
 
 /* ---- the component ---- */
@@ -90,19 +91,19 @@ static void explode_finalize(bt_self_component_filter *self)
 static int begin(struct iterator *it, bt_self_message_iterator *self)
 {
 	it->explode = in_explode_new(it->window);
-	it->emit = plugin_emit_new(self);
-	return it->emit ? 0 : -1;
+	it->events = plugin_events_new(self);
+	return it->events ? 0 : -1;
 }
 
 static void end(struct iterator *it)
 {
 	bt_message_put_ref(it->spare);
 	in_explode_free(it->explode);
-	plugin_emit_free(it->emit);
+	plugin_events_free(it->events);
 	it->spare = NULL;
 	it->explode = NULL;
-	it->emit = NULL;
-	it->has_ended = 0;
+	it->events = NULL;
+	it->has_ended = false;
 }
 
 static void iterator_free(struct iterator *it)
@@ -139,8 +140,8 @@ iterator_init(bt_self_message_iterator *self,
 	return BT_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD_STATUS_OK;
 }
 
-/* The trimmer wants to be able to seek; going back to the beginning is all
- * that babeltrace2 needs for it. */
+/* babeltrace2's trimmer seeks. Going back to the beginning is all that it needs
+ * from an iterator. */
 static bt_message_iterator_class_can_seek_beginning_method_status
 iterator_can_seek(bt_self_message_iterator *self, bt_bool *can_seek)
 {
@@ -168,7 +169,7 @@ static void iterator_finalize(bt_self_message_iterator *self)
 	iterator_free(bt_self_message_iterator_get_data(self));
 }
 
-/* The words of an event, if it is weft:chunk. Returns how many. */
+/* Copy the words of an event, and return how many; 0 if it is no weft:chunk. */
 static uint64_t get_words(const bt_event *event, uint64_t *words)
 {
 	const char *const name = bt_event_class_get_name(
@@ -205,7 +206,7 @@ static void take(struct iterator *it, const bt_message *message)
 	if (bt_message_get_type(message) == BT_MESSAGE_TYPE_EVENT)
 		n = get_words(bt_message_event_borrow_event_const(message),
 			      it->words);
-	/* What is no chunk is left out: weft info says how many there are. */
+	/* Events that are no chunk are left out; weft info counts them. */
 	if (n && in_explode_put(it->explode, it->words, n))
 		err_clear();
 	bt_message_put_ref(message);
@@ -228,8 +229,8 @@ static next_status pull(struct iterator *it)
 	return NEXT_OK;
 }
 
-/* Add what comes next to the messages: 1 when something came, 0 when upstream
- * must be asked, -1 at the end, -2 when there is no memory. */
+/* Append the next messages: 1 if there were any, 0 if upstream must be asked,
+ * -1 at the end, -2 if there is no memory. */
 static int add_next(struct iterator *it, bt_message_array_const messages,
 		    uint64_t capacity, uint64_t *count)
 {
@@ -241,12 +242,12 @@ static int add_next(struct iterator *it, bt_message_array_const messages,
 	if (got == 0)
 		return 0;
 	if (got < 0) {
-		it->has_ended = 1;
-		made[0] = plugin_emit_end(it->emit);
+		it->has_ended = true;
+		made[0] = plugin_events_end(it->events);
 		n = made[0] != NULL;
 		got = n ? 1 : -1;
 	} else {
-		n = plugin_emit_event(it->emit,
+		n = plugin_events_put(it->events,
 				      in_explode_session(it->explode), &event,
 				      made);
 		got = n ? 1 : -2;
@@ -272,7 +273,7 @@ static next_status iterator_next(bt_self_message_iterator *self,
 	it->spare = NULL;
 	while (*count < capacity && got >= 0) {
 		got = add_next(it, messages, capacity, count);
-		/* What there is goes first; then upstream is asked. */
+		/* Return what there is before asking upstream. */
 		if (got == 0 && *count)
 			return NEXT_OK;
 		if (got == 0) {

@@ -6,7 +6,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/merge/merge.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/profile/prof.h"
+#include "analyzer/profile/profile.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -196,7 +196,7 @@ static void take_session(struct load *load, const char *reader)
 
 static enum cmd_exit read_profile(struct load *load)
 {
-	load->session = prof_read(load->path);
+	load->session = profile_read(load->path);
 	if (!load->session)
 		return CMD_UNREADABLE;
 	take_session(load, load->session->part_count > 0 ? "weft, merged" :
@@ -356,7 +356,7 @@ static enum cmd_exit open_one(struct load *load,
 	load->want = *want;
 	load->path = path;
 	load->is_part = filter_args_has(FILTER_ALL);
-	status = prof_is(path) ? open_profile(load) : open_trace(load);
+	status = profile_is(path) ? open_profile(load) : open_trace(load);
 	/* A profile always tells Lua states apart. Filtering, be it by nothing,
 	 * joins what differs in them alone. */
 	if (status == CMD_OK &&

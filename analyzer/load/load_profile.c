@@ -7,7 +7,7 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_file.h"
-#include "analyzer/profile/prof.h"
+#include "analyzer/profile/profile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,13 +64,13 @@ static void settle_states(struct session *s)
 	mem_free(to);
 }
 
-struct writing { struct load *load; struct prof_about about; };
+struct writing { struct load *load; struct profile_about about; };
 
 static int write_profile(FILE *to, void *ctx)
 {
 	const struct writing *const w = ctx;
 
-	return prof_write(to, w->load->session, &w->about);
+	return profile_write(to, w->load->session, &w->about);
 }
 
 int load_profile_write(struct load *load, const char *file)

@@ -1,5 +1,5 @@
 /* out_table.c - a table of text, fitted to the terminal: columns are left out
- * in the order their rows say, then the long ones are cut.
+ * in the order that their rows say, then the long ones are cut.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_table.h"
 
@@ -8,6 +8,7 @@
 #include "analyzer/out/out_escape.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,4 +217,33 @@ size_t out_table_terminal(FILE *file)
 	if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
 		return 80;
 	return size.ws_col < COLUMNS_LEAST ? COLUMNS_LEAST : size.ws_col;
+}
+
+/* ---- CSV ---- */
+
+static void next(struct out_csv *csv)
+{
+	if (csv->fields++ > 0)
+		fputc(',', csv->to);
+}
+
+void out_csv_text(struct out_csv *csv, const char *text)
+{
+	char *const field = out_escape_csv(text);
+
+	next(csv);
+	fputs(field, csv->to);
+	mem_free(field);
+}
+
+void out_csv_number(struct out_csv *csv, uint64_t number)
+{
+	next(csv);
+	fprintf(csv->to, "%" PRIu64, number);
+}
+
+void out_csv_end(struct out_csv *csv)
+{
+	fputc('\n', csv->to);
+	csv->fields = 0;
 }

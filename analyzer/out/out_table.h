@@ -1,10 +1,11 @@
-/* out_table.h - a table of text: columns as wide as need be, fitted to a
- * terminal or left as long as they are in a pipe.
+/* out_table.h - rows of text, as a table: columns as wide as need be, fitted to
+ * a terminal or left as long as they are in a pipe; and as CSV for scripts.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_OUT_OUT_TABLE_H
 #define WEFT_ANALYZER_OUT_OUT_TABLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum out_align { OUT_RIGHT, OUT_LEFT };
@@ -38,5 +39,14 @@ void out_table_print(const struct out_table *, FILE *to, size_t width);
 /* Columns to fit: COLUMNS where it is exported, else those of the terminal
  * that the file is; 0 if it is none. */
 size_t out_table_terminal(FILE *);
+
+/* ---- CSV ---- */
+
+/* A row being written; starts as { file, 0 }. */
+struct out_csv { FILE *to; int fields; };
+
+void out_csv_text(struct out_csv *, const char *text); /* untrusted */
+void out_csv_number(struct out_csv *, uint64_t);
+void out_csv_end(struct out_csv *);                    /* of the row */
 
 #endif

@@ -4,16 +4,100 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym.h"
 
-#include "analyzer/sym/sym_child.h"
-#include "analyzer/sym/sym_dwarf.h"
-#include "analyzer/sym/sym_find.h"
-#include "analyzer/sym/sym_lua.h"
-#include "analyzer/base/vec.h"
 #include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/sym/sym_child.h"
+#include "analyzer/sym/sym_find.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+/* ---- Lua functions ---- */
+
+/* Of a source that is program text, this much stands in the name. */
+enum { TEXT_SHOWN = 40 };
+
+/* "@file" names a file, "=name" is any name, the rest is the text itself, of
+ * which the first line is shown. */
+static const char *source_name(const char *source, struct arena *arena)
+{
+	char shown[TEXT_SHOWN + 32];
+	const size_t line = strcspn(source, "\r\n");
+	const size_t kept = line < TEXT_SHOWN ? line : TEXT_SHOWN;
+
+	if (source[0] == '@' || source[0] == '=')
+		return source[1] != '\0' ? source + 1 : "?";
+	if (source[0] == '\0')
+		return "?";
+	const int length = snprintf(shown, sizeof(shown), "[string \"%.*s%s\"]",
+				    (int)kept, source,
+				    source[kept] != '\0' ? "..." : "");
+	return arena_copy(arena, shown, (size_t)length);
+}
+
+/* The same file shown within a name: its last part is enough. */
+static const char *short_name(const char *file)
+{
+	return file[0] == '[' ? file : text_base_name(file);
+}
+
+/* Lua says "?" where the key of a call is no constant. */
+static bool is_name(const char *hint)
+{
+	return hint[0] != '\0' && strcmp(hint, "?") != 0;
+}
+
+/* LuaJIT's own functions have no lines; "=[builtin:NAME]" is all there is. */
+static bool is_builtin(struct func *f, struct arena *arena)
+{
+	static const char begin[] = "=[builtin:";
+	const size_t n = sizeof(begin) - 1;
+	const char *const name = f->source + n, *end;
+
+	if (f->line != UINT32_MAX || strncmp(f->source, begin, n) != 0)
+		return false;
+	end = strchr(name, ']');
+	if (!end || end == name || end[1] != '\0')
+		return false;
+	f->name = arena_copy(arena, name, (size_t)(end - name));
+	f->file = "[LuaJIT]";
+	f->file_line = 0;
+	return true;
+}
+
+/* Which of the functions on its lines it is, counted from 1, where it is not
+ * the first. */
+static const char *which(const struct func *f, char to[16])
+{
+	to[0] = '\0';
+	if (f->ordinal > 0)
+		snprintf(to, 16, "#%u", f->ordinal + 1);
+	return to;
+}
+
+void sym_lua_name(struct func *f, struct arena *arena)
+{
+	char text[1024], number[16];
+	int length;
+
+	f->file = source_name(f->source, arena);
+	f->file_line = f->line;
+	if (is_builtin(f, arena))
+		return;
+	if (f->line == 0)
+		length = snprintf(text, sizeof(text), "main chunk <%s>",
+				  short_name(f->file));
+	else
+		length = snprintf(text, sizeof(text), "%s <%s:%u%s>",
+				  is_name(f->hint) ? f->hint : "function",
+				  short_name(f->file), f->line,
+				  which(f, number));
+	if (length >= (int)sizeof(text))
+		length = (int)sizeof(text) - 1;
+	f->name = arena_copy(arena, text, (size_t)length);
+}
+
+/* ---- native functions ---- */
 
 enum {
 	ALL_MODULES = 4,     /* modules together may take so many times what
@@ -40,7 +124,7 @@ struct task {
 
 /* Is this one of the functions that were asked for? Nobody else's name is
  * changed, whatever the child sends. */
-static int is_asked(const struct task *task, uint32_t id)
+static bool is_asked(const struct task *task, uint32_t id)
 {
 	size_t low = 0, high = task->count;
 
@@ -89,7 +173,7 @@ static int take_answer(void *ctx, const struct sym_answer *answer,
 	return 0;
 }
 
-/* --- in the child ------------------------------------------------------ */
+/* ---- in the child ---- */
 
 static void send_name(void *ctx, uint32_t id, const char *name,
 		      const char *file, uint32_t line)
@@ -110,13 +194,13 @@ static void do_name(const void *ctx, FILE *to)
 	sym_child_send(to, answer, found.fd < 0 ? "" : found.path, found.why);
 	fflush(to);
 	if (found.fd >= 0 &&
-	    sym_dwarf_name(found.fd, found.path, task->queries, task->count,
+	    sym_elf_name(found.fd, found.path, task->queries, task->count,
 			   send_name, to, found.why, sizeof(found.why)) != 0)
 		sym_child_send(to, (struct sym_answer){ .id = 0 }, "",
 			       found.why);
 }
 
-/* --- in the parent ----------------------------------------------------- */
+/* ---- in the parent ---- */
 
 static void name_module(struct task *task, unsigned seconds)
 {
@@ -183,23 +267,16 @@ static void count_named(const struct task *task)
 	}
 }
 
-static time_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec;
-}
-
 static void name_modules(struct func_table *funcs, struct arena *arena,
 			 const struct sym_options *options,
 			 struct sym_module *modules)
 {
-	const time_t end = now() + (time_t)options->seconds * ALL_MODULES;
+	const int64_t end = sym_child_now() +
+			    (int64_t)options->seconds * ALL_MODULES * 1000;
 	unsigned server_seconds = SERVER_SECONDS;
 
 	for (elf_id elf = 1; elf <= func_elf_count(funcs); elf++) {
-		const time_t left = end - now();
+		const int64_t left = (end - sym_child_now()) / 1000;
 		struct task task = {
 			.funcs = funcs, .arena = arena, .elf = elf,
 			.module = &modules[elf],
@@ -211,7 +288,7 @@ static void name_modules(struct func_table *funcs, struct arena *arena,
 		gather(&task);
 		if (task.count > 0)
 			name_module(&task, left <= 0 ? 0 :
-				    left < (time_t)options->seconds ?
+				    left < (int64_t)options->seconds ?
 				    (unsigned)left : options->seconds);
 		count_named(&task);
 		mem_free(task.queries);

@@ -1,6 +1,9 @@
 /* sym.h - names for the functions of a session: native ones from their ELF
- * files, Lua ones from their sources. What cannot be named gets a stand-in
- * that says where it is.
+ * files, Lua ones from their sources. A function without a name is called after
+ * the place where it lies.
+ *
+ * This folder finds and reads ELF files. It may use analyzer/base and model; it
+ * knows nothing of traces, tables or output.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_SYM_SYM_H
 #define WEFT_ANALYZER_SYM_SYM_H
@@ -34,5 +37,11 @@ struct sym_module {
  * mem_free. */
 struct sym_module *sym_name(struct func_table *, struct arena *,
 			    const struct sym_options *);
+
+/* Fill in name, file and file_line of a FUNC_LUA. The file is shown as in Lua's
+ * own messages: "app.lua", "stdin", "[string "return 1..."]". The name is the
+ * hint with its place, "handler <app.lua:12>", or "function <...>", or "main
+ * chunk <app.lua>"; "<app.lua:12#2>" is the second function on those lines. */
+void sym_lua_name(struct func *, struct arena *);
 
 #endif

@@ -56,15 +56,15 @@ static _Noreturn void be_child(const struct sym_job *job, int pipe)
 	FILE *const to = fdopen(pipe, "w");
 
 	set_limits(job->seconds);
-	/* What a library says about a strange file is of no use to anyone. */
+	/* Messages of libraries about a damaged file help nobody. */
 	if (!to || !freopen("/dev/null", "w", stderr))
 		_exit(1);
 	job->work(job->work_ctx, to);
 	_exit(fflush(to) == 0 ? 0 : 1);
 }
 
-/* Take what is complete in the inbox; returns the bytes used, or -1 if it is
- * nonsense or enough. */
+/* Take the complete answers in the inbox. Returns the bytes used, or -1 if an
+ * answer is invalid or the taker wants no more. */
 static ssize_t take_answers(const struct sym_job *job, const char *inbox,
 			    size_t size)
 {
@@ -87,7 +87,7 @@ static ssize_t take_answers(const struct sym_job *job, const char *inbox,
 	return (ssize_t)at;
 }
 
-static int64_t now_ms(void)
+int64_t sym_child_now(void)
 {
 	struct timespec time;
 
@@ -97,13 +97,13 @@ static int64_t now_ms(void)
 
 static enum ending receive(const struct sym_job *job, int pipe, char *inbox)
 {
-	const int64_t deadline = now_ms() + (int64_t)job->seconds * 1000;
+	const int64_t deadline = sym_child_now() + (int64_t)job->seconds * 1000;
 	size_t held = 0;
 	uint64_t all = 0;
 
 	for (;;) {
 		struct pollfd poller = { .fd = pipe, .events = POLLIN };
-		const int64_t left = deadline - now_ms();
+		const int64_t left = deadline - sym_child_now();
 		ssize_t size;
 
 		if (left <= 0 ||

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 /* What the child writes into the pipe: this, then the bytes of two strings,
- * each at most SYM_NAME_BYTES. What the fields mean is between the two who use
- * it; id 0 is about the module itself. */
+ * each at most SYM_NAME_BYTES. The user of the job gives the fields their
+ * meaning. */
 struct sym_answer {
 	uint32_t id, line, name_size, file_size;
 	uint64_t offset, size;
@@ -19,10 +19,10 @@ struct sym_answer {
 
 enum { SYM_NAME_BYTES = 4096, SYM_WHY = 256 };
 
-/* Done in the child: send answers into the pipe. */
+/* Runs in the child: sends answers into the pipe. */
 typedef void (*sym_work_fn)(const void *ctx, FILE *to);
-/* Done in the parent with each answer: text is the two strings, one behind the
- * other, without NULs. Non-zero: enough, end it. */
+/* Runs in the parent with each answer. text is the two strings, one behind the
+ * other, without NULs. A return other than 0 ends the child. */
 typedef int (*sym_take_fn)(void *ctx, const struct sym_answer *,
 			   const char *text);
 
@@ -31,15 +31,18 @@ struct sym_job {
 	const void *work_ctx;
 	sym_take_fn take;
 	void *take_ctx;
-	unsigned seconds;        /* at most */
-	uint64_t bytes;          /* at most that much is taken */
+	unsigned seconds;        /* the child may take at most this long, */
+	uint64_t bytes;          /* and send at most this much */
 };
 
-/* Run the job. 0: all that the child had to say was taken. -1: it was not;
- * what came is good all the same, and why (SYM_WHY bytes) says why it ended. */
+/* CLOCK_MONOTONIC in ms. */
+int64_t sym_child_now(void);
+
+/* Run the job. 0: all answers of the child were taken. -1: they were not, and
+ * why (SYM_WHY bytes) says why; the answers that came are good all the same. */
 int sym_child_run(const struct sym_job *, char *why);
 
-/* In the child: send one. Both strings are cut to what fits. */
+/* In the child: send an answer. Both strings are cut to SYM_NAME_BYTES. */
 void sym_child_send(FILE *to, struct sym_answer, const char *name,
 		    const char *file);
 

@@ -1,11 +1,53 @@
-/* sym_elf.c - is this ELF file that module, and what can it tell?
+/* sym_elf.c - reads ELF files with libelf and libdw: build-ids, symbol tables,
+ * and debug information as gcc and clang write it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_elf.h"
 
+#include <dlfcn.h>
+#include <dwarf.h>
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
+
+/* ---- C++ names ---- */
+
+typedef char *demangle_fn(const char *symbol, char *to, size_t *size,
+			  int *status);
+
+static demangle_fn *load(void)
+{
+	void *const library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+	demangle_fn *function = NULL;
+
+	if (library)
+		*(void **)&function = dlsym(library, "__cxa_demangle");
+	return function;
+}
+
+const char *sym_demangle(const char *symbol)
+{
+	static demangle_fn *function;
+	static bool is_loaded;
+	static char *kept;
+	int status = -1;
+
+	if (strncmp(symbol, "_Z", 2) != 0)
+		return symbol;
+	if (!is_loaded)
+		function = load();
+	is_loaded = true;
+	if (!function)
+		return symbol;
+	free(kept);
+	kept = function(symbol, NULL, NULL, &status);
+	return kept && status == 0 ? kept : symbol;
+}
+
+/* ---- the file ---- */
 
 enum { ID_SHOWN = 16, PAGE = 1 << 16 };
 
@@ -64,29 +106,29 @@ static uint64_t mapped_size(Elf *elf)
 	if (elf_getphdrnum(elf, &count) != 0)
 		return 0;
 	for (size_t i = 0; i < count && i <= INT16_MAX; i++)
-		if (gelf_getphdr(elf, (int)i, &part) != NULL &&
+		if (gelf_getphdr(elf, (int)i, &part) &&
 		    part.p_type == PT_LOAD && part.p_vaddr + part.p_memsz > end)
 			end = part.p_vaddr + part.p_memsz;
 	return end;
 }
 
-static int is_same_size(const struct elf_module *module, Elf *elf, char *why,
-			size_t size)
+static bool is_same_size(const struct elf_module *module, Elf *elf, char *why,
+			 size_t size)
 {
 	const uint64_t its = mapped_size(elf);
 
 	if (module->size == 0 || its == 0 ||
 	    its / PAGE == module->size / PAGE ||
 	    (its + PAGE - 1) / PAGE == (module->size + PAGE - 1) / PAGE)
-		return 1;
+		return true;
 	snprintf(why, size, "size differs (%llu bytes, recorded %llu; there "
 		 "is no build-id)", (unsigned long long)its,
 		 (unsigned long long)module->size);
-	return 0;
+	return false;
 }
 
-int sym_elf_is_module(const struct elf_module *module, Elf *elf, char *why,
-		      size_t size)
+bool sym_elf_is_module(const struct elf_module *module, Elf *elf, char *why,
+		       size_t size)
 {
 	char its[2 * ID_SHOWN + 1], ours[2 * ID_SHOWN + 1];
 	const void *id = NULL;
@@ -97,33 +139,294 @@ int sym_elf_is_module(const struct elf_module *module, Elf *elf, char *why,
 	length = dwelf_elf_gnu_build_id(elf, &id);
 	if (length == module->build_id_size &&
 	    memcmp(id, module->build_id, (size_t)length) == 0)
-		return 1;
+		return true;
 	sym_elf_hex(id, length < 0 ? 0 : length > ID_SHOWN ? ID_SHOWN :
 		    (size_t)length, its);
 	sym_elf_hex(module->build_id, module->build_id_size > ID_SHOWN ?
 		    ID_SHOWN : module->build_id_size, ours);
 	snprintf(why, size, "build-id differs (%.16s, recorded %.16s)",
 		 length > 0 ? its : "none", ours);
-	return 0;
+	return false;
 }
 
-uint32_t sym_elf_sum(int fd)
+uint32_t sym_elf_crc(int fd)
 {
-	uint32_t table[256], sum = UINT32_MAX;
 	unsigned char bytes[1 << 16];
+	uLong crc = crc32(0, NULL, 0);
 	off_t at = 0;
 	ssize_t size;
 
-	for (uint32_t i = 0; i < 256; i++) {
-		table[i] = i;
-		for (int bit = 0; bit < 8; bit++)
-			table[i] = table[i] >> 1 ^
-				   (table[i] & 1 ? UINT32_C(0xedb88320) : 0);
-	}
 	while ((size = pread(fd, bytes, sizeof(bytes), at)) > 0) {
-		for (ssize_t i = 0; i < size; i++)
-			sum = sum >> 8 ^ table[(sum ^ bytes[i]) & 255];
+		crc = crc32(crc, bytes, (uInt)size);
 		at += size;
 	}
-	return ~sum;
+	return (uint32_t)crc;
+}
+
+/* ---- debug information ---- */
+
+struct sym_unit sym_unit_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+
+	return (struct sym_unit){
+		die,
+		dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute)),
+		dwarf_diename(die)
+	};
+}
+
+const char *sym_die_name(Dwarf_Die *die, const char *symbol)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	if (!name)
+		name = symbol;
+	if (!name || strncmp(name, "_Z", 2) != 0) {
+		const char *const plain = dwarf_diename(die);
+
+		if (plain)
+			name = plain;
+	}
+	return !name ? NULL : sym_demangle(name);
+}
+
+/* In DWARF 5, which clang writes so, file 0 is the unit's own source; libdw
+ * 0.188 takes that for no file. */
+static const char *declared_in(const struct sym_unit *unit, Dwarf_Die *die)
+{
+	const char *const file = dwarf_decl_file(die);
+	Dwarf_Attribute attribute;
+	Dwarf_Word index;
+
+	if (!file &&
+	    dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) &&
+	    dwarf_formudata(&attribute, &index) == 0 && index == 0)
+		return unit->source;
+	return file;
+}
+
+static const char *begins_in(const struct sym_unit *unit, uint64_t address,
+			     int *line)
+{
+	Dwarf_Line *const at = dwarf_getsrc_die(unit->die, address);
+
+	if (!at || dwarf_lineno(at, line) != 0) {
+		*line = 0;
+		return NULL;
+	}
+	return dwarf_linesrc(at, NULL, NULL);
+}
+
+/* A relative source name counts from where the compiler ran. */
+void sym_die_place(const struct sym_unit *unit, Dwarf_Die *die,
+		   uint64_t address, char *to, size_t size, uint32_t *line)
+{
+	const char *file = declared_in(unit, die);
+	int number = 0;
+
+	if (dwarf_decl_line(die, &number) != 0 || number <= 0)
+		file = begins_in(unit, address, &number);
+	if (!file)
+		to[0] = '\0';
+	else if (file[0] == '/' || !unit->folder)
+		snprintf(to, size, "%s", file);
+	else
+		snprintf(to, size, "%s/%s", unit->folder, file);
+	*line = number < 0 ? 0 : (uint32_t)number;
+}
+
+/* ---- names ---- */
+
+struct naming {
+	Dwfl_Module *module;
+	const struct sym_query *queries;
+	size_t count;
+	sym_answer_fn answer;
+	void *ctx;
+	struct sym_unit unit;  /* that is being read */
+};
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct sym_query *const x = a, *const y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The first query at or after offset. */
+static size_t first_from(const struct naming *n, uint64_t offset)
+{
+	size_t low = 0, high = n->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (n->queries[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A hook is given the entry of a function, so a symbol that begins elsewhere is
+ * another one's. */
+static const char *symbol_from(const struct naming *n, uint64_t address)
+{
+	GElf_Off inside;
+	GElf_Sym symbol;
+	const char *const name = dwfl_module_addrinfo(
+		n->module, address, &inside, &symbol, NULL, NULL, NULL);
+
+	return name && inside == 0 ? name : NULL;
+}
+
+/* The tracer books a function at an odd address to the even one before it; no
+ * instrumented function is a single byte long, so it cannot be another's. */
+static const char *symbol_at(const struct naming *n, uint64_t offset)
+{
+	const char *const name = symbol_from(n, offset);
+
+	return !name && offset % 2 == 0 ? symbol_from(n, offset + 1) :
+	       name;
+}
+
+static void answer_symbols(const struct naming *n)
+{
+	for (size_t i = 0; i < n->count; i++) {
+		const char *const name = symbol_at(n, n->queries[i].offset);
+
+		if (name)
+			n->answer(n->ctx, n->queries[i].id,
+				  sym_demangle(name), "", 0);
+	}
+}
+
+static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
+{
+	const struct sym_query *const q = &n->queries[query];
+	const char *name;
+	char path[4096];
+	uint32_t line;
+
+	sym_die_place(&n->unit, die, q->offset, path, sizeof(path), &line);
+	name = sym_die_name(die, symbol_at(n, q->offset));
+	n->answer(n->ctx, q->id, !name ? "" : name, path, line);
+}
+
+static void answer_at(const struct naming *n, Dwarf_Die *die,
+		      uint64_t offset)
+{
+	for (size_t i = first_from(n, offset);
+	     i < n->count && n->queries[i].offset == offset; i++)
+		answer_die(n, die, i);
+}
+
+static void answer_entry(const struct naming *n, Dwarf_Die *die,
+			 uint64_t entry)
+{
+	answer_at(n, die, entry);
+	if (entry % 2 != 0 && !symbol_from(n, entry - 1))
+		answer_at(n, die, entry - 1);
+}
+
+/* A function that was split into a hot and a cold part has ranges and no entry
+ * of its own; what a hook was given is the beginning of one of them. */
+static int visit_function(Dwarf_Die *die, void *ctx)
+{
+	const struct naming *const n = ctx;
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+
+	if (dwarf_entrypc(die, &begin) == 0)
+		answer_entry(n, die, begin);
+	else
+		while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0)
+			answer_entry(n, die, begin);
+	return DWARF_CB_OK;
+}
+
+/* Does the unit hold code of any function asked for? A unit that does not say
+ * where its code is may hold any. */
+static bool is_wanted(const struct naming *n, Dwarf_Die *unit)
+{
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+	int ranges = 0;
+
+	while ((at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0) {
+		const size_t i = first_from(n, begin & ~UINT64_C(1));
+
+		ranges++;
+		if (i < n->count && n->queries[i].offset < end)
+			return true;
+	}
+	return ranges == 0 && !dwarf_hasattr(unit, DW_AT_low_pc);
+}
+
+static void answer_debug(struct naming *n)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	while ((unit = dwfl_module_nextcu(n->module, unit, &bias)) != NULL) {
+		if (!is_wanted(n, unit))
+			continue;
+		n->unit = sym_unit_of(unit);
+		dwarf_getfuncs(unit, visit_function, n, 0);
+	}
+}
+
+/* Only the file itself is read: other places are sym_find's. */
+static int find_no_debug(Dwfl_Module *module, void **data, const char *name,
+			 Dwarf_Addr base, const char *file, const char *link,
+			 GElf_Word sum, char **found)
+{
+	(void)module, (void)data, (void)name, (void)base;
+	(void)file, (void)link, (void)sum, (void)found;
+	return -1;
+}
+
+Dwfl_Module *sym_elf_open(int fd, const char *path, Dwfl **dwfl)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = find_no_debug,
+		.section_address = dwfl_offline_section_address,
+	};
+	Dwfl_Module *module = NULL;
+
+	*dwfl = dwfl_begin(&callbacks);
+	if (*dwfl) {
+		dwfl_report_begin(*dwfl);
+		module = dwfl_report_elf(*dwfl, "module", path, dup(fd), 0, 1);
+		dwfl_report_end(*dwfl, NULL, NULL);
+	}
+	if (!module)
+		dwfl_end(*dwfl);
+	return module;
+}
+
+int sym_elf_name(int fd, const char *path, struct sym_query *queries,
+		 size_t count, sym_answer_fn answer, void *ctx, char *why,
+		 size_t why_size)
+{
+	struct naming n = { .queries = queries, .count = count,
+			    .answer = answer, .ctx = ctx };
+	Dwfl *dwfl;
+
+	qsort(queries, count, sizeof(*queries), by_offset);
+	n.module = sym_elf_open(fd, path, &dwfl);
+	if (!n.module) {
+		snprintf(why, why_size, "cannot read it: %s",
+			 dwfl_errmsg(-1));
+		return -1;
+	}
+	answer_symbols(&n);
+	answer_debug(&n);
+	dwfl_end(dwfl);
+	return 0;
 }

@@ -1,30 +1,85 @@
-/* sym_elf.h - is this ELF file that module, and what can it tell? To be called
- * in a process that may crash: the file is untrusted.
+/* sym_elf.h - what an ELF file tells: whether it is a certain module, and
+ * names, files and lines of its functions, from symbol table and debug
+ * information. To be called in a process that may crash or hang: the file is
+ * untrusted.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_SYM_SYM_ELF_H
 #define WEFT_ANALYZER_SYM_SYM_ELF_H
 
 #include "analyzer/model/func.h"
 
+#include <elfutils/libdwfl.h>
 #include <gelf.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+/* ---- the file ---- */
+
+/* What a file is wanted for. */
 enum sym_want { SYM_NAMES, SYM_CODE };
 
-/* Of a file that is to name: exported names, all names, files and lines too. Of
- * one whose code is wanted: WORTH_ALL if it has any. */
+/* What a file can tell, the least first. For names: exported ones; all; all
+ * with files and lines. For code: WORTH_ALL if it has any. */
 enum sym_worth { WORTH_NOTHING, WORTH_EXPORTS, WORTH_NAMES, WORTH_ALL };
 
 enum sym_worth sym_elf_worth(Elf *, enum sym_want);
 
-/* Is it the module, by build-id, or, where there was none, by the size that it
- * takes in memory? If not, why (size bytes) says how it differs. */
-int sym_elf_is_module(const struct elf_module *, Elf *, char *why, size_t size);
+/* Is the file that module? Build-ids are compared or, if none was recorded, the
+ * sizes in memory. If not, why (size bytes) says how it differs. */
+bool sym_elf_is_module(const struct elf_module *, Elf *, char *why,
+		       size_t size);
 
-/* The CRC-32 that .gnu_debuglink holds, of the whole file. */
-uint32_t sym_elf_sum(int fd);
+/* The CRC-32 of the whole file, as .gnu_debuglink has it. */
+uint32_t sym_elf_crc(int fd);
 
-/* bytes * 2 digits and a NUL. */
+/* Write count bytes as hexadecimal digits; to has room for 2 * count + 1. */
 void sym_elf_hex(const uint8_t *bytes, size_t count, char *to);
+
+/* ---- names ---- */
+
+/* The C++ name that a mangled symbol stands for, valid until the next call; the
+ * symbol itself if it is not mangled, or if no C++ library is installed. */
+const char *sym_demangle(const char *symbol);
+
+/* A unit of the debug information: one compiled source file. */
+struct sym_unit {
+	Dwarf_Die *die;
+	const char *folder;    /* where the compiler ran, or NULL */
+	const char *source;    /* or NULL */
+};
+
+struct sym_unit sym_unit_of(Dwarf_Die *);
+
+/* The name of a function, valid until the next call; NULL if it has none. In
+ * C++ that is its linker name, demangled, with the signature; otherwise its
+ * plain name. symbol: the linker name for a function whose debug information
+ * has none, or NULL. */
+const char *sym_die_name(Dwarf_Die *, const char *symbol);
+
+/* Where the function is declared. Of one that the compiler made, such as a
+ * lambda's operator(), where the code at address begins. If that is not known,
+ * file (size bytes) becomes "" and *line 0. */
+void sym_die_place(const struct sym_unit *, Dwarf_Die *, uint64_t address,
+		   char *file, size_t size, uint32_t *line);
+
+/* Open the file for libdw. NULL if libdw cannot read it; otherwise the caller
+ * ends *dwfl with dwfl_end. fd stays the caller's. */
+Dwfl_Module *sym_elf_open(int fd, const char *path, Dwfl **dwfl);
+
+/* A function whose name is asked for, by the address of its entry in the
+ * file. */
+struct sym_query { uint64_t offset; uint32_t id; };
+
+/* Gets an answer; name and file may be "", line 0. Of several answers for one
+ * function the last is the best. */
+typedef void (*sym_answer_fn)(void *ctx, uint32_t id, const char *name,
+			      const char *file, uint32_t line);
+
+/* Answer the queries (which are sorted in place) from the file open as fd: from
+ * the symbol table, which is quick, then from the debug information. Returns 0,
+ * or -1 with the reason in why if libdw cannot read the file. */
+int sym_elf_name(int fd, const char *path, struct sym_query *, size_t count,
+		 sym_answer_fn, void *ctx, char *why, size_t why_size);
 
 #endif

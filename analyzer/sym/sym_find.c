@@ -1,12 +1,13 @@
-/* sym_find.c - where the ELF file of a module is, told by its build-id. Tries
- * one place after another and takes the first file that can name the most.
+/* sym_find.c - finds the ELF file of a module by its build-id. Tries one place
+ * after another, debuginfod's servers last, and takes the first file that can
+ * name the most.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_find.h"
 
-#include "analyzer/sym/sym_server.h"
 #include "analyzer/base/text.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -14,7 +15,113 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* ---- debuginfod's servers ---- */
+
+/* The library is loaded when it is needed, so that weft works without it. */
+typedef int find_fn(void *client, const unsigned char *id, int size,
+		    char **path);
+typedef int progress_fn(void *client, long a, long b);
+
+struct library {
+	void *(*begin)(void);
+	void (*end)(void *client);
+	find_fn *find;
+	void (*set_progress)(void *client, progress_fn *);
+};
+
+static int64_t deadline; /* sym_child_now */
+
+/* Called from time to time while the library waits; non-zero ends the wait. */
+static int watch(void *client, long a, long b)
+{
+	(void)client, (void)a, (void)b;
+	return sym_child_now() >= deadline;
+}
+
+static int load(struct library *l, enum sym_want want)
+{
+	void *const library = dlopen("libdebuginfod.so.1",
+				     RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return -1;
+	*(void **)&l->begin = dlsym(library, "debuginfod_begin");
+	*(void **)&l->end = dlsym(library, "debuginfod_end");
+	*(void **)&l->find = dlsym(library, want == SYM_CODE ?
+				   "debuginfod_find_executable" :
+				   "debuginfod_find_debuginfo");
+	*(void **)&l->set_progress = dlsym(library,
+					   "debuginfod_set_progressfn");
+	return !l->begin || !l->end || !l->find ||
+	       !l->set_progress ? -1 : 0;
+}
+
+/* Set the library's own limits, too, for waits in which it does not call us. */
+static void set_limits(const char *urls, unsigned seconds)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", seconds);
+	if (urls)
+		setenv("DEBUGINFOD_URLS", urls, 1);
+	setenv("DEBUGINFOD_MAXTIME", text, 1);
+	setenv("DEBUGINFOD_TIMEOUT", text, 1);
+	unsetenv("DEBUGINFOD_PROGRESS");
+	deadline = sym_child_now() + (int64_t)seconds * 1000;
+}
+
+static char *ask(const struct library *l, const struct elf_module *module,
+		 const char **why)
+{
+	char *path = NULL;
+	void *const client = l->begin();
+	int fd;
+
+	*why = "no server has its file";
+	if (!client)
+		return NULL;
+	l->set_progress(client, watch);
+	fd = l->find(client, module->build_id, module->build_id_size, &path);
+	if (fd >= 0)
+		close(fd);
+	else if (sym_child_now() + 1000 >= deadline)
+		*why = "the server did not answer in time";
+	l->end(client);
+	return fd >= 0 ? path : NULL;
+}
+
+/* Ask debuginfod's servers (urls NULL: those of DEBUGINFOD_URLS) for at most
+ * that many seconds; *seconds becomes what it took. Returns the path of a file
+ * in the client's cache, to be freed with free, or NULL with a reason in *why,
+ * "" if there is no server to ask. */
+static char *ask_servers(const struct elf_module *module, enum sym_want want,
+			 const char *urls, unsigned *seconds,
+			 const char **why)
+{
+	const char *const known = urls ? urls : getenv("DEBUGINFOD_URLS");
+	const int64_t began = sym_child_now();
+	const unsigned limit = *seconds;
+	struct library l;
+	char *path;
+
+	*why = "";
+	*seconds = 0;
+	if (!known || known[0] == '\0' || module->build_id_size == 0 ||
+	    limit == 0)
+		return NULL;
+	*why = "libdebuginfod is not installed";
+	if (load(&l, want) != 0)
+		return NULL;
+	set_limits(urls, limit);
+	path = ask(&l, module, why);
+	*seconds = (unsigned)((sym_child_now() - began) / 1000);
+	return path;
+}
+
+/* ---- places ---- */
 
 enum { FOLDER_MAX = 4096 }; /* files of a debug folder that are looked at */
 
@@ -25,37 +132,37 @@ struct search {
 	const struct sym_wish *wish;
 	char id[2 * sizeof(((struct elf_module *)0)->build_id) + 1];
 	struct sym_found *best;
-	char link[NAME_MAX + 1]; /* .gnu_debuglink of the module's own file, */
-	uint32_t sum;            /* and the checksum there */
-	int is_linked;           /* what is tried now must have that sum, */
-	int is_stranger;         /* or is likely to be something else */
+	char link[NAME_MAX + 1]; /* .gnu_debuglink of the module's own file */
+	uint32_t crc;            /* the checksum there */
+	bool is_linked;          /* files tried now must have that checksum */
+	bool is_stranger;        /* files tried now may be any program's */
 };
 
 static void note_link(struct search *s, Elf *elf)
 {
-	GElf_Word sum;
-	const char *const link = dwelf_elf_gnu_debuglink(elf, &sum);
+	GElf_Word crc;
+	const char *const link = dwelf_elf_gnu_debuglink(elf, &crc);
 
 	if (link && s->link[0] == '\0' && !strchr(link, '/') &&
 	    strlen(link) <= NAME_MAX) {
 		strcpy(s->link, link);
-		s->sum = sum;
+		s->crc = crc;
 	}
 }
 
-/* A debug file without a build-id, named by a .gnu_debuglink, is known by its
- * sum alone. */
-static int is_it(const struct search *s, Elf *elf, int fd, char *why)
+/* Is the file the module? A debug file without a build-id that is named by a
+ * .gnu_debuglink is recognized by its checksum alone. */
+static bool is_it(const struct search *s, Elf *elf, int fd, char *why)
 {
 	const void *id;
 
-	if (s->is_linked && sym_elf_sum(fd) != s->sum) {
+	if (s->is_linked && sym_elf_crc(fd) != s->crc) {
 		snprintf(why, SYM_WHY, "its checksum is not that of "
 			 ".gnu_debuglink");
-		return 0;
+		return false;
 	}
 	if (s->is_linked && dwelf_elf_gnu_build_id(elf, &id) <= 0)
-		return 1;
+		return true;
 	return sym_elf_is_module(s->module, elf, why, SYM_WHY);
 }
 
@@ -65,13 +172,13 @@ static void refuse(const struct search *s, const char *path, const char *why)
 
 	if (s->best->fd >= 0 || s->is_stranger || s->best->is_refused)
 		return;
-	s->best->is_refused = 1;
+	s->best->is_refused = true;
 	snprintf(s->best->why, SYM_WHY, "%s%s was replaced: %.150s",
 		 length > 60 ? "..." : "", length > 60 ? path + length - 60 :
 		 path, why);
 }
 
-/* An untrusted trace names the path: only a plain file is opened. */
+/* The path comes from an untrusted trace: only a plain file is opened. */
 static int open_plain(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -84,8 +191,8 @@ static int open_plain(const char *path)
 	return fd;
 }
 
-/* Take the file at path if it is the module and tells more than what was found
- * before. */
+/* Take the file at path if it is the module and can tell more than the file
+ * that was found before. */
 static void try(struct search *s, const char *path)
 {
 	const int fd = s->best->worth == WORTH_ALL ? -1 : open_plain(path);
@@ -130,15 +237,15 @@ static void tryf(struct search *s, const char *format, ...)
 		try(s, path);
 }
 
-/* A recorded path that could lead out of a debug folder is not followed. */
-static int is_tame(const char *path)
+/* A recorded path that could lead out of a debug folder is not used. */
+static bool is_tame(const char *path)
 {
 	return path[0] == '/' && !strstr(path, "/../") &&
 	       path[strlen(path) - 1] != '/' &&
 	       strcmp(text_base_name(path), "..") != 0;
 }
 
-/* Any file of the folder, whatever its name. */
+/* Try all files of the folder, whatever their names. */
 static void try_all(struct search *s, const char *folder)
 {
 	DIR *const dir = opendir(folder);
@@ -146,8 +253,8 @@ static void try_all(struct search *s, const char *folder)
 
 	if (!dir || s->module->build_id_size == 0)
 		goto out;
-	/* Other programs' files are no other builds of this one. */
-	s->is_stranger = 1;
+	/* Files of other programs are not refused as other builds. */
+	s->is_stranger = true;
 	for (int i = 0; i < FOLDER_MAX && s->best->worth < WORTH_ALL; i++) {
 		entry = readdir(dir);
 		if (!entry)
@@ -155,14 +262,14 @@ static void try_all(struct search *s, const char *folder)
 		if (entry->d_type != DT_DIR)
 			tryf(s, "%s/%s", folder, entry->d_name);
 	}
-	s->is_stranger = 0;
+	s->is_stranger = false;
 out:
 	if (dir)
 		closedir(dir);
 }
 
-/* As distributions lay them out; the archive and some servers keep the program
- * itself beside its debug file. */
+/* Distributions lay out debug files like this; an archive and some servers keep
+ * the program itself beside its debug file. */
 static void try_id(struct search *s, const char *folder)
 {
 	if (s->module->build_id_size < 2)
@@ -211,7 +318,7 @@ static void try_folders(struct search *s, const char *folders)
 	}
 }
 
-/* Where the module's own file says its debug file is. */
+/* Try the places where gdb looks for the file named by .gnu_debuglink. */
 static void try_link(struct search *s)
 {
 	const char *const path = s->module->path;
@@ -220,22 +327,22 @@ static void try_link(struct search *s)
 
 	if (s->link[0] == '\0' || !is_tame(path))
 		return;
-	s->is_linked = 1;
+	s->is_linked = true;
 	tryf(s, "%.*s%s", folder, path, s->link);
 	tryf(s, "%.*s.debug/%s", folder, path, s->link);
 	tryf(s, "%s%.*s%s", system_debug, folder, path, s->link);
 	if (archive)
 		tryf(s, "%s/files%.*s%s", archive, folder, path, s->link);
-	s->is_linked = 0;
+	s->is_linked = false;
 }
 
 static void try_servers(struct search *s)
 {
 	unsigned seconds = s->wish->server_seconds;
 	const char *why;
-	char *const path = sym_server_get(s->module, s->wish->want,
-					  s->wish->options->servers, &seconds,
-					  &why);
+	char *const path = ask_servers(s->module, s->wish->want,
+				       s->wish->options->servers, &seconds,
+				       &why);
 
 	s->best->server_seconds = seconds;
 	if (path)
@@ -252,7 +359,7 @@ static void say(const struct search *s)
 	const char *text = NULL;
 
 	if (found->worth != WORTH_NOTHING)
-		found->is_refused = 0;
+		found->is_refused = false;
 	if (found->worth == WORTH_NOTHING && found->why[0] == '\0')
 		text = "its file is not there";
 	else if (found->worth == WORTH_EXPORTS)

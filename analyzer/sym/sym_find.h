@@ -9,26 +9,27 @@
 
 #include <limits.h>
 
+/* What is looked for. */
 struct sym_wish {
 	const struct sym_options *options;
 	enum sym_want want;
-	unsigned server_seconds; /* for servers; 0: they are not asked */
+	unsigned server_seconds; /* 0: no server is asked */
 };
 
-/* A file that was looked for. */
 struct sym_found {
-	int fd;             /* open, the caller's; -1: none */
+	int fd;             /* open, the caller's to close; -1: none */
 	enum sym_worth worth;
 	char path[PATH_MAX];
-	char why[SYM_WHY];  /* nothing found, or found with doubts: why */
-	int is_refused;     /* nothing found but other builds */
-	unsigned server_seconds; /* that were spent */
+	char why[SYM_WHY];  /* why nothing was found, or what the file lacks */
+	bool is_refused;    /* only other builds were found */
+	unsigned server_seconds; /* spent on servers */
 };
 
-/* Find a file that is this module and tells what is wanted: the recorded path
- * or, when that one is gone, stripped or another build: in the debug folders,
- * the archive, /usr/lib/debug, where its .gnu_debuglink says, or by debuginfod.
- * A file with another build-id is never taken. */
+/* Find a file that is this module and can tell what is wanted. Tries
+ * the recorded path; if that file is gone, stripped or another build,
+ * then the debug folders, the archive, /usr/lib/debug, the file that
+ * its .gnu_debuglink names, and debuginfod's servers. A file with
+ * another build-id is never taken. */
 void sym_find_file(const struct elf_module *, const struct sym_wish *,
 		   struct sym_found *);
 

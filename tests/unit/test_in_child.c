@@ -2,20 +2,13 @@
  * memory is seen to, and what it read before is not lost.
  * links: analyzer
  * SPDX-License-Identifier: MIT */
-#include "analyzer/in/in_bt2.h"
-
-/* The process under a name of its own, with something else to run in it. */
-static void misbehave(struct in_ring *, const struct in_source *, size_t);
-#define in_bt2_run misbehave
-#define in_child_start other_start
-#define in_child_next other_next
-#define in_child_why other_why
-#define in_child_refused other_refused
-#define in_child_discarded other_discarded
-#define in_child_end other_end
-#include "analyzer/in/in_child.c"
-
+#include "analyzer/in/in_child.h"
 #include "tests/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static enum { WELL, HANG, ABORT, DEVOUR, LEAVE, SAY } how;
 
@@ -48,18 +41,18 @@ static void misbehave(struct in_ring *ring, const struct in_source *sources,
 static int read_all(const char **why)
 {
 	static char text[512];
-	struct in_child *const c = other_start(NULL, 0, 1);
+	struct in_child *const c = in_child_start(misbehave, NULL, 0, 1);
 	const uint64_t *words;
 	uint64_t count = 0;
 	size_t n;
 	int got;
 
-	while ((got = other_next(c, &words, &n)) > 0)
+	while ((got = in_child_next(c, &words, &n)) > 0)
 		CHECK_EQ(words[0], count++);
 	CHECK_EQ(count, 100);
-	snprintf(text, sizeof(text), "%s", other_why(c));
+	snprintf(text, sizeof(text), "%s", in_child_why(c));
 	*why = text;
-	other_end(c);
+	in_child_end(c);
 	return got;
 }
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge.h"
 #include "analyzer/model/session.h"
-#include "analyzer/profile/prof.h"
+#include "analyzer/profile/profile.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
@@ -114,11 +114,11 @@ static struct session *sum_of(struct session **list, size_t n)
 /* A session's profile, as bytes. */
 static char *bytes_of(struct session *s, size_t *size)
 {
-	const struct prof_about about = { .comment_count = 0 };
+	const struct profile_about about = { .comment_count = 0 };
 	FILE *const file = tmpfile();
 	char *bytes = NULL;
 
-	if (file && CHECK(prof_write(file, s, &about) == 0)) {
+	if (file && CHECK(profile_write(file, s, &about) == 0)) {
 		*size = (size_t)lseek(fileno(file), 0, SEEK_END);
 		bytes = mem_alloc(*size + 1);
 		CHECK_EQ(pread(fileno(file), bytes, *size, 0), *size);
@@ -184,7 +184,7 @@ void test_merge_a_profile_read_back_is_the_session(void)
 
 		if (!bytes)
 			return;
-		back = prof_read(test_file(bytes, size));
+		back = profile_read(test_file(bytes, size));
 		if (CHECK(back)) {
 			same(s, back);
 			CHECK(cct_valid(back->cct));

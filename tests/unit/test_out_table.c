@@ -1,6 +1,5 @@
 /* test_out_table.c - tables and CSV rows. links: analyzer
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/out_csv.h"
 #include "analyzer/out/out_table.h"
 #include "tests/test.h"
 

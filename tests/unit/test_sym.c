@@ -2,8 +2,7 @@
  * it are stripped, split and damaged. links: analyzer
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym.h"
-#include "analyzer/sym/sym_demangle.h"
-#include "analyzer/sym/sym_lua.h"
+#include "analyzer/sym/sym_elf.h"
 #include "tests/test.h"
 
 #include <elfutils/libdwelf.h>
@@ -382,9 +381,9 @@ void test_sym_survives_damaged_files(void)
 
 void test_sym_demangles(void)
 {
-	CHECK_STR(sym_demangle_name("plain"), "plain");
-	CHECK_STR(sym_demangle_name("_ZZZ"), "_ZZZ");
-	CHECK_STR(sym_demangle_name("_ZN3foo3barEi"), "foo::bar(int)");
+	CHECK_STR(sym_demangle("plain"), "plain");
+	CHECK_STR(sym_demangle("_ZZZ"), "_ZZZ");
+	CHECK_STR(sym_demangle("_ZN3foo3barEi"), "foo::bar(int)");
 }
 
 static void check_lua(const char *source, uint32_t line, const char *hint,

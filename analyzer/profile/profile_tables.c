@@ -1,6 +1,6 @@
-/* prof_kind.c - the tables' columns.
+/* profile_tables.c - the columns of the tables.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/profile/prof_kind.h"
+#include "analyzer/profile/profile_tables.h"
 
 #include "analyzer/model/session.h"
 
@@ -8,18 +8,18 @@
 
 #define MANY(s, member, n)                                                     \
 	{ offsetof(struct s, member), sizeof(((struct s *)0)->member) / (n),   \
-	  PROF_NUMBER, n }
+	  PROFILE_NUMBER, n }
 #define NUMBER(s, member) MANY(s, member, 1)
 #define TEXT(s, member)                                                        \
-	{ offsetof(struct s, member), sizeof(char *), PROF_TEXT, 1 }
+	{ offsetof(struct s, member), sizeof(char *), PROFILE_TEXT, 1 }
 #define CHARS(s, member)                                                       \
 	{ offsetof(struct s, member), sizeof(((struct s *)0)->member),         \
-	  PROF_CHARS, 1 }
-#define SPREAD(s, member)                                                      \
-	{ offsetof(struct s, member), sizeof(uint64_t), PROF_NUMBER,           \
+	  PROFILE_CHARS, 1 }
+#define STATISTICS(s, member)                                                  \
+	{ offsetof(struct s, member), sizeof(uint64_t), PROFILE_NUMBER,        \
 	  sizeof(struct statistics) / sizeof(uint64_t) }
 
-static const struct prof_field head[] = {
+static const struct profile_field head[] = {
 	NUMBER(session, tick_hz), NUMBER(session, base_tick),
 	NUMBER(session, base_mono), NUMBER(session, base_real),
 	NUMBER(session, chunks), NUMBER(session, records),
@@ -30,15 +30,15 @@ static const struct prof_field head[] = {
 	MANY(session, beyond, sizeof(struct beyond) / sizeof(uint64_t)),
 };
 
-/* A build-id, as three numbers. */
-static const struct prof_field module[] = {
+/* A build-id is three numbers. */
+static const struct profile_field module[] = {
 	TEXT(elf_module, path), NUMBER(elf_module, build_id_size),
-	{ offsetof(struct elf_module, build_id), 8, PROF_NUMBER, 2 },
-	{ offsetof(struct elf_module, build_id) + 16, 4, PROF_NUMBER, 1 },
+	{ offsetof(struct elf_module, build_id), 8, PROFILE_NUMBER, 2 },
+	{ offsetof(struct elf_module, build_id) + 16, 4, PROFILE_NUMBER, 1 },
 	NUMBER(elf_module, size),
 };
 
-static const struct prof_field func[] = {
+static const struct profile_field func[] = {
 	NUMBER(func, kind), NUMBER(func, module), NUMBER(func, offset),
 	TEXT(func, source), NUMBER(func, source_hash),
 	NUMBER(func, source_length), NUMBER(func, line),
@@ -47,13 +47,13 @@ static const struct prof_field func[] = {
 	NUMBER(func, ordinal),
 };
 
-static const struct prof_field process[] = {
+static const struct profile_field process[] = {
 	NUMBER(process, recording), NUMBER(process, serial),
 	NUMBER(process, parent), NUMBER(process, pid), NUMBER(process, start),
 	TEXT(process, path),
 };
 
-static const struct prof_field thread[] = {
+static const struct profile_field thread[] = {
 	NUMBER(thread, process), NUMBER(thread, serial), NUMBER(thread, tid),
 	CHARS(thread, name), NUMBER(thread, chunks), NUMBER(thread, records),
 	NUMBER(thread, calls), NUMBER(thread, marks), NUMBER(thread, first),
@@ -65,19 +65,21 @@ static const struct prof_field thread[] = {
 	NUMBER(thread, headless), MANY(thread, lost, LOST_REASONS),
 };
 
-static const struct prof_field vm[] = {
+static const struct profile_field vm[] = {
 	NUMBER(vm, process), NUMBER(vm, serial), NUMBER(vm, abi),
 	NUMBER(vm, flags),
 };
 
-static const struct prof_field note[] = { TEXT(note, key), TEXT(note, value) };
+static const struct profile_field note[] = {
+	TEXT(note, key), TEXT(note, value),
+};
 
-static const struct prof_field gap[] = {
+static const struct profile_field gap[] = {
 	NUMBER(gap, thread), NUMBER(gap, from), NUMBER(gap, to),
 	NUMBER(gap, chunks), NUMBER(gap, records),
 };
 
-static const struct prof_field node[] = {
+static const struct profile_field node[] = {
 	NUMBER(cct_node, parent), NUMBER(cct_node, func),
 	NUMBER(cct_node, flags), NUMBER(cct_node, thread),
 	NUMBER(cct_node, calls), NUMBER(cct_node, self),
@@ -85,46 +87,48 @@ static const struct prof_field node[] = {
 	NUMBER(cct_node, max),
 };
 
-static const struct prof_field part[] = {
+static const struct profile_field part[] = {
 	NUMBER(part, recording), NUMBER(part, start), NUMBER(part, duration),
 	NUMBER(part, calls), NUMBER(part, complete), TEXT(part, command),
 	TEXT(part, host), NUMBER(part, cpu),
 };
 
-static const struct prof_field spread[] = {
-	NUMBER(func_statistics, func), SPREAD(func_statistics, calls),
-	SPREAD(func_statistics, self), SPREAD(func_statistics, total),
-	SPREAD(func_statistics, suspended), SPREAD(func_statistics, cost),
-	SPREAD(func_statistics, sleep), SPREAD(func_statistics, work),
-	SPREAD(func_statistics, wait), SPREAD(func_statistics, fastest),
+static const struct profile_field statistics[] = {
+	NUMBER(func_statistics, func),
+	STATISTICS(func_statistics, calls), STATISTICS(func_statistics, self),
+	STATISTICS(func_statistics, total),
+	STATISTICS(func_statistics, suspended),
+	STATISTICS(func_statistics, cost), STATISTICS(func_statistics, sleep),
+	STATISTICS(func_statistics, work), STATISTICS(func_statistics, wait),
+	STATISTICS(func_statistics, fastest),
 };
 
-static const struct prof_field edge[] = {
+static const struct profile_field edge[] = {
 	NUMBER(edge_statistics, caller), NUMBER(edge_statistics, func),
-	SPREAD(edge_statistics, rate),
+	STATISTICS(edge_statistics, rate),
 };
 
-static const struct prof_field naming[] = {
+static const struct profile_field naming[] = {
 	TEXT(naming, file), TEXT(naming, why), NUMBER(naming, asked),
 	NUMBER(naming, named), NUMBER(naming, hinted),
 	NUMBER(naming, is_refused),
 };
 
-static const struct prof_field collected[] = {
-	NUMBER(prof_collected, hist), NUMBER(prof_collected, cpu),
+static const struct profile_field collected[] = {
+	NUMBER(profile_collected, hist), NUMBER(profile_collected, cpu),
 };
 
-static const struct prof_field length[] = {
-	NUMBER(prof_length, back), NUMBER(prof_length, step),
-	NUMBER(prof_length, calls),
+static const struct profile_field length[] = {
+	NUMBER(profile_length, back), NUMBER(profile_length, step),
+	NUMBER(profile_length, calls),
 };
 
-static const struct prof_field cpu[] = {
-	NUMBER(prof_cpu, back), NUMBER(prof_cpu, off),
-	NUMBER(prof_cpu, unknown),
+static const struct profile_field cpu[] = {
+	NUMBER(profile_cpu, back), NUMBER(profile_cpu, off),
+	NUMBER(profile_cpu, unknown),
 };
 
-static const struct prof_field label[] = {
+static const struct profile_field label[] = {
 	NUMBER(label, recording), NUMBER(label, process), TEXT(label, key),
 	TEXT(label, value),
 };
@@ -132,36 +136,36 @@ static const struct prof_field label[] = {
 #define TABLE(type, fields)                                                    \
 	{ sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]) }
 
-const struct prof_table prof_tables[PROF_KINDS] = {
-	[PROF_HEAD] = TABLE(struct session, head),
-	[PROF_MODULE] = TABLE(struct elf_module, module),
-	[PROF_FUNC] = TABLE(struct func, func),
-	[PROF_PROCESS] = TABLE(struct process, process),
-	[PROF_THREAD] = TABLE(struct thread, thread),
-	[PROF_VM] = TABLE(struct vm, vm),
-	[PROF_NOTE] = TABLE(struct note, note),
-	[PROF_GAP] = TABLE(struct gap, gap),
-	[PROF_NODE] = TABLE(struct cct_node, node),
-	[PROF_PART] = TABLE(struct part, part),
-	[PROF_STATISTICS] = TABLE(struct func_statistics, spread),
-	[PROF_EDGE] = TABLE(struct edge_statistics, edge),
-	[PROF_NAMING] = TABLE(struct naming, naming),
-	[PROF_COLLECTED] = TABLE(struct prof_collected, collected),
-	[PROF_LENGTH] = TABLE(struct prof_length, length),
-	[PROF_CPU] = TABLE(struct prof_cpu, cpu),
-	[PROF_LABEL] = TABLE(struct label, label),
+const struct profile_table profile_tables[PROFILE_KINDS] = {
+	[PROFILE_HEAD] = TABLE(struct session, head),
+	[PROFILE_MODULE] = TABLE(struct elf_module, module),
+	[PROFILE_FUNC] = TABLE(struct func, func),
+	[PROFILE_PROCESS] = TABLE(struct process, process),
+	[PROFILE_THREAD] = TABLE(struct thread, thread),
+	[PROFILE_VM] = TABLE(struct vm, vm),
+	[PROFILE_NOTE] = TABLE(struct note, note),
+	[PROFILE_GAP] = TABLE(struct gap, gap),
+	[PROFILE_NODE] = TABLE(struct cct_node, node),
+	[PROFILE_PART] = TABLE(struct part, part),
+	[PROFILE_STATISTICS] = TABLE(struct func_statistics, statistics),
+	[PROFILE_EDGE] = TABLE(struct edge_statistics, edge),
+	[PROFILE_NAMING] = TABLE(struct naming, naming),
+	[PROFILE_COLLECTED] = TABLE(struct profile_collected, collected),
+	[PROFILE_LENGTH] = TABLE(struct profile_length, length),
+	[PROFILE_CPU] = TABLE(struct profile_cpu, cpu),
+	[PROFILE_LABEL] = TABLE(struct label, label),
 };
 
-size_t prof_kind_columns(enum prof_kind kind)
+size_t profile_columns(enum profile_kind kind)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < prof_tables[kind].field_count; i++)
-		n += prof_tables[kind].fields[i].count;
+	for (size_t i = 0; i < profile_tables[kind].field_count; i++)
+		n += profile_tables[kind].fields[i].count;
 	return n;
 }
 
-uint64_t prof_kind_get(const struct prof_field *f, const void *row, size_t i)
+uint64_t profile_get(const struct profile_field *f, const void *row, size_t i)
 {
 	uint64_t value = 0;
 
@@ -170,7 +174,7 @@ uint64_t prof_kind_get(const struct prof_field *f, const void *row, size_t i)
 	return value;
 }
 
-int prof_kind_set(const struct prof_field *f, void *row, size_t i,
+int profile_set(const struct profile_field *f, void *row, size_t i,
 		  uint64_t value)
 {
 	if (f->size < 8 && value >> (8 * f->size) != 0)

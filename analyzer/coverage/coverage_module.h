@@ -1,0 +1,25 @@
+/* coverage_module.h - all functions of a module, called or not, and what its
+ * machine code tells about why they may not be.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_COVERAGE_COVERAGE_MODULE_H
+#define WEFT_ANALYZER_COVERAGE_COVERAGE_MODULE_H
+
+#include "analyzer/coverage/module_functions.h"
+#include "analyzer/sym/sym.h"
+
+struct coverage_module {
+	struct module_function *functions;
+	size_t count;
+	const char *file, *code;     /* read for names and for code, or "" */
+	const char *why;             /* what is missing, "" if nothing */
+	bool has_hook;               /* something in it calls the hook */
+	bool knows_all;              /* false: stripped, there may be more */
+};
+
+/* List the functions of one module, which is read in a process of its own. All
+ * strings, entries and places are the arena's; functions is to be freed with
+ * mem_free. A module for which no time is left (0 seconds) is not read. */
+void coverage_module_read(const struct elf_module *, struct arena *,
+			  const struct sym_options *, struct coverage_module *);
+
+#endif

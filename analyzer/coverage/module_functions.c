@@ -1,0 +1,505 @@
+/* module_functions.c - puts functions together from the parts in which debug
+ * information and symbol tables describe them, and judges by their machine code
+ * whether they can be recorded. A function and its clones share one abstract
+ * description, by which they are joined.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/coverage/module_functions.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/sym/sym_elf.h"
+
+#include <assert.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* HOPS: from a description to the abstract one, at most. */
+enum { DEPTH = 128, HOPS = 4, FUNCTIONS_MAX = 1 << 20 };
+
+/* ---- what is gathered ---- */
+
+/* A run of a function's machine code. */
+struct piece { uint64_t begin, size; uint32_t next; };
+
+/* A function with its clones. */
+struct group {
+	char *name, *file;
+	uint32_t line, unit;         /* unit: index; 0: none describes it */
+	uint32_t piece;              /* index of the first; 0: none */
+	uint64_t size;               /* of all pieces */
+	uint64_t entries[FUNCTION_ENTRIES];
+	size_t entry_count;
+	size_t inlined;              /* places where it was inlined */
+	char *places[FUNCTION_PLACES];
+	size_t place_count;
+	int scanned;                 /* HOOK_CODE_ flags of its pieces */
+};
+
+/* How a source file was built. */
+struct built { bool has_flag, is_hooked; };
+
+/* Element 0 of each array is not used. */
+struct gather {
+	const struct hook_code *code; /* may be NULL */
+	struct group *groups;
+	size_t group_count, group_room;
+	struct piece *pieces;
+	size_t piece_count, piece_room;
+	struct built *units;
+	size_t unit_count, unit_room;
+	struct map *by_key;          /* by offset of the abstract description:
+	                              * group */
+	struct map *by_begin;        /* by address of a piece: group */
+};
+
+/* The description (DIE) that is being read, which is the last, and those that
+ * it lies in. */
+struct dies { Dwarf_Die die[DEPTH]; size_t depth; };
+
+static void gather_init(struct gather *g, const struct hook_code *code)
+{
+	memset(g, 0, sizeof(*g));
+	g->code = code;
+	g->by_key = map_new();
+	g->by_begin = map_new();
+	vec_need(&g->groups, &g->group_room, 1);
+	vec_need(&g->pieces, &g->piece_room, 1);
+	vec_need(&g->units, &g->unit_room, 1);
+	memset(&g->units[0], 0, sizeof(g->units[0]));
+	g->group_count = g->piece_count = g->unit_count = 1;
+}
+
+static void gather_fini(struct gather *g)
+{
+	for (size_t i = 1; i < g->group_count; i++) {
+		mem_free(g->groups[i].name);
+		mem_free(g->groups[i].file);
+		for (size_t k = 0; k < g->groups[i].place_count; k++)
+			mem_free(g->groups[i].places[k]);
+	}
+	mem_free(g->groups);
+	mem_free(g->pieces);
+	mem_free(g->units);
+	map_free(g->by_key);
+	map_free(g->by_begin);
+}
+
+/* ---- groups ---- */
+
+static struct group *new_group(struct gather *g)
+{
+	if (g->group_count > FUNCTIONS_MAX)
+		return NULL;
+	vec_need(&g->groups, &g->group_room, g->group_count + 1);
+	memset(&g->groups[g->group_count], 0, sizeof(*g->groups));
+	return &g->groups[g->group_count++];
+}
+
+static void name_group(struct group *group, const struct sym_unit *unit,
+		       Dwarf_Die *die, uint64_t address)
+{
+	const char *const name = sym_die_name(die, NULL);
+	char path[4096];
+
+	sym_die_place(unit, die, address, path, sizeof(path), &group->line);
+	mem_free(group->name);
+	mem_free(group->file);
+	group->name = mem_copy(!name ? "" : name);
+	group->file = mem_copy(path);
+}
+
+/* The abstract description that die is an instance of, or die itself. */
+static Dwarf_Die root_of(Dwarf_Die *die)
+{
+	Dwarf_Die root = *die, next;
+	Dwarf_Attribute attribute;
+
+	for (int i = 0; i < HOPS; i++) {
+		if (!dwarf_attr(&root, DW_AT_abstract_origin, &attribute) ||
+		    !dwarf_formref_die(&attribute, &next))
+			break;
+		root = next;
+	}
+	return root;
+}
+
+/* Find or add the group of a description; NULL if there are too many. */
+static struct group *group_of(struct gather *g, const struct sym_unit *unit,
+			      Dwarf_Die *die)
+{
+	Dwarf_Die root = root_of(die);
+	uint32_t *const at = map_put(g->by_key, dwarf_dieoffset(&root), 1);
+	struct group *group;
+
+	if (*at != 0)
+		return &g->groups[*at];
+	group = new_group(g);
+	if (!group)
+		return NULL;
+	*at = (uint32_t)(g->group_count - 1);
+	group->unit = (uint32_t)(g->unit_count - 1);
+	name_group(group, unit, &root, 0);
+	return group;
+}
+
+/* False if the code is another function's, or the linker left it out. */
+static bool add_piece(struct gather *g, struct group *group,
+		     uint64_t begin, uint64_t size)
+{
+	uint32_t *owner;
+
+	if (begin == 0 || size == 0 || g->piece_count > 2 * FUNCTIONS_MAX ||
+	    (g->code && !hook_code_holds(g->code, begin)))
+		return false;
+	owner = map_put(g->by_begin, begin, 1);
+	if (*owner != 0)
+		return false;
+	*owner = (uint32_t)(group - g->groups);
+	vec_need(&g->pieces, &g->piece_room, g->piece_count + 1);
+	g->pieces[g->piece_count] = (struct piece){ begin, size,
+						    group->piece };
+	group->piece = (uint32_t)g->piece_count++;
+	group->size += size;
+	return true;
+}
+
+static void add_entry(struct group *group, uint64_t entry)
+{
+	if (group->entry_count < FUNCTION_ENTRIES)
+		group->entries[group->entry_count++] = entry;
+}
+
+/* ---- places where functions were inlined ---- */
+
+static Dwarf_Word number(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value = 0;
+
+	dwarf_formudata(dwarf_attr(die, name, &attribute), &value);
+	return value;
+}
+
+/* Write the place of an inlined call, and the function it was inlined in. */
+static int put_call(char *to, size_t size, Dwarf_Files *files, Dwarf_Die *call,
+		    Dwarf_Die *in)
+{
+	const char *const path = !files ? NULL :
+		dwarf_filesrc(files, number(call, DW_AT_call_file), NULL,
+			      NULL);
+	const char *const name = sym_die_name(in, NULL);
+
+	return snprintf(to, size, "%s:%llu in %s",
+			!path ? "?" : text_base_name(path),
+			(unsigned long long)number(call, DW_AT_call_line),
+			!name ? "?" : name);
+}
+
+/* "a.c:12 in f, b.c:30 in main": from the innermost call outwards. Freed with
+ * mem_free. */
+static char *inlined_place(const struct sym_unit *unit, struct dies *around)
+{
+	char text[512] = "";
+	size_t used = 0;
+	Dwarf_Files *files = NULL;
+	Dwarf_Die *call = NULL;
+
+	dwarf_getsrcfiles(unit->die, &files, NULL);
+	for (size_t i = around->depth; i-- > 0; ) {
+		Dwarf_Die *const die = &around->die[i];
+		const int tag = dwarf_tag(die);
+
+		if (tag != DW_TAG_subprogram &&
+		    tag != DW_TAG_inlined_subroutine)
+			continue;
+		if (call && used > 0 && used < sizeof(text))
+			used += (size_t)snprintf(text + used,
+						 sizeof(text) - used, ", ");
+		if (call && used < sizeof(text))
+			used += (size_t)put_call(text + used,
+						 sizeof(text) - used, files,
+						 call, die);
+		call = die;
+		if (tag == DW_TAG_subprogram)
+			break;
+	}
+	return mem_copy(text);
+}
+
+/* ---- debug information ---- */
+
+static void add_function(struct gather *g, const struct sym_unit *unit,
+			 Dwarf_Die *die)
+{
+	Dwarf_Addr base, begin, end, entry = 0;
+	struct group *group;
+	ptrdiff_t at = 0;
+	int added = 0;
+
+	if (dwarf_hasattr(die, DW_AT_declaration))
+		return;
+	group = group_of(g, unit, die);
+	if (!group)
+		return;
+	dwarf_entrypc(die, &entry);
+	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0) {
+		if (entry == 0)
+			entry = begin;
+		added += end > begin &&
+			 add_piece(g, group, begin, end - begin);
+	}
+	if (added == 0)
+		return;
+	/* The unit that has the code has the options, too. */
+	if (group->entry_count == 0) {
+		group->unit = (uint32_t)(g->unit_count - 1);
+		name_group(group, unit, die, entry);
+	}
+	add_entry(group, entry);
+}
+
+static void add_inlined(struct gather *g, const struct sym_unit *unit,
+			struct dies *around)
+{
+	Dwarf_Die *const die = &around->die[around->depth - 1];
+	struct group *group;
+	Dwarf_Addr base, begin, end;
+
+	/* It may have no instruction of its own left. */
+	if (dwarf_entrypc(die, &begin) != 0 &&
+	    dwarf_ranges(die, 0, &base, &begin, &end) <= 0)
+		return;
+	if (begin == 0 ||
+	    (g->code && !hook_code_holds(g->code, begin)))
+		return;
+	group = group_of(g, unit, die);
+	if (!group)
+		return;
+	group->inlined++;
+	if (group->place_count < FUNCTION_PLACES)
+		group->places[group->place_count++] =
+			inlined_place(unit, around);
+}
+
+static void visit(struct gather *g, const struct sym_unit *unit,
+		  struct dies *around)
+{
+	Dwarf_Die *const die = &around->die[around->depth - 1];
+
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		add_function(g, unit, die);
+		break;
+	case DW_TAG_inlined_subroutine:
+		add_inlined(g, unit, around);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Visit all descriptions below the unit's, outer ones first. */
+static void walk(struct gather *g, const struct sym_unit *unit,
+		 struct dies *around)
+{
+	Dwarf_Die *const here = around->die;
+
+	here[0] = *unit->die;
+	around->depth = 1;
+	while (around->depth > 0) {
+		Dwarf_Die *const top = &here[around->depth - 1];
+
+		if (around->depth < DEPTH &&
+		    dwarf_child(top, top + 1) == 0) {
+			around->depth++;
+			visit(g, unit, around);
+			continue;
+		}
+		while (around->depth > 1 &&
+		       dwarf_siblingof(&here[around->depth - 1],
+				       &here[around->depth - 1]) != 0)
+			around->depth--;
+		if (around->depth <= 1)
+			break;
+		visit(g, unit, around);
+	}
+}
+
+/* Is -finstrument-functions among the options, other than by the names of its
+ * exclude lists? */
+static bool has_flag_in(const char *options)
+{
+	static const char flag[] = "-finstrument-functions";
+
+	while ((options = strstr(options, flag)) != NULL) {
+		options += sizeof(flag) - 1;
+		if (strncmp(options, "-exclude", 8) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* gcc writes its options into the unit, unless told not to. */
+static struct built built_by(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	const char *const producer = dwarf_formstring(
+		dwarf_attr(unit, DW_AT_producer, &attribute));
+
+	return (struct built){ .has_flag = producer && has_flag_in(producer) };
+}
+
+/* Add all functions that a unit of the debug information describes. */
+static void gather_unit(struct gather *g, Dwarf_Die *die)
+{
+	const struct sym_unit unit = sym_unit_of(die);
+	struct dies *const around = mem_alloc(sizeof(*around));
+
+	*vec_add(&g->units, &g->unit_room, &g->unit_count) = built_by(die);
+	walk(g, &unit, around);
+	mem_free(around);
+}
+
+/* ---- symbols ---- */
+
+/* Add a function of the symbol table, unless its code is known already. */
+static void gather_symbol(struct gather *g, const char *name, uint64_t begin,
+		       uint64_t size)
+{
+	const uint32_t known = map_find(g->by_begin, begin, 1);
+	struct group *group;
+
+	/* Debug information has no linker names of local functions. */
+	if (known != 0 && strncmp(name, "_Z", 2) == 0 &&
+	    !strchr(name, '.') &&
+	    g->groups[known].entries[0] == begin) {
+		mem_free(g->groups[known].name);
+		g->groups[known].name = mem_copy(sym_demangle(name));
+	}
+	/* Parts that gcc split off belong to what they were split from. */
+	if (known != 0 || name[0] == '\0' || strstr(name, ".cold") ||
+	    strstr(name, ".part."))
+		return;
+	group = new_group(g);
+	if (!group)
+		return;
+	if (!add_piece(g, group, begin, size)) {
+		g->group_count--;
+		return;
+	}
+	add_entry(group, begin);
+	group->name = mem_copy(sym_demangle(name));
+	group->file = mem_copy("");
+}
+
+/* ---- list ---- */
+
+/* Scan the code of all groups for the hook and the functions' addresses. */
+static void scan_code(struct gather *g)
+{
+	for (size_t i = 1; g->code && i < g->group_count; i++) {
+		struct group *const group = &g->groups[i];
+
+		for (uint32_t p = group->piece; p != 0; p = g->pieces[p].next)
+			for (size_t e = 0; e < group->entry_count; e++)
+				group->scanned |= hook_code_scan(
+					g->code, g->pieces[p].begin,
+					g->pieces[p].size, group->entries[e]);
+		/* A call of the hook, if only of a function inlined there,
+		 * shows that the source file was built with the flag. */
+		if (group->scanned & HOOK_CODE_CALLS)
+			g->units[group->unit].is_hooked = true;
+	}
+}
+
+static enum function_state state_of(const struct gather *g,
+				    const struct group *group)
+{
+	const struct built *const unit = &g->units[group->unit];
+
+	if (group->piece == 0)
+		return FUNCTION_INLINED;
+	if (!g->code)
+		return FUNCTION_UNREAD;
+	if (group->scanned == (HOOK_CODE_CALLS | HOOK_CODE_OWN_ADDRESS))
+		return FUNCTION_RECORDED;
+	if (!hook_code_has_hook(g->code))
+		return FUNCTION_UNFLAGGED;
+	if (group->unit == 0)
+		return FUNCTION_UNHOOKED;
+	return unit->is_hooked || unit->has_flag ? FUNCTION_EXCLUDED :
+	       FUNCTION_UNFLAGGED;
+}
+
+/* A clone that only the symbol table names calls the hook for the function that
+ * it was made from. */
+static bool is_clone(const struct group *group)
+{
+	return group->unit == 0 && group->scanned == HOOK_CODE_CALLS &&
+	       (strstr(group->name, ".constprop.") ||
+		strstr(group->name, "[clone") ||
+		strstr(group->name, ".isra."));
+}
+
+static void list(const struct gather *g, module_function_fn fn, void *ctx)
+{
+	for (size_t i = 1; i < g->group_count; i++) {
+		const struct group *const group = &g->groups[i];
+		const struct module_function function = {
+			.name = group->name, .file = group->file,
+			.line = group->line, .state = state_of(g, group),
+			.offset = group->entries[0], .size = group->size,
+			.entries = group->entries,
+			.entry_count = group->entry_count,
+			.inlined = group->inlined,
+			.places = (const char *const *)group->places,
+			.place_count = group->place_count,
+		};
+
+		assert(group->entry_count <= FUNCTION_ENTRIES);
+		if (group->name[0] != '\0' && !is_clone(group) &&
+		    (group->piece != 0 || group->inlined > 0))
+			fn(ctx, &function);
+	}
+}
+
+static void gather_symbols(struct gather *g, Dwfl_Module *module)
+{
+	const int count = dwfl_module_getsymtab(module);
+
+	for (int i = 0; i < count; i++) {
+		GElf_Sym symbol;
+		GElf_Addr address;
+		const char *const name = dwfl_module_getsym_info(
+			module, i, &symbol, &address, NULL, NULL, NULL);
+
+		if (name && symbol.st_shndx != SHN_UNDEF &&
+		    GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+			gather_symbol(g, name, address, symbol.st_size);
+	}
+}
+
+int module_functions_list(int fd, const struct hook_code *code,
+			  module_function_fn fn, void *ctx)
+{
+	Dwfl *dwfl;
+	Dwfl_Module *const module = sym_elf_open(fd, "", &dwfl);
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+	struct gather g;
+
+	if (!module)
+		return -1;
+	gather_init(&g, code);
+	while ((unit = dwfl_module_nextcu(module, unit, &bias)) != NULL)
+		gather_unit(&g, unit);
+	gather_symbols(&g, module);
+	scan_code(&g);
+	list(&g, fn, ctx);
+	gather_fini(&g);
+	dwfl_end(dwfl);
+	return 0;
+}

@@ -1,0 +1,454 @@
+/* plugin_events.c - events as babeltrace2 messages: fields, classes, streams.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/in/plugin_events.h"
+
+#include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_MAX = 600 };
+
+/* ---- texts in fields ---- */
+
+/* Copy text, cut to TEXT_MAX, with question marks for bytes of characters that
+ * would move a terminal's cursor or turn the direction of writing: control
+ * characters of one byte (C0) or two (C1), and controls of three. */
+static const char *put_plain(char out[TEXT_MAX], const char *text)
+{
+	size_t n = strnlen(text, TEXT_MAX - 1);
+
+	memcpy(out, text, n);
+	out[n] = '\0';
+	for (unsigned char *p = (unsigned char *)out; *p; p++) {
+		const bool is_c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
+		const bool is_turn = p[0] == 0xe2 &&
+			((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+			 (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+
+		if (*p < 0x20 || *p == 0x7f || is_c1 || is_turn)
+			*p = '?';
+	}
+	return out;
+}
+
+/* Writes the text of a field; f is the event's function, or NULL. */
+typedef void text_fn(char out[TEXT_MAX], const struct session *,
+		     const struct in_event *, const struct func *f);
+
+static void put_function(char out[TEXT_MAX], const struct session *s,
+			 const struct in_event *event, const struct func *f)
+{
+	char raw[TEXT_MAX], which[16] = "";
+
+	(void)event;
+	if (!f)
+		return;
+	if (f->ordinal)
+		snprintf(which, sizeof(which), "#%u", f->ordinal + 1);
+	if (f->hint[0])
+		snprintf(raw, sizeof(raw), "%s", f->hint);
+	else if (f->kind == FUNC_LUA)
+		snprintf(raw, sizeof(raw), "%.500s:%u%s",
+			 f->source + (*f->source == '@' || *f->source == '='),
+			 f->line, which);
+	else if (f->kind == FUNC_NATIVE)
+		snprintf(raw, sizeof(raw), "%.500s+0x%llx",
+			 text_base_name(func_elf(s->funcs, f->module)->path),
+			 (unsigned long long)f->offset);
+	else if (f->kind == FUNC_CODE)
+		snprintf(raw, sizeof(raw), "0x%llx",
+			 (unsigned long long)f->offset);
+	else
+		snprintf(raw, sizeof(raw), "%s", f->name);
+	put_plain(out, raw);
+}
+
+static void put_module(char out[TEXT_MAX], const struct session *s,
+		       const struct in_event *event, const struct func *f)
+{
+	(void)event;
+	if (f && f->kind == FUNC_NATIVE)
+		put_plain(out, func_elf(s->funcs, f->module)->path);
+}
+
+static void put_build_id(char out[TEXT_MAX], const struct session *s,
+			 const struct in_event *event, const struct func *f)
+{
+	const struct elf_module *m;
+
+	(void)event;
+	if (!f || f->kind != FUNC_NATIVE)
+		return;
+	m = func_elf(s->funcs, f->module);
+	for (unsigned i = 0; i < m->build_id_size && i < 20; i++)
+		snprintf(out + 2 * (size_t)i, 3, "%02x", m->build_id[i]);
+}
+
+static void put_source(char out[TEXT_MAX], const struct session *s,
+		       const struct in_event *event, const struct func *f)
+{
+	(void)s, (void)event;
+	if (f)
+		put_plain(out, f->source);
+}
+
+static const char *why_of(const struct in_event *event)
+{
+	static const char *const suspends[] = {
+		[SUSPEND_YIELD] = "yield", [SUSPEND_RETURN] = "return",
+		[SUSPEND_ERROR] = "error",
+	};
+	static const char *const unwinds[] = {
+		[UNWIND_JUMP] = "unwound: longjmp",
+		[UNWIND_SKIPPED] = "unwound: skipped",
+		[UNWIND_ERROR] = "unwound: error",
+		[UNWIND_TAIL] = "unwound: tail call",
+		[UNWIND_YIELD] = "unwound: yield",
+		[UNWIND_CLOSED] = "unwound: coroutine closed",
+		[UNWIND_RESET] = "unwound: stack lost",
+	};
+	const uint32_t reason = event->at.reason;
+
+	if (event->kind == IN_EVENT_RESUME)
+		return event->at.inferred ? "inferred" : "seen";
+	if (event->kind == IN_EVENT_SUSPEND)
+		return reason <= SUSPEND_ERROR && suspends[reason] ?
+		       suspends[reason] : "unknown";
+	switch (event->at.why) {
+	case REPLAY_SEEN:
+		return "seen";
+	case REPLAY_OPEN_BEFORE:
+		return "open before";
+	case REPLAY_UNWOUND:
+		return reason <= UNWIND_RESET && unwinds[reason] ?
+		       unwinds[reason] : "unwound";
+	case REPLAY_DIED:
+		return "coroutine died";
+	case REPLAY_CUT:
+		return "cut";
+	case REPLAY_OPEN_AT_END:
+		return "open at end";
+	}
+	return "unknown";
+}
+
+static void put_why(char out[TEXT_MAX], const struct session *s,
+		    const struct in_event *event, const struct func *f)
+{
+	(void)s, (void)f;
+	snprintf(out, TEXT_MAX, "%s", why_of(event));
+}
+
+/* ---- fields ---- */
+
+/* The fields of events, in their order in the payload. */
+enum field {
+	F_PID, F_TID, F_COROUTINE, F_FUNCTION, F_MODULE, F_BUILD_ID, F_OFFSET,
+	F_SOURCE, F_LINE, F_ORDINAL, F_IN, F_SLEPT, F_DEPTH, F_THREAD, F_WHY,
+	F_LATE_BY, FIELDS,
+};
+
+/* Where a number comes from: a member of the event or of its function. */
+#define EVENT(member)                                                          \
+	false, offsetof(struct in_event, member),                              \
+	sizeof(((struct in_event *)0)->member)
+#define FUNC(member)                                                           \
+	true, offsetof(struct func, member),                                   \
+	sizeof(((struct func *)0)->member)
+
+static const struct {
+	const char *name;
+	enum { NUMBER32, NUMBER64, ADDRESS, TEXT } type;
+	text_fn *text;             /* of a TEXT */
+	bool is_of_func;           /* of a number: where it is */
+	size_t offset, size;
+} fields[FIELDS] = {
+	[F_PID] = { "pid", NUMBER32, NULL, EVENT(at.pid) },
+	[F_TID] = { "tid", NUMBER32, NULL, EVENT(at.tid) },
+	/* 0: the thread itself */
+	[F_COROUTINE] = { "coroutine", NUMBER64, NULL, EVENT(at.coroutine) },
+	[F_FUNCTION] = { "function", TEXT, .text = put_function },
+	[F_MODULE] = { "module", TEXT, .text = put_module },
+	[F_BUILD_ID] = { "build_id", TEXT, .text = put_build_id },
+	[F_OFFSET] = { "offset", ADDRESS, NULL, FUNC(offset) },
+	[F_SOURCE] = { "source", TEXT, .text = put_source },
+	[F_LINE] = { "line", NUMBER32, NULL, FUNC(line) },
+	/* its position among the functions on its lines, from 0 on */
+	[F_ORDINAL] = { "ordinal", NUMBER32, NULL, FUNC(ordinal) },
+	/* the coroutine that resumed it, or that it was suspended to */
+	[F_IN] = { "in", NUMBER64, NULL, EVENT(at.in) },
+	[F_SLEPT] = { "slept", NUMBER64, NULL, EVENT(slept) }, /* ns */
+	[F_DEPTH] = { "depth", NUMBER32, NULL, EVENT(at.depth) },
+	/* a serial number, which is never used twice */
+	[F_THREAD] = { "thread", NUMBER32, NULL, EVENT(at.thread_serial) },
+	[F_WHY] = { "why", TEXT, .text = put_why },
+	[F_LATE_BY] = { "late_by", NUMBER64, NULL, EVENT(late_by) }, /* ns */
+};
+
+#define BIT(f) (1u << (f))
+enum {
+	EVERY = BIT(F_PID) | BIT(F_TID) | BIT(F_COROUTINE) | BIT(F_DEPTH) |
+		BIT(F_THREAD) | BIT(F_WHY) | BIT(F_LATE_BY),
+	NATIVE = EVERY | BIT(F_FUNCTION) | BIT(F_MODULE) | BIT(F_BUILD_ID) |
+		 BIT(F_OFFSET),
+	LUA = EVERY | BIT(F_FUNCTION) | BIT(F_SOURCE) | BIT(F_LINE) |
+	      BIT(F_ORDINAL),
+};
+
+static const struct { const char *name; unsigned fields; }
+kinds[IN_EVENT_KINDS] = {
+	[IN_EVENT_NATIVE_ENTER] = { "weft:native_enter", NATIVE },
+	[IN_EVENT_NATIVE_EXIT] = { "weft:native_exit", NATIVE },
+	[IN_EVENT_LUA_CALL] = { "weft:lua_call", LUA },
+	[IN_EVENT_LUA_RETURN] = { "weft:lua_return", LUA },
+	[IN_EVENT_RESUME] = { "weft:coroutine_resume",
+			      EVERY | BIT(F_IN) | BIT(F_SLEPT) },
+	[IN_EVENT_SUSPEND] = { "weft:coroutine_suspend", EVERY | BIT(F_IN) },
+	[IN_EVENT_MARK] = { "weft:mark", EVERY | BIT(F_FUNCTION) },
+};
+
+static bt_field_class *field_class(bt_trace_class *trace, enum field f)
+{
+	bt_field_class *c;
+
+	if (fields[f].type == TEXT)
+		return bt_field_class_string_create(trace);
+	c = bt_field_class_integer_unsigned_create(trace);
+	if (c)
+		bt_field_class_integer_set_field_value_range(
+			c, fields[f].type == NUMBER32 ? 32 : 64);
+	if (c && fields[f].type == ADDRESS)
+		bt_field_class_integer_set_preferred_display_base(c,
+			BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL);
+	return c;
+}
+
+/* A new class of the event's payload; NULL without memory. */
+static bt_field_class *payload_class(bt_trace_class *trace,
+				     enum in_event_kind kind)
+{
+	const unsigned has = kinds[kind].fields;
+	bt_field_class *const payload = bt_field_class_structure_create(trace);
+
+	for (enum field f = 0; payload && f < FIELDS; f++) {
+		bt_field_class *member;
+
+		if (!(has & BIT(f)))
+			continue;
+		member = field_class(trace, f);
+		if (!member || bt_field_class_structure_append_member(payload,
+						fields[f].name, member))
+			return NULL;
+		bt_field_class_put_ref(member);
+	}
+	return payload;
+}
+
+static uint64_t number_of(const struct in_event *event, const struct func *f,
+			  enum field which)
+{
+	const void *const from = fields[which].is_of_func ? (const void *)f :
+				 event;
+	uint64_t value = 0;
+
+	assert(fields[which].size > 0 &&
+	       fields[which].size <= sizeof(value));
+	/* Little-endian, as everything that weft runs on. */
+	memcpy(&value, (const char *)from + fields[which].offset,
+	       fields[which].size);
+	return value;
+}
+
+/* Set all fields of an event's payload. 0, or -1 without memory. */
+static int fill_payload(bt_event *to, const struct session *s,
+			const struct in_event *event)
+{
+	bt_field *const payload = bt_event_borrow_payload_field(to);
+	const struct func *const f = event->at.func ?
+		func_get(s->funcs, event->at.func) : NULL;
+	uint64_t index = 0;
+
+	for (enum field i = 0; i < FIELDS; i++) {
+		bt_field *field;
+		char text[TEXT_MAX] = "";
+
+		if (!(kinds[event->kind].fields & BIT(i)))
+			continue;
+		field = bt_field_structure_borrow_member_field_by_index(
+			payload, index++);
+		if (fields[i].type != TEXT) {
+			bt_field_integer_unsigned_set_value(field,
+				number_of(event, f, i));
+			continue;
+		}
+		fields[i].text(text, s, event, f);
+		if (bt_field_string_set_value(field, text))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the trace ---- */
+
+struct plugin_events {
+	bt_self_message_iterator *self;
+	bt_trace_class *trace_class;
+	bt_clock_class *clock;
+	bt_stream_class *stream_class;
+	bt_trace *trace;
+	bt_event_class *events[IN_EVENT_KINDS];
+	bt_stream **streams;   /* by index of the thread; NULL: not begun */
+	size_t count, room;
+	size_t ended;          /* streams whose end was made */
+	uint64_t last;         /* ns of the last event */
+};
+
+/* ---- classes ---- */
+
+static int add_event_class(struct plugin_events *e, enum in_event_kind kind)
+{
+	bt_event_class *const class = bt_event_class_create(e->stream_class);
+	bt_field_class *const payload = payload_class(e->trace_class, kind);
+
+	if (!class || !payload ||
+	    bt_event_class_set_name(class, kinds[kind].name) ||
+	    bt_event_class_set_payload_field_class(class, payload))
+		return -1;
+	bt_field_class_put_ref(payload);
+	e->events[kind] = class;
+	return 0;
+}
+
+/* Nanoseconds since the epoch: babeltrace2's muxer may misorder clocks that are
+ * faster than that. */
+static int add_clock(struct plugin_events *e, bt_self_component *component)
+{
+	e->clock = bt_clock_class_create(component);
+	if (!e->clock || bt_clock_class_set_name(e->clock, "weft") ||
+	    bt_clock_class_set_description(e->clock,
+			"Unix time by the recorded machine's monotonic clock"))
+		return -1;
+	bt_clock_class_set_frequency(e->clock, 1000000000);
+	bt_clock_class_set_origin_is_unix_epoch(e->clock, BT_TRUE);
+	return 0;
+}
+
+static int add_classes(struct plugin_events *e)
+{
+	bt_self_component *const component =
+		bt_self_message_iterator_borrow_component(e->self);
+
+	e->trace_class = bt_trace_class_create(component);
+	if (!e->trace_class || add_clock(e, component))
+		return -1;
+	e->stream_class = bt_stream_class_create(e->trace_class);
+	if (!e->stream_class ||
+	    bt_stream_class_set_name(e->stream_class, "thread") ||
+	    bt_stream_class_set_default_clock_class(e->stream_class, e->clock))
+		return -1;
+	for (enum in_event_kind k = 0; k < IN_EVENT_KINDS; k++)
+		if (add_event_class(e, k))
+			return -1;
+	e->trace = bt_trace_create(e->trace_class);
+	return e->trace && !bt_trace_set_name(e->trace, "weft") ? 0 : -1;
+}
+
+struct plugin_events *plugin_events_new(bt_self_message_iterator *self)
+{
+	struct plugin_events *const e = mem_alloc(sizeof(*e));
+
+	e->self = self;
+	if (add_classes(e) == 0)
+		return e;
+	plugin_events_free(e);
+	return NULL;
+}
+
+void plugin_events_free(struct plugin_events *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; i < e->count; i++)
+		bt_stream_put_ref(e->streams[i]);
+	for (enum in_event_kind k = 0; k < IN_EVENT_KINDS; k++)
+		bt_event_class_put_ref(e->events[k]);
+	bt_trace_put_ref(e->trace);
+	bt_stream_class_put_ref(e->stream_class);
+	bt_clock_class_put_ref(e->clock);
+	bt_trace_class_put_ref(e->trace_class);
+	mem_free(e->streams);
+	mem_free(e);
+}
+
+/* ---- messages ---- */
+
+static bt_stream *begin_stream(struct plugin_events *e, const struct session *s,
+			       uint32_t thread, uint64_t ns,
+			       const bt_message **made)
+{
+	bt_stream *const stream = bt_stream_create(e->stream_class, e->trace);
+	char name[TEXT_MAX], raw[64];
+	bt_message *begin;
+
+	if (!stream)
+		return NULL;
+	snprintf(raw, sizeof(raw), "%u %.16s", s->threads[thread].tid,
+		 s->threads[thread].name);
+	bt_stream_set_name(stream, put_plain(name, raw));
+	begin = bt_message_stream_beginning_create(e->self, stream);
+	if (!begin) {
+		bt_stream_put_ref(stream);
+		return NULL;
+	}
+	bt_message_stream_beginning_set_default_clock_snapshot(begin, ns);
+	*made = begin;
+	return stream;
+}
+
+size_t plugin_events_put(struct plugin_events *e, const struct session *s,
+			 const struct in_event *event,
+			 const bt_message *made[2])
+{
+	const uint32_t thread = event->at.thread;
+	bt_message *message;
+	size_t n = 0;
+
+	vec_need(&e->streams, &e->room, (size_t)thread + 1);
+	while (e->count <= thread)
+		e->streams[e->count++] = NULL;
+	if (!e->streams[thread]) {
+		e->streams[thread] = begin_stream(e, s, thread, event->ns,
+						  &made[n]);
+		if (!e->streams[thread])
+			return 0;
+		n++;
+	}
+	message = bt_message_event_create_with_default_clock_snapshot(
+		e->self, e->events[event->kind], e->streams[thread],
+		event->ns);
+	if (!message)
+		return 0;
+	made[n++] = message;
+	e->last = event->ns;
+	return fill_payload(bt_message_event_borrow_event(message), s, event) ?
+	       0 : n;
+}
+
+const bt_message *plugin_events_end(struct plugin_events *e)
+{
+	bt_message *message;
+
+	while (e->ended < e->count && !e->streams[e->ended])
+		e->ended++;
+	if (e->ended == e->count)
+		return NULL;
+	message = bt_message_stream_end_create(e->self, e->streams[e->ended++]);
+	if (message)
+		bt_message_stream_end_set_default_clock_snapshot(message,
+								 e->last);
+	return message;
+}

@@ -1,0 +1,26 @@
+/* plugin_events.h - events as babeltrace2 messages: the classes of weft's own
+ * trace, one stream a thread. Knows babeltrace2; knows nothing of chunks.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_IN_PLUGIN_EVENTS_H
+#define WEFT_ANALYZER_IN_PLUGIN_EVENTS_H
+
+#include "analyzer/in/in_explode.h"
+
+#include <babeltrace2/babeltrace.h>
+
+struct plugin_events;
+
+/* The messages of one iterator. NULL if babeltrace2 has no memory. */
+struct plugin_events *plugin_events_new(bt_self_message_iterator *);
+void plugin_events_free(struct plugin_events *);
+
+/* Make the message of an event and, before a thread's first one, the message
+ * that begins its stream. Returns how many were made, whose references are the
+ * caller's; 0 if there is no memory. */
+size_t plugin_events_put(struct plugin_events *, const struct session *,
+			 const struct in_event *, const bt_message *made[2]);
+/* The message that ends the next stream, the caller's; NULL if all have
+ * ended. */
+const bt_message *plugin_events_end(struct plugin_events *);
+
+#endif

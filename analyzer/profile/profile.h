@@ -1,0 +1,36 @@
+/* profile.h - profiles: a session without its single coroutines and moments, in
+ * a compact file that pprof opens, too.
+ *
+ * This folder writes and reads that file. It may use analyzer/base, model,
+ * merge and out; it knows nothing of traces, tables or commands.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_PROFILE_PROFILE_H
+#define WEFT_ANALYZER_PROFILE_PROFILE_H
+
+#include "analyzer/model/session.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* What other tools show beside the figures. weft does not read it back. */
+struct profile_about {
+	const char *const *comments; /* losses, notes; untrusted */
+	size_t comment_count;
+	uint64_t duration;           /* ns */
+};
+
+/* Write a session whose functions have been named. The same session gives the
+ * same bytes. 0, or -1 with the cause in the chain. */
+int profile_write(FILE *, struct session *, const struct profile_about *);
+
+/* Does the file begin like a profile? */
+bool profile_is(const char *path);
+
+/* Read a profile: the session as it was written, names included, but without
+ * its coroutines, which session.beyond counts. The session is the caller's.
+ * NULL, with the cause in the chain, if the file is damaged or weft did not
+ * write it. */
+struct session *profile_read(const char *path);
+
+#endif

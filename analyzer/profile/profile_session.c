@@ -1,0 +1,361 @@
+/* profile_session.c - makes a session of rows. Ids in a row must be those of
+ * rows that came before, and nothing may come twice.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/profile/profile_session.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/model/hist.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Labels of whole recordings are looked at for each process: few are allowed.
+ * More than HZ_MAX no clock has; ticks times this fit 128 bits with room. */
+enum { LABELS_MAX = 4096 };
+#define HZ_MAX (UINT64_C(1) << 40)
+
+struct profile_session {
+	struct session *s;
+	bool has_head;
+	node_id length, cpu;         /* of the last rows of these kinds */
+	size_t room[PROFILE_KINDS];  /* of the session's arrays */
+};
+
+static int damaged(const char *what)
+{
+	return err_add("it is damaged: %s", what);
+}
+
+/* A copy that lives as long as the session. */
+static const char *copy(const struct profile_session *p, const char *text)
+{
+	return text[0] == '\0' ? "" : arena_copy(p->s->text, text,
+						 strlen(text));
+}
+
+/* ---- head, modules, functions ---- */
+
+static int add_head(struct profile_session *p, const void *row)
+{
+	const struct session *const from = row;
+	const struct profile_table *const t = &profile_tables[PROFILE_HEAD];
+
+	if (p->has_head)
+		return damaged("two heads");
+	if (from->tick_hz == 0 || from->tick_hz > HZ_MAX)
+		return damaged("its clock");
+	p->has_head = true;
+	for (size_t f = 0; f < t->field_count; f++)
+		memcpy((char *)p->s + t->fields[f].offset,
+		       (const char *)row + t->fields[f].offset,
+		       (size_t)t->fields[f].size * t->fields[f].count);
+	if (from->beyond.folded > 0)
+		cct_set_folded(p->s->cct, (size_t)from->beyond.folded);
+	p->s->beyond.folded = 0;
+	return 0;
+}
+
+static int add_module(struct profile_session *p, const void *row)
+{
+	const struct elf_module *const m = row;
+	const size_t before = func_elf_count(p->s->funcs);
+
+	if (m->build_id_size > sizeof(m->build_id))
+		return damaged("a build-id");
+	func_module(p->s->funcs, m->path, m->build_id, m->build_id_size,
+		    m->size);
+	return func_elf_count(p->s->funcs) == before + 1 ? 0 :
+		damaged("a module comes twice");
+}
+
+/* The function's id; 0 if it is invalid. */
+static func_id func_of(const struct profile_session *p, const struct func *f)
+{
+	if (f->kind == FUNC_NONE || f->kind > FUNC_SPECIAL ||
+	    f->module > func_elf_count(p->s->funcs) ||
+	    f->ordinal > CHUNK_ORDINAL_MAX)
+		return 0;
+	return func_like(p->s->funcs, f, f->module);
+}
+
+static int add_func(struct profile_session *p, const struct func *from,
+		    size_t wanted)
+{
+	const func_id id = func_of(p, from);
+	struct func *to;
+
+	if (id != wanted)
+		return damaged("a function");
+	func_hint(p->s->funcs, id, from->hint);
+	if (from->untold_return)
+		func_set_untold_return(p->s->funcs, id);
+	to = func_get(p->s->funcs, id);
+	to->name = copy(p, from->name[0] == '\0' ? "[unnamed]" : from->name);
+	to->file = copy(p, from->file);
+	to->file_line = from->file_line;
+	return 0;
+}
+
+/* The first function, "(deeper)", is in every session from its start. */
+static int add_funcs(struct profile_session *p, const struct func *rows,
+		     size_t count)
+{
+	size_t first = func_count(p->s->funcs);
+
+	if (first == 1 && rows[0].kind == FUNC_SPECIAL &&
+	    func_of(p, &rows[0]) == 1)
+		first = 0;
+	for (size_t i = 0; i < count; i++)
+		if (add_func(p, &rows[i], first + i + 1) != 0)
+			return -1;
+	return 0;
+}
+
+/* ---- rows that are elements of an array ---- */
+
+/* Is element i of the array, row, consistent with what came before? */
+typedef bool (*valid_fn)(const struct session *, const void *row, size_t i);
+
+static bool is_thread(const struct session *s, const void *row, size_t i)
+{
+	(void)i;
+	return ((const struct thread *)row)->process < s->process_count;
+}
+
+static bool is_vm(const struct session *s, const void *row, size_t i)
+{
+	(void)i;
+	return ((const struct vm *)row)->process < s->process_count;
+}
+
+static bool is_label(const struct session *s, const void *row, size_t i)
+{
+	const struct label *const l = row;
+
+	return (i == 0 || l->process >= l[-1].process) &&
+	       l->process <= s->process_count &&
+	       (l->process > 0 || i < LABELS_MAX);
+}
+
+static bool is_statistics(const struct session *s, const void *row, size_t i)
+{
+	const struct func_statistics *const f = row;
+
+	return f->func > (i > 0 ? f[-1].func : 0) &&
+	       f->func <= func_count(s->funcs);
+}
+
+static bool is_edge(const struct session *s, const void *row, size_t i)
+{
+	const struct edge_statistics *const e = row;
+	const size_t funcs = func_count(s->funcs);
+
+	(void)i;
+	return e->func > 0 && e->func <= funcs && e->caller <= funcs;
+}
+
+static bool is_naming(const struct session *s, const void *row, size_t i)
+{
+	(void)row;
+	return i < func_elf_count(s->funcs);
+}
+
+/* Kinds whose rows are the elements of one of the session's arrays. */
+static const struct list {
+	size_t array, count;       /* offsets in struct session */
+	valid_fn is_valid;         /* NULL: all are */
+	const char *fault;
+} lists[PROFILE_KINDS] = {
+#define LIST(array, count) \
+	offsetof(struct session, array), offsetof(struct session, count)
+	[PROFILE_PROCESS] = { LIST(processes, process_count), NULL, "" },
+	[PROFILE_THREAD] = { LIST(threads, thread_count), is_thread,
+			     "a thread without a process" },
+	[PROFILE_VM] = { LIST(vms, vm_count), is_vm,
+			 "a Lua state without a process" },
+	[PROFILE_NOTE] = { LIST(notes, note_count), NULL, "" },
+	[PROFILE_PART] = { LIST(parts, part_count), NULL, "" },
+	[PROFILE_STATISTICS] = { LIST(statistics, statistics_count),
+				 is_statistics, "figures of sessions" },
+	[PROFILE_EDGE] = { LIST(edges, edge_count), is_edge,
+			   "callers of sessions" },
+	[PROFILE_NAMING] = { LIST(namings, naming_count), is_naming,
+			     "names of modules" },
+	[PROFILE_LABEL] = { LIST(labels, label_count), is_label, "a label" },
+#undef LIST
+};
+
+static void own_texts(const struct profile_session *p,
+		      const struct profile_table *t, char *row)
+{
+	for (size_t f = 0; f < t->field_count; f++) {
+		char *const at = row + t->fields[f].offset;
+		const char *text;
+
+		if (t->fields[f].type != PROFILE_TEXT)
+			continue;
+		memcpy(&text, at, sizeof(text));
+		text = copy(p, text);
+		memcpy(at, &text, sizeof(text));
+	}
+}
+
+/* Append the row to its kind's array. */
+static int add_element(struct profile_session *p, enum profile_kind kind,
+		       const void *row)
+{
+	const struct profile_table *const t = &profile_tables[kind];
+	const struct list *const l = &lists[kind];
+	void *const array = (char *)p->s + l->array;
+	size_t *const count = (size_t *)(void *)((char *)p->s + l->count);
+	char *elements, *to;
+
+	memcpy(&elements, array, sizeof(elements));
+	elements = vec_grown(elements, &p->room[kind], *count + 1,
+			     t->row_size);
+	memcpy(array, &elements, sizeof(elements));
+	to = elements + *count * t->row_size;
+	memcpy(to, row, t->row_size);
+	own_texts(p, t, to);
+	(*count)++;
+	return !l->is_valid || l->is_valid(p->s, to, *count - 1) ? 0 :
+		damaged(l->fault);
+}
+
+static int add_gap(struct profile_session *p, const void *row)
+{
+	const struct gap *const from = row;
+
+	if (p->s->gap_count == SESSION_GAPS ||
+	    from->thread >= p->s->thread_count || from->to < from->from)
+		return damaged("a gap");
+	p->s->gaps[p->s->gap_count++] = *from;
+	return 0;
+}
+
+/* ---- the tree ---- */
+
+static int add_node(struct profile_session *p, const void *row)
+{
+	const uint32_t known = CCT_SHAPE | CCT_TIMED;
+	struct cct_node n = *(const struct cct_node *)row;
+	struct cct *const t = p->s->cct;
+	const size_t wanted = cct_count(t) + 1;
+	struct cct_node *to;
+	node_id id;
+
+	if ((n.flags & ~known & ((1u << CCT_OF_SHIFT) - 1)) != 0 ||
+	    n.flags >> CCT_OF_SHIFT > p->s->vm_count)
+		return damaged("a node's flags");
+	if (n.parent >= wanted || (n.parent == 0) != (n.func == 0) ||
+	    n.func > func_count(p->s->funcs) ||
+	    (n.parent == 0 && n.thread >= p->s->thread_count))
+		return damaged("a node of the tree");
+	n.parent = n.parent == 0 ? 0 : (node_id)(wanted - n.parent);
+	id = n.parent == 0 ? cct_root(t, n.thread) :
+	     cct_child(t, n.parent, n.func, n.flags);
+	if (id != wanted)
+		return damaged("a node of the tree comes twice");
+	to = cct_get(t, id);
+	n.child = to->child;
+	n.sibling = to->sibling;
+	n.flags = to->flags | (n.flags & CCT_TIMED);
+	*to = n;
+	return 0;
+}
+
+static int add_collected(struct profile_session *p, const void *row)
+{
+	const struct profile_collected *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (from->hist)
+		cct_collect_hist(t);
+	if (!from->cpu)
+		return 0;
+	cct_collect_cpu(t);
+	for (node_id id = 1; id <= cct_count(t); id++)
+		cct_put_cpu(t, id, (struct cct_cpu){ 0 });
+	return 0;
+}
+
+static int add_length(struct profile_session *p, const void *row)
+{
+	const struct profile_length *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (!cct_has_hist(t) || from->back > cct_count(t) - p->length ||
+	    p->length + from->back == 0 || from->step >= HIST_STEPS ||
+	    from->calls == 0 || from->calls >> 50 != 0)
+		return damaged("lengths of calls");
+	p->length += (node_id)from->back;
+	cct_put_lengths(t, p->length, (uint32_t)from->step, from->calls);
+	return 0;
+}
+
+static int add_cpu(struct profile_session *p, const void *row)
+{
+	const struct profile_cpu *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (!cct_has_cpu(t) || from->back > cct_count(t) - p->cpu ||
+	    from->back == 0)
+		return damaged("times off the CPU");
+	p->cpu += (node_id)from->back;
+	cct_put_cpu(t, p->cpu, (struct cct_cpu){ from->off, from->unknown });
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int add_row(struct profile_session *p, enum profile_kind kind,
+		   const void *row)
+{
+	static int (*const adders[PROFILE_KINDS])(struct profile_session *,
+						  const void *row) = {
+		[PROFILE_HEAD] = add_head, [PROFILE_MODULE] = add_module,
+		[PROFILE_GAP] = add_gap, [PROFILE_NODE] = add_node,
+		[PROFILE_COLLECTED] = add_collected,
+		[PROFILE_LENGTH] = add_length, [PROFILE_CPU] = add_cpu,
+	};
+
+	assert(adders[kind] || lists[kind].array > 0);
+	return adders[kind] ? adders[kind](p, row) : add_element(p, kind, row);
+}
+
+int profile_session_add(struct profile_session *p, enum profile_kind kind,
+			const void *rows, size_t count)
+{
+	const size_t size = profile_tables[kind].row_size;
+
+	if (kind == PROFILE_FUNC)
+		return add_funcs(p, rows, count);
+	for (size_t i = 0; i < count; i++)
+		if (add_row(p, kind, (const char *)rows + i * size) != 0)
+			return -1;
+	return 0;
+}
+
+struct profile_session *profile_session_new(void)
+{
+	struct profile_session *const p = mem_alloc(sizeof(*p));
+
+	p->s = session_new(SIZE_MAX);
+	return p;
+}
+
+struct session *profile_session_end(struct profile_session *p, int status)
+{
+	struct session *s = p->s;
+
+	if (status == 0 && !p->has_head)
+		status = damaged("it has no head");
+	if (status != 0) {
+		session_free(s);
+		s = NULL;
+	}
+	mem_free(p);
+	return s;
+}

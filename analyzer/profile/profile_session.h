@@ -1,0 +1,23 @@
+/* profile_session.h - a session made of a profile's rows, each of which is
+ * checked: a profile is untrusted.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_PROFILE_PROFILE_SESSION_H
+#define WEFT_ANALYZER_PROFILE_PROFILE_SESSION_H
+
+#include "analyzer/model/session.h"
+#include "analyzer/profile/profile_tables.h"
+
+/* A session that is being made. */
+struct profile_session;
+struct profile_session *profile_session_new(void);
+
+/* Add rows of one kind; kinds come in rising order. Strings need to live during
+ * the call only. 0, or -1 with the cause in the chain. */
+int profile_session_add(struct profile_session *, enum profile_kind,
+			const void *rows, size_t count);
+
+/* The session, which is the caller's; frees the rest. NULL if status is not 0
+ * or something is missing, with the cause in the chain. */
+struct session *profile_session_end(struct profile_session *, int status);
+
+#endif

@@ -1,0 +1,68 @@
+/* profile_tables.h - the tables of a profile: which field of which struct is in
+ * which column. Both writing and reading use these tables alone.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_PROFILE_PROFILE_TABLES_H
+#define WEFT_ANALYZER_PROFILE_PROFILE_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PROFILE_VERSION = 1 };
+
+/* The kinds of rows, in the order in which they come in a file. The numbers are
+ * written into files: a new kind is added at the end, no number is reused. */
+enum profile_kind {
+	PROFILE_HEAD = 1,   /* struct session, one row */
+	PROFILE_MODULE,     /* struct elf_module, from id 1 on */
+	PROFILE_FUNC,       /* struct func, from id 1 on */
+	PROFILE_PROCESS, PROFILE_THREAD, PROFILE_VM, PROFILE_NOTE, PROFILE_GAP,
+	PROFILE_NODE,       /* struct cct_node, from id 1 on; parent is by how
+	                     * much its id is smaller, 0 for a root */
+	PROFILE_PART, PROFILE_STATISTICS, PROFILE_EDGE, PROFILE_NAMING,
+	PROFILE_COLLECTED,  /* struct profile_collected, one row or none */
+	PROFILE_LENGTH, PROFILE_CPU, PROFILE_LABEL,
+	PROFILE_KINDS
+};
+
+/* Not 0 if there are rows of PROFILE_LENGTH, PROFILE_CPU. */
+struct profile_collected { uint64_t hist, cpu; };
+
+/* How many calls of a node have a length of that step of the histogram. back:
+ * by how much the node's id is larger than that of the row before. */
+struct profile_length { uint64_t back, step, calls; };
+
+/* struct cct_cpu of a node, if it is not 0. */
+struct profile_cpu { uint64_t back, off, unknown; };
+
+enum profile_type {
+	PROFILE_NUMBER,     /* 1, 2, 4 or 8 bytes, unsigned */
+	PROFILE_TEXT,       /* const char *, never NULL */
+	PROFILE_CHARS,      /* an array of chars with its NUL */
+};
+
+/* A field of a struct, in count columns. */
+struct profile_field {
+	uint16_t offset, size;   /* size: of each element */
+	enum profile_type type;
+	uint16_t count;          /* of a PROFILE_NUMBER: elements */
+};
+
+struct profile_table {
+	size_t row_size;
+	const struct profile_field *fields;
+	size_t field_count;
+};
+
+/* Fields keep their place in files: a new one goes to the end of its table. */
+extern const struct profile_table profile_tables[PROFILE_KINDS];
+
+/* How many columns the kind has. */
+size_t profile_columns(enum profile_kind);
+
+/* Get element i of a field of a row, a PROFILE_NUMBER. */
+uint64_t profile_get(const struct profile_field *, const void *row, size_t i);
+/* Set it. 0, or -1 if the field is too small for the value. */
+int profile_set(const struct profile_field *, void *row, size_t i,
+		uint64_t value);
+
+#endif
