@@ -54,7 +54,7 @@ install-record: host recorder modules
 	$(INSTALL) $(B)/libexec/weft/weft-record $(to)/libexec/weft/
 	$(INSTALL) $(B)/lib/libweft.so $(to)/lib/
 	$(INSTALL) $(B)/lib/weft/weft-provider.so $(to)/lib/weft/
-	$(INSTALL) -m 644 tracer/host/api/weft.h $(to)/include/
+	$(INSTALL) -m 644 tracer/host/weft.h $(to)/include/
 	for v in $(LUA_MODULES); do $(INSTALL) -d $(to)/lib/lua/$$v && \
 		$(INSTALL) $(B)/lib/lua/$$v/weft.so $(to)/lib/lua/$$v/ || \
 		exit 1; done

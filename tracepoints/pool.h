@@ -60,7 +60,6 @@ struct pool {
 	uint32_t use_tsc;             /* 1: ticks are the invariant TSC */
 	uint32_t lua;                 /* 0: leave Lua alone */
 	uint32_t native;              /* 0: leave native calls alone */
-	uint32_t reserved0;
 
 	/* Read at every hook, written seldom: a cache line of its own. */
 	_Alignas(128) _Atomic uint32_t generation;

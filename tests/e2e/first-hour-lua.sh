@@ -46,7 +46,7 @@ cat >"$T/own.c" <<'C'
 #include <lauxlib.h>
 #include <lualib.h>
 #ifdef READY
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 #endif
 int main(int argc, char **argv)
 {

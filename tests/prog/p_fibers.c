@@ -6,7 +6,7 @@
  * begins, and the account with it (one thread).
  * flags: -finstrument-functions -I/usr/include/lua5.4 -llua5.4 -lpthread
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 
 #include <lauxlib.h>
 #include <lua.h>

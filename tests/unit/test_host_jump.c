@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
-#include "tracer/host/thread/shadow_stack.h"
+#include "tracer/host/thread/thread.h"
 
 #include <setjmp.h>
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
-#include "tracer/host/thread/shadow_stack.h"
+#include "tracer/host/thread/thread.h"
 
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);

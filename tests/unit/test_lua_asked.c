@@ -6,7 +6,7 @@
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
 #include "tracer/host/lua/coroutine.h"
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 /* weft_dump.c - runs the analyzer on the trace that is being recorded.
  * SPDX-License-Identifier: MIT */
 #include "tracer/lua/weft_dump.h"
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include <lualib.h>
 
 #define WEFT_LUA_MAY_BE_JIT
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 #include "tracer/lua/weft_dump.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 
 #define PLAIN __attribute__((noinline, noclone))
 

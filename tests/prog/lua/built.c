@@ -5,7 +5,7 @@
 #include <lualib.h>
 #include <stdio.h>
 #ifdef ATTACH
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 #endif
 
 __attribute__((noinline)) int inner(lua_State *L);

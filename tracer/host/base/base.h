@@ -5,6 +5,7 @@
 #ifndef WEFT_TRACER_HOST_BASE_BASE_H
 #define WEFT_TRACER_HOST_BASE_BASE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +20,8 @@
 /* A thread's own variable that is reached without a call. */
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
-/* The frame address that this function has, or would have: on x86-64 it is known
- * without one being set up. */
+/* The frame address that this function has, or would have: on x86-64 it is
+ * known without one being set up. */
 #if defined(__x86_64__)
 #define HERE ((uint64_t)__builtin_dwarf_cfa() - 16)
 #else
@@ -30,11 +31,12 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Keeps the order of writes before and after it, as a signal handler of the same
- * thread sees them. */
+/* Keeps the order of writes before and after it, as a signal handler of the
+ * same thread sees them. */
 #define barrier() __asm__ volatile("" ::: "memory")
 
-/* An invariant, looked at in the checked build alone (CFLAGS=-DWEFT_CHECKED). */
+/* An invariant, looked at in the checked build alone
+ * (CFLAGS=-DWEFT_CHECKED). */
 #ifdef WEFT_CHECKED
 #include <assert.h>
 #define CHECKED(x) assert(x)
@@ -42,8 +44,8 @@
 #define CHECKED(x) ((void)0)
 #endif
 
-/* Multiplicative hashing: 2^64 divided by the golden ratio. The upper bits of the
- * product depend on all bits of the value. */
+/* Multiplicative hashing: 2^64 divided by the golden ratio. The upper bits
+ * of the product depend on all bits of the value. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 /* A place for the value in a table of 2^bits places. */

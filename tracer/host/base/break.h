@@ -1,5 +1,5 @@
-/* break.h - healing rules that a test may switch off, one at a time, to see that
- * something notices. Compiled in with -DWEFT_TEST_BREAKS only.
+/* break.h - healing rules that a test may switch off, one at a time, to see
+ * that something notices. Compiled in with -DWEFT_TEST_BREAKS only.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_BASE_BREAK_H
 #define WEFT_TRACER_HOST_BASE_BREAK_H

@@ -2,7 +2,6 @@
 #include "tracer/host/base/memory.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -75,13 +74,28 @@ void *memory_get(size_t size)
 	return p;
 }
 
+void *memory_grow(void *old, uint32_t *room, uint32_t need, size_t size)
+{
+	uint32_t to = *room == 0 ? 8 : *room;
+	void *made;
+
+	if (need <= *room)
+		return old;
+	while (to < need)
+		to *= 2;
+	made = memory_get(to * size);
+	if (made)
+		*room = to;
+	return made;
+}
+
 /* The kernel reads a signal set before it looks what is to be done with it, and
  * 9 is nothing that can be done: EINVAL where it could be read, else EFAULT. A
  * tenth of what process_vm_readv takes, and no sandbox forbids it. */
-int memory_readable(const void *at)
+bool memory_readable(const void *at)
 {
 	const int saved = errno;
-	const int is_there = (uintptr_t)at >= 8 && /* 0: "no set" */
+	const bool is_there = (uintptr_t)at >= 8 && /* 0: "no set" */
 		syscall(SYS_rt_sigprocmask, 9, (uintptr_t)at & ~(uintptr_t)7,
 			NULL, 8) != 0 && errno == EINVAL;
 
@@ -89,17 +103,18 @@ int memory_readable(const void *at)
 	return is_there;
 }
 
-/* What lies there may have been freed: that is what the caller wants to know. */
-__attribute__((no_sanitize("address", "thread"))) int
-memory_copy(void *to, const void *from, size_t size)
+/* What lies there may have been freed: that is what the caller wants to
+ * know. */
+__attribute__((no_sanitize("address", "thread")))
+bool memory_copy(void *to, const void *from, size_t size)
 {
 	const volatile char *const bytes = from;
 
 	for (size_t i = 0; i < size; i++) {
 		if ((i == 0 || ((uintptr_t)&bytes[i] & 4095) == 0) &&
 		    !memory_readable((const char *)from + i))
-			return 0;
+			return false;
 		((char *)to)[i] = bytes[i];
 	}
-	return 1;
+	return true;
 }

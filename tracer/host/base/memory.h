@@ -1,5 +1,5 @@
-/* memory.h - memory for the Lua side's tables: taken once, never given back.
- * SPDX-License-Identifier: MIT */
+/* memory.h - memory that is taken once and never given back; and memory of
+ * others, which may not be there. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_BASE_MEMORY_H
 #define WEFT_TRACER_HOST_BASE_MEMORY_H
 
@@ -9,10 +9,16 @@
  * not change errno. */
 void *memory_get(size_t size);
 
-/* Can this byte be read? A system call. Hook-safe. */
-int memory_readable(const void *at);
+/* An array of elements of that size with room for need of them: the old one,
+ * if *room does, or a new one, empty, and at least twice as large. NULL:
+ * none left; *room is changed on success alone. Hook-safe. */
+void *memory_grow(void *old, uint32_t *room, uint32_t need, size_t size);
 
-/* Copy size bytes from an address that may be wrong; whether it worked. */
-int memory_copy(void *to, const void *from, size_t size);
+/* Can this byte be read? A system call. Hook-safe. */
+bool memory_readable(const void *at);
+
+/* Copies size bytes from an address that may be wrong; returns whether it
+ * worked. Hook-safe. */
+bool memory_copy(void *to, const void *from, size_t size);
 
 #endif

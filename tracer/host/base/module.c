@@ -2,13 +2,15 @@
  * another thread holds the loader's. Entries are added and never changed, but
  * for their epoch. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
-#include "tracer/host/pool/process.h"
+#include "tracepoints/chunk.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 #include <unistd.h>
+
+_Atomic uint32_t module_epoch;
 
 static struct module modules[DICT_MAX_MODULES];
 static _Atomic uint32_t module_count;
@@ -94,8 +96,9 @@ static int same(const struct module *m, const struct dl_find_object *o)
 	       m->end == (uint64_t)o->dlfo_map_end;
 }
 
-/* Some module has gone since this one was seen: is what lies there now the same,
- * or another in its place? A program may close and open libraries for ever. */
+/* Some module has gone since this one was seen: is what lies there now the
+ * same, or another in its place? A program may close and open libraries for
+ * ever. */
 static int still_is(struct module *m, const struct dl_find_object *o,
 		    uint32_t epoch)
 {
@@ -114,7 +117,7 @@ static int still_is(struct module *m, const struct dl_find_object *o,
 
 int module_find(uint64_t address, const struct module **found)
 {
-	const uint32_t epoch = atomic_load(&process_module_epoch);
+	const uint32_t epoch = atomic_load(&module_epoch);
 	struct dl_find_object o;
 	uint32_t n;
 

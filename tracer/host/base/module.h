@@ -5,9 +5,12 @@
 
 #include "tracer/host/base/base.h"
 
+/* Raised before and after a dlclose: addresses may mean another module now. */
+extern HIDDEN _Atomic uint32_t module_epoch;
+
 struct module {
 	_Atomic uint32_t ready; /* 1: what follows may be read */
-	_Atomic uint32_t epoch; /* process_module_epoch when it was seen last */
+	_Atomic uint32_t epoch; /* module_epoch when it was seen last */
 	uint64_t start, end;    /* mapped */
 	uint64_t bias;
 	const void *map;        /* its link_map: a name only, not followed */

@@ -1,12 +1,11 @@
-/* pointer_map.c - tables of growing size, each open addressing in which a place
- * only ever goes from NULL to an entry. Where all places that an entry may have
- * are taken it goes to the next table; a search ends at the first free place, so
- * that all threads look for a key in the same order of places.
- * SPDX-License-Identifier: MIT */
+/* pointer_map.c - tables of growing size, each open addressing in which a
+ * place only ever goes from NULL to an entry. Where all places that an entry
+ * may have are taken it goes to the next table; a search ends at the first
+ * free place, so that all threads look for a key in the same order of
+ * places. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/base/memory.h"
 
-#include <stdatomic.h>
 
 enum { FIRST_BITS = 10, GROW_BITS = 2, PROBES = 24 };
 

@@ -1,22 +1,24 @@
-/* fiber.c - fibers as objects, and what a switch between them means.
- * SPDX-License-Identifier: MIT */
+/* fiber.c - fibers as objects, their stacks on the thread's and off it, and
+ * what a switch between them means. SPDX-License-Identifier: MIT */
 #include "tracer/host/fiber/fiber.h"
-#include "tracer/host/fiber/fiber_stack.h"
-#include "tracer/host/thread/region.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/pool/process.h"
 
 #include <errno.h>
+#include <string.h>
 
 THREAD_LOCAL struct fiber *fiber_now;
 
-/* Chosen calls (inside.h) that the thread's own stack is in. */
-static THREAD_LOCAL uint32_t own_inside;
+/* Chosen calls (weft_inside_only) that the thread's own stack is in. */
+static THREAD_LOCAL uint32_t own_region;
+
+/* Of no window: a fiber whose frames are not known. */
+#define NEVER UINT32_MAX
 
 static _Atomic int told_by;
 
-int fiber_counts(enum fiber_by who)
+bool fiber_counts(enum fiber_by who)
 {
 	int now = atomic_load_explicit(&told_by, memory_order_relaxed);
 
@@ -68,7 +70,7 @@ struct fiber *fiber_new(void)
 	struct block *b = atomic_load(&roomy);
 	struct fiber *f = !b ? NULL : take_from(b);
 
-	for (b = atomic_load(&blocks); !f && b != NULL; b = b->next) {
+	for (b = atomic_load(&blocks); !f && b; b = b->next) {
 		f = take_from(b);
 		if (f)
 			atomic_store(&roomy, b);
@@ -89,7 +91,7 @@ struct fiber *fiber_new(void)
 
 void fiber_free(struct fiber *f)
 {
-	for (struct block *b = atomic_load(&blocks); b != NULL; b = b->next) {
+	for (struct block *b = atomic_load(&blocks); b; b = b->next) {
 		if (f < b->fiber || f >= b->fiber + 64)
 			continue;
 		f->magic = 0;
@@ -101,15 +103,15 @@ void fiber_free(struct fiber *f)
 void fiber_renew(struct fiber *f)
 {
 	f->serial = 0;
-	f->ran = f->unknown = 0;
+	f->ran = f->unknown = false;
 	f->vm = 0;
-	f->window = UINT32_MAX;
+	f->window = NEVER;
 	f->part_count = 0;
 	f->too_deep = 0;
-	f->inside = 0;
+	f->region = 0;
 }
 
-/* ----------------------------------------------------- known by their stack */
+/* ------------------------------------------------------- by their stacks */
 
 static struct pointer_map by_stack;
 
@@ -139,7 +141,149 @@ struct fiber *fiber_at(uint64_t low)
 	return there;
 }
 
-/* --------------------------------------------------------------- switching */
+/* -------------------------------------------------------------- detaching */
+
+static bool keep_room(struct fiber *f, uint32_t parts, uint32_t frames)
+{
+	struct fiber_part *const p = memory_grow(f->part, &f->part_room, parts,
+						 sizeof(*p));
+	struct frame *const q = memory_grow(f->frame, &f->frame_room, frames,
+					    sizeof(*q));
+
+	if (p)
+		f->part = p;
+	if (q)
+		f->frame = q;
+	return p && (q || frames == 0);
+}
+
+/* Copies the running fiber's segments and frames. */
+static void keep(const struct thread_state *s, struct fiber *f)
+{
+	const struct segment *const first = &s->segment[s->fiber];
+	const struct frame *const from = s->frames + first->base;
+	const uint32_t frames = (uint32_t)(s->top - from);
+	const uint32_t parts = s->segments - s->fiber;
+
+	f->window = NEVER;
+	f->part_count = 0;
+	if (!keep_room(f, parts, frames))
+		return;
+	if (frames > 0)
+		memcpy(f->frame, from, frames * sizeof(*from));
+	for (uint32_t i = 0; i < parts; i++) {
+		const struct segment *const g = &first[i];
+		const uint32_t end = i + 1 < parts ? g[1].base :
+				     (uint32_t)(s->top - s->frames);
+
+		f->part[i] = (struct fiber_part){
+			.serial = g->serial, .sp = g->sp, .owner = g->owner,
+			.inferred = g->inferred, .count = end - g->base,
+		};
+	}
+	f->part_count = parts;
+	f->window = s->window;
+}
+
+/* Takes the fiber off the stack; f keeps what is open. */
+static void detach(struct thread_state *s, struct fiber *f, uint64_t now)
+{
+	const uint32_t first = s->fiber;
+
+	keep(s, f);
+	f->since = now;
+	f->thread = s->thread_serial;
+	f->level = s->level;
+	f->too_deep = s->too_deep;
+	s->too_deep = s->fiber_below;
+	while (s->segments > first) {
+		const uint32_t i = s->segments - 1 - first;
+
+		shadow_detach_whole(s, i > 0 ? SUSPEND_YIELD | SUSPEND_WITH :
+				    SUSPEND_YIELD, now);
+		if (i < f->part_count)
+			f->part[i].epoch = s->epoch;
+	}
+	s->lua_plain = NULL; /* another lua_State runs from here on */
+}
+
+/* The fiber has ended, or nobody knows what has become of it. */
+static void detach_ended(struct thread_state *s, uint32_t flags, uint64_t now)
+{
+	const struct shadow_mark m = { .window = s->window, .segments = 1 };
+	uint32_t count;
+
+	shadow_cut(s, m, UNWIND_SKIPPED, now);
+	s->too_deep = s->fiber_below;
+	shadow_detach(s, flags, &count, now);
+	s->lua_plain = NULL;
+}
+
+/* -------------------------------------------------------------- attaching */
+
+static bool attach_part(struct thread_state *s, const struct fiber *f,
+			const struct fiber_part *p, const struct frame *from,
+			uint32_t flags, uint64_t now)
+{
+	const uint64_t slept = now > f->since ? now - f->since : 0;
+	bool given;
+
+	chunk_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
+	given = f->thread != s->thread_serial || f->level != s->level ||
+		p->epoch != s->epoch;
+	if (!shadow_attach(s, p->serial, p->owner, from, p->count, slept, given,
+			   p->sp, flags, now))
+		return false;
+	shadow_segment(s)->inferred = p->inferred;
+	return true;
+}
+
+/* A new fiber, or one whose frames were not seen or not kept. */
+static bool attach_bare(struct thread_state *s, const struct fiber *f,
+			uint32_t flags, uint64_t sp, uint64_t now)
+{
+	const bool given = f->ran || (flags & RESUME_INFERRED) != 0;
+
+	if (!shadow_attach(s, f->serial, NULL, NULL, 0, 0, given, sp, flags,
+			   now))
+		return false;
+	shadow_segment(s)->inferred = false;
+	return true;
+}
+
+/* Puts f with all it had open onto the thread's stack, which holds no fiber.
+ * flags: RESUME_INFERRED or 0. */
+static void attach(struct thread_state *s, struct fiber *f, uint32_t flags,
+		   uint64_t sp, uint64_t now)
+{
+	const bool kept = f->part_count > 0 && f->window == s->window &&
+			  f->serial != 0;
+	const struct frame *from = f->frame;
+	const uint32_t index = s->segments;
+
+	if (f->serial == 0)
+		f->serial = shadow_create(s, 0, 0, now);
+	if (kept ? !attach_part(s, f, f->part, from, flags, now) :
+	    !attach_bare(s, f, flags, sp, now))
+		return;
+	if (!kept)
+		f->unknown = f->ran || (flags & RESUME_INFERRED) != 0;
+	s->fiber_unknown = f->unknown;
+	s->fiber_below = s->too_deep;
+	s->too_deep = kept ? f->too_deep : 0;
+	shadow_cover(s, index, f);
+	for (uint32_t i = 1; kept && i < f->part_count; i++) {
+		from += f->part[i - 1].count;
+		if (!attach_part(s, f, &f->part[i], from, RESUME_WITH, now))
+			break;
+	}
+	f->ran = true;
+	f->window = NEVER;
+	f->part_count = 0;
+	s->lua_plain = NULL;
+}
+
+/* -------------------------------------------------------------- switching */
 
 void fiber_create(struct fiber *f, uint64_t sp)
 {
@@ -147,19 +291,29 @@ void fiber_create(struct fiber *f, uint64_t sp)
 	struct thread_state *const s = thread_acquire(sp);
 
 	if (s) {
-		fiber_stack_create(s, f, thread_clock(s));
+		f->serial = shadow_create(s, 0, 0, chunk_clock(s));
 		thread_release(s);
 	}
 	errno = saved;
 }
 
-static void count_missed(const struct thread_state *s)
+/* Recording was off, or this thread shut out, when it switched: the fiber that
+ * runs is another than the state knows. */
+static void settle(struct thread_state *s)
 {
-	atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
-				  memory_order_relaxed);
+	const uint64_t now = chunk_clock(s);
+
+	if (s->fiber_on == fiber_now)
+		return;
+	if (s->fiber != 0)
+		detach_ended(s, SUSPEND_ERROR | SUSPEND_INFERRED, now);
+	s->fiber_on = NULL;
+	if (fiber_now)
+		attach(s, fiber_now, RESUME_INFERRED,
+		       (uint64_t)__builtin_frame_address(0), now);
 }
 
-static void leave(struct fiber *from, int ends, uint64_t sp)
+static void leave(struct fiber *from, bool ends, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
 	uint64_t now;
@@ -168,16 +322,16 @@ static void leave(struct fiber *from, int ends, uint64_t sp)
 		fiber_renew(from);
 	if (!s) {
 		if (from)
-			from->window = UINT32_MAX;
+			from->window = NEVER;
 		return;
 	}
-	now = thread_clock(s);
-	if (s->level > 0)
-		count_missed(s); /* a handler interrupted a hook */
+	now = chunk_clock(s);
+	if (s->level > 0) /* a handler interrupted a hook */
+		chunk_count_lost(s, LOST_SWITCH, 1);
 	else if (s->fiber != 0 && ends)
-		fiber_stack_end(s, SUSPEND_RETURN, now);
+		detach_ended(s, SUSPEND_RETURN, now);
 	else if (s->fiber != 0)
-		fiber_stack_detach(s, from, now);
+		detach(s, from, now);
 	s->fiber_left = sp;
 	fiber_now = NULL; /* what handlers see from here on is consistent */
 	thread_release(s);
@@ -188,14 +342,14 @@ static void arrive(struct fiber *to, uint64_t sp)
 	struct thread_state *const s = thread_acquire(sp);
 
 	if (s && s->level == 0 && s->fiber == 0)
-		fiber_stack_attach(s, to, 0, sp, thread_clock(s));
-	to->ran = 1;
+		attach(s, to, 0, sp, chunk_clock(s));
+	to->ran = true;
 	fiber_now = to;
 	if (s)
 		thread_release(s);
 }
 
-void fiber_switch(struct fiber *to, int ends, uint64_t sp)
+void fiber_switch(struct fiber *to, bool ends, uint64_t sp)
 {
 	struct fiber *const from = fiber_now;
 	const int saved = errno;
@@ -203,29 +357,18 @@ void fiber_switch(struct fiber *to, int ends, uint64_t sp)
 
 	if (from == to && !ends)
 		return;
+	if (!thread_upcalls.fiber_settle)
+		thread_upcalls.fiber_settle = settle;
 	leave(from, ends, sp);
 	if (!from)
-		own_inside = region_depth;
+		own_region = region_depth;
 	else if (!ends)
-		from->inside = region_depth;
+		from->region = region_depth;
 	fiber_now = NULL;
-	depth = !to ? own_inside : to->inside;
+	depth = !to ? own_region : to->region;
 	if (depth != region_depth)
 		region_set(depth, sp);
 	if (to)
 		arrive(to, sp);
 	errno = saved;
-}
-
-/* Recording was off, or this thread shut out, when it switched. */
-SLOW void fiber_catch_up(struct thread_state *s)
-{
-	const uint64_t now = thread_clock(s);
-
-	if (s->fiber != 0)
-		fiber_stack_end(s, SUSPEND_ERROR | SUSPEND_INFERRED, now);
-	s->fiber_on = NULL;
-	if (fiber_now)
-		fiber_stack_attach(s, fiber_now, RESUME_INFERRED,
-				   (uint64_t)__builtin_frame_address(0), now);
 }

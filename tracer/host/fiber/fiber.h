@@ -1,17 +1,19 @@
 /* fiber.h - native coroutines: stacks of their own that a program switches
- * between, on any of its threads. What a fiber has open when it is switched away
- * from goes with it: native calls, and the Lua coroutines on top of them.
- * SPDX-License-Identifier: MIT */
+ * between, on any of its threads. What a fiber has open when it is switched
+ * away from goes with it: native calls, and the Lua coroutines on top of
+ * them. fiber/ may use base/, pool/ and thread/, and tells its switches to
+ * Lua only through the stack. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_FIBER_FIBER_H
 #define WEFT_TRACER_HOST_FIBER_FIBER_H
 
-#include "tracer/host/thread/shadow_stack.h"
+#include "tracer/host/thread/thread.h"
 
 /* One segment of a fiber that is off every thread. */
 struct fiber_part {
 	uint64_t serial, sp;
 	void *owner;
-	uint32_t inferred, count; /* count: of its frames */
+	bool inferred;
+	uint32_t count;           /* of its frames */
 	uint32_t epoch;           /* of the chunk its SUSPEND stands in */
 };
 
@@ -27,9 +29,9 @@ struct fiber {
 	uint32_t window;      /* for which its frames are right */
 	uint32_t thread, level;
 	uint32_t vm;          /* serial of the first VM that ran on it; 0: none */
-	int ran;              /* it is not new */
-	int unknown;          /* calls may be open on it that are not known */
-	uint32_t inside;      /* chosen calls (inside.h) it sleeps in */
+	bool ran;             /* it is not new */
+	bool unknown;         /* calls may be open on it that are not known */
+	uint32_t region;      /* chosen calls (weft_inside_only) it sleeps in */
 	uint32_t part_count, part_room, frame_room;
 	uint64_t too_deep;	 /* see struct thread_state */
 	struct fiber_part *part; /* outermost first, its own first of all */
@@ -43,35 +45,30 @@ struct fiber {
 /* The fiber this thread runs on; NULL: on its own stack. */
 extern HIDDEN THREAD_LOCAL struct fiber *fiber_now;
 
-/* Who tells of switches, the most reliable last: once one has, those before it
- * are not listened to any more. Whether who counts. */
+/* Who tells of switches, the most reliable last. Once one has, those before
+ * it are not listened to any more. Returns whether this one is. */
 enum fiber_by { FIBER_BY_CONTEXT = 1, FIBER_BY_ASAN, FIBER_BY_TSAN,
 		FIBER_BY_API };
-int fiber_counts(enum fiber_by who);
+bool fiber_counts(enum fiber_by who);
 
 /* A new one, or NULL: no memory. Given back it may be used again. */
 struct fiber *fiber_new(void);
 void fiber_free(struct fiber *f);
 
-/* The one object of the stack that begins at low, made if need be. */
+/* The one fiber of the stack that begins at low, made if need be, or NULL: no
+ * memory. The second only looks for it. */
 struct fiber *fiber_at(uint64_t low);
 struct fiber *fiber_find_at(uint64_t low);
 
-/* Whoever ran on it before is gone. */
+/* What ran on it before is gone. */
 void fiber_renew(struct fiber *f);
 
-/* What is to run on it is a coroutine from now on: CREATE. Not busy. */
+/* Makes what is to run on it a coroutine: writes CREATE. Not busy. */
 void fiber_create(struct fiber *f, uint64_t sp);
 
-/* This thread goes on on another stack: to, or its own (NULL). ends: the fiber
- * it was on will not come back. Not busy. */
-void fiber_switch(struct fiber *to, int ends, uint64_t sp);
-
-/* Has the state missed a switch? Then say so now, busy. */
-INLINE int fiber_is_missed(const struct thread_state *s)
-{
-	return s->fiber_on != fiber_now;
-}
-void fiber_catch_up(struct thread_state *s);
+/* This thread is about to go on on another stack: that of to, or its own
+ * (NULL). ends: the fiber it was on will not come back. sp: of the caller.
+ * Not busy. */
+void fiber_switch(struct fiber *to, bool ends, uint64_t sp);
 
 #endif

@@ -4,7 +4,7 @@
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/lua/switch.h"
-#include "tracer/host/thread/lua_side.h"
+#include "tracer/host/thread/thread.h"
 
 #include <errno.h>
 
@@ -158,12 +158,12 @@ void lua_hook_remove(struct coroutine *co)
 /* A program without Lua never comes here. */
 static void serve_native_side(void)
 {
-	lua_side_item = lua_func_item;
-	lua_side_hint = lua_func_hint;
-	lua_side_chunk = lua_vm_name_all;
-	stack_off = lua_switch_detach_unseen;
-	stack_yielding = lua_switch_is_yielding;
-	stack_doubt = lua_switch_resolve_doubt;
+	thread_upcalls.lua_item = lua_func_item;
+	thread_upcalls.lua_hint = lua_func_hint;
+	thread_upcalls.lua_chunk = lua_vm_name_all;
+	thread_upcalls.lua_detach = lua_switch_detach_unseen;
+	thread_upcalls.lua_yielding = lua_switch_is_yielding;
+	thread_upcalls.lua_doubt = lua_switch_resolve_doubt;
 }
 
 struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
@@ -276,7 +276,7 @@ EXPORT int weft_lua_attach_with(lua_State *L, const struct weft_lua_api *api)
 /* What is known of L, of a version that is recorded, detached or not. */
 static struct coroutine *known(lua_State *L)
 {
-	struct coroutine *const co = !process_pool || !L ? NULL :
+	struct coroutine *const co = !mapped_pool || !L ? NULL :
 				     lua_co_find(L);
 
 	return co && co->vm->lib->abi ? co : NULL;
@@ -314,7 +314,7 @@ EXPORT int weft_lua_jit(lua_State *L, int on)
 
 EXPORT int weft_lua_is_interposed(lua_State *L)
 {
-	const struct coroutine *const co = !process_pool || !L ? NULL :
+	const struct coroutine *const co = !mapped_pool || !L ? NULL :
 					   lua_co_find(L);
 
 	return co && co->vm->lib->interposed;
@@ -322,7 +322,7 @@ EXPORT int weft_lua_is_interposed(lua_State *L)
 
 EXPORT unsigned long long weft_lua_coroutine(lua_State *L)
 {
-	const struct coroutine *const co = !process_pool || !L ? NULL :
+	const struct coroutine *const co = !mapped_pool || !L ? NULL :
 					   lua_co_find(L);
 
 	return !co || co->serial == LUA_UNBORN ? 0 : co->serial;

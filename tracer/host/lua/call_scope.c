@@ -1,10 +1,10 @@
 /* call_scope.c - before and after lua_resume and protected calls; resumes that
  * the program tells of, where no call of lua_resume can be seen.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/switch.h"
-#include "tracer/host/thread/region.h"
+#include "tracer/host/thread/thread.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
 	if (!s)
 		return;
 	r->resumer = s->lua_plain;
-	now = thread_clock(s);
+	now = chunk_clock(s);
 	/* A jump over lua_resume may have left it there. */
 	while (lua_switch_is_on(s, co))
 		lua_switch_detach_unseen(s, now);
@@ -82,7 +82,7 @@ void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp)
 	segments = r->segments + s->fiber;
 	if (s->segments >= segments &&
 	    s->segment[segments - 1].serial == r->serial) {
-		now = thread_clock(s);
+		now = chunk_clock(s);
 		while (s->segments > segments)
 			lua_switch_detach_unseen(s, now);
 		lua_switch_detach(s, flags, now);
@@ -109,7 +109,7 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 	s = thread_acquire(sp);
 	if (s && (co->serial == 0 || count > 0))
 		lua_switch_to(s, co, walked, count, false, sp,
-			      thread_clock(s));
+			      chunk_clock(s));
 	return s;
 }
 
@@ -154,7 +154,7 @@ void call_scope_end(const struct coroutine *co, struct shadow_mark m,
 	if (!s)
 		return;
 	if (s->segments != m.segments + s->fiber || shadow_depth(s) != m.depth)
-		cut(s, co, m, failed, thread_clock(s));
+		cut(s, co, m, failed, chunk_clock(s));
 	thread_release(s);
 }
 
@@ -167,7 +167,7 @@ void call_scope_closed(struct coroutine *co, uint64_t sp)
 	co->ended = true;
 	if (!s)
 		return;
-	now = thread_clock(s);
+	now = chunk_clock(s);
 	if (co->serial == 0)
 		lua_unwind_all(s, co, now);
 	else if (shadow_segment(s)->serial == co->serial)

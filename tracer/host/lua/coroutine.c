@@ -46,7 +46,7 @@ struct coroutine *lua_co_find(lua_State *L)
 
 struct coroutine *lua_co_served(lua_State *L)
 {
-	struct coroutine *const co = !process_pool || !L ? NULL :
+	struct coroutine *const co = !mapped_pool || !L ? NULL :
 				     lua_co_find(L);
 
 	return co && co->vm->lib->abi && !co->vm->detached ? co : NULL;
@@ -96,28 +96,15 @@ static bool has_serial(const struct coroutine *co)
 
 void lua_co_create(struct thread_state *s, struct coroutine *co, uint64_t now)
 {
-	uint64_t gap;
-	uint32_t n;
+	const bool keeps = BROKEN(recycle) && has_serial(co);
 
-	if (!(BROKEN(recycle) && has_serial(co)))
-		co->serial = atomic_fetch_add_explicit(
-			&process_pool->next_coroutine, 1,
-			memory_order_relaxed);
 	co->ended = co->keeps = co->gapped = false;
 	co->count = 0;
-	atomic_fetch_add_explicit(&process_slot->coroutines, 1,
-				  memory_order_relaxed);
 	lua_vm_name(s, co->vm);
 	chunk_need(s, 4);
 	lua_vm_name(s, co->vm);
-	gap = chunk_gap(s, now);
-	n = s->n;
-	s->records[n] = rec_put(REC_CREATE, 0, gap);
-	s->records[n + 1] = rec_put_value(REC_OPERAND, co->serial);
-	s->records[n + 2] = rec_put_value(REC_OPERAND, co->vm->serial);
-	barrier();
-	s->n = n + 3;
-	atomic_store_explicit(s->published, n + 3, memory_order_release);
+	co->serial = shadow_create(s, keeps ? co->serial : 0, co->vm->serial,
+				   now);
 }
 
 /* A new lua_State runs its creator's hook. */
@@ -146,7 +133,7 @@ void lua_co_made(lua_State *L, const struct coroutine *from, uint64_t sp)
 	s = thread_acquire(sp);
 	if (!s)
 		return;
-	lua_co_create(s, co, thread_clock(s));
+	lua_co_create(s, co, chunk_clock(s));
 	thread_release(s);
 }
 

@@ -1,6 +1,6 @@
 /* function.c - Lua functions by content, names of C functions by address,
  * ordinals by prototype. SPDX-License-Identifier: MIT */
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/lua/function.h"

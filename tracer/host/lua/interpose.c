@@ -6,7 +6,7 @@
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/library.h"
-#include "tracer/host/thread/region.h"
+#include "tracer/host/thread/thread.h"
 
 #include <errno.h>
 
@@ -34,7 +34,7 @@ static struct coroutine *served(long L)
 
 static struct coroutine *known(long L)
 {
-	return !process_pool ? NULL : lua_co_find((lua_State *)L);
+	return !mapped_pool ? NULL : lua_co_find((lua_State *)L);
 }
 
 /* The library that L belongs to; the caller's, if L is not known. */
@@ -53,7 +53,7 @@ static const struct lua_lib *lib_for(long L, const void *caller)
 static void at_boundary(struct coroutine *co)
 {
 	if (unlikely(!lua_co_holder(co)->hooked) && lua_vm_on() &&
-	    !region_shut()) {
+	    !region_is_shut()) {
 		co->vm->interposed = co->vm->lib->interposed;
 		lua_hook_set(co);
 	}

@@ -3,6 +3,7 @@
  * the wrong one or none: so the caller's own dependencies are searched first.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/library.h"
+#include "tracer/host/base/module.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/native/exclude.h"
@@ -256,7 +257,7 @@ static void remember(const struct dl_find_object *o, struct lua_lib *lib,
 
 static SLOW struct lua_lib *ask(const void *caller)
 {
-	const uint32_t epoch = atomic_load(&process_module_epoch);
+	const uint32_t epoch = atomic_load(&module_epoch);
 	const int saved = errno;
 	struct dl_find_object o;
 	struct lua_lib *lib;
@@ -274,7 +275,7 @@ static SLOW struct lua_lib *ask(const void *caller)
 
 struct lua_lib *lua_lib_of(const void *caller)
 {
-	const uint32_t epoch = atomic_load_explicit(&process_module_epoch,
+	const uint32_t epoch = atomic_load_explicit(&module_epoch,
 						    memory_order_relaxed);
 
 	for (int i = 0; i < SPANS; i++) {

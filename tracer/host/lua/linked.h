@@ -4,7 +4,7 @@
 #ifndef WEFT_TRACER_HOST_LUA_LINKED_H
 #define WEFT_TRACER_HOST_LUA_LINKED_H
 
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
 
 /* The functions that libweft.so stands in for. pkg-config's --wrap flags are
  * made from this list. New names are added at the end. */

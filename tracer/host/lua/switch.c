@@ -21,19 +21,12 @@ static bool is_of(const struct segment *g, const struct coroutine *co)
 
 static bool keep_room(struct coroutine *co, uint32_t count)
 {
-	uint32_t room = co->room == 0 ? 8 : co->room;
-	struct frame *kept;
+	struct frame *const kept = memory_grow(co->kept, &co->room, count,
+					       sizeof(*kept));
 
-	if (count <= co->room)
-		return true;
-	while (room < count)
-		room *= 2;
-	kept = memory_get(room * sizeof(*kept));
-	if (!kept)
-		return false;
-	co->kept = kept;
-	co->room = room;
-	return true;
+	if (kept)
+		co->kept = kept;
+	return kept || count == 0;
 }
 
 /* A lua_State carries its own frames only: a yield ends the native calls among
@@ -124,7 +117,7 @@ void lua_switch_body_ended(struct thread_state *s, uint64_t now)
 		lua_switch_detach(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
 }
 
-int lua_switch_is_yielding(const struct thread_state *s)
+bool lua_switch_is_yielding(const struct thread_state *s)
 {
 	const struct segment *const g = &s->segment[s->segments - 1];
 	const struct coroutine *const co = g->owner;
@@ -223,10 +216,8 @@ static void seed(struct thread_state *s, const struct frame *walked,
 {
 	struct frame *bottom;
 
-	while ((size_t)(s->frame_limit - s->top) <= count) {
-		if (!shadow_grow(s))
-			return;
-	}
+	if (!shadow_reserve(s, count))
+		return;
 	bottom = s->frames + s->segment[0].base;
 	memmove(bottom + count, bottom, (size_t)(s->top - bottom) *
 					sizeof(*bottom));

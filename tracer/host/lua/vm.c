@@ -7,7 +7,7 @@
 
 bool lua_vm_wanted(void)
 {
-	return process_ready() && process_view.lua;
+	return process_ready() && mapped_view.lua;
 }
 
 /* ----------------------------------------------------- a thread's Lua part */
@@ -160,7 +160,7 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);
 		vm->peek = try_layout(lib);
-		vm->serial = atomic_fetch_add(&process_pool->next_vm, 1);
+		vm->serial = atomic_fetch_add(&mapped_pool->next_vm, 1);
 		atomic_fetch_add(&process_slot->vms, 1);
 	} else {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);

@@ -6,7 +6,8 @@
 #ifndef WEFT_TRACER_HOST_LUA_VM_H
 #define WEFT_TRACER_HOST_LUA_VM_H
 
-#include "tracer/host/api/weft.h"
+#include "tracer/host/weft.h"
+#include "tracer/host/base/break.h"
 #include "tracer/host/fiber/fiber.h"
 
 typedef struct lua_State lua_State;
@@ -198,8 +199,8 @@ INLINE bool lua_vm_is_plain(const struct thread_state *s)
 /* Is recording on at this moment? */
 INLINE bool lua_vm_on(void)
 {
-	return process_pool &&
-	       (atomic_load_explicit(&process_pool->generation,
+	return mapped_pool &&
+	       (atomic_load_explicit(&mapped_pool->generation,
 				     memory_order_relaxed) & POOL_ON) != 0;
 }
 

@@ -7,7 +7,7 @@
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/pool/process.h"
-#include "tracer/host/thread/region.h"
+#include "tracer/host/thread/thread.h"
 
 /* -------------------------------------------------- the program's own hook */
 
@@ -83,7 +83,7 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 	s = thread_acquire(sp);
 	if (!s)
 		return;
-	now = thread_clock(s);
+	now = chunk_clock(s);
 	lua_switch_to(s, co, walked, count, e.kind == EVENT_CALL &&
 		       e.caller.id == 0, sp, now);
 	if (lua_vm_is_unbound(s))
@@ -148,7 +148,7 @@ static bool record_known(struct thread_state *s, lua_State *L,
 		return false;
 	me->co = co;
 	s->lua_plain = lua_vm_is_plain(s) ? L : NULL;
-	event_record(s, co, &e, thread_clock(s));
+	event_record(s, co, &e, chunk_clock(s));
 	return true;
 }
 
@@ -244,7 +244,7 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
 			return false;
 		*before = rec_enter_to_leaf(*before, gap);
 	} else {
-		entry = chunk_entries(s, f->key);
+		entry = dictionary_entries(s, f->key);
 		if (unlikely(entry->key != f->key ||
 			     entry->epoch != s->epoch || s->n >= s->limit))
 			return false;
@@ -331,7 +331,7 @@ INLINE struct thread_state *quick_state(void)
 
 	return unlikely(!s || s->busy != 0 ||
 			s->generation !=
-			atomic_load_explicit(&process_pool->generation,
+			atomic_load_explicit(&mapped_pool->generation,
 					     memory_order_relaxed)) ? NULL : s;
 }
 

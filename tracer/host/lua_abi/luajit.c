@@ -107,7 +107,7 @@ static void returned(lua_State *L, lua_CFunction f, uint64_t sp)
 		return;
 	if (co->window == s->window &&
 	    co->serial == shadow_segment(s)->serial)
-		lua_unwind_return(s, co, id, (uint64_t)f, thread_clock(s));
+		lua_unwind_return(s, co, id, (uint64_t)f, chunk_clock(s));
 	thread_release(s);
 }
 

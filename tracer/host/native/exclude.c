@@ -1,4 +1,5 @@
-/* exclude.c - which Lua libraries call our hooks. SPDX-License-Identifier: MIT */
+/* exclude.c - which Lua libraries call our hooks.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"

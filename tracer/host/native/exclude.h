@@ -1,14 +1,13 @@
-/* exclude.h - code whose native calls are not recorded: that of a Lua library that
- * was itself built with -finstrument-functions. Its calls of Lua's hook come from
- * within calls of its own that end at once, while the Lua function goes on; and
- * what weft asks of Lua would count as the program's.
- * SPDX-License-Identifier: MIT */
+/* exclude.h - code whose native calls are not recorded: that of a Lua
+ * library that was itself built with -finstrument-functions. Its calls of
+ * Lua's hook come from within calls of its own that end at once, while the
+ * Lua function goes on; and what weft asks of Lua would count as the
+ * program's. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_NATIVE_EXCLUDE_H
 #define WEFT_TRACER_HOST_NATIVE_EXCLUDE_H
 
 #include "tracer/host/base/base.h"
 
-#include <stdatomic.h>
 
 enum { EXCLUDE_MOST = 8 };
 
@@ -22,9 +21,10 @@ extern _Atomic uint32_t exclude_count;
  * larger. */
 extern _Atomic uint32_t exclude_known;
 
-/* Is this thread finding out which these are? Before the loader has relocated this
- * library, when resolvers of IFUNC symbols may call the hooks already, nothing of
- * a thread's own may be looked at: then there are no learners. */
+/* Is this thread finding out which these are? Before the loader has
+ * relocated this library, when resolvers of IFUNC symbols may call the hooks
+ * already, nothing of a thread's own may be looked at: then there are no
+ * learners. */
 extern THREAD_LOCAL int exclude_learning;
 extern _Atomic uint32_t exclude_learners;
 
@@ -59,9 +59,10 @@ INLINE int exclude_has(uint64_t function)
  * and has nothing else to offer. Not hook-safe. */
 void exclude_look(const void *address);
 
-/* If what lies at this address calls our hooks, and is more than a Lua: from here
- * on until exclude_learned, while no signal comes, this thread calls Lua alone, so
- * that the native calls it makes are to be left out. 0: not so. */
+/* If what lies at this address calls our hooks, and is more than a Lua: from
+ * here on until exclude_learned, while no signal comes, this thread calls
+ * Lua alone, so that the native calls it makes are to be left out. 0: not
+ * so. */
 int exclude_learn(const void *address);
 /* Were there any? */
 int exclude_learned(void);

@@ -3,9 +3,8 @@
  * whatever is out of the ordinary makes it give up before it has changed
  * anything, and the uncommon case starts anew.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/pool/process.h"
 #include "tracer/host/native/exclude.h"
-#include "tracer/host/thread/shadow_stack.h"
+#include "tracer/host/thread/thread.h"
 
 HOOK void __cyg_profile_func_enter(void *fn, void *site);
 HOOK void __cyg_profile_func_exit(void *fn, void *site);
@@ -30,13 +29,13 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 		thread_count_missed();
 		return;
 	}
-	now = thread_clock(s);
+	now = chunk_clock(s);
 	if (unlikely(s->top[-1].sp <= sp)) {
 		const struct frame n = {
 			.key = fn, .sp = sp, .site = site, .ret = ret,
 		};
 
-		if (!shadow_native_enter(s, &n, now))
+		if (!unwind_native_enter(s, &n, now))
 			goto out;
 	}
 	if (unlikely(s->n >= s->limit))
@@ -81,11 +80,11 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 	s = thread_acquire_native(sp);
 	if (unlikely(!s))
 		return;
-	now = thread_clock(s);
+	now = chunk_clock(s);
 	f = s->top - 1;
 	if (unlikely(f->key != fn || f->site != site ||
 		     s->too_deep != 0)) {
-		shadow_native_exit(s, fn, site, now);
+		unwind_native_exit(s, fn, site, now);
 		thread_release(s);
 		return;
 	}
@@ -114,7 +113,7 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 INLINE const struct table_entry *known(const struct thread_state *s,
 				       uint64_t fn)
 {
-	const struct table_entry *const w = chunk_entries(s, fn);
+	const struct table_entry *const w = dictionary_entries(s, fn);
 
 	if (likely(w[0].key == fn && w[0].epoch == s->epoch))
 		return &w[0];

@@ -1,43 +1,25 @@
-/* process.h - this program's place in the recording: the pool it maps, the slot
- * it has there.
- * SPDX-License-Identifier: MIT */
+/* process.h - this process in the recording: it joins when its first hook runs,
+ * and again as a child of fork. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_POOL_PROCESS_H
 #define WEFT_TRACER_HOST_POOL_PROCESS_H
 
-#include "tracer/host/base/base.h"
-#include "tracepoints/pool.h"
+#include "tracer/host/pool/mapped_pool.h"
 
-/* The pool's layout, copied when it was mapped and checked: the mapping itself
- * can be overwritten by any recorded process. */
-struct process_view {
-	struct pool_process *processes;
-	struct pool_thread *threads;
-	_Atomic uint64_t *states;
-	uint64_t *small, *big;
-	uint32_t process_slots, thread_slots, small_count, big_count;
-	uint64_t recording;
-	int lua;       /* record Lua at all? */
-};
+/* Never NULL once the pool is mapped: where no slot was free, a private one
+ * that nobody reads. */
+extern HIDDEN struct pool_process *process_slot;
+extern HIDDEN uint32_t process_serial;
+extern HIDDEN uint64_t process_start; /* CLOCK_REALTIME, ns */
 
-extern struct process_view process_view;
-extern _Atomic int process_no_native; /* leave native calls alone? */
-extern struct pool_process *process_slot; /* never NULL once mapped: a private
-                                           * stand-in where no slot was free */
-extern uint32_t process_serial;
-extern uint64_t process_start;
+/* Are native calls left alone? */
+extern HIDDEN _Atomic bool process_no_native;
 
 /* The program may be killed for a system call it does not make itself. */
-extern int process_confined;
+extern HIDDEN bool process_confined;
 
-/* Map the pool if the environment names one and that was not tried yet; make
+/* Maps the pool if the environment names one and that was not tried yet; makes
  * sure this process (a child of fork, too) has a slot of its own. Returns
- * whether there is a pool. Hook-safe. */
-int process_ready(void);
-
-/* Have the calling thread's state given back when it ends. Hook-safe. */
-void process_watch_thread(void);
-
-/* Raised before and after a dlclose: addresses may mean another module now. */
-extern _Atomic uint32_t process_module_epoch;
+ * whether it is recorded. Hook-safe. */
+bool process_ready(void);
 
 #endif

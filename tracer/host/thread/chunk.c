@@ -1,14 +1,21 @@
-/* chunk.c - opening, filling and closing chunks. SPDX-License-Identifier: MIT */
+/* chunk.c - filling chunks, and their way from the pool and back to it.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/chunk.h"
-#include "tracer/host/pool/pool_claim.h"
-#include "tracer/host/thread/nesting.h"
-#include "tracer/host/thread/lua_side.h"
+#include "tracer/host/base/break.h"
 #include "tracer/host/pool/process.h"
 
-#include <errno.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <string.h>
 
-/* ---------------------------------------------------------- what is lost */
+/* Items leave room for so many dictionary words, so that a function can always
+ * be named, if only by its address. */
+enum { DICT_RESERVE = 64 };
+
+struct thread_upcalls thread_upcalls;
+
+/* ------------------------------------------------------------------ scrap */
 
 static void count_scrap(struct thread_state *s)
 {
@@ -16,8 +23,7 @@ static void count_scrap(struct thread_state *s)
 
 	for (uint32_t i = 0; i < s->n; i++)
 		lost += rec_kind(s->scrap_records[i]) != REC_OPERAND;
-	atomic_fetch_add_explicit(&s->slot->lost[LOST_FULL], lost,
-				  memory_order_relaxed);
+	chunk_count_lost(s, LOST_FULL, lost);
 	atomic_store_explicit(&s->slot->scrap, 0, memory_order_relaxed);
 }
 
@@ -34,7 +40,7 @@ static void use_scrap(struct thread_state *s)
 	s->epoch++;
 }
 
-/* ------------------------------------------------------------ open, close */
+/* ---------------------------------------------------------------- closing */
 
 void chunk_disown(struct thread_state *s)
 {
@@ -42,80 +48,124 @@ void chunk_disown(struct thread_state *s)
 	use_scrap(s);
 }
 
-void chunk_close(struct thread_state *s, uint32_t flags)
-{
-	if (s->level > 0)
-		nesting_close(s, flags);
-	chunk_hand_over(s, flags);
-}
-
 /* A handler's jump left a hook in the midst of a change of chunks: the old one
- * is handed over after all; the new one, in which nothing stands, is given
- * back. */
+ * is handed over after all; the new one, which is empty, is given back. */
 static void finish_change(struct thread_state *s)
 {
 	const uint64_t opening = s->opening;
 
 	if (s->leaving != 0 && s->buffer != s->leaving_buffer) {
 		s->number = s->scrap_head.number + 1;
-		pool_claim_release(s->leaving_buffer, s->leaving, BUFFER_FULL);
+		mapped_release_buffer(s->leaving_buffer, s->leaving,
+				      BUFFER_FULL);
 	}
 	s->leaving = 0;
 	if (opening == 0)
 		return;
-	memset(pool_claim_words(s->opening_buffer), 0, CHUNK_HEADER_WORDS * 8);
+	memset(mapped_words(s->opening_buffer), 0, CHUNK_HEADER_WORDS * 8);
 	use_scrap(s);
 	s->opening = 0;
 	barrier();
-	pool_claim_release(s->opening_buffer, opening, BUFFER_FREE);
+	mapped_release_buffer(s->opening_buffer, opening, BUFFER_FREE);
 }
 
-void chunk_hand_over(struct thread_state *s, uint32_t flags)
+#ifdef WEFT_CHECKED
+/* Do the chunk's records account for its time? Not after a jump out of a hook,
+ * which may have moved s->last and written nothing. */
+static bool adds_up(const struct thread_state *s)
 {
-	struct chunk_header *h;
-	uint32_t b;
+	uint64_t at = s->head->tick_begin;
 
-	if (unlikely((s->leaving | s->opening) != 0) && !BROKEN(change))
-		finish_change(s);
-	h = s->head;
-	b = s->buffer;
-	if (b == NO_BUFFER) {
-		if (s->n > 0) {
-			count_scrap(s);
-			s->resync = 1;
-		}
-		use_scrap(s);
-		return;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const uint64_t r = s->records[i];
+
+		if (rec_kind(r) == REC_LEAF)
+			at += rec_leaf_gap(r) + rec_leaf_duration(r);
+		else if (rec_kind(r) == REC_TIME)
+			at += rec_value(r);
+		else if (rec_kind(r) != REC_OPERAND)
+			at += rec_gap(r);
 	}
-	s->cpu = thread_cpu();
+	return at == s->last || s->resync;
+}
+#endif
+
+/* The header's last words. */
+static void complete(struct thread_state *s, uint32_t flags)
+{
+	struct chunk_header *const h = s->head;
+
+	s->cpu = chunk_cpu();
 	h->tick_end = s->last;
 	h->cpu_end = s->cpu;
 	h->flags |= flags;
 	chunk_show(&h->records, s->n); /* a jump may have come before that */
+	CHECKED(adds_up(s));
+}
+
+bool chunk_retire(struct thread_state *s, uint32_t flags)
+{
+	if (unlikely((s->leaving | s->opening) != 0) && !BROKEN(change))
+		finish_change(s);
+	if (chunk_is_scrap(s)) {
+		if (s->n > 0) {
+			count_scrap(s);
+			s->resync = true;
+		}
+		use_scrap(s);
+		return false;
+	}
+	complete(s, flags);
 	/* A handler that jumps away from here must leave the state with a
 	 * buffer and a number of its own, so these come first. */
 	if (s->level > 0 && s->n >= s->limit)
-		s->want_big = 1; /* else a small one will do */
-	s->written = h->written + s->n;
+		s->want_big = true; /* else a small one will do */
+	s->written = s->head->written + s->n;
 	s->scrap_head.number = s->number;
-	s->leaving_buffer = b;
+	s->leaving_buffer = s->buffer;
 	barrier();
-	s->leaving = atomic_load_explicit(&process_view.states[b],
+	s->leaving = atomic_load_explicit(&mapped_view.states[s->buffer],
 					  memory_order_relaxed);
 	barrier();
 	use_scrap(s);
 	barrier(); /* a handler must not find the old n with the new number */
 	s->number++;
 	barrier();
-	BREAK_PAUSE(closed);
-	if (s->level == 0)
-		nesting_close(s, flags);
-	pool_claim_release(b, s->leaving, BUFFER_FULL);
+	return true;
+}
+
+void chunk_hand_over(struct thread_state *s)
+{
+	mapped_release_buffer(s->leaving_buffer, s->leaving, BUFFER_FULL);
 	barrier();
 	s->leaving = 0;
 }
 
-static void fill_header(struct thread_state *s, struct chunk_header *h,
+/* ---------------------------------------------------------------- opening */
+
+static void fill_identity(const struct thread_state *s, struct chunk_header *h)
+{
+	h->recording = mapped_view.recording;
+	h->process = s->process_serial;
+	h->thread = s->thread_serial;
+	h->pid = process_slot->pid;
+	h->tid = s->tid;
+	h->number = s->number;
+	h->level = s->level;
+	h->written = s->written;
+	h->process_start = process_start;
+	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
+	if (s->below) {
+		h->interrupted_chunk = chunk_interrupted(s->below);
+		h->interrupted_record = s->below->n;
+		return;
+	}
+	for (int i = 0; i < LOST_REASONS; i++)
+		h->lost[i] = atomic_load_explicit(&s->slot->lost[i],
+						  memory_order_relaxed);
+}
+
+static void fill_header(const struct thread_state *s, struct chunk_header *h,
 			uint32_t flags)
 {
 	const struct clock_pair pair = clock_pair();
@@ -124,40 +174,23 @@ static void fill_header(struct thread_state *s, struct chunk_header *h,
 	h->version = CHUNK_VERSION;
 	h->flags = flags | (clock_is_tsc ? CHUNK_TSC : 0u) |
 		   (s->base_unknown ? CHUNK_BASE_UNKNOWN : 0u);
-	h->recording = process_view.recording;
-	h->process = s->process_serial;
-	h->thread = s->thread_serial;
-	h->pid = process_slot->pid;
-	h->tid = s->tid;
-	h->number = s->number;
-	h->level = s->level;
-	h->written = s->written;
-	if (s->below) {
-		h->interrupted_chunk = nesting_chunk(s->below);
-		h->interrupted_record = s->below->n;
-	} else {
-		for (int i = 0; i < LOST_REASONS; i++)
-			h->lost[i] = atomic_load_explicit(&s->slot->lost[i],
-							  memory_order_relaxed);
-	}
-	h->process_start = process_start;
+	fill_identity(s, h);
 	h->tick_begin = s->last;
 	h->pair_tick = pair.tick;
 	h->pair_mono = pair.mono;
 	h->pair_real = pair.real;
 	h->pair_width = pair.width;
-	h->tick_hz = atomic_load_explicit(&process_pool->tick_hz,
+	h->tick_hz = atomic_load_explicit(&mapped_pool->tick_hz,
 					  memory_order_relaxed);
-	h->tick_hz_error = atomic_load_explicit(&process_pool->tick_hz_error,
+	h->tick_hz_error = atomic_load_explicit(&mapped_pool->tick_hz_error,
 						memory_order_relaxed);
 	h->cpu_begin = s->cpu;
-	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
 	h->magic = CHUNK_MAGIC;
 }
 
 /* A thread that needs more than 50 ms for a chunk is well served by a small
  * one; so is a thread's first. */
-static int wants_big(const struct thread_state *s)
+static bool wants_big(const struct thread_state *s)
 {
 	const uint64_t slow = clock_is_tsc ? 100000000 : 50000000;
 
@@ -165,7 +198,115 @@ static int wants_big(const struct thread_state *s)
 	       (s->number > 0 && s->level == 0 && s->last - s->opened < slow);
 }
 
-static void put_process(struct thread_state *s)
+static void use_buffer(struct thread_state *s, uint32_t b)
+{
+	s->opening_buffer = b;
+	barrier();
+	s->opening = atomic_load_explicit(&mapped_view.states[b],
+					  memory_order_relaxed);
+	barrier();
+	s->epoch++;
+	s->buffer = b;
+	s->head = (struct chunk_header *)mapped_words(b);
+	s->buffer_words = mapped_is_small(b) ? POOL_SMALL_WORDS :
+			  POOL_BIG_WORDS;
+	s->limit = pool_record_room(s->buffer_words) - RECORD_SLACK;
+	s->items_at = CHUNK_HEADER_WORDS + pool_record_room(s->buffer_words);
+	s->n = s->items = s->funcs = 0;
+	s->records = (uint64_t *)(s->head + 1);
+	s->published = (_Atomic uint32_t *)&s->head->records;
+	memset(s->modules_named, 0, sizeof(s->modules_named));
+}
+
+bool chunk_open(struct thread_state *s, uint32_t flags)
+{
+	const uint32_t b = mapped_claim_buffer(s->slot_index, wants_big(s));
+
+	s->opened = s->last;
+	s->want_big = false;
+	if (b == NO_BUFFER)
+		return false;
+	use_buffer(s, b);
+	fill_header(s, s->head, s->resync ? flags | CHUNK_GAP : flags);
+	s->resync = false;
+	return true;
+}
+
+/* ---------------------------------------------------------------- records */
+
+/* Other clocks are read without a system call. */
+uint64_t chunk_cpu(void)
+{
+	return process_confined ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+SLOW uint64_t chunk_clock_stepped(struct thread_state *s)
+{
+	chunk_count_lost(s, LOST_CLOCK, 1);
+	return s->last;
+}
+
+SLOW uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap)
+{
+	chunk_put(s, rec_put_value(REC_TIME, gap & REC_VALUE_MAX));
+	return 0;
+}
+
+void chunk_put_with(struct thread_state *s, uint64_t word,
+		    const uint64_t *operands, uint32_t count)
+{
+	uint64_t *const to = s->records + s->n;
+
+	to[0] = word;
+	for (uint32_t i = 0; i < count; i++)
+		to[1 + i] = rec_put_value(REC_OPERAND, operands[i] &
+						       REC_VALUE_MAX);
+	chunk_publish(s, s->n + 1 + count);
+}
+
+/* ------------------------------------------------------------------ items */
+
+uint64_t *chunk_item(struct thread_state *s, uint32_t words)
+{
+	uint64_t *const base = (uint64_t *)s->head;
+
+	if (chunk_is_scrap(s) || s->items_at + s->items + words + s->funcs +
+	    DICT_RESERVE > s->buffer_words)
+		return NULL;
+	s->items += words;
+	return base + s->items_at + s->items - words;
+}
+
+void chunk_publish_items(struct thread_state *s)
+{
+	chunk_show(&s->head->items, s->items);
+}
+
+static size_t stored(size_t length)
+{
+	return length < CHUNK_STRING_MAX ? length : CHUNK_STRING_MAX;
+}
+
+uint32_t chunk_string_words(size_t length)
+{
+	return (uint32_t)(2 + (stored(length) + 7) / 8);
+}
+
+uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length)
+{
+	const size_t kept = stored(length);
+
+	to[0] = string_put(kept, length);
+	to[1] = XXH64(text, length, 0);
+	to += 2;
+	if (kept > 0) {
+		to[(kept - 1) / 8] = 0;
+		memcpy(to, text, kept);
+	}
+	return to + (kept + 7) / 8;
+}
+
+void chunk_put_process(struct thread_state *s)
 {
 	const size_t length = strnlen(process_slot->path, POOL_PATH_MAX);
 	const uint32_t words = 2 + chunk_string_words(length);
@@ -179,54 +320,13 @@ static void put_process(struct thread_state *s)
 	chunk_publish_items(s);
 }
 
-static void chunk_open(struct thread_state *s, uint32_t flags)
+bool chunk_valid(const struct thread_state *s)
 {
-	const uint32_t b = pool_claim(s, wants_big(s));
-
-	s->opened = s->last;
-	s->want_big = 0;
-	if (b == NO_BUFFER)
-		return; /* the scrap is in place */
-	s->opening_buffer = b;
-	barrier();
-	s->opening = atomic_load_explicit(&process_view.states[b],
-					  memory_order_relaxed);
-	barrier();
-	s->epoch++;
-	s->buffer = b;
-	s->head = (struct chunk_header *)pool_claim_words(b);
-	s->buffer_words = b < process_view.small_count ? POOL_SMALL_WORDS :
-			  POOL_BIG_WORDS;
-	s->limit = pool_record_room(s->buffer_words) - RECORD_SLACK;
-	s->items_at = CHUNK_HEADER_WORDS + pool_record_room(s->buffer_words);
-	s->n = s->items = s->funcs = 0;
-	s->records = (uint64_t *)(s->head + 1);
-	s->published = (_Atomic uint32_t *)&s->head->records;
-	memset(s->modules_named, 0, sizeof(s->modules_named));
-	if (s->resync)
-		flags |= CHUNK_GAP;
-	s->resync = 0;
-	fill_header(s, s->head, flags);
-	if (!BROKEN(cut))
-		chunk_put_stack(s);
-	put_process(s);
-	barrier();
-	s->opening = 0;
-	if (lua_side_chunk)
-		lua_side_chunk(s);
-}
-
-void chunk_switch(struct thread_state *s, uint32_t flags)
-{
-	const int saved = errno;
-
-	chunk_close(s, 0);
-	chunk_open(s, flags);
-	errno = saved;
-}
-
-SLOW uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap)
-{
-	chunk_put(s, rec_put_value(REC_TIME, gap & REC_VALUE_MAX));
-	return 0;
+	if (s->epoch == 0 || s->n > s->limit + RECORD_SLACK)
+		return false;
+	return chunk_is_scrap(s) ||
+	       (s->items_at + s->items + s->funcs <= s->buffer_words &&
+		s->n == *s->published && s->items == s->head->items &&
+		s->funcs == s->head->funcs &&
+		(int64_t)(s->last - s->head->tick_begin) >= 0);
 }

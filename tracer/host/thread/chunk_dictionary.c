@@ -1,64 +1,13 @@
-/* chunk_dictionary.c - items, and the dictionary of a chunk: each function is named
- * in it once. SPDX-License-Identifier: MIT */
-#include "tracer/host/thread/chunk.h"
-#include "tracer/host/thread/lua_side.h"
+/* chunk_dictionary.c - the dictionary of a chunk, and the stack at its
+ * start, which refers to it. SPDX-License-Identifier: MIT */
+#include "tracer/host/thread/chunk_dictionary.h"
 #include "tracer/host/base/module.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <errno.h>
 #include <string.h>
 
-/* Dictionary words kept free, so that a function can always be named, if only
- * by its address. */
-enum { DICT_RESERVE = 64 };
+/* ------------------------------------------------------------------ words */
 
-/* ---------------------------------------------------------------- items */
-
-uint64_t *chunk_item(struct thread_state *s, uint32_t words)
-{
-	uint64_t *const base = (uint64_t *)s->head;
-
-	if (chunk_is_scrap(s) ||
-	    s->items_at + s->items + words + s->funcs + DICT_RESERVE >
-		    s->buffer_words)
-		return NULL;
-	s->items += words;
-	return base + s->items_at + s->items - words;
-}
-
-void chunk_publish_items(struct thread_state *s)
-{
-	chunk_show(&s->head->items, s->items);
-}
-
-uint32_t chunk_string_words(size_t length)
-{
-	const size_t stored = length < CHUNK_STRING_MAX ? length :
-			      CHUNK_STRING_MAX;
-
-	return (uint32_t)(2 + (stored + 7) / 8);
-}
-
-uint64_t *chunk_put_string(uint64_t *to, const char *text, size_t length)
-{
-	const size_t stored = length < CHUNK_STRING_MAX ? length :
-			      CHUNK_STRING_MAX;
-
-	to[0] = string_put(stored, length);
-	to[1] = XXH64(text, length, 0);
-	to += 2;
-	if (stored > 0) {
-		to[(stored - 1) / 8] = 0;
-		memcpy(to, text, stored);
-	}
-	return to + (stored + 7) / 8;
-}
-
-/* ----------------------------------------------------------- dictionary */
-
-static int put_module(struct thread_state *s, uint32_t number)
+static bool put_module(struct thread_state *s, uint32_t number)
 {
 	const struct module *const m = module_get(number);
 	const size_t length = strlen(m->path);
@@ -66,7 +15,7 @@ static int put_module(struct thread_state *s, uint32_t number)
 	uint64_t *const item = chunk_item(s, words);
 
 	if (!item)
-		return 0;
+		return false;
 	item[0] = item_put(ITEM_MODULE, words);
 	item[1] = number;
 	item[2] = m->bias;
@@ -77,10 +26,11 @@ static int put_module(struct thread_state *s, uint32_t number)
 	chunk_put_string(item + 7, m->path, length);
 	chunk_publish_items(s);
 	s->modules_named[number / 64] |= UINT64_C(1) << number % 64;
-	return 1;
+	return true;
 }
 
-/* The dictionary word of a code address, 0: its module cannot be named here. */
+/* The dictionary word of a code address, 0: its module cannot be named here.
+ * known: the word, if it was found before, or 0. */
 static uint64_t native_word(struct thread_state *s, uint64_t address,
 			    uint64_t known)
 {
@@ -117,89 +67,179 @@ static uint64_t mark_word(struct thread_state *s)
 	return dict_put_item(DICT_NAME, s->items - words);
 }
 
+/* 0: there is no room for its item. */
 static uint64_t item_word(struct thread_state *s, uint64_t key)
 {
-	uint32_t at = CHUNK_NO_INDEX;
+	uint32_t at = NO_INDEX;
 
 	if (key & KEY_MARK)
 		return mark_word(s);
-	if (lua_side_item)
-		at = lua_side_item(s, key);
-	return at == CHUNK_NO_INDEX ? 0 : dict_put_item(DICT_LUA, at);
+	if (thread_upcalls.lua_item)
+		at = thread_upcalls.lua_item(s, key);
+	return at == NO_INDEX ? 0 : dict_put_item(DICT_LUA, at);
 }
 
-uint32_t chunk_try_name(struct thread_state *s, uint64_t key,
-			struct table_set *set)
+/* ----------------------------------------------------------------- naming */
+
+static bool is_full(const struct thread_state *s)
 {
-	struct table_entry *way = &set->entry[0];
-	uint64_t word;
+	return s->items_at + s->items + s->funcs + 1 > s->buffer_words ||
+	       s->funcs >= CHUNK_MAX_FUNCS;
+}
+
+/* Its index; chunk_show is left to the caller. */
+static uint32_t add_word(struct thread_state *s, uint64_t word)
+{
+	((uint64_t *)s->head)[s->buffer_words - 1 - s->funcs] = word;
+	return s->funcs++;
+}
+
+/* The function's entry in the table, or one that it may take. */
+static struct table_entry *entry_of(struct thread_state *s, uint64_t key)
+{
+	struct table_set *const set =
+		&s->table[hash_place(key, TABLE_BITS)];
+	struct table_entry *e;
 
 	for (int i = 0; i < 2; i++) {
-		if (set->entry[i].key == key) {
-			way = &set->entry[i];
-			if (way->epoch == s->epoch)
-				return way->index;
-			goto found;
-		}
+		if (set->entry[i].key == key)
+			return &set->entry[i];
 	}
-	if (set->entry[0].epoch == s->epoch)
-		way = &set->entry[1];
-	way->word = 0;
-found:
-	if (chunk_is_scrap(s)) {
-		if (way->key != key)
-			way->word = 0;
-		way->key = key;
-		way->epoch = s->epoch;
-		way->index = 0;
-		return 0;
-	}
-	if (s->items_at + s->items + s->funcs + 1 > s->buffer_words ||
-	    s->funcs >= CHUNK_MAX_FUNCS)
-		return CHUNK_NO_INDEX;
-	word = (key & KEY_LUA) ? item_word(s, key) :
-	       native_word(s, key, way->key == key ? way->word : 0);
-	if (word == 0 || s->items_at + s->items + s->funcs + 1 >
-	    s->buffer_words)
-		return CHUNK_NO_INDEX;
-	((uint64_t *)s->head)[s->buffer_words - 1 - s->funcs] = word;
-	way->key = key;
-	way->word = (key & KEY_LUA) ? 0 : word;
-	way->epoch = s->epoch;
-	way->index = s->funcs++;
-	chunk_show(&s->head->funcs, s->funcs);
-	if (!(key & KEY_MARK) && lua_side_hint)
-		lua_side_hint(s, key, way->index);
-	return way->index;
+	e = &set->entry[set->entry[0].epoch == s->epoch];
+	e->word = 0;
+	return e;
 }
 
-/* No room even in a chunk of its own: the address, or nothing, must do. */
-static uint32_t name_poorly(struct thread_state *s, uint64_t key)
+static uint32_t remember(struct thread_state *s, struct table_entry *e,
+			 uint64_t key, uint32_t index)
 {
-	if (s->items_at + s->items + s->funcs + 1 > s->buffer_words ||
-	    s->funcs >= CHUNK_MAX_FUNCS)
-		return s->funcs > 0 ? s->funcs - 1 : 0;
-	atomic_fetch_add_explicit(&s->slot->lost[LOST_NAMES], 1,
-				  memory_order_relaxed);
-	((uint64_t *)s->head)[s->buffer_words - 1 - s->funcs] =
-		dict_put_code((key & KEY_LUA) ? 0 : key);
-	chunk_show(&s->head->funcs, ++s->funcs);
-	return s->funcs - 1;
-}
-
-SLOW uint32_t chunk_name(struct thread_state *s, uint64_t key,
-			 struct table_set *set)
-{
-	const int saved = errno;
-	uint32_t index = chunk_try_name(s, key, set);
-
-	if (index == CHUNK_NO_INDEX) {
-		s->want_big = 1;
-		chunk_switch(s, 0);
-		index = chunk_try_name(s, key, set);
-		if (index == CHUNK_NO_INDEX)
-			index = name_poorly(s, key);
-	}
-	errno = saved;
+	e->key = key;
+	e->epoch = s->epoch;
+	e->index = index;
 	return index;
+}
+
+uint32_t dictionary_try_name(struct thread_state *s, uint64_t key)
+{
+	struct table_entry *const e = entry_of(s, key);
+	uint64_t word;
+	uint32_t index;
+
+	if (e->key == key && e->epoch == s->epoch)
+		return e->index;
+	if (chunk_is_scrap(s))
+		return remember(s, e, key, 0);
+	if (is_full(s))
+		return NO_INDEX;
+	word = (key & KEY_LUA) ? item_word(s, key) :
+	       native_word(s, key, e->word);
+	if (word == 0 || is_full(s))
+		return NO_INDEX;
+	index = remember(s, e, key, add_word(s, word));
+	e->word = (key & KEY_LUA) ? 0 : word;
+	chunk_show(&s->head->funcs, s->funcs);
+	if (!(key & KEY_MARK) && thread_upcalls.lua_hint)
+		thread_upcalls.lua_hint(s, key, index);
+	return index;
+}
+
+uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key)
+{
+	uint32_t index;
+
+	if (is_full(s))
+		return s->funcs > 0 ? s->funcs - 1 : 0;
+	chunk_count_lost(s, LOST_NAMES, 1);
+	index = add_word(s, dict_put_code((key & KEY_LUA) ? 0 : key));
+	chunk_show(&s->head->funcs, s->funcs);
+	return index;
+}
+
+/* -------------------------------------------------------------- open stacks */
+
+/* The words of one frame of the stack item; frames that find no name (there is
+ * no room for it) are left out like those in the middle of a deep stack. */
+static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
+			   uint64_t *to, const uint64_t *begin, bool omit)
+{
+	const uint64_t age = s->last - f->tick;
+	const uint32_t index = omit ? NO_INDEX :
+			       dictionary_try_name(s, f->key);
+
+	if (index != NO_INDEX)
+		*to++ = rec_put(REC_OPERAND, index, age < REC_AGE_UNKNOWN ?
+				age : REC_AGE_UNKNOWN);
+	else if (to > begin && rec_func(to[-1]) == REC_FUNC_OMITTED)
+		to[-1] += UINT64_C(1) << REC_GAP_SHIFT;
+	else
+		*to++ = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 1);
+	return to;
+}
+
+uint64_t *dictionary_put_frames(struct thread_state *s, const struct frame *f,
+				uint32_t count, uint32_t first, uint32_t total,
+				uint64_t *to)
+{
+	const uint64_t *const begin = to;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint32_t k = first + i;
+
+		to = put_frame(s, &f[i], to, begin,
+			       k >= CHUNK_STACK_OUTER &&
+			       k + CHUNK_STACK_INNER < total);
+	}
+	return to;
+}
+
+/* One segment after the other; all frames of each left out if omit. */
+static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
+{
+	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
+
+	for (uint32_t i = 0; i < s->segments; i++) {
+		const struct segment *const g = &s->segment[i];
+		const uint32_t end = i + 1 < s->segments ? g[1].base :
+				     total + 1;
+		uint64_t *const count = to + 1;
+
+		*to = g->serial;
+		to += 2;
+		if (omit && end > g->base)
+			*to++ = rec_put(REC_OPERAND, REC_FUNC_OMITTED,
+					end - g->base);
+		else
+			to = dictionary_put_frames(s, s->frames + g->base,
+						   end - g->base, g->base - 1,
+						   total, to);
+		*count = (uint64_t)(to - count - 1);
+	}
+	return to;
+}
+
+/* The stack item goes where the items begin: its room is set aside first, since
+ * naming its functions makes items too; what is left over is an item of type 0,
+ * which readers skip. */
+void dictionary_put_stack(struct thread_state *s)
+{
+	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
+	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
+	uint32_t words = 2 + 3 * s->segments + (total < most ? total : most);
+	uint64_t *item = chunk_item(s, words), *to;
+	const bool omit = !item;
+
+	if (omit) {
+		words = 2 + 3 * s->segments;
+		item = chunk_item(s, words);
+	}
+	if (!item) {
+		s->head->flags |= CHUNK_BASE_UNKNOWN;
+		return;
+	}
+	item[1] = s->segments;
+	to = put_segments(s, item + 2, omit);
+	item[0] = item_put(ITEM_STACK, (uint64_t)(to - item));
+	if (to < item + words)
+		*to = item_put(ITEM_NOTHING, (uint64_t)(item + words - to));
+	chunk_publish_items(s);
 }

@@ -1,17 +1,17 @@
-/* shadow_stack.c - the shadow stack and the records that go with its changes.
+/* shadow_stack.c - pushing and popping frames and segments, with their records.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/shadow_stack.h"
+#include "tracer/host/base/break.h"
+#include "tracer/host/pool/process.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-stack_off_fn stack_off;
-int (*stack_yielding)(const struct thread_state *s);
-stack_off_fn stack_doubt;
+/* ----------------------------------------------------------------- frames */
 
-/* ---------------------------------------------------------------- frames */
-
-SLOW int shadow_grow(struct thread_state *s)
+/* Not with malloc, which may be what the program is in; mremap keeps the old
+ * place good until the new one is. */
+SLOW bool shadow_grow(struct thread_state *s)
 {
 	const int saved = errno;
 	const size_t used = (size_t)(s->top - s->frames);
@@ -20,8 +20,8 @@ SLOW int shadow_grow(struct thread_state *s)
 	struct frame *to = MAP_FAILED;
 
 	if (s->no_room == s->generation)
-		return 0; /* asking at each call would take its time */
-	s->moving = 1;
+		return false; /* asking at each call would take its time */
+	s->moving = true;
 	barrier();
 	if (old < room)
 		to = mremap(s->frames, old * sizeof(*to), room * sizeof(*to),
@@ -34,41 +34,48 @@ SLOW int shadow_grow(struct thread_state *s)
 		s->no_room = s->generation;
 	}
 	barrier();
-	s->moving = 0;
+	s->moving = false;
 	errno = saved;
 	return to != MAP_FAILED;
 }
 
-int shadow_too_deep(struct thread_state *s)
+bool shadow_reserve(struct thread_state *s, uint32_t count)
 {
-	s->too_deep++;
-	atomic_fetch_add_explicit(&s->slot->lost[LOST_DEPTH], 1,
-				  memory_order_relaxed);
-	return 0;
+	while ((size_t)(s->frame_limit - s->top) <= count) {
+		if (!shadow_grow(s))
+			return false;
+	}
+	return true;
 }
 
-int shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
+void shadow_too_deep(struct thread_state *s)
+{
+	s->too_deep++;
+	chunk_count_lost(s, LOST_DEPTH, 1);
+}
+
+void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 {
 	uint32_t index;
 
-	if (!shadow_room(s))
-		return shadow_too_deep(s);
+	if (!shadow_room(s)) {
+		shadow_too_deep(s);
+		return;
+	}
 	chunk_need(s, 2);
 	index = chunk_index(s, f->key);
 	chunk_put(s, rec_put(REC_ENTER, index, chunk_gap(s, now)));
 	*s->top++ = *f;
-	return 1;
 }
 
 void shadow_leave(struct thread_state *s, uint64_t now)
 {
 	struct frame *const f = s->top - 1;
 	const uint64_t before = s->records[(int64_t)s->n - 1];
+	const uint64_t duration = now - s->last;
 	uint32_t index;
 
-	if (likely(rec_fits_leaf(before, now - s->last))) {
-		const uint64_t duration = now - s->last;
-
+	if (likely(rec_fits_leaf(before, duration))) {
 		s->last = now;
 		s->records[s->n - 1] = rec_enter_to_leaf(before, duration);
 		s->top = f;
@@ -77,21 +84,7 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 	chunk_need(s, 2);
 	index = chunk_index(s, f->key);
 	chunk_put(s, rec_put(REC_LEAVE, index, chunk_gap(s, now)));
-	s->top = s->frames + (f - s->frames);
-}
-
-void chunk_put_with(struct thread_state *s, uint64_t word,
-		    const uint64_t *operands, uint32_t count)
-{
-	const uint32_t n = s->n;
-
-	s->records[n] = word;
-	for (uint32_t i = 0; i < count; i++)
-		s->records[n + 1 + i] = rec_put_value(REC_OPERAND, operands[i] &
-						      REC_VALUE_MAX);
-	barrier();
-	s->n = n + 1 + count;
-	atomic_store_explicit(s->published, s->n, memory_order_release);
+	s->top = f;
 }
 
 void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
@@ -108,68 +101,191 @@ void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
 	s->top -= count;
 }
 
-int shadow_tail(struct thread_state *s, const struct frame *f, uint64_t now)
+void shadow_tail(struct thread_state *s, const struct frame *f, uint64_t now)
 {
 	if (!BROKEN(tail))
 		shadow_unwind(s, s->top - 1, UNWIND_TAIL, now);
-	return shadow_enter(s, f, now);
+	shadow_enter(s, f, now);
 }
 
-/* ------------------------------------------------------------------ jumps */
+/* -------------------------------------------------------------- attaching */
 
-/* The frame address of a hook lies two words below its caller's stack pointer
- * at the call. */
-static int below(const struct thread_state *s, const struct frame *f,
-		 uint64_t target)
+uint64_t shadow_create(struct thread_state *s, uint64_t serial, uint32_t vm,
+		       uint64_t now)
 {
-	const int alt = shadow_in_alt(s, target);
+	uint64_t operands[] = { serial, vm };
 
-	if (shadow_in_alt(s, f->sp) != alt)
-		return !alt;
-	return f->sp + 16 < target;
+	atomic_fetch_add_explicit(&process_slot->coroutines, 1,
+				  memory_order_relaxed);
+	if (serial == 0)
+		operands[0] = atomic_fetch_add_explicit(
+			&mapped_pool->next_coroutine, 1, memory_order_relaxed);
+	chunk_need(s, 4);
+	chunk_put_with(s, rec_put(REC_CREATE, 0, chunk_gap(s, now)), operands,
+		       2);
+	return operands[0];
 }
 
-/* The outermost of the dead native frames, or s->top if none is dead. */
-static struct frame *first_dead(struct thread_state *s, uint64_t target)
+/* RESUME with the stack behind it: count frames that already lie on top. */
+static void put_resume(struct thread_state *s, const struct segment *g,
+		       uint32_t count, uint64_t slept, uint32_t flags,
+		       uint64_t gap)
 {
-	struct frame *dead = s->top;
+	uint64_t *const at = s->records + s->n, *end = at + 4;
 
-	for (struct frame *f = s->top; f > shadow_ground(s); f--) {
-		if (frame_is_lua(f - 1))
-			continue;
-		if (!below(s, f - 1, target))
-			break;
-		dead = f - 1;
-	}
-	return dead;
+	at[0] = rec_put(REC_RESUME, flags, gap);
+	at[1] = rec_put_value(REC_OPERAND, g->serial & REC_VALUE_MAX);
+	at[2] = rec_put_value(REC_OPERAND, slept & REC_VALUE_MAX);
+	if ((flags & RESUME_STACK) && !chunk_is_scrap(s))
+		end = dictionary_put_frames(s, s->top - count, count, 0, count,
+					    end);
+	at[3] = rec_put_value(REC_OPERAND, (uint64_t)(end - at - 4));
+	chunk_publish(s, s->n + (uint32_t)(end - at));
 }
 
-/* A Lua error is such a jump; how many calls it ended Lua can say once it has
- * landed. */
-static void doubt(struct thread_state *s)
+/* The whole stack of a record must fit its chunk. */
+static void need_resume(struct thread_state *s, uint32_t count)
 {
-	if (stack_doubt && s->top > shadow_ground(s) &&
-	    frame_is_lua(s->top - 1) && !frame_is_untold(s->top - 1) &&
-	    !stack_yielding(s))
-		s->top[-1].flags = FRAME_LUA | FRAME_DOUBTED;
-}
+	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER + 1;
+	const uint32_t words = 6 + (count < most ? count : most);
 
-void shadow_jump(struct thread_state *s, uint64_t target, uint64_t now)
-{
-	struct frame *dead = first_dead(s, target);
-
-	if (BROKEN(longjmp))
+	if (s->n + words <= s->limit + RECORD_SLACK)
 		return;
-	while (s->segments > 1 && dead < s->top &&
-	       dead < s->frames + shadow_segment(s)->base) {
-		const size_t at = (size_t)(dead - s->frames);
-
-		shadow_detach_top(s, now);
-		dead = s->frames + at;
+	s->want_big = words > 200;
+	chunk_switch(s, 0);
+	if (s->n + words > s->limit + RECORD_SLACK && !chunk_is_scrap(s)) {
+		/* Only a small buffer was free. */
+		chunk_close(s, 0);
+		s->resync = true;
 	}
-	/* A coroutine that yields keeps its Lua frames; what is native among
-	 * them is dropped when they are put away. */
-	if (dead < s->top && (!stack_yielding || !stack_yielding(s)))
-		shadow_unwind(s, dead, UNWIND_JUMP, now);
-	doubt(s);
+}
+
+bool shadow_attach(struct thread_state *s, uint64_t serial, void *owner,
+		   const struct frame *kept, uint32_t count, uint64_t slept,
+		   bool given, uint64_t sp, uint32_t flags, uint64_t now)
+{
+	struct segment *const g = &s->segment[s->segments];
+
+	if (s->segments >= MAX_SEGMENTS || !shadow_reserve(s, count)) {
+		shadow_too_deep(s);
+		return false;
+	}
+	need_resume(s, given ? count : 0);
+	*g = (struct segment){ .serial = serial, .owner = owner, .sp = sp,
+			       .inferred = (flags & RESUME_INFERRED) != 0,
+			       .base = (uint32_t)(s->top - s->frames) };
+	for (uint32_t i = 0; i < count; i++) {
+		*s->top = kept[i];
+		s->top->tick += slept;
+		s->top++;
+	}
+	s->segments++;
+	put_resume(s, g, count, slept, given ? flags | RESUME_STACK : flags,
+		   chunk_gap(s, now));
+	return true;
+}
+
+/* In the site of the frame under a fiber's: no exit matches it. */
+#define COVERED (UINT64_C(1) << 63)
+
+void shadow_cover(struct thread_state *s, uint32_t index, void *fiber)
+{
+	s->fiber = index;
+	s->fiber_on = fiber;
+	s->frames[s->segment[index].base - 1].site ^= COVERED;
+}
+
+/* -------------------------------------------------------------- detaching */
+
+static void pop_segment(struct thread_state *s)
+{
+	const uint32_t base = shadow_segment(s)->base;
+
+	s->top = s->frames + base;
+	s->segments--;
+	if (unlikely(s->segments == s->fiber)) {
+		s->frames[base - 1].site ^= COVERED;
+		s->fiber = 0;
+		s->fiber_on = NULL;
+	}
+}
+
+void shadow_detach_whole(struct thread_state *s, uint32_t flags, uint64_t now)
+{
+	const uint64_t serial = shadow_segment(s)->serial;
+
+	chunk_need(s, 3);
+	chunk_put_with(s, rec_put(REC_SUSPEND, flags, chunk_gap(s, now)),
+		       &serial, 1);
+	pop_segment(s);
+}
+
+const struct frame *shadow_detach(struct thread_state *s, uint32_t flags,
+				  uint32_t *count, uint64_t now)
+{
+	const struct frame *const base = s->frames + shadow_segment(s)->base;
+	const bool kept = (flags & SUSPEND_REASON) == SUSPEND_YIELD;
+	struct frame *f = s->top;
+
+	while (f > base && (!kept || !frame_is_lua(f - 1)))
+		f--;
+	shadow_unwind(s, f, kept ? UNWIND_YIELD : UNWIND_ERROR, now);
+	*count = shadow_depth(s);
+	shadow_detach_whole(s, flags, now);
+	return s->top;
+}
+
+void shadow_detach_lost(struct thread_state *s, uint64_t now)
+{
+	const uint32_t before = s->segments;
+	uint32_t count;
+
+	if (thread_upcalls.lua_detach)
+		thread_upcalls.lua_detach(s, now);
+	if (s->segments >= before)
+		shadow_detach(s, SUSPEND_ERROR | SUSPEND_INFERRED, &count,
+			      now);
+}
+
+void shadow_cut(struct thread_state *s, struct shadow_mark m, enum unwind why,
+		uint64_t now)
+{
+	const uint32_t segments = m.segments + s->fiber;
+
+	if (m.window != s->window || segments > s->segments)
+		return;
+	while (s->segments > segments)
+		shadow_detach_lost(s, now);
+	if (shadow_depth(s) > m.depth)
+		shadow_unwind(s, s->frames + shadow_segment(s)->base + m.depth,
+			      why, now);
+}
+
+void shadow_forget(struct thread_state *s)
+{
+	s->segments = 1;
+	s->fiber = 0;
+	s->fiber_on = NULL;
+	s->fiber_left = 0;
+	s->segment[0] = (struct segment){ .base = 1 };
+	s->top = s->frames + 1;
+	s->too_deep = 0;
+	s->base_unknown = true;
+}
+
+bool shadow_valid(const struct thread_state *s)
+{
+	uint32_t base = 1;
+
+	if (s->top <= s->frames || s->top > s->frame_limit ||
+	    !frame_is_plain_lua(s->frames) || s->segments < 1 ||
+	    s->segments > MAX_SEGMENTS || s->fiber >= s->segments ||
+	    s->segment[0].base != 1)
+		return false;
+	for (uint32_t i = 0; i < s->segments; i++) {
+		if (s->segment[i].base < base)
+			return false;
+		base = s->segment[i].base;
+	}
+	return base <= (size_t)(s->top - s->frames);
 }

@@ -1,46 +1,306 @@
-/* thread.c - the threads' states: when one is needed, what a change of the
- * pool's generation means for it, levels above a hook at work, its end.
+/* thread.c - the states of threads: born and told who they are, brought up
+ * to date when the pool's generation changes, one level higher for each hook
+ * that a signal handler interrupts, and given back.
  * SPDX-License-Identifier: MIT */
-#include "tracer/host/thread/thread_state.h"
-#include "tracer/host/thread/chunk.h"
-#include "tracer/host/fiber/fiber.h"
-#include "tracer/host/thread/region.h"
-#include "tracer/host/thread/nesting.h"
+#include "tracer/host/thread/thread.h"
+#include "tracer/host/base/break.h"
+#include "tracer/host/base/module.h"
 #include "tracer/host/pool/process.h"
-#include "tracer/host/thread/shadow_stack.h"
-#include "tracer/host/thread/thread_birth.h"
 
 #include <errno.h>
+#include <linux/prctl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-struct pool *process_pool, *thread_native_pool;
-
-/* Not its own address as long as the loader has not relocated this library: it
- * calls resolvers of IFUNC symbols of others, and these may call us. */
-static void *volatile self = (void *)&self;
+struct pool *thread_native_pool;
 THREAD_LOCAL struct thread_state *thread_self;
+_Atomic int region_only;
+THREAD_LOCAL uint32_t region_depth;
 
 /* Set when the thread's state was given back: what its last destructors call is
  * counted, not recorded. */
-static THREAD_LOCAL int ended;
+static THREAD_LOCAL bool ended;
 
-THREAD_LOCAL uint32_t thread_refused;
+/* The pool's generation at which this thread could get no state, 0: never. To
+ * try at each call would cost several system calls every time. */
+static THREAD_LOCAL uint32_t refused;
 
-/* ----------------------------------------------------------- generations */
+/* What a state's generation is while its thread is shut out: no pool has it. */
+enum { SHUT_OUT = -1 };
+
+static uint32_t pool_generation(void)
+{
+	return atomic_load(&mapped_pool->generation);
+}
+
+bool thread_valid(const struct thread_state *s)
+{
+	return s->busy != 0 && s->level < LEVELS && chunk_valid(s) &&
+	       shadow_valid(s);
+}
+
+/* ----------------------------------------------------------------- memory
+ * States of threads that have ended are used again: the address of the first
+ * (less the zeros of its page) over a number that each change raises, so that a
+ * list which only looks unchanged is not taken for it. Never unmapped. */
+
+enum { PAGE_SHIFT = 12, TAG_BITS = 28 };
+static _Atomic uint64_t free_states;
+
+static struct thread_state *first_of(uint64_t list)
+{
+	return (struct thread_state *)(list >> TAG_BITS << PAGE_SHIFT);
+}
+
+static uint64_t list_of(const struct thread_state *s, uint64_t before)
+{
+	return (uint64_t)s >> PAGE_SHIFT << TAG_BITS |
+	       ((before + 1) & ((UINT64_C(1) << TAG_BITS) - 1));
+}
+
+static struct thread_state *reuse(void)
+{
+	uint64_t list = atomic_load(&free_states);
+	struct thread_state *s, *rest;
+
+	do {
+		s = first_of(list);
+		if (!s)
+			return NULL;
+		/* Another's by now, perhaps: then the list has changed. */
+		rest = __atomic_load_n(&s->free_next, __ATOMIC_RELAXED);
+	} while (!atomic_compare_exchange_weak(&free_states, &list,
+					       list_of(rest, list)));
+	return s;
+}
+
+static void give_back(struct thread_state *s)
+{
+	uint64_t list = atomic_load(&free_states);
+
+	do {
+		__atomic_store_n(&s->free_next, first_of(list),
+				 __ATOMIC_RELAXED);
+	} while (!atomic_compare_exchange_weak(&free_states, &list,
+					       list_of(s, list)));
+}
+
+static void *map(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static struct thread_state *map_state(void)
+{
+	struct thread_state *const s = map(sizeof(*s));
+
+	if (s == MAP_FAILED)
+		return NULL;
+	s->frames = map((FIRST_FRAMES + 1) * sizeof(struct frame));
+	if (s->frames == MAP_FAILED ||
+	    madvise(s, 4096, MADV_WIPEONFORK) != 0) {
+		munmap(s, sizeof(*s));
+		return NULL;
+	}
+	s->frame_limit = s->frames + FIRST_FRAMES;
+	s->epoch = 1;
+	s->module_epoch = atomic_load(&module_epoch);
+	return s;
+}
+
+/* ------------------------------------------------------------------ birth */
+
+static bool claim_slot(struct thread_state *s)
+{
+	const uint32_t index = mapped_claim_thread();
+	struct pool_thread *slot;
+
+	if (index == NO_SLOT)
+		return false;
+	slot = &mapped_view.threads[index];
+	for (int i = 0; i < LOST_REASONS; i++)
+		atomic_store(&slot->lost[i], 0);
+	atomic_store(&slot->scrap, 0);
+	s->thread_serial = atomic_fetch_add(&mapped_pool->next_thread, 1);
+	slot->serial = s->thread_serial;
+	slot->process = s->process_serial;
+	slot->tid = s->tid;
+	s->slot = slot;
+	s->slot_index = index;
+	atomic_store_explicit(&slot->state, SLOT_USED, memory_order_release);
+	return true;
+}
+
+/* Who this thread is, in a recording that has not heard of it. False: the
+ * pool has no slot for it, which is counted. */
+static bool identify(struct thread_state *s)
+{
+	s->tid = (uint32_t)syscall(SYS_gettid);
+	s->process_serial = process_serial;
+	memset(s->name, 0, sizeof(s->name));
+	syscall(SYS_prctl, PR_GET_NAME, s->name);
+	s->number = s->written = 0;
+	s->cpu = chunk_cpu();
+	if (s->below) {
+		s->slot = s->below->slot;
+		s->slot_index = s->below->slot_index;
+		s->thread_serial = s->below->thread_serial;
+		return true;
+	}
+	if (claim_slot(s))
+		return true;
+	if (refused == 0)
+		atomic_fetch_add(&mapped_pool->unslotted_threads, 1);
+	return false;
+}
+
+static void find_stack(struct thread_state *s)
+{
+	extern void *__libc_stack_end;
+	stack_t alt;
+
+	/* The thread's control block lies at the upper end of its stack; the
+	 * main thread's stack ends where the kernel put the arguments. */
+	s->stack_high = s->tid == (uint32_t)getpid() ?
+			(uint64_t)__libc_stack_end + 65536 :
+			(uint64_t)pthread_self();
+	s->alt_low = s->alt_high = 0;
+	if (syscall(SYS_sigaltstack, NULL, &alt) == 0 &&
+	    !(alt.ss_flags & SS_DISABLE)) {
+		s->alt_low = (uint64_t)alt.ss_sp;
+		s->alt_high = s->alt_low + alt.ss_size;
+	}
+}
+
+/* A table holds for as long as no module goes. One that was never used is left
+ * alone: clearing it would take the memory for it. */
+static void check_table(struct thread_state *s)
+{
+	const uint32_t epoch = atomic_load(&module_epoch);
+
+	if (s->module_epoch == epoch)
+		return;
+	memset(s->table, 0, sizeof(s->table));
+	s->module_epoch = epoch;
+}
+
+/* A state with an empty stack and no buffer. below: of the hook that is
+ * interrupted, NULL: of the thread. NULL: no memory, or no slot, which is
+ * counted. */
+static struct thread_state *birth(struct thread_state *below)
+{
+	struct thread_state *s = reuse();
+
+	if (!s)
+		s = map_state();
+	if (!s) {
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
+		return NULL;
+	}
+	s->busy = 0;
+	s->below = below;
+	s->next = NULL;
+	s->level = !below ? 0 : below->level + 1;
+	s->last = clock_now();
+	s->resync = false;
+	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };
+	if (!identify(s)) {
+		give_back(s);
+		return NULL;
+	}
+	find_stack(s);
+	shadow_forget(s);
+	s->base_unknown = false;
+	check_table(s);
+	s->window = atomic_load(&mapped_pool->window);
+	s->buffer = NO_BUFFER;
+	s->n = 0;
+	chunk_disown(s);
+	return s;
+}
+
+/* -------------------------------------------------------------------- end */
+
+/* Threads give their state back in the last round of destructors, so that what
+ * other destructors call is still recorded. Keys beyond the first 32 would make
+ * pthread_setspecific allocate; then the kernel's word on the thread's end
+ * (its robust mutex) must do, and its state is not used again. */
+#ifdef __SANITIZE_THREAD__
+enum { FIRST_KEYS = 32, ROUNDS = 1 }; /* its runtime ends in the last round */
+#else
+enum { FIRST_KEYS = 32, ROUNDS = 4 };
+#endif
+
+static pthread_key_t end_key;
+static bool end_key_made;
+
+static void close_for_good(struct thread_state *s)
+{
+	const uint64_t now = clock_now();
+
+	if (s->generation == 0)
+		return;
+	if (s->level == 0 && (int64_t)(now - s->last) > 0) {
+		chunk_put(s, rec_put_value(REC_TIME, now - s->last));
+		s->last = now;
+	}
+	chunk_close(s, CHUNK_LAST);
+}
+
+void thread_end(void)
+{
+	struct thread_state *s = thread_self, *next;
+
+	if (!s || s->busy != 0)
+		return;
+	ended = true;
+	barrier();
+	thread_self = NULL;
+	barrier();
+	for (; s; s = next) {
+		next = s->next;
+		close_for_good(s);
+		give_back(s);
+	}
+}
+
+static void at_destructors(void *round)
+{
+	const uintptr_t r = (uintptr_t)round;
+
+	if (r >= ROUNDS || pthread_setspecific(end_key, (void *)(r + 1)) != 0)
+		thread_end();
+}
+
+__attribute__((constructor)) static void make_key(void)
+{
+	const int saved = errno;
+
+	if (process_ready())
+		end_key_made =
+			pthread_key_create(&end_key, at_destructors) == 0 &&
+			end_key < FIRST_KEYS;
+	errno = saved;
+}
+
+/* ------------------------------------------------------------ generations */
 
 /* The pool says that something changed: find out what concerns this state. */
-static int catch_up(struct thread_state *s, uint32_t generation)
+static bool catch_up(struct thread_state *s, uint32_t generation)
 {
-	struct pool *const p = process_pool;
-	const uint32_t window = atomic_load(&p->window);
-	const int forked = s->generation == 0;
+	const uint32_t window = atomic_load(&mapped_pool->window);
+	const bool forked = s->generation == 0;
 
-	thread_check_table(s);
+	check_table(s);
 	if (forked) {
 		chunk_disown(s);
-		if (!thread_identify(s)) {
-			thread_count_unslotted();
-			return 0;
-		}
+		if (!identify(s))
+			return false;
 		s->last = clock_now();
 	}
 	if (s->window != window) {
@@ -50,32 +310,33 @@ static int catch_up(struct thread_state *s, uint32_t generation)
 		s->window = window;
 		chunk_switch(s, 0);
 	} else if (forked || chunk_is_scrap(s) ||
-		   s->opened < atomic_load(&p->cut_before)) {
+		   s->opened < atomic_load(&mapped_pool->cut_before)) {
 		chunk_switch(s, 0);
 	}
 	s->generation = generation;
-	return 1;
+	return true;
 }
 
 /* Recording that begins in the middle of a thread's life (--paused, or a state
  * made after the window opened) cannot know what is open; a thread that the
  * recording saw from its first instruction on has nothing open. */
-static int began_late(void)
+static bool began_late(void)
 {
-	return atomic_load(&process_pool->window) > 0;
+	return atomic_load(&mapped_pool->window) > 0;
 }
 
-static struct thread_state *begin(uint32_t generation, int late)
+static struct thread_state *begin(uint32_t generation, bool late)
 {
-	struct thread_state *const s = thread_birth(NULL);
+	struct thread_state *const s = birth(NULL);
 
 	if (!s)
 		return NULL;
-	s->base_unknown = (uint32_t)late;
+	s->base_unknown = late;
 	s->generation = generation;
 	chunk_switch(s, 0);
 	thread_self = s;
-	process_watch_thread();
+	if (end_key_made)
+		pthread_setspecific(end_key, (void *)1);
 	return s;
 }
 
@@ -84,7 +345,7 @@ static struct thread_state *begin(uint32_t generation, int late)
 static struct thread_state *begin_beside(struct thread_state *old,
 					 uint32_t generation)
 {
-	struct thread_state *const s = begin(generation, 1);
+	struct thread_state *const s = begin(generation, true);
 
 	if (!s)
 		return NULL;
@@ -98,35 +359,45 @@ static void settle_fiber(struct thread_state *s)
 {
 	s->busy = (uint64_t)__builtin_frame_address(0);
 	barrier();
-	fiber_catch_up(s);
+	thread_upcalls.fiber_settle(s);
 	thread_release(s);
 }
 
-SLOW struct thread_state *thread_sync(struct thread_state *s)
+/* The state, made or brought up to date for this generation; NULL: there is
+ * none to record with. */
+static struct thread_state *update(struct thread_state *s)
 {
-	const int saved = errno;
-	uint32_t generation;
+	const uint32_t generation = pool_generation();
 
-	if (!process_ready() || ended || region_shut())
-		return NULL;
-	generation = atomic_load(&process_pool->generation);
 	if (!(generation & POOL_ON) ||
-	    (thread_refused == generation && (!s || s->generation == 0)))
+	    (refused == generation && (!s || s->generation == 0)))
 		return NULL;
 	if (!s)
-		s = begin(generation, began_late() || thread_refused != 0);
+		s = begin(generation, began_late() || refused != 0);
 	else if (s->busy == 0)
 		s = catch_up(s, generation) ? s : NULL;
 	else if (s->generation == 0)
 		s = begin_beside(s, generation);
 	/* else a hook at work here was interrupted: that comes first */
 	if (!s)
-		thread_refused = generation;
-	else if (s->busy == 0 && s->level == 0 && fiber_is_missed(s))
+		refused = generation;
+	else if (s->busy == 0 && s->level == 0 && thread_upcalls.fiber_settle)
 		settle_fiber(s);
+	return s;
+}
+
+SLOW struct thread_state *thread_sync(struct thread_state *s)
+{
+	const int saved = errno;
+
+	s = process_ready() && !ended && !region_is_shut() ? update(s) : NULL;
 	errno = saved;
 	return s;
 }
+
+/* Not its own address as long as the loader has not relocated this library: it
+ * calls resolvers of IFUNC symbols of others, and these may call us. */
+static void *volatile self = (void *)&self;
 
 SLOW struct pool *thread_find_native_pool(void)
 {
@@ -136,7 +407,7 @@ SLOW struct pool *thread_find_native_pool(void)
 		return NULL;
 	saved = errno;
 	if (process_ready() && !atomic_load(&process_no_native)) {
-		__atomic_store_n(&thread_native_pool, process_pool,
+		__atomic_store_n(&thread_native_pool, mapped_pool,
 				 __ATOMIC_SEQ_CST);
 		/* weft_native may have said no meanwhile. */
 		if (atomic_load(&process_no_native))
@@ -149,76 +420,92 @@ SLOW struct pool *thread_find_native_pool(void)
 
 SLOW void thread_count_missed(void)
 {
-	if (ended && process_pool && !region_shut() &&
-	    atomic_load_explicit(&process_pool->generation,
-				 memory_order_relaxed) &
-		    POOL_ON)
-		atomic_fetch_add_explicit(&process_pool->after_destructors, 1,
+	if (ended && mapped_pool && !region_is_shut() &&
+	    atomic_load_explicit(&mapped_pool->generation,
+				 memory_order_relaxed) & POOL_ON)
+		atomic_fetch_add_explicit(&mapped_pool->after_destructors, 1,
 					  memory_order_relaxed);
 }
 
-/* ------------------------------------------------------------- levels */
+/* ----------------------------------------------------------------- levels */
 
-/* Left by a handler that jumped out over the hook it had interrupted: our frame
- * is not below that hook's, on the same stack. */
-static int stale(const struct thread_state *s, uint64_t sp)
+/* Was this level left by a handler that jumped out over the hook it had
+ * interrupted? Then our frame is not below that hook's, on the same stack. */
+static bool is_stale(const struct thread_state *s, uint64_t sp)
 {
 	return s->busy <= sp &&
 	       shadow_in_alt(s, sp) == shadow_in_alt(s, s->busy);
 }
 
-/* The hook that was at work here will not come back. What it did is half done by
- * one record at most: a new chunk, which carries the stack as it is, begins. */
+/* The hook that was at work here will not come back. What it did is half
+ * done by one record at most: a new chunk, which carries the stack as it is,
+ * begins. */
 static void abandon(struct thread_state *s, uint64_t sp)
 {
 	if (s->moving) {
 		/* Its stack may lie anywhere: this thread is not recorded
 		 * any more. */
 		thread_self = NULL;
-		ended = 1;
+		ended = true;
 		return;
 	}
 	s->busy = sp;
 	barrier();
-	s->resync = 1;
+	s->resync = true;
 	chunk_switch(s, 0);
 	barrier();
 	s->busy = 0;
 }
 
-static void count_nested(struct thread_state *s)
+static struct thread_state *make_level(struct thread_state *s,
+				       uint32_t generation)
 {
-	atomic_fetch_add_explicit(&s->slot->lost[LOST_NESTED], 1,
-				  memory_order_relaxed);
+	struct thread_state *const made = refused == generation ? NULL :
+					  birth(s);
+
+	if (!made) {
+		refused = generation;
+		chunk_count_lost(s, LOST_NESTED, 1);
+		return NULL;
+	}
+	made->generation = generation;
+	made->alt_low = s->alt_low;
+	made->alt_high = s->alt_high;
+	made->stack_high = s->stack_high;
+	chunk_switch(made, 0);
+	barrier();
+	s->next = made;
+	return made;
 }
 
 static struct thread_state *level_above(struct thread_state *s)
 {
 	struct thread_state *const n = s->next;
-	const uint32_t generation = atomic_load(&process_pool->generation);
+	const uint32_t generation = pool_generation();
 
-	if (!n) {
-		struct thread_state *const made =
-			thread_refused == generation ? NULL : thread_birth(s);
-
-		if (!made) {
-			thread_refused = generation;
-			count_nested(s);
-		} else {
-			made->generation = generation;
-			made->alt_low = s->alt_low;
-			made->alt_high = s->alt_high;
-			made->stack_high = s->stack_high;
-			chunk_switch(made, 0);
-			barrier();
-			s->next = made;
-		}
-		return made;
-	}
+	if (!n)
+		return make_level(s, generation);
 	if (n->busy == 0 && n->generation != generation &&
 	    !catch_up(n, generation))
 		return NULL;
 	return n;
+}
+
+/* The lowest level from s on at which no hook is at work. */
+static struct thread_state *idle_level(struct thread_state *s, uint64_t sp)
+{
+	while (s && s->busy != 0) {
+		if (is_stale(s, sp)) {
+			abandon(s, sp);
+			return !thread_self ? NULL : s;
+		}
+		if (s->level + 1 >= LEVELS) {
+			chunk_count_lost(s, LOST_NESTED, 1);
+			return NULL;
+		}
+		s = level_above(s);
+	}
+	return s;
 }
 
 SLOW struct thread_state *thread_nested(struct thread_state *s, uint64_t sp)
@@ -227,42 +514,21 @@ SLOW struct thread_state *thread_nested(struct thread_state *s, uint64_t sp)
 
 	if (BROKEN(busy))
 		return s;
-	while (s && s->busy != 0) {
-		if (stale(s, sp)) {
-			abandon(s, sp);
-			s = !thread_self ? NULL : s;
-			break;
-		}
-		if (s->level + 1 >= LEVELS) {
-			count_nested(s);
-			s = NULL;
-			break;
-		}
-		s = level_above(s);
-	}
+	s = idle_level(s, sp);
 	if (s && s->level > 0) {
 		s->busy = sp;
 		barrier();
-		nesting_begin(s);
+		chunk_say_interrupted(s);
 	}
 	errno = saved;
 	return s;
 }
 
-SLOW uint64_t thread_clock_stepped(struct thread_state *s)
-{
-	atomic_fetch_add_explicit(&s->slot->lost[LOST_CLOCK], 1,
-				  memory_order_relaxed);
-	return s->last;
-}
-
-/* ------------------------------------------------------------------ end */
-
 void thread_jumped(uint64_t target)
 {
 	const uint64_t here = (uint64_t)__builtin_frame_address(0);
 
-	for (struct thread_state *s = thread_self; s && thread_self != NULL;
+	for (struct thread_state *s = thread_self; s && thread_self;
 	     s = s->next) {
 		if (s->busy != 0 && s->busy < target && s->generation != 0 &&
 		    shadow_in_alt(s, target) == shadow_in_alt(s, s->busy))
@@ -272,36 +538,51 @@ void thread_jumped(uint64_t target)
 
 void thread_set_alt_stack(uint64_t low, uint64_t high)
 {
-	for (struct thread_state *s = thread_self; s != NULL; s = s->next) {
+	for (struct thread_state *s = thread_self; s; s = s->next) {
 		s->alt_low = low;
 		s->alt_high = high;
 	}
 }
 
-void thread_end(void)
+/* ---------------------------------------------------------------- regions */
+
+/* Calls that are open now will go on unseen: they end here, so that what is
+ * recorded next does not stand on them. */
+static void shut_out(uint64_t sp)
 {
-	struct thread_state *s = thread_self;
+	struct thread_state *const s = thread_self;
+	struct shadow_mark ground;
 
-	if (!s || s->busy != 0)
+	if (!s || s->busy != 0 || s->generation == 0 ||
+	    s->generation == (uint32_t)SHUT_OUT)
 		return;
-	ended = 1;
+	s->busy = sp;
 	barrier();
-	thread_self = NULL;
-	barrier();
-	while (s) {
-		struct thread_state *const next = s->next;
+	/* Marks count from the running fiber's segment on; this is the ground
+	 * of the thread's own stack. */
+	ground = (struct shadow_mark){ .window = s->window,
+				       .segments = 1 - s->fiber };
+	if (s->segments > 1 || s->top > s->frames + 1)
+		shadow_cut(s, ground, UNWIND_RESET, chunk_clock(s));
+	s->lua_plain = NULL;
+	s->generation = (uint32_t)SHUT_OUT;
+	thread_release(s);
+}
 
-		if (s->generation != 0) {
-			const uint64_t now = clock_now();
+void region_set(uint32_t depth, uint64_t sp)
+{
+	region_depth = depth;
+	if (depth == 0 &&
+	    atomic_load_explicit(&region_only, memory_order_relaxed))
+		shut_out(sp);
+}
 
-			if (s->level == 0 && (int64_t)(now - s->last) > 0) {
-				chunk_put(s, rec_put_value(REC_TIME,
-							   now - s->last));
-				s->last = now;
-			}
-			chunk_close(s, CHUNK_LAST);
-		}
-		thread_give_back(s);
-		s = next;
-	}
+uint32_t region_back(uint32_t outside, bool sleeps, uint64_t sp)
+{
+	const uint32_t its = sleeps && region_depth > outside ?
+			     region_depth - outside : 0;
+
+	if (region_depth != outside)
+		region_set(outside, sp);
+	return its;
 }

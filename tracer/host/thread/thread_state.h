@@ -1,8 +1,12 @@
-/* thread_state.h - what a thread knows while it records: its open chunk, its shadow
- * stack, its dictionary table. One state for each level: 0 for the thread, 1 and
- * 2 for signal handlers that interrupted a hook.
+/* thread_state.h - what a thread knows while it records: its open chunk, its
+ * shadow stack, its dictionary table. Data alone.
  *
- * Hook-safe means: no lock, no malloc, nothing that can call the program back.
+ * thread/ writes what a thread does into chunks. It may use base/ and pool/;
+ * it does not know who calls it, nor what Lua or a fiber is: these hang
+ * functions of theirs in thread_upcalls.
+ *
+ * Hook-safe means: no lock, no malloc, nothing that can call the program
+ * back. Busy means: the state's field busy is set, as thread_acquire does.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_THREAD_THREAD_STATE_H
 #define WEFT_TRACER_HOST_THREAD_THREAD_STATE_H
@@ -10,8 +14,6 @@
 #include "tracepoints/pool.h"
 #include "tracepoints/record.h"
 #include "tracer/host/base/base.h"
-#include "tracer/host/base/break.h"
-#include "tracer/host/base/clock.h"
 
 /* A shadow frame: an open call. */
 struct frame {
@@ -34,12 +36,12 @@ struct frame {
 
 #define FRAME_NONE_ABSORBED UINT64_MAX
 
-/* Flags of a Lua frame. A native enter compares its stack pointer with the word
- * they share with sp: a settled frame lies above every stack pointer, all others
- * below, so that one comparison finds dead native frames and Lua frames that
- * need a look. A frame that waits is not settled; it waits for a limited number
- * of native enters, which are counted above these flags, since those of signal
- * handlers may come first. */
+/* Flags of a Lua frame. A native enter compares its stack pointer with the
+ * word they share with sp: a settled frame lies above every stack pointer,
+ * all others below, so that one comparison finds dead native frames and Lua
+ * frames that need a look. A frame that waits is not settled; it waits for a
+ * limited number of native enters, which are counted above these flags,
+ * since those of signal handlers may come first. */
 #define FRAME_LUA UINT64_C(1)       /* in every Lua frame, in no native one */
 #define FRAME_ABSORBS UINT64_C(2)   /* waits: the next native enter of the same
                                      * address is this very call */
@@ -97,8 +99,8 @@ INLINE void frame_wait_on(struct frame *f)
 struct segment {
 	uint64_t serial;
 	void *owner;    /* the Lua side's struct coroutine; NULL for serial 0 */
-	uint32_t base;  /* index of its first frame in state.frames */
-	uint32_t inferred; /* began without its resume being seen */
+	uint32_t base;  /* index of its first frame in frames */
+	bool inferred;  /* began without its resume being seen */
 	uint64_t sp;    /* stack pointer at the resume: a native event above it
 	                 * shows that the segment is off the thread */
 };
@@ -121,18 +123,24 @@ enum { TABLE_BITS = 11, LEVELS = 3, MAX_SEGMENTS = 512,
        MAX_FRAMES = 1000000, FIRST_FRAMES = 1000,
        SCRAP_WORDS = 512 };
 
-/* Invariants outside of hooks (busy == 0), checked by thread_valid in tests:
- *   frames < top <= frame_limit;  frames[0] is a sentinel no exit matches
- *   segment[0].base == 1;  segment bases never fall
- *   n == *published <= limit + RECORD_SLACK
- *   the sum of gaps and durations of the chunk's records == last - tick_begin
- */
+/* One state for each level: 0 for the thread, 1 and 2 for signal handlers
+ * that interrupted a hook. Invariants outside of hooks (busy == 0), which
+ * thread_valid checks after each hook in the checked build:
+ *   frames < top <= frame_limit;  frames[0] is a sentinel that no exit matches
+ *   segment[0].base == 1;  segment bases never fall;  fiber < segments
+ *   n == *published <= limit + RECORD_SLACK, but for a scrap's published
+ *   items_at + items + funcs <= buffer_words;  head has items and funcs
+ * and when a chunk is closed:
+ *   the sum of gaps and durations of its records == last - tick_begin
+ * / */
 struct thread_state {
 	/* A page that is all zero in a child of fork or clone, so that the
 	 * child does not take itself for its parent. */
 	_Alignas(4096) uint32_t generation;
 
-	_Alignas(4096) uint64_t busy; /* stack pointer of the hook at work */
+	/* Stack pointer of the hook at work, with BUSY_CLOSING if the level
+	 * below is closing this one's chunk; 0: none is at work. */
+	_Alignas(4096) uint64_t busy;
 	uint64_t last;        /* tick at the end of the last record */
 	uint64_t *records;    /* of the open chunk */
 	uint32_t n, limit;    /* record words written; when to switch chunks */
@@ -144,21 +152,21 @@ struct thread_state {
 	struct frame *frame_limit;
 	void *lua_plain;      /* the lua_State whose events need no look beyond
 	                       * the stack and the cache; NULL: look */
-	void *lua;            /* the Lua side's per-thread part (lua_vm.h) */
+	void *lua;            /* the Lua side's per-thread part (lua/vm.h) */
 	struct frame *frames;
 	uint64_t too_deep;    /* open calls beyond MAX_FRAMES */
 	struct chunk_header *head; /* of the open chunk; the scrap's own */
 	uint32_t buffer;      /* its number in the pool; NO_BUFFER: scrap */
 	uint32_t buffer_words, items_at; /* items begin at this word */
 	uint32_t items, funcs;/* written */
-	uint32_t resync;      /* the next chunk does not continue this one */
+	bool resync;          /* the next chunk does not continue this one */
 	uint32_t window;      /* of the pool, when the stack began */
 	uint32_t segments;    /* at least 1 */
 	uint32_t fiber;       /* segment at which a native coroutine's stack
 	                       * begins; 0: the thread's own is running */
-	void *fiber_on;       /* whose it is (fiber.h) */
+	void *fiber_on;       /* whose it is (fiber/fiber.h) */
 	uint64_t fiber_below; /* too_deep of the stack under it */
-	int fiber_unknown;    /* calls may be open on it that are not known */
+	bool fiber_unknown;   /* calls may be open on it that are not known */
 	uint64_t fiber_left;  /* stack pointer on the stack that was left last */
 	struct thread_state *next;  /* of the next level; NULL until needed */
 	struct thread_state *below; /* of the level below */
@@ -171,8 +179,8 @@ struct thread_state {
 	uint64_t opened;      /* tick at which the open chunk was opened */
 	uint64_t cpu;         /* thread CPU clock at the open chunk's start */
 	uint32_t module_epoch;
-	uint32_t moving;      /* the stack is being moved to a larger place */
-	uint32_t want_big;    /* the next chunk needs a big buffer */
+	bool moving;          /* the stack is being moved to a larger place */
+	bool want_big;        /* the next chunk needs a big buffer */
 	uint32_t no_room;     /* generation in which frames got no memory */
 	const char *mark;     /* text of the mark being named */
 	char name[16];        /* the kernel's name of the thread */
@@ -180,7 +188,7 @@ struct thread_state {
 	 * is; a handler may jump away from it. */
 	uint64_t leaving, opening;
 	uint32_t leaving_buffer, opening_buffer;
-	uint32_t base_unknown;/* calls may be open that the stack does not hold */
+	bool base_unknown;    /* calls may be open that the stack does not hold */
 	uint64_t stack_high;  /* of the thread, approximate; 0: not known */
 	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
 	struct thread_state *free_next; /* states of threads that have ended */
@@ -191,105 +199,40 @@ struct thread_state {
 	struct table_set table[1 << TABLE_BITS];
 };
 
-#define NO_BUFFER UINT32_MAX
+#define BUSY_CLOSING UINT64_C(1) /* stack pointers are even */
+
 /* Words a chunk can still take when limit is reached: the longest record
  * without a stack, twice. */
 enum { RECORD_SLACK = 16 };
 
-extern HIDDEN struct pool
-	*process_pool; /* NULL: this program is not recorded */
-extern HIDDEN struct pool
-	*thread_native_pool; /* NULL: nor are native calls, as yet */
-extern THREAD_LOCAL struct thread_state *thread_self;
+/* What higher folders do when something happens here. NULL: there is no Lua, or
+ * no fiber, so that a program without them pays nothing. Set before the first
+ * event of their kind, never changed. All are called busy and must be
+ * hook-safe. */
+struct thread_upcalls {
+	/* Writes the item of a Lua function (its key has KEY_LUA) into the open
+	 * chunk; returns its word in the items, UINT32_MAX: no room. */
+	uint32_t (*lua_item)(struct thread_state *s, uint64_t key);
+	/* A function was named under this index in the open chunk: adds what
+	 * Lua calls it, if it is native and that is known, and whether its
+	 * returns are told. */
+	void (*lua_hint)(struct thread_state *s, uint64_t key, uint32_t index);
+	/* A chunk was opened: writes items that every chunk has. */
+	void (*lua_chunk)(struct thread_state *s);
+	/* A native event shows that the topmost segment is off the thread:
+	 * detaches it. */
+	void (*lua_detach)(struct thread_state *s, uint64_t now);
+	/* Is the topmost coroutine about to yield, so that the jump that comes
+	 * is no error? */
+	bool (*lua_yielding)(const struct thread_state *s);
+	/* A native call comes after a jump that left a Lua frame on top: ends
+	 * the frames that the jump has ended. */
+	void (*lua_doubt)(struct thread_state *s, uint64_t now);
+	/* Recording went on: attaches the fiber that runs, if it is another
+	 * than the state knows. */
+	void (*fiber_settle)(struct thread_state *s);
+};
 
-/* The state to record with, busy set, or NULL: record nothing. sp is the
- * caller's frame address. Hook-safe; does not change errno. */
-struct thread_state *
-thread_sync(struct thread_state *s); /* slow part of thread_acquire */
-struct thread_state *thread_nested(struct thread_state *s,
-				   uint64_t sp); /* likewise */
-
-INLINE struct thread_state *thread_acquire_in(const struct pool *pool,
-					      uint64_t sp)
-{
-	struct thread_state *s = thread_self;
-
-	if (unlikely(!s || s->generation !=
-		     atomic_load_explicit(&pool->generation,
-					  memory_order_relaxed))) {
-		/* Off costs no more than this. */
-		if (pool &&
-		    !(atomic_load_explicit(&pool->generation,
-					   memory_order_relaxed) & POOL_ON))
-			return NULL;
-		s = thread_sync(s);
-		if (!s)
-			return NULL;
-	}
-	if (unlikely(s->busy != 0)) {
-		s = thread_nested(s, sp);
-		if (!s)
-			return NULL;
-	}
-	s->busy = sp;
-	barrier();
-	return s;
-}
-
-INLINE struct thread_state *thread_acquire(uint64_t sp)
-{
-	return thread_acquire_in(process_pool, sp);
-}
-
-/* The same for a native call, which may come before this library is ready to
- * run: nothing of it may be touched but thread_native_pool. */
-struct pool *thread_find_native_pool(void);
-
-INLINE struct thread_state *thread_acquire_native(uint64_t sp)
-{
-	const struct pool *pool = thread_native_pool;
-
-	if (unlikely(!pool)) {
-		pool = thread_find_native_pool();
-		if (!pool)
-			return NULL;
-	}
-	return thread_acquire_in(pool, sp);
-}
-
-INLINE void thread_release(struct thread_state *s)
-{
-	barrier();
-	s->busy = 0;
-}
-
-/* A longjmp is about to set the stack pointer to target: hooks that a signal
- * handler interrupted below it will not come back. */
-void thread_jumped(uint64_t target);
-
-/* The thread's signal stack lies there now; 0, 0: it has none. */
-void thread_set_alt_stack(uint64_t low, uint64_t high);
-
-/* A call was not recorded, since there is no state for it: counts it if the
- * thread had one. */
-void thread_count_missed(void);
-
-/* The thread's last destructor round: hand over its chunks. */
-void thread_end(void);
-
-/* CPU time of the thread, ns; 0: not known. */
-uint64_t thread_cpu(void);
-
-/* Ticks now, never before s->last: a step back (a move to a CPU whose counter
- * lags) counts as no time and is counted. */
-uint64_t thread_clock_stepped(struct thread_state *s);
-
-INLINE uint64_t thread_clock(struct thread_state *s)
-{
-	const uint64_t now = clock_now();
-
-	return likely((int64_t)(now - s->last) >= 0) ? now
-						     : thread_clock_stepped(s);
-}
+extern HIDDEN struct thread_upcalls thread_upcalls;
 
 #endif

@@ -1,20 +1,25 @@
-/* unwind.c - native calls and returns that are not the common case: which
- * frames died without a word. SPDX-License-Identifier: MIT */
-#include "tracer/host/thread/shadow_stack.h"
+/* unwind.c - which frames a native event shows to be dead. Frames of the
+ * stack that runs have stack pointers that fall from frame to frame: a
+ * native event at a higher one means that those below it have ended.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/thread/unwind.h"
+#include "tracer/host/base/break.h"
 
 #include <errno.h>
 
+/* ------------------------------------------------------------------ enter */
+
 /* Is there a native frame under f on the stack that runs? */
-static int is_seen(const struct thread_state *s, const struct frame *f)
+static bool is_seen(const struct thread_state *s, const struct frame *f)
 {
 	return f > shadow_ground(s) && !frame_is_lua(f - 1);
 }
 
-/* Rule 1: how many of the innermost frames are dead when a hook is entered
- * with this stack pointer, call site and return address. */
+/* One past the innermost frame that is alive when a hook is entered with this
+ * stack pointer, call site and return address. */
 static struct frame *live_end(struct thread_state *s, const struct frame *n)
 {
-	const int alt = shadow_in_alt(s, n->sp);
+	const bool alt = shadow_in_alt(s, n->sp);
 	struct frame *f = s->top;
 
 	while (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) && !alt)
@@ -34,48 +39,51 @@ static struct frame *live_end(struct thread_state *s, const struct frame *n)
 	return f;
 }
 
-static int absorbs(struct thread_state *s, const struct frame *n)
+/* Is it the call of a C function that Lua has told of already? That has one
+ * frame, which ends with either return. */
+static bool absorbs(struct thread_state *s, const struct frame *n)
 {
 	struct frame *const top = s->top - 1;
 
 	if (!frame_waits(top, FRAME_ABSORBS))
-		return 0;
+		return false;
 	if (top->key != n->key || BROKEN(absorb)) {
 		if (BROKEN(again))
 			frame_settle(top);
 		else
 			frame_wait_on(top);
-		return 0;
+		return false;
 	}
 	frame_settle(top);
 	top->absorbed = n->site;
-	return 1;
+	return true;
 }
 
-/* On a stack that is not the thread's and that nobody announced. */
-static int strayed(const struct thread_state *s, uint64_t sp)
+/* On a stack that is not the thread's, though no switch to it was told? */
+static bool strayed(const struct thread_state *s, uint64_t sp)
 {
 	return s->stack_high != 0 && sp > s->stack_high &&
 	       !shadow_in_alt(s, sp);
 }
 
-/* The jump may be on its way yet. */
+/* Has the jump ended the innermost frame? If Lua says no, it may not have
+ * landed yet: then the frame is asked about again. */
 static void ask_again(struct thread_state *s, uint64_t now)
 {
 	const struct frame *const top = s->top;
 	const uint64_t asked = s->top[-1].flags;
 
 	frame_settle(&s->top[-1]);
-	stack_doubt(s, now);
+	thread_upcalls.lua_doubt(s, now);
 	if (s->top == top && !BROKEN(again)) {
 		s->top[-1].flags = asked;
 		frame_wait_on(&s->top[-1]);
 	}
 }
 
-/* A signal handler's call, on the stack that is about to be left, after this was
- * told: it says nothing of the frames of the other one. */
-static int is_left(struct thread_state *s, uint64_t sp)
+/* Is it a signal handler's call on the stack that is about to be left, after
+ * the switch was told? It says nothing of the frames of the other stack. */
+static bool is_left(struct thread_state *s, uint64_t sp)
 {
 	enum { HANDLERS = 16384 };
 
@@ -84,42 +92,48 @@ static int is_left(struct thread_state *s, uint64_t sp)
 	return s->fiber_left != 0;
 }
 
-SLOW int shadow_native_enter(struct thread_state *s, const struct frame *n,
-			     uint64_t now)
+/* Returns whether the frame is to be pushed. */
+static bool enter(struct thread_state *s, const struct frame *n, uint64_t now)
 {
-	const int saved = errno;
-	struct frame *live;
-
 	if ((s->top == shadow_ground(s) && s->fiber != 0) || is_left(s, n->sp))
-		goto out;
+		return true;
 	if (frame_waits(s->top - 1, FRAME_DOUBTED))
 		ask_again(s, now);
 	if (absorbs(s, n))
-		return 0;
+		return false;
 	if (s->fiber == 0 && strayed(s, n->sp)) {
-		atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
-					  memory_order_relaxed);
+		chunk_count_lost(s, LOST_SWITCH, 1);
 		shadow_forget(s);
 		s->stack_high = 0;
 		chunk_switch(s, 0);
 	}
 	while (s->segments > 1 && shadow_segment(s)->inferred &&
 	       n->sp >= shadow_segment(s)->sp)
-		shadow_detach_top(s, now);
-	live = live_end(s, n);
-	if (live < s->top)
-		shadow_unwind(s, live, UNWIND_SKIPPED, now);
-out:
-	errno = saved;
-	return 1;
+		shadow_detach_lost(s, now);
+	shadow_unwind(s, live_end(s, n), UNWIND_SKIPPED, now);
+	return true;
 }
 
-static int is_exit_of(const struct frame *f, uint64_t fn, uint64_t site)
+SLOW bool unwind_native_enter(struct thread_state *s, const struct frame *n,
+			      uint64_t now)
+{
+	const int saved = errno;
+	const bool is_new = enter(s, n, now);
+
+	errno = saved;
+	return is_new;
+}
+
+/* ------------------------------------------------------------------- exit */
+
+static bool is_exit_of(const struct frame *f, uint64_t fn, uint64_t site)
 {
 	return f->key == fn &&
 	       (frame_is_lua(f) ? f->absorbed : f->site) == site;
 }
 
+/* The return of a call that is not on the stack: it began before recording
+ * did, or sight of it was lost. */
 static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 {
 	uint32_t index;
@@ -127,8 +141,7 @@ static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 	if (s->fiber != 0 && s->fiber_unknown)
 		return; /* begun unseen */
 	if (!s->base_unknown || s->top > s->frames + 1) {
-		atomic_fetch_add_explicit(&s->slot->lost[LOST_SWITCH], 1,
-					  memory_order_relaxed);
+		chunk_count_lost(s, LOST_SWITCH, 1);
 		return;
 	}
 	chunk_need(s, 2);
@@ -136,31 +149,99 @@ static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 	chunk_put(s, rec_put(REC_LEAVE_OLD, index, chunk_gap(s, now)));
 }
 
-SLOW void shadow_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
-			     uint64_t now)
+static void leave(struct thread_state *s, uint64_t fn, uint64_t site,
+		  uint64_t now)
 {
-	const int saved = errno;
 	struct frame *f = s->top - 1;
 
-	if (s->too_deep > 0) {
-		s->too_deep--;
-		errno = saved;
-		return;
-	}
 	while (f >= shadow_ground(s) && !is_exit_of(f, fn, site) &&
 	       !BROKEN(exit))
 		f--;
 	if (f < shadow_ground(s) || !is_exit_of(f, fn, site)) {
 		leave_old(s, fn, now);
-		errno = saved;
 		return;
 	}
 	while (s->segments > 1 && f < s->frames + shadow_segment(s)->base)
-		shadow_detach_top(s, now);
+		shadow_detach_lost(s, now);
 	shadow_unwind(s, f + 1, UNWIND_SKIPPED, now);
 	if (frame_is_lua(f) && !frame_is_untold(f))
 		f->absorbed = FRAME_NONE_ABSORBED; /* its Lua return follows */
 	else
 		shadow_leave(s, now);
+}
+
+SLOW void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
+			     uint64_t now)
+{
+	const int saved = errno;
+
+	if (s->too_deep > 0)
+		s->too_deep--;
+	else
+		leave(s, fn, site, now);
 	errno = saved;
+}
+
+/* ------------------------------------------------------------------ jumps */
+
+/* The frame address of a hook lies two words below its caller's stack pointer
+ * at the call. */
+static bool below(const struct thread_state *s, const struct frame *f,
+		 uint64_t target)
+{
+	const bool alt = shadow_in_alt(s, target);
+
+	if (shadow_in_alt(s, f->sp) != alt)
+		return !alt;
+	return f->sp + 16 < target;
+}
+
+/* The outermost of the dead native frames, or s->top if none is dead. */
+static struct frame *first_dead(struct thread_state *s, uint64_t target)
+{
+	struct frame *dead = s->top;
+
+	for (struct frame *f = s->top; f > shadow_ground(s); f--) {
+		if (frame_is_lua(f - 1))
+			continue;
+		if (!below(s, f - 1, target))
+			break;
+		dead = f - 1;
+	}
+	return dead;
+}
+
+static bool is_yielding(const struct thread_state *s)
+{
+	return thread_upcalls.lua_yielding && thread_upcalls.lua_yielding(s);
+}
+
+/* A Lua error is such a jump; how many calls it ended Lua can say once it has
+ * landed. */
+static void doubt(struct thread_state *s)
+{
+	if (thread_upcalls.lua_doubt && s->top > shadow_ground(s) &&
+	    frame_is_lua(s->top - 1) && !frame_is_untold(s->top - 1) &&
+	    !is_yielding(s))
+		s->top[-1].flags = FRAME_LUA | FRAME_DOUBTED;
+}
+
+void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now)
+{
+	struct frame *dead = first_dead(s, target);
+
+	if (BROKEN(longjmp))
+		return;
+	while (s->segments > 1 && dead < s->top &&
+	       dead < s->frames + shadow_segment(s)->base) {
+		const size_t at = (size_t)(dead - s->frames);
+
+		shadow_detach_lost(s, now);
+		dead = s->frames + at;
+	}
+	/* A coroutine that yields keeps its Lua frames; what is native among
+	 * them is dropped when they are put away. */
+	if (dead < s->top && !is_yielding(s))
+		shadow_unwind(s, dead, UNWIND_JUMP, now);
+	doubt(s);
 }

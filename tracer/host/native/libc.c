@@ -1,12 +1,15 @@
-/* libc_jump.c - functions of libc that change which stack frames are alive, or where
- * code lies, wrapped: longjmp and its kin, sigaltstack, dlclose.
- * SPDX-License-Identifier: MIT */
-#include "tracer/host/pool/process.h"
+/* libc.c - functions of libc that weft stands in for: those that end stack
+ * frames, move code or the signal stack, or forbid system calls. Each does
+ * what libc's does. SPDX-License-Identifier: MIT */
+#include "tracer/host/base/module.h"
 #include "tracer/host/native/exclude.h"
-#include "tracer/host/thread/shadow_stack.h"
+#include "tracer/host/pool/process.h"
+#include "tracer/host/thread/thread.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -18,15 +21,16 @@ static jump_fn *real_longjmp, *real__longjmp, *real_siglongjmp, *real_chk;
 static int (*real_dlclose)(void *);
 
 /* Can this libc's jump buffers be read? Found out at the start. */
-static int readable;
+static bool readable;
 
 static void *next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* The stack pointer a jump will set. glibc on x86-64 keeps it in word 6, rotated
- * and xored with the thread's pointer guard (sysdeps/x86_64/setjmp.S). */
+/* The stack pointer a jump will set. glibc on x86-64 keeps it in word 6,
+ * rotated and xored with the thread's pointer guard
+ * (sysdeps/x86_64/setjmp.S). */
 static uint64_t target_of(const struct __jmp_buf_tag *env)
 {
 #if defined(__x86_64__) && defined(__GLIBC__)
@@ -58,7 +62,12 @@ __attribute__((constructor(101))) static void begin(void)
 	real_dlclose = (int (*)(void *))next("dlclose");
 }
 
-__attribute__((unused)) static void note(const struct __jmp_buf_tag *env)
+/* ------------------------------------------------------------------ jumps */
+
+/* The thread sanitizer's runtime wraps these itself and calls them before it is
+ * ready for code it watches: builds with it go without. */
+#ifndef __SANITIZE_THREAD__
+static void record_jump(const struct __jmp_buf_tag *env)
 {
 	const int saved = errno;
 	const uint64_t target = readable ? target_of(env) : 0;
@@ -70,25 +79,20 @@ __attribute__((unused)) static void note(const struct __jmp_buf_tag *env)
 	s = thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {
 		/* Levels above the one that goes on have nothing alive. */
-		const uint64_t now = thread_clock(s);
-
-		shadow_jump(s, target, now);
+		unwind_jump(s, target, chunk_clock(s));
 		thread_release(s);
 	}
 	errno = saved;
 }
 
-/* The thread sanitizer's runtime wraps these itself and calls them before it is
- * ready for code it watches: builds with it go without. */
-#ifndef __SANITIZE_THREAD__
 #define WRAP(name, real)                                                       \
 	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
 		__attribute__((noreturn));                                     \
 	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
 	{                                                                      \
-		if (!real)                                              \
+		if (!real)                                                     \
 			real = (jump_fn *)next(#name);                         \
-		note(env);                                                     \
+		record_jump(env);                                              \
 		real(env, value);                                              \
 		__builtin_unreachable();                                       \
 	}
@@ -107,7 +111,7 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 
 	if (r == 0 && ss) {
 		const uint64_t low = (uint64_t)ss->ss_sp;
-		const int off = (ss->ss_flags & SS_DISABLE) != 0;
+		const bool off = (ss->ss_flags & SS_DISABLE) != 0;
 
 		thread_set_alt_stack(off ? 0 : low,
 				     off ? 0 : low + ss->ss_size);
@@ -116,13 +120,15 @@ EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 }
 #endif
 
+/* ---------------------------------------------------------------- modules */
+
 /* Another module may be mapped where this one was, by another thread, as soon
- * as it is gone: tell before and after. */
-static void module_goes(void)
+ * as it is gone: told before and after. */
+static void say_module_goes(void)
 {
-	atomic_fetch_add(&process_module_epoch, 1);
-	if (process_pool)
-		atomic_fetch_add(&process_pool->generation,
+	atomic_fetch_add(&module_epoch, 1);
+	if (mapped_pool)
+		atomic_fetch_add(&mapped_pool->generation,
 				 POOL_GENERATION_STEP);
 }
 
@@ -132,9 +138,44 @@ EXPORT int dlclose(void *handle)
 
 	if (!real_dlclose)
 		real_dlclose = (int (*)(void *))next("dlclose");
-	module_goes();
+	say_module_goes();
 	r = real_dlclose(handle);
 	exclude_check();
-	module_goes();
+	say_module_goes();
 	return r;
+}
+
+/* ---------------------------------------------------------------- seccomp
+ * Programs that give up system calls, or the clock: what weft does beyond their
+ * own code must not be what they are killed for. */
+
+/* The kernel takes the time stamp counter from a thread in seccomp's strict
+ * mode, and every system call but four: it cannot be recorded any further. */
+static bool ends_recording(int option, unsigned long mode)
+{
+	return (option == PR_SET_SECCOMP && mode == SECCOMP_MODE_STRICT) ||
+	       (option == PR_SET_TSC && mode == PR_TSC_SIGSEGV);
+}
+
+/* Before a filter of system calls is put in place the kernel mostly wants
+ * PR_SET_NO_NEW_PRIVS, which all libraries ask for here. */
+static bool may_confine(int option)
+{
+	return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS;
+}
+
+/* libc's has a variable number of arguments, all in registers. */
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		 unsigned long d);
+
+EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		 unsigned long d)
+{
+	if (may_confine(option))
+		process_confined = true;
+	if (ends_recording(option, a) && thread_self) {
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
+		thread_end();
+	}
+	return (int)syscall(SYS_prctl, option, a, b, c, d);
 }

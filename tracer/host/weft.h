@@ -26,24 +26,25 @@ void weft_mark(const char *name);
  * if it could not be recorded. */
 int weft_label(const char *key, const char *value);
 
-/* A recording with a title: what lies between weft_start and weft_stop of that
- * title is one; up to 8 of them may overlap in a process, and reports can show
- * each alone (--recording TITLE). Recording is turned on with the first, if it
- * was off, and then off with the last. Without a title (NULL or ""): weft_resume
- * and weft_pause. It is in effect when the function returns.
- * weft_start: 0 started, 1 it runs already, -1 this program is not being
- * recorded, -2 too many. weft_stop: 1 stopped, 0 it did not run. */
+/* A recording with a title: what lies between weft_start and weft_stop of
+ * that title is one; up to 8 of them may overlap in a process, and reports
+ * can show each alone (--recording TITLE). Recording is turned on with the
+ * first, if it was off, and then off with the last. Without a title (NULL or
+ * ""): weft_resume and weft_pause. It is in effect when the function
+ * returns. weft_start: 0 started, 1 it runs already, -1 this program is not
+ * being recorded, -2 too many. weft_stop: 1 stopped, 0 it did not run. */
 int weft_start(const char *title);
 int weft_stop(const char *title);
 
-/* Record only what runs inside of weft_inside_begin and weft_inside_end (only
- * not 0), from the next event of each thread on, or everything again (0). Returns
- * what it was, -1: this program is not being recorded. */
+/* Record only what runs inside of weft_inside_begin and weft_inside_end
+ * (only not 0), from the next event of each thread on, or everything again
+ * (0). Returns what it was, -1: this program is not being recorded. */
 int weft_inside_only(int only);
 
 /* In pairs on one thread; may be nested. A nanosecond when everything is
- * recorded. Calls still open at the outermost end are ended there; weft_inside_end
- * then returns 1: nothing is recorded on this thread any more. */
+ * recorded. Calls still open at the outermost end are ended there;
+ * weft_inside_end then returns 1: nothing is recorded on this thread any
+ * more. */
 void weft_inside_begin(void);
 int weft_inside_end(void);
 
@@ -51,26 +52,27 @@ int weft_inside_end(void);
  * Returns what it was, -1: this program is not being recorded. */
 int weft_native(int on);
 
-/* Native coroutines (fibers): for programs that switch stacks by themselves, on
- * one thread or from one to another. Those made with makecontext, and those of
- * libraries that tell a sanitizer of their switches, are found without this.
- * Switches may come from any thread, one after the other for each fiber.
+/* Native coroutines (fibers): for programs that switch stacks by themselves,
+ * on one thread or from one to another. Those made with makecontext, and
+ * those of libraries that tell a sanitizer of their switches, are found
+ * without this. Switches may come from any thread, one after the other for
+ * each fiber.
  *
  * weft_fiber_create: for a new stack, or an old one on which something new
- * begins. NULL if this program is not being recorded; the others ignore that.
- * weft_fiber_switch: right before the switch; NULL: back to the thread's own
- * stack. What is open on the fiber that is left, native calls and Lua coroutines,
- * goes with it.
- * weft_fiber_destroy: it will not run again, and the handle is not good any
- * more. The fiber that runs may do so itself, right before it switches away for
- * the last time: that is its end, and the thread is back on its own stack. */
+ * begins. NULL if this program is not being recorded; the others ignore
+ * that. weft_fiber_switch: right before the switch; NULL: back to the
+ * thread's own stack. What is open on the fiber that is left, native calls
+ * and Lua coroutines, goes with it. weft_fiber_destroy: it will not run
+ * again, and the handle is not good any more. The fiber that runs may do so
+ * itself, right before it switches away for the last time: that is its end,
+ * and the thread is back on its own stack. */
 struct weft_fiber;
 struct weft_fiber *weft_fiber_create(void);
 void weft_fiber_switch(struct weft_fiber *fiber);
 void weft_fiber_destroy(struct weft_fiber *fiber);
 
-/* The number of its coroutine, as reports show it; NULL: of the fiber that runs,
- * 0 if none does. */
+/* The number of its coroutine, as reports show it; NULL: of the fiber that
+ * runs, 0 if none does. */
 unsigned long long weft_fiber_coroutine(const struct weft_fiber *fiber);
 
 /* How it stands with this process's recording. */
@@ -100,9 +102,9 @@ enum weft_lua_result {
 	WEFT_LUA_INVALID = -3      /* L or the table is NULL */
 };
 
-/* The program's own lua_ functions: X(name) in every version of Lua, X52(name)
- * from 5.2 on, X54(name) from 5.4 on, X51(name) in 5.1 and LuaJIT, XJIT(name) in
- * LuaJIT alone. New names are added at the end. */
+/* The program's own lua_ functions: X(name) in every version of Lua,
+ * X52(name) from 5.2 on, X54(name) from 5.4 on, X51(name) in 5.1 and LuaJIT,
+ * XJIT(name) in LuaJIT alone. New names are added at the end. */
 #define WEFT_LUA_FUNCTIONS(X, X52, X54, X51, XJIT)                                      \
 	X(lua_newstate) X(lua_close) X(lua_newthread) X(lua_status)            \
 	X(lua_resume) X(lua_sethook) X(lua_gethook) X(lua_gethookmask)         \
@@ -133,18 +135,18 @@ struct weft_lua_api {
  * that find them in another way. The table is copied. */
 int weft_lua_attach_with(struct lua_State *L, const struct weft_lua_api *api);
 
-/* The number of the coroutine L, as reports show it; 0: a main state, or not known
- * (as yet: it gets its number when it first runs). */
+/* The number of the coroutine L, as reports show it; 0: a main state, or not
+ * known (as yet: it gets its number when it first runs). */
 unsigned long long weft_lua_coroutine(struct lua_State *L);
 
-/* Take weft's hook off L, this one coroutine, until weft_lua_attach(L): for times
- * in which nothing of it is to be recorded. The program's own stays. */
+/* Take weft's hook off L, this one coroutine, until weft_lua_attach(L): for
+ * times in which nothing of it is to be recorded. The program's own stays. */
 void weft_lua_rest(struct lua_State *L);
 
-/* Where Lua is linked statically nobody sees lua_resume: switches of coroutines
- * are found at the next Lua event. To have them exact, call the first before each
- * lua_resume(L, ...) and the second right after it; from: who resumes L, or any
- * other lua_State of the same Lua. Harmless elsewhere. */
+/* Where Lua is linked statically nobody sees lua_resume: switches of
+ * coroutines are found at the next Lua event. To have them exact, call the
+ * first before each lua_resume(L, ...) and the second right after it; from:
+ * who resumes L, or any other lua_State of the same Lua. Harmless elsewhere. */
 struct weft_lua_switch { unsigned long opaque[8]; };
 int weft_lua_resuming(struct lua_State *L, struct lua_State *from,
 		      struct weft_lua_switch *);
@@ -153,9 +155,9 @@ void weft_lua_resumed(const struct weft_lua_switch *);
 /* Are calls of lua_ functions on L seen (L is of a shared Lua library)? */
 int weft_lua_is_interposed(struct lua_State *L);
 
-/* Functions of the library or program that address lies in are not recorded when
- * Lua calls them, nor are Lua functions of the source "=[weft]". 0, or -1: too
- * many. For modules that bring weft to Lua. */
+/* Functions of the library or program that address lies in are not recorded
+ * when Lua calls them, nor are Lua functions of the source "=[weft]". 0, or
+ * -1: too many. For modules that bring weft to Lua. */
 int weft_lua_hide(const void *address);
 
 /* The program turns LuaJIT's compiler on or off, or has it on at first, where

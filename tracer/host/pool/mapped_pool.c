@@ -1,0 +1,303 @@
+/* mapped_pool.c - finding the pool, and taking from it. Several processes, all
+ * their threads and the recorder do so at once, without locks: a slot or buffer
+ * is claimed by one word. SPDX-License-Identifier: MIT */
+#include "tracer/host/pool/mapped_pool.h"
+#include "tracer/host/base/clock.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct pool *mapped_pool;
+struct mapped_view mapped_view;
+
+/* ---------------------------------------------------------------- mapping */
+
+struct address {
+	int fd;
+	dev_t device;
+	ino_t inode;
+	const char *path;
+};
+
+static bool parse(const char *text, struct address *a)
+{
+	char *end;
+
+	a->fd = (int)strtol(text, &end, 10);
+	if (*end++ != ':')
+		return false;
+	a->device = (dev_t)strtoull(end, &end, 10);
+	if (*end++ != ':')
+		return false;
+	a->inode = (ino_t)strtoull(end, &end, 10);
+	if (*end++ != ':')
+		return false;
+	a->path = end;
+	return true;
+}
+
+static bool is_pool(int fd, const struct address *a, off_t *size)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    st.st_dev != a->device || st.st_ino != a->inode)
+		return false;
+	*size = st.st_size;
+	return true;
+}
+
+static struct pool *map_fd(int fd, off_t size)
+{
+	struct pool *const p = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+				    MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (!pool_valid(p, (uint64_t)size)) {
+		munmap(p, (size_t)size);
+		return NULL;
+	}
+	return p;
+}
+
+/* By the inherited descriptor, or else by the path. */
+static struct pool *map_pool(const struct address *a)
+{
+	struct pool *p = NULL;
+	off_t size;
+	int fd;
+
+	if (is_pool(a->fd, a, &size))
+		return map_fd(a->fd, size);
+	fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (is_pool(fd, a, &size))
+		p = map_fd(fd, size);
+	if (fd >= 0)
+		close(fd);
+	return p;
+}
+
+struct pool *mapped_open(const char *text)
+{
+	struct address a;
+	struct pool *const p = parse(text, &a) ? map_pool(&a) : NULL;
+
+	if (!p)
+		return NULL;
+	mapped_view = (struct mapped_view){
+		.processes = pool_process(p, 0),
+		.threads = pool_thread(p, 0),
+		.states = pool_state(p, 0),
+		.small = (uint64_t *)((char *)p + p->small_offset),
+		.big = (uint64_t *)((char *)p + p->big_offset),
+		.process_slots = p->process_slots,
+		.thread_slots = p->thread_slots,
+		.small_count = p->small_buffers,
+		.big_count = p->big_buffers,
+		.recording = p->recording,
+		.lua = p->lua != 0,
+		.native = p->native != 0,
+	};
+	clock_is_tsc = p->use_tsc != 0;
+	return p;
+}
+
+/* --------------------------------------------------------------- liveness
+ * A slot's owner holds its robust mutex, by which the kernel tells the recorder
+ * of the owner's end. libc keeps a list of a thread's mutexes for the kernel. A
+ * child that the program made by clone itself has none, and libc takes it for
+ * its parent: it gets a list of ours. */
+
+static struct robust_list_head ours;
+static THREAD_LOCAL bool is_ours;
+
+static void begin_list(void)
+{
+	struct robust_list_head *known = &ours;
+	size_t size;
+
+	is_ours = false;
+	if (syscall(SYS_get_robust_list, 0, &known, &size) != 0 || known)
+		return;
+	ours = (struct robust_list_head){
+		.list = { &ours.list },
+		.futex_offset = (long)offsetof(pthread_mutex_t, __data.__lock) -
+			(long)offsetof(pthread_mutex_t, __data.__list.__next),
+	};
+	is_ours = syscall(SYS_set_robust_list, &ours, sizeof(ours)) == 0;
+}
+
+static bool hold_in_ours(pthread_mutex_t *m)
+{
+	struct robust_list *const node =
+		(struct robust_list *)&m->__data.__list.__next;
+	int free = 0;
+	bool held;
+
+	ours.list_op_pending = node;
+	held = __atomic_compare_exchange_n(&m->__data.__lock, &free,
+					   (int)syscall(SYS_gettid), 0,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	if (held) {
+		node->next = ours.list.next;
+		barrier();
+		ours.list.next = node;
+	}
+	barrier();
+	ours.list_op_pending = NULL;
+	return held;
+}
+
+/* Until the calling thread ends. False: another holds it. */
+static bool hold(pthread_mutex_t *m)
+{
+	return is_ours ? hold_in_ours(m) : pthread_mutex_trylock(m) == 0;
+}
+
+/* Has the recorder died? The kernel says so in its mutex. */
+static bool recorder_is_dead(void)
+{
+	const int lock = __atomic_load_n((int *)&mapped_pool->recorder,
+					 __ATOMIC_RELAXED);
+
+	return lock == 0 || (lock & FUTEX_OWNER_DIED) != 0;
+}
+
+/* ------------------------------------------------------------------ slots */
+
+static bool claim_slot(_Atomic uint32_t *state, pthread_mutex_t *alive)
+{
+	uint32_t expected = SLOT_FREE;
+
+	if (atomic_load_explicit(state, memory_order_relaxed) != SLOT_FREE ||
+	    !atomic_compare_exchange_strong(state, &expected, SLOT_BUSY))
+		return false;
+	if (hold(alive))
+		return true;
+	atomic_store(state, SLOT_FREE);
+	return false;
+}
+
+struct pool_process *mapped_claim_process(void)
+{
+	begin_list();
+	for (uint32_t i = 0; i < mapped_view.process_slots; i++) {
+		struct pool_process *const p = &mapped_view.processes[i];
+
+		if (claim_slot(&p->state, &p->alive))
+			return p;
+	}
+	return NULL;
+}
+
+uint32_t mapped_claim_thread(void)
+{
+	const uint32_t slots = mapped_view.thread_slots;
+	const uint32_t start = slots == 0 ? 0 :
+		atomic_fetch_add(&mapped_pool->thread_hint, 1) % slots;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const uint32_t k = start + i < slots ? start + i :
+				   start + i - slots;
+		struct pool_thread *const t = &mapped_view.threads[k];
+
+		if (claim_slot(&t->state, &t->alive))
+			return k;
+	}
+	return NO_SLOT;
+}
+
+/* ---------------------------------------------------------------- buffers */
+
+static bool claim(uint32_t b, uint64_t word, uint32_t slot, uint32_t generation)
+{
+	return atomic_compare_exchange_strong(&mapped_view.states[b], &word,
+		buffer_word(BUFFER_FILLING, slot, generation));
+}
+
+/* Always the first free one: a pool that is drained in time then uses few of
+ * its buffers, again and again, which stay in the caches and need no new page
+ * of this process. */
+static uint32_t claim_in(uint32_t first, uint32_t count, uint32_t slot)
+{
+	for (uint32_t b = first; b < first + count; b++) {
+		const uint64_t word = atomic_load_explicit(
+			&mapped_view.states[b], memory_order_relaxed);
+
+		if (buffer_state(word) == BUFFER_FREE &&
+		    claim(b, word, slot, buffer_generation(word)))
+			return b;
+	}
+	return NO_BUFFER;
+}
+
+static uint32_t claim_free(uint32_t slot, bool big)
+{
+	const uint32_t small_count = mapped_view.small_count;
+	uint32_t b = NO_BUFFER;
+
+	for (int i = 0; i < 2 && b == NO_BUFFER; i++, big = !big)
+		b = big ? claim_in(small_count, mapped_view.big_count, slot) :
+		    claim_in(0, small_count, slot);
+	return b;
+}
+
+/* The flight recorder: take the full buffer that was closed first. */
+static uint32_t claim_oldest(uint32_t slot)
+{
+	const uint32_t all = mapped_view.small_count + mapped_view.big_count;
+
+	for (int tries = 0; tries < 3; tries++) {
+		uint64_t oldest = UINT64_MAX, word = 0;
+		uint32_t best = NO_BUFFER;
+
+		for (uint32_t b = mapped_view.small_count; b < all; b++) {
+			const uint64_t w = atomic_load(&mapped_view.states[b]);
+			const struct chunk_header *const h =
+				(const void *)mapped_words(b);
+
+			if (buffer_state(w) == BUFFER_FULL &&
+			    h->tick_end < oldest) {
+				oldest = h->tick_end;
+				best = b;
+				word = w;
+			}
+		}
+		if (best == NO_BUFFER ||
+		    claim(best, word, slot, buffer_generation(word) + 1))
+			return best;
+	}
+	return NO_BUFFER;
+}
+
+uint32_t mapped_claim_buffer(uint32_t slot, bool big)
+{
+	const struct timespec pause = { 0, 200000 };
+	uint32_t b = claim_free(slot, big);
+
+	if (b != NO_BUFFER || mapped_pool->on_full == POOL_DROP)
+		return b;
+	if (mapped_pool->on_full == POOL_OVERWRITE)
+		return claim_oldest(slot);
+	while (b == NO_BUFFER && !recorder_is_dead()) {
+		/* nanosleep() itself would be a place to be cancelled at. */
+		syscall(SYS_nanosleep, &pause, NULL);
+		b = claim_free(slot, big);
+	}
+	return b;
+}
+
+void mapped_release_buffer(uint32_t b, uint64_t word, enum buffer_state state)
+{
+	const uint32_t slot = state == BUFFER_FULL ? buffer_slot(word) : 0;
+
+	if (word != 0)
+		atomic_compare_exchange_strong(&mapped_view.states[b], &word,
+			buffer_word(state, slot, buffer_generation(word)));
+}

@@ -1,0 +1,65 @@
+/* mapped_pool.h - the pool as this process has it mapped: its slots, which
+ * stand for processes and threads, and its buffers, which are filled with
+ * chunks. pool/ joins this process to the recording. It may use base/, and
+ * knows nothing of what is recorded. SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_POOL_MAPPED_POOL_H
+#define WEFT_TRACER_HOST_POOL_MAPPED_POOL_H
+
+#include "tracepoints/pool.h"
+#include "tracer/host/base/base.h"
+
+extern HIDDEN struct pool *mapped_pool; /* NULL: this program is not recorded */
+
+/* The pool's layout, copied when it was mapped and checked: the mapping itself
+ * can be overwritten by any recorded process. */
+struct mapped_view {
+	struct pool_process *processes;
+	struct pool_thread *threads;
+	_Atomic uint64_t *states;
+	uint64_t *small, *big;
+	uint32_t process_slots, thread_slots, small_count, big_count;
+	uint64_t recording;
+	bool lua, native; /* to be recorded at all? */
+};
+
+extern HIDDEN struct mapped_view mapped_view;
+
+/* Maps the pool that the text, POOL_ENV's value, names; false: there is none
+ * that can be used. mapped_pool is left to the caller to set. Hook-safe. */
+struct pool *mapped_open(const char *text);
+
+/* A slot for this process, or NULL: none is free. It is held until the calling
+ * thread ends; the caller fills it, then sets its state to SLOT_USED. To be
+ * called first by a new process. Hook-safe. */
+struct pool_process *mapped_claim_process(void);
+
+/* The number of a slot for the calling thread, which holds it until it ends, or
+ * NO_SLOT: none is free. The caller sets its state, as above. Hook-safe. */
+#define NO_SLOT UINT32_MAX
+uint32_t mapped_claim_thread(void);
+
+/* The number of a buffer to fill, of the other size if need be, for the thread
+ * in that slot. Where all are in use: waits for the recorder, takes the oldest
+ * full one, or gives NO_BUFFER, as the pool says. Hook-safe. */
+#define NO_BUFFER UINT32_MAX
+uint32_t mapped_claim_buffer(uint32_t slot, bool big);
+
+/* From filling to full, or back to free, unless the recorder or the parent of a
+ * fork was faster. word: the buffer's state as it was; 0: it is not of this
+ * process any more. Hook-safe. */
+void mapped_release_buffer(uint32_t b, uint64_t word, enum buffer_state state);
+
+INLINE bool mapped_is_small(uint32_t b)
+{
+	return b < mapped_view.small_count;
+}
+
+INLINE uint64_t *mapped_words(uint32_t b)
+{
+	return mapped_is_small(b) ?
+	       mapped_view.small + (size_t)b * POOL_SMALL_WORDS :
+	       mapped_view.big + (size_t)(b - mapped_view.small_count) *
+				 POOL_BIG_WORDS;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* chunk_dictionary.h - naming functions in a chunk: each function that its
+ * records refer to has an index there. Hook-safe; busy.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_THREAD_CHUNK_DICTIONARY_H
+#define WEFT_TRACER_HOST_THREAD_CHUNK_DICTIONARY_H
+
+#include "tracer/host/thread/chunk.h"
+
+/* The two entries of which one may be this function's: it is if its key and
+ * epoch say so, and then has the index in the open chunk. */
+INLINE const struct table_entry *
+dictionary_entries(const struct thread_state *s, uint64_t key)
+{
+	return s->table[hash_place(key, TABLE_BITS)].entry;
+}
+
+/* The function's index in the open chunk, which is named there if need be, or
+ * NO_INDEX: there is no room. */
+#define NO_INDEX UINT32_MAX
+uint32_t dictionary_try_name(struct thread_state *s, uint64_t key);
+
+/* The same, with the address for a name, or another function's index: for a
+ * function that finds no room even in a chunk of its own. Counted. */
+uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key);
+
+/* Writes count frames as open-frame words, the first being the first-th of
+ * total open ones (which decides what a deep stack leaves out); returns the
+ * word after. At most count words are written. */
+uint64_t *dictionary_put_frames(struct thread_state *s, const struct frame *f,
+				uint32_t count, uint32_t first, uint32_t total,
+				uint64_t *to);
+
+/* Writes the item of all open stacks into a chunk that was just opened. */
+void dictionary_put_stack(struct thread_state *s);
+
+#endif

@@ -1,0 +1,122 @@
+/* thread.h - the state that a thread records with: taking hold of it for the
+ * time of a hook, and what happens to the thread as a whole.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_THREAD_THREAD_H
+#define WEFT_TRACER_HOST_THREAD_THREAD_H
+
+#include "tracer/host/thread/unwind.h"
+
+/* The thread's own level; NULL: it has not recorded yet, or not any more. */
+extern THREAD_LOCAL struct thread_state *thread_self;
+
+/* The pool, where native calls are recorded; NULL: they are not, as yet. */
+extern HIDDEN struct pool *thread_native_pool;
+
+/* The state's invariants (thread_state.h). */
+bool thread_valid(const struct thread_state *s);
+
+/* --------------------------------------------------- for the time of a hook */
+
+struct thread_state *thread_sync(struct thread_state *s);
+struct thread_state *thread_nested(struct thread_state *s, uint64_t sp);
+
+/* The state to record with, busy, or NULL: record nothing. sp is the caller's
+ * frame address. To be given back by thread_release. Hook-safe; does not change
+ * errno. */
+INLINE struct thread_state *thread_acquire_in(const struct pool *pool,
+					      uint64_t sp)
+{
+	struct thread_state *s = thread_self;
+
+	if (unlikely(!s || s->generation !=
+		     atomic_load_explicit(&pool->generation,
+					  memory_order_relaxed))) {
+		/* Off costs no more than this. */
+		if (pool &&
+		    !(atomic_load_explicit(&pool->generation,
+					   memory_order_relaxed) & POOL_ON))
+			return NULL;
+		s = thread_sync(s);
+		if (!s)
+			return NULL;
+	}
+	if (unlikely(s->busy != 0)) {
+		s = thread_nested(s, sp);
+		if (!s)
+			return NULL;
+	}
+	s->busy = sp;
+	barrier();
+	return s;
+}
+
+INLINE struct thread_state *thread_acquire(uint64_t sp)
+{
+	return thread_acquire_in(mapped_pool, sp);
+}
+
+/* The same for a native call, which may come before this library is ready to
+ * run: nothing of it may be touched but thread_native_pool. */
+struct pool *thread_find_native_pool(void);
+
+INLINE struct thread_state *thread_acquire_native(uint64_t sp)
+{
+	const struct pool *pool = thread_native_pool;
+
+	if (unlikely(!pool)) {
+		pool = thread_find_native_pool();
+		if (!pool)
+			return NULL;
+	}
+	return thread_acquire_in(pool, sp);
+}
+
+INLINE void thread_release(struct thread_state *s)
+{
+	CHECKED(thread_valid(s));
+	barrier();
+	s->busy = 0;
+}
+
+/* A native call was not recorded, since there is no state for it: counts it if
+ * the thread had one. */
+void thread_count_missed(void);
+
+/* ---------------------------------------------------- the thread as a whole */
+
+/* A longjmp is about to set the stack pointer to target: hooks that a signal
+ * handler interrupted below it will not come back. */
+void thread_jumped(uint64_t target);
+
+/* The thread's signal stack lies there now; 0, 0: it has none. */
+void thread_set_alt_stack(uint64_t low, uint64_t high);
+
+/* Hands the thread's chunks over: it ends, or cannot be recorded any more. */
+void thread_end(void);
+
+/* ----------------------------------------------------------------- regions
+ * Recording only inside chosen calls (weft_inside_only): a thread that is in
+ * none is shut out, which costs as much as having no state. The common path
+ * knows nothing of it. */
+
+/* Set once the program asks for it; never taken back but by whoever set it. */
+extern HIDDEN _Atomic int region_only;
+/* How many chosen calls this thread is in. */
+extern HIDDEN THREAD_LOCAL uint32_t region_depth;
+
+/* Is this thread shut out? */
+INLINE bool region_is_shut(void)
+{
+	return atomic_load_explicit(&region_only, memory_order_relaxed) &&
+	       region_depth == 0;
+}
+
+/* Sets the depth; back at 0, the calls that are open end, and the thread is
+ * shut out. sp: of the caller. */
+void region_set(uint32_t depth, uint64_t sp);
+
+/* A coroutine comes off the thread, whose depth was outside before: chosen
+ * calls go where it goes. Returns those it sleeps in, if it may come back. */
+uint32_t region_back(uint32_t outside, bool sleeps, uint64_t sp);
+
+#endif

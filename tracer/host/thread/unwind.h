@@ -1,0 +1,23 @@
+/* unwind.h - native events that are not the common case: which frames died
+ * without a word. Hook-safe; busy. SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_THREAD_UNWIND_H
+#define WEFT_TRACER_HOST_THREAD_UNWIND_H
+
+#include "tracer/host/thread/shadow_stack.h"
+
+/* A native call whose stack pointer is above the innermost frame's, or on a Lua
+ * frame that waits: ends what has died. Returns whether to push the frame;
+ * false: it is the C function that Lua just called. */
+bool unwind_native_enter(struct thread_state *s, const struct frame *f,
+			 uint64_t now);
+
+/* A native return that does not match the innermost frame. */
+void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
+			uint64_t now);
+
+/* The stack pointer jumps to target (longjmp): native frames below it end, and
+ * Lua frames that stand on such a frame in the same segment. Lua's own fate is
+ * for the Lua side to decide at its next event. */
+void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now);
+
+#endif
