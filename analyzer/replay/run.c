@@ -100,6 +100,9 @@ static void run_record(struct replay *r, struct stream *st,
 
 /* ---- calls ---- */
 
+/* The loop is one function, so that what it uses stays in registers. */
+#define HOT static inline __attribute__((always_inline))
+
 /* What the loop uses of a stream, in registers. */
 struct cursor {
 	ticks now, until;
@@ -134,8 +137,8 @@ pass_edge(struct replay *r, struct stream *st, struct cursor *c, ticks gap)
 
 /* The innermost call runs for so long. full, here and below: with events and
  * histograms; a constant, so that the code without them pays nothing. */
-static inline void pass(struct replay *r, struct stream *st, struct cursor *c,
-			ticks gap, const bool full)
+HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
+	      const bool full)
 {
 	if (full && r->sink) {
 		store(c, st);
@@ -159,8 +162,8 @@ add_child(struct stream *st, struct cursor *c, func_id func, uint32_t flags)
 }
 
 /* The node of a call of func made now. */
-static inline node_id child(struct replay *r, struct stream *st,
-			    struct cursor *c, func_id func)
+HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
+		  func_id func)
 {
 	uint32_t flags = 0;
 	node_id id;
@@ -174,8 +177,8 @@ static inline node_id child(struct replay *r, struct stream *st,
 		add_child(st, c, func, flags);
 }
 
-static inline void enter(struct replay *r, struct stream *st,
-			 struct cursor *c, func_id func, const bool full)
+HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
+	       func_id func, const bool full)
 {
 	const node_id id = child(r, st, c, func);
 
@@ -195,8 +198,8 @@ static inline void enter(struct replay *r, struct stream *st,
 }
 
 /* A call ended: the rule for LEAVE and LEAF. */
-static inline void count_end(const struct cct *t, struct cct_node *n, ticks took,
-			     const bool full)
+HOT void count_end(const struct cct *t, struct cct_node *n, ticks took,
+		   const bool full)
 {
 	cct_time_node(n, took);
 	if (full && t->hist)
@@ -204,8 +207,8 @@ static inline void count_end(const struct cct *t, struct cct_node *n, ticks took
 }
 
 /* The innermost call ends; false if it is not one of func. */
-static inline bool leave(struct replay *r, struct stream *st, struct cursor *c,
-			 func_id func, const bool full)
+HOT bool leave(struct replay *r, struct stream *st, struct cursor *c,
+	       func_id func, const bool full)
 {
 	const struct frame *const f = c->top - 1;
 
@@ -222,10 +225,18 @@ static inline bool leave(struct replay *r, struct stream *st, struct cursor *c,
 	return true;
 }
 
-/* A whole call. Where its ends are events, or an edge of the clock lies in it,
- * it is taken apart. */
-static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
-			uint64_t word, const bool full)
+/* A whole call whose ends are events, or in which an edge of the clock lies. */
+static void __attribute__((noinline))
+leaf_apart(struct replay *r, struct stream *st, struct cursor *c, func_id func,
+	   ticks took)
+{
+	enter(r, st, c, func, true);
+	pass(r, st, c, took, true);
+	leave(r, st, c, func, true);
+}
+
+HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
+	      uint64_t word, const bool full)
 {
 	const func_id func = r->func[rec_func(word)];
 	const ticks took = rec_leaf_duration(word);
@@ -235,9 +246,7 @@ static inline void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	pass(r, st, c, rec_leaf_gap(word), full);
 	if (__builtin_expect((full && r->sink) || c->now + took >= c->until,
 			     0)) {
-		enter(r, st, c, func, true);
-		pass(r, st, c, took, true);
-		leave(r, st, c, func, true);
+		leaf_apart(r, st, c, func, took);
 		return;
 	}
 	id = child(r, st, c, func);
@@ -258,8 +267,8 @@ static void slow(struct replay *r, struct stream *st, struct cursor *c,
 	load(c, st);
 }
 
-static inline void call(struct replay *r, struct stream *st, struct cursor *c,
-			const uint64_t *record, const bool full)
+HOT void call(struct replay *r, struct stream *st, struct cursor *c,
+	      const uint64_t *record, const bool full)
 {
 	const uint64_t word = *record;
 	const func_id func = r->func[rec_func(word)];
@@ -276,9 +285,8 @@ static inline void call(struct replay *r, struct stream *st, struct cursor *c,
 }
 
 /* Inlined twice, see above. */
-static inline __attribute__((always_inline)) size_t
-run(struct replay *r, struct stream *st, const struct chunk *chunk,
-    size_t from, size_t to, const bool full)
+HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
+	       size_t from, size_t to, const bool full)
 {
 	struct cursor c = { .calls = 0 };
 	size_t i = from;
