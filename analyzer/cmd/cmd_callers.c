@@ -2,43 +2,50 @@
  * those that it calls.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/callers_print.h"
+#include "analyzer/cmd/table.h"
 #include "analyzer/load/header.h"
-#include "analyzer/model/cct.h"
-#include "analyzer/tables/filter.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/tables/callers.h"
+#include "analyzer/tables/filter.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-static size_t arg_top = 20, arg_lines = 10;
-static int arg_sort, arg_root;
+enum { USUAL_TOP = 20, USUAL_LINES = 10 };
+
+static size_t arg_top = SIZE_MAX, arg_lines = SIZE_MAX;
+static int arg_root;
 static bool arg_all, arg_csv;
+static const struct metric *arg_sort;
+static const char *arg_columns;
 
 enum { ROOT_THREAD, ROOT_COROUTINE };
-static const char *const roots[] = { "thread", "coroutine", NULL };
-/* As enum callers_key. */
-static const char *const sort_keys[] = {
-	"total", "self", "calls", "suspended", NULL
+static const char *const roots[] = {
+	[ROOT_THREAD] = "thread", [ROOT_COROUTINE] = "coroutine", NULL
 };
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
 	  .help = "all functions, by self time; no FUNCTION is given" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top,
-	  .help = "functions to show, 0 for all; --csv shows all" },
+	  .to = &arg_top, .help = "functions to show, 0 for all; 20 unless "
+	  "given, all with --csv" },
 	{ .type = OPT_NUMBER, .letter = 'l', .name = "lines", .arg = "N",
 	  .to = &arg_lines, .help = "callers and callees to show of each, the "
-	  "rest in one line; 0 for all; --csv shows all" },
-	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .choices = sort_keys,
+	  "rest in one line; 0 for all; 10 unless given, all with --csv" },
+	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
+	  .to = &arg_sort, .view = &callers_view,
 	  .help = "which callers and callees come first" },
+	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
+	  .to = &arg_columns, .view = &callers_view,
+	  .help = OPT_COLUMNS_HELP },
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
-	  .to = &arg_root, .choices = roots, .help = "where a coroutine's "
-	  "frames stand: on what resumed them, or by themselves" },
+	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
+	  "on what resumed them, or by themselves" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
 	{ .type = OPT_MORE, .more = filter_opts },
@@ -46,10 +53,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-static int has_run(const struct callers *c, func_id f)
-{
-	return c->first_into[f + 1] > c->first_into[f];
-}
+/* ---- which functions ---------------------------------------------------- */
 
 static int by_self(const void *a, const void *b, void *ctx)
 {
@@ -61,37 +65,36 @@ static int by_self(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* A name is a pattern, but a name that has * or | in it is itself, too. */
-static int is_meant(struct session *s, func_id f, const char *name)
+/* A name is a pattern; but a name that contains * or | also means itself. */
+static bool is_meant(struct session *s, func_id f, const char *name)
 {
-	return !name ||
-	       strcmp(func_get(s->funcs, f)->name, name) == 0 ||
+	return !name || strcmp(func_get(s->funcs, f)->name, name) == 0 ||
 	       filter_match_func(s, f, name);
 }
 
-/* Those that ran, of the ones asked for: by self time. */
-static func_id *chosen(struct session *s, const char *name, struct callers *c,
-		       size_t *count)
+/* Those of the functions asked for that ran, by self time. */
+static func_id *find_functions(struct session *s, const char *name,
+			       struct callers *c, size_t *count)
 {
 	func_id *const f =
 		mem_alloc((func_count(s->funcs) + 1) * sizeof(*f));
 
 	*count = 0;
 	for (func_id id = 1; id <= func_count(s->funcs); id++)
-		if (has_run(c, id) && is_meant(s, id, name))
+		if (callers_has(c, id) && is_meant(s, id, name))
 			f[(*count)++] = id;
 	qsort_r(f, *count, sizeof(*f), by_self, c);
 	return f;
 }
 
-/* The busiest ones that hold the word, if any: a name half remembered. */
+/* Proposes the busiest functions whose names contain this one. */
 static enum cmd_exit refuse(const struct load *load, struct callers *c,
 			    const char *name)
 {
 	struct session *const s = load->session;
 	char similar[600] = "";
 	size_t count, shown = 0;
-	func_id *const f = chosen(s, NULL, c, &count);
+	func_id *const f = find_functions(s, NULL, c, &count);
 
 	for (size_t i = 0; i < count && shown < 3 && name[0] != '\0'; i++) {
 		char *const other = out_escape_terminal(
@@ -111,54 +114,145 @@ static enum cmd_exit refuse(const struct load *load, struct callers *c,
 	return CMD_UNREADABLE;
 }
 
-static void set_whole(struct callers_print *p, struct cct *tree)
+/* ---- rows --------------------------------------------------------------- */
+
+struct printer {
+	struct table table;
+	const struct callers *callers;
+	const struct metric *sort;
+};
+
+/* A function's calls of itself are among its callers' rows; the table need not
+ * repeat them among its callees'. */
+static bool is_repeated(const struct callers_row *row)
 {
-	for (node_id id = 1; id <= cct_count(tree); id++) {
-		p->time += cct_get(tree, id)->self;
-		p->calls += cct_get(tree, id)->calls;
-	}
+	return row->f.func == row->of && strcmp(row->relation, "callee") == 0;
 }
 
-static void print(const struct load *load, const struct callers_print *p,
-		  const func_id *f, size_t count)
+static void add_to(struct callers_row *rest, const struct callers_row *row,
+		   bool of_callees)
 {
-	const size_t shown = arg_top == 0 || count < arg_top ? count : arg_top;
+	rest->f.calls += row->f.calls;
+	rest->f.recursive += row->f.recursive;
+	rest->f.total += row->f.total;
+	rest->f.self += row->f.self;
+	rest->f.suspended += row->f.suspended;
+	rest->all_total = row->all_total;
+	rest->all_calls = of_callees ? 0 : row->all_calls;
+}
+
+static void print_side(struct printer *p, func_id f, bool of_callees)
+{
+	const size_t lines = table_top(arg_lines, USUAL_LINES, arg_csv);
+	struct callers_row rest = {
+		.of = f, .relation = of_callees ? "callees" : "callers" };
+	size_t count, shown = 0, left = 0;
+	struct callers_row *const rows = callers_rows(p->callers, f, of_callees,
+						      p->sort, &count);
 	char text[OUT_NUMBER];
 
-	if (arg_csv) {
-		header_print_losses(load);
-		callers_print_csv(p, f, count);
-		return;
+	for (size_t i = 0; i < count; i++) {
+		if (!arg_csv && is_repeated(&rows[i]))
+			continue;
+		if (shown < lines) {
+			shown++;
+			table_row(&p->table, &rows[i]);
+		} else {
+			left++;
+			add_to(&rest, &rows[i], of_callees);
+		}
 	}
-	header_print(stdout, load);
-	for (size_t i = 0; i < shown; i++) {
-		if (i > 0)
-			putchar('\n');
-		callers_print_table(p, f[i]);
-	}
-	if (shown < count)
-		printf("\n... and %s (--top 0 shows all)\n",
-		       out_number_many(text, count - shown, "functions"));
+	snprintf(text, sizeof(text), "... %zu more", left);
+	rest.text = text;
+	if (left > 0)
+		table_row(&p->table, &rest);
+	mem_free(rows);
 }
 
-static enum cmd_exit callers(const struct load *load, const char *name)
+/* In CSV the function's own row has no other function. */
+static void print_function(struct printer *p, func_id f)
 {
-	const struct cct_reroot options = {
-		0, arg_root == ROOT_COROUTINE, CCT_ALL_THREADS };
-	struct cct *const tree = cct_reroot(load->session->cct, &options);
-	struct callers *const c =
-		callers_new(tree, func_count(load->session->funcs));
-	struct callers_print p = { load->session, c, (enum callers_key)arg_sort,
-				   arg_lines, 0, 0 };
+	struct callers_row own = callers_own(p->callers, f);
+
+	if (arg_csv)
+		own.f.func = 0;
+	print_side(p, f, false);
+	table_row(&p->table, &own);
+	print_side(p, f, true);
+}
+
+/* Tells functions of the same name apart. */
+static void print_title(const struct session *s, func_id f)
+{
+	const struct func *const func = func_get(s->funcs, f);
+	const char *const language = func_language(func);
+	char place[512];
+	char *const name = out_escape_terminal(func->name);
+	char *const at = out_escape_terminal(metric_place(place, sizeof(place),
+							  func));
+
+	printf("%s", name);
+	if (language[0] != '\0' || at[0] != '\0')
+		printf(" (%s%s%s)", language,
+		       language[0] != '\0' && at[0] != '\0' ? ", " : "", at);
+	putchar('\n');
+	mem_free(name);
+	mem_free(at);
+}
+
+static void print_tables(struct printer *p, const func_id *f, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			putchar('\n');
+		print_title(p->table.source.session, f[i]);
+		table_begin(&p->table);
+		print_function(p, f[i]);
+		table_end(&p->table);
+	}
+}
+
+static void print(const struct load *load, struct printer *p, const func_id *f,
+		  size_t count)
+{
+	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const size_t shown = count < top ? count : top;
+
+	if (!arg_csv) {
+		header_print(stdout, load);
+		print_tables(p, f, shown);
+		if (shown < count)
+			putchar('\n');
+		table_print_rest(count - shown, "functions");
+		return;
+	}
+	header_print_losses(load);
+	table_begin(&p->table);
+	for (size_t i = 0; i < shown; i++)
+		print_function(p, f[i]);
+	table_end(&p->table);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static enum cmd_exit callers(const struct load *load, struct printer *p,
+			     const char *name)
+{
+	struct session *const s = load->session;
+	struct cct *const tree = cct_reroot(s->cct, &(struct cct_reroot){
+		.by_coroutine = arg_root == ROOT_COROUTINE,
+		.thread = CCT_ALL_THREADS });
+	struct callers *const c = callers_new(tree, func_count(s->funcs));
 	size_t count = 0;
-	func_id *const f = chosen(load->session, name, c, &count);
+	func_id *const f = find_functions(s, name, c, &count);
 	enum cmd_exit status = header_need_calls(load);
 
-	set_whole(&p, tree);
+	p->callers = c;
+	p->table.source.session = s;
 	if (status == CMD_OK && count == 0 && name)
 		status = refuse(load, c, name);
 	else
-		print(load, &p, f, count);
+		print(load, p, f, count);
 	mem_free(f);
 	callers_free(c);
 	cct_free(tree);
@@ -168,6 +262,11 @@ static enum cmd_exit callers(const struct load *load, const char *name)
 static enum cmd_exit run(int count, char **operands)
 {
 	const char *const name = arg_all || count < 1 ? NULL : operands[0];
+	const struct metric_choice choice = {
+		.names = arg_columns, .sort = arg_sort, .csv = arg_csv };
+	struct printer p = {
+		.table.csv = arg_csv, .sort = arg_sort ? arg_sort :
+			metric_sorting(callers_view.metrics, 0) };
 	struct load load;
 	enum cmd_exit status;
 
@@ -177,10 +276,12 @@ static enum cmd_exit run(int count, char **operands)
 			"made");
 		return CMD_USAGE;
 	}
+	if (metric_choose(&p.table.columns, &callers_view, &choice) != 0)
+		return CMD_USAGE;
 	status = load_open(&load, !name ? count : count - 1,
 			   !name ? operands : operands + 1);
 	if (status == CMD_OK)
-		status = callers(&load, name);
+		status = callers(&load, &p, name);
 	load_close(&load);
 	return status;
 }
@@ -194,18 +295,14 @@ const struct cmd cmd_callers = {
 	"between its callers and its callees. FUNCTION is a name, without its\n"
 	"parameters or source if you like, or a pattern such as 'str*'.\n"
 	"\n"
-	"The callers' lines add up to the function's: what it did when\n"
-	"called from there. Its self time and the totals of the callees'\n"
-	"lines add up to its total: they are its time in that callee, until\n"
-	"it is entered again. Shares are of the function's calls and total\n"
-	"(its own: of the whole recording; a callee's calls: of all calls of\n"
-	"the callee). recursive are the calls that began while the function\n"
-	"was open already; their time is in the total of the outermost call.\n"
-	"A coroutine's body has a resumer instead of a caller; [outside] is\n"
-	"where stacks begin.\n"
-	"\n"
-	"--csv: relation is function, caller, resumer, callee or resumed;\n"
-	"the columns after other are those of the line.",
+	"The callers' rows add up to the function's: what it did when called\n"
+	"from there. Its self time and the totals of its callees' rows add up\n"
+	"to its total: they are its time in that callee, until it is entered\n"
+	"again. Shares are of the function's calls and total (its own: of the\n"
+	"whole recording; a callee's calls: of all calls of the callee). The\n"
+	"time of recursive calls is in the total of the outermost call. A\n"
+	"coroutine's body has a resumer instead of a caller; [outside] is\n"
+	"where stacks begin.",
 	.opts = opts,
 	.run = run,
 };

@@ -2,12 +2,16 @@
  * function to its own.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/callers.h"
-#include "analyzer/model/cct.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- the graph ---------------------------------------------------------- */
 
 struct work {
 	struct callers *c;
@@ -23,7 +27,7 @@ static struct callers_arc *arc_of(struct work *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
 	const func_id from = cct_get(w->cct, n->parent)->func;
-	const int resumes = (n->flags & CCT_BODY) != 0;
+	const bool resumes = (n->flags & CCT_BODY) != 0;
 	uint32_t *const at = map_put(w->known, (uint64_t)from << 32 | n->func,
 				     (uint64_t)resumes);
 	struct callers *const c = w->c;
@@ -31,14 +35,14 @@ static struct callers_arc *arc_of(struct work *w, node_id id)
 	if (*at == 0) {
 		*vec_add(&c->arcs, &w->room, &c->arc_count) =
 			(struct callers_arc){
-				.from = from, .to = n->func,
+				.of.func = n->func, .from = from,
 				.resumes = resumes };
 		*at = (uint32_t)c->arc_count;
 	}
 	return &c->arcs[*at - 1];
 }
 
-static void add(struct callers_figures *to, const struct callers_figures *more)
+static void add(struct figures *to, const struct figures *more)
 {
 	to->calls += more->calls;
 	to->recursive += more->recursive;
@@ -47,9 +51,9 @@ static void add(struct callers_figures *to, const struct callers_figures *more)
 	to->suspended += more->suspended;
 }
 
-/* Below the outer activation this one's time is no longer the callee's that the
- * path went through, but its own. What is taken off here was added there: by
- * the end no figure is below 0. */
+/* From here on the time is no longer the time of the callee that the path went
+ * through from the outer call, but this call's own. What is subtracted here was
+ * added there: in the end no figure is below 0. */
 static void take_off(struct work *w, node_id id)
 {
 	const struct cct_path *const p = w->path;
@@ -63,8 +67,8 @@ static void take_off(struct work *w, node_id id)
 static void add_node(struct work *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
-	const int is_outermost = cct_path_is_outermost(w->path, id);
-	const struct callers_figures f = {
+	const bool is_outermost = cct_path_is_outermost(w->path, id);
+	const struct figures f = {
 		.calls = n->calls, .recursive = is_outermost ? 0 : n->calls,
 		.self = n->self, .total = is_outermost ? w->total[id] : 0,
 		.suspended = cct_path_is_first(w->path, id) ?
@@ -80,17 +84,21 @@ static void add_node(struct work *w, node_id id)
 		take_off(w, id);
 }
 
-/* Put the arcs in order of a function, by counting. */
-static void group(const struct callers *c, int by_to, size_t *order,
+static func_id end_of(const struct callers *c, size_t arc, bool by_callee)
+{
+	return by_callee ? c->arcs[arc].of.func : c->arcs[arc].from;
+}
+
+/* Sort the arcs by one of their ends, by counting. */
+static void group(const struct callers *c, bool by_callee, size_t *order,
 		  size_t *first)
 {
 	for (size_t i = 0; i < c->arc_count; i++)
-		first[(by_to ? c->arcs[i].to : c->arcs[i].from) + 1]++;
+		first[end_of(c, i, by_callee) + 1]++;
 	for (size_t f = 1; f <= c->functions + 1; f++)
 		first[f] += first[f - 1];
 	for (size_t i = c->arc_count; i-- > 0; )
-		order[--first[(by_to ? c->arcs[i].to : c->arcs[i].from) + 1]]
-			= i;
+		order[--first[end_of(c, i, by_callee) + 1]] = i;
 	for (size_t f = 0; f <= c->functions; f++)
 		first[f] = first[f + 1];
 	first[c->functions + 1] = c->arc_count;
@@ -108,15 +116,18 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	cct_totals(cct, w.total, w.suspended);
 	c->functions = functions;
 	c->of = mem_alloc((functions + 1) * sizeof(*c->of));
-	for (node_id id = 1; id < nodes; id++)
+	for (node_id id = 1; id < nodes; id++) {
+		c->all.self += cct_get(cct, id)->self;
+		c->all.calls += cct_get(cct, id)->calls;
 		if (cct_get(cct, id)->parent != 0)
 			add_node(&w, id);
+	}
 	c->into = mem_alloc((c->arc_count + 1) * sizeof(*c->into));
 	c->out_of = mem_alloc((c->arc_count + 1) * sizeof(*c->out_of));
 	c->first_into = mem_alloc((functions + 2) * sizeof(size_t));
 	c->first_out = mem_alloc((functions + 2) * sizeof(size_t));
-	group(c, 1, c->into, c->first_into);
-	group(c, 0, c->out_of, c->first_out);
+	group(c, true, c->into, c->first_into);
+	group(c, false, c->out_of, c->first_out);
 	mem_free(w.total);
 	mem_free(w.suspended);
 	map_free(w.known);
@@ -137,65 +148,137 @@ void callers_free(struct callers *c)
 	mem_free(c);
 }
 
-struct order { enum callers_key key; int is_out; };
-
-static uint64_t value(const struct callers_arc *arc, const struct order *o)
+bool callers_has(const struct callers *c, func_id f)
 {
-	switch (o->key) {
-	case CALLERS_TOTAL:
-		return o->is_out ? arc->total_of : arc->of.total;
-	case CALLERS_SELF:
-		return arc->of.self;
-	case CALLERS_CALLS:
-		return arc->of.calls;
-	case CALLERS_SUSPENDED:
-		return o->is_out ? arc->suspended_of : arc->of.suspended;
+	return c->first_into[f + 1] > c->first_into[f];
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b, void *metric)
+{
+	const struct callers_row *const x = a, *const y = b;
+	const int order = metric_compare(metric, NULL, x, y);
+
+	if (order != 0)
+		return order;
+	if (x->f.func != y->f.func)
+		return x->f.func < y->f.func ? -1 : 1;
+	return strcmp(x->relation, y->relation);
+}
+
+static struct callers_row row_of(const struct callers *c,
+				 const struct callers_arc *arc, bool is_callee)
+{
+	struct callers_row row = {
+		.f = arc->of, .of = is_callee ? arc->from : arc->of.func,
+		.text = "[outside]", .all_calls = c->of[arc->of.func].calls };
+
+	row.all_total = c->of[row.of].total;
+	if (is_callee) {
+		row.relation = arc->resumes ? "resumed" : "callee";
+		row.f.total = arc->total_of;
+		row.f.suspended = arc->suspended_of;
+	} else {
+		row.relation = arc->resumes ? "resumer" : "caller";
+		row.f.func = arc->from;
 	}
-	return 0;
+	return row;
 }
 
-static int compare(const void *a, const void *b, void *ctx)
+struct callers_row *callers_rows(const struct callers *c, func_id f,
+				 bool of_callees, const struct metric *metric,
+				 size_t *count)
 {
-	const struct callers_arc *const *const ax = a, *const *const ay = b;
-	const struct callers_arc *const x = *ax, *const y = *ay;
-	const uint64_t vx = value(x, ctx), vy = value(y, ctx);
+	const size_t *const first = of_callees ? c->first_out : c->first_into;
+	const size_t *const order = of_callees ? c->out_of : c->into;
+	struct callers_row *rows;
 
-	if (vx != vy)
-		return vx < vy ? 1 : -1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->resumes - y->resumes;
+	assert(f <= c->functions && first[f] <= first[f + 1]);
+	*count = first[f + 1] - first[f];
+	rows = mem_alloc((*count + 1) * sizeof(*rows));
+	for (size_t i = 0; i < *count; i++)
+		rows[i] = row_of(c, &c->arcs[order[first[f] + i]], of_callees);
+	qsort_r(rows, *count, sizeof(*rows), compare,
+		(void *)(uintptr_t)metric);
+	return rows;
 }
 
-static const struct callers_arc **sorted(const struct callers *c,
-					 const size_t *order, size_t count,
-					 struct order by)
+struct callers_row callers_own(const struct callers *c, func_id f)
 {
-	const struct callers_arc **const arcs =
-		mem_alloc((count + 1) * sizeof(*arcs));
+	struct callers_row row = {
+		.f = c->of[f], .of = f, .relation = "function", .text = "",
+		.all_calls = c->all.calls, .all_total = c->all.self };
 
-	for (size_t i = 0; i < count; i++)
-		arcs[i] = &c->arcs[order[i]];
-	qsort_r(arcs, count, sizeof(*arcs), compare, &by);
-	return arcs;
+	row.f.func = f;
+	return row;
 }
 
-const struct callers_arc **callers_into(const struct callers *c, func_id f,
-					enum callers_key key, size_t *count)
+/* ---- their columns ------------------------------------------------------ */
+
+static METRIC_GETTER(get_relation)
 {
-	const size_t first = c->first_into[f];
+	const struct callers_row *const r = row;
 
-	*count = c->first_into[f + 1] - first;
-	return sorted(c, c->into + first, *count, (struct order){ key, 0 });
+	v->text = r->relation;
+	if (r->f.func == r->of && strcmp(r->relation, "caller") == 0)
+		v->brief = "itself";
 }
 
-const struct callers_arc **callers_out_of(const struct callers *c, func_id f,
-					  enum callers_key key, size_t *count)
+static METRIC_GETTER(get_share)
 {
-	const size_t first = c->first_out[f];
+	const struct callers_row *const r = row;
+	const bool of_calls = strcmp(m->name, "calls-share") == 0;
 
-	*count = c->first_out[f + 1] - first;
-	return sorted(c, c->out_of + first, *count, (struct order){ key, 1 });
+	v->count = of_calls ? r->f.calls : r->f.total;
+	v->whole = of_calls ? r->all_calls : r->all_total;
 }
+
+static METRIC_GETTER(get_function)
+{
+	v->text = func_get(s->session->funcs, (func_id)v->count)->name;
+}
+
+/* The table indents callers and callees. */
+static METRIC_GETTER(get_name)
+{
+	const struct callers_row *const r = row;
+	const bool is_own = strcmp(r->relation, "function") == 0;
+
+	v->text = r->f.func == 0 ? r->text :
+		  func_get(s->session->funcs, r->f.func)->name;
+	snprintf(v->room, sizeof(v->room), "%s%s", is_own ? "" : "    ",
+		 v->text);
+	v->brief = v->room;
+}
+
+static const struct metric metrics[] = {
+	METRIC_TOTAL,
+	{ "share", METRIC_SHARE, 0, NULL, NULL,
+	  "total of the function's total", .get = get_share, .drop = 1 },
+	METRIC_SELF,
+	METRIC_SUSPENDED,
+	METRIC_CALLS,
+	{ "calls-share", METRIC_SHARE, 0, "share", NULL,
+	  "part of the callee's calls", .get = get_share, .drop = 3 },
+	METRIC_RECURSIVE,
+	METRIC_PLACE(struct callers_row, f.func, "", "other_"),
+	{ "relation", METRIC_TEXT, 0, "", NULL,
+	  "function, caller, resumer, callee or resumed",
+	  .get = get_relation },
+	{ "function", METRIC_TEXT, METRIC_OF_FUNC, NULL, NULL,
+	  "the function that is asked for",
+	  METRIC_AT(struct callers_row, of), get_function },
+	METRIC_PLACE(struct callers_row, of, "of-", ""),
+	{ "name", METRIC_TEXT, METRIC_NAME, "function", "other",
+	  "its caller or callee", .get = get_name, .shrink = 24 },
+	{ NULL }
+};
+
+const struct metric_view callers_view = {
+	metrics,
+	"relation,calls,calls-share,recursive,total,share,self,suspended,"
+	"language,name",
+	"relation,function,of-language,of-module,of-file,of-line,name,language,"
+	"module,file,line,calls,recursive,self,total,suspended"
+};

@@ -4,58 +4,67 @@
 #ifndef WEFT_ANALYZER_TABLES_CALLERS_H
 #define WEFT_ANALYZER_TABLES_CALLERS_H
 
-#include "analyzer/model/session.h"
+#include "analyzer/tables/metric.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* A call that began while its function was open already on the path (through
- * whatever others, over coroutines too) is recursive. total is the time of
- * calls that were not, suspended of those that were not within their coroutine,
- * as in rank.h: the rest has its time in an outer call. */
-struct callers_figures {
-	uint64_t calls, recursive;
-	ticks self, total, suspended;
-};
-
-/* One function calls, or resumes a coroutine whose body is, another.
- *   of is what the callee did when called so; the sums over its callers are
- *     the callee's own figures, exactly
+/* One function calls another one, or resumes a coroutine whose body that is.
+ *   of (of.func is the callee) is what the callee did when called so; the sums
+ *     over its callers are the callee's own figures, exactly
  *   total_of and suspended_of are the caller's time there: in the callee and
  *     below it, until the caller is entered again. The caller's total is its
- *     self and the sum of total_of over its callees; a function's direct call
- *     of itself has 0. suspended_of over what it calls (not: resumes), and what
- *     it slept itself, are its suspended. */
+ *     self and the sum of total_of over its callees; total_of of a function's
+ *     direct call of itself is 0. suspended_of over what it calls (not: what it
+ *     resumes) and its own suspended time add up to its suspended time. */
 struct callers_arc {
-	func_id from, to;        /* from 0: outside all functions, where stacks
+	struct figures of;
+	func_id from;            /* 0: outside all functions, where stacks
 	                          * begin */
-	int resumes;
-	struct callers_figures of;
+	bool resumes;
 	ticks total_of, suspended_of;
 };
 
+/* total of a function is the time of those of its calls that are not recursive,
+ * suspended that of its outermost calls in each coroutine, as in flat.h. */
 struct callers {
-	struct callers_figures *of; /* by func_id */
+	struct figures *of;      /* by func_id */
+	struct figures all;      /* calls and self of all functions */
 	struct callers_arc *arcs;
 	size_t arc_count, functions;
-	size_t *into, *out_of;      /* indices of arcs, sorted: into[] by to,
-	                             * out_of[] by from */
-	size_t *first_into, *first_out; /* by func_id, where its part begins; up
-	                             * to that of func_id + 1 */
+	size_t *into, *out_of;   /* indices of arcs: into[] in the order of the
+	                          * callees, out_of[] in that of the callers */
+	size_t *first_into, *first_out; /* by func_id: where its part begins; it
+	                          * ends where that of func_id + 1 begins */
 };
 
-/* functions: the highest func_id in the tree, or more. */
+/* functions: the highest func_id in the tree, or more. The caller frees it. */
 struct callers *callers_new(struct cct *, size_t functions);
 void callers_free(struct callers *);
 
-enum callers_key { CALLERS_TOTAL, CALLERS_SELF, CALLERS_CALLS,
-		   CALLERS_SUSPENDED };
+/* Was the function called? */
+bool callers_has(const struct callers *, func_id);
 
-/* The arcs into a function (its callers), or out of it (its callees), by
- * descending key. An array of *count the caller frees with mem_free. */
-const struct callers_arc **callers_into(const struct callers *, func_id,
-					enum callers_key, size_t *count);
-const struct callers_arc **callers_out_of(const struct callers *, func_id,
-					  enum callers_key, size_t *count);
+/* ---- rows --------------------------------------------------------------- */
+
+/* A row about the function of: the function itself, one of its callers or one
+ * of its callees. */
+struct callers_row {
+	struct figures f;        /* func: the caller, callee or function; 0:
+	                          * text says what it is */
+	func_id of;
+	const char *relation;    /* "caller", "resumer", "callee", "resumed",
+	                          * "function" */
+	const char *text;
+	uint64_t all_calls;      /* what shares are parts of; 0: no share */
+	ticks all_total;
+};
+
+/* The rows of a function's callers, or of its callees, in the order of a metric
+ * of callers_view. Sets *count; the caller frees the array with mem_free. */
+struct callers_row *callers_rows(const struct callers *, func_id,
+				 bool of_callees, const struct metric *,
+				 size_t *count);
+/* The function's own row. */
+struct callers_row callers_own(const struct callers *, func_id);
+
+extern const struct metric_view callers_view;
 
 #endif

@@ -11,11 +11,32 @@
  * the arcs into a function, itself, and out of it. */
 static char shown[4096];
 
-static void show_arcs(struct session *s, const struct callers_arc **arcs,
-		      size_t count)
+/* The arc that a row is made of. */
+static const struct callers_arc *arc_of(const struct callers *c,
+					const struct callers_row *row)
 {
+	const bool is_callee = !strcmp(row->relation, "callee") ||
+			       !strcmp(row->relation, "resumed");
+	const bool resumes = !strncmp(row->relation, "resume", 6);
+	const func_id from = is_callee ? row->of : row->f.func;
+	const func_id to = is_callee ? row->f.func : row->of;
+	size_t i = 0;
+
+	while (c->arcs[i].from != from || c->arcs[i].of.func != to ||
+	       c->arcs[i].resumes != resumes)
+		i++;
+	return &c->arcs[i];
+}
+
+static void show_rows(struct session *s, const struct callers *c, func_id f,
+		      bool of_callees)
+{
+	size_t count;
+	struct callers_row *const rows = callers_rows(c, f, of_callees,
+		metric_find(&callers_view, "total"), &count);
+
 	for (size_t i = 0; i < count; i++) {
-		const struct callers_arc *const a = arcs[i];
+		const struct callers_arc *const a = arc_of(c, &rows[i]);
 		char *const end = shown + strlen(shown);
 
 		snprintf(end, (size_t)(shown + sizeof(shown) - end),
@@ -23,12 +44,12 @@ static void show_arcs(struct session *s, const struct callers_arc **arcs,
 			 " %" PRIu64 ", %" PRIu64 " %" PRIu64 "\n",
 			 a->from == 0 ? "" : func_get(s->funcs, a->from)->name,
 			 a->resumes ? "~>" : ">",
-			 func_get(s->funcs, a->to)->name,
+			 func_get(s->funcs, a->of.func)->name,
 			 a->of.calls - a->of.recursive, a->of.recursive,
 			 a->of.self, a->of.total, a->of.suspended,
 			 a->total_of, a->suspended_of);
 	}
-	mem_free(arcs);
+	mem_free(rows);
 }
 
 static const char *show(const char *tree, const char *name)
@@ -36,20 +57,15 @@ static const char *show(const char *tree, const char *name)
 	struct session *const s = tree_text_read(tree);
 	const func_id f = func_special(s->funcs, name);
 	struct callers *const c = callers_new(s->cct, func_count(s->funcs));
-	const struct callers_figures *const own = &c->of[f];
-	size_t into, out;
-	const struct callers_arc **const callers =
-		callers_into(c, f, CALLERS_TOTAL, &into);
-	const struct callers_arc **const callees =
-		callers_out_of(c, f, CALLERS_TOTAL, &out);
+	const struct figures *const own = &c->of[f];
 
 	shown[0] = '\0';
-	show_arcs(s, callers, into);
+	show_rows(s, c, f, false);
 	snprintf(shown + strlen(shown), 200, "%s %" PRIu64 "+%" PRIu64 " %"
 		 PRIu64 " %" PRIu64 " %" PRIu64 "\n", name,
 		 own->calls - own->recursive, own->recursive, own->self,
 		 own->total, own->suspended);
-	show_arcs(s, callees, out);
+	show_rows(s, c, f, true);
 	callers_free(c);
 	session_free(s);
 	return shown;
@@ -221,48 +237,49 @@ static void check_callees(struct session *s, const struct callers *c,
 	struct of callee[2 * FUNCS + 2] = { { 0 } }, own = { 0 };
 	ticks total, suspended;
 	size_t count;
-	const struct callers_arc **const arcs =
-		callers_out_of(c, f, CALLERS_CALLS, &count);
+	struct callers_row *const rows = callers_rows(c, f, true,
+		metric_find(&callers_view, "calls"), &count);
 
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		take(s->cct, f, id, callee, &own);
 	total = own.total;
 	suspended = own.suspended;
 	for (size_t i = 0; i < count; i++) {
-		const struct of *const o = &callee[arcs[i]->to * 2 +
-						   (arcs[i]->resumes != 0)];
+		const struct of *const o = &callee[rows[i].f.func * 2 +
+			(strcmp(rows[i].relation, "resumed") == 0)];
 
-		CHECK_EQ(arcs[i]->total_of, o->total);
-		CHECK_EQ(arcs[i]->suspended_of, o->suspended);
-		total += arcs[i]->total_of;
-		suspended += arcs[i]->resumes ? 0 : arcs[i]->suspended_of;
+		CHECK_EQ(rows[i].f.total, o->total);
+		CHECK_EQ(rows[i].f.suspended, o->suspended);
+		total += rows[i].f.total;
+		suspended += strcmp(rows[i].relation, "callee") ? 0 :
+			     rows[i].f.suspended;
 	}
 	CHECK_EQ(own.total, c->of[f].self);
 	CHECK_EQ(total, c->of[f].total);
 	CHECK_EQ(suspended, c->of[f].suspended);
-	mem_free(arcs);
+	mem_free(rows);
 }
 
 static void check_callers(const struct callers *c, const struct flat_row *row)
 {
-	struct callers_figures sum = { 0 };
+	struct figures sum = { 0 };
 	size_t count;
-	const struct callers_arc **const arcs =
-		callers_into(c, row->f.func, CALLERS_SELF, &count);
+	struct callers_row *const rows = callers_rows(c, row->f.func, false,
+		metric_find(&callers_view, "self"), &count);
 
 	for (size_t i = 0; i < count; i++) {
-		sum.calls += arcs[i]->of.calls;
-		sum.recursive += arcs[i]->of.recursive;
-		sum.self += arcs[i]->of.self;
-		sum.total += arcs[i]->of.total;
-		sum.suspended += arcs[i]->of.suspended;
+		sum.calls += rows[i].f.calls;
+		sum.recursive += rows[i].f.recursive;
+		sum.self += rows[i].f.self;
+		sum.total += rows[i].f.total;
+		sum.suspended += rows[i].f.suspended;
 	}
 	CHECK_EQ(sum.calls, row->f.calls);
 	CHECK_EQ(sum.self, row->f.self);
 	CHECK_EQ(sum.total, row->f.total);
 	CHECK_EQ(sum.suspended, row->f.suspended);
 	CHECK_EQ(sum.recursive, c->of[row->f.func].recursive);
-	mem_free(arcs);
+	mem_free(rows);
 }
 
 void test_callers_add_up_on_random_trees(void)
