@@ -5,12 +5,14 @@
 
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 void cells_print_text(const char *text)
 {
@@ -74,6 +76,39 @@ void cells_csv_func_or(struct out_csv *csv, struct session *s, func_id id,
 	for (int i = 0; i < 3; i++)
 		out_csv_text(csv, "");
 	out_csv_number(csv, 0);
+}
+
+const char *cells_frame_name(struct session *s, const struct stack_frame *f,
+			     char room[48])
+{
+	if (f->func != 0 && !(f->flags & STACK_OMITTED))
+		return func_get(s->funcs, f->func)->name;
+	if (f->func == 0)
+		return "[open before start]";
+	snprintf(room, 48, "[%" PRIu32 " frames]", f->func);
+	return room;
+}
+
+char *cells_stack(struct session *s, const struct stack_table *t, stack_id id,
+		  const char *between)
+{
+	const size_t n = stack_table_depth(t, id);
+	stack_id *const ids = mem_alloc((n + 1) * sizeof(*ids));
+	char *text = mem_copy(""), frame[48];
+	size_t used = 0, room = 1;
+
+	for (size_t i = n; i-- > 0; id = stack_table_get(t, id)->below)
+		ids[i] = id;
+	for (size_t i = 0; i < n; i++) {
+		const char *const name = cells_frame_name(s,
+			stack_table_get(t, ids[i]), frame);
+
+		vec_need(&text, &room, used + strlen(name) + 8);
+		used += (size_t)snprintf(text + used, room - used, "%s%s",
+					 i > 0 ? between : "", name);
+	}
+	mem_free(ids);
+	return text;
 }
 
 void cells_csv_real(struct out_csv *csv, double value, int decimals)

@@ -5,6 +5,7 @@
 #define WEFT_ANALYZER_CMD_CELLS_H
 
 #include "analyzer/model/session.h"
+#include "analyzer/model/stack_table.h"
 #include "analyzer/out/out_table.h"
 
 /* Print untrusted text on stdout, made safe for a terminal. */
@@ -25,6 +26,15 @@ void cells_csv_func(struct out_csv *, struct session *, func_id);
 /* The same; if there is no function (0), the text and empty fields. */
 void cells_csv_func_or(struct out_csv *, struct session *, func_id,
 		   const char *text);
+
+/* A frame's function, or what stands for it: frames left out, or one that was
+ * open before the recording saw it. Written to room, or borrowed. */
+const char *cells_frame_name(struct session *, const struct stack_frame *,
+			     char room[48]);
+/* "a;b;c", outermost first, or with another text between. The caller frees
+ * it. */
+char *cells_stack(struct session *, const struct stack_table *, stack_id,
+		  const char *between);
 
 /* A number with so many decimals. */
 void cells_csv_real(struct out_csv *, double, int decimals);

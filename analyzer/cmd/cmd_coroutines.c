@@ -1,314 +1,473 @@
 /* cmd_coroutines.c - "weft coroutines": each coroutine and how it spent its
- * life.
+ * life, coroutines by body, or the history of one.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/coroutine_groups_print.h"
+#include "analyzer/cmd/table.h"
 #include "analyzer/load/header.h"
-#include "analyzer/cmd/coroutine_history_print.h"
-#include "analyzer/tables/coroutine_groups.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/out/out_table.h"
+#include "analyzer/tables/coroutines.h"
+#include "analyzer/tables/filter.h"
+#include "analyzer/watch/coroutine_history.h"
+#include "analyzer/watch/coroutine_times.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
 
-static const char *arg_id;
-static size_t arg_top = 30;
-static int arg_sort;
-static bool arg_csv, arg_by_body, arg_times;
+enum { USUAL_TOP = 30, FUNCTIONS_SHOWN = 10 };
 
-enum { SORT_ACTIVE, SORT_SUSPENDED, SORT_RESUMES, SORT_ID };
-static const char *const sort_keys[] = {
-	"active", "suspended", "resumes", "id", NULL
+static size_t arg_top = SIZE_MAX;
+static int arg_by;
+static bool arg_csv;
+static const struct metric *arg_sort;
+static const char *arg_columns;
+
+enum { BY_COROUTINE, BY_BODY };
+static const char *const kinds[] = {
+	[BY_COROUTINE] = "coroutine", [BY_BODY] = "body", NULL
 };
 
 static const struct opt opts[] = {
-	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .choices = sort_keys, .help = "what comes first" },
+	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
+	  .to = &arg_by, .choices = kinds, .help = "body leaves out the single "
+	  "ones" },
+	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
+	  .to = &arg_sort, .view = &coroutine_view,
+	  .help = "what comes first" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
-	{ .type = OPT_FLAG, .name = "by-body", .to = &arg_by_body,
-	  .help = "only how those of each body are distributed" },
-	{ .type = OPT_TEXT, .name = "id", .arg = "ID", .to = &arg_id,
-	  .help = "the story of this one; PID:ID where several processes "
-	  "have one" },
-	{ .type = OPT_FLAG, .name = "times", .to = &arg_times,
-	  .help = "with --csv: lua_ns and native_ns at the end of each row" },
+	  .to = &arg_top, .help = "rows to show, 0 for all; 30 unless given, "
+	  "all with --csv" },
+	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
+	  .to = &arg_columns, .view = &coroutine_view,
+	  .help = OPT_COLUMNS_HELP },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
-static const struct out_column columns[] = {
-	{ .title = "active", .align = OUT_RIGHT },
-	{ .title = "in Lua", .align = OUT_RIGHT, .drop = 1 },
-	{ .title = "native", .align = OUT_RIGHT, .drop = 1 },
-	{ .title = "suspended", .align = OUT_RIGHT },
-	{ .title = "resumes", .align = OUT_RIGHT },
-	{ .title = "state", .align = OUT_LEFT, .drop = 3 },
-	{ .title = "id", .align = OUT_RIGHT },
-	{ .title = "creator", .align = OUT_RIGHT, .drop = 4 },
-	{ .title = "kind", .align = OUT_LEFT, .drop_empty = 1 },
-	{ .title = "pid", .align = OUT_RIGHT, .drop = 5 },
-	{ .title = "threads", .align = OUT_LEFT, .drop = 2 },
-	{ .title = "body", .align = OUT_LEFT, .shrink = 24 },
-};
-
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-
-/* As enum coroutine_state. */
-static const char *const states[] = {
-	"new", "suspended", "running", "returned", "error"
-};
-
-static const char *state_name(const struct coroutine *c)
+static size_t shown_of(size_t count)
 {
-	const size_t state = (size_t)c->state;
+	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
 
-	return state < sizeof(states) / sizeof(states[0]) ? states[state] :
-	       "?";
+	return count < top ? count : top;
 }
 
-static uint64_t sort_value(const struct coroutine *c)
+static void print_header(const struct load *load)
 {
-	switch (arg_sort) {
-	case SORT_ACTIVE:
-		return c->active;
-	case SORT_SUSPENDED:
-		return c->suspended;
-	case SORT_RESUMES:
-		return c->resumes;
-	default:
-		return 0;
-	}
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct coroutine *const x = *(const struct coroutine *const *)a;
-	const struct coroutine *const y = *(const struct coroutine *const *)b;
-	const uint64_t kx = sort_value(x), ky = sort_value(y);
-
-	if (kx != ky)
-		return kx > ky ? -1 : 1;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->serial < y->serial ? -1 : x->serial > y->serial;
-}
-
-static const struct coroutine **sorted(const struct session *s)
-{
-	const struct coroutine **const all =
-		mem_alloc((s->coroutine_count + 1) * sizeof(*all));
-
-	for (size_t i = 0; i < s->coroutine_count; i++)
-		all[i] = &s->coroutines[i];
-	qsort(all, s->coroutine_count, sizeof(*all), compare);
-	return all;
-}
-
-/* "101 102", then "+3" if it ran on more than are known by name. */
-static const char *thread_list(char *to, size_t size,
-			       const struct session *s,
-			       const struct coroutine *c)
-{
-	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
-	size_t used = 0;
-
-	to[0] = '\0';
-	for (uint32_t i = 0; i < known; i++)
-		if (c->threads[i] < s->thread_count)
-			used += (size_t)snprintf(to + used, size - used,
-				"%s%" PRIu32, used > 0 ? " " : "",
-				s->threads[c->threads[i]].tid);
-	if (c->thread_count > known)
-		snprintf(to + used, size - used, " +%" PRIu32,
-			 c->thread_count - known);
-	return to;
-}
-
-static const char *body_name(const struct session *s,
-			     const struct coroutine *c)
-{
-	return c->body == 0 ? "[never ran]" :
-	       func_get(s->funcs, c->body)->name;
-}
-
-static void add_row(struct out_table *table, const struct session *s,
-		    const struct coroutine *c, const struct bodies_times *t)
-{
-	const size_t i = (size_t)(c - s->coroutines);
-	char text[OUT_NUMBER], list[128];
-
-	out_table_cell(table, out_number_time(text,
-			(double)session_ns(s, c->active)));
-	out_table_cell(table, out_number_time(text,
-			(double)session_ns(s, t->lua[i])));
-	out_table_cell(table, out_number_time(text,
-			(double)session_ns(s, t->native[i])));
-	out_table_cell(table, out_number_time(text,
-			(double)session_ns(s, c->suspended)));
-	out_table_cell(table, out_number_count(text, c->resumes));
-	out_table_cell(table, state_name(c));
-	out_table_cellf(table, "%" PRIu64, c->serial);
-	if (c->creator == 0)
-		out_table_cell(table, "-");
+	if (arg_csv)
+		header_print_losses(load);
 	else
-		out_table_cellf(table, "%" PRIu64, c->creator);
-	out_table_cell(table, c->is_native ? "native" : "-");
-	out_table_cellf(table, "%" PRIu32, s->processes[c->process].pid);
-	out_table_cell(table, thread_list(list, sizeof(list), s, c));
-	out_table_cell(table, body_name(s, c));
+		header_print(stdout, load);
 }
 
-static void print_table(const struct session *s,
-			const struct coroutine *const *all,
-			const struct bodies_times *times)
-{
-	struct out_table *const table = out_table_new(columns, COLUMNS);
-	const size_t shown = arg_top == 0 || s->coroutine_count < arg_top ?
-			     s->coroutine_count : arg_top;
-	char count[OUT_NUMBER];
+/* ---- by body ------------------------------------------------------------ */
 
+static void print_group(struct table *t, const struct coroutine_group *g)
+{
+	const struct coroutine_line lines[] = {
+		{ g->body, g, &g->active, "active" },
+		{ g->body, g, &g->suspended, "suspended" },
+		{ g->body, g, &g->resumes, "resumes" },
+	};
+
+	if (arg_csv)
+		table_row(t, g);
+	for (size_t i = 0; i < 3 && !arg_csv; i++)
+		table_row(t, &lines[i]);
+}
+
+static void print_groups(const struct load *load)
+{
+	struct table t = { .source.session = load->session, .csv = arg_csv };
+	size_t count;
+	struct coroutine_group *const groups =
+		coroutine_groups(load->session, &count);
+	const size_t shown = shown_of(count);
+
+	metric_choose(&t.columns, arg_csv ? &coroutine_group_view :
+		      &coroutine_line_view,
+		      &(struct metric_choice){ .csv = arg_csv });
+	table_begin(&t);
 	for (size_t i = 0; i < shown; i++)
-		add_row(table, s, all[i], times);
-	if (shown > 0)
-		out_table_print(table, stdout, out_table_terminal(stdout));
-	if (shown < s->coroutine_count)
-		printf("... and %s (--top 0 shows all)\n",
-		       out_number_many(count, s->coroutine_count - shown,
-				       "coroutines"));
-	out_table_free(table);
+		print_group(&t, &groups[i]);
+	table_end(&t);
+	if (count == 0 && !arg_csv)
+		puts("no coroutine was made or ran");
+	if (!arg_csv)
+		table_print_rest(count - shown, "bodies");
+	mem_free(groups);
 }
 
-static void csv_row(struct out_csv *csv, struct session *s,
-		    const struct coroutine *c, const struct bodies_times *t)
-{
-	const size_t i = (size_t)(c - s->coroutines);
-	char list[128];
+/* ---- single ones -------------------------------------------------------- */
 
-	out_csv_number(csv, s->processes[c->process].pid);
-	out_csv_number(csv, c->serial);
-	if (c->body != 0) {
-		cells_csv_func(csv, s, c->body);
-	} else {
-		for (int k = 0; k < 4; k++)
-			out_csv_text(csv, "");
-		out_csv_number(csv, 0);
-	}
-	out_csv_text(csv, thread_list(list, sizeof(list), s, c));
-	out_csv_number(csv, c->vm);
-	out_csv_number(csv, c->creator);
-	out_csv_text(csv, state_name(c));
-	out_csv_number(csv, c->resumes);
-	out_csv_number(csv, session_ns(s, c->active));
-	out_csv_number(csv, session_ns(s, c->suspended));
-	out_csv_number(csv, c->inferred);
-	out_csv_text(csv, c->is_native ? "native" : "lua");
-	if (arg_times) {
-		out_csv_number(csv, session_ns(s, t->lua[i]));
-		out_csv_number(csv, session_ns(s, t->native[i]));
-	}
-	out_csv_end(csv);
+static void print_rows(const struct load *load, struct table *t,
+		       const struct coroutine_times *times)
+{
+	struct session *const s = load->session;
+	const size_t shown = shown_of(s->coroutine_count);
+	struct coroutine_row *const rows = coroutine_rows(s, times->lua,
+		times->native, arg_sort ? arg_sort :
+		metric_sorting(coroutine_view.metrics, 0));
+
+	t->source.session = s;
+	table_begin(t);
+	for (size_t i = 0; i < shown; i++)
+		table_row(t, &rows[i]);
+	table_end(t);
+	if (!arg_csv)
+		table_print_rest(s->coroutine_count - shown, "coroutines");
+	mem_free(rows);
 }
 
-static void print_csv(const struct load *load,
-		      const struct bodies_times *times)
+static enum cmd_exit list(struct load *load, struct table *t)
 {
-	const struct coroutine **const all = sorted(load->session);
-	struct out_csv csv = { stdout, 0 };
-
-	header_print_losses(load);
-	printf("pid,id," CELLS_FUNC_COLUMNS ",threads,vm,creator,state,"
-	       "resumes,active_ns,suspended_ns,inferred,kind%s\n",
-	       arg_times ? ",lua_ns,native_ns" : "");
-	for (size_t i = 0; i < load->session->coroutine_count; i++)
-		csv_row(&csv, load->session, all[i], times);
-	mem_free(all);
-}
-
-static void print_text(const struct load *load,
-		       const struct bodies_times *times)
-{
-	const struct coroutine **const all = sorted(load->session);
-
-	header_print(stdout, load);
-	bodies_print(load, arg_top);
-	if (load->session->coroutine_count > 0) {
-		putchar('\n');
-		print_table(load->session, all, times);
-	}
-	mem_free(all);
-}
-
-static enum cmd_exit list(struct load *load)
-{
-	struct bodies_times times;
+	struct session *const s = load->session;
+	struct coroutine_times times;
 	enum cmd_exit status = CMD_OK;
 
-	bodies_times_init(&times, load->session);
-	if ((!arg_csv || arg_times) && load->session->coroutine_count > 0 &&
-	    load_again(load, &bodies_times_sink, &times) != 0)
+	coroutine_times_init(&times, s);
+	if (metric_has(&t->columns, METRIC_REREAD) && s->coroutine_count > 0 &&
+	    load_again(load, &coroutine_times_sink, &times) != 0)
 		status = CMD_UNREADABLE;
-	else if (arg_csv)
-		print_csv(load, &times);
-	else
-		print_text(load, &times);
-	bodies_times_fini(&times);
+	if (status == CMD_OK) {
+		print_header(load);
+		if (!arg_csv)
+			print_groups(load);
+		if (!arg_csv && s->coroutine_count > 0)
+			putchar('\n');
+		print_rows(load, t, &times);
+	}
+	coroutine_times_fini(&times);
 	return status;
+}
+
+/* Keep only coroutines of the processes that --process names. */
+static void keep_processes(struct session *s)
+{
+	const char *const pattern = filter_args_text(FILTER_PROCESS);
+	size_t kept = 0;
+
+	for (size_t i = 0; pattern && i < s->coroutine_count; i++)
+		if (filter_match_process(s, s->coroutines[i].process, pattern))
+			s->coroutines[kept++] = s->coroutines[i];
+	if (pattern)
+		s->coroutine_count = kept;
+}
+
+/* ---- the history of one ------------------------------------------------- */
+
+struct history_row {
+	const struct history_step *step;
+	const char *stack;
+};
+
+static METRIC_GETTER(get_time)
+{
+	const struct history_row *const r = row;
+	const ticks first = session_first_tick(s->session);
+
+	v->count = r->step->tick > first ? r->step->tick - first : 0;
+}
+
+static METRIC_GETTER(get_what)
+{
+	const struct history_step *const step =
+		((const struct history_row *)row)->step;
+
+	v->text = step->kind == HISTORY_CREATE ? "create" :
+		  step->kind == HISTORY_RESUME ? "resume" :
+		  step->reason == SUSPEND_RETURN ? "return" :
+		  step->reason == SUSPEND_ERROR ? "error" : "yield";
+}
+
+/* A trace that grows may show more the second time. */
+static METRIC_GETTER(get_tid)
+{
+	const uint32_t i = ((const struct history_row *)row)->step->thread;
+
+	v->count = i < s->session->thread_count ? s->session->threads[i].tid :
+		   0;
+}
+
+static METRIC_GETTER(get_by)
+{
+	v->count = ((const struct history_row *)row)->step->by;
+}
+
+static METRIC_GETTER(get_by_function)
+{
+	const func_id f = ((const struct history_row *)row)->step->by_func;
+
+	v->text = f == 0 ? "" : func_get(s->session->funcs, f)->name;
+}
+
+static METRIC_GETTER(get_slept)
+{
+	const struct history_step *const step =
+		((const struct history_row *)row)->step;
+
+	v->count = step->kind == HISTORY_RESUME ? step->span : 0;
+}
+
+static METRIC_GETTER(get_ran)
+{
+	const struct history_step *const step =
+		((const struct history_row *)row)->step;
+
+	v->count = step->kind == HISTORY_SUSPEND ? step->span : 0;
+}
+
+static METRIC_GETTER(get_seen_later)
+{
+	v->count = ((const struct history_row *)row)->step->is_inferred != 0;
+}
+
+static const struct metric history_metrics[] = {
+	{ "time", METRIC_TIME, 0, .get = get_time },
+	{ "what", METRIC_TEXT, 0, .get = get_what },
+	{ "tid", METRIC_NUMBER, 0, "thread", "tid", .get = get_tid,
+	  .drop = 3 },
+	{ "by", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY, .get = get_by,
+	  .drop = 2 },
+	{ "by-function", METRIC_TEXT, METRIC_DROP_EMPTY, "function",
+	  "by_function", .get = get_by_function, .drop = 1, .shrink = 16 },
+	{ "slept", METRIC_TIME, 0, .get = get_slept },
+	{ "active", METRIC_TIME, 0, .get = get_ran },
+	{ "inferred", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY,
+	  .get = get_seen_later, .drop = 4 },
+	{ "stack", METRIC_TEXT, METRIC_NAME,
+	  METRIC_AT(struct history_row, stack), .shrink = 24 },
+	{ NULL }
+};
+
+#define HISTORY_COLUMNS "time,what,tid,by,by-function,slept,active,inferred," \
+	"stack"
+
+static const struct metric_view history_view = {
+	history_metrics, HISTORY_COLUMNS, HISTORY_COLUMNS
+};
+
+static METRIC_GETTER(get_function)
+{
+	v->text = func_get(s->session->funcs,
+			   ((const struct figures *)row)->func)->name;
+}
+
+/* What it ran itself. */
+static const struct metric function_metrics[] = {
+	METRIC_SELF,
+	METRIC_CALLS,
+	{ "name", METRIC_TEXT, METRIC_NAME, "function", .get = get_function,
+	  .shrink = 24 },
+	{ NULL }
+};
+
+static const struct metric_view function_view = {
+	function_metrics, "self,calls,name", "self,calls,name"
+};
+
+/* The coroutine that --coroutine names. */
+static const struct coroutine *find(const struct load *load)
+{
+	const struct session *const s = load->session;
+	const uint64_t serial = load->want.serial;
+	const uint32_t pid = load->want.pid;
+	const struct coroutine *found = NULL;
+
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		const struct coroutine *const c = &s->coroutines[i];
+
+		if (c->serial != serial ||
+		    (pid != 0 && s->processes[c->process].pid != pid))
+			continue;
+		if (found) {
+			err_add("several processes have a coroutine %" PRIu64
+				"; give PID:%" PRIu64, serial, serial);
+			return NULL;
+		}
+		found = c;
+	}
+	if (!found)
+		err_add("there is no coroutine %s; weft coroutines --top 0 "
+			"lists them", filter_args_text(FILTER_COROUTINE));
+	return found;
+}
+
+static void print_steps(struct session *s, const struct coroutine_history *h)
+{
+	struct table t = { .source.session = s, .csv = arg_csv };
+
+	metric_choose(&t.columns, &history_view,
+		      &(struct metric_choice){ .csv = arg_csv });
+	table_begin(&t);
+	for (size_t i = 0; i < h->count; i++) {
+		char *const stack = cells_stack(s, h->stacks, h->steps[i].stack,
+					       arg_csv ? ";" : " > ");
+
+		table_row(&t, &(struct history_row){ &h->steps[i], stack });
+		mem_free(stack);
+	}
+	table_end(&t);
+}
+
+static void print_functions(struct session *s,
+			    const struct coroutine_history *h,
+			    const struct coroutine *c)
+{
+	struct table t = { .source.session = s };
+	char text[OUT_NUMBER];
+	ticks own = 0;
+
+	puts("\nwhat it ran itself:");
+	metric_choose(&t.columns, &function_view, &(struct metric_choice){ 0 });
+	table_begin(&t);
+	for (size_t i = 0; i < h->func_count; i++) {
+		const struct history_func *const f = &h->funcs[i];
+
+		own += f->self;
+		if (i < FUNCTIONS_SHOWN)
+			table_row(&t, &(struct figures){ .func = f->func,
+				.self = f->self, .calls = f->calls });
+	}
+	table_end(&t);
+	if (h->func_count > FUNCTIONS_SHOWN)
+		printf("... and %s\n", out_number_many(text,
+		       h->func_count - FUNCTIONS_SHOWN, "functions"));
+	if (c->active > own)
+		printf("%s in no known function, or in coroutines it "
+		       "resumed\n", out_number_time(text,
+		       (double)session_ns(s, c->active - own)));
+	printf("weft tree --coroutine %" PRIu64 " shows its tree\n", c->serial);
+}
+
+static void print_title(const struct session *s, const struct coroutine *c)
+{
+	char active[OUT_NUMBER], suspended[OUT_NUMBER], resumes[OUT_NUMBER];
+
+	printf("coroutine %" PRIu64 " of process %" PRIu32 ": ", c->serial,
+	       s->processes[c->process].pid);
+	cells_print_text(c->body == 0 ? "[never ran]" :
+			 func_get(s->funcs, c->body)->name);
+	printf("\nactive %s, suspended %s, %s\n\n",
+	       out_number_time(active, (double)session_ns(s, c->active)),
+	       out_number_time(suspended, (double)session_ns(s, c->suspended)),
+	       out_number_many(resumes, c->resumes, "resumes"));
+}
+
+static void print_history(const struct load *load, const struct coroutine *c,
+			  const struct coroutine_history *h)
+{
+	const uint64_t steps = h->creates + h->resumes + h->suspends;
+
+	print_header(load);
+	if (!arg_csv)
+		print_title(load->session, c);
+	print_steps(load->session, h);
+	if (arg_csv)
+		return;
+	table_print_rest(steps - h->count, "steps");
+	print_functions(load->session, h, c);
+}
+
+static enum cmd_exit history(struct load *load)
+{
+	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const struct coroutine *const c = find(load);
+	struct coroutine_history h;
+	enum cmd_exit status = CMD_OK;
+
+	if (!c)
+		return CMD_USAGE;
+	coroutine_history_init(&h, load->session, c->process, c->serial,
+			       top == SIZE_MAX ? 0 : top);
+	if (load_again(load, &coroutine_history_sink, &h) != 0)
+		status = CMD_UNREADABLE;
+	coroutine_history_sort(&h);
+	if (status == CMD_OK)
+		print_history(load, c, &h);
+	coroutine_history_fini(&h);
+	return status;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static int check_options(void)
+{
+	const bool is_history = filter_args_has(FILTER_SET(COROUTINE));
+
+	if (is_history && arg_by == BY_BODY)
+		return err_add("--by body is of many coroutines, --coroutine "
+			       "of one: give one of the two");
+	if ((is_history || arg_by == BY_BODY) && (arg_sort || arg_columns))
+		return err_add("--sort and --columns are for the list of "
+			       "single coroutines, not for %s", is_history ?
+			       "the history of one" : "--by body");
+	return 0;
 }
 
 static enum cmd_exit run(int count, char **operands)
 {
+	const struct metric_choice choice = {
+		.names = arg_columns, .sort = arg_sort, .csv = arg_csv };
+	struct table t = { .csv = arg_csv };
 	struct load load;
-	enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status;
 
+	if (check_options() != 0 ||
+	    metric_choose(&t.columns, &coroutine_view, &choice) != 0)
+		return CMD_USAGE;
+	status = load_open(&load, count, operands);
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "single coroutines");
-	if (status == CMD_OK && arg_id) {
-		status = coroutine_history_print(&load, arg_id,
-			&(struct coroutine_history_print){ arg_top, arg_csv });
-	} else if (status == CMD_OK && !arg_by_body) {
-		status = list(&load);
-	} else if (status == CMD_OK && arg_csv) {
-		bodies_print_csv(&load);
+	if (status == CMD_OK)
+		keep_processes(load.session);
+	if (status == CMD_OK && filter_args_has(FILTER_SET(COROUTINE))) {
+		status = history(&load);
+	} else if (status == CMD_OK && arg_by == BY_COROUTINE) {
+		status = list(&load, &t);
 	} else if (status == CMD_OK) {
-		header_print(stdout, &load);
-		bodies_print(&load, arg_top);
+		print_header(&load);
+		print_groups(&load);
 	}
 	load_close(&load);
 	return status;
 }
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_FUNCTIONS | FILTER_RANGE | FILTER_SET(THREAD),
+	  "the figures are those of a coroutine's whole life; weft report --by "
+	  "body shows a part of it" },
+	{ 0, NULL }
+};
 
 const struct cmd cmd_coroutines = {
 	.name = "coroutines",
 	.args = "DIR",
 	.summary = "list coroutines: resumes, active, suspended",
 	.about =
-	"Reads the trace in the folder DIR and shows how many coroutines\n"
-	"each body had and how their figures are distributed (exactly), then\n"
-	"the single ones. active\n"
-	"is the time from each resume to the suspension that followed,\n"
-	"coroutines resumed in between included; suspended is the time\n"
-	"between a suspension and the next resume. body is the coroutine's\n"
-	"outermost function, creator the coroutine that made it (-: none).\n"
-	"in Lua and native are the parts of active in which the coroutine\n"
-	"itself ran; the rest was that of coroutines it resumed. No time is\n"
-	"shown in which it was ready to run: resume and yield do not tell.\n"
-	"kind says native of a stack that the program itself switches to (a\n"
-	"fiber); vm is then the first Lua state that ran on it.\n"
+	"Reads the trace in the folder DIR and shows how many coroutines each\n"
+	"body had and how their figures are distributed (exactly), then the\n"
+	"single ones. body is a coroutine's outermost function.\n"
 	"\n"
-	"It takes about 200 bytes of memory a coroutine. --by-body --csv:\n"
-	"one row a body, sum, average, p50, p95, p99 and max of active,\n"
-	"suspended and resumes; --csv alone: one row a coroutine. --id --csv:\n"
-	"one row a step of its life: time_ns since the start; create, resume,\n"
-	"yield, return or error; tid; the coroutine (by; 0: the thread) and\n"
-	"the function that made or resumed it, or that it went back to; how\n"
-	"long it had slept or been active; its own stack then.",
+	"active is the time from each resume to the suspension that followed,\n"
+	"coroutines resumed in between included; suspended is the time\n"
+	"between a suspension and the next resume. in Lua and native are the\n"
+	"parts of active in which the coroutine itself ran; the rest was that\n"
+	"of coroutines it resumed. The time in which it was ready to run is\n"
+	"not known: resume and yield do not tell.\n"
+	"\n"
+	"--coroutine ID shows the history of one: each step of its life, with\n"
+	"the coroutine (by; 0: the thread) and the function that made or\n"
+	"resumed it or that it went back to, how long it had slept or been\n"
+	"active, and its own stack then; a step is inferred if it was seen at\n"
+	"the next event only.\n"
+	"\n"
+	"Each coroutine takes about 200 bytes of memory.",
 	.opts = opts,
+	.refused = refused,
 	.run = run,
 };

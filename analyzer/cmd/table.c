@@ -33,22 +33,31 @@ static void text_cell(const struct table *t, const struct metric *m,
 {
 	const struct session *const s = t->source.session;
 	const bool is_zero = v->count == 0 &&
-		(m->unit == METRIC_TIME || (m->flags & METRIC_DASH));
+		(v->unit == METRIC_TIME || (m->flags & METRIC_DASH)) &&
+		v->unit != METRIC_TEXT;
 	char text[OUT_NUMBER];
 
-	if (v->is_none || v->is_unknown || (m->unit != METRIC_TEXT && is_zero))
+	if (v->is_blank)
+		out_table_cell(t->text, "");
+	else if (v->is_none || v->is_unknown || is_zero)
 		out_table_cell(t->text, "-");
-	else if (m->unit == METRIC_TIME)
+	else if (v->unit == METRIC_TIME)
 		time_cell(t, row, (double)session_ns(s, v->count));
-	else if (m->unit == METRIC_MEAN)
+	else if (v->unit == METRIC_REAL && v->real < 100 &&
+		 v->real > (double)(uint64_t)v->real)
+		out_table_cellf(t->text, "%.1f", v->real);
+	else if (v->unit == METRIC_REAL)
+		out_table_cell(t->text, out_number_count(text,
+			       (uint64_t)(v->real + 0.5)));
+	else if (v->unit == METRIC_MEAN)
 		out_table_cell(t->text, out_number_time(text,
 			       v->real * 1e9 / (double)s->tick_hz));
-	else if (m->unit == METRIC_SHARE)
+	else if (v->unit == METRIC_SHARE)
 		out_table_cell(t->text, v->whole == 0 ? "" :
 			       out_number_share(text, v->count, v->whole));
-	else if (m->unit == METRIC_TEXT)
+	else if (v->unit == METRIC_TEXT)
 		out_table_cell(t->text, v->brief ? v->brief : v->text);
-	else if (m->unit == METRIC_COUNT)
+	else if (v->unit == METRIC_COUNT)
 		out_table_cell(t->text, out_number_count(text, v->count));
 	else
 		out_table_cellf(t->text, "%llu", (unsigned long long)v->count);

@@ -35,7 +35,8 @@ void metric_get(const struct metric *m, const struct metric_source *s,
 	v->count = v->whole = 0;
 	v->real = 0;
 	v->text = v->brief = NULL;
-	v->is_none = v->is_unknown = false;
+	v->is_none = v->is_unknown = v->is_blank = false;
+	v->unit = m->unit;
 	if (m->unit == METRIC_TEXT && !m->get)
 		memcpy(&v->text, (const char *)row + m->at, sizeof(v->text));
 	else if (m->size > 0)
@@ -64,6 +65,8 @@ int metric_compare(const struct metric *m, const struct metric_source *s,
 	metric_get(m, s, y, &vy);
 	if (m->unit == METRIC_TEXT)
 		return strcmp(vx.text, vy.text);
+	if (m->flags & METRIC_RISES)
+		return vx.count < vy.count ? -1 : vx.count > vy.count;
 	return vx.count < vy.count ? 1 : vx.count > vy.count ? -1 : 0;
 }
 
@@ -205,7 +208,8 @@ int metric_choose(struct metric_columns *c, const struct metric_view *view,
 		return -1;
 	metric_remove(c, choice->lacks);
 	if (names && !is_all &&
-	    add_named(c, all, names, choice->lacks, is_usual) != 0)
+	    add_named(c, all, names, choice->lacks,
+		      is_usual && !choice->csv) != 0)
 		return -1;
 	if (is_usual && choice->sort)
 		insert(c, place_for(c, choice->sort), choice->sort);

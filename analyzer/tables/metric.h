@@ -18,6 +18,7 @@ enum metric_unit {
 	METRIC_TIME,   /* ticks, shown as "1.234 ms"; in CSV ns */
 	METRIC_MEAN,   /* the same, exact in the table and whole ns in CSV */
 	METRIC_COUNT,  /* "12,345" */
+	METRIC_REAL,   /* "1.5"; a whole number if it is large */
 	METRIC_NUMBER, /* not grouped: an identity, or a position */
 	METRIC_SHARE,  /* a part of a whole, "12.3%"; in CSV "12.3456" */
 	METRIC_TEXT,
@@ -35,6 +36,8 @@ enum metric_flag {
 	METRIC_OF_THREAD = 64,  /* it is known of single threads */
 	METRIC_SWITCHES = 128,  /* it takes context switches */
 	METRIC_QUANTILE = 256,  /* it takes histograms */
+	METRIC_REREAD = 512,    /* it takes reading the trace once more */
+	METRIC_RISES = 1024,    /* figures rise when rows are sorted by it */
 };
 
 /* What getters need beside the row. */
@@ -45,13 +48,15 @@ struct metric_source {
 
 /* A row's value in a column. Getters find all of it 0. */
 struct metric_value {
+	enum metric_unit unit;  /* that of the metric */
 	uint64_t count;         /* the ticks, count, number or part */
 	uint64_t whole;         /* METRIC_SHARE: of this */
-	double real;            /* METRIC_MEAN: ticks */
+	double real;            /* METRIC_MEAN: ticks; METRIC_REAL */
 	const char *text;       /* METRIC_TEXT: whole, untrusted */
 	const char *brief;      /* what the table has instead; NULL: text */
 	bool is_none;           /* the table has "-", CSV has the value */
 	bool is_unknown;        /* the table has "-", CSV has nothing */
+	bool is_blank;          /* the table has nothing */
 	char room[2200];         /* for texts; not zeroed */
 };
 
@@ -66,7 +71,8 @@ struct metric {
 	const char *title;      /* above the column; NULL: the name */
 	const char *key;        /* in CSV; NULL: the name with _ for each -, and
 	                         * _ns after a time */
-	const char *help;       /* what it is: a few words, no full stop */
+	const char *help;       /* what it is: a few words, no full stop; not
+	                         * needed if --columns does not offer it */
 	size_t at, size;        /* METRIC_AT: a field of the row, an unsigned
 	                         * number, bool or text */
 	metric_fn get;          /* sets the value; finds the field, if it is a

@@ -27,7 +27,7 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	case $c in
 	record | help) ;; # read no trace
 	callers) ways+=("callers --all") ;;
-	coroutines) ways+=("coroutines --times --csv" "coroutines --id 101") ;;
+	coroutines) ways+=("coroutines --columns +lua,native --csv" "coroutines --coroutine 101") ;;
 	diff) ways+=("diff $T/made") ;;
 	export) ways+=("export -o $T/x.pb" "export -f collapsed"
 		"export -f speedscope") ;;

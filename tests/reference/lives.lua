@@ -88,11 +88,11 @@ function lives.checks(s, random)
 	local id = rows[random(#rows)][2]
 	local process = s.log.processes[s.coroutines[id].process]
 	local checks = {
-		{ args = "coroutines --csv --by-body", rows = by_body(rows) },
-		{ args = ("coroutines --csv --id %s:%d"):format(process.pid,
+		{ args = "coroutines --csv --by body", rows = by_body(rows) },
+		{ args = ("coroutines --csv --coroutine %s:%d"):format(process.pid,
 								 id),
 		  rows = life(s, id) },
-		{ args = "coroutines --csv --times", rows = {},
+		{ args = "coroutines --csv --columns +lua,native", rows = {},
 		  change = check.change },
 	}
 	for i, row in ipairs(rows) do

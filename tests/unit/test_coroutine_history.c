@@ -1,7 +1,8 @@
 /* test_coroutine_history.c - one coroutine's life, from threads in either
  * order; coroutines by body.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/tables/coroutine_groups.h"
+#include "analyzer/tables/coroutines.h"
+#include "analyzer/watch/coroutine_times.h"
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
@@ -105,7 +106,7 @@ void test_coroutine_history_keeps_the_earliest(void)
 /* Active 1 to 100: nearest rank. */
 void test_bodies_are_distributed_exactly(void)
 {
-	struct bodies_row *rows;
+	struct coroutine_group *rows;
 	size_t count;
 
 	session = session_new(0);
@@ -115,7 +116,7 @@ void test_bodies_are_distributed_exactly(void)
 		session->coroutines[i] = (struct coroutine){
 			.body = 7, .active = (i * 37) % 100 + 1,
 			.resumes = 2 };
-	rows = bodies_group(session, &count);
+	rows = coroutine_groups(session, &count);
 	REQUIRE(count == 2);
 	CHECK(rows[0].body == 7 && rows[0].count == 100);
 	CHECK_EQ(rows[0].active.sum, 5050);
@@ -132,7 +133,7 @@ void test_bodies_are_distributed_exactly(void)
 /* Body 9 runs Lua alone; its resumer is active meanwhile, but not itself. */
 void test_bodies_know_own_times(void)
 {
-	struct bodies_times t;
+	struct coroutine_times t;
 	struct session *again;
 
 	session = session_new(0);
@@ -141,9 +142,9 @@ void test_bodies_know_own_times(void)
 	second_thread();
 	replay_finish(replay);
 	replay_free(replay);
-	bodies_times_init(&t, session);
+	coroutine_times_init(&t, session);
 	again = session_new(0);
-	replay = replay_new(again, &bodies_times_sink, &t);
+	replay = replay_new(again, &coroutine_times_sink, &t);
 	func_table_free(again->funcs);
 	again->funcs = session->funcs;
 	first_thread();
@@ -158,6 +159,6 @@ void test_bodies_know_own_times(void)
 	CHECK_EQ(t.native[0], 0);
 	CHECK_EQ(session->coroutines[1].active, 20);
 	CHECK_EQ(t.lua[1], 15);
-	bodies_times_fini(&t);
+	coroutine_times_fini(&t);
 	session_free(session);
 }

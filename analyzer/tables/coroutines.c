@@ -1,0 +1,388 @@
+/* coroutines.c - coroutines, sorted and grouped.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/tables/coroutines.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *body_name(const struct metric_source *s, func_id body)
+{
+	return body == 0 ? "[never ran]" :
+	       func_get(s->session->funcs, body)->name;
+}
+
+/* In CSV the body of a coroutine that never ran is empty. */
+static METRIC_GETTER(get_body)
+{
+	v->brief = body_name(s, (func_id)v->count);
+	v->text = v->count == 0 ? "" : v->brief;
+}
+
+/* ---- single ones -------------------------------------------------------- */
+
+struct order { const struct metric *metric; struct metric_source source; };
+
+static int compare(const void *a, const void *b, void *ctx)
+{
+	const struct order *const o = ctx;
+	const int order = metric_compare(o->metric, &o->source, a, b);
+	const struct coroutine *const x =
+		((const struct coroutine_row *)a)->coroutine;
+	const struct coroutine *const y =
+		((const struct coroutine_row *)b)->coroutine;
+
+	if (order != 0)
+		return order;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+struct coroutine_row *coroutine_rows(struct session *s, const ticks *lua,
+				     const ticks *native,
+				     const struct metric *metric)
+{
+	struct coroutine_row *const rows =
+		mem_alloc((s->coroutine_count + 1) * sizeof(*rows));
+	struct order o = { metric, { s, NULL } };
+
+	for (size_t i = 0; i < s->coroutine_count; i++)
+		rows[i] = (struct coroutine_row){
+			s->coroutines[i].body, &s->coroutines[i],
+			lua ? lua[i] : 0, native ? native[i] : 0 };
+	qsort_r(rows, s->coroutine_count, sizeof(*rows), compare, &o);
+	return rows;
+}
+
+static const struct coroutine *of(const void *row)
+{
+	return ((const struct coroutine_row *)row)->coroutine;
+}
+
+static METRIC_GETTER(get_active)
+{
+	v->count = of(row)->active;
+}
+
+static METRIC_GETTER(get_suspended)
+{
+	v->count = of(row)->suspended;
+}
+
+static METRIC_GETTER(get_resumes)
+{
+	v->count = of(row)->resumes;
+}
+
+static METRIC_GETTER(get_id)
+{
+	v->count = of(row)->serial;
+}
+
+static METRIC_GETTER(get_creator)
+{
+	v->count = of(row)->creator;
+}
+
+static METRIC_GETTER(get_vm)
+{
+	v->count = of(row)->vm;
+}
+
+static METRIC_GETTER(get_inferred)
+{
+	v->count = of(row)->inferred;
+}
+
+static METRIC_GETTER(get_pid)
+{
+	v->count = s->session->processes[of(row)->process].pid;
+}
+
+static METRIC_GETTER(get_state)
+{
+	static const char *const states[] = {
+		[COROUTINE_NEW] = "new", [COROUTINE_SUSPENDED] = "suspended",
+		[COROUTINE_RUNNING] = "running",
+		[COROUTINE_RETURNED] = "returned", [COROUTINE_ERROR] = "error"
+	};
+	const size_t state = (size_t)of(row)->state;
+
+	assert(state < sizeof(states) / sizeof(states[0]));
+	v->text = states[state];
+}
+
+static METRIC_GETTER(get_kind)
+{
+	v->text = of(row)->is_native ? "native" : "lua";
+	v->brief = of(row)->is_native ? "native" : "-";
+}
+
+/* "101 102", and " +3" if it ran on more threads than are known. */
+static METRIC_GETTER(get_threads)
+{
+	const struct coroutine *const c = of(row);
+	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
+	size_t used = 0;
+
+	v->text = v->room;
+	v->room[0] = '\0';
+	for (uint32_t i = 0; i < known; i++)
+		if (c->threads[i] < s->session->thread_count)
+			used += (size_t)snprintf(v->room + used,
+				sizeof(v->room) - used, "%s%" PRIu32,
+				used > 0 ? " " : "",
+				s->session->threads[c->threads[i]].tid);
+	if (c->thread_count > known)
+		snprintf(v->room + used, sizeof(v->room) - used, " +%" PRIu32,
+			 c->thread_count - known);
+}
+
+static const struct metric coroutine_metrics[] = {
+	{ "active", METRIC_TIME, METRIC_SORTS, NULL, NULL,
+	  "from each resume to what ended it", .get = get_active },
+	{ "lua", METRIC_TIME, METRIC_REREAD, "in Lua", NULL,
+	  "part of active in its own Lua code",
+	  METRIC_AT(struct coroutine_row, lua), .drop = 1 },
+	{ "native", METRIC_TIME, METRIC_REREAD, NULL, NULL,
+	  "part of active in its own native code",
+	  METRIC_AT(struct coroutine_row, native), .drop = 1 },
+	{ "suspended", METRIC_TIME, METRIC_SORTS, NULL, NULL,
+	  "between a suspension and a resume", .get = get_suspended },
+	{ "resumes", METRIC_COUNT, METRIC_SORTS, NULL, NULL,
+	  "how often it was resumed", .get = get_resumes },
+	{ "state", METRIC_TEXT, 0, NULL, NULL,
+	  "new, suspended, running, returned, error", .get = get_state,
+	  .drop = 3 },
+	{ "id", METRIC_NUMBER, METRIC_SORTS | METRIC_RISES, NULL, NULL,
+	  "its number", .get = get_id },
+	{ "creator", METRIC_NUMBER, METRIC_DASH, NULL, NULL,
+	  "the coroutine that made it", .get = get_creator, .drop = 4 },
+	{ "kind", METRIC_TEXT, METRIC_DROP_EMPTY, NULL, NULL,
+	  "lua, or native: a fiber", .get = get_kind },
+	{ "pid", METRIC_NUMBER, 0, NULL, NULL, "its process", .get = get_pid,
+	  .drop = 5 },
+	{ "threads", METRIC_TEXT, 0, NULL, NULL,
+	  "numbers of those that it ran on", .get = get_threads, .drop = 2 },
+	{ "vm", METRIC_NUMBER, 0, NULL, NULL,
+	  "its Lua state; a fiber's first one", .get = get_vm },
+	{ "inferred", METRIC_NUMBER, 0, NULL, NULL,
+	  "switches seen at the next event only", .get = get_inferred },
+	METRIC_PLACE(struct coroutine_row, body, "", ""),
+	{ "name", METRIC_TEXT, METRIC_NAME, "body", "function",
+	  "its outermost function", METRIC_AT(struct coroutine_row, body),
+	  get_body, .shrink = 24 },
+	{ NULL }
+};
+
+const struct metric_view coroutine_view = {
+	coroutine_metrics,
+	"active,lua,native,suspended,resumes,state,id,creator,kind,pid,"
+	"threads,name",
+	"pid,id,name,language,module,file,line,threads,vm,creator,state,"
+	"resumes,active,suspended,inferred,kind"
+};
+
+/* ---- by body ------------------------------------------------------------ */
+
+static int compare_body(const void *a, const void *b, void *session)
+{
+	const struct coroutine *const all =
+		((const struct session *)session)->coroutines;
+	const func_id x = all[*(const uint32_t *)a].body;
+	const func_id y = all[*(const uint32_t *)b].body;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_group(const void *a, const void *b)
+{
+	const struct coroutine_group *const x = a, *const y = b;
+
+	if (x->active.sum != y->active.sum)
+		return x->active.sum > y->active.sum ? -1 : 1;
+	return x->body < y->body ? -1 : x->body > y->body;
+}
+
+static uint64_t quantile(const uint64_t *sorted, size_t n, size_t percent)
+{
+	return sorted[(n * percent + 99) / 100 - 1];
+}
+
+/* Sorts the values. */
+static struct coroutine_figure figure(uint64_t *values, size_t n)
+{
+	struct coroutine_figure f = { 0 };
+
+	qsort(values, n, sizeof(*values), compare_number);
+	for (size_t i = 0; i < n; i++)
+		f.sum += values[i];
+	f.p50 = quantile(values, n, 50);
+	f.p95 = quantile(values, n, 95);
+	f.p99 = quantile(values, n, 99);
+	f.max = values[n - 1];
+	assert(f.p50 <= f.p95 && f.p95 <= f.p99 && f.p99 <= f.max);
+	return f;
+}
+
+static struct coroutine_group group(const struct session *s, const uint32_t *ids,
+				    size_t n, uint64_t *values)
+{
+	const struct coroutine *const all = s->coroutines;
+	struct coroutine_group g = { .body = all[ids[0]].body, .count = n };
+
+	for (size_t i = 0; i < n; i++)
+		values[i] = all[ids[i]].active;
+	g.active = figure(values, n);
+	for (size_t i = 0; i < n; i++)
+		values[i] = all[ids[i]].suspended;
+	g.suspended = figure(values, n);
+	for (size_t i = 0; i < n; i++)
+		values[i] = all[ids[i]].resumes;
+	g.resumes = figure(values, n);
+	return g;
+}
+
+struct coroutine_group *coroutine_groups(const struct session *s, size_t *count)
+{
+	const size_t n = s->coroutine_count;
+	uint32_t *const ids = mem_alloc((n + 1) * sizeof(*ids));
+	uint64_t *const values = mem_alloc((n + 1) * sizeof(*values));
+	struct coroutine_group *groups = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < n; i++)
+		ids[i] = (uint32_t)i;
+	qsort_r(ids, n, sizeof(*ids), compare_body, (void *)(uintptr_t)s);
+	for (size_t i = 0, end; i < n; i = end) {
+		const func_id body = s->coroutines[ids[i]].body;
+
+		for (end = i; end < n && s->coroutines[ids[end]].body == body; )
+			end++;
+		vec_need(&groups, &room, *count + 1);
+		groups[(*count)++] = group(s, ids + i, end - i, values);
+	}
+	if (*count > 0)
+		qsort(groups, *count, sizeof(*groups), compare_group);
+	mem_free(ids);
+	mem_free(values);
+	return groups;
+}
+
+/* The field is the sum. */
+static METRIC_GETTER(get_mean)
+{
+	const struct coroutine_group *const g = row;
+
+	v->real = (double)v->count / (double)g->count;
+	v->count = (v->count + g->count / 2) / g->count;
+}
+
+#define FIGURE(what, unit, mean_unit) \
+	{ #what "-sum", unit, 0, NULL, NULL, "sum of " #what, \
+	  METRIC_AT(struct coroutine_group, what.sum) }, \
+	{ #what "-mean", mean_unit, 0, NULL, NULL, "mean of " #what, \
+	  METRIC_AT(struct coroutine_group, what.sum), get_mean }, \
+	{ #what "-p50", unit, 0, NULL, NULL, "half of them had no more", \
+	  METRIC_AT(struct coroutine_group, what.p50) }, \
+	{ #what "-p95", unit, 0, NULL, NULL, "95% of them had no more", \
+	  METRIC_AT(struct coroutine_group, what.p95) }, \
+	{ #what "-p99", unit, 0, NULL, NULL, "99% of them had no more", \
+	  METRIC_AT(struct coroutine_group, what.p99) }, \
+	{ #what "-max", unit, 0, NULL, NULL, "the most", \
+	  METRIC_AT(struct coroutine_group, what.max) }
+
+static const struct metric group_metrics[] = {
+	{ "count", METRIC_COUNT, 0, NULL, NULL, "how many coroutines",
+	  METRIC_AT(struct coroutine_group, count) },
+	FIGURE(active, METRIC_TIME, METRIC_MEAN),
+	FIGURE(suspended, METRIC_TIME, METRIC_MEAN),
+	FIGURE(resumes, METRIC_COUNT, METRIC_COUNT),
+	METRIC_PLACE(struct coroutine_group, body, "", ""),
+	{ "name", METRIC_TEXT, METRIC_NAME, "body", "function",
+	  "their outermost function", METRIC_AT(struct coroutine_group, body),
+	  get_body, .shrink = 24 },
+	{ NULL }
+};
+
+#define FIGURE_NAMES(what) \
+	what "-sum," what "-mean," what "-p50," what "-p95," what "-p99," \
+	what "-max"
+#define FIGURES FIGURE_NAMES("active") "," FIGURE_NAMES("suspended") "," \
+	FIGURE_NAMES("resumes")
+
+const struct metric_view coroutine_group_view = {
+	group_metrics, "count," FIGURES ",name",
+	"name,language,module,file,line,count," FIGURES
+};
+
+/* ---- three rows a group ------------------------------------------------- */
+
+static bool is_first(const struct coroutine_line *l)
+{
+	return l->figure == &l->group->active;
+}
+
+static METRIC_GETTER(get_line_count)
+{
+	v->count = ((const struct coroutine_line *)row)->group->count;
+	v->is_blank = !is_first(row);
+}
+
+static METRIC_GETTER(get_line_name)
+{
+	const struct coroutine_line *const l = row;
+
+	v->text = is_first(l) ? body_name(s, l->body) : "";
+}
+
+/* What the metric is named after. */
+static METRIC_GETTER(get_line_figure)
+{
+	const struct coroutine_line *const l = row;
+	const struct coroutine_figure *const f = l->figure;
+	const bool is_time = f != &l->group->resumes;
+
+	v->count = strcmp(m->name, "p50") == 0 ? f->p50 :
+		   strcmp(m->name, "p95") == 0 ? f->p95 :
+		   strcmp(m->name, "p99") == 0 ? f->p99 : f->max;
+	v->unit = is_time ? METRIC_TIME : METRIC_COUNT;
+	if (strcmp(m->name, "mean") != 0)
+		return;
+	v->real = (double)f->sum / (double)l->group->count;
+	v->unit = is_time ? METRIC_MEAN : METRIC_REAL;
+}
+
+#define LINE_FIGURE(name, ...) \
+	{ name, METRIC_TIME, 0, .get = get_line_figure, __VA_ARGS__ }
+
+static const struct metric line_metrics[] = {
+	{ "count", METRIC_COUNT, 0, .get = get_line_count },
+	{ "of", METRIC_TEXT, 0, "of each",
+	  METRIC_AT(struct coroutine_line, title) },
+	LINE_FIGURE("mean", .drop = 0),
+	LINE_FIGURE("p50", .drop = 0),
+	LINE_FIGURE("p95", .drop = 1),
+	LINE_FIGURE("p99", .drop = 2),
+	LINE_FIGURE("max", .drop = 0),
+	{ "name", METRIC_TEXT, METRIC_NAME, "body", .get = get_line_name,
+	  .shrink = 24 },
+	{ NULL }
+};
+
+const struct metric_view coroutine_line_view = {
+	line_metrics, "count,of,mean,p50,p95,p99,max,name", "count"
+};

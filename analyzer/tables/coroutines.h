@@ -1,0 +1,54 @@
+/* coroutines.h - coroutines as rows: each by itself, and grouped by their body
+ * with the distribution of their figures. Pure.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_TABLES_COROUTINES_H
+#define WEFT_ANALYZER_TABLES_COROUTINES_H
+
+#include "analyzer/tables/metric.h"
+
+/* ---- single ones -------------------------------------------------------- */
+
+struct coroutine_row {
+	func_id body;            /* 0: it never ran */
+	const struct coroutine *coroutine;
+	ticks lua, native;       /* in which it ran itself, by what was its
+	                          * innermost frame */
+};
+
+/* One row for each coroutine of the session, which lends them, in the order of a
+ * metric of coroutine_view. lua and native: by index of the coroutine, or NULL.
+ * The caller frees the rows with mem_free. */
+struct coroutine_row *coroutine_rows(struct session *, const ticks *lua,
+				     const ticks *native,
+				     const struct metric *);
+
+extern const struct metric_view coroutine_view;
+
+/* ---- by body ------------------------------------------------------------ */
+
+/* Percentiles are exact, by nearest rank. */
+struct coroutine_figure { uint64_t sum, p50, p95, p99, max; };
+
+struct coroutine_group {
+	func_id body;            /* 0: those that never ran */
+	uint64_t count;
+	struct coroutine_figure active, suspended, resumes;
+};
+
+/* By falling sum of active, then by rising body. The caller frees the array
+ * with mem_free. */
+struct coroutine_group *coroutine_groups(const struct session *, size_t *count);
+
+/* For CSV: a row is a struct coroutine_group. */
+extern const struct metric_view coroutine_group_view;
+
+/* For people: three rows a group, one for each figure. */
+struct coroutine_line {
+	func_id body;
+	const struct coroutine_group *group;
+	const struct coroutine_figure *figure;
+	const char *title;       /* of the figure */
+};
+extern const struct metric_view coroutine_line_view;
+
+#endif
