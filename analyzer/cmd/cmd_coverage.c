@@ -46,7 +46,7 @@ static const struct out_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-/* A library without any hook would fill the table with what nobody asked for. */
+/* A library without any hook would fill the table. */
 static bool is_shown(const struct coverage *c, const struct coverage_row *row)
 {
 	return arg_all || (coverage_why(row) != COVERAGE_RAN &&

@@ -226,8 +226,8 @@ static const char *next_record_option(const char *help, char name[32],
 
 		help += strcspn(help, "\n");
 		help += *help == '\n';
-		if (at[0] == '-' && at[1] != '-' && strncmp(at + 2, ", ", 2) == 0)
-			at += 4;
+		if (at[0] == '-' && at[1] != '-')
+			at += strcspn(at, " \n") + 1;
 		arg[0] = '\0';
 		if (sscanf(at, "--%31[a-z-]=%79[^ \n]", name, arg) >= 1)
 			return help;

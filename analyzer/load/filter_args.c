@@ -4,7 +4,7 @@
 #include "analyzer/load/filter_args.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
 #include "analyzer/load/time_argument.h"
 #include "analyzer/out/out_number.h"
 
@@ -137,51 +137,170 @@ bool filter_args_is_refused(const struct filter_refusal *refused,
 	return false;
 }
 
-/* ---- single records ----------------------------------------------------- */
+/* ---- marks -------------------------------------------------------------- */
 
-struct mark_range_wanted filter_args_marks(void)
+/* A recording with a title lasts from a mark "weft.start TITLE" to the next
+ * mark "weft.stop TITLE". */
+enum mark_kind { SINCE, UNTIL, START, STOP };
+
+struct mark { ticks tick; enum mark_kind kind; };
+
+struct filter_marks { struct mark *mark; size_t count, room; };
+
+struct filter_marks *filter_args_marks_new(void)
 {
-	return (struct mark_range_wanted){ args[FILTER_RECORDING],
-				      args[FILTER_SINCE_MARK],
-				      args[FILTER_UNTIL_MARK] };
+	return mem_alloc(sizeof(struct filter_marks));
 }
 
-/* The tick of --from or --to; `tick` stays as it is if it was not given. */
-static int read_tick(const struct session *clock, enum filter_arg arg,
-		     ticks *tick)
+void filter_args_marks_free(struct filter_marks *m)
 {
-	uint64_t ns;
+	mem_free(m->mark);
+	mem_free(m);
+}
 
-	if (!args[arg])
-		return 0;
-	if (time_argument_moment(clock, args[arg], filter_opts[arg].name,
-				 &ns) != 0)
-		return -1;
-	*tick = time_argument_tick(clock, ns);
+/* The argument is TITLE or TITLE#N. Returns the length of TITLE and sets *nth
+ * to N, or 0. A title that itself ends in #N needs a number after it. */
+static size_t read_title(size_t *nth)
+{
+	const char *const text = args[FILTER_RECORDING];
+	const char *const hash = strrchr(text, '#');
+
+	*nth = hash ? read_number(hash + 1, hash + strlen(hash)) : 0;
+	return *nth ? (size_t)(hash - text) : strlen(text);
+}
+
+/* Is the mark's name `prefix` followed by the wanted title? */
+static bool is_title(const char *name, const char *prefix)
+{
+	const size_t n = strlen(prefix);
+	size_t nth, length;
+
+	if (!args[FILTER_RECORDING] || strncmp(name, prefix, n) != 0)
+		return false;
+	length = read_title(&nth);
+	return strncmp(name + n, args[FILTER_RECORDING], length) == 0 &&
+	       !name[n + length];
+}
+
+static bool is_named(const char *name, enum filter_arg arg)
+{
+	return args[arg] && strcmp(name, args[arg]) == 0;
+}
+
+void filter_args_see_mark(struct filter_marks *m, const char *name, ticks tick)
+{
+	const bool is[] = {
+		[SINCE] = is_named(name, FILTER_SINCE_MARK),
+		[UNTIL] = is_named(name, FILTER_UNTIL_MARK),
+		[START] = is_title(name, "weft.start "),
+		[STOP] = is_title(name, "weft.stop ")
+	};
+
+	for (int kind = SINCE; kind <= STOP; kind++)
+		if (is[kind])
+			*vec_add(&m->mark, &m->room, &m->count) =
+				(struct mark){ tick, (enum mark_kind)kind };
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+	const struct mark *const x = a, *const y = b;
+
+	return (x->tick > y->tick) - (x->tick < y->tick);
+}
+
+/* The start that is meant, and the stop that follows it (0: none). */
+static int find_recording(const struct filter_marks *m, ticks *from, ticks *to)
+{
+	size_t nth, starts = 0, at = m->count;
+
+	read_title(&nth);
+	for (size_t i = 0; i < m->count; i++)
+		if (m->mark[i].kind == START && (++starts == nth || nth == 0))
+			at = i;
+	if (starts == 0)
+		return err_add("no recording was started with the title \"%s\"",
+			       args[FILTER_RECORDING]);
+	if (at == m->count)
+		return err_add("\"%s\": a recording with this title was "
+			       "started only %zu times", args[FILTER_RECORDING],
+			       starts);
+	*from = m->mark[at].tick;
+	for (*to = 0; at < m->count && *to == 0; at++)
+		if (m->mark[at].kind == STOP)
+			*to = m->mark[at].tick;
 	return 0;
 }
 
-int filter_args_collect(const struct session *clock, struct mark_range *marks,
+static int find_last(const struct filter_marks *m, enum mark_kind kind,
+		     enum filter_arg arg, ticks *at)
+{
+	for (size_t i = m->count; args[arg] && i > 0; i--)
+		if (m->mark[i - 1].kind == kind) {
+			*at = m->mark[i - 1].tick;
+			return 0;
+		}
+	return !args[arg] ? 0 :
+	       err_add("the trace has no mark \"%s\"; \"weft dump\" shows all "
+		       "marks", args[arg]);
+}
+
+/* ---- single records ----------------------------------------------------- */
+
+/* Cut the range [want->from, want->to) down to [from, to); to 0: no end. */
+static void cut(struct replay_collect *want, ticks from, ticks to)
+{
+	if (want->from < from)
+		want->from = from;
+	if (to != 0 && to < want->to)
+		want->to = to;
+}
+
+static int cut_at_marks(struct filter_marks *m, struct replay_collect *want)
+{
+	ticks from = 0, to = 0, since = 0, until = 0;
+
+	if (m->count > 0)
+		qsort(m->mark, m->count, sizeof(*m->mark), compare_marks);
+	if ((args[FILTER_RECORDING] && find_recording(m, &from, &to) != 0) ||
+	    find_last(m, SINCE, FILTER_SINCE_MARK, &since) != 0 ||
+	    find_last(m, UNTIL, FILTER_UNTIL_MARK, &until) != 0)
+		return -1;
+	cut(want, from, to);
+	cut(want, since, until);
+	return 0;
+}
+
+static int cut_at_times(const struct session *clock,
 			struct replay_collect *want)
 {
-	ticks from = 0, to = UINT64_MAX;
+	uint64_t from = 0, to = 0;
 
+	if ((args[FILTER_FROM] &&
+	     time_argument_moment(clock, args[FILTER_FROM], "from",
+				  &from) != 0) ||
+	    (args[FILTER_TO] &&
+	     time_argument_moment(clock, args[FILTER_TO], "to", &to) != 0))
+		return -1;
+	if (args[FILTER_FROM])
+		cut(want, time_argument_tick(clock, from), 0);
+	if (args[FILTER_TO])
+		cut(want, 0, time_argument_tick(clock, to));
+	return 0;
+}
+
+int filter_args_collect(const struct session *clock, struct filter_marks *marks,
+			struct replay_collect *want)
+{
 	if (args[FILTER_COROUTINE] &&
 	    read_coroutine(&want->pid, &want->serial) != 0)
 		return -1;
 	if (!filter_args_has(FILTER_RANGE))
 		return 0;
-	want->from = want->to = 0;
-	if (filter_args_has(FILTER_MARKS) &&
-	    mark_range_get(marks, &want->from, &want->to) != 0)
+	want->from = 0;
+	want->to = UINT64_MAX;
+	if (cut_at_marks(marks, want) != 0 || cut_at_times(clock, want) != 0)
 		return -1;
-	if (read_tick(clock, FILTER_FROM, &from) != 0 ||
-	    read_tick(clock, FILTER_TO, &to) != 0)
-		return -1;
-	if (want->from < from)
-		want->from = from;
-	if (want->to == 0 || want->to > to)
-		want->to = to;
 	if (want->from < want->to)
 		return 0;
 	if (filter_args_has(FILTER_MARKS))
@@ -285,8 +404,8 @@ static void append(char *to, size_t size, const char *format, ...)
 	va_end(list);
 }
 
-void filter_args_describe(const struct session *s, const struct filter_sums *sums,
-			  char *to, size_t size)
+void filter_args_describe(const struct session *s,
+			  const struct filter_sums *sums, char *to, size_t size)
 {
 	static const char *const words[FILTER_ARGS] = {
 		"under", "focus", "without", "thread", "process", "coroutine",

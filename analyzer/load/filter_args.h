@@ -5,7 +5,6 @@
 #ifndef WEFT_ANALYZER_LOAD_FILTER_ARGS_H
 #define WEFT_ANALYZER_LOAD_FILTER_ARGS_H
 
-#include "analyzer/load/mark_range.h"
 #include "analyzer/load/opt.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/tables/filter.h"
@@ -55,19 +54,24 @@ bool filter_args_has(unsigned args);
 /* Does what was given need single records, which no profile has? */
 bool filter_args_needs_records(void);
 
-/* The marks that the filters mention; for mark_range_new. */
-struct mark_range_wanted filter_args_marks(void);
+/* The marks of a trace that the filters mention. See each mark of the trace
+ * once, in any order of time. */
+struct filter_marks;
+struct filter_marks *filter_args_marks_new(void);
+void filter_args_marks_free(struct filter_marks *);
+void filter_args_see_mark(struct filter_marks *, const char *name, ticks);
 
 /* What replay must collect: writes the range and the coroutine to *want. Of the
  * session only the clock and the first tick are used. 0, or -1 with the cause
  * in the chain. */
-int filter_args_collect(const struct session *clock, struct mark_range *,
+int filter_args_collect(const struct session *clock, struct filter_marks *,
 			struct replay_collect *want);
 
 /* Replace the session's tree by the part that was asked for; its functions must
  * have names. Returns the filters that found what they name (threads,
  * processes, functions), as a set. */
-unsigned filter_args_apply(struct session *, bool keep_vm, struct filter_sums *);
+unsigned filter_args_apply(struct session *, bool keep_vm,
+			   struct filter_sums *);
 /* `found` is what one or more calls of filter_args_apply returned. 0, or -1
  * with a cause if a filter found nothing in any session. */
 int filter_args_require(unsigned found);

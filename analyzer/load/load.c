@@ -277,17 +277,18 @@ static int scan_clock(const char *path, struct session *clock)
 	return 0;
 }
 
-struct mark_scan { struct session *session; struct mark_range *marks; };
+struct mark_scan { struct session *session; struct filter_marks *marks; };
 
 static void see_mark(void *ctx, const struct replay_event *e)
 {
 	const struct mark_scan *const scan = ctx;
 
-	mark_range_see(scan->marks, func_get(scan->session->funcs, e->func)->name,
-		  e->tick);
+	filter_args_see_mark(scan->marks,
+			     func_get(scan->session->funcs, e->func)->name,
+			     e->tick);
 }
 
-static int scan_marks(const char *path, struct mark_range *marks)
+static int scan_marks(const char *path, struct filter_marks *marks)
 {
 	static const struct replay_sink sink = { .mark = see_mark };
 	struct mark_scan scan = { session_new(1), marks };
@@ -302,9 +303,8 @@ static int scan_marks(const char *path, struct mark_range *marks)
 /* What replay must collect for the filters. */
 static enum cmd_exit set_want(struct load *load)
 {
-	const struct mark_range_wanted wanted = filter_args_marks();
 	struct session *const clock = session_new(1);
-	struct mark_range *const marks = mark_range_new(&wanted);
+	struct filter_marks *const marks = filter_args_marks_new();
 	enum cmd_exit status = CMD_OK;
 
 	if ((filter_args_has(FILTER_RANGE) &&
@@ -314,7 +314,7 @@ static enum cmd_exit set_want(struct load *load)
 		status = CMD_UNREADABLE;
 	else if (filter_args_collect(clock, marks, &load->want) != 0)
 		status = CMD_USAGE;
-	mark_range_free(marks);
+	filter_args_marks_free(marks);
 	session_free(clock);
 	return status;
 }

@@ -1,127 +1,131 @@
-/* time_argument.c - moments and spans: decimal numbers with units, without a rounding
- * that would miss the tick that was meant.
+/* time_argument.c - moments and spans: decimal numbers with units, read without
+ * a rounding that would miss the tick that was meant.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/time_argument.h"
 
 #include "analyzer/base/err.h"
 
+#include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-/* A plain number from here on is a date: 11 days after 1970, or 31,000 years
- * of recording. */
+/* A number without a unit from here on is a date: 11 days after 1970. As
+ * seconds since the start it would be 31 million years. */
 #define FIRST_DATE UINT64_C(1000000000000000)
-/* No recording is longer (31 years); sums stay far from 64 bits. */
+/* Spans up to 31 years: sums of them are far from 64 bits. */
 #define LONGEST (NS_PER_S * NS_PER_S)
+/* Ticks since the start that are looked for. */
+#define LAST_TICK (UINT64_MAX / 4)
 
 static const struct { const char *name; uint64_t ns; } units[] = {
 	{ "", NS_PER_S }, { "s", NS_PER_S }, { "ms", 1000000 },
 	{ "us", 1000 }, { "ns", 1 },
 };
 
-static int refuse(const char *text, const char *option)
-{
-	return err_add("--%s wants a time such as 1.5s (" TIME_ARGUMENT_UNITS "), not "
-		       "\"%s\"", option, text);
-}
+/* ---- text --------------------------------------------------------------- */
 
-/* Digits before and behind the point; what follows them is returned, NULL if
- * there are none or too many. */
-static const char *read_digits(const char *text, uint64_t *whole,
-			       uint64_t *part, uint64_t *scale)
+/* whole + part / scale, and what follows the digits. */
+struct decimal { uint64_t whole, part, scale; const char *unit; };
+
+/* The unit is NULL if the text does not begin with a number, or with one that
+ * is too large. */
+static struct decimal read_decimal(const char *text)
 {
+	struct decimal d = { 0, 0, 1, NULL };
 	const char *at = text;
 
-	*whole = *part = 0;
-	*scale = 1;
 	for (; *at >= '0' && *at <= '9'; at++) {
-		if (*whole > UINT64_MAX / 10 - 1)
-			return NULL;
-		*whole = *whole * 10 + (uint64_t)(*at - '0');
+		if (d.whole > UINT64_MAX / 10 - 1)
+			return d;
+		d.whole = d.whole * 10 + (uint64_t)(*at - '0');
 	}
 	if (at == text)
-		return NULL;
-	if (*at != '.')
-		return at;
+		return d;
 	/* More than nine places are less than a nanosecond. */
-	for (at++; *at >= '0' && *at <= '9'; at++)
-		if (*scale < NS_PER_S) {
-			*part = *part * 10 + (uint64_t)(*at - '0');
-			*scale *= 10;
+	for (at += *at == '.'; at[0] >= '0' && at[0] <= '9'; at++)
+		if (d.scale < NS_PER_S) {
+			d.part = d.part * 10 + (uint64_t)(*at - '0');
+			d.scale *= 10;
 		}
-	return at;
+	d.unit = at;
+	return d;
+}
+
+static bool is_date(const struct decimal *d)
+{
+	return d->unit && !d->unit[0] && d->whole >= FIRST_DATE;
 }
 
 int time_argument_span(const char *text, const char *option, uint64_t *ns)
 {
-	uint64_t whole, part, scale;
-	const char *const unit = read_digits(text, &whole, &part, &scale);
+	const struct decimal d = read_decimal(text);
 
-	for (size_t i = 0; unit && i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(unit, units[i].name) != 0)
+	for (size_t i = 0; d.unit && i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(d.unit, units[i].name) != 0)
 			continue;
-		if (whole > LONGEST / units[i].ns)
+		if (d.whole > LONGEST / units[i].ns)
 			break;
-		*ns = whole * units[i].ns + part * units[i].ns / scale;
+		*ns = d.whole * units[i].ns + d.part * units[i].ns / d.scale;
 		return 0;
 	}
-	return refuse(text, option);
+	return err_add("--%s takes a time such as 1.5s (" TIME_ARGUMENT_UNITS
+		       "), not \"%s\"", option, text);
 }
 
-int time_argument_moment(const struct session *s, const char *text, const char *option,
-		uint64_t *ns)
+int time_argument_moment(const struct session *s, const char *text,
+			 const char *option, uint64_t *ns)
 {
 	const uint64_t start = session_real(s, session_first_tick(s));
-	uint64_t whole, part, scale;
-	const char *const unit = read_digits(text, &whole, &part, &scale);
+	const struct decimal d = read_decimal(text);
 
-	if (!unit)
-		return refuse(text, option);
-	if (unit[0] != '\0' || whole < FIRST_DATE)
+	if (!is_date(&d))
 		return time_argument_span(text, option, ns);
-	*ns = whole > start ? whole - start : 0;
+	*ns = d.whole > start ? d.whole - start : 0;
 	return 0;
 }
 
+/* ---- ticks -------------------------------------------------------------- */
+
+/* session_ns and session_real round: an estimate from the frequency may be a
+ * few ticks off, so the neighbours are tried. */
+
 ticks time_argument_tick(const struct session *s, uint64_t ns)
 {
-	const ticks first = session_first_tick(s);
 	const unsigned __int128 wide = (unsigned __int128)ns * s->tick_hz /
 				       NS_PER_S;
-	ticks t = wide > UINT64_MAX / 4 ? UINT64_MAX / 4 : (ticks)wide;
+	ticks t = wide > LAST_TICK ? LAST_TICK : (ticks)wide;
 
+	assert(s->tick_hz > 0);
 	while (t > 0 && session_ns(s, t) > ns)
 		t--;
-	while (t < UINT64_MAX / 4 && session_ns(s, t + 1) <= ns)
+	while (t < LAST_TICK && session_ns(s, t + 1) <= ns)
 		t++;
-	return first + t;
+	return session_first_tick(s) + t;
 }
 
-/* Dates are rounded from another tick than spans since the start. */
-static ticks date_tick(const struct session *s, uint64_t date, ticks about)
+/* A date is rounded from another tick than a span since the start is. */
+static ticks date_tick(const struct session *s, uint64_t date, ticks t)
 {
 	const ticks first = session_first_tick(s);
-	ticks t = about;
 
 	while (t > first && session_real(s, t) > date)
 		t--;
-	while (t < UINT64_MAX / 4 && session_real(s, t + 1) <= date)
+	while (t < LAST_TICK && session_real(s, t + 1) <= date)
 		t++;
 	return t;
 }
 
 int time_argument_moment_tick(const struct session *s, const char *text,
-		     const char *option, uint64_t *ns, ticks *tick)
+			      const char *option, uint64_t *ns, ticks *tick)
 {
 	const uint64_t start = session_real(s, session_first_tick(s));
-	uint64_t whole, part, scale;
-	const char *const unit = read_digits(text, &whole, &part, &scale);
+	const struct decimal d = read_decimal(text);
 
 	if (time_argument_moment(s, text, option, ns) != 0)
 		return -1;
 	*tick = time_argument_tick(s, *ns);
-	if (unit && unit[0] == '\0' && whole >= FIRST_DATE &&
-	    whole > start)
-		*tick = date_tick(s, whole, *tick);
+	if (is_date(&d) && d.whole > start)
+		*tick = date_tick(s, d.whole, *tick);
 	return 0;
 }
