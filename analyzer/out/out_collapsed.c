@@ -1,5 +1,5 @@
-/* out_collapsed.c - one line a stack. A semicolon in a name would be taken for
- * the end of a frame: it is shown as \x3b.
+/* out_collapsed.c - one line a stack. A semicolon in a name would end a frame,
+ * so it is written as \x3b.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_collapsed.h"
 
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { FRAMES_MAX = 1024 };  /* of deeper stacks the innermost */
+enum { FRAMES_MAX = 1024 };  /* the innermost of a deeper stack */
 
 static void put_name(FILE *to, const char *name)
 {

@@ -1,5 +1,5 @@
-/* out_collapsed.h - stacks as lines of text, "main;work;leaf 1234", as flame
- * graph tools take them.
+/* out_collapsed.h - stacks as lines of text, "main;work;leaf 1234", which flame
+ * graph tools read.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_OUT_OUT_COLLAPSED_H
 #define WEFT_ANALYZER_OUT_OUT_COLLAPSED_H
@@ -8,9 +8,10 @@
 
 #include <stdio.h>
 
-/* A line for each stack that has self time, in ns, below the name of its
- * thread; equal stacks of threads of one name come as several lines, which
- * tools add up. 0; whether the file could be written is the caller's to see. */
+/* Write a line for each stack that has self time: the name of its thread, its
+ * functions, and the time in ns. Equal stacks of threads of one name are
+ * several lines, which tools add up. Always 0: the caller checks the file for
+ * errors. */
 int out_collapsed_write(FILE *, struct session *);
 
 #endif

@@ -11,11 +11,12 @@
 #include <string.h>
 #include <wchar.h>
 
-/* The longest stand-in of one byte: "\x1b". */
+/* A byte becomes at most 4: "\x1b". */
 enum { GROWTH = 4 };
 
-/* Would this move the cursor, reorder the line, hide, or break XML? */
-static int is_hostile(uint32_t code)
+/* Could this character move the cursor, reorder the line, hide text, or make
+ * XML invalid? */
+static bool is_hostile(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code <= 0x9f) ||
 	       code == 0xad || code == 0x61c || code == 0x180e ||
@@ -53,7 +54,7 @@ char *out_escape_terminal(const char *text)
 	return result;
 }
 
-/* A new string in which each byte that stands in doubled comes twice. */
+/* A new string: before, the text with each byte `doubled` twice, after. */
 static char *twice(const char *text, char doubled, const char *before,
 		   const char *after)
 {
@@ -72,7 +73,7 @@ static char *twice(const char *text, char doubled, const char *before,
 
 char *out_escape_csv(const char *text)
 {
-	const int is_formula = text[0] != '\0' &&
+	const bool is_formula = text[0] != '\0' &&
 			       (strchr("=+-@", text[0]) ||
 				(unsigned char)text[0] < 0x20);
 	char *const plain = out_escape_terminal(text);
@@ -131,7 +132,8 @@ size_t out_escape_width(const char *text)
 	return width;
 }
 
-/* The longest start of text that is at most width columns, in bytes. */
+/* Length in bytes of the longest start of text that takes at most width
+ * columns. */
 static size_t prefix(const char *text, size_t width)
 {
 	size_t bytes = 0;
@@ -150,10 +152,10 @@ static size_t prefix(const char *text, size_t width)
 	return bytes;
 }
 
-/* Columns of a name that are worth to be shown. */
+/* A name is not cut to fewer columns than this. */
 enum { NAME_LEAST = 4 };
 
-char *out_escape_cut(char *text, size_t width, int keep_end)
+char *out_escape_cut(char *text, size_t width, bool keep_end)
 {
 	const size_t dots = width < 3 ? width : 3;
 	const char *end = text;
@@ -175,8 +177,9 @@ char *out_escape_cut(char *text, size_t width, int keep_end)
 	return result;
 }
 
-/* What tells functions of one name apart stands behind it. The last " <" or
- * " (" whose closing one ends the text; NULL if there is none. */
+/* The part of a name that tells functions of one name apart: from the
+ * last " <" or " (" on, if the text ends with its closing bracket; NULL
+ * if there is none. */
 static const char *name_tail(const char *text)
 {
 	const size_t length = strlen(text);
@@ -198,7 +201,7 @@ char *out_escape_cut_name(char *text, size_t width)
 
 	if (kept == 0 || out_escape_width(text) <= width ||
 	    width < kept + 3 + indent + NAME_LEAST)
-		return out_escape_cut(text, width, 0);
+		return out_escape_cut(text, width, false);
 	result = mem_alloc(strlen(text) + 4);
 	sprintf(result, "%.*s...%s", (int)prefix(text, width - kept - 3),
 		text, tail);

@@ -1,4 +1,4 @@
-/* out_file.c - writes beside the file, then renames.
+/* out_file.c - writes a draft beside the file, then renames it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_file.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 0, or errno. */
+/* Give the draft its rights and its name. 0, or an errno. */
 static int finish(FILE *file, const char *draft, const char *path, mode_t mask)
 {
 	int failed = fflush(file) != 0 || ferror(file) ? errno : 0;

@@ -6,14 +6,14 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,48 +25,47 @@ enum {
 	MESSAGE = 400,
 };
 
-/* Told apart by those who see few colours, too: dark blue, light orange. */
+/* Different in brightness, too, for readers who see few colours. */
 static const char *const colours[OUT_GNUPLOT_GROUPS] = {
 	"#2f6690", "#f0a04b", "#7a9e7e", "#9a8fb0"
 };
 
-/* --- the script ------------------------------------------------------- */
+/* ---- the script ---- */
+
+/* Write untrusted text, cut to so many columns, between single quotes. In a
+ * tic's label gnuplot takes % for a number's format, so % is doubled there. */
+static void put_quoted(FILE *to, const char *text, size_t columns, bool is_tic)
+{
+	char *const whole = out_escape_cut(out_escape_terminal(text), columns,
+					   false);
+	char *const quoted = out_escape_gnuplot(whole);
+
+	fputc('\'', to);
+	for (const char *at = quoted; *at != '\0'; at++) {
+		if (is_tic && *at == '%')
+			fputc('%', to);
+		fputc(*at, to);
+	}
+	fputc('\'', to);
+	mem_free(quoted);
+	mem_free(whole);
+}
 
 static void put_text(FILE *to, const char *text, size_t columns)
 {
-	char *const whole = out_escape_cut(out_escape_terminal(text), columns,
-					   0);
-	char *const quoted = out_escape_gnuplot(whole);
-
-	fprintf(to, "'%s'", quoted);
-	mem_free(quoted);
-	mem_free(whole);
+	put_quoted(to, text, columns, false);
 }
 
-/* A tic's label: gnuplot takes % in it for a number's format. */
-static void put_tic(FILE *to, const char *text)
-{
-	char *const whole = out_escape_cut(out_escape_terminal(text),
-					   LABEL_COLUMNS, 0);
-	char *const quoted = out_escape_gnuplot(whole);
-
-	fputc('\'', to);
-	for (const char *at = quoted; *at != '\0'; at++)
-		fprintf(to, *at == '%' ? "%c%c" : "%c", *at, *at);
-	fputc('\'', to);
-	mem_free(quoted);
-	mem_free(whole);
-}
-
-/* Bar i stands at height count - i, so that the first is on top. (Below zero
- * the minus would be taken for an operator on the label before it.) */
+/* Bar i lies at height count - i, so that the first is on top. Heights
+ * are not negative: gnuplot would take the minus for an operator on the
+ * label before. */
 static void put_labels(FILE *to, const struct out_bars *plot)
 {
 	fputs("set ytics scale 0 noenhanced (", to);
 	for (size_t i = 0; i < plot->count; i++) {
 		if (i > 0)
 			fputs(", ", to);
-		put_tic(to, plot->bars[i].label);
+		put_quoted(to, plot->bars[i].label, LABEL_COLUMNS, true);
 		fprintf(to, " %zu", plot->count - i);
 	}
 	fputs(") tc rgb '#222222'\n", to);
@@ -87,7 +86,7 @@ static void put_groups(FILE *to, const struct out_bars *plot)
 			if (plot->bars[i].group == g)
 				fprintf(to, "%.17g %zu\n", plot->bars[i].value,
 					plot->count - i);
-		/* An empty block cannot be plotted; this point lies outside. */
+		/* An empty block cannot be plotted: add a point outside. */
 		fputs("-1 -9\nEOD\n", to);
 	}
 	fputs("plot ", to);
@@ -141,11 +140,11 @@ static void put_script(FILE *to, const struct out_bars *plot,
 	put_groups(to, plot);
 }
 
-/* --- the child -------------------------------------------------------- */
+/* ---- the child ---- */
 
 struct child { pid_t pid; FILE *script; int messages; };
 
-/* In the child: what cannot be set up is told to the parent by its errno. */
+/* In the child: if gnuplot cannot be run, the parent gets the errno. */
 static _Noreturn void become_gnuplot(int script, int output, int messages,
 				     int failed)
 {
@@ -213,50 +212,34 @@ static int end(const struct child *child)
 	return err_add("gnuplot failed (status %d): %s", status, message);
 }
 
-static int draw(const struct out_bars *plot, int output, const char *format)
+/* What out_file_write's callback needs. */
+struct drawing { const struct out_bars *plot; const char *format; };
+
+/* An out_file_fn. gnuplot writes to the file's descriptor itself. */
+static int draw(FILE *to, void *ctx)
 {
+	const struct drawing *const d = ctx;
 	void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
 	struct child child = { .pid = -1 };
-	int status = start(&child, output);
+	int status = start(&child, fileno(to));
+	struct stat made;
 
 	if (status == 0) {
-		put_script(child.script, plot, format);
+		put_script(child.script, d->plot, d->format);
 		status = end(&child);
 	}
 	signal(SIGPIPE, before);
+	if (status == 0 && fstat(fileno(to), &made) == 0 &&
+	    S_ISREG(made.st_mode) && made.st_size == 0)
+		status = err_add("gnuplot drew nothing");
 	return status;
 }
 
 int out_gnuplot_bars(const struct out_bars *plot, const char *file,
 		     const char *format)
 {
-	char draft[PATH_MAX];
-	struct stat made;
-	mode_t mask;
-	int output;
+	struct drawing d = { plot, format };
 
-	if (strcmp(file, "-") == 0)
-		return draw(plot, STDOUT_FILENO, format);
-	if (snprintf(draft, sizeof(draft), "%s.XXXXXX", file) >=
-	    (int)sizeof(draft))
-		return err_add("the file's name is too long");
-	output = mkostemp(draft, O_CLOEXEC);
-	if (output < 0)
-		return err_add("cannot write \"%s\": %s", file,
-			       strerror(errno));
-	mask = umask(0);
-	umask(mask);
-	if (draw(plot, output, format) != 0) {
-		unlink(draft);
-		close(output);
-		return -1;
-	}
-	if (fstat(output, &made) != 0 || made.st_size == 0 ||
-	    fchmod(output, 0666 & ~mask) != 0 || close(output) != 0 ||
-	    rename(draft, file) != 0) {
-		err_add("cannot write \"%s\": %s", file, strerror(errno));
-		unlink(draft);
-		return -1;
-	}
-	return 0;
+	assert(plot->group_count <= OUT_GNUPLOT_GROUPS);
+	return out_file_write(file, draw, &d);
 }

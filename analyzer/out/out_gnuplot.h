@@ -7,7 +7,7 @@
 
 struct out_bar {
 	const char *label;   /* untrusted */
-	const char *note;    /* beside the bar's end */
+	const char *note;    /* text beside the bar's end */
 	double value;        /* >= 0 */
 	size_t group;        /* index of its colour and legend entry */
 };
@@ -16,8 +16,8 @@ struct out_bars {
 	const char *title, *axis;  /* untrusted */
 	const struct out_bar *bars;/* the first on top */
 	size_t count;
-	const char *const *groups; /* legend; at most OUT_GNUPLOT_GROUPS */
-	size_t group_count;
+	const char *const *groups; /* names in the legend */
+	size_t group_count;        /* at most OUT_GNUPLOT_GROUPS */
 };
 
 enum { OUT_GNUPLOT_GROUPS = 4 };

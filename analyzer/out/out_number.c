@@ -1,9 +1,10 @@
-/* out_number.c - numbers as people read them: grouped counts, times in four
- * figures, shares, bytes, dates. Needs no locale.
+/* out_number.c - numbers as people read them: grouped counts, times with four
+ * digits, shares, bytes, dates. Needs no locale.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -26,7 +27,7 @@ char *out_number_count(char *to, uint64_t value)
 char *out_number_many(char *to, uint64_t count, const char *nouns)
 {
 	const size_t length = strlen(nouns);
-	const int is_long = length > 4 &&
+	const bool is_long = length > 4 &&
 			    (strcmp(nouns + length - 4, "sses") == 0 ||
 			     strcmp(nouns + length - 4, "ches") == 0);
 	const size_t ending = count != 1 ? 0 : is_long ? 2 : 1;
@@ -47,7 +48,7 @@ char *out_number_time(char *to, double ns)
 		strcpy(to, "0");
 		return to;
 	}
-	/* 999.95 would print as 1000.0: the next unit takes it. */
+	/* 999.95 would be printed as 1000.0, so it gets the next unit. */
 	for (; unit < 3 && value >= 999.95; unit++)
 		value /= 1000;
 	snprintf(to, OUT_NUMBER, "%.*f %s",

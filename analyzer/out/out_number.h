@@ -1,5 +1,5 @@
 /* out_number.h - numbers as people read them. Each function writes into the
- * caller's buffer of OUT_NUMBER bytes and returns it.
+ * caller's buffer, which has OUT_NUMBER bytes, and returns it.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_OUT_OUT_NUMBER_H
 #define WEFT_ANALYZER_OUT_OUT_NUMBER_H
@@ -10,15 +10,15 @@ enum { OUT_NUMBER = 64 };
 
 /* 12,345,678 */
 char *out_number_count(char *to, uint64_t value);
-/* "1 call", "2,000 calls"; the noun, which is short, is given in the plural. */
+/* "1 call", "2,000 calls". nouns is the plural of a short noun. */
 char *out_number_many(char *to, uint64_t count, const char *nouns);
-/* Four figures: "1.234 s", "12.34 ms", "20.1 ns"; "0" for nothing at all. */
+/* A time with four digits: "1.234 s", "12.34 ms", "20.1 ns"; 0 is "0". */
 char *out_number_time(char *to, double ns);
-/* "12.3%"; "0.0%" where the whole is 0. */
+/* "12.3%"; "0.0%" if the whole is 0. */
 char *out_number_share(char *to, uint64_t part, uint64_t whole);
 /* "1.2 GB" */
 char *out_number_bytes(char *to, uint64_t bytes);
-/* CLOCK_REALTIME ns as "2026-11-21 08:06:35 UTC" */
+/* CLOCK_REALTIME in ns as "2026-11-21 08:06:35 UTC" */
 char *out_number_date(char *to, uint64_t real_ns);
 
 #endif

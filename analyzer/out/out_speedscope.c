@@ -1,6 +1,6 @@
-/* out_speedscope.c - JSON in pieces: jansson writes each text and object, so
- * that no more than one of them is in memory. A stack costs two events, however
- * deep it is.
+/* out_speedscope.c - writes JSON piece by piece: jansson writes each text and
+ * object, and one of them is in memory at a time. A stack takes two events,
+ * however deep it is.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_speedscope.h"
 
@@ -10,25 +10,26 @@
 #include "analyzer/out/out_escape.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct writer {
 	FILE *to;
 	struct session *s;
-	int failed;
-	ticks at;                /* how wide it is so far */
+	bool failed;
+	ticks at;                /* width of the stacks so far */
 };
 
-/* Takes the value over. That the file takes no more is seen at its end. */
+/* Takes the value over. Errors of the file are checked when it is closed. */
 static void put(struct writer *w, json_t *value)
 {
 	if (!value)
-		w->failed = 1;
+		w->failed = true;
 	else
 		json_dumpf(value, w->to, JSON_COMPACT | JSON_ENCODE_ANY);
 	json_decref(value);
 }
 
-/* Untrusted text, valid and on one line. */
+/* Untrusted text made valid, on one line. */
 static json_t *text_of(const char *text)
 {
 	char *const safe = out_escape_terminal(text);
@@ -38,8 +39,8 @@ static json_t *text_of(const char *text)
 	return value;
 }
 
-/* The viewer adds up by name, file and line: what reads alike in two languages
- * is told apart. */
+/* The viewer adds up by name, file and line, so functions of two languages get
+ * different names. */
 static json_t *name_of(const struct func *f)
 {
 	char *const safe = out_escape_terminal(f->name);
@@ -71,7 +72,7 @@ static void put_frames(struct writer *w)
 	fputs("]}", w->to);
 }
 
-/* Numbers and two letters: by hand, as there are millions of them. */
+/* Written without jansson: there are millions of events. */
 static void put_event(struct writer *w, char type, const struct cct_node *n)
 {
 	fprintf(w->to, "{\"type\":\"%c\",\"frame\":%zu,\"at\":%llu}", type,
@@ -79,19 +80,20 @@ static void put_event(struct writer *w, char type, const struct cct_node *n)
 		(unsigned long long)session_ns(w->s, w->at));
 }
 
-/* All below a root, children before what their caller did itself. */
+/* Write all below a root; the time of a function itself comes behind that of
+ * its callees. */
 static void put_events(struct writer *w, node_id root)
 {
 	struct cct *const t = w->s->cct;
 	node_id id = root;
-	int is_first = 1, is_back = 0;
+	bool is_first = true, is_back = false;
 
 	for (;;) {
 		const struct cct_node *const n = cct_get(t, id);
 
 		if (!is_back && id != root) {
 			fputs(is_first ? "\n" : ",\n", w->to);
-			is_first = 0;
+			is_first = false;
 			put_event(w, 'O', n);
 		}
 		if (!is_back && n->child != 0) {
@@ -130,7 +132,7 @@ static void put_threads(struct writer *w)
 	struct cct *const t = w->s->cct;
 	const size_t room = (cct_count(t) + 1) * sizeof(ticks);
 	ticks *const total = mem_alloc(room), *const sleep = mem_alloc(room);
-	int is_first = 1;
+	bool is_first = true;
 
 	cct_totals(t, total, sleep);
 	fputs(",\n\"profiles\":[", w->to);
@@ -139,7 +141,7 @@ static void put_threads(struct writer *w)
 		if (cct_get(t, id)->child == 0)
 			continue;
 		fputs(is_first ? "\n" : ",\n", w->to);
-		is_first = 0;
+		is_first = false;
 		put_thread(w, id, total[id]);
 	}
 	fputs("]}\n", w->to);
@@ -155,7 +157,7 @@ int out_speedscope_write(FILE *to, struct session *s)
 	fputs("{\"$schema\":"
 	      "\"https://www.speedscope.app/file-format-schema.json\",\n"
 	      "\"exporter\":\"weft\",\"name\":", to);
-	put(&w, text_of(command != NULL ? command : "weft"));
+	put(&w, text_of(command ? command : "weft"));
 	put_frames(&w);
 	put_threads(&w);
 	return w.failed ? err_add("a name cannot be written as JSON") : 0;

@@ -8,10 +8,10 @@
 
 #include <stdio.h>
 
-/* JSON as https://www.speedscope.app/file-format-schema.json has it, evented:
- * each stack once, as wide as its total time in ns. Their order is that of the
- * tree, not that of time. 0, or -1 with the cause in the chain; whether the
- * file could be written is the caller's to see. */
+/* Write an "evented" profile
+ * (https://www.speedscope.app/file-format-schema.json). Each stack occurs once,
+ * as wide as its total time in ns, in the order of the tree, not of time. 0, or
+ * -1 with the cause in the chain; the caller checks the file for errors. */
 int out_speedscope_write(FILE *, struct session *);
 
 #endif

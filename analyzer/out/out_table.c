@@ -20,14 +20,14 @@ enum { GAP = 2, COLUMNS_MAX = 24, COLUMNS_LEAST = 40 };
 struct out_table {
 	const struct out_column *columns;
 	size_t count;
-	char **cells;     /* escaped; count a row */
+	char **cells;     /* escaped; count cells a row */
 	size_t used, room;
 };
 
-/* The widths a table is printed with; a column of hidden is left out. */
+/* How a table is printed: widths of columns; hidden ones are left out. */
 struct fit {
 	size_t width[COLUMNS_MAX];
-	char hidden[COLUMNS_MAX];
+	bool hidden[COLUMNS_MAX];
 };
 
 struct out_table *out_table_new(const struct out_column *columns, size_t count)
@@ -67,13 +67,13 @@ void out_table_cellf(struct out_table *table, const char *format, ...)
 	out_table_cell(table, text);
 }
 
-static int is_empty(const struct out_table *table, size_t column)
+static bool is_empty(const struct out_table *table, size_t column)
 {
 	for (size_t i = column; i < table->used; i += table->count)
 		if (strcmp(table->cells[i], "") != 0 &&
 		    strcmp(table->cells[i], "-") != 0)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 static void measure(const struct out_table *table, struct fit *fit)
@@ -91,9 +91,9 @@ static void measure(const struct out_table *table, struct fit *fit)
 	}
 }
 
-/* The line's width, columns that can shrink taken at their least (or not). */
+/* The width of a line; if shrunk, with columns cut as far as they may be. */
 static size_t line_width(const struct out_table *table, const struct fit *fit,
-			 int shrunk)
+			 bool shrunk)
 {
 	size_t width = 0;
 
@@ -109,8 +109,8 @@ static size_t line_width(const struct out_table *table, const struct fit *fit,
 	return width;
 }
 
-/* Leave out the next column that may go; 0 if none may. */
-static int drop_one(const struct out_table *table, struct fit *fit)
+/* Hide the next column that may be left out; false if none may. */
+static bool drop_one(const struct out_table *table, struct fit *fit)
 {
 	size_t best = table->count;
 
@@ -120,17 +120,17 @@ static int drop_one(const struct out_table *table, struct fit *fit)
 		     table->columns[i].drop > table->columns[best].drop))
 			best = i;
 	if (best == table->count)
-		return 0;
-	fit->hidden[best] = 1;
-	return 1;
+		return false;
+	fit->hidden[best] = true;
+	return true;
 }
 
-/* Cut the columns that can be, first to last, until the line fits. */
+/* Cut columns that may be cut, from first to last, until the line fits. */
 static void shrink(const struct out_table *table, struct fit *fit,
 		   size_t width)
 {
 	for (size_t i = 0; i < table->count; i++) {
-		const size_t line = line_width(table, fit, 0);
+		const size_t line = line_width(table, fit, false);
 		const size_t least = table->columns[i].shrink;
 
 		if (line <= width)
@@ -148,14 +148,14 @@ static void fit_to(const struct out_table *table, struct fit *fit,
 	measure(table, fit);
 	if (width == 0)
 		return;
-	while (line_width(table, fit, 1) > width)
+	while (line_width(table, fit, true) > width)
 		if (!drop_one(table, fit))
 			break;
 	shrink(table, fit, width);
 }
 
 static void print_cell(FILE *to, const char *text, size_t width,
-		       const struct out_column *column, int is_last)
+		       const struct out_column *column, bool is_last)
 {
 	char *const cut = column->is_name ?
 		out_escape_cut_name(mem_copy(text), width) :
@@ -176,7 +176,7 @@ static void print_row(const struct out_table *table, const struct fit *fit,
 		      FILE *to, char *const *cells)
 {
 	size_t last = table->count;
-	int is_first = 1;
+	bool is_first = true;
 
 	while (last > 0 && fit->hidden[last - 1])
 		last--;
@@ -190,7 +190,7 @@ static void print_row(const struct out_table *table, const struct fit *fit,
 			fprintf(to, "%*s", GAP, "");
 		print_cell(to, text, fit->width[i], &table->columns[i],
 			   i == last - 1);
-		is_first = 0;
+		is_first = false;
 	}
 	fputc('\n', to);
 }
