@@ -253,26 +253,17 @@ EXPORT long lua_sethook(ARGS)
 	return 1;
 }
 
-EXPORT long lua_gethook(ARGS)
-{
-	const struct coroutine *const co = holder(a);
+#define GETTER(name, value)                                                    \
+	EXPORT long name(ARGS)                                                 \
+	{                                                                      \
+		const struct coroutine *const co = holder(a);                  \
+                                                                               \
+		return !co ? REAL(name, a)(PASS) : (long)(value);              \
+	}
 
-	return !co ? REAL(lua_gethook, a)(PASS) : (long)co->app_hook;
-}
-
-EXPORT long lua_gethookmask(ARGS)
-{
-	const struct coroutine *const co = holder(a);
-
-	return !co ? REAL(lua_gethookmask, a)(PASS) : co->app_mask;
-}
-
-EXPORT long lua_gethookcount(ARGS)
-{
-	const struct coroutine *const co = holder(a);
-
-	return !co ? REAL(lua_gethookcount, a)(PASS) : co->app_count;
-}
+GETTER(lua_gethook, co->app_hook)
+GETTER(lua_gethookmask, co->app_mask)
+GETTER(lua_gethookcount, co->app_count)
 
 /* ------------------------------------------------------------------ LuaJIT */
 

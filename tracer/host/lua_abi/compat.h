@@ -9,6 +9,9 @@
 /* The library's own function of that name. */
 #define API(api, name) ((__typeof__(&name))(api)->name)
 
+/* LUA_HOOKTAILCALL, and in 5.1 LUA_HOOKTAILRET. */
+enum { HOOK_TAIL = 4 };
+
 /* The length of a table; a library of an earlier weft's table may lack it. */
 #if LUA_VERSION_NUM >= 502
 #define API_LENGTH(api) API(api, lua_rawlen)

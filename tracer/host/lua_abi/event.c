@@ -15,34 +15,18 @@ static bool tail_calls_are_unseen(const struct coroutine *co)
 
 bool event_is_recorded(const struct coroutine *co, const lua_Debug *ar)
 {
-	enum { TAIL = 4 }; /* a tail call, or 5.1's "tail return" */
-
-	switch (ar->event) {
-	case LUA_HOOKCALL:
-	case LUA_HOOKRET:
-		return true;
-	case TAIL:
-		return LUA_VERSION_NUM >= 502 || tail_calls_are_unseen(co);
-	default:
-		return false;
-	}
+	return ar->event == LUA_HOOKCALL || ar->event == LUA_HOOKRET ||
+	       (ar->event == HOOK_TAIL &&
+		(LUA_VERSION_NUM >= 502 || tail_calls_are_unseen(co)));
 }
 
 static enum lua_event_kind kind_of(const lua_Debug *ar)
 {
-	switch (ar->event) {
-	case LUA_HOOKRET:
+	if (ar->event == LUA_HOOKRET)
 		return EVENT_RETURN;
-#if LUA_VERSION_NUM >= 502
-	case LUA_HOOKTAILCALL:
-		return EVENT_TAIL;
-#else
-	case LUA_HOOKTAILRET:
-		return EVENT_TAIL_END;
-#endif
-	default:
-		return EVENT_CALL;
-	}
+	if (ar->event == HOOK_TAIL)
+		return LUA_VERSION_NUM >= 502 ? EVENT_TAIL : EVENT_TAIL_END;
+	return EVENT_CALL;
 }
 
 /* Before 5.4 what is tail-called has a frame of its own at first; once it runs,

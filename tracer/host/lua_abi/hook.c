@@ -13,22 +13,9 @@
 
 static bool app_wants(const struct coroutine *co, int event)
 {
-	switch (event) {
-	case LUA_HOOKCALL:
-#if LUA_VERSION_NUM >= 502
-	case LUA_HOOKTAILCALL:
-#endif
-		return co->app_mask & LUA_MASKCALL;
-	case LUA_HOOKRET:
-#if LUA_VERSION_NUM < 502
-	case LUA_HOOKTAILRET:
-#endif
-		return co->app_mask & LUA_MASKRET;
-	case LUA_HOOKLINE:
-		return co->app_mask & LUA_MASKLINE;
-	default:
-		return co->app_mask & LUA_MASKCOUNT;
-	}
+	if (event == HOOK_TAIL)
+		event = LUA_VERSION_NUM >= 502 ? LUA_HOOKCALL : LUA_HOOKRET;
+	return (co->app_mask & 1 << event) != 0; /* LUA_MASKCALL and so on */
 }
 
 /* It may raise an error or yield: nothing of ours may be left to do. */
@@ -323,39 +310,6 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id)
 	return quick_enter(s, L, id, c);
 }
 
-/* Recording is on, and no hook is at work on this thread: its state, or
- * NULL. */
-INLINE struct thread_state *quick_state(void)
-{
-	struct thread_state *const s = thread_self;
-
-	return unlikely(!s || s->busy != 0 ||
-			s->generation !=
-			atomic_load_explicit(&mapped_pool->generation,
-					     memory_order_relaxed)) ? NULL : s;
-}
-
-static void hook_event(lua_State *L, lua_Debug *ar)
-{
-	const uint64_t sp = HERE;
-	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	struct thread_state *const s = quick_state();
-
-	if (unlikely(!s)) {
-		hook_shared(L, ar);
-		return;
-	}
-	s->busy = sp;
-	barrier();
-	if (likely(s->lua_plain == L) &&
-	    (ar->event == LUA_HOOKRET ? quick_end_untold(s, at, id) &&
-					quick_return(s, at, id) :
-	     ar->event == LUA_HOOKCALL && quick_call(s, at, id)))
-		thread_release(s);
-	else
-		give_up(L, ar);
-}
-
 /* --------------------------------------------------- without a trusted layout
  * The public API tells functions apart, which costs more. It is asked while not
  * busy: its code may be instrumented. */
@@ -364,16 +318,11 @@ static void hook_event(lua_State *L, lua_Debug *ar)
 static uint64_t caller_of(const struct weft_lua_api *api, lua_State *L,
 			  uint64_t id)
 {
-#if WEFT_LUA_ABI == 51
-	(void)api;
-	(void)L;
-	return id - 1; /* frames are numbered */
-#else
 	lua_Debug d;
 
-	(void)id;
+	if (WEFT_LUA_ABI == 51)
+		return id - 1; /* frames are numbered */
 	return API(api, lua_getstack)(L, 1, &d) ? layout_id(&d) : 0;
-#endif
 }
 
 /* The VM of L, whose events need no look. me->co is another coroutine where
@@ -390,8 +339,8 @@ asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
 	struct lua_local *const me = s->lua;
 	const struct lua_vm *const vm = vm_of(me, L);
 	const struct weft_lua_api *const api = &vm->lib->api;
-	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	const uint64_t caller = caller_of(api, L, id);
+	const uint64_t at = (uint64_t)L;
+	const uint64_t caller = caller_of(api, L, layout_id(ar));
 	const struct lua_cached *c;
 	uint64_t object;
 	bool known;
@@ -408,33 +357,56 @@ asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
 	barrier();
 	if (likely(known && quick_end_untold(s, at, caller) &&
 		   quick_may_call(s, at, caller) && c->epoch == s->epoch &&
-		   quick_enter(s, at, id, c)))
+		   quick_enter(s, at, layout_id(ar), c)))
 		thread_release(s);
 	else
 		give_up(L, ar);
 }
 
-static void hook_asking(lua_State *L, lua_Debug *ar)
-{
-	const uint64_t sp = HERE;
-	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	struct thread_state *const s = quick_state();
+/* ------------------------------------------------------------------ our hooks */
 
-	if (unlikely(!s)) {
+/* asks: the layout is not trusted. */
+INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
+{
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
+	struct thread_state *const s = thread_self;
+	bool done = false;
+
+	/* Off, just gone on, or a handler that interrupted a hook. */
+	if (unlikely(!s || s->busy != 0 ||
+		     s->generation !=
+		     atomic_load_explicit(&mapped_pool->generation,
+					  memory_order_relaxed))) {
 		hook_shared(L, ar);
 		return;
 	}
-	if (likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL) {
+	if (asks && likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL) {
 		asking_call(s, L, ar, sp);
 		return;
 	}
 	s->busy = sp;
 	barrier();
-	if (likely(s->lua_plain == L) && ar->event == LUA_HOOKRET &&
-	    quick_end_untold(s, at, id) && quick_return(s, at, id))
+	if (likely(s->lua_plain == L)) {
+		if (ar->event == LUA_HOOKRET)
+			done = quick_end_untold(s, at, id) &&
+			       quick_return(s, at, id);
+		else if (!asks && ar->event == LUA_HOOKCALL)
+			done = quick_call(s, at, id);
+	}
+	if (likely(done))
 		thread_release(s);
 	else
 		give_up(L, ar);
+}
+
+static void hook_event(lua_State *L, lua_Debug *ar)
+{
+	quick_event(L, ar, HERE, false);
+}
+
+static void hook_asking(lua_State *L, lua_Debug *ar)
+{
+	quick_event(L, ar, HERE, true);
 }
 
 /* --------------------------------------------------- what others see of it */
