@@ -363,7 +363,7 @@ asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
 		give_up(L, ar);
 }
 
-/* ------------------------------------------------------------------ our hooks */
+/* --------------------------------------------------------------- our hooks */
 
 /* asks: the layout is not trusted. */
 INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
