@@ -1,5 +1,4 @@
-/* in_carve.c - chunks found in files without help from CTF: wherever the magic
- * stands and a whole chunk with the right checksum follows.
+/* in_carve.c - searches files for chunks, window by window.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_carve.h"
 
@@ -17,7 +16,7 @@
 
 enum {
 	CHUNK_BYTES = CHUNK_MAX_WORDS * 8,
-	WINDOW = (1 << 20) + CHUNK_BYTES, /* of a file, looked at at once */
+	WINDOW = (1 << 20) + CHUNK_BYTES, /* of a file, searched at a time */
 };
 
 _Static_assert(sizeof(((struct in_carve *)0)->words) == CHUNK_BYTES,
@@ -68,8 +67,8 @@ static void add_broken(struct in_carve *c, const struct in_place *place)
 		c->broken[c->broken_count++] = *place;
 }
 
-/* The magic stands at p, room bytes from the end of what there is. Returns how
- * many bytes to go on by: all of a whole chunk. */
+/* Take what begins with the magic number at p, room bytes from the end. Returns
+ * how many bytes to go on by: the size of a whole chunk, else 1. */
 static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		   uint64_t offset)
 {
@@ -94,8 +93,8 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 	return place.whole ? h.total_words * 8 : 1;
 }
 
-/* Look through the first n bytes of a window for chunks that begin in them;
- * they may reach to its end. Returns where to look on. */
+/* Search the first n bytes of a window for chunks that begin in them; they may
+ * extend to the end of what is filled. Returns where to go on. */
 static size_t scan(struct in_carve *c, const unsigned char *window, size_t n,
 		   size_t filled, uint64_t offset)
 {
@@ -145,8 +144,8 @@ int in_carve_file(struct in_carve *c, const char *path)
 	window = mem_alloc(WINDOW);
 	*vec_add(&c->files, &c->file_room, &c->file_count) = path;
 	while ((got = read_all(fd, window, WINDOW, offset)) > 0) {
-		/* The last chunk's worth is looked at in the next window, but
-		 * for the last window, which is not full. */
+		/* Except in the last window, which is not full, the last
+		 * CHUNK_BYTES are searched as part of the next one. */
 		const size_t n = got < WINDOW ? (size_t)got :
 				 WINDOW - CHUNK_BYTES;
 
@@ -165,7 +164,7 @@ int in_carve_file(struct in_carve *c, const char *path)
 			return (a) < (b) ? -1 : 1;                             \
 	} while (0)
 
-/* By identity, the best first: whole, then longest, then not PARTIAL. */
+/* Orders by identity, then the best first: whole, longest, not PARTIAL. */
 static int by_key(const void *pa, const void *pb)
 {
 	const struct in_place *const a = pa, *const b = pb;
@@ -183,7 +182,7 @@ static int by_key(const void *pa, const void *pb)
 	return 0;
 }
 
-/* Ticks of one thread rise with its numbers. */
+/* Orders by time. A thread's numbers rise, because its ticks do. */
 static int by_time(const void *pa, const void *pb)
 {
 	const struct in_place *const a = pa, *const b = pb;
@@ -192,7 +191,7 @@ static int by_time(const void *pa, const void *pb)
 	return by_key(pa, pb);
 }
 
-static int same_key(const struct in_place *a, const struct in_place *b)
+static bool is_same_key(const struct in_place *a, const struct in_place *b)
 {
 	return a->key.recording == b->key.recording &&
 	       a->key.process == b->key.process &&
@@ -211,9 +210,9 @@ void in_carve_sort(struct in_carve *c)
 	for (size_t i = 0; i < c->count; i++) {
 		const struct in_place place = c->places[i];
 
-		if (i > 0 && same_key(&best, &place)) {
+		if (i > 0 && is_same_key(&best, &place)) {
 			c->duplicates += place.whole;
-			/* A shorter self is no full substitute. */
+			/* A shorter copy is no full substitute. */
 			if (!place.whole && best.whole &&
 			    place.words > best.words)
 				add_broken(c, &place);

@@ -1,5 +1,6 @@
-/* in_explode.c - chunks in, single events out, in the order of time over all
- * threads. Knows the window that sorting takes; knows nothing of CTF.
+/* in_explode.c - sorts events of all threads by time. Chunks, which are small,
+ * wait for the time of their beginning, and only then are replayed, so that not
+ * much more than one chunk of events a thread waits.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_explode.h"
 
@@ -7,40 +8,36 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/in/in_order.h"
 
+#include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Each item begins with one: the earliest first, then what came first. */
-struct in_due { uint64_t ns, order; };
-
-struct in_heap {
-	char *items;
-	size_t count, room;
-	size_t size;      /* of an item; set by the owner before the first */
-};
-
-/* Copies the item, which does not lie in the heap. */
-void in_heap_push(struct in_heap *, const void *item);
-/* Needs a heap that is not empty. */
-void in_heap_pop(struct in_heap *, void *item);
-/* Borrowed until the heap changes; NULL when it is empty. */
-const struct in_due *in_heap_first(const struct in_heap *);
-void in_heap_fini(struct in_heap *);
-
 /* ---- heaps ---- */
 
-static struct in_due *due_at(const struct in_heap *h, size_t i)
+/* Each item begins with its due time. The item with the earliest time comes out
+ * first; of items with one time, the one of the least order. */
+struct due { uint64_t ns, order; };
+
+struct heap {
+	char *items;
+	size_t count, room;
+	size_t size;      /* of an item; set before the first is pushed */
+};
+
+static struct due *due_at(const struct heap *h, size_t i)
 {
-	return (struct in_due *)(void *)(h->items + i * h->size);
+	return (struct due *)(void *)(h->items + i * h->size);
 }
 
-static int is_before(const struct in_due *a, const struct in_due *b)
+static bool is_before(const struct due *a, const struct due *b)
 {
 	return a->ns < b->ns || (a->ns == b->ns && a->order < b->order);
 }
 
-void in_heap_push(struct in_heap *h, const void *item)
+/* Copies the item, which must not lie in the heap. */
+static void heap_push(struct heap *h, const void *item)
 {
 	size_t i = h->count++;
 
@@ -52,11 +49,14 @@ void in_heap_push(struct in_heap *h, const void *item)
 	memcpy(due_at(h, i), item, h->size);
 }
 
-void in_heap_pop(struct in_heap *h, void *item)
+/* The heap must not be empty. */
+static void heap_pop(struct heap *h, void *item)
 {
-	const struct in_due *const last = due_at(h, --h->count);
+	const struct due *const last = due_at(h, h->count - 1);
 	size_t i = 0;
 
+	assert(h->count > 0);
+	h->count--;
 	memcpy(item, h->items, h->size);
 	for (size_t k = 1; k < h->count; k = 2 * i + 1) {
 		k += k + 1 < h->count && is_before(due_at(h, k + 1),
@@ -70,12 +70,13 @@ void in_heap_pop(struct in_heap *h, void *item)
 		memmove(due_at(h, i), last, h->size);
 }
 
-const struct in_due *in_heap_first(const struct in_heap *h)
+/* Borrowed until the heap changes; NULL if it is empty. */
+static const struct due *heap_first(const struct heap *h)
 {
 	return h->count ? due_at(h, 0) : NULL;
 }
 
-void in_heap_fini(struct in_heap *h)
+static void heap_fini(struct heap *h)
 {
 	mem_free(h->items);
 	h->items = NULL;
@@ -84,32 +85,28 @@ void in_heap_fini(struct in_heap *h)
 
 /* ---- events ---- */
 
-/* Chunks wait in words, which are small; a chunk is replayed only when the
- * time of its beginning has come, so that exploded events of little more than
- * one chunk a thread are held.
- *
- * Invariants: every waiting chunk begins, and every waiting event happens,
- * after what was given on (but for what is late).
- */
-enum { MAX_NODES = 1000 }; /* nobody looks at the tree */
+/* Invariants: every waiting chunk begins, and every waiting event happens,
+ * after the last event that was passed on, except what is late. */
+enum { MAX_NODES = 1000 }; /* the tree is not used */
 
-struct waiting_chunk { struct in_due due; uint64_t *words; size_t n; };
-struct waiting_event { struct in_due due; struct in_event event; };
+struct waiting_chunk { struct due due; uint64_t *words; size_t n; };
+struct waiting_event { struct due due; struct in_event event; };
 
-/* A recording's clock: tick was at real. */
+/* A recording's clock: tick was at real, CLOCK_REALTIME ns. */
 struct line { uint64_t recording, tick, real, hz; };
 
 struct in_explode {
 	struct session *session;
 	struct replay *replay;
 	struct in_order *order;
-	struct in_heap chunks, events;
+	struct heap chunks, events;
 	struct line *lines;
 	size_t line_count, line_room;
 	uint64_t window, order_count;
-	uint64_t newest;  /* when the youngest chunk was closed */
-	uint64_t last;    /* the time of the event given on last */
-	int has_ended, has_finished;
+	uint64_t newest;  /* when the latest chunk was closed, ns */
+	uint64_t last;    /* the time of the last event passed on */
+	bool has_ended;   /* no chunk follows */
+	bool has_finished; /* the replay was finished */
 };
 
 /* ---- time ---- */
@@ -149,7 +146,7 @@ static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
 
 /* ---- chunks ---- */
 
-/* An in_chunk_fn: behind in_order, so that numbers rise. */
+/* An in_chunk_fn: gets chunks from in_order, so that numbers rise. */
 static int wait_for_turn(void *ctx, const struct chunk *chunk)
 {
 	struct in_explode *const x = ctx;
@@ -163,14 +160,14 @@ static int wait_for_turn(void *ctx, const struct chunk *chunk)
 	end = time_of(x, recording, chunk->header.tick_end);
 	if (end > x->newest)
 		x->newest = end;
-	/* A handler's chunk goes first: it waits in the replay for the one it
-	 * interrupted. */
+	/* The chunk of a signal handler goes first: the replay keeps it for the
+	 * chunk that it interrupted. */
 	w.due.ns = chunk->header.level > 0 ? 0 :
 		   time_of(x, recording, chunk->header.tick_begin);
 	w.due.order = x->order_count++;
 	w.words = mem_alloc(chunk->n * sizeof(*w.words));
 	memcpy(w.words, chunk->words, chunk->n * sizeof(*w.words));
-	in_heap_push(&x->chunks, &w);
+	heap_push(&x->chunks, &w);
 	return 0;
 }
 
@@ -179,7 +176,7 @@ static void replay_first(struct in_explode *x)
 	struct waiting_chunk w;
 	struct chunk view;
 
-	in_heap_pop(&x->chunks, &w);
+	heap_pop(&x->chunks, &w);
 	if (decode_chunk(&view, w.words, w.n) == 0)
 		replay_chunk(x->replay, &view);
 	mem_free(w.words);
@@ -204,7 +201,7 @@ void in_explode_end(struct in_explode *x)
 	if (x->has_ended)
 		return;
 	in_order_finish(x->order);
-	x->has_ended = 1;
+	x->has_ended = true;
 }
 
 /* ---- events ---- */
@@ -212,7 +209,7 @@ void in_explode_end(struct in_explode *x)
 static void add_event(struct in_explode *x, enum in_event_kind kind,
 		      const struct replay_event *e)
 {
-	/* What is open at the end is so at the end of all. */
+	/* Calls that are open at the end end with the whole trace. */
 	const uint64_t ns = e->why == REPLAY_OPEN_AT_END ? x->newest :
 			    time_of(x, e->recording, e->tick);
 	struct waiting_event w = {
@@ -223,10 +220,10 @@ static void add_event(struct in_explode *x, enum in_event_kind kind,
 
 	if (l)
 		w.event.slept = to_ns(e->slept, l->hz);
-	in_heap_push(&x->events, &w);
+	heap_push(&x->events, &w);
 }
 
-static void add_call(struct in_explode *x, int is_exit,
+static void add_call(struct in_explode *x, bool is_exit,
 		     const struct replay_event *e)
 {
 	const struct func *const f = func_get(x->session->funcs, e->func);
@@ -243,19 +240,19 @@ static void add_call(struct in_explode *x, int is_exit,
 		break;
 	case FUNC_NONE:
 	case FUNC_MARK:
-	case FUNC_SPECIAL: /* stands for frames nobody knows */
+	case FUNC_SPECIAL: /* stands for unknown frames */
 		break;
 	}
 }
 
 static void on_enter(void *ctx, const struct replay_event *e)
 {
-	add_call(ctx, 0, e);
+	add_call(ctx, false, e);
 }
 
 static void on_leave(void *ctx, const struct replay_event *e)
 {
-	add_call(ctx, 1, e);
+	add_call(ctx, true, e);
 }
 
 static void on_resume(void *ctx, const struct replay_event *e)
@@ -277,7 +274,7 @@ static void give(struct in_explode *x, struct in_event *event)
 {
 	struct waiting_event w;
 
-	in_heap_pop(&x->events, &w);
+	heap_pop(&x->events, &w);
 	*event = w.event;
 	if (event->ns < x->last) {
 		event->late_by = x->last - event->ns;
@@ -292,8 +289,8 @@ int in_explode_next(struct in_explode *x, struct in_event *event)
 			      x->newest > x->window ? x->newest - x->window : 0;
 
 	for (;;) {
-		const struct in_due *const c = in_heap_first(&x->chunks);
-		const struct in_due *const e = in_heap_first(&x->events);
+		const struct due *const c = heap_first(&x->chunks);
+		const struct due *const e = heap_first(&x->events);
 
 		if (c && c->ns <= edge && (!e || c->ns <= e->ns)) {
 			replay_first(x);
@@ -302,7 +299,7 @@ int in_explode_next(struct in_explode *x, struct in_event *event)
 			return 1;
 		} else if (x->has_ended && !x->has_finished) {
 			replay_finish(x->replay);
-			x->has_finished = 1;
+			x->has_finished = true;
 		} else {
 			return x->has_ended ? -1 : 0;
 		}
@@ -336,14 +333,14 @@ void in_explode_free(struct in_explode *x)
 	while (x->chunks.count) {
 		struct waiting_chunk w;
 
-		in_heap_pop(&x->chunks, &w);
+		heap_pop(&x->chunks, &w);
 		mem_free(w.words);
 	}
 	in_order_free(x->order);
 	replay_free(x->replay);
 	session_free(x->session);
-	in_heap_fini(&x->chunks);
-	in_heap_fini(&x->events);
+	heap_fini(&x->chunks);
+	heap_fini(&x->events);
 	mem_free(x->lines);
 	mem_free(x);
 }

@@ -1,5 +1,5 @@
 /* in_explode.h - chunks in, single events out, in the order of time over all
- * threads. Knows the window that sorting takes; knows nothing of CTF.
+ * threads. Knows the window that this takes; knows nothing of CTF.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_EXPLODE_H
 #define WEFT_ANALYZER_IN_IN_EXPLODE_H
@@ -19,27 +19,28 @@ enum in_event_kind {
 
 struct in_event {
 	enum in_event_kind kind;
-	uint64_t ns;      /* since the epoch; never falls from event to event */
-	uint64_t late_by; /* ns: it happened that much earlier, but was read
-	                   * after what lies between had been given on */
-	uint64_t slept;   /* resume: ns since its suspend */
-	struct replay_event at; /* who and what; its tick is the true one */
+	uint64_t ns;      /* since the epoch; never less than the one before */
+	uint64_t late_by; /* ns: it happened that much earlier, but came after
+	                   * later events had been passed on */
+	uint64_t slept;   /* of a resume: ns since the suspend */
+	struct replay_event at; /* who and what; the tick is the true one */
 };
 
 struct in_explode;
-/* A record that comes in later than window ns after it happened is late. */
+/* window: a record that comes more than so many ns after it happened is
+ * late. */
 struct in_explode *in_explode_new(uint64_t window);
 void in_explode_free(struct in_explode *);
 
-/* Take the words of a chunk: checked here; copied. 0, or -1 when they are no
- * chunk (which is counted, and adds a cause). */
+/* Take the words of a chunk, which are checked and copied. 0, or -1 with a
+ * cause if they are no chunk. */
 int in_explode_put(struct in_explode *, const uint64_t *words, size_t n);
-/* Nothing follows. */
+/* No chunk follows. */
 void in_explode_end(struct in_explode *);
-/* The next event: 1; 0 when chunks must be put in first; -1 after the last. */
+/* The next event: 1; 0 if more chunks must be put first; -1 after the last. */
 int in_explode_next(struct in_explode *, struct in_event *event);
 
-/* Borrowed: functions, processes and threads seen so far. */
+/* The functions, processes and threads seen so far; borrowed. */
 const struct session *in_explode_session(const struct in_explode *);
 
 #endif

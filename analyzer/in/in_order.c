@@ -1,5 +1,4 @@
-/* in_order.c - chunks into the order of their streams: each once, the longest
- * of its kind, numbers rising. Knows identities; knows nothing of files.
+/* in_order.c - holds chunks back until those before them have come.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_order.h"
 
@@ -8,29 +7,32 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
 
+#include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
-	HELD_MAX = 8,               /* chunks of a stream that wait for one
-	                             * that is missing */
+	HELD_MAX = 8,               /* so many chunks of a stream may wait for
+	                             * a missing one */
 	HELD_WORDS_MAX = 32 << 17,  /* of all streams: 32 MiB */
 };
 
+/* A chunk that waits. */
 struct held {
 	uint64_t number;
 	uint64_t *words;
 	uint32_t n;
-	int partial;
+	bool partial;
 };
 
 struct stream {
-	struct in_key key;     /* its number says nothing */
+	struct in_key key;     /* without the number */
 	uint64_t next;         /* the number that is due */
 	struct held *held;
 	size_t count, room;
-	int is_last;           /* the chunk given on last says that none
+	bool is_last;          /* the last chunk passed on says that none
 	                        * follows, or that its thread died */
-	int is_meta;
+	bool is_meta;          /* the recorder's own stream */
 };
 
 struct in_order {
@@ -40,7 +42,7 @@ struct in_order {
 	struct stream *streams;
 	size_t count, room;
 	uint64_t held_words, chunks, words, partials;
-	int has_end;           /* the recorder's last word came */
+	bool has_end;          /* the recorder's last chunk came */
 };
 
 struct in_order *in_order_new(in_chunk_fn fn, void *ctx)
@@ -67,8 +69,8 @@ void in_order_free(struct in_order *o)
 	mem_free(o);
 }
 
-/* The map has two keys; a recording's number is random, so that the level can
- * be mixed into it. */
+/* The map has two keys. A recording's number is random, so the level can be
+ * mixed into it. */
 static uint64_t first_key(const struct in_key *k)
 {
 	return k->recording + k->level * UINT64_C(0x9e3779b97f4a7c15);
@@ -98,10 +100,12 @@ static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
 	return &o->streams[o->count - 1];
 }
 
+/* Pass a chunk on. */
 static enum in_order_result give(struct in_order *o, struct stream *s,
 				 const struct chunk *chunk)
 {
 	s->next = chunk->header.number + 1;
+	assert(chunk->header.number >= s->next);
 	s->is_last = !!(chunk->header.flags & (CHUNK_LAST | CHUNK_TAKEN));
 	s->is_meta = !!(chunk->header.flags & CHUNK_META);
 	o->partials += !!(chunk->header.flags & CHUNK_PARTIAL);
@@ -120,14 +124,14 @@ static enum in_order_result give_first(struct in_order *o, struct stream *s)
 	s->count--;
 	memmove(s->held, s->held + 1, s->count * sizeof(*s->held));
 	o->held_words -= first.n;
-	/* It was whole when it was copied. */
+	/* It was valid when it was copied. */
 	if (decode_chunk(&view, first.words, first.n) == 0)
 		r = give(o, s, &view);
 	mem_free(first.words);
 	return r;
 }
 
-/* Give on what is held and due; PARTIAL chunks wait for their longer selves. */
+/* Pass on what is due; PARTIAL chunks wait for the complete ones. */
 static enum in_order_result give_due(struct in_order *o, struct stream *s)
 {
 	while (s->count && s->held[0].number == s->next && !s->held[0].partial)
@@ -136,12 +140,13 @@ static enum in_order_result give_due(struct in_order *o, struct stream *s)
 	return IN_ORDER_TAKEN;
 }
 
-static int is_better(const struct held *h, uint32_t words, int partial)
+/* Is a chunk better than the one that waits? */
+static bool is_better(const struct held *h, uint32_t words, bool partial)
 {
 	return words > h->n || (words == h->n && h->partial && !partial);
 }
 
-/* The place of a number among what is held: where it is or belongs. */
+/* The index at which a number is or belongs among the chunks that wait. */
 static size_t place(const struct stream *s, uint64_t number)
 {
 	size_t i = s->count;
@@ -154,9 +159,9 @@ static size_t place(const struct stream *s, uint64_t number)
 static enum in_order_result hold(struct in_order *o, struct stream *s,
 				 const struct chunk *chunk)
 {
-	const int partial = !!(chunk->header.flags & CHUNK_PARTIAL);
+	const bool partial = (chunk->header.flags & CHUNK_PARTIAL) != 0;
 	const size_t i = place(s, chunk->header.number);
-	const int is_there = i < s->count &&
+	const bool is_there = i < s->count &&
 			     s->held[i].number == chunk->header.number;
 	enum in_order_result r = IN_ORDER_TAKEN;
 
@@ -226,8 +231,8 @@ enum in_order_result in_order_finish(struct in_order *o)
 	return IN_ORDER_TAKEN;
 }
 
-int in_order_has(const struct in_order *o, const struct in_key *key,
-		 uint32_t words, int partial)
+bool in_order_has(const struct in_order *o, const struct in_key *key,
+		  uint32_t words, bool partial)
 {
 	const struct stream *const s = find(o, key);
 	size_t i;
@@ -239,18 +244,18 @@ int in_order_has(const struct in_order *o, const struct in_key *key,
 	       !is_better(&s->held[i], words, partial);
 }
 
-int in_order_is_ragged(const struct in_order *o)
+bool in_order_is_ragged(const struct in_order *o)
 {
 	for (size_t i = 0; i < o->count; i++) {
 		const struct stream *const s = &o->streams[i];
 
-		/* Handlers' streams end anywhere. */
+		/* Streams of signal handlers end anywhere. */
 		if (s->count > 0 ||
 		    !(s->is_last || s->key.level > 0 ||
 		      (s->is_meta && s->next > 1)))
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 uint64_t in_order_beginnings(const struct in_order *o)

@@ -1,5 +1,5 @@
-/* in_order.h - chunks into the order of their streams: each once, the longest
- * of its kind, numbers rising. Knows identities; knows nothing of files.
+/* in_order.h - chunks into the order of their streams: each once, in its
+ * longest copy, by rising number. Knows identities; knows nothing of files.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_ORDER_H
 #define WEFT_ANALYZER_IN_IN_ORDER_H
@@ -8,42 +8,42 @@
 #include "analyzer/in/in_carve.h"
 
 enum in_order_result {
-	IN_ORDER_STOP = -1,      /* the chunk's taker wants no more */
+	IN_ORDER_STOP = -1,      /* the callback wants no more */
 	IN_ORDER_TAKEN = 0,
 	IN_ORDER_DUPLICATE = 1,  /* was there, as long or longer */
-	IN_ORDER_GAP = 2,        /* taken; but its stream now holds as many
-	                          * chunks as may wait for one that is missing:
-	                          * find it, or call in_order_give_up */
+	IN_ORDER_GAP = 2,        /* taken; but as many chunks of the stream wait
+	                          * for a missing one as may: put that one, or
+	                          * call in_order_give_up */
 };
 
-/* Invariants: next is above every number given on; what is held has numbers of
- * at least next, each once, rising; at most HELD_MAX of them a stream but for
- * the moment after IN_ORDER_GAP. */
+/* Passes chunks on to fn as soon as it is their turn. */
 struct in_order;
 struct in_order *in_order_new(in_chunk_fn fn, void *ctx);
 void in_order_free(struct in_order *);
 
-/* Copies what has to wait. */
+/* Put a chunk, which is copied if it has to wait. */
 enum in_order_result in_order_put(struct in_order *, const struct chunk *);
-/* Give on what the chunk's stream holds, up to the next missing number. */
+/* A chunk is missing for good: pass on what waits in the stream of that chunk,
+ * up to the next missing number. */
 enum in_order_result in_order_give_up(struct in_order *,
 				      const struct in_key *of);
-/* Nothing follows: give on everything. */
+/* No chunk follows: pass on everything. */
 enum in_order_result in_order_finish(struct in_order *);
 
-/* Was this chunk given on, given up, or is one as good held? */
-int in_order_has(const struct in_order *, const struct in_key *,
-		 uint32_t words, int partial);
+/* Was this chunk passed on or given up, or does one as good wait? */
+bool in_order_has(const struct in_order *, const struct in_key *,
+		  uint32_t words, bool partial);
 
-/* Is a number missing, or does a thread not end as threads end? Before
- * in_order_finish: a reason to look whether something was overlooked. */
-int in_order_is_ragged(const struct in_order *);
+/* Is a number missing, or does a thread not end as threads end? Then a chunk
+ * may have been missed. Before in_order_finish. */
+bool in_order_is_ragged(const struct in_order *);
 
-/* How many chunks were given on PARTIAL, though the recorder came to its end
- * and so had delivered them whole? After in_order_finish. */
+/* How many chunks were passed on PARTIAL although the recorder came to its end,
+ * and so had delivered them complete. After in_order_finish. */
 uint64_t in_order_beginnings(const struct in_order *);
 
-uint64_t in_order_chunks(const struct in_order *); /* given on */
+/* What was passed on. */
+uint64_t in_order_chunks(const struct in_order *);
 uint64_t in_order_words(const struct in_order *);
 
 #endif

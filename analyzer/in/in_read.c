@@ -1,7 +1,7 @@
-/* in_read.c - reading a trace: who reads what, and what happens when something
- * is wrong. Undamaged CTF goes through libbabeltrace2; spill files and damaged
- * CTF are carved; where babeltrace2 leaves holes, the carver looks for what was
- * overlooked.
+/* in_read.c - reading a trace: chooses who reads what, and what to do if
+ * something is wrong. Undamaged CTF goes through libbabeltrace2; spill files
+ * and damaged CTF are carved, that is, searched for chunks; if chunks are
+ * missing in what babeltrace2 gives, the carver searches its files, too.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in.h"
 
@@ -18,33 +18,32 @@
 #include "analyzer/in/in_order.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 struct reading {
 	struct in_found found;
-	struct in_source *sources;   /* the folders that are good */
+	struct in_source *sources;   /* the folders that are undamaged */
 	size_t source_count, source_room;
 	const struct in_folder **good;
 	size_t good_count, good_room;
 	size_t good_streams;
 	struct in_order *order;
 	struct in_carve *carve;
-	size_t cursor;               /* carved places given on so far */
-	int has_carved_good;         /* the good folders were carved too */
+	size_t cursor;               /* carved places that were passed on */
+	bool has_carved_good;        /* the good folders were carved, too */
 	uint64_t carved;             /* chunks the carver gave */
-	struct map *ahead;           /* chunks of good folders that the carver gave
-	                              * before babeltrace2 did */
+	struct map *ahead;           /* chunks of good folders that came from
+	                              * the carver before babeltrace2 */
 	uint64_t refused;            /* by decode_chunk, from babeltrace2 */
 	struct in_summary *summary;
 };
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-static void say(struct reading *r, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Add a sentence to what was wrong; what has no room is left out. */
+/* Append a sentence to what is wrong, as far as there is room. */
+__attribute__((format(printf, 2, 3)))
 static void say(struct reading *r, const char *format, ...)
 {
 	char *const text = r->summary->trouble;
@@ -61,7 +60,7 @@ static void say(struct reading *r, const char *format, ...)
 	va_end(args);
 }
 
-static void name_reader(struct reading *r, int used_babeltrace)
+static void name_reader(struct reading *r, bool used_babeltrace)
 {
 	char *const text = r->summary->reader;
 	const size_t room = sizeof(r->summary->reader);
@@ -73,9 +72,9 @@ static void name_reader(struct reading *r, int used_babeltrace)
 			 used_babeltrace ? " and " : "");
 }
 
-/* ---- what is carved ---- */
+/* ---- carved chunks ---- */
 
-/* A chunk's identity in two words. */
+/* A chunk's identity as the two keys of a map. */
 static void ahead_key(const struct in_key *k, uint64_t key[2])
 {
 	key[0] = k->recording + k->level * UINT64_C(0x9e3779b97f4a7c15) +
@@ -84,7 +83,7 @@ static void ahead_key(const struct in_key *k, uint64_t key[2])
 	key[1] = k->number;
 }
 
-static void is_ahead(struct reading *r, const struct in_key *k)
+static void put_ahead(struct reading *r, const struct in_key *k)
 {
 	uint64_t key[2];
 
@@ -92,8 +91,8 @@ static void is_ahead(struct reading *r, const struct in_key *k)
 	*map_put(r->ahead, key[0], key[1]) = 1;
 }
 
-/* babeltrace2 gave it after all. */
-static void is_behind(struct reading *r, const struct in_key *k)
+/* babeltrace2 gave a chunk, which the carver may have given before. */
+static void remove_ahead(struct reading *r, const struct in_key *k)
 {
 	uint64_t key[2];
 
@@ -116,9 +115,9 @@ static void carve_folder(struct reading *r, const struct in_folder *f)
 		carve_file(r, f->streams[i]);
 }
 
-/* Give on carved chunks that were closed up to a moment, without those that
- * are known. babeltrace2's come in the order of their events' times, which is
- * nearly this one, so that the two streams merge. */
+/* Pass on carved chunks that were closed up to a tick, except known ones.
+ * babeltrace2 gives chunks in the order of their events' times, which is nearly
+ * this one, so that the two streams merge. */
 static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 {
 	for (; r->cursor < r->carve->count; r->cursor++) {
@@ -135,7 +134,7 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 		got = in_order_put(r->order, &view);
 		r->carved++;
 		if (r->has_carved_good)
-			is_ahead(r, &p->key);
+			put_ahead(r, &p->key);
 		if (got == IN_ORDER_GAP)
 			got = in_order_give_up(r->order, &p->key);
 		if (got == IN_ORDER_STOP)
@@ -144,19 +143,19 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 	return IN_ORDER_TAKEN;
 }
 
-/* Something is missing that may lie in the good folders all the same. */
+/* A chunk is missing, but may be in the good folders all the same. */
 static void carve_good(struct reading *r)
 {
 	if (r->has_carved_good)
 		return;
-	r->has_carved_good = 1;
+	r->has_carved_good = true;
 	for (size_t i = 0; i < r->good_count; i++)
 		carve_folder(r, r->good[i]);
 	in_carve_sort(r->carve);
 	r->cursor = 0;
 }
 
-/* ---- what babeltrace2 reads ---- */
+/* ---- chunks from babeltrace2 ---- */
 
 static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 				       size_t n)
@@ -173,7 +172,7 @@ static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 	if (give_carved(r, view.header.tick_end) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
 	key = in_key_of(&view);
-	is_behind(r, &key);
+	remove_ahead(r, &key);
 	got = in_order_put(r->order, &view);
 	if (got == IN_ORDER_DUPLICATE)
 		r->summary->duplicates++;
@@ -226,8 +225,9 @@ static enum in_order_result read_good(struct reading *r)
 	return got;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
+/* Check a folder, and choose who reads it. */
 static void sort_out(struct reading *r, const struct in_folder *f)
 {
 	struct in_source source = { .path = f->path };
@@ -245,7 +245,7 @@ static void sort_out(struct reading *r, const struct in_folder *f)
 		say(r, "the CTF trace is damaged: %s", why);
 		break;
 	case IN_CHECK_OTHER:
-		/* Somebody else's, unless chunks are found in it. */
+		/* Another program's trace, unless chunks are found in it. */
 		break;
 	}
 	carve_folder(r, f);
@@ -265,8 +265,8 @@ static enum in_order_result read_found(struct reading *r)
 		return IN_ORDER_STOP;
 	if (give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
-	/* Streams that end ragged may have lost their ends to a damaged size
-	 * that babeltrace2 believed. */
+	/* If a stream has no proper end, babeltrace2 may have missed it because
+	 * of a damaged size. */
 	if (r->source_count && in_order_is_ragged(r->order))
 		carve_good(r);
 	if (give_carved(r, UINT64_MAX) == IN_ORDER_STOP)
@@ -274,7 +274,7 @@ static enum in_order_result read_found(struct reading *r)
 	return in_order_finish(r->order);
 }
 
-/* Paths in the trace's folder. */
+/* Report where broken chunks are, by paths below the trace's folder. */
 static void tell_broken(struct reading *r, const char *path)
 {
 	struct in_summary *const s = r->summary;
@@ -301,7 +301,7 @@ static void sum_up(struct reading *r)
 
 	s->chunks = in_order_chunks(r->order);
 	s->words = in_order_words(r->order);
-	/* If the carver looked at everything, its figures hold. */
+	/* If the carver read all files, its figures are complete. */
 	if (r->has_carved_good) {
 		s->duplicates = r->carve->duplicates;
 		s->bad = r->carve->bad;
