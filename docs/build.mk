@@ -29,7 +29,7 @@ $(B)/demo/search: $(DEMO_OBJ)
 demo-program: $(B)/demo/search
 
 # Tests run side by side; what several of them need is built before.
-test-run: demo-program docs
+test-bin: demo-program docs
 
 demo:
 	@tests/deps.sh build

@@ -16,7 +16,7 @@ ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
-.PHONY: test test-deep test-run unit unit-bin san check-layers bench programs \
+.PHONY: test test-deep test-bin unit unit-bin san check-layers bench programs \
 	reference
 
 # Which parts a test links: said in its head, or told by its includes.
@@ -49,7 +49,8 @@ $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,$(filter tests/unit/test_lua_%,\
 	$(UNIT_SRC))): CFLAGS_ALL += $(LUA_CFLAGS_54)
 
 # The same for each other version of Lua: test_lua_heal_53 and so on.
-LUA_TESTS := test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked
+LUA_TESTS := $(filter $(notdir $(UNIT_SRC:.c=)),\
+	test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked)
 define lua_test_rule
 UNIT_BIN += $(TEST_DIR)/$(1)_$(2)
 $(TEST_DIR)/obj/unit/$(1)_$(2).o: tests/unit/$(1).c
@@ -100,17 +101,24 @@ endif
 unit-bin: $(UNIT_BIN)
 
 unit: unit-bin
-	B=$(B) tests/run.sh unit/ replay/
+	$(Q)B=$(B) tests/run.sh unit/ replay/
 
-# Unit tests and replay texts once more under sanitizers, the analyzer, too, for
-# damaged input; threads of the pool and of the host under the thread sanitizer.
+# Unit tests and replay texts once more under sanitizers, with every invariant
+# checked; the analyzer, too, for damaged input. Tests of threads under the
+# thread sanitizer.
 san:
-	+$(MAKE) --no-print-directory SAN=address,undefined \
-		B=$(B)/san-address-undefined unit-bin analyzer
-	+$(MAKE) --no-print-directory SAN=thread B=$(B)/san-thread \
+	+$(Q)$(MAKE) --no-print-directory SAN=address,undefined \
+		B=$(B)/san-address-undefined CFLAGS=-DWEFT_CHECKED \
+		unit-bin analyzer
+	+$(Q)$(MAKE) --no-print-directory SAN=thread B=$(B)/san-thread \
 		UNIT_SRC="$(TSAN_SRC)" REPLAY_SRC= unit-bin
-TSAN_SRC = $(wildcard tests/unit/test_*thread*.c tests/unit/test_pool*.c \
-	tests/unit/test_*_pool.c)
+TSAN_SRC = $(shell grep -l pthread_create tests/unit/test_*.c)
+
+# The checked build: the oracle runs some seeds with it.
+.PHONY: checked
+checked:
+	+$(Q)$(MAKE) --no-print-directory B=$(B)/checked CFLAGS=-DWEFT_CHECKED \
+		host recorder analyzer
 
 # Both compilers must be content; only one of them makes the programs.
 ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*/*.c analyzer/*.c \
@@ -153,8 +161,8 @@ $(eval $(call oracle_rule,gcc,O2,woven-luajit,21))
 # The host library with healing rules that can be switched off.
 .PHONY: oracle
 oracle: $(ORACLE_BIN)
-	+$(MAKE) --no-print-directory B=$(B)/breaks CFLAGS=-DWEFT_TEST_BREAKS \
-		host $(B)/breaks/tests/test_lua_heal \
+	+$(Q)$(MAKE) --no-print-directory B=$(B)/breaks \
+		CFLAGS=-DWEFT_TEST_BREAKS host $(B)/breaks/tests/test_lua_heal \
 		$(B)/breaks/tests/test_lua_ordinal
 
 # What makes up the sessions of tests/reference.
@@ -190,15 +198,22 @@ $(foreach s,$(PROG_SRC),$(if $(call is_matrix,$(s)),\
 	$(call cc_of,$(s),gcc),-O1,$(call prog_flags,$(s))))))
 programs: $(PROG_BIN)
 
-check-layers:
-	tests/layers.sh
+check-layers: all
+	$(Q)B=$(B) tests/layers.sh --list
 
+# As many jobs as there are processors, unless make was told how many.
+jobs = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 test:
 	@tests/deps.sh build test
-	+$(MAKE) --no-print-directory test-run
+	+$(Q)$(MAKE) --no-print-directory $(jobs) test-bin
+	$(Q)B=$(B) tests/run.sh
 
-test-run: all unit-bin san clang-check oracle programs reference
-	B=$(B) tests/run.sh
+test-deep:
+	@tests/deps.sh build test
+	+$(Q)$(MAKE) --no-print-directory $(jobs) test-bin
+	$(Q)B=$(B) DEEP=1 tests/run.sh
+
+test-bin: all unit-bin san checked clang-check oracle programs reference
 
 bench:
 	@tests/deps.sh build test bench

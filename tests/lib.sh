@@ -11,16 +11,26 @@ fail() {
 	exit 1
 }
 
+# await COMMAND...: until it succeeds; two minutes at most.
+await() {
+	local i
+	for i in $(seq 1200); do
+		"$@" && return
+		sleep 0.1
+	done
+	return 1
+}
+
 # record [OPTIONS --] PROGRAM ARGUMENT...: into $T/trace, stdout in $T/out,
 # stderr in $T/err. Gives weft record's exit status; 124 after RECORD_LIMIT
-# seconds (100).
+# seconds (300).
 record() {
 	rm -rf "$T/trace"
 	case $1 in
 	-*) ;;
 	*) set -- -- "$@" ;;
 	esac
-	timeout "${RECORD_LIMIT:-100}" "$WEFT" record -o "$T/trace" "$@" \
+	timeout "${RECORD_LIMIT:-300}" "$WEFT" record -o "$T/trace" "$@" \
 		>"$T/out" 2>"$T/err"
 }
 

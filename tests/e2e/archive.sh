@@ -95,7 +95,7 @@ for f in "$T"/elsewhere/moved/archive/.build-id/*/*; do
 			done
 		fi
 		for command in report coverage; do
-			timeout 40 "$WEFT" $command "$T/elsewhere/moved" \
+			timeout 300 "$WEFT" $command "$T/elsewhere/moved" \
 				>"$T/out" 2>"$T/err" ||
 				fail "$command of a damaged $f (seed $seed)" \
 					"gives $?: $(cat "$T/err")"

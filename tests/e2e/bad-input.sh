@@ -8,7 +8,7 @@
 refuse() {
 	local what=$1 pattern=$2
 	shift 2
-	timeout 30 "$@" >"$T/o" 2>"$T/e" </dev/null
+	timeout 300 "$@" >"$T/o" 2>"$T/e" </dev/null
 	local status=$?
 	[ $status != 0 ] || fail "$what: status 0"
 	[ $status != 124 ] && [ $status -lt 128 ] || fail "$what: status $status"
@@ -51,7 +51,7 @@ record "$P/p_nothing" || fail "p_nothing: weft record fails"
 grep -qE 'finstrument-functions|nothing was recorded|no call' "$T/err" ||
 	fail "does not say why nothing was recorded: $(cat "$T/err")"
 for c in report tree "callers -a" coroutines dump info; do
-	timeout 20 "$WEFT" $c "$T/trace" >"$T/o" 2>&1
+	timeout 300 "$WEFT" $c "$T/trace" >"$T/o" 2>&1
 	status=$?
 	[ $status -lt 3 ] || fail "$c of an empty trace: status $status"
 	[ -s "$T/o" ] || [ "$c" = dump ] || fail "$c of an empty trace is silent"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Inlined, recursive, jumped-over and templated functions, by both compilers at
-# every level: every call is counted, and none is said to be skipped that was
-# not. COMPILERS and LEVELS: these alone.
-# time: 300
+# two levels each, and at every level with DEEP=1: every call is counted, and
+# none is said to be skipped that was not. BUILDS: these alone.
+# time: 900
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
@@ -28,32 +28,32 @@ called_by() {
 	END { exit bad || seen == 0 }' "$@" || fail "a wrong caller of $1"
 }
 
-for c in ${COMPILERS:-gcc clang}; do
-	for o in ${LEVELS:-O0 O1 O2 O3}; do
-		record "$P/p_dispatch-$c-$o" || fail "p_dispatch-$c-$o fails"
-		report
-		nothing_lost
-		same_calls
-		# main and the jumpers: nothing else ends by a jump.
-		"$WEFT" dump "$T/trace" >"$T/dump" 2>/dev/null ||
-			fail "weft dump fails"
-		n=$(grep -c 'why=longjmp' "$T/dump")
-		[ "$n" = 1500 ] || fail "$c -$o: $n jumps, not 1500"
-		n=$(grep -cE 'why=(skipped|reset)' "$T/dump")
-		[ "$n" = 0 ] || fail "$c -$o: $n calls said to be skipped"
+builds="gcc-O0 gcc-O2 clang-O1 clang-O3"
+[ -z "${DEEP-}" ] || builds=$(echo {gcc,clang}-O{0,1,2,3})
+for build in ${BUILDS:-$builds}; do
+	record "$P/p_dispatch-$build" || fail "p_dispatch-$build fails"
+	report
+	nothing_lost
+	same_calls
+	# main and the jumpers: nothing else ends by a jump.
+	"$WEFT" dump "$T/trace" >"$T/dump" 2>/dev/null ||
+		fail "weft dump fails"
+	n=$(grep -c 'why=longjmp' "$T/dump")
+	[ "$n" = 1500 ] || fail "$build: $n jumps, not 1500"
+	n=$(grep -cE 'why=(skipped|reset)' "$T/dump")
+	[ "$n" = 0 ] || fail "$build: $n calls said to be skipped"
 
-		record "$P/p_cpp-$c-$o" || fail "p_cpp-$c-$o fails"
-		report
-		nothing_lost
-		same_calls
-		no_unwinds
+	record "$P/p_cpp-$build" || fail "p_cpp-$build fails"
+	report
+	nothing_lost
+	same_calls
+	no_unwinds
 
-		record "$P/p_cpp-$c-$o" throw || fail "p_cpp-$c-$o throw fails"
-		report
-		nothing_lost
-		same_calls
-		called_by "after(int)" "catcher(int)"
-		called_by "risky(int)" "catcher(int)" "looper(int)"
-		called_by "catcher(int)" main
-	done
+	record "$P/p_cpp-$build" throw || fail "p_cpp-$build throw fails"
+	report
+	nothing_lost
+	same_calls
+	called_by "after(int)" "catcher(int)"
+	called_by "risky(int)" "catcher(int)" "looper(int)"
+	called_by "catcher(int)" main
 done

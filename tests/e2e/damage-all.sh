@@ -4,7 +4,7 @@
 # in the stream, the index, the metadata and a spill file, and damaged profiles:
 # no crash, no hang; figures are those of the undamaged trace or something is
 # said to be lost. With sanitizers, where make test built them in.
-# time: 400
+# time: 1200
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 set -f
@@ -44,7 +44,7 @@ done
 
 # sane WHAT COMMAND TRACE: ends by itself and in time.
 sane() {
-	timeout 60 "$weft" $2 "$3" >"$T/o" 2>"$T/e" </dev/null
+	timeout 300 "$weft" $2 "$3" >"$T/o" 2>"$T/e" </dev/null
 	status=$?
 	[ $status -le 2 ] || fail "$2 of $1: status $status: $(cat "$T/e")"
 	grep -qE 'Sanitizer|runtime error|bug in weft' "$T/e" &&

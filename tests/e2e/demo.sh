@@ -1,7 +1,6 @@
 #!/bin/sh
 # The demo's figures, in report, coroutines and plot, equal the account that the
 # recorded program keeps of its own calls.
-# time: 120
 # SPDX-License-Identifier: MIT
 set -eu
 make --no-print-directory -s B="$B" demo-program

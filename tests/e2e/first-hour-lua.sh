@@ -2,7 +2,7 @@
 # The first hour: a Lua that cannot be seen, since it is linked statically, is
 # told of, with the way in that fits: an interpreter's, a program's, stripped or
 # not, also of a program that another one started. What is seen is left alone.
-# time: 300
+# time: 900
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 

@@ -2,7 +2,6 @@
 # Eight functions take turns while a timer's instrumented handler interrupts
 # hooks: its runs stand under the function whose turn it was, as the program
 # itself counts. With arguments: that run of p_handlers alone.
-# time: 200
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 

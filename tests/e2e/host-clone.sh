@@ -3,7 +3,7 @@
 # and weft record sees all of them end.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
-timeout 40 "$WEFT" record --on-full wait -o "$T/trace" -- "$P/p_clone" \
+timeout 300 "$WEFT" record --on-full wait -o "$T/trace" -- "$P/p_clone" \
 	>"$T/out" 2>"$T/err"
 status=$?
 [ $status = 124 ] && fail "weft record waits for processes that have ended"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Each half installs and runs without the other and without the other's
 # libraries; what is installed is whole, and uninstall takes all of it away.
-# time: 300
+# time: 900
 # SPDX-License-Identifier: MIT
 set -eu
 fail() { echo "$*"; exit 1; }

@@ -6,21 +6,20 @@
 "$WEFT" record --on-full wait -o "$T/trace" -- "$P/p_kill" "$T/counts" \
 	>"$T/out" 2>"$T/err" &
 recorder=$!
-for i in $(seq 300); do
+started() {
 	pid=$(pgrep -f "^$P/p_kill $T/counts" | head -n 1)
-	[ -n "$pid" ] && [ -s "$T/counts" ] && break
-	sleep 0.1
-done
-[ -n "$pid" ] || fail "the program did not start"
+	[ -n "$pid" ] && [ -s "$T/counts" ]
+}
+await started || fail "the program did not start"
 own() {
 	od -An -t u8 -j $(($1 * 64)) -N 8 "$T/counts" | tr -d ' '
 }
 sleep 0.4
+has_called() {
+	[ "$(own "$1")" -gt 10000 ]
+}
 for i in 0 1 2 3; do
-	for j in $(seq 100); do
-		[ "$(own $i)" -gt 10000 ] && break
-		sleep 0.1
-	done
+	await has_called $i || fail "thread $i does not call"
 done
 kill -9 "$pid"
 wait $recorder

@@ -2,7 +2,7 @@
 # weft record --lua-init changes nothing that a script can see, however the
 # interpreter is started: output, errors and exit status are those without weft.
 # Only the traceback of an error in a LUA_INIT of the user's shows weft's line.
-# time: 300
+# time: 900
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 cd "$T" || exit 1
@@ -14,7 +14,7 @@ same() {
 	shift
 	env "${@:1:$#-1}" sh "${!#}" >alone 2>alone.err
 	rm -rf trace
-	env "${@:1:$#-1}" timeout 100 "$WEFT" record --lua-init -o trace -- \
+	env "${@:1:$#-1}" timeout 300 "$WEFT" record --lua-init -o trace -- \
 		sh "${!#}" >out 2>err || fail "$*: weft record fails"
 	# LuaJIT says in its first lines that its compiler is off, and so it is.
 	sed -i 's/^JIT: O[NF]*/JIT:/' alone out

@@ -4,7 +4,6 @@
 # counts: none of Lua's native calls, nor of what weft asks of it, are in the
 # way. Where Lua is part of an instrumented program, its symbols shown or not, the
 # counts are exact, too, and no stack is lost. Lua's source is Debian's.
-# time: 120
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 unset DEBUGINFOD_URLS

@@ -3,7 +3,7 @@
 # come to live where others were are not taken for them, and what weft keeps of
 # them does not grow without bound. (Of more functions than weft tells apart,
 # the last ones count as one, which says so.)
-# time: 300
+# time: 900
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 n=1000000

@@ -4,7 +4,6 @@
 # coroutines; in chunks that are loaded 100,000 times and come to lie where others
 # lay; by several threads at once; and where recording begins in the middle. Each
 # counts its own calls.
-# time: 200
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 

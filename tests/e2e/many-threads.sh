@@ -2,7 +2,6 @@
 # 3,000 threads at once. With room for all of them nothing is lost; with the
 # usual pool every record is there or counted as lost, and the program is none
 # the slower for it.
-# time: 200
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 n=3000

@@ -65,7 +65,7 @@ for i = 1, tonumber(arg[1]) do
 end
 LUA
 for n in 3 5; do
-	timeout 60 "$WEFT" record --lua-init -o l$n -- lua5.4 coros.lua $n >out 2>err ||
+	timeout 300 "$WEFT" record --lua-init -o l$n -- lua5.4 coros.lua $n >out 2>err ||
 		fail "Lua: weft record fails"
 done
 # sums BY FILE...: each group's calls, added up over the files.

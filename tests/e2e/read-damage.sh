@@ -10,7 +10,7 @@ ctf=trace/ctf/ust/uid/0/64-bit
 
 # all_calls WHAT: the report of $T/trace gives all calls; stderr is kept.
 all_calls() {
-	timeout 20 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
+	timeout 300 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
 		2>"$T/report.err" || fail "$1: weft report fails"
 	local n
 	n=$(awk 'NR > 1 { n += $2 } END { print n + 0 }' \
@@ -63,7 +63,7 @@ all_calls "a link to a folder above it"
 fresh
 dd if=/dev/zero of="$T/$ctf/weft_1" bs=1 seek=5000 count=64 conv=notrunc \
 	2>/dev/null
-timeout 20 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
+timeout 300 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
 	2>"$T/report.err" || fail "overwritten: weft report fails"
 grep -q 'nothing was lost' "$T/report.err" &&
 	fail "overwritten: nothing is said to be lost"
@@ -78,7 +78,7 @@ nothing_lost
 at=$(grep -abo WEFTCHNK "$T/trace/spill.weft" | tail -n 2 | head -n 1)
 dd if=/dev/zero of="$T/trace/spill.weft" bs=1 seek="${at%%:*}" count=8 \
 	conv=notrunc 2>/dev/null
-timeout 20 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
+timeout 300 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \
 	2>"$T/report.err" || fail "no last chunk: weft report fails"
 grep -q 'that the recorder wrote are not here' "$T/report.err" ||
 	fail "no last chunk: it is not missed: $(cat "$T/report.err")"

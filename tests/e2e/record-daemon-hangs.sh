@@ -17,10 +17,7 @@ read_trace() {
 }
 as_user "$WEFT" record -o "$HOME/a" -- "$P/p_slow" 2 >"$T/a.out" 2>"$T/a.err" &
 recorder=$!
-for i in $(seq 300); do
-	[ -s "$T/a.out" ] && break
-	sleep 0.1
-done
+await test -s "$T/a.out"
 hung=$(daemon)
 [ -n "$hung" ] || fail "there is no daemon"
 trap 'kill -CONT $hung 2>/dev/null; clean_up' EXIT
@@ -28,18 +25,17 @@ kill -STOP "$hung"
 before=$SECONDS
 as_user "$WEFT" record -o "$HOME/b" -- "$P/p_slow" 0.3 >"$T/b.out" 2>"$T/b.err"
 [ $? = 9 ] || fail "b: status"
-[ $((SECONDS - before)) -le 15 ] || fail "b took $((SECONDS - before)) s"
+[ $((SECONDS - before)) -le 60 ] || fail "b took $((SECONDS - before)) s"
 grep -q 'no LTTng session' "$T/b.err" || fail "b: nobody is told"
 wait $recorder
 [ $? = 9 ] || fail "a: status"
-[ $((SECONDS - before)) -le 20 ] || fail "a took $((SECONDS - before)) s"
+[ $((SECONDS - before)) -le 60 ] || fail "a took $((SECONDS - before)) s"
 kill -CONT "$hung"
 # It makes the session that nobody waits for any more, and it goes as it came.
-for i in $(seq 300); do
-	[ -z "$(daemon)" ] && break
-	sleep 0.1
-done
-[ -z "$(daemon)" ] || fail "the daemon is still there"
+no_daemon() {
+	[ -z "$(daemon)" ]
+}
+await no_daemon || fail "the daemon is still there"
 read_trace a
 read_trace b
 exit 0

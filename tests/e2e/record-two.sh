@@ -26,11 +26,10 @@ pair() {
 	done
 }
 pair as_user as_user
-for i in $(seq 300); do
-	[ -z "$(consumers)" ] && break
-	sleep 0.1
-done
-[ -z "$(consumers)" ] || fail "the daemon is still there"
+no_consumers() {
+	[ -z "$(consumers)" ]
+}
+await no_consumers || fail "the daemon is still there"
 [ "$(id -u)" = 0 ] || exit 0
 chmod 777 "$HOME"
 pair env env

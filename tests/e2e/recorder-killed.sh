@@ -5,19 +5,12 @@
 . tests/lib.sh
 "$WEFT" record -o "$T/trace" -- "$P/p_slow" 3 >"$T/out" 2>"$T/err" &
 recorder=$!
-for i in $(seq 300); do
-	pid=$(sed -n 's/^pid //p' "$T/out")
-	[ -n "$pid" ] && break
-	sleep 0.1
-done
+await grep -q '^pid' "$T/out" || fail "the program did not start"
+pid=$(sed -n 's/^pid //p' "$T/out")
 sleep 1
-[ -n "$pid" ] || fail "the program did not start"
 kill -9 $recorder
 wait $recorder 2>/dev/null
-for i in $(seq 300); do
-	grep -q '^calls' "$T/out" && break
-	sleep 0.1
-done
+await grep -q '^calls' "$T/out"
 grep -qx 'calls 300000 tick' "$T/out" || fail "the program did not finish"
 "$WEFT" report --csv "$T/trace" >"$T/report.csv" 2>"$T/report.err"
 if [ -s "$T/report.csv" ]; then
@@ -38,15 +31,12 @@ rm -rf "$T/trace"
 "$WEFT" record --pool-size 2M --on-full wait -o "$T/trace" -- \
 	"$P/p_flood" 30 >"$T/out" 2>"$T/err" &
 recorder=$!
-for i in $(seq 600); do
-	[ -n "$(find "$T/trace" -size +1M 2>/dev/null)" ] && break
-	sleep 0.05
-done
+has_recorded() {
+	[ -n "$(find "$T/trace" -size +1M 2>/dev/null)" ]
+}
+await has_recorded
 kill -9 $recorder
 wait $recorder 2>/dev/null
-for i in $(seq 300); do
-	grep -q '^calls' "$T/out" && break
-	sleep 0.1
-done
+await grep -q '^calls' "$T/out"
 grep -qx 'calls 30000000 drop' "$T/out" || fail "the program waits"
 exit 0

@@ -2,7 +2,6 @@
 # An instrumented handler interrupts the hooks themselves: every call is
 # counted, the records nest, and in every chunk the times add up to its span.
 # With arguments: that run of p_signal alone.
-# time: 200
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 

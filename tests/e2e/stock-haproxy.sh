@@ -46,11 +46,11 @@ serve() {
 	return $bad
 }
 run=(sh -c 'echo $$ >pid; exec haproxy -db -f h.cfg')
-serve timeout 60 "${run[@]}" 2>"$T/err" ||
+serve timeout 300 "${run[@]}" 2>"$T/err" ||
 	fail "haproxy does not serve by itself"
 sort "$T/answers" >"$T/alone"
 rm -rf "$T/trace"
-serve timeout 100 "$WEFT" record -o trace -- "${run[@]}" 2>"$T/err" ||
+serve timeout 300 "$WEFT" record -o trace -- "${run[@]}" 2>"$T/err" ||
 	fail "recorded, it does not serve, or ends otherwise"
 sort "$T/answers" | cmp - "$T/alone" || fail "recorded, it says other things"
 [ "$(grep -cx 60108 "$T/alone")" = 200 ] || fail "not 200 answers"

@@ -7,7 +7,7 @@ has nvim neovim
 export HOME=$T XDG_CONFIG_HOME=$T XDG_DATA_HOME=$T XDG_STATE_HOME=$T
 script=tests/prog/lua/editor.lua
 run=(nvim --headless -u NONE -i NONE -n -c "luafile $script" -c qa!)
-timeout 60 "${run[@]}" >"$T/alone" 2>"$T/alone.err" </dev/null ||
+timeout 300 "${run[@]}" >"$T/alone" 2>"$T/alone.err" </dev/null ||
 	fail "nvim fails by itself: $(cat "$T/alone.err")"
 record "${run[@]}" </dev/null || fail "recorded, nvim ends otherwise"
 # How often a timer fires is the clock's.

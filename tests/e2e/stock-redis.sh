@@ -40,7 +40,7 @@ serve "${run[@]}" || fail "redis-server does not serve by itself"
 grep -q '^(integer) 6765$\|^6765$' "$T/answers" ||
 	fail "no answers: $(cat "$T/answers")"
 mv "$T/answers" "$T/alone"
-serve timeout 100 "$WEFT" record -o "$T/trace" -- "${run[@]}" ||
+serve timeout 300 "$WEFT" record -o "$T/trace" -- "${run[@]}" ||
 	fail "recorded, it ends otherwise"
 cmp "$T/answers" "$T/alone" || fail "recorded, it says other things"
 grep -q 'nothing was recorded' "$T/err" || fail "not said that there is nothing"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # 500 threads at once and 2,000 short-lived ones: no call is lost.
-# time: 200
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 for what in "at-once 500" "in-turn 2000"; do

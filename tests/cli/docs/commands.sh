@@ -2,7 +2,6 @@
 # What the pages say is so: every "$ weft ..." line of the README works when
 # typed in the order in which it stands there, and prints the table that is shown
 # below it; options that are named exist; links lead somewhere.
-# time: 120
 # SPDX-License-Identifier: MIT
 set -eu
 root=$PWD

@@ -2,7 +2,7 @@
 # Damaged profiles: cut, flipped, of another's making, made to fill memory. A
 # message and status 2, or, where the damage hits what weft does not read, the
 # right figures; never a crash, a hang or other figures.
-# time: 240
+# time: 720
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc
 make_trace a coroutines=1 chunks=4 twins=1
@@ -19,7 +19,7 @@ sane() {
 	local what=$1
 	shift
 	(ulimit -v "${memory:-unlimited}"
-		exec timeout 20 "$W" "$@") >"$T/o" 2>"$T/e" </dev/null
+		exec timeout 300 "$W" "$@") >"$T/o" 2>"$T/e" </dev/null
 	status=$?
 	case $status in
 	0) ;;

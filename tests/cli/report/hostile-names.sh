@@ -1,7 +1,6 @@
 #!/bin/bash
 # A program whose names want to take over the reader's terminal, spreadsheet or
 # plot: every command shows them harmlessly, and counts right.
-# time: 60
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 command -v lua5.4 >/dev/null || { echo "Lua is not installed"; exit 77; }
