@@ -6,8 +6,8 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/replay/replay_state.h"
 #include "analyzer/in/in.h"
+#include "analyzer/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,16 +76,18 @@ static void on_chunk(void *ctx, const struct replay_event *e,
 /* The frames below the call are the stream's, whole, at every event. */
 static void take(const struct replay_event *e, uint64_t what)
 {
-	const struct stream *const st = replay_find_stream(replay, e->thread,
-							   e->level);
+	const struct stream *const st = e->stream;
 	uint64_t h = mix(what, e->func);
 
 	if (e->why != REPLAY_SEEN)
 		return;
-	for (uint32_t i = 1; i <= e->depth; i++)
-		h = mix(h, st->frame[i].func);
-	for (size_t i = 0; i < st->segments; i++)
-		h = mix(mix(h, st->segment[i].serial), st->segment[i].base);
+	for (uint32_t i = 0; i < e->depth; i++)
+		h = mix(h, stream_frame(st, i).func);
+	for (size_t i = 0; i < stream_segments(st); i++) {
+		const struct stream_segment segment = stream_segment(st, i);
+
+		h = mix(mix(h, segment.serial), segment.base);
+	}
 	now[current].events++;
 	now[current].hash = mix(mix(now[current].hash, h), e->tick);
 }
