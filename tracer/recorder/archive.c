@@ -59,6 +59,7 @@ int archive_init(struct archive *a, int folder)
 
 /* ---- opening files ---- */
 
+/* Neither waits for a FIFO nor takes a terminal. */
 static int open_plain(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -148,12 +149,14 @@ static bool is_new(struct archive *a, uint64_t hash)
 	return true;
 }
 
+/* Add a value to a hash. Collisions are accepted: they cost one file. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 29;
 }
 
+/* List the file, and open it while descriptors are left for that. */
 static void add(struct archive *a, const struct archive_file *f)
 {
 	struct archive_file *kept;
@@ -305,6 +308,8 @@ static int copy_bytes(int from, int to, uint64_t size)
 	return 0;
 }
 
+/* Copy under that name. A file that is there already came from another process
+ * that runs the same build: it counts as copied, with 0 bytes. */
 static int64_t copy_to(int folder, const char *name, int from, uint64_t size,
 		       const char **why)
 {
@@ -423,6 +428,7 @@ static void put_debug(struct archive *a, const struct archive_file *f,
 	}
 }
 
+/* By build-id, as debuggers look for it. Without one, under its whole path. */
 static bool put_module(struct archive *a, const struct archive_file *f, int fd)
 {
 	char to[CHUNK_STRING_MAX + 64], id[ID_TEXT];

@@ -32,6 +32,7 @@ static int64_t operands(const uint64_t *record, uint32_t left)
 	return count[kind] - 1;
 }
 
+/* How much time passes with a record. */
 static uint64_t ticks_of(uint64_t word)
 {
 	switch (rec_kind(word)) {
@@ -76,6 +77,7 @@ static void copy_words(uint64_t *out, const uint64_t *from, uint32_t n,
 		out[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
+/* Acquire: what is counted was written before the count. */
 static uint32_t count_now(const uint32_t *count)
 {
 	return __atomic_load_n(count, __ATOMIC_ACQUIRE);
@@ -92,6 +94,7 @@ static void close_unfinished(struct chunk_header *h, const uint64_t *records)
 	h->cpu_end = 0;
 }
 
+/* Write what only the recorder knows, and remove flags that only it may set. */
 static void complete_header(struct chunk_header *h,
 			    const struct chunk_source *source)
 {
@@ -105,6 +108,8 @@ static void complete_header(struct chunk_header *h,
 	h->checksum = 0;
 }
 
+/* A chunk without records is still needed if its thread has lost something:
+ * only its header tells of that. */
 static bool was_ever_lost(const struct chunk_header *h)
 {
 	uint64_t any = 0;
@@ -245,6 +250,8 @@ static void put_string(struct meta *m, const char *text)
 	m->n += words;
 }
 
+/* Half of the room is left free: the caller may fill it up to
+ * SPILL_RESERVE_WORDS. */
 static void put_item(struct meta *m, enum item_type type, const char *key,
 		     const char *value)
 {

@@ -153,6 +153,7 @@ static bool library_wants_hooks(const char *path, const struct elf_file *file)
 	return false;
 }
 
+/* Why no native call was recorded. */
 static void explain_native(const char *path, const struct elf_file *file)
 {
 	if (file->has_hooks)
@@ -188,6 +189,7 @@ enum lua_kind {
 	LUA_INTERPRETER,           /* ... and the program is an interpreter */
 };
 
+/* By the library's name; if that only contains "lua", by its symbols. */
 static bool needs_shared_lua(const char *path, const struct elf_file *file)
 {
 	char found[PATH_MAX];
@@ -211,6 +213,8 @@ static bool has_own_lua(const char *path, const struct elf_file *file)
 				elf_file_contains(path, mark_lua));
 }
 
+/* What to do depends on the program: stock interpreters need an option, other
+ * programs must be linked or changed. */
 static enum lua_kind explain_own_lua(const char *path,
 				     const struct diagnose_facts *facts)
 {

@@ -95,6 +95,7 @@ static uint32_t look(struct drain *d, bool is_first)
 	return n;
 }
 
+/* For qsort: by thread, level and number. */
 static int by_stream(const void *a, const void *b)
 {
 	const struct drain_entry *x = a, *y = b;
@@ -225,6 +226,7 @@ static uint64_t tick_before(const struct drain *d, uint64_t ms)
 	return rate_ticks(d->rate) - rate_ms_ticks(d->rate, ms);
 }
 
+/* Send what is in a buffer that its thread goes on to fill. */
 static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 {
 	const struct chunk_source source = source_of(d, i, CHUNK_PARTIAL);

@@ -104,6 +104,7 @@ struct strings {
 	uint64_t size;
 };
 
+/* An empty table if there is no such section. */
 static struct strings load_strings(const struct tables *t, unsigned section)
 {
 	struct strings s = { NULL, 0 };
@@ -122,6 +123,7 @@ static const char *string_at(const struct strings *s, uint64_t at)
 
 /* ---- the build ---- */
 
+/* Find NT_GNU_BUILD_ID among the notes. */
 static void read_notes(int fd, uint64_t at, uint64_t size,
 		       struct elf_build *build)
 {
@@ -193,6 +195,7 @@ int elf_build_read(int fd, struct elf_build *build)
 
 /* ---- programs and libraries ---- */
 
+/* Of .dynsym and of .symtab, which a stripped file lacks. */
 static void read_symbols(const struct tables *t, const Elf64_Shdr *section,
 			 struct elf_file *file)
 {
@@ -217,6 +220,7 @@ static void read_symbols(const struct tables *t, const Elf64_Shdr *section,
 	free(names.text);
 }
 
+/* The libraries that it needs, and where it looks for them. */
 static void read_dynamic(const struct tables *t, const Elf64_Shdr *section,
 			 struct elf_file *file)
 {
@@ -238,6 +242,7 @@ static void read_dynamic(const struct tables *t, const Elf64_Shdr *section,
 	free(names.text);
 }
 
+/* The loader is named in PT_INTERP. Only a static program has none. */
 static void read_interpreter(const struct tables *t, struct elf_file *file)
 {
 	file->is_static = true;

@@ -179,15 +179,17 @@ static int lock(void)
 	return -1;
 }
 
+static void unlock(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Note the daemon in the lock's file. */
 static void write_pid(int fd, pid_t pid)
 {
-	char text[16];
-	const int n = snprintf(text, sizeof(text), "%d\n", (int)pid);
-
-	if (fd < 0 || ftruncate(fd, 0) != 0)
-		return;
-	if (pwrite(fd, text, (size_t)n, 0) != n)
-		(void)ftruncate(fd, 0);
+	if (fd >= 0 && ftruncate(fd, 0) == 0)
+		dprintf(fd, "%d\n", (int)pid);
 }
 
 static pid_t read_pid(int fd)
@@ -199,6 +201,7 @@ static pid_t read_pid(int fd)
 	return atoi(text);
 }
 
+/* Start it as a shell would: no blocked signals, no descriptors of ours. */
 static void become_daemon(void)
 {
 	sigset_t none;
@@ -254,8 +257,7 @@ static int daemon_ensure(void)
 		if (result == 0)
 			write_pid(fd, daemon_pid());
 	}
-	if (fd >= 0)
-		close(fd);
+	unlock(fd);
 	return result;
 }
 
@@ -265,8 +267,7 @@ static bool daemon_is_ours(pid_t pid)
 	const int fd = lock();
 	const bool ours = pid > 1 && read_pid(fd) == pid;
 
-	if (fd >= 0)
-		close(fd);
+	unlock(fd);
 	return ours;
 }
 
@@ -292,8 +293,7 @@ static void daemon_stop_idle(void)
 		}
 		free(sessions);
 	}
-	if (fd >= 0)
-		close(fd);
+	unlock(fd);
 }
 
 /* ---- the session ---- */
@@ -320,6 +320,7 @@ uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
 	return 0;
 }
 
+/* It blocks the writer for block_us before it drops anything. */
 static int add_channel(struct lttng_handle *handle, const char *name,
 		       uint64_t bytes, uint64_t count, unsigned int flush_us,
 		       int64_t block_us)
@@ -347,6 +348,7 @@ static int add_channel(struct lttng_handle *handle, const char *name,
 	return code;
 }
 
+/* Turn on weft:chunk in the data channel. */
 static int add_event(struct lttng_handle *handle)
 {
 	struct lttng_event *const e = lttng_event_create();
@@ -383,6 +385,7 @@ static int track(const struct session_plan *plan)
 	return good ? 0 : -1;
 }
 
+/* The metadata channel is made by hand only to have it flushed more often. */
 static int fill(const struct session_plan *plan, struct lttng_handle *handle)
 {
 	int code = add_channel(handle, "metadata", 4096, 2, METADATA_FLUSH_US,
@@ -457,6 +460,7 @@ static bool stop_session(const struct session_plan *plan, int waiting)
 	return wait_for_data(plan, waiting);
 }
 
+/* Wait for the end, too: it tells whether the last data was written. */
 static int destroy_session(const struct session_plan *plan)
 {
 	struct lttng_destruction_handle *d = NULL;
@@ -501,7 +505,7 @@ static int let_go(int socket)
 	return socket;
 }
 
-static pid_t own_daemon, own_consumer; /* 0: no recorder started them */
+static bool owns_daemon; /* a recorder started it */
 
 /* The daemon hangs: with a full disk, the consumer was seen to spin for ever.
  * If a recorder started them, they are not left behind like that. Other
@@ -509,10 +513,10 @@ static pid_t own_daemon, own_consumer; /* 0: no recorder started them */
 static void on_hang(int signal_number)
 {
 	(void)signal_number;
-	if (own_consumer > 1)
-		kill(own_consumer, SIGKILL);
-	if (own_daemon > 1)
-		kill(own_daemon, SIGKILL);
+	if (owns_daemon && reply.consumer > 1)
+		kill(reply.consumer, SIGKILL);
+	if (owns_daemon)
+		kill(reply.daemon, SIGKILL);
 	_exit(1);
 }
 
@@ -526,10 +530,7 @@ static void child_open(const struct session_plan *plan)
 		reply.status = open_session(plan);
 	reply.daemon = daemon_pid();
 	reply.consumer = daemon_consumer(reply.daemon);
-	if (daemon_is_ours(reply.daemon)) {
-		own_daemon = reply.daemon;
-		own_consumer = reply.consumer;
-	}
+	owns_daemon = daemon_is_ours(reply.daemon);
 	alarm(0);
 	signal(SIGALRM, on_hang);
 }
@@ -684,8 +685,6 @@ int session_process_close(struct session_process *s, const char *output,
 {
 	const char order = 'c';
 
-	if (s->socket < 0)
-		return -1;
 	if (send(s->socket, &order, 1, MSG_NOSIGNAL) != 1 ||
 	    receive_closed(s, output, patience_ms) != 1) {
 		message_trouble("the LTTng session could not be closed in "

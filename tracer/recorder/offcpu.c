@@ -48,6 +48,7 @@ static void forget(struct watched *w, uint64_t at)
 	w->known_from = w->known_to = at;
 }
 
+/* A span is known when the thread comes back. */
 static void note_switch(struct watched *w, bool out, uint64_t at)
 {
 	if (at < w->known_to)
@@ -134,6 +135,7 @@ static size_t ring_size(void)
 	return (size_t)(1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* CLOCK_MONOTONIC is the clock that chunks have pairs of. */
 static int open_event(uint32_t tid)
 {
 	struct perf_event_attr a = {

@@ -242,6 +242,8 @@ static int give_pages(struct pool_owner *o, const void *start, size_t bytes)
 			       (off_t)whole) == 0 ? 0 : -1;
 }
 
+/* The part before the buffers gets its pages here, the buffers get theirs in
+ * pool_owner_populate. */
 static int map_file(struct pool_owner *o, const struct pool *shape)
 {
 	struct stat st;
@@ -266,6 +268,7 @@ static int map_file(struct pool_owner *o, const struct pool *shape)
 	return 0;
 }
 
+/* The magic number comes last: a process that finds it finds all the rest. */
 static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 {
 	struct pool *const p = o->pool;

@@ -73,6 +73,7 @@ pid_t process_parent(pid_t pid)
 	return read_stat(pid, &s) ? s.parent : 0;
 }
 
+/* The kernel's short name. Anybody may read it. */
 static bool read_name(pid_t pid, char *out, size_t room)
 {
 	FILE *const f = open_file(pid, "comm");
@@ -187,6 +188,7 @@ static bool has_new_image(const struct pool_owner *owner, uint32_t i)
 	return false;
 }
 
+/* Tell the user once of each program, and of a few only. */
 static void report(struct process_watch *w, uint32_t i, bool runs)
 {
 	const struct watched_image *const image = &w->image[i];

@@ -303,6 +303,7 @@ int program_fork(struct program *p, char *const argv[],
 	return 0;
 }
 
+/* The child goes on, or ends, when these are closed. */
 static void close_pipes(struct program *p)
 {
 	close(p->go);

@@ -52,6 +52,7 @@ static int find_program(struct recording *r, int *status)
 	return -1;
 }
 
+/* AddressSanitizer must be the first library, unless it is told otherwise. */
 static bool needs_asan(const char *path)
 {
 	struct elf_file file;
@@ -90,6 +91,8 @@ static uint64_t plan_lttng(struct recording *r)
 	return session_process_start(&r->session, &r->plan) == 0 ? rings : 0;
 }
 
+/* The pool's name tells where the last records of a killed recorder are. The
+ * spill file is made before it is needed: later, the disk may be full. */
 static int make_files(struct recording *r)
 {
 	make_notes(r, META_END, NULL, CHUNK_PARTIAL, SPILL_RESERVE_WORDS);
@@ -133,6 +136,7 @@ static void allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* The program is forked last: after that, descriptors and limits are ours. */
 static int make_parts(struct recording *r)
 {
 	const struct pool_wish wish = {
@@ -174,6 +178,7 @@ static bool join_lttng(struct recording *r)
 	return sink_open_provider(r->installation.provider) == 0;
 }
 
+/* Nothing was recorded: leave nothing behind. */
 static void undo(struct recording *r)
 {
 	program_cancel(&r->program);
@@ -303,6 +308,8 @@ static bool is_nobody_left(struct loop *l)
 	return false;
 }
 
+/* The recording ends with the last process that maps the pool, or when the user
+ * says so. */
 static bool is_over(struct loop *l)
 {
 	struct recording *const r = l->r;
@@ -444,6 +451,7 @@ static void check_arrival(struct recording *r)
 	sink_give_up_lttng(&r->sink, why);
 }
 
+/* If LTTng was given up before, little time is spent on its session. */
 static void close_lttng(struct recording *r)
 {
 	if (r->session.socket < 0)
@@ -466,6 +474,7 @@ static void check_spill(struct sink *s)
 	s->lost_records += s->spilled_records;
 }
 
+/* Without spilled chunks there is no spill file in the trace. */
 static void close_spill(struct recording *r)
 {
 	if (r->sink.lttng && !r->sink.spilled) {
@@ -479,6 +488,7 @@ static void close_spill(struct recording *r)
 				"spill.weft");
 }
 
+/* The archive is packed before the end notes, which tell what came of it. */
 static void close_recording(struct recording *r)
 {
 	drain_all(r);

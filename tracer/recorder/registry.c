@@ -115,6 +115,7 @@ uint32_t registry_find_dead(struct registry *r, bool all)
 	return r->dead_n;
 }
 
+/* Its counts are taken over: the slot's next thread begins with 0. */
 static void free_thread(struct registry *r, struct pool_thread *t)
 {
 	for (int i = 0; i < LOST_REASONS; i++)
@@ -195,6 +196,7 @@ static bool is_used(const struct registry *r, uint32_t i)
 				    memory_order_acquire) != SLOT_FREE;
 }
 
+/* Keep what the slot tells, before it is freed. */
 static void add_up(struct registry *r, const struct pool_process *p)
 {
 	r->trouble |= atomic_load(&p->dropped);

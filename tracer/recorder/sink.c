@@ -207,6 +207,7 @@ static uint32_t records_of(const uint64_t *chunk)
 	return ((const struct chunk_header *)chunk)->records;
 }
 
+/* Only the first failure is reported. */
 static bool spill(struct sink *s, const uint64_t *words, uint32_t n)
 {
 	if (spill_write(&s->spill, words, n) == 0) {

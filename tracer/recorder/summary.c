@@ -31,6 +31,7 @@ static uint32_t given_out(const _Atomic uint32_t *next)
 
 /* ---- notes in the trace ---- */
 
+/* The time at which the chunk of notes was begun, ns. */
 static uint64_t real_time(const struct meta *m)
 {
 	return ((const struct chunk_header *)m->words)->pair_real;
@@ -82,6 +83,7 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 	note_labels(m, &r->opt);
 }
 
+/* Whether all that happened while recording was on is in the trace. */
 static bool is_complete(const struct recording *r,
 			const uint64_t lost[LOST_REASONS])
 {
@@ -99,6 +101,7 @@ static bool is_complete(const struct recording *r,
 				       TROUBLE_CONFINED)) == 0;
 }
 
+/* The keys are "lost.full", "lost.depth" and so on. */
 static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
 {
 	char key[32];
@@ -192,6 +195,7 @@ static void print_counts(const struct recording *r)
 			(double)(r->end_ns - r->begin_ns) / 1e9, line);
 }
 
+/* The archive does not count: its size says nothing of what a record takes. */
 static void print_size(const struct recording *r)
 {
 	const uint64_t bytes = trace_folder_bytes(r->folder.absolute) -

@@ -32,6 +32,7 @@ static void plain_name(char *out, const char *program)
 	out[n] = '\0';
 }
 
+/* Why mkdir failed, and what to do. */
 static void explain(const char *path)
 {
 	struct stat st;
