@@ -104,8 +104,8 @@ static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
 static enum in_order_result give(struct in_order *o, struct stream *s,
 				 const struct chunk *chunk)
 {
-	s->next = chunk->header.number + 1;
 	assert(chunk->header.number >= s->next);
+	s->next = chunk->header.number + 1;
 	s->is_last = !!(chunk->header.flags & (CHUNK_LAST | CHUNK_TAKEN));
 	s->is_meta = !!(chunk->header.flags & CHUNK_META);
 	o->partials += !!(chunk->header.flags & CHUNK_PARTIAL);
