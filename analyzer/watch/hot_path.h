@@ -1,32 +1,36 @@
 /* hot_path.h - what single calls spent their time in: the tree below each.
- * Collects while a trace is replayed, after slow found the calls. Pure.
+ * Collects during a replay, after another one in which slow found the calls.
+ *
+ * analyzer/watch: what looks at single moments during a replay, through its
+ * sink. Uses base, chunk, model and replay's public header; must not know how
+ * stacks are kept there, nor how anything is printed.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_WATCH_HOT_PATH_H
 #define WEFT_ANALYZER_WATCH_HOT_PATH_H
 
 #include "analyzer/watch/slow.h"
 
-/* The calls are borrowed; deeper as in cct_set_deeper. */
+/* The calls are borrowed. deeper: the function of cct_set_deeper. */
 struct hot_path;
 struct hot_path *hot_path_new(const struct slow_call *, size_t count,
-			  func_id deeper);
-void hot_path_free(struct hot_path *);
+			      func_id deeper);
+void hot_path_free(struct hot_path *);   /* NULL is allowed */
 
 /* For a replay; its context is the struct. */
 extern const struct replay_sink hot_path_sink;
 
-/* A callee on the hot_path path: of each call the one with the most time, as the
- * key says (SLOW_SELF: as SLOW_TOTAL). What signal handlers took is the
- * interrupted call's own, as in slow. */
+/* A callee on the hot path, which follows the callee with the most time at each
+ * level. The key says which time (SLOW_SELF: as SLOW_TOTAL). What signal
+ * handlers took belongs to the interrupted call, as in slow. */
 struct hot_path_step {
 	func_id func;
-	int is_body;
+	bool is_body;
 	uint64_t calls;
 	ticks total, suspended;  /* suspended: of the call's own coroutine */
 };
 /* The steps from the call inwards, as long as each has at least a tenth of the
- * call's time; the caller's to free. */
+ * call's time. The caller frees the array. */
 struct hot_path_step *hot_path_steps(struct hot_path *, size_t call,
-				enum slow_key, size_t *count);
+				     enum slow_key, size_t *count);
 
 #endif

@@ -1,11 +1,89 @@
 /* snapshots.c - looks at the stacks of a replay when one of the moments passes,
- * and keeps what coroutines were suspended in.
+ * keeps what coroutines were suspended in, and tells it moment by moment.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots.h"
-#include "analyzer/watch/snapshots_state.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Where a coroutine's frames begin in a look. */
+struct seam { uint64_t serial; size_t base; };
+
+/* A stream at a moment. */
+struct look {
+	uint32_t stream, moment; /* indices */
+	enum snapshot_state state;
+	stack_id stack;
+	size_t seam;             /* the first of so many in moments.seams */
+	uint32_t seams;
+	uint64_t window;         /* its base is not known, and ... */
+	uint32_t old;            /* so many calls had turned out to be open
+	                          * before it */
+};
+
+/* A call that was open before its window began. */
+struct old_call { uint64_t window; func_id func; };
+
+struct watched {                 /* a stream */
+	uint32_t process, thread, level;
+	size_t next;             /* moments before are done with */
+	ticks first, end;        /* first tick_begin, last tick_end */
+	bool is_used;            /* it has events */
+	bool is_headless;        /* its first chunks are missing */
+	bool is_over;            /* its last chunk said so */
+	size_t look;             /* its last look's index + 1 */
+	stack_id tail;           /* as its last chunk left it */
+	struct seam *tail_seams;
+	size_t tail_count, tail_room;
+	uint64_t tail_window;
+	struct old_call *old;
+	size_t old_count, old_room;
+};
+
+enum rest_state { REST_WHOLE, REST_OPEN, REST_FREE };
+
+/* A coroutine off every thread, from (included) to `to` (excluded). */
+struct rest {
+	uint32_t co;             /* index */
+	enum snapshot_state state;
+	stack_id stack;
+	enum rest_state is;      /* open: its other end did not come yet */
+	ticks from, to;          /* UINT64_MAX: not known yet */
+};
+
+struct known_co {
+	uint32_t process;
+	bool on_thread;          /* its latest event is a resume */
+	uint64_t serial;
+	ticks made, first, last; /* created, 0: not seen; first resume,
+	                          * UINT64_MAX: none; latest event */
+};
+
+struct known_process {
+	ticks first, last;
+	ticks missing;           /* up to here, records are missing */
+};
+
+struct snapshots {
+	const ticks *at;
+	size_t count;
+	struct stack_table *stacks;
+	struct map *co_of;
+	struct watched *watched; size_t watched_room; /* by stream_number */
+	struct look *looks; size_t look_count, look_room;
+	struct seam *seams; size_t seam_count, seam_room;
+	struct known_co *cos; size_t co_count, co_room;
+	struct rest *rests; size_t rest_count, rest_room;
+	uint32_t *rest_of; size_t rest_of_room; /* by pair of suspend and
+	                          * resume: index + 1; 0: none */
+	uint32_t rest_free;      /* index + 1 of one to use again; its co is
+	                          * the next such */
+	struct known_process *processes; size_t process_count, process_room;
+};
 
 struct snapshots *snapshots_new(const ticks *at, size_t count)
 {
@@ -14,9 +92,7 @@ struct snapshots *snapshots_new(const ticks *at, size_t count)
 	m->at = at;
 	m->count = count;
 	m->stacks = stack_table_new();
-	m->watched_of = map_new();
 	m->co_of = map_new();
-	m->rest_of = map_new();
 	return m;
 }
 
@@ -24,24 +100,24 @@ void snapshots_free(struct snapshots *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->watched_count; i++) {
+	for (size_t i = 0; i < m->watched_room; i++) {
 		mem_free(m->watched[i].tail_seams);
 		mem_free(m->watched[i].old);
 	}
 	stack_table_free(m->stacks);
-	map_free(m->watched_of);
 	map_free(m->co_of);
-	map_free(m->rest_of);
 	mem_free(m->watched);
 	mem_free(m->looks);
 	mem_free(m->seams);
 	mem_free(m->cos);
 	mem_free(m->rests);
+	mem_free(m->rest_of);
 	mem_free(m->processes);
 	mem_free(m);
 }
 
-size_t snapshots_from(const struct snapshots *m, ticks tick)
+/* The first moment at or after a tick, by its index. */
+static size_t moment_from(const struct snapshots *m, ticks tick)
 {
 	size_t low = 0, high = m->count;
 
@@ -56,30 +132,33 @@ size_t snapshots_from(const struct snapshots *m, ticks tick)
 	return low;
 }
 
+/* ---- streams ---- */
+
 static struct watched *watched(struct snapshots *m, const struct stream *st)
 {
-	uint32_t *const id = map_put(m->watched_of, stream_thread(st),
-				     stream_level(st));
+	const size_t number = stream_number(st), before = m->watched_room;
+	struct watched *w;
 
-	if (*id == 0) {
-		*vec_add(&m->watched, &m->watched_room, &m->watched_count) =
-			(struct watched){
-				.thread = stream_thread(st),
-				.level = stream_level(st) };
-		*id = (uint32_t)m->watched_count;
+	vec_need(&m->watched, &m->watched_room, number + 1);
+	for (size_t i = before; i < m->watched_room; i++)
+		m->watched[i] = (struct watched){ 0 };
+	w = &m->watched[number];
+	if (!w->is_used) {
+		w->is_used = true;
+		w->thread = stream_thread(st);
+		w->level = stream_level(st);
 	}
-	return &m->watched[*id - 1];
+	return w;
 }
 
-/* The stream's look at a moment; what it said before is overruled. */
+/* The stream's look at a moment. It replaces an earlier one. */
 static struct look *look_at(struct snapshots *m, struct watched *w,
 			    size_t moment)
 {
 	struct look *l = w->look > 0 ? &m->looks[w->look - 1] : NULL;
 
 	if (!l || l->moment != moment) {
-		vec_need(&m->looks, &m->look_room, m->look_count + 1);
-		l = &m->looks[m->look_count++];
+		l = vec_add(&m->looks, &m->look_room, &m->look_count);
 		w->look = m->look_count;
 	}
 	*l = (struct look){ .stream = (uint32_t)(w - m->watched),
@@ -87,16 +166,16 @@ static struct look *look_at(struct snapshots *m, struct watched *w,
 	return l;
 }
 
+/* Append where coroutines begin on the stack; returns how many do. */
 static size_t add_seams(const struct stream *st, struct seam **seams,
 			size_t *count, size_t *room)
 {
 	const size_t first = *count;
-	struct stream_segment s;
 
 	for (size_t k = 1; k < stream_segments(st); k++) {
-		s = stream_segment(st, k);
-		vec_need(seams, room, *count + 1);
-		(*seams)[(*count)++] = (struct seam){ s.serial, s.base };
+		const struct stream_segment s = stream_segment(st, k);
+
+		*vec_add(seams, room, count) = (struct seam){ s.serial, s.base };
 	}
 	return *count - first;
 }
@@ -131,13 +210,13 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 		look(m, w, st, w->next);
 }
 
-/* Nothing is recorded from the stream's last chunk to this one. */
+/* Nothing is recorded between the stream's last chunk and this one. */
 static void skip(struct snapshots *m, struct watched *w, ticks to)
 {
 	const enum snapshot_state state = w->is_over ? SNAPSHOT_OFF :
 						     SNAPSHOT_UNKNOWN;
 
-	for (size_t i = snapshots_from(m,
+	for (size_t i = moment_from(m,
 				       w->end); i < m->count && m->at[i] < to;
 	     i++)
 		if (w->look == 0 || m->looks[w->look - 1].moment != i)
@@ -156,12 +235,12 @@ static struct known_process *process(struct snapshots *m, uint32_t i)
 }
 
 static void chunk_begin(void *ctx, const struct replay_event *e,
-			const struct chunk *v)
+			const struct chunk *chunk)
 {
 	struct snapshots *const m = ctx;
 	struct watched *const w = watched(m, e->stream);
 	struct known_process *const p = process(m, e->process);
-	const ticks begin = v->header.tick_begin;
+	const ticks begin = chunk->header.tick_begin;
 
 	w->process = e->process;
 	if (begin < p->first)
@@ -170,18 +249,18 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 		return;
 	if (w->end == 0) {
 		w->first = begin;
-		w->is_headless = v->header.number > 0;
+		w->is_headless = chunk->header.number > 0;
 	} else if (w->end < begin) {
 		skip(m, w, begin);
 	}
 	if ((w->end == 0 ? w->is_headless : w->end < begin && !w->is_over) &&
 	    begin > p->missing)
 		p->missing = begin;
-	w->is_over = (v->header.flags & CHUNK_LAST) != 0;
+	w->is_over = (chunk->header.flags & CHUNK_LAST) != 0;
 }
 
-/* A moment on a chunk's last tick: this is how it stands, unless the next chunk
- * has something for the same tick. */
+/* At a moment on the chunk's last tick the stack stands like this, unless the
+ * next chunk has something for the same tick. */
 static void chunk_end(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
@@ -213,13 +292,488 @@ static void enter(void *ctx, const struct replay_event *e)
 	if (e->deferred != REPLAY_DEFERRED_OLD)
 		return;
 	w = watched(m, e->stream);
-	*vec_add(&w->old, &w->old_room, &w->old_count) = (struct old_call){
-		stream_window(e->stream), e->func };
+	*vec_add(&w->old, &w->old_room, &w->old_count) =
+		(struct old_call){ stream_window(e->stream), e->func };
+}
+
+/* ---- coroutines off every thread ---- */
+
+static uint32_t find_co(struct snapshots *m, const struct replay_event *e)
+{
+	uint32_t *const id = map_put(m->co_of, e->process, e->coroutine);
+
+	if (*id == 0) {
+		*vec_add(&m->cos, &m->co_room, &m->co_count) =
+			(struct known_co){
+				.process = e->process, .serial = e->coroutine,
+				.first = UINT64_MAX };
+		*id = (uint32_t)m->co_count;
+	}
+	return *id - 1;
+}
+
+static void happened(struct known_co *c, ticks tick, bool on_thread)
+{
+	if (tick < c->last)
+		return;
+	c->last = tick;
+	c->on_thread = on_thread;
+}
+
+static stack_id own_frames(struct snapshots *m, const struct stream *st)
+{
+	return stream_stack(st, stream_top(st).base, stream_depth(st),
+			    m->stacks, 0);
+}
+
+/* The rest that the other end of a pair has begun, or NULL. */
+static struct rest *rest_of(struct snapshots *m, const struct replay_event *e)
+{
+	const uint32_t id = e->is_second && e->pair < m->rest_of_room ?
+			    m->rest_of[e->pair] : 0;
+
+	if (id == 0)
+		return NULL;
+	m->rest_of[e->pair] = 0;
+	assert(m->rests[id - 1].is == REST_OPEN);
+	return &m->rests[id - 1];
+}
+
+/* One end of a rest is known; the other one comes with the same pair. */
+static void begin_rest(struct snapshots *m, const struct replay_event *e,
+		       const struct rest *r)
+{
+	const size_t before = m->rest_of_room;
+	uint32_t i = m->rest_free;
+
+	if (i != 0) {
+		m->rest_free = m->rests[i - 1].co;
+		m->rests[i - 1] = *r;
+	} else {
+		*vec_add(&m->rests, &m->rest_room, &m->rest_count) = *r;
+		i = (uint32_t)m->rest_count;
+	}
+	vec_need(&m->rest_of, &m->rest_of_room, (size_t)e->pair + 1);
+	for (size_t k = before; k < m->rest_of_room; k++)
+		m->rest_of[k] = 0;
+	m->rest_of[e->pair] = i;
+}
+
+/* Both ends are known: keep it if a moment lies between. */
+static void settle(struct snapshots *m, struct rest *r)
+{
+	const size_t at = moment_from(m, r->from);
+
+	r->is = REST_WHOLE;
+	if (at < m->count && m->at[at] < r->to)
+		return;
+	*r = (struct rest){ .co = m->rest_free, .is = REST_FREE };
+	m->rest_free = (uint32_t)(r - m->rests) + 1;
+}
+
+static void suspend(void *ctx, const struct replay_event *e)
+{
+	struct snapshots *const m = ctx;
+	const uint32_t co = find_co(m, e);
+	struct rest *const r = rest_of(m, e);
+
+	happened(&m->cos[co], e->tick, false);
+	if (e->reason == SUSPEND_RETURN || e->reason == SUSPEND_ERROR ||
+	    m->count == 0 || e->tick > m->at[m->count - 1])
+		return;
+	if (r) {
+		r->stack = own_frames(m, e->stream);
+		settle(m, r);
+		return;
+	}
+	begin_rest(m, e, &(struct rest){ co, SNAPSHOT_SUSPENDED,
+		own_frames(m, e->stream), REST_OPEN, e->tick, UINT64_MAX });
+}
+
+static void resume(void *ctx, const struct replay_event *e)
+{
+	struct snapshots *const m = ctx;
+	const uint32_t co = find_co(m, e);
+	struct known_co *const c = &m->cos[co];
+	const ticks from = e->slept < e->tick ? e->tick - e->slept : 0;
+	struct rest *const r = rest_of(m, e);
+	stack_id frames;
+
+	happened(c, e->tick, true);
+	if (e->tick < c->first)
+		c->first = e->tick;
+	if (m->count == 0 || from > m->at[m->count - 1])
+		return;
+	if (r) {
+		r->to = e->tick;
+		settle(m, r);
+		return;
+	}
+	frames = own_frames(m, e->stream);
+	/* A first resume has no other end. */
+	if (e->slept > 0 || frames != 0)
+		begin_rest(m, e, &(struct rest){ co, SNAPSHOT_SUSPENDED,
+			frames, REST_OPEN, from, e->tick });
+}
+
+static void create(void *ctx, const struct replay_event *e)
+{
+	struct snapshots *const m = ctx;
+	const uint32_t co = find_co(m, e);
+	struct known_co *const c = &m->cos[co];
+
+	c->made = e->tick;
+	happened(c, e->tick, false);
 }
 
 const struct replay_sink snapshots_sink = {
-	.enter = enter, .resume = snapshots_rest_resume,
-	.suspend = snapshots_rest_suspend, .create = snapshots_rest_create,
-	 .chunk_begin = chunk_begin, .chunk_end = chunk_end,
+	.enter = enter, .resume = resume, .suspend = suspend,
+	.create = create, .chunk_begin = chunk_begin, .chunk_end = chunk_end,
 	.pass = pass,
 };
+
+/* ---- the end: what is open when no event follows ---- */
+
+static void add_rest(struct snapshots *m, const struct rest *r)
+{
+	*vec_add(&m->rests, &m->rest_room, &m->rest_count) = *r;
+}
+
+static void close_rest(struct snapshots *m, struct rest *r)
+{
+	const struct known_co *const c = &m->cos[r->co];
+	const struct known_process *const p = &m->processes[c->process];
+
+	r->is = REST_WHOLE;
+	if (r->to != UINT64_MAX)
+		return;
+	r->to = p->last + 1;
+	if (c->last > r->from) {
+		r->to = c->last;
+		r->state = SNAPSHOT_UNKNOWN;
+		r->stack = 0;
+	} else if (p->missing > r->from) {
+		r->state = SNAPSHOT_MAYBE;
+	}
+}
+
+static void close_co(struct snapshots *m, uint32_t i)
+{
+	const struct known_co *const c = &m->cos[i];
+	const struct known_process *const p = &m->processes[c->process];
+
+	if (c->made != 0)
+		add_rest(m, &(struct rest){ i, SNAPSHOT_NEW, 0,
+			REST_WHOLE, c->made,
+			c->first < p->last + 1 ? c->first : p->last + 1 });
+	if (c->on_thread && p->missing > c->last)
+		add_rest(m, &(struct rest){ i, SNAPSHOT_UNKNOWN, 0, REST_WHOLE,
+					    c->last, p->last + 1 });
+}
+
+static void add_look(struct snapshots *m, uint32_t stream, size_t moment,
+		     enum snapshot_state state)
+{
+	const struct watched *const w = &m->watched[stream];
+	struct look l = { .stream = stream, .moment = (uint32_t)moment,
+			  .state = state };
+
+	if (state == SNAPSHOT_LAST) {
+		l.stack = w->tail;
+		l.seam = m->seam_count;
+		l.seams = (uint32_t)w->tail_count;
+		l.window = w->tail_window;
+		l.old = (uint32_t)w->old_count;
+		vec_need(&m->seams, &m->seam_room,
+			 m->seam_count + w->tail_count + 1);
+		if (w->tail_count > 0)
+			memcpy(m->seams + m->seam_count, w->tail_seams,
+			       w->tail_count * sizeof(*m->seams));
+		m->seam_count += w->tail_count;
+	}
+	*vec_add(&m->looks, &m->look_room, &m->look_count) = l;
+}
+
+/* Before a thread's first chunk and after its last. */
+static void close_stream(struct snapshots *m, uint32_t i)
+{
+	const struct watched *const w = &m->watched[i];
+	const struct known_process *const p = &m->processes[w->process];
+
+	if (!w->is_used || w->level > 0)
+		return;
+	if (w->is_headless)
+		for (size_t k = moment_from(m, p->first);
+		     k < m->count && m->at[k] < w->first; k++)
+			add_look(m, i, k, SNAPSHOT_UNKNOWN);
+	if (!w->is_over)
+		for (size_t k = moment_from(m, w->end + 1);
+		     k < m->count && m->at[k] <= p->last; k++)
+			add_look(m, i, k, SNAPSHOT_LAST);
+}
+
+static void close_all(struct snapshots *m)
+{
+	const size_t rests = m->rest_count;
+
+	for (size_t i = 0; i < rests; i++)
+		if (m->rests[i].is == REST_OPEN)
+			close_rest(m, &m->rests[i]);
+	for (size_t i = 0; i < m->co_count; i++)
+		close_co(m, (uint32_t)i);
+	for (size_t i = 0; i < m->watched_room; i++)
+		close_stream(m, (uint32_t)i);
+}
+
+struct teller {
+	struct snapshots *m;
+	const struct func_table *funcs;
+	snapshots_fn fn;
+	void *ctx;
+	struct snapshot_frame *frames;
+	size_t count, room;
+	uint32_t *awake;         /* rests that a moment is in, as indices */
+	size_t awake_count;
+	struct map *seen;        /* coroutines told of at this moment */
+	bool has_unknown;        /* some rests are told only if not seen */
+};
+
+/* ---- telling of threads ---- */
+
+static int compare_looks(const void *a, const void *b, void *snapshots)
+{
+	const struct snapshots *const m = snapshots;
+	const struct look *const x = a, *const y = b;
+	const struct watched *const p = &m->watched[x->stream];
+	const struct watched *const q = &m->watched[y->stream];
+
+	if (x->moment != y->moment)
+		return x->moment < y->moment ? -1 : 1;
+	if (p->process != q->process)
+		return p->process < q->process ? -1 : 1;
+	if (p->thread != q->thread)
+		return p->thread < q->thread ? -1 : 1;
+	return p->level < q->level ? -1 : p->level > q->level;
+}
+
+/* Append the frames of a stack, outermost first. */
+static void add_stack(struct teller *t, stack_id id, uint64_t coroutine,
+		      uint32_t level)
+{
+	const size_t n = stack_table_depth(t->m->stacks, id);
+
+	vec_need(&t->frames, &t->room, t->count + n + 1);
+	for (size_t i = t->count + n; i-- > t->count; ) {
+		const struct stack_frame *const f =
+			stack_table_get(t->m->stacks, id);
+
+		t->frames[i] = (struct snapshot_frame){
+			.func = f->func, .flags = f->flags,
+			.coroutine = coroutine, .level = level };
+		if (f->flags & STACK_OMITTED) {
+			t->frames[i].func = 0;
+			t->frames[i].omitted = f->func;
+		}
+		id = f->below;
+	}
+	t->count += n;
+}
+
+/* Append calls that turned out later to have been open below. The one that ended
+ * last is the outermost. */
+static void add_old(struct teller *t, const struct look *l)
+{
+	const struct watched *const w = &t->m->watched[l->stream];
+	bool any = false;
+
+	for (size_t i = w->old_count; i-- > 0; ) {
+		if (w->old[i].window != l->window)
+			continue;
+		any = true;
+		if (i >= l->old)
+			*vec_add(&t->frames, &t->room, &t->count) =
+				(struct snapshot_frame){
+					.func = w->old[i].func,
+					.flags = STACK_BEFORE };
+	}
+	if (!any)
+		*vec_add(&t->frames, &t->room, &t->count) =
+			(struct snapshot_frame){ .flags = STACK_BEFORE };
+}
+
+/* Append a look's frames; returns the coroutine that runs on top. */
+static uint64_t add_look_frames(struct teller *t, const struct look *l)
+{
+	const struct seam *const seams = t->m->seams + l->seam;
+	const uint32_t level = t->m->watched[l->stream].level;
+	uint64_t top = 0;
+	size_t base, k = 0;
+
+	if (l->window != 0)
+		add_old(t, l);
+	base = t->count;
+	add_stack(t, l->stack, 0, level);
+	for (size_t i = base; i < t->count; i++) {
+		for (; k < l->seams && seams[k].base + base <= i; k++)
+			top = seams[k].serial;
+		t->frames[i].coroutine = top;
+	}
+	return l->seams > 0 ? seams[l->seams - 1].serial : 0;
+}
+
+static bool is_kind(const struct teller *t, size_t i, enum func_kind a,
+		   enum func_kind b)
+{
+	const func_id id = t->frames[i].func;
+	enum func_kind kind;
+
+	if (id == 0)
+		return false;
+	kind = func_get((struct func_table *)t->funcs, id)->kind;
+	return kind == a || kind == b;
+}
+
+static void tell(struct teller *t, struct snapshot_stack *s)
+{
+	for (size_t i = 0; i + 1 < t->count; i++)
+		if (is_kind(t, i, FUNC_NATIVE, FUNC_CODE) &&
+		    is_kind(t, i + 1, FUNC_LUA, FUNC_LUA))
+			t->frames[i].flags |= SNAPSHOT_ENTERS_LUA;
+	s->frames = t->frames;
+	s->count = t->count;
+	t->fn(t->ctx, s);
+	t->count = 0;
+}
+
+/* The coroutines on a thread are not told of again. */
+static void see(struct teller *t, uint32_t process, const struct look *l)
+{
+	if (t->has_unknown)
+		for (uint32_t k = 0; k < l->seams; k++)
+			*map_put(t->seen, process,
+				 t->m->seams[l->seam + k].serial) = 1;
+}
+
+/* Tell the looks of one thread, from i on; returns where the next thread's
+ * begin. */
+static size_t tell_thread(struct teller *t, size_t i, size_t end)
+{
+	const struct look *const l = &t->m->looks[i];
+	const struct watched *const w = &t->m->watched[l->stream];
+	struct snapshot_stack s = {
+		.moment = l->moment, .state = l->state,
+		.process = w->process, .thread = w->thread, .is_thread = 1 };
+
+	for (; i < end; i++) {
+		const struct look *const k = &t->m->looks[i];
+		uint64_t top;
+
+		if (t->m->watched[k->stream].thread != w->thread)
+			break;
+		/* A handler that has nothing open is not there. */
+		if (w->level == 0 && k != l && k->stack == 0)
+			continue;
+		see(t, w->process, k);
+		top = add_look_frames(t, k);
+		s.coroutine = k == l || top != 0 ? top : s.coroutine;
+	}
+	/* A handler whose thread is not known to be there at all. */
+	if (w->level > 0)
+		s.state = SNAPSHOT_UNKNOWN;
+	if (s.state != SNAPSHOT_UNKNOWN || w->level == 0 || t->count > 0)
+		tell(t, &s);
+	return i;
+}
+
+/* ---- telling of coroutines ---- */
+
+static int compare_rests(const void *a, const void *b)
+{
+	const struct rest *const x = a, *const y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int compare_awake(const void *a, const void *b, void *snapshots)
+{
+	const struct snapshots *const m = snapshots;
+	const struct rest *const x = &m->rests[*(const uint32_t *)a];
+	const struct rest *const y = &m->rests[*(const uint32_t *)b];
+	const struct known_co *const p = &m->cos[x->co];
+	const struct known_co *const q = &m->cos[y->co];
+
+	if (p->process != q->process)
+		return p->process < q->process ? -1 : 1;
+	if (p->serial != q->serial)
+		return p->serial < q->serial ? -1 : 1;
+	/* What is known comes before what is not. */
+	return (x->state == SNAPSHOT_UNKNOWN) - (y->state == SNAPSHOT_UNKNOWN);
+}
+
+static void tell_rest(struct teller *t, const struct rest *r, size_t moment)
+{
+	const struct known_co *const c = &t->m->cos[r->co];
+	struct snapshot_stack s = {
+		.moment = moment, .state = r->state, .process = c->process,
+		.coroutine = c->serial, .since = r->from };
+
+	if (t->has_unknown) {
+		uint32_t *const seen = map_put(t->seen, c->process, c->serial);
+
+		if (*seen && r->state == SNAPSHOT_UNKNOWN)
+			return;
+		*seen = 1;
+	}
+	add_stack(t, r->stack, c->serial, 0);
+	tell(t, &s);
+}
+
+static void tell_rests(struct teller *t, size_t moment, size_t *next)
+{
+	struct snapshots *const m = t->m;
+	const ticks at = m->at[moment];
+	size_t kept = 0;
+
+	for (; *next < m->rest_count && m->rests[*next].from <= at; ++*next)
+		if (m->rests[*next].is == REST_WHOLE)
+			t->awake[t->awake_count++] = (uint32_t)*next;
+	for (size_t i = 0; i < t->awake_count; i++)
+		if (m->rests[t->awake[i]].to > at)
+			t->awake[kept++] = t->awake[i];
+	t->awake_count = kept;
+	qsort_r(t->awake, kept, sizeof(*t->awake), compare_awake, m);
+	for (size_t i = 0; i < kept; i++)
+		tell_rest(t, &m->rests[t->awake[i]], moment);
+}
+
+void snapshots_each(struct snapshots *m, const struct func_table *funcs,
+		  snapshots_fn fn, void *ctx)
+{
+	struct teller t = { .m = m, .funcs = funcs, .fn = fn, .ctx = ctx };
+	size_t look = 0, rest = 0;
+
+	close_all(m);
+	if (m->look_count > 0)
+		qsort_r(m->looks, m->look_count, sizeof(*m->looks),
+			compare_looks, m);
+	if (m->rest_count > 0)
+		qsort(m->rests, m->rest_count, sizeof(*m->rests),
+		      compare_rests);
+	for (size_t i = 0; i < m->rest_count; i++)
+		t.has_unknown |= m->rests[i].state == SNAPSHOT_UNKNOWN;
+	t.seen = map_new();
+	t.awake = mem_alloc((m->rest_count + 1) * sizeof(*t.awake));
+	for (size_t i = 0; i < m->count; i++) {
+		size_t end = look;
+
+		while (end < m->look_count && m->looks[end].moment == i)
+			end++;
+		while (look < end)
+			look = tell_thread(&t, look, end);
+		tell_rests(&t, i, &rest);
+		map_clear(t.seen);
+	}
+	mem_free(t.awake);
+	mem_free(t.frames);
+	map_free(t.seen);
+}
