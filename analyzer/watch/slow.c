@@ -1,19 +1,73 @@
-/* slow.c - follows the wanted calls of each stream from entry to exit.
- * Suspensions are in slow_wait.c.
+/* slow.c - follows the wanted calls of each stream from entry to exit, and those
+ * of coroutines over suspensions. Threads are replayed one after the other: a
+ * suspend and its resume may come in either order.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow.h"
-#include "analyzer/watch/slow_state.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
+
+#include <assert.h>
+
+/* What is known of a wanted call that is open; unwanted ones have func 0. */
+struct slot {
+	func_id func;
+	bool is_known;           /* its entry is: */
+	bool is_partial;
+	ticks entry;             /* later by what its coroutine slept */
+	ticks self, slept;       /* since its entry, or since `piece` ended */
+	uint32_t thread;         /* it began on */
+	uint32_t piece;          /* index + 1: what was before is there */
+	bool is_carried;         /* it was suspended, and */
+	stack_id under;          /* this is the stack that it was entered on */
+};
+
+/* A stream; slots by depth. */
+struct lane {
+	uint32_t process, thread, level;
+	struct slot *slots;
+	size_t room;
+};
+
+/* The later part of a call whose earlier part, on another thread, did not come
+ * yet. The open call refers to it until its end (is_ended), and the resume that
+ * waits for its suspend until that comes (is_whole). */
+struct piece {
+	struct slot slot;        /* summed up so far */
+	uint32_t next;           /* index + 1: it became a part of that piece;
+	                          * or the next free one */
+	bool is_used, is_ended, is_whole;
+	stack_id own;            /* ended: its coroutine's frames, itself the
+	                          * innermost */
+	struct slow_call call;   /* ended, at this tick: */
+	ticks at;
+};
+
+/* A suspend that waits for its resume, or the other way round. */
+struct wait {
+	bool is_used, is_resume;
+	uint32_t process, level;
+	uint64_t coroutine;
+	ticks tick;              /* of the suspend */
+	stack_id own;            /* the coroutine's frames */
+	struct held { uint32_t at; struct slot slot; } *held; /* wanted ones */
+	size_t count;
+};
+
+struct slow {
+	struct slow_list list;
+	struct stack_table *stacks;
+	struct lane **lanes; size_t lane_room;     /* by stream_number */
+	struct piece *pieces; size_t piece_count, piece_room;
+	uint32_t piece_free;
+	struct wait *waits; size_t wait_room;      /* by replay_event.pair */
+};
 
 struct slow *slow_new(const struct slow_options *options)
 {
 	struct slow *const s = mem_alloc(sizeof(*s));
 
-	s->options = *options;
-	s->stacks = stack_table_new();
-	s->lane_of = map_new();
-	s->co_of = map_new();
-	s->wait_of = map_new();
+	s->list.options = *options;
+	s->list.found.stacks = s->stacks = stack_table_new();
 	return s;
 }
 
@@ -21,55 +75,45 @@ void slow_free(struct slow *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->lane_count; i++) {
-		mem_free(s->lanes[i]->slots);
+	for (size_t i = 0; i < s->lane_room; i++) {
+		if (s->lanes[i])
+			mem_free(s->lanes[i]->slots);
 		mem_free(s->lanes[i]);
 	}
-	for (size_t i = 0; i < s->wait_count; i++)
+	for (size_t i = 0; i < s->wait_room; i++)
 		mem_free(s->waits[i].held);
 	stack_table_free(s->stacks);
-	map_free(s->lane_of);
-	map_free(s->co_of);
-	map_free(s->wait_of);
 	mem_free(s->lanes);
-	mem_free(s->parts);
+	mem_free(s->pieces);
 	mem_free(s->waits);
-	mem_free(s->best);
+	mem_free(s->list.best);
 	mem_free(s);
 }
 
 const struct slow_found *slow_found(const struct slow *s)
 {
-	return &s->found;
+	return &s->list.found;
 }
 
-int slow_wants(const struct slow *s, func_id func)
+static bool is_wanted(const struct slow *s, func_id func)
 {
-	return func < s->options.funcs && s->options.wanted[func];
+	return func < s->list.options.funcs && s->list.options.wanted[func];
 }
 
 static struct lane *lane(struct slow *s, const struct stream *st)
 {
-	uint32_t *id;
+	const size_t number = stream_number(st), before = s->lane_room;
 
-	if (st == s->last)
-		return s->last_lane;
-	id = map_put(s->lane_of, stream_thread(st),
-		     stream_level(st));
-	if (*id == 0) {
-		struct lane *const l = mem_alloc(sizeof(*l));
-
-		l->thread = stream_thread(st);
-		l->level = stream_level(st);
-		*vec_add(&s->lanes, &s->lane_room, &s->lane_count) = l;
-		*id = (uint32_t)s->lane_count;
-	}
-	s->last = st;
-	s->last_lane = s->lanes[*id - 1];
-	return s->last_lane;
+	vec_need(&s->lanes, &s->lane_room, number + 1);
+	for (size_t i = before; i < s->lane_room; i++)
+		s->lanes[i] = NULL;
+	if (!s->lanes[number])
+		s->lanes[number] = mem_alloc(sizeof(struct lane));
+	return s->lanes[number];
 }
 
-struct slot *slow_slots(struct lane *l, size_t count)
+/* The lane's slots, at least so many. */
+static struct slot *slots(struct lane *l, size_t count)
 {
 	const size_t before = l->room;
 
@@ -79,8 +123,11 @@ struct slot *slow_slots(struct lane *l, size_t count)
 	return l->slots;
 }
 
-struct slow_call slow_close(const struct slot *slot, ticks at,
-			    enum slow_end end)
+/* ---- ends of calls ---- */
+
+/* The call that a slot becomes when it ends at a tick. */
+static struct slow_call close_slot(const struct slot *slot, ticks at,
+				   enum slow_end end)
 {
 	const ticks total = at > slot->entry ? at - slot->entry : 0;
 	const ticks wall = total + slot->slept;
@@ -92,7 +139,9 @@ struct slow_call slow_close(const struct slot *slot, ticks at,
 		.is_partial = slot->is_partial };
 }
 
-stack_id slow_under(struct slow *s, const struct stream *st, size_t base)
+/* The stack below frame `base`; [open before start] below that where a window's
+ * base is not known. */
+static stack_id under(struct slow *s, const struct stream *st, size_t base)
 {
 	const stack_id id = stream_window(st) == 0 ? 0 :
 			    stack_table_push(s->stacks, 0, 0, STACK_BEFORE);
@@ -100,20 +149,450 @@ stack_id slow_under(struct slow *s, const struct stream *st, size_t base)
 	return stream_stack(st, 0, base, s->stacks, id);
 }
 
-void slow_end_carried(struct slow *s, const struct slot *slot,
-		      struct slow_call *call, stack_id own)
+/* A call has ended that was suspended. own: its coroutine's frames now, itself
+ * innermost. */
+static void end_carried(struct slow *s, const struct slot *slot,
+			struct slow_call *call, stack_id own)
 {
 	struct stack_frame frame;
 
-	slow_best_count(s, call);
-	if (!slow_best_is_one(s, call))
+	slow_list_count(&s->list, call);
+	if (!slow_list_takes(&s->list, call))
 		return;
 	frame = *stack_table_get(s->stacks, own);
 	call->stack = !slot->is_carried ? own :
 		stack_table_push(s->stacks, slot->under, frame.func,
 				 frame.flags);
-	slow_best_put(s, call);
+	slow_list_put(&s->list, call);
 }
+
+/* ---- pieces ---- */
+
+static struct piece *piece_of(struct slow *s, uint32_t id)
+{
+	return &s->pieces[id - 1];
+}
+
+/* Returns its index + 1. */
+static uint32_t new_piece(struct slow *s)
+{
+	uint32_t id = s->piece_free;
+
+	if (id != 0) {
+		s->piece_free = piece_of(s, id)->next;
+	} else {
+		vec_need(&s->pieces, &s->piece_room, s->piece_count + 1);
+		id = (uint32_t)++s->piece_count;
+	}
+	*piece_of(s, id) = (struct piece){ .is_used = true };
+	return id;
+}
+
+static void free_piece(struct slow *s, uint32_t id)
+{
+	*piece_of(s, id) = (struct piece){ .next = s->piece_free };
+	s->piece_free = id;
+}
+
+/* The piece that this one became a part of, to be referred to instead. */
+static uint32_t resolve(struct slow *s, uint32_t id)
+{
+	while (piece_of(s, id)->next != 0) {
+		const uint32_t next = piece_of(s, id)->next;
+
+		free_piece(s, id);
+		id = next;
+	}
+	return id;
+}
+
+/* Put what was before in front of what is there. */
+static void put_before(struct slot *to, const struct slot *before)
+{
+	to->self += before->self;
+	to->slept += before->slept;
+	to->is_partial |= before->is_partial;
+	to->thread = before->thread;
+	to->under = before->under;
+	to->is_carried = before->is_carried;
+}
+
+/* Does the slot know all that was before? */
+static bool settle(struct slow *s, struct slot *slot)
+{
+	if (slot->piece == 0)
+		return true;
+	slot->piece = resolve(s, slot->piece);
+	if (!piece_of(s, slot->piece)->is_whole)
+		return false;
+	put_before(slot, &piece_of(s, slot->piece)->slot);
+	free_piece(s, slot->piece);
+	slot->piece = 0;
+	return true;
+}
+
+/* Both ends of the call are known. */
+static void end_whole(struct slow *s, uint32_t id)
+{
+	const struct piece p = *piece_of(s, id);
+	struct slow_call call = p.call;
+	const ticks wall = call.total + p.slot.slept;
+
+	call.self = p.slot.self;
+	call.suspended = p.slot.slept;
+	call.begin = wall < p.at ? p.at - wall : 0;
+	call.thread = p.slot.thread;
+	call.is_partial = p.slot.is_partial;
+	free_piece(s, id);
+	end_carried(s, &p.slot, &call, p.own);
+}
+
+static void add_to_piece(struct piece *p, const struct slot *slot)
+{
+	p->slot.self += slot->self;
+	p->slot.slept += slot->slept;
+	p->slot.is_partial |= slot->is_partial;
+}
+
+/* A call with a piece ends. True if its earlier part did not come yet: it is
+ * counted when that comes. False if it came: the slot is whole now. */
+static bool end_piece(struct slow *s, struct slot *slot,
+		      const struct slow_call *call, ticks at, stack_id own)
+{
+	struct piece *p;
+
+	if (settle(s, slot))
+		return false;
+	p = piece_of(s, slot->piece);
+	add_to_piece(p, slot);
+	p->is_ended = true;
+	p->call = *call;
+	p->at = at;
+	p->own = own;
+	return true;
+}
+
+/* The earlier part has come: a slot as it was at the suspend. */
+static void join_piece(struct slow *s, struct slot *before, uint32_t id)
+{
+	struct piece *const p = piece_of(s, id);
+	struct piece *whole;
+
+	if (settle(s, before)) {
+		put_before(&p->slot, before);
+		p->is_whole = true;
+		if (p->is_ended)
+			end_whole(s, id);
+		return;
+	}
+	whole = piece_of(s, before->piece);
+	add_to_piece(whole, before);
+	add_to_piece(whole, &p->slot);
+	if (!p->is_ended) {
+		p->next = before->piece;
+		return;
+	}
+	whole->is_ended = true;
+	whole->call = p->call;
+	whole->at = p->at;
+	whole->own = p->own;
+	free_piece(s, id);
+}
+
+/* The earlier part will not come. */
+static void give_up(struct slow *s, uint32_t id)
+{
+	struct piece *const p = piece_of(s, id);
+
+	p->slot.is_partial = true;
+	p->is_whole = true;
+	p->slot.is_carried = false;
+	p->slot.thread = p->call.thread;
+	if (p->is_ended)
+		end_whole(s, id);
+}
+
+/* ---- waiting for the other end of a suspension ---- */
+
+/* What waits for this event, or NULL. */
+static struct wait *other_end(struct slow *s, const struct replay_event *e)
+{
+	struct wait *const w = e->is_second && e->pair < s->wait_room ?
+			       &s->waits[e->pair] : NULL;
+
+	return w && w->is_used ? w : NULL;
+}
+
+static void free_wait(struct wait *w)
+{
+	mem_free(w->held);
+	*w = (struct wait){ 0 };
+}
+
+/* The event came first: wait for the other end. */
+static struct wait *new_wait(struct slow *s, const struct replay_event *e,
+			     ticks tick, bool is_resume)
+{
+	const size_t before = s->wait_room;
+	struct wait *w;
+
+	vec_need(&s->waits, &s->wait_room, (size_t)e->pair + 1);
+	for (size_t i = before; i < s->wait_room; i++)
+		s->waits[i] = (struct wait){ 0 };
+	w = &s->waits[e->pair];
+	free_wait(w);
+	*w = (struct wait){
+		.is_resume = is_resume, .is_used = true, .process = e->process,
+		.level = e->level, .coroutine = e->coroutine, .tick = tick };
+	return w;
+}
+
+static void hold(struct wait *w, size_t count, size_t at,
+		 const struct slot *slot)
+{
+	if (!w->held)
+		w->held = mem_alloc(count * sizeof(*w->held));
+	w->held[w->count++] = (struct held){ (uint32_t)at, *slot };
+}
+
+/* A stack's ids, outermost first; the caller frees them. */
+static stack_id *list(const struct stack_table *t, stack_id id, size_t *n)
+{
+	stack_id *ids;
+
+	*n = stack_table_depth(t, id);
+	ids = mem_alloc((*n + 1) * sizeof(*ids));
+	for (size_t i = *n; i-- > 0; id = stack_table_get(t, id)->below)
+		ids[i] = id;
+	return ids;
+}
+
+static bool is_same(const struct stack_table *t, stack_id a, stack_id b)
+{
+	const struct stack_frame *const x = stack_table_get(t, a);
+	const struct stack_frame *const y = stack_table_get(t, b);
+
+	return x->func == y->func &&
+	       !((x->flags ^ y->flags) & STACK_OMITTED);
+}
+
+/* Where the frames of the stack before are in the stack after; UINT32_MAX for
+ * those that ended in between. The caller frees the array. */
+static uint32_t *align(const struct stack_table *t, stack_id before,
+		       stack_id after)
+{
+	size_t n, k, j = 0;
+	stack_id *const a = list(t, before, &n), *const b = list(t, after, &k);
+	uint32_t *const to = mem_alloc((n + 1) * sizeof(*to));
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = j < k && is_same(t, a[i], b[j]) ? (uint32_t)j++ :
+			UINT32_MAX;
+	mem_free(a);
+	mem_free(b);
+	return to;
+}
+
+static stack_id prefix(const struct stack_table *t, stack_id id, size_t frames)
+{
+	for (size_t n = stack_table_depth(t, id); n > frames; n--)
+		id = stack_table_get(t, id)->below;
+	return id;
+}
+
+/* A call of a suspended coroutine ends, unseen. */
+static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
+		     size_t at, enum slow_end end)
+{
+	const stack_id own = prefix(s->stacks, w->own, at + 1);
+	struct slow_call call;
+
+	if (!slot->is_known) {
+		s->list.found.unknown++;
+		return;
+	}
+	for (int whole = slot->piece == 0;; whole = 1) {
+		call = close_slot(slot, w->tick, end);
+		call.process = w->process;
+		call.level = w->level;
+		call.coroutine = w->coroutine;
+		call.depth = (uint32_t)at;
+		if (whole)
+			break;
+		if (end_piece(s, slot, &call, w->tick, own))
+			return;
+	}
+	end_carried(s, slot, &call, own);
+}
+
+/* ---- suspend and resume ---- */
+
+/* Of the topmost segment. */
+struct top { size_t base, depth; struct slot *slots; stack_id own; };
+
+static struct top look_top(struct lane *l, const struct stream *st)
+{
+	struct top top = { .base = stream_top(st).base,
+			   .depth = stream_depth(st) };
+
+	assert(top.base <= top.depth);
+	top.slots = slots(l, top.depth + 1);
+	return top;
+}
+
+static size_t count_wanted(const struct top *t)
+{
+	size_t n = 0;
+
+	for (size_t i = t->base; i < t->depth; i++)
+		n += t->slots[i].func != 0;
+	return n;
+}
+
+/* Until its first suspension the frames below are those of its entry. */
+static void carry(struct slow *s, struct slot *slot, const struct stream *st,
+		  size_t depth)
+{
+	if (slot->piece != 0 || slot->is_carried)
+		return;
+	slot->under = under(s, st, depth);
+	slot->is_carried = true;
+}
+
+/* The resume came first: w. */
+static void meet_resume(struct slow *s, const struct top *t, struct wait *w,
+			const struct replay_event *e)
+{
+	struct wait here = *w;
+	uint32_t *const to = align(s->stacks, t->own, w->own);
+	size_t k = 0;
+
+	here.own = t->own;
+	for (size_t i = t->base; i < t->depth; i++) {
+		const uint32_t at = to[i - t->base];
+
+		for (; k < w->count && w->held[k].at < at &&
+		       at != UINT32_MAX; k++)
+			give_up(s, w->held[k].slot.piece);
+		if (t->slots[i].func == 0)
+			continue;
+		carry(s, &t->slots[i], e->stream, i);
+		if (at != UINT32_MAX && k < w->count && w->held[k].at == at)
+			join_piece(s, &t->slots[i], w->held[k++].slot.piece);
+		else
+			end_held(s, &here, &t->slots[i], i - t->base,
+				 SLOW_UNWOUND);
+	}
+	for (; k < w->count; k++)
+		give_up(s, w->held[k].slot.piece);
+	mem_free(to);
+	free_wait(w);
+}
+
+static void suspend(void *ctx, const struct replay_event *e)
+{
+	struct slow *const s = ctx;
+	struct lane *const l = lane(s, e->stream);
+	struct wait *w = other_end(s, e);
+	struct top t;
+	size_t wanted;
+
+	l->process = e->process;
+	if (e->reason == SUSPEND_RETURN || e->reason == SUSPEND_ERROR)
+		return;
+	t = look_top(l, e->stream);
+	wanted = count_wanted(&t);
+	if (wanted > 0 || w)
+		t.own = stream_stack(e->stream, t.base, t.depth, s->stacks, 0);
+	if (w) {
+		meet_resume(s, &t, w, e);
+		return;
+	}
+	w = new_wait(s, e, e->tick, false);
+	w->own = t.own;
+	for (size_t i = t.base; i < t.depth; i++) {
+		if (t.slots[i].func == 0)
+			continue;
+		carry(s, &t.slots[i], e->stream, i);
+		hold(w, wanted, i - t.base, &t.slots[i]);
+	}
+}
+
+/* What is there now; nothing is known of what was before. */
+static void read_frames(struct slow *s, const struct top *t,
+			const struct replay_event *e)
+{
+	for (size_t i = t->base; i < t->depth; i++) {
+		const struct stream_frame f = stream_frame(e->stream, i);
+
+		t->slots[i] = (struct slot){ 0 };
+		if (f.omitted == 0 && is_wanted(s, f.func))
+			t->slots[i] = (struct slot){
+				.func = f.func, .is_known = f.is_known,
+				.entry = f.entry, .thread = e->thread,
+				.is_partial = true };
+	}
+}
+
+/* The suspend came first: w. */
+static void meet_suspend(struct slow *s, const struct top *t, struct wait *w,
+			 const struct replay_event *e)
+{
+	uint32_t *const to = align(s->stacks, w->own, t->own);
+
+	for (size_t k = 0; k < w->count; k++) {
+		struct held *const h = &w->held[k];
+		struct slot *const slot = to[h->at] == UINT32_MAX ? NULL :
+					  &t->slots[t->base + to[h->at]];
+
+		if (!slot) {
+			end_held(s, w, &h->slot, h->at, SLOW_UNWOUND);
+			continue;
+		}
+		h->slot.is_known = slot->is_known;
+		h->slot.entry = slot->entry;
+		h->slot.slept += e->slept;
+		*slot = h->slot;
+	}
+	mem_free(to);
+	free_wait(w);
+}
+
+static void resume(void *ctx, const struct replay_event *e)
+{
+	struct slow *const s = ctx;
+	struct lane *const l = lane(s, e->stream);
+	struct top t = look_top(l, e->stream);
+	struct wait *w = other_end(s, e);
+	size_t wanted;
+
+	l->process = e->process;
+	read_frames(s, &t, e);
+	wanted = count_wanted(&t);
+	if (wanted > 0)
+		t.own = stream_stack(e->stream, t.base, t.depth, s->stacks, 0);
+	if (w) {
+		meet_suspend(s, &t, w, e);
+		return;
+	}
+	if (e->pair == 0)
+		return;
+	/* With nothing wanted it waits, too: what the suspend had died. */
+	w = new_wait(s, e, e->slept < e->tick ? e->tick - e->slept : 0, true);
+	w->own = t.own;
+	for (size_t i = t.base; i < t.depth; i++) {
+		struct slot *const slot = &t.slots[i];
+
+		if (slot->func == 0)
+			continue;
+		slot->is_partial = false;
+		slot->slept = e->slept;
+		slot->piece = new_piece(s);
+		hold(w, wanted, i - t.base, slot);
+	}
+}
+
+/* ---- calls ---- */
 
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
@@ -132,14 +611,14 @@ static void enter(void *ctx, const struct replay_event *e)
 	struct lane *l;
 
 	if (e->deferred != REPLAY_NOW) {
-		s->found.unknown += (e->deferred == REPLAY_DEFERRED_OLD ||
+		s->list.found.unknown += (e->deferred == REPLAY_DEFERRED_OLD ||
 				     e->deferred == REPLAY_DEFERRED_OMITTED) &&
-				    slow_wants(s, e->func);
+				    is_wanted(s, e->func);
 		return;
 	}
 	l = lane(s, e->stream);
-	slot = &slow_slots(l, (size_t)e->depth + 1)[e->depth];
-	if (!slow_wants(s, e->func)) {
+	slot = &slots(l, (size_t)e->depth + 1)[e->depth];
+	if (!is_wanted(s, e->func)) {
 		slot->func = 0;
 		return;
 	}
@@ -167,17 +646,9 @@ static enum slow_end end_of(const struct replay_event *e)
 	}
 }
 
-static size_t top_base(const struct stream *st)
-{
-	struct stream_segment top;
-
-	top = stream_top(st);
-	return top.base;
-}
-
 static uint32_t flags_of(const struct replay_event *e, const struct slot *slot)
 {
-	return (e->depth == top_base(e->stream) && e->coroutine != 0 ?
+	return (e->depth == stream_top(e->stream).base && e->coroutine != 0 ?
 		STACK_BODY : 0) | (slot->is_known ? 0 : STACK_BEFORE);
 }
 
@@ -185,8 +656,12 @@ static uint32_t flags_of(const struct replay_event *e, const struct slot *slot)
 static stack_id own_stack(struct slow *s, const struct slot *slot,
 			  const struct replay_event *e)
 {
-	return stack_table_push(s->stacks, stream_stack(e->stream, top_base(e->stream), e->depth, s->stacks, 0),
-			  e->func, flags_of(e, slot));
+	const size_t base = stream_top(e->stream).base;
+
+	return stack_table_push(s->stacks,
+				stream_stack(e->stream, base, e->depth,
+					     s->stacks, 0),
+				e->func, flags_of(e, slot));
 }
 
 /* The frames below are what they were at its entry, if it was not suspended. */
@@ -194,27 +669,27 @@ static void end_here(struct slow *s, const struct slot *slot,
 		     struct slow_call *call, const struct replay_event *e)
 {
 	if (slot->is_carried) {
-		slow_end_carried(s, slot, call, own_stack(s, slot, e));
+		end_carried(s, slot, call, own_stack(s, slot, e));
 		return;
 	}
-	slow_best_count(s, call);
-	if (!slow_best_is_one(s, call))
+	slow_list_count(&s->list, call);
+	if (!slow_list_takes(&s->list, call))
 		return;
-	call->stack = stack_table_push(s->stacks, slow_under(s, e->stream,
+	call->stack = stack_table_push(s->stacks, under(s, e->stream,
 							     e->depth),
 				 e->func, flags_of(e, slot));
-	slow_best_put(s, call);
+	slow_list_put(&s->list, call);
 }
 
 static struct slow_call closed(const struct slot *slot,
 			       const struct replay_event *e)
 {
-	struct slow_call call = slow_close(slot, e->tick, end_of(e));
+	struct slow_call call = close_slot(slot, e->tick, end_of(e));
 
 	call.process = e->process;
 	call.level = e->level;
 	call.coroutine = e->coroutine;
-	call.depth = e->depth - (uint32_t)top_base(e->stream);
+	call.depth = e->depth - (uint32_t)stream_top(e->stream).base;
 	return call;
 }
 
@@ -225,46 +700,45 @@ static void leave(void *ctx, const struct replay_event *e)
 	struct slot *slot;
 	struct slow_call call;
 
-	if (e->deferred != REPLAY_NOW || !slow_wants(s, e->func))
+	if (e->deferred != REPLAY_NOW || !is_wanted(s, e->func))
 		return;
 	l = lane(s, e->stream);
-	slot = &slow_slots(l, (size_t)e->depth + 1)[e->depth];
+	slot = &slots(l, (size_t)e->depth + 1)[e->depth];
 	if (slot->func != e->func)
 		return;
 	if (!slot->is_known) {
-		s->found.unknown++;
+		s->list.found.unknown++;
 		slot->func = 0;
 		return;
 	}
 	call = closed(slot, e);
-	if (slot->part == 0 ||
-	    !slow_part_end(s, slot, &call, e->tick, own_stack(s, slot, e))) {
+	if (slot->piece == 0 ||
+	    !end_piece(s, slot, &call, e->tick, own_stack(s, slot, e))) {
 		call = closed(slot, e);
 		end_here(s, slot, &call, e);
 	}
 	slot->func = 0;
 }
 
-static void resume(void *ctx, const struct replay_event *e)
-{
-	struct lane *const l = lane(ctx, e->stream);
-
-	l->process = e->process;
-	slow_wait_resume(ctx, l, e);
-}
-
-static void suspend(void *ctx, const struct replay_event *e)
-{
-	struct lane *const l = lane(ctx, e->stream);
-
-	l->process = e->process;
-	slow_wait_suspend(ctx, l, e);
-}
+/* ---- the end ---- */
 
 void slow_finish(struct slow *s)
 {
-	slow_wait_finish(s);
-	slow_best_sort(s);
+	for (size_t i = 0; i < s->wait_room; i++) {
+		struct wait *const w = &s->waits[i];
+
+		for (size_t k = 0; w->is_used && !w->is_resume && k < w->count;
+		     k++)
+			end_held(s, w, &w->held[k].slot, w->held[k].at,
+				 SLOW_OPEN);
+	}
+	for (uint32_t id = 1; id <= s->piece_count; id++) {
+		const struct piece *const p = piece_of(s, id);
+
+		if (p->is_used && p->is_ended && !p->is_whole)
+			give_up(s, id);
+	}
+	slow_list_sort(&s->list);
 }
 
 const struct replay_sink slow_sink = {

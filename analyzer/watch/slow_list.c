@@ -1,11 +1,12 @@
-/* slow_best.c - which calls are kept, and how long all of them took.
+/* slow_list.c - which calls are kept, and how long all of them took.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/slow_state.h"
+#include "analyzer/watch/slow_list.h"
 #include "analyzer/base/vec.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-static ticks key_of(const struct slow *s, const struct slow_call *c)
+static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 {
 	switch (s->options.key) {
 	case SLOW_SELF:
@@ -19,26 +20,27 @@ static ticks key_of(const struct slow *s, const struct slow_call *c)
 	}
 }
 
-/* Below 0: a comes first. No two calls are equal that can be told apart. */
-static int compare(const struct slow *s, const struct slow_call *a,
-		   const struct slow_call *b)
+static int order(uint64_t a, uint64_t b)
 {
-	const ticks x = key_of(s, a), y = key_of(s, b);
-
-	if (x != y)
-		return x > y ? -1 : 1;
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return a->func < b->func ? -1 : a->func > b->func;
+	return a < b ? -1 : a > b;
 }
 
-static int is_chosen(const struct slow *s, const struct slow_call *c)
+/* Below 0: a comes first. Calls that differ are never equal. */
+static int compare(const struct slow_list *s, const struct slow_call *a,
+		   const struct slow_call *b)
+{
+	const int orders[] = {
+		order(key_of(s, b), key_of(s, a)), order(a->begin, b->begin),
+		order(a->process, b->process), order(a->thread, b->thread),
+		order(b->total, a->total), order(a->func, b->func) };
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
+		if (orders[i] != 0)
+			return orders[i];
+	return 0;
+}
+
+static bool is_chosen(const struct slow_list *s, const struct slow_call *c)
 {
 	const struct slow_options *const o = &s->options;
 
@@ -47,15 +49,15 @@ static int is_chosen(const struct slow *s, const struct slow_call *c)
 				       o->threads[c->thread]));
 }
 
-int slow_best_is_one(const struct slow *s, const struct slow_call *c)
+bool slow_list_takes(const struct slow_list *s, const struct slow_call *c)
 {
 	if (!is_chosen(s, c) || key_of(s, c) < s->options.longer)
-		return 0;
+		return false;
 	return s->options.top == 0 || s->best_count < s->options.top ||
 	       compare(s, c, &s->best[0]) < 0;
 }
 
-void slow_best_count(struct slow *s, const struct slow_call *c)
+void slow_list_count(struct slow_list *s, const struct slow_call *c)
 {
 	struct slow_found *const f = &s->found;
 
@@ -74,7 +76,8 @@ void slow_best_count(struct slow *s, const struct slow_call *c)
 	f->steps[hist_step(c->total)]++;
 }
 
-static void sink_down(struct slow *s, size_t i)
+/* Restore the heap below i. */
+static void sink_down(struct slow_list *s, size_t i)
 {
 	for (;;) {
 		struct slow_call *const h = s->best;
@@ -94,7 +97,8 @@ static void sink_down(struct slow *s, size_t i)
 	}
 }
 
-static void rise(struct slow *s, size_t i)
+/* Restore the heap above i. */
+static void rise(struct slow_list *s, size_t i)
 {
 	while (i > 0) {
 		struct slow_call *const h = s->best;
@@ -109,8 +113,9 @@ static void rise(struct slow *s, size_t i)
 	}
 }
 
-void slow_best_put(struct slow *s, const struct slow_call *c)
+void slow_list_put(struct slow_list *s, const struct slow_call *c)
 {
+	assert(slow_list_takes(s, c));
 	if (s->options.top != 0 && s->best_count == s->options.top) {
 		s->best[0] = *c;
 		sink_down(s, 0);
@@ -121,17 +126,16 @@ void slow_best_put(struct slow *s, const struct slow_call *c)
 		rise(s, s->best_count - 1);
 }
 
-static int compare_calls(const void *a, const void *b, void *slow)
+static int compare_calls(const void *a, const void *b, void *list)
 {
-	return compare(slow, a, b);
+	return compare(list, a, b);
 }
 
-void slow_best_sort(struct slow *s)
+void slow_list_sort(struct slow_list *s)
 {
 	if (s->best_count > 0)
 		qsort_r(s->best, s->best_count, sizeof(*s->best),
 			compare_calls, s);
 	s->found.calls = s->best;
 	s->found.count = s->best_count;
-	s->found.stacks = s->stacks;
 }
