@@ -105,7 +105,7 @@ enum weft_lua_result {
 /* The program's own lua_ functions: X(name) in every version of Lua,
  * X52(name) from 5.2 on, X54(name) from 5.4 on, X51(name) in 5.1 and LuaJIT,
  * XJIT(name) in LuaJIT alone. New names are added at the end. */
-#define WEFT_LUA_FUNCTIONS(X, X52, X54, X51, XJIT)                                      \
+#define WEFT_LUA_FUNCTIONS(X, X52, X54, X51, XJIT)                     \
 	X(lua_newstate) X(lua_close) X(lua_newthread) X(lua_status)            \
 	X(lua_resume) X(lua_sethook) X(lua_gethook) X(lua_gethookmask)         \
 	X(lua_gethookcount) X(lua_getstack) X(lua_getinfo) X(lua_gettop)       \
@@ -185,7 +185,7 @@ int weft_lua_detach(struct lua_State *L);
 #define WEFT_LUA_52(name) (weft_lua_function)0,
 #define WEFT_LUA_51(name) (weft_lua_function)name,
 #endif
-#if LUA_VERSION_NUM == 501 && (defined(LUA_OK) /* LuaJIT's lua.h */ ||          \
+#if LUA_VERSION_NUM == 501 && (defined(LUA_OK) /* LuaJIT's lua.h */ ||         \
 			       defined(WEFT_LUA_MAY_BE_JIT))
 #ifdef __cplusplus
 extern "C"

@@ -22,14 +22,14 @@
 	X(recycle, "a new coroutine at an old address is a new coroutine")     \
 	X(busy, "a signal handler's hooks use a state of their own")           \
 	X(interrupt, "each run of a handler says what it interrupts")          \
-	X(closed, "a handler between two chunks of another's stands in the "    \
+	X(closed, "a handler between two chunks of another's stands in the "   \
 		"first")                                                       \
 	X(change, "a change of chunks that a handler jumps out of is finished")\
 	X(cut, "a chunk carries the stack open at its start")                  \
 	X(order, "Lua functions on the same lines are told by their order")    \
 	X(moved, "Lua functions that lie where others lay are asked for anew")
 
-/* What has another way, which must be as right. */
+/* Not rules: without them another way is taken, which must be as right. */
 #define BREAK_WAYS(X)                                                          \
 	X(layout, "Lua's frames are read by a layout that was checked")
 
@@ -43,7 +43,7 @@ enum break_rule {
 #ifdef WEFT_TEST_BREAKS
 extern enum break_rule break_chosen;
 #define BROKEN(name) (break_chosen == BREAK_##name)
-/* Makes a moment long in which the rule matters. */
+/* Prolongs a moment in which the rule matters. */
 #define BREAK_PAUSE(name)                                                      \
 	for (volatile int i = BROKEN(name) ? 30000 : 0; i > 0; i--)
 #else

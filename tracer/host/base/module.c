@@ -30,7 +30,7 @@ static void read_build_id(struct module *m, const ElfW(Nhdr) *note, size_t size)
 	const char *at = (const char *)note, *const end = at + size;
 
 	while ((size_t)(end - at) >= sizeof(*note)) {
-		const ElfW(Nhdr) *const n = (const ElfW(Nhdr) *)(const void *)at;
+		const ElfW(Nhdr) *const n = (const void *)at;
 		const size_t name = ((size_t)n->n_namesz + 3) & ~(size_t)3;
 		const size_t desc = ((size_t)n->n_descsz + 3) & ~(size_t)3;
 

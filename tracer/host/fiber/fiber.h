@@ -28,7 +28,7 @@ struct fiber {
 	uint64_t since;       /* tick of its SUSPEND */
 	uint32_t window;      /* for which its frames are right */
 	uint32_t thread, level;
-	uint32_t vm;          /* serial of the first VM that ran on it; 0: none */
+	uint32_t vm;          /* serial of its first VM; 0: none */
 	bool ran;             /* it is not new */
 	bool unknown;         /* calls may be open on it that are not known */
 	uint32_t region;      /* chosen calls (weft_inside_only) it sleeps in */

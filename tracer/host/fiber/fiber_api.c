@@ -111,7 +111,7 @@ __attribute__((constructor(101))) static void find_runtime(void)
 
 EXPORT void *__tsan_create_fiber(unsigned flags)
 {
-	return real.create != NULL ? real.create(flags) :
+	return real.create ? real.create(flags) :
 	       make(FIBER_BY_TSAN, HERE);
 }
 
@@ -138,7 +138,7 @@ EXPORT void *__tsan_get_current_fiber(void)
 {
 	if (real.current)
 		return real.current();
-	return fiber_now != NULL ? fiber_now : &own;
+	return fiber_now ? fiber_now : &own;
 }
 
 EXPORT void __tsan_set_fiber_name(void *fiber, const char *name)

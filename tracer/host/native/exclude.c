@@ -14,7 +14,7 @@ struct excluded exclude_code[EXCLUDE_MOST];
 _Atomic uint32_t exclude_count;
 
 _Atomic uint32_t exclude_known;
-THREAD_LOCAL int exclude_learning;
+THREAD_LOCAL enum exclude_learning exclude_learning;
 _Atomic uint32_t exclude_learners;
 static THREAD_LOCAL sigset_t before;
 
@@ -27,7 +27,7 @@ struct symbols {
 	const ElfW(Sym) *all;
 	const char *names;
 	const uint32_t *hash; /* of GNU's kind: buckets, first, words, shift */
-	const ElfW(Rela) *uses[2]; /* of symbols; of functions that are called */
+	const ElfW(Rela) *uses[2]; /* of symbols; of functions called */
 	size_t used[2];       /* bytes */
 };
 
@@ -38,7 +38,7 @@ static const void *place(const struct link_map *map, const ElfW(Dyn) *d)
 			      map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
 }
 
-static int read_symbols(const struct link_map *map, struct symbols *s)
+static bool read_symbols(const struct link_map *map, struct symbols *s)
 {
 	memset(s, 0, sizeof(*s));
 	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
@@ -57,10 +57,10 @@ static int read_symbols(const struct link_map *map, struct symbols *s)
 		else if (d->d_tag == DT_PLTRELSZ)
 			s->used[1] = d->d_un.d_val;
 	}
-	return s->all && s->names != NULL;
+	return s->all && s->names;
 }
 
-static int is_hook(const struct symbols *s, const ElfW(Rela) *use)
+static bool is_hook(const struct symbols *s, const ElfW(Rela) *use)
 {
 	const uint32_t i = (uint32_t)ELF64_R_SYM(use->r_info);
 
@@ -68,7 +68,7 @@ static int is_hook(const struct symbols *s, const ElfW(Rela) *use)
 				"__cyg_profile_func_enter") == 0;
 }
 
-static int calls_hooks(const struct symbols *s)
+static bool calls_hooks(const struct symbols *s)
 {
 	for (int k = 0; k < 2; k++) {
 		const size_t n = !s->uses[k] ? 0 :
@@ -76,13 +76,13 @@ static int calls_hooks(const struct symbols *s)
 
 		for (size_t i = 0; i < n; i++) {
 			if (is_hook(s, &s->uses[k][i]))
-				return 1;
+				return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
-static int is_of_lua(const struct symbols *s, uint32_t i)
+static bool is_of_lua(const struct symbols *s, uint32_t i)
 {
 	const char *const name = s->names + s->all[i].st_name;
 
@@ -92,14 +92,14 @@ static int is_of_lua(const struct symbols *s, uint32_t i)
 }
 
 /* Each bucket's chain ends with a word whose lowest bit is set. */
-static int is_lua_alone(const struct symbols *s)
+static bool is_lua_alone(const struct symbols *s)
 {
 	const uint32_t buckets = !s->hash ? 0 : s->hash[0];
 	const uint32_t first = buckets == 0 ? 0 : s->hash[1];
 	const uint32_t *const bucket = buckets == 0 ? NULL :
 				       s->hash + 4 + 2 * s->hash[2];
 	const uint32_t *const chain = bucket + buckets;
-	int some = 0;
+	bool some = false;
 
 	for (uint32_t b = 0; b < buckets; b++) {
 		uint32_t i = bucket[b];
@@ -108,8 +108,8 @@ static int is_lua_alone(const struct symbols *s)
 			continue;
 		do {
 			if (!is_of_lua(s, i))
-				return 0;
-			some = 1;
+				return false;
+			some = true;
 		} while ((chain[i++ - first] & 1) == 0);
 	}
 	return some;
@@ -175,7 +175,7 @@ static bool is_function(const void *function, const void *address)
 		       memory_order_relaxed) == *(const uint64_t *)address;
 }
 
-int exclude_knows(uint64_t function)
+bool exclude_knows(uint64_t function)
 {
 	return pointer_map_find(&functions, function, is_function, &function) !=
 	       NULL;
@@ -185,7 +185,7 @@ void exclude_add(uint64_t function)
 {
 	struct function *made;
 
-	exclude_learning = 2;
+	exclude_learning = EXCLUDE_LEARNED;
 	if (exclude_knows(function))
 		return;
 	made = memory_get(sizeof(*made));
@@ -197,7 +197,7 @@ void exclude_add(uint64_t function)
 		atomic_fetch_add(&exclude_known, 1);
 }
 
-int exclude_learn(const void *address)
+bool exclude_learn(const void *address)
 {
 	struct dl_find_object o;
 	struct symbols s;
@@ -206,22 +206,22 @@ int exclude_learn(const void *address)
 	if (!address || _dl_find_object((void *)(uintptr_t)address, &o) != 0 ||
 	    exclude_has((uint64_t)address) ||
 	    !read_symbols(o.dlfo_link_map, &s) || !calls_hooks(&s))
-		return 0;
+		return false;
 	/* A handler's functions are the program's. */
 	sigfillset(&all);
 	if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
-		return 0;
+		return false;
 	add(larger, &larger_count, &o);
-	exclude_learning = 1;
+	exclude_learning = EXCLUDE_LEARNING;
 	atomic_fetch_add(&exclude_learners, 1);
-	return 1;
+	return true;
 }
 
-int exclude_learned(void)
+bool exclude_learned(void)
 {
-	const int some = exclude_learning == 2;
+	const bool some = exclude_learning == EXCLUDE_LEARNED;
 
-	exclude_learning = 0;
+	exclude_learning = EXCLUDE_NOTHING;
 	atomic_fetch_sub(&exclude_learners, 1);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return some;
@@ -230,7 +230,7 @@ int exclude_learned(void)
 /* ------------------------------------------------------- modules that go */
 
 /* Gone, and no longer the one that lay there. */
-static int has_gone(const struct excluded *q)
+static bool has_gone(const struct excluded *q)
 {
 	const uint64_t start = atomic_load(&q->start);
 	struct dl_find_object o;

@@ -8,7 +8,6 @@
 
 #include "tracer/host/base/base.h"
 
-
 enum { EXCLUDE_MOST = 8 };
 
 struct excluded {
@@ -25,20 +24,21 @@ extern _Atomic uint32_t exclude_known;
  * relocated this library, when resolvers of IFUNC symbols may call the hooks
  * already, nothing of a thread's own may be looked at: then there are no
  * learners. */
-extern THREAD_LOCAL int exclude_learning;
+extern THREAD_LOCAL enum exclude_learning {
+	EXCLUDE_NOTHING, EXCLUDE_LEARNING, EXCLUDE_LEARNED
+} exclude_learning;
 extern _Atomic uint32_t exclude_learners;
 
-INLINE int exclude_learns(void)
+INLINE bool exclude_learns(void)
 {
-	return atomic_load_explicit(&exclude_learners, memory_order_relaxed) !=
-		       0 &&
-	       exclude_learning != 0;
+	return atomic_load_explicit(&exclude_learners, memory_order_relaxed) &&
+	       exclude_learning;
 }
 
-int exclude_knows(uint64_t function);
+bool exclude_knows(uint64_t function);
 
 /* Does this function lie in such a library? Hook-safe. */
-INLINE int exclude_has(uint64_t function)
+INLINE bool exclude_has(uint64_t function)
 {
 	const uint32_t n =
 		atomic_load_explicit(&exclude_count, memory_order_acquire);
@@ -48,28 +48,28 @@ INLINE int exclude_has(uint64_t function)
 						    memory_order_relaxed) <
 		    atomic_load_explicit(&exclude_code[i].size,
 					 memory_order_relaxed))
-			return 1;
+			return true;
 	}
-	return atomic_load_explicit(&exclude_known, memory_order_relaxed) !=
-		       0 &&
+	return atomic_load_explicit(&exclude_known, memory_order_relaxed) &&
 	       exclude_knows(function);
 }
 
-/* The library at this address is a Lua: be quiet about it if it calls our hooks
- * and has nothing else to offer. Not hook-safe. */
+/* The library at this address is a Lua: excludes it if it calls our hooks
+ * and has nothing but Lua to offer. Not hook-safe. */
 void exclude_look(const void *address);
 
-/* If what lies at this address calls our hooks, and is more than a Lua: from
- * here on until exclude_learned, while no signal comes, this thread calls
- * Lua alone, so that the native calls it makes are to be left out. 0: not
- * so. */
-int exclude_learn(const void *address);
-/* Were there any? */
-int exclude_learned(void);
-/* One of them. Hook-safe. */
+/* If what lies at this address calls our hooks, and is more than a Lua:
+ * excludes each function that this thread calls from here on until
+ * exclude_learned. The thread calls Lua alone meanwhile, and signals are
+ * blocked. Returns false if there is nothing to learn; then exclude_learned
+ * is not to be called. */
+bool exclude_learn(const void *address);
+/* Ends it; returns whether there were any. */
+bool exclude_learned(void);
+/* A hook has seen such a function. Hook-safe. */
 void exclude_add(uint64_t function);
 
-/* Modules have gone: what lies where they lay is another's. */
+/* Modules have gone: forgets what lay in them. */
 void exclude_check(void);
 
 #endif

@@ -1,7 +1,9 @@
-/* hook.c - what -finstrument-functions calls. The common case is laid out
- * here, straight on, and calls nothing, so that it needs no registers saved:
- * whatever is out of the ordinary makes it give up before it has changed
- * anything, and the uncommon case starts anew.
+/* hook.c - what -finstrument-functions calls. The common case calls nothing, so
+ * that no registers need to be saved. Whatever is out of the ordinary makes it
+ * give up before it has changed anything; then the uncommon case does it all.
+ * native/ records native calls, and stands in for functions of libc. It may use
+ * base/, pool/ and thread/, and knows nothing of Lua but which of its code must
+ * not be recorded.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/thread/thread.h"
@@ -13,55 +15,28 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
 static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 {
+	struct frame f = { .key = fn, .sp = sp, .site = site, .ret = ret };
 	struct thread_state *s;
-	struct frame *f;
-	uint64_t now, gap;
-	uint32_t index;
 
-	if (unlikely(exclude_has(fn)))
+	if (exclude_has(fn))
 		return;
-	if (unlikely(exclude_learns())) {
+	if (exclude_learns()) {
 		exclude_add(fn);
 		return;
 	}
 	s = thread_acquire_native(sp);
-	if (unlikely(!s)) {
+	if (!s) {
 		thread_count_missed();
 		return;
 	}
-	now = chunk_clock(s);
-	if (unlikely(s->top[-1].sp <= sp)) {
-		const struct frame n = {
-			.key = fn, .sp = sp, .site = site, .ret = ret,
-		};
-
-		if (!unwind_native_enter(s, &n, now))
-			goto out;
-	}
-	if (unlikely(s->n >= s->limit))
-		chunk_switch(s, 0);
-	if (unlikely(s->top >= s->frame_limit) && !shadow_grow(s)) {
-		s->too_deep++;
-		atomic_fetch_add_explicit(&s->slot->lost[LOST_DEPTH], 1,
-					  memory_order_relaxed);
-		goto out;
-	}
-	index = chunk_index(s, fn);
-	gap = chunk_gap(s, now);
-	f = s->top;
-	f->key = fn;
-	f->sp = sp;
-	f->site = site;
-	f->ret = ret;
-	f->tick = now;
-	chunk_put(s, rec_put(REC_ENTER, index, gap));
-	s->top = f + 1;
-out:
+	f.tick = chunk_clock(s);
+	if (s->top[-1].sp > sp || unwind_native_enter(s, &f, f.tick))
+		shadow_enter(s, &f, f.tick);
 	thread_release(s);
 }
 
 /* Was it called before it was known that its calls are not recorded? */
-static int began_loud(uint64_t fn, uint64_t site)
+static bool began_recorded(uint64_t fn, uint64_t site)
 {
 	const struct thread_state *const s = thread_self;
 
@@ -72,44 +47,25 @@ static int began_loud(uint64_t fn, uint64_t site)
 static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 {
 	struct thread_state *s;
-	uint64_t now, before, duration;
-	struct frame *f;
+	uint64_t now;
 
-	if (unlikely(exclude_has(fn)) && !began_loud(fn, site))
+	if (exclude_has(fn) && !began_recorded(fn, site))
 		return;
 	s = thread_acquire_native(sp);
-	if (unlikely(!s))
+	if (!s)
 		return;
 	now = chunk_clock(s);
-	f = s->top - 1;
-	if (unlikely(f->key != fn || f->site != site ||
-		     s->too_deep != 0)) {
+	if (s->top[-1].key == fn && s->top[-1].site == site &&
+	    s->too_deep == 0)
+		shadow_leave(s, now);
+	else
 		unwind_native_exit(s, fn, site, now);
-		thread_release(s);
-		return;
-	}
-	before = s->records[(int64_t)s->n - 1];
-	duration = now - s->last;
-	if (likely(rec_fits_leaf(before, duration))) {
-		s->last = now;
-		s->records[(int64_t)s->n - 1] = rec_enter_to_leaf(before,
-								  duration);
-		s->top = f;
-	} else {
-		uint32_t index;
-
-		if (unlikely(s->n >= s->limit))
-			chunk_switch(s, 0);
-		index = chunk_index(s, fn);
-		chunk_put(s, rec_put(REC_LEAVE, index, chunk_gap(s, now)));
-		s->top--;
-	}
 	thread_release(s);
 }
 
 /* --------------------------------------------------------- the common case */
 
-/* Where this chunk names the function; NULL: it does not as yet. */
+/* The entry of a function that the open chunk names; NULL: it does not yet. */
 INLINE const struct table_entry *known(const struct thread_state *s,
 				       uint64_t fn)
 {
@@ -122,7 +78,7 @@ INLINE const struct table_entry *known(const struct thread_state *s,
 	return NULL;
 }
 
-INLINE int entered(struct thread_state *s, uint64_t fn, uint64_t site,
+INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 		   uint64_t sp, uint64_t ret)
 {
 	struct frame *const f = s->top;
@@ -131,14 +87,14 @@ INLINE int entered(struct thread_state *s, uint64_t fn, uint64_t site,
 
 	if (unlikely(f[-1].sp <= sp || s->n >= s->limit ||
 		     f >= s->frame_limit || !clock_is_tsc))
-		return 0;
+		return false;
 	w = known(s, fn);
 	if (unlikely(!w))
-		return 0;
+		return false;
 	now = clock_now();
 	gap = now - s->last;
 	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
-		return 0;
+		return false;
 	s->last = now;
 	f->key = fn;
 	f->sp = sp;
@@ -147,10 +103,10 @@ INLINE int entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	f->tick = now;
 	chunk_put(s, rec_put(REC_ENTER, w->index, gap));
 	s->top = f + 1;
-	return 1;
+	return true;
 }
 
-INLINE int left(struct thread_state *s, uint64_t fn, uint64_t site)
+INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 {
 	struct frame *const f = s->top - 1;
 	uint64_t *const before = &s->records[(int64_t)s->n - 1];
@@ -159,27 +115,27 @@ INLINE int left(struct thread_state *s, uint64_t fn, uint64_t site)
 
 	if (unlikely(f->key != fn || f->site != site || s->too_deep != 0 ||
 		     !clock_is_tsc))
-		return 0;
+		return false;
 	if ((*before & REC_KIND_MASK) == REC_ENTER) {
 		now = clock_now();
 		gap = now - s->last;
 		if (unlikely(!rec_fits_leaf(*before, gap)))
-			return 0;
+			return false;
 		s->last = now; /* first: a handler may jump away from here */
 		*before = rec_enter_to_leaf(*before, gap);
 	} else {
 		w = known(s, fn);
 		if (unlikely(!w || s->n >= s->limit))
-			return 0;
+			return false;
 		now = clock_now();
 		gap = now - s->last;
 		if (unlikely(gap > REC_GAP_MAX))
-			return 0;
+			return false;
 		s->last = now;
 		chunk_put(s, rec_put(REC_LEAVE, w->index, gap));
 	}
 	s->top = f;
-	return 1;
+	return true;
 }
 
 enum readiness { READY, OFF, UNCOMMON };
@@ -207,7 +163,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 	const enum readiness r = readiness(&s);
 
 	if (likely(r == READY)) {
-		int done;
+		bool done;
 
 		s->busy = sp;
 		barrier();
@@ -227,7 +183,7 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 	const enum readiness r = readiness(&s);
 
 	if (likely(r == READY)) {
-		int done;
+		bool done;
 
 		s->busy = sp;
 		barrier();

@@ -24,6 +24,14 @@ INLINE void chunk_need(struct thread_state *s, uint32_t words)
 		chunk_switch(s, 0);
 }
 
+/* The same for an ENTER or LEAVE, which come without a check where the chunk is
+ * below its limit. */
+INLINE void chunk_need_call(struct thread_state *s)
+{
+	if (unlikely(s->n >= s->limit))
+		chunk_switch(s, 0);
+}
+
 /* The index of a function in the open chunk. May switch chunks, so ask before
  * writing and before changing the stack. */
 uint32_t chunk_name(struct thread_state *s, uint64_t key);

@@ -62,7 +62,7 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 		shadow_too_deep(s);
 		return;
 	}
-	chunk_need(s, 2);
+	chunk_need_call(s);
 	index = chunk_index(s, f->key);
 	chunk_put(s, rec_put(REC_ENTER, index, chunk_gap(s, now)));
 	*s->top++ = *f;
@@ -81,7 +81,7 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 		s->top = f;
 		return;
 	}
-	chunk_need(s, 2);
+	chunk_need_call(s);
 	index = chunk_index(s, f->key);
 	chunk_put(s, rec_put(REC_LEAVE, index, chunk_gap(s, now)));
 	s->top = f;

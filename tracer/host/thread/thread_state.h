@@ -167,7 +167,7 @@ struct thread_state {
 	void *fiber_on;       /* whose it is (fiber/fiber.h) */
 	uint64_t fiber_below; /* too_deep of the stack under it */
 	bool fiber_unknown;   /* calls may be open on it that are not known */
-	uint64_t fiber_left;  /* stack pointer on the stack that was left last */
+	uint64_t fiber_left;  /* stack pointer on the stack left last */
 	struct thread_state *next;  /* of the next level; NULL until needed */
 	struct thread_state *below; /* of the level below */
 	uint64_t said_chunk;  /* what the last INTERRUPT said */
@@ -188,7 +188,7 @@ struct thread_state {
 	 * is; a handler may jump away from it. */
 	uint64_t leaving, opening;
 	uint32_t leaving_buffer, opening_buffer;
-	bool base_unknown;    /* calls may be open that the stack does not hold */
+	bool base_unknown;    /* unknown calls may be open */
 	uint64_t stack_high;  /* of the thread, approximate; 0: not known */
 	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
 	struct thread_state *free_next; /* states of threads that have ended */

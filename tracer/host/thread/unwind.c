@@ -25,7 +25,7 @@ static struct frame *live_end(struct thread_state *s, const struct frame *n)
 	while (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) && !alt)
 		f--;
 	if (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) != alt)
-		return f; /* a handler on its own stack, on top of the thread's */
+		return f; /* a handler on its own stack */
 	while (is_seen(s, f) && f[-1].sp < n->sp && !BROKEN(sp))
 		f--;
 	if (BROKEN(inlined))
