@@ -137,6 +137,7 @@ void lua_hook_set(struct coroutine *co)
 	if (!co->hooked)
 		lua_func_unseen();
 	co->hooked = true;
+	CHECKED(lua_co_valid(co));
 	if (co->vm->lib->abi->is_jit)
 		stop_compiler(co->vm);
 }

@@ -102,7 +102,7 @@ void lua_co_create(struct thread_state *s, struct coroutine *co, uint64_t now)
 	co->count = 0;
 	lua_vm_name(s, co->vm);
 	chunk_need(s, 4);
-	lua_vm_name(s, co->vm);
+	lua_vm_name(s, co->vm); /* in the chunk that the record goes to */
 	co->serial = shadow_create(s, keeps ? co->serial : 0, co->vm->serial,
 				   now);
 }
@@ -120,6 +120,7 @@ static struct coroutine *child(lua_State *L, const struct coroutine *from)
 	co->app_mask = from->app_mask;
 	co->app_count = from->app_count;
 	co->hooked = from->hooked;
+	CHECKED(lua_co_valid(co));
 	return co;
 }
 
@@ -144,6 +145,21 @@ struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main)
 	if (co)
 		co->hooked = true;
 	return co;
+}
+
+bool lua_co_valid(const struct coroutine *co)
+{
+	if (!lua_vm_valid(co->vm) || co->count > co->room ||
+	    (co->serial == 0) != (co->L == co->vm->main) ||
+	    (co->app_mask != 0 && !co->app_hook) ||
+	    (co->keeps && !has_serial(co)))
+		return false;
+	for (uint32_t i = 0; co->keeps && i < co->count; i++) {
+		if (!lua_co_owns(co, &co->kept[i]) ||
+		    !(co->kept[i].flags & FRAME_SETTLED))
+			return false;
+	}
+	return true;
 }
 
 int lua_co_status(const struct coroutine *co)

@@ -32,6 +32,7 @@ static void *add(struct table *t, uint64_t hash, pointer_map_match *match,
 {
 	void *const entry = pointer_map_add(&t->map, hash, match, key, made);
 
+	CHECKED(!entry || match(entry, key));
 	if (entry == made)
 		atomic_fetch_add(&t->count, 1);
 	return entry;
@@ -131,6 +132,7 @@ uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 			       (f->is.ordinal != 0);
 	uint64_t *const item = chunk_item(s, words);
 
+	CHECKED((key & KEY_LUA) && !(key & KEY_MARK));
 	if (!item)
 		return UINT32_MAX;
 	item[0] = item_put(ITEM_LUA, words);

@@ -67,6 +67,7 @@ void lua_switch_detach(struct thread_state *s, uint32_t flags, uint64_t now)
 		return;
 	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
 		keep(s, co, from, count, now);
+		CHECKED(!co->vm || lua_co_valid(co));
 		return;
 	}
 	co->keeps = false;
@@ -190,6 +191,8 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 	uint64_t slept = 0;
 	bool given = true;
 
+	CHECKED(lua_co_valid(co) && co->serial != 0 &&
+		co->serial != LUA_UNBORN);
 	chunk_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
 	if (has) {
 		walked = co->kept;

@@ -32,6 +32,7 @@ static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 {
 	uint64_t *const item = chunk_item(s, 5);
 
+	CHECKED(lua_vm_valid(vm));
 	if (!item)
 		return false;
 	item[0] = item_put(ITEM_VM, 5);
@@ -145,6 +146,15 @@ struct lua_vm *lua_vm_each(const struct lua_lib *lib, struct lua_vm *before)
 	return vm;
 }
 
+bool lua_vm_valid(const struct lua_vm *vm)
+{
+	const struct lua_abi *const abi = vm->lib->abi;
+
+	return vm->holder->L == vm->main && (vm->serial != 0) == (abi != NULL) &&
+	       (!vm->jit_stopped || abi->is_jit) &&
+	       (vm->watched == 0 || (vm->watch && vm->unwatched == 0));
+}
+
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 			  struct lua_lib *lib, bool interposed)
 {
@@ -152,7 +162,6 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 
 	if (!vm)
 		return NULL;
-	CHECKED(holder->L == main);
 	vm->lib = lib;
 	vm->main = main;
 	vm->interposed = interposed;
@@ -165,6 +174,7 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 	} else {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);
 	}
+	CHECKED(lua_vm_valid(vm));
 	enlist(vm);
 	return vm;
 }

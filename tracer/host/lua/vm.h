@@ -169,6 +169,9 @@ bool lua_vm_wanted(void);
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 			  struct lua_lib *lib, bool interposed);
 
+/* The invariants of a VM, but for the time until its holder has it. */
+bool lua_vm_valid(const struct lua_vm *vm);
+
 /* The living VMs of a library, one after the other; NULL begins, and ends. */
 struct lua_vm *lua_vm_each(const struct lua_lib *lib, struct lua_vm *before);
 

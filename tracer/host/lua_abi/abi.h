@@ -130,6 +130,7 @@ INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
 
 	if (unlikely(c->at != at))
 		return NULL;
+	CHECKED(c->key != 0 && (c->flags == frame_flags(true)) == is_c);
 	if (is_c)
 		return c;
 	if (unlikely(c->lines != layout_word(at + PROTO_LINES) ||

@@ -185,6 +185,8 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 	};
 	const bool returns = e->kind == EVENT_RETURN;
 
+	CHECKED(lua_co_valid(co));
+	CHECKED(returns || e->kind == EVENT_TAIL_END || e->key != 0);
 	if (WEFT_LUA_ABI == 51)
 		lua_unwind_taken_over(s, co, returns ? e->id : e->caller.id,
 				     returns ? e->key : e->caller.key);
