@@ -37,8 +37,8 @@ INLINE struct coroutine *lua_co_holder(struct coroutine *co)
 /* lua_status, which never fails: says LUA_OK (0) if L cannot be read. */
 int lua_co_status(const struct coroutine *co);
 
-/* The invariants of a lua_State of a known VM, between its events: what it keeps
- * are settled frames of its own. */
+/* The invariants of a lua_State of a known VM, between its events: what it
+ * keeps are settled frames of its own. */
 bool lua_co_valid(const struct coroutine *co);
 
 /* Is this a frame of that coroutine's own? */

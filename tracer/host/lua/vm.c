@@ -150,7 +150,7 @@ bool lua_vm_valid(const struct lua_vm *vm)
 {
 	const struct lua_abi *const abi = vm->lib->abi;
 
-	return vm->holder->L == vm->main && (vm->serial != 0) == (abi != NULL) &&
+	return vm->holder->L == vm->main && (vm->serial == 0) == !abi &&
 	       (!vm->jit_stopped || abi->is_jit) &&
 	       (vm->watched == 0 || (vm->watch && vm->unwatched == 0));
 }
