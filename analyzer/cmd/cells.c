@@ -35,14 +35,6 @@ const char *cells_place(char *to, size_t size, const struct func *f)
 	return to;
 }
 
-void cells_time(struct out_table *table, const struct session *s, ticks time)
-{
-	char text[OUT_NUMBER];
-
-	out_table_cell(table, time == 0 ? "-" :
-		       out_number_time(text, (double)session_ns(s, time)));
-}
-
 void cells_count(struct out_table *table, double value)
 {
 	char text[OUT_NUMBER];
@@ -63,19 +55,6 @@ void cells_csv_func(struct out_csv *csv, struct session *s, func_id id)
 		     func_elf(s->funcs, f->module)->path : "");
 	out_csv_text(csv, f->file);
 	out_csv_number(csv, f->file_line);
-}
-
-void cells_csv_func_or(struct out_csv *csv, struct session *s, func_id id,
-		   const char *text)
-{
-	if (id) {
-		cells_csv_func(csv, s, id);
-		return;
-	}
-	out_csv_text(csv, text);
-	for (int i = 0; i < 3; i++)
-		out_csv_text(csv, "");
-	out_csv_number(csv, 0);
 }
 
 const char *cells_frame_name(struct session *s, const struct stack_frame *f,

@@ -15,17 +15,12 @@ void cells_print_text(const char *);
  * file. Returns `to`. */
 const char *cells_place(char *to, size_t size, const struct func *);
 
-/* A time; "-" for none. */
-void cells_time(struct out_table *, const struct session *, ticks);
 /* A count that may be a mean: with one decimal if it is not whole. */
 void cells_count(struct out_table *, double);
 
 /* A function in a CSV row. */
 #define CELLS_FUNC_COLUMNS "function,language,module,file,line"
 void cells_csv_func(struct out_csv *, struct session *, func_id);
-/* The same; if there is no function (0), the text and empty fields. */
-void cells_csv_func_or(struct out_csv *, struct session *, func_id,
-		   const char *text);
 
 /* A frame's function, or what stands for it: frames left out, or one that was
  * open before the recording saw it. Written to room, or borrowed. */

@@ -20,7 +20,7 @@ grep -Eq '^lost: [0-9.]+ m?s of threads. time missing in [0-9,]+ places' \
 grep -Eq '^missing in thread [0-9]+ p_flood of process [0-9]+: [0-9,]+ chunks? and [0-9,]+ records? at \+[0-9.]+ .?s for [0-9.]+ .?s$' \
 	"$T/check" || fail "no missing time is listed: $(cat "$T/check")"
 # The program made 30 million calls, each a record, and a few more.
-awk '/chunks? missing: numbers/ { gsub(",", ""); n += $(NF - 1) }
+awk '/chunks? missing: their numbers/ { gsub(",", ""); n += $(NF - 1) }
 /^not whole: / { gsub(",", ""); n += $3 }
 END {
 	print "note:", n, "records here and missing"
