@@ -68,6 +68,19 @@ const char *cells_frame_name(struct session *s, const struct stack_frame *f,
 	return room;
 }
 
+void cells_print_frame(const char *mark, const char *name, const char *note,
+		       const struct func *f)
+{
+	char place[512] = "";
+
+	if (f)
+		cells_place(place, sizeof(place), f);
+	printf("  %s ", mark);
+	cells_print_text(name);
+	printf("%s%s", note, place[0] ? "  " : "");
+	cells_print_text(place);
+}
+
 char *cells_stack(struct session *s, const struct stack_table *t, stack_id id,
 		  const char *between)
 {
@@ -88,6 +101,23 @@ char *cells_stack(struct session *s, const struct stack_table *t, stack_id id,
 	}
 	mem_free(ids);
 	return text;
+}
+
+uint32_t cells_tid(const struct session *s, uint32_t thread)
+{
+	return thread < s->thread_count ? s->threads[thread].tid : 0;
+}
+
+uint32_t cells_pid(const struct session *s, uint32_t process)
+{
+	return process < s->process_count ? s->processes[process].pid : 0;
+}
+
+ticks cells_since_start(const struct session *s, ticks t)
+{
+	const ticks first = session_first_tick(s);
+
+	return t > first ? t - first : 0;
 }
 
 void cells_csv_real(struct out_csv *csv, double value, int decimals)

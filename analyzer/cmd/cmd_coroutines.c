@@ -161,90 +161,33 @@ static void keep_processes(struct session *s)
 /* ---- the history of one ------------------------------------------------- */
 
 struct history_row {
-	const struct history_step *step;
-	const char *stack;
+	ticks time, slept, active;
+	uint32_t tid;
+	bool inferred;
+	uint64_t by;
+	const char *what, *by_function, *stack;
 };
 
-static METRIC_GETTER(get_time)
-{
-	const struct history_row *const r = row;
-	const ticks first = session_first_tick(s->session);
-
-	v->count = r->step->tick > first ? r->step->tick - first : 0;
-}
-
-static METRIC_GETTER(get_what)
-{
-	const struct history_step *const step =
-		((const struct history_row *)row)->step;
-
-	v->text = step->kind == HISTORY_CREATE ? "create" :
-		  step->kind == HISTORY_RESUME ? "resume" :
-		  step->reason == SUSPEND_RETURN ? "return" :
-		  step->reason == SUSPEND_ERROR ? "error" : "yield";
-}
-
-/* A trace that grows may show more the second time. */
-static METRIC_GETTER(get_tid)
-{
-	const uint32_t i = ((const struct history_row *)row)->step->thread;
-
-	v->count = i < s->session->thread_count ? s->session->threads[i].tid :
-		   0;
-}
-
-static METRIC_GETTER(get_by)
-{
-	v->count = ((const struct history_row *)row)->step->by;
-}
-
-static METRIC_GETTER(get_by_function)
-{
-	const func_id f = ((const struct history_row *)row)->step->by_func;
-
-	v->text = f == 0 ? "" : func_get(s->session->funcs, f)->name;
-}
-
-static METRIC_GETTER(get_slept)
-{
-	const struct history_step *const step =
-		((const struct history_row *)row)->step;
-
-	v->count = step->kind == HISTORY_RESUME ? step->span : 0;
-}
-
-static METRIC_GETTER(get_ran)
-{
-	const struct history_step *const step =
-		((const struct history_row *)row)->step;
-
-	v->count = step->kind == HISTORY_SUSPEND ? step->span : 0;
-}
-
-static METRIC_GETTER(get_seen_later)
-{
-	v->count = ((const struct history_row *)row)->step->is_inferred != 0;
-}
-
 static const struct metric history_metrics[] = {
-	{ "time", METRIC_TIME, 0, .get = get_time },
-	{ "what", METRIC_TEXT, 0, .get = get_what },
-	{ "tid", METRIC_NUMBER, 0, "thread", "tid", .get = get_tid,
-	  .drop = 3 },
-	{ "by", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY, .get = get_by,
-	  .drop = 2 },
-	{ "by-function", METRIC_TEXT, METRIC_DROP_EMPTY, "function",
-	  "by_function", .get = get_by_function, .drop = 1, .shrink = 16 },
-	{ "slept", METRIC_TIME, 0, .get = get_slept },
-	{ "active", METRIC_TIME, 0, .get = get_ran },
+	{ "time", METRIC_TIME, METRIC_AT(struct history_row, time) },
+	{ "what", METRIC_TEXT, METRIC_AT(struct history_row, what) },
+	{ "tid", METRIC_NUMBER, 0, "thread", "tid",
+	  METRIC_AT(struct history_row, tid), .drop = 3 },
+	{ "by", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY,
+	  METRIC_AT(struct history_row, by), .drop = 2 },
+	{ "by_function", METRIC_TEXT, METRIC_DROP_EMPTY, "by function",
+	  METRIC_AT(struct history_row, by_function), .drop = 1,
+	  .shrink = 16 },
+	{ "slept", METRIC_TIME, METRIC_AT(struct history_row, slept) },
+	{ "active", METRIC_TIME, METRIC_AT(struct history_row, active) },
 	{ "inferred", METRIC_NUMBER, METRIC_DASH | METRIC_DROP_EMPTY,
-	  .get = get_seen_later, .drop = 4 },
+	  METRIC_AT(struct history_row, inferred), .drop = 4 },
 	{ "stack", METRIC_TEXT, METRIC_NAME,
 	  METRIC_AT(struct history_row, stack), .shrink = 24 },
 	{ NULL }
 };
 
-#define HISTORY_COLUMNS "time,what,tid,by,by-function,slept,active,inferred," \
+#define HISTORY_COLUMNS "time,what,tid,by,by_function,slept,active,inferred," \
 	"stack"
 
 static const struct metric_view history_view = {
@@ -297,6 +240,34 @@ static const struct coroutine *find(const struct load *load)
 	return found;
 }
 
+static const char *step_name(const struct history_step *step)
+{
+	return step->kind == HISTORY_CREATE ? "create" :
+	       step->kind == HISTORY_RESUME ? "resume" :
+	       step->reason == SUSPEND_RETURN ? "return" :
+	       step->reason == SUSPEND_ERROR ? "error" : "yield";
+}
+
+static void print_step(struct table *t, const struct coroutine_history *h,
+		       const struct history_step *step)
+{
+	struct session *const s = t->source.session;
+	char *const stack = cells_stack(s, h->stacks, step->stack,
+					arg_csv ? ";" : " > ");
+
+	table_row(t, &(struct history_row){
+		.time = cells_since_start(s, step->tick),
+		.slept = step->kind == HISTORY_RESUME ? step->span : 0,
+		.active = step->kind == HISTORY_SUSPEND ? step->span : 0,
+		.tid = cells_tid(s, step->thread),
+		.inferred = step->is_inferred, .by = step->by,
+		.what = step_name(step),
+		.by_function = step->by_func == 0 ? "" :
+			       func_get(s->funcs, step->by_func)->name,
+		.stack = stack });
+	mem_free(stack);
+}
+
 static void print_steps(struct session *s, const struct coroutine_history *h)
 {
 	struct table t = { .source.session = s, .csv = arg_csv };
@@ -304,13 +275,8 @@ static void print_steps(struct session *s, const struct coroutine_history *h)
 	metric_choose(&t.columns, &history_view,
 		      &(struct metric_choice){ .csv = arg_csv });
 	table_begin(&t);
-	for (size_t i = 0; i < h->count; i++) {
-		char *const stack = cells_stack(s, h->stacks, h->steps[i].stack,
-					       arg_csv ? ";" : " > ");
-
-		table_row(&t, &(struct history_row){ &h->steps[i], stack });
-		mem_free(stack);
-	}
+	for (size_t i = 0; i < h->count; i++)
+		print_step(&t, h, &h->steps[i]);
 	table_end(&t);
 }
 

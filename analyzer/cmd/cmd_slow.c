@@ -1,24 +1,33 @@
-/* cmd_slow.c - "weft slow": the slowest single calls of a function.
+/* cmd_slow.c - "weft slow": how long a function's calls took, and the slowest of
+ * them one by one.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/load/load.h"
-#include "analyzer/cmd/slow_print.h"
+#include "analyzer/cmd/table.h"
+#include "analyzer/load/header.h"
 #include "analyzer/load/time_argument.h"
+#include "analyzer/out/out_number.h"
 #include "analyzer/tables/filter.h"
+#include "analyzer/tables/tree.h"
+#include "analyzer/watch/hot_path.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 static size_t arg_top = 10, arg_depth = 30;
-static const char *arg_from, *arg_to, *arg_longer;
-static const char *arg_thread;
+static const char *arg_longer;
 static int arg_sort;
 static bool arg_csv, arg_callees;
 
-/* Each is looked at whenever one begins or ends. */
+/* All of them are looked at whenever one begins or ends. */
 enum { CALLEES_MAX = 10000 };
 
-/* As enum slow_key. */
 static const char *const sort_keys[] = {
-	"total", "self", "wall", "suspended", NULL
+	[SLOW_TOTAL] = "total", [SLOW_SELF] = "self", [SLOW_WALL] = "wall",
+	[SLOW_SUSPENDED] = "suspended", NULL
 };
 
 static const struct opt opts[] = {
@@ -28,126 +37,417 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "calls to show, 0 for all (in memory)" },
 	{ .type = OPT_TEXT, .name = "longer", .arg = "T", .to = &arg_longer,
-	  .help = "only calls of at least that long (" TIME_ARGUMENT_UNITS ")" },
-	{ .type = OPT_TEXT, .name = "from", .arg = "T", .to = &arg_from,
-	  .help = "only calls that began at or after T: a time since the "
-	  "start, or ns since 1970" },
-	{ .type = OPT_TEXT, .name = "to", .arg = "T", .to = &arg_to,
-	  .help = "only calls that began before T" },
-	{ .type = OPT_TEXT, .name = "thread", .arg = "TID", .to = &arg_thread,
-	  .help = "only calls that began on threads of this number or name" },
+	  .help = "only calls of at least that long (" TIME_ARGUMENT_UNITS
+	  ")" },
 	{ .type = OPT_FLAG, .name = "callees", .to = &arg_callees,
-	  .help = "what each call spent its time in: its most expensive "
-	  "callee, that one's, and so on (reads the trace once more)" },
-	{ .type = OPT_NUMBER, .name = "depth", .arg = "N", .to = &arg_depth,
-	  .help = "innermost frames of a stack to show, 0 for all; --csv "
-	  "shows all" },
+	  .help = "the most expensive callee of each call, its most expensive "
+	  "callee, and so on (reads the trace once more)" },
+	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
+	  .to = &arg_depth, .help = "innermost frames of a stack to show, 0 "
+	  "for all; --csv shows all" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
-/* A moment as the first tick that is printed as it, or later. */
-static int moment_tick(const struct session *s, const char *text,
-		       const char *option, ticks *to)
-{
-	uint64_t ns;
+struct printer {
+	struct session *session;
+	const struct slow_found *found;
+	const char *pattern;
+	size_t functions;        /* how many match the pattern */
+	struct hot_path *callees; /* of the calls found, or NULL */
+};
 
-	if (!text)
-		return 0;
-	if (time_argument_moment(s, text, option, &ns) != 0)
-		return -1;
-	*to = ns == 0 ? session_first_tick(s) : time_argument_tick(s, ns - 1) + 1;
-	return 0;
+static double ns_of(const struct printer *p, ticks t)
+{
+	return (double)session_ns(p->session, t);
 }
 
-static int choose(const struct session *s, struct slow_options *o)
-{
-	uint64_t ns;
+/* ---- all calls ---------------------------------------------------------- */
 
-	if (moment_tick(s, arg_from, "from", &o->from) != 0 ||
-	    moment_tick(s, arg_to, "to", &o->to) != 0)
-		return -1;
-	if (!arg_longer)
-		return 0;
-	if (time_argument_span(arg_longer, "longer", &ns) != 0)
-		return -1;
-	o->longer = ns == 0 ? 0 : time_argument_tick(s, ns - 1) + 1 -
-			      session_first_tick(s);
-	return 0;
+enum { BAR = 40, OCTAVES = HIST_STEPS / 8 };
+
+static ticks octave_begin(size_t i)
+{
+	return i == 0 ? 0 : (ticks)8 << (i - 1);
 }
 
-static int choose_threads(const struct session *s, uint8_t **threads)
+static void print_octave(const struct printer *p, size_t i, uint64_t count,
+			 uint64_t most)
 {
-	*threads = !arg_thread ? NULL :
-		   filter_threads(s, &(struct filter){
-			.thread = arg_thread });
-	return !arg_thread || *threads != NULL ? 0 :
-	       err_add("no thread has the number or name \"%s\"; weft info "
-		       "lists them", arg_thread);
+	static const char bar[] = "########################################";
+	char low[OUT_NUMBER], high[OUT_NUMBER], many[OUT_NUMBER];
+	const double share = (double)count / (double)most;
+	const int length = count == 0 ? 0 : 1 + (int)(share * (BAR - 1));
+
+	printf("%10s ..%10s %12s  %.*s\n",
+	       out_number_time(low, ns_of(p, octave_begin(i))),
+	       out_number_time(high, ns_of(p, octave_begin(i + 1))),
+	       out_number_count(many, count), length, bar);
 }
 
-static enum cmd_exit print(struct load *load, const struct slow *slow,
-			   struct slow_print *how)
+static void print_histogram(const struct printer *p)
 {
-	const struct slow_found *const found = slow_found(slow);
-	enum cmd_exit status = CMD_OK;
+	uint64_t count[OCTAVES] = { 0 }, most = 1;
+	size_t first = OCTAVES, last = 0;
 
-	if (arg_callees && found->count > CALLEES_MAX) {
-		err_add("--callees wants at most %d calls; give --top",
+	for (size_t i = 0; i < HIST_STEPS; i++)
+		count[i / 8] += p->found->steps[i];
+	for (size_t i = 0; i < OCTAVES; i++) {
+		if (count[i] == 0)
+			continue;
+		first = first == OCTAVES ? i : first;
+		last = i;
+		most = count[i] > most ? count[i] : most;
+	}
+	for (size_t i = first; i <= last && i + 1 < OCTAVES; i++)
+		print_octave(p, i, count[i], most);
+}
+
+static const char *quantile(const struct printer *p, unsigned part, char *to)
+{
+	const struct slow_found *const f = p->found;
+
+	return out_number_time(to, ns_of(p, hist_quantile(f->steps, f->ended,
+					 part, f->least, f->most)));
+}
+
+static void print_lengths(const struct printer *p)
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER], d[OUT_NUMBER];
+
+	printf("p50 %s, p95 %s, p99 %s (within 6%%), max %s\n\n",
+	       quantile(p, 500, a), quantile(p, 950, b), quantile(p, 990, c),
+	       out_number_time(d, ns_of(p, p->found->most)));
+	print_histogram(p);
+}
+
+static void print_all(const struct printer *p)
+{
+	const struct slow_found *const f = p->found;
+	char text[OUT_NUMBER];
+
+	cells_print_text(p->pattern);
+	printf(": %s", out_number_many(text, f->ended, "calls"));
+	if (p->functions > 1)
+		printf(" of %s", out_number_many(text, p->functions,
+						 "functions"));
+	if (f->ended > 0)
+		printf(", mean %s", out_number_time(text, (double)f->sum * 1e9 /
+		       (double)p->session->tick_hz / (double)f->ended));
+	putchar('\n');
+	if (f->ended > 0)
+		print_lengths(p);
+	if (f->open > 0)
+		printf("%s open at the end or where records are missing: in "
+		       "the list below, not above\n",
+		       out_number_many(text, f->open, "calls"));
+	if (f->unknown > 0)
+		printf("%s open since before the recording saw it: in "
+		       "neither\n", out_number_many(text, f->unknown, "calls"));
+}
+
+/* ---- what a call spent its time in -------------------------------------- */
+
+static ticks time_of(ticks total, ticks suspended)
+{
+	return arg_sort == SLOW_WALL ? total + suspended :
+	       arg_sort == SLOW_SUSPENDED ? suspended : total;
+}
+
+/* The path as a tree of one branch. Its total is the time that calls are sorted
+ * by. */
+static void print_callees(const struct printer *p, size_t i)
+{
+	const struct slow_call *const c = &p->found->calls[i];
+	const char *const key = arg_sort == SLOW_SELF ? "total" :
+				sort_keys[arg_sort];
+	const struct tree_style style = {
+		.time = time_of(c->total, c->suspended), .step = 2,
+		.levels_shown = SIZE_MAX };
+	struct table t = { .source = { p->session, &style } };
+	size_t count;
+	struct hot_path_step *const steps = hot_path_steps(p->callees, i,
+		(enum slow_key)arg_sort, &count);
+
+	printf(count == 0 ? "    no callee has much of its %s\n" :
+	       "    most of its %s below it:\n", key);
+	metric_choose(&t.columns, &tree_view, &(struct metric_choice){
+		      .names = "share,total,calls,file,name" });
+	metric_rename(&t.columns, "total", key, NULL);
+	table_begin(&t);
+	for (size_t k = 0; k < count; k++)
+		table_row(&t, &(struct tree_row){
+			.kind = TREE_FUNC, .depth = k,
+			.crosses = steps[k].is_body,
+			.f = { .func = steps[k].func, .calls = steps[k].calls,
+			       .total = time_of(steps[k].total,
+						steps[k].suspended) } });
+	table_end(&t);
+	mem_free(steps);
+}
+
+/* ---- one call ----------------------------------------------------------- */
+
+static const struct func *func_of(const struct printer *p,
+				  const struct stack_frame *f)
+{
+	return !f || f->func == 0 || (f->flags & STACK_OMITTED) ? NULL :
+	       func_get(p->session->funcs, f->func);
+}
+
+/* A native frame with a Lua frame directly on top. */
+static bool enters_lua(const struct func *f, const struct func *on_top)
+{
+	return f && on_top && on_top->kind == FUNC_LUA &&
+	       (f->kind == FUNC_NATIVE || f->kind == FUNC_CODE);
+}
+
+static void print_frame(const struct printer *p, const struct stack_frame *f,
+			const struct stack_frame *on_top)
+{
+	const bool enters = enters_lua(func_of(p, f), func_of(p, on_top));
+	char room[48];
+
+	fputs("  ", stdout);
+	cells_print_frame(f->flags & STACK_BODY ? "~" : enters ? ">" : " ",
+			  cells_frame_name(p->session, f, room), "",
+			  func_of(p, f));
+	putchar('\n');
+}
+
+static void print_stack(const struct printer *p, stack_id id)
+{
+	const struct stack_table *const t = p->found->stacks;
+	const size_t n = stack_table_depth(t, id);
+	const size_t shown = arg_depth != 0 && n > arg_depth ? arg_depth : n;
+	const struct stack_frame **const frames =
+		mem_alloc((shown + 1) * sizeof(*frames));
+
+	/* The last one stays NULL. */
+	for (size_t i = shown; i-- > 0; id = frames[i]->below)
+		frames[i] = stack_table_get(t, id);
+	if (shown < n)
+		printf("      ... %zu frames (--depth 0 shows all)\n",
+		       n - shown);
+	for (size_t i = 0; i < shown; i++)
+		print_frame(p, frames[i], frames[i + 1]);
+	mem_free(frames);
+}
+
+static const char *const ends[] = {
+	[SLOW_RETURNED] = "returned", [SLOW_UNWOUND] = "unwound",
+	[SLOW_DIED] = "died", [SLOW_CUT] = "cut", [SLOW_OPEN] = "open"
+};
+
+static void print_call(const struct printer *p, size_t i)
+{
+	const struct slow_call *const c = &p->found->calls[i];
+	const struct session *const s = p->session;
+	char a[OUT_NUMBER];
+
+	printf("\n%zu. %s", i + 1, out_number_time(a, ns_of(p, c->total)));
+	printf(", self %s", out_number_time(a, ns_of(p, c->self)));
+	if (c->suspended > 0)
+		printf(", suspended %s",
+		       out_number_time(a, ns_of(p, c->suspended)));
+	printf("; began at %s on thread %" PRIu32,
+	       out_number_time(a, ns_of(p, cells_since_start(s, c->begin))),
+	       cells_tid(s, c->thread));
+	if (s->process_count > 1)
+		printf(" of process %" PRIu32, cells_pid(s, c->process));
+	if (c->coroutine != 0)
+		printf(", coroutine %" PRIu64, c->coroutine);
+	if (c->level > 0)
+		fputs(", in a signal handler", stdout);
+	if (c->end != SLOW_RETURNED)
+		printf(", %s", c->end == SLOW_CUT ?
+		       "cut: records are missing" : c->end == SLOW_OPEN ?
+		       "open at the end" : ends[c->end]);
+	puts(c->is_partial ? " (self at least)" : "");
+	print_stack(p, c->stack);
+	if (p->callees)
+		print_callees(p, i);
+}
+
+/* ---- CSV ---------------------------------------------------------------- */
+
+struct slow_row {
+	func_id func;
+	uint32_t pid, tid, level;
+	uint64_t coroutine;
+	ticks start, total, self, suspended, wall;
+	bool is_partial;
+	const char *name, *end, *stack, *callees, *callees_ns;
+};
+
+#define COLUMN(name, unit) { #name, unit, METRIC_AT(struct slow_row, name) }
+
+static const struct metric metrics[] = {
+	COLUMN(pid, METRIC_NUMBER),
+	COLUMN(tid, METRIC_NUMBER),
+	COLUMN(coroutine, METRIC_NUMBER),
+	{ "function", METRIC_TEXT, METRIC_AT(struct slow_row, name) },
+	METRIC_PLACE(struct slow_row, func, "", ""),
+	COLUMN(level, METRIC_NUMBER),
+	COLUMN(start, METRIC_TIME),
+	COLUMN(total, METRIC_TIME),
+	COLUMN(self, METRIC_TIME),
+	COLUMN(suspended, METRIC_TIME),
+	COLUMN(wall, METRIC_TIME),
+	COLUMN(end, METRIC_TEXT),
+	COLUMN(is_partial, METRIC_NUMBER),
+	COLUMN(stack, METRIC_TEXT),
+	COLUMN(callees, METRIC_TEXT),
+	COLUMN(callees_ns, METRIC_TEXT),
+	{ NULL }
+};
+
+static const struct metric_view view = {
+	metrics, "", "pid,tid,coroutine,function,language,module,file,line,"
+	"level,start,total,self,suspended,wall,end,is_partial,stack"
+};
+
+/* The callees' names, or their times in ns, with ; between. The caller frees
+ * the text. */
+static char *join(const struct printer *p, const struct hot_path_step *steps,
+		  size_t count, bool times)
+{
+	char *text = mem_copy(""), ns[32];
+	size_t used = 0, room = 1;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *const name = times ? ns :
+			func_get(p->session->funcs, steps[i].func)->name;
+
+		snprintf(ns, sizeof(ns), "%" PRIu64, session_ns(p->session,
+			 time_of(steps[i].total, steps[i].suspended)));
+		vec_need(&text, &room, used + strlen(name) + 2);
+		used += (size_t)sprintf(text + used, "%s%s", i > 0 ? ";" : "",
+					name);
+	}
+	return text;
+}
+
+static void csv_call(const struct printer *p, struct table *t, size_t i)
+{
+	const struct slow_call *const c = &p->found->calls[i];
+	struct session *const s = p->session;
+	size_t count = 0;
+	struct hot_path_step *const steps = !p->callees ? NULL :
+		hot_path_steps(p->callees, i, (enum slow_key)arg_sort, &count);
+	char *const stack = cells_stack(s, p->found->stacks, c->stack, ";");
+	char *const callees = join(p, steps, count, false);
+	char *const times = join(p, steps, count, true);
+
+	table_row(t, &(struct slow_row){
+		.func = c->func, .pid = cells_pid(s, c->process),
+		.tid = cells_tid(s, c->thread), .level = c->level,
+		.coroutine = c->coroutine,
+		.start = cells_since_start(s, c->begin), .total = c->total,
+		.self = c->self, .suspended = c->suspended,
+		.wall = c->total + c->suspended,
+		.is_partial = c->is_partial,
+		.name = func_get(s->funcs, c->func)->name, .end = ends[c->end],
+		.stack = stack, .callees = callees, .callees_ns = times });
+	mem_free(stack);
+	mem_free(callees);
+	mem_free(times);
+	mem_free(steps);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static void print(const struct load *load, const struct printer *p)
+{
+	struct table t = { .source.session = p->session, .csv = true };
+
+	if (!arg_csv) {
+		header_print(stdout, load);
+		print_all(p);
+		for (size_t i = 0; i < p->found->count; i++)
+			print_call(p, i);
+		return;
+	}
+	header_print_losses(load);
+	metric_choose(&t.columns, &view, &(struct metric_choice){
+		.names = p->callees ? "+callees,callees_ns" : NULL,
+		.csv = true });
+	table_begin(&t);
+	for (size_t i = 0; i < p->found->count; i++)
+		csv_call(p, &t, i);
+	table_end(&t);
+}
+
+static enum cmd_exit find_callees(struct load *load, struct printer *p)
+{
+	const struct slow_found *const found = p->found;
+
+	if (found->count > CALLEES_MAX) {
+		err_add("--callees takes at most %d calls; give --top",
 			CALLEES_MAX);
 		return CMD_USAGE;
 	}
-	if (arg_callees) {
-		how->hot_path = hot_path_new(found->calls, found->count,
-			func_special(load->session->funcs, "(deeper)"));
-		status = load_again(load, &hot_path_sink, how->hot_path) == 0 ?
-			 CMD_OK : CMD_UNREADABLE;
-	}
-	if (status == CMD_OK)
-		slow_print(load, found, how);
-	hot_path_free(how->hot_path);
-	return status;
+	p->callees = hot_path_new(found->calls, found->count,
+		func_special(load->session->funcs, "(deeper)"));
+	return load_again(load, &hot_path_sink, p->callees) == 0 ?
+	       CMD_OK : CMD_UNREADABLE;
 }
 
-static enum cmd_exit find(struct load *load, struct slow_options *options,
-			  struct slow_print *how)
+static enum cmd_exit find(struct load *load, struct printer *p,
+			  const struct slow_options *options)
 {
 	struct slow *const slow = slow_new(options);
 	enum cmd_exit status = load_again(load, &slow_sink, slow) == 0 ?
 			       CMD_OK : CMD_UNREADABLE;
 
 	slow_finish(slow);
+	p->found = slow_found(slow);
+	if (status == CMD_OK && arg_callees)
+		status = find_callees(load, p);
 	if (status == CMD_OK)
-		status = print(load, slow, how);
+		print(load, p);
+	hot_path_free(p->callees);
 	slow_free(slow);
 	return status;
+}
+
+/* The ticks that --longer says. */
+static int read_longer(const struct session *s, ticks *longer)
+{
+	uint64_t ns;
+
+	if (!arg_longer)
+		return 0;
+	if (time_argument_span(arg_longer, "longer", &ns) != 0)
+		return -1;
+	*longer = ns == 0 ? 0 : time_argument_tick(s, ns - 1) + 1 -
+		  session_first_tick(s);
+	return 0;
 }
 
 static enum cmd_exit show(struct load *load, const char *pattern)
 {
 	struct session *const s = load->session;
-	struct slow_print how = { .pattern = pattern, .frames = arg_depth,
-				  .key = (enum slow_key)arg_sort,
-				  .csv = arg_csv };
-	uint8_t *const wanted = filter_match_funcs(s, pattern), *threads = NULL;
+	struct printer p = { .session = s, .pattern = pattern };
+	uint8_t *const wanted = filter_match_funcs(s, pattern);
+	uint8_t *const threads = filter_args_threads(s);
 	struct slow_options options = {
 		.wanted = wanted, .funcs = func_count(s->funcs) + 1,
-		.key = how.key, .top = arg_top,
-		.thread_count = s->thread_count };
+		.key = (enum slow_key)arg_sort, .top = arg_top,
+		.from = load->want.from, .to = load->want.to,
+		.threads = threads, .thread_count = s->thread_count };
 	enum cmd_exit status = CMD_USAGE;
 
 	for (size_t i = 1; i < options.funcs; i++)
-		how.functions += wanted[i] != 0;
-	if (how.functions == 0) {
+		p.functions += wanted[i] != 0;
+	if (p.functions == 0)
 		err_add("no function of this trace is called \"%s\"; weft "
 			"report --top 0 lists them", pattern);
-	} else if (choose(s, &options) == 0 &&
-		   choose_threads(s, &threads) == 0) {
-		options.threads = threads;
-		status = find(load, &options, &how);
-	}
+	else if (read_longer(s, &options.longer) == 0)
+		status = find(load, &p, &options);
 	mem_free(wanted);
 	mem_free(threads);
 	return status;
@@ -172,32 +472,40 @@ static enum cmd_exit run(int count, char **operands)
 	return status;
 }
 
+static const struct filter_refusal refused[] = {
+	{ FILTER_FUNCTIONS | FILTER_SET(COROUTINE),
+	  "calls are listed with their whole stacks; weft tree shows only a "
+	  "part of them" },
+	{ 0, NULL }
+};
+
 const struct cmd cmd_slow = {
 	.name = "slow",
 	.args = "FUNCTION DIR",
 	.summary = "list the slowest single calls of a function",
 	.about =
-	"Reads the trace in the folder DIR and prints how long the calls of\n"
-	"a function took, then the slowest of them one by one: total, self\n"
-	"and suspended time, when it began and on which thread and\n"
-	"coroutine, and the stitched stack it was called on. FUNCTION is a\n"
-	"name, without its parameters or source if you like, or a pattern\n"
-	"such as 'str*'; several together: 'a|b'.\n"
+	"Reads the trace in the folder DIR and prints how long the calls of a\n"
+	"function took, then the slowest of them one by one: total, self and\n"
+	"suspended time, when it began and on which thread and coroutine, and\n"
+	"the stitched stack it was called on. FUNCTION is a name, without its\n"
+	"parameters or source if you like, or a pattern such as 'str*';\n"
+	"several together: 'a|b'.\n"
 	"\n"
-	"A call that did not end is listed with what it took so far; one\n"
-	"whose entry nobody saw is only counted. The histogram is of calls\n"
-	"that ended.\n"
+	"--thread, --process and the times choose calls by where and when they\n"
+	"began. A call that did not end is listed with what it took so far; one\n"
+	"whose entry nobody saw is only counted. The histogram is of calls that\n"
+	"ended.\n"
 	"\n"
-	"--csv: pid, tid it began on, coroutine (0: the thread's own),\n"
-	"function, language, module, file, line, level (1, 2: in a signal\n"
-	"handler that interrupted a hook), start_ns since the start,\n"
-	"total_ns, self_ns, suspended_ns, wall_ns (total and suspended), end\n"
-	"(returned, unwound, died with its coroutine, cut where records are\n"
-	"missing, open at the end), is_partial (1: a part of it was not\n"
-	"recorded; self and suspended are at least these), and stack:\n"
-	"function names, outermost first, with ; between. With --callees:\n"
-	"callees and callees_ns, the hot path below the call, in the same\n"
-	"way; a callee's time is its total, or what --sort names.",
+	"In CSV, coroutine 0 is the thread's own stack; level 1 or 2 is a\n"
+	"signal handler that interrupted a hook; start_ns counts from the start\n"
+	"of the recording. end says how the call ended: returned, unwound, died\n"
+	"with its coroutine, cut where records are missing, open at the end.\n"
+	"is_partial is 1 if a part of it was not recorded: self and suspended\n"
+	"are at least these. stack has the function names, outermost first,\n"
+	"with ; between. --callees adds callees and callees_ns, the path of the\n"
+	"most expensive callees, in the same way; a callee's time is its total,\n"
+	"or what --sort says.",
 	.opts = opts,
+	.refused = refused,
 	.run = run,
 };

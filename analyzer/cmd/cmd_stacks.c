@@ -2,48 +2,49 @@
  * given moments.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/load/header.h"
-#include "analyzer/cmd/stacks_print.h"
-#include "analyzer/load/time_argument.h"
-#include "analyzer/tables/filter.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
+#include "analyzer/cmd/cells.h"
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/table.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/time_argument.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/watch/snapshot_groups.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOMENTS_MAX = 1000000 };
+enum { MOMENTS_MAX = 1000000, USUAL_TOP = 50 };
 
-static const char *arg_at, *arg_every, *arg_from, *arg_to, *arg_thread;
-static size_t arg_top = 50;
-static bool arg_fold, arg_csv;
+static const char *arg_at, *arg_every;
+static size_t arg_top = SIZE_MAX;
+static bool arg_group, arg_csv;
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "at", .arg = "T", .to = &arg_at,
-	  .help = "at this time since the start (" TIME_ARGUMENT_UNITS "), or at this "
-	  "number of ns since 1970; several: T,T" },
+	  .help = "at this time since the start (" TIME_ARGUMENT_UNITS "), or "
+	  "at this number of ns since 1970; several: T,T" },
 	{ .type = OPT_TEXT, .name = "every", .arg = "STEP", .to = &arg_every,
-	  .help = "at the start, and each such time after it" },
-	{ .type = OPT_TEXT, .name = "from", .arg = "T", .to = &arg_from,
-	  .help = "with --every: begin there" },
-	{ .type = OPT_TEXT, .name = "to", .arg = "T", .to = &arg_to,
-	  .help = "with --every: end there" },
-	{ .type = OPT_TEXT, .name = "thread", .arg = "TID", .to = &arg_thread,
-	  .help = "only threads of this number or name, with the coroutines "
-	  "that run on them; not those that are suspended" },
-	{ .type = OPT_FLAG, .name = "fold", .to = &arg_fold,
-	  .help = "stacks that are alike once, with their number" },
+	  .help = "at the start, or --from, and each such time after it, up "
+	  "to the end, or --to" },
+	{ .type = OPT_FLAG, .name = "group", .to = &arg_group,
+	  .help = "equal stacks once, with their count" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "stacks to show at a moment, 0 for all; "
-	  "--csv shows all" },
+	  .to = &arg_top, .help = "stacks to show at a moment, 0 for all; 50 "
+	  "unless given, all with --csv" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts, one a frame: full names, times in ns" },
+	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
-/* Moments, as ns since the start and as ticks. */
+/* ---- moments ------------------------------------------------------------ */
+
+/* Moments as ns since the start and as ticks. */
 struct moment { uint64_t ns; ticks at; };
 struct list { struct moment *moments; size_t count, room; };
 
@@ -78,17 +79,25 @@ static int add_each(struct list *l, const struct session *s)
 	return status;
 }
 
+static int read_moment(const struct session *s, enum filter_arg arg,
+		       const char *option, uint64_t *ns)
+{
+	const char *const text = filter_args_text(arg);
+
+	return text ? time_argument_moment(s, text, option, ns) : 0;
+}
+
 static int add_every(struct list *l, const struct session *s)
 {
 	const uint64_t end = session_duration(s);
 	uint64_t step, from = 0, to = end;
 
 	if (time_argument_span(arg_every, "every", &step) != 0 ||
-	    (arg_from && time_argument_moment(s, arg_from, "from", &from) != 0) ||
-	    (arg_to && time_argument_moment(s, arg_to, "to", &to) != 0))
+	    read_moment(s, FILTER_FROM, "from", &from) != 0 ||
+	    read_moment(s, FILTER_TO, "to", &to) != 0)
 		return -1;
 	if (step == 0)
-		return err_add("--every wants more than nothing");
+		return err_add("--every needs more than 0");
 	if (to > end)
 		to = end;
 	if (from <= to && (to - from) / step >= MOMENTS_MAX)
@@ -100,7 +109,7 @@ static int add_every(struct list *l, const struct session *s)
 	return 0;
 }
 
-/* Several ns may mean one tick: each tick once. */
+/* Each tick once: several ns may mean the same. */
 static int list_moments(struct list *l, const struct session *s)
 {
 	size_t kept = 0;
@@ -117,46 +126,317 @@ static int list_moments(struct list *l, const struct session *s)
 	return 0;
 }
 
-static enum cmd_exit show_list(struct load *load, const struct list *l,
-			       const uint8_t *threads)
-{
-	uint64_t *const ns = mem_alloc((l->count + 1) * sizeof(*ns));
-	ticks *const at = mem_alloc((l->count + 1) * sizeof(*at));
-	const struct stacks_options options = { ns, l->count, arg_top,
-						arg_fold, arg_csv, threads,
-						load->session->thread_count };
-	struct snapshots *const moments = snapshots_new(at, l->count);
-	enum cmd_exit status = CMD_OK;
+/* ---- text --------------------------------------------------------------- */
 
-	for (size_t i = 0; i < l->count; i++) {
-		ns[i] = l->moments[i].ns;
-		at[i] = l->moments[i].at;
-	}
-	if (load_again(load, &snapshots_sink, moments) != 0)
-		status = CMD_UNREADABLE;
+struct printer {
+	struct session *session;
+	const struct list *list;
+	const uint8_t *threads;  /* by index: is it shown? */
+	struct table table;      /* of CSV */
+	struct snapshot_groups *groups;  /* NULL: each stack by itself */
+	size_t moment;           /* whose heading was printed last, + 1 */
+	size_t shown, left;      /* stacks of this moment */
+	bool has_body, has_entry, has_old;
+};
+
+static const struct { const char *word, *sentence; } states[] = {
+	[SNAPSHOT_RUNNING] = { "running", "running" },
+	[SNAPSHOT_LAST] = { "last", "as its last record left it" },
+	[SNAPSHOT_OFF] = { "off", "not recorded then" },
+	[SNAPSHOT_UNKNOWN] = { "unknown", "not known, records are missing" },
+	[SNAPSHOT_SUSPENDED] = { "suspended", "suspended" },
+	[SNAPSHOT_MAYBE] = { "maybe",
+			     "suspended, unless it ran in missing records" },
+	[SNAPSHOT_NEW] = { "new", "made, did not run yet" },
+};
+
+static const char *name_of(const struct printer *p,
+			   const struct snapshot_frame *f, char room[48])
+{
+	if (f->func != 0)
+		return func_get(p->session->funcs, f->func)->name;
+	if (f->omitted == 0)
+		return "[open before start]";
+	snprintf(room, 48, "[%" PRIu32 " frames]", f->omitted);
+	return room;
+}
+
+static void print_frame(struct printer *p, const struct snapshot_stack *s,
+			size_t i)
+{
+	const struct snapshot_frame *const f = &s->frames[i];
+	const bool is_body = f->flags & STACK_BODY;
+	const bool enters = f->flags & SNAPSHOT_ENTERS_LUA;
+	const bool old = (f->flags & STACK_BEFORE) && f->func != 0;
+	char room[48];
+
+	cells_print_frame(is_body ? "~" : enters ? ">" : " ",
+			  name_of(p, f, room), old ? " (before)" : "",
+			  f->func == 0 ? NULL :
+			  func_get(p->session->funcs, f->func));
+	if (is_body && !arg_group)
+		printf("  [coroutine %" PRIu64 "]", f->coroutine);
+	if (f->level > 0 && (i == 0 || s->frames[i - 1].level < f->level))
+		fputs("  [signal handler]", stdout);
+	putchar('\n');
+	p->has_body |= is_body;
+	p->has_entry |= enters;
+	p->has_old |= old;
+}
+
+static const char *no_call(const struct snapshot_stack *s)
+{
+	return s->count == 0 && s->state <= SNAPSHOT_LAST ? ", no call open" :
+	       "";
+}
+
+static void print_coroutine(const struct printer *p,
+			    const struct snapshot_stack *s)
+{
+	char time[OUT_NUMBER];
+
+	printf("coroutine %" PRIu64 " of process %" PRIu32 ": %s",
+	       s->coroutine, cells_pid(p->session, s->process),
+	       states[s->state].sentence);
+	if (s->state >= SNAPSHOT_SUSPENDED)
+		printf(", since %s", out_number_time(time,
+		       (double)session_ns(p->session,
+				cells_since_start(p->session, s->since))));
+	putchar('\n');
+}
+
+static void print_thread(const struct printer *p,
+			 const struct snapshot_stack *s)
+{
+	const char *const name = s->thread < p->session->thread_count ?
+				 p->session->threads[s->thread].name : "";
+
+	printf("thread %" PRIu32 "%s", cells_tid(p->session, s->thread),
+	       name[0] ? " " : "");
+	cells_print_text(name);
+	printf(" of process %" PRIu32 ": %s%s\n",
+	       cells_pid(p->session, s->process), states[s->state].sentence,
+	       no_call(s));
+}
+
+static void end_moment(struct printer *p)
+{
+	if (!arg_csv)
+		table_print_rest(p->left, "stacks");
+	p->shown = p->left = 0;
+}
+
+static void begin_moment(struct printer *p, size_t moment)
+{
+	char time[OUT_NUMBER];
+
+	if (p->moment == moment + 1)
+		return;
+	end_moment(p);
+	if (!arg_csv)
+		printf("%sat %s\n", p->moment > 0 ? "\n" : "",
+		       out_number_time(time,
+				       (double)p->list->moments[moment].ns));
+	p->moment = moment + 1;
+}
+
+/* count: of the equal stacks, with --group. */
+static void print_stack(struct printer *p, const struct snapshot_stack *s,
+			uint64_t count)
+{
+	char many[OUT_NUMBER];
+
+	if (arg_group)
+		printf("%s: %s%s\n", out_number_many(many, count,
+		       s->is_thread ? "threads" : "coroutines"),
+		       states[s->state].sentence, no_call(s));
+	else if (s->is_thread)
+		print_thread(p, s);
 	else
-		stacks_print(load, moments, &options);
-	snapshots_free(moments);
-	mem_free(ns);
-	mem_free(at);
-	return status;
+		print_coroutine(p, s);
+	for (size_t i = 0; i < s->count; i++)
+		print_frame(p, s, i);
+}
+
+static void print_legend(const struct printer *p)
+{
+	if (p->moment == 0)
+		puts("nothing ran at any of these moments");
+	if (p->has_body || p->has_entry || p->has_old)
+		putchar('\n');
+	if (p->has_entry)
+		puts("> is a native call that entered Lua");
+	if (p->has_body)
+		puts("~ is the body of a coroutine");
+	if (p->has_old)
+		puts("(before): open since before it was recorded");
+}
+
+/* ---- CSV ---------------------------------------------------------------- */
+
+/* Texts are empty for what the row has not. */
+struct frame_row {
+	func_id func;
+	uint32_t pid, level;
+	uint64_t time_ns, count, coroutine;
+	bool is_body, enters_lua, is_old;
+	const char *tid, *state, *depth, *name, *since_ns;
+};
+
+#define COLUMN(name, unit) { #name, unit, METRIC_AT(struct frame_row, name) }
+
+static const struct metric metrics[] = {
+	COLUMN(time_ns, METRIC_NUMBER),
+	COLUMN(count, METRIC_NUMBER),
+	COLUMN(pid, METRIC_NUMBER),
+	COLUMN(tid, METRIC_TEXT),
+	COLUMN(coroutine, METRIC_NUMBER),
+	COLUMN(state, METRIC_TEXT),
+	COLUMN(depth, METRIC_TEXT),
+	{ "function", METRIC_TEXT, METRIC_AT(struct frame_row, name) },
+	METRIC_PLACE(struct frame_row, func, "", ""),
+	COLUMN(level, METRIC_NUMBER),
+	COLUMN(is_body, METRIC_NUMBER),
+	COLUMN(enters_lua, METRIC_NUMBER),
+	COLUMN(is_old, METRIC_NUMBER),
+	COLUMN(since_ns, METRIC_TEXT),
+	{ NULL }
+};
+
+#define FRAME "depth,function,language,module,file,line,level,is_body," \
+	"enters_lua,is_old"
+
+static const struct metric_view view = {
+	metrics, "", "time_ns,pid,tid,coroutine,state," FRAME ",since_ns"
+}, group_view = {
+	metrics, "", "time_ns,count,state," FRAME
+};
+
+/* f: NULL if the stack has no frame. */
+static void csv_frame(struct printer *p, const struct snapshot_stack *s,
+		      const struct snapshot_frame *f, uint64_t count)
+{
+	static const struct snapshot_frame none;
+	const struct snapshot_frame *const frame = f ? f : &none;
+	char tid[16] = "", depth[24] = "", since[24] = "", room[48];
+
+	if (s->is_thread)
+		snprintf(tid, sizeof(tid), "%" PRIu32,
+			 cells_tid(p->session, s->thread));
+	else if (s->state != SNAPSHOT_UNKNOWN)
+		snprintf(since, sizeof(since), "%" PRIu64,
+			 session_ns(p->session, cells_since_start(p->session,
+								  s->since)));
+	if (f)
+		snprintf(depth, sizeof(depth), "%zu", (size_t)(f - s->frames));
+	table_row(&p->table, &(struct frame_row){
+		.func = frame->func, .pid = cells_pid(p->session, s->process),
+		.level = frame->level, .count = count,
+		.time_ns = p->list->moments[s->moment].ns,
+		.coroutine = f ? f->coroutine : s->coroutine,
+		.is_body = frame->flags & STACK_BODY,
+		.enters_lua = frame->flags & SNAPSHOT_ENTERS_LUA,
+		.is_old = frame->flags & STACK_BEFORE,
+		.tid = tid, .state = states[s->state].word, .depth = depth,
+		.name = f ? name_of(p, f, room) : "", .since_ns = since });
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static void take_group(void *ctx, const struct snapshot_stack *s,
+		       uint64_t count)
+{
+	struct printer *const p = ctx;
+
+	begin_moment(p, s->moment);
+	if (p->shown >= table_top(arg_top, USUAL_TOP, arg_csv)) {
+		p->left++;
+		return;
+	}
+	p->shown++;
+	if (!arg_csv) {
+		print_stack(p, s, count);
+		return;
+	}
+	for (size_t i = 0; i < s->count; i++)
+		csv_frame(p, s, &s->frames[i], count);
+	if (s->count == 0)
+		csv_frame(p, s, NULL, count);
+}
+
+/* Suspended coroutines are on no thread, but of a process. */
+static bool is_wanted(const struct printer *p, const struct snapshot_stack *s)
+{
+	const char *const process = filter_args_text(FILTER_PROCESS);
+
+	if (s->is_thread)
+		return s->thread < p->session->thread_count &&
+		       p->threads[s->thread];
+	return !filter_args_text(FILTER_THREAD) &&
+	       (!process || filter_match_process(p->session, s->process,
+						 process));
+}
+
+static void take(void *ctx, const struct snapshot_stack *s)
+{
+	struct printer *const p = ctx;
+
+	if (!is_wanted(p, s))
+		return;
+	if (p->groups)
+		snapshot_groups_add(p->groups, s);
+	else
+		take_group(p, s, 1);
+}
+
+static void print(const struct load *load, struct printer *p,
+		  struct snapshots *snapshots)
+{
+	p->table = (struct table){ .source.session = p->session, .csv = true };
+	if (arg_csv) {
+		header_print_losses(load);
+		metric_choose(&p->table.columns, arg_group ? &group_view :
+			      &view, &(struct metric_choice){ .csv = true });
+		table_begin(&p->table);
+	} else {
+		header_print(stdout, load);
+	}
+	if (arg_group)
+		p->groups = snapshot_groups_new(take_group, p);
+	snapshots_each(snapshots, p->session->funcs, take, p);
+	if (p->groups)
+		snapshot_groups_finish(p->groups);
+	if (arg_csv)
+		return;
+	end_moment(p);
+	print_legend(p);
 }
 
 static enum cmd_exit show(struct load *load)
 {
 	struct list list = { 0 };
-	uint8_t *const threads = !arg_thread ? NULL :
-		filter_threads(load->session, &(struct filter){
-			.thread = arg_thread });
+	struct printer p = { .session = load->session, .list = &list };
 	enum cmd_exit status = CMD_USAGE;
+	struct snapshots *snapshots;
+	ticks *at;
 
-	if (arg_thread && !threads)
-		err_add("no thread has the number or name \"%s\"; weft info "
-			"lists them", arg_thread);
-	else if (list_moments(&list, load->session) == 0)
-		status = show_list(load, &list, threads);
+	if (list_moments(&list, load->session) == 0) {
+		uint8_t *const threads = filter_args_threads(load->session);
+
+		at = mem_alloc((list.count + 1) * sizeof(*at));
+		for (size_t i = 0; i < list.count; i++)
+			at[i] = list.moments[i].at;
+		snapshots = snapshots_new(at, list.count);
+		p.threads = threads;
+		status = load_again(load, &snapshots_sink, snapshots) == 0 ?
+			 CMD_OK : CMD_UNREADABLE;
+		if (status == CMD_OK)
+			print(load, &p, snapshots);
+		snapshots_free(snapshots);
+		mem_free(at);
+		mem_free(threads);
+	}
 	mem_free(list.moments);
-	mem_free(threads);
 	return status;
 }
 
@@ -169,10 +449,9 @@ static enum cmd_exit run(int count, char **operands)
 		err_add("which moments? Give --at 1.5s or --every 100ms");
 		return CMD_USAGE;
 	}
-	if (!arg_every && (arg_from || arg_to)) {
-		err_add("--from and --to go with --every");
+	if (!arg_every && filter_args_refuse(FILTER_SET(FROM) | FILTER_SET(TO),
+			"--at says the moments; it goes with --every") != 0)
 		return CMD_USAGE;
-	}
 	status = load_open(&load, count, operands);
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "stacks at a moment");
@@ -182,6 +461,16 @@ static enum cmd_exit run(int count, char **operands)
 	return status;
 }
 
+static const struct filter_refusal refused[] = {
+	{ FILTER_FUNCTIONS, "stacks are shown whole; weft tree shows a part "
+	  "of them" },
+	{ FILTER_SET(COROUTINE), "stacks are those of threads and of all "
+	  "suspended coroutines; weft coroutines --coroutine shows one" },
+	{ FILTER_MARKS, "moments are times; give --at, or --every with --from "
+	  "and --to" },
+	{ 0, NULL }
+};
+
 const struct cmd cmd_stacks = {
 	.name = "stacks",
 	.args = "DIR",
@@ -190,22 +479,24 @@ const struct cmd cmd_stacks = {
 	"Reads the trace in the folder DIR and prints, for each moment, the\n"
 	"stitched stack of every thread with the coroutines that run on it,\n"
 	"then that of every suspended coroutine. What is open at a moment is\n"
-	"what all records up to it, its own included, leave open.\n"
+	"what all records up to it, its own included, leave open. --thread\n"
+	"leaves out suspended coroutines: they are on no thread.\n"
 	"\n"
 	"State: running; last (nothing more is recorded of this thread, its\n"
 	"process goes on); off (not recorded then); unknown (records are\n"
 	"missing); suspended; maybe (suspended, unless it ran in records\n"
 	"that are missing); new (made, did not run yet).\n"
 	"\n"
-	"--csv: time_ns since the start; pid; tid (empty: a coroutine on no\n"
-	"thread); coroutine whose frame it is (0: the thread's own); state of\n"
-	"the stack; depth (0: outermost); function, language, module, file,\n"
-	"line; level (1, 2: of a signal handler that interrupted a hook);\n"
-	"is_body; enters_lua (native, with a Lua function on top); is_old\n"
-	"(open since before it was recorded); since_ns (when the coroutine\n"
-	"was suspended or made). A stack without frames is one row without\n"
-	"depth and function. With --fold: count (of the stacks alike) instead\n"
-	"of pid, tid, coroutine and since_ns.",
+	"In CSV, time_ns counts from the start; tid is empty for a coroutine\n"
+	"on no thread; coroutine is the one whose frame it is (0: the\n"
+	"thread's own); depth is 0 for the outermost frame; level is 1 or 2\n"
+	"in a signal handler that interrupted a hook; enters_lua is 1 for a\n"
+	"native frame with a Lua frame on top, is_old for a call that was\n"
+	"open before it was recorded; since_ns is when the coroutine was\n"
+	"suspended or made. A stack without frames is one row without depth\n"
+	"and function. With --group, count (of the equal stacks) stands in\n"
+	"place of pid, tid, coroutine and since_ns.",
 	.opts = opts,
+	.refused = refused,
 	.run = run,
 };

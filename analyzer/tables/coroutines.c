@@ -51,10 +51,17 @@ struct coroutine_row *coroutine_rows(struct session *s, const ticks *lua,
 		mem_alloc((s->coroutine_count + 1) * sizeof(*rows));
 	struct order o = { metric, { s, NULL } };
 
-	for (size_t i = 0; i < s->coroutine_count; i++)
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		const struct coroutine *const c = &s->coroutines[i];
+
 		rows[i] = (struct coroutine_row){
-			s->coroutines[i].body, &s->coroutines[i],
-			lua ? lua[i] : 0, native ? native[i] : 0 };
+			.body = c->body, .pid = s->processes[c->process].pid,
+			.inferred = c->inferred, .id = c->serial,
+			.creator = c->creator, .vm = c->vm,
+			.resumes = c->resumes, .active = c->active,
+			.suspended = c->suspended, .lua = lua[i],
+			.native = native[i], .coroutine = c };
+	}
 	qsort_r(rows, s->coroutine_count, sizeof(*rows), compare, &o);
 	return rows;
 }
@@ -62,46 +69,6 @@ struct coroutine_row *coroutine_rows(struct session *s, const ticks *lua,
 static const struct coroutine *of(const void *row)
 {
 	return ((const struct coroutine_row *)row)->coroutine;
-}
-
-static METRIC_GETTER(get_active)
-{
-	v->count = of(row)->active;
-}
-
-static METRIC_GETTER(get_suspended)
-{
-	v->count = of(row)->suspended;
-}
-
-static METRIC_GETTER(get_resumes)
-{
-	v->count = of(row)->resumes;
-}
-
-static METRIC_GETTER(get_id)
-{
-	v->count = of(row)->serial;
-}
-
-static METRIC_GETTER(get_creator)
-{
-	v->count = of(row)->creator;
-}
-
-static METRIC_GETTER(get_vm)
-{
-	v->count = of(row)->vm;
-}
-
-static METRIC_GETTER(get_inferred)
-{
-	v->count = of(row)->inferred;
-}
-
-static METRIC_GETTER(get_pid)
-{
-	v->count = s->session->processes[of(row)->process].pid;
 }
 
 static METRIC_GETTER(get_state)
@@ -145,7 +112,7 @@ static METRIC_GETTER(get_threads)
 
 static const struct metric coroutine_metrics[] = {
 	{ "active", METRIC_TIME, METRIC_SORTS, NULL, NULL,
-	  "from each resume to what ended it", .get = get_active },
+	  "from each resume to what ended it", METRIC_AT(struct coroutine_row, active) },
 	{ "lua", METRIC_TIME, METRIC_REREAD, "in Lua", NULL,
 	  "part of active in its own Lua code",
 	  METRIC_AT(struct coroutine_row, lua), .drop = 1 },
@@ -153,26 +120,26 @@ static const struct metric coroutine_metrics[] = {
 	  "part of active in its own native code",
 	  METRIC_AT(struct coroutine_row, native), .drop = 1 },
 	{ "suspended", METRIC_TIME, METRIC_SORTS, NULL, NULL,
-	  "between a suspension and a resume", .get = get_suspended },
+	  "between a suspension and a resume", METRIC_AT(struct coroutine_row, suspended) },
 	{ "resumes", METRIC_COUNT, METRIC_SORTS, NULL, NULL,
-	  "how often it was resumed", .get = get_resumes },
+	  "how often it was resumed", METRIC_AT(struct coroutine_row, resumes) },
 	{ "state", METRIC_TEXT, 0, NULL, NULL,
 	  "new, suspended, running, returned, error", .get = get_state,
 	  .drop = 3 },
 	{ "id", METRIC_NUMBER, METRIC_SORTS | METRIC_RISES, NULL, NULL,
-	  "its number", .get = get_id },
+	  "its number", METRIC_AT(struct coroutine_row, id) },
 	{ "creator", METRIC_NUMBER, METRIC_DASH, NULL, NULL,
-	  "the coroutine that made it", .get = get_creator, .drop = 4 },
+	  "the coroutine that made it", METRIC_AT(struct coroutine_row, creator), .drop = 4 },
 	{ "kind", METRIC_TEXT, METRIC_DROP_EMPTY, NULL, NULL,
 	  "lua, or native: a fiber", .get = get_kind },
-	{ "pid", METRIC_NUMBER, 0, NULL, NULL, "its process", .get = get_pid,
+	{ "pid", METRIC_NUMBER, 0, NULL, NULL, "its process", METRIC_AT(struct coroutine_row, pid),
 	  .drop = 5 },
 	{ "threads", METRIC_TEXT, 0, NULL, NULL,
 	  "numbers of those that it ran on", .get = get_threads, .drop = 2 },
 	{ "vm", METRIC_NUMBER, 0, NULL, NULL,
-	  "its Lua state; a fiber's first one", .get = get_vm },
+	  "its Lua state; a fiber's first one", METRIC_AT(struct coroutine_row, vm) },
 	{ "inferred", METRIC_NUMBER, 0, NULL, NULL,
-	  "switches seen at the next event only", .get = get_inferred },
+	  "switches seen at the next event only", METRIC_AT(struct coroutine_row, inferred) },
 	METRIC_PLACE(struct coroutine_row, body, "", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "body", "function",
 	  "its outermost function", METRIC_AT(struct coroutine_row, body),

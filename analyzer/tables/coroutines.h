@@ -10,14 +10,17 @@
 
 struct coroutine_row {
 	func_id body;            /* 0: it never ran */
-	const struct coroutine *coroutine;
+	uint32_t pid, inferred;
+	uint64_t id, creator, vm, resumes;
+	ticks active, suspended;
 	ticks lua, native;       /* in which it ran itself, by what was its
 	                          * innermost frame */
+	const struct coroutine *coroutine;
 };
 
 /* One row for each coroutine of the session, which lends them, in the order of a
- * metric of coroutine_view. lua and native: by index of the coroutine, or NULL.
- * The caller frees the rows with mem_free. */
+ * metric of coroutine_view. lua and native: by index of the coroutine. The
+ * caller frees the rows with mem_free. */
 struct coroutine_row *coroutine_rows(struct session *, const ticks *lua,
 				     const ticks *native,
 				     const struct metric *);

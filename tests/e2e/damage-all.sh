@@ -35,7 +35,7 @@ for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	plot) command -v gnuplot >/dev/null && ways+=("plot -o $T/plot.svg") ;;
 	report) ways+=("report --by-thread" "report --from 3us --by vm") ;;
 	slow) ways+=("slow -n 5 *") ;;
-	stacks) ways+=("stacks --at 0s,5us,12us" "stacks --every 3us --fold") ;;
+	stacks) ways+=("stacks --at 0s,5us,12us" "stacks --every 3us --group") ;;
 	tree) ways+=("tree --csv" "tree --bottom-up --root coroutine") ;;
 	*) ways+=("$c") ;;
 	esac

@@ -157,7 +157,7 @@ local function steps(s, random, last, all)
 	if random(3) == 1 then
 		to = math.min(to, from + random(0, 3 * step))
 	elseif random(2) == 1 then
-		to = math.min(to, from + random(0, 3) * step)
+		to = math.min(to, from + random(1, 3) * step)
 	end
 	for tick = from, to, step do
 		moment(s, tick, last, all)
@@ -174,7 +174,7 @@ function stacks.checks(s, random)
 		if when then
 			table.insert(checks, {
 				args = "stacks --csv " .. when ..
-					(is_fold and " --fold" or ""),
+					(is_fold and " --group" or ""),
 				rows = is_fold and folded(all) or single(all) })
 		end
 	end

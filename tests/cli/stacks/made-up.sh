@@ -5,7 +5,7 @@
 . tests/cli/same.inc
 make_trace t coroutines=1 chunks=6 threads=3
 same at 0 "$W" stacks --at 6us,11.87us t
-same fold 0 "$W" stacks --every 4us --from 2us --fold t
+same group 0 "$W" stacks --every 4us --from 2us --group t
 same csv 0 "$W" stacks --at 6000ns --csv t
 same late 0 "$W" stacks --at 5s t
 same none 1 "$W" stacks t

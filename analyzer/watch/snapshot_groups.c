@@ -1,6 +1,6 @@
-/* stacks_fold.c - a hash map from stacks to how many there are.
+/* snapshot_groups.c - a hash map from stacks to how many there are.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/stacks_fold.h"
+#include "analyzer/watch/snapshot_groups.h"
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
@@ -15,17 +15,17 @@ struct group {
 	size_t order;
 };
 
-struct stacks_fold {
-	stacks_fold_fn fn;
+struct snapshot_groups {
+	snapshot_groups_fn fn;
 	void *ctx;
 	struct group *groups;
 	size_t count, room, moment;
 	struct map *known;       /* (hash, probe) to group + 1 */
 };
 
-struct stacks_fold *stacks_fold_new(stacks_fold_fn fn, void *ctx)
+struct snapshot_groups *snapshot_groups_new(snapshot_groups_fn fn, void *ctx)
 {
-	struct stacks_fold *const f = mem_alloc(sizeof(*f));
+	struct snapshot_groups *const f = mem_alloc(sizeof(*f));
 
 	f->fn = fn;
 	f->ctx = ctx;
@@ -48,19 +48,19 @@ static uint64_t hash(const struct snapshot_stack *s)
 	return h;
 }
 
-static int is_alike(const struct snapshot_stack *a,
+static bool is_equal(const struct snapshot_stack *a,
 		    const struct snapshot_stack *b)
 {
 	if (a->state != b->state || a->is_thread != b->is_thread ||
 	    a->count != b->count)
-		return 0;
+		return false;
 	for (size_t i = 0; i < a->count; i++)
 		if (a->frames[i].func != b->frames[i].func ||
 		    a->frames[i].omitted != b->frames[i].omitted ||
 		    a->frames[i].flags != b->frames[i].flags ||
 		    a->frames[i].level != b->frames[i].level)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 static int compare(const void *a, const void *b)
@@ -72,7 +72,7 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void flush(struct stacks_fold *f)
+static void flush(struct snapshot_groups *f)
 {
 	if (f->count > 0)
 		qsort(f->groups, f->count, sizeof(*f->groups), compare);
@@ -84,7 +84,7 @@ static void flush(struct stacks_fold *f)
 	map_clear(f->known);
 }
 
-static void add_group(struct stacks_fold *f, const struct snapshot_stack *s)
+static void add_group(struct snapshot_groups *f, const struct snapshot_stack *s)
 {
 	struct snapshot_frame *const frames =
 		mem_alloc((s->count + 1) * sizeof(*frames));
@@ -96,7 +96,7 @@ static void add_group(struct stacks_fold *f, const struct snapshot_stack *s)
 	f->groups[f->count++].stack.frames = frames;
 }
 
-void stacks_fold_add(struct stacks_fold *f, const struct snapshot_stack *s)
+void snapshot_groups_add(struct snapshot_groups *f, const struct snapshot_stack *s)
 {
 	const uint64_t h = hash(s);
 
@@ -111,14 +111,14 @@ void stacks_fold_add(struct stacks_fold *f, const struct snapshot_stack *s)
 			*id = (uint32_t)f->count;
 			return;
 		}
-		if (is_alike(&f->groups[*id - 1].stack, s)) {
+		if (is_equal(&f->groups[*id - 1].stack, s)) {
 			f->groups[*id - 1].count++;
 			return;
 		}
 	}
 }
 
-void stacks_fold_finish(struct stacks_fold *f)
+void snapshot_groups_finish(struct snapshot_groups *f)
 {
 	flush(f);
 	mem_free(f->groups);
