@@ -302,8 +302,8 @@ const struct cmd cmd_report = {
 	.summary = "rank functions by the time they take",
 	.about =
 	"Reads traces or profiles (several are merged) and lists their\n"
-	"functions, native and Lua ones together. A function that calls itself\n"
-	"has the total of its outermost call.\n"
+	"functions, native and Lua ones together. A function that calls\n"
+	"itself has the total of its outermost call.\n"
 	"\n"
 	"--by ranks groups of functions by the same rule: of a group's calls\n"
 	"within one another the outermost counts. body is the outermost\n"

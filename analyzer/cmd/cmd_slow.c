@@ -1,5 +1,5 @@
-/* cmd_slow.c - "weft slow": how long a function's calls took, and the slowest of
- * them one by one.
+/* cmd_slow.c - "weft slow": how long a function's calls took, and the slowest
+ * of them one by one.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -491,20 +491,20 @@ const struct cmd cmd_slow = {
 	"parameters or source if you like, or a pattern such as 'str*';\n"
 	"several together: 'a|b'.\n"
 	"\n"
-	"--thread, --process and the times choose calls by where and when they\n"
-	"began. A call that did not end is listed with what it took so far; one\n"
-	"whose entry nobody saw is only counted. The histogram is of calls that\n"
-	"ended.\n"
+	"--thread, --process and the times choose calls by where and when\n"
+	"they began. A call that did not end is listed with what it took so\n"
+	"far; one whose entry was not seen is only counted. The histogram is\n"
+	"of calls that ended.\n"
 	"\n"
 	"In CSV, coroutine 0 is the thread's own stack; level 1 or 2 is a\n"
-	"signal handler that interrupted a hook; start_ns counts from the start\n"
-	"of the recording. end says how the call ended: returned, unwound, died\n"
-	"with its coroutine, cut where records are missing, open at the end.\n"
-	"is_partial is 1 if a part of it was not recorded: self and suspended\n"
-	"are at least these. stack has the function names, outermost first,\n"
-	"with ; between. --callees adds callees and callees_ns, the path of the\n"
-	"most expensive callees, in the same way; a callee's time is its total,\n"
-	"or what --sort says.",
+	"signal handler that interrupted a hook; start_ns counts from the\n"
+	"start of the recording. end says how the call ended: returned,\n"
+	"unwound, died with its coroutine, cut where records are missing,\n"
+	"open at the end. is_partial is 1 if a part of it was not recorded:\n"
+	"self and suspended are at least these. stack has the function names,\n"
+	"outermost first, with ; between. --callees adds callees and\n"
+	"callees_ns, the path of the most expensive callees, in the same way;\n"
+	"a callee's time is its total, or what --sort says.",
 	.opts = opts,
 	.refused = refused,
 	.run = run,

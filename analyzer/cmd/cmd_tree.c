@@ -243,17 +243,17 @@ const struct cmd cmd_tree = {
 	"~, stands on top of what resumed it, so that its time is part of\n"
 	"the resumer's.\n"
 	"\n"
-	"--bottom-up turns the tree around: functions by self time, below each\n"
-	"its callers, below each of these their callers. A line's figures are the\n"
-	"function's own, for the calls on that way, and the sum of\n"
-	"those in the lines below; ~ marks a resumer instead of a caller,\n"
-	"[outside] where stacks begin.\n"
+	"--bottom-up turns the tree around: functions by self time, below\n"
+	"each its callers, below these their callers. A line's figures are\n"
+	"the function's own, for the calls on that way, and the sum of those\n"
+	"in the lines below; ~ marks a resumer instead of a caller, [outside]\n"
+	"where stacks begin.\n"
 	"\n"
 	"A function that calls itself has one line, with the number of levels\n"
 	"shown there. recursive are the calls that began while the function\n"
 	"was open already.\n"
 	"\n"
-	"In CSV, is_body (--bottom-up: resumes) is 1 where the table shows a ~.",
+	"In CSV, is_body (--bottom-up: resumes) is 1 where the table has a ~.",
 	.opts = opts,
 	.run = run,
 };

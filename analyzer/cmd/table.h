@@ -28,8 +28,8 @@ void table_row(struct table *, const void *row);
 /* Print the table unless it has no row; free what table_begin made. */
 void table_end(struct table *);
 
-/* How many rows are shown, SIZE_MAX for all: what --top gave (0 stands for all,
- * SIZE_MAX says that it was not given), else the usual number, but all in CSV. */
+/* How many rows are shown, SIZE_MAX for all. given is what --top said: 0 for
+ * all, SIZE_MAX if it was not given: then the usual number, or all in CSV. */
 size_t table_top(size_t given, size_t usual, bool csv);
 
 /* Print "... and 12 functions (--top 0 shows all)", nothing if count is 0. The

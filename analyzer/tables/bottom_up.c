@@ -1,6 +1,6 @@
-/* bottom_up.c - all nodes of the tree in one array. A row is a range of it: nodes
- * that have the same callers as far as the row goes. The next step up sorts the
- * range by caller, so that the array is all the memory that rows need.
+/* bottom_up.c - all nodes of the tree in one array. A row is a range of it: the
+ * nodes that have the same callers as far as the row goes. The next step up
+ * sorts the range by caller: the array is all the memory that rows need.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/bottom_up.h"
 #include "analyzer/base/mem.h"

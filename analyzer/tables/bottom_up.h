@@ -1,6 +1,6 @@
 /* bottom_up.h - a calling-context tree as rows, inverted: below each root its
- * functions, below each function its callers, below each caller its own callers,
- * up to where the stack begins. Pure.
+ * functions, below each function its callers, below each caller its own
+ * callers, up to where the stack begins. Pure.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_TABLES_BOTTOM_UP_H
 #define WEFT_ANALYZER_TABLES_BOTTOM_UP_H

@@ -64,6 +64,7 @@ static void take_off(struct work *w, node_id id)
 		arc->suspended_of -= w->suspended[id];
 }
 
+/* Add a node to the arc from its parent's function, and to its function. */
 static void add_node(struct work *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
@@ -167,6 +168,7 @@ static int compare(const void *a, const void *b, void *metric)
 	return strcmp(x->relation, y->relation);
 }
 
+/* An arc as it is seen from one of its ends. */
 static struct callers_row row_of(const struct callers *c,
 				 const struct callers_arc *arc, bool is_callee)
 {
@@ -216,6 +218,7 @@ struct callers_row callers_own(const struct callers *c, func_id f)
 
 /* ---- their columns ------------------------------------------------------ */
 
+/* The table tells a function's calls of itself apart. */
 static METRIC_GETTER(get_relation)
 {
 	const struct callers_row *const r = row;
@@ -254,24 +257,22 @@ static METRIC_GETTER(get_name)
 
 static const struct metric metrics[] = {
 	METRIC_TOTAL,
-	{ "share", METRIC_SHARE, 0, NULL, NULL,
-	  "total of the function's total", .get = get_share, .drop = 1 },
+	{ "share", METRIC_SHARE, .get = get_share, .drop = 1,
+	  .help = "part of the function's total" },
 	METRIC_SELF,
 	METRIC_SUSPENDED,
 	METRIC_CALLS,
-	{ "calls-share", METRIC_SHARE, 0, "share", NULL,
-	  "part of the callee's calls", .get = get_share, .drop = 3 },
+	{ "calls-share", METRIC_SHARE, 0, "share", .get = get_share, .drop = 3,
+	  .help = "part of the callee's calls" },
 	METRIC_RECURSIVE,
 	METRIC_PLACE(struct callers_row, f.func, "", "other_"),
-	{ "relation", METRIC_TEXT, 0, "", NULL,
-	  "function, caller, resumer, callee or resumed",
-	  .get = get_relation },
-	{ "function", METRIC_TEXT, METRIC_OF_FUNC, NULL, NULL,
-	  "the function that is asked for",
-	  METRIC_AT(struct callers_row, of), get_function },
+	{ "relation", METRIC_TEXT, 0, "", .get = get_relation,
+	  .help = "function, caller, resumer, callee, resumed" },
+	{ "function", METRIC_TEXT, METRIC_AT(struct callers_row, of),
+	  get_function, .help = "the function that is asked for" },
 	METRIC_PLACE(struct callers_row, of, "of-", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "other",
-	  "its caller or callee", .get = get_name, .shrink = 24 },
+	  .get = get_name, .shrink = 24, .help = "its caller or callee" },
 	{ NULL }
 };
 

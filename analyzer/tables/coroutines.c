@@ -16,7 +16,8 @@ static const char *body_name(const struct metric_source *s, func_id body)
 	       func_get(s->session->funcs, body)->name;
 }
 
-/* In CSV the body of a coroutine that never ran is empty. */
+/* The field is the body. In CSV the body of a coroutine that never ran is
+ * empty. */
 static METRIC_GETTER(get_body)
 {
 	v->brief = body_name(s, (func_id)v->count);
@@ -110,40 +111,37 @@ static METRIC_GETTER(get_threads)
 			 c->thread_count - known);
 }
 
+#define AT(field) METRIC_AT(struct coroutine_row, field)
+
 static const struct metric coroutine_metrics[] = {
-	{ "active", METRIC_TIME, METRIC_SORTS, NULL, NULL,
-	  "from each resume to what ended it", METRIC_AT(struct coroutine_row, active) },
-	{ "lua", METRIC_TIME, METRIC_REREAD, "in Lua", NULL,
-	  "part of active in its own Lua code",
-	  METRIC_AT(struct coroutine_row, lua), .drop = 1 },
-	{ "native", METRIC_TIME, METRIC_REREAD, NULL, NULL,
-	  "part of active in its own native code",
-	  METRIC_AT(struct coroutine_row, native), .drop = 1 },
-	{ "suspended", METRIC_TIME, METRIC_SORTS, NULL, NULL,
-	  "between a suspension and a resume", METRIC_AT(struct coroutine_row, suspended) },
-	{ "resumes", METRIC_COUNT, METRIC_SORTS, NULL, NULL,
-	  "how often it was resumed", METRIC_AT(struct coroutine_row, resumes) },
-	{ "state", METRIC_TEXT, 0, NULL, NULL,
-	  "new, suspended, running, returned, error", .get = get_state,
-	  .drop = 3 },
-	{ "id", METRIC_NUMBER, METRIC_SORTS | METRIC_RISES, NULL, NULL,
-	  "its number", METRIC_AT(struct coroutine_row, id) },
-	{ "creator", METRIC_NUMBER, METRIC_DASH, NULL, NULL,
-	  "the coroutine that made it", METRIC_AT(struct coroutine_row, creator), .drop = 4 },
-	{ "kind", METRIC_TEXT, METRIC_DROP_EMPTY, NULL, NULL,
-	  "lua, or native: a fiber", .get = get_kind },
-	{ "pid", METRIC_NUMBER, 0, NULL, NULL, "its process", METRIC_AT(struct coroutine_row, pid),
-	  .drop = 5 },
-	{ "threads", METRIC_TEXT, 0, NULL, NULL,
-	  "numbers of those that it ran on", .get = get_threads, .drop = 2 },
-	{ "vm", METRIC_NUMBER, 0, NULL, NULL,
-	  "its Lua state; a fiber's first one", METRIC_AT(struct coroutine_row, vm) },
-	{ "inferred", METRIC_NUMBER, 0, NULL, NULL,
-	  "switches seen at the next event only", METRIC_AT(struct coroutine_row, inferred) },
+	{ "active", METRIC_TIME, METRIC_SORTS, AT(active),
+	  .help = "from each resume to what ended it" },
+	{ "lua", METRIC_TIME, METRIC_REREAD, "in Lua", AT(lua), .drop = 1,
+	  .help = "part of active in its own Lua code" },
+	{ "native", METRIC_TIME, METRIC_REREAD, AT(native), .drop = 1,
+	  .help = "part of active in its own native code" },
+	{ "suspended", METRIC_TIME, METRIC_SORTS, AT(suspended),
+	  .help = "between a suspension and a resume" },
+	{ "resumes", METRIC_COUNT, METRIC_SORTS, AT(resumes),
+	  .help = "how often it was resumed" },
+	{ "state", METRIC_TEXT, .get = get_state, .drop = 3,
+	  .help = "new, suspended, running, returned, error" },
+	{ "id", METRIC_NUMBER, METRIC_SORTS | METRIC_RISES, AT(id),
+	  .help = "its number" },
+	{ "creator", METRIC_NUMBER, METRIC_DASH, AT(creator), .drop = 4,
+	  .help = "the coroutine that made it" },
+	{ "kind", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_kind,
+	  .help = "lua, or native: a fiber" },
+	{ "pid", METRIC_NUMBER, AT(pid), .drop = 5, .help = "its process" },
+	{ "threads", METRIC_TEXT, .get = get_threads, .drop = 2,
+	  .help = "numbers of those that it ran on" },
+	{ "vm", METRIC_NUMBER, AT(vm),
+	  .help = "its Lua state; a fiber's first one" },
+	{ "inferred", METRIC_NUMBER, AT(inferred),
+	  .help = "switches seen at the next event only" },
 	METRIC_PLACE(struct coroutine_row, body, "", ""),
-	{ "name", METRIC_TEXT, METRIC_NAME, "body", "function",
-	  "its outermost function", METRIC_AT(struct coroutine_row, body),
-	  get_body, .shrink = 24 },
+	{ "name", METRIC_TEXT, METRIC_NAME, "body", "function", AT(body),
+	  get_body, .shrink = 24, .help = "its outermost function" },
 	{ NULL }
 };
 
@@ -183,12 +181,13 @@ static int compare_group(const void *a, const void *b)
 	return x->body < y->body ? -1 : x->body > y->body;
 }
 
+/* By nearest rank. */
 static uint64_t quantile(const uint64_t *sorted, size_t n, size_t percent)
 {
 	return sorted[(n * percent + 99) / 100 - 1];
 }
 
-/* Sorts the values. */
+/* How n values, one or more, are distributed. Sorts them. */
 static struct coroutine_figure figure(uint64_t *values, size_t n)
 {
 	struct coroutine_figure f = { 0 };
@@ -204,8 +203,9 @@ static struct coroutine_figure figure(uint64_t *values, size_t n)
 	return f;
 }
 
-static struct coroutine_group group(const struct session *s, const uint32_t *ids,
-				    size_t n, uint64_t *values)
+static struct coroutine_group group(const struct session *s,
+				    const uint32_t *ids, size_t n,
+				    uint64_t *values)
 {
 	const struct coroutine *const all = s->coroutines;
 	struct coroutine_group g = { .body = all[ids[0]].body, .count = n };
@@ -249,7 +249,7 @@ struct coroutine_group *coroutine_groups(const struct session *s, size_t *count)
 	return groups;
 }
 
-/* The field is the sum. */
+/* The field is the sum. The CSV has the mean rounded to whole numbers. */
 static METRIC_GETTER(get_mean)
 {
 	const struct coroutine_group *const g = row;
@@ -258,46 +258,38 @@ static METRIC_GETTER(get_mean)
 	v->count = (v->count + g->count / 2) / g->count;
 }
 
+#undef AT
+#define AT(field) METRIC_AT(struct coroutine_group, field)
 #define FIGURE(what, unit, mean_unit) \
-	{ #what "-sum", unit, 0, NULL, NULL, "sum of " #what, \
-	  METRIC_AT(struct coroutine_group, what.sum) }, \
-	{ #what "-mean", mean_unit, 0, NULL, NULL, "mean of " #what, \
-	  METRIC_AT(struct coroutine_group, what.sum), get_mean }, \
-	{ #what "-p50", unit, 0, NULL, NULL, "half of them had no more", \
-	  METRIC_AT(struct coroutine_group, what.p50) }, \
-	{ #what "-p95", unit, 0, NULL, NULL, "95% of them had no more", \
-	  METRIC_AT(struct coroutine_group, what.p95) }, \
-	{ #what "-p99", unit, 0, NULL, NULL, "99% of them had no more", \
-	  METRIC_AT(struct coroutine_group, what.p99) }, \
-	{ #what "-max", unit, 0, NULL, NULL, "the most", \
-	  METRIC_AT(struct coroutine_group, what.max) }
+	{ #what "-sum", unit, AT(what.sum) }, \
+	{ #what "-mean", mean_unit, AT(what.sum), get_mean }, \
+	{ #what "-p50", unit, AT(what.p50) }, \
+	{ #what "-p95", unit, AT(what.p95) }, \
+	{ #what "-p99", unit, AT(what.p99) }, \
+	{ #what "-max", unit, AT(what.max) }
 
 static const struct metric group_metrics[] = {
-	{ "count", METRIC_COUNT, 0, NULL, NULL, "how many coroutines",
-	  METRIC_AT(struct coroutine_group, count) },
+	{ "count", METRIC_COUNT, AT(count) },
 	FIGURE(active, METRIC_TIME, METRIC_MEAN),
 	FIGURE(suspended, METRIC_TIME, METRIC_MEAN),
 	FIGURE(resumes, METRIC_COUNT, METRIC_COUNT),
 	METRIC_PLACE(struct coroutine_group, body, "", ""),
-	{ "name", METRIC_TEXT, METRIC_NAME, "body", "function",
-	  "their outermost function", METRIC_AT(struct coroutine_group, body),
-	  get_body, .shrink = 24 },
+	{ "function", METRIC_TEXT, AT(body), get_body },
 	{ NULL }
 };
 
-#define FIGURE_NAMES(what) \
+#define FIGURES(what) \
 	what "-sum," what "-mean," what "-p50," what "-p95," what "-p99," \
 	what "-max"
-#define FIGURES FIGURE_NAMES("active") "," FIGURE_NAMES("suspended") "," \
-	FIGURE_NAMES("resumes")
 
 const struct metric_view coroutine_group_view = {
-	group_metrics, "count," FIGURES ",name",
-	"name,language,module,file,line,count," FIGURES
+	group_metrics, "", "function,language,module,file,line,count,"
+	FIGURES("active") "," FIGURES("suspended") "," FIGURES("resumes")
 };
 
 /* ---- three rows a group ------------------------------------------------- */
 
+/* Only the first of a group's rows shows what all three have in common. */
 static bool is_first(const struct coroutine_line *l)
 {
 	return l->figure == &l->group->active;
@@ -316,7 +308,7 @@ static METRIC_GETTER(get_line_name)
 	v->text = is_first(l) ? body_name(s, l->body) : "";
 }
 
-/* What the metric is named after. */
+/* The figure that the metric is named after: a time, or a number of resumes. */
 static METRIC_GETTER(get_line_figure)
 {
 	const struct coroutine_line *const l = row;
@@ -333,23 +325,23 @@ static METRIC_GETTER(get_line_figure)
 	v->unit = is_time ? METRIC_MEAN : METRIC_REAL;
 }
 
-#define LINE_FIGURE(name, ...) \
-	{ name, METRIC_TIME, 0, .get = get_line_figure, __VA_ARGS__ }
+#define FIGURE_OF_LINE(name, ...) \
+	{ name, METRIC_TIME, .get = get_line_figure, __VA_ARGS__ }
 
 static const struct metric line_metrics[] = {
-	{ "count", METRIC_COUNT, 0, .get = get_line_count },
+	{ "count", METRIC_COUNT, .get = get_line_count },
 	{ "of", METRIC_TEXT, 0, "of each",
 	  METRIC_AT(struct coroutine_line, title) },
-	LINE_FIGURE("mean", .drop = 0),
-	LINE_FIGURE("p50", .drop = 0),
-	LINE_FIGURE("p95", .drop = 1),
-	LINE_FIGURE("p99", .drop = 2),
-	LINE_FIGURE("max", .drop = 0),
+	FIGURE_OF_LINE("mean", .drop = 0),
+	FIGURE_OF_LINE("p50", .drop = 0),
+	FIGURE_OF_LINE("p95", .drop = 1),
+	FIGURE_OF_LINE("p99", .drop = 2),
+	FIGURE_OF_LINE("max", .drop = 0),
 	{ "name", METRIC_TEXT, METRIC_NAME, "body", .get = get_line_name,
 	  .shrink = 24 },
 	{ NULL }
 };
 
 const struct metric_view coroutine_line_view = {
-	line_metrics, "count,of,mean,p50,p95,p99,max,name", "count"
+	line_metrics, "count,of,mean,p50,p95,p99,max,name", ""
 };

@@ -8,19 +8,23 @@
 
 /* ---- single ones -------------------------------------------------------- */
 
+/* A coroutine. Times are ticks; active includes the coroutines it resumed. */
 struct coroutine_row {
 	func_id body;            /* 0: it never ran */
-	uint32_t pid, inferred;
-	uint64_t id, creator, vm, resumes;
+	uint32_t pid;
+	uint32_t inferred;       /* switches seen at the next event only */
+	uint64_t id, creator;    /* serials; creator 0: a thread, or unknown */
+	uint64_t vm;             /* serial of its Lua state; 0: unknown */
+	uint64_t resumes;
 	ticks active, suspended;
 	ticks lua, native;       /* in which it ran itself, by what was its
 	                          * innermost frame */
 	const struct coroutine *coroutine;
 };
 
-/* One row for each coroutine of the session, which lends them, in the order of a
- * metric of coroutine_view. lua and native: by index of the coroutine. The
- * caller frees the rows with mem_free. */
+/* A row for each coroutine of the session, in the order of a metric of
+ * coroutine_view; rows borrow from the session. lua and native: by index of the
+ * coroutine. The caller frees the rows with mem_free. */
 struct coroutine_row *coroutine_rows(struct session *, const ticks *lua,
 				     const ticks *native,
 				     const struct metric *);

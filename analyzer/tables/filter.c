@@ -11,8 +11,8 @@
 
 /* ---- patterns ----------------------------------------------------------- */
 
-/* Match one alternative, [p, end), with [t, last). When the rest does not match,
- * the last "*" takes one character more; earlier ones need not be tried again. */
+/* Does one alternative, [p, end), match [t, last)? When the rest does not, the
+ * last "*" takes one character more; earlier ones need not be tried again. */
 static bool match_part(const char *t, const char *last, const char *p,
 		      const char *end)
 {

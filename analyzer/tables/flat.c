@@ -1,5 +1,5 @@
-/* flat.c - the flat table: the figures of every node of the tree are added to its
- * group's row.
+/* flat.c - the flat table: each node of the tree adds its figures to the row of
+ * its group.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/flat.h"
 #include "analyzer/model/hist.h"
@@ -61,6 +61,7 @@ struct work {
 	bool *is_in;             /* by node: is its thread counted? */
 };
 
+/* The shortest and the longest call of the row; 0 is a length, too. */
 static void add_range(struct work *w, uint32_t group, const struct cct_node *n)
 {
 	struct flat_row *const row = &w->row[group];
@@ -149,6 +150,7 @@ static void add_all(struct flat *t, struct work *w)
 	}
 }
 
+/* The groups that have a node, in the order of their numbers. */
 static void collect(struct flat *t, const struct work *w)
 {
 	t->rows = mem_alloc((t->groups->count + 1) * sizeof(*t->rows));
@@ -168,7 +170,8 @@ static void collect(struct flat *t, const struct work *w)
 
 /* ---- percentiles -------------------------------------------------------- */
 
-/* The finished calls' nodes of each group as a list: first[group], next[node]. */
+/* The nodes with finished calls as a list for each group: first[group],
+ * next[node]. */
 struct lists { node_id *first, *next; };
 
 static struct lists list_nodes(const struct work *w)
@@ -311,6 +314,7 @@ static METRIC_GETTER(get_mean)
 	v->real = v->is_none ? 0 : (double)f->total / (double)f->calls;
 }
 
+/* Without switches or histograms the field is unknown, not 0. */
 static METRIC_GETTER(get_if_known)
 {
 	const struct flat *const t = s->table;
@@ -319,6 +323,7 @@ static METRIC_GETTER(get_if_known)
 			!t->has_switches;
 }
 
+/* pid, tid or thread: the name for the text, else the number. */
 static METRIC_GETTER(get_thread)
 {
 	const struct flat *const t = s->table;
@@ -334,49 +339,54 @@ static METRIC_GETTER(get_name)
 	v->text = flat_name(s->table, row);
 }
 
-#define SWITCHES(name, title, help, field, ...) \
+#define AT(field) METRIC_AT(struct flat_row, field)
+#define SWITCHES(name, title, field, help, ...) \
 	{ name, METRIC_TIME, METRIC_SORTS | METRIC_SWITCHES, title, NULL, \
-	  help, METRIC_AT(struct flat_row, field), get_if_known, __VA_ARGS__ }
+	  help, AT(field), get_if_known, __VA_ARGS__ }
 #define QUANTILE(name, help) \
 	{ #name, METRIC_TIME, METRIC_SORTS | METRIC_QUANTILE, NULL, NULL, \
-	  help, METRIC_AT(struct flat_row, name), get_if_known }
+	  help, AT(name), get_if_known }
 
+/* In the order of "--columns all" and of the help. A new column is a row here,
+ * and its name below if it is a usual one. */
 static const struct metric metrics[] = {
 	METRIC_SELF,
-	{ "share", METRIC_SHARE, 0, NULL, NULL, "part of all rows' self",
-	  .get = get_share },
-	{ "traced", METRIC_SHARE, 0, NULL, NULL, "part of all the time traced",
-	  .get = get_share },
+	{ "share", METRIC_SHARE, .get = get_share,
+	  .help = "part of all rows' self" },
+	{ "traced", METRIC_SHARE, .get = get_share,
+	  .help = "part of all the time traced" },
 	METRIC_TOTAL,
 	METRIC_WALL,
 	METRIC_SUSPENDED,
-	SWITCHES("cpu", NULL, "part of self in which the thread ran", cpu, .drop = 6),
-	SWITCHES("off-cpu", NULL, "part of self in which it did not", off, .drop = 5),
-	SWITCHES("total-cpu", "total cpu", "part of total in which the thread ran", total_cpu,
-		 .drop = 0),
-	SWITCHES("total-off-cpu", "total off", "part of total in which it did not",
-		 total_off, .drop = 0),
+	SWITCHES("cpu", NULL, cpu, "part of self in which the thread ran",
+		 .drop = 6),
+	SWITCHES("off-cpu", NULL, off, "part of self in which it did not",
+		 .drop = 5),
+	SWITCHES("total-cpu", "total cpu", total_cpu,
+		 "part of total in which the thread ran", .drop = 0),
+	SWITCHES("total-off-cpu", "total off", total_off,
+		 "part of total in which it did not", .drop = 0),
 	METRIC_CALLS,
 	METRIC_RECURSIVE,
-	{ "mean", METRIC_MEAN, METRIC_SORTS, NULL, NULL, "total per call",
-	  .get = get_mean, .drop = 3 },
-	{ "min", METRIC_TIME, METRIC_SORTS, NULL, NULL,
-	  "the shortest finished call", METRIC_AT(struct flat_row, min) },
+	{ "mean", METRIC_MEAN, METRIC_SORTS, .get = get_mean, .drop = 3,
+	  .help = "total per call" },
+	{ "min", METRIC_TIME, METRIC_SORTS, AT(min),
+	  .help = "the shortest finished call" },
 	QUANTILE(p50, "half of them took no longer"),
 	QUANTILE(p95, "95% of them took no longer"),
 	QUANTILE(p99, "99% of them took no longer"),
-	{ "max", METRIC_TIME, METRIC_SORTS, NULL, NULL,
-	  "the longest finished call", METRIC_AT(struct flat_row, max) },
+	{ "max", METRIC_TIME, METRIC_SORTS, AT(max),
+	  .help = "the longest finished call" },
 	METRIC_PLACE(struct flat_row, f.func, "", ""),
-	{ "pid", METRIC_NUMBER, METRIC_OF_THREAD, NULL, NULL,
-	  "the process, with --by-thread", .get = get_thread },
-	{ "tid", METRIC_NUMBER, METRIC_OF_THREAD, NULL, NULL,
-	  "the thread's number", .get = get_thread },
-	{ "thread", METRIC_TEXT, METRIC_OF_THREAD, NULL, NULL,
-	  "the thread's name", .get = get_thread },
+	{ "pid", METRIC_NUMBER, METRIC_OF_THREAD, .get = get_thread,
+	  .help = "the process, with --by-thread" },
+	{ "tid", METRIC_NUMBER, METRIC_OF_THREAD, .get = get_thread,
+	  .help = "the thread's number" },
+	{ "thread", METRIC_TEXT, METRIC_OF_THREAD, .get = get_thread,
+	  .help = "the thread's name" },
 	{ "name", METRIC_TEXT, METRIC_SORTS | METRIC_NAME, "function",
-	  "function", "the function, or the group", .get = get_name,
-	  .shrink = 24 },
+	  "function", .get = get_name, .shrink = 24,
+	  .help = "the function, or the group" },
 	{ NULL }
 };
 

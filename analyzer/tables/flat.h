@@ -26,7 +26,7 @@ struct flat {
 	struct flat_row *rows;   /* groups that have a node in the tree */
 	size_t count;
 	struct groups *groups;
-	uint32_t thread;         /* the one that is counted, as in the options */
+	uint32_t thread;         /* the one that is counted; see the options */
 	ticks self;              /* sum of all rows: shares are parts of it */
 	ticks root_self;         /* time in no function. Not in self, unless
 	                          * groups are threads, processes or labels */

@@ -12,6 +12,7 @@
 
 /* ---- values ------------------------------------------------------------- */
 
+/* A field of 1, 4 or 8 bytes. */
 static uint64_t number_at(const struct metric *m, const void *row)
 {
 	const char *const at = (const char *)row + m->at;
@@ -80,6 +81,7 @@ const struct metric *metric_sorting(const struct metric *m, size_t i)
 
 /* ---- columns ------------------------------------------------------------ */
 
+/* "total-off-cpu" is total_off_cpu_ns in CSV. */
 static void set_key(struct metric_column *c, const struct metric *m)
 {
 	snprintf(c->key, sizeof(c->key), "%s%s", m->key ? m->key : m->name,
@@ -90,6 +92,7 @@ static void set_key(struct metric_column *c, const struct metric *m)
 			*at = '_';
 }
 
+/* Insert a column, unless it is there already. */
 static void insert(struct metric_columns *c, size_t at, const struct metric *m)
 {
 	for (size_t i = 0; i < c->count; i++)
@@ -147,8 +150,9 @@ static int no_column(const struct metric *all, unsigned lacks,
 			snprintf(names + used, sizeof(names) - used, "%s, ",
 				 m->name);
 	}
-	return err_add("--columns: there is no column \"%.*s\"; there are %sand "
-		       "all", (int)(length < 100 ? length : 100), name, names);
+	return err_add("--columns: there is no column \"%.*s\"; there are %s"
+		       "and all", (int)(length < 100 ? length : 100), name,
+		       names);
 }
 
 /* Add the metrics that are named. A name may begin with +. */

@@ -1,8 +1,10 @@
-/* metric.h - the columns of tables. A row of a metric table is all that is known
- * about a column: the table, the CSV, --sort, --columns and their help are made
- * of it. First file of tables/, where a session's tree becomes rows: the flat
- * table, callers, trees, groups of coroutines. The folder may use the model; it
- * knows no file, no terminal and no option.
+/* metric.h - the columns of tables. A row of a metric table is all there is to
+ * know about a column: the table, the CSV, --sort, --columns and their help are
+ * made of it.
+ *
+ * analyzer/tables: a session's tree becomes rows here: the flat table, callers,
+ * trees, coroutines. The folder may use base and model; it knows no file, no
+ * terminal and no option.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_TABLES_METRIC_H
 #define WEFT_ANALYZER_TABLES_METRIC_H
@@ -171,7 +173,8 @@ struct figures {
 	  METRIC_AT(struct figures, recursive), .drop = 4 }
 #define METRIC_SELF \
 	{ "self", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
-	  "total less the total of its callees", METRIC_AT(struct figures, self) }
+	  "total less the total of its callees", \
+	  METRIC_AT(struct figures, self) }
 #define METRIC_TOTAL \
 	{ "total", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
 	  "from entry to exit, less suspended", \

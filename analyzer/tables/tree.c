@@ -25,10 +25,11 @@ static node_id target(struct cct *cct, const struct cct_path *p, node_id id,
 	       same : 0;
 }
 
-/* By old node: its new node, and how many calls of its function on the path went
- * to that, this one included. */
+/* By old node: its new node, and how many calls of its function on the path
+ * went to that one, this call included. */
 struct moved { node_id to; uint32_t level; };
 
+/* Add the figures of a node to the node `into`, or to a new place. */
 static void move(struct recursion *r, struct moved *moved, struct cct *from,
 		 node_id id, node_id into)
 {
@@ -169,6 +170,7 @@ static int compare(const void *a, const void *b, void *ctx)
 	return x->crosses - y->crosses;
 }
 
+/* Add a level: the rows below the parent. */
 static void push(struct levels *l, const struct tree_source *source,
 		 const struct tree_row *parent, const struct metric *metric)
 {
@@ -229,6 +231,7 @@ static METRIC_GETTER(get_share)
 	v->whole = style->time;
 }
 
+/* Roots are not called. */
 static METRIC_GETTER(get_calls)
 {
 	v->is_none = v->count == 0 &&
@@ -275,33 +278,30 @@ static METRIC_GETTER(get_name)
 	v->brief = line;
 }
 
+#define AT(field) METRIC_AT(struct tree_row, field)
+
 static const struct metric metrics[] = {
 	METRIC_TOTAL,
-	{ "share", METRIC_SHARE, 0, NULL, NULL,
-	  "part of all time: of total, or bottom up of self",
-	  .get = get_share, .drop = 1 },
+	{ "share", METRIC_SHARE, .get = get_share, .drop = 1,
+	  .help = "total (bottom up: self) of all time" },
 	METRIC_SELF,
 	METRIC_WALL,
 	METRIC_SUSPENDED,
-	{ "calls", METRIC_COUNT, METRIC_SORTS, NULL, NULL,
-	  "how often it was called here", METRIC_AT(struct figures, calls),
-	  get_calls },
+	{ "calls", METRIC_COUNT, METRIC_SORTS, AT(f.calls), get_calls,
+	  .help = "how often it was called here" },
 	METRIC_RECURSIVE,
-	{ "levels", METRIC_COUNT, 0, NULL, NULL,
-	  "how deep the recursion shown here is",
-	  METRIC_AT(struct tree_row, levels) },
-	{ "node", METRIC_NUMBER, 0, NULL, NULL, "the row's number",
-	  METRIC_AT(struct tree_row, number) },
-	{ "parent", METRIC_NUMBER, 0, NULL, NULL,
-	  "its parent's number, 0 for none",
-	  METRIC_AT(struct tree_row, parent) },
-	{ "depth", METRIC_NUMBER, 0, NULL, NULL, "0 for the roots",
-	  METRIC_AT(struct tree_row, depth) },
-	{ "is-body", METRIC_NUMBER, 0, NULL, NULL,
-	  "1 where the table shows ~", METRIC_AT(struct tree_row, crosses) },
+	{ "levels", METRIC_COUNT, AT(levels),
+	  .help = "how deep the recursion shown here is" },
+	{ "node", METRIC_NUMBER, AT(number), .help = "the row's number" },
+	{ "parent", METRIC_NUMBER, AT(parent),
+	  .help = "its parent's number, 0 for none" },
+	{ "depth", METRIC_NUMBER, AT(depth), .help = "0 for the roots" },
+	{ "is-body", METRIC_NUMBER, AT(crosses),
+	  .help = "1 where the table shows ~" },
 	METRIC_PLACE(struct tree_row, f.func, "", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
-	  "the function, or the thread", .get = get_name, .shrink = 30 },
+	  .get = get_name, .shrink = 30,
+	  .help = "the function, or the thread" },
 	{ NULL }
 };
 

@@ -40,8 +40,8 @@ static uint64_t hash(const struct snapshot_stack *s)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct snapshot_frame *const f = &s->frames[i];
 
-		h ^= (uint64_t)(f->func + f->omitted) << 20 ^ (uint64_t)f->level << 16 ^
-		     f->flags;
+		h ^= (uint64_t)(f->func + f->omitted) << 20 ^
+		     (uint64_t)f->level << 16 ^ f->flags;
 		h *= UINT64_C(0x9e3779b97f4a7c15);
 		h ^= h >> 29;
 	}
@@ -96,7 +96,8 @@ static void add_group(struct snapshot_groups *f, const struct snapshot_stack *s)
 	f->groups[f->count++].stack.frames = frames;
 }
 
-void snapshot_groups_add(struct snapshot_groups *f, const struct snapshot_stack *s)
+void snapshot_groups_add(struct snapshot_groups *f,
+			 const struct snapshot_stack *s)
 {
 	const uint64_t h = hash(s);
 

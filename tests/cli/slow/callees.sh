@@ -62,5 +62,5 @@ while read -r count tid; do
 		tail -n +2 | wc -l)" = "$count" ] || fail "thread $tid"
 done <"$T/calls"
 [ "$(wc -l <"$T/calls")" = 3 ] || fail "no three threads"
-same no-thread 1 "$W" slow --thread nobody '*0x1000' t
+same no-thread 2 "$W" slow --thread nobody '*0x1000' t
 exit 0
