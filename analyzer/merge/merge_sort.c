@@ -194,54 +194,66 @@ static void copy_labels(struct sorting *s, uint32_t process)
 	mem_free(list);
 }
 
+/* A sorted copy of rows, and in ids the new index of each. */
+static void *sort_rows(struct sorting *s, const void *rows, size_t count,
+		       size_t size, order_fn fn, uint32_t *ids)
+{
+	uint32_t *const order = sorted(count, 0, fn, s);
+	char *const to = mem_alloc((count + 1) * size);
+
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(to + i * size, (const char *)rows + order[i] * size,
+		       size);
+		ids[order[i]] = i;
+	}
+	mem_free(order);
+	return to;
+}
+
+/* Labels come in the order of the processes that have them. */
 static void sort_processes(struct sorting *s)
 {
 	const struct session *const from = s->from;
 	struct session *const to = s->to;
-	uint32_t *const order = sorted(from->process_count, 0, by_process, s);
+	uint32_t *const old = mem_alloc((from->process_count + 1) *
+					sizeof(*old));
 
 	to->process_count = from->process_count;
-	to->processes = mem_alloc((to->process_count + 1) *
-				  sizeof(*to->processes));
+	to->processes = sort_rows(s, from->processes, from->process_count,
+				  sizeof(*to->processes), by_process,
+				  s->id.process);
+	for (uint32_t i = 0; i < from->process_count; i++)
+		old[s->id.process[i]] = i;
 	to->labels = mem_alloc((from->label_count + 1) * sizeof(*to->labels));
 	for (uint32_t i = 0; i < to->process_count; i++) {
-		to->processes[i] = from->processes[order[i]];
 		to->processes[i].path = merge_copy(to, to->processes[i].path);
-		s->id.process[order[i]] = i;
-		copy_labels(s, order[i]);
+		copy_labels(s, old[i]);
 	}
 	assert(to->label_count == from->label_count);
-	mem_free(order);
+	mem_free(old);
 }
 
+/* Threads and Lua states have their processes by index. */
 static void sort_threads(struct sorting *s)
 {
 	struct session *const to = s->to;
-	uint32_t *const order = sorted(s->from->thread_count, 0, by_thread, s);
 
 	to->thread_count = s->from->thread_count;
-	to->threads = mem_alloc((to->thread_count + 1) * sizeof(*to->threads));
-	for (uint32_t i = 0; i < to->thread_count; i++) {
-		to->threads[i] = s->from->threads[order[i]];
+	to->threads = sort_rows(s, s->from->threads, to->thread_count,
+				sizeof(*to->threads), by_thread, s->id.thread);
+	for (uint32_t i = 0; i < to->thread_count; i++)
 		to->threads[i].process = s->id.process[to->threads[i].process];
-		s->id.thread[order[i]] = i;
-	}
-	mem_free(order);
 }
 
 static void sort_vms(struct sorting *s)
 {
 	struct session *const to = s->to;
-	uint32_t *const order = sorted(s->from->vm_count, 0, by_vm, s);
 
 	to->vm_count = s->from->vm_count;
-	to->vms = mem_alloc((to->vm_count + 1) * sizeof(*to->vms));
-	for (uint32_t i = 0; i < to->vm_count; i++) {
-		to->vms[i] = s->from->vms[order[i]];
+	to->vms = sort_rows(s, s->from->vms, to->vm_count, sizeof(*to->vms),
+			    by_vm, s->id.vm);
+	for (uint32_t i = 0; i < to->vm_count; i++)
 		to->vms[i].process = s->id.process[to->vms[i].process];
-		s->id.vm[order[i]] = i;
-	}
-	mem_free(order);
 }
 
 /* ---- the tree ---- */

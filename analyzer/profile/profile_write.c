@@ -204,6 +204,7 @@ struct sampler {
 	uint64_t frames[FRAMES_MAX];
 };
 
+/* Declare a kind of value that samples have. */
 static void put_type(struct output *out, const char *type, const char *unit)
 {
 	Prof__ValueType value = PROF__VALUE_TYPE__INIT, *list = &value;
@@ -216,6 +217,7 @@ static void put_type(struct output *out, const char *type, const char *unit)
 	put(out, &part);
 }
 
+/* Write a module as a mapping. */
 static void put_module(struct sampler *p, elf_id id)
 {
 	const struct elf_module *const m = func_elf(p->session->funcs, id);
@@ -236,6 +238,7 @@ static void put_module(struct sampler *p, elf_id id)
 	put(p->out, &part);
 }
 
+/* Write a function and its location, both with this id. */
 static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 {
 	Prof__Function function = PROF__FUNCTION__INIT, *functions = &function;
@@ -260,6 +263,7 @@ static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 	put(p->out, &part);
 }
 
+/* Write a location for frames that have no function of their own. */
 static uint64_t put_stand_in(struct sampler *p, uint64_t id, const char *name)
 {
 	const struct func f = { .name = name, .file = "" };
@@ -268,6 +272,7 @@ static uint64_t put_stand_in(struct sampler *p, uint64_t id, const char *name)
 	return id;
 }
 
+/* Fill in p->frames with the stack of a node, the innermost frame first. */
 static size_t stack_of(struct sampler *p, node_id id)
 {
 	struct cct *const t = p->session->cct;
@@ -294,6 +299,7 @@ static void add_text(Prof__Label *labels, size_t *count, int64_t key,
 	labels[(*count)++].str = text;
 }
 
+/* Fill in the labels of a sample: thread, program, tid, coroutine. */
 static size_t labels_of(struct sampler *p, uint32_t thread, node_id body,
 			Prof__Label *labels)
 {
@@ -341,6 +347,7 @@ static void put_sample(struct sampler *p, node_id id, uint32_t thread)
 	put(p->out, &part);
 }
 
+/* Write a sample for each node that has any figures. */
 static void put_samples(struct sampler *p)
 {
 	struct cct *const t = p->session->cct;
@@ -360,6 +367,7 @@ static void put_samples(struct sampler *p)
 	mem_free(thread);
 }
 
+/* Write what other tools show beside the figures. */
 static void put_about(struct sampler *p, const struct profile_about *about)
 {
 	Prof__Profile part = PROF__PROFILE__INIT;
@@ -415,6 +423,7 @@ struct writer {
 	uint64_t rows;
 };
 
+/* The number that a column has for a row; of a text, the text's number. */
 static uint64_t value_of(struct writer *w, const struct profile_field *f,
 			 const char *row, size_t i)
 {
@@ -445,6 +454,7 @@ static void fill(struct writer *w, const struct profile_table *t,
 	}
 }
 
+/* Write a block of rows as a table of columns. */
 static void put_block(struct writer *w, enum profile_kind kind,
 		      const char *rows, size_t count)
 {
@@ -474,6 +484,7 @@ static void put_block(struct writer *w, enum profile_kind kind,
 	mem_free(column);
 }
 
+/* Write an array of rows, block by block. */
 static void put_rows(struct writer *w, enum profile_kind kind, const void *rows,
 		     size_t count)
 {
@@ -484,34 +495,16 @@ static void put_rows(struct writer *w, enum profile_kind kind, const void *rows,
 			  count - i < BLOCK_ROWS ? count - i : BLOCK_ROWS);
 }
 
-/* Write the nodes; a parent is given by how much smaller its id is. */
-static void put_nodes(struct writer *w)
-{
-	struct cct *const t = w->session->cct;
-	struct cct_node *const block = mem_alloc(BLOCK_ROWS * sizeof(*block));
-	size_t used = 0;
-
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		block[used] = *cct_get(t, id);
-		if (block[used].parent > 0)
-			block[used].parent = id - block[used].parent;
-		if (++used == BLOCK_ROWS || id == cct_count(t)) {
-			put_block(w, PROFILE_NODE, (const char *)block, used);
-			used = 0;
-		}
-	}
-	mem_free(block);
-}
-
 /* A block of rows that is written when it is full. */
 struct block {
 	struct writer *w;
 	enum profile_kind kind;
 	void *rows;
-	size_t used;
-	node_id last;
+	size_t used;             /* rows */
+	node_id last;            /* of the last row */
 };
 
+/* Room for the next row, which the caller fills. */
 static void *next_row(struct block *b)
 {
 	const size_t size = profile_tables[b->kind].row_size;
@@ -532,6 +525,23 @@ static void end_block(struct block *b)
 	mem_free(b->rows);
 }
 
+/* Write the nodes; a parent is given by how much smaller its id is. */
+static void put_nodes(struct writer *w)
+{
+	struct block b = { .w = w, .kind = PROFILE_NODE };
+	struct cct *const t = w->session->cct;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		struct cct_node *const n = next_row(&b);
+
+		*n = *cct_get(t, id);
+		if (n->parent > 0)
+			n->parent = id - n->parent;
+	}
+	end_block(&b);
+}
+
+/* Write how many calls of each node were of which length. */
 static void put_lengths(struct writer *w)
 {
 	struct block b = { .w = w, .kind = PROFILE_LENGTH };
@@ -554,6 +564,7 @@ static void put_lengths(struct writer *w)
 	end_block(&b);
 }
 
+/* Write the times off the CPU of nodes that have any. */
 static void put_cpu(struct writer *w)
 {
 	struct block b = { .w = w, .kind = PROFILE_CPU };

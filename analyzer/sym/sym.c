@@ -1,6 +1,7 @@
 /* sym.c - names for the functions of a session. Each ELF module is read in a
- * child process with limits, which sends back what it finds; whatever happens
- * to the child, the names that came are kept and the rest get stand-ins.
+ * child process with limits, which sends back what it finds. Whatever happens
+ * to the child, the names that came are kept, and the other functions are
+ * called after their addresses.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym.h"
 
@@ -10,15 +11,16 @@
 #include "analyzer/sym/sym_find.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Lua functions ---- */
 
-/* Of a source that is program text, this much stands in the name. */
+/* A source that is program text is shown up to so many characters. */
 enum { TEXT_SHOWN = 40 };
 
-/* "@file" names a file, "=name" is any name, the rest is the text itself, of
- * which the first line is shown. */
+/* Lua's rules for chunk names: "@file" is a file, "=name" is any name, all else
+ * is the program text itself, of which the first line is shown. */
 static const char *source_name(const char *source, struct arena *arena)
 {
 	char shown[TEXT_SHOWN + 32];
@@ -35,19 +37,20 @@ static const char *source_name(const char *source, struct arena *arena)
 	return arena_copy(arena, shown, (size_t)length);
 }
 
-/* The same file shown within a name: its last part is enough. */
+/* The file as it is shown within a name. */
 static const char *short_name(const char *file)
 {
 	return file[0] == '[' ? file : text_base_name(file);
 }
 
-/* Lua says "?" where the key of a call is no constant. */
+/* Lua says "?" if the key of a call is no constant. */
 static bool is_name(const char *hint)
 {
 	return hint[0] != '\0' && strcmp(hint, "?") != 0;
 }
 
-/* LuaJIT's own functions have no lines; "=[builtin:NAME]" is all there is. */
+/* Name one of LuaJIT's own functions, which have no lines, but the source
+ * "=[builtin:NAME]". */
 static bool is_builtin(struct func *f, struct arena *arena)
 {
 	static const char begin[] = "=[builtin:";
@@ -65,8 +68,7 @@ static bool is_builtin(struct func *f, struct arena *arena)
 	return true;
 }
 
-/* Which of the functions on its lines it is, counted from 1, where it is not
- * the first. */
+/* "#2" for the second function on the same lines; "" for the first. */
 static const char *which(const struct func *f, char to[16])
 {
 	to[0] = '\0';
@@ -100,43 +102,43 @@ void sym_lua_name(struct func *f, struct arena *arena)
 /* ---- native functions ---- */
 
 enum {
-	ALL_MODULES = 4,     /* modules together may take so many times what
-	                      * one may */
-	SERVER_SECONDS = 10, /* to be spent on servers, all modules together */
-	ENOUGH = 1 << 20,    /* bytes, whatever was asked */
+	ALL_MODULES = 4,     /* all modules together may take this many times
+	                      * what one may */
+	SERVER_SECONDS = 10, /* spent on servers, all modules together */
+	BYTES_LEAST = 1 << 20, /* that a child may send */
 };
 
 /* A name may come twice, from the symbol table and the debug information. */
 static const uint64_t bytes_each = 2 * (sizeof(struct sym_answer) +
 					2 * SYM_NAME_BYTES);
 
-/* One module's naming, seen from the parent. */
+/* The naming of one module. */
 struct task {
 	struct func_table *funcs;
 	struct arena *arena;
 	elf_id elf;
 	struct sym_module *module;
-	struct sym_query *queries;         /* by rising id, here */
+	struct sym_query *queries;         /* by rising id; the child sorts its
+	                                    * own copy by offset */
 	size_t count;
 	struct sym_wish wish;
-	unsigned *server_seconds;          /* that are left */
+	unsigned *server_seconds;          /* left for servers */
 };
 
-/* Is this one of the functions that were asked for? Nobody else's name is
+static int by_id(const void *key, const void *query)
+{
+	const uint32_t x = *(const uint32_t *)key;
+	const uint32_t y = ((const struct sym_query *)query)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Is this one of the functions that were asked for? No other function's name is
  * changed, whatever the child sends. */
 static bool is_asked(const struct task *task, uint32_t id)
 {
-	size_t low = 0, high = task->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (task->queries[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < task->count && task->queries[low].id == id;
+	return bsearch(&id, task->queries, task->count, sizeof(*task->queries),
+		       by_id) != NULL;
 }
 
 static void take_module(const struct task *task,
@@ -182,6 +184,7 @@ static void send_name(void *ctx, uint32_t id, const char *name,
 		       name, file);
 }
 
+/* A sym_work_fn: find the file and send the names of the functions. */
 static void do_name(const void *ctx, FILE *to)
 {
 	const struct task *const task = ctx;
@@ -195,7 +198,7 @@ static void do_name(const void *ctx, FILE *to)
 	fflush(to);
 	if (found.fd >= 0 &&
 	    sym_elf_name(found.fd, found.path, task->queries, task->count,
-			   send_name, to, found.why, sizeof(found.why)) != 0)
+			 send_name, to, found.why, sizeof(found.why)) != 0)
 		sym_child_send(to, (struct sym_answer){ .id = 0 }, "",
 			       found.why);
 }
@@ -206,7 +209,7 @@ static void name_module(struct task *task, unsigned seconds)
 {
 	const struct sym_job job = {
 		do_name, task, take_answer, task, seconds,
-		ENOUGH + task->count * bytes_each
+		BYTES_LEAST + task->count * bytes_each
 	};
 	char why[SYM_WHY];
 
@@ -216,9 +219,9 @@ static void name_module(struct task *task, unsigned seconds)
 		task->module->why = arena_copy(task->arena, why, strlen(why));
 }
 
-/* A name for what has none: what Lua calls it, or where it lies. */
-static void stand_in(struct func_table *funcs, struct func *f,
-		     struct arena *arena)
+/* Name a function that has no name: as Lua calls it, or after its address. */
+static void name_by_address(struct func_table *funcs, struct func *f,
+			    struct arena *arena)
 {
 	char text[SYM_NAME_BYTES];
 	int size;
@@ -238,6 +241,7 @@ static void stand_in(struct func_table *funcs, struct func *f,
 	f->name = arena_copy(arena, text, (size_t)size);
 }
 
+/* Ask for the functions of the module that have no name yet. */
 static void gather(struct task *task)
 {
 	size_t room = 0;
@@ -308,7 +312,7 @@ struct sym_module *sym_name(struct func_table *funcs, struct arena *arena,
 		if (f->kind == FUNC_LUA)
 			sym_lua_name(f, arena);
 		else if (f->name[0] == '\0')
-			stand_in(funcs, f, arena);
+			name_by_address(funcs, f, arena);
 	}
 	return modules;
 }

@@ -11,30 +11,33 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/model/func.h"
 
+#include <stdbool.h>
+
 struct sym_options {
-	const char *debug_dirs;  /* folders to search first, ':' between them,
-	                          * or NULL */
-	unsigned seconds;        /* a module may take at most this long */
-	const char *archive;     /* folder that weft record --archive made, or
+	const char *debug_dirs;  /* folders to search, separated by ':', or
 	                          * NULL */
-	const char *servers;     /* debuginfod's URLS to ask; NULL: those of
+	unsigned seconds;        /* a module may take at most this long */
+	const char *archive;     /* the folder that weft record --archive made,
+	                          * or NULL */
+	const char *servers;     /* URLs of debuginfod's servers; NULL: those of
 	                          * DEBUGINFOD_URLS */
 };
 
-/* What became of an ELF module. Strings are the arena's, never NULL. */
+/* How far the functions of an ELF module got names. Strings are the arena's,
+ * never NULL. */
 struct sym_module {
 	const char *file;        /* the file that named it, "" if none */
 	const char *why;         /* what is wrong or missing, "" if nothing */
-	size_t asked, named;     /* its functions; those it has a name for */
-	size_t hinted;           /* others, named as Lua calls them */
-	int is_refused;          /* only other builds of it were found */
+	size_t asked, named;     /* its functions; those that got a name */
+	size_t hinted;           /* how many are named as Lua calls them */
+	bool is_refused;         /* only other builds of it were found */
 };
 
-/* Fill in name, file and file_line of every function of the table, never ""
- * afterwards. The ELF files are read in a process of their own for each module,
- * so that a hostile or huge one costs its own names only. Strings go into the
- * arena. Returns an array, one a module: entry 0 is not used. Freed with
- * mem_free. */
+/* Fill in name, file and file_line of every function of the table; no name is
+ * "" afterwards. Each ELF file is read in a process of its own, so that a
+ * hostile or huge file costs the names of its own functions only. Strings go
+ * into the arena. Returns an array with an element for each module id (0 is not
+ * used), to be freed with mem_free. */
 struct sym_module *sym_name(struct func_table *, struct arena *,
 			    const struct sym_options *);
 

@@ -15,6 +15,9 @@
 
 /* ---- C++ names ---- */
 
+/* The C++ library's own demangler is loaded when the first C++ name
+ * comes, so that weft itself needs no C++ library. Where C++ programs
+ * run, there is one. */
 typedef char *demangle_fn(const char *symbol, char *to, size_t *size,
 			  int *status);
 
@@ -51,6 +54,7 @@ const char *sym_demangle(const char *symbol)
 
 enum { ID_SHOWN = 16, PAGE = 1 << 16 };
 
+/* What a section adds to the worth of a file. */
 static enum sym_worth section_worth(const char *name, const GElf_Shdr *header,
 				    enum sym_want want)
 {
@@ -96,7 +100,8 @@ void sym_elf_hex(const uint8_t *bytes, size_t count, char *to)
 		to += sprintf(to, "%02x", bytes[i]);
 }
 
-/* From the load bias to the end of what is mapped, as the recorder has it. */
+/* The size of the module in memory, as the recorder has it: from the load bias
+ * to the end of what is mapped. */
 static uint64_t mapped_size(Elf *elf)
 {
 	GElf_Phdr part;
@@ -194,8 +199,8 @@ const char *sym_die_name(Dwarf_Die *die, const char *symbol)
 	return !name ? NULL : sym_demangle(name);
 }
 
-/* In DWARF 5, which clang writes so, file 0 is the unit's own source; libdw
- * 0.188 takes that for no file. */
+/* The source file in which a function is declared. In clang's DWARF 5, file 0
+ * is the unit's own source; libdw 0.188 takes that for no file. */
 static const char *declared_in(const struct sym_unit *unit, Dwarf_Die *die)
 {
 	const char *const file = dwarf_decl_file(die);
@@ -209,6 +214,7 @@ static const char *declared_in(const struct sym_unit *unit, Dwarf_Die *die)
 	return file;
 }
 
+/* The source file and line of the code at address. */
 static const char *begins_in(const struct sym_unit *unit, uint64_t address,
 			     int *line)
 {
@@ -221,7 +227,7 @@ static const char *begins_in(const struct sym_unit *unit, uint64_t address,
 	return dwarf_linesrc(at, NULL, NULL);
 }
 
-/* A relative source name counts from where the compiler ran. */
+/* A relative name of a source file is relative to where the compiler ran. */
 void sym_die_place(const struct sym_unit *unit, Dwarf_Die *die,
 		   uint64_t address, char *to, size_t size, uint32_t *line)
 {
@@ -241,13 +247,14 @@ void sym_die_place(const struct sym_unit *unit, Dwarf_Die *die,
 
 /* ---- names ---- */
 
+/* The functions asked for, and the module that is read. */
 struct naming {
 	Dwfl_Module *module;
 	const struct sym_query *queries;
 	size_t count;
 	sym_answer_fn answer;
 	void *ctx;
-	struct sym_unit unit;  /* that is being read */
+	struct sym_unit unit;  /* the one that is being read */
 };
 
 static int by_offset(const void *a, const void *b)
@@ -273,8 +280,8 @@ static size_t first_from(const struct naming *n, uint64_t offset)
 	return low;
 }
 
-/* A hook is given the entry of a function, so a symbol that begins elsewhere is
- * another one's. */
+/* The symbol at an address. The hook gets the entry of a function, so a symbol
+ * that begins elsewhere is another function's. */
 static const char *symbol_from(const struct naming *n, uint64_t address)
 {
 	GElf_Off inside;
@@ -285,8 +292,9 @@ static const char *symbol_from(const struct naming *n, uint64_t address)
 	return name && inside == 0 ? name : NULL;
 }
 
-/* The tracer books a function at an odd address to the even one before it; no
- * instrumented function is a single byte long, so it cannot be another's. */
+/* The symbol at a recorded address. The tracer records a function at an odd
+ * address under the even one before it. No instrumented function is one byte
+ * long, so that address is no other function's. */
 static const char *symbol_at(const struct naming *n, uint64_t offset)
 {
 	const char *const name = symbol_from(n, offset);
@@ -334,8 +342,9 @@ static void answer_entry(const struct naming *n, Dwarf_Die *die,
 		answer_at(n, die, entry - 1);
 }
 
-/* A function that was split into a hot and a cold part has ranges and no entry
- * of its own; what a hook was given is the beginning of one of them. */
+/* Answer for a function of the debug information. One that was split into a hot
+ * and a cold part has ranges and no entry; the hook got the beginning of one of
+ * them. */
 static int visit_function(Dwarf_Die *die, void *ctx)
 {
 	const struct naming *const n = ctx;
@@ -350,8 +359,8 @@ static int visit_function(Dwarf_Die *die, void *ctx)
 	return DWARF_CB_OK;
 }
 
-/* Does the unit hold code of any function asked for? A unit that does not say
- * where its code is may hold any. */
+/* May the unit have code of a function that is asked for? A unit that does not
+ * say where its code is may have any. */
 static bool is_wanted(const struct naming *n, Dwarf_Die *unit)
 {
 	Dwarf_Addr base, begin, end;
