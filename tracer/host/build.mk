@@ -1,4 +1,7 @@
 # libweft.so: lives in the recorded program; libc alone.
+# CFLAGS=-DWEFT_CHECKED makes the checked build (in a build folder of its own, as
+# in "make B=build/checked CFLAGS=-DWEFT_CHECKED host unit-bin"): thread_valid and
+# its like are looked at after each hook.
 # Files in lua_abi/ see Lua's headers: they are compiled once for each version of
 # Lua, and linked into one object that shows a single symbol, lua_abi_54 and so on.
 HOST_ABI_SRC := $(wildcard tracer/host/lua_abi/*.c)

@@ -1,4 +1,4 @@
-/* weft.h - what a program may tell the recording it runs in. Everything here is
+/* weft.h - what a program may tell the recording it runs in. Every function is
  * safe to call when the program is not being recorded: it then does nothing.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_H
@@ -8,84 +8,101 @@
 extern "C" {
 #endif
 
-/* Stop recording, in every process of the recording. Returns 1 if it was on,
- * 0 if not. Off costs about a nanosecond a call. */
+/* --------------------------------------------------------------- on and off */
+
+/* Stops recording in every process of the recording. Returns 1 if it was on, 0
+ * if not. While it is off a call costs about a nanosecond. */
 int weft_pause(void);
 
-/* Record (again), in every process of the recording. Calls that are open at
- * this moment are not known; they show as "open before start". Returns 0, 1 if
- * recording was on already, -1 if this program is not being recorded. */
+/* Starts recording again in every process of the recording. Calls that are open
+ * at this moment are not known; reports show them as "open before start".
+ * Returns 0, 1 if recording was on already, -1 if this program is not being
+ * recorded. */
 int weft_resume(void);
 
-/* Leave a mark of that name in the calling thread's record. name: UTF-8, ended
- * by NUL; the first 256 bytes are kept. */
-void weft_mark(const char *name);
-
-/* Say something about this run, such as service, version or zone; reports can
- * tell and group runs by it. The first 256 bytes of each are kept. 0, or -1
- * if it could not be recorded. */
-int weft_label(const char *key, const char *value);
-
-/* A recording with a title: what lies between weft_start and weft_stop of
- * that title is one; up to 8 of them may overlap in a process, and reports
- * can show each alone (--recording TITLE). Recording is turned on with the
- * first, if it was off, and then off with the last. Without a title (NULL or
- * ""): weft_resume and weft_pause. It is in effect when the function
- * returns. weft_start: 0 started, 1 it runs already, -1 this program is not
- * being recorded, -2 too many. weft_stop: 1 stopped, 0 it did not run. */
+/* Starts the recording with this title: what lies between it and weft_stop
+ * of the same title, which reports can show alone (--recording TITLE). Up to
+ * 8 may overlap in a process. The first one turns recording on if it was
+ * off; then the last one turns it off again. title: UTF-8; NULL or "": the
+ * same as weft_resume. Recording is on when the function returns. Returns 0,
+ * 1 if this title runs already, -1 if this program is not being recorded, -2
+ * if too many run. */
 int weft_start(const char *title);
+
+/* Stops the recording with this title. NULL or "": the same as weft_pause.
+ * Returns 1, or 0 if it did not run. */
 int weft_stop(const char *title);
 
-/* Record only what runs inside of weft_inside_begin and weft_inside_end
- * (only not 0), from the next event of each thread on, or everything again
- * (0). Returns what it was, -1: this program is not being recorded. */
+/* Records native calls (on not 0) or leaves them alone (0). Calls of Lua
+ * functions are recorded either way. Returns whether they were recorded
+ * before, -1 if this program is not being recorded. */
+int weft_native(int on);
+
+/* Records only what runs between weft_inside_begin and weft_inside_end (only
+ * not 0), or everything again (0), from the next event of each thread on.
+ * Returns the value before, -1 if this program is not being recorded. */
 int weft_inside_only(int only);
 
-/* In pairs on one thread; may be nested. A nanosecond when everything is
- * recorded. Calls still open at the outermost end are ended there;
- * weft_inside_end then returns 1: nothing is recorded on this thread any
- * more. */
+/* Called in pairs on one thread, which may be nested. Costs a nanosecond when
+ * everything is recorded. Calls that are open at the outermost weft_inside_end
+ * end there. It returns 1 if nothing is recorded on this thread from then on,
+ * else 0. */
 void weft_inside_begin(void);
 int weft_inside_end(void);
 
-/* Record native calls (on not 0) or leave them alone; Lua is not concerned.
- * Returns what it was, -1: this program is not being recorded. */
-int weft_native(int on);
+/* --------------------------------------------------------- marks and labels */
 
-/* Native coroutines (fibers): for programs that switch stacks by themselves,
- * on one thread or from one to another. Those made with makecontext, and
- * those of libraries that tell a sanitizer of their switches, are found
- * without this. Switches may come from any thread, one after the other for
- * each fiber.
- *
- * weft_fiber_create: for a new stack, or an old one on which something new
- * begins. NULL if this program is not being recorded; the others ignore
- * that. weft_fiber_switch: right before the switch; NULL: back to the
- * thread's own stack. What is open on the fiber that is left, native calls
- * and Lua coroutines, goes with it. weft_fiber_destroy: it will not run
- * again, and the handle is not good any more. The fiber that runs may do so
- * itself, right before it switches away for the last time: that is its end,
- * and the thread is back on its own stack. */
-struct weft_fiber;
-struct weft_fiber *weft_fiber_create(void);
-void weft_fiber_switch(struct weft_fiber *fiber);
-void weft_fiber_destroy(struct weft_fiber *fiber);
+/* Leaves a mark with this name in the calling thread's record. name: UTF-8; the
+ * first 256 bytes are kept. */
+void weft_mark(const char *name);
 
-/* The number of its coroutine, as reports show it; NULL: of the fiber that
- * runs, 0 if none does. */
-unsigned long long weft_fiber_coroutine(const struct weft_fiber *fiber);
+/* Says something about this run, such as its service, version or zone;
+ * reports show it and group runs by it. key and value: UTF-8; the first 256
+ * bytes of each are kept. Returns 0, -1 if it could not be recorded. */
+int weft_label(const char *key, const char *value);
 
-/* How it stands with this process's recording. */
+/* ------------------------------------------------------------------- status */
+
+/* How this process is being recorded. */
 struct weft_status {
 	unsigned long size;      /* of this structure, set by the caller */
 	int recorded;            /* is this program being recorded at all? */
-	int on, native, lua;     /* now; native calls; Lua calls */
-	int inside_only;
-	unsigned long long lost; /* records, by threads that live */
+	int on;                  /* is recording on now? */
+	int native, lua;         /* are native calls recorded, and Lua's? */
+	int inside_only;         /* as weft_inside_only was told */
+	unsigned long long lost; /* records lost by threads that are alive */
 };
 
-/* 0, or -1: not recorded. Fills as much as size says. */
+/* Fills as much of *status as its size says. Returns 0, -1 if this program
+ * is not being recorded. */
 int weft_status(struct weft_status *status);
+
+/* ------------------------------------------------------- native coroutines
+ * For programs that switch stacks by themselves, on one thread or from one
+ * to another. Coroutines made with makecontext, and those of libraries that
+ * tell a sanitizer of their switches, are found without this. Any thread may
+ * switch to a fiber, one after the other. */
+
+struct weft_fiber;
+
+/* A handle for a new stack, or for an old one on which something new begins.
+ * Returns NULL if this program is not being recorded; the functions below
+ * ignore that. */
+struct weft_fiber *weft_fiber_create(void);
+
+/* To be called right before the switch to this fiber; NULL: back to the
+ * thread's own stack. What is open on the fiber that is left, native calls
+ * and Lua coroutines, goes with it. */
+void weft_fiber_switch(struct weft_fiber *fiber);
+
+/* The fiber will not run again; the handle is invalid from here on. The
+ * fiber that runs may do this itself, right before it switches away for the
+ * last time: that is its end, and the thread is back on its own stack. */
+void weft_fiber_destroy(struct weft_fiber *fiber);
+
+/* The number of the fiber's coroutine, as reports show it; NULL: of the
+ * fiber that runs. Returns 0 if there is none. */
+unsigned long long weft_fiber_coroutine(const struct weft_fiber *fiber);
 
 /* ------------------------------------------------------------------- Lua
  * Programs that use a shared Lua library need none of this: their Lua states
@@ -131,43 +148,49 @@ struct weft_lua_api {
 #undef WEFT_LUA_X
 };
 
-/* What weft_lua_attach calls: with the functions that serve L, for programs
- * that find them in another way. The table is copied. */
+/* What weft_lua_attach calls. For programs that find the functions that
+ * serve L in another way. The table is copied. Returns an enum
+ * weft_lua_result. */
 int weft_lua_attach_with(struct lua_State *L, const struct weft_lua_api *api);
 
-/* The number of the coroutine L, as reports show it; 0: a main state, or not
- * known (as yet: it gets its number when it first runs). */
+/* The number of the coroutine L, as reports show it. Returns 0 for a main
+ * state, and for a coroutine that is not known: it gets its number when it
+ * first runs. */
 unsigned long long weft_lua_coroutine(struct lua_State *L);
 
-/* Take weft's hook off L, this one coroutine, until weft_lua_attach(L): for
- * times in which nothing of it is to be recorded. The program's own stays. */
+/* Takes weft's hook off this one coroutine until weft_lua_attach(L): nothing
+ * of it is recorded meanwhile. The program's own hook stays. */
 void weft_lua_rest(struct lua_State *L);
 
-/* Where Lua is linked statically nobody sees lua_resume: switches of
- * coroutines are found at the next Lua event. To have them exact, call the
- * first before each lua_resume(L, ...) and the second right after it; from:
- * who resumes L, or any other lua_State of the same Lua. Harmless elsewhere. */
+/* Where Lua is linked statically weft does not see lua_resume, and finds
+ * switches of coroutines at the next Lua event. To have them exact, call
+ * weft_lua_resuming before each lua_resume(L, ...) and weft_lua_resumed
+ * right after it. from: who resumes L, or any other lua_State of the same
+ * Lua. Harmless elsewhere. */
 struct weft_lua_switch { unsigned long opaque[8]; };
 int weft_lua_resuming(struct lua_State *L, struct lua_State *from,
 		      struct weft_lua_switch *);
 void weft_lua_resumed(const struct weft_lua_switch *);
 
-/* Are calls of lua_ functions on L seen (L is of a shared Lua library)? */
+/* Returns 1 if weft sees calls of lua_ functions on L, since L is of a
+ * shared Lua library, else 0. */
 int weft_lua_is_interposed(struct lua_State *L);
 
-/* Functions of the library or program that address lies in are not recorded
- * when Lua calls them, nor are Lua functions of the source "=[weft]". 0, or
- * -1: too many. For modules that bring weft to Lua. */
+/* For modules that bring weft to Lua: functions of the library or program
+ * that address lies in are not recorded when Lua calls them, nor are Lua
+ * functions of the source "=[weft]". Returns 0, -1 if there are too many of
+ * them. */
 int weft_lua_hide(const void *address);
 
-/* The program turns LuaJIT's compiler on or off, or has it on at first, where
- * nobody sees luaJIT_setmode: while L is recorded it is off. 1: done once L is
- * recorded no more; 0: do it. */
+/* The program turns LuaJIT's compiler on or off, or has it on at first,
+ * where weft does not see luaJIT_setmode. The compiler is off while L is
+ * recorded. Returns 1 if weft does it once L is not recorded any more, 0 if
+ * the program is to do it. */
 int weft_lua_jit(struct lua_State *L, int on);
 
-/* Record no more of the Lua state L belongs to: its hook is taken off, from
- * each coroutine when it next runs. To be called on the thread that runs L.
- * Returns an enum weft_lua_result. Before lua_close it is not needed. */
+/* Stops recording the Lua state that L belongs to: the hook is taken off
+ * each coroutine when it next runs. To be called on the thread that runs L;
+ * not needed before lua_close. Returns an enum weft_lua_result. */
 int weft_lua_detach(struct lua_State *L);
 
 #ifdef __cplusplus
@@ -207,12 +230,13 @@ int luaJIT_setmode(lua_State *L, int idx, int mode);
 #endif
 #define WEFT_LUA_ALL(name) (weft_lua_function)name,
 
-/* Record the Lua state L belongs to, coroutines included, from now on: calls
- * that are open at this moment are not known. Best called right after the state
- * was made, on the thread that runs L; harmless when repeated. A hook set with
- * lua_sethook before is kept and goes on working; one set later replaces weft's
- * where Lua is linked statically: call this again after it. Returns an enum
- * weft_lua_result; negative: not recorded, the program runs on as before. */
+/* Records the Lua state that L belongs to, with its coroutines, from now on.
+ * Calls that are open at this moment are not known: best called right after
+ * the state was made. To be called on the thread that runs L; harmless when
+ * repeated. A hook that was set with lua_sethook before goes on working. One
+ * that is set later replaces weft's where Lua is linked statically: then
+ * call this again. Returns an enum weft_lua_result; if negative, the program
+ * runs on as before. */
 #ifdef __GNUC__
 __attribute__((no_instrument_function))
 #endif

@@ -1,4 +1,6 @@
-/* memory.c - a bump allocator over mmap. SPDX-License-Identifier: MIT */
+/* memory.c - a bump allocator: threads take pieces of the current block by
+ * adding to its count, and who finds it full maps the next.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
 
 #include <errno.h>
@@ -6,10 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 20, HEAD = 64 };
+enum { BLOCK = 1 << 20, HEAD = 64 }; /* bytes */
 
+/* At the start of its memory. */
 struct block {
-	_Atomic size_t used;
+	_Atomic size_t used; /* bytes, HEAD included; may exceed size */
 	size_t size;
 };
 
@@ -89,9 +92,10 @@ void *memory_grow(void *old, uint32_t *room, uint32_t need, size_t size)
 	return made;
 }
 
-/* The kernel reads a signal set before it looks what is to be done with it, and
- * 9 is nothing that can be done: EINVAL where it could be read, else EFAULT. A
- * tenth of what process_vm_readv takes, and no sandbox forbids it. */
+/* The kernel reads a signal set before it looks at what to do with it, and 9 is
+ * nothing it can do: the error is EINVAL if the set could be read, else EFAULT.
+ * This takes a tenth of the time of process_vm_readv, and no sandbox forbids
+ * it. */
 bool memory_readable(const void *at)
 {
 	const int saved = errno;
@@ -103,8 +107,8 @@ bool memory_readable(const void *at)
 	return is_there;
 }
 
-/* What lies there may have been freed: that is what the caller wants to
- * know. */
+/* Not watched by the sanitizers: what lies there may have been freed, which
+ * is what the caller wants to know. */
 __attribute__((no_sanitize("address", "thread")))
 bool memory_copy(void *to, const void *from, size_t size)
 {

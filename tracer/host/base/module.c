@@ -25,6 +25,7 @@ static void copy_path(char *to, size_t room, const char *from)
 	memcpy(to, from, strlen(from) + 1);
 }
 
+/* From a note segment of that many bytes, which is not trusted. */
 static void read_build_id(struct module *m, const ElfW(Nhdr) *note, size_t size)
 {
 	const char *at = (const char *)note, *const end = at + size;
@@ -88,7 +89,8 @@ static void fill(struct module *m, const struct dl_find_object *o)
 	read_notes(m);
 }
 
-static int same(const struct module *m, const struct dl_find_object *o)
+/* Is it the entry of this object, or of one that lay there before? */
+static bool is_at(const struct module *m, const struct dl_find_object *o)
 {
 	return atomic_load_explicit(&m->ready, memory_order_acquire) &&
 	       m->map == o->dlfo_link_map &&
@@ -96,23 +98,23 @@ static int same(const struct module *m, const struct dl_find_object *o)
 	       m->end == (uint64_t)o->dlfo_map_end;
 }
 
-/* Some module has gone since this one was seen: is what lies there now the
- * same, or another in its place? A program may close and open libraries for
- * ever. */
-static int still_is(struct module *m, const struct dl_find_object *o,
+/* If some module has gone since this one was seen: is it the same that lies
+ * there now? A program that closes and opens a library again and again must
+ * not use up the table, so the entry is used again if it is. */
+static bool still_is(struct module *m, const struct dl_find_object *o,
 		    uint32_t epoch)
 {
 	struct module now;
 
 	if (atomic_load(&m->epoch) == epoch)
-		return 1;
+		return true;
 	fill(&now, o);
 	if (now.bias != m->bias || strcmp(now.path, m->path) != 0 ||
 	    now.build_id_size != m->build_id_size ||
 	    memcmp(now.build_id, m->build_id, m->build_id_size) != 0)
-		return 0;
+		return false;
 	atomic_store(&m->epoch, epoch);
-	return 1;
+	return true;
 }
 
 int module_find(uint64_t address, const struct module **found)
@@ -125,7 +127,7 @@ int module_find(uint64_t address, const struct module **found)
 		return -1;
 	n = atomic_load(&module_count);
 	for (uint32_t i = n; i-- > 0;) {
-		if (i < DICT_MAX_MODULES && same(&modules[i], &o) &&
+		if (i < DICT_MAX_MODULES && is_at(&modules[i], &o) &&
 		    still_is(&modules[i], &o, epoch)) {
 			*found = &modules[i];
 			return (int)i;

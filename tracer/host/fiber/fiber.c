@@ -13,9 +13,10 @@ THREAD_LOCAL struct fiber *fiber_now;
 /* Chosen calls (weft_inside_only) that the thread's own stack is in. */
 static THREAD_LOCAL uint32_t own_region;
 
-/* Of no window: a fiber whose frames are not known. */
+/* The window of a fiber whose frames are not known. */
 #define NEVER UINT32_MAX
 
+/* The most reliable source of switches that has told of one. */
 static _Atomic int told_by;
 
 bool fiber_counts(enum fiber_by who)
@@ -30,7 +31,8 @@ bool fiber_counts(enum fiber_by who)
 
 /* ---------------------------------------------------------------- objects */
 
-/* Blocks are made, never given back; a bit of taken is an object in use. */
+/* Blocks of objects are never given back. A bit of taken stands for an
+ * object that is in use. roomy: the block in which one was free last. */
 struct block {
 	struct block *next;
 	_Atomic uint64_t taken;
@@ -39,6 +41,7 @@ struct block {
 
 static struct block *_Atomic blocks, *_Atomic roomy;
 
+/* A free object of this block, or NULL. */
 static struct fiber *take_from(struct block *b)
 {
 	uint64_t taken = atomic_load(&b->taken);
@@ -221,6 +224,7 @@ static void detach_ended(struct thread_state *s, uint32_t flags, uint64_t now)
 
 /* -------------------------------------------------------------- attaching */
 
+/* One segment of a fiber, with its frames. */
 static bool attach_part(struct thread_state *s, const struct fiber *f,
 			const struct fiber_part *p, const struct frame *from,
 			uint32_t flags, uint64_t now)
@@ -313,6 +317,7 @@ static void settle(struct thread_state *s)
 		       (uint64_t)__builtin_frame_address(0), now);
 }
 
+/* The thread is about to leave the stack it is on. */
 static void leave(struct fiber *from, bool ends, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
@@ -337,6 +342,7 @@ static void leave(struct fiber *from, bool ends, uint64_t sp)
 	thread_release(s);
 }
 
+/* Likewise, for the stack it goes to. */
 static void arrive(struct fiber *to, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);

@@ -82,8 +82,8 @@ void __sanitizer_start_switch_fiber(void **save, const void *bottom,
 void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
 				     size_t *size);
 
-/* A runtime that is loaded has them too: it is passed everything on, and its
- * calls say nothing to us. */
+/* If a sanitizer's runtime is loaded its functions do the work, and what is
+ * told to them is not used. */
 static struct {
 	void *(*create)(unsigned);
 	void (*destroy)(void *);
@@ -131,7 +131,7 @@ EXPORT void __tsan_switch_to_fiber(void *fiber, unsigned flags)
 		go(fiber, FIBER_BY_TSAN, HERE);
 }
 
-/* What stands for the thread's own stack where a program asks for it. */
+/* A handle for the thread's own stack. */
 static __thread struct fiber own = { .magic = FIBER_OWN };
 
 EXPORT void *__tsan_get_current_fiber(void)
@@ -147,8 +147,8 @@ EXPORT void __tsan_set_fiber_name(void *fiber, const char *name)
 		real.set_name(fiber, name);
 }
 
-/* The stack a thread was born with, as far as it matters to whom it is told:
- * they give it back to say that they switch to it. */
+/* The bounds of the stack that a thread was born with, roughly: programs
+ * hand them back to say that they switch to it. */
 enum { OWN_SIZE = 8 << 20 };
 
 static uint64_t own_high(void)
@@ -162,7 +162,7 @@ static uint64_t own_high(void)
 	return high;
 }
 
-/* The stack that the thread is on. */
+/* The stack that the thread has left last. */
 static __thread const void *came_from;
 static __thread size_t came_from_size;
 
@@ -219,7 +219,7 @@ EXPORT void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-/* makecontext takes ints; programs pass whole registers. */
+/* makecontext is said to take ints, but programs pass whole registers. */
 enum { ARGS = 16 };
 
 typedef uint64_t arg;
@@ -229,7 +229,7 @@ typedef uint64_t arg;
 typedef void body_fn(arg, arg, arg, arg, arg, arg, arg, arg, arg, arg, arg,
 		     arg, arg, arg, arg, arg);
 
-/* What makecontext was told. */
+/* The arguments of makecontext. */
 struct fiber_start {
 	body_fn *body;
 	const ucontext_t *link;
@@ -286,7 +286,8 @@ static void go_to(const ucontext_t *u, int ends, uint64_t sp)
 		fiber_switch(fiber_of(u), ends, sp);
 }
 
-/* The first thing that runs on the stack, and the last. */
+/* Runs on the stack first and last, around the function that makecontext was
+ * given. */
 static void run(unsigned low, unsigned high)
 {
 	struct fiber *const f = (struct fiber *)((uint64_t)high << 32 | low);
@@ -349,7 +350,7 @@ EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 {
 	const struct fiber *const f = fiber_now;
 
-	/* So that it is known again, wherever the program keeps it. */
+	/* So that fiber_of knows it again, wherever the program keeps it. */
 	if (f && f->high != 0) {
 		from->uc_stack.ss_sp = (void *)f->low;
 		from->uc_stack.ss_size = f->high - f->low;

@@ -1,4 +1,6 @@
-/* exclude.c - which Lua libraries call our hooks.
+/* exclude.c - which Lua libraries call our hooks. A library that is a Lua and
+ * nothing else is excluded whole; of a larger one, which may hold the program,
+ * those functions that are seen while Lua alone runs.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/base/memory.h"
@@ -16,13 +18,15 @@ _Atomic uint32_t exclude_count;
 _Atomic uint32_t exclude_known;
 THREAD_LOCAL enum exclude_learning exclude_learning;
 _Atomic uint32_t exclude_learners;
+
+/* Signals that were blocked before learning began. */
 static THREAD_LOCAL sigset_t before;
 
-/* Where the functions known one by one lie. */
+/* The modules in which functions are known one by one. */
 static struct excluded larger[EXCLUDE_MOST];
 static _Atomic uint32_t larger_count;
 
-/* What a library says of its symbols; NULL and 0 where it does not. */
+/* A library's tables of symbols; NULL and 0 for those that it does not have. */
 struct symbols {
 	const ElfW(Sym) *all;
 	const char *names;
@@ -31,7 +35,8 @@ struct symbols {
 	size_t used[2];       /* bytes */
 };
 
-/* The loader has made these addresses, where it may write. */
+/* Where this entry points. The loader has made it an address if the entry
+ * lies in memory that can be written; else it is an offset. */
 static const void *place(const struct link_map *map, const ElfW(Dyn) *d)
 {
 	return (const void *)(d->d_un.d_ptr < map->l_addr ?
@@ -91,7 +96,8 @@ static bool is_of_lua(const struct symbols *s, uint32_t i)
 	       strncmp(name, "lj_", 3) == 0;
 }
 
-/* Each bucket's chain ends with a word whose lowest bit is set. */
+/* Are all functions that it defines Lua's? Each bucket's chain ends with a word
+ * whose lowest bit is set. */
 static bool is_lua_alone(const struct symbols *s)
 {
 	const uint32_t buckets = !s->hash ? 0 : s->hash[0];
@@ -125,7 +131,7 @@ static void add(struct excluded *to, _Atomic uint32_t *count,
 	for (uint32_t i = 0; i < EXCLUDE_MOST; i++) {
 		if (atomic_load(&to[i].start) == start)
 			return;
-		/* Taken with a size of nothing, that holds no address. */
+		/* Until its size is set it holds no address. */
 		if (!atomic_compare_exchange_strong(&to[i].start, &none,
 						    start)) {
 			none = 0;
@@ -147,19 +153,19 @@ void exclude_look(const void *address)
 	    exclude_has((uint64_t)address) ||
 	    !read_symbols(o.dlfo_link_map, &s))
 		return;
-	/* What a program shows is what libraries of its ask for: no sign. */
+	/* A program exports what its libraries ask for: that tells nothing. */
 	if (o.dlfo_link_map->l_name[0] == '\0' || !calls_hooks(&s) ||
 	    !is_lua_alone(&s))
 		return;
 	add(exclude_code, &exclude_count, &o);
-	/* Of those that we stand in for it tells our address. */
+	/* Calls of functions that we stand in for have our address. */
 	if (_dl_find_object(&exclude_count, &o) == 0)
 		add(exclude_code, &exclude_count, &o);
 }
 
-/* ------------------------------------------------------- one by one */
+/* ------------------------------------------------------------- one by one */
 
-/* An object a function; no function's any more once its module is gone. */
+/* A function that is excluded; GONE once its module is. */
 struct function {
 	_Atomic uint64_t address;
 };
@@ -207,7 +213,7 @@ bool exclude_learn(const void *address)
 	    exclude_has((uint64_t)address) ||
 	    !read_symbols(o.dlfo_link_map, &s) || !calls_hooks(&s))
 		return false;
-	/* A handler's functions are the program's. */
+	/* What a signal handler calls is the program's. */
 	sigfillset(&all);
 	if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
 		return false;
@@ -227,9 +233,9 @@ bool exclude_learned(void)
 	return some;
 }
 
-/* ------------------------------------------------------- modules that go */
+/* --------------------------------------------------------- modules that go */
 
-/* Gone, and no longer the one that lay there. */
+/* Does another module, or none, lie where this one lay? */
 static bool has_gone(const struct excluded *q)
 {
 	const uint64_t start = atomic_load(&q->start);
