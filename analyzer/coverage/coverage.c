@@ -52,6 +52,7 @@ struct calls {
 	struct func_table *funcs;
 };
 
+/* Add up the calls of each function over the tree. */
 static void calls_init(struct calls *calls, struct session *s)
 {
 	const size_t funcs = func_count(s->funcs);
@@ -81,6 +82,7 @@ static void calls_fini(struct calls *calls)
 	mem_free(calls->is_listed);
 }
 
+/* Calls of the function at an address, which its file names. */
 static uint64_t calls_at(struct calls *calls, elf_id module, uint64_t entry)
 {
 	const func_id id = map_find(calls->by_address, module, entry);
@@ -113,6 +115,7 @@ static int numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+/* The order of the table: reason, module, file, line, address, name. */
 static int by_reason(const void *a, const void *b)
 {
 	const struct coverage_row *const x = a, *const y = b;
@@ -173,6 +176,7 @@ static void drop_repeated(struct coverage *c)
 	qsort(c->rows, c->count, sizeof(*c->rows), by_reason);
 }
 
+/* Add a row for each function of a module. */
 static void add_module(struct coverage *c, elf_id module, size_t *room,
 		       struct calls *calls)
 {
@@ -204,6 +208,7 @@ static void add_unlisted(struct coverage *c, size_t *room,
 	}
 }
 
+/* Count rows by module and reason. */
 static void count_rows(struct coverage *c)
 {
 	for (size_t i = 0; i < c->count; i++) {

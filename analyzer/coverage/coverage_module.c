@@ -25,6 +25,7 @@ struct task {
 
 /* ---- in the child ---- */
 
+/* A module_function_fn: send a function. */
 static void send_function(void *ctx, const struct module_function *f)
 {
 	sym_child_send(ctx, (struct sym_answer){
@@ -62,6 +63,7 @@ static struct hook_code *find_code(const struct task *task, FILE *to,
 	return code;
 }
 
+/* A sym_work_fn: send the module, its code and its functions. */
 static void list_all(const void *ctx, FILE *to)
 {
 	const struct task *const task = ctx;
@@ -138,6 +140,7 @@ static void take_seconds(const struct task *task, unsigned used)
 				 *task->server_seconds;
 }
 
+/* A sym_take_fn: take an answer of the child. */
 static int take(void *ctx, const struct sym_answer *a, const char *text)
 {
 	struct task *const task = ctx;

@@ -169,6 +169,7 @@ static void add(uint64_t *list, size_t *count, uint64_t value)
 		list[(*count)++] = value;
 }
 
+/* Find the executable parts of the file. */
 static void read_parts(struct hook_code *c)
 {
 	GElf_Phdr part;
@@ -194,6 +195,7 @@ static void add_slot(struct hook_code *c, uint64_t at, uint64_t holds)
 		(struct slot){ at, holds };
 }
 
+/* Note what a relocation says about the hook, or about a word's content. */
 static void read_relocation(struct hook_code *c, const GElf_Rela *rela,
 			    Elf_Data *symbols, size_t names)
 {
@@ -278,6 +280,7 @@ static void read_plt(struct hook_code *c, const GElf_Shdr *header)
 	}
 }
 
+/* Read relocations and symbols, or, if plt is set, PLT entries. */
 static void read_sections(struct hook_code *c, bool plt)
 {
 	Elf_Scn *section = NULL;

@@ -98,6 +98,7 @@ static struct group *new_group(struct gather *g)
 	return &g->groups[g->group_count++];
 }
 
+/* Name a group after one of its descriptions. */
 static void name_group(struct group *group, const struct sym_unit *unit,
 		       Dwarf_Die *die, uint64_t address)
 {
@@ -231,6 +232,7 @@ static char *inlined_place(const struct sym_unit *unit, struct dies *around)
 
 /* ---- debug information ---- */
 
+/* Add a function that the debug information describes, with its code. */
 static void add_function(struct gather *g, const struct sym_unit *unit,
 			 Dwarf_Die *die)
 {
@@ -261,6 +263,7 @@ static void add_function(struct gather *g, const struct sym_unit *unit,
 	add_entry(group, entry);
 }
 
+/* Note that a function was inlined here. */
 static void add_inlined(struct gather *g, const struct sym_unit *unit,
 			struct dies *around)
 {
@@ -284,6 +287,7 @@ static void add_inlined(struct gather *g, const struct sym_unit *unit,
 			inlined_place(unit, around);
 }
 
+/* Take the description if it is of a function. */
 static void visit(struct gather *g, const struct sym_unit *unit,
 		  struct dies *around)
 {
@@ -415,6 +419,7 @@ static void scan_code(struct gather *g)
 	}
 }
 
+/* Whether a function can be recorded, and why not. */
 static enum function_state state_of(const struct gather *g,
 				    const struct group *group)
 {
@@ -444,6 +449,7 @@ static bool is_clone(const struct group *group)
 		strstr(group->name, ".isra."));
 }
 
+/* Call fn with each group that is a function. */
 static void list(const struct gather *g, module_function_fn fn, void *ctx)
 {
 	for (size_t i = 1; i < g->group_count; i++) {
@@ -466,6 +472,7 @@ static void list(const struct gather *g, module_function_fn fn, void *ctx)
 	}
 }
 
+/* Add the functions of the symbol table. */
 static void gather_symbols(struct gather *g, Dwfl_Module *module)
 {
 	const int count = dwfl_module_getsymtab(module);

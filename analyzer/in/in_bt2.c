@@ -15,6 +15,7 @@ struct reader {
 	bool is_chunk;
 };
 
+/* Report a failure, with babeltrace2's own cause. */
 static int fail(struct in_ring *ring, const char *what)
 {
 	const bt_error *const error = bt_current_thread_take_error();
@@ -75,6 +76,7 @@ static bool is_words(const bt_field *array, uint64_t n)
 				      BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER);
 }
 
+/* Copy the words of an event weft:chunk into the ring. */
 static void take_chunk(struct reader *r, const bt_event *event)
 {
 	const bt_field *const payload =
@@ -96,6 +98,7 @@ static void take_chunk(struct reader *r, const bt_event *event)
 	in_ring_put(r->ring, n);
 }
 
+/* Take the event if it is weft:chunk. */
 static void take_event(struct reader *r, const bt_message *message)
 {
 	const bt_event *const event =
@@ -113,6 +116,7 @@ static void take_event(struct reader *r, const bt_message *message)
 		take_chunk(r, event);
 }
 
+/* Count events that LTTng discarded. */
 static void take_discarded(struct reader *r, const bt_message *message)
 {
 	uint64_t n = 0;
@@ -123,6 +127,7 @@ static void take_discarded(struct reader *r, const bt_message *message)
 	r->ring->discarded += n;
 }
 
+/* The sink: takes what the muxer gives. */
 static bt_graph_simple_sink_component_consume_func_status
 consume(bt_message_iterator *iterator, void *ctx)
 {
@@ -190,6 +195,7 @@ static bt_value *inputs(const struct in_source *s, size_t i, size_t count)
 
 struct muxer { const bt_component_filter *component; uint64_t used; };
 
+/* Connect all outputs of a source to the muxer. */
 static int connect_ports(bt_graph *graph, const bt_component_source *source,
 			 struct muxer *m)
 {
@@ -205,6 +211,7 @@ static int connect_ports(bt_graph *graph, const bt_component_source *source,
 	return 0;
 }
 
+/* Add a source for a trace and all its pieces. */
 static int add_source(bt_graph *graph, const bt_plugin *ctf,
 		      const struct in_source *s, size_t i, size_t count,
 		      struct muxer *m)
@@ -250,6 +257,7 @@ static int add_sink(bt_graph *graph, const struct muxer *m, struct reader *r)
 				sink, 0), NULL) ? -1 : 0;
 }
 
+/* Build the graph and run it. */
 static int run(struct in_ring *ring, const struct in_source *s, size_t count)
 {
 	struct reader reader = { .ring = ring };

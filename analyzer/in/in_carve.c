@@ -60,6 +60,7 @@ static struct in_place place_of(const struct chunk_header *h, uint64_t offset,
 	};
 }
 
+/* Count a bad chunk, and note where it is. */
 static void add_broken(struct in_carve *c, const struct in_place *place)
 {
 	c->bad++;
@@ -114,6 +115,7 @@ static size_t scan(struct in_carve *c, const unsigned char *window, size_t n,
 	return at;
 }
 
+/* Read size bytes, or fewer at the end of the file. */
 static ssize_t read_all(int fd, void *bytes, size_t size, uint64_t offset)
 {
 	size_t got = 0;

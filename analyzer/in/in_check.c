@@ -194,12 +194,14 @@ static const char lttng_context[] =
 	"uint64_t packet_size; uint64_t packet_seq_num; "
 	"unsigned long events_discarded; uint32_t cpu_id; };";
 
+/* Are packets laid out as LTTng lays them out? */
 static bool is_lttng(const char *text)
 {
 	return has_words(text, "byte_order = le;") &&
 	       has_words(text, lttng_header) && has_words(text, lttng_context);
 }
 
+/* The first uuid in the text: that of the trace. */
 static void find_uuid(const char *text, char uuid[40])
 {
 	const char *const at = strstr(text, "uuid = \"");
@@ -256,6 +258,7 @@ enum {
 
 struct packet { uint64_t at, size, content, begin, end; };
 
+/* Read the header of the packet at a place, and check it. */
 static int read_packet(int fd, uint64_t at, uint64_t size, struct packet *p,
 		       const unsigned char uuid[16])
 {
@@ -312,6 +315,7 @@ static int open_index(const char *stream, FILE **index, size_t *entry_size)
 	return rc;
 }
 
+/* Check all packets of a stream file, and its index if there is one. */
 static int walk_packets(int fd, FILE *index, size_t entry_size,
 			const char *name, const unsigned char uuid[16],
 			const struct why *why)
@@ -335,6 +339,7 @@ static int walk_packets(int fd, FILE *index, size_t entry_size,
 	return 0;
 }
 
+/* Check one stream file. */
 static int check_stream(const char *path, const unsigned char uuid[16],
 			const struct why *why)
 {

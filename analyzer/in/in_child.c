@@ -59,6 +59,7 @@ void in_ring_put(struct in_ring *r, size_t n)
 	sem_post(&r->filled);
 }
 
+/* The time so many milliseconds from now. */
 static struct timespec after(int milliseconds)
 {
 	struct timespec at;
@@ -131,6 +132,7 @@ static int64_t ms_of(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* CPU time that a process has used. */
 static int64_t cpu_ms(pid_t pid)
 {
 	clockid_t clock;
@@ -152,6 +154,7 @@ static void limit_memory(size_t streams)
 #endif
 }
 
+/* The child's life. */
 static _Noreturn void be_child(in_child_fn run, struct in_ring *ring,
 			       const struct in_source *sources, size_t count,
 			       size_t streams, pid_t parent)
@@ -214,12 +217,14 @@ static bool is_stuck(struct in_child *c)
 	return cpu - c->cpu > STUCK_CPU_MS || now - c->clock > STUCK_MS;
 }
 
+/* Note that the child ended, if it has. */
 static void reap(struct in_child *c, int flags)
 {
 	if (c->pid && waitpid(c->pid, &c->status, flags) == c->pid)
 		c->pid = 0;
 }
 
+/* The child ended without an end mark. */
 static int crashed(struct in_child *c)
 {
 	if (WIFSIGNALED(c->status))
@@ -230,6 +235,7 @@ static int crashed(struct in_child *c)
 	return -1;
 }
 
+/* The child makes no progress: end it. */
 static int hung(struct in_child *c)
 {
 	snprintf(c->why, sizeof(c->why), "babeltrace2 hung");
@@ -238,6 +244,7 @@ static int hung(struct in_child *c)
 	return -1;
 }
 
+/* The child put its end mark. */
 static int ended(struct in_child *c)
 {
 	if (!c->ring->failed)

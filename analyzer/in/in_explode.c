@@ -119,6 +119,7 @@ static const struct line *line_of(struct in_explode *x, uint64_t recording)
 	return NULL;
 }
 
+/* Learn the clock of a recording from its first chunk. */
 static void add_line(struct in_explode *x, const struct chunk_header *h)
 {
 	if (line_of(x, h->recording))
@@ -134,6 +135,7 @@ static uint64_t to_ns(ticks t, uint64_t hz)
 	return (uint64_t)((unsigned __int128)t * 1000000000 / hz);
 }
 
+/* CLOCK_REALTIME ns of a tick; 0 if the recording is unknown. */
 static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
 {
 	const struct line *const l = line_of(x, recording);
@@ -171,6 +173,7 @@ static int wait_for_turn(void *ctx, const struct chunk *chunk)
 	return 0;
 }
 
+/* Replay the first chunk that waits: its events wait from now on. */
 static void replay_first(struct in_explode *x)
 {
 	struct waiting_chunk w;
@@ -206,6 +209,7 @@ void in_explode_end(struct in_explode *x)
 
 /* ---- events ---- */
 
+/* Let an event wait for its turn. */
 static void add_event(struct in_explode *x, enum in_event_kind kind,
 		      const struct replay_event *e)
 {
@@ -223,6 +227,7 @@ static void add_event(struct in_explode *x, enum in_event_kind kind,
 	heap_push(&x->events, &w);
 }
 
+/* An event of a function: native or Lua; others are not shown. */
 static void add_call(struct in_explode *x, bool is_exit,
 		     const struct replay_event *e)
 {
@@ -270,6 +275,7 @@ static void on_mark(void *ctx, const struct replay_event *e)
 	add_event(ctx, IN_EVENT_MARK, e);
 }
 
+/* Take the first event off the heap; events never go back in time. */
 static void give(struct in_explode *x, struct in_event *event)
 {
 	struct waiting_event w;

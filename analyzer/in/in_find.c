@@ -148,6 +148,7 @@ static void visit(struct in_found *f, struct in_folder *d, const char *name,
 	mem_free(path);
 }
 
+/* List a folder and all below it. */
 static int walk(struct in_found *f, const char *path, int depth)
 {
 	struct in_folder d = { 0 };

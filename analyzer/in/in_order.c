@@ -88,6 +88,7 @@ static struct stream *find(const struct in_order *o, const struct in_key *k)
 	return i ? &o->streams[i - 1] : NULL;
 }
 
+/* The stream of a chunk. */
 static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
 {
 	uint32_t *const i = map_put(o->by_key, first_key(k), second_key(k));
@@ -115,6 +116,7 @@ static enum in_order_result give(struct in_order *o, struct stream *s,
 	return o->fn(o->ctx, chunk) < 0 ? IN_ORDER_STOP : IN_ORDER_TAKEN;
 }
 
+/* Pass on the first chunk that waits. */
 static enum in_order_result give_first(struct in_order *o, struct stream *s)
 {
 	struct held first = s->held[0];
@@ -156,6 +158,7 @@ static size_t place(const struct stream *s, uint64_t number)
 	return i;
 }
 
+/* Keep a copy of a chunk until it is its turn. */
 static enum in_order_result hold(struct in_order *o, struct stream *s,
 				 const struct chunk *chunk)
 {
@@ -207,6 +210,7 @@ enum in_order_result in_order_put(struct in_order *o,
 	return r;
 }
 
+/* Skip the missing numbers before the first chunk that waits. */
 static enum in_order_result give_up(struct in_order *o, struct stream *s)
 {
 	if (s->count && give_first(o, s) == IN_ORDER_STOP)

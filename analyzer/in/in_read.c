@@ -60,6 +60,7 @@ static void say(struct reading *r, const char *format, ...)
 	va_end(args);
 }
 
+/* Say who read the trace. */
 static void name_reader(struct reading *r, bool used_babeltrace)
 {
 	char *const text = r->summary->reader;
@@ -157,6 +158,8 @@ static void carve_good(struct reading *r)
 
 /* ---- chunks from babeltrace2 ---- */
 
+/* Take a chunk from babeltrace2, after carved ones that were closed before
+ * it. */
 static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 				       size_t n)
 {
@@ -185,6 +188,7 @@ static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 	return got;
 }
 
+/* Take all chunks of the child. */
 static enum in_order_result read_child(struct reading *r, struct in_child *c)
 {
 	const uint64_t *words;
@@ -205,6 +209,7 @@ static enum in_order_result read_child(struct reading *r, struct in_child *c)
 	return IN_ORDER_TAKEN;
 }
 
+/* Read the undamaged folders through babeltrace2. */
 static enum in_order_result read_good(struct reading *r)
 {
 	enum in_order_result got;
@@ -251,6 +256,7 @@ static void sort_out(struct reading *r, const struct in_folder *f)
 	carve_folder(r, f);
 }
 
+/* Read all that was found: carve what must be carved, then babeltrace2. */
 static enum in_order_result read_found(struct reading *r)
 {
 	for (size_t i = 0; i < r->found.folder_count; i++) {
@@ -295,6 +301,7 @@ static void tell_broken(struct reading *r, const char *path)
 	s->broken_count = c->broken_count;
 }
 
+/* Fill in the summary. */
 static void sum_up(struct reading *r)
 {
 	struct in_summary *const s = r->summary;
@@ -320,6 +327,7 @@ static void sum_up(struct reading *r)
 	name_reader(r, r->source_count > 0);
 }
 
+/* 0 if anything was read, else -1 with the cause. */
 static int judge(const struct reading *r, enum in_order_result got)
 {
 	if (got == IN_ORDER_STOP)

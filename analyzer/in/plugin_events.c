@@ -39,6 +39,7 @@ static const char *put_plain(char out[TEXT_MAX], const char *text)
 typedef void text_fn(char out[TEXT_MAX], const struct session *,
 		     const struct in_event *, const struct func *f);
 
+/* The function's name or, if it is not known yet, where the function is. */
 static void put_function(char out[TEXT_MAX], const struct session *s,
 			 const struct in_event *event, const struct func *f)
 {
@@ -96,6 +97,10 @@ static void put_source(char out[TEXT_MAX], const struct session *s,
 		put_plain(out, f->source);
 }
 
+#define NAME(names, i)                                                         \
+	((i) < sizeof(names) / sizeof(*(names)) ? (names)[i] : NULL)
+
+/* How the event came about; NULL if that is not known. */
 static const char *why_of(const struct in_event *event)
 {
 	static const char *const suspends[] = {
@@ -111,36 +116,30 @@ static const char *why_of(const struct in_event *event)
 		[UNWIND_CLOSED] = "unwound: coroutine closed",
 		[UNWIND_RESET] = "unwound: stack lost",
 	};
+	static const char *const whys[] = {
+		[REPLAY_SEEN] = "seen", [REPLAY_OPEN_BEFORE] = "open before",
+		[REPLAY_UNWOUND] = "unwound", [REPLAY_CUT] = "cut",
+		[REPLAY_DIED] = "coroutine died",
+		[REPLAY_OPEN_AT_END] = "open at end",
+	};
 	const uint32_t reason = event->at.reason;
 
 	if (event->kind == IN_EVENT_RESUME)
 		return event->at.inferred ? "inferred" : "seen";
 	if (event->kind == IN_EVENT_SUSPEND)
-		return reason <= SUSPEND_ERROR && suspends[reason] ?
-		       suspends[reason] : "unknown";
-	switch (event->at.why) {
-	case REPLAY_SEEN:
-		return "seen";
-	case REPLAY_OPEN_BEFORE:
-		return "open before";
-	case REPLAY_UNWOUND:
-		return reason <= UNWIND_RESET && unwinds[reason] ?
-		       unwinds[reason] : "unwound";
-	case REPLAY_DIED:
-		return "coroutine died";
-	case REPLAY_CUT:
-		return "cut";
-	case REPLAY_OPEN_AT_END:
-		return "open at end";
-	}
-	return "unknown";
+		return NAME(suspends, reason);
+	if (event->at.why == REPLAY_UNWOUND && NAME(unwinds, reason))
+		return NAME(unwinds, reason);
+	return NAME(whys, (size_t)event->at.why);
 }
 
 static void put_why(char out[TEXT_MAX], const struct session *s,
 		    const struct in_event *event, const struct func *f)
 {
+	const char *const why = why_of(event);
+
 	(void)s, (void)f;
-	snprintf(out, TEXT_MAX, "%s", why_of(event));
+	snprintf(out, TEXT_MAX, "%s", why ? why : "unknown");
 }
 
 /* ---- fields ---- */
@@ -211,6 +210,7 @@ kinds[IN_EVENT_KINDS] = {
 	[IN_EVENT_MARK] = { "weft:mark", EVERY | BIT(F_FUNCTION) },
 };
 
+/* The class of one field; NULL without memory. */
 static bt_field_class *field_class(bt_trace_class *trace, enum field f)
 {
 	bt_field_class *c;
@@ -337,6 +337,7 @@ static int add_clock(struct plugin_events *e, bt_self_component *component)
 	return 0;
 }
 
+/* Create the trace, its clock, and the classes of streams and events. */
 static int add_classes(struct plugin_events *e)
 {
 	bt_self_component *const component =
@@ -386,6 +387,7 @@ void plugin_events_free(struct plugin_events *e)
 
 /* ---- messages ---- */
 
+/* Begin the stream of a thread; *made gets the message that says so. */
 static bt_stream *begin_stream(struct plugin_events *e, const struct session *s,
 			       uint32_t thread, uint64_t ns,
 			       const bt_message **made)

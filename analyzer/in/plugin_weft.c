@@ -39,6 +39,7 @@ struct iterator {
 
 /* ---- the component ---- */
 
+/* A parameter's number of seconds, of any type of number. */
 static int get_seconds(const bt_value *value, double *seconds)
 {
 	if (bt_value_is_real(value))
@@ -52,6 +53,7 @@ static int get_seconds(const bt_value *value, double *seconds)
 	return *seconds >= 0 && *seconds <= WINDOW_MAX ? 0 : -1;
 }
 
+/* Create the component: read its parameters, add its ports. */
 static bt_component_class_initialize_method_status
 explode_init(bt_self_component_filter *self,
 	     bt_self_component_filter_configuration *configuration,
@@ -88,6 +90,7 @@ static void explode_finalize(bt_self_component_filter *self)
 
 /* ---- the iterator ---- */
 
+/* Start from the beginning. */
 static int begin(struct iterator *it, bt_self_message_iterator *self)
 {
 	it->explode = in_explode_new(it->window);
@@ -199,6 +202,7 @@ static uint64_t get_words(const bt_event *event, uint64_t *words)
 	return n;
 }
 
+/* Take a message from upstream. */
 static void take(struct iterator *it, const bt_message *message)
 {
 	uint64_t n = 0;
@@ -212,6 +216,7 @@ static void take(struct iterator *it, const bt_message *message)
 	bt_message_put_ref(message);
 }
 
+/* Ask upstream for messages, and take the chunks among them. */
 static next_status pull(struct iterator *it)
 {
 	bt_message_array_const messages;
@@ -260,6 +265,7 @@ static int add_next(struct iterator *it, bt_message_array_const messages,
 	return got;
 }
 
+/* Fill messages, asking upstream when no event is due. */
 static next_status iterator_next(bt_self_message_iterator *self,
 				 bt_message_array_const messages,
 				 uint64_t capacity, uint64_t *count)

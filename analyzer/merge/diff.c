@@ -61,6 +61,7 @@ static uint32_t match_of(const struct walk *w, node_id id)
 	return w->m->matches.of[w->side][cct_get(w->cct, id)->func];
 }
 
+/* Add calls to the edge between two functions. */
 static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
 		       bool is_again, uint64_t calls)
 {
@@ -76,6 +77,7 @@ static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
 	m->edges[*at - 1].calls[w->side] += calls;
 }
 
+/* Count a node; its function is open from now on. */
 static void enter(struct walk *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
@@ -123,6 +125,7 @@ static void walk(struct walk *w, node_id root)
 	}
 }
 
+/* Walk over one side's tree, and add up by function and by edge. */
 static void count_side(struct maker *m, int side)
 {
 	struct cct *const t = m->side[side]->cct;
@@ -187,6 +190,7 @@ static const struct statistics *find_rate(const struct session *s,
 	return found ? &found->rate : &none;
 }
 
+/* The probability that both means come from sessions of one kind. */
 static double chance(const struct maker *m, const struct statistics *before,
 		     const struct statistics *after)
 {
@@ -328,6 +332,7 @@ static void add_work(struct maker *m, uint32_t match, const uint64_t time[2],
 	add_row(m, &row);
 }
 
+/* Add the rows of a function whose own code, waits or sleep changed. */
 static void add_costs(struct maker *m, uint32_t match)
 {
 	const struct func_statistics *s[2];
@@ -389,6 +394,7 @@ static void correct_chances(struct diff *d)
 	}
 }
 
+/* Were times off the CPU recorded in all sessions? */
 static bool knows_cpu(const struct session *s)
 {
 	for (size_t i = 0; i < s->part_count; i++)
@@ -397,6 +403,7 @@ static bool knows_cpu(const struct session *s)
 	return s->part_count > 0;
 }
 
+/* Time in all functions, ns a session. */
 static double whole_of(const struct maker *m, int side)
 {
 	double sum = 0;
@@ -407,6 +414,7 @@ static double whole_of(const struct maker *m, int side)
 	return sum / m->sessions[side];
 }
 
+/* Add all rows that are large enough. */
 static void add_rows(struct maker *m)
 {
 	const size_t n = m->matches.count;

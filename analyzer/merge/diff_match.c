@@ -39,6 +39,7 @@ static void fini_keys(struct keys *k)
 	mem_free(k->text);
 }
 
+/* Remember the text of a function. */
 static void put(struct keys *k, func_id id, const char *text)
 {
 	const uint64_t hash = text_hash(1, text);
@@ -79,6 +80,7 @@ static uint64_t rank_of(const struct keys *k, func_id id)
 	return n;
 }
 
+/* All that identifies a function. */
 static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);

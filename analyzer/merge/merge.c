@@ -43,6 +43,7 @@ static void keep_first(const struct session *s, const char **at,
 		*at = merge_copy(s, text);
 }
 
+/* Combine what is known of the naming of a module. */
 static void add_naming(struct merge *m, elf_id id, const struct session *from,
 		       elf_id other)
 {
@@ -63,6 +64,7 @@ static void add_naming(struct merge *m, elf_id id, const struct session *from,
 	to->is_refused |= more->is_refused;
 }
 
+/* Find or add the modules of a session; ids gets their ids in the sum. */
 static void add_modules(struct merge *m, const struct session *from,
 			elf_id *ids)
 {
@@ -96,6 +98,7 @@ static bool is_better_name(const struct func *a, const struct func *b)
 	return order < 0 || (order == 0 && a->file_line < b->file_line);
 }
 
+/* Find or add the functions of a session; ids gets their ids in the sum. */
 static void add_funcs(struct merge *m, const struct session *from,
 		      const elf_id *modules, func_id *ids)
 {
@@ -184,11 +187,13 @@ static uint32_t thread_of(struct merge *m, uint32_t process, const char *name)
 	return *at - 1;
 }
 
+/* CLOCK_REALTIME ns of a time in a thread. */
 static uint64_t real_of(const struct session *from, ticks t)
 {
 	return is_merged(from) ? t : session_real(from, t);
 }
 
+/* Add the figures of a thread. */
 static void add_thread(struct thread *to, const struct session *from,
 		       const struct thread *t)
 {
@@ -252,6 +257,7 @@ static void add_beyond(struct beyond *b, const struct session *from)
 		(&b->processes)[i] += more[i];
 }
 
+/* Find or add all that ran in a session; ids gets the indices in the sum. */
 static void add_identities(struct merge *m, const struct session *from,
 			   struct merge_ids *ids)
 {
@@ -385,6 +391,7 @@ static void join_func(struct func_statistics *to,
 	statistics_join(&to->fastest, &more->fastest);
 }
 
+/* Add figures over sessions; func has the functions' ids in the sum. */
 static void add_statistics(struct merge *m, const struct session *from,
 			   const func_id *func)
 {
@@ -436,6 +443,7 @@ static void add_scalars(struct session *to, const struct session *from)
 		to->hz_error = from->hz_error;
 }
 
+/* List the sessions that were merged. */
 static void add_parts(struct merge *m, const struct session *from)
 {
 	struct session *const s = m->sum;
@@ -450,6 +458,7 @@ static void add_parts(struct merge *m, const struct session *from)
 	}
 }
 
+/* Add a session of any kind. */
 static void join(struct merge *m, const struct session *from)
 {
 	struct merge_ids ids = merge_ids_of(from);

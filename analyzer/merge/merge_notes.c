@@ -120,6 +120,7 @@ static void raise_note(struct session *s, const char *key, uint64_t least)
 						   merge_copy(s, text) };
 }
 
+/* Raise the note on losses of one reason to the sum over all threads. */
 static void raise_lost(struct session *s, const char *name, int reason)
 {
 	char key[40] = "lost.";

@@ -66,6 +66,7 @@ static int by_module(const void *a, const void *b, void *ctx)
 			strcmp(x.path, y.path), numbers(x.size, y.size));
 }
 
+/* Module ids follow from the order in which func_module gets them. */
 static void sort_modules(struct sorting *s)
 {
 	const size_t count = func_elf_count(s->from->funcs);
@@ -129,6 +130,7 @@ static void name_func(struct sorting *s, func_id id, const struct func *from)
 	n->named += !strstr(to->name, "+0x");
 }
 
+/* Function ids follow from the order in which func_like gets them. */
 static void sort_funcs(struct sorting *s)
 {
 	const size_t count = func_count(s->from->funcs);
@@ -307,6 +309,7 @@ static void push_siblings(struct sorting *s, struct waiting *w, node_id id)
 	}
 }
 
+/* Add the nodes to the new tree, parents first, siblings in order. */
 static void sort_tree(struct sorting *s)
 {
 	struct cct *const t = s->to->cct;
@@ -373,6 +376,7 @@ static void *copy(const void *rows, size_t count, size_t size)
 	return to;
 }
 
+/* Copy statistics and edges with the new ids of functions, sorted by these. */
 static void sort_figures(struct sorting *s)
 {
 	const struct session *const from = s->from;

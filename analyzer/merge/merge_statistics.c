@@ -19,6 +19,7 @@ struct counts {
 	size_t count, room;
 };
 
+/* Add a node to the sums of its function, and to the edge that leads to it. */
 static void count_node(struct counts *n, struct cct *t, node_id id)
 {
 	const struct cct_node *const node = cct_get(t, id);
@@ -40,6 +41,7 @@ static void count_node(struct counts *n, struct cct *t, node_id id)
 	n->edges[*at - 1].calls += node->calls;
 }
 
+/* Make the statistics of edges: calls for 1,000,000 calls of the caller. */
 static void add_edges(struct session *s, const struct counts *n)
 {
 	s->edges = mem_alloc((n->count + 1) * sizeof(*s->edges));
@@ -61,6 +63,7 @@ static void add_mean(struct statistics *to, uint64_t ns, uint64_t calls)
 	statistics_add(to, statistics_scale(ns, THOUSAND, calls));
 }
 
+/* Make the statistics of functions. */
 static void add_funcs(struct session *s, const struct flat *r,
 		      const struct counts *n)
 {

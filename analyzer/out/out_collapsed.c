@@ -23,6 +23,7 @@ static void put_name(FILE *to, const char *name)
 	mem_free(safe);
 }
 
+/* Write the functions of a stack, the outermost first. */
 static void put_stack(FILE *to, struct session *s, node_id id)
 {
 	func_id frames[FRAMES_MAX];

@@ -26,6 +26,7 @@ static int finish(FILE *file, const char *draft, const char *path, mode_t mask)
 	return failed;
 }
 
+/* Write a draft, and rename it when it is complete. */
 static int write_file(const char *path, out_file_fn fn, void *ctx)
 {
 	const mode_t mask = umask(0);

@@ -78,6 +78,7 @@ static void put_labels(FILE *to, const struct out_bars *plot)
 	}
 }
 
+/* Write the bars, group by group, so that each has a colour and a legend. */
 static void put_groups(FILE *to, const struct out_bars *plot)
 {
 	for (size_t g = 0; g < plot->group_count; g++) {
@@ -116,6 +117,7 @@ static void put_terminal(FILE *to, size_t height, const char *format)
 		is_svg ? "" : "cairo", size, is_svg ? 13 : 10);
 }
 
+/* Write the whole script. */
 static void put_script(FILE *to, const struct out_bars *plot,
 		       const char *format)
 {
@@ -158,6 +160,7 @@ static _Noreturn void become_gnuplot(int script, int output, int messages,
 	_exit(127);
 }
 
+/* Run gnuplot, with its output going to a descriptor. */
 static int start(struct child *child, int output)
 {
 	int script[2], messages[2], failed[2], error = 0;
@@ -191,6 +194,7 @@ static int start(struct child *child, int output)
 		       "cannot run gnuplot: %s", strerror(error));
 }
 
+/* Wait for gnuplot; -1 with its message if it failed. */
 static int end(const struct child *child)
 {
 	char message[MESSAGE + 1];

@@ -52,6 +52,7 @@ static json_t *name_of(const struct func *f)
 	return name;
 }
 
+/* Write the list of all functions, to which events refer. */
 static void put_frames(struct writer *w)
 {
 	const size_t count = func_count(w->s->funcs);
@@ -110,6 +111,7 @@ static void put_events(struct writer *w, node_id root)
 	}
 }
 
+/* Write the profile of a thread. */
 static void put_thread(struct writer *w, node_id root, ticks total)
 {
 	const uint32_t thread = cct_get(w->s->cct, root)->thread;

@@ -76,6 +76,7 @@ static bool is_empty(const struct out_table *table, size_t column)
 	return true;
 }
 
+/* Widths as wide as the texts are; columns that are empty are hidden. */
 static void measure(const struct out_table *table, struct fit *fit)
 {
 	for (size_t i = 0; i < table->count; i++) {
@@ -154,6 +155,7 @@ static void fit_to(const struct out_table *table, struct fit *fit,
 	shrink(table, fit, width);
 }
 
+/* Print a cell, cut or padded to its width. */
 static void print_cell(FILE *to, const char *text, size_t width,
 		       const struct out_column *column, bool is_last)
 {
@@ -172,6 +174,7 @@ static void print_cell(FILE *to, const char *text, size_t width,
 	mem_free(cut);
 }
 
+/* Print a row; the titles if cells is NULL. */
 static void print_row(const struct out_table *table, const struct fit *fit,
 		      FILE *to, char *const *cells)
 {

@@ -137,6 +137,7 @@ static int skip(struct input *in, uint64_t size)
 	return 0;
 }
 
+/* Read a field of bytes, or skip it. */
 static int take_bytes(struct input *in, bool is_wanted,
 		      struct field *f)
 {
@@ -214,6 +215,7 @@ struct reader {
 	unsigned kind;         /* of the last table */
 };
 
+/* Count memory that stays in use; -1 if it is too much. */
 static int keep(struct reader *r, uint64_t bytes)
 {
 	r->kept += bytes;
@@ -233,6 +235,7 @@ static int add_string(struct reader *r, struct strings *to,
 
 /* ---- tables ---- */
 
+/* Set a text by its number: even ones are shown texts, odd ones exact ones. */
 static int set_text(const struct reader *r, const struct profile_field *f,
 		    char *row, uint64_t value)
 {
@@ -249,6 +252,7 @@ static int set_text(const struct reader *r, const struct profile_field *f,
 	return 0;
 }
 
+/* Set one column in all rows. */
 static int set_column(const struct reader *r, const struct profile_field *f,
 		      size_t i, size_t row_size, const Prof__Column *column,
 		      char *rows)
@@ -288,6 +292,7 @@ static int set_columns(const struct reader *r, const struct profile_table *t,
 	return 0;
 }
 
+/* Check the shape of a table. */
 static int check_table(struct reader *r, const Prof__Table *t)
 {
 	if (t->rows == 0 || t->rows > BLOCK_ROWS || t->n_column == 0)
@@ -302,6 +307,7 @@ static int check_table(struct reader *r, const Prof__Table *t)
 	return keep(r, t->rows * 2 * profile_tables[t->kind].row_size);
 }
 
+/* Unpack a table and add its rows to the session. */
 static int add_table(struct reader *r, const struct field *f)
 {
 	Prof__Table *const t = prof__table__unpack(NULL, f->size, f->bytes);
@@ -329,6 +335,7 @@ static int add_table(struct reader *r, const struct field *f)
 
 /* ---- the whole ---- */
 
+/* Take a field, whose kind must be that of its number. */
 static int take_field(struct reader *r, const struct field *f)
 {
 	const bool is_bytes = f->bytes != NULL;
@@ -355,6 +362,7 @@ static int take_field(struct reader *r, const struct field *f)
 	}
 }
 
+/* Read all fields. */
 static int read_all(struct reader *r, struct input *in)
 {
 	struct field f;

@@ -37,6 +37,7 @@ static const char *copy(const struct profile_session *p, const char *text)
 
 /* ---- head, modules, functions ---- */
 
+/* The head fills in fields of the session itself. */
 static int add_head(struct profile_session *p, const void *row)
 {
 	const struct session *const from = row;
@@ -57,6 +58,7 @@ static int add_head(struct profile_session *p, const void *row)
 	return 0;
 }
 
+/* Ids of modules are given in order: each must be a new one. */
 static int add_module(struct profile_session *p, const void *row)
 {
 	const struct elf_module *const m = row;
@@ -80,6 +82,7 @@ static func_id func_of(const struct profile_session *p, const struct func *f)
 	return func_like(p->s->funcs, f, f->module);
 }
 
+/* Ids of functions are given in order: each must be the wanted one. */
 static int add_func(struct profile_session *p, const struct func *from,
 		    size_t wanted)
 {
@@ -187,6 +190,7 @@ static const struct list {
 #undef LIST
 };
 
+/* Copy the texts of a row into the session. */
 static void own_texts(const struct profile_session *p,
 		      const struct profile_table *t, char *row)
 {
@@ -237,6 +241,7 @@ static int add_gap(struct profile_session *p, const void *row)
 
 /* ---- the tree ---- */
 
+/* Nodes come with their parents' ids relative to their own. */
 static int add_node(struct profile_session *p, const void *row)
 {
 	const uint32_t known = CCT_SHAPE | CCT_TIMED;
@@ -266,6 +271,7 @@ static int add_node(struct profile_session *p, const void *row)
 	return 0;
 }
 
+/* Collect what the profile has, from now on. */
 static int add_collected(struct profile_session *p, const void *row)
 {
 	const struct profile_collected *const from = row;
@@ -310,6 +316,7 @@ static int add_cpu(struct profile_session *p, const void *row)
 
 /* ---- the whole ---- */
 
+/* Add a row of any kind but functions. */
 static int add_row(struct profile_session *p, enum profile_kind kind,
 		   const void *row)
 {

@@ -141,6 +141,7 @@ static bool is_asked(const struct task *task, uint32_t id)
 		       by_id) != NULL;
 }
 
+/* Note what became of the module. */
 static void take_module(const struct task *task,
 			const struct sym_answer *answer, const char *name,
 			const char *why)
@@ -152,6 +153,7 @@ static void take_module(const struct task *task,
 				 answer->count : *task->server_seconds;
 }
 
+/* A sym_take_fn: note the name of a function, or what became of the module. */
 static int take_answer(void *ctx, const struct sym_answer *answer,
 		       const char *text)
 {
@@ -205,6 +207,7 @@ static void do_name(const void *ctx, FILE *to)
 
 /* ---- in the parent ---- */
 
+/* Have a child name the functions of a module. */
 static void name_module(struct task *task, unsigned seconds)
 {
 	const struct sym_job job = {
@@ -257,6 +260,7 @@ static void gather(struct task *task)
 	}
 }
 
+/* Count how many functions got a name. */
 static void count_named(const struct task *task)
 {
 	task->module->asked = task->count;
@@ -271,6 +275,7 @@ static void count_named(const struct task *task)
 	}
 }
 
+/* Name the functions of each module, as long as there is time. */
 static void name_modules(struct func_table *funcs, struct arena *arena,
 			 const struct sym_options *options,
 			 struct sym_module *modules)

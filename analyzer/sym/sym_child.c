@@ -34,6 +34,7 @@ void sym_child_send(FILE *to, struct sym_answer answer, const char *name,
 	fwrite(file, 1, answer.file_size, to);
 }
 
+/* Limit the child's time and memory; it ends with its parent. */
 static void set_limits(unsigned seconds)
 {
 	const struct rlimit none = { 0, 0 };
@@ -51,6 +52,7 @@ static void set_limits(unsigned seconds)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
+/* The child's life. */
 static _Noreturn void be_child(const struct sym_job *job, int pipe)
 {
 	FILE *const to = fdopen(pipe, "w");
@@ -95,6 +97,7 @@ int64_t sym_child_now(void)
 	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
+/* Take answers until the child ends or its time is over. */
 static enum ending receive(const struct sym_job *job, int pipe, char *inbox)
 {
 	const int64_t deadline = sym_child_now() + (int64_t)job->seconds * 1000;
@@ -126,6 +129,7 @@ static enum ending receive(const struct sym_job *job, int pipe, char *inbox)
 	}
 }
 
+/* Wait for the child, and say why it ended early. */
 static int end_child(pid_t child, enum ending ending, char *why)
 {
 	static const char *const reasons[] = {

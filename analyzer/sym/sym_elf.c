@@ -117,6 +117,7 @@ static uint64_t mapped_size(Elf *elf)
 	return end;
 }
 
+/* Sizes are compared by pages: the recorder may see one more or less. */
 static bool is_same_size(const struct elf_module *module, Elf *elf, char *why,
 			 size_t size)
 {
@@ -303,6 +304,7 @@ static const char *symbol_at(const struct naming *n, uint64_t offset)
 	       name;
 }
 
+/* Answer all queries from the symbol table. */
 static void answer_symbols(const struct naming *n)
 {
 	for (size_t i = 0; i < n->count; i++) {
@@ -314,6 +316,7 @@ static void answer_symbols(const struct naming *n)
 	}
 }
 
+/* Answer a query from the description of the function. */
 static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
@@ -326,6 +329,7 @@ static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 	n->answer(n->ctx, q->id, !name ? "" : name, path, line);
 }
 
+/* Answer all queries for one address. */
 static void answer_at(const struct naming *n, Dwarf_Die *die,
 		      uint64_t offset)
 {
@@ -377,6 +381,7 @@ static bool is_wanted(const struct naming *n, Dwarf_Die *unit)
 	return ranges == 0 && !dwarf_hasattr(unit, DW_AT_low_pc);
 }
 
+/* Answer queries from the debug information, unit by unit. */
 static void answer_debug(struct naming *n)
 {
 	Dwarf_Die *unit = NULL;

@@ -41,6 +41,7 @@ static int watch(void *client, long a, long b)
 	return sym_child_now() >= deadline;
 }
 
+/* Load the library; -1 if it is not installed. */
 static int load(struct library *l, enum sym_want want)
 {
 	void *const library = dlopen("libdebuginfod.so.1",
@@ -73,6 +74,7 @@ static void set_limits(const char *urls, unsigned seconds)
 	deadline = sym_child_now() + (int64_t)seconds * 1000;
 }
 
+/* Ask for the module's file; NULL with a reason if there is none. */
 static char *ask(const struct library *l, const struct elf_module *module,
 		 const char **why)
 {
@@ -138,6 +140,7 @@ struct search {
 	bool is_stranger;        /* files tried now may be any program's */
 };
 
+/* Remember the .gnu_debuglink of the module's own file. */
 static void note_link(struct search *s, Elf *elf)
 {
 	GElf_Word crc;
@@ -166,6 +169,7 @@ static bool is_it(const struct search *s, Elf *elf, int fd, char *why)
 	return sym_elf_is_module(s->module, elf, why, SYM_WHY);
 }
 
+/* Note that a file is another build, unless a better file was found. */
 static void refuse(const struct search *s, const char *path, const char *why)
 {
 	const size_t length = strlen(path);
@@ -223,6 +227,7 @@ static void try(struct search *s, const char *path)
 	snprintf(s->best->path, sizeof(s->best->path), "%s", path);
 }
 
+/* The same with printf. */
 __attribute__((format(printf, 2, 3)))
 static void tryf(struct search *s, const char *format, ...)
 {
@@ -278,6 +283,7 @@ static void try_id(struct search *s, const char *folder)
 	tryf(s, "%s/.build-id/%.2s/%s", folder, s->id, s->id + 2);
 }
 
+/* Try the recorded path below a folder. */
 static void try_path(struct search *s, const char *folder)
 {
 	const char *const path = s->module->path;
@@ -288,6 +294,7 @@ static void try_path(struct search *s, const char *folder)
 	tryf(s, "%s%s", folder, path);
 }
 
+/* Try all ways in which a debug folder may hold the file. */
 static void try_folder(struct search *s, const char *folder)
 {
 	const char *const name = text_base_name(s->module->path);
@@ -353,6 +360,7 @@ static void try_servers(struct search *s)
 	free(path);
 }
 
+/* Say what the file that was found lacks. */
 static void say(const struct search *s)
 {
 	struct sym_found *const found = s->best;
