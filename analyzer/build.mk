@@ -58,7 +58,7 @@ $(B)/obj/analyzer/%.o: analyzer/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
 
-# Feeds damaged chunks to view and replay: make fuzz FUZZ_SECONDS=300
+# Feeds damaged chunks to decoder and replay: make fuzz FUZZ_SECONDS=300
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: $(B)/tests/fuzz_chunk
@@ -68,7 +68,7 @@ fuzz: $(B)/tests/fuzz_chunk
 		-max_len=16384 -timeout=10 corpus
 
 $(B)/tests/fuzz_chunk: tests/fuzz/fuzz_chunk.c \
-		$(wildcard $(foreach d,base chunk model replay,analyzer/$(d)/*.c))
+		$(wildcard $(foreach d,base chunk model replay tables,analyzer/$(d)/*.c))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \

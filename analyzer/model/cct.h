@@ -156,8 +156,8 @@ struct cct_path {
 
 /* functions: the highest func_id in the tree, or more. */
 struct cct_path *cct_path_new(struct cct *, size_t functions);
-/* The same for groups of functions in place of functions: of[node] is the node's
- * group, 1 to groups; 0: it is in none. */
+/* The same for groups of functions in place of functions: of[node] is the
+ * node's group, 1 to groups; 0: it is in none. */
 struct cct_path *cct_path_new_of(struct cct *, const uint32_t *of,
 				 size_t groups);
 void cct_path_free(struct cct_path *);   /* NULL is allowed */

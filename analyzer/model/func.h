@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef uint32_t func_id;  /* index into a session's functions; 0 is nobody */
+typedef uint32_t func_id;  /* index into a session's functions; 0 is none */
 typedef uint32_t elf_id;   /* index into its ELF modules; 0 is none */
 
 enum func_kind {
@@ -39,15 +39,15 @@ struct func {
 	                          * "=stdin", or the text itself) */
 	uint64_t source_hash, source_length;
 	uint32_t line, last_line;
-	uint32_t ordinal;        /* which it is of the functions of its source
-	                          * on these two lines; 0: the first, the only
+	uint32_t ordinal;        /* its position among the source's functions on
+	                          * these two lines; 0: the first, the only
 	                          * one, or not known */
-	const char *hint;        /* what the recorder heard it called, or "" */
-	int untold_return;               /* LuaJIT did not tell of its returns: its times
-	                          * are upper bounds */
+	const char *hint;        /* what its callers call it, or "" */
+	int untold_return;       /* 1: LuaJIT does not tell of its returns; its
+	                          * times are upper bounds */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
 	 * FUNC_MARK name is there from the start. */
-	const char *name;        /* demangled; for Lua: its name or "function" */
+	const char *name;        /* demangled; Lua: its name or "function" */
 	const char *file;        /* source file */
 	uint32_t file_line;
 };
@@ -56,14 +56,14 @@ struct func_table;
 struct func_table *func_table_new(void);
 void func_table_free(struct func_table *);
 
-/* Find or add; the given strings are copied. NULL build-id with size 0. */
+/* Find or add. The strings are copied. build_id may be NULL with size 0. */
 elf_id func_module(struct func_table *, const char *path,
 		   const uint8_t *build_id, size_t build_id_size,
 		   uint64_t size);
 func_id func_native(struct func_table *, elf_id, uint64_t offset);
 func_id func_code(struct func_table *, uint64_t address);
-/* stored: bytes at source, at most 256 of which are kept; length and hash are
- * the whole text's. */
+/* stored: bytes at source; at most 256 of them are kept. length and hash are
+ * those of the whole text. */
 struct func_origin {
 	const char *source;
 	size_t stored;
@@ -74,14 +74,16 @@ func_id func_lua(struct func_table *, const struct func_origin *,
 		 const char *hint);
 func_id func_mark(struct func_table *, const char *name);
 func_id func_special(struct func_table *, const char *name);
-/* Find or add the same function of another table, its module being module;
- * without hint, and of a native or Lua function without name. */
+/* Find or add a function of another table, where its module is `module` here.
+ * The hint is not copied, nor the name of a native or Lua function. */
 func_id func_like(struct func_table *, const struct func *, elf_id module);
-/* Remember what Lua calls a native function; the first hint stays. */
+/* Remember what Lua calls a native function. The first hint stays. */
 void func_hint(struct func_table *, func_id, const char *hint);
+/* Its returns are not told: see struct func. */
 void func_set_untold_return(struct func_table *, func_id);
 
-/* Borrow; valid until the table grows. Ids run from 1 to the count. */
+/* Borrowed; valid until the table grows. Ids run from 1 to the count; any other
+ * gives a function, or module, without name. */
 struct func *func_get(struct func_table *, func_id);
 size_t func_count(const struct func_table *);
 struct elf_module *func_elf(struct func_table *, elf_id);

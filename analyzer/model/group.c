@@ -27,7 +27,8 @@ static void say(char *to, const char *format, ...)
 	va_end(args);
 }
 
-/* What merged sessions hold has no numbers: one stands for many. */
+/* Processes and threads of merged sessions have no numbers: one stands for
+ * many. */
 static void say_process(const struct session *s, char *to, uint32_t process)
 {
 	const struct process *const p = &s->processes[process];
@@ -38,7 +39,7 @@ static void say_process(const struct session *s, char *to, uint32_t process)
 	    "[unnamed]");
 }
 
-/* Of which process, if that is not clear. */
+/* Of which process, if there are several. */
 static void say_whose(const struct session *s, char *to, uint32_t process)
 {
 	const struct process *const p = &s->processes[process];
@@ -178,7 +179,7 @@ static uint32_t by_body(struct work *w, const struct cct_node *n)
 	return named(w, "[no coroutine]");
 }
 
-/* Whose frames stand on a thread itself. */
+/* The VM that a thread's own Lua frames belong to; 0: not known. */
 static uint32_t thread_vm(struct work *w, node_id id)
 {
 	const struct session *const s = w->s;

@@ -1,5 +1,5 @@
-/* group.h - what the rows of a ranking stand for: each node of a session's tree
- * belongs to one group, or to none. Pure.
+/* group.h - the rows that a session's nodes belong to: each node is in one
+ * group, or in none. Also names what is not a function.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_MODEL_GROUP_H
 #define WEFT_ANALYZER_MODEL_GROUP_H
@@ -10,18 +10,18 @@
 #include <stdint.h>
 
 /* FUNCTION to LANGUAGE group by the frame itself; time in no function is in no
- * group. BODY: by the outermost function of the coroutine a frame stands in;
- * VM: by the Lua state of that coroutine; a thread's own frames are of their
- * process's only Lua state from the first Lua frame on. THREAD to LABEL group
- * by the thread, time in no function included. */
+ * group. BODY groups by the outermost function of the frame's coroutine, VM by
+ * that coroutine's Lua state; from the first Lua frame on, a thread's own
+ * frames belong to the only Lua state of their process. THREAD to LABEL group
+ * by the thread, including time in no function. */
 enum group_by { GROUP_FUNCTION, GROUP_MODULE, GROUP_FILE, GROUP_LANGUAGE,
 		GROUP_BODY, GROUP_VM, GROUP_THREAD, GROUP_PROCESS,
 		GROUP_LABEL };
 
 struct group {
 	const char *name;    /* untrusted */
-	func_id func;        /* GROUP_FUNCTION, and GROUP_BODY if there is one */
-	uint32_t next;       /* private: another one of the same hash */
+	func_id func;        /* GROUP_FUNCTION; GROUP_BODY if it has one */
+	uint32_t next;       /* private: another group of the same hash */
 };
 
 struct groups {
@@ -31,8 +31,8 @@ struct groups {
 	struct arena *text;
 };
 
-/* Names of functions must be known; they are borrowed. VM needs a tree that was
- * collected with replay_collect.vm. */
+/* Needs the functions' names and borrows them. GROUP_VM needs a tree that was
+ * collected with replay_collect.vm. The caller frees it with group_free. */
 struct groups *group_all(struct session *, enum group_by);
 void group_free(struct groups *);
 

@@ -1,13 +1,15 @@
-/* hist.c - most nodes see calls of one or a few lengths: one word holds a step
- * and its count; more of them a small hash table.
+/* hist.c - most nodes see calls of one step, which one word holds with its
+ * count; further steps go to a small hash table.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/hist.h"
 #include "analyzer/base/mem.h"
 
+#include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
-/* Of pairs as in hist_count. Blocks are full before they grow while
- * they are small: they are searched whole. */
+/* A hash table of pairs as in hist_count. Up to SMALL pairs it grows only when
+ * it is full, and is searched whole. */
 struct block {
 	uint32_t mask, used;
 	uint64_t pair[];
@@ -32,7 +34,8 @@ static uint32_t step_in(uint64_t pair)
 	return key_in(pair) >> 1;
 }
 
-/* Neighbouring steps stand side by side. */
+/* The key's pair or the free one where it goes; NULL if there is none. Close
+ * steps are close in memory. */
 static uint64_t *find(struct block *b, uint64_t key)
 {
 	uint32_t i = (uint32_t)(key >> 1);
@@ -72,7 +75,7 @@ static struct block *grow(struct block *old)
 	return b;
 }
 
-static int is_full(const struct block *b)
+static bool is_full(const struct block *b)
 {
 	const uint32_t room = b->mask + 1;
 
@@ -86,6 +89,7 @@ void hist_add(struct hist *h, size_t i, uint32_t step, uint64_t n)
 	struct block *b;
 	uint64_t *pair;
 
+	assert(i < h->room && step < HIST_STEPS);
 	if (*word == 0 || ((*word & 1) && key_in(*word) == key)) {
 		*word = (*word | key) + n * ONE;
 		return;

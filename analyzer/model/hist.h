@@ -1,5 +1,5 @@
-/* hist.h - how long calls took: for each of many nodes a histogram over the
- * logarithm, eight steps an octave, as small as what it holds. Pure.
+/* hist.h - how long calls took: a logarithmic histogram for each of many nodes,
+ * with eight steps an octave, as small as its contents.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_MODEL_HIST_H
 #define WEFT_ANALYZER_MODEL_HIST_H
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values below 16 have a step of their own; above, a step is an eighth of the
- * power of two it begins in. A value told by the middle of its step is at most
- * 1/16 of itself off: HIST_ERROR per 10,000. */
+/* Each value below 16 has its own step; above, a step is an eighth of the power
+ * of two it begins in. The middle of a value's step differs from the value by
+ * at most 1/16: HIST_ERROR per 10,000. */
 enum { HIST_STEPS = 496, HIST_ERROR = 625 };
 
 static inline uint32_t hist_step(uint64_t value)
@@ -20,8 +20,9 @@ static inline uint32_t hist_step(uint64_t value)
 	return top * 8 + (uint32_t)(value >> top);
 }
 
-/* Histograms by small number: nodes of a tree. Invariants: slot[i] is 0 where
- * nothing was counted; odd: one pair; else a block of several. */
+/* Histograms by index: nodes of a tree. slot[i] is 0 where nothing was
+ * counted; odd: one pair of a step and its count; else a pointer to a block
+ * of several. */
 struct hist {
 	uint64_t *slot;
 	size_t room;
@@ -29,12 +30,13 @@ struct hist {
 
 struct hist *hist_new(size_t room);
 void hist_free(struct hist *);
+/* Make room for so many. */
 void hist_need(struct hist *, size_t room);
 
 /* Count n values of a step. Needs i < room. */
 void hist_add(struct hist *, size_t i, uint32_t step, uint64_t n);
 
-/* One value more; short where it is as the last ones were. A pair is
+/* Count a value; fast where all values so far have its step. A pair is
  * count << 10 | step << 1 | 1. */
 static inline void hist_count(struct hist *h, size_t i, uint64_t value)
 {
@@ -54,8 +56,8 @@ void hist_join(struct hist *to, size_t k, const struct hist *from, size_t i);
 /* The least value of a step. */
 uint64_t hist_least(uint32_t step);
 
-/* The value below or at which part/1000 of all n values lie (nearest rank),
- * told by the middle of its step and held within least and most. */
+/* The value at or below which part/1000 of all n values lie (nearest rank): the
+ * middle of its step, clipped to least and most. */
 uint64_t hist_quantile(const uint64_t *counts, uint64_t n, unsigned part,
 		       uint64_t least, uint64_t most);
 

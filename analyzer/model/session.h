@@ -36,7 +36,7 @@ struct thread {
 	uint64_t chunks, records, calls, marks;
 	ticks first, last;         /* first tick_begin, last tick_end */
 	ticks traced;              /* sum of tick_end - tick_begin of the chunks
-	                            * at level 0 = sum of self below its roots */
+	                            * at level 0 = sum of self in its trees */
 	uint64_t cpu_ns;           /* sum of cpu_end - cpu_begin */
 	uint64_t lost[LOST_REASONS];
 	uint64_t missing_chunks;   /* numbers that never came */
@@ -82,7 +82,7 @@ struct coroutine {
 	                            * it resumed included */
 	ticks suspended;           /* between its resumes */
 	uint32_t threads[4];       /* the first distinct threads it ran on */
-	uint32_t thread_count;     /* all distinct ones; 5 stands for 5 or more */
+	uint32_t thread_count;     /* all distinct ones; 5: five or more */
 	enum coroutine_state state;
 	ticks last;                /* when it was last resumed or suspended */
 	uint32_t inferred;         /* resumes and suspends that were not seen

@@ -119,8 +119,8 @@ void replay_emit_chunk_end(struct replay *r, struct stream *st)
 /* ---- a suspend and the resume after it ---- */
 
 /* Threads are replayed one after the other: whichever of the two comes first is
- * parked under (coroutine, tick of the suspend) until the other one comes. Gives
- * the other end, if it is there. */
+ * parked under (coroutine, tick of the suspend) until the other one comes.
+ * Gives the other end, if it is there. */
 static struct parked *take_parked(struct replay *r, uint32_t co, ticks tick,
 				  bool is_resume)
 {
@@ -271,7 +271,8 @@ void replay_emit_suspend(struct replay *r, struct stream *st, uint32_t flags)
 		r->sink->suspend(r->ctx, &e);
 }
 
-/* No second end will come: a coroutine never ran again, or a suspend is lost. */
+/* No second end will come: a coroutine never ran again, or a suspend is
+ * lost. */
 static void give_up(struct replay *r, const struct parked *p)
 {
 	struct replay_event e = p->event;

@@ -21,8 +21,8 @@ static void advance(struct below *b, size_t to)
 }
 
 /* The record that the interrupted hook was about to write has an earlier tick
- * than the handler, and so has that of a LEAF which lasts: replay the records up
- * to a moment inside the interruption. */
+ * than the handler, and so has that of a LEAF which lasts: replay the records
+ * up to a moment inside the interruption. */
 static void advance_to_tick(struct below *b, ticks at)
 {
 	const struct chunk *const chunk = b->chunk;

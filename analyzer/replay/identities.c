@@ -127,8 +127,8 @@ static void add_module(struct replay *r, const struct chunk_item *item)
 	char path[CHUNK_STRING_MAX + 1];
 
 	decode_module(item, &m);
-	r->module[m.number] = func_module(r->session->funcs,
-					  decode_text(&m.path, path), m.build_id,
+	decode_text(&m.path, path);
+	r->module[m.number] = func_module(r->session->funcs, path, m.build_id,
 					  m.build_id_size, m.size);
 }
 

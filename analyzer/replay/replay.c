@@ -1,5 +1,5 @@
-/* replay.c - chunks in the order of their streams: which waits for which, whether
- * a chunk continues the one before, and what is counted of it.
+/* replay.c - chunks in the order of their streams: which waits for which,
+ * whether a chunk continues the one before, and what is counted of it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/replay_private.h"
@@ -115,7 +115,8 @@ static bool is_joined(const struct stream *st, const struct chunk_header *h)
 	       h->lost[LOST_FULL] == st->lost[LOST_FULL];
 }
 
-static bool is_base_unknown(const struct stream *st, const struct chunk_header *h)
+static bool is_base_unknown(const struct stream *st,
+			    const struct chunk_header *h)
 {
 	return st->level == 0 && (h->flags & CHUNK_BASE_UNKNOWN);
 }
@@ -134,9 +135,9 @@ static bool is_contiguous(const struct replay *r, const struct stream *st,
 	       (!unknown || replay_stack_same(r, st, chunk));
 }
 
-/* Records are missing, or recording began anew: what was open has ended. A chunk
- * with CHUNK_GAP may also mean that the tracer has learned of more open calls;
- * then nothing is missing, and the window goes on. */
+/* Records are missing, or recording began anew: what was open has ended. A
+ * chunk with CHUNK_GAP may also mean that the tracer has learned of more open
+ * calls; then nothing is missing, and the window goes on. */
 static void begin_anew(struct replay *r, struct stream *st,
 		       const struct chunk_header *h)
 {

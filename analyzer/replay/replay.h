@@ -60,7 +60,7 @@ struct replay_event {
 	                                 * coroutine's own frames */
 	uint64_t coroutine;             /* serial of the segment it happens in;
 	                                 * 0: the thread itself. Resume,
-	                                 * suspend, create: the coroutine that is
+	                                 * suspend, create: the one that is
 	                                 * resumed, suspended, created */
 	uint64_t in;                    /* the coroutine that resumes or creates
 	                                 * it, or that runs after the suspend;

@@ -126,7 +126,7 @@ struct co_kept {
 	uint64_t chunk;          /* its stack is kept while replay.chunk is
 	                          * this: */
 	uint32_t kept;           /* an index in replay.kept */
-	ticks body_at;           /* when its outermost function was first seen */
+	ticks body_at;           /* when its body was first seen */
 };
 
 /* A suspend that waits for its resume, or the other way round. */

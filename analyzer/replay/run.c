@@ -1,4 +1,5 @@
-/* run.c - the loop over a chunk's records. Calls that nest take about 10 ns each.
+/* run.c - the loop over a chunk's records. Calls that nest take about 10 ns
+ * each.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 

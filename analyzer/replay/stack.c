@@ -228,9 +228,9 @@ void replay_stack_close(struct replay *r, struct stream *st,
 
 /* ---- windows with an unknown base ---- */
 
-/* Calls were open at its beginning that nobody saw enter. What happens goes into
- * a tree of its own, and from there below the calls that turn out, when they end,
- * to have been open. */
+/* Calls were open at its beginning that nobody saw enter. What happens goes
+ * into a tree of its own, and from there below the calls that turn out, when
+ * they end, to have been open. */
 void replay_window_begin(struct replay *r, struct stream *st)
 {
 	struct window *const w = mem_alloc(sizeof(*w));

@@ -16,9 +16,9 @@ static struct coroutine *coroutine(struct replay *r, uint32_t co)
 static uint32_t find(struct replay *r, const struct stream *st,
 		     uint64_t serial)
 {
-	return replay_identities_coroutine(r,
-					   r->session->threads[st->thread].process,
-				    serial);
+	const uint32_t process = r->session->threads[st->thread].process;
+
+	return replay_identities_coroutine(r, process, serial);
 }
 
 /* Chunks of other threads may come earlier or later: the latest event decides

@@ -1,6 +1,6 @@
 /* time.c - what passing time counts as: on or off the CPU, inside or outside of
- * the time that is asked for. This changes at edges, which are far apart: records
- * look only at the next one.
+ * the time that is asked for. This changes at edges, which are far apart:
+ * records look only at the next one.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
@@ -18,8 +18,8 @@ static bool knows(const struct replay *r, const struct stream *st)
 	return st->tree->cpu && r->edge_thread == st->thread;
 }
 
-/* How much of that time, which has passed in this chunk, was off the CPU, and of
- * how much that is not known. */
+/* How much of that time, which has passed in this chunk, was off the CPU, and
+ * of how much that is not known. */
 static struct cct_cpu cpu_of(const struct replay *r, ticks from, ticks to)
 {
 	struct cct_cpu cpu = { 0 };
@@ -126,9 +126,9 @@ static void renew(struct replay *r, struct stream *st)
 	st->until = st->cpu == CPU_ON ? edge : 0;
 }
 
-/* Handlers' chunks come right after the one they interrupted and have its edges;
- * where they do not, their time off the CPU stays that of the interrupted
- * call. */
+/* Handlers' chunks come right after the one they interrupted and have its
+ * edges; where they do not, their time off the CPU stays that of the
+ * interrupted call. */
 void replay_time_begin(struct replay *r, struct stream *st)
 {
 	if (st->level == 0) {

@@ -31,9 +31,10 @@ static int compare_steps(const void *a, const void *b)
 
 	if (x->tick != y->tick)
 		return x->tick < y->tick ? -1 : 1;
-	/* One tick: a suspend, then the resume that slept 0. */
+	/* At one tick, a suspend comes before the resume that slept 0. */
 	if (x->kind == HISTORY_CREATE || y->kind == HISTORY_CREATE)
-		return (y->kind == HISTORY_CREATE) - (x->kind == HISTORY_CREATE);
+		return (y->kind == HISTORY_CREATE) -
+		       (x->kind == HISTORY_CREATE);
 	return (x->span == 0) - (y->span == 0);
 }
 
@@ -64,18 +65,17 @@ void coroutine_history_sort(struct coroutine_history *s)
 		      compare_funcs);
 }
 
-static int is_ours(const struct coroutine_history *s,
+static bool is_ours(const struct coroutine_history *s,
 		   const struct replay_event *e)
 {
 	return e->coroutine == s->serial && e->process == s->process;
 }
 
-static void add_step(struct coroutine_history *s,
-		     const struct history_step *step)
+static void add_step(struct coroutine_history *s, struct history_step step)
 {
 	if (s->top != 0 && s->count >= 2 * s->top)
 		keep_earliest(s);
-	*vec_add(&s->steps, &s->room, &s->count) = *step;
+	*vec_add(&s->steps, &s->room, &s->count) = step;
 }
 
 /* The innermost function below a frame. */
@@ -91,41 +91,38 @@ static func_id below(const struct stream *st, size_t frames)
 
 static struct history_step step(struct coroutine_history *s,
 				const struct replay_event *e,
-			      enum history_kind kind)
+				enum history_kind kind)
 {
-	struct stream_segment top;
+	const struct stream_segment top = stream_top(e->stream);
 
-	top = stream_top(e->stream);
 	return (struct history_step){
 		.kind = kind, .tick = e->tick, .thread = e->thread,
 		.by = e->in, .by_func = below(e->stream, top.base),
-		.span = kind == HISTORY_RESUME ? e->slept : e->tick - top.since,
+		.span = kind == HISTORY_RESUME ? e->slept :
+						 e->tick - top.since,
 		.reason = e->reason, .is_inferred = e->inferred,
-		.stack = stream_stack(e->stream, top.base, stream_depth(e->stream), s->stacks, 0) };
+		.stack = stream_stack(e->stream, top.base,
+				      stream_depth(e->stream), s->stacks, 0) };
 }
 
 static void resume(void *ctx, const struct replay_event *e)
 {
 	struct coroutine_history *const s = ctx;
-	struct history_step now;
 
 	if (!is_ours(s, e))
 		return;
-	now = step(s, e, HISTORY_RESUME);
 	s->resumes++;
-	add_step(s, &now);
+	add_step(s, step(s, e, HISTORY_RESUME));
 }
 
 static void suspend(void *ctx, const struct replay_event *e)
 {
 	struct coroutine_history *const s = ctx;
-	struct history_step now;
 
 	if (!is_ours(s, e))
 		return;
-	now = step(s, e, HISTORY_SUSPEND);
 	s->suspends++;
-	add_step(s, &now);
+	add_step(s, step(s, e, HISTORY_SUSPEND));
 }
 
 static void create(void *ctx, const struct replay_event *e)
@@ -135,7 +132,7 @@ static void create(void *ctx, const struct replay_event *e)
 	if (!is_ours(s, e))
 		return;
 	s->creates++;
-	add_step(s, &(struct history_step){
+	add_step(s, (struct history_step){
 		.kind = HISTORY_CREATE, .tick = e->tick, .thread = e->thread,
 		.by = e->in,
 		.by_func = below(e->stream, stream_depth(e->stream)) });
@@ -161,7 +158,7 @@ static void enter(void *ctx, const struct replay_event *e)
 		func(s, e->func)->calls++;
 }
 
-static int is_of_process(const struct coroutine_history *s,
+static bool is_of_process(const struct coroutine_history *s,
 			 const struct stream *st)
 {
 	const uint32_t thread = stream_thread(st);
@@ -173,16 +170,11 @@ static int is_of_process(const struct coroutine_history *s,
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct coroutine_history *const s = ctx;
+	const struct stream_segment top = stream_top(st);
 	const size_t depth = stream_depth(st);
-	struct stream_segment top;
-	struct stream_frame f;
 
-	top = stream_top(st);
-	if (top.serial != s->serial || !is_of_process(s, st) ||
-	    depth == top.base)
-		return;
-	f = stream_frame(st, depth - 1);
-	func(s, f.func)->self += to - from;
+	if (top.serial == s->serial && is_of_process(s, st) && depth > top.base)
+		func(s, stream_frame(st, depth - 1).func)->self += to - from;
 }
 
 const struct replay_sink coroutine_history_sink = {

@@ -1,5 +1,5 @@
-/* coroutine_history.h - one coroutine's life: made, resumed, suspended, ended, and what it
- * ran itself. Collects while a trace is replayed. Pure.
+/* coroutine_history.h - one coroutine's life: when it was created, resumed and
+ * suspended, and what it ran itself. Collects during a replay.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_WATCH_COROUTINE_HISTORY_H
 #define WEFT_ANALYZER_WATCH_COROUTINE_HISTORY_H
@@ -13,42 +13,42 @@ struct history_step {
 	ticks tick;
 	uint32_t thread;         /* index */
 	uint64_t by;             /* create, resume: the coroutine that did it;
-	                          * suspend: that is gone back to; 0: the thread
-	                          * itself */
+	                          * suspend: the one that runs then; 0: the
+	                          * thread itself */
 	func_id by_func;         /* its innermost function; 0: none known */
-	ticks span;              /* resume: it had slept so long; suspend: it
-	                          * had been active so long */
+	ticks span;              /* resume: how long it had slept; suspend: how
+	                          * long it had been active */
 	uint32_t reason;         /* suspend: SUSPEND_YIELD, _RETURN, _ERROR */
-	int is_inferred;         /* seen at the next event only */
-	stack_id stack;          /* its own frames then: where it slept, where
-	                          * it goes to sleep */
+	bool is_inferred;        /* not seen itself, but at the next event */
+	stack_id stack;          /* its own frames then */
 };
 
 /* What it ran itself, by function. */
 struct history_func { func_id func; ticks self; uint64_t calls; };
 
 struct coroutine_history {
-	const struct session *session; /* the same trace's, whole */
+	const struct session *session; /* of an earlier replay of the trace */
 	uint64_t serial;
 	uint32_t process;        /* index */
-	size_t top;              /* steps to keep, the earliest; 0: all */
+	size_t top;
 	struct stack_table *stacks;
 	struct history_step *steps;
 	size_t count, room;
-	uint64_t resumes, suspends, creates; /* all */
+	uint64_t resumes, suspends, creates; /* all, kept or not */
 	struct history_func *funcs;
 	size_t func_count, func_room;
 	struct map *func_of;
 };
 
+/* Of the coroutine with that serial in the process (index). top: how many steps
+ * to keep, the earliest ones; 0: all. The session is borrowed. */
 void coroutine_history_init(struct coroutine_history *, const struct session *,
-			    uint32_t process,
-		uint64_t serial, size_t top);
+			    uint32_t process, uint64_t serial, size_t top);
 void coroutine_history_fini(struct coroutine_history *);
 
-/* For a replay; its context is the struct. After replay_finish: coroutine_history_sort puts
- * steps in the order of time, functions in that of falling self. */
+/* For a replay; its context is the struct. */
 extern const struct replay_sink coroutine_history_sink;
+/* After replay_finish: sort the steps by time, functions by falling self. */
 void coroutine_history_sort(struct coroutine_history *);
 
 #endif

@@ -1,5 +1,5 @@
-/* hot_path.c - follows chosen calls from entry to exit, on whatever threads, and
- * puts what happens above them into a tree.
+/* hot_path.c - follows chosen calls from entry to exit, on whatever threads,
+ * and collects what happens above them in a tree.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/hot_path.h"
 #include "analyzer/base/mem.h"

@@ -1,6 +1,6 @@
-/* slow.c - follows the wanted calls of each stream from entry to exit, and those
- * of coroutines over suspensions. Threads are replayed one after the other: a
- * suspend and its resume may come in either order.
+/* slow.c - follows the wanted calls of each stream from entry to exit, also
+ * those of coroutines over suspensions. Threads are replayed one after the
+ * other: a suspend and its resume may come in either order.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow.h"
 #include "analyzer/base/mem.h"

@@ -40,7 +40,7 @@ struct slow_options {
 	size_t funcs;            /* ids from here on are not wanted */
 	enum slow_key key;
 	size_t top;              /* how many to keep; 0: all */
-	ticks longer;            /* keep only calls whose key is at least this */
+	ticks longer;            /* keep calls whose key is at least this */
 	ticks from, to;          /* begun in between; to 0: no bound */
 	const uint8_t *threads;  /* by index: begun on one that is set; NULL:
 	                          * on any; borrowed */

@@ -175,7 +175,8 @@ static size_t add_seams(const struct stream *st, struct seam **seams,
 	for (size_t k = 1; k < stream_segments(st); k++) {
 		const struct stream_segment s = stream_segment(st, k);
 
-		*vec_add(seams, room, count) = (struct seam){ s.serial, s.base };
+		*vec_add(seams, room, count) =
+			(struct seam){ s.serial, s.base };
 	}
 	return *count - first;
 }
@@ -579,8 +580,8 @@ static void add_stack(struct teller *t, stack_id id, uint64_t coroutine,
 	t->count += n;
 }
 
-/* Append calls that turned out later to have been open below. The one that ended
- * last is the outermost. */
+/* Append calls that turned out later to have been open below. The one that
+ * ended last is the outermost. */
 static void add_old(struct teller *t, const struct look *l)
 {
 	const struct watched *const w = &t->m->watched[l->stream];

@@ -1,6 +1,5 @@
-/* snapshots.h - what every thread and every coroutine was doing at given moments.
- * Collects while a trace is replayed, tells afterwards. Pure: ticks in, stacks
- * out.
+/* snapshots.h - what every thread and every coroutine was doing at given
+ * moments. Collects during a replay, tells afterwards.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_WATCH_SNAPSHOTS_H
 #define WEFT_ANALYZER_WATCH_SNAPSHOTS_H
@@ -9,9 +8,9 @@
 
 enum snapshot_state {
 	SNAPSHOT_RUNNING,   /* a thread, with the coroutines on its stack */
-	SNAPSHOT_LAST,      /* the same as its last record left it: nothing is
-	                   * recorded of the thread from then on, while its
-	                   * process goes on */
+	SNAPSHOT_LAST,      /* a thread as its last record left it; nothing was
+	                     * recorded of it later, while its process went
+	                     * on */
 	SNAPSHOT_OFF,       /* a thread, while it was not recorded */
 	SNAPSHOT_UNKNOWN,   /* a thread, or a coroutine: records are missing */
 	SNAPSHOT_SUSPENDED, /* a coroutine that is on no thread */
@@ -34,16 +33,16 @@ struct snapshot_stack {
 	size_t moment;           /* index */
 	enum snapshot_state state;
 	uint32_t process, thread; /* indices; a coroutine has no thread */
-	uint64_t coroutine;      /* serial; 0: a thread. A thread's stack: the
-	                          * coroutine that runs on top */
-	int is_thread;
-	ticks since;             /* coroutine: suspended or made then */
+	uint64_t coroutine;      /* serial; of a thread's stack: the coroutine
+	                          * that runs on top, 0: none */
+	bool is_thread;
+	ticks since;             /* coroutine: when suspended or created */
 	const struct snapshot_frame *frames; /* outermost first */
 	size_t count;
 };
 
-/* What is open at a moment is what all records up to it, its own tick
- * included, leave open. The moments are the caller's, rising, each once. */
+/* Calls are open at a moment if all records up to it, including those of its
+ * own tick, leave them open. The moments are borrowed; they must rise. */
 struct snapshots;
 struct snapshots *snapshots_new(const ticks *at, size_t count);
 void snapshots_free(struct snapshots *);
@@ -51,18 +50,18 @@ void snapshots_free(struct snapshots *);
 /* For a replay; its context is the struct. */
 extern const struct replay_sink snapshots_sink;
 
-/* After replay_finish, once: tell all stacks, moment by moment; in it first the
- * threads, then the coroutines that are on none, each by process and serial. */
+/* Call once after replay_finish. Gives all stacks, moment by moment: first the
+ * threads, then the coroutines that are on none, each by process and serial. A
+ * stack is valid during the call. */
 typedef void (*snapshots_fn)(void *ctx, const struct snapshot_stack *);
 void snapshots_each(struct snapshots *, const struct func_table *, snapshots_fn,
 		  void *ctx);
 
-/* Decisions: a thread's one stitched stack has the frames of handlers that run
- * at the moment on top of it. A thread is there from its first chunk to its
- * last; where that does not end it, to the last tick known of its process.
- * Coroutines are there until they return, fail, or their process' last tick.
- * A suspended coroutine's stack is what its suspend left, native frames that
- * the yield jumped over included; where the suspend itself is missing, what
- * its resume gave. */
+/* Decisions: the frames of handlers that run at the moment are on top of their
+ * thread's stack. A thread exists from its first chunk to its last; if that
+ * does not end it, to the last tick known of its process. A coroutine exists
+ * until it returns or fails, or until its process' last tick. A suspended
+ * coroutine's stack is what its suspend left, including native frames that the
+ * yield jumped over; if the suspend is missing, what its resume gave. */
 
 #endif
