@@ -108,6 +108,7 @@ static int run(const char *const *argv, const char *path)
 	return status;
 }
 
+/* Makes the file, too: so the user learns at once that it cannot be. */
 static bool can_write(const char *path)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,

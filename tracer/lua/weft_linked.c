@@ -1,27 +1,24 @@
-/* weft_linked.c - libweft-lua-static.a: goes into a program or library together
- * with a static Lua of any version, whose calls pkg-config's --wrap flags lead
- * here. Where nobody records, they go on to Lua; where libweft.so is there, it
- * says where to. Knows no lua.h: all arguments are passed on in registers.
+/* weft_linked.c - libweft-lua-static.a: is linked into a program or library
+ * together with a static Lua of any version, whose calls pkg-config's --wrap
+ * flags lead here. They go on to Lua where nobody records; otherwise libweft.so
+ * says where they go. Knows no lua.h: all arguments are passed on in registers.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/linked.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-typedef long any_fn(long, long, long, long, long, long);
-
-#define ARGS long a, long b, long c, long d, long e, long f
-#define PASS a, b, c, d, e, f
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* Names it to the linker, wherever among the files it stands (-u). */
+/* By this name the flag -u has the linker take this file from the archive. */
 HIDDEN extern char weft_lua_static;
 char weft_lua_static;
 
-/* ----------------------------------------------------------------- the way */
+/* -------------------------------------------------- where calls are led to */
 
-/* Lua's own; what this version does not have is NULL. */
+/* Lua's own functions. NULL: this version has none of that name. */
 #define X(name) extern any_fn __real_##name __attribute__((weak));
 WEFT_LUA_WRAPPED(X)
 #undef X
@@ -32,6 +29,7 @@ static weft_lua_function real[WEFT_LUA_WRAPS] = {
 #undef X
 };
 
+/* What the calls are led to: Lua's own, until libweft.so changes it. */
 static weft_lua_function used[WEFT_LUA_WRAPS] = {
 #define X(name) (weft_lua_function)__real_##name,
 	WEFT_LUA_WRAPPED(X)
@@ -47,8 +45,8 @@ static weft_lua_function used[WEFT_LUA_WRAPS] = {
 WEFT_LUA_WRAPPED(X)
 #undef X
 
-/* weft's table. The linker makes wrapped ones of some names: these are set
- * again, from the real ones. */
+/* The table that weft_lua_attach uses. For some of its names the linker puts
+ * the wrappers in: unwrap sets these again. */
 #define X(name) extern any_fn name __attribute__((weak));
 WEFT_LUA_FUNCTIONS(X, X, X, X, X)
 #undef X
@@ -60,9 +58,9 @@ static struct weft_lua_api api = {
 #undef X
 };
 
-/* A weak name that is not in this program or library may have led to another:
- * to libweft.so, to a shared Lua. */
-static int is_here(weft_lua_function f)
+/* A weak name that this program or library does not define may have led to
+ * another one: to libweft.so, or to a shared Lua. */
+static bool is_here(weft_lua_function f)
 {
 	Dl_info ours, its;
 
@@ -96,9 +94,9 @@ static void unwrap(void)
 
 /* ------------------------------------------ are calls inside Lua led here? */
 
-/* They are where each of Lua's files was compiled by itself. Where they came
- * together in one, or were optimized as one, calls between them are none of the
- * linker's business. */
+/* They are if each of Lua's files was compiled by itself. If all were compiled
+ * as one, or optimized at link time, the linker does not see the calls between
+ * them. So a script that makes such calls is run once. */
 #define TRIED(X)                                                               \
 	X(lua_newthread) X(lua_resume) X(lua_pcall) X(lua_pcallk) X(lua_sethook)
 
@@ -119,6 +117,7 @@ extern any_fn luaopen_coroutine __attribute__((weak));
 extern any_fn luaopen_debug __attribute__((weak));
 extern any_fn lua_setglobal __attribute__((weak));
 
+/* The lua_Alloc of that run. */
 static void *give(void *ud, void *old, size_t old_size, size_t size)
 {
 	(void)ud;
@@ -139,6 +138,7 @@ static int call(long L)
 
 #define HERE(name) (is_here((weft_lua_function)name))
 
+/* Opens a library as the global name, NULL: it sets its own globals. */
 static int open_library(long L, any_fn *open, const char *name)
 {
 	int bad;
@@ -152,6 +152,7 @@ static int open_library(long L, any_fn *open, const char *name)
 	return bad;
 }
 
+/* Not 0: something failed, so that nothing can be said. */
 static int run(long L)
 {
 	static const char text[] =
@@ -167,7 +168,8 @@ static int run(long L)
 	       luaL_loadstring(L, (long)text, 0, 0, 0, 0) != 0 || call(L) != 0;
 }
 
-static int try(void)
+/* Did each of the tried calls come to us? */
+static bool try(void)
 {
 	any_fn *const newstate = (any_fn *)real[WEFT_LUA_WRAP_luaL_newstate];
 	long L = ((any_fn *)api.lua_newstate)((long)give, 0, 0, 0, 0, 0);
@@ -176,7 +178,7 @@ static int try(void)
 	if (L == 0 && newstate) /* LuaJIT may want its own allocator */
 		L = newstate(0, 0, 0, 0, 0, 0);
 	if (L == 0)
-		return 0;
+		return false;
 	bad = run(L);
 	((any_fn *)api.lua_close)(L, 0, 0, 0, 0, 0);
 	return !bad && seen[WEFT_LUA_WRAP_lua_newthread] > 0 &&
@@ -186,6 +188,7 @@ static int try(void)
 	       (!HERE(luaopen_debug) || seen[WEFT_LUA_WRAP_lua_sethook] > 0);
 }
 
+/* Asked by libweft.so, which then leads the calls elsewhere. */
 static int sees_all(void)
 {
 	int all;
@@ -220,8 +223,8 @@ static meet_fn *find(const char *name)
 	return (meet_fn *)dlsym(RTLD_DEFAULT, name);
 }
 
-/* Before any constructor of the program's makes a lua_State, after the last
- * destructor has closed one. */
+/* Runs before any constructor of the program makes a lua_State, and after the
+ * last destructor has closed one. */
 __attribute__((constructor(101))) static void meet_weft(void)
 {
 	meet_fn *const meet = find("weft_lua_linked");

@@ -18,6 +18,7 @@ static const char text[] = {
 };
 
 #if LUA_VERSION_NUM == 501
+/* luaL_setfuncs, which 5.1 does not have. */
 static void set_functions(lua_State *L, const luaL_Reg *f)
 {
 	for (; f->name; f++) {
@@ -39,6 +40,7 @@ static const char *check_text(lua_State *L, int arg)
 	return s;
 }
 
+/* NULL: the argument is not there. */
 static const char *option_text(lua_State *L, int arg)
 {
 	return lua_isnoneornil(L, arg) ? NULL : check_text(L, arg);
@@ -68,14 +70,16 @@ static int start(lua_State *L)
 	return 1;
 }
 
+/* stop([title]): whether it was running. */
 static int stop(lua_State *L)
 {
 	lua_pushboolean(L, weft_stop(option_text(L, 1)));
 	return 1;
 }
 
-/* LuaJIT's compiler is off while the hook is there, so that the hook is taken
- * off. In other Luas it stays, so that any Lua state may resume. */
+/* pause(): whether recording was on. LuaJIT's compiler is off while the hook is
+ * there, so that the hook is taken off. In other Luas it stays, so that any Lua
+ * state may resume. */
 static int pause(lua_State *L)
 {
 	lua_pushboolean(L, weft_pause());
@@ -86,6 +90,7 @@ static int pause(lua_State *L)
 	return 1;
 }
 
+/* resume(): whether this program is being recorded. */
 static int resume(lua_State *L)
 {
 	const int r = weft_resume();
@@ -96,12 +101,14 @@ static int resume(lua_State *L)
 	return 1;
 }
 
+/* mark(name) */
 static int mark(lua_State *L)
 {
 	weft_mark(check_text(L, 1));
 	return 0;
 }
 
+/* label(key, value): whether it was recorded. */
 static int label(lua_State *L)
 {
 	lua_pushboolean(L, weft_label(check_text(L, 1),
@@ -109,6 +116,7 @@ static int label(lua_State *L)
 	return 1;
 }
 
+/* native(on): whether native calls were recorded; nil: not being recorded. */
 static int native(lua_State *L)
 {
 	int was;
@@ -123,6 +131,8 @@ static int native(lua_State *L)
 	return 1;
 }
 
+/* coroutine([co]): the number of co, or of the running one, as reports show
+ * it. */
 static int coroutine(lua_State *L)
 {
 	lua_State *const co = thread_argument(L);
@@ -141,6 +151,7 @@ static void set_flag(lua_State *L, const char *name, bool value)
 	lua_setfield(L, -2, name);
 }
 
+/* status(): struct weft_status as a table. */
 static int status(lua_State *L)
 {
 	struct weft_status s = { .size = sizeof(s) };
@@ -179,6 +190,7 @@ static int finish(lua_State *L)
 	return 0;
 }
 
+/* only(on): weft_inside_only. */
 static int only(lua_State *L)
 {
 	lua_pushinteger(L, weft_inside_only(lua_toboolean(L, 1)));
@@ -196,7 +208,8 @@ static int now(lua_State *L)
 	return 1;
 }
 
-/* How many calls are open on the running coroutine. */
+/* How many calls are open on the running coroutine: looks at levels whose
+ * distance doubles, then halves the distance. */
 static int depth(lua_State *L)
 {
 	lua_Debug d;
@@ -239,6 +252,7 @@ static int sethook(lua_State *L)
 	return results;
 }
 
+/* Our hook is off while the program asks for its own. */
 static int gethook(lua_State *L)
 {
 	lua_State *const co = thread_argument(L);
@@ -280,6 +294,8 @@ static int wrapped_told(lua_State *L)
 	return results;
 }
 
+/* The function that coroutine.wrap gives has the coroutine as its first
+ * upvalue. */
 static int wrap_told(lua_State *L)
 {
 	const int results = run_original(L);

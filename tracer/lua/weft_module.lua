@@ -1,12 +1,12 @@
--- weft_module.lua - weft.hook, weft.reset, weft.dump: what is easier said in
--- Lua. Runs on every Lua from 5.1 on; gets the module's table and what only C
--- can do. SPDX-License-Identifier: MIT
+-- weft_module.lua - weft.hook, weft.reset and weft.dump, which are easier to
+-- write in Lua. Runs on every Lua from 5.1 on. Its arguments are the module's
+-- table and a table of what only C can do. SPDX-License-Identifier: MIT
 local weft, core = ...
 local running, type, error, select = coroutine.running, type, error, select
 local setmetatable, tostring, pairs = setmetatable, tostring, pairs
 
--- The innermost open call of a hooked function, for each coroutine; each knows
--- the one below it.
+-- The innermost open call of a hooked function on each coroutine. Each call
+-- refers to the one below it.
 local open = setmetatable({}, { __mode = "k" })
 local main = {}
 
@@ -30,7 +30,7 @@ local function total_of(call)
 	return total
 end
 
--- A call that an error has ended: nobody is told of it.
+-- A call that an error has ended. on_call is not called for it.
 local function drop(call)
 	call.left = true
 	total_of(call)
@@ -54,7 +54,7 @@ end }
 local function push(hook)
 	local key = running() or main
 	local depth = core.depth()
-	-- Calls as deep as this one, or deeper, were ended by an error.
+	-- An error has ended the calls as deep as this one, or deeper.
 	while open[key] and open[key].depth >= depth do
 		drop(open[key])
 	end
@@ -86,8 +86,8 @@ local function leave(call, ...)
 	return ...
 end
 
--- From 5.4 on an error ends the call at once; before, the next hooked call on
--- the coroutine, or the end of one further out, finds out.
+-- From 5.4 on an error ends the call at once. In older versions the next hooked
+-- call on the coroutine, or the end of an outer one, finds that it has ended.
 local wrap = (loadstring or load)([[
 	local push, leave = ...
 	return function(hook, fn)
@@ -108,11 +108,12 @@ local function check(value, kind, arg, what, optional)
 		kind, value == nil and "no value" or type(value)), 3)
 end
 
--- A function that does what fn does, and is recorded with all that it calls.
--- Where recording is off, it is turned on for what runs inside such functions
--- only. on_call gets a table of each finished call: name, count (the how
--- manieth), total, self, in seconds of the wall clock, and children: name to
--- count and total of the hooked functions it called.
+-- Returns a function that does what fn does, and is recorded with all that it
+-- calls. If recording is off, it is turned on, but only for what runs inside
+-- such functions. on_call gets a table for each finished call: name, count
+-- (which call this is, 1 for the first), total and self in seconds of the wall
+-- clock, and children, which maps the names of the hooked functions that it
+-- called to their count and total.
 function weft.hook(fn, name, on_call)
 	check(fn, "function", 1, "hook")
 	check(name, "string", 2, "hook", true)
@@ -126,7 +127,7 @@ function weft.hook(fn, name, on_call)
 		on_call = on_call }, fn)
 end
 
--- weft.dump leaves out what was before.
+-- weft.dump leaves out what was recorded before the last reset.
 local was_reset = false
 
 function weft.reset()

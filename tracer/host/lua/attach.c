@@ -12,6 +12,7 @@
  * With the compiler on, hooks would see everything, too, but would leave the
  * program's loops marked as not worth compiling for good. */
 
+/* Does nothing where the program gave no luaJIT_setmode. */
 static void set_engine(const struct lua_vm *vm, int mode)
 {
 	int (*const setmode)(lua_State *, int, int) =
@@ -191,6 +192,8 @@ struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
 
 /* --------------------------------------- Lua states that the program names */
 
+/* Has the table all functions that every Lua has? Those of some versions alone
+ * are looked at by struct lua_abi's accepts. */
 static bool is_complete(const struct weft_lua_api *api)
 {
 #define X(name) if (!api->name) return false;
@@ -236,6 +239,7 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
 	return L == main ? co : lua_co_met(L, co);
 }
 
+/* caller: whose library it is, if the table names our own functions. */
 static int attach(lua_State *L, const struct weft_lua_api *api,
 		  const void *caller)
 {

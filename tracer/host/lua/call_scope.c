@@ -129,6 +129,8 @@ struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp)
 	return m;
 }
 
+/* Ends what the call has left behind. Returns that LuaJIT did not tell come
+ * first: they are no errors. */
 static SLOW void cut(struct thread_state *s, const struct coroutine *co,
 		     struct shadow_mark m, bool failed, uint64_t now)
 {

@@ -22,11 +22,14 @@ static struct table {
 	_Atomic uint32_t count;
 } functions, names;
 
+/* Two threads may go past the limit by one entry each. */
 static bool is_full(const struct table *t)
 {
 	return atomic_load_explicit(&t->count, memory_order_relaxed) >= MOST;
 }
 
+/* Returns the entry, or the one that another thread has added meanwhile; NULL:
+ * no memory. */
 static void *add(struct table *t, uint64_t hash, pointer_map_match *match,
 		 const void *key, void *made)
 {
@@ -59,6 +62,7 @@ static const struct lua_func too_many = {
 	.is.length = 21, .stored = 21, .text = "=(too many functions)",
 };
 
+/* Keeps no more of the source than a chunk can hold. */
 static struct lua_func *make_function(const struct function_id *is,
 				      const char *source, const char *name)
 {
@@ -221,6 +225,7 @@ bool lua_func_is_named(uint64_t address)
 	return find_name(address) != NULL;
 }
 
+/* Its text is group.name. */
 static struct c_name *make_name(uint64_t address, const char *group,
 				const char *name)
 {
@@ -272,6 +277,7 @@ void lua_func_untold(uint64_t key)
 	lua_func_name(key | UNTOLD, NULL, "");
 }
 
+/* Returns the new length. Names are cut: text has room for two of them. */
 static size_t append(char *to, size_t length, const char *text, size_t more)
 {
 	more = more < 2 * NAME_BYTES ? more : 2 * NAME_BYTES;
@@ -410,6 +416,7 @@ static struct ordinal *add_ordinal(uint64_t at)
 	return add(&ordinals, at, is_ordinal_of, &at, o);
 }
 
+/* Unlike the number it changes with whatever lies at the address. */
 static uint64_t check_of(const struct ordinal *o, uint64_t trait,
 			 uint64_t number)
 {

@@ -10,13 +10,7 @@
 
 #include <errno.h>
 
-/* Any lua_ function: at most six arguments, all in registers of this kind. */
-typedef long any_fn(long, long, long, long, long, long);
-
 #define CALLER __builtin_return_address(0)
-
-#define ARGS long a, long b, long c, long d, long e, long f
-#define PASS a, b, c, d, e, f
 
 /* Each has a second name, for where the program has another function of that
  * name. */
@@ -61,6 +55,7 @@ static void at_boundary(struct coroutine *co)
 
 /* ------------------------------------------------------------------ states */
 
+/* L is the main state of a new VM, 0: none was made. Returns L. */
 static long made(long L, struct lua_lib *lib)
 {
 	struct coroutine *co;

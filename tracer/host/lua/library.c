@@ -36,6 +36,7 @@ static struct span *_Atomic spans[SPANS];
 
 /* --------------------------------------------------------------- libraries */
 
+/* NULL: of no version that is known. */
 static const struct lua_abi *abi_of(const struct weft_lua_api *api)
 {
 	for (size_t i = 0; i < sizeof(abis) / sizeof(abis[0]); i++) {
@@ -45,6 +46,7 @@ static const struct lua_abi *abi_of(const struct weft_lua_api *api)
 	return NULL;
 }
 
+/* The link_map of the module that this address lies in, or NULL. */
 static const void *module_of(const void *address)
 {
 	struct dl_find_object o;
@@ -74,6 +76,7 @@ static weft_lua_function symbol(void *handle, const void *map, const char *name)
 	return module_of(f) == map ? (weft_lua_function)f : NULL;
 }
 
+/* handle: of the library, from dlopen. */
 static void fill(struct lua_lib *lib, void *handle, const void *map)
 {
 	lib->map = map;
@@ -138,6 +141,7 @@ static struct lua_lib *enlist(struct lua_lib *lib)
 	return lib; /* works, but will be looked for again */
 }
 
+/* The library that this function belongs to, made known if need be; or NULL. */
 static struct lua_lib *lib_at(weft_lua_function sethook)
 {
 	const struct link_map *const map = module_of((void *)sethook);
@@ -219,6 +223,7 @@ void lua_lib_unlinked(const struct weft_lua_linked *from)
 
 /* ----------------------------------------------------------------- callers */
 
+/* The lua_sethook that this module would call if ours were not there. */
 static weft_lua_function real_sethook(const struct link_map *caller)
 {
 	const void *const ours = module_of(&libs);
@@ -235,6 +240,8 @@ static weft_lua_function real_sethook(const struct link_map *caller)
 	return (weft_lua_function)f;
 }
 
+/* Takes the place of an entry that is no longer valid. If there is none, the
+ * loader is asked again each time. */
 static void remember(const struct dl_find_object *o, struct lua_lib *lib,
 		     uint32_t epoch)
 {
@@ -292,6 +299,7 @@ struct lua_lib *lua_lib_of(const void *caller)
 
 /* ------------------------------------------------------------ given tables */
 
+/* The table may be of a program that knows fewer functions than we do. */
 static struct lua_lib *copy_table(const struct weft_lua_api *api)
 {
 	struct lua_lib *const lib = memory_get(sizeof(*lib));

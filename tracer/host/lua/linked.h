@@ -6,6 +6,11 @@
 
 #include "tracer/host/weft.h"
 
+/* Any lua_ function: at most six arguments, all in registers of this kind. */
+typedef long any_fn(long, long, long, long, long, long);
+#define ARGS long a, long b, long c, long d, long e, long f
+#define PASS a, b, c, d, e, f
+
 /* The functions that libweft.so stands in for. pkg-config's --wrap flags are
  * made from this list. New names are added at the end. */
 #define WEFT_LUA_WRAPPED(X)                                                    \

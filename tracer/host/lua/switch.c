@@ -19,6 +19,7 @@ static bool is_of(const struct segment *g, const struct coroutine *co)
 
 /* ---------------------------------------------------------- off the thread */
 
+/* The old room is lost, which is why it doubles. */
 static bool keep_room(struct coroutine *co, uint32_t count)
 {
 	struct frame *const kept = memory_grow(co->kept, &co->room, count,
@@ -78,6 +79,7 @@ void lua_switch_detach(struct thread_state *s, uint32_t flags, uint64_t now)
 	co->ended = !(flags & SUSPEND_INFERRED) || !co->vm->interposed;
 }
 
+/* The coroutine may have been collected, and its memory unmapped. */
 static bool is_readable(const struct coroutine *co)
 {
 	return co->vm && memory_readable(co->L);
@@ -230,6 +232,7 @@ static void seed(struct thread_state *s, const struct frame *walked,
 	chunk_switch(s, CHUNK_GAP);
 }
 
+/* A main state has no segment: it runs on whatever stack calls it. */
 static void switch_to_main(struct thread_state *s, struct coroutine *co,
 			   const struct frame *walked, uint32_t count,
 			   uint64_t now)

@@ -8,6 +8,7 @@ enum { CALLERS = 64 };
 /* In a frame's id: another function has taken its place. */
 #define TAKEN (UINT64_C(1) << 62)
 
+/* The first frame of the topmost segment. */
 static struct frame *base(struct thread_state *s)
 {
 	return s->frames + shadow_segment(s)->base;
@@ -77,6 +78,7 @@ static void call_by_id(struct thread_state *s, const struct coroutine *co,
 		      UNWIND_ERROR, now);
 }
 
+/* Frames of co above it were ended by an error; native ones were skipped. */
 static bool return_by_id(struct thread_state *s, const struct coroutine *co,
 			 uint64_t id, uint64_t now)
 {
@@ -147,6 +149,7 @@ static void call_by_place(struct thread_state *s, const struct coroutine *co,
 		f->ret = caller->id;
 }
 
+/* The same, where C functions above it have returned untold. */
 static bool return_by_place(struct thread_state *s, const struct coroutine *co,
 			    uint64_t id, uint64_t key, uint64_t now)
 {

@@ -28,6 +28,7 @@ struct frame *lua_vm_walk_room(struct lua_local *me)
 
 /* ------------------------------------------------------------------ naming */
 
+/* false: the chunk has no room. */
 static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 {
 	uint64_t *const item = chunk_item(s, 5);
@@ -109,6 +110,7 @@ static bool begin_learning(const struct lua_lib *lib)
 	return true;
 }
 
+/* Once for a library. Two threads may do it at once, with the same result. */
 static bool try_layout(struct lua_lib *lib)
 {
 	int peek = atomic_load_explicit(&lib->peek, memory_order_acquire);

@@ -1,7 +1,7 @@
 /* vm.h - Lua as the tracer knows it: versions, libraries and VMs. This folder
  * follows the Lua states of the program and their coroutines. It may use
- * native/, fiber/ and the folders below; it knows no version of Lua (lua_abi/
- * does). Order of the files: function, vm, coroutine, unwind, switch,
+ * fiber/, native/ and the folders below; it must not know lua.h, which lua_abi/
+ * does. A file uses those before it: function, vm, coroutine, unwind, switch,
  * call_scope, library, attach, interpose. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_VM_H
 #define WEFT_TRACER_HOST_LUA_VM_H

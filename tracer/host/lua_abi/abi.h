@@ -1,9 +1,9 @@
-/* abi.h - Lua as one version of its C API knows it. This folder is compiled
- * once for each version of Lua; the rest of the tracer sees one symbol of each,
- * lua_abi (struct lua_abi in vm.h). It may use lua/ and the folders below
- * that.
- * Each file uses those before it: ordinal, luajit, function, frames, event,
- * hook. SPDX-License-Identifier: MIT */
+/* abi.h - Lua as one version of its C API knows it. This folder alone includes
+ * lua.h, and is compiled once for each version; the rest of the tracer sees one
+ * symbol of each, lua_abi (struct lua_abi in vm.h). It may use lua/ and what
+ * lua/ may use, and knows nothing of other versions. A file uses those before
+ * it: ordinal, luajit, function, frames, event, check, hook.
+ * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_ABI_ABI_H
 #define WEFT_TRACER_HOST_LUA_ABI_ABI_H
 
@@ -18,24 +18,6 @@ INLINE uint64_t frame_flags(bool is_c)
 	return !is_c ? FRAME_LUA_SETTLED :
 	       FRAME_LUA | FRAME_ABSORBS | (IS_JIT ? FRAME_UNTOLD : 0);
 }
-
-/* ------------------------------------------------------------------ ordinal.c
- * Functions with the same lines of the same source are told apart by their
- * order in the text. All hook-safe; need the layout. */
-
-/* The ordinal of the prototype at this address: 0 for the first one of its
- * lines, and where it is not known. */
-uint32_t ordinal_of(uint64_t at);
-
-/* Number the functions written in the main function with this prototype, which
- * has some. text: hash of its source. */
-void ordinal_number_main(uint64_t at, uint64_t text);
-/* The same, if the frame with this id is a main function's. */
-void ordinal_number_frame(uint64_t L, uint64_t id);
-/* The same for co's open calls and, if main functions may have run unseen, for
- * those of its VM's main state. always false: do nothing unless they may
- * have. */
-void ordinal_number_open(const struct coroutine *co, bool always);
 
 /* ------------------------------------------------------------------- luajit.c
  * What LuaJIT alone has; called under IS_JIT only. */
@@ -84,6 +66,14 @@ struct identity function_at(struct lua_local *me, const struct coroutine *co,
 struct identity function_by_object(struct lua_local *me,
 				   const struct coroutine *co, uint64_t id,
 				   struct lua_cached **known);
+
+/* Number the functions written in the main function that this frame runs, if it
+ * runs one: those with the same lines are told apart by that. Hook-safe; needs
+ * the layout. */
+void function_number_frame(uint64_t L, uint64_t id);
+/* The same for co's open calls and, if main functions may have run unseen, for
+ * those of its VM's main state. always false: only if they may have. */
+void function_number_open(const struct coroutine *co, bool always);
 
 /* The place in the cache for the function with this address. */
 INLINE struct lua_cached *function_place(struct lua_local *me, uint64_t at)
@@ -144,23 +134,6 @@ INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
 	       NULL : c;
 }
 
-/* ------------------------------------------------------------------- frames.c
- * The open calls of a coroutine. */
-
-/* The same as layout_above, by the public API; takes as long as the frame is
- * deep. */
-uint64_t frames_above(uint64_t L, uint64_t id);
-
-/* See struct lua_abi, which these are part of. */
-uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
-		     int level, struct frame *to, uint32_t room);
-struct lua_caller frames_innermost(const struct weft_lua_api *api,
-				   lua_State *L, bool peek);
-uint64_t frames_family(const struct weft_lua_api *api, lua_State *L);
-lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L);
-bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
-		      long c);
-
 /* -------------------------------------------------------------------- event.c
  * What an event says, and its record. */
 
@@ -192,6 +165,16 @@ bool event_ask(struct lua_event *e, struct lua_local *me,
 /* Write its record. Busy. */
 void event_record(struct thread_state *s, const struct coroutine *co,
 		  const struct lua_event *e, uint64_t now);
+
+/* See struct lua_abi, which these are part of. */
+uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
+		     int level, struct frame *to, uint32_t room);
+struct lua_caller frames_innermost(const struct weft_lua_api *api,
+				   lua_State *L, bool peek);
+uint64_t frames_family(const struct weft_lua_api *api, lua_State *L);
+lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L);
+bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
+		      long c);
 
 /* ----------------------------------------------------------------- check.c */
 

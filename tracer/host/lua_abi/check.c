@@ -48,6 +48,7 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 	return p;
 }
 
+/* Reads 0 where nothing can be read, and says so. */
 static uint64_t careful_word(uint64_t at)
 {
 	uint64_t v = 0;
@@ -158,6 +159,7 @@ static bool run_tried(lua_State *L)
 		   args, 4, call);
 }
 
+/* A main function begins: looks for the functions written in it. */
 static void find_written(uint64_t top)
 {
 	struct proto_tree t;
@@ -183,6 +185,7 @@ static bool is_written(uint64_t at, uint64_t lines)
 				    before == trial->twins++);
 }
 
+/* The source that lua_getinfo gives is the string itself. */
 static bool is_same_text(uint64_t string, const lua_Debug *d)
 {
 	return string + STRING_TEXT == (uint64_t)d->source &&
@@ -230,6 +233,7 @@ static bool are_same_callers(lua_State *L, uint64_t id)
 	return true;
 }
 
+/* Our hook on the tried state. */
 static void try_event(lua_State *L, lua_Debug *ar)
 {
 	const struct weft_lua_api *const api = trial->api;
@@ -307,6 +311,7 @@ static void ask_everything(lua_State *L, lua_Debug *ar)
 	(void)API(api, lua_gethookcount)(L);
 }
 
+/* Names are looked for in this way. */
 static void look_through(lua_State *L, int table)
 {
 	API(trial->api, lua_pushnil)(L);
@@ -333,6 +338,7 @@ static void learn(lua_State *L)
 
 /* --------------------------------------------------------------- the check */
 
+/* The layout is right if all events were, and there were LEAST_EVENTS. */
 static bool try_all(struct trial *t)
 {
 	lua_State *const L = API(t->api, lua_newstate)(allocate, t);

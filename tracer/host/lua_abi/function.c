@@ -6,6 +6,148 @@
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua_abi/abi.h"
 
+/* ------------------------------------------------------------------- ordinals
+ * Functions that begin and end on the same lines of a source are numbered by
+ * their order in the text. This is done when their main function runs, which it
+ * does before any of them. */
+
+/* What tells this prototype from others that lay at its address. Another source
+ * may lie where its own lay: the source's length and last bytes are part of
+ * it. */
+static uint64_t trait(uint64_t at)
+{
+	const uint64_t source = layout_word(at + PROTO_SOURCE);
+	const uint64_t own = lua_ordinal_mix(layout_word(at + PROTO_LINES),
+					     source);
+	uint64_t length;
+
+	if (source == 0)
+		return own;
+	length = layout_length(source);
+	return lua_ordinal_mix(lua_ordinal_mix(own, length), length < 8 ? 0 :
+			       layout_word(source + STRING_TEXT + length - 8));
+}
+
+static uint32_t ordinal_of(uint64_t at)
+{
+	return lua_ordinal_of(at, trait(at));
+}
+
+/* In the order of the text first lines never fall. Of the functions that begin
+ * on one line, those that are not written in each other also end there: no more
+ * last lines differ than functions can be nested. (Where code was made by other
+ * means there may be more; their ordinals are then of no use.) */
+enum { LASTS = TREE_DEPTH + 1 };
+
+struct same_line {
+	struct { uint64_t lines; uint32_t count; } last[LASTS];
+	uint32_t n;
+};
+
+/* The number of functions before this one that had these lines. */
+static uint32_t next_ordinal(struct same_line *l, uint64_t lines)
+{
+	uint32_t i = 0;
+
+	if (l->n > 0 && layout_first(l->last[0].lines) != layout_first(lines))
+		l->n = 0;
+	while (i < l->n && l->last[i].lines != lines)
+		i++;
+	if (i == LASTS)
+		return 0;
+	if (i == l->n) {
+		l->last[l->n].lines = lines;
+		l->last[l->n++].count = 0;
+	}
+	return l->last[i].count++;
+}
+
+/* A hash that tells this set of functions from all others while they live. 0:
+ * there are none, or too many. */
+static uint64_t outline(uint64_t top, uint64_t text)
+{
+	uint64_t sum = text ^ layout_word(top + PROTO_SOURCE), at;
+	struct proto_tree t;
+
+	proto_tree_begin(&t, top);
+	while ((at = proto_tree_next(&t)) != 0)
+		sum = lua_ordinal_mix(lua_ordinal_mix(sum, at),
+				      layout_word(at + PROTO_LINES));
+	return proto_tree_is_cut(&t) || t.found == 0 ? 0 : sum;
+}
+
+/* Returns whether all were numbered so before. Functions without lines
+ * (stripped ones of LuaJIT) cannot be told apart. */
+static bool number_all(uint64_t top)
+{
+	struct same_line line = { .n = 0 };
+	bool as_before = true;
+	struct proto_tree t;
+	uint64_t at;
+
+	proto_tree_begin(&t, top);
+	while ((at = proto_tree_next(&t)) != 0) {
+		const uint64_t its = layout_word(at + PROTO_LINES);
+
+		if (layout_first(its) == 0 ||
+		    !lua_ordinal_set(at, trait(at), next_ordinal(&line, its)))
+			continue;
+		as_before = false;
+		if (!BROKEN(moved))
+			lua_func_changed(layout_word(at + PROTO_SOURCE));
+	}
+	return as_before;
+}
+
+/* A main function that was numbered, and lies where it lay, costs one look at
+ * its functions. */
+static void number_main(uint64_t at, uint64_t text)
+{
+	const uint64_t news = lua_ordinal_news();
+	const uint64_t sum = outline(at, text);
+
+	if (BROKEN(order) || sum == 0 || lua_ordinal_is_set(at, sum, news))
+		return;
+	if (number_all(at))
+		lua_ordinal_are_set(at, sum, news);
+}
+
+void function_number_frame(uint64_t L, uint64_t id)
+{
+	bool is_c;
+	const uint64_t at = layout_callee(L, id, &is_c);
+
+	if (!is_c && layout_first(layout_word(at + PROTO_LINES)) == 0 &&
+	    layout_children(at) != 0)
+		number_main(at, trait(at));
+}
+
+static void number_calls(const struct weft_lua_api *api, lua_State *L)
+{
+	lua_Debug d;
+	uint64_t id;
+
+	if (!API(api, lua_getstack)(L, 0, &d))
+		return;
+	for (id = layout_id(&d); id != 0; id = layout_above((uint64_t)L, id))
+		function_number_frame((uint64_t)L, id);
+}
+
+/* There may be many coroutines: to begin on one must not cost much. */
+void function_number_open(const struct coroutine *co, bool always)
+{
+	const uint32_t times = lua_func_times_unseen();
+	struct lua_vm *const vm = co->vm;
+	const bool unseen = vm->numbered != times;
+
+	if (!vm->peek || (!always && !unseen))
+		return;
+	vm->numbered = times;
+	number_calls(&vm->lib->api, co->L);
+	if (unseen && co->L != vm->main)
+		number_calls(&vm->lib->api, vm->main);
+}
+
 /* ------------------------------------------------------- names of C functions
  * A C function's name is its place in the tables of Lua's libraries, or else
  * what its caller calls it. */
@@ -46,6 +188,7 @@ static void each_entry(const struct weft_lua_api *api, lua_State *L, int table,
 	}
 }
 
+/* An entry of a library's table. */
 static void name_function(const struct weft_lua_api *api, lua_State *L,
 			  const char *key, const char *group)
 {
@@ -60,6 +203,7 @@ static void name_function(const struct weft_lua_api *api, lua_State *L,
 		lua_func_name(in_library, group, key);
 }
 
+/* An entry of package.loaded. Globals have no group. */
 static void name_library(const struct weft_lua_api *api, lua_State *L,
 			 const char *key, const char *group)
 {
@@ -70,6 +214,7 @@ static void name_library(const struct weft_lua_api *api, lua_State *L,
 			   name_function);
 }
 
+/* An entry of the registry: all but package.loaded are passed over. */
 static void name_loaded(const struct weft_lua_api *api, lua_State *L,
 			const char *key, const char *group)
 {
@@ -80,6 +225,7 @@ static void name_loaded(const struct weft_lua_api *api, lua_State *L,
 			   name_library);
 }
 
+/* Looks through all libraries that are loaded. */
 static void name_all(const struct lua_vm *vm, lua_State *L)
 {
 	const struct weft_lua_api *const api = &vm->lib->api;
@@ -138,6 +284,7 @@ static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f)
 	return true;
 }
 
+/* Of a C function's call. */
 static struct identity ask_c(const struct coroutine *co, uint64_t id,
 			     lua_Debug *d)
 {
@@ -167,6 +314,7 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	return f;
 }
 
+/* Without the layout, functions on the same lines are not told apart. */
 static uint32_t ordinal_at(const struct coroutine *co, uint64_t id)
 {
 	bool is_c;
@@ -207,10 +355,11 @@ uint64_t function_main_runs(uint64_t at, bool begins)
 			layout_length(source));
 
 	if (begins && layout_children(at) != 0)
-		ordinal_number_main(at, text);
+		number_main(at, text);
 	return text;
 }
 
+/* Puts it in the cache, in place of what was there. */
 static void remember(struct lua_local *me, uint64_t at, struct identity f)
 {
 	struct lua_cached *const c = function_place(me, at);
@@ -295,6 +444,7 @@ static void make_canary(const struct weft_lua_api *api, lua_State *L)
 #endif
 }
 
+/* Runs under lua_pcall: its allocations may fail. */
 static int plant(lua_State *L)
 {
 	const struct weft_lua_api *const api = &planting->lib->api;

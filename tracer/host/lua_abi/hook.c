@@ -59,7 +59,7 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 	struct thread_state *s;
 	uint64_t now;
 
-	ordinal_number_open(co, walk);
+	function_number_open(co, walk);
 	if (!event_ask(&e, me, co, ar))
 		return;
 	if (walk)
@@ -139,6 +139,7 @@ static bool record_known(struct thread_state *s, lua_State *L,
 	return true;
 }
 
+/* s is busy when this is called, and no longer when it returns. */
 static SLOW void record_uncommon(struct thread_state *s, lua_State *L,
 				 lua_Debug *ar, uint64_t sp)
 {
@@ -178,7 +179,7 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	/* This may take memory, by a system call. */
 	if (co->vm->peek && ar->event != LUA_HOOKRET && !process_confined &&
 	    event_is_recorded(co, ar))
-		ordinal_number_frame((uint64_t)L, layout_id(ar));
+		function_number_frame((uint64_t)L, layout_id(ar));
 	/* A hook that nothing would put back stays where it is. */
 	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed))
 		lua_hook_remove(co);

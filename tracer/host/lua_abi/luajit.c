@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 
+/* FFID_LUA, FFID_C, or the number of a library function. */
 static uint8_t number_of(uint64_t function)
 {
 	return layout_byte(function + FUNC_FFID);
@@ -94,6 +95,7 @@ static uint64_t innermost_id(const struct coroutine *co)
 	       layout_id(&d) : 0;
 }
 
+/* A C function of the program's has returned normally. */
 static void returned(lua_State *L, lua_CFunction f, uint64_t sp)
 {
 	const struct coroutine *const co = lua_co_find(L);
