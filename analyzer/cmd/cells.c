@@ -4,10 +4,10 @@
 #include "analyzer/cmd/cells.h"
 
 #include "analyzer/base/mem.h"
-#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/tables/metric.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,19 +20,6 @@ void cells_print_text(const char *text)
 
 	fputs(safe, stdout);
 	mem_free(safe);
-}
-
-const char *cells_place(char *to, size_t size, const struct func *f)
-{
-	/* "[C]" and the like are no paths. */
-	const char *const name = f->file[0] == '[' ? f->file :
-				 text_base_name(f->file);
-
-	if (!f->file[0] || f->file_line == 0)
-		snprintf(to, size, "%s", name);
-	else
-		snprintf(to, size, "%s:%" PRIu32, name, f->file_line);
-	return to;
 }
 
 void cells_count(struct out_table *table, double value)
@@ -74,7 +61,7 @@ void cells_print_frame(const char *mark, const char *name, const char *note,
 	char place[512] = "";
 
 	if (f)
-		cells_place(place, sizeof(place), f);
+		metric_place(place, sizeof(place), f);
 	printf("  %s ", mark);
 	cells_print_text(name);
 	printf("%s%s", note, place[0] ? "  " : "");

@@ -11,10 +11,6 @@
 /* Print untrusted text on stdout, made safe for a terminal. */
 void cells_print_text(const char *);
 
-/* Write "file.c:12" to `to`, of the path only its last part; "" without a
- * file. Returns `to`. */
-const char *cells_place(char *to, size_t size, const struct func *);
-
 /* A count that may be a mean: with one decimal if it is not whole. */
 void cells_count(struct out_table *, double);
 

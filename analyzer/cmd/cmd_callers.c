@@ -262,8 +262,6 @@ static enum cmd_exit callers(const struct load *load, struct printer *p,
 static enum cmd_exit run(int count, char **operands)
 {
 	const char *const name = arg_all || count < 1 ? NULL : operands[0];
-	const struct metric_choice choice = {
-		.names = arg_columns, .sort = arg_sort, .csv = arg_csv };
 	struct printer p = {
 		.table.csv = arg_csv, .sort = arg_sort ? arg_sort :
 			metric_sorting(callers_view.metrics, 0) };
@@ -276,7 +274,7 @@ static enum cmd_exit run(int count, char **operands)
 			"made");
 		return CMD_USAGE;
 	}
-	if (metric_choose(&p.table.columns, &callers_view, &choice) != 0)
+	if (table_choose(&p.table, &callers_view, arg_columns, arg_sort) != 0)
 		return CMD_USAGE;
 	status = load_open(&load, !name ? count : count - 1,
 			   !name ? operands : operands + 1);

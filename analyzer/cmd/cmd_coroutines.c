@@ -10,6 +10,7 @@
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/filter.h"
+#include "analyzer/tables/tree.h"
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/watch/coroutine_times.h"
 
@@ -88,9 +89,8 @@ static void print_groups(const struct load *load)
 		coroutine_groups(load->session, &count);
 	const size_t shown = shown_of(count);
 
-	metric_choose(&t.columns, arg_csv ? &coroutine_group_view :
-		      &coroutine_line_view,
-		      &(struct metric_choice){ .csv = arg_csv });
+	table_choose(&t, arg_csv ? &coroutine_group_view :
+		     &coroutine_line_view, NULL, NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < shown; i++)
 		print_group(&t, &groups[i]);
@@ -194,25 +194,6 @@ static const struct metric_view history_view = {
 	history_metrics, HISTORY_COLUMNS, HISTORY_COLUMNS
 };
 
-static METRIC_GETTER(get_function)
-{
-	v->text = func_get(s->session->funcs,
-			   ((const struct figures *)row)->func)->name;
-}
-
-/* What it ran itself. */
-static const struct metric function_metrics[] = {
-	METRIC_SELF,
-	METRIC_CALLS,
-	{ "name", METRIC_TEXT, METRIC_NAME, "function", .get = get_function,
-	  .shrink = 24 },
-	{ NULL }
-};
-
-static const struct metric_view function_view = {
-	function_metrics, "self,calls,name", "self,calls,name"
-};
-
 /* The coroutine that --coroutine names. */
 static const struct coroutine *find(const struct load *load)
 {
@@ -272,8 +253,7 @@ static void print_steps(struct session *s, const struct coroutine_history *h)
 {
 	struct table t = { .source.session = s, .csv = arg_csv };
 
-	metric_choose(&t.columns, &history_view,
-		      &(struct metric_choice){ .csv = arg_csv });
+	table_choose(&t, &history_view, NULL, NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < h->count; i++)
 		print_step(&t, h, &h->steps[i]);
@@ -284,20 +264,22 @@ static void print_functions(struct session *s,
 			    const struct coroutine_history *h,
 			    const struct coroutine *c)
 {
-	struct table t = { .source.session = s };
+	static const struct tree_style flat = { 0 };
+	struct table t = { .source = { s, &flat } };
 	char text[OUT_NUMBER];
 	ticks own = 0;
 
 	puts("\nwhat it ran itself:");
-	metric_choose(&t.columns, &function_view, &(struct metric_choice){ 0 });
+	table_choose(&t, &tree_view, "self,calls,name", NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < h->func_count; i++) {
 		const struct history_func *const f = &h->funcs[i];
 
 		own += f->self;
 		if (i < FUNCTIONS_SHOWN)
-			table_row(&t, &(struct figures){ .func = f->func,
-				.self = f->self, .calls = f->calls });
+			table_row(&t, &(struct tree_row){ .kind = TREE_FUNC,
+				.f = { .func = f->func, .self = f->self,
+				       .calls = f->calls } });
 	}
 	table_end(&t);
 	if (h->func_count > FUNCTIONS_SHOWN)
@@ -377,14 +359,12 @@ static int check_options(void)
 
 static enum cmd_exit run(int count, char **operands)
 {
-	const struct metric_choice choice = {
-		.names = arg_columns, .sort = arg_sort, .csv = arg_csv };
 	struct table t = { .csv = arg_csv };
 	struct load load;
 	enum cmd_exit status;
 
 	if (check_options() != 0 ||
-	    metric_choose(&t.columns, &coroutine_view, &choice) != 0)
+	    table_choose(&t, &coroutine_view, arg_columns, arg_sort) != 0)
 		return CMD_USAGE;
 	status = load_open(&load, count, operands);
 	if (status == CMD_OK)

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/tables/metric.h"
 #include "analyzer/coverage/coverage.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load.h"
@@ -59,7 +60,7 @@ static const char *place(char *to, size_t size,
 {
 	const struct func func = { .file = f->file, .file_line = f->line };
 
-	return cells_place(to, size, &func);
+	return metric_place(to, size, &func);
 }
 
 static void place_rows(struct out_table *table,

@@ -174,8 +174,7 @@ static void print_callees(const struct printer *p, size_t i)
 
 	printf(count == 0 ? "    no callee has much of its %s\n" :
 	       "    most of its %s below it:\n", key);
-	metric_choose(&t.columns, &tree_view, &(struct metric_choice){
-		      .names = "share,total,calls,file,name" });
+	table_choose(&t, &tree_view, "share,total,calls,file,name", NULL);
 	metric_rename(&t.columns, "total", key, NULL);
 	table_begin(&t);
 	for (size_t k = 0; k < count; k++)
@@ -372,9 +371,8 @@ static void print(const struct load *load, const struct printer *p)
 		return;
 	}
 	header_print_losses(load);
-	metric_choose(&t.columns, &view, &(struct metric_choice){
-		.names = p->callees ? "+callees,callees_ns" : NULL,
-		.csv = true });
+	table_choose(&t, &view, p->callees ? "+callees,callees_ns" : NULL,
+		     NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < p->found->count; i++)
 		csv_call(p, &t, i);

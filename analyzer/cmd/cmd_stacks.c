@@ -395,8 +395,8 @@ static void print(const struct load *load, struct printer *p,
 	p->table = (struct table){ .source.session = p->session, .csv = true };
 	if (arg_csv) {
 		header_print_losses(load);
-		metric_choose(&p->table.columns, arg_group ? &group_view :
-			      &view, &(struct metric_choice){ .csv = true });
+		table_choose(&p->table, arg_group ? &group_view : &view, NULL,
+			     NULL);
 		table_begin(&p->table);
 	} else {
 		header_print(stdout, load);

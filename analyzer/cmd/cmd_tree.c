@@ -195,8 +195,8 @@ static void tree(const struct load *load, struct printer *p)
 
 static int choose(struct printer *p)
 {
-	const struct metric_choice choice = {
-		.names = arg_columns, .sort = arg_sort, .csv = arg_csv };
+	const struct metric_view *const view = arg_bottom_up ?
+		&tree_bottom_up_view : &tree_view;
 	struct metric_columns *const c = &p->table.columns;
 
 	p->sort = arg_sort ? arg_sort : metric_find(&tree_view,
@@ -205,8 +205,7 @@ static int choose(struct printer *p)
 		   arg_bottom_up && !arg_csv ? BOTTOM_UP_DEPTH : 0;
 	if (p->depth == 0)
 		p->depth = SIZE_MAX;
-	if (metric_choose(c, arg_bottom_up ? &tree_bottom_up_view : &tree_view,
-			  &choice) != 0)
+	if (table_choose(&p->table, view, arg_columns, arg_sort) != 0)
 		return -1;
 	if (arg_bottom_up) {
 		metric_rename(c, "name", "function, its callers", NULL);

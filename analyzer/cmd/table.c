@@ -86,6 +86,13 @@ static void csv_field(struct table *t, const struct metric *m,
 
 /* ---- tables ------------------------------------------------------------- */
 
+int table_choose(struct table *t, const struct metric_view *view,
+		 const char *names, const struct metric *sort)
+{
+	return metric_choose(&t->columns, view, &(struct metric_choice){
+		.names = names, .sort = sort, .csv = t->csv });
+}
+
 static struct out_column layout(const struct metric_column *c)
 {
 	const struct metric *const m = c->metric;

@@ -21,6 +21,10 @@ struct table {
 	size_t count;
 };
 
+/* Choose the columns: what --columns said, or NULL; what rows are sorted by, or
+ * NULL. 0, or -1 with the cause in the chain. */
+int table_choose(struct table *, const struct metric_view *, const char *names,
+		 const struct metric *sort);
 /* Begin a table, or print the head of the CSV. */
 void table_begin(struct table *);
 /* Add a row to the table, or print it. */
