@@ -32,6 +32,12 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+static const struct filter_refusal refused[] = {
+	{ FILTER_SET(SKIP), "functions that are skipped would seem never to "
+	  "have been called; leave it out" },
+	{ 0, NULL }
+};
+
 static const struct out_column columns[] = {
 	{ .title = "why", .align = OUT_LEFT, .shrink = 20 },
 	{ .title = "calls", .align = OUT_RIGHT, .drop_empty = 1 },
@@ -63,17 +69,23 @@ static const char *place(char *to, size_t size,
 	return metric_place(to, size, &func);
 }
 
+/* Begin a row of which only the last cell is not empty. */
+static void skip_cells(struct out_table *table)
+{
+	for (int k = 0; k < COLUMNS - 1; k++)
+		out_table_cell(table, "");
+}
+
+/* For --inlines: where the function was inlined, below its own row. */
 static void place_rows(struct out_table *table,
 		       const struct module_function *f)
 {
-	for (size_t i = 0; arg_inlines && i < f->place_count; i++) {
-		for (int k = 0; k < COLUMNS - 1; k++)
-			out_table_cell(table, "");
+	for (size_t i = 0; i < f->place_count; i++) {
+		skip_cells(table);
 		out_table_cellf(table, "  inlined at %s", f->places[i]);
 	}
-	if (arg_inlines && f->inlined > f->place_count) {
-		for (int k = 0; k < COLUMNS - 1; k++)
-			out_table_cell(table, "");
+	if (f->inlined > f->place_count) {
+		skip_cells(table);
 		out_table_cellf(table, "  ... and in %zu more places",
 				f->inlined - f->place_count);
 	}
@@ -100,7 +112,8 @@ static void add_row(struct out_table *table, struct session *s,
 						row->module)->path) : "");
 	out_table_cell(table, place(where, sizeof(where), f));
 	out_table_cell(table, f->name);
-	place_rows(table, f);
+	if (arg_inlines)
+		place_rows(table, f);
 }
 
 static void print_rows(struct session *s, const struct coverage *c)
@@ -156,15 +169,15 @@ static void print_module(struct session *s, const struct coverage *c, elf_id m)
 	char *const why = out_escape_terminal(its->why);
 	const char *const unknown = cannot_know(its);
 
-	printf("%s:", path[0] != '\0' ? path : "[unnamed]");
+	printf("%s:", path[0] ? path : "[unnamed]");
 	print_counts(c->counts[m]);
-	if (its->count > 0 && !its->has_hook && its->code[0] != '\0')
+	if (its->count > 0 && !its->has_hook && its->code[0])
 		printf("%s", " (no function of it calls the hook; --all lists "
 		       "them)");
 	putchar('\n');
-	if (unknown[0] != '\0' || why[0] != '\0')
-		printf("  %s%s%s\n", unknown, unknown[0] != '\0' &&
-		       why[0] != '\0' ? ": " : "", why);
+	if (unknown[0] || why[0])
+		printf("  %s%s%s\n", unknown, unknown[0] &&
+		       why[0] ? ": " : "", why);
 	mem_free(path);
 	mem_free(why);
 }
@@ -215,10 +228,10 @@ static void csv_unknown(struct session *s, const struct coverage *c)
 			func_elf(s->funcs, m)->path);
 		char *const why = out_escape_terminal(its->why);
 
-		if (its->why[0] != '\0' || !its->knows_all)
+		if (its->why[0] || !its->knows_all)
 			fprintf(stderr, "# %s: %s%s%s\n", path,
-				cannot_know(its), cannot_know(its)[0] != '\0'
-				&& why[0] != '\0' ? ": " : "", why);
+				cannot_know(its), cannot_know(its)[0]
+				&& why[0] ? ": " : "", why);
 		mem_free(path);
 		mem_free(why);
 	}
@@ -282,5 +295,6 @@ const struct cmd cmd_coverage = {
 	"without any recorded call, nothing. Only x86-64 machine code is\n"
 	"read.",
 	.opts = opts,
+	.refused = refused,
 	.run = run,
 };
