@@ -35,9 +35,9 @@ $(awk '{
 }' $files)
 END
 
-none "a pointer is compared with NULL: write p or !p" <<END
+none "a condition compares a pointer with NULL: write p or !p" <<END
 $(grep -nE '[][a-zA-Z0-9_] [!=]= NULL|NULL [!=]=' $files |
-	grep -vE 'return [^&|?]* [!=]= NULL;' || true)
+	grep -vE '(return|=) [^&|?]* [!=]= NULL([,;]| })' || true)
 END
 
 none "a function of more than 40 lines" <<END
