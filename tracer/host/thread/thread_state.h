@@ -105,23 +105,29 @@ struct segment {
 	                 * shows that the segment is off the thread */
 };
 
+/* What is known of a function in a chunk, whose index its records hold. */
 struct table_entry {
 	uint64_t key;
-	uint64_t word;      /* its dictionary word, good for every chunk while
-	                     * no ELF module goes; 0 for functions whose word
-	                     * refers to the chunk's own items */
-	uint32_t epoch;     /* the chunk for which index is right */
+	uint64_t word;  /* its dictionary word, good for every chunk while no
+	                 * ELF module goes; 0 for functions whose word refers to
+	                 * the chunk's own items */
+	uint32_t epoch; /* the chunk for which index is right */
 	uint32_t index;
 };
 
+/* Functions whose keys fall on the same place: two, in one cache line. */
 struct table_set {
 	struct table_entry entry[2];
 	uint64_t pad[2];
 };
 
-enum { TABLE_BITS = 11, LEVELS = 3, MAX_SEGMENTS = 512,
-       MAX_FRAMES = 1000000, FIRST_FRAMES = 1000,
-       SCRAP_WORDS = 512 };
+enum {
+	LEVELS = 3,
+	FIRST_FRAMES = 1000, MAX_FRAMES = 1000000, /* room for so many */
+	MAX_SEGMENTS = 512,
+	SCRAP_WORDS = 512,
+	TABLE_BITS = 11,
+};
 
 /* One state for each level: 0 for the thread, 1 and 2 for signal handlers
  * that interrupted a hook. Invariants outside of hooks (busy == 0), which
@@ -131,15 +137,16 @@ enum { TABLE_BITS = 11, LEVELS = 3, MAX_SEGMENTS = 512,
  *   n == *published <= limit + RECORD_SLACK, but for a scrap's published
  *   items_at + items + funcs <= buffer_words;  head has items and funcs
  * and when a chunk is closed:
- *   the sum of gaps and durations of its records == last - tick_begin
- * / */
+ *   the sum of gaps and durations of its records == last - tick_begin */
 struct thread_state {
-	/* A page that is all zero in a child of fork or clone, so that the
-	 * child does not take itself for its parent. */
+	/* The pool's, up to which this state is up to date. On a page that is
+	 * all zero in a child of fork or clone, so that the child does not take
+	 * itself for its parent. */
 	_Alignas(4096) uint32_t generation;
 
-	/* Stack pointer of the hook at work, with BUSY_CLOSING if the level
-	 * below is closing this one's chunk; 0: none is at work. */
+	/* What the common case of a hook needs. busy: stack pointer of the hook
+	 * at work, with BUSY_CLOSING if the level below is closing this one's
+	 * chunk; 0: none is at work. */
 	_Alignas(4096) uint64_t busy;
 	uint64_t last;        /* tick at the end of the last record */
 	uint64_t *records;    /* of the open chunk */
@@ -148,51 +155,64 @@ struct thread_state {
 	struct frame *top;    /* one past the innermost frame */
 	uint32_t epoch;       /* of the open chunk, never 0 */
 	uint32_t level;
-
 	struct frame *frame_limit;
-	void *lua_plain;      /* the lua_State whose events need no look beyond
-	                       * the stack and the cache; NULL: look */
-	void *lua;            /* the Lua side's per-thread part (lua/vm.h) */
+
+	/* Lua's. lua_plain: the lua_State whose events need no look beyond the
+	 * stack and the cache; NULL: look. */
+	void *lua_plain;
+	void *lua;            /* its part of this state (lua/vm.h) */
+
+	/* The shadow stack. */
 	struct frame *frames;
 	uint64_t too_deep;    /* open calls beyond MAX_FRAMES */
-	struct chunk_header *head; /* of the open chunk; the scrap's own */
-	uint32_t buffer;      /* its number in the pool; NO_BUFFER: scrap */
-	uint32_t buffer_words, items_at; /* items begin at this word */
-	uint32_t items, funcs;/* written */
-	bool resync;          /* the next chunk does not continue this one */
 	uint32_t window;      /* of the pool, when the stack began */
 	uint32_t segments;    /* at least 1 */
-	uint32_t fiber;       /* segment at which a native coroutine's stack
-	                       * begins; 0: the thread's own is running */
-	void *fiber_on;       /* whose it is (fiber/fiber.h) */
-	uint64_t fiber_below; /* too_deep of the stack under it */
-	bool fiber_unknown;   /* calls may be open on it that are not known */
-	uint64_t fiber_left;  /* stack pointer on the stack left last */
-	struct thread_state *next;  /* of the next level; NULL until needed */
-	struct thread_state *below; /* of the level below */
-	uint64_t said_chunk;  /* what the last INTERRUPT said */
-	uint32_t said_n;
-	struct pool_thread *slot;
-	uint32_t slot_index, thread_serial, process_serial, tid;
-	uint64_t number;      /* of the open chunk */
-	uint64_t written;     /* record words in the chunks before it */
-	uint64_t opened;      /* tick at which the open chunk was opened */
-	uint64_t cpu;         /* thread CPU clock at the open chunk's start */
-	uint32_t module_epoch;
-	bool moving;          /* the stack is being moved to a larger place */
-	bool want_big;        /* the next chunk needs a big buffer */
 	uint32_t no_room;     /* generation in which frames got no memory */
+	bool moving;          /* it is being moved to a larger place */
+	bool base_unknown;    /* unknown calls may be open under it */
+	uint64_t stack_high;  /* end of the thread's stack, roughly; 0: unknown */
+	uint64_t alt_low, alt_high; /* its signal stack; 0: it has none */
+
+	/* A native coroutine. fiber: the segment at which its stack begins, 0:
+	 * the thread's own stack is running. */
+	uint32_t fiber;
+	bool fiber_unknown;   /* unknown calls may be open on it */
+	void *fiber_on;       /* its struct fiber (fiber/fiber.h) */
+	uint64_t fiber_below; /* too_deep of the stack under it */
+	uint64_t fiber_left;  /* stack pointer on the stack left last */
+
+	/* The open chunk. */
+	struct chunk_header *head; /* the scrap's own, if it is that */
+	uint32_t buffer;      /* its number in the pool; NO_BUFFER: scrap */
+	uint32_t buffer_words, items_at; /* items begin at this word */
+	uint32_t items, funcs; /* words of items, and functions, written */
+	uint64_t number;
+	uint64_t written;     /* record words in the chunks before it */
+	uint64_t opened;      /* tick at which it was opened */
+	uint64_t cpu;         /* thread CPU clock at its start */
+	uint64_t modules_named[DICT_MAX_MODULES / 64];
 	const char *mark;     /* text of the mark being named */
-	char name[16];        /* the kernel's name of the thread */
-	/* Words of the buffers that are being handed over and opened, 0: none
-	 * is; a handler may jump away from it. */
+	uint32_t module_epoch; /* for which the table's words are right */
+	bool resync;          /* the next chunk does not continue this one */
+	bool want_big;        /* the next chunk needs a big buffer */
+
+	/* The states in the pool of the buffers that are being handed over and
+	 * opened, 0: none is. A handler may jump away from that. */
 	uint64_t leaving, opening;
 	uint32_t leaving_buffer, opening_buffer;
-	bool base_unknown;    /* unknown calls may be open */
-	uint64_t stack_high;  /* of the thread, approximate; 0: not known */
-	uint64_t alt_low, alt_high;     /* sigaltstack; 0: none */
-	struct thread_state *free_next; /* states of threads that have ended */
-	uint64_t modules_named[DICT_MAX_MODULES / 64]; /* in the open chunk */
+
+	/* Levels. said: what the last INTERRUPT said. */
+	struct thread_state *next;  /* the level above; NULL until needed */
+	struct thread_state *below; /* NULL: this is the thread's own */
+	uint64_t said_chunk;
+	uint32_t said_n;
+
+	/* Who this is. */
+	struct pool_thread *slot;
+	uint32_t slot_index, thread_serial, process_serial, tid;
+	char name[16];        /* the kernel's name of the thread */
+	struct thread_state *free_next; /* once the thread has ended */
+
 	struct segment segment[MAX_SEGMENTS];
 	struct chunk_header scrap_head;
 	uint64_t scrap_records[SCRAP_WORDS];
