@@ -55,6 +55,7 @@ static const struct opt opts[] = {
 
 /* ---- which functions ---------------------------------------------------- */
 
+/* The busiest functions first. */
 static int by_self(const void *a, const void *b, void *ctx)
 {
 	const func_id x = *(const func_id *)a, y = *(const func_id *)b;
@@ -129,6 +130,8 @@ static bool is_repeated(const struct callers_row *row)
 	return row->f.func == row->of && strcmp(row->relation, "callee") == 0;
 }
 
+/* Add a row to that of the rest. Shares of its calls have a meaning only among
+ * callers. */
 static void add_to(struct callers_row *rest, const struct callers_row *row,
 		   bool of_callees)
 {
@@ -141,6 +144,7 @@ static void add_to(struct callers_row *rest, const struct callers_row *row,
 	rest->all_calls = of_callees ? 0 : row->all_calls;
 }
 
+/* The rows of the function's callers, or of its callees. */
 static void print_side(struct printer *p, func_id f, bool of_callees)
 {
 	const size_t lines = table_top(arg_lines, USUAL_LINES, arg_csv);
@@ -200,6 +204,7 @@ static void print_title(const struct session *s, func_id f)
 	mem_free(at);
 }
 
+/* A table for each function. */
 static void print_tables(struct printer *p, const func_id *f, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

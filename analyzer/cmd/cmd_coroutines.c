@@ -12,7 +12,6 @@
 #include "analyzer/tables/filter.h"
 #include "analyzer/tables/tree.h"
 #include "analyzer/watch/coroutine_history.h"
-#include "analyzer/watch/coroutine_times.h"
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -50,6 +49,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* How many of count rows are shown. */
 static size_t shown_of(size_t count)
 {
 	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
@@ -67,6 +67,7 @@ static void print_header(const struct load *load)
 
 /* ---- by body ------------------------------------------------------------ */
 
+/* One row in CSV, three in the table. */
 static void print_group(struct table *t, const struct coroutine_group *g)
 {
 	const struct coroutine_line lines[] = {
@@ -123,6 +124,7 @@ static void print_rows(const struct load *load, struct table *t,
 	mem_free(rows);
 }
 
+/* The own times of coroutines take reading the trace once more. */
 static enum cmd_exit list(struct load *load, struct table *t)
 {
 	struct session *const s = load->session;
@@ -221,6 +223,7 @@ static const struct coroutine *find(const struct load *load)
 	return found;
 }
 
+/* In the words of the CSV. */
 static const char *step_name(const struct history_step *step)
 {
 	return step->kind == HISTORY_CREATE ? "create" :
@@ -260,6 +263,8 @@ static void print_steps(struct session *s, const struct coroutine_history *h)
 	table_end(&t);
 }
 
+/* The functions that the coroutine ran itself, and what is left of its active
+ * time. */
 static void print_functions(struct session *s,
 			    const struct coroutine_history *h,
 			    const struct coroutine *c)
@@ -343,6 +348,7 @@ static enum cmd_exit history(struct load *load)
 
 /* ---- the command -------------------------------------------------------- */
 
+/* Refuse options that contradict each other. */
 static int check_options(void)
 {
 	const bool is_history = filter_args_has(FILTER_SET(COROUTINE));

@@ -53,6 +53,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* Is --sort a metric with one of these flags? */
 static bool is_sorted_by(unsigned flags)
 {
 	return arg_sort && (arg_sort->flags & flags);
@@ -60,6 +61,7 @@ static bool is_sorted_by(unsigned flags)
 
 /* ---- notes -------------------------------------------------------------- */
 
+/* In CSV, notes are comments on stderr. */
 static void note(const char *sentence)
 {
 	char *const text = out_escape_terminal(sentence);
@@ -80,6 +82,9 @@ static void print_quantile_note(const struct session *s)
 	note(text);
 }
 
+/* Where switches are known for a part of the time only, the times on and off
+ * the CPU do not add up to self. Where none are known, only who asks is
+ * told. */
 static void print_switches_note(const struct flat *all, bool is_asked_for)
 {
 	const ticks time = all->self + all->root_self;
@@ -115,6 +120,8 @@ static void print_notes(const struct flat *all, const struct metric_columns *c)
 
 /* ---- rows --------------------------------------------------------------- */
 
+/* --only names functions as filters do, and groups by their name or its last
+ * part. */
 static bool is_shown(const struct flat *t, const struct flat_row *row)
 {
 	const char *const name = flat_name(t, row);
@@ -127,6 +134,7 @@ static bool is_shown(const struct flat *t, const struct flat_row *row)
 	       filter_match_text(text_base_name(name), arg_only);
 }
 
+/* How much of all the rows --only shows. */
 static void print_only(const struct flat *t)
 {
 	char self[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
@@ -148,6 +156,7 @@ static void print_only(const struct flat *t)
 	note(text);
 }
 
+/* What the rows beyond --top add up to. */
 static void print_rest(const struct flat *t, size_t rows, ticks self)
 {
 	char count[OUT_NUMBER], time[OUT_NUMBER], share[OUT_NUMBER];
@@ -159,6 +168,7 @@ static void print_rest(const struct flat *t, size_t rows, ticks self)
 	       out_number_share(share, self, t->self));
 }
 
+/* In CSV, all threads have one head: the caller has begun the table. */
 static void print_rows(struct table *table, const struct flat *t)
 {
 	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
@@ -218,6 +228,7 @@ static void print_threads(struct table *table, const struct flat *all)
 
 /* ---- the command -------------------------------------------------------- */
 
+/* Refuse to sort by what the trace or profile does not hold. */
 static int check_sort(const struct flat *all)
 {
 	if (is_sorted_by(METRIC_QUANTILE) && !all->has_quantiles)
@@ -262,6 +273,7 @@ static enum cmd_exit report(const struct load *load, struct table *table)
 	return status;
 }
 
+/* Only functions have a language and a source, only --by-thread has threads. */
 static int choose_columns(struct table *table)
 {
 	const bool has_funcs = arg_by == GROUP_FUNCTION || arg_by == GROUP_BODY;

@@ -69,6 +69,7 @@ static double ns_of(const struct printer *p, ticks t)
 
 enum { BAR = 40, OCTAVES = HIST_STEPS / 8 };
 
+/* The shortest call of an octave, which is eight steps of the histogram. */
 static ticks octave_begin(size_t i)
 {
 	return i == 0 ? 0 : (ticks)8 << (i - 1);
@@ -88,6 +89,7 @@ static void print_octave(const struct printer *p, size_t i, uint64_t count,
 	       out_number_count(many, count), length, bar);
 }
 
+/* From the first octave with a call to the last one. */
 static void print_histogram(const struct printer *p)
 {
 	uint64_t count[OCTAVES] = { 0 }, most = 1;
@@ -124,6 +126,7 @@ static void print_lengths(const struct printer *p)
 	print_histogram(p);
 }
 
+/* How long the calls took, and how many are not in these figures. */
 static void print_all(const struct printer *p)
 {
 	const struct slow_found *const f = p->found;
@@ -151,6 +154,8 @@ static void print_all(const struct printer *p)
 
 /* ---- what a call spent its time in -------------------------------------- */
 
+/* The time that calls are sorted by. The self time of a call is not of its
+ * callees: they count with their total. */
 static ticks time_of(ticks total, ticks suspended)
 {
 	return arg_sort == SLOW_WALL ? total + suspended :
@@ -190,6 +195,7 @@ static void print_callees(const struct printer *p, size_t i)
 
 /* ---- one call ----------------------------------------------------------- */
 
+/* NULL for frames left out, or open before the recording saw them. */
 static const struct func *func_of(const struct printer *p,
 				  const struct stack_frame *f)
 {
@@ -217,6 +223,7 @@ static void print_frame(const struct printer *p, const struct stack_frame *f,
 	putchar('\n');
 }
 
+/* The innermost frames, --depth of them. */
 static void print_stack(const struct printer *p, stack_id id)
 {
 	const struct stack_table *const t = p->found->stacks;
@@ -241,6 +248,7 @@ static const char *const ends[] = {
 	[SLOW_DIED] = "died", [SLOW_CUT] = "cut", [SLOW_OPEN] = "open"
 };
 
+/* One call: its times, where it began, how it ended, its stack. */
 static void print_call(const struct printer *p, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];
@@ -394,6 +402,7 @@ static enum cmd_exit find_callees(struct load *load, struct printer *p)
 	       CMD_OK : CMD_UNREADABLE;
 }
 
+/* Read the trace for the slowest calls, and once more for their callees. */
 static enum cmd_exit find(struct load *load, struct printer *p,
 			  const struct slow_options *options)
 {

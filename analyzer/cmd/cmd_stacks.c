@@ -48,6 +48,7 @@ static const struct opt opts[] = {
 struct moment { uint64_t ns; ticks at; };
 struct list { struct moment *moments; size_t count, room; };
 
+/* By time. */
 static int compare(const void *a, const void *b)
 {
 	const struct moment *const x = a, *const y = b;
@@ -62,6 +63,7 @@ static void add(struct list *l, uint64_t ns, ticks at)
 	*vec_add(&l->moments, &l->room, &l->count) = (struct moment){ ns, at };
 }
 
+/* The moments of --at. */
 static int add_each(struct list *l, const struct session *s)
 {
 	char *const texts = mem_copy(arg_at);
@@ -87,6 +89,7 @@ static int read_moment(const struct session *s, enum filter_arg arg,
 	return text ? time_argument_moment(s, text, option, ns) : 0;
 }
 
+/* The moments of --every, at most MOMENTS_MAX of them. */
 static int add_every(struct list *l, const struct session *s)
 {
 	const uint64_t end = session_duration(s);
@@ -139,6 +142,7 @@ struct printer {
 	bool has_body, has_entry, has_old;
 };
 
+/* As CSV says it, and in a sentence. */
 static const struct { const char *word, *sentence; } states[] = {
 	[SNAPSHOT_RUNNING] = { "running", "running" },
 	[SNAPSHOT_LAST] = { "last", "as its last record left it" },
@@ -190,6 +194,7 @@ static const char *no_call(const struct snapshot_stack *s)
 	       "";
 }
 
+/* The heading of a suspended coroutine's stack. */
 static void print_coroutine(const struct printer *p,
 			    const struct snapshot_stack *s)
 {
@@ -205,6 +210,7 @@ static void print_coroutine(const struct printer *p,
 	putchar('\n');
 }
 
+/* The heading of a thread's stack. */
 static void print_thread(const struct printer *p,
 			 const struct snapshot_stack *s)
 {
@@ -226,6 +232,7 @@ static void end_moment(struct printer *p)
 	p->shown = p->left = 0;
 }
 
+/* Begin a moment with its heading, unless it is the one at hand. */
 static void begin_moment(struct printer *p, size_t moment)
 {
 	char time[OUT_NUMBER];
@@ -258,6 +265,7 @@ static void print_stack(struct printer *p, const struct snapshot_stack *s,
 		print_frame(p, s, i);
 }
 
+/* Explain the marks that were used. */
 static void print_legend(const struct printer *p)
 {
 	if (p->moment == 0)
@@ -343,6 +351,7 @@ static void csv_frame(struct printer *p, const struct snapshot_stack *s,
 
 /* ---- the command -------------------------------------------------------- */
 
+/* Print a stack that is wanted, unless --top stacks of its moment were. */
 static void take_group(void *ctx, const struct snapshot_stack *s,
 		       uint64_t count)
 {

@@ -76,6 +76,7 @@ struct printer {
 	bool has_crossing;
 };
 
+/* Is the row's share at least --min-share? */
 static bool is_enough(const struct printer *p, const struct tree_row *row)
 {
 	const bool is_sorted = arg_bottom_up && row->kind != TREE_ROOT;
@@ -95,6 +96,7 @@ static bool is_plain_end(const struct tree_row *row)
 	       row->siblings == 1;
 }
 
+/* CSV has all rows up to --depth. */
 static bool visit(void *ctx, const struct tree_row *row)
 {
 	struct printer *const p = ctx;
@@ -125,6 +127,7 @@ static void set_indent(struct tree_style *s)
 			LEVELS_LEAST : (width - NOT_INDENT) / s->step;
 }
 
+/* What was left out, and what the ~ means. */
 static void print_rest(const struct printer *p)
 {
 	char count[OUT_NUMBER];
@@ -156,6 +159,7 @@ static void print(struct printer *p, const struct tree_source *rows)
 		print_rest(p);
 }
 
+/* What shares are parts of. */
 static void set_whole(struct printer *p, struct cct *tree)
 {
 	p->style.is_bottom_up = arg_bottom_up;
@@ -193,6 +197,7 @@ static void tree(const struct load *load, struct printer *p)
 	cct_free(merged);
 }
 
+/* The order, the depth and the columns depend on the direction. */
 static int choose(struct printer *p)
 {
 	const struct metric_view *const view = arg_bottom_up ?

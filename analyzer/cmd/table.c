@@ -5,6 +5,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_number.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ static bool is_bound(const struct table *t, const void *row)
 	       func_get(t->source.session->funcs, id)->untold_return;
 }
 
+/* A time that is an upper bound has a ~. */
 static void time_cell(const struct table *t, const void *row, double ns)
 {
 	char text[OUT_NUMBER + 1] = "~";
@@ -28,6 +30,7 @@ static void time_cell(const struct table *t, const void *row, double ns)
 	out_table_cell(t->text, text + !is_bound(t, row));
 }
 
+/* A value as people read it. */
 static void text_cell(const struct table *t, const struct metric *m,
 		      const void *row, const struct metric_value *v)
 {
@@ -63,6 +66,7 @@ static void text_cell(const struct table *t, const struct metric *m,
 		out_table_cellf(t->text, "%llu", (unsigned long long)v->count);
 }
 
+/* A value as scripts read it. */
 static void csv_field(struct table *t, const struct metric *m,
 		      const struct metric_value *v)
 {
@@ -93,6 +97,8 @@ int table_choose(struct table *t, const struct metric_view *view,
 		.names = names, .sort = sort, .csv = t->csv });
 }
 
+/* How a metric's column is laid out: figures to the right, texts to the
+ * left. */
 static struct out_column layout(const struct metric_column *c)
 {
 	const struct metric *const m = c->metric;
@@ -127,6 +133,7 @@ void table_row(struct table *t, const void *row)
 {
 	struct metric_value v;
 
+	assert(t->csv || t->text);
 	for (size_t i = 0; i < t->columns.count; i++) {
 		const struct metric *const m = t->columns.column[i].metric;
 

@@ -5,6 +5,7 @@
 #include "analyzer/tables/bottom_up.h"
 #include "analyzer/base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* A node, and how far up its path its row has come. */
@@ -76,6 +77,7 @@ struct bottom_up *bottom_up_new(const struct recursion *recursion,
 	for (node_id id = 1; id <= count; id++) {
 		const node_id parent = cct_get(tree, id)->parent;
 
+		assert(parent < id);
 		b->root[id] = parent == 0 ? id : b->root[parent];
 		b->climbs[id - 1] = (struct climb){ id, id, b->root[id] };
 		weigh(b, id);
@@ -122,6 +124,7 @@ static void step(const struct bottom_up *b, struct climb *c)
 {
 	const struct cct_node *const n = cct_get(b->recursion->tree, c->at);
 
+	assert(c->at != 0);
 	c->at = n->parent;
 	c->caller = (uint64_t)cct_get(b->recursion->tree, c->at)->func * 2 +
 		    ((n->flags & CCT_BODY) != 0);

@@ -59,6 +59,7 @@ static void take_off(struct work *w, node_id id)
 	const struct cct_path *const p = w->path;
 	struct callers_arc *const arc = arc_of(w, p->branch[id]);
 
+	assert(arc->total_of >= w->total[id]);
 	arc->total_of -= w->total[id];
 	if (p->body[id] == p->body[p->branch[id]])
 		arc->suspended_of -= w->suspended[id];
@@ -103,6 +104,7 @@ static void group(const struct callers *c, bool by_callee, size_t *order,
 	for (size_t f = 0; f <= c->functions; f++)
 		first[f] = first[f + 1];
 	first[c->functions + 1] = c->arc_count;
+	assert(first[0] == 0);
 }
 
 struct callers *callers_new(struct cct *cct, size_t functions)
@@ -176,6 +178,7 @@ static struct callers_row row_of(const struct callers *c,
 		.f = arc->of, .of = is_callee ? arc->from : arc->of.func,
 		.text = "[outside]", .all_calls = c->of[arc->of.func].calls };
 
+	assert(arc->of.recursive <= arc->of.calls);
 	row.all_total = c->of[row.of].total;
 	if (is_callee) {
 		row.relation = arc->resumes ? "resumed" : "callee";

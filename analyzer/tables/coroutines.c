@@ -192,6 +192,7 @@ static struct coroutine_figure figure(uint64_t *values, size_t n)
 {
 	struct coroutine_figure f = { 0 };
 
+	assert(n > 0);
 	qsort(values, n, sizeof(*values), compare_number);
 	for (size_t i = 0; i < n; i++)
 		f.sum += values[i];
@@ -254,6 +255,7 @@ static METRIC_GETTER(get_mean)
 {
 	const struct coroutine_group *const g = row;
 
+	assert(g->count > 0);
 	v->real = (double)v->count / (double)g->count;
 	v->count = (v->count + g->count / 2) / g->count;
 }

@@ -5,6 +5,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -366,6 +367,7 @@ static void place_node(struct work *w, const node_id *root, node_id id)
 	parent = w->at[n->parent];
 	if (!parent)
 		parent = cct_root(w->to, cct_get(w->from, root[id])->thread);
+	assert(parent != 0);
 	if (w->skip && w->skip[n->func] && !(n->flags & CCT_OMITTED))
 		skip_node(w, id, parent);
 	else
@@ -415,6 +417,8 @@ struct filter_sums filter_apply(struct session *s, const struct filter *f,
 	mark(&w);
 	build(&w);
 	sum(w.to, &sums.self, &sums.calls);
+	assert(sums.self <= sums.whole_self);
+	assert(sums.calls <= sums.whole_calls);
 	cct_take(s->cct, w.to);
 	mem_free(w.place);
 	mem_free(w.at);

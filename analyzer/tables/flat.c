@@ -111,6 +111,7 @@ static void add_node(struct work *w, node_id id)
 	const uint32_t group = w->groups->of[id];
 	struct flat_row *const row = &w->row[group];
 
+	assert(group <= w->groups->count);
 	if (group == 0)
 		return;
 	if (!w->seen[group])
@@ -160,6 +161,8 @@ static void collect(struct flat *t, const struct work *w)
 		if (!w->seen[g])
 			continue;
 		*row = w->row[g];
+		assert(row->f.self <= row->f.total && row->min <= row->max);
+		assert(row->f.recursive <= row->f.calls);
 		row->group = g;
 		row->f.func = t->groups->group[g].func;
 		t->self += row->f.self;
@@ -213,6 +216,7 @@ static void add_quantiles(struct flat *t, const struct work *w)
 		row->p50 = hist_quantile(counts, n, 500, row->min, row->max);
 		row->p95 = hist_quantile(counts, n, 950, row->min, row->max);
 		row->p99 = hist_quantile(counts, n, 990, row->min, row->max);
+		assert(row->p50 <= row->p95 && row->p95 <= row->p99);
 	}
 	mem_free(l.first);
 	mem_free(l.next);

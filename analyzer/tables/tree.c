@@ -43,6 +43,7 @@ static void move(struct recursion *r, struct moved *moved, struct cct *from,
 	else
 		*m = (struct moved){ cct_child(r->tree, moved[n->parent].to,
 					       n->func, n->flags), 1 };
+	assert(m->to != 0 && m->level > 0);
 	if (m->level > r->levels[m->to])
 		r->levels[m->to] = m->level;
 	cct_add(r->tree, m->to, from, id);
@@ -142,6 +143,7 @@ static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 			.recursive = t->recursion->recursive[id],
 			.self = n->self, .total = t->total[id],
 			.suspended = t->suspended[id] };
+		assert(row->f.self <= row->f.total && row->levels > 0);
 	}
 }
 
@@ -194,8 +196,10 @@ static void push(struct levels *l, const struct tree_source *source,
 static struct tree_row take(struct levels *l)
 {
 	struct tree_rows *const top = &l->at[l->depth - 1];
-	const struct tree_row row = top->row[top->next++];
+	struct tree_row row;
 
+	assert(top->next < top->count);
+	row = top->row[top->next++];
 	if (top->next == top->count) {
 		mem_free(top->row);
 		l->depth--;

@@ -2,7 +2,6 @@
  * order; coroutines by body.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutines.h"
-#include "analyzer/watch/coroutine_times.h"
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/base/mem.h"
 #include "tests/test.h"
