@@ -24,6 +24,7 @@ static const struct filter_refusal refused[] = {
 	{ 0, NULL }
 };
 
+/* By any reason that the thread itself counted. */
 static uint64_t lost_in(const struct thread *t)
 {
 	uint64_t sum = 0;
@@ -53,6 +54,7 @@ static void print_threads(const struct session *s)
 	}
 }
 
+/* The longest ones: a session keeps no more than a few. */
 static void print_gaps(const struct session *s)
 {
 	const size_t n = s->gap_count < GAPS_SHOWN ? s->gap_count : GAPS_SHOWN;
@@ -80,6 +82,7 @@ static void print_broken(const struct in_summary *in)
 		       in->bad - in->broken_count);
 }
 
+/* What is missing first, the verdict last, where a reader looks for it. */
 static enum cmd_exit check(const struct load *load)
 {
 	struct completeness_line lost = { "lost: ", stdout },

@@ -139,6 +139,7 @@ static void print_rows(struct session *s, const struct coverage *c)
 
 /* ---- what is known of each module --------------------------------------- */
 
+/* Why "never called" cannot be said of what is not listed. */
 static const char *cannot_know(const struct coverage_module *m)
 {
 	if (m->knows_all)
@@ -147,6 +148,7 @@ static const char *cannot_know(const struct coverage_module *m)
 			      "the others" : "cannot know";
 }
 
+/* What ran comes first, then the reasons, the last one of the table first. */
 static void print_counts(const size_t *counts)
 {
 	const char *separator = " ";

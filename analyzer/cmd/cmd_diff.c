@@ -78,6 +78,7 @@ static bool is_of_calls(const struct diff_row *row)
 	return row->reason <= DIFF_NEW;
 }
 
+/* Only rows of calls have a caller: the other reasons lie in the function. */
 static const char *caller_of(const struct sides *sides,
 			     const struct diff_row *row)
 {
@@ -113,6 +114,7 @@ static void print_side(const struct load *load, const char *which, FILE *to,
 	completeness_print(&shown_line, sentence);
 }
 
+/* With --csv it goes to stderr, so that stdout holds rows alone. */
 static void print_header(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
@@ -162,6 +164,7 @@ static void figure_cell(struct out_table *table, const struct diff_row *row,
 		out_table_cell(table, out_number_time(text, value));
 }
 
+/* Below a tenth of a percent the figure would only look exact. */
 static void chance_cell(struct out_table *table, const struct diff_row *row)
 {
 	if (row->chance < 0)
@@ -303,6 +306,7 @@ static enum cmd_exit judge(const struct sides *sides)
 	return CMD_OK;
 }
 
+/* A side without calls would make everything look new, or gone. */
 static enum cmd_exit compare(struct sides *sides)
 {
 	enum cmd_exit status = header_need_calls(&sides->before);

@@ -69,6 +69,7 @@ static bool is_shown(const struct dump *d, const struct replay_event *e,
 
 /* ---- events ------------------------------------------------------------- */
 
+/* Values are quoted, so that a name with spaces stays one word. */
 static void print_text(const char *key, const char *value)
 {
 	char *const text = out_escape_terminal(value);
@@ -192,6 +193,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 	map_remove(d->running, e->thread, e->coroutine);
 }
 
+/* A coroutine is made by another one: it belongs to both. */
 static void create(void *ctx, const struct replay_event *e)
 {
 	const struct dump *const d = ctx;
@@ -218,6 +220,7 @@ static void mark(void *ctx, const struct replay_event *e)
 /* For those who doubt the replay, or write a reader: words get their names, no
  * stack is kept. */
 
+/* Long strings are stored cut, with their length and hash. */
 static void print_string(const struct chunk_string *string)
 {
 	char bytes[CHUNK_STRING_MAX + 1] = "";
@@ -363,6 +366,8 @@ static void print_process(const struct chunk_item *item)
 	print_string(&path);
 }
 
+/* Items of unknown types are shown by their number: newer tracers may have
+ * more. */
 static void print_item(const struct chunk *chunk,
 		       const struct chunk_item *item)
 {
@@ -474,6 +479,7 @@ static int print_chunk(void *ctx, const struct chunk *chunk)
 
 /* ---- the command -------------------------------------------------------- */
 
+/* Chunks are not interpreted: damaged ones are left out by the reader. */
 static enum cmd_exit dump_raw(const char *path)
 {
 	struct in_summary summary;

@@ -14,6 +14,8 @@
 static const char *arg_output = "-";
 static int arg_format;
 
+/* ---- formats ------------------------------------------------------------ */
+
 static int put_collapsed(FILE *to, void *load)
 {
 	return out_collapsed_write(to, ((struct load *)load)->session);
@@ -34,19 +36,21 @@ static int write_speedscope(struct load *load, const char *file)
 	return out_file_write(file, put_speedscope, load);
 }
 
-/* A format is one row here and its name below. */
+/* A format is one row here and its name below, in the same order. */
 static const struct format {
 	int (*write)(struct load *, const char *file);
-	int is_text;
+	bool is_text;       /* else it is not for a terminal */
 } formats[] = {
-	{ load_profile_write, 0 },
-	{ write_collapsed, 1 },
-	{ write_speedscope, 1 },
+	{ load_profile_write, false },
+	{ write_collapsed, true },
+	{ write_speedscope, true },
 };
 
 static const char *const format_names[] = {
 	"pprof", "collapsed", "speedscope", NULL
 };
+
+/* ---- the command -------------------------------------------------------- */
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
@@ -58,6 +62,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* The file is written even if the trace holds no call: the exit status says
+ * that, and what there is can be looked at. */
 static enum cmd_exit run(int count, char **operands)
 {
 	static const struct replay_collect none, all = { .hist = 1, .vm = 1 };

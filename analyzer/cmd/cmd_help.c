@@ -145,6 +145,7 @@ static int recorder_path(char *path, size_t size)
 	return access(path, X_OK);
 }
 
+/* More than fits is not the recorder's help. */
 static void read_all(int from, char *text)
 {
 	size_t size = 0;
@@ -235,6 +236,7 @@ static const char *next_record_option(const char *help, char name[32],
 	return NULL;
 }
 
+/* The words that may follow "weft record". */
 static void print_record_words(const char *help)
 {
 	char name[32], arg[80];
@@ -454,6 +456,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* record: the recorder's help if that is asked for and there, else NULL. */
 static enum cmd_exit print_about(const char *name, const char *record)
 {
 	const struct cmd *const cmd = cmd_find(name);

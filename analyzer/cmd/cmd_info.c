@@ -74,6 +74,7 @@ static bool is_told(const char *key)
 	return strcmp(key, "label") == 0;
 }
 
+/* What the recorder noted: the command, the machine, labels. */
 static void print_notes(const struct session *s)
 {
 	for (size_t i = 0; i < s->note_count; i++) {
@@ -158,6 +159,7 @@ static void print_owner(const struct session *s, uint32_t process)
 	}
 }
 
+/* Shown only where switches were recorded. */
 static void print_offcpu(const struct session *s, const struct thread *t)
 {
 	char text[OUT_NUMBER];
@@ -243,6 +245,7 @@ static void print_vms(const struct session *s)
 
 /* ---- modules ------------------------------------------------------------ */
 
+/* How many of the functions that ran got a name, and what stood in the way. */
 static void print_naming(const struct elf_module *elf,
 			 const struct sym_module *m)
 {

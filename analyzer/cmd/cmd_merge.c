@@ -55,6 +55,7 @@ static const struct statistics *figure_of(const struct func_statistics *f,
 	return &f->self;
 }
 
+/* Functions that are equal stay in the order of the session. */
 static int compare(const void *a, const void *b)
 {
 	const struct func_statistics *const x = *(const void *const *)a;
@@ -94,6 +95,7 @@ static void time_cell(struct out_table *table, double value)
 	out_table_cell(table, value == 0 ? "-" : out_number_time(text, value));
 }
 
+/* Five columns of one figure. */
 static void put_cells(struct out_table *table, const struct statistics *s,
 		      void (*cell)(struct out_table *, double))
 {
@@ -203,7 +205,7 @@ static enum cmd_exit run(int count, char **operands)
 {
 	/* A profile keeps Lua states apart. */
 	const struct replay_collect want = { .hist = 1,
-					     .vm = arg_output != NULL };
+					     .vm = !!arg_output };
 	struct load load;
 	enum cmd_exit status = load_open_merged(&load, &want, count, operands);
 

@@ -103,6 +103,7 @@ static struct unit unit_for(double ns)
 	return (struct unit){ "nanoseconds", 1 };
 }
 
+/* One bar: its label is the function, its note what the table would say. */
 static void fill(struct out_bar *bar, char *note, const struct session *s,
 		 const struct flat *flat, const struct flat_row *row,
 		 const struct unit *unit)
@@ -120,6 +121,7 @@ static void fill(struct out_bar *bar, char *note, const struct session *s,
 	bar->group = f->kind == FUNC_LUA ? GROUP_LUA : GROUP_NATIVE;
 }
 
+/* A plot leaves its trace behind, so it says itself whether it is complete. */
 static void set_title(char *to, size_t size, const struct load *load)
 {
 	const struct session *const s = load->session;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Who is told, and how many sentences that were. */
 struct teller {
 	completeness_fn fn;
 	void *ctx;
@@ -97,6 +98,8 @@ static void tell_reason(struct teller *t, const struct session *s, int reason,
 	say_count(t, count, unit, words);
 }
 
+/* Threads number their chunks. How many records were in those that are missing
+ * is known only as far as the thread counted them itself. */
 static void tell_missing(struct teller *t, const struct session *s)
 {
 	const uint64_t chunks = SUM(s, missing_chunks);
@@ -111,6 +114,7 @@ static void tell_missing(struct teller *t, const struct session *s)
 	    records > 0 ? out_number_many(many, records, "records") : "");
 }
 
+/* What the reader found damaged may be more than the replay was given. */
 static void tell_chunks(struct teller *t, const struct load *load)
 {
 	const struct session *const s = load->session;
@@ -129,6 +133,8 @@ static void tell_chunks(struct teller *t, const struct load *load)
 		  " could not be written anywhere");
 }
 
+/* A recorder that ended well left the note "end"; one that knows of losses left
+ * "complete" with another value than yes. */
 static void tell_recorder(struct teller *t, const struct session *s)
 {
 	const char *const complete = session_note(s, "complete");
@@ -188,6 +194,8 @@ void completeness_gap(const struct session *s, const struct gap *g,
 	    g->from ? length : "");
 }
 
+/* The order is that of importance to the figures: what threads could not
+ * write, what is missing, what does not fit together. */
 size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 {
 	const struct session *const s = load->session;
@@ -217,6 +225,7 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
  * modules whose files are not. Only names that could be had if somebody did
  * something are worth a word: a library with a few local functions is not. */
 
+/* Functions that have neither a symbol nor the name Lua calls them by. */
 static size_t count_unnamed(const struct sym_module *m)
 {
 	return m->asked - m->named - m->hinted;
@@ -290,6 +299,7 @@ static void tell_unnamed(struct teller *t, const struct load *load)
 
 /* ---- notes -------------------------------------------------------------- */
 
+/* A profile lists some Lua states one by one, and only counts the others. */
 static void tell_jit(struct teller *t, const struct session *s)
 {
 	uint64_t off = s->beyond.vms_jit_off;
@@ -316,6 +326,7 @@ static void tell_late(struct teller *t, const struct session *s)
 		    out_number_many(text, late, "C functions"));
 }
 
+/* Switches that no hook saw, but that followed from what came after. */
 static uint64_t count_inferred(const struct session *s)
 {
 	uint64_t inferred = s->beyond.inferred;

@@ -17,6 +17,7 @@
 
 static const char *args[FILTER_ARGS];
 
+/* A row's type, and where its text goes. */
 #define FILTER(n) .type = OPT_TEXT, .to = &args[FILTER_##n]
 
 const struct opt filter_opts[] = {
@@ -182,6 +183,7 @@ static bool is_title(const char *name, const char *prefix)
 	       !name[n + length];
 }
 
+/* A mark's name is compared whole: it is data, not a pattern. */
 static bool is_named(const char *name, enum filter_arg arg)
 {
 	return args[arg] && strcmp(name, args[arg]) == 0;
@@ -271,6 +273,7 @@ static int cut_at_marks(struct filter_marks *m, struct replay_collect *want)
 	return 0;
 }
 
+/* Times since the start become ticks, in the clock of the whole trace. */
 static int cut_at_times(const struct session *clock,
 			struct replay_collect *want)
 {
@@ -312,6 +315,8 @@ int filter_args_collect(const struct session *clock, struct filter_marks *marks,
 
 /* ---- the tree ----------------------------------------------------------- */
 
+/* Patterns that match nothing are refused: an empty table would look like an
+ * answer. */
 static bool has_func(struct session *s, const char *pattern)
 {
 	for (func_id f = 1; pattern && f <= func_count(s->funcs); f++)
@@ -336,12 +341,14 @@ static bool has_process(const struct session *s, const char *pattern)
 	return false;
 }
 
+/* --skip is not among those that must be found: it hides what is there, if it
+ * is there. */
 unsigned filter_args_apply(struct session *s, bool keep_vm,
 			   struct filter_sums *sums)
 {
 	const struct filter filter = {
 		.thread = args[FILTER_THREAD], .process = args[FILTER_PROCESS],
-		.coroutine = args[FILTER_COROUTINE] != NULL,
+		.coroutine = !!args[FILTER_COROUTINE],
 		.range = filter_args_has(FILTER_RANGE),
 		.under = args[FILTER_UNDER], .focus = args[FILTER_FOCUS],
 		.skip = args[FILTER_SKIP] };
@@ -394,6 +401,7 @@ uint8_t *filter_args_threads(const struct session *s)
 static void append(char *to, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* What does not fit is cut off. */
 static void append(char *to, size_t size, const char *format, ...)
 {
 	const size_t used = strlen(to);

@@ -28,6 +28,8 @@ static bool is_repeated(const struct session *s, size_t i)
 	return false;
 }
 
+/* "server, worker, helper and 4 more". Of very many programs not all are
+ * compared with each other. */
 static void print_programs(FILE *to, const struct session *s)
 {
 	size_t names = 0;
@@ -82,6 +84,7 @@ static void print_parts(FILE *to, const struct session *s)
 			out_number_many(text, twice, "sessions"));
 }
 
+/* Two lines: who ran, then when and for how long. */
 static void print_run(FILE *to, const struct session *s)
 {
 	const uint64_t vms = s->vm_count + s->beyond.vms;
@@ -149,6 +152,8 @@ void header_print_losses(const struct load *load)
 	print_sentences(stderr, "# ", load);
 }
 
+/* An empty report looks like a program that does nothing. The usual cause is a
+ * build without the flag, so the message says that. */
 enum cmd_exit header_need_calls(const struct load *load)
 {
 	const struct session *const s = load->session;

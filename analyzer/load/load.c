@@ -8,12 +8,14 @@
 #include "analyzer/out/out_number.h"
 #include "analyzer/profile/profile.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+/* What --max-nodes is by default, and how long naming may take in all. */
 enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
 
 static const char *arg_debug_dirs, *arg_servers;
@@ -53,6 +55,7 @@ struct progress {
 	bool is_on, is_shown;
 };
 
+/* At most three times a second: reading must not wait for the terminal. */
 static void show_progress(struct progress *p)
 {
 	char records[OUT_NUMBER];
@@ -84,6 +87,8 @@ static int take_chunk(void *ctx, const struct chunk *chunk)
 	return replay_chunk(p->replay, chunk);
 }
 
+/* Replay the trace into the session. want may be NULL: collect nothing more
+ * than usual; so may the sink. */
 static int read_trace(const char *path, struct session *session,
 		      const struct replay_collect *want,
 		      const struct replay_sink *sink, void *ctx,
@@ -127,6 +132,7 @@ struct sym_options load_sym_options(const struct load *load)
 	};
 }
 
+/* Names are looked up in a child process, which takes its time: say so. */
 static void name_all(struct load *load)
 {
 	const bool is_on = isatty(STDERR_FILENO);
@@ -143,6 +149,8 @@ static void name_all(struct load *load)
 
 /* ---- profiles ----------------------------------------------------------- */
 
+/* What a reader complained of goes with the session as a note of this key, and
+ * is taken out again when the profile is read. */
 static const char trouble_key[] = "reader.trouble";
 
 /* The files need not be here: names are as they were when the profile was made,
@@ -164,6 +172,7 @@ static struct sym_module *modules_of(const struct session *s)
 	return m;
 }
 
+/* Move the note to where readers of traces leave their complaint. */
 static void take_trouble(struct load *load)
 {
 	struct session *const s = load->session;
@@ -184,7 +193,7 @@ static void take_session(struct load *load, const char *reader)
 {
 	const struct session *const s = load->session;
 
-	load->is_profile = 1;
+	load->is_profile = true;
 	load->modules = modules_of(s);
 	snprintf(load->in.reader, sizeof(load->in.reader), "%s", reader);
 	load->in.chunks = s->chunks;
@@ -194,6 +203,8 @@ static void take_session(struct load *load, const char *reader)
 	take_trouble(load);
 }
 
+/* Notes, losses and names come from the profile; no file of the recording is
+ * opened. */
 static enum cmd_exit read_profile(struct load *load)
 {
 	load->session = profile_read(load->path);
@@ -221,6 +232,7 @@ static void put_trouble(struct load *load)
 			   strlen(load->in.trouble)) };
 }
 
+/* Profiles and merged sessions have their namings already. */
 static void put_modules(struct load *load)
 {
 	struct session *const s = load->session;
@@ -288,6 +300,8 @@ static void see_mark(void *ctx, const struct replay_event *e)
 			     e->tick);
 }
 
+/* A replay of its own, before the one that collects: the range that the marks
+ * give must be known when that begins. */
 static int scan_marks(const char *path, struct filter_marks *marks)
 {
 	static const struct replay_sink sink = { .mark = see_mark };
@@ -321,6 +335,7 @@ static enum cmd_exit set_want(struct load *load)
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* Up to three passes: clock, marks, and the one that fills the session. */
 static enum cmd_exit open_trace(struct load *load)
 {
 	const enum cmd_exit status = set_want(load);
@@ -335,6 +350,7 @@ static enum cmd_exit open_trace(struct load *load)
 	return CMD_OK;
 }
 
+/* Filters by time and coroutine need records; a profile has only their sums. */
 static enum cmd_exit open_profile(struct load *load)
 {
 	const enum cmd_exit status = read_profile(load);
@@ -381,8 +397,11 @@ static void add_session(struct merge *sum, struct load *all,
 	merge_add(sum, one->session);
 }
 
+/* All operands are open now: a name that none of them has is a mistake. */
 static enum cmd_exit require_found(const struct load *load)
 {
+	assert(load->session && load->modules);
+	assert((load->found & ~(unsigned)FILTER_ALL) == 0);
 	return !load->is_part || filter_args_require(load->found) == 0 ?
 	       CMD_OK : CMD_UNREADABLE;
 }

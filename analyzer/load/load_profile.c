@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Sentences for prof_write, each with what it is in front. */
 struct comments {
 	struct arena *arena;
 	const char **text;
@@ -29,6 +30,8 @@ static void add_comment(void *ctx, const char *sentence)
 		arena_copy(c->arena, text, strlen(text));
 }
 
+/* The same sentences as at the top of a report, so that they are seen in other
+ * tools, too. */
 static void collect(struct comments *c, const struct load *load)
 {
 	const char *const command = session_note(load->session, "command");

@@ -62,6 +62,7 @@ static void add_row(void *ctx, const struct opt *row)
 
 /* ---- values ------------------------------------------------------------- */
 
+/* strtoull takes a sign and spaces; a number of rows has none. */
 static int set_number(const struct opt *row, const char *text)
 {
 	char *end;
@@ -211,6 +212,7 @@ static int refuse(int value, char *const *argv)
 	return err_add("there is no option %s", word);
 }
 
+/* optind 0 has getopt_long start anew: the tests parse many lines. */
 int opt_parse(const struct opt *opts, int argc, char **argv)
 {
 	struct parser p = { .count = 0, .letters = ":" };

@@ -28,7 +28,7 @@ enum opt_type {
 	OPT_LIST,    /* to: const char *; if given again, the texts are joined
 	              * with a colon */
 	OPT_CHOICE,  /* to: int, the index in choices */
-	OPT_SORT,    /* to: const struct metric *, one of the view's that sorts */
+	OPT_SORT,    /* to: const struct metric *, a sorting one of the view */
 	OPT_COLUMNS, /* to: const char *, names of the view's metrics */
 	OPT_MORE,    /* stands for the rows of the table `more` */
 };
@@ -48,8 +48,9 @@ struct opt {
 	const struct metric_view *view;
 };
 
-#define OPT_COLUMNS_HELP "the columns of the table, or of the CSV: names with " \
-	"commas between; all; or +LIST, beside the usual ones"
+/* The help of an OPT_COLUMNS, before the names. */
+#define OPT_COLUMNS_HELP "the columns of the table, or of the CSV: names " \
+	"with commas between; all; or +LIST, beside the usual ones"
 
 /* Parse argv[1] to argv[argc - 1]. Options and operands may be mixed; "--" ends
  * the options. Moves the operands to argv[0] and following, and returns their
