@@ -11,6 +11,7 @@
 
 enum { BLOCK_BYTES = 64 * 1024, STATUS_BUG = 3 };
 
+/* p, which is NULL only if there is no memory left. */
 static void *checked(void *p, size_t size)
 {
 	if (!p && size > 0) {

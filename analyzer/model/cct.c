@@ -67,6 +67,7 @@ node_id cct_first_root(const struct cct *t)
 	return t->first_root;
 }
 
+/* Enter a node in the hash table, which has room. */
 static void put_slot(struct cct *t, node_id id)
 {
 	const struct cct_node *const n = &t->nodes[id];
@@ -77,6 +78,7 @@ static void put_slot(struct cct *t, node_id id)
 	t->slots[i & t->slot_mask] = id;
 }
 
+/* Twice the room; the hash table is made anew. */
 static void grow(struct cct *t)
 {
 	t->room *= 2;
@@ -144,6 +146,7 @@ static node_id deeper(struct cct *t, node_id parent, func_id func)
 	return cct_find(t, parent, t->deeper, CCT_OMITTED);
 }
 
+/* A new first child; the table does not have it yet. */
 static node_id add_child(struct cct *t, node_id parent, func_id func,
 			 uint32_t flags)
 {

@@ -8,7 +8,7 @@
 #include "analyzer/model/hist.h"
 
 /* Invariants:
- *   nodes[0] is nobody; ids run from 1 to count; count <= max
+ *   nodes[0] is no node; ids run from 1 to count; count <= max
  *   slots is a hash table of ids, keyed by (parent, func, CCT_KEY flags);
  *   slot_mask + 1 is a power of 2 and > 4/3 count; 0 is a free slot
  * nodes and slots move when the tree grows. */
@@ -26,7 +26,7 @@ struct cct {
 	struct cct_cpu *cpu;     /* by node; NULL: not collected */
 };
 
-/* Flags that tell nodes of one parent and function apart. */
+/* The flags in which nodes of one parent and function may differ. */
 #define CCT_KEY (~(uint32_t)CCT_TIMED)
 
 static inline uint64_t cct_hash(node_id parent, func_id func, uint32_t flags)

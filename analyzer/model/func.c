@@ -7,9 +7,10 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/base/text.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* Invariants: funcs[0] and modules[0] are nobody; ids run to the counts. chain
+/* Invariants: funcs[0] and modules[0] are none; ids run to the counts. chain
  * links functions (modules) whose identity has the same hash. */
 struct func_table {
 	struct arena *arena;
@@ -50,10 +51,10 @@ void func_table_free(struct func_table *t)
 
 struct func *func_get(struct func_table *t, func_id id)
 {
-	static struct func nobody = { .source = "", .hint = "", .name = "",
+	static struct func none = { .source = "", .hint = "", .name = "",
 				      .file = "" };
 
-	return id > 0 && id <= t->count ? &t->funcs[id] : &nobody;
+	return id > 0 && id <= t->count ? &t->funcs[id] : &none;
 }
 
 size_t func_count(const struct func_table *t)
@@ -77,10 +78,10 @@ size_t func_elf_count(const struct func_table *t)
 
 /* A build-id is the module's identity wherever it lies; without one it is the
  * path and the size. */
-static int same_module(const struct elf_module *a, const struct elf_module *b)
+static bool same_module(const struct elf_module *a, const struct elf_module *b)
 {
 	if (a->build_id_size != b->build_id_size)
-		return 0;
+		return false;
 	if (a->build_id_size > 0)
 		return !memcmp(a->build_id, b->build_id, a->build_id_size);
 	return a->size == b->size && !strcmp(a->path, b->path);
@@ -127,7 +128,8 @@ elf_id func_module(struct func_table *t, const char *path,
 	return add_module(t, &m, head);
 }
 
-static int same_func(const struct func *a, const struct func *b)
+/* Names count only where nothing else tells functions apart. */
+static bool same_func(const struct func *a, const struct func *b)
 {
 	return a->kind == b->kind && a->module == b->module &&
 	       a->offset == b->offset && a->source_hash == b->source_hash &&
@@ -137,6 +139,7 @@ static int same_func(const struct func *a, const struct func *b)
 	       (a->kind < FUNC_MARK || !strcmp(a->name, b->name));
 }
 
+/* Equal functions have equal keys. */
 static void hash_func(const struct func *f, uint64_t key[2])
 {
 	key[0] = (uint64_t)f->kind << 60 ^ (uint64_t)f->module << 40 ^
@@ -169,6 +172,7 @@ static func_id add_func(struct func_table *t, const struct func *f,
 	return (func_id)id;
 }
 
+/* source has `stored` bytes. */
 static func_id find_or_add(struct func_table *t, const struct func *f,
 			   size_t stored)
 {

@@ -113,6 +113,7 @@ struct work {
 	uint32_t none;       /* "[no coroutine]" and such, once there is one */
 };
 
+/* A new group; ids begin at 1. */
 static uint32_t add(struct work *w, const char *name, func_id func)
 {
 	vec_need(&w->g->group, &w->room, w->g->count + 2);
@@ -148,10 +149,11 @@ static uint32_t keyed(struct work *w, uint64_t key, func_id func,
 	return *id;
 }
 
+/* A group that depends on the function alone. */
 static uint32_t by_frame(struct work *w, enum group_by by, func_id id)
 {
 	const struct func *const f = func_get(w->s->funcs, id);
-	const int is_elf = f->kind == FUNC_NATIVE;
+	const bool is_elf = f->kind == FUNC_NATIVE;
 
 	switch (by) {
 	case GROUP_FUNCTION:
@@ -169,6 +171,7 @@ static uint32_t by_frame(struct work *w, enum group_by by, func_id id)
 	}
 }
 
+/* A frame is in the group of the one below it, except for the body itself. */
 static uint32_t by_body(struct work *w, const struct cct_node *n)
 {
 	if (n->flags & CCT_BODY)
@@ -220,6 +223,7 @@ static uint32_t by_vm(struct work *w, node_id id)
 	return w->none;
 }
 
+/* A root's group; the nodes below it inherit it. */
 static uint32_t by_thread(struct work *w, enum group_by by, uint32_t thread)
 {
 	const struct session *const s = w->s;
@@ -240,6 +244,7 @@ static uint32_t by_thread(struct work *w, enum group_by by, uint32_t thread)
 	return *label;
 }
 
+/* Parents come first: their groups are known. */
 static uint32_t group_of(struct work *w, enum group_by by, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->s->cct, id);

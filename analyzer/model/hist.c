@@ -63,6 +63,7 @@ static struct block *block_of(uint64_t word)
 	return (struct block *)(uintptr_t)word;
 }
 
+/* A block of twice the size with the same pairs. */
 static struct block *grow(struct block *old)
 {
 	struct block *const b = new_block(2 * (old->mask + 1));

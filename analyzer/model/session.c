@@ -155,6 +155,7 @@ static bool thread_complete(const struct thread *t)
 	return t->missing_chunks == 0 && t->unnested == 0;
 }
 
+/* Does the recorder say that it delivered everything? */
 static bool notes_complete(const struct session *s)
 {
 	const char *const complete = session_note(s, "complete");
@@ -198,6 +199,7 @@ uint32_t session_body_vm(const struct session *s, uint32_t flags)
 
 /* ---- invariants ---- */
 
+/* Their processes exist, and their figures add up. */
 static bool threads_valid(const struct session *s)
 {
 	uint64_t unnested = 0;
@@ -213,6 +215,7 @@ static bool threads_valid(const struct session *s)
 	return unnested == s->unnested;
 }
 
+/* The longest first. */
 static bool gaps_valid(const struct session *s)
 {
 	for (size_t i = 0; i < s->gap_count; i++)

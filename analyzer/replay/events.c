@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
+/* What all events of a stream have in common. */
 static struct replay_event event(const struct replay *r,
 				 const struct stream *st, ticks tick)
 {
@@ -226,6 +227,7 @@ static void settle(struct replay *r, struct stream *st, struct parked *p)
 	free_parked(r, p);
 }
 
+/* An event of the topmost coroutine, whose resumer is below it. */
 static struct replay_event switch_event(const struct replay *r,
 					const struct stream *st)
 {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The index of the chunk's process; added when it is new. */
 static uint32_t find_process(struct replay *r, const struct chunk_header *h)
 {
 	struct session *const s = r->session;
@@ -89,6 +90,7 @@ static void book_vm(struct replay *r, uint32_t process,
 		c->vm = vm->serial;
 }
 
+/* A VM's flags may become more with time. */
 static void add_vm(struct replay *r, uint32_t process,
 		   const struct chunk_item *item)
 {
@@ -109,6 +111,7 @@ static void add_vm(struct replay *r, uint32_t process,
 	*id = (uint32_t)s->vm_count;
 }
 
+/* The first path that is known stays. */
 static void set_process(struct replay *r, uint32_t process,
 			const struct chunk_item *item)
 {
@@ -132,6 +135,7 @@ static void add_module(struct replay *r, const struct chunk_item *item)
 					  m.build_id_size, m.size);
 }
 
+/* The function that an ITEM_LUA describes. */
 static func_id find_lua(struct replay *r, const struct chunk_item *item)
 {
 	struct chunk_lua l;
@@ -144,6 +148,7 @@ static func_id find_lua(struct replay *r, const struct chunk_item *item)
 		decode_text(&l.name, name));
 }
 
+/* The function that a word of the dictionary stands for. */
 static func_id find_func(struct replay *r, const struct chunk *chunk,
 			 uint64_t word)
 {
@@ -199,6 +204,7 @@ static void add_offcpu(struct replay *r, uint32_t thread,
 	replay_time_add_edge(r, pair[1], CPU_UNKNOWN);
 }
 
+/* What Lua calls a C function. */
 static void add_hint(struct replay *r, const struct chunk_item *item)
 {
 	struct chunk_string s;
@@ -212,6 +218,7 @@ static void add_hint(struct replay *r, const struct chunk_item *item)
 
 enum { MAX_NOTES = 4096, MAX_LABELS = 256 };
 
+/* The same note may come in several chunks; it is kept once. */
 static void add_note(struct replay *r, const char *prefix,
 		     const struct chunk_item *item)
 {

@@ -87,6 +87,7 @@ void replay_free(struct replay *r)
 	mem_free(r);
 }
 
+/* The stream of a thread's level; added when its first chunk comes. */
 static struct stream *get_stream(struct replay *r, uint32_t thread,
 				 uint32_t level)
 {
@@ -115,6 +116,7 @@ static bool is_joined(const struct stream *st, const struct chunk_header *h)
 	       h->lost[LOST_FULL] == st->lost[LOST_FULL];
 }
 
+/* Does the chunk belong to a window whose base is not known? */
 static bool is_base_unknown(const struct stream *st,
 			    const struct chunk_header *h)
 {
@@ -178,6 +180,7 @@ static void count_gap(struct session *s, const struct stream *st,
 	session_add_gap(s, &g);
 }
 
+/* Headers count what was lost since the stream began. */
 static void count_lost(struct thread *t, struct stream *st,
 		       const struct chunk_header *h)
 {
@@ -189,6 +192,7 @@ static void count_lost(struct thread *t, struct stream *st,
 	t->missing_chunks += h->number - st->next;
 }
 
+/* Add the chunk's size, times and losses to the session. */
 static void count_chunk(struct replay *r, struct stream *st,
 			const struct chunk *chunk)
 {
@@ -214,6 +218,8 @@ static void count_chunk(struct replay *r, struct stream *st,
 	count_lost(t, st, h);
 }
 
+/* Let the rest of the chunk's time pass, and note where its stream has
+ * arrived. */
 static void end_chunk(struct replay *r, struct stream *st,
 		      const struct chunk *chunk)
 {
@@ -265,6 +271,7 @@ static struct waiting *take_waiting(struct replay *r, struct stream *st)
 	return w;
 }
 
+/* Copy a chunk and put it at the end of its stream's queue. */
 static void add_waiting(struct replay *r, struct stream *st,
 			const struct chunk *chunk)
 {
@@ -345,6 +352,7 @@ static void run_chunk(struct replay *r, struct stream *st,
 
 /* ---- invariants ---- */
 
+/* See struct stream. */
 static bool stack_valid(const struct stream *st)
 {
 	if (st->room == 0)
@@ -405,6 +413,7 @@ static void run_held(struct replay *r, struct stream *st, size_t keep)
 	}
 }
 
+/* A chunk of level 0 waits, unless too much waits already. */
 static void take_plain(struct replay *r, struct stream *st,
 		       const struct chunk *chunk)
 {
@@ -418,6 +427,7 @@ static void take_plain(struct replay *r, struct stream *st,
 		 st->interrupted ? HOLD_INTERRUPTED : HOLD);
 }
 
+/* A handler's chunk waits for the one it interrupted, unless that is over. */
 static void take_handler(struct replay *r, struct stream *st,
 			 const struct chunk *chunk)
 {

@@ -16,6 +16,7 @@ static void take_omitted(struct stream *st, uint64_t n)
 		st->depth--;
 }
 
+/* The innermost frames are gone without returns of their own. */
 static void unwind(struct replay *r, struct stream *st, const uint64_t *record)
 {
 	const uint32_t reason = rec_func(record[0]);
@@ -50,6 +51,8 @@ static void odd_leave(struct replay *r, struct stream *st, func_id func)
 	}
 }
 
+/* A call that began before the window ends; only an empty stack can show
+ * that. */
 static void leave_old(struct replay *r, struct stream *st, func_id func)
 {
 	if (st->depth > 1 || st->segments > 1 ||
@@ -113,6 +116,7 @@ struct cursor {
 	uint64_t calls;
 };
 
+/* From the stream to the cursor ... */
 static inline void load(struct cursor *c, const struct stream *st)
 {
 	c->now = st->now;
@@ -122,6 +126,7 @@ static inline void load(struct cursor *c, const struct stream *st)
 	c->here = &st->tree->nodes[c->top[-1].node];
 }
 
+/* ... and back, before anything else looks at the stream. */
 static inline void store(const struct cursor *c, struct stream *st)
 {
 	st->now = c->now;
@@ -236,6 +241,7 @@ leaf_apart(struct replay *r, struct stream *st, struct cursor *c, func_id func,
 	leave(r, st, c, func, true);
 }
 
+/* A whole call in one record. */
 HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	      uint64_t word, const bool full)
 {
@@ -260,6 +266,7 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	c->calls++;
 }
 
+/* Anything but a call that nests. */
 static void slow(struct replay *r, struct stream *st, struct cursor *c,
 		 const uint64_t *record)
 {

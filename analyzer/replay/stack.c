@@ -51,6 +51,7 @@ void replay_stack_body(struct replay *r, struct stream *st, func_id func)
 	r->co_kept[co - 1].body_at = st->now;
 }
 
+/* Stands for n frames that were left out. */
 static func_id omitted_func(struct replay *r, uint64_t n)
 {
 	char name[48];
@@ -59,6 +60,7 @@ static func_id omitted_func(struct replay *r, uint64_t n)
 	return func_special(r->session->funcs, name);
 }
 
+/* A frame from its word in a stack. Its age leaves out suspensions. */
 static struct frame open_frame(struct replay *r, const struct stream *st,
 			       uint64_t word)
 {

@@ -13,6 +13,7 @@ static struct coroutine *coroutine(struct replay *r, uint32_t co)
 	return &r->session->coroutines[co - 1];
 }
 
+/* The coroutine of the stream's process with that serial, as index + 1. */
 static uint32_t find(struct replay *r, const struct stream *st,
 		     uint64_t serial)
 {
@@ -106,6 +107,7 @@ static bool is_on(const struct stream *st, uint64_t serial)
 	return false;
 }
 
+/* A coroutine that comes with its native one is not resumed by anyone. */
 static void count_resume(struct replay *r, struct stream *st, uint32_t co,
 			 uint64_t slept, uint32_t flags)
 {

@@ -141,6 +141,7 @@ void replay_time_begin(struct replay *r, struct stream *st)
 	renew(r, st);
 }
 
+/* Time within which nothing changes, for the innermost call. */
 static void spend(struct stream *st, ticks span)
 {
 	const node_id here = st->frame[st->depth - 1].node;

@@ -35,6 +35,7 @@ struct hot_path {
 	struct lane **lanes; size_t lane_room; /* by stream_number */
 };
 
+/* The lane looks at other calls from now on. */
 static void forget_watches(struct lane *l)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -76,14 +77,13 @@ void hot_path_free(struct hot_path *in)
 	mem_free(in);
 }
 
+/* The stream's lane; made when it is first asked for. */
 static struct lane *lane(struct hot_path *in, const struct stream *st)
 {
-	const size_t number = stream_number(st), before = in->lane_room;
+	const size_t number = stream_number(st);
 	struct lane *l;
 
-	vec_need(&in->lanes, &in->lane_room, number + 1);
-	for (size_t i = before; i < in->lane_room; i++)
-		in->lanes[i] = NULL;
+	vec_need_zeroed(&in->lanes, &in->lane_room, number + 1);
 	l = in->lanes[number];
 	if (!l) {
 		l = in->lanes[number] = mem_alloc(sizeof(*l));
@@ -230,6 +230,8 @@ static struct lane *forget_all(struct hot_path *in,
 	return l;
 }
 
+/* Time belongs to the node of the innermost frame, in the tree of each open
+ * call. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct hot_path *const in = ctx;
@@ -243,6 +245,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 				to - from;
 }
 
+/* Count calls above the watched ones. */
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct hot_path *const in = ctx;
@@ -266,6 +269,8 @@ static void leave(void *ctx, const struct replay_event *e)
 		forget_all(ctx, e, e->depth);
 }
 
+/* The sleep belongs to the frame that was innermost, if its coroutine is the
+ * call's. */
 static void resume(void *ctx, const struct replay_event *e)
 {
 	struct hot_path *const in = ctx;
@@ -287,6 +292,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 	forget_all(ctx, e, e->depth);
 }
 
+/* All frames may be others now. */
 static void adopt(void *ctx, const struct replay_event *e)
 {
 	forget_all(ctx, e, 0);

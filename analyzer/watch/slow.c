@@ -100,13 +100,12 @@ static bool is_wanted(const struct slow *s, func_id func)
 	return func < s->list.options.funcs && s->list.options.wanted[func];
 }
 
+/* The stream's lane; made when it is first asked for. */
 static struct lane *lane(struct slow *s, const struct stream *st)
 {
-	const size_t number = stream_number(st), before = s->lane_room;
+	const size_t number = stream_number(st);
 
-	vec_need(&s->lanes, &s->lane_room, number + 1);
-	for (size_t i = before; i < s->lane_room; i++)
-		s->lanes[i] = NULL;
+	vec_need_zeroed(&s->lanes, &s->lane_room, number + 1);
 	if (!s->lanes[number])
 		s->lanes[number] = mem_alloc(sizeof(struct lane));
 	return s->lanes[number];
@@ -115,11 +114,7 @@ static struct lane *lane(struct slow *s, const struct stream *st)
 /* The lane's slots, at least so many. */
 static struct slot *slots(struct lane *l, size_t count)
 {
-	const size_t before = l->room;
-
-	vec_need(&l->slots, &l->room, count);
-	for (size_t i = before; i < l->room; i++)
-		l->slots[i] = (struct slot){ 0 };
+	vec_need_zeroed(&l->slots, &l->room, count);
 	return l->slots;
 }
 
@@ -168,6 +163,7 @@ static void end_carried(struct slow *s, const struct slot *slot,
 
 /* ---- pieces ---- */
 
+/* Pieces move when one is added: ask again after new_piece. */
 static struct piece *piece_of(struct slow *s, uint32_t id)
 {
 	return &s->pieces[id - 1];
@@ -247,6 +243,7 @@ static void end_whole(struct slow *s, uint32_t id)
 	end_carried(s, &p.slot, &call, p.own);
 }
 
+/* Times of a later part, to those of a piece. */
 static void add_to_piece(struct piece *p, const struct slot *slot)
 {
 	p->slot.self += slot->self;
@@ -333,12 +330,9 @@ static void free_wait(struct wait *w)
 static struct wait *new_wait(struct slow *s, const struct replay_event *e,
 			     ticks tick, bool is_resume)
 {
-	const size_t before = s->wait_room;
 	struct wait *w;
 
-	vec_need(&s->waits, &s->wait_room, (size_t)e->pair + 1);
-	for (size_t i = before; i < s->wait_room; i++)
-		s->waits[i] = (struct wait){ 0 };
+	vec_need_zeroed(&s->waits, &s->wait_room, (size_t)e->pair + 1);
 	w = &s->waits[e->pair];
 	free_wait(w);
 	*w = (struct wait){
@@ -347,6 +341,8 @@ static struct wait *new_wait(struct slow *s, const struct replay_event *e,
 	return w;
 }
 
+/* Remember an open call until the other end comes; count: how many there
+ * will be. */
 static void hold(struct wait *w, size_t count, size_t at,
 		 const struct slot *slot)
 {
@@ -367,6 +363,7 @@ static stack_id *list(const struct stack_table *t, stack_id id, size_t *n)
 	return ids;
 }
 
+/* Frames left out are the same as any number of frames left out. */
 static bool is_same(const struct stack_table *t, stack_id a, stack_id b)
 {
 	const struct stack_frame *const x = stack_table_get(t, a);
@@ -393,6 +390,7 @@ static uint32_t *align(const struct stack_table *t, stack_id before,
 	return to;
 }
 
+/* The outermost frames of a stack. */
 static stack_id prefix(const struct stack_table *t, stack_id id, size_t frames)
 {
 	for (size_t n = stack_table_depth(t, id); n > frames; n--)
@@ -430,6 +428,8 @@ static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 /* Of the topmost segment. */
 struct top { size_t base, depth; struct slot *slots; stack_id own; };
 
+/* The slots of the topmost coroutine's frames; own is for the caller to
+ * fill. */
 static struct top look_top(struct lane *l, const struct stream *st)
 {
 	struct top top = { .base = stream_top(st).base,
@@ -489,6 +489,8 @@ static void meet_resume(struct slow *s, const struct top *t, struct wait *w,
 	free_wait(w);
 }
 
+/* The coroutine's open calls wait until it is resumed. After a return or an
+ * error it has none. */
 static void suspend(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
@@ -558,6 +560,7 @@ static void meet_suspend(struct slow *s, const struct top *t, struct wait *w,
 	free_wait(w);
 }
 
+/* What the coroutine had open when it was suspended goes on here. */
 static void resume(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
@@ -594,6 +597,7 @@ static void resume(void *ctx, const struct replay_event *e)
 
 /* ---- calls ---- */
 
+/* Time is the innermost call's own, also where that is a handler's. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct lane *const l = lane(ctx, st);
@@ -603,6 +607,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 		l->slots[depth - 1].self += to - from;
 }
 
+/* Deferred entries are of calls whose own entry nobody saw. */
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
@@ -646,6 +651,7 @@ static enum slow_end end_of(const struct replay_event *e)
 	}
 }
 
+/* How the call's own frame is marked in its stack. */
 static uint32_t flags_of(const struct replay_event *e, const struct slot *slot)
 {
 	return (e->depth == stream_top(e->stream).base && e->coroutine != 0 ?
@@ -681,6 +687,7 @@ static void end_here(struct slow *s, const struct slot *slot,
 	slow_list_put(&s->list, call);
 }
 
+/* The call that ends with an event. */
 static struct slow_call closed(const struct slot *slot,
 			       const struct replay_event *e)
 {
@@ -693,6 +700,7 @@ static struct slow_call closed(const struct slot *slot,
 	return call;
 }
 
+/* A call with a piece is counted now only if its earlier part has come. */
 static void leave(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;

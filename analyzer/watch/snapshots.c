@@ -134,14 +134,13 @@ static size_t moment_from(const struct snapshots *m, ticks tick)
 
 /* ---- streams ---- */
 
+/* What is known of a stream; made when it is first asked for. */
 static struct watched *watched(struct snapshots *m, const struct stream *st)
 {
-	const size_t number = stream_number(st), before = m->watched_room;
+	const size_t number = stream_number(st);
 	struct watched *w;
 
-	vec_need(&m->watched, &m->watched_room, number + 1);
-	for (size_t i = before; i < m->watched_room; i++)
-		m->watched[i] = (struct watched){ 0 };
+	vec_need_zeroed(&m->watched, &m->watched_room, number + 1);
 	w = &m->watched[number];
 	if (!w->is_used) {
 		w->is_used = true;
@@ -186,6 +185,7 @@ static stack_id whole(struct snapshots *m, const struct stream *st)
 	return stream_stack(st, 0, stream_depth(st), m->stacks, 0);
 }
 
+/* The stack stands like this at a moment. */
 static void look(struct snapshots *m, struct watched *w,
 		 const struct stream *st, size_t moment)
 {
@@ -200,6 +200,7 @@ static void look(struct snapshots *m, struct watched *w,
 	l->old = (uint32_t)w->old_count;
 }
 
+/* Look at each moment that passes. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct snapshots *const m = ctx;
@@ -224,6 +225,7 @@ static void skip(struct snapshots *m, struct watched *w, ticks to)
 			look_at(m, w, i)->state = state;
 }
 
+/* Processes are in the order of the session's. */
 static struct known_process *process(struct snapshots *m, uint32_t i)
 {
 	if (i < m->process_count)
@@ -235,6 +237,8 @@ static struct known_process *process(struct snapshots *m, uint32_t i)
 	return &m->processes[i];
 }
 
+/* Learn when a thread and its process were there, and what is missing before
+ * the chunk. */
 static void chunk_begin(void *ctx, const struct replay_event *e,
 			const struct chunk *chunk)
 {
@@ -285,6 +289,7 @@ static void chunk_end(void *ctx, const struct replay_event *e)
 	w->tail_window = stream_window(e->stream);
 }
 
+/* A call turns out to have been open since before the window. */
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
@@ -313,6 +318,7 @@ static uint32_t find_co(struct snapshots *m, const struct replay_event *e)
 	return *id - 1;
 }
 
+/* Events of a coroutine come from several threads; the latest decides. */
 static void happened(struct known_co *c, ticks tick, bool on_thread)
 {
 	if (tick < c->last)
@@ -321,6 +327,7 @@ static void happened(struct known_co *c, ticks tick, bool on_thread)
 	c->on_thread = on_thread;
 }
 
+/* The frames of the topmost coroutine. */
 static stack_id own_frames(struct snapshots *m, const struct stream *st)
 {
 	return stream_stack(st, stream_top(st).base, stream_depth(st),
@@ -344,7 +351,6 @@ static struct rest *rest_of(struct snapshots *m, const struct replay_event *e)
 static void begin_rest(struct snapshots *m, const struct replay_event *e,
 		       const struct rest *r)
 {
-	const size_t before = m->rest_of_room;
 	uint32_t i = m->rest_free;
 
 	if (i != 0) {
@@ -354,9 +360,7 @@ static void begin_rest(struct snapshots *m, const struct replay_event *e,
 		*vec_add(&m->rests, &m->rest_room, &m->rest_count) = *r;
 		i = (uint32_t)m->rest_count;
 	}
-	vec_need(&m->rest_of, &m->rest_of_room, (size_t)e->pair + 1);
-	for (size_t k = before; k < m->rest_of_room; k++)
-		m->rest_of[k] = 0;
+	vec_need_zeroed(&m->rest_of, &m->rest_of_room, (size_t)e->pair + 1);
 	m->rest_of[e->pair] = i;
 }
 
@@ -372,6 +376,8 @@ static void settle(struct snapshots *m, struct rest *r)
 	m->rest_free = (uint32_t)(r - m->rests) + 1;
 }
 
+/* A coroutine leaves its thread. What lies behind the last moment is of no
+ * interest. */
 static void suspend(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
@@ -391,6 +397,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 		own_frames(m, e->stream), REST_OPEN, e->tick, UINT64_MAX });
 }
 
+/* A coroutine comes back to a thread; its first resume ends its being new. */
 static void resume(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
@@ -417,6 +424,7 @@ static void resume(void *ctx, const struct replay_event *e)
 			frames, REST_OPEN, from, e->tick });
 }
 
+/* From now until its first resume the coroutine is new. */
 static void create(void *ctx, const struct replay_event *e)
 {
 	struct snapshots *const m = ctx;
@@ -440,6 +448,8 @@ static void add_rest(struct snapshots *m, const struct rest *r)
 	*vec_add(&m->rests, &m->rest_room, &m->rest_count) = *r;
 }
 
+/* The other end never came: the coroutine slept on, or its records are
+ * missing. */
 static void close_rest(struct snapshots *m, struct rest *r)
 {
 	const struct known_co *const c = &m->cos[r->co];
@@ -458,6 +468,7 @@ static void close_rest(struct snapshots *m, struct rest *r)
 	}
 }
 
+/* Before the first resume, and after an event whose successor is missing. */
 static void close_co(struct snapshots *m, uint32_t i)
 {
 	const struct known_co *const c = &m->cos[i];
@@ -472,6 +483,7 @@ static void close_co(struct snapshots *m, uint32_t i)
 					    c->last, p->last + 1 });
 }
 
+/* A look at a moment outside of the stream's chunks. */
 static void add_look(struct snapshots *m, uint32_t stream, size_t moment,
 		     enum snapshot_state state)
 {
@@ -541,6 +553,7 @@ struct teller {
 
 /* ---- telling of threads ---- */
 
+/* By moment, process, thread, level. */
 static int compare_looks(const void *a, const void *b, void *snapshots)
 {
 	const struct snapshots *const m = snapshots;
@@ -634,6 +647,7 @@ static bool is_kind(const struct teller *t, size_t i, enum func_kind a,
 	return kind == a || kind == b;
 }
 
+/* Give a stack to the caller. */
 static void tell(struct teller *t, struct snapshot_stack *s)
 {
 	for (size_t i = 0; i + 1 < t->count; i++)
@@ -688,6 +702,7 @@ static size_t tell_thread(struct teller *t, size_t i, size_t end)
 
 /* ---- telling of coroutines ---- */
 
+/* By beginning. */
 static int compare_rests(const void *a, const void *b)
 {
 	const struct rest *const x = a, *const y = b;
@@ -695,6 +710,7 @@ static int compare_rests(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+/* By process and coroutine. */
 static int compare_awake(const void *a, const void *b, void *snapshots)
 {
 	const struct snapshots *const m = snapshots;
@@ -711,6 +727,7 @@ static int compare_awake(const void *a, const void *b, void *snapshots)
 	return (x->state == SNAPSHOT_UNKNOWN) - (y->state == SNAPSHOT_UNKNOWN);
 }
 
+/* A coroutine that is known to be elsewhere is not also told as unknown. */
 static void tell_rest(struct teller *t, const struct rest *r, size_t moment)
 {
 	const struct known_co *const c = &t->m->cos[r->co];
@@ -729,6 +746,8 @@ static void tell_rest(struct teller *t, const struct rest *r, size_t moment)
 	tell(t, &s);
 }
 
+/* The rests that a moment lies in: those of the moment before that last, and
+ * new ones. */
 static void tell_rests(struct teller *t, size_t moment, size_t *next)
 {
 	struct snapshots *const m = t->m;
