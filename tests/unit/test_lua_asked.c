@@ -61,7 +61,7 @@ static void attach(lua_State *L)
 	}
 	CHECK_EQ(weft_lua_attach_with(L, &api), WEFT_LUA_OK);
 	co = lua_co_find(L);
-	CHECK(co && !co->vm->peek);
+	CHECK(co && !co->vm->by_layout);
 }
 
 /* Whose making is not seen; nor is its end. */

@@ -388,9 +388,9 @@ static void run(int seed, int limit, lua_Hook hook, int mask)
 	lua_State *const L = begin();
 	const char *const text = spread();
 
-	CHECK(lua_co_find(L)->vm->peek);
+	CHECK(lua_co_find(L)->vm->by_layout);
 	if (by_public_api)
-		lua_co_find(L)->vm->peek = 0;
+		lua_co_find(L)->vm->by_layout = 0;
 	lua_sethook(L, hook, mask, 7);
 	CHECK_EQ(luaL_loadbuffer(L, text, strlen(text), "=random"), 0);
 	lua_pushinteger(L, seed);
@@ -525,7 +525,7 @@ void test_lua_functions_at_one_address_are_told_apart_by_the_public_api(void)
 {
 	lua_State *const L = begin();
 
-	lua_co_find(L)->vm->peek = 0;
+	lua_co_find(L)->vm->by_layout = 0;
 	lua_sethook(L, NULL, 0, 0);
 	is_checking = 1;
 	lua_pushinteger(L, 60000 / FEWER);

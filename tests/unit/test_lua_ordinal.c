@@ -212,7 +212,7 @@ void test_lua_functions_on_the_same_lines_are_told_by_their_order(void)
 	lua_State *const L = luaL_newstate();
 
 	luaL_openlibs(L);
-	CHECK(lua_co_find(L)->vm->peek);
+	CHECK(lua_co_find(L)->vm->by_layout);
 	for (int i = 0; i < 300 && wrong == 0; i++) {
 		run_one(L, names[chance(3)]);
 		if (chance(4) == 0)

@@ -111,7 +111,7 @@ void lua_hook_update(const struct coroutine *co)
 
 	((sethook_fn *)lib->api.lua_sethook)(
 		co->L, (co->app_mask & (MASK_CALL | MASK_RET)) != 0 ?
-		lib->abi->shared_hook : co->vm->peek ? lib->abi->hook :
+		lib->abi->shared_hook : co->vm->by_layout ? lib->abi->hook :
 		lib->abi->asking_hook, mask_for(co), co->app_count);
 }
 

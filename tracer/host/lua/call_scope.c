@@ -209,7 +209,7 @@ EXPORT int weft_lua_resuming(lua_State *L, lua_State *from,
 
 	if (t.co && !t.co->vm->lib->map &&
 	    t.co->vm->lib->abi->resumable(&t.co->vm->lib->api, L, 0, 0)) {
-		region_depth += t.co->inside;
+		region_depth += t.co->regions;
 		resume_scope_begin(&t.resume, t.co, HERE);
 	} else {
 		t.co = NULL;
@@ -229,7 +229,7 @@ EXPORT void weft_lua_resumed(const struct weft_lua_switch *from)
 	if (t.co) {
 		status = lua_co_status(t.co);
 		resume_scope_end(&t.resume, status, HERE);
-		t.co->inside = region_back(t.outside,
+		t.co->regions = region_back(t.outside,
 					   status == LUA_STATUS_YIELD, HERE);
 	}
 	errno = saved;

@@ -131,12 +131,12 @@ EXPORT long lua_resume(ARGS)
 	if (!co)
 		return REAL(lua_resume, a)(PASS);
 	at_boundary(co);
-	region_depth += co->inside;
+	region_depth += co->regions;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
 		resume_scope_begin(&scope, co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
 	resume_scope_end(&scope, (int)r, HERE);
-	co->inside = region_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
+	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
 	return r;
 }
 

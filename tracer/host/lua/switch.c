@@ -92,7 +92,7 @@ static bool is_done(const struct coroutine *co)
 	const struct lua_abi *const abi = co->vm->lib->abi;
 
 	return abi->is_jit && abi->innermost(&co->vm->lib->api, co->L,
-					     co->vm->peek).id == 0;
+					     co->vm->by_layout).id == 0;
 }
 
 void lua_switch_detach_unseen(struct thread_state *s, uint64_t now)
@@ -138,7 +138,8 @@ void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now)
 
 	if (!co || !co->vm->lib->abi || !is_readable(co) || BROKEN(pcall))
 		return;
-	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L, co->vm->peek);
+	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L,
+					co->vm->by_layout);
 	lua_unwind_call(s, co, &c, now);
 }
 

@@ -39,10 +39,10 @@ static bool put_item(struct thread_state *s, const struct lua_vm *vm)
 	item[0] = item_put(ITEM_VM, 5);
 	item[1] = vm->serial;
 	item[2] = (uint64_t)vm->lib->abi->number << 32 |
-		  (vm->peek ? VM_PEEK : 0u) |
+		  (vm->by_layout ? VM_PEEK : 0u) |
 		  (vm->jit_stopped ? VM_JIT_OFF : 0u) |
 		  (vm->interposed ? 0u : VM_INFERRED) |
-		  (vm->lib->quiet ? VM_EXCLUDED : 0u) |
+		  (vm->lib->excluded ? VM_EXCLUDED : 0u) |
 		  (vm->lib->abi->is_jit ? VM_UNTOLD_RETURNS : 0u);
 	item[3] = (uint64_t)vm->main;
 	item[4] = vm->fiber;
@@ -113,17 +113,20 @@ static bool begin_learning(const struct lua_lib *lib)
 /* Once for a library. Two threads may do it at once, with the same result. */
 static bool try_layout(struct lua_lib *lib)
 {
-	int peek = atomic_load_explicit(&lib->peek, memory_order_acquire);
+	enum lua_layout layout =
+		atomic_load_explicit(&lib->layout, memory_order_acquire);
 	bool learns;
 
-	if (peek == 0) {
+	if (layout == LAYOUT_UNTRIED) {
 		learns = begin_learning(lib);
-		peek = lib->abi->check(&lib->api) && !BROKEN(layout) ? 1 : 2;
-		lib->quiet = learns ? exclude_learned() :
+		layout = lib->abi->check(&lib->api) && !BROKEN(layout) ?
+			 LAYOUT_RIGHT : LAYOUT_WRONG;
+		lib->excluded = learns ? exclude_learned() :
 			     exclude_has((uint64_t)lib->api.lua_newthread);
-		atomic_store_explicit(&lib->peek, peek, memory_order_release);
+		atomic_store_explicit(&lib->layout, layout,
+				      memory_order_release);
 	}
-	return peek == 1;
+	return layout == LAYOUT_RIGHT;
 }
 
 /* ------------------------------------------------------------- all of them */
@@ -170,7 +173,7 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 	vm->holder = holder;
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);
-		vm->peek = try_layout(lib);
+		vm->by_layout = try_layout(lib);
 		vm->serial = atomic_fetch_add(&mapped_pool->next_vm, 1);
 		atomic_fetch_add(&process_slot->vms, 1);
 	} else {

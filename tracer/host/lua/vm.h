@@ -48,7 +48,7 @@ struct lua_abi {
 	lua_State *(*main_of)(const struct lua_lib *lib, lua_State *L);
 	/* The innermost call on L, as if it called something now. */
 	struct lua_caller (*innermost)(const struct weft_lua_api *api,
-				       lua_State *L, bool peek);
+				       lua_State *L, bool by_layout);
 	/* Would lua_resume(L, b, c) run something? */
 	bool (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
 			  long c);
@@ -61,6 +61,9 @@ struct lua_abi {
 			 int level, struct frame *to, uint32_t room);
 };
 
+/* Can the frames of a library be read by the layout? */
+enum lua_layout { LAYOUT_UNTRIED, LAYOUT_RIGHT, LAYOUT_WRONG };
+
 /* A Lua library, or a program's own table of functions. Never freed. */
 struct lua_lib {
 	struct weft_lua_api api;
@@ -70,9 +73,8 @@ struct lua_lib {
 	const void *map;           /* link_map; NULL: a program's own table */
 	bool interposed;           /* resumes and protected calls are seen */
 	bool linked;               /* statically, and led here (linked.h) */
-	_Atomic int peek;          /* 0: not tried, 1: frames can be read by
-	                            * layout, 2: they cannot */
-	bool quiet;                /* native calls of its own are left out */
+	_Atomic enum lua_layout layout;
+	bool excluded;             /* its own native calls are left out */
 };
 
 /* Never freed. */
@@ -81,7 +83,7 @@ struct lua_vm {
 	lua_State *main;
 	uint64_t family;
 	uint32_t serial;      /* 0: of a version that is only passed on */
-	bool peek;            /* frames are read by layout */
+	bool by_layout;       /* its frames are read by the layout */
 	bool interposed;      /* its resumes and protected calls are seen */
 	bool detached;
 	uint32_t unknown_names; /* calls of C functions that had no name */
@@ -119,7 +121,7 @@ struct coroutine {
 	uint32_t count, room;
 	uint32_t thread, epoch, level; /* of the chunk its SUSPEND stands in */
 	uint64_t since;       /* tick of its SUSPEND */
-	uint32_t inside;      /* chosen calls (region.h) it sleeps in */
+	uint32_t regions;     /* chosen calls (region.h) it sleeps in */
 };
 
 #define LUA_UNBORN UINT64_MAX /* has no serial yet */

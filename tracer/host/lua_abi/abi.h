@@ -154,12 +154,12 @@ struct lua_event {
 bool event_is_recorded(const struct coroutine *co, const lua_Debug *ar);
 
 /* Read it by the layout alone. false: something must be asked of Lua. */
-bool event_peek(struct lua_event *e, struct lua_local *me,
+bool event_by_layout(struct lua_event *e, struct lua_local *me,
 		const struct coroutine *co, const lua_Debug *ar);
 
 /* Read it and ask Lua what the layout does not say. false: the function is not
  * to be recorded. Not busy. */
-bool event_ask(struct lua_event *e, struct lua_local *me,
+bool event_by_asking(struct lua_event *e, struct lua_local *me,
 	       const struct coroutine *co, const lua_Debug *ar);
 
 /* Write its record. Busy. */
@@ -170,7 +170,7 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
 		     int level, struct frame *to, uint32_t room);
 struct lua_caller frames_innermost(const struct weft_lua_api *api,
-				   lua_State *L, bool peek);
+				   lua_State *L, bool by_layout);
 uint64_t frames_family(const struct weft_lua_api *api, lua_State *L);
 lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L);
 bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,

@@ -11,11 +11,11 @@ static uint64_t careful_word(uint64_t at);
 
 #include <sys/mman.h>
 
-enum { ARENA = 1 << 20, LEAST_EVENTS = 20, WRITTEN_MOST = 16 };
+enum { MEMORY = 1 << 20, LEAST_EVENTS = 20, WRITTEN_MOST = 16 };
 
 struct trial {
 	const struct weft_lua_api *api;
-	char *arena;
+	char *memory;
 	size_t used;
 	int events, wrong;
 	int tails;              /* tail calls seen in the code, less events */
@@ -39,9 +39,9 @@ static void *allocate(void *ud, void *old, size_t size, size_t wanted)
 	if (old && wanted <= size)
 		return old;
 	wanted = (wanted + 15) & ~(size_t)15;
-	if (t->used + wanted > ARENA)
+	if (t->used + wanted > MEMORY)
 		return NULL;
-	p = t->arena + t->used;
+	p = t->memory + t->used;
 	t->used += wanted;
 	if (old)
 		memcpy(p, old, size);
@@ -363,13 +363,13 @@ bool layout_check(const struct weft_lua_api *api)
 	struct trial t = { .api = api };
 	bool right;
 
-	t.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
+	t.memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (t.arena == MAP_FAILED)
+	if (t.memory == MAP_FAILED)
 		return false;
 	trial = &t;
 	right = try_all(&t);
 	trial = NULL;
-	munmap(t.arena, ARENA);
+	munmap(t.memory, MEMORY);
 	return right;
 }

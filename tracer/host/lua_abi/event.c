@@ -33,7 +33,7 @@ static uint64_t frames_above(uint64_t at, uint64_t id)
 static void put_frame(const struct coroutine *co, struct frame *to,
 		      struct lua_local *me, uint64_t id)
 {
-	const struct identity f = co->vm->peek ? function_at(me, co, id) :
+	const struct identity f = co->vm->by_layout ? function_at(me, co, id) :
 				  function_ask(co, id);
 
 	*to = (struct frame){
@@ -64,7 +64,7 @@ static uint64_t next_frame(const struct coroutine *co, uint64_t id, int *level)
 {
 	enum { LEVELS_ASKED = 1000 };
 
-	if (co->vm->peek)
+	if (co->vm->by_layout)
 		return layout_above((uint64_t)co->L, id);
 	/* The cost is the square of the depth: a deep stack is cut. */
 	++*level;
@@ -97,9 +97,10 @@ uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
 }
 
 struct lua_caller frames_innermost(const struct weft_lua_api *api,
-				   lua_State *L, bool peek)
+				   lua_State *L, bool by_layout)
 {
-	struct lua_caller c = { .above = peek ? layout_above : frames_above };
+	struct lua_caller c = { .above = by_layout ? layout_above :
+					 frames_above };
 	lua_Debug d;
 
 	if (API(api, lua_getstack)(L, 0, &d))
@@ -162,7 +163,7 @@ lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L)
  * the layout they look like calls that end together. */
 static bool tail_calls_are_unseen(const struct coroutine *co)
 {
-	return WEFT_LUA_ABI == 51 && co && !co->vm->peek;
+	return WEFT_LUA_ABI == 51 && co && !co->vm->by_layout;
 }
 
 bool event_is_recorded(const struct coroutine *co, const lua_Debug *ar)
@@ -185,7 +186,7 @@ static enum lua_event_kind kind_of(const lua_Debug *ar)
  * it has its caller's. */
 static void settle_tail_call(struct lua_event *e, const struct coroutine *co)
 {
-	if (co->vm->peek && e->kind == EVENT_CALL &&
+	if (co->vm->by_layout && e->kind == EVENT_CALL &&
 	    layout_is_tail_call((uint64_t)co->L, e->id, e->is_c))
 		e->kind = EVENT_TAIL;
 	if (LUA_VERSION_NUM >= 504 || e->kind != EVENT_TAIL)
@@ -217,13 +218,13 @@ static void read_caller(struct lua_event *e, struct lua_local *me,
 	e->caller.key = key_at(me, co, e->caller.id);
 }
 
-bool event_peek(struct lua_event *e, struct lua_local *me,
+bool event_by_layout(struct lua_event *e, struct lua_local *me,
 		const struct coroutine *co, const lua_Debug *ar)
 {
 	struct lua_cached *c;
 
 	*e = (struct lua_event){ .kind = kind_of(ar), .id = layout_id(ar) };
-	if (!co->vm->peek)
+	if (!co->vm->by_layout)
 		return e->kind == EVENT_RETURN && !IS_JIT;
 	if (e->kind == EVENT_RETURN) {
 		e->key = key_at(me, co, e->id);
@@ -269,11 +270,11 @@ static uint64_t return_key(struct lua_local *me, const struct coroutine *co,
 {
 	struct lua_cached *c;
 
-	return co->vm->peek ? function_ask(co, id).key :
+	return co->vm->by_layout ? function_ask(co, id).key :
 	       function_by_object(me, co, id, &c).key;
 }
 
-bool event_ask(struct lua_event *e, struct lua_local *me,
+bool event_by_asking(struct lua_event *e, struct lua_local *me,
 	       const struct coroutine *co, const lua_Debug *ar)
 {
 	struct identity f;
@@ -283,7 +284,7 @@ bool event_ask(struct lua_event *e, struct lua_local *me,
 		e->key = return_key(me, co, e->id);
 	if (e->kind == EVENT_RETURN || e->kind == EVENT_TAIL_END)
 		return true;
-	if (co->vm->peek) {
+	if (co->vm->by_layout) {
 		read_caller(e, me, co);
 		f = function_at(me, co, e->id);
 	} else {

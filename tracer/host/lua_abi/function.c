@@ -140,7 +140,7 @@ void function_number_open(const struct coroutine *co, bool always)
 	struct lua_vm *const vm = co->vm;
 	const bool unseen = vm->numbered != times;
 
-	if (!vm->peek || (!always && !unseen))
+	if (!vm->by_layout || (!always && !unseen))
 		return;
 	vm->numbered = times;
 	number_calls(&vm->lib->api, co->L);
@@ -319,7 +319,7 @@ static uint32_t ordinal_at(const struct coroutine *co, uint64_t id)
 {
 	bool is_c;
 
-	return co->vm->peek ? ordinal_of(layout_callee((uint64_t)co->L, id,
+	return co->vm->by_layout ? ordinal_of(layout_callee((uint64_t)co->L, id,
 						       &is_c)) : 0;
 }
 

@@ -60,7 +60,7 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 	uint64_t now;
 
 	function_number_open(co, walk);
-	if (!event_ask(&e, me, co, ar))
+	if (!event_by_asking(&e, me, co, ar))
 		return;
 	if (walk)
 		walked = lua_vm_walk_room(me);
@@ -75,7 +75,7 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 		       e.caller.id == 0, sp, now);
 	if (lua_vm_is_unbound(s))
 		lua_vm_bind(s, co->vm);
-	s->lua_plain = !co->vm->peek && co->window == s->window &&
+	s->lua_plain = !co->vm->by_layout && co->window == s->window &&
 		       runs_on_top(s, co) && lua_vm_is_plain(s) ?
 		       co->L : NULL;
 	me->co = co;
@@ -131,7 +131,7 @@ static bool record_known(struct thread_state *s, lua_State *L,
 	if (!me || !co || co->window != s->window ||
 	    !runs_on_top(s, co) || co->vm->detached ||
 	    lua_vm_is_unbound(s) || !event_is_recorded(co, ar) ||
-	    !event_peek(&e, me, co, ar))
+	    !event_by_layout(&e, me, co, ar))
 		return false;
 	me->co = co;
 	s->lua_plain = lua_vm_is_plain(s) ? L : NULL;
@@ -177,8 +177,8 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	if (!co)
 		return;
 	/* This may take memory, by a system call. */
-	if (co->vm->peek && ar->event != LUA_HOOKRET && !process_confined &&
-	    event_is_recorded(co, ar))
+	if (co->vm->by_layout && ar->event != LUA_HOOKRET &&
+	    !process_confined && event_is_recorded(co, ar))
 		function_number_frame((uint64_t)L, layout_id(ar));
 	/* A hook that nothing would put back stays where it is. */
 	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed))

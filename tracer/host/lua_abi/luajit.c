@@ -18,7 +18,7 @@ static uint8_t number_of(uint64_t function)
 
 bool luajit_is_untold(const struct coroutine *co, uint64_t id)
 {
-	return co->vm->own_wrapper || !co->vm->peek ||
+	return co->vm->own_wrapper || !co->vm->by_layout ||
 	       number_of(layout_function((uint64_t)co->L, id)) != FFID_C;
 }
 
@@ -41,7 +41,7 @@ uint64_t luajit_library_function(const struct weft_lua_api *api, lua_State *L)
 
 	if (!API(api, lua_iscfunction)(L, -1) || !co)
 		return 0;
-	return !co->vm->peek ? f :
+	return !co->vm->by_layout ? f :
 	       layout_word((uint64_t)L + STATE_GLOBAL) + number_of(f);
 }
 
@@ -64,7 +64,8 @@ bool luajit_may_be_ffi(const struct coroutine *co, uint64_t id)
 {
 	const uint64_t L = (uint64_t)co->L;
 
-	return co->vm->peek && number_of(layout_function(L, id)) > FFID_C &&
+	return co->vm->by_layout &&
+	       number_of(layout_function(L, id)) > FFID_C &&
 	       first_cdata(L, id) != 0;
 }
 
