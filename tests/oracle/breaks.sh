@@ -35,7 +35,7 @@ verdict_of() {
 		echo "own counts are others|something was lost|more calls of" ;;
 	handlers) echo '[1-9][0-9.]* of [0-9]* stand elsewhere' ;;
 	calls)
-		echo 'a wrong caller of|said to be skipped|switches nobody' ;;
+		echo 'a wrong caller of|said to be skipped|switches that nobody' ;;
 	heal) echo '^FAIL|^FAIL.*stack' ;;
 	ordinal) echo '^FAIL.*same_lines' ;;
 	woven) echo 'the account and the trace differ' ;;

@@ -32,7 +32,7 @@ static void go(struct fiber *f, enum fiber_by who, uint64_t sp)
 	if (f && f->magic != FIBER_MAGIC)
 		f = NULL;
 	if (mapped_pool && fiber_counts(who))
-		fiber_switch(f, 0, sp);
+		fiber_switch(f, false, sp);
 }
 
 static void drop(struct fiber *f, uint64_t sp)
@@ -40,7 +40,7 @@ static void drop(struct fiber *f, uint64_t sp)
 	if (!f || f->magic != FIBER_MAGIC)
 		return;
 	if (f == fiber_now)
-		fiber_switch(NULL, 1, sp);
+		fiber_switch(NULL, true, sp);
 	fiber_free(f);
 }
 
@@ -264,7 +264,7 @@ static uint64_t sp_of(const ucontext_t *u)
 #endif
 }
 
-static int lies_in(const struct fiber *f, uint64_t sp)
+static bool lies_in(const struct fiber *f, uint64_t sp)
 {
 	return f && sp > f->low && sp <= f->high;
 }
@@ -280,7 +280,7 @@ static struct fiber *fiber_of(const ucontext_t *u)
 	return lies_in(fiber_now, sp) ? fiber_now : NULL;
 }
 
-static void go_to(const ucontext_t *u, int ends, uint64_t sp)
+static void go_to(const ucontext_t *u, bool ends, uint64_t sp)
 {
 	if (mapped_pool && u && fiber_counts(FIBER_BY_CONTEXT))
 		fiber_switch(fiber_of(u), ends, sp);
@@ -297,7 +297,7 @@ static void run(unsigned low, unsigned high)
 #define A(i) a[i]
 	start.body(MANY(A));
 #undef A
-	go_to(start.link, 1, HERE);
+	go_to(start.link, true, HERE);
 }
 
 static struct fiber *note_made(const ucontext_t *u, body_fn *body, int argc,
@@ -356,14 +356,14 @@ EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 		from->uc_stack.ss_size = f->high - f->low;
 	}
 	look((void *)real_swap);
-	go_to(to, 0, HERE);
+	go_to(to, false, HERE);
 	return real_swap(from, to);
 }
 
 EXPORT int setcontext(const ucontext_t *to)
 {
 	look((void *)real_set);
-	go_to(to, 0, HERE);
+	go_to(to, false, HERE);
 	return real_set(to);
 }
 #endif

@@ -170,7 +170,7 @@ struct thread_state {
 	uint32_t no_room;     /* generation in which frames got no memory */
 	bool moving;          /* it is being moved to a larger place */
 	bool base_unknown;    /* unknown calls may be open under it */
-	uint64_t stack_high;  /* end of the thread's stack, roughly; 0: unknown */
+	uint64_t stack_high;  /* end of its stack, roughly; 0: unknown */
 	uint64_t alt_low, alt_high; /* its signal stack; 0: it has none */
 
 	/* A native coroutine. fiber: the segment at which its stack begins, 0:
