@@ -37,17 +37,10 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'l', .name = "lines", .arg = "N",
 	  .to = &arg_lines, .help = "callers and callees to show of each, the "
 	  "rest in one line; 0 for all; 10 unless given, all with --csv" },
-	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .view = &callers_view,
-	  .help = "which callers and callees come first" },
-	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
-	  .to = &arg_columns, .view = &callers_view,
-	  .help = OPT_COLUMNS_HELP },
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
 	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
 	  "on what resumed them, or by themselves" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
-	  .help = "rows for scripts: full names, times in ns" },
+	TABLE_OPTS(callers_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }

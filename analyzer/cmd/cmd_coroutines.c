@@ -33,17 +33,10 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = kinds, .help = "body leaves out the single "
 	  "ones" },
-	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .view = &coroutine_view,
-	  .help = "what comes first" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "rows to show, 0 for all; 30 unless given, "
 	  "all with --csv" },
-	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
-	  .to = &arg_columns, .view = &coroutine_view,
-	  .help = OPT_COLUMNS_HELP },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
-	  .help = "rows for scripts: full names, times in ns" },
+	TABLE_OPTS(coroutine_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }

@@ -34,20 +34,15 @@ static const char *const groups[] = {
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = groups, .help = "a row for each" },
-	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .view = &flat_view, .help = "what comes first" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "rows to show, 0 for all; 30 unless given, "
 	  "all with --csv" },
-	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
-	  .to = &arg_columns, .view = &flat_view, .help = OPT_COLUMNS_HELP },
 	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
 	  .to = &arg_only, .help = "rows to show; the figures stay those of "
 	  "all" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a table for each thread" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
-	  .help = "rows for scripts: full names, times in ns" },
+	TABLE_OPTS(flat_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }

@@ -28,12 +28,8 @@ static const char *const recursions[] = {
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "bottom-up", .to = &arg_bottom_up,
-	  .help = "functions by self time, below each its callers" },
-	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY",
-	  .to = &arg_sort, .view = &tree_view,
-	  .help = "what comes first; self with --bottom-up" },
-	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST",
-	  .to = &arg_columns, .view = &tree_view, .help = OPT_COLUMNS_HELP },
+	  .help = "functions, by self time unless --sort is given, below each "
+	  "its callers" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows below this "
 	  "share, of total or, with --bottom-up, of what they are sorted by; "
@@ -50,8 +46,7 @@ static const struct opt opts[] = {
 	  "on what resumed them, or below a root of their own" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a tree for each thread" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
-	  .help = "rows for scripts: full names, times in ns" },
+	TABLE_OPTS(tree_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }

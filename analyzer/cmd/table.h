@@ -7,6 +7,18 @@
 #include "analyzer/out/out_table.h"
 #include "analyzer/tables/metric.h"
 
+/* Options of a command that prints a table. sort is a const struct metric *,
+ * columns a const char *, csv a bool. */
+#define TABLE_OPTS(of, sort, columns, csv) \
+	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY", \
+	  .to = &sort, .view = &of, .help = "what comes first" }, \
+	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST", \
+	  .to = &columns, .view = &of, .help = "the columns of the table, or " \
+	  "of the CSV: names with commas between; all; or +LIST, beside the " \
+	  "usual ones" }, \
+	{ .type = OPT_FLAG, .name = "csv", .to = &csv, \
+	  .help = "rows for scripts: full names, times in ns" }
+
 /* Set source, columns, csv and has_bounds; the rest is zero at first. */
 struct table {
 	struct metric_source source;

@@ -48,10 +48,6 @@ struct opt {
 	const struct metric_view *view;
 };
 
-/* The help of an OPT_COLUMNS, before the names. */
-#define OPT_COLUMNS_HELP "the columns of the table, or of the CSV: names " \
-	"with commas between; all; or +LIST, beside the usual ones"
-
 /* Parse argv[1] to argv[argc - 1]. Options and operands may be mixed; "--" ends
  * the options. Moves the operands to argv[0] and following, and returns their
  * number, or -1 with the cause in the chain. Texts point into argv. */

@@ -10,3 +10,7 @@ same by-body 0 "$W" coroutines --by body t
 same id 0 "$W" coroutines --coroutine 101 -n 5 t
 same csv 0 "$W" coroutines --sort id --csv t
 same none 0 "$W" coroutines none
+same refused 1 "$W" coroutines --under body t
+same refused-sort 1 "$W" coroutines --by body --sort id t
+[ "$("$W" coroutines --csv --columns +lua "$T/t" 2>/dev/null |
+	head -n 1 | grep -o '[^,]*$')" = lua_ns ] || fail "no column lua_ns"

@@ -10,3 +10,4 @@ same no-trace 1 "$W" slow body
 listed=$(cd "$T" && "$W" slow -n 0 --csv '*' t 2>/dev/null | tail -n +2 | wc -l)
 wanted=$(awk '{ n += $2 } END { print n }' "$T/t.calls")
 [ "$listed" = "$wanted" ] || fail "$listed calls listed, $wanted made"
+same refused 1 "$W" slow --skip body body t

@@ -27,3 +27,4 @@ for kind in enter exit; do
 	[ "$found" = $([ $kind = enter ] && echo 1 || echo 0) ] ||
 		fail "$kind at $moment: $found frames of depth 2"
 done
+same refused 1 "$W" stacks --at 1us --from 1us t

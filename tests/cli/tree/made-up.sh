@@ -47,3 +47,10 @@ END {
 awk -F, '$3 == 1 && $4 != "[outside]" { print $4, $10, $11, $12, $13 }' \
 	tests/cli/tree/up-csv.out | sort | diff "$T/report" - ||
 	fail "the report has other figures"
+
+# --columns chooses the CSV's columns.
+[ "$("$W" tree --csv --columns node,self,name "$T/t" 2>/dev/null |
+	head -n 1)" = "node,self_ns,function" ] || fail "tree has other columns"
+[ "$("$W" callers --all --csv --columns relation,name,share "$T/t" \
+	2>/dev/null | head -n 1)" = "relation,other,share" ] ||
+	fail "callers has other columns"
