@@ -119,7 +119,7 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_check = {
 	.name = "check",
 	.args = "TRACE...",
-	.summary = "tell whether a trace is whole",
+	.summary = "check whether a trace is complete",
 	.about =
 	"Reads traces or profiles, verifies every chunk and every record, and\n"
 	"says what is missing, damaged or contradictory, and where. The exit\n"

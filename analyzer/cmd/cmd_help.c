@@ -466,8 +466,11 @@ static enum cmd_exit print_about(const char *name, const char *record)
 		return CMD_OK;
 	}
 	if (!cmd) {
-		err_add("there is no command \"%s\"; \"weft help\" lists them "
-			"all", name);
+		err_add(strcmp(name, "record") == 0 ?
+			"\"weft %s\" is not installed; install the package "
+			"weft-record" :
+			"there is no command \"%s\"; \"weft help\" lists "
+			"them all", name);
 		return CMD_USAGE;
 	}
 	print_command(cmd);
@@ -498,7 +501,7 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_help = {
 	.name = "help",
 	.args = "[COMMAND]",
-	.summary = "tell about weft or one of its commands",
+	.summary = "show help for weft or one of its commands",
 	.about = "Without a command, lists them all.",
 	.opts = opts,
 	.run = run,

@@ -323,7 +323,7 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_info = {
 	.name = "info",
 	.args = "TRACE...",
-	.summary = "tell what is in a trace and how it was made",
+	.summary = "show what is in a trace and how it was made",
 	.about =
 	"Reads traces or profiles (several are merged) and prints what was\n"
 	"recorded, when and where, by which reader it was read, what is\n"
