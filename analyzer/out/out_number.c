@@ -26,15 +26,25 @@ char *out_number_count(char *to, uint64_t value)
 
 char *out_number_many(char *to, uint64_t count, const char *nouns)
 {
-	const size_t length = strlen(nouns);
-	const bool is_long = length > 4 &&
-			    (strcmp(nouns + length - 4, "sses") == 0 ||
-			     strcmp(nouns + length - 4, "ches") == 0);
-	const size_t ending = count != 1 ? 0 : is_long ? 2 : 1;
+	/* Plurals, and what the noun ends with instead. */
+	static const struct { const char *many, *one; } endings[] = {
+		{ "sses", "ss" }, { "ches", "ch" }, { "ies", "y" }, { "s", "" }
+	};
+	size_t length = strlen(nouns);
+	const char *ending = "";
 
+	for (size_t i = 0; count == 1 && i < 4; i++) {
+		const size_t n = strlen(endings[i].many);
+
+		if (length < n || strcmp(nouns + length - n, endings[i].many))
+			continue;
+		length -= n;
+		ending = endings[i].one;
+		break;
+	}
 	out_number_count(to, count);
-	snprintf(to + strlen(to), OUT_NUMBER - strlen(to), " %.*s",
-		 (int)(length - ending), nouns);
+	snprintf(to + strlen(to), OUT_NUMBER - strlen(to), " %.*s%s",
+		 (int)length, nouns, ending);
 	return to;
 }
 

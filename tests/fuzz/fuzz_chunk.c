@@ -114,7 +114,8 @@ static void look_closer(struct session *s, uint8_t how)
 		abort();
 	for (int by = GROUP_FUNCTION; by <= GROUP_LABEL; by++) {
 		struct flat *const r = flat_new(s, &(struct flat_options){
-			(enum group_by)by, metric_find(&flat_view, "p95"), CCT_ALL_THREADS });
+			(enum group_by)by, metric_find(&flat_view, "p95"),
+			CCT_ALL_THREADS });
 
 		if (r->self + r->root_self != sums.self)
 			abort();

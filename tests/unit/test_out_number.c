@@ -25,6 +25,9 @@ void test_out_number_knows_one(void)
 	CHECK_STR(out_number_many(to, 1, "processes"), "1 process");
 	CHECK_STR(out_number_many(to, 1, "switches"), "1 switch");
 	CHECK_STR(out_number_many(to, 1, "Lua states"), "1 Lua state");
+	CHECK_STR(out_number_many(to, 1, "bodies"), "1 body");
+	CHECK_STR(out_number_many(to, 2, "bodies"), "2 bodies");
+	CHECK_STR(out_number_many(to, 1, "branches"), "1 branch");
 }
 
 void test_out_number_shows_four_figures_of_time(void)
