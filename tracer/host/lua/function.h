@@ -88,7 +88,7 @@ INLINE uint64_t lua_ordinal_mix(uint64_t a, uint64_t b)
 	return a ^ a >> 32;
 }
 
-/* ---------------------------------------------------- for lua_side.h. Busy */
+/* ---------------------------------------------------- upcalls, called busy */
 
 uint32_t lua_func_item(struct thread_state *s, uint64_t key);
 void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index);
