@@ -222,8 +222,9 @@ static bt_field_class *field_class(bt_trace_class *trace, enum field f)
 		bt_field_class_integer_set_field_value_range(
 			c, fields[f].type == NUMBER32 ? 32 : 64);
 	if (c && fields[f].type == ADDRESS)
-		bt_field_class_integer_set_preferred_display_base(c,
-			BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL);
+		bt_field_class_integer_set_preferred_display_base(
+		    c,
+		    BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL);
 	return c;
 }
 

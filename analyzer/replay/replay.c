@@ -133,7 +133,7 @@ static bool is_contiguous(const struct replay *r, const struct stream *st,
 	const bool unknown = is_base_unknown(st, h);
 
 	return is_joined(st, h) && !(h->flags & CHUNK_GAP) &&
-	       unknown == (st->window != NULL) &&
+	       unknown == !!st->window &&
 	       (!unknown || replay_stack_same(r, st, chunk));
 }
 

@@ -10,18 +10,9 @@
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/func.h"
+#include "analyzer/sym/sym_options.h"
 
 #include <stdbool.h>
-
-struct sym_options {
-	const char *debug_dirs;  /* folders to search, separated by ':', or
-	                          * NULL */
-	unsigned seconds;        /* a module may take at most this long */
-	const char *archive;     /* the folder that weft record --archive made,
-	                          * or NULL */
-	const char *servers;     /* URLs of debuginfod's servers; NULL: those of
-	                          * DEBUGINFOD_URLS */
-};
 
 /* How far the functions of an ELF module got names. Strings are the arena's,
  * never NULL. */

@@ -3,9 +3,9 @@
 #ifndef WEFT_ANALYZER_SYM_SYM_FIND_H
 #define WEFT_ANALYZER_SYM_SYM_FIND_H
 
-#include "analyzer/sym/sym.h"
 #include "analyzer/sym/sym_child.h"
 #include "analyzer/sym/sym_elf.h"
+#include "analyzer/sym/sym_options.h"
 
 #include <limits.h>
 

@@ -1,0 +1,16 @@
+/* sym_options.h - where names of functions are looked for, and for how long.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_SYM_SYM_OPTIONS_H
+#define WEFT_ANALYZER_SYM_SYM_OPTIONS_H
+
+struct sym_options {
+	const char *debug_dirs;  /* folders to search, separated by ':', or
+	                          * NULL */
+	unsigned seconds;        /* a module may take at most this long */
+	const char *archive;     /* the folder that weft record --archive made,
+	                          * or NULL */
+	const char *servers;     /* URLs of debuginfod's servers; NULL: those of
+	                          * DEBUGINFOD_URLS */
+};
+
+#endif
