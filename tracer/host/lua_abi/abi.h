@@ -155,12 +155,12 @@ bool event_is_recorded(const struct coroutine *co, const lua_Debug *ar);
 
 /* Read it by the layout alone. false: something must be asked of Lua. */
 bool event_by_layout(struct lua_event *e, struct lua_local *me,
-		const struct coroutine *co, const lua_Debug *ar);
+		     const struct coroutine *co, const lua_Debug *ar);
 
 /* Read it and ask Lua what the layout does not say. false: the function is not
  * to be recorded. Not busy. */
 bool event_by_asking(struct lua_event *e, struct lua_local *me,
-	       const struct coroutine *co, const lua_Debug *ar);
+		     const struct coroutine *co, const lua_Debug *ar);
 
 /* Write its record. Busy. */
 void event_record(struct thread_state *s, const struct coroutine *co,

@@ -219,7 +219,7 @@ static void read_caller(struct lua_event *e, struct lua_local *me,
 }
 
 bool event_by_layout(struct lua_event *e, struct lua_local *me,
-		const struct coroutine *co, const lua_Debug *ar)
+		     const struct coroutine *co, const lua_Debug *ar)
 {
 	struct lua_cached *c;
 
@@ -275,7 +275,7 @@ static uint64_t return_key(struct lua_local *me, const struct coroutine *co,
 }
 
 bool event_by_asking(struct lua_event *e, struct lua_local *me,
-	       const struct coroutine *co, const lua_Debug *ar)
+		     const struct coroutine *co, const lua_Debug *ar)
 {
 	struct identity f;
 
