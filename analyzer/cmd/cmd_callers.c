@@ -32,14 +32,15 @@ static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
 	  .help = "all functions, by self time; no FUNCTION is given" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "functions to show, 0 for all; 20 unless "
-	  "given, all with --csv" },
+	  .to = &arg_top, .help = "functions to show, 0 for all (default: 20; "
+	  "with --csv, all)" },
 	{ .type = OPT_NUMBER, .letter = 'l', .name = "lines", .arg = "N",
-	  .to = &arg_lines, .help = "callers and callees to show of each, the "
-	  "rest in one line; 0 for all; 10 unless given, all with --csv" },
+	  .to = &arg_lines, .help = "callers, and callees, to show for each "
+	  "function, the rest in one line; 0 for all (default: 10; with "
+	  "--csv, all)" },
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
 	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
-	  "on what resumed them, or by themselves" },
+	  "on top of what resumed it, or below a root of their own" },
 	TABLE_OPTS(callers_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
@@ -267,9 +268,9 @@ static enum cmd_exit run(int count, char **operands)
 	enum cmd_exit status;
 
 	if (!arg_all && count < 2) {
-		err_add("which function of which trace? Give the function's "
-			"name, or --all, then the folder that weft record "
-			"made");
+		err_add("a function and a trace are needed: give the "
+			"function's name, or --all, then the folder that weft "
+			"record made");
 		return CMD_USAGE;
 	}
 	if (table_choose(&p.table, &callers_view, arg_columns, arg_sort) != 0)
@@ -291,14 +292,16 @@ const struct cmd cmd_callers = {
 	"between its callers and its callees. FUNCTION is a name, without its\n"
 	"parameters or source if you like, or a pattern such as 'str*'.\n"
 	"\n"
-	"The callers' rows add up to the function's: what it did when called\n"
-	"from there. Its self time and the totals of its callees' rows add up\n"
-	"to its total: they are its time in that callee, until it is entered\n"
-	"again. Shares are of the function's calls and total (its own: of the\n"
-	"whole recording; a callee's calls: of all calls of the callee). The\n"
-	"time of recursive calls is in the total of the outermost call. A\n"
-	"coroutine's body has a resumer instead of a caller; [outside] is\n"
-	"where stacks begin.",
+	"A caller's row shows what the function did when called from there;\n"
+	"these rows add up to the function's row. A callee's row shows the\n"
+	"function's time in that callee, until the function is entered again;\n"
+	"these totals and the function's self time add up to its total.\n"
+	"Shares are of the function's calls and total, with two exceptions:\n"
+	"in the function's own row they are of the whole recording, and a\n"
+	"callee's calls are a share of all calls of that callee. The time of\n"
+	"recursive calls is in the total of the outermost call. A coroutine's\n"
+	"body has a resumer instead of a caller; [outside] is where stacks\n"
+	"begin.",
 	.opts = opts,
 	.run = run,
 };

@@ -123,7 +123,7 @@ const struct cmd cmd_check = {
 	.about =
 	"Reads traces or profiles, verifies every chunk and every record, and\n"
 	"says what is missing, damaged or contradictory, and where. The exit\n"
-	"status is 0 only if nothing is.",
+	"status is 0 only if nothing is missing, damaged or contradictory.",
 	.opts = opts,
 	.refused = refused,
 	.run = run,

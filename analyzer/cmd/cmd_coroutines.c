@@ -31,11 +31,11 @@ static const char *const kinds[] = {
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
-	  .to = &arg_by, .choices = kinds, .help = "body leaves out the single "
-	  "ones" },
+	  .to = &arg_by, .choices = kinds, .help = "also a row for each "
+	  "coroutine, or only for each body" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all; 30 unless given, "
-	  "all with --csv" },
+	  .to = &arg_top, .help = "rows to show, 0 for all (default: 30; with "
+	  "--csv, all)" },
 	TABLE_OPTS(coroutine_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
@@ -347,8 +347,8 @@ static int check_options(void)
 	const bool is_history = filter_args_has(FILTER_SET(COROUTINE));
 
 	if (is_history && arg_by == BY_BODY)
-		return err_add("--by body is of many coroutines, --coroutine "
-			       "of one: give one of the two");
+		return err_add("--by body shows many coroutines, --coroutine "
+			       "shows a single one: leave one option out");
 	if ((is_history || arg_by == BY_BODY) && (arg_sort || arg_columns))
 		return err_add("--sort and --columns are for the list of "
 			       "single coroutines, not for %s", is_history ?
@@ -394,22 +394,22 @@ const struct cmd cmd_coroutines = {
 	.args = "DIR",
 	.summary = "list coroutines: resumes, active, suspended",
 	.about =
-	"Reads the trace in the folder DIR and shows how many coroutines each\n"
-	"body had and how their figures are distributed (exactly), then the\n"
-	"single ones. body is a coroutine's outermost function.\n"
+	"Reads the trace in the folder DIR. Shows how many coroutines each\n"
+	"body had and the exact distribution of their figures, then one row\n"
+	"for each coroutine. A body is a coroutine's outermost function.\n"
 	"\n"
-	"active is the time from each resume to the suspension that followed,\n"
-	"coroutines resumed in between included; suspended is the time\n"
-	"between a suspension and the next resume. in Lua and native are the\n"
-	"parts of active in which the coroutine itself ran; the rest was that\n"
-	"of coroutines it resumed. The time in which it was ready to run is\n"
-	"not known: resume and yield do not tell.\n"
+	"active is the time from each resume to the next suspension, with\n"
+	"that of coroutines resumed in between; suspended is the time from a\n"
+	"suspension to the next resume. \"in Lua\" and native are the parts\n"
+	"of active in which the coroutine itself ran; in the rest, coroutines\n"
+	"that it resumed ran. How long it was ready to run before it was\n"
+	"resumed is not known: resume and yield do not tell.\n"
 	"\n"
-	"--coroutine ID shows the history of one: each step of its life, with\n"
-	"the coroutine (by; 0: the thread) and the function that made or\n"
-	"resumed it or that it went back to, how long it had slept or been\n"
-	"active, and its own stack then; a step is inferred if it was seen at\n"
-	"the next event only.\n"
+	"Here --coroutine ID shows the history of that one coroutine. For\n"
+	"each step of its life: the coroutine (by; 0: the thread) and the\n"
+	"function that made it, resumed it, or got control back from it; how\n"
+	"long it had been suspended or active; and its own stack at that\n"
+	"time. A step is inferred if it was only seen at the next event.\n"
 	"\n"
 	"Each coroutine takes about 200 bytes of memory.",
 	.opts = opts,

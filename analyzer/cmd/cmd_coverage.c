@@ -280,22 +280,22 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_coverage = {
 	.name = "coverage",
 	.args = "DIR",
-	.summary = "list functions that were never called, and why",
+	.summary = "list functions without a recorded call, and why",
 	.about =
 	"Reads the trace in the folder DIR and the ELF files of its modules,\n"
-	"and lists the native functions that were not called, each with the\n"
-	"reason. Either it was never called while recorded, or its machine\n"
-	"code does not call the hook: its source file was built without\n"
-	"-finstrument-functions; or the function is excluded (others of its\n"
+	"and lists the native functions without a recorded call, each with\n"
+	"the reason: it was not called while weft recorded; its source file\n"
+	"was built without -finstrument-functions, so its machine code does\n"
+	"not call the hook; it alone is excluded (other functions of its\n"
 	"source file are not); or it was inlined everywhere without the hook,\n"
-	"so that its time is its callers'. Calls of an inlined function that\n"
-	"was built with the flag are recorded as its own.\n"
+	"so its time counts as its callers'. Calls of an inlined function\n"
+	"that was built with the flag are recorded as its own.\n"
 	"\n"
-	"With a filter, calls count that are in the part that is shown.\n"
+	"With a filter, only calls in the selected part count.\n"
 	"\n"
-	"Of a stripped module only exported functions are known; of a library\n"
-	"without any recorded call, nothing. Only x86-64 machine code is\n"
-	"read.",
+	"In a stripped module, only exported functions are known; in a\n"
+	"library without any recorded call, none are. Only x86-64 machine\n"
+	"code is read.",
 	.opts = opts,
 	.refused = refused,
 	.run = run,

@@ -23,8 +23,8 @@ static const struct opt opts[] = {
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
 	  "or take less than this share of the time before" },
 	{ .type = OPT_SHARE, .name = "fail-over", .arg = "PERCENT",
-	  .to = &arg_limit, .help = "exit with status 4 if one change that "
-	  "is not chance adds more than this share of the time before" },
+	  .to = &arg_limit, .help = "exit with status 4 if a single change "
+	  "that is not chance adds more than this share of the time before" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
 	  .help = "rows for scripts: full names, times in ns" },
 	{ .type = OPT_MORE, .more = filter_opts },
@@ -270,9 +270,10 @@ static int split(int count, char **operands, char ***after, int *after_count)
 	while (at < count && strcmp(operands[at], "vs") != 0)
 		at++;
 	if (at == count && count != 2) {
-		err_add(count < 2 ? "which two? Give A B, or A... vs B..." :
-			"which are before, which after? Put the word vs "
-			"between them");
+		err_add(count < 2 ? "two traces or profiles are needed: give "
+			"A B, or A... vs B..." : "it is not clear which are "
+			"before and which after: put the word vs between "
+			"them");
 		return 0;
 	}
 	if (at == count)
@@ -281,7 +282,8 @@ static int split(int count, char **operands, char ***after, int *after_count)
 	*after_count = count - (int)(*after - operands);
 	if (at > 0 && *after_count > 0)
 		return at;
-	err_add("nothing stands %s vs", at == 0 ? "before" : "after");
+	err_add("no trace or profile is given %s vs",
+		at == 0 ? "before" : "after");
 	return 0;
 }
 
@@ -351,26 +353,28 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_diff = {
 	.name = "diff",
 	.args = "A B | A... vs B...",
-	.summary = "find what made the second slower",
+	.summary = "show which functions take more time than before, and why",
 	.about =
-	"Compares traces or profiles, sessions before with sessions after,\n"
-	"and lists functions by the time they add to a session, each with\n"
-	"the reason: a caller calls it more often than before; functions\n"
-	"call it that did not call it before; it is new; it costs more a\n"
-	"call (its own code, on the CPU where that is known); it waits\n"
-	"longer a call, or its coroutine sleeps longer. A function that is\n"
-	"called more often answers for all that it calls; a function that\n"
-	"costs more answers only for itself.\n"
+	"Compares the sessions (runs of weft record) in traces or profiles\n"
+	"from before a change with those from after it. Lists functions by\n"
+	"the time that they add to a session, each with the reason: a caller\n"
+	"calls it more often; new callers call it; it is new; a call costs\n"
+	"more (its own code, on the CPU where that is known); a call waits\n"
+	"longer; or its coroutine sleeps longer. A function that is called\n"
+	"more often is charged with all that it calls; a function whose calls\n"
+	"cost more, only with its own time.\n"
 	"\n"
 	"Functions are the same if their build-id and offset are (Lua:\n"
 	"source and lines); in another build, if their name and file are.\n"
-	"chance is how likely sessions of one kind differ as much: Welch's\n"
-	"t-test, times the number of rows. What may be chance (over 5%)\n"
-	"comes last. With fewer than two sessions on a side chance is not\n"
-	"known, and every change counts. A busy machine makes calls longer,\n"
-	"never shorter: where means may differ by chance, but the fastest\n"
-	"calls of functions that call nothing do not, the fastest calls are\n"
-	"compared (fastest).\n"
+	"chance is the probability that sessions without a change differ as\n"
+	"much: Welch's t-test, times the number of rows. Rows that may be\n"
+	"chance (over 5%) come last. With fewer than two sessions on a side,\n"
+	"chance is not known, and every change counts.\n"
+	"\n"
+	"A busy machine makes calls longer, never shorter. So if a difference\n"
+	"of the means may be chance, but that of the fastest calls is not (in\n"
+	"functions that call nothing), the fastest calls are compared\n"
+	"(fastest).\n"
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,

@@ -537,17 +537,19 @@ const struct cmd cmd_dump = {
 	.args = "DIR",
 	.summary = "print the records as text",
 	.about =
-	"Reads the trace in the folder DIR and prints one line an event: time\n"
-	"(ns since 1970), kind, pid, tid, coroutine (0: the thread itself),\n"
-	"depth (open calls below it), then what the kind has: the function,\n"
-	"with module and offset if it is native, file and line; the coroutine\n"
-	"that resumes or that is returned to (in), and how many ns the other\n"
-	"one slept; why a call ended otherwise than by its return. Kinds are\n"
-	"those of filter.weft.explode: native_enter, native_exit, lua_call,\n"
-	"lua_return, coroutine_resume, coroutine_suspend, and\n"
+	"Reads the trace in the folder DIR and prints one line per event:\n"
+	"time (ns since 1970), kind, pid, tid, coroutine (0: the thread\n"
+	"itself) and depth (open calls below it). What follows depends on the\n"
+	"kind: the function with its file and line, and if it is native with\n"
+	"module and offset; the coroutine that resumes, or to which control\n"
+	"returns (in), and how many ns the other coroutine slept; the reason,\n"
+	"if a call ended without returning. The kinds are those of\n"
+	"filter.weft.explode (native_enter, native_exit, lua_call,\n"
+	"lua_return, coroutine_resume, coroutine_suspend), and\n"
 	"coroutine_create and mark.\n"
 	"\n"
-	"Lines of one thread are in order; \"sort -sn\" orders all threads.",
+	"Each thread's lines are in order of time; \"sort -sn\" puts those\n"
+	"of all threads in order.",
 	.opts = opts,
 	.refused = refused,
 	.run = run,

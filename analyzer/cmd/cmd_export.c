@@ -56,7 +56,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
 	  .to = &arg_format, .choices = format_names, .help = "what to write" },
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
-	  .to = &arg_output, .help = "where to; - is standard output" },
+	  .to = &arg_output, .help = "the file to write; - is standard "
+	  "output" },
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
@@ -73,7 +74,8 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (!f->is_text && arg_output[0] == '-' && arg_output[1] == '\0' &&
 	    isatty(STDOUT_FILENO)) {
-		err_add("the format is not for a terminal; give -o FILE");
+		err_add("this format is binary and is not written to a "
+			"terminal; give -o FILE");
 		return CMD_USAGE;
 	}
 	status = load_open_with(&load, f->is_text ? &none : &all, count,
@@ -99,15 +101,15 @@ const struct cmd cmd_export = {
 	"\"go tool pprof\", speedscope and others open, with calls, self\n"
 	"and suspended time of each stack. weft reads it back: report,\n"
 	"tree, merge, diff and others take it instead of a trace, and\n"
-	"print the same. Single coroutines, moments and chunks are not in\n"
-	"it.\n"
+	"print the same. It does not hold single coroutines, moments and\n"
+	"chunks.\n"
 	"\n"
 	"collapsed is text for flame graph tools: a line for each stack, its\n"
 	"frames with semicolons between them, and its self time in ns.\n"
 	"\n"
-	"speedscope is JSON for that viewer: for each thread its tree, each\n"
-	"stack once and as wide as its total time. Lua functions' names end\n"
-	"in \" [lua]\", those of marks in \" [mark]\".",
+	"speedscope is JSON for that viewer: a tree for each thread, in which\n"
+	"each stack appears once, as wide as its total time. Names of Lua\n"
+	"functions end in \" [lua]\", names of marks in \" [mark]\".",
 	.opts = opts,
 	.run = run,
 };

@@ -71,7 +71,7 @@ static void print_overview(void)
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf("  %-11s  %s\n", commands[i]->name,
 		       commands[i]->summary);
-	fputs("\n\"weft COMMAND --help\" says more about one of them.\n",
+	fputs("\n\"weft COMMAND --help\" explains a command.\n",
 	      stdout);
 }
 

@@ -326,10 +326,10 @@ const struct cmd cmd_info = {
 	.summary = "show what is in a trace and how it was made",
 	.about =
 	"Reads traces or profiles (several are merged) and prints what was\n"
-	"recorded, when and where, by which reader it was read, what is\n"
-	"missing, its processes, threads and Lua states, and its ELF modules\n"
-	"with their build-ids: whether their functions can be named, from\n"
-	"which file, and if not, why not.",
+	"recorded, when and where, which reader read it, what is missing, its\n"
+	"processes, threads and Lua states, and its ELF modules with their\n"
+	"build-ids: whether their functions can be named, from which file, or\n"
+	"why not.",
 	.opts = opts,
 	.refused = refused,
 	.run = run,

@@ -224,19 +224,22 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_merge = {
 	.name = "merge",
 	.args = "TRACE...",
-	.summary = "add sessions up, of one machine or many",
+	.summary = "add up sessions from one or many machines",
 	.about =
-	"Reads traces and profiles and adds them up. Native functions are\n"
-	"the same if their module's build-id and offset are, Lua functions if\n"
-	"source and lines are; threads if program, labels and name are, Lua\n"
-	"states if program, labels and number are. Prints each function's\n"
+	"Reads traces and profiles and adds them up. Prints each function's\n"
 	"calls and time over the sessions in which it ran: sum, mean, min,\n"
-	"max, and standard deviation. With -o it writes the sum as a profile\n"
-	"instead, which can be merged again: the result is the same in any\n"
-	"order and grouping, to the byte. Times are added in whole\n"
+	"max, and standard deviation. With -o, writes the sum as a profile\n"
+	"instead, which can be merged again. In whatever order and groups you\n"
+	"merge, the result is the same to the byte. Times are added in whole\n"
 	"nanoseconds.\n"
 	"\n"
-	"\"weft export\" makes a profile of a trace where it was recorded.\n"
+	"What counts as the same in two sessions: native functions with equal\n"
+	"build-id and offset, Lua functions with equal source and lines,\n"
+	"threads with equal program, labels and name, Lua states with equal\n"
+	"program, labels and number.\n"
+	"\n"
+	"On the machine that recorded a trace, \"weft export\" turns it into\n"
+	"a profile.\n"
 	"Other commands that take several traces merge them in the same way.",
 	.opts = opts,
 	.run = run,

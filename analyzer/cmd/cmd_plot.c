@@ -22,11 +22,11 @@ static const char *const formats[] = { "svg", "png", "pdf", NULL };
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
-	  .to = &arg_output, .help = "where the plot goes, - for standard "
-	  "output; without it, TRACE.svg beside the trace" },
+	  .to = &arg_output, .help = "the file to write; - is standard "
+	  "output (default: TRACE.svg beside the trace)" },
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
-	  .to = &arg_format, .choices = formats, .help = "the format; without "
-	  "it, what FILE ends in, or svg" },
+	  .to = &arg_format, .choices = formats, .help = "what to write "
+	  "(default: what FILE ends in, or svg)" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "functions to show, 0 for all" },
 	{ .type = OPT_MORE, .more = filter_opts },
@@ -55,8 +55,9 @@ static int choose_format(void)
 	const int ending = format_of(file);
 
 	if (arg_format >= 0 && ending >= 0 && ending != arg_format)
-		return err_add("\"%s\" is not a name for --format %s; leave "
-			       "one of them out", file, formats[arg_format]);
+		return err_add("the ending of \"%s\" does not match --format "
+			       "%s; change one of them", file,
+			       formats[arg_format]);
 	if (arg_format < 0 && ending < 0 && strchr(text_base_name(file), '.'))
 		return err_add("\"%s\" does not end in .svg, .png or .pdf; "
 			       "say which --format it has", file);
@@ -64,7 +65,8 @@ static int choose_format(void)
 		arg_format = ending >= 0 ? ending : FORMAT_SVG;
 	if (arg_format != FORMAT_SVG && strcmp(file, "-") == 0 &&
 	    isatty(STDOUT_FILENO))
-		return err_add("%s is not for a terminal; give -o FILE",
+		return err_add("%s is binary and is not written to a "
+			       "terminal; give -o FILE",
 			       formats[arg_format]);
 	return 0;
 }

@@ -35,13 +35,14 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = groups, .help = "a row for each" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all; 30 unless given, "
-	  "all with --csv" },
+	  .to = &arg_top, .help = "rows to show, 0 for all (default: 30; with "
+	  "--csv, all)" },
 	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
-	  .to = &arg_only, .help = "rows to show; the figures stay those of "
-	  "all" },
+	  .to = &arg_only, .help = "show only the rows that match; their "
+	  "figures do not change" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
-	  .help = "a table for each thread" },
+	  .help = "a separate table for each thread (a row for each: --by "
+	  "thread)" },
 	TABLE_OPTS(flat_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
@@ -234,7 +235,7 @@ static int check_sort(const struct flat *all)
 	return err_add("cannot sort by %s: the trace %s context switches; see "
 		       "weft info", arg_sort->name,
 		       all->unknown == all->self + all->root_self ?
-		       "holds no" : "knows too few");
+		       "holds no" : "holds too few");
 }
 
 static enum cmd_exit report(const struct load *load, struct table *table)
@@ -312,18 +313,18 @@ const struct cmd cmd_report = {
 	"functions, native and Lua ones together. A function that calls\n"
 	"itself has the total of its outermost call.\n"
 	"\n"
-	"--by ranks groups of functions by the same rule: of a group's calls\n"
-	"within one another the outermost counts. body is the outermost\n"
-	"function of a coroutine, vm its Lua state, label what weft record\n"
-	"--label said.\n"
+	"--by ranks groups of functions. The same rule applies: if calls of a\n"
+	"group are nested, the group has the total of the outermost. body is\n"
+	"the outermost function of a coroutine, vm its Lua state, and label a\n"
+	"KEY=VALUE that weft record --label put into the trace.\n"
 	"\n"
 	"Times on and off the CPU are exact to the context switch. They are\n"
 	"shown where the trace holds the kernel's switches.\n"
 	"\n"
-	"FN and PATTERN are names as shown, whole or up to parameters or\n"
-	"\" <\"; * stands for any text, ? for one character, a|b for either.\n"
-	"module=PATTERN, file=PATTERN and language=PATTERN match where a\n"
-	"function is from.\n"
+	"FN and PATTERN match a name as it is shown: the whole name, or the\n"
+	"part before its parameters or before \" <\". * stands for any text,\n"
+	"? for one character, a|b for a or b. module=PATTERN, file=PATTERN\n"
+	"and language=PATTERN match the function's module, file or language.\n"
 	"\n"
 	"The header says what was recorded, what was lost, and which part of\n"
 	"it is shown.",

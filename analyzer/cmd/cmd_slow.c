@@ -33,15 +33,16 @@ static const char *const sort_keys[] = {
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
 	  .to = &arg_sort, .choices = sort_keys,
-	  .help = "what makes a call slow" },
+	  .help = "the time that ranks the calls" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "calls to show, 0 for all (in memory)" },
+	  .to = &arg_top, .help = "calls to show; 0 for all, which keeps them "
+	  "all in memory" },
 	{ .type = OPT_TEXT, .name = "longer", .arg = "T", .to = &arg_longer,
 	  .help = "only calls of at least that long (" TIME_ARGUMENT_UNITS
 	  ")" },
 	{ .type = OPT_FLAG, .name = "callees", .to = &arg_callees,
-	  .help = "the most expensive callee of each call, its most expensive "
-	  "callee, and so on (reads the trace once more)" },
+	  .help = "also show the most expensive callee of each call, the most "
+	  "expensive callee of that, and so on (reads the trace again)" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
 	  .to = &arg_depth, .help = "innermost frames of a stack to show, 0 "
 	  "for all; --csv shows all" },
@@ -392,7 +393,7 @@ static enum cmd_exit find_callees(struct load *load, struct printer *p)
 	const struct slow_found *const found = p->found;
 
 	if (found->count > CALLEES_MAX) {
-		err_add("--callees takes at most %d calls; give --top",
+		err_add("--callees works for at most %d calls; limit --top",
 			CALLEES_MAX);
 		return CMD_USAGE;
 	}
@@ -451,7 +452,7 @@ static enum cmd_exit show(struct load *load, const char *pattern)
 	for (size_t i = 1; i < options.funcs; i++)
 		p.functions += wanted[i] != 0;
 	if (p.functions == 0)
-		err_add("no function of this trace is called \"%s\"; weft "
+		err_add("no function in this trace has the name \"%s\"; weft "
 			"report --top 0 lists them", pattern);
 	else if (read_longer(s, &options.longer) == 0)
 		status = find(load, &p, &options);
@@ -466,8 +467,9 @@ static enum cmd_exit run(int count, char **operands)
 	enum cmd_exit status;
 
 	if (count < 2) {
-		err_add("which function of which trace? Give the function's "
-			"name, then the folder that weft record made");
+		err_add("a function and a trace are needed: give the "
+			"function's name, then the folder that weft record "
+			"made");
 		return CMD_USAGE;
 	}
 	status = load_open(&load, count - 1, operands + 1);
@@ -492,26 +494,26 @@ const struct cmd cmd_slow = {
 	.summary = "list the slowest single calls of a function",
 	.about =
 	"Reads the trace in the folder DIR and prints how long the calls of a\n"
-	"function took, then the slowest of them one by one: total, self and\n"
-	"suspended time, when it began and on which thread and coroutine, and\n"
+	"function took, then each of the slowest calls: its total, self and\n"
+	"suspended time, when and on which thread and coroutine it began, and\n"
 	"the stitched stack it was called on. FUNCTION is a name, without its\n"
-	"parameters or source if you like, or a pattern such as 'str*';\n"
-	"several together: 'a|b'.\n"
+	"parameters or source if you like, or a pattern such as 'str*' or\n"
+	"'a|b'.\n"
 	"\n"
-	"--thread, --process and the times choose calls by where and when\n"
-	"they began. A call that did not end is listed with what it took so\n"
-	"far; one whose entry was not seen is only counted. The histogram is\n"
-	"of calls that ended.\n"
+	"Here --thread, --process and the time options select the calls that\n"
+	"began there and then. A call that did not end is listed with the\n"
+	"time it took so far; a call whose entry was not seen is only\n"
+	"counted. The histogram shows only calls that ended.\n"
 	"\n"
 	"In CSV, coroutine 0 is the thread's own stack; level 1 or 2 is a\n"
 	"signal handler that interrupted a hook; start_ns counts from the\n"
 	"start of the recording. end says how the call ended: returned,\n"
 	"unwound, died with its coroutine, cut where records are missing,\n"
 	"open at the end. is_partial is 1 if a part of it was not recorded:\n"
-	"self and suspended are at least these. stack has the function names,\n"
-	"outermost first, with ; between. --callees adds callees and\n"
-	"callees_ns, the path of the most expensive callees, in the same way;\n"
-	"a callee's time is its total, or what --sort says.",
+	"its self and suspended times are then lower bounds. stack lists the\n"
+	"function names, outermost first, separated by ;. --callees adds the\n"
+	"path of the most expensive callees in the same form: callees (names)\n"
+	"and callees_ns (their totals, or the times that --sort names).",
 	.opts = opts,
 	.refused = refused,
 	.run = run,

@@ -28,15 +28,15 @@ static const struct opt opts[] = {
 	  .help = "at this time since the start (" TIME_ARGUMENT_UNITS "), or "
 	  "at this number of ns since 1970; several: T,T" },
 	{ .type = OPT_TEXT, .name = "every", .arg = "STEP", .to = &arg_every,
-	  .help = "at the start, or --from, and each such time after it, up "
-	  "to the end, or --to" },
+	  .help = "at intervals of STEP, from the start (or --from) to the "
+	  "end (or --to)" },
 	{ .type = OPT_FLAG, .name = "group", .to = &arg_group,
-	  .help = "equal stacks once, with their count" },
+	  .help = "show equal stacks only once, with their count" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "stacks to show at a moment, 0 for all; 50 "
-	  "unless given, all with --csv" },
+	  .to = &arg_top, .help = "stacks to show at each moment, 0 for all "
+	  "(default: 50; with --csv, all)" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
-	  .help = "rows for scripts, one a frame: full names, times in ns" },
+	  .help = "rows for scripts, one per frame: full names, times in ns" },
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
@@ -100,7 +100,7 @@ static int add_every(struct list *l, const struct session *s)
 	    read_moment(s, FILTER_TO, "to", &to) != 0)
 		return -1;
 	if (step == 0)
-		return err_add("--every needs more than 0");
+		return err_add("--every must be longer than 0");
 	if (to > end)
 		to = end;
 	if (from <= to && (to - from) / step >= MOMENTS_MAX)
@@ -455,7 +455,8 @@ static enum cmd_exit run(int count, char **operands)
 	enum cmd_exit status;
 
 	if (!arg_at && !arg_every) {
-		err_add("which moments? Give --at 1.5s or --every 100ms");
+		err_add("no moments given; give, for example, --at 1.5s or "
+			"--every 100ms");
 		return CMD_USAGE;
 	}
 	if (!arg_every && filter_args_refuse(FILTER_SET(FROM) | FILTER_SET(TO),
@@ -487,24 +488,25 @@ const struct cmd cmd_stacks = {
 	.about =
 	"Reads the trace in the folder DIR and prints, for each moment, the\n"
 	"stitched stack of every thread with the coroutines that run on it,\n"
-	"then that of every suspended coroutine. What is open at a moment is\n"
-	"what all records up to it, its own included, leave open. --thread\n"
-	"leaves out suspended coroutines: they are on no thread.\n"
+	"then that of every suspended coroutine. A record at exactly that\n"
+	"moment counts as having happened. --thread leaves out suspended\n"
+	"coroutines, because they are on no thread.\n"
 	"\n"
-	"State: running; last (nothing more is recorded of this thread, its\n"
-	"process goes on); off (not recorded then); unknown (records are\n"
-	"missing); suspended; maybe (suspended, unless it ran in records\n"
-	"that are missing); new (made, did not run yet).\n"
+	"State: running; last (as the thread's last record left it: its\n"
+	"process goes on, but nothing more was recorded of it); off (not\n"
+	"recorded then); unknown (records are missing); suspended; maybe\n"
+	"(suspended, unless it ran in missing records); new (made, but has\n"
+	"not run yet).\n"
 	"\n"
-	"In CSV, time_ns counts from the start; tid is empty for a coroutine\n"
-	"on no thread; coroutine is the one whose frame it is (0: the\n"
-	"thread's own); depth is 0 for the outermost frame; level is 1 or 2\n"
-	"in a signal handler that interrupted a hook; enters_lua is 1 for a\n"
-	"native frame with a Lua frame on top, is_old for a call that was\n"
-	"open before it was recorded; since_ns is when the coroutine was\n"
-	"suspended or made. A stack without frames is one row without depth\n"
-	"and function. With --group, count (of the equal stacks) stands in\n"
-	"place of pid, tid, coroutine and since_ns.",
+	"In CSV, time_ns counts from the start. tid is empty for a coroutine\n"
+	"on no thread. coroutine is the one that the frame belongs to (0: the\n"
+	"thread's own stack). depth is 0 for the outermost frame. level is 1\n"
+	"or 2 in a signal handler that interrupted a hook. enters_lua is 1\n"
+	"for a native frame with a Lua frame on top. is_old is 1 for a call\n"
+	"that was already open when its recording began. since_ns is when\n"
+	"the coroutine was suspended or made. A stack without frames is one\n"
+	"row with empty depth and function. With --group, count (of equal\n"
+	"stacks) replaces pid, tid, coroutine and since_ns.",
 	.opts = opts,
 	.refused = refused,
 	.run = run,

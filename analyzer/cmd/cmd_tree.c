@@ -32,18 +32,18 @@ static const struct opt opts[] = {
 	  "its callers" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows below this "
-	  "share, of total or, with --bottom-up, of what they are sorted by; "
-	  "--csv shows all" },
+	  "share of the total (with --bottom-up, of the sort key); --csv "
+	  "shows all" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
-	  .to = &arg_depth, .help = "show N levels, 0 for all; all unless "
-	  "given, but 100 in a --bottom-up table" },
+	  .to = &arg_depth, .help = "levels to show, 0 for all (default: all; "
+	  "in a --bottom-up table, 100)" },
 	{ .type = OPT_CHOICE, .name = "recursion", .arg = "WHAT",
-	  .to = &arg_recursion, .choices = recursions, .help = "show a "
-	  "function's calls of itself in one row, or also those by way of "
-	  "others" },
+	  .to = &arg_recursion, .choices = recursions, .help = "which "
+	  "recursive calls share a row with the outer call: direct ones, all "
+	  "(also through other functions), or none" },
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
 	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
-	  "on what resumed them, or below a root of their own" },
+	  "on top of what resumed it, or below a root of their own" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a tree for each thread" },
 	TABLE_OPTS(tree_view, arg_sort, arg_columns, arg_csv),
@@ -242,17 +242,19 @@ const struct cmd cmd_tree = {
 	"~, stands on top of what resumed it, so that its time is part of\n"
 	"the resumer's.\n"
 	"\n"
-	"--bottom-up turns the tree around: functions by self time, below\n"
-	"each its callers, below these their callers. A line's figures are\n"
-	"the function's own, for the calls on that way, and the sum of those\n"
-	"in the lines below; ~ marks a resumer instead of a caller, [outside]\n"
-	"where stacks begin.\n"
+	"--bottom-up turns the tree around: it lists functions by self time,\n"
+	"below each its callers, and below these their callers. The figures\n"
+	"in a caller's line are not the caller's: they are those of the\n"
+	"function at the top, for the calls that came this way, and the sum\n"
+	"of those in the lines below. ~ marks a resumer instead of a caller;\n"
+	"[outside] is where stacks begin.\n"
 	"\n"
-	"A function that calls itself has one line, with the number of levels\n"
-	"shown there. recursive are the calls that began while the function\n"
-	"was open already.\n"
+	"A function that calls itself has one line, which shows the number of\n"
+	"levels. recursive counts calls that began while the function was\n"
+	"already open.\n"
 	"\n"
-	"In CSV, is_body (--bottom-up: resumes) is 1 where the table has a ~.",
+	"In CSV, is_body is 1 where the table has a ~ (with --bottom-up, the\n"
+	"column is resumes).",
 	.opts = opts,
 	.run = run,
 };

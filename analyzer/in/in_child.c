@@ -29,7 +29,8 @@ struct in_ring *in_ring_new(void)
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (r == MAP_FAILED) {
-		err_add("no memory to share: %s", strerror(errno));
+		err_add("cannot get shared memory to read with: %s",
+			strerror(errno));
 		return NULL;
 	}
 	sem_init(&r->filled, 1, 0);
@@ -191,7 +192,8 @@ struct in_child *in_child_start(in_child_fn run,
 	if (pid == 0)
 		be_child(run, ring, sources, count, streams, parent);
 	if (pid < 0) {
-		err_add("no process to read with: %s", strerror(errno));
+		err_add("cannot start a process to read with: %s",
+			strerror(errno));
 		in_ring_free(ring);
 		return NULL;
 	}

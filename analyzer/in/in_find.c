@@ -184,7 +184,7 @@ int in_find_all(const char *path, struct in_found *found)
 		return 0;
 	}
 	if (!S_ISDIR(st.st_mode))
-		return err_add("neither a folder nor a file");
+		return err_add("it is neither a folder nor a file");
 	if (walk(found, path, 0))
 		return err_add("%s", strerror(errno));
 	return 0;

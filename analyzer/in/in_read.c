@@ -336,7 +336,7 @@ static int judge(const struct reading *r, enum in_order_result got)
 		return 0;
 	if (r->summary->trouble[0])
 		err_add("%s", r->summary->trouble);
-	return err_add("no chunk in it; was the program recorded with "
+	return err_add("it holds no chunks (recorded data); was it made by "
 		       "weft record?");
 }
 

@@ -22,31 +22,33 @@ static const char *args[FILTER_ARGS];
 
 const struct opt filter_opts[] = {
 	{ FILTER(UNDER), .name = "under", .arg = "FN",
-	  .help = "only calls of FN and what happened below them; FN's "
-	  "outermost calls become the roots" },
+	  .help = "only calls of FN (a name or pattern: see weft report "
+	  "--help) and what happened below them; FN's outermost calls become "
+	  "the roots" },
 	{ FILTER(FOCUS), .name = "focus", .arg = "FN",
 	  .help = "only stacks that contain FN; FN's callers are shown "
 	  "without their own self time and calls" },
 	{ FILTER(SKIP), .name = "skip", .arg = "PATTERN",
 	  .help = "hide the frames that match: their self time goes to their "
 	  "callers, their calls are not counted" },
-	{ FILTER(THREAD), .name = "thread", .arg = "TID",
+	{ FILTER(THREAD), .name = "thread", .arg = "TID|NAME",
 	  .help = "only threads with this number or name" },
-	{ FILTER(PROCESS), .name = "process", .arg = "PID",
-	  .help = "only processes with this number or program" },
+	{ FILTER(PROCESS), .name = "process", .arg = "PID|NAME",
+	  .help = "only processes with this number or program name" },
 	{ FILTER(COROUTINE), .name = "coroutine", .arg = "ID",
 	  .help = "only this coroutine and those that it resumed; PID:ID if "
 	  "several processes have one with this number" },
 	{ FILTER(FROM), .name = "from", .arg = "T",
 	  .help = "only what happened from T on: a time since the start ("
-	  TIME_ARGUMENT_UNITS "), or ns since 1970. Times are cut there; a "
-	  "call counts where it begins, its length (min, max, percentiles) "
-	  "where it ends" },
+	  TIME_ARGUMENT_UNITS "), or ns since 1970. Only time inside the range "
+	  "counts; a call is counted if it begins inside, and used for min, "
+	  "max and percentiles if it ends inside" },
 	{ FILTER(TO), .name = "to", .arg = "T",
 	  .help = "only what happened before T" },
 	{ FILTER(RECORDING), .name = "recording", .arg = "TITLE",
 	  .help = "only what happened between weft_start and weft_stop with "
-	  "this title; TITLE#2 is the second of several, TITLE the last" },
+	  "this title; if there are several, TITLE#2 selects the second, and "
+	  "TITLE the last" },
 	{ FILTER(SINCE_MARK), .name = "since-mark", .arg = "NAME",
 	  .help = "only what happened after the last mark with this name" },
 	{ FILTER(UNTIL_MARK), .name = "until-mark", .arg = "NAME",
@@ -109,7 +111,7 @@ int filter_args_refuse(unsigned set, const char *why)
 {
 	for (int i = 0; i < FILTER_ARGS; i++)
 		if ((set & 1u << i) && args[i])
-			return err_add("--%s has no meaning here: %s",
+			return err_add("--%s cannot be used here: %s",
 				       filter_opts[i].name, why);
 	return 0;
 }
@@ -307,7 +309,9 @@ int filter_args_collect(const struct session *clock, struct filter_marks *marks,
 	if (want->from < want->to)
 		return 0;
 	if (filter_args_has(FILTER_MARKS))
-		return err_add("nothing lies in that time");
+		return err_add("the selected time range is empty: check "
+			       "--recording, --since-mark, --until-mark, "
+			       "--from and --to");
 	return err_add("--from %s is not before --to %s",
 		       args[FILTER_FROM] ? args[FILTER_FROM] : "0",
 		       args[FILTER_TO]);
@@ -375,9 +379,9 @@ int filter_args_require(unsigned found)
 		const enum filter_arg arg = functions[i];
 
 		if (args[arg] && !(found & 1u << arg))
-			return err_add("no function that ran is named \"%s\", "
-				       "as --%s asks; \"*\" stands for any "
-				       "text", args[arg],
+			return err_add("no function that ran matches \"%s\" "
+				       "(--%s); \"*\" stands for any text",
+				       args[arg],
 				       filter_opts[arg].name);
 	}
 	if (args[FILTER_THREAD] && !(found & FILTER_SET(THREAD)))

@@ -163,10 +163,11 @@ enum cmd_exit header_need_calls(const struct load *load)
 		if (cct_get(s->cct, id)->func != 0)
 			return CMD_OK;
 	if (load->is_part)
-		err_add("no call is in the part that was asked for");
+		err_add("no recorded call matches the filters; leave some of "
+			"them out");
 	else
-		err_add("the trace holds no call: nothing that \"%s\" ran was "
-			"built with -finstrument-functions or was Lua",
+		err_add("the trace holds no calls: \"%s\" ran no Lua and no "
+			"code built with -finstrument-functions",
 			command ? command : "the program");
 	return CMD_UNREADABLE;
 }

@@ -29,7 +29,7 @@ const struct opt load_opts[] = {
 	  .to = &arg_servers, .help = "ask this server for files that are not "
 	  "found, for a few seconds at most (DEBUGINFOD_URLS does the same)" },
 	{ .type = OPT_NUMBER, .name = "max-nodes", .arg = "N",
-	  .to = &arg_max_nodes, .help = "how many distinct stacks are told "
+	  .to = &arg_max_nodes, .help = "keep at most N distinct stacks "
 	  "apart; more of them need more memory" },
 	{ .type = OPT_END }
 };
@@ -39,7 +39,8 @@ const char *load_operand(int count, char **operands)
 	if (count == 1)
 		return operands[0];
 	if (count == 0)
-		err_add("which trace? Give the folder that weft record made");
+		err_add("no trace given; give the folder that weft record "
+			"made");
 	else
 		err_add("this command reads one trace, not %d", count);
 	return NULL;
@@ -417,7 +418,8 @@ enum cmd_exit load_open_merged(struct load *load,
 	load->want = *want;
 	load->is_part = filter_args_has(FILTER_ALL);
 	if (count == 0) {
-		err_add("which traces or profiles?");
+		err_add("no traces or profiles given; give folders that weft "
+			"record made, or profiles");
 		status = CMD_USAGE;
 	}
 	for (int i = 0; i < count && status == CMD_OK; i++) {
@@ -461,7 +463,8 @@ enum cmd_exit load_need_trace(const struct load *load, const char *what)
 	if (!load->is_profile)
 		return CMD_OK;
 	if (load->session->part_count > 0)
-		err_add("merged sessions hold no %s; give one trace", what);
+		err_add("several traces have no %s when merged; give only one",
+			what);
 	else
 		err_add("\"%s\" is a profile, which holds no %s; give the "
 			"trace itself", load->path, what);

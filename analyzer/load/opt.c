@@ -243,9 +243,9 @@ static void put_default(const struct opt *row, char *to, size_t size)
 
 	to[0] = '\0';
 	if (row->type == OPT_NUMBER && *(const size_t *)row->to != SIZE_MAX)
-		snprintf(to, size, " (%zu)", *(const size_t *)row->to);
+		snprintf(to, size, " (default: %zu)", *(const size_t *)row->to);
 	if (row->type == OPT_SHARE && *(const double *)row->to >= 0)
-		snprintf(to, size, " (%g)", *(const double *)row->to);
+		snprintf(to, size, " (default: %g)", *(const double *)row->to);
 	if (row->type == OPT_TEXT || row->type == OPT_LIST)
 		text = *(const char **)row->to;
 	if (row->type == OPT_SORT)
@@ -255,7 +255,7 @@ static void put_default(const struct opt *row, char *to, size_t size)
 		text = choice >= 0 ? row->choices[choice] : NULL;
 	}
 	if (text)
-		snprintf(to, size, " (%s)", text);
+		snprintf(to, size, " (default: %s)", text);
 }
 
 const char *opt_help(const struct opt *row, char *to, size_t size)

@@ -168,7 +168,8 @@ static int start(struct child *child, int output)
 	if (pipe2(script, O_CLOEXEC) != 0 ||
 	    pipe2(messages, O_CLOEXEC | O_NONBLOCK) != 0 ||
 	    pipe2(failed, O_CLOEXEC) != 0)
-		return err_add("no pipe to be had: %s", strerror(errno));
+		return err_add("cannot make a pipe to gnuplot: %s",
+			       strerror(errno));
 	fflush(NULL);
 	child->pid = fork();
 	if (child->pid == 0)

@@ -190,7 +190,8 @@ static int next_field(struct input *in, struct field *f)
 				return -1;
 			break;
 		default:
-			return err_add("it is damaged: no such kind of field");
+			return err_add("it is damaged: a field is of an "
+				       "unknown kind");
 		}
 		if (is_wanted)
 			return 1;
@@ -220,7 +221,7 @@ static int keep(struct reader *r, uint64_t bytes)
 {
 	r->kept += bytes;
 	return r->kept > KEPT_BYTES ?
-		err_add("it wants more than 1 GiB of memory") : 0;
+		err_add("it needs more than 1 GiB of memory") : 0;
 }
 
 static int add_string(struct reader *r, struct strings *to,
@@ -299,7 +300,8 @@ static int check_table(struct reader *r, const Prof__Table *t)
 		return err_add("it is damaged: a table without rows");
 	for (size_t i = 0; i < t->n_column; i++)
 		if (t->column[i]->n_value != t->rows)
-			return err_add("it is damaged: a column's length");
+			return err_add("it is damaged: a column's length is "
+				       "wrong");
 	if (t->kind < r->kind)
 		return err_add("it is damaged: tables are out of order");
 	r->kind = (unsigned)t->kind;
@@ -315,7 +317,7 @@ static int add_table(struct reader *r, const struct field *f)
 	int status = -1;
 
 	if (!t)
-		return err_add("it is damaged: not a table");
+		return err_add("it is damaged: a table cannot be decoded");
 	if (t->kind == 0 || t->kind >= PROFILE_KINDS) {
 		r->rows += t->rows; /* of a later version */
 		status = 0;
@@ -342,7 +344,7 @@ static int take_field(struct reader *r, const struct field *f)
 
 	if (is_bytes != (f->number == FIELD_STRING || f->number == FIELD_TEXT ||
 			 f->number == FIELD_TABLE))
-		return err_add("it is damaged: a field's kind");
+		return err_add("it is damaged: a field is of the wrong kind");
 	switch (f->number) {
 	case FIELD_STRING:
 		return add_string(r, &r->shown, f);
@@ -353,7 +355,7 @@ static int take_field(struct reader *r, const struct field *f)
 	case FIELD_VERSION:
 		r->has_version = true;
 		return f->value == PROFILE_VERSION ? 0 :
-			err_add("it is of version %llu, this weft reads %d",
+			err_add("its version is %llu; this weft reads %d",
 				(unsigned long long)f->value, PROFILE_VERSION);
 	default:
 		r->has_end = true;

@@ -163,7 +163,7 @@ int sym_child_run(const struct sym_job *job, char *why)
 
 	fflush(NULL);
 	if (pipe(ends) != 0) {
-		snprintf(why, SYM_WHY, "no pipe to be had for naming");
+		snprintf(why, SYM_WHY, "cannot make a pipe for naming");
 		return -1;
 	}
 	child = fork();

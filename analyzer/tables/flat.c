@@ -356,9 +356,9 @@ static METRIC_GETTER(get_name)
 static const struct metric metrics[] = {
 	METRIC_SELF,
 	{ "share", METRIC_SHARE, .get = get_share,
-	  .help = "part of all rows' self" },
+	  .help = "self as a share of all rows' self" },
 	{ "traced", METRIC_SHARE, .get = get_share,
-	  .help = "part of all the time traced" },
+	  .help = "self as a share of all traced time" },
 	METRIC_TOTAL,
 	METRIC_WALL,
 	METRIC_SUSPENDED,

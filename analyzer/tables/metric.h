@@ -169,7 +169,7 @@ struct figures {
 	  "how often it was called", METRIC_AT(struct figures, calls) }
 #define METRIC_RECURSIVE \
 	{ "recursive", METRIC_COUNT, METRIC_DASH | METRIC_DROP_EMPTY, NULL, \
-	  NULL, "calls while it was open already", \
+	  NULL, "calls while it was already open", \
 	  METRIC_AT(struct figures, recursive), .drop = 4 }
 #define METRIC_SELF \
 	{ "self", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
@@ -184,7 +184,7 @@ struct figures {
 	  "total and suspended", .get = metric_wall }
 #define METRIC_SUSPENDED \
 	{ "suspended", METRIC_TIME, METRIC_SORTS | METRIC_DROP_EMPTY, NULL, \
-	  NULL, "time that its coroutine slept in it", \
+	  NULL, "time suspended while a call was open", \
 	  METRIC_AT(struct figures, suspended), .drop = 2 }
 
 /* Where a function is from; field is its func_id. The names begin with of, the

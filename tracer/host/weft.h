@@ -20,33 +20,34 @@ int weft_pause(void);
  * recorded. */
 int weft_resume(void);
 
-/* Starts the recording with this title: what lies between it and weft_stop
- * of the same title, which reports can show alone (--recording TITLE). Up to
- * 8 may overlap in a process. The first one turns recording on if it was
- * off; then the last one turns it off again. title: UTF-8; NULL or "": the
- * same as weft_resume. Recording is on when the function returns. Returns 0,
- * 1 if this title runs already, -1 if this program is not being recorded, -2
- * if too many run. */
+/* Starts a recording with this title, which lasts until weft_stop of the same
+ * title. Reports can show it alone (--recording TITLE). Up to 8 may overlap in
+ * a process. If recording is off, the first one to start turns it on, and the
+ * last one to stop turns it off again. title: UTF-8; NULL or "": the same as
+ * weft_resume. Recording is on when the function returns. Returns 0, 1 if this
+ * title is already running, -1 if this program is not being recorded, -2 if
+ * too many are running. */
 int weft_start(const char *title);
 
 /* Stops the recording with this title. NULL or "": the same as weft_pause.
  * Returns 1, or 0 if it did not run. */
 int weft_stop(const char *title);
 
-/* Records native calls (on not 0) or leaves them alone (0). Calls of Lua
- * functions are recorded either way. Returns whether they were recorded
- * before, -1 if this program is not being recorded. */
+/* on: 0 to leave native calls out, anything else to record them. Calls of Lua
+ * functions are recorded either way. Returns 1 if native calls were recorded
+ * before, 0 if not, -1 if this program is not being recorded. */
 int weft_native(int on);
 
-/* Records only what runs between weft_inside_begin and weft_inside_end (only
- * not 0), or everything again (0), from the next event of each thread on.
- * Returns the value before, -1 if this program is not being recorded. */
+/* only: 0 to record everything, anything else to record only what runs between
+ * weft_inside_begin and weft_inside_end. Takes effect at the next
+ * event of each thread. Returns the previous value, -1 if this program is not
+ * being recorded. */
 int weft_inside_only(int only);
 
-/* Called in pairs on one thread, which may be nested. Costs a nanosecond when
- * everything is recorded. Calls that are open at the outermost weft_inside_end
- * end there. It returns 1 if nothing is recorded on this thread from then on,
- * else 0. */
+/* To be called in pairs on the same thread; pairs may be nested. Each costs a
+ * nanosecond when everything is recorded. Calls that are open at the outermost
+ * weft_inside_end end there. weft_inside_end returns 1 if nothing is recorded
+ * on this thread from then on, else 0. */
 void weft_inside_begin(void);
 int weft_inside_end(void);
 
@@ -69,7 +70,7 @@ struct weft_status {
 	int recorded;            /* is this program being recorded at all? */
 	int on;                  /* is recording on now? */
 	int native, lua;         /* are native calls recorded, and Lua's? */
-	int inside_only;         /* as weft_inside_only was told */
+	int inside_only;         /* the value given to weft_inside_only */
 	unsigned long long lost; /* records lost by threads that are alive */
 };
 
@@ -80,14 +81,14 @@ int weft_status(struct weft_status *status);
 /* ------------------------------------------------------- native coroutines
  * For programs that switch stacks by themselves, on one thread or from one
  * to another. Coroutines made with makecontext, and those of libraries that
- * tell a sanitizer of their switches, are found without this. Any thread may
- * switch to a fiber, one after the other. */
+ * tell a sanitizer of their switches, are found without this. A fiber may run
+ * on any thread, but only on one at a time. */
 
 struct weft_fiber;
 
-/* A handle for a new stack, or for an old one on which something new begins.
- * Returns NULL if this program is not being recorded; the functions below
- * ignore that. */
+/* Returns a handle for a new stack, or for a reused stack on which a new
+ * coroutine begins. Returns NULL if this program is not being recorded; the
+ * functions below then do nothing. */
 struct weft_fiber *weft_fiber_create(void);
 
 /* To be called right before the switch to this fiber; NULL: back to the
@@ -95,13 +96,13 @@ struct weft_fiber *weft_fiber_create(void);
  * and Lua coroutines, goes with it. */
 void weft_fiber_switch(struct weft_fiber *fiber);
 
-/* The fiber will not run again; the handle is invalid from here on. The
- * fiber that runs may do this itself, right before it switches away for the
- * last time: that is its end, and the thread is back on its own stack. */
+/* Says that the fiber will not run again; the handle is invalid from here on.
+ * The running fiber may destroy itself, right before it switches away for the
+ * last time: it ends here, and the thread counts as back on its own stack. */
 void weft_fiber_destroy(struct weft_fiber *fiber);
 
-/* The number of the fiber's coroutine, as reports show it; NULL: of the
- * fiber that runs. Returns 0 if there is none. */
+/* Returns the number of the fiber's coroutine, as reports show it; NULL stands
+ * for the fiber that is running. Returns 0 if there is none. */
 unsigned long long weft_fiber_coroutine(const struct weft_fiber *fiber);
 
 /* ------------------------------------------------------------------- Lua
@@ -140,7 +141,7 @@ enum weft_lua_result {
 typedef void (*weft_lua_function)(void);
 
 struct weft_lua_api {
-	unsigned long size;        /* of this structure, as the program knows */
+	unsigned long size;        /* of this structure, in the program */
 	long version;              /* LUA_VERSION_NUM */
 #define WEFT_LUA_X(name) weft_lua_function name;
 	WEFT_LUA_FUNCTIONS(WEFT_LUA_X, WEFT_LUA_X, WEFT_LUA_X, WEFT_LUA_X,
@@ -148,8 +149,8 @@ struct weft_lua_api {
 #undef WEFT_LUA_X
 };
 
-/* What weft_lua_attach calls. For programs that find the functions that
- * serve L in another way. The table is copied. Returns an enum
+/* Called by weft_lua_attach. A program calls it directly if it finds L's lua_
+ * functions in another way. The table is copied. Returns an enum
  * weft_lua_result. */
 int weft_lua_attach_with(struct lua_State *L, const struct weft_lua_api *api);
 
@@ -176,16 +177,17 @@ void weft_lua_resumed(const struct weft_lua_switch *);
  * shared Lua library, else 0. */
 int weft_lua_is_interposed(struct lua_State *L);
 
-/* For modules that bring weft to Lua: functions of the library or program
- * that address lies in are not recorded when Lua calls them, nor are Lua
- * functions of the source "=[weft]". Returns 0, -1 if there are too many of
- * them. */
+/* For modules that offer weft's functions to Lua scripts. From now on,
+ * functions of the library or program that contains address are not recorded
+ * when Lua calls them, nor are Lua functions whose source is "=[weft]".
+ * Returns 0, -1 if there are too many of them. */
 int weft_lua_hide(const void *address);
 
-/* The program turns LuaJIT's compiler on or off, or has it on at first,
- * where weft does not see luaJIT_setmode. The compiler is off while L is
- * recorded. Returns 1 if weft does it once L is not recorded any more, 0 if
- * the program is to do it. */
+/* Tells weft whether the program wants LuaJIT's compiler on (not 0) or off (0),
+ * where weft does not see luaJIT_setmode: when the program changes it, and at
+ * first if it is on. The compiler is off while L is recorded. Returns 1 if
+ * weft will make the change once L is no longer recorded, 0 if the program
+ * must make it. */
 int weft_lua_jit(struct lua_State *L, int on);
 
 /* Stops recording the Lua state that L belongs to: the hook is taken off

@@ -128,10 +128,10 @@ void diagnose_unrecorded(uint32_t pid, const char *program, bool runs)
 		message("\"%s\" %s", program, why);
 	else
 		message("LD_PRELOAD and WEFT_POOL were taken from its "
-			"environment (by env -i or sudo: let that start weft "
-			"record), or it can reach the pool neither by "
-			"descriptor nor by path (because of chroot or another "
-			"user)");
+			"environment (if by env -i or sudo, start weft record "
+			"from it, as in  sudo weft record -- ... ), or it can "
+			"reach the pool neither by descriptor nor by path "
+			"(because of chroot or another user)");
 }
 
 /* ---- native calls ---- */
@@ -297,7 +297,8 @@ static bool explain_argument(char *const *argv, const char *starter,
 			continue;
 		message("\"%s\" was not recorded: if \"%s\" started it, it did "
 			"so in an environment without LD_PRELOAD and WEFT_POOL "
-			"(env -i, sudo): let that start weft record",
+			"(env -i, sudo): start weft record from it, as in  "
+			"sudo weft record -- ...",
 			path, starter);
 		return true;
 	}

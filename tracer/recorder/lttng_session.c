@@ -687,8 +687,8 @@ int session_process_close(struct session_process *s, const char *output,
 
 	if (send(s->socket, &order, 1, MSG_NOSIGNAL) != 1 ||
 	    receive_closed(s, output, patience_ms) != 1) {
-		message_trouble("the LTTng session could not be closed in "
-				"order");
+		message_trouble("the LTTng session could not be closed "
+				"properly");
 		dismiss(s);
 		return -1;
 	}

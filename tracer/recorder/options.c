@@ -20,7 +20,8 @@ static struct poptOption rows[] = {
 	  "write the trace to the folder DIR, which must not exist "
 	  "(default: weft-trace-PROGRAM-PID)", "DIR" },
 	{ "paused", 0, POPT_ARG_NONE, &opt.paused, 0,
-	  "start with recording turned off; the program turns it on", NULL },
+	  "start with recording turned off; the program turns it on (see "
+	  "weft_resume and weft_start in weft.h)", NULL },
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,

@@ -235,7 +235,7 @@ void sink_give_up_lttng(struct sink *s, const char *why)
 	if (!s->lttng)
 		return;
 	s->lttng = false;
-	message_trouble("LTTng is given up: %s; recording continues in "
+	message_trouble("LTTng is no longer used: %s; recording continues in "
 			"spill.weft", why);
 	backlog_each(&s->backlog, spill_again, s);
 	backlog_clear(&s->backlog);

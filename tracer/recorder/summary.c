@@ -238,8 +238,8 @@ static uint64_t print_unrecorded(const struct recording *r)
 			message_summary("note: %" PRIu64 " %s", lost[i], text);
 	}
 	if (lost[LOST_FULL] > 0)
-		message_summary("      use a larger --pool-size, or --on-full "
-				"wait, to lose none");
+		message_summary("      to lose none, use a larger --pool-size, "
+				"or --on-full=wait");
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
 		 "one time", r->owner.thread_slots);
 	return any + print_lost(r->owner.pool->unslotted_threads, text) +
@@ -262,7 +262,8 @@ static uint64_t print_undelivered(const struct recording *r)
 	print_lost(s->lost_chunks, text);
 	if (s->doubtful_chunks > 0)
 		message_summary("lost: perhaps %" PRIu64 " more chunks (LTTng "
-				"had them; weft report tells)",
+				"may not have written them; weft report shows "
+				"it)",
 				s->doubtful_chunks);
 	print_lost(r->drain.damaged, "buffers that the program overwrote");
 	return overwritten + s->lost_chunks + s->doubtful_chunks +
@@ -331,7 +332,8 @@ void summary_print(const struct recording *r)
 
 	diagnose(r);
 	if (r->left_running > 0)
-		message_summary("%u process%s run%s on, unrecorded from now on",
+		message_summary("%u process%s keep%s running, but will not be "
+				"recorded any more",
 				r->left_running,
 				r->left_running == 1 ? "" : "es",
 				r->left_running == 1 ? "s" : "");
