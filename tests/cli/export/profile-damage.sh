@@ -88,7 +88,7 @@ grep -q 'not one that weft wrote' "$T/e" || fail "says: $(cat "$T/e")"
 # A later version says so.
 printf '\xc0\x3e\x09' | gzip -c >"$T/later.pb"
 sane "a later version" report "$T/later.pb"
-grep -q 'version 9' "$T/e" || fail "says: $(cat "$T/e")"
+grep -q 'version is 9' "$T/e" || fail "says: $(cat "$T/e")"
 
 # Small files that unpack to much: refused, in 2 GiB of memory.
 case $(nm "$B/libexec/weft/weft-analyze" 2>/dev/null) in

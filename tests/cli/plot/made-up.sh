@@ -59,7 +59,7 @@ refuse() {
 	"$W" plot "$@" t 2>err && fail "takes $*"
 	grep -q -e "$pattern" err || fail "$*: says $(cat err)"
 }
-refuse 'not a name for --format svg' --format svg -o hot2.png
+refuse 'does not match --format svg' --format svg -o hot2.png
 refuse 'does not end in' -o hot2.jpeg
 refuse 'one of svg, png, pdf' --format gif
 refuse 'no-such-folder' -o no-such-folder/x.svg

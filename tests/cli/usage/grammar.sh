@@ -73,7 +73,7 @@ for c in $commands; do
 		status=$?
 		if grep -q "there is no option" err; then
 			fail "$c does not know $filter"
-		elif grep -q "^weft: $c: $filter has no meaning here: .*" err; then
+		elif grep -q "^weft: $c: $filter cannot be used here: .*" err; then
 			[ $status = 1 ] || fail "$c $filter: status $status"
 			"$W" $c --help | grep -q -- "  $filter" &&
 				fail "$c refuses $filter and says it takes it"
