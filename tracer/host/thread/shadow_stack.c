@@ -210,7 +210,8 @@ static void pop_segment(struct thread_state *s)
 	}
 }
 
-void shadow_detach_whole(struct thread_state *s, uint32_t flags, uint64_t now)
+/* Inlined into both: each switch of coroutines comes here. */
+INLINE void detach_top(struct thread_state *s, uint32_t flags, uint64_t now)
 {
 	const uint64_t serial = shadow_segment(s)->serial;
 
@@ -218,6 +219,11 @@ void shadow_detach_whole(struct thread_state *s, uint32_t flags, uint64_t now)
 	chunk_put_with(s, rec_put(REC_SUSPEND, flags, chunk_gap(s, now)),
 		       &serial, 1);
 	pop_segment(s);
+}
+
+void shadow_detach_whole(struct thread_state *s, uint32_t flags, uint64_t now)
+{
+	detach_top(s, flags, now);
 }
 
 const struct frame *shadow_detach(struct thread_state *s, uint32_t flags,
@@ -231,7 +237,7 @@ const struct frame *shadow_detach(struct thread_state *s, uint32_t flags,
 		f--;
 	shadow_unwind(s, f, kept ? UNWIND_YIELD : UNWIND_ERROR, now);
 	*count = shadow_depth(s);
-	shadow_detach_whole(s, flags, now);
+	detach_top(s, flags, now);
 	return s->top;
 }
 
