@@ -22,12 +22,14 @@ static bool is_of(const struct segment *g, const struct coroutine *co)
 /* The old room is lost, which is why it doubles. */
 static bool keep_room(struct coroutine *co, uint32_t count)
 {
-	struct frame *const kept = memory_grow(co->kept, &co->room, count,
-					       sizeof(*kept));
+	struct frame *kept;
 
+	if (likely(count <= co->room)) /* true of nearly every switch */
+		return true;
+	kept = memory_grow(co->kept, &co->room, count, sizeof(*kept));
 	if (kept)
 		co->kept = kept;
-	return kept || count == 0;
+	return kept;
 }
 
 /* A lua_State carries its own frames only: a yield ends the native calls among
