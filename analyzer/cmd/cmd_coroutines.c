@@ -179,7 +179,7 @@ static const struct metric history_metrics[] = {
 	  METRIC_AT(struct history_row, inferred), .drop = 4 },
 	{ "stack", METRIC_TEXT, METRIC_NAME,
 	  METRIC_AT(struct history_row, stack), .shrink = 24 },
-	{ NULL }
+	{ .name = NULL }
 };
 
 #define HISTORY_COLUMNS "time,what,tid,by,by_function,slept,active,inferred," \

@@ -310,7 +310,7 @@ static const struct metric metrics[] = {
 	COLUMN(stack, METRIC_TEXT),
 	COLUMN(callees, METRIC_TEXT),
 	COLUMN(callees_ns, METRIC_TEXT),
-	{ NULL }
+	{ .name = NULL }
 };
 
 static const struct metric_view view = {

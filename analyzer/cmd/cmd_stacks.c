@@ -308,7 +308,7 @@ static const struct metric metrics[] = {
 	COLUMN(enters_lua, METRIC_NUMBER),
 	COLUMN(is_old, METRIC_NUMBER),
 	COLUMN(since_ns, METRIC_TEXT),
-	{ NULL }
+	{ .name = NULL }
 };
 
 #define FRAME "depth,function,language,module,file,line,level,is_body," \

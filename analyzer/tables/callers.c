@@ -276,7 +276,7 @@ static const struct metric metrics[] = {
 	METRIC_PLACE(struct callers_row, of, "of-", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "other",
 	  .get = get_name, .shrink = 24, .help = "its caller or callee" },
-	{ NULL }
+	{ .name = NULL }
 };
 
 const struct metric_view callers_view = {

@@ -142,7 +142,7 @@ static const struct metric coroutine_metrics[] = {
 	METRIC_PLACE(struct coroutine_row, body, "", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "body", "function", AT(body),
 	  get_body, .shrink = 24, .help = "its outermost function" },
-	{ NULL }
+	{ .name = NULL }
 };
 
 const struct metric_view coroutine_view = {
@@ -277,7 +277,7 @@ static const struct metric group_metrics[] = {
 	FIGURE(resumes, METRIC_COUNT, METRIC_COUNT),
 	METRIC_PLACE(struct coroutine_group, body, "", ""),
 	{ "function", METRIC_TEXT, AT(body), get_body },
-	{ NULL }
+	{ .name = NULL }
 };
 
 #define FIGURES(what) \
@@ -341,7 +341,7 @@ static const struct metric line_metrics[] = {
 	FIGURE_OF_LINE("max", .drop = 0),
 	{ "name", METRIC_TEXT, METRIC_NAME, "body", .get = get_line_name,
 	  .shrink = 24 },
-	{ NULL }
+	{ .name = NULL }
 };
 
 const struct metric_view coroutine_line_view = {

@@ -391,7 +391,7 @@ static const struct metric metrics[] = {
 	{ "name", METRIC_TEXT, METRIC_SORTS | METRIC_NAME, "function",
 	  "function", .get = get_name, .shrink = 24,
 	  .help = "the function, or the group" },
-	{ NULL }
+	{ .name = NULL }
 };
 
 const struct metric_view flat_view = {

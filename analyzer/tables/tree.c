@@ -306,7 +306,7 @@ static const struct metric metrics[] = {
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
 	  .get = get_name, .shrink = 30,
 	  .help = "the function, or the thread" },
-	{ NULL }
+	{ .name = NULL }
 };
 
 #define CSV "node,parent,depth,name,language,module,file,line,is-body,calls," \

@@ -21,7 +21,7 @@ static void sum(void *entry, const void *context)
 
 void test_pointer_map_finds_what_was_added(void)
 {
-	struct pointer_map m = { 0 };
+	struct pointer_map m = { .table = { NULL } };
 	uint64_t total = 0;
 
 	for (uint64_t i = 0; i < MANY; i++) {
@@ -41,7 +41,7 @@ void test_pointer_map_finds_what_was_added(void)
 /* More entries of one hash than one table has places for. */
 void test_pointer_map_keeps_entries_of_one_hash(void)
 {
-	struct pointer_map m = { 0 };
+	struct pointer_map m = { .table = { NULL } };
 
 	for (uint64_t i = 0; i < 100; i++) {
 		values[i] = i;
