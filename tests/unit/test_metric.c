@@ -20,7 +20,7 @@ static const struct metric metrics[] = {
 	{ "word", METRIC_TEXT, METRIC_AT(struct row, name) },
 	{ "name", METRIC_TEXT, METRIC_SORTS | METRIC_NAME, "function",
 	  "function", METRIC_AT(struct row, name) },
-	{ NULL }
+	{ .name = NULL }
 };
 
 static const struct metric_view view = {
