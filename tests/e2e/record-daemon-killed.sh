@@ -21,7 +21,7 @@ killed() {
 	wait $recorder
 	[ $? = 9 ] || fail "$who: weft record fails"
 	[ $((SECONDS - before)) -lt 100 ] || fail "$who: it hung"
-	grep -q 'LTTng is given up' "$T/err" || fail "$who: nobody is told"
+	grep -q 'LTTng is no longer used' "$T/err" || fail "$who: nobody is told"
 	[ -s "$HOME/trace/spill.weft" ] || fail "$who: no spill file"
 	rm -rf "$T/trace"
 	cp -r "$HOME/trace" "$T/trace"

@@ -20,7 +20,7 @@ exit $status'
 status=$?
 [ $status = 0 ] || fail "status $status"
 [ $((SECONDS - before)) -lt 100 ] || fail "it hung"
-grep -q 'LTTng is given up' "$T/err" || fail "nobody is told of LTTng"
+grep -q 'LTTng is no longer used' "$T/err" || fail "nobody is told of LTTng"
 grep -q 'No space left' "$T/err" || fail "nobody is told of the disk"
 grep -q '^weft: lost' "$T/err" || fail "no word of what was lost"
 report

@@ -268,7 +268,7 @@ function part.checks(s, random)
 		local all = require(views[random(#views)]).checks(some, random)
 		local check = all[random(#all)]
 		check.args = check.args .. options
-		check.may_fail = "no call is in the part that was asked for"
+		check.may_fail = "no recorded call matches the filters"
 		checks[i] = check
 	end
 	return checks

@@ -101,9 +101,10 @@ static void count_row(void *ctx, const struct opt *row)
 	*(int *)ctx += 1;
 	if (row->to == &choice)
 		CHECK_STR(opt_help(row, room, sizeof(room)),
-			  "one of: first, second (first)");
+			  "one of: first, second (default: first)");
 	if (row->to == &number)
-		CHECK_STR(opt_help(row, room, sizeof(room)), "a number (7)");
+		CHECK_STR(opt_help(row, room, sizeof(room)),
+			  "a number (default: 7)");
 	if (row->to == &text)
 		CHECK_STR(opt_help(row, room, sizeof(room)), "some text");
 	CHECK_EQ(strlen(opt_help(row, room, 5)) < 5, 1);
