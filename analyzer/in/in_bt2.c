@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_bt2.h"
 
-#include <babeltrace2/babeltrace.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +52,7 @@ static inline const bt_field *borrow(const bt_field *array, uint64_t i)
 	return field;
 }
 
-static void copy_words(const bt_field *array, uint64_t *to, uint64_t n)
+void in_bt2_copy(const bt_field *array, uint64_t *to, uint64_t n)
 {
 	const bt_field *next[AHEAD] = { NULL };
 	uint64_t i = 0;
@@ -68,16 +67,7 @@ static void copy_words(const bt_field *array, uint64_t *to, uint64_t n)
 		to[i] = bt_field_integer_unsigned_get_value(next[i % AHEAD]);
 }
 
-/* Is the array, of n > 0 elements, one of numbers that may be a chunk? */
-static bool is_words(const bt_field *array, uint64_t n)
-{
-	return n <= CHUNK_MAX_WORDS &&
-	       bt_field_class_type_is(bt_field_get_class_type(borrow(array, 0)),
-				      BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER);
-}
-
-/* Copy the words of an event weft:chunk into the ring. */
-static void take_chunk(struct reader *r, const bt_event *event)
+const bt_field *in_bt2_words(const bt_event *event, uint64_t *n)
 {
 	const bt_field *const payload =
 		bt_event_borrow_payload_field_const(event);
@@ -85,16 +75,28 @@ static void take_chunk(struct reader *r, const bt_event *event)
 		bt_field_structure_borrow_member_field_by_name_const(payload,
 								    "words") :
 		NULL;
-	uint64_t n = 0;
 
-	if (array && bt_field_class_type_is(bt_field_get_class_type(array),
-					    BT_FIELD_CLASS_TYPE_ARRAY))
-		n = bt_field_array_get_length(array);
-	if (n == 0 || !is_words(array, n)) {
+	if (!array || !bt_field_class_type_is(bt_field_get_class_type(array),
+					      BT_FIELD_CLASS_TYPE_ARRAY))
+		return NULL;
+	*n = bt_field_array_get_length(array);
+	return *n > 0 && *n <= CHUNK_MAX_WORDS &&
+	       bt_field_class_type_is(bt_field_get_class_type(borrow(array, 0)),
+				      BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER) ?
+	       array : NULL;
+}
+
+/* Copy the words of an event weft:chunk into the ring. */
+static void take_chunk(struct reader *r, const bt_event *event)
+{
+	uint64_t n;
+	const bt_field *const array = in_bt2_words(event, &n);
+
+	if (!array) {
 		r->ring->refused++;
 		return;
 	}
-	copy_words(array, in_ring_room(r->ring), n);
+	in_bt2_copy(array, in_ring_room(r->ring), n);
 	in_ring_put(r->ring, n);
 }
 

@@ -6,9 +6,16 @@
 
 #include "analyzer/in/in_child.h"
 
+#include <babeltrace2/babeltrace.h>
+
 /* An in_child_fn: read all sources, in the order of their events' times. A
  * failure is reported in the ring. */
 void in_bt2_run(struct in_ring *, const struct in_source *, size_t count);
+
+/* The words of an event weft:chunk and their number, which is not 0; NULL if it
+ * has none, or more than a chunk may have. Then copy them. */
+const bt_field *in_bt2_words(const bt_event *, uint64_t *n);
+void in_bt2_copy(const bt_field *words, uint64_t *to, uint64_t n);
 
 /* "babeltrace2 2.0.4" */
 void in_bt2_version(char *text, size_t room);

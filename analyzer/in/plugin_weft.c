@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/in/in_bt2.h"
 #include "analyzer/in/in_explode.h"
 #include "analyzer/in/plugin_events.h"
 
@@ -177,28 +178,14 @@ static uint64_t get_words(const bt_event *event, uint64_t *words)
 {
 	const char *const name = bt_event_class_get_name(
 		bt_event_borrow_class_const(event));
-	const bt_field *const payload =
-		bt_event_borrow_payload_field_const(event);
-	const bt_field *array = NULL;
-	uint64_t n = 0;
+	uint64_t n;
+	const bt_field *const array =
+		name && strcmp(name, "weft:chunk") == 0 ?
+		in_bt2_words(event, &n) : NULL;
 
-	if (name && payload && strcmp(name, "weft:chunk") == 0)
-		array = bt_field_structure_borrow_member_field_by_name_const(
-			payload, "words");
-	if (array && bt_field_class_type_is(bt_field_get_class_type(array),
-					    BT_FIELD_CLASS_TYPE_ARRAY))
-		n = bt_field_array_get_length(array);
-	if (n > CHUNK_MAX_WORDS)
+	if (!array)
 		return 0;
-	for (uint64_t i = 0; i < n; i++) {
-		const bt_field *const f =
-			bt_field_array_borrow_element_field_by_index_const(
-				array, i);
-		if (bt_field_get_class_type(f) !=
-		    BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER)
-			return 0;
-		words[i] = bt_field_integer_unsigned_get_value(f);
-	}
+	in_bt2_copy(array, words, n);
 	return n;
 }
 
