@@ -1,7 +1,8 @@
 #!/bin/bash
 # run.sh [PATTERN...] - runs the tests whose name matches one of the patterns
-# (all, if none is given), two at a time, each in a temporary folder of its own
-# and under a time limit, and prints what the failing ones said.
+# (all, if none is given), JOBS at a time (one more than there are processors),
+# each in a temporary folder of its own and under a time limit, and prints what
+# the failing ones said.
 # The last line is "N passed, N failed, N skipped".
 #
 # Tests are: check/NAME (tests/*.sh that check the tree), unit/NAME and

@@ -27,9 +27,12 @@ struct cmd {
 	enum cmd_exit (*run)(int count, char **operands);
 };
 
-extern const struct cmd cmd_report, cmd_tree, cmd_callers, cmd_coroutines,
-	cmd_stacks, cmd_slow, cmd_plot, cmd_coverage, cmd_export, cmd_merge,
-	cmd_diff, cmd_dump, cmd_info, cmd_check, cmd_help;
+/* All commands, in the order of the help: cmd_NAME is defined in cmd_NAME.c. */
+#define CMD_LIST(X) \
+	X(report) X(tree) X(callers) X(coroutines) X(stacks) X(slow) X(plot) \
+	X(coverage) X(export) X(merge) X(diff) X(dump) X(info) X(check) X(help)
+#define CMD_DECLARE(name) extern const struct cmd cmd_##name;
+CMD_LIST(CMD_DECLARE)
 
 /* NULL if there is no such command. */
 const struct cmd *cmd_find(const char *name);

@@ -16,39 +16,26 @@ static int arg_format;
 
 /* ---- formats ------------------------------------------------------------ */
 
-static int put_collapsed(FILE *to, void *load)
-{
-	return out_collapsed_write(to, ((struct load *)load)->session);
-}
+/* Each has a name and either a writer of text or one of a file that no terminal
+ * can show. A new format is a row. */
+#define FORMATS(X) \
+	X("pprof", NULL, load_profile_write) \
+	X("collapsed", out_collapsed_write, NULL) \
+	X("speedscope", out_speedscope_write, NULL)
 
-static int write_collapsed(struct load *load, const char *file)
-{
-	return out_file_write(file, put_collapsed, load);
-}
+#define FORMAT_NAME(name, put, write) name,
+static const char *const format_names[] = { FORMATS(FORMAT_NAME) NULL };
 
-static int put_speedscope(FILE *to, void *load)
-{
-	return out_speedscope_write(to, ((struct load *)load)->session);
-}
-
-static int write_speedscope(struct load *load, const char *file)
-{
-	return out_file_write(file, put_speedscope, load);
-}
-
-/* A format is one row here and its name below, in the same order. */
+#define FORMAT_ROW(name, put, write) { put, write },
 static const struct format {
+	int (*put)(FILE *, struct session *);
 	int (*write)(struct load *, const char *file);
-	bool is_text;       /* else it is not for a terminal */
-} formats[] = {
-	{ load_profile_write, false },
-	{ write_collapsed, true },
-	{ write_speedscope, true },
-};
+} formats[] = { FORMATS(FORMAT_ROW) };
 
-static const char *const format_names[] = {
-	"pprof", "collapsed", "speedscope", NULL
-};
+static int put_text(FILE *to, void *load)
+{
+	return formats[arg_format].put(to, ((struct load *)load)->session);
+}
 
 /* ---- the command -------------------------------------------------------- */
 
@@ -72,15 +59,17 @@ static enum cmd_exit run(int count, char **operands)
 	enum cmd_exit status;
 	struct load load;
 
-	if (!f->is_text && arg_output[0] == '-' && arg_output[1] == '\0' &&
+	if (f->write && arg_output[0] == '-' && arg_output[1] == '\0' &&
 	    isatty(STDOUT_FILENO)) {
 		err_add("this format is binary and is not written to a "
 			"terminal; give -o FILE");
 		return CMD_USAGE;
 	}
-	status = load_open_with(&load, f->is_text ? &none : &all, count,
+	status = load_open_with(&load, f->write ? &all : &none, count,
 				operands);
-	if (status == CMD_OK && f->write(&load, arg_output) != 0)
+	if (status == CMD_OK &&
+	    (f->write ? f->write(&load, arg_output) :
+	     out_file_write(arg_output, put_text, &load)) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK) {
 		header_print_losses(&load);

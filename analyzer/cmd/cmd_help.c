@@ -14,12 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the order of the help. */
-static const struct cmd *const commands[] = {
-	&cmd_report, &cmd_tree, &cmd_callers, &cmd_coroutines, &cmd_stacks,
-	&cmd_slow, &cmd_plot, &cmd_coverage, &cmd_export, &cmd_merge,
-	&cmd_diff, &cmd_dump, &cmd_info, &cmd_check, &cmd_help
-};
+#define ADDRESS(name) &cmd_##name,
+static const struct cmd *const commands[] = { CMD_LIST(ADDRESS) };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

@@ -1,4 +1,5 @@
 /* cmd_report.c - "weft report": rankings of functions, and of groups of them.
+ * Its columns are the rows at the end of tables/flat.c.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/text.h"

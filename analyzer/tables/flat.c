@@ -352,7 +352,7 @@ static METRIC_GETTER(get_name)
 	  help, AT(name), get_if_known }
 
 /* In the order of "--columns all" and of the help. A new column is a row here,
- * and its name below if it is a usual one. */
+ * and its name below if it is a usual one; .drop is for usual ones alone. */
 static const struct metric metrics[] = {
 	METRIC_SELF,
 	{ "share", METRIC_SHARE, .get = get_share,

@@ -53,7 +53,9 @@ struct metric_value {
 	enum metric_unit unit;  /* that of the metric */
 	uint64_t count;         /* the ticks, count, number or part */
 	uint64_t whole;         /* METRIC_SHARE: of this */
-	double real;            /* METRIC_MEAN: ticks; METRIC_REAL */
+	double real;            /* METRIC_REAL; METRIC_MEAN: ticks, as tables
+	                         * show them; count has them rounded, for
+	                         * sorting and CSV */
 	const char *text;       /* METRIC_TEXT: whole, untrusted */
 	const char *brief;      /* what the table has instead; NULL: text */
 	bool is_none;           /* the table has "-", CSV has the value */

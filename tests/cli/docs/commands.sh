@@ -20,8 +20,8 @@ for page in README.md docs/*.md; do
 	done
 done
 {
-	"$WEFT" record --help
-	for command in report tree callers coroutines stacks slow coverage plot export merge diff dump info check help; do
+	for command in $("$WEFT" help |
+		sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
 		"$WEFT" "$command" --help
 	done
 } | grep -oE -e '--[a-z][a-z-]+' | sort -u >"$T/options"

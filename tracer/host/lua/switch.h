@@ -1,5 +1,6 @@
 /* switch.h - coroutines' stacks on the shadow stack of the thread that runs
- * them, and off it. All busy unless it says otherwise.
+ * them, and off it. A yield is seen when lua_resume returns (call_scope.c); its
+ * longjmp passes thread/unwind.c. All busy unless it says otherwise.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_SWITCH_H
 #define WEFT_TRACER_HOST_LUA_SWITCH_H

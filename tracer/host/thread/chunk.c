@@ -1,4 +1,5 @@
-/* chunk.c - filling chunks, and their way from the pool and back to it.
+/* chunk.c - filling chunks, and their way from the pool and back to it. What
+ * happens when one is full is chunk_switch.c's.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/chunk.h"
 #include "tracer/host/base/break.h"
