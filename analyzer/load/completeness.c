@@ -20,6 +20,8 @@ struct teller {
 	size_t count;
 };
 
+/* One sentence to whoever is told. Names in it are shortened by the formats;
+ * what is longer than the buffer is cut off. */
 static void say(struct teller *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -66,6 +68,7 @@ static uint64_t sum_at(const struct session *s, size_t offset)
 	return sum;
 }
 
+/* The sum of one count over all threads of the session. */
 #define SUM(session, field) sum_at(session, offsetof(struct thread, field))
 
 /* "COUNT NOUNS WORDS"; nothing if the count is 0. */
@@ -273,6 +276,8 @@ static void tell_absent(struct teller *t, const struct absent *a)
 		    out_number_many(others, a->modules - 1, "other modules"));
 }
 
+/* A file that named at least half of its module's functions is no news; nor is
+ * a module of which no reason is known. */
 static void tell_unnamed(struct teller *t, const struct load *load)
 {
 	struct func_table *const funcs = load->session->funcs;

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the user gave, by filter_arg. The options are the program's, not a
+ * load's: all traces of a command line are filtered alike. */
 static const char *args[FILTER_ARGS];
 
 /* A row's type, and where its text goes. */
@@ -146,6 +148,8 @@ bool filter_args_is_refused(const struct filter_refusal *refused,
  * mark "weft.stop TITLE". */
 enum mark_kind { SINCE, UNTIL, START, STOP };
 
+/* A mark that a filter names; `kind` says how it is used. One mark of the trace
+ * can stand here several times, once for each use. */
 struct mark { ticks tick; enum mark_kind kind; };
 
 struct filter_marks { struct mark *mark; size_t count, room; };
@@ -206,6 +210,7 @@ void filter_args_see_mark(struct filter_marks *m, const char *name, ticks tick)
 				(struct mark){ tick, (enum mark_kind)kind };
 }
 
+/* By time, as find_recording and find_last need them. */
 static int compare_marks(const void *a, const void *b)
 {
 	const struct mark *const x = a, *const y = b;
@@ -236,6 +241,8 @@ static int find_recording(const struct filter_marks *m, ticks *from, ticks *to)
 	return 0;
 }
 
+/* The last mark of this kind; *at stays as it is if the filter was not given.
+ * Marks are sorted by time. 0, or -1 with the cause in the chain. */
 static int find_last(const struct filter_marks *m, enum mark_kind kind,
 		     enum filter_arg arg, ticks *at)
 {
@@ -260,6 +267,8 @@ static void cut(struct replay_collect *want, ticks from, ticks to)
 		want->to = to;
 }
 
+/* All ranges hold together: each filter by marks cuts off more. 0, or -1 with
+ * the cause in the chain if a mark or recording is not there. */
 static int cut_at_marks(struct filter_marks *m, struct replay_collect *want)
 {
 	ticks from = 0, to = 0, since = 0, until = 0;

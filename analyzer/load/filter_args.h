@@ -9,14 +9,17 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/tables/filter.h"
 
-/* In the order of the help. */
+/* The filters, in the order of the help. The number of a filter is its row in
+ * filter_opts and its bit in a set. */
 enum filter_arg {
 	FILTER_UNDER, FILTER_FOCUS, FILTER_SKIP, FILTER_THREAD, FILTER_PROCESS,
 	FILTER_COROUTINE, FILTER_FROM, FILTER_TO, FILTER_RECORDING,
 	FILTER_SINCE_MARK, FILTER_UNTIL_MARK, FILTER_ARGS
 };
 
-/* Sets of them. */
+/* Sets of filters, for the functions below: FILTER_SET(THREAD) is the set of
+ * one. FILTER_FUNCTIONS choose frames; FILTER_RANGE chooses a range of time,
+ * which FILTER_MARKS give by marks. */
 #define FILTER_SET(arg) (1u << FILTER_##arg)
 enum {
 	FILTER_FUNCTIONS = FILTER_SET(UNDER) | FILTER_SET(FOCUS) |
@@ -38,24 +41,29 @@ struct filter_refusal {
 	const char *why;
 };
 
-/* Refuse what has no meaning and what is malformed. The table may be NULL. 0,
- * or -1 with the cause in the chain. */
+/* Call it after opt_parse and before any trace is opened: refuses the filters
+ * of the table, and a --coroutine that is no id. The table may be NULL. 0, or
+ * -1 with the cause in the chain. */
 int filter_args_check(const struct filter_refusal *);
-/* Refuse one set, where that depends on other options. 0, or -1. */
+/* Refuse one set, where that depends on other options of the command. `why`
+ * follows the option's name in the message. 0, or -1 with the cause in the
+ * chain. */
 int filter_args_refuse(unsigned args, const char *why);
-/* Is the row a filter that the table refuses? */
+/* Is the row a filter that the table (or NULL) refuses? false for rows of other
+ * options. */
 bool filter_args_is_refused(const struct filter_refusal *,
 			    const struct opt *row);
 
-/* The text that was given; NULL: none. */
+/* The text that was given, which lives as long as argv; NULL: none. */
 const char *filter_args_text(enum filter_arg);
 /* Was any filter of the set given? */
 bool filter_args_has(unsigned args);
 /* Does what was given need single records, which no profile has? */
 bool filter_args_needs_records(void);
 
-/* The marks of a trace that the filters mention. See each mark of the trace
- * once, in any order of time. */
+/* The marks of a trace that the filters mention, with their ticks. Show it each
+ * mark of the trace once, in any order of time; it keeps only those that a
+ * filter names. filter_args_marks_free does not take NULL. */
 struct filter_marks;
 struct filter_marks *filter_args_marks_new(void);
 void filter_args_marks_free(struct filter_marks *);
@@ -78,10 +86,12 @@ int filter_args_require(unsigned found);
 
 /* For commands that read single records: for each thread index, 1 if --thread
  * and --process include it, else 0. NULL if they include no thread. The caller
- * frees it. */
+ * frees it with mem_free. */
 uint8_t *filter_args_threads(const struct session *);
 
-/* One sentence: what is shown, and which share of the whole that is. */
+/* Write one sentence to `to`: what is shown, and which share of the whole that
+ * is. What does not fit into size bytes is cut off. The sentence holds
+ * untrusted bytes: what the user typed. */
 void filter_args_describe(const struct session *, const struct filter_sums *,
 			  char *to, size_t size);
 

@@ -8,16 +8,19 @@
 #include <stdio.h>
 
 /* Program, date, duration, how many threads and such, what was lost, which part
- * is shown: a few lines and an empty one. */
+ * is shown: a few lines and an empty one. Untrusted bytes are made safe for a
+ * terminal. */
 void header_print(FILE *, const struct load *);
-/* The same without the empty line. */
+/* The same without the empty line, for a command that has more to say above its
+ * table. */
 void header_begin(FILE *, const struct load *);
 
-/* For --csv: what was lost and which part is shown, as lines "# ..." on
- * stderr. */
+/* For --csv: what was lost, the notes, and which part is shown, as lines "#
+ * ..." on stderr. stdout stays free for rows. */
 void header_print_losses(const struct load *);
 
-/* CMD_UNREADABLE, with the cause in the chain, if there is no call at all. */
+/* CMD_OK if the tree has a call; else CMD_UNREADABLE with the cause in the
+ * chain. Commands ask after they have printed what there is. */
 enum cmd_exit header_need_calls(const struct load *);
 
 #endif

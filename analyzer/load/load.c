@@ -18,6 +18,8 @@
 /* What --max-nodes is by default, and how long naming may take in all. */
 enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
 
+/* The values of load_opts; they are the same for all traces of a command
+ * line. */
 static const char *arg_debug_dirs, *arg_servers;
 static size_t arg_max_nodes = MAX_NODES;
 
@@ -78,6 +80,7 @@ static void end_progress(const struct progress *p)
 		fputs("\r\033[K", stderr);
 }
 
+/* Counts for the progress, then replays. */
 static int take_chunk(void *ctx, const struct chunk *chunk)
 {
 	struct progress *const p = ctx;
@@ -260,8 +263,11 @@ void load_complete(struct load *load)
 
 /* ---- filters ------------------------------------------------------------ */
 
+/* For scan_clock: the earliest tick of a chunk that holds records. */
 struct scan { struct session *session; ticks first; };
 
+/* Notes of the recorder come in chunks without records (CHUNK_META), whose
+ * ticks are not of any thread. */
 static int scan_chunk(void *ctx, const struct chunk *chunk)
 {
 	struct scan *const scan = ctx;
@@ -290,8 +296,10 @@ static int scan_clock(const char *path, struct session *clock)
 	return 0;
 }
 
+/* For scan_marks: where the names of marks are, and who sees them. */
 struct mark_scan { struct session *session; struct filter_marks *marks; };
 
+/* Marks are functions with names: the name needs no ELF file. */
 static void see_mark(void *ctx, const struct replay_event *e)
 {
 	const struct mark_scan *const scan = ctx;

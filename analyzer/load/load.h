@@ -15,6 +15,10 @@
 /* Options of every command that reads traces, for OPT_MORE. */
 extern const struct opt load_opts[];
 
+/* A trace, profile or sum of several, open for one command. load_open fills it
+ * and load_close frees what it holds; the caller owns the struct itself. The
+ * names of the session's functions are in the arena `names`, so no session
+ * outlives its load. */
 struct load {
 	const char *path;            /* borrowed */
 	bool is_profile;             /* read from a profile, or merged: holds
@@ -32,8 +36,11 @@ struct load {
 
 /* Read and replay the trace that is the only operand, name its functions and
  * filter it; shows the progress on a terminal. A profile is read instead;
- * several operands are merged, each filtered by itself. Returns CMD_OK, or the
- * exit status with the causes in the chain. Call load_close in any case. */
+ * several operands are merged, each filtered by itself.
+ *
+ * Returns CMD_OK; CMD_USAGE if operands or filters make no sense; or
+ * CMD_UNREADABLE if nothing can be read or a filter finds nothing. The causes
+ * are in the chain then. Call load_close in any case. */
 enum cmd_exit load_open(struct load *, int count, char **operands);
 /* The same, and collect want->hist and want->vm. */
 enum cmd_exit load_open_with(struct load *, const struct replay_collect *want,
@@ -43,11 +50,14 @@ enum cmd_exit load_open_with(struct load *, const struct replay_collect *want,
 enum cmd_exit load_open_merged(struct load *,
 			       const struct replay_collect *want, int count,
 			       char **operands);
+/* Free all that load_open made, also after a failure of it. */
 void load_close(struct load *);
 
-/* Read the trace once more, with the names of the first time, and call the
- * sink for all of its records, whatever the filters are. 0, or -1 with the
- * cause in the chain. */
+/* Read the trace once more, with the names of the first time, and call the sink
+ * for all of its records, whatever the filters are. Function ids are those of
+ * the first session; indices of threads and processes are, too, but a trace
+ * that grows may have more of them now. 0, or -1 with the cause in the
+ * chain. */
 int load_again(struct load *, const struct replay_sink *, void *ctx);
 
 /* CMD_OK if the load was read from a trace itself; otherwise CMD_UNREADABLE
@@ -59,7 +69,8 @@ enum cmd_exit load_need_trace(const struct load *, const char *what);
  * The session borrows from the load. */
 void load_complete(struct load *);
 
-/* How functions are named, as the command line says; after load_open. */
+/* How functions are named, as the command line says; after load_open of a
+ * trace. The strings belong to the load. */
 struct sym_options load_sym_options(const struct load *);
 
 /* What a program or module is called in tables and sentences: the last part of
@@ -69,7 +80,8 @@ static inline const char *load_file_name(const char *path)
 	return path[0] ? text_base_name(path) : "[unnamed]";
 }
 
-/* The only operand, or NULL with the cause in the chain. */
+/* The only operand, or NULL with the cause in the chain. Borrowed from
+ * operands. */
 const char *load_operand(int count, char **operands);
 
 #endif

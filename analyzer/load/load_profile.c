@@ -67,6 +67,7 @@ static void settle_states(struct session *s)
 	mem_free(to);
 }
 
+/* What write_profile gets through out_file_write. */
 struct writing { struct load *load; struct profile_about about; };
 
 static int write_profile(FILE *to, void *ctx)

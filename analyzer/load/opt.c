@@ -16,6 +16,9 @@
 /* To getopt, row i has the value FIRST_VALUE + i, which is no letter. */
 enum { ROWS = 40, FIRST_VALUE = 1000 };
 
+/* The rows of a table and its OPT_MORE, as getopt_long wants them. letters
+ * begins with ':', so that a missing argument is told from an unknown
+ * option. */
 struct parser {
 	const struct opt *rows[ROWS];
 	struct option longs[ROWS + 1];
@@ -77,6 +80,7 @@ static int set_number(const struct opt *row, const char *text)
 	return 0;
 }
 
+/* A percentage may have its sign. NaN fails the comparisons, as it should. */
 static int set_share(const struct opt *row, const char *text)
 {
 	char *end;
@@ -158,6 +162,7 @@ static void set_list(const struct opt *row, const char *text)
 	*to = j->text;
 }
 
+/* Store an option's argument. 0, or -1 with the cause in the chain. */
 static int set(const struct opt *row, const char *text)
 {
 	switch (row->type) {
@@ -187,6 +192,7 @@ static int set(const struct opt *row, const char *text)
 
 /* ---- parsing ------------------------------------------------------------ */
 
+/* The row of what getopt_long returned: a long name's value, or a letter. */
 static const struct opt *row_of(const struct parser *p, int value)
 {
 	if (value >= FIRST_VALUE)

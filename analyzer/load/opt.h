@@ -19,6 +19,7 @@ enum cmd_exit {
 	CMD_WORSE = 4,       /* weft diff --fail-over: more than allowed */
 };
 
+/* What an option takes, and the type of the variable that `to` points to. */
 enum opt_type {
 	OPT_END,     /* ends the table */
 	OPT_FLAG,    /* to: bool, set to true */
@@ -33,7 +34,10 @@ enum opt_type {
 	OPT_MORE,    /* stands for the rows of the table `more` */
 };
 
-/* The value in *to before parsing is the default. The help shows it, unless it
+/* An option of the command line. Tables of rows are static, end with OPT_END,
+ * and are read only; what `to` points to is written by opt_parse.
+ *
+ * The value in *to before parsing is the default. The help shows it, unless it
  * is -1 (OPT_CHOICE, OPT_SHARE) or SIZE_MAX (OPT_NUMBER): these mean that the
  * command chooses a value. NULL (OPT_SORT) means the first one. */
 struct opt {
@@ -49,11 +53,13 @@ struct opt {
 };
 
 /* Parse argv[1] to argv[argc - 1]. Options and operands may be mixed; "--" ends
- * the options. Moves the operands to argv[0] and following, and returns their
- * number, or -1 with the cause in the chain. Texts point into argv. */
+ * the options. A long name may be shortened as long as it is unambiguous. Moves
+ * the operands to argv[0] and following, and returns their number, or -1 with
+ * the cause in the chain. Texts point into argv, which must live on. */
 int opt_parse(const struct opt *, int argc, char **argv);
 
-/* Call fn for each row, those of OPT_MORE included. */
+/* Call fn for each row in the order of the tables, those of OPT_MORE included.
+ * opts NULL: there is none. */
 typedef void (*opt_fn)(void *ctx, const struct opt *);
 void opt_each(const struct opt *, opt_fn fn, void *ctx);
 
@@ -62,7 +68,8 @@ void opt_each(const struct opt *, opt_fn fn, void *ctx);
 const char *opt_word(const struct opt *, size_t i);
 
 /* Write the help of a row with its choices and its default to `to`, for example
- * "the order of rows: self, total (self)". Returns `to`. */
+ * "the order of rows: self, total (default: self)". What does not fit is cut
+ * off. Returns `to`. */
 const char *opt_help(const struct opt *, char *to, size_t size);
 
 #endif

@@ -18,6 +18,7 @@
 /* Ticks since the start that are looked for. */
 #define LAST_TICK (UINT64_MAX / 4)
 
+/* The units, in ns; a number without one is seconds. */
 static const struct { const char *name; uint64_t ns; } units[] = {
 	{ "", NS_PER_S }, { "s", NS_PER_S }, { "ms", 1000000 },
 	{ "us", 1000 }, { "ns", 1 },
@@ -52,6 +53,7 @@ static struct decimal read_decimal(const char *text)
 	return d;
 }
 
+/* Is it ns since 1970? Only a bare number can be. */
 static bool is_date(const struct decimal *d)
 {
 	return d->unit && !d->unit[0] && d->whole >= FIRST_DATE;
