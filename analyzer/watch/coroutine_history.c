@@ -1,4 +1,6 @@
-/* coroutine_history.c - the steps of one coroutine, from streams in any order.
+/* coroutine_history.c - the steps of one coroutine, from streams in any order,
+ * and the own times of all coroutines. Knows coroutines by process and serial
+ * alone; what their times mean in a report is not decided here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/base/map.h"
@@ -25,6 +27,7 @@ void coroutine_history_fini(struct coroutine_history *s)
 	mem_free(s->funcs);
 }
 
+/* By time. The creation is first at its tick. */
 static int compare_steps(const void *a, const void *b)
 {
 	const struct history_step *const x = a, *const y = b;
@@ -38,6 +41,8 @@ static int compare_steps(const void *a, const void *b)
 	return (x->span == 0) - (y->span == 0);
 }
 
+/* By falling self. Functions with equal times keep the order of their ids, so
+ * that the output does not depend on the order of streams. */
 static int compare_funcs(const void *a, const void *b)
 {
 	const struct history_func *const x = a, *const y = b;
@@ -47,6 +52,7 @@ static int compare_funcs(const void *a, const void *b)
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
+/* Drop what is not among the earliest steps. */
 static void keep_earliest(struct coroutine_history *s)
 {
 	qsort(s->steps, s->count, sizeof(*s->steps), compare_steps);
@@ -71,6 +77,8 @@ static bool is_ours(const struct coroutine_history *s,
 	return e->coroutine == s->serial && e->process == s->process;
 }
 
+/* Steps come in no order, so the latest are dropped now and then: once in `top`
+ * steps, which keeps both the memory and the time for sorting bounded. */
 static void add_step(struct coroutine_history *s, struct history_step step)
 {
 	if (s->top != 0 && s->count >= 2 * s->top)
@@ -78,7 +86,8 @@ static void add_step(struct coroutine_history *s, struct history_step step)
 	*vec_add(&s->steps, &s->room, &s->count) = step;
 }
 
-/* The innermost function below a frame. */
+/* The innermost of the outermost `frames` frames, as a function. 0: there is
+ * none, or frames were left out there. */
 static func_id below(const struct stream *st, size_t frames)
 {
 	struct stream_frame f;
@@ -89,6 +98,8 @@ static func_id below(const struct stream *st, size_t frames)
 	return f.omitted > 0 ? 0 : f.func;
 }
 
+/* A resume or a suspend. At both, the coroutine is on top of the stack, and
+ * what lies below its base is what resumed it. */
 static struct history_step step(struct coroutine_history *s,
 				const struct replay_event *e,
 				enum history_kind kind)
@@ -138,6 +149,8 @@ static void create(void *ctx, const struct replay_event *e)
 		.by_func = below(e->stream, stream_depth(e->stream)) });
 }
 
+/* The function's entry; made when it is first asked for. Valid until the next
+ * call. */
 static struct history_func *func(struct coroutine_history *s, func_id id)
 {
 	uint32_t *const at = map_put(s->func_of, id, 0);
@@ -158,6 +171,7 @@ static void enter(void *ctx, const struct replay_event *e)
 		func(s, e->func)->calls++;
 }
 
+/* A span of time names no process: it is found by the thread. */
 static bool is_of_process(const struct coroutine_history *s,
 			 const struct stream *st)
 {
@@ -167,6 +181,7 @@ static bool is_of_process(const struct coroutine_history *s,
 	       s->session->threads[thread].process == s->process;
 }
 
+/* Time counts only while the coroutine is on top and has a known frame. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct coroutine_history *const s = ctx;
@@ -201,6 +216,8 @@ void coroutine_times_fini(struct coroutine_times *t)
 	mem_free(t->native);
 }
 
+/* The coroutine's index in the session + 1; 0: not known there. Remembers the
+ * last answer, as spans of one coroutine come in a row. */
 static uint32_t find_index(struct coroutine_times *t, const struct stream *st,
 		     uint64_t serial)
 {

@@ -8,6 +8,8 @@
 
 enum history_kind { HISTORY_CREATE, HISTORY_RESUME, HISTORY_SUSPEND };
 
+/* A step of its life. tick and span are ticks; stack is in the history's own
+ * table. */
 struct history_step {
 	enum history_kind kind;
 	ticks tick;
@@ -23,13 +25,18 @@ struct history_step {
 	stack_id stack;          /* its own frames then */
 };
 
-/* What it ran itself, by function. */
+/* What it ran itself, by function. self: ticks in which that was its innermost
+ * frame; calls: those whose entry was seen. */
 struct history_func { func_id func; ticks self; uint64_t calls; };
 
+/* What was found; valid until coroutine_history_fini. The steps are in order
+ * only after coroutine_history_sort. */
 struct coroutine_history {
 	const struct session *session; /* of an earlier replay of the trace */
 	uint64_t serial;
 	uint32_t process;        /* index */
+	/* How many steps to keep; 0: all. Up to twice as many are there before
+	 * the history is sorted. */
 	size_t top;
 	struct stack_table *stacks;
 	struct history_step *steps;
@@ -37,6 +44,7 @@ struct coroutine_history {
 	uint64_t resumes, suspends, creates; /* all, kept or not */
 	struct history_func *funcs;
 	size_t func_count, func_room;
+	/* From a function to its index in funcs + 1. */
 	struct map *func_of;
 };
 
@@ -70,7 +78,7 @@ struct coroutine_times {
 void coroutine_times_init(struct coroutine_times *, const struct session *);
 void coroutine_times_fini(struct coroutine_times *);
 
-/* For a replay; its context is the struct. */
+/* For a replay; its context is the struct coroutine_times. */
 extern const struct replay_sink coroutine_times_sink;
 
 #endif

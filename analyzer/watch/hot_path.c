@@ -1,5 +1,11 @@
 /* hot_path.c - follows chosen calls from entry to exit, on whatever threads,
- * and collects what happens above them in a tree.
+ * and collects what happens above them in a tree. Must not know how the calls
+ * were chosen.
+ *
+ * A call is found again by its function, its depth in its coroutine and its
+ * entry. To look for it at each event would be slow: a lane remembers the calls
+ * that can be open until some tick, and each of them the nodes of the frames
+ * above it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/hot_path.h"
 #include "analyzer/base/mem.h"
@@ -8,6 +14,8 @@
 
 #include <assert.h>
 
+/* Is a watched call on the stream's stack? NOT_LOOKED: the stack has changed
+ * since it was looked for. */
 enum where { NOT_LOOKED, IS_OFF, IS_ON };
 
 /* A call that is open at the moment, seen from one stream. */
@@ -100,7 +108,8 @@ static ticks end_of(const struct slow_call *c)
 	return c->begin + c->total + c->suspended;
 }
 
-/* Watch the calls that are open at a tick. */
+/* Watch the calls that are open at a tick, and find out until when these are
+ * the same. A call of a coroutine may be on any thread of the process. */
 static void refresh(const struct hot_path *in, struct lane *l, ticks at)
 {
 	if (at < l->until)
@@ -123,7 +132,8 @@ static void refresh(const struct hot_path *in, struct lane *l, ticks at)
 	}
 }
 
-/* The frames of a coroutine, or of the thread itself. */
+/* The frames of a coroutine, or of the thread itself (serial 0): [*from, *to).
+ * False if it is not on this stack. */
 static bool find_segment(const struct stream *st, uint64_t serial,
 			size_t *from, size_t *to)
 {
@@ -151,7 +161,7 @@ static bool is_call(const struct stream *st, size_t frame,
 	       f.entry >= c->begin && f.entry <= c->begin + c->suspended;
 }
 
-/* Is the call on this stack? */
+/* Is the call on this stack? The answer holds until forget. */
 static bool is_on(const struct hot_path *in, struct watch *w,
 		  const struct stream *st)
 {
@@ -183,7 +193,9 @@ static bool is_base(const struct stream *st, size_t frame)
 	return false;
 }
 
-/* The node of a frame at or above that of a call which is on the stack. */
+/* The node of a frame at or above that of a call which is on the stack. It is
+ * valid until the tree grows. Nodes are looked up once for each frame, from the
+ * call on. */
 static struct cct_node *node(struct hot_path *in, struct watch *w,
 			     const struct stream *st, size_t frame)
 {
@@ -207,7 +219,7 @@ static struct cct_node *node(struct hot_path *in, struct watch *w,
 	return cct_get(in->tree, w->node[wanted]);
 }
 
-/* Frames from this one on are others now. */
+/* Frames from this one on are others now. Nodes below it stay right. */
 static void forget(struct watch *w, size_t frame)
 {
 	if (w->where != IS_ON || frame <= w->frame)
@@ -298,6 +310,7 @@ static void adopt(void *ctx, const struct replay_event *e)
 	forget_all(ctx, e, 0);
 }
 
+/* The stream's process is known from here on. */
 static void chunk_begin(void *ctx, const struct replay_event *e,
 			const struct chunk *v)
 {
@@ -315,6 +328,8 @@ const struct replay_sink hot_path_sink = {
 
 /* ---- the path ---- */
 
+/* The time by which callees are compared. Self has no callees, so total is
+ * taken for it. */
 static ticks time_of(const struct hot_path *in, node_id id, enum slow_key key)
 {
 	switch (key) {

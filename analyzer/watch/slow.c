@@ -1,6 +1,11 @@
 /* slow.c - follows the wanted calls of each stream from entry to exit, also
  * those of coroutines over suspensions. Threads are replayed one after the
- * other: a suspend and its resume may come in either order.
+ * other: a suspend and its resume may come in either order. Which calls are
+ * kept is decided in slow_list.c.
+ *
+ * Where the suspend comes first, a `wait` holds its open calls, and the resume
+ * takes them over. Where the resume comes first, each of its calls gets a
+ * `piece`, to which the suspend adds later what it knows of the time before.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow.h"
 #include "analyzer/base/mem.h"
@@ -28,9 +33,10 @@ struct lane {
 	size_t room;
 };
 
-/* The later part of a call whose earlier part, on another thread, did not come
- * yet. The open call refers to it until its end (is_ended), and the resume that
- * waits for its suspend until that comes (is_whole). */
+/* The later part of a call whose earlier part, on another thread, has not come
+ * yet. The open call refers to it until its end (is_ended). The resume that
+ * waits for its suspend refers to it until that comes (is_whole). Then the call
+ * takes it over, or is counted if it has ended, and the piece is freed. */
 struct piece {
 	struct slot slot;        /* summed up so far */
 	uint32_t next;           /* index + 1: it became a part of that piece;
@@ -53,6 +59,8 @@ struct wait {
 	size_t count;
 };
 
+/* All that one collection knows. A call that is open is in a slot of a lane,
+ * or, while its coroutine is suspended, in what a wait holds. */
 struct slow {
 	struct slow_list list;
 	struct stack_table *stacks;
@@ -95,6 +103,7 @@ const struct slow_found *slow_found(const struct slow *s)
 	return &s->list.found;
 }
 
+/* Functions that became known after the options were made are not wanted. */
 static bool is_wanted(const struct slow *s, func_id func)
 {
 	return func < s->list.options.funcs && s->list.options.wanted[func];
@@ -145,7 +154,8 @@ static stack_id under(struct slow *s, const struct stream *st, size_t base)
 }
 
 /* A call has ended that was suspended. own: its coroutine's frames now, itself
- * innermost. */
+ * innermost. If the stack of its entry is known, its own frame is put on that:
+ * later resumes may have come from elsewhere. */
 static void end_carried(struct slow *s, const struct slot *slot,
 			struct slow_call *call, stack_id own)
 {
@@ -184,13 +194,15 @@ static uint32_t new_piece(struct slow *s)
 	return id;
 }
 
+/* The id is used again: nothing may refer to it any more. */
 static void free_piece(struct slow *s, uint32_t id)
 {
 	*piece_of(s, id) = (struct piece){ .next = s->piece_free };
 	s->piece_free = id;
 }
 
-/* The piece that this one became a part of, to be referred to instead. */
+/* The piece that this one became a part of, to be referred to instead. Frees
+ * the pieces on the way: each is referred to by one call only. */
 static uint32_t resolve(struct slow *s, uint32_t id)
 {
 	while (piece_of(s, id)->next != 0) {
@@ -202,7 +214,8 @@ static uint32_t resolve(struct slow *s, uint32_t id)
 	return id;
 }
 
-/* Put what was before in front of what is there. */
+/* Put what was before in front of what is there. The call began before, so
+ * thread and stack of its entry are from there; func and entry stay. */
 static void put_before(struct slot *to, const struct slot *before)
 {
 	to->self += before->self;
@@ -213,7 +226,8 @@ static void put_before(struct slot *to, const struct slot *before)
 	to->is_carried = before->is_carried;
 }
 
-/* Does the slot know all that was before? */
+/* Does the slot know all that was before? If its earlier part has come, the
+ * slot takes it over, and the piece is freed. */
 static bool settle(struct slow *s, struct slot *slot)
 {
 	if (slot->piece == 0)
@@ -227,7 +241,8 @@ static bool settle(struct slow *s, struct slot *slot)
 	return true;
 }
 
-/* Both ends of the call are known. */
+/* Both ends of the call are known: count it with the times of all its parts,
+ * and free the piece. */
 static void end_whole(struct slow *s, uint32_t id)
 {
 	const struct piece p = *piece_of(s, id);
@@ -269,7 +284,9 @@ static bool end_piece(struct slow *s, struct slot *slot,
 	return true;
 }
 
-/* The earlier part has come: a slot as it was at the suspend. */
+/* The earlier part has come: a slot as it was at the suspend. If that slot is
+ * waiting for a part before it itself, the two later parts become one piece,
+ * and the call is counted when the earliest part comes. */
 static void join_piece(struct slow *s, struct slot *before, uint32_t id)
 {
 	struct piece *const p = piece_of(s, id);
@@ -296,7 +313,8 @@ static void join_piece(struct slow *s, struct slot *before, uint32_t id)
 	free_piece(s, id);
 }
 
-/* The earlier part will not come. */
+/* The earlier part will not come. What is known is taken for the whole call and
+ * marked as partial. */
 static void give_up(struct slow *s, uint32_t id)
 {
 	struct piece *const p = piece_of(s, id);
@@ -320,13 +338,15 @@ static struct wait *other_end(struct slow *s, const struct replay_event *e)
 	return w && w->is_used ? w : NULL;
 }
 
+/* Its place may be used for another pair. */
 static void free_wait(struct wait *w)
 {
 	mem_free(w->held);
 	*w = (struct wait){ 0 };
 }
 
-/* The event came first: wait for the other end. */
+/* The event came first: wait for the other end. What stood under the number is
+ * done with, because numbers are used again only then. */
 static struct wait *new_wait(struct slow *s, const struct replay_event *e,
 			     ticks tick, bool is_resume)
 {
@@ -374,7 +394,8 @@ static bool is_same(const struct stack_table *t, stack_id a, stack_id b)
 }
 
 /* Where the frames of the stack before are in the stack after; UINT32_MAX for
- * those that ended in between. The caller frees the array. */
+ * those that ended in between. The two may differ: native frames that a yield
+ * jumped over are in the first one only. The caller frees the array. */
 static uint32_t *align(const struct stack_table *t, stack_id before,
 		       stack_id after)
 {
@@ -409,6 +430,7 @@ static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 		s->list.found.unknown++;
 		return;
 	}
+	/* Closed again if its earlier part was added meanwhile. */
 	for (int whole = slot->piece == 0;; whole = 1) {
 		call = close_slot(slot, w->tick, end);
 		call.process = w->process;
@@ -428,8 +450,8 @@ static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 /* Of the topmost segment. */
 struct top { size_t base, depth; struct slot *slots; stack_id own; };
 
-/* The slots of the topmost coroutine's frames; own is for the caller to
- * fill. */
+/* The slots of the topmost coroutine's frames; own is for the caller to fill,
+ * as a stack costs more than most events are worth. */
 static struct top look_top(struct lane *l, const struct stream *st)
 {
 	struct top top = { .base = stream_top(st).base,
@@ -440,6 +462,7 @@ static struct top look_top(struct lane *l, const struct stream *st)
 	return top;
 }
 
+/* How many open calls of the topmost coroutine are followed. */
 static size_t count_wanted(const struct top *t)
 {
 	size_t n = 0;
@@ -449,7 +472,8 @@ static size_t count_wanted(const struct top *t)
 	return n;
 }
 
-/* Until its first suspension the frames below are those of its entry. */
+/* Until its first suspension the frames below are those of its entry, so this
+ * is the last moment to note them. With a piece, the entry was before. */
 static void carry(struct slow *s, struct slot *slot, const struct stream *st,
 		  size_t depth)
 {
@@ -459,7 +483,9 @@ static void carry(struct slow *s, struct slot *slot, const struct stream *st,
 	slot->is_carried = true;
 }
 
-/* The resume came first: w. */
+/* The resume came first: w. Calls that are in both stacks become one; a call
+ * that is only in the suspend's ended unseen; one that is only in the resume's
+ * has no earlier part. */
 static void meet_resume(struct slow *s, const struct top *t, struct wait *w,
 			const struct replay_event *e)
 {
@@ -520,7 +546,8 @@ static void suspend(void *ctx, const struct replay_event *e)
 	}
 }
 
-/* What is there now; nothing is known of what was before. */
+/* What is there now; nothing is known of what was before. A call is partial
+ * unless its suspend came, or can still come. */
 static void read_frames(struct slow *s, const struct top *t,
 			const struct replay_event *e)
 {
@@ -536,7 +563,8 @@ static void read_frames(struct slow *s, const struct top *t,
 	}
 }
 
-/* The suspend came first: w. */
+/* The suspend came first: w. The calls go on with the entry that the replay
+ * gives, which is later by the sleep. */
 static void meet_suspend(struct slow *s, const struct top *t, struct wait *w,
 			 const struct replay_event *e)
 {
@@ -635,6 +663,8 @@ static void enter(void *ctx, const struct replay_event *e)
 		.is_partial = e->why != REPLAY_SEEN };
 }
 
+/* How a call ended, from how its exit came about. A window that began anew
+ * (UNWIND_RESET) tells nothing of the call itself. */
 static enum slow_end end_of(const struct replay_event *e)
 {
 	switch (e->why) {
@@ -700,7 +730,8 @@ static struct slow_call closed(const struct slot *slot,
 	return call;
 }
 
-/* A call with a piece is counted now only if its earlier part has come. */
+/* A call with a piece is counted now only if its earlier part has come. Then
+ * the slot is whole, and what it becomes is read from it again. */
 static void leave(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
@@ -730,6 +761,8 @@ static void leave(void *ctx, const struct replay_event *e)
 
 /* ---- the end ---- */
 
+/* Coroutines that never ran again leave their calls open. After them come calls
+ * that have ended, but whose earlier part never came. */
 void slow_finish(struct slow *s)
 {
 	for (size_t i = 0; i < s->wait_room; i++) {

@@ -8,11 +8,13 @@
 #include "analyzer/watch/slow_list.h"
 
 struct slow;
+/* The options are copied; the arrays that they refer to are borrowed until
+ * slow_free. */
 struct slow *slow_new(const struct slow_options *);
 void slow_free(struct slow *);           /* NULL is allowed */
 
-/* For a replay; its context is the struct. Call slow_finish once after
- * replay_finish. */
+/* For a replay; its context is the struct slow. Call slow_finish once after
+ * replay_finish: it counts what was still waiting, and sorts. */
 extern const struct replay_sink slow_sink;
 void slow_finish(struct slow *);
 

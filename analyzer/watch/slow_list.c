@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* The time by which the call is sorted and limited. */
 static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 {
 	switch (s->options.key) {
@@ -25,7 +26,8 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Below 0: a comes first. Calls that differ are never equal. */
+/* Below 0: a comes first. Calls that differ are never equal: the result is the
+ * same in whatever order the streams were replayed, and with any limit. */
 static int compare(const struct slow_list *s, const struct slow_call *a,
 		   const struct slow_call *b)
 {
@@ -40,6 +42,7 @@ static int compare(const struct slow_list *s, const struct slow_call *a,
 	return 0;
 }
 
+/* Is the call in the time and on a thread that was asked for? */
 static bool is_chosen(const struct slow_list *s, const struct slow_call *c)
 {
 	const struct slow_options *const o = &s->options;
@@ -116,6 +119,7 @@ static void rise(struct slow_list *s, size_t i)
 void slow_list_put(struct slow_list *s, const struct slow_call *c)
 {
 	assert(slow_list_takes(s, c));
+	/* The new call is better than the worst one, which it replaces. */
 	if (s->options.top != 0 && s->best_count == s->options.top) {
 		s->best[0] = *c;
 		sink_down(s, 0);

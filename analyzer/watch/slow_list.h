@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+/* How a call ended. SLOW_CUT and SLOW_OPEN are no ends of its own: such calls
+ * may be kept, but they are in no sum. */
 enum slow_end {
 	SLOW_RETURNED,
 	SLOW_UNWOUND,       /* by a jump, an exception, an error, a tail call */
@@ -18,6 +20,8 @@ enum slow_end {
 	SLOW_OPEN,          /* open at the end */
 };
 
+/* A single call. Its end is at begin + total + suspended; all of these are
+ * ticks. */
 struct slow_call {
 	func_id func;
 	uint32_t process, thread; /* indices; the thread it began on */
@@ -33,8 +37,12 @@ struct slow_call {
 	                     * "[open before start]" */
 };
 
+/* The time by which calls are sorted and limited. SLOW_WALL is total +
+ * suspended. */
 enum slow_key { SLOW_TOTAL, SLOW_SELF, SLOW_WALL, SLOW_SUSPENDED };
 
+/* Which calls are looked at. All that are wanted, in the time and on the
+ * threads are counted; key, top and longer only say which of them are kept. */
 struct slow_options {
 	const uint8_t *wanted;   /* by func_id; borrowed */
 	size_t funcs;            /* ids from here on are not wanted */
@@ -47,7 +55,8 @@ struct slow_options {
 	size_t thread_count;
 };
 
-/* What was found. */
+/* What was found. All of it belongs to the struct slow. Without a call that
+ * ended, least and most are 0. */
 struct slow_found {
 	const struct slow_call *calls; /* by falling key, then by begin */
 	size_t count;
@@ -60,6 +69,8 @@ struct slow_found {
 	uint64_t unknown;        /* calls whose entry nobody saw: in no list */
 };
 
+/* Private to slow.c and slow_list.c. Without a limit, best is in no order until
+ * slow_list_sort. */
 struct slow_list {
 	struct slow_options options;
 	struct slow_found found;
@@ -67,9 +78,12 @@ struct slow_list {
 	                          * the least on top, if there is a limit */
 };
 
-/* Would the call be kept? */
+/* Would the call be kept? Looks at all fields but the stack, so that a stack is
+ * made for few calls only. The caller has checked that the function is
+ * wanted. */
 bool slow_list_takes(const struct slow_list *, const struct slow_call *);
-/* Count a call, kept or not. */
+/* Count a call, kept or not. To be called once for each call whose entry is
+ * known. */
 void slow_list_count(struct slow_list *, const struct slow_call *);
 /* Keep a call that slow_list_takes accepts; needs its stack. */
 void slow_list_put(struct slow_list *, const struct slow_call *);

@@ -1,4 +1,5 @@
-/* snapshot_groups.c - a hash map from stacks to how many there are.
+/* snapshot_groups.c - a hash map from stacks to how many there are, for one
+ * moment at a time.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshot_groups.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Stacks that are equal. order: how many groups came before it. */
 struct group {
 	struct snapshot_stack stack; /* frames are its own */
 	uint64_t count;
@@ -33,6 +35,8 @@ struct snapshot_groups *snapshot_groups_new(snapshot_groups_fn fn, void *ctx)
 	return f;
 }
 
+/* From the fields that is_equal compares. Equal hashes of different stacks are
+ * told apart by is_equal. */
 static uint64_t hash(const struct snapshot_stack *s)
 {
 	uint64_t h = (uint64_t)s->state << 1 | (uint64_t)s->is_thread;
@@ -48,6 +52,7 @@ static uint64_t hash(const struct snapshot_stack *s)
 	return h;
 }
 
+/* Whose stack it is, and since when, does not matter. */
 static bool is_equal(const struct snapshot_stack *a,
 		    const struct snapshot_stack *b)
 {
@@ -63,6 +68,7 @@ static bool is_equal(const struct snapshot_stack *a,
 	return true;
 }
 
+/* By falling count, then as they came. */
 static int compare(const void *a, const void *b)
 {
 	const struct group *const x = a, *const y = b;
@@ -72,6 +78,7 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Give the groups of the moment to the caller, and forget them. */
 static void flush(struct snapshot_groups *f)
 {
 	if (f->count > 0)
@@ -84,6 +91,7 @@ static void flush(struct snapshot_groups *f)
 	map_clear(f->known);
 }
 
+/* The first stack of its kind at this moment. */
 static void add_group(struct snapshot_groups *f, const struct snapshot_stack *s)
 {
 	struct snapshot_frame *const frames =

@@ -5,6 +5,8 @@
 
 #include "analyzer/watch/snapshots.h"
 
+/* Gets the first of the equal stacks, and how many there are. The stack is
+ * valid during the call. */
 typedef void (*snapshot_groups_fn)(void *ctx, const struct snapshot_stack *,
 				   uint64_t count);
 
@@ -13,7 +15,8 @@ typedef void (*snapshot_groups_fn)(void *ctx, const struct snapshot_stack *,
  * the most frequent stacks first, equally frequent ones as they came. */
 struct snapshot_groups;
 struct snapshot_groups *snapshot_groups_new(snapshot_groups_fn, void *ctx);
-/* The frames are copied. */
+/* Count a stack. The frames are copied. Stacks of one moment must come
+ * together, as snapshots_each gives them. */
 void snapshot_groups_add(struct snapshot_groups *,
 			 const struct snapshot_stack *);
 /* Call fn for the last moment, and free. */

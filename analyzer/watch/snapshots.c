@@ -1,5 +1,10 @@
 /* snapshots.c - looks at the stacks of a replay when one of the moments passes,
- * keeps what coroutines were suspended in, and tells it moment by moment.
+ * keeps what coroutines were suspended in, and tells it moment by moment. Must
+ * not know how a stack is printed.
+ *
+ * During the replay it collects looks (a stream at a moment) and rests (a
+ * coroutine off every thread, from a tick to a tick). At the end it adds what
+ * follows from missing events, and sorts both by time.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots.h"
 #include "analyzer/base/map.h"
@@ -44,6 +49,7 @@ struct watched {                 /* a stream */
 	size_t old_count, old_room;
 };
 
+/* REST_OPEN: one end of it is known. REST_FREE: to be used again. */
 enum rest_state { REST_WHOLE, REST_OPEN, REST_FREE };
 
 /* A coroutine off every thread, from (included) to `to` (excluded). */
@@ -55,6 +61,7 @@ struct rest {
 	ticks from, to;          /* UINT64_MAX: not known yet */
 };
 
+/* A coroutine; found by its process and serial in co_of. */
 struct known_co {
 	uint32_t process;
 	bool on_thread;          /* its latest event is a resume */
@@ -63,11 +70,14 @@ struct known_co {
 	                          * UINT64_MAX: none; latest event */
 };
 
+/* The first and last tick of a process' chunks, of all its threads. */
 struct known_process {
 	ticks first, last;
 	ticks missing;           /* up to here, records are missing */
 };
 
+/* The looks, rests and stacks are for the end; the rest says how streams and
+ * coroutines stand now. */
 struct snapshots {
 	const ticks *at;
 	size_t count;
@@ -150,7 +160,8 @@ static struct watched *watched(struct snapshots *m, const struct stream *st)
 	return w;
 }
 
-/* The stream's look at a moment. It replaces an earlier one. */
+/* The stream's look at a moment. It replaces an earlier one of the same moment:
+ * the last state at a tick counts. Valid until the next one is made. */
 static struct look *look_at(struct snapshots *m, struct watched *w,
 			    size_t moment)
 {
@@ -180,6 +191,7 @@ static size_t add_seams(const struct stream *st, struct seam **seams,
 	return *count - first;
 }
 
+/* The whole stack, as an id in the table of all looks. */
 static stack_id whole(struct snapshots *m, const struct stream *st)
 {
 	return stream_stack(st, 0, stream_depth(st), m->stacks, 0);
@@ -200,7 +212,8 @@ static void look(struct snapshots *m, struct watched *w,
 	l->old = (uint32_t)w->old_count;
 }
 
-/* Look at each moment that passes. */
+/* Look at each moment that passes. One at `to` is not over: records of the same
+ * tick may follow. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct snapshots *const m = ctx;
@@ -212,7 +225,8 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 		look(m, w, st, w->next);
 }
 
-/* Nothing is recorded between the stream's last chunk and this one. */
+/* Nothing is recorded between the stream's last chunk and this one. After
+ * CHUNK_LAST recording was off; otherwise chunks are missing. */
 static void skip(struct snapshots *m, struct watched *w, ticks to)
 {
 	const enum snapshot_state state = w->is_over ? SNAPSHOT_OFF :
@@ -225,7 +239,8 @@ static void skip(struct snapshots *m, struct watched *w, ticks to)
 			look_at(m, w, i)->state = state;
 }
 
-/* Processes are in the order of the session's. */
+/* What is known of a process, by its index in the session; made when it is
+ * first asked for. */
 static struct known_process *process(struct snapshots *m, uint32_t i)
 {
 	if (i < m->process_count)
@@ -304,6 +319,8 @@ static void enter(void *ctx, const struct replay_event *e)
 
 /* ---- coroutines off every thread ---- */
 
+/* The coroutine's index; made when it is first asked for. The first event may
+ * be any. */
 static uint32_t find_co(struct snapshots *m, const struct replay_event *e)
 {
 	uint32_t *const id = map_put(m->co_of, e->process, e->coroutine);
@@ -318,7 +335,8 @@ static uint32_t find_co(struct snapshots *m, const struct replay_event *e)
 	return *id - 1;
 }
 
-/* Events of a coroutine come from several threads; the latest decides. */
+/* Events of a coroutine come from several threads in any order; the latest
+ * decides. */
 static void happened(struct known_co *c, ticks tick, bool on_thread)
 {
 	if (tick < c->last)
@@ -364,7 +382,8 @@ static void begin_rest(struct snapshots *m, const struct replay_event *e,
 	m->rest_of[e->pair] = i;
 }
 
-/* Both ends are known: keep it if a moment lies between. */
+/* Both ends are known: keep it if a moment lies between. Most rests are free
+ * again at once, so memory grows with the moments and not with the switches. */
 static void settle(struct snapshots *m, struct rest *r)
 {
 	const size_t at = moment_from(m, r->from);
@@ -525,6 +544,8 @@ static void close_stream(struct snapshots *m, uint32_t i)
 			add_look(m, i, k, SNAPSHOT_LAST);
 }
 
+/* Rests that close_co adds are whole: only those that were there before need to
+ * be closed. */
 static void close_all(struct snapshots *m)
 {
 	const size_t rests = m->rest_count;
@@ -538,6 +559,7 @@ static void close_all(struct snapshots *m)
 		close_stream(m, (uint32_t)i);
 }
 
+/* What telling needs. frames is put together anew for each stack. */
 struct teller {
 	struct snapshots *m;
 	const struct func_table *funcs;
@@ -594,7 +616,8 @@ static void add_stack(struct teller *t, stack_id id, uint64_t coroutine,
 }
 
 /* Append calls that turned out later to have been open below. The one that
- * ended last is the outermost. */
+ * ended last is the outermost; those that ended before the look are left out.
+ * If no call ever showed itself, one frame stands for what is not known. */
 static void add_old(struct teller *t, const struct look *l)
 {
 	const struct watched *const w = &t->m->watched[l->stream];
@@ -635,6 +658,7 @@ static uint64_t add_look_frames(struct teller *t, const struct look *l)
 	return l->seams > 0 ? seams[l->seams - 1].serial : 0;
 }
 
+/* Is frame i a function of one of two kinds? Frames left out are of none. */
 static bool is_kind(const struct teller *t, size_t i, enum func_kind a,
 		   enum func_kind b)
 {
@@ -660,7 +684,8 @@ static void tell(struct teller *t, struct snapshot_stack *s)
 	t->count = 0;
 }
 
-/* The coroutines on a thread are not told of again. */
+/* The coroutines on a thread are not told of again. That is needed only where
+ * some rests are unknown: known ones cannot overlap. */
 static void see(struct teller *t, uint32_t process, const struct look *l)
 {
 	if (t->has_unknown)
@@ -669,8 +694,8 @@ static void see(struct teller *t, uint32_t process, const struct look *l)
 				 t->m->seams[l->seam + k].serial) = 1;
 }
 
-/* Tell the looks of one thread, from i on; returns where the next thread's
- * begin. */
+/* Tell the looks of one thread, from i on, as one stack: its handlers' frames
+ * come on top. Returns where the next thread's begin. */
 static size_t tell_thread(struct teller *t, size_t i, size_t end)
 {
 	const struct look *const l = &t->m->looks[i];

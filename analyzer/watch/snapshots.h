@@ -18,6 +18,7 @@ enum snapshot_state {
 	SNAPSHOT_NEW,       /* a coroutine that did not run yet */
 };
 
+/* An open call, or frames that were left out. */
 struct snapshot_frame {
 	func_id func;            /* 0: frames left out, or none that is known:
 	                          * "[open before start]" */
@@ -29,6 +30,7 @@ struct snapshot_frame {
 /* A native frame with a Lua frame directly on top of it. */
 enum { SNAPSHOT_ENTERS_LUA = 256 };
 
+/* The stack of one thread, or of one coroutine that is on no thread. */
 struct snapshot_stack {
 	size_t moment;           /* index */
 	enum snapshot_state state;
@@ -42,7 +44,8 @@ struct snapshot_stack {
 };
 
 /* Calls are open at a moment if all records up to it, including those of its
- * own tick, leave them open. The moments are borrowed; they must rise. */
+ * own tick, leave them open. The moments are ticks; they are borrowed until
+ * snapshots_free, and they must rise. */
 struct snapshots;
 struct snapshots *snapshots_new(const ticks *at, size_t count);
 void snapshots_free(struct snapshots *);
