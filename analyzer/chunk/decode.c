@@ -1,5 +1,6 @@
 /* decode.c - the checks that a chunk must pass, and how its items are read. A
- * chunk that fails any check is refused whole.
+ * chunk that fails any check is refused whole: a wrong word casts doubt on all
+ * others. Readers below trust what the checks above have found.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/chunk/decode.h"
 #include "analyzer/base/err.h"
@@ -25,6 +26,7 @@ struct found {
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
 };
 
+/* i must be below the number of bits in the set. */
 static bool is_in(const uint64_t *set, uint64_t i)
 {
 	return set[i / 64] >> (i % 64) & 1;
@@ -50,7 +52,8 @@ uint64_t decode_checksum(const uint64_t *words, size_t n)
 	return XXH3_64bits_digest(&state);
 }
 
-/* Do the sizes agree with one another and with the words there are? */
+/* Do the sizes agree with one another and with the words there are? That comes
+ * first: all other checks, and the checksum, rely on them. */
 static int check_sizes(const struct chunk_header *h, size_t n)
 {
 	const uint64_t sum = (uint64_t)CHUNK_HEADER_WORDS + h->records +
@@ -73,7 +76,7 @@ static int check_sizes(const struct chunk_header *h, size_t n)
 	return 0;
 }
 
-/* Needs checked sizes. */
+/* The other fields of the header. Needs checked sizes. */
 static int check_header(const struct chunk_header *h)
 {
 	if (h->level > MAX_LEVEL)
@@ -89,7 +92,8 @@ static int check_header(const struct chunk_header *h)
 
 /* ---- items ---- */
 
-/* Check n open-frame words of a stack. */
+/* Check n open-frame words of a stack. A frame is an OPERAND; 0 frames left out
+ * would be a frame that stands for nothing. */
 static int check_frames(const struct chunk *c, const uint64_t *frame,
 			size_t n)
 {
@@ -152,6 +156,7 @@ static int check_stack(const struct chunk *c, const uint64_t *item,
 	return 0;
 }
 
+/* Each number means one module, and it fits into a word of the dictionary. */
 static int check_module(const uint64_t *item, struct found *f)
 {
 	if (item[1] >= DICT_MAX_MODULES)
@@ -166,6 +171,8 @@ static int check_module(const uint64_t *item, struct found *f)
 	return 0;
 }
 
+/* The pairs may overlap or lie outside the first one: whoever uses them cuts
+ * them. */
 static int check_offcpu(const uint64_t *item, size_t n)
 {
 	for (size_t i = 1; i + 1 < n; i += 2)
@@ -239,6 +246,8 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 	}
 }
 
+/* Items of unknown types are allowed, if their sizes are right: a later format
+ * may add some. */
 static int check_items(const struct chunk *c, struct found *f)
 {
 	for (size_t at = 0; at < c->header.items; ) {
@@ -286,6 +295,7 @@ size_t decode_record_words(const struct chunk *c, size_t i)
 	return i - first;
 }
 
+/* The stack follows the three operands that each RESUME has. */
 static int check_resume(const struct chunk *c, size_t i, size_t n)
 {
 	const uint64_t frames = rec_value(c->records[i + 3]);
@@ -299,6 +309,8 @@ static int check_resume(const struct chunk *c, size_t i, size_t n)
 	return check_frames(c, c->records + i + 4, (size_t)frames);
 }
 
+/* Is the record's function an index into the dictionary? In other kinds the
+ * field holds flags or a reason. */
 static bool has_func(enum rec_kind kind)
 {
 	return kind == REC_ENTER || kind == REC_LEAVE || kind == REC_LEAF ||
@@ -408,6 +420,7 @@ int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
 
 /* ---- reading ---- */
 
+/* Describe the item whose head word this is. */
 static void set_item(const uint64_t *word, struct chunk_item *item)
 {
 	item->word = word;
@@ -450,7 +463,7 @@ static const uint64_t *get_string(const uint64_t *word, struct chunk_string *s)
 	return word + string_words(s->stored);
 }
 
-/* The three words hold, byte by byte: the length, the build-id, zeros. */
+/* The words from 4 on hold, byte by byte: the length, the build-id, zeros. */
 void decode_module(const struct chunk_item *item, struct chunk_module *m)
 {
 	const uint8_t *const id = (const uint8_t *)(item->word + 4);
@@ -464,6 +477,7 @@ void decode_module(const struct chunk_item *item, struct chunk_module *m)
 	get_string(item->word + 4 + BUILD_ID_WORDS, &m->path);
 }
 
+/* The ordinal is behind the strings; the word may be missing. */
 void decode_lua(const struct chunk_item *item, struct chunk_lua *l)
 {
 	const uint64_t *const ordinal =
@@ -504,6 +518,7 @@ uint32_t decode_process(const struct chunk_item *item,
 	return (uint32_t)item->word[1];
 }
 
+/* The fiber is a word that was added later: it may not be there. */
 void decode_vm(const struct chunk_item *item, struct chunk_vm *vm)
 {
 	vm->serial = item->word[1];

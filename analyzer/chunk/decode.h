@@ -32,16 +32,19 @@ struct chunk {
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
 };
 
-/* Check n words and describe them in the struct. Returns 0, or -1 with the
- * cause in the chain (err.h). */
+/* Check n words and describe them in the struct, which then borrows them: they
+ * must neither move nor change while it is used. Returns 0, or -1 with the
+ * cause in the chain (err.h); then the struct is not to be used. */
 int decode_chunk(struct chunk *, const uint64_t *words, size_t n);
 
-/* The checksum that words[31] should hold. Needs n >= 32. */
+/* The checksum that words[31] should hold: XXH3 of all words, with that one
+ * taken as 0. Needs n >= 32. */
 uint64_t decode_checksum(const uint64_t *words, size_t n);
 
 /* ---- records ---- */
 
-/* Number of words of the record at index i, its operands included. */
+/* Number of words of the record at index i, its operands included. Operands of
+ * a later format, which this reader does not know, count too. */
 size_t decode_record_words(const struct chunk *, size_t i);
 
 /* Ticks from the end of the record before to what this record tells: the entry
@@ -76,7 +79,8 @@ struct chunk_string {
 	uint64_t length, hash;   /* of the whole string */
 };
 
-/* The bytes with a NUL after them; returns out. */
+/* The stored bytes with a NUL after them; returns out. A NUL among them ends
+ * the text early for a reader of C strings. */
 const char *decode_text(const struct chunk_string *,
 			char out[CHUNK_STRING_MAX + 1]);
 
@@ -96,7 +100,11 @@ void decode_dict_item(const struct chunk *, uint64_t dict,
 
 /* The fields of an item. Each of these needs an item of its type. */
 
+/* ITEM_MODULE. bias and size are bytes: what the loader added to the addresses
+ * in the file, and how much is mapped. build_id and path point into the
+ * chunk. */
 struct chunk_module {
+	/* Below DICT_MAX_MODULES, as the dictionary of this chunk calls it. */
 	uint32_t number;
 	uint64_t bias, size;
 	const uint8_t *build_id;
@@ -105,6 +113,7 @@ struct chunk_module {
 };
 void decode_module(const struct chunk_item *, struct chunk_module *);
 
+/* ITEM_LUA. The strings point into the chunk. */
 struct chunk_lua {
 	uint32_t line, last_line;
 	uint32_t ordinal;        /* see ITEM_LUA; 0 if not known */
@@ -114,17 +123,20 @@ void decode_lua(const struct chunk_item *, struct chunk_lua *);
 
 /* ITEM_NAME */
 void decode_name(const struct chunk_item *, struct chunk_string *);
-/* ITEM_HINT; returns the dictionary index. */
+/* ITEM_HINT, the name that Lua code uses for a C function; returns the
+ * dictionary index of that function. */
 uint32_t decode_hint(const struct chunk_item *, struct chunk_string *);
 /* ITEM_UNTOLD_RETURN; returns the dictionary index. */
 uint32_t decode_untold_return(const struct chunk_item *);
 /* ITEM_LABEL, ITEM_NOTE */
 void decode_pair(const struct chunk_item *, struct chunk_string *key,
 		 struct chunk_string *value);
-/* ITEM_PROCESS; returns the parent's serial. */
+/* ITEM_PROCESS, the path of its program; returns the parent's serial. */
 uint32_t decode_process(const struct chunk_item *, struct chunk_string *path);
 
-/* fiber: the native coroutine that the VM belongs to; 0: none. */
+/* ITEM_VM. serial: of the VM; address: of its main lua_State; fiber: the native
+ * coroutine that the VM belongs to, 0: none; abi and flags as in
+ * tracepoints/chunk.h. */
 struct chunk_vm { uint64_t serial, address, fiber; uint32_t abi, flags; };
 void decode_vm(const struct chunk_item *, struct chunk_vm *);
 

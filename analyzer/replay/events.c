@@ -1,5 +1,6 @@
 /* events.c - the event form: both ends of every call, each once, also of frames
- * that a coroutine carries from one thread to another.
+ * that a coroutine carries from one thread to another. Changes no stack;
+ * without a sink nothing here is called but replay_emit_pair.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
@@ -20,6 +21,7 @@ static struct replay_event event(const struct replay *r,
 		.in = replay_top(st)->serial, .stream = st };
 }
 
+/* depth: open frames below the call, over all segments. */
 static void emit_enter(struct replay *r, struct replay_event *e, func_id func,
 		       size_t depth, enum replay_why why)
 {
@@ -135,11 +137,13 @@ static struct parked *take_parked(struct replay *r, uint32_t co, ticks tick,
 	return p;
 }
 
+/* The pair's number in events; 0 is no pair. */
 static uint32_t number_of(const struct replay *r, const struct parked *p)
 {
 	return (uint32_t)(p - r->parked) + 1;
 }
 
+/* The number may be used again from here on. */
 static void free_parked(struct replay *r, struct parked *p)
 {
 	mem_free(p->func);
@@ -147,6 +151,7 @@ static void free_parked(struct replay *r, struct parked *p)
 	r->parked_free = number_of(r, p);
 }
 
+/* Its contents are for the caller to set. */
 static struct parked *new_parked(struct replay *r)
 {
 	struct parked *p;
@@ -192,7 +197,8 @@ static uint32_t park(struct replay *r, const struct stream *st, ticks tick,
 }
 
 /* A frame that the suspend had and the resume has not was left in between; one
- * that only the resume has was entered unseen. before, after: the two stacks,
+ * that only the resume has was entered unseen. Frames are told apart by their
+ * functions alone, from the outside in. before, after: the two stacks,
  * outermost first. */
 static void reconcile(struct replay *r, struct stream *st,
 		      const func_id *before, size_t n, const func_id *after,
@@ -239,6 +245,7 @@ static struct replay_event switch_event(const struct replay *r,
 	return e;
 }
 
+/* The sink sees the resume first, then what ended or began meanwhile. */
 void replay_emit_resume(struct replay *r, struct stream *st, uint64_t slept,
 			uint32_t flags)
 {
@@ -257,6 +264,8 @@ void replay_emit_resume(struct replay *r, struct stream *st, uint64_t slept,
 		settle(r, st, p);
 }
 
+/* What ended or began meanwhile comes before the suspend, while the coroutine
+ * is on the stack. */
 void replay_emit_suspend(struct replay *r, struct stream *st, uint32_t flags)
 {
 	struct replay_event e = switch_event(r, st);

@@ -1,5 +1,6 @@
 /* handler.c - signal handlers that interrupted a hook: which call of the level
- * below was open at that moment.
+ * below was open at that moment. The level below is replayed step by step up to
+ * each such moment, since its stack is known only then.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
@@ -70,6 +71,7 @@ static struct place open_call(const struct below *b, ticks at)
 	return leaf ? (struct place){ st->tree, leaf } : here;
 }
 
+/* room is the caller's: the places of one chunk are found in one go. */
 static void add_place(struct waiting *w, size_t *room, struct place place)
 {
 	*vec_add(&w->place, room, &w->places) = place;

@@ -1,5 +1,9 @@
 /* identities.c - which process, thread, coroutine, VM and function of the
  * session a chunk's numbers stand for; and what its items tell about them.
+ * Knows no stacks.
+ *
+ * Serials are unique in a process or recording. The maps turn them into indices
+ * of the session + 1, where 0 means that nothing is known yet.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
@@ -23,6 +27,8 @@ static uint32_t find_process(struct replay *r, const struct chunk_header *h)
 	return *id - 1;
 }
 
+/* A thread may change its name: the latest one in the order of the chunks
+ * stays. Each thread has a root in the tree from the beginning. */
 uint32_t replay_identities_thread(struct replay *r,
 				  const struct chunk_header *h)
 {
@@ -124,6 +130,7 @@ static void set_process(struct replay *r, uint32_t process,
 				     path.stored);
 }
 
+/* Numbers of modules hold in one chunk only. */
 static void add_module(struct replay *r, const struct chunk_item *item)
 {
 	struct chunk_module m;
@@ -216,6 +223,8 @@ static void add_hint(struct replay *r, const struct chunk_item *item)
 
 /* ---- notes and labels ---- */
 
+/* So many are kept. Each new one is compared with all others, so their number
+ * must be bounded. */
 enum { MAX_NOTES = 4096, MAX_LABELS = 256 };
 
 /* The same note may come in several chunks; it is kept once. */
@@ -280,7 +289,9 @@ void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 
 /* ---- items of a chunk ---- */
 
-/* The dictionary needs the modules; hints need the dictionary. */
+/* The dictionary needs the modules; hints need the dictionary. That is why the
+ * items are gone through twice. Edges are those of the last chunk of level
+ * 0. */
 void replay_identities_items(struct replay *r, const struct chunk *chunk,
 			     uint32_t thread)
 {

@@ -1,5 +1,11 @@
 /* replay.c - chunks in the order of their streams: which waits for which,
- * whether a chunk continues the one before, and what is counted of it.
+ * whether a chunk continues the one before, and what is counted of it. What the
+ * records in a chunk do is in run.c, switch.c and stack.c.
+ *
+ * The way of a chunk: replay_chunk finds its stream and lets it wait if
+ * handlers may have interrupted it; run_chunk takes its items, decides whether
+ * it is contiguous, takes over or compares its stack, and runs its records;
+ * end_chunk settles its times.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/replay_private.h"
@@ -180,7 +186,8 @@ static void count_gap(struct session *s, const struct stream *st,
 	session_add_gap(s, &g);
 }
 
-/* Headers count what was lost since the stream began. */
+/* Headers count what was lost since the stream began. The thread's sum is over
+ * its levels, so only what is new is added. */
 static void count_lost(struct thread *t, struct stream *st,
 		       const struct chunk_header *h)
 {
@@ -299,7 +306,8 @@ static void add_waiting(struct replay *r, struct stream *st,
 static void run_chunk(struct replay *, struct stream *, const struct chunk *,
 		      const struct waiting *);
 
-/* Replay the handlers' chunks that interrupted chunks up to this number. */
+/* Replay the handlers' chunks that interrupted chunks up to this number. upper:
+ * the level above; NULL: there is none. */
 static void run_handlers(struct replay *r, struct stream *upper,
 			uint64_t number)
 {
@@ -312,7 +320,10 @@ static void run_handlers(struct replay *r, struct stream *upper,
 	}
 }
 
-/* w: how it waited, or NULL; says where a handler's chunk hangs. */
+/* w: how it waited, or NULL; says where a handler's chunk hangs. The order
+ * matters: handlers of earlier chunks come before the stack changes, items
+ * before anything that needs a function, and handlers of this chunk after its
+ * end. */
 static void run_chunk(struct replay *r, struct stream *st,
 		      const struct chunk *chunk, const struct waiting *w)
 {
@@ -352,7 +363,7 @@ static void run_chunk(struct replay *r, struct stream *st,
 
 /* ---- invariants ---- */
 
-/* See struct stream. */
+/* Do the invariants hold that stand at struct stream? */
 static bool stack_valid(const struct stream *st)
 {
 	if (st->room == 0)
@@ -427,7 +438,8 @@ static void take_plain(struct replay *r, struct stream *st,
 		 st->interrupted ? HOLD_INTERRUPTED : HOLD);
 }
 
-/* A handler's chunk waits for the one it interrupted, unless that is over. */
+/* A handler's chunk waits for the one it interrupted, unless that is over. What
+ * comes too late, or does not fit, is replayed without a place. */
 static void take_handler(struct replay *r, struct stream *st,
 			 const struct chunk *chunk)
 {

@@ -1,11 +1,14 @@
 /* run.c - the loop over a chunk's records. Calls that nest take about 10 ns
- * each.
+ * each: their part keeps its state in a cursor and calls no function outside.
+ * All other records are rare; they go through run_record, for which the stream
+ * is up to date.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
 /* ---- records other than calls that nest ---- */
 
-/* n of the frames that were left out here have ended. */
+/* n of the frames that were left out here have ended. Their number is in the
+ * entry (ENTRY_UNKNOWN - n), so a sum makes it smaller. */
 static void take_omitted(struct stream *st, uint64_t n)
 {
 	struct frame *const f = &st->frame[st->depth - 1];
@@ -39,7 +42,8 @@ static void unwind(struct replay *r, struct stream *st, const uint64_t *record)
 		replay_unnested(r, st);
 }
 
-/* A LEAVE that does not belong to the innermost call. */
+/* A LEAVE that does not belong to the innermost call. It may belong to one of
+ * the frames that were left out; otherwise it contradicts the stack. */
 static void odd_leave(struct replay *r, struct stream *st, func_id func)
 {
 	if (st->depth > replay_top(st)->base &&
@@ -183,6 +187,7 @@ HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
 		add_child(st, c, func, flags);
 }
 
+/* A call begins. Its node counts it at once, also if its end is never seen. */
 HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 	       func_id func, const bool full)
 {
@@ -266,7 +271,8 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	c->calls++;
 }
 
-/* Anything but a call that nests. */
+/* Anything but a call that nests. The stream is brought up to date for it, and
+ * read again afterwards. */
 static void slow(struct replay *r, struct stream *st, struct cursor *c,
 		 const uint64_t *record)
 {
@@ -275,6 +281,7 @@ static void slow(struct replay *r, struct stream *st, struct cursor *c,
 	load(c, st);
 }
 
+/* A record of one of the kinds ENTER, LEAVE and LEAF. */
 HOT void call(struct replay *r, struct stream *st, struct cursor *c,
 	      const uint64_t *record, const bool full)
 {
@@ -292,7 +299,8 @@ HOT void call(struct replay *r, struct stream *st, struct cursor *c,
 		slow(r, st, c, record);
 }
 
-/* Inlined twice, see above. */
+/* The loop itself. Inlined twice, see `full` above: once with it and once
+ * without. */
 HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
 	       size_t from, size_t to, const bool full)
 {

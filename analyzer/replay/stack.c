@@ -1,5 +1,6 @@
 /* stack.c - a stream's stack beyond plain calls: taken over from a chunk's open
- * stacks, compared with them, closed; what it hangs on; how others see it.
+ * stacks, compared with them, closed; what it hangs on; how others see it. Must
+ * not know in which order chunks come.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
@@ -51,7 +52,7 @@ void replay_stack_body(struct replay *r, struct stream *st, func_id func)
 	r->co_kept[co - 1].body_at = st->now;
 }
 
-/* Stands for n frames that were left out. */
+/* Stands for n frames that were left out; one function for each n. */
 static func_id omitted_func(struct replay *r, uint64_t n)
 {
 	char name[48];
@@ -129,7 +130,9 @@ static void adopt(struct replay *r, struct stream *st,
 	}
 }
 
-/* Are the frames the same? Frames left out on either side stand for any. */
+/* Are the frames the same? Frames left out on either side stand for any, but
+ * their number must be right. a and b count how much of a group of them is used
+ * up already. */
 static bool same_frames(const struct replay *r, const struct frame *ours,
 		       size_t n, const uint64_t *word, size_t k)
 {
@@ -154,6 +157,7 @@ static bool same_frames(const struct replay *r, const struct frame *ours,
 	return i == n && j == k;
 }
 
+/* A chunk without a stack says that nothing is open. */
 bool replay_stack_same(const struct replay *r, const struct stream *st,
 		      const struct chunk *chunk)
 {
@@ -259,6 +263,7 @@ bool replay_window_leave_old(struct stream *st, func_id func)
 	return true;
 }
 
+/* Did nothing happen below that root? */
 static bool is_blank(const struct cct *t, node_id root)
 {
 	return t->nodes[root].child == 0 && t->nodes[root].self == 0;

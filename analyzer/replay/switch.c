@@ -1,5 +1,6 @@
 /* switch.c - coroutines: created, put on top of a thread's stack, taken off
- * again; and their stacks, kept meanwhile within the chunk.
+ * again; and their stacks, kept meanwhile within the chunk. A resume in a later
+ * chunk, or on another thread, brings its stack with it (RESUME_STACK).
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
@@ -8,6 +9,7 @@
 /* Interpreters allow about 200 coroutines that resume one another. */
 enum { MAX_SEGMENTS = 4096 };
 
+/* co: index + 1. Valid until a coroutine is added. */
 static struct coroutine *coroutine(struct replay *r, uint32_t co)
 {
 	return &r->session->coroutines[co - 1];
@@ -60,7 +62,8 @@ static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
 		(struct segment){ serial, co, st->depth, st->now };
 }
 
-/* An entry plus a sleep, if that is still a tick. */
+/* An entry plus a sleep, if that is still a tick; values from ENTRY_NONE on
+ * mean something else. */
 static ticks later(ticks entry, uint64_t slept)
 {
 	return slept < ENTRY_NONE - entry ? entry + slept : ENTRY_UNKNOWN;
@@ -98,7 +101,8 @@ static void restore(struct replay *r, struct stream *st,
 	st->depth += k->count;
 }
 
-/* Is this coroutine on the stack? */
+/* Is this coroutine on the stack? Segment 0 is the thread's own and does not
+ * count. */
 static bool is_on(const struct stream *st, uint64_t serial)
 {
 	for (size_t i = st->segments - 1; i > 0; i--)
@@ -150,7 +154,9 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 		replay_emit_resume(r, st, slept, flags);
 }
 
-/* Room to keep n frames of a coroutine; that it had in this chunk is reused. */
+/* Room to keep n frames of a coroutine; that it had in this chunk is reused. It
+ * is twice as much as needed, so that a coroutine whose stack grows slowly is
+ * not given a new place each time. */
 static struct kept *new_kept(struct replay *r, uint32_t co, size_t n)
 {
 	struct co_kept *const c = &r->co_kept[co - 1];
@@ -184,6 +190,7 @@ static void keep(struct replay *r, const struct stream *st)
 	r->co_kept[top->co - 1].chunk = r->chunk;
 }
 
+/* reason: one of the SUSPEND_ reasons, without other flags. */
 static enum coroutine_state state_after(uint32_t reason)
 {
 	return reason == SUSPEND_RETURN ? COROUTINE_RETURNED :
@@ -191,7 +198,9 @@ static enum coroutine_state state_after(uint32_t reason)
 	       COROUTINE_SUSPENDED;
 }
 
-/* The topmost coroutine leaves the thread. */
+/* The topmost coroutine leaves the thread. After a return or an error it has no
+ * frames left; otherwise they are kept for its resume. The sink is told while
+ * they are still on the stack. */
 static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 {
 	const struct segment *const top = replay_top(st);
@@ -215,6 +224,8 @@ static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 	st->segments--;
 }
 
+/* Coroutines above the one that is suspended cannot have gone on: the records
+ * contradict the stack. */
 void replay_switch_suspend(struct replay *r, struct stream *st,
 			   const uint64_t *record)
 {

@@ -1,9 +1,10 @@
 /* time.c - what passing time counts as: on or off the CPU, inside or outside of
  * the time that is asked for. This changes at edges, which are far apart:
- * records look only at the next one.
+ * records look only at the next one. Knows no kinds of records.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 
+/* Edges rise: one that comes too early is moved to the one before. */
 void replay_time_add_edge(struct replay *r, ticks at, enum cpu_state cpu)
 {
 	if (r->edge_count > 0 && at < r->edge[r->edge_count - 1].at)
@@ -52,6 +53,8 @@ static void take_cpu(struct replay *r, struct stream *st, node_id node,
 	of->unknown -= cpu.unknown < of->unknown ? cpu.unknown : of->unknown;
 }
 
+/* The time goes from the interrupted call to the handler, and if the call has
+ * less self time, from its callers. */
 void replay_time_settle(struct replay *r, struct stream *st)
 {
 	struct cct *const t = st->tree;
@@ -99,7 +102,9 @@ static void change_sides(struct replay *r, struct stream *st, bool outside)
 	st->outside = outside;
 }
 
-/* An edge was reached, or a chunk begins: what holds from now on? */
+/* An edge was reached, or a chunk begins: what holds from now on, and until
+ * when? Unless the thread is on the CPU, each record takes the long way (until
+ * is 0), because its time must also be counted as off the CPU or unknown. */
 static void renew(struct replay *r, struct stream *st)
 {
 	const ticks from = r->want.from, to = r->want.to;
@@ -157,6 +162,7 @@ static void spend(struct stream *st, ticks span)
 		st->tree->cpu[here].unknown += span;
 }
 
+/* The time is cut at each edge in it. */
 void replay_time_pass(struct replay *r, struct stream *st, ticks gap)
 {
 	while (st->edge - st->now <= gap) {
@@ -169,6 +175,8 @@ void replay_time_pass(struct replay *r, struct stream *st, ticks gap)
 	spend(st, gap);
 }
 
+/* Sleep inside the time that is asked for belongs to the inside, even if the
+ * resume itself is outside. */
 void replay_time_slept(struct replay *r, struct stream *st, ticks slept)
 {
 	node_id here = st->frame[st->depth - 1].node;
