@@ -1,6 +1,10 @@
 /* diff.c - takes a change of time apart. A function that is called more often
  * is charged with all that it calls; one that costs more a call is charged with
- * its own code only. So every nanosecond is attributed once.
+ * its own code only. So every nanosecond is attributed once. With c calls at p
+ * each, before and after:
+ *   c1 p1 - c0 p0 = (c1 - c0) p0 + c1 (p1 - p0)
+ * The first part is that of the calls (weigh_edge), at the old price; the
+ * second is that of the price (add_cost), for the new number of calls.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/diff.h"
 
@@ -12,12 +16,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rows that add less than this share of the whole are not even tested. */
+/* Rows that add less than this share of the whole are not even tested: each
+ * test makes the correction for chance stricter for all others. */
 #define LEAST (1.0 / 5000)
 
 /* A function on one side, over all its sessions. Times are ns. */
 struct figures {
 	uint64_t calls, outer;   /* outer: calls while it was not open yet */
+	/* off: of self, off the CPU; sleep: suspended as the innermost frame */
 	uint64_t self, off, sleep;
 	uint64_t total;          /* of the outer calls */
 };
@@ -27,12 +33,12 @@ struct edge {
 	uint32_t caller, func;
 	bool is_again;           /* func is open already: direct or indirect
 	                          * recursion */
-	uint64_t calls[2];
+	uint64_t calls[2];       /* by side, over all its sessions */
 };
 
 struct maker {
-	struct session *side[2];
-	double sessions[2];
+	struct session *side[2]; /* before, after */
+	double sessions[2];      /* how many each side has; never 0 */
 	struct diff_matches matches;
 	struct figures *func[2]; /* by side and match */
 	struct edge *edges;
@@ -77,7 +83,9 @@ static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
 	m->edges[*at - 1].calls[w->side] += calls;
 }
 
-/* Count a node; its function is open from now on. */
+/* Count a node; its function is open from now on. Only calls of a function that
+ * is not open yet count for its total: within recursion, the outer call has the
+ * time already. A coroutine's body is an ordinary callee here. */
 static void enter(struct walk *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
@@ -125,7 +133,8 @@ static void walk(struct walk *w, node_id root)
 	}
 }
 
-/* Walk over one side's tree, and add up by function and by edge. */
+/* Walk over one side's tree, and add up by function and by edge. Match 0 has
+ * the time of the threads in no function. */
 static void count_side(struct maker *m, int side)
 {
 	struct cct *const t = m->side[side]->cct;
@@ -155,7 +164,8 @@ static int compare_func(const void *key, const void *row)
 	return x < y ? -1 : x > y;
 }
 
-/* All 0 if there are none. */
+/* The function's figures over sessions, by binary search: merge_sort has sorted
+ * the list. All 0 if there are none. */
 static const struct func_statistics *find_func(const struct session *s,
 					       func_id f)
 {
@@ -177,7 +187,8 @@ static int compare_edge(const void *key, const void *row)
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
-/* All 0 if there are none. */
+/* The rate of an edge over sessions, found in the same way. All 0 if there are
+ * none. */
 static const struct statistics *find_rate(const struct session *s,
 					  func_id caller, func_id func)
 {
@@ -190,7 +201,8 @@ static const struct statistics *find_rate(const struct session *s,
 	return found ? &found->rate : &none;
 }
 
-/* The probability that both means come from sessions of one kind. */
+/* The probability that both means come from sessions of one kind; -1 if a side
+ * has a single session, whose deviation is not known. */
 static double chance(const struct maker *m, const struct statistics *before,
 		     const struct statistics *after)
 {
@@ -200,11 +212,13 @@ static double chance(const struct maker *m, const struct statistics *before,
 
 /* ---- rows ---- */
 
+/* 0 for nothing of nothing. */
 static double ratio(double part, double whole)
 {
 	return whole > 0 ? part / whole : 0;
 }
 
+/* Keep the row if it is large enough; its chance is corrected later. */
 static void add_row(struct maker *m, const struct diff_row *row)
 {
 	struct diff *const d = m->out;
@@ -222,8 +236,9 @@ static struct diff_row row_of(const struct maker *m, uint32_t match,
 				  .after = m->matches.list[match].id[1] };
 }
 
-/* Time of one call with all that it calls; if the function is open already, of
- * its own code only. */
+/* Time of one call with all that it calls, ns; if the function is open already,
+ * of its own code only, because the time of what it calls is part of the outer
+ * call's. */
 static double call_cost(const struct figures *f, bool is_again)
 {
 	if (is_again || f->outer == 0)
@@ -231,7 +246,9 @@ static double call_cost(const struct figures *f, bool is_again)
 	return ratio((double)f->total, (double)f->outer);
 }
 
-/* Find what the change of one edge adds, and why. */
+/* Find what the change of one edge adds, ns a session, and why. What counts is
+ * the rate, calls for each call of the caller: if the caller itself is called
+ * more often, that is charged to the caller's own edge. */
 static void weigh_edge(struct maker *m, size_t i)
 {
 	const struct edge *const e = &m->edges[i];
@@ -261,7 +278,9 @@ static void weigh_edge(struct maker *m, size_t i)
 	most->added += added;
 }
 
-/* The row of a function that is called more often, or less. */
+/* The row of a function that is called more often, or less. Statistics exist of
+ * single edges, not of their sum, so the chance is that of the edge that adds
+ * most. */
 static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
 {
 	const struct most *const most = &m->added[why][match];
@@ -282,7 +301,9 @@ static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
 }
 
 /* The row of a function that costs more a call, or less. time is over all
- * calls, s over sessions. */
+ * calls, s over sessions: the means are those of all calls, and the sessions
+ * tell how much they vary by chance. Without calls on a side there is no cost
+ * to compare: such a function is new or gone, and its edges tell. */
 static void add_cost(struct maker *m, uint32_t match, enum diff_reason why,
 		     const uint64_t time[2],
 		     const struct statistics *const s[2])
@@ -332,7 +353,9 @@ static void add_work(struct maker *m, uint32_t match, const uint64_t time[2],
 	add_row(m, &row);
 }
 
-/* Add the rows of a function whose own code, waits or sleep changed. */
+/* Add the rows of a function whose own code, waits or sleep changed. If a side
+ * does not know times off the CPU, waits count as work on both, so that like is
+ * compared with like. */
 static void add_costs(struct maker *m, uint32_t match)
 {
 	const struct func_statistics *s[2];
@@ -414,7 +437,8 @@ static double whole_of(const struct maker *m, int side)
 	return sum / m->sessions[side];
 }
 
-/* Add all rows that are large enough. */
+/* Add all rows that are large enough. All edges are weighed first: a row of
+ * calls has the sum over the callers of its function. */
 static void add_rows(struct maker *m)
 {
 	const size_t n = m->matches.count;
@@ -441,11 +465,14 @@ static void free_maker(struct maker *m)
 	map_free(m->edge_of);
 }
 
+/* A session that lists no parts counts as one. */
 static double sessions_of(const struct session *s)
 {
 	return s->part_count > 0 ? (double)s->part_count : 1;
 }
 
+/* The order matters: before and after decide which rows are large enough, and
+ * the number of rows decides how chances are corrected. */
 struct diff *diff_new(struct session *before, struct session *after)
 {
 	struct diff *const d = mem_alloc(sizeof(*d));

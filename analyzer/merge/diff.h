@@ -20,7 +20,8 @@ enum diff_reason {
 	DIFF_REASONS
 };
 
-/* One function and one reason. An id is 0 if that side has no such function. */
+/* One function and one reason. An id is 0 if that side has no such function.
+ * Figures are means: over the sessions of a side, or over the calls in them. */
 struct diff_row {
 	enum diff_reason reason;
 	func_id before, after;  /* in the sessions' tables */
@@ -28,13 +29,16 @@ struct diff_row {
 	                         * the caller that adds most */
 	double added;           /* ns a session; < 0: it takes less. For the
 	                         * first three reasons with all that it calls */
-	double was, is;         /* calls a session, or ns a call */
+	double was, is;         /* first three reasons: calls a session; others:
+	                         * ns a call */
 	bool is_fastest;        /* was, is: of each session's fastest call */
 	double chance;          /* the probability that sessions of one kind
 	                         * differ so much, corrected for the number of
 	                         * rows, 0 to 1; -1: not known */
 };
 
+/* A comparison of two sides. Changes of less than a five-thousandth of the
+ * whole time have no row, so the rows need not add up to after - before. */
 struct diff {
 	struct diff_row *rows;
 	size_t count;
@@ -42,13 +46,15 @@ struct diff {
 	bool has_cpu;           /* both sides know times off the CPU */
 };
 
-/* Compare two merged sessions (merge.h). Functions are matched as diff_match.h
+/* Compare two merged sessions (merge.h), which stay the caller's and must live
+ * while the ids in the rows are used. Functions are matched as diff_match.h
  * says. Rows that may be chance come last; the others are sorted by what they
- * add, the largest first. Freed with diff_free. */
+ * add, the largest first. Never fails; freed with diff_free. */
 struct diff *diff_new(struct session *before, struct session *after);
 void diff_free(struct diff *);
 
-/* A difference that is less likely than this is not taken for chance. */
+/* A difference that is less likely than this is not taken for chance: the usual
+ * level of significance, applied to the corrected probability. */
 #define DIFF_CHANCE 0.05
 
 #endif

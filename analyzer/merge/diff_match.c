@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* SAME_MAX: of functions that share a text, more stay without a match. */
+/* KEY_BYTES: longer keys are cut, and their functions count as of one name.
+ * SAME_MAX: of functions that share a text, more stay without a match, because
+ * finding the nth takes n steps. */
 enum { KEY_BYTES = 4096, SAME_MAX = 1000 };
 
 /* ---- keys ---- */
@@ -39,7 +41,8 @@ static void fini_keys(struct keys *k)
 	mem_free(k->text);
 }
 
-/* Remember the text of a function. */
+/* Remember the text of a function. Functions of one text, or of two texts with
+ * one hash, stand behind each other: n counts them. */
 static void put(struct keys *k, func_id id, const char *text)
 {
 	const uint64_t hash = text_hash(1, text);
@@ -80,7 +83,8 @@ static uint64_t rank_of(const struct keys *k, func_id id)
 	return n;
 }
 
-/* All that identifies a function. */
+/* All that identifies a function. A module without a build-id is identified by
+ * its path; marks and special functions have their name alone. */
 static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
@@ -97,7 +101,10 @@ static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 		 f->ordinal, f->kind >= FUNC_MARK ? f->name : "");
 }
 
-/* "" for a function that has no name to go by. */
+/* What a function keeps from build to build. Lines are no part of it: they move
+ * with every change above them. A main chunk of Lua begins on line 0, and its
+ * source names it. "" for a function that has no name to go by. The letter
+ * keeps kinds apart. */
 static void name_key(struct session *s, func_id id, char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
@@ -156,7 +163,8 @@ static void match_by(struct diff_matches *m, struct session *const side[2],
 	fini_keys(&keys[1]);
 }
 
-/* Modules are told apart by the first 16 bytes of their build-ids. */
+/* Modules are told apart by the first 16 bytes of their build-ids: that is all
+ * a map's key holds, and equal ones are no accident. */
 static uint32_t *module_at(struct map *map, const struct elf_module *m)
 {
 	uint64_t key[2];
@@ -166,7 +174,8 @@ static uint32_t *module_at(struct map *map, const struct elf_module *m)
 }
 
 /* Functions of a module that both sides have do not match by name: one that the
- * other side lacks did not run there. */
+ * other side lacks did not run there. Lua functions are in no module, and stay
+ * open. */
 static void close_shared(struct session *const side[2], bool *const is_open[2])
 {
 	for (int i = 0; i < 2; i++) {
@@ -187,6 +196,8 @@ static void close_shared(struct session *const side[2], bool *const is_open[2])
 	}
 }
 
+/* Exact matches come first, so that a name never takes a function away from its
+ * own. Those that are left are alone in their match. */
 void diff_match_init(struct diff_matches *m, struct session *const side[2])
 {
 	bool *is_open[2];

@@ -12,13 +12,16 @@ struct diff_match { func_id id[2]; };
 struct diff_matches {
 	struct diff_match *list;
 	size_t count;
-	uint32_t *of[2];         /* by side and function: its match */
+	uint32_t *of[2];         /* by side and function: its match; function 0,
+	                          * that of roots, has match 0 */
 };
 
 /* Two functions match if build-id and offset are the same (Lua: source and
  * lines). Functions of modules that are another build on the other side match
  * by name and base name of the source file (Lua: source and the name that they
- * are called by). Ends with diff_match_fini. */
+ * are called by). Of several with one name, the first ones of both sides match,
+ * then the second ones, and so on. The sessions must have their names. Ends
+ * with diff_match_fini, which frees the arrays. */
 void diff_match_init(struct diff_matches *, struct session *const side[2]);
 void diff_match_fini(struct diff_matches *);
 

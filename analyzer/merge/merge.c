@@ -1,5 +1,7 @@
 /* merge.c - adds sessions up: first finds which module, function, process,
  * thread and Lua state of the sum each of a session is, then adds the figures.
+ * A trace becomes a merged session of one part first, because statistics are
+ * made of whole sessions, and because its ticks become nanoseconds once.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge.h"
 
@@ -17,11 +19,14 @@ struct merge {
 	struct map *processes, *threads; /* by hash of their names; index + 1 */
 	struct map *vms;          /* by process and ABI, number; index + 1 */
 	struct map *statistics, *edges;  /* by function; by caller, function */
-	bool lacks_hist;          /* a session has no lengths of calls */
+	bool lacks_hist;          /* a session has no lengths of calls: the sum
+	                           * would not be that of all, so it has none */
+	/* Room of the sum's arrays; see vec.h. */
 	size_t process_room, thread_room, part_room, statistics_room, edge_room,
 	       naming_room, label_room, vm_room;
 };
 
+/* Only a merged session lists its parts. */
 static bool is_merged(const struct session *s)
 {
 	return s->part_count > 0;
@@ -35,7 +40,8 @@ static uint64_t ns_of(const struct session *from, ticks t)
 
 /* ---- modules and functions ---- */
 
-/* Replace *at if text comes before it. */
+/* Replace *at if the text comes before it in alphabetical order: the choice
+ * must not depend on which session came first. */
 static void keep_first(const struct session *s, const char **at,
 		       const char *text)
 {
@@ -43,7 +49,9 @@ static void keep_first(const struct session *s, const char **at,
 		*at = merge_copy(s, text);
 }
 
-/* Combine what is known of the naming of a module. */
+/* Combine what is known of the naming of a module. asked and named stay 0:
+ * functions that several sessions share would be counted twice, so merge_sort
+ * counts those of the sum. */
 static void add_naming(struct merge *m, elf_id id, const struct session *from,
 		       elf_id other)
 {
@@ -64,7 +72,9 @@ static void add_naming(struct merge *m, elf_id id, const struct session *from,
 	to->is_refused |= more->is_refused;
 }
 
-/* Find or add the modules of a session; ids gets their ids in the sum. */
+/* Find or add the modules of a session; ids gets their ids in the sum. Of
+ * several sizes and paths, the largest and the first in alphabetical order are
+ * kept, whatever came first. */
 static void add_modules(struct merge *m, const struct session *from,
 			elf_id *ids)
 {
@@ -98,7 +108,9 @@ static bool is_better_name(const struct func *a, const struct func *b)
 	return order < 0 || (order == 0 && a->file_line < b->file_line);
 }
 
-/* Find or add the functions of a session; ids gets their ids in the sum. */
+/* Find or add the functions of a session; ids gets their ids in the sum.
+ * Figures of a function are bounds as soon as they are so in one session:
+ * untold_return stays set. */
 static void add_funcs(struct merge *m, const struct session *from,
 		      const elf_id *modules, func_id *ids)
 {
@@ -136,7 +148,9 @@ static void add_labels(struct merge *m, const struct session *from,
 	mem_free(list);
 }
 
-/* Find or add the process of that program with those labels. */
+/* Find or add the process of that program with those labels. Several may have
+ * the same hash: n counts them, and their texts are compared. A start of
+ * UINT64_MAX gives way to any real one. */
 static uint32_t process_of(struct merge *m, const struct session *from,
 			   uint32_t other)
 {
@@ -163,7 +177,9 @@ static uint32_t process_of(struct merge *m, const struct session *from,
 	return *at - 1;
 }
 
-/* Find or add the thread of that name. */
+/* Find or add the thread of that name in a process of the sum. Threads of one
+ * name, such as those of a pool, become one: their numbers say nothing in
+ * another run. */
 static uint32_t thread_of(struct merge *m, uint32_t process, const char *name)
 {
 	struct session *const s = m->sum;
@@ -187,7 +203,8 @@ static uint32_t thread_of(struct merge *m, uint32_t process, const char *name)
 	return *at - 1;
 }
 
-/* CLOCK_REALTIME ns of a time in a thread. */
+/* CLOCK_REALTIME ns of a time in a thread. The threads of a merged session have
+ * such times already: sessions have no other clock in common. */
 static uint64_t real_of(const struct session *from, ticks t)
 {
 	return is_merged(from) ? t : session_real(from, t);
@@ -223,7 +240,9 @@ static void add_thread(struct thread *to, const struct session *from,
 }
 
 /* Find or add a Lua state. A program numbers its states in the same way in each
- * run, so the number tells which of its states it is. */
+ * run, so the number tells which of its states it is. The listed state has its
+ * JIT off if any of them has; beyond counts further ones, so that each is
+ * counted once. */
 static uint32_t vm_of(struct merge *m, uint32_t process, const struct vm *vm)
 {
 	struct session *const s = m->sum;
@@ -245,7 +264,8 @@ static uint32_t vm_of(struct merge *m, uint32_t process, const struct vm *vm)
 	return *at - 1;
 }
 
-/* Coroutines of a merged session are counted, not listed. */
+/* Coroutines of a merged session are counted, not listed. struct beyond
+ * consists of counts alone, which are added as one array. */
 static void add_beyond(struct beyond *b, const struct session *from)
 {
 	const uint64_t *const more = &from->beyond.processes;
@@ -286,9 +306,10 @@ static void add_identities(struct merge *m, const struct session *from,
 
 /* ---- the tree ---- */
 
-/* Add a histogram of call lengths in ticks to one in ns. A step in ticks covers
- * one or two steps in ns, and its calls are divided between them in proportion
- * to how much of it each covers. */
+/* Add a histogram of call lengths in ticks to one in ns. A step in ticks may
+ * lie across a border of steps in ns: its calls are divided between its first
+ * and its last step in ns, in proportion to what the last one has of it. The
+ * last step of all begins near 2^64 ticks: no call is so long. */
 static void add_lengths(struct cct *t, node_id id, const struct session *from,
 			node_id other)
 {
@@ -312,7 +333,8 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 	}
 }
 
-/* Add the figures of a node of a trace's tree. */
+/* Add the figures of a node of a trace's tree, with its times in ns. Where the
+ * trace has no context switches, all of the node's self time is unknown. */
 static void add_trace_node(struct cct *t, node_id id,
 			   const struct session *from, node_id other)
 {
@@ -348,7 +370,9 @@ static uint32_t flags_of(const struct session *from, const struct cct_node *n,
 	return of == 0 ? flags : flags | (vm[of - 1] + 1) << CCT_OF_SHIFT;
 }
 
-/* Add a tree. Parents have smaller ids than their children. */
+/* Add a tree. Parents have smaller ids than their children, so a node's parent
+ * has its place in the sum already. Two threads of one name have one root in
+ * the sum, so several nodes may go to one. */
 static void add_tree(struct merge *m, const struct session *from,
 		     const struct merge_ids *ids)
 {
@@ -377,6 +401,7 @@ static void add_tree(struct merge *m, const struct session *from,
 
 /* ---- statistics over sessions ---- */
 
+/* Add the figures of one function over other sessions. */
 static void join_func(struct func_statistics *to,
 		      const struct func_statistics *more)
 {
@@ -391,7 +416,8 @@ static void join_func(struct func_statistics *to,
 	statistics_join(&to->fastest, &more->fastest);
 }
 
-/* Add figures over sessions; func has the functions' ids in the sum. */
+/* Add figures over sessions; func has the functions' ids in the sum. A trace's
+ * session has none yet: merge_statistics_of_one makes them. */
 static void add_statistics(struct merge *m, const struct session *from,
 			   const func_id *func)
 {
@@ -429,6 +455,8 @@ static void add_statistics(struct merge *m, const struct session *from,
 
 /* ---- a whole session ---- */
 
+/* The figures of a whole session. hz_error is a bound, so the largest holds for
+ * the sum. */
 static void add_scalars(struct session *to, const struct session *from)
 {
 	to->chunks += from->chunks;
@@ -458,7 +486,10 @@ static void add_parts(struct merge *m, const struct session *from)
 	}
 }
 
-/* Add a session of any kind. */
+/* Add a session of any kind. The order matters: modules before functions,
+ * processes before threads and Lua states, and all of these before the tree and
+ * the statistics, which refer to them. No process and no part in the sum means
+ * that it is empty. */
 static void join(struct merge *m, const struct session *from)
 {
 	struct merge_ids ids = merge_ids_of(from);
@@ -500,7 +531,8 @@ static void free_merge(struct merge *m)
 	mem_free(m);
 }
 
-/* What a merged session says of the one trace it was made from. */
+/* What a merged session says of the one trace it was made from. A part is
+ * complete only if the recorder came to its end, too: the note "end". */
 static struct part part_of(const struct session *from, const struct session *to)
 {
 	const char *const command = session_note(from, "command");

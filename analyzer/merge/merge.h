@@ -22,9 +22,14 @@
  * Notes are kept if they are the same everywhere; counts of losses add up. Gaps
  * are counted, but not listed. */
 struct merge;
+
+/* An empty merge; merge_end frees it. Nothing here can fail: a session that
+ * exists can be merged. */
 struct merge *merge_new(void);
 
-/* Add a session: a trace's, or a merged one. It stays the caller's. */
+/* Add a session: a trace's, or a merged one. It stays the caller's, and nothing
+ * of it is borrowed: it may be freed at once. Its functions must have their
+ * names: the names of the sum are chosen among them. */
 void merge_add(struct merge *, struct session *);
 
 /* Free the merge and return the merged session, which is the caller's. The

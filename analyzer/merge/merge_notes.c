@@ -18,6 +18,8 @@ enum rule {
 	RULE_ANY,       /* the first text that there is */
 };
 
+/* The rule for a key. What is not known here describes a recording (its
+ * command, host, kernel), and is true of the sum only if all agree. */
 static enum rule rule_of(const char *key)
 {
 	static const struct { const char *key; enum rule rule; } rules[] = {
@@ -32,7 +34,8 @@ static enum rule rule_of(const char *key)
 	return strncmp(key, "lost.", 5) == 0 ? RULE_SUM : RULE_SAME;
 }
 
-/* Is the note kept if only one side has its key? */
+/* Is the note kept if only one side has its key? Faults and losses are; what
+ * describes a recording is not, since it is not true of the other side. */
 static bool stays_alone(const struct note *n)
 {
 	const enum rule rule = rule_of(n->key);
@@ -41,7 +44,9 @@ static bool stays_alone(const struct note *n)
 	       (rule == RULE_WORST && strcmp(n->value, "no") == 0);
 }
 
-/* The value for both sides, of one key; NULL if the note is dropped. */
+/* The value for both sides, of one key; NULL if the note is dropped. It lies in
+ * room, or is one of theirs. a and b may change places: the result is the
+ * same. */
 static const char *both(const struct note *a, const struct note *b,
 			char room[32])
 {
@@ -75,6 +80,8 @@ static int order(const struct note *a, const struct note *b)
 	       strcmp(a->value, b->value);
 }
 
+/* Both lists are sorted, so one pass over both is enough. The new list replaces
+ * that of the sum; old texts stay in its arena. */
 void merge_notes_add(struct session *s, const struct session *from,
 		     bool is_first)
 {
@@ -106,7 +113,8 @@ void merge_notes_add(struct session *s, const struct session *from,
 
 /* ---- of one trace ---- */
 
-/* Append a note unless the last one of that key is at least as large. */
+/* Append a note unless the last one of that key is at least as large. The
+ * recorder writes its totals at its end, so they are missing if it died. */
 static void raise_note(struct session *s, const char *key, uint64_t least)
 {
 	const char *const said = session_note(s, key);
@@ -120,7 +128,8 @@ static void raise_note(struct session *s, const char *key, uint64_t least)
 						   merge_copy(s, text) };
 }
 
-/* Raise the note on losses of one reason to the sum over all threads. */
+/* Raise the note on losses of one reason, "lost." and its name in small
+ * letters, to the sum over all threads. */
 static void raise_lost(struct session *s, const char *name, int reason)
 {
 	char key[40] = "lost.";
@@ -164,6 +173,8 @@ static void sort_notes(struct session *s)
 	s->notes = sorted;
 }
 
+/* Raised notes come behind the old ones, and sort_notes keeps the last of a
+ * key: so the raised ones replace the old ones. */
 void merge_notes_normalize(struct session *s)
 {
 #define X(name, number, meaning, unit) raise_lost(s, #name, number);

@@ -1,5 +1,7 @@
 /* merge_sort.c - a session with every list sorted by its contents, so that two
- * sums of the same sessions become the same, whatever came first.
+ * sums of the same sessions become the same, whatever came first. No two rows
+ * of a list have the same identity, so the orders here leave no ties, and an
+ * unstable sort is enough. Parts alone may be equal, but then in every byte.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
@@ -19,11 +21,14 @@ struct sorting {
 
 /* ---- comparing ---- */
 
+/* Compare two numbers as strcmp does texts; a difference would not fit. */
 static int numbers(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
+/* See FIRST_OF. All comparisons are made even if the first one decides: they
+ * are cheap, and the orders are easy to read. */
 static int first_of(const int *orders, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -39,7 +44,8 @@ static int first_of(const int *orders, size_t count)
 
 typedef int (*order_fn)(const void *, const void *, void *);
 
-/* The ids from first to first + count - 1 in order, to be freed. */
+/* The ids from first to first + count - 1 in the order of fn, whose context is
+ * s. The caller frees the array with mem_free. */
 static uint32_t *sorted(size_t count, uint32_t first, order_fn fn,
 			struct sorting *s)
 {
@@ -53,6 +59,7 @@ static uint32_t *sorted(size_t count, uint32_t first, order_fn fn,
 
 /* ---- modules and functions ---- */
 
+/* By build-id; modules without one (size 0) by path. */
 static int by_module(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *const s = ctx;
@@ -89,6 +96,8 @@ static void sort_modules(struct sorting *s)
 	mem_free(order);
 }
 
+/* By identity (struct func); the name decides for marks and special functions,
+ * which have nothing else. */
 static int by_func(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *const s = ctx;
@@ -148,6 +157,7 @@ static void sort_funcs(struct sorting *s)
 
 /* ---- processes, threads, Lua states ---- */
 
+/* Processes of a sum differ in their program or their labels. */
 static int by_process(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *const s = ctx;
@@ -158,6 +168,7 @@ static int by_process(const void *a, const void *b, void *ctx)
 			label_compare(s->from, x, s->from, y));
 }
 
+/* Needs the new ids of processes, as by_vm does. */
 static int by_thread(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *const s = ctx;
@@ -196,7 +207,8 @@ static void copy_labels(struct sorting *s, uint32_t process)
 	mem_free(list);
 }
 
-/* A sorted copy of rows, and in ids the new index of each. */
+/* A sorted copy of rows, and in ids the new index of each. Texts in the rows
+ * still belong to the original. The caller owns the copy. */
 static void *sort_rows(struct sorting *s, const void *rows, size_t count,
 		       size_t size, order_fn fn, uint32_t *ids)
 {
@@ -212,7 +224,8 @@ static void *sort_rows(struct sorting *s, const void *rows, size_t count,
 	return to;
 }
 
-/* Labels come in the order of the processes that have them. */
+/* Processes, and their labels in the order of the processes that have them.
+ * old: the old index of each new one. */
 static void sort_processes(struct sorting *s)
 {
 	const struct session *const from = s->from;
@@ -309,7 +322,9 @@ static void push_siblings(struct sorting *s, struct waiting *w, node_id id)
 	}
 }
 
-/* Add the nodes to the new tree, parents first, siblings in order. */
+/* Add the nodes to the new tree, parents first, siblings in order: ids of nodes
+ * follow from the order in which they are added. A stack in memory takes the
+ * place of recursion: trees may be a million nodes deep. */
 static void sort_tree(struct sorting *s)
 {
 	struct cct *const t = s->to->cct;
@@ -353,6 +368,8 @@ static int by_edge(const void *a, const void *b)
 			numbers(x->func, y->func));
 }
 
+/* By start, so that a list of parts is in the order of time; the rest only
+ * makes the order definite. */
 static int by_part(const void *a, const void *b)
 {
 	const struct part *const x = a, *const y = b;
@@ -367,6 +384,7 @@ static int by_part(const void *a, const void *b)
 			strcmp(x->host, y->host));
 }
 
+/* A copy of count rows, with room for one where there is none. */
 static void *copy(const void *rows, size_t count, size_t size)
 {
 	void *const to = mem_alloc((count + 1) * size);
@@ -426,6 +444,8 @@ static void copy_notes(struct sorting *s)
 			merge_copy(to, from->notes[i].value) };
 }
 
+/* Figures that need no order. The clock is not among them: times in a merged
+ * session are nanoseconds, and its base is 0. */
 static void copy_scalars(struct session *to, const struct session *from)
 {
 	to->tick_hz = from->tick_hz;

@@ -1,11 +1,14 @@
 /* merge_statistics.c - figures of one session's functions, and of who calls
- * them how often, in the form that is added up over sessions.
+ * them how often, in the form that is added up over sessions. Works on a
+ * session in nanoseconds: one that join() of merge.c made of a trace.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/map.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
 #include "analyzer/tables/flat.h"
 
+/* Means are kept as integers, so that sums do not depend on their order: with
+ * these factors, few digits are lost. */
 enum { THOUSAND = 1000, MILLION = 1000000 };
 
 /* Sums over the nodes of the tree. */
@@ -19,7 +22,8 @@ struct counts {
 	size_t count, room;
 };
 
-/* Add a node to the sums of its function, and to the edge that leads to it. */
+/* Add a node to the sums of its function, and to the edge that leads to it.
+ * Roots are function 0, which stands for the threads. */
 static void count_node(struct counts *n, struct cct *t, node_id id)
 {
 	const struct cct_node *const node = cct_get(t, id);
@@ -41,7 +45,8 @@ static void count_node(struct counts *n, struct cct *t, node_id id)
 	n->edges[*at - 1].calls += node->calls;
 }
 
-/* Make the statistics of edges: calls for 1,000,000 calls of the caller. */
+/* Make the statistics of edges: calls for 1,000,000 calls of the caller. A
+ * thread is not called, so its edges have 1,000,000 times the calls. */
 static void add_edges(struct session *s, const struct counts *n)
 {
 	s->edges = mem_alloc((n->count + 1) * sizeof(*s->edges));
@@ -63,7 +68,10 @@ static void add_mean(struct statistics *to, uint64_t ns, uint64_t calls)
 	statistics_add(to, statistics_scale(ns, THOUSAND, calls));
 }
 
-/* Make the statistics of functions. */
+/* Make the statistics of functions. A node's time off the CPU may exceed what
+ * is left of its self time (flat.c says why), so it is cut to that. The fastest
+ * call is known only where a call has finished, and says something of the
+ * function's own code only where it calls nothing. */
 static void add_funcs(struct session *s, const struct flat *r,
 		      const struct counts *n)
 {

@@ -18,6 +18,7 @@ struct merge_ids {
 	uint32_t *process, *thread, *vm;
 };
 
+/* Zeroed arrays for all ids of the session; freed with merge_ids_fini. */
 static inline struct merge_ids merge_ids_of(const struct session *s)
 {
 	return (struct merge_ids){
@@ -28,6 +29,7 @@ static inline struct merge_ids merge_ids_of(const struct session *s)
 		mem_alloc((s->vm_count + 1) * sizeof(uint32_t)) };
 }
 
+/* Free the arrays; the struct itself is the caller's. */
 static inline void merge_ids_fini(struct merge_ids *ids)
 {
 	mem_free(ids->module);
@@ -65,8 +67,9 @@ void merge_notes_normalize(struct session *);
  * nanoseconds: figures over this one session. */
 void merge_statistics_of_one(struct session *);
 
-/* The same session with every list in the order of its contents. The argument
- * stays the caller's. */
+/* A new session with every list in the order of its contents. Both are the
+ * caller's to free; they share nothing. The argument must be a merged session:
+ * one of a trace may have equal threads, whose order would not be defined. */
 struct session *merge_sort(struct session *);
 
 #endif
