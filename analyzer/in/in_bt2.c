@@ -9,12 +9,13 @@
 
 struct reader {
 	struct in_ring *ring;
-	/* The class of the last event, and whether it is weft:chunk. */
+	/* The class of the last event, and whether it is weft:chunk. A trace
+	 * has few classes, so that names are hardly ever compared. */
 	const bt_event_class *known;
 	bool is_chunk;
 };
 
-/* Report a failure, with babeltrace2's own cause. */
+/* Report a failure, with babeltrace2's own cause. Returns -1. */
 static int fail(struct in_ring *ring, const char *what)
 {
 	const bt_error *const error = bt_current_thread_take_error();
@@ -43,6 +44,7 @@ static int fail(struct in_ring *ring, const char *what)
  * is prefetched AHEAD words before its turn. */
 enum { AHEAD = 16, FIELD_LINE = 64 };
 
+/* An element of the array; its line with the number is on its way. */
 static inline const bt_field *borrow(const bt_field *array, uint64_t i)
 {
 	const bt_field *const field =
@@ -52,6 +54,7 @@ static inline const bt_field *borrow(const bt_field *array, uint64_t i)
 	return field;
 }
 
+/* next is a ring of the AHEAD elements whose numbers are read next. */
 void in_bt2_copy(const bt_field *array, uint64_t *to, uint64_t n)
 {
 	const bt_field *next[AHEAD] = { NULL };
@@ -118,7 +121,8 @@ static void take_event(struct reader *r, const bt_message *message)
 		take_chunk(r, event);
 }
 
-/* Count events that LTTng discarded. */
+/* Count events that LTTng discarded. A message that does not say how many
+ * stands for one. */
 static void take_discarded(struct reader *r, const bt_message *message)
 {
 	uint64_t n = 0;
@@ -129,7 +133,8 @@ static void take_discarded(struct reader *r, const bt_message *message)
 	r->ring->discarded += n;
 }
 
-/* The sink: takes what the muxer gives. */
+/* The sink: takes what the muxer gives. Progress is counted by messages, so
+ * that the parent can tell a long trace from a reader that hangs. */
 static bt_graph_simple_sink_component_consume_func_status
 consume(bt_message_iterator *iterator, void *ctx)
 {
@@ -157,8 +162,9 @@ consume(bt_message_iterator *iterator, void *ctx)
 
 /* ---- the graph ---- */
 
-/* Look in the system's own folder first; a plugin of that name elsewhere is
- * used only if there is none. */
+/* Look in the system's own folder first: a plugin in another one may be of
+ * another version, and is used only if there is none. NULL if there is
+ * neither. */
 static const bt_plugin *plugin(const char *name)
 {
 	const bt_plugin *found = NULL;
@@ -179,7 +185,9 @@ static bool is_known(const struct in_source *s, size_t i)
 	return false;
 }
 
-/* { "inputs": [the folders that are pieces of source i's trace] } */
+/* { "inputs": [the folders that are pieces of source i's trace] }. A source
+ * without a uuid is alone. NULL without memory; otherwise the reference is the
+ * caller's. */
 static bt_value *inputs(const struct in_source *s, size_t i, size_t count)
 {
 	bt_value *const params = bt_value_map_create();
@@ -195,9 +203,11 @@ static bt_value *inputs(const struct in_source *s, size_t i, size_t count)
 	return params;
 }
 
+/* The muxer always has one unconnected input port, whose index is used: it adds
+ * the next one when that is connected. */
 struct muxer { const bt_component_filter *component; uint64_t used; };
 
-/* Connect all outputs of a source to the muxer. */
+/* Connect all outputs of a source (one for each stream) to the muxer. */
 static int connect_ports(bt_graph *graph, const bt_component_source *source,
 			 struct muxer *m)
 {
@@ -234,6 +244,7 @@ static int add_source(bt_graph *graph, const bt_plugin *ctf,
 	return connect_ports(graph, source, m);
 }
 
+/* The muxer merges the streams of all sources by time. */
 static int add_muxer(bt_graph *graph, const bt_plugin *utils, struct muxer *m)
 {
 	const bt_component_class_filter *const class =
@@ -246,6 +257,7 @@ static int add_muxer(bt_graph *graph, const bt_plugin *utils, struct muxer *m)
 					     &m->component) ? -1 : 0;
 }
 
+/* The sink takes the muxer's only output. */
 static int add_sink(bt_graph *graph, const struct muxer *m, struct reader *r)
 {
 	const bt_component_sink *sink;
@@ -259,7 +271,7 @@ static int add_sink(bt_graph *graph, const struct muxer *m, struct reader *r)
 				sink, 0), NULL) ? -1 : 0;
 }
 
-/* Build the graph and run it. */
+/* Build the graph and run it. What a failure leaves behind is not freed. */
 static int run(struct in_ring *ring, const struct in_source *s, size_t count)
 {
 	struct reader reader = { .ring = ring };

@@ -8,16 +8,19 @@
 
 #include <babeltrace2/babeltrace.h>
 
-/* An in_child_fn: read all sources, in the order of their events' times. A
- * failure is reported in the ring. */
+/* An in_child_fn: read all sources, in the order of their events' times. The
+ * end mark is put into the ring in any case; a failure is told by the ring's
+ * failed and text. */
 void in_bt2_run(struct in_ring *, const struct in_source *, size_t count);
 
-/* The words of an event weft:chunk and their number, which is not 0; NULL if it
- * has none, or more than a chunk may have. Then copy them. */
+/* The words of an event weft:chunk and their number, which is 1 to
+ * CHUNK_MAX_WORDS; NULL if it has none, or more than a chunk may have. They are
+ * borrowed from the event and are not checked otherwise. Then copy them to
+ * where n of them fit. */
 const bt_field *in_bt2_words(const bt_event *, uint64_t *n);
 void in_bt2_copy(const bt_field *words, uint64_t *to, uint64_t n);
 
-/* "babeltrace2 2.0.4" */
+/* The library's name and version: "babeltrace2 2.0.4", cut to room bytes. */
 void in_bt2_version(char *text, size_t room);
 
 #endif

@@ -1,4 +1,6 @@
-/* in_carve.c - searches files for chunks, window by window.
+/* in_carve.c - searches files for chunks, window by window. Knows the header of
+ * a chunk and asks decode_chunk about the rest; must not know CTF, because the
+ * files that it is for are those whose CTF is damaged.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_carve.h"
 
@@ -15,6 +17,8 @@
 #include <unistd.h>
 
 enum {
+	/* A chunk that begins in the first MiB of a window ends in the
+	 * window. */
 	CHUNK_BYTES = CHUNK_MAX_WORDS * 8,
 	WINDOW = (1 << 20) + CHUNK_BYTES, /* of a file, searched at a time */
 };
@@ -48,6 +52,7 @@ static void add_place(struct in_carve *c, const struct in_place *place)
 	*vec_add(&c->places, &c->room, &c->count) = *place;
 }
 
+/* A place that is not known to be whole yet. */
 static struct in_place place_of(const struct chunk_header *h, uint64_t offset,
 				size_t file)
 {
@@ -69,7 +74,10 @@ static void add_broken(struct in_carve *c, const struct in_place *place)
 }
 
 /* Take what begins with the magic number at p, room bytes from the end. Returns
- * how many bytes to go on by: the size of a whole chunk, else 1. */
+ * how many bytes to go on by: the size of a whole chunk, else 1, as a whole one
+ * may begin within what only looked like a chunk. A refused one becomes a
+ * place, too: only in_carve_sort knows whether the same chunk is whole
+ * elsewhere. The words are copied because p may have any alignment. */
 static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		   uint64_t offset)
 {
@@ -115,7 +123,8 @@ static size_t scan(struct in_carve *c, const unsigned char *window, size_t n,
 	return at;
 }
 
-/* Read size bytes, or fewer at the end of the file. */
+/* Read size bytes, or fewer at the end of the file. -1 if the file cannot be
+ * read. */
 static ssize_t read_all(int fd, void *bytes, size_t size, uint64_t offset)
 {
 	size_t got = 0;
@@ -184,7 +193,8 @@ static int by_key(const void *pa, const void *pb)
 	return 0;
 }
 
-/* Orders by time. A thread's numbers rise, because its ticks do. */
+/* Orders by time. A thread's numbers rise, because its ticks do. Ticks of
+ * different recordings are not comparable; their order here does not matter. */
 static int by_time(const void *pa, const void *pb)
 {
 	const struct in_place *const a = pa, *const b = pb;
@@ -201,6 +211,8 @@ static bool is_same_key(const struct in_place *a, const struct in_place *b)
 	       a->key.level == b->key.level && a->key.number == b->key.number;
 }
 
+/* First by identity, to keep the best copy of each chunk and to count the
+ * others; then by time, the order in which chunks are passed on. */
 void in_carve_sort(struct in_carve *c)
 {
 	struct in_place best = { 0 };
@@ -231,6 +243,8 @@ void in_carve_sort(struct in_carve *c)
 		qsort(c->places, kept, sizeof(*c->places), by_time);
 }
 
+/* Opens the file each time, so that a trace of many files needs one
+ * descriptor. */
 int in_carve_load(struct in_carve *c, size_t i, struct chunk *view)
 {
 	const struct in_place *const place = &c->places[i];

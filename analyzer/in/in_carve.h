@@ -10,7 +10,9 @@
 
 struct chunk;
 
-/* The identity of a chunk. */
+/* The identity of a chunk: copies of one chunk have the same. The number counts
+ * the chunks of a stream from 0 on; recording is a random number, process and
+ * thread are serials. */
 struct in_key {
 	uint64_t recording, number;
 	uint32_t process, thread, level;
@@ -18,19 +20,24 @@ struct in_key {
 
 struct in_key in_key_of(const struct chunk *chunk);
 
-/* A chunk in a file, or what looked like one and was refused. */
+/* A chunk in a file, or what looked like one and was refused. Of a refused one
+ * key, tick_end, words and partial are what its header says, which may be
+ * nonsense. */
 struct in_place {
 	struct in_key key;
-	uint64_t tick_end;
+	uint64_t tick_end;    /* when it was closed */
 	uint64_t offset;      /* bytes; of any alignment */
+	/* all of its words, header included */
 	uint32_t words;
 	uint32_t file;        /* index in files */
 	bool partial;         /* it has the flag PARTIAL */
 	bool whole;           /* false: it was refused */
 };
 
+/* How many bad places are remembered; all of them are counted. */
 enum { IN_BROKEN = 10 };
 
+/* Holds places, not chunks: a trace may be larger than memory. */
 struct in_carve {
 	struct in_place *places;  /* after in_carve_sort: each whole chunk
 	                           * once, by the tick at which it was closed;
@@ -44,16 +51,19 @@ struct in_carve {
 	uint64_t words[16384];    /* the chunk that was loaded last */
 };
 
+/* Never NULL. */
 struct in_carve *in_carve_new(void);
 void in_carve_free(struct in_carve *);
 
 /* Search a file, whose path is borrowed. 0, or -1 if it cannot be read, without
- * a cause. After the last file call in_carve_sort. */
+ * a cause. After the last file call in_carve_sort. The same carver may search
+ * more files later; then sort again. */
 int in_carve_file(struct in_carve *, const char *path);
 void in_carve_sort(struct in_carve *);
 
-/* Read the chunk of place i again. 0, and *view is valid until the next call;
- * -1 if the file has changed in the meantime. */
+/* Read the chunk of place i (in the order of in_carve_sort) again. 0, and *view
+ * is valid until the next in_carve_load or in_carve_file; -1 without a cause if
+ * the file has changed in the meantime. */
 int in_carve_load(struct in_carve *, size_t i, struct chunk *view);
 
 #endif

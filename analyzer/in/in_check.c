@@ -21,6 +21,7 @@
 /* Where the reason for a refusal is written, in a few words. */
 struct why { char *text; size_t room; };
 
+/* Say why, and return -1. */
 __attribute__((format(printf, 2, 3)))
 static int bad(const struct why *why, const char *format, ...)
 {
@@ -32,6 +33,8 @@ static int bad(const struct why *why, const char *format, ...)
 	return -1;
 }
 
+/* CTF's numbers may have any alignment. LTTng writes them in the machine's byte
+ * order, which is little-endian wherever weft runs. */
 static uint32_t get32(const unsigned char *p)
 {
 	uint32_t v;
@@ -67,7 +70,8 @@ enum {
 
 #define TSDL_MAGIC UINT32_C(0x75d11d57)
 
-/* The whole file, NUL-terminated; NULL if it cannot be read. */
+/* The whole file, NUL-terminated, to be freed with mem_free; NULL if it cannot
+ * be read or is larger than any metadata. */
 static unsigned char *load(const char *path, size_t *size,
 			   const struct why *why)
 {
@@ -93,7 +97,10 @@ static unsigned char *load(const char *path, size_t *size,
 	return bytes;
 }
 
-/* Join the text of all metadata packets, in place. Returns its length. */
+/* Join the text of all metadata packets, in place. Returns its length, or -1.
+ * The header of a packet is a magic number, a uuid of 16 bytes, a checksum, the
+ * content's and the packet's size in bits, three bytes that are 0 (compression,
+ * encryption, kind of checksum) and the version. */
 static ssize_t unpack(unsigned char *bytes, size_t size, const struct why *why)
 {
 	size_t out = 0;
@@ -140,7 +147,9 @@ static const char *skip_quoted(const char *p, const char *end)
 	return p;
 }
 
-/* Do the braces match, does it end with a semicolon, and is it text? */
+/* Do the braces match, does it end with a semicolon, and is it text? This is no
+ * parser, but it finds what was cut off and most bytes that were
+ * overwritten. */
 static int check_text(const char *text, size_t size, const struct why *why)
 {
 	const char *const end = text + size;
@@ -166,7 +175,8 @@ static int check_text(const char *text, size_t size, const struct why *why)
 	return 0;
 }
 
-/* Does text begin with these words, with any space where they have one? */
+/* Does text begin with these words, with any space, or none, where they have
+ * one? Versions of LTTng differ in their spaces and line breaks. */
 static bool match(const char *text, const char *words)
 {
 	for (; *words; words++)
@@ -185,6 +195,7 @@ static bool has_words(const char *text, const char *words)
 	return false;
 }
 
+/* The layout that PACKET_HEAD and read_packet rely on. */
 static const char lttng_header[] =
 	"packet.header := struct { uint32_t magic; uint8_t uuid[16]; "
 	"uint32_t stream_id; uint64_t stream_instance_id; };";
@@ -194,14 +205,16 @@ static const char lttng_context[] =
 	"uint64_t packet_size; uint64_t packet_seq_num; "
 	"unsigned long events_discarded; uint32_t cpu_id; };";
 
-/* Are packets laid out as LTTng lays them out? */
+/* Are packets laid out as LTTng lays them out? Otherwise they are left to
+ * babeltrace2. */
 static bool is_lttng(const char *text)
 {
 	return has_words(text, "byte_order = le;") &&
 	       has_words(text, lttng_header) && has_words(text, lttng_context);
 }
 
-/* The first uuid in the text: that of the trace. */
+/* The first uuid in the text, which is that of the trace: a clock's comes after
+ * it. */
 static void find_uuid(const char *text, char uuid[40])
 {
 	const char *const at = strstr(text, "uuid = \"");
@@ -256,9 +269,13 @@ enum {
 
 #define INDEX_MAGIC UINT32_C(0xc1f1dcc1)
 
+/* at is a byte in the file; size and content (which includes the header) are in
+ * bits, begin and end in ticks of the trace's clock. */
 struct packet { uint64_t at, size, content, begin, end; };
 
-/* Read the header of the packet at a place, and check it. */
+/* Read the header of the packet at a place in a file of size bytes, and check
+ * it: 0, or -1. A packet that passes is not empty, so whoever walks on by its
+ * size gets to the end. */
 static int read_packet(int fd, uint64_t at, uint64_t size, struct packet *p,
 		       const unsigned char uuid[16])
 {
@@ -279,7 +296,9 @@ static int read_packet(int fd, uint64_t at, uint64_t size, struct packet *p,
 }
 
 /* Does the next index entry say the same as the packet's own header?
- * babeltrace2 follows the index even if it is wrong. */
+ * babeltrace2 follows the index even if it is wrong. An index is big-endian:
+ * the packet's place in bytes, its size and content in bits, its first and last
+ * time, and more that is not looked at. */
 static int check_entry(FILE *index, size_t entry_size, const struct packet *p)
 {
 	unsigned char e[256];
@@ -291,7 +310,9 @@ static int check_entry(FILE *index, size_t entry_size, const struct packet *p)
 	       be64toh(get64(e + 32)) == p->end ? 0 : -1;
 }
 
-/* Open the index of a stream file, which may have none. */
+/* Open the index of a stream file, which may have none: then *index is NULL. -1
+ * if it is damaged; *index may be open all the same, and the caller closes
+ * it. */
 static int open_index(const char *stream, FILE **index, size_t *entry_size)
 {
 	const char *const name = text_base_name(stream);

@@ -12,8 +12,11 @@ enum in_check {
 	IN_CHECK_BAD,   /* damaged; why says how */
 };
 
-/* uuid gets what tells this trace from others, up to 36 characters; why (room
- * bytes) gets what is wrong with an IN_CHECK_BAD. */
+/* Check the metadata and all stream files of a folder. uuid gets what tells
+ * this trace from others, up to 39 characters, "" if the metadata has none or
+ * cannot be read; folders with the same uuid are pieces of one trace. why (room
+ * bytes) gets what is wrong with an IN_CHECK_BAD, and is left alone
+ * otherwise. */
 enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 			      char *why, size_t room);
 

@@ -47,6 +47,7 @@ void in_ring_free(struct in_ring *r)
 	munmap(r, sizeof(*r));
 }
 
+/* If the parent dies, a signal ends the child, so the wait needs no limit. */
 uint64_t *in_ring_room(struct in_ring *r)
 {
 	while (sem_wait(&r->empty) && errno == EINTR)
@@ -60,7 +61,7 @@ void in_ring_put(struct in_ring *r, size_t n)
 	sem_post(&r->filled);
 }
 
-/* The time so many milliseconds from now. */
+/* The time so many milliseconds from now, as sem_clockwait wants it. */
 static struct timespec after(int milliseconds)
 {
 	struct timespec at;
@@ -75,6 +76,7 @@ static struct timespec after(int milliseconds)
 	return at;
 }
 
+/* sem_trywait comes first: while the child is ahead, no clock is read. */
 int in_ring_get(struct in_ring *r, int milliseconds, const uint64_t **words,
 		size_t *n)
 {
@@ -133,7 +135,7 @@ static int64_t ms_of(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* CPU time that a process has used. */
+/* CPU time that a process has used, ms; 0 if that is not known. */
 static int64_t cpu_ms(pid_t pid)
 {
 	clockid_t clock;
@@ -141,8 +143,9 @@ static int64_t cpu_ms(pid_t pid)
 	return clock_getcpuclockid(pid, &clock) ? 0 : ms_of(clock);
 }
 
-/* A damaged length can make babeltrace2 ask for memory without end. Sanitizers
- * reserve more than any limit. */
+/* A damaged length can make babeltrace2 ask for memory without end: it gets 1
+ * GiB, and 64 MiB a stream file. The ring is shared memory, which this limit
+ * does not count. Sanitizers reserve more than any limit. */
 static void limit_memory(size_t streams)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -155,7 +158,8 @@ static void limit_memory(size_t streams)
 #endif
 }
 
-/* The child's life. */
+/* The child's life. It must not outlive its parent, which may have died before
+ * prctl. */
 static _Noreturn void be_child(in_child_fn run, struct in_ring *ring,
 			       const struct in_source *sources, size_t count,
 			       size_t streams, pid_t parent)
@@ -187,6 +191,7 @@ struct in_child *in_child_start(in_child_fn run,
 
 	if (!ring)
 		return NULL;
+	/* What is in a buffer now would otherwise be written twice. */
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
@@ -204,7 +209,8 @@ struct in_child *in_child_start(in_child_fn run,
 	return c;
 }
 
-/* Has it not got on for too long? */
+/* Has it not got on for too long? CPU time shows a loop early; the clock shows
+ * a wait that does not end. */
 static bool is_stuck(struct in_child *c)
 {
 	const uint64_t progress = c->ring->progress;
@@ -219,14 +225,14 @@ static bool is_stuck(struct in_child *c)
 	return cpu - c->cpu > STUCK_CPU_MS || now - c->clock > STUCK_MS;
 }
 
-/* Note that the child ended, if it has. */
+/* Note that the child ended, if it has. flags: WNOHANG, or 0 to wait for it. */
 static void reap(struct in_child *c, int flags)
 {
 	if (c->pid && waitpid(c->pid, &c->status, flags) == c->pid)
 		c->pid = 0;
 }
 
-/* The child ended without an end mark. */
+/* The child ended without an end mark: chunks may be missing. */
 static int crashed(struct in_child *c)
 {
 	if (WIFSIGNALED(c->status))

@@ -25,6 +25,7 @@ struct in_ring {
 	_Atomic uint64_t refused;    /* events that could hold no chunk */
 	_Atomic uint64_t discarded;  /* events that LTTng says it discarded */
 	_Atomic int failed;          /* the child failed; text says why */
+	/* NUL-terminated, but not if the child went astray */
 	char text[400];
 	uint32_t n[IN_RING_SLOTS];   /* words of a slot; 0: the end */
 	uint64_t words[IN_RING_SLOTS][CHUNK_MAX_WORDS];
@@ -32,44 +33,53 @@ struct in_ring {
 	                              * got the parent's */
 };
 
-/* NULL with a cause if there is no memory to share. */
+/* NULL with a cause if there is no memory to share. The process that made the
+ * ring frees it; its child loses its share when it ends. */
 struct in_ring *in_ring_new(void);
 void in_ring_free(struct in_ring *);
 
-/* In the child: wait for a free slot and return its words; then send the first
- * n of them. n = 0 says that nothing follows. */
+/* In the child: wait for a free slot, without limit, and return its words
+ * (CHUNK_MAX_WORDS of them); then send the first n. n = 0 says that nothing
+ * follows. Each call of the first is followed by one of the second. */
 uint64_t *in_ring_room(struct in_ring *);
 void in_ring_put(struct in_ring *, size_t n);
 
 /* In the parent: wait up to so many milliseconds for a chunk. 1 if one came,
- * which is valid until in_ring_done; 0 if none came; -1 after the last one. */
+ * which is valid until in_ring_done gives its slot back; 0 if none came; -1
+ * after the last one. The words are as the child left them, unchecked. */
 int in_ring_get(struct in_ring *, int milliseconds, const uint64_t **words,
 		size_t *n);
 void in_ring_done(struct in_ring *);
 
 /* ---- the process ---- */
 
-/* A CTF folder. Those of one uuid are pieces of one trace (rotation). */
+/* A CTF folder. Those of one uuid are pieces of one trace (rotation); one whose
+ * uuid is "" is a trace of its own. */
 struct in_source { const char *path; char uuid[40]; };
 
-/* Runs in the child: reads the sources into the ring. */
+/* Runs in the child, which ends when it returns: reads the sources into the
+ * ring, and puts the end mark (n = 0) after the last chunk. */
 typedef void (*in_child_fn)(struct in_ring *, const struct in_source *,
 			    size_t count);
 
 struct in_child;
 
-/* NULL with a cause if no process can be started. streams: how many stream
- * files there are, which limits the child's memory. */
+/* Start a child. The sources are borrowed during the call. streams: how many
+ * stream files there are, which limits the child's memory. NULL with a cause if
+ * no process can be started; otherwise ended with in_child_end. */
 struct in_child *in_child_start(in_child_fn, const struct in_source *,
 				size_t count, size_t streams);
 /* The next chunk's words, valid until the next call: 1; 0 at the end; -1 if the
- * child failed, crashed or hung, and in_child_why says which. */
+ * child failed, crashed or hung, and in_child_why says which. Chunks that the
+ * child had sent before it failed come first. */
 int in_child_next(struct in_child *, const uint64_t **words, size_t *n);
+/* A few words, borrowed; "" unless in_child_next has returned -1. */
 const char *in_child_why(const struct in_child *);
-/* How many events were refused by the child, and discarded by LTTng. */
+/* How many events were refused by the child, and discarded by LTTng: so far,
+ * and complete when in_child_next has returned 0. */
 uint64_t in_child_refused(const struct in_child *);
 uint64_t in_child_discarded(const struct in_child *);
-/* End the child, whatever it does. */
+/* End the child, whatever it does, and free everything. NULL is allowed. */
 void in_child_end(struct in_child *);
 
 #endif

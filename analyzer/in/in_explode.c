@@ -1,6 +1,7 @@
 /* in_explode.c - sorts events of all threads by time. Chunks, which are small,
  * wait for the time of their beginning, and only then are replayed, so that not
- * much more than one chunk of events a thread waits.
+ * much more than one chunk of events a thread waits. Must not know babeltrace2,
+ * so that it can be tested without it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_explode.h"
 
@@ -17,7 +18,8 @@
 /* ---- heaps ---- */
 
 /* Each item begins with its due time. The item with the earliest time comes out
- * first; of items with one time, the one of the least order. */
+ * first; of items with one time, the one of the least order. Chunks and events
+ * are of different sizes, so a heap does not know its items' type. */
 struct due { uint64_t ns, order; };
 
 struct heap {
@@ -26,6 +28,7 @@ struct heap {
 	size_t size;      /* of an item; set before the first is pushed */
 };
 
+/* A binary heap: the item at i is due before those at 2i + 1 and 2i + 2. */
 static struct due *due_at(const struct heap *h, size_t i)
 {
 	return (struct due *)(void *)(h->items + i * h->size);
@@ -49,7 +52,8 @@ static void heap_push(struct heap *h, const void *item)
 	memcpy(due_at(h, i), item, h->size);
 }
 
-/* The heap must not be empty. */
+/* Copies the first item out. The heap must not be empty. The last item stays
+ * where it is, behind the end, until its new place is found. */
 static void heap_pop(struct heap *h, void *item)
 {
 	const struct due *const last = due_at(h, h->count - 1);
@@ -89,10 +93,13 @@ static void heap_fini(struct heap *h)
  * after the last event that was passed on, except what is late. */
 enum { MAX_NODES = 1000 }; /* the tree is not used */
 
+/* The words are a copy, freed when the chunk is replayed. */
 struct waiting_chunk { struct due due; uint64_t *words; size_t n; };
 struct waiting_event { struct due due; struct in_event event; };
 
-/* A recording's clock: tick was at real, CLOCK_REALTIME ns. */
+/* A recording's clock: tick was at real, CLOCK_REALTIME ns. It is taken from
+ * one chunk only. A pair of its own for each chunk would follow the steps of
+ * CLOCK_REALTIME, and times could go back. */
 struct line { uint64_t recording, tick, real, hz; };
 
 struct in_explode {
@@ -100,8 +107,10 @@ struct in_explode {
 	struct replay *replay;
 	struct in_order *order;
 	struct heap chunks, events;
+	/* one for each recording, few */
 	struct line *lines;
 	size_t line_count, line_room;
+	/* ns; what the next item's order will be */
 	uint64_t window, order_count;
 	uint64_t newest;  /* when the latest chunk was closed, ns */
 	uint64_t last;    /* the time of the last event passed on */
@@ -130,6 +139,7 @@ static void add_line(struct in_explode *x, const struct chunk_header *h)
 	};
 }
 
+/* The product needs more than 64 bits. */
 static uint64_t to_ns(ticks t, uint64_t hz)
 {
 	return (uint64_t)((unsigned __int128)t * 1000000000 / hz);
@@ -148,7 +158,8 @@ static uint64_t time_of(struct in_explode *x, uint64_t recording, ticks tick)
 
 /* ---- chunks ---- */
 
-/* An in_chunk_fn: gets chunks from in_order, so that numbers rise. */
+/* An in_chunk_fn: gets chunks from in_order, so that numbers rise. The
+ * recorder's own chunks have no events. Always returns 0. */
 static int wait_for_turn(void *ctx, const struct chunk *chunk)
 {
 	struct in_explode *const x = ctx;
@@ -209,7 +220,8 @@ void in_explode_end(struct in_explode *x)
 
 /* ---- events ---- */
 
-/* Let an event wait for its turn. */
+/* Let an event wait for its turn: other threads, and what the replay deferred,
+ * may still bring earlier ones. */
 static void add_event(struct in_explode *x, enum in_event_kind kind,
 		      const struct replay_event *e)
 {
@@ -275,7 +287,8 @@ static void on_mark(void *ctx, const struct replay_event *e)
 	add_event(ctx, IN_EVENT_MARK, e);
 }
 
-/* Take the first event off the heap; events never go back in time. */
+/* Take the first event off the heap. Times must not go back, so one that is
+ * late gets the time of the event before it, and late_by says by how much. */
 static void give(struct in_explode *x, struct in_event *event)
 {
 	struct waiting_event w;
@@ -289,6 +302,9 @@ static void give(struct in_explode *x, struct in_event *event)
 	x->last = event->ns;
 }
 
+/* Nothing later than edge is passed on, because a chunk that is still to come
+ * may have earlier events. Of a chunk and an event with one time the chunk is
+ * first, as it may have events of that time. */
 int in_explode_next(struct in_explode *x, struct in_event *event)
 {
 	const uint64_t edge = x->has_ended ? UINT64_MAX :

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* FUNC_NATIVE and FUNC_CODE functions give native events. A C function that Lua
+ * calls is one of them. */
 enum in_event_kind {
 	IN_EVENT_NATIVE_ENTER, IN_EVENT_NATIVE_EXIT,
 	IN_EVENT_LUA_CALL, IN_EVENT_LUA_RETURN,
@@ -17,6 +19,8 @@ enum in_event_kind {
 	IN_EVENT_KINDS,
 };
 
+/* An event, copied: it stays valid, but the numbers in at refer to the
+ * session. */
 struct in_event {
 	enum in_event_kind kind;
 	uint64_t ns;      /* since the epoch; never less than the one before */
@@ -27,20 +31,25 @@ struct in_event {
 };
 
 struct in_explode;
-/* window: a record that comes more than so many ns after it happened is
- * late. */
+/* Never NULL. window: a record that comes more than so many ns after it
+ * happened is late. A larger one holds more chunks in memory. */
 struct in_explode *in_explode_new(uint64_t window);
 void in_explode_free(struct in_explode *);
 
-/* Take the words of a chunk, which are checked and copied. 0, or -1 with a
- * cause if they are no chunk. */
+/* Take the words of a chunk, which are checked and copied. Chunks may come in
+ * any order that is roughly that of time; of a stream's, a few may be missing
+ * or come late. 0, or -1 with a cause if they are no chunk, which changes
+ * nothing. */
 int in_explode_put(struct in_explode *, const uint64_t *words, size_t n);
-/* No chunk follows. */
+/* No chunk follows: in_explode_next gives all that is left. */
 void in_explode_end(struct in_explode *);
-/* The next event: 1; 0 if more chunks must be put first; -1 after the last. */
+/* The next event: 1; 0 if more chunks must be put first; -1 after the last.
+ * *event is set only with 1. */
 int in_explode_next(struct in_explode *, struct in_event *event);
 
-/* The functions, processes and threads seen so far; borrowed. */
+/* The functions, processes and threads seen so far; borrowed until
+ * in_explode_free. They may change with each in_explode_next. Its tree is of no
+ * use: it is kept small. */
 const struct session *in_explode_session(const struct in_explode *);
 
 #endif

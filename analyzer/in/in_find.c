@@ -1,5 +1,6 @@
 /* in_find.c - what lies in a trace's folder: CTF traces, stream files, spill
- * files. Knows names and first bytes; reads no further.
+ * files. Knows names and first bytes; reads no further, and does not judge
+ * whether a trace is whole.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_find.h"
 
@@ -16,8 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Limits for a path that is no trace: depth of folders, names in one folder. */
 enum { MAX_DEPTH = 24, MAX_FILES = 1 << 20 };
 
+/* Freed with mem_free. */
 static char *join(const char *folder, const char *name)
 {
 	const size_t size = strlen(folder) + strlen(name) + 2;
@@ -41,6 +44,7 @@ static void add_spill(struct in_found *f, char *path, uint64_t size)
 	f->spill_bytes += size;
 }
 
+/* A trace without metadata is told from any other file by this. */
 static bool starts_a_packet(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -62,8 +66,8 @@ static void folder_fini(struct in_folder *d)
 	mem_free(d->path);
 }
 
-/* Keep the folder if a reader can use anything in it. If metadata is missing,
- * only files that begin like a packet are streams. */
+/* Keep the folder, which is taken over, if a reader can use anything in it. If
+ * metadata is missing, only files that begin like a packet are streams. */
 static void add_folder(struct in_found *f, struct in_folder *d)
 {
 	size_t kept = 0;
@@ -107,7 +111,9 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a folder, sorted, so that a trace reads the same everywhere. */
+/* The names in a folder, sorted, so that a trace reads the same everywhere.
+ * Hidden ones are left out. 0, or -1 with errno; *names and each of them are
+ * the caller's. */
 static int list_folder(const char *path, char ***names, size_t *count)
 {
 	DIR *const dir = opendir(path);
@@ -148,7 +154,8 @@ static void visit(struct in_found *f, struct in_folder *d, const char *name,
 	mem_free(path);
 }
 
-/* List a folder and all below it. */
+/* List a folder and all below it. 0, or -1 with errno if it cannot be
+ * opened. */
 static int walk(struct in_found *f, const char *path, int depth)
 {
 	struct in_folder d = { 0 };

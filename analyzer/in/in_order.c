@@ -1,4 +1,6 @@
-/* in_order.c - holds chunks back until those before them have come.
+/* in_order.c - holds chunks back until those before them have come. Knows
+ * number, length and flags of a chunk; must not look at its records, nor know
+ * where it was read.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_order.h"
 
@@ -17,7 +19,7 @@ enum {
 	HELD_WORDS_MAX = 32 << 17,  /* of all streams: 32 MiB */
 };
 
-/* A chunk that waits. */
+/* A chunk that waits; words is a copy. */
 struct held {
 	uint64_t number;
 	uint64_t *words;
@@ -25,6 +27,7 @@ struct held {
 	bool partial;
 };
 
+/* Invariant: numbers in held rise, and none is less than next. */
 struct stream {
 	struct in_key key;     /* without the number */
 	uint64_t next;         /* the number that is due */
@@ -88,7 +91,7 @@ static struct stream *find(const struct in_order *o, const struct in_key *k)
 	return i ? &o->streams[i - 1] : NULL;
 }
 
-/* The stream of a chunk. */
+/* The stream of a chunk; valid until another stream is added. */
 static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
 {
 	uint32_t *const i = map_put(o->by_key, first_key(k), second_key(k));
@@ -101,7 +104,8 @@ static struct stream *find_or_add(struct in_order *o, const struct in_key *k)
 	return &o->streams[o->count - 1];
 }
 
-/* Pass a chunk on. */
+/* Pass a chunk on, and note what it says about the end of its stream. Numbers
+ * that are skipped here are given up for good. */
 static enum in_order_result give(struct in_order *o, struct stream *s,
 				 const struct chunk *chunk)
 {
@@ -133,7 +137,8 @@ static enum in_order_result give_first(struct in_order *o, struct stream *s)
 	return r;
 }
 
-/* Pass on what is due; PARTIAL chunks wait for the complete ones. */
+/* Pass on what is due; PARTIAL chunks wait for the complete ones, which have
+ * the same number. */
 static enum in_order_result give_due(struct in_order *o, struct stream *s)
 {
 	while (s->count && s->held[0].number == s->next && !s->held[0].partial)
@@ -158,7 +163,7 @@ static size_t place(const struct stream *s, uint64_t number)
 	return i;
 }
 
-/* Keep a copy of a chunk until it is its turn. */
+/* Keep a copy of a chunk until it is its turn, unless one as good waits. */
 static enum in_order_result hold(struct in_order *o, struct stream *s,
 				 const struct chunk *chunk)
 {
@@ -235,6 +240,7 @@ enum in_order_result in_order_finish(struct in_order *o)
 	return IN_ORDER_TAKEN;
 }
 
+/* A number below next is settled: no copy of it is of use any more. */
 bool in_order_has(const struct in_order *o, const struct in_key *key,
 		  uint32_t words, bool partial)
 {

@@ -22,12 +22,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* One reading of a trace, from in_read to its return. */
 struct reading {
 	struct in_found found;
 	struct in_source *sources;   /* the folders that are undamaged */
 	size_t source_count, source_room;
 	const struct in_folder **good;
 	size_t good_count, good_room;
+	/* stream files in the good folders */
 	size_t good_streams;
 	struct in_order *order;
 	struct in_carve *carve;
@@ -75,7 +77,8 @@ static void name_reader(struct reading *r, bool used_babeltrace)
 
 /* ---- carved chunks ---- */
 
-/* A chunk's identity as the two keys of a map. */
+/* A chunk's identity as the two keys of a map. If two chunks had the same keys,
+ * only the figures in a message would be wrong. */
 static void ahead_key(const struct in_key *k, uint64_t key[2])
 {
 	key[0] = k->recording + k->level * UINT64_C(0x9e3779b97f4a7c15) +
@@ -84,6 +87,7 @@ static void ahead_key(const struct in_key *k, uint64_t key[2])
 	key[1] = k->number;
 }
 
+/* The carver gave a chunk that babeltrace2 may still give. */
 static void put_ahead(struct reading *r, const struct in_key *k)
 {
 	uint64_t key[2];
@@ -104,6 +108,7 @@ static void remove_ahead(struct reading *r, const struct in_key *k)
 	r->carved--;
 }
 
+/* A file that cannot be read is no reason to stop. */
 static void carve_file(struct reading *r, const char *path)
 {
 	if (in_carve_file(r->carve, path))
@@ -144,7 +149,9 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 	return IN_ORDER_TAKEN;
 }
 
-/* A chunk is missing, but may be in the good folders all the same. */
+/* A chunk is missing, but may be in the good folders all the same. They are
+ * searched once, when that is needed, as it takes as long as reading them. The
+ * places start anew; what was passed on is known to in_order. */
 static void carve_good(struct reading *r)
 {
 	if (r->has_carved_good)
@@ -158,8 +165,8 @@ static void carve_good(struct reading *r)
 
 /* ---- chunks from babeltrace2 ---- */
 
-/* Take a chunk from babeltrace2, after carved ones that were closed before
- * it. */
+/* Take a chunk from babeltrace2, after carved ones that were closed before it.
+ * If it leaves a gap, the carver has one chance to fill it. */
 static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 				       size_t n)
 {
@@ -188,7 +195,8 @@ static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 	return got;
 }
 
-/* Take all chunks of the child. */
+/* Take all chunks of the child. If it failed or gave what is no chunk, the
+ * carver looks for the rest. */
 static enum in_order_result read_child(struct reading *r, struct in_child *c)
 {
 	const uint64_t *words;
@@ -209,7 +217,8 @@ static enum in_order_result read_child(struct reading *r, struct in_child *c)
 	return IN_ORDER_TAKEN;
 }
 
-/* Read the undamaged folders through babeltrace2. */
+/* Read the undamaged folders through babeltrace2; if it cannot even be started,
+ * by the carver. */
 static enum in_order_result read_good(struct reading *r)
 {
 	enum in_order_result got;
@@ -232,7 +241,8 @@ static enum in_order_result read_good(struct reading *r)
 
 /* ---- the whole ---- */
 
-/* Check a folder, and choose who reads it. */
+/* Check a folder, and choose who reads it. Carving happens here and now, but
+ * only notes places; chunks are given later. */
 static void sort_out(struct reading *r, const struct in_folder *f)
 {
 	struct in_source source = { .path = f->path };
@@ -301,7 +311,7 @@ static void tell_broken(struct reading *r, const char *path)
 	s->broken_count = c->broken_count;
 }
 
-/* Fill in the summary. */
+/* Fill in the summary, except for broken. */
 static void sum_up(struct reading *r)
 {
 	struct in_summary *const s = r->summary;

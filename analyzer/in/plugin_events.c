@@ -1,4 +1,6 @@
 /* plugin_events.c - events as babeltrace2 messages: fields, classes, streams.
+ * The names of events and fields are described in docs/explode.md and are not
+ * changed. Knows babeltrace2; must not know chunks or records.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/plugin_events.h"
 
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Bytes of a text field, with its NUL. Longer texts are cut. */
 enum { TEXT_MAX = 600 };
 
 /* ---- texts in fields ---- */
@@ -35,11 +38,13 @@ static const char *put_plain(char out[TEXT_MAX], const char *text)
 	return out;
 }
 
-/* Writes the text of a field; f is the event's function, or NULL. */
+/* Writes the text of a field, which is "" before; f is the event's function, or
+ * NULL. */
 typedef void text_fn(char out[TEXT_MAX], const struct session *,
 		     const struct in_event *, const struct func *f);
 
-/* The function's name or, if it is not known yet, where the function is. */
+/* The function's name or, if it is not known, where the function is. The plugin
+ * reads no debug information. */
 static void put_function(char out[TEXT_MAX], const struct session *s,
 			 const struct in_event *event, const struct func *f)
 {
@@ -68,6 +73,7 @@ static void put_function(char out[TEXT_MAX], const struct session *s,
 	put_plain(out, raw);
 }
 
+/* The path of the module, for native functions. */
 static void put_module(char out[TEXT_MAX], const struct session *s,
 		       const struct in_event *event, const struct func *f)
 {
@@ -76,6 +82,8 @@ static void put_module(char out[TEXT_MAX], const struct session *s,
 		put_plain(out, func_elf(s->funcs, f->module)->path);
 }
 
+/* In hexadecimal digits. A build-id has 20 bytes as a rule; of a longer one
+ * only the first 20 are shown. */
 static void put_build_id(char out[TEXT_MAX], const struct session *s,
 			 const struct in_event *event, const struct func *f)
 {
@@ -89,6 +97,7 @@ static void put_build_id(char out[TEXT_MAX], const struct session *s,
 		snprintf(out + 2 * (size_t)i, 3, "%02x", m->build_id[i]);
 }
 
+/* Lua's own name of the source, with its "@" or "=". */
 static void put_source(char out[TEXT_MAX], const struct session *s,
 		       const struct in_event *event, const struct func *f)
 {
@@ -97,10 +106,12 @@ static void put_source(char out[TEXT_MAX], const struct session *s,
 		put_plain(out, f->source);
 }
 
+/* Reasons come from a trace, and a newer recorder may know more of them. */
 #define NAME(names, i)                                                         \
 	((i) < sizeof(names) / sizeof(*(names)) ? (names)[i] : NULL)
 
-/* How the event came about; NULL if that is not known. */
+/* How the event came about, in the words of docs/explode.md; NULL if that is
+ * not known. */
 static const char *why_of(const struct in_event *event)
 {
 	static const char *const suspends[] = {
@@ -188,6 +199,7 @@ static const struct {
 	[F_LATE_BY] = { "late_by", NUMBER64, NULL, EVENT(late_by) }, /* ns */
 };
 
+/* Sets of fields, as bits. */
 #define BIT(f) (1u << (f))
 enum {
 	EVERY = BIT(F_PID) | BIT(F_TID) | BIT(F_COROUTINE) | BIT(F_DEPTH) |
@@ -198,6 +210,7 @@ enum {
 	      BIT(F_ORDINAL),
 };
 
+/* The events: their names, and the fields each has. */
 static const struct { const char *name; unsigned fields; }
 kinds[IN_EVENT_KINDS] = {
 	[IN_EVENT_NATIVE_ENTER] = { "weft:native_enter", NATIVE },
@@ -228,7 +241,8 @@ static bt_field_class *field_class(bt_trace_class *trace, enum field f)
 	return c;
 }
 
-/* A new class of the event's payload; NULL without memory. */
+/* A new class of the event's payload, the caller's; NULL without memory.
+ * Members are appended by rising number, and fill_payload relies on that. */
 static bt_field_class *payload_class(bt_trace_class *trace,
 				     enum in_event_kind kind)
 {
@@ -249,6 +263,8 @@ static bt_field_class *payload_class(bt_trace_class *trace,
 	return payload;
 }
 
+/* The value of a field that is no TEXT. Only kinds with a function have fields
+ * of a function. */
 static uint64_t number_of(const struct in_event *event, const struct func *f,
 			  enum field which)
 {
@@ -295,6 +311,7 @@ static int fill_payload(bt_event *to, const struct session *s,
 
 /* ---- the trace ---- */
 
+/* The classes form a tree: the trace's class, the streams', the events'. */
 struct plugin_events {
 	bt_self_message_iterator *self;
 	bt_trace_class *trace_class;

@@ -1,5 +1,7 @@
 /* plugin_weft.c - the babeltrace2 plugin "weft": filter.weft.explode turns each
- * event weft:chunk into the events that the chunk's records stand for.
+ * event weft:chunk into the events that the chunk's records stand for. Knows
+ * babeltrace2's rules for components and iterators; in_explode sorts, and
+ * plugin_events makes messages.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -14,6 +16,7 @@
 #define WINDOW_DEFAULT UINT64_C(5000000000) /* ns */
 #define WINDOW_MAX 1e9                      /* seconds */
 
+/* Short names for babeltrace2's statuses. */
 typedef bt_message_iterator_class_next_method_status next_status;
 static const next_status
 	NEXT_OK = BT_MESSAGE_ITERATOR_CLASS_NEXT_METHOD_STATUS_OK,
@@ -24,7 +27,7 @@ static const bt_message_iterator_class_seek_beginning_method_status
 	SEEK_NO_MEMORY =
 	BT_MESSAGE_ITERATOR_CLASS_SEEK_BEGINNING_METHOD_STATUS_MEMORY_ERROR;
 
-/* The component's data. */
+/* The component's data. window: ns, see in_explode_new. */
 struct explode { uint64_t window; };
 
 /* A message iterator's data. */
@@ -40,7 +43,8 @@ struct iterator {
 
 /* ---- the component ---- */
 
-/* A parameter's number of seconds, of any type of number. */
+/* A parameter's number of seconds, of any type of number. 0, or -1 if it is no
+ * number or out of range. */
 static int get_seconds(const bt_value *value, double *seconds)
 {
 	if (bt_value_is_real(value))
@@ -54,7 +58,8 @@ static int get_seconds(const bt_value *value, double *seconds)
 	return *seconds >= 0 && *seconds <= WINDOW_MAX ? 0 : -1;
 }
 
-/* Create the component: read its parameters, add its ports. */
+/* Create the component: read its parameters, add its ports. The data is freed
+ * in explode_finalize. */
 static bt_component_class_initialize_method_status
 explode_init(bt_self_component_filter *self,
 	     bt_self_component_filter_configuration *configuration,
@@ -91,7 +96,8 @@ static void explode_finalize(bt_self_component_filter *self)
 
 /* ---- the iterator ---- */
 
-/* Start from the beginning. */
+/* Start from the beginning. 0, or -1 without memory; end frees what was
+ * made. */
 static int begin(struct iterator *it, bt_self_message_iterator *self)
 {
 	it->explode = in_explode_new(it->window);
@@ -99,6 +105,7 @@ static int begin(struct iterator *it, bt_self_message_iterator *self)
 	return it->events ? 0 : -1;
 }
 
+/* Free all but the iterator upstream, so that begin can follow. */
 static void end(struct iterator *it)
 {
 	bt_message_put_ref(it->spare);
@@ -173,7 +180,8 @@ static void iterator_finalize(bt_self_message_iterator *self)
 	iterator_free(bt_self_message_iterator_get_data(self));
 }
 
-/* Copy the words of an event, and return how many; 0 if it is no weft:chunk. */
+/* Copy the words of an event to where CHUNK_MAX_WORDS fit, and return how many;
+ * 0 if it is no weft:chunk. */
 static uint64_t get_words(const bt_event *event, uint64_t *words)
 {
 	const char *const name = bt_event_class_get_name(
@@ -189,7 +197,7 @@ static uint64_t get_words(const bt_event *event, uint64_t *words)
 	return n;
 }
 
-/* Take a message from upstream. */
+/* Take a message from upstream, and give its reference back. */
 static void take(struct iterator *it, const bt_message *message)
 {
 	uint64_t n = 0;
@@ -222,7 +230,8 @@ static next_status pull(struct iterator *it)
 }
 
 /* Append the next messages: 1 if there were any, 0 if upstream must be asked,
- * -1 at the end, -2 if there is no memory. */
+ * -1 at the end, -2 if there is no memory. A thread's first event makes two
+ * messages; the second one is spared if only one fits. */
 static int add_next(struct iterator *it, bt_message_array_const messages,
 		    uint64_t capacity, uint64_t *count)
 {
@@ -252,7 +261,8 @@ static int add_next(struct iterator *it, bt_message_array_const messages,
 	return got;
 }
 
-/* Fill messages, asking upstream when no event is due. */
+/* Fill messages, asking upstream when no event is due. A status other than OK
+ * must come without messages. */
 static next_status iterator_next(bt_self_message_iterator *self,
 				 bt_message_array_const messages,
 				 uint64_t capacity, uint64_t *count)
