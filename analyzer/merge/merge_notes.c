@@ -19,7 +19,7 @@ enum rule {
 };
 
 /* The rule for a key. What is not known here describes a recording (its
- * command, host, kernel), and is true of the sum only if all agree. */
+ * command, host, start), and is true of the sum only if all agree. */
 static enum rule rule_of(const char *key)
 {
 	static const struct { const char *key; enum rule rule; } rules[] = {

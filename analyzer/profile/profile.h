@@ -17,20 +17,26 @@
 struct profile_about {
 	const char *const *comments; /* losses, notes; untrusted */
 	size_t comment_count;
-	uint64_t duration;           /* ns */
+	uint64_t duration;           /* ns, of the recording */
 };
 
 /* Write a session whose functions have been named. The same session gives the
- * same bytes. 0, or -1 with the cause in the chain. */
+ * same bytes. They go to the file's descriptor, so nothing may wait in its
+ * buffer; the file stays open and is the caller's. 0, or -1 with the cause in
+ * the chain. */
 int profile_write(FILE *, struct session *, const struct profile_about *);
 
-/* Does the file begin like a profile? */
+/* Does the file begin like a profile? Looks at the two bytes that begin any
+ * gzip file; profile_read says whether weft wrote it. False, without a cause,
+ * if it cannot be read or is no regular file: reading from a pipe would take
+ * its bytes away. */
 bool profile_is(const char *path);
 
 /* Read a profile: the session as it was written, names included, but without
- * its coroutines, which session.beyond counts. The session is the caller's.
- * NULL, with the cause in the chain, if the file is damaged or weft did not
- * write it. */
+ * its coroutines, which session.beyond counts. The caller frees the session
+ * with session_free. NULL, with the cause in the chain, if the file is damaged,
+ * needs too much memory, or was not written by weft. The file is untrusted and
+ * may hold anything. */
 struct session *profile_read(const char *path);
 
 #endif

@@ -29,25 +29,33 @@ struct field {
 	size_t size;
 };
 
-/* Numbers of fields, as in pprof.proto; kinds of fields on the wire. */
+/* Numbers of fields, as in pprof.proto; kinds of fields on the wire, which are
+ * the lowest three bits of a tag: protobuf.dev/programming-guides/encoding. */
 enum { FIELD_STRING = 6, FIELD_VERSION = 1000, FIELD_TEXT, FIELD_TABLE,
        FIELD_END };
 enum { WIRE_NUMBER = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
+/* A wanted field may have FIELD_BYTES bytes, a table BLOCK_ROWS rows: more than
+ * any that weft writes, and little enough to be in memory at a time. STEP: the
+ * size of buffers. */
 enum { FIELD_BYTES = 16 << 20, STEP = 65536, BLOCK_ROWS = 65536 };
 
 /* A file may unpack to this much: a small file of zeros unpacks to a thousand
  * times its size. */
 #define WHOLE_BYTES (UINT64_C(4) << 30)
 
+/* A file that is being unpacked. The outermost message is read by hand, one
+ * field after another, so that it is never in memory as a whole; the library
+ * decodes single tables. */
 struct input {
 	gzFile gz;
-	uint8_t *bytes;
+	uint8_t *bytes;        /* of the field that was read last */
 	size_t room;
 	uint64_t taken;        /* bytes unpacked so far */
 };
 
-/* NULL if the file cannot be opened, with the cause in the chain. */
+/* NULL if the file cannot be opened, with the cause in the chain. Freed with
+ * close_input. zlib leaves errno at 0 if it has no memory. */
 static struct input *open_input(const char *path)
 {
 	gzFile gz = gzopen(path, "rbe");
@@ -63,6 +71,7 @@ static struct input *open_input(const char *path)
 	return in;
 }
 
+/* NULL is allowed. */
 static void close_input(struct input *in)
 {
 	if (!in)
@@ -72,6 +81,7 @@ static void close_input(struct input *in)
 	mem_free(in);
 }
 
+/* Why reading failed, as far as zlib tells. Always -1. */
 static int say_damage(struct input *in)
 {
 	int status;
@@ -84,7 +94,7 @@ static int say_damage(struct input *in)
 	return err_add("it is damaged or cut");
 }
 
-/* Read size bytes: 0, or -1 if there are fewer. */
+/* Read size bytes: 0, or -1 if there are fewer, with the cause in the chain. */
 static int take(struct input *in, void *to, size_t size)
 {
 	in->taken += size;
@@ -95,7 +105,8 @@ static int take(struct input *in, void *to, size_t size)
 	return 0;
 }
 
-/* 0 if nothing is left and the file is whole. */
+/* 0 if nothing is left and the file is whole: a file that was cut also ends,
+ * but zlib has not seen its checksum then. */
 static int end(struct input *in)
 {
 	int status;
@@ -105,7 +116,9 @@ static int end(struct input *in)
 		0 : say_damage(in);
 }
 
-/* Read a number: 0. 1 at the end of the file, if that is allowed. */
+/* Read a number: 0. 1 at the end of the file, if that is allowed. -1 with the
+ * cause in the chain. A number has 7 bits a byte, the lowest first; the highest
+ * bit says that more follow. Of a tenth byte only one bit fits. */
 static int take_number(struct input *in, uint64_t *value, bool may_end)
 {
 	*value = 0;
@@ -127,6 +140,7 @@ static int take_number(struct input *in, uint64_t *value, bool may_end)
 	return err_add("it is damaged: a number is too long");
 }
 
+/* Unpack bytes and forget them: the size is whatever the file says. */
 static int skip(struct input *in, uint64_t size)
 {
 	uint8_t room[STEP];
@@ -137,7 +151,8 @@ static int skip(struct input *in, uint64_t size)
 	return 0;
 }
 
-/* Read a field of bytes, or skip it. */
+/* Read a field of bytes, or skip it. A byte of room is left behind it, so that
+ * an empty field has an address, too. */
 static int take_bytes(struct input *in, bool is_wanted,
 		      struct field *f)
 {
@@ -156,6 +171,7 @@ static int take_bytes(struct input *in, bool is_wanted,
 	return take(in, in->bytes, f->size);
 }
 
+/* What weft reads back; samples and all else are for other tools. */
 static bool is_wanted_field(uint64_t number)
 {
 	return number == FIELD_STRING ||
@@ -198,20 +214,22 @@ static int next_field(struct input *in, struct field *f)
 	}
 }
 
-/* ---- tables ---- */
+/* ---- strings ---- */
 
-/* Tables and strings may take this much memory. */
+/* Tables and strings may take this much memory in all. Samples are skipped, and
+ * do not count. */
 #define KEPT_BYTES (UINT64_C(1) << 30)
 
 /* The strings of a field, by their order in the file. */
 struct strings { const char **text; size_t count, room; };
 
+/* What was read so far. A string comes before the first table that has it. */
 struct reader {
 	struct profile_session *session;
-	struct arena *arena;
+	struct arena *arena;   /* holds the strings until the end */
 	struct strings shown, exact;
 	uint64_t kept;         /* bytes */
-	uint64_t rows, end;
+	uint64_t rows, end;    /* seen so far; how many the file says it has */
 	bool has_version, has_end;
 	unsigned kind;         /* of the last table */
 };
@@ -224,6 +242,8 @@ static int keep(struct reader *r, uint64_t bytes)
 		err_add("it needs more than 1 GiB of memory") : 0;
 }
 
+/* The string's number is its position among those of its field. Two pointers
+ * are counted for it, because the array grows in steps. */
 static int add_string(struct reader *r, struct strings *to,
 		      const struct field *f)
 {
@@ -236,7 +256,9 @@ static int add_string(struct reader *r, struct strings *to,
 
 /* ---- tables ---- */
 
-/* Set a text by its number: even ones are shown texts, odd ones exact ones. */
+/* Set a text by its number: even ones are shown texts, odd ones exact ones. -1
+ * if there is no such string yet. An array of chars gets as much as fits, with
+ * a NUL. */
 static int set_text(const struct reader *r, const struct profile_field *f,
 		    char *row, uint64_t value)
 {
@@ -253,7 +275,8 @@ static int set_text(const struct reader *r, const struct profile_field *f,
 	return 0;
 }
 
-/* Set one column in all rows. */
+/* Set one column in all rows. The column's length was checked: it is the number
+ * of rows, or 0 for a column that is not there. */
 static int set_column(const struct reader *r, const struct profile_field *f,
 		      size_t i, size_t row_size, const Prof__Column *column,
 		      char *rows)
@@ -269,7 +292,9 @@ static int set_column(const struct reader *r, const struct profile_field *f,
 	return 0;
 }
 
-/* A column that is not there has the text "" or the number 0. */
+/* Fill in zeroed rows. A column that is not there, because an older weft wrote
+ * the file, has the text "" or the number 0; columns beyond the known ones are
+ * skipped. */
 static int set_columns(const struct reader *r, const struct profile_table *t,
 		       const Prof__Table *from, char *rows)
 {
@@ -293,7 +318,8 @@ static int set_columns(const struct reader *r, const struct profile_table *t,
 	return 0;
 }
 
-/* Check the shape of a table. */
+/* Check the shape of a table, before memory is spent on it. Rows are counted
+ * twice: as they are here, and as the session keeps them. */
 static int check_table(struct reader *r, const Prof__Table *t)
 {
 	if (t->rows == 0 || t->rows > BLOCK_ROWS || t->n_column == 0)
@@ -309,7 +335,8 @@ static int check_table(struct reader *r, const Prof__Table *t)
 	return keep(r, t->rows * 2 * profile_tables[t->kind].row_size);
 }
 
-/* Unpack a table and add its rows to the session. */
+/* Unpack a table and add its rows to the session. Kinds of a later version are
+ * skipped, but counted: the end of the file counts all. */
 static int add_table(struct reader *r, const struct field *f)
 {
 	Prof__Table *const t = prof__table__unpack(NULL, f->size, f->bytes);
@@ -364,7 +391,8 @@ static int take_field(struct reader *r, const struct field *f)
 	}
 }
 
-/* Read all fields. */
+/* Read all fields. The number of rows at the end shows that no table is
+ * missing; zlib's checksum shows that none has changed. */
 static int read_all(struct reader *r, struct input *in)
 {
 	struct field f;
@@ -400,6 +428,8 @@ bool profile_is(const char *path)
 	return size == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
+/* profile_session_end decides: it frees what was made so far if the status is
+ * not 0. */
 struct session *profile_read(const char *path)
 {
 	struct input *const in = open_input(path);

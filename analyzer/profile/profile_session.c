@@ -1,5 +1,7 @@
 /* profile_session.c - makes a session of rows. Ids in a row must be those of
- * rows that came before, and nothing may come twice.
+ * rows that came before, and nothing may come twice. Numbers may be anything
+ * but must do no harm: what is used as an index, divisor or size is checked,
+ * and figures are shown as they are.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/profile/profile_session.h"
 
@@ -19,10 +21,13 @@ enum { LABELS_MAX = 4096 };
 struct profile_session {
 	struct session *s;
 	bool has_head;
-	node_id length, cpu;         /* of the last rows of these kinds */
+	node_id length, cpu;         /* nodes of the last rows of these kinds,
+	                              * which give theirs relative to them */
 	size_t room[PROFILE_KINDS];  /* of the session's arrays */
 };
 
+/* Always -1. What is damaged is a few words, without details: nobody repairs a
+ * profile by hand. */
 static int damaged(const char *what)
 {
 	return err_add("it is damaged: %s", what);
@@ -37,7 +42,9 @@ static const char *copy(const struct profile_session *p, const char *text)
 
 /* ---- head, modules, functions ---- */
 
-/* The head fills in fields of the session itself. */
+/* The head fills in fields of the session itself: those that its table has, so
+ * that no pointer is taken from a file. The tree keeps the number of folded
+ * paths, which profile_write put into beyond. */
 static int add_head(struct profile_session *p, const void *row)
 {
 	const struct session *const from = row;
@@ -58,7 +65,8 @@ static int add_head(struct profile_session *p, const void *row)
 	return 0;
 }
 
-/* Ids of modules are given in order: each must be a new one. */
+/* Ids of modules are given in order: each must be a new one, or those that
+ * follow would be off by one. */
 static int add_module(struct profile_session *p, const void *row)
 {
 	const struct elf_module *const m = row;
@@ -72,7 +80,8 @@ static int add_module(struct profile_session *p, const void *row)
 		damaged("a module comes twice");
 }
 
-/* The function's id; 0 if it is invalid. */
+/* The function's id; 0 if it is invalid. A function that is there already gets
+ * its old id, which add_func refuses. */
 static func_id func_of(const struct profile_session *p, const struct func *f)
 {
 	if (f->kind == FUNC_NONE || f->kind > FUNC_SPECIAL ||
@@ -82,7 +91,8 @@ static func_id func_of(const struct profile_session *p, const struct func *f)
 	return func_like(p->s->funcs, f, f->module);
 }
 
-/* Ids of functions are given in order: each must be the wanted one. */
+/* Ids of functions are given in order: each must be the wanted one. An empty
+ * name would be taken for one that is still to be found. */
 static int add_func(struct profile_session *p, const struct func *from,
 		    size_t wanted)
 {
@@ -101,7 +111,8 @@ static int add_func(struct profile_session *p, const struct func *from,
 	return 0;
 }
 
-/* The first function, "(deeper)", is in every session from its start. */
+/* The first function, "(deeper)", is in every session from its start, and so in
+ * every profile; a row for it is no repetition. rows has one row or more. */
 static int add_funcs(struct profile_session *p, const struct func *rows,
 		     size_t count)
 {
@@ -118,7 +129,8 @@ static int add_funcs(struct profile_session *p, const struct func *rows,
 
 /* ---- rows that are elements of an array ---- */
 
-/* Is element i of the array, row, consistent with what came before? */
+/* Is element i of the array, row, consistent with what came before? row lies in
+ * the array, so that row[-1] is the element before if i > 0. */
 typedef bool (*valid_fn)(const struct session *, const void *row, size_t i);
 
 static bool is_thread(const struct session *s, const void *row, size_t i)
@@ -133,6 +145,7 @@ static bool is_vm(const struct session *s, const void *row, size_t i)
 	return ((const struct vm *)row)->process < s->process_count;
 }
 
+/* In the order of processes. LABELS_MAX bounds those of whole recordings. */
 static bool is_label(const struct session *s, const void *row, size_t i)
 {
 	const struct label *const l = row;
@@ -142,6 +155,7 @@ static bool is_label(const struct session *s, const void *row, size_t i)
 	       (l->process > 0 || i < LABELS_MAX);
 }
 
+/* By strictly rising function: the list is searched by halving. */
 static bool is_statistics(const struct session *s, const void *row, size_t i)
 {
 	const struct func_statistics *const f = row;
@@ -150,6 +164,8 @@ static bool is_statistics(const struct session *s, const void *row, size_t i)
 	       f->func <= func_count(s->funcs);
 }
 
+/* A caller of 0 is a thread. The order is not checked: a wrong one only makes a
+ * search fail. */
 static bool is_edge(const struct session *s, const void *row, size_t i)
 {
 	const struct edge_statistics *const e = row;
@@ -159,6 +175,7 @@ static bool is_edge(const struct session *s, const void *row, size_t i)
 	return e->func > 0 && e->func <= funcs && e->caller <= funcs;
 }
 
+/* By module, so there are at most as many. */
 static bool is_naming(const struct session *s, const void *row, size_t i)
 {
 	(void)row;
@@ -190,7 +207,7 @@ static const struct list {
 #undef LIST
 };
 
-/* Copy the texts of a row into the session. */
+/* Copy the texts of a row into the session; until now they are the reader's. */
 static void own_texts(const struct profile_session *p,
 		      const struct profile_table *t, char *row)
 {
@@ -206,7 +223,8 @@ static void own_texts(const struct profile_session *p,
 	}
 }
 
-/* Append the row to its kind's array. */
+/* Append the row to its kind's array. An invalid row stays in it: the session
+ * is freed then, and nobody reads it. */
 static int add_element(struct profile_session *p, enum profile_kind kind,
 		       const void *row)
 {
@@ -228,6 +246,7 @@ static int add_element(struct profile_session *p, enum profile_kind kind,
 		damaged(l->fault);
 }
 
+/* Gaps are an array inside the session, and so bounded by its size. */
 static int add_gap(struct profile_session *p, const void *row)
 {
 	const struct gap *const from = row;
@@ -241,7 +260,9 @@ static int add_gap(struct profile_session *p, const void *row)
 
 /* ---- the tree ---- */
 
-/* Nodes come with their parents' ids relative to their own. */
+/* Nodes come with their parents' ids relative to their own, parents first.
+ * Their ids are given in order: a node that is there already would make those
+ * that follow point to others. Flags that only the replay uses are refused. */
 static int add_node(struct profile_session *p, const void *row)
 {
 	const uint32_t known = CCT_SHAPE | CCT_TIMED;
@@ -271,7 +292,9 @@ static int add_node(struct profile_session *p, const void *row)
 	return 0;
 }
 
-/* Collect what the profile has, from now on. */
+/* Collect what the profile has, from now on. To the tree, self times until now
+ * are unknown; here they are known, and PROFILE_CPU has those that are not
+ * 0. */
 static int add_collected(struct profile_session *p, const void *row)
 {
 	const struct profile_collected *const from = row;
@@ -287,6 +310,8 @@ static int add_collected(struct profile_session *p, const void *row)
 	return 0;
 }
 
+/* The ids may stay or rise. Counts below 2^50 fit a histogram's pair
+ * (model/hist.h). */
 static int add_length(struct profile_session *p, const void *row)
 {
 	const struct profile_length *const from = row;
@@ -301,6 +326,7 @@ static int add_length(struct profile_session *p, const void *row)
 	return 0;
 }
 
+/* The ids must rise: one row a node. */
 static int add_cpu(struct profile_session *p, const void *row)
 {
 	const struct profile_cpu *const from = row;
@@ -316,7 +342,7 @@ static int add_cpu(struct profile_session *p, const void *row)
 
 /* ---- the whole ---- */
 
-/* Add a row of any kind but functions. */
+/* Add a row of any kind but functions, which need the number of the row. */
 static int add_row(struct profile_session *p, enum profile_kind kind,
 		   const void *row)
 {

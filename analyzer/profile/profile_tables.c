@@ -1,4 +1,5 @@
-/* profile_tables.c - the columns of the tables.
+/* profile_tables.c - the columns of the tables. Knows the structs of the model
+ * field by field; knows nothing of how numbers get into a file.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/profile/profile_tables.h"
 
@@ -6,6 +7,8 @@
 
 #include <string.h>
 
+/* Fields for the tables below. MANY: a number, or an array of n numbers; a
+ * struct that consists of uint64_t counts is such an array, too. */
 #define MANY(s, member, n)                                                     \
 	{ offsetof(struct s, member), sizeof(((struct s *)0)->member) / (n),   \
 	  PROFILE_NUMBER, n }
@@ -19,6 +22,8 @@
 	{ offsetof(struct s, member), sizeof(uint64_t), PROFILE_NUMBER,        \
 	  sizeof(struct statistics) / sizeof(uint64_t) }
 
+/* Pointers and the counts of lists are left out: each list is a kind of its
+ * own. */
 static const struct profile_field head[] = {
 	NUMBER(session, tick_hz), NUMBER(session, base_tick),
 	NUMBER(session, base_mono), NUMBER(session, base_real),
@@ -30,7 +35,7 @@ static const struct profile_field head[] = {
 	MANY(session, beyond, sizeof(struct beyond) / sizeof(uint64_t)),
 };
 
-/* A build-id is three numbers. */
+/* A build-id has 20 bytes: it is two numbers of 8 bytes and one of 4. */
 static const struct profile_field module[] = {
 	TEXT(elf_module, path), NUMBER(elf_module, build_id_size),
 	{ offsetof(struct elf_module, build_id), 8, PROFILE_NUMBER, 2 },
@@ -79,6 +84,7 @@ static const struct profile_field gap[] = {
 	NUMBER(gap, chunks), NUMBER(gap, records),
 };
 
+/* child and sibling follow from the order of the nodes. */
 static const struct profile_field node[] = {
 	NUMBER(cct_node, parent), NUMBER(cct_node, func),
 	NUMBER(cct_node, flags), NUMBER(cct_node, thread),

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Grows when older readers would misread a file. New kinds and new columns do
+ * not need it: readers skip kinds and columns that they do not know, and take
+ * missing columns for 0 or "". */
 enum { PROFILE_VERSION = 1 };
 
 /* The kinds of rows, in the order in which they come in a file. The numbers are
@@ -24,14 +27,18 @@ enum profile_kind {
 	PROFILE_KINDS
 };
 
-/* Not 0 if there are rows of PROFILE_LENGTH, PROFILE_CPU. */
+/* What the tree collects beside calls and times; 0 or 1. The rows of
+ * PROFILE_LENGTH and PROFILE_CPU alone could not tell: a tree may collect them
+ * and have none. */
 struct profile_collected { uint64_t hist, cpu; };
 
-/* How many calls of a node have a length of that step of the histogram. back:
- * by how much the node's id is larger than that of the row before. */
+/* How many calls of a node have a length of that step of the histogram
+ * (model/hist.h). back: by how much the node's id is larger than that of the
+ * row before; 0 for another step of the same node. Small numbers take few bytes
+ * in a file. */
 struct profile_length { uint64_t back, step, calls; };
 
-/* struct cct_cpu of a node, if it is not 0. */
+/* struct cct_cpu of a node, in ticks, if it is not 0; back is never 0. */
 struct profile_cpu { uint64_t back, off, unknown; };
 
 enum profile_type {
@@ -40,13 +47,15 @@ enum profile_type {
 	PROFILE_CHARS,      /* an array of chars with its NUL */
 };
 
-/* A field of a struct, in count columns. */
+/* A field of a struct, in count columns. In a file a text is a number: see
+ * exact() of profile_write.c. */
 struct profile_field {
 	uint16_t offset, size;   /* size: of each element */
 	enum profile_type type;
 	uint16_t count;          /* of a PROFILE_NUMBER: elements */
 };
 
+/* The columns of one kind of rows. */
 struct profile_table {
 	size_t row_size;
 	const struct profile_field *fields;
@@ -59,9 +68,11 @@ extern const struct profile_table profile_tables[PROFILE_KINDS];
 /* How many columns the kind has. */
 size_t profile_columns(enum profile_kind);
 
-/* Get element i of a field of a row, a PROFILE_NUMBER. */
+/* Get element i of a field of a row, a PROFILE_NUMBER. i is below the field's
+ * count. */
 uint64_t profile_get(const struct profile_field *, const void *row, size_t i);
-/* Set it. 0, or -1 if the field is too small for the value. */
+/* Set it. 0, or -1 if the field is too small for the value; nothing is put into
+ * the chain of causes. */
 int profile_set(const struct profile_field *, void *row, size_t i,
 		uint64_t value);
 

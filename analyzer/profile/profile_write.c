@@ -1,6 +1,7 @@
 /* profile_write.c - a session as a profile: its tables for weft, then
  * functions, mappings and samples for other tools. Nothing of the latter is
- * read back.
+ * read back. A string is written before the first message that has its number,
+ * so that a reader needs to go over the file once.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/profile/profile.h"
 
@@ -33,6 +34,8 @@ struct texts {
 	struct map *by_hash;     /* to number + 1 of the first */
 };
 
+/* A file that is being written. The first error stays, and nothing is written
+ * after it. */
 struct output {
 	gzFile gz;
 	int failed;              /* errno */
@@ -40,11 +43,13 @@ struct output {
 	struct texts shown, exact;
 };
 
+/* A protobuf-c buffer whose bytes go to the output. */
 struct sink {
 	ProtobufCBuffer base;
 	struct output *out;
 };
 
+/* As protobuf-c wants it: it cannot say that it failed. */
 static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
 {
 	struct output *const out = ((struct sink *)(void *)buffer)->out;
@@ -67,7 +72,8 @@ static void put(struct output *out, const Prof__Profile *part)
 
 /* ---- strings ---- */
 
-/* The number of a string; *is_new if it was not there. */
+/* The number of a string; *is_new if it was not there, so that the caller
+ * writes it. The copy is the output's. */
 static size_t find_or_add(struct output *out, struct texts *t,
 			  const char *text, bool *is_new)
 {
@@ -88,6 +94,7 @@ static size_t find_or_add(struct output *out, struct texts *t,
 	return i;
 }
 
+/* The number in string_table of a text that is safe already. */
 static int64_t put_shown(struct output *out, char *safe)
 {
 	Prof__Profile part = PROF__PROFILE__INIT;
@@ -147,7 +154,8 @@ static void free_texts(struct texts *t)
 	mem_free(t->chain);
 }
 
-/* The file stays the caller's. */
+/* The file stays the caller's: zlib closes what it writes to, so it gets a copy
+ * of the descriptor. Errors wait for close_output, which frees the output. */
 static struct output *open_output(FILE *file)
 {
 	struct output *const out = mem_alloc(sizeof(*out));
@@ -165,7 +173,8 @@ static struct output *open_output(FILE *file)
 	return out;
 }
 
-/* 0, or -1 with the cause in the chain if anything could not be written. */
+/* Frees the output. 0, or -1 with the cause in the chain if anything could not
+ * be written, the rest in zlib's buffer included. */
 static int close_output(struct output *out)
 {
 	int failed = out->failed, status;
@@ -187,13 +196,17 @@ static int close_output(struct output *out)
 
 enum {
 	FRAMES_MAX = 512,      /* of a sample: the innermost ones are kept */
-	LABELS_MAX = 4,
-	VALUES = 3,
+	LABELS_MAX = 4,        /* labels_of has them all */
+	VALUES = 3,            /* calls, self, suspended */
 };
 
-/* Each module has a range of addresses of this size. */
+/* Each module has a range of addresses of this size, by its id. The ranges must
+ * not overlap, or tools take a location for one of another module; where
+ * modules really were is no part of a session. */
 #define MODULE_ROOM (UINT64_C(1) << 40)
 
+/* What samples need. Ids of functions, modules and locations in the file are
+ * those of the session. */
 struct sampler {
 	struct output *out;
 	struct session *session;
@@ -201,10 +214,11 @@ struct sampler {
 	node_id *body;         /* by node: the outermost frame of its coroutine,
 	                        * or 0 */
 	int64_t thread_key, tid_key, program_key, coroutine_key;
-	uint64_t frames[FRAMES_MAX];
+	uint64_t frames[FRAMES_MAX]; /* locations of one stack */
 };
 
-/* Declare a kind of value that samples have. */
+/* Declare a kind of value that samples have; their values come in the order of
+ * these. */
 static void put_type(struct output *out, const char *type, const char *unit)
 {
 	Prof__ValueType value = PROF__VALUE_TYPE__INIT, *list = &value;
@@ -217,7 +231,8 @@ static void put_type(struct output *out, const char *type, const char *unit)
 	put(out, &part);
 }
 
-/* Write a module as a mapping. */
+/* Write a module as a mapping. It claims to have names and lines, so that tools
+ * do not look for its file to find them. */
 static void put_module(struct sampler *p, elf_id id)
 {
 	const struct elf_module *const m = func_elf(p->session->funcs, id);
@@ -238,7 +253,8 @@ static void put_module(struct sampler *p, elf_id id)
 	put(p->out, &part);
 }
 
-/* Write a function and its location, both with this id. */
+/* Write a function and its location, both with this id: samples refer to
+ * locations only. A function outside of modules has no address. */
 static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 {
 	Prof__Function function = PROF__FUNCTION__INIT, *functions = &function;
@@ -272,7 +288,9 @@ static uint64_t put_stand_in(struct sampler *p, uint64_t id, const char *name)
 	return id;
 }
 
-/* Fill in p->frames with the stack of a node, the innermost frame first. */
+/* Fill in p->frames with the stack of a node, the innermost frame first, and
+ * return its length. A sample needs a frame: time in no function has a
+ * stand-in. */
 static size_t stack_of(struct sampler *p, node_id id)
 {
 	struct cct *const t = p->session->cct;
@@ -291,6 +309,7 @@ static size_t stack_of(struct sampler *p, node_id id)
 	return depth;
 }
 
+/* Append a label; key and text are numbers of strings. */
 static void add_text(Prof__Label *labels, size_t *count, int64_t key,
 		     int64_t text)
 {
@@ -299,7 +318,8 @@ static void add_text(Prof__Label *labels, size_t *count, int64_t key,
 	labels[(*count)++].str = text;
 }
 
-/* Fill in the labels of a sample: thread, program, tid, coroutine. */
+/* Fill in the labels of a sample: thread, program, tid, coroutine; return how
+ * many. body is the outermost frame of its coroutine, or 0. */
 static size_t labels_of(struct sampler *p, uint32_t thread, node_id body,
 			Prof__Label *labels)
 {
@@ -324,6 +344,8 @@ static size_t labels_of(struct sampler *p, uint32_t thread, node_id body,
 	return n;
 }
 
+/* The node's own figures, not those of the nodes below it: tools add these up
+ * themselves. */
 static void put_sample(struct sampler *p, node_id id, uint32_t thread)
 {
 	const struct cct_node *const n = cct_get(p->session->cct, id);
@@ -347,7 +369,8 @@ static void put_sample(struct sampler *p, node_id id, uint32_t thread)
 	put(p->out, &part);
 }
 
-/* Write a sample for each node that has any figures. */
+/* Write a sample for each node that has any figures. Parents come before their
+ * children, so what is known of a parent is passed on. */
 static void put_samples(struct sampler *p)
 {
 	struct cct *const t = p->session->cct;
@@ -387,6 +410,8 @@ static void put_about(struct sampler *p, const struct profile_about *about)
 	mem_free(comments);
 }
 
+/* All that other tools read. Functions and mappings come before the samples
+ * that refer to them. */
 static void put_pprof(struct output *out, struct session *s,
 		      const struct profile_about *about)
 {
@@ -415,8 +440,11 @@ static void put_pprof(struct output *out, struct session *s,
 
 /* ---- tables, for weft ---- */
 
+/* Rows of one table; readers take up to 65536. So a reader needs little memory
+ * at a time, whatever the size of the profile. */
 enum { BLOCK_ROWS = 4096 };
 
+/* Writes tables; rows counts those written so far, for weft_end. */
 struct writer {
 	struct output *out;
 	struct session *session;
@@ -437,7 +465,8 @@ static uint64_t value_of(struct writer *w, const struct profile_field *f,
 	return exact(w->out, text);
 }
 
-/* Fill in the columns of up to BLOCK_ROWS rows. */
+/* Fill in the columns of up to BLOCK_ROWS rows. Strings that are new are
+ * written on the way, before the table that has their numbers. */
 static void fill(struct writer *w, const struct profile_table *t,
 		 const char *rows, size_t count, Prof__Column *columns)
 {
@@ -454,7 +483,8 @@ static void fill(struct writer *w, const struct profile_table *t,
 	}
 }
 
-/* Write a block of rows as a table of columns. */
+/* Write a block of rows as a table of columns: the numbers of a column are
+ * alike, and so pack well. */
 static void put_block(struct writer *w, enum profile_kind kind,
 		      const char *rows, size_t count)
 {
@@ -541,7 +571,8 @@ static void put_nodes(struct writer *w)
 	end_block(&b);
 }
 
-/* Write how many calls of each node were of which length. */
+/* Write how many calls of each node were of which length. Without histograms
+ * there are no rows. */
 static void put_lengths(struct writer *w)
 {
 	struct block b = { .w = w, .kind = PROFILE_LENGTH };
@@ -582,6 +613,7 @@ static void put_cpu(struct writer *w)
 	end_block(&b);
 }
 
+/* What the tree collects, and then the rows of it. */
 static void put_collected(struct writer *w)
 {
 	const struct profile_collected row = {
@@ -593,7 +625,8 @@ static void put_collected(struct writer *w)
 	put_cpu(w);
 }
 
-/* The head with counts of what a profile does not list. */
+/* The head with counts of what a profile does not list. A shallow copy: its
+ * pointers are the session's. */
 static struct session head_of(const struct session *s)
 {
 	struct session head = *s;
@@ -605,6 +638,7 @@ static struct session head_of(const struct session *s)
 	return head;
 }
 
+/* In the order of enum profile_kind, which readers insist on. */
 static void put_tables(struct writer *w)
 {
 	struct session *const s = w->session;
@@ -628,6 +662,8 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROFILE_LABEL, s->labels, s->label_count);
 }
 
+/* The version comes first, so that a reader can refuse the rest; the number of
+ * rows comes last, so that it knows a cut file. */
 int profile_write(FILE *to, struct session *s,
 		  const struct profile_about *about)
 {
