@@ -1,8 +1,11 @@
-/* clock.c - clock pairs. SPDX-License-Identifier: MIT */
+/* clock.c - clock pairs, by which the analyzer turns ticks into the time of
+ * day.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/clock.h"
 
 int clock_is_tsc;
 
+/* The tick is taken from the middle, between the two readings of ticks. */
 static struct clock_pair read_once(void)
 {
 	struct clock_pair p;

@@ -10,11 +10,15 @@
 
 extern HIDDEN int clock_is_tsc; /* set once, before the first record */
 
+/* Both clocks at one moment. tick: ticks; mono, real: ns of CLOCK_MONOTONIC and
+ * CLOCK_REALTIME. width: ticks that the reading took; its error is at most
+ * that. */
 struct clock_pair { uint64_t tick, mono, real, width; };
 
 /* The narrowest of three readings of ticks against both clocks. Hook-safe. */
 struct clock_pair clock_pair(void);
 
+/* The time of a clock in ns. Hook-safe. */
 INLINE uint64_t clock_ns(clockid_t id)
 {
 	struct timespec t;
@@ -23,6 +27,8 @@ INLINE uint64_t clock_ns(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The time in ticks, of the one clock that all records of a process use.
+ * Hook-safe. */
 INLINE uint64_t clock_now(void)
 {
 #if defined(__x86_64__)

@@ -18,6 +18,7 @@ struct block {
 
 static struct block *_Atomic current;
 
+/* A block of zeros; pages that nobody touches cost nothing. */
 static struct block *map_block(size_t size)
 {
 	struct block *const b = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -31,6 +32,7 @@ static struct block *map_block(size_t size)
 	return b;
 }
 
+/* The first look keeps the count from growing without end in a full block. */
 static void *take(struct block *b, size_t size)
 {
 	size_t at;
@@ -41,6 +43,8 @@ static void *take(struct block *b, size_t size)
 	return at + size <= b->size ? (char *)b + at : NULL;
 }
 
+/* Who loses the race for a new block gives its own back. A block that is
+ * replaced keeps its pieces; its rest is lost. */
 static void *get(size_t size)
 {
 	for (int tries = 0; tries < 8; tries++) {

@@ -9,16 +9,18 @@
  * not change errno. */
 void *memory_get(size_t size);
 
-/* An array of elements of that size with room for need of them: the old one,
- * if *room does, or a new one, empty, and at least twice as large. NULL:
- * none left; *room is changed on success alone. Hook-safe. */
+/* An array of elements of that size with room for need of them: the old one, if
+ * *room does, or a new one, empty (zeroed), and at least twice as large. The
+ * old one stays as it is, for the caller to copy from. NULL: none left; *room
+ * is changed on success alone. Hook-safe. */
 void *memory_grow(void *old, uint32_t *room, uint32_t need, size_t size);
 
 /* Can this byte be read? A system call. Hook-safe. */
 bool memory_readable(const void *at);
 
 /* Copies size bytes from an address that may be wrong; returns whether it
- * worked. Hook-safe. */
+ * worked. If not, some bytes may have been copied. Asks the kernel once for
+ * each page of 4 KiB. Hook-safe. */
 bool memory_copy(void *to, const void *from, size_t size);
 
 #endif

@@ -72,6 +72,8 @@ static void read_notes(struct module *m)
 	}
 }
 
+/* Sets all but ready and epoch. The program itself has no name in its
+ * link_map. */
 static void fill(struct module *m, const struct dl_find_object *o)
 {
 	const struct link_map *const map = o->dlfo_link_map;

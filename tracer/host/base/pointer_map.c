@@ -7,6 +7,7 @@
 #include "tracer/host/base/memory.h"
 
 
+/* The tables have 2^10, 2^12 ... places; an entry has 24 in a row in each. */
 enum { FIRST_BITS = 10, GROW_BITS = 2, PROBES = 24 };
 
 typedef void *_Atomic place;
@@ -16,6 +17,7 @@ static int bits_of(int table)
 	return FIRST_BITS + table * GROW_BITS;
 }
 
+/* The place that a search looks at in that table, as its probe-th. */
 static place *place_of(place *t, int table, uint64_t hash, uint32_t probe)
 {
 	const int bits = bits_of(table);
@@ -24,6 +26,7 @@ static place *place_of(place *t, int table, uint64_t hash, uint32_t probe)
 		  ((UINT64_C(1) << bits) - 1)];
 }
 
+/* The table, made when it is first needed; NULL: no memory. */
 static place *open_table(struct pointer_map *m, int i)
 {
 	place *t = atomic_load_explicit(&m->table[i], memory_order_acquire);

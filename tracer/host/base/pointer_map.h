@@ -6,6 +6,7 @@
 
 #include "tracer/host/base/base.h"
 
+/* The last table has 2^20 places. */
 enum { POINTER_MAP_TABLES = 6 };
 
 /* All zero: empty. */
@@ -21,12 +22,14 @@ typedef bool pointer_map_match(const void *entry, const void *key);
 void *pointer_map_find(const struct pointer_map *m, uint64_t hash,
 		       pointer_map_match *match, const void *key);
 
-/* Adds an entry, which must be complete. Returns it, or the entry with this key
- * that was there already; NULL: no memory. Hook-safe. */
+/* Adds an entry, which must be complete, as other threads see it at once.
+ * Returns it, or the entry with this key that was there already; NULL: no
+ * memory, or no place is left for this hash. Hook-safe. */
 void *pointer_map_add(struct pointer_map *m, uint64_t hash,
 		      pointer_map_match *match, const void *key, void *entry);
 
-/* Calls visit for every entry. */
+/* Calls visit for every entry, in no order; entries that are added meanwhile
+ * may be left out. */
 void pointer_map_each(const struct pointer_map *m,
 		      void (*visit)(void *entry, const void *context),
 		      const void *context);

@@ -1,5 +1,7 @@
 /* fiber.c - fibers as objects, their stacks on the thread's and off it, and
- * what a switch between them means. SPDX-License-Identifier: MIT */
+ * what a switch between them means. Must not know who tells of switches:
+ * fiber_api.c does.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/fiber/fiber.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
@@ -56,6 +58,7 @@ static struct fiber *take_from(struct block *b)
 	return NULL;
 }
 
+/* A block of free objects, for all threads to see; NULL: no memory. */
 static struct block *add_block(void)
 {
 	struct block *const b = memory_get(sizeof(*b));
@@ -68,6 +71,8 @@ static struct block *add_block(void)
 	return b;
 }
 
+/* Blocks are looked through only when the last one known to have room is
+ * full. */
 struct fiber *fiber_new(void)
 {
 	struct block *b = atomic_load(&roomy);
@@ -118,6 +123,7 @@ void fiber_renew(struct fiber *f)
 
 static struct pointer_map by_stack;
 
+/* The match of by_stack. */
 static bool is_at(const void *fiber, const void *low)
 {
 	return ((const struct fiber *)fiber)->low == *(const uint64_t *)low;
@@ -138,6 +144,7 @@ struct fiber *fiber_at(uint64_t low)
 	if (!f)
 		return NULL;
 	f->low = low;
+	/* Another thread may have added one meanwhile: that one counts. */
 	there = pointer_map_add(&by_stack, low, is_at, &low, f);
 	if (there != f)
 		fiber_free(f);
@@ -146,6 +153,7 @@ struct fiber *fiber_at(uint64_t low)
 
 /* -------------------------------------------------------------- detaching */
 
+/* Room for what the fiber has open; what was kept there before is lost. */
 static bool keep_room(struct fiber *f, uint32_t parts, uint32_t frames)
 {
 	struct fiber_part *const p = memory_grow(f->part, &f->part_room, parts,
@@ -160,7 +168,9 @@ static bool keep_room(struct fiber *f, uint32_t parts, uint32_t frames)
 	return p && (q || frames == 0);
 }
 
-/* Copies the running fiber's segments and frames. */
+/* Copies the running fiber's segments and frames. Without memory for them its
+ * window stays NEVER: when it comes back, calls may be open on it that are not
+ * known. */
 static void keep(const struct thread_state *s, struct fiber *f)
 {
 	const struct segment *const first = &s->segment[s->fiber];
@@ -188,7 +198,9 @@ static void keep(const struct thread_state *s, struct fiber *f)
 	f->window = s->window;
 }
 
-/* Takes the fiber off the stack; f keeps what is open. */
+/* Takes the fiber off the stack; f keeps what is open. Lua coroutines on top of
+ * it come off first, as suspended together with it (SUSPEND_WITH). Each part
+ * notes the chunk of its SUSPEND: within that, a RESUME needs no stack. */
 static void detach(struct thread_state *s, struct fiber *f, uint64_t now)
 {
 	const uint32_t first = s->fiber;
@@ -210,7 +222,8 @@ static void detach(struct thread_state *s, struct fiber *f, uint64_t now)
 	s->lua_plain = NULL; /* another lua_State runs from here on */
 }
 
-/* The fiber has ended, or nobody knows what has become of it. */
+/* The fiber has ended, or nobody knows what has become of it. Nothing is kept:
+ * coroutines on top of it and frames that it had open end here. */
 static void detach_ended(struct thread_state *s, uint32_t flags, uint64_t now)
 {
 	const struct shadow_mark m = { .window = s->window, .segments = 1 };
@@ -224,7 +237,8 @@ static void detach_ended(struct thread_state *s, uint32_t flags, uint64_t now)
 
 /* -------------------------------------------------------------- attaching */
 
-/* One segment of a fiber, with its frames. */
+/* One segment of a fiber, with its frames. False: segments are nested too
+ * deep. */
 static bool attach_part(struct thread_state *s, const struct fiber *f,
 			const struct fiber_part *p, const struct frame *from,
 			uint32_t flags, uint64_t now)
@@ -233,6 +247,7 @@ static bool attach_part(struct thread_state *s, const struct fiber *f,
 	bool given;
 
 	chunk_need(s, RECORD_SLACK - 2); /* so that the epoch stays */
+	/* The reader knows the stack if the SUSPEND is in this very chunk. */
 	given = f->thread != s->thread_serial || f->level != s->level ||
 		p->epoch != s->epoch;
 	if (!shadow_attach(s, p->serial, p->owner, from, p->count, slept, given,
@@ -242,7 +257,9 @@ static bool attach_part(struct thread_state *s, const struct fiber *f,
 	return true;
 }
 
-/* A new fiber, or one whose frames were not seen or not kept. */
+/* A new fiber, or one whose frames were not seen or not kept. A new one has no
+ * stack to give; an old one gives an empty one, which replaces what the reader
+ * may know. */
 static bool attach_bare(struct thread_state *s, const struct fiber *f,
 			uint32_t flags, uint64_t sp, uint64_t now)
 {
@@ -317,7 +334,8 @@ static void settle(struct thread_state *s)
 		       (uint64_t)__builtin_frame_address(0), now);
 }
 
-/* The thread is about to leave the stack it is on. */
+/* The thread is about to leave the stack it is on. If it cannot be recorded
+ * now, what the fiber has open counts as unknown from here on. */
 static void leave(struct fiber *from, bool ends, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
@@ -342,7 +360,8 @@ static void leave(struct fiber *from, bool ends, uint64_t sp)
 	thread_release(s);
 }
 
-/* Likewise, for the stack it goes to. */
+/* Likewise, for the stack it goes to. Also without a state the fiber is noted
+ * as running: settle puts it on when recording goes on. */
 static void arrive(struct fiber *to, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
@@ -366,6 +385,7 @@ void fiber_switch(struct fiber *to, bool ends, uint64_t sp)
 	if (!thread_upcalls.fiber_settle)
 		thread_upcalls.fiber_settle = settle;
 	leave(from, ends, sp);
+	/* The chosen calls belong to the stack, not to the thread. */
 	if (!from)
 		own_region = region_depth;
 	else if (!ends)

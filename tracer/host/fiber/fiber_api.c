@@ -1,6 +1,8 @@
-/* fiber_api.c - who tells of switches of native coroutines: the program
- * itself, by weft.h or by the calls it makes for the sanitizers, and libc's
- * contexts. SPDX-License-Identifier: MIT */
+/* fiber_api.c - who tells of switches of native coroutines: the program itself,
+ * by weft.h or by the calls it makes for the sanitizers, and libc's contexts.
+ * Each way ends in fiber_switch, which does the work; this file only finds out
+ * which fiber is meant.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/fiber/fiber.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/pool/process.h"
@@ -15,6 +17,8 @@
 
 /* ----------------------------------------------------------------- weft.h */
 
+/* A fiber that the program asks for. NULL: it is not recorded, there is no
+ * memory, or a more reliable source tells of switches. */
 static struct fiber *make(enum fiber_by who, uint64_t sp)
 {
 	const int saved = errno;
@@ -27,6 +31,7 @@ static struct fiber *make(enum fiber_by who, uint64_t sp)
 	return f;
 }
 
+/* A handle that is none of a fiber stands for the thread's own stack. */
 static void go(struct fiber *f, enum fiber_by who, uint64_t sp)
 {
 	if (f && f->magic != FIBER_MAGIC)
@@ -35,6 +40,7 @@ static void go(struct fiber *f, enum fiber_by who, uint64_t sp)
 		fiber_switch(f, false, sp);
 }
 
+/* The program gives the fiber up. If it runs, this is its last switch. */
 static void drop(struct fiber *f, uint64_t sp)
 {
 	if (!f || f->magic != FIBER_MAGIC)
@@ -94,6 +100,7 @@ static struct {
 	void (*finish)(void *, const void **, size_t *);
 } real;
 
+/* RTLD_NEXT: the functions of the same names in libraries behind this one. */
 __attribute__((constructor(101))) static void find_runtime(void)
 {
 	*(void **)&real.create = dlsym(RTLD_NEXT, "__tsan_create_fiber");
@@ -151,6 +158,9 @@ EXPORT void __tsan_set_fiber_name(void *fiber, const char *name)
  * hand them back to say that they switch to it. */
 enum { OWN_SIZE = 8 << 20 };
 
+/* An address near the upper end of the thread's own stack: where the kernel
+ * began that of the first thread; elsewhere the thread descriptor, which libc
+ * puts at the stack's upper end. */
 static uint64_t own_high(void)
 {
 	extern void *__libc_stack_end;
@@ -166,6 +176,7 @@ static uint64_t own_high(void)
 static __thread const void *came_from;
 static __thread size_t came_from_size;
 
+/* To be called before the switch. What the stack was is asked for after it. */
 static void note_left(void)
 {
 	const struct fiber *const f = fiber_now;
@@ -177,6 +188,9 @@ static void note_left(void)
 			 OWN_SIZE + 1;
 }
 
+/* bottom is the lowest address of the stack to go to. save: NULL if the stack
+ * that is left will not be used again. A stack in which the thread's own lies
+ * is that one, not a fiber's. */
 EXPORT void __sanitizer_start_switch_fiber(void **save, const void *bottom,
 					   size_t size)
 {
@@ -200,6 +214,8 @@ EXPORT void __sanitizer_start_switch_fiber(void **save, const void *bottom,
 	fiber_switch(f, !save, HERE);
 }
 
+/* Runs on the new stack. Switches were told of at the start, so all that is
+ * left to do is to say which stack was left. */
 EXPORT void __sanitizer_finish_switch_fiber(void *save, const void **bottom,
 					    size_t *size)
 {
@@ -229,7 +245,8 @@ typedef uint64_t arg;
 typedef void body_fn(arg, arg, arg, arg, arg, arg, arg, arg, arg, arg, arg,
 		     arg, arg, arg, arg, arg);
 
-/* The arguments of makecontext. */
+/* The arguments of makecontext. They belong to the fiber object and are used
+ * again with it. */
 struct fiber_start {
 	body_fn *body;
 	const ucontext_t *link;
@@ -248,13 +265,15 @@ __attribute__((constructor(101))) static void find_libc(void)
 	*(void **)&real_set = dlsym(RTLD_NEXT, "setcontext");
 }
 
-/* Other libraries' constructors may come before ours. */
+/* Other libraries' constructors may come before ours. known: the function that
+ * is about to be called. */
 INLINE void look(const void *known)
 {
 	if (unlikely(!known))
 		find_libc();
 }
 
+/* The stack pointer with which the context goes on. */
 static uint64_t sp_of(const ucontext_t *u)
 {
 #if defined(__x86_64__)
@@ -264,12 +283,15 @@ static uint64_t sp_of(const ucontext_t *u)
 #endif
 }
 
+/* A stack grows down: its upper end is where it begins, empty. */
 static bool lies_in(const struct fiber *f, uint64_t sp)
 {
 	return f && sp > f->low && sp <= f->high;
 }
 
-/* Whose context this is; NULL: the thread's own. */
+/* Whose context this is; NULL: the thread's own. A context that getcontext
+ * filled need not say which stack it is on, so the running fiber is tried as
+ * well. */
 static struct fiber *fiber_of(const ucontext_t *u)
 {
 	const uint64_t sp = sp_of(u);
@@ -280,6 +302,7 @@ static struct fiber *fiber_of(const ucontext_t *u)
 	return lies_in(fiber_now, sp) ? fiber_now : NULL;
 }
 
+/* u: the context to go to; NULL, after the last function: the thread ends. */
 static void go_to(const ucontext_t *u, bool ends, uint64_t sp)
 {
 	if (mapped_pool && u && fiber_counts(FIBER_BY_CONTEXT))
@@ -287,7 +310,9 @@ static void go_to(const ucontext_t *u, bool ends, uint64_t sp)
 }
 
 /* Runs on the stack first and last, around the function that makecontext was
- * given. */
+ * given: so the end of a context is seen, which needs no call of the program.
+ * The fiber comes in two halves, as arguments are said to be ints. start is
+ * copied, because the function may use its own context anew. */
 static void run(unsigned low, unsigned high)
 {
 	struct fiber *const f = (struct fiber *)((uint64_t)high << 32 | low);
@@ -300,6 +325,9 @@ static void run(unsigned low, unsigned high)
 	go_to(start.link, true, HERE);
 }
 
+/* The fiber of a new context, with what run needs; NULL: no memory, and the
+ * context is not recorded. A running fiber that makes its own context anew
+ * stays what it is. */
 static struct fiber *note_made(const ucontext_t *u, body_fn *body, int argc,
 			       const arg *args)
 {
@@ -323,6 +351,7 @@ static struct fiber *note_made(const ucontext_t *u, body_fn *body, int argc,
 	return f;
 }
 
+/* With more arguments than run can pass on, it is left to libc. */
 EXPORT void makecontext(ucontext_t *u, void (*body)(void), int argc, ...)
 {
 	struct fiber *f = NULL;
@@ -360,6 +389,8 @@ EXPORT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 	return real_swap(from, to);
 }
 
+/* The context that is left may still be used: whoever saved it may come
+ * back. */
 EXPORT int setcontext(const ucontext_t *to)
 {
 	look((void *)real_set);

@@ -43,6 +43,7 @@ static const void *place(const struct link_map *map, const ElfW(Dyn) *d)
 			      map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
 }
 
+/* Finds the tables in the dynamic section. False: there are no symbols. */
 static bool read_symbols(const struct link_map *map, struct symbols *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -65,6 +66,8 @@ static bool read_symbols(const struct link_map *map, struct symbols *s)
 	return s->all && s->names;
 }
 
+/* Is it a use of the hook for entries? Code that was built with the flag has
+ * both. */
 static bool is_hook(const struct symbols *s, const ElfW(Rela) *use)
 {
 	const uint32_t i = (uint32_t)ELF64_R_SYM(use->r_info);
@@ -73,6 +76,7 @@ static bool is_hook(const struct symbols *s, const ElfW(Rela) *use)
 				"__cyg_profile_func_enter") == 0;
 }
 
+/* Only code that was built with the flag refers to the hooks. */
 static bool calls_hooks(const struct symbols *s)
 {
 	for (int k = 0; k < 2; k++) {
@@ -87,6 +91,8 @@ static bool calls_hooks(const struct symbols *s)
 	return false;
 }
 
+/* Variables tell nothing, nor do names with an underscore, which are the
+ * compiler's and the linker's. */
 static bool is_of_lua(const struct symbols *s, uint32_t i)
 {
 	const char *const name = s->names + s->all[i].st_name;
@@ -121,6 +127,8 @@ static bool is_lua_alone(const struct symbols *s)
 	return some;
 }
 
+/* Adds a module, without a lock, unless it is there. If all places are taken it
+ * is left out. */
 static void add(struct excluded *to, _Atomic uint32_t *count,
 		const struct dl_find_object *o)
 {
@@ -174,6 +182,7 @@ enum { GONE = 1 };
 
 static struct pointer_map functions;
 
+/* The match of functions. */
 static bool is_function(const void *function, const void *address)
 {
 	return atomic_load_explicit(
@@ -247,12 +256,15 @@ static bool has_gone(const struct excluded *q)
 			      atomic_load(&q->size));
 }
 
+/* The size first: an entry with size 0 holds no address. */
 static void drop(struct excluded *q)
 {
 	atomic_store(&q->size, 0);
 	atomic_store(&q->start, 0);
 }
 
+/* The entry cannot be removed from the map, so it gets an address that no
+ * function has. */
 static void forget(void *entry, const void *module)
 {
 	const struct excluded *const q = module;

@@ -13,6 +13,8 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
 /* ------------------------------------------------------- the uncommon case */
 
+/* Records an entry whatever the state is. If functions are being learned, the
+ * call is one of Lua's own and is not recorded. */
 static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
 {
 	struct frame f = { .key = fn, .sp = sp, .site = site, .ret = ret };
@@ -44,6 +46,8 @@ static bool began_recorded(uint64_t fn, uint64_t site)
 	       s->top[-1].key == fn && s->top[-1].site == site;
 }
 
+/* Records a return. If it is not that of the innermost frame, unwind finds out
+ * what has ended. */
 static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 {
 	struct thread_state *s;
@@ -78,6 +82,10 @@ INLINE const struct table_entry *known(const struct thread_state *s,
 	return NULL;
 }
 
+/* The common case of an entry; false: nothing was changed. A frame below with a
+ * lower stack pointer has ended unseen, which the uncommon case sorts out. The
+ * frame is complete before top rises, so a signal handler sees either all of it
+ * or nothing. */
 INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 		   uint64_t sp, uint64_t ret)
 {
@@ -106,6 +114,9 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	return true;
 }
 
+/* The common case of a return; false: nothing was changed. If the last record
+ * is the ENTER of this call, both become one LEAF; otherwise a LEAVE is
+ * written. */
 INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 {
 	struct frame *const f = s->top - 1;
@@ -138,6 +149,8 @@ INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 	return true;
 }
 
+/* READY: this thread has a state that is up to date. OFF: nothing is recorded.
+ * UNCOMMON: find out. */
 enum readiness { READY, OFF, UNCOMMON };
 
 /* May the common case be tried? Off costs no more than this. */

@@ -1,6 +1,8 @@
 /* libc.c - functions of libc that weft stands in for: those that end stack
- * frames, move code or the signal stack, or forbid system calls. Each does
- * what libc's does. SPDX-License-Identifier: MIT */
+ * frames, move code or the signal stack, or forbid system calls. Each does what
+ * libc's does, and tells the thread or the process about it before or after.
+ * Must not fail where libc's would not.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
@@ -17,12 +19,14 @@
 
 typedef void jump_fn(struct __jmp_buf_tag *, int);
 
+/* Set by begin; NULL while other libraries' constructors run before it. */
 static jump_fn *real_longjmp, *real__longjmp, *real_siglongjmp, *real_chk;
 static int (*real_dlclose)(void *);
 
 /* Can this libc's jump buffers be read? Found out at the start. */
 static bool readable;
 
+/* The function of that name in the libraries behind this one. */
 static void *next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
@@ -45,6 +49,8 @@ static uint64_t target_of(const struct __jmp_buf_tag *env)
 #endif
 }
 
+/* A jump buffer made here must lead to this stack frame; where it does not,
+ * libc keeps it in another way, and jumps are found by later events. */
 __attribute__((constructor(101))) static void begin(void)
 {
 	const uint64_t here = (uint64_t)__builtin_frame_address(0);
@@ -85,6 +91,7 @@ static void record_jump(const struct __jmp_buf_tag *env)
 	errno = saved;
 }
 
+/* A stand-in for one of the functions that jump. */
 #define WRAP(name, real)                                                       \
 	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
 		__attribute__((noreturn));                                     \
@@ -105,6 +112,8 @@ WRAP(_longjmp, real__longjmp)
 WRAP(siglongjmp, real_siglongjmp)
 WRAP(__longjmp_chk, real_chk)
 
+/* Hooks on the signal stack have stack pointers that cannot be compared with
+ * those of the thread: it must be known where that stack lies. */
 EXPORT int sigaltstack(const stack_t *restrict ss, stack_t *restrict old)
 {
 	const int r = (int)syscall(SYS_sigaltstack, ss, old);
