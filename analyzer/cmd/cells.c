@@ -22,6 +22,8 @@ void cells_print_text(const char *text)
 	mem_free(safe);
 }
 
+/* A double holds every whole number up to 2^53, which is about 9e15. Beyond
+ * 1e15 the cell is not grouped, but no figure of a trace is that large. */
 void cells_count(struct out_table *table, double value)
 {
 	char text[OUT_NUMBER];
@@ -68,6 +70,8 @@ void cells_print_frame(const char *mark, const char *name, const char *note,
 	cells_print_text(place);
 }
 
+/* A stack is a list from the innermost frame outwards, so its ids are collected
+ * before its names are joined. */
 char *cells_stack(struct session *s, const struct stack_table *t, stack_id id,
 		  const char *between)
 {

@@ -8,37 +8,45 @@
 #include "analyzer/model/stack_table.h"
 #include "analyzer/out/out_table.h"
 
-/* Print untrusted text on stdout, made safe for a terminal. */
+/* Print untrusted text on stdout, made safe for a terminal. Every name and path
+ * that comes from a trace goes through here, through a table or through CSV,
+ * which escape it themselves. */
 void cells_print_text(const char *);
 
-/* A count that may be a mean: with one decimal if it is not whole. */
+/* Add the cell of a count that may be a mean: whole numbers are grouped
+ * ("12,345"), others have one decimal. */
 void cells_count(struct out_table *, double);
 
-/* A function in a CSV row. */
+/* A function in a CSV row: the heads of its five fields, and the fields. The
+ * module is a native function's path; other functions have none. line is 0 if
+ * it is not known. */
 #define CELLS_FUNC_COLUMNS "function,language,module,file,line"
 void cells_csv_func(struct out_csv *, struct session *, func_id);
 
 /* A frame's function, or what stands for it: frames left out, or one that was
- * open before the recording saw it. Written to room, or borrowed. */
+ * open before the recording saw it. Written to room, or borrowed from the
+ * session; untrusted. */
 const char *cells_frame_name(struct session *, const struct stack_frame *,
 			     char room[48]);
-/* Print a frame on stdout: the mark, its name, a note, and its function's file
- * and line; f may be NULL. */
+/* Print a frame on stdout, without a newline, so that the caller can add to it.
+ * The mark is one character, the note follows the name as it is; the function's
+ * file and line come last. f may be NULL. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
 		       const struct func *f);
-/* "a;b;c", outermost first, or with another text between. The caller frees
- * it. */
+/* The stack's names in one line, outermost first, with `between` between them:
+ * "a;b;c". `between` has at most 7 bytes. The names are untrusted and whole.
+ * The caller frees the text with mem_free. */
 char *cells_stack(struct session *, const struct stack_table *, stack_id,
 		  const char *between);
 
-/* A tid and pid by index; 0 beyond the session's: a trace that grows may show
- * more when it is read again. */
+/* The tid and pid of an index; 0 beyond the session's: a trace that grows may
+ * show more when it is read again. */
 uint32_t cells_tid(const struct session *, uint32_t thread);
 uint32_t cells_pid(const struct session *, uint32_t process);
-/* Ticks since the first record; 0 before it. */
+/* Ticks since the first record of the session; 0 before it. */
 ticks cells_since_start(const struct session *, ticks);
 
-/* A number with so many decimals. */
+/* Add a field with so many decimals to the row. */
 void cells_csv_real(struct out_csv *, double, int decimals);
 
 #endif

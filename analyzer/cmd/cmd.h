@@ -14,6 +14,8 @@
 #define WEFT_VERSION "0.1.0"
 #endif
 
+/* A command. All texts are static; help, man page and completion are made from
+ * them and from the options' rows. */
 struct cmd {
 	const char *name;
 	const char *args;     /* the operands, for the usage line */
@@ -34,10 +36,15 @@ struct cmd {
 #define CMD_DECLARE(name) extern const struct cmd cmd_##name;
 CMD_LIST(CMD_DECLARE)
 
-/* NULL if there is no such command. */
+/* The command of that name; NULL if there is none. "record" is none: the
+ * recorder is a program of its own. */
 const struct cmd *cmd_find(const char *name);
 
-/* Parse the options and run the command; argv[0] is its name. */
+/* Parse the options, refuse filters that have no meaning, and run the command;
+ * argv[0] is its name. With --help it prints the command's help instead.
+ * Returns weft's exit status; if that is not CMD_OK, the causes are in the
+ * chain, which the caller prints. Output that could not be written is
+ * CMD_UNREADABLE. */
 enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
 
 #endif

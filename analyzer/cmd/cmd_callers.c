@@ -15,14 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is shown unless --top and --lines are given: functions, and callers or
+ * callees of each. */
 enum { USUAL_TOP = 20, USUAL_LINES = 10 };
 
+/* The options. SIZE_MAX: not given. */
 static size_t arg_top = SIZE_MAX, arg_lines = SIZE_MAX;
 static int arg_root;
 static bool arg_all, arg_csv;
 static const struct metric *arg_sort;
 static const char *arg_columns;
 
+/* Values of --root: who is the caller of a coroutine's body. */
 enum { ROOT_THREAD, ROOT_COROUTINE };
 static const char *const roots[] = {
 	[ROOT_THREAD] = "thread", [ROOT_COROUTINE] = "coroutine", NULL
@@ -49,7 +53,8 @@ static const struct opt opts[] = {
 
 /* ---- which functions ---------------------------------------------------- */
 
-/* The busiest functions first. */
+/* The busiest functions first. Equal ones keep the order of their ids, so that
+ * the output is the same each time. */
 static int by_self(const void *a, const void *b, void *ctx)
 {
 	const func_id x = *(const func_id *)a, y = *(const func_id *)b;
@@ -67,7 +72,8 @@ static bool is_meant(struct session *s, func_id f, const char *name)
 	       filter_match_func(s, f, name);
 }
 
-/* Those of the functions asked for that ran, by self time. */
+/* Those of the functions asked for that ran, by self time; name NULL: all that
+ * ran. Sets *count. The caller frees the array. */
 static func_id *find_functions(struct session *s, const char *name,
 			       struct callers *c, size_t *count)
 {
@@ -82,7 +88,8 @@ static func_id *find_functions(struct session *s, const char *name,
 	return f;
 }
 
-/* Proposes the busiest functions whose names contain this one. */
+/* No function was found: say so, and propose up to three of the busiest
+ * functions whose names contain this one, in whatever case. */
 static enum cmd_exit refuse(const struct load *load, struct callers *c,
 			    const char *name)
 {
@@ -111,6 +118,7 @@ static enum cmd_exit refuse(const struct load *load, struct callers *c,
 
 /* ---- rows --------------------------------------------------------------- */
 
+/* What is printed, and how; passed down to the rows. */
 struct printer {
 	struct table table;
 	const struct callers *callers;
@@ -138,7 +146,8 @@ static void add_to(struct callers_row *rest, const struct callers_row *row,
 	rest->all_calls = of_callees ? 0 : row->all_calls;
 }
 
-/* The rows of the function's callers, or of its callees. */
+/* The rows of the function's callers, or of its callees, by the sort key. Those
+ * beyond --lines become one row, so that the sums in the table still hold. */
 static void print_side(struct printer *p, func_id f, bool of_callees)
 {
 	const size_t lines = table_top(arg_lines, USUAL_LINES, arg_csv);
@@ -167,7 +176,8 @@ static void print_side(struct printer *p, func_id f, bool of_callees)
 	mem_free(rows);
 }
 
-/* In CSV the function's own row has no other function. */
+/* Callers above, callees below, the function between them. In CSV the
+ * function's own row has no other function. */
 static void print_function(struct printer *p, func_id f)
 {
 	struct callers_row own = callers_own(p->callers, f);
@@ -198,7 +208,7 @@ static void print_title(const struct session *s, func_id f)
 	mem_free(at);
 }
 
-/* A table for each function. */
+/* A table for each function, because the columns of each fit its own rows. */
 static void print_tables(struct printer *p, const func_id *f, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -211,6 +221,7 @@ static void print_tables(struct printer *p, const func_id *f, size_t count)
 	}
 }
 
+/* CSV is one table for all functions: each of its rows says whose it is. */
 static void print(const struct load *load, struct printer *p, const func_id *f,
 		  size_t count)
 {
@@ -234,6 +245,9 @@ static void print(const struct load *load, struct printer *p, const func_id *f,
 
 /* ---- the command -------------------------------------------------------- */
 
+/* The graph is made of the tree of all threads. A trace without calls is
+ * printed, too: its header says what was lost. Only a name that no function has
+ * is refused before anything is printed. */
 static enum cmd_exit callers(const struct load *load, struct printer *p,
 			     const char *name)
 {
@@ -258,6 +272,8 @@ static enum cmd_exit callers(const struct load *load, struct printer *p,
 	return status;
 }
 
+/* With --all, no operand is a function's name. Columns are chosen before the
+ * trace is read: a mistake in --columns is told at once. */
 static enum cmd_exit run(int count, char **operands)
 {
 	const char *const name = arg_all || count < 1 ? NULL : operands[0];

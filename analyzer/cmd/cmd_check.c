@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 
+/* How many gaps are described one by one, the longest first. */
 enum { GAPS_SHOWN = 10 };
 
 static const struct opt opts[] = {
@@ -18,13 +19,14 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* A verdict on a part would be taken for one on the whole. */
 static const struct filter_refusal refused[] = {
 	{ FILTER_ALL, "weft check verifies the whole trace; weft report shows "
 	  "parts of it, and what was lost in all" },
 	{ 0, NULL }
 };
 
-/* By any reason that the thread itself counted. */
+/* Records lost for any reason that the thread itself counted. */
 static uint64_t lost_in(const struct thread *t)
 {
 	uint64_t sum = 0;
@@ -34,7 +36,8 @@ static uint64_t lost_in(const struct thread *t)
 	return sum;
 }
 
-/* The threads that lack something. */
+/* The threads that lack something. Those that lack nothing have no line: there
+ * may be thousands. */
 static void print_threads(const struct session *s)
 {
 	for (size_t i = 0; i < s->thread_count; i++) {
@@ -67,7 +70,8 @@ static void print_gaps(const struct session *s)
 		       s->gap_total - n);
 }
 
-/* Places in the files, as far as the reader noted them. */
+/* Places in the files, as far as the reader noted them; it keeps only the first
+ * ones. A profile has no such places. */
 static void print_broken(const struct in_summary *in)
 {
 	for (size_t i = 0; i < in->broken_count; i++) {
@@ -82,7 +86,9 @@ static void print_broken(const struct in_summary *in)
 		       in->bad - in->broken_count);
 }
 
-/* What is missing first, the verdict last, where a reader looks for it. */
+/* What is missing first, the verdict last, where a reader looks for it.
+ * CMD_UNREADABLE stands for "not whole", so that scripts can rely on the exit
+ * status. */
 static enum cmd_exit check(const struct load *load)
 {
 	struct completeness_line lost = { "lost: ", stdout },

@@ -16,14 +16,19 @@
 #include <inttypes.h>
 #include <stdint.h>
 
+/* Rows of a list, and functions below a history. FUNCTIONS_SHOWN does not
+ * follow --top, which counts the steps there. */
 enum { USUAL_TOP = 30, FUNCTIONS_SHOWN = 10 };
 
+/* The options. SIZE_MAX: not given; arg_sort NULL: by the first metric that
+ * sorts. */
 static size_t arg_top = SIZE_MAX;
 static int arg_by;
 static bool arg_csv;
 static const struct metric *arg_sort;
 static const char *arg_columns;
 
+/* Values of --by. */
 enum { BY_COROUTINE, BY_BODY };
 static const char *const kinds[] = {
 	[BY_COROUTINE] = "coroutine", [BY_BODY] = "body", NULL
@@ -42,7 +47,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* How many of count rows are shown. */
+/* How many of count rows are shown, as --top says. */
 static size_t shown_of(size_t count)
 {
 	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
@@ -50,6 +55,7 @@ static size_t shown_of(size_t count)
 	return count < top ? count : top;
 }
 
+/* At the top of the report; in CSV on stderr. */
 static void print_header(const struct load *load)
 {
 	if (arg_csv)
@@ -60,7 +66,8 @@ static void print_header(const struct load *load)
 
 /* ---- by body ------------------------------------------------------------ */
 
-/* One row in CSV, three in the table. */
+/* One row in CSV; in the table three, one for each figure, because the
+ * distributions of all three would not fit into a line. */
 static void print_group(struct table *t, const struct coroutine_group *g)
 {
 	const struct coroutine_line lines[] = {
@@ -75,6 +82,8 @@ static void print_group(struct table *t, const struct coroutine_group *g)
 		table_row(t, &lines[i]);
 }
 
+/* The bodies with their coroutines' distributions. --columns and --sort are for
+ * the list of single ones, so these columns are fixed. */
 static void print_groups(const struct load *load)
 {
 	struct table t = { .source.session = load->session, .csv = arg_csv };
@@ -98,6 +107,8 @@ static void print_groups(const struct load *load)
 
 /* ---- single ones -------------------------------------------------------- */
 
+/* The list of single coroutines. times: the own times of each, by index; all 0
+ * if no column asks for them. */
 static void print_rows(const struct load *load, struct table *t,
 		       const struct coroutine_times *times)
 {
@@ -140,7 +151,8 @@ static enum cmd_exit list(struct load *load, struct table *t)
 	return status;
 }
 
-/* Keep only coroutines of the processes that --process names. */
+/* Keep only coroutines of the processes that --process names. The filters of a
+ * load cut the tree, but not the list of coroutines. */
 static void keep_processes(struct session *s)
 {
 	const char *const pattern = filter_args_text(FILTER_PROCESS);
@@ -155,6 +167,9 @@ static void keep_processes(struct session *s)
 
 /* ---- the history of one ------------------------------------------------- */
 
+/* A step of a coroutine's life, as its row shows it. slept and active: the span
+ * that ended with this step, of which only one is not 0. by: the other
+ * coroutine, 0: the thread. */
 struct history_row {
 	ticks time, slept, active;
 	uint32_t tid;
@@ -163,6 +178,7 @@ struct history_row {
 	const char *what, *by_function, *stack;
 };
 
+/* Fixed columns: no --columns, so no help. */
 static const struct metric history_metrics[] = {
 	{ "time", METRIC_TIME, METRIC_AT(struct history_row, time) },
 	{ "what", METRIC_TEXT, METRIC_AT(struct history_row, what) },
@@ -189,7 +205,9 @@ static const struct metric_view history_view = {
 	history_metrics, HISTORY_COLUMNS, HISTORY_COLUMNS
 };
 
-/* The coroutine that --coroutine names. */
+/* The coroutine that --coroutine names; without a PID it must be the only one
+ * with its serial. NULL with the cause in the chain. Borrowed from the
+ * session. */
 static const struct coroutine *find(const struct load *load)
 {
 	const struct session *const s = load->session;
@@ -216,7 +234,7 @@ static const struct coroutine *find(const struct load *load)
 	return found;
 }
 
-/* In the words of the CSV. */
+/* In the words of the CSV. A suspension is named after its reason. */
 static const char *step_name(const struct history_step *step)
 {
 	return step->kind == HISTORY_CREATE ? "create" :
@@ -225,6 +243,7 @@ static const char *step_name(const struct history_step *step)
 	       step->reason == SUSPEND_ERROR ? "error" : "yield";
 }
 
+/* stack is the coroutine's own one, without the frames below it. */
 static void print_step(struct table *t, const struct coroutine_history *h,
 		       const struct history_step *step)
 {
@@ -245,6 +264,7 @@ static void print_step(struct table *t, const struct coroutine_history *h,
 	mem_free(stack);
 }
 
+/* All steps that the history kept, which are the first --top of them. */
 static void print_steps(struct session *s, const struct coroutine_history *h)
 {
 	struct table t = { .source.session = s, .csv = arg_csv };
@@ -256,8 +276,9 @@ static void print_steps(struct session *s, const struct coroutine_history *h)
 	table_end(&t);
 }
 
-/* The functions that the coroutine ran itself, and what is left of its active
- * time. */
+/* The functions that the coroutine ran itself, by falling self, and what is
+ * left of its active time: what it resumed, or what no function was recorded
+ * for. */
 static void print_functions(struct session *s,
 			    const struct coroutine_history *h,
 			    const struct coroutine *c)
@@ -290,6 +311,7 @@ static void print_functions(struct session *s,
 	printf("weft tree --coroutine %" PRIu64 " shows its tree\n", c->serial);
 }
 
+/* Who it is, and the sums of its whole life. */
 static void print_title(const struct session *s, const struct coroutine *c)
 {
 	char active[OUT_NUMBER], suspended[OUT_NUMBER], resumes[OUT_NUMBER];
@@ -304,6 +326,7 @@ static void print_title(const struct session *s, const struct coroutine *c)
 	       out_number_many(resumes, c->resumes, "resumes"));
 }
 
+/* In CSV only the steps: the rest has other columns. */
 static void print_history(const struct load *load, const struct coroutine *c,
 			  const struct coroutine_history *h)
 {
@@ -319,6 +342,8 @@ static void print_history(const struct load *load, const struct coroutine *c,
 	print_functions(load->session, h, c);
 }
 
+/* Reads the trace once more, for one coroutine; its steps come thread by thread
+ * and are sorted afterwards. */
 static enum cmd_exit history(struct load *load)
 {
 	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
@@ -341,7 +366,8 @@ static enum cmd_exit history(struct load *load)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Refuse options that contradict each other. */
+/* Refuse options that contradict each other. 0, or -1 with the cause in the
+ * chain. */
 static int check_options(void)
 {
 	const bool is_history = filter_args_has(FILTER_SET(COROUTINE));
@@ -356,6 +382,8 @@ static int check_options(void)
 	return 0;
 }
 
+/* Three reports of one command: the history of one, the list, the bodies. A
+ * profile has none of them: it holds no single coroutines. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct table t = { .csv = arg_csv };
@@ -382,6 +410,8 @@ static enum cmd_exit run(int count, char **operands)
 	return status;
 }
 
+/* A coroutine's figures are sums that were made while the trace was replayed; a
+ * part of them cannot be taken out afterwards. */
 static const struct filter_refusal refused[] = {
 	{ FILTER_FUNCTIONS | FILTER_RANGE | FILTER_SET(THREAD),
 	  "the figures are those of a coroutine's whole life; weft report --by "

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The options. arg_inlines adds lines below a function, or a field in CSV. */
 static size_t arg_top = 100;
 static bool arg_all, arg_csv, arg_inlines;
 
@@ -38,6 +39,8 @@ static const struct filter_refusal refused[] = {
 	{ 0, NULL }
 };
 
+/* The table's columns. Without --all, calls and offset are empty, so their
+ * columns go. */
 static const struct out_column columns[] = {
 	{ .title = "why", .align = OUT_LEFT, .shrink = 20 },
 	{ .title = "calls", .align = OUT_RIGHT, .drop_empty = 1 },
@@ -53,7 +56,8 @@ static const struct out_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-/* A library without any hook would fill the table. */
+/* Is the function a row? A library without any hook would fill the table, so it
+ * is left out unless --all is given. What could not be read is always shown. */
 static bool is_shown(const struct coverage *c, const struct coverage_row *row)
 {
 	return arg_all || (coverage_why(row) != COVERAGE_RAN &&
@@ -61,6 +65,8 @@ static bool is_shown(const struct coverage *c, const struct coverage_row *row)
 			    coverage_why(row) == COVERAGE_UNREAD));
 }
 
+/* "file.c:12" of a function of a module, as other tables show that of a
+ * recorded one. Returns `to`. */
 static const char *place(char *to, size_t size,
 			 const struct module_function *f)
 {
@@ -76,7 +82,8 @@ static void skip_cells(struct out_table *table)
 		out_table_cell(table, "");
 }
 
-/* For --inlines: where the function was inlined, below its own row. */
+/* For --inlines: where the function was inlined, below its own row. The debug
+ * information may name more places than were kept; these are counted. */
 static void place_rows(struct out_table *table,
 		       const struct module_function *f)
 {
@@ -91,6 +98,9 @@ static void place_rows(struct out_table *table,
 	}
 }
 
+/* One function. An offset of 0 is a place, too: only a function without an
+ * entry (it was inlined everywhere) has none. many: is there more than one
+ * module, so that a row must say which it is of? */
 static void add_row(struct out_table *table, struct session *s,
 		    const struct coverage_row *row, int many)
 {
@@ -116,6 +126,9 @@ static void add_row(struct out_table *table, struct session *s,
 		place_rows(table, f);
 }
 
+/* Rows in the order of the coverage: by reason, module, file, line. --top cuts
+ * the list as a whole, so its last reasons may not show at all; the counts of
+ * the modules have them. */
 static void print_rows(struct session *s, const struct coverage *c)
 {
 	struct out_table *const table = out_table_new(columns, COLUMNS);
@@ -139,7 +152,8 @@ static void print_rows(struct session *s, const struct coverage *c)
 
 /* ---- what is known of each module --------------------------------------- */
 
-/* Why "never called" cannot be said of what is not listed. */
+/* Why "never called" cannot be said of what is not listed; "" if all functions
+ * of the module are known. */
 static const char *cannot_know(const struct coverage_module *m)
 {
 	if (m->knows_all)
@@ -148,7 +162,8 @@ static const char *cannot_know(const struct coverage_module *m)
 			      "the others" : "cannot know";
 }
 
-/* What ran comes first, then the reasons, the last one of the table first. */
+/* How many functions there are of each reason. What ran comes first, then the
+ * reasons, the last one of the table first. */
 static void print_counts(const size_t *counts)
 {
 	const char *separator = " ";
@@ -164,6 +179,8 @@ static void print_counts(const size_t *counts)
 	}
 }
 
+/* One module in one or two lines: its counts, and what could not be known of it
+ * and why. */
 static void print_module(struct session *s, const struct coverage *c, elf_id m)
 {
 	const struct coverage_module *const its = &c->modules[m];
@@ -184,6 +201,8 @@ static void print_module(struct session *s, const struct coverage *c, elf_id m)
 	mem_free(why);
 }
 
+/* The modules come before the functions: who reads "never called" must know
+ * first of what that can be said. */
 static void print_modules(struct session *s, const struct coverage *c)
 {
 	for (elf_id m = 1; m <= c->module_count; m++)
@@ -195,6 +214,8 @@ static void print_modules(struct session *s, const struct coverage *c)
 
 /* ---- CSV ---------------------------------------------------------------- */
 
+/* A row is of one function. Its inlined places are one field, because rows must
+ * all have the same fields; what does not fit into 4 KiB is cut off. */
 static void csv_row(struct out_csv *csv, struct session *s,
 		    const struct coverage_row *row)
 {
@@ -239,6 +260,8 @@ static void csv_unknown(struct session *s, const struct coverage *c)
 	}
 }
 
+/* The head is written by hand: columns do not depend on options, except for the
+ * last one. */
 static void print_csv(const struct load *load, const struct coverage *c)
 {
 	struct out_csv csv = { stdout, 0 };
@@ -252,6 +275,9 @@ static void print_csv(const struct load *load, const struct coverage *c)
 			csv_row(&csv, load->session, &c->rows[i]);
 }
 
+/* The ELF files are read here, after the filters were applied: only calls in
+ * the selected part make a function one that ran. A trace without any call is
+ * no failure; all its functions were never called then. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;

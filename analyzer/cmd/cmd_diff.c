@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+/* The options. arg_limit -1: --fail-over was not given. */
 static size_t arg_top = 20;
 static double arg_min = 0.1, arg_limit = -1;
 static bool arg_csv;
@@ -32,7 +33,9 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* Both sides, each merged, and what is different. */
+/* Both sides, each merged, and what is different. A side is a sum even if it is
+ * of one session: only sums have statistics over sessions. The diff borrows
+ * from both. */
 struct sides {
 	struct load before, after;
 	struct diff *diff;
@@ -53,18 +56,21 @@ static const struct {
 			 "sleep" },
 };
 
-/* Percent of the time before. */
+/* Percent of the time before, the one whole that does not depend on the change;
+ * 0 if nothing ran before. */
 static double share_of(const struct diff *d, double added)
 {
 	return d->before > 0 ? added * 100 / d->before : 0;
 }
 
+/* Is the change large enough for --min-share, whether it adds or takes? */
 static bool is_shown(const struct diff *d, const struct diff_row *row)
 {
 	return fabs(share_of(d, row->added)) >= arg_min;
 }
 
-/* As it is after, if it is there. */
+/* The function as it is after, if it is there, else as it was before. The two
+ * sides have tables of functions of their own. */
 static const struct func *func_of(const struct sides *sides, func_id before,
 				  func_id after)
 {
@@ -72,13 +78,15 @@ static const struct func *func_of(const struct sides *sides, func_id before,
 	       func_get(sides->before.session->funcs, before);
 }
 
-/* Are `was` and `is` calls, not times? */
+/* Are `was` and `is` calls, not times? The first three reasons are of calls;
+ * enum diff_reason has them in this order. */
 static bool is_of_calls(const struct diff_row *row)
 {
 	return row->reason <= DIFF_NEW;
 }
 
-/* Only rows of calls have a caller: the other reasons lie in the function. */
+/* Only rows of calls have a caller: the other reasons lie in the function. A
+ * function without a caller on either side is called by a thread. */
 static const char *caller_of(const struct sides *sides,
 			     const struct diff_row *row)
 {
@@ -91,7 +99,9 @@ static const char *caller_of(const struct sides *sides,
 
 /* ---- the header --------------------------------------------------------- */
 
-/* Of one side: its size, what was lost, which part of it is compared. */
+/* Of one side: its size, what was lost, which part of it is compared. mark
+ * begins each line. Notes that are not losses are left out: there would be two
+ * of each. */
 static void print_side(const struct load *load, const char *which, FILE *to,
 		       const char *mark)
 {
@@ -114,7 +124,8 @@ static void print_side(const struct load *load, const char *which, FILE *to,
 	completeness_print(&shown_line, sentence);
 }
 
-/* With --csv it goes to stderr, so that stdout holds rows alone. */
+/* Both sides, then how much time a session takes on each. With --csv it goes to
+ * stderr, so that stdout holds rows alone. */
 static void print_header(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
@@ -138,6 +149,8 @@ static void print_header(const struct sides *sides)
 
 /* ---- the table ---------------------------------------------------------- */
 
+/* The table's columns. On a narrow terminal the language goes first, then the
+ * caller, then the two figures. */
 static const struct out_column columns[] = {
 	{ .title = "adds", .align = OUT_RIGHT },
 	{ .title = "share", .align = OUT_RIGHT },
@@ -153,6 +166,7 @@ static const struct out_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
+/* `was` or `is`: calls a session, which may be a mean, or ns a call. */
 static void figure_cell(struct out_table *table, const struct diff_row *row,
 			double value)
 {
@@ -164,7 +178,8 @@ static void figure_cell(struct out_table *table, const struct diff_row *row,
 		out_table_cell(table, out_number_time(text, value));
 }
 
-/* Below a tenth of a percent the figure would only look exact. */
+/* "-" if it is not known. Below a tenth of a percent the figure would only look
+ * exact; from 9.95% on it is shown without decimals. */
 static void chance_cell(struct out_table *table, const struct diff_row *row)
 {
 	if (row->chance < 0)
@@ -176,6 +191,7 @@ static void chance_cell(struct out_table *table, const struct diff_row *row)
 				row->chance * 100);
 }
 
+/* The sign of what is added chooses the words of the reason. */
 static void table_row(struct out_table *table, const struct sides *sides,
 		      const struct diff_row *row)
 {
@@ -197,6 +213,9 @@ static void table_row(struct out_table *table, const struct sides *sides,
 	out_table_cell(table, f->name);
 }
 
+/* Rows in the order of the diff: what is not chance first, by what it adds. A
+ * row that --min-share leaves out is not counted as left: it is no change worth
+ * a line. */
 static void print_table(const struct sides *sides)
 {
 	struct out_table *const table = out_table_new(columns, COLUMNS);
@@ -226,8 +245,11 @@ static void print_table(const struct sides *sides)
 
 /* ---- CSV ---------------------------------------------------------------- */
 
+/* Of all real figures in CSV: ns, calls and percent alike. */
 enum { DECIMALS = 3 };
 
+/* As in the table, with the reason's key. An unknown chance is an empty field,
+ * not a number that a script would compare. */
 static void csv_row(const struct sides *sides, const struct diff_row *row)
 {
 	struct session *const s = row->after ? sides->after.session :
@@ -248,6 +270,7 @@ static void csv_row(const struct sides *sides, const struct diff_row *row)
 	out_csv_end(&csv);
 }
 
+/* All rows that --min-share leaves; --top is for the table alone. */
 static void print_csv(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
@@ -261,8 +284,10 @@ static void print_csv(const struct sides *sides)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* The first of two operands is before; or those before the word vs. Returns
- * how many are before, or 0 with the cause in the chain. */
+/* Which operands are before and which after: of two, the first is before; else
+ * those before the word vs. A trace that is itself called vs can be given as
+ * ./vs. Returns how many are before, or 0 with the cause in the chain; *after
+ * points into operands. */
 static int split(int count, char **operands, char ***after, int *after_count)
 {
 	int at = 0;
@@ -287,7 +312,9 @@ static int split(int count, char **operands, char ***after, int *after_count)
 	return 0;
 }
 
-/* Does one change add more than --fail-over allows? */
+/* Does one change add more than --fail-over allows? Changes that may be chance
+ * do not count; those whose chance is not known (-1) do. The first one found is
+ * named: rows come with the largest first. CMD_WORSE or CMD_OK. */
 static enum cmd_exit judge(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
@@ -308,7 +335,9 @@ static enum cmd_exit judge(const struct sides *sides)
 	return CMD_OK;
 }
 
-/* A side without calls would make everything look new, or gone. */
+/* A side without calls would make everything look new, or gone, so it is
+ * refused before anything is printed. The verdict comes after the table, which
+ * shows what it is about. */
 static enum cmd_exit compare(struct sides *sides)
 {
 	enum cmd_exit status = header_need_calls(&sides->before);
@@ -328,6 +357,8 @@ static enum cmd_exit compare(struct sides *sides)
 	return status;
 }
 
+/* Both sides are filtered alike. Nothing beyond the tree is collected: a diff
+ * takes its figures from the statistics over sessions. */
 static enum cmd_exit run(int count, char **operands)
 {
 	static const struct replay_collect want;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Print chunks instead of events. */
 static bool arg_raw;
 
 static const struct opt opts[] = {
@@ -27,6 +28,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* Filters by function need a tree, which single events do not have. */
 static const struct filter_refusal refused[] = {
 	{ FILTER_FUNCTIONS, "weft dump prints single events, not stacks; give "
 	  "it to weft tree or weft report" },
@@ -35,6 +37,8 @@ static const struct filter_refusal refused[] = {
 
 /* ---- which events are shown --------------------------------------------- */
 
+/* The context of the events. The filters are applied here, event by event:
+ * load_again gives all records, whatever the filters are. */
 struct dump {
 	const struct load *load;
 	uint8_t *threads;        /* by index: 1 if it is shown */
@@ -43,6 +47,8 @@ struct dump {
 	struct map *running;
 };
 
+/* Is the coroutine (0: the thread) the chosen one, or did that resume it on
+ * this thread? Without --coroutine every one is. pid 0: of any process. */
 static bool has_coroutine(const struct dump *d, const struct replay_event *e,
 			  uint64_t serial)
 {
@@ -55,7 +61,8 @@ static bool has_coroutine(const struct dump *d, const struct replay_event *e,
 	return map_find(d->running, e->thread, serial);
 }
 
-/* Is an event in this coroutine (0: the thread itself) shown? */
+/* Is an event in this coroutine (0: the thread itself) shown? The range is half
+ * open, as for all commands: from `from` until before `to`. */
 static bool is_shown(const struct dump *d, const struct replay_event *e,
 		     uint64_t coroutine)
 {
@@ -81,6 +88,8 @@ static void print_text(const char *key, const char *value)
 	mem_free(text);
 }
 
+/* What every line begins with: time in ns since 1970, kind and place. level is
+ * there only in signal handlers. */
 static void print_event(const struct dump *d, const char *kind,
 			const struct replay_event *e)
 {
@@ -92,12 +101,15 @@ static void print_event(const struct dump *d, const char *kind,
 		printf(" level=%" PRIu32, e->level);
 }
 
+/* The function of an enter, a leave or a mark. Its name is there already, from
+ * the first reading. */
 static const struct func *func_of(const struct dump *d,
 				  const struct replay_event *e)
 {
 	return func_get(d->load->session->funcs, e->func);
 }
 
+/* In the words of filter.weft.explode; "?" for a reason of a newer tracer. */
 static const char *unwind_name(uint32_t reason)
 {
 	/* As enum unwind. */
@@ -109,6 +121,7 @@ static const char *unwind_name(uint32_t reason)
 	return reason < sizeof(names) / sizeof(names[0]) ? names[reason] : "?";
 }
 
+/* Why the call began or ended, unless it was recorded as such. */
 static void print_why(const struct replay_event *e)
 {
 	switch (e->why) {
@@ -132,6 +145,8 @@ static void print_why(const struct replay_event *e)
 	}
 }
 
+/* An entry or exit. The kind's name depends on the language of the function,
+ * which the event does not say. Code without a module counts as native. */
 static void print_call(const struct dump *d, const struct replay_event *e,
 		       const char *native, const char *lua)
 {
@@ -154,6 +169,7 @@ static void print_call(const struct dump *d, const struct replay_event *e,
 	putchar('\n');
 }
 
+/* The sink's functions: one for each kind of event. ctx is the dump. */
 static void enter(void *ctx, const struct replay_event *e)
 {
 	print_call(ctx, e, "native_enter", "lua_call");
@@ -164,6 +180,8 @@ static void leave(void *ctx, const struct replay_event *e)
 	print_call(ctx, e, "native_exit", "lua_return");
 }
 
+/* What the chosen coroutine resumes runs for it, and what that resumes in turn.
+ * Remember it even if the event itself is out of the range. */
 static void resume(void *ctx, const struct replay_event *e)
 {
 	struct dump *const d = ctx;
@@ -178,6 +196,8 @@ static void resume(void *ctx, const struct replay_event *e)
 	       e->inferred ? " inferred=1" : "");
 }
 
+/* The event still belongs to the coroutine, so it is shown before the coroutine
+ * is forgotten. */
 static void suspend(void *ctx, const struct replay_event *e)
 {
 	struct dump *const d = ctx;
@@ -204,6 +224,7 @@ static void create(void *ctx, const struct replay_event *e)
 	printf(" in=%" PRIu64 " vm=%" PRIu64 "\n", e->in, e->vm);
 }
 
+/* A mark belongs to whatever runs when the program leaves it. */
 static void mark(void *ctx, const struct replay_event *e)
 {
 	const struct dump *const d = ctx;
@@ -220,7 +241,8 @@ static void mark(void *ctx, const struct replay_event *e)
 /* For those who doubt the replay, or write a reader: words get their names, no
  * stack is kept. */
 
-/* Long strings are stored cut, with their length and hash. */
+/* Long strings are stored cut, with their length and hash: both are shown,
+ * since two of them may begin alike. */
 static void print_string(const struct chunk_string *string)
 {
 	char bytes[CHUNK_STRING_MAX + 1] = "";
@@ -235,6 +257,8 @@ static void print_string(const struct chunk_string *string)
 	mem_free(text);
 }
 
+/* The header as it is, in four lines. Times are left as ticks: the clock pair
+ * that would turn them into ns is among them. */
 static void print_header(const struct chunk_header *h)
 {
 	printf("chunk %" PRIu64 " process=%" PRIu32 " thread=%" PRIu32
@@ -259,6 +283,9 @@ static void print_header(const struct chunk_header *h)
 	putchar('\n');
 }
 
+/* Items of each type have a function of their own; what it prints follows the
+ * type's name. A chunk was checked as a whole before it comes here, so its
+ * items are sound. */
 static void print_module(const struct chunk_item *item)
 {
 	struct chunk_module module;
@@ -283,6 +310,7 @@ static void print_lua(const struct chunk_item *item)
 	print_string(&lua.name);
 }
 
+/* A label or a note: a key and a value. */
 static void print_pair(const struct chunk_item *item)
 {
 	struct chunk_string key, value;
@@ -292,6 +320,7 @@ static void print_pair(const struct chunk_item *item)
 	print_string(&value);
 }
 
+/* Spans in which the thread was off the CPU, as pairs of ticks. */
 static void print_offcpu(const struct chunk_item *item)
 {
 	const uint64_t *pair;
@@ -312,6 +341,8 @@ static void print_vm(const struct chunk_item *item)
 		printf(" in=%" PRIu64, vm.fiber);
 }
 
+/* A frame of a stack: its function's index in the dictionary and its age in
+ * ticks, "?" if its entry was not seen; or how many frames were left out. */
 static void print_frame(uint64_t word)
 {
 	const uint64_t age = rec_gap(word);
@@ -324,6 +355,8 @@ static void print_frame(uint64_t word)
 		printf(" f%" PRIu32 "@%" PRIu64, rec_func(word), age);
 }
 
+/* The stitched stack at the chunk's start, segment by segment. It needs the
+ * chunk, because segments are decoded from there. */
 static void print_stack(const struct chunk *chunk)
 {
 	struct chunk_segment segment = { 0 };
@@ -366,8 +399,9 @@ static void print_process(const struct chunk_item *item)
 	print_string(&path);
 }
 
-/* Items of unknown types are shown by their number: newer tracers may have
- * more. */
+/* One item: where it begins in the items, by words, since records and the
+ * dictionary refer to it so. Items of unknown types are shown by their number:
+ * newer tracers may have more. */
 static void print_item(const struct chunk *chunk,
 		       const struct chunk_item *item)
 {
@@ -406,6 +440,9 @@ static void print_item(const struct chunk *chunk,
 	putchar('\n');
 }
 
+/* The dictionary: which function each index in the records means. Native ones
+ * are places in modules; Lua functions and names refer to an item by its
+ * word. */
 static void print_dict(const struct chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->header.funcs; i++) {
@@ -424,6 +461,7 @@ static void print_dict(const struct chunk *chunk)
 	}
 }
 
+/* The record's name in REC_LIST; "?" for a kind that is not in it. */
 static const char *kind_name(enum rec_kind kind)
 {
 	switch (kind) {
@@ -434,7 +472,9 @@ static const char *kind_name(enum rec_kind kind)
 	return "?";
 }
 
-/* One record with its operands; returns the words it takes. */
+/* One record with its operands; returns the words it takes. After the function
+ * or flags, "+" is the gap in ticks since the record before. The operands of a
+ * RESUME beyond the third are the frames that it brings back. */
 static size_t print_record(const struct chunk *chunk, size_t i)
 {
 	const uint64_t word = chunk->records[i];
@@ -463,6 +503,9 @@ static size_t print_record(const struct chunk *chunk, size_t i)
 	return words;
 }
 
+/* Header, items, dictionary, records: the order in which they lie in the chunk.
+ * Stops the reading if nothing can be written any more, as when a pipe is
+ * closed. */
 static int print_chunk(void *ctx, const struct chunk *chunk)
 {
 	struct chunk_item item = { 0 };
@@ -479,7 +522,8 @@ static int print_chunk(void *ctx, const struct chunk *chunk)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Chunks are not interpreted: damaged ones are left out by the reader. */
+/* Chunks are not interpreted; damaged ones are left out by the reader. Filters
+ * are refused, because a chunk is shown whole or not at all. */
 static enum cmd_exit dump_raw(const char *path)
 {
 	struct in_summary summary;
@@ -496,6 +540,8 @@ static enum cmd_exit dump_raw(const char *path)
 	       CMD_UNREADABLE;
 }
 
+/* Prints while the trace is replayed: no event is kept, so a trace of any size
+ * can be dumped. */
 static enum cmd_exit dump_events(struct load *load)
 {
 	static const struct replay_sink sink = {

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+/* The options. arg_format: an index of formats. */
 static const char *arg_output = "-";
 static int arg_format;
 
@@ -24,14 +25,20 @@ static int arg_format;
 	X("speedscope", out_speedscope_write, NULL)
 
 #define FORMAT_NAME(name, put, write) name,
+/* The names, for the option's choices, are made from the same rows as the
+ * writers: neither list can be changed without the other. */
 static const char *const format_names[] = { FORMATS(FORMAT_NAME) NULL };
 
 #define FORMAT_ROW(name, put, write) { put, write },
+/* put writes the session as text to a file that is open; write makes the file
+ * itself and puts the load's sentences into it. One of them is NULL. Both
+ * return 0, or -1 with the cause in the chain. */
 static const struct format {
 	int (*put)(FILE *, struct session *);
 	int (*write)(struct load *, const char *file);
 } formats[] = { FORMATS(FORMAT_ROW) };
 
+/* What out_file_write calls; ctx is the load. */
 static int put_text(FILE *to, void *load)
 {
 	return formats[arg_format].put(to, ((struct load *)load)->session);
@@ -50,8 +57,9 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* The file is written even if the trace holds no call: the exit status says
- * that, and what there is can be looked at. */
+/* Only the profile keeps histograms and Lua states apart, so they are collected
+ * for it alone. The file is written even if the trace holds no call: the exit
+ * status says that, and what there is can be looked at. */
 static enum cmd_exit run(int count, char **operands)
 {
 	static const struct replay_collect none, all = { .hist = 1, .vm = 1 };

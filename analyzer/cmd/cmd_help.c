@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define ADDRESS(name) &cmd_##name,
+/* All commands of CMD_LIST, in the order in which they are listed. */
 static const struct cmd *const commands[] = { CMD_LIST(ADDRESS) };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -27,6 +28,7 @@ const struct cmd *cmd_find(const char *name)
 	return NULL;
 }
 
+/* --help, which every command takes without having a row for it. */
 static bool arg_help;
 
 static const struct opt help_opts[] = {
@@ -35,8 +37,11 @@ static const struct opt help_opts[] = {
 	{ .type = OPT_END }
 };
 
+/* Of each_option: the command, and what the caller wants for each row. */
 struct each { const struct cmd *cmd; opt_fn fn; void *ctx; };
 
+/* Filters that the command refuses are not among its options: help that lists
+ * them would be wrong. */
 static void each_row(void *ctx, const struct opt *row)
 {
 	const struct each *const e = ctx;
@@ -45,7 +50,7 @@ static void each_row(void *ctx, const struct opt *row)
 		e->fn(e->ctx, row);
 }
 
-/* Call fn for the rows of all options that the command takes. */
+/* Call fn for the rows of all options that the command takes, --help last. */
 static void each_option(const struct cmd *cmd, opt_fn fn, void *ctx)
 {
 	struct each e = { cmd, fn, ctx };
@@ -56,9 +61,14 @@ static void each_option(const struct cmd *cmd, opt_fn fn, void *ctx)
 
 /* ---- help --------------------------------------------------------------- */
 
+/* Columns of the help on a terminal of 80: where the text of an option begins,
+ * how wide the names of metrics are below it, and where a line ends. HELP_SIZE:
+ * bytes of one option's text. */
 enum { OPTION_COLUMN = 26, METRIC_NAME_WIDTH = 14, LINE_END = 78,
        HELP_SIZE = 800 };
 
+/* "weft help" alone. The recorder is no command of this program, but users look
+ * for it here first. */
 static void print_overview(void)
 {
 	fputs("usage: weft COMMAND [options] ...\n\n"
@@ -92,6 +102,8 @@ static void print_wrapped(const char *text, size_t at)
 	putchar('\n');
 }
 
+/* An option with its text to the right of it, or below it if its name is long.
+ * --columns is followed by the metrics that it takes, each with its meaning. */
 static void print_option(void *ctx, const struct opt *row)
 {
 	char letter[8] = "    ", name[80], text[HELP_SIZE];
@@ -114,6 +126,7 @@ static void print_option(void *ctx, const struct opt *row)
 	}
 }
 
+/* "weft COMMAND --help": usage, what the command is about, its options. */
 static void print_command(const struct cmd *cmd)
 {
 	printf("usage: weft %s [options] %s\n\n%s\n\n", cmd->name, cmd->args,
@@ -123,9 +136,12 @@ static void print_command(const struct cmd *cmd)
 
 /* ---- the recorder's help ------------------------------------------------ */
 
+/* Bytes of the recorder's help, with the 0 at its end. */
 enum { RECORD_MAX = 1 << 16 };
 
-/* The path of the recorder, which is beside this program if it is installed. */
+/* The path of the recorder, which is beside this program if it is installed. 0,
+ * or -1 if there is none that can be run; no cause is added to the chain, as
+ * that is no failure. */
 static int recorder_path(char *path, size_t size)
 {
 	const ssize_t length = readlink("/proc/self/exe", path, size - 1);
@@ -141,7 +157,8 @@ static int recorder_path(char *path, size_t size)
 	return access(path, X_OK);
 }
 
-/* More than fits is not the recorder's help. */
+/* Read up to the end of the file, as a text of at most RECORD_MAX bytes. More
+ * than fits is not the recorder's help. */
 static void read_all(int from, char *text)
 {
 	size_t size = 0;
@@ -157,7 +174,8 @@ static void read_all(int from, char *text)
 }
 
 /* What "weft record --help" prints: the recorder's options are in a table of
- * its own. NULL if it is not installed. The caller frees it. */
+ * its own, so it is run and asked. NULL if it is not installed or says nothing.
+ * The caller frees it with mem_free. */
 static char *record_help(void)
 {
 	char path[PATH_MAX];
@@ -190,13 +208,15 @@ static char *record_help(void)
 
 /* ---- completion --------------------------------------------------------- */
 
+/* One of the words that may follow a command. */
 static void print_word(void *ctx, const struct opt *row)
 {
 	(void)ctx;
 	printf(" --%s", row->name);
 }
 
-/* A line of the shell's case: the words that may follow this option. */
+/* A line of the shell's case: the words that may follow this option. ctx is the
+ * command's name. */
 static void print_choices(void *ctx, const struct opt *row)
 {
 	const char *const command = ctx;
@@ -232,7 +252,7 @@ static const char *next_record_option(const char *help, char name[32],
 	return NULL;
 }
 
-/* The words that may follow "weft record". */
+/* The words that may follow "weft record"; help NULL: none are known. */
 static void print_record_words(const char *help)
 {
 	char name[32], arg[80];
@@ -244,7 +264,7 @@ static void print_record_words(const char *help)
 	fputs("\" ;;\n", stdout);
 }
 
-/* Its choices stand there as a|b|c. */
+/* The choices of the recorder's options, which stand in its help as a|b|c. */
 static void print_record_choices(const char *help)
 {
 	char name[32], arg[80];
@@ -260,6 +280,9 @@ static void print_record_choices(const char *help)
 	}
 }
 
+/* A script for bash with two cases: the words that may follow a command, and
+ * those that may follow an option of it. Where neither says anything, names of
+ * files are completed. record: the recorder's help, or NULL. */
 static void print_completion(const char *record)
 {
 	fputs("# Completion of weft's commands and options for bash.\n"
@@ -295,7 +318,9 @@ static void print_completion(const char *record)
 
 /* ---- the man page ------------------------------------------------------- */
 
-/* Text, line by line, as troff; an empty line becomes `paragraph`. */
+/* Text, line by line, as troff; an empty line becomes `paragraph`. Each line is
+ * escaped by itself: a dot or quote has a meaning only at the start of a
+ * line. */
 static void put_lines(const char *text, const char *paragraph)
 {
 	while (*text) {
@@ -312,6 +337,7 @@ static void put_lines(const char *text, const char *paragraph)
 	}
 }
 
+/* An option in the man page, as print_option does it in the help. */
 static void put_option(void *ctx, const struct opt *row)
 {
 	char *const name = out_escape_roff(row->name);
@@ -336,6 +362,8 @@ static void put_option(void *ctx, const struct opt *row)
 	}
 }
 
+/* The man page up to the recorder's options, and after the commands. What
+ * depends on rows of options or commands is made from these in between. */
 static const char man_begin[] =
 	".\\\" Made by \"weft help --man\"; do not edit.\n"
 	".TH WEFT 1 \"\" \"weft " WEFT_VERSION "\" \"User Commands\"\n"
@@ -387,6 +415,8 @@ static const char man_end[] =
 	".SH SEE ALSO\n"
 	".BR babeltrace2 (1),\n.BR lttng (1),\n.BR gnuplot (1)\n";
 
+/* The man page of weft and of all its commands. Without the recorder, its part
+ * refers to its own help. record: the recorder's help, or NULL. */
 static void print_man(const char *record)
 {
 	fputs(man_begin, stdout);
@@ -409,7 +439,8 @@ static void print_man(const char *record)
 
 /* ---- running a command -------------------------------------------------- */
 
-/* Output that could not be written must not look like success. */
+/* Output that could not be written must not look like success. A status that is
+ * a failure already stays: its cause is in the chain. */
 static enum cmd_exit finish(enum cmd_exit status)
 {
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == CMD_OK) {
@@ -419,6 +450,8 @@ static enum cmd_exit finish(enum cmd_exit status)
 	return status;
 }
 
+/* --help wins over what is wrong after it: who asks for help may not know how
+ * to write the rest of the line. */
 enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
 {
 	const struct opt opts[] = {
@@ -440,6 +473,7 @@ enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
 
 /* ---- weft help ---------------------------------------------------------- */
 
+/* The options of weft help. --version is also a word of its own (main.c). */
 static bool arg_man, arg_completion, arg_version;
 
 static const struct opt opts[] = {
@@ -452,7 +486,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* record: the recorder's help if that is asked for and there, else NULL. */
+/* "weft help COMMAND". record: the recorder's help if that is asked for and
+ * there, else NULL. */
 static enum cmd_exit print_about(const char *name, const char *record)
 {
 	const struct cmd *const cmd = cmd_find(name);
@@ -473,6 +508,7 @@ static enum cmd_exit print_about(const char *name, const char *record)
 	return CMD_OK;
 }
 
+/* The recorder is run only if its help is needed: it takes a process. */
 static enum cmd_exit run(int count, char **operands)
 {
 	const bool is_record = count > 0 && strcmp(operands[0], "record") == 0;

@@ -9,8 +9,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Gaps that are listed, the longest first; weft check lists more. KEY_WIDTH:
+ * columns of the first word of a line. */
 enum { GAPS_SHOWN = 5, KEY_WIDTH = 11 };
 
+/* Lines of each list; 0: all. */
 static size_t arg_top = 20;
 
 static const struct opt opts[] = {
@@ -47,6 +50,7 @@ static bool is_shown(size_t i, size_t count, const char *what)
 
 /* ---- the recording ------------------------------------------------------ */
 
+/* A line with a key and a value, which may be untrusted. */
 static void print_line(const char *key, const char *value)
 {
 	printf("%-*s ", KEY_WIDTH, key);
@@ -54,6 +58,7 @@ static void print_line(const char *key, const char *value)
 	putchar('\n');
 }
 
+/* A completeness_fn: its context is the key. */
 static void print_sentence(void *key, const char *sentence)
 {
 	print_line(key, sentence);
@@ -74,7 +79,8 @@ static bool is_told(const char *key)
 	return strcmp(key, "label") == 0;
 }
 
-/* What the recorder noted: the command, the machine, labels. */
+/* What the recorder noted: the command, the machine, labels. Keys are not known
+ * in advance, so they are untrusted and may be longer than KEY_WIDTH. */
 static void print_notes(const struct session *s)
 {
 	for (size_t i = 0; i < s->note_count; i++) {
@@ -91,6 +97,8 @@ static void print_notes(const struct session *s)
 	}
 }
 
+/* What was lost, the longest gaps, and the notes, in that order. The keys are
+ * arrays because a context is not const. */
 static void print_missing(const struct load *load)
 {
 	char lost[] = "lost", missing[] = "missing in", note[] = "note";
@@ -103,6 +111,8 @@ static void print_missing(const struct load *load)
 	completeness_notes(load, print_sentence, note);
 }
 
+/* How much was recorded, and how many bytes a call took. A profile knows
+ * nothing of the trace's files: then the bytes are left out. */
 static void print_size(const struct load *load)
 {
 	const struct session *const s = load->session;
@@ -124,6 +134,8 @@ static void print_size(const struct load *load)
 
 /* ---- who ran ------------------------------------------------------------ */
 
+/* The processes, each with its serial and pid. A parent is named by its serial,
+ * since a pid may be used again. */
 static void print_processes(const struct session *s)
 {
 	char text[OUT_NUMBER];
@@ -148,7 +160,8 @@ static void print_processes(const struct session *s)
 	}
 }
 
-/* Whose thread or Lua state it is. */
+/* Whose thread or Lua state it is: the pid; or the program, in merged sessions
+ * of several programs. */
 static void print_owner(const struct session *s, uint32_t process)
 {
 	if (s->processes[process].pid) {
@@ -172,6 +185,8 @@ static void print_offcpu(const struct session *s, const struct thread *t)
 		       out_number_time(text, (double)session_ns(s, t->known)));
 }
 
+/* One thread: how long it was recorded, its calls, its CPU time from the
+ * kernel's counter, and its time off the CPU from context switches. */
 static void print_thread(const struct session *s, const struct thread *t)
 {
 	char a[OUT_NUMBER], b[OUT_NUMBER];
@@ -191,6 +206,7 @@ static void print_thread(const struct session *s, const struct thread *t)
 	putchar('\n');
 }
 
+/* Threads in the order of the session. */
 static void print_threads(const struct session *s)
 {
 	print_total("threads", s->thread_count);
@@ -199,6 +215,7 @@ static void print_threads(const struct session *s)
 		print_thread(s, &s->threads[i]);
 }
 
+/* The Lua of a VM, as it says itself. */
 static const char *abi_name(uint32_t abi)
 {
 	switch (abi) {
@@ -217,6 +234,8 @@ static const char *abi_name(uint32_t abi)
 	}
 }
 
+/* The Lua states, with all that limits what is known of them, and how many
+ * coroutines there were. */
 static void print_vms(const struct session *s)
 {
 	static const struct { uint32_t flag; const char *words; } flags[] = {
@@ -245,7 +264,8 @@ static void print_vms(const struct session *s)
 
 /* ---- modules ------------------------------------------------------------ */
 
-/* How many of the functions that ran got a name, and what stood in the way. */
+/* How many of the functions that ran got a name, from which file, and what
+ * stood in the way. "it" is the module itself, in contrast to a debug file. */
 static void print_naming(const struct elf_module *elf,
 			 const struct sym_module *m)
 {
@@ -264,6 +284,7 @@ static void print_naming(const struct elf_module *elf,
 	putchar('\n');
 }
 
+/* The modules with their build-ids, by which debug files are found. */
 static void print_modules(const struct load *load)
 {
 	struct func_table *const funcs = load->session->funcs;
@@ -286,6 +307,8 @@ static void print_modules(const struct load *load)
 
 /* ---- the command -------------------------------------------------------- */
 
+/* From the whole to the details: the recording, what is missing, who ran, and
+ * what is needed for names. */
 static void print_info(const struct load *load)
 {
 	const struct session *const s = load->session;

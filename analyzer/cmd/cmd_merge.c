@@ -14,10 +14,12 @@
 /* As func_statistics has them. */
 enum figure { BY_SELF, BY_TOTAL, BY_SUSPENDED, BY_CALLS };
 
+/* Values of --sort, by enum figure. */
 static const char *const sort_keys[] = {
 	"self", "total", "suspended", "calls", NULL
 };
 
+/* The options. arg_output NULL: print a table. */
 static const char *arg_output;
 static size_t arg_top = 30;
 static int arg_sort;
@@ -39,6 +41,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* The statistics of one figure over the sessions. */
 static const struct statistics *figure_of(const struct func_statistics *f,
 					  enum figure figure)
 {
@@ -55,7 +58,8 @@ static const struct statistics *figure_of(const struct func_statistics *f,
 	return &f->self;
 }
 
-/* Functions that are equal stay in the order of the session. */
+/* By falling sum over all sessions. Functions that are equal stay in the order
+ * of the session. */
 static int compare(const void *a, const void *b)
 {
 	const struct func_statistics *const x = *(const void *const *)a;
@@ -70,6 +74,8 @@ static int compare(const void *a, const void *b)
 
 /* ---- the table ---------------------------------------------------------- */
 
+/* Five columns of calls and five of the time. The extremes go before the
+ * deviation if the terminal is narrow, and the language before them. */
 static const struct out_column columns[] = {
 	{ .title = "sessions", .align = OUT_RIGHT },
 	{ .title = "calls", .align = OUT_RIGHT },
@@ -88,6 +94,7 @@ static const struct out_column columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
+/* ns: a sum's ticks are nanoseconds. */
 static void time_cell(struct out_table *table, double value)
 {
 	char text[OUT_NUMBER];
@@ -95,7 +102,8 @@ static void time_cell(struct out_table *table, double value)
 	out_table_cell(table, value == 0 ? "-" : out_number_time(text, value));
 }
 
-/* Five columns of one figure. */
+/* Five columns of one figure: sum, mean, least, most and deviation. The mean is
+ * over the sessions in which the function ran, not over all. */
 static void put_cells(struct out_table *table, const struct statistics *s,
 		      void (*cell)(struct out_table *, double))
 {
@@ -106,6 +114,8 @@ static void put_cells(struct out_table *table, const struct statistics *s,
 	cell(table, statistics_deviation(s, s->sessions));
 }
 
+/* The columns of time show one figure, since four of them would be twenty
+ * columns: the one that the rows are sorted by. */
 static void print_table(const struct session *s,
 			const struct func_statistics *const *rows)
 {
@@ -138,7 +148,8 @@ static void print_table(const struct session *s,
 
 /* ---- CSV ---------------------------------------------------------------- */
 
-/* The order of the columns. */
+/* The order of the figures in a row of CSV, and what their columns' names begin
+ * with. */
 static const struct { enum figure figure; const char *key; } figures[] = {
 	{ BY_CALLS, "calls" }, { BY_SELF, "self_ns" },
 	{ BY_TOTAL, "total_ns" }, { BY_SUSPENDED, "suspended_ns" },
@@ -146,6 +157,7 @@ static const struct { enum figure figure; const char *key; } figures[] = {
 
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
+/* All figures of a function: scripts need not choose one. */
 static void csv_row(struct session *s, const struct func_statistics *row)
 {
 	struct out_csv csv = { stdout, 0 };
@@ -165,6 +177,7 @@ static void csv_row(struct session *s, const struct func_statistics *row)
 	out_csv_end(&csv);
 }
 
+/* All functions: --top is for the table alone. */
 static void print_csv(struct session *s,
 		      const struct func_statistics *const *rows)
 {
@@ -182,6 +195,7 @@ static void print_csv(struct session *s,
 
 /* ---- the command -------------------------------------------------------- */
 
+/* Pointers are sorted, as the statistics belong to the session. */
 static void print(const struct load *load)
 {
 	struct session *const s = load->session;
@@ -201,6 +215,8 @@ static void print(const struct load *load)
 	mem_free(rows);
 }
 
+/* A single trace is merged, too: the table is made of statistics, which only a
+ * sum has. */
 static enum cmd_exit run(int count, char **operands)
 {
 	/* A profile keeps Lua states apart. */

@@ -13,10 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The options. arg_format -1: not given, the file's name says it. */
 static const char *arg_output;
 static size_t arg_top = 20;
 static int arg_format = -1;
 
+/* The default, and the only format that is text: it may go to a terminal. */
 enum { FORMAT_SVG };
 static const char *const formats[] = { "svg", "png", "pdf", NULL };
 
@@ -48,7 +50,8 @@ static int format_of(const char *file)
 	return -1;
 }
 
-/* Set arg_format. 0, or -1 with the cause in the chain. */
+/* Set arg_format from --format and the file's name, which must not contradict
+ * each other. 0, or -1 with the cause in the chain. */
 static int choose_format(void)
 {
 	const char *const file = arg_output ? arg_output : "";
@@ -71,7 +74,8 @@ static int choose_format(void)
 	return 0;
 }
 
-/* The file's name: DIR.svg is beside the trace rather than in it. */
+/* The file's name: DIR.svg is beside the trace rather than in it. Written to
+ * `to`, or borrowed from the option. */
 static const char *output_name(const char *dir, char *to, size_t size)
 {
 	size_t length = strlen(dir);
@@ -86,12 +90,14 @@ static const char *output_name(const char *dir, char *to, size_t size)
 
 /* ---- the plot ----------------------------------------------------------- */
 
+/* Colours of bars, by language; NOTE: bytes of the text beside a bar. */
 enum { GROUP_NATIVE, GROUP_LUA, GROUPS, NOTE = 3 * OUT_NUMBER };
 static const char *const groups[GROUPS] = { "native", "Lua" };
 
 /* One axis, one unit: that of the longest bar. */
 struct unit { const char *name; double ns; };
 
+/* The largest unit of which the longest bar has at least one. */
 static struct unit unit_for(double ns)
 {
 	static const struct unit units[] = {
@@ -105,7 +111,8 @@ static struct unit unit_for(double ns)
 	return (struct unit){ "nanoseconds", 1 };
 }
 
-/* One bar: its label is the function, its note what the table would say. */
+/* One bar: its label is the function, its note what the table would say. `note`
+ * has NOTE bytes, and the bar borrows it. */
 static void fill(struct out_bar *bar, char *note, const struct session *s,
 		 const struct flat *flat, const struct flat_row *row,
 		 const struct unit *unit)
@@ -137,6 +144,8 @@ static void set_title(char *to, size_t size, const struct load *load)
 		 "not complete");
 }
 
+/* Write the plot to the file. Rows come by falling self, so the first bar is
+ * the longest one. 0, or -1 with the cause in the chain. */
 static int draw(const struct load *load, const char *file)
 {
 	struct session *const s = load->session;
@@ -164,6 +173,8 @@ static int draw(const struct load *load, const char *file)
 	return status;
 }
 
+/* The format is settled before the trace is read, which may take long. A plot
+ * without bars is not drawn. */
 static enum cmd_exit run(int count, char **operands)
 {
 	char room[4096];

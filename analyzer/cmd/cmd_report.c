@@ -17,14 +17,18 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Rows that are shown unless --top says otherwise. */
 enum { USUAL_TOP = 30 };
 
+/* The options. SIZE_MAX: not given; arg_by: an enum group_by; arg_sort NULL: by
+ * self. */
 static size_t arg_top = SIZE_MAX;
 static int arg_by;
 static bool arg_csv, arg_by_thread;
 static const struct metric *arg_sort;
 static const char *arg_columns, *arg_only;
 
+/* Values of --by, which also name the column of the groups. */
 static const char *const groups[] = {
 	[GROUP_FUNCTION] = "function", [GROUP_MODULE] = "module",
 	[GROUP_FILE] = "file", [GROUP_LANGUAGE] = "language",
@@ -58,7 +62,8 @@ static bool is_sorted_by(unsigned flags)
 
 /* ---- notes -------------------------------------------------------------- */
 
-/* In CSV, notes are comments on stderr. */
+/* A note above the table; in CSV a comment on stderr, so that stdout holds rows
+ * alone. The sentence may be untrusted. */
 static void note(const char *sentence)
 {
 	char *const text = out_escape_terminal(sentence);
@@ -68,6 +73,7 @@ static void note(const char *sentence)
 	mem_free(text);
 }
 
+/* Percentiles are read from histograms, whose steps are HIST_ERROR wide. */
 static void print_quantile_note(const struct session *s)
 {
 	/* Merging puts the steps of ticks into steps of nanoseconds. */
@@ -102,7 +108,7 @@ static void print_switches_note(const struct flat *all, bool is_asked_for)
 	note(text);
 }
 
-/* How far off the figures below may be. */
+/* How far off the figures below may be. In CSV the percentiles have no note. */
 static void print_notes(const struct flat *all, const struct metric_columns *c)
 {
 	const bool is_asked_for = is_sorted_by(METRIC_SWITCHES) ||
@@ -131,7 +137,8 @@ static bool is_shown(const struct flat *t, const struct flat_row *row)
 	       filter_match_text(text_base_name(name), arg_only);
 }
 
-/* How much of all the rows --only shows. */
+/* How much of all the rows --only shows. Shares in the table stay parts of the
+ * whole, so this line is where the sum of the shown ones is found. */
 static void print_only(const struct flat *t)
 {
 	char self[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
@@ -192,6 +199,7 @@ static void print_rows(struct table *table, const struct flat *t)
 		print_rest(t, left, rest);
 }
 
+/* The heading of a thread's table. */
 static void print_thread(const struct session *s, uint32_t i)
 {
 	const struct thread *const t = &s->threads[i];
@@ -207,6 +215,8 @@ static void print_thread(const struct session *s, uint32_t i)
 	mem_free(name);
 }
 
+/* A table for each thread. Whether columns of switches are shown is decided
+ * once for all threads, so that the tables have the same columns. */
 static void print_threads(struct table *table, const struct flat *all)
 {
 	struct session *const s = all->session;
@@ -225,7 +235,8 @@ static void print_threads(struct table *table, const struct flat *all)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Refuse to sort by what the trace or profile does not hold. */
+/* Refuse to sort by what the trace or profile does not hold: the order would
+ * mean nothing. 0, or -1 with the cause in the chain. */
 static int check_sort(const struct flat *all)
 {
 	if (is_sorted_by(METRIC_QUANTILE) && !all->has_quantiles)
@@ -239,6 +250,9 @@ static int check_sort(const struct flat *all)
 		       "holds no" : "holds too few");
 }
 
+/* The header, the notes and then the tables. The flat table of all threads is
+ * made even for --by-thread: only the whole tells which times are known well
+ * enough to be shown. */
 static enum cmd_exit report(const struct load *load, struct table *table)
 {
 	struct flat *const all = flat_new(load->session,
@@ -270,7 +284,8 @@ static enum cmd_exit report(const struct load *load, struct table *table)
 	return status;
 }
 
-/* Only functions have a language and a source, only --by-thread has threads. */
+/* Only functions and bodies have a language and a source; only --by-thread has
+ * threads. 0, or -1 with the cause in the chain. */
 static int choose_columns(struct table *table)
 {
 	const bool has_funcs = arg_by == GROUP_FUNCTION || arg_by == GROUP_BODY;
@@ -285,6 +300,8 @@ static int choose_columns(struct table *table)
 	return 0;
 }
 
+/* What replay collects follows from the columns and the sort key: histograms
+ * and Lua states take time and memory, so they are collected on demand. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct table table = { .csv = arg_csv, .has_bounds = true };

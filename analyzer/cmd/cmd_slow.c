@@ -17,14 +17,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The options. arg_sort: an enum slow_key; arg_longer NULL: not given. */
 static size_t arg_top = 10, arg_depth = 30;
 static const char *arg_longer;
 static int arg_sort;
 static bool arg_csv, arg_callees;
 
-/* All of them are looked at whenever one begins or ends. */
+/* The most calls for --callees: all of them are looked at whenever one begins
+ * or ends. */
 enum { CALLEES_MAX = 10000 };
 
+/* Values of --sort, by enum slow_key. */
 static const char *const sort_keys[] = {
 	[SLOW_TOTAL] = "total", [SLOW_SELF] = "self", [SLOW_WALL] = "wall",
 	[SLOW_SUSPENDED] = "suspended", NULL
@@ -53,6 +56,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* What is printed; all but callees is borrowed. */
 struct printer {
 	struct session *session;
 	const struct slow_found *found;
@@ -61,6 +65,7 @@ struct printer {
 	struct hot_path *callees; /* of the calls found, or NULL */
 };
 
+/* Ticks as ns, for out_number_time. */
 static double ns_of(const struct printer *p, ticks t)
 {
 	return (double)session_ns(p->session, t);
@@ -68,14 +73,18 @@ static double ns_of(const struct printer *p, ticks t)
 
 /* ---- all calls ---------------------------------------------------------- */
 
+/* Columns of the longest bar; and how many octaves the histogram has. */
 enum { BAR = 40, OCTAVES = HIST_STEPS / 8 };
 
-/* The shortest call of an octave, which is eight steps of the histogram. */
+/* The shortest call of an octave, which is eight steps of the histogram and
+ * ends at twice its beginning; the first one is [0, 8) ticks. */
 static ticks octave_begin(size_t i)
 {
 	return i == 0 ? 0 : (ticks)8 << (i - 1);
 }
 
+/* A line: the octave's range, its calls, and a bar as long as its share of
+ * `most`. An octave with any call has a bar of at least one #. */
 static void print_octave(const struct printer *p, size_t i, uint64_t count,
 			 uint64_t most)
 {
@@ -90,7 +99,9 @@ static void print_octave(const struct printer *p, size_t i, uint64_t count,
 	       out_number_count(many, count), length, bar);
 }
 
-/* From the first octave with a call to the last one. */
+/* From the first octave with a call to the last one; empty ones between them
+ * are lines, too, because gaps tell of two kinds of calls. The very last octave
+ * would end beyond 64 bits and has no line. */
 static void print_histogram(const struct printer *p)
 {
 	uint64_t count[OCTAVES] = { 0 }, most = 1;
@@ -109,6 +120,8 @@ static void print_histogram(const struct printer *p)
 		print_octave(p, i, count[i], most);
 }
 
+/* A percentile in thousandths, as a time. `to` has OUT_NUMBER bytes. The least
+ * and the greatest call bound it: they are exact. */
 static const char *quantile(const struct printer *p, unsigned part, char *to)
 {
 	const struct slow_found *const f = p->found;
@@ -117,6 +130,7 @@ static const char *quantile(const struct printer *p, unsigned part, char *to)
 					 part, f->least, f->most)));
 }
 
+/* The distribution of the calls that ended. */
 static void print_lengths(const struct printer *p)
 {
 	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER], d[OUT_NUMBER];
@@ -127,7 +141,8 @@ static void print_lengths(const struct printer *p)
 	print_histogram(p);
 }
 
-/* How long the calls took, and how many are not in these figures. */
+/* How long the calls took, and how many are not in these figures. The mean is
+ * of ticks: the sum is turned into ns only at the end. */
 static void print_all(const struct printer *p)
 {
 	const struct slow_found *const f = p->found;
@@ -155,16 +170,16 @@ static void print_all(const struct printer *p)
 
 /* ---- what a call spent its time in -------------------------------------- */
 
-/* The time that calls are sorted by. The self time of a call is not of its
- * callees: they count with their total. */
+/* The time of a callee by which calls are sorted. The self time of a call is
+ * not of its callees: they count with their total. */
 static ticks time_of(ticks total, ticks suspended)
 {
 	return arg_sort == SLOW_WALL ? total + suspended :
 	       arg_sort == SLOW_SUSPENDED ? suspended : total;
 }
 
-/* The path as a tree of one branch. Its total is the time that calls are sorted
- * by. */
+/* The path as a tree of one branch, in the columns of weft tree. Its total is
+ * the time that calls are sorted by, and its column is named so. */
 static void print_callees(const struct printer *p, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];
@@ -211,6 +226,8 @@ static bool enters_lua(const struct func *f, const struct func *on_top)
 	       (f->kind == FUNC_NATIVE || f->kind == FUNC_CODE);
 }
 
+/* One frame with its mark: ~ is the body of a coroutine, > is a native call
+ * that entered Lua. on_top: the frame above it, or NULL. */
 static void print_frame(const struct printer *p, const struct stack_frame *f,
 			const struct stack_frame *on_top)
 {
@@ -224,7 +241,9 @@ static void print_frame(const struct printer *p, const struct stack_frame *f,
 	putchar('\n');
 }
 
-/* The innermost frames, --depth of them. */
+/* The innermost frames, --depth of them, printed from the outermost one on, as
+ * weft tree does. The ids lead from the innermost frame outwards, so the array
+ * is filled from its end. */
 static void print_stack(const struct printer *p, stack_id id)
 {
 	const struct stack_table *const t = p->found->stacks;
@@ -244,12 +263,14 @@ static void print_stack(const struct printer *p, stack_id id)
 	mem_free(frames);
 }
 
+/* How a call ended, in the words of the CSV. */
 static const char *const ends[] = {
 	[SLOW_RETURNED] = "returned", [SLOW_UNWOUND] = "unwound",
 	[SLOW_DIED] = "died", [SLOW_CUT] = "cut", [SLOW_OPEN] = "open"
 };
 
-/* One call: its times, where it began, how it ended, its stack. */
+/* One call: its times, where it began, how it ended, its stack. The usual
+ * things (a return, no suspension, one process) are not said. */
 static void print_call(const struct printer *p, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];
@@ -282,6 +303,9 @@ static void print_call(const struct printer *p, size_t i)
 
 /* ---- CSV ---------------------------------------------------------------- */
 
+/* A call as a row of CSV. Times are ticks; start is since the session's first
+ * record. callees and callees_ns are joined with ; and empty without
+ * --callees. */
 struct slow_row {
 	func_id func;
 	uint32_t pid, tid, level;
@@ -291,6 +315,7 @@ struct slow_row {
 	const char *name, *end, *stack, *callees, *callees_ns;
 };
 
+/* A column that is called as the field is. */
 #define COLUMN(name, unit) { #name, unit, METRIC_AT(struct slow_row, name) }
 
 static const struct metric metrics[] = {
@@ -313,13 +338,15 @@ static const struct metric metrics[] = {
 	{ .name = NULL }
 };
 
+/* Callees are added to these if --callees asks for them. There is no table:
+ * people get print_call. */
 static const struct metric_view view = {
 	metrics, "", "pid,tid,coroutine,function,language,module,file,line,"
 	"level,start,total,self,suspended,wall,end,is_partial,stack"
 };
 
 /* The callees' names, or their times in ns, with ; between. The caller frees
- * the text. */
+ * the text with mem_free. */
 static char *join(const struct printer *p, const struct hot_path_step *steps,
 		  size_t count, bool times)
 {
@@ -339,6 +366,7 @@ static char *join(const struct printer *p, const struct hot_path_step *steps,
 	return text;
 }
 
+/* The row's texts live until it was printed. */
 static void csv_call(const struct printer *p, struct table *t, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];
@@ -368,6 +396,8 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 
 /* ---- the command -------------------------------------------------------- */
 
+/* The distribution of all calls, then the slowest ones, the slowest first. In
+ * CSV there are only the calls. */
 static void print(const struct load *load, const struct printer *p)
 {
 	struct table t = { .source.session = p->session, .csv = true };
@@ -388,6 +418,9 @@ static void print(const struct load *load, const struct printer *p)
 	table_end(&t);
 }
 
+/* What a call spent its time in is collected in a replay of its own: which
+ * calls are the slowest is known only after the first. Callees of every call
+ * would take too much memory. */
 static enum cmd_exit find_callees(struct load *load, struct printer *p)
 {
 	const struct slow_found *const found = p->found;
@@ -403,7 +436,8 @@ static enum cmd_exit find_callees(struct load *load, struct printer *p)
 	       CMD_OK : CMD_UNREADABLE;
 }
 
-/* Read the trace for the slowest calls, and once more for their callees. */
+/* Read the trace for the slowest calls, and once more for their callees.
+ * Nothing is printed unless both went well. */
 static enum cmd_exit find(struct load *load, struct printer *p,
 			  const struct slow_options *options)
 {
@@ -422,7 +456,8 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 	return status;
 }
 
-/* The ticks that --longer says. */
+/* The ticks that --longer says: the fewest whose time in ns is at least that
+ * long. Stays 0 without the option. 0, or -1 with the cause in the chain. */
 static int read_longer(const struct session *s, ticks *longer)
 {
 	uint64_t ns;
@@ -436,6 +471,8 @@ static int read_longer(const struct session *s, ticks *longer)
 	return 0;
 }
 
+/* From the pattern to the wanted functions. The range and the threads are
+ * applied by the collector, as the records are given whole. */
 static enum cmd_exit show(struct load *load, const char *pattern)
 {
 	struct session *const s = load->session;
@@ -461,6 +498,7 @@ static enum cmd_exit show(struct load *load, const char *pattern)
 	return status;
 }
 
+/* The first operand is the function, the other one the trace. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;
@@ -481,6 +519,7 @@ static enum cmd_exit run(int count, char **operands)
 	return status;
 }
 
+/* These filters cut stacks; the calls here have theirs whole. */
 static const struct filter_refusal refused[] = {
 	{ FILTER_FUNCTIONS | FILTER_SET(COROUTINE),
 	  "calls are listed with their whole stacks; weft tree shows only a "

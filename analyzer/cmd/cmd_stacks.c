@@ -17,8 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The most moments of --every, so that a typing error ("1us") does not fill the
+ * memory. USUAL_TOP: stacks of a moment in the table. */
 enum { MOMENTS_MAX = 1000000, USUAL_TOP = 50 };
 
+/* The options. arg_top SIZE_MAX: not given. */
 static const char *arg_at, *arg_every;
 static size_t arg_top = SIZE_MAX;
 static bool arg_group, arg_csv;
@@ -44,11 +47,13 @@ static const struct opt opts[] = {
 
 /* ---- moments ------------------------------------------------------------ */
 
-/* Moments as ns since the start and as ticks. */
+/* A moment as ns since the start, which is printed, and as the tick for which
+ * the snapshots are taken. */
 struct moment { uint64_t ns; ticks at; };
 struct list { struct moment *moments; size_t count, room; };
 
-/* By time. */
+/* By time. Equal ticks are in the order of their ns, so that the earliest of
+ * them is kept. */
 static int compare(const void *a, const void *b)
 {
 	const struct moment *const x = a, *const y = b;
@@ -58,12 +63,14 @@ static int compare(const void *a, const void *b)
 	return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
+/* Add a moment, in any order. */
 static void add(struct list *l, uint64_t ns, ticks at)
 {
 	*vec_add(&l->moments, &l->room, &l->count) = (struct moment){ ns, at };
 }
 
-/* The moments of --at. */
+/* The moments of --at, which are separated by commas. 0, or -1 with the cause
+ * in the chain. */
 static int add_each(struct list *l, const struct session *s)
 {
 	char *const texts = mem_copy(arg_at);
@@ -81,6 +88,8 @@ static int add_each(struct list *l, const struct session *s)
 	return status;
 }
 
+/* --from or --to as ns since the start; *ns stays as it is without the
+ * option. */
 static int read_moment(const struct session *s, enum filter_arg arg,
 		       const char *option, uint64_t *ns)
 {
@@ -89,7 +98,8 @@ static int read_moment(const struct session *s, enum filter_arg arg,
 	return text ? time_argument_moment(s, text, option, ns) : 0;
 }
 
-/* The moments of --every, at most MOMENTS_MAX of them. */
+/* The moments of --every, at most MOMENTS_MAX of them. The end counts, too. 0,
+ * or -1 with the cause in the chain. */
 static int add_every(struct list *l, const struct session *s)
 {
 	const uint64_t end = session_duration(s);
@@ -112,7 +122,8 @@ static int add_every(struct list *l, const struct session *s)
 	return 0;
 }
 
-/* Each tick once: several ns may mean the same. */
+/* All moments by time, as snapshots need them. Each tick is there once: several
+ * ns may mean the same. 0, or -1 with the cause in the chain. */
 static int list_moments(struct list *l, const struct session *s)
 {
 	size_t kept = 0;
@@ -154,6 +165,8 @@ static const struct { const char *word, *sentence; } states[] = {
 	[SNAPSHOT_NEW] = { "new", "made, did not run yet" },
 };
 
+/* A frame's function, or what stands for it. Written to room, or borrowed; the
+ * same words as cells_frame_name, for the frames of a snapshot. */
 static const char *name_of(const struct printer *p,
 			   const struct snapshot_frame *f, char room[48])
 {
@@ -165,6 +178,8 @@ static const char *name_of(const struct printer *p,
 	return room;
 }
 
+/* Frame i of the stack, the outermost one being 0. Remembers which marks were
+ * used, for the legend. */
 static void print_frame(struct printer *p, const struct snapshot_stack *s,
 			size_t i)
 {
@@ -188,13 +203,16 @@ static void print_frame(struct printer *p, const struct snapshot_stack *s,
 	p->has_old |= old;
 }
 
+/* A thread that ran but has no frame was in no function; stacks that are not
+ * known have no frames either, and their state says so. */
 static const char *no_call(const struct snapshot_stack *s)
 {
 	return s->count == 0 && s->state <= SNAPSHOT_LAST ? ", no call open" :
 	       "";
 }
 
-/* The heading of a suspended coroutine's stack. */
+/* The heading of a suspended coroutine's stack, with the time since the start
+ * at which it was suspended or made. */
 static void print_coroutine(const struct printer *p,
 			    const struct snapshot_stack *s)
 {
@@ -210,7 +228,8 @@ static void print_coroutine(const struct printer *p,
 	putchar('\n');
 }
 
-/* The heading of a thread's stack. */
+/* The heading of a thread's stack. The trace may have grown since its threads
+ * were counted: then the name is not known. */
 static void print_thread(const struct printer *p,
 			 const struct snapshot_stack *s)
 {
@@ -225,6 +244,7 @@ static void print_thread(const struct printer *p,
 	       no_call(s));
 }
 
+/* Say how many stacks of the moment --top left out. */
 static void end_moment(struct printer *p)
 {
 	if (!arg_csv)
@@ -232,7 +252,8 @@ static void end_moment(struct printer *p)
 	p->shown = p->left = 0;
 }
 
-/* Begin a moment with its heading, unless it is the one at hand. */
+/* Begin a moment with its heading, unless it is the one at hand. A moment at
+ * which no stack is shown has no heading. */
 static void begin_moment(struct printer *p, size_t moment)
 {
 	char time[OUT_NUMBER];
@@ -247,7 +268,8 @@ static void begin_moment(struct printer *p, size_t moment)
 	p->moment = moment + 1;
 }
 
-/* count: of the equal stacks, with --group. */
+/* A heading and the frames, outermost first. count: of the equal stacks, with
+ * --group; their threads and coroutines are not told apart then. */
 static void print_stack(struct printer *p, const struct snapshot_stack *s,
 			uint64_t count)
 {
@@ -265,7 +287,7 @@ static void print_stack(struct printer *p, const struct snapshot_stack *s,
 		print_frame(p, s, i);
 }
 
-/* Explain the marks that were used. */
+/* Explain the marks that were used, and say so if nothing was printed. */
 static void print_legend(const struct printer *p)
 {
 	if (p->moment == 0)
@@ -282,7 +304,8 @@ static void print_legend(const struct printer *p)
 
 /* ---- CSV ---------------------------------------------------------------- */
 
-/* Texts are empty for what the row has not. */
+/* A frame as a row of CSV; a stack is as many rows. Texts are empty for what
+ * the row has not, since 0 would be a value. */
 struct frame_row {
 	func_id func;
 	uint32_t pid, level;
@@ -291,6 +314,7 @@ struct frame_row {
 	const char *tid, *state, *depth, *name, *since_ns;
 };
 
+/* A column that is called as the field is. */
 #define COLUMN(name, unit) { #name, unit, METRIC_AT(struct frame_row, name) }
 
 static const struct metric metrics[] = {
@@ -311,16 +335,20 @@ static const struct metric metrics[] = {
 	{ .name = NULL }
 };
 
+/* The columns of a frame, which both views have. */
 #define FRAME "depth,function,language,module,file,line,level,is_body," \
 	"enters_lua,is_old"
 
+/* With --group, equal stacks are of many threads: pid, tid, coroutine and
+ * since_ns give way to count. */
 static const struct metric_view view = {
 	metrics, "", "time_ns,pid,tid,coroutine,state," FRAME ",since_ns"
 }, group_view = {
 	metrics, "", "time_ns,count,state," FRAME
 };
 
-/* f: NULL if the stack has no frame. */
+/* One row. f: NULL if the stack has no frame. tid is that of a thread's stack,
+ * since_ns that of a coroutine's. */
 static void csv_frame(struct printer *p, const struct snapshot_stack *s,
 		      const struct snapshot_frame *f, uint64_t count)
 {
@@ -351,7 +379,8 @@ static void csv_frame(struct printer *p, const struct snapshot_stack *s,
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Print a stack that is wanted, unless --top stacks of its moment were. */
+/* Print a stack that is wanted, unless --top stacks of its moment were. With
+ * --group it comes from the groups, count of them. */
 static void take_group(void *ctx, const struct snapshot_stack *s,
 		       uint64_t count)
 {
@@ -373,7 +402,8 @@ static void take_group(void *ctx, const struct snapshot_stack *s,
 		csv_frame(p, s, NULL, count);
 }
 
-/* Suspended coroutines are on no thread, but of a process. */
+/* Do --thread and --process include the stack? Suspended coroutines are on no
+ * thread, but of a process. */
 static bool is_wanted(const struct printer *p, const struct snapshot_stack *s)
 {
 	const char *const process = filter_args_text(FILTER_PROCESS);
@@ -386,6 +416,7 @@ static bool is_wanted(const struct printer *p, const struct snapshot_stack *s)
 						 process));
 }
 
+/* Each stack of each moment, in the order of snapshots_each. */
 static void take(void *ctx, const struct snapshot_stack *s)
 {
 	struct printer *const p = ctx;
@@ -398,6 +429,8 @@ static void take(void *ctx, const struct snapshot_stack *s)
 		take_group(p, s, 1);
 }
 
+/* Groups are printed when their moment ends, single stacks as they come.
+ * snapshot_groups_finish also frees the groups. */
 static void print(const struct load *load, struct printer *p,
 		  struct snapshots *snapshots)
 {
@@ -421,6 +454,8 @@ static void print(const struct load *load, struct printer *p,
 	print_legend(p);
 }
 
+/* The moments need the session's clock, so they are read after the trace was;
+ * the stacks take another replay. */
 static enum cmd_exit show(struct load *load)
 {
 	struct list list = { 0 };
@@ -449,6 +484,7 @@ static enum cmd_exit show(struct load *load)
 	return status;
 }
 
+/* --from and --to are bounds of --every here; without it they are refused. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;
@@ -471,6 +507,7 @@ static enum cmd_exit run(int count, char **operands)
 	return status;
 }
 
+/* Filters that would cut stacks, or that name a time by a mark. */
 static const struct filter_refusal refused[] = {
 	{ FILTER_FUNCTIONS, "stacks are shown whole; weft tree shows a part "
 	  "of them" },

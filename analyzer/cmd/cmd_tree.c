@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+/* The options. SIZE_MAX: not given; arg_sort NULL: by total, or by self bottom
+ * up. */
 static double arg_min = 0.5;
 static size_t arg_depth = SIZE_MAX;
 static int arg_root, arg_recursion;
@@ -16,11 +18,13 @@ static bool arg_csv, arg_by_thread, arg_bottom_up;
 static const struct metric *arg_sort;
 static const char *arg_columns;
 
+/* Values of --root: where the body of a coroutine hangs. */
 enum { ROOT_THREAD, ROOT_COROUTINE };
 static const char *const roots[] = {
 	[ROOT_THREAD] = "thread", [ROOT_COROUTINE] = "coroutine", NULL
 };
 
+/* Values of --recursion, by enum recursion_kind. */
 static const char *const recursions[] = {
 	[RECURSION_DIRECT] = "direct", [RECURSION_ALL] = "all",
 	[RECURSION_NONE] = "none", NULL
@@ -61,6 +65,7 @@ enum {
 	                     * one, can be very many */
 };
 
+/* What is printed, and what was left out so far; the context of visit. */
 struct printer {
 	struct table table;
 	struct tree_style style;
@@ -71,7 +76,9 @@ struct printer {
 	bool has_crossing;
 };
 
-/* Is the row's share at least --min-share? */
+/* Is the row's share at least --min-share? Top down it is the share of the
+ * total time. Bottom up a row's total overlaps with others', so the share is
+ * that of the sort key; the roots count with their total there, too. */
 static bool is_enough(const struct printer *p, const struct tree_row *row)
 {
 	const bool is_sorted = arg_bottom_up && row->kind != TREE_ROOT;
@@ -84,14 +91,17 @@ static bool is_enough(const struct printer *p, const struct tree_row *row)
 	       m->unit == METRIC_COUNT ? p->calls : p->style.time);
 }
 
-/* Where a stack begins is worth a row only if there are several ways up. */
+/* Where a stack begins is worth a row only if there are several ways up from
+ * the row above, or if the way up crosses into another coroutine. */
 static bool is_plain_end(const struct tree_row *row)
 {
 	return row->kind == TREE_OUTSIDE && row->depth > 1 && !row->crosses &&
 	       row->siblings == 1;
 }
 
-/* CSV has all rows up to --depth. */
+/* A row of the tree; false: leave out the rows below. A row below --min-share
+ * takes its branch along: top down, no row there has a larger share. CSV has
+ * all rows up to --depth. */
 static bool visit(void *ctx, const struct tree_row *row)
 {
 	struct printer *const p = ctx;
@@ -110,7 +120,9 @@ static bool visit(void *ctx, const struct tree_row *row)
 	return false;
 }
 
-/* Deep stacks leave room for names. */
+/* How far rows are indented. Deep stacks leave room for names: a narrow
+ * terminal gets a step of one column, and fewer levels that are shown by it. In
+ * a pipe (width 0) nothing is narrow. */
 static void set_indent(struct tree_style *s)
 {
 	const size_t width = out_table_terminal(stdout);
@@ -122,7 +134,8 @@ static void set_indent(struct tree_style *s)
 			LEVELS_LEAST : (width - NOT_INDENT) / s->step;
 }
 
-/* What was left out, and what the ~ means. */
+/* What was left out, and what the ~ means. Levels that the user left out
+ * himself by --depth are not counted. */
 static void print_rest(const struct printer *p)
 {
 	char count[OUT_NUMBER];
@@ -141,6 +154,7 @@ static void print_rest(const struct printer *p)
 		     "~ is the body of a coroutine");
 }
 
+/* A tree without any time has no shares, and is not printed. */
 static void print(struct printer *p, const struct tree_source *rows)
 {
 	p->table.source.table = &p->style;
@@ -154,7 +168,7 @@ static void print(struct printer *p, const struct tree_source *rows)
 		print_rest(p);
 }
 
-/* What shares are parts of. */
+/* What shares are parts of: the time and the calls of all nodes. */
 static void set_whole(struct printer *p, struct cct *tree)
 {
 	p->style.is_bottom_up = arg_bottom_up;
@@ -164,6 +178,9 @@ static void set_whole(struct printer *p, struct cct *tree)
 	}
 }
 
+/* Three steps from the session's tree to rows: reroot it (--by-thread, --root),
+ * fold recursion (--recursion), and read it from the root down or from each
+ * function up. What the steps make is freed in reverse. */
 static void tree(const struct load *load, struct printer *p)
 {
 	const struct cct_reroot options = {
@@ -192,7 +209,8 @@ static void tree(const struct load *load, struct printer *p)
 	cct_free(merged);
 }
 
-/* The order, the depth and the columns depend on the direction. */
+/* The order, the depth and the columns depend on the direction. 0, or -1 with
+ * the cause in the chain. */
 static int choose(struct printer *p)
 {
 	const struct metric_view *const view = arg_bottom_up ?
@@ -214,6 +232,8 @@ static int choose(struct printer *p)
 	return 0;
 }
 
+/* The tree is printed even if it holds no call, for the sake of its header; the
+ * exit status says that then. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct printer p = { .table.csv = arg_csv };

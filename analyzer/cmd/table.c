@@ -11,7 +11,9 @@
 
 /* ---- values ------------------------------------------------------------- */
 
-/* Are the times of the row's function upper bounds only? */
+/* Are the times of the row's function upper bounds only? LuaJIT does not tell
+ * when some C functions return; their times last until the next Lua event. The
+ * row begins with the func_id, as has_bounds promises. */
 static bool is_bound(const struct table *t, const void *row)
 {
 	func_id id;
@@ -30,7 +32,8 @@ static void time_cell(const struct table *t, const void *row, double ns)
 	out_table_cell(t->text, text + !is_bound(t, row));
 }
 
-/* A value as people read it. */
+/* A value as people read it. The order of the cases matters: what is unknown,
+ * or 0 where 0 says nothing, is settled before the unit is looked at. */
 static void text_cell(const struct table *t, const struct metric *m,
 		      const void *row, const struct metric_value *v)
 {
@@ -66,7 +69,9 @@ static void text_cell(const struct table *t, const struct metric *m,
 		out_table_cellf(t->text, "%llu", (unsigned long long)v->count);
 }
 
-/* A value as scripts read it. */
+/* A value as scripts read it: numbers bare, times in ns, shares with more
+ * places than a table has. An unknown value is an empty field, not 0, which
+ * would be averaged with the others. */
 static void csv_field(struct table *t, const struct metric *m,
 		      const struct metric_value *v)
 {
@@ -112,6 +117,8 @@ static struct out_column layout(const struct metric_column *c)
 		.drop_empty = (m->flags & METRIC_DROP_EMPTY) != 0 };
 }
 
+/* CSV is printed row by row; a table is kept, because the widths of its columns
+ * depend on all rows. */
 void table_begin(struct table *t)
 {
 	const struct metric_columns *const c = &t->columns;

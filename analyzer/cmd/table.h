@@ -19,7 +19,9 @@
 	{ .type = OPT_FLAG, .name = "csv", .to = &csv, \
 	  .help = "rows for scripts: full names, times in ns" }
 
-/* Set source, columns, csv and has_bounds; the rest is zero at first. */
+/* A table that is being printed. Set source, columns (table_choose), csv and
+ * has_bounds; the rest is zero at first. Rows are structs of the caller's; the
+ * metrics of its columns say where a value stands in them. */
 struct table {
 	struct metric_source source;
 	struct metric_columns columns;
@@ -33,19 +35,22 @@ struct table {
 	size_t count;
 };
 
-/* Choose the columns: what --columns said, or NULL; what rows are sorted by, or
- * NULL. 0, or -1 with the cause in the chain. */
+/* Choose the columns of the view: what --columns said, or NULL; what rows are
+ * sorted by, or NULL. Set csv before. 0, or -1 with the cause in the chain if a
+ * name is unknown. */
 int table_choose(struct table *, const struct metric_view *, const char *names,
 		 const struct metric *sort);
-/* Begin a table, or print the head of the CSV. */
+/* Begin a table, or print the head of the CSV on stdout. */
 void table_begin(struct table *);
-/* Add a row to the table, or print it. */
+/* Add a row to the table, or print it. Its values are copied: the row may go
+ * afterwards. */
 void table_row(struct table *, const void *row);
-/* Print the table unless it has no row; free what table_begin made. */
+/* Print the table on stdout, fitted to the terminal, unless it has no row; free
+ * what table_begin made. The struct can begin another table then. */
 void table_end(struct table *);
 
 /* How many rows are shown, SIZE_MAX for all. given is what --top said: 0 for
- * all, SIZE_MAX if it was not given: then the usual number, or all in CSV. */
+ * all, SIZE_MAX if it was not given: then `usual` rows, or all in CSV. */
 size_t table_top(size_t given, size_t usual, bool csv);
 
 /* Print "... and 12 functions (--top 0 shows all)", nothing if count is 0. The

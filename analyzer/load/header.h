@@ -20,7 +20,7 @@ void header_begin(FILE *, const struct load *);
 void header_print_losses(const struct load *);
 
 /* CMD_OK if the tree has a call; else CMD_UNREADABLE with the cause in the
- * chain. Commands ask after they have printed what there is. */
+ * chain, which says whether the filters or the recording left none. */
 enum cmd_exit header_need_calls(const struct load *);
 
 #endif

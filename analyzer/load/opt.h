@@ -34,8 +34,8 @@ enum opt_type {
 	OPT_MORE,    /* stands for the rows of the table `more` */
 };
 
-/* An option of the command line. Tables of rows are static, end with OPT_END,
- * and are read only; what `to` points to is written by opt_parse.
+/* An option of the command line. A table of rows ends with OPT_END and is read
+ * only; opt_parse writes to what `to` points to.
  *
  * The value in *to before parsing is the default. The help shows it, unless it
  * is -1 (OPT_CHOICE, OPT_SHARE) or SIZE_MAX (OPT_NUMBER): these mean that the
