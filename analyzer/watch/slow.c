@@ -761,8 +761,8 @@ static void leave(void *ctx, const struct replay_event *e)
 
 /* ---- the end ---- */
 
-/* Coroutines that never ran again leave their calls open. After them come calls
- * that have ended, but whose earlier part never came. */
+/* Coroutines that never ran again leave their calls open. Calls that have
+ * ended, but whose earlier part never came, are counted as they are. */
 void slow_finish(struct slow *s)
 {
 	for (size_t i = 0; i < s->wait_room; i++) {

@@ -1,4 +1,6 @@
-/* weft_dump.c - runs the analyzer on the trace that is being recorded.
+/* weft_dump.c - runs the analyzer on the trace that is being recorded. Knows of
+ * the trace only its name (WEFT_TRACE) and how the command is called; reads
+ * none of it.
  * SPDX-License-Identifier: MIT */
 #include "tracer/lua/weft_dump.h"
 #include "tracer/host/weft.h"
@@ -22,8 +24,10 @@ extern char **environ;
  * a little later: a mark shows when it is there. */
 enum { TRIES = 30, BETWEEN_MS = 500 };
 
+/* Where the cause of a failure goes: the caller's buffer. */
 struct why { char *text; size_t room; };
 
+/* Sets the cause; returns -1. */
 static __attribute__((format(printf, 2, 3))) int
 fail(const struct why *why, const char *format, ...)
 {
@@ -35,6 +39,7 @@ fail(const struct why *why, const char *format, ...)
 	return -1;
 }
 
+/* A signal does not end the wait. */
 static void wait_a_little(void)
 {
 	struct timespec left = { .tv_nsec = BETWEEN_MS * 1000000L };
@@ -43,7 +48,9 @@ static void wait_a_little(void)
 		;
 }
 
-/* libweft.so lies in PREFIX/lib. */
+/* The path of the command: libweft.so lies in PREFIX/lib, the command in
+ * PREFIX/bin. If it is not there, PATH decides. Returns -1 if the library
+ * cannot be found. */
 static int find_command(char *out, size_t room)
 {
 	Dl_info info;
@@ -61,7 +68,8 @@ static int find_command(char *out, size_t room)
 	return 0;
 }
 
-/* The analyzer is no part of the program: it is not recorded. */
+/* The analyzer is no part of the program: it is not recorded. The caller frees
+ * the array, whose strings are those of environ; NULL: no memory. */
 static char **environment_without_weft(void)
 {
 	size_t n = 0, k = 0;
@@ -128,7 +136,8 @@ static void set_mark(char *name, size_t room)
 	weft_mark(name);
 }
 
-/* The command fails until the mark is on the disk. */
+/* The command fails until the mark is on the disk. Any other failure looks the
+ * same, so it is reported after the last try only. */
 static int run_until_there(const char *const *argv, const char *path,
 			   const struct why *why)
 {

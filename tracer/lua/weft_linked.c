@@ -36,6 +36,7 @@ static weft_lua_function used[WEFT_LUA_WRAPS] = {
 #undef X
 };
 
+/* The linker has Lua and the program call these in place of Lua's own. */
 #define X(name)                                                                \
 	HIDDEN long __wrap_##name(ARGS);                                       \
 	long __wrap_##name(ARGS)                                               \
@@ -69,6 +70,7 @@ static bool is_here(weft_lua_function f)
 	       ours.dli_fbase == its.dli_fbase;
 }
 
+/* What is not of this program or library is not there for us. */
 static void leave_out_others(void)
 {
 	for (int i = 0; i < WEFT_LUA_WRAPS; i++) {
@@ -100,6 +102,7 @@ static void unwrap(void)
 #define TRIED(X)                                                               \
 	X(lua_newthread) X(lua_resume) X(lua_pcall) X(lua_pcallk) X(lua_sethook)
 
+/* How often each of the tried calls came to us. */
 static unsigned seen[WEFT_LUA_WRAPS];
 
 #define X(name)                                                                \
@@ -117,7 +120,7 @@ extern any_fn luaopen_coroutine __attribute__((weak));
 extern any_fn luaopen_debug __attribute__((weak));
 extern any_fn lua_setglobal __attribute__((weak));
 
-/* The lua_Alloc of that run. */
+/* The lua_Alloc of that run. The program's own is not known here. */
 static void *give(void *ud, void *old, size_t old_size, size_t size)
 {
 	(void)ud;
@@ -128,7 +131,8 @@ static void *give(void *ud, void *old, size_t old_size, size_t size)
 	return NULL;
 }
 
-/* No arguments, one result; 0: it went well. */
+/* Calls what lies on top of L's stack: no arguments, one result. Returns 0 if
+ * it went well. */
 static int call(long L)
 {
 	if (api.lua_pcallk)
@@ -136,9 +140,12 @@ static int call(long L)
 	return (int)((any_fn *)api.lua_pcall)(L, 0, 1, 0, 0, 0);
 }
 
+/* Has this program or library that function itself? */
 #define HERE(name) (is_here((weft_lua_function)name))
 
-/* Opens a library as the global name, NULL: it sets its own globals. */
+/* Opens a library as the global name, NULL: it sets its own globals. Without
+ * lua_setglobal, which 5.1 does not have, all set their own. Returns 0 if it
+ * went well. */
 static int open_library(long L, any_fn *open, const char *name)
 {
 	int bad;
@@ -152,7 +159,8 @@ static int open_library(long L, any_fn *open, const char *name)
 	return bad;
 }
 
-/* Not 0: something failed, so that nothing can be said. */
+/* Makes the calls that are tried. Not 0: something failed, so that nothing can
+ * be said. */
 static int run(long L)
 {
 	static const char text[] =
@@ -168,7 +176,8 @@ static int run(long L)
 	       luaL_loadstring(L, (long)text, 0, 0, 0, 0) != 0 || call(L) != 0;
 }
 
-/* Did each of the tried calls come to us? */
+/* Did each of the tried calls come to us? Makes a Lua state for that and closes
+ * it. */
 static bool try(void)
 {
 	any_fn *const newstate = (any_fn *)real[WEFT_LUA_WRAP_luaL_newstate];
@@ -188,7 +197,9 @@ static bool try(void)
 	       (!HERE(luaopen_debug) || seen[WEFT_LUA_WRAP_lua_sethook] > 0);
 }
 
-/* Asked by libweft.so, which then leads the calls elsewhere. */
+/* Asked by libweft.so, which then leads the calls elsewhere. Returns 1 if calls
+ * inside Lua are led here, else 0, also if that cannot be found out: then it
+ * must not be relied on. Leaves all calls led to Lua itself. */
 static int sees_all(void)
 {
 	int all;
@@ -211,6 +222,7 @@ static int sees_all(void)
 
 /* ----------------------------------------------------------------- meeting */
 
+/* Given to libweft.so, which uses it until weft_lua_unlinked. */
 static const struct weft_lua_linked linked = {
 	.size = sizeof(linked), .api = &api, .wraps = WEFT_LUA_WRAPS,
 	.real = real, .used = used, .sees_all = sees_all,
@@ -218,6 +230,7 @@ static const struct weft_lua_linked linked = {
 
 typedef void meet_fn(const struct weft_lua_linked *);
 
+/* NULL: libweft.so is not loaded, so nobody records. */
 static meet_fn *find(const char *name)
 {
 	return (meet_fn *)dlsym(RTLD_DEFAULT, name);

@@ -1,6 +1,9 @@
 /* weft_module.c - require "weft": what weft.h offers, for Lua. What is easier
  * to say in Lua is in weft_module.lua; this is what that needs from C. Compiled
- * once for each version of Lua; the one for 5.1 serves LuaJIT, too.
+ * once for each version of Lua; the one for 5.1 serves LuaJIT, too. Keeps no
+ * state: that is libweft.so's.
+ *
+ * A comment at a function of Lua gives its arguments and its results.
  * SPDX-License-Identifier: MIT */
 #include <lauxlib.h>
 #include <lua.h>
@@ -13,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+/* weft_module.lua, which the build turns into numbers; not ended by a zero. */
 static const char text[] = {
 #include WEFT_MODULE_TEXT
 };
@@ -30,7 +34,9 @@ static void set_functions(lua_State *L, const luaL_Reg *f)
 #define set_functions(L, f) luaL_setfuncs(L, f, 0)
 #endif
 
-/* luaL_checkstring takes text with a zero in it, where C would cut it. */
+/* The argument as text for C; an error if it is none. luaL_checkstring takes
+ * text with a zero in it, where C would cut it. Belongs to Lua, as long as the
+ * argument is on the stack. */
 static const char *check_text(lua_State *L, int arg)
 {
 	size_t length;
@@ -40,7 +46,7 @@ static const char *check_text(lua_State *L, int arg)
 	return s;
 }
 
-/* NULL: the argument is not there. */
+/* As check_text; NULL: the argument is not there, or nil. */
 static const char *option_text(lua_State *L, int arg)
 {
 	return lua_isnoneornil(L, arg) ? NULL : check_text(L, arg);
@@ -54,7 +60,8 @@ static lua_State *thread_argument(lua_State *L)
 
 /* --------------------------------------------------------------- recording */
 
-/* start([title]): "started", "already started", "too many"; or nil and why. */
+/* start([title]): "started", "already started" or "too many"; or nil and why
+ * not. */
 static int start(lua_State *L)
 {
 	const int r = weft_start(option_text(L, 1));
@@ -101,7 +108,7 @@ static int resume(lua_State *L)
 	return 1;
 }
 
-/* mark(name) */
+/* mark(name): nothing. */
 static int mark(lua_State *L)
 {
 	weft_mark(check_text(L, 1));
@@ -145,6 +152,7 @@ static int coroutine(lua_State *L)
 	return 1;
 }
 
+/* Sets a field of the table on top of the stack. */
 static void set_flag(lua_State *L, const char *name, bool value)
 {
 	lua_pushboolean(L, value);
@@ -170,7 +178,8 @@ static int status(lua_State *L)
 
 /* ----------------------------------------------------- for weft_module.lua */
 
-/* The call that follows is a chosen one. */
+/* begin(): nothing. The call that follows is a chosen one: recorded with all
+ * that it calls. finish must follow on the same thread. */
 static int begin(lua_State *L)
 {
 	weft_inside_begin();
@@ -178,9 +187,9 @@ static int begin(lua_State *L)
 	return 0;
 }
 
-/* A chosen call has ended. Between chosen calls Lua needs no hook, unless all
- * is recorded. LuaJIT, which would throw away its compiled code each time,
- * keeps it: the upvalue is false there. */
+/* finish(): nothing. A chosen call has ended. Between chosen calls Lua needs no
+ * hook, unless all is recorded. LuaJIT, which would throw away its compiled
+ * code each time, keeps it: the upvalue is false there. */
 static int finish(lua_State *L)
 {
 	const int out = weft_inside_end();
@@ -190,14 +199,14 @@ static int finish(lua_State *L)
 	return 0;
 }
 
-/* only(on): weft_inside_only. */
+/* only(on): weft_inside_only, whose result it gives. */
 static int only(lua_State *L)
 {
 	lua_pushinteger(L, weft_inside_only(lua_toboolean(L, 1)));
 	return 1;
 }
 
-/* Seconds since some moment. */
+/* now(): seconds since some moment, by a clock that nobody sets. */
 static int now(lua_State *L)
 {
 	struct timespec t;
@@ -208,8 +217,9 @@ static int now(lua_State *L)
 	return 1;
 }
 
-/* How many calls are open on the running coroutine: looks at levels whose
- * distance doubles, then halves the distance. */
+/* depth(): how many calls are open on the running coroutine. Lua cannot tell
+ * that itself: this looks at levels whose distance doubles, then halves the
+ * distance. So it takes a time that grows with the logarithm of the depth. */
 static int depth(lua_State *L)
 {
 	lua_Debug d;
@@ -237,6 +247,8 @@ static int depth(lua_State *L)
  * statically, so that nothing else sees the calls. Each has the original as an
  * upvalue, which runs in our place, in one call. */
 
+/* Calls the original with the arguments of the stand-in; returns the number of
+ * its results. */
 static int run_original(lua_State *L)
 {
 	return lua_tocfunction(L, lua_upvalueindex(1))(L);
@@ -252,7 +264,7 @@ static int sethook(lua_State *L)
 	return results;
 }
 
-/* Our hook is off while the program asks for its own. */
+/* Our hook is off while the program asks for its own, so it gets that. */
 static int gethook(lua_State *L)
 {
 	lua_State *const co = thread_argument(L);
@@ -281,7 +293,9 @@ static int resume_told(lua_State *L)
 	return results;
 }
 
-/* Upvalues: the coroutine, as the original has it; the original. */
+/* Stands in for what coroutine.wrap gives. Upvalues: the coroutine, as the
+ * original has it; the original. An error passes weft_lua_resumed by: the
+ * switch is found at the next event. */
 static int wrapped_told(lua_State *L)
 {
 	const lua_CFunction original = lua_tocfunction(L, lua_upvalueindex(2));
@@ -294,8 +308,8 @@ static int wrapped_told(lua_State *L)
 	return results;
 }
 
-/* The function that coroutine.wrap gives has the coroutine as its first
- * upvalue. */
+/* Gives wrapped_told in place of the function that coroutine.wrap gives, which
+ * has the coroutine as its first upvalue. */
 static int wrap_told(lua_State *L)
 {
 	const int results = run_original(L);
@@ -309,7 +323,8 @@ static int wrap_told(lua_State *L)
 	return results;
 }
 
-/* jit.on and jit.off, if the whole engine is meant. */
+/* jit.on and jit.off. If the whole engine is meant, weft may make the change
+ * later; calls for single functions go to the original. */
 static int jit_set(lua_State *L, int on)
 {
 	return lua_isnoneornil(L, 1) && weft_lua_jit(L, on) ? 0 :
@@ -326,7 +341,8 @@ static int jit_off(lua_State *L)
 	return jit_set(L, 0);
 }
 
-/* Is LuaJIT's compiler on? -1: it is no LuaJIT. */
+/* Is LuaJIT's compiler on? 1 or 0; -1: it is no LuaJIT. Leaves the stack as it
+ * was. */
 static int jit_status(lua_State *L)
 {
 	const int top = lua_gettop(L);
@@ -342,7 +358,8 @@ static int jit_status(lua_State *L)
 	return is_on;
 }
 
-/* LuaJIT's functions of coroutines are no C functions but in name. */
+/* The functions that are stood in for. LuaJIT's functions of coroutines are no
+ * C functions but in name, so they are left alone there (for_jit). */
 static const struct stand_in {
 	const char *library, *name;
 	lua_CFunction ours;
@@ -356,6 +373,8 @@ static const struct stand_in {
 	{ "jit", "off", jit_off, true },
 };
 
+/* Puts our functions into Lua's libraries. What the program has replaced by a
+ * Lua function stays as it is. */
 static void stand_in(lua_State *L, bool is_jit)
 {
 	const int top = lua_gettop(L);
@@ -375,7 +394,7 @@ static void stand_in(lua_State *L, bool is_jit)
 	}
 }
 
-/* dump([path]): nothing, or nil and why. */
+/* dump(path or nil, since_reset): true; or nil and why not. */
 static int dump(lua_State *L)
 {
 	char why[512];
@@ -390,6 +409,7 @@ static int dump(lua_State *L)
 	return 2;
 }
 
+/* What a program calls; weft_module.lua adds its own to it. */
 static const luaL_Reg functions[] = {
 	{ "start", start }, { "stop", stop }, { "pause", pause },
 	{ "resume", resume }, { "mark", mark }, { "label", label },
@@ -397,6 +417,7 @@ static const luaL_Reg functions[] = {
 	{ "status", status }, { NULL, NULL },
 };
 
+/* What weft_module.lua alone calls. */
 static const luaL_Reg inner[] = {
 	{ "begin", begin }, { "only", only },
 	{ "now", now }, { "depth", depth }, { "dump", dump },
@@ -405,6 +426,9 @@ static const luaL_Reg inner[] = {
 
 __attribute__((visibility("default"))) int luaopen_weft(lua_State *L);
 
+/* require "weft": the module's table. Runs weft_module.lua with that table and
+ * the inner functions, then lets weft record this Lua state. Where weft sees no
+ * calls of lua_ functions, it stands in for those that matter. */
 int luaopen_weft(lua_State *L)
 {
 	const int jit = jit_status(L);
