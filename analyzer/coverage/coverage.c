@@ -1,5 +1,6 @@
 /* coverage.c - joins the functions of the ELF files to the calls in the tree,
- * by module and address.
+ * by module and address. Knows the session and the order of the table; must not
+ * know ELF files or machine code.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/coverage/coverage.h"
 
@@ -82,7 +83,8 @@ static void calls_fini(struct calls *calls)
 	mem_free(calls->is_listed);
 }
 
-/* Calls of the function at an address, which its file names. */
+/* Calls of the function at an address, which its file names. Where nothing was
+ * recorded, the map gives element 0. */
 static uint64_t calls_at(struct calls *calls, elf_id module, uint64_t entry)
 {
 	const func_id id = map_find(calls->by_address, module, entry);
@@ -148,7 +150,8 @@ static int compare_source(const struct coverage_row *x,
 	       strcmp(x->function->name, y->function->name);
 }
 
-/* Of one function, descriptions with code come first. */
+/* Of one function, descriptions with code come first, as drop_repeated
+ * needs. */
 static int by_source(const void *a, const void *b)
 {
 	const struct coverage_row *const x = a, *const y = b;
@@ -188,7 +191,8 @@ static void add_module(struct coverage *c, elf_id module, size_t *room,
 			calls_of(calls, module, &m->functions[i]) };
 }
 
-/* Add the functions that were called and that no file names. */
+/* Add the functions that were called and that no file names: their file is
+ * gone, stripped or another build. No report is to lose a call. */
 static void add_unlisted(struct coverage *c, size_t *room,
 			 const struct calls *calls)
 {
@@ -208,7 +212,7 @@ static void add_unlisted(struct coverage *c, size_t *room,
 	}
 }
 
-/* Count rows by module and reason. */
+/* Count rows by module and reason, after the repeated ones were dropped. */
 static void count_rows(struct coverage *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -221,6 +225,8 @@ static void count_rows(struct coverage *c)
 
 /* ---- the whole ---- */
 
+/* Steps: the calls by address; the modules one after another, with what time is
+ * left; what no module listed; then the rows are cleaned and sorted. */
 struct coverage *coverage_new(struct session *s,
 			      const struct sym_options *options)
 {

@@ -12,6 +12,7 @@
 #include "analyzer/model/session.h"
 
 /* Why a function has no calls, in the order of the table. COVERAGE_RAN: it has
+ * calls. The others are function_state's; NEVER is FUNCTION_RECORDED without
  * calls. */
 enum coverage_why {
 	COVERAGE_NEVER, COVERAGE_EXCLUDED, COVERAGE_UNFLAGGED,
@@ -19,13 +20,17 @@ enum coverage_why {
 	COVERAGE_WHYS
 };
 
+/* A function. One that the compiler made more than once, such as an inline
+ * function of a header, has a row for each copy of its code. */
 struct coverage_row {
 	elf_id module;
 	const struct module_function *function;
+	/* of all its entries, over the whole tree */
 	uint64_t calls;
 };
 
-/* modules and counts have an entry for each elf_id; entry 0 is not used. */
+/* Everything is freed by coverage_free. modules and counts have an entry for
+ * each elf_id; entry 0 is not used. */
 struct coverage {
 	struct coverage_module *modules;
 	size_t (*counts)[COVERAGE_WHYS]; /* of each module's functions */
@@ -36,12 +41,15 @@ struct coverage {
 };
 
 /* Read the files of all modules, found as the options say, and join their
- * functions to the session's calls. Freed with coverage_free; does not outlive
- * the session. */
+ * functions to the session's calls. Takes up to four times the options'
+ * seconds. Never fails: a module that cannot be read says why in its
+ * coverage_module. Freed with coverage_free, which allows NULL; does not
+ * outlive the session. */
 struct coverage *coverage_new(struct session *, const struct sym_options *);
 void coverage_free(struct coverage *);
 
-/* Why the function was not called, and that in a few words ("never called"). */
+/* Why the function was not called, and that in a few words ("never called"),
+ * which are static. */
 enum coverage_why coverage_why(const struct coverage_row *);
 const char *coverage_text(enum coverage_why);
 

@@ -1,5 +1,6 @@
 /* coverage_module.c - has a child process list the functions of a module: the
- * file is untrusted, and so is what the child sends.
+ * file is untrusted, and so is what the child sends. Knows the answers between
+ * the two; must not know what a function's state means.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/coverage/coverage_module.h"
 
@@ -9,11 +10,15 @@
 
 #include <string.h>
 
-/* Kinds of answers. The last two are about the function that came last. */
+/* Kinds of answers, in the answer's id. The last two are about the function
+ * that came last. */
 enum { SEND_MODULE, SEND_CODE, SEND_FUNCTION, SEND_ENTRY, SEND_PLACE };
 
+/* FUNCTIONS_MAX, BYTES_MAX: what a child may send. SERVER_SECONDS: for servers,
+ * all modules together. */
 enum { FUNCTIONS_MAX = 1 << 20, BYTES_MAX = 1 << 30, SERVER_SECONDS = 10 };
 
+/* The reading of one module, known to the parent and to the child. */
 struct task {
 	const struct elf_module *module;
 	const struct sym_options *options;
@@ -25,7 +30,7 @@ struct task {
 
 /* ---- in the child ---- */
 
-/* A module_function_fn: send a function. */
+/* A module_function_fn: send a function, then its entries and places. */
 static void send_function(void *ctx, const struct module_function *f)
 {
 	sym_child_send(ctx, (struct sym_answer){
@@ -41,7 +46,9 @@ static void send_function(void *ctx, const struct module_function *f)
 			       f->places[i], "");
 }
 
-/* Find a file with the module's machine code, and say what came of it. */
+/* Find a file with the module's machine code, and say what came of it. It is
+ * often another file than the one with the names. NULL if there is none;
+ * otherwise freed with hook_code_free. */
 static struct hook_code *find_code(const struct task *task, FILE *to,
 				   unsigned server_seconds)
 {
@@ -63,7 +70,9 @@ static struct hook_code *find_code(const struct task *task, FILE *to,
 	return code;
 }
 
-/* A sym_work_fn: send the module, its code and its functions. */
+/* A sym_work_fn: send the module, its code and its functions. The module is
+ * flushed first, so that the parent knows the file even if reading it
+ * crashes. */
 static void list_all(const void *ctx, FILE *to)
 {
 	const struct task *const task = ctx;
@@ -89,6 +98,7 @@ static void list_all(const void *ctx, FILE *to)
 
 /* ---- in the parent ---- */
 
+/* The child is not trusted: the state becomes an index, so it is checked. */
 static int take_function(struct task *task, const struct sym_answer *a,
 			 const char *name, const char *file)
 {
@@ -105,6 +115,8 @@ static int take_function(struct task *task, const struct sym_answer *a,
 	return 0;
 }
 
+/* The array is made with its full size, when the first entry comes. -1 if the
+ * child sends more. */
 static int take_entry(struct task *task, struct module_function *f,
 		      uint64_t offset)
 {
@@ -140,7 +152,8 @@ static void take_seconds(const struct task *task, unsigned used)
 				 *task->server_seconds;
 }
 
-/* A sym_take_fn: take an answer of the child. */
+/* A sym_take_fn: take an answer of the child. -1, which ends the child, for an
+ * answer that makes no sense. */
 static int take(void *ctx, const struct sym_answer *a, const char *text)
 {
 	struct task *const task = ctx;

@@ -7,6 +7,7 @@
 #include "analyzer/coverage/module_functions.h"
 #include "analyzer/sym/sym.h"
 
+/* What is known about one module, whether or not its file was found. */
 struct coverage_module {
 	struct module_function *functions;
 	size_t count;
@@ -18,7 +19,10 @@ struct coverage_module {
 
 /* List the functions of one module, which is read in a process of its own. All
  * strings, entries and places are the arena's; functions is to be freed with
- * mem_free. A module for which no time is left (0 seconds) is not read. */
+ * mem_free. A module for which no time is left (0 seconds) is not read. Nothing
+ * is a failure: *out is always filled in, with what came before something went
+ * wrong, and why is set then. Servers get 10 seconds in all for the modules of
+ * a run of weft. */
 void coverage_module_read(const struct elf_module *, struct arena *,
 			  const struct sym_options *, struct coverage_module *);
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* STUBS: so many addresses of a kind are noted. STUB_BYTES: a usual PLT entry.
+ * FUNCTION_MAX: bytes scanned. */
 enum { STUBS = 16, STUB_BYTES = 16, FUNCTION_MAX = 1 << 26 };
 
 static const char *const hook = "__cyg_profile_func_enter";
@@ -87,6 +89,7 @@ static int by_address(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* Will the word at that address hold value when the loader is done? */
 static bool slot_holds(const struct hook_code *c, uint64_t at, uint64_t value)
 {
 	const struct slot key = { at, 0 };
@@ -97,9 +100,9 @@ static bool slot_holds(const struct hook_code *c, uint64_t at, uint64_t value)
 	return slot && slot->holds == value;
 }
 
-/* b[0..3] may be a distance from address at + 4. Is it the operand of a
- * call or jump to the hook, or of a load of its address? b[-2] and
- * b[-1] can be read. */
+/* b[0..3] may be a distance from address at + 4. Is it the operand of a call
+ * (e8, ff 15) or jump (e9, ff 25) to the hook, or of a load of its address
+ * (mov, 8b)? b[-2] and b[-1] can be read. */
 static bool is_hook(const struct hook_code *c, const unsigned char *b,
 		   uint64_t at)
 {
@@ -113,8 +116,10 @@ static bool is_hook(const struct hook_code *c, const unsigned char *b,
 	       is_in(c->gots, c->got_count, target);
 }
 
-/* Is it the operand of an instruction that yields the address entry: lea, a
- * load from a slot that holds it, or a constant? */
+/* Is it the operand of an instruction that yields the address entry: lea (8d),
+ * a load from a slot that holds it (8b), or a constant (b8 to bf, c7 c0 to c7)?
+ * Position-independent code has lea or a load; code at fixed addresses has the
+ * constant. */
 static bool is_entry(const struct hook_code *c, const unsigned char *b,
 		    uint64_t at, uint64_t entry)
 {
@@ -137,6 +142,8 @@ static bool is_constant(const unsigned char *b, uint64_t entry)
 	       memcmp(b, &entry, sizeof(entry)) == 0;
 }
 
+/* Tries every byte, as instructions are not decoded: a decoder could lose its
+ * place, and what is looked for is hardly ever found by chance. */
 int hook_code_scan(const struct hook_code *c, uint64_t address, uint64_t size,
 		  uint64_t entry)
 {
@@ -163,13 +170,15 @@ int hook_code_scan(const struct hook_code *c, uint64_t address, uint64_t size,
 
 /* ---- reading the file ---- */
 
+/* Add a value once. A full list takes no more. */
 static void add(uint64_t *list, size_t *count, uint64_t value)
 {
 	if (*count < STUBS && !is_in(list, *count, value))
 		list[(*count)++] = value;
 }
 
-/* Find the executable parts of the file. */
+/* Find the executable parts of the file. Those that do not lie in the file are
+ * left out, so that code_at never points beyond it. */
 static void read_parts(struct hook_code *c)
 {
 	GElf_Phdr part;
@@ -195,7 +204,8 @@ static void add_slot(struct hook_code *c, uint64_t at, uint64_t holds)
 		(struct slot){ at, holds };
 }
 
-/* Note what a relocation says about the hook, or about a word's content. */
+/* Note what a relocation says about the hook, or about a word's content. A word
+ * with the hook's address is a slot through which it is called. */
 static void read_relocation(struct hook_code *c, const GElf_Rela *rela,
 			    Elf_Data *symbols, size_t names)
 {
@@ -256,7 +266,8 @@ static void read_symbols(struct hook_code *c, Elf_Scn *section,
 }
 
 /* Find entries that jump through the hook's slot: they have "jmp *slot(%rip)"
- * somewhere in them. */
+ * somewhere in them, which is their beginning in old PLTs, and follows an
+ * endbr64 in new ones. Both places are noted. */
 static void read_plt(struct hook_code *c, const GElf_Shdr *header)
 {
 	const uint64_t each = header->sh_entsize == 8 ? 8 : STUB_BYTES;
@@ -280,7 +291,8 @@ static void read_plt(struct hook_code *c, const GElf_Shdr *header)
 	}
 }
 
-/* Read relocations and symbols, or, if plt is set, PLT entries. */
+/* Read relocations and symbols, or, if plt is set, PLT entries. These come in a
+ * second pass, because they are known by the slots that the first one finds. */
 static void read_sections(struct hook_code *c, bool plt)
 {
 	Elf_Scn *section = NULL;

@@ -11,23 +11,30 @@
 
 struct hook_code;
 
-/* NULL if the file's code cannot be read: no ELF file, another machine, no
- * section headers. The descriptor stays the caller's, and open. */
+/* Read the module open as fd. NULL if the file's code cannot be read: no ELF
+ * file, another machine, no section headers. The descriptor stays the caller's,
+ * and must stay open until hook_code_free, which allows NULL. Addresses below
+ * are those in the file, without the load bias. */
 struct hook_code *hook_code_new(int fd);
 void hook_code_free(struct hook_code *);
 
-/* Does anything in the module call the hook? */
+/* Does anything in the module refer to the hook, as its relocations and symbols
+ * tell? If not, no function of it can be recorded. */
 bool hook_code_has_hook(const struct hook_code *);
 
-/* Does the module have machine code at that address? */
+/* Does the module have machine code at that address? The linker drops functions
+ * that nothing uses, but not what describes them. */
 bool hook_code_holds(const struct hook_code *, uint64_t address);
 
+/* Flags that hook_code_scan returns. */
 enum { HOOK_CODE_CALLS = 1, HOOK_CODE_OWN_ADDRESS = 2 };
 
-/* Scan size bytes of code from address on. HOOK_CODE_CALLS: it calls the hook.
- * HOOK_CODE_OWN_ADDRESS: it holds the address entry. A function passes its own
- * address to the hook; the code of an inlined function passes the address of
- * the function's code elsewhere. */
+/* Scan size bytes of code from address on, and return flags, 0 if there is no
+ * such code. HOOK_CODE_CALLS: it calls the hook. HOOK_CODE_OWN_ADDRESS: it
+ * holds the address entry. A function passes its own address to the hook; the
+ * code of an inlined function passes the address of the function's code
+ * elsewhere. So a function with both flags is one that is recorded. Code beyond
+ * 64 MiB is not scanned. */
 int hook_code_scan(const struct hook_code *, uint64_t address, uint64_t size,
 		   uint64_t entry);
 

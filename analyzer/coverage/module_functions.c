@@ -16,15 +16,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HOPS: from a description to the abstract one, at most. */
+/* DEPTH: of descriptions within each other; deeper ones are left out. HOPS:
+ * from a description to the abstract one, at most. FUNCTIONS_MAX: of a
+ * module. */
 enum { DEPTH = 128, HOPS = 4, FUNCTIONS_MAX = 1 << 20 };
 
 /* ---- what is gathered ---- */
 
-/* A run of a function's machine code. */
+/* A run of a function's machine code. next: index of the group's next one; 0:
+ * none. */
 struct piece { uint64_t begin, size; uint32_t next; };
 
-/* A function with its clones. */
+/* A function with its clones. Owns its strings. */
 struct group {
 	char *name, *file;
 	uint32_t line, unit;         /* unit: index; 0: none describes it */
@@ -38,7 +41,8 @@ struct group {
 	int scanned;                 /* HOOK_CODE_ flags of its pieces */
 };
 
-/* How a source file was built. */
+/* How a source file was built: what its recorded options say, and whether any
+ * of its code calls the hook. */
 struct built { bool has_flag, is_hooked; };
 
 /* Element 0 of each array is not used. */
@@ -89,6 +93,7 @@ static void gather_fini(struct gather *g)
 
 /* ---- groups ---- */
 
+/* Zeroed; NULL if there are too many. Groups move when one is added. */
 static struct group *new_group(struct gather *g)
 {
 	if (g->group_count > FUNCTIONS_MAX)
@@ -98,7 +103,7 @@ static struct group *new_group(struct gather *g)
 	return &g->groups[g->group_count++];
 }
 
-/* Name a group after one of its descriptions. */
+/* Name a group after one of its descriptions, in place of the name it had. */
 static void name_group(struct group *group, const struct sym_unit *unit,
 		       Dwarf_Die *die, uint64_t address)
 {
@@ -127,7 +132,8 @@ static Dwarf_Die root_of(Dwarf_Die *die)
 	return root;
 }
 
-/* Find or add the group of a description; NULL if there are too many. */
+/* Find or add the group of a description; NULL if there are too many. Valid
+ * until another group is added. */
 static struct group *group_of(struct gather *g, const struct sym_unit *unit,
 			      Dwarf_Die *die)
 {
@@ -167,6 +173,8 @@ static bool add_piece(struct gather *g, struct group *group,
 	return true;
 }
 
+/* Entries beyond the limit are dropped: their calls show as a row of their
+ * own. */
 static void add_entry(struct group *group, uint64_t entry)
 {
 	if (group->entry_count < FUNCTION_ENTRIES)
@@ -175,6 +183,7 @@ static void add_entry(struct group *group, uint64_t entry)
 
 /* ---- places where functions were inlined ---- */
 
+/* The value of an attribute; 0 if there is none. */
 static Dwarf_Word number(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
@@ -305,7 +314,8 @@ static void visit(struct gather *g, const struct sym_unit *unit,
 	}
 }
 
-/* Visit all descriptions below the unit's, outer ones first. */
+/* Visit all descriptions below the unit's, outer ones first. Not recursive: a
+ * file may nest them as deeply as it likes. */
 static void walk(struct gather *g, const struct sym_unit *unit,
 		 struct dies *around)
 {
@@ -401,7 +411,9 @@ static void gather_symbol(struct gather *g, const char *name, uint64_t begin,
 
 /* ---- list ---- */
 
-/* Scan the code of all groups for the hook and the functions' addresses. */
+/* Scan the code of all groups for the hook and the functions' addresses. It
+ * comes when all is gathered, as the code of a group is spread over its
+ * pieces. */
 static void scan_code(struct gather *g)
 {
 	for (size_t i = 1; g->code && i < g->group_count; i++) {
@@ -419,7 +431,8 @@ static void scan_code(struct gather *g)
 	}
 }
 
-/* Whether a function can be recorded, and why not. */
+/* Whether a function can be recorded, and why not. The order of the tests
+ * matters: each relies on those before it. */
 static enum function_state state_of(const struct gather *g,
 				    const struct group *group)
 {
@@ -449,7 +462,8 @@ static bool is_clone(const struct group *group)
 		strstr(group->name, ".isra."));
 }
 
-/* Call fn with each group that is a function. */
+/* Call fn with each group that is a function: it has a name, and code or places
+ * where it was inlined. */
 static void list(const struct gather *g, module_function_fn fn, void *ctx)
 {
 	for (size_t i = 1; i < g->group_count; i++) {
@@ -472,7 +486,8 @@ static void list(const struct gather *g, module_function_fn fn, void *ctx)
 	}
 }
 
-/* Add the functions of the symbol table. */
+/* Add the functions of the symbol table, after the debug information, which
+ * knows more about them. */
 static void gather_symbols(struct gather *g, Dwfl_Module *module)
 {
 	const int count = dwfl_module_getsymtab(module);

@@ -7,6 +7,7 @@
 
 #include "analyzer/coverage/hook_code.h"
 
+/* Whether calls of a function can be recorded, and why not. */
 enum function_state {
 	FUNCTION_RECORDED,   /* calls the hook: every call is recorded */
 	FUNCTION_EXCLUDED,   /* does not, though its file was built so */
@@ -17,8 +18,12 @@ enum function_state {
 	FUNCTION_STATES
 };
 
+/* Of one function, no more than so many are kept. */
 enum { FUNCTION_ENTRIES = 4, FUNCTION_PLACES = 8 };
 
+/* name is demangled and not ""; file is "" and line 0 if not known. Addresses
+ * are those in the file, without the load bias. size is in bytes, of all of its
+ * code: its clones and parts that were split off. */
 struct module_function {
 	const char *name, *file;
 	uint32_t line;
@@ -36,8 +41,10 @@ struct module_function {
 typedef void (*module_function_fn)(void *ctx, const struct module_function *);
 
 /* Call fn with each function that the file open as fd names: those of its debug
- * information, then those of its symbol table alone. code may be NULL. Returns
- * 0, or -1 if libdw cannot read it as an ELF file. */
+ * information, then those of its symbol table alone. code is the same module's,
+ * perhaps from another file, and is borrowed; NULL makes functions with code
+ * FUNCTION_UNREAD. fd stays the caller's. Returns 0, or -1, without a call, if
+ * libdw cannot read it as an ELF file. */
 int module_functions_list(int fd, const struct hook_code *code,
 			  module_function_fn fn, void *ctx);
 

@@ -231,7 +231,7 @@ static next_status pull(struct iterator *it)
 
 /* Append the next messages: 1 if there were any, 0 if upstream must be asked,
  * -1 at the end, -2 if there is no memory. A thread's first event makes two
- * messages; the second one is spared if only one fits. */
+ * messages; if only one fits, the other is kept as the spare. */
 static int add_next(struct iterator *it, bt_message_array_const messages,
 		    uint64_t capacity, uint64_t *count)
 {

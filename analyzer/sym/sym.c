@@ -1,7 +1,8 @@
 /* sym.c - names for the functions of a session. Each ELF module is read in a
  * child process with limits, which sends back what it finds. Whatever happens
  * to the child, the names that came are kept, and the other functions are
- * called after their addresses.
+ * called after their addresses. Knows Lua's names for sources; must not know
+ * where files are, nor libelf.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym.h"
 
@@ -37,7 +38,8 @@ static const char *source_name(const char *source, struct arena *arena)
 	return arena_copy(arena, shown, (size_t)length);
 }
 
-/* The file as it is shown within a name. */
+/* The file as it is shown within a name: without its folders, unless it is
+ * "[string ...]", which may hold any character. */
 static const char *short_name(const char *file)
 {
 	return file[0] == '[' ? file : text_base_name(file);
@@ -112,7 +114,8 @@ enum {
 static const uint64_t bytes_each = 2 * (sizeof(struct sym_answer) +
 					2 * SYM_NAME_BYTES);
 
-/* The naming of one module. */
+/* The naming of one module: the parent makes it, and the child has a copy from
+ * fork. */
 struct task {
 	struct func_table *funcs;
 	struct arena *arena;
@@ -141,7 +144,9 @@ static bool is_asked(const struct task *task, uint32_t id)
 		       by_id) != NULL;
 }
 
-/* Note what became of the module. */
+/* Note what became of the module: flags says that only other builds were found,
+ * and count is the seconds that servers took. The child is not trusted, so no
+ * more is subtracted than is left. */
 static void take_module(const struct task *task,
 			const struct sym_answer *answer, const char *name,
 			const char *why)
@@ -153,7 +158,8 @@ static void take_module(const struct task *task,
 				 answer->count : *task->server_seconds;
 }
 
-/* A sym_take_fn: note the name of a function, or what became of the module. */
+/* A sym_take_fn: note the name of a function, or, if the id is 0, what became
+ * of the module. Never ends the child. */
 static int take_answer(void *ctx, const struct sym_answer *answer,
 		       const char *text)
 {
@@ -179,6 +185,7 @@ static int take_answer(void *ctx, const struct sym_answer *answer,
 
 /* ---- in the child ---- */
 
+/* A sym_answer_fn: send it on to the parent. */
 static void send_name(void *ctx, uint32_t id, const char *name,
 		      const char *file, uint32_t line)
 {
@@ -186,7 +193,9 @@ static void send_name(void *ctx, uint32_t id, const char *name,
 		       name, file);
 }
 
-/* A sym_work_fn: find the file and send the names of the functions. */
+/* A sym_work_fn: find the file and send the names of the functions. What became
+ * of the module is sent and flushed first, so that the parent knows the file
+ * even if reading it crashes. */
 static void do_name(const void *ctx, FILE *to)
 {
 	const struct task *const task = ctx;
@@ -207,7 +216,7 @@ static void do_name(const void *ctx, FILE *to)
 
 /* ---- in the parent ---- */
 
-/* Have a child name the functions of a module. */
+/* Have a child name the functions of a module, for so many seconds at most. */
 static void name_module(struct task *task, unsigned seconds)
 {
 	const struct sym_job job = {
@@ -222,7 +231,8 @@ static void name_module(struct task *task, unsigned seconds)
 		task->module->why = arena_copy(task->arena, why, strlen(why));
 }
 
-/* Name a function that has no name: as Lua calls it, or after its address. */
+/* Name a function that has no name: as Lua calls it, or after its address. A
+ * path is cut so that the address fits. */
 static void name_by_address(struct func_table *funcs, struct func *f,
 			    struct arena *arena)
 {
@@ -244,7 +254,8 @@ static void name_by_address(struct func_table *funcs, struct func *f,
 	f->name = arena_copy(arena, text, (size_t)size);
 }
 
-/* Ask for the functions of the module that have no name yet. */
+/* Ask for the functions of the module that have no name yet. Ids rise, as by_id
+ * needs. */
 static void gather(struct task *task)
 {
 	size_t room = 0;
@@ -275,7 +286,8 @@ static void count_named(const struct task *task)
 	}
 }
 
-/* Name the functions of each module, as long as there is time. */
+/* Name the functions of each module, as long as there is time. Children run one
+ * after another. A module without functions to name is not read. */
 static void name_modules(struct func_table *funcs, struct arena *arena,
 			 const struct sym_options *options,
 			 struct sym_module *modules)

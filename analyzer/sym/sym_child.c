@@ -1,5 +1,6 @@
 /* sym_child.c - the process that reads ELF files for its parent, and the pipe
- * between them. Whatever happens to the child, what came before is kept.
+ * between them. Whatever happens to the child, what came before is kept. Knows
+ * nothing of what the answers mean.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_child.h"
 
@@ -15,8 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* INBOX: bytes, more than the largest answer, so that there is always room to
+ * read on. */
 enum { CHILD_MEMORY_MB = 4096, INBOX = 1 << 16 };
 
+/* How the child came to its end. Only one that ENDED by itself has a status
+ * worth a look. */
 enum ending { ENDED, LATE, NONSENSE, TOO_MUCH };
 
 static uint32_t cut(const char *text)
@@ -34,7 +39,9 @@ void sym_child_send(FILE *to, struct sym_answer answer, const char *name,
 	fwrite(file, 1, answer.file_size, to);
 }
 
-/* Limit the child's time and memory; it ends with its parent. */
+/* Limit the child's time and memory; it ends with its parent. The parent's
+ * clock ends it first; the limit of CPU time is for a parent that is stopped.
+ * Sanitizers reserve more than any limit. */
 static void set_limits(unsigned seconds)
 {
 	const struct rlimit none = { 0, 0 };
@@ -52,7 +59,7 @@ static void set_limits(unsigned seconds)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* The child's life. */
+/* The child's life. Its status says whether all was sent. */
 static _Noreturn void be_child(const struct sym_job *job, int pipe)
 {
 	FILE *const to = fdopen(pipe, "w");
@@ -97,7 +104,8 @@ int64_t sym_child_now(void)
 	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* Take answers until the child ends or its time is over. */
+/* Take answers until the child ends or its time is over. An incomplete answer
+ * stays at the beginning of the inbox until the rest comes. */
 static enum ending receive(const struct sym_job *job, int pipe, char *inbox)
 {
 	const int64_t deadline = sym_child_now() + (int64_t)job->seconds * 1000;
@@ -129,7 +137,7 @@ static enum ending receive(const struct sym_job *job, int pipe, char *inbox)
 	}
 }
 
-/* Wait for the child, and say why it ended early. */
+/* Wait for the child, and say why it ended early. 0 if it did not. */
 static int end_child(pid_t child, enum ending ending, char *why)
 {
 	static const char *const reasons[] = {

@@ -1,5 +1,7 @@
 /* sym_elf.c - reads ELF files with libelf and libdw: build-ids, symbol tables,
- * and debug information as gcc and clang write it.
+ * and debug information as gcc and clang write it. Must not look for files:
+ * sym_find does. Nothing here is safe against a hostile file; the child process
+ * is.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_elf.h"
 
@@ -52,9 +54,11 @@ const char *sym_demangle(const char *symbol)
 
 /* ---- the file ---- */
 
+/* Bytes: of a build-id in a message; the unit by which sizes are compared. */
 enum { ID_SHOWN = 16, PAGE = 1 << 16 };
 
-/* What a section adds to the worth of a file. */
+/* What a section adds to the worth of a file. In a debug file, sections that
+ * were left in the program have headers without content (NOBITS). */
 static enum sym_worth section_worth(const char *name, const GElf_Shdr *header,
 				    enum sym_want want)
 {
@@ -70,6 +74,7 @@ static enum sym_worth section_worth(const char *name, const GElf_Shdr *header,
 	return header->sh_type == SHT_SYMTAB ? WORTH_NAMES : WORTH_NOTHING;
 }
 
+/* A stripped file still has the exported names that the loader needs. */
 enum sym_worth sym_elf_worth(Elf *elf, enum sym_want want)
 {
 	enum sym_worth worth = want == SYM_CODE ? WORTH_NOTHING :
@@ -117,7 +122,8 @@ static uint64_t mapped_size(Elf *elf)
 	return end;
 }
 
-/* Sizes are compared by pages: the recorder may see one more or less. */
+/* Sizes are compared by pages: the recorder may see one more or less. Two
+ * builds may have one size; sym_find tells the user so. */
 static bool is_same_size(const struct elf_module *module, Elf *elf, char *why,
 			 size_t size)
 {
@@ -265,7 +271,7 @@ static int by_offset(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* The first query at or after offset. */
+/* The first query at or after offset; count if there is none. */
 static size_t first_from(const struct naming *n, uint64_t offset)
 {
 	size_t low = 0, high = n->count;
@@ -304,7 +310,7 @@ static const char *symbol_at(const struct naming *n, uint64_t offset)
 	       name;
 }
 
-/* Answer all queries from the symbol table. */
+/* Answer all queries from the symbol table. It has no files and lines. */
 static void answer_symbols(const struct naming *n)
 {
 	for (size_t i = 0; i < n->count; i++) {
@@ -316,7 +322,8 @@ static void answer_symbols(const struct naming *n)
 	}
 }
 
-/* Answer a query from the description of the function. */
+/* Answer a query from the description of the function. It comes after the
+ * symbol's answer, and is the better one. */
 static void answer_die(const struct naming *n, Dwarf_Die *die, size_t query)
 {
 	const struct sym_query *const q = &n->queries[query];
@@ -338,6 +345,8 @@ static void answer_at(const struct naming *n, Dwarf_Die *die,
 		answer_die(n, die, i);
 }
 
+/* Also those recorded under the even address before an odd entry, unless a
+ * symbol says that another function begins there. */
 static void answer_entry(const struct naming *n, Dwarf_Die *die,
 			 uint64_t entry)
 {
@@ -381,7 +390,8 @@ static bool is_wanted(const struct naming *n, Dwarf_Die *unit)
 	return ranges == 0 && !dwarf_hasattr(unit, DW_AT_low_pc);
 }
 
-/* Answer queries from the debug information, unit by unit. */
+/* Answer queries from the debug information, unit by unit. Only units with code
+ * that is asked for are read: most of a large program was never called. */
 static void answer_debug(struct naming *n)
 {
 	Dwarf_Die *unit = NULL;

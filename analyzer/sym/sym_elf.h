@@ -16,13 +16,15 @@
 
 /* ---- the file ---- */
 
-/* What a file is wanted for. */
+/* What a file is wanted for: names of functions, or machine code. A debug file
+ * has only the names, a stripped file only the code. */
 enum sym_want { SYM_NAMES, SYM_CODE };
 
 /* What a file can tell, the least first. For names: exported ones; all; all
  * with files and lines. For code: WORTH_ALL if it has any. */
 enum sym_worth { WORTH_NOTHING, WORTH_EXPORTS, WORTH_NAMES, WORTH_ALL };
 
+/* What a valid ELF file can tell, by its section headers. */
 enum sym_worth sym_elf_worth(Elf *, enum sym_want);
 
 /* Is the file that module? Build-ids are compared or, if none was recorded, the
@@ -30,10 +32,12 @@ enum sym_worth sym_elf_worth(Elf *, enum sym_want);
 bool sym_elf_is_module(const struct elf_module *, Elf *, char *why,
 		       size_t size);
 
-/* The CRC-32 of the whole file, as .gnu_debuglink has it. */
+/* The CRC-32 of the whole file, as .gnu_debuglink has it (zlib's). The place in
+ * the file does not move. */
 uint32_t sym_elf_crc(int fd);
 
-/* Write count bytes as hexadecimal digits; to has room for 2 * count + 1. */
+/* Write count bytes as hexadecimal digits; to has room for 2 * count + 1 bytes,
+ * and gets a NUL. */
 void sym_elf_hex(const uint8_t *bytes, size_t count, char *to);
 
 /* ---- names ---- */
@@ -42,13 +46,15 @@ void sym_elf_hex(const uint8_t *bytes, size_t count, char *to);
  * symbol itself if it is not mangled, or if no C++ library is installed. */
 const char *sym_demangle(const char *symbol);
 
-/* A unit of the debug information: one compiled source file. */
+/* A unit of the debug information: one compiled source file. Strings are the
+ * file's, valid as long as it is open. */
 struct sym_unit {
 	Dwarf_Die *die;
 	const char *folder;    /* where the compiler ran, or NULL */
 	const char *source;    /* or NULL */
 };
 
+/* die is the unit's own, and stays the caller's. */
 struct sym_unit sym_unit_of(Dwarf_Die *);
 
 /* The name of a function, valid until the next call; NULL if it has none. In
@@ -67,8 +73,8 @@ void sym_die_place(const struct sym_unit *, Dwarf_Die *, uint64_t address,
  * ends *dwfl with dwfl_end. fd stays the caller's. */
 Dwfl_Module *sym_elf_open(int fd, const char *path, Dwfl **dwfl);
 
-/* A function whose name is asked for, by the address of its entry in the
- * file. */
+/* A function whose name is asked for, by the address of its entry in the file
+ * (without the load bias). id is the caller's, and is only handed back. */
 struct sym_query { uint64_t offset; uint32_t id; };
 
 /* Gets an answer; name and file may be "", line 0. Of several answers for one

@@ -1,6 +1,7 @@
 /* sym_find.c - finds the ELF file of a module by its build-id. Tries one place
  * after another, debuginfod's servers last, and takes the first file that can
- * name the most.
+ * name the most. Paths and build-ids come from an untrusted trace. What is in a
+ * file is sym_elf's to know.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_find.h"
 
@@ -25,6 +26,7 @@ typedef int find_fn(void *client, const unsigned char *id, int size,
 		    char **path);
 typedef int progress_fn(void *client, long a, long b);
 
+/* The functions of libdebuginfod that are used. */
 struct library {
 	void *(*begin)(void);
 	void (*end)(void *client);
@@ -74,7 +76,8 @@ static void set_limits(const char *urls, unsigned seconds)
 	deadline = sym_child_now() + (int64_t)seconds * 1000;
 }
 
-/* Ask for the module's file; NULL with a reason if there is none. */
+/* Ask for the module's file; NULL with a reason if there is none. Otherwise the
+ * path is freed with free. */
 static char *ask(const struct library *l, const struct elf_module *module,
 		 const char **why)
 {
@@ -129,6 +132,7 @@ enum { FOLDER_MAX = 4096 }; /* files of a debug folder that are looked at */
 
 static const char *const system_debug = "/usr/lib/debug";
 
+/* The state of one search; best is the caller's sym_found. */
 struct search {
 	const struct elf_module *module;
 	const struct sym_wish *wish;
@@ -140,7 +144,8 @@ struct search {
 	bool is_stranger;        /* files tried now may be any program's */
 };
 
-/* Remember the .gnu_debuglink of the module's own file. */
+/* Remember the .gnu_debuglink of the module's own file. Only a name without
+ * folders is valid there. */
 static void note_link(struct search *s, Elf *elf)
 {
 	GElf_Word crc;
@@ -169,7 +174,8 @@ static bool is_it(const struct search *s, Elf *elf, int fd, char *why)
 	return sym_elf_is_module(s->module, elf, why, SYM_WHY);
 }
 
-/* Note that a file is another build, unless a better file was found. */
+/* Note that a file is another build, unless a better file was found. Only the
+ * first one is noted. Long paths lose their beginning. */
 static void refuse(const struct search *s, const char *path, const char *why)
 {
 	const size_t length = strlen(path);
@@ -182,7 +188,8 @@ static void refuse(const struct search *s, const char *path, const char *why)
 		 path, why);
 }
 
-/* The path comes from an untrusted trace: only a plain file is opened. */
+/* The path comes from an untrusted trace: only a plain file is opened.
+ * O_NONBLOCK is for pipes, whose opening would wait. */
 static int open_plain(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -196,7 +203,8 @@ static int open_plain(const char *path)
 }
 
 /* Take the file at path if it is the module and can tell more than the file
- * that was found before. */
+ * that was found before. Does nothing once nothing more can be told, so callers
+ * need not check that. */
 static void try(struct search *s, const char *path)
 {
 	const int fd = s->best->worth == WORTH_ALL ? -1 : open_plain(path);
@@ -227,7 +235,7 @@ static void try(struct search *s, const char *path)
 	snprintf(s->best->path, sizeof(s->best->path), "%s", path);
 }
 
-/* The same with printf. */
+/* The same with printf. A path that is too long is left out. */
 __attribute__((format(printf, 2, 3)))
 static void tryf(struct search *s, const char *format, ...)
 {
@@ -250,7 +258,8 @@ static bool is_tame(const char *path)
 	       strcmp(text_base_name(path), "..") != 0;
 }
 
-/* Try all files of the folder, whatever their names. */
+/* Try all files of the folder, whatever their names. Without a build-id nothing
+ * could tell them apart. */
 static void try_all(struct search *s, const char *folder)
 {
 	DIR *const dir = opendir(folder);
@@ -294,7 +303,8 @@ static void try_path(struct search *s, const char *folder)
 	tryf(s, "%s%s", folder, path);
 }
 
-/* Try all ways in which a debug folder may hold the file. */
+/* Try all ways in which a debug folder may hold the file. The user may also
+ * name a file instead of a folder. */
 static void try_folder(struct search *s, const char *folder)
 {
 	const char *const name = text_base_name(s->module->path);
@@ -343,6 +353,7 @@ static void try_link(struct search *s)
 	s->is_linked = false;
 }
 
+/* Last, because it takes the longest. */
 static void try_servers(struct search *s)
 {
 	unsigned seconds = s->wish->server_seconds;
@@ -360,7 +371,8 @@ static void try_servers(struct search *s)
 	free(path);
 }
 
-/* Say what the file that was found lacks. */
+/* Say what the file that was found lacks. A reason that was noted on the way is
+ * kept only if nothing was found. */
 static void say(const struct search *s)
 {
 	struct sym_found *const found = s->best;

@@ -3,9 +3,11 @@
 #ifndef WEFT_ANALYZER_SYM_SYM_OPTIONS_H
 #define WEFT_ANALYZER_SYM_SYM_OPTIONS_H
 
+/* What the user chose. All strings are borrowed. */
 struct sym_options {
 	const char *debug_dirs;  /* folders to search, separated by ':', or
 	                          * NULL */
+	/* for one module; all modules together may take four times that long */
 	unsigned seconds;        /* a module may take at most this long */
 	const char *archive;     /* the folder that weft record --archive made,
 	                          * or NULL */
