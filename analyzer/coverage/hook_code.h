@@ -22,8 +22,8 @@ void hook_code_free(struct hook_code *);
  * tell? If not, no function of it can be recorded. */
 bool hook_code_has_hook(const struct hook_code *);
 
-/* Does the module have machine code at that address? The linker drops functions
- * that nothing uses, but not what describes them. */
+/* Does the module have machine code at that address? Where the linker dropped a
+ * function that nothing uses, the debug information still describes it. */
 bool hook_code_holds(const struct hook_code *, uint64_t address);
 
 /* Flags that hook_code_scan returns. */

@@ -173,8 +173,7 @@ static bool add_piece(struct gather *g, struct group *group,
 	return true;
 }
 
-/* Entries beyond the limit are dropped: their calls show as a row of their
- * own. */
+/* Entries beyond the limit are dropped; their calls get a row of their own. */
 static void add_entry(struct group *group, uint64_t entry)
 {
 	if (group->entry_count < FUNCTION_ENTRIES)

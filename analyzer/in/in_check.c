@@ -148,7 +148,7 @@ static const char *skip_quoted(const char *p, const char *end)
 }
 
 /* Do the braces match, does it end with a semicolon, and is it text? This is no
- * parser, but it finds what was cut off and most bytes that were
+ * parser, but it shows where metadata was cut off, and most bytes that were
  * overwritten. */
 static int check_text(const char *text, size_t size, const struct why *why)
 {

@@ -20,8 +20,8 @@
  * read on. */
 enum { CHILD_MEMORY_MB = 4096, INBOX = 1 << 16 };
 
-/* How the child came to its end. Only one that ENDED by itself has a status
- * worth a look. */
+/* How the child came to its end. Its exit status counts only if it ENDED by
+ * itself. */
 enum ending { ENDED, LATE, NONSENSE, TOO_MUCH };
 
 static uint32_t cut(const char *text)

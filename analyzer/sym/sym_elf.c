@@ -1,7 +1,7 @@
 /* sym_elf.c - reads ELF files with libelf and libdw: build-ids, symbol tables,
  * and debug information as gcc and clang write it. Must not look for files:
- * sym_find does. Nothing here is safe against a hostile file; the child process
- * is.
+ * sym_find does. A file may crash these libraries, so all of this runs in a
+ * child process.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_elf.h"
 

@@ -17,7 +17,7 @@
 /* ---- the file ---- */
 
 /* What a file is wanted for: names of functions, or machine code. A debug file
- * has only the names, a stripped file only the code. */
+ * has the names, a stripped file has the code and exported names. */
 enum sym_want { SYM_NAMES, SYM_CODE };
 
 /* What a file can tell, the least first. For names: exported ones; all; all

@@ -189,7 +189,8 @@ static void refuse(const struct search *s, const char *path, const char *why)
 }
 
 /* The path comes from an untrusted trace: only a plain file is opened.
- * O_NONBLOCK is for pipes, whose opening would wait. */
+ * O_NONBLOCK is there because a pipe is opened before it is known to be one,
+ * and that would wait. */
 static int open_plain(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
