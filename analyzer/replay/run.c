@@ -1,7 +1,8 @@
 /* run.c - the loop over a chunk's records. Calls that nest take about 10 ns
- * each: their part keeps its state in a cursor and calls no function outside.
- * All other records are rare; they go through run_record, for which the stream
- * is up to date.
+ * each: their part keeps its state in a cursor, and calls other functions only
+ * where the tree or the stack grows or an edge of time is reached. All other
+ * records are rare; they go through run_record, for which the stream is up to
+ * date.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay_private.h"
 

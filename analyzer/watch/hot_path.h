@@ -32,7 +32,7 @@ struct hot_path_step {
 };
 /* The steps from the call (an index) inwards, as long as each has at least a
  * tenth of the call's time. Call it after replay_finish. The caller frees the
- * array; NULL with *count 0: no step is that long. */
+ * array by mem_free; NULL with *count 0: no step is that long. */
 struct hot_path_step *hot_path_steps(struct hot_path *, size_t call,
 				     enum slow_key, size_t *count);
 

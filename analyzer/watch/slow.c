@@ -266,7 +266,7 @@ static void add_to_piece(struct piece *p, const struct slot *slot)
 	p->slot.is_partial |= slot->is_partial;
 }
 
-/* A call with a piece ends. True if its earlier part did not come yet: it is
+/* A call with a piece ends. True if its earlier part has not come yet: it is
  * counted when that comes. False if it came: the slot is whole now. */
 static bool end_piece(struct slow *s, struct slot *slot,
 		      const struct slow_call *call, ticks at, stack_id own)
@@ -608,7 +608,7 @@ static void resume(void *ctx, const struct replay_event *e)
 	}
 	if (e->pair == 0)
 		return;
-	/* With nothing wanted it waits, too: what the suspend had died. */
+	/* It waits even with nothing wanted: what the suspend had ended. */
 	w = new_wait(s, e, e->slept < e->tick ? e->tick - e->slept : 0, true);
 	w->own = t.own;
 	for (size_t i = t.base; i < t.depth; i++) {

@@ -57,7 +57,7 @@ struct rest {
 	uint32_t co;             /* index */
 	enum snapshot_state state;
 	stack_id stack;
-	enum rest_state is;      /* open: its other end did not come yet */
+	enum rest_state is;      /* open: its other end has not come yet */
 	ticks from, to;          /* UINT64_MAX: not known yet */
 };
 
@@ -212,8 +212,8 @@ static void look(struct snapshots *m, struct watched *w,
 	l->old = (uint32_t)w->old_count;
 }
 
-/* Look at each moment that passes. One at `to` is not over: records of the same
- * tick may follow. */
+/* Look at each moment that passes. A moment at `to` has not passed yet: records
+ * of the same tick may follow. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
 	struct snapshots *const m = ctx;

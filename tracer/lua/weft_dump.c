@@ -116,7 +116,7 @@ static int run(const char *const *argv, const char *path)
 	return status;
 }
 
-/* Makes the file, too: so the user learns at once that it cannot be. */
+/* Makes the file as well: the user learns at once if that fails. */
 static bool can_write(const char *path)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,

@@ -1,5 +1,5 @@
-/* clock.c - clock pairs, by which the analyzer turns ticks into the time of
- * day.
+/* clock.c - clock pairs, by which the analyzer turns ticks into ns and into the
+ * time of day.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/clock.h"
 

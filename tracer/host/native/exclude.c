@@ -91,8 +91,8 @@ static bool calls_hooks(const struct symbols *s)
 	return false;
 }
 
-/* Variables tell nothing, nor do names with an underscore, which are the
- * compiler's and the linker's. */
+/* Variables tell nothing, nor do names that begin with an underscore, which are
+ * the compiler's and the linker's. */
 static bool is_of_lua(const struct symbols *s, uint32_t i)
 {
 	const char *const name = s->names + s->all[i].st_name;

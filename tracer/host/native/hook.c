@@ -82,10 +82,11 @@ INLINE const struct table_entry *known(const struct thread_state *s,
 	return NULL;
 }
 
-/* The common case of an entry; false: nothing was changed. A frame below with a
- * lower stack pointer has ended unseen, which the uncommon case sorts out. The
- * frame is complete before top rises, so a signal handler sees either all of it
- * or nothing. */
+/* The common case of an entry; false: nothing was changed. A frame below whose
+ * stack pointer is not higher may have ended unseen, or be that of a caller
+ * into which this call was inlined: the uncommon case finds out. The frame is
+ * complete before top rises, so a signal handler sees either all of it or
+ * nothing. */
 INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 		   uint64_t sp, uint64_t ret)
 {
