@@ -23,7 +23,8 @@ static void put_name(FILE *to, const char *name)
 	mem_free(safe);
 }
 
-/* Write the functions of a stack, the outermost first. */
+/* Write the functions of a stack, the outermost first. The tree leads the other
+ * way, so they are collected first. */
 static void put_stack(FILE *to, struct session *s, node_id id)
 {
 	func_id frames[FRAMES_MAX];
@@ -43,6 +44,7 @@ static void put_stack(FILE *to, struct session *s, node_id id)
 	}
 }
 
+/* A root for all threads has no thread; its index is beyond the array. */
 static const char *thread_name(const struct session *s, uint32_t thread)
 {
 	const char *const name = thread < s->thread_count ?
@@ -51,6 +53,8 @@ static const char *thread_name(const struct session *s, uint32_t thread)
 	return name[0] == '\0' ? "[thread]" : name;
 }
 
+/* Parents come before their children, so each node gets its thread from its
+ * parent. */
 int out_collapsed_write(FILE *to, struct session *s)
 {
 	const size_t count = cct_count(s->cct);

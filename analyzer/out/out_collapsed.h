@@ -10,8 +10,8 @@
 
 /* Write a line for each stack that has self time: the name of its thread, its
  * functions, and the time in ns. Equal stacks of threads of one name are
- * several lines, which tools add up. Always 0: the caller checks the file for
- * errors. */
+ * several lines, which tools add up. Of stacks deeper than 1024 frames, the
+ * innermost ones are kept. Always 0: the caller checks the file for errors. */
 int out_collapsed_write(FILE *, struct session *);
 
 #endif

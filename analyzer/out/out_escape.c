@@ -15,7 +15,9 @@
 enum { GROWTH = 4 };
 
 /* Could this character move the cursor, reorder the line, hide text, or make
- * XML invalid? */
+ * XML invalid? The ranges are control characters, the soft hyphen, marks of
+ * direction, characters of no width, separators of lines, noncharacters and
+ * tags. */
 static bool is_hostile(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code <= 0x9f) ||
@@ -54,7 +56,8 @@ char *out_escape_terminal(const char *text)
 	return result;
 }
 
-/* A new string: before, the text with each byte `doubled` twice, after. */
+/* A new string: before, the text with each byte `doubled` twice, after. Safe in
+ * UTF-8: no byte of a longer character is ASCII. */
 static char *twice(const char *text, char doubled, const char *before,
 		   const char *after)
 {
@@ -113,6 +116,7 @@ char *out_escape_roff(const char *text)
 	return result;
 }
 
+/* Characters that the C library does not know count as one column. */
 static size_t columns(uint32_t code)
 {
 	const int width = wcwidth((wchar_t)code);
@@ -152,7 +156,8 @@ static size_t prefix(const char *text, size_t width)
 	return bytes;
 }
 
-/* A name is not cut to fewer columns than this. */
+/* A name is not cut to fewer columns than this to keep its tail: below it, the
+ * whole text is cut at its end. */
 enum { NAME_LEAST = 4 };
 
 char *out_escape_cut(char *text, size_t width, bool keep_end)

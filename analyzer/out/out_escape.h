@@ -16,23 +16,29 @@
  * "\u202e"). All other UTF-8 stays. */
 char *out_escape_terminal(const char *text);
 
-/* A CSV field (RFC 4180) on one line: as for a terminal, quoted if necessary.
- * Text that a spreadsheet would take for a formula, because it starts with = +
- * - @ or a control character, gets a ' in front. */
+/* A CSV field (RFC 4180) on one line: as for a terminal, in quotes if it has a
+ * comma or a quote. Text that a spreadsheet would take for a formula, because
+ * it starts with = + - @ or a control character, gets a ' in front, inside
+ * quotes. */
 char *out_escape_csv(const char *text);
 
 /* Text between single quotes in a gnuplot script, where backticks, backslashes
  * and $ have no meaning: as for a terminal, with ' doubled. */
 char *out_escape_gnuplot(const char *text);
 
-/* Troff text: backslashes and leading dots and quotes lose their meaning. */
+/* Text for the body of a troff page: backslashes and leading dots and quotes
+ * lose their meaning, and - stays a plain minus. Control characters stay: this
+ * is for texts of weft itself. */
 char *out_escape_roff(const char *text);
 
-/* How many columns of a terminal an escaped text takes. */
+/* How many columns of a terminal an escaped text takes, by wcwidth: wide
+ * characters take two, combining ones none. Needs a UTF-8 locale, which main
+ * sets. */
 size_t out_escape_width(const char *text);
 
 /* Cut an escaped text to at most width columns, with "..." at its end, or at
- * its start if keep_end is set. Takes the text over; returns it if it fits. */
+ * its start if keep_end is set. Takes the text over, and returns it if it fits;
+ * otherwise a new string. Either is the caller's to free. */
 char *out_escape_cut(char *text, size_t width, bool keep_end);
 
 /* The same for a function's name. What follows the name itself, " <app.lua:12>"

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Give the draft its rights and its name. 0, or an errno. */
+/* Give the draft its rights and its name, and close it in any case. A draft of
+ * mkostemp may be read by its owner only. 0, or an errno: that of the first
+ * failure. */
 static int finish(FILE *file, const char *draft, const char *path, mode_t mask)
 {
 	int failed = fflush(file) != 0 || ferror(file) ? errno : 0;
@@ -26,7 +28,9 @@ static int finish(FILE *file, const char *draft, const char *path, mode_t mask)
 	return failed;
 }
 
-/* Write a draft, and rename it when it is complete. */
+/* Write a draft, and rename it when it is complete. The draft lies beside the
+ * file, because a rename cannot cross file systems. The umask can only be read
+ * by setting it. */
 static int write_file(const char *path, out_file_fn fn, void *ctx)
 {
 	const mode_t mask = umask(0);

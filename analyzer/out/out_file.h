@@ -5,12 +5,14 @@
 
 #include <stdio.h>
 
-/* Writes the whole file. 0, or -1 with the cause in the chain. */
+/* Writes the whole file, which it neither closes nor checks for errors of
+ * writing. 0, or -1 with the cause in the chain. */
 typedef int (*out_file_fn)(FILE *, void *ctx);
 
-/* Call fn to write the file; "-" is standard output. A file of that
- * name is replaced when the new one is complete. 0, or -1 with the
- * cause in the chain. */
+/* Call fn to write the file; "-" is standard output. A file of that name is
+ * replaced when the new one is complete; after a failure it is as it was. The
+ * new file has the rights that the umask leaves. 0, or -1 with the cause in the
+ * chain. */
 int out_file_write(const char *path, out_file_fn fn, void *ctx);
 
 #endif

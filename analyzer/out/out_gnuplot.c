@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 enum {
-	WIDTH = 960, BAR_HEIGHT = 26, FRAME_HEIGHT = 130,
+	WIDTH = 960, BAR_HEIGHT = 26, FRAME_HEIGHT = 130, /* pixels */
 	LABEL_COLUMNS = 44,     /* longer labels are cut */
-	MESSAGE = 400,
+	MESSAGE = 400,          /* bytes of what gnuplot says */
 };
 
 /* Different in brightness, too, for readers who see few colours. */
@@ -51,6 +51,7 @@ static void put_quoted(FILE *to, const char *text, size_t columns, bool is_tic)
 	mem_free(whole);
 }
 
+/* A text that is no tic's label. */
 static void put_text(FILE *to, const char *text, size_t columns)
 {
 	put_quoted(to, text, columns, false);
@@ -117,7 +118,8 @@ static void put_terminal(FILE *to, size_t height, const char *format)
 		is_svg ? "" : "cairo", size, is_svg ? 13 : 10);
 }
 
-/* Write the whole script. */
+/* Write the whole script. The axis is longer than the longest bar by half, so
+ * that the notes have room. */
 static void put_script(FILE *to, const struct out_bars *plot,
 		       const char *format)
 {
@@ -144,6 +146,7 @@ static void put_script(FILE *to, const struct out_bars *plot,
 
 /* ---- the child ---- */
 
+/* gnuplot: where it reads its script from, and what it complains of. */
 struct child { pid_t pid; FILE *script; int messages; };
 
 /* In the child: if gnuplot cannot be run, the parent gets the errno. */
@@ -160,7 +163,10 @@ static _Noreturn void become_gnuplot(int script, int output, int messages,
 	_exit(127);
 }
 
-/* Run gnuplot, with its output going to a descriptor. */
+/* Run gnuplot, with its output going to a descriptor. The pipe `failed` closes
+ * when gnuplot starts, so reading nothing from it means success. Buffers are
+ * flushed before the fork, or the child would have them, too. 0, or -1 with the
+ * cause in the chain. */
 static int start(struct child *child, int output)
 {
 	int script[2], messages[2], failed[2], error = 0;
@@ -195,7 +201,9 @@ static int start(struct child *child, int output)
 		       "cannot run gnuplot: %s", strerror(error));
 }
 
-/* Wait for gnuplot; -1 with its message if it failed. */
+/* Wait for gnuplot; -1 with its message if it failed. Any message counts as a
+ * failure, even if the status is 0. The pipe does not block, so that gnuplot
+ * never waits for a reader: the first bytes of what it says are enough. */
 static int end(const struct child *child)
 {
 	char message[MESSAGE + 1];
@@ -220,7 +228,8 @@ static int end(const struct child *child)
 /* What out_file_write's callback needs. */
 struct drawing { const struct out_bars *plot; const char *format; };
 
-/* An out_file_fn. gnuplot writes to the file's descriptor itself. */
+/* An out_file_fn. gnuplot writes to the file's descriptor itself. SIGPIPE is
+ * ignored meanwhile, because a gnuplot that ends early must not end weft. */
 static int draw(FILE *to, void *ctx)
 {
 	const struct drawing *const d = ctx;

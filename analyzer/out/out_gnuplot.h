@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+/* One bar. Texts of a bar and of a plot are borrowed; long ones are cut. */
 struct out_bar {
 	const char *label;   /* untrusted */
 	const char *note;    /* text beside the bar's end */
@@ -12,8 +13,10 @@ struct out_bar {
 	size_t group;        /* index of its colour and legend entry */
 };
 
+/* A plot of bars. */
 struct out_bars {
-	const char *title, *axis;  /* untrusted */
+	const char *title, *axis;  /* untrusted; axis: what values are, and
+	                            * their unit */
 	const struct out_bar *bars;/* the first on top */
 	size_t count;
 	const char *const *groups; /* names in the legend */
@@ -24,7 +27,8 @@ enum { OUT_GNUPLOT_GROUPS = 4 };
 
 /* Draw horizontal bars into a file, which appears whole or not at all; "-" is
  * standard output. The format is "svg", "png" or, if gnuplot was built for it,
- * "pdf". 0, or -1 with the cause in the chain. */
+ * "pdf". Runs gnuplot from the PATH and waits for it. 0, or -1 with the cause
+ * in the chain: gnuplot is missing, or what it said. */
 int out_gnuplot_bars(const struct out_bars *, const char *file,
 		     const char *format);
 

@@ -26,7 +26,8 @@ char *out_number_count(char *to, uint64_t value)
 
 char *out_number_many(char *to, uint64_t count, const char *nouns)
 {
-	/* Plurals, and what the noun ends with instead. */
+	/* Plurals, and what the noun ends with instead. The first that fits is
+	 * taken, so that "s" is the last: "matches" is not "matche". */
 	static const struct { const char *many, *one; } endings[] = {
 		{ "sses", "ss" }, { "ches", "ch" }, { "ies", "y" }, { "s", "" }
 	};

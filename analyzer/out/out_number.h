@@ -10,15 +10,17 @@ enum { OUT_NUMBER = 64 };
 
 /* 12,345,678 */
 char *out_number_count(char *to, uint64_t value);
-/* "1 call", "2,000 calls". nouns is the plural of a short noun. */
+/* "1 call", "2,000 calls". nouns is the plural of a short noun, of which the
+ * singular is made: see the endings. */
 char *out_number_many(char *to, uint64_t count, const char *nouns);
 /* A time with four digits: "1.234 s", "12.34 ms", "20.1 ns"; 0 is "0". */
 char *out_number_time(char *to, double ns);
 /* "12.3%"; "0.0%" if the whole is 0. */
 char *out_number_share(char *to, uint64_t part, uint64_t whole);
-/* "1.2 GB" */
+/* "1.2 GB": powers of 1000 */
 char *out_number_bytes(char *to, uint64_t bytes);
-/* CLOCK_REALTIME in ns as "2026-11-21 08:06:35 UTC" */
+/* CLOCK_REALTIME in ns as "2026-11-21 08:06:35 UTC"; "unknown date" if it
+ * cannot be shown */
 char *out_number_date(char *to, uint64_t real_ns);
 
 #endif

@@ -15,8 +15,10 @@
 struct writer {
 	FILE *to;
 	struct session *s;
-	bool failed;
-	ticks at;                /* width of the stacks so far */
+	bool failed;             /* jansson could not make a value */
+	ticks at;                /* width of the stacks so far, converted to
+	                          * ns as a sum: so errors of rounding do
+	                          * not add up */
 };
 
 /* Takes the value over. Errors of the file are checked when it is closed. */
@@ -82,7 +84,9 @@ static void put_event(struct writer *w, char type, const struct cct_node *n)
 }
 
 /* Write all below a root; the time of a function itself comes behind that of
- * its callees. */
+ * its callees. Walks by links, without recursion: stacks may be a million
+ * frames deep. is_back: the node was entered before, and all below it is
+ * written. */
 static void put_events(struct writer *w, node_id root)
 {
 	struct cct *const t = w->s->cct;
@@ -129,6 +133,7 @@ static void put_thread(struct writer *w, node_id root, ticks total)
 	fputs("]}", w->to);
 }
 
+/* A profile for each root; one without calls would be empty. */
 static void put_threads(struct writer *w)
 {
 	struct cct *const t = w->s->cct;

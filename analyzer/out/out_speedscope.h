@@ -10,8 +10,9 @@
 
 /* Write an "evented" profile
  * (https://www.speedscope.app/file-format-schema.json). Each stack occurs once,
- * as wide as its total time in ns, in the order of the tree, not of time. 0, or
- * -1 with the cause in the chain; the caller checks the file for errors. */
+ * as wide as its total time in ns, in the order of the tree, not of time.
+ * Threads without calls are left out. 0, or -1 with the cause in the chain; the
+ * caller checks the file for errors. */
 int out_speedscope_write(FILE *, struct session *);
 
 #endif

@@ -15,6 +15,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* GAP: spaces between columns. COLUMNS_LEAST: narrower terminals count as of
+ * this width; a table for them could not be read. */
 enum { GAP = 2, COLUMNS_MAX = 24, COLUMNS_LEAST = 40 };
 
 struct out_table {
@@ -67,6 +69,7 @@ void out_table_cellf(struct out_table *table, const char *format, ...)
 	out_table_cell(table, text);
 }
 
+/* "-" stands for a value of 0, and tells no more than "". */
 static bool is_empty(const struct out_table *table, size_t column)
 {
 	for (size_t i = column; i < table->used; i += table->count)
@@ -143,6 +146,8 @@ static void shrink(const struct out_table *table, struct fit *fit,
 	}
 }
 
+/* Columns are left out only if cutting is not enough, and cut only as far as is
+ * needed for those that stay. */
 static void fit_to(const struct out_table *table, struct fit *fit,
 		   size_t width)
 {
@@ -174,7 +179,8 @@ static void print_cell(FILE *to, const char *text, size_t width,
 	mem_free(cut);
 }
 
-/* Print a row; the titles if cells is NULL. */
+/* Print a row; the titles if cells is NULL. The last column is not padded, so
+ * that lines do not end with spaces. */
 static void print_row(const struct out_table *table, const struct fit *fit,
 		      FILE *to, char *const *cells)
 {
@@ -224,6 +230,7 @@ size_t out_table_terminal(FILE *file)
 
 /* ---- CSV ---- */
 
+/* The comma before every field but the first. */
 static void next(struct out_csv *csv)
 {
 	if (csv->fields++ > 0)

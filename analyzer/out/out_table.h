@@ -11,6 +11,7 @@
 
 enum out_align { OUT_RIGHT, OUT_LEFT };
 
+/* A column. Numbers are aligned to the right, texts to the left. */
 struct out_column {
 	const char *title;
 	enum out_align align;
@@ -23,18 +24,23 @@ struct out_column {
 	bool drop_empty;   /* left out if all its cells are "" or "-" */
 };
 
+/* An empty table; out_table_free frees it. The columns, at most 24, are
+ * borrowed and must live as long as the table. */
 struct out_table;
 struct out_table *out_table_new(const struct out_column *, size_t count);
+/* NULL is allowed. */
 void out_table_free(struct out_table *);
 
-/* Add the next cell, left to right, row after row. The text may be
- * untrusted. */
+/* Add the next cell, left to right, row after row. The text is copied; it may
+ * be untrusted. A row that is not full is not printed. */
 void out_table_cell(struct out_table *, const char *text);
 /* The same with printf, for at most 255 bytes. */
 void out_table_cellf(struct out_table *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Print titles and rows, fitted to width columns; 0: as wide as necessary. */
+/* Print titles and rows, fitted to width columns; 0: as wide as necessary. If
+ * no column may be cut or left out any more, lines are wider than that. The
+ * caller checks the file for errors. */
 void out_table_print(const struct out_table *, FILE *to, size_t width);
 
 /* The width to fit a table to: the variable COLUMNS, or that of the terminal

@@ -33,7 +33,8 @@ static int compare(const void *a, const void *b)
 	return x->caller < y->caller ? -1 : x->caller > y->caller;
 }
 
-/* Chains of recursion are sorted already. */
+/* Chains of recursion are sorted already, and a look is cheaper than qsort. The
+ * order of nodes of one caller does not matter: they are added up. */
 static void sort(struct climb *climbs, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -44,7 +45,8 @@ static void sort(struct climb *climbs, size_t count)
 	}
 }
 
-/* What of a node's times counts for its function's row. */
+/* What of a node's times counts for its function's row. A root counts for time
+ * in no function: with its own times only. */
 static void weigh(struct bottom_up *b, node_id id)
 {
 	const struct cct_node *const n = cct_get(b->recursion->tree, id);
@@ -98,6 +100,8 @@ void bottom_up_free(struct bottom_up *b)
 	mem_free(b);
 }
 
+/* levels are those of the function that the row names: of the node that the
+ * climb has come to. */
 static void add_node(const struct bottom_up *b, struct tree_row *row,
 		     const struct climb *c)
 {
@@ -120,6 +124,7 @@ static void start(const struct bottom_up *b, struct climb *c)
 	c->caller = (uint64_t)cct_get(b->recursion->tree, c->at)->func * 2;
 }
 
+/* To the next caller. Above a root is node 0, whose function is 0: outside. */
 static void step(const struct bottom_up *b, struct climb *c)
 {
 	const struct cct_node *const n = cct_get(b->recursion->tree, c->at);
@@ -130,6 +135,7 @@ static void step(const struct bottom_up *b, struct climb *c)
 		    ((n->flags & CCT_BODY) != 0);
 }
 
+/* At first the range is sorted by root: each root is a part of it. */
 static void add_roots(const struct bottom_up *b, struct tree_rows *to)
 {
 	struct cct *const cct = b->recursion->tree;
@@ -159,6 +165,7 @@ static bool is_empty(const struct bottom_up *b, const struct climb *c)
 	return n->parent == 0 && n->self == 0 && n->suspended == 0;
 }
 
+/* The range is sorted by caller: each caller is a part of it. */
 static void add_callers(const struct bottom_up *b, size_t from, size_t end,
 			struct tree_rows *to)
 {
@@ -181,6 +188,8 @@ static void add_callers(const struct bottom_up *b, size_t from, size_t end,
 	}
 }
 
+/* Moves the climbs of the parent's range one step up, so the rows below a row
+ * can be asked for only once, as tree_each does. */
 static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 {
 	struct bottom_up *const b = of;

@@ -42,6 +42,7 @@ static struct callers_arc *arc_of(struct work *w, node_id id)
 	return &c->arcs[*at - 1];
 }
 
+/* All figures but func. */
 static void add(struct figures *to, const struct figures *more)
 {
 	to->calls += more->calls;
@@ -86,12 +87,15 @@ static void add_node(struct work *w, node_id id)
 		take_off(w, id);
 }
 
+/* An arc leads from its caller to its callee. */
 static func_id end_of(const struct callers *c, size_t arc, bool by_callee)
 {
 	return by_callee ? c->arcs[arc].of.func : c->arcs[arc].from;
 }
 
-/* Sort the arcs by one of their ends, by counting. */
+/* Sort the arcs by one of their ends, by counting. first[] is shifted by one
+ * while places are given out, and put back at the end. Arcs of one end keep
+ * their order. */
 static void group(const struct callers *c, bool by_callee, size_t *order,
 		  size_t *first)
 {
@@ -158,6 +162,8 @@ bool callers_has(const struct callers *c, func_id f)
 
 /* ---- rows --------------------------------------------------------------- */
 
+/* The order of the arcs is that of the tree, which must not show: so func and
+ * relation decide at last. */
 static int compare(const void *a, const void *b, void *metric)
 {
 	const struct callers_row *const x = a, *const y = b;

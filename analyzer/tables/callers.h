@@ -22,8 +22,9 @@ struct callers_arc {
 	ticks total_of, suspended_of;
 };
 
-/* total of a function is the time of those of its calls that are not recursive,
- * suspended that of its outermost calls in each coroutine, as in flat.h. */
+/* The graph. total of a function is the time of those of its calls that are not
+ * recursive, suspended that of its outermost calls in each coroutine, as in
+ * flat.h. Times are ticks. */
 struct callers {
 	struct figures *of;      /* by func_id */
 	struct figures all;      /* calls and self of all functions */
@@ -35,11 +36,12 @@ struct callers {
 	                          * ends where that of func_id + 1 begins */
 };
 
-/* functions: the highest func_id in the tree, or more. The caller frees it. */
+/* functions: the highest func_id in the tree, or more. Never fails. The caller
+ * frees it with callers_free; the tree is not needed any more. */
 struct callers *callers_new(struct cct *, size_t functions);
 void callers_free(struct callers *);
 
-/* Was the function called? */
+/* Does the function occur on any stack of the tree? */
 bool callers_has(const struct callers *, func_id);
 
 /* ---- rows --------------------------------------------------------------- */

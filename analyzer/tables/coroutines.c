@@ -1,4 +1,5 @@
-/* coroutines.c - coroutines, sorted and grouped.
+/* coroutines.c - coroutines, sorted and grouped. All figures are the session's;
+ * only distributions are computed here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/base/mem.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* 0 stands for a coroutine that never ran: it has no frame. */
 static const char *body_name(const struct metric_source *s, func_id body)
 {
 	return body == 0 ? "[never ran]" :
@@ -28,6 +30,7 @@ static METRIC_GETTER(get_body)
 
 struct order { const struct metric *metric; struct metric_source source; };
 
+/* Serials are unique in a process only, so both decide at last. */
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct order *const o = ctx;
@@ -204,6 +207,7 @@ static struct coroutine_figure figure(uint64_t *values, size_t n)
 	return f;
 }
 
+/* ids: the indices of n coroutines of one body; values: room for n numbers. */
 static struct coroutine_group group(const struct session *s,
 				    const uint32_t *ids, size_t n,
 				    uint64_t *values)

@@ -33,9 +33,11 @@ extern const struct metric_view coroutine_view;
 
 /* ---- by body ------------------------------------------------------------ */
 
-/* Percentiles are exact, by nearest rank. */
+/* A figure over the coroutines of a group. Times are ticks. Percentiles are
+ * exact, by nearest rank. */
 struct coroutine_figure { uint64_t sum, p50, p95, p99, max; };
 
+/* The coroutines of one body, all threads and processes together. */
 struct coroutine_group {
 	func_id body;            /* 0: those that never ran */
 	uint64_t count;

@@ -61,6 +61,7 @@ bool filter_match_text(const char *text, const char *pattern)
 	return false;
 }
 
+/* The whole path, or its last part. */
 static bool match_path(const char *path, const char *p, const char *end)
 {
 	const char *const last = path + strlen(path);
@@ -99,6 +100,7 @@ static const char *base_end(const char *name)
 	return at;
 }
 
+/* The whole name, or what stands before its parameters or place. */
 static bool match_name(const char *name, const char *p, const char *end)
 {
 	return match_part(name, name + strlen(name), p, end) ||
@@ -185,6 +187,7 @@ bool filter_match_process(const struct session *s, uint32_t process,
 	       filter_match_text(text_base_name(path), pattern);
 }
 
+/* A root for all threads has no thread: no pattern matches it. */
 static bool has_thread(const struct session *s, const struct filter *f,
 		       uint32_t thread)
 {
@@ -257,6 +260,7 @@ static uint8_t place_of(const struct work *w, node_id id)
 	return p;
 }
 
+/* Do all conditions hold that are set? focus: the marks that do for it. */
 static bool has_place(const struct work *w, uint8_t p, uint8_t focus)
 {
 	return (p & IS_IN) && (!w->filter->coroutine || (p & IS_CHOSEN)) &&
@@ -275,14 +279,17 @@ static bool is_shown(const struct work *w, node_id id)
 	return has_place(w, w->place[id], IS_FOCUS | LEADS);
 }
 
+/* Did nothing happen at the node itself? A finished call may have left nothing
+ * but the mark CCT_TIMED. */
 static bool is_empty(const struct cct_node *n)
 {
 	return n->calls == 0 && n->self == 0 && n->suspended == 0 &&
 	       !(n->flags & CCT_TIMED);
 }
 
-/* Mark what counts, and what leads there. With a range, nodes go if nothing
- * happened in them and nothing below them counts. */
+/* Mark what counts, and what leads there: first from the roots down, then from
+ * the leaves up. With a range, nodes go if nothing happened in them and nothing
+ * below them counts. What goes loses IS_IN. */
 static void mark(struct work *w)
 {
 	const size_t count = cct_count(w->from);
@@ -318,6 +325,8 @@ static uint32_t flags_of_body(const struct work *w, node_id id)
 	return cct_get(w->from, id)->flags & w->keep & ~(uint32_t)CCT_OMITTED;
 }
 
+/* Find or add the node below its new parent. If the body of its coroutine was
+ * skipped, it becomes the body. */
 static void add_child(struct work *w, node_id id, node_id parent)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
@@ -349,6 +358,8 @@ static void skip_node(struct work *w, node_id id, node_id parent)
 		cct_get(w->to, parent)->suspended -= n->suspended;
 }
 
+/* Give a node its place in the new tree. If its parent has none (under: nothing
+ * above the frame is shown), that is below the root of its thread. */
 static void place_node(struct work *w, const node_id *root, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->from, id);
@@ -374,6 +385,8 @@ static void place_node(struct work *w, const node_id *root, node_id id)
 		add_child(w, id, parent);
 }
 
+/* Parents come before their children, so a parent's new place is known. root:
+ * by node, the root it is below. */
 static void build(struct work *w)
 {
 	const size_t count = cct_count(w->from);
@@ -396,6 +409,8 @@ static void sum(struct cct *t, ticks *self, uint64_t *calls)
 	}
 }
 
+/* cct_collect_as comes before nodes are made: what is added before is not
+ * collected. */
 struct filter_sums filter_apply(struct session *s, const struct filter *f,
 				bool keep_vm)
 {

@@ -66,9 +66,10 @@ struct filter_sums {
 	uint64_t calls, whole_calls;
 };
 
-/* Replace the session's tree by the filtered one. Flags beyond CCT_SHAPE are
- * removed from it, except those that say which Lua state a body is of
- * (keep_vm). */
+/* Replace the session's tree by the filtered one, and say what is left. Ids of
+ * nodes change. Flags beyond CCT_SHAPE are removed from it, except those that
+ * say which Lua state a body is of (keep_vm). Other lists of the session stay
+ * whole. */
 struct filter_sums filter_apply(struct session *, const struct filter *,
 				bool keep_vm);
 

@@ -15,6 +15,8 @@
  * nothing is known about switches. */
 struct sums { uint64_t *total, *suspended, *off, *unknown; };
 
+/* The two pairs of arrays are one block each. Children have larger ids than
+ * their parents, so a walk from the last id to the first adds up subtrees. */
 static struct sums sum_up(struct cct *t)
 {
 	const size_t nodes = cct_count(t) + 1;
@@ -50,6 +52,7 @@ static ticks on_cpu(ticks whole, ticks off, ticks unknown)
 
 /* ---- rows --------------------------------------------------------------- */
 
+/* What adding up needs, beside the table. */
 struct work {
 	struct cct *cct;
 	const struct groups *groups;
@@ -75,6 +78,7 @@ static void add_range(struct work *w, uint32_t group, const struct cct_node *n)
 	w->seen[group] = 2;
 }
 
+/* What a node did itself counts for its group in any case. */
 static void add_self(struct work *w, struct flat_row *row, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
@@ -88,6 +92,8 @@ static void add_self(struct work *w, struct flat_row *row, node_id id)
 	row->cpu += on_cpu(n->self, cpu.off, cpu.unknown);
 }
 
+/* Only for a group's outermost node on its path: the nodes of the group below
+ * it are part of its total. */
 static void add_total(struct work *w, struct flat_row *row, node_id id)
 {
 	row->f.total += w->sums.total[id];
@@ -106,6 +112,7 @@ static bool is_first(const struct work *w, node_id id)
 	       !cct_get(w->cct, w->path->same[id])->parent;
 }
 
+/* Group 0 is none: time in no function, for most kinds of groups. */
 static void add_node(struct work *w, node_id id)
 {
 	const uint32_t group = w->groups->of[id];
@@ -126,6 +133,7 @@ static void add_node(struct work *w, node_id id)
 	add_range(w, group, cct_get(w->cct, id));
 }
 
+/* Without switches, all of the time is unknown. */
 static void add_root(struct flat *t, const struct work *w, node_id root)
 {
 	if (!w->groups->of[root])
@@ -134,7 +142,8 @@ static void add_root(struct flat *t, const struct work *w, node_id root)
 		      w->sums.total[root];
 }
 
-/* Parents come before their children. */
+/* A root's thread decides for all nodes below it. Parents come before their
+ * children. */
 static void add_all(struct flat *t, struct work *w)
 {
 	for (node_id id = 1; id <= cct_count(w->cct); id++) {
@@ -177,6 +186,8 @@ static void collect(struct flat *t, const struct work *w)
  * next[node]. */
 struct lists { node_id *first, *next; };
 
+/* Lists, because the histograms of a group are added up in one array that is
+ * used for one group after another. */
 static struct lists list_nodes(const struct work *w)
 {
 	const node_id count = (node_id)cct_count(w->cct);
@@ -195,6 +206,8 @@ static struct lists list_nodes(const struct work *w)
 	return l;
 }
 
+/* Quantiles cannot be added up, but the histograms of nodes can. min and max
+ * are exact, and so bound the quantiles. */
 static void add_quantiles(struct flat *t, const struct work *w)
 {
 	struct lists l;
@@ -301,6 +314,8 @@ void flat_sort(struct flat *t, const struct metric *metric)
 
 /* ---- its columns -------------------------------------------------------- */
 
+/* share and traced: of the rows' time, or of all time that was traced, that in
+ * no function included. */
 static METRIC_GETTER(get_share)
 {
 	const struct flat *const t = s->table;
@@ -309,6 +324,8 @@ static METRIC_GETTER(get_share)
 	v->whole = t->self + (strcmp(m->name, "traced") ? 0 : t->root_self);
 }
 
+/* Recursive calls count as calls, but not in total: the mean of a recursive
+ * function is less than that of its outermost calls. */
 static METRIC_GETTER(get_mean)
 {
 	const struct figures *const f = row;
@@ -318,7 +335,8 @@ static METRIC_GETTER(get_mean)
 	v->real = v->is_none ? 0 : (double)f->total / (double)f->calls;
 }
 
-/* Without switches or histograms the field is unknown, not 0. */
+/* Without switches or histograms the field is unknown, not 0: a time of 0 would
+ * be a statement. */
 static METRIC_GETTER(get_if_known)
 {
 	const struct flat *const t = s->table;
@@ -327,7 +345,8 @@ static METRIC_GETTER(get_if_known)
 			!t->has_switches;
 }
 
-/* pid, tid or thread: the name for the text, else the number. */
+/* pid, tid or thread: the name for the text, else the number. The table is of
+ * one thread. */
 static METRIC_GETTER(get_thread)
 {
 	const struct flat *const t = s->table;

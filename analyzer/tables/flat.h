@@ -21,6 +21,8 @@ struct flat_row {
 	                          * 0 if no histograms were collected */
 };
 
+/* The table. A node is in one group at most, so calls and self of all rows add
+ * up; totals overlap. */
 struct flat {
 	struct session *session; /* borrowed */
 	struct flat_row *rows;   /* groups that have a node in the tree */
@@ -44,9 +46,9 @@ struct flat_options {
 	uint32_t thread;         /* an index, or CCT_ALL_THREADS */
 };
 
-/* The caller frees the table with flat_free. Without options: functions of all
- * threads. Rows that are equal in what they are sorted by rise by func, then by
- * group. */
+/* Never fails. The caller frees the table with flat_free; the session must live
+ * as long. Without options: functions of all threads. Rows that are equal in
+ * what they are sorted by rise by func, then by group. */
 struct flat *flat_new(struct session *, const struct flat_options *);
 void flat_free(struct flat *);
 

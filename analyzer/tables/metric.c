@@ -12,7 +12,7 @@
 
 /* ---- values ------------------------------------------------------------- */
 
-/* A field of 1, 4 or 8 bytes. */
+/* A field of 1, 4 or 8 bytes: a bool, an id or a count. */
 static uint64_t number_at(const struct metric *m, const void *row)
 {
 	const char *const at = (const char *)row + m->at;
@@ -30,6 +30,8 @@ static uint64_t number_at(const struct metric *m, const void *row)
 	return wide;
 }
 
+/* A getter sets only what it knows, so all else is reset here; room is not,
+ * because zeroing 2200 bytes for every cell would be slow. */
 void metric_get(const struct metric *m, const struct metric_source *s,
 		const void *row, struct metric_value *v)
 {
@@ -138,6 +140,7 @@ static size_t place_for(const struct metric_columns *c, const struct metric *m)
 	return at;
 }
 
+/* Say which columns there are. Always -1. */
 static int no_column(const struct metric *all, unsigned lacks,
 		     const char *name, size_t length)
 {
@@ -155,7 +158,9 @@ static int no_column(const struct metric *all, unsigned lacks,
 		       names);
 }
 
-/* Add the metrics that are named. A name may begin with +. */
+/* Add the metrics that are named; beside: where they belong among the usual
+ * ones, not at the end. A name may begin with +. 0, or -1 with the cause in the
+ * chain. */
 static int add_named(struct metric_columns *c, const struct metric *all,
 		     const char *names, unsigned lacks, bool beside)
 {
@@ -178,6 +183,8 @@ static int add_named(struct metric_columns *c, const struct metric *all,
 	}
 }
 
+/* All metrics that the rows do not lack, in the order of the table of
+ * metrics. */
 static void add_all(struct metric_columns *c, const struct metric *all,
 		    unsigned lacks)
 {
@@ -196,6 +203,8 @@ static void end_with_name(struct metric_columns *c, const struct metric *all)
 		}
 }
 
+/* The usual columns may be among those that the rows lack, and go silently; a
+ * column that the user names must not. */
 int metric_choose(struct metric_columns *c, const struct metric_view *view,
 		  const struct metric_choice *choice)
 {

@@ -68,6 +68,8 @@ struct metric;
 typedef void (*metric_fn)(const struct metric_source *, const struct metric *,
 			  const void *row, struct metric_value *);
 
+/* A column. Either a field of the row (METRIC_AT), or what get makes of the
+ * row, or both: then get finds the field and changes what is to be changed. */
 struct metric {
 	const char *name;       /* in --columns and --sort; NULL: table's end */
 	enum metric_unit unit;
@@ -101,14 +103,17 @@ struct metric_view {
 	const char *table, *csv;
 };
 
-/* Read a row's value. */
+/* Read a row's value, which may point into the row, the session and its own
+ * room: it is valid until any of them changes. */
 void metric_get(const struct metric *, const struct metric_source *,
 		const void *row, struct metric_value *);
 
-/* The view's metric of that name, or NULL. */
+/* The view's metric of that name, or NULL; nothing is put into the chain of
+ * causes. */
 const struct metric *metric_find(const struct metric_view *, const char *name);
 
-/* Negative if row x comes before row y, 0 if the metric does not tell. */
+/* Negative if row x comes before row y, 0 if the metric does not tell. It must
+ * be one that sorts; the source may be NULL if its getter does not use it. */
 int metric_compare(const struct metric *, const struct metric_source *,
 		   const void *x, const void *y);
 
@@ -120,6 +125,7 @@ const struct metric *metric_sorting(const struct metric *, size_t i);
 
 enum { METRIC_COLUMNS = 32 };
 
+/* A column as it is shown: its title in tables, its key in CSV. */
 struct metric_column {
 	const struct metric *metric;
 	const char *title;
@@ -132,6 +138,7 @@ struct metric_columns {
 	size_t count;
 };
 
+/* What columns the user wants, and what there is. */
 struct metric_choice {
 	const char *names;      /* "a,b": these; "+a,b": beside the usual ones;
 	                         * "all"; NULL: the usual ones */
@@ -141,8 +148,9 @@ struct metric_choice {
 	bool csv;
 };
 
-/* Choose columns. A table ends with the metric that names the row. 0, or -1
- * with the cause in the chain if a name is unknown. */
+/* Choose columns. A table ends with the metric that names the row; CSV has its
+ * columns in the order in which they are named. 0, or -1 with the cause in the
+ * chain if a name is unknown, or is that of a metric that the rows lack. */
 int metric_choose(struct metric_columns *, const struct metric_view *,
 		  const struct metric_choice *);
 

@@ -13,7 +13,9 @@
 
 /* ---- recursion ---------------------------------------------------------- */
 
-/* The node above that this one's figures go to, or 0: it keeps its place. */
+/* The node above that this one's figures go to, or 0: it keeps its place.
+ * Another coroutine's call of the function is no recursion: its stack would be
+ * torn apart. */
 static node_id target(struct cct *cct, const struct cct_path *p, node_id id,
 		      enum recursion_kind kind)
 {
@@ -95,6 +97,7 @@ struct tree_row *tree_add(struct tree_rows *rows)
 	return row;
 }
 
+/* Totals are made once, for the whole tree; rows when they are asked for. */
 struct top_down {
 	const struct recursion *recursion;
 	uint64_t *total, *suspended; /* by node */
@@ -154,6 +157,7 @@ struct tree_source top_down_source(struct top_down *t)
 
 /* ---- their order -------------------------------------------------------- */
 
+/* The levels that are not finished, from the outermost one on. */
 struct levels { struct tree_rows *at; size_t depth, room; };
 
 /* Rows that the metric does not tell apart must not depend on the order of the
@@ -242,6 +246,7 @@ static METRIC_GETTER(get_calls)
 		     ((const struct tree_row *)row)->kind != TREE_FUNC;
 }
 
+/* May lie in to, which has room for a thread's name. */
 static const char *plain_name(const struct session *s,
 			      const struct tree_row *row, char *to, size_t size)
 {

@@ -27,9 +27,10 @@ struct recursion {
 	                      * without recursion */
 };
 
-/* A new tree; the old one stays. Its nodes have the sums of the calls, self and
- * suspended times of those that went to them. functions: the highest func_id in
- * the tree, or more. The caller frees it. */
+/* A new tree; the old one stays, and is not needed any more. Its nodes have the
+ * sums of the calls, self and suspended times of those that went to them.
+ * functions: the highest func_id in the tree, or more. The caller frees it with
+ * recursion_free. */
 struct recursion *recursion_new(struct cct *, enum recursion_kind,
 				size_t functions);
 void recursion_free(struct recursion *);
