@@ -455,6 +455,8 @@ static void take_handler(struct replay *r, struct stream *st,
 	add_waiting(r, st, chunk);
 }
 
+/* The recorder's own chunks belong to no stream. A number below that of a chunk
+ * that has come is a duplicate, even if the first one still waits. */
 int replay_chunk(struct replay *r, const struct chunk *chunk)
 {
 	struct stream *st;
@@ -479,6 +481,8 @@ int replay_chunk(struct replay *r, const struct chunk *chunk)
 	return 0;
 }
 
+/* Waiting chunks are replayed from level 0 up, as they would have been with
+ * later chunks. */
 void replay_finish(struct replay *r)
 {
 	for (uint32_t level = 0; level < LEVELS; level++)

@@ -178,6 +178,8 @@ bool replay_stack_same(const struct replay *r, const struct stream *st,
 	return i == st->segments;
 }
 
+/* A contiguous chunk that gives a different stack: the tracer is believed, as
+ * it has seen the calls. What was open here ends. */
 void replay_stack_begin(struct replay *r, struct stream *st,
 			const struct chunk *chunk, bool contiguous)
 {
@@ -202,6 +204,8 @@ static bool is_seen(enum replay_why why, uint32_t reason)
 	       (why == REPLAY_UNWOUND && reason != UNWIND_RESET);
 }
 
+/* How long the call took counts only if its end was seen; that it was called
+ * counts anyway. */
 void replay_stack_pop(struct replay *r, struct stream *st,
 		      enum replay_why why, uint32_t reason)
 {
@@ -215,6 +219,7 @@ void replay_stack_pop(struct replay *r, struct stream *st,
 	st->depth--;
 }
 
+/* Innermost first, one coroutine after the other, as a sink expects. */
 void replay_stack_close(struct replay *r, struct stream *st,
 			enum replay_why why)
 {
@@ -417,6 +422,7 @@ size_t stream_depth(const struct stream *st)
 	return st->depth - 1;
 }
 
+/* frame[0] is no call: from outside, numbers are lower by one. */
 struct stream_frame stream_frame(const struct stream *st, size_t i)
 {
 	const struct frame *const f = &st->frame[i + 1];

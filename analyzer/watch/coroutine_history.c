@@ -199,6 +199,8 @@ const struct replay_sink coroutine_history_sink = {
 
 /* ---- own times of all coroutines ---------------------------------------- */
 
+/* A map from process and serial to the index + 1 spares a search at each span
+ * of time. */
 void coroutine_times_init(struct coroutine_times *t, const struct session *s)
 {
 	*t = (struct coroutine_times){ .session = s, .index = map_new() };

@@ -608,7 +608,8 @@ static void resume(void *ctx, const struct replay_event *e)
 	}
 	if (e->pair == 0)
 		return;
-	/* It waits even with nothing wanted: what the suspend had ended. */
+	/* It waits even with nothing wanted: then the wanted calls that the
+	 * suspend had open have ended unseen. */
 	w = new_wait(s, e, e->slept < e->tick ? e->tick - e->slept : 0, true);
 	w->own = t.own;
 	for (size_t i = t.base; i < t.depth; i++) {

@@ -66,6 +66,7 @@ void slow_list_count(struct slow_list *s, const struct slow_call *c)
 
 	if (!is_chosen(s, c))
 		return;
+	/* How long it would have taken is not known. */
 	if (c->end == SLOW_CUT || c->end == SLOW_OPEN) {
 		f->open++;
 		return;

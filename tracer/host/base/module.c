@@ -119,6 +119,9 @@ static bool still_is(struct module *m, const struct dl_find_object *o,
 	return true;
 }
 
+/* The latest entry comes first: of several modules that lay there, it is the
+ * one that lies there now. Two threads may add the same module at once; both
+ * entries are right. */
 int module_find(uint64_t address, const struct module **found)
 {
 	const uint32_t epoch = atomic_load(&module_epoch);

@@ -41,6 +41,8 @@ static place *open_table(struct pointer_map *m, int i)
 	       t;
 }
 
+/* Entries are never removed, so behind the first free place there can be none
+ * with this key. */
 void *pointer_map_find(const struct pointer_map *m, uint64_t hash,
 		       pointer_map_match *match, const void *key)
 {
@@ -61,6 +63,8 @@ void *pointer_map_find(const struct pointer_map *m, uint64_t hash,
 	return NULL;
 }
 
+/* A thread that loses the race for a place looks at what the other one has put
+ * there: it may have the same key. */
 void *pointer_map_add(struct pointer_map *m, uint64_t hash,
 		      pointer_map_match *match, const void *key, void *entry)
 {
