@@ -426,7 +426,8 @@ static bool knows_cpu(const struct session *s)
 	return s->part_count > 0;
 }
 
-/* Time in all functions, ns a session. */
+/* Time in all functions, ns a session: waiting and sleep included, as in struct
+ * diff. Match 0, the time in no function, counts, too. */
 static double whole_of(const struct maker *m, int side)
 {
 	double sum = 0;

@@ -179,8 +179,8 @@ static void print_cell(FILE *to, const char *text, size_t width,
 	mem_free(cut);
 }
 
-/* Print a row; the titles if cells is NULL. The last column is not padded, so
- * that lines do not end with spaces. */
+/* Print a row; the titles if cells is NULL. Texts in the last column are not
+ * padded, so that lines do not end with spaces. */
 static void print_row(const struct out_table *table, const struct fit *fit,
 		      FILE *to, char *const *cells)
 {

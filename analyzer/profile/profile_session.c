@@ -26,8 +26,8 @@ struct profile_session {
 	size_t room[PROFILE_KINDS];  /* of the session's arrays */
 };
 
-/* Always -1. What is damaged is a few words, without details: nobody repairs a
- * profile by hand. */
+/* Always -1. what is a few words, without details: nobody repairs a profile by
+ * hand. */
 static int damaged(const char *what)
 {
 	return err_add("it is damaged: %s", what);

@@ -33,8 +33,9 @@ static int compare(const void *a, const void *b)
 	return x->caller < y->caller ? -1 : x->caller > y->caller;
 }
 
-/* Chains of recursion are sorted already, and a look is cheaper than qsort. The
- * order of nodes of one caller does not matter: they are added up. */
+/* Chains of recursion are sorted already, and checking that is cheaper than
+ * qsort. The order of nodes of one caller does not matter: they are added
+ * up. */
 static void sort(struct climb *climbs, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {

@@ -162,8 +162,8 @@ bool callers_has(const struct callers *c, func_id f)
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* The order of the arcs is that of the tree, which must not show: so func and
- * relation decide at last. */
+/* The order of the arcs is that of the tree, which must not show: func and
+ * relation break ties. */
 static int compare(const void *a, const void *b, void *metric)
 {
 	const struct callers_row *const x = a, *const y = b;

@@ -30,7 +30,8 @@ static METRIC_GETTER(get_body)
 
 struct order { const struct metric *metric; struct metric_source source; };
 
-/* Serials are unique in a process only, so both decide at last. */
+/* Ties are broken by the coroutine's process and serial: serials are unique
+ * within a process only. */
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct order *const o = ctx;

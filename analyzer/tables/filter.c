@@ -289,7 +289,7 @@ static bool is_empty(const struct cct_node *n)
 
 /* Mark what counts, and what leads there: first from the roots down, then from
  * the leaves up. With a range, nodes go if nothing happened in them and nothing
- * below them counts. What goes loses IS_IN. */
+ * below them counts. Nodes that go lose IS_IN. */
 static void mark(struct work *w)
 {
 	const size_t count = cct_count(w->from);

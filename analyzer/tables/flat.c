@@ -336,7 +336,7 @@ static METRIC_GETTER(get_mean)
 }
 
 /* Without switches or histograms the field is unknown, not 0: a time of 0 would
- * be a statement. */
+ * claim that there was none. */
 static METRIC_GETTER(get_if_known)
 {
 	const struct flat *const t = s->table;

@@ -16,9 +16,10 @@ struct flat_row {
 	                          * is one */
 	uint32_t group;          /* in flat.groups */
 	ticks min, max;          /* of one finished call; 0 if there is none */
-	ticks cpu, off, total_cpu, total_off;
-	ticks p50, p95, p99;     /* of finished calls, HIST_ERROR at most off;
-	                          * 0 if no histograms were collected */
+	ticks cpu, off, total_cpu, total_off; /* on and off the CPU: parts of
+	                          * self, and of total; 0 without switches */
+	ticks p50, p95, p99;     /* of finished calls, off by HIST_ERROR at
+	                          * most; 0 if no histograms were collected */
 };
 
 /* The table. A node is in one group at most, so calls and self of all rows add

@@ -1,6 +1,6 @@
 /* metric.h - the columns of tables. A row of a metric table is all there is to
  * know about a column: the table, the CSV, --sort, --columns and their help are
- * made of it.
+ * made from it.
  *
  * analyzer/tables: a session's tree becomes rows here: the flat table, callers,
  * trees, coroutines. The folder may use base and model; it knows no file, no
@@ -48,7 +48,8 @@ struct metric_source {
 	const void *table;      /* the table that the rows are of */
 };
 
-/* A row's value in a column. Getters find all of it 0. */
+/* A row's value in a column. A getter finds all of it 0 but the unit and, if
+ * the metric has a numeric field, count. */
 struct metric_value {
 	enum metric_unit unit;  /* that of the metric */
 	uint64_t count;         /* the ticks, count, number or part */
