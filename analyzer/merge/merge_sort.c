@@ -180,7 +180,7 @@ static int by_thread(const void *a, const void *b, void *ctx)
 			strcmp(x->name, y->name));
 }
 
-/* In the order of processes, builds of Lua, and the states' own numbers. */
+/* In the order of processes, ABIs of Lua, and the states' own numbers. */
 static int by_vm(const void *a, const void *b, void *ctx)
 {
 	const struct sorting *const s = ctx;
