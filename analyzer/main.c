@@ -1,4 +1,5 @@
 /* main.c - weft-analyze: finds the command, runs it, and prints why it failed.
+ * Knows nothing of what a command does.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/cmd.h"
@@ -10,6 +11,7 @@
 
 /* A sanitizer's runtime says more about a crash. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* The runtime sees the signals only if no handler takes them. */
 static const bool is_sanitized = true;
 #else
 static const bool is_sanitized = false;
@@ -20,6 +22,8 @@ static const bool is_sanitized = false;
  * the signal, as its parent expects. */
 static pid_t main_process;
 
+/* The handler calls only what is safe in one. The default action, in a forked
+ * process, leaves the signal in its wait status. */
 static void say_bug(int number)
 {
 	static const char text[] = "weft: this is a bug in weft: please report "
@@ -32,6 +36,8 @@ static void say_bug(int number)
 	raise(number);
 }
 
+/* The signals of a program that is wrong. SIGABRT is that of a failed
+ * assertion. */
 static void catch_bugs(void)
 {
 	static const int numbers[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -42,11 +48,14 @@ static void catch_bugs(void)
 		signal(numbers[i], say_bug);
 }
 
+/* Is the word one of the two spellings of an option? */
 static bool is(const char *word, const char *a, const char *b)
 {
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
+/* The chain of causes is printed here and nowhere else, so that a failure is
+ * one line however deep it began. Without a command, the help is shown. */
 int main(int argc, char **argv)
 {
 	const char *const name = argc > 1 ? argv[1] : "help";
@@ -70,6 +79,8 @@ int main(int argc, char **argv)
 		err_print(stderr, name);
 		return CMD_USAGE;
 	}
+	/* Without a command, argv[0] is the program's name, which cmd_run
+	 * passes over as it does a command's. */
 	status = argc > 1 ? cmd_run(cmd, argc - 1, argv + 1) :
 		 cmd_run(cmd, argc, argv);
 	if (status != CMD_OK)

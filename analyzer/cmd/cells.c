@@ -1,5 +1,5 @@
 /* cells.c - cells of tables and fields of CSV rows that several commands print
- * alike.
+ * alike. Knows the session and how values are escaped; knows no option.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cells.h"
 
@@ -34,6 +34,8 @@ void cells_count(struct out_table *table, double value)
 		out_table_cellf(table, "%.1f", value);
 }
 
+/* Names are whole here: scripts compare them. The fields follow
+ * CELLS_FUNC_COLUMNS. */
 void cells_csv_func(struct out_csv *csv, struct session *s, func_id id)
 {
 	const struct func *const f = func_get(s->funcs, id);
@@ -46,6 +48,8 @@ void cells_csv_func(struct out_csv *csv, struct session *s, func_id id)
 	out_csv_number(csv, f->file_line);
 }
 
+/* A frame that stands for others has their number where a function's id is
+ * otherwise. */
 const char *cells_frame_name(struct session *s, const struct stack_frame *f,
 			     char room[48])
 {
@@ -57,6 +61,7 @@ const char *cells_frame_name(struct session *s, const struct stack_frame *f,
 	return room;
 }
 
+/* The place is made safe as a whole: a Lua source can hold any bytes. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
 		       const struct func *f)
 {

@@ -29,7 +29,9 @@ struct cmd {
 	enum cmd_exit (*run)(int count, char **operands);
 };
 
-/* All commands, in the order of the help: cmd_NAME is defined in cmd_NAME.c. */
+/* All commands, in the order of the help: cmd_NAME is defined in cmd_NAME.c. A
+ * new command is a word here and a file; help, man page, completion and main.c
+ * follow from that. */
 #define CMD_LIST(X) \
 	X(report) X(tree) X(callers) X(coroutines) X(stacks) X(slow) X(plot) \
 	X(coverage) X(export) X(merge) X(diff) X(dump) X(info) X(check) X(help)

@@ -1,5 +1,6 @@
 /* cmd_callers.c - "weft callers": a function between those that call it and
- * those that it calls.
+ * those that it calls. Knows which rows are shown; the graph and its figures
+ * are made by tables/callers.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -32,6 +33,8 @@ static const char *const roots[] = {
 	[ROOT_THREAD] = "thread", [ROOT_COROUTINE] = "coroutine", NULL
 };
 
+/* --lines limits each side of a function, --top the functions; a pattern or
+ * --all can mean many of them. */
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
 	  .help = "all functions, by self time; no FUNCTION is given" },
@@ -65,7 +68,8 @@ static int by_self(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-/* A name is a pattern; but a name that contains * or | also means itself. */
+/* Is the function asked for? name NULL: every one is. A name is a pattern; but
+ * a name that contains * or | also means itself. */
 static bool is_meant(struct session *s, func_id f, const char *name)
 {
 	return !name || strcmp(func_get(s->funcs, f)->name, name) == 0 ||
@@ -81,6 +85,8 @@ static func_id *find_functions(struct session *s, const char *name,
 		mem_alloc((func_count(s->funcs) + 1) * sizeof(*f));
 
 	*count = 0;
+	/* Ids count from 1; a function of the table need not have run in the
+	 * part that is shown. */
 	for (func_id id = 1; id <= func_count(s->funcs); id++)
 		if (callers_has(c, id) && is_meant(s, id, name))
 			f[(*count)++] = id;
@@ -118,7 +124,8 @@ static enum cmd_exit refuse(const struct load *load, struct callers *c,
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* What is printed, and how; passed down to the rows. */
+/* What is printed, and how; passed down to the rows. sort: the metric by which
+ * the rows of each side are sorted, never NULL. */
 struct printer {
 	struct table table;
 	const struct callers *callers;
@@ -169,6 +176,7 @@ static void print_side(struct printer *p, func_id f, bool of_callees)
 			add_to(&rest, &rows[i], of_callees);
 		}
 	}
+	/* The row borrows the text until it was added. */
 	snprintf(text, sizeof(text), "... %zu more", left);
 	rest.text = text;
 	if (left > 0)

@@ -1,5 +1,6 @@
 /* cmd_check.c - "weft check": whether a trace is complete, and if not, what is
- * missing or damaged, and where.
+ * missing or damaged, and where. Finds nothing itself: the reader and the
+ * replay count the faults, and load/completeness has the sentences.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -13,6 +14,8 @@
 /* How many gaps are described one by one, the longest first. */
 enum { GAPS_SHOWN = 10 };
 
+/* The filters are rows here so that they are refused with a reason, instead of
+ * being unknown. */
 static const struct opt opts[] = {
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
@@ -111,6 +114,8 @@ static enum cmd_exit check(const struct load *load)
 	return CMD_UNREADABLE;
 }
 
+/* Opening the trace is the whole check: it decodes every chunk and replays
+ * every record. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;

@@ -1,5 +1,7 @@
 /* cmd_coroutines.c - "weft coroutines": each coroutine and how it spent its
- * life, coroutines by body, or the history of one.
+ * life, coroutines by body, or the history of one. The figures are made by
+ * tables/coroutines, and the history by watch/coroutine_history, in another
+ * replay.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -34,6 +36,8 @@ static const char *const kinds[] = {
 	[BY_COROUTINE] = "coroutine", [BY_BODY] = "body", NULL
 };
 
+/* --coroutine is among the filters. Here it does not cut a tree: it asks for
+ * the history of one coroutine. */
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = kinds, .help = "also a row for each "
@@ -198,9 +202,11 @@ static const struct metric history_metrics[] = {
 	{ .name = NULL }
 };
 
+/* The columns of the history, in the table and in CSV. */
 #define HISTORY_COLUMNS "time,what,tid,by,by_function,slept,active,inferred," \
 	"stack"
 
+/* The same columns in the table and in CSV. */
 static const struct metric_view history_view = {
 	history_metrics, HISTORY_COLUMNS, HISTORY_COLUMNS
 };
@@ -398,6 +404,8 @@ static enum cmd_exit run(int count, char **operands)
 		status = load_need_trace(&load, "single coroutines");
 	if (status == CMD_OK)
 		keep_processes(load.session);
+	/* --process was applied to the session above, so it holds for all
+	 * three. */
 	if (status == CMD_OK && filter_args_has(FILTER_SET(COROUTINE))) {
 		status = history(&load);
 	} else if (status == CMD_OK && arg_by == BY_COROUTINE) {

@@ -1,5 +1,6 @@
 /* cmd_coverage.c - "weft coverage": the functions that were never called, and
- * those whose calls cannot be seen, each with the reason.
+ * those whose calls cannot be seen, each with the reason. Knows the words of
+ * the report; the reasons are found in the folder coverage.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
@@ -33,6 +34,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* The other filters choose which calls count; this one would hide functions
+ * that ran. */
 static const struct filter_refusal refused[] = {
 	{ FILTER_SET(SKIP), "functions that are skipped would seem never to "
 	  "have been called; leave it out" },
@@ -233,6 +236,8 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	out_csv_number(csv, f->inlined);
 	out_csv_text(csv, coverage_text(coverage_why(row)));
 	text[0] = '\0';
+	/* snprintf returns what it would have written: used may pass the end
+	 * once. */
 	for (size_t i = 0; i < f->place_count && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
 					 "%s%s", i > 0 ? "; " : "",

@@ -1,5 +1,7 @@
 /* cmd_diff.c - "weft diff": what made one side of sessions slower than the
- * other, as a table or as rows for scripts.
+ * other, as a table or as rows for scripts. Knows which operands are on which
+ * side, and the words of the reasons; merge/diff finds them and computes the
+ * chance.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/cells.h"
@@ -17,6 +19,8 @@ static size_t arg_top = 20;
 static double arg_min = 0.1, arg_limit = -1;
 static bool arg_csv;
 
+/* --fail-over is for scripts that guard against regressions: only it changes
+ * the exit status. */
 static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
@@ -43,7 +47,8 @@ struct sides {
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* The words for a row that adds time, for one that takes time, and for CSV. */
+/* The words for a row that adds time, for one that takes time, and for CSV,
+ * whose keys stay the same when the words change. */
 static const struct {
 	const char *more, *less, *key;
 } reasons[DIFF_REASONS] = {
@@ -294,6 +299,7 @@ static int split(int count, char **operands, char ***after, int *after_count)
 
 	while (at < count && strcmp(operands[at], "vs") != 0)
 		at++;
+	/* Without the word vs, two operands are clear, more are not. */
 	if (at == count && count != 2) {
 		err_add(count < 2 ? "two traces or profiles are needed: give "
 			"A B, or A... vs B..." : "it is not clear which are "
@@ -303,6 +309,7 @@ static int split(int count, char **operands, char ***after, int *after_count)
 	}
 	if (at == count)
 		at = 1;
+	/* The word vs itself is on neither side. */
 	*after = operands + at + (strcmp(operands[at], "vs") == 0);
 	*after_count = count - (int)(*after - operands);
 	if (at > 0 && *after_count > 0)

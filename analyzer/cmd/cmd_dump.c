@@ -1,6 +1,7 @@
 /* cmd_dump.c - "weft dump": the records of a trace as lines of text, one line
  * an event with the fields that filter.weft.explode gives it; or the chunks as
- * they are, word by word.
+ * they are, word by word. Events come from the replay; with --raw no replay
+ * runs, so that its faults cannot hide here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
@@ -19,6 +20,7 @@
 /* Print chunks instead of events. */
 static bool arg_raw;
 
+/* The filters choose events; with --raw all of them are refused. */
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "raw", .to = &arg_raw,
 	  .help = "print chunks as they are: header, items, dictionary, "
@@ -175,6 +177,8 @@ static void enter(void *ctx, const struct replay_event *e)
 	print_call(ctx, e, "native_enter", "lua_call");
 }
 
+/* An exit is told even where none was recorded; print_why says what took its
+ * place. */
 static void leave(void *ctx, const struct replay_event *e)
 {
 	print_call(ctx, e, "native_exit", "lua_return");
@@ -186,6 +190,8 @@ static void resume(void *ctx, const struct replay_event *e)
 {
 	struct dump *const d = ctx;
 
+	/* The key has the thread: what runs elsewhere was not resumed from
+	 * here. */
 	if (d->load->want.serial && has_coroutine(d, e, e->in))
 		*map_put(d->running, e->thread, e->coroutine) = 1;
 	if (!is_shown(d, e, e->coroutine))
@@ -248,6 +254,7 @@ static void print_string(const struct chunk_string *string)
 	char bytes[CHUNK_STRING_MAX + 1] = "";
 	char *text;
 
+	/* The bytes in a chunk do not end with a 0. */
 	memcpy(bytes, string->bytes, string->stored);
 	text = out_escape_terminal(bytes);
 	printf(" \"%s\"", text);
@@ -298,6 +305,7 @@ static void print_module(const struct chunk_item *item)
 	print_string(&module.path);
 }
 
+/* A Lua function: its lines and ordinal, then its source and its name. */
 static void print_lua(const struct chunk_item *item)
 {
 	struct chunk_lua lua;
@@ -330,6 +338,8 @@ static void print_offcpu(const struct chunk_item *item)
 		printf(" %" PRIu64 "-%" PRIu64, pair[2 * i], pair[2 * i + 1]);
 }
 
+/* A Lua state: how its frames are read follows from the flags. fiber: the
+ * native coroutine in which it runs, if any. */
 static void print_vm(const struct chunk_item *item)
 {
 	struct chunk_vm vm;
@@ -368,6 +378,7 @@ static void print_stack(const struct chunk *chunk)
 	}
 }
 
+/* How Lua calls a C function: the function's index, then the name. */
 static void print_hint(const struct chunk_item *item)
 {
 	struct chunk_string hint;
@@ -377,11 +388,13 @@ static void print_hint(const struct chunk_item *item)
 	print_string(&hint);
 }
 
+/* A function whose return LuaJIT does not tell; only its index. */
 static void print_late(const struct chunk_item *item)
 {
 	printf(" f%" PRIu32, decode_untold_return(item));
 }
 
+/* A name that records refer to, of a mark for example. */
 static void print_name(const struct chunk_item *item)
 {
 	struct chunk_string name;
@@ -390,6 +403,7 @@ static void print_name(const struct chunk_item *item)
 	print_string(&name);
 }
 
+/* The process: its parent's serial and its program. */
 static void print_process(const struct chunk_item *item)
 {
 	struct chunk_string path;
@@ -431,6 +445,7 @@ static void print_item(const struct chunk *chunk,
 		putchar('\n');
 		return;
 	}
+	/* The stack is no row above, because it takes the chunk. */
 	if (item->type == ITEM_STACK) {
 		fputs("stack", stdout);
 		print_stack(chunk);
@@ -482,6 +497,8 @@ static size_t print_record(const struct chunk *chunk, size_t i)
 	const size_t words = decode_record_words(chunk, i);
 
 	printf("  %zu %s", i, kind_name(kind));
+	/* Kinds differ in the layout of their word: a LEAF has a duration, TIME
+	 * has a value only, the others have a function or flags. */
 	if (kind == REC_LEAF)
 		printf(" f%" PRIu32 " +%" PRIu64 " for %" PRIu64,
 		       rec_func(word), rec_leaf_gap(word),
@@ -557,6 +574,7 @@ static enum cmd_exit dump_events(struct load *load)
 	return status == 0 ? CMD_OK : CMD_UNREADABLE;
 }
 
+/* One trace only: records of several have no common order. */
 static enum cmd_exit run(int count, char **operands)
 {
 	const char *const path = load_operand(count, operands);

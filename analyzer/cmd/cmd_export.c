@@ -1,5 +1,6 @@
 /* cmd_export.c - "weft export": what was recorded, in the formats of other
- * tools.
+ * tools. Knows the list of formats; each of them is written elsewhere, text by
+ * the folder out and profiles by load/load_profile.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/cmd.h"
@@ -46,6 +47,7 @@ static int put_text(FILE *to, void *load)
 
 /* ---- the command -------------------------------------------------------- */
 
+/* -f is one of the formats above; the first one is the default. */
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
 	  .to = &arg_format, .choices = format_names, .help = "what to write" },
@@ -67,6 +69,7 @@ static enum cmd_exit run(int count, char **operands)
 	enum cmd_exit status;
 	struct load load;
 
+	/* A terminal would take bytes of the file for commands. */
 	if (f->write && arg_output[0] == '-' && arg_output[1] == '\0' &&
 	    isatty(STDOUT_FILENO)) {
 		err_add("this format is binary and is not written to a "

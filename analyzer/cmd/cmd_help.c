@@ -1,6 +1,7 @@
 /* cmd_help.c - the list of commands, how one of them is run, and all that is
  * told about them: "weft help", --help, the man page and the completion, each
- * printed from the rows of the commands' options.
+ * printed from the rows of the commands' options. Knows no option of a single
+ * command: whatever it prints of one is in that one's rows.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -18,8 +19,11 @@
 /* All commands of CMD_LIST, in the order in which they are listed. */
 static const struct cmd *const commands[] = { CMD_LIST(ADDRESS) };
 
+/* How many there are; the recorder is not among them. */
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
+/* A name must be whole: a short form would change its meaning with each new
+ * command. */
 const struct cmd *cmd_find(const char *name)
 {
 	for (size_t i = 0; i < COMMANDS; i++)
@@ -82,7 +86,8 @@ static void print_overview(void)
 }
 
 /* Words in lines that end before LINE_END; the first begins in the column `at`,
- * OPTION_COLUMN or beyond. */
+ * OPTION_COLUMN or beyond. A word that is longer than a line stands alone and
+ * passes the end. */
 static void print_wrapped(const char *text, size_t at)
 {
 	while (*text) {
@@ -185,6 +190,9 @@ static char *record_help(void)
 
 	if (recorder_path(path, sizeof(path)) != 0 || pipe(ends) != 0)
 		return NULL;
+	/* A process of its own, since the recorder's options are known to that
+	 * program alone. 127 is what shells return for a program that cannot be
+	 * run. */
 	child = fork();
 	if (child == 0) {
 		dup2(ends[1], 1);
@@ -193,6 +201,7 @@ static char *record_help(void)
 		execl(path, "weft record", "--help", (char *)NULL);
 		_exit(127);
 	}
+	/* Without this end closed here, too, the reading would never end. */
 	close(ends[1]);
 	text = mem_alloc(RECORD_MAX);
 	if (child > 0)
@@ -232,9 +241,11 @@ static void print_choices(void *ctx, const struct opt *row)
 	fputs("\" ;;\n", stdout);
 }
 
-/* The next option in the recorder's help, which has a line "  -o, --output=DIR
- * ..." for each: sets the name and what follows it up to the next space.
- * Returns where to go on, or NULL at the end. */
+/* The next option in the recorder's help, which has a line " -o, --output=DIR
+ * ..." for each: sets the name and what follows it up to the next space. Lines
+ * of other shapes are passed over, so a recorder of another version costs
+ * options of the completion, but breaks nothing. Returns where to go on, or
+ * NULL at the end. */
 static const char *next_record_option(const char *help, char name[32],
 				      char arg[80])
 {
@@ -385,6 +396,8 @@ static const char man_begin[] =
 	"Lua code takes part as it is.\n"
 	".SH RECORDING\n";
 
+/* What follows the commands in the man page. The statuses are those of enum
+ * cmd_exit. */
 static const char man_end[] =
 	".SH CSV\n"
 	"\\fB\\-\\-csv\\fR prints a header row and then one row a line,\n"

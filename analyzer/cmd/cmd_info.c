@@ -1,5 +1,6 @@
 /* cmd_info.c - "weft info": what is in a trace, who ran, what is missing, and
- * what it takes to name its functions.
+ * what it takes to name its functions. Computes nothing: all that it prints is
+ * in the session or in what the reader left in the load.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cells.h"
 #include "analyzer/cmd/cmd.h"
@@ -16,6 +17,8 @@ enum { GAPS_SHOWN = 5, KEY_WIDTH = 11 };
 /* Lines of each list; 0: all. */
 static size_t arg_top = 20;
 
+/* The filters are rows here so that they are refused with a reason, instead of
+ * being unknown. */
 static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "how many processes, threads, Lua states "
@@ -25,6 +28,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
+/* Modules, notes and losses are those of the whole trace. */
 static const struct filter_refusal refused[] = {
 	{ FILTER_ALL, "weft info describes the whole trace; weft report and "
 	  "weft tree show parts of it" },
@@ -332,6 +336,8 @@ static void print_info(const struct load *load)
 	print_modules(load);
 }
 
+/* A trace without calls is shown, too: this report helps to find out why it has
+ * none. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;

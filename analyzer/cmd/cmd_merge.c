@@ -1,5 +1,6 @@
 /* cmd_merge.c - "weft merge": many sessions as one profile, or a table of each
- * function's calls and times over them.
+ * function's calls and times over them. The sums are made by the folder merge;
+ * this file sorts and prints them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/cells.h"
@@ -11,7 +12,8 @@
 
 #include <stdlib.h>
 
-/* As func_statistics has them. */
+/* The four figures of func_statistics that the table and CSV show. Their order
+ * is that of sort_keys. */
 enum figure { BY_SELF, BY_TOTAL, BY_SUSPENDED, BY_CALLS };
 
 /* Values of --sort, by enum figure. */
@@ -25,6 +27,8 @@ static size_t arg_top = 30;
 static int arg_sort;
 static bool arg_csv;
 
+/* -o turns the report into a file: the other options of the table have no
+ * effect then. */
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "write the sum as a profile instead of "

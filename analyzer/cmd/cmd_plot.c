@@ -1,5 +1,6 @@
 /* cmd_plot.c - "weft plot": hot functions by self time as bars, native and Lua
- * functions in different colours.
+ * functions in different colours. Knows the file's name and the texts of the
+ * bars; out/out_gnuplot draws them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -22,6 +23,8 @@ static int arg_format = -1;
 enum { FORMAT_SVG };
 static const char *const formats[] = { "svg", "png", "pdf", NULL };
 
+/* The default of --format depends on --output, so its help tells it in
+ * words. */
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "the file to write; - is standard "
@@ -55,6 +58,7 @@ static int format_of(const char *file)
 static int choose_format(void)
 {
 	const char *const file = arg_output ? arg_output : "";
+	/* -1 for "-", for no file, and for a name without a known ending. */
 	const int ending = format_of(file);
 
 	if (arg_format >= 0 && ending >= 0 && ending != arg_format)

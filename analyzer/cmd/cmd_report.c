@@ -1,5 +1,6 @@
 /* cmd_report.c - "weft report": rankings of functions, and of groups of them.
- * Its columns are the rows at the end of tables/flat.c.
+ * Its columns are the rows at the end of tables/flat.c. This file decides which
+ * rows, columns and notes are shown, and computes no figure of a row.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/text.h"
@@ -54,7 +55,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* Is --sort a metric with one of these flags? */
+/* Is --sort a metric with one of these flags (enum metric_flag)? */
 static bool is_sorted_by(unsigned flags)
 {
 	return arg_sort && (arg_sort->flags & flags);
@@ -260,6 +261,8 @@ static enum cmd_exit report(const struct load *load, struct table *table)
 					CCT_ALL_THREADS });
 	enum cmd_exit status = CMD_OK;
 
+	/* The columns were chosen before the trace was read; the session is
+	 * known only now. */
 	table->source.session = load->session;
 	if (arg_csv)
 		header_print_losses(load);
@@ -274,6 +277,8 @@ static enum cmd_exit report(const struct load *load, struct table *table)
 		table_begin(table);
 	else
 		putchar('\n');
+	/* In CSV the columns stay, with empty fields: what a script reads must
+	 * not depend on the trace. */
 	if (!arg_csv && !all->has_switches)
 		metric_remove(&table->columns, METRIC_SWITCHES);
 	if (status == CMD_OK && arg_by_thread)
@@ -288,6 +293,7 @@ static enum cmd_exit report(const struct load *load, struct table *table)
  * threads. 0, or -1 with the cause in the chain. */
 static int choose_columns(struct table *table)
 {
+	/* The row of a body is the function with which the coroutine begins. */
 	const bool has_funcs = arg_by == GROUP_FUNCTION || arg_by == GROUP_BODY;
 	const struct metric_choice choice = {
 		.names = arg_columns, .sort = arg_sort, .csv = arg_csv,

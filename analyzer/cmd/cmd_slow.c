@@ -1,5 +1,6 @@
 /* cmd_slow.c - "weft slow": how long a function's calls took, and the slowest
- * of them one by one.
+ * of them one by one. The calls are found by watch/slow and what they spent
+ * their time in by watch/hot_path, each in a replay of its own.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -56,7 +57,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_END }
 };
 
-/* What is printed; all but callees is borrowed. */
+/* What is printed; all but callees is borrowed. found is complete when printing
+ * begins. */
 struct printer {
 	struct session *session;
 	const struct slow_found *found;
@@ -195,6 +197,8 @@ static void print_callees(const struct printer *p, size_t i)
 
 	printf(count == 0 ? "    no callee has much of its %s\n" :
 	       "    most of its %s below it:\n", key);
+	/* The column is called total in the view, whatever time it holds
+	 * here. */
 	table_choose(&t, &tree_view, "share,total,calls,file,name", NULL);
 	metric_rename(&t.columns, "total", key, NULL);
 	table_begin(&t);
@@ -279,6 +283,7 @@ static void print_call(const struct printer *p, size_t i)
 
 	printf("\n%zu. %s", i + 1, out_number_time(a, ns_of(p, c->total)));
 	printf(", self %s", out_number_time(a, ns_of(p, c->self)));
+	/* What is 0 in most calls is left out. */
 	if (c->suspended > 0)
 		printf(", suspended %s",
 		       out_number_time(a, ns_of(p, c->suspended)));
@@ -318,6 +323,7 @@ struct slow_row {
 /* A column that is called as the field is. */
 #define COLUMN(name, unit) { #name, unit, METRIC_AT(struct slow_row, name) }
 
+/* No help and no titles: these columns are in CSV alone. */
 static const struct metric metrics[] = {
 	COLUMN(pid, METRIC_NUMBER),
 	COLUMN(tid, METRIC_NUMBER),
@@ -425,6 +431,7 @@ static enum cmd_exit find_callees(struct load *load, struct printer *p)
 {
 	const struct slow_found *const found = p->found;
 
+	/* Only --top 0, or a very large --top, gets here. */
 	if (found->count > CALLEES_MAX) {
 		err_add("--callees works for at most %d calls; limit --top",
 			CALLEES_MAX);
@@ -486,6 +493,7 @@ static enum cmd_exit show(struct load *load, const char *pattern)
 		.threads = threads, .thread_count = s->thread_count };
 	enum cmd_exit status = CMD_USAGE;
 
+	/* Ids count from 1; wanted has an element for each. */
 	for (size_t i = 1; i < options.funcs; i++)
 		p.functions += wanted[i] != 0;
 	if (p.functions == 0)

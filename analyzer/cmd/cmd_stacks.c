@@ -1,5 +1,6 @@
 /* cmd_stacks.c - "weft stacks": what every thread and coroutine was doing at
- * given moments.
+ * given moments. Turns the options into moments and prints stacks;
+ * watch/snapshots takes them during a replay.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -26,6 +27,8 @@ static const char *arg_at, *arg_every;
 static size_t arg_top = SIZE_MAX;
 static bool arg_group, arg_csv;
 
+/* --from and --to are among the filters; here they are the bounds of
+ * --every. */
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .name = "at", .arg = "T", .to = &arg_at,
 	  .help = "at this time since the start (" TIME_ARGUMENT_UNITS "), or "
@@ -73,6 +76,7 @@ static void add(struct list *l, uint64_t ns, ticks at)
  * in the chain. */
 static int add_each(struct list *l, const struct session *s)
 {
+	/* strsep writes to its text, and the option's text belongs to argv. */
 	char *const texts = mem_copy(arg_at);
 	char *rest = texts, *text;
 	int status = 0;
@@ -113,6 +117,7 @@ static int add_every(struct list *l, const struct session *s)
 		return err_add("--every must be longer than 0");
 	if (to > end)
 		to = end;
+	/* Counted before any moment is made. */
 	if (from <= to && (to - from) / step >= MOMENTS_MAX)
 		return err_add("--every %s makes more than %d moments; give a "
 			       "longer step, or --from and --to", arg_every,
@@ -133,6 +138,7 @@ static int list_moments(struct list *l, const struct session *s)
 		return -1;
 	if (l->count > 0)
 		qsort(l->moments, l->count, sizeof(*l->moments), compare);
+	/* Sorted by tick: equal ones are neighbours. */
 	for (size_t i = 0; i < l->count; i++)
 		if (kept == 0 || l->moments[kept - 1].at != l->moments[i].at)
 			l->moments[kept++] = l->moments[i];
@@ -142,6 +148,8 @@ static int list_moments(struct list *l, const struct session *s)
 
 /* ---- text --------------------------------------------------------------- */
 
+/* What is printed, and where in the list of moments it is. All pointers but
+ * groups are borrowed. */
 struct printer {
 	struct session *session;
 	const struct list *list;
@@ -317,6 +325,7 @@ struct frame_row {
 /* A column that is called as the field is. */
 #define COLUMN(name, unit) { #name, unit, METRIC_AT(struct frame_row, name) }
 
+/* No help and no titles: these columns are in CSV alone. */
 static const struct metric metrics[] = {
 	COLUMN(time_ns, METRIC_NUMBER),
 	COLUMN(count, METRIC_NUMBER),

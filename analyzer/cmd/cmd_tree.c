@@ -1,5 +1,6 @@
 /* cmd_tree.c - "weft tree": who called whom, native and Lua frames together,
- * from the root down or from each function up.
+ * from the root down or from each function up. The folder tables makes the
+ * rows; this file says which of them are worth a line.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/table.h"
@@ -30,6 +31,8 @@ static const char *const recursions[] = {
 	[RECURSION_NONE] = "none", NULL
 };
 
+/* The defaults of --depth and of the sort key depend on --bottom-up, so they
+ * are not in the rows; choose sets them. */
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "bottom-up", .to = &arg_bottom_up,
 	  .help = "functions, by self time unless --sort is given, below each "
@@ -68,11 +71,16 @@ enum {
 /* What is printed, and what was left out so far; the context of visit. */
 struct printer {
 	struct table table;
+	/* What the columns need: the whole that shares are parts of, and the
+	 * indentation. The table's source points to it. */
 	struct tree_style style;
+	/* The order of siblings, never NULL once the options were read. */
 	const struct metric *sort;
 	size_t depth;               /* levels to show; SIZE_MAX: all */
 	uint64_t calls;             /* of the whole tree */
 	uint64_t left_out, too_deep; /* rows */
+	/* Was a row printed that has a ~, so that the legend must explain
+	 * it? */
 	bool has_crossing;
 };
 
@@ -92,7 +100,7 @@ static bool is_enough(const struct printer *p, const struct tree_row *row)
 }
 
 /* Where a stack begins is worth a row only if there are several ways up from
- * the row above, or if the way up crosses into another coroutine. */
+ * the row above, or if a coroutine was resumed from there. */
 static bool is_plain_end(const struct tree_row *row)
 {
 	return row->kind == TREE_OUTSIDE && row->depth > 1 && !row->crosses &&
@@ -219,6 +227,8 @@ static int choose(struct printer *p)
 
 	p->sort = arg_sort ? arg_sort : metric_find(&tree_view,
 			arg_bottom_up ? "self" : "total");
+	/* Stacks are as deep as they are, and shown whole; callers of callers
+	 * are made row by row and may never seem to end. */
 	p->depth = arg_depth != SIZE_MAX ? arg_depth :
 		   arg_bottom_up && !arg_csv ? BOTTOM_UP_DEPTH : 0;
 	if (p->depth == 0)

@@ -1,4 +1,5 @@
-/* table.c - how values look in a table and in CSV.
+/* table.c - how values look in a table and in CSV. Knows units and signs such
+ * as - and ~; which columns there are is tables/metric's business.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/table.h"
 
@@ -23,7 +24,8 @@ static bool is_bound(const struct table *t, const void *row)
 	       func_get(t->source.session->funcs, id)->untold_return;
 }
 
-/* A time that is an upper bound has a ~. */
+/* A time that is an upper bound has a ~. The text is made behind the sign,
+ * which is then left in or skipped. */
 static void time_cell(const struct table *t, const void *row, double ns)
 {
 	char text[OUT_NUMBER + 1] = "~";
@@ -95,6 +97,8 @@ static void csv_field(struct table *t, const struct metric *m,
 
 /* ---- tables ------------------------------------------------------------- */
 
+/* For commands whose rows lack nothing. Others call metric_choose themselves
+ * and say what is missing. */
 int table_choose(struct table *t, const struct metric_view *view,
 		 const char *names, const struct metric *sort)
 {
@@ -102,8 +106,8 @@ int table_choose(struct table *t, const struct metric_view *view,
 		.names = names, .sort = sort, .csv = t->csv });
 }
 
-/* How a metric's column is laid out: figures to the right, texts to the
- * left. */
+/* How a metric's column is laid out: figures to the right, texts to the left.
+ * What happens on a narrow terminal is the metric's to say. */
 static struct out_column layout(const struct metric_column *c)
 {
 	const struct metric *const m = c->metric;
@@ -136,6 +140,8 @@ void table_begin(struct table *t)
 		t->text = out_table_new(t->how, c->count);
 }
 
+/* One loop for tables and CSV: a metric's value is read in one place, so the
+ * two cannot differ. */
 void table_row(struct table *t, const void *row)
 {
 	struct metric_value v;
@@ -155,6 +161,8 @@ void table_row(struct table *t, const void *row)
 	t->count++;
 }
 
+/* A table without rows would be titles alone, so nothing is printed. CSV keeps
+ * its head: a script expects it. */
 void table_end(struct table *t)
 {
 	if (t->csv)
@@ -164,6 +172,8 @@ void table_end(struct table *t)
 	out_table_free(t->text);
 }
 
+/* Scripts get everything by default, because they cannot see that rows are
+ * missing. */
 size_t table_top(size_t given, size_t usual, bool csv)
 {
 	if (given == SIZE_MAX)

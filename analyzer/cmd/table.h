@@ -7,8 +7,10 @@
 #include "analyzer/out/out_table.h"
 #include "analyzer/tables/metric.h"
 
-/* Options of a command that prints a table. sort is a const struct metric *,
- * columns a const char *, csv a bool. */
+/* The options of a command that prints a table of the view `of`. sort is a
+ * const struct metric *, NULL unless --sort is given; columns a const char *,
+ * NULL unless --columns is given; csv a bool. sort and columns are for
+ * table_choose. */
 #define TABLE_OPTS(of, sort, columns, csv) \
 	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY", \
 	  .to = &sort, .view = &of, .help = "what comes first" }, \
