@@ -23,9 +23,9 @@ void cells_count(struct out_table *, double);
 #define CELLS_FUNC_COLUMNS "function,language,module,file,line"
 void cells_csv_func(struct out_csv *, struct session *, func_id);
 
-/* A frame's function, or what stands for it: frames left out, or one that was
- * open before the recording saw it. Written to room, or borrowed from the
- * session; untrusted. */
+/* A frame's function, or what stands for it: "[12 frames]" for frames left out,
+ * "[open before start]" for one that was open before the recording saw it.
+ * Written to room, or borrowed from the session; untrusted. */
 const char *cells_frame_name(struct session *, const struct stack_frame *,
 			     char room[48]);
 /* Print a frame on stdout, without a newline, so that the caller can add to it.

@@ -15,7 +15,14 @@
 #endif
 
 /* A command. All texts are static; help, man page and completion are made from
- * them and from the options' rows. */
+ * them and from the options' rows.
+ *
+ * What all commands have in common: the options are checked before the trace is
+ * read, because that may take long. run opens a load, prints its header, which
+ * says what was lost, and then its rows, and closes the load whatever happened.
+ * With --csv, stdout holds rows alone and all else goes to stderr. Most
+ * commands print a trace without calls as far as it goes, and return
+ * CMD_UNREADABLE. */
 struct cmd {
 	const char *name;
 	const char *args;     /* the operands, for the usage line */

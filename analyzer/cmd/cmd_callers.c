@@ -139,8 +139,10 @@ static bool is_repeated(const struct callers_row *row)
 	return row->f.func == row->of && strcmp(row->relation, "callee") == 0;
 }
 
-/* Add a row to that of the rest. Shares of its calls have a meaning only among
- * callers. */
+/* Add a row to that of the rest. The wholes that shares are parts of are the
+ * same in all rows of a side, except for the calls of a callee: these are parts
+ * of that callee's own calls, so the rest of several callees has no share of
+ * calls. */
 static void add_to(struct callers_row *rest, const struct callers_row *row,
 		   bool of_callees)
 {
@@ -154,7 +156,9 @@ static void add_to(struct callers_row *rest, const struct callers_row *row,
 }
 
 /* The rows of the function's callers, or of its callees, by the sort key. Those
- * beyond --lines become one row, so that the sums in the table still hold. */
+ * beyond --lines become one row, so that the sums in the table still hold:
+ * callers' rows add up to the function's own, callees' totals and its self to
+ * its total. */
 static void print_side(struct printer *p, func_id f, bool of_callees)
 {
 	const size_t lines = table_top(arg_lines, USUAL_LINES, arg_csv);
@@ -176,7 +180,7 @@ static void print_side(struct printer *p, func_id f, bool of_callees)
 			add_to(&rest, &rows[i], of_callees);
 		}
 	}
-	/* The row borrows the text until it was added. */
+	/* The row borrows the text. */
 	snprintf(text, sizeof(text), "... %zu more", left);
 	rest.text = text;
 	if (left > 0)
@@ -197,7 +201,7 @@ static void print_function(struct printer *p, func_id f)
 	print_side(p, f, true);
 }
 
-/* Tells functions of the same name apart. */
+/* Name, language and place: they tell functions of the same name apart. */
 static void print_title(const struct session *s, func_id f)
 {
 	const struct func *const func = func_get(s->funcs, f);

@@ -39,8 +39,8 @@ static uint64_t lost_in(const struct thread *t)
 	return sum;
 }
 
-/* The threads that lack something. Those that lack nothing have no line: there
- * may be thousands. */
+/* The threads that lack something, or whose records contradict each other. The
+ * others have no line: there may be thousands. */
 static void print_threads(const struct session *s)
 {
 	for (size_t i = 0; i < s->thread_count; i++) {
@@ -60,7 +60,8 @@ static void print_threads(const struct session *s)
 	}
 }
 
-/* The longest ones: a session keeps no more than a few. */
+/* The longest ones, the longest first: a session keeps no more than a few, and
+ * counts the others. */
 static void print_gaps(const struct session *s)
 {
 	const size_t n = s->gap_count < GAPS_SHOWN ? s->gap_count : GAPS_SHOWN;

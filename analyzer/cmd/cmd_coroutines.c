@@ -132,7 +132,9 @@ static void print_rows(const struct load *load, struct table *t,
 	mem_free(rows);
 }
 
-/* The own times of coroutines take reading the trace once more. */
+/* The bodies and then the single coroutines. The own times of coroutines take
+ * reading the trace once more, which is done only if a column shows them and
+ * there is a coroutine. */
 static enum cmd_exit list(struct load *load, struct table *t)
 {
 	struct session *const s = load->session;

@@ -183,7 +183,8 @@ static void print_counts(const size_t *counts)
 }
 
 /* One module in one or two lines: its counts, and what could not be known of it
- * and why. */
+ * and why. A module in which no function calls the hook gets a remark, since
+ * its functions are not in the table. */
 static void print_module(struct session *s, const struct coverage *c, elf_id m)
 {
 	const struct coverage_module *const its = &c->modules[m];
@@ -247,7 +248,8 @@ static void csv_row(struct out_csv *csv, struct session *s,
 	out_csv_end(csv);
 }
 
-/* What is not known of a module, as a line "# ..." on stderr. */
+/* What is not known of a module, as a line "# ..." on stderr. Without it, a
+ * module whose functions are not listed would look covered. */
 static void csv_unknown(struct session *s, const struct coverage *c)
 {
 	for (elf_id m = 1; m <= c->module_count; m++) {

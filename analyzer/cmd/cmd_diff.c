@@ -39,7 +39,7 @@ static const struct opt opts[] = {
 
 /* Both sides, each merged, and what is different. A side is a sum even if it is
  * of one session: only sums have statistics over sessions. The diff borrows
- * from both. */
+ * from both, so it is freed before them. */
 struct sides {
 	struct load before, after;
 	struct diff *diff;

@@ -1,7 +1,7 @@
 /* cmd_dump.c - "weft dump": the records of a trace as lines of text, one line
  * an event with the fields that filter.weft.explode gives it; or the chunks as
- * they are, word by word. Events come from the replay; with --raw no replay
- * runs, so that its faults cannot hide here.
+ * they are, word by word. Events come from the replay; with --raw none runs, so
+ * that a fault of the replay can be told from one of the trace.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
@@ -43,6 +43,8 @@ static const struct filter_refusal refused[] = {
  * load_again gives all records, whatever the filters are. */
 struct dump {
 	const struct load *load;
+	/* NULL if --thread and --process include no thread: nothing is shown
+	 * then. */
 	uint8_t *threads;        /* by index: 1 if it is shown */
 	/* By thread and serial: the chosen coroutine, and those that it
 	 * resumed, while they run there. */
@@ -558,7 +560,8 @@ static enum cmd_exit dump_raw(const char *path)
 }
 
 /* Prints while the trace is replayed: no event is kept, so a trace of any size
- * can be dumped. */
+ * can be dumped. Events come stream by stream, so only those of one thread are
+ * in the order of time. */
 static enum cmd_exit dump_events(struct load *load)
 {
 	static const struct replay_sink sink = {

@@ -292,8 +292,11 @@ static void print_record_choices(const char *help)
 }
 
 /* A script for bash with two cases: the words that may follow a command, and
- * those that may follow an option of it. Where neither says anything, names of
- * files are completed. record: the recorder's help, or NULL. */
+ * those that may follow an option of it. Its variables: word is the one to
+ * complete, before the one in front of it; choice are the words that an option
+ * (or "weft" itself) takes; words are the command's options, proposed after a
+ * dash. Where none of them says anything, names of files are completed. record:
+ * the recorder's help, or NULL. */
 static void print_completion(const char *record)
 {
 	fputs("# Completion of weft's commands and options for bash.\n"
@@ -348,7 +351,8 @@ static void put_lines(const char *text, const char *paragraph)
 	}
 }
 
-/* An option in the man page, as print_option does it in the help. */
+/* An option in the man page, with the metrics of --columns below it, as
+ * print_option does it in the help. */
 static void put_option(void *ctx, const struct opt *row)
 {
 	char *const name = out_escape_roff(row->name);
@@ -373,8 +377,9 @@ static void put_option(void *ctx, const struct opt *row)
 	}
 }
 
-/* The man page up to the recorder's options, and after the commands. What
- * depends on rows of options or commands is made from these in between. */
+/* The man page up to the recorder's options. Options and commands are not in
+ * this text: they are made from the rows, so that they cannot be out of
+ * date. */
 static const char man_begin[] =
 	".\\\" Made by \"weft help --man\"; do not edit.\n"
 	".TH WEFT 1 \"\" \"weft " WEFT_VERSION "\" \"User Commands\"\n"

@@ -68,7 +68,9 @@ static void print_sentence(void *key, const char *sentence)
 	print_line(key, sentence);
 }
 
-/* Is the recorder's note of this key printed elsewhere, in other words? */
+/* Is the recorder's note of this key printed elsewhere, in other words? The
+ * words below are beginnings of keys: "lost." stands for all counts of lost
+ * records, and "end" also for keys that begin so. */
 static bool is_told(const char *key)
 {
 	static const char *const begins[] = {
@@ -115,8 +117,8 @@ static void print_missing(const struct load *load)
 	completeness_notes(load, print_sentence, note);
 }
 
-/* How much was recorded, and how many bytes a call took. A profile knows
- * nothing of the trace's files: then the bytes are left out. */
+/* How much was recorded, and how many bytes a call took on disk. A profile
+ * knows nothing of the trace's files: then the bytes are left out. */
 static void print_size(const struct load *load)
 {
 	const struct session *const s = load->session;

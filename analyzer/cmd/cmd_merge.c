@@ -118,8 +118,9 @@ static void put_cells(struct out_table *table, const struct statistics *s,
 	cell(table, statistics_deviation(s, s->sessions));
 }
 
-/* The columns of time show one figure, since four of them would be twenty
- * columns: the one that the rows are sorted by. */
+/* The table; its columns of time show one figure, since four of them would be
+ * twenty columns: the one that the rows are sorted by. rows: pointers to all
+ * statistics, sorted. */
 static void print_table(const struct session *s,
 			const struct func_statistics *const *rows)
 {
@@ -199,7 +200,8 @@ static void print_csv(struct session *s,
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Pointers are sorted, as the statistics belong to the session. */
+/* The table or the CSV, by falling sum. Pointers are sorted, as the statistics
+ * belong to the session. */
 static void print(const struct load *load)
 {
 	struct session *const s = load->session;

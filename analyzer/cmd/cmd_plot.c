@@ -149,7 +149,9 @@ static void set_title(char *to, size_t size, const struct load *load)
 }
 
 /* Write the plot to the file. Rows come by falling self, so the first bar is
- * the longest one. 0, or -1 with the cause in the chain. */
+ * the longest one, and its unit is that of the axis. bars and notes are arrays
+ * of the same length; a bar borrows its note. 0, or -1 with the cause in the
+ * chain. */
 static int draw(const struct load *load, const char *file)
 {
 	struct session *const s = load->session;

@@ -173,7 +173,9 @@ static void print_rest(const struct flat *t, size_t rows, ticks self)
 	       out_number_share(share, self, t->self));
 }
 
-/* In CSV, all threads have one head: the caller has begun the table. */
+/* The rows of one flat table, up to --top of those that --only leaves; the rest
+ * becomes a line below them. In CSV, all threads have one head: the caller has
+ * begun the table, and there is no rest to tell. */
 static void print_rows(struct table *table, const struct flat *t)
 {
 	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
@@ -307,7 +309,8 @@ static int choose_columns(struct table *table)
 }
 
 /* What replay collects follows from the columns and the sort key: histograms
- * and Lua states take time and memory, so they are collected on demand. */
+ * and Lua states take time and memory, so they are collected on demand. That is
+ * why the columns are chosen before the trace is opened. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct table table = { .csv = arg_csv, .has_bounds = true };

@@ -102,8 +102,9 @@ static void print_octave(const struct printer *p, size_t i, uint64_t count,
 }
 
 /* From the first octave with a call to the last one; empty ones between them
- * are lines, too, because gaps tell of two kinds of calls. The very last octave
- * would end beyond 64 bits and has no line. */
+ * are lines, too, because gaps tell of two kinds of calls. Bars are parts of
+ * the fullest octave, not of all calls: the shape is what counts. The very last
+ * octave would end beyond 64 bits and has no line. */
 static void print_histogram(const struct printer *p)
 {
 	uint64_t count[OCTAVES] = { 0 }, most = 1;
@@ -181,7 +182,9 @@ static ticks time_of(ticks total, ticks suspended)
 }
 
 /* The path as a tree of one branch, in the columns of weft tree. Its total is
- * the time that calls are sorted by, and its column is named so. */
+ * the time that calls are sorted by, and its column is named so. A path ends
+ * where no callee has a tenth of the call's time, so it may have no step at
+ * all. */
 static void print_callees(const struct printer *p, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];
@@ -372,7 +375,8 @@ static char *join(const struct printer *p, const struct hot_path_step *steps,
 	return text;
 }
 
-/* The row's texts live until it was printed. */
+/* One call as a row. Its texts live until it is printed; steps is NULL, and
+ * callees are empty, without --callees. */
 static void csv_call(const struct printer *p, struct table *t, size_t i)
 {
 	const struct slow_call *const c = &p->found->calls[i];
@@ -443,8 +447,10 @@ static enum cmd_exit find_callees(struct load *load, struct printer *p)
 	       CMD_OK : CMD_UNREADABLE;
 }
 
-/* Read the trace for the slowest calls, and once more for their callees.
- * Nothing is printed unless both went well. */
+/* Read the trace for the slowest calls, and once more for their callees. The
+ * functions were named by a reading before: each replay needs what the last one
+ * found, and none keeps single records. Nothing is printed unless all went
+ * well. */
 static enum cmd_exit find(struct load *load, struct printer *p,
 			  const struct slow_options *options)
 {
@@ -479,7 +485,8 @@ static int read_longer(const struct session *s, ticks *longer)
 }
 
 /* From the pattern to the wanted functions. The range and the threads are
- * applied by the collector, as the records are given whole. */
+ * applied by the collector, as the records are given whole. A pattern that
+ * matches nothing is an error: an empty list would look like an answer. */
 static enum cmd_exit show(struct load *load, const char *pattern)
 {
 	struct session *const s = load->session;

@@ -161,7 +161,7 @@ struct printer {
 	bool has_body, has_entry, has_old;
 };
 
-/* As CSV says it, and in a sentence. */
+/* By enum snapshot_state: as CSV says it, and in a sentence. */
 static const struct { const char *word, *sentence; } states[] = {
 	[SNAPSHOT_RUNNING] = { "running", "running" },
 	[SNAPSHOT_LAST] = { "last", "as its last record left it" },
@@ -173,8 +173,9 @@ static const struct { const char *word, *sentence; } states[] = {
 	[SNAPSHOT_NEW] = { "new", "made, did not run yet" },
 };
 
-/* A frame's function, or what stands for it. Written to room, or borrowed; the
- * same words as cells_frame_name, for the frames of a snapshot. */
+/* A frame's function, or what stands for it: the same words as
+ * cells_frame_name, for the frames of a snapshot, which keep the number of
+ * omitted frames in a field of its own. Written to room, or borrowed. */
 static const char *name_of(const struct printer *p,
 			   const struct snapshot_frame *f, char room[48])
 {
@@ -295,7 +296,8 @@ static void print_stack(struct printer *p, const struct snapshot_stack *s,
 		print_frame(p, s, i);
 }
 
-/* Explain the marks that were used, and say so if nothing was printed. */
+/* Explain the marks that were used, and say so if nothing was printed: empty
+ * output could be taken for a failure. */
 static void print_legend(const struct printer *p)
 {
 	if (p->moment == 0)
@@ -464,7 +466,9 @@ static void print(const struct load *load, struct printer *p,
 }
 
 /* The moments need the session's clock, so they are read after the trace was;
- * the stacks take another replay. */
+ * the stacks take another replay. All stacks are collected before the first is
+ * printed, because a stack of a moment may be known only from a later
+ * record. */
 static enum cmd_exit show(struct load *load)
 {
 	struct list list = { 0 };
@@ -493,7 +497,8 @@ static enum cmd_exit show(struct load *load)
 	return status;
 }
 
-/* --from and --to are bounds of --every here; without it they are refused. */
+/* --from and --to are bounds of --every here; without it they are refused. A
+ * profile is refused, too: it holds no moments. */
 static enum cmd_exit run(int count, char **operands)
 {
 	struct load load;

@@ -142,8 +142,9 @@ static void set_indent(struct tree_style *s)
 			LEVELS_LEAST : (width - NOT_INDENT) / s->step;
 }
 
-/* What was left out, and what the ~ means. Levels that the user left out
- * himself by --depth are not counted. */
+/* What was left out, and what the ~ means. A branch counts once, however many
+ * rows it has. Levels that the user left out himself by --depth are not
+ * counted. */
 static void print_rest(const struct printer *p)
 {
 	char count[OUT_NUMBER];
@@ -176,7 +177,8 @@ static void print(struct printer *p, const struct tree_source *rows)
 		print_rest(p);
 }
 
-/* What shares are parts of: the time and the calls of all nodes. */
+/* What shares are parts of: the time and the calls of all nodes. The nodes are
+ * those after recursion was folded, which changes neither sum. */
 static void set_whole(struct printer *p, struct cct *tree)
 {
 	p->style.is_bottom_up = arg_bottom_up;
@@ -217,7 +219,8 @@ static void tree(const struct load *load, struct printer *p)
 	cct_free(merged);
 }
 
-/* The order, the depth and the columns depend on the direction. 0, or -1 with
+/* The order, the depth and the columns depend on the direction: bottom up, the
+ * rows below a function are its callers, and the titles say so. 0, or -1 with
  * the cause in the chain. */
 static int choose(struct printer *p)
 {
@@ -227,8 +230,8 @@ static int choose(struct printer *p)
 
 	p->sort = arg_sort ? arg_sort : metric_find(&tree_view,
 			arg_bottom_up ? "self" : "total");
-	/* Stacks are as deep as they are, and shown whole; callers of callers
-	 * are made row by row and may never seem to end. */
+	/* Top down all levels are shown. Bottom up there can be very many: see
+	 * BOTTOM_UP_DEPTH. */
 	p->depth = arg_depth != SIZE_MAX ? arg_depth :
 		   arg_bottom_up && !arg_csv ? BOTTOM_UP_DEPTH : 0;
 	if (p->depth == 0)

@@ -23,10 +23,17 @@
 
 /* A table that is being printed. Set source, columns (table_choose), csv and
  * has_bounds; the rest is zero at first. Rows are structs of the caller's; the
- * metrics of its columns say where a value stands in them. */
+ * metrics of its columns say where a value stands in them.
+ *
+ * The order of calls: table_choose once, before the trace is read; then, for
+ * each table, table_begin, table_row for each row, table_end. */
 struct table {
+	/* The session, whose names and clock rows refer to, and what the
+	 * metrics' getters need beside it. Borrowed. */
 	struct metric_source source;
+	/* From left to right, as table_choose or the command chose them. */
 	struct metric_columns columns;
+	/* Rows go to stdout at once; times are ns, names are whole. */
 	bool csv;
 	bool has_bounds;         /* rows begin with a func_id, and times of
 	                          * functions that are upper bounds get a ~ */
