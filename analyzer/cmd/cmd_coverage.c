@@ -205,8 +205,8 @@ static void print_module(struct session *s, const struct coverage *c, elf_id m)
 	mem_free(why);
 }
 
-/* The modules come before the functions: who reads "never called" must know
- * first of what that can be said. */
+/* The modules come before the functions: a reader of "never called" must know
+ * first which modules it can be said of. */
 static void print_modules(struct session *s, const struct coverage *c)
 {
 	for (elf_id m = 1; m <= c->module_count; m++)

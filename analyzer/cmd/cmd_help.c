@@ -241,7 +241,7 @@ static void print_choices(void *ctx, const struct opt *row)
 	fputs("\" ;;\n", stdout);
 }
 
-/* The next option in the recorder's help, which has a line " -o, --output=DIR
+/* The next option in the recorder's help, which has a line "  -o, --output=DIR
  * ..." for each: sets the name and what follows it up to the next space. Lines
  * of other shapes are passed over, so a recorder of another version costs
  * options of the completion, but breaks nothing. Returns where to go on, or

@@ -107,9 +107,9 @@ static bool is_plain_end(const struct tree_row *row)
 	       row->siblings == 1;
 }
 
-/* A row of the tree; false: leave out the rows below. A row below --min-share
- * takes its branch along: top down, no row there has a larger share. CSV has
- * all rows up to --depth. */
+/* Print a row of the tree; false: leave out the rows below it. A row below
+ * --min-share takes its branch along: top down, no row of that has a larger
+ * share. CSV has all rows up to --depth. */
 static bool visit(void *ctx, const struct tree_row *row)
 {
 	struct printer *const p = ctx;
@@ -143,8 +143,8 @@ static void set_indent(struct tree_style *s)
 }
 
 /* What was left out, and what the ~ means. A branch counts once, however many
- * rows it has. Levels that the user left out himself by --depth are not
- * counted. */
+ * rows it has. Levels beyond --depth are told only if the depth was chosen
+ * here, not by the user. */
 static void print_rest(const struct printer *p)
 {
 	char count[OUT_NUMBER];
