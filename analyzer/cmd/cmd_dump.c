@@ -72,7 +72,7 @@ static bool is_shown(const struct dump *d, const struct replay_event *e,
 {
 	const struct replay_collect *const want = &d->load->want;
 
-	return d->threads && d->threads[e->thread] &&
+	return d->threads[e->thread] &&
 	       (want->to == 0 ||
 		(e->tick >= want->from && e->tick < want->to)) &&
 	       has_coroutine(d, e, coroutine);

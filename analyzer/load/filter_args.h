@@ -85,8 +85,8 @@ unsigned filter_args_apply(struct session *, bool keep_vm,
 int filter_args_require(unsigned found);
 
 /* For commands that read single records: for each thread index, 1 if --thread
- * and --process include it, else 0. NULL if they include no thread. The caller
- * frees it with mem_free. */
+ * and --process include it, else 0. All are 0 if no thread is in both. The
+ * caller frees it with mem_free. */
 uint8_t *filter_args_threads(const struct session *);
 
 /* Write one sentence to `to`: what is shown, and which share of the whole that

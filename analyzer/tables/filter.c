@@ -201,16 +201,10 @@ static bool has_thread(const struct session *s, const struct filter *f,
 uint8_t *filter_threads(const struct session *s, const struct filter *f)
 {
 	uint8_t *const threads = mem_alloc(s->thread_count + 1);
-	bool found = false;
 
-	for (uint32_t i = 0; i < s->thread_count; i++) {
+	for (uint32_t i = 0; i < s->thread_count; i++)
 		threads[i] = has_thread(s, f, i);
-		found |= threads[i];
-	}
-	if (found)
-		return threads;
-	mem_free(threads);
-	return NULL;
+	return threads;
 }
 
 /* ---- filters ------------------------------------------------------------ */

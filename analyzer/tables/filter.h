@@ -56,7 +56,7 @@ struct filter {
 };
 
 /* By thread: 1 if the filter's thread and process leave it, or 0. Freed by the
- * caller with mem_free; NULL if they leave no thread. */
+ * caller with mem_free. */
 uint8_t *filter_threads(const struct session *, const struct filter *);
 
 /* What the filter left (self, calls) of what there was. self is in ticks and

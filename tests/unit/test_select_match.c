@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/filter.h"
 #include "tests/test.h"
+#include "tests/unit/sessions.h"
 
 #include <string.h>
 
@@ -49,4 +50,20 @@ void test_filter_match_takes_a_pattern(void)
 	CHECK_STR(picked("*a.lua>"), "6");
 	CHECK_STR(picked("fg|main chunk"), "36");
 	CHECK_STR(picked("*|x"), "012345678");
+}
+
+void test_filter_of_a_thread_and_a_process_without_it_leaves_none(void)
+{
+	struct session *const s = sessions_new(1000, "worker");
+	uint8_t *both = filter_threads(s, &(struct filter){
+		.thread = "worker", .process = "5" });
+	uint8_t *none = filter_threads(s, &(struct filter){
+		.thread = "worker", .process = "6" });
+
+	REQUIRE(both && none);
+	CHECK_EQ(both[0], 1);
+	CHECK_EQ(none[0], 0);
+	mem_free(both);
+	mem_free(none);
+	session_free(s);
 }
