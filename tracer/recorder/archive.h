@@ -23,12 +23,15 @@ struct archive {
 	uint64_t bytes, limit;
 };
 
-/* Make the folder in the folder with that descriptor. Prints why and returns
- * negative if it cannot. */
+/* Make the folder "archive" in the folder with that descriptor, which stays the
+ * caller's. Returns 0, or negative if it cannot: it prints why. Nothing is ever
+ * freed: the archive lives as long as the recorder. */
 int archive_init(struct archive *a, int folder);
-/* Note the files that a finished chunk names. Any bytes may be in it. */
+/* Note the files that a finished chunk of that many words names. Any bytes may
+ * be in it. Each file is noted once, by a hash of its build-id or its name. */
 void archive_note(struct archive *a, const uint64_t *chunk, uint32_t words);
-/* Copy all files; then copied, missing and bytes are known. */
+/* Copy all files that were noted and close the list; call it once. After that,
+ * copied, missing and bytes are known. */
 void archive_pack(struct archive *a);
 /* The first file that is missing, and why. "" if there is none. The text is
  * valid until the next call. */
@@ -36,8 +39,9 @@ const char *archive_missing(const struct archive *a);
 
 /* Copy an open file to path below the folder, and make the folders of path. A
  * path that could lead out of the folder is refused, and so is a file of more
- * than limit bytes. Returns the bytes. 0: it is there already. Negative: *why
- * is set, and nothing is left. */
+ * than limit bytes. Returns the bytes. 0: it is there already, or is empty.
+ * Negative: *why is set to a text that the caller does not free, and nothing is
+ * left. from stays open. */
 int64_t archive_copy_file(int folder, const char *path, int from,
 			  uint64_t limit, const char **why);
 

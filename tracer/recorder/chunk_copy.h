@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+/* Where a chunk is copied from, and what only the recorder knows of it. */
 struct chunk_source {
 	const uint64_t *buffer;    /* in the pool: anybody may write it now */
 	uint32_t words;            /* its size */
@@ -21,14 +22,17 @@ struct chunk_source {
 
 /* Copy the chunk to out, which has room for CHUNK_MAX_WORDS; check and complete
  * it. Returns its words; chunk_seal is still to be called. 0: nothing is in the
- * buffer. Negative: what lies there is no chunk. */
+ * buffer. Negative: what lies there is no chunk of this recording. The buffer
+ * may change while it is copied: only the copy is checked and used. */
 int chunk_copy(uint64_t *out, const struct chunk_source *source);
 
-/* Write the checksum. total_words must be right. */
+/* Write the checksum, XXH3 over the whole chunk with 0 in the checksum's place.
+ * total_words must be right. Nothing may be changed after it. */
 void chunk_seal(uint64_t *chunk);
 
 /* Walk over n record words. Returns the ticks that they span. *whole: how many
- * of the words belong to whole records. */
+ * of the words belong to whole records. Stops at the first word that begins no
+ * record, or at a record whose operands do not all lie within n. */
 uint64_t chunk_walk(const uint64_t *record, uint32_t n, uint32_t *whole);
 
 /* Numbers of the two META chunks of every recording. */
@@ -40,14 +44,21 @@ struct meta {
 	uint32_t n;
 };
 
+/* Begin a chunk with that number in words, which must have room for
+ * CHUNK_MAX_WORDS and stay valid until meta_end. Reads the clocks: the chunk
+ * has the time of this call. */
 void meta_begin(struct meta *m, uint64_t *words, uint64_t recording,
 		uint64_t number, const struct rate *rate);
-/* A note is left out if there is no room for it. Long values are cut. */
+/* Add a note. It is left out if there is no room for it. A long value is cut to
+ * CHUNK_STRING_MAX bytes. */
 void meta_note(struct meta *m, const char *key, const char *value);
+/* The same, with a value that is formatted as by printf. */
 __attribute__((format(printf, 3, 4)))
 void meta_print(struct meta *m, const char *key, const char *format, ...);
+/* Add a label, under the same rules as a note. */
 void meta_label(struct meta *m, const char *key, const char *value);
-/* Fill up to that many words with an item that readers skip. */
+/* Fill the chunk up to that many words with an item that readers skip. A chunk
+ * that is as long already stays as it is. */
 void meta_pad(struct meta *m, uint32_t words);
 /* Complete and seal the chunk. Returns its words. */
 uint32_t meta_end(struct meta *m);

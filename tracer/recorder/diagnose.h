@@ -20,23 +20,27 @@ struct seen_programs {
 	bool has_lua[SEEN_PROGRAMS_MAX]; /* a Lua state was seen in it */
 };
 
-/* Note the program of a process that has ended, or at the recording's end. */
+/* Note the program of a process that has ended, or at the recording's end. The
+ * slot may contain anything: a path that is not absolute is ignored. */
 void seen_programs_note(struct seen_programs *seen,
 			const struct pool_process *process);
 
+/* What can be expected of a program before it is started. */
 enum diagnose_outlook {
 	OUTLOOK_GOOD,
 	OUTLOOK_NONE,              /* nothing of it can be recorded */
 	OUTLOOK_NO_PRELOAD,        /* ... and with LD_PRELOAD it cannot start */
 };
 
-/* Before the start: tell what will certainly be missing. */
+/* Before the start: tell what will certainly be missing. A file that cannot be
+ * read counts as good: the start itself will tell. */
 enum diagnose_outlook diagnose_before(const char *path);
 /* A recorded process became this program, which was not recorded: tell why.
- * runs: it still runs it; otherwise it has ended. */
+ * program: its path, or its short name if the path may not be seen. runs: the
+ * process still runs it; otherwise it has ended. */
 void diagnose_unrecorded(uint32_t pid, const char *program, bool runs);
 
-/* What the recording saw. */
+/* What the recording saw, and what the user asked for. */
 struct diagnose_facts {
 	uint32_t processes;
 	bool was_paused, native_wanted, lua_wanted, lua_init;

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+/* The state of the drain, which borrows its neighbours: they outlive it. */
 struct drain {
 	struct pool_owner *owner;
 	struct registry *registry;
@@ -24,22 +25,27 @@ struct drain {
 	uint64_t taken;            /* buffers that were given back */
 };
 
-/* Returns negative if there is no memory. */
+/* Returns 0, or negative if there is no memory. The two arrays are allocated
+ * here and live as long as the recorder. */
 int drain_init(struct drain *d, struct pool_owner *owner,
 	       struct registry *registry, struct sink *sink,
 	       const struct rate *rate);
 
-/* Send every full buffer, and what dead threads left. Returns how many. */
+/* Send every full buffer, and what dead threads left; then free the slots of
+ * the dead. Returns how many buffers it went through. A chunk that may have an
+ * older one of its stream still to come waits for the next call. */
 uint32_t drain_poll(struct drain *d);
 
 /* Send, as PARTIAL chunks, the new records in buffers that were opened more
  * than ms ago. The threads keep the buffers. */
 void drain_copy_older(struct drain *d, uint64_t ms);
-/* Ask the threads to close these buffers at their next event. */
+/* Ask the threads to close, at their next event, the buffers that were opened
+ * more than ms ago. Does nothing if there is no such buffer: each request costs
+ * every thread a slow hook. */
 void drain_cut_older(struct drain *d, uint64_t ms);
 
 /* With POOL_OVERWRITE: the chunks that newer ones replaced before they were
- * taken. Otherwise 0. */
+ * taken, by the buffers' generations. Otherwise 0. */
 uint64_t drain_overwritten(const struct drain *d);
 
 #endif

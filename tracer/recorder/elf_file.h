@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum {
+	/* What exceeds these limits is left out or cut. */
 	ELF_NEEDED_MAX = 64,
 	ELF_NAME_MAX = 128,
 	ELF_BUILD_ID_MAX = 20,     /* bytes */
@@ -32,23 +33,31 @@ struct elf_file {
 	char needed[ELF_NEEDED_MAX][ELF_NAME_MAX];
 };
 
-/* Returns negative if the file cannot be read, or is neither. */
+/* Read what the file says. Returns 0, or negative if it cannot be read or is
+ * neither an ELF file nor a script. Prints nothing. */
 int elf_file_read(const char *path, struct elf_file *file);
-/* Whether the text occurs anywhere in the file. */
+/* Whether the text occurs anywhere in the file. False, too, if the file cannot
+ * be read. */
 bool elf_file_contains(const char *path, const char *text);
-/* Find a program in PATH, as execvp does. False if there is none. */
+/* Find a program in PATH, as execvp does. A name with a slash is taken as it is
+ * and only has to exist. False if there is none; out is then of no use. */
 bool elf_file_find_program(const char *name, char out[PATH_MAX]);
-/* Find a library that the file at path needs. False if there is none. */
+/* Find a library that the file at path needs: in the file's run path, in
+ * LD_LIBRARY_PATH, then in the usual folders. The loader's cache is not read,
+ * so that a library elsewhere is not found. False if there is none. */
 bool elf_file_find_library(const char *path, const struct elf_file *file,
 			   const char *name, char out[PATH_MAX]);
 
+/* What identifies a build and leads to its debug file. */
 struct elf_build {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	unsigned size;             /* of the build-id in bytes; 0: none */
 	char link[ELF_LINK_MAX];   /* .gnu_debuglink; "": none */
 };
 
-/* Returns negative if it is no 64-bit ELF file of this byte order. */
+/* Read both from an open file, whose offset does not move. Returns 0, or
+ * negative if it is no 64-bit ELF file of this byte order. A file without a
+ * build-id is no error: size is 0. */
 int elf_build_read(int fd, struct elf_build *build);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What the session shall be. Fixed before session_process_start: the child has
+ * a copy. */
 struct session_plan {
 	char name[64];             /* with a random part */
 	char output[PATH_MAX];     /* folder of the trace, absolute */
@@ -20,11 +22,13 @@ struct session_plan {
 };
 
 /* Choose ring_bytes and rings so that the rings of all CPUs take at most half
- * of the free bytes of /dev/shm. Returns the size of all rings. 0: they do not
- * fit. */
+ * of the free bytes of /dev/shm. Returns the size of all rings in bytes, with
+ * LTTng's spare sub-buffer of each CPU. 0: they do not fit; the plan is as it
+ * was. */
 uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
 			  uint32_t cpus);
 
+/* The recorder's end of the child that holds the session. */
 struct session_process {
 	int socket;                /* negative: there is no process */
 	int daemon, consumer;      /* pidfds of LTTng's; negative: none */
@@ -38,11 +42,12 @@ int session_process_start(struct session_process *s,
 /* Wait until the session runs. Prints why and returns negative if it does
  * not. */
 int session_process_wait_open(struct session_process *s);
-/* Whether one of the daemons has died. */
+/* Whether one of the daemons has died. False for one that is not watched. Does
+ * not wait. */
 bool session_process_lost_daemon(const struct session_process *s);
 /* Close the session. Waits as long as the files of the folder output grow, and
  * patience_ms longer. Prints why and returns negative if it was not closed in
- * order. */
+ * order. The socket is closed in any case; the child then ends by itself. */
 int session_process_close(struct session_process *s, const char *output,
 			  int patience_ms);
 

@@ -18,17 +18,22 @@ enum message_kind {
 #define message_trouble(...) message_put(MESSAGE_TROUBLE, __VA_ARGS__)
 #define message_summary(...) message_put(MESSAGE_SUMMARY, __VA_ARGS__)
 
+/* Print a line, cut to 1 KiB and cleaned. Errors of the write are ignored. */
 __attribute__((format(printf, 2, 3)))
 void message_put(enum message_kind kind, const char *format, ...);
+/* Whether to leave out the lines of MESSAGE_SUMMARY; false at the start. */
 void message_quiet(bool quiet);
 
-/* All texts of message_trouble, separated by "; ". "" if there were none. */
+/* All texts of message_trouble, separated by "; " and cut to 1 KiB. "" if there
+ * were none. The text is valid until the next message_trouble. */
 const char *message_troubles(void);
 
-/* Replace the bytes that a terminal could take for commands with '?'. */
+/* Replace the bytes that a terminal could take for commands with '?', in place:
+ * control characters, also those that UTF-8 writes with two bytes. */
 void message_clean(char *text);
 
-/* Write a size such as "1.2 GB" to out. Returns out. */
+/* Write a size such as "1.2 GB" to out. Units are powers of 1000. Returns
+ * out. */
 const char *message_bytes(char *out, size_t room, double bytes);
 
 #endif

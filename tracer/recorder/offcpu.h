@@ -11,12 +11,13 @@
 struct offcpu;
 
 /* Room for that many thread slots. NULL: no memory. All functions below take
- * NULL and then do nothing. */
+ * NULL and then do nothing. It is never freed. */
 struct offcpu *offcpu_new(uint32_t slots);
 
 /* Start to watch the thread of a slot. pid and tid are numbers in this process'
- * namespace. The kernel may refuse: another user's program,
- * perf_event_paranoid > 2, too many threads. */
+ * namespace. The kernel may refuse: another user's program, perf_event_paranoid
+ * > 2, too many threads. The thread's chunks then have no ITEM_OFFCPU, and
+ * readers treat its times as not known. */
 void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid);
 /* The slot's thread has ended. What is known of it is kept until the slot is
  * watched again. */
@@ -27,7 +28,9 @@ void offcpu_unwatch(struct offcpu *o, uint32_t slot);
 void offcpu_read(struct offcpu *o, uint32_t slot);
 
 /* Write the chunk's ITEM_OFFCPU to the room words at to. Returns its words with
- * the head word. 0: nothing is known of the chunk's time, or no room. */
+ * the head word. 0: nothing is known of the chunk's time, or no room. Spans
+ * that end within the chunk are forgotten: ask once for each chunk, in the
+ * order of the stream. */
 uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 		     const struct chunk_header *h, uint64_t *to, uint32_t room);
 

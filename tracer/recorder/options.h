@@ -14,6 +14,8 @@
 
 enum { OPTIONS_MAX_LABELS = 32 };
 
+/* What the user asked for. The strings belong to popt or to argv, and live as
+ * long as the recorder. */
 struct options {
 	const char *output;        /* NULL: a name is made */
 	/* 1 if the option was given; popt stores to int. */
@@ -25,11 +27,12 @@ struct options {
 	char **program;            /* its argv */
 };
 
-/* Read the command line. Negative: go on. Otherwise help or a complaint was
- * printed: the status to exit with. */
+/* Read the command line. Negative: go on, and *o is complete. Otherwise help or
+ * a complaint was printed: the status to exit with, and *o is as it was. */
 int options_read(struct options *o, int argc, char **argv);
 
-/* Read a size such as "64M". False: it is none. */
+/* Read a size such as "64M" as bytes; K, M and G are powers of 1024. From 1
+ * byte to 1 TiB. False: it is none, and *bytes is as it was. */
 bool options_size(const char *text, uint64_t *bytes);
 
 #endif

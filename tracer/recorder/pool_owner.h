@@ -14,6 +14,7 @@
 
 #define POOL_FOLDER "/dev/shm"
 
+/* What the pool shall be; written into it before any program starts. */
 struct pool_wish {
 	uint64_t bytes;            /* 0: 64 MiB, or a third of what is free */
 	enum pool_on_full on_full;
@@ -37,12 +38,13 @@ struct pool_owner {
 };
 
 /* Remove this user's pools whose recorder died without doing so. Then make and
- * map the pool; every buffer is closed. Prints why and returns negative if it
- * cannot. */
+ * map the pool, and lock its file and its recorder mutex; every buffer is
+ * closed. Prints why and returns negative if it cannot. The mapping lives as
+ * long as the recorder. */
 int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish);
 
 /* Give the buffers pages and open them, as far as there is room. Returns how
- * many of the big ones are open. */
+ * many of the big ones are open; prints a line if not all are. */
 uint32_t pool_owner_populate(struct pool_owner *o);
 
 /* Remove the pool's name. Recorded programs keep their mapping. */
@@ -56,17 +58,20 @@ int pool_owner_layout(struct pool *p, uint64_t bytes);
  * and without overlap. */
 bool pool_owner_valid(const struct pool_owner *o);
 
-/* Free bytes of POOL_FOLDER. */
+/* Free bytes of POOL_FOLDER. 0, too, if that cannot be found out. */
 uint64_t pool_folder_free(void);
 
 /* The robust mutexes of the slots. Only the futex word is read: a recorded
- * process can overwrite the rest, so none of it may be followed. */
+ * process can overwrite the rest, so none of it may be followed. Renewing is
+ * for a mutex that no living thread holds. */
 void pool_mutex_renew(pthread_mutex_t *mutex);
-/* Whether the thread that held it has died. */
+/* Whether the thread that held it has died. Stays so until it is renewed. */
 bool pool_mutex_died(const pthread_mutex_t *mutex);
 /* Whether a living thread holds it. */
 bool pool_mutex_held(const pthread_mutex_t *mutex);
 
+/* Where buffer i begins, i < pool_owner_buffers. The small buffers come first.
+ * Uses the private copies, as all that the recorder does with the pool must. */
 static inline uint64_t *pool_owner_buffer(const struct pool_owner *o,
 					  uint32_t i)
 {
@@ -75,6 +80,7 @@ static inline uint64_t *pool_owner_buffer(const struct pool_owner *o,
 	return o->big_base + (size_t)(i - o->small) * POOL_BIG_WORDS;
 }
 
+/* The size of buffer i in words, its header included. */
 static inline uint32_t pool_owner_buffer_words(const struct pool_owner *o,
 					       uint32_t i)
 {

@@ -12,19 +12,20 @@
 #include <sys/types.h>
 
 /* Whether it exists and is no zombie. False for a process that is older than
- * this one: a number from another PID namespace means a stranger here. */
+ * this one: a recorded process never is, so that the number, which came from
+ * another PID namespace, means a stranger here. */
 bool process_exists(pid_t pid);
-/* 0 if it cannot be found. */
+/* The number of its parent. 0 if it cannot be found. */
 pid_t process_parent(pid_t pid);
 /* Whether the short name of the process begins so. */
 bool process_is_named(pid_t pid, const char *name);
-/* How many processes, apart from this one, map the pool. Looks at all of
- * /proc. Those that it may not look at do not count. */
+/* How many processes, apart from this one, map the pool. Looks at all of /proc,
+ * which takes milliseconds. Those that it may not look at do not count. */
 uint32_t process_count_mapping(const struct pool_owner *owner);
 
 enum { WATCH_NAME_MAX = 256 };
 
-/* One process slot. */
+/* What is known of the image that registered in one process slot. */
 struct watched_image {
 	uint64_t since;            /* ms when it was first seen without the
 	                            * pool; 0: not seen so */
@@ -33,6 +34,7 @@ struct watched_image {
 	                            * known */
 };
 
+/* All slots, and what the user was told. */
 struct process_watch {
 	const struct pool_owner *owner;
 	struct watched_image *image; /* by process slot */
@@ -45,8 +47,10 @@ int process_watch_init(struct process_watch *w, const struct pool_owner *owner);
 /* The thread that registered the process in slot i has died: note what the
  * process runs now. Call it soon and often, as it may not run that for long. */
 void process_watch_look(struct process_watch *w, uint32_t i);
-/* Whether the image in slot i is gone for good. Tells the user if a program
- * took its place and was not recorded. */
+/* Whether the image in slot i is gone for good: its process has ended, has
+ * registered another image, or has not mapped the pool for half a second. Tells
+ * the user if a program took its place and was not recorded. now_ms: of any
+ * clock that does not go back. */
 bool process_watch_ended(struct process_watch *w, uint32_t i, uint64_t now_ms);
 /* The slot becomes another process'. */
 void process_watch_forget(struct process_watch *w, uint32_t i);

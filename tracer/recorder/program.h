@@ -21,11 +21,13 @@ struct installation {
 };
 
 /* Find the files from the place of this program. Prints what is missing and
- * returns negative. */
+ * returns negative. A temporary folder is made only if the library's path has
+ * bytes that LD_PRELOAD cannot contain. */
 int installation_find(struct installation *in);
-/* Remove the temporary folder. */
+/* Remove the temporary folder, if there is one. May be called twice. */
 void installation_clean(struct installation *in);
 
+/* What the program's environment gets. The strings are the caller's. */
 struct child_environment {
 	const char *preload;  /* value of LD_PRELOAD; NULL: leave it */
 	const char *trace;    /* absolute path of the trace's folder */
@@ -34,6 +36,7 @@ struct child_environment {
 	bool is_asan;         /* AddressSanitizer is linked into the program */
 };
 
+/* The program and the pipes and signals between it and the recorder. */
 struct program {
 	pid_t pid;
 	int go, failed;            /* pipes: to it, from it; negative: closed */
@@ -44,21 +47,27 @@ struct program {
 	bool wants_finish;         /* the user wants the recording to end */
 };
 
-/* Block the signals that we read, before anything else is forked. */
+/* Block the signals that we read, before anything else is forked. Resets *p and
+ * keeps the old mask for the program. Returns 0, or negative. */
 int program_take_signals(struct program *p);
-/* Fork; the child waits for program_go. Prints why and returns negative if it
- * cannot. */
+/* Fork; the child sets its environment and waits for program_go. Prints why and
+ * returns negative if it cannot. */
 int program_fork(struct program *p, char *const argv[],
 		 const struct pool_owner *owner,
 		 const struct child_environment *environment);
 /* Let it run. If it cannot be executed: prints why, sets *status to what a
- * shell would return, and returns negative. */
+ * shell would return (126, or 127 if there is no such file), and returns
+ * negative. Waits until the exec has succeeded or failed. */
 int program_go(struct program *p, const char *name, int *status);
-/* End the child instead, if it waits. */
+/* End the child instead, if it waits; do nothing if program_go was called. */
 void program_cancel(struct program *p);
-/* Read the signals that have come: forward them, or note them. */
+/* Read the signals that have come: forward SIGTERM and SIGHUP to the program,
+ * or note, once it has ended, that the user wants the recording to end. Also
+ * notes the program's end. Does not wait. */
 void program_handle_signals(struct program *p);
-/* Its exit status. If a signal ended it, end by that signal. */
+/* Its exit status; 0 if it still runs. If a signal ended it, end by that signal
+ * without a core file; where the signal does not end this process, 128 + its
+ * number. */
 int program_exit_like(const struct program *p);
 
 #endif

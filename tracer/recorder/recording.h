@@ -21,6 +21,9 @@
 #include "tracer/recorder/sink.h"
 #include "tracer/recorder/trace_folder.h"
 
+/* There is one, in record_main.c. Its parts point to each other, so that it is
+ * never copied. The order here has no meaning; record_main.c has that in which
+ * they are made. */
 struct recording {
 	struct options opt;
 	char program_path[PATH_MAX];
@@ -41,10 +44,12 @@ struct recording {
 	bool is_doubtful;          /* LTTng lost more than the backlog had */
 };
 
-/* The notes in the trace, for the META chunk at the start and at the end. */
+/* The notes in the trace, for the META chunk at the start and at the end. They
+ * go into a chunk that meta_begin has begun. The keys are in docs/format.md. */
 void summary_start_notes(const struct recording *r, struct meta *m);
 void summary_end_notes(const struct recording *r, struct meta *m);
-/* Tell the user what was recorded, what was lost, and what to do next. */
+/* Tell the user what was recorded, what was lost, and what to do next. Call it
+ * when the trace is closed: it measures the folder. */
 void summary_print(const struct recording *r);
 
 #endif

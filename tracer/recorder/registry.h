@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* All arrays are made by registry_init and live as long as the recorder. */
 struct registry {
 	struct pool_owner *owner;
 	uint32_t *used;            /* thread slots in use, rising */
@@ -31,13 +32,14 @@ struct registry {
 	struct seen_programs seen;
 };
 
-/* Returns negative if there is no memory. */
+/* Returns 0, or negative if there is no memory. Without memory for offcpu it
+ * goes on: the off-CPU times are then not known. */
 int registry_init(struct registry *r, struct pool_owner *owner);
 /* For assertions: each slot is listed once, and dead_n is right. */
 bool registry_valid(const struct registry *r);
 
 /* Find the threads that died. all: look at every slot, not only at those that
- * were seen in use before. Returns how many are dead. */
+ * were seen in use before. Returns how many are dead and not freed yet. */
 uint32_t registry_find_dead(struct registry *r, bool all);
 /* Free the slots of the dead. Their buffers must have been taken. */
 void registry_free_dead(struct registry *r);
@@ -48,10 +50,13 @@ void registry_read_switches(struct registry *r);
 /* Note what processes run whose image has just died. Call it in each round: it
  * costs next to nothing if there are none. */
 void registry_look_at_dead_images(struct registry *r);
-/* Free the slots of processes that have ended. Returns how many live. */
+/* Free the slots of processes that have ended. Returns how many live. now_ms:
+ * of any clock that does not go back. Looks into /proc for each process whose
+ * registering thread has died. */
 uint32_t registry_update_processes(struct registry *r, uint64_t now_ms);
 
-/* All that was lost, with what living threads have counted so far. */
+/* All that was lost, with what living threads have counted so far. The entries
+ * are in the units of LOST_LIST. */
 void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS]);
 /* Add what living processes tell to trouble and seen. Call it once, at the
  * end. */

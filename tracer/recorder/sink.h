@@ -23,23 +23,29 @@ struct backlog {
 	size_t from, next;         /* counted without wrapping */
 };
 
-/* Keep at least that many bytes. Returns negative if there is no memory. */
+/* Keep at least that many bytes of the newest chunks. Returns negative if there
+ * is no memory. Address space is taken at once, pages only as chunks come. */
 int backlog_init(struct backlog *b, size_t bytes);
 /* For assertions: what the comment above says. */
 bool backlog_valid(const struct backlog *b);
 /* Room for CHUNK_MAX_WORDS, valid until the next call of backlog_room or
  * backlog_keep. Removes the oldest entries that are in the way. */
 uint64_t *backlog_room(struct backlog *b);
-/* Keep the first words of that room as an entry. */
+/* Keep the first words of that room as an entry. backlog_room must have been
+ * called since the last one was kept. */
 void backlog_keep(struct backlog *b, uint32_t words);
-/* Call back for all entries, the oldest first. */
+/* Call back for all entries, the oldest first. The callback must not change the
+ * backlog. */
 void backlog_each(const struct backlog *b,
 		  void (*call)(void *ctx, const uint64_t *words, uint32_t n),
 		  void *ctx);
-/* The size of all entries together. */
+/* The size of all entries together, in bytes. */
 uint64_t backlog_bytes(const struct backlog *b);
+/* Forget all entries. The room that was given out last is no longer valid. */
 void backlog_clear(struct backlog *b);
 
+/* Where chunks go now, and how many went where. lttng never becomes true again
+ * once it is false. */
 struct sink {
 	struct backlog backlog;
 	struct spill spill;
@@ -53,8 +59,9 @@ struct sink {
 	struct archive *archive;   /* is shown each chunk; NULL: none */
 };
 
-/* ring_bytes: the size of LTTng's rings; 0: without LTTng. Returns negative if
- * there is no memory. */
+/* ring_bytes: the size of LTTng's rings; 0: without LTTng. The spill file is
+ * opened apart from this, by the caller. Returns negative if there is no
+ * memory. */
 int sink_init(struct sink *s, uint64_t ring_bytes);
 
 /* Load the provider's shared object and wait until a session wants its event.
@@ -62,14 +69,16 @@ int sink_init(struct sink *s, uint64_t ring_bytes);
  * been forked before. Prints why and returns negative if it fails. */
 int sink_open_provider(const char *path);
 
-/* Room to make the next chunk in: CHUNK_MAX_WORDS. */
+/* Room to make the next chunk in: CHUNK_MAX_WORDS. Valid until the chunk is
+ * sent, or until the next call. */
 uint64_t *sink_room(struct sink *s);
-/* Send the chunk that was made there. May take a second if LTTng's ring is
- * full. */
+/* Send the sealed chunk that was made there. May take a second if LTTng's ring
+ * is full. Never fails: a chunk that can be written nowhere is counted. */
 void sink_send(struct sink *s, uint32_t words);
 
 /* Trust LTTng no longer: all that may still lie in its rings, and all chunks
- * from now on, go to the spill file. */
+ * from now on, go to the spill file. Tells the user why; does nothing the
+ * second time. */
 void sink_give_up_lttng(struct sink *s, const char *why);
 /* Give LTTng up if no session wants the event any more. */
 void sink_check_lttng(struct sink *s);
