@@ -148,7 +148,7 @@ local function some_moments(s, random, last, all)
 	return #at > 0 and "--at " .. table.concat(at, ",")
 end
 
--- Steps, none behind the last record.
+-- Steps, none behind the last record. A range without time in it is refused.
 local function steps(s, random, last, all)
 	local events = s.log.events
 	local from = events[random(#events)].tick
@@ -162,8 +162,8 @@ local function steps(s, random, last, all)
 	for tick = from, to, step do
 		moment(s, tick, last, all)
 	end
-	return ("--every %dns --from %dns --to %dns"):format(step,
-		from - s.first, to - s.first)
+	return to > from and ("--every %dns --from %dns --to %dns"):format(
+		step, from - s.first, to - s.first)
 end
 
 function stacks.checks(s, random)
