@@ -22,8 +22,8 @@
 	  .help = "rows for scripts: full names, times in ns" }
 
 /* A table that is being printed. Set source, columns (table_choose), csv and
- * has_bounds; the rest is zero at first. Rows are structs of the caller's; the
- * metrics of its columns say where a value stands in them.
+ * has_bounds; the rest is zero at first. The caller defines the struct of a
+ * row; the metrics of the columns say which field holds a value.
  *
  * The order of calls: table_choose once, before the trace is read; then, for
  * each table, table_begin, table_row for each row, table_end. */

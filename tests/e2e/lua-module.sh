@@ -30,6 +30,12 @@ for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 		fail "$lua: $(grep '^\*' "$T/out")"
 	grep -q "^\*	true	true	[1-9]" "$T/out" ||
 		fail "$lua: $(grep '^\*' "$T/out")"
+	# A wrap that is not Lua's own gives what it gave before.
+	LUA_CPATH="$B/lib/lua/$v/?.so" $lua -e '
+		coroutine.wrap = string.gmatch
+		require "weft"
+		assert(type(coroutine.wrap("ab", ".")) == "function")
+	' || fail "$lua: the function of another wrap is not returned"
 	report
 	nothing_lost
 	g=37

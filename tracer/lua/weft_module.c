@@ -315,11 +315,14 @@ static int wrap_told(lua_State *L)
 	const int results = run_original(L);
 	const lua_CFunction wrapped = lua_tocfunction(L, -1);
 
-	if (results == 1 && wrapped &&
-	    lua_getupvalue(L, -1, 1) && lua_isthread(L, -1)) {
-		lua_pushcfunction(L, wrapped);
-		lua_pushcclosure(L, wrapped_told, 2);
+	if (results != 1 || !wrapped || !lua_getupvalue(L, -1, 1))
+		return results;
+	if (!lua_isthread(L, -1)) {
+		lua_pop(L, 1); /* not Lua's own wrap made it */
+		return results;
 	}
+	lua_pushcfunction(L, wrapped);
+	lua_pushcclosure(L, wrapped_told, 2);
 	return results;
 }
 

@@ -22,8 +22,8 @@
 	X(recycle, "a new coroutine at an old address is a new coroutine")     \
 	X(busy, "a signal handler's hooks use a state of their own")           \
 	X(interrupt, "each run of a handler says what it interrupts")          \
-	X(closed, "a handler between two chunks of another's stands in the "   \
-		"first")                                                       \
+	X(closed, "a handler that runs between two chunks of another belongs " \
+		"to the first")                                                \
 	X(change, "a change of chunks that a handler jumps out of is finished")\
 	X(cut, "a chunk carries the stack open at its start")                  \
 	X(order, "Lua functions on the same lines are told by their order")    \

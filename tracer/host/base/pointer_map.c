@@ -6,7 +6,6 @@
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/base/memory.h"
 
-
 /* The tables have 2^10, 2^12 ... places; an entry has 24 in a row in each. */
 enum { FIRST_BITS = 10, GROW_BITS = 2, PROBES = 24 };
 
