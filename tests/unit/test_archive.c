@@ -1,8 +1,8 @@
 /* test_archive.c - build-ids as readelf reads them; copies that stay in their
  * folder; chunks that lie about what they name. links: recorder
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/archive.h"
-#include "tracer/recorder/elf_file.h"
+#include "tracer/recorder/trace/archive.h"
+#include "tracer/recorder/base/elf_file.h"
 #include "tests/test.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracepoints/chunk.h"
-#include "tracer/recorder/sink.h"
+#include "tracer/recorder/trace/sink.h"
 
 #include <string.h>
 

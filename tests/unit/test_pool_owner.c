@@ -2,8 +2,8 @@
  * on the command line.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/lttng_session.h"
+#include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/options.h"
 
 #include <string.h>

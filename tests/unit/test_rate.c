@@ -1,7 +1,7 @@
 /* test_rate.c - ticks a second, and clocks that step.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/rate.h"
+#include "tracer/recorder/base/rate.h"
 
 enum { WIDTH = 100 };
 

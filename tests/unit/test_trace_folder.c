@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracer/recorder/chunk_copy.h"
-#include "tracer/recorder/trace_folder.h"
+#include "tracer/recorder/trace/trace_folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>

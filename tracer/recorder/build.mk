@@ -1,7 +1,7 @@
 # weft-record and the dispatcher `weft`. LTTng-UST itself is linked to the
 # provider only, which weft-record opens when the daemon is there.
 RECORDER_SRC := $(filter-out tracer/recorder/weft_main.c,\
-	$(wildcard tracer/recorder/*.c))
+	$(wildcard tracer/recorder/*.c tracer/recorder/*/*.c))
 RECORDER_OBJ := $(RECORDER_SRC:%.c=$(B)/obj/%.o)
 # What a unit test of the recorder links.
 RECORDER_TEST_OBJ := $(filter-out %/record_main.o,$(RECORDER_OBJ))

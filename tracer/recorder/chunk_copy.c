@@ -1,8 +1,8 @@
 /* chunk_copy.c - from buffer to chunk. All is read from the pool once, the
  * counts first, and only the copy is used after that.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/chunk_copy.h"
 #include "tracepoints/record.h"
+#include "tracer/recorder/chunk_copy.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 #ifndef WEFT_TRACER_RECORDER_CHUNK_COPY_H
 #define WEFT_TRACER_RECORDER_CHUNK_COPY_H
 
-#include "tracer/recorder/offcpu.h"
-#include "tracer/recorder/rate.h"
+#include "tracer/recorder/base/rate.h"
+#include "tracer/recorder/process/offcpu.h"
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * back, and only then is the copy checked and sent: recorded threads wait for
  * nothing that happens here.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/drain.h"
 #include "tracer/recorder/chunk_copy.h"
+#include "tracer/recorder/drain.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 #ifndef WEFT_TRACER_RECORDER_DRAIN_H
 #define WEFT_TRACER_RECORDER_DRAIN_H
 
-#include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/rate.h"
-#include "tracer/recorder/registry.h"
-#include "tracer/recorder/sink.h"
+#include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/base/rate.h"
+#include "tracer/recorder/process/registry.h"
+#include "tracer/recorder/trace/sink.h"
 
 #include <stdint.h>
 

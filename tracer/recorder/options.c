@@ -1,8 +1,8 @@
 /* options.c - the command line of `weft record`: one row for each option, from
  * which the help is printed, too.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/message.h"
 #include "tracer/recorder/options.h"
-#include "tracer/recorder/message.h"
 
 #include <errno.h>
 #include <popt.h>

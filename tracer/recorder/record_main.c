@@ -2,8 +2,8 @@
  * the parts of a recording, lets the program run, drains the pool until all
  * recorded processes have ended, and closes the trace.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/elf_file.h"
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/message.h"
 #include "tracer/recorder/recording.h"
 
 #include <errno.h>

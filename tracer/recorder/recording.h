@@ -8,18 +8,18 @@
 #ifndef WEFT_TRACER_RECORDER_RECORDING_H
 #define WEFT_TRACER_RECORDER_RECORDING_H
 
-#include "tracer/recorder/archive.h"
+#include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/chunk_copy.h"
-#include "tracer/recorder/diagnose.h"
 #include "tracer/recorder/drain.h"
-#include "tracer/recorder/lttng_session.h"
 #include "tracer/recorder/options.h"
-#include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/program.h"
-#include "tracer/recorder/rate.h"
-#include "tracer/recorder/registry.h"
-#include "tracer/recorder/sink.h"
-#include "tracer/recorder/trace_folder.h"
+#include "tracer/recorder/process/diagnose.h"
+#include "tracer/recorder/process/program.h"
+#include "tracer/recorder/process/registry.h"
+#include "tracer/recorder/trace/archive.h"
+#include "tracer/recorder/trace/lttng_session.h"
+#include "tracer/recorder/trace/sink.h"
+#include "tracer/recorder/trace/trace_folder.h"
 
 /* There is one, in record_main.c. Its parts point to each other, so that it is
  * never copied. The order here has no meaning; record_main.c has that in which

@@ -1,7 +1,7 @@
 /* summary.c - what a recording came to: the notes in the trace, and the lines
  * that the user reads at the end.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/base/message.h"
 #include "tracer/recorder/recording.h"
 
 #include <assert.h>

@@ -1,8 +1,11 @@
 /* trace_folder.h - the trace's folder, and the spill file in it, which takes
  * the chunks that LTTng cannot take.
+ *
+ * The folder trace/ writes what is kept: LTTng session, spill file, archive. It
+ * uses base/ and process/. It takes finished chunks and looks into none.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_FOLDER_H
-#define WEFT_TRACER_RECORDER_TRACE_FOLDER_H
+#ifndef WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
+#define WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
 
 #include <limits.h>
 #include <stdbool.h>

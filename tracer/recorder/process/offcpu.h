@@ -1,8 +1,8 @@
 /* offcpu.h - when the recorded threads did not run, as the kernel's account of
  * context switches says, where it grants an ordinary user that account.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_OFFCPU_H
-#define WEFT_TRACER_RECORDER_OFFCPU_H
+#ifndef WEFT_TRACER_RECORDER_PROCESS_OFFCPU_H
+#define WEFT_TRACER_RECORDER_PROCESS_OFFCPU_H
 
 #include "tracepoints/chunk.h"
 

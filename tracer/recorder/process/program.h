@@ -2,10 +2,10 @@
  * is started late but forked early, so that it inherits nothing of what the
  * recorder opens and sets meanwhile.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROGRAM_H
-#define WEFT_TRACER_RECORDER_PROGRAM_H
+#ifndef WEFT_TRACER_RECORDER_PROCESS_PROGRAM_H
+#define WEFT_TRACER_RECORDER_PROCESS_PROGRAM_H
 
-#include "tracer/recorder/pool_owner.h"
+#include "tracer/recorder/base/pool_owner.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
  * choose. If the recorder is killed, the session is closed in order all the
  * same.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_LTTNG_SESSION_H
-#define WEFT_TRACER_RECORDER_LTTNG_SESSION_H
+#ifndef WEFT_TRACER_RECORDER_TRACE_LTTNG_SESSION_H
+#define WEFT_TRACER_RECORDER_TRACE_LTTNG_SESSION_H
 
 #include <limits.h>
 #include <stdbool.h>

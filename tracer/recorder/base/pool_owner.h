@@ -2,8 +2,8 @@
  * copies of all numbers that say where something lies, because any recorded
  * process can overwrite what is in the pool itself.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_POOL_OWNER_H
-#define WEFT_TRACER_RECORDER_POOL_OWNER_H
+#ifndef WEFT_TRACER_RECORDER_BASE_POOL_OWNER_H
+#define WEFT_TRACER_RECORDER_BASE_POOL_OWNER_H
 
 #include "tracepoints/pool.h"
 

@@ -1,8 +1,8 @@
 /* rate.h - the rate of ticks: how many make a second, and whether a chunk's
  * clock pair agrees with the rest of the recording.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_RATE_H
-#define WEFT_TRACER_RECORDER_RATE_H
+#ifndef WEFT_TRACER_RECORDER_BASE_RATE_H
+#define WEFT_TRACER_RECORDER_BASE_RATE_H
 
 #include "tracepoints/pool.h"
 

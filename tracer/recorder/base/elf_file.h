@@ -3,8 +3,8 @@
  * checked, and a file that is cut short while it is read is an error, not a
  * signal.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ELF_FILE_H
-#define WEFT_TRACER_RECORDER_ELF_FILE_H
+#ifndef WEFT_TRACER_RECORDER_BASE_ELF_FILE_H
+#define WEFT_TRACER_RECORDER_BASE_ELF_FILE_H
 
 #include <limits.h>
 #include <stdbool.h>

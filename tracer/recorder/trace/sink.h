@@ -1,11 +1,11 @@
 /* sink.h - where finished chunks go: to LTTng while it works, then to the spill
  * file; if that fails, they are counted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_SINK_H
-#define WEFT_TRACER_RECORDER_SINK_H
+#ifndef WEFT_TRACER_RECORDER_TRACE_SINK_H
+#define WEFT_TRACER_RECORDER_TRACE_SINK_H
 
-#include "tracer/recorder/archive.h"
-#include "tracer/recorder/trace_folder.h"
+#include "tracer/recorder/trace/archive.h"
+#include "tracer/recorder/trace/trace_folder.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,9 +2,9 @@
  * first sign of trouble. A chunk that was delivered twice is counted once by
  * every reader.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/sink.h"
-#include "tracer/recorder/message.h"
-#include "tracer/recorder/rate.h"
+#include "tracer/recorder/trace/sink.h"
+#include "tracer/recorder/base/message.h"
+#include "tracer/recorder/base/rate.h"
 
 #include <assert.h>
 #include <dlfcn.h>

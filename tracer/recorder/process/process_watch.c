@@ -2,8 +2,8 @@
  * pool. This finds children before they call their first hook, and daemons
  * whose parents have ended, without their help.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/process_watch.h"
-#include "tracer/recorder/diagnose.h"
+#include "tracer/recorder/process/process_watch.h"
+#include "tracer/recorder/process/diagnose.h"
 
 #include <dirent.h>
 #include <errno.h>

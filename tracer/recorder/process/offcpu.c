@@ -2,8 +2,8 @@
  * dummy software event with context_switch set needs no hardware, and no
  * privilege at perf_event_paranoid 2.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/offcpu.h"
-#include "tracer/recorder/rate.h"
+#include "tracer/recorder/process/offcpu.h"
+#include "tracer/recorder/base/rate.h"
 
 #include <assert.h>
 #include <linux/perf_event.h>

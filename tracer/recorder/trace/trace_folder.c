@@ -2,8 +2,8 @@
  * file. Follows no symbolic link: LTTng would write through it, perhaps as
  * root. Knows nothing of what a chunk contains.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/trace_folder.h"
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/trace/trace_folder.h"
+#include "tracer/recorder/base/message.h"
 
 #include <assert.h>
 #include <errno.h>

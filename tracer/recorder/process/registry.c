@@ -1,7 +1,7 @@
 /* registry.c - births and deaths by the pool's slots. The kernel marks the
  * robust mutex of a thread that ends, in whatever way it ends.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/registry.h"
+#include "tracer/recorder/process/registry.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,8 +1,11 @@
 /* diagnose.h - tells the user why a program, or a part of it, is not recorded,
  * and what to do about it.
+ *
+ * The folder process/ has what /proc and the kernel tell of recorded programs.
+ * It uses base/. It must not know where chunks go.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_DIAGNOSE_H
-#define WEFT_TRACER_RECORDER_DIAGNOSE_H
+#ifndef WEFT_TRACER_RECORDER_PROCESS_DIAGNOSE_H
+#define WEFT_TRACER_RECORDER_PROCESS_DIAGNOSE_H
 
 #include "tracepoints/pool.h"
 

@@ -5,11 +5,11 @@
  * file holds the number of the daemon that a recorder started: the last
  * recorder that finds it without sessions stops it.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/lttng_session.h"
-#include "tracer/recorder/message.h"
-#include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/process_watch.h"
-#include "tracer/recorder/trace_folder.h"
+#include "tracer/recorder/trace/lttng_session.h"
+#include "tracer/recorder/base/message.h"
+#include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/process/process_watch.h"
+#include "tracer/recorder/trace/trace_folder.h"
 
 #include <assert.h>
 #include <dirent.h>

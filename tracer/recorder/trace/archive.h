@@ -3,8 +3,8 @@
  * and the Lua sources. A file is opened when a chunk first names it, so that it
  * can be removed or replaced later, and copied when the program has ended.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ARCHIVE_H
-#define WEFT_TRACER_RECORDER_ARCHIVE_H
+#ifndef WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
+#define WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
 
 #include "tracepoints/chunk.h"
 

@@ -1,8 +1,8 @@
 /* program.c - starts the program and passes signals on. It stays in our process
  * group and keeps our terminal: Ctrl-C is between it and the user.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/program.h"
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/process/program.h"
+#include "tracer/recorder/base/message.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,8 +1,11 @@
 /* message.h - what the recorder prints: whole lines on stderr. Bytes that could
  * control a terminal are replaced.
+ *
+ * The folder base/ has what every part of the recorder needs: messages, ELF
+ * files, the clock's rate, the pool. It knows no process and no trace.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_MESSAGE_H
-#define WEFT_TRACER_RECORDER_MESSAGE_H
+#ifndef WEFT_TRACER_RECORDER_BASE_MESSAGE_H
+#define WEFT_TRACER_RECORDER_BASE_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * and removes the pools that dead recorders left. Does not know what is done
  * with the buffers.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/base/message.h"
 
 #include <assert.h>
 #include <dirent.h>

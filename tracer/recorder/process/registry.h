@@ -1,13 +1,13 @@
 /* registry.h - the recorded threads and processes, as the pool's slots tell:
  * which live, which have died, and what those counted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_REGISTRY_H
-#define WEFT_TRACER_RECORDER_REGISTRY_H
+#ifndef WEFT_TRACER_RECORDER_PROCESS_REGISTRY_H
+#define WEFT_TRACER_RECORDER_PROCESS_REGISTRY_H
 
-#include "tracer/recorder/diagnose.h"
-#include "tracer/recorder/offcpu.h"
-#include "tracer/recorder/pool_owner.h"
-#include "tracer/recorder/process_watch.h"
+#include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/process/diagnose.h"
+#include "tracer/recorder/process/offcpu.h"
+#include "tracer/recorder/process/process_watch.h"
 
 #include <stdbool.h>
 #include <stdint.h>

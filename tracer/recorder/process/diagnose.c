@@ -1,9 +1,9 @@
 /* diagnose.c - what a new user meets in the first hour: why is there nothing to
  * see? The answers come from the programs' files and from what was recorded.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/diagnose.h"
-#include "tracer/recorder/elf_file.h"
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/process/diagnose.h"
+#include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* message.c - formats the lines on stderr. Does not know what they are about.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/base/message.h"
 
 #include <stdarg.h>
 #include <stdio.h>

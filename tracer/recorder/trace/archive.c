@@ -1,9 +1,9 @@
 /* archive.c - notes the files that chunks name, opens them, and copies them. A
  * recorded program may have written the chunks, so no name is trusted.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/archive.h"
-#include "tracer/recorder/elf_file.h"
-#include "tracer/recorder/message.h"
+#include "tracer/recorder/trace/archive.h"
+#include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/message.h"
 
 #include <assert.h>
 #include <errno.h>

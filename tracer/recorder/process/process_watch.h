@@ -2,10 +2,10 @@
  * a process whose recorded image is gone: it may have ended, or go on as a
  * program that is not recorded.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_WATCH_H
-#define WEFT_TRACER_RECORDER_PROCESS_WATCH_H
+#ifndef WEFT_TRACER_RECORDER_PROCESS_PROCESS_WATCH_H
+#define WEFT_TRACER_RECORDER_PROCESS_PROCESS_WATCH_H
 
-#include "tracer/recorder/pool_owner.h"
+#include "tracer/recorder/base/pool_owner.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* rate.c - calibrates ticks against CLOCK_MONOTONIC_RAW over the whole
  * recording.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/rate.h"
+#include "tracer/recorder/base/rate.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* elf_file.c - the only reader of ELF in the recorder. It reads the few facts
  * that are needed with pread, without a library.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/elf_file.h"
+#include "tracer/recorder/base/elf_file.h"
 
 #include <elf.h>
 #include <fcntl.h>
