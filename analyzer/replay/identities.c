@@ -180,16 +180,72 @@ static func_id find_func(struct replay *r, const struct chunk *chunk,
 	}
 }
 
+/* The length of what both spans have. */
+static ticks common(ticks a, ticks a_end, ticks b, ticks b_end)
+{
+	const ticks from = a > b ? a : b, to = a_end < b_end ? a_end : b_end;
+
+	return to > from ? to - from : 0;
+}
+
+/* How long the thread ran between these times, by its switches, in ns. */
+static uint64_t ran(const struct chunk_header *h, const uint64_t *pair,
+		    size_t n, ticks from, ticks to)
+{
+	ticks on = common(pair[0], pair[1], from, to);
+
+	for (size_t i = 1; i < n; i++) {
+		const ticks off = common(pair[2 * i], pair[2 * i + 1], from,
+					 to);
+
+		on -= off < on ? off : on;
+	}
+	return h->tick_hz == 0 ? 0 :
+	       (uint64_t)((double)on / (double)h->tick_hz * 1e9);
+}
+
+/* Whether so long on the CPU is more than the CPU clock can have left out: what
+ * the machine's host took, and what lies between two readings. */
+static bool is_too_long(uint64_t on, uint64_t cpu)
+{
+	return on > cpu && on - cpu > on / 4 + 1000000;
+}
+
+/* Whether the thread ran for less than its switches say, by its CPU clock. That
+ * was read with the chunk's clock pair, and when the chunk was closed. The time
+ * of that is not known: the CPU time that is left belongs to the time before
+ * the next chunk's pair. */
+static bool contradicts_clock(struct stream *st, const struct chunk_header *h,
+			      const uint64_t *pair, size_t n)
+{
+	const ticks middle = h->pair_tick < h->tick_begin ? h->tick_begin :
+			     h->pair_tick;
+	const uint64_t before = ran(h, pair, n, h->tick_begin, middle);
+	const uint64_t after = ran(h, pair, n, middle, h->tick_end);
+	const uint64_t cpu = h->cpu_end > h->cpu_begin ?
+			     h->cpu_end - h->cpu_begin : 0;
+	const bool follows = st->cpu_at != 0 && st->cpu_at == h->cpu_begin &&
+			     (h->flags & CHUNK_GAP) == 0;
+	const bool is_wrong = (follows && is_too_long(before, st->cpu_left)) ||
+			      (h->cpu_end != 0 && is_too_long(after, cpu));
+
+	st->cpu_at = h->cpu_end;
+	st->cpu_left = cpu > after ? cpu - after : 0;
+	return is_wrong;
+}
+
 /* A thread's switches become edges of its time. */
-static void add_offcpu(struct replay *r, uint32_t thread,
+static void add_offcpu(struct replay *r, struct stream *st,
+		       const struct chunk_header *h,
 		       const struct chunk_item *item)
 {
-	struct thread *const t = &r->session->threads[thread];
+	struct thread *const t = &r->session->threads[st->thread];
 	const uint64_t *pair;
 	const size_t n = decode_offcpu(item, &pair);
 	ticks from;
 
-	if (n == 0 || pair[1] <= pair[0])
+	if (n == 0 || pair[1] <= pair[0] ||
+	    contradicts_clock(st, h, pair, n))
 		return;
 	cct_collect_cpu(r->session->cct);
 	t->known += pair[1] - pair[0];
@@ -292,10 +348,10 @@ void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 /* The dictionary needs the modules; hints need the dictionary. That is why the
  * items are gone through twice. Edges are those of the last chunk of level
  * 0. */
-void replay_identities_items(struct replay *r, const struct chunk *chunk,
-			     uint32_t thread)
+void replay_identities_items(struct replay *r, struct stream *st,
+			     const struct chunk *chunk)
 {
-	const uint32_t process = r->session->threads[thread].process;
+	const uint32_t process = r->session->threads[st->thread].process;
 	struct chunk_item item = { 0 };
 
 	if (chunk->header.level == 0)
@@ -311,7 +367,7 @@ void replay_identities_items(struct replay *r, const struct chunk *chunk,
 			add_label(r, chunk->header.recording, process + 1,
 				  &item);
 		else if (item.type == ITEM_OFFCPU && chunk->header.level == 0)
-			add_offcpu(r, thread, &item);
+			add_offcpu(r, st, &chunk->header, &item);
 	for (uint32_t i = 0; i < chunk->header.funcs; i++)
 		r->func[i] = find_func(r, chunk, chunk->dict[i]);
 	item = (struct chunk_item){ 0 };

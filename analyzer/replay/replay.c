@@ -340,7 +340,7 @@ static void run_chunk(struct replay *r, struct stream *st,
 	r->chunk++;
 	r->calls = 0;
 	r->kept_count = r->kept_used = 0;
-	replay_identities_items(r, chunk, st->thread);
+	replay_identities_items(r, st, chunk);
 	contiguous = is_contiguous(r, st, chunk);
 	if (!contiguous)
 		begin_anew(r, st, &chunk->header);

@@ -115,6 +115,8 @@ struct stream {
 	uint32_t cpu;            /* enum cpu_state now */
 	ticks settled;           /* level > 0: until then, the frames' time has
 	                          * been taken off the interrupted call */
+	uint64_t cpu_at;         /* cpu_end of the chunk before, and what of */
+	uint64_t cpu_left;       /* its CPU time its switches do not explain */
 	uint64_t windows;        /* that began with an unknown base */
 	struct waiting *first, *last; /* level 0: held; others: for the chunk
 	                               * they interrupted */
@@ -252,8 +254,8 @@ uint32_t replay_identities_coroutine(struct replay *, uint32_t process,
 /* The coroutine ran on the thread. */
 void replay_identities_ran(struct replay *, uint32_t co, uint32_t thread);
 /* Take a chunk's items, and fill replay.func. */
-void replay_identities_items(struct replay *, const struct chunk *,
-			     uint32_t thread);
+void replay_identities_items(struct replay *, struct stream *,
+			     const struct chunk *);
 /* Take the notes and labels of the recorder's own chunk. */
 void replay_identities_notes(struct replay *, const struct chunk *);
 

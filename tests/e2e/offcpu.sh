@@ -1,6 +1,8 @@
 #!/bin/sh
 # offcpu.sh - a thread that sleeps 5 times 50 ms is known to have been off the
-# CPU for that long: its chunks carry the kernel's context switches.
+# CPU for that long: its chunks carry the kernel's context switches. Threads that
+# are blocked when the recorder begins to watch them, and stay so, have run for
+# no longer than their own CPU clocks say, plus the moment before.
 # SPDX-License-Identifier: MIT
 set -eu
 level=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 9)
@@ -31,3 +33,21 @@ END {
 		us, truth, spans / hz * 1e6
 	exit !(us > truth * 0.97 && us <= truth * 1.03)
 }' "$T/raw"
+
+cc -O1 -g -finstrument-functions -o "$T/blocked" tests/prog/p_blocked.c -lpthread
+"$WEFT" record -q -o "$T/b" -- "$T/blocked" > "$T/own"
+"$WEFT" report --csv --sort cpu "$T/b" > "$T/csv"
+# The CSV's header says where its columns are.
+awk '
+FILENAME == ARGV[1] { wall[$1] = $2; cpu[$1] = $3; next }
+{ split($0, f, ",") }
+FNR == 1 { for (i in f) at[f[i]] = i; next }
+f[1] in wall {
+	on = f[at["total_cpu_ns"]]
+	off = f[at["total_off_cpu_ns"]]
+	printf "%s: on %d, off %d, of %d\n", f[1], on, off, wall[f[1]]
+	if (on > cpu[f[1]] + 50e6 || off < wall[f[1]] * 0.9)
+		bad = 1
+	seen++
+}
+END { exit bad || seen != 2 }' "$T/own" "$T/csv"

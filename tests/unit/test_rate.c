@@ -53,6 +53,22 @@ void test_rate_begins_anew_after_a_break(void)
 	CHECK_EQ(r.hz, 2000000000);
 }
 
+/* A counter that stops, or one that jumps, before there is a rate. */
+void test_rate_is_never_nothing(void)
+{
+	struct rate r = { .tsc = true, .first = at(0), .last = at(0),
+			  .hz = 1000000000, .error_ppb = 1000000000 };
+	struct rate_pair p = at(60000);
+
+	p.tick = r.first.tick + 1;
+	rate_add(&r, &p);
+	CHECK_EQ(r.hz, 1000000000);
+	p.tick += UINT64_C(1) << 60;
+	p.raw += 2000000;
+	rate_add(&r, &p);
+	CHECK_EQ(r.hz, 1000000000);
+}
+
 void test_rate_stepped(void)
 {
 	const struct rate r = two_ghz();

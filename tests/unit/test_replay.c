@@ -271,6 +271,40 @@ void test_replay_knows_time_off_the_cpu_and_for_how_long(void)
 	clean();
 }
 
+/* Three chunks of a second, each on the CPU by its switches. By the thread's
+ * CPU clock it slept in the second one; and, in another run, between the last
+ * record of the first one and the clock pair of the second. */
+void test_replay_trusts_the_cpu_clock_more_than_switches(void)
+{
+	static const uint64_t cpu[2][4] = {
+		{ 1, 1000000001, 1000500001, 2000000001 },
+		{ 1, 1000000001, 1500000001, 2500000001 },
+	};
+
+	for (int run = 0; run < 2; run++) {
+		begin(NULL, NULL);
+		for (uint64_t i = 0; i < 3; i++) {
+			const uint64_t from = i * 1000000000;
+			size_t at;
+
+			cb_begin(&b, 1, 1, i, from);
+			b.header.cpu_begin = cpu[run][i];
+			b.header.cpu_end = cpu[run][i + 1];
+			if (run == 1 && i == 1)
+				b.header.pair_tick += 500000000;
+			at = cb_item(&b);
+			cb_item_word(&b, from);
+			cb_item_word(&b, from + 1000000000);
+			cb_item_end(&b, at, ITEM_OFFCPU);
+			give(from + 1000000000);
+		}
+		end();
+		CHECK_EQ(session->threads[0].known, 2000000000);
+		CHECK_EQ(session->threads[0].offcpu, 0);
+		clean();
+	}
+}
+
 /* Two numbers missing, then records that the thread counted itself, then the
  * first chunks of another thread. */
 void test_replay_tells_which_times_are_missing(void)

@@ -18,9 +18,11 @@ enum {
 				    * clock differs, too */
 	SLACK_NS = 2000,
 	BEST_PPB = 1000000,        /* a worse rate cannot show a break */
+	LEAST_HZ = 1000000,        /* no tick counter is slower, */
 	LEAST_NS = 1000000,        /* a shorter line gives no rate */
 };
 #define NS_PER_S UINT64_C(1000000000)
+#define MOST_HZ (100 * NS_PER_S) /* or faster */
 
 typedef unsigned __int128 wide;
 
@@ -142,7 +144,15 @@ void rate_add(struct rate *r, const struct rate_pair *now)
 	r->last = *now;
 	if (ns < LEAST_NS || ticks == 0)
 		return;
-	r->hz = (uint64_t)(((wide)ticks * NS_PER_S + ns / 2) / ns);
+	const wide hz = ((wide)ticks * NS_PER_S + ns / 2) / ns;
+
+	/* Not with a counter that stops or jumps, whatever it said of itself:
+	 * the old rate holds. */
+	if (hz < LEAST_HZ || hz > MOST_HZ) {
+		r->first = *now;
+		return;
+	}
+	r->hz = (uint64_t)hz;
 	r->error_ppb = (uint64_t)((wide)(now->width + r->first.width) *
 				  NS_PER_S / ticks) + 1;
 }

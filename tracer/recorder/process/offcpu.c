@@ -18,9 +18,14 @@ enum {
 	RING_PAGES = 4,            /* about 400 switches between readings */
 	MAX_WATCHED = 512,         /* each takes a descriptor and five pages */
 	MAX_SPANS = 4096,          /* kept of a thread until its chunk comes */
+	SURE_NS = 1000000,         /* more than a tick's time can be wrong by */
 };
 
 struct span { uint64_t from, to; }; /* off the CPU, CLOCK_MONOTONIC ns */
+
+/* UNSEEN: no switch has come yet. The first one tells where the thread was
+ * until then; before that, nothing of its time is known. */
+enum place { UNSEEN, ON, OFF };
 
 /* The span items rise and do not overlap; all of them lie between known_from
  * and known_to. */
@@ -28,7 +33,8 @@ struct watched {
 	int fd;                    /* -1: not watched */
 	struct perf_event_mmap_page *ring;
 	uint64_t known_from, known_to; /* all switches between are known */
-	uint64_t off_since;        /* 0: on the CPU */
+	uint64_t read_to;          /* no switch after known_to and before it */
+	enum place place;          /* at known_to; UNSEEN: that is known_from */
 	struct span *span;
 	uint32_t spans;
 };
@@ -40,27 +46,44 @@ struct offcpu {
 
 /* ---- reading the kernel's ring ---- */
 
-/* The record does not fit, or switches were lost: begin anew at this time. */
-static void forget(struct watched *w, uint64_t at)
+/* From this time on, and at no time before it, the switches are known. */
+static void begin(struct watched *w, uint64_t at, enum place place)
 {
 	w->spans = 0;
-	w->off_since = 0;
-	w->known_from = w->known_to = at;
+	w->place = place;
+	w->known_from = w->known_to = w->read_to = at;
 }
 
-/* A span is known when the thread comes back. */
-static void note_switch(struct watched *w, bool out, uint64_t at)
+void offcpu_lost(struct offcpu *o, uint32_t slot, uint64_t at)
 {
+	begin(&o->slot[slot], at, UNSEEN);
+}
+
+/* False: no memory. */
+static bool add_span(struct watched *w, uint64_t at)
+{
+	if (!w->span)
+		w->span = malloc(MAX_SPANS * sizeof(*w->span));
+	if (!w->span)
+		return false;
+	if (w->spans == MAX_SPANS)
+		begin(w, w->known_to, OFF);
+	w->span[w->spans++] = (struct span){ w->known_to, at };
+	return true;
+}
+
+/* A span is known when the thread comes back. A switch that does not follow
+ * from the one before shows that one was lost. */
+void offcpu_switch(struct offcpu *o, uint32_t slot, bool out, uint64_t at)
+{
+	struct watched *const w = &o->slot[slot];
+
+	/* The kernel may have noted it while the ring was read. */
 	if (at < w->known_to)
-		return;
-	if (out) {
-		w->off_since = at;
-	} else if (w->off_since != 0) {
-		if (w->spans == MAX_SPANS)
-			forget(w, w->off_since);
-		w->span[w->spans++] = (struct span){ w->off_since, at };
-		w->off_since = 0;
-	}
+		at = w->known_to;
+	if (w->place == (out ? OFF : ON) || (!out && !add_span(w, at)))
+		begin(w, at, out ? OFF : ON);
+	w->place = out ? OFF : ON;
 	w->known_to = at;
 }
 
@@ -75,7 +98,7 @@ static void copy_out(const struct watched *w, uint64_t at, void *to,
 		((char *)to)[i] = data[(at + i) & mask];
 }
 
-static void note_record(struct watched *w, uint64_t at,
+static void note_record(struct offcpu *o, uint32_t slot, uint64_t at,
 			const struct perf_event_header *h)
 {
 	uint64_t time;
@@ -83,12 +106,14 @@ static void note_record(struct watched *w, uint64_t at,
 	if (h->size < sizeof(*h) + sizeof(time))
 		return;
 	/* With sample_id_all, the time is the last field. */
-	copy_out(w, at + h->size - sizeof(time), &time, sizeof(time));
+	copy_out(&o->slot[slot], at + h->size - sizeof(time), &time,
+		 sizeof(time));
 	if (h->type == PERF_RECORD_SWITCH)
-		note_switch(w, (h->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
-			    time);
+		offcpu_switch(o, slot,
+			      (h->misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
+			      time);
 	else if (h->type == PERF_RECORD_LOST)
-		forget(w, time);
+		offcpu_lost(o, slot, time);
 }
 
 void offcpu_read(struct offcpu *o, uint32_t slot)
@@ -106,11 +131,13 @@ void offcpu_read(struct offcpu *o, uint32_t slot)
 		copy_out(w, at, &h, sizeof(h));
 		if (h.size < sizeof(h))
 			break;
-		note_record(w, at, &h);
+		note_record(o, slot, at, &h);
 	}
 	__atomic_store_n(&w->ring->data_tail, end, __ATOMIC_RELEASE);
 	/* If the thread is off the CPU now, the end of this span is unknown. */
-	if (w->off_since == 0 && now > w->known_to)
+	if (now > w->known_to)
+		w->read_to = now;
+	if (w->place == ON && now > w->known_to)
 		w->known_to = now;
 	assert(w->known_from <= w->known_to && w->spans <= MAX_SPANS);
 }
@@ -177,12 +204,10 @@ void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid)
 	struct watched *const w = &o->slot[slot];
 
 	offcpu_unwatch(o, slot);
-	forget(w, 0);
+	begin(w, 0, UNSEEN);
 	if (o->watched >= MAX_WATCHED || !is_thread_of(pid, tid))
 		return;
-	if (!w->span)
-		w->span = malloc(MAX_SPANS * sizeof(*w->span));
-	w->fd = w->span ? open_event(tid) : -1;
+	w->fd = open_event(tid);
 	if (w->fd < 0)
 		return;
 	w->ring = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -193,7 +218,7 @@ void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid)
 		return;
 	}
 	o->watched++;
-	w->known_from = w->known_to = rate_mono();
+	begin(w, rate_mono(), UNSEEN);
 }
 
 /* ---- the item ---- */
@@ -212,20 +237,32 @@ static uint64_t clip(uint64_t tick, const struct chunk_header *h)
 	       tick > h->tick_end ? h->tick_end : tick;
 }
 
+/* A thread that wrote a record since its last switch was on the CPU then, and
+ * so all the time from that switch to the last reading. */
+static void settle(struct watched *w, const struct chunk_header *h)
+{
+	if (w->place != UNSEEN || w->known_from == 0 ||
+	    tick_at(h, w->known_from + SURE_NS) >= h->tick_end)
+		return;
+	w->place = ON;
+	w->known_to = w->read_to;
+}
+
 uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 		     const struct chunk_header *h, uint64_t *to, uint32_t room)
 {
 	uint32_t n = 1, kept = 0;
+	bool is_full = false;
 
 	if (!o || slot >= o->slots || h->tick_hz == 0 || room < 3)
 		return 0;
 	struct watched *const w = &o->slot[slot];
 
-	if (w->known_from == 0 || tick_at(h, w->known_from) >= h->tick_end ||
-	    tick_at(h, w->known_to) <= h->tick_begin)
-		return 0;
+	settle(w, h);
 	to[n++] = clip(tick_at(h, w->known_from), h);
 	to[n++] = clip(tick_at(h, w->known_to), h);
+	if (w->known_from == 0 || to[1] >= to[2])
+		return 0;
 	for (uint32_t i = 0; i < w->spans; i++) {
 		const uint64_t from = clip(tick_at(h, w->span[i].from), h);
 		const uint64_t end = clip(tick_at(h, w->span[i].to), h);
@@ -233,10 +270,14 @@ uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 		/* A span that ends after this chunk is also the next one's. */
 		if (tick_at(h, w->span[i].to) > h->tick_end)
 			w->span[kept++] = w->span[i];
-		if (from >= end)
+		if (from >= end || is_full)
 			continue;
-		if (n + 2 > room)
-			return 0;
+		is_full = n + 2 > room;
+		if (is_full) {
+			/* What is left out makes the rest unknown. */
+			to[2] = from;
+			continue;
+		}
 		to[n++] = from;
 		to[n++] = end;
 	}

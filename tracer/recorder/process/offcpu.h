@@ -6,6 +6,7 @@
 
 #include "tracepoints/chunk.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct offcpu;
@@ -27,10 +28,18 @@ void offcpu_unwatch(struct offcpu *o, uint32_t slot);
  * so, and before the thread's chunk is completed. */
 void offcpu_read(struct offcpu *o, uint32_t slot);
 
+/* What offcpu_read finds: the thread of the slot, which has a known begin
+ * (offcpu_lost), left a CPU (out) or came to one, at that ns of
+ * CLOCK_MONOTONIC; or switches were lost before it. Until the first switch
+ * after a loss it is not known where the thread was: that switch tells. */
+void offcpu_switch(struct offcpu *o, uint32_t slot, bool out, uint64_t at);
+void offcpu_lost(struct offcpu *o, uint32_t slot, uint64_t at);
+
 /* Write the chunk's ITEM_OFFCPU to the room words at to. Returns its words with
- * the head word. 0: nothing is known of the chunk's time, or no room. Spans
- * that end within the chunk are forgotten: ask once for each chunk, in the
- * order of the stream. */
+ * the head word. 0: nothing is known of the chunk's time, or no room. Where
+ * not all spans have room, the known time ends before the first that has none.
+ * Spans that end within the chunk are forgotten: ask once for each chunk, in
+ * the order of the stream. */
 uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
 		     const struct chunk_header *h, uint64_t *to, uint32_t room);
 
