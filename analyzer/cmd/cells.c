@@ -1,16 +1,14 @@
-/* cells.c - cells of tables and fields of CSV rows that several commands print
- * alike. Knows the session and how values are escaped; knows no option.
+/* cells.c - frames, stacks and identities as several commands print them. Knows
+ * the session and how texts are escaped; knows no option.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cells.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
-#include "analyzer/out/out_number.h"
 #include "analyzer/tables/metric.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,32 +18,6 @@ void cells_print_text(const char *text)
 
 	fputs(safe, stdout);
 	mem_free(safe);
-}
-
-/* A double holds every whole number up to 2^53, which is about 9e15. Beyond
- * 1e15 the cell is not grouped, but no figure of a trace is that large. */
-void cells_count(struct out_table *table, double value)
-{
-	char text[OUT_NUMBER];
-
-	if (value == floor(value) && value < 1e15)
-		out_table_cell(table, out_number_count(text, (uint64_t)value));
-	else
-		out_table_cellf(table, "%.1f", value);
-}
-
-/* Names are whole here: scripts compare them. The fields follow
- * CELLS_FUNC_COLUMNS. */
-void cells_csv_func(struct out_csv *csv, struct session *s, func_id id)
-{
-	const struct func *const f = func_get(s->funcs, id);
-
-	out_csv_text(csv, f->name);
-	out_csv_text(csv, func_language(f));
-	out_csv_text(csv, f->kind == FUNC_NATIVE ?
-		     func_elf(s->funcs, f->module)->path : "");
-	out_csv_text(csv, f->file);
-	out_csv_number(csv, f->file_line);
 }
 
 /* A frame that stands for others has their number where a function's id is
@@ -114,11 +86,4 @@ ticks cells_since_start(const struct session *s, ticks t)
 	const ticks first = session_first_tick(s);
 
 	return t > first ? t - first : 0;
-}
-
-void cells_csv_real(struct out_csv *csv, double value, int decimals)
-{
-	/* out_csv_text would take a minus for the beginning of a formula. */
-	fprintf(csv->to, "%s%.*f", csv->fields++ > 0 ? "," : "", decimals,
-		value);
 }

@@ -1,27 +1,15 @@
-/* cells.h - cells of tables and fields of CSV rows that several commands print
- * alike.
+/* cells.h - frames, stacks and identities as several commands print them.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_CMD_CELLS_H
 #define WEFT_ANALYZER_CMD_CELLS_H
 
 #include "analyzer/model/session.h"
 #include "analyzer/model/stack_table.h"
-#include "analyzer/out/out_table.h"
 
 /* Print untrusted text on stdout, made safe for a terminal. Every name and path
  * that comes from a trace goes through here, through a table or through CSV,
  * which escape it themselves. */
 void cells_print_text(const char *);
-
-/* Add the cell of a count that may be a mean: whole numbers are grouped
- * ("12,345"), others have one decimal. */
-void cells_count(struct out_table *, double);
-
-/* A function in a CSV row: the heads of its five fields, and the fields. The
- * module is a native function's path; other functions have none. line is 0 if
- * it is not known. */
-#define CELLS_FUNC_COLUMNS "function,language,module,file,line"
-void cells_csv_func(struct out_csv *, struct session *, func_id);
 
 /* A frame's function, or what stands for it: "[12 frames]" for frames left out,
  * "[open before start]" for one that was open before the recording saw it.
@@ -45,8 +33,5 @@ uint32_t cells_tid(const struct session *, uint32_t thread);
 uint32_t cells_pid(const struct session *, uint32_t process);
 /* Ticks since the first record of the session; 0 before it. */
 ticks cells_since_start(const struct session *, ticks);
-
-/* Add a field with so many decimals to the row. */
-void cells_csv_real(struct out_csv *, double, int decimals);
 
 #endif

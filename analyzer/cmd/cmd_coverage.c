@@ -2,22 +2,143 @@
  * those whose calls cannot be seen, each with the reason. Knows the words of
  * the report; the reasons are found in the folder coverage.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/cells.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
-#include "analyzer/tables/metric.h"
+#include "analyzer/cmd/table.h"
 #include "analyzer/coverage/coverage.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/out/out_table.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-/* The options. arg_inlines adds lines below a function, or a field in CSV. */
-static size_t arg_top = 100;
+/* Rows that are shown unless --top says otherwise. */
+enum { USUAL_TOP = 100 };
+
+/* ---- the columns -------------------------------------------------------- */
+
+/* A row is a coverage_row, the table's source the coverage. */
+static const struct module_function *function_of(const void *row)
+{
+	return ((const struct coverage_row *)row)->function;
+}
+
+static METRIC_GETTER(get_why)
+{
+	v->text = coverage_text(coverage_why(row));
+}
+
+/* An offset of 0 is a place, too: only a function without an entry (it was
+ * inlined everywhere) has none. */
+static METRIC_GETTER(get_offset)
+{
+	const struct module_function *const f = function_of(row);
+
+	v->count = f->offset;
+	v->is_blank = f->entry_count == 0;
+	v->unit = METRIC_TEXT;
+	v->text = v->room;
+	snprintf(v->room, sizeof(v->room), "0x%" PRIx64, f->offset);
+}
+
+/* size, inlined or line. */
+static METRIC_GETTER(get_number)
+{
+	const struct module_function *const f = function_of(row);
+
+	v->count = m->name[0] == 's' ? f->size :
+		   m->name[0] == 'i' ? f->inlined : f->line;
+}
+
+/* Where there is one module only, the table need not repeat it. */
+static METRIC_GETTER(get_module)
+{
+	const struct coverage *const c = s->table;
+	const struct coverage_row *const r = row;
+
+	v->text = func_elf(s->session->funcs, r->module)->path;
+	v->brief = load_file_name(v->text);
+	v->is_blank = c->module_count <= 1;
+}
+
+/* "file.c:12", as other tables show that of a recorded one. */
+static METRIC_GETTER(get_file)
+{
+	const struct module_function *const f = function_of(row);
+
+	v->text = f->file;
+	v->brief = metric_place(v->room, sizeof(v->room), &(struct func){
+		.file = f->file, .file_line = f->line });
+}
+
+static METRIC_GETTER(get_name)
+{
+	v->text = function_of(row)->name;
+}
+
+/* One field, because rows must all have the same; what does not fit into the
+ * room is cut off. */
+static METRIC_GETTER(get_places)
+{
+	const struct module_function *const f = function_of(row);
+	size_t used = 0;
+
+	v->room[0] = '\0';
+	v->text = v->room;
+	/* snprintf returns what it would have written: used may pass the end
+	 * once. */
+	for (size_t i = 0; i < f->place_count && used < sizeof(v->room); i++)
+		used += (size_t)snprintf(v->room + used,
+					 sizeof(v->room) - used, "%s%s",
+					 i > 0 ? "; " : "", f->places[i]);
+}
+
+static const struct metric metrics[] = {
+	{ "why", METRIC_TEXT, METRIC_SORTS, .get = get_why, .shrink = 20,
+	  .help = "why it has no call" },
+	{ "calls", METRIC_COUNT, METRIC_SORTS, NULL, NULL,
+	  "how often it was called", METRIC_AT(struct coverage_row, calls) },
+	{ "offset", METRIC_NUMBER, METRIC_DROP_EMPTY, .get = get_offset,
+	  .drop = 1, .help = "where its code begins in the module" },
+	{ "size", METRIC_COUNT, METRIC_SORTS | METRIC_DASH | METRIC_DROP_EMPTY,
+	  .get = get_number, .drop = 2, .help = "bytes of its code" },
+	{ "inlined", METRIC_COUNT,
+	  METRIC_SORTS | METRIC_DASH | METRIC_DROP_EMPTY, .get = get_number,
+	  .drop = 3, .help = "at how many places it was inlined" },
+	{ "inlined-at", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_places,
+	  .shrink = 12, .help = "these places" },
+	{ "module", METRIC_TEXT, METRIC_DROP_EMPTY, .get = get_module,
+	  .drop = 4, .shrink = 8, .help = "the program or library it is in" },
+	{ "file", METRIC_TEXT, METRIC_DROP_EMPTY | METRIC_KEEP_END,
+	  "file:line", .get = get_file, .shrink = 12,
+	  .help = "its source file" },
+	{ "line", METRIC_NUMBER, .get = get_number,
+	  .help = "the line it begins on" },
+	{ "name", METRIC_TEXT, METRIC_SORTS | METRIC_NAME, "function",
+	  "function", .get = get_name, .shrink = 24, .help = "the function" },
+	{ .name = NULL }
+};
+
+/* What the table has with --all, and the CSV without --inlines. */
+#define TABLE_ALL "why,calls,offset,size,inlined,module,file,name"
+#define CSV "name,module,file,line,offset,size,calls,inlined,why"
+
+static struct metric_view view = {
+	metrics, "why,size,inlined,module,file,name", CSV
+};
+
+/* ---- the options -------------------------------------------------------- */
+
+/* arg_inlines adds lines below a function, or a field in CSV. SIZE_MAX: not
+ * given; arg_sort NULL: by reason, module, file, line. */
+static size_t arg_top = SIZE_MAX;
 static bool arg_all, arg_csv, arg_inlines;
+static const struct metric *arg_sort;
+static const char *arg_columns;
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
@@ -26,9 +147,9 @@ static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "inlines", .to = &arg_inlines,
 	  .help = "below each function, where it was inlined" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
-	  .help = "rows for scripts: full names and paths" },
+	  .to = &arg_top, .help = "rows to show, 0 for all (default: 100; "
+	  "with --csv, all)" },
+	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
@@ -42,23 +163,6 @@ static const struct filter_refusal refused[] = {
 	{ 0, NULL }
 };
 
-/* The table's columns. Without --all, calls and offset are empty, so their
- * columns go. */
-static const struct out_column columns[] = {
-	{ .title = "why", .align = OUT_LEFT, .shrink = 20 },
-	{ .title = "calls", .align = OUT_RIGHT, .drop_empty = 1 },
-	{ .title = "offset", .align = OUT_RIGHT, .drop = 1, .drop_empty = 1 },
-	{ .title = "size", .align = OUT_RIGHT, .drop = 2, .drop_empty = 1 },
-	{ .title = "inlined", .align = OUT_RIGHT, .drop = 3, .drop_empty = 1 },
-	{ .title = "module", .align = OUT_LEFT, .drop = 4, .shrink = 8,
-	  .drop_empty = 1 },
-	{ .title = "file:line", .align = OUT_LEFT, .shrink = 12,
-	  .keep_end = 1, .drop_empty = 1 },
-	{ .title = "function", .align = OUT_LEFT, .shrink = 24 },
-};
-
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-
 /* Is the function a row? A library without any hook would fill the table, so it
  * is left out unless --all is given. What could not be read is always shown. */
 static bool is_shown(const struct coverage *c, const struct coverage_row *row)
@@ -68,89 +172,59 @@ static bool is_shown(const struct coverage *c, const struct coverage_row *row)
 			    coverage_why(row) == COVERAGE_UNREAD));
 }
 
-/* "file.c:12" of a function of a module, as other tables show that of a
- * recorded one. Returns `to`. */
-static const char *place(char *to, size_t size,
-			 const struct module_function *f)
-{
-	const struct func func = { .file = f->file, .file_line = f->line };
-
-	return metric_place(to, size, &func);
-}
-
-/* Begin a row of which only the last cell is not empty. */
-static void skip_cells(struct out_table *table)
-{
-	for (int k = 0; k < COLUMNS - 1; k++)
-		out_table_cell(table, "");
-}
+/* ---- the table ---------------------------------------------------------- */
 
 /* For --inlines: where the function was inlined, below its own row. The debug
  * information may name more places than were kept; these are counted. */
-static void place_rows(struct out_table *table,
-		       const struct module_function *f)
+static void place_rows(struct table *t, const struct module_function *f)
 {
+	char text[256];
+
 	for (size_t i = 0; i < f->place_count; i++) {
-		skip_cells(table);
-		out_table_cellf(table, "  inlined at %s", f->places[i]);
+		snprintf(text, sizeof(text), "  inlined at %s", f->places[i]);
+		table_line(t, text);
 	}
-	if (f->inlined > f->place_count) {
-		skip_cells(table);
-		out_table_cellf(table, "  ... and in %zu more places",
-				f->inlined - f->place_count);
-	}
+	snprintf(text, sizeof(text), "  ... and in %zu more places",
+		 f->inlined - f->place_count);
+	if (f->inlined > f->place_count)
+		table_line(t, text);
 }
 
-/* One function. An offset of 0 is a place, too: only a function without an
- * entry (it was inlined everywhere) has none. many: is there more than one
- * module, so that a row must say which it is of? */
-static void add_row(struct out_table *table, struct session *s,
-		    const struct coverage_row *row, int many)
+/* The coverage is in the order of reasons already; what is equal stays so. */
+static int compare(const void *a, const void *b)
 {
-	const struct module_function *const f = row->function;
-	char text[OUT_NUMBER], where[512];
+	const struct coverage_row *const x = *(const void *const *)a;
+	const struct coverage_row *const y = *(const void *const *)b;
+	const int order = !arg_sort || arg_sort == metrics ? 0 :
+			  metric_compare(arg_sort, NULL, x, y);
 
-	out_table_cell(table, coverage_text(coverage_why(row)));
-	out_table_cell(table, arg_all ? out_number_count(text, row->calls) :
-		       "");
-	if (arg_all && f->entry_count > 0)
-		out_table_cellf(table, "0x%" PRIx64, f->offset);
-	else
-		out_table_cell(table, "");
-	out_table_cell(table, f->size == 0 ? "-" :
-		       out_number_count(text, f->size));
-	out_table_cell(table, f->inlined == 0 ? "-" :
-		       out_number_count(text, f->inlined));
-	out_table_cell(table, many ? load_file_name(func_elf(s->funcs,
-						row->module)->path) : "");
-	out_table_cell(table, place(where, sizeof(where), f));
-	out_table_cell(table, f->name);
-	if (arg_inlines)
-		place_rows(table, f);
+	return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* Rows in the order of the coverage: by reason, module, file, line. --top cuts
- * the list as a whole, so its last reasons may not show at all; the counts of
- * the modules have them. */
-static void print_rows(struct session *s, const struct coverage *c)
+/* --top cuts the list as a whole, so its last reasons may not show at all; the
+ * counts of the modules have them. */
+static void print_rows(struct table *t, const struct coverage *c)
 {
-	struct out_table *const table = out_table_new(columns, COLUMNS);
-	size_t shown = 0, all = 0;
+	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const struct coverage_row **const rows =
+		mem_alloc((c->count + 1) * sizeof(*rows));
+	size_t count = 0;
 
-	for (size_t i = 0; i < c->count; i++) {
-		if (!is_shown(c, &c->rows[i]))
-			continue;
-		if (arg_top == 0 || all++ < arg_top) {
-			add_row(table, s, &c->rows[i],
-				c->module_count > 1);
-			shown++;
-		}
+	for (size_t i = 0; i < c->count; i++)
+		if (is_shown(c, &c->rows[i]))
+			rows[count++] = &c->rows[i];
+	qsort(rows, count, sizeof(*rows), compare);
+	t->source.table = c;
+	table_begin(t);
+	for (size_t i = 0; i < count && i < top; i++) {
+		table_row(t, rows[i]);
+		if (arg_inlines && !arg_csv)
+			place_rows(t, rows[i]->function);
 	}
-	if (shown > 0)
-		out_table_print(table, stdout, out_table_terminal(stdout));
-	out_table_free(table);
-	if (arg_top > 0 && shown < all)
-		printf("... and %zu more (--top 0 shows all)\n", all - shown);
+	table_end(t);
+	if (!arg_csv && count > top)
+		table_print_rest(count - top, "functions");
+	mem_free(rows);
 }
 
 /* ---- what is known of each module --------------------------------------- */
@@ -216,38 +290,6 @@ static void print_modules(struct session *s, const struct coverage *c)
 	putchar('\n');
 }
 
-/* ---- CSV ---------------------------------------------------------------- */
-
-/* A row is of one function. Its inlined places are one field, because rows must
- * all have the same fields; what does not fit into 4 KiB is cut off. */
-static void csv_row(struct out_csv *csv, struct session *s,
-		    const struct coverage_row *row)
-{
-	const struct module_function *const f = row->function;
-	char text[4096];
-	size_t used = 0;
-
-	out_csv_text(csv, f->name);
-	out_csv_text(csv, func_elf(s->funcs, row->module)->path);
-	out_csv_text(csv, f->file);
-	out_csv_number(csv, f->line);
-	out_csv_number(csv, f->offset);
-	out_csv_number(csv, f->size);
-	out_csv_number(csv, row->calls);
-	out_csv_number(csv, f->inlined);
-	out_csv_text(csv, coverage_text(coverage_why(row)));
-	text[0] = '\0';
-	/* snprintf returns what it would have written: used may pass the end
-	 * once. */
-	for (size_t i = 0; i < f->place_count && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s%s", i > 0 ? "; " : "",
-					 f->places[i]);
-	if (arg_inlines)
-		out_csv_text(csv, text);
-	out_csv_end(csv);
-}
-
 /* What is not known of a module, as a line "# ..." on stderr. Without it, a
  * module whose functions are not listed would look covered. */
 static void csv_unknown(struct session *s, const struct coverage *c)
@@ -267,19 +309,16 @@ static void csv_unknown(struct session *s, const struct coverage *c)
 	}
 }
 
-/* The head is written by hand: columns do not depend on options, except for the
- * last one. */
-static void print_csv(const struct load *load, const struct coverage *c)
-{
-	struct out_csv csv = { stdout, 0 };
+/* ---- the command -------------------------------------------------------- */
 
-	header_print_losses(load);
-	csv_unknown(load->session, c);
-	printf("function,module,file,line,offset,size,calls,inlined,why%s\n",
-	       arg_inlines ? ",inlined_at" : "");
-	for (size_t i = 0; i < c->count; i++)
-		if (is_shown(c, &c->rows[i]))
-			csv_row(&csv, load->session, &c->rows[i]);
+/* Choose the columns. 0, or -1 with the cause in the chain. */
+static int choose_columns(struct table *t)
+{
+	if (arg_all)
+		view.table = TABLE_ALL;
+	if (arg_inlines)
+		view.csv = CSV ",inlined-at";
+	return table_choose(t, &view, arg_columns, arg_sort);
 }
 
 /* The ELF files are read here, after the filters were applied: only calls in
@@ -287,23 +326,29 @@ static void print_csv(const struct load *load, const struct coverage *c)
  * no failure; all its functions were never called then. */
 static enum cmd_exit run(int count, char **operands)
 {
+	struct table table = { .csv = arg_csv };
 	struct load load;
 	struct coverage *c = NULL;
-	enum cmd_exit status = load_open(&load, count, operands);
+	enum cmd_exit status;
 
+	if (choose_columns(&table) != 0)
+		return CMD_USAGE;
+	status = load_open(&load, count, operands);
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "ELF modules");
 	if (status == CMD_OK) {
 		const struct sym_options options = load_sym_options(&load);
 
 		c = coverage_new(load.session, &options);
+		table.source.session = load.session;
 		if (arg_csv) {
-			print_csv(&load, c);
+			header_print_losses(&load);
+			csv_unknown(load.session, c);
 		} else {
 			header_print(stdout, &load);
 			print_modules(load.session, c);
-			print_rows(load.session, c);
 		}
+		print_rows(&table, c);
 	}
 	coverage_free(c);
 	load_close(&load);

@@ -4,38 +4,30 @@
  * chance.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/cells.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/table.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/load/header.h"
 #include "analyzer/merge/diff.h"
 #include "analyzer/out/out_number.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The options. arg_limit -1: --fail-over was not given. */
-static size_t arg_top = 20;
-static double arg_min = 0.1, arg_limit = -1;
-static bool arg_csv;
+/* Rows that are shown unless --top says otherwise. */
+enum { USUAL_TOP = 20 };
 
-/* --fail-over is for scripts that guard against regressions: only it changes
- * the exit status. */
-static const struct opt opts[] = {
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all; --csv shows all" },
-	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
-	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
-	  "or take less than this share of the time before" },
-	{ .type = OPT_SHARE, .name = "fail-over", .arg = "PERCENT",
-	  .to = &arg_limit, .help = "exit with status 4 if a single change "
-	  "that is not chance adds more than this share of the time before" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
-	  .help = "rows for scripts: full names, times in ns" },
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
-	{ .type = OPT_END }
-};
+/* The options. arg_limit -1: --fail-over was not given; arg_top SIZE_MAX:
+ * --top was not; arg_sort NULL: by what they add. */
+static size_t arg_top = SIZE_MAX;
+static double arg_min = 0.1, arg_limit = -1;
+static const struct metric *arg_sort;
+static const char *arg_columns;
+static bool arg_csv;
 
 /* Both sides, each merged, and what is different. A side is a sum even if it is
  * of one session: only sums have statistics over sessions. The diff borrows
@@ -152,139 +144,188 @@ static void print_header(const struct sides *sides)
 		putchar('\n');
 }
 
-/* ---- the table ---------------------------------------------------------- */
+/* ---- the columns -------------------------------------------------------- */
 
-/* The table's columns. On a narrow terminal the language goes first, then the
- * caller, then the two figures. */
-static const struct out_column columns[] = {
-	{ .title = "adds", .align = OUT_RIGHT },
-	{ .title = "share", .align = OUT_RIGHT },
-	{ .title = "because", .align = OUT_LEFT },
-	{ .title = "was", .align = OUT_RIGHT, .drop = 1 },
-	{ .title = "is", .align = OUT_RIGHT, .drop = 1 },
-	{ .title = "chance", .align = OUT_RIGHT, .drop_empty = 1 },
-	{ .title = "lang", .align = OUT_LEFT, .drop = 3 },
-	{ .title = "called by", .align = OUT_LEFT, .shrink = 12, .drop = 2,
-	  .drop_empty = 1 },
-	{ .title = "function", .align = OUT_LEFT, .shrink = 20 },
+/* A row of the table, whose source is the sides. Texts of the function are
+ * found in the session of one of them: that of the side which func is of. */
+struct line {
+	const struct diff_row *row;
+	func_id func;
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+/* A figure that the table shows in a way of its own; CSV has v->real. */
+static __attribute__((format(printf, 2, 3)))
+void show(struct metric_value *v, const char *format, ...)
+{
+	va_list args;
 
-/* `was` or `is`: calls a session, which may be a mean, or ns a call. */
-static void figure_cell(struct out_table *table, const struct diff_row *row,
-			double value)
+	va_start(args, format);
+	vsnprintf(v->room, sizeof(v->room), format, args);
+	va_end(args);
+	v->unit = METRIC_TEXT;
+	v->text = v->room;
+}
+
+static METRIC_GETTER(get_added)
 {
 	char text[OUT_NUMBER];
 
-	if (is_of_calls(row))
-		cells_count(table, value);
-	else
-		out_table_cell(table, out_number_time(text, value));
+	v->real = ((const struct line *)row)->row->added;
+	show(v, "%s%s", v->real < 0 ? "-" : "+",
+	     out_number_time(text, fabs(v->real)));
 }
 
-/* "-" if it is not known. Below a tenth of a percent the figure would only look
- * exact; from 9.95% on it is shown without decimals. */
-static void chance_cell(struct out_table *table, const struct diff_row *row)
+static METRIC_GETTER(get_share)
 {
-	if (row->chance < 0)
-		out_table_cell(table, "-");
-	else if (row->chance < 0.001)
-		out_table_cell(table, "<0.1%");
-	else
-		out_table_cellf(table, "%.*f%%", row->chance < 0.0995,
-				row->chance * 100);
+	v->real = share_of(((const struct sides *)s->table)->diff,
+			   ((const struct line *)row)->row->added);
+	show(v, "%+.1f%%", v->real);
 }
 
 /* The sign of what is added chooses the words of the reason. */
-static void table_row(struct out_table *table, const struct sides *sides,
-		      const struct diff_row *row)
+static METRIC_GETTER(get_reason)
 {
-	const struct func *const f = func_of(sides, row->before, row->after);
-	const bool less = row->added < 0;
-	char text[OUT_NUMBER];
+	const struct diff_row *const r = ((const struct line *)row)->row;
 
-	out_table_cellf(table, "%s%s", less ? "-" : "+",
-			out_number_time(text, fabs(row->added)));
-	out_table_cellf(table, "%+.1f%%", share_of(sides->diff, row->added));
-	out_table_cellf(table, "%s%s", less ? reasons[row->reason].less :
-			reasons[row->reason].more,
-			row->is_fastest ? " (fastest)" : "");
-	figure_cell(table, row, row->was);
-	figure_cell(table, row, row->is);
-	chance_cell(table, row);
-	out_table_cell(table, func_language(f));
-	out_table_cell(table, caller_of(sides, row));
-	out_table_cell(table, f->name);
+	v->text = reasons[r->reason].key;
+	v->brief = v->room;
+	snprintf(v->room, sizeof(v->room), "%s%s", r->added < 0 ?
+		 reasons[r->reason].less : reasons[r->reason].more,
+		 r->is_fastest ? " (fastest)" : "");
 }
 
-/* Rows in the order of the diff: what is not chance first, by what it adds. A
- * row that --min-share leaves out is not counted as left: it is no change worth
- * a line. */
-static void print_table(const struct sides *sides)
+/* was or is: calls a session, which may be a mean, or ns a call. */
+static METRIC_GETTER(get_figure)
 {
-	struct out_table *const table = out_table_new(columns, COLUMNS);
-	const struct diff *const d = sides->diff;
-	size_t shown = 0, left = 0;
+	const struct diff_row *const r = ((const struct line *)row)->row;
 	char text[OUT_NUMBER];
 
-	for (size_t i = 0; i < d->count; i++) {
-		if (!is_shown(d, &d->rows[i]))
-			continue;
-		if (arg_top > 0 && shown >= arg_top) {
-			left++;
-			continue;
-		}
-		table_row(table, sides, &d->rows[i]);
-		shown++;
+	v->real = m->name[0] == 'w' ? r->was : r->is;
+	if (!is_of_calls(r))
+		show(v, "%s", out_number_time(text, v->real));
+}
+
+/* Below a tenth of a percent the figure would only look exact; from 9.95% on it
+ * is shown without decimals. */
+static METRIC_GETTER(get_chance)
+{
+	v->real = ((const struct line *)row)->row->chance;
+	v->is_unknown = v->real < 0;
+	if (v->real < 0.001)
+		show(v, "<0.1%%");
+	else
+		show(v, "%.*f%%", v->real < 0.0995, v->real * 100);
+}
+
+static METRIC_GETTER(get_caller)
+{
+	v->text = caller_of(s->table, ((const struct line *)row)->row);
+}
+
+/* In CSV all figures have as many decimals. On a narrow terminal the language
+ * goes first, then the caller, then the two figures. */
+#define FIGURE(name, getter, ...) \
+	{ name, METRIC_REAL, METRIC_SORTS | METRIC_DROP_EMPTY, \
+	  .get = getter, .decimals = 3, __VA_ARGS__ }
+
+static const struct metric metrics[] = {
+	FIGURE("adds", get_added, .key = "added_ns",
+	       .help = "time that the change adds to a session"),
+	FIGURE("share", get_share,
+	       .help = "that as a share of the time before"),
+	{ "because", METRIC_TEXT, 0, NULL, "reason", .get = get_reason,
+	  .help = "what changed" },
+	FIGURE("was", get_figure, .drop = 1,
+	       .help = "calls a session or time a call, before"),
+	FIGURE("is", get_figure, .drop = 1, .help = "the same, after"),
+	FIGURE("chance", get_chance,
+	       .help = "probability that nothing changed"),
+	METRIC_PLACE(struct line, func, "", ""),
+	{ "caller", METRIC_TEXT, METRIC_DROP_EMPTY, "called by",
+	  .get = get_caller, .drop = 2, .shrink = 12,
+	  .help = "the caller that adds most" },
+	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
+	  METRIC_AT(struct line, func), metric_function, .shrink = 20,
+	  .help = "the function that changed" },
+	{ .name = NULL }
+};
+
+static const struct metric_view view = {
+	metrics, "adds,share,because,was,is,chance,language,caller,name",
+	"adds,share,because,was,is,chance,name,language,module,file,line,caller"
+};
+
+/* --fail-over is for scripts that guard against regressions: only it changes
+ * the exit status. */
+static const struct opt opts[] = {
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top, .help = "rows to show, 0 for all (default: 20; with "
+	  "--csv, all)" },
+	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
+	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
+	  "or take less than this share of the time before" },
+	{ .type = OPT_SHARE, .name = "fail-over", .arg = "PERCENT",
+	  .to = &arg_limit, .help = "exit with status 4 if a single change "
+	  "that is not chance adds more than this share of the time before" },
+	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
+	{ .type = OPT_MORE, .more = filter_opts },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+/* ---- the table ---------------------------------------------------------- */
+
+/* Rows that may be chance stay last. Equal ones stay in the order of the
+ * diff. */
+static int compare_lines(const void *a, const void *b, void *source)
+{
+	const struct line *const x = a, *const y = b;
+	const int last = (x->row->chance > DIFF_CHANCE) -
+			 (y->row->chance > DIFF_CHANCE);
+	const int order = last != 0 ? last :
+			  metric_compare(arg_sort, source, x, y);
+
+	return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+/* The rows that --min-share leaves. Sets *count; the caller frees them. */
+static struct line *find_lines(const struct sides *sides, size_t *count)
+{
+	const struct diff *const d = sides->diff;
+	struct line *const lines = mem_alloc((d->count + 1) * sizeof(*lines));
+	struct metric_source source = { .table = sides };
+
+	*count = 0;
+	for (const struct diff_row *r = d->rows; r < d->rows + d->count; r++)
+		if (is_shown(d, r))
+			lines[(*count)++] = (struct line){
+				r, r->after ? r->after : r->before };
+	if (arg_sort)
+		qsort_r(lines, *count, sizeof(*lines), compare_lines, &source);
+	return lines;
+}
+
+/* A row that --min-share leaves out is not counted as left: it is no change
+ * worth a line. */
+static void print_lines(const struct sides *sides, struct table *t)
+{
+	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	size_t count;
+	struct line *const lines = find_lines(sides, &count);
+
+	t->source.table = sides;
+	table_begin(t);
+	for (size_t i = 0; i < count && i < top; i++) {
+		t->source.session = lines[i].row->after ?
+			sides->after.session : sides->before.session;
+		table_row(t, &lines[i]);
 	}
-	if (shown > 0)
-		out_table_print(table, stdout, out_table_terminal(stdout));
-	else
+	table_end(t);
+	if (!arg_csv && count == 0)
 		printf("no function adds or takes %g%% or more\n", arg_min);
-	if (left > 0)
-		printf("... and %s (--top 0 shows all)\n",
-		       out_number_many(text, left, "changes"));
-	out_table_free(table);
-}
-
-/* ---- CSV ---------------------------------------------------------------- */
-
-/* Of all real figures in CSV: ns, calls and percent alike. */
-enum { DECIMALS = 3 };
-
-/* As in the table, with the reason's key. An unknown chance is an empty field,
- * not a number that a script would compare. */
-static void csv_row(const struct sides *sides, const struct diff_row *row)
-{
-	struct session *const s = row->after ? sides->after.session :
-				  sides->before.session;
-	struct out_csv csv = { stdout, 0 };
-
-	cells_csv_real(&csv, row->added, DECIMALS);
-	cells_csv_real(&csv, share_of(sides->diff, row->added), DECIMALS);
-	out_csv_text(&csv, reasons[row->reason].key);
-	cells_csv_real(&csv, row->was, DECIMALS);
-	cells_csv_real(&csv, row->is, DECIMALS);
-	if (row->chance < 0)
-		out_csv_text(&csv, "");
-	else
-		cells_csv_real(&csv, row->chance, DECIMALS);
-	cells_csv_func(&csv, s, row->after ? row->after : row->before);
-	out_csv_text(&csv, caller_of(sides, row));
-	out_csv_end(&csv);
-}
-
-/* All rows that --min-share leaves; --top is for the table alone. */
-static void print_csv(const struct sides *sides)
-{
-	const struct diff *const d = sides->diff;
-
-	puts("added_ns,share,reason,was,is,chance," CELLS_FUNC_COLUMNS
-	     ",caller");
-	for (size_t i = 0; i < d->count; i++)
-		if (is_shown(d, &d->rows[i]))
-			csv_row(sides, &d->rows[i]);
+	if (!arg_csv && count > top)
+		table_print_rest(count - top, "changes");
+	mem_free(lines);
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -345,7 +386,7 @@ static enum cmd_exit judge(const struct sides *sides)
 /* A side without calls would make everything look new, or gone, so it is
  * refused before anything is printed. The verdict comes after the table, which
  * shows what it is about. */
-static enum cmd_exit compare(struct sides *sides)
+static enum cmd_exit compare(struct sides *sides, struct table *t)
 {
 	enum cmd_exit status = header_need_calls(&sides->before);
 
@@ -355,10 +396,7 @@ static enum cmd_exit compare(struct sides *sides)
 		return status;
 	sides->diff = diff_new(sides->before.session, sides->after.session);
 	print_header(sides);
-	if (arg_csv)
-		print_csv(sides);
-	else
-		print_table(sides);
+	print_lines(sides, t);
 	status = judge(sides);
 	diff_free(sides->diff);
 	return status;
@@ -369,20 +407,22 @@ static enum cmd_exit compare(struct sides *sides)
 static enum cmd_exit run(int count, char **operands)
 {
 	static const struct replay_collect want;
+	struct table table = { .csv = arg_csv };
 	struct sides sides = { 0 };
 	enum cmd_exit status;
 	char **after = NULL;
 	int after_count = 0;
 	const int before = split(count, operands, &after, &after_count);
 
-	if (before == 0)
+	if (before == 0 ||
+	    table_choose(&table, &view, arg_columns, arg_sort) != 0)
 		return CMD_USAGE;
 	status = load_open_merged(&sides.before, &want, before, operands);
 	if (status == CMD_OK)
 		status = load_open_merged(&sides.after, &want, after_count,
 					  after);
 	if (status == CMD_OK)
-		status = compare(&sides);
+		status = compare(&sides, &table);
 	load_close(&sides.before);
 	load_close(&sides.after);
 	return status;

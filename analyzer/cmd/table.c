@@ -71,6 +71,16 @@ static void text_cell(const struct table *t, const struct metric *m,
 		out_table_cellf(t->text, "%llu", (unsigned long long)v->count);
 }
 
+/* out_csv_text would take a minus for the beginning of a formula. */
+static void csv_real(struct table *t, const struct metric *m, double value)
+{
+	const double unit = m->unit != METRIC_MEAN ? 1 :
+			    1e9 / (double)t->source.session->tick_hz;
+
+	fprintf(t->rows.to, "%s%.*f", t->rows.fields++ > 0 ? "," : "",
+		(int)m->decimals, value * unit);
+}
+
 /* A value as scripts read it: numbers bare, times in ns, shares with more
  * places than a table has. An unknown value is an empty field, not 0, which
  * would be averaged with the others. */
@@ -81,6 +91,8 @@ static void csv_field(struct table *t, const struct metric *m,
 
 	if (v->is_unknown) {
 		out_csv_text(&t->rows, "");
+	} else if (m->decimals > 0) {
+		csv_real(t, m, v->real);
 	} else if (m->unit == METRIC_TIME || m->unit == METRIC_MEAN) {
 		out_csv_number(&t->rows,
 			       session_ns(t->source.session, v->count));
@@ -159,6 +171,12 @@ void table_row(struct table *t, const void *row)
 	if (t->csv)
 		out_csv_end(&t->rows);
 	t->count++;
+}
+
+void table_line(struct table *t, const char *text)
+{
+	for (size_t i = 0; i < t->columns.count; i++)
+		out_table_cell(t->text, t->how[i].is_name ? text : "");
 }
 
 /* A table without rows would be titles alone, so nothing is printed. CSV keeps

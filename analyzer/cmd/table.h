@@ -54,6 +54,9 @@ void table_begin(struct table *);
 /* Add a row to the table, or print it. Its values are copied: the row may go
  * afterwards. */
 void table_row(struct table *, const void *row);
+/* Add a row that has only this text, in the column that names rows. Not for
+ * CSV. */
+void table_line(struct table *, const char *text);
 /* Print the table on stdout, fitted to the terminal, unless it has no row; free
  * what table_begin made. The struct can begin another table then. */
 void table_end(struct table *);

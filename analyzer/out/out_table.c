@@ -17,7 +17,7 @@
 
 /* GAP: spaces between columns. COLUMNS_LEAST: narrower terminals count as of
  * this width; a table for them could not be read. */
-enum { GAP = 2, COLUMNS_MAX = 24, COLUMNS_LEAST = 40 };
+enum { GAP = 2, COLUMNS_MAX = 32, COLUMNS_LEAST = 40 };
 
 struct out_table {
 	const struct out_column *columns;

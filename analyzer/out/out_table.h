@@ -24,7 +24,7 @@ struct out_column {
 	bool drop_empty;   /* left out if all its cells are "" or "-" */
 };
 
-/* An empty table; out_table_free frees it. The columns, at most 24, are
+/* An empty table; out_table_free frees it. The columns, at most 32, are
  * borrowed and must live as long as the table. */
 struct out_table;
 struct out_table *out_table_new(const struct out_column *, size_t count);

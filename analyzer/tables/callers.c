@@ -246,11 +246,6 @@ static METRIC_GETTER(get_share)
 	v->whole = of_calls ? r->all_calls : r->all_total;
 }
 
-static METRIC_GETTER(get_function)
-{
-	v->text = func_get(s->session->funcs, (func_id)v->count)->name;
-}
-
 /* The table indents callers and callees. */
 static METRIC_GETTER(get_name)
 {
@@ -278,7 +273,7 @@ static const struct metric metrics[] = {
 	{ "relation", METRIC_TEXT, 0, "", .get = get_relation,
 	  .help = "function/caller/resumer/callee/resumed" },
 	{ "function", METRIC_TEXT, METRIC_AT(struct callers_row, of),
-	  get_function, .help = "the function asked for; of-...: its" },
+	  metric_function, .help = "the function asked for; of-...: its" },
 	METRIC_PLACE(struct callers_row, of, "of-", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "other",
 	  .get = get_name, .shrink = 24, .help = "its caller or callee" },

@@ -63,14 +63,17 @@ int metric_compare(const struct metric *m, const struct metric_source *s,
 		   const void *x, const void *y)
 {
 	struct metric_value vx, vy;
+	int rises;
 
 	metric_get(m, s, x, &vx);
 	metric_get(m, s, y, &vy);
 	if (m->unit == METRIC_TEXT)
 		return strcmp(vx.text, vy.text);
-	if (m->flags & METRIC_RISES)
-		return vx.count < vy.count ? -1 : vx.count > vy.count;
-	return vx.count < vy.count ? 1 : vx.count > vy.count ? -1 : 0;
+	if (m->decimals > 0)
+		rises = (vx.real > vy.real) - (vx.real < vy.real);
+	else
+		rises = (vx.count > vy.count) - (vx.count < vy.count);
+	return m->flags & METRIC_RISES ? rises : -rises;
 }
 
 const struct metric *metric_sorting(const struct metric *m, size_t i)
@@ -261,6 +264,13 @@ static const struct func *func_of(const struct metric_source *s,
 {
 	return v->count == 0 ? NULL :
 	       func_get(s->session->funcs, (func_id)v->count);
+}
+
+METRIC_GETTER(metric_function)
+{
+	const struct func *const f = func_of(s, v);
+
+	v->text = f ? f->name : "";
 }
 
 METRIC_GETTER(metric_language)

@@ -18,9 +18,11 @@
 /* How a value is shown; "-" stands for a time of 0. */
 enum metric_unit {
 	METRIC_TIME,   /* ticks, shown as "1.234 ms"; in CSV ns */
-	METRIC_MEAN,   /* the same, exact in the table and whole ns in CSV */
+	METRIC_MEAN,   /* the same, exact in the table; in CSV whole ns, unless
+	                * the metric has decimals */
 	METRIC_COUNT,  /* "12,345" */
-	METRIC_REAL,   /* "1.5"; a whole number if it is large */
+	METRIC_REAL,   /* "1.5"; a whole number if it is large; in CSV the
+	                * count, unless the metric has decimals */
 	METRIC_NUMBER, /* not grouped: an identity, or a position */
 	METRIC_SHARE,  /* a part of a whole, "12.3%"; in CSV "12.3456" */
 	METRIC_TEXT,
@@ -51,11 +53,12 @@ struct metric_source {
 /* A row's value in a column. A getter finds all of it 0 but the unit and, if
  * the metric has a numeric field, count. */
 struct metric_value {
-	enum metric_unit unit;  /* that of the metric */
+	enum metric_unit unit;  /* that of the metric; a getter may choose
+	                         * another one for the table */
 	uint64_t count;         /* the ticks, count, number or part */
 	uint64_t whole;         /* METRIC_SHARE: of this */
-	double real;            /* METRIC_REAL; METRIC_MEAN: ticks, as tables
-	                         * show them; count has them rounded, for
+	double real;            /* METRIC_REAL; METRIC_MEAN: ticks. Without
+	                         * decimals, count has them rounded, for
 	                         * sorting and CSV */
 	const char *text;       /* METRIC_TEXT: whole, untrusted */
 	const char *brief;      /* what the table has instead; NULL: text */
@@ -85,6 +88,7 @@ struct metric {
 	metric_fn get;          /* sets the value; finds the field, if it is a
 	                         * number, in count */
 	unsigned drop, shrink;  /* see struct out_column */
+	unsigned decimals;      /* METRIC_REAL, METRIC_MEAN: in CSV */
 };
 
 /* The head of a getter: the source s, the metric m, the row and the value v. */
@@ -214,6 +218,7 @@ struct figures {
 	  "the line it begins on", METRIC_AT(row, field), metric_line }
 
 METRIC_GETTER(metric_wall);
+METRIC_GETTER(metric_function);  /* its name, by its id */
 METRIC_GETTER(metric_language);
 METRIC_GETTER(metric_module);
 METRIC_GETTER(metric_file);

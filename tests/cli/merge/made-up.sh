@@ -10,6 +10,8 @@ make_trace d first_number=3 threads=1 chunks=7
 truncate -s 9000 "$T/b/spill.weft"
 same table 0 "$W" merge a c d
 same csv 0 "$W" merge --csv --sort calls a c d
+same columns 0 "$W" merge --sort suspended --columns +total-deviation,file \
+	--top 4 a c d
 same no-thread 2 "$W" merge --thread nobody a d
 same usage 1 "$W" merge
 same none 2 "$W" merge a none
