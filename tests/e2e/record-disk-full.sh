@@ -29,9 +29,10 @@ grep -qx '# nothing was lost' "$T/report.err" &&
 
 # What the program made was recorded or counted as lost (a call takes a record,
 # or two where a chunk ends in its midst); what was recorded is in the trace or
-# said to be missing, to the record.
+# said to be missing, to the record: by weft record, and by the report.
 made=8000002
-recorded=$(sed -n 's/^weft: \([0-9]*\) records,.*/\1/p' "$T/err")
+there=$(sed -n 's/^weft: \([0-9]*\) of [0-9]* records,.*/\1/p' "$T/err")
+recorded=$(sed -n 's/^weft: [0-9]* of \([0-9]*\) records,.*/\1/p' "$T/err")
 dropped=$(sed -n 's/^weft: lost: \([0-9]*\) records (no free.*/\1/p' "$T/err")
 all=$((recorded + ${dropped:-0}))
 [ $all -ge $made ] && [ $all -le $((made + 2500)) ] ||
@@ -42,5 +43,6 @@ kept=$("$WEFT" info "$T/trace" 2>/dev/null |
 	sed -n 's/^data *\([0-9,]*\) records.*/\1/p' | tr -d ,)
 [ $((kept + ${missing:-0})) = "$recorded" ] ||
 	fail "$kept records read and ${missing:-0} missing are not $recorded"
+[ "$kept" = "$there" ] || fail "$kept records read; there should be $there"
 [ "$(calls drop)" -gt 10000 ] || fail "what fitted is not read"
 exit 0

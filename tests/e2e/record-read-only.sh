@@ -14,9 +14,12 @@ wait $recorder
 [ $? = 9 ] || fail "removed: status"
 [ $((SECONDS - before)) -lt 100 ] || fail "removed: it hung"
 grep -qx 'calls 100000 tick' "$T/out" || fail "removed: the program"
-grep -qE 'bytes reached the disk|spill.weft was removed' "$T/err" ||
+grep -qE 'chunks reached the disk|spill.weft was removed' "$T/err" ||
 	fail "removed: nobody is told"
-grep -qx 'weft: lost: 0' "$T/err" && fail "removed: lost: 0"
+grep -qx 'weft: no records of 10[0-9]*, 0 bytes on disk' "$T/err" ||
+	fail "removed: records are said to be there"
+grep -q '^weft: lost: [0-9]* chunks with 10[0-9]* records' "$T/err" ||
+	fail "removed: no word of what was lost"
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || exit 0
 mkdir "$T/ro"
 export P T WEFT

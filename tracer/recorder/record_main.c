@@ -167,11 +167,26 @@ static int make_parts(struct recording *r)
 	return 0;
 }
 
+/* A daemon that sees another file system than we do (because one of us is in a
+ * private mount namespace or a container) writes to a folder of that name
+ * there. */
+static bool writes_elsewhere(struct recording *r)
+{
+	if (access(r->plan.output, F_OK) == 0)
+		return false;
+	message_trouble("LTTng's session daemon does not write to \"%s\", as "
+			"it sees other files there (a private mount "
+			"namespace, a container); recording goes to "
+			"spill.weft", r->folder.absolute);
+	session_process_close(&r->session, r->plan.output, 0);
+	return true;
+}
+
 /* Wait for the session and load the provider. False: without LTTng. */
 static bool join_lttng(struct recording *r)
 {
 	if (r->session.socket < 0 ||
-	    session_process_wait_open(&r->session) != 0)
+	    session_process_wait_open(&r->session) != 0 || writes_elsewhere(r))
 		return false;
 	if (r->session.home)
 		setenv("LTTNG_HOME", r->session.home, 1);
@@ -435,22 +450,6 @@ static void drain_all(struct recording *r)
 	drain_copy_older(d, 0);
 }
 
-/* Count the bytes on the disk, whatever LTTng says: with a full disk, a full
- * /dev/shm or a killed consumer it was seen to report no loss. */
-static void check_arrival(struct recording *r)
-{
-	const uint64_t there = trace_folder_bytes(r->plan.output);
-	char why[128];
-
-	if (!r->sink.lttng || there >= r->sink.lttng_bytes)
-		return;
-	snprintf(why, sizeof(why), "%" PRIu64 " of %" PRIu64 " bytes reached "
-		 "the disk", there, r->sink.lttng_bytes);
-	r->is_doubtful = r->sink.lttng_bytes - there >
-			 backlog_bytes(&r->sink.backlog);
-	sink_give_up_lttng(&r->sink, why);
-}
-
 /* If LTTng was given up before, little time is spent on its session. */
 static void close_lttng(struct recording *r)
 {
@@ -461,17 +460,26 @@ static void close_lttng(struct recording *r)
 	if (session_process_close(&r->session, r->plan.output, r->sink.lttng ?
 				  PATIENCE_MS : NO_PATIENCE_MS) != 0)
 		sink_give_up_lttng(&r->sink, "its session did not end well");
-	check_arrival(r);
 }
 
-static void check_spill(struct sink *s)
+/* Look for all chunks on the disk, whatever LTTng says. Those that it did not
+ * write may still be in the backlog. */
+static void check_arrival(struct recording *r)
 {
-	if (!spill_is_removed(&s->spill))
-		return;
-	message_trouble("spill.weft was removed during the recording: its "
-			"contents are lost");
-	s->lost_chunks += s->spilled_chunks;
-	s->lost_records += s->spilled_records;
+	struct arrival *const a = &r->sink.arrival;
+	char why[128];
+
+	arrival_check(a, r->folder.absolute);
+	if (a->lost_chunks > 0 && r->sink.lttng) {
+		snprintf(why, sizeof(why), "only %" PRIu64 " of %zu chunks "
+			 "reached the disk", a->count - a->lost_chunks,
+			 a->count);
+		sink_give_up_lttng(&r->sink, why);
+		arrival_check(a, r->folder.absolute);
+	}
+	if (spill_is_removed(&r->sink.spill))
+		message_trouble("spill.weft was removed during the recording: "
+				"its contents are lost");
 }
 
 /* Without spilled chunks there is no spill file in the trace. */
@@ -481,7 +489,6 @@ static void close_spill(struct recording *r)
 		spill_discard(&r->sink.spill);
 		return;
 	}
-	check_spill(&r->sink);
 	make_notes(r, META_END, summary_end_notes, 0, SPILL_RESERVE_WORDS);
 	if (spill_close(&r->sink.spill, sink_room(&r->sink)) != 0)
 		message_trouble("the end notes could not be written to "
@@ -500,6 +507,7 @@ static void close_recording(struct recording *r)
 		sink_send(&r->sink, make_notes(r, META_END, summary_end_notes,
 					       0, 0));
 	close_lttng(r);
+	check_arrival(r);
 	close_spill(r);
 	pool_owner_remove(&r->owner);
 	installation_clean(&r->installation);

@@ -41,7 +41,6 @@ struct recording {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t left_running;     /* processes that go on unrecorded */
 	enum diagnose_outlook outlook;
-	bool is_doubtful;          /* LTTng lost more than the backlog had */
 };
 
 /* The notes in the trace, for the META chunk at the start and at the end. They

@@ -87,8 +87,8 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 static bool is_complete(const struct recording *r,
 			const uint64_t lost[LOST_REASONS])
 {
-	uint64_t any = r->sink.lost_chunks + r->sink.doubtful_chunks +
-		       r->drain.damaged + r->left_running +
+	uint64_t any = r->sink.arrival.lost_chunks + r->drain.damaged +
+		       r->left_running + r->sink.arrival.is_blind +
 		       drain_overwritten(&r->drain) +
 		       r->owner.pool->unslotted_threads +
 		       r->owner.pool->after_destructors;
@@ -96,9 +96,8 @@ static bool is_complete(const struct recording *r,
 	for (int i = 0; i < LOST_REASONS; i++)
 		any += i == LOST_CLOCK ? 0 : lost[i];
 	/* Other trouble, such as a daemon that died, need not mean a loss. */
-	return any == 0 && !r->is_doubtful &&
-	       (r->registry.trouble & (TROUBLE_NO_MEMORY |
-				       TROUBLE_CONFINED)) == 0;
+	return any == 0 && (r->registry.trouble &
+			    (TROUBLE_NO_MEMORY | TROUBLE_CONFINED)) == 0;
 }
 
 /* The keys are "lost.full", "lost.depth" and so on. */
@@ -145,8 +144,7 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 		const char *key;
 		uint64_t n;
 	} counts[] = {
-		{ "lost.chunks", r->sink.lost_chunks },
-		{ "lost.chunks.doubtful", r->sink.doubtful_chunks },
+		{ "lost.chunks", r->sink.arrival.lost_chunks },
 		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
 		{ "lost.threads", p->unslotted_threads },
@@ -195,21 +193,27 @@ static void print_counts(const struct recording *r)
 			(double)(r->end_ns - r->begin_ns) / 1e9, line);
 }
 
-/* The archive does not count: its size says nothing of what a record takes. */
+/* The archive does not count: its size says nothing of what a record takes. Of
+ * an archive that was removed the size is remembered. */
 static void print_size(const struct recording *r)
 {
-	const uint64_t bytes = trace_folder_bytes(r->folder.absolute) -
-			       r->archive.bytes;
-	char text[32];
+	const uint64_t all = trace_folder_bytes(r->folder.absolute);
+	const uint64_t bytes = all < r->archive.bytes ? 0 :
+			       all - r->archive.bytes;
+	const uint64_t lost = r->sink.arrival.lost_records;
+	const uint64_t here = r->drain.records < lost ? 0 :
+			      r->drain.records - lost;
+	char text[32], of[40] = "";
 
 	message_bytes(text, sizeof(text), (double)bytes);
-	if (r->drain.records == 0) {
-		message_summary("no records, %s on disk", text);
-		return;
-	}
-	message_summary("%" PRIu64 " records, %s on disk, %.1f bytes a record",
-			r->drain.records, text,
-			(double)bytes / (double)r->drain.records);
+	if (lost > 0)
+		snprintf(of, sizeof(of), " of %" PRIu64, r->drain.records);
+	if (here == 0)
+		message_summary("no records%s, %s on disk", of, text);
+	else
+		message_summary("%" PRIu64 "%s records, %s on disk, %.1f bytes "
+				"a record", here, of, text,
+				(double)bytes / (double)here);
 }
 
 /* "lost: N things", unless n is 0. Returns n. */
@@ -251,23 +255,20 @@ static uint64_t print_unrecorded(const struct recording *r)
 static uint64_t print_undelivered(const struct recording *r)
 {
 	const uint64_t overwritten = drain_overwritten(&r->drain);
-	const struct sink *const s = &r->sink;
+	const struct arrival *const a = &r->sink.arrival;
 	char text[96];
 
 	print_lost(overwritten, overwritten == 1 ?
 		   "chunk, overwritten by later ones (--on-full overwrite)" :
 		   "chunks, overwritten by later ones (--on-full overwrite)");
 	snprintf(text, sizeof(text), "chunks with %" PRIu64 " records (they "
-		 "could be written nowhere)", s->lost_records);
-	print_lost(s->lost_chunks, text);
-	if (s->doubtful_chunks > 0)
-		message_summary("lost: perhaps %" PRIu64 " more chunks (LTTng "
-				"may not have written them; weft report shows "
-				"it)",
-				s->doubtful_chunks);
+		 "are in none of the trace's files)", a->lost_records);
+	print_lost(a->lost_chunks, text);
+	if (a->is_blind)
+		message_summary("lost: not known (there was no memory to "
+				"remember what was sent)");
 	print_lost(r->drain.damaged, "buffers that the program overwrote");
-	return overwritten + s->lost_chunks + s->doubtful_chunks +
-	       r->drain.damaged;
+	return overwritten + a->lost_chunks + a->is_blind + r->drain.damaged;
 }
 
 static void print_archive(const struct archive *a)

@@ -202,32 +202,19 @@ uint64_t *sink_room(struct sink *s)
 	return backlog_room(&s->backlog);
 }
 
-static uint32_t records_of(const uint64_t *chunk)
-{
-	return ((const struct chunk_header *)chunk)->records;
-}
-
 /* Only the first failure is reported. */
-static bool spill(struct sink *s, const uint64_t *words, uint32_t n)
-{
-	if (spill_write(&s->spill, words, n) == 0) {
-		s->spilled = true;
-		s->spilled_chunks++;
-		s->spilled_records += records_of(words);
-		return true;
-	}
-	if (s->lost_chunks + s->doubtful_chunks == 0)
-		message_trouble("cannot write the spill file: %s; chunks are "
-				"being lost", strerror(errno));
-	return false;
-}
-
-static void spill_again(void *ctx, const uint64_t *words, uint32_t n)
+static void spill(void *ctx, const uint64_t *words, uint32_t n)
 {
 	struct sink *const s = ctx;
 
-	if (!spill(s, words, n))
-		s->doubtful_chunks++;
+	if (spill_write(&s->spill, words, n) == 0) {
+		s->spilled = true;
+		return;
+	}
+	if (!s->told)
+		message_trouble("cannot write the spill file: %s; chunks are "
+				"being lost", strerror(errno));
+	s->told = true;
 }
 
 void sink_give_up_lttng(struct sink *s, const char *why)
@@ -237,7 +224,7 @@ void sink_give_up_lttng(struct sink *s, const char *why)
 	s->lttng = false;
 	message_trouble("LTTng is no longer used: %s; recording continues in "
 			"spill.weft", why);
-	backlog_each(&s->backlog, spill_again, s);
+	backlog_each(&s->backlog, spill, s);
 	backlog_clear(&s->backlog);
 }
 
@@ -252,13 +239,11 @@ void sink_send(struct sink *s, uint32_t words)
 	const uint64_t *const chunk = s->backlog.words + s->backlog.head;
 
 	s->chunks++;
+	arrival_note(&s->arrival, (const void *)chunk);
 	if (s->archive)
 		archive_note(s->archive, chunk, words);
 	if (!s->lttng) {
-		if (!spill(s, chunk, words)) {
-			s->lost_chunks++;
-			s->lost_records += records_of(chunk);
-		}
+		spill(s, chunk, words);
 		return;
 	}
 	backlog_keep(&s->backlog, words);
@@ -266,6 +251,4 @@ void sink_send(struct sink *s, uint32_t words)
 
 	if (why)
 		sink_give_up_lttng(s, why);
-	else
-		s->lttng_bytes += (uint64_t)words * 8;
 }

@@ -5,6 +5,7 @@
 #define WEFT_TRACER_RECORDER_TRACE_SINK_H
 
 #include "tracer/recorder/trace/archive.h"
+#include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <stdbool.h>
@@ -44,7 +45,7 @@ uint64_t backlog_bytes(const struct backlog *b);
 /* Forget all entries. The room that was given out last is no longer valid. */
 void backlog_clear(struct backlog *b);
 
-/* Where chunks go now, and how many went where. lttng never becomes true again
+/* Where chunks go now, and all that were sent. lttng never becomes true again
  * once it is false. */
 struct sink {
 	struct backlog backlog;
@@ -52,10 +53,8 @@ struct sink {
 	bool lttng;                /* chunks go to LTTng */
 	bool spilled;              /* chunks lie in the spill file */
 	uint64_t chunks;           /* sent, wherever they went */
-	uint64_t lttng_bytes;      /* of chunks that LTTng took */
-	uint64_t spilled_chunks, spilled_records;
-	uint64_t lost_chunks, lost_records; /* written nowhere */
-	uint64_t doubtful_chunks;  /* LTTng may or may not have written them */
+	bool told;                 /* that the spill file cannot be written */
+	struct arrival arrival;    /* of them all, wherever they went */
 	struct archive *archive;   /* is shown each chunk; NULL: none */
 };
 

@@ -103,33 +103,51 @@ int trace_folder_put(const struct trace_folder *f, const char *name,
 	return close(fd) == 0 && written == (ssize_t)n ? 0 : -1;
 }
 
-/* Visit all files below path. Returns their size in bytes. */
-static uint64_t walk(const char *path, bool removes)
+/* In depth: a folder comes again, as FTS_DP, after what is in it. */
+static FTS *walk(const char *path)
 {
 	char *const roots[] = { (char *)(uintptr_t)path, NULL };
-	FTS *const tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	uint64_t bytes = 0;
 
-	for (FTSENT *e; tree && (e = fts_read(tree)); ) {
-		if (e->fts_info == FTS_F)
-			bytes += (uint64_t)e->fts_statp->st_size;
-		/* A folder comes again, as FTS_DP, after what is in it. */
-		if (removes && e->fts_info != FTS_D)
-			remove(e->fts_accpath);
-	}
-	if (tree)
-		fts_close(tree);
-	return bytes;
+	return fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 }
 
 void trace_folder_remove(const struct trace_folder *f)
 {
-	walk(f->absolute, true);
+	FTS *const tree = walk(f->absolute);
+
+	for (FTSENT *e; tree && (e = fts_read(tree)); )
+		if (e->fts_info != FTS_D)
+			remove(e->fts_accpath);
+	if (tree)
+		fts_close(tree);
+}
+
+void trace_folder_each(const char *path,
+		       void (*call)(void *ctx, const char *path, uint64_t size),
+		       void *ctx)
+{
+	FTS *const tree = walk(path);
+
+	for (FTSENT *e; tree && (e = fts_read(tree)); )
+		if (e->fts_info == FTS_F)
+			call(ctx, e->fts_accpath,
+			     (uint64_t)e->fts_statp->st_size);
+	if (tree)
+		fts_close(tree);
+}
+
+static void add_size(void *ctx, const char *path, uint64_t size)
+{
+	(void)path;
+	*(uint64_t *)ctx += size;
 }
 
 uint64_t trace_folder_bytes(const char *path)
 {
-	return walk(path, false);
+	uint64_t bytes = 0;
+
+	trace_folder_each(path, add_size, &bytes);
+	return bytes;
 }
 
 /* ---- the spill file ---- */

@@ -2,7 +2,7 @@
  * the chunks that LTTng cannot take.
  *
  * The folder trace/ writes what is kept: LTTng session, spill file, archive. It
- * uses base/ and process/. It takes finished chunks and looks into none.
+ * uses base/ and process/. It takes finished chunks and changes none.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
 #define WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
@@ -28,6 +28,11 @@ int trace_folder_put(const struct trace_folder *f, const char *name,
 		     const char *text);
 /* Remove the folder and all that is in it. Errors are ignored. */
 void trace_folder_remove(const struct trace_folder *f);
+/* Call back for each file below path, or for path if it is a file, with its
+ * path and size. */
+void trace_folder_each(const char *path,
+		       void (*call)(void *ctx, const char *path, uint64_t size),
+		       void *ctx);
 /* The size of all files below path, in bytes. 0 if there is no such folder. */
 uint64_t trace_folder_bytes(const char *path);
 

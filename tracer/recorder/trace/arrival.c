@@ -1,0 +1,149 @@
+/* arrival.c - looks for chunks in CTF and spill files by their magic number. It
+ * knows neither format: a chunk is whole if the file has all its bytes.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/trace/arrival.h"
+#include "tracer/recorder/trace/trace_folder.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct arrival_sent {
+	uint32_t thread, level;
+	uint64_t number;
+	uint32_t records;          /* in the longest that was sent */
+	uint32_t here;             /* in the longest that was found, plus 1 */
+};
+
+void arrival_note(struct arrival *a, const struct chunk_header *h)
+{
+	if (a->count == a->room) {
+		const size_t room = a->room == 0 ? 1024 : 2 * a->room;
+		void *const more = realloc(a->sent, room * sizeof(*a->sent));
+
+		a->is_blind |= !more;
+		if (!more)
+			return;
+		a->sent = more;
+		a->room = room;
+	}
+	a->recording = h->recording;
+	a->sent[a->count++] = (struct arrival_sent){ h->thread, h->level,
+		h->number, h->records, 0 };
+}
+
+/* By identity. For qsort and bsearch. */
+static int by_identity(const void *x, const void *y)
+{
+	const struct arrival_sent *const a = x, *const b = y;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->level != b->level)
+		return a->level < b->level ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Sort, and leave one entry of those with the same identity. */
+static void merge(struct arrival *a)
+{
+	size_t n = 0;
+
+	if (a->count > 0)
+		qsort(a->sent, a->count, sizeof(*a->sent), by_identity);
+	for (size_t i = 0; i < a->count; i++) {
+		struct arrival_sent *const s = &a->sent[i];
+		struct arrival_sent *const last = n > 0 ? &a->sent[n - 1] :
+						  NULL;
+
+		s->here = 0;
+		if (!last || by_identity(last, s) != 0)
+			a->sent[n++] = *s;
+		else if (last->records < s->records)
+			last->records = s->records;
+	}
+	a->count = n;
+}
+
+/* The placeholder of the spill file is no chunk that was sent. */
+static void see(const struct arrival *a, const struct chunk_header *h)
+{
+	const struct arrival_sent key = { h->thread, h->level, h->number, 0,
+					  0 };
+	struct arrival_sent *s;
+
+	if ((h->flags & CHUNK_META) && (h->flags & CHUNK_PARTIAL))
+		return;
+	s = a->count == 0 ? NULL : bsearch(&key, a->sent, a->count,
+					   sizeof(key), by_identity);
+	if (s && s->here <= h->records)
+		s->here = h->records + 1;
+}
+
+/* Where the next magic number is, from at on; the file's size: there is none
+ * with a whole header. */
+static uint64_t find_magic(int fd, uint64_t at, uint64_t size)
+{
+	const uint64_t magic = CHUNK_MAGIC;
+	char page[4096];
+
+	while (at + sizeof(struct chunk_header) <= size) {
+		const ssize_t n = pread(fd, page, sizeof(page), (off_t)at);
+		const char *const found = n < (ssize_t)sizeof(magic) ? NULL :
+			memmem(page, (size_t)n, &magic, sizeof(magic));
+
+		if (found)
+			return at + (uint64_t)(found - page);
+		if (n < (ssize_t)sizeof(magic))
+			break;
+		at += (uint64_t)n - (sizeof(magic) - 1);
+	}
+	return size;
+}
+
+static void look_into(void *ctx, const char *path, uint64_t size)
+{
+	const struct arrival *const a = ctx;
+	const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct chunk_header h;
+	uint64_t at = 0;
+
+	while (fd >= 0 && (at = find_magic(fd, at, size)) < size) {
+		if (pread(fd, &h, sizeof(h), (off_t)at) != sizeof(h))
+			break;
+		const bool is_whole = h.recording == a->recording &&
+			h.total_words >= CHUNK_HEADER_WORDS &&
+			h.total_words <= CHUNK_MAX_WORDS &&
+			h.total_words * 8 <= size - at;
+
+		if (is_whole)
+			see(a, &h);
+		at += is_whole ? h.total_words * 8 : sizeof(h.magic);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+void arrival_check(struct arrival *a, const char *folder)
+{
+	char path[PATH_MAX];
+
+	merge(a);
+	snprintf(path, sizeof(path), "%.*s/ctf", PATH_MAX - 16, folder);
+	trace_folder_each(path, look_into, a);
+	snprintf(path, sizeof(path), "%.*s/spill.weft", PATH_MAX - 16, folder);
+	trace_folder_each(path, look_into, a);
+	a->lost_chunks = a->lost_records = 0;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct arrival_sent *const s = &a->sent[i];
+
+		a->lost_chunks += s->here <= s->records;
+		a->lost_records += s->here == 0 ? s->records :
+				   s->here <= s->records ?
+				   s->records - s->here + 1 : 0;
+	}
+}

@@ -1,0 +1,32 @@
+/* arrival.h - which of the chunks that were sent lie in the trace's files. All
+ * other signs were seen to be wrong: LTTng reports no loss when the disk is
+ * full, when its daemon writes to another folder of the same name, and when the
+ * folder was removed.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_TRACE_ARRIVAL_H
+#define WEFT_TRACER_RECORDER_TRACE_ARRIVAL_H
+
+#include "tracepoints/chunk.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One entry a chunk. Of PARTIAL copies the longest counts. All zero is a
+ * valid start. */
+struct arrival {
+	struct arrival_sent *sent;
+	size_t count, room;
+	uint64_t recording;        /* files may contain chunks of others */
+	bool is_blind;             /* no memory: what was lost is not known */
+	/* Of those that were noted, by the last check. */
+	uint64_t lost_chunks, lost_records;
+};
+
+/* Note a chunk that is sent, wherever it goes. */
+void arrival_note(struct arrival *a, const struct chunk_header *h);
+/* Look for all of them in the trace whose folder this is. Takes a page of disk
+ * or cache for each chunk. May be called again when more was written. */
+void arrival_check(struct arrival *a, const char *folder);
+
+#endif
