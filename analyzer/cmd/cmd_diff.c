@@ -53,17 +53,10 @@ static const struct {
 			 "sleep" },
 };
 
-/* Percent of the time before, the one whole that does not depend on the change;
- * 0 if nothing ran before. */
-static double share_of(const struct diff *d, double added)
-{
-	return d->before > 0 ? added * 100 / d->before : 0;
-}
-
 /* Is the change large enough for --min-share, whether it adds or takes? */
-static bool is_shown(const struct diff *d, const struct diff_row *row)
+static bool is_shown(const struct diff_row *row)
 {
-	return fabs(share_of(d, row->added)) >= arg_min;
+	return fabs(row->share) >= arg_min;
 }
 
 /* The function as it is after, if it is there, else as it was before. The two
@@ -132,10 +125,10 @@ static void print_header(const struct sides *sides)
 
 	print_side(&sides->before, "before", to, mark);
 	print_side(&sides->after, "after", to, mark);
-	fprintf(to, "%sa session's time in functions: %s before, %s after "
+	fprintf(to, "%sa session's self time: %s before, %s after "
 		"(%+.1f%%)\n", mark, out_number_time(before, d->before),
 		out_number_time(after, d->after),
-		share_of(d, d->after - d->before));
+		d->before > 0 ? 100 * (d->after / d->before - 1) : 0);
 	if (sides->before.session->part_count < 2 ||
 	    sides->after.session->part_count < 2)
 		fprintf(to, "%snote: whether a change is chance is not known: "
@@ -177,8 +170,7 @@ static METRIC_GETTER(get_added)
 
 static METRIC_GETTER(get_share)
 {
-	v->real = share_of(((const struct sides *)s->table)->diff,
-			   ((const struct line *)row)->row->added);
+	v->real = ((const struct line *)row)->row->share;
 	show(v, "%+.1f%%", v->real);
 }
 
@@ -232,7 +224,8 @@ static const struct metric metrics[] = {
 	FIGURE("adds", get_added, .key = "added_ns",
 	       .help = "time that the change adds to a session"),
 	FIGURE("share", get_share,
-	       .help = "that as a share of the time before"),
+	       .help = "that as a share of the self time before; of sleep, of "
+	       "the sleep before"),
 	{ "because", METRIC_TEXT, 0, NULL, "reason", .get = get_reason,
 	  .help = "what changed" },
 	FIGURE("was", get_figure, .drop = 1,
@@ -263,10 +256,11 @@ static const struct opt opts[] = {
 	  "--csv, all)" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
-	  "or take less than this share of the time before" },
+	  "or take less than this share of the self time before" },
 	{ .type = OPT_SHARE, .name = "fail-over", .arg = "PERCENT",
 	  .to = &arg_limit, .help = "exit with status 4 if a single change "
-	  "that is not chance adds more than this share of the time before" },
+	  "that is not chance adds more than this share of the self time "
+	  "before (of sleep: of the sleep before)" },
 	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_MORE, .more = load_opts },
@@ -297,7 +291,7 @@ static struct line *find_lines(const struct sides *sides, size_t *count)
 
 	*count = 0;
 	for (const struct diff_row *r = d->rows; r < d->rows + d->count; r++)
-		if (is_shown(d, r))
+		if (is_shown(r))
 			lines[(*count)++] = (struct line){
 				r, r->after ? r->after : r->before };
 	if (arg_sort)
@@ -370,14 +364,12 @@ static enum cmd_exit judge(const struct sides *sides)
 	for (size_t i = 0; arg_limit >= 0 && i < d->count; i++) {
 		const struct diff_row *const row = &d->rows[i];
 
-		if (row->chance > DIFF_CHANCE ||
-		    share_of(d, row->added) <= arg_limit)
+		if (row->chance > DIFF_CHANCE || row->share <= arg_limit)
 			continue;
 		err_add("\"%s\" adds %.1f%% of the time before (%s); "
 			"--fail-over allows %g%%",
 			func_of(sides, row->before, row->after)->name,
-			share_of(d, row->added), reasons[row->reason].more,
-			arg_limit);
+			row->share, reasons[row->reason].more, arg_limit);
 		return CMD_WORSE;
 	}
 	return CMD_OK;
@@ -451,8 +443,8 @@ const struct cmd cmd_diff = {
 	"\n"
 	"A busy machine makes calls longer, never shorter. So if a difference\n"
 	"of the means may be chance, but that of the fastest calls is not (in\n"
-	"functions that call nothing), the fastest calls are compared\n"
-	"(fastest).\n"
+	"functions that call nothing and do not wait in every call), the\n"
+	"fastest calls are compared (fastest).\n"
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,

@@ -4,7 +4,7 @@
  * each, before and after:
  *   c1 p1 - c0 p0 = (c1 - c0) p0 + c1 (p1 - p0)
  * The first part is that of the calls (weigh_edge), at the old price; the
- * second is that of the price (add_cost), for the new number of calls.
+ * second is that of the price (cost_row), for the new number of calls.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/diff.h"
 
@@ -23,8 +23,9 @@
 /* A function on one side, over all its sessions. Times are ns. */
 struct figures {
 	uint64_t calls, outer;   /* outer: calls while it was not open yet */
-	/* off: of self, off the CPU; sleep: suspended as the innermost frame */
-	uint64_t self, off, sleep;
+	/* off, unknown: of self, off the CPU, or not known to be on or off;
+	 * sleep: suspended as the innermost frame */
+	uint64_t self, off, unknown, sleep;
 	uint64_t total;          /* of the outer calls */
 };
 
@@ -46,6 +47,10 @@ struct maker {
 	struct map *edge_of;     /* by caller, func * 2 + is_again: index + 1 */
 	struct diff *out;
 	size_t room;
+	double sleep[2];         /* by side, ns a session */
+	/* Rows by the fastest calls, for the rows of means with that index. */
+	struct fastest { size_t mean; struct diff_row row; } *fastest;
+	size_t fastest_count, fastest_room;
 	/* For each reason up to DIFF_NEW, by match: what is added in all, the
 	 * edge that adds or takes most (index + 1), and how much that is. */
 	struct most { double added, most; uint32_t edge; } *added[DIFF_COST];
@@ -89,13 +94,15 @@ static void count_edge(struct walk *w, uint32_t caller, uint32_t func,
 static void enter(struct walk *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
+	const struct cct_cpu cpu = cct_cpu_of(w->cct, id);
 	const uint32_t match = match_of(w, id);
 	struct figures *const f = &w->m->func[w->side][match];
 	const bool is_again = w->open[match] > 0;
 
 	f->calls += n->calls;
 	f->self += n->self;
-	f->off += cct_cpu_of(w->cct, id).off;
+	f->off += cpu.off;
+	f->unknown += cpu.unknown;
 	f->sleep += n->suspended;
 	if (!is_again) {
 		f->outer += n->calls;
@@ -148,6 +155,7 @@ static void count_side(struct maker *m, int side)
 	for (node_id r = cct_first_root(t); r; r = cct_get(t, r)->sibling) {
 		walk(&w, r);
 		m->func[side][0].self += cct_get(t, r)->self;
+		m->func[side][0].unknown += cct_cpu_of(t, r).unknown;
 	}
 	mem_free(suspended);
 	mem_free(w.total);
@@ -218,13 +226,20 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
+/* Is the change large enough to be told? */
+static bool is_large(const struct maker *m, const struct diff_row *row)
+{
+	return fabs(row->added) > LEAST * (row->reason == DIFF_SLEEP ?
+		fmax(m->sleep[0], m->sleep[1]) :
+		fmax(m->out->before, m->out->after));
+}
+
 /* Keep the row if it is large enough; its chance is corrected later. */
 static void add_row(struct maker *m, const struct diff_row *row)
 {
 	struct diff *const d = m->out;
-	const double whole = d->before > d->after ? d->before : d->after;
 
-	if (fabs(row->added) > whole * LEAST)
+	if (is_large(m, row))
 		*vec_add(&d->rows, &m->room, &d->count) = *row;
 }
 
@@ -304,53 +319,65 @@ static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
  * calls, s over sessions: the means are those of all calls, and the sessions
  * tell how much they vary by chance. Without calls on a side there is no cost
  * to compare: such a function is new or gone, and its edges tell. */
-static void add_cost(struct maker *m, uint32_t match, enum diff_reason why,
-		     const uint64_t time[2],
-		     const struct statistics *const s[2])
+static struct diff_row cost_row(const struct maker *m, uint32_t match,
+				enum diff_reason why, const uint64_t time[2],
+				const struct statistics *before,
+				const struct statistics *after)
 {
 	struct diff_row row = row_of(m, match, why, 0);
 	const double calls[2] = { (double)m->func[0][match].calls,
 				  (double)m->func[1][match].calls };
 
 	if (calls[0] <= 0 || calls[1] <= 0)
-		return;
+		return row;
 	row.was = (double)time[0] / calls[0];
 	row.is = (double)time[1] / calls[1];
 	row.added = (row.is - row.was) * calls[1] / m->sessions[1];
-	row.chance = chance(m, s[0], s[1]);
-	add_row(m, &row);
+	row.chance = chance(m, before, after);
+	return row;
 }
 
-/* Is the fastest call known in all sessions of both sides? It is of a function
- * that calls nothing. */
-static bool has_fastest(const struct maker *m,
-			const struct statistics *const s[2])
+/* Does the fastest call of a side tell of work? It must be known in all
+ * sessions, which it is if the function calls nothing, and be no longer than
+ * what a call works on the average: else the function waits in every call. */
+static bool is_work(const struct maker *m, int side,
+		    const struct func_statistics *s)
 {
-	return s[0]->sessions == (uint64_t)m->sessions[0] &&
-	       s[1]->sessions == (uint64_t)m->sessions[1];
+	const struct statistics *const work = m->out->has_cpu ? &s->work :
+					      &s->cost;
+
+	return s->fastest.sessions == (uint64_t)m->sessions[side] &&
+	       statistics_mean(&s->fastest, s->fastest.sessions) <=
+	       statistics_mean(work, work->sessions) / 1000;
 }
 
-/* A busy machine makes calls longer, and so their mean, but makes none shorter.
- * If the means may differ by chance, but the fastest calls do not, the fastest
- * calls tell what was added. */
-static void add_work(struct maker *m, uint32_t match, const uint64_t time[2],
-		     const struct statistics *const mean[2],
-		     const struct statistics *const fastest[2])
+/* A busy machine makes calls longer, and so their mean, but makes none shorter:
+ * what the fastest calls tell is kept beside the row of the means, and
+ * choose_fastest decides. They tell nothing of work if waits changed, too:
+ * those are in them, and have a row of their own. */
+static void add_work(struct maker *m, uint32_t match,
+		     const struct diff_row *mean,
+		     const struct func_statistics *const s[2])
 {
-	struct diff_row row = row_of(m, match, DIFF_COST, 0);
-	const uint64_t calls = m->func[1][match].calls;
+	const struct statistics *const fastest[2] = { &s[0]->fastest,
+						      &s[1]->fastest };
+	struct diff_row row = *mean;
 
-	row.chance = has_fastest(m, fastest) && m->func[0][match].calls > 0 &&
-		     calls > 0 ? chance(m, fastest[0], fastest[1]) : -1;
-	if (row.chance < 0 || chance(m, mean[0], mean[1]) <= row.chance) {
-		add_cost(m, match, DIFF_COST, time, mean);
-		return;
-	}
+	row.is_fastest = true;
+	row.chance = chance(m, fastest[0], fastest[1]);
 	row.was = statistics_mean(fastest[0], fastest[0]->sessions);
 	row.is = statistics_mean(fastest[1], fastest[1]->sessions);
-	row.added = (row.is - row.was) * (double)calls / m->sessions[1];
-	row.is_fastest = true;
-	add_row(m, &row);
+	row.added = (row.is - row.was) * (double)m->func[1][match].calls /
+		    m->sessions[1];
+	if (row.chance < 0 || !is_large(m, &row) || !is_work(m, 0, s[0]) ||
+	    !is_work(m, 1, s[1]) || (m->out->has_cpu &&
+	    chance(m, &s[0]->wait, &s[1]->wait) <= DIFF_CHANCE)) {
+		add_row(m, mean);
+		return;
+	}
+	*vec_add(&m->fastest, &m->fastest_room, &m->fastest_count) =
+		(struct fastest){ m->out->count, row };
+	*vec_add(&m->out->rows, &m->room, &m->out->count) = *mean;
 }
 
 /* Add the rows of a function whose own code, waits or sleep changed. If a side
@@ -361,6 +388,7 @@ static void add_costs(struct maker *m, uint32_t match)
 	const struct func_statistics *s[2];
 	uint64_t off[2], work[2], sleep[2];
 	const bool cpu = m->out->has_cpu;
+	struct diff_row row;
 
 	for (int k = 0; k < 2; k++) {
 		const struct figures *const f = &m->func[k][match];
@@ -370,15 +398,15 @@ static void add_costs(struct maker *m, uint32_t match)
 		work[k] = f->self - off[k];
 		sleep[k] = f->sleep;
 	}
-	add_work(m, match, work, (const struct statistics *[]){
-			 cpu ? &s[0]->work : &s[0]->cost,
-			 cpu ? &s[1]->work : &s[1]->cost },
-		 (const struct statistics *[]){ &s[0]->fastest,
-						&s[1]->fastest });
-	add_cost(m, match, DIFF_WAIT, off,
-		 (const struct statistics *[]){ &s[0]->wait, &s[1]->wait });
-	add_cost(m, match, DIFF_SLEEP, sleep,
-		 (const struct statistics *[]){ &s[0]->sleep, &s[1]->sleep });
+	row = cost_row(m, match, DIFF_COST, work,
+		       cpu ? &s[0]->work : &s[0]->cost,
+		       cpu ? &s[1]->work : &s[1]->cost);
+	add_work(m, match, &row, s);
+	row = cost_row(m, match, DIFF_WAIT, off, &s[0]->wait, &s[1]->wait);
+	add_row(m, &row);
+	row = cost_row(m, match, DIFF_SLEEP, sleep, &s[0]->sleep,
+		       &s[1]->sleep);
+	add_row(m, &row);
 }
 
 /* ---- the whole ---- */
@@ -399,43 +427,76 @@ static int compare_rows(const void *a, const void *b)
 	       (int)x->reason - (int)y->reason;
 }
 
-/* Of a hundred rows some differ by chance: Bonferroni's correction. Costs are
- * tested twice: by means and by fastest calls. */
-static void correct_chances(struct diff *d)
+static void correct(struct diff_row *row, size_t tests)
 {
-	size_t tests = d->count;
+	if (row->chance > 0)
+		row->chance = fmin(row->chance * (double)tests, 1);
+}
 
-	for (size_t i = 0; i < d->count; i++)
-		tests += d->rows[i].reason == DIFF_COST;
-	for (size_t i = 0; i < d->count; i++) {
-		struct diff_row *const row = &d->rows[i];
+/* Of a hundred rows some differ by chance: Bonferroni's correction. */
+static void correct_chances(struct maker *m)
+{
+	const size_t tests = m->out->count + m->fastest_count;
 
-		if (row->chance > 0)
-			row->chance *= (double)tests;
-		if (row->chance > 1)
-			row->chance = 1;
+	for (size_t i = 0; i < m->out->count; i++)
+		correct(&m->out->rows[i], tests);
+	for (size_t i = 0; i < m->fastest_count; i++)
+		correct(&m->fastest[i].row, tests);
+}
+
+/* The fastest calls tell what was added if the means may differ by chance, but
+ * the fastest calls do not. */
+static void choose_fastest(struct maker *m)
+{
+	for (size_t i = 0; i < m->fastest_count; i++) {
+		struct diff_row *const mean =
+			&m->out->rows[m->fastest[i].mean];
+
+		if (mean->chance > DIFF_CHANCE &&
+		    m->fastest[i].row.chance <= DIFF_CHANCE)
+			*mean = m->fastest[i].row;
 	}
 }
 
-/* Were times off the CPU recorded in all sessions? */
-static bool knows_cpu(const struct session *s)
+/* Rows of means that stood for those of the fastest calls may be too small to
+ * be told. */
+static void end_rows(struct maker *m)
 {
-	for (size_t i = 0; i < s->part_count; i++)
-		if (!s->parts[i].cpu)
-			return false;
-	return s->part_count > 0;
+	struct diff *const d = m->out;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		struct diff_row row = d->rows[i];
+
+		row.share = 100 * ratio(row.added,
+			row.reason == DIFF_SLEEP && m->sleep[0] > 0 ?
+			m->sleep[0] : d->before);
+		if (is_large(m, &row))
+			d->rows[kept++] = row;
+	}
+	d->count = kept;
+	if (kept > 0)
+		qsort(d->rows, kept, sizeof(*d->rows), compare_rows);
 }
 
-/* Time in all functions, ns a session: waiting and sleep included, as in struct
- * diff. Match 0, the time in no function, counts, too. */
-static double whole_of(const struct maker *m, int side)
+/* What a side's functions took, ns a session, and whether it knows how much of
+ * that was off the CPU: in all sessions, and as report does, for nine tenths of
+ * the time. Match 0 has the time in no function. */
+static double whole_of(struct maker *m, int side, bool *has_cpu)
 {
-	double sum = 0;
+	const struct session *const s = m->side[side];
+	struct figures all = { .self = 0 };
 
-	for (uint32_t i = 0; i < m->matches.count; i++)
-		sum += (double)m->func[side][i].self +
-		       (double)m->func[side][i].sleep;
-	return sum / m->sessions[side];
+	for (uint32_t i = 0; i < m->matches.count; i++) {
+		all.self += m->func[side][i].self;
+		all.unknown += m->func[side][i].unknown;
+		all.sleep += m->func[side][i].sleep;
+	}
+	*has_cpu &= s->part_count > 0 && all.unknown < all.self / 10;
+	for (size_t i = 0; i < s->part_count; i++)
+		*has_cpu &= s->parts[i].cpu;
+	m->sleep[side] = (double)all.sleep / m->sessions[side];
+	return (double)(all.self - m->func[side][0].self) / m->sessions[side];
 }
 
 /* Add all rows that are large enough. All edges are weighed first: a row of
@@ -463,6 +524,7 @@ static void free_maker(struct maker *m)
 	mem_free(m->func[0]);
 	mem_free(m->func[1]);
 	mem_free(m->edges);
+	mem_free(m->fastest);
 	map_free(m->edge_of);
 }
 
@@ -485,13 +547,13 @@ struct diff *diff_new(struct session *before, struct session *after)
 	diff_match_init(&m.matches, m.side);
 	count_side(&m, 0);
 	count_side(&m, 1);
-	d->before = whole_of(&m, 0);
-	d->after = whole_of(&m, 1);
-	d->has_cpu = knows_cpu(before) && knows_cpu(after);
+	d->has_cpu = true;
+	d->before = whole_of(&m, 0, &d->has_cpu);
+	d->after = whole_of(&m, 1, &d->has_cpu);
 	add_rows(&m);
-	correct_chances(d);
-	if (d->count > 0)
-		qsort(d->rows, d->count, sizeof(*d->rows), compare_rows);
+	correct_chances(&m);
+	choose_fastest(&m);
+	end_rows(&m);
 	free_maker(&m);
 	return d;
 }

@@ -29,6 +29,8 @@ struct diff_row {
 	                         * the caller that adds most */
 	double added;           /* ns a session; < 0: it takes less. For the
 	                         * first three reasons with all that it calls */
+	double share;           /* that in percent of the self time before; of
+	                         * sleep: of the sleep before, if there was */
 	double was, is;         /* first three reasons: calls a session; others:
 	                         * ns a call */
 	bool is_fastest;        /* was, is: of each session's fastest call */
@@ -38,12 +40,15 @@ struct diff_row {
 };
 
 /* A comparison of two sides. Changes of less than a five-thousandth of the
- * whole time have no row, so the rows need not add up to after - before. */
+ * whole time (of sleep: of all sleep) have no row, so the rows need not add up
+ * to after - before. */
 struct diff {
 	struct diff_row *rows;
 	size_t count;
-	double before, after;   /* ns a session, waiting and sleep included */
-	bool has_cpu;           /* both sides know times off the CPU */
+	double before, after;   /* self of all functions, ns a session: waiting
+	                         * included, sleep not */
+	bool has_cpu;           /* both sides know times off the CPU, for nine
+	                         * tenths of the time */
 };
 
 /* Compare two merged sessions (merge.h), which stay the caller's and must live

@@ -7,7 +7,7 @@ local diff = {}
 
 local function row_of(rows, key, who)
 	rows[key] = rows[key] or { who = who, calls = 0, outer = 0, self = 0,
-		off = 0, sleep = 0, total = 0, edges = {} }
+		off = 0, unknown = 0, sleep = 0, total = 0, edges = {} }
 	return rows[key]
 end
 
@@ -34,8 +34,9 @@ local function count(s, rows)
 	for _, slice in ipairs(s.slices) do
 		local met, d = {}, slice.to - slice.from
 		local row = rows[key_of(slice.stack[#slice.stack])]
-		local _, off = report.cpu_of(s, slice)
+		local on, off = report.cpu_of(s, slice)
 		row.self, row.off = row.self + d, row.off + off
+		row.unknown = row.unknown + d - on - off
 		for _, frame in ipairs(slice.stack) do
 			local key = key_of(frame)
 			if not met[key] then
@@ -54,14 +55,20 @@ local function count(s, rows)
 end
 
 local function side_of(stories)
-	local side = { rows = {}, n = #stories, has_cpu = true, whole = 0 }
+	local side = { rows = {}, n = #stories, has_cpu = true, whole = 0,
+		       sleep = 0 }
+	local all, unknown = 0, 0
 	for _, s in ipairs(stories) do
 		side.has_cpu = side.has_cpu and #s.log.known > 0
 		count(s, side.rows)
 	end
-	for _, row in pairs(side.rows) do
-		side.whole = side.whole + (row.self + row.sleep) / side.n
+	for key, row in pairs(side.rows) do
+		side.whole = side.whole +
+			(key == "" and 0 or row.self / side.n)
+		side.sleep = side.sleep + row.sleep / side.n
+		all, unknown = all + row.self, unknown + row.unknown
 	end
+	side.has_cpu = side.has_cpu and unknown < all // 10
 	return side
 end
 
@@ -165,14 +172,17 @@ local function changes_of_cost(a, b, x, y, put)
 end
 
 local function rows_of(a, b)
-	local out, least = {}, math.max(a.whole, b.whole) / 5000
+	local out = {}
 	local function look(key)
 		local x, y = a.rows[key] or nothing, b.rows[key] or nothing
 		local who = x.who or y.who
 		local function put(why, added, was, is, callers)
+			local of = why == "sleep" and "sleep" or "whole"
+			local least = math.max(a[of], b[of]) / 5000
+			local base = a[of] > 0 and a[of] or a.whole
 			if math.abs(added) > least then
 				out[#out + 1] = { ("%.3f"):format(added),
-					("%.3f"):format(added * 100 / a.whole),
+					("%.3f"):format(added * 100 / base),
 					why, ("%.3f"):format(was),
 					("%.3f"):format(is), "", who[1], who[2],
 					who[3], who[4], who[5], callers[1],

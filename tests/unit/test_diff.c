@@ -17,11 +17,34 @@ struct program {
 	uint64_t others;        /* calls of leaf by other */
 	uint64_t sleep;         /* of work, a call */
 	uint64_t noise;         /* self of main */
+	/* Of leaf, a call: off the CPU, and not known to be on or off. */
+	uint64_t off, unknown;
+	bool has_cpu;
+	/* How much sessions differ in leaf's calls, and in its fastest one. */
+	uint64_t spread, fastest_spread;
+	uint64_t step;          /* 0 to 4: the session's place in the spread */
 };
+
+static void add_leaf(struct session *s, node_id w, func_id leaf,
+		     const struct program *p)
+{
+	const uint64_t calls = p->works * p->leaves;
+	const node_id id = sessions_calls(s, w, leaf, calls,
+		calls * (p->leaf_ns + p->step * p->spread));
+
+	cct_time(s->cct, id, p->leaf_ns + p->step * p->fastest_spread);
+	if (p->has_cpu)
+		cct_put_cpu(s->cct, id, (struct cct_cpu){
+			calls * p->off, calls * p->unknown });
+}
 
 static void add(struct merge *sum, const struct program *p)
 {
 	struct session *const s = sessions_new(NS_PER_S, "main");
+
+	if (p->has_cpu)
+		cct_collect_cpu(s->cct);
+
 	const node_id root = cct_root(s->cct, 0);
 	const func_id leaf = sessions_func(s, p->build, p->offset, "leaf");
 	const func_id work = sessions_func(s, p->build, p->offset + 16, "work");
@@ -34,8 +57,7 @@ static void add(struct merge *sum, const struct program *p)
 
 	cct_get(s->cct, w)->suspended = p->works * p->sleep;
 	if (p->leaves)
-		sessions_calls(s, w, leaf, p->works * p->leaves,
-			       p->works * p->leaves * p->leaf_ns);
+		add_leaf(s, w, leaf, p);
 	if (p->others)
 		sessions_calls(s, o, leaf, 10 * p->others,
 			       10 * p->others * p->leaf_ns);
@@ -49,12 +71,39 @@ static struct session *sessions_of(struct program p, int n)
 
 	for (int i = 0; i < n; i++) {
 		p.noise = (uint64_t)(i * i) * 700 % 1900;
+		p.step = (uint64_t)(i * i) * 7 % 5;
 		add(sum, &p);
 	}
 	return merge_end(sum);
 }
 
-static const struct program plain = { 1, 64, 50, 4, 200, 0, 30, 0 };
+static const struct program plain = {
+	.build = 1, .offset = 64, .works = 50, .leaves = 4, .leaf_ns = 200,
+	.sleep = 30 };
+
+/* The only row of leaf between two programs, four sessions each: it must have
+ * one, if any; without one the reason is DIFF_REASONS. */
+static struct diff_row leaf_row(const struct program *before,
+				const struct program *after, bool *has_cpu)
+{
+	struct session *const a = sessions_of(*before, 4);
+	struct session *const b = sessions_of(*after, 4);
+	struct diff *const d = diff_new(a, b);
+	struct diff_row found = { .reason = DIFF_REASONS };
+
+	for (size_t i = 0; i < d->count; i++)
+		if (strcmp(func_get(b->funcs, d->rows[i].after)->name,
+			   "leaf") == 0) {
+			CHECK_EQ(found.reason, DIFF_REASONS);
+			found = d->rows[i];
+		}
+	if (has_cpu)
+		*has_cpu = d->has_cpu;
+	diff_free(d);
+	session_free(a);
+	session_free(b);
+	return found;
+}
 
 /* The first row between plain and another program is that. */
 static void first_is(const struct program *p, int sessions, const char *name,
@@ -124,6 +173,81 @@ void test_diff_names_who_sleeps_more(void)
 
 	p.sleep = 500;
 	both_builds(p, "work", DIFF_SLEEP, 50 * 470);
+}
+
+/* A leaf that waits in every call: its fastest call waits, too. */
+void test_diff_lays_a_wait_at_one_door(void)
+{
+	struct program a = plain, b;
+	struct diff_row row;
+
+	a.has_cpu = true;
+	a.off = 150;
+	b = a;
+	b.leaf_ns += 400;
+	b.off += 400;
+	row = leaf_row(&a, &b, NULL);
+	CHECK_EQ(row.reason, DIFF_WAIT);
+	CHECK(row.added == 50 * 4 * 400 && row.chance < DIFF_CHANCE);
+}
+
+void test_diff_compares_the_fastest_calls(void)
+{
+	struct program a = plain, b;
+	struct diff_row row;
+
+	a.spread = 10;
+	b = a;
+	b.leaf_ns += 5;
+	row = leaf_row(&a, &b, NULL);
+	CHECK(row.reason == DIFF_COST && row.is_fastest);
+	CHECK(row.added == 50 * 4 * 5 && row.chance < DIFF_CHANCE);
+	/* If these may be chance, too, the means are told. */
+	a.fastest_spread = b.fastest_spread = 5;
+	b.leaf_ns = a.leaf_ns + 2;
+	row = leaf_row(&a, &b, NULL);
+	CHECK(row.reason == DIFF_COST && !row.is_fastest);
+	CHECK(row.chance > DIFF_CHANCE);
+}
+
+void test_diff_shares_are_of_self(void)
+{
+	struct program a = plain, b;
+	struct session *before, *after;
+	struct diff *d;
+
+	a.sleep = 1000000;
+	b = a;
+	b.leaf_ns *= 4;
+	CHECK(leaf_row(&a, &b, NULL).share > 200);
+	b = a;
+	b.sleep *= 2;
+	before = sessions_of(a, 2);
+	after = sessions_of(b, 2);
+	d = diff_new(before, after);
+	CHECK(d->count == 1 && d->rows[0].reason == DIFF_SLEEP);
+	CHECK(d->rows[0].share > 99 && d->rows[0].share < 101);
+	diff_free(d);
+	session_free(before);
+	session_free(after);
+}
+
+/* As report, diff takes times off the CPU if they are known for nine tenths of
+ * the time. */
+void test_diff_needs_nine_tenths_of_switches(void)
+{
+	struct program a = plain, b;
+	bool has_cpu = false;
+
+	a.has_cpu = true;
+	b = a;
+	b.leaf_ns += 50;
+	b.off += 50;
+	CHECK_EQ(leaf_row(&a, &b, &has_cpu).reason, DIFF_WAIT);
+	CHECK(has_cpu);
+	b.unknown = 100;
+	CHECK_EQ(leaf_row(&a, &b, &has_cpu).reason, DIFF_COST);
+	CHECK(!has_cpu);
 }
 
 void test_diff_of_the_same_is_nothing(void)
