@@ -1,6 +1,6 @@
 #!/bin/bash
-# Inlined, recursive, jumped-over and templated functions, by both compilers at
-# two levels each, and at every level with DEEP=1: every call is counted, and
+# Inlined, recursive, jumped-over, split and templated functions, by both
+# compilers at two levels each, and at every level with DEEP=1: every call is counted, and
 # none is said to be skipped that was not. BUILDS: these alone.
 # time: 900
 # SPDX-License-Identifier: MIT
@@ -28,20 +28,32 @@ called_by() {
 	END { exit bad || seen == 0 }' "$@" || fail "a wrong caller of $1"
 }
 
-builds="gcc-O0 gcc-O2 clang-O1 clang-O3"
-[ -z "${DEEP-}" ] || builds=$(echo {gcc,clang}-O{0,1,2,3})
-for build in ${BUILDS:-$builds}; do
-	record "$P/p_dispatch-$build" || fail "p_dispatch-$build fails"
+# same_jumps PROGRAM N: so many calls end by a jump, and none is lost.
+same_jumps() {
+	record "$P/$1-$build" || fail "$1-$build fails"
 	report
 	nothing_lost
 	same_calls
-	# main and the jumpers: nothing else ends by a jump.
 	"$WEFT" dump "$T/trace" >"$T/dump" 2>/dev/null ||
 		fail "weft dump fails"
 	n=$(grep -c 'why=longjmp' "$T/dump")
-	[ "$n" = 1500 ] || fail "$build: $n jumps, not 1500"
+	[ "$n" = "$2" ] || fail "$1-$build: $n jumps, not $2"
 	n=$(grep -cE 'why=(skipped|reset)' "$T/dump")
-	[ "$n" = 0 ] || fail "$build: $n calls said to be skipped"
+	[ "$n" = 0 ] || fail "$1-$build: $n calls said to be skipped"
+}
+
+builds="gcc-O0 gcc-O2 clang-O1 clang-O3"
+[ -z "${DEEP-}" ] || builds=$(echo {gcc,clang}-O{0,1,2,3})
+for build in ${BUILDS:-$builds}; do
+	same_jumps p_dispatch 1500
+
+	same_jumps p_split 200
+	called_by split go main quit
+	called_by again again back go main quit
+	called_by turn back go turn
+	called_by back again turn
+	called_by kid again split
+	called_by tiny split
 
 	record "$P/p_cpp-$build" || fail "p_cpp-$build fails"
 	report

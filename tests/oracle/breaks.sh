@@ -22,6 +22,7 @@ group_of() {
 	interrupt | closed) echo handlers ;;
 	# C++ exceptions: nobody tells that frames die.
 	exit | sp | inlined) echo calls ;;
+	split) echo splits ;;
 	# What it leaves open, the next call heals: seen between the two. And a
 	# moment that handlers seldom find.
 	ret | again) echo heal ;;
@@ -34,7 +35,7 @@ verdict_of() {
 	signals | jumps)
 		echo "own counts are others|something was lost|more calls of" ;;
 	handlers) echo '[1-9][0-9.]* of [0-9]* stand elsewhere' ;;
-	calls)
+	calls | splits)
 		echo 'a wrong caller of|said to be skipped|switches that nobody' ;;
 	heal) echo '^FAIL|^FAIL.*stack' ;;
 	ordinal) echo '^FAIL.*same_lines' ;;
@@ -47,6 +48,7 @@ run_group() {
 	jumps) tests/e2e/signals.sh 20000 0.6 jump ;;
 	handlers) tests/e2e/handlers.sh 10000 0.4 ;;
 	calls) BUILDS=clang-O0 tests/e2e/calls.sh ;;
+	splits) BUILDS=gcc-O2 tests/e2e/calls.sh ;;
 	heal) "$B/breaks/tests/test_lua_heal" ;;
 	ordinal) "$B/breaks/tests/test_lua_ordinal" ;;
 	woven) BATCH=8 tests/oracle/seed "$B/tests/oracle/woven-gcc-O2" \
@@ -100,7 +102,7 @@ expect() {
 
 # Two at a time: recording waits more than it computes.
 unset WEFT_TEST_BREAK
-tasks=$(for group in woven signals jumps handlers calls heal \
+tasks=$(for group in woven signals jumps handlers calls splits heal \
 		ordinal; do
 		echo "passed none $group"
 	done

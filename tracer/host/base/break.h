@@ -9,6 +9,7 @@
 	X(sp, "native frames below the stack pointer are dead")                \
 	X(inlined, "equal stack pointers are told apart by call site and "     \
 		"return address")                                              \
+	X(split, "a function that gcc split is one call")                      \
 	X(exit, "a return ends the calls above its own")                       \
 	X(longjmp, "longjmp ends the frames it jumps over")                    \
 	X(parent, "a Lua call ends the frames above its caller's")             \

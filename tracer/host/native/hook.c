@@ -63,7 +63,7 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 	    s->too_deep == 0)
 		shadow_leave(s, now);
 	else
-		unwind_native_exit(s, fn, site, now);
+		unwind_native_exit(s, fn, site, sp, now);
 	thread_release(s);
 }
 

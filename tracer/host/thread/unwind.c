@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/unwind.h"
 #include "tracer/host/base/break.h"
+#include "tracer/host/base/memory.h"
 
 #include <errno.h>
 
@@ -13,6 +14,52 @@
 static bool is_seen(const struct thread_state *s, const struct frame *f)
 {
 	return f > shadow_ground(s) && !frame_is_lua(f - 1);
+}
+
+/* gcc may split a function (-fpartial-inlining): its first lines, with the hook
+ * for entries, become a head, which jumps on to the rest or is inlined into the
+ * callers. The rest may need less stack than the head did, so that what it
+ * calls has a stack pointer which is not below its own.
+ *
+ * Does f, which n's stack pointer shows to be dead, still run in that way? Then
+ * its return address lies where it lay, above n's. What is inlined into the
+ * rest has that return address too: the hook was called from elsewhere than the
+ * first instructions of n. */
+__attribute__((no_sanitize("address")))
+static bool jumped_on(const struct thread_state *s, const struct frame *f,
+		      const struct frame *n)
+{
+	enum { HEAD = 512, FIRST = 256 }; /* bytes: of stack, of code */
+	const bool has_caller = is_seen(s, f) && f[-1].sp > n->sp &&
+				shadow_in_alt(s, f[-1].sp) ==
+				shadow_in_alt(s, n->sp);
+	uint64_t at = n->sp + 16, end = f->sp + HEAD;
+	bool is_above = false;
+
+	if (BROKEN(split))
+		return false;
+	if (n->site == f->site)
+		return n->ret - n->key >= FIRST;
+	if (has_caller && end > f[-1].sp + 16)
+		end = f[-1].sp + 16;
+	else if (!has_caller && at < end && (end ^ at) >= 4096 &&
+		 !memory_readable((const void *)end))
+		return false;
+	for (; at < end; at += 8) {
+		const uint64_t word = *(const uint64_t *)at;
+
+		if (is_above && word == f->site)
+			return true;
+		is_above |= word == n->site;
+	}
+	return false;
+}
+
+/* Does the stack pointer say that f has ended? */
+static bool is_passed(const struct frame *f, const struct frame *n)
+{
+	return (f->sp < n->sp && !BROKEN(sp)) ||
+	       (f->sp == n->sp && f->site != n->site && !BROKEN(inlined));
 }
 
 /* One past the innermost frame that is alive when a hook is entered with this
@@ -26,12 +73,11 @@ static struct frame *live_end(struct thread_state *s, const struct frame *n)
 		f--;
 	if (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) != alt)
 		return f; /* a handler on its own stack */
-	while (is_seen(s, f) && f[-1].sp < n->sp && !BROKEN(sp))
+	while (is_seen(s, f) && is_passed(f - 1, n) &&
+	       !jumped_on(s, f - 1, n))
 		f--;
 	if (BROKEN(inlined))
 		return f;
-	while (is_seen(s, f) && f[-1].sp == n->sp && f[-1].site != n->site)
-		f--;
 	for (struct frame *g = f; is_seen(s, g) && g[-1].sp == n->sp; g--) {
 		if (g[-1].ret == n->ret)
 			return g - 1;
@@ -126,10 +172,18 @@ SLOW bool unwind_native_enter(struct thread_state *s, const struct frame *n,
 
 /* ------------------------------------------------------------------- exit */
 
-static bool is_exit_of(const struct frame *f, uint64_t fn, uint64_t site)
+/* Can a return of the function of f, to this call site, be that of f? The rest
+ * of a function that gcc split returns to the caller into which its head was
+ * inlined, on whose stack it stands; the head's call site is that caller's
+ * own. */
+static bool is_exit_of(const struct thread_state *s, const struct frame *f,
+		       uint64_t site, uint64_t sp)
 {
-	return f->key == fn &&
-	       (frame_is_lua(f) ? f->absorbed : f->site) == site;
+	if (frame_is_lua(f))
+		return f->absorbed == site;
+	return f->site == site ||
+	       (sp <= f->sp && !BROKEN(split) &&
+		shadow_in_alt(s, sp) == shadow_in_alt(s, f->sp));
 }
 
 /* The return of a call that is not on the stack: it began before recording
@@ -150,14 +204,14 @@ static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 }
 
 static void leave(struct thread_state *s, uint64_t fn, uint64_t site,
-		  uint64_t now)
+		  uint64_t sp, uint64_t now)
 {
 	struct frame *f = s->top - 1;
 
-	while (f >= shadow_ground(s) && !is_exit_of(f, fn, site) &&
-	       !BROKEN(exit))
+	while (f >= shadow_ground(s) &&
+	       (f->key != fn || !is_exit_of(s, f, site, sp)))
 		f--;
-	if (f < shadow_ground(s) || !is_exit_of(f, fn, site)) {
+	if (f < shadow_ground(s) || (f < s->top - 1 && BROKEN(exit))) {
 		leave_old(s, fn, now);
 		return;
 	}
@@ -171,14 +225,14 @@ static void leave(struct thread_state *s, uint64_t fn, uint64_t site,
 }
 
 SLOW void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
-			     uint64_t now)
+			     uint64_t sp, uint64_t now)
 {
 	const int saved = errno;
 
 	if (s->too_deep > 0)
 		s->too_deep--;
 	else
-		leave(s, fn, site, now);
+		leave(s, fn, site, sp, now);
 	errno = saved;
 }
 

@@ -11,9 +11,10 @@
 bool unwind_native_enter(struct thread_state *s, const struct frame *f,
 			 uint64_t now);
 
-/* A native return that does not match the innermost frame. */
+/* A native return that does not match the innermost frame. sp: the hook's frame
+ * address. */
 void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
-			uint64_t now);
+			uint64_t sp, uint64_t now);
 
 /* The stack pointer jumps to target (longjmp): native frames below it end, and
  * Lua frames that stand on such a frame in the same segment. Lua's own fate is
