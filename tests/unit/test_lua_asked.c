@@ -200,6 +200,80 @@ void test_lua_asked_two_vms_on_one_thread_are_two(void)
 	CHECK_EQ(tally.bad, 0);
 }
 
+/* ----------------------------------------- calls on suspended coroutines */
+
+enum { NAPS = 300 };
+
+static int l_nap(lua_State *L)
+{
+	return lua_yield(L, 0);
+}
+
+/* None of ours in between, as where Lua is linked statically. */
+static int resume(lua_State *co)
+{
+	int results = 0;
+
+#if LUA_VERSION_NUM >= 504
+	return ((__typeof__(&lua_resume))real("lua_resume"))(co, NULL, 0,
+							     &results);
+#elif LUA_VERSION_NUM >= 502
+	(void)results;
+	return ((__typeof__(&lua_resume))real("lua_resume"))(co, NULL, 0);
+#else
+	(void)results;
+	return ((__typeof__(&lua_resume))real("lua_resume"))(co, 0);
+#endif
+}
+
+static void wake(lua_State *co)
+{
+	lua_settop(co, 0);
+	lua_getglobal(co, "wake");
+#if LUA_VERSION_NUM >= 502
+	CHECK_EQ(((__typeof__(&lua_pcallk))real("lua_pcallk"))(
+			 co, 0, 0, 0, 0, NULL), LUA_OK);
+#else
+	CHECK_EQ(((__typeof__(&lua_pcall))real("lua_pcall"))(co, 0, 0, 0),
+		 LUA_OK);
+#endif
+}
+
+/* What is called meanwhile has no name in 5.2 and 5.3, but is counted. */
+void test_lua_asked_a_suspended_coroutine_is_called(void)
+{
+	lua_State *const L = new_state(scarce);
+	unsigned long before;
+	lua_State *co;
+
+	lua_register(L, "nap", l_nap);
+	run_text(L, "n = 0 local function leaf() n = n + 1 return 1 end\n"
+		 "function wake() n = n + 1 local r = leaf() leaf() return r\n"
+		 "end\n"
+		 "local function deep(k, ...) n = n + 1\n"
+		 "  if k > 0 then local a, b = {}, k + .5\n"
+		 "    local r = deep(k - 1, a, b, ...) return r end\n"
+		 "  nap({}, 1.5, 'q' .. k) nap(leaf) nap(1.5) leaf()\n"
+		 "  return 1 end\n"
+		 "function body() for i = 1, 100 do deep(i % 7) end end");
+	attach(L);
+	drain();
+	before = tally.calls;
+	co = lua_newthread(L);
+	lua_getglobal(co, "body");
+	for (int i = 0; i < NAPS; i++) {
+		CHECK_EQ(resume(co), LUA_YIELD);
+		wake(co);
+	}
+	CHECK_EQ(resume(co), LUA_OK);
+	drain();
+	lua_getglobal(L, "n");
+	CHECK_EQ(tally.calls - before, 1 + lua_tointeger(L, -1) + NAPS);
+	CHECK_EQ(tally.bad, 0);
+	CHECK_EQ(weft_lua_detach(L), WEFT_LUA_OK);
+	close_state(L);
+}
+
 /* ------------------------------------------------------- attach and detach */
 
 static int l_detach(lua_State *L)

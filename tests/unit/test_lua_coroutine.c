@@ -220,6 +220,82 @@ void test_lua_a_coroutine_brings_its_stack_to_another_thread(void)
 	lua_close(L);
 }
 
+/* ----------------------------------------- calls on suspended coroutines */
+
+enum { NAPS = 300 };
+
+/* Gives nothing, whatever it was given. */
+static int l_nap(lua_State *L)
+{
+	return lua_yield(L, 0);
+}
+
+static int l_main(lua_State *L)
+{
+	lua_State *const main = lua_touserdata(L, lua_upvalueindex(1));
+
+	lua_getglobal(main, "wake");
+	lua_pushboolean(main, 0);
+	lua_call(main, 1, 0);
+	return 0;
+}
+
+/* Deeper naps come first, so that frames are used again. The program's own
+ * count is the global n. */
+static const char naps[] =
+	"n = 0\n"
+	"local function leaf() n = n + 1 return 1 end\n"
+	"function wake(on)\n"
+	"  n = n + 1 local r = leaf() if on then on_main() end\n"
+	"  leaf() check() return r end\n"
+	"local function deep(k, ...) n = n + 1\n"
+	"  if k > 0 then local a, b = {}, k + .5\n"
+	"    local r = deep(k - 1, a, b, ...) return r end\n"
+	"  nap({}, 1.5, 'q' .. k) nap(leaf) nap(1.5) leaf() return 1 end\n"
+	"function body() for i = 1, 100 do deep(i % 7) end end\n";
+
+static void nap(lua_State *L)
+{
+	lua_State *const co = lua_newthread(L);
+	int results;
+
+	lua_getglobal(co, "body");
+	for (int i = 0; i < NAPS; i++) {
+		CHECK_EQ(any_resume(co, L, &results), LUA_YIELD);
+		lua_settop(co, 0);
+		lua_getglobal(co, "wake");
+		lua_pushboolean(co, 1);
+		CHECK_EQ(lua_pcall(co, 1, 0, 0), LUA_OK);
+	}
+	CHECK_EQ(any_resume(co, L, &results), LUA_OK);
+}
+
+void test_lua_a_suspended_coroutine_is_called(void)
+{
+	lua_State *const L = luaL_newstate();
+	struct host_pool_tally t;
+
+	luaL_openlibs(L);
+	lua_register(L, "check", l_check);
+	lua_register(L, "nap", l_nap);
+	lua_pushlightuserdata(L, L);
+	lua_pushcclosure(L, l_main, 1);
+	lua_setglobal(L, "on_main");
+	seen = unlike = 0;
+	run_text(L, naps);
+	t = since(nap, L);
+	lua_getglobal(L, "n");
+	/* body; and as often as the program says; check and nap, on_main */
+	CHECK_EQ(t.calls, 1 + lua_tointeger(L, -1) + 2 * NAPS + NAPS + NAPS);
+	/* Each call is one stay on the thread, whatever is called meanwhile. */
+	CHECK_EQ(t.kind[REC_RESUME], 2 * NAPS + 1);
+	CHECK_EQ(t.kind[REC_SUSPEND], 2 * NAPS + 1);
+	CHECK_EQ(t.bad, 0);
+	CHECK_EQ(seen, 2 * NAPS);
+	CHECK_EQ(unlike, 0);
+	lua_close(L);
+}
+
 /* ---------------------------------------------------------------- hooks */
 
 static const char own_hook[] =
@@ -330,6 +406,7 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 	lua_register(L, "off", l_pause);
 	lua_register(L, "on", l_resume);
 	lua_register(L, "protected", l_protected);
+	lua_register(L, "nap", l_nap);
 	seen = unlike = 0;
 	run_text(L, "local function f() check() end\n"
 		 "local function g() off() f = f on() protected(f)\n"
@@ -339,8 +416,12 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 		 "  check()\n"
 		 "  off() on() protected(f) check() coroutine.yield() end)\n"
 		 "local function h() co() g() f() co() check() f() end\n"
-		 "h() f()");
-	CHECK_EQ(seen, 10);
+		 "h() f()\n"
+		 "local d = coroutine.wrap(function() nap({}, 1.5) check()\n"
+		 "  nap(check) check() end)\n"
+		 "local function k() off() on() protected(f) d() end\n"
+		 "d() k() k()");
+	CHECK_EQ(seen, 14);
 	CHECK_EQ(unlike, 0);
 	CHECK_EQ(thread_self->top - thread_self->frames, 1);
 	drain();

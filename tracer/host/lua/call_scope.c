@@ -26,8 +26,8 @@ static struct thread_state *walk_sleeper(struct thread_state *s,
 	thread_release(s);
 	*walked = lua_vm_walk_room(me);
 	if (*walked)
-		*count = co->vm->lib->abi->walk(me, co, 0, *walked,
-						LUA_WALK_ROOM);
+		*count = co->vm->lib->abi->walk(me, co, LUA_WALK_ASLEEP,
+						*walked, LUA_WALK_ROOM);
 	return thread_acquire(sp);
 }
 

@@ -97,15 +97,47 @@ static bool is_done(const struct coroutine *co)
 					     co->vm->by_layout).id == 0;
 }
 
+/* The program may call a coroutine that has yielded, whose status stays as it
+ * is. *count: the frames that sleep under such a call, or under the last one if
+ * that has ended; 0: there was none. */
+static bool is_called(struct thread_state *s, const struct coroutine *co,
+		      uint32_t *count)
+{
+	const struct frame *const f = s->frames + shadow_segment(s)->base +
+				      co->asleep - 1;
+	const struct lua_abi *const abi = co->vm->lib->abi;
+
+	*count = co->asleep != 0 && shadow_depth(s) >= co->asleep &&
+		 f->ret == co->asleep_id && f->key == co->asleep_key ?
+		 co->asleep : 0;
+	return *count != 0 &&
+	       abi->innermost(&co->vm->lib->api, co->L,
+			      co->vm->by_layout).id != co->asleep_id;
+}
+
+/* co runs. Does it run no more, by Lua's word? */
+static bool has_stopped(struct thread_state *s, const struct coroutine *co)
+{
+	const int status = lua_co_status(co);
+	uint32_t count;
+
+	return status != LUA_STATUS_OK &&
+	       (status != LUA_STATUS_YIELD || !is_called(s, co, &count));
+}
+
 void lua_switch_detach_unseen(struct thread_state *s, uint64_t now)
 {
 	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
 	uint32_t why = shadow_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
+	uint32_t count = 0;
 	int status;
 
 	if (is_of(g, co) && is_readable(co)) {
 		status = lua_co_status(co);
+		if (status == LUA_STATUS_YIELD && !is_called(s, co, &count) &&
+		    count != 0)
+			lua_unwind_above(s, count, now);
 		if (status == LUA_STATUS_YIELD)
 			why = SUSPEND_YIELD;
 		else if (status == LUA_STATUS_OK && is_done(co))
@@ -122,13 +154,15 @@ void lua_switch_body_ended(struct thread_state *s, uint64_t now)
 		lua_switch_detach(s, SUSPEND_RETURN | SUSPEND_INFERRED, now);
 }
 
-bool lua_switch_is_yielding(const struct thread_state *s)
+bool lua_switch_is_yielding(struct thread_state *s)
 {
-	const struct segment *const g = &s->segment[s->segments - 1];
+	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
+	uint32_t count;
 
 	return is_of(g, co) && co->vm &&
-	       lua_co_status(co) == LUA_STATUS_YIELD;
+	       lua_co_status(co) == LUA_STATUS_YIELD &&
+	       !is_called(s, co, &count);
 }
 
 /* An error has been caught by a lua_State whose next event is yet to come. */
@@ -154,7 +188,7 @@ static bool is_off(struct thread_state *s)
 
 	return s->segments > 1 && g->inferred &&
 	       (!is_of(g, co) || shadow_depth(s) == 0 || !is_readable(co) ||
-		lua_co_status(co) != LUA_STATUS_OK || is_done(co));
+		has_stopped(s, co) || is_done(co));
 }
 
 static void detach_those_off(struct thread_state *s, uint64_t now)
@@ -188,6 +222,20 @@ bool lua_switch_needs_walk(const struct thread_state *s,
 	return !lua_switch_is_on(s, co) && !lua_switch_has_kept(s, co);
 }
 
+/* An event on co shows that it runs with these frames: if it has yielded, in a
+ * call that stands on them. */
+static void note_sleep(struct coroutine *co, const struct frame *has,
+		       uint32_t count, uint32_t flags)
+{
+	co->asleep = 0;
+	if (count == 0 || !(flags & RESUME_INFERRED) ||
+	    lua_co_status(co) != LUA_STATUS_YIELD)
+		return;
+	co->asleep = count;
+	co->asleep_id = has[count - 1].ret;
+	co->asleep_key = has[count - 1].key;
+}
+
 void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 		       const struct frame *walked, uint32_t count, uint64_t sp,
 		       uint32_t flags, uint64_t now)
@@ -212,6 +260,7 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 	}
 	shadow_attach(s, co->serial, co, walked, count, slept, given, sp,
 		      flags, now);
+	note_sleep(co, walked, count, flags);
 	co->keeps = false;
 	co->window = s->window;
 	s->lua_plain = NULL; /* another lua_State runs from here on */

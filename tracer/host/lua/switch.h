@@ -46,7 +46,7 @@ bool lua_switch_has_kept(const struct thread_state *s,
 			 const struct coroutine *co);
 
 /* Is the topmost coroutine about to yield? */
-bool lua_switch_is_yielding(const struct thread_state *s);
+bool lua_switch_is_yielding(struct thread_state *s);
 
 /* A jump left a Lua frame on top: end the frames that it has ended. */
 void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now);

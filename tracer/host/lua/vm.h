@@ -55,8 +55,9 @@ struct lua_abi {
 	/* LuaJIT: have a C function's returns told, where that can be; stop
 	 * it. NULL: not needed. */
 	void (*wrap)(const struct lua_vm *vm, bool on);
-	/* The open calls of co from that level on, outermost first, as frames
-	 * of unknown age: the innermost ones, at most room. */
+	/* The open calls of co from that level on (LUA_WALK_ASLEEP: all, and
+	 * nothing runs on co), outermost first, as frames of unknown age: the
+	 * innermost ones, at most room. */
 	uint32_t (*walk)(struct lua_local *me, const struct coroutine *co,
 			 int level, struct frame *to, uint32_t room);
 };
@@ -121,6 +122,10 @@ struct coroutine {
 	uint32_t count, room;
 	uint32_t thread, epoch, level; /* of the chunk its SUSPEND stands in */
 	uint64_t since;       /* tick of its SUSPEND */
+	/* It was called although it had yielded: its frames then, 0: it was
+	 * not; the id and the key of the last of them. */
+	uint32_t asleep;
+	uint64_t asleep_id, asleep_key;
 	uint32_t regions;     /* chosen calls (region.h) it sleeps in */
 };
 
@@ -143,7 +148,8 @@ struct lua_cached {
 	const _Atomic uint64_t *current;
 };
 
-enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16 };
+enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16,
+       LUA_WALK_ASLEEP = -1 };
 
 /* The Lua part of a thread's state. */
 struct lua_local {

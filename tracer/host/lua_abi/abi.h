@@ -52,13 +52,24 @@ struct identity {
 	bool is_passing; /* the next call of this place may be of another one */
 };
 
-/* Ask Lua. Not busy. */
-struct identity function_ask(const struct coroutine *co, uint64_t id);
+/* May lua_getinfo be asked about a call that runs on L? Where L has yielded and
+ * is called all the same, 5.2 and 5.3 take the innermost call for the one that
+ * has yielded, and answer with what is no function. */
+INLINE bool function_may_ask(const struct weft_lua_api *api, lua_State *L)
+{
+	return (WEFT_LUA_ABI != 52 && WEFT_LUA_ABI != 53) ||
+	       API(api, lua_status)(L) != LUA_YIELD;
+}
+
+/* Ask Lua, if it may be asked. asleep: co has yielded, and nothing runs on it.
+ * Not busy. */
+struct identity function_ask(const struct coroutine *co, uint64_t id,
+			     bool asleep);
 
 /* The same by the layout, asking only what this thread does not know yet. Not
  * busy. */
 struct identity function_at(struct lua_local *me, const struct coroutine *co,
-			    uint64_t id);
+			    uint64_t id, bool asleep);
 
 /* The same without the layout: known by the address of the function object, as
  * long as Lua frees none. *known: its entry in the cache, or NULL. May allocate

@@ -29,13 +29,11 @@ static uint64_t frames_above(uint64_t at, uint64_t id)
 	return 0;
 }
 
-/* Its age is not known, and its call is no longer waited for. */
-static void put_frame(const struct coroutine *co, struct frame *to,
-		      struct lua_local *me, uint64_t id)
+/* Its age is not known, and its call is no longer waited for. false: it is not
+ * to be recorded. */
+static bool put_frame(const struct coroutine *co, struct frame *to,
+		      struct identity f, uint64_t id)
 {
-	const struct identity f = co->vm->by_layout ? function_at(me, co, id) :
-				  function_ask(co, id);
-
 	*to = (struct frame){
 		.key = f.key, .site = (uint64_t)co->L, .ret = id,
 		.flags = FRAME_LUA_SETTLED |
@@ -43,6 +41,16 @@ static void put_frame(const struct coroutine *co, struct frame *to,
 		.absorbed = FRAME_NONE_ABSORBED,
 		.tick = clock_now() - REC_AGE_UNKNOWN,
 	};
+	return f.key != 0;
+}
+
+/* The function of an open call. yielded: that of the call which has. */
+static struct identity function_of(struct lua_local *me,
+				   const struct coroutine *co, uint64_t id,
+				   bool asleep, bool yielded)
+{
+	return co->vm->by_layout && layout_shows_callee(id) && !yielded ?
+	       function_at(me, co, id, asleep) : function_ask(co, id, asleep);
 }
 
 /* The frame at this level or above, or 0. Levels that stand for lost tail calls
@@ -84,14 +92,17 @@ static void reverse(struct frame *f, uint32_t count)
 uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
 		     int level, struct frame *to, uint32_t room)
 {
-	uint64_t id = frame_at(co, &level);
+	const bool asleep = level == LUA_WALK_ASLEEP;
 	uint32_t count = 0;
+	uint64_t id;
 
+	level = asleep ? 0 : level;
+	id = frame_at(co, &level);
 	function_number_open(co, true);
-	for (; id != 0 && count < room; count++) {
-		put_frame(co, &to[count], me, id);
-		id = next_frame(co, id, &level);
-	}
+	for (; id != 0 && count < room; id = next_frame(co, id, &level))
+		count += put_frame(co, &to[count],
+				   function_of(me, co, id, asleep,
+					       asleep && count == 0), id);
 	reverse(to, count);
 	return count;
 }
@@ -270,7 +281,7 @@ static uint64_t return_key(struct lua_local *me, const struct coroutine *co,
 {
 	struct lua_cached *c;
 
-	return co->vm->by_layout ? function_ask(co, id).key :
+	return co->vm->by_layout ? function_ask(co, id, false).key :
 	       function_by_object(me, co, id, &c).key;
 }
 
@@ -286,7 +297,7 @@ bool event_by_asking(struct lua_event *e, struct lua_local *me,
 		return true;
 	if (co->vm->by_layout) {
 		read_caller(e, me, co);
-		f = function_at(me, co, e->id);
+		f = function_at(me, co, e->id, false);
 	} else {
 		ask_caller(e, me, co);
 		f = function_by_object(me, co, e->id, &e->cached);

@@ -115,8 +115,11 @@ static void number_main(uint64_t at, uint64_t text)
 void function_number_frame(uint64_t L, uint64_t id)
 {
 	bool is_c;
-	const uint64_t at = layout_callee(L, id, &is_c);
+	uint64_t at;
 
+	if (!layout_shows_callee(id))
+		return;
+	at = layout_callee(L, id, &is_c);
 	if (!is_c && layout_first(layout_word(at + PROTO_LINES)) == 0 &&
 	    layout_children(at) != 0)
 		number_main(at, trait(at));
@@ -319,15 +322,49 @@ static uint32_t ordinal_at(const struct coroutine *co, uint64_t id)
 {
 	bool is_c;
 
-	return co->vm->by_layout ? ordinal_of(layout_callee((uint64_t)co->L, id,
-						       &is_c)) : 0;
+	return !co->vm->by_layout || !layout_shows_callee(id) ? 0 :
+	       ordinal_of(layout_callee((uint64_t)co->L, id, &is_c));
 }
 
-struct identity function_ask(const struct coroutine *co, uint64_t id)
+/* Of a call that must not be asked about. Without the layout it is not known
+ * what is called. */
+static struct identity read_callee(const struct coroutine *co, uint64_t id)
+{
+	static const char unknown[] = "=(called while suspended)";
+	struct identity f = { .key = 0 };
+	uint64_t at, source, lines;
+
+	if (!co->vm->by_layout || !layout_shows_callee(id))
+		return (struct identity){
+			.key = lua_func_key(unknown, sizeof(unknown) - 1, -1,
+					    -1, 0, NULL),
+		};
+	at = layout_callee((uint64_t)co->L, id, &f.is_c);
+	if (f.is_c) {
+		if (!lua_func_is_hidden(at))
+			name_c(co, f.key = at, NULL);
+		return f;
+	}
+	source = layout_word(at + PROTO_SOURCE);
+	lines = layout_word(at + PROTO_LINES);
+	if (source == 0)
+		f.key = lua_func_key("=?", 2, layout_first(lines),
+				     layout_last(lines), ordinal_of(at), NULL);
+	else if (!lua_func_source_is_hidden((const char *)source + STRING_TEXT))
+		f.key = lua_func_key((const char *)source + STRING_TEXT,
+				     layout_length(source), layout_first(lines),
+				     layout_last(lines), ordinal_of(at), NULL);
+	return f;
+}
+
+struct identity function_ask(const struct coroutine *co, uint64_t id,
+			     bool asleep)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	lua_Debug d = compat_frame(id);
 
+	if (!asleep && !function_may_ask(api, co->L))
+		return read_callee(co, id);
 	if (!API(api, lua_getinfo)(co->L, "nS", &d))
 		return (struct identity){ .key = 0 };
 	if (IS_JIT && luajit_has_taken_over(co, id))
@@ -387,7 +424,7 @@ static struct identity identity_of(const struct lua_cached *c)
 }
 
 struct identity function_at(struct lua_local *me, const struct coroutine *co,
-			    uint64_t id)
+			    uint64_t id, bool asleep)
 {
 	const uint64_t L = (uint64_t)co->L;
 	const struct lua_cached *const c = function_cached(me, L, id,
@@ -397,7 +434,7 @@ struct identity function_at(struct lua_local *me, const struct coroutine *co,
 
 	if (c)
 		return identity_of(c);
-	f = function_ask(co, id);
+	f = function_ask(co, id, asleep);
 	if (f.key != 0 && !f.is_passing)
 		remember(me, layout_callee(L, id, &is_c), f);
 	return f;
@@ -512,16 +549,20 @@ struct identity function_by_object(struct lua_local *me,
 				   struct lua_cached **known)
 {
 	struct lua_vm *const vm = co->vm;
-	const uint64_t object = object_of(&vm->lib->api, co->L, id);
-	const uint64_t watched = function_none_freed(vm) && vm->watched != 0 ?
-				 vm->watched : watch_anew(vm, co->L);
-	struct lua_cached *const c = function_object_place(me, object);
+	struct lua_cached *c;
+	uint64_t object, watched;
 	struct identity f;
 
-	*known = c;
+	*known = NULL;
+	if (!function_may_ask(&vm->lib->api, co->L))
+		return read_callee(co, id);
+	object = object_of(&vm->lib->api, co->L, id);
+	watched = function_none_freed(vm) && vm->watched != 0 ? vm->watched :
+		  watch_anew(vm, co->L);
+	*known = c = function_object_place(me, object);
 	if (watched != 0 && function_is_object(c, object, watched))
 		return identity_of(c);
-	f = function_ask(co, id);
+	f = function_ask(co, id, false);
 	if (f.key == 0 || f.is_passing || watched == 0) {
 		*known = NULL;
 		return f;

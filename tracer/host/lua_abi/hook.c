@@ -381,7 +381,8 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 		hook_shared(L, ar);
 		return;
 	}
-	if (asks && likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL) {
+	if (asks && likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL &&
+	    function_may_ask(&vm_of(s->lua, L)->lib->api, L)) {
 		asking_call(s, L, ar, sp);
 		return;
 	}

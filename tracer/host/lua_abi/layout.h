@@ -287,6 +287,22 @@ INLINE bool layout_is_call(uint64_t L, uint64_t id)
 }
 #endif
 
+/* Does the frame show its function? In 5.2 and 5.3 one that has yielded shows
+ * whatever lies below what it has given. */
+INLINE bool layout_shows_callee(uint64_t id)
+{
+#if WEFT_LUA_ABI == 53 || WEFT_LUA_ABI == 52
+	enum { COLLECTABLE = 64, TAG_C = 38 };
+	const int tag = layout_byte(layout_word(id + CI_FUNC) + VALUE_TAG);
+
+	return tag == (TAG_LUA | COLLECTABLE) || tag == TAG_LIGHT_C ||
+	       tag == (TAG_C | COLLECTABLE);
+#else
+	(void)id;
+	return true;
+#endif
+}
+
 /* The caller of the frame, 0: none. */
 INLINE uint64_t layout_above(uint64_t L, uint64_t id)
 {

@@ -244,7 +244,7 @@ struct thread_upcalls {
 	void (*lua_detach)(struct thread_state *s, uint64_t now);
 	/* Is the topmost coroutine about to yield, so that the jump that comes
 	 * is no error? */
-	bool (*lua_yielding)(const struct thread_state *s);
+	bool (*lua_yielding)(struct thread_state *s);
 	/* A native call comes after a jump that left a Lua frame on top: ends
 	 * the frames that the jump has ended. */
 	void (*lua_doubt)(struct thread_state *s, uint64_t now);

@@ -265,7 +265,7 @@ static struct frame *first_dead(struct thread_state *s, uint64_t target)
 	return dead;
 }
 
-static bool is_yielding(const struct thread_state *s)
+static bool is_yielding(struct thread_state *s)
 {
 	return thread_upcalls.lua_yielding && thread_upcalls.lua_yielding(s);
 }
