@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
+#include "tracer/host/base/module.h"
 #include "tracer/host/thread/thread.h"
+#include "tracer/host/weft.h"
 
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);
@@ -123,6 +125,114 @@ void test_host_full_pool_counts_what_it_drops(void)
 	descend(3, &truth);
 	t = taken(p);
 	CHECK_EQ(t.calls, truth);
+}
+
+/* --------------------------------------------------------- full dictionary */
+
+enum { NAMES = 100, DEPTH = 400, TIMES = 3 };
+
+static struct { uint64_t leaves[NAMES], marks, others; } seen;
+
+/* Made-up functions: addresses in the code of this program. */
+static uint64_t deep_at(int i)
+{
+	return (uint64_t)descend + (uint64_t)i;
+}
+
+static uint64_t leaf_at(int i)
+{
+	return (uint64_t)descend + NAMES + (uint64_t)i;
+}
+
+/* What a record's dictionary word says. */
+static void see(const uint64_t *words, uint32_t size, uint64_t record)
+{
+	const uint64_t word = words[size - 1 - rec_func(record)];
+	const struct module *m;
+	uint64_t i;
+
+	if (rec_kind(record) == REC_MARK && dict_kind(word) == DICT_NAME)
+		seen.marks++;
+	if (rec_kind(record) != REC_LEAF && rec_kind(record) != REC_ENTER)
+		return;
+	module_find(deep_at(0), &m);
+	i = dict_offset(word) + m->bias - deep_at(0);
+	if (dict_kind(word) != DICT_NATIVE || i >= 2 * NAMES)
+		seen.others++;
+	else if (i >= NAMES)
+		seen.leaves[i - NAMES]++;
+}
+
+static void see_all(struct pool *p, struct host_pool_tally *t)
+{
+	for (uint32_t b = 0; b < p->small_buffers; b++) {
+		const uint64_t *const words = pool_buffer(p, b);
+		const struct chunk_header *const h = (const void *)words;
+
+		if (buffer_state(atomic_load(pool_state(p, b))) != BUFFER_FULL)
+			continue;
+		for (uint32_t i = 0; i < h->records; i++)
+			see(words, POOL_SMALL_WORDS,
+			    words[CHUNK_HEADER_WORDS + i]);
+	}
+	host_pool_drain(p, t, 0);
+}
+
+__attribute__((noinline)) static void stand_on(int depth, struct pool *p,
+					       struct host_pool_tally *t)
+{
+	__cyg_profile_func_enter((void *)deep_at(depth % NAMES),
+				 __builtin_return_address(0));
+	if (depth > 0)
+		stand_on(depth - 1, p, t);
+	for (int n = 0; depth == 0 && n < TIMES * NAMES; n++) {
+		const int i = n % NAMES;
+
+		for (int k = 0; k <= i; k++) {
+			__cyg_profile_func_enter((void *)leaf_at(i), NULL);
+			__cyg_profile_func_exit((void *)leaf_at(i), NULL);
+		}
+		if (i % 10 == 0)
+			weft_mark("a mark");
+		see_all(p, t);
+	}
+	__cyg_profile_func_exit((void *)deep_at(depth % NAMES),
+				__builtin_return_address(0));
+}
+
+/* The free big buffers are in use from here on. */
+static void take_big(struct pool *p)
+{
+	for (uint32_t b = 0; b < p->big_buffers; b++) {
+		_Atomic uint64_t *const at =
+			pool_state(p, p->small_buffers + b);
+
+		if (buffer_state(atomic_load(at)) == BUFFER_FREE)
+			atomic_store(at, buffer_word(BUFFER_TAKEN, 0, 0));
+	}
+}
+
+/* Deep in the stack, with small buffers alone: the stack at a chunk's start
+ * leaves room to name what is called. */
+void test_host_a_deep_stack_leaves_room_for_names(void)
+{
+	struct pool *const p = fresh_pool();
+	struct host_pool_tally t = { .chunks = 0 };
+
+	for (int i = 0; i < 2; i++) { /* the thread may hold a big one */
+		take_big(p);
+		taken(p);
+	}
+	stand_on(DEPTH, p, &t);
+	chunk_switch(thread_self, 0);
+	see_all(p, &t);
+	for (int i = 0; i < NAMES; i++)
+		CHECK_EQ(seen.leaves[i], TIMES * (i + 1));
+	CHECK_EQ(seen.marks, TIMES * NAMES / 10);
+	CHECK_EQ(seen.others, 0);
+	CHECK_EQ(t.bad, 0);
+	CHECK_EQ(thread_self->slot->lost[LOST_NAMES], 0);
+	CHECK_EQ(thread_self->slot->lost[LOST_FULL], 0);
 }
 
 /* ------------------------------------------------------------- threads */

@@ -93,7 +93,8 @@ EXPORT int weft_inside_end(void)
 EXPORT void weft_mark(const char *name)
 {
 	struct thread_state *const s = !name ? NULL : thread_acquire(HERE);
-	uint64_t now, index;
+	uint32_t index;
+	uint64_t now;
 
 	if (!s)
 		return;
@@ -102,7 +103,8 @@ EXPORT void weft_mark(const char *name)
 	chunk_need(s, 2);
 	index = chunk_index(s, XXH64(name, strlen(name), 0) | KEY_LUA |
 			       KEY_MARK);
-	chunk_put(s, rec_put(REC_MARK, index, chunk_gap(s, now)));
+	if (index != NO_INDEX)
+		chunk_put(s, rec_put(REC_MARK, index, chunk_gap(s, now)));
 	s->mark = NULL;
 	thread_release(s);
 }

@@ -271,8 +271,7 @@ uint64_t *chunk_item(struct thread_state *s, uint32_t words)
 {
 	uint64_t *const base = (uint64_t *)s->head;
 
-	if (chunk_is_scrap(s) || s->items_at + s->items + words + s->funcs +
-	    DICT_RESERVE > s->buffer_words)
+	if (chunk_is_scrap(s) || words + DICT_RESERVE > chunk_room(s))
 		return NULL;
 	s->items += words;
 	return base + s->items_at + s->items - words;

@@ -100,6 +100,13 @@ INLINE uint64_t chunk_gap(struct thread_state *s, uint64_t now)
 
 /* ------------------------------------------------------------------ items */
 
+/* How many words the open chunk has left for items and dictionary. Not of a
+ * scrap. */
+INLINE uint32_t chunk_room(const struct thread_state *s)
+{
+	return s->buffer_words - s->items_at - s->items - s->funcs;
+}
+
 /* Room for words in the open chunk's items, or NULL: none left. The caller
  * fills them, head word included, then calls chunk_publish_items. */
 uint64_t *chunk_item(struct thread_state *s, uint32_t words);

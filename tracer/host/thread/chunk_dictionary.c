@@ -83,8 +83,7 @@ static uint64_t item_word(struct thread_state *s, uint64_t key)
 
 static bool is_full(const struct thread_state *s)
 {
-	return s->items_at + s->items + s->funcs + 1 > s->buffer_words ||
-	       s->funcs >= CHUNK_MAX_FUNCS;
+	return chunk_room(s) == 0 || s->funcs >= CHUNK_MAX_FUNCS;
 }
 
 /* Its index; chunk_show is left to the caller. */
@@ -147,9 +146,10 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key)
 {
 	uint32_t index;
 
-	if (is_full(s))
-		return s->funcs > 0 ? s->funcs - 1 : 0;
 	chunk_count_lost(s, LOST_NAMES, 1);
+	if (key & KEY_MARK)
+		return NO_INDEX;
+	CHECKED(!is_full(s)); /* items leave words for that */
 	index = add_word(s, dict_put_code((key & KEY_LUA) ? 0 : key));
 	chunk_show(&s->head->funcs, s->funcs);
 	return index;
@@ -157,13 +157,22 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key)
 
 /* -------------------------------------------------------------- open stacks */
 
+/* Words that a stack leaves to what follows it in the chunk: the process, and
+ * the longest name of a function or mark. */
+enum { STACK_RESERVE = 256 };
+
+static bool has_reserve(const struct thread_state *s)
+{
+	return s->opening == 0 || chunk_room(s) >= STACK_RESERVE;
+}
+
 /* The words of one frame of the stack item; frames that find no name (there is
  * no room for it) are left out like those in the middle of a deep stack. */
 static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
 			   uint64_t *to, const uint64_t *begin, bool omit)
 {
 	const uint64_t age = s->last - f->tick;
-	const uint32_t index = omit ? NO_INDEX :
+	const uint32_t index = omit || !has_reserve(s) ? NO_INDEX :
 			       dictionary_try_name(s, f->key);
 
 	if (index != NO_INDEX)
@@ -225,13 +234,12 @@ void dictionary_put_stack(struct thread_state *s)
 	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
 	uint32_t words = 2 + 3 * s->segments + (total < most ? total : most);
-	uint64_t *item = chunk_item(s, words), *to;
-	const bool omit = !item;
+	const bool omit = words + STACK_RESERVE > chunk_room(s);
+	uint64_t *item, *to;
 
-	if (omit) {
+	if (omit)
 		words = 2 + 3 * s->segments;
-		item = chunk_item(s, words);
-	}
+	item = chunk_item(s, words);
 	if (!item) {
 		s->head->flags |= CHUNK_BASE_UNKNOWN;
 		return;

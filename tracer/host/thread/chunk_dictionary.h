@@ -19,8 +19,8 @@ dictionary_entries(const struct thread_state *s, uint64_t key)
 #define NO_INDEX UINT32_MAX
 uint32_t dictionary_try_name(struct thread_state *s, uint64_t key);
 
-/* The same, with the address for a name, or another function's index: for a
- * function that finds no room even in a chunk of its own. Counted. */
+/* The same, with the address for a name: for a function that finds no room even
+ * in a chunk that was just opened. NO_INDEX: it is a mark. Counted. */
 uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key);
 
 /* Writes count frames as open-frame words, the first being the first-th of

@@ -32,8 +32,8 @@ INLINE void chunk_need_call(struct thread_state *s)
 		chunk_switch(s, 0);
 }
 
-/* The index of a function in the open chunk. May switch chunks, so ask before
- * writing and before changing the stack. */
+/* The index of a function in the open chunk; a mark's may be NO_INDEX. May
+ * switch chunks, so ask before writing and before changing the stack. */
 uint32_t chunk_name(struct thread_state *s, uint64_t key);
 
 INLINE uint32_t chunk_index(struct thread_state *s, uint64_t key)
