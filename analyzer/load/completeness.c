@@ -215,8 +215,6 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 	tell_recorder(&t, s);
 	say_count(&t, s->unnested, "records",
 		  " contradicting the stack, not used");
-	say_count(&t, cct_deeper(s->cct), "distinct stacks", " folded into "
-		  "\"(deeper)\": calls and self are exact, see --max-nodes");
 	if (t.count == 0 && !session_complete(s))
 		say(&t, "the trace is not complete");
 	return t.count;
@@ -364,6 +362,9 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 		  " of coroutines seen only at the next event");
 	say_count(&t, SUM(s, unplaced), "runs", " of signal handlers stand "
 		  "below their thread: what they interrupted is not known");
+	say_count(&t, cct_deeper(s->cct), "distinct stacks", " beyond "
+		  "--max-nodes are in \"(deeper)\": calls and self are exact, "
+		  "totals may be too small");
 	tell_jit(&t, s);
 	tell_late(&t, s);
 	tell_trouble(&t, s);

@@ -126,26 +126,6 @@ node_id cct_root(struct cct *t, uint32_t thread)
 	return id;
 }
 
-/* The "(deeper)" node for a path beyond the limit, or 0 if it must be added:
- * there is at most one below each node, and it is its own child, so that
- * whatever is called there stays there. Paths are counted by their last step
- * only. */
-static node_id deeper(struct cct *t, node_id parent, func_id func)
-{
-	if (!t->folded_paths)
-		t->folded_paths = map_new();
-	if (map_count(t->folded_paths) < t->max) {
-		uint32_t *const seen = map_put(t->folded_paths, parent, func);
-
-		t->folded += *seen == 0;
-		*seen = 1;
-	}
-	if (t->nodes[parent].func == t->deeper &&
-	    (t->nodes[parent].flags & CCT_OMITTED))
-		return parent;
-	return cct_find(t, parent, t->deeper, CCT_OMITTED);
-}
-
 /* A new first child; the table does not have it yet. */
 static node_id add_child(struct cct *t, node_id parent, func_id func,
 			 uint32_t flags)
@@ -160,17 +140,71 @@ static node_id add_child(struct cct *t, node_id parent, func_id func,
 	return id;
 }
 
+static bool is_deeper(const struct cct *t, node_id id)
+{
+	return t->nodes[id].func == t->deeper &&
+	       (t->nodes[id].flags & CCT_OMITTED);
+}
+
+/* The "(deeper)" node for what is called at a node: the one that it is below,
+ * or that of its coroutine's body, or of the function that its thread began
+ * with. So what sleeps stays in its coroutine, and there are few of them. */
+static node_id deeper_at(struct cct *t, node_id at)
+{
+	node_id id;
+
+	while (!is_deeper(t, at) && !(t->nodes[at].flags & CCT_BODY) &&
+	       t->nodes[t->nodes[at].parent].parent)
+		at = t->nodes[at].parent;
+	if (is_deeper(t, at))
+		return at;
+	id = cct_find(t, at, t->deeper, CCT_OMITTED);
+	return id ? id : add_child(t, at, t->deeper, CCT_OMITTED);
+}
+
+/* Paths beyond the limit are counted by their last step only. */
+static void count_folded(struct cct *t, node_id parent, func_id func)
+{
+	uint32_t *seen;
+
+	if (!t->folded_paths)
+		t->folded_paths = map_new();
+	if (map_count(t->folded_paths) >= t->max)
+		return;
+	seen = map_put(t->folded_paths, parent, func);
+	t->folded += *seen == 0;
+	*seen = 1;
+}
+
+/* Find or add the node of a path beyond the limit: a child of "(deeper)", one
+ * for each function. */
+static node_id fold(struct cct *t, node_id parent, func_id func,
+		    uint32_t flags)
+{
+	node_id id, at = deeper_at(t, parent), above;
+
+	count_folded(t, parent, func);
+	if (func == t->deeper && (flags & CCT_OMITTED))
+		return at;
+	/* A body there has a "(deeper)" of its own. The bodies that it resumes
+	 * stand beside it: otherwise there would be no end of them. */
+	above = t->nodes[t->nodes[at].parent].parent;
+	if ((flags & CCT_BODY) && is_deeper(t, above))
+		at = above;
+	id = cct_find(t, at, func, flags & CCT_KEY);
+	return id ? id : add_child(t, at, func, flags & CCT_KEY);
+}
+
 node_id cct_child(struct cct *t, node_id parent, func_id func, uint32_t flags)
 {
-	node_id id = cct_find(t, parent, func, flags & CCT_KEY);
+	const node_id id = cct_find(t, parent, func, flags & CCT_KEY);
 
 	assert(parent > 0 && parent <= t->count);
 	if (id)
 		return id;
 	if (t->count < t->max || (flags & CCT_OUTSIDE))
 		return add_child(t, parent, func, flags & CCT_KEY);
-	id = deeper(t, parent, func);
-	return id ? id : add_child(t, parent, t->deeper, CCT_OMITTED);
+	return fold(t, parent, func, flags);
 }
 
 void cct_take(struct cct *t, struct cct *other)

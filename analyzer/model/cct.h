@@ -65,11 +65,13 @@ void cct_free(struct cct *);             /* NULL is allowed */
  * linked by sibling from cct_first_root on. */
 node_id cct_root(struct cct *, uint32_t thread);
 node_id cct_first_root(const struct cct *);
-/* Find or add the child of a node. Beyond max_nodes, a new path leads to one
- * "(deeper)" child (of the function deeper) of its nearest ancestor. */
+/* Find or add the child of a node. Beyond max_nodes, a new path leads to a node
+ * of the same function below "(deeper)" (of the function deeper), where each
+ * function has one node for all its stacks: calls and self of functions stay
+ * exact, the totals of what is above the callees are too small. */
 node_id cct_child(struct cct *, node_id parent, func_id func, uint32_t flags);
 void cct_set_deeper(struct cct *, func_id deeper);
-/* How many paths ended in "(deeper)" nodes. */
+/* How many paths ended below "(deeper)". */
 size_t cct_deeper(const struct cct *);
 void cct_set_folded(struct cct *, size_t paths);
 

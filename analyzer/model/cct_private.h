@@ -8,7 +8,8 @@
 #include "analyzer/model/hist.h"
 
 /* Invariants:
- *   nodes[0] is no node; ids run from 1 to count; count <= max
+ *   nodes[0] is no node; ids run from 1 to count; beyond max, only nodes at
+ *   and below "(deeper)" and CCT_OUTSIDE are added
  *   slots is a hash table of ids, keyed by (parent, func, CCT_KEY flags);
  *   slot_mask + 1 is a power of 2 and > 4/3 count; 0 is a free slot
  * nodes and slots move when the tree grows. */

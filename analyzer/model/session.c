@@ -171,7 +171,7 @@ static bool notes_complete(const struct session *s)
 
 bool session_complete(const struct session *s)
 {
-	if (s->bad_chunks || s->unnested || cct_deeper(s->cct))
+	if (s->bad_chunks || s->unnested)
 		return false;
 	for (size_t i = 0; i < s->thread_count; i++)
 		if (!thread_complete(&s->threads[i]))

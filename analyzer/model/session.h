@@ -203,7 +203,7 @@ uint32_t session_body_vm(const struct session *, uint32_t flags);
 void session_add_gap(struct session *, const struct gap *);
 
 /* Is nothing known to be missing? False after loss of any kind, missing or bad
- * chunks, contradictions, stacks in "(deeper)", or if the recorder says so. */
+ * chunks, contradictions, or if the recorder says so. */
 bool session_complete(const struct session *);
 
 /* ---- labels ---- */

@@ -63,11 +63,15 @@ static struct place open_call(const struct below *b, ticks at)
 		st->depth == replay_top(st)->base ?
 		replay_time_body(b->replay, st) : 0;
 	node_id leaf;
+	func_id func;
 
 	if (rec_kind(word) != REC_LEAF || at >= st->now)
 		return here;
-	leaf = cct_find(st->tree, here.node,
-			b->replay->func[rec_func(word)], body);
+	func = b->replay->func[rec_func(word)];
+	leaf = cct_find(st->tree, here.node, func, body);
+	/* Its node may stand in "(deeper)". */
+	if (!leaf && cct_deeper(st->tree) > 0)
+		leaf = cct_child(st->tree, here.node, func, body);
 	return leaf ? (struct place){ st->tree, leaf } : here;
 }
 

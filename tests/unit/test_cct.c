@@ -55,27 +55,48 @@ void test_cct_totals_stop_at_a_body(void)
 	cct_free(t);
 }
 
+/* Below "(deeper)", each function has one node. */
 void test_cct_folds_what_is_too_much(void)
 {
 	struct cct *const t = cct_new(4);
 	const node_id r = cct_root(t, 0);
 	const node_id f = cct_child(t, r, 1, 0);
-	node_id d, e;
+	node_id d, deeper;
 
 	cct_set_deeper(t, 99);
-	cct_child(t, f, 2, 0);
-	cct_child(t, f, 3, 0);
-	d = cct_child(t, f, 4, 0);
-	e = cct_child(t, f, 5, 0);
-	CHECK_EQ(d, e);
-	CHECK_EQ(cct_get(t, d)->func, 99);
-	CHECK(cct_get(t, d)->flags & CCT_OMITTED);
-	/* What is called there stays there. */
-	CHECK_EQ(cct_child(t, d, 6, 0), d);
-	CHECK_EQ(cct_child(t, d, 99, CCT_OMITTED), d);
+	cct_child(t, cct_child(t, f, 2, 0), 3, 0);
+	d = cct_child(t, cct_child(t, f, 2, 0), 4, 0);
+	deeper = cct_get(t, d)->parent;
+	CHECK_EQ(cct_get(t, d)->func, 4);
+	CHECK_EQ(cct_get(t, deeper)->func, 99);
+	CHECK(cct_get(t, deeper)->flags & CCT_OMITTED);
+	CHECK_EQ(cct_get(t, deeper)->parent, f);
+	CHECK_EQ(cct_child(t, cct_child(t, d, 5, 0), 4, 0), d);
+	CHECK_EQ(cct_child(t, d, 99, CCT_OMITTED), deeper);
 	CHECK_EQ(cct_deeper(t), 4);
 	CHECK_EQ(cct_child(t, f, 4, 0), d);
 	CHECK_EQ(cct_deeper(t), 4);
+	CHECK_EQ(cct_count(t), 7);
+	CHECK(cct_valid(t));
+	cct_free(t);
+}
+
+/* A body has a "(deeper)" of its own, so that no thread sleeps with it; but
+ * bodies that resume each other do not make more and more of them. */
+void test_cct_folds_coroutines(void)
+{
+	struct cct *const t = cct_new(2);
+	const node_id f = cct_child(t, cct_root(t, 0), 1, 0);
+	node_id body, in, other;
+
+	cct_set_deeper(t, 99);
+	body = cct_child(t, f, 2, CCT_BODY);
+	in = cct_child(t, body, 1, 0);
+	CHECK(in != f);
+	CHECK_EQ(cct_get(t, cct_get(t, in)->parent)->parent, body);
+	other = cct_child(t, in, 3, CCT_BODY);
+	CHECK_EQ(cct_get(t, other)->parent, cct_get(t, body)->parent);
+	CHECK_EQ(cct_child(t, other, 2, CCT_BODY), body);
 	CHECK(cct_valid(t));
 	cct_free(t);
 }
