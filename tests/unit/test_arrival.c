@@ -55,7 +55,7 @@ static void begin(void)
 
 	memset(&arrival, 0, sizeof(arrival));
 	snprintf(folder, sizeof(folder), "/tmp/weft-test-XXXXXX");
-	CHECK(mkdtemp(folder) != NULL);
+	CHECK(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/ctf", folder);
 	CHECK_EQ(mkdir(path, 0700), 0);
 }

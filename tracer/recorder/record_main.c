@@ -260,6 +260,7 @@ struct loop {
 	uint64_t now;              /* ms */
 	uint64_t next_processes, next_follow, next_beat;
 	uint64_t end_since;        /* no process was found then; 0: one was */
+	uint32_t live;             /* processes that the pool called alive */
 	uint32_t follow_every, beat, sleep;
 	bool told_following, saw_end;
 };
@@ -302,13 +303,26 @@ static void tell_following(struct loop *l)
 			n, n == 1 ? "" : "es");
 }
 
-/* No registered process lives. Others may: they were forked but have not
- * registered yet, or are between two images. */
+/* The pool says that no process lives, but others may: they were forked but
+ * have not registered yet, or are between two images. Or it says that some
+ * live, and there are none. */
+static bool is_anybody_there(const struct recording *r)
+{
+	return (r->registry.live_processes > 0 &&
+		registry_sees_process(&r->registry)) ||
+	       process_count_mapping(&r->owner) > 0;
+}
+
 static bool is_nobody_left(struct loop *l)
 {
+	if (l->live != l->r->registry.live_processes) {
+		l->live = l->r->registry.live_processes;
+		l->next_follow = l->now;
+		l->follow_every = FOLLOW_MS;
+	}
 	if (l->now < l->next_follow)
 		return false;
-	if (process_count_mapping(&l->r->owner) > 0) {
+	if (is_anybody_there(l->r)) {
 		if (l->follow_every < FOLLOW_MAX_MS)
 			l->follow_every *= 2;
 		l->end_since = 0;
@@ -336,11 +350,9 @@ static bool is_over(struct loop *l)
 	if (!l->saw_end || l->now >= l->next_processes)
 		look_at_processes(l);
 	l->saw_end = true;
-	if (r->registry.live_processes == 0)
-		return is_nobody_left(l);
-	tell_following(l);
-	l->end_since = 0;
-	return false;
+	if (r->registry.live_processes > 0)
+		tell_following(l);
+	return r->nobody_left = is_nobody_left(l);
 }
 
 /* Sleep, within bounds, for a quarter of the time in which the free buffers
@@ -414,6 +426,7 @@ static void run_loop(struct recording *r)
 
 enum {
 	ANSWER_MS = 100,           /* for living threads to close buffers */
+	REST_MS = 60000,           /* for a full pool and the slowest disk */
 	PATIENCE_MS = 5000,        /* with an LTTng that writes nothing more */
 	NO_PATIENCE_MS = 1500,     /* with one that was given up */
 };
@@ -427,23 +440,31 @@ static void turn_off(struct pool *p)
 		;
 }
 
+/* Empty the pool. A process that goes on writing to it does not hold us up. */
+static void drain_rest(struct recording *r)
+{
+	const uint64_t limit = now_ms() + REST_MS;
+
+	do
+		registry_find_dead(&r->registry, true);
+	while (drain_poll(&r->drain) > 0 && now_ms() < limit);
+}
+
 /* Deliver all that was recorded, of dead and living threads. */
 static void drain_all(struct recording *r)
 {
 	struct drain *const d = &r->drain;
 
-	registry_find_dead(&r->registry, true);
-	while (drain_poll(d) > 0)
-		registry_find_dead(&r->registry, true);
-	r->left_running = registry_update_processes(&r->registry, now_ms());
+	drain_rest(r);
+	r->left_running = r->nobody_left ? 0 :
+		registry_update_processes(&r->registry, now_ms());
 	if (r->left_running > 0) {
 		/* First cut, then turn off: a thread closes nothing when
 		 * recording is off. */
 		drain_cut_older(d, 0);
 		poll(NULL, 0, ANSWER_MS);
 		turn_off(r->owner.pool);
-		while (drain_poll(d) > 0)
-			;
+		drain_rest(r);
 	} else {
 		turn_off(r->owner.pool);
 	}

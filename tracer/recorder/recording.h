@@ -40,6 +40,7 @@ struct recording {
 	struct program program;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint32_t left_running;     /* processes that go on unrecorded */
+	bool nobody_left;          /* no process maps the pool any more */
 	enum diagnose_outlook outlook;
 };
 

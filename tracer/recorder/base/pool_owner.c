@@ -3,6 +3,7 @@
  * with the buffers.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/base/memory_limit.h"
 #include "tracer/recorder/base/message.h"
 
 #include <assert.h>
@@ -16,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -192,16 +194,31 @@ uint64_t pool_folder_free(void)
 
 	if (statvfs(POOL_FOLDER, &fs) != 0)
 		return 0;
-	return (uint64_t)fs.f_bavail * fs.f_frsize;
+	const uint64_t free = (uint64_t)fs.f_bavail * fs.f_frsize;
+	const uint64_t share = memory_limit("/proc/self/cgroup",
+					    "/sys/fs/cgroup") / 4;
+
+	return free < share ? free : share;
+}
+
+/* A file may not be larger (ulimit -f). */
+static uint64_t file_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur :
+	       RLIM_INFINITY;
 }
 
 static uint64_t choose_bytes(uint64_t wish)
 {
 	const uint64_t third = pool_folder_free() / 3;
+	const uint64_t file = file_limit();
+	const uint64_t least = third < file ? third : file;
 
 	if (wish > 0)
 		return wish;
-	return third < DEFAULT_BYTES ? third : DEFAULT_BYTES;
+	return least < DEFAULT_BYTES ? least : DEFAULT_BYTES;
 }
 
 /* Make and lock the file. It is empty until it is locked: pool_cleanup keeps
@@ -315,12 +332,14 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 			"KiB are needed: %s", bytes / 1024,
 			SMALLEST_BYTES / 1024, wish->bytes > 0 ?
 			"give a larger --pool-size" :
-			"make room in " POOL_FOLDER);
+			"make room in " POOL_FOLDER ", or raise the limits of "
+			"memory (control group) and of files (ulimit -f)");
 		return -1;
 	}
 	if (open_file(o) != 0 || map_file(o, &shape) != 0) {
-		message("cannot make the buffer pool \"%s\": %s", o->path,
-			strerror(errno));
+		message("cannot make the buffer pool \"%s\": %s%s", o->path,
+			strerror(errno), errno == EFBIG ? ": give a smaller "
+			"--pool-size, or raise the limit (ulimit -f)" : "");
 		if (o->fd >= 0)
 			unlink(o->path);
 		return -1;

@@ -58,7 +58,9 @@ int pool_owner_layout(struct pool *p, uint64_t bytes);
  * and without overlap. */
 bool pool_owner_valid(const struct pool_owner *o);
 
-/* Free bytes of POOL_FOLDER. 0, too, if that cannot be found out. */
+/* How many bytes may be taken of POOL_FOLDER: what is free, and a quarter of
+ * what the control group may have, which pool, rings and program share. 0, too,
+ * if the first cannot be found out. */
 uint64_t pool_folder_free(void);
 
 /* The robust mutexes of the slots. Only the futex word is read: a recorded

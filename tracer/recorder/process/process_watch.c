@@ -95,7 +95,7 @@ bool process_is_named(pid_t pid, const char *name)
 	       strncmp(text, name, strlen(name)) == 0;
 }
 
-/* False, too, if we may not look. */
+/* False, too, if we may not look: errno is EACCES then. */
 static bool maps_pool(pid_t pid, const struct pool_owner *owner)
 {
 	FILE *const f = pid > 0 ? open_file(pid, "maps") : NULL;
@@ -158,6 +158,15 @@ int process_watch_init(struct process_watch *w, const struct pool_owner *owner)
 	w->owner = owner;
 	w->image = calloc(owner->process_slots, sizeof(*w->image));
 	return w->image ? 0 : -1;
+}
+
+bool process_watch_lives(const struct process_watch *w, uint32_t i)
+{
+	const pid_t pid = (pid_t)w->owner->processes[i].pid;
+
+	errno = 0;
+	return process_exists(pid) &&
+	       (maps_pool(pid, w->owner) || errno == EACCES);
 }
 
 void process_watch_look(struct process_watch *w, uint32_t i)

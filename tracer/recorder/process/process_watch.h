@@ -47,6 +47,9 @@ int process_watch_init(struct process_watch *w, const struct pool_owner *owner);
 /* The thread that registered the process in slot i has died: note what the
  * process runs now. Call it soon and often, as it may not run that for long. */
 void process_watch_look(struct process_watch *w, uint32_t i);
+/* Whether the process of slot i exists and maps the pool, or we may not look.
+ * False, too, if its number is of another PID namespace. */
+bool process_watch_lives(const struct process_watch *w, uint32_t i);
 /* Whether the image in slot i is gone for good: its process has ended, has
  * registered another image, or has not mapped the pool for half a second. Tells
  * the user if a program took its place and was not recorded. now_ms: of any

@@ -237,6 +237,19 @@ static void set_environment(const struct pool_owner *owner,
 
 /* ---- start ---- */
 
+/* A file that would be too large is an error like others. */
+static void raise_file_size(struct program *p)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &p->file_size);
+	limit = p->file_size;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	sigaction(SIGXFSZ, &ignore, &p->file_signal);
+}
+
 int program_take_signals(struct program *p)
 {
 	static const int ours[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
@@ -249,6 +262,7 @@ int program_take_signals(struct program *p)
 		sigaddset(&set, ours[i]);
 	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
 		return -1;
+	raise_file_size(p);
 	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return p->signals < 0 ? -1 : 0;
 }
@@ -266,6 +280,8 @@ static void become(const struct program *p, char *const argv[], int go,
 	} while (n < 0 && errno == EINTR);
 	if (n != 1)
 		_exit(NOT_FOUND);
+	setrlimit(RLIMIT_FSIZE, &p->file_size);
+	sigaction(SIGXFSZ, &p->file_signal, NULL);
 	sigprocmask(SIG_SETMASK, &p->mask, NULL);
 	execvp(argv[0], argv);
 	const int why = errno;

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* Where weft's own files are. */
@@ -40,15 +41,19 @@ struct child_environment {
 struct program {
 	pid_t pid;
 	int go, failed;            /* pipes: to it, from it; negative: closed */
-	sigset_t mask;             /* the mask that we were started with */
+	/* What we were started with, for the program: */
+	sigset_t mask;
+	struct sigaction file_signal; /* of SIGXFSZ */
+	struct rlimit file_size;
 	int signals;               /* signalfd */
 	int status;                /* of waitpid, once it has ended */
 	bool has_ended;
 	bool wants_finish;         /* the user wants the recording to end */
 };
 
-/* Block the signals that we read, before anything else is forked. Resets *p and
- * keeps the old mask for the program. Returns 0, or negative. */
+/* Block the signals that we read, and let no limit of the files' size end us,
+ * before anything else is forked. Resets *p and keeps what was there for the
+ * program. Returns 0, or negative. */
 int program_take_signals(struct program *p);
 /* Fork; the child sets its environment and waits for program_go. Prints why and
  * returns negative if it cannot. */

@@ -246,6 +246,14 @@ uint32_t registry_update_processes(struct registry *r, uint64_t now_ms)
 	return r->live_processes;
 }
 
+bool registry_sees_process(const struct registry *r)
+{
+	for (uint32_t i = 0; i < slots_end(r); i++)
+		if (is_used(r, i) && process_watch_lives(&r->watch, i))
+			return true;
+	return false;
+}
+
 void registry_sum_processes(struct registry *r)
 {
 	for (uint32_t i = 0; i < slots_end(r); i++)

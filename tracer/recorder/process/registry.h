@@ -55,6 +55,10 @@ void registry_look_at_dead_images(struct registry *r);
  * registering thread has died. */
 uint32_t registry_update_processes(struct registry *r, uint64_t now_ms);
 
+/* Whether one of the processes that the pool calls alive is seen to map it. The
+ * pool alone proves nothing: a program can write anything there. */
+bool registry_sees_process(const struct registry *r);
+
 /* All that was lost, with what living threads have counted so far. The entries
  * are in the units of LOST_LIST. */
 void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS]);

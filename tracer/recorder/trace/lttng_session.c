@@ -150,6 +150,28 @@ static void lock_path(char out[LOCK_PATH_MAX])
 		 (unsigned)getuid(), (unsigned)XXH32(home, strlen(home), 0));
 }
 
+/* Negative: there is a file of that name which is not ours and cannot be
+ * removed. Another user may have made it, to hold us up or to have us stop a
+ * daemon. */
+static int open_lock(const char *path)
+{
+	struct stat st;
+
+	for (int tries = 0; tries < 3; tries++) {
+		const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW |
+				    O_CLOEXEC | O_NONBLOCK, 0600);
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		    st.st_uid == getuid() && (st.st_mode & 077) == 0)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		if (unlink(path) != 0)
+			break;
+	}
+	return -1;
+}
+
 /* The lock is held until it is closed. Negative: it cannot be had, go on
  * without. Who stops the daemon removes the file: a lock on a file without a
  * name is worth nothing. */
@@ -162,8 +184,7 @@ static int lock(void)
 	lock_path(path);
 	for (int ms = 0; ms < LOCK_MS; ms += 10) {
 		if (fd < 0)
-			fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW |
-				  O_CLOEXEC, 0600);
+			fd = open_lock(path);
 		if (fd < 0)
 			return -1;
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
