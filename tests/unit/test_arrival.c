@@ -98,6 +98,21 @@ void test_arrival_counts_what_is_missing_cut_or_of_others(void)
 	end(4, 20 + 30 + 40 + 50);
 }
 
+/* Behind a packet lies the beginning of an older chunk. */
+void test_arrival_is_not_misled_by_stale_headers(void)
+{
+	const struct chunk_header stale = chunk(1, 7, 8000);
+
+	begin();
+	note(1, 7, 8000);
+	for (uint32_t i = 0; i < 3; i++) {
+		note(2, i, 8000);
+		put("ctf/a", 40, stale, 8000 * 8 - 3000);
+		put("ctf/a", 96, chunk(2, i, 8000), 0);
+	}
+	end(1, 8000);
+}
+
 void test_arrival_counts_partial_chunks_once(void)
 {
 	begin();

@@ -1,5 +1,6 @@
 /* arrival.c - looks for chunks in CTF and spill files by their magic number. It
- * knows neither format: a chunk is whole if the file has all its bytes.
+ * knows neither format. A chunk is whole if the file has all its bytes; these
+ * are looked at only where another chunk may begin among them.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/trace_folder.h"
@@ -11,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 struct arrival_sent {
 	uint32_t thread, level;
@@ -105,6 +109,23 @@ static uint64_t find_magic(int fd, uint64_t at, uint64_t size)
 	return size;
 }
 
+/* The rest of a page behind an LTTng packet has what the page had before: a
+ * header may lie there whose chunk is overwritten by the next packet. */
+static bool is_stale(int fd, uint64_t at, const struct chunk_header *h)
+{
+	static uint64_t words[CHUNK_MAX_WORDS];
+	struct chunk_header *const copy = (void *)words;
+	const uint64_t bytes = h->total_words * 8;
+	const uint64_t end = at + (bytes < 8192 ? bytes : 8192);
+
+	if (find_magic(fd, at + 8, end) >= end)
+		return false;
+	if (pread(fd, words, bytes, (off_t)at) != (ssize_t)bytes)
+		return true;
+	copy->checksum = 0;
+	return XXH3_64bits(words, bytes) != h->checksum;
+}
+
 static void look_into(void *ctx, const char *path, uint64_t size)
 {
 	const struct arrival *const a = ctx;
@@ -118,7 +139,8 @@ static void look_into(void *ctx, const char *path, uint64_t size)
 		const bool is_whole = h.recording == a->recording &&
 			h.total_words >= CHUNK_HEADER_WORDS &&
 			h.total_words <= CHUNK_MAX_WORDS &&
-			h.total_words * 8 <= size - at;
+			h.total_words * 8 <= size - at &&
+			!is_stale(fd, at, &h);
 
 		if (is_whole)
 			see(a, &h);
