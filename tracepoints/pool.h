@@ -84,8 +84,11 @@ struct pool {
 	/* The thread slot to try next: a hint, which may have any value. */
 	_Atomic uint32_t thread_hint;
 	_Atomic uint64_t unslotted_threads; /* threads that found no slot */
-	uint64_t reserved1, reserved2;
-	/* Native calls of threads after their last destructor. */
+	uint64_t reserved1;
+	/* Calls of threads that could not be recorded, or not any more: no
+	 * memory, or no system calls. */
+	_Atomic uint64_t unrecorded;
+	/* Calls of threads after their last destructor. */
 	_Atomic uint64_t after_destructors;
 
 	/* Held by the recorder while it lives; robust, process-shared. */

@@ -208,6 +208,8 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 	tell_reason(&t, s, number, #name, meaning, unit);
 	LOST_LIST(X)
 #undef X
+	say_count(&t, noted(s, "lost.unrecorded"), "calls",
+		  " of threads that could not be recorded");
 	say_count(&t, noted(s, "lost.late"), "calls",
 		  " of threads after their last destructor");
 	tell_chunks(&t, load);

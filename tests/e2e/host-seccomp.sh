@@ -15,3 +15,17 @@ grep -qx alive "$T/out" || fail "strict: it did not get to its end"
 grep -q "strict mode" "$T/err" || fail "strict: nothing is said of it"
 report
 [ "$(calls leaf)" = 1000 ] || fail "strict: $(calls leaf) calls of leaf"
+for f in err report.err; do
+	grep -q '100[0,]*000 calls of threads that could not be' "$T/$f" ||
+		fail "strict: the rest is not counted as what it is"
+done
+
+# Threads that come later are recorded without what their memory cannot be.
+"$P/p_seccomp" threads >"$T/plain" || { echo "no seccomp here"; exit 77; }
+record "$P/p_seccomp" threads || fail "threads: the program ends otherwise"
+grep -qx alive "$T/out" || fail "threads: it did not get to its end"
+report
+nothing_lost
+[ "$(calls leaf)" = 4100 ] || fail "threads: $(calls leaf) calls of leaf"
+n=$("$WEFT" info "$T/trace" | awk '$1 == "threads" { print $2 }')
+[ "$n" = 22 ] || fail "threads: $n threads, not 22"

@@ -1,15 +1,20 @@
 /* p_seccomp.c - calls before and after the program gave up system calls: all
- * but four ("strict"), or those a hook might make and the program does not.
- * flags: -finstrument-functions
+ * but four ("strict"), those a hook might make and the program does not
+ * ("filter"), or one that weft makes for threads ("threads"): then threads come
+ * and go, and one of them forks.
+ * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int leaf(int x);
@@ -20,18 +25,11 @@ __attribute__((noinline)) int leaf(int x)
 	return x + 1;
 }
 
-static int filter(void)
+static int confine(const struct sock_filter *code, size_t size)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
 	const struct sock_fprog program = {
-		.len = sizeof(code) / sizeof(code[0]), .filter = code,
+		.len = (unsigned short)(size / sizeof(*code)),
+		.filter = (struct sock_filter *)code,
 	};
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -39,12 +37,83 @@ static int filter(void)
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
+static int filter(void)
+{
+	const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return confine(code, sizeof(code));
+}
+
+/* No page may be made one that a child finds wiped. */
+static int no_wipe(void)
+{
+	const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_WIPEONFORK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return confine(code, sizeof(code));
+}
+
+static void call(int times)
+{
+	for (int i = 0; i < times; i++)
+		leaf(i);
+}
+
+static void *thread(void *forks)
+{
+	pid_t child;
+
+	call(100);
+	if (!forks)
+		return NULL;
+	child = fork();
+	call(child == 0 ? 1000 : 100);
+	if (child == 0)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	return NULL;
+}
+
+static int threads(void)
+{
+	if (no_wipe() != 0)
+		return 77;
+	for (int i = 0; i < 10; i++) {
+		pthread_t two[2];
+
+		for (int k = 0; k < 2; k++) {
+			if (pthread_create(&two[k], NULL, thread,
+					   i == 5 && k == 1 ? two : NULL) != 0)
+				return 1;
+		}
+		for (int k = 0; k < 2; k++)
+			pthread_join(two[k], NULL);
+	}
+	return write(1, "alive\n", 6) != 6;
+}
+
 int main(int argc, char **argv)
 {
 	const int strict = argc > 1 && strcmp(argv[1], "strict") == 0;
 
-	for (int i = 0; i < 1000; i++)
-		leaf(i);
+	call(1000);
+	if (argc > 1 && strcmp(argv[1], "threads") == 0)
+		return threads();
 	if ((strict ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) :
 	     filter()) != 0)
 		return 77;

@@ -91,6 +91,7 @@ static bool is_complete(const struct recording *r,
 		       r->left_running + r->sink.arrival.is_blind +
 		       drain_overwritten(&r->drain) +
 		       r->owner.pool->unslotted_threads +
+		       r->owner.pool->unrecorded +
 		       r->owner.pool->after_destructors;
 
 	for (int i = 0; i < LOST_REASONS; i++)
@@ -148,6 +149,7 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
 		{ "lost.threads", p->unslotted_threads },
+		{ "lost.unrecorded", p->unrecorded },
 		{ "lost.late", p->after_destructors },
 		{ "threads", given_out(&p->next_thread) },
 		{ "processes", given_out(&p->next_process) },
@@ -247,6 +249,8 @@ static uint64_t print_unrecorded(const struct recording *r)
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
 		 "one time", r->owner.thread_slots);
 	return any + print_lost(r->owner.pool->unslotted_threads, text) +
+	       print_lost(r->owner.pool->unrecorded,
+			  "calls of threads that could not be recorded") +
 	       print_lost(r->owner.pool->after_destructors,
 			  "calls of threads after their last destructor");
 }

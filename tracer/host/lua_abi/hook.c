@@ -176,6 +176,8 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	atomic_store_explicit(&events_went_by, 1, memory_order_relaxed);
 	if (!co)
 		return;
+	if (ar->event != LUA_HOOKRET && event_is_recorded(co, ar))
+		thread_count_missed();
 	/* This may take memory, by a system call. */
 	if (co->vm->by_layout && ar->event != LUA_HOOKRET &&
 	    !process_confined && event_is_recorded(co, ar))

@@ -184,7 +184,7 @@ EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		process_confined = true;
 	if (ends_recording(option, a) && thread_self) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_CONFINED);
-		thread_end();
+		thread_end(&mapped_pool->unrecorded);
 	}
 	return (int)syscall(SYS_prctl, option, a, b, c, d);
 }

@@ -21,9 +21,12 @@ THREAD_LOCAL struct thread_state *thread_self;
 _Atomic int region_only;
 THREAD_LOCAL uint32_t region_depth;
 
-/* Set when the thread's state was given back: what its last destructors call is
- * counted, not recorded. */
+/* Set when the thread's state was given back: what it calls is not recorded. */
 static THREAD_LOCAL bool ended;
+
+/* Where in the pool such calls, and those for which there was no memory, are
+ * counted. NULL: there are none. */
+static THREAD_LOCAL _Atomic uint64_t *missed;
 
 /* The pool's generation at which this thread could get no state, 0: never. To
  * try at each call would cost several system calls every time. */
@@ -102,11 +105,14 @@ static struct thread_state *map_state(void)
 	if (s == MAP_FAILED)
 		return NULL;
 	s->frames = map((FIRST_FRAMES + 1) * sizeof(struct frame));
-	if (s->frames == MAP_FAILED ||
-	    madvise(s, 4096, MADV_WIPEONFORK) != 0) {
+	if (s->frames == MAP_FAILED) {
 		munmap(s, sizeof(*s));
 		return NULL;
 	}
+	/* A program that gave up system calls may not make this one. Then its
+	 * children of fork do without (in_child), and it clones none. */
+	if (!process_confined)
+		madvise(s, 4096, MADV_WIPEONFORK);
 	s->frame_limit = s->frames + FIRST_FRAMES;
 	s->epoch = 1;
 	s->module_epoch = atomic_load(&module_epoch);
@@ -200,6 +206,8 @@ static struct thread_state *birth(struct thread_state *below)
 		s = map_state();
 	if (!s) {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
+		if (!below)
+			missed = &mapped_pool->unrecorded;
 		return NULL;
 	}
 	s->busy = 0;
@@ -252,12 +260,13 @@ static void close_for_good(struct thread_state *s)
 	chunk_close(s, CHUNK_LAST);
 }
 
-void thread_end(void)
+void thread_end(_Atomic uint64_t *count)
 {
 	struct thread_state *s = thread_self, *next;
 
 	if (!s || s->busy != 0)
 		return;
+	missed = count;
 	ended = true;
 	barrier();
 	thread_self = NULL;
@@ -274,17 +283,27 @@ static void at_destructors(void *round)
 	const uintptr_t r = (uintptr_t)round;
 
 	if (r >= ROUNDS || pthread_setspecific(end_key, (void *)(r + 1)) != 0)
-		thread_end();
+		thread_end(&mapped_pool->after_destructors);
 }
 
-__attribute__((constructor)) static void make_key(void)
+/* The thread that forked goes on in the child, whose pages may not have been
+ * wiped (map_state). */
+static void in_child(void)
+{
+	for (struct thread_state *s = thread_self; s; s = s->next)
+		s->generation = 0;
+}
+
+__attribute__((constructor)) static void begin_process(void)
 {
 	const int saved = errno;
 
-	if (process_ready())
+	if (process_ready()) {
+		pthread_atfork(NULL, NULL, in_child);
 		end_key_made =
 			pthread_key_create(&end_key, at_destructors) == 0 &&
 			end_key < FIRST_KEYS;
+	}
 	errno = saved;
 }
 
@@ -331,6 +350,7 @@ static struct thread_state *begin(uint32_t generation, bool late)
 
 	if (!s)
 		return NULL;
+	missed = NULL;
 	s->base_unknown = late;
 	s->generation = generation;
 	chunk_switch(s, 0);
@@ -420,11 +440,10 @@ SLOW struct pool *thread_find_native_pool(void)
 
 SLOW void thread_count_missed(void)
 {
-	if (ended && mapped_pool && !region_is_shut() &&
+	if (missed && !region_is_shut() &&
 	    atomic_load_explicit(&mapped_pool->generation,
 				 memory_order_relaxed) & POOL_ON)
-		atomic_fetch_add_explicit(&mapped_pool->after_destructors, 1,
-					  memory_order_relaxed);
+		atomic_fetch_add_explicit(missed, 1, memory_order_relaxed);
 }
 
 /* ----------------------------------------------------------------- levels */
@@ -447,6 +466,7 @@ static void abandon(struct thread_state *s, uint64_t sp)
 		 * any more. */
 		thread_self = NULL;
 		ended = true;
+		missed = &mapped_pool->unrecorded;
 		return;
 	}
 	s->busy = sp;

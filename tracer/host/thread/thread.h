@@ -78,8 +78,8 @@ INLINE void thread_release(struct thread_state *s)
 	s->busy = 0;
 }
 
-/* A native call was not recorded, since there is no state for it: counts it if
- * the thread had one. */
+/* A call was not recorded, since there is no state for it: counts it, unless
+ * the thread is to have none. */
 void thread_count_missed(void);
 
 /* ---------------------------------------------------- the thread as a whole */
@@ -91,8 +91,9 @@ void thread_jumped(uint64_t target);
 /* The thread's signal stack lies there now; 0, 0: it has none. */
 void thread_set_alt_stack(uint64_t low, uint64_t high);
 
-/* Hands the thread's chunks over: it ends, or cannot be recorded any more. */
-void thread_end(void);
+/* Hands the thread's chunks over: it ends, or cannot be recorded any more. What
+ * it calls from here on is counted there, in the pool. */
+void thread_end(_Atomic uint64_t *missed);
 
 /* ----------------------------------------------------------------- regions
  * Recording only inside chosen calls (weft_inside_only): a thread that is in
