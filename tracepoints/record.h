@@ -111,6 +111,7 @@ enum {
 	                      * was earlier, by at most the gap */
 	RESUME_WITH = 4,     /* nobody resumed it: the native coroutine that it
 	                      * runs in was resumed */
+	RESUME_CLOSES = 8,   /* nobody resumed it: it is being closed */
 };
 
 /* SUSPEND's flags: a reason, and how it came. */
@@ -118,11 +119,19 @@ enum {
 	SUSPEND_YIELD = 1,   /* it can run again; its stack is kept */
 	SUSPEND_RETURN = 2,  /* its body returned; no frame is left */
 	SUSPEND_ERROR = 3,   /* an error left it; no frame is left */
+	SUSPEND_CLOSED = 4,  /* it was closed; no frame is left */
 	SUSPEND_REASON = 7,  /* mask of the above */
 	SUSPEND_INFERRED = 8, /* found at a later event */
 	SUSPEND_WITH = 16,   /* the native coroutine that it runs in was
 	                      * suspended */
 };
+
+/* Will the coroutine never go on from there? reason: without other flags. */
+static inline bool suspend_ends(uint32_t reason)
+{
+	return reason == SUSPEND_RETURN || reason == SUSPEND_ERROR ||
+	       reason == SUSPEND_CLOSED;
+}
 
 static inline uint64_t rec_put(enum rec_kind kind, uint64_t func, uint64_t gap)
 {

@@ -248,7 +248,8 @@ static const char *step_name(const struct history_step *step)
 	return step->kind == HISTORY_CREATE ? "create" :
 	       step->kind == HISTORY_RESUME ? "resume" :
 	       step->reason == SUSPEND_RETURN ? "return" :
-	       step->reason == SUSPEND_ERROR ? "error" : "yield";
+	       step->reason == SUSPEND_ERROR ? "error" :
+	       step->reason == SUSPEND_CLOSED ? "close" : "yield";
 }
 
 /* stack is the coroutine's own one, without the frames below it. */

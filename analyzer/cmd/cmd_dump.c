@@ -215,7 +215,8 @@ static void suspend(void *ctx, const struct replay_event *e)
 		printf(" in=%" PRIu64 " why=%s%s\n", e->in,
 		       e->reason == SUSPEND_YIELD ? "yield" :
 		       e->reason == SUSPEND_RETURN ? "return" :
-		       e->reason == SUSPEND_ERROR ? "error" : "?",
+		       e->reason == SUSPEND_ERROR ? "error" :
+		       e->reason == SUSPEND_CLOSED ? "closed" : "?",
 		       e->inferred ? " inferred=1" : "");
 	}
 	map_remove(d->running, e->thread, e->coroutine);

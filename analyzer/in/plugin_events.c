@@ -116,7 +116,7 @@ static const char *why_of(const struct in_event *event)
 {
 	static const char *const suspends[] = {
 		[SUSPEND_YIELD] = "yield", [SUSPEND_RETURN] = "return",
-		[SUSPEND_ERROR] = "error",
+		[SUSPEND_ERROR] = "error", [SUSPEND_CLOSED] = "closed",
 	};
 	static const char *const unwinds[] = {
 		[UNWIND_JUMP] = "unwound: longjmp",

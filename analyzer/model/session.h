@@ -66,7 +66,8 @@ struct gap {
 enum { SESSION_GAPS = 32 };
 
 enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
-		       COROUTINE_RETURNED, COROUTINE_ERROR };
+		       COROUTINE_RETURNED, COROUTINE_ERROR,
+		       COROUTINE_CLOSED };
 
 struct coroutine {
 	uint32_t process;          /* index */

@@ -255,6 +255,7 @@ void replay_emit_resume(struct replay *r, struct stream *st, uint64_t slept,
 					     false);
 
 	e.slept = slept;
+	e.reason = flags & RESUME_CLOSES ? SUSPEND_CLOSED : 0;
 	e.inferred = flags & RESUME_INFERRED;
 	e.pair = p ? number_of(r, p) : park(r, st, suspended, true);
 	e.is_second = p;

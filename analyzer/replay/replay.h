@@ -68,7 +68,9 @@ struct replay_event {
 	func_id func;                   /* enter, leave, mark; else 0 */
 	enum replay_why why;            /* enter, leave */
 	uint32_t reason;                /* REPLAY_UNWOUND: enum unwind; suspend:
-	                                 * SUSPEND_YIELD, _RETURN or _ERROR */
+	                                 * SUSPEND_YIELD, _RETURN, _ERROR or
+	                                 * _CLOSED; resume: the last of these if
+	                                 * it is only closed then */
 	bool inferred;                  /* resume, suspend: not seen itself */
 	uint64_t slept;                 /* resume: ticks since its suspend */
 	uint64_t vm;                    /* create: the VM's serial */

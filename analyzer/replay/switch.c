@@ -111,17 +111,19 @@ static bool is_on(const struct stream *st, uint64_t serial)
 	return false;
 }
 
-/* A coroutine that comes with its native one is not resumed by anyone. */
+/* A coroutine that comes with its native one, or is only closed, is not resumed
+ * by anyone; the latter does not run either. */
 static void count_resume(struct replay *r, struct stream *st, uint32_t co,
 			 uint64_t slept, uint32_t flags)
 {
 	struct coroutine *const c = coroutine(r, co);
 
-	c->resumes += (flags & RESUME_WITH) == 0;
+	c->resumes += (flags & (RESUME_WITH | RESUME_CLOSES)) == 0;
 	c->suspended += slept;
 	c->inferred += (flags & RESUME_INFERRED) != 0;
 	set_state(c, st->now, COROUTINE_RUNNING);
-	replay_identities_ran(r, co, st->thread);
+	if (!(flags & RESUME_CLOSES))
+		replay_identities_ran(r, co, st->thread);
 }
 
 void replay_switch_resume(struct replay *r, struct stream *st,
@@ -195,11 +197,12 @@ static enum coroutine_state state_after(uint32_t reason)
 {
 	return reason == SUSPEND_RETURN ? COROUTINE_RETURNED :
 	       reason == SUSPEND_ERROR ? COROUTINE_ERROR :
+	       reason == SUSPEND_CLOSED ? COROUTINE_CLOSED :
 	       COROUTINE_SUSPENDED;
 }
 
-/* The topmost coroutine leaves the thread. After a return or an error it has no
- * frames left; otherwise they are kept for its resume. The sink is told while
+/* The topmost coroutine leaves the thread. If it can run again its frames are
+ * kept for its resume; after a return it has none left. The sink is told while
  * they are still on the stack. */
 static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 {
@@ -212,7 +215,7 @@ static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 	set_state(c, st->now, state_after(reason));
 	if (reason == SUSPEND_RETURN && st->depth > top->base)
 		replay_unnested(r, st);
-	if (reason == SUSPEND_RETURN || reason == SUSPEND_ERROR) {
+	if (suspend_ends(reason)) {
 		while (st->depth > top->base)
 			replay_stack_pop(r, st, REPLAY_DIED, 0);
 	} else {

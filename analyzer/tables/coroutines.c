@@ -81,7 +81,8 @@ static METRIC_GETTER(get_state)
 	static const char *const states[] = {
 		[COROUTINE_NEW] = "new", [COROUTINE_SUSPENDED] = "suspended",
 		[COROUTINE_RUNNING] = "running",
-		[COROUTINE_RETURNED] = "returned", [COROUTINE_ERROR] = "error"
+		[COROUTINE_RETURNED] = "returned", [COROUTINE_ERROR] = "error",
+		[COROUTINE_CLOSED] = "closed"
 	};
 	const size_t state = (size_t)of(row)->state;
 

@@ -120,7 +120,7 @@ static void resume(void *ctx, const struct replay_event *e)
 {
 	struct coroutine_history *const s = ctx;
 
-	if (!is_ours(s, e))
+	if (!is_ours(s, e) || e->reason == SUSPEND_CLOSED)
 		return;
 	s->resumes++;
 	add_step(s, step(s, e, HISTORY_RESUME));

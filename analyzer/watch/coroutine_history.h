@@ -20,7 +20,8 @@ struct history_step {
 	func_id by_func;         /* its innermost function; 0: none known */
 	ticks span;              /* resume: how long it had slept; suspend: how
 	                          * long it had been active */
-	uint32_t reason;         /* suspend: SUSPEND_YIELD, _RETURN, _ERROR */
+	uint32_t reason;         /* suspend: SUSPEND_YIELD, _RETURN, _ERROR,
+	                          * _CLOSED */
 	bool is_inferred;        /* not seen itself, but at the next event */
 	stack_id stack;          /* its own frames then */
 };

@@ -515,8 +515,8 @@ static void meet_resume(struct slow *s, const struct top *t, struct wait *w,
 	free_wait(w);
 }
 
-/* The coroutine's open calls wait until it is resumed. After a return or an
- * error it has none. */
+/* The coroutine's open calls wait until it is resumed. At its end it has
+ * none. */
 static void suspend(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
@@ -526,7 +526,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 	size_t wanted;
 
 	l->process = e->process;
-	if (e->reason == SUSPEND_RETURN || e->reason == SUSPEND_ERROR)
+	if (suspend_ends(e->reason))
 		return;
 	t = look_top(l, e->stream);
 	wanted = count_wanted(&t);

@@ -404,7 +404,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 	struct rest *const r = rest_of(m, e);
 
 	happened(&m->cos[co], e->tick, false);
-	if (e->reason == SUSPEND_RETURN || e->reason == SUSPEND_ERROR ||
+	if (suspend_ends(e->reason) ||
 	    m->count == 0 || e->tick > m->at[m->count - 1])
 		return;
 	if (r) {

@@ -419,11 +419,12 @@ bool book_is_suspended(lua_State *co)
 	return !c->finished && !c->seg.on_thread;
 }
 
-void book_finish(lua_State *co)
+void book_finish(struct walk *w, lua_State *co)
 {
 	struct coro *c = book_coro(co, false, F_none);
 
 	c->finished = true;
+	w->skipped += (unsigned long)c->seg.depth;
 	c->seg.depth = 0;
 }
 

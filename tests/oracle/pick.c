@@ -209,7 +209,7 @@ static int b_closed(lua_State *L)
 {
 	struct walk *w = walk_at(L);
 
-	book_finish(coroutine_at(L, 1));
+	book_finish(w, coroutine_at(L, 1));
 	book_leaf(w, F_b_closed);
 	w->seen[C_closed]++;
 	return 0;

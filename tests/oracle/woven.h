@@ -164,7 +164,7 @@ void book_yield(struct walk *w, lua_State *co, int keep);
 struct mark book_state_mark(const struct walk *w, lua_State *L, int depth);
 struct mark book_state_top(const struct walk *w, lua_State *L);
 bool book_is_suspended(lua_State *co);
-void book_finish(lua_State *co);
+void book_finish(struct walk *w, lua_State *co);
 struct coro *book_fiber(enum func body);
 bool book_fiber_on(struct walk *w, struct coro *c); /* true: it moved */
 void book_fiber_off(struct walk *w, struct coro *c, bool is_over);

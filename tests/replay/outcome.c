@@ -154,17 +154,18 @@ static void on_resume(void *ctx, const struct replay_event *e)
 {
 	char more[48];
 
-	snprintf(more, sizeof(more), " slept %" PRIu64 "%s", e->slept,
-		 e->inferred ? " inferred" : "");
+	snprintf(more, sizeof(more), " slept %" PRIu64 "%s%s", e->slept,
+		 e->inferred ? " inferred" : "",
+		 e->reason == SUSPEND_CLOSED ? " closes" : "");
 	switch_line(ctx, e, "resume", more);
 }
 
 static void on_suspend(void *ctx, const struct replay_event *e)
 {
-	static const char *const reason[] = { "", " yield", " return",
-					      " error" };
+	static const char *const reason[SUSPEND_REASON + 1] = {
+		"", " yield", " return", " error", " closed", "", "", "" };
 
-	switch_line(ctx, e, "suspend", reason[e->reason & 3]);
+	switch_line(ctx, e, "suspend", reason[e->reason]);
 }
 
 static void on_create(void *ctx, const struct replay_event *e)
@@ -240,7 +241,7 @@ static void thread_lines(struct outcome *o)
 static void coroutine_lines(struct outcome *o)
 {
 	static const char *const state[] = { "new", "suspended", "running",
-					     "returned", "error" };
+					     "returned", "error", "closed" };
 	struct session *const s = o->session;
 
 	for (size_t i = 0; i < s->coroutine_count; i++) {

@@ -144,7 +144,7 @@ static void open_segment(void)
 		frame(w, cb_open);
 }
 
-/* resume SERIAL SLEPT [inferred] [stack FRAME...] */
+/* resume SERIAL SLEPT [inferred|closes] [stack FRAME...] */
 static void resume(uint64_t gap)
 {
 	const uint64_t serial = want_number("serial");
@@ -153,8 +153,8 @@ static void resume(uint64_t gap)
 	uint32_t flags = 0;
 	size_t at;
 
-	if (w && !strcmp(w, "inferred")) {
-		flags |= RESUME_INFERRED;
+	if (w && (!strcmp(w, "inferred") || !strcmp(w, "closes"))) {
+		flags |= w[0] == 'i' ? RESUME_INFERRED : RESUME_CLOSES;
 		w = next_word();
 	}
 	flags |= w ? RESUME_STACK : 0;
@@ -168,7 +168,8 @@ static void resume(uint64_t gap)
 
 static void suspend(uint64_t gap)
 {
-	static const char *const names[] = { "yield", "return", "error", NULL };
+	static const char *const names[] = { "yield", "return", "error",
+					     "closed", NULL };
 	const uint64_t serial = want_number("serial");
 	uint32_t flags = choice(want_word("reason"), names, SUSPEND_YIELD);
 	const char *const w = next_word();

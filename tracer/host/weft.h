@@ -173,6 +173,15 @@ int weft_lua_resuming(struct lua_State *L, struct lua_State *from,
 		      struct weft_lua_switch *);
 void weft_lua_resumed(const struct weft_lua_switch *);
 
+/* Likewise, weft does not see lua_newthread and lua_closethread (or
+ * lua_resetthread) there: a new coroutine may then be taken for one that lay at
+ * its address before, and a closed one stays suspended. Call weft_lua_made
+ * right after L was made by lua_newthread(from), weft_lua_closing right before
+ * L is closed, and weft_lua_closed right after it. Harmless elsewhere. */
+void weft_lua_made(struct lua_State *L, struct lua_State *from);
+void weft_lua_closing(struct lua_State *L);
+void weft_lua_closed(struct lua_State *L);
+
 /* Returns 1 if weft sees calls of lua_ functions on L, since L is of a
  * shared Lua library, else 0. */
 int weft_lua_is_interposed(struct lua_State *L);
@@ -182,6 +191,12 @@ int weft_lua_is_interposed(struct lua_State *L);
  * when Lua calls them, nor are Lua functions whose source is "=[weft]".
  * Returns 0, -1 if there are too many of them. */
 int weft_lua_hide(const void *address);
+
+/* The C function ours of such a module has been put in place of the C function
+ * original, which it calls by itself: calls of ours are recorded as original's.
+ * There is room for 32 of them. */
+void weft_lua_stands_for(struct lua_State *L, weft_lua_function ours,
+			 weft_lua_function original);
 
 /* Tells weft whether the program wants LuaJIT's compiler on (not 0) or off (0),
  * where weft does not see luaJIT_setmode: when the program changes it, and at

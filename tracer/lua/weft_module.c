@@ -245,13 +245,20 @@ static int depth(lua_State *L)
 
 /* These stand in for functions of Lua's libraries where Lua is linked
  * statically, so that nothing else sees the calls. Each has the original as an
- * upvalue, which runs in our place, in one call. */
+ * upvalue, which runs in our place, in one call; weft records the call as
+ * one of the original. */
+
+/* The function that a stand-in has as that upvalue, which it calls. */
+static lua_CFunction upvalue_original(lua_State *L, int upvalue)
+{
+	return lua_tocfunction(L, lua_upvalueindex(upvalue));
+}
 
 /* Calls the original with the arguments of the stand-in; returns the number of
  * its results. */
 static int run_original(lua_State *L)
 {
-	return lua_tocfunction(L, lua_upvalueindex(1))(L);
+	return upvalue_original(L, 1)(L);
 }
 
 /* The program's hook and ours live side by side; the program sees its own. */
@@ -281,7 +288,7 @@ static int gethook(lua_State *L)
  * through a wrapped coroutine. */
 static int resume_told(lua_State *L)
 {
-	const lua_CFunction original = lua_tocfunction(L, lua_upvalueindex(1));
+	const lua_CFunction original = upvalue_original(L, 1);
 	struct weft_lua_switch s;
 	int results;
 
@@ -294,11 +301,11 @@ static int resume_told(lua_State *L)
 }
 
 /* Stands in for what coroutine.wrap gives. Upvalues: the coroutine, as the
- * original has it; the original. An error passes weft_lua_resumed by: the
- * switch is found at the next event. */
+ * original has it; the original. An error passes weft_lua_resumed by: weft
+ * sees it jump, or finds the switch at the next event. */
 static int wrapped_told(lua_State *L)
 {
-	const lua_CFunction original = lua_tocfunction(L, lua_upvalueindex(2));
+	const lua_CFunction original = upvalue_original(L, 2);
 	struct weft_lua_switch s;
 	int results;
 
@@ -308,21 +315,49 @@ static int wrapped_told(lua_State *L)
 	return results;
 }
 
-/* Gives wrapped_told in place of the function that coroutine.wrap gives, which
- * has the coroutine as its first upvalue. */
+/* What coroutine.wrap gives has the coroutine as its first upvalue: weft is
+ * told that it was made, and wrapped_told given in its place, but for LuaJIT,
+ * whose own is no C function but in name. */
 static int wrap_told(lua_State *L)
 {
 	const int results = run_original(L);
 	const lua_CFunction wrapped = lua_tocfunction(L, -1);
 
-	if (results != 1 || !wrapped || !lua_getupvalue(L, -1, 1))
+	if (results != 1 || !lua_getupvalue(L, -1, 1))
 		return results;
 	if (!lua_isthread(L, -1)) {
 		lua_pop(L, 1); /* not Lua's own wrap made it */
 		return results;
 	}
+	weft_lua_made(lua_tothread(L, -1), L);
+	if (!wrapped) {
+		lua_pop(L, 1);
+		return results;
+	}
+	weft_lua_stands_for(L, (weft_lua_function)wrapped_told,
+			    (weft_lua_function)wrapped);
 	lua_pushcfunction(L, wrapped);
 	lua_pushcclosure(L, wrapped_told, 2);
+	return results;
+}
+
+static int create_told(lua_State *L)
+{
+	const int results = run_original(L);
+
+	if (results == 1 && lua_isthread(L, -1))
+		weft_lua_made(lua_tothread(L, -1), L);
+	return results;
+}
+
+static int close_told(lua_State *L)
+{
+	lua_State *const co = lua_tothread(L, 1);
+	int results;
+
+	weft_lua_closing(co);
+	results = run_original(L);
+	weft_lua_closed(co);
 	return results;
 }
 
@@ -361,23 +396,40 @@ static int jit_status(lua_State *L)
 	return is_on;
 }
 
-/* The functions that are stood in for. LuaJIT's functions of coroutines are no
- * C functions but in name, so they are left alone there (for_jit). */
+/* The functions that are stood in for. LuaJIT's coroutine.resume is no C
+ * function but in name, so it is left alone there (for_jit). */
 static const struct stand_in {
 	const char *library, *name;
 	lua_CFunction ours;
 	bool for_jit;
 } stand_ins[] = {
+	{ "coroutine", "create", create_told, true },
+	{ "coroutine", "wrap", wrap_told, true },
 	{ "coroutine", "resume", resume_told, false },
-	{ "coroutine", "wrap", wrap_told, false },
+	{ "coroutine", "close", close_told, false },
 	{ "debug", "sethook", sethook, true },
 	{ "debug", "gethook", gethook, true },
 	{ "jit", "on", jit_on, true },
 	{ "jit", "off", jit_off, true },
 };
 
-/* Puts our functions into Lua's libraries. What the program has replaced by a
- * Lua function stays as it is. */
+/* Puts f in place of the function on top of the stack, which it takes off, of
+ * the table below. What the program has replaced by a Lua function stays as it
+ * is, and so does what is ours already. */
+static void stand_in_for(lua_State *L, const struct stand_in *f)
+{
+	const lua_CFunction original = lua_tocfunction(L, -1);
+
+	if (!original || original == f->ours) {
+		lua_pop(L, 1);
+		return;
+	}
+	weft_lua_stands_for(L, (weft_lua_function)f->ours,
+			    (weft_lua_function)original);
+	lua_pushcclosure(L, f->ours, 1);
+	lua_setfield(L, -2, f->name);
+}
+
 static void stand_in(lua_State *L, bool is_jit)
 {
 	const int top = lua_gettop(L);
@@ -388,10 +440,7 @@ static void stand_in(lua_State *L, bool is_jit)
 		lua_getglobal(L, f->library);
 		if (lua_istable(L, -1) && (f->for_jit || !is_jit)) {
 			lua_getfield(L, -1, f->name);
-			if (lua_iscfunction(L, -1)) {
-				lua_pushcclosure(L, f->ours, 1);
-				lua_setfield(L, -2, f->name);
-			}
+			stand_in_for(L, f);
 		}
 		lua_settop(L, top);
 	}
@@ -449,8 +498,7 @@ int luaopen_weft(lua_State *L)
 	lua_pushboolean(L, LUA_VERSION_NUM >= 504);
 	lua_setfield(L, -2, "closes");
 	lua_call(L, 2, 1);
-	weft_lua_attach(L);
-	if (!weft_lua_is_interposed(L)) {
+	if (weft_lua_attach(L) == WEFT_LUA_OK && !weft_lua_is_interposed(L)) {
 		if (jit >= 0)
 			weft_lua_jit(L, jit);
 		stand_in(L, jit >= 0);

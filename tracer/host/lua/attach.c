@@ -325,6 +325,17 @@ EXPORT int weft_lua_is_interposed(lua_State *L)
 	return co && co->vm->lib->interposed;
 }
 
+EXPORT void weft_lua_stands_for(lua_State *L, weft_lua_function ours,
+				weft_lua_function original)
+{
+	const struct coroutine *const co = known(L);
+
+	if (!co || !ours || !original)
+		return;
+	co->vm->lib->abi->name_all(co->vm, L); /* by the originals' places */
+	lua_func_stands_for((uint64_t)ours, (uint64_t)original);
+}
+
 EXPORT unsigned long long weft_lua_coroutine(lua_State *L)
 {
 	const struct coroutine *const co = !mapped_pool || !L ? NULL :

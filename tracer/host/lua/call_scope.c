@@ -31,6 +31,14 @@ static struct thread_state *walk_sleeper(struct thread_state *s,
 	return thread_acquire(sp);
 }
 
+/* It begins to run, as none that is suspended does: another one lies there than
+ * did, whose birth nobody told. */
+static bool is_another(const struct coroutine *co)
+{
+	return !co->vm->interposed && lua_co_has_run(co) &&
+	       lua_co_status(co) == LUA_STATUS_OK;
+}
+
 void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
 			uint64_t sp)
 {
@@ -49,7 +57,7 @@ void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
 	/* A jump over lua_resume may have left it there. */
 	while (lua_switch_is_on(s, co))
 		lua_switch_detach_unseen(s, now);
-	if (co->serial == LUA_UNBORN || co->ended)
+	if (co->serial == LUA_UNBORN || co->ended || is_another(co))
 		lua_co_create(s, co, now);
 	lua_switch_attach(s, co, walked, count, sp, 0, now);
 	if (shadow_segment(s)->serial == co->serial) {
@@ -108,8 +116,7 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 					       LUA_WALK_ROOM);
 	s = thread_acquire(sp);
 	if (s && (co->serial == 0 || count > 0))
-		lua_switch_to(s, co, walked, count, false, sp,
-			      chunk_clock(s));
+		lua_switch_to(s, co, walked, count, 0, sp, chunk_clock(s));
 	return s;
 }
 
@@ -160,12 +167,37 @@ void call_scope_end(const struct coroutine *co, struct shadow_mark m,
 	thread_release(s);
 }
 
+/* Is it a coroutine that sleeps, or has not run yet? */
+static bool is_off(const struct thread_state *s, const struct coroutine *co)
+{
+	return lua_co_has_serial(co) && !co->ended && !lua_switch_is_on(s, co);
+}
+
+void call_scope_closing(struct coroutine *co, uint64_t sp)
+{
+	struct thread_state *const s = thread_acquire(sp);
+	uint64_t now;
+
+	if (s && is_off(s, co)) {
+		now = chunk_clock(s);
+		lua_switch_attach(s, co, NULL, 0, sp, RESUME_CLOSES, now);
+		if (shadow_segment(s)->serial == co->serial) {
+			lua_unwind_all(s, co, now);
+			lua_switch_detach(s, SUSPEND_CLOSED, now);
+		}
+	}
+	co->closing = co->serial != 0;
+	if (s)
+		co->window = s->window;
+	thread_release(s);
+}
+
 void call_scope_closed(struct coroutine *co, uint64_t sp)
 {
 	struct thread_state *const s = thread_acquire(sp);
 	uint64_t now;
 
-	co->keeps = false;
+	co->keeps = co->closing = false;
 	co->ended = true;
 	if (!s)
 		return;
@@ -177,7 +209,7 @@ void call_scope_closed(struct coroutine *co, uint64_t sp)
 	thread_release(s);
 }
 
-/* -------------------------------------------- resumes the program tells of */
+/* -------------------------- resumes, births and ends the program tells of */
 
 /* What a struct weft_lua_switch holds. */
 struct told_switch {
@@ -232,5 +264,47 @@ EXPORT void weft_lua_resumed(const struct weft_lua_switch *from)
 		t.co->regions = region_back(t.outside,
 					   status == LUA_STATUS_YIELD, HERE);
 	}
+	errno = saved;
+}
+
+EXPORT void weft_lua_made(lua_State *L, lua_State *from)
+{
+	const struct coroutine *const creator = lua_co_served(from);
+	const int saved = errno;
+
+	if (L && creator && !creator->vm->lib->map) {
+		creator->vm->born_told = true;
+		lua_co_made(L, creator, HERE);
+	}
+	errno = saved;
+}
+
+/* Does L sleep, or has it not run, or ended? */
+static bool is_closable(const struct coroutine *co)
+{
+	const struct weft_lua_api *const api = &co->vm->lib->api;
+
+	return lua_co_status(co) != LUA_STATUS_OK ||
+	       co->vm->lib->abi->innermost(api, co->L,
+					   co->vm->by_layout).id == 0;
+}
+
+EXPORT void weft_lua_closing(lua_State *L)
+{
+	struct coroutine *const co = lua_co_served(L);
+	const int saved = errno;
+
+	if (co && co->serial != 0 && !co->vm->lib->map && is_closable(co))
+		call_scope_closing(co, HERE);
+	errno = saved;
+}
+
+EXPORT void weft_lua_closed(lua_State *L)
+{
+	struct coroutine *const co = lua_co_served(L);
+	const int saved = errno;
+
+	if (co && co->closing)
+		call_scope_closed(co, HERE);
 	errno = saved;
 }

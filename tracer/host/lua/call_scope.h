@@ -25,7 +25,9 @@ struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp);
 void call_scope_end(const struct coroutine *co, struct shadow_mark m,
 		    bool failed, uint64_t sp);
 
-/* co was closed or reset, or its VM was. */
+/* co is being closed or reset: it has nothing open any more, and what runs on
+ * it is called by who closes it. Until it was closed, or its VM was. */
+void call_scope_closing(struct coroutine *co, uint64_t sp);
 void call_scope_closed(struct coroutine *co, uint64_t sp);
 
 #endif

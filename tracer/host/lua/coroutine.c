@@ -76,6 +76,7 @@ static void settle(struct coroutine *co, struct lua_vm *vm, uint64_t serial)
 	co->app_hook = NULL;
 	co->app_mask = co->app_count = 0;
 	co->hooked = co->ended = co->keeps = co->gapped = false;
+	co->closing = false;
 	co->window = UINT32_MAX;
 	co->count = 0;
 }
@@ -89,16 +90,11 @@ struct coroutine *lua_co_main(lua_State *L)
 	return co;
 }
 
-static bool has_serial(const struct coroutine *co)
-{
-	return co->serial != 0 && co->serial != LUA_UNBORN;
-}
-
 void lua_co_create(struct thread_state *s, struct coroutine *co, uint64_t now)
 {
-	const bool keeps = BROKEN(recycle) && has_serial(co);
+	const bool keeps = BROKEN(recycle) && lua_co_has_serial(co);
 
-	co->ended = co->keeps = co->gapped = false;
+	co->ended = co->keeps = co->gapped = co->closing = false;
 	co->count = 0;
 	lua_vm_name(s, co->vm);
 	chunk_need(s, 4);
@@ -114,8 +110,8 @@ static struct coroutine *child(lua_State *L, const struct coroutine *from)
 
 	if (!co)
 		return NULL;
-	settle(co, from->vm, BROKEN(recycle) && has_serial(co) ? co->serial :
-	       LUA_UNBORN);
+	settle(co, from->vm, BROKEN(recycle) && lua_co_has_serial(co) ?
+	       co->serial : LUA_UNBORN);
 	co->app_hook = from->app_hook;
 	co->app_mask = from->app_mask;
 	co->app_count = from->app_count;
@@ -152,7 +148,7 @@ bool lua_co_valid(const struct coroutine *co)
 	if (!lua_vm_valid(co->vm) || co->count > co->room ||
 	    (co->serial == 0) != (co->L == co->vm->main) ||
 	    (co->app_mask != 0 && !co->app_hook) ||
-	    (co->keeps && !has_serial(co)))
+	    (co->keeps && !lua_co_has_serial(co)))
 		return false;
 	for (uint32_t i = 0; co->keeps && i < co->count; i++) {
 		if (!lua_co_owns(co, &co->kept[i]) ||

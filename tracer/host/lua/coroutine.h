@@ -27,6 +27,17 @@ struct coroutine *lua_co_met(lua_State *L, const struct coroutine *main);
  * CREATE. Busy. */
 void lua_co_create(struct thread_state *s, struct coroutine *co, uint64_t now);
 
+INLINE bool lua_co_has_serial(const struct coroutine *co)
+{
+	return co->serial != 0 && co->serial != LUA_UNBORN;
+}
+
+/* Was it on a thread since its birth was seen? */
+INLINE bool lua_co_has_run(const struct coroutine *co)
+{
+	return co->window != UINT32_MAX;
+}
+
 /* The object whose app_hook and hooked are right for co. */
 INLINE struct coroutine *lua_co_holder(struct coroutine *co)
 {

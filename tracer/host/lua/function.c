@@ -379,6 +379,40 @@ EXPORT int weft_lua_hide(const void *address)
 	return -1;
 }
 
+/* What the module puts in place of Lua's own functions. Entries are added and
+ * never changed; the original is 0 until it is known. */
+enum { STAND_INS = 32 };
+static struct { _Atomic uint64_t ours, original; } stand_in[STAND_INS];
+
+uint64_t lua_func_original(uint64_t address)
+{
+	for (int i = 0; i < STAND_INS; i++) {
+		const uint64_t ours = atomic_load(&stand_in[i].ours);
+		const uint64_t original = atomic_load(&stand_in[i].original);
+
+		if (ours == 0)
+			break;
+		if (ours == address && original != 0)
+			return original;
+	}
+	return address;
+}
+
+void lua_func_stands_for(uint64_t ours, uint64_t original)
+{
+	for (int i = 0; i < STAND_INS; i++) {
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(&stand_in[i].ours, &none,
+						   ours)) {
+			atomic_store(&stand_in[i].original, original);
+			return;
+		}
+		if (none == ours)
+			return;
+	}
+}
+
 /* ------------------------------------------------------------------ ordinals
  * Prototypes whose ordinal was always 0, nearly all, have no entry. An entry
  * that another thread is writing reads as one that was never set. */

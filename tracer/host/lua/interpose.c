@@ -145,8 +145,10 @@ EXPORT long lua_resume(ARGS)
 static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 {
 	const struct shadow_mark mark = call_scope_begin(co, HERE);
-	const long r = ((any_fn *)real)(PASS);
+	long r;
 
+	call_scope_closing(co, HERE);
+	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, mark, false, HERE);
 	call_scope_closed(co, HERE);
 	return r;

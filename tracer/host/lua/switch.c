@@ -129,7 +129,8 @@ void lua_switch_detach_unseen(struct thread_state *s, uint64_t now)
 {
 	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
-	uint32_t why = shadow_depth(s) == 0 ? SUSPEND_RETURN : SUSPEND_ERROR;
+	uint32_t why = g->inferred && shadow_depth(s) == 0 ? SUSPEND_RETURN :
+		       SUSPEND_ERROR;
 	uint32_t count = 0;
 	int status;
 
@@ -197,6 +198,55 @@ static void detach_those_off(struct thread_state *s, uint64_t now)
 		lua_switch_detach_unseen(s, now);
 }
 
+/* How far calls are followed to one that is known. */
+enum { CALLERS = 64 };
+
+/* Does by, on which something is called or returns, show that g is off the
+ * thread, which stands on by's call f? That has ended, or goes on while nothing
+ * runs on g's coroutine: an error that coroutine.wrap passes on goes past
+ * whoever would tell of the end (weft_lua_resumed). */
+static bool is_left(const struct thread_state *s, const struct coroutine *by,
+		    const struct frame *f, const struct segment *g)
+{
+	const struct weft_lua_api *const api = &by->vm->lib->api;
+	const struct lua_abi *const abi = by->vm->lib->abi;
+	const struct coroutine *const co = g->owner;
+	struct lua_caller c = abi->innermost(api, by->L, by->vm->by_layout);
+
+	for (int i = 0; i < CALLERS && c.id != 0; i++) {
+		c.id = c.above((uint64_t)by->L, c.id);
+		if (c.id == f->ret)
+			return !g->inferred && is_of(g, co) &&
+			       (lua_co_status(co) != LUA_STATUS_OK ||
+				abi->innermost(api, co->L,
+					       by->vm->by_layout).id == 0);
+		for (const struct frame *o = f; o-- > shadow_ground(s);) {
+			if (lua_co_owns(by, o) && o->ret == c.id)
+				return true;
+		}
+	}
+	return c.id == 0;
+}
+
+/* If nothing runs any more of what stands on by's innermost call, take it off.
+ * (LuaJIT's frames move, and its resumes always come to an end.) */
+static void detach_those_left(struct thread_state *s,
+			      const struct coroutine *by, uint64_t now)
+{
+	const struct frame *f = s->top - 1;
+	uint32_t i = s->segments;
+
+	while (f >= shadow_ground(s) && !lua_co_owns(by, f))
+		f--;
+	while (i > s->fiber + 1 && s->frames + s->segment[i - 1].base > f)
+		i--;
+	if (f < shadow_ground(s) || i == s->segments ||
+	    by->vm->lib->abi->is_jit || !is_left(s, by, f, &s->segment[i]))
+		return;
+	while (s->segments > i)
+		lua_switch_detach_unseen(s, now);
+}
+
 /* --------------------------------------------------------- onto the thread */
 
 bool lua_switch_is_on(const struct thread_state *s, const struct coroutine *co)
@@ -219,6 +269,8 @@ bool lua_switch_needs_walk(const struct thread_state *s,
 {
 	if (co->serial == 0)
 		return co->window != s->window && s->base_unknown;
+	if (co->closing)
+		return false;
 	return !lua_switch_is_on(s, co) && !lua_switch_has_kept(s, co);
 }
 
@@ -308,6 +360,21 @@ static void renew(struct thread_state *s, struct coroutine *co, uint64_t now)
 	co->ended = true;
 }
 
+/* In LuaJIT what a body tail-calls, which takes its place, is called by nothing
+ * either. */
+static bool may_be_another(const struct thread_state *s,
+			   const struct coroutine *co, uint64_t id)
+{
+	const struct segment *const g = &s->segment[s->segments - 1];
+
+	if (co->vm->interposed || !lua_co_has_run(co))
+		return false;
+	return !co->vm->lib->abi->is_jit ||
+	       (!co->vm->born_told &&
+		(g->serial != co->serial || shadow_depth(s) == 0 ||
+		 s->frames[g->base].ret != id));
+}
+
 /* Was its resume seen, so that its first call is of no new coroutine? */
 static bool was_resume_seen(const struct thread_state *s,
 			    const struct coroutine *co)
@@ -320,14 +387,17 @@ static bool was_resume_seen(const struct thread_state *s,
 }
 
 void lua_switch_to(struct thread_state *s, struct coroutine *co,
-		   const struct frame *walked, uint32_t count, bool fresh,
+		   const struct frame *walked, uint32_t count, uint64_t fresh,
 		   uint64_t sp, uint64_t now)
 {
-	if (co->serial == 0) {
+	if (shadow_segment(s)->serial != co->serial)
+		detach_those_left(s, co, now);
+	if (co->serial == 0 || co->closing) {
 		switch_to_main(s, co, walked, count, now);
 		return;
 	}
-	if (fresh && !co->vm->interposed && !was_resume_seen(s, co))
+	if (fresh != 0 && may_be_another(s, co, fresh) &&
+	    !was_resume_seen(s, co))
 		renew(s, co, now);
 	if (lua_switch_is_on(s, co)) {
 		while (shadow_segment(s)->serial != co->serial && is_off(s))

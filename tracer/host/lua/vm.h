@@ -52,6 +52,8 @@ struct lua_abi {
 	/* Would lua_resume(L, b, c) run something? */
 	bool (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
 			  long c);
+	/* Name the C functions of the libraries that are loaded. */
+	void (*name_all)(const struct lua_vm *vm, lua_State *L);
 	/* LuaJIT: have a C function's returns told, where that can be; stop
 	 * it. NULL: not needed. */
 	void (*wrap)(const struct lua_vm *vm, bool on);
@@ -86,6 +88,7 @@ struct lua_vm {
 	uint32_t serial;      /* 0: of a version that is only passed on */
 	bool by_layout;       /* its frames are read by the layout */
 	bool interposed;      /* its resumes and protected calls are seen */
+	bool born_told;       /* coroutines' births are told (weft_lua_made) */
 	bool detached;
 	uint32_t unknown_names; /* calls of C functions that had no name */
 	uint32_t scans;       /* at how many of them names are looked for */
@@ -115,6 +118,7 @@ struct coroutine {
 	int app_mask, app_count;
 	bool hooked;          /* our hook is in place */
 	bool ended;           /* what it runs next is a new coroutine */
+	bool closing;         /* what it runs is called by who closes it */
 	uint32_t window;      /* for which its frames, or kept, are right */
 	bool keeps;           /* kept holds its stack while it is off */
 	bool gapped;          /* kept lacks native frames the reader knows */

@@ -78,6 +78,9 @@ struct identity function_by_object(struct lua_local *me,
 				   const struct coroutine *co, uint64_t id,
 				   struct lua_cached **known);
 
+/* Name the C functions of all libraries that are loaded. */
+void function_name_all(const struct lua_vm *vm, lua_State *L);
+
 /* Number the functions written in the main function that this frame runs, if it
  * runs one: those with the same lines are told apart by that. Hook-safe; needs
  * the layout. */

@@ -167,7 +167,7 @@ static uint64_t c_address(const struct weft_lua_api *api, lua_State *L,
 
 	*is_library = !f;
 	if (f)
-		return (uint64_t)f;
+		return lua_func_original((uint64_t)f);
 	return IS_JIT ? luajit_library_function(api, L) : 0;
 }
 
@@ -229,7 +229,7 @@ static void name_loaded(const struct weft_lua_api *api, lua_State *L,
 }
 
 /* Looks through all libraries that are loaded. */
-static void name_all(const struct lua_vm *vm, lua_State *L)
+void function_name_all(const struct lua_vm *vm, lua_State *L)
 {
 	const struct weft_lua_api *const api = &vm->lib->api;
 	const int top = API(api, lua_gettop)(L);
@@ -247,7 +247,7 @@ static void name_new(struct lua_vm *vm, lua_State *L)
 		return;
 	if (vm->unknown_names > ALWAYS_LOOK)
 		vm->scans = 2 * vm->unknown_names;
-	name_all(vm, L);
+	function_name_all(vm, L);
 }
 
 /* Does its caller call it by a name that is not just a variable of the
@@ -280,7 +280,7 @@ static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f)
 		return false;
 	if (lua_func_is_ffi(f))
 		return true;
-	name_all(co->vm, co->L);
+	function_name_all(co->vm, co->L);
 	if (lua_func_is_named(f))
 		return false;
 	lua_func_ffi(f);

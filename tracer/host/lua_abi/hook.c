@@ -72,7 +72,7 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 		return;
 	now = chunk_clock(s);
 	lua_switch_to(s, co, walked, count, e.kind == EVENT_CALL &&
-		       e.caller.id == 0, sp, now);
+		      e.caller.id == 0 ? e.id : 0, sp, now);
 	if (lua_vm_is_unbound(s))
 		lua_vm_bind(s, co->vm);
 	s->lua_plain = !co->vm->by_layout && co->window == s->window &&
@@ -442,6 +442,7 @@ const struct lua_abi lua_abi = {
 	.innermost = frames_innermost,
 	.resumable = frames_resumable,
 	.walk = frames_walk,
+	.name_all = function_name_all,
 	.is_jit = IS_JIT,
 #if WEFT_LUA_ABI == 21
 	.wrap = luajit_wrap,

@@ -280,12 +280,26 @@ static void doubt(struct thread_state *s)
 		s->top[-1].flags = FRAME_LUA | FRAME_DOUBTED;
 }
 
+/* Does the jump end the call that resumed the topmost coroutine? */
+static bool ends_resume(const struct thread_state *s, uint64_t target)
+{
+	const struct segment *const g = &s->segment[s->segments - 1];
+	const bool alt = shadow_in_alt(s, target);
+
+	if (s->segments <= s->fiber + 1 || g->inferred)
+		return false;
+	return shadow_in_alt(s, g->sp) != alt ? !alt : g->sp < target;
+}
+
 void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now)
 {
-	struct frame *dead = first_dead(s, target);
+	struct frame *dead;
 
 	if (BROKEN(longjmp))
 		return;
+	while (ends_resume(s, target))
+		shadow_detach_lost(s, now);
+	dead = first_dead(s, target);
 	while (s->segments > 1 && dead < s->top &&
 	       dead < s->frames + shadow_segment(s)->base) {
 		const size_t at = (size_t)(dead - s->frames);
