@@ -28,7 +28,8 @@ static const char *const formats[] = { "svg", "png", "pdf", NULL };
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "the file to write; - is standard "
-	  "output (default: TRACE.svg beside the trace)" },
+	  "output (default: TRACE.svg beside the trace; merged.svg if "
+	  "there are several)" },
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
 	  .to = &arg_format, .choices = formats, .help = "what to write "
 	  "(default: what FILE ends in, or svg)" },
@@ -193,8 +194,8 @@ static enum cmd_exit run(int count, char **operands)
 	if (status == CMD_OK)
 		status = header_need_calls(&load);
 	if (status == CMD_OK) {
-		const char *const file = output_name(load.path, room,
-						     sizeof(room));
+		const char *const file = output_name(count > 1 ? "merged" :
+				load.path, room, sizeof(room));
 
 		if (draw(&load, file) != 0)
 			status = CMD_UNREADABLE;

@@ -58,8 +58,7 @@ static void text_cell(const struct table *t, const struct metric *m,
 		out_table_cell(t->text, out_number_count(text,
 			       (uint64_t)(v->real + 0.5)));
 	else if (v->unit == METRIC_MEAN)
-		out_table_cell(t->text, out_number_time(text,
-			       v->real * 1e9 / (double)s->tick_hz));
+		time_cell(t, row, v->real * 1e9 / (double)s->tick_hz);
 	else if (v->unit == METRIC_SHARE)
 		out_table_cell(t->text, v->whole == 0 ? "" :
 			       out_number_share(text, v->count, v->whole));

@@ -222,18 +222,23 @@ static int refuse(int value, char *const *argv)
 int opt_parse(const struct opt *opts, int argc, char **argv)
 {
 	struct parser p = { .count = 0, .letters = ":" };
-	int value, count;
+	int value, count, status = 0;
 
 	opt_each(opts, add_row, &p);
 	optind = 0;
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, p.letters, p.longs,
 				    NULL)) != -1) {
-		if (value == '?' || value == ':')
-			return refuse(value, argv);
-		if (set(row_of(&p, value), optarg) != 0)
-			return -1;
+		const struct opt *const row = value == '?' || value == ':' ?
+					      NULL : row_of(&p, value);
+
+		if (status == 0)
+			status = row ? set(row, optarg) : refuse(value, argv);
+		else if (row && row->type == OPT_FLAG) /* it may be --help */
+			set(row, NULL);
 	}
+	if (status != 0)
+		return -1;
 	count = argc - optind;
 	memmove(argv, argv + optind, (size_t)count * sizeof(*argv));
 	return count;

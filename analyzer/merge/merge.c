@@ -309,7 +309,7 @@ static void add_identities(struct merge *m, const struct session *from,
 /* Add a histogram of call lengths in ticks to one in ns. A step in ticks may
  * lie across a border of steps in ns: its calls are divided between its first
  * and its last step in ns, in proportion to what the last one has of it. The
- * last step of all begins near 2^64 ticks: no call is so long. */
+ * last step of all has no end: only damage makes calls so long. */
 static void add_lengths(struct cct *t, node_id id, const struct session *from,
 			node_id other)
 {
@@ -317,9 +317,10 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 
 	if (!cct_has_hist(t) || !cct_hist_counts(from->cct, other, counts))
 		return;
-	for (uint32_t i = 0; i + 1 < HIST_STEPS; i++) {
+	for (uint32_t i = 0; i < HIST_STEPS; i++) {
 		const uint64_t least = session_ns(from, hist_least(i));
-		const uint64_t most = session_ns(from, hist_least(i + 1));
+		const uint64_t most = i + 1 == HIST_STEPS ? least :
+				      session_ns(from, hist_least(i + 1));
 		const uint32_t low = hist_step(least);
 		const uint32_t high = most > least ? hist_step(most - 1) : low;
 		const uint64_t above = low == high ? 0 :

@@ -23,6 +23,7 @@ struct profile_session {
 	bool has_head;
 	node_id length, cpu;         /* nodes of the last rows of these kinds,
 	                              * which give theirs relative to them */
+	uint64_t lengths;            /* calls in rows of PROFILE_LENGTH */
 	size_t room[PROFILE_KINDS];  /* of the session's arrays */
 };
 
@@ -310,8 +311,8 @@ static int add_collected(struct profile_session *p, const void *row)
 	return 0;
 }
 
-/* The ids may stay or rise. Counts below 2^50 fit a histogram's pair
- * (model/hist.h). */
+/* The ids may stay or rise. Counts that are less than 2^50 in sum fit a
+ * histogram's pair (model/hist.h), whatever nodes and steps they are of. */
 static int add_length(struct profile_session *p, const void *row)
 {
 	const struct profile_length *const from = row;
@@ -321,6 +322,9 @@ static int add_length(struct profile_session *p, const void *row)
 	    p->length + from->back == 0 || from->step >= HIST_STEPS ||
 	    from->calls == 0 || from->calls >> 50 != 0)
 		return damaged("lengths of calls");
+	p->lengths += from->calls;
+	if (p->lengths >> 50 != 0)
+		return damaged("too many lengths of calls");
 	p->length += (node_id)from->back;
 	cct_put_lengths(t, p->length, (uint32_t)from->step, from->calls);
 	return 0;

@@ -122,18 +122,26 @@ void replay_emit_chunk_end(struct replay *r, struct stream *st)
 /* ---- a suspend and the resume after it ---- */
 
 /* Threads are replayed one after the other: whichever of the two comes first is
- * parked under (coroutine, tick of the suspend) until the other one comes.
- * Gives the other end, if it is there. */
-static struct parked *take_parked(struct replay *r, uint32_t co, ticks tick,
-				  bool is_resume)
+ * parked under (coroutine and what it is, tick of the suspend) until the other
+ * one comes. */
+static uint64_t parked_key(uint32_t co, bool is_resume)
 {
-	const uint32_t id = map_find(r->parked_of, co, tick);
+	return (uint64_t)co << 1 | is_resume;
+}
+
+/* The other end, if it is there. A resume that the same stream has had is not
+ * that of its suspend now, even if no time has passed in between. */
+static struct parked *take_parked(struct replay *r, const struct stream *st,
+				  ticks tick, bool is_resume)
+{
+	const uint64_t key = parked_key(replay_top(st)->co, is_resume);
+	const uint32_t id = map_find(r->parked_of, key, tick);
 	struct parked *const p = id ? &r->parked[id - 1] : NULL;
 
-	if (!p || p->is_resume != is_resume)
+	if (!p || (is_resume && p->event.stream == st))
 		return NULL;
-	assert(p->is_used);
-	map_remove(r->parked_of, co, tick);
+	assert(p->is_used && p->is_resume == is_resume);
+	map_remove(r->parked_of, key, tick);
 	return p;
 }
 
@@ -192,7 +200,8 @@ static uint32_t park(struct replay *r, const struct stream *st, ticks tick,
 			      .event = event(r, st, st->now) };
 	p->count = top_funcs(st, &p->func);
 	p->event.depth = (uint32_t)(top->base - 1);
-	*map_put(r->parked_of, top->co, tick) = number_of(r, p);
+	*map_put(r->parked_of, parked_key(top->co, is_resume), tick) =
+		number_of(r, p);
 	return number_of(r, p);
 }
 
@@ -251,8 +260,7 @@ void replay_emit_resume(struct replay *r, struct stream *st, uint64_t slept,
 {
 	struct replay_event e = switch_event(r, st);
 	const ticks suspended = st->now - slept;
-	struct parked *const p = take_parked(r, replay_top(st)->co, suspended,
-					     false);
+	struct parked *const p = take_parked(r, st, suspended, false);
 
 	e.slept = slept;
 	e.reason = flags & RESUME_CLOSES ? SUSPEND_CLOSED : 0;
@@ -270,8 +278,7 @@ void replay_emit_resume(struct replay *r, struct stream *st, uint64_t slept,
 void replay_emit_suspend(struct replay *r, struct stream *st, uint32_t flags)
 {
 	struct replay_event e = switch_event(r, st);
-	struct parked *const p = take_parked(r, replay_top(st)->co, st->now,
-					     true);
+	struct parked *const p = take_parked(r, st, st->now, true);
 
 	e.reason = flags & SUSPEND_REASON;
 	e.inferred = flags & SUSPEND_INFERRED;

@@ -322,7 +322,6 @@ static void give_up(struct slow *s, uint32_t id)
 	p->slot.is_partial = true;
 	p->is_whole = true;
 	p->slot.is_carried = false;
-	p->slot.thread = p->call.thread;
 	if (p->is_ended)
 		end_whole(s, id);
 }
@@ -620,6 +619,8 @@ static void resume(void *ctx, const struct replay_event *e)
 		slot->is_partial = false;
 		slot->slept = e->slept;
 		slot->piece = new_piece(s);
+		/* Where the call began, if its earlier part never comes. */
+		piece_of(s, slot->piece)->slot.thread = slot->thread;
 		hold(w, wanted, i - t.base, slot);
 	}
 }

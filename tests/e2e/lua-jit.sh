@@ -33,3 +33,8 @@ is '^ffi.cdef$' 1
 "$WEFT" info "$T/trace" 2>&1 | grep -q \
 	'LuaJIT of pid [0-9]*, frames read by a checked peek, its JIT was off' ||
 	fail "$("$WEFT" info "$T/trace")"
+# Where LuaJIT does not tell of the return, the total and so the mean are bounds.
+"$WEFT" report --columns total,mean --top 0 "$T/trace" | awk '
+	/^ *~?[0-9.]+ [num]?s / { n[gsub("~", "")]++ }
+	END { print n[0], n[1] + 0, n[2]; exit !(n[0] && n[2] && !n[1]) }' \
+	>"$T/bounds" || fail "rows without ~, with one, with two: $(cat "$T/bounds")"

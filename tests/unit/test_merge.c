@@ -1,9 +1,12 @@
 /* test_merge.c - sums of random sessions: in any order and grouping the same
  * profile, byte for byte; and counts as added up by hand.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
 #include "analyzer/merge/merge.h"
+#include "analyzer/model/hist.h"
 #include "analyzer/model/session.h"
 #include "analyzer/profile/profile.h"
+#include "analyzer/profile/profile_session.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
@@ -100,6 +103,49 @@ static struct session *random_session(void)
 	s->records = below(100);
 	s->gap_total = below(3);
 	return s;
+}
+
+/* Also those that only damage makes so long. */
+void test_merge_keeps_lengths_of_any_size(void)
+{
+	struct session *const s = sessions_new(1000, "main");
+	struct merge *const m = merge_new();
+	uint64_t counts[HIST_STEPS] = { 0 }, sum = 0;
+	struct session *all;
+
+	cct_collect_hist(s->cct);
+	cct_time(s->cct, cct_child(s->cct, cct_root(s->cct, 0),
+				   sessions_func(s, 1, 16, "f"), 0),
+		 UINT64_MAX);
+	merge_add(m, s);
+	all = merge_end(m);
+	CHECK(cct_hist_counts(all->cct, 2, counts));
+	for (size_t i = 0; i < HIST_STEPS; i++)
+		sum += counts[i];
+	CHECK_EQ(sum, 1);
+	session_free(s);
+	session_free(all);
+}
+
+/* A damaged profile: each count fits a histogram, but not their sum. */
+void test_merge_refuses_too_many_lengths(void)
+{
+	struct profile_session *const p = profile_session_new();
+	const struct process process = { .path = "" };
+	const struct thread thread = { .process = 0 };
+	const struct cct_node root = { .thread = 0 };
+	const struct profile_collected collected = { .hist = 1 };
+	const struct profile_length lengths[] = {
+		{ 1, 7, UINT64_C(1) << 49 }, { 0, 7, UINT64_C(1) << 49 } };
+
+	CHECK_EQ(profile_session_add(p, PROFILE_PROCESS, &process, 1), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_THREAD, &thread, 1), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_NODE, &root, 1), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_COLLECTED, &collected, 1), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_LENGTH, lengths, 1), 0);
+	CHECK_EQ(profile_session_add(p, PROFILE_LENGTH, &lengths[1], 1), -1);
+	CHECK(!profile_session_end(p, -1));
+	err_clear();
 }
 
 static struct session *sum_of(struct session **list, size_t n)

@@ -193,6 +193,40 @@ void test_slow_counts_a_call_whose_suspend_is_lost(void)
 			 "1 ended, 1 open, 0 unknown\n");
 }
 
+/* The suspend knows nothing of a call that was in the resume: it began on the
+ * thread of the resume, as far as is known. */
+void test_slow_gives_up_where_the_call_went_on(void)
+{
+	begin(0);
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_leaf(&b, "first", 0, 1);
+	give(2);
+	cb_begin(&b, 1, 2, 0, 0);
+	cb_resume(&b, 9, RESUME_STACK, 20, 2, 30);
+	cb_frame(&b, "body", 6);
+	cb_frame(&b, "inner", 2);
+	give(32);
+	cb_begin(&b, 1, 2, 1, 32);
+	cb_segment(&b, 0);
+	cb_segment(&b, 9);
+	cb_open(&b, "body", 8);
+	cb_open(&b, "inner", 4);
+	cb_leave(&b, "inner", 4);
+	give(40);
+	cb_begin(&b, 1, 3, 0, 0);
+	cb_resume(&b, 9, 0, 0, 0, 4);
+	cb_enter(&b, "body", 0);
+	cb_suspend(&b, 9, SUSPEND_YIELD, 6);
+	give(20);
+	/* A chunk is replayed when the next one of its thread comes. */
+	cb_begin(&b, 1, 3, 1, 20);
+	give(21);
+	CHECK_STR(end(), "~body T3 in 9 4 16 10 20 open\n"
+			 "~body;inner T2 in 9 8 8 6 20 returned partial\n"
+			 "first T1 in 0 0 1 1 0 returned\n"
+			 "2 ended, 1 open, 0 unknown\n");
+}
+
 /* A native body died at the yield; its coroutine goes on elsewhere, empty. */
 void test_slow_ends_what_a_yield_cut_in_either_order(void)
 {

@@ -15,6 +15,7 @@ for text in 'made-up+0x1000' 'body &lt;made-up.lua:20>' native Lua 'self time'; 
 	grep -qF "$text" hot.svg || fail "the plot lacks $text"
 done
 "$W" plot t 2>err && [ -s t.svg ] || fail "no t.svg beside the trace"
+"$W" plot t t 2>err && [ -s merged.svg ] || fail "no merged.svg: $(cat err)"
 
 # is KIND FILE: the file begins as one of that kind.
 is() {

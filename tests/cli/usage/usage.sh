@@ -16,6 +16,8 @@ same share 1 "$W" tree --min-share 200 t
 same command 1 "$W" no-such-command
 same no-file 2 "$W" report no-such-folder
 "$W" help report | diff - <("$W" report --help) || fail "two helps"
+"$W" report --no-such --help 2>&1 | diff - <("$W" report --help) ||
+	fail "no help after a mistake"
 "$W" --version | grep -qE '^weft [0-9]+\.[0-9]+' || fail "no version"
 
 # Each command's help names each of its options once, and so does the man page.
