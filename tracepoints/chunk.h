@@ -42,7 +42,7 @@ enum chunk_flag {
 	                          * turned on, or the stack was lost */
 	CHUNK_CLOCK_STEPPED = 4, /* the clock pair does not agree with the rest
 	                          * of the recording */
-	CHUNK_META = 8,          /* by the recorder: NOTE items, no records */
+	CHUNK_META = 8,          /* by the recorder: no records */
 	CHUNK_LAST = 16,         /* the thread ended, or recording was turned
 	                          * off: the stream's next chunk, if any, has
 	                          * CHUNK_BASE_UNKNOWN */
@@ -69,6 +69,10 @@ enum lost {
 #undef X
 	LOST_REASONS = 6,
 };
+
+/* Numbers of the META chunks: two of notes, and those from the third on, if
+ * any, have LUA items with the names that sources give to functions. */
+enum { META_START = 0, META_END = 1, META_NAMES = 2 };
 
 /* The header. */
 struct chunk_header {
@@ -192,7 +196,9 @@ enum item_type {
 	                   * the bias, build-id (20 bytes at most: length in
 	                   * the lowest byte of the first of 3 words), path */
 	ITEM_LUA = 3,     /* { linedefined:32 | lastlinedefined:32 }
-	                   * source string, name string (a hint, may be empty),
+	                   * source string, name string (may be empty: what its
+	                   * callers call it; in CHUNK_META: what its source
+	                   * does, which goes first),
 	                   * ordinal: the function's position among those of its
 	                   * source with these two lines, in the order of the
 	                   * text, an outer function before its inner ones. The

@@ -114,7 +114,7 @@ static enum in_order_result give(struct in_order *o, struct stream *s,
 	s->is_last = !!(chunk->header.flags & (CHUNK_LAST | CHUNK_TAKEN));
 	s->is_meta = !!(chunk->header.flags & CHUNK_META);
 	o->partials += !!(chunk->header.flags & CHUNK_PARTIAL);
-	o->has_end |= s->is_meta && chunk->header.number > 0;
+	o->has_end |= s->is_meta && chunk->header.number == META_END;
 	o->chunks++;
 	o->words += chunk->n;
 	return o->fn(o->ctx, chunk) < 0 ? IN_ORDER_STOP : IN_ORDER_TAKEN;

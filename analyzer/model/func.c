@@ -278,6 +278,14 @@ void func_hint(struct func_table *t, func_id id, const char *hint)
 		t->funcs[id].hint = arena_copy(t->arena, hint, strlen(hint));
 }
 
+void func_define(struct func_table *t, func_id id, const char *name)
+{
+	if (id == 0 || id > t->count || !*name)
+		return;
+	t->funcs[id].hint = arena_copy(t->arena, name, strlen(name));
+	t->funcs[id].is_defined = 1;
+}
+
 const char *func_language(const struct func *f)
 {
 	switch (f->kind) {

@@ -42,7 +42,9 @@ struct func {
 	uint32_t ordinal;        /* its position among the source's functions on
 	                          * these two lines; 0: the first, the only
 	                          * one, or not known */
-	const char *hint;        /* what its callers call it, or "" */
+	const char *hint;        /* what its source calls it, or else its
+	                          * callers; or "" */
+	int is_defined;          /* 1: what its source calls it */
 	int untold_return;       /* 1: LuaJIT does not tell of its returns; its
 	                          * times are upper bounds */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
@@ -77,8 +79,10 @@ func_id func_special(struct func_table *, const char *name);
 /* Find or add a function of another table, where its module is `module` here.
  * The hint is not copied, nor the name of a native or Lua function. */
 func_id func_like(struct func_table *, const struct func *, elf_id module);
-/* Remember what Lua calls a native function. The first hint stays. */
+/* Remember what callers call a function. The first hint stays. */
 void func_hint(struct func_table *, func_id, const char *hint);
+/* Remember what its source calls it, instead of any hint. */
+void func_define(struct func_table *, func_id, const char *name);
 /* Its returns are not told: see struct func. */
 void func_set_untold_return(struct func_table *, func_id);
 

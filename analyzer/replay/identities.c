@@ -142,17 +142,24 @@ static void add_module(struct replay *r, const struct chunk_item *item)
 					  m.build_id_size, m.size);
 }
 
-/* The function that an ITEM_LUA describes. */
-static func_id find_lua(struct replay *r, const struct chunk_item *item)
+/* The function that an ITEM_LUA describes. A chunk of the recorder's own has
+ * the name that its source gives it. */
+static func_id find_lua(struct replay *r, const struct chunk_item *item,
+			bool is_meta)
 {
+	struct func_table *const t = r->session->funcs;
 	struct chunk_lua l;
 	char name[CHUNK_STRING_MAX + 1];
+	func_id id;
 
 	decode_lua(item, &l);
-	return func_lua(r->session->funcs, &(struct func_origin){
-		l.source.bytes, l.source.stored, l.source.length,
-		l.source.hash, l.line, l.last_line, l.ordinal },
-		decode_text(&l.name, name));
+	decode_text(&l.name, name);
+	id = func_lua(t, &(struct func_origin){ l.source.bytes,
+		l.source.stored, l.source.length, l.source.hash, l.line,
+		l.last_line, l.ordinal }, is_meta ? "" : name);
+	if (is_meta)
+		func_define(t, id, name);
+	return id;
 }
 
 /* The function that a word of the dictionary stands for. */
@@ -172,7 +179,7 @@ static func_id find_func(struct replay *r, const struct chunk *chunk,
 		return func_code(t, dict_offset(word));
 	case DICT_LUA:
 		decode_dict_item(chunk, word, &item);
-		return find_lua(r, &item);
+		return find_lua(r, &item, false);
 	default:
 		decode_dict_item(chunk, word, &item);
 		decode_name(&item, &s);
@@ -341,6 +348,8 @@ void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 			add_note(r, "", &item);
 		else if (item.type == ITEM_LABEL)
 			add_label(r, chunk->header.recording, 0, &item);
+		else if (item.type == ITEM_LUA)
+			find_lua(r, &item, true);
 }
 
 /* ---- items of a chunk ---- */

@@ -107,6 +107,27 @@ static bool match_name(const char *name, const char *p, const char *end)
 	       match_part(name, base_end(name), p, end);
 }
 
+/* A Lua function is also found by the last part of its name: "M.work <x.lua:3>"
+ * by "work". */
+static bool match_lua(const char *name, const char *p, const char *end)
+{
+	const char *last = name + strlen(name), *part;
+
+	for (part = last; part > name && strncmp(part, " <", 2) != 0; part--)
+		;
+	if (part == name)
+		return false;
+	last = part;
+	if (match_part(name, last, p, end))
+		return true;
+	if (memchr(name, ' ', (size_t)(last - name)))
+		return false;
+	while (part > name && !strchr(".:(\"", part[-1]))
+		part--;
+	return part > name && (part[-1] == '.' || part[-1] == ':') &&
+	       match_part(part, last, p, end);
+}
+
 static bool begins_with(const char *p, const char *end, const char *key)
 {
 	const size_t n = strlen(key);
@@ -128,7 +149,8 @@ static bool match_func(struct session *s, const struct func *f, const char *p,
 
 		return match_part(l, l + strlen(l), p + 9, end);
 	}
-	return match_name(f->name, p, end);
+	return match_name(f->name, p, end) ||
+	       (f->kind == FUNC_LUA && match_lua(f->name, p, end));
 }
 
 bool filter_match_func(struct session *s, func_id id, const char *pattern)

@@ -24,11 +24,11 @@ is '^labs$' 10
 is '^toupper$' 7
 is '^qsort' 1
 is '^ffi call$' 5
-is '^get <' 5
+is '^__index.get <' 5
 is '^math.floor$' 4
 is '^string.byte$' 4
 is '^tail <' 27
-is '^function <jit.lua:31>' 6
+is '^var <jit.lua:31>' 6
 is '^ffi.cdef$' 1
 "$WEFT" info "$T/trace" 2>&1 | grep -q \
 	'LuaJIT of pid [0-9]*, frames read by a checked peek, its JIT was off' ||

@@ -4,6 +4,7 @@
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const names[] = {
@@ -50,6 +51,34 @@ void test_filter_match_takes_a_pattern(void)
 	CHECK_STR(picked("*a.lua>"), "6");
 	CHECK_STR(picked("fg|main chunk"), "36");
 	CHECK_STR(picked("*|x"), "012345678");
+}
+
+void test_filter_match_takes_the_last_part_of_a_lua_name(void)
+{
+	static const struct { const char *hint, *pattern; bool is_it; }
+	cases[] = {
+		{ "M.work", "work", true }, { "M.work", "M.work", true },
+		{ "M.work", "w?rk", true }, { "M.work", "M", false },
+		{ "M:method", "method", true }, { "fib", "fib", true },
+		{ "fib", "ib", false }, { "M.work", "", false },
+		{ "on(\"a.b\")", "on(\"a.b\")", true },
+		{ "on(\"a.b\")", "b\")", false },
+		{ "return of a.make", "make", false },
+		{ "t.f(...)", "t.f(...)", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct session *const s = session_new(0);
+		const func_id f = func_lua(s->funcs, &(struct func_origin){
+			"@x.lua", 6, 6, 1, 3, 4, 0 }, cases[i].hint);
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s <x.lua:3>", cases[i].hint);
+		func_get(s->funcs, f)->name = name;
+		CHECK_EQ(filter_match_func(s, f, cases[i].pattern),
+			 cases[i].is_it);
+		session_free(s);
+	}
 }
 
 void test_filter_of_a_thread_and_a_process_without_it_leaves_none(void)

@@ -285,6 +285,15 @@ void meta_print(struct meta *m, const char *key, const char *format, ...)
 	meta_note(m, key, value);
 }
 
+bool meta_item(struct meta *m, const uint64_t *item, uint32_t words)
+{
+	if (words > CHUNK_MAX_WORDS / 2 - m->n)
+		return false;
+	memcpy(m->words + m->n, item, words * 8);
+	m->n += words;
+	return true;
+}
+
 void meta_pad(struct meta *m, uint32_t words)
 {
 	if (m->n >= words)

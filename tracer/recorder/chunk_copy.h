@@ -7,6 +7,7 @@
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/process/offcpu.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Where a chunk is copied from, and what only the recorder knows of it. */
@@ -35,9 +36,6 @@ void chunk_seal(uint64_t *chunk);
  * record, or at a record whose operands do not all lie within n. */
 uint64_t chunk_walk(const uint64_t *record, uint32_t n, uint32_t *whole);
 
-/* Numbers of the two META chunks of every recording. */
-enum { META_START = 0, META_END = 1 };
-
 /* A chunk of notes in the making, in the caller's CHUNK_MAX_WORDS words. */
 struct meta {
 	uint64_t *words;
@@ -57,6 +55,8 @@ __attribute__((format(printf, 3, 4)))
 void meta_print(struct meta *m, const char *key, const char *format, ...);
 /* Add a label, under the same rules as a note. */
 void meta_label(struct meta *m, const char *key, const char *value);
+/* Add an item as it is. False: there is no room for it. */
+bool meta_item(struct meta *m, const uint64_t *item, uint32_t words);
 /* Fill the chunk up to that many words with an item that readers skip. A chunk
  * that is as long already stays as it is. */
 void meta_pad(struct meta *m, uint32_t words);

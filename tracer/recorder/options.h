@@ -20,6 +20,7 @@ struct options {
 	const char *output;        /* NULL: a name is made */
 	/* 1 if the option was given; popt stores to int. */
 	int paused, no_follow, no_lua, no_native, lua_init, quiet, archive;
+	int no_lua_names;
 	enum pool_on_full on_full;
 	uint64_t pool_bytes;       /* 0: the default */
 	char *label[OPTIONS_MAX_LABELS]; /* "key=value" */

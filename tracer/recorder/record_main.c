@@ -103,6 +103,8 @@ static int make_files(struct recording *r)
 			strerror(errno));
 		return -1;
 	}
+	if (!r->opt.no_lua_names && lua_names_init(&r->names) == 0)
+		r->sink.names = &r->names;
 	if (!r->opt.archive)
 		return 0;
 	r->sink.archive = &r->archive;
@@ -516,6 +518,46 @@ static void close_spill(struct recording *r)
 				"spill.weft");
 }
 
+/* The chunks of names in the making. */
+struct name_writer {
+	struct recording *r;
+	struct meta m;             /* words is NULL: none was begun */
+	uint64_t number;
+};
+
+static void begin_names(struct name_writer *w)
+{
+	if (w->m.words)
+		sink_send(&w->r->sink, meta_end(&w->m));
+	meta_begin(&w->m, sink_room(&w->r->sink), w->r->owner.recording,
+		   w->number++, &w->r->rate);
+}
+
+/* A lua_names_fn. */
+static void write_name(void *ctx, const uint64_t *item, uint32_t words)
+{
+	struct name_writer *const w = ctx;
+
+	if (w->m.words && meta_item(&w->m, item, words))
+		return;
+	begin_names(w);
+	meta_item(&w->m, item, words);
+}
+
+/* The chunks are sent without a look at what they name. */
+static void send_names(struct recording *r)
+{
+	struct name_writer w = { .r = r, .number = META_NAMES };
+	struct lua_names *const names = r->sink.names;
+
+	if (!names)
+		return;
+	r->sink.names = NULL;
+	lua_names_read(names, write_name, &w);
+	if (w.m.words)
+		sink_send(&r->sink, meta_end(&w.m));
+}
+
 /* The archive is packed before the end notes, which tell what came of it. */
 static void close_recording(struct recording *r)
 {
@@ -524,6 +566,7 @@ static void close_recording(struct recording *r)
 	registry_sum_processes(&r->registry);
 	if (r->sink.archive)
 		archive_pack(&r->archive);
+	send_names(r);
 	if (r->sink.lttng)
 		sink_send(&r->sink, make_notes(r, META_END, summary_end_notes,
 					       0, 0));

@@ -35,6 +35,7 @@ struct recording {
 	struct session_process session;
 	struct sink sink;
 	struct archive archive;
+	struct lua_names names;
 	struct registry registry;
 	struct drain drain;
 	struct program program;

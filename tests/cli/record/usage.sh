@@ -14,8 +14,8 @@ refuse() {
 	[ ! -s "$T/o" ] || fail "$*: something on stdout"
 }
 "$WEFT" record --help >"$T/help" || fail "--help fails"
-for option in output paused no-follow on-full pool-size no-lua no-native \
-	label quiet help version; do
+for option in output paused no-follow on-full pool-size no-lua no-lua-names \
+	no-native label quiet help version; do
 	grep -qe "--$option" "$T/help" || fail "--help: no --$option"
 done
 "$WEFT" record --version | grep -qE '^weft [0-9.]+$' || fail "--version"

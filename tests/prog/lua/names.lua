@@ -16,7 +16,22 @@ local loaded = (loadstring or load)("local x = 8\nreturn function() return x end
 local inner = loaded()
 local stripped_fn = (loadstring or load)(string.dump((loadstring or load)(
 	"local n = 0\nfor i = 1, 3 do n = n + i end\nreturn n", "=gone"), true))
+local M = {}
+local function fib(i) if i < 2 then return i end return fib(i - 1) + fib(i - 2) end
+function M.work(i) return fib(i) end
+local shelf = { helper = function() return 1 end }
+local function register(name, f) shelf[name] = f end
+register("book", function() return 1 end)
+local function make() return function() return 1 end end
+local made = make()
+local thread = coroutine.wrap(function() while true do coroutine.yield(1) end end)
+local quoted = (loadstring or load)("local function alpha() return 1 end\nreturn alpha")()
 local n = 0
+for i = 1, 3 do
+	pcall(shelf.helper)
+	pcall(made)
+	n = n + M.work(3) + shelf.helper() + shelf.book() + made() + thread() + quoted()
+end
 for i = 1, 10 do
 	n = n + global_one() + local_one() + t.field_one() + t:method_one()
 end

@@ -34,8 +34,8 @@ c.j = c.j + 1 end j() j() end i() i() i() local function e() c.other = (c.other 
 c[4], c.e = nil, nil
 
 -- Methods, and one that runs in coroutines.
-local d = set(below(), "m", "k", "co")
-local t = { m = function() d.m = d.m + 1 end, k = function(self) d.k = d.k + 1 coroutine.yield() end } function t.co() d.co = d.co + 1 t:k() t.m() end
+local d = set(below(), "t.m", "t.k", "t.co")
+local t = { m = function() d["t.m"] = d["t.m"] + 1 end, k = function(self) d["t.k"] = d["t.k"] + 1 coroutine.yield() end } function t.co() d["t.co"] = d["t.co"] + 1 t:k() t.m() end
 
 for i = 1, 40 do
 	f() p() o() t.m()

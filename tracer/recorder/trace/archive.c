@@ -1,5 +1,5 @@
-/* archive.c - notes the files that chunks name, opens them, and copies them. A
- * recorded program may have written the chunks, so no name is trusted.
+/* archive.c - notes the files that chunks name, opens them, and copies them. No
+ * name is trusted.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/archive.h"
 #include "tracer/recorder/base/elf_file.h"
@@ -21,7 +21,6 @@
 enum {
 	FILES_MAX = 8192,
 	OPENED_MAX = 512,          /* descriptors for this purpose */
-	SEEN_SLOTS = 1 << 15,      /* a power of two, well above FILES_MAX */
 	ID_TEXT = 2 * ELF_BUILD_ID_MAX + 1,
 };
 
@@ -43,8 +42,8 @@ int archive_init(struct archive *a, int folder)
 	memset(a, 0, sizeof(*a));
 	a->folder = a->list = -1;
 	a->limit = bytes_max;
-	a->seen = calloc(SEEN_SLOTS, sizeof(*a->seen));
-	if (a->seen && mkdirat(folder, "archive", 0700) == 0)
+	if (name_set_init(&a->seen, FILES_MAX) == 0 &&
+	    mkdirat(folder, "archive", 0700) == 0)
 		a->folder = openat(folder, "archive", O_RDONLY | O_DIRECTORY |
 				   O_NOFOLLOW | O_CLOEXEC);
 	if (a->folder >= 0)
@@ -59,16 +58,10 @@ int archive_init(struct archive *a, int folder)
 
 /* ---- opening files ---- */
 
-/* Neither waits for a FIFO nor takes a terminal. */
-static int open_plain(const char *path)
-{
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 /* Negative if the file is no ELF file, or another build than f is. */
 static int open_build(const struct archive_file *f, const char *path)
 {
-	const int fd = open_plain(path);
+	const int fd = chunk_names_open(path);
 	struct elf_build build;
 
 	if (fd < 0)
@@ -118,7 +111,7 @@ static int open_file(struct archive_file *f)
 	for (int i = 0; i < 4 && fd < 0; i++) {
 		if (!path_to(f, i, path, sizeof(path)))
 			continue;
-		fd = f->is_lua ? open_plain(path) : open_build(f, path);
+		fd = f->is_lua ? chunk_names_open(path) : open_build(f, path);
 		if (first == 0)
 			first = errno;
 	}
@@ -128,33 +121,6 @@ static int open_file(struct archive_file *f)
 }
 
 /* ---- what chunks name ---- */
-
-/* False: it was seen before, or there is no room. */
-static bool is_new(struct archive *a, uint64_t hash)
-{
-	uint32_t slot = (uint32_t)(hash >> 20) & (SEEN_SLOTS - 1);
-
-	hash |= 1;
-	while (a->seen[slot] != 0) {
-		if (a->seen[slot] == hash)
-			return false;
-		slot = (slot + 1) & (SEEN_SLOTS - 1);
-	}
-	if (a->seen_n >= FILES_MAX) {
-		a->unlisted++;
-		return false;
-	}
-	a->seen[slot] = hash;
-	a->seen_n++;
-	return true;
-}
-
-/* Add a value to a hash. Collisions are accepted: they cost one file. */
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
-}
 
 /* List the file, and open it while descriptors are left for that. */
 static void add(struct archive *a, const struct archive_file *f)
@@ -179,24 +145,6 @@ static void add(struct archive *a, const struct archive_file *f)
 	assert(a->files <= FILES_MAX);
 }
 
-/* Copy a whole string. "" if it was cut or contains a NUL. False: the words
- * are no string. */
-static bool read_string(const uint64_t *at, uint64_t words, char *to)
-{
-	const uint32_t stored = words < 2 ? 0 : string_stored(at[0]);
-
-	to[0] = '\0';
-	if (words < 2 || stored > CHUNK_STRING_MAX ||
-	    (stored + 7) / 8 > words - 2)
-		return false;
-	if (string_length(at[0]) == stored &&
-	    !memchr(at + 2, '\0', stored)) {
-		memcpy(to, at + 2, stored);
-		to[stored] = '\0';
-	}
-	return true;
-}
-
 /* number, bias, size, 3 words of build-id, path */
 static void note_module(struct archive *a, const struct chunk_header *h,
 			const uint64_t *item, uint64_t words)
@@ -206,15 +154,16 @@ static void note_module(struct archive *a, const struct chunk_header *h,
 	uint64_t hash;
 
 	if (words < 9 || id[0] > ELF_BUILD_ID_MAX ||
-	    !read_string(item + 7, words - 7, f.path))
+	    !chunk_names_string(item + 7, words - 7, f.path))
 		return;
 	f.id_size = id[0];
 	memcpy(f.id, id + 1, f.id_size);
-	hash = mix(mix(mix(1, item[4]), item[5]), item[6]);
+	hash = name_set_mix(name_set_mix(name_set_mix(1, item[4]), item[5]),
+			    item[6]);
 	/* Modules without a build-id differ by path and size. */
 	if (f.id_size == 0)
-		hash = mix(mix(hash, item[8]), item[3]);
-	if (is_new(a, hash))
+		hash = name_set_mix(name_set_mix(hash, item[8]), item[3]);
+	if (name_set_add(&a->seen, hash))
 		add(a, &f);
 }
 
@@ -224,34 +173,26 @@ static void note_lua(struct archive *a, const struct chunk_header *h,
 {
 	struct archive_file f = { .pid = h->pid, .fd = -1, .is_lua = true };
 
-	if (words < 4 || !read_string(item + 2, words - 2, f.path) ||
-	    f.path[0] != '@' || !is_new(a, mix(2, item[3])))
+	if (words < 4 || !chunk_names_string(item + 2, words - 2, f.path) ||
+	    f.path[0] != '@' ||
+	    !name_set_add(&a->seen, name_set_mix(2, item[3])))
 		return;
 	memmove(f.path, f.path + 1, strlen(f.path));
 	add(a, &f);
 }
 
+static void note_item(void *ctx, const struct chunk_header *h,
+		      const uint64_t *item, uint64_t words)
+{
+	if (item_type(*item) == ITEM_MODULE)
+		note_module(ctx, h, item, words);
+	else if (item_type(*item) == ITEM_LUA)
+		note_lua(ctx, h, item, words);
+}
+
 void archive_note(struct archive *a, const uint64_t *chunk, uint32_t words)
 {
-	const struct chunk_header *const h = (const void *)chunk;
-	const uint64_t begin = CHUNK_HEADER_WORDS + (uint64_t)h->records;
-	const uint64_t *item = chunk + begin;
-	uint64_t left = h->items;
-
-	if (begin > words || left > words - begin)
-		return;
-	while (left > 0) {
-		const uint64_t size = item_words(*item);
-
-		if (size == 0 || size > left)
-			return;
-		if (item_type(*item) == ITEM_MODULE)
-			note_module(a, h, item, size);
-		else if (item_type(*item) == ITEM_LUA)
-			note_lua(a, h, item, size);
-		item += size;
-		left -= size;
-	}
+	chunk_names_each(chunk, words, note_item, a);
 }
 
 /* ---- copying a file ---- */
@@ -478,6 +419,7 @@ void archive_pack(struct archive *a)
 			close(f->fd);
 	}
 	close(a->list);
+	a->unlisted += a->seen.refused;
 }
 
 const char *archive_missing(const struct archive *a)

@@ -6,7 +6,7 @@
 #ifndef WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
 #define WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
 
-#include "tracepoints/chunk.h"
+#include "tracer/recorder/trace/chunk_names.h"
 
 #include <stdint.h>
 
@@ -16,8 +16,7 @@ struct archive {
 	struct archive_file *file;
 	uint32_t files, room;
 	uint32_t opened;           /* files that are kept open meanwhile */
-	uint64_t *seen;            /* hash table of the names that were seen */
-	uint32_t seen_n;
+	struct name_set seen;
 	uint32_t copied, missing;
 	uint32_t unlisted;         /* names beyond the archive's limit */
 	uint64_t bytes, limit;

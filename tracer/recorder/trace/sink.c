@@ -242,6 +242,8 @@ void sink_send(struct sink *s, uint32_t words)
 	arrival_note(&s->arrival, (const void *)chunk);
 	if (s->archive)
 		archive_note(s->archive, chunk, words);
+	if (s->names)
+		lua_names_note(s->names, chunk, words);
 	if (!s->lttng) {
 		spill(s, chunk, words);
 		return;

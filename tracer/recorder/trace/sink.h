@@ -5,6 +5,7 @@
 #define WEFT_TRACER_RECORDER_TRACE_SINK_H
 
 #include "tracer/recorder/trace/archive.h"
+#include "tracer/recorder/trace/lua_names.h"
 #include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
@@ -55,7 +56,9 @@ struct sink {
 	uint64_t chunks;           /* sent, wherever they went */
 	bool told;                 /* that the spill file cannot be written */
 	struct arrival arrival;    /* of them all, wherever they went */
-	struct archive *archive;   /* is shown each chunk; NULL: none */
+	/* These are shown each chunk; NULL: none. */
+	struct archive *archive;
+	struct lua_names *names;
 };
 
 /* ring_bytes: the size of LTTng's rings; 0: without LTTng. The spill file is

@@ -1,0 +1,89 @@
+/* chunk_names.c - walks over the items of chunks. A recorded program may have
+ * written them, so no length is trusted.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/trace/chunk_names.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what was seen ---- */
+
+int name_set_init(struct name_set *s, uint32_t most)
+{
+	memset(s, 0, sizeof(*s));
+	s->most = most;
+	for (s->slots = 64; s->slots < 2 * most; s->slots *= 2)
+		;
+	s->slot = calloc(s->slots, sizeof(*s->slot));
+	return s->slot ? 0 : -1;
+}
+
+bool name_set_add(struct name_set *s, uint64_t hash)
+{
+	uint32_t slot = (uint32_t)(hash >> 20) & (s->slots - 1);
+
+	hash |= 1;
+	while (s->slot[slot] != 0) {
+		if (s->slot[slot] == hash)
+			return false;
+		slot = (slot + 1) & (s->slots - 1);
+	}
+	if (s->n >= s->most) {
+		s->refused++;
+		return false;
+	}
+	s->slot[slot] = hash;
+	s->n++;
+	return true;
+}
+
+uint64_t name_set_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+/* ---- items ---- */
+
+void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
+		      void *ctx)
+{
+	const struct chunk_header *const h = (const void *)chunk;
+	const uint64_t begin = CHUNK_HEADER_WORDS + (uint64_t)h->records;
+	const uint64_t *item = chunk + begin;
+	uint64_t left = h->items;
+
+	if (begin > words || left > words - begin)
+		return;
+	while (left > 0) {
+		const uint64_t size = item_words(*item);
+
+		if (size == 0 || size > left)
+			return;
+		fn(ctx, h, item, size);
+		item += size;
+		left -= size;
+	}
+}
+
+uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to)
+{
+	const uint32_t stored = words < 2 ? 0 : string_stored(at[0]);
+
+	to[0] = '\0';
+	if (words < 2 || stored > CHUNK_STRING_MAX ||
+	    (stored + 7) / 8 > words - 2)
+		return 0;
+	if (string_length(at[0]) == stored &&
+	    !memchr(at + 2, '\0', stored)) {
+		memcpy(to, at + 2, stored);
+		to[stored] = '\0';
+	}
+	return 2 + (stored + 7) / 8;
+}
+
+int chunk_names_open(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}

@@ -1,0 +1,40 @@
+/* chunk_names.h - what finished chunks name, by items of any bytes; and files
+ * by such names. SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_TRACE_CHUNK_NAMES_H
+#define WEFT_TRACER_RECORDER_TRACE_CHUNK_NAMES_H
+
+#include "tracepoints/chunk.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Something is noted once: a hash table of what was seen. */
+struct name_set {
+	uint64_t *slot;
+	uint32_t slots, n, most;
+	uint32_t refused;          /* what came when it was full */
+};
+
+/* Room for that many. Nothing is ever freed: the recorder keeps it as long as
+ * it lives. Returns negative if there is no memory. */
+int name_set_init(struct name_set *s, uint32_t most);
+/* False: it is there already, or there is no room. */
+bool name_set_add(struct name_set *s, uint64_t hash);
+/* Add a value to a hash. Collisions are accepted: they cost one name. */
+uint64_t name_set_mix(uint64_t hash, uint64_t value);
+
+/* Call back for each item of a finished chunk of that many words. item has its
+ * own number of words, and all of them lie in the chunk. */
+typedef void chunk_item_fn(void *ctx, const struct chunk_header *h,
+			   const uint64_t *item, uint64_t words);
+void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
+		      void *ctx);
+/* Copy the string that begins at at to CHUNK_STRING_MAX + 1 bytes: "" if it was
+ * cut or contains a NUL. Returns its words, or 0 if it is not within words. */
+uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to);
+
+/* Open a file to read. Neither waits for a FIFO nor takes a terminal. Returns a
+ * descriptor, or negative with errno. */
+int chunk_names_open(const char *path);
+
+#endif
