@@ -51,4 +51,19 @@ static inline node_id sessions_calls(struct session *s, node_id parent,
 	return id;
 }
 
+/* Add figures to the node of a function without a module. */
+static inline node_id sessions_node(struct session *s, node_id parent,
+				    const char *name, uint32_t flags,
+				    uint64_t calls, ticks self, ticks susp)
+{
+	const node_id id = cct_child(s->cct, parent,
+				     func_special(s->funcs, name), flags);
+	struct cct_node *const n = cct_get(s->cct, id);
+
+	n->calls += calls;
+	n->self += self;
+	n->suspended += susp;
+	return id;
+}
+
 #endif

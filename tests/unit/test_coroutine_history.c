@@ -4,21 +4,9 @@
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/base/mem.h"
-#include "tests/test.h"
-#include "tests/unit/chunk_build.h"
+#include "tests/unit/told.h"
 
-static struct chunk_build b;
 static struct session *session;
-static struct replay *replay;
-
-static void give(uint64_t tick)
-{
-	struct chunk v;
-
-	cb_end(&b, tick);
-	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
-	replay_chunk(replay, &v);
-}
 
 static void first_thread(void)
 {

@@ -4,21 +4,9 @@
 #include "analyzer/model/cct.h"
 #include "analyzer/tables/flat.h"
 #include "tests/test.h"
+#include "tests/unit/sessions.h"
 
 #include <stdlib.h>
-
-static node_id add(struct session *s, node_id parent, const char *name,
-		   uint32_t flags, uint64_t calls, ticks self, ticks susp)
-{
-	const node_id id = cct_child(s->cct, parent,
-				     func_special(s->funcs, name), flags);
-	struct cct_node *const n = cct_get(s->cct, id);
-
-	n->calls += calls;
-	n->self += self;
-	n->suspended += susp;
-	return id;
-}
 
 static const struct flat_row *row(struct session *s, const struct flat *r,
 				  const char *name)
@@ -37,15 +25,15 @@ static struct session *sample(void)
 {
 	struct session *const s = session_new(0);
 	const node_id r = cct_root(s->cct, 0), q = cct_root(s->cct, 1);
-	const node_id f = add(s, r, "f", 0, 1, 1, 0);
-	const node_id g = add(s, f, "g", 0, 2, 10, 0);
-	const node_id f2 = add(s, g, "f", 0, 3, 100, 0);
-	const node_id body = add(s, g, "f", CCT_BODY, 1, 2000, 30);
+	const node_id f = sessions_node(s, r, "f", 0, 1, 1, 0);
+	const node_id g = sessions_node(s, f, "g", 0, 2, 10, 0);
+	const node_id f2 = sessions_node(s, g, "f", 0, 3, 100, 0);
+	const node_id body = sessions_node(s, g, "f", CCT_BODY, 1, 2000, 30);
 
 	cct_get(s->cct, r)->self = 7;
-	add(s, f2, "h", 0, 4, 1000, 0);
-	add(s, body, "g", 0, 1, 20000, 500);
-	cct_time(s->cct, add(s, q, "f", 0, 1, 5, 0), 5);
+	sessions_node(s, f2, "h", 0, 4, 1000, 0);
+	sessions_node(s, body, "g", 0, 1, 20000, 500);
+	cct_time(s->cct, sessions_node(s, q, "f", 0, 1, 5, 0), 5);
 	return s;
 }
 
@@ -176,5 +164,61 @@ void test_merge_roots_coroutines_at_their_bodies(void)
 		 cct_get(t, r)->self, 23123);
 	CHECK_EQ(cct_get(t, r)->sibling, 0);
 	cct_free(t);
+	session_free(s);
+}
+
+void test_flat_groups_count_the_outermost(void)
+{
+	struct session *const s = sample();
+	struct flat *const r = flat_new(s, &(struct flat_options){
+		GROUP_BODY, NULL, CCT_ALL_THREADS });
+
+	CHECK_EQ(r->count, 2);
+	CHECK_STR(flat_name(r, &r->rows[0]), "f");
+	CHECK_EQ(r->rows[0].f.total, 22000);
+	CHECK_EQ(r->rows[0].f.suspended, 530);
+	CHECK_STR(flat_name(r, &r->rows[1]), "[no coroutine]");
+	CHECK_EQ(r->rows[1].f.total, 23116);
+	CHECK_EQ(r->rows[1].f.self, 1116);
+	CHECK_EQ(r->self + r->root_self, 23123);
+	flat_free(r);
+	session_free(s);
+}
+
+void test_flat_labels_of_a_process_win(void)
+{
+	struct session *const s = session_new(0);
+	struct process processes[] = { { .recording = 9, .path = "" },
+				       { .recording = 9, .path = "" } };
+	struct label labels[] = {
+		{ 9, 0, "zone", "x" }, { 9, 0, "app", "a" },
+		{ 9, 2, "zone", "y" }, { 9, 2, "zone", "z" },
+		{ 8, 0, "other", "recording" } };
+	char name[GROUP_NAME];
+
+	s->processes = processes;
+	s->process_count = 2;
+	s->labels = labels;
+	s->label_count = 5;
+	CHECK_STR(group_name_labels(s, 0, name), "app=a zone=x");
+	CHECK_STR(group_name_labels(s, 1, name), "app=a zone=z");
+	s->label_count = 0;
+	CHECK_STR(group_name_labels(s, 1, name), "[no label]");
+	s->processes = NULL;
+	s->labels = NULL;
+	session_free(s);
+}
+
+void test_flat_sorts_by_name(void)
+{
+	struct session *const s = sample();
+	struct flat *const r = flat_new(s, &(struct flat_options){
+		.sort = metric_find(&flat_view, "name"),
+		.thread = CCT_ALL_THREADS });
+
+	for (size_t i = 1; i < r->count; i++)
+		CHECK(strcmp(flat_name(r, &r->rows[i - 1]),
+			     flat_name(r, &r->rows[i])) < 0);
+	flat_free(r);
 	session_free(s);
 }

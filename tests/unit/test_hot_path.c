@@ -3,74 +3,20 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/watch/hot_path.h"
-#include "tests/test.h"
-#include "tests/unit/chunk_build.h"
+#include "tests/unit/told.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct chunk_build b;
-static char told[4096];
-
-static void give(struct replay *r, uint64_t tick)
-{
-	struct chunk v;
-
-	cb_end(&b, tick);
-	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
-	replay_chunk(r, &v);
-}
-
-/* A coroutine on three threads: 4 to 10, 30 to 34, 50 to 56. */
-static void thread(struct replay *r, uint32_t n)
-{
-	cb_begin(&b, 1, n, 0, 0);
-	if (n == 1) {
-		cb_enter(&b, "main", 0);
-		cb_resume(&b, 9, 0, 0, 0, 4);
-		cb_enter(&b, "body", 0);
-		cb_enter(&b, "native", 2);
-		cb_enter(&b, "inner", 2);
-		cb_suspend(&b, 9, SUSPEND_YIELD, 2);
-		cb_leave(&b, "main", 5);
-	} else if (n == 2) {
-		cb_enter(&b, "worker", 0);
-		cb_resume(&b, 9, RESUME_STACK, 20, 2, 30);
-		cb_frame(&b, "body", 6);
-		cb_frame(&b, "inner", 2);
-		cb_leaf(&b, "leaf", 1, 2);
-		cb_suspend(&b, 9, SUSPEND_YIELD, 1);
-		cb_leave(&b, "worker", 6);
-	} else {
-		cb_enter(&b, "last", 0);
-		cb_resume(&b, 9, RESUME_STACK, 16, 2, 50);
-		cb_frame(&b, "body", 10);
-		cb_frame(&b, "inner", 6);
-		cb_leave(&b, "inner", 1);
-		cb_leave(&b, "body", 5);
-		cb_suspend(&b, 9, SUSPEND_RETURN, 0);
-		cb_leave(&b, "last", 1);
-	}
-	give(r, 60);
-}
-
 static void replay_all(struct session *s, const uint32_t *order,
 		       const struct replay_sink *sink, void *ctx)
 {
-	struct replay *const r = replay_new(s, sink, ctx);
-
+	replay = replay_new(s, sink, ctx);
 	for (int i = 0; i < 3; i++)
-		thread(r, order[i]);
-	replay_finish(r);
-	replay_free(r);
-}
-
-static void add(const char *text)
-{
-	const size_t used = strlen(told);
-
-	snprintf(told + used, sizeof(told) - used, "%s", text);
+		thread(order[i]);
+	replay_finish(replay);
+	replay_free(replay);
 }
 
 static void add_path(struct session *s, struct hot_path *in, size_t i,

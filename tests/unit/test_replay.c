@@ -2,28 +2,16 @@
  * threads, duplicates, notes, the recorder's own chunks, loss by reason.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay.h"
-#include "tests/test.h"
-#include "tests/unit/chunk_build.h"
+#include "tests/unit/told.h"
 
 #include <stdio.h>
 
-static struct chunk_build b;
 static struct session *session;
-static struct replay *replay;
 
 static void begin(const struct replay_sink *sink, void *ctx)
 {
 	session = session_new(0);
 	replay = replay_new(session, sink, ctx);
-}
-
-static void give(uint64_t tick)
-{
-	struct chunk v;
-
-	cb_end(&b, tick);
-	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
-	replay_chunk(replay, &v);
 }
 
 static void end(void)

@@ -2,18 +2,14 @@
  * either order, their stacks, which are kept.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow.h"
-#include "tests/test.h"
-#include "tests/unit/chunk_build.h"
+#include "tests/unit/told.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct chunk_build b;
 static struct session *session;
-static struct replay *replay;
 static struct slow *slow;
-static char told[4096];
 
 /* Every function is wanted. */
 static void begin(size_t top)
@@ -26,22 +22,6 @@ static void begin(size_t top)
 	session = session_new(0);
 	slow = slow_new(&options);
 	replay = replay_new(session, &slow_sink, slow);
-}
-
-static void give(uint64_t tick)
-{
-	struct chunk v;
-
-	cb_end(&b, tick);
-	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
-	replay_chunk(replay, &v);
-}
-
-static void add(const char *text)
-{
-	const size_t used = strlen(told);
-
-	snprintf(told + used, sizeof(told) - used, "%s", text);
 }
 
 static void add_stack(const struct stack_table *t, stack_id id)
@@ -90,38 +70,6 @@ static const char *end(void)
 	return told;
 }
 
-/* A coroutine on three threads: 4 to 10, 30 to 34, 50 to 56. */
-static void thread(uint32_t n)
-{
-	cb_begin(&b, 1, n, 0, 0);
-	if (n == 1) {
-		cb_enter(&b, "main", 0);
-		cb_resume(&b, 9, 0, 0, 0, 4);
-		cb_enter(&b, "body", 0);
-		cb_enter(&b, "native", 2);
-		cb_enter(&b, "inner", 2);
-		cb_suspend(&b, 9, SUSPEND_YIELD, 2);
-		cb_leave(&b, "main", 5);
-	} else if (n == 2) {
-		cb_enter(&b, "worker", 0);
-		cb_resume(&b, 9, RESUME_STACK, 20, 2, 30);
-		cb_frame(&b, "body", 6);
-		cb_frame(&b, "inner", 2);
-		cb_suspend(&b, 9, SUSPEND_YIELD, 4);
-		cb_leave(&b, "worker", 6);
-	} else {
-		cb_enter(&b, "last", 0);
-		cb_resume(&b, 9, RESUME_STACK, 16, 2, 50);
-		cb_frame(&b, "body", 10);
-		cb_frame(&b, "inner", 6);
-		cb_leave(&b, "inner", 1);
-		cb_leave(&b, "body", 5);
-		cb_suspend(&b, 9, SUSPEND_RETURN, 0);
-		cb_leave(&b, "last", 1);
-	}
-	give(60);
-}
-
 void test_slow_sums_a_call_over_threads_in_any_order(void)
 {
 	static const uint32_t order[6][3] = {
@@ -137,10 +85,12 @@ void test_slow_sums_a_call_over_threads_in_any_order(void)
 			  "worker T2 in 0 0 40 36 0 returned\n"
 			  "main;~body T1 in 9 4 16 7 36 returned\n"
 			  "main T1 in 0 0 15 9 0 returned\n"
-			  "main;~body;native;inner T1 in 9 8 7 7 36 "
+			  "main;~body;native;inner T1 in 9 8 7 5 36 "
 			  "returned\n"
 			  "main;~body;native T1 in 9 6 4 2 0 unwound\n"
-			  "6 ended, 0 open, 0 unknown\n");
+			  "worker;~body;inner;leaf T2 in 9 31 2 2 0 "
+			  "returned\n"
+			  "7 ended, 0 open, 0 unknown\n");
 	}
 }
 

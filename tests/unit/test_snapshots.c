@@ -2,40 +2,20 @@
  * threads, windows, gaps, handlers and frames left out.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots.h"
-#include "tests/test.h"
-#include "tests/unit/chunk_build.h"
+#include "tests/unit/told.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct chunk_build b;
 static struct session *session;
-static struct replay *replay;
 static struct snapshots *moments;
-static char told[4096];
 
 static void begin(const ticks *at, size_t count)
 {
 	session = session_new(0);
 	moments = snapshots_new(at, count);
 	replay = replay_new(session, &snapshots_sink, moments);
-}
-
-static void give(uint64_t tick)
-{
-	struct chunk v;
-
-	cb_end(&b, tick);
-	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
-	replay_chunk(replay, &v);
-}
-
-static void add(const char *text)
-{
-	const size_t used = strlen(told);
-
-	snprintf(told + used, sizeof(told) - used, "%s", text);
 }
 
 /* "MOMENT STATE T1|co9 main;~body@9;..." a line. */
