@@ -141,7 +141,7 @@ enum {
 	DICT_KIND_BITS = 4,
 	DICT_MODULE_BITS = 12,
 	DICT_OFFSET_SHIFT = 16,
-	DICT_MAX_MODULES = 1 << DICT_MODULE_BITS,
+	DICT_MAX_MODULES = 1 << DICT_MODULE_BITS, /* in one chunk */
 };
 
 static inline uint64_t dict_put_native(uint32_t module, uint64_t offset)

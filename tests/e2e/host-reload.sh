@@ -8,3 +8,13 @@ nothing_lost
 for f in plug_f plug_g own; do
 	[ "$(calls $f)" = 5000 ] || fail "$(calls $f) calls of $f, not 5000"
 done
+
+# More libraries than a chunk can number.
+n=5000
+cp "$P/p_plug" "$T/plug.so"
+record "$P/p_reload" "$T/plug.so" $n "$T" || fail "weft record fails"
+report
+nothing_lost
+for f in plug_f plug_g own; do
+	[ "$(calls $f)" = $n ] || fail "$(calls $f) calls of $f, not $n"
+done

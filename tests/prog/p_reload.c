@@ -1,9 +1,11 @@
-/* p_reload.c LIBRARY TIMES - opens a library, calls it, closes it.
+/* p_reload.c LIBRARY TIMES [FOLDER] - opens a library, calls it, closes it;
+ * with a folder, each time by another name, which is made there.
  * flags: -finstrument-functions
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int own(int x);
 
@@ -13,13 +15,24 @@ __attribute__((noinline)) int own(int x)
 	return x;
 }
 
+static const char *name(int argc, char **argv, int i)
+{
+	static char path[4096];
+
+	if (argc <= 3)
+		return argv[1];
+	snprintf(path, sizeof(path), "%s/%d.so", argv[3], i);
+	return link(argv[1], path) == 0 ? path : NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const int times = argc > 2 ? atoi(argv[2]) : 0;
 	int sum = 0;
 
 	for (int i = 0; i < times; i++) {
-		void *const library = dlopen(argv[1], RTLD_NOW);
+		void *const library = dlopen(name(argc, argv, i),
+						    RTLD_NOW);
 		int (*const g)(int) = !library ? NULL :
 			(int (*)(int))dlsym(library, "plug_g");
 

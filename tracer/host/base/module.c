@@ -1,8 +1,13 @@
 /* module.c - ELF modules by _dl_find_object: no lock, so a hook may ask while
- * another thread holds the loader's. Entries are added and never changed, but
- * for their epoch. SPDX-License-Identifier: MIT */
+ * another thread holds the loader's. An entry is found again by where its
+ * module lies, or, once some module has gone, by what it is.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
-#include "tracepoints/chunk.h"
+#include "tracer/host/base/memory.h"
+#include "tracer/host/base/pointer_map.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -12,8 +17,13 @@
 
 _Atomic uint32_t module_epoch;
 
-static struct module modules[DICT_MAX_MODULES];
+static struct pointer_map modules;
 static _Atomic uint32_t module_count;
+static const struct module *_Atomic numbered[MODULES_NUMBERED];
+
+/* The modules found last, by where they start. */
+enum { RECENT_BITS = 8 };
+static struct module *_Atomic recent[1 << RECENT_BITS];
 
 /* A path that must be cut keeps its end, which says more. */
 static void copy_path(char *to, size_t room, const char *from)
@@ -72,7 +82,7 @@ static void read_notes(struct module *m)
 	}
 }
 
-/* Sets all but ready and epoch. The program itself has no name in its
+/* Sets all but epoch and number. The program itself has no name in its
  * link_map. */
 static void fill(struct module *m, const struct dl_find_object *o)
 {
@@ -81,7 +91,7 @@ static void fill(struct module *m, const struct dl_find_object *o)
 	m->start = (uint64_t)o->dlfo_map_start;
 	m->end = (uint64_t)o->dlfo_map_end;
 	m->bias = map->l_addr;
-	m->map = map;
+	atomic_store(&m->map, (const void *)map);
 	m->build_id_size = 0;
 	memset(m->path, 0, sizeof(m->path));
 	if (map->l_name && map->l_name[0] != '\0')
@@ -91,66 +101,74 @@ static void fill(struct module *m, const struct dl_find_object *o)
 	read_notes(m);
 }
 
-/* Is it the entry of this object, or of one that lay there before? */
-static bool is_at(const struct module *m, const struct dl_find_object *o)
+/* The match of modules. A program that closes and opens a library again and
+ * again must not use up memory: its entry is used again if it is the same one
+ * that lies there now. */
+static bool is_same(const void *entry, const void *key)
 {
-	return atomic_load_explicit(&m->ready, memory_order_acquire) &&
-	       m->map == o->dlfo_link_map &&
-	       m->start == (uint64_t)o->dlfo_map_start &&
-	       m->end == (uint64_t)o->dlfo_map_end;
+	const struct module *const m = entry, *const now = key;
+
+	return m->start == now->start && m->end == now->end &&
+	       m->bias == now->bias && strcmp(m->path, now->path) == 0 &&
+	       m->build_id_size == now->build_id_size &&
+	       memcmp(m->build_id, now->build_id, m->build_id_size) == 0;
 }
 
-/* If some module has gone since this one was seen: is it the same that lies
- * there now? A program that closes and opens a library again and again must
- * not use up the table, so the entry is used again if it is. */
-static bool still_is(struct module *m, const struct dl_find_object *o,
-		    uint32_t epoch)
+/* Two threads may add the same module at once; one number is then unused. */
+static struct module *add(uint64_t hash, const struct module *now)
 {
-	struct module now;
+	struct module *const made = memory_get(sizeof(*made));
 
-	if (atomic_load(&m->epoch) == epoch)
-		return true;
+	if (!made)
+		return NULL;
+	memcpy(made, now, sizeof(*made));
+	made->number = atomic_fetch_add(&module_count, 1);
+	if (made->number < MODULES_NUMBERED)
+		atomic_store(&numbered[made->number], made);
+	return pointer_map_add(&modules, hash, is_same, now, made);
+}
+
+/* By what it is: some module may have gone since it was seen. */
+static struct module *look_up(const struct dl_find_object *o, uint32_t epoch)
+{
+	struct module now, *m;
+	uint64_t hash;
+
 	fill(&now, o);
-	if (now.bias != m->bias || strcmp(now.path, m->path) != 0 ||
-	    now.build_id_size != m->build_id_size ||
-	    memcmp(now.build_id, m->build_id, m->build_id_size) != 0)
-		return false;
-	atomic_store(&m->epoch, epoch);
-	return true;
+	hash = XXH64(now.path, strlen(now.path), now.start);
+	m = pointer_map_find(&modules, hash, is_same, &now);
+	if (!m)
+		m = add(hash, &now);
+	if (m) {
+		atomic_store(&m->map, (const void *)o->dlfo_link_map);
+		atomic_store(&m->epoch, epoch);
+	}
+	return m;
 }
 
-/* The latest entry comes first: of several modules that lay there, it is the
- * one that lies there now. Two threads may add the same module at once; both
- * entries are right. */
-int module_find(uint64_t address, const struct module **found)
+bool module_find(uint64_t address, const struct module **found)
 {
 	const uint32_t epoch = atomic_load(&module_epoch);
+	struct module *_Atomic *place;
 	struct dl_find_object o;
-	uint32_t n;
+	struct module *m;
 
 	if (_dl_find_object((void *)address, &o) != 0)
-		return -1;
-	n = atomic_load(&module_count);
-	for (uint32_t i = n; i-- > 0;) {
-		if (i < DICT_MAX_MODULES && is_at(&modules[i], &o) &&
-		    still_is(&modules[i], &o, epoch)) {
-			*found = &modules[i];
-			return (int)i;
-		}
+		return false;
+	place = &recent[hash_place((uint64_t)o.dlfo_map_start, RECENT_BITS)];
+	m = atomic_load(place);
+	if (!m || m->start != (uint64_t)o.dlfo_map_start ||
+	    m->end != (uint64_t)o.dlfo_map_end ||
+	    atomic_load(&m->map) != o.dlfo_link_map ||
+	    atomic_load(&m->epoch) != epoch) {
+		m = look_up(&o, epoch);
+		atomic_store(place, m);
 	}
-	if (n >= DICT_MAX_MODULES)
-		return -1;
-	n = atomic_fetch_add(&module_count, 1);
-	if (n >= DICT_MAX_MODULES)
-		return -1;
-	fill(&modules[n], &o);
-	atomic_store(&modules[n].epoch, epoch);
-	atomic_store_explicit(&modules[n].ready, 1, memory_order_release);
-	*found = &modules[n];
-	return (int)n;
+	*found = m;
+	return true;
 }
 
 const struct module *module_get(uint32_t number)
 {
-	return &modules[number];
+	return atomic_load(&numbered[number]);
 }

@@ -9,25 +9,27 @@
 extern HIDDEN _Atomic uint32_t module_epoch;
 
 /* A module that was mapped at some time. The entry is never freed; all but
- * ready and epoch stay as they are once it is ready. */
+ * epoch and map stay as they are. */
 struct module {
-	_Atomic uint32_t ready; /* 1: what follows may be read */
 	_Atomic uint32_t epoch; /* module_epoch when it was seen last */
+	/* Its link_map then: a name only, not followed. */
+	const void *_Atomic map;
+	uint32_t number;        /* of the process, from 0 */
 	uint64_t start, end;    /* mapped */
 	/* What the loader added to the addresses in the file. */
 	uint64_t bias;
-	const void *map;        /* its link_map: a name only, not followed */
 	uint8_t build_id[20];
 	uint8_t build_id_size;
 	/* Ends with a NUL; a longer path keeps its end. "": not known. */
 	char path[257];
 };
 
-/* The module's number (below DICT_MAX_MODULES) and entry, or -1: in no module,
- * or too many modules. The entry is valid for ever. Hook-safe. */
-int module_find(uint64_t address, const struct module **found);
+/* Does the address lie in a module? Sets its entry, which is valid for ever;
+ * NULL: no memory for that. Hook-safe. */
+bool module_find(uint64_t address, const struct module **found);
 
-/* By number, as module_find gave it. */
+/* The first modules can be had by number, as module_find gave it. */
+enum { MODULES_NUMBERED = 4032 };
 const struct module *module_get(uint32_t number);
 
 #endif

@@ -217,6 +217,7 @@ static void use_buffer(struct thread_state *s, uint32_t b)
 	s->records = (uint64_t *)(s->head + 1);
 	s->published = (_Atomic uint32_t *)&s->head->records;
 	memset(s->modules_named, 0, sizeof(s->modules_named));
+	memset(s->modules_late, 0, sizeof(s->modules_late));
 }
 
 bool chunk_open(struct thread_state *s, uint32_t flags)

@@ -1,15 +1,19 @@
 /* chunk_dictionary.c - the dictionary of a chunk, and the stack at its
  * start, which refers to it. SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/chunk_dictionary.h"
-#include "tracer/host/base/module.h"
 
 #include <string.h>
 
 /* ------------------------------------------------------------------ words */
 
-static bool put_module(struct thread_state *s, uint32_t number)
+static bool is_module_named(const struct thread_state *s, uint32_t number)
 {
-	const struct module *const m = module_get(number);
+	return s->modules_named[number / 64] >> number % 64 & 1;
+}
+
+static bool put_module(struct thread_state *s, const struct module *m,
+		       uint32_t number)
+{
 	const size_t length = strlen(m->path);
 	const uint32_t words = 7 + chunk_string_words(length);
 	uint64_t *const item = chunk_item(s, words);
@@ -29,6 +33,23 @@ static bool put_module(struct thread_state *s, uint32_t number)
 	return true;
 }
 
+/* The module's number in the open chunk: its own, or, where the process has had
+ * more modules than a chunk has numbers, one that is good for this chunk.
+ * DICT_MAX_MODULES: none is left. */
+static uint32_t number_of(struct thread_state *s, const struct module *m)
+{
+	uint32_t i = 0;
+
+	if (m->number < MODULES_NUMBERED)
+		return m->number;
+	while (MODULES_NUMBERED + i < DICT_MAX_MODULES && s->modules_late[i] &&
+	       s->modules_late[i] != m)
+		i++;
+	if (MODULES_NUMBERED + i < DICT_MAX_MODULES)
+		s->modules_late[i] = m;
+	return MODULES_NUMBERED + i;
+}
+
 /* The dictionary word of a code address, 0: its module cannot be named here.
  * known: the word, if it was found before, or 0. */
 static uint64_t native_word(struct thread_state *s, uint64_t address,
@@ -38,19 +59,26 @@ static uint64_t native_word(struct thread_state *s, uint64_t address,
 	uint32_t number;
 
 	if (known == 0) {
-		const int found = module_find(address, &m);
-
-		if (found < 0)
+		if (!module_find(address, &m))
 			return dict_put_code(address);
-		known = dict_put_native((uint32_t)found, address - m->bias);
+		number = !m ? DICT_MAX_MODULES : number_of(s, m);
+		if (number >= DICT_MAX_MODULES)
+			return 0;
+		known = dict_put_native(number, address - m->bias);
+	} else {
+		number = dict_module(known);
+		m = dict_kind(known) == DICT_NATIVE ? module_get(number) : NULL;
 	}
-	if (dict_kind(known) != DICT_NATIVE)
-		return known;
-	number = dict_module(known);
-	if (!(s->modules_named[number / 64] >> number % 64 & 1) &&
-	    !put_module(s, number))
-		return 0;
-	return known;
+	return !m || is_module_named(s, number) || put_module(s, m, number) ?
+	       known : 0;
+}
+
+/* Is the word good for other chunks, too? */
+static bool is_lasting(uint64_t word)
+{
+	return dict_kind(word) == DICT_CODE ||
+	       (dict_kind(word) == DICT_NATIVE &&
+		dict_module(word) < MODULES_NUMBERED);
 }
 
 static uint64_t mark_word(struct thread_state *s)
@@ -135,7 +163,7 @@ uint32_t dictionary_try_name(struct thread_state *s, uint64_t key)
 	if (word == 0 || is_full(s))
 		return NO_INDEX;
 	index = remember(s, e, key, add_word(s, word));
-	e->word = (key & KEY_LUA) ? 0 : word;
+	e->word = is_lasting(word) ? word : 0;
 	chunk_show(&s->head->funcs, s->funcs);
 	if (!(key & KEY_MARK) && thread_upcalls.lua_hint)
 		thread_upcalls.lua_hint(s, key, index);

@@ -13,7 +13,7 @@
 
 #include "tracepoints/pool.h"
 #include "tracepoints/record.h"
-#include "tracer/host/base/base.h"
+#include "tracer/host/base/module.h"
 
 /* A shadow frame: an open call. */
 struct frame {
@@ -191,6 +191,8 @@ struct thread_state {
 	uint64_t opened;      /* tick at which it was opened */
 	uint64_t cpu;         /* thread CPU clock at its start */
 	uint64_t modules_named[DICT_MAX_MODULES / 64];
+	/* Those that have the last numbers of this chunk. */
+	const struct module *modules_late[DICT_MAX_MODULES - MODULES_NUMBERED];
 	const char *mark;     /* text of the mark being named */
 	uint32_t module_epoch; /* for which the table's words are right */
 	bool resync;          /* the next chunk does not continue this one */
