@@ -263,7 +263,9 @@ static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 	Prof__Profile part = PROF__PROFILE__INIT;
 
 	function.id = place.id = line.function_id = id;
-	function.name = function.system_name = shown(p->out, f->name);
+	/* Where system_name is the same, go tool pprof takes the name for a
+	 * C++ one and drops what stands in <>. */
+	function.name = shown(p->out, f->name);
 	function.filename = shown(p->out, f->file);
 	function.start_line = line.line = f->file_line;
 	if (f->kind == FUNC_NATIVE && f->module > 0) {

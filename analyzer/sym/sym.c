@@ -17,8 +17,10 @@
 
 /* ---- Lua functions ---- */
 
-/* A source that is program text is shown up to so many characters. */
-enum { TEXT_SHOWN = 40 };
+/* A source that is program text is shown whole if it is one line of fewer
+ * characters, or else up to so many: as Lua 5.2 to 5.5 do. 5.1 cuts it at 43,
+ * LuaJIT at 45 if it has more than 48. */
+enum { TEXT_SHOWN = 45 };
 
 /* Lua's rules for chunk names: "@file" is a file, "=name" is any name, all else
  * is the program text itself, of which the first line is shown. */
@@ -32,9 +34,9 @@ static const char *source_name(const char *source, struct arena *arena)
 		return source[1] != '\0' ? source + 1 : "?";
 	if (source[0] == '\0')
 		return "?";
+	const bool is_cut = kept == TEXT_SHOWN || source[kept] != '\0';
 	const int length = snprintf(shown, sizeof(shown), "[string \"%.*s%s\"]",
-				    (int)kept, source,
-				    source[kept] != '\0' ? "..." : "");
+				    (int)kept, source, is_cut ? "..." : "");
 	return arena_copy(arena, shown, (size_t)length);
 }
 

@@ -412,6 +412,16 @@ void test_sym_names_lua_functions(void)
 		  "[string \"return 1\"]");
 	check_lua("x = 1\ny = 2", 3, "g", "g <[string \"x = 1...\"]:3>",
 		  "[string \"x = 1...\"]");
+	/* As luaO_chunkid of 5.4 cuts them. */
+	check_lua("return '23456789012345678901234567890123456'", 1, "f",
+		  "f <[string \"return "
+		  "'23456789012345678901234567890123456'\"]:1>",
+		  "[string \"return '23456789012345678901234567890123456'\"]");
+	check_lua("return '234567890123456789012345678901234567'", 1, "f",
+		  "f <[string \"return "
+		  "'234567890123456789012345678901234567'...\"]:1>",
+		  "[string \"return "
+		  "'234567890123456789012345678901234567'...\"]");
 	check_lua("", 1, "", "function <?:1>", "?");
 	check_lua("@", 1, "", "function <?:1>", "?");
 }

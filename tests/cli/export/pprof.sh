@@ -75,6 +75,8 @@ fields(io.read("a"), function(n, v)
 		local id, name
 		fields(v, function(k, x)
 			if k == 1 then id = x elseif k == 2 then name = x end
+			-- go tool pprof would drop "<file:line>" from it.
+			assert(k ~= 3 or x == 0, "system_name is not empty")
 		end)
 		funcs[id] = name
 	elseif n == 4 then
