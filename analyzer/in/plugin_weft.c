@@ -15,6 +15,7 @@
 
 #define WINDOW_DEFAULT UINT64_C(5000000000) /* ns */
 #define WINDOW_MAX 1e9                      /* seconds */
+#define MIP_KNOWN 1                         /* the newest protocol we know */
 
 /* Short names for babeltrace2's statuses. */
 typedef bt_message_iterator_class_next_method_status next_status;
@@ -56,6 +57,24 @@ static int get_seconds(const bt_value *value, double *seconds)
 	else
 		return -1;
 	return *seconds >= 0 && *seconds <= WINDOW_MAX ? 0 : -1;
+}
+
+/* The events are the same in both versions of babeltrace2's message protocol.
+ * From 2.1 on, its sink.ctf.fs takes only 1 unless it is asked for CTF 1.8. */
+static bt_component_class_get_supported_mip_versions_method_status
+explode_protocols(bt_self_component_class_filter *self, const bt_value *params,
+		  void *data, bt_logging_level level,
+		  bt_integer_range_set_unsigned *versions)
+{
+	const uint64_t newest = bt_get_maximal_mip_version();
+
+	(void)self;
+	(void)params;
+	(void)data;
+	(void)level;
+	return (bt_component_class_get_supported_mip_versions_method_status)
+		bt_integer_range_set_unsigned_add_range(versions, 0,
+			newest < MIP_KNOWN ? newest : MIP_KNOWN);
 }
 
 /* Create the component: read its parameters, add its ports. The data is freed
@@ -305,6 +324,8 @@ BT_PLUGIN_FILTER_COMPONENT_CLASS_HELP(explode,
 	"Parameter window=SECONDS (5): how long to wait for what comes in "
 	"late. What comes later still is given on at the window's edge, with "
 	"its lateness in late_by. Other events than weft:chunk are left out.");
+BT_PLUGIN_FILTER_COMPONENT_CLASS_GET_SUPPORTED_MIP_VERSIONS_METHOD(
+	explode, explode_protocols);
 BT_PLUGIN_FILTER_COMPONENT_CLASS_INITIALIZE_METHOD(explode, explode_init);
 BT_PLUGIN_FILTER_COMPONENT_CLASS_FINALIZE_METHOD(explode, explode_finalize);
 BT_PLUGIN_FILTER_COMPONENT_CLASS_MESSAGE_ITERATOR_CLASS_INITIALIZE_METHOD(

@@ -109,8 +109,8 @@ static void put_terminal(FILE *to, size_t height, const char *format)
 	char size[64];
 
 	if (is_pdf)
-		snprintf(size, sizeof(size), "%gin,%gin", WIDTH / 96.0,
-			 (double)height / 96);
+		snprintf(size, sizeof(size), "%gin,%gin",
+			 (double)WIDTH / 96, (double)height / 96);
 	else
 		snprintf(size, sizeof(size), "%d,%zu", WIDTH, height);
 	fprintf(to, "set terminal %s%s noenhanced size %s "

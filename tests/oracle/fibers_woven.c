@@ -13,7 +13,8 @@
 
 #define PLAIN __attribute__((noinline))
 #define WEAK __attribute__((weak))
-enum { SLOTS = 4, STACK_SIZE = 1 << 20, SPREAD = 0x9e3779b9 };
+enum { SLOTS = 4, STACK_SIZE = 1 << 20 };
+static const unsigned SPREAD = 0x9e3779b9;
 
 struct weft_fiber;
 WEAK struct weft_fiber *weft_fiber_create(void);

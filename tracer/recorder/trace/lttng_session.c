@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <lttng/lttng.h>
@@ -406,13 +407,14 @@ static int track(const struct session_plan *plan)
 	return good ? 0 : -1;
 }
 
-/* The metadata channel is made by hand only to have it flushed more often. */
+/* The metadata channel is made by hand only to have it flushed more often. From
+ * 2.16 on, LTTng makes it itself and refuses the name. */
 static int fill(const struct session_plan *plan, struct lttng_handle *handle)
 {
 	int code = add_channel(handle, "metadata", 4096, 2, METADATA_FLUSH_US,
 			       0);
 
-	if (code < 0)
+	if (code < 0 && code != -LTTNG_ERR_INVALID_CHANNEL_NAME)
 		return failed("cannot make the metadata channel", code);
 	code = add_channel(handle, "weft", plan->ring_bytes, plan->rings,
 			   DATA_FLUSH_US, BLOCK_US);
@@ -427,6 +429,21 @@ static int fill(const struct session_plan *plan, struct lttng_handle *handle)
 	return code < 0 ? failed("cannot start tracing", code) : 0;
 }
 
+/* From 2.15 on, LTTng writes CTF 2 unless it is asked for 1.8; before, it has
+ * no such function. Asked at run time: the library may be newer than the
+ * header that this was built with. */
+static void ask_for_ctf_1_8(struct lttng_session_descriptor *d)
+{
+	enum { CTF_1_8 = 1 }; /* LTTNG_TRACE_FORMAT_CTF_1_8 */
+	int (*set)(struct lttng_session_descriptor *, int);
+	void *const found = dlsym(RTLD_DEFAULT,
+			"lttng_session_descriptor_set_trace_format");
+
+	memcpy(&set, &found, sizeof(set));
+	if (found)
+		set(d, CTF_1_8);
+}
+
 /* Make and start the session. */
 static int open_session(const struct session_plan *plan)
 {
@@ -438,6 +455,7 @@ static int open_session(const struct session_plan *plan)
 
 	if (!d)
 		return failed("cannot describe the session", 0);
+	ask_for_ctf_1_8(d);
 	const enum lttng_error_code code = lttng_create_session_ext(d);
 
 	lttng_session_descriptor_destroy(d);
