@@ -311,6 +311,17 @@ static int fill_payload(bt_event *to, const struct session *s,
 
 /* ---- the trace ---- */
 
+/* One of 16,384 events is some MB large; a reader seeks by packets. */
+enum { PACKET_EVENTS = 1 << 14 };
+
+/* A thread's stream; NULL: not begun. Its packet is open until the stream
+ * ends. */
+struct stream {
+	bt_stream *stream;
+	bt_packet *packet;
+	unsigned events;       /* in the packet */
+};
+
 /* The classes form a tree: the trace's class, the streams', the events'. */
 struct plugin_events {
 	bt_self_message_iterator *self;
@@ -319,7 +330,7 @@ struct plugin_events {
 	bt_stream_class *stream_class;
 	bt_trace *trace;
 	bt_event_class *events[IN_EVENT_KINDS];
-	bt_stream **streams;   /* by index of the thread; NULL: not begun */
+	struct stream *streams; /* by index of the thread */
 	size_t count, room;
 	size_t ended;          /* streams whose end was made */
 	uint64_t last;         /* ns of the last event */
@@ -372,6 +383,10 @@ static int add_classes(struct plugin_events *e)
 	for (enum in_event_kind k = 0; k < IN_EVENT_KINDS; k++)
 		if (add_event_class(e, k))
 			return -1;
+	/* babeltrace2 2.1 aborts when it reads streams without packets that
+	 * its own sink.ctf.fs wrote. */
+	bt_stream_class_set_supports_packets(e->stream_class, BT_TRUE, BT_TRUE,
+					     BT_TRUE);
 	e->trace = bt_trace_create(e->trace_class);
 	return e->trace && !bt_trace_set_name(e->trace, "weft") ? 0 : -1;
 }
@@ -391,8 +406,10 @@ void plugin_events_free(struct plugin_events *e)
 {
 	if (!e)
 		return;
-	for (size_t i = 0; i < e->count; i++)
-		bt_stream_put_ref(e->streams[i]);
+	for (size_t i = 0; i < e->count; i++) {
+		bt_packet_put_ref(e->streams[i].packet);
+		bt_stream_put_ref(e->streams[i].stream);
+	}
 	for (enum in_event_kind k = 0; k < IN_EVENT_KINDS; k++)
 		bt_event_class_put_ref(e->events[k]);
 	bt_trace_put_ref(e->trace);
@@ -405,10 +422,11 @@ void plugin_events_free(struct plugin_events *e)
 
 /* ---- messages ---- */
 
-/* Begin the stream of a thread; *made gets the message that says so. */
-static bt_stream *begin_stream(struct plugin_events *e, const struct session *s,
-			       uint32_t thread, uint64_t ns,
-			       const bt_message **made)
+/* Begin the stream of a thread. The message that says so; NULL without
+ * memory. */
+static bt_message *begin_stream(struct plugin_events *e,
+				const struct session *s, uint32_t thread,
+				uint64_t ns)
 {
 	bt_stream *const stream = bt_stream_create(e->stream_class, e->trace);
 	char name[TEXT_MAX], raw[64];
@@ -416,43 +434,66 @@ static bt_stream *begin_stream(struct plugin_events *e, const struct session *s,
 
 	if (!stream)
 		return NULL;
+	e->streams[thread].stream = stream;
 	snprintf(raw, sizeof(raw), "%u %.16s", s->threads[thread].tid,
 		 s->threads[thread].name);
 	bt_stream_set_name(stream, put_plain(name, raw));
 	begin = bt_message_stream_beginning_create(e->self, stream);
-	if (!begin) {
-		bt_stream_put_ref(stream);
-		return NULL;
-	}
-	bt_message_stream_beginning_set_default_clock_snapshot(begin, ns);
-	*made = begin;
-	return stream;
+	if (begin)
+		bt_message_stream_beginning_set_default_clock_snapshot(begin,
+								       ns);
+	return begin;
+}
+
+static bt_message *begin_packet(struct plugin_events *e, struct stream *to,
+				uint64_t ns)
+{
+	to->events = 0;
+	to->packet = bt_packet_create(to->stream);
+	return to->packet ?
+	       bt_message_packet_beginning_create_with_default_clock_snapshot(
+			e->self, to->packet, ns) : NULL;
+}
+
+static bt_message *end_packet(struct plugin_events *e, struct stream *to,
+			      uint64_t ns)
+{
+	bt_message *const end =
+		bt_message_packet_end_create_with_default_clock_snapshot(
+			e->self, to->packet, ns);
+
+	bt_packet_put_ref(to->packet);
+	to->packet = NULL;
+	return end;
 }
 
 size_t plugin_events_put(struct plugin_events *e, const struct session *s,
 			 const struct in_event *event,
-			 const bt_message *made[2])
+			 const bt_message *made[PLUGIN_EVENTS_MOST])
 {
 	const uint32_t thread = event->at.thread;
+	struct stream *to;
 	bt_message *message;
 	size_t n = 0;
 
 	vec_need(&e->streams, &e->room, (size_t)thread + 1);
 	while (e->count <= thread)
-		e->streams[e->count++] = NULL;
-	if (!e->streams[thread]) {
-		e->streams[thread] = begin_stream(e, s, thread, event->ns,
-						  &made[n]);
-		if (!e->streams[thread])
-			return 0;
-		n++;
-	}
-	message = bt_message_event_create_with_default_clock_snapshot(
-		e->self, e->events[event->kind], e->streams[thread],
-		event->ns);
+		e->streams[e->count++] = (struct stream){ 0 };
+	to = &e->streams[thread];
+	if (!to->stream)
+		made[n++] = begin_stream(e, s, thread, event->ns);
+	else if (to->events == PACKET_EVENTS)
+		made[n++] = end_packet(e, to, event->ns);
+	if (n > 0 && made[0])
+		made[n++] = begin_packet(e, to, event->ns);
+	if (n > 0 && !made[n - 1])
+		return 0;
+	message = bt_message_event_create_with_packet_and_default_clock_snapshot(
+		e->self, e->events[event->kind], to->packet, event->ns);
 	if (!message)
 		return 0;
 	made[n++] = message;
+	to->events++;
 	e->last = event->ns;
 	return fill_payload(bt_message_event_borrow_event(message), s, event) ?
 	       0 : n;
@@ -460,13 +501,18 @@ size_t plugin_events_put(struct plugin_events *e, const struct session *s,
 
 const bt_message *plugin_events_end(struct plugin_events *e)
 {
+	struct stream *of;
 	bt_message *message;
 
-	while (e->ended < e->count && !e->streams[e->ended])
+	while (e->ended < e->count && !e->streams[e->ended].stream)
 		e->ended++;
 	if (e->ended == e->count)
 		return NULL;
-	message = bt_message_stream_end_create(e->self, e->streams[e->ended++]);
+	of = &e->streams[e->ended];
+	if (of->packet)
+		return end_packet(e, of, e->last);
+	e->ended++;
+	message = bt_message_stream_end_create(e->self, of->stream);
 	if (message)
 		bt_message_stream_end_set_default_clock_snapshot(message,
 								 e->last);

@@ -38,7 +38,8 @@ struct iterator {
 	struct in_explode *explode;
 	struct plugin_events *events;
 	uint64_t words[CHUNK_MAX_WORDS];
-	const bt_message *spare; /* made when no room was left for it */
+	const bt_message *spare[PLUGIN_EVENTS_MOST]; /* made without room */
+	size_t spares;
 	bool has_ended;
 };
 
@@ -127,10 +128,10 @@ static int begin(struct iterator *it, bt_self_message_iterator *self)
 /* Free all but the iterator upstream, so that begin can follow. */
 static void end(struct iterator *it)
 {
-	bt_message_put_ref(it->spare);
+	while (it->spares)
+		bt_message_put_ref(it->spare[--it->spares]);
 	in_explode_free(it->explode);
 	plugin_events_free(it->events);
-	it->spare = NULL;
 	it->explode = NULL;
 	it->events = NULL;
 	it->has_ended = false;
@@ -249,12 +250,12 @@ static next_status pull(struct iterator *it)
 }
 
 /* Append the next messages: 1 if there were any, 0 if upstream must be asked,
- * -1 at the end, -2 if there is no memory. A thread's first event makes two
- * messages; if only one fits, the other is kept as the spare. */
+ * -1 at the end, -2 if there is no memory. An event may make several messages;
+ * those that do not fit are spared. */
 static int add_next(struct iterator *it, bt_message_array_const messages,
 		    uint64_t capacity, uint64_t *count)
 {
-	const bt_message *made[2];
+	const bt_message *made[PLUGIN_EVENTS_MOST];
 	struct in_event event;
 	int got = it->has_ended ? -1 : in_explode_next(it->explode, &event);
 	size_t n = 0;
@@ -276,7 +277,7 @@ static int add_next(struct iterator *it, bt_message_array_const messages,
 		if (*count < capacity)
 			messages[(*count)++] = made[i];
 		else
-			it->spare = made[i];
+			it->spare[it->spares++] = made[i];
 	return got;
 }
 
@@ -290,9 +291,13 @@ static next_status iterator_next(bt_self_message_iterator *self,
 	int got = 1;
 
 	*count = 0;
-	if (it->spare)
-		messages[(*count)++] = it->spare;
-	it->spare = NULL;
+	while (*count < it->spares && *count < capacity) {
+		messages[*count] = it->spare[*count];
+		(*count)++;
+	}
+	it->spares -= *count;
+	memmove(it->spare, it->spare + *count,
+		it->spares * sizeof(*it->spare));
 	while (*count < capacity && got >= 0) {
 		got = add_next(it, messages, capacity, count);
 		/* Return what there is before asking upstream. */
