@@ -72,6 +72,9 @@ static void set_limits(const char *urls, unsigned seconds)
 		setenv("DEBUGINFOD_URLS", urls, 1);
 	setenv("DEBUGINFOD_MAXTIME", text, 1);
 	setenv("DEBUGINFOD_TIMEOUT", text, 1);
+	/* elfutils 0.192 tries again, and does not ask watch, when no server
+	 * has answered for that long. */
+	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 1);
 	unsetenv("DEBUGINFOD_PROGRESS");
 	deadline = sym_child_now() + (int64_t)seconds * 1000;
 }

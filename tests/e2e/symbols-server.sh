@@ -88,6 +88,6 @@ began=$SECONDS
 "$WEFT" info "$T/trace" --debuginfod "http://127.0.0.1:$(cat "$T/port")" \
 	>"$T/info" || fail "weft info fails"
 took=$((SECONDS - began))
-[ $took -le 20 ] || fail "a mute server holds weft info for $took s"
+[ $took -lt 20 ] || fail "a mute server holds weft info for $took s"
 grep -q 'the server did not answer in time' "$T/info" ||
 	fail "nobody says that it did not answer: $(tail -n 3 "$T/info")"
