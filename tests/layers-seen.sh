@@ -40,7 +40,7 @@ check() {
 	local f
 	for f in analyzer/*/*.c; do
 		mkdir -p "build/obj/${f%/*}"
-		cc -I. -w -c -o "build/obj/${f%.c}.o" "$f"
+		cc -I. -w -std=gnu89 -c -o "build/obj/${f%.c}.o" "$f"
 	done
 	B=build sh tests/layers.sh "$@" >said 2>&1
 }

@@ -422,7 +422,7 @@ void plugin_events_free(struct plugin_events *e)
 
 /* ---- messages ---- */
 
-/* Begin the stream of a thread. The message that says so; NULL without
+/* Begin the stream of a thread. Returns the message that says so; NULL without
  * memory. */
 static bt_message *begin_stream(struct plugin_events *e,
 				const struct session *s, uint32_t thread,
@@ -488,7 +488,8 @@ size_t plugin_events_put(struct plugin_events *e, const struct session *s,
 		made[n++] = begin_packet(e, to, event->ns);
 	if (n > 0 && !made[n - 1])
 		return 0;
-	message = bt_message_event_create_with_packet_and_default_clock_snapshot(
+	message =
+	    bt_message_event_create_with_packet_and_default_clock_snapshot(
 		e->self, e->events[event->kind], to->packet, event->ns);
 	if (!message)
 		return 0;
