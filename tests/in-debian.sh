@@ -16,6 +16,8 @@ set -eu
 if [ "${1-}" = --inside ]; then
 	root=$2
 	shift 2
+	# Tests make mount namespaces, too: that needs a root that is mounted.
+	mount --bind "$root" "$root"
 	mount -t proc proc "$root/proc"
 	mount --rbind /sys "$root/sys"
 	mount -t tmpfs -o mode=755 tmpfs "$root/run"

@@ -161,7 +161,8 @@ local function name_of(row)
 	if want.funcs[own] or name:find("^snap_") then
 		return own
 	elseif name:find("std::") or name:find("__gnu_cxx::") or
-		name:find("operator") then
+		-- clang 19 writes names that no libstdc++ up to 16 can read.
+		name:find("^_ZNK?St") or name:find("operator") then
 		return nil
 	elseif not row.module:find("lua", 1, true) then
 		return name

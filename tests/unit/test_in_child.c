@@ -12,6 +12,9 @@
 
 static enum { WELL, HANG, ABORT, DEVOUR, LEAVE, SAY } how;
 
+/* Volatile, so that the compiler does not leave malloc out. */
+static void *volatile devoured;
+
 static void misbehave(struct in_ring *ring, const struct in_source *sources,
 		      size_t count)
 {
@@ -25,7 +28,9 @@ static void misbehave(struct in_ring *ring, const struct in_source *sources,
 	if (how == HANG)
 		for (;;)
 			ring->refused += 0;
-	if (how == ABORT || (how == DEVOUR && !malloc((size_t)1 << 40)))
+	if (how == DEVOUR)
+		devoured = malloc((size_t)1 << 40);
+	if (how == ABORT || (how == DEVOUR && !devoured))
 		abort();
 	if (how == LEAVE)
 		_exit(0);
