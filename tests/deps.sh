@@ -14,7 +14,7 @@ list() {
 		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libjansson-dev \
 		libxxhash-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
 		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox ;;
-	test) echo g++ clang lua5.1 lua5.2 lua5.3 lua5.4 luajit procps \
+	test) echo g++ clang libclang-rt-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit procps \
 		util-linux man-db musl-tools libcap2-bin parallel debuginfod jq \
 		universal-ctags haproxy redis-tools neovim lua-busted ;;
 	bench) echo uftrace ;;
