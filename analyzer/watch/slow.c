@@ -4,48 +4,22 @@
  * kept is decided in slow_list.c.
  *
  * Where the suspend comes first, a `wait` holds its open calls, and the resume
- * takes them over. Where the resume comes first, each of its calls gets a
- * `piece`, to which the suspend adds later what it knows of the time before.
+ * takes them over. Where the resume comes first, each of its calls gets a piece
+ * (slow_pieces.h), to which the suspend adds later what it knows of the time
+ * before.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow.h"
+#include "analyzer/watch/slow_pieces.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
-
-/* What is known of a wanted call that is open; unwanted ones have func 0. */
-struct slot {
-	func_id func;
-	bool is_known;           /* its entry is: */
-	bool is_partial;
-	ticks entry;             /* later by what its coroutine slept */
-	ticks self, slept;       /* since its entry, or since `piece` ended */
-	uint32_t thread;         /* it began on */
-	uint32_t piece;          /* index + 1: what was before is there */
-	bool is_carried;         /* it was suspended, and */
-	stack_id under;          /* this is the stack that it was entered on */
-};
 
 /* A stream; slots by depth. */
 struct lane {
 	uint32_t process, thread, level;
 	struct slot *slots;
 	size_t room;
-};
-
-/* The later part of a call whose earlier part, on another thread, has not come
- * yet. The open call refers to it until its end (is_ended). The resume that
- * waits for its suspend refers to it until that comes (is_whole). Then the call
- * takes it over, or is counted if it has ended, and the piece is freed. */
-struct piece {
-	struct slot slot;        /* summed up so far */
-	uint32_t next;           /* index + 1: it became a part of that piece;
-	                          * or the next free one */
-	bool is_used, is_ended, is_whole;
-	stack_id own;            /* ended: its coroutine's frames, itself the
-	                          * innermost */
-	struct slow_call call;   /* ended, at this tick: */
-	ticks at;
 };
 
 /* A suspend that waits for its resume, or the other way round. */
@@ -65,8 +39,7 @@ struct slow {
 	struct slow_list list;
 	struct stack_table *stacks;
 	struct lane **lanes; size_t lane_room;     /* by stream_number */
-	struct piece *pieces; size_t piece_count, piece_room;
-	uint32_t piece_free;
+	struct slow_pieces pieces;
 	struct wait *waits; size_t wait_room;      /* by replay_event.pair */
 };
 
@@ -76,6 +49,8 @@ struct slow *slow_new(const struct slow_options *options)
 
 	s->list.options = *options;
 	s->list.found.stacks = s->stacks = stack_table_new();
+	s->pieces = (struct slow_pieces){ .list = &s->list,
+					  .stacks = s->stacks };
 	return s;
 }
 
@@ -92,7 +67,7 @@ void slow_free(struct slow *s)
 		mem_free(s->waits[i].held);
 	stack_table_free(s->stacks);
 	mem_free(s->lanes);
-	mem_free(s->pieces);
+	slow_pieces_fini(&s->pieces);
 	mem_free(s->waits);
 	mem_free(s->list.best);
 	mem_free(s);
@@ -151,179 +126,6 @@ static stack_id under(struct slow *s, const struct stream *st, size_t base)
 			    stack_table_push(s->stacks, 0, 0, STACK_BEFORE);
 
 	return stream_stack(st, 0, base, s->stacks, id);
-}
-
-/* A call has ended that was suspended. own: its coroutine's frames now, itself
- * innermost. If the stack of its entry is known, its own frame is put on that:
- * later resumes may have come from elsewhere. */
-static void end_carried(struct slow *s, const struct slot *slot,
-			struct slow_call *call, stack_id own)
-{
-	struct stack_frame frame;
-
-	slow_list_count(&s->list, call);
-	if (!slow_list_takes(&s->list, call))
-		return;
-	frame = *stack_table_get(s->stacks, own);
-	call->stack = !slot->is_carried ? own :
-		stack_table_push(s->stacks, slot->under, frame.func,
-				 frame.flags);
-	slow_list_put(&s->list, call);
-}
-
-/* ---- pieces ---- */
-
-/* Pieces move when one is added: ask again after new_piece. */
-static struct piece *piece_of(struct slow *s, uint32_t id)
-{
-	return &s->pieces[id - 1];
-}
-
-/* Returns its index + 1. */
-static uint32_t new_piece(struct slow *s)
-{
-	uint32_t id = s->piece_free;
-
-	if (id != 0) {
-		s->piece_free = piece_of(s, id)->next;
-	} else {
-		vec_need(&s->pieces, &s->piece_room, s->piece_count + 1);
-		id = (uint32_t)++s->piece_count;
-	}
-	*piece_of(s, id) = (struct piece){ .is_used = true };
-	return id;
-}
-
-/* The id is used again: nothing may refer to it any more. */
-static void free_piece(struct slow *s, uint32_t id)
-{
-	*piece_of(s, id) = (struct piece){ .next = s->piece_free };
-	s->piece_free = id;
-}
-
-/* The piece that this one became a part of, to be referred to instead. Frees
- * the pieces on the way: each is referred to by one call only. */
-static uint32_t resolve(struct slow *s, uint32_t id)
-{
-	while (piece_of(s, id)->next != 0) {
-		const uint32_t next = piece_of(s, id)->next;
-
-		free_piece(s, id);
-		id = next;
-	}
-	return id;
-}
-
-/* Put what was before in front of what is there. The call began before, so
- * thread and stack of its entry are from there; func and entry stay. */
-static void put_before(struct slot *to, const struct slot *before)
-{
-	to->self += before->self;
-	to->slept += before->slept;
-	to->is_partial |= before->is_partial;
-	to->thread = before->thread;
-	to->under = before->under;
-	to->is_carried = before->is_carried;
-}
-
-/* Does the slot know all that was before? If its earlier part has come, the
- * slot takes it over, and the piece is freed. */
-static bool settle(struct slow *s, struct slot *slot)
-{
-	if (slot->piece == 0)
-		return true;
-	slot->piece = resolve(s, slot->piece);
-	if (!piece_of(s, slot->piece)->is_whole)
-		return false;
-	put_before(slot, &piece_of(s, slot->piece)->slot);
-	free_piece(s, slot->piece);
-	slot->piece = 0;
-	return true;
-}
-
-/* Both ends of the call are known: count it with the times of all its parts,
- * and free the piece. */
-static void end_whole(struct slow *s, uint32_t id)
-{
-	const struct piece p = *piece_of(s, id);
-	struct slow_call call = p.call;
-	const ticks wall = call.total + p.slot.slept;
-
-	call.self = p.slot.self;
-	call.suspended = p.slot.slept;
-	call.begin = wall < p.at ? p.at - wall : 0;
-	call.thread = p.slot.thread;
-	call.is_partial = p.slot.is_partial;
-	free_piece(s, id);
-	end_carried(s, &p.slot, &call, p.own);
-}
-
-/* Times of a later part, to those of a piece. */
-static void add_to_piece(struct piece *p, const struct slot *slot)
-{
-	p->slot.self += slot->self;
-	p->slot.slept += slot->slept;
-	p->slot.is_partial |= slot->is_partial;
-}
-
-/* A call with a piece ends. True if its earlier part has not come yet: it is
- * counted when that comes. False if it came: the slot is whole now. */
-static bool end_piece(struct slow *s, struct slot *slot,
-		      const struct slow_call *call, ticks at, stack_id own)
-{
-	struct piece *p;
-
-	if (settle(s, slot))
-		return false;
-	p = piece_of(s, slot->piece);
-	add_to_piece(p, slot);
-	p->is_ended = true;
-	p->call = *call;
-	p->at = at;
-	p->own = own;
-	return true;
-}
-
-/* The earlier part has come: a slot as it was at the suspend. If that slot is
- * waiting for a part before it itself, the two later parts become one piece,
- * and the call is counted when the earliest part comes. */
-static void join_piece(struct slow *s, struct slot *before, uint32_t id)
-{
-	struct piece *const p = piece_of(s, id);
-	struct piece *whole;
-
-	if (settle(s, before)) {
-		put_before(&p->slot, before);
-		p->is_whole = true;
-		if (p->is_ended)
-			end_whole(s, id);
-		return;
-	}
-	whole = piece_of(s, before->piece);
-	add_to_piece(whole, before);
-	add_to_piece(whole, &p->slot);
-	if (!p->is_ended) {
-		p->next = before->piece;
-		return;
-	}
-	whole->is_ended = true;
-	whole->call = p->call;
-	whole->at = p->at;
-	whole->own = p->own;
-	free_piece(s, id);
-}
-
-/* The earlier part will not come. What is known is taken for the whole call and
- * marked as partial. */
-static void give_up(struct slow *s, uint32_t id)
-{
-	struct piece *const p = piece_of(s, id);
-
-	p->slot.is_partial = true;
-	p->is_whole = true;
-	p->slot.is_carried = false;
-	if (p->is_ended)
-		end_whole(s, id);
 }
 
 /* ---- waiting for the other end of a suspension ---- */
@@ -438,10 +240,10 @@ static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 		call.depth = (uint32_t)at;
 		if (whole)
 			break;
-		if (end_piece(s, slot, &call, w->tick, own))
+		if (slow_pieces_end(&s->pieces, slot, &call, w->tick, own))
 			return;
 	}
-	end_carried(s, slot, &call, own);
+	slow_pieces_end_carried(&s->pieces, slot, &call, own);
 }
 
 /* ---- suspend and resume ---- */
@@ -498,18 +300,19 @@ static void meet_resume(struct slow *s, const struct top *t, struct wait *w,
 
 		for (; k < w->count && w->held[k].at < at &&
 		       at != UINT32_MAX; k++)
-			give_up(s, w->held[k].slot.piece);
+			slow_pieces_give_up(&s->pieces, w->held[k].slot.piece);
 		if (t->slots[i].func == 0)
 			continue;
 		carry(s, &t->slots[i], e->stream, i);
 		if (at != UINT32_MAX && k < w->count && w->held[k].at == at)
-			join_piece(s, &t->slots[i], w->held[k++].slot.piece);
+			slow_pieces_join(&s->pieces, &t->slots[i],
+					 w->held[k++].slot.piece);
 		else
 			end_held(s, &here, &t->slots[i], i - t->base,
 				 SLOW_UNWOUND);
 	}
 	for (; k < w->count; k++)
-		give_up(s, w->held[k].slot.piece);
+		slow_pieces_give_up(&s->pieces, w->held[k].slot.piece);
 	mem_free(to);
 	free_wait(w);
 }
@@ -618,9 +421,7 @@ static void resume(void *ctx, const struct replay_event *e)
 			continue;
 		slot->is_partial = false;
 		slot->slept = e->slept;
-		slot->piece = new_piece(s);
-		/* Where the call began, if its earlier part never comes. */
-		piece_of(s, slot->piece)->slot.thread = slot->thread;
+		slot->piece = slow_pieces_add(&s->pieces, slot->thread);
 		hold(w, wanted, i - t.base, slot);
 	}
 }
@@ -707,7 +508,8 @@ static void end_here(struct slow *s, const struct slot *slot,
 		     struct slow_call *call, const struct replay_event *e)
 {
 	if (slot->is_carried) {
-		end_carried(s, slot, call, own_stack(s, slot, e));
+		slow_pieces_end_carried(&s->pieces, slot, call,
+					own_stack(s, slot, e));
 		return;
 	}
 	slow_list_count(&s->list, call);
@@ -754,7 +556,8 @@ static void leave(void *ctx, const struct replay_event *e)
 	}
 	call = closed(slot, e);
 	if (slot->piece == 0 ||
-	    !end_piece(s, slot, &call, e->tick, own_stack(s, slot, e))) {
+	    !slow_pieces_end(&s->pieces, slot, &call, e->tick,
+			     own_stack(s, slot, e))) {
 		call = closed(slot, e);
 		end_here(s, slot, &call, e);
 	}
@@ -775,12 +578,7 @@ void slow_finish(struct slow *s)
 			end_held(s, w, &w->held[k].slot, w->held[k].at,
 				 SLOW_OPEN);
 	}
-	for (uint32_t id = 1; id <= s->piece_count; id++) {
-		const struct piece *const p = piece_of(s, id);
-
-		if (p->is_used && p->is_ended && !p->is_whole)
-			give_up(s, id);
-	}
+	slow_pieces_finish(&s->pieces);
 	slow_list_sort(&s->list);
 }
 

@@ -69,7 +69,7 @@ struct slow_found {
 	uint64_t unknown;        /* calls whose entry nobody saw: in no list */
 };
 
-/* Private to slow.c and slow_list.c. Without a limit, best is in no order until
+/* Private to slow.c and slow_*.c. Without a limit, best is in no order until
  * slow_list_sort. */
 struct slow_list {
 	struct slow_options options;
