@@ -84,7 +84,10 @@ struct pool {
 	/* The thread slot to try next: a hint, which may have any value. */
 	_Atomic uint32_t thread_hint;
 	_Atomic uint64_t unslotted_threads; /* threads that found no slot */
-	uint64_t reserved1;
+	/* With POOL_WAIT: the recorder adds the buffers that it has given back
+	 * and wakes so many of the threads that sleep on this futex. */
+	_Atomic uint32_t given_back;
+	uint32_t reserved1;
 	/* Calls of threads that could not be recorded, or not any more: no
 	 * memory, or no system calls. */
 	_Atomic uint64_t unrecorded;

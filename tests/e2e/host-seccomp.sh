@@ -8,6 +8,9 @@ grep -qx alive "$T/out" || fail "filter: it did not get to its end"
 report
 nothing_lost
 [ "$(calls leaf)" = 101000 ] || fail "filter: $(calls leaf) calls of leaf"
+record --pool-size 1M --on-full wait -- "$P/p_seccomp" filter ||
+	fail "wait: the program ends otherwise"
+grep -qx alive "$T/out" || fail "wait: it did not get to its end"
 
 # Strict mode takes the clock, too: the record ends there, and says so.
 record "$P/p_seccomp" strict || fail "strict: the program ends otherwise"

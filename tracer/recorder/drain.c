@@ -6,8 +6,13 @@
 #include "tracer/recorder/drain.h"
 
 #include <assert.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { WAKE_AT_ONCE = 16 }; /* fewer wake-ups, but no thread waits for long */
 
 struct drain_entry {
 	uint32_t thread, level;    /* the stream */
@@ -131,6 +136,19 @@ static void send(struct drain *d, uint64_t *chunk, int words)
 	sink_send(d->sink, (uint32_t)words);
 }
 
+/* Wake a thread that waits for each buffer that was given back. */
+static void wake_waiting(struct drain *d)
+{
+	struct pool *const p = d->owner->pool;
+	const uint32_t n = d->untold;
+
+	d->untold = 0;
+	if (n == 0 || p->on_full != POOL_WAIT)
+		return;
+	atomic_fetch_add(&p->given_back, n);
+	syscall(SYS_futex, &p->given_back, FUTEX_WAKE, n, NULL, NULL, 0);
+}
+
 /* Take the buffer, give it back empty, send what was in it. */
 static void take(struct drain *d, uint32_t i)
 {
@@ -157,6 +175,8 @@ static void take(struct drain *d, uint32_t i)
 						 generation + 1),
 			      memory_order_release);
 	d->taken++;
+	if (++d->untold >= WAKE_AT_ONCE)
+		wake_waiting(d);
 	if (words > 0)
 		count_records(d, i, generation,
 			      ((const struct chunk_header *)chunk)->records);
@@ -197,6 +217,7 @@ uint32_t drain_poll(struct drain *d)
 			n = look(d, false);
 		qsort(d->entry, n, sizeof(*d->entry), by_stream);
 		n = take_in_order(d, n);
+		wake_waiting(d);
 	}
 	registry_free_dead(d->registry);
 	return n;

@@ -23,6 +23,7 @@ struct drain {
 	uint64_t records;          /* record words, each counted once */
 	uint64_t damaged;          /* buffers that contained no chunk */
 	uint64_t taken;            /* buffers that were given back */
+	uint32_t untold;           /* of these, threads that wait do not know */
 };
 
 /* Returns 0, or negative if there is no memory. The two arrays are allocated

@@ -264,6 +264,7 @@ struct loop {
 	uint64_t end_since;        /* no process was found then; 0: one was */
 	uint32_t live;             /* processes that the pool called alive */
 	uint32_t follow_every, beat, sleep;
+	bool is_behind;            /* the pool was half full: do not sleep */
 	bool told_following, saw_end;
 };
 
@@ -361,6 +362,7 @@ static bool is_over(struct loop *l)
  * would be used up at the rate of the last round. */
 static void choose_sleep(struct loop *l, uint32_t taken)
 {
+	l->is_behind = taken > l->r->owner.big / 2;
 	const uint64_t ms = taken == 0 ? l->sleep * 2 :
 			    (uint64_t)l->r->drain.free_big * l->sleep /
 			    taken / 4;
@@ -394,7 +396,7 @@ static void wait_for_something(struct loop *l)
 		{ .fd = r->session.consumer, .events = POLLIN },
 	};
 
-	if (poll(watched, 3, (int)l->sleep) > 0) {
+	if (poll(watched, 3, l->is_behind ? 0 : (int)l->sleep) > 0) {
 		if (watched[0].revents)
 			program_handle_signals(&r->program);
 		check_daemons(r, watched[1].revents, watched[2].revents);

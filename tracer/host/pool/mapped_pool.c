@@ -276,19 +276,30 @@ static uint32_t claim_oldest(uint32_t slot)
 	return NO_BUFFER;
 }
 
-uint32_t mapped_claim_buffer(uint32_t slot, bool big)
+/* Until the recorder has given a buffer back since then, or for a while: it may
+ * die. Wrapped functions of libc would be places to be cancelled at. */
+static void sleep_since(uint32_t given_back)
 {
-	const struct timespec pause = { 0, 200000 };
+	const struct timespec most = { 0, 100000000 };
+
+	syscall(SYS_futex, &mapped_pool->given_back, FUTEX_WAIT, given_back,
+		&most, NULL, 0);
+}
+
+uint32_t mapped_claim_buffer(uint32_t slot, bool big, bool may_wait)
+{
 	uint32_t b = claim_free(slot, big);
 
 	if (b != NO_BUFFER || mapped_pool->on_full == POOL_DROP)
 		return b;
 	if (mapped_pool->on_full == POOL_OVERWRITE)
 		return claim_oldest(slot);
-	while (b == NO_BUFFER && !recorder_is_dead()) {
-		/* nanosleep() itself would be a place to be cancelled at. */
-		syscall(SYS_nanosleep, &pause, NULL);
+	while (b == NO_BUFFER && may_wait && !recorder_is_dead()) {
+		const uint32_t seen = atomic_load(&mapped_pool->given_back);
+
 		b = claim_free(slot, big);
+		if (b == NO_BUFFER)
+			sleep_since(seen);
 	}
 	return b;
 }

@@ -39,10 +39,11 @@ struct pool_process *mapped_claim_process(void);
 uint32_t mapped_claim_thread(void);
 
 /* The number of a buffer to fill, of the other size if need be, for the thread
- * in that slot. Where all are in use: waits for the recorder, takes the oldest
- * full one, or gives NO_BUFFER, as the pool says. Hook-safe. */
+ * in that slot. Where all are in use: waits for the recorder (if it may make
+ * system calls), takes the oldest full one, or gives NO_BUFFER, as the pool
+ * says. Hook-safe. */
 #define NO_BUFFER UINT32_MAX
-uint32_t mapped_claim_buffer(uint32_t slot, bool big);
+uint32_t mapped_claim_buffer(uint32_t slot, bool big, bool may_wait);
 
 /* From filling to full, or back to free, unless the recorder or the parent of a
  * fork was faster. word: the buffer's state as it was; 0: it is not of this

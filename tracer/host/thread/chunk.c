@@ -222,7 +222,8 @@ static void use_buffer(struct thread_state *s, uint32_t b)
 
 bool chunk_open(struct thread_state *s, uint32_t flags)
 {
-	const uint32_t b = mapped_claim_buffer(s->slot_index, wants_big(s));
+	const uint32_t b = mapped_claim_buffer(s->slot_index, wants_big(s),
+					       !process_confined);
 
 	s->opened = s->last;
 	s->want_big = false;

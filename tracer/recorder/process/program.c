@@ -250,6 +250,22 @@ static void raise_file_size(struct program *p)
 	sigaction(SIGXFSZ, &ignore, &p->file_signal);
 }
 
+/* Never below the program's: without leave, all stays as it is. */
+static void raise_priority(struct program *p)
+{
+	struct rlimit limit;
+
+	p->nice = getpriority(PRIO_PROCESS, 0);
+	if (setpriority(PRIO_PROCESS, 0, -20) == 0 ||
+	    getrlimit(RLIMIT_NICE, &limit) != 0)
+		return;
+	const int least = 20 - (int)(limit.rlim_cur > 40 ? 40 :
+				     limit.rlim_cur);
+
+	if (least < p->nice)
+		setpriority(PRIO_PROCESS, 0, least);
+}
+
 int program_take_signals(struct program *p)
 {
 	static const int ours[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
@@ -263,6 +279,7 @@ int program_take_signals(struct program *p)
 	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
 		return -1;
 	raise_file_size(p);
+	raise_priority(p);
 	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return p->signals < 0 ? -1 : 0;
 }
@@ -280,6 +297,7 @@ static void become(const struct program *p, char *const argv[], int go,
 	} while (n < 0 && errno == EINTR);
 	if (n != 1)
 		_exit(NOT_FOUND);
+	setpriority(PRIO_PROCESS, 0, p->nice);
 	setrlimit(RLIMIT_FSIZE, &p->file_size);
 	sigaction(SIGXFSZ, &p->file_signal, NULL);
 	sigprocmask(SIG_SETMASK, &p->mask, NULL);

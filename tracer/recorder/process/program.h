@@ -45,14 +45,17 @@ struct program {
 	sigset_t mask;
 	struct sigaction file_signal; /* of SIGXFSZ */
 	struct rlimit file_size;
+	int nice;
 	int signals;               /* signalfd */
 	int status;                /* of waitpid, once it has ended */
 	bool has_ended;
 	bool wants_finish;         /* the user wants the recording to end */
 };
 
-/* Block the signals that we read, and let no limit of the files' size end us,
- * before anything else is forked. Resets *p and keeps what was there for the
+/* Block the signals that we read, let no limit of the files' size end us, and
+ * take the priority that we may have, before anything else is forked: a program
+ * with more threads than processors fills the pool faster than the recorder is
+ * let run. Resets *p and keeps what was there for the
  * program. Returns 0, or negative. */
 int program_take_signals(struct program *p);
 /* Fork; the child sets its environment and waits for program_go. Prints why and
