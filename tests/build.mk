@@ -50,7 +50,8 @@ $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,$(filter tests/unit/test_lua_%,\
 
 # The same for each other version of Lua: test_lua_heal_53 and so on.
 LUA_TESTS := $(filter $(notdir $(UNIT_SRC:.c=)),\
-	test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked)
+	test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked \
+	test_lua_jump)
 define lua_test_rule
 UNIT_BIN += $(TEST_DIR)/$(1)_$(2)
 $(TEST_DIR)/obj/unit/$(1)_$(2).o: tests/unit/$(1).c

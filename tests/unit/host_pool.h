@@ -16,7 +16,8 @@
 
 struct host_pool_tally {
 	uint64_t kind[16];
-	uint64_t calls, chunks, bad, uneven; /* uneven: gaps do not add up */
+	uint64_t calls, chunks, bad;
+	uint64_t uneven, ahead; /* gaps do not add up; are more than there is */
 };
 
 static inline uint64_t host_pool_page(uint64_t n)
@@ -126,6 +127,7 @@ static inline void host_pool_tally_chunk(const uint64_t *words,
 	}
 	/* A chunk that is still filling has no end yet. */
 	t->uneven += h->tick_end != 0 && at != h->tick_end;
+	t->ahead += h->tick_end != 0 && (int64_t)(at - h->tick_end) > 0;
 }
 
 /* Take every full buffer; with filling, those that are being filled, too: their

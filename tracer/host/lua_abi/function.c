@@ -396,25 +396,39 @@ uint64_t function_main_runs(uint64_t at, bool begins)
 	return text;
 }
 
+/* The entry becomes this one. A handler that jumps away from here leaves one
+ * that is nobody's. */
+static void put_entry(struct lua_cached *c, const struct lua_cached *from)
+{
+	c->at = 0;
+	barrier();
+	c->source = from->source;
+	c->lines = from->lines;
+	c->text = from->text;
+	c->key = from->key;
+	c->flags = from->flags;
+	c->epoch = 0;
+	c->current = from->current;
+	barrier();
+	c->at = from->at;
+}
+
 /* Puts it in the cache, in place of what was there. */
 static void remember(struct lua_local *me, uint64_t at, struct identity f)
 {
-	struct lua_cached *const c = function_place(me, at);
-
-	*c = (struct lua_cached){
+	struct lua_cached c = {
 		.at = at, .key = f.key, .flags = frame_flags(f.is_c),
 	};
-	if (f.is_c)
-		return;
-	c->lines = layout_word(at + PROTO_LINES);
-	c->source = layout_word(at + PROTO_SOURCE);
-	if ((uint32_t)c->lines == 0) {
-		c->current = &lua_func_never;
-		c->text = function_main_runs(at, true);
-	} else {
-		c->current = lua_func_current(c->source);
-		c->text = atomic_load(c->current);
+
+	if (!f.is_c) {
+		c.lines = layout_word(at + PROTO_LINES);
+		c.source = layout_word(at + PROTO_SOURCE);
+		c.current = (uint32_t)c.lines == 0 ? &lua_func_never :
+			    lua_func_current(c.source);
+		c.text = (uint32_t)c.lines == 0 ?
+			 function_main_runs(at, true) : atomic_load(c.current);
 	}
+	put_entry(function_place(me, at), &c);
 }
 
 static struct identity identity_of(const struct lua_cached *c)
@@ -567,9 +581,9 @@ struct identity function_by_object(struct lua_local *me,
 		*known = NULL;
 		return f;
 	}
-	*c = (struct lua_cached){
+	put_entry(c, &(struct lua_cached){
 		.at = ~object, .source = watched, .key = f.key,
 		.flags = frame_flags(f.is_c), .current = &lua_func_never,
-	};
+	});
 	return f;
 }

@@ -102,8 +102,10 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 		if (!co)
 			return;
 		s = thread_acquire(sp);
-		if (!s)
+		if (!s) {
+			pass_on(co, L, ar);
 			return;
+		}
 	}
 	if (me->window != s->window) {
 		me->window = s->window;
@@ -223,7 +225,7 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
 	struct frame *const f = s->top - 1;
 	uint64_t *const before = &s->records[(int64_t)s->n - 1];
 	const struct table_entry *entry;
-	uint64_t now, gap;
+	uint64_t now, gap, leaf;
 
 	if (unlikely(f->ret != id || f->site != L))
 		return false;
@@ -232,7 +234,9 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
 		gap = now - s->last;
 		if (unlikely(!rec_fits_leaf(*before, gap)))
 			return false;
-		*before = rec_enter_to_leaf(*before, gap);
+		leaf = rec_enter_to_leaf(*before, gap);
+		s->last = now; /* first: a handler may jump away from here */
+		*before = leaf;
 	} else {
 		entry = dictionary_entries(s, f->key);
 		if (unlikely(entry->key != f->key ||
@@ -242,9 +246,9 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
 		gap = now - s->last;
 		if (unlikely(gap > REC_GAP_MAX))
 			return false;
+		s->last = now;
 		chunk_put(s, rec_put(REC_LEAVE, entry->index, gap));
 	}
-	s->last = now;
 	s->top = f;
 	return true;
 }

@@ -1,0 +1,128 @@
+/* test_lua_jump.c - a signal handler jumps out of Lua at any instruction of a
+ * hook: what was recorded before is good, and so is what comes after. Compiled
+ * for every version of Lua. links: host lua
+ * SPDX-License-Identifier: MIT */
+#include "tests/unit/lua_any.h"
+#include "tests/test.h"
+#include "tests/unit/host_pool.h"
+#include "tracer/host/lua/coroutine.h"
+
+static struct pool *shared_pool;
+static struct host_pool_tally tally;
+
+__attribute__((constructor(101))) static void make_pool(void)
+{
+	shared_pool = host_pool_make(64, 64, 1);
+}
+
+static void drain(void)
+{
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &tally, 0);
+}
+
+#ifdef __x86_64__
+#include "tests/unit/step.h"
+
+#include <dlfcn.h>
+
+/* What is jumped out of is left as it is: Lua allows nothing else. */
+enum { STATES = 8192 };
+static lua_State *left_alone[STATES];
+static unsigned states;
+
+/* Our hook, and one in front of it, which runs it step by step at one event. */
+static lua_Hook ours;
+static int event, chosen; /* since the script said so */
+static unsigned long wanted;
+
+static void in_steps(lua_State *L, lua_Debug *ar)
+{
+	if (event++ == chosen)
+		step_begin(wanted);
+	ours(L, ar);
+	step_end();
+}
+
+static int l_begin(lua_State *L)
+{
+	(void)L;
+	event = 0;
+	return 0;
+}
+
+static int l_count(lua_State *L)
+{
+	(void)L;
+	return 0;
+}
+
+/* All functions have run before, so that their calls are the usual case. */
+static const char script[] =
+	"local function f() count() end f() f() begin() f() f()";
+
+/* begin's return, where that is told, and f(): how many calls had begun before
+ * each of these events; is it one itself? */
+enum { EVENTS = 5, WHOLE = 10 };
+static const unsigned before[EVENTS] = {
+	6, 6 + ANY_IS_JIT, 7 + ANY_IS_JIT, 8, 8 + ANY_IS_JIT,
+};
+static const unsigned is_call[EVENTS] = {
+	ANY_IS_JIT, 1, !ANY_IS_JIT, ANY_IS_JIT, ANY_IS_JIT,
+};
+
+static lua_State *new_state(void)
+{
+	lua_State *const L = luaL_newstate();
+	lua_Hook (*const get)(lua_State *) =
+		(lua_Hook (*)(lua_State *))dlsym(RTLD_NEXT, "lua_gethook");
+	__typeof__(&lua_sethook) set =
+		(__typeof__(&lua_sethook))dlsym(RTLD_NEXT, "lua_sethook");
+
+	left_alone[states++] = L;
+	lua_register(L, "begin", l_begin);
+	lua_register(L, "count", l_count);
+	CHECK_EQ(luaL_loadstring(L, script), LUA_OK);
+	ours = get(L);
+	set(L, in_steps, LUA_MASKCALL | LUA_MASKRET, 0);
+	return L;
+}
+
+/* Returns whether it was left by a jump. */
+static int jumps_after(unsigned long instructions)
+{
+	lua_State *const L = new_state();
+
+	wanted = instructions;
+	event = EVENTS;
+	if (sigsetjmp(step_back, 1) != 0)
+		return 1;
+	CHECK_EQ(lua_pcall(L, 0, 0, 0), LUA_OK);
+	return 0;
+}
+
+void test_lua_a_handler_jumps_out_of_a_hook_at_any_instruction(void)
+{
+	unsigned long n, jumps = 0, least = 0, most = 0;
+
+	chosen = -1;
+	CHECK_EQ(jumps_after(1), 0);
+	drain();
+	memset(&tally, 0, sizeof(tally));
+	for (chosen = 0; chosen < EVENTS; chosen++) {
+		for (n = 0; states < STATES && jumps_after(n + 1); n++)
+			host_pool_drain(shared_pool, &tally, 0);
+		jumps += n;
+		least += n * before[chosen] + WHOLE;
+		most += n * is_call[chosen];
+	}
+	drain();
+	most += least;
+	printf("%lu jumps, %lu to %lu calls, %lu recorded\n", jumps, least,
+	       most, (unsigned long)tally.calls);
+	CHECK(jumps > 10 * EVENTS && states < STATES);
+	CHECK(tally.calls >= least && tally.calls <= most);
+	CHECK_EQ(tally.bad, 0);
+	CHECK_EQ(tally.ahead, 0);
+}
+#endif
