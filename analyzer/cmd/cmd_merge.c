@@ -2,12 +2,14 @@
  * function's calls and times over them. The sums are made by the folder merge;
  * this file sorts and prints them.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
 #include "analyzer/cmd/table.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +82,6 @@ static size_t arg_top = SIZE_MAX;
 static const struct metric *arg_sort;
 static bool arg_csv;
 
-/* -o turns the report into a file: the other options of the table have no
- * effect then. */
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "write the sum as a profile instead of "
@@ -98,6 +98,11 @@ static const struct opt opts[] = {
 /* Choose the columns. 0, or -1 with the cause in the chain. */
 static int choose_columns(struct table *t)
 {
+	if (arg_output && (arg_sort || arg_columns || arg_csv ||
+			   arg_top != SIZE_MAX))
+		return err_add("--output writes a profile, which has all "
+			       "functions and figures: leave out --top, "
+			       "--sort, --columns and --csv");
 	if (arg_sort && strcmp(arg_sort->name, "total") == 0)
 		view.table = "sessions," FIGURES("calls") FIGURES("total")
 			     "language,name";

@@ -14,6 +14,7 @@ same columns 0 "$W" merge --sort suspended --columns +total-deviation,file \
 	--top 4 a c d
 same no-thread 2 "$W" merge --thread nobody a d
 same usage 1 "$W" merge
+same refused 1 "$W" merge -o sum.pb --sort calls a d
 same none 2 "$W" merge a none
 for t in a b c d; do
 	"$W" export -o "$T/$t.pb" "$T/$t" 2>/dev/null || fail "export $t"
