@@ -429,6 +429,56 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 	lua_close(L);
 }
 
+/* Calls a global function of another VM, protected. */
+static int l_other(lua_State *L)
+{
+	lua_State *const other = lua_touserdata(L, lua_upvalueindex(1));
+
+	lua_getglobal(other, lua_tostring(L, 1));
+	CHECK_EQ(lua_pcall(other, 0, 0, 0), LUA_OK);
+	return 0;
+}
+
+static lua_State *vm_beside(lua_State *other, const char *text)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "check", l_check);
+	lua_register(L, "off", l_pause);
+	lua_register(L, "on", l_resume);
+	lua_register(L, "protected", l_protected);
+	lua_pushlightuserdata(L, other);
+	lua_pushcclosure(L, l_other, 1);
+	lua_setglobal(L, "other");
+	run_text(L, text);
+	return L;
+}
+
+/* What is found under a protected call while that runs does not end with it. */
+void test_lua_open_calls_of_another_vm_are_found_under_a_mark(void)
+{
+	lua_State *const L = vm_beside(NULL, "function back() check() end");
+	lua_State *const inner = vm_beside(L,
+		"local function f() other('back') check() end\n"
+		"local function g() off() on() protected(f) check() end\n"
+		"function run() g() check() end");
+
+	lua_pushlightuserdata(L, inner);
+	lua_pushcclosure(L, l_other, 1);
+	lua_setglobal(L, "other");
+	seen = unlike = 0;
+	run_text(L, "local function outer() other('run') check() end\n"
+		 "outer() check()");
+	CHECK_EQ(seen, 6);
+	CHECK_EQ(unlike, 0);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(inner);
+	lua_close(L);
+}
+
 /* ------------------------------------------------------- attach and detach */
 
 static unsigned counted;

@@ -122,7 +122,7 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 
 struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp)
 {
-	struct shadow_mark m = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	struct shadow_mark m = { .segments = UINT32_MAX };
 	struct thread_state *s = thread_acquire(sp);
 
 	if (s && unlikely(co->window != s->window)) {
@@ -147,7 +147,7 @@ static SLOW void cut(struct thread_state *s, const struct coroutine *co,
 		while (s->segments > segments)
 			lua_switch_detach_unseen(s, now);
 		if (s->segments == segments)
-			lua_unwind_above(s, m.depth, now);
+			lua_unwind_above(s, shadow_mark_depth(s, m), now);
 	}
 	shadow_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, now);
 }

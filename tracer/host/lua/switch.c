@@ -3,8 +3,6 @@
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/base/memory.h"
 
-#include <string.h>
-
 /* Between the stack pointer of a hook and the frame of whoever called into Lua:
  * native calls that Lua makes lie below a hook's stack pointer plus this, those
  * made after it has returned above. Each distance is several hundred bytes more
@@ -323,17 +321,9 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 static void seed(struct thread_state *s, const struct frame *walked,
 		 uint32_t count)
 {
-	struct frame *bottom;
-
-	if (!shadow_reserve(s, count))
-		return;
-	bottom = s->frames + s->segment[0].base;
-	memmove(bottom + count, bottom, (size_t)(s->top - bottom) *
-					sizeof(*bottom));
-	memcpy(bottom, walked, count * sizeof(*bottom));
-	s->top += count;
 	/* Only a chunk that starts afresh can say so. */
-	chunk_switch(s, CHUNK_GAP);
+	if (shadow_put_under(s, walked, count))
+		chunk_switch(s, CHUNK_GAP);
 }
 
 /* A main state has no segment: it runs on whatever stack calls it. */

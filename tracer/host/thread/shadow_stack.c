@@ -5,6 +5,7 @@
 #include "tracer/host/pool/process.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* ----------------------------------------------------------------- frames */
@@ -257,14 +258,32 @@ void shadow_cut(struct thread_state *s, struct shadow_mark m, enum unwind why,
 		uint64_t now)
 {
 	const uint32_t segments = m.segments + s->fiber;
+	uint32_t depth;
 
 	if (m.window != s->window || segments > s->segments)
 		return;
 	while (s->segments > segments)
 		shadow_detach_lost(s, now);
-	if (shadow_depth(s) > m.depth)
-		shadow_unwind(s, s->frames + shadow_segment(s)->base + m.depth,
+	depth = shadow_mark_depth(s, m);
+	if (shadow_depth(s) > depth)
+		shadow_unwind(s, s->frames + shadow_segment(s)->base + depth,
 			      why, now);
+}
+
+bool shadow_put_under(struct thread_state *s, const struct frame *f,
+		      uint32_t count)
+{
+	struct frame *bottom;
+
+	if (!shadow_reserve(s, count))
+		return false;
+	bottom = s->frames + s->segment[0].base;
+	memmove(bottom + count, bottom, (size_t)(s->top - bottom) *
+					sizeof(*bottom));
+	memcpy(bottom, f, count * sizeof(*bottom));
+	s->top += count;
+	s->found += count;
+	return true;
 }
 
 void shadow_forget(struct thread_state *s)

@@ -102,13 +102,27 @@ void shadow_cover(struct thread_state *s, uint32_t index, void *fiber);
 
 /* Where the stack stands, to come back to; its segments counted from the
  * running fiber's on, which may come back on another thread. */
-struct shadow_mark { uint32_t window, segments, depth; };
+struct shadow_mark { uint32_t window, segments, depth, found; };
 
 INLINE struct shadow_mark shadow_mark(const struct thread_state *s)
 {
 	return (struct shadow_mark){ s->window, s->segments - s->fiber,
-				     shadow_depth(s) };
+				     shadow_depth(s), s->found };
 }
+
+/* The depth of the mark's segment when it was taken, with the calls that were
+ * found under it since. */
+INLINE uint32_t shadow_mark_depth(const struct thread_state *s,
+				  struct shadow_mark m)
+{
+	return m.segments + s->fiber == 1 ? m.depth + s->found - m.found :
+	       m.depth;
+}
+
+/* These calls, outermost first, were open under all that the thread's own
+ * segment, the only one, has. The next chunk must say so. false: no memory. */
+bool shadow_put_under(struct thread_state *s, const struct frame *f,
+		      uint32_t count);
 
 /* Everything above the mark has ended: coroutines above are detached, then
  * frames above end with why. A mark of another window is left alone. */

@@ -581,7 +581,8 @@ static void shut_out(uint64_t sp)
 	/* Marks count from the running fiber's segment on; this is the ground
 	 * of the thread's own stack. */
 	ground = (struct shadow_mark){ .window = s->window,
-				       .segments = 1 - s->fiber };
+				       .segments = 1 - s->fiber,
+				       .found = s->found };
 	if (s->segments > 1 || s->top > s->frames + 1)
 		shadow_cut(s, ground, UNWIND_RESET, chunk_clock(s));
 	s->lua_plain = NULL;
