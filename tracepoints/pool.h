@@ -40,9 +40,10 @@ static inline uint32_t pool_record_room(uint32_t buffer_words)
 	       (buffer_words - CHUNK_HEADER_WORDS) / 2;
 }
 
-/* pool.generation: bit 0 is set while recording is on. Each change of that bit,
- * each dlclose and each request to cut adds POOL_GENERATION_STEP. Never 0. */
-enum { POOL_ON = 1, POOL_GENERATION_STEP = 2 };
+/* pool.generation: bit 0 is set while recording is on, bit 1 if a title turned
+ * it on. Whenever it is turned on, at each start of a title, each dlclose and
+ * each request to cut, POOL_GENERATION_STEP is added. Never 0. */
+enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_GENERATION_STEP = 4 };
 
 enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2 };
 
@@ -115,6 +116,7 @@ struct pool_process {
 	_Atomic uint32_t vms;         /* Lua states (main threads) seen */
 	_Atomic uint64_t coroutines;  /* made */
 	_Atomic uint32_t dropped;     /* enum process_trouble, bits */
+	_Atomic uint32_t titles;      /* that run in it (weft_start) */
 	char path[POOL_PATH_MAX];     /* of /proc/self/exe; may be cut */
 };
 

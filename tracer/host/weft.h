@@ -21,21 +21,22 @@ int weft_pause(void);
 int weft_resume(void);
 
 /* Starts a recording with this title, which lasts until weft_stop of the same
- * title. Reports can show it alone (--recording TITLE). Up to 8 may overlap in
- * a process. If recording is off, the first one to start turns it on, and the
- * last one to stop turns it off again. title: UTF-8; NULL or "": the same as
- * weft_resume. Recording is on when the function returns. Returns 0, 1 if this
- * title is already running, -1 if this program is not being recorded, -2 if
- * too many are running. */
+ * title, or a fork in the child. Reports can show it alone (--recording TITLE).
+ * Up to 8 may overlap in a process. If recording is off, the first one to start
+ * in any process turns it on, and the last one to stop turns it off again.
+ * title: UTF-8; NULL or "": the same as weft_resume. Recording is on when the
+ * function returns. Returns 0, 1 if this title is already running, -1 if this
+ * program is not being recorded, -2 if too many are running. */
 int weft_start(const char *title);
 
 /* Stops the recording with this title. NULL or "": the same as weft_pause.
  * Returns 1, or 0 if it did not run. */
 int weft_stop(const char *title);
 
-/* on: 0 to leave native calls out, anything else to record them. Calls of Lua
- * functions are recorded either way. Returns 1 if native calls were recorded
- * before, 0 if not, -1 if this program is not being recorded. */
+/* on: 0 to leave native calls of this process out, anything else to record
+ * them. Calls of Lua functions are recorded either way. Returns 1 if native
+ * calls were recorded before, 0 if not, -1 if this program is not being
+ * recorded. */
 int weft_native(int on);
 
 /* only: 0 to record everything, anything else to record only what runs between

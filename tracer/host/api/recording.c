@@ -25,30 +25,38 @@ static bool is_recorded(void)
 
 /* -------------------------------------------------------------- on and off */
 
+/* What bits were set before. */
+static uint32_t turn_off(uint32_t bits)
+{
+	return atomic_fetch_and(&mapped_pool->generation, ~bits) & bits;
+}
+
+/* Turns recording on, unless it is; returns whether it was. by: POOL_BY_TITLE
+ * or 0. */
+static bool turn_on(uint32_t by)
+{
+	uint32_t now = atomic_load(&mapped_pool->generation), next;
+
+	do {
+		if ((now & POOL_ON) && !by)
+			return true;
+		/* Whoever sees the new generation must see the new window. */
+		if (!(now & POOL_ON))
+			atomic_fetch_add(&mapped_pool->window, 1);
+		next = now & POOL_ON ? now : now | POOL_ON | by;
+	} while (!atomic_compare_exchange_weak(&mapped_pool->generation, &now,
+					       next + POOL_GENERATION_STEP));
+	return now & POOL_ON;
+}
+
 EXPORT int weft_pause(void)
 {
-	if (!is_recorded())
-		return 0;
-	return (int)(atomic_fetch_and(&mapped_pool->generation,
-				      ~(uint32_t)POOL_ON) & POOL_ON);
+	return is_recorded() && (turn_off(POOL_ON) & POOL_ON);
 }
 
 EXPORT int weft_resume(void)
 {
-	uint32_t now, next;
-
-	if (!is_recorded())
-		return -1;
-	now = atomic_load(&mapped_pool->generation);
-	if (now & POOL_ON)
-		return 1;
-	/* Whoever sees the new generation must see the new window. */
-	atomic_fetch_add(&mapped_pool->window, 1);
-	do {
-		next = (now | POOL_ON) + POOL_GENERATION_STEP;
-	} while (!atomic_compare_exchange_weak(&mapped_pool->generation, &now,
-					       next));
-	return 0;
+	return !is_recorded() ? -1 : turn_on(0);
 }
 
 /* Native calls that are open at this moment would stay on the stack for
@@ -62,8 +70,9 @@ EXPORT int weft_native(int on)
 	was = !atomic_exchange(&process_no_native, on == 0);
 	if (was != (on != 0)) {
 		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
-		if (weft_pause())
-			weft_resume();
+		atomic_fetch_add(&thread_windows, 1);
+		atomic_fetch_add(&mapped_pool->generation,
+				 POOL_GENERATION_STEP);
 	}
 	return was;
 }
@@ -144,15 +153,14 @@ EXPORT int weft_label(const char *key, const char *value)
 
 /* ----------------------------------------------------------------- titles
  * Recordings with a title may overlap in one process; each is what lies between
- * two marks. Recording is on while any of them runs. */
+ * two marks. Recording is on while any of them runs, in any process. */
 
 enum { TITLES = 8 };
 
-/* Hashes of the titles that run, 0: free. Two titles of one hash (64 bits) are
- * taken for one. */
+/* Hashes of the titles that run in this process, 0: free. Two titles of one
+ * hash (64 bits) are taken for one. process_slot->titles is their number, or
+ * more while one starts or stops. */
 static _Atomic uint64_t running[TITLES];
-/* Recording was off before the first title, and goes off with the last. */
-static _Atomic bool turned_on;
 
 static uint64_t hash_of(const char *title)
 {
@@ -169,34 +177,56 @@ static void mark(const char *what, const char *title)
 	weft_mark(text);
 }
 
-/* The place of a hash among those that run, or -1. */
-static int find(uint64_t hash)
+/* In how many places the hash is. */
+static int count_running(uint64_t hash)
 {
-	for (int i = 0; i < TITLES; i++) {
-		if (atomic_load(&running[i]) == hash)
-			return i;
-	}
-	return -1;
+	int n = 0;
+
+	for (int i = 0; i < TITLES; i++)
+		n += atomic_load(&running[i]) == hash;
+	return n;
 }
 
-static bool take(uint64_t hash)
+/* Exchanges a hash for another in up to that many places; returns in how
+ * many. */
+static uint32_t exchange(uint64_t from, uint64_t to, uint32_t most)
 {
-	for (int i = 0; i < TITLES; i++) {
-		uint64_t none = 0;
+	uint32_t n = 0;
 
-		if (atomic_compare_exchange_strong(&running[i], &none, hash))
-			return true;
+	for (int i = 0; i < TITLES && n < most; i++) {
+		uint64_t is = from;
+
+		n += atomic_compare_exchange_strong(&running[i], &is, to);
 	}
-	return false;
+	return n;
 }
 
 static bool is_any_running(void)
 {
-	for (int i = 0; i < TITLES; i++) {
-		if (atomic_load(&running[i]) != 0)
-			return true;
+	bool any = atomic_load(&process_slot->titles) != 0;
+
+	for (uint32_t i = 0; i < mapped_view.process_slots && !any; i++) {
+		const struct pool_process *const p = &mapped_view.processes[i];
+
+		any = atomic_load(&p->state) == SLOT_USED &&
+		      atomic_load(&p->titles) != 0;
 	}
-	return false;
+	return any;
+}
+
+/* So many titles run no more. If none is left recording goes off, unless one
+ * starts meanwhile: that changes the generation. */
+static void drop_titles(uint32_t n)
+{
+	uint32_t now;
+
+	atomic_fetch_sub(&process_slot->titles, n);
+	now = atomic_load(&mapped_pool->generation);
+	while ((now & POOL_BY_TITLE) && !is_any_running() &&
+	       !atomic_compare_exchange_weak(
+		       &mapped_pool->generation, &now,
+		       now & ~(uint32_t)(POOL_ON | POOL_BY_TITLE)))
+		continue;
 }
 
 EXPORT int weft_start(const char *title)
@@ -208,32 +238,46 @@ EXPORT int weft_start(const char *title)
 	if (!process_ready())
 		return -1;
 	hash = hash_of(title);
-	if (find(hash) >= 0)
+	if (count_running(hash) > 0)
 		return 1;
-	if (!take(hash))
+	atomic_fetch_add(&process_slot->titles, 1);
+	turn_on(POOL_BY_TITLE);
+	if (exchange(0, hash, 1) == 0) {
+		drop_titles(1);
 		return -2;
-	if (weft_resume() == 0)
-		atomic_store(&turned_on, true);
+	}
 	mark("start", title);
 	return 0;
 }
 
 EXPORT int weft_stop(const char *title)
 {
-	int place;
+	uint32_t places;
 
-	if (!title || title[0] == '\0') {
-		atomic_store(&turned_on, false);
-		return weft_pause();
-	}
-	place = find(hash_of(title));
-	if (place < 0)
+	if (!is_recorded())
+		return 0;
+	if (!title || title[0] == '\0')
+		return turn_off(POOL_ON | POOL_BY_TITLE) & POOL_ON;
+	if (count_running(hash_of(title)) == 0)
 		return 0;
 	mark("stop", title);
-	atomic_store(&running[place], 0);
-	if (!is_any_running() && atomic_exchange(&turned_on, false))
-		weft_pause();
-	return 1;
+	/* Two threads may have started it at once. */
+	places = exchange(hash_of(title), 0, TITLES);
+	drop_titles(places);
+	return places > 0;
+}
+
+/* The parent's titles do not run in the child. */
+static void in_child(void)
+{
+	for (int i = 0; i < TITLES; i++)
+		atomic_store(&running[i], 0);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	if (is_recorded())
+		pthread_atfork(NULL, NULL, in_child);
 }
 
 /* ----------------------------------------------------------------- status */

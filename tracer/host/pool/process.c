@@ -37,6 +37,7 @@ static void describe(struct pool_process *slot, uint32_t parent)
 	atomic_store(&slot->vms, 0);
 	atomic_store(&slot->coroutines, 0);
 	atomic_store(&slot->dropped, 0);
+	atomic_store(&slot->titles, 0);
 }
 
 static void register_process(void)

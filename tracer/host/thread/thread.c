@@ -18,6 +18,7 @@
 
 struct pool *thread_native_pool;
 THREAD_LOCAL struct thread_state *thread_self;
+_Atomic uint32_t thread_windows;
 _Atomic int region_only;
 THREAD_LOCAL uint32_t region_depth;
 
@@ -38,6 +39,13 @@ enum { SHUT_OUT = -1 };
 static uint32_t pool_generation(void)
 {
 	return atomic_load(&mapped_pool->generation);
+}
+
+/* Of the pool and of this process. */
+static uint32_t window_now(void)
+{
+	return atomic_load(&mapped_pool->window) +
+	       atomic_load(&thread_windows);
 }
 
 bool thread_valid(const struct thread_state *s)
@@ -225,7 +233,7 @@ static struct thread_state *birth(struct thread_state *below)
 	shadow_forget(s);
 	s->base_unknown = false;
 	check_table(s);
-	s->window = atomic_load(&mapped_pool->window);
+	s->window = window_now();
 	s->buffer = NO_BUFFER;
 	s->n = 0;
 	chunk_disown(s);
@@ -312,7 +320,7 @@ __attribute__((constructor)) static void begin_process(void)
 /* The pool says that something changed: find out what concerns this state. */
 static bool catch_up(struct thread_state *s, uint32_t generation)
 {
-	const uint32_t window = atomic_load(&mapped_pool->window);
+	const uint32_t window = window_now();
 	const bool forked = s->generation == 0;
 
 	check_table(s);
@@ -341,7 +349,7 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
  * recording saw from its first instruction on has nothing open. */
 static bool began_late(void)
 {
-	return atomic_load(&mapped_pool->window) > 0;
+	return window_now() > 0;
 }
 
 static struct thread_state *begin(uint32_t generation, bool late)

@@ -12,6 +12,10 @@ extern THREAD_LOCAL struct thread_state *thread_self;
 /* The pool, where native calls are recorded; NULL: they are not, as yet. */
 extern HIDDEN struct pool *thread_native_pool;
 
+/* How often this process alone has begun a window, beside those of the pool:
+ * raised before the pool's generation. */
+extern HIDDEN _Atomic uint32_t thread_windows;
+
 /* The state's invariants (thread_state.h). */
 bool thread_valid(const struct thread_state *s);
 

@@ -166,7 +166,7 @@ struct thread_state {
 	struct frame *frames;
 	uint64_t too_deep;    /* open calls beyond MAX_FRAMES */
 	uint32_t found;       /* open calls that were put under others */
-	uint32_t window;      /* of the pool, when the stack began */
+	uint32_t window;      /* when the stack began */
 	uint32_t segments;    /* at least 1 */
 	uint32_t no_room;     /* generation in which frames got no memory */
 	bool moving;          /* it is being moved to a larger place */
