@@ -220,6 +220,32 @@ void test_lua_a_coroutine_brings_its_stack_to_another_thread(void)
 	lua_close(L);
 }
 
+void test_lua_states_that_come_and_go_take_no_memory(void)
+{
+	const void *vms[MADE / 10];
+	unsigned n = 0, i;
+
+	made = distinct = 0;
+	for (; made < MADE / 10; made++) {
+		lua_State *const L = luaL_newstate();
+		const struct lua_vm *const vm = lua_co_find(L)->vm;
+
+		CHECK(made == 0 || vm->serial > serials[made - 1]);
+		serials[made] = vm->serial;
+		for (i = 0; i < distinct && places[i] != L; i++)
+			;
+		if (i == distinct)
+			places[distinct++] = L;
+		for (i = 0; i < n && vms[i] != vm; i++)
+			;
+		if (i == n)
+			vms[n++] = vm;
+		lua_close(L);
+	}
+	printf("%u states at %u addresses, %u objects\n", made, distinct, n);
+	CHECK_EQ(n, distinct);
+}
+
 /* ----------------------------------------- calls on suspended coroutines */
 
 enum { NAPS = 300 };

@@ -55,9 +55,11 @@ void lua_vm_name(struct thread_state *s, const struct lua_vm *vm)
 	struct lua_local *const me = lua_vm_local(s);
 	const uint32_t i = vm->serial % LUA_VMS_NAMED;
 
-	if (!me || (me->named[i].vm == vm && me->named[i].epoch == s->epoch))
+	if (!me || (me->named[i].serial == vm->serial &&
+		    me->named[i].epoch == s->epoch))
 		return;
 	me->named[i].vm = vm;
+	me->named[i].serial = vm->serial;
 	if (put_item(s, vm))
 		me->named[i].epoch = s->epoch;
 	else
@@ -69,7 +71,7 @@ void lua_vm_name_again(struct thread_state *s, const struct lua_vm *vm)
 	struct lua_local *const me = lua_vm_local(s);
 
 	if (me)
-		me->named[vm->serial % LUA_VMS_NAMED].vm = NULL;
+		me->named[vm->serial % LUA_VMS_NAMED].epoch = 0;
 	lua_vm_name(s, vm);
 }
 
@@ -78,7 +80,9 @@ void lua_vm_name_all(struct thread_state *s)
 	struct lua_local *const me = s->lua;
 
 	for (uint32_t i = 0; me && i < LUA_VMS_NAMED; i++) {
-		if (me->named[i].vm && put_item(s, me->named[i].vm))
+		const struct lua_vm *const vm = me->named[i].vm;
+
+		if (vm && vm->serial == me->named[i].serial && put_item(s, vm))
 			me->named[i].epoch = s->epoch;
 	}
 }
@@ -160,17 +164,41 @@ bool lua_vm_valid(const struct lua_vm *vm)
 	       (vm->watched == 0 || (vm->watch && vm->unwatched == 0));
 }
 
-struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
-			  struct lua_lib *lib, bool interposed)
+/* A VM about which nothing is known, with this main state: the last one that
+ * lay there, or a new one. Others may look through the list meanwhile. */
+static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
+			    struct lua_lib *lib)
 {
-	struct lua_vm *const vm = memory_get(sizeof(*vm));
+	struct lua_vm *vm = holder->own;
+	const bool is_new = !vm;
 
+	if (is_new)
+		vm = memory_get(sizeof(*vm));
 	if (!vm)
 		return NULL;
 	vm->lib = lib;
 	vm->main = main;
-	vm->interposed = interposed;
 	vm->holder = holder;
+	vm->family = vm->fiber = vm->watched = 0;
+	vm->serial = vm->unknown_names = vm->scans = 0;
+	vm->numbered = vm->unwatched = 0;
+	vm->by_layout = vm->detached = false;
+	vm->jit_on = vm->jit_stopped = vm->own_wrapper = false;
+	vm->watch = NULL;
+	if (is_new)
+		enlist(vm);
+	holder->own = vm;
+	return vm;
+}
+
+struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
+			  struct lua_lib *lib, bool interposed)
+{
+	struct lua_vm *const vm = begin(main, holder, lib);
+
+	if (!vm)
+		return NULL;
+	vm->interposed = interposed;
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);
 		vm->by_layout = try_layout(lib);
@@ -180,6 +208,5 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);
 	}
 	CHECKED(lua_vm_valid(vm));
-	enlist(vm);
 	return vm;
 }

@@ -80,7 +80,8 @@ struct lua_lib {
 	bool excluded;             /* its own native calls are left out */
 };
 
-/* Never freed. */
+/* Never freed: whoever comes to live at its main state's address gets it, with
+ * a new serial. */
 struct lua_vm {
 	const struct lua_lib *lib;
 	lua_State *main;
@@ -114,6 +115,8 @@ struct coroutine {
 	lua_State *L;         /* never changes */
 	uint64_t serial;      /* 0: a VM's main state; LUA_UNBORN */
 	struct lua_vm *vm;    /* NULL: nothing lives here that we know */
+	struct lua_vm *own;   /* the one whose main state it is or was, NULL:
+	                       * of none */
 	weft_lua_function app_hook; /* the program's own hook */
 	int app_mask, app_count;
 	bool hooked;          /* our hook is in place */
@@ -160,7 +163,7 @@ struct lua_local {
 	struct coroutine *co;    /* of the last event that needed a look */
 	uint32_t window;         /* of the cache */
 	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
-	struct { const struct lua_vm *vm; uint32_t epoch; }
+	struct { const struct lua_vm *vm; uint32_t serial, epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
 	struct lua_cached cache[1 << LUA_CACHE_BITS];
 };
