@@ -13,6 +13,9 @@ for name in t cut later; do
 	sed 's/, read by.*//' "$T/check" >"$T/check.$name"
 	same $name 0 cat "check.$name"
 done
+# How much of it a report shows is not the trace's fault.
+"$W" check --max-nodes 3 "$T/t" >"$T/few" || fail "not whole: $(cat "$T/few")"
+grep -q '^note: .* beyond --max-nodes' "$T/few" || fail "says: $(cat "$T/few")"
 "$W" report "$T/cut" | grep -q '^lost: the recorder ended' ||
 	fail "report does not say that the recorder died"
 "$W" report --csv "$T/later" 2>&1 >/dev/null |
