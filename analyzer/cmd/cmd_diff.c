@@ -214,8 +214,8 @@ static METRIC_GETTER(get_caller)
 	v->text = caller_of(s->table, ((const struct line *)row)->row);
 }
 
-/* In CSV all figures have as many decimals. On a narrow terminal the language
- * goes first, then the caller, then the two figures. */
+/* In CSV all figures have as many decimals. On a narrow terminal the caller
+ * goes first, then the language and the two figures. */
 #define FIGURE(name, getter, ...) \
 	{ name, METRIC_REAL, METRIC_SORTS | METRIC_DROP_EMPTY, \
 	  .get = getter, .decimals = 3, __VA_ARGS__ }
