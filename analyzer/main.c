@@ -64,6 +64,8 @@ int main(int argc, char **argv)
 
 	if (!is_sanitized)
 		catch_bugs();
+	/* Where it is ignored, nobody can wait for a child. */
+	signal(SIGCHLD, SIG_DFL);
 	/* Only the width of characters depends on the locale: numbers and
 	 * sorting are the same everywhere. */
 	setlocale(LC_CTYPE, "C.UTF-8");

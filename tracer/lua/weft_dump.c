@@ -8,12 +8,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,32 +87,65 @@ static char **environment_without_weft(void)
 	return env;
 }
 
-/* Returns the exit status as waitpid gives it; -1: it could not be run. Its
- * warnings that the recording has no end yet are left out. */
+/* In the child, which does nothing but this. The command's warnings that the
+ * recording has no end yet are left out. */
+static _Noreturn void become(const char *const *argv, char **env,
+			     const char *path)
+{
+	const int none = open("/dev/null", O_WRONLY);
+	const int out = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) :
+			STDOUT_FILENO;
+
+	if (out < 0 || dup2(none, STDERR_FILENO) < 0 ||
+	    dup2(out, STDOUT_FILENO) < 0)
+		_exit(127);
+	/* It changes none of argv; its type is older than const. */
+	execvpe(argv[0], (char *const *)(uintptr_t)argv, env);
+	_exit(127);
+}
+
+/* As fork(), but nothing of the program is called. exit_signal: what this
+ * process gets when the child ends; 0: nothing, and no wait for any child finds
+ * it. An exec would make it SIGCHLD again. */
+static pid_t clone_with(int exit_signal)
+{
+	return (pid_t)syscall(SYS_clone, exit_signal, NULL, NULL, NULL, 0);
+}
+
+/* For the pid of a child. Returns its status as waitpid gives it; -1: there is
+ * none. */
+static int wait_for(pid_t pid)
+{
+	int status = -1;
+
+	while (pid > 0 && waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* Returns the exit status as waitpid gives it; -1: it could not be run. A child
+ * of its own waits for the command, so that it does not matter whether the
+ * program ignores SIGCHLD or waits for any child; it learns nothing of it. */
 static int run(const char *const *argv, const char *path)
 {
-	posix_spawn_file_actions_t actions;
 	char **const env = environment_without_weft();
-	int status = -1;
-	pid_t pid;
 
-	if (!env || posix_spawn_file_actions_init(&actions) != 0) {
-		free(env);
+	if (!env)
 		return -1;
+	const pid_t pid = clone_with(0);
+
+	if (pid == 0) {
+		signal(SIGCHLD, SIG_DFL);
+		const pid_t command = clone_with(SIGCHLD);
+
+		if (command == 0)
+			become(argv, env, path);
+		const int ended = wait_for(command);
+
+		_exit(WIFEXITED(ended) ? WEXITSTATUS(ended) : 127);
 	}
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-					 O_WRONLY, 0);
-	if (path)
-		posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path,
-			O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	/* posix_spawnp changes none of argv; its type is older than const. */
-	errno = posix_spawnp(&pid, argv[0], &actions, NULL,
-			     (char *const *)(uintptr_t)argv, env);
-	if (errno == 0) {
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	posix_spawn_file_actions_destroy(&actions);
+	const int status = wait_for(pid);
+
 	free(env);
 	return status;
 }

@@ -269,6 +269,8 @@ static void raise_priority(struct program *p)
 int program_take_signals(struct program *p)
 {
 	static const int ours[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	/* Where it is ignored, nobody can wait for a child. */
+	const struct sigaction as_usual = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
 	memset(p, 0, sizeof(*p));
@@ -278,6 +280,7 @@ int program_take_signals(struct program *p)
 		sigaddset(&set, ours[i]);
 	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
 		return -1;
+	sigaction(SIGCHLD, &as_usual, &p->child_signal);
 	raise_file_size(p);
 	raise_priority(p);
 	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -300,6 +303,7 @@ static void become(const struct program *p, char *const argv[], int go,
 	setpriority(PRIO_PROCESS, 0, p->nice);
 	setrlimit(RLIMIT_FSIZE, &p->file_size);
 	sigaction(SIGXFSZ, &p->file_signal, NULL);
+	sigaction(SIGCHLD, &p->child_signal, NULL);
 	sigprocmask(SIG_SETMASK, &p->mask, NULL);
 	execvp(argv[0], argv);
 	const int why = errno;

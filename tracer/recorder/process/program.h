@@ -43,7 +43,7 @@ struct program {
 	int go, failed;            /* pipes: to it, from it; negative: closed */
 	/* What we were started with, for the program: */
 	sigset_t mask;
-	struct sigaction file_signal; /* of SIGXFSZ */
+	struct sigaction file_signal, child_signal; /* SIGXFSZ, SIGCHLD */
 	struct rlimit file_size;
 	int nice;
 	int signals;               /* signalfd */
