@@ -12,6 +12,7 @@
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,19 @@ static void print_counts(const size_t *counts)
 	}
 }
 
+/* What is not known of a module, in a line, if anything is not. */
+static void print_unknown(FILE *to, const char *mark,
+			  const struct coverage_module *m)
+{
+	const char *const unknown = cannot_know(m);
+	char *const why = out_escape_terminal(m->why);
+
+	if (unknown[0] || why[0])
+		fprintf(to, "%s%s%s%s\n", mark, unknown,
+			unknown[0] && why[0] ? ": " : "", why);
+	mem_free(why);
+}
+
 /* One module in one or two lines: its counts, and what could not be known of it
  * and why. A module in which no function calls the hook gets a remark, since
  * its functions are not in the table. */
@@ -263,8 +277,6 @@ static void print_module(struct session *s, const struct coverage *c, elf_id m)
 {
 	const struct coverage_module *const its = &c->modules[m];
 	char *const path = out_escape_terminal(func_elf(s->funcs, m)->path);
-	char *const why = out_escape_terminal(its->why);
-	const char *const unknown = cannot_know(its);
 
 	printf("%s:", path[0] ? path : "[unnamed]");
 	print_counts(c->counts[m]);
@@ -272,11 +284,8 @@ static void print_module(struct session *s, const struct coverage *c, elf_id m)
 		printf("%s", " (no function of it calls the hook; --all lists "
 		       "them)");
 	putchar('\n');
-	if (unknown[0] || why[0])
-		printf("  %s%s%s\n", unknown, unknown[0] &&
-		       why[0] ? ": " : "", why);
+	print_unknown(stdout, "  ", its);
 	mem_free(path);
-	mem_free(why);
 }
 
 /* The modules come before the functions: a reader of "never called" must know
@@ -290,22 +299,18 @@ static void print_modules(struct session *s, const struct coverage *c)
 	putchar('\n');
 }
 
-/* What is not known of a module, as a line "# ..." on stderr. Without it, a
- * module whose functions are not listed would look covered. */
+/* In CSV, on stderr. Without it, a module whose functions are not listed would
+ * look covered. */
 static void csv_unknown(struct session *s, const struct coverage *c)
 {
 	for (elf_id m = 1; m <= c->module_count; m++) {
-		const struct coverage_module *const its = &c->modules[m];
 		char *const path = out_escape_terminal(
 			func_elf(s->funcs, m)->path);
-		char *const why = out_escape_terminal(its->why);
+		char mark[PATH_MAX];
 
-		if (its->why[0] || !its->knows_all)
-			fprintf(stderr, "# %s: %s%s%s\n", path,
-				cannot_know(its), cannot_know(its)[0]
-				&& why[0] ? ": " : "", why);
+		snprintf(mark, sizeof(mark), "# %s: ", path);
+		print_unknown(stderr, mark, &c->modules[m]);
 		mem_free(path);
-		mem_free(why);
 	}
 }
 

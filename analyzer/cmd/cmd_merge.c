@@ -47,8 +47,10 @@ static METRIC_GETTER(get_over_sessions)
 	  "standard deviation", \
 	  .at = offsetof(struct func_statistics, figure), \
 	  .get = get_over_sessions, .drop = 2, .decimals = 1 }
-#define FIGURES(figure) figure "," figure "-mean," figure "-min," \
-	figure "-max," figure "-deviation,"
+#define FIGURES(figure) "," figure "," figure "-mean," figure "-min," \
+	figure "-max," figure "-deviation"
+#define TABLE(figure) "sessions" FIGURES("calls") FIGURES(figure) \
+	",language,name"
 
 static const struct metric metrics[] = {
 	{ "sessions", METRIC_COUNT, 0, NULL, NULL,
@@ -67,10 +69,8 @@ static const struct metric metrics[] = {
  * its rows are sorted by; if they are sorted by calls, self times. CSV has
  * all. */
 static struct metric_view view = {
-	metrics, "sessions," FIGURES("calls") FIGURES("self") "language,name",
-	"name,language,module,file,line,sessions," FIGURES("calls")
-	FIGURES("self") FIGURES("total") "suspended,suspended-mean,"
-	"suspended-min,suspended-max,suspended-deviation"
+	metrics, TABLE("self"), "name,language,module,file,line,sessions"
+	FIGURES("calls") FIGURES("self") FIGURES("total") FIGURES("suspended")
 };
 
 /* ---- the options -------------------------------------------------------- */
@@ -104,11 +104,9 @@ static int choose_columns(struct table *t)
 			       "functions and figures: leave out --top, "
 			       "--sort, --columns and --csv");
 	if (arg_sort && strcmp(arg_sort->name, "total") == 0)
-		view.table = "sessions," FIGURES("calls") FIGURES("total")
-			     "language,name";
+		view.table = TABLE("total");
 	if (arg_sort && strcmp(arg_sort->name, "suspended") == 0)
-		view.table = "sessions," FIGURES("calls") FIGURES("suspended")
-			     "language,name";
+		view.table = TABLE("suspended");
 	return table_choose(t, &view, arg_columns, arg_sort);
 }
 
