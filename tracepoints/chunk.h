@@ -196,7 +196,9 @@ enum item_type {
 	                   * the bias, build-id (20 bytes at most: length in
 	                   * the lowest byte of the first of 3 words), path */
 	ITEM_LUA = 3,     /* { linedefined:32 | lastlinedefined:32 }
-	                   * source string, name string (may be empty: what its
+	                   * source string, whose hash is mixed with one of what
+	                   * the function does if many sources may have that
+	                   * name; name string (may be empty: what its
 	                   * callers call it; in CHUNK_META: what its source
 	                   * does, which goes first),
 	                   * ordinal: the function's position among those of its

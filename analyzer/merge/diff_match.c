@@ -1,5 +1,6 @@
 /* diff_match.c - matches functions by a text that identifies them: first by an
- * exact one, then, for those of other builds that are left, by name.
+ * exact one, then, for those of other builds that are left, by their place in a
+ * Lua source, then by name.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/diff_match.h"
 
@@ -99,6 +100,19 @@ static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 		 hex, hex[0] == '\0' ? m->path : "", f->offset, f->source,
 		 f->source_hash, f->source_length, f->line, f->last_line,
 		 f->ordinal, f->kind >= FUNC_MARK ? f->name : "");
+}
+
+/* What a Lua function keeps if only its body is edited, or others of its source
+ * are: the hash of a source that has no file may be that of the body. */
+static void place_key(struct session *s, func_id id, char key[KEY_BYTES])
+{
+	const struct func *const f = func_get(s->funcs, id);
+
+	key[0] = '\0';
+	if (f->kind == FUNC_LUA)
+		snprintf(key, KEY_BYTES, "p|%.1000s|%" PRIu32 "|%" PRIu32 "|%"
+			 PRIu32 "|%.1000s", f->source, f->line, f->last_line,
+			 f->ordinal, f->hint);
 }
 
 /* What a function keeps from build to build. Lines are no part of it: they move
@@ -215,6 +229,7 @@ void diff_match_init(struct diff_matches *m, struct session *const side[2])
 	m->count = 1;
 	match_by(m, side, (const bool *const *)is_open, exact_key);
 	close_shared(side, is_open);
+	match_by(m, side, (const bool *const *)is_open, place_key);
 	match_by(m, side, (const bool *const *)is_open, name_key);
 	for (int i = 0; i < 2; i++)
 		for (func_id f = 1; f <= func_count(side[i]->funcs); f++)

@@ -37,7 +37,8 @@ struct func {
 	uint64_t offset;
 	const char *source;      /* Lua: the chunk name as Lua has it ("@x.lua",
 	                          * "=stdin", or the text itself) */
-	uint64_t source_hash, source_length;
+	uint64_t source_hash, source_length; /* hash: where many sources may
+	                          * have that name, also of the function */
 	uint32_t line, last_line;
 	uint32_t ordinal;        /* its position among the source's functions on
 	                          * these two lines; 0: the first, the only

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym.h"
 
+#include "analyzer/base/map.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/sym/sym_child.h"
@@ -101,6 +102,46 @@ void sym_lua_name(struct func *f, struct arena *arena)
 	if (length >= (int)sizeof(text))
 		length = (int)sizeof(text) - 1;
 	f->name = arena_copy(arena, text, (size_t)length);
+}
+
+/* A part of the hash of the source, or of what the function does. */
+static void add_hash(struct func *f, struct arena *arena)
+{
+	const size_t length = strlen(f->name);
+	char text[1100];
+	int n;
+
+	if (length == 0 || f->name[length - 1] != '>')
+		return;
+	n = snprintf(text, sizeof(text), "%.*s~%04x>", (int)length - 1,
+		     f->name, (unsigned)(f->source_hash & 0xffff));
+	f->name = arena_copy(arena, text, (size_t)n);
+}
+
+/* Functions of sources that have one name are given names of their own. */
+static void tell_apart(struct func_table *funcs, struct arena *arena)
+{
+	struct map *const first = map_new();
+
+	for (func_id id = 1; id <= func_count(funcs); id++) {
+		struct func *const f = func_get(funcs, id);
+		uint32_t *other;
+
+		if (f->kind != FUNC_LUA)
+			continue;
+		other = map_put(first, text_hash(1, f->name),
+				text_hash(f->ordinal, f->source) ^
+				f->last_line);
+		if (*other == 0) {
+			*other = id;
+			continue;
+		}
+		if (*other != UINT32_MAX)
+			add_hash(func_get(funcs, *other), arena);
+		*other = UINT32_MAX;
+		add_hash(f, arena);
+	}
+	map_free(first);
 }
 
 /* ---- native functions ---- */
@@ -333,5 +374,6 @@ struct sym_module *sym_name(struct func_table *funcs, struct arena *arena,
 		else if (f->name[0] == '\0')
 			name_by_address(funcs, f, arena);
 	}
+	tell_apart(funcs, arena);
 	return modules;
 }

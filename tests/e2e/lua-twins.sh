@@ -3,7 +3,7 @@
 # in each Lua: side by side, with bodies that are the same, one in another, in
 # coroutines; in chunks that are loaded 100,000 times and come to lie where others
 # lay; by several threads at once; and where recording begins in the middle. Each
-# counts its own calls.
+# counts its own calls. So are those of scripts that all have one name.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
@@ -55,5 +55,18 @@ for lua in ${LUAS:-lua5.1 lua5.2 lua5.3 lua5.4 luajit}; do
 		fail "$lua: weft record fails"
 	unset LUA_CPATH
 	as_counted 4
+	record --lua-init -- $lua tests/prog/lua/scripts.lua ||
+		fail "$lua: weft record fails"
+	report
+	nothing_lost
+	for file in user_script '(load)'; do
+		awk -F, -v file="$file" '$4 == file { print $5, $6 }' \
+			"$T/report.csv" | sort -k1n -k2n | diff - <(
+			yes '0 3' | head -n 20
+			seq 3 3 60 | sed 's/^/1 /') ||
+			fail "$lua: scripts named $file are not told apart"
+		[ "$(cut -d, -f1 "$T/report.csv" | grep -F "<$file" |
+			sort -u | wc -l)" = 40 ] || fail "$lua: names are equal"
+	done
 done
 exit 0

@@ -47,7 +47,7 @@ static uint64_t key_of(lua_State *L, lua_Debug *d)
 		return 0;
 	return f ? (uint64_t)f & ~UINT64_C(1) :
 	       lua_func_key(d->source, source_length(d), d->linedefined,
-			    d->lastlinedefined, 0, NULL);
+			    d->lastlinedefined, 0, 0, NULL);
 }
 
 /* The innermost frame of L below f in the topmost segment, or NULL. */
@@ -316,7 +316,8 @@ static const char program[] =
 " function(d) if random(8) == 1 then collectgarbage() end end,\n"
 " function(d) load('local a = ... return a')(1) end,\n"
 " function(d) setmetatable({}, { __gc = function() leaf() end }) end,\n"
-" function(d) load(('local a = %d return a'):format(random(9)), '=c')() end,\n"
+" function(d) load(('local a = %d return a'):format(random(9)),\n"
+"  '@c.lua')() end,\n"
 "}\n"
 "function go(d) steps = steps + 1 d = d + 1 check()\n"
 "  if d > 9 or steps > limit then return 1 end\n"
@@ -392,7 +393,7 @@ static void run(int seed, int limit, lua_Hook hook, int mask)
 	if (by_public_api)
 		lua_co_find(L)->vm->by_layout = 0;
 	lua_sethook(L, hook, mask, 7);
-	CHECK_EQ(luaL_loadbuffer(L, text, strlen(text), "=random"), 0);
+	CHECK_EQ(luaL_loadbuffer(L, text, strlen(text), "@random.lua"), 0);
 	lua_pushinteger(L, seed);
 	lua_pushinteger(L, limit);
 	if (lua_pcall(L, 2, 0, 0) != LUA_OK)
@@ -559,7 +560,7 @@ void test_lua_loaded_chunks_are_not_mixed_up(void)
 		"for i = 1, many do\n"
 		"  load('local function f() check() end f() return ' .. i)()\n"
 		"  load('return function() check() return 1 end',\n"
-		"    '=' .. i % 7)()() end"), 0);
+		"    '@.' .. i % 7)()() end"), 0);
 	is_checking = 0;
 	lua_close(L);
 	verdict(79000 / FEWER);

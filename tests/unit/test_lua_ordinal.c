@@ -146,9 +146,11 @@ static int l_check(lua_State *L)
 	lua_getinfo(L, "S", &d);
 	key = lua_func_key(d.source, strlen(d.source), d.linedefined,
 			   d.lastlinedefined, d.linedefined == 0 ? 0 : ordinal,
-			   NULL);
+			   0, NULL);
 	checks++;
 	twins += ordinal != 0;
+	if (strcmp(d.source, "=?") == 0)
+		return 0; /* a stripped source may be any: its key has a body */
 	if (thread_self->top[-2].key != key && wrong++ < 5)
 		printf("%s:%d-%d: not number %u\n%s\n", d.short_src,
 		       d.linedefined, d.lastlinedefined, ordinal, text);
@@ -206,7 +208,7 @@ static void run_one(lua_State *L, const char *name)
 void test_lua_functions_on_the_same_lines_are_told_by_their_order(void)
 {
 	static const char *const names[] = {
-		"=one", "=two",
+		"@one.lua", "@two.lua",
 		"@a file whose name has more than forty bytes.lua",
 	};
 	lua_State *const L = luaL_newstate();
@@ -237,7 +239,7 @@ static int l_first(lua_State *L)
 	lua_getinfo(L, "S", &d);
 	wrong += thread_self->top[-2].key !=
 		 lua_func_key(d.source, strlen(d.source), d.linedefined,
-			      d.lastlinedefined, 0, NULL);
+			      d.lastlinedefined, 0, 0, NULL);
 	checks++;
 	return 0;
 }
@@ -258,7 +260,8 @@ void test_lua_chunks_of_too_many_functions_are_not_numbered(void)
 	}
 	to += sprintf(to, "f() f()");
 	checks = wrong = 0;
-	CHECK_EQ(luaL_loadbuffer(L, big, (size_t)(to - big), "=many"), LUA_OK);
+	CHECK_EQ(luaL_loadbuffer(L, big, (size_t)(to - big), "@many.lua"),
+		 LUA_OK);
 	lua_pushcfunction(L, l_first);
 	lua_call(L, 1, 0);
 	CHECK_EQ(checks, 1);

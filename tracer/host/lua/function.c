@@ -45,7 +45,8 @@ static void *add(struct table *t, uint64_t hash, pointer_map_match *match,
 
 /* What tells a function from all others. */
 struct function_id {
-	uint64_t hash;        /* of the whole source */
+	uint64_t hash;        /* of the whole source, and of the body if that
+	                       * tells functions of one source apart */
 	uint64_t length;      /* of the whole source */
 	int32_t first, last;  /* lines */
 	uint32_t ordinal;
@@ -94,11 +95,19 @@ static bool is_function(const void *entry, const void *key)
 	       a->ordinal == b->ordinal;
 }
 
+bool lua_func_may_be_many(const char *source, size_t length)
+{
+	if (length == 0 || source[0] == '=')
+		return true;
+	return source[0] == '@' && !memchr(source, '/', length) &&
+	       !memchr(source, '.', length);
+}
+
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
-		      uint32_t ordinal, const char *name)
+		      uint32_t ordinal, uint64_t body, const char *name)
 {
 	const struct function_id is = {
-		XXH64(source, length, 0), length, first, last, ordinal,
+		XXH64(source, length, 0) ^ body, length, first, last, ordinal,
 	};
 	const uint64_t lines = (uint64_t)(uint32_t)first << 32 |
 			       (uint32_t)last;
@@ -177,9 +186,10 @@ void lua_func_changed(uint64_t source)
 	atomic_fetch_add(&source_at(source)->current, 1);
 }
 
-uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length)
+uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length,
+			    uint64_t body)
 {
-	const uint64_t hash = XXH64(text, length, 0);
+	const uint64_t hash = XXH64(text, length, 0) ^ body;
 	const uint64_t what = hash ^ source;
 
 	if (atomic_exchange(&source_at(source)->last, what) != what)
@@ -306,7 +316,7 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 		length = append(text, length, "?", 1);
 	}
 	length = append(text, length, "]", 1);
-	key = lua_func_key(text, length, -1, -1, 0, NULL);
+	key = lua_func_key(text, length, -1, -1, 0, 0, NULL);
 	lua_func_untold(key);
 	return key;
 }

@@ -10,11 +10,17 @@
 /* ----------------------------------------------------------- Lua functions */
 
 /* The key of the function with this source, these lines and this ordinal among
- * the functions of the same lines (0: the first, or not known). name: a hint,
- * may be NULL. If there is no room for another function: a key that stands for
- * all such functions. Takes about 50 ns and the time to hash the source. */
+ * the functions of the same lines (0: the first, or not known). body: a hash of
+ * what it does, if its source may be one of many with that name; or 0. name: a
+ * hint, may be NULL. If there is no room for another function: a key that
+ * stands for all such functions. Takes about 50 ns and the time to hash the
+ * source. */
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
-		      uint32_t ordinal, const char *name);
+		      uint32_t ordinal, uint64_t body, const char *name);
+
+/* May a program give this name to many sources? It is neither a file's, nor the
+ * text itself. */
+bool lua_func_may_be_many(const char *source, size_t length);
 
 /* ------------------------------------------------------------- C functions */
 
@@ -54,8 +60,10 @@ bool lua_func_source_is_hidden(const char *source);
 
 const _Atomic uint64_t *lua_func_current(uint64_t source);
 
-/* A main function of this source runs. Returns the hash of the text. */
-uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length);
+/* A main function of this source runs. body: of it and those written in it, or
+ * 0, as above. Returns the hash of both. */
+uint64_t lua_func_main_runs(uint64_t source, const char *text, size_t length,
+			    uint64_t body);
 
 /* Something else is known of functions of the source at this address. */
 void lua_func_changed(uint64_t source);

@@ -317,13 +317,30 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	return f;
 }
 
-/* Without the layout, functions on the same lines are not told apart. */
-static uint32_t ordinal_at(const struct coroutine *co, uint64_t id)
+/* What the function does, and those written in it, if its source may be one of
+ * many with that name; or 0. */
+static uint64_t body_of(uint64_t at, const char *source, size_t length)
 {
-	bool is_c;
+	struct proto_tree t;
+	uint64_t sum = 0;
 
-	return !co->vm->by_layout || !layout_shows_callee(id) ? 0 :
-	       ordinal_of(layout_callee((uint64_t)co->L, id, &is_c));
+	if (at == 0 || !lua_func_may_be_many(source, length))
+		return 0;
+	proto_tree_begin(&t, at);
+	for (; at != 0; at = proto_tree_next(&t))
+		sum = layout_mix(sum, layout_body(at));
+	return sum;
+}
+
+/* The function with this prototype, 0: it is not known, as without the layout.
+ * Then those on the same lines are not told apart, nor those of sources of the
+ * same name. */
+static uint64_t key_of(uint64_t at, const char *source, size_t length,
+		       int first, int last, const char *name)
+{
+	return lua_func_key(source, length, first, last,
+			    at == 0 ? 0 : ordinal_of(at),
+			    body_of(at, source, length), name);
 }
 
 /* Of a call that must not be asked about. Without the layout it is not known
@@ -337,10 +354,11 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	if (!co->vm->by_layout || !layout_shows_callee(id))
 		return (struct identity){
 			.key = lua_func_key(unknown, sizeof(unknown) - 1, -1,
-					    -1, 0, NULL),
+					    -1, 0, 0, NULL),
 		};
 	at = layout_callee((uint64_t)co->L, id, &f.is_c);
 	if (f.is_c) {
+		at = lua_func_original(at);
 		if (!lua_func_is_hidden(at))
 			name_c(co, f.key = at, NULL);
 		return f;
@@ -348,12 +366,12 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	source = layout_word(at + PROTO_SOURCE);
 	lines = layout_word(at + PROTO_LINES);
 	if (source == 0)
-		f.key = lua_func_key("=?", 2, layout_first(lines),
-				     layout_last(lines), ordinal_of(at), NULL);
+		f.key = key_of(at, "=?", 2, layout_first(lines),
+			       layout_last(lines), NULL);
 	else if (!lua_func_source_is_hidden((const char *)source + STRING_TEXT))
-		f.key = lua_func_key((const char *)source + STRING_TEXT,
-				     layout_length(source), layout_first(lines),
-				     layout_last(lines), ordinal_of(at), NULL);
+		f.key = key_of(at, (const char *)source + STRING_TEXT,
+			       layout_length(source), layout_first(lines),
+			       layout_last(lines), NULL);
 	return f;
 }
 
@@ -362,6 +380,8 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	lua_Debug d = compat_frame(id);
+	uint64_t at = 0;
+	bool is_c;
 
 	if (!asleep && !function_may_ask(api, co->L))
 		return read_callee(co, id);
@@ -373,10 +393,11 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 		return ask_c(co, id, &d);
 	if (lua_func_source_is_hidden(d.source))
 		return (struct identity){ .key = 0 };
+	if (co->vm->by_layout && layout_shows_callee(id))
+		at = layout_callee((uint64_t)co->L, id, &is_c);
 	return (struct identity){
-		.key = lua_func_key(d.source, compat_source_length(&d),
-				    d.linedefined, d.lastlinedefined,
-				    ordinal_at(co, id), d.name),
+		.key = key_of(at, d.source, compat_source_length(&d),
+			      d.linedefined, d.lastlinedefined, d.name),
 	};
 }
 
@@ -386,10 +407,11 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 uint64_t function_main_runs(uint64_t at, bool begins)
 {
 	const uint64_t source = layout_word(at + PROTO_SOURCE);
-	const uint64_t text = source == 0 ? 0 :
-		UINT64_C(1) << 63 | lua_func_main_runs(source,
-			(const char *)source + STRING_TEXT,
-			layout_length(source));
+	const char *const name = (const char *)source + STRING_TEXT;
+	const size_t length = source == 0 ? 0 : layout_length(source);
+	const uint64_t text = source == 0 ? 0 : UINT64_C(1) << 63 |
+		lua_func_main_runs(source, name, length,
+				   body_of(at, name, length));
 
 	if (begins && layout_children(at) != 0)
 		number_main(at, text);

@@ -13,28 +13,38 @@
 #if WEFT_LUA_ABI == 54 /* 5.4.0 to 5.4.8 */
 enum {
 	PROTO_LINES = 44, PROTO_SOURCE = 112,
-	PROTO_CHILDREN = 32, PROTO_CHILD = 72,
+	PROTO_CHILDREN = 32, PROTO_CHILD = 72, PROTO_PARAMS = 10,
+	PROTO_CODES = 24, PROTO_CODE = 64,
+	PROTO_CONSTANTS = 20, PROTO_CONSTANT = 56,
 };
 #elif WEFT_LUA_ABI == 53 /* 5.3.1 to 5.3.6 */
 enum {
 	PROTO_LINES = 40, PROTO_SOURCE = 104,
-	PROTO_CHILDREN = 32, PROTO_CHILD = 64,
+	PROTO_CHILDREN = 32, PROTO_CHILD = 64, PROTO_PARAMS = 10,
+	PROTO_CODES = 24, PROTO_CODE = 56,
+	PROTO_CONSTANTS = 20, PROTO_CONSTANT = 48,
 };
 #elif WEFT_LUA_ABI == 52 /* 5.2.0 to 5.2.4 */
 enum {
 	PROTO_LINES = 104, PROTO_SOURCE = 72,
-	PROTO_CHILDREN = 96, PROTO_CHILD = 32,
+	PROTO_CHILDREN = 96, PROTO_CHILD = 32, PROTO_PARAMS = 120,
+	PROTO_CODES = 88, PROTO_CODE = 24,
+	PROTO_CONSTANTS = 84, PROTO_CONSTANT = 16,
 };
 #elif WEFT_LUA_ABI == 51 /* 5.1.0 to 5.1.5 */
 enum {
 	PROTO_LINES = 96, PROTO_SOURCE = 64,
-	PROTO_CHILDREN = 88, PROTO_CHILD = 32,
+	PROTO_CHILDREN = 88, PROTO_CHILD = 32, PROTO_PARAMS = 113,
+	PROTO_CODES = 80, PROTO_CODE = 24,
+	PROTO_CONSTANTS = 76, PROTO_CONSTANT = 16,
 };
 #elif WEFT_LUA_ABI == 21 /* LuaJIT 2.1 with 64-bit references */
 enum {
 	PROTO_LINES = 72, PROTO_SOURCE = 64,
-	PROTO_CHILDREN = 48, PROTO_CHILD = 32,
-	PROTO_FLAGS = 61, PROTO_HAS_CHILD = 1, OBJECT_TYPE = 9, TYPE_PROTO = 7,
+	PROTO_CHILDREN = 48, PROTO_CHILD = 32, PROTO_PARAMS = 10,
+	PROTO_CODES = 12, PROTO_NUMBERS = 52,
+	PROTO_FLAGS = 61, PROTO_HAS_CHILD = 1,
+	OBJECT_TYPE = 9, TYPE_STRING = 4, TYPE_PROTO = 7,
 };
 #else
 #error "no layout for this version of Lua"
@@ -354,6 +364,105 @@ INLINE uint64_t layout_length(uint64_t string)
 	       layout_word(string + 16);
 }
 #endif
+
+/* ------------------------------------------------------------------ bodies
+ * What a function does: its code and its constants, wherever they lie. */
+
+/* How much of each is looked at. */
+enum { BODY_MOST = 2048, TEXT_MOST = 256 };
+
+INLINE uint64_t layout_mix(uint64_t a, uint64_t b)
+{
+	a = (a ^ b) * GOLDEN;
+	return a ^ a >> 32;
+}
+
+INLINE uint32_t layout_most(uint32_t count)
+{
+	return count < BODY_MOST ? count : BODY_MOST;
+}
+
+/* The beginning of a string. */
+INLINE uint64_t layout_text(uint64_t string)
+{
+	const uint64_t length = layout_length(string);
+	const uint64_t most = length < TEXT_MOST ? length : TEXT_MOST;
+	const uint64_t at = string + STRING_TEXT;
+	uint64_t sum = length, i = 0;
+
+	for (; i + 8 <= most; i += 8)
+		sum = layout_mix(sum, layout_word(at + i));
+	for (; i < most; i++)
+		sum = layout_mix(sum, layout_byte(at + i));
+	return sum;
+}
+
+#if WEFT_LUA_ABI == 21
+/* The compiler writes other operations into the code now and then: what they
+ * work on stays. */
+INLINE uint64_t layout_code(uint64_t at, uint32_t i)
+{
+	return layout_half(at + PROTO_SIZE + 4 * (uint64_t)i) >> 8;
+}
+
+INLINE uint64_t layout_constants(uint64_t at)
+{
+	const uint64_t middle = layout_word(at + PROTO_CHILD);
+	const uint32_t objects = layout_half(at + PROTO_CHILDREN);
+	const uint32_t numbers = layout_half(at + PROTO_NUMBERS);
+	uint64_t sum = layout_mix(objects, numbers);
+
+	for (uint32_t i = 0; i < layout_most(objects); i++) {
+		const uint64_t o = layout_word(middle - 8 * ((uint64_t)i + 1));
+		const uint8_t type = layout_byte(o + OBJECT_TYPE);
+
+		sum = layout_mix(sum, type != TYPE_STRING ? type :
+				 layout_text(o));
+	}
+	for (uint32_t i = 0; i < layout_most(numbers); i++)
+		sum = layout_mix(sum, layout_word(middle + 8 * (uint64_t)i));
+	return sum;
+}
+#else
+INLINE uint64_t layout_code(uint64_t at, uint32_t i)
+{
+	return layout_half(layout_word(at + PROTO_CODE) + 4 * (uint64_t)i);
+}
+
+/* A value, and behind it its type; a boolean before 5.4 sets but half of the
+ * value, nil none. */
+INLINE uint64_t layout_constants(uint64_t at)
+{
+	const uint32_t count = layout_half(at + PROTO_CONSTANTS);
+	uint64_t sum = count, k = layout_word(at + PROTO_CONSTANT);
+
+	for (uint32_t i = 0; i < layout_most(count); i++, k += 16) {
+		const uint8_t type = layout_byte(k + 8);
+		const uint64_t value = layout_word(k);
+
+		sum = layout_mix(sum, type);
+		if ((type & 0x0f) == LUA_TSTRING)
+			sum = layout_mix(sum, layout_text(value));
+		else if ((type & 0x0f) == LUA_TNUMBER)
+			sum = layout_mix(sum, value);
+		else if (type == LUA_TBOOLEAN && WEFT_LUA_ABI < 54)
+			sum = layout_mix(sum, (uint32_t)value);
+	}
+	return sum;
+}
+#endif
+
+/* A hash of what the function with this prototype does by itself. */
+INLINE uint64_t layout_body(uint64_t at)
+{
+	const uint32_t codes = layout_half(at + PROTO_CODES);
+	uint64_t sum = layout_mix(codes, layout_byte(at + PROTO_PARAMS));
+
+	/* LuaJIT's first instruction only says of which kind the function is */
+	for (uint32_t i = WEFT_LUA_ABI == 21; i < layout_most(codes); i++)
+		sum = layout_mix(sum, layout_code(at, i));
+	return layout_mix(sum, layout_constants(at));
+}
 
 /* ------------------------------------------------------------ prototype trees
  * All functions written in a function, in the order of the text: a function
