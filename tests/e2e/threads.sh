@@ -11,6 +11,8 @@ for what in "at-once 500" "in-turn 2000"; do
 	same_calls
 	n=$("$WEFT" info "$T/trace" | awk '$1 == "threads" { print $2 }')
 	[ "$n" = $((${what#* } + 1)) ] || fail "$what: $n threads"
+	report --thread "late name"
+	same_calls
 done
 
 record "$P/p_threads" no-memory 50 || fail "no-memory: weft record fails"

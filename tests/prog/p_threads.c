@@ -1,5 +1,6 @@
 /* p_threads.c - "p_threads at-once N" or "p_threads in-turn N": threads that
- * call a little, all alive together or one after the other in eights.
+ * call a little, all alive together or one after the other in eights. They name
+ * themselves once they have called.
  * "p_threads no-memory N": all are there before they call, when there is no
  * memory left to be mapped.
  * flags: -finstrument-functions -lpthread
@@ -29,6 +30,7 @@ PLAIN void *run(void *arg)
 {
 	for (int i = 0; i < CALLS; i++)
 		small();
+	pthread_setname_np(pthread_self(), "late name");
 	if (together)
 		pthread_barrier_wait(&all);
 	small();

@@ -8,7 +8,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <linux/prctl.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Items leave room for so many dictionary words, so that a function can always
  * be named, if only by its address. */
@@ -91,6 +94,14 @@ static bool adds_up(const struct thread_state *s)
 }
 #endif
 
+/* Many threads name themselves after their first call. */
+static void put_name(struct thread_state *s, struct chunk_header *h)
+{
+	if (!process_confined)
+		syscall(SYS_prctl, PR_GET_NAME, s->name);
+	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
+}
+
 /* The header's last words. */
 static void complete(struct thread_state *s, uint32_t flags)
 {
@@ -99,6 +110,7 @@ static void complete(struct thread_state *s, uint32_t flags)
 	s->cpu = chunk_cpu();
 	h->tick_end = s->last;
 	h->cpu_end = s->cpu;
+	put_name(s, h);
 	h->flags |= flags;
 	chunk_show(&h->records, s->n); /* a jump may have come before that */
 	CHECKED(adds_up(s));
@@ -144,7 +156,7 @@ void chunk_hand_over(struct thread_state *s)
 
 /* ---------------------------------------------------------------- opening */
 
-static void fill_identity(const struct thread_state *s, struct chunk_header *h)
+static void fill_identity(struct thread_state *s, struct chunk_header *h)
 {
 	h->recording = mapped_view.recording;
 	h->process = s->process_serial;
@@ -155,7 +167,7 @@ static void fill_identity(const struct thread_state *s, struct chunk_header *h)
 	h->level = s->level;
 	h->written = s->written;
 	h->process_start = process_start;
-	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
+	put_name(s, h);
 	if (s->below) {
 		h->interrupted_chunk = chunk_interrupted(s->below);
 		h->interrupted_record = s->below->n;
@@ -166,7 +178,7 @@ static void fill_identity(const struct thread_state *s, struct chunk_header *h)
 						  memory_order_relaxed);
 }
 
-static void fill_header(const struct thread_state *s, struct chunk_header *h,
+static void fill_header(struct thread_state *s, struct chunk_header *h,
 			uint32_t flags)
 {
 	const struct clock_pair pair = clock_pair();
