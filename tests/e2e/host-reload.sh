@@ -18,3 +18,9 @@ nothing_lost
 for f in plug_f plug_g own; do
 	[ "$(calls $f)" = $n ] || fail "$(calls $f) calls of $f, not $n"
 done
+
+# By a relative path, which leads nowhere any more when the library is called.
+reload=$(realpath "$P/p_reload")
+(cd "$T" && record "$reload" ./plug.so 1 -) || fail "weft record fails"
+report
+[ "$(calls plug_f)" = 1 ] || fail "relative: $(calls plug_f) calls of plug_f"

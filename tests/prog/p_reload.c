@@ -1,5 +1,6 @@
 /* p_reload.c LIBRARY TIMES [FOLDER] - opens a library, calls it, closes it;
- * with a folder, each time by another name, which is made there.
+ * with a folder, each time by another name, which is made there. With "-" for a
+ * folder it leaves its own one once the library is open.
  * flags: -finstrument-functions
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
@@ -19,7 +20,7 @@ static const char *name(int argc, char **argv, int i)
 {
 	static char path[4096];
 
-	if (argc <= 3)
+	if (argc <= 3 || argv[3][0] == '-')
 		return argv[1];
 	snprintf(path, sizeof(path), "%s/%d.so", argv[3], i);
 	return link(argv[1], path) == 0 ? path : NULL;
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
 		int (*const g)(int) = !library ? NULL :
 			(int (*)(int))dlsym(library, "plug_g");
 
-		if (!g)
+		if (!g || (argc > 3 && argv[3][0] == '-' && chdir("/") != 0))
 			return 1;
 		sum += g(i) + own(i);
 		dlclose(library);

@@ -155,7 +155,7 @@ static void see(const uint64_t *words, uint32_t size, uint64_t record)
 		seen.marks++;
 	if (rec_kind(record) != REC_LEAF && rec_kind(record) != REC_ENTER)
 		return;
-	CHECK(module_find(deep_at(0), &m));
+	CHECK(module_find(deep_at(0), true, &m));
 	i = dict_offset(word) + m->bias - deep_at(0);
 	if (dict_kind(word) != DICT_NATIVE || i >= 2 * NAMES)
 		seen.others++;

@@ -11,8 +11,11 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 _Atomic uint32_t module_epoch;
@@ -25,15 +28,99 @@ static const struct module *_Atomic numbered[MODULES_NUMBERED];
 enum { RECENT_BITS = 8 };
 static struct module *_Atomic recent[1 << RECENT_BITS];
 
-/* A path that must be cut keeps its end, which says more. */
-static void copy_path(char *to, size_t room, const char *from)
-{
-	const size_t length = strlen(from);
+/* ------------------------------------------------------------------ paths */
 
-	if (length >= room)
-		from += length - (room - 1);
-	memcpy(to, from, strlen(from) + 1);
+/* What the kernel calls the program: read at the start, when that is surely
+ * allowed. */
+static char program[257];
+
+static void read_program(char *to)
+{
+	const ssize_t n = readlink("/proc/self/exe", to, sizeof(program) - 1);
+
+	to[n > 0 ? n : 0] = '\0';
 }
+
+__attribute__((constructor)) static void begin(void)
+{
+	const int saved = errno;
+
+	read_program(program);
+	errno = saved;
+}
+
+/* The lines of /proc/self/maps as they are read: "START-END ... /PATH". */
+struct maps {
+	uint64_t wanted, start;
+	char path[257];      /* of the line at wanted; its end, if it is long */
+	size_t length;
+	enum { IN_START, IN_OTHER, IN_WANTED, IN_PATH } in;
+};
+
+/* Returns whether that was the end of the line that is wanted. */
+static bool read_char(struct maps *m, char c)
+{
+	if (c == '\n') {
+		if (m->in == IN_PATH)
+			return true;
+		m->start = 0;
+		m->in = IN_START;
+	} else if (m->in == IN_START && c == '-') {
+		m->in = m->start == m->wanted ? IN_WANTED : IN_OTHER;
+	} else if (m->in == IN_START) {
+		m->start = m->start << 4 | (uint64_t)(c <= '9' ? c - '0' :
+						      c - 'a' + 10);
+	} else if (m->in == IN_PATH || (m->in == IN_WANTED && c == '/')) {
+		m->in = IN_PATH;
+		if (m->length == sizeof(m->path) - 1)
+			memmove(m->path, m->path + 1, --m->length);
+		m->path[m->length++] = c;
+	}
+	return false;
+}
+
+/* The real path of the file that is mapped at start; false: not known. libc's
+ * functions would be places to be cancelled at. */
+static bool read_maps(uint64_t start, char path[257])
+{
+	struct maps m = { .wanted = start };
+	const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps",
+				O_RDONLY | O_CLOEXEC);
+	bool found = false;
+	char text[512];
+	long n;
+
+	while (fd >= 0 && !found &&
+	       (n = syscall(SYS_read, fd, text, sizeof(text))) > 0) {
+		for (long i = 0; i < n && !found; i++)
+			found = read_char(&m, text[i]);
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	if (found)
+		memcpy(path, m.path, sizeof(m.path));
+	return found;
+}
+
+/* A path that must be cut keeps its end, which says more. The program itself
+ * has no name in its link_map; and where a relative path led at dlopen, only
+ * the kernel knows. */
+static void set_path(struct module *m, const char *name, bool may_open)
+{
+	const size_t length = !name ? 0 : strlen(name), room = sizeof(m->path);
+
+	memset(m->path, 0, room);
+	if (length == 0 && !program[0])
+		read_program(m->path);
+	else if (length == 0)
+		memcpy(m->path, program, room);
+	else if (name[0] == '/' || !may_open || !read_maps(m->start, m->path))
+		memcpy(m->path, length < room ? name :
+		       name + (length - (room - 1)),
+		       length < room ? length : room - 1);
+}
+
+/* ------------------------------------------------------------- build-ids */
 
 /* From a note segment of that many bytes, which is not trusted. */
 static void read_build_id(struct module *m, const ElfW(Nhdr) *note, size_t size)
@@ -82,9 +169,11 @@ static void read_notes(struct module *m)
 	}
 }
 
-/* Sets all but epoch and number. The program itself has no name in its
- * link_map. */
-static void fill(struct module *m, const struct dl_find_object *o)
+/* ---------------------------------------------------------------- entries */
+
+/* Sets all but epoch and number. */
+static void fill(struct module *m, const struct dl_find_object *o,
+		 bool may_open)
 {
 	const struct link_map *const map = o->dlfo_link_map;
 
@@ -93,11 +182,7 @@ static void fill(struct module *m, const struct dl_find_object *o)
 	m->bias = map->l_addr;
 	atomic_store(&m->map, (const void *)map);
 	m->build_id_size = 0;
-	memset(m->path, 0, sizeof(m->path));
-	if (map->l_name && map->l_name[0] != '\0')
-		copy_path(m->path, sizeof(m->path), map->l_name);
-	else if (readlink("/proc/self/exe", m->path, sizeof(m->path) - 1) < 0)
-		m->path[0] = '\0';
+	set_path(m, map->l_name, may_open);
 	read_notes(m);
 }
 
@@ -129,12 +214,13 @@ static struct module *add(uint64_t hash, const struct module *now)
 }
 
 /* By what it is: some module may have gone since it was seen. */
-static struct module *look_up(const struct dl_find_object *o, uint32_t epoch)
+static struct module *look_up(const struct dl_find_object *o, uint32_t epoch,
+			      bool may_open)
 {
 	struct module now, *m;
 	uint64_t hash;
 
-	fill(&now, o);
+	fill(&now, o, may_open);
 	hash = XXH64(now.path, strlen(now.path), now.start);
 	m = pointer_map_find(&modules, hash, is_same, &now);
 	if (!m)
@@ -146,7 +232,7 @@ static struct module *look_up(const struct dl_find_object *o, uint32_t epoch)
 	return m;
 }
 
-bool module_find(uint64_t address, const struct module **found)
+bool module_find(uint64_t address, bool may_open, const struct module **found)
 {
 	const uint32_t epoch = atomic_load(&module_epoch);
 	struct module *_Atomic *place;
@@ -161,7 +247,7 @@ bool module_find(uint64_t address, const struct module **found)
 	    m->end != (uint64_t)o.dlfo_map_end ||
 	    atomic_load(&m->map) != o.dlfo_link_map ||
 	    atomic_load(&m->epoch) != epoch) {
-		m = look_up(&o, epoch);
+		m = look_up(&o, epoch, may_open);
 		atomic_store(place, m);
 	}
 	*found = m;

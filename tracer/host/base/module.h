@@ -25,8 +25,10 @@ struct module {
 };
 
 /* Does the address lie in a module? Sets its entry, which is valid for ever;
- * NULL: no memory for that. Hook-safe. */
-bool module_find(uint64_t address, const struct module **found);
+ * NULL: no memory for that. may_open: the program is not killed if a file is
+ * opened; else a module that was opened by a relative path keeps that.
+ * Hook-safe. */
+bool module_find(uint64_t address, bool may_open, const struct module **found);
 
 /* The first modules can be had by number, as module_find gave it. */
 enum { MODULES_NUMBERED = 4032 };

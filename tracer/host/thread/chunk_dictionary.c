@@ -1,6 +1,7 @@
 /* chunk_dictionary.c - the dictionary of a chunk, and the stack at its
  * start, which refers to it. SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/chunk_dictionary.h"
+#include "tracer/host/pool/process.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ static uint64_t native_word(struct thread_state *s, uint64_t address,
 	uint32_t number;
 
 	if (known == 0) {
-		if (!module_find(address, &m))
+		if (!module_find(address, !process_confined, &m))
 			return dict_put_code(address);
 		number = !m ? DICT_MAX_MODULES : number_of(s, m);
 		if (number >= DICT_MAX_MODULES)
