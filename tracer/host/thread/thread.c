@@ -448,7 +448,8 @@ SLOW struct pool *thread_find_native_pool(void)
 
 SLOW void thread_count_missed(void)
 {
-	if (missed && !region_is_shut() &&
+	/* Without a pool nothing of the thread may be looked at as yet. */
+	if (mapped_pool && missed && !region_is_shut() &&
 	    atomic_load_explicit(&mapped_pool->generation,
 				 memory_order_relaxed) & POOL_ON)
 		atomic_fetch_add_explicit(missed, 1, memory_order_relaxed);
