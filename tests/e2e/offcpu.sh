@@ -34,6 +34,16 @@ END {
 	exit !(us > truth * 0.97 && us <= truth * 1.03)
 }' "$T/raw"
 
+# weft diff lays longer naps at one door: nap waits, and does nothing else.
+for ms in 20 50; do
+	for n in 1 2 3; do
+		"$WEFT" record -q -o "$T/$ms-$n" -- "$T/naps" $ms > "$T/away"
+	done
+done
+"$WEFT" diff --csv --min-share 5 "$T"/20-* vs "$T"/50-* > "$T/diff"
+awk -F, '$7 == "nap" { print $3; n++ } END { exit n != 1 }' "$T/diff" |
+	grep -x wait || { cat "$T/diff"; exit 1; }
+
 cc -O1 -g -finstrument-functions -o "$T/blocked" tests/prog/p_blocked.c -lpthread
 "$WEFT" record -q -o "$T/b" -- "$T/blocked" > "$T/own"
 "$WEFT" report --csv --sort cpu "$T/b" > "$T/csv"

@@ -1,8 +1,9 @@
-/* p_naps.c - sleeps five times 50 ms and works in between; prints how long it
- * was away by its own clock, in microseconds.
+/* p_naps.c [MS] - sleeps five times 50 ms, or so many, and works in between;
+ * prints how long it was away by its own clock, in microseconds.
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,9 +15,9 @@ __attribute__((no_instrument_function)) static uint64_t now_us(void)
 	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-__attribute__((noinline)) static void nap(void)
+__attribute__((noinline)) static void nap(unsigned ms)
 {
-	usleep(50000);
+	usleep(ms * 1000);
 }
 
 __attribute__((noinline)) static void burn(void)
@@ -25,8 +26,9 @@ __attribute__((noinline)) static void burn(void)
 		;
 }
 
-int main(void)
+int main(int count, char **words)
 {
+	const unsigned ms = count > 1 ? (unsigned)atoi(words[1]) : 50;
 	uint64_t away = 0;
 
 	/* The recorder needs a moment to see the thread. */
@@ -35,7 +37,7 @@ int main(void)
 	for (int i = 0; i < 5; i++) {
 		const uint64_t before = now_us();
 
-		nap();
+		nap(ms);
 		away += now_us() - before;
 		burn();
 	}
