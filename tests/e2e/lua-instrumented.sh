@@ -80,6 +80,27 @@ own_counts() {
 	[ "$(calls inner)" = 200 ] || fail "$1: inner $(calls inner)"
 }
 
+# A library that allows a smaller stack, and so has its registry elsewhere, and
+# that checks how it is called.
+other_limits() {
+	cat >"$T/limits.h" <<-'H'
+	#undef LUAI_MAXSTACK
+	#define LUAI_MAXSTACK 50000
+	#include <assert.h>
+	#undef luai_apicheck
+	#define luai_apicheck(l, e) assert(e)
+	H
+	library limits $v -DLUA_USER_H="\"$T/limits.h\"" -DLUA_USE_APICHECK
+	gcc -O1 -g -finstrument-functions -DLUA_USER_H="\"$T/limits.h\"" \
+		-I"$src" -o "$T/$v/limited" tests/prog/lua/built.c \
+		"$T/$v/limits/liblua$v.so.0" || fail "the program does not link"
+	LD_LIBRARY_PATH=$T/$v/limits record "$T/$v/limited" \
+		tests/prog/lua/built.lua || fail "$v, limits, ends with $?"
+	own_counts "$v, limits"
+	shape | diff "$T/$v.plain" - ||
+		fail "$v: other calls with other limits"
+}
+
 for v in 5.4 5.1; do
 	lua $v
 	library plain $v
@@ -101,6 +122,9 @@ for v in 5.4 5.1; do
 			fail "$v $kind: info says $(grep 'Lua 5' "$T/info")"
 		unset LD_LIBRARY_PATH
 	done
+	if [ $v = 5.4 ]; then
+		other_limits
+	fi
 	[ "$(wc -l <"$T/$v.plain")" -gt 100 ] || fail "$v: too small a tree"
 	diff "$T/$v.plain" "$T/$v.hooked" ||
 		fail "$v: other calls with the instrumented library"

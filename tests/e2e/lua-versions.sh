@@ -51,3 +51,31 @@ recorded() {
 n=$#
 recorded $n "$@"
 recorded $n -k "$@"
+
+# A LuaJIT with references of 32 bits, TeX's: it makes no states with another's
+# allocator, and says so to the program's users. It is read by the API.
+narrow() {
+	local lib
+	(
+		cd "$T" && apt-get -o APT::Sandbox::User=root -qq download \
+			libtexluajit2 && dpkg-deb -x libtexluajit2_*.deb tex
+	) >"$T/apt" 2>&1 || return
+	lib=$(echo "$T"/tex/usr/lib/*/libtexluajit.so.2)
+	gcc -O1 -shared -fPIC $(pkg-config --cflags luajit) \
+		tests/prog/lua/plugin.c -o "$T/narrow.so" "$lib" ||
+		fail "the plugin of a narrow LuaJIT is not built"
+	export LD_LIBRARY_PATH=${lib%/*}
+	"$T/hosts" "$T/narrow.so" >"$T/alone" || fail "it fails by itself"
+	record "$T/hosts" "$T/narrow.so" || fail "weft record fails"
+	cmp "$T/alone" "$T/out" || fail "it says something else"
+	! grep 'Must use' "$T/err" || fail "it speaks of what weft did"
+	report
+	nothing_lost
+	"$WEFT" info "$T/trace" | grep -q 'read by the API' ||
+		fail "it is not read by the API"
+	read -r _ value <"$T/out"
+	[ "$(calls 'function <LuaJIT:2>')" = $((2 * (value / 1000))) ] ||
+		fail "narrow: $(calls 'function <LuaJIT:2>') calls, $value"
+}
+! pkg-config --exists luajit || narrow
+[ -d "$T/tex" ] || echo "note: no narrow LuaJIT from apt-get download"

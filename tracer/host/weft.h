@@ -137,7 +137,8 @@ enum weft_lua_result {
 	X51(lua_call) X51(lua_pcall) X51(lua_yield) X51(lua_cpcall)            \
 	XJIT(luaJIT_setmode) XJIT(lua_pushlightuserdata)                       \
 	X(lua_createtable) X(lua_setmetatable) X(lua_pushstring)               \
-	X(lua_rawset) X(lua_rawseti) X52(lua_rawlen) X51(lua_objlen)
+	X(lua_rawset) X(lua_rawseti) X52(lua_rawlen) X51(lua_objlen)           \
+	X52(lua_absindex)
 
 typedef void (*weft_lua_function)(void);
 

@@ -115,7 +115,7 @@ static bool begin_learning(const struct lua_lib *lib)
 }
 
 /* Once for a library. Two threads may do it at once, with the same result. */
-static bool try_layout(struct lua_lib *lib)
+static bool try_layout(struct lua_lib *lib, lua_State *L)
 {
 	enum lua_layout layout =
 		atomic_load_explicit(&lib->layout, memory_order_acquire);
@@ -123,7 +123,7 @@ static bool try_layout(struct lua_lib *lib)
 
 	if (layout == LAYOUT_UNTRIED) {
 		learns = begin_learning(lib);
-		layout = lib->abi->check(&lib->api) && !BROKEN(layout) ?
+		layout = lib->abi->check(&lib->api, L) && !BROKEN(layout) ?
 			 LAYOUT_RIGHT : LAYOUT_WRONG;
 		lib->excluded = learns ? exclude_learned() :
 			     exclude_has((uint64_t)lib->api.lua_newthread);
@@ -201,7 +201,7 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 	vm->interposed = interposed;
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);
-		vm->by_layout = try_layout(lib);
+		vm->by_layout = try_layout(lib, main);
 		vm->serial = atomic_fetch_add(&mapped_pool->next_vm, 1);
 		atomic_fetch_add(&process_slot->vms, 1);
 	} else {

@@ -35,8 +35,8 @@ struct lua_abi {
 	/* Is this library of that version? */
 	bool (*accepts)(const struct weft_lua_api *api);
 	/* Can frames be read by this version's layout? Tries it on a Lua state
-	 * that nobody else sees. */
-	bool (*check)(const struct weft_lua_api *api);
+	 * that nobody else sees. L: one of the program's. */
+	bool (*check)(const struct weft_lua_api *api, lua_State *L);
 	/* Our hook, a lua_Hook; the one for lua_States whose program wants to
 	 * see calls or returns, too; the one in place of hook where the layout
 	 * is not trusted. */

@@ -192,8 +192,9 @@ bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 
 /* ----------------------------------------------------------------- check.c */
 
-/* Is the layout right for this library? Tries it on a Lua state of its own. */
-bool layout_check(const struct weft_lua_api *api);
+/* Is the layout right for this library, of which the program has L? Tries it on
+ * a Lua state of its own. */
+bool layout_check(const struct weft_lua_api *api, lua_State *L);
 
 /* ------------------------------------------------------------------ hook.c */
 

@@ -19,6 +19,30 @@ enum { HOOK_TAIL = 4 };
 #define API_LENGTH(api) API(api, lua_objlen)
 #endif
 
+/* The registry's index, which depends on how deep a stack this library was
+ * built to allow: the highest index that does not count from the stack's top.
+ * A program's table of an earlier weft's cannot tell. */
+INLINE int compat_registry(const struct weft_lua_api *api, lua_State *L)
+{
+#if LUA_VERSION_NUM >= 502
+	int is = -(1 << 30), is_not = -1;
+
+	while (api->lua_absindex && is + 1 < is_not) {
+		const int i = is + (is_not - is) / 2;
+
+		if (API(api, lua_absindex)(L, i) == i)
+			is = i;
+		else
+			is_not = i;
+	}
+	return api->lua_absindex ? is : LUA_REGISTRYINDEX;
+#else
+	(void)api;
+	(void)L;
+	return LUA_REGISTRYINDEX;
+#endif
+}
+
 /* Call what lies on top of the stack, without arguments and results. */
 INLINE void compat_call(const struct weft_lua_api *api, lua_State *L)
 {

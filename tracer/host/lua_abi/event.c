@@ -141,7 +141,8 @@ bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 
 uint64_t frames_family(const struct weft_lua_api *api, lua_State *L)
 {
-	return (uint64_t)API(api, lua_topointer)(L, LUA_REGISTRYINDEX);
+	return (uint64_t)API(api, lua_topointer)(
+		L, compat_registry(api, L));
 }
 
 #if LUA_VERSION_NUM >= 502
@@ -150,7 +151,8 @@ lua_State *frames_main_of(const struct lua_lib *lib, lua_State *L)
 	const struct weft_lua_api *const api = &lib->api;
 	lua_State *main;
 
-	API(api, lua_rawgeti)(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+	API(api, lua_rawgeti)(L, compat_registry(api, L),
+			      LUA_RIDX_MAINTHREAD);
 	main = API(api, lua_tothread)(L, -1);
 	API(api, lua_settop)(L, -2);
 	return main;

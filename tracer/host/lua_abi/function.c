@@ -234,7 +234,7 @@ void function_name_all(const struct lua_vm *vm, lua_State *L)
 	const struct weft_lua_api *const api = &vm->lib->api;
 	const int top = API(api, lua_gettop)(L);
 
-	each_entry(api, L, LUA_REGISTRYINDEX, NULL, REGISTRY_LOOK,
+	each_entry(api, L, compat_registry(api, L), NULL, REGISTRY_LOOK,
 		   name_loaded);
 	API(api, lua_settop)(L, top);
 }
@@ -494,7 +494,7 @@ static void make_watch(const struct weft_lua_api *api, lua_State *L)
 
 	API(api, lua_pushstring)(L, "weft: watch");
 	API(api, lua_pushvalue)(L, -2);
-	API(api, lua_rawset)(L, LUA_REGISTRYINDEX);
+	API(api, lua_rawset)(L, compat_registry(api, L));
 	API(api, lua_createtable)(L, 1, 0);
 	API(api, lua_createtable)(L, 0, 1);
 	API(api, lua_pushstring)(L, "__mode");
