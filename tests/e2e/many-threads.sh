@@ -29,14 +29,14 @@ seen=$(calls small)
 
 # A chunk has some 8,000 records; a thread that is woken may come too late, and
 # nobody sleeps for longer than a tenth of a second.
-record --pool-size 8M --on-full wait -- "$P/p_crowd" 256 20000 || fail "wait"
+record --pool-size 8M --on-full wait -- "$P/p_flat_out" 256 20000 || fail "wait"
 report
 nothing_lost
 same_calls
 slept=$(sed -n 's/^slept //p' "$T/out")
 echo "note: 256 threads slept $slept times for 5,120,000 calls"
 [ "$slept" -le 20000 ] || fail "the threads that wait slept $slept times"
-record "$P/p_crowd" 32 500000 || fail "crowd"
+record "$P/p_flat_out" 32 500000 || fail "crowd"
 [ "$(sed -n 's/^nice //p' "$T/out")" = "$(nice)" ] || fail "another priority"
 lost=$(sed -n 's/^weft: lost: \([0-9]*\) records .*/\1/p' "$T/err")
 echo "note: 32 threads lost ${lost:-0} of 16,000,000 calls"

@@ -1,44 +1,60 @@
-/* p_crowd.c - "p_crowd T N": T threads call N times each, all at once and flat
- * out. Prints how often they went to sleep, and its priority.
- * flags: -O1 -finstrument-functions -lpthread
+/* p_crowd.c THREADS CALLS - all threads live at once, then each makes its
+ * calls. Prints how long one takes, in nanoseconds.
+ * flags: -finstrument-functions -pthread
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
+#include <time.h>
 
-#define PLAIN __attribute__((no_instrument_function))
-
-enum { MOST = 1000 };
-
+static pthread_barrier_t all;
 static long calls;
 
-__attribute__((noinline)) static void work(long i)
+int leaf(int x);
+
+__attribute__((noinline)) int leaf(int x)
 {
-	for (int k = 0; k < 60; k++)
-		__asm__ volatile("" ::"r"(i));
+	__asm__ volatile("");
+	return x + 1;
 }
 
-PLAIN static void *flat_out(void *unused)
+static void *body(void *arg)
 {
+	pthread_barrier_wait(&all);
 	for (long i = 0; i < calls; i++)
-		work(i);
-	return unused;
+		leaf(1);
+	pthread_barrier_wait(&all);
+	return arg;
 }
 
-PLAIN int main(int argc, char **argv)
+static double now(void)
 {
-	const int threads = argc > 1 ? atoi(argv[1]) : 1;
-	pthread_t thread[MOST];
-	struct rusage use;
+	struct timespec t;
 
-	calls = argc > 2 ? atol(argv[2]) : 1;
-	for (int i = 0; i < threads && i < MOST; i++)
-		pthread_create(&thread[i], NULL, flat_out, NULL);
-	for (int i = 0; i < threads && i < MOST; i++)
-		pthread_join(thread[i], NULL);
-	getrusage(RUSAGE_SELF, &use);
-	printf("calls %ld work\nslept %ld\nnice %d\n", threads * calls,
-	       use.ru_nvcsw, getpriority(PRIO_PROCESS, 0));
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	const int n = argc > 1 ? atoi(argv[1]) : 100;
+	pthread_t *const t = calloc((size_t)n, sizeof(*t));
+	pthread_attr_t small;
+	double from;
+
+	calls = argc > 2 ? atol(argv[2]) : 100;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	pthread_barrier_init(&all, NULL, (unsigned)n + 1);
+	for (int i = 0; i < n; i++) {
+		if (pthread_create(&t[i], &small, body, NULL) != 0)
+			return 77;
+	}
+	pthread_barrier_wait(&all);
+	from = now();
+	pthread_barrier_wait(&all);
+	printf("%.0f\n", (now() - from) / ((double)n * (double)calls));
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
 	return 0;
 }
