@@ -88,7 +88,7 @@ struct pool {
 	/* With POOL_WAIT: the recorder adds the buffers that it has given back
 	 * and wakes so many of the threads that sleep on this futex. */
 	_Atomic uint32_t given_back;
-	uint32_t reserved1;
+	_Atomic uint32_t unslotted_processes; /* that found no slot */
 	/* Calls of threads that could not be recorded, or not any more: no
 	 * memory, or no system calls. */
 	_Atomic uint64_t unrecorded;

@@ -352,12 +352,26 @@ static void tell_trouble(struct teller *t, const struct session *s)
 		say(t, "the recorder says: %s", trouble);
 }
 
+/* Whoever names a folder of recordings may have meant one of them. Each has a
+ * note of when it began. */
+static void tell_recordings(struct teller *t, const struct session *s)
+{
+	uint64_t recordings = 0;
+
+	for (size_t i = 0; i < s->note_count; i++)
+		recordings += strcmp(s->notes[i].key, "start") == 0;
+	if (recordings > 1)
+		say(t, "%" PRIu64 " recordings were found there and are read "
+		    "as one", recordings);
+}
+
 size_t completeness_notes(const struct load *load, completeness_fn fn,
 			  void *ctx)
 {
 	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
 
+	tell_recordings(&t, s);
 	say_count(&t, SUM(s, open), "calls",
 		  " still open at the end: counted until then");
 	say_count(&t, count_inferred(s), "switches",

@@ -55,7 +55,7 @@ says own 5 'defines __cyg_profile_func_enter itself.*leave that' "$T/own"
 # Static, static-pie: no loader.
 for how in static static-pie; do
 	compile $how -$how -finstrument-functions "$T/c.c" || continue
-	says $how 5 'linked statically.*-lweft' "$T/$how"
+	says $how 5 'linked statically.*link it dynamically$' "$T/$how"
 	grep -q 'nothing was recorded' "$T/err" || fail "$how: nothing"
 done
 
@@ -128,7 +128,46 @@ says no-state 5 'no Lua state was seen' "$T/shared-lua" none
 says state 5 '1 Lua state,' "$T/shared-lua"
 silent state 'record:'
 compile half -I"$lua" "$T/lua.c" -llua5.4
-says half 5 'not built with -finstrument-functions' "$T/half"
+# Who records Lua need not want native calls.
+says half 5 '1 Lua state,' "$T/half"
+silent half 'record:'
 report
 grep -q '^"f <.*,1,9,' "$T/report.csv" || fail "half: Lua is not recorded"
+
+# weft record counts what the report does: of two states one is called, and a
+# child of fork goes on with it.
+cat >"$T/fork.c" <<'END'
+#include <lauxlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	lua_State *L = luaL_newstate();
+	int status = luaL_newstate() ? 0 : 1;
+
+	status |= luaL_dostring(L, "function f() end f()");
+	if (fork() == 0)
+		_exit(luaL_dostring(L, "f()"));
+	wait(NULL);
+	if (fork() == 0)
+		_exit(0);
+	wait(NULL);
+	return status;
+}
+END
+compile fork -I"$lua" "$T/fork.c" -llua5.4 || fail "does not compile"
+record "$T/fork" || fail "fork: status $?"
+of='[0-9]* processes, [0-9]* threads, [0-9]* Lua states'
+told=$(grep -o "$of" "$T/err")
+[ -n "$told" ] && "$WEFT" report "$T/trace" | grep "$of" | grep -q "$told" ||
+	fail "weft record tells $told, weft report: $("$WEFT" report "$T/trace" |
+		head -n 1)"
+
+# A folder of recordings is read as one, and the report says so.
+mkdir "$T/all"
+cp -r "$T/trace" "$T/all/a"
+record "$T/fork" || fail "again: status $?"
+mv "$T/trace" "$T/all/b"
+"$WEFT" report "$T/all" | grep -q 'note: 2 recordings were found there' ||
+	fail "two recordings are one without a word"
 exit 0

@@ -566,6 +566,7 @@ static void close_recording(struct recording *r)
 	drain_all(r);
 	rate_update(&r->rate, r->owner.pool);
 	registry_sum_processes(&r->registry);
+	census_finish(&r->sink.census);
 	if (r->sink.archive)
 		archive_pack(&r->archive);
 	send_names(r);

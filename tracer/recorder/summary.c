@@ -29,6 +29,12 @@ static uint32_t given_out(const _Atomic uint32_t *next)
 	return n > 0 ? n - 1 : 0;
 }
 
+/* How many are in the trace. */
+static uint64_t how_many(const struct recording *r, enum census_kind kind)
+{
+	return r->sink.census.list[kind].count;
+}
+
 /* ---- notes in the trace ---- */
 
 /* The time at which the chunk of notes was begun, ns. */
@@ -151,9 +157,9 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 		{ "lost.threads", p->unslotted_threads },
 		{ "lost.unrecorded", p->unrecorded },
 		{ "lost.late", p->after_destructors },
-		{ "threads", given_out(&p->next_thread) },
-		{ "processes", given_out(&p->next_process) },
-		{ "vms", given_out(&p->next_vm) },
+		{ "threads", how_many(r, CENSUS_THREADS) },
+		{ "processes", how_many(r, CENSUS_PROCESSES) },
+		{ "vms", how_many(r, CENSUS_VMS) },
 		{ "coroutines", p->next_coroutine - 1 },
 		{ "records", r->drain.records },
 		{ "chunks", r->sink.chunks },
@@ -177,9 +183,9 @@ static void print_counts(const struct recording *r)
 		uint64_t n;
 		const char *one, *many;
 	} counts[] = {
-		{ given_out(&p->next_process), "process", "processes" },
-		{ given_out(&p->next_thread), "thread", "threads" },
-		{ given_out(&p->next_vm), "Lua state", "Lua states" },
+		{ how_many(r, CENSUS_PROCESSES), "process", "processes" },
+		{ how_many(r, CENSUS_THREADS), "thread", "threads" },
+		{ how_many(r, CENSUS_VMS), "Lua state", "Lua states" },
 		{ p->next_coroutine - 1, "coroutine", "coroutines" },
 	};
 	char line[256];
@@ -246,6 +252,12 @@ static uint64_t print_unrecorded(const struct recording *r)
 	if (lost[LOST_FULL] > 0)
 		message_summary("      to lose none, use a larger --pool-size, "
 				"or --on-full=wait");
+	if (r->owner.pool->unslotted_processes > 0)
+		message_summary("note: %u processes beyond the %u that can "
+				"live at one time: their calls are recorded, "
+				"their ends may be seen late",
+				r->owner.pool->unslotted_processes,
+				r->owner.process_slots);
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
 		 "one time", r->owner.thread_slots);
 	return any + print_lost(r->owner.pool->unslotted_threads, text) +

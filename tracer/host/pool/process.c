@@ -47,8 +47,10 @@ static void register_process(void)
 
 	process_start = clock_ns(CLOCK_REALTIME);
 	process_serial = atomic_fetch_add(&mapped_pool->next_process, 1);
-	if (!slot)
+	if (!slot) {
 		slot = &stand_in;
+		atomic_fetch_add(&mapped_pool->unslotted_processes, 1);
+	}
 	describe(slot, parent);
 	process_slot = slot;
 	atomic_store_explicit(&slot->state, SLOT_USED, memory_order_release);

@@ -87,7 +87,7 @@ static const char *obstacle(const struct elf_file *file)
 		       "cannot be recorded";
 	if (file->is_static)
 		return "is linked statically, so nothing can be preloaded "
-		       "into it: link it dynamically, or with -lweft";
+		       "into it: link it dynamically";
 	if (is_musl(file))
 		return "runs on musl, but libweft.so is built for another C "
 		       "library: build both for the same one";
@@ -166,7 +166,8 @@ static void explain_native(const char *path, const struct elf_file *file)
 			"and link it as before", path);
 	else
 		message("\"%s\" is built with -finstrument-functions, but "
-			"called no function before it ended", path);
+			"called no function while its native calls were "
+			"recorded", path);
 }
 
 /* ---- Lua that weft cannot see ----
@@ -330,7 +331,9 @@ void diagnose_empty(const char *path, char *const *argv,
 
 	if (facts->native_wanted && lua != LUA_INTERPRETER)
 		explain_native(path, &file);
-	if (facts->lua_wanted && lua == LUA_NONE)
+	if (facts->vms > 0)
+		message("Lua states were seen, but no call in them");
+	else if (facts->lua_wanted && lua == LUA_NONE)
 		message("no Lua state was seen: \"%s\" is not linked to a "
 			"shared Lua library", path);
 	else if (lua == LUA_NO_STATE)
@@ -347,10 +350,8 @@ static void explain_half(const char *path, const struct diagnose_facts *facts)
 		return;
 	if (explain_lua(path, &file, facts) == LUA_NO_STATE && facts->vms == 0)
 		message("no Lua state was seen in \"%s\"", path);
-	/* Nobody expects native calls of a stock interpreter. */
-	if (facts->native_wanted && (file.has_hooks || (facts->vms > 0 &&
-	    !facts->lua_init && !file.wants_hooks &&
-	    !library_wants_hooks(path, &file))))
+	/* Who records Lua need not want native calls, too. */
+	if (facts->native_wanted && file.has_hooks)
 		explain_native(path, &file);
 }
 

@@ -174,10 +174,16 @@ void process_watch_look(struct process_watch *w, uint32_t i)
 	struct watched_image *const image = &w->image[i];
 	const pid_t pid = (pid_t)w->owner->processes[i].pid;
 
-	if (image->next[0] || image->looks == MOST_LOOKS)
+	if (image->looks == MOST_LOOKS)
 		return;
 	image->looks++;
-	if (process_exists(pid) && !maps_pool(pid, w->owner))
+	if (!process_exists(pid))
+		return;
+	/* A new image that maps the pool is recorded, even if it found no slot
+	 * to register in. */
+	if (maps_pool(pid, w->owner))
+		image->next[0] = '\0';
+	else if (!image->next[0])
 		find_program(pid, image->next);
 }
 
@@ -223,6 +229,7 @@ bool process_watch_ended(struct process_watch *w, uint32_t i, uint64_t now_ms)
 	}
 	if (maps_pool(pid, w->owner)) {
 		image->since = 0;
+		image->next[0] = '\0';
 		return false;
 	}
 	if (image->since == 0)

@@ -240,6 +240,7 @@ void sink_send(struct sink *s, uint32_t words)
 
 	s->chunks++;
 	arrival_note(&s->arrival, (const void *)chunk);
+	census_note(&s->census, chunk);
 	if (s->archive)
 		archive_note(s->archive, chunk, words);
 	if (s->names)

@@ -7,6 +7,7 @@
 #include "tracer/recorder/trace/archive.h"
 #include "tracer/recorder/trace/lua_names.h"
 #include "tracer/recorder/trace/arrival.h"
+#include "tracer/recorder/trace/census.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <stdbool.h>
@@ -55,7 +56,8 @@ struct sink {
 	bool spilled;              /* chunks lie in the spill file */
 	uint64_t chunks;           /* sent, wherever they went */
 	bool told;                 /* that the spill file cannot be written */
-	struct arrival arrival;    /* of them all, wherever they went */
+	struct arrival arrival;    /* of them all, wherever they went, */
+	struct census census;      /* and whose they were */
 	/* These are shown each chunk; NULL: none. */
 	struct archive *archive;
 	struct lua_names *names;

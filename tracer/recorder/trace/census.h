@@ -1,0 +1,31 @@
+/* census.h - who is in the trace: the processes, threads and Lua states whose
+ * chunks were sent. The pool's own counts differ: not all that registers is
+ * recorded, and a state that a child of fork goes on with is one more.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_TRACE_CENSUS_H
+#define WEFT_TRACER_RECORDER_TRACE_CENSUS_H
+
+#include "tracepoints/chunk.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum census_kind { CENSUS_PROCESSES, CENSUS_THREADS, CENSUS_VMS,
+		   CENSUS_KINDS };
+
+/* A list of numbers for each kind, of which some may be there twice. All zero
+ * is a valid start. */
+struct census {
+	struct census_list {
+		uint64_t *id;
+		size_t count, room;
+	} list[CENSUS_KINDS];
+};
+
+/* Note whose chunk this is. It must be whole; what is in it is not trusted.
+ * Without memory less is counted. */
+void census_note(struct census *c, const uint64_t *chunk);
+/* After this, list[].count says how many there are. */
+void census_finish(struct census *c);
+
+#endif
