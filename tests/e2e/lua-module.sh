@@ -59,6 +59,45 @@ for lua in lua5.1 lua5.2 lua5.3 lua5.4; do
 		fail "$lua: g, f, body: $(at 6) $(at 5) $(at 7)"
 done
 
+# Native calls off and on again: Lua's calls go on in their place, and native
+# ones are those between.
+cat >"$T/native.lua" <<'END'
+local weft = require "weft"
+local back = back or function(f) return f() end
+local function f() end
+local function g()
+	back(f)
+	weft.native(false)
+	for _ = 1, 20 do back(f) end
+	weft.native(true)
+	back(f)
+end
+for _ = 1, 3 do g() end
+return "done"
+END
+for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+	v=${lua#lua}
+	export LUA_CPATH="$B/lib/lua/${v/jit/5.1}/?.so"
+	record --lua-init -- $lua "$T/native.lua" || fail "$lua: weft record fails"
+	report
+	nothing_lost
+	"$WEFT" tree --csv "$T/trace" 2>/dev/null |
+		awk -F, '$8 == 3 { n++; calls = $10 } END { exit n != 1 || calls != 66 }' ||
+		fail "$lua: weft.native moves Lua's calls"
+	pkg-config --exists $lua || continue
+	gcc -O1 -finstrument-functions $(pkg-config --cflags $lua) \
+		tests/prog/lua/built.c -o "$T/built" $(pkg-config --libs $lua) ||
+		fail "$lua: the program is not built"
+	record "$T/built" "$T/native.lua" || fail "$lua: weft record fails"
+	report
+	nothing_lost
+	[ "$(at 3) $(at 4) $(calls inner)" = "66 3 6" ] ||
+		fail "$lua: f, g, inner: $(at 3) $(at 4) $(calls inner)"
+	grep -E 'code at|open before' "$T/report.csv" &&
+		fail "$lua: weft.native ends what it does not concern"
+done
+unset LUA_CPATH
+
 # LUA_INIT of one's own, as a text and as a file, runs too; so does one that
 # fails, and says so as it would.
 echo 'print("from a file")' >"$T/init.lua"

@@ -59,8 +59,8 @@ EXPORT int weft_resume(void)
 	return !is_recorded() ? -1 : turn_on(0);
 }
 
-/* Native calls that are open at this moment would stay on the stack for
- * ever, or return unseen: a new window begins, as after a pause. */
+/* Threads learn of it by the pool's generation; other processes find that
+ * nothing has changed for them. */
 EXPORT int weft_native(int on)
 {
 	bool was;
@@ -70,7 +70,7 @@ EXPORT int weft_native(int on)
 	was = !atomic_exchange(&process_no_native, on == 0);
 	if (was != (on != 0)) {
 		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
-		atomic_fetch_add(&thread_windows, 1);
+		atomic_fetch_add(&thread_natives, 1);
 		atomic_fetch_add(&mapped_pool->generation,
 				 POOL_GENERATION_STEP);
 	}

@@ -168,6 +168,12 @@ static bool keep_room(struct fiber *f, uint32_t parts, uint32_t frames)
 	return p && (q || frames == 0);
 }
 
+/* What a fiber keeps holds native frames, too. */
+static uint32_t window_of(const struct thread_state *s)
+{
+	return s->window + (s->natives << 16);
+}
+
 /* Copies the running fiber's segments and frames. Without memory for them its
  * window stays NEVER: when it comes back, calls may be open on it that are not
  * known. */
@@ -195,7 +201,7 @@ static void keep(const struct thread_state *s, struct fiber *f)
 		};
 	}
 	f->part_count = parts;
-	f->window = s->window;
+	f->window = window_of(s);
 }
 
 /* Takes the fiber off the stack; f keeps what is open. Lua coroutines on top of
@@ -277,7 +283,7 @@ static bool attach_bare(struct thread_state *s, const struct fiber *f,
 static void attach(struct thread_state *s, struct fiber *f, uint32_t flags,
 		   uint64_t sp, uint64_t now)
 {
-	const bool kept = f->part_count > 0 && f->window == s->window &&
+	const bool kept = f->part_count > 0 && f->window == window_of(s) &&
 			  f->serial != 0;
 	const struct frame *from = f->frame;
 	const uint32_t index = s->segments;

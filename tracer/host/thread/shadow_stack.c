@@ -286,8 +286,34 @@ bool shadow_put_under(struct thread_state *s, const struct frame *f,
 	return true;
 }
 
+bool shadow_drop_native(struct thread_state *s)
+{
+	struct frame *from = s->frames + 1, *to = from, *end;
+
+	if (s->fiber != 0)
+		s->frames[s->segment[s->fiber].base - 1].site ^= COVERED;
+	for (uint32_t i = 0; i < s->segments; i++) {
+		end = i + 1 == s->segments ? s->top :
+		      s->frames + s->segment[i + 1].base;
+		s->segment[i].base = (uint32_t)(to - s->frames);
+		for (; from < end; from++) {
+			if (!frame_is_lua(from))
+				continue;
+			*to = *from;
+			frame_settle(to);
+			to++->absorbed = FRAME_NONE_ABSORBED;
+		}
+	}
+	s->top = to;
+	if (s->fiber != 0)
+		s->frames[s->segment[s->fiber].base - 1].site ^= COVERED;
+	s->native_unknown = true;
+	return to > s->frames + 1;
+}
+
 void shadow_forget(struct thread_state *s)
 {
+	s->native_unknown = false;
 	s->segments = 1;
 	s->fiber = 0;
 	s->fiber_on = NULL;

@@ -129,6 +129,10 @@ bool shadow_put_under(struct thread_state *s, const struct frame *f,
 void shadow_cut(struct thread_state *s, struct shadow_mark m, enum unwind why,
 		uint64_t now);
 
+/* Takes all native frames off, without a record: a chunk must follow that says
+ * what is left. Returns whether any is. */
+bool shadow_drop_native(struct thread_state *s);
+
 /* Forgets the stack: recording was just turned on, or sight of it was lost. */
 void shadow_forget(struct thread_state *s);
 

@@ -19,6 +19,7 @@
 struct pool *thread_native_pool;
 THREAD_LOCAL struct thread_state *thread_self;
 _Atomic uint32_t thread_windows;
+_Atomic uint32_t thread_natives;
 _Atomic int region_only;
 THREAD_LOCAL uint32_t region_depth;
 
@@ -234,6 +235,7 @@ static struct thread_state *birth(struct thread_state *below)
 	s->base_unknown = false;
 	check_table(s);
 	s->window = window_now();
+	s->natives = atomic_load(&thread_natives);
 	s->buffer = NO_BUFFER;
 	s->n = 0;
 	chunk_disown(s);
@@ -317,9 +319,29 @@ __attribute__((constructor)) static void begin_process(void)
 
 /* ------------------------------------------------------------ generations */
 
+/* Native calls are recorded from now on, or no longer. Those that are open
+ * would stay on the stack for ever, or return unseen. Lua's go on as they are.
+ * A stack without any begins anew, so that native calls that return later are
+ * put where they belong. */
+static void forget_native(struct thread_state *s)
+{
+	s->busy = (uint64_t)__builtin_frame_address(0);
+	barrier();
+	if (shadow_drop_native(s)) {
+		chunk_switch(s, CHUNK_GAP);
+	} else {
+		chunk_close(s, CHUNK_LAST);
+		shadow_forget(s);
+		s->last = clock_now();
+		chunk_switch(s, 0);
+	}
+	thread_release(s);
+}
+
 /* The pool says that something changed: find out what concerns this state. */
 static bool catch_up(struct thread_state *s, uint32_t generation)
 {
+	const uint32_t natives = atomic_load(&thread_natives);
 	const uint32_t window = window_now();
 	const bool forked = s->generation == 0;
 
@@ -336,10 +358,13 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
 		s->last = clock_now();
 		s->window = window;
 		chunk_switch(s, 0);
+	} else if (s->natives != natives) {
+		forget_native(s);
 	} else if (forked || chunk_is_scrap(s) ||
 		   s->opened < atomic_load(&mapped_pool->cut_before)) {
 		chunk_switch(s, 0);
 	}
+	s->natives = natives;
 	s->generation = generation;
 	return true;
 }
@@ -349,7 +374,7 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
  * recording saw from its first instruction on has nothing open. */
 static bool began_late(void)
 {
-	return window_now() > 0;
+	return window_now() > 0 || atomic_load(&thread_natives) > 0;
 }
 
 static struct thread_state *begin(uint32_t generation, bool late)

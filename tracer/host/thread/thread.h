@@ -16,6 +16,9 @@ extern HIDDEN struct pool *thread_native_pool;
  * raised before the pool's generation. */
 extern HIDDEN _Atomic uint32_t thread_windows;
 
+/* How often native calls were begun to be recorded here, or no longer. */
+extern HIDDEN _Atomic uint32_t thread_natives;
+
 /* The state's invariants (thread_state.h). */
 bool thread_valid(const struct thread_state *s);
 

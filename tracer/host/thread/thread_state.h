@@ -171,6 +171,8 @@ struct thread_state {
 	uint32_t no_room;     /* generation in which frames got no memory */
 	bool moving;          /* it is being moved to a larger place */
 	bool base_unknown;    /* unknown calls may be open under it */
+	bool native_unknown;  /* unknown native calls may be open among its */
+	uint32_t natives;     /* thread_natives when they were right */
 	uint64_t stack_high;  /* end of its stack, roughly; 0: unknown */
 	uint64_t alt_low, alt_high; /* its signal stack; 0: it has none */
 

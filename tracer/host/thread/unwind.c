@@ -192,7 +192,7 @@ static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 {
 	uint32_t index;
 
-	if (s->fiber != 0 && s->fiber_unknown)
+	if (s->native_unknown || (s->fiber != 0 && s->fiber_unknown))
 		return; /* begun unseen */
 	if (!s->base_unknown || s->top > s->frames + 1) {
 		chunk_count_lost(s, LOST_SWITCH, 1);
