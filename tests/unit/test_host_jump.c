@@ -4,6 +4,7 @@
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
 #include "tracer/host/thread/thread.h"
+#include "tracer/host/weft.h"
 
 #include <setjmp.h>
 
@@ -40,4 +41,30 @@ void test_host_longjmp_unwinds_what_it_skips(void)
 	CHECK_EQ(t.calls, 10);
 	CHECK_EQ(t.kind[REC_UNWIND], 1);
 	CHECK_EQ(t.kind[REC_LEAVE], 0);
+}
+
+__attribute__((noinline)) static void plain(void)
+{
+	__cyg_profile_func_enter((void *)plain, __builtin_return_address(0));
+	__cyg_profile_func_exit((void *)plain, __builtin_return_address(0));
+}
+
+/* Calls that are not recorded cost a look at one word each. */
+void test_host_native_calls_off_and_on(void)
+{
+	struct host_pool_tally t = { .chunks = 0 };
+
+	plain();
+	CHECK_EQ(weft_native(0), 1);
+	for (int i = 0; i < 3; i++) {
+		plain();
+		CHECK(thread_native_pool);
+		CHECK(thread_native_pool != mapped_pool);
+	}
+	CHECK_EQ(weft_native(1), 0);
+	plain();
+	CHECK(thread_native_pool == mapped_pool);
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	CHECK_EQ(t.calls, 2);
 }

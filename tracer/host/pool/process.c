@@ -98,6 +98,11 @@ bool process_ready(void)
 	return true;
 }
 
+bool process_never(void)
+{
+	return atomic_load(&search) == SEARCHED && !mapped_pool;
+}
+
 /* ------------------------------------------------------------- the program */
 
 static void in_child(void)

@@ -22,4 +22,7 @@ extern HIDDEN bool process_confined;
  * whether it is recorded. Hook-safe. */
 bool process_ready(void);
 
+/* Is it known that this process will never be recorded? Hook-safe. */
+bool process_never(void);
+
 #endif

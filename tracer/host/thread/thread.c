@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 struct pool *thread_native_pool;
+_Atomic uint32_t thread_native_watched;
 THREAD_LOCAL struct thread_state *thread_self;
 _Atomic uint32_t thread_windows;
 _Atomic uint32_t thread_natives;
@@ -452,21 +453,34 @@ SLOW struct thread_state *thread_sync(struct thread_state *s)
  * calls resolvers of IFUNC symbols of others, and these may call us. */
 static void *volatile self = (void *)&self;
 
+/* No thread's state has this generation, and recording is not on in it. */
+static struct pool off = { .generation = ~(uint32_t)POOL_ON };
+
+/* NULL: it may be another one at the next call. */
+static struct pool *native_pool(bool no_native)
+{
+	if (process_ready() && !no_native)
+		return mapped_pool;
+	return (mapped_pool || process_never()) &&
+	       atomic_load(&thread_native_watched) == 0 ? &off : NULL;
+}
+
 SLOW struct pool *thread_find_native_pool(void)
 {
+	bool no_native;
 	int saved;
 
 	if (self != (void *)&self)
 		return NULL;
 	saved = errno;
-	if (process_ready() && !atomic_load(&process_no_native)) {
-		__atomic_store_n(&thread_native_pool, mapped_pool,
-				 __ATOMIC_SEQ_CST);
-		/* weft_native may have said no meanwhile. */
-		if (atomic_load(&process_no_native))
-			__atomic_store_n(&thread_native_pool, NULL,
-					 __ATOMIC_SEQ_CST);
-	}
+	process_ready(); /* which may say first whether they are recorded */
+	no_native = atomic_load(&process_no_native);
+	__atomic_store_n(&thread_native_pool, native_pool(no_native),
+			 __ATOMIC_SEQ_CST);
+	/* What this rests on may have changed meanwhile. */
+	if (atomic_load(&process_no_native) != no_native ||
+	    atomic_load(&thread_native_watched) != 0)
+		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
 	errno = saved;
 	return thread_native_pool;
 }

@@ -9,8 +9,12 @@
 /* The thread's own level; NULL: it has not recorded yet, or not any more. */
 extern THREAD_LOCAL struct thread_state *thread_self;
 
-/* The pool, where native calls are recorded; NULL: they are not, as yet. */
+/* The pool, where native calls are recorded; one that is off for ever where
+ * they are not; NULL: find out. */
 extern HIDDEN struct pool *thread_native_pool;
+
+/* While it is not 0, each native call finds out, recorded or not. */
+extern HIDDEN _Atomic uint32_t thread_native_watched;
 
 /* How often this process alone has begun a window, beside those of the pool:
  * raised before the pool's generation. */
