@@ -323,7 +323,8 @@ static int wrap_told(lua_State *L)
 	const int results = run_original(L);
 	const lua_CFunction wrapped = lua_tocfunction(L, -1);
 
-	if (results != 1 || !lua_getupvalue(L, -1, 1))
+	if (results != 1 || !lua_iscfunction(L, -1) ||
+	    !lua_getupvalue(L, -1, 1))
 		return results;
 	if (!lua_isthread(L, -1)) {
 		lua_pop(L, 1); /* not Lua's own wrap made it */

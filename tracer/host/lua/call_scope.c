@@ -267,26 +267,26 @@ EXPORT void weft_lua_resumed(const struct weft_lua_switch *from)
 	errno = saved;
 }
 
+/* Has nothing run on L yet, or no longer? */
+static bool is_empty(const struct lua_vm *vm, lua_State *L)
+{
+	const struct weft_lua_api *const api = &vm->lib->api;
+
+	return ((int (*)(lua_State *))api->lua_status)(L) == LUA_STATUS_OK &&
+	       vm->lib->abi->innermost(api, L, vm->by_layout).id == 0;
+}
+
 EXPORT void weft_lua_made(lua_State *L, lua_State *from)
 {
 	const struct coroutine *const creator = lua_co_served(from);
 	const int saved = errno;
 
-	if (L && creator && !creator->vm->lib->map) {
+	if (L && creator && !creator->vm->lib->map &&
+	    is_empty(creator->vm, L)) {
 		creator->vm->born_told = true;
 		lua_co_made(L, creator, HERE);
 	}
 	errno = saved;
-}
-
-/* Does L sleep, or has it not run, or ended? */
-static bool is_closable(const struct coroutine *co)
-{
-	const struct weft_lua_api *const api = &co->vm->lib->api;
-
-	return lua_co_status(co) != LUA_STATUS_OK ||
-	       co->vm->lib->abi->innermost(api, co->L,
-					   co->vm->by_layout).id == 0;
 }
 
 EXPORT void weft_lua_closing(lua_State *L)
@@ -294,7 +294,9 @@ EXPORT void weft_lua_closing(lua_State *L)
 	struct coroutine *const co = lua_co_served(L);
 	const int saved = errno;
 
-	if (co && co->serial != 0 && !co->vm->lib->map && is_closable(co))
+	/* Not if it runs: then Lua refuses. */
+	if (co && co->serial != 0 && !co->vm->lib->map &&
+	    (lua_co_status(co) != LUA_STATUS_OK || is_empty(co->vm, L)))
 		call_scope_closing(co, HERE);
 	errno = saved;
 }

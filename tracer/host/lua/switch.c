@@ -234,12 +234,14 @@ static void detach_those_left(struct thread_state *s,
 	const struct frame *f = s->top - 1;
 	uint32_t i = s->segments;
 
+	if (by->vm->lib->abi->is_jit)
+		return;
 	while (f >= shadow_ground(s) && !lua_co_owns(by, f))
 		f--;
 	while (i > s->fiber + 1 && s->frames + s->segment[i - 1].base > f)
 		i--;
 	if (f < shadow_ground(s) || i == s->segments ||
-	    by->vm->lib->abi->is_jit || !is_left(s, by, f, &s->segment[i]))
+	    !is_left(s, by, f, &s->segment[i]))
 		return;
 	while (s->segments > i)
 		lua_switch_detach_unseen(s, now);

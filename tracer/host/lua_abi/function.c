@@ -317,17 +317,18 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	return f;
 }
 
-/* What the function does, and those written in it, if its source may be one of
- * many with that name; or 0. */
+/* What the function does, and the first of those written in it, if its source
+ * may be one of many with that name; or 0. */
 static uint64_t body_of(uint64_t at, const char *source, size_t length)
 {
+	enum { FUNCTIONS_MOST = 256 };
 	struct proto_tree t;
 	uint64_t sum = 0;
 
 	if (at == 0 || !lua_func_may_be_many(source, length))
 		return 0;
 	proto_tree_begin(&t, at);
-	for (; at != 0; at = proto_tree_next(&t))
+	for (; at != 0 && t.found < FUNCTIONS_MOST; at = proto_tree_next(&t))
 		sum = layout_mix(sum, layout_body(at));
 	return sum;
 }
