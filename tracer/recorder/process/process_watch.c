@@ -169,22 +169,23 @@ bool process_watch_lives(const struct process_watch *w, uint32_t i)
 	       (maps_pool(pid, w->owner) || errno == EACCES);
 }
 
-void process_watch_look(struct process_watch *w, uint32_t i)
+bool process_watch_look(struct process_watch *w, uint32_t i)
 {
 	struct watched_image *const image = &w->image[i];
 	const pid_t pid = (pid_t)w->owner->processes[i].pid;
 
 	if (image->looks == MOST_LOOKS)
-		return;
+		return false;
 	image->looks++;
 	if (!process_exists(pid))
-		return;
+		return false;
 	/* A new image that maps the pool is recorded, even if it found no slot
 	 * to register in. */
 	if (maps_pool(pid, w->owner))
 		image->next[0] = '\0';
 	else if (!image->next[0])
 		find_program(pid, image->next);
+	return true;
 }
 
 /* Whether the same process has registered again, after an exec. */
@@ -208,8 +209,11 @@ static void report(struct process_watch *w, uint32_t i, bool runs)
 {
 	const struct watched_image *const image = &w->image[i];
 
+	/* An image that found no slot is recorded, but cannot be told from one
+	 * that is not. */
 	if (image->next[0] == '\0' || w->reported == MOST_REPORTED ||
-	    strcmp(image->next, w->last) == 0)
+	    strcmp(image->next, w->last) == 0 ||
+	    atomic_load(&w->owner->pool->unslotted_processes) > 0)
 		return;
 	w->reported++;
 	memcpy(w->last, image->next, sizeof(w->last));

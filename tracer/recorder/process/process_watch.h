@@ -45,8 +45,9 @@ struct process_watch {
 /* Returns negative if there is no memory. */
 int process_watch_init(struct process_watch *w, const struct pool_owner *owner);
 /* The thread that registered the process in slot i has died: note what the
- * process runs now. Call it soon and often, as it may not run that for long. */
-void process_watch_look(struct process_watch *w, uint32_t i);
+ * process runs now. Call it soon and often, as it may not run that for long.
+ * False: there was nothing to look at. */
+bool process_watch_look(struct process_watch *w, uint32_t i);
 /* Whether the process of slot i exists and maps the pool, or we may not look.
  * False, too, if its number is of another PID namespace. */
 bool process_watch_lives(const struct process_watch *w, uint32_t i);

@@ -24,6 +24,7 @@ struct registry {
 	uint32_t seen_thread;      /* the pool's next_thread, last time */
 	uint32_t relist;           /* times that all slots are still listed */
 	bool *has_ended;           /* by process slot, for one update */
+	uint32_t look_next;        /* process slot to look at next */
 	uint32_t live_processes;
 	/* Over the slots that were freed. */
 	uint64_t lost[LOST_REASONS];

@@ -1,0 +1,59 @@
+/* test_census.c - processes, threads and Lua states of the chunks that were
+ * sent.
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tests/unit/chunk_build.h"
+#include "tracer/recorder/trace/census.h"
+
+#include <string.h>
+
+static struct chunk_build b;
+
+static void note(struct census *c, uint32_t process, uint32_t thread,
+		 uint64_t vm)
+{
+	size_t at;
+
+	cb_begin(&b, process, thread, 0, 100);
+	at = cb_item(&b);
+	for (int i = 0; i < 3; i++)
+		cb_item_word(&b, vm);
+	cb_item_end(&b, at, vm > 0 ? ITEM_VM : ITEM_NOTHING);
+	cb_end(&b, 200);
+	census_note(c, b.words);
+}
+
+void test_census_counts_each_once(void)
+{
+	struct census c = { 0 };
+
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < 1000; i++)
+			note(&c, 1 + i % 7, 1 + i, i % 3);
+	census_finish(&c);
+	CHECK_EQ(c.list[CENSUS_PROCESSES].count, 7);
+	CHECK_EQ(c.list[CENSUS_THREADS].count, 1000);
+	/* The states 1 and 2 in each process. */
+	CHECK_EQ(c.list[CENSUS_VMS].count, 14);
+}
+
+void test_census_mistrusts_items(void)
+{
+	struct census c = { 0 };
+	uint64_t words[CHUNK_HEADER_WORDS + 4] = { 0 };
+	struct chunk_header *const h = (void *)words;
+
+	h->process = h->thread = 1;
+	h->items = 4;
+	words[CHUNK_HEADER_WORDS] = item_put(ITEM_NOTHING, 2);
+	words[CHUNK_HEADER_WORDS + 2] = item_put(ITEM_VM, 1u << 30);
+	census_note(&c, words);
+	words[CHUNK_HEADER_WORDS + 2] = 0;
+	census_note(&c, words);
+	h->flags = CHUNK_META;
+	h->thread = 5;
+	census_note(&c, words);
+	census_finish(&c);
+	CHECK_EQ(c.list[CENSUS_THREADS].count, 1);
+	CHECK_EQ(c.list[CENSUS_VMS].count, 0);
+}
