@@ -2,7 +2,8 @@
 # What functions are called, in each Lua: as the source defines them (global,
 # local, field, method, metamethod, of a table, argument, returned), whoever
 # called them first and however; main chunk, loaded, stripped and nameless ones,
-# library functions; one reached under two names is one. Their calls are counted.
+# library functions, those of types and of package; one reached under two names
+# is one. Their calls are counted.
 # Without the source, names are those of calls.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
@@ -10,14 +11,15 @@
 line() { grep -nF -m 1 -- "$1" tests/prog/lua/names.lua | cut -d: -f1; }
 
 for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
-	stripped='main chunk <gone>'
+	stripped='main chunk <gone>' loaders=searchers
+	case $v in lua5.1 | luajit) loaders=loaders ;; esac
 	case $v in
 	# Before 2023 the source of LuaJIT's is its code.
 	lua5.3 | lua5.4 | luajit) stripped='main chunk <?>' ;;
 	esac
 	record --lua-init -- $v tests/prog/lua/names.lua ||
 		fail "$v: weft record fails"
-	[ "$(cat "$T/out")" = 318 ] || fail "$v says $(cat "$T/out")"
+	[ "$(cat "$T/out")" = 321 ] || fail "$v says $(cat "$T/out")"
 	report
 	nothing_lost
 	# NAME TEXT CALLS: as defined on the line where TEXT stands.
@@ -54,6 +56,10 @@ for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 	setmetatable||1
 	math.floor||1
 	string.rep||1
+	FILE*.__tostring||1
+	package.${loaders}[1]||2
+	package.${loaders}[2]||2
+	package.${loaders}[4]||2
 	END
 	n=$(awk -F, -v name="$stripped" '$1 == name || /x1bLJ/ { n += $6 }
 		END { print n }' "$T/report.csv")

@@ -38,4 +38,8 @@ end
 for i = 1, 5 do n = n + again() + object.nothing + (object + 1) + object() end
 for i = 1, 4 do n = n + inner() + (function() return 9 end)() + stripped_fn() end
 n = n + #string.rep("x", 3) + math.floor(2.5)
+if tostring(io.stdout):find("^file") then n = n + 1 end
+for i = 1, 2 do
+	if not pcall(require, "no.such.module") then n = n + 1 end
+end
 print(n)

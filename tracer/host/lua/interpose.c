@@ -5,6 +5,7 @@
  * state. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
+#include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
 #include "tracer/host/thread/thread.h"
 
@@ -55,11 +56,16 @@ static void at_boundary(struct coroutine *co)
 
 /* ------------------------------------------------------------------ states */
 
+EXPORT long luaopen_jit(ARGS);
+
 /* L is the main state of a new VM, 0: none was made. Returns L. */
 static long made(long L, struct lua_lib *lib)
 {
 	struct coroutine *co;
 
+	if (lib->openjit) /* which Lua will call as a function of ours */
+		lua_func_stands_for((uint64_t)luaopen_jit,
+				    (uint64_t)lib->openjit);
 	if (L == 0 || !lua_vm_wanted())
 		return L;
 	co = lua_co_find((lua_State *)L);

@@ -155,8 +155,10 @@ void function_number_open(const struct coroutine *co, bool always)
  * A C function's name is its place in the tables of Lua's libraries, or else
  * what its caller calls it. */
 
-/* How many entries of a table are looked at. */
-enum { TABLE_LOOK = 4096, REGISTRY_LOOK = 1 << 16, ALWAYS_LOOK = 32 };
+/* How many entries of a table are looked at, and of all tables each time. */
+enum { TABLE_LOOK = 4096, LOOK = 1 << 16, ALWAYS_LOOK = 32 };
+
+static THREAD_LOCAL int looks_left;
 
 /* What the C function on top of the stack is known by; 0: by nothing.
  * *is_library: it is one of LuaJIT's own. */
@@ -184,7 +186,7 @@ static void each_entry(const struct weft_lua_api *api, lua_State *L, int table,
 		if (API(api, lua_type)(L, -2) == LUA_TSTRING)
 			f(api, L, API(api, lua_tolstring)(L, -2, NULL), group);
 		API(api, lua_settop)(L, -2);
-		if (--most <= 0) {
+		if (--most <= 0 || --looks_left <= 0) {
 			API(api, lua_settop)(L, -2);
 			return;
 		}
@@ -206,18 +208,65 @@ static void name_function(const struct weft_lua_api *api, lua_State *L,
 		lua_func_name(in_library, group, key);
 }
 
+#if LUA_VERSION_NUM >= 502
+#define SEARCHERS "searchers"
+#else
+#define SEARCHERS "loaders"
+#endif
+
+/* package.searchers, by place; and package.preload, whose entries may be one
+ * function for all modules. */
+static void name_package(const struct weft_lua_api *api, lua_State *L,
+			 const char *key, const char *group)
+{
+	const bool is_preload = strcmp(key, "preload") == 0;
+	char name[] = SEARCHERS "[0]";
+	const int table = API(api, lua_gettop)(L);
+
+	(void)group;
+	if (API(api, lua_type)(L, -1) != LUA_TTABLE ||
+	    (!is_preload && strcmp(key, SEARCHERS) != 0))
+		return;
+	API(api, lua_pushnil)(L);
+	for (int i = 1; i <= (is_preload ? TABLE_LOOK : 9) &&
+	     API(api, lua_next)(L, table); i++) {
+		name[sizeof(SEARCHERS)] = (char)('0' + i);
+		name_function(api, L, is_preload ? "preload[...]" : name,
+			      "package");
+		API(api, lua_settop)(L, -2);
+	}
+	API(api, lua_settop)(L, table);
+}
+
 /* An entry of package.loaded. Globals have no group. */
 static void name_library(const struct weft_lua_api *api, lua_State *L,
 			 const char *key, const char *group)
 {
+	const int table = API(api, lua_gettop)(L);
+
 	(void)group;
-	if (API(api, lua_type)(L, -1) == LUA_TTABLE)
-		each_entry(api, L, API(api, lua_gettop)(L),
-			   strcmp(key, "_G") == 0 ? NULL : key, TABLE_LOOK,
-			   name_function);
+	if (API(api, lua_type)(L, -1) != LUA_TTABLE)
+		return;
+	each_entry(api, L, table, strcmp(key, "_G") == 0 ? NULL : key,
+		   TABLE_LOOK, name_function);
+	if (strcmp(key, "package") == 0)
+		each_entry(api, L, table, NULL, TABLE_LOOK, name_package);
 }
 
-/* An entry of the registry: all but package.loaded are passed over. */
+/* An entry of a type's metatable. What __close has is mostly __gc, too: one
+ * name, whatever comes first. */
+static void name_method(const struct weft_lua_api *api, lua_State *L,
+			const char *key, const char *group)
+{
+	if (strcmp(key, "__index") == 0 &&
+	    API(api, lua_type)(L, -1) == LUA_TTABLE)
+		each_entry(api, L, API(api, lua_gettop)(L), group, TABLE_LOOK,
+			   name_function);
+	else if (strcmp(key, "__close") != 0)
+		name_function(api, L, key, group);
+}
+
+/* An entry of the registry: package.loaded. */
 static void name_loaded(const struct weft_lua_api *api, lua_State *L,
 			const char *key, const char *group)
 {
@@ -228,14 +277,28 @@ static void name_loaded(const struct weft_lua_api *api, lua_State *L,
 			   name_library);
 }
 
-/* Looks through all libraries that are loaded. */
+/* An entry of the registry: the metatable of a type, under its name. What
+ * begins with "_" is Lua's own. */
+static void name_type(const struct weft_lua_api *api, lua_State *L,
+		      const char *key, const char *group)
+{
+	(void)group;
+	if (key[0] != '_' && API(api, lua_type)(L, -1) == LUA_TTABLE)
+		each_entry(api, L, API(api, lua_gettop)(L), key, TABLE_LOOK,
+			   name_method);
+}
+
+/* Looks through all libraries that are loaded, then through types: what is in
+ * both has the library's name. */
 void function_name_all(const struct lua_vm *vm, lua_State *L)
 {
 	const struct weft_lua_api *const api = &vm->lib->api;
 	const int top = API(api, lua_gettop)(L);
+	const int registry = compat_registry(api, L);
 
-	each_entry(api, L, compat_registry(api, L), NULL, REGISTRY_LOOK,
-		   name_loaded);
+	looks_left = LOOK;
+	each_entry(api, L, registry, NULL, LOOK, name_loaded);
+	each_entry(api, L, registry, NULL, TABLE_LOOK, name_type);
 	API(api, lua_settop)(L, top);
 }
 

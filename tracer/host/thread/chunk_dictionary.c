@@ -115,6 +115,18 @@ static bool is_full(const struct thread_state *s)
 	return chunk_room(s) == 0 || s->funcs >= CHUNK_MAX_FUNCS;
 }
 
+/* Words that what Lua says of a native function may take, and those that items
+ * leave to the dictionary. */
+enum { HINT_ROOM = 96 };
+
+/* A function whose hint has no room waits for the next chunk: in this one it
+ * would have no name. */
+static bool has_hint_room(const struct thread_state *s, uint64_t key)
+{
+	return (key & (KEY_MARK | KEY_LUA)) || !thread_upcalls.lua_hint ||
+	       chunk_room(s) >= HINT_ROOM;
+}
+
 /* Its index; chunk_show is left to the caller. */
 static uint32_t add_word(struct thread_state *s, uint64_t word)
 {
@@ -157,11 +169,11 @@ uint32_t dictionary_try_name(struct thread_state *s, uint64_t key)
 		return e->index;
 	if (chunk_is_scrap(s))
 		return remember(s, e, key, 0);
-	if (is_full(s))
+	if (is_full(s) || !has_hint_room(s, key))
 		return NO_INDEX;
 	word = (key & KEY_LUA) ? item_word(s, key) :
 	       native_word(s, key, e->word);
-	if (word == 0 || is_full(s))
+	if (word == 0 || is_full(s) || !has_hint_room(s, key))
 		return NO_INDEX;
 	index = remember(s, e, key, add_word(s, word));
 	e->word = is_lasting(word) ? word : 0;
