@@ -94,14 +94,23 @@ static void add_modules(struct merge *m, const struct session *from,
 	}
 }
 
+/* A Lua function that neither its source nor a caller has named. */
+static bool is_nameless(const struct func *f)
+{
+	return f->kind == FUNC_LUA && strncmp(f->name, "function <", 10) == 0;
+}
+
 /* Is a's name better than b's? One that has a source file is better than one
- * that has none; otherwise the first in alphabetical order. */
+ * that has none, and a name than a place; otherwise the first in alphabetical
+ * order. */
 static bool is_better_name(const struct func *a, const struct func *b)
 {
 	int order;
 
 	if (b->name[0] == '\0' || (a->file[0] != '\0') != (b->file[0] != '\0'))
 		return b->name[0] == '\0' || a->file[0] != '\0';
+	if (is_nameless(a) != is_nameless(b))
+		return is_nameless(b);
 	order = strcmp(a->name, b->name);
 	if (order == 0)
 		order = strcmp(a->file, b->file);

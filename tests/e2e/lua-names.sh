@@ -70,4 +70,10 @@ for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 			fail "weft callers $f: $(cat "$T/callers")"
 	done
 done
+record --lua-init --no-lua-names -- lua5.4 tests/prog/lua/names.lua ||
+	fail "without sources, weft record fails"
+report
+[ "$(calls "local_one <names.lua:$(line "local function local_one")>")" = 15 ] ||
+	fail "without sources, a name that calls tell is gone"
+grep -q '^M.work' "$T/report.csv" && fail "--no-lua-names reads sources"
 exit 0

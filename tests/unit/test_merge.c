@@ -39,7 +39,8 @@ static func_id random_func(struct session *s)
 					   below(2) ? "hint" : "");
 
 		/* analyzer/sym leaves no function without a name. */
-		func_get(s->funcs, f)->name = "hint <x.lua:3>";
+		func_get(s->funcs, f)->name = below(2) ? "hint <x.lua:3>" :
+					      "function <x.lua:3>";
 		return f;
 	}
 	return func_special(s->funcs, name);
@@ -268,6 +269,30 @@ void test_merge_adds_calls_and_nanoseconds(void)
 	CHECK_EQ(sum->tick_hz, 1000000000);
 	session_free(a);
 	session_free(b);
+	session_free(sum);
+}
+
+/* A session that could read the source knows more than one that could not. */
+void test_merge_takes_a_name_rather_than_a_place(void)
+{
+	static const char *const names[] = { "zip <x.lua:3>",
+					     "function <x.lua:3>" };
+	struct session *s[2], *sum;
+
+	for (int i = 0; i < 2; i++) {
+		const struct func_origin at = { "@x.lua", 6, 6, 1, 3, 9, 0 };
+		func_id f;
+
+		s[i] = sessions_new(1000000000, "t");
+		f = func_lua(s[i]->funcs, &at, i == 0 ? "zip" : "");
+		func_get(s[i]->funcs, f)->name = names[i];
+		sessions_calls(s[i], cct_root(s[i]->cct, 0), f, 7, 10);
+	}
+	sum = sum_of(s, 2);
+	CHECK_STR(func_get(sum->funcs, cct_get(sum->cct, 2)->func)->name,
+		  names[0]);
+	session_free(s[0]);
+	session_free(s[1]);
 	session_free(sum);
 }
 
