@@ -3,6 +3,7 @@
 # CPU for that long: its chunks carry the kernel's context switches. Threads that
 # are blocked when the recorder begins to watch them, and stay so, have run for
 # no longer than their own CPU clocks say, plus the moment before.
+# alone
 # SPDX-License-Identifier: MIT
 set -eu
 level=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 9)
