@@ -20,8 +20,8 @@ for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 	awk -v v=$v '
 		FILENAME == ARGV[1] { want[$1] = $2; next }
 		FNR == 1 || $2 != "lua" { next }
-		match($1, /<c[0-9]+[:>]/) {
-			name = substr($1, RSTART + 1, RLENGTH - 2)
+		match($1, /<c[0-9]+\.lua[:>]/) {
+			name = substr($1, RSTART + 1, RLENGTH - 6)
 			if ($1 ~ /^main chunk/) main[name] += $6
 			else if ($1 ~ /:1>$/) f[name] += $6
 			next

@@ -68,5 +68,8 @@ for lua in ${LUAS:-lua5.1 lua5.2 lua5.3 lua5.4 luajit}; do
 		[ "$(cut -d, -f1 "$T/report.csv" | grep -F "<$file" |
 			sort -u | wc -l)" = 40 ] || fail "$lua: names are equal"
 	done
+	[ "$(awk -F, '$4 == "many" { n++; calls += $6 }
+		END { print n, calls }' "$T/report.csv")" = "1025 3000" ] ||
+		fail "$lua: scripts without end are all told apart"
 done
 exit 0

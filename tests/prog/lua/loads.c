@@ -24,14 +24,14 @@ static int run(lua_State *L, const char *text, int length, const char *name)
 	return 1;
 }
 
-/* Chunks of one name differ: only their names and lines tell. */
+/* Chunks of one file differ: only its name and their lines tell. */
 static int run_named(lua_State *L, unsigned long i, unsigned k)
 {
 	char name[32], text[96];
 	const int n = snprintf(text, sizeof(text), "local function f(x) "
 			       "return x + %lu end f(%u)", i % 5, k);
 
-	snprintf(name, sizeof(name), "=c%u", k);
+	snprintf(name, sizeof(name), "@c%u.lua", k);
 	ran[k]++;
 	return run(L, text, n, name);
 }

@@ -103,23 +103,44 @@ bool lua_func_may_be_many(const char *source, size_t length)
 	       !memchr(source, '.', length);
 }
 
+static uint64_t hash_of(const struct function_id *is)
+{
+	const uint64_t lines = (uint64_t)(uint32_t)is->first << 32 |
+			       (uint32_t)is->last;
+
+	return is->hash ^ lines ^ (uint64_t)is->ordinal << 20;
+}
+
+static const struct lua_func *find_function(const struct function_id *is)
+{
+	return pointer_map_find(&functions.map, hash_of(is), is_function, is);
+}
+
+/* A program may make sources of one name without end, which nobody reads one by
+ * one: the functions that are told apart by their bodies, by source. Sources
+ * that share a place share the limit. */
+enum { BODIES_BITS = 8, BODIES_MOST = 1024 };
+static _Atomic uint32_t bodies[1 << BODIES_BITS];
+
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 		      uint32_t ordinal, uint64_t body, const char *name)
 {
-	const struct function_id is = {
-		XXH64(source, length, 0) ^ body, length, first, last, ordinal,
-	};
-	const uint64_t lines = (uint64_t)(uint32_t)first << 32 |
-			       (uint32_t)last;
-	const uint64_t hash = is.hash ^ lines ^ (uint64_t)ordinal << 20;
-	const struct lua_func *f = pointer_map_find(&functions.map, hash,
-						    is_function, &is);
+	const uint64_t hash = XXH64(source, length, 0);
+	struct function_id is = { hash ^ body, length, first, last, ordinal };
+	const struct lua_func *f = find_function(&is);
 	struct lua_func *made;
 
+	if (!f && body != 0 &&
+	    atomic_fetch_add(&bodies[hash_place(hash, BODIES_BITS)], 1) >=
+	    BODIES_MOST) {
+		is.hash = hash;
+		f = find_function(&is);
+	}
 	if (!f && !is_full(&functions)) {
 		made = make_function(&is, source, name);
 		if (made)
-			f = add(&functions, hash, is_function, &is, made);
+			f = add(&functions, hash_of(&is), is_function, &is,
+				made);
 	}
 	return (uint64_t)(f ? f : &too_many) | KEY_LUA;
 }
