@@ -322,6 +322,67 @@ void test_lua_a_suspended_coroutine_is_called(void)
 	lua_close(L);
 }
 
+#if !ANY_IS_JIT && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+/* ------------------------------------------------------------ exceptions
+ * Those of C++ pass Lua's frames as this jump does: the C function that throws
+ * is left through its exit hook, and nobody tells of the rest. */
+
+void __cyg_profile_func_enter(void *fn, void *site);
+void __cyg_profile_func_exit(void *fn, void *site);
+
+static void *away[5];
+
+__attribute__((noinline)) static int l_throws(lua_State *L)
+{
+	(void)L;
+	__cyg_profile_func_enter((void *)l_throws, __builtin_return_address(0));
+	__cyg_profile_func_exit((void *)l_throws, __builtin_return_address(0));
+	__builtin_longjmp(away, 1);
+}
+
+__attribute__((noinline)) static void afterwards(void)
+{
+	__cyg_profile_func_enter((void *)afterwards,
+				 __builtin_return_address(0));
+	__cyg_profile_func_exit((void *)afterwards,
+				__builtin_return_address(0));
+}
+
+__attribute__((noinline)) static void throw_through(lua_State *L)
+{
+	lua_State *const co = lua_newthread(L);
+
+	lua_getglobal(co, "outer");
+	if (__builtin_setjmp(away) == 0)
+		lua_call(co, 0, 0);
+	afterwards();
+}
+
+static void throw_many(lua_State *L)
+{
+	for (int i = 0; i < 100; i++) {
+		throw_through(L);
+		lua_settop(L, 0);
+	}
+}
+
+void test_lua_an_exception_passes_a_coroutine_that_is_called(void)
+{
+	lua_State *const L = luaL_newstate();
+	struct host_pool_tally t;
+
+	lua_register(L, "throws", l_throws);
+	run_text(L, "local function inner() throws() return 1 end\n"
+		 "function outer() inner() return 1 end");
+	t = since(throw_many, L);
+	CHECK_EQ(t.calls, 400);
+	CHECK_EQ(t.kind[REC_RESUME], 100);
+	CHECK_EQ(t.kind[REC_SUSPEND], 100);
+	CHECK_EQ(t.bad, 0);
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
+}
+#endif
+
 /* ---------------------------------------------------------------- hooks */
 
 static const char own_hook[] =

@@ -218,10 +218,13 @@ static void leave(struct thread_state *s, uint64_t fn, uint64_t site,
 	while (s->segments > 1 && f < s->frames + shadow_segment(s)->base)
 		shadow_detach_lost(s, now);
 	shadow_unwind(s, f + 1, UNWIND_SKIPPED, now);
-	if (frame_is_lua(f) && !frame_is_untold(f))
-		f->absorbed = FRAME_NONE_ABSORBED; /* its Lua return follows */
-	else
+	if (frame_is_lua(f) && !frame_is_untold(f)) {
+		/* Its Lua return follows, unless an exception passes it. */
+		f->absorbed = FRAME_NONE_ABSORBED;
+		f->flags = FRAME_LUA | FRAME_DOUBTED;
+	} else {
 		shadow_leave(s, now);
+	}
 }
 
 SLOW void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
