@@ -16,6 +16,32 @@ static bool is_seen(const struct thread_state *s, const struct frame *f)
 	return f > shadow_ground(s) && !frame_is_lua(f - 1);
 }
 
+/* Does the stack pointer say that f has ended? */
+static bool is_passed(const struct frame *f, const struct frame *n)
+{
+	return (f->sp < n->sp && !BROKEN(sp)) ||
+	       (f->sp == n->sp && f->site != n->site && !BROKEN(inlined));
+}
+
+/* Where the search for f's return address ends: above it is the stack of a
+ * caller that has not ended. 0: f has. */
+static uint64_t search_end(const struct thread_state *s, const struct frame *f,
+			   const struct frame *n)
+{
+	enum { HEAD = 512 }; /* bytes that a head may need */
+	const uint64_t end = f->sp + HEAD;
+
+	while (is_seen(s, f) && is_passed(f - 1, n))
+		f--;
+	if (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) ==
+			     shadow_in_alt(s, n->sp))
+		/* It may be n's caller, into which n was inlined. */
+		return f[-1].sp == n->sp ? 0 :
+		       f[-1].sp + 16 < end ? f[-1].sp + 16 : end;
+	return end < n->sp || ((end ^ n->sp) >= 4096 &&
+	       !memory_readable((const void *)end)) ? 0 : end;
+}
+
 /* gcc may split a function (-fpartial-inlining): its first lines, with the hook
  * for entries, become a head, which jumps on to the rest or is inlined into the
  * callers. The rest may need less stack than the head did, so that what it
@@ -29,23 +55,13 @@ __attribute__((no_sanitize("address")))
 static bool jumped_on(const struct thread_state *s, const struct frame *f,
 		      const struct frame *n)
 {
-	enum { HEAD = 512, FIRST = 256 }; /* bytes: of stack, of code */
-	const bool has_caller = is_seen(s, f) && f[-1].sp > n->sp &&
-				shadow_in_alt(s, f[-1].sp) ==
-				shadow_in_alt(s, n->sp);
-	uint64_t at = n->sp + 16, end = f->sp + HEAD;
+	enum { FIRST = 256 }; /* bytes of code */
+	const uint64_t end = BROKEN(split) ? 0 : search_end(s, f, n);
 	bool is_above = false;
 
-	if (BROKEN(split))
-		return false;
 	if (n->site == f->site)
-		return n->ret - n->key >= FIRST;
-	if (has_caller && end > f[-1].sp + 16)
-		end = f[-1].sp + 16;
-	else if (!has_caller && at < end && (end ^ at) >= 4096 &&
-		 !memory_readable((const void *)end))
-		return false;
-	for (; at < end; at += 8) {
+		return end != 0 && n->ret - n->key >= FIRST;
+	for (uint64_t at = n->sp + 16; at < end; at += 8) {
 		const uint64_t word = *(const uint64_t *)at;
 
 		if (is_above && word == f->site)
@@ -53,13 +69,6 @@ static bool jumped_on(const struct thread_state *s, const struct frame *f,
 		is_above |= word == n->site;
 	}
 	return false;
-}
-
-/* Does the stack pointer say that f has ended? */
-static bool is_passed(const struct frame *f, const struct frame *n)
-{
-	return (f->sp < n->sp && !BROKEN(sp)) ||
-	       (f->sp == n->sp && f->site != n->site && !BROKEN(inlined));
 }
 
 /* One past the innermost frame that is alive when a hook is entered with this
