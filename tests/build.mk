@@ -155,6 +155,7 @@ $(ORACLE)/$(3): $$(wildcard tests/oracle/*.[ch] tests/oracle/*.cc) \
 endef
 $(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,\
 	$(eval $(call oracle_rule,$(c),$(o),woven-$(c)-$(o),54))))
+$(if $(HAS_LUA55),$(eval $(call oracle_rule,gcc,O2,woven-lua5.5,55)))
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.3,53))
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.2,52))
 $(eval $(call oracle_rule,gcc,O2,woven-lua5.1,51))

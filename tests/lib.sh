@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 set -u
 P=$B/tests/prog
+# The interpreters; 5.5 where there is one and weft was built for it.
+: "${LUAS:=lua5.1 lua5.2 lua5.3 lua5.4 $([ -e "$B/lib/lua/5.5" ] &&
+	command -v lua5.5 >/dev/null && echo lua5.5) luajit}"
 
 fail() {
 	echo "$*"

@@ -227,7 +227,7 @@ enum item_type {
 };
 
 enum vm_abi { VM_LUA51 = 51, VM_LUA52 = 52, VM_LUA53 = 53, VM_LUA54 = 54,
-	      VM_LUAJIT = 21 };
+	      VM_LUA55 = 55, VM_LUAJIT = 21 };
 enum vm_flag {
 	VM_PEEK = 1,      /* frames are read by a layout that checks itself;
 	                   * otherwise through the public API */

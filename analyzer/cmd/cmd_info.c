@@ -233,6 +233,8 @@ static const char *abi_name(uint32_t abi)
 		return "Lua 5.3";
 	case VM_LUA54:
 		return "Lua 5.4";
+	case VM_LUA55:
+		return "Lua 5.5";
 	case VM_LUAJIT:
 		return "LuaJIT";
 	default:

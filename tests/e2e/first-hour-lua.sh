@@ -20,7 +20,7 @@ silent() {
 	return 0
 }
 interpreter='is a Lua interpreter.*--lua-init'
-for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for lua in $LUAS; do
 	says $lua 3 "$lua.* $interpreter" $lua -e 'os.exit(3)'
 	silent $lua 'finstrument'
 	record --lua-init -- $lua -e 'os.exit(3)'
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 }
 C
 way='Lua of its own linked in.*weft-lua-static.*weft_lua_attach'
-for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for lua in $LUAS; do
 	name=lib${lua/luajit/luajit-5.1}.a
 	archive=$(find /usr/lib -name "$name" | head -n 1)
 	[ -n "$archive" ] || fail "no $name"

@@ -78,7 +78,7 @@ check() {
 	under "$1"
 }
 
-for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for lua in $LUAS; do
 	has $lua $lua
 	record --lua-init -- $lua $script || fail "$lua: weft record fails"
 	check $lua

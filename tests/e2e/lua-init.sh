@@ -82,7 +82,7 @@ run() {
 }
 SH
 cat head - >cases <<'SH'
-for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for lua in $LUAS; do
 	run in $lua script.lua "" a 'b c' "d'\"e"
 	run in $lua -e 'print(1)' -lstring script.lua fail
 	LUA_PATH='./?.lua' run in $lua -lscript -e ''
@@ -101,7 +101,7 @@ done
 SH
 same 210 cases
 cat head - >one <<'SH'
-for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for lua in $LUAS; do
 	run in $lua script.lua
 done
 SH
@@ -118,7 +118,7 @@ same 35 "LUA_INIT_5_2=print 'two'" LUA_INIT_5_3= "LUA_INIT_5_4=@init.lua" \
 same 21 "LUA_INIT_5_2=x y" "LUA_INIT_5_4=error 'four'" one
 # Told to ignore it, it is not recorded, and ignores what is wrong with it.
 cat head - >ignored <<'SH'
-for lua in lua5.2 lua5.3 lua5.4 luajit; do
+for lua in ${LUAS#lua5.1}; do
 	run in $lua -E script.lua
 done
 SH

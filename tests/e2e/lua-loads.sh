@@ -7,7 +7,7 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 n=1000000
-for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for v in $LUAS; do
 	gcc -O1 $(pkg-config --cflags $v) -o "$T/loads" \
 		tests/prog/lua/loads.c $(pkg-config --libs $v) ||
 		fail "$v: the program is not built"

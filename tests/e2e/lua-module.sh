@@ -16,7 +16,7 @@ counts() {
 		fail "$lua: f, g, h: $(at 7) $(at 8) $(at 9), not $*"
 }
 
-for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for lua in $LUAS; do
 	command -v $lua >/dev/null || fail "$lua is not installed"
 	v=${lua#lua}
 	[ "$v" != jit ] || v=5.1
@@ -50,7 +50,7 @@ for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 done
 
 # g: 7 hooked, 3 + 2 * 2 asleep, 2 more. f: below each, and in what fails.
-for lua in lua5.1 lua5.2 lua5.3 lua5.4; do
+for lua in ${LUAS%luajit}; do
 	record --paused --lua-init -- $lua tests/prog/lua/inside.lua ||
 		fail "$lua: weft record fails"
 	report

@@ -10,12 +10,12 @@
 # The line of names.lua on which that text stands first.
 line() { grep -nF -m 1 -- "$1" tests/prog/lua/names.lua | cut -d: -f1; }
 
-for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for v in $LUAS; do
 	stripped='main chunk <gone>' loaders=searchers
 	case $v in lua5.1 | luajit) loaders=loaders ;; esac
 	case $v in
 	# Before 2023 the source of LuaJIT's is its code.
-	lua5.3 | lua5.4 | luajit) stripped='main chunk <?>' ;;
+	lua5.[345] | luajit) stripped='main chunk <?>' ;;
 	esac
 	record --lua-init -- $v tests/prog/lua/names.lua ||
 		fail "$v: weft record fails"

@@ -39,7 +39,7 @@ as_counted() {
 		}' "$T/out" FS=, "$T/report.csv" || fail "$lua: not as counted"
 }
 
-for lua in ${LUAS:-lua5.1 lua5.2 lua5.3 lua5.4 luajit}; do
+for lua in $LUAS; do
 	gcc -O1 $(pkg-config --cflags $lua) -o "$T/twins" \
 		tests/prog/lua/twins.c $(pkg-config --libs $lua) -lpthread ||
 		fail "$lua: the program is not built"

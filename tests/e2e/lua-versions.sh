@@ -6,7 +6,7 @@
 . tests/lib.sh
 set --
 names=
-for v in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
+for v in $LUAS; do
 	pkg-config --exists $v || continue
 	gcc -O1 -shared -fPIC $(pkg-config --cflags $v) \
 		tests/prog/lua/plugin.c -o "$T/$v.so" $(pkg-config --libs $v) ||

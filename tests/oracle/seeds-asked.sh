@@ -4,7 +4,7 @@
 # which does not tell of tail calls: there they are calls. How often each
 # function was called, and the coroutines, must be right all the same.) Functions
 # on the same lines are one there: they stand apart.
-# each: gcc-O2 lua5.3 lua5.2 lua5.1 luajit
+# each: gcc-O2 lua5.5 lua5.3 lua5.2 lua5.1 luajit
 # time: 900
 # SPDX-License-Identifier: MIT
 set -u

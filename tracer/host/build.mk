@@ -6,8 +6,10 @@
 # Lua, and linked into one object that shows a single symbol, lua_abi_54 and so on.
 HOST_ABI_SRC := $(wildcard tracer/host/lua_abi/*.c)
 HOST_SRC := $(filter-out $(HOST_ABI_SRC),$(wildcard tracer/host/*/*.c))
-# 21 is LuaJIT 2.1.
-LUA_ABIS := 54 53 52 51 21
+# 21 is LuaJIT 2.1. 5.5, which few systems have, is left out where it is not.
+HAS_LUA55 := $(shell pkg-config --exists lua5.5 && echo yes)
+LUA_ABIS := $(if $(HAS_LUA55),55) 54 53 52 51 21
+LUA_PKG_55 := lua5.5
 LUA_PKG_54 := lua5.4
 LUA_PKG_53 := lua5.3
 LUA_PKG_52 := lua5.2

@@ -1,6 +1,6 @@
 # weft.so for require "weft": one for each version of Lua, where that version
 # looks for it below PREFIX. LuaJIT takes 5.1's. Lua's functions are the program's.
-LUA_MODULES := 5.1 5.2 5.3 5.4
+LUA_MODULES := 5.1 5.2 5.3 5.4 $(if $(HAS_LUA55),5.5)
 LUA_MODULE_TEXT := $(B)/gen/weft_module.inc
 LUA_MODULE_SO := $(LUA_MODULES:%=$(B)/lib/lua/%/weft.so)
 

@@ -209,7 +209,7 @@ static bool is_written(uint64_t at, uint64_t lines)
 /* The source that lua_getinfo gives is the string itself. */
 static bool is_same_text(uint64_t string, const lua_Debug *d)
 {
-	return string + STRING_TEXT == (uint64_t)d->source &&
+	return layout_bytes(string) == (uint64_t)d->source &&
 	       layout_length(string) == compat_source_length(d);
 }
 
@@ -362,7 +362,7 @@ static void learn(lua_State *L)
 /* The layout is right if all events were, and there were LEAST_EVENTS. */
 static bool try_all(struct trial *t)
 {
-	lua_State *const L = API(t->api, lua_newstate)(allocate, t);
+	lua_State *const L = compat_newstate(t->api, allocate, t);
 	const int mask = WEFT_LUA_ABI == 51 ? LUA_MASKCALL | LUA_MASKRET :
 			 LUA_MASKCALL;
 	bool ran;

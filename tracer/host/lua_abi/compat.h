@@ -6,6 +6,8 @@
 #include "tracer/host/lua/vm.h"
 #include "tracer/host/lua_abi/layout.h"
 
+#include <limits.h>
+
 /* The library's own function of that name. */
 #define API(api, name) ((__typeof__(&name))(api)->name)
 
@@ -25,7 +27,7 @@ enum { HOOK_TAIL = 4 };
 INLINE int compat_registry(const struct weft_lua_api *api, lua_State *L)
 {
 #if LUA_VERSION_NUM >= 502
-	int is = -(1 << 30), is_not = -1;
+	int is = INT_MIN, is_not = -1;
 
 	while (api->lua_absindex && is + 1 < is_not) {
 		const int i = is + (is_not - is) / 2;
@@ -40,6 +42,16 @@ INLINE int compat_registry(const struct weft_lua_api *api, lua_State *L)
 	(void)api;
 	(void)L;
 	return LUA_REGISTRYINDEX;
+#endif
+}
+
+INLINE lua_State *compat_newstate(const struct weft_lua_api *api,
+				  lua_Alloc allocate, void *ud)
+{
+#if LUA_VERSION_NUM >= 505
+	return API(api, lua_newstate)(allocate, ud, 0);
+#else
+	return API(api, lua_newstate)(allocate, ud);
 #endif
 }
 

@@ -25,7 +25,7 @@ static uint64_t trait(uint64_t at)
 		return own;
 	length = layout_length(source);
 	return lua_ordinal_mix(lua_ordinal_mix(own, length), length < 8 ? 0 :
-			       layout_word(source + STRING_TEXT + length - 8));
+			       layout_word(layout_bytes(source) + length - 8));
 }
 
 static uint32_t ordinal_of(uint64_t at)
@@ -432,8 +432,8 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	if (source == 0)
 		f.key = key_of(at, "=?", 2, layout_first(lines),
 			       layout_last(lines), NULL);
-	else if (!lua_func_source_is_hidden((const char *)source + STRING_TEXT))
-		f.key = key_of(at, (const char *)source + STRING_TEXT,
+	else if (!lua_func_source_is_hidden((const char *)layout_bytes(source)))
+		f.key = key_of(at, (const char *)layout_bytes(source),
 			       layout_length(source), layout_first(lines),
 			       layout_last(lines), NULL);
 	return f;
@@ -471,7 +471,8 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 uint64_t function_main_runs(uint64_t at, bool begins)
 {
 	const uint64_t source = layout_word(at + PROTO_SOURCE);
-	const char *const name = (const char *)source + STRING_TEXT;
+	const char *const name = source == 0 ? NULL :
+				 (const char *)layout_bytes(source);
 	const size_t length = source == 0 ? 0 : layout_length(source);
 	const uint64_t text = source == 0 ? 0 : UINT64_C(1) << 63 |
 		lua_func_main_runs(source, name, length,

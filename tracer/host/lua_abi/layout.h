@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#if WEFT_LUA_ABI == 54 /* 5.4.0 to 5.4.8 */
+#if WEFT_LUA_ABI >= 54 /* 5.4.0 to 5.5.1 */
 enum {
 	PROTO_LINES = 44, PROTO_SOURCE = 112,
 	PROTO_CHILDREN = 32, PROTO_CHILD = 72, PROTO_PARAMS = 10,
@@ -357,13 +357,28 @@ INLINE uint64_t layout_length(uint64_t string)
 #else
 enum { STRING_TAG = 8, STRING_SHORT = 4, STRING_SHORT_LENGTH = 11 };
 
+INLINE bool layout_is_short(uint64_t string)
+{
+	return (layout_byte(string + STRING_TAG) & TAG_MASK) == STRING_SHORT;
+}
+
 INLINE uint64_t layout_length(uint64_t string)
 {
-	return (layout_byte(string + STRING_TAG) & TAG_MASK) == STRING_SHORT ?
+	return layout_is_short(string) ?
 	       layout_byte(string + STRING_SHORT_LENGTH) :
 	       layout_word(string + 16);
 }
 #endif
+
+/* The first byte of a string. In 5.5 that of a long one may lie anywhere. */
+INLINE uint64_t layout_bytes(uint64_t string)
+{
+#if WEFT_LUA_ABI == 55
+	if (!layout_is_short(string))
+		return layout_word(string + STRING_TEXT);
+#endif
+	return string + STRING_TEXT;
+}
 
 /* ------------------------------------------------------------------ bodies
  * What a function does: its code and its constants, wherever they lie. */
@@ -387,7 +402,7 @@ INLINE uint64_t layout_text(uint64_t string)
 {
 	const uint64_t length = layout_length(string);
 	const uint64_t most = length < TEXT_MOST ? length : TEXT_MOST;
-	const uint64_t at = string + STRING_TEXT;
+	const uint64_t at = layout_bytes(string);
 	uint64_t sum = length, i = 0;
 
 	for (; i + 8 <= most; i += 8)

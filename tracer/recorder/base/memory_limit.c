@@ -54,7 +54,7 @@ uint64_t memory_limit(const char *groups, const char *folder)
 
 	/* "number:controllers:path"; version 2 has no controllers. */
 	while (f && fgets(line, sizeof(line), f)) {
-		const char *const kind = strchr(line, ':');
+		char *const kind = strchr(line, ':');
 		char *const group = kind ? strchr(kind + 1, ':') : NULL;
 
 		if (!group)
