@@ -5,6 +5,7 @@ P=$B/tests/prog
 # The interpreters; 5.5 where there is one and weft was built for it.
 : "${LUAS:=lua5.1 lua5.2 lua5.3 lua5.4 $([ -e "$B/lib/lua/5.5" ] &&
 	command -v lua5.5 >/dev/null && echo lua5.5) luajit}"
+export LUAS
 
 fail() {
 	echo "$*"

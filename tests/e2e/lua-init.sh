@@ -99,7 +99,9 @@ for lua in $LUAS; do
 	run lines $lua -i -e ''
 done
 SH
-same 210 cases
+luas=($LUAS)
+n=$((7 * ${#luas[@]})) # calls of f in one run with each
+same $((6 * n)) cases
 cat head - >one <<'SH'
 for lua in $LUAS; do
 	run in $lua script.lua
@@ -107,15 +109,15 @@ done
 SH
 for init in 'print("init", ...)' @init.lua 'x = "a\0b\"" print(#x)' \
 	'local y = 1 return 2' '-- a remark' ''; do
-	same 35 "LUA_INIT=$init" one
+	same $n "LUA_INIT=$init" one
 done
 for init in @none.lua 'x y' 'error("no")' '@'; do
 	same 0 "LUA_INIT=$init" one
 done
 # The variable with a version goes first, where the version knows it.
-same 35 "LUA_INIT_5_2=print 'two'" LUA_INIT_5_3= "LUA_INIT_5_4=@init.lua" \
+same $n "LUA_INIT_5_2=print 'two'" LUA_INIT_5_3= "LUA_INIT_5_4=@init.lua" \
 	"LUA_INIT=print 'all'" one
-same 21 "LUA_INIT_5_2=x y" "LUA_INIT_5_4=error 'four'" one
+same $((n - 14)) "LUA_INIT_5_2=x y" "LUA_INIT_5_4=error 'four'" one
 # Told to ignore it, it is not recorded, and ignores what is wrong with it.
 cat head - >ignored <<'SH'
 for lua in ${LUAS#lua5.1}; do
