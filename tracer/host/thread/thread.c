@@ -467,6 +467,7 @@ static struct pool *native_pool(bool no_native)
 
 SLOW struct pool *thread_find_native_pool(void)
 {
+	struct pool *pool;
 	bool no_native;
 	int saved;
 
@@ -475,14 +476,16 @@ SLOW struct pool *thread_find_native_pool(void)
 	saved = errno;
 	process_ready(); /* which may say first whether they are recorded */
 	no_native = atomic_load(&process_no_native);
-	__atomic_store_n(&thread_native_pool, native_pool(no_native),
-			 __ATOMIC_SEQ_CST);
+	pool = native_pool(no_native);
+	__atomic_store_n(&thread_native_pool, pool, __ATOMIC_SEQ_CST);
 	/* What this rests on may have changed meanwhile. */
 	if (atomic_load(&process_no_native) != no_native ||
-	    atomic_load(&thread_native_watched) != 0)
+	    (pool == &off && atomic_load(&thread_native_watched) != 0)) {
+		pool = NULL;
 		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
+	}
 	errno = saved;
-	return thread_native_pool;
+	return pool;
 }
 
 SLOW void thread_count_missed(void)
