@@ -516,6 +516,21 @@ void test_lua_open_calls_are_found_when_recording_goes_on(void)
 	lua_close(L);
 }
 
+void test_lua_a_coroutine_is_closed_while_recording_is_off(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "off", l_pause);
+	lua_register(L, "on", l_resume);
+	run_text(L, "local co = coroutine.create(coroutine.yield)\n"
+		 "coroutine.resume(co) off()\n"
+		 "if coroutine.close then coroutine.close(co) end on()");
+	drain();
+	CHECK_EQ(tally.bad, 0);
+	lua_close(L);
+}
+
 /* Calls a global function of another VM, protected. */
 static int l_other(lua_State *L)
 {

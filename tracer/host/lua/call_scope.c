@@ -187,8 +187,9 @@ void call_scope_closing(struct coroutine *co, uint64_t sp)
 		}
 	}
 	co->closing = co->serial != 0;
-	if (s)
-		co->window = s->window;
+	if (!s)
+		return;
+	co->window = s->window;
 	thread_release(s);
 }
 
