@@ -6,6 +6,12 @@
 # SPDX-License-Identifier: MIT
 set -eu
 
+# Those of these packages that this Debian has.
+known() {
+	for p in "$@"; do
+		! apt-cache show "$p" >/dev/null 2>&1 || echo "$p"
+	done
+}
 list() {
 	case $1 in
 	build) echo gcc libc6-dev make pkg-config binutils \
@@ -13,8 +19,10 @@ list() {
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
 		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libjansson-dev \
 		libxxhash-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
-		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox ;;
+		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox \
+		$(known liblua5.5-dev) ;;
 	test) echo g++ clang libclang-rt-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit procps \
+		$(known lua5.5) \
 		util-linux man-db musl-tools libcap2-bin parallel debuginfod jq \
 		universal-ctags haproxy redis-tools neovim lua-busted ;;
 	bench) echo uftrace ;;

@@ -227,7 +227,8 @@ static enum lua_kind explain_own_lua(const char *path,
 		else
 			message("\"%s\" was not told to load weft: it ignores "
 				"LUA_INIT (-E), did not find it in its "
-				"environment, or is not one of Lua 5.1 to 5.4: "
+				"environment, or its Lua is newer than 5.4 and "
+				"weft was built without that Lua's headers: "
 				"put  require \"weft\"  into the script", path);
 		return LUA_INTERPRETER;
 	}
