@@ -523,8 +523,8 @@ void test_lua_a_coroutine_is_closed_while_recording_is_off(void)
 	luaL_openlibs(L);
 	lua_register(L, "off", l_pause);
 	lua_register(L, "on", l_resume);
-	run_text(L, "local co = coroutine.create(coroutine.yield)\n"
-		 "coroutine.resume(co) off()\n"
+	run_text(L, "local co = coroutine.create(function()\n"
+		 "  coroutine.yield() end) coroutine.resume(co) off()\n"
 		 "if coroutine.close then coroutine.close(co) end on()");
 	drain();
 	CHECK_EQ(tally.bad, 0);
