@@ -277,3 +277,14 @@ void test_host_threads_lose_nothing_when_they_wait(void)
 	CHECK_EQ(t.bad, 0);
 	CHECK_EQ(t.uneven, 0);
 }
+
+void test_host_code_begins_where_its_function_does(void)
+{
+	const uint64_t start =
+		(uint64_t)test_host_code_begins_where_its_function_does;
+
+	CHECK_EQ(module_code_start(start), start);
+	CHECK_EQ(module_code_start(start + 8), start);
+	CHECK(module_code_start(start - 1) < start);
+	CHECK_EQ(module_code_start((uint64_t)&start), 0);
+}

@@ -87,6 +87,16 @@ static void say(void *ctx, const uint64_t *item, uint32_t words)
 		 (const char *)(name + 2));
 }
 
+/* The recorder keeps it as long as it lives. */
+static void forget(struct lua_names *n)
+{
+	free(n->seen.slot);
+	free(n->source);
+	free(n->by_hash);
+	free(n->function);
+	free(n->items);
+}
+
 /* What is said of these functions of a source: { first, last, ordinal } ... */
 static const char *names(const char *source, const uint32_t (*f)[3], size_t n)
 {
@@ -97,6 +107,7 @@ static const char *names(const char *source, const uint32_t (*f)[3], size_t n)
 	for (size_t i = 0; i < 2 * n; i++)
 		note(&all, source, f[i % n][0], f[i % n][1], f[i % n][2]);
 	lua_names_read(&all, say, NULL);
+	forget(&all);
 	return said;
 }
 
@@ -159,6 +170,7 @@ void test_lua_names_of_a_neighbour_that_the_program_carries(void)
 	note(&n, "@set/c.lua", 1, 1, 0);
 	note(&n, source, 1, 1, 0);
 	lua_names_read(&n, say, NULL);
+	forget(&n);
 	CHECK_STR(said, "1#0 f;1#0 g;");
 	CHECK_STR(names("@set/b.lua", f, 1), "");
 	end();
@@ -181,6 +193,7 @@ void test_lua_names_are_limited(void)
 	note(&n, source, 1, 1, 0);
 	CHECK_EQ(n.sources, 8193);
 	lua_names_read(&n, say, NULL);
+	forget(&n);
 	CHECK(strlen(said) > 20 && strncmp(said, "1#0 f0;", 7) == 0);
 	end();
 }

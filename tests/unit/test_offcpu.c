@@ -3,15 +3,13 @@
 #include "tests/test.h"
 #include "tracer/recorder/process/offcpu.h"
 
-#include <stdlib.h>
-
 #define MS UINT64_C(1000000)
 
+static struct offcpu *o; /* never freed, as in the recorder */
 static uint64_t item[64];
 
 /* Ticks are ns. Returns the item's pairs. */
-static uint32_t ask(struct offcpu *o, uint64_t from, uint64_t to,
-		    uint32_t room)
+static uint32_t ask(uint64_t from, uint64_t to, uint32_t room)
 {
 	const struct chunk_header h = { .tick_begin = from, .tick_end = to,
 					.tick_hz = 1000000000 };
@@ -29,70 +27,66 @@ static void check_pair(uint32_t i, uint64_t from, uint64_t to)
 
 void test_offcpu_first_switch_tells_the_time_before_it(void)
 {
-	struct offcpu *const o = offcpu_new(1);
+	o = offcpu_new(1);
 
 	/* It came back: it had slept since it was watched. */
 	offcpu_lost(o, 0, 10 * MS);
 	offcpu_switch(o, 0, false, 50 * MS);
 	offcpu_switch(o, 0, true, 60 * MS);
-	CHECK_EQ(ask(o, 5 * MS, 60 * MS, 64), 2);
+	CHECK_EQ(ask(5 * MS, 60 * MS, 64), 2);
 	check_pair(0, 10 * MS, 60 * MS);
 	check_pair(1, 10 * MS, 50 * MS);
 	/* It went: it had run. After a loss both count alike. */
 	offcpu_lost(o, 0, 70 * MS);
 	offcpu_switch(o, 0, true, 80 * MS);
 	offcpu_switch(o, 0, false, 90 * MS);
-	CHECK_EQ(ask(o, 60 * MS, 90 * MS, 64), 2);
+	CHECK_EQ(ask(60 * MS, 90 * MS, 64), 2);
 	check_pair(0, 70 * MS, 90 * MS);
 	check_pair(1, 80 * MS, 90 * MS);
-	free(o);
 }
 
 void test_offcpu_without_a_switch_only_records_tell(void)
 {
-	struct offcpu *const o = offcpu_new(1);
+	o = offcpu_new(1);
 
 	/* The chunk's last record came before the thread was watched. */
 	offcpu_lost(o, 0, 10 * MS);
-	CHECK_EQ(ask(o, 5 * MS, 10 * MS + 100, 64), 0);
+	CHECK_EQ(ask(5 * MS, 10 * MS + 100, 64), 0);
 	offcpu_switch(o, 0, false, 50 * MS);
-	CHECK_EQ(ask(o, 10 * MS + 100, 51 * MS, 64), 2);
+	CHECK_EQ(ask(10 * MS + 100, 51 * MS, 64), 2);
 	check_pair(1, 10 * MS + 100, 50 * MS);
-	free(o);
 }
 
 void test_offcpu_switch_that_cannot_be_begins_anew(void)
 {
-	struct offcpu *const o = offcpu_new(1);
+	o = offcpu_new(1);
 
 	offcpu_lost(o, 0, 10 * MS);
 	offcpu_switch(o, 0, true, 20 * MS);
 	offcpu_switch(o, 0, true, 40 * MS);
 	offcpu_switch(o, 0, false, 50 * MS);
 	offcpu_switch(o, 0, true, 60 * MS);
-	CHECK_EQ(ask(o, 10 * MS, 60 * MS, 64), 2);
+	CHECK_EQ(ask(10 * MS, 60 * MS, 64), 2);
 	check_pair(0, 40 * MS, 60 * MS);
 	check_pair(1, 40 * MS, 50 * MS);
-	free(o);
 }
 
 /* One that was noted while the ring was read has an earlier time than what is
  * known already. */
 void test_offcpu_late_switch_counts(void)
 {
-	struct offcpu *const o = offcpu_new(1);
+	o = offcpu_new(1);
 
 	offcpu_lost(o, 0, 10 * MS);
 	offcpu_switch(o, 0, true, 10 * MS - 5);
 	offcpu_switch(o, 0, false, 30 * MS);
-	CHECK_EQ(ask(o, 10 * MS, 30 * MS, 64), 2);
+	CHECK_EQ(ask(10 * MS, 30 * MS, 64), 2);
 	check_pair(1, 10 * MS, 30 * MS);
-	free(o);
 }
 
 void test_offcpu_without_room_the_rest_is_unknown(void)
 {
-	struct offcpu *const o = offcpu_new(1);
+	o = offcpu_new(1);
 
 	offcpu_lost(o, 0, 0);
 	offcpu_lost(o, 0, MS);
@@ -102,10 +96,9 @@ void test_offcpu_without_room_the_rest_is_unknown(void)
 	}
 	/* Room for the head, the known time and one span; the last span is
 	 * also the next chunk's. */
-	CHECK_EQ(ask(o, MS, 43 * MS, 5), 2);
+	CHECK_EQ(ask(MS, 43 * MS, 5), 2);
 	check_pair(0, MS, 20 * MS);
 	check_pair(1, 10 * MS, 15 * MS);
-	CHECK_EQ(ask(o, 43 * MS, 45 * MS, 64), 2);
+	CHECK_EQ(ask(43 * MS, 45 * MS, 64), 2);
 	check_pair(1, 43 * MS, 45 * MS);
-	free(o);
 }

@@ -258,3 +258,31 @@ const struct module *module_get(uint32_t number)
 {
 	return atomic_load(&numbered[number]);
 }
+
+uint64_t module_code_start(uint64_t address)
+{
+	/* Version 1; eh_frame, count and table as linkers write them: relative
+	 * to its place; plain; relative to the head of the section, sorted. */
+	static const uint8_t usual[] = { 1, 0x1b, 0x03, 0x3b };
+	const struct { int32_t code, entry; } *table;
+	uint32_t low = 0, high;
+	const uint32_t *head;
+	struct dl_find_object o;
+	int64_t at;
+
+	if (_dl_find_object((void *)address, &o) != 0 || !o.dlfo_eh_frame ||
+	    memcmp(o.dlfo_eh_frame, usual, sizeof(usual)) != 0)
+		return 0;
+	head = o.dlfo_eh_frame;
+	table = (const void *)(head + 3);
+	at = (int64_t)(address - (uint64_t)head);
+	for (high = head[2]; low < high;) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (table[middle].code <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low == 0 ? 0 : (uint64_t)head + (uint64_t)table[low - 1].code;
+}

@@ -30,6 +30,13 @@ struct module {
  * Hook-safe. */
 bool module_find(uint64_t address, bool may_open, const struct module **found);
 
+/* Where the piece of code begins that the address lies in, as the module's
+ * unwind table (.eh_frame_hdr) has it: a function, or a part of one that the
+ * compiler split. 0: there is no table, or none of the usual form. Code that
+ * has no entry counts with the piece before it. The address must lie in a
+ * module that stays. Hook-safe. */
+uint64_t module_code_start(uint64_t address);
+
 /* The first modules can be had by number, as module_find gave it. */
 enum { MODULES_NUMBERED = 4032 };
 const struct module *module_get(uint32_t number);

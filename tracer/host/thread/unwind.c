@@ -5,6 +5,7 @@
 #include "tracer/host/thread/unwind.h"
 #include "tracer/host/base/break.h"
 #include "tracer/host/base/memory.h"
+#include "tracer/host/base/module.h"
 
 #include <errno.h>
 
@@ -49,8 +50,8 @@ static uint64_t search_end(const struct thread_state *s, const struct frame *f,
  *
  * Does f, which n's stack pointer shows to be dead, still run in that way? Then
  * its return address lies where it lay, above n's. What is inlined into the
- * rest has that return address too: the hook was called from elsewhere than the
- * first instructions of n. */
+ * rest has that return address too: the hook was called from another piece of
+ * code than n's, or at least not from its first instructions. */
 __attribute__((no_sanitize("address")))
 static bool jumped_on(const struct thread_state *s, const struct frame *f,
 		      const struct frame *n)
@@ -60,7 +61,8 @@ static bool jumped_on(const struct thread_state *s, const struct frame *f,
 	bool is_above = false;
 
 	if (n->site == f->site)
-		return end != 0 && n->ret - n->key >= FIRST;
+		return end != 0 && (n->ret - n->key >= FIRST ||
+				    module_code_start(n->ret) > n->key);
 	for (uint64_t at = n->sp + 16; at < end; at += 8) {
 		const uint64_t word = *(const uint64_t *)at;
 
@@ -147,6 +149,23 @@ static bool is_left(struct thread_state *s, uint64_t sp)
 	return s->fiber_left != 0;
 }
 
+/* Is the topmost segment's stack left, as n shows? n may lie below the call in
+ * which the segment began, and yet be called from above it, as a function that
+ * has caught an exception calls: then its return address lies where that
+ * call's did. */
+__attribute__((no_sanitize("address")))
+static bool is_beyond(const struct thread_state *s, const struct frame *n)
+{
+	enum { NEAR = 512 }; /* bytes of stack that n may have taken */
+	const uint64_t sp = s->segment[s->segments - 1].sp;
+
+	if (n->sp >= sp || sp - n->sp >= NEAR)
+		return n->sp >= sp;
+	return (((sp + 8) ^ n->sp) < 4096 ||
+		memory_readable((const void *)(sp + 8))) &&
+	       *(const uint64_t *)(sp + 8) == n->site;
+}
+
 /* Returns whether the frame is to be pushed. */
 static bool enter(struct thread_state *s, const struct frame *n, uint64_t now)
 {
@@ -163,7 +182,7 @@ static bool enter(struct thread_state *s, const struct frame *n, uint64_t now)
 		chunk_switch(s, 0);
 	}
 	while (s->segments > 1 && shadow_segment(s)->inferred &&
-	       n->sp >= shadow_segment(s)->sp)
+	       is_beyond(s, n))
 		shadow_detach_lost(s, now);
 	shadow_unwind(s, live_end(s, n), UNWIND_SKIPPED, now);
 	return true;
