@@ -26,7 +26,7 @@ before=$SECONDS
 as_user "$WEFT" record -o "$HOME/b" -- "$P/p_slow" 0.3 >"$T/b.out" 2>"$T/b.err"
 [ $? = 9 ] || fail "b: status"
 [ $((SECONDS - before)) -le 60 ] || fail "b took $((SECONDS - before)) s"
-grep -q 'no LTTng session' "$T/b.err" || fail "b: nobody is told"
+grep -q 'no LTTng session' "$T/b.err" || fail "b: nobody is told: $(cat "$T/b.err")"
 wait $recorder
 [ $? = 9 ] || fail "a: status"
 [ $((SECONDS - before)) -le 60 ] || fail "a took $((SECONDS - before)) s"
