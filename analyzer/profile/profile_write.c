@@ -263,8 +263,8 @@ static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 	Prof__Profile part = PROF__PROFILE__INIT;
 
 	function.id = place.id = line.function_id = id;
-	/* Where system_name is the same, go tool pprof takes the name for a
-	 * C++ one and drops what stands in <>. */
+	/* system_name stays empty: if it equals the name, go tool pprof reads
+	 * it as a C++ name and drops the part in <>. */
 	function.name = shown(p->out, f->name);
 	function.filename = shown(p->out, f->file);
 	function.start_line = line.line = f->file_line;

@@ -300,8 +300,8 @@ static int resume_told(lua_State *L)
 	return results;
 }
 
-/* Stands in for what coroutine.wrap gives. Upvalues: the coroutine, as the
- * original has it; the original. An error passes weft_lua_resumed by: weft
+/* Replaces the function that coroutine.wrap returns. Upvalues: the coroutine,
+ * as the original has it; the original. An error passes weft_lua_resumed by: weft
  * sees it jump, or finds the switch at the next event. */
 static int wrapped_told(lua_State *L)
 {
@@ -481,7 +481,7 @@ __attribute__((visibility("default"))) int luaopen_weft(lua_State *L);
 
 /* require "weft": the module's table. Runs weft_module.lua with that table and
  * the inner functions, then lets weft record this Lua state. Where weft sees no
- * calls of lua_ functions, it stands in for those that matter. */
+ * calls of lua_ functions, it replaces those that matter by its own. */
 int luaopen_weft(lua_State *L)
 {
 	const int jit = jit_status(L);

@@ -45,12 +45,13 @@ void lua_func_untold(uint64_t key);
  * not recorded: C functions of the modules given to weft_lua_hide; Lua
  * functions of the source "=[weft]" (may be NULL). */
 bool lua_func_is_hidden(uint64_t address);
+bool lua_func_source_is_hidden(const char *source);
 
-/* Calls of a C function of a hidden module that stands in for another one are
- * that one's. What stands for none is its own original. */
+/* A C function of a hidden module may replace another one: its calls are then
+ * recorded as calls of the original. A function that replaces none is its own
+ * original. */
 void lua_func_stands_for(uint64_t ours, uint64_t original);
 uint64_t lua_func_original(uint64_t address);
-bool lua_func_source_is_hidden(const char *source);
 
 /* ---------------------------------------------------- what lies at an address
  * Sources and prototypes come and go at one address, with the same lines. But

@@ -322,13 +322,15 @@ static bool is_called_by_name(const lua_Debug *d)
 	       strcmp(d->namewhat, "upvalue") != 0;
 }
 
-/* d: what Lua says of the call; NULL: its name is to be ignored. */
+/* d: what Lua says of the call; NULL: its name is to be ignored. asleep:
+ * nothing runs on co, so its stack may have no room for a look. */
 static void name_c(const struct coroutine *co, uint64_t address,
-		   const lua_Debug *d)
+		   const lua_Debug *d, bool asleep)
 {
 	if (lua_func_is_named(address))
 		return;
-	name_new(co->vm, co->L);
+	if (!asleep)
+		name_new(co->vm, co->L);
 	if (d && !lua_func_is_named(address) && is_called_by_name(d))
 		lua_func_name(address, NULL, d->name);
 }
@@ -337,12 +339,15 @@ static void name_c(const struct coroutine *co, uint64_t address,
 
 /* Is it the library function by which LuaJIT calls through its FFI? Of those
  * that may be given C data it alone has no name and handles no event. */
-static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f)
+static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f,
+			bool asleep)
 {
 	if (!IS_JIT || !luajit_may_be_ffi(co, id) || lua_func_is_named(f))
 		return false;
 	if (lua_func_is_ffi(f))
 		return true;
+	if (asleep)
+		return false;
 	function_name_all(co->vm, co->L);
 	if (lua_func_is_named(f))
 		return false;
@@ -352,7 +357,7 @@ static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f)
 
 /* Of a C function's call. */
 static struct identity ask_c(const struct coroutine *co, uint64_t id,
-			     lua_Debug *d)
+			     lua_Debug *d, bool asleep)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	const bool is_event = d->namewhat &&
@@ -365,14 +370,14 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	API(api, lua_settop)(co->L, -2);
 	if (f.key == 0 || lua_func_is_hidden(f.key))
 		return (struct identity){ .is_c = true };
-	if (!is_library && !is_event && is_ffi_call(co, id, f.key))
+	if (!is_library && !is_event && is_ffi_call(co, id, f.key, asleep))
 		return (struct identity){ luajit_ffi_callee(co, id), true,
 					  true };
 	if (IS_JIT)
 		lua_jit_hold(co->vm);
 	/* Many library functions may share a place: the caller's name is not
 	 * the place's. */
-	name_c(co, f.key, is_library ? NULL : d);
+	name_c(co, f.key, is_library ? NULL : d, asleep);
 	if (is_library)
 		f.key = lua_func_builtin(f.key, is_event ? d->name : NULL);
 	else if (IS_JIT && luajit_is_untold(co, id))
@@ -424,7 +429,7 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	if (f.is_c) {
 		at = lua_func_original(at);
 		if (!lua_func_is_hidden(at))
-			name_c(co, f.key = at, NULL);
+			name_c(co, f.key = at, NULL, false);
 		return f;
 	}
 	source = layout_word(at + PROTO_SOURCE);
@@ -454,7 +459,7 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 	if (IS_JIT && luajit_has_taken_over(co, id))
 		d.name = d.namewhat = NULL;
 	if (d.what && d.what[0] == 'C')
-		return ask_c(co, id, &d);
+		return ask_c(co, id, &d, asleep);
 	if (lua_func_source_is_hidden(d.source))
 		return (struct identity){ .key = 0 };
 	if (co->vm->by_layout && layout_shows_callee(id))
@@ -483,8 +488,8 @@ uint64_t function_main_runs(uint64_t at, bool begins)
 	return text;
 }
 
-/* The entry becomes this one. A handler that jumps away from here leaves one
- * that is nobody's. */
+/* The entry becomes this one. If a handler jumps away from here, the entry
+ * matches no function. */
 static void put_entry(struct lua_cached *c, const struct lua_cached *from)
 {
 	c->at = 0;
