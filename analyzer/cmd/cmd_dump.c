@@ -113,7 +113,8 @@ static const struct func *func_of(const struct dump *d,
 	return func_get(d->load->session->funcs, e->func);
 }
 
-/* In the words of filter.weft.explode; "?" for a reason of a newer tracer. */
+/* A word each, so that lines split at spaces; "?" for a reason of a newer
+ * tracer. */
 static const char *unwind_name(uint32_t reason)
 {
 	/* As enum unwind. */

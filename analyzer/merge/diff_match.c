@@ -26,6 +26,7 @@ struct keys {
 	struct arena *arena;
 	struct map *by_hash;     /* hash of a text, n: the nth function of it */
 	const char **text;       /* by function; NULL: none */
+	uint32_t *rank;          /* how many of its text were put before it */
 };
 
 static void init_keys(struct keys *k, size_t funcs)
@@ -33,6 +34,7 @@ static void init_keys(struct keys *k, size_t funcs)
 	k->arena = arena_new();
 	k->by_hash = map_new();
 	k->text = mem_alloc((funcs + 1) * sizeof(*k->text));
+	k->rank = mem_alloc((funcs + 1) * sizeof(*k->rank));
 }
 
 static void fini_keys(struct keys *k)
@@ -40,6 +42,7 @@ static void fini_keys(struct keys *k)
 	arena_free(k->arena);
 	map_free(k->by_hash);
 	mem_free(k->text);
+	mem_free(k->rank);
 }
 
 /* Remember the text of a function. Functions of one text, or of two texts with
@@ -51,8 +54,10 @@ static void put(struct keys *k, func_id id, const char *text)
 	for (uint64_t n = 0; n < SAME_MAX; n++) {
 		uint32_t *const at = map_put(k->by_hash, hash, n);
 
-		if (*at != 0)
+		if (*at != 0) {
+			k->rank[id] += strcmp(k->text[*at], text) == 0;
 			continue;
+		}
 		*at = id;
 		k->text[id] = arena_copy(k->arena, text, strlen(text));
 		return;
@@ -72,16 +77,6 @@ static func_id find(const struct keys *k, const char *text, uint64_t nth)
 		if (strcmp(k->text[id], text) == 0 && nth-- == 0)
 			return id;
 	}
-}
-
-/* How many functions with the same text were put before this one. */
-static uint64_t rank_of(const struct keys *k, func_id id)
-{
-	uint64_t n = 0;
-
-	while (find(k, k->text[id], n) != id)
-		n++;
-	return n;
 }
 
 /* All that identifies a function. A module without a build-id is identified by
@@ -168,7 +163,7 @@ static void match_by(struct diff_matches *m, struct session *const side[2],
 	}
 	for (func_id f = 1; f <= func_count(side[0]->funcs); f++) {
 		const func_id other = !keys[0].text[f] ? 0 :
-			find(&keys[1], keys[0].text[f], rank_of(&keys[0], f));
+			find(&keys[1], keys[0].text[f], keys[0].rank[f]);
 
 		if (other > 0)
 			add_match(m, f, other);

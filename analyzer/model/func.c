@@ -280,10 +280,8 @@ void func_hint(struct func_table *t, func_id id, const char *hint)
 
 void func_define(struct func_table *t, func_id id, const char *name)
 {
-	if (id == 0 || id > t->count || !*name)
-		return;
-	t->funcs[id].hint = arena_copy(t->arena, name, strlen(name));
-	t->funcs[id].is_defined = 1;
+	if (id > 0 && id <= t->count && *name)
+		t->funcs[id].hint = arena_copy(t->arena, name, strlen(name));
 }
 
 const char *func_language(const struct func *f)

@@ -45,7 +45,6 @@ struct func {
 	                          * one, or not known */
 	const char *hint;        /* what its source calls it, or else its
 	                          * callers; or "" */
-	int is_defined;          /* 1: what its source calls it */
 	int untold_return;       /* 1: LuaJIT does not tell of its returns; its
 	                          * times are upper bounds */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and

@@ -20,7 +20,7 @@ enum { LABELS_MAX = 4096 };
 
 struct profile_session {
 	struct session *s;
-	bool has_head;
+	bool has_head, has_collected;
 	node_id length, cpu;         /* nodes of the last rows of these kinds,
 	                              * which give theirs relative to them */
 	uint64_t lengths;            /* calls in rows of PROFILE_LENGTH */
@@ -301,6 +301,9 @@ static int add_collected(struct profile_session *p, const void *row)
 	const struct profile_collected *const from = row;
 	struct cct *const t = p->s->cct;
 
+	if (p->has_collected)
+		return damaged("two rows of what is collected");
+	p->has_collected = true;
 	if (from->hist)
 		cct_collect_hist(t);
 	if (!from->cpu)

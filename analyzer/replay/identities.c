@@ -207,8 +207,10 @@ static uint64_t ran(const struct chunk_header *h, const uint64_t *pair,
 
 		on -= off < on ? off : on;
 	}
-	return h->tick_hz == 0 ? 0 :
-	       (uint64_t)((double)on / (double)h->tick_hz * 1e9);
+	const double ns = h->tick_hz == 0 ? 0 :
+			  (double)on / (double)h->tick_hz * 1e9;
+
+	return ns < 0x1p63 ? (uint64_t)ns : UINT64_C(1) << 63;
 }
 
 /* Whether so long on the CPU is more than the CPU clock can have left out: what

@@ -104,7 +104,8 @@ void sym_lua_name(struct func *f, struct arena *arena)
 	f->name = arena_copy(arena, text, (size_t)length);
 }
 
-/* A part of the hash of the source, or of what the function does. */
+/* Puts four digits of the source's hash into the name. For a source that has no
+ * file, the hash covers what the function does. */
 static void add_hash(struct func *f, struct arena *arena)
 {
 	const size_t length = strlen(f->name);
@@ -282,7 +283,7 @@ static void name_by_address(struct func_table *funcs, struct func *f,
 	char text[SYM_NAME_BYTES];
 	int size;
 
-	if (f->hint[0] != '\0' && strcmp(f->hint, "?") != 0) {
+	if (is_name(f->hint)) {
 		f->name = f->hint;
 		return;
 	}

@@ -301,7 +301,7 @@ static int resume_told(lua_State *L)
 }
 
 /* Replaces the function that coroutine.wrap returns. Upvalues: the coroutine,
- * as the original has it; the original. An error passes weft_lua_resumed by: weft
+ * as the original has it; the original. An error skips weft_lua_resumed: weft
  * sees it jump, or finds the switch at the next event. */
 static int wrapped_told(lua_State *L)
 {
