@@ -330,7 +330,8 @@ EXPORT void weft_lua_stands_for(lua_State *L, weft_lua_function ours,
 {
 	const struct coroutine *const co = known(L);
 
-	if (!co || !ours || !original)
+	if (!co || !ours || !original ||
+	    lua_func_original((uint64_t)ours) != (uint64_t)ours)
 		return;
 	co->vm->lib->abi->name_all(co->vm, L); /* by the originals' places */
 	lua_func_stands_for((uint64_t)ours, (uint64_t)original);

@@ -199,10 +199,20 @@ static void detach_those_off(struct thread_state *s, uint64_t now)
 /* How far calls are followed to one that is known. */
 enum { CALLERS = 64 };
 
-/* Does by, on which something is called or returns, show that g is off the
- * thread, which stands on by's call f? That has ended, or goes on while nothing
- * runs on g's coroutine: an error that coroutine.wrap passes on goes past
- * whoever would tell of the end (weft_lua_resumed). */
+/* Does nothing run on it any more? It must be readable. */
+static bool is_over(const struct coroutine *co)
+{
+	const struct lua_lib *const lib = co->vm->lib;
+
+	return lua_co_status(co) != LUA_STATUS_OK ||
+	       lib->abi->innermost(&lib->api, co->L,
+				   co->vm->by_layout).id == 0;
+}
+
+/* There was an event on by. Does it show that g, which stands on by's call f,
+ * is off the thread? Then f has ended, or goes on while nothing runs on g's
+ * coroutine: an error that coroutine.wrap passes on goes past whoever would
+ * tell of the end (weft_lua_resumed). */
 static bool is_left(const struct thread_state *s, const struct coroutine *by,
 		    const struct frame *f, const struct segment *g)
 {
@@ -215,9 +225,7 @@ static bool is_left(const struct thread_state *s, const struct coroutine *by,
 		c.id = c.above((uint64_t)by->L, c.id);
 		if (c.id == f->ret)
 			return !g->inferred && is_of(g, co) &&
-			       (lua_co_status(co) != LUA_STATUS_OK ||
-				abi->innermost(api, co->L,
-					       by->vm->by_layout).id == 0);
+			       (!is_readable(co) || is_over(co));
 		for (const struct frame *o = f; o-- > shadow_ground(s);) {
 			if (lua_co_owns(by, o) && o->ret == c.id)
 				return true;

@@ -178,12 +178,12 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	atomic_store_explicit(&events_went_by, 1, memory_order_relaxed);
 	if (!co)
 		return;
-	if (ar->event != LUA_HOOKRET && event_is_recorded(co, ar))
+	if (ar->event != LUA_HOOKRET && event_is_recorded(co, ar)) {
 		thread_count_missed();
-	/* This may take memory, by a system call. */
-	if (co->vm->by_layout && ar->event != LUA_HOOKRET &&
-	    !process_confined && event_is_recorded(co, ar))
-		function_number_frame((uint64_t)L, layout_id(ar));
+		/* This may take memory, by a system call. */
+		if (co->vm->by_layout && !process_confined)
+			function_number_frame((uint64_t)L, layout_id(ar));
+	}
 	/* A hook that nothing would put back stays where it is. */
 	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed))
 		lua_hook_remove(co);
