@@ -32,6 +32,8 @@ static uint64_t search_end(const struct thread_state *s, const struct frame *f,
 	enum { HEAD = 512 }; /* bytes that a head may need */
 	const uint64_t end = f->sp + HEAD;
 
+	if (end < n->sp)
+		return 0;
 	while (is_seen(s, f) && is_passed(f - 1, n))
 		f--;
 	if (is_seen(s, f) && shadow_in_alt(s, f[-1].sp) ==
@@ -39,8 +41,8 @@ static uint64_t search_end(const struct thread_state *s, const struct frame *f,
 		/* It may be n's caller, into which n was inlined. */
 		return f[-1].sp == n->sp ? 0 :
 		       f[-1].sp + 16 < end ? f[-1].sp + 16 : end;
-	return end < n->sp || ((end ^ n->sp) >= 4096 &&
-	       !memory_readable((const void *)end)) ? 0 : end;
+	return (end ^ n->sp) >= 4096 &&
+	       !memory_readable((const void *)end) ? 0 : end;
 }
 
 /* gcc may split a function (-fpartial-inlining): its first lines, with the hook
