@@ -3,6 +3,10 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/chunk_names.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/stat.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,5 +89,22 @@ uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to)
 
 int chunk_names_open(const char *path)
 {
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const int at = open(path, O_PATH | O_CLOEXEC);
+	char self[40];
+	struct stat st;
+	int fd = -1;
+
+	if (at < 0)
+		return -1;
+	/* To open a device may already do something. */
+	errno = EINVAL;
+	if (fstat(at, &st) == 0 && S_ISREG(st.st_mode)) {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+		fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	const int error = errno;
+
+	close(at);
+	errno = error;
+	return fd;
 }

@@ -117,7 +117,8 @@ static void put_span(struct name *n, struct span s)
 	    memchr(at, '\n', size)) {
 		for (at = s.end; at > s.at && at[-1] != '.' && at[-1] != ':';
 		     at--)
-			if (strchr("()[]{}\n\"'", at[-1]))
+			if (s.end - at >= SPAN_MAX ||
+			    strchr("()[]{}\n\"'", at[-1]))
 				return;
 		if (at == s.at)
 			return;
