@@ -54,6 +54,8 @@ build() {
 	gcc -O3 $h -c -o "$W/many3.o" "$W/many.c" &&
 	gcc -o "$W/calls" "$W/calls.o" "$W/many.o" -lpthread &&
 	gcc -o "$W/calls3" "$W/calls.o" "$W/many3.o" -lpthread &&
+	gcc -O1 -finstrument-functions -o "$W/flat_out" \
+		tests/prog/p_flat_out.c -lpthread &&
 	gcc -O2 -I. -shared -fPIC -o "$W/floor.so" tests/bench/floor.c &&
 	gcc -O2 -I. -shared -fPIC -DEMPTY -o "$W/empty.so" \
 		tests/bench/floor.c &&
@@ -241,6 +243,29 @@ pacing() {
 	recorded paced -- "$W/calls" paced $((5 * million * pace)) 5e6 ||
 		return 1
 	put paced.lost "$lost"
+	rm -rf "$T/trace"
+}
+
+# crowd NAME THREADS CALLS [OPTION...]: threads that all call flat out: NAME.lost
+# and NAME.s.
+crowd() {
+	rm -rf "$T/trace"
+	"$WEFT" record -o "$T/trace" "${@:4}" -- "$W/flat_out" "$2" "$3" \
+		>"$T/out" 2>"$T/err" || return 1
+	lost=$(sed -n 's/^weft: lost: *\([0-9]*\).*/\1/p' "$T/err")
+	put "$1.lost" "${lost:-0}"
+	put "$1.s" "$(sed -n 's/^weft: recorded \([0-9.]*\) s:.*/\1/p' "$T/err")"
+}
+
+crowding() {
+	local i
+	say "bench: many threads"
+	for i in $(seq "$rounds"); do
+		crowd crowd 32 500000 &&
+			crowd room 256 20000 --pool-size 256M &&
+			crowd wait 256 20000 --pool-size 8M --on-full wait ||
+			return 1
+	done
 	rm -rf "$T/trace"
 }
 
@@ -445,6 +470,14 @@ same" "$v"
 	ratios_row after "... once recording has ended / before it began" 1.05
 	v=$(median paced.lost)
 	row "lost at 5 M calls/s for $pace s" "$v" 0 "$(at_most "$v" 0)" ""
+	v=$(median crowd.lost)
+	row "lost by 32 threads that call flat out, 16 M calls" "$v" 0 \
+		"$(at_most "$v" 0)" "user $(id -u)"
+	v=$(calc "$(median wait.s) / $(median room.s)")
+	row "256 threads that wait for 8 MB of buffers / that have room" \
+		"$v x" "at most 3 x" "$(at_most "$v" 3)" \
+		"$(median wait.s) s; with room $(median room.s) s, $(median \
+			room.lost) lost"
 	report_row report "$long" 20
 	report_row report4 $((4 * long)) 20
 	v=$(calc "$(median idle)")
@@ -482,6 +515,7 @@ done
 instructions >>"$T/left-out"
 reading || exit 1
 pacing || exit 1
+crowding || exit 1
 idling
 peers >>"$T/left-out"
 say ""
