@@ -41,7 +41,8 @@ struct cmd {
  * follow from that. */
 #define CMD_LIST(X) \
 	X(report) X(tree) X(callers) X(coroutines) X(stacks) X(slow) X(plot) \
-	X(coverage) X(export) X(merge) X(diff) X(dump) X(info) X(check) X(help)
+	X(coverage) X(trim) X(export) X(merge) X(diff) X(dump) X(info) \
+	X(check) X(help)
 #define CMD_DECLARE(name) extern const struct cmd cmd_##name;
 CMD_LIST(CMD_DECLARE)
 

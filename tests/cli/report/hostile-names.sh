@@ -10,6 +10,7 @@ record --label $'k=\x1b[2J`touch /tmp/weft-pwned`' -- "$P/p_names" ||
 for c in report "report --csv" tree "tree --csv --root coroutine" "tree --bottom-up" \
 	"tree --bottom-up --csv" "callers -a" "callers -a --csv" coroutines \
 	"coroutines --csv" "coverage --all" "coverage --all --csv --inlines" dump \
+	"trim -m 0" "trim -m 0 --csv" "trim -m 0 -f gcc" "trim -m 0 -f skip" \
 	"dump --raw" info check; do
 	# shellcheck disable=SC2086
 	"$WEFT" $c "$T/trace" >"$T/o" 2>"$T/e" || fail "$c fails: $(cat "$T/e")"

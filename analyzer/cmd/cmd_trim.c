@@ -1,0 +1,227 @@
+/* cmd_trim.c - "weft trim": which functions a recording could do without, as a
+ * table, as flags for gcc, or as a pattern for --skip. tables/trim chooses
+ * them.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/table.h"
+#include "analyzer/load/header.h"
+#include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/tables/trim.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_TOP = 30 };
+
+/* The options. */
+enum { AS_TABLE, AS_GCC, AS_SKIP };
+static const char *const formats[] = {
+	[AS_TABLE] = "table", [AS_GCC] = "gcc", [AS_SKIP] = "skip", NULL
+};
+static int arg_format;
+static size_t arg_top = SIZE_MAX, arg_below = 1000;
+static double arg_min_share = 0.1;
+static bool arg_csv;
+
+static const struct opt opts[] = {
+	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
+	  .to = &arg_format, .choices = formats, .help = "what to write" },
+	{ .type = OPT_NUMBER, .name = "below", .arg = "NS",
+	  .to = &arg_below, .help = "only functions whose calls take at most "
+	  "so many ns on average" },
+	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
+	  .arg = "PERCENT", .to = &arg_min_share, .help = "only functions "
+	  "with so large a share of all calls" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top, .help = "rows to show, 0 for all (default: 30; with "
+	  "--csv, all); flags and patterns have all functions" },
+	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	  .help = "rows for scripts: full names, times in ns" },
+	{ .type = OPT_MORE, .more = filter_opts },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+/* What a recording without the functions would save. */
+static void print_sum(FILE *to, const struct trim *t)
+{
+	char many[OUT_NUMBER], calls[OUT_NUMBER], time[OUT_NUMBER];
+	char all[OUT_NUMBER];
+
+	fprintf(to, "%s%s: %s of %s calls, and %s of the time\n",
+		to == stderr ? "# " : "",
+		out_number_many(many, t->count, "functions"),
+		out_number_share(calls, t->calls, t->all_calls),
+		out_number_count(all, t->all_calls),
+		out_number_share(time, t->net, t->all_net));
+}
+
+static void print_table(const struct trim *t)
+{
+	struct table table = { .csv = arg_csv, .has_bounds = true,
+			       .source = { t->session, t } };
+	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const size_t shown = t->count < top ? t->count : top;
+
+	if (table_choose(&table, &trim_view, NULL, NULL) != 0)
+		return;
+	table_begin(&table);
+	for (size_t i = 0; i < shown; i++)
+		table_row(&table, &t->rows[i]);
+	table_end(&table);
+	if (!arg_csv)
+		table_print_rest(t->count - shown, "functions");
+}
+
+/* ---- lists -------------------------------------------------------------- */
+
+/* On stderr: what is not in the list, and why. The names are untrusted. */
+static void print_left_out(const char *name, const char *why, const char *other)
+{
+	char *const safe = out_escape_terminal(name);
+	char *const safe_other = out_escape_terminal(other);
+
+	fprintf(stderr, "# not in the list: %s: %s%s\n", safe, why,
+		safe_other);
+	mem_free(safe);
+	mem_free(safe_other);
+}
+
+/* The names for gcc, as one option. A name that would take other functions with
+ * it is left out, and so is one that gcc cannot be told. */
+static size_t print_gcc(const struct trim *t)
+{
+	struct func_table *const funcs = t->session->funcs;
+	size_t put = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct func *const f = func_get(funcs,
+						      t->rows[i].f.func);
+		char name[TRIM_NAME];
+		func_id victim;
+
+		if (!trim_gcc_name(f, name, sizeof(name))) {
+			print_left_out(f->name, f->kind == FUNC_LUA ?
+				       "it is a Lua function" : "gcc's list "
+				       "cannot name it", "");
+			continue;
+		}
+		victim = trim_gcc_victim(t, name);
+		if (victim) {
+			print_left_out(f->name, "its name is a part of ",
+				       func_get(funcs, victim)->name);
+			continue;
+		}
+		printf("%s%s", put++ ? "," : "-finstrument-functions-exclude-"
+		       "function-list=", name);
+	}
+	return put;
+}
+
+/* A name as a part of a pattern: "?" stands for a character that means
+ * something there, "*" for one that a terminal might not show. */
+static void print_pattern(const char *name)
+{
+	for (; *name; name++)
+		putchar(strchr("*?|", *name) ? '?' :
+			*name < ' ' || *name > '~' ? '*' : *name);
+}
+
+/* A pattern for --skip. */
+static size_t print_skip(const struct trim *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const struct func *const f = func_get(t->session->funcs,
+						      t->rows[i].f.func);
+
+		if (i > 0)
+			putchar('|');
+		print_pattern(f->name);
+	}
+	return t->count;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+static enum cmd_exit print(const struct load *load, const struct trim *t)
+{
+	const bool is_script = arg_csv || arg_format != AS_TABLE;
+	size_t put;
+
+	if (is_script)
+		header_print_losses(load);
+	else
+		header_begin(stdout, load);
+	print_sum(is_script ? stderr : stdout, t);
+	if (arg_format == AS_TABLE) {
+		if (!arg_csv)
+			putchar('\n');
+		print_table(t);
+		return CMD_OK;
+	}
+	put = arg_format == AS_GCC ? print_gcc(t) : print_skip(t);
+	if (put == 0) {
+		err_add("there is no function for the list; see --below and "
+			"--min-share");
+		return CMD_UNREADABLE;
+	}
+	putchar('\n');
+	return CMD_OK;
+}
+
+static enum cmd_exit run(int count, char **operands)
+{
+	static const struct replay_collect none;
+	const struct trim_options o = { (double)arg_below,
+					arg_min_share / 100 };
+	struct load load;
+	enum cmd_exit status;
+
+	if (arg_csv && arg_format != AS_TABLE) {
+		err_add("--csv goes with the table, not with --format %s",
+			formats[arg_format]);
+		return CMD_USAGE;
+	}
+	status = load_open_with(&load, &none, count, operands);
+	if (status == CMD_OK) {
+		struct trim *const t = trim_new(load.session, &o);
+
+		status = header_need_calls(&load);
+		if (status == CMD_OK)
+			status = print(&load, t);
+		trim_free(t);
+	}
+	load_close(&load);
+	return status;
+}
+
+const struct cmd cmd_trim = {
+	.name = "trim",
+	.args = "TRACE...",
+	.summary = "find functions that a recording could do without",
+	.about =
+	"Lists the functions with many short calls. They make most of a trace\n"
+	"and tell least, and recording them costs the program most.\n"
+	"\n"
+	"The times are less than those of weft report: from each call, the\n"
+	"shortest call of the trace is taken off, which is the part of the\n"
+	"recording's own cost that it holds. mean is the time of a call with\n"
+	"its callees.\n"
+	"\n"
+	"-f gcc prints the flag with which gcc leaves the functions out when\n"
+	"it builds the program. gcc leaves out every function whose name\n"
+	"contains one from the list: a name that is a part of another\n"
+	"function's is not in the list, and a line on stderr says so. clang\n"
+	"has no such flag; -finstrument-functions-after-inlining leaves out\n"
+	"the functions that it inlines. With either compiler,\n"
+	"__attribute__((no_instrument_function)) leaves out one function.\n"
+	"\n"
+	"-f skip prints a pattern for the option --skip of other commands:\n"
+	"what the reports would show without these functions.",
+	.opts = opts,
+	.run = run,
+};
