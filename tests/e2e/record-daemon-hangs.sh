@@ -18,10 +18,15 @@ read_trace() {
 as_user "$WEFT" record -o "$HOME/a" -- "$P/p_slow" 2 >"$T/a.out" 2>"$T/a.err" &
 recorder=$!
 await test -s "$T/a.out"
+got_daemon "$T/a.err"
 hung=$(daemon)
 [ -n "$hung" ] || fail "there is no daemon"
 trap 'kill -CONT $hung 2>/dev/null; clean_up' EXIT
-kill -STOP "$hung"
+kill -STOP "$hung" || fail "the daemon has gone"
+has_stopped() {
+	! grep -h '^State:' "/proc/$hung/task/"*/status | grep -qv 'T (stopped)'
+}
+await has_stopped || fail "the daemon does not stop"
 before=$SECONDS
 as_user "$WEFT" record -o "$HOME/b" -- "$P/p_slow" 0.3 >"$T/b.out" 2>"$T/b.err"
 [ $? = 9 ] || fail "b: status"

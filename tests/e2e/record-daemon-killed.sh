@@ -10,9 +10,11 @@ killed() {
 	as_user "$WEFT" record -o "$HOME/trace" -- "$P/p_slow" 3 \
 		>"$T/out" 2>"$T/err" &
 	local recorder=$!
+	await test -s "$T/out"
+	got_daemon "$T/err"
 	is_recording() {
 		pids=$($who)
-		[ -n "$pids" ] && [ -s "$T/out" ]
+		[ -n "$pids" ]
 	}
 	await is_recording || fail "$who: there is none"
 	sleep 0.7

@@ -7,12 +7,15 @@
 # pair WHO WHO: commands to run them with, "env" for as we are.
 pair() {
 	rm -rf "$HOME/a" "$HOME/b"
-	"$1" "$WEFT" record -q -o "$HOME/a" -- "$P/p_slow" 1 >"$T/a" &
-	"$2" "$WEFT" record -q -o "$HOME/b" -- "$P/p_slow" 2 >"$T/b"
+	"$1" "$WEFT" record -q -o "$HOME/a" -- "$P/p_slow" 1 >"$T/a" \
+		2>"$T/a.err" &
+	"$2" "$WEFT" record -q -o "$HOME/b" -- "$P/p_slow" 2 >"$T/b" \
+		2>"$T/b.err"
 	[ $? = 9 ] || fail "$1 $2: b"
 	wait $!
 	[ $? = 9 ] || fail "$1 $2: a"
 	for t in a b; do
+		got_daemon "$T/$t.err"
 		rm -rf "$T/trace"
 		cp -r "$HOME/$t" "$T/trace"
 		cp "$T/$t" "$T/out"

@@ -31,9 +31,10 @@ int main(int count, char **words)
 	const unsigned ms = count > 1 ? (unsigned)atoi(words[1]) : 50;
 	uint64_t away = 0;
 
-	/* The recorder needs a moment to see the thread. */
+	/* The recorder needs a moment to see the thread. Nobody takes this for
+	 * a nap: it is longer. */
 	burn();
-	usleep(100000);
+	usleep(400000);
 	for (int i = 0; i < 5; i++) {
 		const uint64_t before = now_us();
 
