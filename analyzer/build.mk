@@ -12,7 +12,8 @@ PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
 	$(filter $(foreach d,base chunk model replay in,$(B)/obj/analyzer/$(d)/%),\
 		$(ANALYZER_OBJ))
 ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
-ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -ljansson
+ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -ljansson \
+	-llz4 -lzstd
 # Its babeltrace2 descriptors must be visible; nothing else needs to be.
 PLUGIN_CFLAGS := $(CFLAGS_ALL) -fPIC
 WEFT_ANALYZE := $(B)/libexec/weft/weft-analyze
@@ -29,7 +30,8 @@ $(WEFT_ANALYZE): $(ANALYZER_OBJ)
 $(WEFT_PLUGIN): $(PLUGIN_OBJ)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) -shared -Wl,--no-undefined -o $@ $^ -lbabeltrace2 -lm
+	$(Q)$(CC) $(SANFLAGS) -shared -Wl,--no-undefined -o $@ $^ -lbabeltrace2 \
+		-llz4 -lzstd -lm
 
 $(B)/obj/analyzer/in/plugin_%.o: analyzer/in/plugin_%.c
 	$(call say,CC,$<)
@@ -72,6 +74,6 @@ $(B)/tests/fuzz_chunk: tests/fuzz/fuzz_chunk.c \
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
-		-fsanitize=fuzzer,address,undefined -o $@ $^
+		-fsanitize=fuzzer,address,undefined -o $@ $^ -llz4 -lzstd
 
 -include $(ANALYZER_OBJ:.o=.d) $(PLUGIN_SRC:%.c=$(B)/obj/%.d)

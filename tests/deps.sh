@@ -18,7 +18,7 @@ list() {
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
 		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libjansson-dev \
-		libxxhash-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
+		libxxhash-dev liblz4-dev libzstd-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
 		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox \
 		$(known liblua5.5-dev) ;;
 	test) echo g++ clang libclang-rt-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit procps \

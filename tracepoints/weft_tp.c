@@ -9,7 +9,7 @@
 __attribute__((visibility("default")))
 int weft_provider_is_on(void);
 __attribute__((visibility("default")))
-void weft_provider_fire(const struct chunk_header *chunk, uint32_t total);
+void weft_provider_fire(const struct chunk_header *chunk, const char *packed);
 
 /* Whether a running session wants the event now. */
 int weft_provider_is_on(void)
@@ -17,7 +17,7 @@ int weft_provider_is_on(void)
 	return lttng_ust_tracepoint_enabled(weft, chunk) != 0;
 }
 
-void weft_provider_fire(const struct chunk_header *chunk, uint32_t total)
+void weft_provider_fire(const struct chunk_header *chunk, const char *packed)
 {
-	lttng_ust_tracepoint(weft, chunk, chunk, total);
+	lttng_ust_tracepoint(weft, chunk, chunk, packed);
 }

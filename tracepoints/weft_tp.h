@@ -1,6 +1,6 @@
-/* weft_tp.h - the LTTng-UST tracepoint weft:chunk: a whole chunk as a sequence
- * of words, and a few plain fields for readers other than weft. LTTng reads
- * this file several times; only weft_tp.c includes it.
+/* weft_tp.h - the LTTng-UST tracepoint weft:chunk: a packed chunk as a string,
+ * and a few plain fields for readers other than weft. LTTng reads this file
+ * several times; only weft_tp.c includes it.
  * SPDX-License-Identifier: MIT */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER weft
@@ -19,7 +19,7 @@
 LTTNG_UST_TRACEPOINT_EVENT(weft, chunk,
 	LTTNG_UST_TP_ARGS(
 		const struct chunk_header *, head,
-		uint32_t, total
+		const char *, packed
 	),
 	LTTNG_UST_TP_FIELDS(
 		lttng_ust_field_integer(uint32_t, pid, head->pid)
@@ -30,8 +30,7 @@ LTTNG_UST_TRACEPOINT_EVENT(weft, chunk,
 		lttng_ust_field_integer(uint64_t, number, head->number)
 		lttng_ust_field_integer(uint32_t, flags, head->flags)
 		lttng_ust_field_integer(uint32_t, records, head->records)
-		lttng_ust_field_sequence(uint64_t, words,
-			(const uint64_t *)head, uint32_t, total)
+		lttng_ust_field_string(data, packed)
 	)
 )
 

@@ -3,6 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_bt2.h"
 
+#include "analyzer/base/err.h"
+#include "analyzer/chunk/unpack.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,69 +41,68 @@ static int fail(struct in_ring *ring, const char *what)
 
 /* ---- the sink ---- */
 
-/* Reading spends its time in this loop: babeltrace2's interface takes two calls
- * a word. A field is an object of more than a cache line that was written some
- * ten events ago, and its number is not in its first line: the line that has it
- * is prefetched AHEAD words before its turn. */
-enum { AHEAD = 16, FIELD_LINE = 64 };
-
-/* An element of the array; its line with the number is on its way. */
-static inline const bt_field *borrow(const bt_field *array, uint64_t i)
-{
-	const bt_field *const field =
-		bt_field_array_borrow_element_field_by_index_const(array, i);
-
-	__builtin_prefetch((const char *)field + FIELD_LINE);
-	return field;
-}
-
-/* next is a ring of the AHEAD elements whose numbers are read next. */
-void in_bt2_copy(const bt_field *array, uint64_t *to, uint64_t n)
-{
-	const bt_field *next[AHEAD] = { NULL };
-	uint64_t i = 0;
-
-	for (uint64_t k = 0; k < AHEAD && k < n; k++)
-		next[k] = borrow(array, k);
-	for (; i + AHEAD < n; i++) {
-		to[i] = bt_field_integer_unsigned_get_value(next[i % AHEAD]);
-		next[i % AHEAD] = borrow(array, i + AHEAD);
-	}
-	for (; i < n; i++)
-		to[i] = bt_field_integer_unsigned_get_value(next[i % AHEAD]);
-}
-
-const bt_field *in_bt2_words(const bt_event *event, uint64_t *n)
+/* The field of that name. NULL: it has none, or one of another type. */
+static const bt_field *borrow(const bt_event *event, const char *name,
+			      bt_field_class_type type)
 {
 	const bt_field *const payload =
 		bt_event_borrow_payload_field_const(event);
-	const bt_field *const array = payload ?
+	const bt_field *const field = payload ?
 		bt_field_structure_borrow_member_field_by_name_const(payload,
-								    "words") :
+								     name) :
 		NULL;
 
-	if (!array || !bt_field_class_type_is(bt_field_get_class_type(array),
-					      BT_FIELD_CLASS_TYPE_ARRAY))
-		return NULL;
-	*n = bt_field_array_get_length(array);
-	return *n > 0 && *n <= CHUNK_MAX_WORDS &&
-	       bt_field_class_type_is(bt_field_get_class_type(borrow(array, 0)),
-				      BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER) ?
-	       array : NULL;
+	return field && bt_field_class_type_is(bt_field_get_class_type(field),
+					       type) ? field : NULL;
 }
 
-/* Copy the words of an event weft:chunk into the ring. */
+/* Version 1 of the format: the chunk is a sequence of words. babeltrace2 makes
+ * an object of each. */
+static size_t take_words(const bt_field *array, uint64_t *to)
+{
+	const uint64_t n = array ? bt_field_array_get_length(array) : 0;
+
+	if (n > CHUNK_MAX_WORDS)
+		return 0;
+	for (uint64_t i = 0; i < n; i++) {
+		const bt_field *const word =
+			bt_field_array_borrow_element_field_by_index_const(
+				array, i);
+
+		if (!bt_field_class_type_is(bt_field_get_class_type(word),
+					BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER))
+			return 0;
+		to[i] = bt_field_integer_unsigned_get_value(word);
+	}
+	return n;
+}
+
+size_t in_bt2_chunk(const bt_event *event, uint64_t *words)
+{
+	const bt_field *const data = borrow(event, "data",
+					    BT_FIELD_CLASS_TYPE_STRING);
+	struct packed_head head;
+	int n;
+
+	if (!data)
+		return take_words(borrow(event, "words",
+					 BT_FIELD_CLASS_TYPE_ARRAY), words);
+	n = unpack_chunk(words, bt_field_string_get_value(data),
+			 bt_field_string_get_length(data), &head);
+	if (n < 0)
+		err_clear();
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* Put the chunk of an event weft:chunk into the ring. */
 static void take_chunk(struct reader *r, const bt_event *event)
 {
-	uint64_t n;
-	const bt_field *const array = in_bt2_words(event, &n);
+	const size_t n = in_bt2_chunk(event, in_ring_room(r->ring));
 
-	if (!array) {
+	if (n > 0)
+		in_ring_put(r->ring, n);
+	else
 		r->ring->refused++;
-		return;
-	}
-	in_bt2_copy(array, in_ring_room(r->ring), n);
-	in_ring_put(r->ring, n);
 }
 
 /* Take the event if it is weft:chunk. */

@@ -13,12 +13,10 @@
  * failed and text. */
 void in_bt2_run(struct in_ring *, const struct in_source *, size_t count);
 
-/* The words of an event weft:chunk and their number, which is 1 to
- * CHUNK_MAX_WORDS; NULL if it has none, or more than a chunk may have. They are
- * borrowed from the event and are not checked otherwise. Then copy them to
- * where n of them fit. */
-const bt_field *in_bt2_words(const bt_event *, uint64_t *n);
-void in_bt2_copy(const bt_field *words, uint64_t *to, uint64_t n);
+/* Write the words of an event weft:chunk, of any version of the format, to
+ * where CHUNK_MAX_WORDS fit, and return how many; 0 if it has none. They are
+ * not checked otherwise. */
+size_t in_bt2_chunk(const bt_event *, uint64_t *words);
 
 /* The library's name and version: "babeltrace2 2.0.4", cut to room bytes. */
 void in_bt2_version(char *text, size_t room);

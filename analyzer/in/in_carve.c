@@ -1,6 +1,6 @@
-/* in_carve.c - searches files for chunks, window by window. Knows the header of
- * a chunk and asks decode_chunk about the rest; must not know CTF, because the
- * files that it is for are those whose CTF is damaged.
+/* in_carve.c - searches files for chunks, window by window. Knows how they
+ * begin and asks unpack_chunk and decode_chunk about the rest; must not know
+ * CTF, because the files that it is for are those whose CTF is damaged.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_carve.h"
 
@@ -8,8 +8,8 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
+#include "analyzer/chunk/unpack.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,12 +19,15 @@
 enum {
 	/* A chunk that begins in the first MiB of a window ends in the
 	 * window. */
-	CHUNK_BYTES = CHUNK_MAX_WORDS * 8,
+	CHUNK_BYTES = PACKED_MAX_WORDS * 8,
 	WINDOW = (1 << 20) + CHUNK_BYTES, /* of a file, searched at a time */
+	MAGIC_BYTES = 8,           /* the longer of the two */
 };
 
-_Static_assert(sizeof(((struct in_carve *)0)->words) == CHUNK_BYTES,
-	       "a chunk fits");
+static bool is_packed(const unsigned char *p)
+{
+	return memcmp(p, PACKED_MAGIC, sizeof(PACKED_MAGIC) - 1) == 0;
+}
 
 struct in_key in_key_of(const struct chunk *chunk)
 {
@@ -47,20 +50,13 @@ void in_carve_free(struct in_carve *c)
 	mem_free(c);
 }
 
-static void add_place(struct in_carve *c, const struct in_place *place)
-{
-	*vec_add(&c->places, &c->room, &c->count) = *place;
-}
-
 /* A place that is not known to be whole yet. */
-static struct in_place place_of(const struct chunk_header *h, uint64_t offset,
-				size_t file)
+static struct in_place place_of(const struct packed_head *h, uint32_t bytes)
 {
 	return (struct in_place){
 		.key = { h->recording, h->number, h->process, h->thread,
 			 h->level },
-		.tick_end = h->tick_end, .offset = offset,
-		.words = (uint32_t)h->total_words, .file = (uint32_t)file,
+		.words = h->words, .bytes = bytes,
 		.partial = !!(h->flags & CHUNK_PARTIAL),
 	};
 }
@@ -73,33 +69,88 @@ static void add_broken(struct in_carve *c, const struct in_place *place)
 		c->broken[c->broken_count++] = *place;
 }
 
-/* Take what begins with the magic number at p, room bytes from the end. Returns
- * how many bytes to go on by: the size of a whole chunk, else 1, as a whole one
- * may begin within what only looked like a chunk. A refused one becomes a
- * place, too: only in_carve_sort knows whether the same chunk is whole
- * elsewhere. The words are copied because p may have any alignment. */
+/* Version 1 of the format: the chunk as it is. The words are copied because p
+ * may have any alignment. */
+static struct in_place open_words(struct in_carve *c, const unsigned char *p,
+				  size_t room)
+{
+	struct packed_head head = { .words = 0 };
+	struct chunk_header h;
+	uint64_t n = 0;
+
+	if (room >= sizeof(h)) {
+		memcpy(&h, p, sizeof(h));
+		n = h.total_words;
+		head = (struct packed_head){ .words = (uint32_t)n,
+			.flags = h.flags, .recording = h.recording,
+			.process = h.process, .thread = h.thread,
+			.level = h.level, .number = h.number };
+	}
+	if (n < CHUNK_HEADER_WORDS || n > CHUNK_MAX_WORDS || n * 8 > room)
+		return place_of(&head, 0);
+	memcpy(c->words, p, n * 8);
+	return place_of(&head, (uint32_t)n * 8);
+}
+
+/* A packed chunk. */
+static struct in_place open_packed(struct in_carve *c, const unsigned char *p,
+				   size_t room)
+{
+	struct packed_head head;
+	const int n = unpack_chunk(c->words, (const char *)p, room, &head);
+
+	return place_of(&head, n < 0 ? 0 : packed_size(&head));
+}
+
+/* Make c->words of what begins with a magic at p, room bytes from the end, and
+ * a view of them. What is refused has what its head says, which may be
+ * nonsense. */
+static struct in_place open_chunk(struct in_carve *c, const unsigned char *p,
+				  size_t room, struct chunk *view)
+{
+	struct in_place place = is_packed(p) ? open_packed(c, p, room) :
+				open_words(c, p, room);
+
+	place.whole = place.bytes > 0 &&
+		      decode_chunk(view, c->words, place.words) == 0;
+	if (place.whole)
+		place.tick_end = view->header.tick_end;
+	err_clear();
+	return place;
+}
+
+/* Take what begins with a magic at p. Returns how many bytes to go on by: the
+ * size of a whole chunk, else 1, as a whole one may begin within what only
+ * looked like a chunk. A refused one becomes a place, too: only in_carve_sort
+ * knows whether the same chunk is whole elsewhere. */
 static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		   uint64_t offset)
 {
-	struct chunk_header h = { .total_words = 0 };
 	struct chunk view;
-	struct in_place place;
+	struct in_place place = open_chunk(c, p, room, &view);
 
-	if (room < sizeof(h)) { /* the file ends in the header */
-		place = place_of(&h, offset, c->file_count - 1);
+	place.offset = offset;
+	place.file = (uint32_t)c->file_count - 1;
+	/* Nothing is known of one whose head cannot be read. */
+	if (place.words == 0 && place.key.recording == 0)
 		add_broken(c, &place);
-		return 1;
-	}
-	memcpy(&h, p, sizeof(h));
-	place = place_of(&h, offset, c->file_count - 1);
-	if (h.total_words >= CHUNK_HEADER_WORDS &&
-	    h.total_words <= CHUNK_MAX_WORDS && h.total_words * 8 <= room) {
-		memcpy(c->words, p, h.total_words * 8);
-		place.whole = decode_chunk(&view, c->words, h.total_words) == 0;
-		err_clear();
-	}
-	add_place(c, &place);
-	return place.whole ? h.total_words * 8 : 1;
+	else
+		*vec_add(&c->places, &c->room, &c->count) = place;
+	return place.whole ? place.bytes : 1;
+}
+
+/* The next magic, of either version, in n bytes; NULL: there is none. */
+static const unsigned char *find_magic(const unsigned char *p, size_t n)
+{
+	const unsigned char *const end = p + n;
+
+	while ((p = memmem(p, (size_t)(end - p), "WEFT", 4)))
+		if ((size_t)(end - p) >= MAGIC_BYTES &&
+		    (is_packed(p) || memcmp(p, "WEFTCHNK", 8) == 0))
+			return p;
+		else
+			p++;
+	return NULL;
 }
 
 /* Search the first n bytes of a window for chunks that begin in them; they may
@@ -107,12 +158,11 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 static size_t scan(struct in_carve *c, const unsigned char *window, size_t n,
 		   size_t filled, uint64_t offset)
 {
-	const uint64_t magic = htole64(CHUNK_MAGIC);
 	size_t at = 0;
 
 	while (at < n) {
 		const unsigned char *const p =
-			memmem(window + at, filled - at, &magic, sizeof(magic));
+			find_magic(window + at, filled - at);
 
 		if (!p)
 			return n;
@@ -248,18 +298,13 @@ void in_carve_sort(struct in_carve *c)
 int in_carve_load(struct in_carve *c, size_t i, struct chunk *view)
 {
 	const struct in_place *const place = &c->places[i];
-	const size_t size = place->words * sizeof(uint64_t);
 	const int fd = open(c->files[place->file], O_RDONLY | O_CLOEXEC);
 	ssize_t got;
 
 	if (fd < 0)
 		return -1;
-	got = read_all(fd, c->words, size, place->offset);
+	got = read_all(fd, c->bytes, place->bytes, place->offset);
 	close(fd);
-	if (got != (ssize_t)size || decode_chunk(view, c->words,
-						 place->words)) {
-		err_clear();
-		return -1;
-	}
-	return 0;
+	return got == (ssize_t)place->bytes && got >= MAGIC_BYTES &&
+	       open_chunk(c, c->bytes, place->bytes, view).whole ? 0 : -1;
 }

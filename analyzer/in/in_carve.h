@@ -1,8 +1,11 @@
-/* in_carve.h - chunks found in files without help from CTF: wherever the magic
- * number is followed by a whole chunk with the right checksum.
+/* in_carve.h - chunks found in files without help from CTF: wherever a magic is
+ * followed by a whole chunk with the right checksum, packed or, in version 1 of
+ * the format, as it is.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_IN_IN_CARVE_H
 #define WEFT_ANALYZER_IN_IN_CARVE_H
+
+#include "tracepoints/packed.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +30,8 @@ struct in_place {
 	struct in_key key;
 	uint64_t tick_end;    /* when it was closed */
 	uint64_t offset;      /* bytes; of any alignment */
-	/* all of its words, header included */
-	uint32_t words;
+	/* all of its words, header included; the bytes that it takes */
+	uint32_t words, bytes;
 	uint32_t file;        /* index in files */
 	bool partial;         /* it has the flag PARTIAL */
 	bool whole;           /* false: it was refused */
@@ -48,7 +51,8 @@ struct in_carve {
 	uint64_t bad, duplicates; /* bad: refused, and not found whole */
 	struct in_place broken[IN_BROKEN]; /* the first bad ones */
 	size_t broken_count;
-	uint64_t words[16384];    /* the chunk that was loaded last */
+	uint64_t words[CHUNK_MAX_WORDS]; /* the chunk that was loaded last, */
+	unsigned char bytes[PACKED_MAX_WORDS * 8]; /* and as it was read */
 };
 
 /* Never NULL. */

@@ -50,14 +50,16 @@ void in_ring_free(struct in_ring *r)
 /* If the parent dies, a signal ends the child, so the wait needs no limit. */
 uint64_t *in_ring_room(struct in_ring *r)
 {
-	while (sem_wait(&r->empty) && errno == EINTR)
+	while (!r->has_room && sem_wait(&r->empty) && errno == EINTR)
 		;
+	r->has_room = true;
 	return r->words[r->put % IN_RING_SLOTS];
 }
 
 void in_ring_put(struct in_ring *r, size_t n)
 {
 	r->n[r->put++ % IN_RING_SLOTS] = (uint32_t)n;
+	r->has_room = false;
 	sem_post(&r->filled);
 }
 

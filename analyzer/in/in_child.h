@@ -31,6 +31,7 @@ struct in_ring {
 	uint64_t words[IN_RING_SLOTS][CHUNK_MAX_WORDS];
 	uint32_t put, got;           /* slots used so far: put is the child's,
 	                              * got the parent's */
+	uint32_t has_room;           /* the child's: slot put is free */
 };
 
 /* NULL with a cause if there is no memory to share. The process that made the
@@ -39,8 +40,8 @@ struct in_ring *in_ring_new(void);
 void in_ring_free(struct in_ring *);
 
 /* In the child: wait for a free slot, without limit, and return its words
- * (CHUNK_MAX_WORDS of them); then send the first n. n = 0 says that nothing
- * follows. Each call of the first is followed by one of the second. */
+ * (CHUNK_MAX_WORDS of them), the same until the first n of them are sent. n = 0
+ * says that nothing follows. A call of the second needs one of the first. */
 uint64_t *in_ring_room(struct in_ring *);
 void in_ring_put(struct in_ring *, size_t n);
 

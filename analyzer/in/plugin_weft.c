@@ -206,15 +206,9 @@ static uint64_t get_words(const bt_event *event, uint64_t *words)
 {
 	const char *const name = bt_event_class_get_name(
 		bt_event_borrow_class_const(event));
-	uint64_t n;
-	const bt_field *const array =
-		name && strcmp(name, "weft:chunk") == 0 ?
-		in_bt2_words(event, &n) : NULL;
 
-	if (!array)
-		return 0;
-	in_bt2_copy(array, words, n);
-	return n;
+	return name && strcmp(name, "weft:chunk") == 0 ?
+	       in_bt2_chunk(event, words) : 0;
 }
 
 /* Take a message from upstream, and give its reference back. */

@@ -2,26 +2,26 @@
  * calls are known, as CTF in LTTng's layout, as a spill file, or both, and
  * prints the calls of each function. Shares nothing with tracer or analyzer
  * but the contract.
+ * flags: -llz4 -lzstd
  * SPDX-License-Identifier: MIT */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include "tracepoints/chunk.h"
+#include "tracepoints/packed.h"
 #include "tracepoints/record.h"
 
 #include <endian.h>
+#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { FUNCS = 6, MAIN = 0, MID = 1, HZ = 1000000000, PACKET = 1 << 18,
        MAX_CPUS = 8 };
 
 /* What to write; each is an option KEY=NUMBER. */
 static unsigned threads = 2, chunks = 4, records = 100, cpus = 2, coroutines,
-	partials, spill_from = ~0u, first_number, no_end, rotate, twins;
+	partials, spill_from = ~0u, first_number, no_end, rotate, twins, packed;
 
 static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "threads", &threads }, { "chunks", &chunks },
@@ -37,6 +37,8 @@ static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "rotate", &rotate },         /* 1: streams take turns at random */
 	{ "twins", &twins },           /* 1: function 4 is a Lua function, too,
 	                                * without a name, on the lines of 5 */
+	{ "packed", &packed },         /* version 2 of the format: 1 plain, 2
+	                                * LZ4, 3 zstd */
 };
 
 static uint64_t calls[FUNCS], all_records;
@@ -124,13 +126,55 @@ static void close_packet(struct stream *s, uint64_t end)
 	s->begin = end;
 }
 
+/* What of a chunk goes into the files: its words, or packed. */
+struct body { char bytes[PACKED_MAX_WORDS * 8]; size_t size; };
+
+static void pack(struct body *b, const uint64_t *w, uint32_t n)
+{
+	const struct chunk_header *h = (const void *)w;
+	static unsigned char a[PACKED_MAX_WORDS * 8], c[PACKED_MAX_WORDS * 8];
+	struct packed_head head = { .packing = PACKING_NONE, .words = n,
+		.records = h->records, .flags = h->flags,
+		.recording = h->recording, .process = h->process,
+		.thread = h->thread, .level = h->level, .number = h->number };
+	size_t size = n * 8u;
+
+	memcpy(c, w, size);
+	packed_shuffle(a, w, n);
+	if (packed == 2) {
+		head.packing = PACKING_LZ4;
+		size = (size_t)LZ4_compress_default((char *)a, (char *)c,
+			(int)size, (int)sizeof(c));
+	} else if (packed == 3) {
+		head.packing = PACKING_ZSTD;
+		size = ZSTD_compress(c, sizeof(c), a, size, 3);
+	}
+	head.bytes = (uint32_t)packed_code(b->bytes + PACKED_HEAD, c, size);
+	packed_seal(b->bytes, &head);
+	b->size = packed_size(&head) + 1;
+}
+
+static struct body *body_of(const uint64_t *w, uint32_t n)
+{
+	static struct body b;
+
+	if (packed) {
+		pack(&b, w, n);
+	} else {
+		b.size = n * 8u;
+		memcpy(b.bytes, w, b.size);
+	}
+	return &b;
+}
+
 static void put_event(unsigned cpu, uint64_t at, const uint64_t *w, uint32_t n)
 {
 	struct stream *s = &streams[cpu];
+	const struct body *b = body_of(w, n);
 	struct chunk_header h;
 
 	memcpy(&h, w, sizeof(h));
-	if (s->used && s->used + n * 8u + 128 > PACKET)
+	if (s->used && s->used + b->size + 128 > PACKET)
 		close_packet(s, at);
 	if (!s->used)
 		open_packet(s, cpu);
@@ -146,8 +190,9 @@ static void put_event(unsigned cpu, uint64_t at, const uint64_t *w, uint32_t n)
 	put64(s, h.number);
 	put32(s, h.flags);
 	put32(s, h.records);
-	put32(s, n);
-	put(s, w, n * 8u);
+	if (!packed)
+		put32(s, n);
+	put(s, b->bytes, b->size);
 }
 
 static const char tsdl[] =
@@ -188,9 +233,10 @@ static const char tsdl[] =
 "\tloglevel = 13;\n\tfields := struct {\n"
 "\t\tuint32_t _pid;\n\t\tuint32_t _tid;\n\t\tuint32_t _process;\n"
 "\t\tuint32_t _thread;\n\t\tuint32_t _level;\n\t\tuint64_t _number;\n"
-"\t\tuint32_t _flags;\n\t\tuint32_t _records;\n"
-"\t\tuint32_t __words_length;\n"
-"\t\tuint64_t _words[ __words_length ];\n\t};\n};\n\n";
+"\t\tuint32_t _flags;\n\t\tuint32_t _records;\n%s\t};\n};\n\n";
+static const char tsdl_words[] = "\t\tuint32_t __words_length;\n"
+"\t\tuint64_t _words[ __words_length ];\n";
+static const char tsdl_packed[] = "\t\tstring _data;\n";
 
 static FILE *create(const char *name)
 {
@@ -213,12 +259,13 @@ static void write_metadata(void)
 	} __attribute__((packed)) head = {
 		.magic = 0x75d11d57, .major = 1, .minor = 8,
 	};
-	char text[sizeof(tsdl) + 64];
+	char text[sizeof(tsdl) + 128];
 	static unsigned char page[4096];
 	FILE *f = create("ctf/ust/uid/0/64-bit/metadata");
 	size_t room = sizeof(page) - sizeof(head);
 
-	snprintf(text, sizeof(text), tsdl, uuid_text);
+	snprintf(text, sizeof(text), tsdl, uuid_text, packed ? tsdl_packed :
+		 tsdl_words);
 	memcpy(head.uuid, uuid, 16);
 	for (size_t at = 0, all = strlen(text); at < all; at += room) {
 		const size_t part = all - at < room ? all - at : room;
@@ -337,7 +384,9 @@ static void seal(struct build *b, struct chunk_header *h, unsigned cpu,
 	}
 	if (!spill)
 		spill = create("spill.weft");
-	if (fwrite(b->w, 8, b->at, spill) != b->at)
+	const struct body *out = body_of(b->w, b->at);
+
+	if (fwrite(out->bytes, 1, out->size, spill) != out->size)
 		die("spill");
 }
 

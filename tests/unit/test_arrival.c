@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracer/recorder/trace/arrival.h"
+#include "tracer/recorder/trace/packer.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <fcntl.h>
@@ -35,17 +36,21 @@ static void note(uint32_t thread, uint64_t number, uint32_t records)
 static void put(const char *name, size_t before, struct chunk_header h,
 		size_t cut)
 {
-	static const uint64_t words[CHUNK_MAX_WORDS];
-	const size_t rest = h.records * 8;
+	static const uint64_t zeros[2048];
+	static uint64_t words[CHUNK_MAX_WORDS], room[PACKED_MAX_WORDS];
+	static struct packer packer;
 	char path[128];
+
+	memcpy(words, &h, sizeof(h));
+	packer_put(&packer, room, words, (uint32_t)h.total_words, PACKING_NONE);
+	const size_t bytes = strlen((const char *)room);
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
 	CHECK(fd >= 0);
-	CHECK_EQ(write(fd, words, before), before);
-	CHECK_EQ(write(fd, &h, sizeof(h)), sizeof(h));
-	CHECK_EQ(write(fd, words, rest - cut), rest - cut);
+	CHECK_EQ(write(fd, zeros, before), before);
+	CHECK_EQ(write(fd, room, bytes - cut), bytes - cut);
 	close(fd);
 }
 

@@ -31,7 +31,7 @@ static void put(struct backlog *b, uint64_t number, uint32_t words)
 	uint64_t *const room = backlog_room(b);
 
 	/* All of the room may be written. */
-	memset(room, 0xee, CHUNK_MAX_WORDS * 8);
+	memset(room, 0xee, PACKED_MAX_WORDS * 8);
 	for (uint32_t i = 0; i < words; i++)
 		room[i] = number;
 	backlog_keep(b, words);

@@ -2,6 +2,7 @@
  * and a pool that somebody overwrote.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
+#include "analyzer/chunk/unpack.h"
 #include "tracepoints/record.h"
 #include "tracer/recorder/chunk_copy.h"
 #include "tracer/recorder/drain.h"
@@ -91,21 +92,27 @@ static enum buffer_state state(uint32_t b)
 static int read_back(struct chunk_header *seen)
 {
 	static uint64_t words[CHUNK_MAX_WORDS];
+	static char packed[PACKED_MAX_WORDS * 8];
 	off_t at = SPILL_RESERVE_WORDS * 8;
+	struct packed_head head;
 	int n = 0;
 
-	while (n < MAX_SEEN && pread(sink.spill.fd, words, sizeof(words),
-				     at) > CHUNK_HEADER_WORDS * 8) {
+	while (n < MAX_SEEN && pread(sink.spill.fd, packed, sizeof(packed),
+				     at) > PACKED_HEAD) {
 		struct chunk_header *const h = (void *)words;
+
+		if (!CHECK(unpack_chunk(words, packed, sizeof(packed),
+					&head) > 0))
+			break;
 		const uint64_t sum = h->checksum;
 
 		seen[n++] = *h;
 		if (!CHECK(h->magic == CHUNK_MAGIC &&
-			   h->total_words <= CHUNK_MAX_WORDS))
+			   h->total_words == head.words))
 			break;
 		chunk_seal(words);
 		CHECK_EQ(h->checksum, sum);
-		at += (off_t)h->total_words * 8;
+		at += packed_size(&head) / 8 * 8 + 8;
 	}
 	return n;
 }

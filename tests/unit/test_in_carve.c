@@ -5,9 +5,11 @@
 #include "analyzer/in/in_carve.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
+#include "tracer/recorder/trace/packer.h"
 
 static unsigned char bytes[4 << 20];
 static size_t used;
+static enum packing form; /* 0: version 1 of the format */
 
 static void junk(size_t n)
 {
@@ -18,6 +20,8 @@ static void junk(size_t n)
 /* Returns where the chunk begins. */
 static size_t add(uint64_t number, int calls, uint32_t flags)
 {
+	static uint64_t room[PACKED_MAX_WORDS];
+	static struct packer packer;
 	static struct chunk_build b;
 	const size_t at = used;
 
@@ -26,8 +30,14 @@ static size_t add(uint64_t number, int calls, uint32_t flags)
 		cb_leaf(&b, "f", 1, 1);
 	b.header.flags = flags;
 	cb_end(&b, 1000 + number * 100000 + 100000);
-	memcpy(bytes + used, b.words, b.n * 8);
-	used += b.n * 8;
+	if (form == 0) {
+		memcpy(bytes + used, b.words, b.n * 8);
+		used += b.n * 8;
+	} else {
+		packer_put(&packer, room, b.words, (uint32_t)b.n, form);
+		memcpy(bytes + used, room, strlen((const char *)room) + 1);
+		used += strlen((const char *)room) + 1;
+	}
 	return at;
 }
 
@@ -41,7 +51,7 @@ static struct in_carve *carve(void)
 	return c;
 }
 
-void test_in_carve_finds_unaligned_chunks(void)
+static void finds_unaligned_chunks(void)
 {
 	struct chunk view;
 	struct in_carve *c;
@@ -60,16 +70,16 @@ void test_in_carve_finds_unaligned_chunks(void)
 	in_carve_free(c);
 }
 
-void test_in_carve_refuses_what_is_damaged(void)
+static void refuses_what_is_damaged(void)
 {
 	struct in_carve *c;
 	size_t at;
 
 	at = add(0, 5, 0);
-	bytes[at + 300] ^= 1;
+	bytes[at + 120] ^= 1;
 	add(1, 5, 0);
 	at = add(2, 5, 0);
-	used = at + 200; /* cut */
+	used = at + 130; /* cut */
 	c = carve();
 	CHECK_EQ(c->count, 1);
 	CHECK_EQ(c->bad, 2);
@@ -77,7 +87,7 @@ void test_in_carve_refuses_what_is_damaged(void)
 	in_carve_free(c);
 }
 
-void test_in_carve_keeps_the_longest(void)
+static void keeps_the_longest(void)
 {
 	struct in_carve *c;
 
@@ -92,21 +102,21 @@ void test_in_carve_keeps_the_longest(void)
 	in_carve_free(c);
 }
 
-void test_in_carve_a_damaged_copy_of_a_whole_one_is_no_loss(void)
+static void a_damaged_copy_of_a_whole_one_is_no_loss(void)
 {
 	struct in_carve *c;
 	size_t at;
 
 	add(0, 9, 0);
 	at = add(0, 9, 0);
-	bytes[at + 300] ^= 1;
+	bytes[at + 120] ^= 1;
 	c = carve();
 	CHECK_EQ(c->count, 1);
 	CHECK_EQ(c->bad, 0);
 	in_carve_free(c);
 }
 
-void test_in_carve_finds_chunks_over_window_borders(void)
+static void finds_chunks_over_window_borders(void)
 {
 	struct in_carve *c;
 	uint64_t number = 0;
@@ -129,10 +139,29 @@ void test_in_carve_survives_nothing_but_magics(void)
 	struct in_carve *c;
 
 	for (int i = 0; i < 1000; i++) {
-		memcpy(bytes + used, &magic, 8);
+		memcpy(bytes + used, i % 2 ? (const char *)&magic : "WEFT2 n ",
+		       8);
 		used += 8;
 	}
 	c = carve();
 	CHECK_EQ(c->count, 0);
 	in_carve_free(c);
 }
+
+/* Each in version 1 of the format, and packed in each way. */
+#define IN_FORMS(name)                                                         \
+	void test_in_carve_##name(void)                                        \
+	{                                                                      \
+		static const char forms[] = { 0, PACKING_NONE, PACKING_LZ4,    \
+					      PACKING_ZSTD };                  \
+		for (size_t i = 0; i < sizeof(forms); i++) {                   \
+			used = 0;                                              \
+			form = (enum packing)forms[i];                         \
+			name();                                                \
+		}                                                              \
+	}
+IN_FORMS(finds_unaligned_chunks)
+IN_FORMS(refuses_what_is_damaged)
+IN_FORMS(keeps_the_longest)
+IN_FORMS(a_damaged_copy_of_a_whole_one_is_no_loss)
+IN_FORMS(finds_chunks_over_window_borders)

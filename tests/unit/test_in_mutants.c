@@ -7,6 +7,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/chunk/decode.h"
+#include "analyzer/chunk/unpack.h"
 #include "analyzer/in/in.h"
 #include "tests/test.h"
 
@@ -27,7 +28,9 @@ static struct { const char *name; size_t size, was_size; int is_gone;
 };
 enum { METADATA, STREAM, STREAM1, INDEX, INDEX1, SPILL, FILES };
 
+/* bytes: as it lies in a file */
 static struct { uint64_t words[CHUNK_MAX_WORDS]; size_t n; int is_whole, given;
+		char bytes[PACKED_MAX_WORDS * 8]; size_t size;
 		struct chunk_header header; } *chunks_made;
 static size_t chunk_count;
 
@@ -52,26 +55,43 @@ static void load(size_t i)
 	fclose(f);
 }
 
-static void find_chunks(const unsigned char *bytes, size_t size)
+/* The bytes of the chunk that begins there; 0: none does. */
+static size_t find_chunk(uint64_t *words, const unsigned char *p, size_t size)
 {
 	const uint64_t magic = CHUNK_MAGIC;
+	struct packed_head head;
 
+	if (memcmp(p, PACKED_MAGIC, 6) == 0) {
+		CHECK(unpack_chunk(words, (const char *)p, size, &head) > 0);
+		return packed_size(&head);
+	}
+	if (memcmp(p, &magic, 8) != 0)
+		return 0;
+	memcpy(words, p, CHUNK_HEADER_WORDS * 8);
+	memcpy(words, p, words[2] * 8);
+	return words[2] * 8;
+}
+
+static void find_chunks(const unsigned char *bytes, size_t size)
+{
 	for (size_t at = 0; at + 256 <= size; at++) {
-		struct chunk_header h;
+		const size_t c = chunk_count;
+		const size_t n = find_chunk(chunks_made[c].words, bytes + at,
+					    size - at);
 
-		if (memcmp(bytes + at, &magic, 8) != 0)
+		if (n == 0)
 			continue;
-		memcpy(&h, bytes + at, sizeof(h));
-		memcpy(chunks_made[chunk_count].words, bytes + at,
-		       h.total_words * 8);
-		chunks_made[chunk_count].header = h;
-		chunks_made[chunk_count++].n = h.total_words;
-		at += h.total_words * 8 - 1;
+		memcpy(&chunks_made[c].header, chunks_made[c].words, 256);
+		memcpy(chunks_made[c].bytes, bytes + at, n);
+		chunks_made[c].size = n;
+		chunks_made[chunk_count++].n =
+			chunks_made[c].header.total_words;
+		at += n - 1;
 	}
 }
 
-/* Make a trace; args end with NULL. */
-static void make(const char *const *args)
+/* Make a trace; args end with NULL. form: p_write_trace's packed. */
+static void make(const char *const *args, unsigned form)
 {
 	static char folder[] = "/tmp/weft-mutant-XXXXXX";
 	char *argv[16] = { folder, mkdtemp(folder) };
@@ -85,6 +105,7 @@ static void make(const char *const *args)
 		argv[argc] = text[argc];
 		argc++;
 	}
+	packed = (unsigned)form;
 	stdout = fopen("/dev/null", "w");
 	write_trace(argc, argv);
 	stdout = out;
@@ -146,7 +167,7 @@ static void find_whole(void)
 		for (size_t f = 0; f < FILES; f++)
 			if (!files[f].is_gone &&
 			    memmem(files[f].now, files[f].size,
-				   chunks_made[i].words, chunks_made[i].n * 8))
+				   chunks_made[i].bytes, chunks_made[i].size))
 				chunks_made[i].is_whole = 1;
 	}
 }
@@ -248,11 +269,11 @@ static void clean_up(void)
 
 /* ---- tests ---- */
 
-void test_in_whole_trace_goes_through_babeltrace(void)
+static void whole_trace_goes_through_babeltrace(unsigned form)
 {
 	struct in_summary s;
 
-	make(small);
+	make(small, form);
 	heal();
 	CHECK(check("whole", 0));
 	CHECK_EQ(in_read(dir, take, NULL, &s), 0);
@@ -266,7 +287,7 @@ void test_in_whole_trace_goes_through_babeltrace(void)
 
 void test_in_metadata_cut_anywhere(void)
 {
-	make(small);
+	make(small, 1);
 	for (size_t n = 0; n < files[METADATA].was_size; n += n < 40 ? 1 : 61) {
 		heal();
 		files[METADATA].size = n;
@@ -280,7 +301,7 @@ void test_in_metadata_cut_anywhere(void)
 
 void test_in_metadata_flipped(void)
 {
-	make(small);
+	make(small, 1);
 	for (int i = 0; i < 150; i++) {
 		const size_t at = any((uint32_t)files[METADATA].was_size);
 
@@ -291,9 +312,9 @@ void test_in_metadata_flipped(void)
 	clean_up();
 }
 
-void test_in_stream_cut(void)
+static void stream_cut(unsigned form)
 {
-	make(small);
+	make(small, form);
 	for (int i = 0; i < 120; i++) {
 		const size_t all = files[STREAM].was_size;
 
@@ -309,9 +330,9 @@ void test_in_stream_cut(void)
 	clean_up();
 }
 
-void test_in_stream_flipped(void)
+static void stream_flipped(unsigned form)
 {
-	make(small);
+	make(small, form);
 	for (int i = 0; i < 200; i++) {
 		/* Every other one in a packet's or an event's head. */
 		const size_t at = i % 2 ? any(140) :
@@ -326,9 +347,9 @@ void test_in_stream_flipped(void)
 	clean_up();
 }
 
-void test_in_stream_overwritten(void)
+static void stream_overwritten(unsigned form)
 {
-	make(small);
+	make(small, form);
 	for (int i = 0; i < 100; i++) {
 		const size_t all = files[STREAM].was_size;
 		const size_t at = any((uint32_t)all);
@@ -348,7 +369,7 @@ void test_in_stream_overwritten(void)
 
 void test_in_index_damaged_or_gone(void)
 {
-	make(small);
+	make(small, 1);
 	for (int i = 0; i < 100; i++) {
 		const size_t at = any((uint32_t)files[INDEX].was_size);
 
@@ -364,13 +385,13 @@ void test_in_index_damaged_or_gone(void)
 	clean_up();
 }
 
-void test_in_spill_beside_ctf(void)
+static void spill_beside_ctf(unsigned form)
 {
 	static const char *const spilled[] = {
 		"threads=3", "chunks=9", "records=150", "coroutines=1",
 		"partials=4", "spill_from=5", "rotate=1", "twins=1", NULL };
 
-	make(spilled);
+	make(spilled, form);
 	heal();
 	check("spill whole", 0);
 	for (int i = 0; i < 120; i++) {
@@ -395,8 +416,19 @@ void test_in_gap_does_not_stall(void)
 		"threads=2", "chunks=40", "records=150", "first_number=7",
 		NULL };
 
-	make(late);
+	make(late, 2);
 	heal();
 	check("numbers from 7 on", 0);
 	clean_up();
 }
+
+/* Each in version 1 of the format and packed. */
+#define IN_FORMS(name)                                                         \
+	void test_in_##name##_in_words(void) { name(0); }                      \
+	void test_in_##name##_plain(void) { name(1); }                         \
+	void test_in_##name##_compressed(void) { name(3); }
+IN_FORMS(whole_trace_goes_through_babeltrace)
+IN_FORMS(stream_cut)
+IN_FORMS(stream_flipped)
+IN_FORMS(stream_overwritten)
+IN_FORMS(spill_beside_ctf)

@@ -250,8 +250,8 @@ static void put_string(struct meta *m, const char *text)
 	m->n += words;
 }
 
-/* Half of the room is left free: the caller may fill it up to
- * SPILL_RESERVE_WORDS. */
+/* Half of the room is left free: what is reserved in the spill file has room
+ * for no more. */
 static void put_item(struct meta *m, enum item_type type, const char *key,
 		     const char *value)
 {
@@ -292,17 +292,6 @@ bool meta_item(struct meta *m, const uint64_t *item, uint32_t words)
 	memcpy(m->words + m->n, item, words * 8);
 	m->n += words;
 	return true;
-}
-
-void meta_pad(struct meta *m, uint32_t words)
-{
-	if (m->n >= words)
-		return;
-	const uint32_t pad = words - m->n;
-
-	memset(m->words + m->n, 0, (size_t)pad * 8);
-	m->words[m->n] = item_put(ITEM_NOTHING, pad);
-	m->n = words;
 }
 
 uint32_t meta_end(struct meta *m)

@@ -57,9 +57,6 @@ void meta_print(struct meta *m, const char *key, const char *format, ...);
 void meta_label(struct meta *m, const char *key, const char *value);
 /* Add an item as it is. False: there is no room for it. */
 bool meta_item(struct meta *m, const uint64_t *item, uint32_t words);
-/* Fill the chunk up to that many words with an item that readers skip. A chunk
- * that is as long already stays as it is. */
-void meta_pad(struct meta *m, uint32_t words);
 /* Complete and seal the chunk. Returns its words. */
 uint32_t meta_end(struct meta *m);
 

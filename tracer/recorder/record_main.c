@@ -21,10 +21,10 @@ enum { CANNOT_RECORD = 2, NOT_FOUND = 127 };
 
 typedef void notes_fn(const struct recording *r, struct meta *m);
 
-/* Make a META chunk in the sink's room and return its words. notes may be NULL;
- * words: fill it up to so many. */
+/* Make a META chunk in the sink's room and return its words. notes may be
+ * NULL. */
 static uint32_t make_notes(struct recording *r, uint64_t number,
-			   notes_fn *notes, uint32_t flags, uint32_t words)
+			   notes_fn *notes, uint32_t flags)
 {
 	struct meta m;
 
@@ -33,7 +33,6 @@ static uint32_t make_notes(struct recording *r, uint64_t number,
 	((struct chunk_header *)m.words)->flags |= flags;
 	if (notes)
 		notes(r, &m);
-	meta_pad(&m, words);
 	return meta_end(&m);
 }
 
@@ -95,10 +94,11 @@ static uint64_t plan_lttng(struct recording *r)
  * spill file is made before it is needed: later, the disk may be full. */
 static int make_files(struct recording *r)
 {
-	make_notes(r, META_END, NULL, CHUNK_PARTIAL, SPILL_RESERVE_WORDS);
+	const uint32_t words = make_notes(r, META_END, NULL, CHUNK_PARTIAL);
+
 	if (trace_folder_put(&r->folder, "pool", r->owner.path) != 0 ||
 	    spill_open(&r->sink.spill, r->folder.fd,
-		       sink_room(&r->sink)) != 0) {
+		       sink_reserve(&r->sink, words)) != 0) {
 		message("cannot write to \"%s\": %s", r->folder.path,
 			strerror(errno));
 		return -1;
@@ -230,8 +230,7 @@ static int start_recording(struct recording *r, int *status)
 	if (r->sink.lttng)
 		r->sink.lttng = join_lttng(r);
 	rate_update(&r->rate, r->owner.pool);
-	sink_send(&r->sink, make_notes(r, META_START, summary_start_notes, 0,
-				       0));
+	sink_send(&r->sink, make_notes(r, META_START, summary_start_notes, 0));
 	r->begin_ns = rate_mono();
 	if (program_go(&r->program, r->opt.program[0], status) != 0) {
 		undo(r);
@@ -514,8 +513,9 @@ static void close_spill(struct recording *r)
 		spill_discard(&r->sink.spill);
 		return;
 	}
-	make_notes(r, META_END, summary_end_notes, 0, SPILL_RESERVE_WORDS);
-	if (spill_close(&r->sink.spill, sink_room(&r->sink)) != 0)
+	const uint32_t words = make_notes(r, META_END, summary_end_notes, 0);
+
+	if (spill_close(&r->sink.spill, sink_reserve(&r->sink, words)) != 0)
 		message_trouble("the end notes could not be written to "
 				"spill.weft");
 }
@@ -572,7 +572,7 @@ static void close_recording(struct recording *r)
 	send_names(r);
 	if (r->sink.lttng)
 		sink_send(&r->sink, make_notes(r, META_END, summary_end_notes,
-					       0, 0));
+					       0));
 	close_lttng(r);
 	check_arrival(r);
 	close_spill(r);

@@ -1,6 +1,6 @@
-/* arrival.c - looks for chunks in CTF and spill files by their magic number. It
- * knows neither format. A chunk is whole if the file has all its bytes; these
- * are looked at only where another chunk may begin among them.
+/* arrival.c - looks for packed chunks in CTF and spill files by their magic. It
+ * knows neither format. One is whole if the file has all its bytes; these are
+ * looked at only where another may begin among them.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/trace_folder.h"
@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+enum { MAGIC_BYTES = sizeof(PACKED_MAGIC) - 1 };
 
 struct arrival_sent {
 	uint32_t thread, level;
@@ -74,7 +73,7 @@ static void merge(struct arrival *a)
 }
 
 /* The placeholder of the spill file is no chunk that was sent. */
-static void see(const struct arrival *a, const struct chunk_header *h)
+static void see(const struct arrival *a, const struct packed_head *h)
 {
 	const struct arrival_sent key = { h->thread, h->level, h->number, 0,
 					  0 };
@@ -88,63 +87,58 @@ static void see(const struct arrival *a, const struct chunk_header *h)
 		s->here = h->records + 1;
 }
 
-/* Where the next magic number is, from at on; the file's size: there is none
- * with a whole header. */
+/* Where the next magic is, from at on; the file's size: there is none with a
+ * whole head. */
 static uint64_t find_magic(int fd, uint64_t at, uint64_t size)
 {
-	const uint64_t magic = CHUNK_MAGIC;
 	char page[4096];
 
-	while (at + sizeof(struct chunk_header) <= size) {
+	while (at + PACKED_HEAD <= size) {
 		const ssize_t n = pread(fd, page, sizeof(page), (off_t)at);
-		const char *const found = n < (ssize_t)sizeof(magic) ? NULL :
-			memmem(page, (size_t)n, &magic, sizeof(magic));
+		const char *const found = n < MAGIC_BYTES ? NULL :
+			memmem(page, (size_t)n, PACKED_MAGIC, MAGIC_BYTES);
 
 		if (found)
 			return at + (uint64_t)(found - page);
-		if (n < (ssize_t)sizeof(magic))
+		if (n < MAGIC_BYTES)
 			break;
-		at += (uint64_t)n - (sizeof(magic) - 1);
+		at += (uint64_t)n - (MAGIC_BYTES - 1);
 	}
 	return size;
 }
 
 /* The rest of a page behind an LTTng packet has what the page had before: a
- * header may lie there whose chunk is overwritten by the next packet. */
-static bool is_stale(int fd, uint64_t at, const struct chunk_header *h)
+ * head may lie there whose chunk is overwritten by the next packet. */
+static bool is_stale(int fd, uint64_t at, const struct packed_head *h)
 {
-	static uint64_t words[CHUNK_MAX_WORDS];
-	struct chunk_header *const copy = (void *)words;
-	const uint64_t bytes = h->total_words * 8;
+	static char packed[PACKED_MAX_WORDS * 8];
+	const uint32_t bytes = packed_size(h);
 	const uint64_t end = at + (bytes < 8192 ? bytes : 8192);
 
-	if (find_magic(fd, at + 8, end) >= end)
+	if (find_magic(fd, at + MAGIC_BYTES, end) >= end)
 		return false;
-	if (pread(fd, words, bytes, (off_t)at) != (ssize_t)bytes)
-		return true;
-	copy->checksum = 0;
-	return XXH3_64bits(words, bytes) != h->checksum;
+	return pread(fd, packed, bytes, (off_t)at) != (ssize_t)bytes ||
+	       packed_checksum(packed, h->bytes) != h->checksum;
 }
 
 static void look_into(void *ctx, const char *path, uint64_t size)
 {
 	const struct arrival *const a = ctx;
 	const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	struct chunk_header h;
+	char head[PACKED_HEAD];
+	struct packed_head h;
 	uint64_t at = 0;
 
 	while (fd >= 0 && (at = find_magic(fd, at, size)) < size) {
-		if (pread(fd, &h, sizeof(h), (off_t)at) != sizeof(h))
+		if (pread(fd, head, sizeof(head), (off_t)at) != sizeof(head))
 			break;
-		const bool is_whole = h.recording == a->recording &&
-			h.total_words >= CHUNK_HEADER_WORDS &&
-			h.total_words <= CHUNK_MAX_WORDS &&
-			h.total_words * 8 <= size - at &&
-			!is_stale(fd, at, &h);
+		const bool is_whole = packed_read(head, &h) &&
+			h.recording == a->recording &&
+			packed_size(&h) <= size - at && !is_stale(fd, at, &h);
 
 		if (is_whole)
 			see(a, &h);
-		at += is_whole ? h.total_words * 8 : sizeof(h.magic);
+		at += is_whole ? packed_size(&h) : MAGIC_BYTES;
 	}
 	if (fd >= 0)
 		close(fd);

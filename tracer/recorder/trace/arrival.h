@@ -6,7 +6,7 @@
 #ifndef WEFT_TRACER_RECORDER_TRACE_ARRIVAL_H
 #define WEFT_TRACER_RECORDER_TRACE_ARRIVAL_H
 
-#include "tracepoints/chunk.h"
+#include "tracepoints/packed.h"
 
 #include <stdbool.h>
 #include <stddef.h>

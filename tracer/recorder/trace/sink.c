@@ -39,7 +39,7 @@ static void *reserve(size_t bytes)
 int backlog_init(struct backlog *b, size_t bytes)
 {
 	memset(b, 0, sizeof(*b));
-	b->room = bytes / 8 + 2 * CHUNK_MAX_WORDS;
+	b->room = bytes / 8 + 2 * PACKED_MAX_WORDS;
 	b->words = reserve(b->room * 8);
 	b->entry = reserve(ENTRIES * sizeof(*b->entry));
 	return b->words && b->entry ? 0 : -1;
@@ -66,7 +66,7 @@ bool backlog_valid(const struct backlog *b)
 
 uint64_t *backlog_room(struct backlog *b)
 {
-	if (b->head + CHUNK_MAX_WORDS > b->room) {
+	if (b->head + PACKED_MAX_WORDS > b->room) {
 		/* What lies behind head is older than what lies before it. */
 		while (b->from < b->next &&
 		       b->entry[b->from % ENTRIES].at >= b->head)
@@ -77,7 +77,7 @@ uint64_t *backlog_room(struct backlog *b)
 		const struct backlog_entry *e = &b->entry[b->from % ENTRIES];
 
 		if (b->next - b->from < ENTRIES && (e->at < b->head ||
-		    e->at >= b->head + CHUNK_MAX_WORDS))
+		    e->at >= b->head + PACKED_MAX_WORDS))
 			break;
 		b->from++;
 	}
@@ -89,7 +89,7 @@ uint64_t *backlog_room(struct backlog *b)
 
 void backlog_keep(struct backlog *b, uint32_t words)
 {
-	assert(words <= CHUNK_MAX_WORDS);
+	assert(words <= PACKED_MAX_WORDS);
 	assert(b->next - b->from < ENTRIES);
 	b->entry[b->next++ % ENTRIES] =
 		(struct backlog_entry){ b->head, words };
@@ -125,7 +125,7 @@ void backlog_clear(struct backlog *b)
 /* ---- LTTng-UST, through the provider's shared object ---- */
 
 static int (*provider_is_on)(void);
-static void (*provider_fire)(const struct chunk_header *chunk, uint32_t words);
+static void (*provider_fire)(const struct chunk_header *, const char *packed);
 
 /* ISO C forbids to cast the object pointer that dlsym returns. */
 static bool find_function(void *object, const char *name, void *function)
@@ -172,7 +172,7 @@ static bool is_on(void)
 
 /* Give LTTng one chunk. It may block for a second, and it says nothing when it
  * drops one. NULL, or why the chunk may not have arrived. */
-static const char *fire(const uint64_t *chunk, uint32_t words)
+static const char *fire(const uint64_t *chunk, const uint64_t *packed)
 {
 	static const char *const gone = "the session daemon is gone";
 
@@ -180,7 +180,7 @@ static const char *fire(const uint64_t *chunk, uint32_t words)
 		return gone;
 	const uint64_t before = rate_mono();
 
-	provider_fire((const void *)chunk, words);
+	provider_fire((const void *)chunk, (const void *)packed);
 	if (rate_mono() - before >= BLOCKED_NS)
 		return "LTTng did not take a chunk within a second (the "
 		       "consumer daemon is dead, or the disk is full)";
@@ -199,7 +199,7 @@ int sink_init(struct sink *s, uint64_t ring_bytes)
 
 uint64_t *sink_room(struct sink *s)
 {
-	return backlog_room(&s->backlog);
+	return s->chunk;
 }
 
 /* Only the first failure is reported. */
@@ -234,9 +234,23 @@ void sink_check_lttng(struct sink *s)
 		sink_give_up_lttng(s, "the session daemon is gone");
 }
 
+const uint64_t *sink_reserve(struct sink *s, uint32_t words)
+{
+	uint64_t *const room = backlog_room(&s->backlog);
+	const uint32_t n = packer_put(&s->packer, room, s->chunk, words,
+				      PACKING_NONE);
+
+	assert(n <= SPILL_RESERVE_WORDS);
+	memset(room + n, 0, (SPILL_RESERVE_WORDS - n) * 8);
+	return room;
+}
+
 void sink_send(struct sink *s, uint32_t words)
 {
-	const uint64_t *const chunk = s->backlog.words + s->backlog.head;
+	const uint64_t *const chunk = s->chunk;
+	uint64_t *const packed = backlog_room(&s->backlog);
+	const uint32_t n = packer_put(&s->packer, packed, chunk, words,
+				      PACKING_NONE);
 
 	s->chunks++;
 	arrival_note(&s->arrival, (const void *)chunk);
@@ -246,11 +260,11 @@ void sink_send(struct sink *s, uint32_t words)
 	if (s->names)
 		lua_names_note(s->names, chunk, words);
 	if (!s->lttng) {
-		spill(s, chunk, words);
+		spill(s, packed, n);
 		return;
 	}
-	backlog_keep(&s->backlog, words);
-	const char *const why = fire(chunk, words);
+	backlog_keep(&s->backlog, n);
+	const char *const why = fire(chunk, packed);
 
 	if (why)
 		sink_give_up_lttng(s, why);

@@ -8,30 +8,31 @@
 #include "tracer/recorder/trace/lua_names.h"
 #include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/census.h"
+#include "tracer/recorder/trace/packer.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The chunks that may still lie in LTTng's rings. They are kept until newer
- * ones need the room, so that none is lost with a daemon that dies.
+/* The packed chunks that may still lie in LTTng's rings. They are kept until
+ * newer ones need the room, so that none is lost with a daemon that dies.
  *
  * The entries from ... next - 1 lie in words[] in the order of their age,
  * wrapping at the end. None overlaps another, and none lies at head. */
 struct backlog {
 	uint64_t *words;
-	size_t room, head;         /* in words; the next chunk goes to head */
+	size_t room, head;         /* in words; the next one goes to head */
 	struct backlog_entry *entry;
 	size_t from, next;         /* counted without wrapping */
 };
 
-/* Keep at least that many bytes of the newest chunks. Returns negative if there
- * is no memory. Address space is taken at once, pages only as chunks come. */
+/* Keep at least that many bytes of the newest ones. Returns negative if there
+ * is no memory. Address space is taken at once, pages only as they come. */
 int backlog_init(struct backlog *b, size_t bytes);
 /* For assertions: what the comment above says. */
 bool backlog_valid(const struct backlog *b);
-/* Room for CHUNK_MAX_WORDS, valid until the next call of backlog_room or
+/* Room for PACKED_MAX_WORDS, valid until the next call of backlog_room or
  * backlog_keep. Removes the oldest entries that are in the way. */
 uint64_t *backlog_room(struct backlog *b);
 /* Keep the first words of that room as an entry. backlog_room must have been
@@ -50,6 +51,8 @@ void backlog_clear(struct backlog *b);
 /* Where chunks go now, and all that were sent. lttng never becomes true again
  * once it is false. */
 struct sink {
+	uint64_t chunk[CHUNK_MAX_WORDS]; /* is made here */
+	struct packer packer;
 	struct backlog backlog;
 	struct spill spill;
 	bool lttng;                /* chunks go to LTTng */
@@ -73,9 +76,12 @@ int sink_init(struct sink *s, uint64_t ring_bytes);
  * been forked before. Prints why and returns negative if it fails. */
 int sink_open_provider(const char *path);
 
-/* Room to make the next chunk in: CHUNK_MAX_WORDS. Valid until the chunk is
- * sent, or until the next call. */
+/* Room to make the next chunk in: CHUNK_MAX_WORDS. Each call gives the same. */
 uint64_t *sink_room(struct sink *s);
+/* Pack the sealed chunk that was made there for the reserved place of the spill
+ * file: SPILL_RESERVE_WORDS, zeros at the end, valid until a chunk is sent. It
+ * must have at most CHUNK_MAX_WORDS / 2 words. */
+const uint64_t *sink_reserve(struct sink *s, uint32_t words);
 /* Send the sealed chunk that was made there. May take a second if LTTng's ring
  * is full. Never fails: a chunk that can be written nowhere is counted. */
 void sink_send(struct sink *s, uint32_t words);

@@ -7,6 +7,8 @@
 #ifndef WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
 #define WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
 
+#include "tracepoints/packed.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,8 +39,9 @@ void trace_folder_each(const char *path,
 uint64_t trace_folder_bytes(const char *path);
 
 /* The first 64 KiB of spill.weft are reserved on the disk from the start. They
- * hold a META chunk without notes until spill_close writes the end notes. */
-enum { SPILL_RESERVE_WORDS = 8192 };
+ * hold a META chunk without notes until spill_close writes the end notes. Notes
+ * take at most half a chunk. */
+enum { SPILL_RESERVE_WORDS = PACKED_WORDS(CHUNK_MAX_WORDS / 2) };
 
 /* The spill file. All offsets are multiples of 8 bytes. */
 struct spill {
@@ -49,8 +52,8 @@ struct spill {
 /* Make the file, with SPILL_RESERVE_WORDS words of placeholder. Returns
  * negative and sets errno if it cannot. */
 int spill_open(struct spill *s, int folder, const uint64_t *placeholder);
-/* Append a chunk of n words wholly, or return negative, set errno and append
- * nothing. */
+/* Append n words, which are a packed chunk, wholly, or return negative, set
+ * errno and append nothing. */
 int spill_write(struct spill *s, const uint64_t *words, uint32_t n);
 /* Whether the file was removed: all that is in it will be lost. */
 bool spill_is_removed(const struct spill *s);

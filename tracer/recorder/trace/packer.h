@@ -1,0 +1,23 @@
+/* packer.h - makes of a chunk what is written to the trace's files: compressed
+ * or not, and without zero bytes (tracepoints/packed.h).
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_TRACE_PACKER_H
+#define WEFT_TRACER_RECORDER_TRACE_PACKER_H
+
+#include "tracepoints/packed.h"
+
+/* What packer_put needs room for. All zero is a valid start. */
+struct packer {
+	void *zstd;                /* made when it is first needed */
+	unsigned char shuffled[CHUNK_MAX_WORDS * 8];
+	unsigned char small[CHUNK_MAX_WORDS * 8];
+};
+
+/* Pack the sealed chunk of so many words, which is left as it is, into room for
+ * PACKED_MAX_WORDS. Returns the words that were written: the packed chunk, and
+ * at least one zero byte. It is packed in another way than is wanted if that
+ * does not make it smaller, or if there is no memory. */
+uint32_t packer_put(struct packer *p, uint64_t *room, const uint64_t *chunk,
+		    uint32_t words, enum packing wanted);
+
+#endif
