@@ -165,7 +165,8 @@ $(eval $(call oracle_rule,gcc,O2,woven-luajit,21))
 oracle: $(ORACLE_BIN)
 	+$(Q)$(MAKE) --no-print-directory B=$(B)/breaks \
 		CFLAGS=-DWEFT_TEST_BREAKS host $(B)/breaks/tests/test_lua_heal \
-		$(B)/breaks/tests/test_lua_ordinal
+		$(B)/breaks/tests/test_lua_ordinal \
+		$(B)/breaks/tests/test_host_jump
 
 # What makes up the sessions of tests/reference.
 reference: $(TEST_DIR)/reference/made

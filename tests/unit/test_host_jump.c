@@ -6,6 +6,7 @@
 #include "tracer/host/thread/thread.h"
 #include "tracer/host/weft.h"
 
+#include <limits.h>
 #include <setjmp.h>
 
 void __cyg_profile_func_enter(void *fn, void *site);
@@ -68,3 +69,60 @@ void test_host_native_calls_off_and_on(void)
 	host_pool_drain(shared_pool, &t, 0);
 	CHECK_EQ(t.calls, 2);
 }
+
+/* The runtime of a sanitizer is part of the program, and none of it may be
+ * jumped out of. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#include "tests/unit/step.h"
+
+/* The next hook changes chunks. Returns whether a handler left it by a jump. */
+static bool jumps_out_of_a_change(unsigned long instructions)
+{
+	plain();
+	thread_self->limit = thread_self->n;
+	if (sigsetjmp(step_back, 1) != 0)
+		return true;
+	step_begin(instructions);
+	plain();
+	return false;
+}
+
+static int buffers_in_use(void)
+{
+	int n = 0;
+
+	for (uint32_t b = 0; b < 48; b++)
+		n += buffer_state(atomic_load(pool_state(shared_pool, b))) !=
+		     BUFFER_FREE;
+	return n;
+}
+
+/* The call that was left may have been seen or not; the one before it and the
+ * one after it are in chunks of their own, and no buffer is forgotten. */
+void test_host_a_handler_jumps_out_of_a_change_of_chunks(void)
+{
+	const unsigned long tries = getenv("DEEP") ? 500 : 100;
+	struct host_pool_tally t = { .chunks = 0 };
+	unsigned long n = 0, stride;
+
+	CHECK(!jumps_out_of_a_change(ULONG_MAX));
+	stride = 1 + (ULONG_MAX - step_left) / tries;
+	step_end();
+	while (jumps_out_of_a_change(1 + n * stride)) {
+		n++;
+		plain();
+		chunk_switch(thread_self, 0);
+		host_pool_drain(shared_pool, &t, 0);
+	}
+	step_end();
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	printf("%lu jumps, %lu calls\n", n, (unsigned long)t.calls);
+	CHECK(n > tries / 2);
+	CHECK(t.calls >= 2 * n + 4 && t.calls <= 3 * n + 4);
+	CHECK_EQ(t.bad, 0);
+	CHECK_EQ(t.ahead, 0);
+	CHECK_EQ(buffers_in_use(), 1);
+	CHECK_EQ(atomic_load(&thread_self->slot->lost[LOST_FULL]), 0);
+}
+#endif

@@ -215,41 +215,53 @@ uint32_t mapped_claim_thread(void)
 
 /* ---------------------------------------------------------------- buffers */
 
-static bool claim(uint32_t b, uint64_t word, uint32_t slot, uint32_t generation)
+static bool claim(struct buffer_claim *c, uint32_t b, uint64_t word,
+		  uint64_t filling)
 {
-	return atomic_compare_exchange_strong(&mapped_view.states[b], &word,
-		buffer_word(BUFFER_FILLING, slot, generation));
+	c->buffer = b;
+	barrier();
+	c->word = filling;
+	barrier();
+	if (atomic_compare_exchange_strong(&mapped_view.states[b], &word,
+					   filling))
+		return true;
+	c->word = 0;
+	barrier();
+	return false;
 }
 
 /* Always the first free one: a pool that is drained in time then uses few of
  * its buffers, again and again, which stay in the caches and need no new page
  * of this process. */
-static uint32_t claim_in(uint32_t first, uint32_t count, uint32_t slot)
+static uint32_t claim_in(struct buffer_claim *c, uint32_t first,
+			 uint32_t count, uint32_t slot)
 {
 	for (uint32_t b = first; b < first + count; b++) {
 		const uint64_t word = atomic_load_explicit(
 			&mapped_view.states[b], memory_order_relaxed);
 
 		if (buffer_state(word) == BUFFER_FREE &&
-		    claim(b, word, slot, buffer_generation(word)))
+		    claim(c, b, word, buffer_word(BUFFER_FILLING, slot,
+						  buffer_generation(word))))
 			return b;
 	}
 	return NO_BUFFER;
 }
 
-static uint32_t claim_free(uint32_t slot, bool big)
+static uint32_t claim_free(struct buffer_claim *c, uint32_t slot, bool big)
 {
 	const uint32_t small_count = mapped_view.small_count;
 	uint32_t b = NO_BUFFER;
 
 	for (int i = 0; i < 2 && b == NO_BUFFER; i++, big = !big)
-		b = big ? claim_in(small_count, mapped_view.big_count, slot) :
-		    claim_in(0, small_count, slot);
+		b = big ? claim_in(c, small_count, mapped_view.big_count,
+				   slot) :
+		    claim_in(c, 0, small_count, slot);
 	return b;
 }
 
 /* The flight recorder: take the full buffer that was closed first. */
-static uint32_t claim_oldest(uint32_t slot)
+static uint32_t claim_oldest(struct buffer_claim *c, uint32_t slot)
 {
 	const uint32_t all = mapped_view.small_count + mapped_view.big_count;
 
@@ -270,7 +282,8 @@ static uint32_t claim_oldest(uint32_t slot)
 			}
 		}
 		if (best == NO_BUFFER ||
-		    claim(best, word, slot, buffer_generation(word) + 1))
+		    claim(c, best, word, buffer_word(BUFFER_FILLING, slot,
+					buffer_generation(word) + 1)))
 			return best;
 	}
 	return NO_BUFFER;
@@ -286,18 +299,19 @@ static void sleep_since(uint32_t given_back)
 		&most, NULL, 0);
 }
 
-uint32_t mapped_claim_buffer(uint32_t slot, bool big, bool may_wait)
+uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
+			     bool may_wait)
 {
-	uint32_t b = claim_free(slot, big);
+	uint32_t b = claim_free(c, slot, big);
 
 	if (b != NO_BUFFER || mapped_pool->on_full == POOL_DROP)
 		return b;
 	if (mapped_pool->on_full == POOL_OVERWRITE)
-		return claim_oldest(slot);
+		return claim_oldest(c, slot);
 	while (b == NO_BUFFER && may_wait && !recorder_is_dead()) {
 		const uint32_t seen = atomic_load(&mapped_pool->given_back);
 
-		b = claim_free(slot, big);
+		b = claim_free(c, slot, big);
 		if (b == NO_BUFFER)
 			sleep_since(seen);
 	}

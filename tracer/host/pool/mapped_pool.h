@@ -38,12 +38,21 @@ struct pool_process *mapped_claim_process(void);
 #define NO_SLOT UINT32_MAX
 uint32_t mapped_claim_thread(void);
 
+/* A buffer that a thread takes: word is what its state is to become, and is set
+ * before it does, so that a signal handler which jumps away from that leaves
+ * word of what to give back. 0: none is being taken. */
+struct buffer_claim {
+	uint64_t word;
+	uint32_t buffer;
+};
+
 /* The number of a buffer to fill, of the other size if need be, for the thread
  * in that slot. Where all are in use: waits for the recorder (if it may make
  * system calls), takes the oldest full one, or gives NO_BUFFER, as the pool
  * says. Hook-safe. */
 #define NO_BUFFER UINT32_MAX
-uint32_t mapped_claim_buffer(uint32_t slot, bool big, bool may_wait);
+uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
+			     bool may_wait);
 
 /* From filling to full, or back to free, unless the recorder or the parent of a
  * fork was faster. word: the buffer's state as it was; 0: it is not of this

@@ -48,29 +48,45 @@ static void use_scrap(struct thread_state *s)
 
 void chunk_disown(struct thread_state *s)
 {
-	s->leaving = s->opening = 0;
+	s->leaving.word = s->opening.word = 0;
 	use_scrap(s);
+}
+
+/* Does the buffer that was being opened belong to the thread by then, and to no
+ * other level of it, which may have been faster? */
+static bool was_taken(const struct thread_state *s)
+{
+	const struct buffer_claim *const c = &s->opening;
+
+	for (const struct thread_state *b = s->below; b; b = b->below)
+		if (b->buffer == c->buffer)
+			return false;
+	for (const struct thread_state *n = s->next; n; n = n->next)
+		if (n->buffer == c->buffer)
+			return false;
+	return atomic_load_explicit(&mapped_view.states[c->buffer],
+				    memory_order_relaxed) == c->word;
 }
 
 /* A handler's jump left a hook in the midst of a change of chunks: the old one
  * is handed over after all; the new one, which is empty, is given back. */
 static void finish_change(struct thread_state *s)
 {
-	const uint64_t opening = s->opening;
+	const struct buffer_claim opening = s->opening;
 
-	if (s->leaving != 0 && s->buffer != s->leaving_buffer) {
-		s->number = s->scrap_head.number + 1;
-		mapped_release_buffer(s->leaving_buffer, s->leaving,
-				      BUFFER_FULL);
-	}
-	s->leaving = 0;
-	if (opening == 0)
-		return;
-	memset(mapped_words(s->opening_buffer), 0, CHUNK_HEADER_WORDS * 8);
 	use_scrap(s);
-	s->opening = 0;
+	if (s->leaving.word != 0) {
+		s->number = s->scrap_head.number + 1;
+		chunk_hand_over(s);
+	}
+	if (opening.word == 0 || !was_taken(s)) {
+		s->opening.word = 0;
+		return;
+	}
+	memset(mapped_words(opening.buffer), 0, CHUNK_HEADER_WORDS * 8);
+	s->opening.word = 0;
 	barrier();
-	mapped_release_buffer(s->opening_buffer, opening, BUFFER_FREE);
+	mapped_release_buffer(opening.buffer, opening.word, BUFFER_FREE);
 }
 
 #ifdef WEFT_CHECKED
@@ -118,7 +134,8 @@ static void complete(struct thread_state *s, uint32_t flags)
 
 bool chunk_retire(struct thread_state *s, uint32_t flags)
 {
-	if (unlikely((s->leaving | s->opening) != 0) && !BROKEN(change))
+	if (unlikely((s->leaving.word | s->opening.word) != 0) &&
+	    !BROKEN(change))
 		finish_change(s);
 	if (chunk_is_scrap(s)) {
 		if (s->n > 0) {
@@ -135,10 +152,10 @@ bool chunk_retire(struct thread_state *s, uint32_t flags)
 		s->want_big = true; /* else a small one will do */
 	s->written = s->head->written + s->n;
 	s->scrap_head.number = s->number;
-	s->leaving_buffer = s->buffer;
+	s->leaving.buffer = s->buffer;
 	barrier();
-	s->leaving = atomic_load_explicit(&mapped_view.states[s->buffer],
-					  memory_order_relaxed);
+	s->leaving.word = atomic_load_explicit(&mapped_view.states[s->buffer],
+					       memory_order_relaxed);
 	barrier();
 	use_scrap(s);
 	barrier(); /* a handler must not find the old n with the new number */
@@ -149,9 +166,9 @@ bool chunk_retire(struct thread_state *s, uint32_t flags)
 
 void chunk_hand_over(struct thread_state *s)
 {
-	mapped_release_buffer(s->leaving_buffer, s->leaving, BUFFER_FULL);
+	mapped_release_buffer(s->leaving.buffer, s->leaving.word, BUFFER_FULL);
 	barrier();
-	s->leaving = 0;
+	s->leaving.word = 0;
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -213,11 +230,6 @@ static bool wants_big(const struct thread_state *s)
 
 static void use_buffer(struct thread_state *s, uint32_t b)
 {
-	s->opening_buffer = b;
-	barrier();
-	s->opening = atomic_load_explicit(&mapped_view.states[b],
-					  memory_order_relaxed);
-	barrier();
 	s->epoch++;
 	s->buffer = b;
 	s->head = (struct chunk_header *)mapped_words(b);
@@ -234,8 +246,8 @@ static void use_buffer(struct thread_state *s, uint32_t b)
 
 bool chunk_open(struct thread_state *s, uint32_t flags)
 {
-	const uint32_t b = mapped_claim_buffer(s->slot_index, wants_big(s),
-					       !process_confined);
+	const uint32_t b = mapped_claim_buffer(&s->opening, s->slot_index,
+					       wants_big(s), !process_confined);
 
 	s->opened = s->last;
 	s->want_big = false;

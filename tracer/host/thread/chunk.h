@@ -21,7 +21,7 @@ void chunk_hand_over(struct thread_state *s);
 
 /* Claims a buffer, and fills the header; false: there is none, and the scrap
  * stays in place. flags: CHUNK_GAP, CHUNK_BASE_UNKNOWN. The chunk is not
- * complete until the caller sets s->opening to 0. */
+ * complete until the caller sets s->opening.word to 0. */
 bool chunk_open(struct thread_state *s, uint32_t flags);
 
 /* Will the open chunk be thrown away? */

@@ -204,7 +204,7 @@ enum { STACK_RESERVE = 256 };
 
 static bool has_reserve(const struct thread_state *s)
 {
-	return s->opening == 0 || chunk_room(s) >= STACK_RESERVE;
+	return s->opening.word == 0 || chunk_room(s) >= STACK_RESERVE;
 }
 
 /* The words of one frame of the stack item; frames that find no name (there is

@@ -64,7 +64,7 @@ static void open_next(struct thread_state *s, uint32_t flags)
 		dictionary_put_stack(s);
 	chunk_put_process(s);
 	barrier();
-	s->opening = 0;
+	s->opening.word = 0;
 	if (thread_upcalls.lua_chunk)
 		thread_upcalls.lua_chunk(s);
 }

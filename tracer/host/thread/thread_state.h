@@ -14,6 +14,7 @@
 #include "tracepoints/pool.h"
 #include "tracepoints/record.h"
 #include "tracer/host/base/module.h"
+#include "tracer/host/pool/mapped_pool.h"
 
 /* A shadow frame: an open call. */
 struct frame {
@@ -201,10 +202,9 @@ struct thread_state {
 	bool resync;          /* the next chunk does not continue this one */
 	bool want_big;        /* the next chunk needs a big buffer */
 
-	/* The states in the pool of the buffers that are being handed over and
-	 * opened, 0: none is. A handler may jump away from that. */
-	uint64_t leaving, opening;
-	uint32_t leaving_buffer, opening_buffer;
+	/* The buffers that are being handed over and opened, word 0: none is. A
+	 * handler may jump away from that. */
+	struct buffer_claim leaving, opening;
 
 	/* Levels. said: what the last INTERRUPT said. */
 	struct thread_state *next;  /* the level above; NULL until needed */
