@@ -34,6 +34,7 @@ enum packing {
 
 enum {
 	PACKED_HEAD = 104,
+	PACKED_WAY = 6,          /* where enum packing stands in the head */
 	PACKED_SEALED = 87,      /* of the head; then the checksum follows */
 	PACKED_GROUP = 254,      /* bytes that one length byte can tell of */
 	/* Zeros are the most frequent bytes of a chunk, and this is one of the
@@ -137,7 +138,7 @@ static inline bool packed_read(const char *packed, struct packed_head *h)
 	if (!at)
 		return false;
 	*h = (struct packed_head){
-		.packing = (enum packing)packed[sizeof(PACKED_MAGIC) - 1],
+		.packing = (enum packing)packed[PACKED_WAY],
 		.bytes = (uint32_t)value[0], .words = (uint32_t)value[1],
 		.records = (uint32_t)value[2], .flags = (uint32_t)value[3],
 		.recording = value[4], .process = (uint32_t)value[5],
@@ -173,9 +174,18 @@ static inline void packed_unshuffle(void *words, const unsigned char *from,
 			to[i * 8 + k] = from[k * n + i];
 }
 
+/* By words: compilers leave a loop of bytes as it is. */
 static inline void packed_mask(unsigned char *bytes, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	const uint64_t mask = UINT64_MAX / 255 * PACKED_MASK;
+	size_t i = 0;
+
+	for (uint64_t word; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		word ^= mask;
+		memcpy(bytes + i, &word, sizeof(word));
+	}
+	for (; i < n; i++)
 		bytes[i] ^= PACKED_MASK;
 }
 

@@ -10,6 +10,17 @@
 /* The most that a payload may hold before it is decompressed. */
 enum { PAYLOAD_MAX = PACKED_MAX_WORDS * 8 };
 
+void unpack_count(struct unpack_found *f, int packing, uint64_t bytes)
+{
+	const enum unpack_way way = packing == PACKING_NONE ? UNPACK_PLAIN :
+				    packing == PACKING_LZ4 ? UNPACK_LZ4 :
+				    packing == PACKING_ZSTD ? UNPACK_ZSTD :
+				    UNPACK_WORDS;
+
+	f->chunks[way]++;
+	f->bytes[way] += bytes;
+}
+
 /* Decompress n bytes to exactly so many: 0, or -1. Neither library writes
  * beyond what it is given. */
 static int decompress(enum packing packing, unsigned char *to, size_t size,

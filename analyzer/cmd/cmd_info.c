@@ -138,6 +138,32 @@ static void print_size(const struct load *load)
 	puts(bytes > 0 ? ")" : "");
 }
 
+/* How the chunks lie in the files, by way. */
+static void print_packing(const struct load *load)
+{
+	static const char *const ways[UNPACK_WAYS] = {
+		[UNPACK_WORDS] = "as words (format 1)",
+		[UNPACK_PLAIN] = "not compressed",
+		[UNPACK_LZ4] = "with LZ4", [UNPACK_ZSTD] = "with zstd",
+	};
+	const struct unpack_found *const f = &load->in.found;
+	const char *between = "";
+	char a[OUT_NUMBER], b[OUT_NUMBER];
+
+	for (int i = 0; i < UNPACK_WAYS; i++) {
+		if (f->chunks[i] == 0)
+			continue;
+		if (!*between)
+			printf("%-*s ", KEY_WIDTH, "packing");
+		printf("%s%s %s, %s", between,
+		       out_number_many(a, f->chunks[i], "chunks"), ways[i],
+		       out_number_bytes(b, f->bytes[i]));
+		between = "; ";
+	}
+	if (*between)
+		putchar('\n');
+}
+
 /* ---- who ran ------------------------------------------------------------ */
 
 /* The processes, each with its serial and pid. A parent is named by its serial,
@@ -332,6 +358,7 @@ static void print_info(const struct load *load)
 	print_notes(s);
 	print_missing(load);
 	print_size(load);
+	print_packing(load);
 	printf("%-*s %" PRIu64 " ticks a second, known to %" PRIu64
 	       " parts in 10^9\n", KEY_WIDTH, "clock", s->tick_hz, s->hz_error);
 	print_processes(s);

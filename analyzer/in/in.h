@@ -8,6 +8,8 @@
 #ifndef WEFT_ANALYZER_IN_IN_H
 #define WEFT_ANALYZER_IN_IN_H
 
+#include "analyzer/chunk/unpack.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +31,7 @@ struct in_summary {
 	uint64_t duplicates;    /* came again; the longest one was used */
 	/* sizes of the files that were found, damaged or not */
 	uint64_t ctf_bytes, spill_bytes;
+	struct unpack_found found; /* chunks in them, with duplicates */
 	char trouble[256];      /* what was wrong, or "" */
 	/* Where the first bad ones are: a file, by its path below the trace's
 	 * folder, and a byte in it. Only the carver knows places: bad may be

@@ -4,7 +4,6 @@
 #include "analyzer/in/in_bt2.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/chunk/unpack.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,7 +57,8 @@ static const bt_field *borrow(const bt_event *event, const char *name,
 
 /* Version 1 of the format: the chunk is a sequence of words. babeltrace2 makes
  * an object of each. */
-static size_t take_words(const bt_field *array, uint64_t *to)
+static size_t take_words(const bt_field *array, uint64_t *to,
+			 struct unpack_found *found)
 {
 	const uint64_t n = array ? bt_field_array_get_length(array) : 0;
 
@@ -74,10 +74,12 @@ static size_t take_words(const bt_field *array, uint64_t *to)
 			return 0;
 		to[i] = bt_field_integer_unsigned_get_value(word);
 	}
+	unpack_count(found, 0, n * 8);
 	return n;
 }
 
-size_t in_bt2_chunk(const bt_event *event, uint64_t *words)
+size_t in_bt2_chunk(const bt_event *event, uint64_t *words,
+		    struct unpack_found *found)
 {
 	const bt_field *const data = borrow(event, "data",
 					    BT_FIELD_CLASS_TYPE_STRING);
@@ -86,18 +88,23 @@ size_t in_bt2_chunk(const bt_event *event, uint64_t *words)
 
 	if (!data)
 		return take_words(borrow(event, "words",
-					 BT_FIELD_CLASS_TYPE_ARRAY), words);
+					 BT_FIELD_CLASS_TYPE_ARRAY), words,
+				  found);
 	n = unpack_chunk(words, bt_field_string_get_value(data),
 			 bt_field_string_get_length(data), &head);
-	if (n < 0)
+	if (n < 0) {
 		err_clear();
-	return n < 0 ? 0 : (size_t)n;
+		return 0;
+	}
+	unpack_count(found, (int)head.packing, packed_size(&head));
+	return (size_t)n;
 }
 
 /* Put the chunk of an event weft:chunk into the ring. */
 static void take_chunk(struct reader *r, const bt_event *event)
 {
-	const size_t n = in_bt2_chunk(event, in_ring_room(r->ring));
+	const size_t n = in_bt2_chunk(event, in_ring_room(r->ring),
+				      &r->ring->found);
 
 	if (n > 0)
 		in_ring_put(r->ring, n);

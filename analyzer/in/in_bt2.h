@@ -15,8 +15,9 @@ void in_bt2_run(struct in_ring *, const struct in_source *, size_t count);
 
 /* Write the words of an event weft:chunk, of any version of the format, to
  * where CHUNK_MAX_WORDS fit, and return how many; 0 if it has none. They are
- * not checked otherwise. */
-size_t in_bt2_chunk(const bt_event *, uint64_t *words);
+ * not checked otherwise. found: they are counted there. */
+size_t in_bt2_chunk(const bt_event *, uint64_t *words,
+		    struct unpack_found *found);
 
 /* The library's name and version: "babeltrace2 2.0.4", cut to room bytes. */
 void in_bt2_version(char *text, size_t room);

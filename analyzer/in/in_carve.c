@@ -8,7 +8,6 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
-#include "analyzer/chunk/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,6 +130,9 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 
 	place.offset = offset;
 	place.file = (uint32_t)c->file_count - 1;
+	if (place.whole)
+		unpack_count(&c->found, is_packed(p) ? p[PACKED_WAY] : 0,
+			     place.bytes);
 	/* Nothing is known of one whose head cannot be read. */
 	if (place.words == 0 && place.key.recording == 0)
 		add_broken(c, &place);

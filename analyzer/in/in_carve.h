@@ -5,7 +5,7 @@
 #ifndef WEFT_ANALYZER_IN_IN_CARVE_H
 #define WEFT_ANALYZER_IN_IN_CARVE_H
 
-#include "tracepoints/packed.h"
+#include "analyzer/chunk/unpack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +48,7 @@ struct in_carve {
 	size_t count, room;
 	const char **files;       /* borrowed paths */
 	size_t file_count, file_room;
+	struct unpack_found found; /* whole ones, with duplicates */
 	uint64_t bad, duplicates; /* bad: refused, and not found whole */
 	struct in_place broken[IN_BROKEN]; /* the first bad ones */
 	size_t broken_count;

@@ -306,6 +306,11 @@ uint64_t in_child_discarded(const struct in_child *c)
 	return c->ring->discarded;
 }
 
+struct unpack_found in_child_found(const struct in_child *c)
+{
+	return c->ring->found;
+}
+
 void in_child_end(struct in_child *c)
 {
 	if (!c)

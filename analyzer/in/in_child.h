@@ -5,7 +5,7 @@
 #ifndef WEFT_ANALYZER_IN_IN_CHILD_H
 #define WEFT_ANALYZER_IN_IN_CHILD_H
 
-#include "tracepoints/chunk.h"
+#include "analyzer/chunk/unpack.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -24,6 +24,7 @@ struct in_ring {
 	_Atomic uint64_t progress;   /* grows as long as the child gets on */
 	_Atomic uint64_t refused;    /* events that could hold no chunk */
 	_Atomic uint64_t discarded;  /* events that LTTng says it discarded */
+	struct unpack_found found;   /* so far; complete at the end mark */
 	_Atomic int failed;          /* the child failed; text says why */
 	/* NUL-terminated, but not if the child went astray */
 	char text[400];
@@ -80,6 +81,8 @@ const char *in_child_why(const struct in_child *);
  * and complete when in_child_next has returned 0. */
 uint64_t in_child_refused(const struct in_child *);
 uint64_t in_child_discarded(const struct in_child *);
+/* What the child found: the same. */
+struct unpack_found in_child_found(const struct in_child *);
 /* End the child, whatever it does, and free everything. NULL is allowed. */
 void in_child_end(struct in_child *);
 

@@ -207,6 +207,7 @@ static enum in_order_result read_child(struct reading *r, struct in_child *c)
 		if (take_words(r, words, n) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
 	r->refused += in_child_refused(c);
+	r->summary->found = in_child_found(c);
 	if (got < 0)
 		say(r, "%s", in_child_why(c));
 	if (in_child_discarded(c))
@@ -320,9 +321,14 @@ static void sum_up(struct reading *r)
 	s->words = in_order_words(r->order);
 	/* If the carver read all files, its figures are complete. */
 	if (r->has_carved_good) {
+		s->found = r->carve->found;
 		s->duplicates = r->carve->duplicates;
 		s->bad = r->carve->bad;
 	} else {
+		for (int i = 0; i < UNPACK_WAYS; i++) {
+			s->found.chunks[i] += r->carve->found.chunks[i];
+			s->found.bytes[i] += r->carve->found.bytes[i];
+		}
 		s->duplicates += r->carve->duplicates;
 		s->bad = r->carve->bad + r->refused;
 	}

@@ -38,6 +38,7 @@ struct iterator {
 	struct in_explode *explode;
 	struct plugin_events *events;
 	uint64_t words[CHUNK_MAX_WORDS];
+	struct unpack_found found; /* nobody asks */
 	const bt_message *spare[PLUGIN_EVENTS_MOST]; /* made without room */
 	size_t spares;
 	bool has_ended;
@@ -202,13 +203,14 @@ static void iterator_finalize(bt_self_message_iterator *self)
 
 /* Copy the words of an event to where CHUNK_MAX_WORDS fit, and return how many;
  * 0 if it is no weft:chunk. */
-static uint64_t get_words(const bt_event *event, uint64_t *words)
+static uint64_t get_words(const bt_event *event, uint64_t *words,
+			  struct unpack_found *found)
 {
 	const char *const name = bt_event_class_get_name(
 		bt_event_borrow_class_const(event));
 
 	return name && strcmp(name, "weft:chunk") == 0 ?
-	       in_bt2_chunk(event, words) : 0;
+	       in_bt2_chunk(event, words, found) : 0;
 }
 
 /* Take a message from upstream, and give its reference back. */
@@ -218,7 +220,7 @@ static void take(struct iterator *it, const bt_message *message)
 
 	if (bt_message_get_type(message) == BT_MESSAGE_TYPE_EVENT)
 		n = get_words(bt_message_event_borrow_event_const(message),
-			      it->words);
+			      it->words, &it->found);
 	/* Events that are no chunk are left out; weft info counts them. */
 	if (n && in_explode_put(it->explode, it->words, n))
 		err_clear();

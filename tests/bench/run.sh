@@ -452,8 +452,8 @@ table() {
 		"off $(calc "$(median ir.off) - $(median ir.empty)" 0), floor \
 $(calc "$(median ir.floor) - $(median ir.empty)" 0), all above empty hooks"
 	v=$(calc "$(median calls.bytes)" 1)
-	row "bytes on disk a native call" "$v" "at most 12" \
-		"$(at_most "$v" 12)" ""
+	row "bytes on disk a native call" "$v" "at most 3.5" \
+		"$(at_most "$v" 3.5)" ""
 	for lua in $luas; do
 		lua_row "${lua%:*}.call" "${lua%:*} call + return, above a \
 hook that reads the clock" "${lua#*:}"

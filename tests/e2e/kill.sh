@@ -1,36 +1,39 @@
 #!/bin/bash
 # A process with four busy threads is killed: what it had recorded is there, to
-# the call.
+# the call, whatever its chunks are packed with.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
-"$WEFT" record --on-full wait -o "$T/trace" -- "$P/p_kill" "$T/counts" \
-	>"$T/out" 2>"$T/err" &
-recorder=$!
 started() {
 	pid=$(pgrep -f "^$P/p_kill $T/counts" | head -n 1)
 	[ -n "$pid" ] && [ -s "$T/counts" ]
 }
-await started || fail "the program did not start"
 own() {
 	od -An -t u8 -j $(($1 * 64)) -N 8 "$T/counts" | tr -d ' '
 }
-sleep 0.4
 has_called() {
 	[ "$(own "$1")" -gt 10000 ]
 }
-for i in 0 1 2 3; do
-	await has_called $i || fail "thread $i does not call"
-done
-kill -9 "$pid"
-wait $recorder
-status=$?
-[ $status = 137 ] || fail "weft record ends with $status, not 137"
-report
-nothing_lost
-for i in 0 1 2 3; do
-	own=$(own $i)
-	weft=$(calls work_$i)
-	[ "$own" -gt 10000 ] || fail "work_$i hardly ran: $own"
-	[ "$weft" = "$own" ] || [ "$weft" = $((own + 1)) ] ||
-		fail "work_$i: $own calls finished, weft says $weft"
+for way in auto none small; do
+	rm -rf "$T/trace" "$T/counts"
+	"$WEFT" record --compress "$way" --on-full wait -o "$T/trace" -- "$P/p_kill" "$T/counts" \
+		>"$T/out" 2>"$T/err" &
+	recorder=$!
+	await started || fail "the program did not start"
+	sleep 0.4
+	for i in 0 1 2 3; do
+		await has_called $i || fail "thread $i does not call"
+	done
+	kill -9 "$pid"
+	wait $recorder
+	status=$?
+	[ $status = 137 ] || fail "weft record ends with $status, not 137"
+	report
+	nothing_lost
+	for i in 0 1 2 3; do
+		own=$(own $i)
+		weft=$(calls work_$i)
+		[ "$own" -gt 10000 ] || fail "work_$i hardly ran: $own"
+		[ "$weft" = "$own" ] || [ "$weft" = $((own + 1)) ] ||
+			fail "work_$i: $own calls finished, weft says $weft"
+	done
 done

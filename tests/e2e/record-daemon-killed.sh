@@ -1,13 +1,13 @@
 #!/bin/bash
 # LTTng's daemons are killed while a program is recorded: nothing hangs, the
-# user is told, and not a call is lost.
+# user is told, and not a call is lost, whatever its chunks are packed with.
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc
 
 killed() {
-	local who=$1 pids
+	local who=$1 way=$2 pids
 	rm -rf "$HOME/trace"
-	as_user "$WEFT" record -o "$HOME/trace" -- "$P/p_slow" 3 \
+	as_user "$WEFT" record --compress "$way" -o "$HOME/trace" -- "$P/p_slow" 3 \
 		>"$T/out" 2>"$T/err" &
 	local recorder=$!
 	await test -s "$T/out"
@@ -25,6 +25,8 @@ killed() {
 	[ $((SECONDS - before)) -lt 100 ] || fail "$who: it hung"
 	grep -q 'LTTng is no longer used' "$T/err" || fail "$who: nobody is told"
 	[ -s "$HOME/trace/spill.weft" ] || fail "$who: no spill file"
+	"$WEFT" info "$HOME/trace" | grep -q "^packing .*$3" ||
+		fail "$who: packed otherwise"
 	rm -rf "$T/trace"
 	cp -r "$HOME/trace" "$T/trace"
 	report
@@ -36,6 +38,6 @@ killed() {
 	mkdir -p "$HOME"
 	[ "$(id -u)" != 0 ] || chown 65534:65534 "$HOME"
 }
-killed consumers
-killed daemon
+killed consumers small "with zstd"
+killed daemon none "not compressed"
 exit 0

@@ -253,6 +253,42 @@ void test_drain_survives_an_overwritten_pool(void)
 	tear_down();
 }
 
+/* How many chunks of the spill file are packed so. */
+static int count_packed(enum packing packing)
+{
+	static char bytes[1 << 20];
+	const ssize_t n = pread(sink.spill.fd, bytes, sizeof(bytes),
+				SPILL_RESERVE_WORDS * 8);
+	const char *at = bytes;
+	int count = 0;
+
+	CHECK(n > 0 && n < (ssize_t)sizeof(bytes));
+	while ((at = memmem(at, (size_t)(bytes + n - at), PACKED_MAGIC, 6)))
+		count += at++[PACKED_WAY] == (char)packing;
+	return count;
+}
+
+void test_drain_compresses_while_there_is_time(void)
+{
+	REQUIRE(set_up());
+	const uint32_t big = owner.big, some = big / 4, most = big / 2;
+
+	for (uint32_t i = 0; i < some + most; i++) {
+		if (i == some)
+			CHECK_EQ(drain_poll(&drain), some);
+		fill(owner.small + i % big, 0, 5, i, 100, 0);
+		close_buffer(owner.small + i % big);
+	}
+	CHECK(!sink.is_urgent);
+	CHECK_EQ(drain_poll(&drain), most);
+	CHECK(sink.is_urgent);
+	CHECK_EQ(count_packed(PACKING_LZ4), some);
+	CHECK_EQ(count_packed(PACKING_NONE), most);
+	drain_poll(&drain);
+	CHECK(!sink.is_urgent);
+	tear_down();
+}
+
 void test_drain_counts_what_was_overwritten(void)
 {
 	REQUIRE(set_up());

@@ -73,30 +73,32 @@ static const struct chunk_header *header_of(const struct drain *d, uint32_t i)
 	return (const void *)pool_owner_buffer(d->owner, i);
 }
 
-/* List the buffers that are to be taken. */
+/* List the buffers that are to be taken. Chunks are urgent where more than a
+ * third of what no thread fills waits for us, of either size of buffer. */
 static uint32_t look(struct drain *d, bool is_first)
 {
 	const uint32_t all = pool_owner_buffers(d->owner);
-	uint32_t n = 0, free_big = 0;
+	uint32_t n = 0, unused[2] = { 0 }, full[2] = { 0 };
 
 	for (uint32_t i = 0; i < all; i++) {
 		const uint64_t word = state_of(d, i);
 		const enum buffer_state state = buffer_state(word);
 
-		if (state == BUFFER_FREE && i >= d->owner->small)
-			free_big++;
+		unused[i >= d->owner->small] += state == BUFFER_FREE;
 		if (state != BUFFER_FULL && !(state == BUFFER_FILLING &&
 		    d->registry->dead_n > 0 && thread_is_dead(d, word)))
 			continue;
 		const struct chunk_header *const h = header_of(d, i);
 
+		full[i >= d->owner->small]++;
 		if (is_first)
 			d->seen[i].round = d->round;
 		d->entry[n++] = (struct drain_entry){ h->thread, h->level,
 			h->number, i, d->seen[i].round == d->round };
 	}
-	assert(n <= all && free_big <= d->owner->big);
-	d->free_big = free_big;
+	assert(n <= all && unused[1] <= d->owner->big);
+	d->free_big = unused[1];
+	d->sink->is_urgent = full[0] > unused[0] / 2 || full[1] > unused[1] / 2;
 	return n;
 }
 

@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum { USAGE = 1 };
-enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_LABEL, ROW_HELP, ROW_VERSION };
+enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_LABEL, ROW_HELP,
+	   ROW_VERSION };
 
 static struct options opt;
 
@@ -31,6 +32,10 @@ static struct poptOption rows[] = {
 	{ "pool-size", 0, POPT_ARG_STRING, NULL, ROW_POOL_SIZE,
 	  "shared memory for buffers, e.g. 256M (default: 64M, or a third of "
 	  "what is free in /dev/shm)", "SIZE" },
+	{ "compress", 0, POPT_ARG_STRING, NULL, ROW_COMPRESS,
+	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
+	  "(default): fast, but none while the program makes records faster "
+	  "than they are written", "auto|none|fast|small" },
 	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
 	  "do not record Lua", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
@@ -72,17 +77,32 @@ bool options_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
+/* Which of the n names it is; negative: none. */
+static int which(const char *const *names, int n, const char *text)
+{
+	while (--n >= 0 && strcmp(names[n], text) != 0)
+		;
+	return n;
+}
+
 static bool read_on_full(const char *text)
 {
 	static const char *const names[] = { "drop", "wait", "overwrite" };
+	const int i = which(names, 3, text);
 
-	for (int i = 0; i < 3; i++) {
-		if (strcmp(text, names[i]) == 0) {
-			opt.on_full = (enum pool_on_full)i;
-			return true;
-		}
-	}
-	return false;
+	if (i >= 0)
+		opt.on_full = (enum pool_on_full)i;
+	return i >= 0;
+}
+
+static bool read_compress(const char *text)
+{
+	static const char *const names[] = { "auto", "none", "fast", "small" };
+	const int i = which(names, 4, text);
+
+	if (i >= 0)
+		opt.compress = (enum compress)i;
+	return i >= 0;
 }
 
 static bool read_label(char *text)
@@ -121,6 +141,9 @@ static int read_row(poptContext context, int row)
 		return options_size(text, &opt.pool_bytes) ? -1 :
 		       refuse("pool-size", text,
 			      "it is not a size such as 512K, 64M or 1G");
+	case ROW_COMPRESS:
+		return read_compress(text) ? -1 : refuse("compress", text,
+			"it is not one of auto, none, fast, small");
 	case ROW_LABEL:
 		return read_label(text) ? -1 : refuse("label", text,
 			opt.labels == OPTIONS_MAX_LABELS ?

@@ -4,6 +4,7 @@
 #define WEFT_TRACER_RECORDER_OPTIONS_H
 
 #include "tracepoints/pool.h"
+#include "tracer/recorder/trace/packer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ struct options {
 	int paused, no_follow, no_lua, no_native, lua_init, quiet, archive;
 	int no_lua_names;
 	enum pool_on_full on_full;
+	enum compress compress;
 	uint64_t pool_bytes;       /* 0: the default */
 	char *label[OPTIONS_MAX_LABELS]; /* "key=value" */
 	int labels;

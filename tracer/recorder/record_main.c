@@ -163,6 +163,7 @@ static int make_parts(struct recording *r)
 		message("there is not enough memory to record");
 		return -1;
 	}
+	r->sink.compress = r->opt.compress;
 	if (make_files(r) != 0 || fork_program(r) != 0)
 		return -1;
 	allow_files();

@@ -14,8 +14,8 @@ refuse() {
 	[ ! -s "$T/o" ] || fail "$*: something on stdout"
 }
 "$WEFT" record --help >"$T/help" || fail "--help fails"
-for option in output paused no-follow on-full pool-size no-lua no-lua-names \
-	no-native label quiet help version; do
+for option in output paused no-follow on-full pool-size compress no-lua \
+	no-lua-names no-native label quiet help version; do
 	grep -qe "--$option" "$T/help" || fail "--help: no --$option"
 done
 "$WEFT" record --version | grep -qE '^weft [0-9.]+$' || fail "--version"
@@ -25,6 +25,7 @@ refuse 1 'no program' --
 refuse 1 'unknown' --nonsense true
 refuse 1 'on-full' --on-full=maybe true
 refuse 1 'pool-size' --pool-size=big true
+refuse 1 'compress' --compress=much true
 refuse 1 'label' --label nothing true
 refuse 127 'no program "no-such"' -- no-such
 refuse 127 'no program' -- ./no-such

@@ -250,7 +250,7 @@ void sink_send(struct sink *s, uint32_t words)
 	const uint64_t *const chunk = s->chunk;
 	uint64_t *const packed = backlog_room(&s->backlog);
 	const uint32_t n = packer_put(&s->packer, packed, chunk, words,
-				      PACKING_NONE);
+				      packer_way(s->compress, s->is_urgent));
 
 	s->chunks++;
 	arrival_note(&s->arrival, (const void *)chunk);

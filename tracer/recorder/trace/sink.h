@@ -53,6 +53,8 @@ void backlog_clear(struct backlog *b);
 struct sink {
 	uint64_t chunk[CHUNK_MAX_WORDS]; /* is made here */
 	struct packer packer;
+	enum compress compress;
+	bool is_urgent;            /* the pool fills up */
 	struct backlog backlog;
 	struct spill spill;
 	bool lttng;                /* chunks go to LTTng */
