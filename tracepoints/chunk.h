@@ -208,7 +208,8 @@ enum item_type {
 	                   * one, or not known */
 	ITEM_NAME = 4,    /* string: a mark's name */
 	ITEM_HINT = 5,    /* dictionary index, string: Lua's name for this C
-	                   * function ("string.format") */
+	                   * function ("string.format"), or what most callers
+	                   * call this Lua function now */
 	ITEM_LABEL = 6,   /* key string, value string */
 	ITEM_PROCESS = 8, /* parent's process serial, path string of the program
 	                   * that this process runs */

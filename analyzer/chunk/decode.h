@@ -123,8 +123,7 @@ void decode_lua(const struct chunk_item *, struct chunk_lua *);
 
 /* ITEM_NAME */
 void decode_name(const struct chunk_item *, struct chunk_string *);
-/* ITEM_HINT, the name that Lua code uses for a C function; returns the
- * dictionary index of that function. */
+/* ITEM_HINT, what Lua code calls a function; returns its dictionary index. */
 uint32_t decode_hint(const struct chunk_item *, struct chunk_string *);
 /* ITEM_UNTOLD_RETURN; returns the dictionary index. */
 uint32_t decode_untold_return(const struct chunk_item *);

@@ -23,6 +23,7 @@ struct func_table {
 	elf_id *module_chain;
 	size_t module_chain_room;
 	struct map *by_hash, *module_by_hash;
+	struct map *hinted;      /* how often, by function and hint */
 };
 
 struct func_table *func_table_new(void)
@@ -32,6 +33,7 @@ struct func_table *func_table_new(void)
 	t->arena = arena_new();
 	t->by_hash = map_new();
 	t->module_by_hash = map_new();
+	t->hinted = map_new();
 	return t;
 }
 
@@ -42,6 +44,7 @@ void func_table_free(struct func_table *t)
 	arena_free(t->arena);
 	map_free(t->by_hash);
 	map_free(t->module_by_hash);
+	map_free(t->hinted);
 	mem_free(t->funcs);
 	mem_free(t->modules);
 	mem_free(t->chain);
@@ -272,16 +275,35 @@ void func_set_untold_return(struct func_table *t, func_id id)
 		t->funcs[id].untold_return = 1;
 }
 
-void func_hint(struct func_table *t, func_id id, const char *hint)
+static void set_hint(struct func_table *t, func_id id, const char *hint,
+		     uint32_t times)
 {
-	if (id > 0 && id <= t->count && *hint && !*t->funcs[id].hint)
-		t->funcs[id].hint = arena_copy(t->arena, hint, strlen(hint));
+	struct func *const f = &t->funcs[id];
+
+	if (strcmp(f->hint, hint) != 0)
+		f->hint = arena_copy(t->arena, hint, strlen(hint));
+	f->hints = times;
 }
 
+void func_hint(struct func_table *t, func_id id, const char *hint)
+{
+	const struct func *const f = func_get(t, id);
+	uint32_t *times;
+
+	if (id == 0 || id > t->count || !*hint || f->hints == UINT32_MAX)
+		return;
+	times = map_put(t->hinted, id, text_hash(1, hint));
+	++*times;
+	if (*times > f->hints ||
+	    (*times == f->hints && strcmp(hint, f->hint) < 0))
+		set_hint(t, id, hint, *times);
+}
+
+/* No number of hints is more. */
 void func_define(struct func_table *t, func_id id, const char *name)
 {
 	if (id > 0 && id <= t->count && *name)
-		t->funcs[id].hint = arena_copy(t->arena, name, strlen(name));
+		set_hint(t, id, name, UINT32_MAX);
 }
 
 const char *func_language(const struct func *f)

@@ -43,8 +43,9 @@ struct func {
 	uint32_t ordinal;        /* its position among the source's functions on
 	                          * these two lines; 0: the first, the only
 	                          * one, or not known */
-	const char *hint;        /* what its source calls it, or else its
+	const char *hint;        /* what its source calls it, or else most
 	                          * callers; or "" */
+	uint32_t hints;          /* how often the hint came */
 	int untold_return;       /* 1: LuaJIT does not tell of its returns; its
 	                          * times are upper bounds */
 	/* Filled in by analyzer/sym; until then "" and 0. For FUNC_SPECIAL and
@@ -79,7 +80,8 @@ func_id func_special(struct func_table *, const char *name);
 /* Find or add a function of another table, where its module is `module` here.
  * The hint is not copied, nor the name of a native or Lua function. */
 func_id func_like(struct func_table *, const struct func *, elf_id module);
-/* Remember what callers call a function. The first hint stays. */
+/* Callers call a function so. Its hint is what came most often; of those that
+ * came as often, the first in alphabetical order. */
 void func_hint(struct func_table *, func_id, const char *hint);
 /* Remember what its source calls it, instead of any hint. */
 void func_define(struct func_table *, func_id, const char *name);

@@ -142,29 +142,33 @@ static void add_module(struct replay *r, const struct chunk_item *item)
 					  m.build_id_size, m.size);
 }
 
-/* The function that an ITEM_LUA describes. A chunk of the recorder's own has
- * the name that its source gives it. */
+/* The function that an ITEM_LUA describes; *name: what it is called there. */
 static func_id find_lua(struct replay *r, const struct chunk_item *item,
-			bool is_meta)
+			struct chunk_string *name)
 {
-	struct func_table *const t = r->session->funcs;
 	struct chunk_lua l;
-	char name[CHUNK_STRING_MAX + 1];
-	func_id id;
 
 	decode_lua(item, &l);
-	decode_text(&l.name, name);
-	id = func_lua(t, &(struct func_origin){ l.source.bytes,
-		l.source.stored, l.source.length, l.source.hash, l.line,
-		l.last_line, l.ordinal }, is_meta ? "" : name);
-	if (is_meta)
-		func_define(t, id, name);
-	return id;
+	*name = l.name;
+	return func_lua(r->session->funcs, &(struct func_origin){
+		l.source.bytes, l.source.stored, l.source.length,
+		l.source.hash, l.line, l.last_line, l.ordinal }, "");
 }
 
-/* The function that a word of the dictionary stands for. */
+/* In a chunk of the recorder's own it has the name that its source gives it. */
+static void define(struct replay *r, const struct chunk_item *item)
+{
+	char name[CHUNK_STRING_MAX + 1];
+	struct chunk_string s;
+	const func_id id = find_lua(r, item, &s);
+
+	func_define(r->session->funcs, id, decode_text(&s, name));
+}
+
+/* The function that a word of the dictionary stands for. *hint: what a Lua
+ * function is called there. */
 static func_id find_func(struct replay *r, const struct chunk *chunk,
-			 uint64_t word)
+			 uint64_t word, struct chunk_string *hint)
 {
 	struct func_table *const t = r->session->funcs;
 	struct chunk_item item;
@@ -179,7 +183,7 @@ static func_id find_func(struct replay *r, const struct chunk *chunk,
 		return func_code(t, dict_offset(word));
 	case DICT_LUA:
 		decode_dict_item(chunk, word, &item);
-		return find_lua(r, &item, false);
+		return find_lua(r, &item, hint);
 	default:
 		decode_dict_item(chunk, word, &item);
 		decode_name(&item, &s);
@@ -276,14 +280,29 @@ static void add_offcpu(struct replay *r, struct stream *st,
 	replay_time_add_edge(r, pair[1], CPU_UNKNOWN);
 }
 
-/* What Lua calls a C function. */
-static void add_hint(struct replay *r, const struct chunk_item *item)
+/* The dictionary, and what its functions are called: each has one hint a chunk,
+ * which is the last one in it. */
+static void find_all(struct replay *r, const struct chunk *chunk)
 {
+	const uint32_t n = chunk->header.funcs;
+	struct chunk_item item = { 0 };
 	struct chunk_string s;
 	char name[CHUNK_STRING_MAX + 1];
-	const uint32_t i = decode_hint(item, &s);
 
-	func_hint(r->session->funcs, r->func[i], decode_text(&s, name));
+	memset(r->hint, 0, n * sizeof(*r->hint));
+	for (uint32_t i = 0; i < n; i++)
+		r->func[i] = find_func(r, chunk, chunk->dict[i], &r->hint[i]);
+	while (decode_next_item(chunk, &item)) {
+		if (item.type == ITEM_HINT) {
+			const uint32_t i = decode_hint(&item, &s);
+
+			r->hint[i] = s;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (r->hint[i].stored > 0)
+			func_hint(r->session->funcs, r->func[i],
+				  decode_text(&r->hint[i], name));
 }
 
 /* ---- notes and labels ---- */
@@ -351,7 +370,7 @@ void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 		else if (item.type == ITEM_LABEL)
 			add_label(r, chunk->header.recording, 0, &item);
 		else if (item.type == ITEM_LUA)
-			find_lua(r, &item, true);
+			define(r, &item);
 }
 
 /* ---- items of a chunk ---- */
@@ -379,13 +398,10 @@ void replay_identities_items(struct replay *r, struct stream *st,
 				  &item);
 		else if (item.type == ITEM_OFFCPU && chunk->header.level == 0)
 			add_offcpu(r, st, &chunk->header, &item);
-	for (uint32_t i = 0; i < chunk->header.funcs; i++)
-		r->func[i] = find_func(r, chunk, chunk->dict[i]);
+	find_all(r, chunk);
 	item = (struct chunk_item){ 0 };
 	while (decode_next_item(chunk, &item))
-		if (item.type == ITEM_HINT)
-			add_hint(r, &item);
-		else if (item.type == ITEM_UNTOLD_RETURN)
+		if (item.type == ITEM_UNTOLD_RETURN)
 			func_set_untold_return(r->session->funcs,
 				r->func[decode_untold_return(&item)]);
 }

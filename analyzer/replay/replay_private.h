@@ -173,6 +173,7 @@ struct replay {
 	/* What the dictionary of the chunk at hand stands for. */
 	elf_id module[DICT_MAX_MODULES];
 	func_id func[CHUNK_MAX_FUNCS + 1];
+	struct chunk_string hint[CHUNK_MAX_FUNCS + 1]; /* what it is called */
 };
 
 static inline void replay_unnested(struct replay *r, const struct stream *st)

@@ -42,7 +42,7 @@ recorded() {
 	set -- $names
 	while read -r _ value; do
 		[ $# -gt 0 ] || break
-		name="function <${1//_/ }:2>"
+		name="f <${1//_/ }:2>"
 		[ "$(calls "$name")" = $((2 * (value / 1000))) ] ||
 			fail "$name: $(calls "$name") calls, $value"
 		shift
@@ -74,8 +74,8 @@ narrow() {
 	"$WEFT" info "$T/trace" | grep -q 'read by the API' ||
 		fail "it is not read by the API"
 	read -r _ value <"$T/out"
-	[ "$(calls 'function <LuaJIT:2>')" = $((2 * (value / 1000))) ] ||
-		fail "narrow: $(calls 'function <LuaJIT:2>') calls, $value"
+	[ "$(calls 'f <LuaJIT:2>')" = $((2 * (value / 1000))) ] ||
+		fail "narrow: $(calls 'f <LuaJIT:2>') calls, $value"
 }
 ! pkg-config --exists luajit || narrow
 [ -d "$T/tex" ] || echo "note: no narrow LuaJIT from apt-get download"

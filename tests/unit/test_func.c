@@ -63,7 +63,7 @@ void test_func_lua_is_source_lines_and_ordinal(void)
 
 	CHECK_EQ(lua(t, at, "name"), f);
 	CHECK_STR(func_get(t, f)->hint, "name");
-	CHECK_EQ(lua(t, at, "later"), f);
+	CHECK_EQ(lua(t, at, "other"), f);
 	CHECK_STR(func_get(t, f)->hint, "name");
 	other[0].line = 2;
 	other[1].last_line = 8;
@@ -113,4 +113,27 @@ void test_func_tables_hold_many(void)
 			 i * 16);
 	CHECK_EQ(func_count(t), 20000);
 	func_table_free(t);
+}
+
+/* Whatever the order in which they come. */
+void test_func_hint_is_what_came_most_often(void)
+{
+	static const char *const came[] = { "b", "a", "c", "c", "a", "b", "c",
+					    "", "b" };
+	const size_t n = sizeof(came) / sizeof(came[0]);
+
+	for (size_t first = 0; first < n; first++) {
+		struct func_table *const t = func_table_new();
+		const func_id f = func_native(t, 0, 1);
+
+		for (size_t i = 0; i < n; i++)
+			func_hint(t, f, came[(first + i) % n]);
+		CHECK_STR(func_get(t, f)->hint, "b");
+		func_hint(t, f, "c");
+		CHECK_STR(func_get(t, f)->hint, "c");
+		func_define(t, f, "defined");
+		func_hint(t, f, "c");
+		CHECK_STR(func_get(t, f)->hint, "defined");
+		func_table_free(t);
+	}
 }

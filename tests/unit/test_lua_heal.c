@@ -47,7 +47,7 @@ static uint64_t key_of(lua_State *L, lua_Debug *d)
 		return 0;
 	return f ? (uint64_t)f & ~UINT64_C(1) :
 	       lua_func_key(d->source, source_length(d), d->linedefined,
-			    d->lastlinedefined, 0, 0, NULL);
+			    d->lastlinedefined, 0, 0);
 }
 
 /* The innermost frame of L below f in the topmost segment, or NULL. */

@@ -146,7 +146,7 @@ static int l_check(lua_State *L)
 	lua_getinfo(L, "S", &d);
 	key = lua_func_key(d.source, strlen(d.source), d.linedefined,
 			   d.lastlinedefined, d.linedefined == 0 ? 0 : ordinal,
-			   0, NULL);
+			   0);
 	checks++;
 	twins += ordinal != 0;
 	if (strcmp(d.source, "=?") == 0)
@@ -239,7 +239,7 @@ static int l_first(lua_State *L)
 	lua_getinfo(L, "S", &d);
 	wrong += thread_self->top[-2].key !=
 		 lua_func_key(d.source, strlen(d.source), d.linedefined,
-			      d.lastlinedefined, 0, 0, NULL);
+			      d.lastlinedefined, 0, 0);
 	checks++;
 	return 0;
 }

@@ -26,7 +26,10 @@ local function make() return function() return 1 end end
 local made = make()
 local thread = coroutine.wrap(function() while true do coroutine.yield(1) end end)
 local quoted = (loadstring or load)("local function alpha() return 1 end\nreturn alpha")()
-local n = 0
+local gamma = (loadstring or load)("return function() return 1 end", "=called")()
+local other = gamma
+local n = pcall(gamma) and other() or 0
+for i = 1, 4 do n = n + gamma() end
 for i = 1, 3 do
 	pcall(shelf.helper)
 	pcall(made)

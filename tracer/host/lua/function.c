@@ -4,7 +4,7 @@
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/lua/function.h"
-#include "tracer/host/thread/chunk.h"
+#include "tracer/host/thread/chunk_dictionary.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -52,25 +52,37 @@ struct function_id {
 	uint32_t ordinal;
 };
 
+/* One of a function's names by its callers. */
+struct call_name {
+	const struct call_name *next;
+	_Atomic uint32_t count; /* the calls that were asked about */
+	uint32_t length;
+	char text[];
+};
+
 struct lua_func {
+	_Atomic uint32_t asks; /* first: see lua_func_is_asked */
+	_Atomic uint32_t asked;
 	struct function_id is;
-	uint32_t stored, name_length;
-	const char *text;     /* the source's beginning, then the name */
+	uint32_t stored;
+	const char *text;     /* the source's beginning */
+	_Atomic(struct call_name *) names;
+	_Atomic(struct call_name *) most; /* the most frequent one */
+	_Atomic bool is_renamed; /* since its last item */
 };
 
 /* Stands for every function that there is no room for. */
-static const struct lua_func too_many = {
+static struct lua_func too_many = {
 	.is.length = 21, .stored = 21, .text = "=(too many functions)",
 };
 
 /* Keeps no more of the source than a chunk can hold. */
 static struct lua_func *make_function(const struct function_id *is,
-				      const char *source, const char *name)
+				      const char *source)
 {
 	const size_t stored = is->length < CHUNK_STRING_MAX ? is->length :
 			      CHUNK_STRING_MAX;
-	const size_t named = !name ? 0 : strnlen(name, NAME_BYTES);
-	struct lua_func *const f = memory_get(sizeof(*f) + stored + named);
+	struct lua_func *const f = memory_get(sizeof(*f) + stored);
 	char *text;
 
 	if (!f)
@@ -78,10 +90,7 @@ static struct lua_func *make_function(const struct function_id *is,
 	f->text = text = (char *)(f + 1);
 	f->is = *is;
 	f->stored = (uint32_t)stored;
-	f->name_length = (uint32_t)named;
 	memcpy(text, source, stored);
-	if (named > 0)
-		memcpy(text + stored, name, named);
 	return f;
 }
 
@@ -111,7 +120,7 @@ static uint64_t hash_of(const struct function_id *is)
 	return is->hash ^ lines ^ (uint64_t)is->ordinal << 20;
 }
 
-static const struct lua_func *find_function(const struct function_id *is)
+static struct lua_func *find_function(const struct function_id *is)
 {
 	return pointer_map_find(&functions.map, hash_of(is), is_function, is);
 }
@@ -123,12 +132,11 @@ enum { BODIES_BITS = 8, BODIES_MOST = 1024 };
 static _Atomic uint32_t bodies[1 << BODIES_BITS];
 
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
-		      uint32_t ordinal, uint64_t body, const char *name)
+		      uint32_t ordinal, uint64_t body)
 {
 	const uint64_t hash = XXH64(source, length, 0);
 	struct function_id is = { hash ^ body, length, first, last, ordinal };
-	const struct lua_func *f = find_function(&is);
-	struct lua_func *made;
+	struct lua_func *f = find_function(&is), *made;
 
 	if (!f && body != 0 &&
 	    atomic_fetch_add(&bodies[hash_place(hash, BODIES_BITS)], 1) >=
@@ -137,13 +145,110 @@ uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 		f = find_function(&is);
 	}
 	if (!f && !is_full(&functions)) {
-		made = make_function(&is, source, name);
+		made = make_function(&is, source);
 		if (made)
 			f = add(&functions, hash_of(&is), is_function, &is,
 				made);
 	}
 	return (uint64_t)(f ? f : &too_many) | KEY_LUA;
 }
+
+/* What the function of that index is called. */
+static void put_hint(struct thread_state *s, uint32_t index, const char *text,
+		     uint32_t length)
+{
+	const uint32_t words = 2 + chunk_string_words(length);
+	uint64_t *const item = chunk_item(s, words);
+
+	if (!item)
+		return;
+	item[0] = item_put(ITEM_HINT, words);
+	item[1] = index;
+	chunk_put_string(item + 2, text, length);
+	chunk_publish_items(s);
+}
+
+/* -------------------------------------------------- what callers call them
+ * Lua is asked about each of the first calls, then about one call in each chunk
+ * that names the function. To ask about more would slow down all calls. */
+
+enum { ASKS_FIRST = 8, ASKS_MOST = 64 };
+
+static struct lua_func *func_of(uint64_t key)
+{
+	return (struct lua_func *)(key & ~KEY_LUA);
+}
+
+/* Find or add. NULL: no memory. Of names that two threads add at a time, both
+ * are kept. */
+static struct call_name *call_name_of(struct lua_func *f, const char *name)
+{
+	const size_t length = strnlen(name, NAME_BYTES);
+	const struct call_name *n = atomic_load(&f->names);
+	struct call_name *made;
+
+	for (; n; n = n->next)
+		if (n->length == length && !memcmp(n->text, name, length))
+			return (struct call_name *)(uintptr_t)n;
+	made = memory_get(sizeof(*made) + length);
+	if (!made)
+		return NULL;
+	made->length = (uint32_t)length;
+	memcpy(made->text, name, length);
+	made->next = atomic_exchange(&f->names, made);
+	return made;
+}
+
+void lua_func_called(uint64_t key, const char *name)
+{
+	struct lua_func *const f = func_of(key);
+	struct call_name *n, *most;
+	uint32_t count;
+
+	if (f->is.first <= 0)
+		return;
+	if (atomic_load(&f->asks) > 0)
+		atomic_fetch_sub(&f->asks, 1);
+	if (atomic_fetch_add(&f->asked, 1) >= ASKS_MOST || !name ||
+	    name[0] == '\0' || name[0] == '?')
+		return;
+	n = call_name_of(f, name);
+	if (!n)
+		return;
+	count = atomic_fetch_add(&n->count, 1) + 1;
+	most = atomic_load(&f->most);
+	if (!most || (n != most && count > atomic_load(&most->count))) {
+		atomic_store(&f->most, n);
+		atomic_store(&f->is_renamed, true);
+	}
+}
+
+/* The function is named in another chunk. */
+static void ask_again(struct lua_func *f)
+{
+	const uint32_t asked = atomic_load(&f->asked);
+
+	if (f->is.first > 0 && asked < ASKS_MOST)
+		atomic_store(&f->asks, asked < ASKS_FIRST ?
+			     ASKS_FIRST - asked : 1);
+}
+
+void lua_func_tell_name(struct thread_state *s, uint64_t key)
+{
+	struct lua_func *const f = func_of(key);
+	const struct call_name *n;
+	uint32_t index;
+
+	if (!(key & KEY_LUA) || !atomic_load(&f->is_renamed) ||
+	    !atomic_exchange(&f->is_renamed, false))
+		return;
+	index = dictionary_try_name(s, key);
+	n = atomic_load(&f->most);
+	if (index != NO_INDEX)
+		put_hint(s, index, n->text, n->length);
+}
+
+/* -------------------------------------------------- functions in a chunk */
 
 /* A string of which only the beginning is kept. */
 static uint64_t *put_source(uint64_t *to, const struct lua_func *f)
@@ -160,9 +265,11 @@ static uint64_t *put_source(uint64_t *to, const struct lua_func *f)
 
 uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 {
-	const struct lua_func *const f = (const void *)(key & ~KEY_LUA);
+	struct lua_func *const f = func_of(key);
+	const struct call_name *const n = atomic_load(&f->most);
+	const uint32_t length = !n ? 0 : n->length;
 	const uint32_t words = 2 + chunk_string_words(f->is.length) +
-			       chunk_string_words(f->name_length) +
+			       chunk_string_words(length) +
 			       (f->is.ordinal != 0);
 	uint64_t *const item = chunk_item(s, words);
 
@@ -174,9 +281,10 @@ uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 		  (uint32_t)f->is.last;
 	if (f->is.ordinal != 0)
 		item[words - 1] = f->is.ordinal;
-	chunk_put_string(put_source(item + 2, f), f->text + f->stored,
-			 f->name_length);
+	chunk_put_string(put_source(item + 2, f), !n ? "" : n->text, length);
 	chunk_publish_items(s);
+	atomic_store(&f->is_renamed, false);
+	ask_again(f);
 	return s->items - words;
 }
 
@@ -337,7 +445,7 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 		length = append(text, length, "?", 1);
 	}
 	length = append(text, length, "]", 1);
-	key = lua_func_key(text, length, -1, -1, 0, 0, NULL);
+	key = lua_func_key(text, length, -1, -1, 0, 0);
 	lua_func_untold(key);
 	return key;
 }
@@ -345,7 +453,6 @@ uint64_t lua_func_builtin(uint64_t place, const char *event)
 void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
 {
 	const struct c_name *const n = find_name(key);
-	const uint32_t words = !n ? 0 : 2 + chunk_string_words(n->length);
 	uint64_t *item;
 
 	item = find_name(key | UNTOLD) ? chunk_item(s, 2) : NULL;
@@ -354,13 +461,8 @@ void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
 		item[1] = index;
 		chunk_publish_items(s);
 	}
-	item = n ? chunk_item(s, words) : NULL;
-	if (item) {
-		item[0] = item_put(ITEM_HINT, words);
-		item[1] = index;
-		chunk_put_string(item + 2, n->text, n->length);
-		chunk_publish_items(s);
-	}
+	if (n)
+		put_hint(s, index, n->text, n->length);
 }
 
 /* -------------------------------------------------------- hidden functions */

@@ -11,12 +11,23 @@
 
 /* The key of the function with this source, these lines and this ordinal among
  * the functions of the same lines (0: the first, or not known). body: a hash of
- * what it does, if its source may be one of many with that name; or 0. name: a
- * hint, may be NULL. If there is no room for another function: a key that
- * stands for all such functions. Takes about 50 ns and the time to hash the
- * source. */
+ * what it does, if its source may be one of many with that name; or 0. If there
+ * is no room for another function: a key that stands for all such functions.
+ * Takes about 50 ns and the time to hash the source. */
 uint64_t lua_func_key(const char *source, size_t length, int first, int last,
-		      uint32_t ordinal, uint64_t body, const char *name);
+		      uint32_t ordinal, uint64_t body);
+
+/* Its caller calls the function with this key so; NULL: by no name. The item of
+ * the function has the name that came most often. */
+void lua_func_called(uint64_t key, const char *name);
+
+/* Is Lua to be asked what the next caller calls it? */
+INLINE bool lua_func_is_asked(uint64_t key)
+{
+	return (key & KEY_LUA) != 0 &&
+	       atomic_load_explicit((const _Atomic uint32_t *)(key & ~KEY_LUA),
+				    memory_order_relaxed) != 0;
+}
 
 /* May a program give this name to many sources? It is neither a file's, nor the
  * text itself. */
@@ -106,5 +117,9 @@ INLINE uint64_t lua_ordinal_mix(uint64_t a, uint64_t b)
 
 uint32_t lua_func_item(struct thread_state *s, uint64_t key);
 void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index);
+
+/* Another name comes most often than in its item in the open chunk: say so
+ * there. Called busy. */
+void lua_func_tell_name(struct thread_state *s, uint64_t key);
 
 #endif

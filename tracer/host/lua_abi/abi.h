@@ -162,6 +162,7 @@ struct lua_event {
 	uint64_t id, key;
 	struct lua_caller caller;
 	struct lua_cached *cached; /* the entry of a call's function, or NULL */
+	bool was_asked;            /* Lua may have been asked about it */
 };
 
 /* Is it an event that is recorded? co may be NULL. */

@@ -1,6 +1,7 @@
 /* event.c - what an event of Lua's says, whatever this version makes of tail
  * calls: its kind, function and caller; how it is recorded; the calls that are
  * open. SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/function.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/lua_abi/abi.h"
 
@@ -245,7 +246,7 @@ bool event_by_layout(struct lua_event *e, struct lua_local *me,
 	}
 	c = function_cached(me, (uint64_t)co->L, e->id, FUNCTION_CALLED);
 	e->cached = c;
-	if (!c)
+	if (!c || lua_func_is_asked(c->key))
 		return false;
 	e->key = c->key;
 	e->is_c = c->flags == frame_flags(true);
@@ -306,6 +307,7 @@ bool event_by_asking(struct lua_event *e, struct lua_local *me,
 	}
 	e->key = f.key;
 	e->is_c = f.is_c;
+	e->was_asked = true;
 	settle_tail_call(e, co);
 	return e->key != 0;
 }
@@ -370,9 +372,11 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 		lua_unwind_call(s, co, &e->caller, now);
 		shadow_enter(s, &f, now);
 	}
-	if (e->cached) {
+	if (e->cached && !lua_func_is_asked(e->key)) {
 		/* The open chunk has named the function now. */
 		e->cached->index = chunk_index(s, e->key);
 		e->cached->epoch = s->epoch;
 	}
+	if (e->was_asked)
+		lua_func_tell_name(s, e->key);
 }

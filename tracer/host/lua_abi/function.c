@@ -405,11 +405,11 @@ static uint64_t body_of(uint64_t at, const char *source, size_t length)
  * Then those on the same lines are not told apart, nor those of sources of the
  * same name. */
 static uint64_t key_of(uint64_t at, const char *source, size_t length,
-		       int first, int last, const char *name)
+		       int first, int last)
 {
 	return lua_func_key(source, length, first, last,
 			    at == 0 ? 0 : ordinal_of(at),
-			    body_of(at, source, length), name);
+			    body_of(at, source, length));
 }
 
 /* Of a call that must not be asked about. Without the layout it is not known
@@ -423,7 +423,7 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	if (!co->vm->by_layout || !layout_shows_callee(id))
 		return (struct identity){
 			.key = lua_func_key(unknown, sizeof(unknown) - 1, -1,
-					    -1, 0, 0, NULL),
+					    -1, 0, 0),
 		};
 	at = layout_callee((uint64_t)co->L, id, &f.is_c);
 	if (f.is_c) {
@@ -436,11 +436,11 @@ static struct identity read_callee(const struct coroutine *co, uint64_t id)
 	lines = layout_word(at + PROTO_LINES);
 	if (source == 0)
 		f.key = key_of(at, "=?", 2, layout_first(lines),
-			       layout_last(lines), NULL);
+			       layout_last(lines));
 	else if (!lua_func_source_is_hidden((const char *)layout_bytes(source)))
 		f.key = key_of(at, (const char *)layout_bytes(source),
 			       layout_length(source), layout_first(lines),
-			       layout_last(lines), NULL);
+			       layout_last(lines));
 	return f;
 }
 
@@ -449,6 +449,7 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
 	lua_Debug d = compat_frame(id);
+	struct identity f = { .key = 0 };
 	uint64_t at = 0;
 	bool is_c;
 
@@ -464,10 +465,10 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 		return (struct identity){ .key = 0 };
 	if (co->vm->by_layout && layout_shows_callee(id))
 		at = layout_callee((uint64_t)co->L, id, &is_c);
-	return (struct identity){
-		.key = key_of(at, d.source, compat_source_length(&d),
-			      d.linedefined, d.lastlinedefined, d.name),
-	};
+	f.key = key_of(at, d.source, compat_source_length(&d), d.linedefined,
+		       d.lastlinedefined);
+	lua_func_called(f.key, d.name);
+	return f;
 }
 
 /* --------------------------------------------- by prototype and C function */
@@ -538,7 +539,7 @@ struct identity function_at(struct lua_local *me, const struct coroutine *co,
 	struct identity f;
 	bool is_c;
 
-	if (c)
+	if (c && !lua_func_is_asked(c->key))
 		return identity_of(c);
 	f = function_ask(co, id, asleep);
 	if (f.key != 0 && !f.is_passing)
@@ -666,7 +667,8 @@ struct identity function_by_object(struct lua_local *me,
 	watched = function_none_freed(vm) && vm->watched != 0 ? vm->watched :
 		  watch_anew(vm, co->L);
 	*known = c = function_object_place(me, object);
-	if (watched != 0 && function_is_object(c, object, watched))
+	if (watched != 0 && function_is_object(c, object, watched) &&
+	    !lua_func_is_asked(c->key))
 		return identity_of(c);
 	f = function_ask(co, id, false);
 	if (f.key == 0 || f.is_passing || watched == 0) {
