@@ -60,20 +60,32 @@ $(B)/obj/analyzer/%.o: analyzer/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
 
-# Feeds damaged chunks to decoder and replay: make fuzz FUZZ_SECONDS=300
+# Feeds damaged chunks to decoder and replay, and damaged Lua sources to the
+# recorder's reader: make fuzz FUZZ_SECONDS=300
 FUZZ_SECONDS ?= 60
+FUZZ_CC := clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
+	-fsanitize=fuzzer,address,undefined
 .PHONY: fuzz
-fuzz: $(B)/tests/fuzz_chunk
+fuzz: $(B)/tests/fuzz_chunk $(B)/tests/fuzz_outline
 	@mkdir -p $(B)/tests/corpus
 	cp tests/golden/v1/*/*.bin tests/fuzz/*.bin $(B)/tests/corpus
 	cd $(B)/tests && ./fuzz_chunk -max_total_time=$(FUZZ_SECONDS) \
 		-max_len=16384 -timeout=10 corpus
+	@mkdir -p $(B)/tests/corpus-lua
+	cp tests/fuzz/*.lua $(B)/tests/corpus-lua
+	cd $(B)/tests && ./fuzz_outline -max_total_time=$(FUZZ_SECONDS) \
+		-max_len=4096 -timeout=10 corpus-lua
 
 $(B)/tests/fuzz_chunk: tests/fuzz/fuzz_chunk.c \
 		$(wildcard $(foreach d,base chunk model replay tables,analyzer/$(d)/*.c))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
-		-fsanitize=fuzzer,address,undefined -o $@ $^ -llz4 -lzstd
+	$(Q)$(FUZZ_CC) -o $@ $^ -llz4 -lzstd
+
+$(B)/tests/fuzz_outline: tests/fuzz/fuzz_outline.c \
+		$(wildcard tracer/recorder/trace/lua_[ot]*.c)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -o $@ $^
 
 -include $(ANALYZER_OBJ:.o=.d) $(PLUGIN_SRC:%.c=$(B)/obj/%.d)

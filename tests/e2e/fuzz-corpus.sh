@@ -1,6 +1,7 @@
 #!/bin/bash
 # What the fuzzer found once, and the golden chunks, pass through view and replay
-# under sanitizers. (make fuzz looks for more.)
+# under sanitizers; so do sources of each Lua, and what random changes make of
+# them, through the reader of names. (make fuzz looks for more.)
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 make --no-print-directory -s B="$T/build" "$T/build/tests/fuzz_chunk" \
@@ -8,4 +9,11 @@ make --no-print-directory -s B="$T/build" "$T/build/tests/fuzz_chunk" \
 "$T/build/tests/fuzz_chunk" tests/fuzz/*.bin tests/golden/v1/*/*.bin \
 	>"$T/out" 2>&1 || fail "$(grep -m 1 ERROR "$T/out")"
 [ "$(grep -c '^Executed' "$T/out")" -ge 8 ] || fail "not all were read"
+make --no-print-directory -s B="$T/build" "$T/build/tests/fuzz_outline" \
+	>"$T/out" 2>"$T/err" || fail "the reader of sources is not built"
+mkdir "$T/lua"
+"$T/build/tests/fuzz_outline" -seed=1 -runs=20000 -max_len=1024 \
+	-artifact_prefix="$T/" "$T/lua" tests/fuzz >"$T/out" 2>&1 ||
+	fail "$(grep -m 1 ERROR "$T/out")"
+grep -q '^Done 20000 runs' "$T/out" || fail "not all were run"
 exit 0
