@@ -124,6 +124,7 @@ enum process_trouble {
 	TROUBLE_NO_MEMORY = 2,        /* mmap failed: threads are missing */
 	TROUBLE_LUA_UNKNOWN = 4,      /* a Lua library of an unknown kind */
 	TROUBLE_CONFINED = 8,         /* a thread gave up its clock (seccomp) */
+	TROUBLE_LUA_PASSED = 16,      /* plugins use a Lua past weft */
 };
 
 struct pool_thread {

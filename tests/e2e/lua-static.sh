@@ -1,7 +1,11 @@
 #!/bin/bash
 # A program with Lua linked in statically, its source unchanged, linked with
 # what pkg-config says for weft-lua-static: it says the same, recorded or not,
-# its calls and coroutines are exact, and no switch is inferred. All versions.
+# its calls and coroutines are exact, and no switch is inferred. So it is where
+# plugins, which were linked with nothing, use the program's Lua. Where Lua's own
+# calls are not seen, counts are exact, and it is said that switches are inferred:
+# interpreters whose modules make states, shared libraries that do not call their
+# own functions by name, LuaJIT. All versions.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
@@ -10,19 +14,27 @@ make --no-print-directory -s B="$B" PREFIX="$T/weft" install-record ||
 export PKG_CONFIG_PATH=$T/weft/lib/pkgconfig
 libs=$(pkg-config --libs weft-lua-static) || fail "no weft-lua-static"
 
-# link OUT VERSION FLAGS...: linked.c with that version's archive.
-link() {
-	local out=$1 v=$2 name=lua$2
-	shift 2
-	[ "$v" != jit ] || name=luajit-5.1
-	local archive
-	archive=$(find /usr/lib -name "lib$name.a" | head -n 1)
-	[ -n "$archive" ] || fail "no static library of Lua $v"
-	[ "$v" != jit ] || name=luajit
+# compile OUT VERSION SOURCE FLAGS...: for that version of Lua.
+compile() {
+	local out=$1 name=lua$2 source=$3
+	shift 3
 	# shellcheck disable=SC2046
-	gcc -O1 -g -o "$T/$out" $(pkg-config --cflags "${name%-*}") \
-		tests/prog/lua/linked.c "$@" "$archive" -lm -ldl ||
-		fail "$out does not link"
+	gcc -O1 -g -o "$T/$out" $(pkg-config --cflags "$name") \
+		"tests/prog/lua/$source" "$@" || fail "$out is not built"
+}
+# link OUT VERSION SOURCE FLAGS...: with that version's archive.
+link() {
+	local name=liblua$2.a archive
+	[ "$2" != jit ] || name=libluajit-5.1.a
+	archive=$(find /usr/lib -name "$name" | head -n 1)
+	[ -n "$archive" ] || fail "no static library of Lua $2"
+	compile "$@" "$archive" -Wl,--no-whole-archive -lm -ldl
+}
+# host OUT VERSION FLAGS...: has all of Lua for the plugins that it opens.
+host() {
+	local out=$1 v=$2
+	shift 2
+	link "$out" "$v" hosts.c "$@" -Wl,-E -Wl,--whole-archive
 }
 # figures: calls of each function; coroutines, resumes, inferred switches.
 figures() {
@@ -40,38 +52,112 @@ figures() {
 		{ n++; r += $at["resumes"]; x += $at["inferred"] }
 		END { print n, r, x }'
 }
+# same WHAT PLAIN LINKED ARGUMENTS...: do the two programs say the same? The
+# second is recorded.
+same() {
+	local what=$1 plain=$2 linked=$3
+	shift 3
+	"$T/$plain" "$@" >"$T/said" || fail "$what: the host fails by itself"
+	"$T/$linked" "$@" | cmp - "$T/said" ||
+		fail "$what: linked, it says other things"
+	record "$T/$linked" "$@" || fail "$what: weft record fails"
+	cmp "$T/out" "$T/said" || fail "$what: recorded, it says other things"
+}
 script=$(sed -n '/^static const char script/,/;$/p' tests/prog/lua/linked.c |
 	sed 1d)
 
 # handle: 100 times; body twice in each; fails: in both bodies and by pcall;
 # leaf: in body, in handle, in fails, twice in task, thrice in hooked. work, a
-# C function: once.
+# C function: once. The plugin is opened, run and closed twice.
 expected="leaf 803 fails 300 body 200 handle 100 task 100 hooked 1 1
 300 600 0"
+twice="leaf 1606 fails 600 body 400 handle 200 task 200 hooked 2 2
+600 1200 0"
 for v in 5.1 5.2 5.3 5.4; do
-	link plain $v
+	link plain $v linked.c
 	# shellcheck disable=SC2086
-	link linked $v $libs
-	"$T/plain" >"$T/said" || fail "$v: the host fails by itself"
-	"$T/linked" | cmp - "$T/said" || fail "$v: linked, it says other things"
-	record "$T/linked" || fail "$v: weft record fails"
-	cmp "$T/out" "$T/said" || fail "$v: recorded, it says other things"
+	link linked $v linked.c $libs
+	same $v plain linked
 	got=$(figures)
 	[ "$got" = "$expected" ] || fail "$v: $got"
 	"$WEFT" info "$T/trace" | grep 'found at the next event' &&
 		fail "$v: some switches are not seen"
+
+	compile plugin.so $v linked.c -shared -fPIC -Dmain=plugin_run
+	host plain $v
+	# shellcheck disable=SC2086
+	host linked $v $libs
+	same "a plugin of $v" plain linked "$T/plugin.so"
+	got=$(figures)
+	[ "$got" = "$twice" ] || fail "a plugin of $v: $got"
+	"$WEFT" info "$T/trace" | grep 'found at the next event' &&
+		fail "a plugin of $v: some switches are not seen"
 done
 
-# LuaJIT is one object, whose own calls the linker does not see: that its switches
-# are inferred is said. Its debug.sethook, in hooked, puts weft's hook away.
-link jit jit
+# What is told: a library whose links were made at the start, and a program that
+# is not allowed to write its own table of symbols.
+told="a library uses the Lua that is linked into the program"
+! grep "$told" "$T/err" || fail "a plugin: $told"
+LD_PRELOAD=$T/plugin.so "$T/plain" "$T/plugin.so" >"$T/said"
+# shellcheck disable=SC2016
+record sh -c 'LD_PRELOAD=$LD_PRELOAD:$1 LD_BIND_NOW=1 exec "$0" "$1"' \
+	"$T/linked" "$T/plugin.so" || fail "linked early: weft record fails"
+cmp "$T/out" "$T/said" || fail "linked early, it says other things"
+grep -q "$told" "$T/err" || fail "linked early: not said"
+gcc -c -o "$T/denied.o" -x c - <<<'int mprotect(void) { return -1; }' ||
+	fail "denied.o is not built"
 # shellcheck disable=SC2086
-link jit-linked jit $libs
-"$T/jit" >"$T/said" || fail "LuaJIT: the host fails by itself"
-record "$T/jit-linked" || fail "LuaJIT: weft record fails"
-cmp "$T/out" "$T/said" || fail "LuaJIT: recorded, it says other things"
-got=$(figures | head -n 1)
-less=${expected/leaf 803/leaf 800}
-[ "$got" = "${less%%$'\n'*}" ] || fail "LuaJIT: $got"
-"$WEFT" info "$T/trace" | grep -q 'found at the next event' ||
-	fail "LuaJIT: not said that switches are inferred"
+host denied 5.4 $libs "$T/denied.o"
+same "denied" plain denied "$T/plugin.so"
+grep -q "$told" "$T/err" || fail "denied: not said"
+
+# Where Lua's own calls are not seen, its debug.sethook, in hooked, puts weft's
+# hook away.
+less="leaf 800 fails 300 body 200 handle 100 task 100 hooked 1 1
+300 600"
+is_less() {
+	got=$(figures)
+	[ "${got% *}" = "$less" ] || fail "$1: $got"
+	"$WEFT" info "$T/trace" | grep -q 'found at the next event' ||
+		fail "$1: not said that switches are inferred"
+}
+# symbolic LIBRARY OUT: as the linker makes it with -Bsymbolic: DT_SYMBOLIC in
+# place of DT_RELACOUNT.
+symbolic() {
+	lua5.4 - "$1" "$2" <<-'END' || fail "$1: no DT_RELACOUNT"
+	local text = io.open(arg[1], "rb"):read("a")
+	local at = text:find(string.pack("<I8", 0x6ffffff9), 1, true)
+	io.open(arg[2], "wb"):write(text:sub(1, at - 1),
+		string.pack("<I8I8", 16, 0), text:sub(at + 16))
+	END
+}
+for v in 5.1 5.2 5.3 5.4 jit; do
+	compile plug.so $v linked.c -shared -fPIC -Dmain=luaopen_plug
+	export LUA_CPATH="$T/?.so"
+	"lua$v" -e 'require "plug"' >"$T/said" || fail "lua$v fails by itself"
+	record --lua-init -- "lua$v" -e 'require "plug"' ||
+		fail "lua$v: weft record fails"
+	cmp "$T/out" "$T/said" || fail "lua$v: recorded, it says other things"
+	is_less "a module of lua$v"
+	[ $v != jit ] || continue
+	compile shared $v linked.c "-llua$v"
+	lib=$(ldd "$T/shared" | sed -n 's/.*=> \(.*liblua[^ ]*\) .*/\1/p')
+	symbolic "$lib" "$T/${lib##*/}"
+	LD_LIBRARY_PATH=$T same "a symbolic $v" shared shared
+	is_less "a symbolic $v"
+done
+
+# LuaJIT is one object, whose own calls the linker does not see.
+link plain jit linked.c
+# shellcheck disable=SC2086
+link linked jit linked.c $libs
+same LuaJIT plain linked
+is_less LuaJIT
+compile plugin.so jit linked.c -shared -fPIC -Dmain=plugin_run
+host plain jit
+# shellcheck disable=SC2086
+host linked jit $libs
+same "a plugin of LuaJIT" plain linked "$T/plugin.so"
+got=$(figures)
+twice=${twice/leaf 1606/leaf 1600}
+[ "${got% *}" = "${twice% *}" ] || fail "a plugin of LuaJIT: $got"

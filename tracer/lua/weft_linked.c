@@ -36,9 +36,10 @@ static weft_lua_function used[WEFT_LUA_WRAPS] = {
 #undef X
 };
 
-/* The linker has Lua and the program call these in place of Lua's own. */
+/* The linker has Lua and the program call these in place of Lua's own. It wants
+ * them exported if a library that the program needs calls Lua's. */
 #define X(name)                                                                \
-	HIDDEN long __wrap_##name(ARGS);                                       \
+	__attribute__((visibility("protected"))) long __wrap_##name(ARGS);     \
 	long __wrap_##name(ARGS)                                               \
 	{                                                                      \
 		return ((any_fn *)used[WEFT_LUA_WRAP_##name])(PASS);           \

@@ -168,8 +168,7 @@ static void serve_native_side(void)
 	thread_upcalls.lua_doubt = lua_switch_resolve_doubt;
 }
 
-struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
-				bool interposed)
+struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib)
 {
 	struct coroutine *const co = lua_co_main(L);
 	struct thread_state *s;
@@ -178,7 +177,7 @@ struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
 		return NULL;
 	if (lib->abi)
 		serve_native_side();
-	co->vm = lua_vm_new(L, co, lib, interposed);
+	co->vm = lua_vm_new(L, co, lib);
 	if (!co->vm)
 		return NULL;
 	s = !lib->abi ? NULL :
@@ -230,7 +229,7 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
 		main = L; /* 5.1 cannot be asked */
 	co = lua_co_find(main);
 	if (!co || co->vm->main != main || !is_still(co, lib))
-		co = lua_attach_vm(main, lib, lib->interposed);
+		co = lua_attach_vm(main, lib);
 	if (!co)
 		return NULL;
 	co->vm->detached = false;

@@ -8,8 +8,7 @@
 
 /* L is the main state of a VM that has been made, or is seen for the first
  * time. Its object, NULL: no memory. Not hook-safe. */
-struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib,
-				bool interposed);
+struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib);
 
 /* Put our hook onto co, keeping the program's; set it anew after the program's
  * has changed; take it off. */

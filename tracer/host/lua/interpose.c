@@ -48,30 +48,29 @@ static const struct lua_lib *lib_for(long L, const void *caller)
 static void at_boundary(struct coroutine *co)
 {
 	if (unlikely(!lua_co_holder(co)->hooked) && lua_vm_on() &&
-	    !region_is_shut()) {
-		co->vm->interposed = co->vm->lib->interposed;
+	    !region_is_shut())
 		lua_hook_set(co);
-	}
 }
 
 /* ------------------------------------------------------------------ states */
 
 EXPORT long luaopen_jit(ARGS);
 
+/* The main state that was made last on this thread. */
+static THREAD_LOCAL long newest;
+
 /* L is the main state of a new VM, 0: none was made. Returns L. */
 static long made(long L, struct lua_lib *lib)
 {
 	struct coroutine *co;
 
+	newest = L;
 	if (lib->openjit) /* which Lua will call as a function of ours */
 		lua_func_stands_for((uint64_t)luaopen_jit,
 				    (uint64_t)lib->openjit);
 	if (L == 0 || !lua_vm_wanted())
 		return L;
-	co = lua_co_find((lua_State *)L);
-	if (co && co->serial == 0 && co->vm->lib == lib)
-		return L; /* luaL_newstate called lua_newstate */
-	co = lua_attach_vm((lua_State *)L, lib, lib->interposed);
+	co = lua_attach_vm((lua_State *)L, lib);
 	if (co && lib->abi)
 		at_boundary(co);
 	return L;
@@ -89,10 +88,18 @@ EXPORT long lua_newstate(ARGS)
 EXPORT long luaL_newstate(ARGS)
 {
 	struct lua_lib *const lib = lua_lib_of(CALLER);
+	long L;
 
 	if (!lib || !lib->lnewstate)
 		return 0;
-	return made(((any_fn *)lib->lnewstate)(PASS), lib);
+	newest = 0;
+	L = ((any_fn *)lib->lnewstate)(PASS);
+	if (newest == L)
+		return L;
+	/* It calls lua_newstate, not ours: so does all of this Lua. */
+	if (lib->abi && !lib->abi->is_jit)
+		lib->interposed = false;
+	return made(L, lib);
 }
 
 EXPORT long lua_close(ARGS)
@@ -294,7 +301,7 @@ EXPORT long luaopen_jit(ARGS)
  * Its linker leads calls here: from then on it is a library like a shared
  * one. */
 
-static const weft_lua_function ours[WEFT_LUA_WRAPS] = {
+const weft_lua_function lua_lib_ours[WEFT_LUA_WRAPS] = {
 #define X(name) (weft_lua_function)our_##name,
 	WEFT_LUA_WRAPPED(X)
 #undef X
@@ -303,16 +310,14 @@ static const weft_lua_function ours[WEFT_LUA_WRAPS] = {
 EXPORT void weft_lua_linked(const struct weft_lua_linked *linked)
 {
 	const int saved = errno;
+	struct lua_lib *lib;
 
-	if (linked->size < sizeof(*linked) || !lua_vm_wanted() ||
-	    !lua_lib_linked(linked)) {
-		errno = saved;
-		return;
-	}
-	for (unsigned long i = 0; i < linked->wraps && i < WEFT_LUA_WRAPS;
-	     i++) {
+	lib = linked->size < sizeof(*linked) || !lua_vm_wanted() ? NULL :
+	      lua_lib_linked(linked);
+	for (unsigned long i = 0; lib && i < linked->wraps &&
+	     i < WEFT_LUA_WRAPS; i++) {
 		if (linked->real[i])
-			linked->used[i] = ours[i];
+			linked->used[i] = lua_lib_ours[i];
 	}
 	errno = saved;
 }

@@ -12,6 +12,9 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 extern const struct lua_abi lua_abi_54, lua_abi_53, lua_abi_52,
 	lua_abi_51, lua_abi_21;
@@ -76,6 +79,16 @@ static weft_lua_function symbol(void *handle, const void *map, const char *name)
 	void *const f = dlsym(handle, name);
 
 	return module_of(f) == map ? (weft_lua_function)f : NULL;
+}
+
+/* Those that are in no table of a program's. */
+static void fill_others(struct lua_lib *lib,
+			const weft_lua_function real[WEFT_LUA_WRAPS])
+{
+	lib->resetthread = real[WEFT_LUA_WRAP_lua_resetthread];
+	lib->closethread = real[WEFT_LUA_WRAP_lua_closethread];
+	lib->lnewstate = real[WEFT_LUA_WRAP_luaL_newstate];
+	lib->openjit = real[WEFT_LUA_WRAP_luaopen_jit];
 }
 
 /* handle: of the library, from dlopen. */
@@ -164,6 +177,89 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	return !lib ? NULL : enlist(lib);
 }
 
+/* ----------------------------------------------- names the program exports
+ * A library that is loaded looks for Lua's functions in the program before it
+ * looks here. So the program's names are led here in its symbol table, which is
+ * read at each search. Links to a name that were made before remain. */
+
+/* The Lua in the program, if names of it lead here. */
+static struct lua_lib *_Atomic exported;
+
+/* What may be done where the program has this; PROT_NONE: not known. bias: what
+ * the loader added to the addresses in the file. */
+static int rights_at(uint64_t at, uint64_t bias)
+{
+	const ElfW(Phdr) *part = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	const ElfW(Phdr) *const end = part + getauxval(AT_PHNUM);
+
+	for (; part < end; part++) {
+		if (part->p_type == PT_LOAD &&
+		    at - bias - part->p_vaddr < part->p_memsz)
+			return (part->p_flags & PF_R ? PROT_READ : 0) |
+			       (part->p_flags & PF_W ? PROT_WRITE : 0) |
+			       (part->p_flags & PF_X ? PROT_EXEC : 0);
+	}
+	return PROT_NONE;
+}
+
+static bool set(uint64_t *at, uint64_t bias, uint64_t value)
+{
+	const uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+	void *const page = (void *)((uint64_t)at & ~(size - 1));
+	const int rights = rights_at((uint64_t)at, bias);
+
+	if (rights == PROT_NONE ||
+	    mprotect(page, size, rights | PROT_WRITE) != 0)
+		return false;
+	*at = value;
+	mprotect(page, size, rights);
+	return true;
+}
+
+/* Lead the program's name of its function to ours. */
+static void lead(struct lua_lib *lib, const char *name,
+		 weft_lua_function real, weft_lua_function to)
+{
+	ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+	uint64_t bias;
+
+	if (!real || dladdr1((void *)real, &info, (void **)&symbol,
+			     RTLD_DL_SYMENT) == 0 ||
+	    !symbol || info.dli_saddr != (void *)real ||
+	    strcmp(info.dli_sname, name) != 0)
+		return;
+	bias = (uint64_t)real - symbol->st_value;
+	if (set(&symbol->st_value, bias, (uint64_t)to - bias))
+		exported = lib;
+	else
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_PASSED);
+}
+
+/* lib has this module's functions. A library's names need not be led here: it
+ * is searched after us. */
+static void lead_all(struct lua_lib *lib, const struct link_map *map)
+{
+	static const char *const names[WEFT_LUA_WRAPS] = {
+#define X(name) #name,
+		WEFT_LUA_WRAPPED(X)
+#undef X
+	};
+	weft_lua_function real[WEFT_LUA_WRAPS];
+	void *const handle = !map || map->l_name[0] != '\0' || exported ?
+			     NULL : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+
+	if (!handle)
+		return;
+	for (int i = 0; i < WEFT_LUA_WRAPS; i++)
+		real[i] = symbol(handle, map, names[i]);
+	if (!lib->linked)
+		fill_others(lib, real);
+	for (int i = 0; i < WEFT_LUA_WRAPS; i++)
+		lead(lib, names[i], real[i], lua_lib_ours[i]);
+	release(handle);
+}
+
 /* ------------------------------------------------------- linked statically */
 
 /* f, if it lies in this module. A weak name may have led to another library, or
@@ -188,10 +284,7 @@ static void fill_linked(struct lua_lib *lib, const void *map,
 #define X(name) lib->api.name = within(map, lib->api.name);
 	WEFT_LUA_FUNCTIONS(X, X, X, X, X)
 #undef X
-	lib->resetthread = real[WEFT_LUA_WRAP_lua_resetthread];
-	lib->closethread = real[WEFT_LUA_WRAP_lua_closethread];
-	lib->lnewstate = real[WEFT_LUA_WRAP_luaL_newstate];
-	lib->openjit = real[WEFT_LUA_WRAP_luaopen_jit];
+	fill_others(lib, real);
 	lib->abi = abi_of(&lib->api);
 	lib->interposed = from->sees_all() != 0;
 	lib->linked = true;
@@ -209,14 +302,17 @@ struct lua_lib *lua_lib_linked(const struct weft_lua_linked *from)
 		return NULL;
 	fill_linked(lib, map, from);
 	enlist(lib);
-	return linked_at(map);
+	lib = linked_at(map);
+	if (lib)
+		lead_all(lib, map);
+	return lib;
 }
 
 void lua_lib_unlinked(const struct weft_lua_linked *from)
 {
 	struct lua_lib *const lib = linked_at(module_of(from->real));
 
-	if (lib) {
+	if (lib && lib != exported) { /* the program itself stays */
 		lib->linked = false;
 		lib->map = NULL;
 		lib->api.lua_sethook = NULL;
@@ -275,6 +371,8 @@ static SLOW struct lua_lib *ask(const void *caller)
 		o.dlfo_link_map = NULL; /* made code: the global scope's */
 	lib = linked_at(o.dlfo_link_map);
 	if (!lib)
+		lib = exported;
+	if (!lib)
 		lib = lib_at(real_sethook(o.dlfo_link_map));
 	if (o.dlfo_link_map && lib)
 		remember(&o, lib, epoch);
@@ -304,7 +402,7 @@ struct lua_lib *lua_lib_of(const void *caller)
 /* The table may be of a program that knows fewer functions than we do. */
 static struct lua_lib *copy_table(const struct weft_lua_api *api)
 {
-	struct lua_lib *const lib = memory_get(sizeof(*lib));
+	struct lua_lib *lib = memory_get(sizeof(*lib));
 	const size_t size = api->size < sizeof(*api) ? api->size :
 			    sizeof(*api);
 
@@ -315,7 +413,9 @@ static struct lua_lib *copy_table(const struct weft_lua_api *api)
 	if (module_of((void *)lib->api.luaJIT_setmode) == module_of(&libs))
 		lib->api.luaJIT_setmode = NULL;
 	lib->abi = abi_of(&lib->api);
-	return enlist(lib);
+	lib = enlist(lib);
+	lead_all(lib, module_of((void *)lib->api.lua_sethook));
+	return lib;
 }
 
 struct lua_lib *lua_lib_given(const struct weft_lua_api *api,

@@ -195,13 +195,13 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 }
 
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
-			  struct lua_lib *lib, bool interposed)
+			  struct lua_lib *lib)
 {
 	struct lua_vm *const vm = begin(main, holder, lib);
 
 	if (!vm)
 		return NULL;
-	vm->interposed = interposed;
+	vm->interposed = lib->interposed;
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);
 		vm->by_layout = try_layout(lib, main);

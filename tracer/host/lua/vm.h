@@ -182,7 +182,7 @@ bool lua_vm_wanted(void);
 /* A VM that was not known, with its main state. Tries the library's layout if
  * need be. NULL: no memory. Not hook-safe. */
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
-			  struct lua_lib *lib, bool interposed);
+			  struct lua_lib *lib);
 
 /* The invariants of a VM, but for the time until its holder has it. */
 bool lua_vm_valid(const struct lua_vm *vm);

@@ -46,7 +46,12 @@ static struct coroutine *meet(const struct lua_local *me, lua_State *L)
 	if (!lib)
 		return NULL;
 	main = lua_co_find(frames_main_of(lib, L));
-	return !main ? NULL : lua_co_met(L, main);
+	if (!main)
+		return NULL;
+	if (main->vm->interposed && lib->linked)
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_PASSED);
+	main->vm->interposed = false; /* something passes by our functions */
+	return lua_co_met(L, main);
 }
 
 /* walk: its open calls must be found first. */

@@ -367,4 +367,9 @@ void diagnose_partial(const char *path, const struct diagnose_facts *facts)
 				"was recorded until then");
 	if (facts->trouble & TROUBLE_LUA_UNKNOWN)
 		message("a Lua library of an unknown kind was not recorded");
+	if (facts->trouble & TROUBLE_LUA_PASSED)
+		message("a library uses the Lua that is linked into the "
+			"program, and not all of it is seen: open the library "
+			"by dlopen, link it with -Wl,-z,lazy, or call "
+			"weft_lua_attach(L) when it has made a state");
 }
