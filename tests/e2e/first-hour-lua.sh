@@ -29,6 +29,18 @@ for lua in $LUAS; do
 done
 says -E 3 'lua5.4" was not told to load weft.*-E.*require' --lua-init -- \
 	lua5.4 -E -e 'os.exit(3)'
+# A Lua 5.5 where weft has none: no advice that cannot work.
+newer='has a Lua 5.5 of its own linked in.*build weft where'
+as_newer() {
+	sed 's/Lua 5\.4/Lua 5.5/g' "$1" >"$T/newer" && chmod +x "$T/newer"
+}
+if ! [ -e "$B/lib/lua/5.5" ]; then
+	as_newer "$(command -v lua5.4)"
+	says newer 3 "$newer" "$T/newer" -e 'os.exit(3)'
+	silent newer 'lua-init'
+	says "newer, -E" 3 "$newer" --lua-init -- "$T/newer" -E -e 'os.exit(3)'
+	silent "newer, -E" 'require'
+fi
 # By a shell, by a script's first line, once each.
 says child 0 "lua5.3\" $interpreter" sh -c 'lua5.3 -v; lua5.3 -v; exit 0'
 [ "$(grep -c "$interpreter" "$T/err")" = 1 ] || fail "child: said twice"
@@ -73,6 +85,11 @@ for lua in $LUAS; do
 	says "own $lua" 5 "$way" "$T/own"
 	strip "$T/own"
 	says "stripped $lua" 5 "$way" "$T/own"
+	if [ $lua = lua5.4 ] && ! [ -e "$B/lib/lua/5.5" ]; then
+		as_newer "$T/own"
+		says "own 5.5" 5 "$newer" "$T/newer"
+		silent "own 5.5" 'weft_lua_attach|weft-lua-static'
+	fi
 	says "child $lua" 5 "$way" sh -c '"$0"; exit $?' "$T/own"
 	# shellcheck disable=SC2046
 	gcc -o "$T/shared" $(pkg-config --cflags --libs $lua) "$T/own.c" \

@@ -322,6 +322,15 @@ static void quote(char *out, size_t room, const char *path)
 	snprintf(out + n, room - n, "'");
 }
 
+/* Was the library that is preloaded built for Lua 5.5, too? */
+static bool knows_newer(const struct recording *r)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/5.5/weft.so", r->installation.modules);
+	return access(path, F_OK) == 0;
+}
+
 static void diagnose(const struct recording *r)
 {
 	const struct diagnose_facts facts = {
@@ -330,6 +339,7 @@ static void diagnose(const struct recording *r)
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
 		.lua_init = r->opt.lua_init,
+		.knows_newer = knows_newer(r),
 		.vms = given_out(&r->owner.pool->next_vm),
 		.trouble = r->registry.trouble,
 		.seen = &r->registry.seen,

@@ -301,11 +301,16 @@ EXPORT long luaopen_jit(ARGS)
  * Its linker leads calls here: from then on it is a library like a shared
  * one. */
 
-const weft_lua_function lua_lib_ours[WEFT_LUA_WRAPS] = {
+static const weft_lua_function ours[WEFT_LUA_WRAPS] = {
 #define X(name) (weft_lua_function)our_##name,
 	WEFT_LUA_WRAPPED(X)
 #undef X
 };
+
+__attribute__((constructor(101))) static void begin(void)
+{
+	lua_lib_ours = ours;
+}
 
 EXPORT void weft_lua_linked(const struct weft_lua_linked *linked)
 {
@@ -317,7 +322,7 @@ EXPORT void weft_lua_linked(const struct weft_lua_linked *linked)
 	for (unsigned long i = 0; lib && i < linked->wraps &&
 	     i < WEFT_LUA_WRAPS; i++) {
 		if (linked->real[i])
-			linked->used[i] = lua_lib_ours[i];
+			linked->used[i] = ours[i];
 	}
 	errno = saved;
 }

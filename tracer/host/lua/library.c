@@ -39,6 +39,8 @@ struct span {
 };
 static struct span *_Atomic spans[SPANS];
 
+const weft_lua_function *lua_lib_ours;
+
 /* --------------------------------------------------------------- libraries */
 
 /* NULL: of no version that is known. */

@@ -18,9 +18,9 @@ struct lua_lib *lua_lib_of(const void *caller);
 struct lua_lib *lua_lib_linked(const struct weft_lua_linked *linked);
 void lua_lib_unlinked(const struct weft_lua_linked *linked);
 
-/* Our functions (interpose.c). Plugins of a program that has a Lua of its own,
- * linked or given, are led to them. */
-extern HIDDEN const weft_lua_function lua_lib_ours[WEFT_LUA_WRAPS];
+/* Our functions, set at the start. Plugins of a program that has a Lua of its
+ * own, linked or given, are led to them. */
+extern HIDDEN const weft_lua_function *lua_lib_ours;
 
 /* The library whose functions a program gave to weft_lua_attach; NULL: no
  * memory. */

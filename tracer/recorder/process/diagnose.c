@@ -179,6 +179,8 @@ static void explain_native(const char *path, const struct elf_file *file)
 static const char mark_lua[] = "attempt to compare two %s values";
 /* Only the stock interpreter reads this variable. */
 static const char mark_interpreter[] = "LUA_INIT";
+/* The value of _VERSION in a Lua for which weft may not have been built. */
+static const char mark_newer[] = "Lua 5.5";
 /* From libweft-lua-static.a, or a call of weft_lua_attach. */
 static const char mark_prepared[] = "weft_lua_";
 
@@ -219,17 +221,24 @@ static bool has_own_lua(const char *path, const struct elf_file *file)
 static enum lua_kind explain_own_lua(const char *path,
 				     const struct diagnose_facts *facts)
 {
-	if (elf_file_contains(path, mark_interpreter)) {
+	const bool interpreter = elf_file_contains(path, mark_interpreter);
+
+	if (!facts->knows_newer && elf_file_contains(path, mark_newer)) {
+		message("\"%s\" has a Lua 5.5 of its own linked in, which this "
+			"weft does not know: build weft where pkg-config finds "
+			"lua5.5", path);
+		return interpreter ? LUA_INTERPRETER : LUA_OWN;
+	}
+	if (interpreter) {
 		if (!facts->lua_init)
 			message("\"%s\" is a Lua interpreter with Lua linked "
 				"in, which cannot be seen from outside: use  "
 				"weft record --lua-init -- ...", path);
 		else
 			message("\"%s\" was not told to load weft: it ignores "
-				"LUA_INIT (-E), did not find it in its "
-				"environment, or its Lua is newer than 5.4 and "
-				"weft was built without that Lua's headers: "
-				"put  require \"weft\"  into the script", path);
+				"LUA_INIT (-E), or did not find it in its "
+				"environment: put  require \"weft\"  into the "
+				"script", path);
 		return LUA_INTERPRETER;
 	}
 	if (elf_file_contains(path, mark_prepared))
