@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 "$WEFT" record --pool-size 2M --on-full overwrite -o "$T/trace" -- \
-	sh -c 'kill -STOP $PPID; "$0" 3; kill -CONT $PPID' "$P/p_flood" \
+	sh -c 'r=$(pgrep -P $PPID -x weft-record)
+	kill -STOP $r; "$0" 3; kill -CONT $r' "$P/p_flood" \
 	>"$T/out" 2>"$T/err" || fail "weft record fails"
 said=$(sed -n 's/^weft: lost: \([0-9]*\) chunks*, overwritten.*/\1/p' "$T/err")
 [ "${said:-0}" -gt 100 ] || fail "${said:-no} chunks are said to be lost"

@@ -30,21 +30,28 @@ fds=$(run sh -c 'ls /proc/$$/fd' 7</dev/null 2>/dev/null | sort |
 	grep -v '^1[0-9][0-9][0-9]$' | tr '\n' ' ')
 [ "$fds" = "$alone" ] || fail "descriptors: $fds instead of $alone"
 
-# Same process group; its parent is weft record.
-run sh -c 'echo $$ $PPID $(ps -o pgid= $$) $(ps -o pgid= $PPID)' \
-	>"$T/o" 2>/dev/null
-read -r pid parent own theirs <"$T/o"
-[ "$own" = "$theirs" ] || fail "process groups $own and $theirs"
+# Same process group and session; its parent is weft record. What does the work,
+# and has the pool, is in another session, so that the kernel does not share one
+# session's time between it and the program's threads.
+run sh -c 'at_work=$(pgrep -P $PPID -x weft-record)
+	grep -q "${WEFT_POOL##*:}" /proc/$at_work/maps || at_work=$PPID
+	echo $(ps -o pgid=,sid= $$) $(ps -o pgid=,sid= $PPID) \
+		$(ps -o sid= $at_work)' >"$T/o" 2>/dev/null
+read -r own session theirs their_session at_work <"$T/o"
+[ "$own $session" = "$theirs $their_session" ] ||
+	fail "groups and sessions: $(cat "$T/o")"
+[ "$at_work" != "$session" ] ||
+	fail "no session of its own: $(cat "$T/o")"
 
 # SIGTERM and SIGHUP go to the program; SIGINT and SIGQUIT are its own affair.
 for s in TERM HUP; do
-	rm -rf "$T/trace"
+	rm -rf "$T/trace" "$T/o"
 	"$WEFT" record -o "$T/trace" -- sh -c \
 		"trap 'echo got $s; exit 7' $s; echo ready
 		while :; do sleep 0.1; done" \
 		>"$T/o" 2>"$T/err" &
 	recorder=$!
-	await grep -qx ready "$T/o" || fail "the program did not start"
+	await grep -sqx ready "$T/o" || fail "the program did not start"
 	kill -INT $recorder
 	kill -QUIT $recorder
 	sleep 0.3

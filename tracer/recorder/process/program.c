@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/program.h"
 #include "tracer/recorder/base/message.h"
+#include "tracer/recorder/process/front.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,10 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -281,10 +279,14 @@ int program_take_signals(struct program *p)
 	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
 		return -1;
 	sigaction(SIGCHLD, &as_usual, &p->child_signal);
+	p->signals = front_split(&set);
+	if (p->signals < 0) {
+		message("cannot fork: %s", strerror(errno));
+		return -1;
+	}
 	raise_file_size(p);
 	raise_priority(p);
-	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return p->signals < 0 ? -1 : 0;
+	return 0;
 }
 
 /* In the child: wait for the order, then execute the program. */
@@ -323,7 +325,7 @@ int program_fork(struct program *p, char *const argv[],
 		message("cannot make a pipe: %s", strerror(errno));
 		return -1;
 	}
-	p->pid = fork();
+	p->pid = front_fork(p->signals);
 	if (p->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
@@ -338,6 +340,7 @@ int program_fork(struct program *p, char *const argv[],
 		message("cannot fork: %s", strerror(errno));
 		return -1;
 	}
+	front_leave();
 	return 0;
 }
 
@@ -363,7 +366,6 @@ int program_go(struct program *p, const char *name, int *status)
 	close_pipes(p);
 	if (n <= 0)
 		return 0;
-	waitpid(p->pid, NULL, 0);
 	message("cannot run \"%s\": %s", name, strerror(why));
 	*status = why == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
 	return -1;
@@ -371,56 +373,30 @@ int program_go(struct program *p, const char *name, int *status)
 
 void program_cancel(struct program *p)
 {
-	if (p->go < 0)
-		return;
-	close_pipes(p);
-	waitpid(p->pid, NULL, 0);
+	if (p->go >= 0)
+		close_pipes(p);
 }
 
 /* ---- signals and the end ---- */
 
-static void reap(struct program *p)
-{
-	int status;
-
-	if (!p->has_ended && waitpid(p->pid, &status, WNOHANG) == p->pid) {
-		p->status = status;
-		p->has_ended = true;
-	}
-}
-
 void program_handle_signals(struct program *p)
 {
-	struct signalfd_siginfo s;
+	struct front_news news;
 
-	while (read(p->signals, &s, sizeof(s)) == (ssize_t)sizeof(s)) {
-		if (s.ssi_signo == SIGCHLD)
-			continue;
-		if (p->has_ended)
+	while (front_read(p->signals, &news)) {
+		if (news.signal == SIGCHLD) {
+			p->status = news.status;
+			p->has_ended = true;
+		} else if (p->has_ended) {
 			p->wants_finish = true;
-		else if (s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP)
-			kill(p->pid, (int)s.ssi_signo);
+		} else if (news.signal == SIGTERM || news.signal == SIGHUP) {
+			kill(p->pid, news.signal);
+		}
 		/* The program got the others from the terminal itself. */
 	}
-	reap(p);
 }
 
 int program_exit_like(const struct program *p)
 {
-	sigset_t one;
-
-	if (!p->has_ended)
-		return 0;
-	if (WIFEXITED(p->status))
-		return WEXITSTATUS(p->status);
-	const int s = WTERMSIG(p->status);
-
-	/* The program's core file may be of use; ours is not. */
-	prctl(PR_SET_DUMPABLE, 0);
-	signal(s, SIG_DFL);
-	sigemptyset(&one);
-	sigaddset(&one, s);
-	raise(s);
-	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	return 128 + s;
+	return p->has_ended ? front_end_like(p->status) : 0;
 }

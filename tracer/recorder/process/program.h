@@ -46,20 +46,20 @@ struct program {
 	struct sigaction file_signal, child_signal; /* SIGXFSZ, SIGCHLD */
 	struct rlimit file_size;
 	int nice;
-	int signals;               /* signalfd */
+	int signals;               /* the socket to the front */
 	int status;                /* of waitpid, once it has ended */
 	bool has_ended;
 	bool wants_finish;         /* the user wants the recording to end */
 };
 
-/* Block the signals that we read, let no limit of the files' size end us, and
- * take the priority that we may have, before anything else is forked: a program
- * with more threads than processors fills the pool faster than the recorder is
- * let run. Resets *p and keeps what was there for the
- * program. Returns 0, or negative. */
+/* Go on in a child of this process, which stays as the front (front.h). Let no
+ * limit of the files' size end us, and take the priority that we may have,
+ * before anything else is forked: a program with more threads than processors
+ * fills the pool faster than the recorder is let run. Resets *p and keeps what
+ * was there for the program. Prints why and returns negative if it cannot. */
 int program_take_signals(struct program *p);
-/* Fork; the child sets its environment and waits for program_go. Prints why and
- * returns negative if it cannot. */
+/* Fork; the child sets its environment and waits for program_go. Then leave the
+ * session of the two. Prints why and returns negative if it cannot. */
 int program_fork(struct program *p, char *const argv[],
 		 const struct pool_owner *owner,
 		 const struct child_environment *environment);
@@ -69,13 +69,12 @@ int program_fork(struct program *p, char *const argv[],
 int program_go(struct program *p, const char *name, int *status);
 /* End the child instead, if it waits; do nothing if program_go was called. */
 void program_cancel(struct program *p);
-/* Read the signals that have come: forward SIGTERM and SIGHUP to the program,
+/* Read what the front tells: forward SIGTERM and SIGHUP to the program,
  * or note, once it has ended, that the user wants the recording to end. Also
  * notes the program's end. Does not wait. */
 void program_handle_signals(struct program *p);
-/* Its exit status; 0 if it still runs. If a signal ended it, end by that signal
- * without a core file; where the signal does not end this process, 128 + its
- * number. */
+/* Its exit status, or the end by the signal that ended it (front_end_like); 0
+ * if it still runs. */
 int program_exit_like(const struct program *p);
 
 #endif
