@@ -81,6 +81,7 @@ install_updated() {
 	install "$@" && return
 	$sudo apt-get -o Acquire::Retries=3 -qq update >&2
 	install "$@"
+	updated=1
 }
 
 # Its service is neither to be started nor turned on for good: nobody asked for
@@ -100,6 +101,7 @@ install_quietly() {
 		$sudo update-rc.d "$1" disable >&2 || :
 	fi
 }
+updated=
 must=
 may=
 serving=
@@ -119,3 +121,5 @@ for package in $may; do
 	install "$package" ||
 		echo "deps: $package cannot be installed here: left out" >&2
 done
+# Packages may be known now that were not: an image may come without any list.
+[ -z "$updated" ] || "$0" "$@"
