@@ -113,7 +113,7 @@ san:
 		unit-bin analyzer
 	+$(Q)$(MAKE) --no-print-directory SAN=thread B=$(B)/san-thread \
 		UNIT_SRC="$(TSAN_SRC)" REPLAY_SRC= unit-bin
-TSAN_SRC = $(shell grep -l pthread_create tests/unit/test_*.c)
+TSAN_SRC = $(shell grep -lE 'pthread_create|lanes_new' tests/unit/test_*.c)
 
 # The checked build: the oracle runs some seeds with it.
 .PHONY: checked

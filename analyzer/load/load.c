@@ -7,9 +7,12 @@
 #include "analyzer/merge/merge.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/profile/profile.h"
+#include "analyzer/replay/lanes.h"
 
 #include <assert.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +24,7 @@ enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
 /* The values of load_opts; they are the same for all traces of a command
  * line. */
 static const char *arg_debug_dirs, *arg_servers;
-static size_t arg_max_nodes = MAX_NODES;
+static size_t arg_max_nodes = MAX_NODES, arg_jobs = SIZE_MAX;
 
 const struct opt load_opts[] = {
 	{ .type = OPT_LIST, .name = "debug-dir", .arg = "DIR",
@@ -33,6 +36,9 @@ const struct opt load_opts[] = {
 	{ .type = OPT_NUMBER, .name = "max-nodes", .arg = "N",
 	  .to = &arg_max_nodes, .help = "keep at most N distinct stacks "
 	  "apart; more of them need more memory" },
+	{ .type = OPT_NUMBER, .name = "jobs", .arg = "N", .to = &arg_jobs,
+	  .help = "use N threads (default: one for each processor); the "
+	  "result is the same" },
 	{ .type = OPT_END }
 };
 
@@ -52,7 +58,8 @@ const char *load_operand(int count, char **operands)
 
 /* A line on stderr that is overwritten, if stderr is a terminal. */
 struct progress {
-	struct replay *replay;
+	struct replay *replay;   /* one of the two */
+	struct lanes *lanes;
 	uint64_t records;
 	struct timespec shown;
 	bool is_on, is_shown;
@@ -88,29 +95,78 @@ static int take_chunk(void *ctx, const struct chunk *chunk)
 	p->records += chunk->header.records;
 	if (p->is_on)
 		show_progress(p);
-	return replay_chunk(p->replay, chunk);
+	return p->lanes ? lanes_chunk(p->lanes, chunk) :
+			  replay_chunk(p->replay, chunk);
 }
 
-/* Replay the trace into the session. want may be NULL: collect nothing more
- * than usual; so may the sink. */
-static int read_trace(const char *path, struct session *session,
-		      const struct replay_collect *want,
-		      const struct replay_sink *sink, void *ctx,
-		      struct in_summary *in)
+/* Replay the trace into the session and tell the sink, whose events have an
+ * order. */
+static int read_events(const char *path, struct session *session,
+		       const struct replay_sink *sink, void *ctx,
+		       struct in_summary *in)
 {
 	struct progress p = { .is_on = isatty(STDERR_FILENO) };
 	int status;
 
 	clock_gettime(CLOCK_MONOTONIC, &p.shown);
 	p.replay = replay_new(session, sink, ctx);
-	if (want)
-		replay_want(p.replay, want);
 	status = in_read(path, take_chunk, &p, in);
 	if (status == 0)
 		replay_finish(p.replay);
 	replay_free(p.replay);
 	end_progress(&p);
 	return status;
+}
+
+/* Replay the trace into a new session with that many workers. NULL with *again
+ * set: it must be one worker; NULL with the cause in the chain: it cannot be
+ * read. */
+static struct session *read_sums(const char *path, unsigned jobs,
+				 const struct replay_collect *want,
+				 struct in_summary *in, bool *again)
+{
+	struct progress p = { .is_on = isatty(STDERR_FILENO) };
+	struct session *session = session_new(arg_max_nodes);
+	int status;
+
+	clock_gettime(CLOCK_MONOTONIC, &p.shown);
+	p.lanes = lanes_new(session, want, jobs);
+	status = in_read(path, take_chunk, &p, in);
+	if (status == 0)
+		lanes_finish(p.lanes);
+	*again = lanes_are_full(p.lanes);
+	if (*again || status != 0) {
+		session_free(session);
+		session = NULL;
+	}
+	lanes_free(p.lanes);
+	end_progress(&p);
+	return session;
+}
+
+/* As many workers as there are processors, unless --jobs says otherwise. */
+static unsigned jobs(void)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const size_t n = arg_jobs != SIZE_MAX ? arg_jobs :
+			 processors > 0 ? (size_t)processors : 1;
+
+	return n < 1 ? 1 : n > LANES_MAX ? LANES_MAX : (unsigned)n;
+}
+
+/* Replay the trace into the load's session. */
+static int read_trace(struct load *load)
+{
+	bool again;
+
+	load->session = read_sums(load->path, jobs(), &load->want, &load->in,
+				  &again);
+	if (!again)
+		return load->session ? 0 : -1;
+	err_clear();
+	load->session = read_sums(load->path, 1, &load->want, &load->in,
+				  &again);
+	return load->session ? 0 : -1;
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -316,8 +372,7 @@ static int scan_marks(const char *path, struct filter_marks *marks)
 	static const struct replay_sink sink = { .mark = see_mark };
 	struct mark_scan scan = { session_new(1), marks };
 	struct in_summary in;
-	const int status = read_trace(path, scan.session, NULL, &sink, &scan,
-				      &in);
+	const int status = read_events(path, scan.session, &sink, &scan, &in);
 
 	session_free(scan.session);
 	return status;
@@ -351,9 +406,7 @@ static enum cmd_exit open_trace(struct load *load)
 
 	if (status != CMD_OK)
 		return status;
-	load->session = session_new(arg_max_nodes);
-	if (read_trace(load->path, load->session, &load->want, NULL, NULL,
-		       &load->in) != 0)
+	if (read_trace(load) != 0)
 		return CMD_UNREADABLE;
 	name_all(load);
 	return CMD_OK;
@@ -492,7 +545,7 @@ int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 	func_table_free(again->funcs);
 	again->funcs = load->session->funcs;
 	cct_set_deeper(again->cct, func_special(again->funcs, "(deeper)"));
-	status = read_trace(load->path, again, NULL, sink, ctx, &in);
+	status = read_events(load->path, again, sink, ctx, &in);
 	again->funcs = NULL;
 	session_free(again);
 	return status;

@@ -126,25 +126,40 @@ static ticks gap_length(const struct gap *g)
 	return g->from ? g->to - g->from : UINT64_MAX;
 }
 
-void session_add_gap(struct session *s, const struct gap *g)
+/* The order in which gaps are kept: the longest first, then by where they are,
+ * so that it does not matter which thread is replayed first. */
+static bool is_before(const struct gap *a, const struct gap *b)
+{
+	const ticks x = gap_length(a), y = gap_length(b);
+
+	if (x != y)
+		return x > y;
+	return a->thread != b->thread ? a->thread < b->thread : a->to < b->to;
+}
+
+void session_keep_gap(struct session *s, const struct gap *g)
 {
 	size_t i;
 
+	if (s->gap_count == SESSION_GAPS &&
+	    !is_before(g, &s->gaps[SESSION_GAPS - 1]))
+		return;
+	if (s->gap_count < SESSION_GAPS)
+		s->gap_count++;
+	for (i = s->gap_count - 1; i > 0 && is_before(g, &s->gaps[i - 1]); i--)
+		s->gaps[i] = s->gaps[i - 1];
+	s->gaps[i] = *g;
+}
+
+void session_add_gap(struct session *s, const struct gap *g)
+{
 	assert(g->thread < s->thread_count && g->from <= g->to);
 	s->gap_total++;
 	if (g->from)
 		s->threads[g->thread].missing += g->to - g->from;
 	else
 		s->threads[g->thread].headless = 1;
-	if (s->gap_count == SESSION_GAPS &&
-	    gap_length(g) <= gap_length(&s->gaps[SESSION_GAPS - 1]))
-		return;
-	if (s->gap_count < SESSION_GAPS)
-		s->gap_count++;
-	for (i = s->gap_count - 1; i > 0 &&
-	     gap_length(&s->gaps[i - 1]) < gap_length(g); i--)
-		s->gaps[i] = s->gaps[i - 1];
-	s->gaps[i] = *g;
+	session_keep_gap(s, g);
 }
 
 static bool thread_complete(const struct thread *t)
@@ -239,6 +254,52 @@ bool session_valid(const struct session *s)
 			return false;
 	return s->tick_hz > 0 && threads_valid(s) && gaps_valid(s) &&
 	       cct_valid(s->cct);
+}
+
+/* ---- coroutines ---- */
+
+void coroutine_ran(struct coroutine *c, uint32_t thread)
+{
+	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
+	uint32_t i = known;
+
+	if (c->state == COROUTINE_NEW)
+		c->state = COROUTINE_RUNNING;
+	while (i > 0 && c->threads[i - 1] >= thread)
+		i--;
+	if (i < known && c->threads[i] == thread)
+		return;
+	if (c->thread_count < 5)
+		c->thread_count++;
+	for (uint32_t k = known < 4 ? known : 3; k > i; k--)
+		c->threads[k] = c->threads[k - 1];
+	if (i < 4)
+		c->threads[i] = thread;
+}
+
+static bool is_earlier(struct instant a, struct instant b)
+{
+	return a.at != b.at ? a.at < b.at : a.thread < b.thread;
+}
+
+void coroutine_was(struct coroutine *c, enum coroutine_state state,
+		   struct instant at)
+{
+	if (is_earlier(at, c->last))
+		return;
+	c->last = at;
+	c->state = state;
+}
+
+void coroutine_began(struct coroutine *c, func_id func, bool is_lua,
+		     struct instant at)
+{
+	if (c->body != 0 && (c->has_lua_body != is_lua ? c->has_lua_body :
+			     !is_earlier(at, c->body_at)))
+		return;
+	c->body = func;
+	c->has_lua_body = is_lua;
+	c->body_at = at;
 }
 
 /* ---- labels ---- */

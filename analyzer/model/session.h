@@ -69,6 +69,11 @@ enum coroutine_state { COROUTINE_NEW, COROUTINE_SUSPENDED, COROUTINE_RUNNING,
 		       COROUTINE_RETURNED, COROUTINE_ERROR,
 		       COROUTINE_CLOSED };
 
+/* Two threads may do something at the same tick: that of the later one, by
+ * their indices, counts as later. So the order in which threads are replayed
+ * does not matter. */
+struct instant { ticks at; uint32_t thread; };
+
 struct coroutine {
 	uint32_t process;          /* index */
 	uint64_t serial;           /* unique in the recording and process */
@@ -78,14 +83,17 @@ struct coroutine {
 	uint64_t creator;          /* coroutine that made it; 0: a thread, or
 	                            * unknown */
 	func_id body;              /* its outermost function; 0: never ran */
+	bool has_lua_body;
+	struct instant body_at;     /* when that was first seen */
 	uint64_t resumes;
 	ticks active;              /* from resume to suspend, nested coroutines
 	                            * it resumed included */
 	ticks suspended;           /* between its resumes */
-	uint32_t threads[4];       /* the first distinct threads it ran on */
+	uint32_t threads[4];       /* the threads it ran on, which rise: the
+	                            * first four of all threads */
 	uint32_t thread_count;     /* all distinct ones; 5: five or more */
 	enum coroutine_state state;
-	ticks last;                /* when it was last resumed or suspended */
+	struct instant last;        /* when it was last resumed or suspended */
 	uint32_t inferred;         /* resumes and suspends that were not seen
 	                            * themselves, but at the next event */
 };
@@ -202,10 +210,23 @@ uint32_t session_body_vm(const struct session *, uint32_t flags);
 
 /* Count a gap, and keep it if it is one of the longest. */
 void session_add_gap(struct session *, const struct gap *);
+/* Only the latter. */
+void session_keep_gap(struct session *, const struct gap *);
 
 /* Is nothing known to be missing? False after loss of any kind, missing or bad
  * chunks, contradictions, or if the recorder says so. */
 bool session_complete(const struct session *);
+
+/* ---- coroutines ---- */
+
+/* It ran on a thread. */
+void coroutine_ran(struct coroutine *, uint32_t thread);
+/* It was in that state then; the latest one stays. */
+void coroutine_was(struct coroutine *, enum coroutine_state, struct instant);
+/* Its outermost function at that moment. Of several, the first one is its body;
+ * but a native one may have been a signal handler's, which ended before the
+ * body, a Lua function, began. */
+void coroutine_began(struct coroutine *, func_id, bool is_lua, struct instant);
 
 /* ---- labels ---- */
 

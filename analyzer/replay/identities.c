@@ -68,22 +68,6 @@ uint32_t replay_identities_coroutine(struct replay *r, uint32_t process,
 	return *id;
 }
 
-void replay_identities_ran(struct replay *r, uint32_t co, uint32_t thread)
-{
-	struct coroutine *const c = &r->session->coroutines[co - 1];
-	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
-
-	if (c->state == COROUTINE_NEW)
-		c->state = COROUTINE_RUNNING;
-	for (uint32_t i = 0; i < known; i++)
-		if (c->threads[i] == thread)
-			return;
-	if (known < 4)
-		c->threads[known] = thread;
-	/* Of more than four, only the first four are known. */
-	c->thread_count = known + 1;
-}
-
 /* The native coroutine that a VM belongs to. */
 static void book_vm(struct replay *r, uint32_t process,
 		    const struct chunk_vm *vm)
@@ -262,7 +246,7 @@ static void add_offcpu(struct replay *r, struct stream *st,
 		return;
 	cct_collect_cpu(r->session->cct);
 	t->known += pair[1] - pair[0];
-	replay_time_add_edge(r, pair[0], CPU_ON);
+	replay_time_add_edge(&st->own, pair[0], CPU_ON);
 	from = pair[0];
 	for (size_t i = 1; i < n; i++) {
 		ticks begin = pair[2 * i], end = pair[2 * i + 1];
@@ -273,11 +257,11 @@ static void add_offcpu(struct replay *r, struct stream *st,
 		if (end <= begin)
 			continue;
 		t->offcpu += end - begin;
-		replay_time_add_edge(r, begin, CPU_OFF);
-		replay_time_add_edge(r, end, CPU_ON);
+		replay_time_add_edge(&st->own, begin, CPU_OFF);
+		replay_time_add_edge(&st->own, end, CPU_ON);
 		from = end;
 	}
-	replay_time_add_edge(r, pair[1], CPU_UNKNOWN);
+	replay_time_add_edge(&st->own, pair[1], CPU_UNKNOWN);
 }
 
 /* The dictionary, and what its functions are called: each has one hint a chunk,
@@ -376,16 +360,13 @@ void replay_identities_notes(struct replay *r, const struct chunk *chunk)
 /* ---- items of a chunk ---- */
 
 /* The dictionary needs the modules; hints need the dictionary. That is why the
- * items are gone through twice. Edges are those of the last chunk of level
- * 0. */
-void replay_identities_items(struct replay *r, struct stream *st,
+ * items are gone through twice. */
+void replay_identities_items(struct replay *r, uint32_t thread,
 			     const struct chunk *chunk)
 {
-	const uint32_t process = r->session->threads[st->thread].process;
+	const uint32_t process = r->session->threads[thread].process;
 	struct chunk_item item = { 0 };
 
-	if (chunk->header.level == 0)
-		r->edge_count = 0;
 	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_MODULE)
 			add_module(r, &item);
@@ -396,12 +377,24 @@ void replay_identities_items(struct replay *r, struct stream *st,
 		else if (item.type == ITEM_LABEL)
 			add_label(r, chunk->header.recording, process + 1,
 				  &item);
-		else if (item.type == ITEM_OFFCPU && chunk->header.level == 0)
-			add_offcpu(r, st, &chunk->header, &item);
 	find_all(r, chunk);
 	item = (struct chunk_item){ 0 };
 	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_UNTOLD_RETURN)
 			func_set_untold_return(r->session->funcs,
 				r->func[decode_untold_return(&item)]);
+}
+
+/* Handlers' chunks have the switches of the chunk that they interrupted. */
+void replay_identities_switches(struct replay *r, struct stream *st,
+				const struct chunk *chunk)
+{
+	struct chunk_item item = { 0 };
+
+	if (st->level > 0)
+		return;
+	st->own.count = 0;
+	while (decode_next_item(chunk, &item))
+		if (item.type == ITEM_OFFCPU)
+			add_offcpu(r, st, &chunk->header, &item);
 }

@@ -34,7 +34,7 @@ struct replay *replay_new(struct session *s, const struct replay_sink *sink,
 	return r;
 }
 
-static void free_waiting(struct waiting *w)
+void replay_waiting_free(struct waiting *w)
 {
 	mem_free(w->place);
 	mem_free(w);
@@ -46,7 +46,7 @@ static void free_stream(struct stream *st)
 		struct waiting *const w = st->first;
 
 		st->first = w->next;
-		free_waiting(w);
+		replay_waiting_free(w);
 	}
 	if (st->window) {
 		cct_free(st->window->tree);
@@ -55,6 +55,7 @@ static void free_stream(struct stream *st)
 	}
 	mem_free(st->frame);
 	mem_free(st->segment);
+	mem_free(st->own.edge);
 	mem_free(st);
 }
 
@@ -89,7 +90,6 @@ void replay_free(struct replay *r)
 	mem_free(r->kept);
 	mem_free(r->kept_frames);
 	mem_free(r->parked);
-	mem_free(r->edge);
 	mem_free(r);
 }
 
@@ -98,6 +98,8 @@ static struct stream *get_stream(struct replay *r, uint32_t thread,
 				 uint32_t level)
 {
 	struct stream *st = replay_stream(r, thread, level);
+	const struct switches *const of_thread = st || level == 0 ? NULL :
+		get_stream(r, thread, 0)->switches;
 
 	if (st)
 		return st;
@@ -107,6 +109,7 @@ static struct stream *get_stream(struct replay *r, uint32_t thread,
 	st->level = level;
 	st->tree = r->session->cct;
 	st->until = st->edge = UINT64_MAX;
+	st->switches = level == 0 ? &st->own : of_thread;
 	replay_stack_init(st, cct_root(st->tree, thread));
 	*vec_add(&r->streams, &r->stream_room, &r->stream_count) = st;
 	*map_put(r->stream_of, thread, level) = (uint32_t)r->stream_count;
@@ -257,6 +260,8 @@ static void close_stream(struct replay *r, struct stream *st,
 	replay_window_end(r, st);
 	mem_free(st->frame);
 	mem_free(st->segment);
+	mem_free(st->own.edge);
+	st->own = (struct switches){ 0 };
 	st->frame = NULL;
 	st->segment = NULL;
 	st->room = st->segment_room = 0;
@@ -278,9 +283,7 @@ static struct waiting *take_waiting(struct replay *r, struct stream *st)
 	return w;
 }
 
-/* Copy a chunk and put it at the end of its stream's queue. */
-static void add_waiting(struct replay *r, struct stream *st,
-			const struct chunk *chunk)
+struct waiting *replay_waiting_new(const struct chunk *chunk)
 {
 	struct waiting *const w = mem_grow(NULL, 1,
 					   sizeof(*w) + chunk->n * 8);
@@ -297,10 +300,16 @@ static void add_waiting(struct replay *r, struct stream *st,
 	w->chunk.dict = w->words + (chunk->dict - old);
 	if (chunk->stack)
 		w->chunk.stack = w->words + (chunk->stack - old);
+	return w;
+}
+
+/* Put a chunk at the end of its stream's queue. */
+static void add_waiting(struct replay *r, struct stream *st, struct waiting *w)
+{
 	*(st->last ? &st->last->next : &st->first) = w;
 	st->last = w;
 	st->waiting++;
-	r->held_words += chunk->n;
+	r->held_words += w->chunk.n;
 }
 
 static void run_chunk(struct replay *, struct stream *, const struct chunk *,
@@ -316,7 +325,7 @@ static void run_handlers(struct replay *r, struct stream *upper,
 		struct waiting *const w = take_waiting(r, upper);
 
 		run_chunk(r, upper, &w->chunk, w);
-		free_waiting(w);
+		replay_waiting_free(w);
 	}
 }
 
@@ -340,7 +349,8 @@ static void run_chunk(struct replay *r, struct stream *st,
 	r->chunk++;
 	r->calls = 0;
 	r->kept_count = r->kept_used = 0;
-	replay_identities_items(r, st, chunk);
+	replay_identities_items(r, st->thread, chunk);
+	replay_identities_switches(r, st, chunk);
 	contiguous = is_contiguous(r, st, chunk);
 	if (!contiguous)
 		begin_anew(r, st, &chunk->header);
@@ -420,20 +430,26 @@ static void run_held(struct replay *r, struct stream *st, size_t keep)
 		struct waiting *const w = take_waiting(r, st);
 
 		run_chunk(r, st, &w->chunk, w);
-		free_waiting(w);
+		replay_waiting_free(w);
 	}
 }
 
-/* A chunk of level 0 waits, unless too much waits already. */
-static void take_plain(struct replay *r, struct stream *st,
-		       const struct chunk *chunk)
+/* Replay a chunk for which there is no room to wait, or no use. */
+static void run_now(struct replay *r, struct stream *st, struct waiting *w)
 {
-	if (r->held_words + chunk->n > HELD_MAX) {
-		run_held(r, st, 0);
-		run_chunk(r, st, chunk, NULL);
+	run_held(r, st, 0);
+	run_chunk(r, st, &w->chunk, w);
+	replay_waiting_free(w);
+}
+
+/* A chunk of level 0 waits, unless too much waits already. */
+static void take_plain(struct replay *r, struct stream *st, struct waiting *w)
+{
+	if (r->held_words + w->chunk.n > HELD_MAX) {
+		run_now(r, st, w);
 		return;
 	}
-	add_waiting(r, st, chunk);
+	add_waiting(r, st, w);
 	run_held(r, st, r->is_eager ? 0 :
 		 st->interrupted ? HOLD_INTERRUPTED : HOLD);
 }
@@ -441,43 +457,48 @@ static void take_plain(struct replay *r, struct stream *st,
 /* A handler's chunk waits for the one it interrupted, unless that is over. What
  * comes too late, or does not fit, is replayed without a place. */
 static void take_handler(struct replay *r, struct stream *st,
-			 const struct chunk *chunk)
+			 struct waiting *w)
 {
 	struct stream *const lower = get_stream(r, st->thread, st->level - 1);
 
 	lower->interrupted = true;
-	if (chunk->header.interrupted_chunk < lower->next ||
-	    r->held_words + chunk->n > HELD_MAX) {
-		run_held(r, st, 0);
-		run_chunk(r, st, chunk, NULL);
-		return;
-	}
-	add_waiting(r, st, chunk);
+	if (w->chunk.header.interrupted_chunk < lower->next ||
+	    r->held_words + w->chunk.n > HELD_MAX)
+		run_now(r, st, w);
+	else
+		add_waiting(r, st, w);
 }
 
 /* The recorder's own chunks belong to no stream. A number below that of a chunk
  * that has come is a duplicate, even if the first one still waits. */
-int replay_chunk(struct replay *r, const struct chunk *chunk)
+void replay_take(struct replay *r, struct waiting *w)
 {
+	const struct chunk_header *const h = &w->chunk.header;
 	struct stream *st;
 
-	session_set_clock(r->session, &chunk->header);
-	if (chunk->header.flags & CHUNK_META) {
-		replay_identities_notes(r, chunk);
-		return 0;
+	session_set_clock(r->session, h);
+	if (h->flags & CHUNK_META) {
+		replay_identities_notes(r, &w->chunk);
+		replay_waiting_free(w);
+		return;
 	}
-	st = get_stream(r, replay_identities_thread(r, &chunk->header),
-			chunk->header.level);
-	if (chunk->header.number < st->arrived) {
+	st = get_stream(r, replay_identities_thread(r, h), h->level);
+	if (h->number < st->arrived) {
 		r->session->duplicate_chunks++;
-		return 0;
+		replay_waiting_free(w);
+		return;
 	}
-	st->arrived = chunk->header.number + 1;
-	if (chunk->header.level > 0)
-		take_handler(r, st, chunk);
+	st->arrived = h->number + 1;
+	if (h->level > 0)
+		take_handler(r, st, w);
 	else
-		take_plain(r, st, chunk);
+		take_plain(r, st, w);
 	check(r);
+}
+
+int replay_chunk(struct replay *r, const struct chunk *chunk)
+{
+	replay_take(r, replay_waiting_new(chunk));
 	return 0;
 }
 

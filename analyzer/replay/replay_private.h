@@ -81,6 +81,18 @@ struct waiting {
 
 enum { LEVELS = 3 };
 
+enum cpu_state { CPU_ON, CPU_OFF, CPU_UNKNOWN };
+
+/* From this tick on a thread is in that state. */
+struct edge { ticks at; uint32_t cpu; };
+
+/* A thread's switches in its last chunk of level 0; all its levels have
+ * them. */
+struct switches {
+	struct edge *edge; size_t count, room; /* rising */
+	bool is_there;           /* there was such a chunk */
+};
+
 /* The chunks of one (process, thread, level).
  * Invariants (replay_valid): frame[0] is no call: its node is where segment 0
  * hangs; 1 <= depth <= room; segment[0].base = 1; bases rise up to the depth;
@@ -110,8 +122,10 @@ struct stream {
 	size_t places;           /* handlers stand */
 	ticks until;             /* records are replayed by the short way while
 	                          * the clock is before it: it is edge, or 0 */
+	struct switches own;     /* level 0 */
+	const struct switches *switches; /* of the thread */
 	ticks edge;              /* when what holds now may change next */
-	size_t edges;            /* how many of the chunk's edges are passed */
+	size_t edges;            /* how many of the switches are passed */
 	uint32_t cpu;            /* enum cpu_state now */
 	ticks settled;           /* level > 0: until then, the frames' time has
 	                          * been taken off the interrupted call */
@@ -128,7 +142,6 @@ struct co_kept {
 	uint64_t chunk;          /* its stack is kept while replay.chunk is
 	                          * this: */
 	uint32_t kept;           /* an index in replay.kept */
-	ticks body_at;           /* when its body was first seen */
 };
 
 /* A suspend that waits for its resume, or the other way round. */
@@ -139,11 +152,6 @@ struct parked {
 	struct replay_event event;
 	uint32_t next_free;      /* index + 1 */
 };
-
-enum cpu_state { CPU_ON, CPU_OFF, CPU_UNKNOWN };
-
-/* From this tick on a thread is in that state. */
-struct edge { ticks at; uint32_t cpu; };
 
 struct replay {
 	struct session *session;
@@ -166,9 +174,6 @@ struct replay {
 	struct map *parked_of;
 	struct parked *parked; size_t parked_count, parked_room;
 	uint32_t parked_free;    /* index + 1 */
-	/* Switches on and off the CPU in the last chunk of level 0. */
-	struct edge *edge; size_t edge_count, edge_room; /* rising */
-	uint32_t edge_thread;
 	func_id open_before;     /* "[open before start]" */
 	/* What the dictionary of the chunk at hand stands for. */
 	elf_id module[DICT_MAX_MODULES];
@@ -195,6 +200,14 @@ static inline struct stream *replay_stream(const struct replay *r,
 
 	return id ? r->streams[id - 1] : NULL;
 }
+
+/* ---- replay.c ---- */
+
+/* A copy of a chunk, which waits for its turn. */
+struct waiting *replay_waiting_new(const struct chunk *);
+void replay_waiting_free(struct waiting *);
+/* The same as replay_chunk, with a copy, which it frees. */
+void replay_take(struct replay *, struct waiting *);
 
 /* ---- events.c: tells the sink. All but _pair need one. ---- */
 
@@ -229,7 +242,7 @@ static inline void replay_emit_pass(const struct replay *r,
 /* ---- time.c: what passing time counts as ---- */
 
 /* From a tick on the thread of the chunk is on the CPU, or not. */
-void replay_time_add_edge(struct replay *, ticks at, enum cpu_state);
+void replay_time_add_edge(struct switches *, ticks at, enum cpu_state);
 /* A chunk begins; its stack is there. */
 void replay_time_begin(struct replay *, struct stream *);
 /* The innermost call runs for so long. */
@@ -240,7 +253,7 @@ void replay_time_slept(struct replay *, struct stream *, ticks slept);
  * the call they interrupted. */
 void replay_time_settle(struct replay *, struct stream *);
 /* The last gap was not the time of a handler's innermost frame. */
-void replay_time_take_back(struct replay *, struct stream *, ticks gap);
+void replay_time_take_back(struct stream *, ticks gap);
 /* The node that stands for a node of the inside now. */
 node_id replay_time_side(const struct stream *, node_id);
 /* The flags of the node of the topmost coroutine's body. */
@@ -252,11 +265,12 @@ uint32_t replay_identities_thread(struct replay *,
 				  const struct chunk_header *); /* index */
 uint32_t replay_identities_coroutine(struct replay *, uint32_t process,
 				     uint64_t serial); /* index + 1 */
-/* The coroutine ran on the thread. */
-void replay_identities_ran(struct replay *, uint32_t co, uint32_t thread);
-/* Take a chunk's items, and fill replay.func. */
-void replay_identities_items(struct replay *, struct stream *,
+/* Take a chunk's items but its switches, and fill replay.func. */
+void replay_identities_items(struct replay *, uint32_t thread,
 			     const struct chunk *);
+/* The thread's switches become edges of its time. */
+void replay_identities_switches(struct replay *, struct stream *,
+				const struct chunk *);
 /* Take the notes and labels of the recorder's own chunk. */
 void replay_identities_notes(struct replay *, const struct chunk *);
 

@@ -32,24 +32,14 @@ static bool is_lua(const struct replay *r, func_id func)
 	return func_get(r->session->funcs, func)->kind == FUNC_LUA;
 }
 
-/* Of several outermost functions the first one is the coroutine's body; but a
- * native one may have been a signal handler's, which ended before the body, a
- * Lua function, began. Chunks of other threads may come earlier or later. */
 void replay_stack_body(struct replay *r, struct stream *st, func_id func)
 {
 	const uint32_t co = replay_top(st)->co;
-	const func_id body = co ? r->session->coroutines[co - 1].body : 0;
 
-	if (!co)
-		return;
-	if (body && is_lua(r, body) != is_lua(r, func)) {
-		if (is_lua(r, body))
-			return;
-	} else if (body && r->co_kept[co - 1].body_at <= st->now) {
-		return;
-	}
-	r->session->coroutines[co - 1].body = func;
-	r->co_kept[co - 1].body_at = st->now;
+	if (co)
+		coroutine_began(&r->session->coroutines[co - 1], func,
+				is_lua(r, func),
+				(struct instant){ st->now, st->thread });
 }
 
 /* Stands for n frames that were left out; one function for each n. */
@@ -122,7 +112,8 @@ static void adopt(struct replay *r, struct stream *st,
 			*vec_add(&st->segment, &st->segment_room,
 				 &st->segments) = (struct segment){
 					s.serial, co, st->depth, st->now };
-			replay_identities_ran(r, co, st->thread);
+			coroutine_ran(&r->session->coroutines[co - 1],
+				      st->thread);
 		}
 		replay_stack_push_open(r, st, s.frame, s.frames);
 		if (r->sink)
@@ -386,7 +377,7 @@ void replay_stack_interrupt(struct replay *r, struct stream *st,
 		return;
 	}
 	if (!replay_stack_is_empty(st))
-		replay_time_take_back(r, st, rec_gap(*record));
+		replay_time_take_back(st, rec_gap(*record));
 	replay_time_settle(r, st);
 	if (st->places > 0) {
 		place = *st->place++;

@@ -24,15 +24,9 @@ static uint32_t find(struct replay *r, const struct stream *st,
 	return replay_identities_coroutine(r, process, serial);
 }
 
-/* Chunks of other threads may come earlier or later: the latest event decides
- * what a coroutine is doing. */
-static void set_state(struct coroutine *c, ticks now,
-		      enum coroutine_state state)
+static struct instant now(const struct stream *st)
 {
-	if (now < c->last)
-		return;
-	c->last = now;
-	c->state = state;
+	return (struct instant){ st->now, st->thread };
 }
 
 void replay_switch_create(struct replay *r, struct stream *st,
@@ -121,9 +115,9 @@ static void count_resume(struct replay *r, struct stream *st, uint32_t co,
 	c->resumes += (flags & (RESUME_WITH | RESUME_CLOSES)) == 0;
 	c->suspended += slept;
 	c->inferred += (flags & RESUME_INFERRED) != 0;
-	set_state(c, st->now, COROUTINE_RUNNING);
+	coroutine_was(c, COROUTINE_RUNNING, now(st));
 	if (!(flags & RESUME_CLOSES))
-		replay_identities_ran(r, co, st->thread);
+		coroutine_ran(c, st->thread);
 }
 
 void replay_switch_resume(struct replay *r, struct stream *st,
@@ -212,7 +206,7 @@ static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 
 	c->active += st->now - top->since;
 	c->inferred += (flags & SUSPEND_INFERRED) != 0;
-	set_state(c, st->now, state_after(reason));
+	coroutine_was(c, state_after(reason), now(st));
 	if (reason == SUSPEND_RETURN && st->depth > top->base)
 		replay_unnested(r, st);
 	if (suspend_ends(reason)) {

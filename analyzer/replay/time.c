@@ -5,48 +5,47 @@
 #include "analyzer/replay/replay_private.h"
 
 /* Edges rise: one that comes too early is moved to the one before. */
-void replay_time_add_edge(struct replay *r, ticks at, enum cpu_state cpu)
+void replay_time_add_edge(struct switches *w, ticks at, enum cpu_state cpu)
 {
-	if (r->edge_count > 0 && at < r->edge[r->edge_count - 1].at)
-		at = r->edge[r->edge_count - 1].at;
-	*vec_add(&r->edge, &r->edge_room, &r->edge_count) =
-		(struct edge){ at, cpu };
+	if (w->count > 0 && at < w->edge[w->count - 1].at)
+		at = w->edge[w->count - 1].at;
+	*vec_add(&w->edge, &w->room, &w->count) = (struct edge){ at, cpu };
 }
 
-/* Are the edges those of the stream's thread? */
-static bool knows(const struct replay *r, const struct stream *st)
+/* Is anything known of the thread's switches? */
+static bool knows(const struct stream *st)
 {
-	return st->tree->cpu && r->edge_thread == st->thread;
+	return st->tree->cpu && st->switches->is_there;
 }
 
 /* How much of that time, which has passed in this chunk, was off the CPU, and
  * of how much that is not known. */
-static struct cct_cpu cpu_of(const struct replay *r, ticks from, ticks to)
+static struct cct_cpu cpu_of(const struct switches *w, ticks from, ticks to)
 {
 	struct cct_cpu cpu = { 0 };
 	uint32_t state = CPU_UNKNOWN;
 
-	for (size_t i = 0; i <= r->edge_count && from < to; i++) {
-		const ticks at = i < r->edge_count && r->edge[i].at < to ?
-				 r->edge[i].at : to;
+	for (size_t i = 0; i <= w->count && from < to; i++) {
+		const ticks at = i < w->count && w->edge[i].at < to ?
+				 w->edge[i].at : to;
 
 		if (at > from) {
 			cpu.off += state == CPU_OFF ? at - from : 0;
 			cpu.unknown += state == CPU_UNKNOWN ? at - from : 0;
 			from = at;
 		}
-		if (i < r->edge_count)
-			state = r->edge[i].cpu;
+		if (i < w->count)
+			state = w->edge[i].cpu;
 	}
 	return cpu;
 }
 
 /* A span that ended now was not the time of that node: subtract what of it was
  * off the CPU. */
-static void take_cpu(struct replay *r, struct stream *st, node_id node,
-		     ticks span)
+static void take_cpu(struct stream *st, node_id node, ticks span)
 {
-	const struct cct_cpu cpu = cpu_of(r, st->now - span, st->now);
+	const struct cct_cpu cpu = cpu_of(st->switches, st->now - span,
+					  st->now);
 	struct cct_cpu *const of = &st->tree->cpu[node];
 
 	of->off -= cpu.off < of->off ? cpu.off : of->off;
@@ -61,8 +60,8 @@ void replay_time_settle(struct replay *r, struct stream *st)
 	ticks span = st->now - st->settled;
 
 	st->settled = st->now;
-	if (knows(r, st))
-		take_cpu(r, st, st->frame[0].node, span);
+	if (knows(st))
+		take_cpu(st, st->frame[0].node, span);
 	for (node_id n = st->frame[0].node; n && span; n = t->nodes[n].parent) {
 		const ticks have = t->nodes[n].self;
 		const ticks some = span < have ? span : have;
@@ -74,13 +73,13 @@ void replay_time_settle(struct replay *r, struct stream *st)
 	r->session->threads[st->thread].traced += span;
 }
 
-void replay_time_take_back(struct replay *r, struct stream *st, ticks gap)
+void replay_time_take_back(struct stream *st, ticks gap)
 {
 	const node_id here = st->frame[st->depth - 1].node;
 	struct cct_node *const n = &st->tree->nodes[here];
 
-	if (knows(r, st))
-		take_cpu(r, st, here, gap);
+	if (knows(st))
+		take_cpu(st, here, gap);
 	n->self -= gap < n->self ? gap : n->self;
 	st->settled += gap;
 }
@@ -108,14 +107,15 @@ static void change_sides(struct replay *r, struct stream *st, bool outside)
 static void renew(struct replay *r, struct stream *st)
 {
 	const ticks from = r->want.from, to = r->want.to;
+	const struct switches *const w = st->switches;
 	ticks edge = UINT64_MAX;
 
-	while (knows(r, st) && st->edges < r->edge_count) {
-		if (r->edge[st->edges].at > st->now) {
-			edge = r->edge[st->edges].at;
+	while (knows(st) && st->edges < w->count) {
+		if (w->edge[st->edges].at > st->now) {
+			edge = w->edge[st->edges].at;
 			break;
 		}
-		st->cpu = r->edge[st->edges++].cpu;
+		st->cpu = w->edge[st->edges++].cpu;
 	}
 	if (to > 0) {
 		const bool outside = st->now < from || st->now >= to;
@@ -137,11 +137,11 @@ static void renew(struct replay *r, struct stream *st)
 void replay_time_begin(struct replay *r, struct stream *st)
 {
 	if (st->level == 0) {
-		r->edge_thread = st->thread;
+		st->own.is_there = true;
 		if (r->session->cct->cpu)
 			cct_collect_cpu(st->tree);
 	}
-	st->cpu = knows(r, st) ? CPU_UNKNOWN : CPU_ON;
+	st->cpu = knows(st) ? CPU_UNKNOWN : CPU_ON;
 	st->edges = 0;
 	renew(r, st);
 }

@@ -3,7 +3,9 @@
  * out.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/replay/replay.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/model/hist.h"
+#include "analyzer/replay/lanes.h"
 #include "tests/test.h"
 #include "tests/unit/woven_model.h"
 
@@ -33,12 +35,33 @@ static void on_leave(void *ctx, const struct replay_event *e)
 static const struct replay_sink sink = { .enter = on_enter,
 					 .leave = on_leave };
 
-/* Replay the kept chunks, threads in turns of random length. */
-static struct session *replay_model(const struct model *m, const char *kept,
-				    unsigned seed, struct events *events)
+/* Who replays: one replay with a sink, or so many workers. */
+struct player { struct replay *replay; struct lanes *lanes; };
+
+static void play(struct player *p, const struct m_chunk *c)
 {
+	struct chunk v;
+
+	if (!CHECK(decode_chunk(&v, c->words, c->n) == 0))
+		err_print(stderr, "view");
+	else if (p->lanes)
+		CHECK_EQ(lanes_chunk(p->lanes, &v), 0);
+	else
+		replay_chunk(p->replay, &v);
+}
+
+/* Replay the kept chunks, threads in turns of random length. jobs: how many
+ * workers, if there are no events. by_vm: bodies of one function differ by
+ * their Lua states. */
+static struct session *replay_model(const struct model *m, const char *kept,
+				    unsigned seed, struct events *events,
+				    unsigned jobs, bool by_vm)
+{
+	const struct replay_collect want = { .hist = true, .vm = by_vm };
 	struct session *const s = session_new(0);
-	struct replay *const r = replay_new(s, events ? &sink : NULL, events);
+	struct player p = {
+		.replay = events ? replay_new(s, &sink, events) : NULL,
+		.lanes = events ? NULL : lanes_new(s, &want, jobs) };
 	int next[M_THREADS] = { 0 };
 	int left = m->chunks;
 
@@ -47,26 +70,22 @@ static struct session *replay_model(const struct model *m, const char *kept,
 		unsigned turn = m_random(&seed, 8);
 
 		for (; turn-- && left > 0; next[t]++) {
-			const struct m_chunk *c;
-			struct chunk v;
-
 			while (next[t] < m->chunks &&
 			       m->chunk[next[t]].thread != (int)t)
 				next[t]++;
 			if (next[t] >= m->chunks)
 				break;
-			c = &m->chunk[next[t]];
 			left--;
-			if (!kept[next[t]])
-				continue;
-			if (!CHECK(decode_chunk(&v, c->words, c->n) == 0))
-				err_print(stderr, "view");
-			else
-				replay_chunk(r, &v);
+			if (kept[next[t]])
+				play(&p, &m->chunk[next[t]]);
 		}
 	}
-	replay_finish(r);
-	replay_free(r);
+	if (p.lanes)
+		lanes_finish(p.lanes);
+	else
+		replay_finish(p.replay);
+	lanes_free(p.lanes);
+	replay_free(p.replay);
 	return s;
 }
 
@@ -173,7 +192,9 @@ static void check_kept(struct model *m, const char *kept, int all,
 {
 	struct events events = { 0 };
 	struct events *const e = with_events ? &events : NULL;
-	struct session *const s = replay_model(m, kept, m->ops_seed, e);
+	struct session *const s = replay_model(m, kept, m->ops_seed, e,
+						    1 + m->ops_seed % 4,
+						    false);
 	char *const want = m_account(m, kept), *const got = tree_text(s);
 
 	CHECK_STR(got, want);
@@ -239,7 +260,7 @@ void test_replay_random_cuts_change_nothing(void)
 			struct model *const m = m_run(seed, every, every,
 						      STEPS);
 			struct session *const s = replay_model(m, kept, every,
-							       NULL);
+				NULL, every % 4 + 1, false);
 			char *const text = tree_text(s);
 
 			if (first)
@@ -267,6 +288,101 @@ void test_replay_random_loss_leaves_the_rest_exact(void)
 		for (int i = 0; i < M_CHUNKS; i++)
 			kept[i] = m_random(&draw, 2) > 0;
 		check_kept(m, kept, 0, seed % 2);
+		m_free(m);
+	}
+	free(kept);
+}
+
+/* ---- workers ------------------------------------------------------------ */
+
+static void put_nodes(FILE *to, struct session *s)
+{
+	for (node_id id = 1; id <= cct_count(s->cct); id++) {
+		const struct cct_node *const n = cct_get(s->cct, id);
+		uint64_t steps[HIST_STEPS] = { 0 };
+
+		fprintf(to, "%u: %u %u %x %" PRIu64 " %" PRIu64 " %" PRIu64
+			" %" PRIu64 " %" PRIu64, id, n->parent, n->func,
+			n->flags, n->calls, n->self, n->suspended, n->min,
+			n->max);
+		cct_hist_counts(s->cct, id, steps);
+		for (size_t i = 0; i < HIST_STEPS; i++)
+			if (steps[i])
+				fprintf(to, " %zu:%" PRIu64, i, steps[i]);
+		fputc('\n', to);
+	}
+}
+
+static void put_coroutines(FILE *to, const struct session *s)
+{
+	for (size_t i = 0; i < s->coroutine_count; i++) {
+		const struct coroutine *const c = &s->coroutines[i];
+
+		fprintf(to, "co %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %" PRIu64
+			" %" PRIu64 " %" PRIu64 " %u %d %" PRIu64, c->serial,
+			c->vm, c->creator, c->body, c->resumes, c->active,
+			c->suspended, c->inferred, c->state, c->last.at);
+		for (uint32_t k = 0; k < c->thread_count && k < 4; k++)
+			fprintf(to, " %u", c->threads[k]);
+		fputc('\n', to);
+	}
+}
+
+/* Everything that records tell. */
+static char *whole_text(struct session *s)
+{
+	char *text;
+	size_t size;
+	FILE *const to = open_memstream(&text, &size);
+
+	put_nodes(to, s);
+	put_coroutines(to, s);
+	for (func_id f = 1; f <= func_count(s->funcs); f++)
+		fprintf(to, "func %u %s %u\n", f, func_get(s->funcs, f)->source,
+			func_get(s->funcs, f)->line);
+	for (size_t i = 0; i < s->thread_count; i++) {
+		const struct thread *const t = &s->threads[i];
+
+		fprintf(to, "thread %u %" PRIu64 " %" PRIu64 " %" PRIu64
+			" %" PRIu64 " %" PRIu64 "\n", t->serial, t->chunks,
+			t->calls, t->traced, t->missing_chunks, t->open);
+	}
+	for (size_t i = 0; i < s->gap_count; i++)
+		fprintf(to, "gap %u %" PRIu64 " %" PRIu64 "\n",
+			s->gaps[i].thread, s->gaps[i].from, s->gaps[i].to);
+	fprintf(to, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->records,
+		s->calls, s->gap_total);
+	fclose(to);
+	return text;
+}
+
+/* Also with loss, and in whatever order the threads' chunks come. */
+void test_replay_random_workers_change_nothing(void)
+{
+	char *const kept = malloc(M_CHUNKS);
+
+	for (unsigned seed = 1; seed <= SEEDS / 2; seed++) {
+		struct model *const m = m_run(seed, seed * 3, 20, STEPS);
+		unsigned draw = seed;
+		char *first = NULL;
+
+		for (int i = 0; i < M_CHUNKS; i++)
+			kept[i] = m_random(&draw, 1 + seed % 5) > 0 ||
+				  seed % 5 == 0;
+		for (unsigned jobs = 1; jobs <= 5; jobs++) {
+			struct session *const s = replay_model(m, kept, seed,
+							       NULL, jobs,
+							       seed % 2);
+			char *const text = whole_text(s);
+
+			if (first)
+				CHECK_STR(text, first);
+			else
+				first = strdup(text);
+			free(text);
+			session_free(s);
+		}
+		free(first);
 		m_free(m);
 	}
 	free(kept);

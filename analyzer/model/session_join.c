@@ -1,0 +1,376 @@
+/* session_join.c - joins sessions by what things are, never by their numbers:
+ * functions by identity, processes and threads by where they were replayed,
+ * coroutines and VMs by process and serial.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/model/session_join.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One of the sessions, and what its numbers are in the whole. */
+struct piece {
+	struct session *from;
+	uint32_t *process, *thread; /* by index */
+	uint32_t *coroutine;       /* by index: index + 1 */
+	func_id *func;             /* by id; 0: not asked for yet */
+	elf_id *module;            /* by id; 0: not asked for yet */
+	/* The nodes, those of a root together, by rising id: nodes[first[id]]
+	 * and following are those of the root id, itself included. */
+	node_id *nodes, *node;     /* node: by id */
+	size_t *first;
+};
+
+struct join {
+	struct session *to;
+	struct piece *pieces;
+	size_t count;
+	struct map *vm_of;         /* process, serial: index + 1 */
+};
+
+/* ---- functions ---------------------------------------------------------- */
+
+/* Nearly all are known: whoever filled the whole has seen the dictionaries. */
+static func_id join_func(struct join *j, struct piece *p, func_id id)
+{
+	const struct func *const f = func_get(p->from->funcs, id);
+	const struct elf_module *const m = func_elf(p->from->funcs, f->module);
+
+	if (id == 0 || p->func[id] != 0)
+		return id == 0 ? 0 : p->func[id];
+	if (f->module != 0 && p->module[f->module] == 0)
+		p->module[f->module] = func_module(j->to->funcs, m->path,
+			m->build_id, m->build_id_size, m->size);
+	p->func[id] = func_like(j->to->funcs, f,
+				f->module ? p->module[f->module] : 0);
+	return p->func[id];
+}
+
+/* ---- threads ------------------------------------------------------------ */
+
+/* Counts come from the piece; who it is, from the whole. */
+static void join_thread(struct join *j, uint32_t i,
+			const struct session_thread *where)
+{
+	struct piece *const p = &j->pieces[where->part];
+	struct thread *const to = &j->to->threads[i];
+	const struct thread was = *to;
+
+	*to = p->from->threads[where->thread];
+	p->thread[where->thread] = i;
+	p->process[to->process] = was.process;
+	to->process = was.process;
+	memcpy(to->name, was.name, sizeof(to->name));
+}
+
+/* The threads' own sums are right already. The longest gaps of all are among
+ * the longest of each piece. */
+static void join_gaps(struct join *j, const struct piece *p)
+{
+	j->to->gap_total += p->from->gap_total;
+	for (size_t i = 0; i < p->from->gap_count; i++) {
+		struct gap gap = p->from->gaps[i];
+
+		gap.thread = p->thread[gap.thread];
+		session_keep_gap(j->to, &gap);
+	}
+}
+
+static void join_sums(struct session *to, const struct session *from)
+{
+	to->chunks += from->chunks;
+	to->records += from->records;
+	to->calls += from->calls;
+	to->words += from->words;
+	to->duplicate_chunks += from->duplicate_chunks;
+	to->bad_chunks += from->bad_chunks;
+	to->unnested += from->unnested;
+}
+
+/* ---- coroutines --------------------------------------------------------- */
+
+/* A coroutine as one piece has it. piece NULL: the whole itself. */
+struct view {
+	uint32_t process;          /* of the whole */
+	uint64_t serial;
+	struct piece *piece;
+	const struct coroutine *c;
+};
+
+static int by_identity(const void *a, const void *b)
+{
+	const struct view *const x = a, *const y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+/* Of one coroutine, what the whole knows comes first. */
+static int by_view(const void *a, const void *b)
+{
+	const struct view *const x = a, *const y = b;
+	const int order = by_identity(a, b);
+
+	if (order != 0 || x->piece == y->piece)
+		return order;
+	return !x->piece || (y->piece && x->piece < y->piece) ? -1 : 1;
+}
+
+/* All views of all coroutines, in their order. The caller frees them. */
+static struct view *list_views(struct join *j, const struct coroutine *own,
+			       size_t own_count, size_t *count)
+{
+	struct view *list;
+	size_t n = own_count;
+
+	for (size_t i = 0; i < j->count; i++)
+		n += j->pieces[i].from->coroutine_count;
+	list = mem_alloc((n + 1) * sizeof(*list));
+	n = 0;
+	for (; n < own_count; n++)
+		list[n] = (struct view){ own[n].process, own[n].serial, NULL,
+					 &own[n] };
+	for (size_t i = 0; i < j->count; i++) {
+		struct piece *const p = &j->pieces[i];
+
+		for (size_t k = 0; k < p->from->coroutine_count; k++) {
+			const struct coroutine *const c =
+				&p->from->coroutines[k];
+
+			list[n++] = (struct view){ p->process[c->process],
+						   c->serial, p, c };
+		}
+	}
+	qsort(list, n, sizeof(*list), by_view);
+	*count = n;
+	return list;
+}
+
+/* No thread is in two pieces, so of more than four that one of them has seen,
+ * there are more than four. */
+static void add_threads(struct coroutine *to, const struct view *v)
+{
+	const uint32_t n = v->c->thread_count;
+
+	for (uint32_t i = 0; v->piece && i < n && i < 4; i++)
+		coroutine_ran(to, v->piece->thread[v->c->threads[i]]);
+	if (n > 4)
+		to->thread_count = n;
+}
+
+static struct instant instant_of(const struct view *v, struct instant at)
+{
+	at.thread = v->piece ? v->piece->thread[at.thread] : at.thread;
+	return at;
+}
+
+static void add_view(struct join *j, struct coroutine *to,
+		     const struct view *v)
+{
+	const struct coroutine *const c = v->c;
+
+	if (to->vm == 0)
+		to->vm = c->vm;
+	if (to->creator == 0)
+		to->creator = c->creator;
+	to->is_native |= c->is_native;
+	to->resumes += c->resumes;
+	to->active += c->active;
+	to->suspended += c->suspended;
+	to->inferred += c->inferred;
+	add_threads(to, v);
+	if (c->body)
+		coroutine_began(to, join_func(j, v->piece, c->body),
+				c->has_lua_body, instant_of(v, c->body_at));
+	if (c->last.at > 0)
+		coroutine_was(to, c->state, instant_of(v, c->last));
+}
+
+static void join_coroutines(struct join *j)
+{
+	struct session *const to = j->to;
+	struct coroutine *const own = to->coroutines;
+	size_t count;
+	struct view *const list = list_views(j, own, to->coroutine_count,
+					     &count);
+
+	to->coroutines = mem_alloc((count + 1) * sizeof(*to->coroutines));
+	to->coroutine_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct view *const v = &list[i];
+
+		if (i == 0 || by_identity(v, v - 1) != 0)
+			to->coroutines[to->coroutine_count++] =
+				(struct coroutine){ .process = v->process,
+						    .serial = v->serial };
+		add_view(j, &to->coroutines[to->coroutine_count - 1], v);
+		if (v->piece)
+			v->piece->coroutine[v->c - v->piece->from->coroutines] =
+				(uint32_t)to->coroutine_count;
+	}
+	mem_free(list);
+	mem_free(own);
+}
+
+/* ---- the tree ----------------------------------------------------------- */
+
+/* Put the nodes of each root together. */
+static void sort_nodes(struct piece *p)
+{
+	struct cct *const t = p->from->cct;
+	const size_t n = cct_count(t);
+	node_id *const root = mem_alloc((n + 1) * sizeof(*root));
+	size_t at = 0;
+
+	for (node_id id = 1; id <= n; id++) {
+		const node_id parent = cct_get(t, id)->parent;
+
+		root[id] = parent ? root[parent] : id;
+		p->first[root[id]]++;
+	}
+	for (node_id id = 1; id <= n; id++) {
+		const size_t size = p->first[id];
+
+		p->first[id] = at;
+		at += size;
+	}
+	p->first[n + 1] = at;
+	for (node_id id = 1; id <= n; id++)
+		p->nodes[p->first[root[id]]++] = id;
+	/* Each has moved to the end of its root's nodes. */
+	for (node_id id = (node_id)n; id > 0; id--)
+		p->first[id] = id > 1 ? p->first[id - 1] : 0;
+	mem_free(root);
+}
+
+/* What says whose coroutine a body is: in the whole, its VM wherever that is
+ * known. */
+static uint32_t join_flags(const struct join *j, const struct piece *p,
+			   uint32_t flags)
+{
+	const uint32_t of = flags >> CCT_OF_SHIFT;
+	const uint32_t shape = flags & ((1u << CCT_OF_SHIFT) - 1);
+	uint32_t process, co = of & ~SESSION_OF_COROUTINE, vm;
+	uint64_t serial;
+
+	if (of == 0)
+		return flags;
+	if (of & SESSION_OF_COROUTINE) {
+		if (co == 0 || co > p->from->coroutine_count)
+			return flags;
+		co = p->coroutine[co - 1];
+		process = j->to->coroutines[co - 1].process;
+		serial = j->to->coroutines[co - 1].vm;
+	} else {
+		process = p->process[p->from->vms[of - 1].process];
+		serial = p->from->vms[of - 1].serial;
+		co = 0;
+	}
+	vm = serial ? map_find(j->vm_of, process, serial) : 0;
+	if (vm != 0 && vm < SESSION_OF_COROUTINE)
+		return shape | vm << CCT_OF_SHIFT;
+	co = co < SESSION_OF_COROUTINE ? co : 0;
+	return shape | (SESSION_OF_COROUTINE | co) << CCT_OF_SHIFT;
+}
+
+/* Add a thread's nodes, parents before their children. */
+static void join_nodes(struct join *j, struct cct *to, struct piece *p,
+		       uint32_t thread, uint32_t as)
+{
+	struct cct *const from = p->from->cct;
+	const node_id root = cct_root(from, thread);
+	const size_t begin = p->first[root];
+
+	p->node[root] = cct_root(to, as);
+	cct_add(to, p->node[root], from, root);
+	for (size_t i = begin + 1; i < p->first[root + 1]; i++) {
+		const node_id id = p->nodes[i];
+		const struct cct_node *const n = cct_get(from, id);
+
+		p->node[id] = cct_child(to, p->node[n->parent],
+					join_func(j, p, n->func),
+					join_flags(j, p, n->flags));
+		cct_add(to, p->node[id], from, id);
+	}
+}
+
+/* The limit was kept where the pieces were filled: what is beyond it stands
+ * below "(deeper)" already. */
+static void join_trees(struct join *j, const struct session_thread *of)
+{
+	struct session *const to = j->to;
+	struct cct *const tree = cct_new(SIZE_MAX);
+	size_t folded = 0;
+
+	for (size_t i = 0; i < j->count; i++) {
+		cct_collect_as(tree, j->pieces[i].from->cct);
+		folded += cct_deeper(j->pieces[i].from->cct);
+		sort_nodes(&j->pieces[i]);
+	}
+	for (uint32_t i = 0; i < to->thread_count; i++)
+		join_nodes(j, tree, &j->pieces[of[i].part], of[i].thread, i);
+	cct_set_folded(to->cct, folded);
+	cct_take(to->cct, tree);
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+static void piece_init(struct piece *p, struct session *from)
+{
+	const size_t nodes = cct_count(from->cct);
+	const size_t funcs = func_count(from->funcs);
+
+	p->from = from;
+	p->process = mem_alloc(from->process_count * sizeof(*p->process));
+	p->thread = mem_alloc(from->thread_count * sizeof(*p->thread));
+	p->coroutine = mem_alloc(from->coroutine_count *
+				 sizeof(*p->coroutine));
+	p->func = mem_alloc((funcs + 1) * sizeof(*p->func));
+	p->module = mem_alloc((func_elf_count(from->funcs) + 1) *
+			      sizeof(*p->module));
+	p->nodes = mem_alloc((nodes + 1) * sizeof(*p->nodes));
+	p->node = mem_alloc((nodes + 1) * sizeof(*p->node));
+	p->first = mem_alloc((nodes + 2) * sizeof(*p->first));
+}
+
+static void piece_fini(struct piece *p)
+{
+	mem_free(p->process);
+	mem_free(p->thread);
+	mem_free(p->coroutine);
+	mem_free(p->func);
+	mem_free(p->module);
+	mem_free(p->nodes);
+	mem_free(p->node);
+	mem_free(p->first);
+}
+
+void session_join(struct session *to, struct session *const *parts,
+		  size_t count, const struct session_thread *of)
+{
+	struct join j = { to, mem_alloc((count + 1) * sizeof(*j.pieces)),
+			  count, map_new() };
+
+	for (uint32_t i = 0; i < to->vm_count; i++)
+		*map_put(j.vm_of, to->vms[i].process, to->vms[i].serial) =
+			i + 1;
+	for (size_t i = 0; i < count; i++)
+		piece_init(&j.pieces[i], parts[i]);
+	for (uint32_t i = 0; i < to->thread_count; i++)
+		join_thread(&j, i, &of[i]);
+	for (size_t i = 0; i < count; i++) {
+		join_gaps(&j, &j.pieces[i]);
+		join_sums(to, parts[i]);
+	}
+	join_coroutines(&j);
+	join_trees(&j, of);
+	for (size_t i = 0; i < count; i++)
+		piece_fini(&j.pieces[i]);
+	mem_free(j.pieces);
+	map_free(j.vm_of);
+	assert(session_valid(to));
+}
