@@ -56,6 +56,8 @@ build() {
 	gcc -o "$W/calls3" "$W/calls.o" "$W/many3.o" -lpthread &&
 	gcc -O1 -finstrument-functions -o "$W/flat_out" \
 		tests/prog/p_flat_out.c -lpthread &&
+	gcc -O1 -finstrument-functions -o "$W/prefork" \
+		tests/prog/p_prefork.c -lpthread &&
 	gcc -O2 -I. -shared -fPIC -o "$W/floor.so" tests/bench/floor.c &&
 	gcc -O2 -I. -shared -fPIC -DEMPTY -o "$W/empty.so" \
 		tests/bench/floor.c &&
@@ -246,11 +248,11 @@ pacing() {
 	rm -rf "$T/trace"
 }
 
-# crowd NAME THREADS CALLS [OPTION...]: threads that all call flat out: NAME.lost
-# and NAME.s.
+# crowd NAME [OPTION...] -- PROGRAM...: of which many call flat out: NAME.lost and
+# NAME.s.
 crowd() {
 	rm -rf "$T/trace"
-	"$WEFT" record -o "$T/trace" "${@:4}" -- "$W/flat_out" "$2" "$3" \
+	"$WEFT" record -o "$T/trace" "${@:2}" \
 		>"$T/out" 2>"$T/err" || return 1
 	lost=$(sed -n 's/^weft: lost: *\([0-9]*\).*/\1/p' "$T/err")
 	put "$1.lost" "${lost:-0}"
@@ -261,10 +263,12 @@ crowding() {
 	local i
 	say "bench: many threads"
 	for i in $(seq "$rounds"); do
-		crowd crowd 32 500000 &&
-			crowd room 256 20000 --pool-size 256M &&
-			crowd wait 256 20000 --pool-size 8M --on-full wait ||
-			return 1
+		crowd crowd -- "$W/flat_out" 32 500000 &&
+			crowd prefork -- "$W/prefork" 64 &&
+			crowd room --pool-size 256M -- \
+				"$W/flat_out" 256 20000 &&
+			crowd wait --pool-size 8M --on-full wait -- \
+				"$W/flat_out" 256 20000 || return 1
 	done
 	rm -rf "$T/trace"
 }
@@ -473,6 +477,9 @@ same" "$v"
 	v=$(median crowd.lost)
 	row "lost by 32 threads that call flat out, 16 M calls" "$v" 0 \
 		"$(at_most "$v" 0)" "user $(id -u)"
+	v=$(median prefork.lost)
+	row "... by 64 workers whose threads fork, 2,112 processes" "$v" 0 \
+		"$(at_most "$v" 0)" "$(median prefork.s) s"
 	v=$(calc "$(median wait.s) / $(median room.s)")
 	row "256 threads that wait for 8 MB of buffers / that have room" \
 		"$v x" "at most 3 x" "$(at_most "$v" 3)" \

@@ -9,6 +9,11 @@ nothing_lost
 same_calls
 n=$("$WEFT" info "$T/trace" | awk '$1 == "processes" { print $2 }')
 [ "$n" = 3 ] || fail "$n processes, not 3"
+# Threads that fork while others call: all fit into the pool.
+record "$P/p_prefork" 8 || fail "weft record fails"
+report
+nothing_lost
+same_calls
 record "$P/p_exec" || fail "weft record fails"
 report
 nothing_lost

@@ -2,6 +2,7 @@
  * the parts of a recording, lets the program run, drains the pool until all
  * recorded processes have ended, and closes the trace.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/recording.h"
@@ -404,6 +405,14 @@ static void wait_for_something(struct loop *l)
 	l->now = now_ms();
 }
 
+/* Work for the thread that the baton is lent to. */
+static void drain_meanwhile(void *ctx)
+{
+	struct recording *const r = ctx;
+
+	drain_poll(&r->drain);
+}
+
 /* From the program's first instruction to the end of the recording. */
 static void run_loop(struct recording *r)
 {
@@ -412,8 +421,10 @@ static void run_loop(struct recording *r)
 
 	l.next_beat = l.now + BEAT_MS;
 	l.next_processes = l.now + PROCESSES_MS;
+	baton_start(drain_meanwhile, r);
 	for (;;) {
 		choose_sleep(&l, drain_poll(&r->drain));
+		registry_watch_new(&r->registry);
 		registry_look_at_dead_images(&r->registry);
 		if (l.now >= l.next_beat)
 			on_beat(&l);
@@ -423,6 +434,7 @@ static void run_loop(struct recording *r)
 			look_at_processes(&l);
 		wait_for_something(&l);
 	}
+	baton_end();
 	r->end_ns = rate_mono();
 }
 

@@ -3,6 +3,7 @@
  * privilege at perf_event_paranoid 2.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/offcpu.h"
+#include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/rate.h"
 
 #include <assert.h>
@@ -205,10 +206,14 @@ void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid)
 
 	offcpu_unwatch(o, slot);
 	begin(w, 0, UNSEEN);
-	if (o->watched >= MAX_WATCHED || !is_thread_of(pid, tid))
+	if (o->watched >= MAX_WATCHED)
 		return;
-	w->fd = open_event(tid);
-	if (w->fd < 0)
+	baton_lend();
+	const int fd = is_thread_of(pid, tid) ? open_event(tid) : -1;
+
+	baton_take();
+	w->fd = fd;
+	if (fd < 0)
 		return;
 	w->ring = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
 		       w->fd, 0);

@@ -18,7 +18,7 @@ struct offcpu *offcpu_new(uint32_t slots);
 /* Start to watch the thread of a slot. pid and tid are numbers in this process'
  * namespace. The kernel may refuse: another user's program, perf_event_paranoid
  * > 2, too many threads. The thread's chunks then have no ITEM_OFFCPU, and
- * readers treat its times as not known. */
+ * readers treat its times as not known. May lend the baton. */
 void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid);
 /* The slot's thread has ended. What is known of it is kept until the slot is
  * watched again. */

@@ -3,6 +3,7 @@
  * whose parents have ended, without their help.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/process_watch.h"
+#include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/process/diagnose.h"
 
 #include <dirent.h>
@@ -20,7 +21,9 @@ enum {
 	MOST_REPORTED = 4,         /* programs in one recording */
 };
 
-/* ---- /proc ---- */
+/* ---- /proc ----
+ * To read there may take seconds: the process may hold a lock of its memory and
+ * not be let run. The pool is drained meanwhile. */
 
 static FILE *open_file(pid_t pid, const char *name)
 {
@@ -39,13 +42,16 @@ struct stat_line {
 static bool read_stat(pid_t pid, struct stat_line *s)
 {
 	char text[512];
+	size_t n = 0;
+
+	baton_lend();
 	FILE *const f = open_file(pid, "stat");
 
-	if (!f)
-		return false;
-	const size_t n = fread(text, 1, sizeof(text) - 1, f);
-
-	fclose(f);
+	if (f) {
+		n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+	}
+	baton_take();
 	text[n] = '\0';
 	/* The name in front may contain spaces and parentheses. */
 	const char *const end = strrchr(text, ')');
@@ -95,15 +101,11 @@ bool process_is_named(pid_t pid, const char *name)
 	       strncmp(text, name, strlen(name)) == 0;
 }
 
-/* False, too, if we may not look: errno is EACCES then. */
-static bool maps_pool(pid_t pid, const struct pool_owner *owner)
+static bool find_pool(FILE *f, const struct pool_owner *owner)
 {
-	FILE *const f = pid > 0 ? open_file(pid, "maps") : NULL;
 	char line[1024];
 	bool found = false;
 
-	if (!f)
-		return false;
 	/* "from-to perms offset major:minor inode path" */
 	while (!found && fgets(line, sizeof(line), f)) {
 		unsigned major_n, minor_n;
@@ -114,7 +116,24 @@ static bool maps_pool(pid_t pid, const struct pool_owner *owner)
 			inode == owner->inode &&
 			makedev(major_n, minor_n) == owner->device;
 	}
-	fclose(f);
+	return found;
+}
+
+/* False, too, if we may not look: errno is EACCES then. */
+static bool maps_pool(pid_t pid, const struct pool_owner *owner)
+{
+	bool found = false;
+
+	if (pid <= 0)
+		return false;
+	baton_lend();
+	FILE *const f = open_file(pid, "maps");
+
+	if (f) {
+		found = find_pool(f, owner);
+		fclose(f);
+	}
+	baton_take();
 	return found;
 }
 
@@ -143,7 +162,9 @@ static void find_program(pid_t pid, char out[WATCH_NAME_MAX])
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	baton_lend();
 	const ssize_t n = readlink(path, out, WATCH_NAME_MAX - 1);
+	baton_take();
 
 	out[n > 0 ? n : 0] = '\0';
 	if (n <= 0 && errno != ENOENT && !read_name(pid, out, WATCH_NAME_MAX))

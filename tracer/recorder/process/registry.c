@@ -67,9 +67,21 @@ static void watch(struct registry *r, uint32_t slot)
 		if (p->serial == t->process &&
 		    atomic_load(&p->state) == SLOT_USED) {
 			offcpu_watch(r->offcpu, slot, p->pid, t->tid);
-			return;
+			break;
 		}
 	}
+	/* It may have died meanwhile, and its slot be free. */
+	if (atomic_load(&t->state) != SLOT_USED || t->serial != serial)
+		offcpu_unwatch(r->offcpu, slot);
+}
+
+void registry_watch_new(struct registry *r)
+{
+	if (!r->has_new)
+		return;
+	r->has_new = false;
+	for (uint32_t i = 0; i < r->used_n; i++)
+		watch(r, r->used[i]);
 }
 
 /* The dead stay listed, even if their slot was overwritten with anything. */
@@ -82,8 +94,8 @@ static void list_threads(struct registry *r)
 					 memory_order_acquire) == SLOT_FREE)
 			continue;
 		r->used[r->used_n++] = i;
-		watch(r, i);
 	}
+	r->has_new = true;
 }
 
 void registry_read_switches(struct registry *r)

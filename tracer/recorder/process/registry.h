@@ -21,6 +21,7 @@ struct registry {
 	uint32_t dead_n;
 	struct offcpu *offcpu;     /* NULL: not known when threads run */
 	uint32_t *watched;         /* by thread slot: serial last watched */
+	bool has_new;              /* there may be threads to be watched */
 	uint32_t seen_thread;      /* the pool's next_thread, last time */
 	uint32_t relist;           /* times that all slots are still listed */
 	bool *has_ended;           /* by process slot, for one update */
@@ -45,6 +46,8 @@ uint32_t registry_find_dead(struct registry *r, bool all);
 /* Free the slots of the dead. Their buffers must have been taken. */
 void registry_free_dead(struct registry *r);
 
+/* Begin to watch when new threads do not run. May lend the baton. */
+void registry_watch_new(struct registry *r);
 /* Read when the threads did not run. Call it every 100 ms or so. */
 void registry_read_switches(struct registry *r);
 

@@ -1,0 +1,55 @@
+/* test_baton.c - the thread that the baton is lent to works while it is lent,
+ * and at no other time.
+ * SPDX-License-Identifier: MIT */
+#include "tests/test.h"
+#include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/process/process_watch.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { ROUNDS = 20000 };
+
+static long shared;                /* touched only with the baton */
+static atomic_long calls;
+
+static void work(void *ctx)
+{
+	*(long *)ctx += 1;
+	atomic_fetch_add(&calls, 1);
+}
+
+void test_baton_is_one_thread_s_at_a_time(void)
+{
+	long own = 0;
+
+	baton_lend();
+	baton_take();
+	baton_start(work, &shared);
+	for (int i = 0; i < ROUNDS || atomic_load(&calls) < 3; i++) {
+		shared++;
+		own++;
+		baton_lend();
+		baton_take();
+	}
+	const long before = atomic_load(&calls);
+
+	for (int i = 0; i < ROUNDS; i++)
+		shared++;
+	CHECK_EQ(atomic_load(&calls), before);
+	baton_end();
+	/* The first round of work may come at the end. */
+	CHECK_EQ(shared, own + ROUNDS + atomic_load(&calls));
+	baton_lend();
+	baton_take();
+}
+
+/* Who looks into /proc lends it. */
+void test_baton_is_lent_while_proc_is_read(void)
+{
+	atomic_store(&calls, 0);
+	baton_start(work, &shared);
+	while (atomic_load(&calls) < 3)
+		CHECK(process_exists(getpid()));
+	baton_end();
+}

@@ -1,0 +1,61 @@
+/* baton.c - a mutex. The other thread waits for it nearly all the time.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/baton.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { AGAIN_MS = 2 };
+
+static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t other;
+static bool has_other;           /* there is another thread */
+static bool is_over;
+static void (*do_work)(void *ctx);
+static void *work_on;
+
+static void *wait_for_it(void *unused)
+{
+	for (;;) {
+		pthread_mutex_lock(&baton);
+		if (is_over)
+			break;
+		do_work(work_on);
+		pthread_mutex_unlock(&baton);
+		poll(NULL, 0, AGAIN_MS);
+	}
+	pthread_mutex_unlock(&baton);
+	return unused;
+}
+
+void baton_start(void (*work)(void *ctx), void *ctx)
+{
+	do_work = work;
+	work_on = ctx;
+	pthread_mutex_lock(&baton);
+	has_other = pthread_create(&other, NULL, wait_for_it, NULL) == 0;
+}
+
+void baton_end(void)
+{
+	if (!has_other)
+		return;
+	is_over = true;
+	baton_lend();
+	pthread_join(other, NULL);
+	has_other = false;
+}
+
+void baton_lend(void)
+{
+	if (has_other)
+		pthread_mutex_unlock(&baton);
+}
+
+void baton_take(void)
+{
+	if (has_other)
+		pthread_mutex_lock(&baton);
+}

@@ -1,0 +1,21 @@
+/* baton.h - two threads of the recorder that take turns: only the one that has
+ * the baton touches the recording. The first has it, and lends it while it asks
+ * the kernel for something that may take long; the other then drains the pool.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_BASE_BATON_H
+#define WEFT_TRACER_RECORDER_BASE_BATON_H
+
+/* The calling thread takes the baton. From now on work(ctx) is called whenever
+ * it is lent, again and again, by a thread that this starts. Without that
+ * thread nothing is lent. work must not lend. */
+void baton_start(void (*work)(void *ctx), void *ctx);
+/* Wait until the other thread has ended. Nothing is lent any more. */
+void baton_end(void);
+
+/* Between these two calls nothing may be touched that work uses, and after the
+ * second it may have changed. Both do nothing before baton_start and after
+ * baton_end. */
+void baton_lend(void);
+void baton_take(void);
+
+#endif
