@@ -166,8 +166,9 @@ enum cmd_exit header_need_calls(const struct load *load)
 		err_add("no recorded call matches the filters; leave some of "
 			"them out");
 	else
-		err_add("the trace holds no calls: \"%s\" ran no Lua and no "
-			"code built with -finstrument-functions",
+		err_add("the trace holds no calls: while recording was on, "
+			"\"%s\" ran no Lua and no code built with "
+			"-finstrument-functions",
 			command ? command : "the program");
 	return CMD_UNREADABLE;
 }

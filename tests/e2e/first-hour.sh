@@ -84,17 +84,21 @@ fi
 # The environment was emptied on the way: who lost it, soon over or not.
 says env 4 'p_exit",? (which )?was not recorded' \
 	env -i "$P/p_exit" exit
-says env 9 'ended as .*/p_slow", which was not recorded' env -i "$P/p_slow" 0.3
+not='(ended as|now runs) .*/p_slow", which (is|was) not recorded'
+says env 9 "$not" env -i "$P/p_slow" 0.3
 grep -q 'LD_PRELOAD and WEFT_POOL were taken' "$T/err" || fail "env: no reason"
 silent env 'env" is not built'
 # Part of a recording that is not empty otherwise.
-says part 9 'ended as .*/p_slow", which was not recorded' \
+says part 9 "$not" \
 	sh -c '"$0" exit; env -i "$1" 0.3' "$P/p_exit" "$P/p_slow"
 report
 [ "$(calls leaf)" = 1001 ] && [ "$(calls tick)" = 0 ] || fail "part: calls"
-grep -q 'was not recorded' "$T/report.err" || fail "part: not in the report"
+grep -q 'not recorded' "$T/report.err" || fail "part: not in the report"
 # Paused, and left so; told not to.
 says paused 4 'was paused' --paused -- "$P/p_exit" exit
+"$WEFT" report "$T/trace" 2>"$T/report.err" && fail "paused: a report"
+grep -q 'while recording was on, .*/p_exit exit" ran no Lua' "$T/report.err" ||
+	fail "paused: the report blames the build"
 says no-native 4 'nothing was recorded' --no-native -- "$P/p_exit" exit
 
 # Lua: linked statically, stripped or not; shared, and no state; without flag.
