@@ -191,7 +191,10 @@ enum item_type {
 	                   * number of segments, then each, outermost first:
 	                   *   coroutine serial (0: the thread itself), number
 	                   *   of frames, one open-frame word for each,
-	                   *   outermost first */
+	                   *   outermost first;
+	                   * then, if there are more words, one for each
+	                   * segment: the body that a tail call has replaced, as
+	                   * an open frame, or 0 */
 	ITEM_MODULE = 2,  /* module number, load bias, size of the mapping from
 	                   * the bias, build-id (20 bytes at most: length in
 	                   * the lowest byte of the first of 3 words), path */

@@ -60,7 +60,8 @@ enum {
 
 /* X(name, number, operands that must follow, meaning). Zero is no record, so
  * that memory that was never written is not taken for one. After RESUME's three
- * operands come as many frames as the third one says, if RESUME_STACK is set.
+ * operands come as many frames as the third one says, if RESUME_STACK is set,
+ * and then one more, if RESUME_BODY is.
  * A kind that names no function has flags in the "function" field. */
 #define REC_LIST(X)                                                            \
 	X(ENTER, 1, 0, "a call of function begins")                            \
@@ -98,7 +99,9 @@ enum unwind {
 	UNWIND_SKIPPED = 2,  /* a later event shows that they have ended: C++
 	                      * exception, pthread_exit */
 	UNWIND_ERROR = 3,    /* a Lua error went through them */
-	UNWIND_TAIL = 4,     /* replaced by a tail call */
+	UNWIND_TAIL = 4,     /* replaced by a tail call; for readers, a
+	                      * coroutine's outermost call stays open under what
+	                      * replaces it */
 	UNWIND_YIELD = 5,    /* native frames a yield jumped over */
 	UNWIND_CLOSED = 6,   /* coroutine closed, collected or reused */
 	UNWIND_RESET = 7,    /* the tracer lost track of the stack */
@@ -112,6 +115,8 @@ enum {
 	RESUME_WITH = 4,     /* nobody resumed it: the native coroutine that it
 	                      * runs in was resumed */
 	RESUME_CLOSES = 8,   /* nobody resumed it: it is being closed */
+	RESUME_BODY = 16,    /* with RESUME_STACK: the frame behind the stack is
+	                      * the body, which a tail call has replaced */
 };
 
 /* SUSPEND's flags: a reason, and how it came. */

@@ -24,6 +24,7 @@ struct found {
 	uint64_t lua[CHUNK_MAX_WORDS / 64], name[CHUNK_MAX_WORDS / 64];
 	uint64_t module[DICT_MAX_MODULES / 64];
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
+	const uint64_t *bodies;  /* where its segments end; NULL: none */
 };
 
 /* i must be below the number of bits in the set. */
@@ -134,9 +135,29 @@ static int check_string(const uint64_t *item, size_t n, size_t *at)
 	return 0;
 }
 
+/* Check the word of a body that a tail call has replaced. */
+static int check_body(const struct chunk *c, const uint64_t *word)
+{
+	if (rec_func(*word) == REC_FUNC_OMITTED)
+		return err_add("a body is left out");
+	return check_frames(c, word, 1);
+}
+
+/* A word for each segment; the thread's own has no body. */
+static int check_bodies(const struct chunk *c, const uint64_t *word,
+			size_t segments)
+{
+	if (word[0] != 0)
+		return err_add("a thread has a body");
+	for (size_t i = 1; i < segments; i++)
+		if (word[i] != 0 && check_body(c, &word[i]) < 0)
+			return -1;
+	return 0;
+}
+
 /* Segment 0 is the thread's own; the others are of coroutines. */
 static int check_stack(const struct chunk *c, const uint64_t *item,
-		       size_t n)
+		       size_t n, struct found *f)
 {
 	size_t at = 2;
 
@@ -153,7 +174,10 @@ static int check_stack(const struct chunk *c, const uint64_t *item,
 			return -1;
 		at += 2 + (size_t)item[at + 1];
 	}
-	return 0;
+	if (n - at < item[1])
+		return 0;
+	f->bodies = item + at;
+	return check_bodies(c, f->bodies, (size_t)item[1]);
 }
 
 /* Each number means one module, and it fits into a word of the dictionary. */
@@ -225,7 +249,7 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 		if (f->stack)
 			return err_add("there are two stacks");
 		f->stack = item;
-		return check_stack(c, item, n);
+		return check_stack(c, item, n, f);
 	case ITEM_MODULE:
 		return check_module(item, f);
 	case ITEM_LUA:
@@ -295,17 +319,25 @@ size_t decode_record_words(const struct chunk *c, size_t i)
 	return i - first;
 }
 
-/* The stack follows the three operands that each RESUME has. */
+/* The stack follows the three operands that each RESUME has, and the body the
+ * stack. */
 static int check_resume(const struct chunk *c, size_t i, size_t n)
 {
+	const uint32_t flags = rec_func(c->records[i]);
 	const uint64_t frames = rec_value(c->records[i + 3]);
 
-	if (!(rec_func(c->records[i]) & RESUME_STACK))
+	if (!(flags & RESUME_STACK))
 		return frames == 0 ? 0 :
 			err_add("record %zu: RESUME counts a stack it has not",
 				i);
 	if (frames > n - 4)
 		return err_add("record %zu: RESUME's stack is cut short", i);
+	if (flags & RESUME_BODY) {
+		if (frames == n - 4)
+			return err_add("record %zu: RESUME has no body", i);
+		if (check_body(c, c->records + i + 4 + frames) < 0)
+			return -1;
+	}
 	return check_frames(c, c->records + i + 4, (size_t)frames);
 }
 
@@ -414,6 +446,7 @@ int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
 	    check_dict(c, &f) < 0 || check_records(c) < 0)
 		return -1;
 	c->stack = f.stack;
+	c->bodies = f.bodies;
 	assert(c->dict + c->header.funcs == words + n);
 	return 0;
 }
@@ -544,6 +577,8 @@ bool decode_next_segment(const struct chunk *c, struct chunk_segment *s)
 	s->serial = at[0];
 	s->frames = (size_t)at[1];
 	s->frame = at + 2;
+	s->body = c->bodies && c->bodies[s->index] ? &c->bodies[s->index] :
+		  NULL;
 	s->index++;
 	return true;
 }

@@ -30,6 +30,7 @@ struct chunk {
 	size_t n;
 	const uint64_t *records, *items, *dict;
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
+	const uint64_t *bodies;  /* in it, a word for each segment, or NULL */
 };
 
 /* Check n words and describe them in the struct, which then borrows them: they
@@ -149,6 +150,8 @@ struct chunk_segment {
 	uint64_t serial;         /* coroutine; 0: the thread itself */
 	const uint64_t *frame;   /* open-frame words, outermost first */
 	size_t frames;
+	const uint64_t *body;    /* the coroutine's body, which a tail call has
+	                          * replaced: an open-frame word, or NULL */
 	size_t index;            /* private */
 };
 

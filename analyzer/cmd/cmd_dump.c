@@ -377,6 +377,10 @@ static void print_stack(const struct chunk *chunk)
 
 	while (decode_next_segment(chunk, &segment)) {
 		printf(" coroutine=%" PRIu64 ":", segment.serial);
+		if (segment.body) {
+			printf(" body");
+			print_frame(*segment.body);
+		}
 		for (size_t i = 0; i < segment.frames; i++)
 			print_frame(segment.frame[i]);
 	}
@@ -493,7 +497,8 @@ static const char *kind_name(enum rec_kind kind)
 
 /* One record with its operands; returns the words it takes. After the function
  * or flags, "+" is the gap in ticks since the record before. The operands of a
- * RESUME beyond the third are the frames that it brings back. */
+ * RESUME beyond the third are the frames that it brings back, the last of them
+ * its body if RESUME_BODY says so. */
 static size_t print_record(const struct chunk *chunk, size_t i)
 {
 	const uint64_t word = chunk->records[i];
@@ -515,6 +520,9 @@ static size_t print_record(const struct chunk *chunk, size_t i)
 		       kind == REC_LEAVE_OLD || kind == REC_MARK ? "f" :
 		       "flags=", rec_func(word), rec_gap(word));
 	for (size_t k = 1; k < words; k++) {
+		if (kind == REC_RESUME && (rec_func(word) & RESUME_BODY) &&
+		    k == 4 + rec_value(chunk->records[i + 3]))
+			printf(" body");
 		if (kind == REC_RESUME && k > 3)
 			print_frame(chunk->records[i + k]);
 		else

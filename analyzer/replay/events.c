@@ -175,7 +175,7 @@ static struct parked *new_parked(struct replay *r)
  * The caller frees *func. */
 static size_t top_funcs(const struct stream *st, func_id **func)
 {
-	const size_t base = replay_top(st)->base;
+	const size_t base = segment_first(replay_top(st));
 	size_t n = 0;
 
 	*func = mem_grow(NULL, st->depth - base, sizeof(**func));
@@ -193,13 +193,13 @@ static uint32_t park(struct replay *r, const struct stream *st, ticks tick,
 	const struct segment *const top = replay_top(st);
 	struct parked *p;
 
-	if (st->depth == top->base && is_resume && tick == st->now)
+	if (st->depth == segment_first(top) && is_resume && tick == st->now)
 		return 0;
 	p = new_parked(r);
 	*p = (struct parked){ .is_resume = is_resume, .is_used = true,
 			      .event = event(r, st, st->now) };
 	p->count = top_funcs(st, &p->func);
-	p->event.depth = (uint32_t)(top->base - 1);
+	p->event.depth = (uint32_t)(segment_first(top) - 1);
 	*map_put(r->parked_of, parked_key(top->co, is_resume), tick) =
 		number_of(r, p);
 	return number_of(r, p);
@@ -213,7 +213,7 @@ static void reconcile(struct replay *r, struct stream *st,
 		      const func_id *before, size_t n, const func_id *after,
 		      size_t k)
 {
-	const size_t depth = replay_top(st)->base - 1;
+	const size_t depth = segment_first(replay_top(st)) - 1;
 	struct replay_event e = event(r, st, st->now);
 	size_t j = 0;
 
@@ -250,7 +250,7 @@ static struct replay_event switch_event(const struct replay *r,
 	struct replay_event e = event(r, st, st->now);
 
 	e.in = top[-1].serial;
-	e.depth = (uint32_t)(top->base - 1);
+	e.depth = (uint32_t)(segment_first(top) - 1);
 	return e;
 }
 

@@ -60,7 +60,7 @@ static struct place open_call(const struct below *b, ticks at)
 	const struct place here = { st->tree, st->frame[st->depth - 1].node };
 	const uint64_t word = b->i > 0 ? b->chunk->records[b->i - 1] : 0;
 	const uint32_t body = st->segments > 1 &&
-		st->depth == replay_top(st)->base ?
+		st->depth == segment_first(replay_top(st)) ?
 		replay_time_body(b->replay, st) : 0;
 	node_id leaf;
 	func_id func;

@@ -300,6 +300,8 @@ struct waiting *replay_waiting_new(const struct chunk *chunk)
 	w->chunk.dict = w->words + (chunk->dict - old);
 	if (chunk->stack)
 		w->chunk.stack = w->words + (chunk->stack - old);
+	if (chunk->bodies)
+		w->chunk.bodies = w->words + (chunk->bodies - old);
 	return w;
 }
 
@@ -383,7 +385,7 @@ static bool stack_valid(const struct stream *st)
 	    st->segment[0].serial != 0)
 		return false;
 	for (size_t i = 1; i < st->segments; i++)
-		if (st->segment[i].base < st->segment[i - 1].base ||
+		if (segment_first(&st->segment[i]) < st->segment[i - 1].base ||
 		    st->segment[i].base > st->depth || !st->segment[i].co)
 			return false;
 	for (size_t i = 1; i < st->depth; i++)

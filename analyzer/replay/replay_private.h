@@ -35,18 +35,27 @@ static inline uint64_t frame_omitted(const struct frame *f)
 }
 
 /* A coroutine's frames on a thread: from frame `base` up to the next segment's
- * base, or to the depth. */
+ * first one, or to the depth. If a tail call has replaced its body, that stays
+ * open, as the frame below the base: records do not know it any more. */
 struct segment {
 	uint64_t serial;
 	uint32_t co;             /* its index in the session + 1; 0: the
 	                          * thread */
+	bool on_body;            /* the frame below the base is its body */
+	bool tail;               /* the next call replaces one at the base */
 	size_t base;
 	ticks since;             /* resumed, or first seen */
 };
 
+static inline size_t segment_first(const struct segment *g)
+{
+	return g->base - g->on_body;
+}
+
 /* A stack kept during a suspension; valid within the chunk it was made in. */
 struct kept {
 	size_t first, count, room; /* in replay.kept_frames */
+	bool on_body;            /* the first of them is as in struct segment */
 	uint32_t co;
 	node_id under;           /* the node that it was stitched on top of */
 	struct cct *tree;
@@ -256,7 +265,8 @@ void replay_time_settle(struct replay *, struct stream *);
 void replay_time_take_back(struct stream *, ticks gap);
 /* The node that stands for a node of the inside now. */
 node_id replay_time_side(const struct stream *, node_id);
-/* The flags of the node of the topmost coroutine's body. */
+/* The flags of the node of a call that is the outermost of the topmost
+ * coroutine's own frames. */
 uint32_t replay_time_body(const struct replay *, const struct stream *);
 
 /* ---- identities.c ---- */
@@ -287,8 +297,18 @@ bool replay_stack_same(const struct replay *, const struct stream *,
 /* A chunk begins: its open stacks are ours, or become ours. */
 void replay_stack_begin(struct replay *, struct stream *,
 			const struct chunk *, bool contiguous);
-/* The outermost function of the topmost coroutine is known. */
-void replay_stack_body(struct replay *, struct stream *, func_id);
+/* A call is made at the topmost coroutine's base; returns the flags of its
+ * node. */
+uint32_t replay_stack_outermost(struct replay *, struct stream *, func_id);
+/* A tail call replaces the call at the topmost coroutine's base; false: that
+ * ends. */
+bool replay_stack_tail(struct stream *);
+/* The same, before the coroutine was put on the thread: push its body. */
+void replay_stack_push_body(struct replay *, struct stream *, uint64_t word);
+/* Above its base the topmost coroutine has no frame left: its body ends, if
+ * a tail call has replaced it. */
+void replay_stack_end_body(struct replay *, struct stream *, enum replay_why,
+			   uint32_t reason);
 /* Push n open-frame words on the topmost segment. */
 void replay_stack_push_open(struct replay *, struct stream *,
 			    const uint64_t *word, size_t n);

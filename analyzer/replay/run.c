@@ -26,6 +26,8 @@ static void unwind(struct replay *r, struct stream *st, const uint64_t *record)
 	const uint32_t reason = rec_func(record[0]);
 	uint64_t n = rec_value(record[1]);
 
+	if (reason == UNWIND_TAIL && n == 1 && replay_stack_tail(st))
+		return;
 	while (n > 0 && st->depth > replay_top(st)->base) {
 		const struct frame *const f = &st->frame[st->depth - 1];
 
@@ -172,6 +174,18 @@ add_child(struct stream *st, struct cursor *c, func_id func, uint32_t flags)
 	return id;
 }
 
+/* A call at the base of the topmost segment, which is a coroutine's. */
+static uint32_t __attribute__((noinline))
+outermost(struct replay *r, struct stream *st, struct cursor *c, func_id func)
+{
+	uint32_t flags;
+
+	store(c, st);
+	flags = replay_stack_outermost(r, st, func);
+	load(c, st);
+	return flags;
+}
+
 /* The node of a call of func made now. */
 HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
 		  func_id func)
@@ -179,10 +193,8 @@ HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
 	uint32_t flags = 0;
 	node_id id;
 
-	if (__builtin_expect(c->top == c->base && st->segments > 1, 0)) {
-		flags = replay_time_body(r, st);
-		replay_stack_body(r, st, func);
-	}
+	if (__builtin_expect(c->top == c->base && st->segments > 1, 0))
+		flags = outermost(r, st, c, func);
 	id = cct_find(st->tree, c->top[-1].node, func, flags);
 	return __builtin_expect(id != 0, 1) ? id :
 		add_child(st, c, func, flags);

@@ -32,7 +32,7 @@ static bool is_lua(const struct replay *r, func_id func)
 	return func_get(r->session->funcs, func)->kind == FUNC_LUA;
 }
 
-void replay_stack_body(struct replay *r, struct stream *st, func_id func)
+static void set_body(struct replay *r, struct stream *st, func_id func)
 {
 	const uint32_t co = replay_top(st)->co;
 
@@ -76,10 +76,11 @@ void replay_stack_push_open(struct replay *r, struct stream *st,
 		struct frame f = open_frame(r, st, word[i]);
 		uint32_t flags = frame_is_omitted(&f) ? CCT_OMITTED : 0;
 
-		if (st->segments > 1 && st->depth == replay_top(st)->base) {
+		if (st->segments > 1 &&
+		    st->depth == segment_first(replay_top(st))) {
 			flags |= replay_time_body(r, st);
 			if (!(flags & CCT_OMITTED))
-				replay_stack_body(r, st, f.func);
+				set_body(r, st, f.func);
 		}
 		f.node = cct_child(st->tree, st->frame[st->depth - 1].node,
 				   f.func, flags);
@@ -87,10 +88,20 @@ void replay_stack_push_open(struct replay *r, struct stream *st,
 	}
 }
 
+void replay_stack_push_body(struct replay *r, struct stream *st,
+			    uint64_t word)
+{
+	struct segment *const top = replay_top(st);
+
+	replay_stack_push_open(r, st, &word, 1);
+	top->on_body = true;
+	top->base++;
+}
+
 /* Tell the sink that the topmost segment's frames were open before. */
 static void emit_open(struct replay *r, struct stream *st)
 {
-	for (size_t i = replay_top(st)->base; i < st->depth; i++)
+	for (size_t i = segment_first(replay_top(st)); i < st->depth; i++)
 		if (!frame_is_omitted(&st->frame[i]))
 			replay_emit_enter(r, st, st->frame[i].func, i - 1,
 					  REPLAY_OPEN_BEFORE);
@@ -111,9 +122,12 @@ static void adopt(struct replay *r, struct stream *st,
 
 			*vec_add(&st->segment, &st->segment_room,
 				 &st->segments) = (struct segment){
-					s.serial, co, st->depth, st->now };
+					.serial = s.serial, .co = co,
+					.base = st->depth, .since = st->now };
 			coroutine_ran(&r->session->coroutines[co - 1],
 				      st->thread);
+			if (s.body)
+				replay_stack_push_body(r, st, *s.body);
 		}
 		replay_stack_push_open(r, st, s.frame, s.frames);
 		if (r->sink)
@@ -121,8 +135,8 @@ static void adopt(struct replay *r, struct stream *st,
 	}
 }
 
-/* Are the frames the same? Frames left out on either side stand for any, but
- * their number must be right. a and b count how much of a group of them is used
+/* Are the frames the same, without a body that was replaced? Frames left out on
+ * either side stand for any, but their number must be right. a and b count how much of a group of them is used
  * up already. */
 static bool same_frames(const struct replay *r, const struct frame *ours,
 		       size_t n, const uint64_t *word, size_t k)
@@ -159,7 +173,7 @@ bool replay_stack_same(const struct replay *r, const struct stream *st,
 		return replay_stack_is_empty(st);
 	for (; decode_next_segment(chunk, &s); i++) {
 		const size_t end = i + 1 < st->segments ?
-			st->segment[i + 1].base : st->depth;
+			segment_first(&st->segment[i + 1]) : st->depth;
 
 		if (i >= st->segments || st->segment[i].serial != s.serial ||
 		    !same_frames(r, st->frame + st->segment[i].base,
@@ -188,10 +202,10 @@ void replay_stack_begin(struct replay *r, struct stream *st,
 		replay_emit_adopt(r, st);
 }
 
-/* Was the end of a call that did not return seen when it happened? */
+/* Was the end of the call seen when it happened? */
 static bool is_seen(enum replay_why why, uint32_t reason)
 {
-	return why == REPLAY_DIED ||
+	return why == REPLAY_SEEN || why == REPLAY_DIED ||
 	       (why == REPLAY_UNWOUND && reason != UNWIND_RESET);
 }
 
@@ -210,6 +224,52 @@ void replay_stack_pop(struct replay *r, struct stream *st,
 	st->depth--;
 }
 
+void replay_stack_end_body(struct replay *r, struct stream *st,
+			   enum replay_why why, uint32_t reason)
+{
+	struct segment *const top = replay_top(st);
+
+	if (!top->on_body)
+		return;
+	assert(st->depth == top->base);
+	top->on_body = false;
+	top->base--;
+	replay_stack_pop(r, st, why, reason);
+}
+
+/* A second call there, which replaces none, shows that the first one, or what
+ * has replaced it, has ended. */
+uint32_t replay_stack_outermost(struct replay *r, struct stream *st,
+				func_id func)
+{
+	struct segment *const top = replay_top(st);
+
+	if (top->tail && top->on_body) {
+		top->tail = false;
+		return 0;
+	}
+	replay_stack_end_body(r, st, REPLAY_UNWOUND, UNWIND_SKIPPED);
+	top->tail = false;
+	set_body(r, st, func);
+	return replay_time_body(r, st);
+}
+
+/* The first one is the body, which stays. */
+bool replay_stack_tail(struct stream *st)
+{
+	struct segment *const top = replay_top(st);
+
+	if (st->segments == 1 || st->depth != top->base + 1 ||
+	    frame_is_omitted(&st->frame[top->base]))
+		return false;
+	top->tail = true;
+	if (top->on_body)
+		return false;
+	top->on_body = true;
+	top->base++;
+	return true;
+}
+
 /* Innermost first, one coroutine after the other, as a sink expects. */
 void replay_stack_close(struct replay *r, struct stream *st,
 			enum replay_why why)
@@ -221,6 +281,7 @@ void replay_stack_close(struct replay *r, struct stream *st,
 
 		while (st->depth > top->base)
 			replay_stack_pop(r, st, why, 0);
+		replay_stack_end_body(r, st, why, 0);
 		if (st->segments == 1)
 			return;
 		s->coroutines[top->co - 1].active += st->now - top->since;
@@ -436,7 +497,8 @@ struct stream_segment stream_segment(const struct stream *st, size_t i)
 	const struct segment *const s = &st->segment[i];
 
 	assert(i < st->segments);
-	return (struct stream_segment){ s->serial, s->base - 1, s->since };
+	return (struct stream_segment){ s->serial, segment_first(s) - 1,
+					s->since };
 }
 
 struct stream_segment stream_top(const struct stream *st)
@@ -452,8 +514,8 @@ static stack_id push_frame(const struct stream *st, size_t i, size_t *k,
 	uint32_t flags = 0;
 
 	/* The last segment that begins here: others are empty. */
-	for (; *k < st->segments && st->segment[*k].base - 1 <= i; ++*k)
-		if (st->segment[*k].base - 1 == i && *k > 0)
+	for (; *k < st->segments && stream_segment(st, *k).base <= i; ++*k)
+		if (stream_segment(st, *k).base == i && *k > 0)
 			flags = STACK_BODY;
 	if (f.omitted > 0)
 		return stack_table_push(t, id, f.omitted < UINT32_MAX ?

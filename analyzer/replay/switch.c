@@ -53,7 +53,8 @@ void replay_switch_create(struct replay *r, struct stream *st,
 static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
 {
 	*vec_add(&st->segment, &st->segment_room, &st->segments) =
-		(struct segment){ serial, co, st->depth, st->now };
+		(struct segment){ .serial = serial, .co = co,
+				  .base = st->depth, .since = st->now };
 }
 
 /* An entry plus a sleep, if that is still a tick; values from ENTRY_NONE on
@@ -93,6 +94,19 @@ static void restore(struct replay *r, struct stream *st,
 		node = to[i].node;
 	}
 	st->depth += k->count;
+	replay_top(st)->on_body = k->on_body;
+	replay_top(st)->base += k->on_body;
+}
+
+/* Push the frames that a RESUME brings back. */
+static void push_given(struct replay *r, struct stream *st,
+		       const uint64_t *record)
+{
+	const size_t n = (size_t)rec_value(record[3]);
+
+	if (rec_func(record[0]) & RESUME_BODY)
+		replay_stack_push_body(r, st, record[4 + n]);
+	replay_stack_push_open(r, st, record + 4, n);
 }
 
 /* Is this coroutine on the stack? Segment 0 is the thread's own and does not
@@ -139,12 +153,11 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 	count_resume(r, st, co, slept, flags);
 	push_segment(st, serial, co);
 	if (flags & RESUME_STACK)
-		replay_stack_push_open(r, st, record + 4,
-				       (size_t)rec_value(record[3]));
+		push_given(r, st, record);
 	else if (kept->chunk == r->chunk)
 		restore(r, st, &r->kept[kept->kept], slept);
 	kept->chunk = 0;
-	if (st->depth > replay_top(st)->base)
+	if (st->depth > segment_first(replay_top(st)))
 		replay_time_slept(r, st, slept);
 	if (r->sink)
 		replay_emit_resume(r, st, slept, flags);
@@ -174,14 +187,15 @@ static struct kept *new_kept(struct replay *r, uint32_t co, size_t n)
 static void keep(struct replay *r, const struct stream *st)
 {
 	const struct segment *const top = replay_top(st);
-	const size_t n = st->depth - top->base;
+	const size_t from = segment_first(top), n = st->depth - from;
 	struct kept *const k = new_kept(r, top->co, n);
 
 	k->count = n;
-	k->under = st->frame[top->base - 1].node;
+	k->on_body = top->on_body;
+	k->under = st->frame[from - 1].node;
 	k->tree = st->tree;
 	if (n > 0)
-		memcpy(r->kept_frames + k->first, st->frame + top->base,
+		memcpy(r->kept_frames + k->first, st->frame + from,
 		       n * sizeof(*st->frame));
 	r->co_kept[top->co - 1].chunk = r->chunk;
 }
@@ -196,8 +210,9 @@ static enum coroutine_state state_after(uint32_t reason)
 }
 
 /* The topmost coroutine leaves the thread. If it can run again its frames are
- * kept for its resume; after a return it has none left. The sink is told while
- * they are still on the stack. */
+ * kept for its resume; after a return it has none left. If there are none now,
+ * what has replaced its body has ended, and so has the body. The sink is told
+ * while they are still on the stack. */
 static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 {
 	const struct segment *const top = replay_top(st);
@@ -212,12 +227,17 @@ static void take_off(struct replay *r, struct stream *st, uint32_t flags)
 	if (suspend_ends(reason)) {
 		while (st->depth > top->base)
 			replay_stack_pop(r, st, REPLAY_DIED, 0);
+		replay_stack_end_body(r, st, reason == SUSPEND_RETURN ?
+				      REPLAY_SEEN : REPLAY_DIED, 0);
 	} else {
+		if (st->depth == top->base)
+			replay_stack_end_body(r, st, REPLAY_UNWOUND,
+					      UNWIND_SKIPPED);
 		keep(r, st);
 	}
 	if (r->sink)
 		replay_emit_suspend(r, st, flags);
-	st->depth = top->base;
+	st->depth = segment_first(top);
 	st->segments--;
 }
 

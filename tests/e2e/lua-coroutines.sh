@@ -3,7 +3,7 @@
 # library show them: those at an address of a collected one, never run ones,
 # errors that a wrapped function passes on, closed ones. How many there are of
 # each state, how often the library was called for them, and what stands on what
-# are as the script says.
+# are as the script says. A body has one name everywhere, whatever it tail-calls.
 # SPDX-License-Identifier: MIT
 . tests/e2e/stock.inc
 script=tests/prog/lua/coroutines.lua
@@ -78,8 +78,52 @@ check() {
 	under "$1"
 }
 
+# one_name WHAT FILE N: its lines LINE NUMBER are those that the script says, the
+# numbers being its Nth words.
+one_name() {
+	awk '$1 == "body" { print $2, $n }' n="$3" "$T/out" | sort |
+		diff - <(sort "$2") || fail "$1: other bodies"
+}
+
+# The script's rows of a command: the columns LINE and WHAT, if IF is 1 there.
+bodies_of() {
+	local what=$1 if=$2
+	shift 2
+	"$WEFT" "$@" 2>"$T/report.err" | awk -F, -v what="$what" -v if_="$if" '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["file"] ~ /bodies.lua$/ && (!if_ || $at[if_] == 1) {
+			n[$at["line"]] += what ? $at[what] : 0
+		}
+		END { for (line in n) print line, n[line] }'
+}
+
+bodies() {
+	nothing_lost
+	bodies_of count "" coroutines --csv --by body "$T/trace" >"$T/by"
+	one_name "$1, coroutines" "$T/by" 3
+	bodies_of calls "" report --csv --by body "$T/trace" >"$T/by"
+	one_name "$1, report" "$T/by" 4
+	bodies_of calls is_body tree --csv --recursion none "$T/trace" >"$T/by"
+	one_name "$1, tree" "$T/by" 3
+	"$WEFT" merge -o "$T/merged.pb.gz" "$T/trace" "$T/trace" \
+		>"$T/merged" 2>&1 || fail "$1: merge fails"
+	bodies_of calls "" report --csv --by body "$T/merged.pb.gz" |
+		awk '{ print $1, $2 / 2 }' >"$T/by"
+	one_name "$1, merge" "$T/by" 4
+	bodies_of "" is_body stacks --csv --every 100us -n 0 "$T/trace" |
+		sort >"$T/by"
+	[ -s "$T/by" ] || fail "$1: no snapshot of a coroutine"
+	awk '$1 == "body" { print $2, 0 }' "$T/out" | sort |
+		comm -13 - "$T/by" | grep . && fail "$1, stacks: other bodies"
+	rm "$T/merged.pb.gz"
+}
+
 for lua in $LUAS; do
 	has $lua $lua
+	record --lua-init -- $lua tests/prog/lua/bodies.lua ||
+		fail "$lua: weft record fails"
+	report
+	bodies $lua
 	record --lua-init -- $lua $script || fail "$lua: weft record fails"
 	check $lua
 	pkg-config --exists $lua || continue
@@ -87,4 +131,8 @@ for lua in $LUAS; do
 		-o "$T/$lua" $(pkg-config --libs $lua) || fail "not built"
 	record "$T/$lua" $script || fail "$lua, shared: weft record fails"
 	check "$lua, shared"
+	record "$T/$lua" tests/prog/lua/bodies.lua ||
+		fail "$lua, shared: weft record fails"
+	report
+	bodies "$lua, shared"
 done

@@ -24,6 +24,8 @@ struct seg {
 	int depth, room;
 	struct coro *coro;      /* NULL: the thread's own */
 	bool on_thread;
+	struct frame body;      /* a tail call has replaced it: what is called */
+	bool on_body, is_tail;  /* instead stands on it; that is called next */
 };
 
 struct coro {
@@ -113,9 +115,14 @@ static struct node *child_of(struct node *n, enum func f)
 /* The node of the innermost frame of all segments below number i. */
 static struct node *node_below(struct account *a, int i)
 {
-	while (i-- > 0)
-		if (a->segs[i]->depth > 0)
-			return a->segs[i]->frames[a->segs[i]->depth - 1].node;
+	while (i-- > 0) {
+		const struct seg *s = a->segs[i];
+
+		if (s->depth > 0)
+			return s->frames[s->depth - 1].node;
+		if (s->on_body)
+			return s->body.node;
+	}
 	return &a->root;
 }
 
@@ -130,8 +137,11 @@ void book_enter(struct walk *w, enum func f)
 {
 	struct account *a = w->account;
 	struct seg *s = a->segs[a->count - 1];
-	struct node *n = child_of(node_below(a, a->count), f);
+	struct node *n;
 
+	s->on_body &= s->is_tail || s->depth > 0;
+	s->is_tail = false;
+	n = child_of(node_below(a, a->count), f);
 	n->calls++;
 	if (s->depth == s->room) {
 		s->room = s->room ? s->room * 2 : 64;
@@ -153,6 +163,19 @@ void book_leave(struct walk *w, enum func f)
 		book_die("a function ends that is not innermost");
 	}
 	s->depth--;
+}
+
+/* The innermost function is replaced by the one that is entered next. */
+void book_tail(struct walk *w)
+{
+	struct seg *s = w->account->segs[w->account->count - 1];
+
+	if (s->coro && s->depth == 1) {
+		if (!s->on_body)
+			s->body = s->frames[0];
+		s->on_body = s->is_tail = true;
+	}
+	book_leave(w, book_top(w));
 }
 
 void book_leaf(struct walk *w, enum func f)
@@ -184,6 +207,7 @@ bool book_cut(struct walk *w, struct mark m)
 		died |= s->depth > 0;
 		w->skipped += (unsigned long)s->depth;
 		s->depth = 0;
+		s->on_body = false;
 	}
 	if (a->count == 0 || m.depth > m.seg->depth)
 		book_die("a catcher's frame is gone");
@@ -243,10 +267,14 @@ void book_snap(struct walk *w, int k)
 	struct snapshot *s = &a->snaps[a->snap_count++];
 
 	s->k = k;
-	s->path = must(calloc((size_t)book_open(w) + 1, sizeof(*s->path)));
-	for (int i = 0; i < a->count; i++)
+	s->path = must(calloc((size_t)(book_open(w) + a->count) + 1,
+			      sizeof(*s->path)));
+	for (int i = 0; i < a->count; i++) {
+		if (a->segs[i]->on_body)
+			s->path[s->n++] = a->segs[i]->body.func;
 		for (int j = 0; j < a->segs[i]->depth; j++)
 			s->path[s->n++] = a->segs[i]->frames[j].func;
+	}
 }
 
 static struct coro *new_coro(lua_State *co, enum func body)
@@ -302,6 +330,8 @@ static void put_on(struct account *a, struct coro *c)
 
 	if (a->count == SEGS)
 		book_die("too many coroutines at once");
+	if (c->seg.on_body)
+		n = c->seg.body.node = child_of(n, c->seg.body.func);
 	for (int i = 0; i < c->seg.depth; i++) {
 		n = child_of(n, c->seg.frames[i].func);
 		c->seg.frames[i].node = n;
@@ -391,6 +421,7 @@ void book_yield(struct walk *w, lua_State *co, int keep)
 		w->skipped += (unsigned long)(s->depth - keep);
 		s->depth = keep;
 	}
+	s->on_body &= s->depth > 0;
 	s->on_thread = false;
 	a->count--;
 }

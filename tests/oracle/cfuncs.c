@@ -184,7 +184,7 @@ int P(snap)(lua_State *L)
 int P(tail)(lua_State *L)
 {
 	if (IS_JIT)
-		book_leave(self, book_top(self));
+		book_tail(self);
 	struct walk *w = begin(L, F(tail));
 
 	w->seen[C_tail_call_to_c]++;

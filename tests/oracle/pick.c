@@ -46,13 +46,17 @@ static int b_enter(lua_State *L)
 	return 0;
 }
 
-/* Last in every Lua function, also before a tail call to a Lua function. */
+/* Last in every Lua function: (whether a tail call to a Lua function
+ * follows). */
 static int b_leave(lua_State *L)
 {
 	struct walk *w = walk_at(L);
 
 	book_leaf(w, F_b_leave);
-	book_leave(w, book_top(w));
+	if (lua_toboolean(L, 1))
+		book_tail(w);
+	else
+		book_leave(w, book_top(w));
 	return 0;
 }
 

@@ -148,6 +148,7 @@ struct account *book_new(int thread);
 void book_begin(struct walk *w); /* first in its thread */
 void book_enter(struct walk *w, enum func f);
 void book_leave(struct walk *w, enum func f);
+void book_tail(struct walk *w);
 void book_return(struct walk *w, struct mark m);
 void book_leaf(struct walk *w, enum func f);
 struct mark book_mark(const struct walk *w);

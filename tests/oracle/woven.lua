@@ -288,7 +288,7 @@ body]]
 		local g, n = f[pick(NF)], d + 1
 		if n < 14 then
 			count(S.lua_tail_call)
-			leave()
+			leave(true)
 			return g(n)
 		end
 	elseif k == 2 then

@@ -23,8 +23,10 @@ struct made_func {
 };
 
 struct made_stack {
-	struct { uint32_t func; uint64_t entry; } frame[MADE_DEPTH];
+	struct made_frame { uint32_t func; uint64_t entry; } frame[MADE_DEPTH];
 	uint32_t depth;
+	struct made_frame body;  /* of a coroutine, under what replaced it */
+	int on_body;
 };
 
 struct made_coroutine {

@@ -33,13 +33,15 @@ static void log_leave(struct made *m, struct made_thread *t)
 	putc('\n', m->log);
 }
 
-static void enter(struct made *m, struct made_thread *t, uint32_t func)
+static void enter(struct made *m, struct made_thread *t, uint32_t func,
+		  int is_tail)
 {
 	struct made_stream *const s = &t->stream[0];
 	struct made_stack *const k = made_top(m, t);
 	const uint32_t i = made_chunk_func(m, t, 0, func);
 
 	cb_put(s->build, REC_ENTER, i, made_chunk_gap(m, s));
+	k->on_body &= is_tail || k->depth > 0;
 	k->frame[k->depth].func = func;
 	k->frame[k->depth++].entry = m->now;
 	log_enter(m, t, func);
@@ -67,6 +69,7 @@ static void leaf(struct made *m, struct made_thread *t, uint32_t func)
 	const uint64_t gap = made_chunk_gap(m, s);
 	const uint64_t began = m->now;
 
+	made_top(m, t)->on_body &= made_top(m, t)->depth > 0;
 	log_enter(m, t, func);
 	m->now += made_random(m, 300);
 	if (made_chance(m, 12)) {
@@ -90,16 +93,22 @@ static void unwind(struct made *m, struct made_thread *t)
 	struct made_stack *const k = made_top(m, t);
 	static const enum unwind whys[] = { UNWIND_JUMP, UNWIND_SKIPPED,
 		UNWIND_ERROR, UNWIND_TAIL };
-	const enum unwind why = whys[made_random(m, 4)];
+	const int is_body = t->segments > 1 && k->depth == 1;
+	const enum unwind why = is_body && made_chance(m, 2) ? UNWIND_TAIL :
+				whys[made_random(m, 4)];
 	const uint32_t n = why == UNWIND_TAIL ? 1 :
 			   1 + (uint32_t)made_random(m, k->depth);
 
 	cb_unwind(s->build, n, why, made_chunk_gap(m, s));
+	if (why == UNWIND_TAIL && is_body && !k->on_body) {
+		k->body = k->frame[0];
+		k->on_body = 1;
+	}
 	k->depth -= n;
 	tell(m, "unwind", t);
 	fprintf(m->log, " %u %u\n", n, why);
 	if (why == UNWIND_TAIL)
-		enter(m, t, made_act_func(m, t));
+		enter(m, t, made_act_func(m, t), 1);
 }
 
 static void mark(struct made *m, struct made_thread *t)
@@ -139,12 +148,13 @@ void made_act(struct made *m, struct made_thread *t)
 	    t->stream[0].build->header.records > CHUNK_MAX_RECORDS - 100)
 		cut(m, t);
 	if (what < 26 && k->depth < DEEPEST)
-		enter(m, t, made_act_func(m, t));
+		enter(m, t, made_act_func(m, t), 0);
 	else if (what < 48 && k->depth > 0)
 		leave(m, t);
 	else if (what < 66)
 		leaf(m, t, made_act_func(m, t));
-	else if (what < 69 && k->depth > 0)
+	else if (what < (t->segments > 1 && k->depth == 1 ? 75 : 69) &&
+		 k->depth > 0)
 		unwind(m, t);
 	else if (what < 70)
 		mark(m, t);

@@ -110,6 +110,10 @@ static void put_stack(struct made *m, struct made_thread *t, uint64_t tick)
 			b->stack[b->stack_words++] = rec_put(REC_OPERAND, f,
 				tick - s->frame[k].entry);
 		}
+		if (s->depth > 0 && s->on_body)
+			cb_body(b, rec_put(REC_OPERAND,
+				made_chunk_func(m, t, 0, s->body.func),
+				tick - s->body.entry));
 	}
 }
 

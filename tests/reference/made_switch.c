@@ -66,14 +66,21 @@ static void put_resume(struct made *m, struct made_thread *t, uint32_t serial,
 	struct made_stream *const s = &t->stream[0];
 	const struct made_stack *const k = &m->co[serial].stack;
 	const uint32_t n = flags & RESUME_STACK ? k->depth : 0;
-	uint32_t index[MADE_DEPTH];
+	const int has_body = n > 0 && k->on_body;
+	uint32_t index[MADE_DEPTH], body = 0;
 
+	if (has_body)
+		body = made_chunk_func(m, t, 0, k->body.func);
 	for (uint32_t i = 0; i < n; i++)
 		index[i] = made_chunk_func(m, t, 0, k->frame[i].func);
-	cb_resume(s->build, serial, flags, slept, n, made_chunk_gap(m, s));
+	cb_resume(s->build, serial, flags | (has_body ? RESUME_BODY : 0), slept,
+		  n, made_chunk_gap(m, s));
 	for (uint32_t i = 0; i < n; i++)
 		cb_word(s->build, rec_put(REC_OPERAND, index[i],
 					  m->now - k->frame[i].entry));
+	if (has_body)
+		cb_word(s->build, rec_put(REC_OPERAND, body,
+					  m->now - k->body.entry));
 }
 
 static void resume(struct made *m, struct made_thread *t)
@@ -94,6 +101,7 @@ static void resume(struct made *m, struct made_thread *t)
 		cut_frame(m, t, serial);
 	for (uint32_t i = 0; i < c->stack.depth; i++)
 		c->stack.frame[i].entry += slept;
+	c->stack.body.entry += slept;
 	put_resume(m, t, serial, slept, flags);
 	c->state = MADE_RUNNING;
 	t->segment[t->segments++] = serial;
@@ -118,6 +126,7 @@ static void suspend(struct made *m, struct made_thread *t, uint32_t why)
 	c->chunk_number = s->number;
 	if (why != SUSPEND_YIELD)
 		c->stack.depth = 0;
+	c->stack.on_body &= c->stack.depth > 0;
 	t->segments--;
 }
 

@@ -41,10 +41,10 @@ end
 local function frames_of(thread)
 	local frames = {}
 	for _, segment in ipairs(thread.segments) do
-		for k, call in ipairs(segment.calls) do
+		for k, call in ipairs(story.open(segment.own or segment)) do
 			frames[#frames + 1] = { func = call.func,
 				co = segment.co, level = segment.level or 0,
-				is_body = segment.is_own and k == 1 }
+				is_body = segment.own and k == 1 }
 		end
 	end
 	return frames
@@ -67,7 +67,7 @@ local function moment(s, tick, last, out)
 		local pid = s.log.processes[t.process].pid
 		local co = 0
 		for _, segment in ipairs(thread.segments) do
-			co = segment.is_own and segment.co or co
+			co = segment.own and segment.co or co
 		end
 		local is_over = thread.is_off and tick > thread.since or
 			tick > last[t.process]
@@ -82,7 +82,7 @@ local function moment(s, tick, last, out)
 		if tick <= last[co.process] and
 		   (state == "suspended" or state == "new") then
 			local frames = {}
-			for k, call in ipairs(co.calls) do
+			for k, call in ipairs(story.open(co)) do
 				frames[k] = { func = call.func, co = id,
 					level = 0, is_body = k == 1 }
 			end

@@ -13,13 +13,22 @@ local function copy(list)
 	return table.move(list, 1, #list, 1, {})
 end
 
+-- The open calls of a coroutine: its body stays under what it tail-calls.
+function story.open(co)
+	local calls = copy(co.calls)
+	if co.body then
+		table.insert(calls, 1, co.body)
+	end
+	return calls
+end
+
 -- The frames of a thread, segment after segment.
 local function stitched(thread)
 	local stack = {}
 	for _, segment in ipairs(thread.segments) do
-		for k, call in ipairs(segment.calls) do
+		for k, call in ipairs(story.open(segment.own or segment)) do
 			stack[#stack + 1] = { co = segment.co, call = call,
-				is_body = segment.is_own and k == 1,
+				is_body = segment.own and k == 1,
 				of = segment.co, func = call.func }
 		end
 	end
@@ -32,7 +41,27 @@ function does.begin(_, thread)
 	thread.segments = { { co = 0, calls = {} } }
 end
 
+-- What has replaced a coroutine's body by a tail call has ended.
+local function finish_body(s, thread, co, e, how)
+	local call = co.body
+	if not call then
+		return
+	end
+	table.insert(s.ends, { func = call.func, thread = e.thread,
+		co = call.co, from = call.from, to = e.tick,
+		time = e.tick - call.from - call.slept,
+		stack = stitched(thread) })
+	call.to, call.ended = e.tick, how
+	co.body = nil
+end
+
 function does.enter(s, thread, e, top)
+	if top.own and #top.calls == 0 then
+		if not top.own.is_tail then
+			finish_body(s, thread, top.own, e, "unwind")
+		end
+		top.own.is_tail = false
+	end
 	local call = { func = e.a, from = e.tick, thread = e.thread,
 		       co = top.co, slept = 0, level = top.level or 0 }
 	table.insert(s.calls, call)
@@ -59,7 +88,16 @@ function does.leave(s, thread, e, top)
 	finish(s, thread, top.calls, e, 1)
 end
 
+local TAIL = 4
+
 function does.unwind(s, thread, e, top)
+	if top.own and #top.calls == 1 and e.b == TAIL then
+		top.own.is_tail = true
+		if not top.own.body then
+			top.own.body = table.remove(top.calls)
+			return
+		end
+	end
 	finish(s, thread, top.calls, e, e.a)
 end
 
@@ -67,7 +105,7 @@ end
 local function running(thread)
 	local co = 0
 	for _, segment in ipairs(thread.segments or {}) do
-		co = segment.is_own and segment.co or co
+		co = segment.own and segment.co or co
 	end
 	return co
 end
@@ -76,7 +114,7 @@ end
 -- and what it has open itself.
 local function step(co, thread, e, what, with)
 	local below, funcs = stitched(thread), {}
-	for i, call in ipairs(co.calls) do
+	for i, call in ipairs(story.open(co)) do
 		funcs[i] = call.func
 	end
 	with.tick, with.thread, with.what = e.tick, e.thread, what
@@ -109,8 +147,7 @@ function does.resume(s, thread, e)
 	local co = s.coroutines[e.a]
 	step(co, thread, e, "resume", { inferred = e.b,
 		slept = co.since and e.tick - co.since })
-	table.insert(thread.segments, { co = e.a, calls = co.calls,
-					is_own = true })
+	table.insert(thread.segments, { co = e.a, calls = co.calls, own = co })
 	co.resumes = co.resumes + 1
 	co.inferred = co.inferred + e.b
 	co.state = "running"
@@ -119,7 +156,7 @@ function does.resume(s, thread, e)
 	if not co.since then
 		return
 	end
-	for _, call in ipairs(co.calls) do
+	for _, call in ipairs(story.open(co)) do
 		call.slept = call.slept + e.tick - co.since
 	end
 	local sleep = { co = e.a, from = co.since, to = e.tick,
@@ -132,6 +169,10 @@ function does.suspend(s, thread, e)
 	local co = s.coroutines[e.a]
 	if e.b ~= "yield" then
 		finish(s, thread, co.calls, e, #co.calls)
+		finish_body(s, thread, co, e, e.b == "return" and "leave" or
+			    "suspend")
+	elseif #co.calls == 0 then
+		finish_body(s, thread, co, e, "unwind")
 	end
 	table.remove(thread.segments)
 	step(co, thread, e, e.b, { inferred = e.c,
@@ -158,7 +199,7 @@ function does.mark() end
 does["end"] = function(_, thread, e)
 	thread.is_off, thread.has_ended = e.a == 1, true
 	for _, segment in ipairs(thread.segments) do
-		for _, call in ipairs(segment.calls) do
+		for _, call in ipairs(story.open(segment.own or segment)) do
 			call.ended = thread.is_off and "cut" or nil
 		end
 	end
@@ -189,7 +230,7 @@ function story.tell(log)
 	s.began = s.threads
 	for _, thread in pairs(s.threads) do
 		for _, segment in ipairs(thread.segments) do
-			if segment.is_own then
+			if segment.own then
 				local spans = s.coroutines[segment.co].spans
 				spans[#spans].to = thread.since
 			end

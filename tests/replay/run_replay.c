@@ -137,14 +137,40 @@ static void frame(char *w, void put(struct chunk_build *, const char *,
 	    number(colon + 1));
 }
 
+static void put_body(struct chunk_build *b, const char *f, uint64_t age)
+{
+	cb_body(b, rec_put(REC_OPERAND, f ? cb_func(b, f) : REC_FUNC_OMITTED,
+			   age));
+}
+
 static void open_segment(void)
 {
 	cb_segment(&chunk, want_number("serial"));
 	for (char *w = next_word(); w; w = next_word())
-		frame(w, cb_open);
+		if (!strcmp(w, "body"))
+			frame(want_word("body"), put_body);
+		else
+			frame(w, cb_open);
 }
 
-/* resume SERIAL SLEPT [inferred|closes] [stack FRAME...] */
+/* The frames of a RESUME at this index, with its third operand. */
+static void given(size_t at)
+{
+	char *w = next_word();
+
+	while (w && strcmp(w, "body") != 0) {
+		frame(w, cb_frame);
+		w = next_word();
+	}
+	chunk.record[at + 3] = rec_put_value(REC_OPERAND,
+					     chunk.header.records - at - 4);
+	if (w) {
+		chunk.record[at] |= RESUME_BODY << REC_FUNC_SHIFT;
+		frame(want_word("body"), cb_frame);
+	}
+}
+
+/* resume SERIAL SLEPT [inferred|closes] [stack FRAME... [body FRAME]] */
 static void resume(uint64_t gap)
 {
 	const uint64_t serial = want_number("serial");
@@ -158,12 +184,10 @@ static void resume(uint64_t gap)
 		w = next_word();
 	}
 	flags |= w ? RESUME_STACK : 0;
-	cb_resume(&chunk, serial, flags, slept, 0, gap);
 	at = chunk.header.records;
-	while (w && (w = next_word()))
-		frame(w, cb_frame);
-	chunk.record[at - 1] = rec_put_value(REC_OPERAND,
-					     chunk.header.records - at);
+	cb_resume(&chunk, serial, flags, slept, 0, gap);
+	if (w)
+		given(at);
 }
 
 static void suspend(uint64_t gap)

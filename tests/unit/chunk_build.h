@@ -8,6 +8,7 @@
 #include "tracepoints/chunk.h"
 #include "tracepoints/record.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ struct chunk_build {
 	char name[CB_NAMES][64]; /* of each dictionary entry, kind in front */
 	uint64_t stack[CB_ITEMS];/* payload of the ITEM_STACK */
 	size_t stack_words, segment; /* segment: where the last one stands */
+	uint64_t body[CB_NAMES]; /* of each segment, or 0 */
+	bool has_bodies;
 	uint64_t words[CHUNK_MAX_WORDS];
 	size_t n;                /* of words, set by cb_end */
 };
@@ -45,6 +48,7 @@ static inline void cb_begin(struct chunk_build *b, uint32_t process,
 		.tick_hz = 1000000000 };
 	b->tick = tick;
 	b->stack_words = 0;
+	b->has_bodies = false;
 	b->n = 0;
 }
 
@@ -288,7 +292,7 @@ static inline void cb_segment(struct chunk_build *b, uint64_t serial)
 {
 	if (b->stack_words == 0)
 		b->stack[b->stack_words++] = 0;
-	b->stack[0]++;
+	b->body[b->stack[0]++] = 0;
 	b->segment = b->stack_words;
 	b->stack[b->stack_words++] = serial;
 	b->stack[b->stack_words++] = 0;
@@ -303,6 +307,13 @@ static inline void cb_open(struct chunk_build *b, const char *f, uint64_t age)
 	b->stack[b->segment + 1]++;
 	b->stack[b->stack_words++] =
 		rec_put(REC_OPERAND, f ? cb_func(b, f) : REC_FUNC_OMITTED, age);
+}
+
+/* The body that a tail call has replaced in the last segment. */
+static inline void cb_body(struct chunk_build *b, uint64_t word)
+{
+	b->body[b->stack[0] - 1] = word;
+	b->has_bodies = true;
 }
 
 /* The checksum anew, after a test changed words. */
@@ -320,6 +331,8 @@ static inline size_t cb_end(struct chunk_build *b, uint64_t tick)
 
 		for (size_t i = 0; i < b->stack_words; i++)
 			cb_item_word(b, b->stack[i]);
+		for (size_t i = 0; b->has_bodies && i < b->stack[0]; i++)
+			cb_item_word(b, b->body[i]);
 		cb_item_end(b, at, ITEM_STACK);
 		b->stack_words = 0;
 	}

@@ -452,3 +452,54 @@ void test_decode_refuses_bad_dictionaries(void)
 	*dict("code") = 7;
 	CHECK(refused("not described"));
 }
+
+/* A chunk in which a tail call has replaced the body of a coroutine. */
+static void build_bodies(void)
+{
+	cb_begin(&b, 1, 2, 3, 1000);
+	cb_segment(&b, 0);
+	cb_open(&b, "main", 900);
+	cb_segment(&b, 5);
+	cb_open(&b, "callee", 7);
+	cb_body(&b, rec_put(REC_OPERAND, cb_func(&b, "body"), 8));
+	cb_segment(&b, 6);
+	cb_resume(&b, 9, RESUME_STACK | RESUME_BODY, 4, 1, 1);
+	cb_frame(&b, "callee", 3);
+	cb_frame(&b, "body", 5);
+	cb_end(&b, 1100);
+}
+
+void test_decode_reads_replaced_bodies(void)
+{
+	struct chunk v;
+	struct chunk_segment s = { 0 };
+
+	build_bodies();
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	CHECK(decode_next_segment(&v, &s) && !s.body);
+	CHECK(decode_next_segment(&v, &s) && s.body);
+	CHECK_EQ(rec_func(*s.body), cb_find(&b, "=body"));
+	CHECK_EQ(rec_gap(*s.body), 8);
+	CHECK(decode_next_segment(&v, &s) && !s.body);
+	CHECK(!decode_next_segment(&v, &s));
+}
+
+void test_decode_refuses_bad_bodies(void)
+{
+	build_bodies();
+	/* Payload: the number of segments, 3, 3 and 2 words, the bodies. */
+	item(ITEM_STACK)[10] = rec_put(REC_OPERAND, 0, 1);
+	CHECK(refused("a thread has a body"));
+	build_bodies();
+	item(ITEM_STACK)[11] = rec_put(REC_OPERAND, b.header.funcs, 1);
+	CHECK(refused("function"));
+	build_bodies();
+	item(ITEM_STACK)[11] = rec_put(REC_OPERAND, REC_FUNC_OMITTED, 1);
+	CHECK(refused("a body is left out"));
+	build_bodies();
+	*record(3) = rec_put_value(REC_OPERAND, 2);
+	CHECK(refused("RESUME has no body"));
+	build_bodies();
+	*record(5) = rec_put(REC_OPERAND, b.header.funcs, 1);
+	CHECK(refused("function"));
+}

@@ -195,10 +195,8 @@ static void keep(const struct thread_state *s, struct fiber *f)
 		const uint32_t end = i + 1 < parts ? g[1].base :
 				     (uint32_t)(s->top - s->frames);
 
-		f->part[i] = (struct fiber_part){
-			.serial = g->serial, .sp = g->sp, .owner = g->owner,
-			.inferred = g->inferred, .count = end - g->base,
-		};
+		f->part[i] = (struct fiber_part){ .as = *g,
+						  .count = end - g->base };
 	}
 	f->part_count = parts;
 	f->window = window_of(s);
@@ -256,11 +254,8 @@ static bool attach_part(struct thread_state *s, const struct fiber *f,
 	/* The reader knows the stack if the SUSPEND is in this very chunk. */
 	given = f->thread != s->thread_serial || f->level != s->level ||
 		p->epoch != s->epoch;
-	if (!shadow_attach(s, p->serial, p->owner, from, p->count, slept, given,
-			   p->sp, flags, now))
-		return false;
-	shadow_segment(s)->inferred = p->inferred;
-	return true;
+	return shadow_attach(s, &p->as, from, p->count, slept, given, flags,
+			     now);
 }
 
 /* A new fiber, or one whose frames were not seen or not kept. A new one has no
@@ -270,12 +265,9 @@ static bool attach_bare(struct thread_state *s, const struct fiber *f,
 			uint32_t flags, uint64_t sp, uint64_t now)
 {
 	const bool given = f->ran || (flags & RESUME_INFERRED) != 0;
+	const struct segment as = { .serial = f->serial, .sp = sp };
 
-	if (!shadow_attach(s, f->serial, NULL, NULL, 0, 0, given, sp, flags,
-			   now))
-		return false;
-	shadow_segment(s)->inferred = false;
-	return true;
+	return shadow_attach(s, &as, NULL, 0, 0, given, flags, now);
 }
 
 /* Puts f with all it had open onto the thread's stack, which holds no fiber.

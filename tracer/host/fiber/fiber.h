@@ -11,11 +11,9 @@
 
 /* One segment of a fiber that is off every thread. */
 struct fiber_part {
-	/* As in struct segment; the first part is the fiber's own, the others
-	 * are of Lua coroutines that run on it. */
-	uint64_t serial, sp;
-	void *owner;
-	bool inferred;
+	/* The first part is the fiber's own, the others are of Lua coroutines
+	 * that run on it. */
+	struct segment as;
 	uint32_t count;           /* of its frames */
 	uint32_t epoch;           /* of the chunk its SUSPEND stands in */
 };

@@ -33,7 +33,8 @@ static bool keep_room(struct coroutine *co, uint32_t count)
 /* A lua_State carries its own frames only: a yield ends the native calls among
  * them. The reader, who saw these open, must be told at the resume. */
 static void keep(const struct thread_state *s, struct coroutine *co,
-		 const struct frame *from, uint32_t count, uint64_t now)
+		 const struct segment *g, const struct frame *from,
+		 uint32_t count, uint64_t now)
 {
 	uint32_t n = 0;
 
@@ -42,6 +43,7 @@ static void keep(const struct thread_state *s, struct coroutine *co,
 	co->level = s->level;
 	co->epoch = s->epoch;
 	co->window = s->window;
+	co->body = g->body;
 	co->keeps = keep_room(co, count);
 	if (BROKEN(yield))
 		count = 0;
@@ -67,7 +69,7 @@ void lua_switch_detach(struct thread_state *s, uint32_t flags, uint64_t now)
 	if (!is_of(&g, co))
 		return;
 	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
-		keep(s, co, from, count, now);
+		keep(s, co, &g, from, count, now);
 		CHECKED(!co->vm || lua_co_valid(co));
 		return;
 	}
@@ -301,6 +303,8 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 		       uint32_t flags, uint64_t now)
 {
 	const bool has = lua_switch_has_kept(s, co);
+	struct segment as = { .serial = co->serial, .owner = co, .sp = sp,
+			      .inferred = (flags & RESUME_INFERRED) != 0 };
 	uint64_t slept = 0;
 	bool given = true;
 
@@ -310,6 +314,7 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 	if (has) {
 		walked = co->kept;
 		count = co->count;
+		as.body = co->body;
 		slept = now > co->since ? now - co->since : 0;
 		given = co->gapped || co->thread != s->thread_serial ||
 			co->level != s->level || co->epoch != s->epoch;
@@ -318,8 +323,7 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 	} else if (count == 0 && flags == 0) {
 		given = false; /* its first resume */
 	}
-	shadow_attach(s, co->serial, co, walked, count, slept, given, sp,
-		      flags, now);
+	shadow_attach(s, &as, walked, count, slept, given, flags, now);
 	note_sleep(co, walked, count, flags);
 	co->keeps = false;
 	co->window = s->window;

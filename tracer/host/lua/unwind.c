@@ -131,8 +131,22 @@ static bool has_moved(const struct frame *f, uint64_t key)
 	return f->key == key && (key & KEY_LUA) != 0;
 }
 
-/* A call shows where its caller's frame lies. In a tail call the frame that
- * ends lies where the new one comes to lie. */
+/* Does a call at this place replace f? The frame that a tail call ends lies
+ * where the new one comes to lie, or had moved up from there; what it has
+ * called has returned. An error leaves the frame of who has caught it, too. */
+static bool is_replaced(const struct thread_state *s, const struct frame *f,
+			uint64_t place)
+{
+	if (f->ret != place && (f->ret < place || !(f->key & KEY_LUA)))
+		return false;
+	for (f++; f < s->top; f++) {
+		if (!frame_is_untold(f))
+			return false;
+	}
+	return true;
+}
+
+/* A call shows where its caller's frame lies. */
 static void call_by_place(struct thread_state *s, const struct coroutine *co,
 			  const struct lua_caller *caller, uint64_t now)
 {
@@ -140,7 +154,7 @@ static void call_by_place(struct thread_state *s, const struct coroutine *co,
 	struct frame *const f = find_place(s, co, caller->id, &dead);
 	enum unwind why = UNWIND_ERROR;
 
-	if (dead + 1 == s->top && dead->ret == caller->callee)
+	if (dead < s->top && is_replaced(s, dead, caller->callee))
 		why = UNWIND_TAIL;
 	else if (caller->id == 0 && co->serial != 0)
 		why = UNWIND_CLOSED;

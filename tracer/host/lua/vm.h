@@ -127,6 +127,7 @@ struct coroutine {
 	bool gapped;          /* kept lacks native frames the reader knows */
 	struct frame *kept;   /* outermost first */
 	uint32_t count, room;
+	struct body body;     /* under what is kept */
 	uint32_t thread, epoch, level; /* of the chunk its SUSPEND stands in */
 	uint64_t since;       /* tick of its SUSPEND */
 	/* It was called although it had yielded: its frames then, 0: it was

@@ -242,6 +242,30 @@ uint64_t *dictionary_put_frames(struct thread_state *s, const struct frame *f,
 	return to;
 }
 
+uint64_t dictionary_body(struct thread_state *s, const struct segment *g)
+{
+	const struct frame *const f = s->frames + g->base;
+	const struct frame body = { .key = g->body.key, .tick = g->body.tick };
+	uint64_t word;
+
+	if (body.key == 0 || f >= s->top || f->tick != g->body.on)
+		return 0;
+	put_frame(s, &body, &word, &word, false);
+	return rec_func(word) == REC_FUNC_OMITTED ? 0 : word;
+}
+
+/* A word for each segment, if one of them has a body under it. */
+static uint64_t *put_bodies(struct thread_state *s, uint64_t *to)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < s->segments; i++) {
+		to[i] = dictionary_body(s, &s->segment[i]);
+		any |= to[i];
+	}
+	return any != 0 ? to + s->segments : to;
+}
+
 /* One segment after the other; all frames of each left out if omit. */
 static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
 {
@@ -264,7 +288,7 @@ static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
 						   total, to);
 		*count = (uint64_t)(to - count - 1);
 	}
-	return to;
+	return omit ? to : put_bodies(s, to);
 }
 
 /* The stack item goes where the items begin: its room is set aside first, since
@@ -274,7 +298,7 @@ void dictionary_put_stack(struct thread_state *s)
 {
 	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
-	uint32_t words = 2 + 3 * s->segments + (total < most ? total : most);
+	uint32_t words = 2 + 4 * s->segments + (total < most ? total : most);
 	const bool omit = words + STACK_RESERVE > chunk_room(s);
 	uint64_t *item, *to;
 

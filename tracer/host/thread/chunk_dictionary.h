@@ -30,6 +30,10 @@ uint64_t *dictionary_put_frames(struct thread_state *s, const struct frame *f,
 				uint32_t count, uint32_t first, uint32_t total,
 				uint64_t *to);
 
+/* The open-frame word of the body under the segment's frames, which a tail call
+ * has replaced; 0: there is none, or it finds no name. */
+uint64_t dictionary_body(struct thread_state *s, const struct segment *g);
+
 /* Writes the item of all open stacks into a chunk that was just opened. */
 void dictionary_put_stack(struct thread_state *s);
 

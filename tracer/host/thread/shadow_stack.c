@@ -88,13 +88,25 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 	s->top = f;
 }
 
+/* A tail call replaces f, whose place the frame that is entered now takes. */
+static void note_body(struct segment *g, const struct frame *f, uint64_t now)
+{
+	if (f->tick != g->body.on)
+		g->body = (struct body){ .key = f->key, .tick = f->tick };
+	g->body.on = now;
+}
+
 void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
 		   uint64_t now)
 {
 	const uint64_t count = (uint64_t)(s->top - to);
+	struct segment *const g = shadow_segment(s);
 
 	if (count == 0)
 		return;
+	if (why == UNWIND_TAIL && g->serial != 0 && count == 1 &&
+	    to == s->frames + g->base)
+		note_body(g, to, now);
 	chunk_need(s, 3);
 	s->too_deep = 0; /* they stood on what ends here */
 	chunk_put_with(s, rec_put(REC_UNWIND, why, chunk_gap(s, now)), &count,
@@ -132,15 +144,21 @@ static void put_resume(struct thread_state *s, const struct segment *g,
 		       uint32_t count, uint64_t slept, uint32_t flags,
 		       uint64_t gap)
 {
-	uint64_t *const at = s->records + s->n, *end = at + 4;
+	uint64_t *const at = s->records + s->n, *end = at + 4, body = 0;
 
-	at[0] = rec_put(REC_RESUME, flags, gap);
 	at[1] = rec_put_value(REC_OPERAND, g->serial & REC_VALUE_MAX);
 	at[2] = rec_put_value(REC_OPERAND, slept & REC_VALUE_MAX);
-	if ((flags & RESUME_STACK) && !chunk_is_scrap(s))
+	if ((flags & RESUME_STACK) && !chunk_is_scrap(s)) {
 		end = dictionary_put_frames(s, s->top - count, count, 0, count,
 					    end);
+		body = dictionary_body(s, g);
+	}
 	at[3] = rec_put_value(REC_OPERAND, (uint64_t)(end - at - 4));
+	if (body != 0) {
+		flags |= RESUME_BODY;
+		*end++ = body;
+	}
+	at[0] = rec_put(REC_RESUME, flags, gap);
 	chunk_publish(s, s->n + (uint32_t)(end - at));
 }
 
@@ -148,7 +166,7 @@ static void put_resume(struct thread_state *s, const struct segment *g,
 static void need_resume(struct thread_state *s, uint32_t count)
 {
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER + 1;
-	const uint32_t words = 6 + (count < most ? count : most);
+	const uint32_t words = 7 + (count < most ? count : most);
 
 	if (s->n + words <= s->limit + RECORD_SLACK)
 		return;
@@ -161,9 +179,9 @@ static void need_resume(struct thread_state *s, uint32_t count)
 	}
 }
 
-bool shadow_attach(struct thread_state *s, uint64_t serial, void *owner,
+bool shadow_attach(struct thread_state *s, const struct segment *as,
 		   const struct frame *kept, uint32_t count, uint64_t slept,
-		   bool given, uint64_t sp, uint32_t flags, uint64_t now)
+		   bool given, uint32_t flags, uint64_t now)
 {
 	struct segment *const g = &s->segment[s->segments];
 
@@ -172,9 +190,10 @@ bool shadow_attach(struct thread_state *s, uint64_t serial, void *owner,
 		return false;
 	}
 	need_resume(s, given ? count : 0);
-	*g = (struct segment){ .serial = serial, .owner = owner, .sp = sp,
-			       .inferred = (flags & RESUME_INFERRED) != 0,
-			       .base = (uint32_t)(s->top - s->frames) };
+	*g = *as;
+	g->base = (uint32_t)(s->top - s->frames);
+	g->body.tick += slept;
+	g->body.on += slept;
 	for (uint32_t i = 0; i < count; i++) {
 		*s->top = kept[i];
 		s->top->tick += slept;

@@ -71,13 +71,14 @@ void shadow_tail(struct thread_state *s, const struct frame *f, uint64_t now);
 uint64_t shadow_create(struct thread_state *s, uint64_t serial, uint32_t vm,
 		       uint64_t now);
 
-/* Puts a coroutine's stack onto the thread. owner and serial: its identity;
- * kept: its frames, outermost first, whose ticks are moved on by slept;
- * given: write the stack into the record even if this chunk has seen it.
- * Returns false, and counts, when segments are nested too deep. */
-bool shadow_attach(struct thread_state *s, uint64_t serial, void *owner,
+/* Puts a coroutine's stack onto the thread. as: the segment that it becomes,
+ * all but its base; kept: its frames, outermost first, whose ticks, like its
+ * body's, are moved on by slept; given: write the stack into the record even
+ * if this chunk has seen it. Returns false, and counts, when segments are
+ * nested too deep. */
+bool shadow_attach(struct thread_state *s, const struct segment *as,
 		   const struct frame *kept, uint32_t count, uint64_t slept,
-		   bool given, uint64_t sp, uint32_t flags, uint64_t now);
+		   bool given, uint32_t flags, uint64_t now);
 
 /* Takes the topmost segment (not the first) off the thread: SUSPEND with these
  * flags. Native frames on top end first (UNWIND_YIELD); with SUSPEND_YIELD the

@@ -95,6 +95,16 @@ INLINE void frame_wait_on(struct frame *f)
 		frame_settle(f);
 }
 
+/* A coroutine's body that a tail call has replaced. Records say no more of it,
+ * but readers, for whom it stays open, must be told where they are given the
+ * stack. */
+struct body {
+	uint64_t key;   /* 0: none */
+	uint64_t tick;  /* as of a frame */
+	uint64_t on;    /* tick of the frame at the base that stands on it: any
+	                 * other one there does not */
+};
+
 /* A part of the stack: the thread's own (serial 0), or a coroutine's. Frames
  * base .. (next segment's base - 1). */
 struct segment {
@@ -104,6 +114,7 @@ struct segment {
 	bool inferred;  /* began without its resume being seen */
 	uint64_t sp;    /* stack pointer at the resume: a native event above it
 	                 * shows that the segment is off the thread */
+	struct body body;
 };
 
 /* What is known of a function in a chunk, whose index its records hold. */
