@@ -136,8 +136,8 @@ static void adopt(struct replay *r, struct stream *st,
 }
 
 /* Are the frames the same, without a body that was replaced? Frames left out on
- * either side stand for any, but their number must be right. a and b count how much of a group of them is used
- * up already. */
+ * either side stand for any, but their number must be right. a and b count how
+ * much of a group of them is used up already. */
 static bool same_frames(const struct replay *r, const struct frame *ours,
 		       size_t n, const uint64_t *word, size_t k)
 {

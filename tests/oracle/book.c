@@ -24,8 +24,8 @@ struct seg {
 	int depth, room;
 	struct coro *coro;      /* NULL: the thread's own */
 	bool on_thread;
-	struct frame body;      /* a tail call has replaced it: what is called */
-	bool on_body, is_tail;  /* instead stands on it; that is called next */
+	struct frame body;      /* if on_body: replaced by a tail call, stays */
+	bool on_body, is_tail;  /* is_tail: what replaces it comes next */
 };
 
 struct coro {
