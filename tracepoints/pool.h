@@ -94,6 +94,8 @@ struct pool {
 	_Atomic uint64_t unrecorded;
 	/* Calls of threads after their last destructor. */
 	_Atomic uint64_t after_destructors;
+	/* That found the pool, but have no page that a fork wipes. */
+	_Atomic uint32_t unjoined_processes;
 
 	/* Held by the recorder while it lives; robust, process-shared. */
 	_Alignas(128) pthread_mutex_t recorder;

@@ -32,3 +32,13 @@ nothing_lost
 [ "$(calls leaf)" = 4100 ] || fail "threads: $(calls leaf) calls of leaf"
 n=$("$WEFT" info "$T/trace" | awk '$1 == "threads" { print $2 }')
 [ "$n" = 22 ] || fail "threads: $n threads, not 22"
+
+# A process that cannot be recorded is told of, and why.
+record "$P/p_seccomp" start || fail "start: the program ends otherwise"
+grep -qx alive "$T/out" || fail "start: it did not get to its end"
+grep -q 'lost: 1 processes that were not recorded: .*MADV_WIPEONFORK' \
+	"$T/err" || fail "start: nothing is said of it"
+! grep -q 'lost: 0' "$T/err" || fail "start: nothing is said to be lost"
+report
+[ "$(calls leaf)" = 1000 ] || fail "start: $(calls leaf) calls of leaf"
+! grep -q 'nothing was lost' "$T/report.err" || fail "report: nothing was lost"

@@ -1,7 +1,8 @@
 /* p_seccomp.c - calls before and after the program gave up system calls: all
  * but four ("strict"), those a hook might make and the program does not
  * ("filter"), or one that weft makes for threads ("threads"): then threads come
- * and go, and one of them forks.
+ * and go, and one of them forks; or one that weft makes at the start ("start"):
+ * then the program starts anew.
  * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
@@ -52,7 +53,7 @@ static int filter(void)
 }
 
 /* No page may be made one that a child finds wiped. */
-static int no_wipe(void)
+static int no_wipe(unsigned how)
 {
 	const struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
@@ -61,7 +62,7 @@ static int no_wipe(void)
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, args[2])),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_WIPEONFORK, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, how),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
@@ -91,7 +92,7 @@ static void *thread(void *forks)
 
 static int threads(void)
 {
-	if (no_wipe() != 0)
+	if (no_wipe(SECCOMP_RET_KILL_PROCESS) != 0)
 		return 77;
 	for (int i = 0; i < 10; i++) {
 		pthread_t two[2];
@@ -114,6 +115,9 @@ int main(int argc, char **argv)
 	call(1000);
 	if (argc > 1 && strcmp(argv[1], "threads") == 0)
 		return threads();
+	if (argc > 1 && strcmp(argv[1], "start") == 0)
+		return no_wipe(SECCOMP_RET_ERRNO | EINVAL) != 0 ? 77 :
+		       execl("/proc/self/exe", argv[0], "filter", NULL);
 	if ((strict ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) :
 	     filter()) != 0)
 		return 77;

@@ -5,10 +5,15 @@
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
+#include "tracer/host/base/memory.h"
 #include "tracer/host/lua/coroutine.h"
 #include "tracer/host/weft.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 static struct pool *shared_pool;
 static struct host_pool_tally tally;
@@ -128,6 +133,40 @@ void test_lua_asked_no_memory_for_us_is_no_error_of_the_programs(void)
 	lua_close(L);
 }
 #endif
+
+static bool no_blocks;
+
+/* In place of libc's. What threads begin with is of other sizes. */
+void *mmap(void *at, size_t size, int rights, int flags, int fd, off_t offset)
+{
+	if (no_blocks && size == 1 << 20) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return (void *)syscall(SYS_mmap, at, size, rights, flags, fd, offset);
+}
+
+static void *call_ten(void *L)
+{
+	run_text(L, "local function f() end for i = 1, 10 do f() end");
+	return NULL;
+}
+
+void test_lua_asked_calls_for_which_there_is_no_memory_are_counted(void)
+{
+	const uint64_t before = atomic_load(&shared_pool->unrecorded);
+	lua_State *const L = luaL_newstate();
+	pthread_t thread;
+
+	no_blocks = true;
+	while (memory_get(4096) || memory_get(16))
+		;
+	if (CHECK_EQ(pthread_create(&thread, NULL, call_ten, L), 0))
+		pthread_join(thread, NULL);
+	no_blocks = false;
+	CHECK_EQ(atomic_load(&shared_pool->unrecorded) - before, 11);
+	lua_close(L);
+}
 
 /* ---------------------------------------------- a VM where another lay */
 

@@ -97,6 +97,7 @@ static bool is_complete(const struct recording *r,
 		       r->left_running + r->sink.arrival.is_blind +
 		       drain_overwritten(&r->drain) +
 		       r->owner.pool->unslotted_threads +
+		       r->owner.pool->unjoined_processes +
 		       r->owner.pool->unrecorded +
 		       r->owner.pool->after_destructors;
 
@@ -258,6 +259,10 @@ static uint64_t print_unrecorded(const struct recording *r)
 				"their ends may be seen late",
 				r->owner.pool->unslotted_processes,
 				r->owner.process_slots);
+	any += print_lost(r->owner.pool->unjoined_processes,
+			  "processes that were not recorded: no memory, or "
+			  "madvise(MADV_WIPEONFORK) is refused (by a seccomp "
+			  "filter, or Linux before 4.14)");
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
 		 "one time", r->owner.thread_slots);
 	return any + print_lost(r->owner.pool->unslotted_threads, text) +
@@ -334,7 +339,8 @@ static bool knows_newer(const struct recording *r)
 static void diagnose(const struct recording *r)
 {
 	const struct diagnose_facts facts = {
-		.processes = given_out(&r->owner.pool->next_process),
+		.processes = given_out(&r->owner.pool->next_process) +
+			     r->owner.pool->unjoined_processes,
 		.was_paused = r->opt.paused,
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,

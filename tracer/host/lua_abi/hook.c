@@ -88,6 +88,15 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 	thread_release(s);
 }
 
+/* There is no memory to know the call by. */
+static void count_unrecorded(const lua_Debug *ar)
+{
+	atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
+	if (ar->event == LUA_HOOKCALL ||
+	    (LUA_VERSION_NUM >= 502 && ar->event == HOOK_TAIL))
+		atomic_fetch_add(&mapped_pool->unrecorded, 1);
+}
+
 /* s is busy when this is called. */
 static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 				lua_Debug *ar, uint64_t sp)
@@ -97,6 +106,8 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 	bool walk;
 
 	if (!me || !event_is_recorded(co, ar)) {
+		if (!me)
+			count_unrecorded(ar);
 		thread_release(s);
 		pass_on(co, L, ar);
 		return;

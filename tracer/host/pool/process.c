@@ -67,8 +67,10 @@ static void search_pool(void)
 		return;
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK) != 0)
+	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK) != 0) {
+		atomic_fetch_add(&p->unjoined_processes, 1);
 		return;
+	}
 	registered = page;
 	atomic_store(&process_no_native, !mapped_view.native);
 	mapped_pool = p;
