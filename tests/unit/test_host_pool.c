@@ -107,13 +107,15 @@ void test_host_full_pool_counts_what_it_drops(void)
 {
 	struct pool *const p = fresh_pool();
 	struct host_pool_tally t = { .chunks = 0 };
-	uint64_t truth = 0, before, words;
+	uint64_t truth = 0, before, words, cpu;
 
 	before = atomic_load(&thread_self->slot->lost[LOST_FULL]);
 	while (atomic_load(&thread_self->slot->lost[LOST_FULL]) < before + 1000)
 		descend(8, &truth);
 	host_pool_drain(p, &t, 0);
+	cpu = chunk_cpu();
 	chunk_switch(thread_self, 0);
+	CHECK(thread_self->head->cpu_begin >= cpu);
 	host_pool_drain(p, &t, 0);
 	words = t.calls + t.kind[REC_LEAVE];
 	CHECK(t.calls < truth);

@@ -214,6 +214,8 @@ static void fill_header(struct thread_state *s, struct chunk_header *h,
 					  memory_order_relaxed);
 	h->tick_hz_error = atomic_load_explicit(&mapped_pool->tick_hz_error,
 						memory_order_relaxed);
+	if (s->resync) /* after a gap it is not the last chunk's end */
+		s->cpu = chunk_cpu();
 	h->cpu_begin = s->cpu;
 	h->magic = CHUNK_MAGIC;
 }
