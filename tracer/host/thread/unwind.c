@@ -160,7 +160,10 @@ static bool is_beyond(const struct thread_state *s, const struct frame *n)
 {
 	enum { NEAR = 512 }; /* bytes of stack that n may have taken */
 	const uint64_t sp = s->segment[s->segments - 1].sp;
+	const bool on_alt = shadow_in_alt(s, sp);
 
+	if (shadow_in_alt(s, n->sp) != on_alt)
+		return on_alt; /* else a handler's, wherever its stack lies */
 	if (n->sp >= sp || sp - n->sp >= NEAR)
 		return n->sp >= sp;
 	return (((sp + 8) ^ n->sp) < 4096 ||
