@@ -1,18 +1,12 @@
-/* lttng_session.c - the only file that talks to LTTng's session daemon, through
- * liblttng-ctl. These calls may hang, so a child of the recorder makes them.
- *
- * All recorders of a user start and stop the daemon under one lock. The lock's
- * file holds the number of the daemon that a recorder started: the last
- * recorder that finds it without sessions stops it.
+/* lttng_session.c - a session of LTTng's daemon, through liblttng-ctl. These
+ * calls may hang, so a child of the recorder makes them.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/base/pool_owner.h"
-#include "tracer/recorder/process/process_watch.h"
+#include "tracer/recorder/trace/lttng_daemon.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,23 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 enum {
-	LONGEST_HOME = 70,          /* socket paths end at 108 bytes */
-	LOCK_PATH_MAX = 80,
-	LOCK_MS = 4000,
 	/* What the child waits for. */
-	DAEMON_START_MS = 5000,
-	DAEMON_STOP_MS = 4000,
 	DESTROY_MS = 15000,
 	IMPATIENT_MS = 5000,        /* for data, when nobody waits for it */
 	LINGER_MS = 3000,           /* before the daemon is stopped */
@@ -68,254 +51,6 @@ static int failed(const char *what, int code)
 	snprintf(reply.why, sizeof(reply.why), "%s%s%s", what,
 		 code ? ": " : "", code ? lttng_strerror(code) : "");
 	return -1;
-}
-
-/* ---- the daemon ---- */
-
-static const char *home_now(void)
-{
-	const char *const own = getenv("LTTNG_HOME");
-	const char *const home = own ? own : getenv("HOME");
-
-	return home ? home : "";
-}
-
-/* A folder to use as LTTNG_HOME, because no daemon could put its sockets where
- * the environment says. NULL: leave the variable as it is. */
-static const char *choose_home(void)
-{
-	static char folder[64];
-	const char *const home = home_now();
-	struct stat st;
-
-	if (getuid() == 0)
-		return NULL;
-	if (home[0] == '/' && strlen(home) <= LONGEST_HOME &&
-	    access(home, W_OK | X_OK) == 0)
-		return NULL;
-	snprintf(folder, sizeof(folder), "/tmp/weft-lttng-%u",
-		 (unsigned)getuid());
-	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-		return NULL;
-	/* Another user may have made it in order to listen. */
-	if (lstat(folder, &st) != 0 || !S_ISDIR(st.st_mode) ||
-	    st.st_uid != getuid() || (st.st_mode & 077) != 0)
-		return NULL;
-	return folder;
-}
-
-/* 0: there is none. */
-static pid_t daemon_pid(void)
-{
-	const bool is_root = getuid() == 0;
-	char path[300];
-	int pid = 0;
-
-	snprintf(path, sizeof(path), "%s%s/lttng-sessiond.pid",
-		 is_root ? "/var/run" : home_now(), is_root ? "/lttng" :
-		 "/.lttng");
-	FILE *const f = fopen(path, "re");
-
-	if (!f)
-		return 0;
-	if (fscanf(f, "%d", &pid) != 1)
-		pid = 0;
-	fclose(f);
-	return pid > 1 && process_is_named(pid, "lttng-sessiond") ? pid : 0;
-}
-
-/* The consumer daemon of a daemon. 0: not found. */
-static pid_t daemon_consumer(pid_t daemon)
-{
-	pid_t found = 0;
-	DIR *const proc = daemon > 0 ? opendir("/proc") : NULL;
-
-	if (!proc)
-		return 0;
-	for (const struct dirent *e; !found && (e = readdir(proc)); ) {
-		const pid_t pid = atoi(e->d_name);
-
-		if (pid > 1 && process_is_named(pid, "lttng-consumerd") &&
-		    process_parent(pid) == daemon)
-			found = pid;
-	}
-	closedir(proc);
-	return found;
-}
-
-static void lock_path(char out[LOCK_PATH_MAX])
-{
-	const char *const home = getuid() == 0 ? "" : home_now();
-
-	snprintf(out, LOCK_PATH_MAX, POOL_FOLDER "/weft-lock-%u-%08x",
-		 (unsigned)getuid(), (unsigned)XXH32(home, strlen(home), 0));
-}
-
-/* Negative: there is a file of that name which is not ours and cannot be
- * removed. Another user may have made it, to hold us up or to have us stop a
- * daemon. */
-static int open_lock(const char *path)
-{
-	struct stat st;
-
-	for (int tries = 0; tries < 3; tries++) {
-		const int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW |
-				    O_CLOEXEC | O_NONBLOCK, 0600);
-
-		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		    st.st_uid == getuid() && (st.st_mode & 077) == 0)
-			return fd;
-		if (fd >= 0)
-			close(fd);
-		if (unlink(path) != 0)
-			break;
-	}
-	return -1;
-}
-
-/* The lock is held until it is closed. Negative: it cannot be had, go on
- * without. Who stops the daemon removes the file: a lock on a file without a
- * name is worth nothing. */
-static int lock(void)
-{
-	char path[LOCK_PATH_MAX];
-	struct stat st;
-	int fd = -1;
-
-	lock_path(path);
-	for (int ms = 0; ms < LOCK_MS; ms += 10) {
-		if (fd < 0)
-			fd = open_lock(path);
-		if (fd < 0)
-			return -1;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-			if (fstat(fd, &st) == 0 && st.st_nlink > 0)
-				return fd;
-			close(fd);
-			fd = -1;
-			continue;
-		}
-		poll(NULL, 0, 10);
-	}
-	close(fd);
-	return -1;
-}
-
-static void unlock(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
-/* Note the daemon in the lock's file. */
-static void write_pid(int fd, pid_t pid)
-{
-	if (fd >= 0 && ftruncate(fd, 0) == 0)
-		dprintf(fd, "%d\n", (int)pid);
-}
-
-static pid_t read_pid(int fd)
-{
-	char text[16] = "";
-
-	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0)
-		return 0;
-	return atoi(text);
-}
-
-/* Start it as a shell would: no blocked signals, no descriptors of ours. */
-static void become_daemon(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	for (int s = 1; s < NSIG; s++)
-		signal(s, SIG_DFL);
-	if (chdir("/") != 0)
-		_exit(127);
-	close_range(3, ~0U, 0);
-	execlp("lttng-sessiond", "lttng-sessiond", "--daemonize",
-	       "--no-kernel", (char *)NULL);
-	execl("/usr/bin/lttng-sessiond", "lttng-sessiond", "--daemonize",
-	      "--no-kernel", (char *)NULL);
-	_exit(127);
-}
-
-/* With --daemonize, the command returns once the daemon listens. */
-static int start(void)
-{
-	int status = 0;
-	const pid_t pid = fork();
-
-	if (pid == 0)
-		become_daemon();
-	for (int ms = 0; pid > 0 && ms < DAEMON_START_MS; ms += 2) {
-		if (waitpid(pid, &status, WNOHANG) != pid) {
-			poll(NULL, 0, 2);
-			continue;
-		}
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-			return 0;
-		if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-			failed("there is no lttng-sessiond: install the "
-				"package lttng-tools", 0);
-		else
-			failed("lttng-sessiond does not start: look "
-				"whether its run folder can be written", 0);
-		return -1;
-	}
-	return failed("lttng-sessiond does not start in time", 0);
-}
-
-/* Make sure that a daemon runs. */
-static int daemon_ensure(void)
-{
-	const int fd = lock();
-	int result = 0;
-
-	if (lttng_session_daemon_alive() != 1) {
-		result = start();
-		if (result == 0)
-			write_pid(fd, daemon_pid());
-	}
-	unlock(fd);
-	return result;
-}
-
-/* Whether a recorder started that daemon. */
-static bool daemon_is_ours(pid_t pid)
-{
-	const int fd = lock();
-	const bool ours = pid > 1 && read_pid(fd) == pid;
-
-	unlock(fd);
-	return ours;
-}
-
-/* Stop the daemon if a recorder started it and it has no session left. */
-static void daemon_stop_idle(void)
-{
-	const int fd = lock();
-	const pid_t pid = read_pid(fd);
-	struct lttng_session *sessions = NULL;
-	char path[LOCK_PATH_MAX];
-
-	lock_path(path);
-	if (fd >= 0 && (pid <= 1 || pid != daemon_pid())) {
-		/* It has died, or no recorder started it. */
-		unlink(path);
-	} else if (pid > 1) {
-		if (lttng_list_sessions(&sessions) == 0 &&
-		    kill(pid, SIGTERM) == 0) {
-			for (int ms = DAEMON_STOP_MS; ms > 0 &&
-			     kill(pid, 0) == 0; ms -= 5)
-				poll(NULL, 0, 5);
-			unlink(path);
-		}
-		free(sessions);
-	}
-	unlock(fd);
 }
 
 /* ---- the session ---- */
@@ -564,9 +299,9 @@ static void on_hang(int signal_number)
 static void child_open(const struct session_plan *plan)
 {
 	alarm(OPEN_S);
-	reply.status = daemon_ensure();
-	if (reply.status == 0)
-		reply.status = open_session(plan);
+	const char *const why = daemon_ensure();
+
+	reply.status = why ? failed(why, 0) : open_session(plan);
 	reply.daemon = daemon_pid();
 	reply.consumer = daemon_consumer(reply.daemon);
 	owns_daemon = daemon_is_ours(reply.daemon);
@@ -617,9 +352,13 @@ int session_process_start(struct session_process *s,
 {
 	int pair[2];
 
-	*s = (struct session_process){ -1, -1, -1, choose_home() };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+	*s = (struct session_process){ -1, -1, -1,
+					 daemon_choose_home() };
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		message_trouble("cannot make a socket: %s; recording goes to "
+				"spill.weft", strerror(errno));
 		return -1;
+	}
 	const pid_t pid = fork();
 
 	if (pid == 0) {

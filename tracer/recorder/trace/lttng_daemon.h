@@ -1,0 +1,27 @@
+/* lttng_daemon.h - LTTng's session daemon: where it is, and its start and end.
+ * The calls may hang, as a session's may: a child of the recorder makes
+ * them. It knows no sessions of ours.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_TRACE_LTTNG_DAEMON_H
+#define WEFT_TRACER_RECORDER_TRACE_LTTNG_DAEMON_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* A folder to use as LTTNG_HOME, because no daemon could put its sockets where
+ * the environment says. NULL: leave the variable as it is. Static. */
+const char *daemon_choose_home(void);
+
+/* This user's daemon. 0: there is none. */
+pid_t daemon_pid(void);
+/* The consumer daemon of a daemon. 0: not found. */
+pid_t daemon_consumer(pid_t daemon);
+
+/* Make sure that a daemon runs. NULL, or why none does. */
+const char *daemon_ensure(void);
+/* Whether a recorder started that daemon. */
+bool daemon_is_ours(pid_t pid);
+/* Stop the daemon if a recorder started it and it has no session left. */
+void daemon_stop_idle(void);
+
+#endif
