@@ -68,9 +68,9 @@ FUZZ_CC := clang -std=c11 -D_GNU_SOURCE -I. -O1 -g -fno-sanitize-recover=all \
 .PHONY: fuzz
 fuzz: $(B)/tests/fuzz_chunk $(B)/tests/fuzz_outline
 	@mkdir -p $(B)/tests/corpus
-	cp tests/golden/v1/*/*.bin tests/fuzz/*.bin $(B)/tests/corpus
 	cd $(B)/tests && ./fuzz_chunk -max_total_time=$(FUZZ_SECONDS) \
-		-max_len=16384 -timeout=10 corpus
+		-max_len=16384 -timeout=10 corpus $(CURDIR)/tests/fuzz \
+		$(wildcard $(CURDIR)/tests/golden/*/*)
 	@mkdir -p $(B)/tests/corpus-lua
 	cp tests/fuzz/*.lua $(B)/tests/corpus-lua
 	cd $(B)/tests && ./fuzz_outline -max_total_time=$(FUZZ_SECONDS) \

@@ -220,13 +220,15 @@ static inline size_t packed_code(void *to, unsigned char *from, size_t n)
 static inline long packed_decode(unsigned char *to, size_t room,
 				 const void *coded, size_t n)
 {
-	const unsigned char *from = coded;
+	const unsigned char *const from = coded;
 	size_t at = 0;
 
+	if (memchr(coded, 0, n))
+		return -1;
 	for (size_t i = 0; i < n; ) {
-		const size_t group = from[i++], run = group - 1;
+		const size_t run = (size_t)from[i++] - 1;
 
-		if (group == 0 || run > n - i || run > room - at)
+		if (run > n - i || run > room - at)
 			return -1;
 		memcpy(to + at, from + i, run);
 		i += run;

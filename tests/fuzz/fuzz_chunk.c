@@ -1,8 +1,10 @@
-/* fuzz_chunk.c - feeds bytes as chunks to view and replay. Magic, sizes and
- * checksum are made right, so that what lies behind them is reached.
+/* fuzz_chunk.c - feeds bytes as chunks to view and replay, or as packed chunks
+ * before. Magic, sizes and checksums are made right, so that what lies behind
+ * them is reached.
  * make fuzz builds and runs it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/chunk/unpack.h"
 #include "analyzer/model/cct.h"
 #include "analyzer/tables/flat.h"
 #include "analyzer/tables/filter.h"
@@ -100,6 +102,49 @@ static void feed(struct replay *r, const uint8_t *data, size_t size)
 	free(words);
 }
 
+/* Unpack what begins like a packed chunk, all of it, as its head says or nearly
+ * so: what is not a number there counts as few words, and the last byte may say
+ * that the payload is yet to be coded. Whatever came of it is fed. */
+static void feed_packed(struct replay *r, const uint8_t *data, size_t size)
+{
+	static uint64_t words[CHUNK_MAX_WORDS];
+	static unsigned char payload[CHUNK_MAX_WORDS * 8];
+	const bool is_coded = (data[size - 1] & 128) == 0;
+	struct packed_head head = { .packing = PACKING_NONE };
+	uint64_t n;
+
+	if (!packed_read((const char *)data, &head))
+		head.packing = (enum packing)(char)data[PACKED_WAY];
+	if (!packed_get_hex((const char *)data + 14, 4, &n) ||
+	    n < CHUNK_HEADER_WORDS || n > CHUNK_MAX_WORDS)
+		n = CHUNK_HEADER_WORDS + data[14];
+	head.words = (uint32_t)n;
+	size -= PACKED_HEAD;
+	if (size > sizeof(payload))
+		size = sizeof(payload);
+	/* Of its own size, so that a byte too far is seen. */
+	char *const packed = malloc(PACKED_ROOM(size));
+
+	memcpy(payload, data + PACKED_HEAD, size);
+	head.bytes = (uint32_t)size;
+	if (is_coded)
+		memcpy(packed + PACKED_HEAD, payload, size);
+	else
+		head.bytes = (uint32_t)packed_code(packed + PACKED_HEAD,
+						   payload, size);
+	packed_seal(packed, &head);
+	char *const exact = malloc(packed_size(&head));
+
+	memcpy(exact, packed, packed_size(&head));
+	memset(words, 0, sizeof(words));
+	if (unpack_chunk(words, exact, packed_size(&head), &head) > (int)n)
+		abort();
+	err_clear();
+	free(packed);
+	free(exact);
+	feed(r, (const uint8_t *)words, n * 8);
+}
+
 /* Parts and groups: nothing may come of them that was not there. */
 static void look_closer(struct session *s, uint8_t how)
 {
@@ -144,7 +189,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct replay *const r = replay_new(s, events ? &sink : NULL, NULL);
 
 	balance = 0;
-	feed(r, data, size);
+	if (size > PACKED_HEAD && memcmp(data, PACKED_MAGIC, 6) == 0)
+		feed_packed(r, data, size);
+	else
+		feed(r, data, size);
 	replay_finish(r);
 	if (balance != 0)
 		abort();

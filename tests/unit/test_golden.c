@@ -1,9 +1,11 @@
 /* test_golden.c - the bytes of released formats: what was written once stays
  * readable, and means the same; what was refused stays refused, and why.
- * good/NAME.bin: chunks back to back; NAME.txt: the stacks they must give.
+ * good/NAME.bin: chunks back to back, in version 2 packed, as in a spill file;
+ * NAME.txt: the stacks they must give.
  * bad/NAME.bin: one chunk; NAME.txt: a part of the diagnosis.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/chunk/unpack.h"
 #include "analyzer/replay/replay.h"
 #include "tests/test.h"
 
@@ -92,7 +94,32 @@ static char *tree_text(struct session *s)
 	return text;
 }
 
-static void check_good(const char *path)
+/* View the first chunk of n bytes. Returns the bytes to the next one; 0: it is
+ * refused. */
+static size_t view_words(struct chunk *v, const char *bytes, size_t n)
+{
+	const struct chunk_header *const h = (const void *)bytes;
+	const size_t size = n >= sizeof(*h) && h->total_words < n / 8 ?
+			    (size_t)h->total_words * 8 : n / 8 * 8;
+
+	return decode_chunk(v, (const uint64_t *)bytes, size / 8) == 0 ?
+	       size : 0;
+}
+
+static size_t view_packed(struct chunk *v, const char *bytes, size_t n)
+{
+	static uint64_t words[CHUNK_MAX_WORDS];
+	struct packed_head head;
+	const int got = unpack_chunk(words, bytes, n, &head);
+
+	if (got < 0 || decode_chunk(v, words, (size_t)got) != 0)
+		return 0;
+	return packed_size(&head) / 8 * 8 + 8;
+}
+
+typedef size_t view_fn(struct chunk *v, const char *bytes, size_t n);
+
+static void check_good(const char *path, view_fn view)
 {
 	size_t n = 0, at = 0;
 	char *const bytes = read_file(path, &n);
@@ -103,17 +130,14 @@ static void check_good(const char *path)
 
 	while (at < n) {
 		struct chunk v;
-		const struct chunk_header *const h =
-			(const struct chunk_header *)(bytes + at);
+		const size_t size = view(&v, bytes + at, n - at);
 
-		if (!CHECK(h->total_words * 8 <= n - at) ||
-		    !CHECK(decode_chunk(&v, (uint64_t *)(bytes + at),
-				     h->total_words) == 0)) {
+		if (!CHECK(size > 0 && size <= n - at)) {
 			err_print(stdout, path);
 			break;
 		}
 		replay_chunk(r, &v);
-		at += h->total_words * 8;
+		at += size;
 	}
 	replay_finish(r);
 	got = tree_text(s);
@@ -127,7 +151,7 @@ static void check_good(const char *path)
 	session_free(s);
 }
 
-static void check_bad(const char *path)
+static void check_bad(const char *path, view_fn view)
 {
 	char text[1024] = "";
 	size_t n = 0;
@@ -137,7 +161,7 @@ static void check_bad(const char *path)
 	struct chunk v;
 
 	want[strcspn(want, "\n")] = '\0';
-	CHECK(decode_chunk(&v, (uint64_t *)bytes, n / 8) < 0);
+	CHECK_EQ(view(&v, bytes, n), 0);
 	err_print(f, "golden");
 	fclose(f);
 	if (!CHECK(*want && strstr(text, want)))
@@ -146,23 +170,34 @@ static void check_bad(const char *path)
 	free(want);
 }
 
-static void each(const char *pattern, void check(const char *), size_t least)
+static void each(const char *pattern, void check(const char *, view_fn),
+		 view_fn view, size_t least)
 {
 	glob_t g;
 
 	REQUIRE(glob(pattern, 0, NULL, &g) == 0);
 	CHECK(g.gl_pathc >= least);
 	for (size_t i = 0; i < g.gl_pathc; i++)
-		check(g.gl_pathv[i]);
+		check(g.gl_pathv[i], view);
 	globfree(&g);
 }
 
 void test_golden_v1_good(void)
 {
-	each("tests/golden/v1/good/*.bin", check_good, 3);
+	each("tests/golden/v1/good/*.bin", check_good, view_words, 3);
 }
 
 void test_golden_v1_bad(void)
 {
-	each("tests/golden/v1/bad/*.bin", check_bad, 8);
+	each("tests/golden/v1/bad/*.bin", check_bad, view_words, 8);
+}
+
+void test_golden_v2_good(void)
+{
+	each("tests/golden/v2/good/*.bin", check_good, view_packed, 6);
+}
+
+void test_golden_v2_bad(void)
+{
+	each("tests/golden/v2/bad/*.bin", check_bad, view_packed, 20);
 }
