@@ -18,7 +18,7 @@ fi
 export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=exitcode=99
 
 "$B/tests/prog/p_write_trace" "$T/made" threads=2 chunks=10 records=120 \
-	cpus=1 coroutines=1 spill_from=7 >"$T/truth" || fail "no trace written"
+	cpus=1 coroutines=1 spill_from=7 packed=2 >"$T/truth" || fail "no trace written"
 truth=$(awk '{ n += $2 } END { print n }' "$T/truth")
 
 # Each command, maybe in several ways; the trace comes behind these words.

@@ -1,10 +1,12 @@
 #!/bin/bash
 # Damaged traces through the command: all that stands in them whole is
-# reported, what is wrong is said, and an undamaged one needs no carver.
+# reported, what is wrong is said, and an undamaged one needs no carver. Of a
+# trace of packed chunks, and of one of format version 1.
+# each: 0 3
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 "$B/tests/prog/p_write_trace" "$T/made" threads=3 chunks=20 records=300 \
-	cpus=2 coroutines=1 >"$T/truth" || fail "no trace was written"
+	cpus=2 coroutines=1 packed="$1" >"$T/truth" || fail "no trace was written"
 true_calls=$(awk '{ n += $2 } END { print n }' "$T/truth")
 ctf=trace/ctf/ust/uid/0/64-bit
 
@@ -71,11 +73,14 @@ grep -q 'nothing was lost' "$T/report.err" &&
 # The last chunk of a thread leaves no hole: the recorder counted its records.
 rm -rf "$T/trace"
 "$B/tests/prog/p_write_trace" "$T/trace" threads=1 chunks=9 spill_from=4 \
+	packed="$1" \
 	>"$T/truth"
 true_calls=$(awk '{ n += $2 } END { print n }' "$T/truth")
 all_calls "a spill file"
 nothing_lost
-at=$(grep -abo WEFTCHNK "$T/trace/spill.weft" | tail -n 2 | head -n 1)
+magic=WEFTCHNK
+[ "$1" = 0 ] || magic="WEFT2 "
+at=$(grep -abo "$magic" "$T/trace/spill.weft" | tail -n 2 | head -n 1)
 dd if=/dev/zero of="$T/trace/spill.weft" bs=1 seek="${at%%:*}" count=8 \
 	conv=notrunc 2>/dev/null
 timeout 300 "$WEFT" report --csv "$T/trace" >"$T/report.csv" \

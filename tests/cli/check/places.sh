@@ -1,10 +1,14 @@
 #!/bin/bash
 # weft check of damaged traces: each kind of damage with its place, the file and
 # the byte, the stream, the index, the metadata, the thread; what left all chunks
-# whole is a note.
+# whole is a note. Of a trace of packed chunks, and of one of format version 1.
+# each: 0 1
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc
-make_trace made threads=2 chunks=10 records=120 cpus=1 coroutines=1 spill_from=7
+make_trace made threads=2 chunks=10 records=120 cpus=1 coroutines=1 \
+	spill_from=7 packed="$1"
+magic=WEFTCHNK
+[ "$1" = 0 ] || magic="WEFT2 "
 ctf=ctf/ust/uid/0/64-bit
 
 # damage: a fresh copy in $T/d; its commands are run there.
@@ -25,7 +29,7 @@ says() {
 }
 # chunk FILE N: where its Nth chunk begins.
 chunk() {
-	grep -abo WEFTCHNK "$T/made/$1" | sed -n "$2s/:.*//p"
+	grep -abo "$magic" "$T/made/$1" | sed -n "$2s/:.*//p"
 }
 put() {
 	printf '\377\376' | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
@@ -38,7 +42,7 @@ grep -q '^\(lost\|damaged\|missing\|in thread\)' "$T/o" && fail "$(cat "$T/o")"
 
 # Each chunk of stream and spill file, somewhere in it.
 for file in $ctf/weft_0 spill.weft; do
-	count=$(grep -abo WEFTCHNK "$T/made/$file" | wc -l)
+	count=$(grep -abo "$magic" "$T/made/$file" | wc -l)
 	for n in $(seq 2 $((count - 1))); do
 		at=$(chunk $file "$n")
 		damage "put $file $((at + 200 + 90 * n % 400))"
