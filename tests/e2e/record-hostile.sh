@@ -35,6 +35,18 @@ grep -q '^slot' "$T/out" || fail "phantom: there was none"
 grep -q 'running' "$T/err" && fail "phantom: it is said to run on"
 gone
 
+# No figure that cannot be is printed, and nobody says that nothing was lost.
+try -- sh -c "LD_PRELOAD= $P/p_phantom counts && exec $P/p_flood 1" ||
+	fail "counts: status $?"
+grep -E '[0-9]{9}' "$T/err" && fail "counts: a figure that cannot be"
+grep -q '^weft: lost: not known' "$T/err" || fail "counts: not told"
+grep -qx 'weft: lost: 0' "$T/err" && fail "counts: lost: 0"
+rm -rf "$T/trace"
+cp -r "$HOME/trace" "$T/trace"
+report
+grep -qx '# nothing was lost' "$T/report.err" && fail "counts: nothing was lost"
+[ "$(calls drop)" = 1000000 ] || fail "counts: $(calls drop) calls"
+
 # The program keeps its limit, the recorder goes as far as it may.
 (ulimit -S -f 2000 && try --on-full wait -- \
 	bash -c "ulimit -S -f && exec $P/p_flood 1") || fail "soft: status $?"

@@ -579,6 +579,7 @@ static void close_recording(struct recording *r)
 	drain_all(r);
 	rate_update(&r->rate, r->owner.pool);
 	registry_sum_processes(&r->registry);
+	summary_copy_counts(r);
 	census_finish(&r->sink.census);
 	if (r->sink.archive)
 		archive_pack(&r->archive);

@@ -21,6 +21,16 @@
 #include "tracer/recorder/trace/sink.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
+/* What the recorded programs counted in the pool, where any of them can write.
+ * A count that cannot be is 0 here, and sets is_false. */
+struct said {
+	uint64_t lost[LOST_REASONS];
+	uint64_t coroutines;
+	uint64_t unslotted_threads, unslotted_processes, unjoined_processes;
+	uint64_t unrecorded, after_destructors;
+	bool is_false;
+};
+
 /* There is one, in record_main.c. Its parts point to each other, so that it is
  * never copied. The order here has no meaning; record_main.c has that in which
  * they are made. */
@@ -40,11 +50,15 @@ struct recording {
 	struct drain drain;
 	struct program program;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	struct said said;          /* by the end */
 	uint32_t left_running;     /* processes that go on unrecorded */
 	bool nobody_left;          /* no process maps the pool any more */
 	enum diagnose_outlook outlook;
 };
 
+/* Copy what the pool says, once the recording has ended and before the notes of
+ * the end are made: it may change at any time. */
+void summary_copy_counts(struct recording *r);
 /* The notes in the trace, for the META chunk at the start and at the end. They
  * go into a chunk that meta_begin has begun. The keys are in docs/format.md. */
 void summary_start_notes(const struct recording *r, struct meta *m);

@@ -35,6 +35,48 @@ static uint64_t how_many(const struct recording *r, enum census_kind kind)
 	return r->sink.census.list[kind].count;
 }
 
+/* ---- what the pool says ---- */
+
+/* Nothing happens more often than once a ns on each processor. */
+static uint64_t most_that_can_be(const struct recording *r)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return (rate_mono() - r->begin_ns) * (uint64_t)(cpus > 0 ? cpus : 1);
+}
+
+static void check(struct said *s, uint64_t *n, uint64_t most)
+{
+	s->is_false |= *n > most;
+	if (*n > most)
+		*n = 0;
+}
+
+void summary_copy_counts(struct recording *r)
+{
+	const struct pool *const p = r->owner.pool;
+	const uint64_t most = most_that_can_be(r);
+	struct said *const s = &r->said;
+
+	*s = (struct said){
+		.coroutines = p->next_coroutine - 1,
+		.unslotted_threads = p->unslotted_threads,
+		.unslotted_processes = p->unslotted_processes,
+		.unjoined_processes = p->unjoined_processes,
+		.unrecorded = p->unrecorded,
+		.after_destructors = p->after_destructors,
+	};
+	registry_sum_lost(&r->registry, s->lost);
+	for (int i = 0; i < LOST_REASONS; i++)
+		check(s, &s->lost[i], most);
+	check(s, &s->coroutines, most);
+	check(s, &s->unslotted_threads, most);
+	check(s, &s->unslotted_processes, most);
+	check(s, &s->unjoined_processes, most);
+	check(s, &s->unrecorded, most);
+	check(s, &s->after_destructors, most);
+}
+
 /* ---- notes in the trace ---- */
 
 /* The time at which the chunk of notes was begun, ns. */
@@ -90,19 +132,17 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 }
 
 /* Whether all that happened while recording was on is in the trace. */
-static bool is_complete(const struct recording *r,
-			const uint64_t lost[LOST_REASONS])
+static bool is_complete(const struct recording *r)
 {
+	const struct said *const s = &r->said;
 	uint64_t any = r->sink.arrival.lost_chunks + r->drain.damaged +
 		       r->left_running + r->sink.arrival.is_blind +
 		       drain_overwritten(&r->drain) +
-		       r->owner.pool->unslotted_threads +
-		       r->owner.pool->unjoined_processes +
-		       r->owner.pool->unrecorded +
-		       r->owner.pool->after_destructors;
+		       s->unslotted_threads + s->unjoined_processes +
+		       s->unrecorded + s->after_destructors + s->is_false;
 
 	for (int i = 0; i < LOST_REASONS; i++)
-		any += i == LOST_CLOCK ? 0 : lost[i];
+		any += i == LOST_CLOCK ? 0 : s->lost[i];
 	/* Other trouble, such as a daemon that died, need not mean a loss. */
 	return any == 0 && (r->registry.trouble &
 			    (TROUBLE_NO_MEMORY | TROUBLE_CONFINED)) == 0;
@@ -141,13 +181,11 @@ static void note_archive(struct meta *m, const struct archive *a)
 
 void summary_end_notes(const struct recording *r, struct meta *m)
 {
-	const struct pool *const p = r->owner.pool;
-	uint64_t lost[LOST_REASONS];
+	const struct said *const s = &r->said;
 
-	registry_sum_lost(&r->registry, lost);
 	meta_print(m, "end", "%" PRIu64, real_time(m));
 	note_exit(m, &r->program);
-	note_lost(m, lost);
+	note_lost(m, s->lost);
 	const struct {
 		const char *key;
 		uint64_t n;
@@ -155,20 +193,20 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 		{ "lost.chunks", r->sink.arrival.lost_chunks },
 		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
-		{ "lost.threads", p->unslotted_threads },
-		{ "lost.unrecorded", p->unrecorded },
-		{ "lost.late", p->after_destructors },
+		{ "lost.threads", s->unslotted_threads },
+		{ "lost.unrecorded", s->unrecorded },
+		{ "lost.late", s->after_destructors },
 		{ "threads", how_many(r, CENSUS_THREADS) },
 		{ "processes", how_many(r, CENSUS_PROCESSES) },
 		{ "vms", how_many(r, CENSUS_VMS) },
-		{ "coroutines", p->next_coroutine - 1 },
+		{ "coroutines", s->coroutines },
 		{ "records", r->drain.records },
 		{ "chunks", r->sink.chunks },
 	};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);
-	meta_note(m, "complete", is_complete(r, lost) ? "yes" : "no");
+	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
 	if (r->sink.archive)
 		note_archive(m, &r->archive);
 	if (message_troubles()[0])
@@ -179,7 +217,6 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 
 static void print_counts(const struct recording *r)
 {
-	const struct pool *const p = r->owner.pool;
 	const struct {
 		uint64_t n;
 		const char *one, *many;
@@ -187,7 +224,7 @@ static void print_counts(const struct recording *r)
 		{ how_many(r, CENSUS_PROCESSES), "process", "processes" },
 		{ how_many(r, CENSUS_THREADS), "thread", "threads" },
 		{ how_many(r, CENSUS_VMS), "Lua state", "Lua states" },
-		{ p->next_coroutine - 1, "coroutine", "coroutines" },
+		{ r->said.coroutines, "coroutine", "coroutines" },
 	};
 	char line[256];
 	size_t at = 0;
@@ -200,6 +237,12 @@ static void print_counts(const struct recording *r)
 				       counts[i].one : counts[i].many);
 	message_summary("recorded %.3f s: %s",
 			(double)(r->end_ns - r->begin_ns) / 1e9, line);
+	if (r->said.unslotted_processes > 0)
+		message_summary("note: %" PRIu64 " processes beyond the %u "
+				"that can live at one time: their calls are "
+				"recorded, their ends may be seen late",
+				r->said.unslotted_processes,
+				r->owner.process_slots);
 }
 
 /* The archive does not count: its size says nothing of what a record takes. Of
@@ -236,39 +279,37 @@ static uint64_t print_lost(uint64_t n, const char *things)
 /* What the program could not record. Returns 0 if there is nothing. */
 static uint64_t print_unrecorded(const struct recording *r)
 {
-	uint64_t lost[LOST_REASONS], any = 0;
+	const struct said *const s = &r->said;
+	uint64_t any = s->is_false;
 	char text[128];
 
-	registry_sum_lost(&r->registry, lost);
 	for (int i = 0; i < LOST_REASONS; i++) {
-		any += lost[i];
+		any += s->lost[i];
 		snprintf(text, sizeof(text), "%s (%s)", reasons[i].unit,
 			 reasons[i].meaning);
 		/* A step of the clock counts as 0 ticks: nothing is missing. */
 		if (i != LOST_CLOCK)
-			print_lost(lost[i], text);
-		else if (lost[i] > 0)
-			message_summary("note: %" PRIu64 " %s", lost[i], text);
+			print_lost(s->lost[i], text);
+		else if (s->lost[i] > 0)
+			message_summary("note: %" PRIu64 " %s", s->lost[i],
+					text);
 	}
-	if (lost[LOST_FULL] > 0)
+	if (s->lost[LOST_FULL] > 0)
 		message_summary("      to lose none, use a larger --pool-size, "
 				"or --on-full=wait");
-	if (r->owner.pool->unslotted_processes > 0)
-		message_summary("note: %u processes beyond the %u that can "
-				"live at one time: their calls are recorded, "
-				"their ends may be seen late",
-				r->owner.pool->unslotted_processes,
-				r->owner.process_slots);
-	any += print_lost(r->owner.pool->unjoined_processes,
+	any += print_lost(s->unjoined_processes,
 			  "processes that were not recorded: no memory, or "
 			  "madvise(MADV_WIPEONFORK) is refused (by a seccomp "
 			  "filter, or Linux before 4.14)");
+	if (s->is_false)
+		message_summary("lost: not known (the program overwrote its "
+				"counts)");
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
 		 "one time", r->owner.thread_slots);
-	return any + print_lost(r->owner.pool->unslotted_threads, text) +
-	       print_lost(r->owner.pool->unrecorded,
+	return any + print_lost(s->unslotted_threads, text) +
+	       print_lost(s->unrecorded,
 			  "calls of threads that could not be recorded") +
-	       print_lost(r->owner.pool->after_destructors,
+	       print_lost(s->after_destructors,
 			  "calls of threads after their last destructor");
 }
 
@@ -340,7 +381,7 @@ static void diagnose(const struct recording *r)
 {
 	const struct diagnose_facts facts = {
 		.processes = given_out(&r->owner.pool->next_process) +
-			     r->owner.pool->unjoined_processes,
+			     (uint32_t)r->said.unjoined_processes,
 		.was_paused = r->opt.paused,
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
