@@ -54,6 +54,23 @@ local function called()
 	local y = leaf(1)
 	return y
 end
+local function waits(x)
+	count("waits", 57)
+	coroutine.yield(leaf(x))
+	if x % 40 == 0 then
+		fails(x)
+	end
+end
+-- Yields across C functions and metamethods, where this Lua can.
+local function across(x)
+	count("across", 65)
+	pcall(waits, x)
+	local t = setmetatable({}, { __index = function()
+		count("later", 68)
+		coroutine.yield(leaf(x))
+	end })
+	local _ = t.x
+end
 for i = 1, 200 do
 	deep(i % 30)
 	pcall(fails, i)
@@ -65,6 +82,10 @@ for i = 1, 200 do
 	if i % 10 == 0 then
 		local co = coroutine.create(body)
 		while coroutine.resume(co, i % 7) do
+			leaf(i)
+		end
+		co = coroutine.create(across)
+		while coroutine.resume(co, i) do
 			leaf(i)
 		end
 	end

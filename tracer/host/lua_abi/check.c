@@ -68,10 +68,11 @@ static int call(lua_State *L)
 	return 0;
 }
 
+/* Where Lua can, what is called may yield. */
 static int protect(lua_State *L)
 {
 	API(trial->api, lua_pushvalue)(L, 1);
-	compat_pcall(trial->api, L, 0);
+	compat_pcall_on(trial->api, L);
 	return 0;
 }
 
@@ -302,6 +303,7 @@ static const char learned_script[] =
 	"protect(function() x = x.y.z.u end) protect(function() x() end)\n"
 	"resume(function() yield() call(f) yield() end)\n"
 	"resume(function() protect(yield) protect(f) f(yield()) end)\n"
+	"resume(function() protect(function() yield() x = nil + 1 end) end)\n"
 	"resume(function() yield() x = nil + 1 end)\n"
 	"for i = 1, 500 do x = {i .. 'a', function() return i end} x[2]() "
 	"end\n";

@@ -75,6 +75,34 @@ INLINE int compat_pcall(const struct weft_lua_api *api, lua_State *L, int args)
 #endif
 }
 
+/* Goes on where compat_pcall_on was called. */
+#if LUA_VERSION_NUM >= 503
+INLINE int compat_go_on(lua_State *L, int status, lua_KContext at)
+{
+	(void)L;
+	(void)status;
+	(void)at;
+	return 0;
+}
+#elif LUA_VERSION_NUM == 502
+INLINE int compat_go_on(lua_State *L)
+{
+	(void)L;
+	return 0;
+}
+#endif
+
+/* compat_pcall without arguments, as the last act of a C function without
+ * results: from 5.2 on, what is called may yield. */
+INLINE void compat_pcall_on(const struct weft_lua_api *api, lua_State *L)
+{
+#if LUA_VERSION_NUM >= 502
+	API(api, lua_pcallk)(L, 0, 0, 0, 0, compat_go_on);
+#else
+	compat_pcall(api, L, 0);
+#endif
+}
+
 /* Call f, protected, without arguments and results. Nothing fails outside of f:
  * from 5.2 on a function without upvalues needs no memory. */
 INLINE int compat_protected(const struct weft_lua_api *api, lua_State *L,
