@@ -169,11 +169,18 @@ static inline uint64_t rec_value(uint64_t word)
 	return word >> REC_KIND_BITS;
 }
 
+/* Is it an ENTER that can become a LEAF, if the duration fits? Kind and gap are
+ * looked at in one go. */
+static inline bool rec_may_be_leaf(uint64_t word)
+{
+	return (word & (REC_KIND_MASK | UINT64_MAX << REC_DUR_SHIFT)) ==
+	       REC_ENTER;
+}
+
 /* Whether an ENTER can become a LEAF of that duration. */
 static inline bool rec_fits_leaf(uint64_t enter, uint64_t duration)
 {
-	return (enter & REC_KIND_MASK) == REC_ENTER &&
-	       ((enter >> REC_DUR_SHIFT) | (duration >> REC_LEAF_BITS)) == 0;
+	return rec_may_be_leaf(enter) && duration <= REC_LEAF_MAX;
 }
 
 static inline uint64_t rec_enter_to_leaf(uint64_t enter, uint64_t duration)

@@ -79,7 +79,7 @@ void test_host_native_calls_off_and_on(void)
 static bool jumps_out_of_a_change(unsigned long instructions)
 {
 	plain();
-	thread_self->limit = thread_self->n;
+	thread_self->quick = thread_self->limit = thread_self->at;
 	if (sigsetjmp(step_back, 1) != 0)
 		return true;
 	step_begin(instructions);

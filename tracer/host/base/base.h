@@ -28,6 +28,9 @@
 #define HERE ((uint64_t)__builtin_frame_address(0))
 #endif
 
+/* The return address of the function with this frame address. */
+#define RETURN_ABOVE(here) (((const uint64_t *)(here))[1])
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -52,6 +55,13 @@
 INLINE uint64_t hash_place(uint64_t value, int bits)
 {
 	return value * GOLDEN >> (64 - bits);
+}
+
+/* The same by the lower half of the value, in which addresses differ: an
+ * instruction less, for hot paths. */
+INLINE uint32_t hash_low(uint64_t value, int bits)
+{
+	return (uint32_t)value * (uint32_t)(GOLDEN >> 32) >> (32 - bits);
 }
 
 #endif

@@ -152,7 +152,8 @@ enum { LUA_STATUS_OK = 0, LUA_STATUS_YIELD = 1 }; /* the same in every Lua */
 struct lua_cached {
 	uint64_t at, source, lines, text;
 	uint64_t key, flags;   /* of its frames */
-	uint32_t epoch, index; /* in the chunk that named it last */
+	uint32_t epoch, enter; /* the chunk that named it last; its ENTER
+	                        * there, without the gap */
 	const _Atomic uint64_t *current;
 };
 

@@ -92,7 +92,10 @@ void function_number_open(const struct coroutine *co, bool always);
 /* The place in the cache for the function with this address. */
 INLINE struct lua_cached *function_place(struct lua_local *me, uint64_t at)
 {
-	return &me->cache[hash_place(at, LUA_CACHE_BITS)];
+	struct lua_cached *c = &me->cache[hash_low(at, LUA_CACHE_BITS)];
+
+	__asm__("" : "+r"(c)); /* else gcc adds it up anew for each field */
+	return c;
 }
 
 /* The same for a function object: apart from prototypes and C functions. */

@@ -374,7 +374,8 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 	}
 	if (e->cached && !lua_func_is_asked(e->key)) {
 		/* The open chunk has named the function now. */
-		e->cached->index = chunk_index(s, e->key);
+		e->cached->enter = (uint32_t)rec_put(
+			REC_ENTER, chunk_index(s, e->key), 0);
 		e->cached->epoch = s->epoch;
 	}
 	if (e->was_asked)

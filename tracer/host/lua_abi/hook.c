@@ -226,46 +226,36 @@ static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
  * It calls nothing, so that no registers need to be saved. Whatever is out of
  * the ordinary makes it give up before it has changed anything. */
 
-/* Ticks, where they come from the time stamp counter (lua_vm_is_plain). */
-INLINE uint64_t quick_ticks(void)
-{
-	if (!clock_is_tsc)
-		__builtin_unreachable();
-	return clock_now();
-}
-
 /* The innermost frame returns. If nothing was recorded since its call, the two
  * become one record. */
 INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
 {
 	struct frame *const f = s->top - 1;
-	uint64_t *const before = &s->records[(int64_t)s->n - 1];
-	const struct table_entry *entry;
-	uint64_t now, gap, leaf;
+	uint64_t *const last = s->at - 1;
 
-	if (unlikely(f->ret != id || f->site != L))
+	if (unlikely(s->at >= s->quick || f->ret != id || f->site != L))
 		return false;
-	if ((*before & REC_KIND_MASK) == REC_ENTER) {
-		now = quick_ticks();
-		gap = now - s->last;
-		if (unlikely(!rec_fits_leaf(*before, gap)))
+	if (likely(rec_may_be_leaf(*last))) {
+		const uint64_t now = clock_ticks(), duration = now - s->last;
+
+		if (unlikely(duration > REC_LEAF_MAX)) /* or negative */
 			return false;
-		leaf = rec_enter_to_leaf(*before, gap);
 		s->last = now; /* first: a handler may jump away from here */
-		*before = leaf;
+		*last = rec_enter_to_leaf(*last, duration);
 	} else {
-		entry = dictionary_entries(s, f->key);
-		if (unlikely(entry->key != f->key ||
-			     entry->epoch != s->epoch || s->n >= s->limit))
+		const struct table_entry *const e = chunk_named(s, f->key);
+		uint64_t now, gap;
+
+		if (unlikely(!e))
 			return false;
-		now = quick_ticks();
-		gap = now - s->last;
-		if (unlikely(gap > REC_GAP_MAX))
+		now = clock_ticks();
+		if (!chunk_quick_gap(s, now, &gap))
 			return false;
 		s->last = now;
-		chunk_put(s, rec_put(REC_LEAVE, entry->index, gap));
+		chunk_put(s, gap | (e->enter + (REC_LEAVE - REC_ENTER)));
 	}
-	s->top = f;
+	barrier();
+	s->top--;
 	return true;
 }
 
@@ -281,14 +271,10 @@ INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id)
 	return true;
 }
 
-/* Is the caller the innermost frame, and is there room for one above it? */
-INLINE bool quick_may_call(const struct thread_state *s, uint64_t L,
-			   uint64_t caller)
+/* Is the innermost frame one of L's, and may one be put above it? */
+INLINE bool quick_may_call(const struct thread_state *s, uint64_t L)
 {
-	const struct frame *const f = s->top;
-
-	return likely(f[-1].ret == caller && f[-1].site == L &&
-		      s->n < s->limit && f < s->frame_limit) != 0;
+	return likely(s->at < s->quick && s->top[-1].site == L) != 0;
 }
 
 /* The innermost frame calls this function, which the open chunk has named. */
@@ -296,9 +282,10 @@ INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
 			const struct lua_cached *c)
 {
 	struct frame *const f = s->top;
-	const uint64_t now = quick_ticks(), gap = now - s->last;
+	const uint64_t now = clock_ticks();
+	uint64_t gap;
 
-	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
+	if (!chunk_quick_gap(s, now, &gap))
 		return false;
 	s->last = now;
 	f->key = c->key;
@@ -307,8 +294,8 @@ INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
 	f->ret = id;
 	f->tick = now;
 	f->absorbed = FRAME_NONE_ABSORBED;
-	chunk_put(s, rec_put(REC_ENTER, c->index, gap));
-	s->top = f + 1;
+	chunk_put(s, gap | c->enter);
+	s->top++;
 	return true;
 }
 
@@ -316,11 +303,10 @@ INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
  * where it was. */
 INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id)
 {
-	const uint64_t caller = layout_caller(L, id);
 	const struct lua_cached *c;
 
-	if (!quick_end_untold(s, L, caller) ||
-	    unlikely(!quick_may_call(s, L, caller)))
+	if (!quick_may_call(s, L) ||
+	    unlikely(!layout_is_called_by(L, id, s->top[-1].ret)))
 		return false;
 	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
 	if (unlikely(!c || c->epoch != s->epoch))
@@ -379,9 +365,34 @@ asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
 	s->busy = sp;
 	barrier();
 	if (likely(known && quick_end_untold(s, at, caller) &&
-		   quick_may_call(s, at, caller) && c->epoch == s->epoch &&
+		   quick_may_call(s, at) && s->top[-1].ret == caller &&
+		   c->epoch == s->epoch &&
 		   quick_enter(s, at, layout_id(ar), c)))
-		thread_release(s);
+		thread_release_hot(s);
+	else
+		give_up(L, ar);
+}
+
+/* -------------------------------------------------------- LuaJIT's own case */
+
+/* The common case gave up on an event, perhaps since C functions have returned
+ * untold. The state is busy. */
+static __attribute__((noinline)) void untold_event(lua_State *L, lua_Debug *ar,
+						   bool asks)
+{
+	struct thread_state *const s = thread_self;
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
+	bool done = false;
+
+	if (s->lua_plain != L)
+		done = false;
+	else if (ar->event == LUA_HOOKRET)
+		done = quick_end_untold(s, at, id) && quick_return(s, at, id);
+	else if (!asks && ar->event == LUA_HOOKCALL)
+		done = quick_end_untold(s, at, layout_caller(at, id)) &&
+		       quick_call(s, at, id);
+	if (likely(done))
+		thread_release_hot(s);
 	else
 		give_up(L, ar);
 }
@@ -392,11 +403,11 @@ asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
 INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 {
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	struct thread_state *const s = thread_self;
+	struct thread_state *const s = thread_hot;
 	bool done = false;
 
 	/* Off, just gone on, or a handler that interrupted a hook. */
-	if (unlikely(!s || s->busy != 0 ||
+	if (unlikely(s->busy != 0 ||
 		     s->generation !=
 		     atomic_load_explicit(&mapped_pool->generation,
 					  memory_order_relaxed))) {
@@ -412,13 +423,14 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 	barrier();
 	if (likely(s->lua_plain == L)) {
 		if (ar->event == LUA_HOOKRET)
-			done = quick_end_untold(s, at, id) &&
-			       quick_return(s, at, id);
+			done = quick_return(s, at, id);
 		else if (!asks && ar->event == LUA_HOOKCALL)
 			done = quick_call(s, at, id);
 	}
 	if (likely(done))
-		thread_release(s);
+		thread_release_hot(s);
+	else if (IS_JIT)
+		untold_event(L, ar, asks);
 	else
 		give_up(L, ar);
 }

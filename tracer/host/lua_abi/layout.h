@@ -138,7 +138,8 @@ INLINE uint64_t layout_child(uint64_t at, uint32_t i)
  * layout_id: what identifies a frame on its lua_State L while it lives.
  * layout_callee: the frame's function: the address of its prototype, or of a C
  * function. layout_caller: the id of the frame's caller. The outermost frame
- * has one, too, which is no call: layout_is_call tells. */
+ * has one, too, which is no call: layout_is_call tells. layout_is_called_by: is
+ * that its caller, as far as one look tells? */
 
 #if WEFT_LUA_ABI == 51
 enum {
@@ -171,6 +172,11 @@ INLINE uint64_t layout_caller(uint64_t L, uint64_t id)
 {
 	(void)L;
 	return id - 1;
+}
+
+INLINE bool layout_is_called_by(uint64_t L, uint64_t id, uint64_t caller)
+{
+	return layout_caller(L, id) == caller;
 }
 
 INLINE bool layout_is_call(uint64_t L, uint64_t id)
@@ -221,6 +227,17 @@ INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 	if (ffid == FFID_C)
 		return layout_word(f + C_CLOSURE_FUNCTION);
 	return layout_word(L + STATE_GLOBAL) + ffid;
+}
+
+/* Where a Lua function has called, the link is its next instruction, which
+ * follows the one that says how far down its own frame is. */
+INLINE bool layout_is_called_by(uint64_t L, uint64_t id, uint64_t caller)
+{
+	const uint64_t link = layout_word(layout_word(L + STATE_STACK) +
+					  id * 8);
+
+	return (link & FRAME_TYPE) == FRAME_IS_LUA &&
+	       id - 2 - layout_byte(link - 3) == caller;
 }
 
 /* Follows the links of the frames and skips those that are no calls. */
@@ -277,10 +294,10 @@ INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 	const int tag = layout_byte(value + VALUE_TAG) & TAG_MASK;
 
 	(void)L;
-	*is_c = tag != TAG_LUA;
-	if (tag == TAG_LIGHT_C)
+	*is_c = unlikely(tag != TAG_LUA);
+	if (*is_c && tag == TAG_LIGHT_C)
 		return v;
-	return layout_word(v + (tag == TAG_LUA ? (int)LUA_CLOSURE_PROTO :
+	return layout_word(v + (!*is_c ? (int)LUA_CLOSURE_PROTO :
 				(int)C_CLOSURE_FUNCTION));
 }
 
@@ -288,6 +305,11 @@ INLINE uint64_t layout_caller(uint64_t L, uint64_t id)
 {
 	(void)L;
 	return layout_word(id + CI_PREVIOUS);
+}
+
+INLINE bool layout_is_called_by(uint64_t L, uint64_t id, uint64_t caller)
+{
+	return layout_caller(L, id) == caller;
 }
 
 INLINE bool layout_is_call(uint64_t L, uint64_t id)

@@ -15,9 +15,10 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
 /* Records an entry whatever the state is. If functions are being learned, the
  * call is one of Lua's own and is not recorded. */
-static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp, uint64_t ret)
+static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp)
 {
-	struct frame f = { .key = fn, .sp = sp, .site = site, .ret = ret };
+	struct frame f = { .key = fn, .sp = sp, .site = site,
+			   .ret = RETURN_ABOVE(sp) };
 	struct thread_state *s;
 
 	if (exclude_has(fn))
@@ -69,49 +70,34 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 
 /* --------------------------------------------------------- the common case */
 
-/* The entry of a function that the open chunk names; NULL: it does not yet. */
-INLINE const struct table_entry *known(const struct thread_state *s,
-				       uint64_t fn)
-{
-	const struct table_entry *const w = dictionary_entries(s, fn);
-
-	if (likely(w[0].key == fn && w[0].epoch == s->epoch))
-		return &w[0];
-	if (likely(w[1].key == fn && w[1].epoch == s->epoch))
-		return &w[1];
-	return NULL;
-}
-
 /* The common case of an entry; false: nothing was changed. A frame below whose
  * stack pointer is not higher may have ended unseen, or be that of a caller
  * into which this call was inlined: the uncommon case finds out. The frame is
  * complete before top rises, so a signal handler sees either all of it or
  * nothing. */
 INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
-		   uint64_t sp, uint64_t ret)
+		   uint64_t sp)
 {
 	struct frame *const f = s->top;
-	const struct table_entry *w;
+	const struct table_entry *e;
 	uint64_t now, gap;
 
-	if (unlikely(f[-1].sp <= sp || s->n >= s->limit ||
-		     f >= s->frame_limit || !clock_is_tsc))
+	if (unlikely(s->at >= s->quick || f[-1].sp <= sp))
 		return false;
-	w = known(s, fn);
-	if (unlikely(!w))
+	e = chunk_named(s, fn);
+	if (unlikely(!e))
 		return false;
-	now = clock_now();
-	gap = now - s->last;
-	if (unlikely(gap > REC_GAP_MAX)) /* or negative */
+	now = clock_ticks();
+	if (!chunk_quick_gap(s, now, &gap))
 		return false;
 	s->last = now;
 	f->key = fn;
 	f->sp = sp;
 	f->site = site;
-	f->ret = ret;
+	f->ret = RETURN_ABOVE(sp);
 	f->tick = now;
-	chunk_put(s, rec_put(REC_ENTER, w->index, gap));
-	s->top = f + 1;
+	chunk_put(s, gap | e->enter);
+	s->top++;
 	return true;
 }
 
@@ -121,32 +107,31 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 {
 	struct frame *const f = s->top - 1;
-	uint64_t *const before = &s->records[(int64_t)s->n - 1];
-	const struct table_entry *w;
-	uint64_t now, gap;
+	uint64_t *const last = s->at - 1;
 
-	if (unlikely(f->key != fn || f->site != site || s->too_deep != 0 ||
-		     !clock_is_tsc))
+	if (unlikely(s->at >= s->quick || f->key != fn || f->site != site))
 		return false;
-	if ((*before & REC_KIND_MASK) == REC_ENTER) {
-		now = clock_now();
-		gap = now - s->last;
-		if (unlikely(!rec_fits_leaf(*before, gap)))
+	if (likely(rec_may_be_leaf(*last))) {
+		const uint64_t now = clock_ticks(), duration = now - s->last;
+
+		if (unlikely(duration > REC_LEAF_MAX)) /* or negative */
 			return false;
 		s->last = now; /* first: a handler may jump away from here */
-		*before = rec_enter_to_leaf(*before, gap);
+		*last = rec_enter_to_leaf(*last, duration);
 	} else {
-		w = known(s, fn);
-		if (unlikely(!w || s->n >= s->limit))
+		const struct table_entry *const e = chunk_named(s, fn);
+		uint64_t now, gap;
+
+		if (unlikely(!e))
 			return false;
-		now = clock_now();
-		gap = now - s->last;
-		if (unlikely(gap > REC_GAP_MAX))
+		now = clock_ticks();
+		if (!chunk_quick_gap(s, now, &gap))
 			return false;
 		s->last = now;
-		chunk_put(s, rec_put(REC_LEAVE, w->index, gap));
+		chunk_put(s, gap | (e->enter + (REC_LEAVE - REC_ENTER)));
 	}
-	s->top = f;
+	barrier();
+	s->top--;
 	return true;
 }
 
@@ -164,15 +149,15 @@ INLINE enum readiness readiness(struct thread_state **s)
 		return UNCOMMON;
 	generation = atomic_load_explicit(&pool->generation,
 					  memory_order_relaxed);
-	*s = thread_self;
-	if (likely(*s && (*s)->generation == generation))
+	*s = thread_hot;
+	if (likely((*s)->generation == generation))
 		return likely((*s)->busy == 0) ? READY : UNCOMMON;
 	return generation & POOL_ON ? UNCOMMON : OFF;
 }
 
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
 {
-	const uint64_t ret = (uint64_t)__builtin_return_address(0), sp = HERE;
+	const uint64_t sp = HERE;
 	struct thread_state *s;
 	const enum readiness r = readiness(&s);
 
@@ -181,13 +166,13 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 
 		s->busy = sp;
 		barrier();
-		done = entered(s, (uint64_t)fn, (uint64_t)site, sp, ret);
-		thread_release(s);
+		done = entered(s, (uint64_t)fn, (uint64_t)site, sp);
+		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}
 	if (r != OFF)
-		enter((uint64_t)fn, (uint64_t)site, sp, ret);
+		enter((uint64_t)fn, (uint64_t)site, sp);
 }
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
@@ -202,7 +187,7 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 		s->busy = sp;
 		barrier();
 		done = left(s, (uint64_t)fn, (uint64_t)site);
-		thread_release(s);
+		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}

@@ -25,23 +25,42 @@ static void count_scrap(struct thread_state *s)
 {
 	uint64_t lost = 0;
 
-	for (uint32_t i = 0; i < s->n; i++)
-		lost += rec_kind(s->scrap_records[i]) != REC_OPERAND;
+	for (const uint64_t *at = s->scrap_records; at < s->at; at++)
+		lost += rec_kind(*at) != REC_OPERAND;
 	chunk_count_lost(s, LOST_FULL, lost);
 	atomic_store_explicit(&s->slot->scrap, 0, memory_order_relaxed);
 }
 
+/* Another chunk is about to be the open one: it has no records, has named no
+ * function, and the common case waits until the next release. */
+static void begin_use(struct thread_state *s)
+{
+	s->at = s->quick = NULL;
+	barrier();
+	chunk_forget_names(s);
+	s->epoch++;
+}
+
+/* Its records begin there. A handler must not find the end of one chunk's
+ * records with the beginning of another's. */
+static void use_records(struct thread_state *s, uint64_t *records,
+			uint32_t room, _Atomic uint32_t *published)
+{
+	s->records = records;
+	s->limit = records + room - RECORD_SLACK;
+	s->published = published;
+	barrier();
+	s->at = records;
+}
+
 static void use_scrap(struct thread_state *s)
 {
+	begin_use(s);
 	s->head = &s->scrap_head;
 	s->scrap_head.checksum = 0; /* record -1 is no ENTER */
 	s->buffer = NO_BUFFER;
-	s->records = s->scrap_records;
-	s->n = 0;
-	s->limit = SCRAP_WORDS - RECORD_SLACK;
-	s->published = &s->slot->scrap;
 	s->items = s->funcs = 0;
-	s->epoch++;
+	use_records(s, s->scrap_records, SCRAP_WORDS, &s->slot->scrap);
 }
 
 /* ---------------------------------------------------------------- closing */
@@ -96,8 +115,8 @@ static bool adds_up(const struct thread_state *s)
 {
 	uint64_t at = s->head->tick_begin;
 
-	for (uint32_t i = 0; i < s->n; i++) {
-		const uint64_t r = s->records[i];
+	for (const uint64_t *word = s->records; word < s->at; word++) {
+		const uint64_t r = *word;
 
 		if (rec_kind(r) == REC_LEAF)
 			at += rec_leaf_gap(r) + rec_leaf_duration(r);
@@ -128,7 +147,8 @@ static void complete(struct thread_state *s, uint32_t flags)
 	h->cpu_end = s->cpu;
 	put_name(s, h);
 	h->flags |= flags;
-	chunk_show(&h->records, s->n); /* a jump may have come before that */
+	/* A jump may have come before that. */
+	chunk_show(&h->records, chunk_count(s));
 	CHECKED(adds_up(s));
 }
 
@@ -138,7 +158,7 @@ bool chunk_retire(struct thread_state *s, uint32_t flags)
 	    !BROKEN(change))
 		finish_change(s);
 	if (chunk_is_scrap(s)) {
-		if (s->n > 0) {
+		if (chunk_count(s) > 0) {
 			count_scrap(s);
 			s->resync = true;
 		}
@@ -148,9 +168,9 @@ bool chunk_retire(struct thread_state *s, uint32_t flags)
 	complete(s, flags);
 	/* A handler that jumps away from here must leave the state with a
 	 * buffer and a number of its own, so these come first. */
-	if (s->level > 0 && s->n >= s->limit)
+	if (s->level > 0 && s->at >= s->limit)
 		s->want_big = true; /* else a small one will do */
-	s->written = s->head->written + s->n;
+	s->written = s->head->written + chunk_count(s);
 	s->scrap_head.number = s->number;
 	s->leaving.buffer = s->buffer;
 	barrier();
@@ -187,7 +207,7 @@ static void fill_identity(struct thread_state *s, struct chunk_header *h)
 	put_name(s, h);
 	if (s->below) {
 		h->interrupted_chunk = chunk_interrupted(s->below);
-		h->interrupted_record = s->below->n;
+		h->interrupted_record = chunk_count(s->below);
 		return;
 	}
 	for (int i = 0; i < LOST_REASONS; i++)
@@ -232,18 +252,18 @@ static bool wants_big(const struct thread_state *s)
 
 static void use_buffer(struct thread_state *s, uint32_t b)
 {
-	s->epoch++;
+	begin_use(s);
 	s->buffer = b;
 	s->head = (struct chunk_header *)mapped_words(b);
 	s->buffer_words = mapped_is_small(b) ? POOL_SMALL_WORDS :
 			  POOL_BIG_WORDS;
-	s->limit = pool_record_room(s->buffer_words) - RECORD_SLACK;
 	s->items_at = CHUNK_HEADER_WORDS + pool_record_room(s->buffer_words);
-	s->n = s->items = s->funcs = 0;
-	s->records = (uint64_t *)(s->head + 1);
-	s->published = (_Atomic uint32_t *)&s->head->records;
+	s->items = s->funcs = 0;
 	memset(s->modules_named, 0, sizeof(s->modules_named));
 	memset(s->modules_late, 0, sizeof(s->modules_late));
+	use_records(s, (uint64_t *)(s->head + 1),
+		    pool_record_room(s->buffer_words),
+		    (_Atomic uint32_t *)&s->head->records);
 }
 
 bool chunk_open(struct thread_state *s, uint32_t flags)
@@ -284,13 +304,30 @@ SLOW uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap)
 void chunk_put_with(struct thread_state *s, uint64_t word,
 		    const uint64_t *operands, uint32_t count)
 {
-	uint64_t *const to = s->records + s->n;
+	uint64_t *const to = s->at;
 
 	to[0] = word;
 	for (uint32_t i = 0; i < count; i++)
 		to[1 + i] = rec_put_value(REC_OPERAND, operands[i] &
 						       REC_VALUE_MAX);
-	chunk_publish(s, s->n + 1 + count);
+	chunk_publish(s, 1 + count);
+}
+
+/* ------------------------------------------------------------------ names */
+
+void chunk_forget_names(struct thread_state *s)
+{
+	for (uint32_t i = 0; i < (1 << TABLE_BITS) / 64; i++) {
+		for (uint64_t left = s->table_used[i]; left != 0;
+		     left &= left - 1) {
+			const uint32_t at = 64 * i +
+					(uint32_t)__builtin_ctzll(left);
+
+			s->table[at].key = chunk_no_key(at);
+		}
+		barrier(); /* a handler may jump away from here */
+		s->table_used[i] = 0;
+	}
 }
 
 /* ------------------------------------------------------------------ items */
@@ -350,11 +387,12 @@ void chunk_put_process(struct thread_state *s)
 
 bool chunk_valid(const struct thread_state *s)
 {
-	if (s->epoch == 0 || s->n > s->limit + RECORD_SLACK)
+	if (s->epoch == 0 || !s->at || s->at > s->limit + RECORD_SLACK ||
+	    s->quick > s->limit)
 		return false;
 	return chunk_is_scrap(s) ||
 	       (s->items_at + s->items + s->funcs <= s->buffer_words &&
-		s->n == *s->published && s->items == s->head->items &&
+		chunk_count(s) == *s->published && s->items == s->head->items &&
 		s->funcs == s->head->funcs &&
 		(int64_t)(s->last - s->head->tick_begin) >= 0);
 }

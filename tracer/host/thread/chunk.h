@@ -64,21 +64,35 @@ INLINE uint64_t chunk_clock(struct thread_state *s)
 	       chunk_clock_stepped(s);
 }
 
-/* Shows the recorder records up to word n. */
-INLINE void chunk_publish(struct thread_state *s, uint32_t n)
+/* How many record words the open chunk has. */
+INLINE uint32_t chunk_count(const struct thread_state *s)
+{
+	return likely(s->at) ? (uint32_t)(s->at - s->records) : 0;
+}
+
+/* So many words were written: shows them to the recorder. No other thread
+ * changes the count, so that x86-64 can add to it in one instruction, which
+ * stores it after the words. */
+INLINE void chunk_publish(struct thread_state *s, uint32_t words)
 {
 	barrier();
-	s->n = n;
-	atomic_store_explicit(s->published, n, memory_order_release);
+	s->at += words;
+#if defined(__x86_64__)
+	__asm__ volatile("addl %1, %0"
+			 : "+m"(*s->published) : "ri"(words) : "memory", "cc");
+#else
+	atomic_store_explicit(s->published, words +
+			      atomic_load_explicit(s->published,
+						   memory_order_relaxed),
+			      memory_order_release);
+#endif
 }
 
 /* Writes one record word. */
 INLINE void chunk_put(struct thread_state *s, uint64_t word)
 {
-	const uint32_t n = s->n;
-
-	s->records[n] = word;
-	chunk_publish(s, n + 1);
+	*s->at = word;
+	chunk_publish(s, 1);
 }
 
 /* Writes a record with its operands, which appear at once. */
@@ -97,6 +111,60 @@ INLINE uint64_t chunk_gap(struct thread_state *s, uint64_t now)
 	s->last = now;
 	return likely(gap <= REC_GAP_MAX) ? gap : chunk_long_gap(s, gap);
 }
+
+/* The gap from the last record to now, in its place in a record; false: it is
+ * too long for that, or negative. It is turned there, so that what is too long
+ * comes round to the lower end. */
+INLINE bool chunk_quick_gap(const struct thread_state *s, uint64_t now,
+			    uint64_t *gap)
+{
+	const uint64_t ticks = now - s->last;
+	uint64_t turned = ticks << REC_GAP_SHIFT | ticks >> REC_GAP_BITS;
+
+	__asm__("" : "+r"(turned)); /* else gcc shifts once more to compare */
+	*gap = turned;
+	return likely((turned & ((1 << REC_GAP_SHIFT) - 1)) == 0) != 0;
+}
+
+/* ------------------------------------------------------------------ names
+ * A function that the open chunk has named is found by its key, at one of two
+ * places that are neighbours. */
+
+/* The first of them. */
+INLINE uint32_t chunk_place(uint64_t key)
+{
+	return hash_low(key, TABLE_BITS);
+}
+
+/* The key of a place that is empty: 0, as memory is at first, but for the two
+ * where a function at 0 would be. */
+INLINE uint64_t chunk_no_key(uint32_t place)
+{
+	return (place | 1) == (chunk_place(0) | 1);
+}
+
+/* The entry so many bytes from the first. */
+INLINE const struct table_entry *chunk_entry(const struct thread_state *s,
+					     uint64_t bytes)
+{
+	return (const struct table_entry *)((const char *)s->table + bytes);
+}
+
+/* The function's entry; NULL: the open chunk has not named it. */
+INLINE const struct table_entry *chunk_named(const struct thread_state *s,
+					     uint64_t key)
+{
+	uint64_t at = chunk_place(key) * sizeof(s->table[0]);
+
+	if (likely(chunk_entry(s, at)->key == key))
+		return chunk_entry(s, at);
+	at ^= sizeof(s->table[0]);
+	return likely(chunk_entry(s, at)->key == key) ? chunk_entry(s, at) :
+	       NULL;
+}
+
+/* The open chunk has named no function, as far as the table knows. */
+void chunk_forget_names(struct thread_state *s);
 
 /* ------------------------------------------------------------------ items */
 

@@ -134,49 +134,53 @@ static uint32_t add_word(struct thread_state *s, uint64_t word)
 	return s->funcs++;
 }
 
-/* The function's entry in the table, or one that it may take. */
-static struct table_entry *entry_of(struct thread_state *s, uint64_t key)
+/* The function's place in the table, or one that it may take. */
+static uint32_t place_of(struct thread_state *s, uint64_t key)
 {
-	struct table_set *const set =
-		&s->table[hash_place(key, TABLE_BITS)];
-	struct table_entry *e;
+	uint32_t at = chunk_place(key);
 
-	for (int i = 0; i < 2; i++) {
-		if (set->entry[i].key == key)
-			return &set->entry[i];
-	}
-	e = &set->entry[set->entry[0].epoch == s->epoch];
-	e->word = 0;
-	return e;
+	if (s->words[at].key == key)
+		return at;
+	if (s->words[at ^ 1].key == key)
+		return at ^ 1;
+	at ^= s->table_used[at / 64] >> at % 64 & 1;
+	s->words[at].key = key;
+	s->words[at].word = 0;
+	return at;
 }
 
-static uint32_t remember(struct thread_state *s, struct table_entry *e,
-			 uint64_t key, uint32_t index)
+/* The place is marked as used first: a handler may jump away from here. */
+static uint32_t remember(struct thread_state *s, uint32_t at, uint64_t key,
+			 uint32_t index)
 {
-	e->key = key;
-	e->epoch = s->epoch;
-	e->index = index;
+	s->table_used[at / 64] |= UINT64_C(1) << at % 64;
+	s->table[at].key = chunk_no_key(at);
+	barrier();
+	s->table[at].enter = rec_put(REC_ENTER, index, 0);
+	barrier();
+	s->table[at].key = key;
 	return index;
 }
 
 uint32_t dictionary_try_name(struct thread_state *s, uint64_t key)
 {
-	struct table_entry *const e = entry_of(s, key);
+	const struct table_entry *const e = chunk_named(s, key);
 	uint64_t word;
-	uint32_t index;
+	uint32_t index, at;
 
-	if (e->key == key && e->epoch == s->epoch)
-		return e->index;
+	if (e)
+		return rec_func(e->enter);
+	at = place_of(s, key);
 	if (chunk_is_scrap(s))
-		return remember(s, e, key, 0);
+		return remember(s, at, key, 0);
 	if (is_full(s) || !has_hint_room(s, key))
 		return NO_INDEX;
 	word = (key & KEY_LUA) ? item_word(s, key) :
-	       native_word(s, key, e->word);
+	       native_word(s, key, s->words[at].word);
 	if (word == 0 || is_full(s) || !has_hint_room(s, key))
 		return NO_INDEX;
-	index = remember(s, e, key, add_word(s, word));
-	e->word = is_lasting(word) ? word : 0;
+	index = remember(s, at, key, add_word(s, word));
+	s->words[at].word = is_lasting(word) ? word : 0;
 	chunk_show(&s->head->funcs, s->funcs);
 	if (!(key & KEY_MARK) && thread_upcalls.lua_hint)
 		thread_upcalls.lua_hint(s, key, index);

@@ -6,14 +6,6 @@
 
 #include "tracer/host/thread/chunk.h"
 
-/* The two entries of which one may be this function's: it is if its key and
- * epoch say so, and then has the index in the open chunk. */
-INLINE const struct table_entry *
-dictionary_entries(const struct thread_state *s, uint64_t key)
-{
-	return s->table[hash_place(key, TABLE_BITS)].entry;
-}
-
 /* The function's index in the open chunk, which is named there if need be, or
  * NO_INDEX: there is no room. */
 #define NO_INDEX UINT32_MAX

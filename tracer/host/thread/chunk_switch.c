@@ -34,7 +34,7 @@ static void close_above(struct thread_state *s, uint32_t flags)
 	above->busy = (uint64_t)__builtin_frame_address(0) |
 		      (BROKEN(closed) ? 0 : BUSY_CLOSING);
 	barrier();
-	if (above->top == above->frames + 1 && above->n <= above->limit)
+	if (above->top == above->frames + 1 && above->at <= above->limit)
 		put_interrupt(above, above->head->interrupted_chunk, 0);
 	if (chunk_retire(above, flags & CHUNK_LAST)) {
 		BREAK_PAUSE(closed);
@@ -99,7 +99,7 @@ static bool is_new_run(const struct thread_state *s)
 {
 	return s->top == s->frames + 1 ||
 	       s->said_chunk != chunk_interrupted(s->below) ||
-	       s->said_n != s->below->n;
+	       s->said_n != chunk_count(s->below);
 }
 
 SLOW void chunk_say_interrupted(struct thread_state *s)
@@ -110,10 +110,10 @@ SLOW void chunk_say_interrupted(struct thread_state *s)
 	if (!is_new_run(s))
 		return;
 	/* A chunk speaks of one chunk of the level below. */
-	if (chunk_is_scrap(s) || s->n >= s->limit ||
+	if (chunk_is_scrap(s) || s->at >= s->limit ||
 	    s->head->interrupted_chunk != chunk)
 		chunk_switch(s, 0);
-	put_interrupt(s, chunk, below->n);
+	put_interrupt(s, chunk, chunk_count(below));
 	s->said_chunk = chunk;
-	s->said_n = below->n;
+	s->said_n = chunk_count(below);
 }

@@ -20,7 +20,7 @@ void chunk_close(struct thread_state *s, uint32_t flags);
  * chunk begins with the stack as it is at that moment. */
 INLINE void chunk_need(struct thread_state *s, uint32_t words)
 {
-	if (unlikely(s->n + words > s->limit + RECORD_SLACK))
+	if (unlikely(s->at + words > s->limit + RECORD_SLACK))
 		chunk_switch(s, 0);
 }
 
@@ -28,7 +28,7 @@ INLINE void chunk_need(struct thread_state *s, uint32_t words)
  * below its limit. */
 INLINE void chunk_need_call(struct thread_state *s)
 {
-	if (unlikely(s->n >= s->limit))
+	if (unlikely(s->at >= s->limit))
 		chunk_switch(s, 0);
 }
 
@@ -38,13 +38,9 @@ uint32_t chunk_name(struct thread_state *s, uint64_t key);
 
 INLINE uint32_t chunk_index(struct thread_state *s, uint64_t key)
 {
-	const struct table_entry *const e = dictionary_entries(s, key);
+	const struct table_entry *const e = chunk_named(s, key);
 
-	if (likely(e[0].key == key && e[0].epoch == s->epoch))
-		return e[0].index;
-	if (e[1].key == key && e[1].epoch == s->epoch)
-		return e[1].index;
-	return chunk_name(s, key);
+	return likely(e) ? rec_func(e->enter) : chunk_name(s, key);
 }
 
 /* A hook of a level above 0 is about to record: says which chunk and record of

@@ -72,13 +72,13 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 void shadow_leave(struct thread_state *s, uint64_t now)
 {
 	struct frame *const f = s->top - 1;
-	const uint64_t before = s->records[(int64_t)s->n - 1];
+	const uint64_t before = s->at[-1];
 	const uint64_t duration = now - s->last;
 	uint32_t index;
 
 	if (likely(rec_fits_leaf(before, duration))) {
 		s->last = now;
-		s->records[s->n - 1] = rec_enter_to_leaf(before, duration);
+		s->at[-1] = rec_enter_to_leaf(before, duration);
 		s->top = f;
 		return;
 	}
@@ -144,7 +144,7 @@ static void put_resume(struct thread_state *s, const struct segment *g,
 		       uint32_t count, uint64_t slept, uint32_t flags,
 		       uint64_t gap)
 {
-	uint64_t *const at = s->records + s->n, *end = at + 4, body = 0;
+	uint64_t *const at = s->at, *end = at + 4, body = 0;
 
 	at[1] = rec_put_value(REC_OPERAND, g->serial & REC_VALUE_MAX);
 	at[2] = rec_put_value(REC_OPERAND, slept & REC_VALUE_MAX);
@@ -159,7 +159,7 @@ static void put_resume(struct thread_state *s, const struct segment *g,
 		*end++ = body;
 	}
 	at[0] = rec_put(REC_RESUME, flags, gap);
-	chunk_publish(s, s->n + (uint32_t)(end - at));
+	chunk_publish(s, (uint32_t)(end - at));
 }
 
 /* The whole stack of a record must fit its chunk. */
@@ -168,11 +168,11 @@ static void need_resume(struct thread_state *s, uint32_t count)
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER + 1;
 	const uint32_t words = 7 + (count < most ? count : most);
 
-	if (s->n + words <= s->limit + RECORD_SLACK)
+	if (s->at + words <= s->limit + RECORD_SLACK)
 		return;
 	s->want_big = words > 200;
 	chunk_switch(s, 0);
-	if (s->n + words > s->limit + RECORD_SLACK && !chunk_is_scrap(s)) {
+	if (s->at + words > s->limit + RECORD_SLACK && !chunk_is_scrap(s)) {
 		/* Only a small buffer was free. */
 		chunk_close(s, 0);
 		s->resync = true;
@@ -347,6 +347,9 @@ bool shadow_valid(const struct thread_state *s)
 {
 	uint32_t base = 1;
 
+	if (s->quick && (s->too_deep != 0 ||
+			 s->quick - s->at > s->frame_limit - s->top))
+		return false;
 	if (s->top <= s->frames || s->top > s->frame_limit ||
 	    !frame_is_plain_lua(s->frames) || s->segments < 1 ||
 	    s->segments > MAX_SEGMENTS || s->fiber >= s->segments ||

@@ -42,6 +42,23 @@ INLINE bool shadow_room(struct thread_state *s)
 	return likely(s->top < s->frame_limit) || shadow_grow(s);
 }
 
+/* How many calls the common case may make before it looks again. */
+enum { QUICK_CALLS = 500 };
+
+/* Says how far the common case may go: while there is room for records and for
+ * frames; nowhere with another clock than its own, or while calls are open that
+ * have no frame. */
+INLINE void shadow_set_quick(struct thread_state *s)
+{
+	uint64_t *const quick = s->at + QUICK_CALLS;
+
+	if (unlikely((s->top + QUICK_CALLS > s->frame_limit &&
+		      !shadow_grow(s)) || s->too_deep != 0 || !clock_is_tsc))
+		s->quick = NULL;
+	else
+		s->quick = quick < s->limit ? quick : s->limit;
+}
+
 /* The same for count more frames. */
 bool shadow_reserve(struct thread_state *s, uint32_t count);
 

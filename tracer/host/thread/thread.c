@@ -18,7 +18,11 @@
 
 struct pool *thread_native_pool;
 _Atomic uint32_t thread_native_watched;
+
+/* Of no generation that a pool may have. */
+static struct thread_state nobody;
 THREAD_LOCAL struct thread_state *thread_self;
+THREAD_LOCAL struct thread_state *thread_hot = &nobody;
 _Atomic uint32_t thread_windows;
 _Atomic uint32_t thread_natives;
 _Atomic int region_only;
@@ -54,6 +58,14 @@ bool thread_valid(const struct thread_state *s)
 {
 	return s->busy != 0 && s->level < LEVELS && chunk_valid(s) &&
 	       shadow_valid(s);
+}
+
+static void set_self(struct thread_state *s)
+{
+	thread_hot = s ? s : &nobody;
+	barrier();
+	thread_self = s;
+	barrier();
 }
 
 /* ----------------------------------------------------------------- memory
@@ -122,8 +134,9 @@ static struct thread_state *map_state(void)
 	/* A program that gave up system calls may not make this one. Then its
 	 * children of fork do without (in_child), and it clones none. */
 	if (!process_confined)
-		madvise(s, 4096, MADV_WIPEONFORK);
+		madvise(&s->generation, 4096, MADV_WIPEONFORK);
 	s->frame_limit = s->frames + FIRST_FRAMES;
+	s->table_used[0] = 3; /* these two are not empty if they are zero */
 	s->epoch = 1;
 	s->module_epoch = atomic_load(&module_epoch);
 	return s;
@@ -201,7 +214,8 @@ static void check_table(struct thread_state *s)
 
 	if (s->module_epoch == epoch)
 		return;
-	memset(s->table, 0, sizeof(s->table));
+	chunk_forget_names(s);
+	memset(s->words, 0, sizeof(s->words));
 	s->module_epoch = epoch;
 }
 
@@ -238,7 +252,6 @@ static struct thread_state *birth(struct thread_state *below)
 	s->window = window_now();
 	s->natives = atomic_load(&thread_natives);
 	s->buffer = NO_BUFFER;
-	s->n = 0;
 	chunk_disown(s);
 	return s;
 }
@@ -280,8 +293,7 @@ void thread_end(_Atomic uint64_t *count)
 	missed = count;
 	ended = true;
 	barrier();
-	thread_self = NULL;
-	barrier();
+	set_self(NULL);
 	for (; s; s = next) {
 		next = s->next;
 		close_for_good(s);
@@ -388,7 +400,7 @@ static struct thread_state *begin(uint32_t generation, bool late)
 	s->base_unknown = late;
 	s->generation = generation;
 	chunk_switch(s, 0);
-	thread_self = s;
+	set_self(s);
 	if (end_key_made)
 		pthread_setspecific(end_key, (void *)1);
 	return s;
@@ -515,7 +527,7 @@ static void abandon(struct thread_state *s, uint64_t sp)
 	if (s->moving) {
 		/* Its stack may lie anywhere: this thread is not recorded
 		 * any more. */
-		thread_self = NULL;
+		set_self(NULL);
 		ended = true;
 		missed = &mapped_pool->unrecorded;
 		return;

@@ -9,6 +9,11 @@
 /* The thread's own level; NULL: it has not recorded yet, or not any more. */
 extern THREAD_LOCAL struct thread_state *thread_self;
 
+/* The same for the common case, which need not ask whether there is one: in
+ * place of NULL a state that is never up to date. To be used once there is a
+ * pool. */
+extern THREAD_LOCAL struct thread_state *thread_hot;
+
 /* The pool, where native calls are recorded; one that is off for ever where
  * they are not; NULL: find out. */
 extern HIDDEN struct pool *thread_native_pool;
@@ -82,11 +87,18 @@ INLINE struct thread_state *thread_acquire_native(uint64_t sp)
 	return thread_acquire_in(pool, sp);
 }
 
-INLINE void thread_release(struct thread_state *s)
+/* Of the common case, which has changed nothing but what it may. */
+INLINE void thread_release_hot(struct thread_state *s)
 {
 	CHECKED(thread_valid(s));
 	barrier();
 	s->busy = 0;
+}
+
+INLINE void thread_release(struct thread_state *s)
+{
+	shadow_set_quick(s);
+	thread_release_hot(s);
 }
 
 /* A call was not recorded, since there is no state for it: counts it, unless

@@ -117,20 +117,18 @@ struct segment {
 	struct body body;
 };
 
-/* What is known of a function in a chunk, whose index its records hold. */
+/* A function that the open chunk has named. */
 struct table_entry {
+	uint64_t key;   /* none of this place's: it is empty */
+	uint64_t enter; /* its ENTER, without the gap */
+};
+
+/* The function that had this place last. */
+struct table_word {
 	uint64_t key;
 	uint64_t word;  /* its dictionary word, good for every chunk while no
 	                 * ELF module goes; 0 for functions whose word refers to
 	                 * the chunk's own items */
-	uint32_t epoch; /* the chunk for which index is right */
-	uint32_t index;
-};
-
-/* Functions whose keys fall on the same place: two, in one cache line. */
-struct table_set {
-	struct table_entry entry[2];
-	uint64_t pad[2];
 };
 
 enum {
@@ -138,7 +136,7 @@ enum {
 	FIRST_FRAMES = 1000, MAX_FRAMES = 1000000, /* room for so many */
 	MAX_SEGMENTS = 512,
 	SCRAP_WORDS = 512,
-	TABLE_BITS = 11,
+	TABLE_BITS = 12,
 };
 
 /* One state for each level: 0 for the thread, 1 and 2 for signal handlers
@@ -146,25 +144,27 @@ enum {
  * thread_valid checks after each hook in the checked build:
  *   frames < top <= frame_limit;  frames[0] is a sentinel that no exit matches
  *   segment[0].base == 1;  segment bases never fall;  fiber < segments
- *   n == *published <= limit + RECORD_SLACK, but for a scrap's published
+ *   at - records == *published, but for a scrap's
+ *   at <= limit + RECORD_SLACK;  quick <= limit
+ *   quick - at <= frame_limit - top, and too_deep is 0, if there is a quick
  *   items_at + items + funcs <= buffer_words;  head has items and funcs
  * and when a chunk is closed:
  *   the sum of gaps and durations of its records == last - tick_begin */
 struct thread_state {
-	/* The pool's, up to which this state is up to date. On a page that is
-	 * all zero in a child of fork or clone, so that the child does not take
-	 * itself for its parent. */
-	_Alignas(4096) uint32_t generation;
-
 	/* What the common case of a hook needs. busy: stack pointer of the hook
 	 * at work, with BUSY_CLOSING if the level below is closing this one's
 	 * chunk; 0: none is at work. */
 	_Alignas(4096) uint64_t busy;
-	uint64_t last;        /* tick at the end of the last record */
-	uint64_t *records;    /* of the open chunk */
-	uint32_t n, limit;    /* record words written; when to switch chunks */
-	_Atomic uint32_t *published; /* where n is shown to the recorder */
+	/* Where the next record goes. The common case is right below quick,
+	 * which is NULL if anything is out of the ordinary (thread_release).
+	 * at is NULL while one chunk takes another's place. */
+	uint64_t *at, *quick;
 	struct frame *top;    /* one past the innermost frame */
+	uint64_t last;        /* tick at the end of the last record */
+	_Atomic uint32_t *published; /* where the recorder sees how many record
+	                              * words there are */
+	uint64_t *records;    /* of the open chunk */
+	uint64_t *limit;      /* from here on: switch chunks */
 	uint32_t epoch;       /* of the open chunk, never 0 */
 	uint32_t level;
 	struct frame *frame_limit;
@@ -229,10 +229,19 @@ struct thread_state {
 	char name[16];        /* the kernel's name of the thread */
 	struct thread_state *free_next; /* once the thread has ended */
 
+	/* The pool's, up to which this state is up to date. On a page that is
+	 * all zero in a child of fork or clone, so that the child does not take
+	 * itself for its parent. */
+	_Alignas(4096) uint32_t generation;
+	_Alignas(4096) uint64_t table_used[(1 << TABLE_BITS) / 64];
+
 	struct segment segment[MAX_SEGMENTS];
 	struct chunk_header scrap_head;
 	uint64_t scrap_records[SCRAP_WORDS];
-	struct table_set table[1 << TABLE_BITS];
+	/* The functions that the open chunk has named, table_used says where;
+	 * and the dictionary words of those that it or others had. */
+	struct table_entry table[1 << TABLE_BITS];
+	struct table_word words[1 << TABLE_BITS];
 };
 
 #define BUSY_CLOSING UINT64_C(1) /* stack pointers are even */
