@@ -28,7 +28,7 @@ library() {
 			next
 		}
 		{ name = $1; sub(/^luaB_co/, "coroutine.", name) }
-		name ~ /\+0x|wrap_aux|auxwrap/ { name = "wrapped" }
+		name ~ /return of coroutine.wrap|auxwrap/ { name = "wrapped" }
 		name in want { got[name] += $6 }
 		END {
 			for (name in want)
@@ -54,7 +54,7 @@ under() {
 		}
 		{
 			name[$1] = $4
-			if ($4 ~ /\+0x|wrap_aux|auxwrap/)
+			if ($4 ~ /return of coroutine.wrap|auxwrap/)
 				name[$1] = "wrapped"
 		}
 		$7 ~ /coroutines.lua$/ && $8 in on {

@@ -24,7 +24,7 @@ local function register(name, f) shelf[name] = f end
 register("book", function() return 1 end)
 local function make() return function() return 1 end end
 local made = make()
-local thread = coroutine.wrap(function() while true do coroutine.yield(1) end end)
+thread = coroutine.wrap(function() while true do coroutine.yield(1) end end)
 local quoted = (loadstring or load)("local function alpha() return 1 end\nreturn alpha")()
 local gamma = (loadstring or load)("return function() return 1 end", "=called")()
 local other = gamma
@@ -45,4 +45,6 @@ if tostring(io.stdout):find("^file") then n = n + 1 end
 for i = 1, 2 do
 	if not pcall(require, "no.such.module") then n = n + 1 end
 end
+for w in ("ab"):gmatch("%a") do n = n + #w end
+for i in ipairs({ 1, 1 }) do n = n + i end
 print(n)

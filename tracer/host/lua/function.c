@@ -424,23 +424,36 @@ static size_t append(char *to, size_t length, const char *text, size_t more)
 	return length + more;
 }
 
+static bool is_text(const struct c_name *n, const char *text)
+{
+	return n->length == strlen(text) && !memcmp(n->text, text, n->length);
+}
+
+/* What returns the function at this place, or NULL. The program may have put
+ * that one into a table, but it has the number before what returns it. */
+static const struct c_name *returned_by(uint64_t place)
+{
+	const struct c_name *const next = find_name(place + 1);
+
+	return next && (is_text(next, "ipairs") ||
+			is_text(next, "coroutine.wrap")) ? next : NULL;
+}
+
 uint64_t lua_func_builtin(uint64_t place, const char *event)
 {
-	const struct c_name *n = find_name(place);
+	const struct c_name *const by = returned_by(place);
+	const struct c_name *const n = by ? by : find_name(place);
 	char text[4 * NAME_BYTES];
 	size_t length = append(text, 0, "=[builtin:", 10);
 	uint64_t key;
 
+	if (by)
+		length = append(text, length, "return of ", 10);
 	if (n) {
 		length = append(text, length, n->text, n->length);
 	} else if (event) {
 		length = append(text, length, event,
 				strnlen(event, NAME_BYTES));
-	} else if ((n = find_name(place + 1)) != NULL) {
-		/* A function that a library's function returns has the number
-		 * before that one's. */
-		length = append(text, length, n->text, n->length);
-		length = append(text, length, "_aux", 4);
 	} else {
 		length = append(text, length, "?", 1);
 	}

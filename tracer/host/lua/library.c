@@ -93,6 +93,17 @@ static void fill_others(struct lua_lib *lib,
 	lib->openjit = real[WEFT_LUA_WRAP_luaopen_jit];
 }
 
+static void find_opens(struct lua_lib *lib, void *handle, const void *map)
+{
+	static const char *const names[LUA_OPENS] = {
+		"luaopen_base", "luaopen_string", "luaopen_coroutine",
+		"luaopen_utf8",
+	};
+
+	for (int i = 0; i < LUA_OPENS; i++)
+		lib->open[i] = symbol(handle, map, names[i]);
+}
+
 /* handle: of the library, from dlopen. */
 static void fill(struct lua_lib *lib, void *handle, const void *map)
 {
@@ -105,6 +116,7 @@ static void fill(struct lua_lib *lib, void *handle, const void *map)
 	lib->closethread = symbol(handle, map, "lua_closethread");
 	lib->lnewstate = symbol(handle, map, "luaL_newstate");
 	lib->openjit = symbol(handle, map, "luaopen_jit");
+	find_opens(lib, handle, map);
 	lib->abi = abi_of(&lib->api);
 	lib->interposed = true;
 }
@@ -158,6 +170,13 @@ static struct lua_lib *enlist(struct lua_lib *lib)
 	return lib; /* works, but will be looked for again */
 }
 
+/* A handle of a module that is there, or NULL. */
+static void *handle_of(const struct link_map *map)
+{
+	return dlopen(map->l_name[0] == '\0' ? NULL : map->l_name,
+		      RTLD_LAZY | RTLD_NOLOAD);
+}
+
 /* The library that this function belongs to, made known if need be; or NULL. */
 static struct lua_lib *lib_at(weft_lua_function sethook)
 {
@@ -168,8 +187,7 @@ static struct lua_lib *lib_at(weft_lua_function sethook)
 	exclude_look((const void *)sethook);
 	if (lib || !map)
 		return lib;
-	handle = dlopen(map->l_name[0] == '\0' ? NULL : map->l_name,
-			RTLD_LAZY | RTLD_NOLOAD);
+	handle = handle_of(map);
 	if (!handle)
 		return NULL;
 	lib = memory_get(sizeof(*lib));
@@ -407,10 +425,18 @@ static struct lua_lib *copy_table(const struct weft_lua_api *api)
 	struct lua_lib *lib = memory_get(sizeof(*lib));
 	const size_t size = api->size < sizeof(*api) ? api->size :
 			    sizeof(*api);
+	const struct link_map *map;
+	void *handle;
 
 	if (!lib)
 		return NULL;
 	memcpy(&lib->api, api, size);
+	map = module_of((void *)lib->api.lua_sethook);
+	handle = !map ? NULL : handle_of(map);
+	if (handle) {
+		find_opens(lib, handle, map);
+		release(handle);
+	}
 	/* A module for both 5.1 and LuaJIT finds ours if Lua has none. */
 	if (module_of((void *)lib->api.luaJIT_setmode) == module_of(&libs))
 		lib->api.luaJIT_setmode = NULL;

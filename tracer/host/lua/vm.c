@@ -125,7 +125,7 @@ static bool try_layout(struct lua_lib *lib, lua_State *L)
 		atomic_fetch_add(&thread_native_watched, 1);
 		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
 		learns = begin_learning(lib);
-		layout = lib->abi->check(&lib->api, L) && !BROKEN(layout) ?
+		layout = lib->abi->check(lib, L) && !BROKEN(layout) ?
 			 LAYOUT_RIGHT : LAYOUT_WRONG;
 		lib->excluded = learns ? exclude_learned() :
 			     exclude_has((uint64_t)lib->api.lua_newthread);

@@ -36,7 +36,7 @@ struct lua_abi {
 	bool (*accepts)(const struct weft_lua_api *api);
 	/* Can frames be read by this version's layout? Tries it on a Lua state
 	 * that nobody else sees. L: one of the program's. */
-	bool (*check)(const struct weft_lua_api *api, lua_State *L);
+	bool (*check)(const struct lua_lib *lib, lua_State *L);
 	/* Our hook, a lua_Hook; the one for lua_States whose program wants to
 	 * see calls or returns, too; the one in place of hook where the layout
 	 * is not trusted. */
@@ -67,11 +67,15 @@ struct lua_abi {
 /* Can the frames of a library be read by the layout? */
 enum lua_layout { LAYOUT_UNTRIED, LAYOUT_RIGHT, LAYOUT_WRONG };
 
+/* Those that open the base library, string, coroutine and utf8. */
+enum { LUA_OPENS = 4 };
+
 /* A Lua library, or a program's own table of functions. Never freed. */
 struct lua_lib {
 	struct weft_lua_api api;
 	weft_lua_function resetthread, closethread, lnewstate, openjit;
 	                           /* or NULL */
+	weft_lua_function open[LUA_OPENS]; /* lua_lib_opens, or NULL */
 	const struct lua_abi *abi; /* NULL: calls are only passed on */
 	const void *map;           /* link_map; NULL: a program's own table */
 	bool interposed;           /* resumes and protected calls are seen */

@@ -198,7 +198,7 @@ bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 
 /* Is the layout right for this library, of which the program has L? Tries it on
  * a Lua state of its own. */
-bool layout_check(const struct weft_lua_api *api, lua_State *L);
+bool layout_check(const struct lua_lib *lib, lua_State *L);
 
 /* ------------------------------------------------------------------ hook.c */
 

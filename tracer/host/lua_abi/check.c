@@ -2,6 +2,7 @@
  * each call event is read by the layout, without ever faulting, and compared
  * with the answers of the public API. SPDX-License-Identifier: MIT */
 #include "tracer/host/base/memory.h"
+#include "tracer/host/lua/function.h"
 #include "tracer/host/native/exclude.h"
 
 /* The layout is tried as it is used, but for how a word is read. */
@@ -107,8 +108,8 @@ static const char *read_text(lua_State *L, void *ud, size_t *size)
 	return t->at;
 }
 
-/* Run a script, which gets these functions as its arguments. The function
- * called closure gets an upvalue, so that it is no light one. */
+/* Run a script, which gets these functions as its arguments, nil for NULL. The
+ * function called closure gets an upvalue, so that it is no light one. */
 static bool run(lua_State *L, const char *script, const char *name,
 		const lua_CFunction *args, int count, lua_CFunction closure)
 {
@@ -118,9 +119,11 @@ static bool run(lua_State *L, const char *script, const char *name,
 	if (compat_load(api, L, read_text, &t, name) != 0)
 		return false;
 	for (int i = 0; i < count; i++) {
-		if (args[i] == closure)
+		if (!args[i] || args[i] == closure)
 			API(api, lua_pushnil)(L);
-		API(api, lua_pushcclosure)(L, args[i], args[i] == closure);
+		if (args[i])
+			API(api, lua_pushcclosure)(L, args[i],
+						   args[i] == closure);
 	}
 	return compat_pcall(api, L, count) == 0;
 }
@@ -359,10 +362,50 @@ static void learn(lua_State *L)
 	API(api, lua_sethook)(L, NULL, 0, 0);
 }
 
+/* --------------------------------------------------------- what is returned
+ * Functions that Lua's libraries return are in no table. The libraries' own
+ * code makes one of each here, not what the program has put in its place. */
+
+static const char returned_script[] =
+	"local name, base, string, co, utf8 = ...\n"
+	"if base then base() name(ipairs({}), 'return of ipairs') end\n"
+	"if string then\n"
+	" name(string().gmatch('', ''), 'return of string.gmatch')\n"
+	"end\n"
+	"co = co and co() or coroutine\n"
+	"if co then\n"
+	" name(co.wrap(function() end), 'return of coroutine.wrap')\n"
+	"end\n"
+	"utf8 = utf8 and utf8()\n"
+	"for _, lax in ipairs(utf8 and {false, true} or {}) do\n"
+	" name(utf8.codes('', lax), 'return of utf8.codes')\n"
+	"end\n";
+
+/* The name comes last. Most of LuaJIT's functions have no address. */
+static int name_first(lua_State *L)
+{
+	const struct weft_lua_api *const api = trial->api;
+	const lua_CFunction f = API(api, lua_tocfunction)(L, 1);
+
+	if (f)
+		lua_func_name((uint64_t)f, NULL,
+			      API(api, lua_tolstring)(L, -1, NULL));
+	return 0;
+}
+
+static void name_returned(lua_State *L, const struct lua_lib *lib)
+{
+	lua_CFunction args[1 + LUA_OPENS] = { name_first };
+
+	for (int i = 0; i < LUA_OPENS; i++)
+		args[1 + i] = (lua_CFunction)lib->open[i];
+	run(L, returned_script, "=weft", args, 1 + LUA_OPENS, NULL);
+}
+
 /* --------------------------------------------------------------- the check */
 
 /* The layout is right if all events were, and there were LEAST_EVENTS. */
-static bool try_all(struct trial *t)
+static bool try_all(struct trial *t, const struct lua_lib *lib)
 {
 	lua_State *const L = compat_newstate(t->api, allocate, t);
 	const int mask = WEFT_LUA_ABI == 51 ? LUA_MASKCALL | LUA_MASKRET :
@@ -376,6 +419,8 @@ static bool try_all(struct trial *t)
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
 	if (exclude_learns())
 		learn(L);
+	else
+		name_returned(L, lib);
 	API(t->api, lua_close)(L);
 	return ran && t->events >= LEAST_EVENTS && t->wrong == 0 &&
 	       t->tails == 0 && !t->faulted;
@@ -397,9 +442,9 @@ static bool may_make_state(lua_State *L)
 #endif
 }
 
-bool layout_check(const struct weft_lua_api *api, lua_State *L)
+bool layout_check(const struct lua_lib *lib, lua_State *L)
 {
-	struct trial t = { .api = api };
+	struct trial t = { .api = &lib->api };
 	bool right;
 
 	t.memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
@@ -407,7 +452,7 @@ bool layout_check(const struct weft_lua_api *api, lua_State *L)
 	if (t.memory == MAP_FAILED)
 		return false;
 	trial = &t;
-	right = may_make_state(L) && try_all(&t);
+	right = may_make_state(L) && try_all(&t, lib);
 	trial = NULL;
 	munmap(t.memory, MEMORY);
 	return right;
