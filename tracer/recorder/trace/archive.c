@@ -75,48 +75,27 @@ static int open_build(const struct archive_file *f, const char *path)
 	return -1;
 }
 
-/* The i-th path to try: as this process sees it; as the recorded one does,
- * which may be in another root or folder; or the program that it runs, whose
- * file may be gone. False: there is none for this file. */
-static bool path_to(const struct archive_file *f, int i, char *path,
-		    size_t size)
-{
-	const bool is_absolute = f->path[0] == '/';
-
-	switch (i) {
-	case 0:
-		snprintf(path, size, "%s", f->path);
-		return true;
-	case 1:
-		snprintf(path, size, "/proc/%u/root%s", f->pid, f->path);
-		return is_absolute;
-	case 2:
-		snprintf(path, size, "/proc/%u/cwd/%s", f->pid, f->path);
-		return !is_absolute && f->is_lua;
-	default:
-		snprintf(path, size, "/proc/%u/exe", f->pid);
-		return !f->is_lua && f->id_size > 0;
-	}
-}
-
-/* Open the file wherever it is. Negative: f->why is set. */
+/* Open the file wherever it is. A program may run a file that is gone.
+ * Negative: f->why is set, to what this process sees. */
 static int open_file(struct archive_file *f)
 {
 	char path[CHUNK_STRING_MAX + 64];
-	int fd = -1, first = 0;
+	int fd = -1, error = 0;
 
 	f->why = "its path is too long to be known";
 	if (f->path[0] == '\0')
 		return -1;
-	for (int i = 0; i < 4 && fd < 0; i++) {
-		if (!path_to(f, i, path, sizeof(path)))
-			continue;
+	for (int i = 0; i < CHUNK_NAMES_PATHS && fd < 0; i++) {
+		chunk_names_path(f->pid, f->path, i, path, sizeof(path));
 		fd = f->is_lua ? chunk_names_open(path) : open_build(f, path);
-		if (first == 0)
-			first = errno;
+		error = errno;
 	}
-	f->why = fd >= 0 ? NULL : first == ESTALE ?
-		 "another build is in its place" : strerror(first);
+	if (fd < 0 && !f->is_lua && f->id_size > 0) {
+		snprintf(path, sizeof(path), "/proc/%u/exe", f->pid);
+		fd = open_build(f, path);
+	}
+	f->why = fd >= 0 ? NULL : error == ESTALE ?
+		 "another build is in its place" : strerror(error);
 	return fd;
 }
 

@@ -1,6 +1,7 @@
 /* census.c - sets of numbers, kept as lists that are sorted when they are full.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/census.h"
+#include "tracer/recorder/trace/chunk_names.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -51,26 +52,26 @@ static void add(struct census_list *l, uint64_t id)
 	l->id[l->count++] = id;
 }
 
-void census_note(struct census *c, const uint64_t *chunk)
+/* A chunk_item_fn. */
+static void note_vm(void *ctx, const struct chunk_header *h,
+		    const uint64_t *item, uint64_t words)
+{
+	struct census *const c = ctx;
+
+	if (item_type(*item) == ITEM_VM && words > 1)
+		add(&c->list[CENSUS_VMS],
+		    (uint64_t)h->process << 32 | (uint32_t)item[1]);
+}
+
+void census_note(struct census *c, const uint64_t *chunk, uint32_t words)
 {
 	const struct chunk_header *const h = (const void *)chunk;
-	const uint64_t *item = chunk + CHUNK_HEADER_WORDS + h->records;
-	const uint64_t *const end = item + h->items;
 
 	if (h->flags & CHUNK_META)
 		return;
 	add(&c->list[CENSUS_PROCESSES], h->process);
 	add(&c->list[CENSUS_THREADS], h->thread);
-	while (item < end) {
-		const uint64_t words = item_words(*item);
-
-		if (words == 0 || words > (uint64_t)(end - item))
-			return;
-		if (item_type(*item) == ITEM_VM && words > 1)
-			add(&c->list[CENSUS_VMS],
-			    (uint64_t)h->process << 32 | (uint32_t)item[1]);
-		item += words;
-	}
+	chunk_names_each(chunk, words, note_vm, c);
 }
 
 void census_finish(struct census *c)

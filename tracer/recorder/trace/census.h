@@ -22,9 +22,9 @@ struct census {
 	} list[CENSUS_KINDS];
 };
 
-/* Note whose chunk this is. It must be whole; what is in it is not trusted.
+/* Note whose chunk of that many words this is. What is in it is not trusted.
  * Without memory less is counted. */
-void census_note(struct census *c, const uint64_t *chunk);
+void census_note(struct census *c, const uint64_t *chunk, uint32_t words);
 /* After this, list[].count says how many there are. */
 void census_finish(struct census *c);
 

@@ -3,13 +3,17 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/chunk_names.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-#include <sys/stat.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- what was seen ---- */
 
@@ -23,11 +27,21 @@ int name_set_init(struct name_set *s, uint32_t most)
 	return s->slot ? 0 : -1;
 }
 
+uint32_t name_set_place(uint64_t hash)
+{
+	static uint64_t seed;
+
+	if (seed == 0 && getrandom(&seed, sizeof(seed), GRND_NONBLOCK) <= 0)
+		seed = 1;
+	return (uint32_t)XXH64(&hash, sizeof(hash), seed);
+}
+
 bool name_set_add(struct name_set *s, uint64_t hash)
 {
-	uint32_t slot = (uint32_t)(hash >> 20) & (s->slots - 1);
+	uint32_t slot;
 
 	hash |= 1;
+	slot = name_set_place(hash) & (s->slots - 1);
 	while (s->slot[slot] != 0) {
 		if (s->slot[slot] == hash)
 			return false;
@@ -85,6 +99,16 @@ uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to)
 		to[stored] = '\0';
 	}
 	return 2 + (stored + 7) / 8;
+}
+
+void chunk_names_path(uint32_t pid, const char *file, int i, char *path,
+		      size_t size)
+{
+	if (i == 0)
+		snprintf(path, size, "/proc/%u/%s/%s", pid,
+			 file[0] == '/' ? "root" : "cwd", file);
+	else
+		snprintf(path, size, "%s", file);
 }
 
 int chunk_names_open(const char *path)

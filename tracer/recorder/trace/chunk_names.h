@@ -6,6 +6,7 @@
 #include "tracepoints/chunk.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Something is noted once: a hash table of what was seen. */
@@ -20,6 +21,9 @@ struct name_set {
 int name_set_init(struct name_set *s, uint32_t most);
 /* False: it is there already, or there is no room. */
 bool name_set_add(struct name_set *s, uint64_t hash);
+/* Where a hash table has this hash. A program may choose the hashes, but not so
+ * that many of them share a place: that is random in each process. */
+uint32_t name_set_place(uint64_t hash);
 /* Add a value to a hash. Collisions are accepted: they cost one name. */
 uint64_t name_set_mix(uint64_t hash, uint64_t value);
 
@@ -33,6 +37,13 @@ void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
  * cut or contains a NUL. Returns its words, or 0 if it is not within words. */
 uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to);
 
+/* The path of a file that a program names: for i = 0 as the program sees it,
+ * which may be in another root or folder and is therefore tried first; for
+ * i = 1 as this process does, as where the program is gone. Needs 32 bytes more
+ * than the name. */
+enum { CHUNK_NAMES_PATHS = 2 };
+void chunk_names_path(uint32_t pid, const char *file, int i, char *path,
+		      size_t size);
 /* Open a file to read. Neither waits for a FIFO nor takes a terminal. Returns a
  * descriptor, or negative with errno. */
 int chunk_names_open(const char *path);

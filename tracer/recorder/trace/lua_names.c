@@ -53,18 +53,11 @@ int lua_names_init(struct lua_names *n)
 
 /* ---- finding a text ---- */
 
-/* The i-th path of a source's file: as the program sees it, which may be in
- * another root or folder, or as this process does. */
 static int open_path(const struct lua_names_source *s, int i)
 {
-	const char *const file = s->name + 1;
 	char path[CHUNK_STRING_MAX + 64];
 
-	if (i == 0)
-		snprintf(path, sizeof(path), "/proc/%u/%s/%s", s->pid,
-			 file[0] == '/' ? "root" : "cwd", file);
-	else
-		snprintf(path, sizeof(path), "%s", file);
+	chunk_names_path(s->pid, s->name + 1, i, path, sizeof(path));
 	return chunk_names_open(path);
 }
 
@@ -256,7 +249,7 @@ static void name_source(struct lua_names *n, struct lua_names_source *s,
 	if (s->fd >= 0)
 		done = name_by_file(n, s, s->fd, fn, ctx);
 	s->fd = -1;
-	for (int i = 0; i < 2 && !done; i++)
+	for (int i = 0; i < CHUNK_NAMES_PATHS && !done; i++)
 		done = name_by_file(n, s, open_path(s, i), fn, ctx);
 	if (!done)
 		name_by_neighbour(n, s, fn, ctx);
@@ -294,7 +287,7 @@ static bool grow(void *array, size_t *room, size_t wanted, size_t size)
 static struct lua_names_source *source_of(struct lua_names *n, uint64_t hash,
 					  const char *name, uint32_t pid)
 {
-	uint32_t slot = (uint32_t)(hash >> 20) & (SLOTS - 1);
+	uint32_t slot = name_set_place(hash) & (SLOTS - 1);
 	struct lua_names_source *s;
 
 	for (; n->by_hash[slot] != 0; slot = (slot + 1) & (SLOTS - 1))
@@ -308,7 +301,7 @@ static struct lua_names_source *source_of(struct lua_names *n, uint64_t hash,
 	n->by_hash[slot] = (uint32_t)n->sources;
 	*s = (struct lua_names_source){ hash, "", pid, -1, NONE };
 	strcpy(s->name, name);
-	for (int i = 0; i < 2 && s->fd < 0 && is_file(s) &&
+	for (int i = 0; i < CHUNK_NAMES_PATHS && s->fd < 0 && is_file(s) &&
 	     n->opened < OPENED_MAX; i++)
 		s->fd = open_path(s, i);
 	n->opened += s->fd >= 0;

@@ -592,6 +592,39 @@ static void name_returned(struct lua_outline *o)
 			o->function[i].name = 0;
 }
 
+/* Negative, 0 or positive as the lines of a function are before, at or behind
+ * these. */
+static int compare(const struct lua_outline_function *f, uint32_t first,
+		   uint32_t last)
+{
+	if (f->first != first)
+		return f->first < first ? -1 : 1;
+	return f->last == last ? 0 : f->last < last ? -1 : 1;
+}
+
+/* For qsort_r. Functions on the same lines stay in order. */
+static int by_lines(const void *x, const void *y, void *ctx)
+{
+	const struct lua_outline *const o = ctx;
+	const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	const int order = compare(&o->function[a], o->function[b].first,
+				  o->function[b].last);
+
+	return order ? order : a < b ? -1 : a > b;
+}
+
+/* A text may have all its functions on one line. */
+static int sort(struct lua_outline *o)
+{
+	o->by_lines = malloc(o->n * sizeof(*o->by_lines));
+	if (!o->by_lines)
+		return -1;
+	for (uint32_t i = 0; i < o->n; i++)
+		o->by_lines[i] = i;
+	qsort_r(o->by_lines, o->n, sizeof(*o->by_lines), by_lines, o);
+	return 0;
+}
+
 static int parse(struct parser *p, const char *module)
 {
 	struct name n = { .size = 0 };
@@ -616,7 +649,7 @@ static int parse(struct parser *p, const char *module)
 		return -1;
 	p->o->lines = p->token.line;
 	name_returned(p->o);
-	return 0;
+	return sort(p->o);
 }
 
 int lua_outline_read(struct lua_outline *o, const char *text, size_t size,
@@ -638,28 +671,28 @@ int lua_outline_read(struct lua_outline *o, const char *text, size_t size,
 void lua_outline_free(struct lua_outline *o)
 {
 	free(o->function);
+	free(o->by_lines);
 	free(o->text);
 	memset(o, 0, sizeof(*o));
 }
 
-/* First lines rise in the order of the functions. */
 uint32_t lua_outline_find(const struct lua_outline *o, uint32_t first,
 			  uint32_t last, uint32_t ordinal)
 {
-	uint32_t low = 1, high = o->n;
+	uint32_t low = 0, high = o->n;
 
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 
-		if (o->function[middle].first < first)
+		if (compare(&o->function[o->by_lines[middle]], first, last) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < o->n && o->function[low].first == first; low++)
-		if (o->function[low].last == last && ordinal-- == 0)
-			return low;
-	return 0;
+	if (ordinal >= o->n - low || first == 0 ||
+	    compare(&o->function[o->by_lines[low + ordinal]], first, last) != 0)
+		return 0;
+	return o->by_lines[low + ordinal];
 }
 
 const char *lua_outline_name(const struct lua_outline *o, uint32_t function)

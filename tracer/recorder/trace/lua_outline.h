@@ -25,6 +25,7 @@ struct lua_outline_function {
 struct lua_outline {
 	struct lua_outline_function *function; /* [0] is the main function */
 	uint32_t n, room;
+	uint32_t *by_lines;        /* sorted by first and last line */
 	char *text;                /* zero-terminated names; text[0] is 0 */
 	uint32_t size, text_room;
 	uint32_t lines;

@@ -254,7 +254,7 @@ void sink_send(struct sink *s, uint32_t words)
 
 	s->chunks++;
 	arrival_note(&s->arrival, (const void *)chunk);
-	census_note(&s->census, chunk);
+	census_note(&s->census, chunk, words);
 	if (s->archive)
 		archive_note(s->archive, chunk, words);
 	if (s->names)
