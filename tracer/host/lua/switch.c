@@ -244,7 +244,9 @@ static void detach_those_left(struct thread_state *s,
 	const struct frame *f = s->top - 1;
 	uint32_t i = s->segments;
 
-	if (by->vm->lib->abi->is_jit)
+	/* A coroutine that is off the thread has no call here. */
+	if (by->vm->lib->abi->is_jit ||
+	    (by->serial != 0 && !by->closing && !lua_switch_is_on(s, by)))
 		return;
 	while (f >= shadow_ground(s) && !lua_co_owns(by, f))
 		f--;

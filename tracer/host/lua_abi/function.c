@@ -386,18 +386,22 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 }
 
 /* What the function does, and the first of those written in it, if its source
- * may be one of many with that name; or 0. */
+ * may be one of many with that name; or 0. It is asked for at each call of a
+ * main function: only so many words are read. */
 static uint64_t body_of(uint64_t at, const char *source, size_t length)
 {
-	enum { FUNCTIONS_MOST = 256 };
+	enum { WORDS_MOST = 1 << 15 };
 	struct proto_tree t;
+	uint32_t words = 0;
 	uint64_t sum = 0;
 
 	if (at == 0 || !lua_func_may_be_many(source, length))
 		return 0;
 	proto_tree_begin(&t, at);
-	for (; at != 0 && t.found < FUNCTIONS_MOST; at = proto_tree_next(&t))
+	for (; at != 0 && words < WORDS_MOST; at = proto_tree_next(&t)) {
+		words += 8 + layout_body_size(at);
 		sum = layout_mix(sum, layout_body(at));
+	}
 	return sum;
 }
 

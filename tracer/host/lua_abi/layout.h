@@ -442,6 +442,12 @@ INLINE uint64_t layout_code(uint64_t at, uint32_t i)
 	return layout_half(at + PROTO_SIZE + 4 * (uint64_t)i) >> 8;
 }
 
+INLINE uint32_t layout_constant_count(uint64_t at)
+{
+	return layout_half(at + PROTO_CHILDREN) +
+	       layout_half(at + PROTO_NUMBERS);
+}
+
 INLINE uint64_t layout_constants(uint64_t at)
 {
 	const uint64_t middle = layout_word(at + PROTO_CHILD);
@@ -466,6 +472,11 @@ INLINE uint64_t layout_code(uint64_t at, uint32_t i)
 	return layout_half(layout_word(at + PROTO_CODE) + 4 * (uint64_t)i);
 }
 
+INLINE uint32_t layout_constant_count(uint64_t at)
+{
+	return layout_half(at + PROTO_CONSTANTS);
+}
+
 /* A value, and behind it its type; a boolean before 5.4 sets but half of the
  * value, nil none. */
 INLINE uint64_t layout_constants(uint64_t at)
@@ -488,6 +499,13 @@ INLINE uint64_t layout_constants(uint64_t at)
 	return sum;
 }
 #endif
+
+/* About how many words layout_body reads. A string counts as several. */
+INLINE uint32_t layout_body_size(uint64_t at)
+{
+	return layout_most(layout_half(at + PROTO_CODES)) +
+	       8 * layout_most(layout_constant_count(at));
+}
 
 /* A hash of what the function with this prototype does by itself. */
 INLINE uint64_t layout_body(uint64_t at)
