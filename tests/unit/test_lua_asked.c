@@ -134,6 +134,80 @@ void test_lua_asked_no_memory_for_us_is_no_error_of_the_programs(void)
 }
 #endif
 
+/* Nothing may be written beyond a block. */
+enum { BEYOND = 256 };
+static int spoilt;
+
+static bool is_spoilt(const char *end)
+{
+	int i = 0;
+
+	while (i < BEYOND && end[i] == 'x')
+		i++;
+	return i < BEYOND;
+}
+
+static void *fenced(void *ud, void *p, size_t old, size_t size)
+{
+	char *to = size == 0 ? NULL : malloc(size + BEYOND);
+
+	(void)ud;
+	if (p) {
+		spoilt += is_spoilt((char *)p + old);
+		if (to)
+			memcpy(to, p, old < size ? old : size);
+		free(p);
+	}
+	return !to ? NULL : (char *)memset(to + size, 'x', BEYOND) - size;
+}
+
+static int l_nothing(lua_State *L)
+{
+	(void)L;
+	return 0;
+}
+
+static void fill(lua_State *L, int count)
+{
+	luaL_checkstack(L, count, NULL);
+	for (int i = 0; i < count; i++)
+		lua_pushnil(L);
+}
+
+/* Recording goes on while the stack is as full as may be, for some numbers. */
+static int l_fill(lua_State *L)
+{
+	const int more = (int)lua_tointeger(L, 1);
+
+	fill(L, 500);
+	if (more > 0)
+		fill(L, more);
+	lua_settop(L, -2);
+	lua_pushcfunction(L, l_nothing);
+	CHECK_EQ(weft_resume(), 0);
+	CHECK_EQ(lua_pcall(L, 0, 0, 0), 0);
+	return 0;
+}
+
+void test_lua_asked_for_names_nothing_where_the_stack_is_full(void)
+{
+	for (int more = 0; more < 60; more++) {
+		lua_State *const L = lua_newstate(fenced, NULL);
+
+		if (!CHECK(L))
+			return;
+		luaL_openlibs(L);
+		CHECK_EQ(weft_pause(), 1);
+		lua_pushcfunction(L, l_fill);
+		lua_pushinteger(L, more);
+		CHECK_EQ(lua_pcall(L, 1, 0, 0), 0);
+		drain();
+		lua_close(L);
+	}
+	CHECK_EQ(spoilt, 0);
+	CHECK_EQ(tally.bad, 0);
+}
+
 static bool no_blocks;
 
 /* In place of libc's. What threads begin with is of other sizes. */

@@ -1,11 +1,17 @@
 /* test_lua_jump.c - a signal handler jumps out of Lua at any instruction of a
- * hook: what was recorded before is good, and so is what comes after. Compiled
- * for every version of Lua. links: host lua
+ * hook: what was recorded before is good, and so is what comes after. One on a
+ * stack of its own. Compiled for every version of Lua. links: host lua
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/host_pool.h"
 #include "tracer/host/lua/coroutine.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+void __cyg_profile_func_enter(void *fn, void *site);
+void __cyg_profile_func_exit(void *fn, void *site);
 
 static struct pool *shared_pool;
 static struct host_pool_tally tally;
@@ -126,3 +132,64 @@ void test_lua_a_handler_jumps_out_of_a_hook_at_any_instruction(void)
 	CHECK_EQ(tally.ahead, 0);
 }
 #endif
+
+/* ------------------------------------------ a handler on a stack of its own */
+
+enum { STACK = 1 << 20, SIGNAL_STACK = 1 << 16 };
+
+static char stacks[STACK + SIGNAL_STACK] __attribute__((aligned(4096)));
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	__cyg_profile_func_enter((void *)on_signal, NULL);
+	__cyg_profile_func_exit((void *)on_signal, NULL);
+}
+
+static int l_raise(lua_State *L)
+{
+	(void)L;
+	raise(SIGUSR1);
+	return 0;
+}
+
+/* The signal stack lies above the thread's. */
+static void *interrupt_one(void *L)
+{
+	const stack_t above = { .ss_sp = stacks + STACK,
+				.ss_size = SIGNAL_STACK };
+	const struct sigaction action = { .sa_handler = on_signal,
+					  .sa_flags = SA_ONSTACK };
+	uint64_t resumes, suspends;
+
+	CHECK_EQ(luaL_dostring(L, "local function f() end f()"), 0);
+	drain();
+	resumes = tally.kind[REC_RESUME];
+	suspends = tally.kind[REC_SUSPEND];
+	CHECK_EQ(sigaltstack(&above, NULL), 0);
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	CHECK_EQ(luaL_dostring(L, "local function g() end\n"
+			       "local co = coroutine.create(function()\n"
+			       "  g() raise() g() end)\n"
+			       "coroutine.resume(co) g()"), 0);
+	drain();
+	CHECK_EQ(tally.kind[REC_RESUME] - resumes, 1);
+	CHECK_EQ(tally.kind[REC_SUSPEND] - suspends, 1);
+	return NULL;
+}
+
+void test_lua_a_handler_on_its_own_stack_takes_no_coroutine_off(void)
+{
+	lua_State *const L = luaL_newstate();
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	luaL_openlibs(L);
+	lua_register(L, "raise", l_raise);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstack(&attributes, stacks, STACK);
+	if (CHECK_EQ(pthread_create(&thread, &attributes, interrupt_one, L),
+		     0))
+		pthread_join(thread, NULL);
+	lua_close(L);
+}

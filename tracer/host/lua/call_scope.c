@@ -112,8 +112,8 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 	uint32_t count = 0;
 
 	if (walked)
-		count = co->vm->lib->abi->walk(me, co, 0, walked,
-					       LUA_WALK_ROOM);
+		count = co->vm->lib->abi->walk(me, co, LUA_WALK_NO_EVENT,
+					       walked, LUA_WALK_ROOM);
 	s = thread_acquire(sp);
 	if (s && (co->serial == 0 || count > 0))
 		lua_switch_to(s, co, walked, count, 0, sp, chunk_clock(s));

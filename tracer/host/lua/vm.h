@@ -58,8 +58,9 @@ struct lua_abi {
 	 * it. NULL: not needed. */
 	void (*wrap)(const struct lua_vm *vm, bool on);
 	/* The open calls of co from that level on (LUA_WALK_ASLEEP: all, and
-	 * nothing runs on co), outermost first, as frames of unknown age: the
-	 * innermost ones, at most room. */
+	 * nothing runs on co; LUA_WALK_NO_EVENT: all, and it is no event of
+	 * co's), outermost first, as frames of unknown age: the innermost ones,
+	 * at most room. */
 	uint32_t (*walk)(struct lua_local *me, const struct coroutine *co,
 			 int level, struct frame *to, uint32_t room);
 };
@@ -162,7 +163,7 @@ struct lua_cached {
 };
 
 enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16,
-       LUA_WALK_ASLEEP = -1 };
+       LUA_WALK_ASLEEP = -1, LUA_WALK_NO_EVENT = -2 };
 
 /* The Lua part of a thread's state. */
 struct lua_local {

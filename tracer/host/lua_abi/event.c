@@ -94,15 +94,18 @@ uint32_t frames_walk(struct lua_local *me, const struct coroutine *co,
 		     int level, struct frame *to, uint32_t room)
 {
 	const bool asleep = level == LUA_WALK_ASLEEP;
+	/* On whose stack there may be no room to look for names. */
+	const bool bare = asleep || (WEFT_LUA_ABI == 51 &&
+				     level == LUA_WALK_NO_EVENT);
 	uint32_t count = 0;
 	uint64_t id;
 
-	level = asleep ? 0 : level;
+	level = level < 0 ? 0 : level;
 	id = frame_at(co, &level);
 	function_number_open(co, true);
 	for (; id != 0 && count < room; id = next_frame(co, id, &level))
 		count += put_frame(co, &to[count],
-				   function_of(me, co, id, asleep,
+				   function_of(me, co, id, bare,
 					       asleep && count == 0), id);
 	reverse(to, count);
 	return count;

@@ -288,6 +288,20 @@ static void name_type(const struct weft_lua_api *api, lua_State *L,
 			   name_method);
 }
 
+/* Is there room on L's stack for a look? Surely in a hook. LuaJIT makes it, a
+ * library of an earlier weft's table cannot be asked; nor can 5.1, which throws
+ * an error if there is no memory: frames_walk does without. */
+static bool has_room(const struct weft_lua_api *api, lua_State *L)
+{
+#if LUA_VERSION_NUM >= 502
+	return !api->lua_checkstack || API(api, lua_checkstack)(L, 10);
+#else
+	(void)api;
+	(void)L;
+	return true;
+#endif
+}
+
 /* Looks through all libraries that are loaded, then through types: what is in
  * both has the library's name. */
 void function_name_all(const struct lua_vm *vm, lua_State *L)
@@ -296,6 +310,8 @@ void function_name_all(const struct lua_vm *vm, lua_State *L)
 	const int top = API(api, lua_gettop)(L);
 	const int registry = compat_registry(api, L);
 
+	if (!has_room(api, L))
+		return;
 	looks_left = LOOK;
 	each_entry(api, L, registry, NULL, LOOK, name_loaded);
 	each_entry(api, L, registry, NULL, TABLE_LOOK, name_type);
