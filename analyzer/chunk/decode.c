@@ -371,24 +371,46 @@ static int check_record(const struct chunk *c, size_t i, size_t *n)
 	return kind == REC_RESUME ? check_resume(c, i, *n) : 0;
 }
 
-static int check_records(const struct chunk *c)
+/* Nearly all records are calls without operands: go to the first record from i
+ * on that is none, or that is wrong. *ticks: what those before it take, which is
+ * less than 2^64. */
+static size_t check_calls(const struct chunk *c, size_t i, uint64_t *ticks)
 {
-	uint64_t passed = 0;
+	const uint64_t *const records = c->records;
+	const size_t n = c->header.records;
+	const uint32_t funcs = c->header.funcs;
+	uint64_t sum = 0;
 
-	for (size_t i = 0, n; i < c->header.records; i += n) {
-		const uint64_t word = c->records[i];
+	for (; i < n; i++) {
+		const uint64_t word = records[i], gap = rec_gap(word);
 		const unsigned kind = rec_kind(word);
 
-		/* Nearly all records are calls without operands. */
-		if (kind - REC_ENTER <= REC_LEAF - REC_ENTER &&
-		    rec_func(word) < c->header.funcs)
-			n = 1;
-		else if (rec_kind(word) == REC_OPERAND && i > 0)
-			n = 1; /* after a call: a later format adds it */
-		else if (check_record(c, i, &n) < 0)
+		if (kind - REC_ENTER > REC_LEAF - REC_ENTER ||
+		    rec_func(word) >= funcs)
+			break;
+		sum += kind != REC_LEAF ? gap : rec_leaf_gap(word) +
+					       rec_leaf_duration(word);
+	}
+	*ticks = sum;
+	return i;
+}
+
+static int check_records(const struct chunk *c)
+{
+	uint64_t passed = 0, ticks;
+
+	for (size_t i = 0, n; i < c->header.records; i += n) {
+		i = check_calls(c, i, &ticks);
+		if (pass(c, &passed, ticks) < 0)
 			return -1;
-		if (rec_kind(word) != REC_OPERAND &&
-		    pass(c, &passed, decode_record_ticks(word)) < 0)
+		if (i == c->header.records)
+			break;
+		n = 1;
+		/* An operand after a call: a later format adds it. */
+		if (rec_kind(c->records[i]) == REC_OPERAND && i > 0)
+			continue;
+		if (check_record(c, i, &n) < 0 ||
+		    pass(c, &passed, decode_record_ticks(c->records[i])) < 0)
 			return -1;
 	}
 	return 0;
