@@ -53,3 +53,19 @@ size_t text_utf8(const char *text, uint32_t *code)
 	*code = value;
 	return size;
 }
+
+/* The ranges are control characters, the soft hyphen, marks of
+ * direction, characters of no width, separators of lines, noncharacters and
+ * tags. */
+bool text_is_hostile(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code <= 0x9f) ||
+	       code == 0xad || code == 0x61c || code == 0x180e ||
+	       (code >= 0x200b && code <= 0x200f) ||
+	       (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+	       (code >= 0xfdd0 && code <= 0xfdef) ||
+	       (code >= 0xfff9 && code <= 0xfffb) ||
+	       (code >= 0xe0000 && code <= 0xe0fff) ||
+	       (code & 0xfffe) == 0xfffe;
+}

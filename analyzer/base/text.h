@@ -4,6 +4,7 @@
 #ifndef WEFT_ANALYZER_BASE_TEXT_H
 #define WEFT_ANALYZER_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,9 @@ const char *text_base_name(const char *path);
  * *code. Where there is none (overlong, a surrogate, cut off, beyond U+10FFFF),
  * returns 1 and sets *code to TEXT_NO_CODE. text must not be empty. */
 size_t text_utf8(const char *text, uint32_t *code);
+
+/* Could this character move the cursor, reorder the line, hide text, or make
+ * XML invalid? */
+bool text_is_hostile(uint32_t code);
 
 #endif

@@ -202,6 +202,8 @@ static int check_offcpu(const uint64_t *item, size_t n)
 	for (size_t i = 1; i + 1 < n; i += 2)
 		if (item[i + 1] < item[i])
 			return err_add("an off-CPU time ends before it begins");
+		else if (item[i + 1] >= TICK_MAX)
+			return err_add("an off-CPU time is beyond 2^63");
 	return n % 2 == 1 ? 0 : err_add("an off-CPU time has no end");
 }
 

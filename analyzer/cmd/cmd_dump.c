@@ -200,8 +200,9 @@ static void resume(void *ctx, const struct replay_event *e)
 	if (!is_shown(d, e, e->coroutine))
 		return;
 	print_event(d, "coroutine_resume", e);
-	printf(" in=%" PRIu64 " slept=%" PRIu64 "%s\n", e->in,
+	printf(" in=%" PRIu64 " slept=%" PRIu64 "%s%s\n", e->in,
 	       session_ns(d->load->session, e->slept),
+	       e->reason == SUSPEND_CLOSED ? " why=closes" : "",
 	       e->inferred ? " inferred=1" : "");
 }
 

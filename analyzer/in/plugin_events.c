@@ -17,24 +17,27 @@ enum { TEXT_MAX = 600 };
 
 /* ---- texts in fields ---- */
 
-/* Copy text, cut to TEXT_MAX, with question marks for bytes of characters that
- * would move a terminal's cursor or turn the direction of writing: control
- * characters of one byte (C0) or two (C1), and controls of three. */
+/* Copy text, cut to TEXT_MAX, with question marks for what text_is_hostile and
+ * for bytes that are no UTF-8. */
 static const char *put_plain(char out[TEXT_MAX], const char *text)
 {
-	size_t n = strnlen(text, TEXT_MAX - 1);
+	size_t n = 0, size;
+	uint32_t code;
 
-	memcpy(out, text, n);
-	out[n] = '\0';
-	for (unsigned char *p = (unsigned char *)out; *p; p++) {
-		const bool is_c1 = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0;
-		const bool is_turn = p[0] == 0xe2 &&
-			((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
-			 (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+	for (; *text; text += size) {
+		size = text_utf8(text, &code);
+		const bool is_good = code != TEXT_NO_CODE &&
+				     !text_is_hostile(code);
 
-		if (*p < 0x20 || *p == 0x7f || is_c1 || is_turn)
-			*p = '?';
+		if (n + size >= TEXT_MAX)
+			break;
+		if (is_good)
+			memcpy(out + n, text, size);
+		else
+			out[n] = '?';
+		n += is_good ? size : 1;
 	}
+	out[n] = '\0';
 	return out;
 }
 
@@ -135,6 +138,8 @@ static const char *why_of(const struct in_event *event)
 	};
 	const uint32_t reason = event->at.reason;
 
+	if (event->kind == IN_EVENT_RESUME && reason == SUSPEND_CLOSED)
+		return "closes";
 	if (event->kind == IN_EVENT_RESUME)
 		return event->at.inferred ? "inferred" : "seen";
 	if (event->kind == IN_EVENT_SUSPEND)

@@ -14,23 +14,6 @@
 /* A byte becomes at most 4: "\x1b". */
 enum { GROWTH = 4 };
 
-/* Could this character move the cursor, reorder the line, hide text, or make
- * XML invalid? The ranges are control characters, the soft hyphen, marks of
- * direction, characters of no width, separators of lines, noncharacters and
- * tags. */
-static bool is_hostile(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code <= 0x9f) ||
-	       code == 0xad || code == 0x61c || code == 0x180e ||
-	       (code >= 0x200b && code <= 0x200f) ||
-	       (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
-	       (code >= 0xfdd0 && code <= 0xfdef) ||
-	       (code >= 0xfff9 && code <= 0xfffb) ||
-	       (code >= 0xe0000 && code <= 0xe0fff) ||
-	       (code & 0xfffe) == 0xfffe;
-}
-
 char *out_escape_terminal(const char *text)
 {
 	char *const result = mem_alloc(strlen(text) * GROWTH + 1);
@@ -40,10 +23,11 @@ char *out_escape_terminal(const char *text)
 	while (*text != '\0') {
 		const size_t size = text_utf8(text, &code);
 
-		if (code == TEXT_NO_CODE || (code < 0x80 && is_hostile(code))) {
+		if (code == TEXT_NO_CODE ||
+		    (code < 0x80 && text_is_hostile(code))) {
 			to += sprintf(to, "\\x%02x",
 				      (unsigned char)*text);
-		} else if (is_hostile(code)) {
+		} else if (text_is_hostile(code)) {
 			to += sprintf(to, code > 0xffff ? "\\U%06x" : "\\u%04x",
 				      code);
 		} else {

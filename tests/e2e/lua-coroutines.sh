@@ -71,10 +71,26 @@ under() {
 		}' "$T/out" "$T/tree.csv" || fail "$1: a wrong caller"
 }
 
+# Those that are closed are put onto the thread for it, and nothing resumes them.
+closings() {
+	local n
+	n=$(awk '$1 == "state" && $3 == "closed" { n = $2 } END { print n + 0 }' \
+		"$T/out")
+	[ "$("$WEFT" dump "$T/trace" 2>"$T/report.err" |
+		grep -c 'coroutine_resume .*why=closes')" = $n ] ||
+		fail "$1: dump shows other closings"
+	find "$T/trace" -name metadata -exec dirname {} + | xargs babeltrace2 \
+		--plugin-path="$B/lib/babeltrace2/plugins" \
+		--component=filter.weft.explode >"$T/events" 2>"$T/report.err" &&
+		[ "$(grep -c 'why = "closes"' "$T/events")" = $n ] ||
+		fail "$1: explode shows other closings"
+}
+
 check() {
 	same_lines $script "$T/out"
 	states "$1"
 	library "$1"
+	closings "$1"
 	under "$1"
 }
 

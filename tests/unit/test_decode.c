@@ -419,17 +419,23 @@ void test_decode_refuses_hints_for_no_function(void)
 
 void test_decode_refuses_bad_offcpu(void)
 {
-	for (int odd = 0; odd < 2; odd++) {
+	static const struct { uint64_t from, to; const char *why; } bad[] = {
+		{ 10, 9, "ends before" }, { 10, 0, "no end" },
+		{ 10, UINT64_C(1) << 63, "beyond 2^63" },
+		{ 10, UINT64_MAX, "beyond 2^63" },
+	};
+
+	for (int i = 0; i < 4; i++) {
 		size_t at;
 
 		cb_begin(&b, 1, 1, 0, 0);
 		at = cb_item(&b);
-		cb_item_word(&b, 10);
-		if (!odd)
-			cb_item_word(&b, 9);
+		cb_item_word(&b, bad[i].from);
+		if (bad[i].to)
+			cb_item_word(&b, bad[i].to);
 		cb_item_end(&b, at, ITEM_OFFCPU);
 		cb_end(&b, 0);
-		CHECK(refused(odd ? "no end" : "ends before"));
+		CHECK(refused(bad[i].why));
 	}
 }
 

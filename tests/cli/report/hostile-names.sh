@@ -7,6 +7,15 @@ command -v lua5.4 >/dev/null || { echo "Lua is not installed"; exit 77; }
 rm -f /tmp/weft-pwned
 record --label $'k=\x1b[2J`touch /tmp/weft-pwned`' -- "$P/p_names" ||
 	fail "weft record fails"
+# harmless WHO: what it wrote to $T/o and $T/e.
+harmless() {
+	# No control but the line's end; no C1, no bidirectional control.
+	if LC_ALL=C grep -naP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]' \
+		"$T/o" "$T/e" | head -n 3 | cat -v | grep .; then
+		fail "$1 lets a control character through"
+	fi
+	iconv -f UTF-8 -t UTF-8 "$T/o" >/dev/null || fail "$1 prints no UTF-8"
+}
 for c in report "report --csv" tree "tree --csv --root coroutine" "tree --bottom-up" \
 	"tree --bottom-up --csv" "callers -a" "callers -a --csv" coroutines \
 	"coroutines --csv" "coverage --all" "coverage --all --csv --inlines" dump \
@@ -14,14 +23,13 @@ for c in report "report --csv" tree "tree --csv --root coroutine" "tree --bottom
 	"dump --raw" info check; do
 	# shellcheck disable=SC2086
 	"$WEFT" $c "$T/trace" >"$T/o" 2>"$T/e" || fail "$c fails: $(cat "$T/e")"
-	# No control but the line's end; no C1, no bidirectional control.
-	if LC_ALL=C grep -naP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]' \
-		"$T/o" "$T/e" | head -n 3 | cat -v | grep .; then
-		fail "$c lets a control character through"
-	fi
-	iconv -f UTF-8 -t UTF-8 "$T/o" >/dev/null || fail "$c prints no UTF-8"
+	harmless "$c"
 	grep -q '^lost: 3 chunks' "$T/o" && fail "$c prints a name as a line"
 done
+babeltrace2 --plugin-path="$B/lib/babeltrace2/plugins" "$T/trace/ctf" \
+	--component=filter.weft.explode >"$T/o" 2>"$T/e" ||
+	fail "explode fails: $(cat "$T/e")"
+harmless explode
 report
 nothing_lost
 calls=$(sed 's/"[^"]*\(""[^"]*\)*"/q/g' "$T/report.csv" |
