@@ -124,6 +124,21 @@ static int compare(const void *a, const void *b)
 	return order != 0 ? order : (x->func > y->func) - (x->func < y->func);
 }
 
+/* A figure's mean is called so behind the figure; elsewhere the title says
+ * which mean it is. */
+static void name_those_apart(struct metric_columns *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct metric *const m = c->column[i].metric;
+		const size_t n = strcspn(m->name, "-");
+
+		if (m->title && m->name[n] &&
+		    (i == 0 || strncmp(c->column[i - 1].metric->name, m->name,
+				       n) != 0))
+			c->column[i].title = m->name;
+	}
+}
+
 /* The table or the CSV. Pointers are sorted, as the statistics belong to the
  * session. */
 static void print(const struct load *load, struct table *t)
@@ -135,6 +150,7 @@ static void print(const struct load *load, struct table *t)
 		mem_alloc((count + 1) * sizeof(*rows));
 
 	t->source.session = s;
+	name_those_apart(&t->columns);
 	for (size_t i = 0; i < count; i++)
 		rows[i] = &s->statistics[i];
 	qsort(rows, count, sizeof(*rows), compare);

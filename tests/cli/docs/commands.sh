@@ -37,6 +37,14 @@ for page in README.md docs/guide.md docs/report-reading.md; do
 		}
 	done
 done
+# The man page knows the variables that the commands read.
+"$WEFT" help --man >"$T/man"
+for name in $(grep -rhoE 'getenv\("[A-Z_]+"' analyzer | cut -d '"' -f 2); do
+	grep -qx "\.B $name" "$T/man" || {
+		echo "the man page lacks $name"
+		bad=1
+	}
+done
 [ $bad = 0 ]
 
 PATH=$(dirname "$WEFT"):$PATH
