@@ -6,6 +6,8 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
+#include <assert.h>
+
 /* The later part of a call whose earlier part, on another thread, has not come
  * yet. The open call refers to it until its end (is_ended). The resume that
  * waits for its suspend refers to it until that comes (is_whole). Then the call
@@ -41,6 +43,7 @@ void slow_pieces_end_carried(struct slow_pieces *all, const struct slot *slot,
 /* Pieces move when one is added: ask again after slow_pieces_add. */
 static struct piece *piece_of(struct slow_pieces *all, uint32_t id)
 {
+	assert(id > 0 && id <= all->count);
 	return &all->piece[id - 1];
 }
 
@@ -149,7 +152,7 @@ bool slow_pieces_end(struct slow_pieces *all, struct slot *slot,
 
 /* If the earlier part is waiting for a part before it itself, the two later
  * parts become one piece, and the call is counted when the earliest part
- * comes. */
+ * comes. If that is this very piece (a trace may say so), it never comes. */
 void slow_pieces_join(struct slow_pieces *all, struct slot *before,
 		      uint32_t id)
 {
@@ -165,8 +168,13 @@ void slow_pieces_join(struct slow_pieces *all, struct slot *before,
 	}
 	whole = piece_of(all, before->piece);
 	add_to_piece(whole, before);
+	if (whole == p) {
+		slow_pieces_give_up(all, id);
+		return;
+	}
 	add_to_piece(whole, &p->slot);
 	if (!p->is_ended) {
+		assert(before->piece != id);
 		p->next = before->piece;
 		return;
 	}

@@ -198,3 +198,33 @@ void test_slow_ends_what_a_yield_cut_in_either_order(void)
 				 "1 ended, 3 open, 0 unknown\n");
 	}
 }
+
+/* A coroutine comes and goes on two threads, all at one tick: its last suspend
+ * is taken for the one before its first resume. */
+void test_slow_joins_no_call_with_itself(void)
+{
+	begin(0);
+	cb_begin(&b, 1, 1, 0, 0);
+	cb_time(&b, 10);
+	for (int i = 0; i < 2; i++) {
+		cb_resume(&b, 9, RESUME_STACK, 0, 1, 0);
+		cb_frame(&b, "body", 3);
+		cb_suspend(&b, 9, SUSPEND_YIELD, 0);
+	}
+	give(20);
+	cb_begin(&b, 1, 2, 0, 0);
+	cb_resume(&b, 9, RESUME_STACK, 0, 1, 10);
+	cb_frame(&b, "body", 3);
+	cb_suspend(&b, 9, SUSPEND_YIELD, 0);
+	cb_resume(&b, 9, 0, 5, 0, 5);
+	cb_leave(&b, "body", 1);
+	cb_suspend(&b, 9, SUSPEND_RETURN, 0);
+	cb_resume(&b, 8, RESUME_STACK, 2, 1, 1);
+	cb_frame(&b, "other", 5);
+	cb_leave(&b, "other", 1);
+	cb_suspend(&b, 8, SUSPEND_RETURN, 0);
+	give(20);
+	CHECK_STR(end(), "~other T2 in 8 10 6 1 2 returned partial\n"
+			 "~body T2 in 9 7 4 1 5 returned partial\n"
+			 "2 ended, 0 open, 0 unknown\n");
+}

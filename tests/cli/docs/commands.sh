@@ -27,7 +27,7 @@ done
 } | grep -oE -e '--[a-z][a-z-]+' | sort -u >"$T/options"
 # These are options of other programs.
 printf '%s\n' --plugin-path --shm-size --cflags --libs --component --params \
-	--begin --end --output-format --names --fields --array --wait --only-keep-debug --build-id >>"$T/options"
+	--begin --end --output-format --names --fields --array --wait --only-keep-debug --build-id --exists >>"$T/options"
 for page in README.md docs/guide.md docs/report-reading.md; do
 	for option in $(grep -oE -e '`[^`]*`|^    .*' "$page" | sed 's/ -- .*//' |
 		grep -oE -e '(^|[ `])--[a-z][a-z-]+' | tr -d ' `' | sort -u); do
