@@ -32,6 +32,7 @@ static void *wait_for_it(void *unused)
 
 void baton_start(void (*work)(void *ctx), void *ctx)
 {
+	is_over = false;
 	do_work = work;
 	work_on = ctx;
 	pthread_mutex_lock(&baton);
