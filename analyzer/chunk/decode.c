@@ -374,8 +374,8 @@ static int check_record(const struct chunk *c, size_t i, size_t *n)
 }
 
 /* Nearly all records are calls without operands: go to the first record from i
- * on that is none, or that is wrong. *ticks: what those before it take, which is
- * less than 2^64. */
+ * on that is none, or that is wrong. *ticks: what those before it take, which
+ * is less than 2^64. */
 static size_t check_calls(const struct chunk *c, size_t i, uint64_t *ticks)
 {
 	const uint64_t *const records = c->records;
