@@ -95,12 +95,14 @@ for v in 5.1 5.2 5.3 5.4; do
 done
 
 # What is told: a library whose links were made at the start, and a program that
-# is not allowed to write its own table of symbols.
+# is not allowed to write its own table of symbols. Of the first, no state is seen
+# to end: nothing is read where one was, which malloc fills here.
 told="a library uses the Lua that is linked into the program"
 ! grep "$told" "$T/err" || fail "a plugin: $told"
 LD_PRELOAD=$T/plugin.so "$T/plain" "$T/plugin.so" >"$T/said"
 # shellcheck disable=SC2016
-record sh -c 'LD_PRELOAD=$LD_PRELOAD:$1 LD_BIND_NOW=1 exec "$0" "$1"' \
+MALLOC_PERTURB_=170 record \
+	sh -c 'LD_PRELOAD=$LD_PRELOAD:$1 LD_BIND_NOW=1 exec "$0" "$1"' \
 	"$T/linked" "$T/plugin.so" || fail "linked early: weft record fails"
 cmp "$T/out" "$T/said" || fail "linked early, it says other things"
 grep -q "$told" "$T/err" || fail "linked early: not said"

@@ -54,6 +54,20 @@ static struct coroutine *meet(const struct lua_local *me, lua_State *L)
 	return lua_co_met(L, main);
 }
 
+/* The object of L, which lua_co_find knew as co. Where something passes by our
+ * functions, the end of a VM is not seen, and another may have L by now. What
+ * is suspended is not asked. NULL: of an unknown VM. Not busy. */
+static struct coroutine *known(const struct lua_local *me, lua_State *L,
+			       struct coroutine *co)
+{
+	const struct coroutine *main;
+
+	if (co && lua_co_status(co) == LUA_YIELD)
+		return co;
+	main = !co ? NULL : lua_co_find(frames_main_of(co->vm->lib, L));
+	return main && main->vm == co->vm ? co : meet(me, L);
+}
+
 /* walk: its open calls must be found first. */
 static void record_by_asking(struct lua_local *me, struct coroutine *co,
 			     const lua_Debug *ar, bool walk, uint64_t sp)
@@ -112,9 +126,9 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 		pass_on(co, L, ar);
 		return;
 	}
-	if (!co) {
+	if (!co || !co->vm->interposed) {
 		thread_release(s);
-		co = meet(me, L);
+		co = known(me, L, co);
 		if (!co)
 			return;
 		s = thread_acquire(sp);
