@@ -176,6 +176,22 @@ void test_lua_names_of_a_neighbour_that_the_program_carries(void)
 	end();
 }
 
+/* A program chooses hashes that differ in few bits, to make tables slow. */
+void test_lua_names_of_chosen_hashes_have_places_of_their_own(void)
+{
+	enum { HASHES = 1000, PLACES = 1 << 15 };
+	static bool is_taken[PLACES];
+	uint32_t places = 0;
+
+	for (uint64_t i = 0; i < HASHES; i++) {
+		const uint32_t at = name_set_place(i << 44) % PLACES;
+
+		places += !is_taken[at];
+		is_taken[at] = true;
+	}
+	CHECK(places > HASHES / 2);
+}
+
 /* Programs load texts without end: files still get names. */
 void test_lua_names_are_limited(void)
 {

@@ -54,7 +54,7 @@ struct function_id {
 
 /* One of a function's names by its callers. */
 struct call_name {
-	const struct call_name *next;
+	struct call_name *next;
 	_Atomic uint32_t count; /* the calls that were asked about */
 	uint32_t length;
 	char text[];
@@ -184,18 +184,19 @@ static struct lua_func *func_of(uint64_t key)
 static struct call_name *call_name_of(struct lua_func *f, const char *name)
 {
 	const size_t length = strnlen(name, NAME_BYTES);
-	const struct call_name *n = atomic_load(&f->names);
-	struct call_name *made;
+	struct call_name *n = atomic_load(&f->names), *made;
 
 	for (; n; n = n->next)
 		if (n->length == length && !memcmp(n->text, name, length))
-			return (struct call_name *)(uintptr_t)n;
+			return n;
 	made = memory_get(sizeof(*made) + length);
 	if (!made)
 		return NULL;
 	made->length = (uint32_t)length;
 	memcpy(made->text, name, length);
-	made->next = atomic_exchange(&f->names, made);
+	made->next = atomic_load(&f->names);
+	while (!atomic_compare_exchange_weak(&f->names, &made->next, made))
+		;
 	return made;
 }
 
