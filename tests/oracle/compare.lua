@@ -142,13 +142,19 @@ for ours, theirs in pairs {
 	end
 end
 
+-- coroutine.wrap's function is called after that, or has no name.
+local function of_library(name)
+	return not name:find("^return of ") and
+		library[name:match("([%w_]+)$") or ""] or "l_wrapped"
+end
+
 local is_luajit = false
 local function name_of(row)
 	local name = row["function"]
 	if row.language == "lua" and not name:find("<", 1, true) then
 		-- One of LuaJIT's own, which has no code and no lines.
 		is_luajit = true
-		return library[name:match("([%w_]+)$") or ""] or "l_wrapped"
+		return of_library(name)
 	elseif row.language == "lua" then
 		local at = row.line .. (name:match("(#%d+)>$") or "")
 		return lua_at[at] or "Lua function at line " .. at
@@ -167,8 +173,7 @@ local function name_of(row)
 	elseif not row.module:find("lua", 1, true) then
 		return name
 	end
-	-- coroutine.wrap's function has no name of its own.
-	return library[name:match("([%w_]+)$") or ""] or "l_wrapped"
+	return of_library(name)
 end
 
 -- Opening a library is a call from C that the program does not see.
