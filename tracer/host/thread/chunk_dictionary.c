@@ -143,7 +143,7 @@ static uint32_t place_of(struct thread_state *s, uint64_t key)
 		return at;
 	if (s->words[at ^ 1].key == key)
 		return at ^ 1;
-	at ^= s->table_used[at / 64] >> at % 64 & 1;
+	at ^= (uint32_t)(s->table_used[at / 64] >> at % 64) & 1;
 	s->words[at].key = key;
 	s->words[at].word = 0;
 	return at;
