@@ -1,6 +1,7 @@
 /* lua_calls.c - Lua calls, or resume and yield, timed by the program itself.
  *   lua_calls pair N [clock]   prints "ns-a-pair N"; with "clock" under a hook
  *                              of its own that only reads the clock
+ *   lua_calls once N [clock]   the same for calls
  *   lua_calls plain N          to be recorded --paused: prints "ns-a-call N
  *                              ns-after-some-were-recorded"
  *   lua_calls call N           to be recorded: prints "ns-above N ns-clock"
@@ -154,7 +155,8 @@ int main(int argc, char **argv)
 	} else {
 		if (argc > 3)
 			lua_sethook(L, look, MASK, 0);
-		printf("%.3f %ld\n", run(L, pairs_, n), n);
+		printf("%.3f %ld\n", run(L, argc > 1 && strcmp(argv[1],
+			"once") == 0 ? calls : pairs_, n), n);
 	}
 	lua_close(L);
 	return bad;

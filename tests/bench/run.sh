@@ -25,8 +25,9 @@ rounds=${ROUNDS:-5}
 million=1000000
 n=$((20 * million)) lua_n=$((5 * million)) pair_n=$million
 long=$((30 * million)) pace=20
-# Each Lua: its pkg-config name, and the most ns a call + return may cost.
-luas="lua5.4:10 lua5.3:10 lua5.2:10 lua5.1:12 luajit:12"
+# Each Lua: its pkg-config name, and the most ns and instructions that a call +
+# return may cost.
+luas="lua5.4:10:135 lua5.3:10:135 lua5.2:10:135 lua5.1:12:150 luajit:12:135"
 if [ -n "$quick" ]; then
 	rounds=${ROUNDS:-3}
 	n=$((3 * million)) lua_n=$million pair_n=$((million / 4))
@@ -64,7 +65,7 @@ build() {
 	gcc -O2 -I. -D_GNU_SOURCE -o "$W/measure" tests/bench/measure.c ||
 		return 1
 	for v in $luas; do
-		v=${v%:*}
+		v=${v%%:*}
 		gcc -O2 -I. -D_GNU_SOURCE $(pkg-config --cflags "$v") \
 			-o "$W/lua_calls-$v" tests/bench/lua_calls.c \
 			$(pkg-config --libs "$v") || return 1
@@ -152,30 +153,48 @@ native() {
 	put "$name.wall" "$(calc "$last_wall / $wall" 4)"
 }
 
-# The costs in instructions, which are the same at every run.
+# counted NAME CALLS HOW PROGRAM WHAT [clock]: the instructions of each of CALLS
+# calls, recorded (on, off) or with a library preloaded.
+counted() {
+	local name=$1 calls=$2 how=$3 one= two= run
+	local -a run_it
+	shift 3
+	for run in 1 2; do
+		run_it=(valgrind --tool=callgrind
+			--callgrind-out-file=/dev/null
+			"$1" "$2" $((run * calls)) "${@:3}")
+		rm -rf "$T/trace"
+		case $how in
+		off) run_it=("$WEFT" record --paused -o "$T/trace" --
+			"${run_it[@]}") ;;
+		on) run_it=("$WEFT" record -o "$T/trace" -- "${run_it[@]}") ;;
+		*) run_it=(env LD_PRELOAD="$how" "${run_it[@]}") ;;
+		esac
+		two=$("${run_it[@]}" 2>&1 | sed -n 's/.*Collected : *//p')
+		[ $run = 2 ] || one=$two
+	done
+	put "ir.$name" "$(calc "(${two:-nan} - ${one:-nan}) / $calls" 1)"
+}
+
+# The costs in instructions, which are the same at every run and on every
+# processor.
 instructions() {
-	local calls=200000 how one= two run
+	local v
 	command -v valgrind >/dev/null || {
 		echo "left out: instructions a call: valgrind is not installed"
 		return
 	}
 	say "bench: instructions"
-	for how in empty floor off on; do
-		for run in 1 2; do
-			set -- valgrind --tool=callgrind \
-				--callgrind-out-file=/dev/null "$W/calls" \
-				calls $((run * calls))
-			rm -rf "$T/trace"
-			case $how in
-			off) set -- "$WEFT" record --paused -o "$T/trace" \
-				-- "$@" ;;
-			on) set -- "$WEFT" record -o "$T/trace" -- "$@" ;;
-			*) set -- env LD_PRELOAD="$W/$how.so" "$@" ;;
-			esac
-			two=$("$@" 2>&1 | sed -n 's/.*Collected : *//p')
-			[ $run = 2 ] || one=$two
-		done
-		put ir.$how "$(calc "(${two:-nan} - ${one:-nan}) / $calls" 1)"
+	for v in empty floor; do
+		counted $v 200000 "$W/$v.so" "$W/calls" calls
+	done
+	counted on 200000 on "$W/calls" calls
+	counted off 200000 off "$W/calls" calls
+	counted unrecorded 200000 "$B/lib/libweft.so" "$W/calls" calls
+	for v in $luas; do
+		v=${v%%:*}
+		counted "$v" 20000 on "$W/lua_calls-$v" once
+		counted "$v.clock" 20000 "" "$W/lua_calls-$v" once clock
 	done
 	rm -rf "$T/trace"
 }
@@ -194,7 +213,7 @@ round() {
 	native two "$W/calls" two $n || return 1
 	native deep "$W/calls" deep $n || return 1
 	for v in $luas; do
-		v=${v%:*}
+		v=${v%%:*}
 		last=
 		weft "$v.call" -- "$W/lua_calls-$v" call $lua_n || return 1
 		above "$v.call"
@@ -405,10 +424,31 @@ lua_row() { # NAME FIGURE BOUND
 $(calc "$(median "$1.clock")" 1)$(again "$1")"
 }
 
+# above_row NAME BASE FIGURE BOUND COMPARISON: instructions above those of BASE.
+above_row() {
+	local v
+	v=$(calc "$(median "ir.$1") - $(median "ir.$2")" 0)
+	row "$3" "$v" "at most $4" "$(at_most "$v" "$4")" "$5"
+}
+
+instruction_rows() {
+	local v lua
+	above_row on empty "instructions a native call, above empty hooks" 95 \
+		"floor $(calc "$(median ir.floor) - $(median ir.empty)" 0)"
+	above_row off empty "... recording off" 26 ""
+	above_row unrecorded empty "... preloaded and not recorded" 26 ""
+	for v in $luas; do
+		lua=${v%%:*}
+		above_row "$lua" "$lua.clock" "instructions a $lua call + \
+return, above a hook that reads the clock" "${v##*:}" \
+			"with that hook $(calc "$(median "ir.$lua.clock")" 0)"
+	done
+}
+
 ratios_row() { # NAME FIGURE BOUND: of each Lua
 	local v all= holds=yes one
 	for v in $luas; do
-		one=$(calc "$(median "${v%:*}.$1")" 2)
+		one=$(calc "$(median "${v%%:*}.$1")" 2)
 		all="$all $one"
 		[ "$(at_most "$one" "$3")" = yes ] || holds=NO
 	done
@@ -451,21 +491,18 @@ table() {
 	row "recording off, above empty hooks" "$v ns" "at most 2 ns" \
 		"$(at_most "$v" 2)" \
 		"empty hooks $(calc "$(median off.empty)" 1) ns"
-	[ "$(median ir.on)" = nan ] || row "instructions a native call" \
-		"$(calc "$(median ir.on) - $(median ir.empty)" 0)" "" "" \
-		"off $(calc "$(median ir.off) - $(median ir.empty)" 0), floor \
-$(calc "$(median ir.floor) - $(median ir.empty)" 0), all above empty hooks"
+	[ "$(median ir.on)" = nan ] || instruction_rows
 	v=$(calc "$(median calls.bytes)" 1)
 	row "bytes on disk a native call" "$v" "at most 3.5" \
 		"$(at_most "$v" 3.5)" ""
 	for lua in $luas; do
-		lua_row "${lua%:*}.call" "${lua%:*} call + return, above a \
-hook that reads the clock" "${lua#*:}"
+		lua_row "${lua%%:*}.call" "${lua%%:*} call + return, above a \
+hook that reads the clock" "$(echo "$lua" | cut -d: -f2)"
 		v=
-		[ "${lua%:*}" != lua5.4 ] || v=100
-		lua_row "${lua%:*}.ask" "... by Lua's API, where its layout \
+		[ "${lua%%:*}" != lua5.4 ] || v=100
+		lua_row "${lua%%:*}.ask" "... by Lua's API, where its layout \
 is not known" 22
-		lua_row "${lua%:*}.pair" "... resume + yield, above the \
+		lua_row "${lua%%:*}.pair" "... resume + yield, above the \
 same" "$v"
 	done
 	lua=$(echo "$luas" | sed 's/:[0-9]*//g;s/ /, /g')
