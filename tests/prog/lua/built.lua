@@ -90,6 +90,7 @@ for i = 1, 200 do
 		end
 	end
 	if i % 50 == 0 then
+		xpcall(error, error)
 		collectgarbage()
 	end
 end

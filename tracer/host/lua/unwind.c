@@ -61,17 +61,19 @@ static struct frame *find(struct thread_state *s, const struct coroutine *co,
 
 /* The lua_State's calls form a chain: all of them that stand above the caller's
  * frame have ended. A caller whose own call was not seen has no frame; then its
- * nearest known caller decides. */
+ * nearest known caller decides. If that is far, as after an error in hundreds of
+ * error handlers, which Lua leaves only later, nothing is ended. */
 static void call_by_id(struct thread_state *s, const struct coroutine *co,
 		       const struct lua_caller *caller, uint64_t now)
 {
 	uint64_t id = caller->id;
 	struct frame *dead;
+	int i = 0;
 
-	for (int i = 0; i < CALLERS; i++) {
-		if (find(s, co, id, &dead) || id == 0 || dead == s->top ||
-		    !caller->above)
-			break;
+	while (!find(s, co, id, &dead) && id != 0 && dead != s->top &&
+	       caller->above) {
+		if (++i > CALLERS)
+			return;
 		id = caller->above((uint64_t)co->L, id);
 	}
 	shadow_unwind(s, dead, id == 0 && co->serial != 0 ? UNWIND_CLOSED :
