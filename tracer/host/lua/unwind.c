@@ -61,8 +61,8 @@ static struct frame *find(struct thread_state *s, const struct coroutine *co,
 
 /* The lua_State's calls form a chain: all of them that stand above the caller's
  * frame have ended. A caller whose own call was not seen has no frame; then its
- * nearest known caller decides. If that is far, as after an error in hundreds of
- * error handlers, which Lua leaves only later, nothing is ended. */
+ * nearest known caller decides. If that is far, as after an error in hundreds
+ * of error handlers, which Lua leaves only later, nothing is ended. */
 static void call_by_id(struct thread_state *s, const struct coroutine *co,
 		       const struct lua_caller *caller, uint64_t now)
 {
