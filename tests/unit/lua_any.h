@@ -17,6 +17,15 @@
 #define LUA_OK 0
 #endif
 
+static inline lua_State *any_newstate(lua_Alloc allocate)
+{
+#if LUA_VERSION_NUM >= 505
+	return lua_newstate(allocate, NULL, 0);
+#else
+	return lua_newstate(allocate, NULL);
+#endif
+}
+
 static inline int any_resume(lua_State *co, lua_State *from, int *results)
 {
 #if LUA_VERSION_NUM >= 504

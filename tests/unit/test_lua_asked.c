@@ -192,7 +192,7 @@ static int l_fill(lua_State *L)
 void test_lua_asked_for_names_nothing_where_the_stack_is_full(void)
 {
 	for (int more = 0; more < 60; more++) {
-		lua_State *const L = lua_newstate(fenced, NULL);
+		lua_State *const L = any_newstate(fenced);
 
 		if (!CHECK(L))
 			return;
