@@ -208,6 +208,8 @@ void test_lua_asked_for_names_nothing_where_the_stack_is_full(void)
 	CHECK_EQ(tally.bad, 0);
 }
 
+/* The thread sanitizer has an mmap of its own. */
+#ifndef __SANITIZE_THREAD__
 static bool no_blocks;
 
 /* In place of libc's. What threads begin with is of other sizes. */
@@ -241,6 +243,7 @@ void test_lua_asked_calls_for_which_there_is_no_memory_are_counted(void)
 	CHECK_EQ(atomic_load(&shared_pool->unrecorded) - before, 11);
 	lua_close(L);
 }
+#endif
 
 /* ---------------------------------------------- a VM where another lay */
 
