@@ -16,6 +16,7 @@ struct piece {
 	struct session *from;
 	uint32_t *process, *thread; /* by index */
 	uint32_t *coroutine;       /* by index: index + 1 */
+	size_t coroutine_count;
 	func_id *func;             /* by id; 0: not asked for yet */
 	elf_id *module;            /* by id; 0: not asked for yet */
 	/* The nodes, those of a root together, by rising id: nodes[first[id]]
@@ -190,6 +191,60 @@ static void add_view(struct join *j, struct coroutine *to,
 		coroutine_was(to, c->state, instant_of(v, c->last));
 }
 
+/* The only piece that has coroutines; NULL: there is none, or several have. */
+static struct piece *only_piece(struct join *j)
+{
+	struct piece *only = NULL;
+
+	for (size_t i = 0; i < j->count; i++)
+		if (j->pieces[i].from->coroutine_count > 0) {
+			if (only)
+				return NULL;
+			only = &j->pieces[i];
+		}
+	return only;
+}
+
+static bool is_sorted(const struct piece *p)
+{
+	const struct coroutine *const c = p->from->coroutines;
+
+	for (size_t i = 1; i < p->from->coroutine_count; i++) {
+		const struct view a = { .process = p->process[c[i - 1].process],
+					.serial = c[i - 1].serial };
+		const struct view b = { .process = p->process[c[i].process],
+					.serial = c[i].serial };
+
+		if (by_identity(&a, &b) >= 0)
+			return false;
+	}
+	return true;
+}
+
+/* There may be a million coroutines, mostly of one thread: then its array
+ * becomes that of the whole. */
+static void take_coroutines(struct join *j, struct piece *p)
+{
+	struct session *const to = j->to, *const from = p->from;
+
+	mem_free(to->coroutines);
+	to->coroutines = from->coroutines;
+	to->coroutine_count = from->coroutine_count;
+	from->coroutines = NULL;
+	from->coroutine_count = 0;
+	for (size_t i = 0; i < to->coroutine_count; i++) {
+		struct coroutine *const c = &to->coroutines[i];
+
+		c->process = p->process[c->process];
+		c->body = join_func(j, p, c->body);
+		c->body_at.thread = p->thread[c->body_at.thread];
+		c->last.thread = p->thread[c->last.thread];
+		for (uint32_t k = 0; k < c->thread_count && k < 4; k++)
+			c->threads[k] = p->thread[c->threads[k]];
+		p->coroutine[i] = (uint32_t)i + 1;
+	}
+}
+
 static void join_coroutines(struct join *j)
 {
 	struct session *const to = j->to;
@@ -260,7 +315,7 @@ static uint32_t join_flags(const struct join *j, const struct piece *p,
 	if (of == 0)
 		return flags;
 	if (of & SESSION_OF_COROUTINE) {
-		if (co == 0 || co > p->from->coroutine_count)
+		if (co == 0 || co > p->coroutine_count)
 			return flags;
 		co = p->coroutine[co - 1];
 		process = j->to->coroutines[co - 1].process;
@@ -325,6 +380,7 @@ static void piece_init(struct piece *p, struct session *from)
 	const size_t funcs = func_count(from->funcs);
 
 	p->from = from;
+	p->coroutine_count = from->coroutine_count;
 	p->process = mem_alloc(from->process_count * sizeof(*p->process));
 	p->thread = mem_alloc(from->thread_count * sizeof(*p->thread));
 	p->coroutine = mem_alloc(from->coroutine_count *
@@ -354,6 +410,7 @@ void session_join(struct session *to, struct session *const *parts,
 {
 	struct join j = { to, mem_alloc((count + 1) * sizeof(*j.pieces)),
 			  count, map_new() };
+	struct piece *only;
 
 	for (uint32_t i = 0; i < to->vm_count; i++)
 		*map_put(j.vm_of, to->vms[i].process, to->vms[i].serial) =
@@ -366,7 +423,11 @@ void session_join(struct session *to, struct session *const *parts,
 		join_gaps(&j, &j.pieces[i]);
 		join_sums(to, parts[i]);
 	}
-	join_coroutines(&j);
+	only = only_piece(&j);
+	if (only && to->coroutine_count == 0 && is_sorted(only))
+		take_coroutines(&j, only);
+	else
+		join_coroutines(&j);
 	join_trees(&j, of);
 	for (size_t i = 0; i < count; i++)
 		piece_fini(&j.pieces[i]);

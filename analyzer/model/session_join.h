@@ -17,7 +17,7 @@ struct session_thread {
  * coroutine but those that are natively bound to a VM. of[i] says where
  * to->threads[i] was replayed. The result does not depend on which part a
  * thread was in: nodes come in the order of the threads, coroutines in that of
- * processes and serials. The parts stay as they are. */
+ * processes and serials. The parts are used up: they may only be freed. */
 void session_join(struct session *to, struct session *const *parts,
 		  size_t count, const struct session_thread *of);
 
