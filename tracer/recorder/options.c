@@ -39,7 +39,7 @@ static struct poptOption rows[] = {
 	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
 	  "do not record Lua", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
-	  "have stock interpreters (lua5.1 ... lua5.4, luajit, and the "
+	  "have stock interpreters (lua5.1 ... lua5.5, luajit, and the "
 	  "interpreters that they start) load weft, through LUA_INIT", NULL },
 	{ "no-lua-names", 0, POPT_ARG_NONE, &opt.no_lua_names, 0,
 	  "do not read Lua sources for the names of their functions", NULL },
