@@ -12,8 +12,7 @@
  * does before any of them. */
 
 /* What tells this prototype from others that lay at its address. Another source
- * may lie where its own lay: the source's length and last bytes are part of
- * it. */
+ * may lie where its own lay, so its length and last bytes are a part. */
 static uint64_t trait(uint64_t at)
 {
 	const uint64_t source = layout_word(at + PROTO_SOURCE);
@@ -99,8 +98,7 @@ static bool number_all(uint64_t top)
 	return as_before;
 }
 
-/* A main function that was numbered, and lies where it lay, costs one look at
- * its functions. */
+/* A main function that was numbered and has not moved costs one look. */
 static void number_main(uint64_t at, uint64_t text)
 {
 	const uint64_t news = lua_ordinal_news();
@@ -329,8 +327,7 @@ static void name_new(struct lua_vm *vm, lua_State *L)
 	function_name_all(vm, L);
 }
 
-/* Does its caller call it by a name that is not just a variable of the
- * caller's? */
+/* Does its caller call it by a name, not just by a variable of its own? */
 static bool is_called_by_name(const lua_Debug *d)
 {
 	return d->name && d->name[0] != '\0' && d->name[0] != '?' &&
@@ -432,8 +429,7 @@ static uint64_t key_of(uint64_t at, const char *source, size_t length,
 			    body_of(at, source, length));
 }
 
-/* Of a call that must not be asked about. Without the layout it is not known
- * what is called. */
+/* Of a call that must not be asked about. Only the layout tells what it is. */
 static struct identity read_callee(const struct coroutine *co, uint64_t id)
 {
 	static const char unknown[] = "=(called while suspended)";

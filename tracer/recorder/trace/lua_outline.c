@@ -592,8 +592,7 @@ static void name_returned(struct lua_outline *o)
 			o->function[i].name = 0;
 }
 
-/* Negative, 0 or positive as the lines of a function are before, at or behind
- * these. */
+/* Negative, 0 or positive: its lines are before, at or behind these. */
 static int compare(const struct lua_outline_function *f, uint32_t first,
 		   uint32_t last)
 {
