@@ -228,6 +228,10 @@ enum item_type {
 	                   * returns its VM does not tell. It ends at the next
 	                   * event that shows its end: its times are upper
 	                   * bounds */
+	ITEM_SAMPLES = 13, /* period (ns on the CPU), ticks from and to between
+	                   * which all samples are known, then pairs, rising:
+	                   * tick, place (a dictionary word, NATIVE or CODE;
+	                   * CODE of address 0: in the kernel) */
 };
 
 enum vm_abi { VM_LUA51 = 51, VM_LUA52 = 52, VM_LUA53 = 53, VM_LUA54 = 54,

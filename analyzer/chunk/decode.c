@@ -25,6 +25,7 @@ struct found {
 	uint64_t module[DICT_MAX_MODULES / 64];
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
 	const uint64_t *bodies;  /* where its segments end; NULL: none */
+	const uint64_t *samples; /* the ITEM_SAMPLES' head word, or NULL */
 };
 
 /* i must be below the number of bits in the set. */
@@ -207,6 +208,40 @@ static int check_offcpu(const uint64_t *item, size_t n)
 	return n % 2 == 1 ? 0 : err_add("an off-CPU time has no end");
 }
 
+/* A sample's place is a word of the dictionary's form. */
+static bool is_place(uint64_t word, const struct found *f)
+{
+	return dict_kind(word) == DICT_CODE ||
+	       (dict_kind(word) == DICT_NATIVE &&
+		is_in(f->module, dict_module(word)));
+}
+
+/* Called when all modules of the chunk are known. */
+static int check_samples(const struct chunk *c, const struct found *f)
+{
+	struct chunk_samples s;
+	uint64_t last = 0;
+
+	if (!decode_samples(c, &s))
+		return 0;
+	if (s.period == 0 || s.from < c->header.tick_begin || s.to < s.from ||
+	    s.to > c->header.tick_end)
+		return err_add("samples of a time that cannot be");
+	for (size_t i = 0; i < s.n; i++) {
+		const uint64_t tick = s.pair[2 * i];
+
+		if (i > 0 ? tick <= last : tick < s.from)
+			return err_add("sample %zu comes too early", i);
+		if (tick > s.to)
+			return err_add("sample %zu comes too late", i);
+		if (!is_place(s.pair[2 * i + 1], f))
+			return err_add("sample %zu is nowhere", i);
+		last = tick;
+	}
+	return item_words(*c->samples) % 2 == 0 ? 0 :
+		err_add("a sample has no place");
+}
+
 /* Fields that all items of a type have: words before the strings, strings. */
 static const struct layout { uint8_t words, strings; } layouts[] = {
 	[ITEM_MODULE] = { 3 + BUILD_ID_WORDS, 1 },
@@ -218,6 +253,7 @@ static const struct layout { uint8_t words, strings; } layouts[] = {
 	[ITEM_VM] = { 3, 0 },
 	[ITEM_NOTE] = { 0, 2 },
 	[ITEM_UNTOLD_RETURN] = { 1, 0 },
+	[ITEM_SAMPLES] = { 3, 0 },
 };
 
 /* *end: the word behind the fields of the layout. */
@@ -267,6 +303,11 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 			err_add("a hint for function %" PRIu64, item[1]);
 	case ITEM_OFFCPU:
 		return check_offcpu(item, n);
+	case ITEM_SAMPLES:
+		if (f->samples)
+			return err_add("there are two lists of samples");
+		f->samples = item;
+		return 0;
 	default:
 		return 0;
 	}
@@ -471,6 +512,9 @@ int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
 		return -1;
 	c->stack = f.stack;
 	c->bodies = f.bodies;
+	c->samples = f.samples;
+	if (check_samples(c, &f) < 0)
+		return -1;
 	assert(c->dict + c->header.funcs == words + n);
 	return 0;
 }
@@ -589,6 +633,20 @@ size_t decode_offcpu(const struct chunk_item *item, const uint64_t **pair)
 {
 	*pair = item->word + 1;
 	return (item->n - 1) / 2;
+}
+
+bool decode_samples(const struct chunk *c, struct chunk_samples *s)
+{
+	const uint64_t *const item = c->samples;
+
+	if (!item)
+		return false;
+	s->period = item[1];
+	s->from = item[2];
+	s->to = item[3];
+	s->pair = item + 4;
+	s->n = (size_t)(item_words(*item) - 4) / 2;
+	return true;
 }
 
 bool decode_next_segment(const struct chunk *c, struct chunk_segment *s)

@@ -23,7 +23,8 @@
  *     tick_end < 2^63
  *   every dictionary word has a known kind; its module or item exists
  *   every item lies inside the items, and its known fields inside the item;
- *     there is at most one ITEM_STACK, and a module number is defined once */
+ *     there is at most one ITEM_STACK, and a module number is defined once
+ *   there is at most one ITEM_SAMPLES; it is as struct chunk_samples says */
 struct chunk {
 	struct chunk_header header;
 	const uint64_t *words;
@@ -31,6 +32,7 @@ struct chunk {
 	const uint64_t *records, *items, *dict;
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
 	const uint64_t *bodies;  /* in it, a word for each segment, or NULL */
+	const uint64_t *samples; /* the ITEM_SAMPLES' head word, or NULL */
 };
 
 /* Check n words and describe them in the struct, which then borrows them: they
@@ -144,6 +146,21 @@ void decode_vm(const struct chunk_item *, struct chunk_vm *);
  * The first pair is the time for which switches are known; the others are when
  * the thread did not run (they may be out of order, or outside the first). */
 size_t decode_offcpu(const struct chunk_item *, const uint64_t **pair);
+
+/* The chunk's ITEM_SAMPLES: where the thread's program counter was, once in
+ * each period ns (> 0) that it spent on a CPU between the ticks from and to,
+ * which lie inside the chunk's: tick_begin <= from <= to <= tick_end. pair is
+ * { tick, place } n times. The ticks rise strictly, between from and to. A
+ * place is a word like those of the dictionary, but is not in it: DICT_NATIVE,
+ * whose module the chunk has, or DICT_CODE (address 0: in the kernel). */
+struct chunk_samples {
+	uint64_t period, from, to;
+	const uint64_t *pair;
+	size_t n;
+};
+
+/* False: the chunk has no such item; nothing is known of its time. */
+bool decode_samples(const struct chunk *, struct chunk_samples *);
 
 /* A segment of the chunk's ITEM_STACK. */
 struct chunk_segment {

@@ -422,6 +422,33 @@ static void print_process(const struct chunk_item *item)
 	print_string(&path);
 }
 
+/* A place in code: a word of the dictionary's form. */
+static void print_place(uint64_t word)
+{
+	if (dict_kind(word) == DICT_NATIVE)
+		printf("module %" PRIu32 " + 0x%" PRIx64, dict_module(word),
+		       dict_offset(word));
+	else
+		printf("code 0x%" PRIx64, dict_offset(word));
+}
+
+/* Where the program counter was: after the period and the ticks between which
+ * it is known, a line for each sample. Other items than this one are one line
+ * each. */
+static void print_samples(const struct chunk *chunk)
+{
+	struct chunk_samples s;
+
+	if (!decode_samples(chunk, &s))
+		return;
+	printf("samples period=%" PRIu64 " %" PRIu64 "-%" PRIu64, s.period,
+	       s.from, s.to);
+	for (size_t i = 0; i < s.n; i++) {
+		printf("\n    @%" PRIu64 " ", s.pair[2 * i]);
+		print_place(s.pair[2 * i + 1]);
+	}
+}
+
 /* One item: where it begins in the items, by words, since records and the
  * dictionary refer to it so. Items of unknown types are shown by their number:
  * newer tracers may have more. */
@@ -454,10 +481,12 @@ static void print_item(const struct chunk *chunk,
 		putchar('\n');
 		return;
 	}
-	/* The stack is no row above, because it takes the chunk. */
+	/* These are no rows above, because they take the chunk. */
 	if (item->type == ITEM_STACK) {
 		fputs("stack", stdout);
 		print_stack(chunk);
+	} else if (item->type == ITEM_SAMPLES) {
+		print_samples(chunk);
 	} else {
 		printf("type %d, %zu words", (int)item->type, item->n);
 	}
@@ -473,15 +502,14 @@ static void print_dict(const struct chunk *chunk)
 		const uint64_t word = chunk->dict[i];
 
 		printf("  f%" PRIu32 " ", i);
-		if (dict_kind(word) == DICT_NATIVE)
-			printf("module %" PRIu32 " + 0x%" PRIx64 "\n",
-			       dict_module(word), dict_offset(word));
-		else if (dict_kind(word) == DICT_CODE)
-			printf("code 0x%" PRIx64 "\n", dict_offset(word));
+		if (dict_kind(word) == DICT_NATIVE ||
+		    dict_kind(word) == DICT_CODE)
+			print_place(word);
 		else
-			printf("%s @%" PRIu64 "\n",
+			printf("%s @%" PRIu64,
 			       dict_kind(word) == DICT_LUA ? "lua" : "name",
 			       dict_item(word));
+		putchar('\n');
 	}
 }
 

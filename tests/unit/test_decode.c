@@ -509,3 +509,80 @@ void test_decode_refuses_bad_bodies(void)
 	*record(5) = rec_put(REC_OPERAND, b.header.funcs, 1);
 	CHECK(refused("function"));
 }
+
+/* A chunk of the ticks 1000 to 1100 with samples: words of the item after its
+ * head. */
+static void build_samples(const uint64_t *words, size_t n)
+{
+	size_t at;
+
+	cb_begin(&b, 1, 2, 3, 1000);
+	cb_module(&b, 3, "0123456789abcdefghij", "/bin/prog");
+	at = cb_item(&b);
+	for (size_t i = 0; i < n; i++)
+		cb_item_word(&b, words[i]);
+	cb_item_end(&b, at, ITEM_SAMPLES);
+	cb_end(&b, 1100);
+}
+
+void test_decode_reads_samples(void)
+{
+	const uint64_t words[] = { 250000, 1010, 1090,
+				   1010, dict_put_native(3, 0x1234),
+				   1011, dict_put_code(0),
+				   1090, dict_put_code(0xdead000) };
+	struct chunk_samples s;
+	struct chunk v;
+
+	build_samples(words, 3);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	CHECK(decode_samples(&v, &s));
+	CHECK_EQ(s.n, 0);
+	build_samples(words, 9);
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	REQUIRE(decode_samples(&v, &s));
+	CHECK_EQ(s.period, 250000);
+	CHECK_EQ(s.from, 1010);
+	CHECK_EQ(s.to, 1090);
+	CHECK_EQ(s.n, 3);
+	CHECK_EQ(s.pair[0], 1010);
+	CHECK_EQ(dict_module(s.pair[1]), 3);
+	CHECK_EQ(dict_offset(s.pair[5]), 0xdead000);
+	build();
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	CHECK(!decode_samples(&v, &s));
+}
+
+void test_decode_refuses_bad_samples(void)
+{
+	const uint64_t here = dict_put_native(3, 0x1234);
+	const struct {
+		uint64_t words[8];
+		size_t n;
+		const char *why;
+	} bad[] = {
+		{ { 5, 1010 }, 2, "cut short" },
+		{ { 0, 1010, 1020 }, 3, "cannot be" },
+		{ { 5, 999, 1020 }, 3, "cannot be" },
+		{ { 5, 1020, 1010 }, 3, "cannot be" },
+		{ { 5, 1010, 1101 }, 3, "cannot be" },
+		{ { 5, 1010, 1020, 1009, here }, 5, "sample 0 comes too early" },
+		{ { 5, 1010, 1020, 1021, here }, 5, "sample 0 comes too late" },
+		{ { 5, 1010, 1020, 1015, here, 1015, here }, 7,
+		  "sample 1 comes too early" },
+		{ { 5, 1010, 1020, 1015, dict_put_native(4, 1) }, 5,
+		  "sample 0 is nowhere" },
+		{ { 5, 1010, 1020, 1015, dict_put_item(DICT_LUA, 0) }, 5,
+		  "sample 0 is nowhere" },
+		{ { 5, 1010, 1020, 1015, here, 1016 }, 6, "no place" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		build_samples(bad[i].words, bad[i].n);
+		CHECK(refused(bad[i].why));
+	}
+	build_samples((const uint64_t[]){ 5, 1010, 1020, item_put(
+		      ITEM_SAMPLES, 4), 5, 1010, 1020 }, 7);
+	*item(ITEM_SAMPLES) = item_put(ITEM_SAMPLES, 4);
+	CHECK(refused("two lists of samples"));
+}
