@@ -4,6 +4,7 @@
 #   make unit          the unit tests and replay texts alone
 #   make check-layers  who may include and call whom
 #   make bench         the table of costs
+#   make truth         how near to the truth the times are
 # A unit test links the archive of the part whose headers it includes, or of
 # those named in a line "links: analyzer host recorder lua" in its head.
 TEST_DIR := $(B)/tests
@@ -16,8 +17,8 @@ ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
-.PHONY: test test-deep test-bin unit unit-bin san check-layers bench programs \
-	reference
+.PHONY: test test-deep test-bin unit unit-bin san check-layers bench truth \
+	programs reference
 
 # Which parts a test links: said in its head, or told by its includes.
 links_of = $(or $(shell sed -n '1,10s/.*links: *\([a-z ]*\).*/\1/p' $(1)),\
@@ -225,3 +226,8 @@ bench:
 	@tests/deps.sh build test bench
 	+$(MAKE) --no-print-directory all
 	B=$(B) tests/bench/run.sh
+
+truth:
+	@tests/deps.sh build test
+	+$(MAKE) --no-print-directory all
+	B=$(B) tests/bench/truth.sh
