@@ -11,6 +11,26 @@
 HOOK void __cyg_profile_func_enter(void *fn, void *site);
 HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
+/* Is it the call of a function that was inlined into the innermost one, or into
+ * what that was inlined into? Those have one stack pointer and one call site,
+ * but call the hook from different places: who calls it from the same place
+ * again has ended unseen, which the uncommon case finds out. */
+INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
+		       uint64_t sp)
+{
+	const uint64_t ret = RETURN_ABOVE(sp);
+	const struct frame *f = s->top - 1;
+
+	if (f->sp != sp || f->site != site ||
+	    s->segment[s->segments - 1].inferred)
+		return false;
+	for (; f->sp == sp; f--) {
+		if (f->ret == ret)
+			return false;
+	}
+	return true;
+}
+
 /* ------------------------------------------------------- the uncommon case */
 
 /* Records an entry whatever the state is. If functions are being learned, the
@@ -33,7 +53,8 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp)
 		return;
 	}
 	f.tick = chunk_clock(s);
-	if (s->top[-1].sp > sp || unwind_native_enter(s, &f, f.tick))
+	if (s->top[-1].sp > sp || is_inlined(s, site, sp) ||
+	    unwind_native_enter(s, &f, f.tick))
 		shadow_enter(s, &f, f.tick);
 	thread_release(s);
 }
@@ -71,10 +92,9 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 /* --------------------------------------------------------- the common case */
 
 /* The common case of an entry; false: nothing was changed. A frame below whose
- * stack pointer is not higher may have ended unseen, or be that of a caller
- * into which this call was inlined: the uncommon case finds out. The frame is
- * complete before top rises, so a signal handler sees either all of it or
- * nothing. */
+ * stack pointer is not higher may have ended unseen: the uncommon case finds
+ * out. The frame is complete before top rises, so a signal handler sees either
+ * all of it or nothing. */
 INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 		   uint64_t sp)
 {
@@ -82,7 +102,8 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	const struct table_entry *e;
 	uint64_t now, gap;
 
-	if (unlikely(s->at >= s->quick || f[-1].sp <= sp))
+	if (unlikely(s->at >= s->quick) ||
+	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
 		return false;
 	e = chunk_named(s, fn);
 	if (unlikely(!e))
