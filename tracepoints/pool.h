@@ -5,6 +5,7 @@
 #define WEFT_TRACEPOINTS_POOL_H
 
 #include "tracepoints/chunk.h"
+#include "tracepoints/verdict.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +15,8 @@
 /* The file /dev/shm/weft-UID-RANDOM (0600), made by the recorder, mapped by
  * every process of the recorded tree:
  *
- *   struct pool | process slots | thread slots | buffer states | buffers
+ *   struct pool | process slots | thread slots | verdicts | buffer states |
+ *   buffers
  *
  * Every part starts on a page; struct pool has the offsets. Any recorded
  * process can overwrite all of it: a number from the pool must be checked
@@ -58,6 +60,8 @@ struct pool {
 	uint32_t small_buffers, big_buffers;
 	uint64_t process_offset, thread_offset, state_offset;
 	uint64_t small_offset, big_offset;
+	uint64_t verdict_offset;
+	uint32_t verdict_slots;       /* 0: every function is recorded */
 	uint32_t use_tsc;             /* 1: ticks are the invariant TSC */
 	uint32_t lua;                 /* 0: leave Lua alone */
 	uint32_t native;              /* 0: leave native calls alone */
@@ -193,6 +197,11 @@ static inline struct pool_thread *pool_thread(struct pool *p, uint32_t i)
 	return (struct pool_thread *)((char *)p + p->thread_offset) + i;
 }
 
+static inline _Atomic uint64_t *pool_verdicts(struct pool *p)
+{
+	return (_Atomic uint64_t *)((char *)p + p->verdict_offset);
+}
+
 static inline _Atomic uint64_t *pool_state(struct pool *p, uint32_t i)
 {
 	return (_Atomic uint64_t *)((char *)p + p->state_offset) + i;
@@ -214,6 +223,10 @@ static inline bool pool_valid(const struct pool *p, uint64_t mapped)
 	       p->version == POOL_VERSION && p->size <= mapped &&
 	       p->process_slots <= 1u << 20 && p->thread_slots <= 1u << 20 &&
 	       p->small_buffers <= 1u << 20 && p->big_buffers <= 1u << 20 &&
+	       p->verdict_slots <= VERDICT_SLOTS &&
+	       (p->verdict_slots & (p->verdict_slots - 1)) == 0 &&
+	       p->verdict_offset <= p->size && p->verdict_offset % 8 == 0 &&
+	       p->verdict_slots * UINT64_C(8) <= p->size - p->verdict_offset &&
 	       p->process_offset <= p->size && p->thread_offset <= p->size &&
 	       p->state_offset <= p->size && p->small_offset <= p->size &&
 	       p->big_offset <= p->size &&

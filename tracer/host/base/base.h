@@ -16,6 +16,7 @@
 #define HOOK __attribute__((no_instrument_function, visibility("default")))
 #define HIDDEN __attribute__((visibility("hidden")))
 #define SLOW __attribute__((noinline, cold))
+#define NOINLINE __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 /* A thread's own variable that is reached without a call. */
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))

@@ -161,6 +161,7 @@ void lua_hook_remove(struct coroutine *co)
 static void serve_native_side(void)
 {
 	thread_upcalls.lua_item = lua_func_item;
+	thread_upcalls.lua_verdict = lua_func_verdict;
 	thread_upcalls.lua_hint = lua_func_hint;
 	thread_upcalls.lua_chunk = lua_vm_name_all;
 	thread_upcalls.lua_detach = lua_switch_detach_unseen;

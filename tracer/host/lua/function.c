@@ -289,6 +289,16 @@ uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 	return s->items - words;
 }
 
+/* As the recorder finds it in the item. */
+uint64_t lua_func_verdict(uint64_t key)
+{
+	const struct function_id *const is = &func_of(key)->is;
+
+	return (key & KEY_MARK) ? 0 :
+	       verdict_of_lua(is->hash, (uint64_t)(uint32_t)is->first << 32 |
+					(uint32_t)is->last, is->ordinal);
+}
+
 /* ------------------------------------------------- what lies at an address */
 
 enum { SOURCE_BITS = 8 };

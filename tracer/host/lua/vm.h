@@ -158,7 +158,8 @@ struct lua_cached {
 	uint64_t at, source, lines, text;
 	uint64_t key, flags;   /* of its frames */
 	uint32_t epoch, enter; /* the chunk that named it last; its ENTER
-	                        * there, without the gap */
+	                        * there, without the gap. Or the complement of
+	                        * that in which its calls are left out */
 	const _Atomic uint64_t *current;
 };
 

@@ -317,6 +317,20 @@ bool event_by_asking(struct lua_event *e, struct lua_local *me,
 
 /* --------------------------------------------------------------- recording */
 
+/* The return of a call that has no frame, where calls may be left out: what it
+ * called has ended. LuaJIT's frames tell by their places. */
+static void end_left_out(struct thread_state *s, const struct coroutine *co,
+			 uint64_t id, uint64_t now)
+{
+	const struct lua_caller self = {
+		.id = id,
+		.above = co->vm->by_layout ? layout_above : frames_above,
+	};
+
+	if (mapped_view.verdicts && !IS_JIT)
+		lua_unwind_call(s, co, &self, now);
+}
+
 /* The last return of a coroutine whose resume was not seen is its end. */
 static void record_return(struct thread_state *s, const struct coroutine *co,
 			  const struct lua_event *e, uint64_t now)
@@ -325,8 +339,10 @@ static void record_return(struct thread_state *s, const struct coroutine *co,
 
 	if (likely(top->ret == e->id && top->site == (uint64_t)co->L))
 		shadow_leave(s, now);
-	else if (!lua_unwind_return(s, co, e->id, e->key, now))
+	else if (!lua_unwind_return(s, co, e->id, e->key, now)) {
+		end_left_out(s, co, e->id, now);
 		return;
+	}
 	if (unlikely(shadow_segment(s)->inferred) && shadow_depth(s) == 0)
 		lua_switch_body_ended(s, now);
 }
@@ -346,7 +362,7 @@ static void record_tail_call(struct thread_state *s,
 	top = s->top - 1;
 	if (top->ret == e->id && top->site == (uint64_t)co->L)
 		shadow_tail(s, f, now);
-	else
+	else if (!dictionary_skips(s, f->key))
 		shadow_enter(s, f, now);
 }
 
@@ -373,9 +389,12 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 		record_tail_call(s, co, e, &f, now);
 	} else {
 		lua_unwind_call(s, co, &e->caller, now);
-		shadow_enter(s, &f, now);
+		if (!dictionary_skips(s, e->key))
+			shadow_enter(s, &f, now);
 	}
-	if (e->cached && !lua_func_is_asked(e->key)) {
+	if (e->cached && mapped_view.verdicts && chunk_skips(s, e->key)) {
+		e->cached->epoch = ~s->epoch;
+	} else if (e->cached && !lua_func_is_asked(e->key)) {
 		/* The open chunk has named the function now. */
 		e->cached->enter = (uint32_t)rec_put(
 			REC_ENTER, chunk_index(s, e->key), 0);

@@ -333,6 +333,88 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id)
 	return quick_enter(s, L, id, c);
 }
 
+/* --------------------------------------------------------- what is left out
+ * The common case has given up on it. */
+
+/* Are all of L's frames in the topmost segment those of callers of the call in
+ * this event, and is it no frame itself? Then nothing has ended. false, too, if
+ * more than a few looks would tell. */
+INLINE bool is_callee(const struct thread_state *s, uint64_t L, uint64_t id)
+{
+	enum { NATIVE = 32, CALLERS = 16 };
+	const struct frame *f = s->top;
+	const struct frame *const base =
+		s->frames + s->segment[s->segments - 1].base;
+
+	for (int i = 0; f > base && f[-1].site != L; i++, f--) {
+		if (i == NATIVE)
+			return false;
+	}
+	if (f == base)
+		return true;
+	if (IS_JIT || WEFT_LUA_ABI == 51)
+		return f[-1].ret < id; /* deeper calls have higher ids */
+	for (int i = 0; i < CALLERS && layout_is_call(L, id); i++) {
+		id = layout_caller(L, id);
+		if (id == f[-1].ret)
+			return true;
+	}
+	return false;
+}
+
+/* A return of a call that has no frame. In LuaJIT one that has may lie further
+ * up by now, so that the function must tell. */
+INLINE bool quick_left_return(const struct thread_state *s, uint64_t L,
+			      uint64_t id)
+{
+	const struct lua_cached *const c = !IS_JIT ? NULL :
+		function_cached(s->lua, L, id, FUNCTION_OPEN);
+
+	if (IS_JIT && (!c || c->epoch != ~s->epoch ||
+		       c->key == s->top[-1].key))
+		return false;
+	return s->too_deep == 0 && is_callee(s, L, id);
+}
+
+/* A call of a function whose calls are left out. What begins a coroutine is
+ * recorded, and what may take over the frame of its caller takes a look. */
+INLINE bool quick_left_call(const struct thread_state *s, uint64_t L,
+			    uint64_t id, const struct lua_cached *c)
+{
+	if (!c || c->epoch != ~s->epoch || !is_callee(s, L, id) ||
+	    (s->segments > 1 && shadow_depth(s) == 0))
+		return false;
+#if WEFT_LUA_ABI == 51
+	return s->top[-1].site != L || !(s->top[-1].key & KEY_LUA) ||
+	       !layout_tail_calls(L, s->top[-1].ret);
+#else
+	return true;
+#endif
+}
+
+/* An event that the common case has given up on. asks: the layout is not
+ * trusted. The state is busy. */
+static NOINLINE void give_up_unless_skipped(lua_State *L, lua_Debug *ar,
+					    bool asks)
+{
+	struct thread_state *const s = thread_hot;
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
+	bool skipped = false;
+
+	if (unlikely(mapped_view.verdicts && !asks && s->lua_plain == L)) {
+		if (ar->event == LUA_HOOKRET)
+			skipped = quick_left_return(s, at, id);
+		else if (ar->event == LUA_HOOKCALL)
+			skipped = quick_left_call(s, at, id,
+				function_cached(s->lua, at, id,
+						FUNCTION_QUICK));
+	}
+	if (skipped)
+		thread_release_hot(s);
+	else
+		give_up(L, ar);
+}
+
 /* --------------------------------------------------- without a trusted layout
  * The public API tells functions apart, which costs more. It is asked while not
  * busy: its code may be instrumented. */
@@ -408,7 +490,7 @@ static __attribute__((noinline)) void untold_event(lua_State *L, lua_Debug *ar,
 	if (likely(done))
 		thread_release_hot(s);
 	else
-		give_up(L, ar);
+		give_up_unless_skipped(L, ar, asks);
 }
 
 /* --------------------------------------------------------------- our hooks */
@@ -446,7 +528,7 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 	else if (IS_JIT)
 		untold_event(L, ar, asks);
 	else
-		give_up(L, ar);
+		give_up_unless_skipped(L, ar, asks);
 }
 
 static void hook_event(lua_State *L, lua_Debug *ar)

@@ -53,8 +53,8 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp)
 		return;
 	}
 	f.tick = chunk_clock(s);
-	if (s->top[-1].sp > sp || is_inlined(s, site, sp) ||
-	    unwind_native_enter(s, &f, f.tick))
+	if ((s->top[-1].sp > sp || is_inlined(s, site, sp) ||
+	     unwind_native_enter(s, &f, f.tick)) && !dictionary_skips(s, fn))
 		shadow_enter(s, &f, f.tick);
 	thread_release(s);
 }
@@ -69,7 +69,8 @@ static bool began_recorded(uint64_t fn, uint64_t site)
 }
 
 /* Records a return. If it is not that of the innermost frame, unwind finds out
- * what has ended. */
+ * what has ended; but one that is left out says nothing: a frame of its
+ * function may be another call's. */
 static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 {
 	struct thread_state *s;
@@ -84,9 +85,49 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 	if (s->top[-1].key == fn && s->top[-1].site == site &&
 	    s->too_deep == 0)
 		shadow_leave(s, now);
-	else
+	else if (dictionary_verdict(s, fn) != VERDICT_SKIP)
 		unwind_native_exit(s, fn, site, sp, now);
 	thread_release(s);
+}
+
+/* -------------------------------------------------------- what is left out
+ * The common case has given up. What is left out comes here at each call: it
+ * changes nothing, and takes no registers. A handler that runs meanwhile leaves
+ * the stack as it was. */
+
+/* An entry that is left out says nothing unless the innermost frame may have
+ * ended: its stack pointer is not higher, nor is it that of a caller into which
+ * this call was inlined. */
+static NOINLINE void enter_unless_skipped(uint64_t fn, uint64_t site,
+					  uint64_t sp)
+{
+	const struct thread_state *const s = thread_hot;
+	const struct frame *f;
+
+	if (!chunk_skips(s, fn)) {
+		enter(fn, site, sp);
+		return;
+	}
+	f = s->top - 1;
+	if (unlikely((f->sp <= sp && (f->sp != sp || f->site != site)) ||
+		     (s->segments > 1 && shadow_depth(s) == 0)))
+		enter(fn, site, sp);
+}
+
+/* A return may be that of a frame from before its function was left out. */
+static NOINLINE void leave_unless_skipped(uint64_t fn, uint64_t site,
+					  uint64_t sp)
+{
+	const struct thread_state *const s = thread_hot;
+	const struct frame *f;
+
+	if (!chunk_skips(s, fn)) {
+		leave(fn, site, sp);
+		return;
+	}
+	f = s->top - 1;
+	if (unlikely(f->key == fn && f->site == site))
+		leave(fn, site, sp);
 }
 
 /* --------------------------------------------------------- the common case */
@@ -191,9 +232,10 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 		thread_release_hot(s);
 		if (likely(done))
 			return;
-	}
-	if (r != OFF)
+		enter_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
+	} else if (r != OFF) {
 		enter((uint64_t)fn, (uint64_t)site, sp);
+	}
 }
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
@@ -211,7 +253,8 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 		thread_release_hot(s);
 		if (likely(done))
 			return;
-	}
-	if (r != OFF)
+		leave_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
+	} else if (r != OFF) {
 		leave((uint64_t)fn, (uint64_t)site, sp);
+	}
 }

@@ -96,6 +96,8 @@ struct pool *mapped_open(const char *text)
 		.states = pool_state(p, 0),
 		.small = (uint64_t *)((char *)p + p->small_offset),
 		.big = (uint64_t *)((char *)p + p->big_offset),
+		.verdicts = p->verdict_slots > 0 ? pool_verdicts(p) : NULL,
+		.verdict_slots = p->verdict_slots,
 		.process_slots = p->process_slots,
 		.thread_slots = p->thread_slots,
 		.small_count = p->small_buffers,

@@ -17,7 +17,9 @@ struct mapped_view {
 	struct pool_thread *threads;
 	_Atomic uint64_t *states;
 	uint64_t *small, *big;
+	const _Atomic uint64_t *verdicts; /* NULL: every function is recorded */
 	uint32_t process_slots, thread_slots, small_count, big_count;
+	uint32_t verdict_slots;
 	uint64_t recording;
 	bool lua, native; /* to be recorded at all? */
 };

@@ -163,6 +163,16 @@ INLINE const struct table_entry *chunk_named(const struct thread_state *s,
 	       NULL;
 }
 
+/* Is it known in this chunk that the function's calls are left out? */
+INLINE bool chunk_skips(const struct thread_state *s, uint64_t key)
+{
+	const uint64_t at = chunk_place(key) * sizeof(s->table[0]);
+	const uint64_t turned = key ^ KEY_SKIPPED;
+
+	return chunk_entry(s, at)->key == turned ||
+	       chunk_entry(s, at ^ sizeof(s->table[0]))->key == turned;
+}
+
 /* The open chunk has named no function, as far as the table knows. */
 void chunk_forget_names(struct thread_state *s);
 

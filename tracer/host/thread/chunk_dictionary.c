@@ -3,6 +3,10 @@
 #include "tracer/host/thread/chunk_dictionary.h"
 #include "tracer/host/pool/process.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <errno.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ words */
@@ -198,6 +202,52 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key)
 	index = add_word(s, dict_put_code((key & KEY_LUA) ? 0 : key));
 	chunk_show(&s->head->funcs, s->funcs);
 	return index;
+}
+
+/* --------------------------------------------------------------- verdicts */
+
+/* What stands for the function in the table of verdicts. 0: nothing. */
+static uint64_t verdict_key(uint64_t key)
+{
+	const struct module *m;
+
+	if (key & KEY_LUA)
+		return !thread_upcalls.lua_verdict ? 0 :
+		       thread_upcalls.lua_verdict(key);
+	if (!module_find(key, !process_confined, &m) || !m)
+		return 0;
+	return verdict_of_native(m->build_id_size > 0 ?
+				 XXH64(m->build_id, m->build_id_size, 0) :
+				 XXH64(m->path, strlen(m->path), 0),
+				 key - m->bias);
+}
+
+/* An entry that only chunk_skips finds. */
+static void remember_skipped(struct thread_state *s, uint64_t key)
+{
+	const uint32_t at = place_of(s, key);
+
+	remember(s, at, key ^ KEY_SKIPPED, 0);
+}
+
+SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
+{
+	const int saved = errno;
+	enum verdict verdict = VERDICT_SKIP;
+	uint64_t id;
+
+	if (!mapped_view.verdicts || chunk_named(s, key))
+		return VERDICT_RECORD;
+	if (chunk_skips(s, key))
+		return verdict;
+	id = verdict_key(key);
+	verdict = id == 0 ? VERDICT_RECORD :
+		  verdict_find(mapped_view.verdicts, mapped_view.verdict_slots,
+			       id);
+	if (verdict == VERDICT_SKIP)
+		remember_skipped(s, key);
+	errno = saved;
+	return verdict;
 }
 
 /* -------------------------------------------------------------- open stacks */

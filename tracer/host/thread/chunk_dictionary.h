@@ -15,6 +15,21 @@ uint32_t dictionary_try_name(struct thread_state *s, uint64_t key);
  * in a chunk that was just opened. NO_INDEX: it is a mark. Counted. */
 uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key);
 
+/* What is done with the calls of a function that is not open. One that the
+ * chunk has named is recorded; another is looked up, and if its calls are left
+ * out the table says so until the chunk's end. */
+enum verdict dictionary_verdict(struct thread_state *s, uint64_t key);
+
+/* Is a call of this function, the next one on the stack, to be left out? What
+ * begins a coroutine is not: that is told by it. */
+INLINE bool dictionary_skips(struct thread_state *s, uint64_t key)
+{
+	return mapped_view.verdicts &&
+	       (s->segments == 1 ||
+		s->top > s->frames + s->segment[s->segments - 1].base) &&
+	       dictionary_verdict(s, key) == VERDICT_SKIP;
+}
+
 /* Writes count frames as open-frame words, the first being the first-th of
  * total open ones (which decides what a deep stack leaves out); returns the
  * word after. At most count words are written. */

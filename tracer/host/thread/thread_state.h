@@ -34,6 +34,10 @@ struct frame {
 /* Beyond every code address of a program: what a key names otherwise. */
 #define KEY_LUA (UINT64_C(1) << 63)  /* a Lua function */
 #define KEY_MARK (UINT64_C(1) << 62) /* with KEY_LUA: a mark */
+/* Turned in the key of a function whose calls are left out, in the table of the
+ * functions that the open chunk has named: it finds itself only where that is
+ * asked. */
+#define KEY_SKIPPED (UINT64_C(1) << 61)
 
 #define FRAME_NONE_ABSORBED UINT64_MAX
 
@@ -258,6 +262,8 @@ struct thread_upcalls {
 	/* Writes the item of a Lua function (its key has KEY_LUA) into the open
 	 * chunk; returns its word in the items, UINT32_MAX: no room. */
 	uint32_t (*lua_item)(struct thread_state *s, uint64_t key);
+	/* What stands for a Lua function in the table of verdicts. */
+	uint64_t (*lua_verdict)(uint64_t key);
 	/* A function was named under this index in the open chunk: adds what
 	 * Lua calls it, if it is native and that is known, and whether its
 	 * returns are told. */

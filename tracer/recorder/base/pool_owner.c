@@ -98,6 +98,10 @@ int pool_owner_layout(struct pool *p, uint64_t bytes)
 	at += whole_pages(p->process_slots * sizeof(struct pool_process));
 	p->thread_offset = at;
 	at += whole_pages(p->thread_slots * sizeof(struct pool_thread));
+	while (p->verdict_slots > bytes / 32 / 8)
+		p->verdict_slots /= 2;
+	p->verdict_offset = at;
+	at += whole_pages(p->verdict_slots * UINT64_C(8));
 	p->state_offset = at;
 	/* There can never be more big buffers than this. */
 	at += whole_pages((small + bytes / BIG_BYTES) * 8);
@@ -121,6 +125,8 @@ static void copy_geometry(struct pool_owner *o)
 	o->processes = pool_process(p, 0);
 	o->threads = pool_thread(p, 0);
 	o->states = pool_state(p, 0);
+	o->verdicts = pool_verdicts(p);
+	o->verdict_slots = p->verdict_slots;
 	o->process_slots = p->process_slots;
 	o->thread_slots = p->thread_slots;
 	o->small = p->small_buffers;
@@ -137,12 +143,13 @@ bool pool_owner_valid(const struct pool_owner *o)
 	const void *const end[] = {
 		base + sizeof(*o->pool), o->processes + o->process_slots,
 		o->threads + o->thread_slots,
+		o->verdicts + o->verdict_slots,
 		o->states + pool_owner_buffers(o),
 		o->small_base + (size_t)o->small * POOL_SMALL_WORDS,
 		o->big_base + (size_t)o->big * POOL_BIG_WORDS,
 	};
 	const void *const start[] = {
-		o->processes, o->threads, o->states, o->small_base,
+		o->processes, o->threads, o->verdicts, o->states, o->small_base,
 		o->big_base, base + o->size,
 	};
 
@@ -320,7 +327,9 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 
 int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 {
-	struct pool shape = { 0 };
+	struct pool shape = {
+		.verdict_slots = wish->verdicts ? VERDICT_SLOTS : 0
+	};
 
 	memset(o, 0, sizeof(*o));
 	o->fd = -1;

@@ -19,6 +19,7 @@ struct pool_wish {
 	uint64_t bytes;            /* 0: 64 MiB, or a third of what is free */
 	enum pool_on_full on_full;
 	bool paused, lua, native, tsc;
+	bool verdicts;             /* functions may be left out */
 };
 
 /* All but the contents of the mapping is fixed once the pool is made. */
@@ -27,8 +28,10 @@ struct pool_owner {
 	struct pool_process *processes;
 	struct pool_thread *threads;
 	_Atomic uint64_t *states;  /* one a buffer, the small ones first */
+	_Atomic uint64_t *verdicts;
 	uint64_t *small_base, *big_base;
 	uint32_t process_slots, thread_slots, small, big;
+	uint32_t verdict_slots;
 	uint64_t recording;        /* the pool's random number */
 	uint64_t size;             /* bytes */
 	int fd;                    /* locked by flock while we live */
@@ -50,8 +53,9 @@ uint32_t pool_owner_populate(struct pool_owner *o);
 /* Remove the pool's name. Recorded programs keep their mapping. */
 void pool_owner_remove(struct pool_owner *o);
 
-/* Compute where everything lies in a pool of that many bytes, into p. Returns
- * negative if that is too small. */
+/* Compute where everything lies in a pool of that many bytes, into p, whose
+ * verdict_slots are lowered if they would take much of it. Returns negative if
+ * that is too small. */
 int pool_owner_layout(struct pool *p, uint64_t bytes);
 
 /* Whether the private copies describe parts that lie in the mapping, in order
