@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_SEEN = 64 };
+enum { MAX_SEEN = 128 };
 
 static struct pool_owner owner;
 static struct rate rate;
@@ -282,10 +282,78 @@ void test_drain_compresses_while_there_is_time(void)
 	CHECK(!sink.is_urgent);
 	CHECK_EQ(drain_poll(&drain), most);
 	CHECK(sink.is_urgent);
-	CHECK_EQ(count_packed(PACKING_LZ4), some);
-	CHECK_EQ(count_packed(PACKING_NONE), most);
 	drain_poll(&drain);
 	CHECK(!sink.is_urgent);
+	drain_send_aside(&drain);
+	CHECK_EQ(count_packed(PACKING_LZ4), some);
+	CHECK_EQ(count_packed(PACKING_NONE), most);
+	tear_down();
+}
+
+/* Close big buffers so, that the pool fills up. Returns how many. */
+static uint32_t close_most(uint64_t number)
+{
+	const uint32_t most = owner.big / 2;
+
+	for (uint32_t i = 0; i < most; i++) {
+		fill(owner.small + i, 0, 5, number + i, 10, 0);
+		close_buffer(owner.small + i);
+	}
+	return most;
+}
+
+static void check_order(uint32_t n)
+{
+	struct chunk_header seen[MAX_SEEN];
+
+	REQUIRE(n <= MAX_SEEN);
+	CHECK_EQ(read_back(seen), n);
+	for (uint64_t i = 0; i < n; i++)
+		CHECK_EQ(seen[i].number, i);
+}
+
+void test_drain_gives_buffers_back_before_it_sends(void)
+{
+	REQUIRE(set_up());
+	const uint32_t most = close_most(0);
+
+	CHECK_EQ(drain_poll(&drain), most);
+	for (uint32_t i = 0; i < most; i++)
+		CHECK_EQ(state(owner.small + i), BUFFER_FREE);
+	CHECK_EQ(sink.chunks, 0);
+	CHECK_EQ(drain.records, most * 10);
+	/* The pool has room: what comes now waits for what came before. */
+	fill(0, 0, 5, most, 10, 0);
+	close_buffer(0);
+	CHECK_EQ(drain_poll(&drain), 1);
+	drain_send_aside(&drain);
+	CHECK(aside_is_empty(&drain.aside));
+	check_order(most + 1);
+	tear_down();
+}
+
+/* The ring has room for five of the largest: it wraps, is full, and is not used
+ * any more. */
+void test_drain_sets_no_more_aside_than_it_may(void)
+{
+	enum { CHUNK = CHUNK_HEADER_WORDS + 10 };
+	REQUIRE(set_up());
+	uint32_t n = 0, aside = 0;
+
+	aside_init(&drain.aside, 8 * (CHUNK_MAX_WORDS + 5 * (CHUNK + 2)));
+	for (int round = 0; round < 3; round++) {
+		n += close_most(n);
+		drain_poll(&drain);
+		aside = n - (uint32_t)sink.chunks;
+		CHECK(aside > 0 && aside <= 5);
+	}
+	drain_send_aside(&drain);
+	aside_rest(&drain.aside);
+	drain.aside.room = 0;
+	n += close_most(n);
+	drain_poll(&drain);
+	CHECK_EQ(sink.chunks, n);
+	check_order(n);
 	tear_down();
 }
 

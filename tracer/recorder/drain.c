@@ -2,6 +2,7 @@
  * back, and only then is the copy checked and sent: recorded threads wait for
  * nothing that happens here.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/memory_limit.h"
 #include "tracer/recorder/chunk_copy.h"
 #include "tracer/recorder/drain.h"
 
@@ -12,7 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { WAKE_AT_ONCE = 16 }; /* fewer wake-ups, but no thread waits for long */
+enum {
+	WAKE_AT_ONCE = 16,         /* fewer wake-ups; no thread waits long */
+	MANY = 8,                  /* buffers that take a while to send */
+	SEND_AT_ONCE = 4,          /* before the pool is looked at again */
+	ASIDE_SHARE = 16,          /* of the memory */
+};
 
 struct drain_entry {
 	uint32_t thread, level;    /* the stream */
@@ -27,6 +33,16 @@ struct drain_seen {
 	uint32_t round;            /* the last round that found it */
 };
 
+static uint64_t memory(void)
+{
+	const uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+			     (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t limit = memory_limit("/proc/self/cgroup",
+					    "/sys/fs/cgroup");
+
+	return all < limit ? all : limit;
+}
+
 int drain_init(struct drain *d, struct pool_owner *owner,
 	       struct registry *registry, struct sink *sink,
 	       const struct rate *rate)
@@ -38,6 +54,7 @@ int drain_init(struct drain *d, struct pool_owner *owner,
 	d->registry = registry;
 	d->sink = sink;
 	d->rate = rate;
+	aside_init(&d->aside, memory() / ASIDE_SHARE);
 	d->entry = calloc(n, sizeof(*d->entry));
 	d->seen = calloc(n, sizeof(*d->seen));
 	return d->entry && d->seen ? 0 : -1;
@@ -128,15 +145,60 @@ static void count_records(struct drain *d, uint32_t i, uint32_t generation,
 	s->records = records;
 }
 
+/* ---- sending ----
+ * Where the pool fills up, or much was found in it, the buffers are given back
+ * first, and the copies are sent when that is done, in the same order. */
+
+static void send_oldest(struct drain *d)
+{
+	const bool is_urgent = d->sink->is_urgent;
+	uint32_t words;
+	bool was_urgent;
+	uint64_t *const chunk = aside_take(&d->aside, &words, &was_urgent);
+
+	d->sink->is_urgent = is_urgent || was_urgent;
+	chunk_seal(chunk);
+	sink_send(d->sink, chunk, words);
+	d->sink->is_urgent = is_urgent;
+}
+
+void drain_send_aside(struct drain *d)
+{
+	while (!aside_is_empty(&d->aside))
+		send_oldest(d);
+}
+
+/* Where the next chunk is made: aside, or where it is sent from. */
+static uint64_t *room(struct drain *d)
+{
+	while (d->sink->is_urgent || d->is_many || !aside_is_empty(&d->aside)) {
+		uint64_t *const aside = aside_room(&d->aside);
+
+		if (aside)
+			return aside;
+		if (aside_is_empty(&d->aside))
+			break;
+		send_oldest(d);
+	}
+	return sink_room(d->sink);
+}
+
+/* Send, or set aside, what was made there. */
 static void send(struct drain *d, uint64_t *chunk, int words)
 {
 	if (words < 0)
 		d->damaged++;
 	if (words <= 0)
 		return;
+	if (chunk != sink_room(d->sink)) {
+		aside_keep(&d->aside, (uint32_t)words, d->sink->is_urgent);
+		return;
+	}
 	chunk_seal(chunk);
-	sink_send(d->sink, (uint32_t)words);
+	sink_send(d->sink, chunk, (uint32_t)words);
 }
+
+/* ---- taking ---- */
 
 /* Wake a thread that waits for each buffer that was given back. */
 static void wake_waiting(struct drain *d)
@@ -160,7 +222,7 @@ static void take(struct drain *d, uint32_t i)
 	const bool is_full = buffer_state(word) == BUFFER_FULL;
 	struct chunk_source source = source_of(d, i, is_full ? 0u :
 					       (unsigned)CHUNK_TAKEN);
-	uint64_t *const chunk = sink_room(d->sink);
+	uint64_t *const chunk = room(d);
 
 	source.offcpu = d->registry->offcpu;
 	source.slot = buffer_slot(word);
@@ -217,11 +279,15 @@ uint32_t drain_poll(struct drain *d)
 	if (n > 0) {
 		if (n > 1)
 			n = look(d, false);
+		d->is_many = n > MANY;
 		qsort(d->entry, n, sizeof(*d->entry), by_stream);
 		n = take_in_order(d, n);
 		wake_waiting(d);
 	}
 	registry_free_dead(d->registry);
+	for (int i = 0; i < SEND_AT_ONCE && !aside_is_empty(&d->aside) &&
+	     n <= MANY; i++)
+		send_oldest(d);
 	return n;
 }
 
@@ -253,7 +319,7 @@ static uint64_t tick_before(const struct drain *d, uint64_t ms)
 static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 {
 	const struct chunk_source source = source_of(d, i, CHUNK_PARTIAL);
-	uint64_t *const chunk = sink_room(d->sink);
+	uint64_t *const chunk = room(d);
 	const int words = chunk_copy(chunk, &source);
 	const uint64_t now = atomic_load(&d->owner->states[i]);
 

@@ -3,6 +3,7 @@
 #ifndef WEFT_TRACER_RECORDER_DRAIN_H
 #define WEFT_TRACER_RECORDER_DRAIN_H
 
+#include "tracer/recorder/aside.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/process/registry.h"
@@ -24,18 +25,24 @@ struct drain {
 	uint64_t damaged;          /* buffers that contained no chunk */
 	uint64_t taken;            /* buffers that were given back */
 	uint32_t untold;           /* of these, threads that wait do not know */
+	bool is_many;              /* there were many buffers this time */
+	struct aside aside;        /* where sending takes too long */
 };
 
 /* Returns 0, or negative if there is no memory. The two arrays are allocated
- * here and live as long as the recorder. */
+ * here and live as long as the recorder. A sixteenth of what memory there is
+ * may be used for chunks that are set aside. */
 int drain_init(struct drain *d, struct pool_owner *owner,
 	       struct registry *registry, struct sink *sink,
 	       const struct rate *rate);
 
 /* Send every full buffer, and what dead threads left; then free the slots of
  * the dead. Returns how many buffers it went through. A chunk that may have an
- * older one of its stream still to come waits for the next call. */
+ * older one of its stream still to come waits for the next call. Where the pool
+ * fills up, chunks are only copied, and sent by later calls. */
 uint32_t drain_poll(struct drain *d);
+/* Send all that was only copied. */
+void drain_send_aside(struct drain *d);
 
 /* Send, as PARTIAL chunks, the new records in buffers that were opened more
  * than ms ago. The threads keep the buffers. */

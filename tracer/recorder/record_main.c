@@ -232,7 +232,8 @@ static int start_recording(struct recording *r, int *status)
 	if (r->sink.lttng)
 		r->sink.lttng = join_lttng(r);
 	rate_update(&r->rate, r->owner.pool);
-	sink_send(&r->sink, make_notes(r, META_START, summary_start_notes, 0));
+	sink_send(&r->sink, r->sink.chunk,
+		  make_notes(r, META_START, summary_start_notes, 0));
 	r->begin_ns = rate_mono();
 	if (program_go(&r->program, r->opt.program[0], status) != 0) {
 		undo(r);
@@ -265,7 +266,7 @@ struct loop {
 	uint64_t end_since;        /* no process was found then; 0: one was */
 	uint32_t live;             /* processes that the pool called alive */
 	uint32_t follow_every, beat, sleep;
-	bool is_behind;            /* the pool was half full: do not sleep */
+	bool is_behind;            /* there is more to do: do not sleep */
 	bool told_following, saw_end;
 };
 
@@ -286,6 +287,7 @@ static void on_beat(struct loop *l)
 		drain_copy_older(&r->drain, COPY_AFTER_MS);
 	if (l->beat % 10 == 0)
 		registry_find_dead(&r->registry, true);
+	aside_rest(&r->drain.aside);
 	sink_check_lttng(&r->sink);
 }
 
@@ -363,7 +365,8 @@ static bool is_over(struct loop *l)
  * would be used up at the rate of the last round. */
 static void choose_sleep(struct loop *l, uint32_t taken)
 {
-	l->is_behind = taken > l->r->owner.big / 2;
+	l->is_behind = taken > l->r->owner.big / 2 ||
+		       !aside_is_empty(&l->r->drain.aside);
 	const uint64_t ms = taken == 0 ? l->sleep * 2 :
 			    (uint64_t)l->r->drain.free_big * l->sleep /
 			    taken / 4;
@@ -406,11 +409,11 @@ static void wait_for_something(struct loop *l)
 }
 
 /* Work for the thread that the baton is lent to. */
-static void drain_meanwhile(void *ctx)
+static bool drain_meanwhile(void *ctx)
 {
 	struct recording *const r = ctx;
 
-	drain_poll(&r->drain);
+	return drain_poll(&r->drain) > 0 || !aside_is_empty(&r->drain.aside);
 }
 
 /* From the program's first instruction to the end of the recording. */
@@ -464,6 +467,7 @@ static void drain_rest(struct recording *r)
 	do
 		registry_find_dead(&r->registry, true);
 	while (drain_poll(&r->drain) > 0 && now_ms() < limit);
+	drain_send_aside(&r->drain);
 }
 
 /* Deliver all that was recorded, of dead and living threads. */
@@ -485,6 +489,7 @@ static void drain_all(struct recording *r)
 		turn_off(r->owner.pool);
 	}
 	drain_copy_older(d, 0);
+	drain_send_aside(d);
 }
 
 /* If LTTng was given up before, little time is spent on its session. */
@@ -543,7 +548,7 @@ struct name_writer {
 static void begin_names(struct name_writer *w)
 {
 	if (w->m.words)
-		sink_send(&w->r->sink, meta_end(&w->m));
+		sink_send(&w->r->sink, w->m.words, meta_end(&w->m));
 	meta_begin(&w->m, sink_room(&w->r->sink), w->r->owner.recording,
 		   w->number++, &w->r->rate);
 }
@@ -570,7 +575,7 @@ static void send_names(struct recording *r)
 	r->sink.names = NULL;
 	lua_names_read(names, write_name, &w);
 	if (w.m.words)
-		sink_send(&r->sink, meta_end(&w.m));
+		sink_send(&r->sink, w.m.words, meta_end(&w.m));
 }
 
 /* The archive is packed before the end notes, which tell what came of it. */
@@ -585,8 +590,8 @@ static void close_recording(struct recording *r)
 		archive_pack(&r->archive);
 	send_names(r);
 	if (r->sink.lttng)
-		sink_send(&r->sink, make_notes(r, META_END, summary_end_notes,
-					       0));
+		sink_send(&r->sink, r->sink.chunk,
+			  make_notes(r, META_END, summary_end_notes, 0));
 	close_lttng(r);
 	check_arrival(r);
 	close_spill(r);

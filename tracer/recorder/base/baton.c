@@ -7,13 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { AGAIN_MS = 2 };
+enum { AGAIN_MS = 2, HAND_OVER_MS = 1 };
 
 static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t other;
 static bool has_other;           /* there is another thread */
 static bool is_over;
-static void (*do_work)(void *ctx);
+static _Atomic bool is_wanted;   /* the first thread waits for it */
+static bool (*do_work)(void *ctx);
 static void *work_on;
 
 static void *wait_for_it(void *unused)
@@ -22,15 +23,17 @@ static void *wait_for_it(void *unused)
 		pthread_mutex_lock(&baton);
 		if (is_over)
 			break;
-		do_work(work_on);
+		const bool is_done = !do_work(work_on);
+
 		pthread_mutex_unlock(&baton);
-		poll(NULL, 0, AGAIN_MS);
+		if (is_done || is_wanted)
+			poll(NULL, 0, is_done ? AGAIN_MS : HAND_OVER_MS);
 	}
 	pthread_mutex_unlock(&baton);
 	return unused;
 }
 
-void baton_start(void (*work)(void *ctx), void *ctx)
+void baton_start(bool (*work)(void *ctx), void *ctx)
 {
 	is_over = false;
 	do_work = work;
@@ -57,6 +60,9 @@ void baton_lend(void)
 
 void baton_take(void)
 {
-	if (has_other)
-		pthread_mutex_lock(&baton);
+	if (!has_other)
+		return;
+	is_wanted = true;
+	pthread_mutex_lock(&baton);
+	is_wanted = false;
 }

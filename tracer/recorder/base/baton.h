@@ -5,10 +5,13 @@
 #ifndef WEFT_TRACER_RECORDER_BASE_BATON_H
 #define WEFT_TRACER_RECORDER_BASE_BATON_H
 
+#include <stdbool.h>
+
 /* The calling thread takes the baton. From now on work(ctx) is called whenever
- * it is lent, again and again, by a thread that this starts. Without that
- * thread nothing is lent. work must not lend. */
-void baton_start(void (*work)(void *ctx), void *ctx);
+ * it is lent, by a thread that this starts: again at once if it returns true,
+ * because there is more to do. Without that thread nothing is lent. work must
+ * not lend. */
+void baton_start(bool (*work)(void *ctx), void *ctx);
 /* Wait until the other thread has ended. Nothing is lent any more. */
 void baton_end(void);
 

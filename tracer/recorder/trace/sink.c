@@ -245,9 +245,8 @@ const uint64_t *sink_reserve(struct sink *s, uint32_t words)
 	return room;
 }
 
-void sink_send(struct sink *s, uint32_t words)
+void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 {
-	const uint64_t *const chunk = s->chunk;
 	uint64_t *const packed = backlog_room(&s->backlog);
 	const uint32_t n = packer_put(&s->packer, packed, chunk, words,
 				      packer_way(s->compress, s->is_urgent));

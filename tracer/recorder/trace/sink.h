@@ -84,9 +84,9 @@ uint64_t *sink_room(struct sink *s);
  * file: SPILL_RESERVE_WORDS, zeros at the end, valid until a chunk is sent. It
  * must have at most CHUNK_MAX_WORDS / 2 words. */
 const uint64_t *sink_reserve(struct sink *s, uint32_t words);
-/* Send the sealed chunk that was made there. May take a second if LTTng's ring
- * is full. Never fails: a chunk that can be written nowhere is counted. */
-void sink_send(struct sink *s, uint32_t words);
+/* Send a sealed chunk, made there or elsewhere. May take a second if LTTng's
+ * ring is full. Never fails: a chunk that can be written nowhere is counted. */
+void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words);
 
 /* Trust LTTng no longer: all that may still lie in its rings, and all chunks
  * from now on, go to the spill file. Tells the user why; does nothing the
