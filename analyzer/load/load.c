@@ -5,9 +5,11 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/merge/merge.h"
+#include "analyzer/model/net.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/profile/profile.h"
 #include "analyzer/replay/lanes.h"
+#include "analyzer/sym/sym_place.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -25,6 +27,7 @@ enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
  * line. */
 static const char *arg_debug_dirs, *arg_servers;
 static size_t arg_max_nodes = MAX_NODES, arg_jobs = SIZE_MAX;
+static bool arg_raw, wants_net;
 
 const struct opt load_opts[] = {
 	{ .type = OPT_LIST, .name = "debug-dir", .arg = "DIR",
@@ -41,6 +44,19 @@ const struct opt load_opts[] = {
 	  "result is the same" },
 	{ .type = OPT_END }
 };
+
+const struct opt load_net_opts[] = {
+	{ .type = OPT_FLAG, .name = "raw", .to = &arg_raw,
+	  .help = "times as they were recorded, with weft's own share, even "
+	  "where samples tell it" },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+void load_want_net(void)
+{
+	wants_net = true;
+}
 
 const char *load_operand(int count, char **operands)
 {
@@ -203,6 +219,8 @@ static void name_all(struct load *load)
 	load->names = arena_new();
 	options = load_sym_options(load);
 	load->modules = sym_name(load->session->funcs, load->names, &options);
+	sym_places(load->session, load->names, &options);
+	net_place(load->session);
 	if (is_on)
 		fputs("\r\033[K", stderr);
 }
@@ -409,6 +427,8 @@ static enum cmd_exit open_trace(struct load *load)
 	if (read_trace(load) != 0)
 		return CMD_UNREADABLE;
 	name_all(load);
+	if (wants_net && !arg_raw)
+		net_apply(load->session);
 	return CMD_OK;
 }
 

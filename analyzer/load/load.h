@@ -15,6 +15,12 @@
 /* Options of every command that reads traces, for OPT_MORE. */
 extern const struct opt load_opts[];
 
+/* The same with --raw, of commands that show net times. These also call
+ * load_want_net before they open anything: what is read from traces has net
+ * times then where there are samples (session.net). */
+extern const struct opt load_net_opts[];
+void load_want_net(void);
+
 /* A trace, profile or sum of several, open for one command. load_open fills it
  * and load_close frees what it holds; the caller owns the struct itself. The
  * names of the session's functions are in the arena `names`, so no session

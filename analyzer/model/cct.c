@@ -30,6 +30,8 @@ void cct_free(struct cct *t)
 		return;
 	hist_free(t->hist);
 	mem_free(t->cpu);
+	mem_free(t->sampled);
+	mem_free(t->sample);
 	map_free(t->folded_paths);
 	map_free(t->root_of);
 	mem_free(t->nodes);
@@ -87,6 +89,9 @@ static void grow(struct cct *t)
 		hist_need(t->hist, t->room);
 	if (t->cpu)
 		t->cpu = mem_grow(t->cpu, t->room, sizeof(*t->cpu));
+	if (t->sampled)
+		t->sampled = mem_grow(t->sampled, t->room,
+				      sizeof(*t->sampled));
 	mem_free(t->slots);
 	t->slot_mask = t->room * 2 - 1;
 	t->slots = mem_alloc((t->slot_mask + 1) * sizeof(*t->slots));
@@ -104,6 +109,8 @@ static node_id add_node(struct cct *t, node_id parent)
 	t->nodes[id] = (struct cct_node){ .parent = parent };
 	if (t->cpu)
 		t->cpu[id] = (struct cct_cpu){ 0 };
+	if (t->sampled)
+		t->sampled[id] = (struct cct_sampled){ 0 };
 	t->count++;
 	return id;
 }
@@ -310,6 +317,9 @@ void cct_collect_as(struct cct *t, const struct cct *other)
 		cct_collect_hist(t);
 	if (other->cpu)
 		cct_collect_cpu(t);
+	if (other->sampled)
+		cct_collect_samples(t);
+	t->is_net |= other->is_net;
 }
 
 bool cct_has_hist(const struct cct *t)
@@ -353,6 +363,8 @@ void cct_add_times(struct cct *t, node_id to, const struct cct *from,
 
 	t->nodes[to].self += n->self;
 	t->nodes[to].suspended += n->suspended;
+	if (t->sampled)
+		cct_join_samples(t, to, from, id);
 	if (!t->cpu)
 		return;
 	t->cpu[to].off += from->cpu ? from->cpu[id].off : 0;
@@ -378,6 +390,7 @@ void cct_graft(struct cct *t, node_id to, const struct cct *other,
 	       node_id from)
 {
 	node_id *const map = mem_alloc((other->count + 1) * sizeof(*map));
+	const size_t samples = t->sample_count;
 
 	map[from] = to;
 	cct_add(t, to, other, from);
@@ -389,6 +402,7 @@ void cct_graft(struct cct *t, node_id to, const struct cct *other,
 		map[id] = cct_child(t, map[n->parent], n->func, n->flags);
 		cct_add(t, map[id], other, (node_id)id);
 	}
+	cct_map_near(t, samples, map);
 	mem_free(map);
 }
 

@@ -55,6 +55,30 @@ struct cct_cpu {
 	uint64_t unknown; /* its switches are not known */
 };
 
+/* What samples of the program tell of a node's self time. */
+struct cct_sampled {
+	uint64_t unsampled; /* part of self, on the CPU as far as that is known,
+	                     * in which no samples were taken */
+	/* Samples in the function's own code, in code that is not recorded and
+	 * that it called, and in weft's code. One that stands for several
+	 * periods counts several times. */
+	uint32_t own, other, probe;
+	uint32_t first;     /* of its samples: a number + 1; 0: none */
+	/* In a tree of net times (model/net.h): */
+	uint64_t raw;       /* self with the probes; self itself is net */
+	double variance;    /* of self, in ticks squared */
+};
+
+/* A sample. place: a number in the session, from 0 on. near: until places are
+ * known, the node that it belongs to if the place is code of that node's
+ * function; 0: none. */
+struct cct_sample {
+	node_id node, near;
+	uint32_t place;
+	uint32_t period;    /* ns on the CPU that it stands for */
+	uint32_t next;      /* of its node: a number + 1 */
+};
+
 /* ---- nodes ---- */
 
 struct cct;
@@ -116,6 +140,14 @@ bool cct_has_hist(const struct cct *);
 /* Collect times off the CPU from now on; self times until now are unknown. */
 void cct_collect_cpu(struct cct *);
 bool cct_has_cpu(const struct cct *);
+/* Collect samples from now on; in self times until now, none were taken. */
+void cct_collect_samples(struct cct *);
+bool cct_has_samples(const struct cct *);
+/* Are its self times net? Such a tree has samples. */
+bool cct_is_net(const struct cct *);
+void cct_set_net(struct cct *);
+/* NULL without samples. Valid until the tree grows. */
+struct cct_sampled *cct_sampled_of(const struct cct *, node_id);
 /* Collect what another tree collects. */
 void cct_collect_as(struct cct *, const struct cct *other);
 
@@ -129,6 +161,21 @@ void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
 /* Zeros where they are not collected. */
 struct cct_cpu cct_cpu_of(const struct cct *, node_id);
 
+/* Add a sample to its node's list; needs cct_has_samples. */
+void cct_add_sample(struct cct *, const struct cct_sample *);
+/* Go through a node's samples: NULL gives the first one. Valid until a sample
+ * is added. */
+const struct cct_sample *cct_sample_next(const struct cct *, node_id,
+					 const struct cct_sample *);
+/* All samples of the tree, by numbers from 0 on. */
+size_t cct_sample_count(const struct cct *);
+struct cct_sample *cct_sample_get(struct cct *, size_t);
+/* To be called when samples got other nodes. */
+void cct_link_samples(struct cct *);
+/* The samples from number `from` on came from another tree, whose nodes are
+ * map[node] here. */
+void cct_map_near(struct cct *, size_t from, const node_id *map);
+
 /* Add all figures of a node of another tree. */
 void cct_add(struct cct *, node_id to, const struct cct *from, node_id);
 /* Only its times: no calls, nothing of single calls. */
@@ -141,6 +188,10 @@ void cct_graft(struct cct *, node_id to, const struct cct *other,
 /* total[id] and susp[id] of every node, as defined above. The arrays are the
  * caller's, of cct_count + 1 elements. */
 void cct_totals(struct cct *, uint64_t *total, uint64_t *susp);
+
+/* Of a net tree: each node's raw total, and the variance of its net one. The
+ * arrays are as above. */
+void cct_net_totals(const struct cct *, uint64_t *raw, double *variance);
 
 /* ---- paths ---- */
 

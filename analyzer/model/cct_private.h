@@ -25,7 +25,14 @@ struct cct {
 	struct map *folded_paths; /* (parent, func) of those counted */
 	struct hist *hist;       /* by node; NULL: not collected */
 	struct cct_cpu *cpu;     /* by node; NULL: not collected */
+	struct cct_sampled *sampled; /* by node; NULL: not collected */
+	struct cct_sample *sample; size_t sample_count, sample_room;
+	bool is_net;
 };
+
+/* cct_samples.c, for cct_add_times. */
+void cct_join_samples(struct cct *, node_id to, const struct cct *from,
+		      node_id);
 
 /* The flags in which nodes of one parent and function may differ. */
 #define CCT_KEY (~(uint32_t)CCT_TIMED)

@@ -2,8 +2,10 @@
  * processes.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/session.h"
+#include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -43,6 +45,7 @@ void session_free(struct session *s)
 	mem_free(s->statistics);
 	mem_free(s->edges);
 	mem_free(s->namings);
+	mem_free(s->places);
 	mem_free(s);
 }
 
@@ -135,6 +138,20 @@ static bool is_before(const struct gap *a, const struct gap *b)
 	if (x != y)
 		return x > y;
 	return a->thread != b->thread ? a->thread < b->thread : a->to < b->to;
+}
+
+uint32_t session_place(struct session *s, struct map *of, size_t *room,
+		       elf_id module, uint64_t offset)
+{
+	uint32_t *const known = map_put(of, module, offset);
+
+	if (*known == 0) {
+		*vec_add(&s->places, room, &s->place_count) =
+			(struct code_place){ .module = module,
+					     .offset = offset };
+		*known = (uint32_t)s->place_count;
+	}
+	return *known - 1;
 }
 
 void session_keep_gap(struct session *s, const struct gap *g)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct arena;
+struct map;
 
 typedef uint64_t ticks;
 
@@ -116,6 +117,44 @@ struct label {
 	const char *key, *value;
 };
 
+/* What the code at a sample's place is. */
+enum place_kind {
+	PLACE_OTHER,   /* not known, or of no function that is recorded */
+	PLACE_OWN,     /* code of the recorded function func */
+	PLACE_PROBE,   /* weft's: its library, what leads to its hooks, and
+	                * what Lua does to call them */
+};
+
+/* Where samples found a program counter. Identity: module and offset. */
+struct code_place {
+	elf_id module;             /* 0: in no module */
+	uint64_t offset;           /* in it, without the load bias; without a
+	                            * module, the address; 0: in the kernel */
+	/* Filled in by analyzer/sym and net_apply: */
+	enum place_kind kind;
+	func_id func;              /* PLACE_OWN */
+	const char *name;          /* of the symbol that it lies in, demangled;
+	                            * NULL: none */
+	uint64_t begin;            /* and where its function begins, if there
+	                            * is a name */
+	const char *inlined;       /* functions whose code was inlined there,
+	                            * a line for each; NULL: none, or not
+	                            * known */
+};
+
+/* How a session's times were made. */
+struct net {
+	bool is_net;               /* self and total are net */
+	uint64_t period;           /* ns; 0: no samples */
+	uint64_t own, other, probe;/* samples, counted in periods */
+	uint64_t astray;           /* of them, in the code of a recorded
+	                            * function that was not open */
+	uint64_t contradicted;     /* functions whose samples contradict what
+	                            * its calls should have cost */
+	ticks raw, unsampled;      /* all self times, and the part of them for
+	                            * which there are no samples */
+};
+
 /* How many of an ELF module's functions got names when analyzer/sym looked for
  * them; kept in profiles. */
 struct naming {
@@ -158,6 +197,8 @@ struct session {
 	struct beyond beyond;
 	struct naming *namings; size_t naming_count; /* by elf_id - 1, or
 	                            * none */
+	struct code_place *places; size_t place_count; /* of samples */
+	struct net net;
 	uint64_t tick_hz;          /* with the least known error; never 0 */
 	/* The clock: tick t was at base_mono + (t - base_tick) / tick_hz. */
 	uint64_t base_tick, base_mono, base_real;
@@ -212,6 +253,11 @@ uint32_t session_body_vm(const struct session *, uint32_t flags);
 void session_add_gap(struct session *, const struct gap *);
 /* Only the latter. */
 void session_keep_gap(struct session *, const struct gap *);
+
+/* Find or add a place by the map of module and offset to its index + 1, and
+ * return its index. room: that of the array. */
+uint32_t session_place(struct session *, struct map *, size_t *room, elf_id,
+		       uint64_t offset);
 
 /* Is nothing known to be missing? False after loss of any kind, missing or bad
  * chunks, contradictions, or if the recorder says so. */

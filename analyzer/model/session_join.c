@@ -19,6 +19,7 @@ struct piece {
 	size_t coroutine_count;
 	func_id *func;             /* by id; 0: not asked for yet */
 	elf_id *module;            /* by id; 0: not asked for yet */
+	uint32_t *place;           /* by index */
 	/* The nodes, those of a root together, by rising id: nodes[first[id]]
 	 * and following are those of the root id, itself included. */
 	node_id *nodes, *node;     /* node: by id */
@@ -30,24 +31,41 @@ struct join {
 	struct piece *pieces;
 	size_t count;
 	struct map *vm_of;         /* process, serial: index + 1 */
+	struct map *place_of;      /* module, offset: index + 1 */
+	size_t place_room;
 };
 
 /* ---- functions ---------------------------------------------------------- */
+
+static elf_id join_module(struct join *j, struct piece *p, elf_id id)
+{
+	const struct elf_module *const m = func_elf(p->from->funcs, id);
+
+	if (id != 0 && p->module[id] == 0)
+		p->module[id] = func_module(j->to->funcs, m->path, m->build_id,
+					    m->build_id_size, m->size);
+	return id == 0 ? 0 : p->module[id];
+}
 
 /* Nearly all are known: whoever filled the whole has seen the dictionaries. */
 static func_id join_func(struct join *j, struct piece *p, func_id id)
 {
 	const struct func *const f = func_get(p->from->funcs, id);
-	const struct elf_module *const m = func_elf(p->from->funcs, f->module);
 
 	if (id == 0 || p->func[id] != 0)
 		return id == 0 ? 0 : p->func[id];
-	if (f->module != 0 && p->module[f->module] == 0)
-		p->module[f->module] = func_module(j->to->funcs, m->path,
-			m->build_id, m->build_id_size, m->size);
-	p->func[id] = func_like(j->to->funcs, f,
-				f->module ? p->module[f->module] : 0);
+	p->func[id] = func_like(j->to->funcs, f, join_module(j, p, f->module));
 	return p->func[id];
+}
+
+static void join_places(struct join *j, struct piece *p)
+{
+	for (size_t i = 0; i < p->from->place_count; i++) {
+		const struct code_place *const from = &p->from->places[i];
+
+		p->place[i] = session_place(j->to, j->place_of, &j->place_room,
+			join_module(j, p, from->module), from->offset);
+	}
 }
 
 /* ---- threads ------------------------------------------------------------ */
@@ -338,7 +356,7 @@ static void join_nodes(struct join *j, struct cct *to, struct piece *p,
 {
 	struct cct *const from = p->from->cct;
 	const node_id root = cct_root(from, thread);
-	const size_t begin = p->first[root];
+	const size_t begin = p->first[root], samples = cct_sample_count(to);
 
 	p->node[root] = cct_root(to, as);
 	cct_add(to, p->node[root], from, root);
@@ -350,6 +368,12 @@ static void join_nodes(struct join *j, struct cct *to, struct piece *p,
 					join_func(j, p, n->func),
 					join_flags(j, p, n->flags));
 		cct_add(to, p->node[id], from, id);
+	}
+	cct_map_near(to, samples, p->node);
+	for (size_t i = samples; i < cct_sample_count(to); i++) {
+		struct cct_sample *const s = cct_sample_get(to, i);
+
+		s->place = p->place[s->place];
 	}
 }
 
@@ -388,6 +412,7 @@ static void piece_init(struct piece *p, struct session *from)
 	p->func = mem_alloc((funcs + 1) * sizeof(*p->func));
 	p->module = mem_alloc((func_elf_count(from->funcs) + 1) *
 			      sizeof(*p->module));
+	p->place = mem_alloc(from->place_count * sizeof(*p->place));
 	p->nodes = mem_alloc((nodes + 1) * sizeof(*p->nodes));
 	p->node = mem_alloc((nodes + 1) * sizeof(*p->node));
 	p->first = mem_alloc((nodes + 2) * sizeof(*p->first));
@@ -400,6 +425,7 @@ static void piece_fini(struct piece *p)
 	mem_free(p->coroutine);
 	mem_free(p->func);
 	mem_free(p->module);
+	mem_free(p->place);
 	mem_free(p->nodes);
 	mem_free(p->node);
 	mem_free(p->first);
@@ -409,7 +435,7 @@ void session_join(struct session *to, struct session *const *parts,
 		  size_t count, const struct session_thread *of)
 {
 	struct join j = { to, mem_alloc((count + 1) * sizeof(*j.pieces)),
-			  count, map_new() };
+			  count, map_new(), map_new(), 0 };
 	struct piece *only;
 
 	for (uint32_t i = 0; i < to->vm_count; i++)
@@ -422,6 +448,7 @@ void session_join(struct session *to, struct session *const *parts,
 	for (size_t i = 0; i < count; i++) {
 		join_gaps(&j, &j.pieces[i]);
 		join_sums(to, parts[i]);
+		join_places(&j, &j.pieces[i]);
 	}
 	only = only_piece(&j);
 	if (only && to->coroutine_count == 0 && is_sorted(only))
@@ -433,5 +460,6 @@ void session_join(struct session *to, struct session *const *parts,
 		piece_fini(&j.pieces[i]);
 	mem_free(j.pieces);
 	map_free(j.vm_of);
+	map_free(j.place_of);
 	assert(session_valid(to));
 }

@@ -31,6 +31,7 @@ struct replay *replay_new(struct session *s, const struct replay_sink *sink,
 	r->vm_of = map_new();
 	r->stream_of = map_new();
 	r->parked_of = map_new();
+	r->place_of = map_new();
 	return r;
 }
 
@@ -56,6 +57,7 @@ static void free_stream(struct stream *st)
 	mem_free(st->frame);
 	mem_free(st->segment);
 	mem_free(st->own.edge);
+	mem_free(st->sampling.pick);
 	mem_free(st);
 }
 
@@ -85,6 +87,7 @@ void replay_free(struct replay *r)
 	map_free(r->vm_of);
 	map_free(r->stream_of);
 	map_free(r->parked_of);
+	map_free(r->place_of);
 	mem_free(r->streams);
 	mem_free(r->co_kept);
 	mem_free(r->kept);
@@ -239,6 +242,7 @@ static void end_chunk(struct replay *r, struct stream *st,
 	if (r->sink)
 		replay_emit_pass(r, st, st->now, chunk->header.tick_end);
 	replay_time_pass(r, st, rest);
+	replay_samples_end(st);
 	t->calls += r->calls;
 	r->session->calls += r->calls;
 	if (st->level > 0)
@@ -261,7 +265,9 @@ static void close_stream(struct replay *r, struct stream *st,
 	mem_free(st->frame);
 	mem_free(st->segment);
 	mem_free(st->own.edge);
+	mem_free(st->sampling.pick);
 	st->own = (struct switches){ 0 };
+	st->sampling = (struct sampling){ 0 };
 	st->frame = NULL;
 	st->segment = NULL;
 	st->room = st->segment_room = 0;
@@ -302,6 +308,8 @@ struct waiting *replay_waiting_new(const struct chunk *chunk)
 		w->chunk.stack = w->words + (chunk->stack - old);
 	if (chunk->bodies)
 		w->chunk.bodies = w->words + (chunk->bodies - old);
+	if (chunk->samples)
+		w->chunk.samples = w->words + (chunk->samples - old);
 	return w;
 }
 
@@ -353,6 +361,7 @@ static void run_chunk(struct replay *r, struct stream *st,
 	r->kept_count = r->kept_used = 0;
 	replay_identities_items(r, st->thread, chunk);
 	replay_identities_switches(r, st, chunk);
+	replay_samples_begin(r, st, chunk);
 	contiguous = is_contiguous(r, st, chunk);
 	if (!contiguous)
 		begin_anew(r, st, &chunk->header);

@@ -102,6 +102,25 @@ struct switches {
 	bool is_there;           /* there was such a chunk */
 };
 
+/* A sample that is looked for: the states around its tick are being seen. */
+struct pick {
+	ticks at;
+	struct cct_sample sample;
+	uint64_t entry;          /* of sample.near's function */
+	ticks distance;          /* from that state's time to the sample */
+	node_id seen;            /* the last state's node */
+	uint32_t left;           /* states to come */
+};
+
+/* The samples of a stream's chunk at hand, which rise: those up to `first` are
+ * settled, the states around those up to `last` are being seen. */
+struct sampling {
+	struct pick *pick; size_t count, room;
+	size_t first, last;
+	ticks from, to;          /* known; from = to: none are */
+	ticks before;            /* so long before a sample states are seen */
+};
+
 /* The chunks of one (process, thread, level).
  * Invariants (replay_valid): frame[0] is no call: its node is where segment 0
  * hangs; 1 <= depth <= room; segment[0].base = 1; bases rise up to the depth;
@@ -133,6 +152,7 @@ struct stream {
 	                          * the clock is before it: it is edge, or 0 */
 	struct switches own;     /* level 0 */
 	const struct switches *switches; /* of the thread */
+	struct sampling sampling;  /* level 0 */
 	ticks edge;              /* when what holds now may change next */
 	size_t edges;            /* how many of the switches are passed */
 	uint32_t cpu;            /* enum cpu_state now */
@@ -183,6 +203,8 @@ struct replay {
 	struct map *parked_of;
 	struct parked *parked; size_t parked_count, parked_room;
 	uint32_t parked_free;    /* index + 1 */
+	struct map *place_of;    /* of the session's places */
+	size_t place_room;
 	func_id open_before;     /* "[open before start]" */
 	/* What the dictionary of the chunk at hand stands for. */
 	elf_id module[DICT_MAX_MODULES];
@@ -247,6 +269,23 @@ static inline void replay_emit_pass(const struct replay *r,
 	if (r->sink->pass && from < to)
 		r->sink->pass(r->ctx, st, from, to);
 }
+
+/* ---- samples.c: works on stream.now, .frame and .depth ---- */
+
+/* A chunk begins: take its samples. */
+void replay_samples_begin(struct replay *, struct stream *,
+			  const struct chunk *);
+/* Were all samples of this moment taken? */
+bool replay_samples_are_known(const struct stream *);
+/* When that, or replay_samples_are_near, changes next; for all streams. */
+ticks replay_samples_edge(struct stream *);
+/* Is there a sample so near that every state of the stack must be seen? */
+bool replay_samples_are_near(const struct stream *);
+/* The stack stood so, with that node, for a time that ends now. */
+void replay_samples_pass(const struct replay *, struct stream *, node_id,
+			 ticks span);
+/* The chunk has ended. */
+void replay_samples_end(struct stream *);
 
 /* ---- time.c: what passing time counts as ---- */
 

@@ -103,12 +103,14 @@ static void change_sides(struct replay *r, struct stream *st, bool outside)
 
 /* An edge was reached, or a chunk begins: what holds from now on, and until
  * when? Unless the thread is on the CPU, each record takes the long way (until
- * is 0), because its time must also be counted as off the CPU or unknown. */
+ * is 0), because its time must also be counted as off the CPU or unknown; so it
+ * does near samples, and where these are not known. */
 static void renew(struct replay *r, struct stream *st)
 {
 	const ticks from = r->want.from, to = r->want.to;
 	const struct switches *const w = st->switches;
 	ticks edge = UINT64_MAX;
+	bool is_plain;
 
 	while (knows(st) && st->edges < w->count) {
 		if (w->edge[st->edges].at > st->now) {
@@ -117,6 +119,7 @@ static void renew(struct replay *r, struct stream *st)
 		}
 		st->cpu = w->edge[st->edges++].cpu;
 	}
+	is_plain = st->cpu == CPU_ON;
 	if (to > 0) {
 		const bool outside = st->now < from || st->now >= to;
 
@@ -127,8 +130,15 @@ static void renew(struct replay *r, struct stream *st)
 		else if (st->now >= from && st->now < to && to < edge)
 			edge = to;
 	}
+	if (st->tree->sampled) {
+		const ticks sample = replay_samples_edge(st);
+
+		edge = sample < edge ? sample : edge;
+		is_plain &= replay_samples_are_known(st) &&
+			    !replay_samples_are_near(st);
+	}
 	st->edge = edge;
-	st->until = st->cpu == CPU_ON ? edge : 0;
+	st->until = is_plain ? edge : 0;
 }
 
 /* Handlers' chunks come right after the one they interrupted and have its
@@ -140,6 +150,8 @@ void replay_time_begin(struct replay *r, struct stream *st)
 		st->own.is_there = true;
 		if (r->session->cct->cpu)
 			cct_collect_cpu(st->tree);
+		if (r->session->cct->sampled)
+			cct_collect_samples(st->tree);
 	}
 	st->cpu = knows(st) ? CPU_UNKNOWN : CPU_ON;
 	st->edges = 0;
@@ -147,13 +159,18 @@ void replay_time_begin(struct replay *r, struct stream *st)
 }
 
 /* Time within which nothing changes, for the innermost call. */
-static void spend(struct stream *st, ticks span)
+static void spend(const struct replay *r, struct stream *st, ticks span)
 {
 	const node_id here = st->frame[st->depth - 1].node;
 
 	assert(st->depth >= 1);
+	if (st->tree->sampled && st->cpu != CPU_OFF &&
+	    !replay_samples_are_known(st))
+		st->tree->sampled[here].unsampled += span;
 	st->now += span;
 	st->tree->nodes[here].self += span;
+	if (replay_samples_are_near(st))
+		replay_samples_pass(r, st, here, span);
 	if (!st->tree->cpu)
 		return;
 	if (st->cpu == CPU_OFF)
@@ -168,11 +185,11 @@ void replay_time_pass(struct replay *r, struct stream *st, ticks gap)
 	while (st->edge - st->now <= gap) {
 		const ticks step = st->edge - st->now;
 
-		spend(st, step);
+		spend(r, st, step);
 		gap -= step;
 		renew(r, st);
 	}
-	spend(st, gap);
+	spend(r, st, gap);
 }
 
 /* Sleep inside the time that is asked for belongs to the inside, even if the

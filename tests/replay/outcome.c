@@ -4,6 +4,7 @@
 #include "tests/replay/outcome.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
+#include "analyzer/model/net.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,9 +14,9 @@
 
 struct lines { char **line; size_t count, room; };
 
-enum { KINDS = 4 };
+enum { KINDS = 5 };
 static const char *const kind_name[KINDS] = { "stack", "thread", "coroutine",
-					      "event" };
+					      "event", "sampled" };
 
 struct outcome {
 	struct session *session;
@@ -93,7 +94,10 @@ static const char *name_of(struct session *s, func_id id)
 	char *const out = names[turn = (turn + 1) % 4];
 	const char *const name = f->kind == FUNC_LUA ? f->source + 1 : f->name;
 
-	snprintf(out, sizeof(names[0]), "%s", *name ? name : "-");
+	if (f->kind == FUNC_NATIVE)
+		snprintf(out, sizeof(names[0]), "0x%" PRIx64, f->offset);
+	else
+		snprintf(out, sizeof(names[0]), "%s", *name ? name : "-");
 	for (char *c = out; *c; c++)
 		if (*c == ' ')
 			*c = '_';
@@ -223,6 +227,49 @@ static void stack_lines(struct outcome *o)
 	}
 }
 
+/* The program as its symbols would tell: functions are 256 bytes long, what
+ * lies from 0xf000 on is a probe, and of code below 0x1000 nothing is known.
+ * Code from 0x8000 on has debug information: at odd addresses that of the
+ * function 0x1000 is inlined. */
+static void name_places(struct session *s)
+{
+	for (func_id id = 1; id <= func_count(s->funcs); id++)
+		if (func_get(s->funcs, id)->offset == 0x1000)
+			func_get(s->funcs, id)->name = "main";
+	for (size_t i = 0; i < s->place_count; i++) {
+		struct code_place *const p = &s->places[i];
+
+		p->begin = p->offset & ~UINT64_C(255);
+		p->name = p->offset < 0x1000 ? NULL : "symbol";
+		if (p->offset >= 0x8000)
+			p->inlined = p->offset % 2 ? "x\nmain\n" : "";
+		if (p->offset >= 0xf000)
+			p->kind = PLACE_PROBE;
+	}
+}
+
+/* sampled PATH own N other N probe N unsampled N: nodes with any of these */
+static void sampled_lines(struct outcome *o)
+{
+	struct session *const s = o->session;
+	char path[2048];
+
+	if (!cct_has_samples(s->cct))
+		return;
+	name_places(s);
+	net_place(s);
+	for (node_id id = 1; id <= cct_count(s->cct); id++) {
+		const struct cct_sampled *const n = cct_sampled_of(s->cct, id);
+
+		if (!n->own && !n->other && !n->probe && !n->unsampled)
+			continue;
+		path_of(s, id, path, sizeof(path));
+		add(&o->got[4], "sampled %s own %u other %u probe %u unsampled "
+		    "%" PRIu64, path, n->own, n->other, n->probe,
+		    n->unsampled);
+	}
+}
+
 static void thread_lines(struct outcome *o)
 {
 	const struct session *const s = o->session;
@@ -327,6 +374,7 @@ int outcome_compare(struct outcome *o, const char *name)
 	stack_lines(o);
 	thread_lines(o);
 	coroutine_lines(o);
+	sampled_lines(o);
 	for (int k = 0; k < KINDS; k++)
 		bad |= compare_kind(o, k, name);
 	for (size_t f = 0; f < o->balance_room; f++)

@@ -240,6 +240,27 @@ static void record(uint64_t gap, const char *kind)
 	}
 }
 
+/* samples PERIOD FROM TO TICK@OFFSET... */
+static void samples(void)
+{
+	uint64_t word[64];
+	size_t n = 0, at;
+
+	for (char *w = next_word(); w && n < 60; w = next_word()) {
+		char *const place = strchr(w, '@');
+
+		if (place)
+			*place = '\0';
+		word[n++] = number(w);
+		if (place)
+			word[n++] = cb_place(&chunk, number(place + 1));
+	}
+	at = cb_item(&chunk);
+	for (size_t i = 0; i < n; i++)
+		cb_item_word(&chunk, word[i]);
+	cb_item_end(&chunk, at, ITEM_SAMPLES);
+}
+
 static int is_event_line(const char *word)
 {
 	if (!strcmp(word, "chunk"))
@@ -250,6 +271,8 @@ static int is_event_line(const char *word)
 		end_chunk();
 	else if (!strcmp(word, "segment"))
 		open_segment();
+	else if (!strcmp(word, "samples"))
+		samples();
 	else if (*word == '+')
 		record(number(word + 1), want_word("record"));
 	else

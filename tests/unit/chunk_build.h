@@ -19,7 +19,8 @@
 enum { CB_NAMES = 1024, CB_ITEMS = 15000 };
 
 /* Functions are Lua functions of source "=NAME", line 1, so that their name is
- * known without symbols; marks are NAMEs. */
+ * known without symbols; "0x1200" is native, at that offset in module 1; marks
+ * are NAMEs. */
 struct chunk_build {
 	struct chunk_header header;
 	uint64_t tick;           /* of the last record */
@@ -30,7 +31,7 @@ struct chunk_build {
 	uint64_t stack[CB_ITEMS];/* payload of the ITEM_STACK */
 	size_t stack_words, segment; /* segment: where the last one stands */
 	uint64_t body[CB_NAMES]; /* of each segment, or 0 */
-	bool has_bodies;
+	bool has_bodies, has_program;
 	uint64_t words[CHUNK_MAX_WORDS];
 	size_t n;                /* of words, set by cb_end */
 };
@@ -48,7 +49,7 @@ static inline void cb_begin(struct chunk_build *b, uint32_t process,
 		.tick_hz = 1000000000 };
 	b->tick = tick;
 	b->stack_words = 0;
-	b->has_bodies = false;
+	b->has_bodies = b->has_program = false;
 	b->n = 0;
 }
 
@@ -145,6 +146,15 @@ static inline uint32_t cb_find(const struct chunk_build *b, const char *name)
 }
 
 /* The dictionary index of a function of that name. */
+/* A place in the code of module 1, as a word of the dictionary's form. */
+static inline uint64_t cb_place(struct chunk_build *b, uint64_t offset)
+{
+	if (!b->has_program)
+		cb_module(b, 1, "program's build", "/program");
+	b->has_program = true;
+	return dict_put_native(1, offset);
+}
+
 static inline uint32_t cb_func(struct chunk_build *b, const char *name)
 {
 	char source[64] = "=";
@@ -155,6 +165,9 @@ static inline uint32_t cb_func(struct chunk_build *b, const char *name)
 	i = cb_find(b, source);
 	if (i != UINT32_MAX)
 		return i;
+	if (strncmp(name, "0x", 2) == 0)
+		return cb_dict(b, source, cb_place(b, strtoull(name, NULL,
+							       16)));
 	at = cb_item(b);
 	cb_item_word(b, UINT64_C(1) << 32 | 9);
 	cb_string(b, source);

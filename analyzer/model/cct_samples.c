@@ -1,0 +1,136 @@
+/* cct_samples.c - the samples of a tree's nodes: a list for each node, and what
+ * they come to. Knows no address: places are numbers here.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/model/cct_private.h"
+
+#include <assert.h>
+
+void cct_collect_samples(struct cct *t)
+{
+	if (t->sampled)
+		return;
+	t->sampled = mem_alloc(t->room * sizeof(*t->sampled));
+	for (size_t id = 1; id <= t->count; id++) {
+		const uint64_t self = t->nodes[id].self;
+		const uint64_t off = t->cpu ? t->cpu[id].off : 0;
+
+		t->sampled[id].unsampled = off < self ? self - off : 0;
+		t->sampled[id].raw = self;
+	}
+}
+
+bool cct_has_samples(const struct cct *t)
+{
+	return t->sampled != NULL;
+}
+
+bool cct_is_net(const struct cct *t)
+{
+	return t->is_net;
+}
+
+void cct_set_net(struct cct *t)
+{
+	assert(t->sampled);
+	t->is_net = true;
+}
+
+struct cct_sampled *cct_sampled_of(const struct cct *t, node_id id)
+{
+	return t->sampled ? &t->sampled[id] : NULL;
+}
+
+void cct_add_sample(struct cct *t, const struct cct_sample *sample)
+{
+	struct cct_sample *s;
+
+	assert(t->sampled && sample->node > 0 && sample->node <= t->count);
+	s = vec_add(&t->sample, &t->sample_room, &t->sample_count);
+	*s = *sample;
+	s->next = t->sampled[s->node].first;
+	t->sampled[s->node].first = (uint32_t)t->sample_count;
+}
+
+const struct cct_sample *cct_sample_next(const struct cct *t, node_id id,
+					 const struct cct_sample *s)
+{
+	const uint32_t next = s ? s->next :
+			      t->sampled ? t->sampled[id].first : 0;
+
+	return next ? &t->sample[next - 1] : NULL;
+}
+
+size_t cct_sample_count(const struct cct *t)
+{
+	return t->sample_count;
+}
+
+struct cct_sample *cct_sample_get(struct cct *t, size_t i)
+{
+	assert(i < t->sample_count);
+	return &t->sample[i];
+}
+
+void cct_link_samples(struct cct *t)
+{
+	for (size_t id = 1; id <= t->count; id++)
+		t->sampled[id].first = 0;
+	for (size_t i = t->sample_count; i-- > 0; ) {
+		struct cct_sample *const s = &t->sample[i];
+
+		s->next = t->sampled[s->node].first;
+		t->sampled[s->node].first = (uint32_t)i + 1;
+	}
+}
+
+void cct_map_near(struct cct *t, size_t from, const node_id *map)
+{
+	for (size_t i = from; i < t->sample_count; i++)
+		t->sample[i].near = map[t->sample[i].near];
+}
+
+/* Where the other tree has no samples, all of the time is unsampled. */
+void cct_join_samples(struct cct *t, node_id to, const struct cct *from,
+		      node_id id)
+{
+	const uint64_t self = from->nodes[id].self;
+	struct cct_sampled *const sum = &t->sampled[to];
+	const struct cct_sample *s = NULL;
+
+	if (!from->sampled) {
+		sum->unsampled += self;
+		sum->raw += self;
+		return;
+	}
+	sum->unsampled += from->sampled[id].unsampled;
+	sum->raw += from->is_net ? from->sampled[id].raw : self;
+	sum->variance += from->sampled[id].variance;
+	sum->own += from->sampled[id].own;
+	sum->other += from->sampled[id].other;
+	sum->probe += from->sampled[id].probe;
+	while ((s = cct_sample_next(from, id, s))) {
+		struct cct_sample copy = *s;
+
+		copy.node = to;
+		cct_add_sample(t, &copy);
+	}
+}
+
+/* Nodes of the same tree: totals are sums of self. */
+void cct_net_totals(const struct cct *t, uint64_t *raw, double *variance)
+{
+	for (size_t id = 0; id <= t->count; id++) {
+		raw[id] = t->sampled[id].raw;
+		variance[id] = t->sampled[id].variance;
+	}
+	for (size_t id = t->count; id > 0; id--) {
+		const node_id parent = t->nodes[id].parent;
+
+		if (!parent)
+			continue;
+		raw[parent] += raw[id];
+		variance[parent] += variance[id];
+	}
+}

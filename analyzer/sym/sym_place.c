@@ -1,0 +1,362 @@
+/* sym_place.c - what code lies at sampled addresses: the symbol, what was
+ * inlined there, and whether it is a part of the probes. Knows the names of
+ * Lua's machinery for hooks; must not know where files are.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/sym/sym_place.h"
+
+#include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/sym/sym_child.h"
+#include "analyzer/sym/sym_find.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- probes ---- */
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What Lua runs to call a hook, or to come back from one, and nothing else:
+ * PUC-Rio's (with lua_sethook's own count), then LuaJIT's. */
+static bool is_probe_symbol(const char *name)
+{
+	static const char *const names[] = {
+		"luaD_hook", "luaD_hookcall", "luaD_callhook",
+		"luaG_traceexec", "luaG_tracecall", "traceexec", "rethook",
+		"callhook", "lj_dispatch_ins", "lj_dispatch_call",
+		"lj_vm_inshook", "lj_vm_rethook", "lj_vm_callhook",
+		"lj_vm_cont_hook", NULL };
+
+	for (size_t i = 0; names[i]; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return begins(name, "__cyg_profile_func_");
+}
+
+/* The library that the hooks are in. */
+static bool is_probe_module(const struct elf_module *m)
+{
+	return begins(text_base_name(m->path), "libweft.so");
+}
+
+/* ---- in the child: the PLT ---- */
+
+enum { STUB_BYTES = 16 };
+
+/* A file's stubs that lead to the hooks: their addresses, which rise. */
+struct stubs { uint64_t *at; size_t count, room; };
+
+/* Words that hold the address of a hook. */
+static void add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+		      struct stubs *slots)
+{
+	Elf_Scn *const table = elf_getscn(elf, header->sh_link);
+	Elf_Data *const data = elf_getdata(section, NULL);
+	Elf_Data *const symbols = table ? elf_getdata(table, NULL) : NULL;
+	GElf_Shdr of;
+	GElf_Rela rela;
+	GElf_Sym symbol;
+
+	if (!data || !symbols || !gelf_getshdr(table, &of))
+		return;
+	for (int i = 0; gelf_getrela(data, i, &rela); i++) {
+		const char *const name = !gelf_getsym(symbols,
+			(int)GELF_R_SYM(rela.r_info), &symbol) ? NULL :
+			elf_strptr(elf, of.sh_link, symbol.st_name);
+
+		if (name && begins(name, "__cyg_profile_func_"))
+			*vec_add(&slots->at, &slots->room, &slots->count) =
+				rela.r_offset;
+	}
+}
+
+/* Entries with "jmp *slot(%rip)" through one of the slots. */
+static void add_stubs(Elf_Scn *section, const GElf_Shdr *header,
+		      const struct stubs *slots, struct stubs *stubs)
+{
+	Elf_Data *const data = elf_rawdata(section, NULL);
+	const unsigned char *const b = data ? data->d_buf : NULL;
+	const uint64_t each = header->sh_entsize == 8 ? 8 : STUB_BYTES;
+
+	for (uint64_t i = 0; b && i + 6 <= data->d_size; i++) {
+		int32_t distance;
+
+		if (b[i] != 0xff || b[i + 1] != 0x25)
+			continue;
+		memcpy(&distance, b + i + 2, sizeof(distance));
+		for (size_t k = 0; k < slots->count; k++)
+			if (header->sh_addr + i + 6 + (uint64_t)(int64_t)
+			    distance == slots->at[k])
+				*vec_add(&stubs->at, &stubs->room,
+					 &stubs->count) =
+					header->sh_addr + i - i % each;
+	}
+}
+
+static void find_stubs(Elf *elf, struct stubs *stubs)
+{
+	struct stubs slots = { 0 };
+	GElf_Shdr header;
+	size_t names;
+
+	if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+		return;
+	for (int plt = 0; plt < 2; plt++) {
+		Elf_Scn *section = NULL;
+
+		while ((section = elf_nextscn(elf, section))) {
+			const char *const name =
+				!gelf_getshdr(section, &header) ? NULL :
+				elf_strptr(elf, names, header.sh_name);
+
+			if (!plt && name && header.sh_type == SHT_RELA)
+				add_slots(elf, section, &header, &slots);
+			else if (plt && name && begins(name, ".plt"))
+				add_stubs(section, &header, &slots, stubs);
+		}
+	}
+	mem_free(slots.at);
+}
+
+static bool is_stub(const struct stubs *s, uint64_t address)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (address - s->at[i] < STUB_BYTES)
+			return true;
+	return false;
+}
+
+/* ---- in the child: names ---- */
+
+/* A place that is asked for. inlined: names of the functions whose code was
+ * inlined there, each with a newline behind it; NULL: none. */
+struct ask { uint64_t offset; uint32_t place; char *inlined; };
+
+/* The asking for one module; the child has a copy from fork. */
+struct places_task {
+	struct session *session;
+	struct arena *arena;
+	elf_id elf;
+	struct ask *ask; size_t count, room;
+	struct sym_wish wish;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct ask *const x = a, *const y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static size_t first_from(const struct places_task *t, uint64_t offset)
+{
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (t->ask[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void add_name(struct ask *a, const char *name)
+{
+	const size_t have = a->inlined ? strlen(a->inlined) : 0;
+	const size_t more = strlen(name);
+
+	if (have + more + 2 > SYM_NAME_BYTES)
+		return;
+	a->inlined = mem_grow(a->inlined, have + more + 2, 1);
+	memcpy(a->inlined + have, name, more);
+	memcpy(a->inlined + have + more, "\n", 2);
+}
+
+/* Does the code of the DIE hold places? Note its name at them, unless NULL. */
+static bool visit_ranges(struct places_task *t, Dwarf_Die *die,
+			 const char *name)
+{
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t at = 0;
+	bool any = false;
+
+	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0)
+		for (size_t i = first_from(t, begin);
+		     i < t->count && t->ask[i].offset < end; i++) {
+			any = true;
+			if (name)
+				add_name(&t->ask[i], name);
+		}
+	return any;
+}
+
+enum { DEEPEST = 64 };
+
+static void visit_inside(struct places_task *t, Dwarf_Die *die, int depth)
+{
+	Dwarf_Die child;
+	bool more = depth < DEEPEST && dwarf_child(die, &child) == 0;
+
+	for (; more; more = dwarf_siblingof(&child, &child) == 0) {
+		const int tag = dwarf_tag(&child);
+		const bool is_inlined = tag == DW_TAG_inlined_subroutine;
+
+		if ((is_inlined || tag == DW_TAG_lexical_block) &&
+		    visit_ranges(t, &child, is_inlined ?
+				 sym_die_name(&child, NULL) : NULL))
+			visit_inside(t, &child, depth + 1);
+	}
+}
+
+static int visit_function(Dwarf_Die *die, void *task)
+{
+	if (visit_ranges(task, die, NULL))
+		visit_inside(task, die, 0);
+	return DWARF_CB_OK;
+}
+
+/* The entry of the function that "NAME.cold" is a part of; 0: not known. */
+static uint64_t entry_of_part(Dwfl_Module *m, const char *part)
+{
+	const size_t length = (size_t)(strstr(part, ".cold") - part);
+	const int count = dwfl_module_getsymtab(m);
+	GElf_Sym symbol;
+	GElf_Addr value;
+
+	for (int i = 0; i < count; i++) {
+		const char *const name = dwfl_module_getsym_info(m, i, &symbol,
+			&value, NULL, NULL, NULL);
+
+		if (name && strlen(name) == length &&
+		    strncmp(name, part, length) == 0)
+			return value;
+	}
+	return 0;
+}
+
+/* Flags of an answer. */
+enum { ANSWER_PROBE = 1, ANSWER_DEBUG = 2 };
+
+static void send_place(Dwfl_Module *m, const struct stubs *stubs,
+		       const struct ask *a, bool has_debug, FILE *to)
+{
+	struct sym_answer answer = { .id = a->place + 1 };
+	GElf_Off inside = 0;
+	GElf_Sym symbol = { 0 };
+	const char *name = dwfl_module_addrinfo(m, a->offset, &inside, &symbol,
+						NULL, NULL, NULL);
+
+	/* The nearest symbol below may end before the address. */
+	if (name && symbol.st_size > 0 && inside >= symbol.st_size)
+		name = NULL;
+	if (is_stub(stubs, a->offset) || (name && is_probe_symbol(name)))
+		answer.flags |= ANSWER_PROBE;
+	if (has_debug)
+		answer.flags |= ANSWER_DEBUG;
+	answer.offset = a->offset - inside;
+	if (name && strstr(name, ".cold")) {
+		const uint64_t entry = entry_of_part(m, name);
+
+		answer.offset = entry ? entry : answer.offset;
+	}
+	sym_child_send(to, answer, name ? sym_demangle(name) : "",
+		       a->inlined ? a->inlined : "");
+}
+
+/* A sym_work_fn. Each place is answered once. */
+static void do_places(const void *ctx, FILE *to)
+{
+	struct places_task task = *(const struct places_task *)ctx;
+	struct stubs stubs = { 0 };
+	struct sym_found found;
+	Dwfl_Module *module;
+	Dwarf_Die *unit = NULL;
+	GElf_Addr bias;
+	Dwfl *dwfl;
+
+	sym_find_file(func_elf(task.session->funcs, task.elf), &task.wish,
+		      &found);
+	module = found.fd < 0 ? NULL :
+		 sym_elf_open(found.fd, found.path, &dwfl);
+	if (!module)
+		return;
+	qsort(task.ask, task.count, sizeof(*task.ask), by_offset);
+	find_stubs(dwfl_module_getelf(module, &bias), &stubs);
+	while ((unit = dwfl_module_nextcu(module, unit, &bias)))
+		dwarf_getfuncs(unit, visit_function, &task, 0);
+	for (size_t i = 0; i < task.count; i++)
+		send_place(module, &stubs, &task.ask[i],
+			   found.worth == WORTH_ALL, to);
+}
+
+/* ---- in the parent ---- */
+
+/* A sym_take_fn. The child may say anything. */
+static int take_place(void *ctx, const struct sym_answer *answer,
+		      const char *text)
+{
+	const struct places_task *const t = ctx;
+	struct session *const s = t->session;
+	struct code_place *p;
+
+	if (answer->id == 0 || answer->id > s->place_count)
+		return -1;
+	p = &s->places[answer->id - 1];
+	if (answer->flags & ANSWER_PROBE)
+		p->kind = PLACE_PROBE;
+	p->begin = answer->offset;
+	if (answer->name_size > 0)
+		p->name = arena_copy(t->arena, text, answer->name_size);
+	if (answer->flags & ANSWER_DEBUG)
+		p->inlined = arena_copy(t->arena, text + answer->name_size,
+					answer->file_size);
+	return 0;
+}
+
+/* Have a child look at the places of one module. */
+static void ask_module(struct places_task *t, unsigned seconds)
+{
+	const struct sym_job job = {
+		do_places, t, take_place, t, seconds, (1 << 20) +
+		t->count * (sizeof(struct sym_answer) + 2 * SYM_NAME_BYTES)
+	};
+	char why[SYM_WHY];
+
+	/* What is missing shows as places without names. */
+	if (seconds > 0)
+		(void)sym_child_run(&job, why);
+}
+
+void sym_places(struct session *s, struct arena *arena,
+		const struct sym_options *options)
+{
+	const int64_t end = sym_child_now() +
+			    (int64_t)options->seconds * 1000;
+
+	for (elf_id elf = 1; elf <= func_elf_count(s->funcs); elf++) {
+		const bool probe = is_probe_module(func_elf(s->funcs, elf));
+		const int64_t left = (end - sym_child_now()) / 1000;
+		struct places_task t = { .session = s, .arena = arena,
+					 .elf = elf,
+					 .wish = { options, SYM_NAMES, 0 } };
+
+		for (uint32_t i = 0; i < s->place_count; i++) {
+			if (s->places[i].module != elf)
+				continue;
+			*vec_add(&t.ask, &t.room, &t.count) =
+				(struct ask){ s->places[i].offset, i, NULL };
+			if (probe)
+				s->places[i].kind = PLACE_PROBE;
+		}
+		if (t.count > 0)
+			ask_module(&t, left > 0 ? (unsigned)left : 0);
+		mem_free(t.ask);
+	}
+}

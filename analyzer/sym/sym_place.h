@@ -1,0 +1,16 @@
+/* sym_place.h - what code lies at sampled addresses.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_SYM_SYM_PLACE_H
+#define WEFT_ANALYZER_SYM_SYM_PLACE_H
+
+#include "analyzer/base/mem.h"
+#include "analyzer/model/session.h"
+#include "analyzer/sym/sym_options.h"
+
+/* Fill in name, begin and inlined of the session's places, and which are
+ * PLACE_PROBE; PLACE_OWN and func are left to net.h. As sym_name does, each ELF
+ * file is read in a process of its own; what cannot be read has no names.
+ * Strings go into the arena. */
+void sym_places(struct session *, struct arena *, const struct sym_options *);
+
+#endif
