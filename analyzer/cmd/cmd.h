@@ -40,9 +40,9 @@ struct cmd {
  * new command is a word here and a file; help, man page, completion and main.c
  * follow from that. */
 #define CMD_LIST(X) \
-	X(report) X(tree) X(callers) X(coroutines) X(stacks) X(slow) X(plot) \
-	X(coverage) X(trim) X(export) X(merge) X(diff) X(dump) X(info) \
-	X(check) X(help)
+	X(report) X(tree) X(callers) X(lines) X(coroutines) X(stacks) X(slow) \
+	X(plot) X(coverage) X(trim) X(export) X(merge) X(diff) X(dump) \
+	X(info) X(check) X(help)
 #define CMD_DECLARE(name) extern const struct cmd cmd_##name;
 CMD_LIST(CMD_DECLARE)
 

@@ -16,10 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DEPTH: of descriptions within each other; deeper ones are left out. HOPS:
- * from a description to the abstract one, at most. FUNCTIONS_MAX: of a
- * module. */
-enum { DEPTH = 128, HOPS = 4, FUNCTIONS_MAX = 1 << 20 };
+/* DEPTH: of descriptions within each other; deeper ones are left out.
+ * FUNCTIONS_MAX: of a module. */
+enum { DEPTH = 128, FUNCTIONS_MAX = 1 << 20 };
 
 /* ---- what is gathered ---- */
 
@@ -117,27 +116,12 @@ static void name_group(struct group *group, const struct sym_unit *unit,
 	group->file = mem_copy(path);
 }
 
-/* The abstract description that die is an instance of, or die itself. */
-static Dwarf_Die root_of(Dwarf_Die *die)
-{
-	Dwarf_Die root = *die, next;
-	Dwarf_Attribute attribute;
-
-	for (int i = 0; i < HOPS; i++) {
-		if (!dwarf_attr(&root, DW_AT_abstract_origin, &attribute) ||
-		    !dwarf_formref_die(&attribute, &next))
-			break;
-		root = next;
-	}
-	return root;
-}
-
 /* Find or add the group of a description; NULL if there are too many. Valid
  * until another group is added. */
 static struct group *group_of(struct gather *g, const struct sym_unit *unit,
 			      Dwarf_Die *die)
 {
-	Dwarf_Die root = root_of(die);
+	Dwarf_Die root = sym_die_root(die);
 	uint32_t *const at = map_put(g->by_key, dwarf_dieoffset(&root), 1);
 	struct group *group;
 

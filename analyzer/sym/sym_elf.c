@@ -54,8 +54,9 @@ const char *sym_demangle(const char *symbol)
 
 /* ---- the file ---- */
 
-/* Bytes: of a build-id in a message; the unit by which sizes are compared. */
-enum { ID_SHOWN = 16, PAGE = 1 << 16 };
+/* Bytes: of a build-id in a message; the unit by which sizes are compared.
+ * HOPS: from a description to the abstract one, at most. */
+enum { ID_SHOWN = 16, PAGE = 1 << 16, HOPS = 4 };
 
 /* What a section adds to the worth of a file. In a debug file, sections that
  * were left in the program have headers without content (NOBITS). */
@@ -186,6 +187,20 @@ struct sym_unit sym_unit_of(Dwarf_Die *die)
 		dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute)),
 		dwarf_diename(die)
 	};
+}
+
+Dwarf_Die sym_die_root(Dwarf_Die *die)
+{
+	Dwarf_Die root = *die, next;
+	Dwarf_Attribute attribute;
+
+	for (int i = 0; i < HOPS; i++) {
+		if (!dwarf_attr(&root, DW_AT_abstract_origin, &attribute) ||
+		    !dwarf_formref_die(&attribute, &next))
+			break;
+		root = next;
+	}
+	return root;
 }
 
 const char *sym_die_name(Dwarf_Die *die, const char *symbol)

@@ -57,6 +57,9 @@ struct sym_unit {
 /* die is the unit's own, and stays the caller's. */
 struct sym_unit sym_unit_of(Dwarf_Die *);
 
+/* The abstract description that die is an instance of, or die itself. */
+Dwarf_Die sym_die_root(Dwarf_Die *);
+
 /* The name of a function, valid until the next call; NULL if it has none. In
  * C++ that is its linker name, demangled, with the signature; otherwise its
  * plain name. symbol: the linker name for a function whose debug information

@@ -21,7 +21,8 @@ enum { FUNCS = 6, MAIN = 0, MID = 1, HZ = 1000000000, PACKET = 1 << 18,
 
 /* What to write; each is an option KEY=NUMBER. */
 static unsigned threads = 2, chunks = 4, records = 100, cpus = 2, coroutines,
-	partials, spill_from = ~0u, first_number, no_end, rotate, twins, packed;
+	partials, spill_from = ~0u, first_number, no_end, rotate, twins,
+	packed, samples;
 
 static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "threads", &threads }, { "chunks", &chunks },
@@ -37,6 +38,8 @@ static const struct { const char *key; unsigned *value; } opts[] = {
 	{ "rotate", &rotate },         /* 1: streams take turns at random */
 	{ "twins", &twins },           /* 1: function 4 is a Lua function, too,
 	                                * without a name, on the lines of 5 */
+	{ "samples", &samples },       /* one each so many ticks, in MID's code;
+	                                * not with partials */
 	{ "packed", &packed },         /* version 2 of the format: 1 plain, 2
 	                                * LZ4, 3 zstd */
 };
@@ -465,6 +468,20 @@ static uint32_t add_lua(struct build *b, const char *hint, uint64_t ordinal)
 	return from;
 }
 
+static void add_samples(struct build *b, const struct chunk_header *h)
+{
+	const uint32_t from = b->at++;
+
+	add(b, samples);
+	add(b, h->tick_begin);
+	add(b, h->tick_end);
+	for (uint64_t at = h->tick_begin; at < h->tick_end; at += samples) {
+		add(b, at);
+		add(b, dict_put_native(0, 0x2004));
+	}
+	add_item(b, ITEM_SAMPLES, from);
+}
+
 static void add_tables(struct build *b, struct chunk_header *h,
 		       uint64_t open_age)
 {
@@ -487,6 +504,8 @@ static void add_tables(struct build *b, struct chunk_header *h,
 	add(b, 0);
 	add_string(b, "/usr/bin/made-up");
 	add_item(b, ITEM_MODULE, from);
+	if (samples)
+		add_samples(b, h);
 	if (twins)
 		twin = add_lua(b, "", 1);
 	from = add_lua(b, "body", 0);

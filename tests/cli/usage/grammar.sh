@@ -4,7 +4,7 @@
 # none is ignored.
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc
-make_trace t coroutines=1 chunks=6 threads=3
+make_trace t coroutines=1 chunks=6 threads=3 samples=20
 cd "$T" || exit 1
 commands=$("$W" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ "$(echo "$commands" | wc -l)" -ge 16 ] || fail "commands: $commands"
@@ -52,7 +52,7 @@ run() {
 	local command=$1
 	shift
 	case $command in
-	callers | slow) "$W" $command "$@" '*0x2000' t ;;
+	callers | lines | slow) "$W" $command "$@" '*0x2000' t ;;
 	stacks) "$W" $command --every 1us "$@" t ;;
 	plot) "$W" $command -o - "$@" t ;;
 	diff) "$W" $command --min-share 0 "$@" t t ;;

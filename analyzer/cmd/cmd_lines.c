@@ -1,0 +1,502 @@
+/* cmd_lines.c - "weft lines": the source of a function, with the samples of
+ * each line. watch/places collects the instructions, sym_lines finds their
+ * lines, tables/lines adds them up.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/cmd/cells.h"
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/table.h"
+#include "analyzer/load/header.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/sym/sym_lines.h"
+#include "analyzer/tables/filter.h"
+#include "analyzer/tables/lines.h"
+#include "analyzer/watch/places.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The options. */
+static size_t arg_context = 3, arg_top = SIZE_MAX;
+static const char *arg_source;
+static bool arg_csv;
+
+enum { USUAL_TOP = 20 };
+
+static const struct opt opts[] = {
+	{ .type = OPT_NUMBER, .letter = 'C', .name = "context", .arg = "N",
+	  .to = &arg_context, .help = "lines to show before and after one "
+	  "with samples" },
+	{ .type = OPT_LIST, .name = "source", .arg = "DIR", .to = &arg_source,
+	  .help = "a folder to look for source files in, before their own "
+	  "place" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top, .help = "functions below it to show, 0 for all "
+	  "(default: 20; with --csv, all)" },
+	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	  .help = "rows for scripts: only lines with samples" },
+	{ .type = OPT_MORE, .more = filter_opts },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+/* What is printed of. All is borrowed. */
+struct printer {
+	const struct load *load;
+	struct session *session;
+	const struct places *found;
+	struct sym_options options;
+	struct arena *arena;
+	size_t printed;          /* functions */
+};
+
+/* A function's samples, and what is known of their places. */
+struct subject {
+	const struct func *func;
+	const struct place *places;
+	size_t count;
+	struct lines lines;
+	struct text_file source;
+	char path[PATH_MAX];     /* of the source; "": none was found */
+	const char *why;         /* why lines may be missing, or NULL */
+};
+
+/* ---- lines of instructions ---------------------------------------------- */
+
+/* The library that records. */
+static bool is_probe(const char *path)
+{
+	return strncmp(text_base_name(path), "libweft.so", 10) == 0;
+}
+
+/* An instruction with what is known of it. of_module: it lies in the module of
+ * the function. */
+static void add(struct subject *s, const struct sym_line *l, const char *module,
+		bool of_module, uint64_t samples)
+{
+	struct lines_row row = { .name = l->name, .module = module,
+				 .file = l->file, .line = l->line,
+				 .own_line = l->own_line, .samples = samples };
+
+	if (!l->is_own) {
+		row.kind = is_probe(module) ? LINES_PROBE : LINES_BELOW;
+		row.own_line = 0;
+	} else if (l->name[0] == '\0' && of_module &&
+		   (l->own_line == l->line || l->line == 0)) {
+		row.kind = LINES_OWN;
+		row.module = "";
+		row.file = s->lines.file;
+		row.line = l->own_line;
+	} else {
+		row.kind = LINES_INLINED;
+		row.module = "";
+	}
+	lines_add(&s->lines, &row);
+}
+
+static const struct place *place_at(const struct subject *s, elf_id module,
+				    uint64_t offset)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->places[i].module == module &&
+		    s->places[i].offset == offset)
+			return &s->places[i];
+	return NULL;
+}
+
+/* All instructions of one module. */
+static void add_module(struct printer *p, struct subject *s, elf_id module)
+{
+	struct func_table *const funcs = p->session->funcs;
+	const struct elf_module *const elf = func_elf(funcs, module);
+	const bool is_own = s->func->kind == FUNC_NATIVE &&
+			    s->func->module == module;
+	struct sym_line *const lines = mem_alloc((s->count + 1) *
+						 sizeof(*lines));
+	const char *why = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->places[i].module == module)
+			lines[n++].offset = s->places[i].offset;
+	if (n > 0 && !is_probe(elf->path))
+		why = sym_lines(lines, n, is_own ? s->func : NULL, elf,
+				p->arena, &p->options);
+	for (size_t i = 0; i < n; i++) {
+		if (!lines[i].name)
+			lines[i].name = lines[i].file = "";
+		add(s, &lines[i], elf->path, is_own,
+		    place_at(s, module, lines[i].offset)->samples);
+	}
+	if (is_own)
+		s->why = why;
+	mem_free(lines);
+}
+
+/* Code that is in no module, and the kernel's. */
+static void add_elsewhere(struct subject *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct place *const at = &s->places[i];
+		const struct sym_line line = {
+			.name = at->offset == 0 ? "[kernel]" : "[no module]",
+			.file = "" };
+
+		if (at->module == 0)
+			add(s, &line, "", false, at->samples);
+	}
+}
+
+/* ---- the source --------------------------------------------------------- */
+
+/* Try the file below a folder: by its whole path, then by its last part. */
+static bool read_below(struct subject *s, const char *folder, size_t length)
+{
+	const char *const parts[] = { s->func->file,
+				      text_base_name(s->func->file) };
+
+	for (size_t i = 0; i < 2; i++) {
+		const int n = snprintf(s->path, sizeof(s->path), "%.*s/%s",
+				       (int)length, folder, parts[i]);
+
+		if (n > 0 && (size_t)n < sizeof(s->path) &&
+		    text_file_read(&s->source, s->path) == 0)
+			return true;
+	}
+	s->path[0] = '\0';
+	return false;
+}
+
+/* The path comes from the debug information. A relative one would be looked for
+ * where weft happens to run. */
+static void read_source(struct subject *s)
+{
+	const char *folder = arg_source;
+	const char *const path = s->func->file;
+
+	while (folder && path[0] != '\0' && *folder != '\0') {
+		const size_t length = strcspn(folder, ":");
+
+		if (length > 0 && length < PATH_MAX &&
+		    read_below(s, folder, length))
+			return;
+		folder += length + (folder[length] == ':');
+	}
+	if (path[0] == '/' && strlen(path) < sizeof(s->path) &&
+	    text_file_read(&s->source, path) == 0)
+		strcpy(s->path, path);
+}
+
+/* ---- output ------------------------------------------------------------- */
+
+/* Lines between two with samples, as many as --context says, and a mark where
+ * others are left out. `from` is the first line not yet printed. */
+static void print_context(struct table *t, const struct subject *s,
+			  uint32_t from, uint32_t to)
+{
+	const size_t count = s->source.count;
+	bool is_cut = false;
+
+	for (uint32_t line = from; line < to && line <= count; line++) {
+		struct lines_row row = { .kind = LINES_OWN, .name = "",
+			.module = "", .file = "", .line = line,
+			.text = s->source.lines[line - 1] };
+		const bool is_near = to - line <= arg_context ||
+				     line - from < arg_context;
+
+		if (is_near)
+			table_row(t, &row);
+		else if (!is_cut)
+			table_line(t, "...");
+		is_cut = is_cut || !is_near;
+	}
+}
+
+static void print_lines(struct printer *p, const struct subject *s)
+{
+	struct table t = { .source = { p->session, &s->lines } };
+	uint32_t next = 0;
+
+	if (s->lines.own == 0)
+		return;
+	table_choose(&t, &lines_view, NULL, NULL);
+	table_begin(&t);
+	for (size_t i = 0; i < s->lines.count; i++) {
+		const struct lines_row *const r = &s->lines.rows[i];
+
+		if (r->kind > LINES_INLINED)
+			break;
+		if (r->kind == LINES_OWN && r->line > 0) {
+			if (next == 0) /* begin near it, not in line 1 */
+				next = r->line > arg_context ? r->line -
+				       (uint32_t)arg_context : 1;
+			print_context(&t, s, next, r->line);
+			next = r->line + 1;
+		}
+		table_row(&t, r);
+	}
+	if (next > 0)
+		print_context(&t, s, next, next + (uint32_t)arg_context);
+	table_end(&t);
+}
+
+/* Code below the function that is not recorded. */
+static void print_below(struct printer *p, const struct subject *s)
+{
+	struct table t = { .source = { p->session, &s->lines } };
+	const size_t top = table_top(arg_top, USUAL_TOP, false);
+	size_t below = 0;
+
+	table_choose(&t, &lines_view, "samples,share,error,source", NULL);
+	metric_rename(&t.columns, "source", "code that is not recorded, below "
+		      "it", NULL);
+	table_begin(&t);
+	for (size_t i = 0; i < s->lines.count; i++)
+		if (s->lines.rows[i].kind == LINES_BELOW && below++ < top)
+			table_row(&t, &s->lines.rows[i]);
+	if (s->lines.own > 0 && below > 0)
+		putchar('\n');
+	table_end(&t);
+	table_print_rest(below > top ? below - top : 0, "functions");
+}
+
+/* What lines cannot say. */
+static void print_notes(const struct printer *p, const struct subject *s)
+{
+	const struct func *const f = s->func;
+
+	if (f->kind == FUNC_LUA) {
+		puts("this is a Lua function: samples say which code of Lua "
+		     "ran, not which line of the\nfunction. Put parts of it "
+		     "into functions of their own: weft report has their "
+		     "times");
+		return;
+	}
+	if (s->why) {
+		fputs("note: ", stdout);
+		cells_print_text(s->why);
+		puts(s->lines.own == 0 ? "; so whose code it is, is not known" :
+		     "");
+	}
+	if (s->lines.own == 0)
+		return;
+	if (s->path[0] == '\0' && f->file[0] != '\0') {
+		fputs("note: there is no ", stdout);
+		cells_print_text(f->file);
+		puts(" here: --source DIR says where its source is");
+	} else if (s->path[0] != '\0' && p->session->process_count > 0 &&
+		   (uint64_t)s->source.changed >
+		   p->session->processes[0].start / 1000000000) {
+		fputs("note: ", stdout);
+		cells_print_text(s->path);
+		puts(" was changed after the recording: lines may be others");
+	}
+}
+
+static void print_head(const struct printer *p, const struct subject *s)
+{
+	char place[256], a[OUT_NUMBER];
+	const uint64_t own = s->lines.own, below = s->lines.below;
+
+	if (p->printed > 0)
+		putchar('\n');
+	cells_print_text(s->func->name);
+	printf(" (%s", func_language(s->func));
+	metric_place(place, sizeof(place), s->func);
+	if (place[0])
+		fputs(", ", stdout);
+	cells_print_text(place);
+	printf("): %s, ", out_number_many(a, own + below, "samples"));
+	printf("%s of all", out_number_share(a, own + below,
+					     p->found->samples));
+	printf("; one is %s of CPU time\n",
+	       out_number_time(a, (double)p->found->period));
+	if (s->lines.probe > 0)
+		printf("%s more in the recording's own code are in no line\n",
+		       out_number_count(a, s->lines.probe));
+}
+
+static void print_subject(struct printer *p, const struct subject *s)
+{
+	if (arg_csv) {
+		struct table t = { .csv = true,
+				   .source = { p->session, &s->lines } };
+
+		table_choose(&t, &lines_view, NULL, NULL);
+		if (p->printed == 0)
+			table_begin(&t);
+		t.rows = (struct out_csv){ stdout, 0 };
+		for (size_t i = 0; i < s->lines.count; i++)
+			table_row(&t, &s->lines.rows[i]);
+		return;
+	}
+	print_head(p, s);
+	print_notes(p, s);
+	if (s->lines.own + s->lines.below > 0)
+		putchar('\n');
+	print_lines(p, s);
+	print_below(p, s);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* One function; its places are all of its samples. */
+static void show_function(struct printer *p, const struct place *places,
+			  size_t count)
+{
+	struct subject s = {
+		.func = func_get(p->session->funcs, places->func),
+		.places = places, .count = count };
+
+	s.lines.of = s.func->name;
+	s.lines.file = s.func->file;
+	for (elf_id m = 1; m <= func_elf_count(p->session->funcs); m++)
+		add_module(p, &s, m);
+	add_elsewhere(&s);
+	if (s.func->kind == FUNC_NATIVE)
+		read_source(&s);
+	lines_finish(&s.lines, &s.source);
+	print_subject(p, &s);
+	p->printed++;
+	text_file_fini(&s.source);
+	lines_fini(&s.lines);
+}
+
+static void show_all(struct printer *p)
+{
+	const struct places *const f = p->found;
+
+	for (size_t i = 0, next; i < f->count; i = next) {
+		next = i + 1;
+		while (next < f->count &&
+		       f->places[next].func == f->places[i].func)
+			next++;
+		show_function(p, &f->places[i], next - i);
+	}
+}
+
+/* Why there is nothing to show, in the chain. */
+static enum cmd_exit explain_none(const struct places *found,
+				  const char *pattern)
+{
+	char text[OUT_NUMBER];
+
+	if (found->period == 0)
+		err_add("the trace has no samples, which tell lines: weft "
+			"info says why not");
+	else
+		err_add("of %s, none is in \"%s\": it took too little time",
+			out_number_many(text, found->samples, "samples"),
+			pattern);
+	return CMD_UNREADABLE;
+}
+
+static enum cmd_exit collect(struct load *load, const char *pattern,
+			     const struct places_options *options)
+{
+	struct places_watch *const watch = places_new(options);
+	struct printer p = { .load = load, .session = load->session,
+			     .options = load_sym_options(load) };
+	enum cmd_exit status = CMD_UNREADABLE;
+
+	if (load_again(load, &places_sink, watch) == 0) {
+		p.found = places_finish(watch);
+		status = p.found->count == 0 ?
+			 explain_none(p.found, pattern) : CMD_OK;
+	}
+	if (status == CMD_OK) {
+		p.arena = arena_new();
+		if (arg_csv)
+			header_print_losses(load);
+		else
+			header_print(stdout, load);
+		show_all(&p);
+		arena_free(p.arena);
+	}
+	places_free(watch);
+	return status;
+}
+
+static enum cmd_exit show(struct load *load, const char *pattern)
+{
+	struct session *const s = load->session;
+	uint8_t *const wanted = filter_match_funcs(s, pattern);
+	uint8_t *const threads = filter_args_threads(s);
+	const struct places_options options = {
+		.funcs = s->funcs, .wanted = wanted,
+		.wanted_count = func_count(s->funcs) + 1,
+		.threads = threads, .thread_count = s->thread_count,
+		.from = load->want.from, .to = load->want.to };
+	enum cmd_exit status = CMD_USAGE;
+
+	if (memchr(wanted, 1, options.wanted_count))
+		status = collect(load, pattern, &options);
+	else
+		err_add("no function in this trace has the name \"%s\"; weft "
+			"report --top 0 lists them", pattern);
+	mem_free(wanted);
+	mem_free(threads);
+	return status;
+}
+
+/* The first operand is the function, the other one the trace. */
+static enum cmd_exit run(int count, char **operands)
+{
+	struct load load;
+	enum cmd_exit status;
+
+	if (count < 2) {
+		err_add("a function and a trace are needed: give the "
+			"function's name, then the folder that weft record "
+			"made");
+		return CMD_USAGE;
+	}
+	status = load_open(&load, count - 1, operands + 1);
+	if (status == CMD_OK)
+		status = load_need_trace(&load, "samples");
+	if (status == CMD_OK)
+		status = show(&load, operands[0]);
+	load_close(&load);
+	return status;
+}
+
+static const struct filter_refusal refused[] = {
+	{ FILTER_FUNCTIONS | FILTER_SET(COROUTINE),
+	  "lines are those of one function, whatever called it" },
+	{ 0, NULL }
+};
+
+const struct cmd cmd_lines = {
+	.name = "lines",
+	.args = "FUNCTION DIR",
+	.summary = "show a function's source with the time of each line",
+	.about =
+	"Reads the trace in the folder DIR and prints the source of a native\n"
+	"function, with the samples of each line. While it records, weft lets\n"
+	"the kernel note at regular times of CPU where each thread is; so the\n"
+	"figures are estimates, and +- is one standard error. The processor\n"
+	"may tell the next instruction, so look at the next line, too.\n"
+	"FUNCTION is a name, without its parameters if you like, or a\n"
+	"pattern such as 'str*' or 'a|b'.\n"
+	"\n"
+	"A line has all samples of what the compiler inlined there; lines\n"
+	"with > are those of inlined code. Below are functions that are not\n"
+	"recorded, such as those of libc, that ran while the function was the\n"
+	"innermost recorded one. Samples in the recording's own code are\n"
+	"counted apart.\n"
+	"\n"
+	"The program must be built with -g. Where its source is not at the\n"
+	"place where it was built, --source says where it is; without it,\n"
+	"line numbers alone are shown. Of a Lua function only the code of Lua\n"
+	"that ran is known, not the line.\n"
+	"\n"
+	"In CSV, of is the function, and kind is line, inlined, below or\n"
+	"recording; a line includes the inlined rows after it, which have its\n"
+	"number as own_line.",
+	.opts = opts,
+	.refused = refused,
+	.run = run,
+};

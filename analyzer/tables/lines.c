@@ -1,0 +1,218 @@
+/* lines.c - adds up samples by source line.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/tables/lines.h"
+
+#include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows --------------------------------------------------------------- */
+
+void lines_add(struct lines *l, const struct lines_row *row)
+{
+	struct lines_row own = { .kind = LINES_OWN, .name = "", .module = "",
+				 .own_line = row->own_line, .file = l->file,
+				 .line = row->own_line,
+				 .samples = row->samples };
+
+	if (row->kind == LINES_PROBE)
+		l->probe += row->samples;
+	else if (row->kind == LINES_BELOW)
+		l->below += row->samples;
+	else
+		l->own += row->samples;
+	if (row->kind == LINES_INLINED)
+		*vec_add(&l->rows, &l->room, &l->count) = own;
+	*vec_add(&l->rows, &l->room, &l->count) = *row;
+}
+
+/* Where a row stands: the function's lines are one part of the table. */
+static int part_of(const struct lines_row *r)
+{
+	return r->kind == LINES_INLINED ? LINES_OWN : (int)r->kind;
+}
+
+static int numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* 0: the rows are of one line. */
+static int by_place(const void *a, const void *b)
+{
+	const struct lines_row *const x = a, *const y = b;
+	int order = numbers((uint64_t)part_of(x), (uint64_t)part_of(y));
+
+	if (order == 0)
+		order = numbers(x->own_line, y->own_line);
+	if (order == 0)
+		order = numbers(x->kind, y->kind);
+	if (order == 0)
+		order = strcmp(x->name, y->name);
+	if (order == 0)
+		order = strcmp(x->module, y->module);
+	if (order == 0)
+		order = strcmp(x->file, y->file);
+	return order != 0 || x->kind == LINES_BELOW || x->kind == LINES_PROBE ?
+	       order : numbers(x->line, y->line);
+}
+
+/* Elsewhere than in the function, the heaviest comes first. */
+static int by_weight(const void *a, const void *b)
+{
+	const struct lines_row *const x = a, *const y = b;
+
+	if (part_of(x) != LINES_OWN && x->kind == y->kind &&
+	    x->samples != y->samples)
+		return numbers(y->samples, x->samples);
+	return by_place(a, b);
+}
+
+void lines_finish(struct lines *l, const struct text_file *source)
+{
+	size_t kept = 0;
+
+	if (l->count == 0)
+		return;
+	qsort(l->rows, l->count, sizeof(*l->rows), by_place);
+	for (size_t i = 0; i < l->count; i++) {
+		if (kept > 0 &&
+		    by_place(&l->rows[i], &l->rows[kept - 1]) == 0)
+			l->rows[kept - 1].samples += l->rows[i].samples;
+		else
+			l->rows[kept++] = l->rows[i];
+	}
+	l->count = kept;
+	qsort(l->rows, l->count, sizeof(*l->rows), by_weight);
+	for (size_t i = 0; i < l->count; i++) {
+		struct lines_row *const r = &l->rows[i];
+
+		if (r->kind == LINES_OWN && r->line > 0 &&
+		    r->line <= source->count)
+			r->text = source->lines[r->line - 1];
+	}
+}
+
+void lines_fini(struct lines *l)
+{
+	mem_free(l->rows);
+}
+
+/* ---- columns ------------------------------------------------------------ */
+
+static METRIC_GETTER(get_of)
+{
+	v->text = ((const struct lines *)s->table)->of;
+}
+
+static METRIC_GETTER(get_kind)
+{
+	static const char *const kinds[] = {
+		[LINES_OWN] = "line", [LINES_INLINED] = "inlined",
+		[LINES_BELOW] = "below", [LINES_PROBE] = "recording",
+	};
+
+	v->text = kinds[((const struct lines_row *)row)->kind];
+}
+
+/* A line without samples is there to be read. */
+static METRIC_GETTER(get_samples)
+{
+	v->is_blank = v->count == 0;
+}
+
+/* What shares are of; 0 for the recording's own. */
+static uint64_t whole_of(const struct metric_source *s,
+			 const struct lines_row *r)
+{
+	const struct lines *const l = s->table;
+
+	return r->kind == LINES_PROBE ? 0 : l->own + l->below;
+}
+
+static METRIC_GETTER(get_share)
+{
+	const struct lines_row *const r = row;
+
+	v->count = r->samples;
+	v->whole = whole_of(s, r);
+	v->is_unknown = v->whole == 0;
+	v->is_blank = r->samples == 0;
+}
+
+/* One standard error of the share, in percent: n of N independent samples. */
+static METRIC_GETTER(get_error)
+{
+	const struct lines_row *const r = row;
+	const double whole = (double)whole_of(s, r);
+	const double part = whole > 0 ? (double)r->samples / whole : 0;
+
+	v->real = whole > 0 ? 100 * sqrt(part * (1 - part) / whole) : 0;
+	v->is_unknown = whole <= 0;
+	v->is_blank = r->samples == 0;
+	v->unit = METRIC_TEXT;
+	snprintf(v->room, sizeof(v->room), "%.1f%%", v->real);
+	v->text = v->room;
+}
+
+static METRIC_GETTER(get_line)
+{
+	const struct lines_row *const r = row;
+
+	v->is_blank = r->kind != LINES_OWN || r->line == 0;
+}
+
+static METRIC_GETTER(get_own_line)
+{
+	v->is_unknown = v->count == 0;
+}
+
+/* In a table, what stands for the code: its source, or what it is called. */
+static METRIC_GETTER(get_text)
+{
+	const struct lines_row *const r = row;
+	const char *const name = r->name[0] ? r->name : "[no name]";
+
+	v->text = r->text ? r->text : "";
+	v->brief = v->room;
+	if (r->text)
+		v->brief = r->text;
+	else if (r->kind == LINES_OWN)
+		snprintf(v->room, sizeof(v->room), "%s", r->line == 0 ?
+			 "[no line is known]" : "");
+	else if (r->kind == LINES_INLINED)
+		snprintf(v->room, sizeof(v->room), "  > %s%s%.1000s:%u",
+			 r->name, r->name[0] ? "  " : "",
+			 text_base_name(r->file), r->line);
+	else
+		snprintf(v->room, sizeof(v->room), "%.1000s%s%.1000s", name,
+			 r->module[0] ? "  " : "", text_base_name(r->module));
+}
+
+static const struct metric metrics[] = {
+	{ "of", METRIC_TEXT, .get = get_of },
+	{ "kind", METRIC_TEXT, .get = get_kind },
+	{ "own-line", METRIC_NUMBER, METRIC_AT(struct lines_row, own_line),
+	  .get = get_own_line },
+	{ "function", METRIC_TEXT, METRIC_AT(struct lines_row, name) },
+	{ "module", METRIC_TEXT, METRIC_AT(struct lines_row, module) },
+	{ "file", METRIC_TEXT, METRIC_AT(struct lines_row, file) },
+	{ "line", METRIC_NUMBER, METRIC_AT(struct lines_row, line),
+	  .get = get_line },
+	{ "samples", METRIC_COUNT, METRIC_AT(struct lines_row, samples),
+	  .get = get_samples },
+	{ "share", METRIC_SHARE, .get = get_share },
+	{ "error", METRIC_REAL, .title = "+-", .get = get_error,
+	  .decimals = 4 },
+	{ "source", METRIC_TEXT, METRIC_NAME, .get = get_text, .shrink = 24 },
+	{ .name = NULL }
+};
+
+const struct metric_view lines_view = {
+	metrics, "samples,share,error,line,source",
+	"of,kind,own-line,function,module,file,line,samples,share,error,source"
+};
