@@ -50,7 +50,7 @@ static void fill(void)
 static int copy(uint32_t flags)
 {
 	const struct chunk_source source = { buffer, POOL_SMALL_WORDS, 77,
-					     flags, &rate, NULL, 0 };
+					     flags, &rate, NULL, NULL, 0 };
 
 	memset(out, 0xee, sizeof(out));
 	return chunk_copy(out, &source);

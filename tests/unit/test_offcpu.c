@@ -5,7 +5,7 @@
 
 #define MS UINT64_C(1000000)
 
-static struct offcpu *o; /* never freed, as in the recorder */
+static struct offcpu o;
 static uint64_t item[64];
 
 /* Ticks are ns. Returns the item's pairs. */
@@ -13,7 +13,7 @@ static uint32_t ask(uint64_t from, uint64_t to, uint32_t room)
 {
 	const struct chunk_header h = { .tick_begin = from, .tick_end = to,
 					.tick_hz = 1000000000 };
-	const uint32_t n = offcpu_item(o, 0, &h, item, room);
+	const uint32_t n = offcpu_item(&o, &h, item, room);
 
 	CHECK(n == 0 || item_words(item[0]) == n);
 	return n / 2;
@@ -27,19 +27,19 @@ static void check_pair(uint32_t i, uint64_t from, uint64_t to)
 
 void test_offcpu_first_switch_tells_the_time_before_it(void)
 {
-	o = offcpu_new(1);
+	o = (struct offcpu){ 0 };
 
 	/* It came back: it had slept since it was watched. */
-	offcpu_lost(o, 0, 10 * MS);
-	offcpu_switch(o, 0, false, 50 * MS);
-	offcpu_switch(o, 0, true, 60 * MS);
+	offcpu_begin(&o, 10 * MS);
+	offcpu_switch(&o, false, 50 * MS);
+	offcpu_switch(&o, true, 60 * MS);
 	CHECK_EQ(ask(5 * MS, 60 * MS, 64), 2);
 	check_pair(0, 10 * MS, 60 * MS);
 	check_pair(1, 10 * MS, 50 * MS);
 	/* It went: it had run. After a loss both count alike. */
-	offcpu_lost(o, 0, 70 * MS);
-	offcpu_switch(o, 0, true, 80 * MS);
-	offcpu_switch(o, 0, false, 90 * MS);
+	offcpu_begin(&o, 70 * MS);
+	offcpu_switch(&o, true, 80 * MS);
+	offcpu_switch(&o, false, 90 * MS);
 	CHECK_EQ(ask(60 * MS, 90 * MS, 64), 2);
 	check_pair(0, 70 * MS, 90 * MS);
 	check_pair(1, 80 * MS, 90 * MS);
@@ -47,25 +47,25 @@ void test_offcpu_first_switch_tells_the_time_before_it(void)
 
 void test_offcpu_without_a_switch_only_records_tell(void)
 {
-	o = offcpu_new(1);
+	o = (struct offcpu){ 0 };
 
 	/* The chunk's last record came before the thread was watched. */
-	offcpu_lost(o, 0, 10 * MS);
+	offcpu_begin(&o, 10 * MS);
 	CHECK_EQ(ask(5 * MS, 10 * MS + 100, 64), 0);
-	offcpu_switch(o, 0, false, 50 * MS);
+	offcpu_switch(&o, false, 50 * MS);
 	CHECK_EQ(ask(10 * MS + 100, 51 * MS, 64), 2);
 	check_pair(1, 10 * MS + 100, 50 * MS);
 }
 
 void test_offcpu_switch_that_cannot_be_begins_anew(void)
 {
-	o = offcpu_new(1);
+	o = (struct offcpu){ 0 };
 
-	offcpu_lost(o, 0, 10 * MS);
-	offcpu_switch(o, 0, true, 20 * MS);
-	offcpu_switch(o, 0, true, 40 * MS);
-	offcpu_switch(o, 0, false, 50 * MS);
-	offcpu_switch(o, 0, true, 60 * MS);
+	offcpu_begin(&o, 10 * MS);
+	offcpu_switch(&o, true, 20 * MS);
+	offcpu_switch(&o, true, 40 * MS);
+	offcpu_switch(&o, false, 50 * MS);
+	offcpu_switch(&o, true, 60 * MS);
 	CHECK_EQ(ask(10 * MS, 60 * MS, 64), 2);
 	check_pair(0, 40 * MS, 60 * MS);
 	check_pair(1, 40 * MS, 50 * MS);
@@ -75,24 +75,24 @@ void test_offcpu_switch_that_cannot_be_begins_anew(void)
  * known already. */
 void test_offcpu_late_switch_counts(void)
 {
-	o = offcpu_new(1);
+	o = (struct offcpu){ 0 };
 
-	offcpu_lost(o, 0, 10 * MS);
-	offcpu_switch(o, 0, true, 10 * MS - 5);
-	offcpu_switch(o, 0, false, 30 * MS);
+	offcpu_begin(&o, 10 * MS);
+	offcpu_switch(&o, true, 10 * MS - 5);
+	offcpu_switch(&o, false, 30 * MS);
 	CHECK_EQ(ask(10 * MS, 30 * MS, 64), 2);
 	check_pair(1, 10 * MS, 30 * MS);
 }
 
 void test_offcpu_without_room_the_rest_is_unknown(void)
 {
-	o = offcpu_new(1);
+	o = (struct offcpu){ 0 };
 
-	offcpu_lost(o, 0, 0);
-	offcpu_lost(o, 0, MS);
+	offcpu_begin(&o, 0);
+	offcpu_begin(&o, MS);
 	for (uint64_t i = 1; i <= 4; i++) {
-		offcpu_switch(o, 0, true, 10 * i * MS);
-		offcpu_switch(o, 0, false, (10 * i + 5) * MS);
+		offcpu_switch(&o, true, 10 * i * MS);
+		offcpu_switch(&o, false, (10 * i + 5) * MS);
 	}
 	/* Room for the head, the known time and one span; the last span is
 	 * also the next chunk's. */

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracepoints/record.h"
 #include "tracer/recorder/chunk_copy.h"
+#include "tracer/recorder/chunk_samples.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -119,23 +120,28 @@ static bool was_ever_lost(const struct chunk_header *h)
 	return any != 0;
 }
 
-/* Add when the thread did not run, as one more item. A PARTIAL chunk has none:
- * what is written once is not kept for the whole chunk. */
-static uint32_t add_switches(struct chunk_header *h,
-			     const struct chunk_source *source, uint64_t *at,
-			     uint32_t funcs)
+/* Add what the kernel has noted of the thread, as more items. A PARTIAL chunk
+ * has none: what is written once is not kept for the whole chunk. */
+static uint32_t add_noted(struct chunk_header *h,
+			  const struct chunk_source *source, uint64_t *at,
+			  uint32_t funcs)
 {
-	if (!source->offcpu || h->level != 0 ||
-	    (source->flags & CHUNK_PARTIAL) != 0)
-		return 0;
-	offcpu_read(source->offcpu, source->slot);
-	const uint32_t used = CHUNK_HEADER_WORDS + h->records + h->items +
-			      funcs;
-	const uint32_t words = offcpu_item(source->offcpu, source->slot, h, at,
-					   CHUNK_MAX_WORDS - used);
+	struct cpu_watch *const w = source->cpu;
+	uint32_t room = CHUNK_MAX_WORDS - CHUNK_HEADER_WORDS - h->records -
+			h->items - funcs;
+	uint32_t words, more;
 
+	if (!w || h->level != 0 || source->slot >= w->slots ||
+	    h->tick_hz == 0 || (source->flags & CHUNK_PARTIAL) != 0)
+		return 0;
+	cpu_watch_read(w, source->slot);
+	words = offcpu_item(&w->slot[source->slot].offcpu, h, at, room);
 	h->items += words;
-	return words;
+	room -= words;
+	more = chunk_samples_put(w, source->slot, source->maps,
+				 (const uint64_t *)h, at + words, room);
+	h->items += more;
+	return words + more;
 }
 
 /* Copy the records, the items and the dictionary behind a header that was
@@ -154,7 +160,7 @@ static void copy_parts(struct chunk_header *h, uint64_t *at,
 	at += h->records;
 	copy_words(at, records + room, items, is_live);
 	at += items;
-	at += add_switches(h, source, at, funcs);
+	at += add_noted(h, source, at, funcs);
 	/* The dictionary grows down in the buffer. */
 	for (uint32_t i = 0; i < funcs; i++)
 		at[i] = source->buffer[source->words - 1 - i];

@@ -5,7 +5,8 @@
 #define WEFT_TRACER_RECORDER_CHUNK_COPY_H
 
 #include "tracer/recorder/base/rate.h"
-#include "tracer/recorder/process/offcpu.h"
+#include "tracer/recorder/process/cpu_watch.h"
+#include "tracer/recorder/trace/code_maps.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +18,8 @@ struct chunk_source {
 	uint64_t recording;        /* the header must have this number */
 	uint32_t flags;            /* CHUNK_PARTIAL or CHUNK_TAKEN, or 0 */
 	const struct rate *rate;
-	struct offcpu *offcpu;     /* NULL: not known when the thread ran */
+	struct cpu_watch *cpu;     /* NULL: not known when the thread ran */
+	struct code_maps *maps;
 	uint32_t slot;             /* of the thread */
 };
 

@@ -57,7 +57,8 @@ int drain_init(struct drain *d, struct pool_owner *owner,
 	aside_init(&d->aside, memory() / ASIDE_SHARE);
 	d->entry = calloc(n, sizeof(*d->entry));
 	d->seen = calloc(n, sizeof(*d->seen));
-	return d->entry && d->seen ? 0 : -1;
+	return d->entry && d->seen && code_maps_init(&d->maps, owner) == 0 ?
+	       0 : -1;
 }
 
 static bool thread_is_dead(const struct drain *d, uint64_t word)
@@ -224,7 +225,8 @@ static void take(struct drain *d, uint32_t i)
 					       (unsigned)CHUNK_TAKEN);
 	uint64_t *const chunk = room(d);
 
-	source.offcpu = d->registry->offcpu;
+	source.cpu = d->registry->cpu;
+	source.maps = &d->maps;
 	source.slot = buffer_slot(word);
 	if (!is_full && !(buffer_state(word) == BUFFER_FILLING &&
 			  thread_is_dead(d, word)))

@@ -7,6 +7,7 @@
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/process/registry.h"
+#include "tracer/recorder/trace/code_maps.h"
 #include "tracer/recorder/trace/sink.h"
 
 #include <stdint.h>
@@ -17,6 +18,7 @@ struct drain {
 	struct registry *registry;
 	struct sink *sink;
 	const struct rate *rate;
+	struct code_maps maps;     /* of the processes */
 	struct drain_entry *entry; /* buffers that were found in this round */
 	struct drain_seen *seen;   /* by buffer: what was sent of it */
 	uint32_t round;

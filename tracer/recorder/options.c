@@ -11,10 +11,11 @@
 #include <string.h>
 
 enum { USAGE = 1 };
-enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_LABEL, ROW_HELP,
-	   ROW_VERSION };
+enum { MOST_HZ = 10000 }; /* of samples */
+enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_SAMPLE_RATE,
+	   ROW_LABEL, ROW_HELP, ROW_VERSION };
 
-static struct options opt;
+static struct options opt = { .sample_hz = -1 };
 
 static struct poptOption rows[] = {
 	{ "output", 'o', POPT_ARG_STRING, &opt.output, 0,
@@ -36,6 +37,10 @@ static struct poptOption rows[] = {
 	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
 	  "(default): fast, but none while the program makes records faster "
 	  "than they are written", "auto|none|fast|small" },
+	{ "sample-rate", 0, POPT_ARG_STRING, NULL, ROW_SAMPLE_RATE,
+	  "have the kernel note HZ times a second where each thread is, up to "
+	  "10000; 0: never; auto (default): as often as costs 1 % of a CPU, "
+	  "at most 4000", "auto|HZ" },
 	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
 	  "do not record Lua", NULL },
 	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
@@ -105,6 +110,22 @@ static bool read_compress(const char *text)
 	return i >= 0;
 }
 
+static bool read_sample_rate(const char *text)
+{
+	char *end;
+
+	if (strcmp(text, "auto") == 0) {
+		opt.sample_hz = -1;
+		return true;
+	}
+	const long hz = strtol(text, &end, 10);
+
+	if (end == text || *end || hz < 0 || hz > MOST_HZ)
+		return false;
+	opt.sample_hz = (int)hz;
+	return true;
+}
+
 static bool read_label(char *text)
 {
 	const char *const equals = strchr(text, '=');
@@ -144,6 +165,10 @@ static int read_row(poptContext context, int row)
 	case ROW_COMPRESS:
 		return read_compress(text) ? -1 : refuse("compress", text,
 			"it is not one of auto, none, fast, small");
+	case ROW_SAMPLE_RATE:
+		return read_sample_rate(text) ? -1 : refuse("sample-rate",
+			text, "it is neither auto nor a number from 0 to "
+			"10000");
 	case ROW_LABEL:
 		return read_label(text) ? -1 : refuse("label", text,
 			opt.labels == OPTIONS_MAX_LABELS ?

@@ -25,6 +25,7 @@ struct options {
 	enum pool_on_full on_full;
 	enum compress compress;
 	uint64_t pool_bytes;       /* 0: the default */
+	int sample_hz;             /* negative: chosen by their cost */
 	char *label[OPTIONS_MAX_LABELS]; /* "key=value" */
 	int labels;
 	char **program;            /* its argv */

@@ -158,7 +158,7 @@ static int make_parts(struct recording *r)
 	const uint64_t rings = plan_lttng(r);
 
 	if (sink_init(&r->sink, rings) != 0 ||
-	    registry_init(&r->registry, &r->owner) != 0 ||
+	    registry_init(&r->registry, &r->owner, &r->rate) != 0 ||
 	    drain_init(&r->drain, &r->owner, &r->registry, &r->sink,
 		       &r->rate) != 0) {
 		message("there is not enough memory to record");
@@ -232,6 +232,7 @@ static int start_recording(struct recording *r, int *status)
 	if (r->sink.lttng)
 		r->sink.lttng = join_lttng(r);
 	rate_update(&r->rate, r->owner.pool);
+	r->unwatched = cpu_watch_choose(r->registry.cpu, r->opt.sample_hz);
 	sink_send(&r->sink, r->sink.chunk,
 		  make_notes(r, META_START, summary_start_notes, 0));
 	r->begin_ns = rate_mono();
@@ -294,7 +295,7 @@ static void on_beat(struct loop *l)
 static void look_at_processes(struct loop *l)
 {
 	registry_update_processes(&l->r->registry, l->now);
-	registry_read_switches(&l->r->registry);
+	registry_read_rings(&l->r->registry);
 	l->next_processes = l->now + PROCESSES_MS;
 }
 
@@ -408,6 +409,20 @@ static void wait_for_something(struct loop *l)
 	l->now = now_ms();
 }
 
+/* Samples lie in code that chunks need not name. */
+static void watch_new(struct loop *l)
+{
+	struct recording *const r = l->r;
+
+	if (!r->registry.cpu || r->registry.cpu->period == 0) {
+		registry_watch_new(&r->registry);
+		return;
+	}
+	if (registry_watch_new(&r->registry))
+		code_maps_want_new(&r->drain.maps);
+	code_maps_renew(&r->drain.maps, l->now);
+}
+
 /* Work for the thread that the baton is lent to. */
 static bool drain_meanwhile(void *ctx)
 {
@@ -427,7 +442,7 @@ static void run_loop(struct recording *r)
 	baton_start(drain_meanwhile, r);
 	for (;;) {
 		choose_sleep(&l, drain_poll(&r->drain));
-		registry_watch_new(&r->registry);
+		watch_new(&l);
 		registry_look_at_dead_images(&r->registry);
 		if (l.now >= l.next_beat)
 			on_beat(&l);

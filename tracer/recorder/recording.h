@@ -49,6 +49,7 @@ struct recording {
 	struct registry registry;
 	struct drain drain;
 	struct program program;
+	int unwatched;             /* errno: why nothing is known of the CPUs */
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	struct said said;          /* by the end */
 	uint32_t left_running;     /* processes that go on unrecorded */

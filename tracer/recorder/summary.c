@@ -109,6 +109,33 @@ static void note_labels(struct meta *m, const struct options *o)
 	}
 }
 
+/* period and why-not: what is chosen at the start, where there is a choice. */
+static void note_samples(const struct recording *r, struct meta *m)
+{
+	const struct cpu_watch *const w = r->registry.cpu;
+	char why[128];
+
+	meta_print(m, "samples.period", "%" PRIu64, w ? w->period : 0);
+	cpu_watch_explain(r->unwatched, why, sizeof(why));
+	if (why[0])
+		meta_note(m, "samples.why-not", why);
+	else if (r->opt.sample_hz == 0)
+		meta_note(m, "samples.why-not", "--sample-rate 0");
+}
+
+/* What it came to. */
+static void note_sampled(const struct recording *r, struct meta *m)
+{
+	const struct cpu_watch *const w = r->registry.cpu;
+
+	if (!w || r->unwatched != 0)
+		return;
+	meta_print(m, "samples.lost", "%" PRIu64, cpu_watch_lost(w));
+	if (w->refused > 0)
+		meta_print(m, "samples.why-not", "not of %" PRIu32 " threads: "
+			   "%s", w->refused, strerror(w->why));
+}
+
 void summary_start_notes(const struct recording *r, struct meta *m)
 {
 	struct utsname host;
@@ -128,6 +155,7 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
 	meta_note(m, "carrier", r->sink.lttng ? "lttng" : "spill");
+	note_samples(r, m);
 	note_labels(m, &r->opt);
 }
 
@@ -206,6 +234,7 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);
+	note_sampled(r, m);
 	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
 	if (r->sink.archive)
 		note_archive(m, &r->archive);
@@ -333,6 +362,36 @@ static uint64_t print_undelivered(const struct recording *r)
 	return overwritten + a->lost_chunks + a->is_blind + r->drain.damaged;
 }
 
+static void print_ways_out(void)
+{
+	char path[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	message_summary("      to allow it, as root: sysctl "
+			"kernel.perf_event_paranoid=2 (all users may watch "
+			"their own programs), or");
+	message_summary("      setcap cap_perfmon=ep %s (who runs it may "
+			"watch any program)", path);
+}
+
+/* Without these nothing that was asked for is lost, but times say less. */
+static void print_unwatched(const struct recording *r)
+{
+	const struct cpu_watch *const w = r->registry.cpu;
+	char why[128];
+
+	cpu_watch_explain(r->unwatched, why, sizeof(why));
+	if (why[0])
+		message_summary("note: it is not known when threads ran, nor "
+				"in which code: %s", why);
+	if (cpu_watch_is_forbidden(r->unwatched))
+		print_ways_out();
+	if (!why[0] && w && w->refused > 0)
+		message_summary("note: the same for %" PRIu32 " threads: %s",
+				w->refused, strerror(w->why));
+}
+
 static void print_archive(const struct archive *a)
 {
 	char text[32];
@@ -415,6 +474,7 @@ void summary_print(const struct recording *r)
 	print_size(r);
 	if (print_unrecorded(r) + print_undelivered(r) == 0)
 		message_summary("lost: 0");
+	print_unwatched(r);
 	if (r->sink.archive)
 		print_archive(&r->archive);
 	quote(path, sizeof(path), r->folder.path);

@@ -29,6 +29,7 @@ enum {
 	LOAD_MAX = 1 << 29,        /* bytes of one table */
 	NOTES_MAX = 4096,
 	BLOCK = 1 << 16,
+	PAGE = 4096,               /* or larger: no matter here */
 };
 
 /* ---- tables ---- */
@@ -191,6 +192,33 @@ int elf_build_read(int fd, struct elf_build *build)
 	free(names.text);
 	free_tables(&t);
 	return 0;
+}
+
+bool elf_load_read(int fd, uint64_t offset, uint64_t *address, uint64_t *end)
+{
+	struct tables t;
+	bool found = false;
+
+	*end = 0;
+	if (!load_tables(fd, &t))
+		return false;
+	for (unsigned i = 0; i < t.segments; i++) {
+		const Elf64_Phdr *const p = &t.segment[i];
+		/* The mapping begins on a page, before the segment does. */
+		const uint64_t before = p->p_offset % PAGE;
+
+		if (p->p_type != PT_LOAD || p->p_vaddr < before)
+			continue;
+		*end = p->p_vaddr + p->p_memsz;
+		if (found || !(p->p_flags & PF_X) ||
+		    offset < p->p_offset - before ||
+		    offset - p->p_offset + before >= p->p_filesz + before)
+			continue;
+		*address = p->p_vaddr - p->p_offset + offset;
+		found = true;
+	}
+	free_tables(&t);
+	return found;
 }
 
 /* ---- programs and libraries ---- */

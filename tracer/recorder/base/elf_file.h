@@ -60,4 +60,9 @@ struct elf_build {
  * build-id is no error: size is 0. */
 int elf_build_read(int fd, struct elf_build *build);
 
+/* Where a file that is open wants its byte at offset to be, which is in a
+ * segment that can be executed, and where its last segment ends: addresses
+ * before the load bias. False: it does not say. */
+bool elf_load_read(int fd, uint64_t offset, uint64_t *address, uint64_t *end);
+
 #endif

@@ -1,5 +1,4 @@
-/* offcpu.h - when the recorded threads did not run, as the kernel's account of
- * context switches says, where it grants an ordinary user that account.
+/* offcpu.h - when a recorded thread did not run, as its context switches say.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_PROCESS_OFFCPU_H
 #define WEFT_TRACER_RECORDER_PROCESS_OFFCPU_H
@@ -9,38 +8,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct offcpu;
+struct offcpu_span { uint64_t from, to; };
 
-/* Room for that many thread slots. NULL: no memory. All functions below take
- * NULL and then do nothing. It is never freed. */
-struct offcpu *offcpu_new(uint32_t slots);
+/* UNSEEN: no switch has come yet. The first one tells where the thread was
+ * until then; before that, nothing of its time is known. */
+enum offcpu_place { OFFCPU_UNSEEN, OFFCPU_ON, OFFCPU_OFF };
 
-/* Start to watch the thread of a slot. pid and tid are numbers in this process'
- * namespace. The kernel may refuse: another user's program, perf_event_paranoid
- * > 2, too many threads. The thread's chunks then have no ITEM_OFFCPU, and
- * readers treat its times as not known. May lend the baton. */
-void offcpu_watch(struct offcpu *o, uint32_t slot, uint32_t pid, uint32_t tid);
-/* The slot's thread has ended. What is known of it is kept until the slot is
- * watched again. */
-void offcpu_unwatch(struct offcpu *o, uint32_t slot);
+/* Of one thread; all times are ticks. All zero: nothing is known. The span
+ * items rise and do not overlap; all of them lie between known_from and
+ * known_to. */
+struct offcpu {
+	uint64_t known_from, known_to; /* all switches between are known */
+	uint64_t read_to;          /* no switch after known_to and before it */
+	enum offcpu_place place;   /* at known_to; UNSEEN: that is known_from */
+	struct offcpu_span *span;  /* never freed */
+	uint32_t spans;
+};
 
-/* Read what the kernel has noted since the last time. Needed every 100 ms or
- * so, and before the thread's chunk is completed. */
-void offcpu_read(struct offcpu *o, uint32_t slot);
-
-/* What offcpu_read finds: the thread of the slot, which has a known begin
- * (offcpu_lost), left a CPU (out) or came to one, at that ns of
- * CLOCK_MONOTONIC; or switches were lost before it. Until the first switch
- * after a loss it is not known where the thread was: that switch tells. */
-void offcpu_switch(struct offcpu *o, uint32_t slot, bool out, uint64_t at);
-void offcpu_lost(struct offcpu *o, uint32_t slot, uint64_t at);
+/* From this tick on, and at no time before it, the switches are known. Until
+ * the first switch it is not known where the thread was. */
+void offcpu_begin(struct offcpu *o, uint64_t at);
+/* The thread left a CPU (out) or came to one. Call it in their order. */
+void offcpu_switch(struct offcpu *o, bool out, uint64_t at);
+/* No switch came after the last one and before this tick. */
+void offcpu_reach(struct offcpu *o, uint64_t at);
 
 /* Write the chunk's ITEM_OFFCPU to the room words at to. Returns its words with
  * the head word. 0: nothing is known of the chunk's time, or no room. Where
  * not all spans have room, the known time ends before the first that has none.
  * Spans that end within the chunk are forgotten: ask once for each chunk, in
  * the order of the stream. */
-uint32_t offcpu_item(struct offcpu *o, uint32_t slot,
-		     const struct chunk_header *h, uint64_t *to, uint32_t room);
+uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
+		     uint64_t *to, uint32_t room);
 
 #endif

@@ -12,7 +12,8 @@
 enum { RELIST = 3 };
 enum { MOST_LOOKS = 2 }; /* at dead images in one round */
 
-int registry_init(struct registry *r, struct pool_owner *owner)
+int registry_init(struct registry *r, struct pool_owner *owner,
+		  const struct rate *rate)
 {
 	memset(r, 0, sizeof(*r));
 	r->owner = owner;
@@ -20,7 +21,7 @@ int registry_init(struct registry *r, struct pool_owner *owner)
 	r->is_dead = calloc(owner->thread_slots, sizeof(*r->is_dead));
 	r->watched = calloc(owner->thread_slots, sizeof(*r->watched));
 	r->has_ended = calloc(owner->process_slots, sizeof(*r->has_ended));
-	r->offcpu = offcpu_new(owner->thread_slots);
+	r->cpu = cpu_watch_new(owner->thread_slots, rate);
 	return r->used && r->is_dead && r->watched && r->has_ended &&
 	       process_watch_init(&r->watch, owner) == 0 ? 0 : -1;
 }
@@ -52,7 +53,7 @@ static void check(const struct registry *r)
 
 /* ---- threads ---- */
 
-/* Have the kernel note when a new thread does not run. */
+/* Have the kernel note when a new thread runs, and where. */
 static void watch(struct registry *r, uint32_t slot)
 {
 	const struct pool_thread *t = &r->owner->threads[slot];
@@ -66,22 +67,23 @@ static void watch(struct registry *r, uint32_t slot)
 
 		if (p->serial == t->process &&
 		    atomic_load(&p->state) == SLOT_USED) {
-			offcpu_watch(r->offcpu, slot, p->pid, t->tid);
+			cpu_watch_begin(r->cpu, slot, i, p->pid, t->tid);
 			break;
 		}
 	}
 	/* It may have died meanwhile, and its slot be free. */
 	if (atomic_load(&t->state) != SLOT_USED || t->serial != serial)
-		offcpu_unwatch(r->offcpu, slot);
+		cpu_watch_end(r->cpu, slot);
 }
 
-void registry_watch_new(struct registry *r)
+bool registry_watch_new(struct registry *r)
 {
 	if (!r->has_new)
-		return;
+		return false;
 	r->has_new = false;
 	for (uint32_t i = 0; i < r->used_n; i++)
 		watch(r, r->used[i]);
+	return true;
 }
 
 /* The dead stay listed, even if their slot was overwritten with anything. */
@@ -98,10 +100,10 @@ static void list_threads(struct registry *r)
 	r->has_new = true;
 }
 
-void registry_read_switches(struct registry *r)
+void registry_read_rings(struct registry *r)
 {
 	for (uint32_t i = 0; i < r->used_n; i++)
-		offcpu_read(r->offcpu, r->used[i]);
+		cpu_watch_read(r->cpu, r->used[i]);
 }
 
 uint32_t registry_find_dead(struct registry *r, bool all)
@@ -152,7 +154,7 @@ void registry_free_dead(struct registry *r)
 			continue;
 		}
 		r->is_dead[k] = false;
-		offcpu_unwatch(r->offcpu, k);
+		cpu_watch_end(r->cpu, k);
 		free_thread(r, &r->owner->threads[k]);
 	}
 	r->used_n = kept;

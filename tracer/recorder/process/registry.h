@@ -5,8 +5,8 @@
 #define WEFT_TRACER_RECORDER_PROCESS_REGISTRY_H
 
 #include "tracer/recorder/base/pool_owner.h"
+#include "tracer/recorder/process/cpu_watch.h"
 #include "tracer/recorder/process/diagnose.h"
-#include "tracer/recorder/process/offcpu.h"
 #include "tracer/recorder/process/process_watch.h"
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct registry {
 	uint32_t used_n;
 	bool *is_dead;             /* by thread slot: its owner has died */
 	uint32_t dead_n;
-	struct offcpu *offcpu;     /* NULL: not known when threads run */
+	struct cpu_watch *cpu;     /* NULL: not known when threads run */
 	uint32_t *watched;         /* by thread slot: serial last watched */
 	bool has_new;              /* there may be threads to be watched */
 	uint32_t seen_thread;      /* the pool's next_thread, last time */
@@ -34,9 +34,10 @@ struct registry {
 	struct seen_programs seen;
 };
 
-/* Returns 0, or negative if there is no memory. Without memory for offcpu it
- * goes on: the off-CPU times are then not known. */
-int registry_init(struct registry *r, struct pool_owner *owner);
+/* Returns 0, or negative if there is no memory. Without memory for cpu it goes
+ * on: what the kernel notes is then not known. */
+int registry_init(struct registry *r, struct pool_owner *owner,
+		  const struct rate *rate);
 /* For assertions: each slot is listed once, and dead_n is right. */
 bool registry_valid(const struct registry *r);
 
@@ -46,10 +47,11 @@ uint32_t registry_find_dead(struct registry *r, bool all);
 /* Free the slots of the dead. Their buffers must have been taken. */
 void registry_free_dead(struct registry *r);
 
-/* Begin to watch when new threads do not run. May lend the baton. */
-void registry_watch_new(struct registry *r);
-/* Read when the threads did not run. Call it every 100 ms or so. */
-void registry_read_switches(struct registry *r);
+/* Begin to watch new threads on the CPUs. Returns whether there may have been
+ * any. May lend the baton. */
+bool registry_watch_new(struct registry *r);
+/* Read what the kernel has noted of them. Call it every 100 ms or so. */
+void registry_read_rings(struct registry *r);
 
 /* Note what processes run whose image has just died. Call it in each round: it
  * costs next to nothing if there are none. */

@@ -1,0 +1,273 @@
+/* cpu_watch.c - opens the kernel's ring of each thread, and hands out what is
+ * in it.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/process/cpu_watch.h"
+#include "tracer/recorder/base/baton.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	MAX_WATCHED = 512,         /* each takes a descriptor and its pages */
+	MOST_HZ = 4000,            /* more is taken if it is asked for */
+	LEAST_HZ = 100,
+	PART_OF_CPU = 100,         /* that samples may cost: 1 % */
+};
+
+#define NS_PER_S UINT64_C(1000000000)
+
+struct cpu_watch *cpu_watch_new(uint32_t slots, const struct rate *rate)
+{
+	struct cpu_watch *const w = calloc(1, sizeof(*w) +
+					   slots * sizeof(w->slot[0]));
+
+	if (!w)
+		return NULL;
+	w->rate = rate;
+	w->slots = slots;
+	for (uint32_t i = 0; i < slots; i++)
+		w->slot[i].ring.fd = -1;
+	return w;
+}
+
+/* ---- what samples cost ---- */
+
+enum {
+	TRIAL_NS = 50000,          /* period */
+	TRIAL_SAMPLES = 63,
+	TRIAL_MS = 30,             /* at most */
+	USUAL_NS = 10000,          /* if it cannot be found out */
+};
+
+static void count_one(void *ctx, enum ring_event event, uint64_t tick,
+		      uint64_t address)
+{
+	(void)tick;
+	(void)address;
+	*(unsigned *)ctx += event == RING_SAMPLE;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Look at the clock again and again. Where a sample has come since the last
+ * look but one, they are as far apart as it took. Half of the samples took less
+ * than what this returns, in ns: those in which another thread had its turn do
+ * not count. */
+static uint64_t sample_cost(struct kernel_ring *ring, const struct rate *rate)
+{
+	const uint64_t end = rate_ticks(rate) + rate_ms_ticks(rate, TRIAL_MS);
+	uint64_t cost[TRIAL_SAMPLES], now, last = end, before = end;
+	unsigned n = 0;
+
+	do {
+		const bool has_news = kernel_ring_has_news(ring);
+		unsigned samples = 0;
+
+		now = rate_ticks(rate);
+		if (has_news)
+			kernel_ring_read(ring, rate, count_one, &samples);
+		if (samples > 0 && before < now)
+			cost[n++] = now - before;
+		before = has_news ? end : last;
+		last = has_news ? end : now;
+	} while (n < TRIAL_SAMPLES && now < end);
+	if (n < TRIAL_SAMPLES / 4 || rate->hz == 0)
+		return USUAL_NS;
+	qsort(cost, n, sizeof(*cost), by_size);
+	return (uint64_t)((unsigned __int128)cost[n / 2] * NS_PER_S /
+			  rate->hz);
+}
+
+/* A number in /proc/sys/kernel; 0: it is not there, or not above 0. */
+static uint64_t setting(const char *name)
+{
+	char path[80];
+	long long n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%lld", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* A period that no other clock of the machine shares: samples must not fall on
+ * the same place of a program's own rhythm each time. */
+static uint64_t odd_period(uint64_t hz)
+{
+	return NS_PER_S / hz - NS_PER_S / hz / 100 + 11;
+}
+
+int cpu_watch_choose(struct cpu_watch *w, int hz)
+{
+	struct kernel_ring ring;
+	uint64_t chosen = (uint64_t)hz, most;
+	int error;
+
+	if (!w)
+		return ENOMEM;
+	error = kernel_ring_open(&ring, 0, hz == 0 ? 0 : TRIAL_NS, w->rate);
+	if (error < 0)
+		return -error;
+	if (hz < 0)
+		chosen = NS_PER_S / PART_OF_CPU / sample_cost(&ring, w->rate);
+	kernel_ring_close(&ring);
+	if (hz < 0 && chosen > MOST_HZ)
+		chosen = MOST_HZ;
+	else if (hz < 0 && chosen < LEAST_HZ)
+		chosen = LEAST_HZ;
+	/* The kernel takes no more samples a second than this. */
+	most = setting("perf_event_max_sample_rate");
+	if (most > 0 && chosen > most)
+		chosen = most;
+	w->period = chosen > 0 ? odd_period(chosen) : 0;
+	return 0;
+}
+
+bool cpu_watch_is_forbidden(int error)
+{
+	return error == EACCES || error == EPERM;
+}
+
+void cpu_watch_explain(int error, char *text, size_t room)
+{
+	const uint64_t paranoid = setting("perf_event_paranoid");
+
+	if (error == 0)
+		text[0] = '\0';
+	else if (!cpu_watch_is_forbidden(error))
+		snprintf(text, room, "perf_event_open: %s", strerror(error));
+	else if (paranoid > 2 && geteuid() != 0)
+		snprintf(text, room, "kernel.perf_event_paranoid is %" PRIu64,
+			 paranoid);
+	else
+		snprintf(text, room, "perf_event_open is forbidden here, as by "
+			 "the seccomp filter of a container");
+}
+
+/* ---- reading ---- */
+
+static void lose(struct cpu_watched *t, uint64_t tick)
+{
+	offcpu_begin(&t->offcpu, tick);
+	samples_begin(&t->samples, tick);
+}
+
+/* A ring_fn. */
+static void note(void *ctx, enum ring_event event, uint64_t tick,
+		 uint64_t address)
+{
+	struct cpu_watched *const t = ctx;
+
+	switch (event) {
+	case RING_OUT:
+	case RING_IN:
+		offcpu_switch(&t->offcpu, event == RING_OUT, tick);
+		break;
+	case RING_SAMPLE:
+		samples_add(&t->samples, tick, address);
+		break;
+	case RING_LOST:
+		lose(t, tick);
+		break;
+	case RING_STOPPED:
+		samples_stop(&t->samples, tick);
+		break;
+	case RING_RESUMED:
+		samples_begin(&t->samples, tick);
+		break;
+	case RING_MAPPED:
+		t->has_mapped = true;
+		break;
+	}
+}
+
+void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
+{
+	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
+		return;
+	struct cpu_watched *const t = &w->slot[slot];
+	const uint64_t now = kernel_ring_read(&t->ring, w->rate, note, t);
+
+	offcpu_reach(&t->offcpu, now);
+	if (w->period > 0)
+		samples_reach(&t->samples, now);
+}
+
+uint64_t cpu_watch_lost(const struct cpu_watch *w)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; w && i < w->slots; i++)
+		lost += w->slot[i].samples.lost;
+	return lost;
+}
+
+/* ---- watching ---- */
+
+/* A thread in another PID namespace may have a stranger's number here. */
+static bool is_thread_of(uint32_t pid, uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u", pid, tid);
+	return access(path, F_OK) == 0;
+}
+
+void cpu_watch_end(struct cpu_watch *w, uint32_t slot)
+{
+	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
+		return;
+	cpu_watch_read(w, slot);
+	kernel_ring_close(&w->slot[slot].ring);
+	w->watched--;
+}
+
+/* Nothing is known of the slot's new thread. */
+static void reset(struct cpu_watched *t, uint32_t process)
+{
+	offcpu_begin(&t->offcpu, 0);
+	samples_begin(&t->samples, 0);
+	t->process = process;
+	t->has_mapped = false;
+}
+
+void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
+		     uint32_t pid, uint32_t tid)
+{
+	struct kernel_ring ring;
+	int error = -EMFILE;
+
+	if (!w || slot >= w->slots)
+		return;
+	cpu_watch_end(w, slot);
+	reset(&w->slot[slot], process);
+	baton_lend();
+	if (!is_thread_of(pid, tid))
+		error = -ESRCH;
+	else if (w->watched < MAX_WATCHED)
+		error = kernel_ring_open(&ring, tid, w->period, w->rate);
+	baton_take();
+	if (error < 0) {
+		w->refused += error != -ESRCH;
+		w->why = error != -ESRCH ? -error : w->why;
+		return;
+	}
+	w->slot[slot].ring = ring;
+	w->watched++;
+	offcpu_begin(&w->slot[slot].offcpu, ring.last.tick);
+	if (w->period > 0)
+		samples_begin(&w->slot[slot].samples, ring.last.tick);
+}
