@@ -1,6 +1,6 @@
 /* cmd_lines.c - "weft lines": the source of a function, with the samples of
- * each line. watch/places collects the instructions, sym_lines finds their
- * lines, tables/lines adds them up.
+ * each line. sym_lines finds the lines of instructions, tables/lines adds them
+ * up.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -12,7 +12,6 @@
 #include "analyzer/sym/sym_lines.h"
 #include "analyzer/tables/filter.h"
 #include "analyzer/tables/lines.h"
-#include "analyzer/watch/places.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -45,9 +44,8 @@ static const struct opt opts[] = {
 
 /* What is printed of. All is borrowed. */
 struct printer {
-	const struct load *load;
 	struct session *session;
-	const struct places *found;
+	uint64_t samples;        /* of all functions */
 	struct sym_options options;
 	struct arena *arena;
 	size_t printed;          /* functions */
@@ -56,7 +54,7 @@ struct printer {
 /* A function's samples, and what is known of their places. */
 struct subject {
 	const struct func *func;
-	const struct place *places;
+	const struct lines_place *places;
 	size_t count;
 	struct lines lines;
 	struct text_file source;
@@ -66,23 +64,17 @@ struct subject {
 
 /* ---- lines of instructions ---------------------------------------------- */
 
-/* The library that records. */
-static bool is_probe(const char *path)
-{
-	return strncmp(text_base_name(path), "libweft.so", 10) == 0;
-}
-
-/* An instruction with what is known of it. of_module: it lies in the module of
- * the function. */
-static void add(struct subject *s, const struct sym_line *l, const char *module,
-		bool of_module, uint64_t samples)
+/* A place with what is known of it. of_module: it lies in the module of the
+ * function. */
+static void add(struct subject *s, const struct sym_line *l, bool is_probe,
+		const char *module, bool of_module, uint64_t samples)
 {
 	struct lines_row row = { .name = l->name, .module = module,
 				 .file = l->file, .line = l->line,
 				 .own_line = l->own_line, .samples = samples };
 
-	if (!l->is_own) {
-		row.kind = is_probe(module) ? LINES_PROBE : LINES_BELOW;
+	if (is_probe || !l->is_own) {
+		row.kind = is_probe ? LINES_PROBE : LINES_BELOW;
 		row.own_line = 0;
 	} else if (l->name[0] == '\0' && of_module &&
 		   (l->own_line == l->line || l->line == 0)) {
@@ -97,21 +89,29 @@ static void add(struct subject *s, const struct sym_line *l, const char *module,
 	lines_add(&s->lines, &row);
 }
 
-static const struct place *place_at(const struct subject *s, elf_id module,
-				    uint64_t offset)
+/* The line at an offset, of those that sym_lines has sorted by it. */
+static const struct sym_line *line_at(const struct sym_line *lines,
+				      size_t count, uint64_t offset)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->places[i].module == module &&
-		    s->places[i].offset == offset)
-			return &s->places[i];
-	return NULL;
+	size_t low = 0, high = count;
+
+	while (low + 1 < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (lines[middle].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &lines[low];
 }
 
-/* All instructions of one module. */
+/* All places of one module; of module 0, those that are in none. */
 static void add_module(struct printer *p, struct subject *s, elf_id module)
 {
-	struct func_table *const funcs = p->session->funcs;
-	const struct elf_module *const elf = func_elf(funcs, module);
+	const struct code_place *const places = p->session->places;
+	const struct elf_module *const elf = func_elf(p->session->funcs,
+						      module);
 	const bool is_own = s->func->kind == FUNC_NATIVE &&
 			    s->func->module == module;
 	struct sym_line *const lines = mem_alloc((s->count + 1) *
@@ -119,35 +119,30 @@ static void add_module(struct printer *p, struct subject *s, elf_id module)
 	const char *why = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->count; i++)
-		if (s->places[i].module == module)
-			lines[n++].offset = s->places[i].offset;
-	if (n > 0 && !is_probe(elf->path))
+	for (size_t i = 0; i < s->count; i++) {
+		const struct code_place *const at = &places[s->places[i].place];
+
+		if (at->module == module)
+			lines[n++] = (struct sym_line){
+				.offset = at->offset, .file = "",
+				.name = at->offset == 0 ? "[kernel]" :
+					"[no module]" };
+	}
+	if (n > 0 && module != 0)
 		why = sym_lines(lines, n, is_own ? s->func : NULL, elf,
 				p->arena, &p->options);
-	for (size_t i = 0; i < n; i++) {
-		if (!lines[i].name)
-			lines[i].name = lines[i].file = "";
-		add(s, &lines[i], elf->path, is_own,
-		    place_at(s, module, lines[i].offset)->samples);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct code_place *const at = &places[s->places[i].place];
+
+		if (at->module == module)
+			add(s, line_at(lines, n, at->offset),
+			    at->kind == PLACE_PROBE,
+			    module ? elf->path : "", is_own,
+			    s->places[i].samples);
 	}
 	if (is_own)
 		s->why = why;
 	mem_free(lines);
-}
-
-/* Code that is in no module, and the kernel's. */
-static void add_elsewhere(struct subject *s)
-{
-	for (size_t i = 0; i < s->count; i++) {
-		const struct place *const at = &s->places[i];
-		const struct sym_line line = {
-			.name = at->offset == 0 ? "[kernel]" : "[no module]",
-			.file = "" };
-
-		if (at->module == 0)
-			add(s, &line, "", false, at->samples);
-	}
 }
 
 /* ---- the source --------------------------------------------------------- */
@@ -311,9 +306,9 @@ static void print_head(const struct printer *p, const struct subject *s)
 	cells_print_text(place);
 	printf("): %s, ", out_number_many(a, own + below, "samples"));
 	printf("%s of all", out_number_share(a, own + below,
-					     p->found->samples));
+					     p->samples));
 	printf("; one is %s of CPU time\n",
-	       out_number_time(a, (double)p->found->period));
+	       out_number_time(a, (double)p->session->net.period));
 	if (s->lines.probe > 0)
 		printf("%s more in the recording's own code are in no line\n",
 		       out_number_count(a, s->lines.probe));
@@ -344,18 +339,18 @@ static void print_subject(struct printer *p, const struct subject *s)
 /* ---- the command -------------------------------------------------------- */
 
 /* One function; its places are all of its samples. */
-static void show_function(struct printer *p, const struct place *places,
+static void show_function(struct printer *p, const struct lines_place *places,
 			  size_t count)
 {
+	const size_t modules = func_elf_count(p->session->funcs);
 	struct subject s = {
 		.func = func_get(p->session->funcs, places->func),
 		.places = places, .count = count };
 
 	s.lines.of = s.func->name;
 	s.lines.file = s.func->file;
-	for (elf_id m = 1; m <= func_elf_count(p->session->funcs); m++)
+	for (elf_id m = 0; m <= modules; m++)
 		add_module(p, &s, m);
-	add_elsewhere(&s);
 	if (s.func->kind == FUNC_NATIVE)
 		read_source(&s);
 	lines_finish(&s.lines, &s.source);
@@ -365,80 +360,63 @@ static void show_function(struct printer *p, const struct place *places,
 	lines_fini(&s.lines);
 }
 
-static void show_all(struct printer *p)
+static void show_all(struct load *load, const struct lines_place *places,
+		     size_t count, uint64_t samples)
 {
-	const struct places *const f = p->found;
+	struct printer p = { .session = load->session, .samples = samples,
+			     .options = load_sym_options(load),
+			     .arena = arena_new() };
 
-	for (size_t i = 0, next; i < f->count; i = next) {
+	if (arg_csv)
+		header_print_losses(load);
+	else
+		header_print(stdout, load);
+	for (size_t i = 0, next; i < count; i = next) {
 		next = i + 1;
-		while (next < f->count &&
-		       f->places[next].func == f->places[i].func)
+		while (next < count && places[next].func == places[i].func)
 			next++;
-		show_function(p, &f->places[i], next - i);
+		show_function(&p, &places[i], next - i);
 	}
+	arena_free(p.arena);
 }
 
 /* Why there is nothing to show, in the chain. */
-static enum cmd_exit explain_none(const struct places *found,
+static enum cmd_exit explain_none(const struct session *s, uint64_t samples,
 				  const char *pattern)
 {
 	char text[OUT_NUMBER];
 
-	if (found->period == 0)
+	if (s->net.period == 0)
 		err_add("the trace has no samples, which tell lines: weft "
 			"info says why not");
 	else
 		err_add("of %s, none is in \"%s\": it took too little time",
-			out_number_many(text, found->samples, "samples"),
-			pattern);
+			out_number_many(text, samples, "samples"), pattern);
 	return CMD_UNREADABLE;
-}
-
-static enum cmd_exit collect(struct load *load, const char *pattern,
-			     const struct places_options *options)
-{
-	struct places_watch *const watch = places_new(options);
-	struct printer p = { .load = load, .session = load->session,
-			     .options = load_sym_options(load) };
-	enum cmd_exit status = CMD_UNREADABLE;
-
-	if (load_again(load, &places_sink, watch) == 0) {
-		p.found = places_finish(watch);
-		status = p.found->count == 0 ?
-			 explain_none(p.found, pattern) : CMD_OK;
-	}
-	if (status == CMD_OK) {
-		p.arena = arena_new();
-		if (arg_csv)
-			header_print_losses(load);
-		else
-			header_print(stdout, load);
-		show_all(&p);
-		arena_free(p.arena);
-	}
-	places_free(watch);
-	return status;
 }
 
 static enum cmd_exit show(struct load *load, const char *pattern)
 {
 	struct session *const s = load->session;
 	uint8_t *const wanted = filter_match_funcs(s, pattern);
-	uint8_t *const threads = filter_args_threads(s);
-	const struct places_options options = {
-		.funcs = s->funcs, .wanted = wanted,
-		.wanted_count = func_count(s->funcs) + 1,
-		.threads = threads, .thread_count = s->thread_count,
-		.from = load->want.from, .to = load->want.to };
-	enum cmd_exit status = CMD_USAGE;
+	struct lines_place *places = NULL;
+	enum cmd_exit status = CMD_OK;
+	uint64_t samples;
+	size_t count = 0;
 
-	if (memchr(wanted, 1, options.wanted_count))
-		status = collect(load, pattern, &options);
-	else
+	if (memchr(wanted, 1, func_count(s->funcs) + 1)) {
+		places = lines_places(s, wanted, &count, &samples);
+		if (count == 0)
+			status = explain_none(s, samples, pattern);
+		else
+			show_all(load, places, count, samples);
+	} else {
 		err_add("no function in this trace has the name \"%s\"; weft "
 			"report --top 0 lists them", pattern);
+		status = CMD_USAGE;
+	}
+	mem_free(places);
 	mem_free(wanted);
-	mem_free(threads);
 	return status;
 }
 
@@ -456,18 +434,12 @@ static enum cmd_exit run(int count, char **operands)
 	}
 	status = load_open(&load, count - 1, operands + 1);
 	if (status == CMD_OK)
-		status = load_need_trace(&load, "samples");
+		status = load_need_trace(&load, "single samples");
 	if (status == CMD_OK)
 		status = show(&load, operands[0]);
 	load_close(&load);
 	return status;
 }
-
-static const struct filter_refusal refused[] = {
-	{ FILTER_FUNCTIONS | FILTER_SET(COROUTINE),
-	  "lines are those of one function, whatever called it" },
-	{ 0, NULL }
-};
 
 const struct cmd cmd_lines = {
 	.name = "lines",
@@ -497,6 +469,5 @@ const struct cmd cmd_lines = {
 	"recording; a line includes the inlined rows after it, which have its\n"
 	"number as own_line.",
 	.opts = opts,
-	.refused = refused,
 	.run = run,
 };

@@ -10,6 +10,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- places ------------------------------------------------------------- */
+
+static int by_function(const void *a, const void *b)
+{
+	const struct lines_place *const x = a, *const y = b;
+
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* A sample that stands for several periods counts several times. */
+static uint64_t weight_of(const struct session *s, const struct cct_sample *at)
+{
+	const uint64_t period = s->net.period;
+
+	return period == 0 ? 1 : (at->period + period / 2) / period;
+}
+
+struct lines_place *lines_places(const struct session *s, const uint8_t *wanted,
+				 size_t *count, uint64_t *all)
+{
+	const size_t samples = cct_sample_count(s->cct);
+	struct lines_place *const p = mem_alloc((samples + 1) * sizeof(*p));
+	size_t n = 0, kept = 0;
+
+	*all = 0;
+	for (size_t i = 0; i < samples; i++) {
+		const struct cct_sample *const at = cct_sample_get(s->cct, i);
+		const func_id func = cct_get(s->cct, at->node)->func;
+		const uint64_t weight = weight_of(s, at);
+
+		*all += weight;
+		if (wanted[func])
+			p[n++] = (struct lines_place){ func, at->place,
+						       weight };
+	}
+	qsort(p, n, sizeof(*p), by_function);
+	for (size_t i = 0; i < n; i++) {
+		if (kept > 0 && by_function(&p[kept - 1], &p[i]) == 0)
+			p[kept - 1].samples += p[i].samples;
+		else
+			p[kept++] = p[i];
+	}
+	*count = kept;
+	return p;
+}
+
 /* ---- rows --------------------------------------------------------------- */
 
 void lines_add(struct lines *l, const struct lines_row *row)

@@ -6,6 +6,16 @@
 #include "analyzer/base/text_file.h"
 #include "analyzer/tables/metric.h"
 
+/* So many samples of a function's calls lie at a place (an index in the
+ * session). */
+struct lines_place { func_id func; uint32_t place; uint64_t samples; };
+
+/* The places of all samples of the wanted functions (1 or 0 by func_id), sorted
+ * by function. The caller frees the array with mem_free. *count: how many;
+ * *all: samples of all functions, wanted or not. */
+struct lines_place *lines_places(const struct session *, const uint8_t *wanted,
+				 size_t *count, uint64_t *all);
+
 /* What a row is. */
 enum lines_kind {
 	LINES_OWN,       /* a line of the function, with all that is inlined
