@@ -59,8 +59,9 @@ for lua in $LUAS; do
 		fail "$lua: weft record fails"
 	report
 	nothing_lost
-	for file in user_script '(load)'; do
-		awk -F, -v file="$file" '$4 == file { print $5, $6 }' \
+	for file in user_script '(load)' '[string ""?""]' '[string ""a job""]'; do
+		awk -F, -v file="$file" '$4 == file || $4 == "\"" file "\"" {
+			print $5, $6 }' \
 			"$T/report.csv" | sort -k1n -k2n | diff - <(
 			yes '0 3' | head -n 20
 			seq 3 3 60 | sed 's/^/1 /') ||

@@ -4,7 +4,7 @@
 -- of a name than anybody reads.
 -- SPDX-License-Identifier: MIT
 local load = loadstring or load
-for _, name in ipairs { "@user_script", "=(load)" } do
+for _, name in ipairs { "@user_script", "=(load)", "?", "a job" } do
 	for _ = 1, 3 do
 		for i = 1, 20 do
 			load(("local n = ... local function f() return 'script %02d' end " ..

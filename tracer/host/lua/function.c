@@ -106,10 +106,17 @@ static bool is_function(const void *entry, const void *key)
 
 bool lua_func_may_be_many(const char *source, size_t length)
 {
+	/* What has none of these as a text does nothing: it is a name, such as
+	 * "?", which Lua gives to what the host gave none. */
+	const char *const others = length > 0 && source[0] == '@' ? "/." :
+				   "/.({[=\"'\n";
+
 	if (length == 0 || source[0] == '=')
 		return true;
-	return source[0] == '@' && !memchr(source, '/', length) &&
-	       !memchr(source, '.', length);
+	for (size_t i = 0; i < length; i++)
+		if (strchr(others, source[i]))
+			return false;
+	return true;
 }
 
 static uint64_t hash_of(const struct function_id *is)
