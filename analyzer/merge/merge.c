@@ -327,6 +327,8 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 	if (!cct_has_hist(t) || !cct_hist_counts(from->cct, other, counts))
 		return;
 	for (uint32_t i = 0; i < HIST_STEPS; i++) {
+		if (counts[i] == 0)
+			continue;
 		const uint64_t least = session_ns(from, hist_least(i));
 		const uint64_t most = i + 1 == HIST_STEPS ? least :
 				      session_ns(from, hist_least(i + 1));

@@ -66,8 +66,10 @@ uint64_t session_ns(const struct session *s, ticks t)
 {
 	const uint64_t hz = s->tick_hz;
 
-	/* Whole seconds first: what is left over times 10^9 fits 64 bits as
-	 * long as hz does not exceed 10^9; a faster clock needs 128. */
+	/* Whole seconds first: what is left over times 10^9 fits 64 bits below
+	 * 2^34 Hz; a faster clock needs 128. */
+	if (hz < UINT64_C(1) << 34)
+		return t / hz * NS_PER_S + (t % hz * NS_PER_S + hz / 2) / hz;
 	return t / hz * NS_PER_S +
 	       (uint64_t)(((unsigned __int128)(t % hz) * NS_PER_S + hz / 2) /
 			  hz);

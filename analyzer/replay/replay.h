@@ -111,7 +111,16 @@ struct replay_sink {
 	/* The stack stands as it is from tick `from` until `to`, later. For a
 	 * stream, these spans cover all ticks of its chunks once, rising. */
 	void (*pass)(void *ctx, const struct stream *, ticks from, ticks to);
+	/* By func_id, or NULL: of calls that are seen to begin or end, and of
+	 * the time that passes in them, only those of functions that are set
+	 * need be told. Functions from only_count on are not set. */
+	const uint8_t *only;
+	size_t only_count;
 };
+
+/* In a callback: nothing need be told of the stream before that tick of calls
+ * that are seen to begin or end, and of the time that passes. */
+void stream_be_quiet(const struct stream *, ticks until);
 
 /* ---- a stream's stack, during a callback ---- */
 

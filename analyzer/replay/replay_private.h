@@ -161,6 +161,7 @@ struct stream {
 	uint64_t cpu_at;         /* cpu_end of the chunk before, and what of */
 	uint64_t cpu_left;       /* its CPU time its switches do not explain */
 	uint64_t windows;        /* that began with an unknown base */
+	ticks quiet;             /* see stream_be_quiet */
 	struct waiting *first, *last; /* level 0: held; others: for the chunk
 	                               * they interrupted */
 	size_t waiting;

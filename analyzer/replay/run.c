@@ -148,12 +148,22 @@ pass_edge(struct replay *r, struct stream *st, struct cursor *c, ticks gap)
 	load(c, st);
 }
 
+/* Is there a sink, and does it want to know of a call of the function now? */
+HOT bool is_told(const struct replay *r, const struct stream *st, func_id func,
+		 ticks now)
+{
+	const struct replay_sink *const s = r->sink;
+
+	return s && now >= st->quiet &&
+	       (!s->only || (func < s->only_count && s->only[func]));
+}
+
 /* The innermost call runs for so long. full, here and below: with events and
  * histograms; a constant, so that the code without them pays nothing. */
 HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
 	      const bool full)
 {
-	if (full && r->sink) {
+	if (full && is_told(r, st, c->top[-1].func, c->now)) {
 		store(c, st);
 		replay_emit_pass(r, st, c->now, c->now + gap);
 	}
@@ -215,7 +225,7 @@ HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 	c->here = &st->tree->nodes[id];
 	c->here->calls++;
 	c->calls++;
-	if (full && r->sink) {
+	if (full && is_told(r, st, func, c->now)) {
 		store(c, st);
 		replay_emit_enter(r, st, func, st->depth - 2, REPLAY_SEEN);
 	}
@@ -242,7 +252,7 @@ HOT bool leave(struct replay *r, struct stream *st, struct cursor *c,
 		count_end(st->tree, c->here, c->now - f->entry, full);
 	c->top--;
 	c->here = &st->tree->nodes[c->top[-1].node];
-	if (full && r->sink) {
+	if (full && is_told(r, st, func, c->now)) {
 		store(c, st);
 		replay_emit_leave(r, st, func, st->depth - 1, REPLAY_SEEN, 0);
 	}
@@ -269,8 +279,8 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	node_id id;
 
 	pass(r, st, c, rec_leaf_gap(word), full);
-	if (__builtin_expect((full && r->sink) || c->now + took >= c->until,
-			     0)) {
+	if (__builtin_expect((full && is_told(r, st, func, c->now + took)) ||
+			     c->now + took >= c->until, 0)) {
 		leaf_apart(r, st, c, func, took);
 		return;
 	}

@@ -449,6 +449,12 @@ void replay_stack_interrupt(struct replay *r, struct stream *st,
 
 /* ---- seen from outside ---- */
 
+/* A sink cannot change anything else of a stream. */
+void stream_be_quiet(const struct stream *st, ticks until)
+{
+	((struct stream *)(uintptr_t)st)->quiet = until;
+}
+
 size_t stream_number(const struct stream *st)
 {
 	return st->number;

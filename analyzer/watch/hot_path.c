@@ -251,6 +251,8 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	const size_t depth = stream_depth(st);
 
 	refresh(in, l, from);
+	if (l->count == 0)
+		stream_be_quiet(st, l->until);
 	for (size_t i = 0; i < l->count; i++)
 		if (is_on(in, &l->watches[i], st))
 			node(in, &l->watches[i], st, depth - 1)->self +=
@@ -319,6 +321,7 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	(void)v;
 	l->process = e->process;
 	l->until = 0; /* time passes from the chunk's begin on */
+	stream_be_quiet(e->stream, 0);
 }
 
 const struct replay_sink hot_path_sink = {

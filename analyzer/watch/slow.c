@@ -89,6 +89,8 @@ static struct lane *lane(struct slow *s, const struct stream *st)
 {
 	const size_t number = stream_number(st);
 
+	if (number < s->lane_room && s->lanes[number])
+		return s->lanes[number];
 	vec_need_zeroed(&s->lanes, &s->lane_room, number + 1);
 	if (!s->lanes[number])
 		s->lanes[number] = mem_alloc(sizeof(struct lane));
@@ -317,6 +319,19 @@ static void meet_resume(struct slow *s, const struct top *t, struct wait *w,
 	free_wait(w);
 }
 
+/* The suspend comes first: open calls wait in w for the resume. */
+static void leave_open(struct slow *s, const struct top *t, struct wait *w,
+		       size_t wanted, const struct replay_event *e)
+{
+	w->own = t->own;
+	for (size_t i = t->base; i < t->depth; i++) {
+		if (t->slots[i].func == 0)
+			continue;
+		carry(s, &t->slots[i], e->stream, i);
+		hold(w, wanted, i - t->base, &t->slots[i]);
+	}
+}
+
 /* The coroutine's open calls wait until it is resumed. At its end it has
  * none. */
 static void suspend(void *ctx, const struct replay_event *e)
@@ -334,18 +349,13 @@ static void suspend(void *ctx, const struct replay_event *e)
 	wanted = count_wanted(&t);
 	if (wanted > 0 || w)
 		t.own = stream_stack(e->stream, t.base, t.depth, s->stacks, 0);
-	if (w) {
+	if (w)
 		meet_resume(s, &t, w, e);
-		return;
-	}
-	w = new_wait(s, e, e->tick, false);
-	w->own = t.own;
-	for (size_t i = t.base; i < t.depth; i++) {
-		if (t.slots[i].func == 0)
-			continue;
-		carry(s, &t.slots[i], e->stream, i);
-		hold(w, wanted, i - t.base, &t.slots[i]);
-	}
+	else
+		leave_open(s, &t, new_wait(s, e, e->tick, false), wanted, e);
+	/* A call that is not wanted need not be told: it finds none here. */
+	for (size_t i = t.base; i < t.depth; i++)
+		t.slots[i].func = 0;
 }
 
 /* What is there now; nothing is known of what was before. A call is partial
@@ -555,12 +565,15 @@ static void leave(void *ctx, const struct replay_event *e)
 		return;
 	}
 	call = closed(slot, e);
-	if (slot->piece == 0 ||
-	    !slow_pieces_end(&s->pieces, slot, &call, e->tick,
-			     own_stack(s, slot, e))) {
+	if (slot->piece != 0) {
+		if (slow_pieces_end(&s->pieces, slot, &call, e->tick,
+				    own_stack(s, slot, e))) {
+			slot->func = 0;
+			return;
+		}
 		call = closed(slot, e);
-		end_here(s, slot, &call, e);
 	}
+	end_here(s, slot, &call, e);
 	slot->func = 0;
 }
 
