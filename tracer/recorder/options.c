@@ -31,8 +31,8 @@ static struct poptOption rows[] = {
 	  "make the program wait, or overwrite the oldest records",
 	  "drop|wait|overwrite" },
 	{ "pool-size", 0, POPT_ARG_STRING, NULL, ROW_POOL_SIZE,
-	  "shared memory for buffers, e.g. 256M (default: 64M, or a third of "
-	  "what is free in /dev/shm)", "SIZE" },
+	  "shared memory for buffers, e.g. 256M (default: 64M, less where "
+	  "/dev/shm or memory is small)", "SIZE" },
 	{ "compress", 0, POPT_ARG_STRING, NULL, ROW_COMPRESS,
 	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
 	  "(default): fast, but none while the program makes records faster "

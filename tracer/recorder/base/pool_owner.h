@@ -16,7 +16,7 @@
 
 /* What the pool shall be; written into it before any program starts. */
 struct pool_wish {
-	uint64_t bytes;            /* 0: 64 MiB, or a third of what is free */
+	uint64_t bytes;            /* 0: 64 MiB, or less, as there is room */
 	enum pool_on_full on_full;
 	bool paused, lua, native, tsc;
 	bool verdicts;             /* functions may be left out */
