@@ -249,6 +249,7 @@ enum {
 	SLEEP_MIN_MS = 1,
 	SLEEP_MAX_MS = 20,
 	PROCESSES_MS = 100,        /* between looks at the process slots */
+	RINGS_MS = 20,             /* between readings of the kernel's rings */
 	FOLLOW_MS = 50,            /* between looks at all of /proc */
 	FOLLOW_MAX_MS = 2000,
 	BEAT_MS = 500,
@@ -263,7 +264,7 @@ enum {
 struct loop {
 	struct recording *r;
 	uint64_t now;              /* ms */
-	uint64_t next_processes, next_follow, next_beat;
+	uint64_t next_processes, next_follow, next_beat, next_rings;
 	uint64_t end_since;        /* no process was found then; 0: one was */
 	uint32_t live;             /* processes that the pool called alive */
 	uint32_t follow_every, beat, sleep;
@@ -295,7 +296,6 @@ static void on_beat(struct loop *l)
 static void look_at_processes(struct loop *l)
 {
 	registry_update_processes(&l->r->registry, l->now);
-	registry_read_rings(&l->r->registry);
 	l->next_processes = l->now + PROCESSES_MS;
 }
 
@@ -410,10 +410,14 @@ static void wait_for_something(struct loop *l)
 }
 
 /* Samples lie in code that chunks need not name. */
-static void watch_new(struct loop *l)
+static void watch_cpus(struct loop *l)
 {
 	struct recording *const r = l->r;
 
+	if (l->now >= l->next_rings) {
+		registry_read_rings(&r->registry);
+		l->next_rings = l->now + RINGS_MS;
+	}
 	if (!r->registry.cpu || r->registry.cpu->period == 0) {
 		registry_watch_new(&r->registry);
 		return;
@@ -442,7 +446,7 @@ static void run_loop(struct recording *r)
 	baton_start(drain_meanwhile, r);
 	for (;;) {
 		choose_sleep(&l, drain_poll(&r->drain));
-		watch_new(&l);
+		watch_cpus(&l);
 		registry_look_at_dead_images(&r->registry);
 		if (l.now >= l.next_beat)
 			on_beat(&l);

@@ -198,6 +198,13 @@ bool rate_is_stepped(const struct rate *r, uint64_t tick, uint64_t mono,
 	return off > bound;
 }
 
+uint64_t rate_ticks_of(const struct rate *r, uint64_t ns)
+{
+	const uint64_t ticks = (uint64_t)((wide)r->hz * ns / NS_PER_S);
+
+	return ticks > 0 ? ticks : 1;
+}
+
 uint64_t rate_ms_ticks(const struct rate *r, uint64_t ms)
 {
 	return (uint64_t)((wide)r->hz * ms / 1000);

@@ -51,6 +51,8 @@ void rate_add(struct rate *r, const struct rate_pair *now);
 bool rate_is_stepped(const struct rate *r, uint64_t tick, uint64_t mono,
 		     uint64_t width);
 
+/* ns as ticks, at least 1. */
+uint64_t rate_ticks_of(const struct rate *r, uint64_t ns);
 /* Milliseconds as ticks, rounded down. */
 uint64_t rate_ms_ticks(const struct rate *r, uint64_t ms);
 

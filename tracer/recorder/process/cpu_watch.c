@@ -16,6 +16,7 @@ enum {
 	MOST_HZ = 4000,            /* more is taken if it is asked for */
 	LEAST_HZ = 100,
 	PART_OF_CPU = 100,         /* that samples may cost: 1 % */
+	CREDIT_NS = 50000000,
 };
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -30,7 +31,7 @@ struct cpu_watch *cpu_watch_new(uint32_t slots, const struct rate *rate)
 	w->rate = rate;
 	w->slots = slots;
 	for (uint32_t i = 0; i < slots; i++)
-		w->slot[i].ring.fd = -1;
+		w->slot[i].ring.fd = w->slot[i].ring.samples = -1;
 	return w;
 }
 
@@ -174,6 +175,7 @@ static void note(void *ctx, enum ring_event event, uint64_t tick,
 	switch (event) {
 	case RING_OUT:
 	case RING_IN:
+		t->credit -= event == RING_IN && !t->samples.is_stopped;
 		offcpu_switch(&t->offcpu, event == RING_OUT, tick);
 		break;
 	case RING_SAMPLE:
@@ -194,6 +196,31 @@ static void note(void *ctx, enum ring_event event, uint64_t tick,
 	}
 }
 
+/* A thread that comes to a CPU has a timer set, which costs about as much as a
+ * sample: in a virtual machine, some us. So this may happen as often as samples
+ * do, on average. A thread that comes more often is sampled now and then. */
+static void ration(const struct cpu_watch *w, struct cpu_watched *t,
+		   uint64_t now)
+{
+	const int64_t most = (int64_t)(CREDIT_NS / w->period);
+	const uint64_t tick = rate_ticks_of(w->rate, w->period);
+	const uint64_t n = now > t->credited ? (now - t->credited) / tick : 0;
+
+	t->credited += n * tick;
+	t->credit += n < CREDIT_NS ? (int64_t)n : CREDIT_NS;
+	if (t->credit > most)
+		t->credit = most;
+	if (t->credit < 0 && !t->is_rationed) {
+		t->is_rationed = true;
+		kernel_ring_sample(&t->ring, false);
+		samples_stop(&t->samples, now);
+	} else if (t->credit == most && t->is_rationed) {
+		t->is_rationed = false;
+		kernel_ring_sample(&t->ring, true);
+		samples_begin(&t->samples, rate_ticks(w->rate));
+	}
+}
+
 void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 {
 	if (!w || slot >= w->slots || w->slot[slot].ring.fd < 0)
@@ -202,8 +229,10 @@ void cpu_watch_read(struct cpu_watch *w, uint32_t slot)
 	const uint64_t now = kernel_ring_read(&t->ring, w->rate, note, t);
 
 	offcpu_reach(&t->offcpu, now);
-	if (w->period > 0)
-		samples_reach(&t->samples, now);
+	if (w->period == 0)
+		return;
+	samples_reach(&t->samples, now);
+	ration(w, t, now);
 }
 
 uint64_t cpu_watch_lost(const struct cpu_watch *w)
@@ -241,7 +270,8 @@ static void reset(struct cpu_watched *t, uint32_t process)
 	offcpu_begin(&t->offcpu, 0);
 	samples_begin(&t->samples, 0);
 	t->process = process;
-	t->has_mapped = false;
+	t->has_mapped = t->is_rationed = false;
+	t->credit = 0;
 }
 
 void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
@@ -268,6 +298,8 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 	w->slot[slot].ring = ring;
 	w->watched++;
 	offcpu_begin(&w->slot[slot].offcpu, ring.last.tick);
-	if (w->period > 0)
-		samples_begin(&w->slot[slot].samples, ring.last.tick);
+	if (w->period == 0)
+		return;
+	samples_begin(&w->slot[slot].samples, ring.last.tick);
+	w->slot[slot].credited = ring.last.tick;
 }

@@ -15,6 +15,11 @@ struct cpu_watched {
 	struct samples samples;
 	uint32_t process;          /* number of its slot */
 	bool has_mapped;           /* code, since somebody reset this */
+	/* How often it may come to a CPU while it is sampled, before this is
+	 * done without; until which tick that is granted. */
+	int64_t credit;
+	uint64_t credited;
+	bool is_rationed;          /* done without for now */
 };
 
 struct cpu_watch {

@@ -1,13 +1,14 @@
-/* kernel_ring.c - one software event a thread gives both its context switches
- * and its samples. It needs no hardware. The kernel dates them by
- * CLOCK_MONOTONIC; to know their ticks, the clocks are read together at each
- * reading, and what lies between two readings is interpolated.
+/* kernel_ring.c - two software events a thread, which need no hardware: one for
+ * its context switches, one for its samples. They share a ring. The kernel
+ * dates what it notes by CLOCK_MONOTONIC; to know its ticks, the clocks are read
+ * together at each reading, and what lies between two readings is interpolated.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/kernel_ring.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,26 +22,44 @@ enum {
 
 /* ---- opening ---- */
 
-/* cpu-clock runs while the thread does. The kernel's own code is not ours to
- * see: a sample that falls there is left out. */
-static int open_event(uint32_t tid, uint64_t period)
+static int open_event(uint32_t tid, const struct perf_event_attr *wanted)
 {
-	struct perf_event_attr a = {
-		.size = sizeof(a), .type = PERF_TYPE_SOFTWARE,
-		.config = period ? PERF_COUNT_SW_CPU_CLOCK :
-				   PERF_COUNT_SW_DUMMY,
-		.sample_period = period,
-		.sample_type = PERF_SAMPLE_TIME |
-			       (period ? PERF_SAMPLE_IP : 0),
-		.context_switch = 1, .mmap = period != 0,
-		.sample_id_all = 1, .use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC, .exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
+	struct perf_event_attr a = *wanted;
+
+	a.size = sizeof(a);
+	a.type = PERF_TYPE_SOFTWARE;
+	a.sample_id_all = 1;
+	a.use_clockid = 1;
+	a.clockid = CLOCK_MONOTONIC;
+	a.exclude_kernel = a.exclude_hv = 1;
 	const long fd = syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1,
 				PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+/* It counts nothing: what it notes comes by the way. */
+static int open_switches(uint32_t tid, bool with_maps)
+{
+	const struct perf_event_attr a = {
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TIME,
+		.context_switch = 1, .mmap = with_maps,
+	};
+
+	return open_event(tid, &a);
+}
+
+/* cpu-clock runs while the thread does. The kernel's own code is not ours to
+ * see: a sample that falls there is left out. */
+static int open_samples(uint32_t tid, uint64_t period)
+{
+	const struct perf_event_attr a = {
+		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = period,
+		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_IP,
+	};
+
+	return open_event(tid, &a);
 }
 
 /* A user may lock so much memory; what is left of it may do for fewer pages. */
@@ -64,28 +83,43 @@ static int map_ring(struct kernel_ring *ring)
 int kernel_ring_open(struct kernel_ring *ring, uint32_t tid, uint64_t period,
 		     const struct rate *rate)
 {
-	int error;
+	int error = 0;
 
 	memset(ring, 0, sizeof(*ring));
-	ring->fd = open_event(tid, period);
+	ring->samples = -1;
+	ring->fd = open_switches(tid, period > 0);
 	if (ring->fd < 0)
 		return ring->fd;
 	error = map_ring(ring);
-	if (error < 0) {
-		close(ring->fd);
-		ring->fd = -1;
+	if (error == 0 && period > 0) {
+		ring->samples = open_samples(tid, period);
+		error = ring->samples < 0 ? ring->samples :
+			ioctl(ring->samples, PERF_EVENT_IOC_SET_OUTPUT,
+			      ring->fd) != 0 ? -errno : 0;
 	}
 	rate_read(rate, &ring->last);
+	if (error < 0)
+		kernel_ring_close(ring);
 	return error;
 }
 
 void kernel_ring_close(struct kernel_ring *ring)
 {
-	if (ring->fd < 0)
-		return;
-	munmap(ring->page, ring->bytes);
-	close(ring->fd);
-	ring->fd = -1;
+	if (ring->samples >= 0)
+		close(ring->samples);
+	if (ring->page)
+		munmap(ring->page, ring->bytes);
+	if (ring->fd >= 0)
+		close(ring->fd);
+	ring->fd = ring->samples = -1;
+	ring->page = NULL;
+}
+
+void kernel_ring_sample(struct kernel_ring *ring, bool on)
+{
+	if (ring->samples >= 0)
+		ioctl(ring->samples, on ? PERF_EVENT_IOC_ENABLE :
+		      PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* ---- ticks ---- */

@@ -12,9 +12,10 @@
 
 struct perf_event_mmap_page;
 
-/* All zero but for fd: not open. */
+/* All zero but for the descriptors: not open. */
 struct kernel_ring {
 	int fd;                    /* negative: not open */
+	int samples;               /* negative: none are taken */
 	struct perf_event_mmap_page *page;
 	size_t bytes;              /* mapped */
 	struct rate_pair last;     /* the clocks at an earlier reading */
@@ -41,6 +42,8 @@ typedef void ring_fn(void *ctx, enum ring_event event, uint64_t tick,
 int kernel_ring_open(struct kernel_ring *ring, uint32_t tid, uint64_t period,
 		     const struct rate *rate);
 void kernel_ring_close(struct kernel_ring *ring);
+/* Take samples, or take none until this is called again. */
+void kernel_ring_sample(struct kernel_ring *ring, bool on);
 
 /* Hand over what was noted since the last call. Returns a tick: all that
  * happened before it is known. Call it every 100 ms, or events are lost. */

@@ -50,7 +50,7 @@ void registry_free_dead(struct registry *r);
 /* Begin to watch new threads on the CPUs. Returns whether there may have been
  * any. May lend the baton. */
 bool registry_watch_new(struct registry *r);
-/* Read what the kernel has noted of them. Call it every 100 ms or so. */
+/* Read what the kernel has noted of them. Call it every 20 ms or so. */
 void registry_read_rings(struct registry *r);
 
 /* Note what processes run whose image has just died. Call it in each round: it

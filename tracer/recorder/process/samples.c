@@ -18,7 +18,7 @@ void samples_begin(struct samples *s, uint64_t at)
 
 void samples_stop(struct samples *s, uint64_t at)
 {
-	samples_begin(s, at);
+	samples_reach(s, at);
 	s->is_stopped = true;
 }
 

@@ -23,7 +23,8 @@ struct samples {
 	uint64_t lost;             /* that no chunk gets */
 };
 
-/* From this tick on, and at no time before it, samples are known. */
+/* From this tick on, and at no time before it, samples are known. What no chunk
+ * has got yet is lost. */
 void samples_begin(struct samples *s, uint64_t at);
 /* Samples come no longer, until samples_begin. */
 void samples_stop(struct samples *s, uint64_t at);
