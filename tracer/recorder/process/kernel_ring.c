@@ -1,7 +1,8 @@
 /* kernel_ring.c - two software events a thread, which need no hardware: one for
  * its context switches, one for its samples. They share a ring. The kernel
- * dates what it notes by CLOCK_MONOTONIC; to know its ticks, the clocks are read
- * together at each reading, and what lies between two readings is interpolated.
+ * dates what it notes by CLOCK_MONOTONIC; to know its ticks, the clocks are
+ * read together at each reading, and what lies between two readings is
+ * interpolated.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/kernel_ring.h"
 
