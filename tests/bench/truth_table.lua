@@ -1,9 +1,9 @@
 -- truth_table.lua - "truth_table.lua CSV TRUTH [test]": what weft report --csv
 -- says of the functions of truth.c or truth.lua, beside what they say of
--- themselves ("true SELF CALLS NAME"). Raw is self on the CPU where that is
--- known, net what weft makes of it. The last lines say how far each is off, and
--- how much of the truth lies inside 2 standard errors. With "test", fails if
--- calls differ, or if net is further off than raw.
+-- themselves ("true SELF CALLS NAME", on the CPU). Raw holds the probes, net is
+-- what weft makes of it. The last lines say how far each is off, and how much of
+-- the truth lies inside 2 standard errors. With "test", fails if calls differ,
+-- or if net is further off than raw.
 -- SPDX-License-Identifier: MIT
 local is_test = arg[3] == "test"
 
@@ -44,8 +44,11 @@ print(("%-16s %9s %11s %10s %6s %10s %6s %8s %5s"):format("function", "calls",
 for _, name in ipairs(order) do
     local t, row = truth[name], rows[name] or {}
     local calls = tonumber(row.calls)
-    local raw = tonumber(row.cpu_ns) or tonumber(row.self_ns)
-    local net, error = tonumber(row.net_self_ns), tonumber(row.net_self_error_ns)
+    local away, self = tonumber(row.off_cpu_ns) or 0, tonumber(row.self_ns)
+    local raw = tonumber(row.raw_self_ns) or self
+    local net = tonumber(row.raw_self_ns) and self
+    local error = net and tonumber(row.self_error_ns)
+    raw, net = raw and raw - away, net and net - away
     local function off(x)
         return x and ("%+.0f%%"):format((x / t.self - 1) * 100) or "-"
     end
@@ -67,7 +70,8 @@ for _, name in ipairs(order) do
     else
         all_net = false
     end
-    if errors and (tonumber(row.samples) or 0) >= 100 then
+    -- So many samples have an error of a tenth.
+    if errors and error <= net / 10 then
         known = known + 1
         inside = inside + (math.abs(errors) <= 2 and 1 or 0)
     end
