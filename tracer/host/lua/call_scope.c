@@ -11,6 +11,78 @@
 
 /* ----------------------------------------------------------------- resumes */
 
+/* The common case: a coroutine yields to who has resumed it, and is resumed by
+ * the same thread while that has the same chunk open. false: it is another one,
+ * and nothing was changed. With quick, both leave it right. */
+
+/* Takes co, which has the topmost segment and yields, off the thread. */
+INLINE bool yields(struct thread_state *s, struct coroutine *co)
+{
+	const struct segment *const g = shadow_segment(s);
+	struct frame *const base = s->frames + g->base;
+	const uint32_t count = (uint32_t)(s->top - base);
+	uint64_t now, gap;
+
+	if (unlikely(s->at >= s->quick || count > co->room || BROKEN(yield)))
+		return false;
+	lua_switch_keep_frames(co, base, count);
+	now = clock_ticks();
+	if (unlikely(co->gapped) || !chunk_quick_gap(s, now, &gap))
+		return false;
+	s->last = now;
+	lua_switch_keep(s, co, g, now);
+	co->keeps = true;
+	s->at[0] = gap | rec_put(REC_SUSPEND, SUSPEND_YIELD, 0);
+	s->at[1] = rec_put_value(REC_OPERAND, co->serial & REC_VALUE_MAX);
+	chunk_publish(s, 2);
+	s->top = base;
+	s->segments--;
+	CHECKED(!co->vm || lua_co_valid(co));
+	return true;
+}
+
+/* Puts co, which is off every thread, where it was. */
+INLINE bool goes_on(struct thread_state *s, struct coroutine *co, uint64_t sp)
+{
+	enum { WORDS = 4 }; /* of its record; quick allows for as many frames */
+	struct segment *const g = &s->segment[s->segments];
+	struct frame *to = s->top;
+	uint64_t now, gap, slept;
+
+	if (unlikely(!lua_switch_has_kept(s, co) ||
+		     !lua_switch_was_seen(s, co) ||
+		     s->at + co->count >= s->quick ||
+		     s->segments >= MAX_SEGMENTS))
+		return false;
+	now = clock_ticks();
+	if (!chunk_quick_gap(s, now, &gap))
+		return false;
+	s->last = now;
+	slept = now - co->since;
+	*g = (struct segment){
+		.serial = co->serial, .owner = co, .sp = sp,
+		.base = (uint32_t)(to - s->frames),
+		.body = { co->body.key, co->body.tick + slept,
+			  co->body.on + slept },
+	};
+	for (const struct frame *f = co->kept; f < co->kept + co->count; f++) {
+		*to = *f;
+		to++->tick += slept;
+	}
+	s->top = to;
+	s->segments++;
+	s->at[0] = gap | REC_RESUME;
+	s->at[1] = rec_put_value(REC_OPERAND, co->serial & REC_VALUE_MAX);
+	s->at[2] = rec_put_value(REC_OPERAND, slept & REC_VALUE_MAX);
+	s->at[3] = REC_OPERAND; /* no frames follow */
+	chunk_publish(s, WORDS);
+	if (unlikely(co->count > WORDS))
+		shadow_set_quick(s);
+	co->keeps = false;
+	co->asleep = 0;
+	return true;
+}
+
 /* co sleeps in a yield that was not recorded: its open frames. s is busy; it is
  * not meanwhile. Returns the busy state, or NULL. */
 static struct thread_state *walk_sleeper(struct thread_state *s,
@@ -39,20 +111,18 @@ static bool is_another(const struct coroutine *co)
 	       lua_co_status(co) == LUA_STATUS_OK;
 }
 
-void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
-			uint64_t sp)
+/* co goes onto the thread, whatever has become of it. s is busy. Returns the
+ * busy state, or NULL. */
+static SLOW struct thread_state *put_on(struct thread_state *s,
+					struct coroutine *co, uint64_t sp)
 {
-	struct thread_state *s = thread_acquire(sp);
 	struct frame *walked = NULL;
 	uint32_t count = 0;
 	uint64_t now;
 
-	r->co = NULL;
-	if (s)
-		s = walk_sleeper(s, co, &walked, &count, sp);
+	s = walk_sleeper(s, co, &walked, &count, sp);
 	if (!s)
-		return;
-	r->resumer = s->lua_plain;
+		return NULL;
 	now = chunk_clock(s);
 	/* A jump over lua_resume may have left it there. */
 	while (lua_switch_is_on(s, co))
@@ -60,15 +130,70 @@ void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
 	if (co->serial == LUA_UNBORN || co->ended || is_another(co))
 		lua_co_create(s, co, now);
 	lua_switch_attach(s, co, walked, count, sp, 0, now);
+	return s;
+}
+
+/* co has the topmost segment now. */
+INLINE void begun(struct resume_scope *r, const struct thread_state *s,
+		  struct coroutine *co)
+{
+	r->co = co;
+	r->serial = co->serial;
+	r->segments = s->segments - s->fiber;
+	r->on = s;
+}
+
+void resume_scope_begin(struct resume_scope *r, struct coroutine *co,
+			uint64_t sp)
+{
+	struct thread_state *s = thread_acquire(sp);
+
+	r->co = NULL;
+	if (!s)
+		return;
+	r->resumer = s->lua_plain;
+	if (likely(!is_another(co) && goes_on(s, co, sp))) {
+		begun(r, s, co);
+		s->lua_plain = s->lua ? co->L : NULL;
+		thread_release_hot(s);
+		return;
+	}
+	s = put_on(s, co, sp);
+	if (!s)
+		return;
 	if (shadow_segment(s)->serial == co->serial) {
-		r->co = co;
-		r->serial = co->serial;
-		r->segments = s->segments - s->fiber;
-		r->on = s;
+		begun(r, s, co);
 		if (s->lua && lua_vm_is_plain(s))
 			s->lua_plain = co->L;
 	}
 	thread_release(s);
+}
+
+/* The segment that is the last of so many, and what stands on it, come off, if
+ * it is still on. Returns whether it is. */
+static SLOW bool take_off(struct thread_state *s, const struct resume_scope *r,
+			  uint32_t flags)
+{
+	const uint32_t segments = r->segments + s->fiber;
+	uint64_t now;
+
+	if (s->segments < segments ||
+	    s->segment[segments - 1].serial != r->serial)
+		return false;
+	now = chunk_clock(s);
+	while (s->segments > segments)
+		lua_switch_detach_unseen(s, now);
+	lua_switch_detach(s, flags, now);
+	return true;
+}
+
+/* Is r's the topmost segment, and that of what r->co is now? */
+INLINE bool is_on_top(const struct thread_state *s,
+		      const struct resume_scope *r)
+{
+	return s->segments == r->segments + s->fiber &&
+	       s->segment[s->segments - 1].serial == r->serial &&
+	       r->co->serial == r->serial;
 }
 
 void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp)
@@ -77,8 +202,6 @@ void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp)
 			       status == LUA_STATUS_OK ? SUSPEND_RETURN :
 			       SUSPEND_ERROR;
 	struct thread_state *s;
-	uint32_t segments;
-	uint64_t now;
 
 	if (!r->co)
 		return;
@@ -87,16 +210,15 @@ void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp)
 	s = thread_acquire(sp);
 	if (!s)
 		return;
-	segments = r->segments + s->fiber;
-	if (s->segments >= segments &&
-	    s->segment[segments - 1].serial == r->serial) {
-		now = chunk_clock(s);
-		while (s->segments > segments)
-			lua_switch_detach_unseen(s, now);
-		lua_switch_detach(s, flags, now);
-		/* The resumer runs as before, unless on another thread. */
+	/* The resumer runs as before, unless on another thread. */
+	if (likely(flags == SUSPEND_YIELD && is_on_top(s, r) &&
+		   yields(s, r->co))) {
 		s->lua_plain = r->on == s ? r->resumer : NULL;
+		thread_release_hot(s);
+		return;
 	}
+	if (take_off(s, r, flags))
+		s->lua_plain = r->on == s ? r->resumer : NULL;
 	thread_release(s);
 }
 

@@ -25,12 +25,12 @@ static bool is_of(const void *entry, const void *L)
 	return ((const struct coroutine *)entry)->L == L;
 }
 
-static struct coroutine *look_up(const lua_State *L)
+static SLOW struct coroutine *look_up(const lua_State *L)
 {
 	return pointer_map_find(&all, hash_of(L), is_of, L);
 }
 
-struct coroutine *lua_co_find(lua_State *L)
+INLINE struct coroutine *find(lua_State *L)
 {
 	struct coroutine **const n = &near[hash_place(hash_of(L), NEAR_BITS)];
 	struct coroutine *co = *n;
@@ -44,10 +44,15 @@ struct coroutine *lua_co_find(lua_State *L)
 	return co->vm ? co : NULL;
 }
 
+struct coroutine *lua_co_find(lua_State *L)
+{
+	return find(L);
+}
+
 struct coroutine *lua_co_served(lua_State *L)
 {
 	struct coroutine *const co = !mapped_pool || !L ? NULL :
-				     lua_co_find(L);
+				     find(L);
 
 	return co && co->vm->lib->abi && !co->vm->detached ? co : NULL;
 }

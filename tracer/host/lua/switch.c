@@ -30,46 +30,22 @@ static bool keep_room(struct coroutine *co, uint32_t count)
 	return kept;
 }
 
-/* A lua_State carries its own frames only: a yield ends the native calls among
- * them. The reader, who saw these open, must be told at the resume. */
-static void keep(const struct thread_state *s, struct coroutine *co,
-		 const struct segment *g, const struct frame *from,
-		 uint32_t count, uint64_t now)
-{
-	uint32_t n = 0;
-
-	co->since = now;
-	co->thread = s->thread_serial;
-	co->level = s->level;
-	co->epoch = s->epoch;
-	co->window = s->window;
-	co->body = g->body;
-	co->keeps = keep_room(co, count);
-	if (BROKEN(yield))
-		count = 0;
-	for (uint32_t i = 0; co->keeps && i < count; i++) {
-		if (!lua_co_owns(co, &from[i]))
-			continue;
-		co->kept[n] = from[i];
-		frame_settle(&co->kept[n]);
-		co->kept[n++].absorbed = FRAME_NONE_ABSORBED;
-	}
-	co->gapped = n != count;
-	co->count = n;
-}
-
 void lua_switch_detach(struct thread_state *s, uint32_t flags, uint64_t now)
 {
-	const struct segment g = *shadow_segment(s);
-	struct coroutine *const co = g.owner;
+	/* It stays as it is until the next one is put on. */
+	const struct segment *const g = shadow_segment(s);
+	struct coroutine *const co = g->owner;
 	uint32_t count;
 	const struct frame *const from = shadow_detach(s, flags, &count, now);
 
 	s->lua_plain = NULL; /* another lua_State runs from here on */
-	if (!is_of(&g, co))
+	if (!is_of(g, co))
 		return;
 	if ((flags & SUSPEND_REASON) == SUSPEND_YIELD) {
-		keep(s, co, &g, from, count, now);
+		lua_switch_keep(s, co, g, now);
+		co->keeps = keep_room(co, count);
+		lua_switch_keep_frames(co, from, !co->keeps || BROKEN(yield) ?
+				       0 : count);
 		CHECKED(!co->vm || lua_co_valid(co));
 		return;
 	}
@@ -163,7 +139,7 @@ bool lua_switch_is_yielding(struct thread_state *s)
 
 	return is_of(g, co) && co->vm &&
 	       lua_co_status(co) == LUA_STATUS_YIELD &&
-	       !is_called(s, co, &count);
+	       (co->asleep == 0 || !is_called(s, co, &count));
 }
 
 /* An error has been caught by a lua_State whose next event is yet to come. */
@@ -270,12 +246,6 @@ bool lua_switch_is_on(const struct thread_state *s, const struct coroutine *co)
 	return false;
 }
 
-bool lua_switch_has_kept(const struct thread_state *s,
-			 const struct coroutine *co)
-{
-	return co->keeps && co->window == s->window;
-}
-
 bool lua_switch_needs_walk(const struct thread_state *s,
 			   const struct coroutine *co)
 {
@@ -318,8 +288,7 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 		count = co->count;
 		as.body = co->body;
 		slept = now > co->since ? now - co->since : 0;
-		given = co->gapped || co->thread != s->thread_serial ||
-			co->level != s->level || co->epoch != s->epoch;
+		given = !lua_switch_was_seen(s, co);
 		if (BROKEN(migrate) && co->thread != s->thread_serial)
 			count = 0;
 	} else if (count == 0 && flags == 0) {

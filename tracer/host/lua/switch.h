@@ -5,6 +5,7 @@
 #ifndef WEFT_TRACER_HOST_LUA_SWITCH_H
 #define WEFT_TRACER_HOST_LUA_SWITCH_H
 
+#include "tracer/host/lua/coroutine.h"
 #include "tracer/host/lua/unwind.h"
 
 /* -------------------------------------------------- switches that are seen */
@@ -43,8 +44,51 @@ void lua_switch_body_ended(struct thread_state *s, uint64_t now);
 
 /* Is co on this thread? Are its frames known while it is not? */
 bool lua_switch_is_on(const struct thread_state *s, const struct coroutine *co);
-bool lua_switch_has_kept(const struct thread_state *s,
-			 const struct coroutine *co);
+INLINE bool lua_switch_has_kept(const struct thread_state *s,
+				const struct coroutine *co)
+{
+	return co->keeps && co->window == s->window;
+}
+
+/* Do the records of s's open chunk say what stack co has kept? */
+INLINE bool lua_switch_was_seen(const struct thread_state *s,
+				const struct coroutine *co)
+{
+	return !co->gapped && co->thread == s->thread_serial &&
+	       co->level == s->level && co->epoch == s->epoch;
+}
+
+/* co takes count frames off the thread, as many as have room. A lua_State
+ * carries its own only: a yield ends the native calls among them. The reader,
+ * who saw these open, must be told at the resume. */
+INLINE void lua_switch_keep_frames(struct coroutine *co,
+				   const struct frame *from, uint32_t count)
+{
+	struct frame *to = co->kept;
+
+	for (const struct frame *f = from; f < from + count; f++) {
+		if (!lua_co_owns(co, f))
+			continue;
+		*to = *f;
+		frame_settle(to);
+		to++->absorbed = FRAME_NONE_ABSORBED;
+	}
+	co->count = (uint32_t)(to - co->kept);
+	co->gapped = co->count != count;
+}
+
+/* What else it takes from its segment g. The record that says so is in s's open
+ * chunk. */
+INLINE void lua_switch_keep(const struct thread_state *s, struct coroutine *co,
+			    const struct segment *g, uint64_t now)
+{
+	co->since = now;
+	co->thread = s->thread_serial;
+	co->level = s->level;
+	co->epoch = s->epoch;
+	co->window = s->window;
+	co->body = g->body;
+}
 
 /* Is the topmost coroutine about to yield? */
 bool lua_switch_is_yielding(struct thread_state *s);

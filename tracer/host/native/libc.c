@@ -73,14 +73,11 @@ __attribute__((constructor(101))) static void begin(void)
 /* The thread sanitizer's runtime wraps these itself and calls them before it is
  * ready for code it watches: builds with it go without. */
 #ifndef __SANITIZE_THREAD__
-static void record_jump(const struct __jmp_buf_tag *env)
+static SLOW void record_jump(uint64_t target)
 {
 	const int saved = errno;
-	const uint64_t target = readable ? target_of(env) : 0;
 	struct thread_state *s;
 
-	if (!thread_self || target == 0)
-		return;
 	thread_jumped(target);
 	s = thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {
@@ -91,6 +88,31 @@ static void record_jump(const struct __jmp_buf_tag *env)
 	errno = saved;
 }
 
+/* The usual jump of a program that has Lua. */
+static bool is_yield(uint64_t target)
+{
+	struct thread_state *const s = thread_hot;
+	bool is;
+
+	if (!mapped_pool || s->busy != 0 || s->generation !=
+	    atomic_load_explicit(&mapped_pool->generation,
+				 memory_order_relaxed))
+		return false;
+	s->busy = HERE;
+	barrier();
+	is = unwind_is_yield(s, target);
+	thread_release_hot(s);
+	return is;
+}
+
+static void tell_jump(const struct __jmp_buf_tag *env)
+{
+	const uint64_t target = readable ? target_of(env) : 0;
+
+	if (thread_self && target != 0 && !is_yield(target))
+		record_jump(target);
+}
+
 /* A stand-in for one of the functions that jump. */
 #define WRAP(name, real)                                                       \
 	EXPORT void name(struct __jmp_buf_tag env[1], int value)               \
@@ -99,7 +121,7 @@ static void record_jump(const struct __jmp_buf_tag *env)
 	{                                                                      \
 		if (!real)                                                     \
 			real = (jump_fn *)next(#name);                         \
-		record_jump(env);                                              \
+		tell_jump(env);                                                \
 		real(env, value);                                              \
 		__builtin_unreachable();                                       \
 	}

@@ -301,18 +301,6 @@ SLOW uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap)
 	return 0;
 }
 
-void chunk_put_with(struct thread_state *s, uint64_t word,
-		    const uint64_t *operands, uint32_t count)
-{
-	uint64_t *const to = s->at;
-
-	to[0] = word;
-	for (uint32_t i = 0; i < count; i++)
-		to[1 + i] = rec_put_value(REC_OPERAND, operands[i] &
-						       REC_VALUE_MAX);
-	chunk_publish(s, 1 + count);
-}
-
 /* ------------------------------------------------------------------ names */
 
 void chunk_forget_names(struct thread_state *s)

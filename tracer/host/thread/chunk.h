@@ -96,8 +96,17 @@ INLINE void chunk_put(struct thread_state *s, uint64_t word)
 }
 
 /* Writes a record with its operands, which appear at once. */
-void chunk_put_with(struct thread_state *s, uint64_t word,
-		    const uint64_t *operands, uint32_t count);
+INLINE void chunk_put_with(struct thread_state *s, uint64_t word,
+			   const uint64_t *operands, uint32_t count)
+{
+	uint64_t *const to = s->at;
+
+	to[0] = word;
+	for (uint32_t i = 0; i < count; i++)
+		to[1 + i] = rec_put_value(REC_OPERAND, operands[i] &
+						       REC_VALUE_MAX);
+	chunk_publish(s, 1 + count);
+}
 
 /* The gap from the last record to now, which becomes the time of the last; a
  * gap too long for its field becomes a TIME record. Needs room for two

@@ -184,6 +184,7 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		   bool given, uint32_t flags, uint64_t now)
 {
 	struct segment *const g = &s->segment[s->segments];
+	struct frame *to;
 
 	if (s->segments >= MAX_SEGMENTS || !shadow_reserve(s, count)) {
 		shadow_too_deep(s);
@@ -194,11 +195,12 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 	g->base = (uint32_t)(s->top - s->frames);
 	g->body.tick += slept;
 	g->body.on += slept;
-	for (uint32_t i = 0; i < count; i++) {
-		*s->top = kept[i];
-		s->top->tick += slept;
-		s->top++;
+	to = s->top;
+	for (uint32_t i = 0; i < count; i++, to++) {
+		*to = kept[i];
+		to->tick += slept;
 	}
+	s->top = to;
 	s->segments++;
 	put_resume(s, g, count, slept, given ? flags | RESUME_STACK : flags,
 		   chunk_gap(s, now));
@@ -255,7 +257,8 @@ const struct frame *shadow_detach(struct thread_state *s, uint32_t flags,
 
 	while (f > base && (!kept || !frame_is_lua(f - 1)))
 		f--;
-	shadow_unwind(s, f, kept ? UNWIND_YIELD : UNWIND_ERROR, now);
+	if (unlikely(f < s->top))
+		shadow_unwind(s, f, kept ? UNWIND_YIELD : UNWIND_ERROR, now);
 	*count = shadow_depth(s);
 	detach_top(s, flags, now);
 	return s->top;

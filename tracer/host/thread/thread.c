@@ -661,12 +661,11 @@ void region_set(uint32_t depth, uint64_t sp)
 		shut_out(sp);
 }
 
-uint32_t region_back(uint32_t outside, bool sleeps, uint64_t sp)
+uint32_t region_go_back(uint32_t outside, bool sleeps, uint64_t sp)
 {
 	const uint32_t its = sleeps && region_depth > outside ?
 			     region_depth - outside : 0;
 
-	if (region_depth != outside)
-		region_set(outside, sp);
+	region_set(outside, sp);
 	return its;
 }

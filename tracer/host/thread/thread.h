@@ -141,6 +141,12 @@ void region_set(uint32_t depth, uint64_t sp);
 
 /* A coroutine comes off the thread, whose depth was outside before: chosen
  * calls go where it goes. Returns those it sleeps in, if it may come back. */
-uint32_t region_back(uint32_t outside, bool sleeps, uint64_t sp);
+uint32_t region_go_back(uint32_t outside, bool sleeps, uint64_t sp);
+
+INLINE uint32_t region_back(uint32_t outside, bool sleeps, uint64_t sp)
+{
+	return likely(region_depth == outside) ? 0 :
+	       region_go_back(outside, sleeps, sp);
+}
 
 #endif

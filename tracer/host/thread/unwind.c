@@ -317,7 +317,7 @@ static void doubt(struct thread_state *s)
 }
 
 /* Does the jump end the call that resumed the topmost coroutine? */
-static bool ends_resume(const struct thread_state *s, uint64_t target)
+INLINE bool ends_resume(const struct thread_state *s, uint64_t target)
 {
 	const struct segment *const g = &s->segment[s->segments - 1];
 	const bool alt = shadow_in_alt(s, target);
@@ -325,6 +325,15 @@ static bool ends_resume(const struct thread_state *s, uint64_t target)
 	if (s->segments <= s->fiber + 1 || g->inferred)
 		return false;
 	return shadow_in_alt(s, g->sp) != alt ? !alt : g->sp < target;
+}
+
+/* Only where a Lua frame is innermost: else the coroutine may be gone, if
+ * nothing told that it was left. */
+bool unwind_is_yield(struct thread_state *s, uint64_t target)
+{
+	return s->segments > s->fiber + 1 && !shadow_segment(s)->inferred &&
+	       frame_is_lua(s->top - 1) && !frame_is_untold(s->top - 1) &&
+	       !ends_resume(s, target) && is_yielding(s);
 }
 
 void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now)
