@@ -21,8 +21,9 @@ void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
  * for the Lua side to decide at its next event. */
 void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now);
 
-/* Is that jump a coroutine's yield to where it was resumed? Then nothing is to be
- * done: what is native among its frames is dropped when they are put away. */
+/* Is that jump a coroutine's yield to where it was resumed? Then nothing is to
+ * be done: what is native among its frames is dropped when they are put
+ * away. */
 bool unwind_is_yield(struct thread_state *s, uint64_t target);
 
 #endif
