@@ -104,7 +104,7 @@ static void place_key(struct session *s, func_id id, char key[KEY_BYTES])
 	const struct func *const f = func_get(s->funcs, id);
 
 	key[0] = '\0';
-	if (f->kind == FUNC_LUA)
+	if (f->kind == FUNC_LUA && f->line != UINT32_MAX)
 		snprintf(key, KEY_BYTES, "p|%.1000s|%" PRIu32 "|%" PRIu32 "|%"
 			 PRIu32 "|%.1000s", f->source, f->line, f->last_line,
 			 f->ordinal, f->hint);

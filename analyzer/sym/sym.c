@@ -84,18 +84,20 @@ static const char *which(const struct func *f, char to[16])
 
 void sym_lua_name(struct func *f, struct arena *arena)
 {
+	const bool has_lines = f->line != UINT32_MAX;
 	char text[1024], number[16];
 	int length;
 
 	f->file = source_name(f->source, arena);
-	f->file_line = f->line;
+	f->file_line = has_lines ? f->line : 0;
 	if (is_builtin(f, arena))
 		return;
 	if (f->line == 0)
 		length = snprintf(text, sizeof(text), "main chunk <%s>",
 				  short_name(f->file));
 	else
-		length = snprintf(text, sizeof(text), "%s <%s:%u%s>",
+		length = snprintf(text, sizeof(text), has_lines ?
+				  "%s <%s:%u%s>" : "%s <%s>",
 				  is_name(f->hint) ? f->hint : "function",
 				  short_name(f->file), f->line,
 				  which(f, number));

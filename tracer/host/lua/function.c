@@ -207,13 +207,20 @@ static struct call_name *call_name_of(struct lua_func *f, const char *name)
 	return made;
 }
 
+/* Is it to be named by its calls? Main functions and what stands for C functions
+ * are not. */
+static bool has_callers(const struct lua_func *f)
+{
+	return f->is.first > 0 || (f->is.first == NO_LINES && f->is.last == 0);
+}
+
 void lua_func_called(uint64_t key, const char *name)
 {
 	struct lua_func *const f = func_of(key);
 	struct call_name *n, *most;
 	uint32_t count;
 
-	if (f->is.first <= 0)
+	if (!has_callers(f))
 		return;
 	if (atomic_load(&f->asks) > 0)
 		atomic_fetch_sub(&f->asks, 1);
@@ -236,7 +243,7 @@ static void ask_again(struct lua_func *f)
 {
 	const uint32_t asked = atomic_load(&f->asked);
 
-	if (f->is.first > 0 && asked < ASKS_MOST)
+	if (has_callers(f) && asked < ASKS_MOST)
 		atomic_store(&f->asks, asked < ASKS_FIRST ?
 			     ASKS_FIRST - asked : 1);
 }

@@ -9,6 +9,9 @@
 
 /* ----------------------------------------------------------- Lua functions */
 
+/* The first line of a function of which Lua keeps none; its last one is 0. */
+enum { NO_LINES = -1 };
+
 /* The key of the function with this source, these lines and this ordinal among
  * the functions of the same lines (0: the first, or not known). body: a hash of
  * what it does, if its source may be one of many with that name; or 0. If there

@@ -8,8 +8,7 @@
 
 /* ------------------------------------------------------------------- ordinals
  * Functions that begin and end on the same lines of a source are numbered by
- * their order in the text. This is done when their main function runs, which it
- * does before any of them. */
+ * their order in the text when their main function runs, before any of them. */
 
 /* What tells this prototype from others that lay at its address. Another source
  * may lie where its own lay, so its length and last bytes are a part. */
@@ -75,8 +74,7 @@ static uint64_t outline(uint64_t top, uint64_t text)
 	return proto_tree_is_cut(&t) || t.found == 0 ? 0 : sum;
 }
 
-/* Returns whether all were numbered so before. Functions without lines
- * (stripped ones of LuaJIT) cannot be told apart. */
+/* Returns whether all were numbered so before. */
 static bool number_all(uint64_t top)
 {
 	struct same_line line = { .n = 0 };
@@ -398,9 +396,9 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	return f;
 }
 
-/* What the function does, and the first of those written in it, if its source
- * may be one of many with that name; or 0. It is asked for at each call of a
- * main function: only so many words are read. */
+/* What the function does, and the first of those written in it, if it has no
+ * lines or its source's name may be that of many; or 0. Asked for at each call
+ * of a main function: only so many words are read. */
 static uint64_t body_of(uint64_t at, const char *source, size_t length)
 {
 	enum { WORDS_MOST = 1 << 15 };
@@ -408,7 +406,8 @@ static uint64_t body_of(uint64_t at, const char *source, size_t length)
 	uint32_t words = 0;
 	uint64_t sum = 0;
 
-	if (at == 0 || !lua_func_may_be_many(source, length))
+	if (at == 0 || (!layout_has_no_lines(at) &&
+			!lua_func_may_be_many(source, length)))
 		return 0;
 	proto_tree_begin(&t, at);
 	for (; at != 0 && words < WORDS_MOST; at = proto_tree_next(&t)) {
@@ -424,7 +423,8 @@ static uint64_t body_of(uint64_t at, const char *source, size_t length)
 static uint64_t key_of(uint64_t at, const char *source, size_t length,
 		       int first, int last)
 {
-	return lua_func_key(source, length, first, last,
+	return lua_func_key(source, length, layout_has_no_lines(at) ?
+			    NO_LINES : first, last,
 			    at == 0 ? 0 : ordinal_of(at),
 			    body_of(at, source, length));
 }
@@ -496,9 +496,10 @@ uint64_t function_main_runs(uint64_t at, bool begins)
 	const char *const name = source == 0 ? NULL :
 				 (const char *)layout_bytes(source);
 	const size_t length = source == 0 ? 0 : layout_length(source);
+	const uint64_t body = body_of(at, name, length);
 	const uint64_t text = source == 0 ? 0 : UINT64_C(1) << 63 |
-		lua_func_main_runs(source, name, length,
-				   body_of(at, name, length));
+		(layout_has_no_lines(at) ? body :
+		 lua_func_main_runs(source, name, length, body));
 
 	if (begins && layout_children(at) != 0)
 		number_main(at, text);

@@ -102,6 +102,14 @@ INLINE int layout_last(uint64_t lines)
 	return WEFT_LUA_ABI == 21 ? layout_first(lines) + second : second;
 }
 
+/* LuaJIT's stripped functions have none, the main function among them, which
+ * else has the lines of its text. */
+INLINE bool layout_has_no_lines(uint64_t at)
+{
+	return WEFT_LUA_ABI == 21 && at != 0 &&
+	       layout_word(at + PROTO_LINES) == 0;
+}
+
 /* ----------------------------------------------------------------- prototypes
  * A prototype refers to those of the functions written in it, its children, in
  * the order of the text. layout_children: how many places there are for them;
