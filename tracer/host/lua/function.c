@@ -207,8 +207,8 @@ static struct call_name *call_name_of(struct lua_func *f, const char *name)
 	return made;
 }
 
-/* Is it to be named by its calls? Main functions and what stands for C functions
- * are not. */
+/* Is it to be named by its calls? Not main functions and what stands for C
+ * functions. */
 static bool has_callers(const struct lua_func *f)
 {
 	return f->is.first > 0 || (f->is.first == NO_LINES && f->is.last == 0);
