@@ -471,13 +471,7 @@ static void add_statistics(struct merge *m, const struct session *from,
  * the sum. */
 static void add_scalars(struct session *to, const struct session *from)
 {
-	to->chunks += from->chunks;
-	to->records += from->records;
-	to->calls += from->calls;
-	to->words += from->words;
-	to->duplicate_chunks += from->duplicate_chunks;
-	to->bad_chunks += from->bad_chunks;
-	to->unnested += from->unnested;
+	session_add_sums(to, from);
 	to->gap_total += from->gap_total;
 	if (from->hz_error > to->hz_error)
 		to->hz_error = from->hz_error;

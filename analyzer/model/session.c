@@ -125,6 +125,17 @@ uint64_t session_duration(const struct session *s)
 	return last > first ? session_ns(s, last - first) : 0;
 }
 
+void session_add_sums(struct session *to, const struct session *from)
+{
+	to->chunks += from->chunks;
+	to->records += from->records;
+	to->calls += from->calls;
+	to->words += from->words;
+	to->duplicate_chunks += from->duplicate_chunks;
+	to->bad_chunks += from->bad_chunks;
+	to->unnested += from->unnested;
+}
+
 /* A gap whose beginning is not known counts as the longest. */
 static ticks gap_length(const struct gap *g)
 {

@@ -249,6 +249,10 @@ uint64_t session_duration(const struct session *);
 /* The VM's index + 1; 0: not known. */
 uint32_t session_body_vm(const struct session *, uint32_t flags);
 
+/* Add the counts of chunks, records and calls of a session, or of a part of
+ * this one. */
+void session_add_sums(struct session *to, const struct session *from);
+
 /* Count a gap, and keep it if it is one of the longest. */
 void session_add_gap(struct session *, const struct gap *);
 /* Only the latter. */

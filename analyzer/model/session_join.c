@@ -98,17 +98,6 @@ static void join_gaps(struct join *j, const struct piece *p)
 	}
 }
 
-static void join_sums(struct session *to, const struct session *from)
-{
-	to->chunks += from->chunks;
-	to->records += from->records;
-	to->calls += from->calls;
-	to->words += from->words;
-	to->duplicate_chunks += from->duplicate_chunks;
-	to->bad_chunks += from->bad_chunks;
-	to->unnested += from->unnested;
-}
-
 /* ---- coroutines --------------------------------------------------------- */
 
 /* A coroutine as one piece has it. piece NULL: the whole itself. */
@@ -447,7 +436,7 @@ void session_join(struct session *to, struct session *const *parts,
 		join_thread(&j, i, &of[i]);
 	for (size_t i = 0; i < count; i++) {
 		join_gaps(&j, &j.pieces[i]);
-		join_sums(to, parts[i]);
+		session_add_sums(to, parts[i]);
 		join_places(&j, &j.pieces[i]);
 	}
 	only = only_piece(&j);

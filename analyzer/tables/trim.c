@@ -22,12 +22,16 @@ static int kind_of(struct session *s, func_id id)
  * cost that lies between entry and exit. 0 if none has finished. */
 static void find_costs(struct trim *t, const struct flat *flat)
 {
+	bool is_known[2] = { false, false };
+
 	for (size_t i = 0; i < flat->count; i++) {
 		const struct flat_row *const r = &flat->rows[i];
-		ticks *const cost = &t->cost[kind_of(t->session, r->f.func)];
+		const int kind = kind_of(t->session, r->f.func);
 
-		if (r->max > 0 && (*cost == 0 || r->min < *cost))
-			*cost = r->min;
+		if (r->max == 0 || (is_known[kind] && r->min >= t->cost[kind]))
+			continue;
+		t->cost[kind] = r->min;
+		is_known[kind] = true;
 	}
 }
 

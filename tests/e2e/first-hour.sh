@@ -35,6 +35,7 @@ compile() {
 compile plain "$T/c.c" || fail "no compiler"
 says plain 5 'not built with -finstrument-functions: compile it with' "$T/plain"
 grep -q 'nothing was recorded' "$T/err" || fail "plain: nothing"
+! grep 'next: weft report' "$T/err" || fail "plain: a report of nothing"
 says plain 5 'no Lua state was seen' "$T/plain"
 # A script's interpreter is what counts.
 printf '#!%s/plain\n' "$T" >"$T/script"

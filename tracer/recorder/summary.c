@@ -477,6 +477,8 @@ void summary_print(const struct recording *r)
 	print_unwatched(r);
 	if (r->sink.archive)
 		print_archive(&r->archive);
+	if (r->drain.records == 0)
+		return;
 	quote(path, sizeof(path), r->folder.path);
 	message_summary("next: weft report %s", path);
 }
