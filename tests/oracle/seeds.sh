@@ -10,17 +10,16 @@ set -u
 share "$1" 200
 program=$B/tests/oracle/woven-$1
 
-# A recording waits more than it computes: two at a time, of many runs each, and
-# each packs its chunks in another way than the tests around it.
+# A recording waits more than it computes: two at a time, of many runs each.
 half() {
 	mkdir "$T/$1"
 	# shellcheck disable=SC2046
-	BATCH=10 ACCOUNTS=$T/accounts.$1 RECORD_OPTIONS="--compress $2" \
-		T=$T/$1 tests/oracle/seed "$program" $(seq "$1" 2 $to)
+	BATCH=10 ACCOUNTS=$T/accounts.$1 T=$T/$1 tests/oracle/seed \
+		"$program" $(seq "$1" 2 $to)
 }
 status=0
-half $from none &
-half $((from + 1)) small || status=1
+half $from &
+half $((from + 1)) || status=1
 wait $! || status=1
 
 # At least 1,000 times in 200 seeds; some seeds have less than their share.
