@@ -480,5 +480,6 @@ void summary_print(const struct recording *r)
 	if (r->drain.records == 0)
 		return;
 	quote(path, sizeof(path), r->folder.path);
-	message_summary("next: weft report %s", path);
+	if (r->drain.records > 0)
+		message_summary("next: weft report %s", path);
 }

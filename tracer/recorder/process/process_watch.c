@@ -137,6 +137,8 @@ static bool maps_pool(pid_t pid, const struct pool_owner *owner)
 	return found;
 }
 
+/* A process that began before the recorder has never mapped the pool: to read
+ * what it maps might make it wait for nothing. */
 uint32_t process_count_mapping(const struct pool_owner *owner)
 {
 	const pid_t self = getpid();
@@ -148,7 +150,7 @@ uint32_t process_count_mapping(const struct pool_owner *owner)
 	for (const struct dirent *e; (e = readdir(proc)); ) {
 		const pid_t pid = atoi(e->d_name);
 
-		if (pid > 0 && pid != self && maps_pool(pid, owner))
+		if (pid != self && process_exists(pid) && maps_pool(pid, owner))
 			n++;
 	}
 	closedir(proc);
