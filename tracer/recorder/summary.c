@@ -480,6 +480,5 @@ void summary_print(const struct recording *r)
 	if (r->drain.records == 0)
 		return;
 	quote(path, sizeof(path), r->folder.path);
-	if (r->drain.records > 0)
-		message_summary("next: weft report %s", path);
+	message_summary("next: weft report %s", path);
 }
