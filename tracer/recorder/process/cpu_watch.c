@@ -61,8 +61,9 @@ static int by_size(const void *a, const void *b)
 
 /* Look at the clock again and again. Where a sample has come since the last
  * look but one, they are as far apart as it took. Half of the samples took less
- * than what this returns, in ns: those in which another thread had its turn do
- * not count. */
+ * than that: those in which another thread had its turn do not count. Returns
+ * ns, with half as much again for what a program loses after the sample: its
+ * caches. */
 static uint64_t sample_cost(struct kernel_ring *ring, const struct rate *rate)
 {
 	const uint64_t end = rate_ticks(rate) + rate_ms_ticks(rate, TRIAL_MS);
@@ -85,7 +86,7 @@ static uint64_t sample_cost(struct kernel_ring *ring, const struct rate *rate)
 		return USUAL_NS;
 	qsort(cost, n, sizeof(*cost), by_size);
 	return (uint64_t)((unsigned __int128)cost[n / 2] * NS_PER_S /
-			  rate->hz);
+			  rate->hz) * 3 / 2;
 }
 
 /* A number in /proc/sys/kernel; 0: it is not there, or not above 0. */
@@ -240,7 +241,7 @@ uint64_t cpu_watch_lost(const struct cpu_watch *w)
 	uint64_t lost = 0;
 
 	for (uint32_t i = 0; w && i < w->slots; i++)
-		lost += w->slot[i].samples.lost;
+		lost += w->slot[i].samples.lost + w->slot[i].samples.n;
 	return lost;
 }
 

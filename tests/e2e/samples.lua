@@ -1,0 +1,107 @@
+-- samples.lua DUMP OUT PROGRAM-SYMBOLS LIBRARY-SYMBOLS: compares the samples in
+-- the output of weft dump --raw with the lines "call FUNCTION PID TID FROM TO"
+-- of the program, by the symbols that nm -S prints.
+-- SPDX-License-Identifier: MIT
+local dump, out, program, library = table.unpack(arg)
+local bad = false
+local function check(ok, ...)
+	if not ok then
+		print(string.format(...))
+		bad = true
+	end
+end
+
+-- By key "FUNCTION PID TID": the calls, rising.
+local calls, by_name = {}, {}
+for line in io.lines(out) do
+	local name, pid, tid, from, to =
+		line:match("^call (%S+) (%d+) (%d+) (%d+) (%d+)$")
+	if name then
+		local key = name .. " " .. pid .. " " .. tid
+		calls[key] = calls[key] or {}
+		table.insert(calls[key], { math.tointeger(from),
+					   math.tointeger(to) })
+		by_name[name] = { seen = 0, right = 0 }
+	end
+end
+
+local function symbols(path)
+	local list = {}
+	for line in io.lines(path) do
+		local at, size, name = line:match("^(%x+) (%x+) [tT] (%S+)$")
+		if at and by_name[name] then
+			at = tonumber(at, 16)
+			list[#list + 1] = { at, at + tonumber(size, 16), name }
+		end
+	end
+	return list
+end
+local code = {}
+code["p_samples"] = symbols(program)
+code["p_spin_plug"] = symbols(library)
+
+local function is_within(list, tick)
+	local low, high = 1, #list
+	while list and low <= high do
+		local middle = (low + high) // 2
+		if tick < list[middle][1] then
+			high = middle - 1
+		elseif tick > list[middle][2] then
+			low = middle + 1
+		else
+			return true
+		end
+	end
+	return false
+end
+
+local modules, pid, tid
+local all, unnamed = 0, 0
+local function sample(tick, module, offset)
+	for _, s in ipairs(code[modules[module]] or {}) do
+		if offset >= s[1] and offset < s[2] then
+			local name = by_name[s[3]]
+			local key = s[3] .. " " .. pid .. " " .. tid
+			name.seen = name.seen + 1
+			if calls[key] and is_within(calls[key], tick) then
+				name.right = name.right + 1
+			end
+		end
+	end
+end
+-- A chunk may come again, longer; only the last one has samples.
+for line in io.lines(dump) do
+	local p, t = line:match("^chunk .* pid=(%d+) tid=(%d+) ")
+	if p then
+		pid, tid, modules = p, t, {}
+	end
+	local number, path = line:match('^  item @%d+ module (%d+) .*"(.*)"$')
+	if number then
+		modules[number] = path:match("[^/]*$")
+	end
+	local tick, place = line:match("^    @(%d+) (.+)$")
+	if tick then
+		local m, offset = place:match("^module (%d+) %+ 0x(%x+)$")
+		all = all + 1
+		if m then
+			sample(math.tointeger(tick), m, tonumber(offset, 16))
+		else
+			unnamed = unnamed + 1
+		end
+	end
+end
+
+for name, n in pairs(by_name) do
+	print(string.format("note: %s: %d samples, %d of them in a call of it",
+			    name, n.seen, n.right))
+	check(n.seen >= 50, "%s: only %d samples", name, n.seen)
+	check(n.right >= 0.99 * n.seen, "%s: %d of %d samples lie in its calls",
+	      name, n.right, n.seen)
+end
+-- Poisson's error of this difference, four times; and 2 %, because the two
+-- loops need not run alike.
+local three, one = by_name.three.seen, by_name.one.seen
+check(math.abs(three - 3 * one) < 4 * math.sqrt(three + 9 * one) + 0.02 * three,
+      "three: %d samples, one: %d: not 3 : 1", three, one)
+check(unnamed < 0.1 * all, "%d of %d samples are in no module", unnamed, all)
+os.exit(not bad)
