@@ -129,8 +129,7 @@ void test_samples_after_a_loss_begin_anew(void)
  * lies where the loader says. */
 void test_samples_name_modules_that_chunks_do_not(void)
 {
-	const uint64_t here =
-		(uint64_t)(uintptr_t)test_samples_name_modules_that_chunks_do_not;
+	const uint64_t here = (uint64_t)(uintptr_t)make;
 	struct chunk_item item = { 0 };
 	struct chunk_module m = { 0 };
 
