@@ -85,7 +85,9 @@ struct chunk_header {
 	uint32_t records;        /* R: record words */
 	uint32_t items;          /* I: item words */
 	uint32_t funcs;          /* D: dictionary entries */
-	uint32_t reserved0;
+	uint32_t counted;        /* in the pool: nodes of counted calls, which
+	                          * grow down from the end of the records' room;
+	                          * in the trace 0: they are an item */
 	uint64_t recording;      /* random number of the recording */
 	uint32_t process;        /* serials from the pool, never reused; */
 	uint32_t thread;         /* 0: the recorder itself */
@@ -232,6 +234,28 @@ enum item_type {
 	                   * which all samples are known, then pairs, rising:
 	                   * tick, place (a dictionary word, NATIVE or CODE;
 	                   * CODE of address 0: in the kernel) */
+	ITEM_COUNTED = 14, /* calls that are counted and have no records: nodes
+	                   * of three words, see enum counted */
+};
+
+/* A node of ITEM_COUNTED:
+ *
+ *  63                                          18 17          4 3    0
+ * +----------------------------------------------+-------------+------+
+ * | parent: number of a node before it, or 0     |  function   | kind |
+ * +----------------------------------------------+-------------+------+
+ * | how many calls; the coroutine's serial; how many frames           |
+ * | ticks that the calls took, 0 where no time was taken              |
+ * +-------------------------------------------------------------------+
+ *
+ * Numbers begin at 1; 0 is where the thread's own stack begins. function is 0
+ * but for calls. */
+enum counted {
+	COUNTED_CALL = 1,      /* of this function, by what the parent is; 0
+	                        * calls: it only leads to its callees */
+	COUNTED_COROUTINE = 2, /* resumed by what the parent is */
+	COUNTED_OMITTED = 3,   /* frames of a deep stack that are left out */
+	COUNTED_WORDS = 3,
 };
 
 enum vm_abi { VM_LUA51 = 51, VM_LUA52 = 52, VM_LUA53 = 53, VM_LUA54 = 54,

@@ -47,6 +47,9 @@ static inline uint32_t pool_record_room(uint32_t buffer_words)
  * each request to cut, POOL_GENERATION_STEP is added. Never 0. */
 enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_GENERATION_STEP = 4 };
 
+/* What is recorded of calls: each of them; or how many there were. */
+enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
+
 enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2 };
 
 struct pool {
@@ -65,6 +68,7 @@ struct pool {
 	uint32_t use_tsc;             /* 1: ticks are the invariant TSC */
 	uint32_t lua;                 /* 0: leave Lua alone */
 	uint32_t native;              /* 0: leave native calls alone */
+	uint32_t mode;                /* enum pool_mode */
 
 	/* Read at every hook, written seldom: a cache line of its own. */
 	_Alignas(128) _Atomic uint32_t generation;

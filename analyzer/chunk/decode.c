@@ -26,6 +26,7 @@ struct found {
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
 	const uint64_t *bodies;  /* where its segments end; NULL: none */
 	const uint64_t *samples; /* the ITEM_SAMPLES' head word, or NULL */
+	const uint64_t *counted; /* the ITEM_COUNTED's head word, or NULL */
 };
 
 /* i must be below the number of bits in the set. */
@@ -242,6 +243,51 @@ static int check_samples(const struct chunk *c, const struct found *f)
 		err_add("a sample has no place");
 }
 
+/* Check node i of the counted calls. That a parent comes before what hangs on
+ * it leaves no circles. */
+static int check_node(const struct chunk *c, const uint64_t *node, size_t i)
+{
+	const bool is_call = rec_kind(node[0]) == (enum rec_kind)COUNTED_CALL;
+
+	if (rec_gap(node[0]) >= i)
+		return err_add("counted calls %zu are by %" PRIu64, i,
+			       rec_gap(node[0]));
+	if (rec_kind(node[0]) == 0 ||
+	    rec_kind(node[0]) > (enum rec_kind)COUNTED_OMITTED)
+		return err_add("counted calls %zu are of kind %d", i,
+			       (int)rec_kind(node[0]));
+	if (is_call && rec_func(node[0]) >= c->header.funcs)
+		return err_add("counted calls %zu are of function %" PRIu32
+			       " of %" PRIu32, i, rec_func(node[0]),
+			       c->header.funcs);
+	if (!is_call && (node[1] == 0 || rec_func(node[0]) != 0))
+		return err_add("counted calls %zu stand for nothing", i);
+	return 0;
+}
+
+/* The sums of a chunk stay below 2^63. */
+static int check_counted(const struct chunk *c, const uint64_t *item, size_t n,
+			 struct found *f)
+{
+	uint64_t calls = 0;
+
+	if (f->counted)
+		return err_add("calls are counted twice");
+	if (n % COUNTED_WORDS != 1)
+		return err_add("counted calls are cut short");
+	f->counted = item;
+	for (size_t i = 1; i < n; i += COUNTED_WORDS) {
+		if (check_node(c, item + i, 1 + i / COUNTED_WORDS) < 0)
+			return -1;
+		if (rec_kind(item[i]) != (enum rec_kind)COUNTED_CALL)
+			continue;
+		if (item[i + 1] >= TICK_MAX - calls)
+			return err_add("counted calls are more than 2^63");
+		calls += item[i + 1];
+	}
+	return 0;
+}
+
 /* Fields that all items of a type have: words before the strings, strings. */
 static const struct layout { uint8_t words, strings; } layouts[] = {
 	[ITEM_MODULE] = { 3 + BUILD_ID_WORDS, 1 },
@@ -308,6 +354,8 @@ static int check_item(const struct chunk *c, const uint64_t *item,
 			return err_add("there are two lists of samples");
 		f->samples = item;
 		return 0;
+	case ITEM_COUNTED:
+		return check_counted(c, item, n, f);
 	default:
 		return 0;
 	}
@@ -461,6 +509,20 @@ static int check_records(const struct chunk *c)
 
 /* ---- dictionary ---- */
 
+/* Are functions called, and not names? Needs a checked dictionary. */
+static int check_callees(const struct chunk *c)
+{
+	for (size_t i = 0; i < c->nodes; i++) {
+		const uint64_t word = c->counted[i * COUNTED_WORDS];
+
+		if (rec_kind(word) == (enum rec_kind)COUNTED_CALL &&
+		    dict_kind(c->dict[rec_func(word)]) == DICT_NAME)
+			return err_add("counted calls %zu are of a name",
+				       i + 1);
+	}
+	return 0;
+}
+
 /* Does every entry refer to a module or item of the chunk? */
 static int check_dict(const struct chunk *c, const struct found *f)
 {
@@ -507,13 +569,17 @@ int decode_chunk(struct chunk *c, const uint64_t *words, size_t n)
 	c->records = words + CHUNK_HEADER_WORDS;
 	c->items = c->records + c->header.records;
 	c->dict = c->items + c->header.items;
-	if (check_header(&c->header) < 0 || check_items(c, &f) < 0 ||
-	    check_dict(c, &f) < 0 || check_records(c) < 0)
+	if (check_header(&c->header) < 0 || check_items(c, &f) < 0)
 		return -1;
 	c->stack = f.stack;
 	c->bodies = f.bodies;
 	c->samples = f.samples;
-	if (check_samples(c, &f) < 0)
+	if (f.counted) {
+		c->counted = f.counted + 1;
+		c->nodes = item_words(*f.counted) / COUNTED_WORDS;
+	}
+	if (check_dict(c, &f) < 0 || check_records(c) < 0 ||
+	    check_samples(c, &f) < 0 || check_callees(c) < 0)
 		return -1;
 	assert(c->dict + c->header.funcs == words + n);
 	return 0;

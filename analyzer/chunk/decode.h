@@ -24,7 +24,9 @@
  *   every dictionary word has a known kind; its module or item exists
  *   every item lies inside the items, and its known fields inside the item;
  *     there is at most one ITEM_STACK, and a module number is defined once
- *   there is at most one ITEM_SAMPLES; it is as struct chunk_samples says */
+ *   there is at most one ITEM_SAMPLES; it is as struct chunk_samples says;
+ *   the nodes of counted calls have parents before them, functions that are in
+ *     the dictionary and no names, and together fewer than 2^63 calls */
 struct chunk {
 	struct chunk_header header;
 	const uint64_t *words;
@@ -33,6 +35,8 @@ struct chunk {
 	const uint64_t *stack;   /* the ITEM_STACK's head word, or NULL */
 	const uint64_t *bodies;  /* in it, a word for each segment, or NULL */
 	const uint64_t *samples; /* the ITEM_SAMPLES' head word, or NULL */
+	const uint64_t *counted; /* nodes of COUNTED_WORDS words, or NULL */
+	size_t nodes;
 };
 
 /* Check n words and describe them in the struct, which then borrows them: they

@@ -412,6 +412,24 @@ static void print_name(const struct chunk_item *item)
 	print_string(&name);
 }
 
+/* Counted calls: each node's number, its parent, and what is counted. */
+static void print_counted(const struct chunk_item *item)
+{
+	const uint64_t *word = item->word + 1;
+
+	for (size_t i = 1; i <= item->n / COUNTED_WORDS;
+	     i++, word += COUNTED_WORDS) {
+		printf("\n    %zu: by=%" PRIu64, i, rec_gap(word[0]));
+		if (rec_kind(word[0]) == (enum rec_kind)COUNTED_CALL)
+			printf(" f%" PRIu32 " calls=%" PRIu64 " ticks=%" PRIu64,
+			       rec_func(word[0]), word[1], word[2]);
+		else
+			printf(" %s=%" PRIu64, rec_kind(word[0]) ==
+			       (enum rec_kind)COUNTED_COROUTINE ? "co" :
+			       "omitted", word[1]);
+	}
+}
+
 /* The process: its parent's serial and its program. */
 static void print_process(const struct chunk_item *item)
 {
@@ -449,35 +467,37 @@ static void print_samples(const struct chunk *chunk)
 	}
 }
 
+/* The items that are printed by themselves. */
+static const struct {
+	enum item_type type;
+	const char *name;
+	void (*print)(const struct chunk_item *);
+} items[] = {
+	{ ITEM_MODULE, "module", print_module },
+	{ ITEM_LUA, "lua", print_lua },
+	{ ITEM_NAME, "name", print_name },
+	{ ITEM_HINT, "hint", print_hint },
+	{ ITEM_LABEL, "label", print_pair },
+	{ ITEM_PROCESS, "process", print_process },
+	{ ITEM_VM, "vm", print_vm },
+	{ ITEM_OFFCPU, "offcpu", print_offcpu },
+	{ ITEM_NOTE, "note", print_pair },
+	{ ITEM_UNTOLD_RETURN, "late", print_late },
+	{ ITEM_COUNTED, "counted", print_counted },
+};
+
 /* One item: where it begins in the items, by words, since records and the
  * dictionary refer to it so. Items of unknown types are shown by their number:
  * newer tracers may have more. */
 static void print_item(const struct chunk *chunk,
 		       const struct chunk_item *item)
 {
-	static const struct {
-		enum item_type type;
-		const char *name;
-		void (*print)(const struct chunk_item *);
-	} kinds[] = {
-		{ ITEM_MODULE, "module", print_module },
-		{ ITEM_LUA, "lua", print_lua },
-		{ ITEM_NAME, "name", print_name },
-		{ ITEM_HINT, "hint", print_hint },
-		{ ITEM_LABEL, "label", print_pair },
-		{ ITEM_PROCESS, "process", print_process },
-		{ ITEM_VM, "vm", print_vm },
-		{ ITEM_OFFCPU, "offcpu", print_offcpu },
-		{ ITEM_NOTE, "note", print_pair },
-		{ ITEM_UNTOLD_RETURN, "late", print_late },
-	};
-
 	printf("  item @%zu ", (size_t)(item->word - chunk->items));
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].type != item->type)
+	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+		if (items[i].type != item->type)
 			continue;
-		fputs(kinds[i].name, stdout);
-		kinds[i].print(item);
+		fputs(items[i].name, stdout);
+		items[i].print(item);
 		putchar('\n');
 		return;
 	}

@@ -94,7 +94,7 @@ static void print_switches_note(const struct flat *all, bool is_asked_for)
 	const ticks time = all->self + all->root_self;
 	char share[OUT_NUMBER], text[200];
 
-	if (all->unknown < time / 1000 ||
+	if (!session_has_times(all->session) || all->unknown < time / 1000 ||
 	    (all->unknown == time && !is_asked_for))
 		return;
 	if (all->unknown == time)
@@ -166,6 +166,11 @@ static void print_rest(const struct flat *t, size_t rows, ticks self)
 {
 	char count[OUT_NUMBER], time[OUT_NUMBER], share[OUT_NUMBER];
 
+	if (!session_has_times(t->session)) {
+		printf("... and %s (--top 0 shows all)\n",
+		       out_number_many(count, rows, "rows"));
+		return;
+	}
 	printf("... and %s: self %s, %s (--top 0 shows all)\n",
 	       out_number_many(count, rows,
 			       arg_by == GROUP_FUNCTION ? "functions" : "rows"),
@@ -218,6 +223,14 @@ static void print_thread(const struct session *s, uint32_t i)
 	mem_free(name);
 }
 
+/* The sort key; NULL: the usual one, which calls that were only counted do not
+ * have. */
+static const struct metric *sort_of(const struct session *s)
+{
+	return arg_sort || session_has_times(s) ? arg_sort :
+	       metric_find(&flat_view, "calls");
+}
+
 /* A table for each thread. Whether columns of switches are shown is decided
  * once for all threads, so that the tables have the same columns. */
 static void print_threads(struct table *table, const struct flat *all)
@@ -226,7 +239,7 @@ static void print_threads(struct table *table, const struct flat *all)
 
 	for (uint32_t i = 0; i < s->thread_count; i++) {
 		struct flat *const t = flat_new(s, &(struct flat_options){
-			(enum group_by)arg_by, arg_sort, i });
+			(enum group_by)arg_by, sort_of(s), i });
 
 		t->has_switches = all->has_switches;
 		if (!arg_csv)
@@ -242,6 +255,10 @@ static void print_threads(struct table *table, const struct flat *all)
  * mean nothing. 0, or -1 with the cause in the chain. */
 static int check_sort(const struct flat *all)
 {
+	if (arg_sort && metric_is_timed(arg_sort) &&
+	    !session_has_times(all->session))
+		return err_add("cannot sort by %s: calls were only counted",
+			       arg_sort->name);
 	if (is_sorted_by(METRIC_QUANTILE) && !all->has_quantiles)
 		return err_add("cannot sort by %s: a profile holds no "
 			       "percentiles", arg_sort->name);
@@ -259,7 +276,8 @@ static int check_sort(const struct flat *all)
 static enum cmd_exit report(const struct load *load, struct table *table)
 {
 	struct flat *const all = flat_new(load->session,
-		&(struct flat_options){ (enum group_by)arg_by, arg_sort,
+		&(struct flat_options){ (enum group_by)arg_by,
+					sort_of(load->session),
 					CCT_ALL_THREADS });
 	enum cmd_exit status = CMD_OK;
 

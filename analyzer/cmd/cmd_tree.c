@@ -188,6 +188,23 @@ static void set_whole(struct printer *p, struct cct *tree)
 	}
 }
 
+/* Where calls were only counted, they take the place of times: a total is that
+ * of all calls below, and shares are of calls. */
+static void count_calls(struct cct *tree)
+{
+	for (node_id id = 1; id <= cct_count(tree); id++)
+		cct_get(tree, id)->self = cct_get(tree, id)->calls;
+}
+
+static struct recursion *recursion_of(const struct load *load,
+				      struct cct *merged, size_t functions)
+{
+	if (!session_has_times(load->session))
+		count_calls(merged);
+	return recursion_new(merged, (enum recursion_kind)arg_recursion,
+			     functions);
+}
+
 /* Three steps from the session's tree to rows: reroot it (--by-thread, --root),
  * fold recursion (--recursion), and read it from the root down or from each
  * function up. What the steps make is freed in reverse. */
@@ -197,8 +214,8 @@ static void tree(const struct load *load, struct printer *p)
 		arg_by_thread, arg_root == ROOT_COROUTINE, CCT_ALL_THREADS };
 	const size_t functions = func_count(load->session->funcs);
 	struct cct *const merged = cct_reroot(load->session->cct, &options);
-	struct recursion *const recursion = recursion_new(merged,
-		(enum recursion_kind)arg_recursion, functions);
+	struct recursion *const recursion = recursion_of(load, merged,
+							 functions);
 	struct top_down *const down = arg_bottom_up ? NULL :
 				      top_down_new(recursion);
 	struct bottom_up *const up = arg_bottom_up ?

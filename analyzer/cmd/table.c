@@ -134,10 +134,24 @@ static struct out_column layout(const struct metric_column *c)
 
 /* CSV is printed row by row; a table is kept, because the widths of its columns
  * depend on all rows. */
+/* Where calls were only counted, a table has no times. CSV has empty fields. */
+static void drop_times(struct metric_columns *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (!metric_is_timed(c->column[i].metric))
+			c->column[n++] = c->column[i];
+	c->count = n;
+}
+
 void table_begin(struct table *t)
 {
-	const struct metric_columns *const c = &t->columns;
+	struct metric_columns *const c = &t->columns;
 
+	if (!t->csv && t->source.session &&
+	    !session_has_times(t->source.session))
+		drop_times(c);
 	t->count = 0;
 	t->rows = (struct out_csv){ stdout, 0 };
 	for (size_t i = 0; i < c->count; i++)

@@ -24,7 +24,8 @@ struct held {
 	uint64_t number;
 	uint64_t *words;
 	uint32_t n;
-	bool partial;
+	uint64_t length;       /* records and counted calls */
+	bool partial, counts;
 };
 
 /* Invariant: numbers in held rise, and none is less than next. */
@@ -147,10 +148,29 @@ static enum in_order_result give_due(struct in_order *o, struct stream *s)
 	return IN_ORDER_TAKEN;
 }
 
-/* Is a chunk better than the one that waits? */
-static bool is_better(const struct held *h, uint32_t words, bool partial)
+/* How far a chunk goes. A call that gives its record back and is counted makes
+ * it longer. */
+static uint64_t length_of(const struct chunk *chunk)
 {
-	return words > h->n || (words == h->n && h->partial && !partial);
+	uint64_t length = chunk->header.records;
+
+	for (size_t i = 0; i < chunk->nodes; i++)
+		if (rec_kind(chunk->counted[i * COUNTED_WORDS]) ==
+		    (enum rec_kind)COUNTED_CALL)
+			length += 2 * chunk->counted[i * COUNTED_WORDS + 1];
+	return length;
+}
+
+/* Is a chunk better than the one that waits? The complete one is, and of others
+ * the longest. */
+static bool is_better(const struct held *h, const struct chunk *chunk)
+{
+	const bool partial = (chunk->header.flags & CHUNK_PARTIAL) != 0;
+	const uint64_t length = length_of(chunk);
+
+	if (h->partial != partial)
+		return h->partial;
+	return length > h->length || (length == h->length && chunk->n > h->n);
 }
 
 /* The index at which a number is or belongs among the chunks that wait. */
@@ -175,7 +195,7 @@ static enum in_order_result hold(struct in_order *o, struct stream *s,
 
 	if (is_there) {
 		r = IN_ORDER_DUPLICATE;
-		if (!is_better(&s->held[i], (uint32_t)chunk->n, partial))
+		if (!is_better(&s->held[i], chunk))
 			return r;
 		o->held_words -= s->held[i].n;
 		mem_free(s->held[i].words);
@@ -188,6 +208,8 @@ static enum in_order_result hold(struct in_order *o, struct stream *s,
 	s->held[i] = (struct held){ .number = chunk->header.number,
 				    .words = mem_alloc(chunk->n * 8),
 				    .n = (uint32_t)chunk->n,
+				    .length = length_of(chunk),
+				    .counts = chunk->nodes > 0,
 				    .partial = partial };
 	memcpy(s->held[i].words, chunk->words, chunk->n * 8);
 	o->held_words += chunk->n;
@@ -250,8 +272,12 @@ bool in_order_has(const struct in_order *o, const struct in_key *key,
 	if (!s || key->number < s->next)
 		return s != NULL;
 	i = place(s, key->number);
-	return i < s->count && s->held[i].number == key->number &&
-	       !is_better(&s->held[i], words, partial);
+	if (i >= s->count || s->held[i].number != key->number)
+		return false;
+	/* The words of a chunk that counts calls do not say how far it goes. */
+	return s->held[i].counts || s->held[i].n == words ?
+	       !s->held[i].partial || (partial && !s->held[i].counts) :
+	       s->held[i].n > words;
 }
 
 bool in_order_is_ragged(const struct in_order *o)

@@ -372,6 +372,12 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	struct teller t = { fn, ctx, 0 };
 
 	tell_recordings(&t, s);
+	if (!session_has_times(s))
+		say(&t, "calls were only counted, as --count-only asks: there "
+		    "are no times");
+	else
+		say_count(&t, s->counted, "calls", " were counted, and have "
+			  "no records: no shortest and longest one");
 	say_count(&t, SUM(s, open), "calls",
 		  " still open at the end: counted until then");
 	say_count(&t, count_inferred(s), "switches",

@@ -426,6 +426,12 @@ static enum cmd_exit open_trace(struct load *load)
 		return status;
 	if (read_trace(load) != 0)
 		return CMD_UNREADABLE;
+	if (load->want.to > 0 && load->session->counted > 0) {
+		err_add("calls that were only counted have no times, so that "
+			"none can be chosen by time; leave out --from, --to "
+			"and filters by marks");
+		return CMD_USAGE;
+	}
 	name_all(load);
 	if (wants_net && !arg_raw)
 		net_apply(load->session);

@@ -456,6 +456,7 @@ static void copy_scalars(struct session *to, const struct session *from)
 	to->calls = from->calls;
 	to->words = from->words;
 	to->duplicate_chunks = from->duplicate_chunks;
+	to->counted = from->counted;
 	to->bad_chunks = from->bad_chunks;
 	to->unnested = from->unnested;
 	to->gap_total = from->gap_total;

@@ -132,6 +132,7 @@ void session_add_sums(struct session *to, const struct session *from)
 	to->calls += from->calls;
 	to->words += from->words;
 	to->duplicate_chunks += from->duplicate_chunks;
+	to->counted += from->counted;
 	to->bad_chunks += from->bad_chunks;
 	to->unnested += from->unnested;
 }
@@ -330,6 +331,11 @@ void coroutine_began(struct coroutine *c, func_id func, bool is_lua,
 	c->body = func;
 	c->has_lua_body = is_lua;
 	c->body_at = at;
+}
+
+bool session_has_times(const struct session *s)
+{
+	return s->counted == 0 || s->counted < s->calls;
 }
 
 /* ---- labels ---- */

@@ -203,6 +203,8 @@ struct session {
 	/* The clock: tick t was at base_mono + (t - base_tick) / tick_hz. */
 	uint64_t base_tick, base_mono, base_real;
 	uint64_t chunks, records, calls, words;
+	uint64_t counted;          /* of the calls: those that have no records,
+	                            * and no times of their own */
 	uint64_t duplicate_chunks; /* with the number of one before: ignored */
 	uint64_t bad_chunks;       /* refused by the decoder */
 	uint64_t unnested;         /* sum over threads */
@@ -252,6 +254,9 @@ uint32_t session_body_vm(const struct session *, uint32_t flags);
 /* Add the counts of chunks, records and calls of a session, or of a part of
  * this one. */
 void session_add_sums(struct session *to, const struct session *from);
+
+/* Were times taken of any call? Not if all calls were only counted. */
+bool session_has_times(const struct session *);
 
 /* Count a gap, and keep it if it is one of the longest. */
 void session_add_gap(struct session *, const struct gap *);

@@ -33,6 +33,7 @@ static const struct profile_field head[] = {
 	NUMBER(session, unnested), NUMBER(session, hz_error),
 	NUMBER(session, gap_total),
 	MANY(session, beyond, sizeof(struct beyond) / sizeof(uint64_t)),
+	NUMBER(session, counted),
 };
 
 /* A build-id has 20 bytes: it is two numbers of 8 bytes and one of 4. */

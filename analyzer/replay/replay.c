@@ -243,6 +243,8 @@ static void end_chunk(struct replay *r, struct stream *st,
 		replay_emit_pass(r, st, st->now, chunk->header.tick_end);
 	replay_time_pass(r, st, rest);
 	replay_samples_end(st);
+	if (chunk->nodes > 0)
+		replay_counted(r, st, chunk);
 	t->calls += r->calls;
 	r->session->calls += r->calls;
 	if (st->level > 0)
@@ -310,6 +312,8 @@ struct waiting *replay_waiting_new(const struct chunk *chunk)
 		w->chunk.bodies = w->words + (chunk->bodies - old);
 	if (chunk->samples)
 		w->chunk.samples = w->words + (chunk->samples - old);
+	if (chunk->counted)
+		w->chunk.counted = w->words + (chunk->counted - old);
 	return w;
 }
 

@@ -305,8 +305,11 @@ void replay_time_settle(struct replay *, struct stream *);
 void replay_time_take_back(struct stream *, ticks gap);
 /* The node that stands for a node of the inside now. */
 node_id replay_time_side(const struct stream *, node_id);
-/* The flags of the node of a call that is the outermost of the topmost
- * coroutine's own frames. */
+/* The flags of the node of a call that is the outermost of a coroutine's own
+ * frames. co: as in struct segment. */
+uint32_t replay_time_body_of(const struct replay *, const struct stream *,
+			     uint64_t serial, uint32_t co);
+/* The same of the topmost coroutine. */
 uint32_t replay_time_body(const struct replay *, const struct stream *);
 
 /* ---- identities.c ---- */
@@ -329,6 +332,8 @@ void replay_identities_notes(struct replay *, const struct chunk *);
 /* Empty: one segment without frames, hanging at a node. */
 void replay_stack_init(struct stream *, node_id root);
 bool replay_stack_is_empty(const struct stream *);
+/* Stands for n frames that were left out; one function for each n. */
+func_id replay_stack_omitted(struct replay *, uint64_t n);
 /* Room for so many frames. */
 void replay_stack_need(struct stream *, size_t frames);
 /* Is the stack that the chunk gives the one we have? */
@@ -380,6 +385,11 @@ void replay_switch_suspend(struct replay *, struct stream *,
 			   const uint64_t *record);
 void replay_switch_create(struct replay *, struct stream *,
 			  const uint64_t *record);
+
+/* ---- counted.c ---- */
+
+/* Add the calls that the chunk counts to the tree, when its time has passed. */
+void replay_counted(struct replay *, struct stream *, const struct chunk *);
 
 /* ---- run.c ---- */
 

@@ -42,8 +42,7 @@ static void set_body(struct replay *r, struct stream *st, func_id func)
 				(struct instant){ st->now, st->thread });
 }
 
-/* Stands for n frames that were left out; one function for each n. */
-static func_id omitted_func(struct replay *r, uint64_t n)
+func_id replay_stack_omitted(struct replay *r, uint64_t n)
 {
 	char name[48];
 
@@ -58,7 +57,7 @@ static struct frame open_frame(struct replay *r, const struct stream *st,
 	const uint64_t age = rec_gap(word);
 
 	if (rec_func(word) == REC_FUNC_OMITTED)
-		return (struct frame){ .func = omitted_func(r, age),
+		return (struct frame){ .func = replay_stack_omitted(r, age),
 				       .entry = ENTRY_UNKNOWN - age };
 	return (struct frame){
 		.func = r->func[rec_func(word)],

@@ -216,21 +216,28 @@ node_id replay_time_side(const struct stream *st, node_id id)
 	return st->outside ? cct_beside(st->tree, id, true) : id;
 }
 
-uint32_t replay_time_body(const struct replay *r, const struct stream *st)
+uint32_t replay_time_body_of(const struct replay *r, const struct stream *st,
+			     uint64_t serial, uint32_t co)
 {
 	const struct session *const s = r->session;
-	const struct segment *const top = replay_top(st);
 	const uint32_t process = s->threads[st->thread].process;
 	uint32_t flags = CCT_BODY, of;
 
-	if (r->want.serial && top->serial == r->want.serial &&
+	if (r->want.serial && serial == r->want.serial &&
 	    (r->want.pid == 0 || s->processes[process].pid == r->want.pid))
 		flags |= CCT_CHOSEN;
-	if (!r->want.vm || !top->co)
+	if (!r->want.vm || !co)
 		return flags;
-	of = map_find(r->vm_of, process, s->coroutines[top->co - 1].vm);
+	of = map_find(r->vm_of, process, s->coroutines[co - 1].vm);
 	if (of == 0 || of >= SESSION_OF_COROUTINE)
 		of = SESSION_OF_COROUTINE |
-		     (top->co < SESSION_OF_COROUTINE ? top->co : 0);
+		     (co < SESSION_OF_COROUTINE ? co : 0);
 	return flags | of << CCT_OF_SHIFT;
+}
+
+uint32_t replay_time_body(const struct replay *r, const struct stream *st)
+{
+	const struct segment *const top = replay_top(st);
+
+	return replay_time_body_of(r, st, top->serial, top->co);
 }

@@ -261,7 +261,7 @@ static METRIC_GETTER(get_name)
 
 static const struct metric metrics[] = {
 	METRIC_TOTAL,
-	{ "share", METRIC_SHARE, .get = get_share, .drop = 1,
+	{ "share", METRIC_SHARE, METRIC_OF_TIME, .get = get_share, .drop = 1,
 	  .help = "share of the function's total" },
 	METRIC_SELF,
 	METRIC_SUSPENDED,

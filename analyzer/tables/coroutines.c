@@ -119,13 +119,14 @@ static METRIC_GETTER(get_threads)
 #define AT(field) METRIC_AT(struct coroutine_row, field)
 
 static const struct metric coroutine_metrics[] = {
-	{ "active", METRIC_TIME, METRIC_SORTS, AT(active),
+	{ "active", METRIC_TIME, METRIC_SORTS | METRIC_CLOCKED, AT(active),
 	  .help = "from each resume until it stops again" },
 	{ "lua", METRIC_TIME, METRIC_REREAD, "in Lua", AT(lua), .drop = 1,
 	  .help = "part of active in its own Lua code" },
 	{ "native", METRIC_TIME, METRIC_REREAD, AT(native), .drop = 1,
 	  .help = "part of active in its own native code" },
-	{ "suspended", METRIC_TIME, METRIC_SORTS, AT(suspended),
+	{ "suspended", METRIC_TIME, METRIC_SORTS | METRIC_CLOCKED,
+	  AT(suspended),
 	  .help = "between a suspension and a resume" },
 	{ "resumes", METRIC_COUNT, METRIC_SORTS, AT(resumes),
 	  .help = "how often it was resumed" },

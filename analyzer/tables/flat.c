@@ -374,9 +374,9 @@ static METRIC_GETTER(get_name)
  * and its name below if it is a usual one; .drop is for usual ones alone. */
 static const struct metric metrics[] = {
 	METRIC_SELF,
-	{ "share", METRIC_SHARE, .get = get_share,
+	{ "share", METRIC_SHARE, METRIC_OF_TIME, .get = get_share,
 	  .help = "self as a share of all rows' self" },
-	{ "traced", METRIC_SHARE, .get = get_share,
+	{ "traced", METRIC_SHARE, METRIC_OF_TIME, .get = get_share,
 	  .help = "self as a share of all traced time" },
 	METRIC_TOTAL,
 	METRIC_WALL,

@@ -46,6 +46,8 @@ void metric_get(const struct metric *m, const struct metric_source *s,
 		v->count = number_at(m, row);
 	if (m->get)
 		m->get(s, m, row, v);
+	if (s && metric_is_timed(m) && !session_has_times(s->session))
+		v->is_unknown = true;
 	assert(m->unit != METRIC_TEXT || v->text || v->is_unknown);
 }
 

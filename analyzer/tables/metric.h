@@ -42,6 +42,8 @@ enum metric_flag {
 	METRIC_QUANTILE = 256,  /* it takes histograms */
 	METRIC_REREAD = 512,    /* it takes reading the trace once more */
 	METRIC_RISES = 1024,    /* figures rise when rows are sorted by it */
+	METRIC_CLOCKED = 2048,  /* known, too, where calls were only counted */
+	METRIC_OF_TIME = 4096,  /* a share of time */
 };
 
 /* What getters need beside the row. */
@@ -112,6 +114,15 @@ struct metric_view {
  * room: it is valid until any of them changes. */
 void metric_get(const struct metric *, const struct metric_source *,
 		const void *row, struct metric_value *);
+
+/* Is it a time, or a share of one, which rows lack whose calls were only
+ * counted? */
+static inline bool metric_is_timed(const struct metric *m)
+{
+	return (m->flags & METRIC_OF_TIME) ||
+	       ((m->unit == METRIC_TIME || m->unit == METRIC_MEAN) &&
+		(m->flags & METRIC_CLOCKED) == 0);
+}
 
 /* The view's metric of that name, or NULL; nothing is put into the chain of
  * causes. */

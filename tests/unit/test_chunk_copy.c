@@ -186,11 +186,11 @@ void test_chunk_copy_mistrusts_flags(void)
 
 	fill();
 	header()->flags = UINT32_MAX;
-	header()->reserved0 = 5;
+	header()->counted = 5;
 	header()->written = 5;
 	CHECK(copy(0) > 0);
 	CHECK_EQ(h->flags, CHUNK_BASE_UNKNOWN | CHUNK_LAST | CHUNK_GAP |
 			   CHUNK_TSC);
-	CHECK_EQ(h->reserved0, 0);
+	CHECK_EQ(h->counted, 0);
 	CHECK_EQ(h->written, 5);
 }

@@ -587,3 +587,69 @@ void test_decode_refuses_bad_samples(void)
 	*item(ITEM_SAMPLES) = item_put(ITEM_SAMPLES, 4);
 	CHECK(refused("two lists of samples"));
 }
+
+/* main, which leads to a coroutine, and leaf in it. */
+static uint64_t *put_counted(void)
+{
+	const uint32_t main = cb_func(&b, "main"), leaf = cb_func(&b, "leaf");
+	const size_t at = cb_item(&b);
+
+	for (uint64_t i = 0; i < 4; i++) {
+		static const enum counted kind[] = { COUNTED_CALL,
+			COUNTED_COROUTINE, COUNTED_CALL, COUNTED_OMITTED };
+		cb_item_word(&b, rec_put((enum rec_kind)kind[i], i == 0 ?
+					 main : i == 2 ? leaf : 0, i));
+		cb_item_word(&b, i * 7);
+		cb_item_word(&b, 0);
+	}
+	cb_item_end(&b, at, ITEM_COUNTED);
+	cb_mark(&b, "here", 0);
+	cb_end(&b, 2000);
+	return item(ITEM_COUNTED) + 1;
+}
+
+/* A chunk that counts calls; its nodes. */
+static uint64_t *build_counted(void)
+{
+	cb_begin(&b, 1, 1, 0, 1000);
+	return put_counted();
+}
+
+void test_decode_reads_counted_calls(void)
+{
+	struct chunk v;
+
+	build_counted();
+	REQUIRE(decode_chunk(&v, b.words, b.n) == 0);
+	CHECK_EQ(v.nodes, 4);
+	CHECK_EQ(rec_gap(v.counted[6]), 2);
+	CHECK_EQ(v.counted[7], 14);
+}
+
+void test_decode_refuses_bad_counted_calls(void)
+{
+	const uint64_t parent = UINT64_C(1) << REC_GAP_SHIFT;
+	const uint64_t function = 1 << REC_FUNC_SHIFT;
+
+	build_counted()[0] += parent;
+	CHECK(refused("counted calls 1 are by 1"));
+	build_counted()[6] += parent * 1000;
+	CHECK(refused("counted calls 3 are by 1002"));
+	build_counted()[0] += 4;
+	CHECK(refused("of kind 5"));
+	build_counted()[0] -= 1;
+	CHECK(refused("of kind 0"));
+	build_counted()[6] += function * b.header.funcs;
+	CHECK(refused("of function"));
+	build_counted()[4] = 0;
+	CHECK(refused("stand for nothing"));
+	build_counted()[9] += function;
+	CHECK(refused("stand for nothing"));
+	build_counted()[1] = INT64_MAX - 5;
+	CHECK(refused("more than 2^63"));
+	*(build_counted() - 1) = item_put(ITEM_COUNTED, 12);
+	CHECK(refused("cut short"));
+	build_counted()[6] = rec_put((enum rec_kind)COUNTED_CALL,
+				     cb_find(&b, "#here"), 2);
+	CHECK(refused("are of a name"));
+}

@@ -105,7 +105,7 @@ static void complete_header(struct chunk_header *h,
 	if (rate_is_stepped(source->rate, h->pair_tick, h->pair_mono,
 			    h->pair_width))
 		h->flags |= CHUNK_CLOCK_STEPPED;
-	h->reserved0 = 0;
+	h->counted = 0;
 	h->checksum = 0;
 }
 
@@ -144,6 +144,23 @@ static uint32_t add_noted(struct chunk_header *h,
 	return words + more;
 }
 
+/* The nodes of counted calls, which grow down in the buffer, become an item. */
+static uint32_t add_counted(struct chunk_header *h,
+			    const struct chunk_source *source, uint64_t *at)
+{
+	const uint64_t *const end = source->buffer + CHUNK_HEADER_WORDS +
+				    pool_record_room(source->words);
+	const uint32_t n = h->counted, words = 1 + n * COUNTED_WORDS;
+
+	if (n == 0)
+		return 0;
+	*at++ = item_put(ITEM_COUNTED, words);
+	for (uint32_t i = 1; i <= n; i++, at += COUNTED_WORDS)
+		copy_words(at, end - i * COUNTED_WORDS, COUNTED_WORDS, true);
+	h->items += words;
+	return words;
+}
+
 /* Copy the records, the items and the dictionary behind a header that was
  * checked. */
 static void copy_parts(struct chunk_header *h, uint64_t *at,
@@ -160,6 +177,7 @@ static void copy_parts(struct chunk_header *h, uint64_t *at,
 	at += h->records;
 	copy_words(at, records + room, items, is_live);
 	at += items;
+	at += add_counted(h, source, at);
 	at += add_noted(h, source, at, funcs);
 	/* The dictionary grows down in the buffer. */
 	for (uint32_t i = 0; i < funcs; i++)
@@ -175,25 +193,46 @@ int chunk_copy(uint64_t *out, const struct chunk_source *source)
 	const uint32_t records = count_now(&in->records);
 	const uint32_t items = count_now(&in->items);
 	const uint32_t funcs = count_now(&in->funcs);
+	const uint32_t counted = count_now(&in->counted);
 
 	copy_words(out, source->buffer, CHUNK_HEADER_WORDS,
 		   (source->flags & CHUNK_PARTIAL) != 0);
-	if (records == 0 && source->flags != 0 &&
+	if (records == 0 && counted == 0 && source->flags != 0 &&
 	    (h->magic != CHUNK_MAGIC || !was_ever_lost(h)))
 		return 0;
 	if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION ||
 	    h->recording != source->recording || records > room ||
-	    items > extra || funcs > extra - items || funcs > CHUNK_MAX_FUNCS)
+	    items > extra || funcs > extra - items ||
+	    funcs > CHUNK_MAX_FUNCS ||
+	    (counted > 0 && (counted > room / COUNTED_WORDS ||
+			     counted * COUNTED_WORDS + 1 > room - records)))
 		return -1;
 	h->records = records;
 	h->items = items;
 	h->funcs = funcs;
+	h->counted = counted;
 	h->tick_hz = source->rate->hz;
 	h->tick_hz_error = source->rate->error_ppb;
 	copy_parts(h, out + CHUNK_HEADER_WORDS, source);
 	complete_header(h, source);
 	assert(h->total_words <= CHUNK_MAX_WORDS);
 	return (int)h->total_words;
+}
+
+uint64_t chunk_counted(const struct chunk_source *source)
+{
+	const struct chunk_header *const in = (const void *)source->buffer;
+	const uint32_t room = pool_record_room(source->words);
+	const uint64_t *node = source->buffer + CHUNK_HEADER_WORDS + room;
+	uint32_t n = count_now(&in->counted);
+	uint64_t calls = 0;
+
+	for (n = n < room / COUNTED_WORDS ? n : 0; n > 0; n--) {
+		node -= COUNTED_WORDS;
+		if (rec_kind(node[0]) == (enum rec_kind)COUNTED_CALL)
+			calls += __atomic_load_n(&node[1], __ATOMIC_RELAXED);
+	}
+	return calls;
 }
 
 void chunk_seal(uint64_t *chunk)

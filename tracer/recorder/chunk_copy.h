@@ -29,6 +29,9 @@ struct chunk_source {
  * may change while it is copied: only the copy is checked and used. */
 int chunk_copy(uint64_t *out, const struct chunk_source *source);
 
+/* How many calls are counted in a buffer now; any number if it is damaged. */
+uint64_t chunk_counted(const struct chunk_source *source);
+
 /* Write the checksum, XXH3 over the whole chunk with 0 in the checksum's place.
  * total_words must be right. Nothing may be changed after it. */
 void chunk_seal(uint64_t *chunk);

@@ -30,6 +30,7 @@ struct drain_entry {
 struct drain_seen {
 	uint32_t generation;       /* of the buffer's state word */
 	uint32_t records;          /* sent as PARTIAL chunks already */
+	uint64_t counted;          /* the same of counted calls */
 	uint32_t round;            /* the last round that found it */
 };
 
@@ -133,17 +134,21 @@ static int by_stream(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Count each record once, even if PARTIAL chunks have contained it. */
+/* Count each record and counted call once, even if PARTIAL chunks have
+ * contained it. */
 static void count_records(struct drain *d, uint32_t i, uint32_t generation,
-			  uint32_t records)
+			  uint32_t records, uint64_t counted)
 {
 	struct drain_seen *const s = &d->seen[i];
-	const uint32_t before = s->generation == generation ? s->records : 0;
 
-	if (records > before)
-		d->records += records - before;
-	s->generation = generation;
+	if (s->generation != generation)
+		*s = (struct drain_seen){ generation, 0, 0, s->round };
+	if (records > s->records)
+		d->records += records - s->records;
+	if (counted > s->counted)
+		d->counted += counted - s->counted;
 	s->records = records;
+	s->counted = counted;
 }
 
 /* ---- sending ----
@@ -235,6 +240,7 @@ static void take(struct drain *d, uint32_t i)
 			BUFFER_TAKEN, buffer_slot(word), generation)))
 		return;
 	const int words = chunk_copy(chunk, &source);
+	const uint64_t counted = chunk_counted(&source);
 
 	memset(pool_owner_buffer(d->owner, i), 0, CHUNK_HEADER_WORDS * 8);
 	atomic_store_explicit(state, buffer_word(BUFFER_FREE, 0,
@@ -245,7 +251,8 @@ static void take(struct drain *d, uint32_t i)
 		wake_waiting(d);
 	if (words > 0)
 		count_records(d, i, generation,
-			      ((const struct chunk_header *)chunk)->records);
+			      ((const struct chunk_header *)chunk)->records,
+			      counted);
 	send(d, chunk, words);
 }
 
@@ -293,23 +300,31 @@ uint32_t drain_poll(struct drain *d)
 	return n;
 }
 
+/* Has the buffer anything that was not sent yet? */
+static bool is_unsent(const struct drain *d, uint32_t i, uint64_t word)
+{
+	const struct chunk_header *const h = header_of(d, i);
+	const struct drain_seen *const s = &d->seen[i];
+	const struct chunk_source source = source_of(d, i, 0);
+	const uint32_t records = __atomic_load_n(&h->records,
+						 __ATOMIC_ACQUIRE);
+	const uint64_t counted = chunk_counted(&source);
+
+	if (s->generation != buffer_generation(word))
+		return records > 0 || counted > 0;
+	return s->records != records || s->counted != counted;
+}
+
 /* Whether the buffer is being filled, was opened before that tick, and has
  * records that were not sent yet. */
 static bool is_overdue(const struct drain *d, uint32_t i, uint64_t before,
 		       uint64_t word)
 {
 	const struct chunk_header *const h = header_of(d, i);
-	const struct drain_seen *const s = &d->seen[i];
 
-	if (buffer_state(word) != BUFFER_FILLING)
-		return false;
-	const uint32_t records = __atomic_load_n(&h->records,
-						 __ATOMIC_ACQUIRE);
-
-	return h->magic == CHUNK_MAGIC && records > 0 &&
-	       (s->generation != buffer_generation(word) ||
-		s->records != records) &&
-	       (int64_t)(before - h->tick_begin) > 0;
+	return buffer_state(word) == BUFFER_FILLING &&
+	       h->magic == CHUNK_MAGIC &&
+	       (int64_t)(before - h->tick_begin) > 0 && is_unsent(d, i, word);
 }
 
 static uint64_t tick_before(const struct drain *d, uint64_t ms)
@@ -322,6 +337,7 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 {
 	const struct chunk_source source = source_of(d, i, CHUNK_PARTIAL);
 	uint64_t *const chunk = room(d);
+	const uint64_t counted = chunk_counted(&source);
 	const int words = chunk_copy(chunk, &source);
 	const uint64_t now = atomic_load(&d->owner->states[i]);
 
@@ -330,7 +346,7 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 	if (words <= 0 || now != word)
 		return;
 	count_records(d, i, buffer_generation(word),
-		      ((const struct chunk_header *)chunk)->records);
+		      ((const struct chunk_header *)chunk)->records, counted);
 	send(d, chunk, words);
 }
 

@@ -24,6 +24,7 @@ struct drain {
 	uint32_t round;
 	uint32_t free_big;         /* big buffers that were free last time */
 	uint64_t records;          /* record words, each counted once */
+	uint64_t counted;          /* calls that have no records, too */
 	uint64_t damaged;          /* buffers that contained no chunk */
 	uint64_t taken;            /* buffers that were given back */
 	uint32_t untold;           /* of these, threads that wait do not know */

@@ -21,7 +21,7 @@ struct options {
 	const char *output;        /* NULL: a name is made */
 	/* 1 if the option was given; popt stores to int. */
 	int paused, no_follow, no_lua, no_native, lua_init, quiet, archive;
-	int no_lua_names;
+	int no_lua_names, count_only;
 	enum pool_on_full on_full;
 	enum compress compress;
 	uint64_t pool_bytes;       /* 0: the default */

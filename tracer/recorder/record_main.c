@@ -148,6 +148,7 @@ static int make_parts(struct recording *r)
 		.paused = r->opt.paused,
 		.lua = !r->opt.no_lua,
 		.native = !r->opt.no_native,
+		.counts = r->opt.count_only,
 		.tsc = r->rate.tsc,
 	};
 

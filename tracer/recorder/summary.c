@@ -155,6 +155,8 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
 	meta_note(m, "carrier", r->sink.lttng ? "lttng" : "spill");
+	if (r->opt.count_only)
+		meta_note(m, "mode", "count-only");
 	note_samples(r, m);
 	note_labels(m, &r->opt);
 }
@@ -289,7 +291,10 @@ static void print_size(const struct recording *r)
 	message_bytes(text, sizeof(text), (double)bytes);
 	if (lost > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, r->drain.records);
-	if (here == 0)
+	if (r->opt.count_only)
+		message_summary("%" PRIu64 " calls counted, %s on disk",
+				r->drain.counted, text);
+	else if (here == 0)
 		message_summary("no records%s, %s on disk", of, text);
 	else
 		message_summary("%" PRIu64 "%s records, %s on disk, %.1f bytes "
@@ -453,7 +458,7 @@ static void diagnose(const struct recording *r)
 			r->registry.watch.reported > 0,
 	};
 
-	if (r->drain.records == 0)
+	if (r->drain.records + r->drain.counted == 0)
 		diagnose_empty(r->program_path, r->opt.program, &facts);
 	else
 		diagnose_partial(r->program_path, &facts);

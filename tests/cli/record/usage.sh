@@ -15,7 +15,7 @@ refuse() {
 }
 "$WEFT" record --help >"$T/help" || fail "--help fails"
 for option in output paused no-follow on-full pool-size compress no-lua \
-	no-lua-names no-native label quiet help version; do
+	no-lua-names no-native count-only label quiet help version; do
 	grep -qe "--$option" "$T/help" || fail "--help: no --$option"
 done
 "$WEFT" record --version | grep -qE '^weft [0-9.]+$' || fail "--version"

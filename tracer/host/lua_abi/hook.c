@@ -415,6 +415,82 @@ static NOINLINE void give_up_unless_skipped(lua_State *L, lua_Debug *ar,
 		give_up(L, ar);
 }
 
+/* --------------------------------------------- where calls are only counted */
+
+INLINE bool count_return(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	struct frame *const f = s->top - 1;
+
+	if (unlikely(f >= s->count_limit || f->ret != id || f->site != L))
+		return false;
+	s->top = f;
+	return true;
+}
+
+/* As quick_end_untold does. */
+INLINE bool count_end_untold(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	while (IS_JIT && frame_is_untold(s->top - 1) &&
+	       s->top[-1].site == L && s->top[-1].ret > id) {
+		if (!count_return(s, L, s->top[-1].ret))
+			return false;
+	}
+	return true;
+}
+
+/* As quick_call does. */
+INLINE bool count_call(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	struct frame *const f = s->top;
+	const struct lua_cached *c;
+
+	if (unlikely(f[-1].site != L || !layout_is_called_by(L, id, f[-1].ret)))
+		return false;
+	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
+	if (unlikely(!c || c->epoch != s->epoch))
+		return false;
+#if WEFT_LUA_ABI == 51
+	if (c->flags == FRAME_LUA_SETTLED && (f[-1].key & KEY_LUA) &&
+	    unlikely(layout_tail_calls(L, f[-1].ret)))
+		return false;
+#endif
+	if (!counted_call(s, c->key))
+		return false;
+	f->key = c->key;
+	f->flags = c->flags;
+	f->site = L;
+	f->ret = id;
+	f->absorbed = FRAME_NONE_ABSORBED;
+	barrier();
+	s->top++;
+	return true;
+}
+
+/* false: nothing was done. */
+static __attribute__((noinline)) bool count_event(lua_State *L, lua_Debug *ar,
+						  uint64_t sp)
+{
+	struct thread_state *const s = thread_counting;
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
+	bool done = false;
+
+	if (s->busy != 0 || s->lua_plain != L ||
+	    s->generation !=
+	    atomic_load_explicit(&mapped_pool->generation,
+				 memory_order_relaxed))
+		return false;
+	s->busy = sp;
+	barrier();
+	if (ar->event == LUA_HOOKRET)
+		done = count_end_untold(s, at, id) && count_return(s, at, id);
+	else if (ar->event == LUA_HOOKCALL)
+		done = (!IS_JIT ||
+			count_end_untold(s, at, layout_caller(at, id))) &&
+		       count_call(s, at, id);
+	thread_release_hot(s);
+	return done;
+}
+
 /* --------------------------------------------------- without a trusted layout
  * The public API tells functions apart, which costs more. It is asked while not
  * busy: its code may be instrumented. */
@@ -507,7 +583,8 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 		     s->generation !=
 		     atomic_load_explicit(&mapped_pool->generation,
 					  memory_order_relaxed))) {
-		hook_shared(L, ar);
+		if (asks || !count_event(L, ar, sp))
+			hook_shared(L, ar);
 		return;
 	}
 	if (asks && likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL &&

@@ -197,6 +197,68 @@ INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 	return true;
 }
 
+/* --------------------------------------------- where calls are only counted
+ * A common case of its own, which the other one never comes to. */
+
+/* The state, busy; NULL: find out. */
+INLINE struct thread_state *counting(uint64_t sp)
+{
+	const struct pool *const pool = thread_native_pool;
+	struct thread_state *const s = thread_counting;
+
+	if (unlikely(!pool || s->busy != 0 ||
+		     s->generation !=
+		     atomic_load_explicit(&pool->generation,
+					  memory_order_relaxed)))
+		return NULL;
+	s->busy = sp;
+	barrier();
+	return s;
+}
+
+static __attribute__((noinline)) void count_enter(uint64_t fn, uint64_t site,
+						  uint64_t sp)
+{
+	struct thread_state *const s = counting(sp);
+
+	if (likely(s)) {
+		struct frame *const f = s->top;
+		const bool done = f[-1].sp > sp && counted_call(s, fn);
+
+		if (likely(done)) {
+			f->key = fn;
+			f->sp = sp;
+			f->site = site;
+			f->ret = RETURN_ABOVE(sp);
+			barrier();
+			s->top++;
+		}
+		thread_release_hot(s);
+		if (likely(done))
+			return;
+	}
+	enter(fn, site, sp);
+}
+
+static __attribute__((noinline)) void count_leave(uint64_t fn, uint64_t site,
+						  uint64_t sp)
+{
+	struct thread_state *const s = counting(sp);
+
+	if (likely(s)) {
+		struct frame *const f = s->top - 1;
+		const bool done = f < s->count_limit && f->key == fn &&
+				  f->site == site;
+
+		if (likely(done))
+			s->top = f;
+		thread_release_hot(s);
+		if (likely(done))
+			return;
+	}
+	leave(fn, site, sp);
+}
+
 /* READY: this thread has a state that is up to date. OFF: nothing is recorded.
  * UNCOMMON: find out. */
 enum readiness { READY, OFF, UNCOMMON };
@@ -234,7 +296,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 			return;
 		enter_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
 	} else if (r != OFF) {
-		enter((uint64_t)fn, (uint64_t)site, sp);
+		count_enter((uint64_t)fn, (uint64_t)site, sp);
 	}
 }
 
@@ -255,6 +317,6 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 			return;
 		leave_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
 	} else if (r != OFF) {
-		leave((uint64_t)fn, (uint64_t)site, sp);
+		count_leave((uint64_t)fn, (uint64_t)site, sp);
 	}
 }

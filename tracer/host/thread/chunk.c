@@ -36,9 +36,12 @@ static void count_scrap(struct thread_state *s)
 static void begin_use(struct thread_state *s)
 {
 	s->at = s->quick = NULL;
+	s->count_limit = NULL;
 	barrier();
 	chunk_forget_names(s);
 	s->epoch++;
+	s->nodes = 0;
+	s->frames[0].node = (uint64_t)s->epoch << 32;
 }
 
 /* Its records begin there. A handler must not find the end of one chunk's
@@ -125,7 +128,7 @@ static bool adds_up(const struct thread_state *s)
 		else if (rec_kind(r) != REC_OPERAND)
 			at += rec_gap(r);
 	}
-	return at == s->last || s->resync;
+	return at == s->last || s->resync || (s->counts && at < s->last);
 }
 #endif
 
@@ -142,6 +145,8 @@ static void complete(struct thread_state *s, uint32_t flags)
 {
 	struct chunk_header *const h = s->head;
 
+	if (s->counts) /* its calls have no time: it lasts until now */
+		s->last = chunk_clock(s);
 	s->cpu = chunk_cpu();
 	h->tick_end = s->last;
 	h->cpu_end = s->cpu;

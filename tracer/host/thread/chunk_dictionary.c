@@ -320,14 +320,16 @@ static uint64_t *put_bodies(struct thread_state *s, uint64_t *to)
 	return any != 0 ? to + s->segments : to;
 }
 
-/* One segment after the other; all frames of each left out if omit. */
+/* One segment after the other; all frames of each left out if omit. Where calls
+ * are counted, readers know of no frames. */
 static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
 {
 	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
 
 	for (uint32_t i = 0; i < s->segments; i++) {
 		const struct segment *const g = &s->segment[i];
-		const uint32_t end = i + 1 < s->segments ? g[1].base :
+		const uint32_t end = s->counts ? g->base :
+				     i + 1 < s->segments ? g[1].base :
 				     total + 1;
 		uint64_t *const count = to + 1;
 
@@ -342,7 +344,7 @@ static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
 						   total, to);
 		*count = (uint64_t)(to - count - 1);
 	}
-	return omit ? to : put_bodies(s, to);
+	return omit || s->counts ? to : put_bodies(s, to);
 }
 
 /* The stack item goes where the items begin: its room is set aside first, since
@@ -350,7 +352,8 @@ static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
  * which readers skip. */
 void dictionary_put_stack(struct thread_state *s)
 {
-	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
+	const uint32_t total = s->counts ? 0 :
+			       (uint32_t)(s->top - s->frames) - 1;
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
 	uint32_t words = 2 + 4 * s->segments + (total < most ? total : most);
 	const bool omit = words + STACK_RESERVE > chunk_room(s);

@@ -63,6 +63,10 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 		shadow_too_deep(s);
 		return;
 	}
+	if (s->counts) {
+		counted_enter(s, f);
+		return;
+	}
 	chunk_need_call(s);
 	index = chunk_index(s, f->key);
 	chunk_put(s, rec_put(REC_ENTER, index, chunk_gap(s, now)));
@@ -76,6 +80,10 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 	const uint64_t duration = now - s->last;
 	uint32_t index;
 
+	if (s->counts) {
+		s->top = f;
+		return;
+	}
 	if (likely(rec_fits_leaf(before, duration))) {
 		s->last = now;
 		s->at[-1] = rec_enter_to_leaf(before, duration);
@@ -107,10 +115,12 @@ void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
 	if (why == UNWIND_TAIL && g->serial != 0 && count == 1 &&
 	    to == s->frames + g->base)
 		note_body(g, to, now);
-	chunk_need(s, 3);
+	if (!s->counts)
+		chunk_need(s, 3);
 	s->too_deep = 0; /* they stood on what ends here */
-	chunk_put_with(s, rec_put(REC_UNWIND, why, chunk_gap(s, now)), &count,
-		       1);
+	if (!s->counts)
+		chunk_put_with(s, rec_put(REC_UNWIND, why, chunk_gap(s, now)),
+			       &count, 1);
 	s->top -= count;
 }
 
@@ -190,18 +200,20 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		shadow_too_deep(s);
 		return false;
 	}
+	given = given && !s->counts; /* readers know of no frames */
 	need_resume(s, given ? count : 0);
 	*g = *as;
 	g->base = (uint32_t)(s->top - s->frames);
 	g->body.tick += slept;
 	g->body.on += slept;
+	s->segments++; /* first: a handler may look at this stack */
 	to = s->top;
 	for (uint32_t i = 0; i < count; i++, to++) {
 		*to = kept[i];
 		to->tick += slept;
+		to->node = 0;
 	}
 	s->top = to;
-	s->segments++;
 	put_resume(s, g, count, slept, given ? flags | RESUME_STACK : flags,
 		   chunk_gap(s, now));
 	return true;

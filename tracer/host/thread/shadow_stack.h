@@ -5,7 +5,7 @@
 #ifndef WEFT_TRACER_HOST_THREAD_SHADOW_STACK_H
 #define WEFT_TRACER_HOST_THREAD_SHADOW_STACK_H
 
-#include "tracer/host/thread/chunk_switch.h"
+#include "tracer/host/thread/counted.h"
 
 INLINE struct segment *shadow_segment(struct thread_state *s)
 {
@@ -52,6 +52,10 @@ INLINE void shadow_set_quick(struct thread_state *s)
 {
 	uint64_t *const quick = s->at + QUICK_CALLS;
 
+	if (unlikely(s->counts)) {
+		counted_set_limit(s);
+		return;
+	}
 	if (unlikely((s->top + QUICK_CALLS > s->frame_limit &&
 		      !shadow_grow(s)) || s->too_deep != 0 || !clock_is_tsc))
 		s->quick = NULL;

@@ -23,6 +23,7 @@ _Atomic uint32_t thread_native_watched;
 static struct thread_state nobody;
 THREAD_LOCAL struct thread_state *thread_self;
 THREAD_LOCAL struct thread_state *thread_hot = &nobody;
+THREAD_LOCAL struct thread_state *thread_counting = &nobody;
 _Atomic uint32_t thread_windows;
 _Atomic uint32_t thread_natives;
 _Atomic int region_only;
@@ -62,7 +63,8 @@ bool thread_valid(const struct thread_state *s)
 
 static void set_self(struct thread_state *s)
 {
-	thread_hot = s ? s : &nobody;
+	thread_hot = s && !s->counts ? s : &nobody;
+	thread_counting = s && s->counts ? s : &nobody;
 	barrier();
 	thread_self = s;
 	barrier();
@@ -240,6 +242,7 @@ static struct thread_state *birth(struct thread_state *below)
 	s->level = !below ? 0 : below->level + 1;
 	s->last = clock_now();
 	s->resync = false;
+	s->counts = mapped_pool->mode == POOL_COUNTS;
 	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };
 	if (!identify(s)) {
 		give_back(s);

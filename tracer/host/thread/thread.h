@@ -14,6 +14,9 @@ extern THREAD_LOCAL struct thread_state *thread_self;
  * pool. */
 extern THREAD_LOCAL struct thread_state *thread_hot;
 
+/* The same where calls are counted; a thread has but one of the two. */
+extern THREAD_LOCAL struct thread_state *thread_counting;
+
 /* The pool, where native calls are recorded; one that is off for ever where
  * they are not; NULL: find out. */
 extern HIDDEN struct pool *thread_native_pool;

@@ -29,6 +29,8 @@ struct frame {
 	uint64_t tick;  /* entry; moved on by every suspension */
 	uint64_t absorbed; /* Lua, C function: the call site of the native
 	                    * enter that was absorbed, or FRAME_NONE_ABSORBED */
+	uint64_t node;     /* where its calls are counted, as in struct
+	                    * counted_entry; set only where calls are counted */
 };
 
 /* Beyond every code address of a program: what a key names otherwise. */
@@ -121,6 +123,15 @@ struct segment {
 	struct body body;
 };
 
+/* Calls of one function by one node are counted there. */
+struct counted_entry {
+	uint64_t key;
+	uint64_t under; /* the caller's word; that of an old chunk: it is
+	                 * empty */
+	uint64_t word;  /* its own: { epoch:32 | number in that chunk:32 } */
+	uint64_t *calls; /* in the open chunk */
+};
+
 /* A function that the open chunk has named. */
 struct table_entry {
 	uint64_t key;   /* none of this place's: it is empty */
@@ -141,6 +152,7 @@ enum {
 	MAX_SEGMENTS = 512,
 	SCRAP_WORDS = 512,
 	TABLE_BITS = 12,
+	COUNTED_BITS = 13,     /* three times the nodes of a chunk, at least */
 };
 
 /* One state for each level: 0 for the thread, 1 and 2 for signal handlers
@@ -152,6 +164,7 @@ enum {
  *   at <= limit + RECORD_SLACK;  quick <= limit
  *   quick - at <= frame_limit - top, and too_deep is 0, if there is a quick
  *   items_at + items + funcs <= buffer_words;  head has items and funcs
+ *   where calls are counted: quick is NULL;  limit lies below the nodes
  * and when a chunk is closed:
  *   the sum of gaps and durations of its records == last - tick_begin */
 struct thread_state {
@@ -177,6 +190,13 @@ struct thread_state {
 	 * stack and the cache; NULL: look. */
 	void *lua_plain;
 	void *lua;            /* its part of this state (lua/vm.h) */
+
+	/* Where calls are counted, in place of quick: the common case pushes
+	 * frames below count_limit, which is NULL if anything is out of the
+	 * ordinary, and but for the one at count_base. */
+	struct frame *count_limit, *count_base;
+	bool counts;          /* calls are counted, and have no records */
+	uint32_t nodes;       /* of counted calls, in the open chunk */
 
 	/* The shadow stack. */
 	struct frame *frames;
@@ -246,6 +266,7 @@ struct thread_state {
 	 * and the dictionary words of those that it or others had. */
 	struct table_entry table[1 << TABLE_BITS];
 	struct table_word words[1 << TABLE_BITS];
+	struct counted_entry counted[1 << COUNTED_BITS];
 };
 
 #define BUSY_CLOSING UINT64_C(1) /* stack pointers are even */

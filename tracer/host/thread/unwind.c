@@ -231,6 +231,8 @@ static void leave_old(struct thread_state *s, uint64_t fn, uint64_t now)
 		chunk_count_lost(s, LOST_SWITCH, 1);
 		return;
 	}
+	if (s->counts)
+		return; /* its beginning was not counted */
 	chunk_need(s, 2);
 	index = chunk_index(s, fn);
 	chunk_put(s, rec_put(REC_LEAVE_OLD, index, chunk_gap(s, now)));

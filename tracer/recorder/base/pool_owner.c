@@ -302,6 +302,7 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 	p->use_tsc = wish->tsc;
 	p->lua = wish->lua;
 	p->native = wish->native;
+	p->mode = wish->counts ? POOL_COUNTS : POOL_CALLS;
 	while (p->recording == 0)
 		if (getrandom(&p->recording, 8, 0) != 8)
 			p->recording = (uint64_t)o->inode << 20 ^

@@ -18,7 +18,7 @@
 struct pool_wish {
 	uint64_t bytes;            /* 0: 64 MiB, or less, as there is room */
 	enum pool_on_full on_full;
-	bool paused, lua, native, tsc;
+	bool paused, lua, native, counts, tsc;
 	bool verdicts;             /* functions may be left out */
 };
 

@@ -1,0 +1,96 @@
+/* counted.c - calls that a chunk counts, in place of records: its own tree is
+ * added to the session's. Works on no stack; knows nothing of records.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/replay/replay_private.h"
+
+/* What a node of the chunk's tree is in ours. */
+struct place_of {
+	node_id node;
+	uint64_t serial;         /* of a coroutine: its calls are outermost */
+	uint32_t co;             /* its index + 1 */
+};
+
+/* What the calls took was their caller's time until now. */
+static void move_time(struct replay *r, const struct stream *st,
+		      struct cct *tree, node_id from, node_id to, ticks took)
+{
+	if (took > tree->nodes[from].self) {
+		replay_unnested(r, st);
+		return;
+	}
+	tree->nodes[from].self -= took;
+	tree->nodes[to].self += took;
+}
+
+static node_id add_call(struct replay *r, struct stream *st,
+			struct cct *tree, const struct place_of *by,
+			const uint64_t *word)
+{
+	const func_id func = r->func[rec_func(word[0])];
+	struct session *const s = r->session;
+	uint32_t flags = 0;
+	node_id id;
+
+	if (by->co) {
+		flags = replay_time_body_of(r, st, by->serial, by->co);
+		coroutine_began(&s->coroutines[by->co - 1], func,
+				func_get(s->funcs, func)->kind == FUNC_LUA,
+				(struct instant){ st->now, st->thread });
+	}
+	id = cct_child(tree, by->node, func, flags);
+	tree->nodes[id].calls += word[1];
+	move_time(r, st, tree, by->node, id, word[2]);
+	r->calls += word[1];
+	s->counted += word[1];
+	return id;
+}
+
+static struct place_of add(struct replay *r, struct stream *st,
+			   struct cct *tree, const struct place_of *by,
+			   const uint64_t *word)
+{
+	struct place_of p = { .node = by->node };
+
+	switch ((enum counted)rec_kind(word[0])) {
+	case COUNTED_CALL:
+		p.node = add_call(r, st, tree, by, word);
+		break;
+	case COUNTED_COROUTINE:
+		p.serial = word[1];
+		p.co = replay_identities_coroutine(r,
+			r->session->threads[st->thread].process, word[1]);
+		break;
+	default:
+		p.node = cct_child(tree, by->node,
+				   replay_stack_omitted(r, word[1]),
+				   CCT_OMITTED);
+	}
+	return p;
+}
+
+/* Where the thread's own stack begins, also for what handlers call on it. */
+static node_id begin_of(const struct replay *r, const struct stream *st,
+			struct cct **tree)
+{
+	const struct stream *const own = replay_stream(r, st->thread, 0);
+
+	*tree = r->session->cct;
+	if (!own || own->room == 0)
+		return cct_root(*tree, st->thread);
+	*tree = own->tree;
+	return own->frame[0].node;
+}
+
+void replay_counted(struct replay *r, struct stream *st,
+		    const struct chunk *chunk)
+{
+	struct place_of *const of = mem_grow(NULL, chunk->nodes + 1,
+					     sizeof(*of));
+	const uint64_t *word = chunk->counted;
+	struct cct *tree;
+
+	of[0] = (struct place_of){ .node = begin_of(r, st, &tree) };
+	for (size_t i = 1; i <= chunk->nodes; i++, word += COUNTED_WORDS)
+		of[i] = add(r, st, tree, &of[rec_gap(word[0])], word);
+	mem_free(of);
+}
