@@ -71,7 +71,7 @@ for _, name in ipairs(order) do
         all_net = false
     end
     -- So many samples have an error of a tenth.
-    if errors and error <= net / 10 then
+    if errors and error <= t.self / 10 then
         known = known + 1
         inside = inside + (math.abs(errors) <= 2 and 1 or 0)
     end
