@@ -83,6 +83,13 @@ for v in 5.1 5.2 5.3 5.4; do
 	"$WEFT" info "$T/trace" | grep 'found at the next event' &&
 		fail "$v: some switches are not seen"
 
+	# Functions that are in no table have names without symbols, too.
+	strip "$T/linked"
+	same "$v, stripped" plain linked
+	report
+	[ "$(calls 'return of ipairs')" = 300 ] ||
+		fail "$v: $(calls 'return of ipairs') calls of what ipairs returns"
+
 	compile plugin.so $v linked.c -shared -fPIC -Dmain=plugin_run
 	host plain $v
 	# shellcheck disable=SC2086

@@ -60,6 +60,17 @@ static struct weft_lua_api api = {
 #undef X
 };
 
+/* Weak names link nothing that the program does not use itself. */
+#define X(name) extern any_fn name __attribute__((weak));
+WEFT_LUA_OPENED(X)
+#undef X
+
+static weft_lua_function opens[WEFT_LUA_OPENS] = {
+#define X(name) (weft_lua_function)name,
+	WEFT_LUA_OPENED(X)
+#undef X
+};
+
 /* A weak name that this program or library does not define may have led to
  * another one: to libweft.so, or to a shared Lua. */
 static bool is_here(weft_lua_function f)
@@ -77,6 +88,10 @@ static void leave_out_others(void)
 	for (int i = 0; i < WEFT_LUA_WRAPS; i++) {
 		if (!is_here(real[i]))
 			real[i] = NULL;
+	}
+	for (int i = 0; i < WEFT_LUA_OPENS; i++) {
+		if (!is_here(opens[i]))
+			opens[i] = NULL;
 	}
 #define X(name)                                                                \
 	if (!is_here(api.name))                                                \
@@ -116,8 +131,6 @@ TRIED(X)
 #undef X
 
 extern any_fn luaL_loadstring __attribute__((weak));
-extern any_fn luaopen_base __attribute__((weak));
-extern any_fn luaopen_coroutine __attribute__((weak));
 extern any_fn luaopen_debug __attribute__((weak));
 extern any_fn lua_setglobal __attribute__((weak));
 
@@ -227,6 +240,7 @@ static int sees_all(void)
 static const struct weft_lua_linked linked = {
 	.size = sizeof(linked), .api = &api, .wraps = WEFT_LUA_WRAPS,
 	.real = real, .used = used, .sees_all = sees_all,
+	.opens = WEFT_LUA_OPENS, .open = opens,
 };
 
 typedef void meet_fn(const struct weft_lua_linked *);

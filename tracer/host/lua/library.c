@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -95,12 +96,13 @@ static void fill_others(struct lua_lib *lib,
 
 static void find_opens(struct lua_lib *lib, void *handle, const void *map)
 {
-	static const char *const names[LUA_OPENS] = {
-		"luaopen_base", "luaopen_string", "luaopen_coroutine",
-		"luaopen_utf8",
+	static const char *const names[WEFT_LUA_OPENS] = {
+#define X(name) #name,
+		WEFT_LUA_OPENED(X)
+#undef X
 	};
 
-	for (int i = 0; i < LUA_OPENS; i++)
+	for (int i = 0; i < WEFT_LUA_OPENS; i++)
 		lib->open[i] = symbol(handle, map, names[i]);
 }
 
@@ -299,6 +301,11 @@ static void fill_linked(struct lua_lib *lib, const void *map,
 		real[i] = within(map, from->real[i]);
 	memcpy(&lib->api, from->api, from->api->size < sizeof(lib->api) ?
 	       from->api->size : sizeof(lib->api));
+	if (from->size > offsetof(struct weft_lua_linked, opens)) {
+		for (unsigned long i = 0; i < from->opens &&
+		     i < WEFT_LUA_OPENS; i++)
+			lib->open[i] = within(map, from->open[i]);
+	}
 	lib->map = map;
 	lib->api.size = sizeof(lib->api);
 #define X(name) lib->api.name = within(map, lib->api.name);

@@ -27,6 +27,18 @@ enum weft_lua_wrap {
 	WEFT_LUA_WRAPS
 };
 
+/* The functions that open those of Lua's libraries which return functions of
+ * their own. New names are added at the end. */
+#define WEFT_LUA_OPENED(X)                                                     \
+	X(luaopen_base) X(luaopen_string) X(luaopen_coroutine) X(luaopen_utf8)
+
+enum weft_lua_open {
+#define WEFT_LUA_X(name) WEFT_LUA_OPEN_##name,
+	WEFT_LUA_OPENED(WEFT_LUA_X)
+#undef WEFT_LUA_X
+	WEFT_LUA_OPENS
+};
+
 struct weft_lua_linked {
 	unsigned long size;
 	const struct weft_lua_api *api;
@@ -34,6 +46,8 @@ struct weft_lua_linked {
 	const weft_lua_function *real; /* NULL: this Lua has none */
 	weft_lua_function *used;       /* where its calls are led */
 	int (*sees_all)(void);         /* are calls inside Lua, too? */
+	unsigned long opens;           /* of the next, by the second enum */
+	const weft_lua_function *open; /* NULL: it is not linked */
 };
 
 /* A program or library with such a Lua has been loaded; called on the thread

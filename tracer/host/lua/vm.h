@@ -9,6 +9,7 @@
 #include "tracer/host/weft.h"
 #include "tracer/host/base/break.h"
 #include "tracer/host/fiber/fiber.h"
+#include "tracer/host/lua/linked.h"
 
 typedef struct lua_State lua_State;
 struct lua_local;
@@ -68,15 +69,12 @@ struct lua_abi {
 /* Can the frames of a library be read by the layout? */
 enum lua_layout { LAYOUT_UNTRIED, LAYOUT_RIGHT, LAYOUT_WRONG };
 
-/* Those that open the base library, string, coroutine and utf8. */
-enum { LUA_OPENS = 4 };
-
 /* A Lua library, or a program's own table of functions. Never freed. */
 struct lua_lib {
 	struct weft_lua_api api;
 	weft_lua_function resetthread, closethread, lnewstate, openjit;
 	                           /* or NULL */
-	weft_lua_function open[LUA_OPENS]; /* lua_lib_opens, or NULL */
+	weft_lua_function open[WEFT_LUA_OPENS]; /* or NULL */
 	const struct lua_abi *abi; /* NULL: calls are only passed on */
 	const void *map;           /* link_map; NULL: a program's own table */
 	bool interposed;           /* resumes and protected calls are seen */

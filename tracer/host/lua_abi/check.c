@@ -395,11 +395,11 @@ static int name_first(lua_State *L)
 
 static void name_returned(lua_State *L, const struct lua_lib *lib)
 {
-	lua_CFunction args[1 + LUA_OPENS] = { name_first };
+	lua_CFunction args[1 + WEFT_LUA_OPENS] = { name_first };
 
-	for (int i = 0; i < LUA_OPENS; i++)
+	for (int i = 0; i < WEFT_LUA_OPENS; i++)
 		args[1 + i] = (lua_CFunction)lib->open[i];
-	run(L, returned_script, "=weft", args, 1 + LUA_OPENS, NULL);
+	run(L, returned_script, "=weft", args, 1 + WEFT_LUA_OPENS, NULL);
 }
 
 /* --------------------------------------------------------------- the check */
