@@ -25,7 +25,7 @@ list() {
 		$(known lua5.5) \
 		util-linux man-db musl-tools libcap2-bin parallel debuginfod jq \
 		universal-ctags haproxy redis-tools neovim lua-busted ;;
-	bench) echo uftrace ;;
+	bench) echo uftrace tcl valgrind ;;
 	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
 	   exit 1 ;;
 	esac

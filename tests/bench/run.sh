@@ -8,7 +8,8 @@
 # left out, with the reason. A Lua row is a ratio too, to calls under a hook that
 # reads the clock, and is told in ns of the fastest round of that: a machine that
 # is slow for a while slows both. BENCH_QUICK=1 shortens it; BENCH_DOCS=1 writes the
-# table into docs/benchmarks.md; BENCH_DIR is the folder that traces go to.
+# table into docs/benchmarks.md; BENCH_DIR is the folder that traces go to. What
+# this weft has no option for yet is left out, and said.
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -40,7 +41,14 @@ T=$(mktemp -d "${BENCH_DIR:-/var/tmp}/weft-bench-XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
 trap 'exit 130' INT TERM
 results=$T/results
+processor=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)
 : >"$results"
+
+. tests/bench/desk.sh
+. tests/bench/real.sh
+
+# Does weft record have the option?
+has() { "$WEFT" record --help | grep -q -- " $1[= ]"; }
 
 say() { [ ! -t 2 ] || printf '\r\033[K%s' "$*" >&2; }
 
@@ -153,9 +161,9 @@ native() {
 	put "$name.wall" "$(calc "$last_wall / $wall" 4)"
 }
 
-# counted NAME CALLS HOW PROGRAM WHAT [clock]: the instructions of each of CALLS
-# calls, recorded (on, off) or with a library preloaded.
-counted() {
+# instructions_of NAME CALLS HOW PROGRAM WHAT [clock]: of each of CALLS calls,
+# recorded with the options HOW, or with a library preloaded.
+instructions_of() {
 	local name=$1 calls=$2 how=$3 one= two= run
 	local -a run_it
 	shift 3
@@ -165,15 +173,29 @@ counted() {
 			"$1" "$2" $((run * calls)) "${@:3}")
 		rm -rf "$T/trace"
 		case $how in
-		off) run_it=("$WEFT" record --paused -o "$T/trace" --
-			"${run_it[@]}") ;;
-		on) run_it=("$WEFT" record -o "$T/trace" -- "${run_it[@]}") ;;
+		-*)
+			# shellcheck disable=SC2086
+			run_it=("$WEFT" record $how -o "$T/trace" --
+				"${run_it[@]}") ;;
 		*) run_it=(env LD_PRELOAD="$how" "${run_it[@]}") ;;
 		esac
 		two=$("${run_it[@]}" 2>&1 | sed -n 's/.*Collected : *//p')
 		[ $run = 2 ] || one=$two
 	done
 	put "ir.$name" "$(calc "(${two:-nan} - ${one:-nan}) / $calls" 1)"
+}
+
+# Less, on purpose: a call that is skipped, or counted and not recorded. Sets
+# $option; false if this weft cannot.
+less="skip count min sample"
+less_option() {
+	case $1 in
+	skip) option="--skip leaf|mid" ;;
+	count) option=--count-only ;;
+	min) option="--min-duration 1ms" ;;
+	sample) option="--sample-rate 1000" ;;
+	esac
+	has "${option%% *}"
 }
 
 # The costs in instructions, which are the same at every run and on every
@@ -186,15 +208,19 @@ instructions() {
 	}
 	say "bench: instructions"
 	for v in empty floor; do
-		counted $v 200000 "$W/$v.so" "$W/calls" calls
+		instructions_of $v 200000 "$W/$v.so" "$W/calls" calls
 	done
-	counted on 200000 on "$W/calls" calls
-	counted off 200000 off "$W/calls" calls
-	counted unrecorded 200000 "$B/lib/libweft.so" "$W/calls" calls
+	instructions_of on 200000 -q "$W/calls" calls
+	instructions_of off 200000 --paused "$W/calls" calls
+	instructions_of unrecorded 200000 "$B/lib/libweft.so" "$W/calls" calls
+	for v in $less; do
+		less_option $v && instructions_of less.$v 200000 "$option" \
+			"$W/calls" calls
+	done
 	for v in $luas; do
 		v=${v%%:*}
-		counted "$v" 20000 on "$W/lua_calls-$v" once
-		counted "$v.clock" 20000 "" "$W/lua_calls-$v" once clock
+		instructions_of "$v" 20000 -q "$W/lua_calls-$v" once
+		instructions_of "$v.clock" 20000 "" "$W/lua_calls-$v" once clock
 	done
 	rm -rf "$T/trace"
 }
@@ -203,10 +229,19 @@ round() {
 	local out v empty
 	say "bench: round $1 of $rounds"
 	native calls "$W/calls" calls $n || return 1
+	recorded_call=$last
 	with empty off.empty "$W/calls" calls $n
 	empty=$last
 	weft off --paused -- "$W/calls" calls $n || return 1
 	put off.above "$(calc "$last - $empty" 3)"
+	for v in $less; do
+		less_option $v || continue
+		# shellcheck disable=SC2086
+		weft less.$v $option -- "$W/calls" calls $n || return 1
+		put less.$v.above "$(calc "$last - $empty" 3)"
+		put less.$v.part "$(calc "($last - $empty) / \
+			($recorded_call - $empty)" 3)"
+	done
 	native fib "$W/calls" fib $n || return 1
 	native random "$W/calls" random $n || return 1
 	native inlined "$W/calls3" inlined $n || return 1
@@ -249,6 +284,20 @@ report() {
 	done
 }
 
+# Bytes on disk a call, of two functions and of 400, by the way of packing.
+packing() {
+	local how what
+	say "bench: bytes on disk"
+	for how in none fast small auto; do
+		for what in calls random; do
+			recorded "disk.$what.$how" --compress $how \
+				--on-full wait -- "$W/calls" $what \
+				$((n / 10)) || return 1
+		done
+	done
+	rm -rf "$T/trace"
+}
+
 reading() {
 	say "bench: weft report"
 	recorded long --on-full wait -- "$W/calls" calls "$long" || return 1
@@ -260,10 +309,18 @@ reading() {
 }
 
 pacing() {
+	local a b
 	say "bench: 5 M calls a second for $pace s"
-	recorded paced -- "$W/calls" paced $((5 * million * pace)) 5e6 ||
-		return 1
-	put paced.lost "$lost"
+	{ recorded paced -- "$W/calls" paced $((5 * million * pace)) 5e6 &&
+		put paced.lost "$lost"; } &
+	sleep 1
+	# shellcheck disable=SC2046 # one word each
+	a=$(ticks $(pgrep -f -- "-o $T/trace"))
+	sleep $((pace - 2))
+	# shellcheck disable=SC2046
+	b=$(ticks $(pgrep -f -- "-o $T/trace"))
+	wait $! || return 1
+	put paced.cpu "$(calc "($b - $a) / ($pace - 2)" 1)"
 	rm -rf "$T/trace"
 }
 
@@ -471,11 +528,46 @@ peer_row() { # NAME FIGURE READER
 		"$3 $(calc "$(median "$1.speed")" 1) M calls/s"
 }
 
+# packing_of WHAT: bytes a call, by the way of packing.
+packing_of() {
+	local how all=
+	for how in none fast small; do
+		all="$all, --compress $how $(calc \
+			"$(median "disk.$1.$how.bytes")" 1)"
+	done
+	echo "${all#, }"
+}
+
+# less_row NAME FIGURE NS PART: at most NS above empty hooks, or PART of what
+# a recorded call is above them; the same in instructions.
+less_row() {
+	local v i
+	[ "$(median "less.$1")" != nan ] || return 0
+	v=$(calc "$(median "less.$1.above")")
+	i=$(calc "$(median "ir.less.$1") - $(median ir.empty)" 0)
+	if [ -n "$3" ]; then
+		row "$2, above empty hooks" "$v ns" "at most $3 ns" \
+			"$(at_most "$v" "$3")" "$i instructions"
+		return
+	fi
+	v=$(calc "$(median "less.$1.part")")
+	row "$2, of a recorded one" "$v x" "at most $4 x" "$(at_most "$v" "$4")" \
+		"both above empty hooks; $i instructions"
+}
+
+less_rows() {
+	less_row skip "a skipped call" 3 ""
+	less_row count "a call with \`--count-only\`" "" 0.5
+	less_row min "a call that \`--min-duration\` counts" "" 0.5
+	less_row sample "a call with 1,000 samples a second" "" 1.05
+}
+
 table() {
 	local v lua
-	echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)," \
-		"$(nproc) CPUs, Linux $(uname -r | sed 's/-.*//'); medians of $rounds rounds" \
-		"of $((n / million)) M calls. The floor: two readings of the" \
+	echo "$processor, $(nproc) CPUs, Linux $(uname -r | sed 's/-.*//');" \
+		"$(date -u +%F), commit $(git rev-parse --short HEAD \
+			2>/dev/null || echo unknown);" \
+		"medians of $rounds rounds of $((n / million)) M calls. The floor: two readings of the" \
 		"clock in otherwise empty hooks."
 	echo
 	row figure measured bound holds "for comparison"
@@ -492,9 +584,13 @@ table() {
 		"$(at_most "$v" 2)" \
 		"empty hooks $(calc "$(median off.empty)" 1) ns"
 	[ "$(median ir.on)" = nan ] || instruction_rows
-	v=$(calc "$(median calls.bytes)" 1)
+	less_rows
+	v=$(calc "$(median disk.calls.auto.bytes)" 1)
 	row "bytes on disk a native call" "$v" "at most 3.5" \
-		"$(at_most "$v" 3.5)" ""
+		"$(at_most "$v" 3.5)" "$(packing_of calls)"
+	row "... 400 functions in random order" \
+		"$(calc "$(median disk.random.auto.bytes)" 1)" "" "" \
+		"$(packing_of random)"
 	for lua in $luas; do
 		lua_row "${lua%%:*}.call" "${lua%%:*} call + return, above a \
 hook that reads the clock" "$(echo "$lua" | cut -d: -f2)"
@@ -511,6 +607,9 @@ same" "$v"
 	ratios_row after "... once recording has ended / before it began" 1.05
 	v=$(median paced.lost)
 	row "lost at 5 M calls/s for $pace s" "$v" 0 "$(at_most "$v" 0)" ""
+	v=$(median paced.cpu)
+	row "... the recorder's processor time" "$v % of a core" "at most 25 %" \
+		"$(at_most "$v" 25)" ""
 	v=$(median crowd.lost)
 	row "lost by 32 threads that call flat out, 16 M calls" "$v" 0 \
 		"$(at_most "$v" 0)" "user $(id -u)"
@@ -524,24 +623,16 @@ same" "$v"
 			room.lost) lost"
 	report_row report "$long" 20
 	report_row report4 $((4 * long)) 20
+	desk_rows
+	real_rows sqlite-gcc "SQLite's speedtest1, gcc -O2" bounds
+	real_rows sqlite-clang "SQLite's speedtest1, clang -O2, after inlining"
+	real_rows lua "Lua 5.4 built with the flag, a Lua program"
 	v=$(calc "$(median idle)")
 	row "an idle recording" "$v % of a core" "at most 0.5 %" \
 		"$(at_most "$v" 0.5)" \
 		"all LTTng daemons of this machine $(median idle.lttng) %"
 	peer_row uftrace "peer: uftrace record" "uftrace report"
 	peer_row cyg "peer: LTTng cyg-profile-fast" "babeltrace2 -o dummy"
-}
-
-# The text between the two marks of docs/benchmarks.md becomes the table.
-write_docs() {
-	awk -v table="$T/table" '
-		/<!-- bench: end -->/ { skip = 0 }
-		!skip { print }
-		/<!-- bench: begin/ {
-			skip = 1
-			while ((getline line < table) > 0)
-				print line
-		}' docs/benchmarks.md >"$T/page" && cat "$T/page" >docs/benchmarks.md
 }
 
 need=$((long * 4 * 12 / 1024 + 500000))
@@ -553,11 +644,22 @@ if [ "$free" -lt $need ]; then
 fi
 build || exit 1
 : >"$T/left-out"
-for i in $(seq "$rounds"); do
-	round "$i" || exit 1
-done
+# What is built meanwhile does not change instructions.
+real_build >"$T/built" &
 instructions >>"$T/left-out"
+say "bench: building real programs"
+wait $!
+cat "$T/built" >>"$T/left-out"
+for option in --skip --count-only --min-duration --sample-rate; do
+	has $option || echo "left out: weft record has no $option" \
+		>>"$T/left-out"
+done
+for i in $(seq "$rounds"); do
+	round "$i" && real_programs || exit 1
+done
+packing || exit 1
 reading || exit 1
+desk || exit 1
 pacing || exit 1
 crowding || exit 1
 idling
@@ -568,7 +670,7 @@ cat "$T/table"
 echo
 cat "$T/left-out"
 if [ -n "${BENCH_DOCS-}" ]; then
-	write_docs
+	tests/bench/docs.sh docs/benchmarks.md "$T/table" "$processor"
 fi
 if [ -s "$T/bad" ]; then
 	echo "bench: these do not hold:" >&2

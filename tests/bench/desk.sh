@@ -1,0 +1,74 @@
+# desk.sh - what the commands that read a trace cost, for run.sh, which sources
+# it: each one's processor time, of both its processes, as a multiple of that of
+# "weft report" of the same trace, and the most memory that one of them takes.
+# SPDX-License-Identifier: MIT
+
+# cost NAME COMMAND ARGUMENT...: its processor time and memory; the least of
+# three, because everything else makes it longer.
+cost() {
+	local out i
+	for i in 1 2 3; do
+		out=$("$W/measure" "$WEFT" "${@:2}" 2>&1 >/dev/null |
+			tail -n 1)
+		put "desk.$1" "$(echo "$out" | cut -d ' ' -f 3)"
+		put desk.mb "$(echo "$out" | cut -d ' ' -f 2)"
+	done
+}
+
+# The list of commands; those that read a trace more than once are marked.
+desk_plain="tree bottom-up callers coroutines coverage trim pprof collapsed \
+speedscope plot merge diff info check"
+desk_twice="slow stacks"
+desk() {
+	local t=$T/trace f
+	say "bench: the other commands"
+	recorded desk.call --on-full wait -- "$W/calls" random \
+		$((long / 3)) || return 1
+	cost report report "$t"
+	cost tree tree "$t"
+	cost bottom-up tree --bottom-up "$t"
+	cost callers callers r1 "$t"
+	cost coroutines coroutines "$t"
+	cost coverage coverage "$t"
+	cost trim trim "$t"
+	for f in pprof collapsed speedscope; do
+		cost $f export -f $f -o "$T/export" "$t"
+	done
+	! command -v gnuplot >/dev/null || cost plot plot -o "$T/plot.svg" "$t"
+	cost merge merge -o "$T/merged" "$t"
+	cost diff diff "$t" "$t"
+	cost info info "$t"
+	cost check check "$t"
+	cost slow slow r1 "$t"
+	cost slow-callees slow --callees r1 "$t"
+	cost stacks stacks --every 100ms "$t"
+	rm -rf "$t" "$T/export" "$T/plot.svg" "$T/merged"
+}
+
+# desk_row FIGURE BOUND NAME...
+desk_row() {
+	local name v all= most=0
+	for name in "${@:3}"; do
+		[ "$(least "desk.$name")" != nan ] || continue
+		v=$(calc "$(least "desk.$name") / $(least desk.report)")
+		# Two traces are twice the work.
+		[ "$name" != diff ] || v=$(calc "$v / 2")
+		all="$all $name $v,"
+		most=$(echo "$most $v" | awk '{ print ($2 > $1 ? $2 : $1) }')
+	done
+	all=${all%,}
+	row "$1" "${all# } x" "at most $2 x" "$(at_most "$most" "$2")" ""
+}
+
+desk_rows() {
+	local mb
+	mb=$(awk '$1 == "desk.mb" && $2 > v { v = $2 } END { print v }' \
+		"$results")
+	desk_row "other commands, processor time, as a multiple of \
+\`weft report\`'s" 2 $desk_plain
+	desk_row "... that read the trace twice" 3 $desk_twice
+	row "... \`slow --callees\`, which reads it three times" "$(calc \
+		"$(least desk.slow-callees) / $(least desk.report)") x" "" "" ""
+	row "... the most memory" "$(calc "$mb" 0) MB" "at most 200 MB" \
+		"$(at_most "$mb" 200)" ""
+}

@@ -1,0 +1,181 @@
+# real.sh - real programs beside the microbenchmarks, for run.sh, which sources
+# it: SQLite's speedtest1 and Lua's interpreter with load.lua. Each is built
+# plain and with the compiler's flag, and runs plain, instrumented, recorded,
+# counted, without what "weft trim" lists for --skip, and, built once more,
+# without what it lists for gcc. Their sources are Debian's; what is built stays
+# in build/bench/real for the next time.
+# SPDX-License-Identifier: MIT
+R=$W/real
+sqlite_size=15 lua_runs=10
+[ -z "$quick" ] || sqlite_size=5 lua_runs=3
+
+# unpack PACKAGE: into $R/PACKAGE.
+unpack() {
+	rm -rf "${R:?}/$1"
+	mkdir -p "$R/$1" &&
+	tar xf "$R"/src/"$1"_*.orig.tar.* -C "$R/$1" --strip-components 1
+}
+
+# The sources, SQLite's as one file. What it prints says why there are none.
+real_sources() {
+	[ ! -e "$R/sources" ] || return 0
+	command -v tclsh >/dev/null || {
+		echo "SQLite's source needs tclsh"
+		return 1
+	}
+	mkdir -p "$R/src"
+	tests/source.sh "$R/src" sqlite3 lua5.4 >"$R/log" 2>&1 || {
+		tail -n 1 "$R/log"
+		return 1
+	}
+	rm -f "$R"/src/*orig-www*
+	unpack sqlite3 && unpack lua5.4 && (cd "$R/sqlite3" &&
+		./configure --disable-tcl --disable-readline &&
+		make sqlite3.c) >>"$R/log" 2>&1 || {
+		echo "SQLite's source: see $R/log"
+		return 1
+	}
+	touch "$R/sources"
+}
+
+# sqlite NAME COMPILER...; lua NAME COMPILER...: a program, unless it is there.
+sqlite() {
+	[ ! -e "$R/$1" ] || return 0
+	"${@:2}" -O2 -w -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION \
+		-I"$R/sqlite3" -o "$R/$1" "$R/sqlite3/test/speedtest1.c" \
+		"$R/sqlite3/sqlite3.c" -lm >>"$R/log" 2>&1
+}
+lua() {
+	[ ! -e "$R/$1" ] || return 0
+	# shellcheck disable=SC2046 # one word each
+	"${@:2}" -O2 -w -DLUA_USE_LINUX -Wl,-E -o "$R/$1" $(ls \
+		"$R"/lua5.4/src/*.c | grep -v luac.c) -lm -ldl >>"$R/log" 2>&1
+}
+
+# All but what needs a recording. What it prints says what is left out.
+real_build() {
+	local why
+	why=$(real_sources) || {
+		echo "left out: real programs: $why"
+		return 1
+	}
+	sqlite sqlite-gcc.plain gcc &
+	sqlite sqlite-gcc gcc -finstrument-functions
+	wait $!
+	lua lua.plain gcc
+	lua lua gcc -finstrument-functions
+	command -v clang >/dev/null || {
+		echo "left out: clang's speedtest1: clang is not installed"
+		return 0
+	}
+	sqlite sqlite-clang.plain clang &
+	sqlite sqlite-clang clang -finstrument-functions-after-inlining
+	wait $!
+}
+
+# real_run NAME PROGRAM [OPTION...]: NAME is put, the program's own seconds.
+# With options it is recorded, and NAME.lost is put, too.
+real_run() {
+	local name=$1 out
+	local -a run=(taskset -c "$BENCH_CPU" "$R/$2")
+	case $2 in
+	lua*) run+=(tests/bench/load.lua $lua_runs) ;;
+	*) run+=(--memdb --size $sqlite_size) ;;
+	esac
+	shift 2
+	if [ $# -gt 0 ]; then
+		rm -rf "$T/trace"
+		run=("$WEFT" record -o "$T/trace" "$@" -- "${run[@]}")
+	fi
+	out=$("${run[@]}" 2>"$T/err") || {
+		echo "bench: $name: $(tail -n 1 "$T/err")" >&2
+		return 1
+	}
+	put "$name" "$(echo "$out" | awk '/TOTAL/ { print $NF + 0 }')"
+	[ $# = 0 ] || put "$name.lost" "$(sed -n \
+		's/^weft: lost: *\([0-9]*\).*/\1/p' "$T/err" | grep . || echo 0)"
+}
+
+# What weft trim lists of $T/trace: $R/NAME.skip, and a build with its flags.
+real_trim() {
+	local name=$1 flag
+	[ ! "$R/$name.skip" -nt "$B/libexec/weft/weft-analyze" ] || return 0
+	"$WEFT" trim "$T/trace" 2>/dev/null |
+		sed -n '/^[0-9]* functions:/p' >"$R/$name.says"
+	"$WEFT" trim -f skip "$T/trace" >"$R/$name.skip" 2>/dev/null ||
+		return 1
+	case $name in
+	sqlite-gcc) ;;
+	*) return 0 ;;
+	esac
+	flag=$("$WEFT" trim -f gcc "$T/trace" 2>/dev/null) || return 1
+	rm -f "$R/$name.trimmed"
+	sqlite "$name.trimmed" gcc -finstrument-functions "$flag"
+}
+
+# real_ratio NAME BASE: NAME.x is put, of the last runs of both.
+real_ratio() {
+	put "$1.x" "$(awk -v name="$1" -v base="$2" '
+		$1 == name { a = $2 }
+		$1 == base { b = $2 }
+		END { print a == "" || b == 0 ? "nan" : a / b }' "$results")"
+}
+
+# real_recorded NAME PROGRAM BASE OPTION...: and its ratio to BASE.
+real_recorded() {
+	real_run "$1" "$2" "${@:4}" && real_ratio "$1" "$3"
+}
+
+# One round of a program: each way of running it, one after the other.
+real_program() {
+	local p=$1 skip=$R/$1.skip
+	say "bench: $p"
+	real_run "$p.plain" "$p.plain" && real_run "$p.off" "$p" &&
+		real_ratio "$p.off" "$p.plain" &&
+		real_recorded "$p.on" "$p" "$p.off" --compress auto || return 1
+	real_trim "$p" || echo "bench: $p: weft trim fails" >&2
+	! has --count-only ||
+		real_recorded "$p.counted" "$p" "$p.off" --count-only
+	! has --skip || [ ! -s "$skip" ] ||
+		real_recorded "$p.skipped" "$p" "$p.off" --skip "$(cat "$skip")"
+	[ -x "$R/$p.trimmed" ] || return 0
+	real_run "$p.cut" "$p.trimmed" &&
+		real_recorded "$p.trimmed" "$p.trimmed" "$p.cut" --compress auto
+	! has --skip || [ ! -s "$skip" ] ||
+		real_recorded "$p.both" "$p.trimmed" "$p.cut" \
+			--skip "$(cat "$skip")"
+}
+
+real_programs() {
+	local p
+	for p in sqlite-gcc sqlite-clang lua; do
+		[ ! -x "$R/$p" ] || real_program $p
+	done
+	rm -rf "$T/trace"
+}
+
+# real_row NAME FIGURE BOUND [COMPARISON]: what was not run has no row.
+real_row() {
+	local v lost
+	v=$(calc "$(median "$1.x")")
+	[ "$v" != nan ] || return 0
+	lost=$(median "$1.lost")
+	[ "$lost" != 0 ] || lost=
+	row "$2" "$v x" "${3:+at most $3 x}" "${3:+$(at_most "$v" "$3")}" \
+		"${4-}${lost:+${4:+; }$lost records lost}"
+}
+
+# real_rows PROGRAM FIGURE [BOUNDS]
+real_rows() {
+	local p=$1
+	[ "$(median "$p.on.x")" != nan ] || return 0
+	real_row "$p.on" "$2, recorded / instrumented" "${3:+3.5}" \
+		"instrumented / plain $(calc "$(median "$p.off.x")") x"
+	real_row "$p.counted" "... \`--count-only\`" "${3:+2}"
+	real_row "$p.skipped" "... \`--skip\` as \`weft trim\` says" "" \
+		"$(cat "$R/$p.says")"
+	real_row "$p.trimmed" "... built again as \`weft trim\` says" "" \
+		"instrumented, of the first build's time: $(calc \
+			"$(median "$p.cut") / $(median "$p.off")")"
+	real_row "$p.both" "... both" "${3:+1.3}"
+}
