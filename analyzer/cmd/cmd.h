@@ -42,7 +42,7 @@ struct cmd {
 #define CMD_LIST(X) \
 	X(report) X(tree) X(callers) X(lines) X(coroutines) X(stacks) X(slow) \
 	X(plot) X(coverage) X(trim) X(export) X(merge) X(diff) X(dump) \
-	X(info) X(check) X(help)
+	X(info) X(check) X(validate) X(help)
 #define CMD_DECLARE(name) extern const struct cmd cmd_##name;
 CMD_LIST(CMD_DECLARE)
 

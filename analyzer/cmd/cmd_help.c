@@ -430,6 +430,8 @@ static const char man_end[] =
 	"Servers that are asked for debug files that are not on this machine,\n"
 	"if the library libdebuginfod is installed. If it is not set, no\n"
 	"server is asked.\n"
+	".TP\n.B TMPDIR\n"
+	"Where\n.B weft validate\nputs its traces; /var/tmp if it is not set.\n"
 	".SH FILES\n.TP\n.I /usr/lib/debug/.build\\-id\n"
 	"Debug files of stripped programs, found by build\\-id.\n"
 	".SH SEE ALSO\n"

@@ -1,0 +1,475 @@
+/* cmd_validate.c - "weft validate": runs a program with and without recording,
+ * and tells how far the recorded times agree with samples of runs in which
+ * no call was recorded. tables/agreement compares them.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/table.h"
+#include "analyzer/load/header.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/tables/agreement.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The options. */
+static const char *arg_output;
+static size_t arg_top = 20;
+static bool arg_csv;
+
+static const struct opt opts[] = {
+	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "DIR",
+	  .to = &arg_output, .help = "keep the traces in the folder DIR, which "
+	  "must not exist" },
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
+	  .to = &arg_top, .help = "functions to show, 0 for all" },
+	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	  .help = "rows for scripts: the shares in percent" },
+	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_END }
+};
+
+/* The runs: one that is recorded, and two in which calls are only counted,
+ * which differ by chance alone. A thread's samples come with its chunks, and
+ * only threads with calls have any: so they are counted, at least. */
+enum { RECORDED, ONE, OTHER, RUNS };
+static const char *const run_names[RUNS] = { "recorded", "one", "other" };
+
+/* What is known of a function of the recorded run: how much of its own code the
+ * runs have. */
+struct row {
+	func_id func;
+	double share[RUNS];      /* of all; of the recorded one: net */
+	double raw;
+};
+
+struct comparison {
+	char dir[PATH_MAX];
+	struct load load[RUNS];
+	size_t count;            /* functions + 1 */
+	double *own[RUNS], *raw; /* by func_id of the recorded run */
+};
+
+/* ---- running ------------------------------------------------------------ */
+
+/* The recorder is installed beside this program. */
+static int find_recorder(char path[PATH_MAX])
+{
+	const ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 16);
+	char *slash;
+
+	path[n < 0 ? 0 : n] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return err_add("cannot find out where weft is installed");
+	strcpy(slash + 1, "weft-record");
+	return access(path, X_OK) == 0 ? 0 : err_add("the recorder is not "
+		"installed: install the package weft-record");
+}
+
+/* In the child: what the program prints goes to stderr, away from our table. */
+static void be_recorder(const char *recorder, const char *trace, bool records,
+			int count, char **program)
+{
+	const char **const argv = mem_alloc((size_t)(count + 9) *
+					    sizeof(*argv));
+	size_t n = 0;
+
+	argv[n++] = "weft record";
+	argv[n++] = "-q";
+	argv[n++] = "-o";
+	argv[n++] = trace;
+	if (!records) {
+		argv[n++] = "--count-only";
+		argv[n++] = "--no-lua";
+	}
+	argv[n++] = "--";
+	for (int i = 0; i < count; i++)
+		argv[n++] = program[i];
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	execv(recorder, (char **)argv);
+	_exit(127);
+}
+
+static int run_once(const struct comparison *c, const char *recorder, int run,
+		    int count, char **program)
+{
+	char trace[PATH_MAX + 16];
+	pid_t child;
+	int status = 0;
+
+	snprintf(trace, sizeof(trace), "%s/%s", c->dir, run_names[run]);
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		be_recorder(recorder, trace, run == RECORDED, count, program);
+	if (child < 0)
+		return err_add("no process: %s", strerror(errno));
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		return err_add("the run was ended by signal %d",
+			       WTERMSIG(status));
+	if (WEXITSTATUS(status) != 0)
+		fprintf(stderr, "weft: validate: the run ended with status "
+			"%d\n", WEXITSTATUS(status));
+	return access(trace, R_OK) == 0 ? 0 : err_add("nothing was recorded");
+}
+
+static int make_dir(struct comparison *c)
+{
+	const char *const tmp = getenv("TMPDIR");
+
+	if (arg_output)
+		snprintf(c->dir, sizeof(c->dir), "%s", arg_output);
+	else
+		snprintf(c->dir, sizeof(c->dir), "%s/weft-validate-XXXXXX",
+			 tmp && tmp[0] ? tmp : "/var/tmp");
+	if (arg_output ? mkdir(c->dir, 0777) == 0 : mkdtemp(c->dir) != NULL)
+		return 0;
+	err_add("cannot make the folder \"%s\": %s", c->dir, strerror(errno));
+	c->dir[0] = '\0';
+	return -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type,
+		      struct FTW *where)
+{
+	(void)status, (void)type, (void)where;
+	return remove(path);
+}
+
+/* ---- shares ------------------------------------------------------------- */
+
+/* A module is told by its build-id, or by its path. */
+static uint64_t module_key(struct func_table *t, elf_id id)
+{
+	const struct elf_module *const m = func_elf(t, id);
+
+	return m->build_id_size > 0 ?
+	       text_hash_bytes(1, m->build_id, m->build_id_size) :
+	       text_hash(2, m->path);
+}
+
+/* Recorded functions: by module and offset, and by module and name. */
+static struct map *map_functions(struct func_table *t)
+{
+	struct map *const of = map_new();
+
+	for (func_id id = 1; id <= func_count(t); id++) {
+		const struct func *const f = func_get(t, id);
+		uint32_t *by_name;
+
+		if (f->kind != FUNC_NATIVE)
+			continue;
+		*map_put(of, module_key(t, f->module), f->offset) = id;
+		by_name = map_put(of, ~module_key(t, f->module),
+				  text_hash(0, f->name));
+		*by_name = *by_name == 0 ? id : *by_name;
+	}
+	return of;
+}
+
+/* The recorded function that the code at a place is of, inlined or not: the
+ * innermost one. 0: none. */
+static func_id function_at(const struct map *of, uint64_t module,
+			   const struct code_place *p)
+{
+	const char *const lines = p->inlined ? p->inlined : "";
+	func_id id = map_find(of, module, p->begin);
+	char name[1024];
+
+	if (id == 0 && p->begin % 2 != 0)
+		id = map_find(of, module, p->begin - 1);
+	for (const char *at = lines, *end; (end = strchr(at, '\n'));
+	     at = end + 1) {
+		func_id inner;
+
+		if ((size_t)(end - at) >= sizeof(name))
+			continue;
+		memcpy(name, at, (size_t)(end - at));
+		name[end - at] = '\0';
+		inner = map_find(of, ~module, text_hash(0, name));
+		id = inner != 0 ? inner : id;
+	}
+	return id;
+}
+
+/* Samples of a run in which no call was recorded. */
+static void take_samples(struct comparison *c, int run, const struct map *of)
+{
+	struct session *const s = c->load[run].session;
+
+	for (size_t i = 0; i < cct_sample_count(s->cct); i++) {
+		const struct cct_sample *const at = cct_sample_get(s->cct, i);
+		const struct code_place *const p = &s->places[at->place];
+
+		if (p->name && p->kind != PLACE_PROBE)
+			c->own[run][function_at(of, module_key(s->funcs,
+				p->module), p)] += at->period;
+	}
+	c->own[run][0] = 0;
+}
+
+/* Of a recorded node, only time in its own code is comparable: in the other
+ * runs nobody knows who called memcpy. */
+static void take_node(struct comparison *c, struct session *s, node_id id)
+{
+	const struct cct_node *const n = cct_get(s->cct, id);
+	const struct cct_sampled *const at = cct_sampled_of(s->cct, id);
+	const uint64_t off = cct_cpu_of(s->cct, id).off;
+	const double all = (double)at->own + (double)at->other;
+	const double own = all > 0 ? (double)at->own / all : 1;
+
+	if (func_get(s->funcs, n->func)->kind != FUNC_NATIVE)
+		return;
+	c->own[RECORDED][n->func] += n->self < off ? 0 :
+				     (double)(n->self - off) * own;
+	c->raw[n->func] += at->raw < off ? 0 : (double)(at->raw - off) * own;
+}
+
+static int take_all(struct comparison *c)
+{
+	struct session *const s = c->load[RECORDED].session;
+	struct map *const of = map_functions(s->funcs);
+
+	if (!cct_is_net(s->cct))
+		return err_add("the kernel takes no samples, or too few: weft "
+			       "info of a trace says why");
+	c->count = func_count(s->funcs) + 1;
+	for (int i = 0; i < RUNS; i++)
+		c->own[i] = mem_alloc(c->count * sizeof(*c->own[i]));
+	c->raw = mem_alloc(c->count * sizeof(*c->raw));
+	take_samples(c, ONE, of);
+	take_samples(c, OTHER, of);
+	for (node_id id = 1; id <= cct_count(s->cct); id++)
+		take_node(c, s, id);
+	map_free(of);
+	return 0;
+}
+
+/* ---- output ------------------------------------------------------------- */
+
+static METRIC_GETTER(get_share)
+{
+	memcpy(&v->real, (const char *)row + m->at, sizeof(v->real));
+	v->unit = METRIC_TEXT;
+	snprintf(v->room, sizeof(v->room), "%.1f%%", v->real);
+	v->text = v->room;
+}
+
+/* The two runs in which nothing was recorded are one here. */
+static METRIC_GETTER(get_truth)
+{
+	const struct row *const r = row;
+
+	v->real = (r->share[ONE] + r->share[OTHER]) / 2;
+	v->unit = METRIC_TEXT;
+	snprintf(v->room, sizeof(v->room), "%.1f%%", v->real);
+	v->text = v->room;
+}
+
+static const struct metric metrics[] = {
+	{ "unrecorded", METRIC_REAL, .get = get_truth, .decimals = 4 },
+	{ "net", METRIC_REAL, .get = get_share, .decimals = 4,
+	  .at = offsetof(struct row, share[RECORDED]) },
+	{ "raw", METRIC_REAL, .get = get_share, .decimals = 4,
+	  .at = offsetof(struct row, raw) },
+	METRIC_PLACE(struct row, func, "", ""),
+	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
+	  .at = offsetof(struct row, func), .size = sizeof(func_id),
+	  .get = metric_function, .shrink = 24 },
+	{ .name = NULL }
+};
+
+static const struct metric_view view = {
+	metrics, "unrecorded,net,raw,file,name",
+	"name,language,module,file,line,unrecorded,net,raw"
+};
+
+static double sum_of(const double *of, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i < n; i++)
+		sum += of[i];
+	return sum > 0 ? sum : 1;
+}
+
+static int by_truth(const void *a, const void *b)
+{
+	const struct row *const x = a, *const y = b;
+	const double of_x = x->share[ONE] + x->share[OTHER];
+	const double of_y = y->share[ONE] + y->share[OTHER];
+
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
+	return x->func < y->func ? -1 : x->func > y->func;
+}
+
+static void print_rows(const struct comparison *c)
+{
+	struct table t = { .csv = arg_csv,
+			   .source.session = c->load[RECORDED].session };
+	const size_t top = table_top(arg_top, 0, false);
+	struct row *const rows = mem_alloc(c->count * sizeof(*rows));
+	size_t n = 0;
+	double sums[RUNS];
+	const double raw = sum_of(c->raw, c->count);
+
+	for (int i = 0; i < RUNS; i++)
+		sums[i] = sum_of(c->own[i], c->count);
+	for (func_id f = 1; f < c->count; f++) {
+		struct row *const r = &rows[n];
+
+		if (func_get(t.source.session->funcs, f)->kind != FUNC_NATIVE)
+			continue;
+		*r = (struct row){ .func = f, .raw = 100 * c->raw[f] / raw };
+		for (int i = 0; i < RUNS; i++)
+			r->share[i] = 100 * c->own[i][f] / sums[i];
+		n++;
+	}
+	qsort(rows, n, sizeof(*rows), by_truth);
+	table_choose(&t, &view, NULL, NULL);
+	table_begin(&t);
+	for (size_t i = 0; i < n && (arg_csv || i < top); i++)
+		table_row(&t, &rows[i]);
+	table_end(&t);
+	if (!arg_csv)
+		table_print_rest(n > top ? n - top : 0, "functions");
+	mem_free(rows);
+}
+
+/* What the samples' own noise leaves: both are like sums of independent
+ * differences. */
+static double without(double misplaced, double noise)
+{
+	return misplaced > noise ?
+	       sqrt(misplaced * misplaced - noise * noise) : 0;
+}
+
+static void print_agreement(FILE *to, const char *what, struct agreement g,
+			    double noise)
+{
+	fprintf(to, "%-26s %2zu of %-2zu  %6.2f %10.1f%%", what, g.shared,
+		g.top, g.tau, 100 * g.misplaced);
+	if (noise >= 0)
+		fprintf(to, " %15.1f%%", 100 * without(g.misplaced, noise));
+	putc('\n', to);
+}
+
+static void print(const struct comparison *c)
+{
+	FILE *const to = arg_csv ? stderr : stdout;
+	const struct session *const s = c->load[ONE].session;
+	const size_t n = c->count;
+	const struct agreement noise = agreement_of(c->own[ONE],
+						    c->own[OTHER], n);
+	char text[OUT_NUMBER];
+
+	header_print_losses(&c->load[RECORDED]);
+	fprintf(to, "%sagreement with a run in which no call was recorded "
+		"(%s)\n", arg_csv ? "# " : "",
+		out_number_many(text, cct_sample_count(s->cct), "samples"));
+	fprintf(to, "%-26s %8s  %6s %11s %16s\n", "", "top 10", "tau 30",
+		"misplaced", "noise taken out");
+	print_agreement(to, "raw self", agreement_of(c->own[ONE], c->raw,
+						     n), noise.misplaced);
+	print_agreement(to, "net self", agreement_of(c->own[ONE],
+						     c->own[RECORDED], n),
+			noise.misplaced);
+	print_agreement(to, "the same run once more", noise, -1);
+	if (!arg_csv)
+		putchar('\n');
+	print_rows(c);
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* Make a run and read it. */
+static enum cmd_exit run_and_load(struct comparison *c, const char *recorder,
+				  int run, int count, char **program)
+{
+	char trace[PATH_MAX + 16], *operand = trace;
+	enum cmd_exit status;
+
+	if (run_once(c, recorder, run, count, program) != 0)
+		return CMD_UNREADABLE;
+	snprintf(trace, sizeof(trace), "%s/%s", c->dir, run_names[run]);
+	status = load_open(&c->load[run], 1, &operand);
+	c->load[run].path = run_names[run];
+	if (status == CMD_OK)
+		status = header_need_calls(&c->load[run]);
+	return status;
+}
+
+static enum cmd_exit compare(struct comparison *c, const char *recorder,
+			     int count, char **program)
+{
+	enum cmd_exit status = CMD_OK;
+
+	load_want_net();
+	for (int i = 0; i < RUNS && status == CMD_OK; i++)
+		status = run_and_load(c, recorder, i, count, program);
+	if (status == CMD_OK && take_all(c) != 0)
+		status = CMD_UNREADABLE;
+	if (status == CMD_OK)
+		print(c);
+	for (int i = 0; i < RUNS; i++) {
+		mem_free(c->own[i]);
+		load_close(&c->load[i]);
+	}
+	mem_free(c->raw);
+	return status;
+}
+
+static enum cmd_exit run(int count, char **operands)
+{
+	struct comparison *const c = mem_alloc(sizeof(*c));
+	enum cmd_exit status = CMD_UNREADABLE;
+	char recorder[PATH_MAX];
+
+	if (count == 0) {
+		err_add("a program is needed: weft validate -- PROGRAM "
+			"ARGUMENT...");
+		mem_free(c);
+		return CMD_USAGE;
+	}
+	if (find_recorder(recorder) == 0 && make_dir(c) == 0) {
+		status = compare(c, recorder, count, operands);
+		if (!arg_output)
+			nftw(c->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	}
+	mem_free(c);
+	return status;
+}
+
+const struct cmd cmd_validate = {
+	.name = "validate",
+	.args = "-- PROGRAM ARGUMENT...",
+	.summary = "tell how far the times of a program can be trusted",
+	.about =
+	"Runs the program three times: recorded, and then twice with calls\n"
+	"only counted, so that samples of the kernel alone say where its time\n"
+	"goes. Then tells how far the recorded times agree with these\n"
+	"samples: how many of the ten functions with most self time are the\n"
+	"same, Kendall's tau of the first 30 (1: the same order), and how\n"
+	"much of all self time is given to other functions. The samples have\n"
+	"noise, too: the last line compares the two runs that were not\n"
+	"recorded, and the last column takes that out.\n"
+	"\n"
+	"Only time in native functions' own code is compared: nobody knows\n"
+	"who called libc's functions where no call is recorded. The program\n"
+	"must do the same in each run, and for some seconds at least. What it\n"
+	"prints goes to stderr.",
+	.opts = opts,
+	.run = run,
+};
