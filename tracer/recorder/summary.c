@@ -127,13 +127,16 @@ static void note_samples(const struct recording *r, struct meta *m)
 static void note_sampled(const struct recording *r, struct meta *m)
 {
 	const struct cpu_watch *const w = r->registry.cpu;
+	char why[128];
 
 	if (!w || r->unwatched != 0)
 		return;
 	meta_print(m, "samples.lost", "%" PRIu64, cpu_watch_lost(w));
-	if (w->refused > 0)
-		meta_print(m, "samples.why-not", "not of %" PRIu32 " threads: "
-			   "%s", w->refused, strerror(w->why));
+	if (w->refused == 0)
+		return;
+	cpu_watch_explain(w->why, why, sizeof(why));
+	meta_print(m, "samples.why-not", "not of %" PRIu32 " threads: %s",
+		   w->refused, why);
 }
 
 void summary_start_notes(const struct recording *r, struct meta *m)
@@ -392,9 +395,11 @@ static void print_unwatched(const struct recording *r)
 				"in which code: %s", why);
 	if (cpu_watch_is_forbidden(r->unwatched))
 		print_ways_out();
-	if (!why[0] && w && w->refused > 0)
-		message_summary("note: the same for %" PRIu32 " threads: %s",
-				w->refused, strerror(w->why));
+	if (why[0] || !w || w->refused == 0)
+		return;
+	cpu_watch_explain(w->why, why, sizeof(why));
+	message_summary("note: of %" PRIu32 " threads it is not known when "
+			"they ran, nor in which code: %s", w->refused, why);
 }
 
 static void print_archive(const struct archive *a)

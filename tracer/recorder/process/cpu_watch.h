@@ -42,7 +42,8 @@ struct cpu_watch *cpu_watch_new(uint32_t slots, const struct rate *rate);
  * note anything. Takes some ms. */
 int cpu_watch_choose(struct cpu_watch *w, int hz);
 
-/* Say why the kernel refuses, by the errno; "" for 0. */
+/* Say why the kernel refuses, or why a thread cannot be watched, by the errno;
+ * "" for 0. */
 void cpu_watch_explain(int error, char *text, size_t room);
 /* Whether an administrator may allow it. */
 bool cpu_watch_is_forbidden(int error);

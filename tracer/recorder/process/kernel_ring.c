@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	MOST_PAGES = 8,            /* 1,300 samples, or 2,000 switches */
+	MOST_PAGES = 4,            /* 680 samples, or 1,000 switches */
 	PAIR_MS = 100,             /* the clocks may drift apart for so long */
 };
 
@@ -78,7 +78,7 @@ static int map_ring(struct kernel_ring *ring)
 		ring->bytes = (1 + n) * page;
 		return 0;
 	}
-	return -errno;
+	return -ENOMEM;
 }
 
 int kernel_ring_open(struct kernel_ring *ring, uint32_t tid, uint64_t period,
