@@ -118,8 +118,9 @@ struct replay_sink {
 	size_t only_count;
 };
 
-/* In a callback: nothing need be told of the stream before that tick of calls
- * that are seen to begin or end, and of the time that passes. */
+/* In a callback: of what happens on the stream before that tick, calls that are
+ * seen to begin or end need not be told, nor time that passes and is over
+ * by then. */
 void stream_be_quiet(const struct stream *, ticks until);
 
 /* ---- a stream's stack, during a callback ---- */

@@ -163,7 +163,7 @@ HOT bool is_told(const struct replay *r, const struct stream *st, func_id func,
 HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
 	      const bool full)
 {
-	if (full && is_told(r, st, c->top[-1].func, c->now)) {
+	if (full && is_told(r, st, c->top[-1].func, c->now + gap)) {
 		store(c, st);
 		replay_emit_pass(r, st, c->now, c->now + gap);
 	}

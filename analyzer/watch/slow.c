@@ -106,18 +106,23 @@ static struct slot *slots(struct lane *l, size_t count)
 
 /* ---- ends of calls ---- */
 
-/* The call that a slot becomes when it ends at a tick. */
-static struct slow_call close_slot(const struct slot *slot, ticks at,
-				   enum slow_end end)
+/* The call that a slot becomes when it ends at a tick, but for where it is. Set
+ * in place: most calls come here, and a copy would wait for what is written. */
+static void close_slot(struct slow_call *call, const struct slot *slot,
+		       ticks at, enum slow_end end)
 {
 	const ticks total = at > slot->entry ? at - slot->entry : 0;
 	const ticks wall = total + slot->slept;
 
-	return (struct slow_call){
-		.func = slot->func, .thread = slot->thread, .total = total,
-		.begin = wall < at ? at - wall : 0, .self = slot->self,
-		.suspended = slot->slept, .end = end,
-		.is_partial = slot->is_partial };
+	call->func = slot->func;
+	call->thread = slot->thread;
+	call->begin = wall < at ? at - wall : 0;
+	call->total = total;
+	call->self = slot->self;
+	call->suspended = slot->slept;
+	call->end = end;
+	call->is_partial = slot->is_partial;
+	call->stack = 0;
 }
 
 /* The stack below frame `base`; [open before start] below that where a window's
@@ -235,7 +240,7 @@ static void end_held(struct slow *s, const struct wait *w, struct slot *slot,
 	}
 	/* Closed again if its earlier part was added meanwhile. */
 	for (int whole = slot->piece == 0;; whole = 1) {
-		call = close_slot(slot, w->tick, end);
+		close_slot(&call, slot, w->tick, end);
 		call.process = w->process;
 		call.level = w->level;
 		call.coroutine = w->coroutine;
@@ -532,16 +537,14 @@ static void end_here(struct slow *s, const struct slot *slot,
 }
 
 /* The call that ends with an event. */
-static struct slow_call closed(const struct slot *slot,
-			       const struct replay_event *e)
+static void close_here(struct slow_call *call, const struct slot *slot,
+		       const struct replay_event *e)
 {
-	struct slow_call call = close_slot(slot, e->tick, end_of(e));
-
-	call.process = e->process;
-	call.level = e->level;
-	call.coroutine = e->coroutine;
-	call.depth = e->depth - (uint32_t)stream_top(e->stream).base;
-	return call;
+	close_slot(call, slot, e->tick, end_of(e));
+	call->process = e->process;
+	call->level = e->level;
+	call->coroutine = e->coroutine;
+	call->depth = e->depth - (uint32_t)stream_top(e->stream).base;
 }
 
 /* A call with a piece is counted now only if its earlier part has come. Then
@@ -564,14 +567,14 @@ static void leave(void *ctx, const struct replay_event *e)
 		slot->func = 0;
 		return;
 	}
-	call = closed(slot, e);
+	close_here(&call, slot, e);
 	if (slot->piece != 0) {
 		if (slow_pieces_end(&s->pieces, slot, &call, e->tick,
 				    own_stack(s, slot, e))) {
 			slot->func = 0;
 			return;
 		}
-		call = closed(slot, e);
+		close_here(&call, slot, e);
 	}
 	end_here(s, slot, &call, e);
 	slot->func = 0;

@@ -142,6 +142,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 		w->next++;
 	for (; w->next < m->count && m->at[w->next] < to; w->next++)
 		look(m, w, st, w->next);
+	stream_be_quiet(st, w->next < m->count ? m->at[w->next] : UINT64_MAX);
 }
 
 /* Nothing is recorded between the stream's last chunk and this one. After
