@@ -50,7 +50,7 @@ static const struct opt opts[] = {
 	  "on top of what resumed it, or below a root of their own" },
 	TABLE_OPTS(callers_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -303,6 +303,7 @@ static enum cmd_exit run(int count, char **operands)
 	}
 	if (table_choose(&p.table, &callers_view, arg_columns, arg_sort) != 0)
 		return CMD_USAGE;
+	load_want_net(true);
 	status = load_open(&load, !name ? count : count - 1,
 			   !name ? operands : operands + 1);
 	if (status == CMD_OK)

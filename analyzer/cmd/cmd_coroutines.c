@@ -47,7 +47,7 @@ static const struct opt opts[] = {
 	  "--csv, all)" },
 	TABLE_OPTS(coroutine_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -402,6 +402,7 @@ static enum cmd_exit run(int count, char **operands)
 	if (check_options() != 0 ||
 	    table_choose(&t, &coroutine_view, arg_columns, arg_sort) != 0)
 		return CMD_USAGE;
+	load_want_net(true);
 	status = load_open(&load, count, operands);
 	if (status == CMD_OK)
 		status = load_need_trace(&load, "single coroutines");

@@ -34,6 +34,7 @@ static bool arg_csv;
  * from both, so it is freed before them. */
 struct sides {
 	struct load before, after;
+	bool is_raw;             /* one side has net times, the other has not */
 	struct diff *diff;
 };
 
@@ -133,6 +134,9 @@ static void print_header(const struct sides *sides)
 	    sides->after.session->part_count < 2)
 		fprintf(to, "%snote: whether a change is chance is not known: "
 			"that takes two sessions or more on each side\n", mark);
+	if (sides->is_raw)
+		fprintf(to, "%snote: times are as recorded: not all sessions "
+			"have samples enough for net ones\n", mark);
 	if (!arg_csv)
 		putchar('\n');
 }
@@ -263,7 +267,7 @@ static const struct opt opts[] = {
 	  "before (of sleep: of the sleep before)" },
 	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -394,11 +398,32 @@ static enum cmd_exit compare(struct sides *sides, struct table *t)
 	return status;
 }
 
+/* Net times are compared with net ones: one session without them makes all of
+ * them raw. */
+static bool is_mixed(const struct sides *s)
+{
+	const bool before = s->before.session->net.is_net;
+	const bool after = s->after.session->net.is_net;
+
+	return (before || after) &&
+	       (!before || !after || s->before.is_raw || s->after.is_raw);
+}
+
+static enum cmd_exit open_sides(struct sides *s, int before, char **operands,
+				int after_count, char **after)
+{
+	static const struct replay_collect want;
+	const enum cmd_exit status = load_open_merged(&s->before, &want, before,
+						      operands);
+
+	return status != CMD_OK ? status :
+	       load_open_merged(&s->after, &want, after_count, after);
+}
+
 /* Both sides are filtered alike. Nothing beyond the tree is collected: a diff
  * takes its figures from the statistics over sessions. */
 static enum cmd_exit run(int count, char **operands)
 {
-	static const struct replay_collect want;
 	struct table table = { .csv = arg_csv };
 	struct sides sides = { 0 };
 	enum cmd_exit status;
@@ -409,10 +434,16 @@ static enum cmd_exit run(int count, char **operands)
 	if (before == 0 ||
 	    table_choose(&table, &view, arg_columns, arg_sort) != 0)
 		return CMD_USAGE;
-	status = load_open_merged(&sides.before, &want, before, operands);
-	if (status == CMD_OK)
-		status = load_open_merged(&sides.after, &want, after_count,
-					  after);
+	load_want_net(true);
+	status = open_sides(&sides, before, operands, after_count, after);
+	if (status == CMD_OK && is_mixed(&sides)) {
+		load_close(&sides.before);
+		load_close(&sides.after);
+		sides = (struct sides){ .is_raw = true };
+		load_want_net(false);
+		status = open_sides(&sides, before, operands, after_count,
+				    after);
+	}
 	if (status == CMD_OK)
 		status = compare(&sides, &table);
 	load_close(&sides.before);

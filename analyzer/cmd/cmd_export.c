@@ -55,7 +55,7 @@ static const struct opt opts[] = {
 	  .to = &arg_output, .help = "the file to write; - is standard "
 	  "output" },
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -76,6 +76,7 @@ static enum cmd_exit run(int count, char **operands)
 			"terminal; give -o FILE");
 		return CMD_USAGE;
 	}
+	load_want_net(true);
 	status = load_open_with(&load, f->write ? &all : &none, count,
 				operands);
 	if (status == CMD_OK &&

@@ -91,7 +91,7 @@ static const struct opt opts[] = {
 	  "--csv, all)" },
 	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -183,6 +183,7 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (choose_columns(&table) != 0)
 		return CMD_USAGE;
+	load_want_net(true);
 	status = load_open_merged(&load, &want, count, operands);
 	if (status == CMD_OK && !arg_output)
 		print(&load, &table);

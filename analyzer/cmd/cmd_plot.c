@@ -36,7 +36,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "functions to show, 0 for all" },
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -190,6 +190,7 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (choose_format() != 0)
 		return CMD_USAGE;
+	load_want_net(true);
 	status = load_open(&load, count, operands);
 	if (status == CMD_OK)
 		status = header_need_calls(&load);

@@ -51,7 +51,7 @@ static const struct opt opts[] = {
 	  "thread)" },
 	TABLE_OPTS(flat_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -340,6 +340,7 @@ static enum cmd_exit run(int count, char **operands)
 		return CMD_USAGE;
 	want.hist = metric_has(&table.columns, METRIC_QUANTILE) ||
 		    is_sorted_by(METRIC_QUANTILE);
+	load_want_net(true);
 	status = load_open_with(&load, &want, count, operands);
 	if (status == CMD_OK)
 		status = report(&load, &table);

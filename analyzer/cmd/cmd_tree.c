@@ -55,7 +55,7 @@ static const struct opt opts[] = {
 	  .help = "a tree for each thread" },
 	TABLE_OPTS(tree_view, arg_sort, arg_columns, arg_csv),
 	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
 	{ .type = OPT_END }
 };
 
@@ -272,6 +272,7 @@ static enum cmd_exit run(int count, char **operands)
 
 	if (choose(&p) != 0)
 		return CMD_USAGE;
+	load_want_net(true);
 	status = load_open(&load, count, operands);
 	if (status == CMD_OK) {
 		tree(&load, &p);

@@ -152,6 +152,9 @@ void table_begin(struct table *t)
 	if (!t->csv && t->source.session &&
 	    !session_has_times(t->source.session))
 		drop_times(c);
+	/* Whether times are net is known only when the trace is read. */
+	if (!t->source.session || !cct_is_net(t->source.session->cct))
+		metric_remove(c, METRIC_NET);
 	t->count = 0;
 	t->rows = (struct out_csv){ stdout, 0 };
 	for (size_t i = 0; i < c->count; i++)

@@ -365,6 +365,39 @@ static void tell_recordings(struct teller *t, const struct session *s)
 		    "as one", recordings);
 }
 
+/* How times were made, where there are samples. */
+static void tell_net(struct teller *t, const struct load *load)
+{
+	const struct net *const n = &load->session->net;
+	const uint64_t all = n->own + n->other + n->probe;
+	char share[OUT_NUMBER], count[OUT_NUMBER], text[OUT_NUMBER];
+
+	if (n->period == 0 || (!n->is_net && !load->is_raw))
+		return;
+	out_number_share(share, n->probe, all);
+	out_number_many(count, all, "samples");
+	if (!n->is_net && all > 0) {
+		say(t, "times hold weft's own part, %s by %s: too %s to take "
+		    "it off", share, count, n->unsampled > n->raw / 2 ?
+		    "little of the time was sampled" : "few");
+		return;
+	}
+	say(t, "probes took %s of the run: self and total are net, estimated "
+	    "from %s, \302\261 one standard error (--raw: as recorded)",
+	    share, count);
+	if (load->is_raw)
+		say(t, "some sessions have too few samples: their times are "
+		    "as recorded");
+	if (n->unsampled > n->raw / 100)
+		say(t, "%s of the time has no samples: there, functions have "
+		    "the same share of net time as elsewhere",
+		    out_number_share(text, n->unsampled, n->raw));
+	say_count(t, n->contradicted, "functions", " whose samples contradict "
+		  "what their calls should have cost: samples count");
+	say_count(t, n->astray > all / 100 ? n->astray : 0, "samples",
+		  " lie in functions that were not open");
+}
+
 size_t completeness_notes(const struct load *load, completeness_fn fn,
 			  void *ctx)
 {
@@ -387,6 +420,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	say_count(&t, cct_deeper(s->cct), "distinct stacks", " beyond "
 		  "--max-nodes are in \"(deeper)\": calls and self are exact, "
 		  "totals may be too small");
+	tell_net(&t, load);
 	tell_jit(&t, s);
 	tell_late(&t, s);
 	tell_trouble(&t, s);

@@ -53,9 +53,9 @@ const struct opt load_net_opts[] = {
 	{ .type = OPT_END }
 };
 
-void load_want_net(void)
+void load_want_net(bool wants)
 {
-	wants_net = true;
+	wants_net = wants;
 }
 
 const char *load_operand(int count, char **operands)
@@ -288,6 +288,9 @@ static enum cmd_exit read_profile(struct load *load)
 	load->session = profile_read(load->path);
 	if (!load->session)
 		return CMD_UNREADABLE;
+	load->is_raw = wants_net && !arg_raw && !load->session->net.is_net;
+	if (!wants_net || arg_raw)
+		net_undo(load->session);
 	take_session(load, load->session->part_count > 0 ? "weft, merged" :
 		 "weft, a profile");
 	return CMD_OK;
@@ -435,6 +438,7 @@ static enum cmd_exit open_trace(struct load *load)
 	name_all(load);
 	if (wants_net && !arg_raw)
 		net_apply(load->session);
+	load->is_raw = wants_net && !arg_raw && !load->session->net.is_net;
 	return CMD_OK;
 }
 
@@ -477,6 +481,7 @@ static void add_session(struct merge *sum, struct load *all,
 	const struct session *const s = one->session;
 
 	all->found |= one->found;
+	all->is_raw |= one->is_raw;
 	all->part.self += session_ns(s, one->part.self);
 	all->part.whole_self += session_ns(s, one->part.whole_self);
 	all->part.calls += one->part.calls;

@@ -16,10 +16,10 @@
 extern const struct opt load_opts[];
 
 /* The same with --raw, of commands that show net times. These also call
- * load_want_net before they open anything: what is read from traces has net
- * times then where there are samples (session.net). */
+ * load_want_net before they open anything: what is read has net times then
+ * where there are samples (session.net), unless the user wants raw ones. */
 extern const struct opt load_net_opts[];
-void load_want_net(void);
+void load_want_net(bool wants);
 
 /* A trace, profile or sum of several, open for one command. load_open fills it
  * and load_close frees what it holds; the caller owns the struct itself. The
@@ -33,6 +33,8 @@ struct load {
 	struct filter_sums part;        /* the part that was asked for */
 	unsigned found;              /* what filter_args_apply returned */
 	struct session *session;
+	bool is_raw;                 /* times have probes in them, though net
+	                              * ones were wanted: too few samples */
 	struct replay_collect want;  /* the command's hist and vm, and the
 	                              * filters' range and coroutine */
 	struct in_summary in;

@@ -27,6 +27,7 @@ struct figures {
 	 * sleep: suspended as the innermost frame */
 	uint64_t self, off, unknown, sleep;
 	uint64_t total;          /* of the outer calls */
+	double variance;         /* of a net self */
 };
 
 /* One function that calls another, by their matches; caller 0: a thread. */
@@ -101,6 +102,8 @@ static void enter(struct walk *w, node_id id)
 
 	f->calls += n->calls;
 	f->self += n->self;
+	f->variance += cct_is_net(w->cct) ?
+		       cct_sampled_of(w->cct, id)->variance : 0;
 	f->off += cpu.off;
 	f->unknown += cpu.unknown;
 	f->sleep += n->suspended;
@@ -315,6 +318,25 @@ static void add_calls(struct maker *m, uint32_t match, enum diff_reason why)
 	add_row(m, &row);
 }
 
+/* The probability of such a difference of cost by the errors of net times
+ * alone, if that is too high to be told from chance; else -1: how much single
+ * sessions differ beyond these errors is not known. */
+static double sampling_chance(const struct maker *m, uint32_t match,
+			      double difference)
+{
+	double variance = 0, chance;
+
+	for (int side = 0; side < 2; side++) {
+		const struct figures *const f = &m->func[side][match];
+
+		variance += f->variance / (double)f->calls / (double)f->calls;
+	}
+	if (variance <= 0)
+		return -1;
+	chance = erfc(fabs(difference) / sqrt(2 * variance));
+	return chance > DIFF_CHANCE ? chance : -1;
+}
+
 /* The row of a function that costs more a call, or less. time is over all
  * calls, s over sessions: the means are those of all calls, and the sessions
  * tell how much they vary by chance. Without calls on a side there is no cost
@@ -334,6 +356,8 @@ static struct diff_row cost_row(const struct maker *m, uint32_t match,
 	row.is = (double)time[1] / calls[1];
 	row.added = (row.is - row.was) * calls[1] / m->sessions[1];
 	row.chance = chance(m, before, after);
+	if (row.chance < 0 && why == DIFF_COST)
+		row.chance = sampling_chance(m, match, row.is - row.was);
 	return row;
 }
 

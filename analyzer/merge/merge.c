@@ -345,6 +345,25 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 	}
 }
 
+/* What samples tell of a node, in ns. Their places stay behind. */
+static void add_sampled(struct cct *t, node_id id, const struct session *from,
+			node_id other)
+{
+	const struct cct_sampled *const n = cct_sampled_of(from->cct, other);
+	const uint64_t self = cct_get(from->cct, other)->self;
+	const double unit = 1e9 / (double)from->tick_hz;
+	struct cct_sampled *const to = cct_sampled_of(t, id);
+
+	to->raw += ns_of(from, cct_is_net(from->cct) ? n->raw : self);
+	to->unsampled += ns_of(from, n ? n->unsampled : self);
+	if (!n)
+		return;
+	to->variance += n->variance * unit * unit;
+	to->own += n->own;
+	to->other += n->other;
+	to->probe += n->probe;
+}
+
 /* Add the figures of a node of a trace's tree, with its times in ns. Where the
  * trace has no context switches, all of the node's self time is unknown. */
 static void add_trace_node(struct cct *t, node_id id,
@@ -354,6 +373,8 @@ static void add_trace_node(struct cct *t, node_id id,
 	struct cct_node *const to = cct_get(t, id);
 
 	add_lengths(t, id, from, other);
+	if (cct_has_samples(t))
+		add_sampled(t, id, from, other);
 	if (cct_has_cpu(t)) {
 		const struct cct_cpu cpu = cct_cpu_of(from->cct, other);
 		struct cct_cpu sum = cct_cpu_of(t, id);
@@ -469,10 +490,27 @@ static void add_statistics(struct merge *m, const struct session *from,
 
 /* The figures of a whole session. hz_error is a bound, so the largest holds for
  * the sum. */
+static void add_net(struct session *to, const struct session *from)
+{
+	struct net *const net = &to->net;
+
+	net->is_net |= from->net.is_net;
+	if (net->period == 0)
+		net->period = from->net.period;
+	net->own += from->net.own;
+	net->other += from->net.other;
+	net->probe += from->net.probe;
+	net->astray += from->net.astray;
+	net->contradicted += from->net.contradicted;
+	net->raw += ns_of(from, from->net.raw);
+	net->unsampled += ns_of(from, from->net.unsampled);
+}
+
 static void add_scalars(struct session *to, const struct session *from)
 {
 	session_add_sums(to, from);
 	to->gap_total += from->gap_total;
+	add_net(to, from);
 	if (from->hz_error > to->hz_error)
 		to->hz_error = from->hz_error;
 }

@@ -317,9 +317,7 @@ void cct_collect_as(struct cct *t, const struct cct *other)
 		cct_collect_hist(t);
 	if (other->cpu)
 		cct_collect_cpu(t);
-	if (other->sampled)
-		cct_collect_samples(t);
-	t->is_net |= other->is_net;
+	cct_collect_samples_as(t, other);
 }
 
 bool cct_has_hist(const struct cct *t)

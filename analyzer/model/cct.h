@@ -145,11 +145,13 @@ void cct_collect_samples(struct cct *);
 bool cct_has_samples(const struct cct *);
 /* Are its self times net? Such a tree has samples. */
 bool cct_is_net(const struct cct *);
-void cct_set_net(struct cct *);
+void cct_set_net(struct cct *, bool);
 /* NULL without samples. Valid until the tree grows. */
 struct cct_sampled *cct_sampled_of(const struct cct *, node_id);
-/* Collect what another tree collects. */
+/* Collect what another tree collects, and be net if it is; or only what it does
+ * of samples. */
 void cct_collect_as(struct cct *, const struct cct *other);
+void cct_collect_samples_as(struct cct *, const struct cct *other);
 
 /* Add calls of a histogram's step; needs cct_has_hist. */
 void cct_put_lengths(struct cct *, node_id, uint32_t step, uint64_t calls);

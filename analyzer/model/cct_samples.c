@@ -21,6 +21,13 @@ void cct_collect_samples(struct cct *t)
 	}
 }
 
+void cct_collect_samples_as(struct cct *t, const struct cct *other)
+{
+	if (other->sampled)
+		cct_collect_samples(t);
+	t->is_net |= other->is_net;
+}
+
 bool cct_has_samples(const struct cct *t)
 {
 	return t->sampled != NULL;
@@ -31,10 +38,10 @@ bool cct_is_net(const struct cct *t)
 	return t->is_net;
 }
 
-void cct_set_net(struct cct *t)
+void cct_set_net(struct cct *t, bool is_net)
 {
 	assert(t->sampled);
-	t->is_net = true;
+	t->is_net = is_net;
 }
 
 struct cct_sampled *cct_sampled_of(const struct cct *t, node_id id)

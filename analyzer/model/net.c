@@ -114,6 +114,8 @@ void net_place(struct session *s)
 		of = cct_sampled_of(t, sample->node);
 		*(kind == PLACE_PROBE ? &of->probe : own ? &of->own :
 		  &of->other) += n;
+		*(kind == PLACE_PROBE ? &net->probe : own ? &net->own :
+		  &net->other) += n;
 	}
 	cct_link_samples(t);
 	net->period = cct_sample_count(t) ? least : 0;
@@ -176,14 +178,10 @@ static void add_node(struct work *w, node_id id, const double *part)
 	const struct cct_sampled *const of = cct_sampled_of(t, id);
 	const uint32_t kind = kind_of(w, n->func);
 	struct sum *const sum = &w->sum[n->func];
-	struct net *const net = &w->session->net;
 
 	sum->known += parts_of(t, n, id).known / w->period;
 	sum->own += of->own + of->other;
 	sum->probe += of->probe;
-	net->own += of->own;
-	net->other += of->other;
-	net->probe += of->probe;
 	if (!n->parent)
 		return;
 	sum->calls[RECEIVED + kind] += (double)n->calls * part[id];
@@ -416,8 +414,20 @@ void net_apply(struct session *s)
 			estimate(&w, &w.sum[i]);
 		for (node_id id = 1; id <= cct_count(t); id++)
 			divide(&w, id);
-		cct_set_net(t);
-		s->net.is_net = true;
+		cct_set_net(t, true);
+		s->net.is_net = 1;
 	}
 	mem_free(w.sum);
+}
+
+void net_undo(struct session *s)
+{
+	struct cct *const t = s->cct;
+
+	if (!s->net.is_net)
+		return;
+	for (node_id id = 1; id <= cct_count(t); id++)
+		cct_get(t, id)->self = cct_sampled_of(t, id)->raw;
+	cct_set_net(t, false);
+	s->net.is_net = 0;
 }

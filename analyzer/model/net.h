@@ -26,4 +26,7 @@ void net_place(struct session *);
  * function's nodes so that these add up. */
 void net_apply(struct session *);
 
+/* Self becomes raw again in the tree. */
+void net_undo(struct session *);
+
 #endif

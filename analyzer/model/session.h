@@ -144,7 +144,7 @@ struct code_place {
 
 /* How a session's times were made. */
 struct net {
-	bool is_net;               /* self and total are net */
+	uint32_t is_net;           /* 1: self and total are net */
 	uint64_t period;           /* ns; 0: no samples */
 	uint64_t own, other, probe;/* samples, counted in periods */
 	uint64_t astray;           /* of them, in the code of a recorded

@@ -21,7 +21,7 @@ enum { LABELS_MAX = 4096 };
 struct profile_session {
 	struct session *s;
 	bool has_head, has_collected;
-	node_id length, cpu;         /* nodes of the last rows of these kinds,
+	node_id length, cpu, sampled;/* nodes of the last rows of these kinds,
 	                              * which give theirs relative to them */
 	uint64_t lengths;            /* calls in rows of PROFILE_LENGTH */
 	size_t room[PROFILE_KINDS];  /* of the session's arrays */
@@ -347,6 +347,43 @@ static int add_cpu(struct profile_session *p, const void *row)
 	return 0;
 }
 
+/* All nodes are there: until a row of its own comes, a node has no samples. */
+static int add_net(struct profile_session *p, const void *row)
+{
+	const struct net *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (from->period == 0 || from->is_net > 1 || cct_has_samples(t))
+		return damaged("its samples");
+	p->s->net = *from;
+	cct_collect_samples(t);
+	for (node_id id = 1; id <= cct_count(t); id++)
+		*cct_sampled_of(t, id) = (struct cct_sampled){
+			.raw = cct_get(t, id)->self };
+	if (from->is_net)
+		cct_set_net(t, true);
+	return 0;
+}
+
+/* The ids must rise: one row a node. */
+static int add_sampled(struct profile_session *p, const void *row)
+{
+	const struct profile_sampled *const from = row;
+	struct cct *const t = p->s->cct;
+
+	if (!cct_has_samples(t) || from->back > cct_count(t) - p->sampled ||
+	    from->back == 0 ||
+	    (from->own | from->other | from->probe) > UINT32_MAX)
+		return damaged("samples");
+	p->sampled += (node_id)from->back;
+	*cct_sampled_of(t, p->sampled) = (struct cct_sampled){
+		.unsampled = from->unsampled, .own = (uint32_t)from->own,
+		.other = (uint32_t)from->other,
+		.probe = (uint32_t)from->probe, .raw = from->raw,
+		.variance = (double)from->error * (double)from->error };
+	return 0;
+}
+
 /* ---- the whole ---- */
 
 /* Add a row of any kind but functions, which need the number of the row. */
@@ -359,6 +396,7 @@ static int add_row(struct profile_session *p, enum profile_kind kind,
 		[PROFILE_GAP] = add_gap, [PROFILE_NODE] = add_node,
 		[PROFILE_COLLECTED] = add_collected,
 		[PROFILE_LENGTH] = add_length, [PROFILE_CPU] = add_cpu,
+		[PROFILE_NET] = add_net, [PROFILE_SAMPLED] = add_sampled,
 	};
 
 	assert(adders[kind] || lists[kind].array > 0);

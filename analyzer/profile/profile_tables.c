@@ -140,6 +140,19 @@ static const struct profile_field label[] = {
 	TEXT(label, value),
 };
 
+static const struct profile_field net[] = {
+	NUMBER(net, is_net), NUMBER(net, period), NUMBER(net, own),
+	NUMBER(net, other), NUMBER(net, probe), NUMBER(net, astray),
+	NUMBER(net, contradicted), NUMBER(net, raw), NUMBER(net, unsampled),
+};
+
+static const struct profile_field sampled[] = {
+	NUMBER(profile_sampled, back), NUMBER(profile_sampled, unsampled),
+	NUMBER(profile_sampled, own), NUMBER(profile_sampled, other),
+	NUMBER(profile_sampled, probe), NUMBER(profile_sampled, raw),
+	NUMBER(profile_sampled, error),
+};
+
 #define TABLE(type, fields)                                                    \
 	{ sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]) }
 
@@ -161,6 +174,8 @@ const struct profile_table profile_tables[PROFILE_KINDS] = {
 	[PROFILE_LENGTH] = TABLE(struct profile_length, length),
 	[PROFILE_CPU] = TABLE(struct profile_cpu, cpu),
 	[PROFILE_LABEL] = TABLE(struct label, label),
+	[PROFILE_NET] = TABLE(struct net, net),
+	[PROFILE_SAMPLED] = TABLE(struct profile_sampled, sampled),
 };
 
 size_t profile_columns(enum profile_kind kind)

@@ -24,6 +24,8 @@ enum profile_kind {
 	PROFILE_PART, PROFILE_STATISTICS, PROFILE_EDGE, PROFILE_NAMING,
 	PROFILE_COLLECTED,  /* struct profile_collected, one row or none */
 	PROFILE_LENGTH, PROFILE_CPU, PROFILE_LABEL,
+	PROFILE_NET,        /* struct net, one row or none */
+	PROFILE_SAMPLED,
 	PROFILE_KINDS
 };
 
@@ -40,6 +42,13 @@ struct profile_length { uint64_t back, step, calls; };
 
 /* struct cct_cpu of a node, in ticks, if it is not 0; back is never 0. */
 struct profile_cpu { uint64_t back, off, unknown; };
+
+/* struct cct_sampled of a node, after a row of PROFILE_NET; error is the root
+ * of its variance, in ticks. Nodes without a row have no samples, and a raw
+ * self that is their self. */
+struct profile_sampled {
+	uint64_t back, unsampled, own, other, probe, raw, error;
+};
 
 enum profile_type {
 	PROFILE_NUMBER,     /* 1, 2, 4 or 8 bytes, unsigned */

@@ -16,6 +16,7 @@
 #include "analyzer/profile/profile_tables.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -615,6 +616,30 @@ static void put_cpu(struct writer *w)
 	end_block(&b);
 }
 
+/* Write what samples tell of nodes that have any of it. */
+static void put_sampled(struct writer *w)
+{
+	struct block b = { .w = w, .kind = PROFILE_SAMPLED };
+	struct cct *const t = w->session->cct;
+
+	if (w->session->net.period == 0 || !cct_has_samples(t))
+		return;
+	put_rows(w, PROFILE_NET, &w->session->net, 1);
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_sampled *const n = cct_sampled_of(t, id);
+
+		if (!n->own && !n->other && !n->probe && !n->unsampled &&
+		    n->raw == cct_get(t, id)->self)
+			continue;
+		*(struct profile_sampled *)next_row(&b) =
+			(struct profile_sampled){ id - b.last, n->unsampled,
+				n->own, n->other, n->probe, n->raw,
+				(uint64_t)(sqrt(n->variance) + 0.5) };
+		b.last = id;
+	}
+	end_block(&b);
+}
+
 /* What the tree collects, and then the rows of it. */
 static void put_collected(struct writer *w)
 {
@@ -625,6 +650,7 @@ static void put_collected(struct writer *w)
 	put_rows(w, PROFILE_COLLECTED, &row, 1);
 	put_lengths(w);
 	put_cpu(w);
+	put_sampled(w);
 }
 
 /* The head with counts of what a profile does not list. A shallow copy: its

@@ -21,6 +21,7 @@ struct bottom_up {
 	const struct recursion *recursion;
 	struct cct_path *path;
 	uint64_t *total, *suspended; /* by node; see bottom_up.h */
+	struct net_totals net;       /* of which the same nodes count */
 	node_id *root;               /* by node */
 	struct climb *climbs;
 	size_t count;
@@ -60,6 +61,14 @@ static void weigh(struct bottom_up *b, node_id id)
 		b->suspended[id] = 0;
 	if (!cct_path_is_outermost(b->path, id))
 		b->total[id] = 0;
+	if (b->net.raw && (n->parent == 0 ||
+			   !cct_path_is_outermost(b->path, id))) {
+		const struct cct_sampled *const of =
+			cct_sampled_of(b->recursion->tree, id);
+
+		b->net.raw[id] = n->parent == 0 ? of->raw : 0;
+		b->net.variance[id] = n->parent == 0 ? of->variance : 0;
+	}
 }
 
 struct bottom_up *bottom_up_new(const struct recursion *recursion,
@@ -77,6 +86,7 @@ struct bottom_up *bottom_up_new(const struct recursion *recursion,
 	b->root = mem_alloc((count + 1) * sizeof(*b->root));
 	b->climbs = mem_alloc((count + 1) * sizeof(*b->climbs));
 	cct_totals(tree, b->total, b->suspended);
+	net_totals_init(&b->net, tree);
 	for (node_id id = 1; id <= count; id++) {
 		const node_id parent = cct_get(tree, id)->parent;
 
@@ -96,6 +106,7 @@ void bottom_up_free(struct bottom_up *b)
 	cct_path_free(b->path);
 	mem_free(b->total);
 	mem_free(b->suspended);
+	net_totals_fini(&b->net);
 	mem_free(b->root);
 	mem_free(b->climbs);
 	mem_free(b);
@@ -116,6 +127,8 @@ static void add_node(const struct bottom_up *b, struct tree_row *row,
 	row->f.self += n->self;
 	row->f.total += b->total[id];
 	row->f.suspended += b->suspended[id];
+	figures_add_net_self(&row->f, b->recursion->tree, id);
+	figures_add_net_total(&row->f, &b->net, id);
 }
 
 /* To the functions' rows: no step up yet. */
@@ -149,10 +162,14 @@ static void add_roots(const struct bottom_up *b, struct tree_rows *to)
 		row->thread = cct_get(cct, root)->thread;
 		row->from = i;
 		for (; i < b->count &&
-		       b->root[b->climbs[i].node] == root; i++)
-			row->f.total += cct_get(cct, b->climbs[i].node)->self;
+		       b->root[b->climbs[i].node] == root; i++) {
+			row->f.self += cct_get(cct, b->climbs[i].node)->self;
+			figures_add_net_self(&row->f, cct, b->climbs[i].node);
+		}
 		row->to = i;
-		row->f.self = row->f.total;
+		row->f.total = row->f.self;
+		row->f.raw_total = row->f.raw_self;
+		row->f.total_variance = row->f.self_variance;
 		row->levels = 1;
 	}
 }

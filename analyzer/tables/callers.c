@@ -20,6 +20,7 @@ struct work {
 	struct map *known;        /* from and to, resumes: index + 1 */
 	size_t room;
 	uint64_t *total, *suspended;
+	struct net_totals net;
 };
 
 /* Valid until the next one is added. */
@@ -50,6 +51,7 @@ static void add(struct figures *to, const struct figures *more)
 	to->self += more->self;
 	to->total += more->total;
 	to->suspended += more->suspended;
+	figures_add_net(to, more);
 }
 
 /* From here on the time is no longer the time of the callee that the path went
@@ -62,6 +64,10 @@ static void take_off(struct work *w, node_id id)
 
 	assert(arc->total_of >= w->total[id]);
 	arc->total_of -= w->total[id];
+	if (w->net.raw) {
+		arc->raw_total_of -= w->net.raw[id];
+		arc->total_variance_of -= w->net.variance[id];
+	}
 	if (p->body[id] == p->body[p->branch[id]])
 		arc->suspended_of -= w->suspended[id];
 }
@@ -71,7 +77,7 @@ static void add_node(struct work *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
 	const bool is_outermost = cct_path_is_outermost(w->path, id);
-	const struct figures f = {
+	struct figures f = {
 		.calls = n->calls, .recursive = is_outermost ? 0 : n->calls,
 		.self = n->self, .total = is_outermost ? w->total[id] : 0,
 		.suspended = cct_path_is_first(w->path, id) ?
@@ -79,9 +85,16 @@ static void add_node(struct work *w, node_id id)
 	};
 	struct callers_arc *const arc = arc_of(w, id);
 
+	figures_add_net_self(&f, w->cct, id);
+	if (is_outermost)
+		figures_add_net_total(&f, &w->net, id);
 	add(&arc->of, &f);
 	add(&w->c->of[n->func], &f);
 	arc->total_of += w->total[id];
+	if (w->net.raw) {
+		arc->raw_total_of += w->net.raw[id];
+		arc->total_variance_of += w->net.variance[id];
+	}
 	arc->suspended_of += w->suspended[id];
 	if (!is_outermost)
 		take_off(w, id);
@@ -121,6 +134,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	w.total = mem_alloc(nodes * sizeof(*w.total));
 	w.suspended = mem_alloc(nodes * sizeof(*w.suspended));
 	cct_totals(cct, w.total, w.suspended);
+	net_totals_init(&w.net, cct);
 	c->functions = functions;
 	c->of = mem_alloc((functions + 1) * sizeof(*c->of));
 	for (node_id id = 1; id < nodes; id++) {
@@ -137,6 +151,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	group(c, false, c->out_of, c->first_out);
 	mem_free(w.total);
 	mem_free(w.suspended);
+	net_totals_fini(&w.net);
 	map_free(w.known);
 	cct_path_free(w.path);
 	return c;
@@ -189,6 +204,8 @@ static struct callers_row row_of(const struct callers *c,
 	if (is_callee) {
 		row.relation = arc->resumes ? "resumed" : "callee";
 		row.f.total = arc->total_of;
+		row.f.raw_total = arc->raw_total_of;
+		row.f.total_variance = arc->total_variance_of;
 		row.f.suspended = arc->suspended_of;
 	} else {
 		row.relation = arc->resumes ? "resumer" : "caller";
@@ -261,9 +278,13 @@ static METRIC_GETTER(get_name)
 
 static const struct metric metrics[] = {
 	METRIC_TOTAL,
+	METRIC_TOTAL_ERROR,
+	METRIC_RAW_TOTAL,
 	{ "share", METRIC_SHARE, METRIC_OF_TIME, .get = get_share, .drop = 1,
 	  .help = "share of the function's total" },
 	METRIC_SELF,
+	METRIC_SELF_ERROR,
+	METRIC_RAW_SELF,
 	METRIC_SUSPENDED,
 	METRIC_CALLS,
 	{ "calls-share", METRIC_SHARE, 0, "share", .get = get_share, .drop = 3,
@@ -282,8 +303,8 @@ static const struct metric metrics[] = {
 
 const struct metric_view callers_view = {
 	metrics,
-	"relation,calls,calls-share,recursive,total,share,self,suspended,"
-	"language,name",
+	"relation,calls,calls-share,recursive,total,total-error,share,self,"
+	"suspended,language,name",
 	"relation,function,of-language,of-module,of-file,of-line,name,language,"
-	"module,file,line,calls,recursive,self,total,suspended"
+	"module,file,line,calls,recursive,self,total,suspended" METRICS_NET_CSV
 };

@@ -19,7 +19,8 @@ struct callers_arc {
 	func_id from;            /* 0: outside all functions, where stacks
 	                          * begin */
 	bool resumes;
-	ticks total_of, suspended_of;
+	ticks total_of, suspended_of, raw_total_of;
+	double total_variance_of;
 };
 
 /* The graph. total of a function is the time of those of its calls that are not

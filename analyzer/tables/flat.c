@@ -13,7 +13,10 @@
 
 /* By node: sums over the node and all below it. off and unknown are NULL if
  * nothing is known about switches. */
-struct sums { uint64_t *total, *suspended, *off, *unknown; };
+struct sums {
+	uint64_t *total, *suspended, *off, *unknown;
+	struct net_totals net;
+};
 
 /* The two pairs of arrays are one block each. Children have larger ids than
  * their parents, so a walk from the last id to the first adds up subtrees. */
@@ -24,6 +27,7 @@ static struct sums sum_up(struct cct *t)
 
 	s.suspended = s.total + nodes;
 	cct_totals(t, s.total, s.suspended);
+	net_totals_init(&s.net, t);
 	if (!cct_has_cpu(t))
 		return s;
 	s.off = mem_alloc(2 * nodes * sizeof(uint64_t));
@@ -86,6 +90,7 @@ static void add_self(struct work *w, struct flat_row *row, node_id id)
 
 	row->f.calls += n->calls;
 	row->f.self += n->self;
+	figures_add_net_self(&row->f, w->cct, id);
 	if (!w->sums.off)
 		return;
 	row->off += cpu.off;
@@ -97,6 +102,7 @@ static void add_self(struct work *w, struct flat_row *row, node_id id)
 static void add_total(struct work *w, struct flat_row *row, node_id id)
 {
 	row->f.total += w->sums.total[id];
+	figures_add_net_total(&row->f, &w->sums.net, id);
 	if (!w->sums.off)
 		return;
 	row->total_off += w->sums.off[id];
@@ -255,6 +261,7 @@ static void fill(struct flat *t)
 	cct_path_free(w.path);
 	mem_free(w.sums.total);
 	mem_free(w.sums.off);
+	net_totals_fini(&w.sums.net);
 	mem_free(w.row);
 	mem_free(w.seen);
 	mem_free(w.is_in);
@@ -374,11 +381,15 @@ static METRIC_GETTER(get_name)
  * and its name below if it is a usual one; .drop is for usual ones alone. */
 static const struct metric metrics[] = {
 	METRIC_SELF,
+	METRIC_SELF_ERROR,
+	METRIC_RAW_SELF,
 	{ "share", METRIC_SHARE, METRIC_OF_TIME, .get = get_share,
 	  .help = "self as a share of all rows' self" },
 	{ "traced", METRIC_SHARE, METRIC_OF_TIME, .get = get_share,
 	  .help = "self as a share of all traced time" },
 	METRIC_TOTAL,
+	METRIC_TOTAL_ERROR,
+	METRIC_RAW_TOTAL,
 	METRIC_WALL,
 	METRIC_SUSPENDED,
 	SWITCHES("cpu", NULL, cpu, "part of self in which the thread ran",
@@ -415,8 +426,9 @@ static const struct metric metrics[] = {
 
 const struct metric_view flat_view = {
 	metrics,
-	"self,share,total,suspended,cpu,off-cpu,calls,mean,language,file,name",
+	"self,self-error,share,total,suspended,cpu,off-cpu,calls,mean,"
+	"language,file,name",
 	"pid,tid,thread,name,language,module,file,line,calls,self,total,"
 	"suspended,wall,mean,min,max,p50,p95,p99,cpu,off-cpu,total-cpu,"
-	"total-off-cpu,share"
+	"total-off-cpu,share" METRICS_NET_CSV
 };

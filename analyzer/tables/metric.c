@@ -3,10 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/metric.h"
 #include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -252,6 +254,63 @@ void metric_rename(struct metric_columns *c, const char *name,
 }
 
 /* ---- what rows of functions have in common ------------------------------ */
+
+void net_totals_init(struct net_totals *n, const struct cct *t)
+{
+	const size_t nodes = cct_count(t) + 1;
+
+	*n = (struct net_totals){ NULL, NULL };
+	if (!cct_is_net(t))
+		return;
+	n->raw = mem_alloc(nodes * sizeof(*n->raw));
+	n->variance = mem_alloc(nodes * sizeof(*n->variance));
+	cct_net_totals(t, n->raw, n->variance);
+}
+
+void net_totals_fini(struct net_totals *n)
+{
+	mem_free(n->raw);
+	mem_free(n->variance);
+}
+
+void figures_add_net_self(struct figures *f, const struct cct *t, node_id id)
+{
+	if (!cct_is_net(t))
+		return;
+	f->raw_self += cct_sampled_of(t, id)->raw;
+	f->self_variance += cct_sampled_of(t, id)->variance;
+}
+
+void figures_add_net_total(struct figures *f, const struct net_totals *n,
+			   node_id id)
+{
+	if (!n->raw)
+		return;
+	f->raw_total += n->raw[id];
+	f->total_variance += n->variance[id];
+}
+
+void figures_add_net(struct figures *f, const struct figures *more)
+{
+	f->raw_self += more->raw_self;
+	f->raw_total += more->raw_total;
+	f->self_variance += more->self_variance;
+	f->total_variance += more->total_variance;
+}
+
+/* The table has the error as a part of the time. Where no sample fell and
+ * nothing else is known, one might have: that is not told as no error. */
+METRIC_GETTER(metric_error)
+{
+	const struct figures *const f = row;
+	const bool of_self = m->name[0] == 's';
+	const double variance = of_self ? f->self_variance : f->total_variance;
+
+	v->count = (uint64_t)(sqrt(variance) + 0.5);
+	v->whole = of_self ? f->self : f->total;
+	v->unit = METRIC_SHARE;
+	v->is_none = v->whole == 0 || v->count > v->whole;
+}
 
 METRIC_GETTER(metric_wall)
 {

@@ -44,6 +44,7 @@ enum metric_flag {
 	METRIC_RISES = 1024,    /* figures rise when rows are sorted by it */
 	METRIC_CLOCKED = 2048,  /* known, too, where calls were only counted */
 	METRIC_OF_TIME = 4096,  /* a share of time */
+	METRIC_NET = 8192,      /* it takes net times */
 };
 
 /* What getters need beside the row. */
@@ -188,7 +189,24 @@ struct figures {
 	uint64_t recursive;     /* those of the calls that began while the
 	                         * function was open already */
 	ticks self, total, suspended;
+	/* Where self and total are net, what they are with the probes, and
+	 * the variances of the net ones, in ticks squared; else 0. */
+	ticks raw_self, raw_total;
+	double self_variance, total_variance;
 };
+
+/* By node: the raw total, and the variance of the net one. NULL where the tree
+ * is not net. */
+struct net_totals { uint64_t *raw; double *variance; };
+void net_totals_init(struct net_totals *, const struct cct *);
+void net_totals_fini(struct net_totals *);
+/* Add what net times have beside self, and beside total. Nothing where the tree
+ * is not net. */
+void figures_add_net_self(struct figures *, const struct cct *, node_id);
+void figures_add_net_total(struct figures *, const struct net_totals *,
+			   node_id);
+/* Add the same of other figures. */
+void figures_add_net(struct figures *, const struct figures *);
 
 #define METRIC_CALLS \
 	{ "calls", METRIC_COUNT, METRIC_SORTS, NULL, NULL, \
@@ -205,6 +223,23 @@ struct figures {
 	{ "total", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
 	  "from entry to exit, less suspended", \
 	  METRIC_AT(struct figures, total) }
+/* Beside them, where they are net. */
+#define METRIC_SELF_ERROR \
+	{ "self-error", METRIC_TIME, METRIC_NET, "\302\261", NULL, \
+	  "standard error of a net self", .get = metric_error, .drop = 7 }
+#define METRIC_TOTAL_ERROR \
+	{ "total-error", METRIC_TIME, METRIC_NET, "\302\261", NULL, \
+	  "standard error of a net total", .get = metric_error, .drop = 7 }
+#define METRIC_RAW_SELF \
+	{ "raw-self", METRIC_TIME, METRIC_SORTS | METRIC_NET, "raw self", \
+	  NULL, "self as recorded, with weft's share", \
+	  METRIC_AT(struct figures, raw_self) }
+#define METRIC_RAW_TOTAL \
+	{ "raw-total", METRIC_TIME, METRIC_SORTS | METRIC_NET, "raw total", \
+	  NULL, "total as recorded, with weft's share", \
+	  METRIC_AT(struct figures, raw_total) }
+/* All of them in a CSV. */
+#define METRICS_NET_CSV ",self-error,total-error,raw-self,raw-total"
 #define METRIC_WALL \
 	{ "wall", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
 	  "total and suspended", .get = metric_wall }
@@ -229,6 +264,7 @@ struct figures {
 	  "the line it begins on", METRIC_AT(row, field), metric_line }
 
 METRIC_GETTER(metric_wall);
+METRIC_GETTER(metric_error);     /* by the metric's name */
 METRIC_GETTER(metric_function);  /* its name, by its id */
 METRIC_GETTER(metric_language);
 METRIC_GETTER(metric_module);

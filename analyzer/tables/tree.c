@@ -60,6 +60,7 @@ struct recursion *recursion_new(struct cct *cct, enum recursion_kind kind,
 	struct moved *const moved = mem_alloc((count + 1) * sizeof(*moved));
 
 	r->tree = cct_new(SIZE_MAX);
+	cct_collect_samples_as(r->tree, cct);
 	r->recursive = mem_alloc((count + 1) * sizeof(*r->recursive));
 	r->levels = mem_alloc((count + 1) * sizeof(*r->levels));
 	/* Parents come before their children. */
@@ -101,6 +102,7 @@ struct tree_row *tree_add(struct tree_rows *rows)
 struct top_down {
 	const struct recursion *recursion;
 	uint64_t *total, *suspended; /* by node */
+	struct net_totals net;
 };
 
 struct top_down *top_down_new(const struct recursion *r)
@@ -112,6 +114,7 @@ struct top_down *top_down_new(const struct recursion *r)
 	t->total = mem_alloc(nodes * sizeof(*t->total));
 	t->suspended = mem_alloc(nodes * sizeof(*t->suspended));
 	cct_totals(r->tree, t->total, t->suspended);
+	net_totals_init(&t->net, r->tree);
 	return t;
 }
 
@@ -121,6 +124,7 @@ void top_down_free(struct top_down *t)
 		return;
 	mem_free(t->total);
 	mem_free(t->suspended);
+	net_totals_fini(&t->net);
 	mem_free(t);
 }
 
@@ -146,6 +150,8 @@ static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 			.recursive = t->recursion->recursive[id],
 			.self = n->self, .total = t->total[id],
 			.suspended = t->suspended[id] };
+		figures_add_net_self(&row->f, cct, id);
+		figures_add_net_total(&row->f, &t->net, id);
 		assert(row->f.self <= row->f.total && row->levels > 0);
 	}
 }
@@ -291,9 +297,13 @@ static METRIC_GETTER(get_name)
 
 static const struct metric metrics[] = {
 	METRIC_TOTAL,
+	METRIC_TOTAL_ERROR,
+	METRIC_RAW_TOTAL,
 	{ "share", METRIC_SHARE, .get = get_share, .drop = 1,
 	  .help = "total (bottom up: self) of all time" },
 	METRIC_SELF,
+	METRIC_SELF_ERROR,
+	METRIC_RAW_SELF,
 	METRIC_WALL,
 	METRIC_SUSPENDED,
 	{ "calls", METRIC_COUNT, METRIC_SORTS, AT(f.calls), get_calls,
@@ -315,12 +325,16 @@ static const struct metric metrics[] = {
 };
 
 #define CSV "node,parent,depth,name,language,module,file,line,is-body,calls," \
-	"self,total,suspended,recursive,levels"
+	"self,total,suspended,recursive,levels" METRICS_NET_CSV
 
 const struct metric_view tree_view = {
-	metrics, "total,share,self,suspended,calls,recursive,language,name", CSV
+	metrics,
+	"total,total-error,share,self,suspended,calls,recursive,language,name",
+	CSV
 };
 
 const struct metric_view tree_bottom_up_view = {
-	metrics, "self,share,total,suspended,calls,recursive,language,name", CSV
+	metrics,
+	"self,self-error,share,total,suspended,calls,recursive,language,name",
+	CSV
 };
