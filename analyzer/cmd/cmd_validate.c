@@ -416,7 +416,7 @@ static enum cmd_exit compare(struct comparison *c, const char *recorder,
 {
 	enum cmd_exit status = CMD_OK;
 
-	load_want_net();
+	load_want_net(true);
 	for (int i = 0; i < RUNS && status == CMD_OK; i++)
 		status = run_and_load(c, recorder, i, count, program);
 	if (status == CMD_OK && take_all(c) != 0)
