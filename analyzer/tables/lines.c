@@ -192,14 +192,15 @@ static METRIC_GETTER(get_share)
 	v->is_blank = r->samples == 0;
 }
 
-/* One standard error of the share, in percent: n of N independent samples. */
+/* One standard error of the share, in percent: n of N independent samples. Half
+ * a sample more in and out keeps all of a few from looking certain. */
 static METRIC_GETTER(get_error)
 {
 	const struct lines_row *const r = row;
 	const double whole = (double)whole_of(s, r);
-	const double part = whole > 0 ? (double)r->samples / whole : 0;
+	const double part = ((double)r->samples + 0.5) / (whole + 1);
 
-	v->real = whole > 0 ? 100 * sqrt(part * (1 - part) / whole) : 0;
+	v->real = 100 * sqrt(part * (1 - part) / (whole + 1));
 	v->is_unknown = whole <= 0;
 	v->is_blank = r->samples == 0;
 	v->unit = METRIC_TEXT;
