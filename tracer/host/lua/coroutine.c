@@ -83,7 +83,7 @@ static void settle(struct coroutine *co, struct lua_vm *vm, uint64_t serial)
 	co->hooked = co->ended = co->keeps = co->gapped = false;
 	co->closing = false;
 	co->window = UINT32_MAX;
-	co->count = 0;
+	co->count = co->known_at = 0;
 }
 
 struct coroutine *lua_co_main(lua_State *L)

@@ -91,38 +91,42 @@ static bool is_called(struct thread_state *s, const struct coroutine *co,
 			      co->vm->by_layout).id != co->asleep_id;
 }
 
-/* co runs. Does it run no more, by Lua's word? */
-static bool has_stopped(struct thread_state *s, const struct coroutine *co)
-{
-	const int status = lua_co_status(co);
-	uint32_t count;
+enum { STATUS_GONE = -1 };
 
-	return status != LUA_STATUS_OK &&
-	       (status != LUA_STATUS_YIELD || !is_called(s, co, &count));
+/* The status of g's coroutine; STATUS_GONE if it is no more. Whether its memory
+ * is there takes a system call. */
+static int status_of(const struct segment *g)
+{
+	const struct coroutine *const co = g->owner;
+
+	return is_of(g, co) && is_readable(co) ? lua_co_status(co) :
+	       STATUS_GONE;
 }
 
-void lua_switch_detach_unseen(struct thread_state *s, uint64_t now)
+/* Takes the topmost coroutine off, whose status is known. */
+static void detach_as(struct thread_state *s, int status, uint64_t now)
 {
 	const struct segment *const g = shadow_segment(s);
 	const struct coroutine *const co = g->owner;
 	uint32_t why = g->inferred && shadow_depth(s) == 0 ? SUSPEND_RETURN :
 		       SUSPEND_ERROR;
 	uint32_t count = 0;
-	int status;
 
-	if (is_of(g, co) && is_readable(co)) {
-		status = lua_co_status(co);
-		if (status == LUA_STATUS_YIELD && !is_called(s, co, &count) &&
-		    count != 0)
+	if (status == LUA_STATUS_YIELD) {
+		if (!is_called(s, co, &count) && count != 0)
 			lua_unwind_above(s, count, now);
-		if (status == LUA_STATUS_YIELD)
-			why = SUSPEND_YIELD;
-		else if (status == LUA_STATUS_OK && is_done(co))
-			why = SUSPEND_RETURN;
+		why = SUSPEND_YIELD;
+	} else if (status == LUA_STATUS_OK && is_done(co)) {
+		why = SUSPEND_RETURN;
 	}
 	if (why != SUSPEND_YIELD)
 		lua_unwind_above(s, 0, now);
 	lua_switch_detach(s, why | SUSPEND_INFERRED, now);
+}
+
+void lua_switch_detach_unseen(struct thread_state *s, uint64_t now)
+{
+	detach_as(s, status_of(shadow_segment(s)), now);
 }
 
 void lua_switch_body_ended(struct thread_state *s, uint64_t now)
@@ -156,22 +160,30 @@ void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now)
 	lua_unwind_call(s, co, &c, now);
 }
 
-/* Has the topmost segment, whose resume was not seen, gone off the thread since
- * its last event? Nothing tells its end. */
-static bool is_off(struct thread_state *s)
+/* Takes the topmost segment off, whose resume was not seen, if it has gone off
+ * the thread since its last event: nothing tells its end. */
+static bool detach_if_off(struct thread_state *s, uint64_t now)
 {
 	const struct segment *const g = shadow_segment(s);
-	const struct coroutine *const co = g->owner;
+	uint32_t count;
+	int status;
 
-	return s->segments > 1 && g->inferred &&
-	       (!is_of(g, co) || shadow_depth(s) == 0 || !is_readable(co) ||
-		has_stopped(s, co) || is_done(co));
+	if (s->segments <= 1 || !g->inferred)
+		return false;
+	status = status_of(g);
+	if (shadow_depth(s) != 0 &&
+	    (status == LUA_STATUS_OK ||
+	     (status == LUA_STATUS_YIELD && is_called(s, g->owner, &count))) &&
+	    !is_done(g->owner))
+		return false;
+	detach_as(s, status, now);
+	return true;
 }
 
 static void detach_those_off(struct thread_state *s, uint64_t now)
 {
-	while (is_off(s))
-		lua_switch_detach_unseen(s, now);
+	while (detach_if_off(s, now))
+		;
 }
 
 /* How far calls are followed to one that is known. */
@@ -375,8 +387,9 @@ void lua_switch_to(struct thread_state *s, struct coroutine *co,
 	    !was_resume_seen(s, co))
 		renew(s, co, now);
 	if (lua_switch_is_on(s, co)) {
-		while (shadow_segment(s)->serial != co->serial && is_off(s))
-			lua_switch_detach_unseen(s, now);
+		while (shadow_segment(s)->serial != co->serial &&
+		       detach_if_off(s, now))
+			;
 		return; /* if not on top, it is called from within what is */
 	}
 	detach_those_off(s, now);

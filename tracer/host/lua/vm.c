@@ -194,6 +194,8 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 	return vm;
 }
 
+_Atomic uint32_t lua_vm_made;
+
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 			  struct lua_lib *lib)
 {
@@ -201,6 +203,7 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 
 	if (!vm)
 		return NULL;
+	atomic_fetch_add(&lua_vm_made, 1);
 	vm->interposed = lib->interposed;
 	if (lib->abi) {
 		vm->family = lib->abi->family(&lib->api, main);

@@ -20,7 +20,9 @@ struct coroutine;
 /* The caller's frame of an event. */
 struct lua_caller {
 	uint64_t id;     /* 0: none */
-	uint64_t key;    /* its function, where that must be compared, or 0 */
+	uint64_t key;    /* its function, where that must be compared, or 0; */
+	uint64_t (*key_at)(struct lua_local *me, const struct coroutine *co,
+			   uint64_t id); /* or who finds it, or NULL */
 	uint64_t callee; /* id of the frame that it calls, 0: none */
 	/* The id of the frame above one, 0: none. NULL: not known. */
 	uint64_t (*above)(uint64_t L, uint64_t id);
@@ -138,6 +140,7 @@ struct coroutine {
 	uint32_t asleep;
 	uint64_t asleep_id, asleep_key;
 	uint32_t regions;     /* chosen calls (region.h) it sleeps in */
+	uint32_t known_at;    /* lua_vm_made when it was seen to be vm's */
 };
 
 #define LUA_UNBORN UINT64_MAX /* has no serial yet */
@@ -189,6 +192,10 @@ bool lua_vm_wanted(void);
  * need be. NULL: no memory. Not hook-safe. */
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 			  struct lua_lib *lib);
+
+/* How many VMs were made known. While it stays, nobody else's lua_State comes to
+ * lie where one lay that we hooked. */
+extern HIDDEN _Atomic uint32_t lua_vm_made;
 
 /* The invariants of a VM, but for the time until its holder has it. */
 bool lua_vm_valid(const struct lua_vm *vm);

@@ -226,13 +226,12 @@ static uint64_t key_at(struct lua_local *me, const struct coroutine *co,
 	return !c ? 0 : c->key;
 }
 
-static void read_caller(struct lua_event *e, struct lua_local *me,
-			const struct coroutine *co)
+static void read_caller(struct lua_event *e, const struct coroutine *co)
 {
 	e->caller.id = layout_above((uint64_t)co->L, e->id);
 	e->caller.above = layout_above;
 	e->caller.callee = e->id;
-	e->caller.key = key_at(me, co, e->caller.id);
+	e->caller.key_at = IS_JIT ? key_at : NULL;
 }
 
 bool event_by_layout(struct lua_event *e, struct lua_local *me,
@@ -253,7 +252,7 @@ bool event_by_layout(struct lua_event *e, struct lua_local *me,
 		return false;
 	e->key = c->key;
 	e->is_c = c->flags == frame_flags(true);
-	read_caller(e, me, co);
+	read_caller(e, co);
 	settle_tail_call(e, co);
 	return true;
 }
@@ -302,7 +301,7 @@ bool event_by_asking(struct lua_event *e, struct lua_local *me,
 	if (e->kind == EVENT_RETURN || e->kind == EVENT_TAIL_END)
 		return true;
 	if (co->vm->by_layout) {
-		read_caller(e, me, co);
+		read_caller(e, co);
 		f = function_at(me, co, e->id, false);
 	} else {
 		ask_caller(e, me, co);

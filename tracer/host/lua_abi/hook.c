@@ -37,6 +37,13 @@ static bool runs_on_top(const struct thread_state *s,
 	       (co->serial == 0 && s->fiber == s->segments - 1);
 }
 
+/* Is it where it should be? */
+static bool is_in_place(const struct thread_state *s,
+			const struct coroutine *co)
+{
+	return co->window == s->window && runs_on_top(s, co);
+}
+
 /* A coroutine whose making was not seen; NULL: of an unknown VM. Not busy. */
 static struct coroutine *meet(const struct lua_local *me, lua_State *L)
 {
@@ -60,12 +67,24 @@ static struct coroutine *meet(const struct lua_local *me, lua_State *L)
 static struct coroutine *known(const struct lua_local *me, lua_State *L,
 			       struct coroutine *co)
 {
+	const uint32_t made = atomic_load(&lua_vm_made);
 	const struct coroutine *main;
 
 	if (co && lua_co_status(co) == LUA_YIELD)
 		return co;
 	main = !co ? NULL : lua_co_find(frames_main_of(co->vm->lib, L));
-	return main && main->vm == co->vm ? co : meet(me, L);
+	if (!main || main->vm != co->vm)
+		co = meet(me, L);
+	if (co)
+		co->known_at = made;
+	return co;
+}
+
+/* The id of the call that the event is, if nothing on its coroutine makes it, or
+ * 0. */
+static uint64_t event_begins(const struct lua_event *e)
+{
+	return e->kind == EVENT_CALL && e->caller.id == 0 ? e->id : 0;
 }
 
 /* walk: its open calls must be found first. */
@@ -90,13 +109,11 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 	if (!s)
 		return;
 	now = chunk_clock(s);
-	lua_switch_to(s, co, walked, count, e.kind == EVENT_CALL &&
-		      e.caller.id == 0 ? e.id : 0, sp, now);
+	lua_switch_to(s, co, walked, count, event_begins(&e), sp, now);
 	if (lua_vm_is_unbound(s))
 		lua_vm_bind(s, co->vm);
-	s->lua_plain = !co->vm->by_layout && co->window == s->window &&
-		       runs_on_top(s, co) && lua_vm_is_plain(s) ?
-		       co->L : NULL;
+	s->lua_plain = !co->vm->by_layout && is_in_place(s, co) &&
+		       lua_vm_is_plain(s) ? co->L : NULL;
 	me->co = co;
 	event_record(s, co, &e, now);
 	thread_release(s);
@@ -151,23 +168,40 @@ static SLOW void record_unknown(struct thread_state *s, lua_State *L,
 	pass_on(co, L, ar);
 }
 
-/* An event on a lua_State that is where it should be, read by the layout.
- * false: it is not, or something must be asked of Lua. */
+/* May co be switched to without asking Lua anything but what a busy state
+ * allows? */
+static bool may_switch(const struct thread_state *s,
+		       const struct lua_local *me, const struct coroutine *co)
+{
+	return me->window == s->window &&
+	       (co->vm->interposed ||
+		co->known_at == atomic_load_explicit(&lua_vm_made,
+						     memory_order_relaxed)) &&
+	       co->vm->numbered == lua_func_times_unseen() &&
+	       !lua_switch_needs_walk(s, co);
+}
+
+/* An event on a lua_State that is where it should be, or whose frames are
+ * known, read by the layout. false: it is not, or something must be asked of
+ * Lua. */
 static bool record_known(struct thread_state *s, lua_State *L,
 			 const lua_Debug *ar)
 {
 	struct coroutine *const co = lua_co_find(L);
 	struct lua_local *const me = s->lua;
 	struct lua_event e;
+	uint64_t now;
 
-	if (!me || !co || co->window != s->window ||
-	    !runs_on_top(s, co) || co->vm->detached ||
-	    lua_vm_is_unbound(s) || !event_is_recorded(co, ar) ||
-	    !event_by_layout(&e, me, co, ar))
+	if (!me || !co || (!is_in_place(s, co) && !may_switch(s, me, co)) ||
+	    co->vm->detached || lua_vm_is_unbound(s) ||
+	    !event_is_recorded(co, ar) || !event_by_layout(&e, me, co, ar))
 		return false;
+	now = chunk_clock(s);
+	if (!is_in_place(s, co))
+		lua_switch_to(s, co, NULL, 0, event_begins(&e), s->busy, now);
 	me->co = co;
-	s->lua_plain = lua_vm_is_plain(s) ? L : NULL;
-	event_record(s, co, &e, chunk_clock(s));
+	s->lua_plain = is_in_place(s, co) && lua_vm_is_plain(s) ? L : NULL;
+	event_record(s, co, &e, now);
 	return true;
 }
 
