@@ -193,7 +193,7 @@ bool lua_vm_wanted(void);
 struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 			  struct lua_lib *lib);
 
-/* How many VMs were made known. While it stays, nobody else's lua_State comes to
+/* How many VMs were made known. While it stays, no other lua_State comes to
  * lie where one lay that we hooked. */
 extern HIDDEN _Atomic uint32_t lua_vm_made;
 

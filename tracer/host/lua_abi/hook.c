@@ -80,8 +80,8 @@ static struct coroutine *known(const struct lua_local *me, lua_State *L,
 	return co;
 }
 
-/* The id of the call that the event is, if nothing on its coroutine makes it, or
- * 0. */
+/* The id of the call that the event is, if nothing on its coroutine makes it,
+ * or 0. */
 static uint64_t event_begins(const struct lua_event *e)
 {
 	return e->kind == EVENT_CALL && e->caller.id == 0 ? e->id : 0;
