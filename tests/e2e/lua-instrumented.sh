@@ -8,20 +8,8 @@
 . tests/lib.sh
 unset DEBUGINFOD_URLS
 
-apt=(-o Dir::Etc::SourceList="$T/sources" -o Dir::Etc::SourceParts=/dev/null
-	-o Dir::State::Lists="$T/lists" -o Dir::Cache="$T/cache"
-	-o APT::Sandbox::User=root -qq)
-mkdir -p "$T/lists/partial" "$T/cache/archives/partial"
-. /etc/os-release
-cat >"$T/sources" <<END
-deb-src http://deb.debian.org/debian ${VERSION_CODENAME:-bookworm} main
-END
-(
-	cd "$T" && apt-get "${apt[@]}" update &&
-		apt-get "${apt[@]}" source --download-only lua5.4 lua5.1
-) >"$T/apt" 2>&1 || {
+tests/source.sh "$T" lua5.4 lua5.1 >"$T/apt" 2>&1 || {
 	cat "$T/apt"
-	echo "no source of Lua from apt-get source"
 	exit 77
 }
 
