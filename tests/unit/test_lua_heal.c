@@ -35,7 +35,8 @@ static size_t source_length(const lua_Debug *d)
 #endif
 }
 
-/* 0: one of LuaJIT's own, which has no address. */
+/* 0: one of LuaJIT's own, which has no address, or no lines (table.remove: what
+ * it does is a part of its key). */
 static uint64_t key_of(lua_State *L, lua_Debug *d)
 {
 	lua_CFunction f;
@@ -43,7 +44,7 @@ static uint64_t key_of(lua_State *L, lua_Debug *d)
 	lua_getinfo(L, "Sf", d);
 	f = lua_tocfunction(L, -1);
 	lua_pop(L, 1);
-	if (!f && d->what[0] == 'C')
+	if (!f && (d->what[0] == 'C' || d->linedefined < 0))
 		return 0;
 	return f ? (uint64_t)f & ~UINT64_C(1) :
 	       lua_func_key(d->source, source_length(d), d->linedefined,
