@@ -153,8 +153,8 @@ void cpu_watch_explain(int error, char *text, size_t room)
 		snprintf(text, room, "no more memory may be locked (ulimit -l, "
 			 "kernel.perf_event_mlock_kb)");
 	else if (error == EMFILE)
-		snprintf(text, room, "more than %d lived at one time",
-			 MAX_WATCHED);
+		snprintf(text, room, "more than %d lived at one time, or "
+			 "`ulimit -n` is too low", MAX_WATCHED);
 	else if (!cpu_watch_is_forbidden(error))
 		snprintf(text, room, "perf_event_open: %s", strerror(error));
 	else if (paranoid > 2 && geteuid() != 0)
