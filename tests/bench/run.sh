@@ -213,6 +213,8 @@ instructions() {
 	instructions_of on 200000 -q "$W/calls" calls
 	instructions_of off 200000 --paused "$W/calls" calls
 	instructions_of unrecorded 200000 "$B/lib/libweft.so" "$W/calls" calls
+	instructions_of inlined 200000 on "$W/calls3" inlined
+	instructions_of inlined.empty 200000 "$W/empty.so" "$W/calls3" inlined
 	for v in $less; do
 		less_option $v && instructions_of less.$v 200000 "$option" \
 			"$W/calls" calls
@@ -494,6 +496,7 @@ instruction_rows() {
 		"floor $(calc "$(median ir.floor) - $(median ir.empty)" 0)"
 	above_row off empty "... recording off" 26 ""
 	above_row unrecorded empty "... preloaded and not recorded" 26 ""
+	above_row inlined inlined.empty "... 400 functions at -O3, inlined" 130 ""
 	for v in $luas; do
 		lua=${v%%:*}
 		above_row "$lua" "$lua.clock" "instructions a $lua call + \
