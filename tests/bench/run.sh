@@ -213,7 +213,7 @@ instructions() {
 	instructions_of on 200000 -q "$W/calls" calls
 	instructions_of off 200000 --paused "$W/calls" calls
 	instructions_of unrecorded 200000 "$B/lib/libweft.so" "$W/calls" calls
-	instructions_of inlined 200000 on "$W/calls3" inlined
+	instructions_of inlined 200000 -q "$W/calls3" inlined
 	instructions_of inlined.empty 200000 "$W/empty.so" "$W/calls3" inlined
 	for v in $less; do
 		less_option $v && instructions_of less.$v 200000 "$option" \
