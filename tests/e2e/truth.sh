@@ -11,6 +11,9 @@ compare() {
 	nothing_lost
 	lua5.4 tests/bench/truth_table.lua "$T/report.csv" "$T/truth" test \
 		>"$T/table" || fail "$1: $(cat "$T/table")"
+	"$WEFT" info "$T/trace" | grep -q '^samples.why-not' ||
+		grep -q '^net is off' "$T/table" ||
+		fail "$1: there are samples, and no net times"
 	echo "note: $1: $(tail -n 2 "$T/table" | paste -sd ';')"
 }
 
