@@ -2,6 +2,7 @@
  * can be missing has its sentence here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness.h"
+#include "analyzer/load/left_out.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"
@@ -398,12 +399,21 @@ static void tell_net(struct teller *t, const struct load *load)
 		  " lie in functions that were not open");
 }
 
+static void tell_left_out(struct teller *t, const struct session *s)
+{
+	char sentence[512];
+
+	if (left_out_describe(s, sentence, sizeof(sentence)))
+		say(t, "%s", sentence);
+}
+
 size_t completeness_notes(const struct load *load, completeness_fn fn,
 			  void *ctx)
 {
 	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
 
+	tell_left_out(&t, s);
 	tell_recordings(&t, s);
 	if (!session_has_times(s))
 		say(&t, "calls were only counted, as --count-only asks: there "

@@ -375,7 +375,8 @@ unsigned filter_args_apply(struct session *s, bool keep_vm,
 		found |= FILTER_SET(THREAD);
 	if (has_process(s, filter.process))
 		found |= FILTER_SET(PROCESS);
-	*sums = filter_apply(s, &filter, keep_vm);
+	*sums = filter_apply(s, &filter, keep_vm ? FILTER_KEEP_VM :
+					 FILTER_KEEP_SHAPE);
 	return found;
 }
 

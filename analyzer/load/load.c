@@ -1,6 +1,7 @@
 /* load.c - traces read whole, the way every command does it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/load.h"
+#include "analyzer/load/left_out.h"
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
@@ -465,6 +466,8 @@ static enum cmd_exit open_one(struct load *load,
 	load->path = path;
 	load->is_part = filter_args_has(FILTER_ALL);
 	status = profile_is(path) ? open_profile(load) : open_trace(load);
+	if (status == CMD_OK && !load->is_profile)
+		left_out_apply(load->session);
 	/* A profile always tells Lua states apart. Filtering, be it by nothing,
 	 * joins what differs in them alone. */
 	if (status == CMD_OK &&

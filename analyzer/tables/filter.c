@@ -4,6 +4,7 @@
 #include "analyzer/tables/filter.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
+#include "tracepoints/pattern.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -12,145 +13,65 @@
 
 /* ---- patterns ----------------------------------------------------------- */
 
-/* Does one alternative, [p, end), match [t, last)? When the rest does not, the
- * last "*" takes one character more; earlier ones need not be tried again. */
-static bool match_part(const char *t, const char *last, const char *p,
-		      const char *end)
-{
-	const char *star = NULL, *retry = NULL;
-
-	while (t < last) {
-		if (p < end && *p == '*') {
-			star = ++p;
-			retry = t;
-		} else if (p < end && (*p == '?' || *p == *t)) {
-			p++;
-			t++;
-		} else if (star) {
-			p = star;
-			t = ++retry;
-		} else {
-			return false;
-		}
-	}
-	while (p < end && *p == '*')
-		p++;
-	return p == end;
-}
-
-/* The end of the first alternative. Moves the pattern to the next one, or sets
- * it to NULL after the last. */
-static const char *next_part(const char **pattern)
-{
-	const char *const end = strchr(*pattern, '|');
-	const char *const stop = end ? end : *pattern + strlen(*pattern);
-
-	*pattern = end ? end + 1 : NULL;
-	return stop;
-}
-
 bool filter_match_text(const char *text, const char *pattern)
 {
 	while (pattern) {
 		const char *const p = pattern;
-		const char *const end = next_part(&pattern);
+		struct pattern a = pattern_next(&pattern);
 
-		if (match_part(text, text + strlen(text), p, end))
+		a.p = p; /* no key means anything here */
+		if (pattern_match_text(&a, text))
 			return true;
 	}
 	return false;
 }
 
-/* The whole path, or its last part. */
-static bool match_path(const char *path, const char *p, const char *end)
+/* "work <x.lua:3>". */
+static bool match_lua(const struct pattern *a, const char *name)
 {
-	const char *const last = path + strlen(path);
+	const char *end = name + strlen(name);
 
-	return match_part(path, last, p, end) ||
-	       match_part(text_base_name(path), last, p, end);
+	while (end > name && strncmp(end, " <", 2) != 0)
+		end--;
+	return end > name && pattern_match_lua(a, name, end);
 }
 
-/* The length of what is in parentheses but is no list of parameters; 0: it is
- * nothing of that kind. */
-static size_t special_part(const char *at)
+/* "work <x.lua:3~12ab>", where another source is called x.lua, is also found
+ * without the digits that tell them apart: these may not have been known. */
+static bool match_alone(const struct pattern *a, const char *name)
 {
-	static const char *const words[] = { "(anonymous namespace)",
-					     "operator()" };
+	enum { DIGITS = 6 }; /* "~12ab>" */
+	const size_t n = strlen(name);
+	char *alone;
+	bool is;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strncmp(at, words[i], strlen(words[i])) == 0)
-			return strlen(words[i]);
-	return 0;
-}
-
-/* The name of "f(int)" ends behind f, that of "handler <app.lua:12>" behind
- * handler. */
-static const char *base_end(const char *name)
-{
-	const char *at = name;
-
-	while (*at != '\0') {
-		const size_t more = special_part(at);
-
-		if (at > name && more == 0 &&
-		    (*at == '(' || strncmp(at, " <", 2) == 0))
-			break;
-		at += more != 0 ? more : 1;
-	}
-	return at;
-}
-
-/* The whole name, or what stands before its parameters or place. */
-static bool match_name(const char *name, const char *p, const char *end)
-{
-	return match_part(name, name + strlen(name), p, end) ||
-	       match_part(name, base_end(name), p, end);
-}
-
-/* A Lua function is also found by the last part of its name: "M.work <x.lua:3>"
- * by "work". */
-static bool match_lua(const char *name, const char *p, const char *end)
-{
-	const char *last = name + strlen(name), *part;
-
-	for (part = last; part > name && strncmp(part, " <", 2) != 0; part--)
-		;
-	if (part == name)
+	if (n < DIGITS || name[n - DIGITS] != '~')
 		return false;
-	last = part;
-	if (match_part(name, last, p, end))
-		return true;
-	if (memchr(name, ' ', (size_t)(last - name)))
-		return false;
-	while (part > name && !strchr(".:(\"", part[-1]))
-		part--;
-	return part > name && (part[-1] == '.' || part[-1] == ':') &&
-	       match_part(part, last, p, end);
+	alone = mem_grow(NULL, n + 1, 1);
+	memcpy(alone, name, n - DIGITS);
+	memcpy(alone + n - DIGITS, ">", 2);
+	is = pattern_match_text(a, alone);
+	mem_free(alone);
+	return is;
 }
 
-static bool begins_with(const char *p, const char *end, const char *key)
+static bool match_func(struct session *s, const struct func *f,
+		       const struct pattern *a)
 {
-	const size_t n = strlen(key);
-
-	return (size_t)(end - p) >= n && !memcmp(p, key, n);
-}
-
-static bool match_func(struct session *s, const struct func *f, const char *p,
-		       const char *end)
-{
-	if (begins_with(p, end, "module="))
+	switch (a->of) {
+	case PATTERN_MODULE:
 		return f->kind == FUNC_NATIVE &&
-		       match_path(func_elf(s->funcs, f->module)->path, p + 7,
-				  end);
-	if (begins_with(p, end, "file="))
-		return match_path(f->file, p + 5, end);
-	if (begins_with(p, end, "language=")) {
-		const char *const l = func_language(f);
-
-		return match_part(l, l + strlen(l), p + 9, end);
+		       pattern_match_path(a, func_elf(s->funcs,
+						      f->module)->path);
+	case PATTERN_FILE:
+		return pattern_match_path(a, f->file);
+	case PATTERN_LANGUAGE:
+		return pattern_match_text(a, func_language(f));
+	default:
+		return pattern_match_name(a, f->name) ||
+		       (f->kind == FUNC_LUA && (match_lua(a, f->name) ||
+						match_alone(a, f->name)));
 	}
-	return match_name(f->name, p, end) ||
-	       (f->kind == FUNC_LUA && match_lua(f->name, p, end));
 }
 
 bool filter_match_func(struct session *s, func_id id, const char *pattern)
@@ -158,10 +79,9 @@ bool filter_match_func(struct session *s, func_id id, const char *pattern)
 	const struct func *const f = func_get(s->funcs, id);
 
 	while (pattern) {
-		const char *const p = pattern;
-		const char *const end = next_part(&pattern);
+		const struct pattern a = pattern_next(&pattern);
 
-		if (match_func(s, f, p, end))
+		if (match_func(s, f, &a))
 			return true;
 	}
 	return false;
@@ -177,6 +97,25 @@ uint8_t *filter_match_funcs(struct session *s, const char *pattern)
 	all = mem_alloc(count + 1);
 	for (func_id f = 1; f <= count; f++)
 		all[f] = (uint8_t)filter_match_func(s, f, pattern);
+	return all;
+}
+
+uint8_t *filter_left_out(struct session *s, const struct filter *f)
+{
+	const size_t count = func_count(s->funcs);
+	uint8_t *all = filter_match_funcs(s, f->skip);
+
+	if (!f->only)
+		return all;
+	if (!all)
+		all = mem_alloc(count + 1);
+	for (func_id id = 1; id <= count; id++) {
+		const enum func_kind kind = func_get(s->funcs, id)->kind;
+
+		if ((kind == FUNC_NATIVE || kind == FUNC_CODE ||
+		     kind == FUNC_LUA) && !filter_match_func(s, id, f->only))
+			all[id] = 1;
+	}
 	return all;
 }
 
@@ -428,7 +367,7 @@ static void sum(struct cct *t, ticks *self, uint64_t *calls)
 /* cct_collect_as comes before nodes are made: what is added before is not
  * collected. */
 struct filter_sums filter_apply(struct session *s, const struct filter *f,
-				bool keep_vm)
+				enum filter_keep keep)
 {
 	const size_t count = cct_count(s->cct);
 	struct filter_sums sums = { 0 };
@@ -439,9 +378,10 @@ struct filter_sums filter_apply(struct session *s, const struct filter *f,
 		.at = mem_alloc((count + 1) * sizeof(node_id)),
 		.under = filter_match_funcs(s, f->under),
 		.focus = filter_match_funcs(s, f->focus),
-		.skip = filter_match_funcs(s, f->skip),
-		.keep = keep_vm ? ~(uint32_t)(CCT_CHOSEN | CCT_OUTSIDE) :
-			CCT_SHAPE };
+		.skip = filter_left_out(s, f),
+		.keep = keep == FILTER_KEEP_ALL ? ~UINT32_C(0) :
+			keep == FILTER_KEEP_VM ?
+			~(uint32_t)(CCT_CHOSEN | CCT_OUTSIDE) : CCT_SHAPE };
 
 	sum(w.from, &sums.whole_self, &sums.whole_calls);
 	cct_collect_as(w.to, w.from);

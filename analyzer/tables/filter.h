@@ -53,7 +53,13 @@ struct filter {
 	                      * such frames keep neither calls nor self time */
 	const char *skip;    /* frames that match go: their time becomes their
 	                      * caller's, their calls are not counted */
+	const char *only;    /* the same for frames of functions, native and
+	                      * Lua, that do not match */
 };
+
+/* For each func_id, whether skip and only leave its frames out: 1 or 0, freed
+ * by the caller with mem_free. NULL: they leave none out. */
+uint8_t *filter_left_out(struct session *, const struct filter *);
 
 /* By thread: 1 if the filter's thread and process leave it, or 0. Freed by the
  * caller with mem_free. */
@@ -66,11 +72,13 @@ struct filter_sums {
 	uint64_t calls, whole_calls;
 };
 
+/* Flags of nodes that stay: of CCT_SHAPE; also those that say which Lua state a
+ * body is of; all, so that another filter can follow. */
+enum filter_keep { FILTER_KEEP_SHAPE, FILTER_KEEP_VM, FILTER_KEEP_ALL };
+
 /* Replace the session's tree by the filtered one, and say what is left. Ids of
- * nodes change. Flags beyond CCT_SHAPE are removed from it, except those that
- * say which Lua state a body is of (keep_vm). Other lists of the session stay
- * whole. */
+ * nodes change. Other lists of the session stay whole. */
 struct filter_sums filter_apply(struct session *, const struct filter *,
-				bool keep_vm);
+				enum filter_keep);
 
 #endif

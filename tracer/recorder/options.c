@@ -13,7 +13,7 @@
 enum { USAGE = 1 };
 enum { MOST_HZ = 10000 }; /* of samples */
 enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_SAMPLE_RATE,
-	   ROW_LABEL, ROW_HELP, ROW_VERSION };
+	   ROW_LABEL, ROW_HELP, ROW_VERSION, ROW_ONLY, ROW_SKIP };
 
 static struct options opt = { .sample_hz = -1 };
 
@@ -37,6 +37,14 @@ static struct poptOption rows[] = {
 	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
 	  "(default): fast, but none while the program makes records faster "
 	  "than they are written", "auto|none|fast|small" },
+	{ "skip", 0, POPT_ARG_STRING, NULL, ROW_SKIP,
+	  "leave out the functions that match PATTERN, as in weft report "
+	  "--skip: their calls are not recorded, their time becomes their "
+	  "callers'; @FILE: the patterns in FILE, one a line; may be given "
+	  "several times", "PATTERN|@FILE" },
+	{ "only", 0, POPT_ARG_STRING, NULL, ROW_ONLY,
+	  "leave out all functions but those that match PATTERN or @FILE; may "
+	  "be given several times", "PATTERN|@FILE" },
 	{ "sample-rate", 0, POPT_ARG_STRING, NULL, ROW_SAMPLE_RATE,
 	  "have the kernel note HZ times a second where each thread is, up to "
 	  "10000; 0: never; auto (default): as often as costs 1 % of a CPU, "
@@ -147,6 +155,17 @@ static int refuse(const char *option, const char *text, const char *wanted)
 }
 
 /* Negative: go on. */
+static int read_patterns(const char *option, char **to, const char *text)
+{
+	const char *const why = selection_add(to, text);
+
+	if (!why)
+		return -1;
+	message("--%s \"%s\": %s; see weft record --help", option, text, why);
+	return USAGE;
+}
+
+/* Negative: go on. */
 static int read_row(poptContext context, int row)
 {
 	char *const text = poptGetOptArg(context);
@@ -177,6 +196,10 @@ static int read_row(poptContext context, int row)
 			opt.labels == OPTIONS_MAX_LABELS ?
 			"there are 32 labels already" :
 			"it is not KEY=VALUE");
+	case ROW_SKIP:
+		return read_patterns("skip", &opt.select.skip, text);
+	case ROW_ONLY:
+		return read_patterns("only", &opt.select.only, text);
 	default:
 		return -1;
 	}

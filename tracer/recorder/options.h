@@ -5,6 +5,7 @@
 
 #include "tracepoints/pool.h"
 #include "tracer/recorder/trace/packer.h"
+#include "tracer/recorder/trace/selection.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ struct options {
 	enum pool_on_full on_full;
 	enum compress compress;
 	uint64_t pool_bytes;       /* 0: the default */
+	struct selection_wish select; /* what is left out on purpose */
 	int sample_hz;             /* negative: chosen by their cost */
 	char *label[OPTIONS_MAX_LABELS]; /* "key=value" */
 	int labels;

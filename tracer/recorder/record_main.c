@@ -91,6 +91,20 @@ static uint64_t plan_lttng(struct recording *r)
 	return session_process_start(&r->session, &r->plan) == 0 ? rings : 0;
 }
 
+/* The verdicts are there before the program starts, as far as they can be known
+ * by then. */
+static int choose_functions(struct recording *r)
+{
+	if (selection_init(&r->selection, &r->opt.select, r->owner.verdicts,
+			   r->owner.verdict_slots, r->sink.names) != 0) {
+		message("there is not enough memory to record");
+		return -1;
+	}
+	selection_program(&r->selection, r->program_path);
+	r->sink.selection = &r->selection;
+	return 0;
+}
+
 /* The pool's name tells where the last records of a killed recorder are. The
  * spill file is made before it is needed: later, the disk may be full. */
 static int make_files(struct recording *r)
@@ -106,6 +120,8 @@ static int make_files(struct recording *r)
 	}
 	if (!r->opt.no_lua_names && lua_names_init(&r->names) == 0)
 		r->sink.names = &r->names;
+	if (r->owner.verdict_slots > 0 && choose_functions(r) != 0)
+		return -1;
 	if (!r->opt.archive)
 		return 0;
 	r->sink.archive = &r->archive;
@@ -150,6 +166,7 @@ static int make_parts(struct recording *r)
 		.native = !r->opt.no_native,
 		.counts = r->opt.count_only,
 		.tsc = r->rate.tsc,
+		.verdicts = r->opt.select.only || r->opt.select.skip,
 	};
 
 	/* LTTng's rings get a part of what is free once the pool is made. */
@@ -592,7 +609,7 @@ static void send_names(struct recording *r)
 
 	if (!names)
 		return;
-	r->sink.names = NULL;
+	r->sink.names = r->selection.names = NULL;
 	lua_names_read(names, write_name, &w);
 	if (w.m.words)
 		sink_send(&r->sink, w.m.words, meta_end(&w.m));

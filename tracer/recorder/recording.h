@@ -46,6 +46,7 @@ struct recording {
 	struct sink sink;
 	struct archive archive;
 	struct lua_names names;
+	struct selection selection;
 	struct registry registry;
 	struct drain drain;
 	struct program program;

@@ -109,6 +109,15 @@ static void note_labels(struct meta *m, const struct options *o)
 	}
 }
 
+/* In pieces, since a note is short. NULL: none. */
+static void note_patterns(struct meta *m, const char *key, const char *patterns)
+{
+	char piece[CHUNK_STRING_MAX + 1];
+
+	while (selection_piece(&patterns, piece, sizeof(piece)))
+		meta_note(m, key, piece);
+}
+
 /* period and why-not: what is chosen at the start, where there is a choice. */
 static void note_samples(const struct recording *r, struct meta *m)
 {
@@ -162,6 +171,8 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 		meta_note(m, "mode", "count-only");
 	note_samples(r, m);
 	note_labels(m, &r->opt);
+	note_patterns(m, "filter.only", r->opt.select.only);
+	note_patterns(m, "filter.skip", r->opt.select.skip);
 }
 
 /* Whether all that happened while recording was on is in the trace. */
@@ -241,6 +252,12 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);
 	note_sampled(r, m);
 	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
+	if (r->sink.selection) {
+		meta_print(m, "filter.functions", "%" PRIu64,
+			   r->selection.skipped);
+		meta_print(m, "filter.no-room", "%" PRIu64,
+			   r->selection.no_room);
+	}
 	if (r->sink.archive)
 		note_archive(m, &r->archive);
 	if (message_troubles()[0])

@@ -361,7 +361,7 @@ static void record_tail_call(struct thread_state *s,
 	top = s->top - 1;
 	if (top->ret == e->id && top->site == (uint64_t)co->L)
 		shadow_tail(s, f, now);
-	else if (!dictionary_skips(s, f->key))
+	else
 		shadow_enter(s, f, now);
 }
 
@@ -388,8 +388,7 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 		record_tail_call(s, co, e, &f, now);
 	} else {
 		lua_unwind_call(s, co, &e->caller, now);
-		if (!dictionary_skips(s, e->key))
-			shadow_enter(s, &f, now);
+		shadow_enter(s, &f, now);
 	}
 	if (e->cached && mapped_view.verdicts && chunk_skips(s, e->key)) {
 		e->cached->epoch = ~s->epoch;

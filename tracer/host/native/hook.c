@@ -53,8 +53,8 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp)
 		return;
 	}
 	f.tick = chunk_clock(s);
-	if ((s->top[-1].sp > sp || is_inlined(s, site, sp) ||
-	     unwind_native_enter(s, &f, f.tick)) && !dictionary_skips(s, fn))
+	if (s->top[-1].sp > sp || is_inlined(s, site, sp) ||
+	    unwind_native_enter(s, &f, f.tick))
 		shadow_enter(s, &f, f.tick);
 	thread_release(s);
 }
@@ -85,7 +85,7 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 	if (s->top[-1].key == fn && s->top[-1].site == site &&
 	    s->too_deep == 0)
 		shadow_leave(s, now);
-	else if (dictionary_verdict(s, fn) != VERDICT_SKIP)
+	else if (!dictionary_may_skip(s, fn))
 		unwind_native_exit(s, fn, site, sp, now);
 	thread_release(s);
 }

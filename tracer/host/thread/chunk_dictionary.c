@@ -230,24 +230,35 @@ static void remember_skipped(struct thread_state *s, uint64_t key)
 	remember(s, at, key ^ KEY_SKIPPED, 0);
 }
 
-SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
+static enum verdict look_up(uint64_t key)
 {
 	const int saved = errno;
-	enum verdict verdict = VERDICT_SKIP;
-	uint64_t id;
+	const uint64_t id = verdict_key(key);
+
+	errno = saved;
+	return id == 0 ? VERDICT_RECORD :
+	       verdict_find(mapped_view.verdicts, mapped_view.verdict_slots,
+			    id);
+}
+
+SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
+{
+	enum verdict verdict;
 
 	if (!mapped_view.verdicts || chunk_named(s, key))
 		return VERDICT_RECORD;
 	if (chunk_skips(s, key))
-		return verdict;
-	id = verdict_key(key);
-	verdict = id == 0 ? VERDICT_RECORD :
-		  verdict_find(mapped_view.verdicts, mapped_view.verdict_slots,
-			       id);
+		return VERDICT_SKIP;
+	verdict = look_up(key);
 	if (verdict == VERDICT_SKIP)
 		remember_skipped(s, key);
-	errno = saved;
 	return verdict;
+}
+
+SLOW bool dictionary_may_skip(const struct thread_state *s, uint64_t key)
+{
+	return mapped_view.verdicts &&
+	       (chunk_skips(s, key) || look_up(key) == VERDICT_SKIP);
 }
 
 /* -------------------------------------------------------------- open stacks */

@@ -20,6 +20,10 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key);
  * out the table says so until the chunk's end. */
 enum verdict dictionary_verdict(struct thread_state *s, uint64_t key);
 
+/* May calls of this function have been left out, even if the open chunk has
+ * named it meanwhile? */
+bool dictionary_may_skip(const struct thread_state *s, uint64_t key);
+
 /* Is a call of this function, the next one on the stack, to be left out? What
  * begins a coroutine is not: that is told by it. */
 INLINE bool dictionary_skips(struct thread_state *s, uint64_t key)

@@ -68,6 +68,9 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 		return;
 	}
 	chunk_need_call(s);
+	/* Only now: what the chunk before had named, it recorded. */
+	if (dictionary_skips(s, f->key))
+		return;
 	index = chunk_index(s, f->key);
 	chunk_put(s, rec_put(REC_ENTER, index, chunk_gap(s, now)));
 	*s->top++ = *f;

@@ -194,6 +194,106 @@ int elf_build_read(int fd, struct elf_build *build)
 	return 0;
 }
 
+/* ---- functions ---- */
+
+struct function {
+	uint64_t address;
+	const char *name;
+};
+
+struct functions {
+	struct function *function;
+	size_t n, room;
+	struct strings names[2];   /* of .dynsym and .symtab */
+	unsigned tables;
+};
+
+static bool add_function(struct functions *f, uint64_t address,
+			 const char *name)
+{
+	if (f->n == f->room) {
+		const size_t room = f->room ? 2 * f->room : 1024;
+		void *const grown = realloc(f->function,
+					    room * sizeof(*f->function));
+
+		if (!grown)
+			return false;
+		f->function = grown;
+		f->room = room;
+	}
+	f->function[f->n++] = (struct function){ address, name };
+	return true;
+}
+
+static bool add_functions(const struct tables *t, const Elf64_Shdr *section,
+			  struct functions *f)
+{
+	const uint64_t n = section->sh_size / sizeof(Elf64_Sym);
+	struct strings *const names = &f->names[f->tables++];
+	Elf64_Sym *const s = load_section(t, section, sizeof(*s));
+	bool done = true;
+
+	*names = load_strings(t, section->sh_link);
+	for (uint64_t i = 0; s && done && i < n; i++) {
+		const unsigned type = ELF64_ST_TYPE(s[i].st_info);
+		const char *const name = string_at(names, s[i].st_name);
+
+		if ((type == STT_FUNC || type == STT_GNU_IFUNC) &&
+		    s[i].st_shndx != SHN_UNDEF && name[0] != '\0')
+			done = add_function(f, s[i].st_value & ~UINT64_C(1),
+					    name);
+	}
+	free(s);
+	return done;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct function *const x = a, *const y = b;
+
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+/* More names of one address than these are left alone: others may follow. */
+enum { ALIASES_MAX = 64 };
+
+static void call_each(const struct functions *f, elf_function_fn *fn, void *ctx)
+{
+	const char *name[ALIASES_MAX];
+
+	for (size_t i = 0, k; i < f->n; i = k) {
+		const uint64_t address = f->function[i].address;
+
+		for (k = i; k < f->n && f->function[k].address == address; k++)
+			if (k - i < ALIASES_MAX)
+				name[k - i] = f->function[k].name;
+		if (k - i <= ALIASES_MAX)
+			fn(ctx, address, name, (unsigned)(k - i));
+	}
+}
+
+int elf_functions_each(int fd, elf_function_fn *fn, void *ctx)
+{
+	struct functions f = { 0 };
+	struct tables t;
+	bool done;
+
+	done = load_tables(fd, &t);
+	for (unsigned i = 0; done && i < t.sections && f.tables < 2; i++)
+		if (t.section[i].sh_type == SHT_DYNSYM ||
+		    t.section[i].sh_type == SHT_SYMTAB)
+			done = add_functions(&t, &t.section[i], &f);
+	if (done && f.n > 0) {
+		qsort(f.function, f.n, sizeof(*f.function), by_address);
+		call_each(&f, fn, ctx);
+	}
+	free(f.names[0].text);
+	free(f.names[1].text);
+	free(f.function);
+	free_tables(&t);
+	return done ? 0 : -1;
+}
+
 bool elf_load_read(int fd, uint64_t offset, uint64_t *address, uint64_t *end)
 {
 	struct tables t;

@@ -60,6 +60,14 @@ struct elf_build {
  * build-id is no error: size is 0. */
 int elf_build_read(int fd, struct elf_build *build);
 
+/* The functions that the symbol tables of an open file define: once for each
+ * address, with all its names; an odd address counts as the even one below.
+ * Names are valid during the call. Returns 0, or negative if it is no such file
+ * or there is no memory. */
+typedef void elf_function_fn(void *ctx, uint64_t address,
+			     const char *const *name, unsigned names);
+int elf_functions_each(int fd, elf_function_fn *fn, void *ctx);
+
 /* Where a file that is open wants its byte at offset to be, which is in a
  * segment that can be executed, and where its last segment ends: addresses
  * before the load bias. False: it does not say. */

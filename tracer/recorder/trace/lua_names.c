@@ -36,6 +36,8 @@ struct lua_names_source {
 	uint32_t pid;
 	int fd;                    /* negative: not kept open */
 	uint32_t first;            /* the function that was noted last */
+	struct lua_outline *told;  /* its text's, if it was asked for; empty
+	                            * where that is not its text */
 };
 
 struct lua_names_function {
@@ -299,7 +301,7 @@ static struct lua_names_source *source_of(struct lua_names *n, uint64_t hash,
 		return NULL;
 	s = &n->source[n->sources++];
 	n->by_hash[slot] = (uint32_t)n->sources;
-	*s = (struct lua_names_source){ hash, "", pid, -1, NONE };
+	*s = (struct lua_names_source){ hash, "", pid, -1, NONE, NULL };
 	strcpy(s->name, name);
 	for (int i = 0; i < CHUNK_NAMES_PATHS && s->fd < 0 && is_file(s) &&
 	     n->opened < OPENED_MAX; i++)
@@ -362,4 +364,51 @@ static void note_lua(void *ctx, const struct chunk_header *h,
 void lua_names_note(struct lua_names *n, const uint64_t *chunk, uint32_t words)
 {
 	chunk_names_each(chunk, words, note_lua, n);
+}
+
+/* ---- before the end ---- */
+
+/* The outline of its file, which stays open; an empty one if there is none.
+ * NULL: no memory. */
+static struct lua_outline *outline_of(struct lua_names *n,
+				      const struct lua_names_source *s)
+{
+	struct lua_outline *const o = calloc(1, sizeof(*o));
+	char module[CHUNK_STRING_MAX + 1];
+	const int fd = s->fd >= 0 ? dup(s->fd) : open_path(s, 0);
+	size_t size = 0;
+	char *const text = fd < 0 ? NULL : read_file(n, fd, &size);
+
+	module_name(s, module);
+	if (o && text && lua_outline_read(o, text, size, module) != 0) {
+		lua_outline_free(o);
+		memset(o, 0, sizeof(*o));
+	}
+	free(text);
+	if (fd >= 0)
+		close(fd);
+	return o;
+}
+
+const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
+			   const uint64_t *item, uint64_t words)
+{
+	char name[CHUNK_STRING_MAX + 1], hint[CHUNK_STRING_MAX + 1];
+	const uint64_t at = 2 + chunk_names_string(item + 2, words - 2, name);
+	const uint64_t end = at + chunk_names_string(item + at, words - at,
+						     hint);
+	struct lua_names_source *const s = name[0] != '@' ? NULL :
+					   source_of(n, item[3], name, h->pid);
+	uint32_t function;
+
+	if (!s)
+		return "";
+	if (!s->told)
+		s->told = outline_of(n, s);
+	if (!s->told || s->told->n == 0)
+		return "";
+	function = lua_outline_find(s->told, (uint32_t)(item[1] >> 32),
+				    (uint32_t)item[1],
+				    end < words ? (uint32_t)item[end] : 0);
+	return function == 0 ? "" : lua_outline_name(s->told, function);
 }

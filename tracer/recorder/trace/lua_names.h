@@ -37,4 +37,10 @@ typedef void lua_names_fn(void *ctx, const uint64_t *item, uint32_t words);
  * lines where it has functions: else it is another version. Call it once. */
 void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx);
 
+/* What the function of this item, of a chunk with that header, is called in its
+ * source, as far as that can be told now; "" if it cannot. It is valid for
+ * ever. */
+const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
+			   const uint64_t *item, uint64_t words);
+
 #endif

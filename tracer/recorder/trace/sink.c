@@ -258,6 +258,8 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 		archive_note(s->archive, chunk, words);
 	if (s->names)
 		lua_names_note(s->names, chunk, words);
+	if (s->selection)
+		selection_note(s->selection, chunk, words);
 	if (!s->lttng) {
 		spill(s, packed, n);
 		return;

@@ -6,6 +6,7 @@
 
 #include "tracer/recorder/trace/archive.h"
 #include "tracer/recorder/trace/lua_names.h"
+#include "tracer/recorder/trace/selection.h"
 #include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/census.h"
 #include "tracer/recorder/trace/packer.h"
@@ -66,6 +67,7 @@ struct sink {
 	/* These are shown each chunk; NULL: none. */
 	struct archive *archive;
 	struct lua_names *names;
+	struct selection *selection;
 };
 
 /* ring_bytes: the size of LTTng's rings; 0: without LTTng. The spill file is
