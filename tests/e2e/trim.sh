@@ -62,11 +62,14 @@ try() {
 	trim --csv >"$T/rows" || fail "$1: weft trim fails"
 	pattern=$(trim -f skip) || fail "$1: no pattern"
 	counts --skip "$pattern" >"$T/skipped"
+	echo "$pattern" >"$T/list"
 	flag=$(trim -f gcc) || fail "$1: no flag: $(cat "$T/trim.err")"
 	# shellcheck disable=SC2086 # the flag is one word
 	$cxx $flag -o "$T/after" "$1" || fail "$1: not with $flag"
 	record "$T/after" || fail "$1: weft record fails"
 	counts >"$T/kept"
+	record --skip "@$T/list" -- "$T/before" || fail "$1: not with --skip"
+	counts | cmp - "$T/skipped" || fail "$1: recorded with --skip: others"
 	lua5.4 - "$T/all" "$T/rows" "$T/trim.err" "$T/skipped" "$T/kept" \
 		<<-'E' || fail "$1: see above; the flag: $flag"
 	local function read(file, pattern)

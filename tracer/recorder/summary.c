@@ -476,6 +476,7 @@ static void diagnose(const struct recording *r)
 		.vms = given_out(&r->owner.pool->next_vm),
 		.trouble = r->registry.trouble,
 		.seen = &r->registry.seen,
+		.leaves_out = !!r->sink.selection,
 		.told = r->outlook != OUTLOOK_GOOD ||
 			r->registry.watch.reported > 0,
 	};

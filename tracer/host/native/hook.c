@@ -163,7 +163,8 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	return true;
 }
 
-/* The common case of a return; false: nothing was changed. If the last record
+/* The common case of a return; false: nothing was changed. What is left out ends
+ * here (an entry that did would take the others' registers). If the last record
  * is the ENTER of this call, both become one LEAF; otherwise a LEAVE is
  * written. */
 INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
@@ -171,7 +172,9 @@ INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 	struct frame *const f = s->top - 1;
 	uint64_t *const last = s->at - 1;
 
-	if (unlikely(s->at >= s->quick || f->key != fn || f->site != site))
+	if (unlikely(f->key != fn || f->site != site))
+		return chunk_skips_at_first(s, fn);
+	if (unlikely(s->at >= s->quick))
 		return false;
 	if (likely(rec_may_be_leaf(*last))) {
 		const uint64_t now = clock_ticks(), duration = now - s->last;

@@ -182,6 +182,13 @@ INLINE bool chunk_skips(const struct thread_state *s, uint64_t key)
 	       chunk_entry(s, at ^ sizeof(s->table[0]))->key == turned;
 }
 
+/* The same where it is found at once; false: perhaps. */
+INLINE bool chunk_skips_at_first(const struct thread_state *s, uint64_t key)
+{
+	return chunk_entry(s, chunk_place(key) * sizeof(s->table[0]))->key ==
+	       (key ^ KEY_SKIPPED);
+}
+
 /* The open chunk has named no function, as far as the table knows. */
 void chunk_forget_names(struct thread_state *s);
 

@@ -240,8 +240,7 @@ static bool add_functions(const struct tables *t, const Elf64_Shdr *section,
 
 		if ((type == STT_FUNC || type == STT_GNU_IFUNC) &&
 		    s[i].st_shndx != SHN_UNDEF && name[0] != '\0')
-			done = add_function(f, s[i].st_value & ~UINT64_C(1),
-					    name);
+			done = add_function(f, s[i].st_value, name);
 	}
 	free(s);
 	return done;

@@ -61,9 +61,8 @@ struct elf_build {
 int elf_build_read(int fd, struct elf_build *build);
 
 /* The functions that the symbol tables of an open file define: once for each
- * address, with all its names; an odd address counts as the even one below.
- * Names are valid during the call. Returns 0, or negative if it is no such file
- * or there is no memory. */
+ * address, with all its names, which are valid during the call. Returns 0, or
+ * negative if it is no such file or there is no memory. */
 typedef void elf_function_fn(void *ctx, uint64_t address,
 			     const char *const *name, unsigned names);
 int elf_functions_each(int fd, elf_function_fn *fn, void *ctx);

@@ -326,7 +326,10 @@ void diagnose_empty(const char *path, char *const *argv,
 	if (facts->was_paused)
 		message("recording was paused (--paused), and the program did "
 			"not turn it on");
-	if (facts->told || facts->was_paused)
+	if (facts->leaves_out)
+		message("what ran may have been left out: see --skip and "
+			"--only");
+	if (facts->told || facts->was_paused || facts->leaves_out)
 		return;
 	if (read_program(&path, &file, room) != 0) {
 		message("\"%s\" is neither an ELF program nor a script", path);

@@ -50,6 +50,7 @@ struct diagnose_facts {
 	bool knows_newer;          /* was weft built for Lua 5.5, too? */
 	uint64_t vms;
 	uint32_t trouble;          /* enum process_trouble, bits */
+	bool leaves_out;           /* functions, as the user chose */
 	bool told;                 /* the user knows the reason already */
 	const struct seen_programs *seen;
 };
