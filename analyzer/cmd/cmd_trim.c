@@ -221,8 +221,8 @@ const struct cmd cmd_trim = {
 	"__attribute__((no_instrument_function)) leaves out one function.\n"
 	"\n"
 	"-f skip prints a pattern for the option --skip of other commands:\n"
-	"what the reports would show without these functions. In a file, it is\n"
-	"one for weft record --skip @FILE, which leaves them out.",
+	"what the reports would show without these functions. In a file, it\n"
+	"is one for weft record --skip @FILE, which leaves them out.",
 	.opts = opts,
 	.run = run,
 };

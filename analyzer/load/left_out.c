@@ -9,23 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All patterns of that key, with "|" between them; NULL: there are none. The
- * caller frees them with mem_free. */
+/* All patterns of that key: the notes KEY, KEY.1 and so on have the pieces.
+ * NULL: there are none. The caller frees them with mem_free. */
 static char *patterns(const struct session *s, const char *key)
 {
-	char *all = NULL;
+	const char *piece = session_note(s, key);
+	char *all = NULL, name[64];
 	size_t used = 0;
 
-	for (size_t i = 0; i < s->note_count; i++) {
-		const size_t n = strlen(s->notes[i].value);
+	for (int i = 1; piece; i++) {
+		const size_t n = strlen(piece);
 
-		if (strcmp(s->notes[i].key, key) != 0)
-			continue;
-		all = mem_grow(all, used + n + 2, 1);
-		if (used > 0)
-			all[used++] = '|';
-		memcpy(all + used, s->notes[i].value, n + 1);
+		all = mem_grow(all, used + n + 1, 1);
+		memcpy(all + used, piece, n + 1);
 		used += n;
+		snprintf(name, sizeof(name), "%s.%d", key, i);
+		piece = session_note(s, name);
 	}
 	return all;
 }

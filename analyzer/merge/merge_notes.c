@@ -34,9 +34,9 @@ static enum rule rule_of(const char *key)
 	return strncmp(key, "lost.", 5) == 0 ? RULE_SUM : RULE_SAME;
 }
 
-/* Is the note kept if only one side has its key? Faults and losses are, and what
- * one side left out, which is not in the sum's figures as a whole; what else
- * describes a recording is not, since it is not true of the other side. */
+/* Is the note kept if only one side has its key? Faults and losses are, and
+ * what one side left out, which the sum has not whole. What else describes a
+ * recording is not: it is not true of the other side. */
 static bool stays_alone(const struct note *n)
 {
 	const enum rule rule = rule_of(n->key);

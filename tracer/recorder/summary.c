@@ -109,13 +109,15 @@ static void note_labels(struct meta *m, const struct options *o)
 	}
 }
 
-/* In pieces, since a note is short. NULL: none. */
+/* In pieces, since a note is short: KEY, KEY.1, KEY.2 and so on. NULL: none. */
 static void note_patterns(struct meta *m, const char *key, const char *patterns)
 {
-	char piece[CHUNK_STRING_MAX + 1];
+	char piece[CHUNK_STRING_MAX + 1], name[40];
 
-	while (selection_piece(&patterns, piece, sizeof(piece)))
-		meta_note(m, key, piece);
+	for (int i = 0; selection_piece(&patterns, piece, sizeof(piece)); i++) {
+		snprintf(name, sizeof(name), "%s.%d", key, i);
+		meta_note(m, i == 0 ? key : name, piece);
+	}
 }
 
 /* period and why-not: what is chosen at the start, where there is a choice. */

@@ -163,9 +163,9 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	return true;
 }
 
-/* The common case of a return; false: nothing was changed. What is left out ends
- * here (an entry that did would take the others' registers). If the last record
- * is the ENTER of this call, both become one LEAF; otherwise a LEAVE is
+/* The common case of a return; false: nothing was changed. What is left out
+ * ends here (an entry that did would take registers from others). If the last
+ * record is the ENTER of this call, both become one LEAF; otherwise a LEAVE is
  * written. */
 INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 {

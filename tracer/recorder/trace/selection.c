@@ -24,23 +24,20 @@ enum {
 
 /* ---- patterns ---- */
 
-/* Append an alternative. One that no note can hold ends in "*". */
+/* Append an alternative. */
 static bool append(char **to, const char *text, size_t size)
 {
 	const size_t used = !*to ? 0 : strlen(*to);
-	const size_t kept = size < CHUNK_STRING_MAX ? size :
-			    CHUNK_STRING_MAX - 2;
 	char *grown;
 
 	if (size == 0)
 		return true;
-	if (used + kept + 3 > PATTERNS_MAX)
+	if (used + size + 2 > PATTERNS_MAX)
 		return false;
-	grown = realloc(*to, used + kept + 3);
+	grown = realloc(*to, used + size + 2);
 	if (!grown)
 		return false;
-	sprintf(grown + used, "%s%.*s%s", used > 0 ? "|" : "", (int)kept, text,
-		kept < size ? "*" : "");
+	sprintf(grown + used, "%s%.*s", used > 0 ? "|" : "", (int)size, text);
 	*to = grown;
 	return true;
 }
@@ -90,18 +87,14 @@ const char *selection_add(char **to, const char *pattern)
 
 bool selection_piece(const char **at, char *to, size_t size)
 {
-	size_t used = 0;
+	const size_t n = !*at ? 0 : strnlen(*at, size - 1);
 
-	while (*at && **at) {
-		const size_t n = strcspn(*at, "|");
-
-		if (used + n + 2 > size)
-			break;
-		used += (size_t)sprintf(to + used, "%s%.*s",
-					used > 0 ? "|" : "", (int)n, *at);
-		*at += n + ((*at)[n] != '\0');
-	}
-	return used > 0;
+	if (n == 0)
+		return false;
+	memcpy(to, *at, n);
+	to[n] = '\0';
+	*at += n;
+	return true;
 }
 
 /* ---- deciding ---- */

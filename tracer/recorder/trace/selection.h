@@ -24,14 +24,13 @@ struct selection {
 	uint64_t no_room;          /* that should be, but for the table's room */
 };
 
-/* Add a pattern to those at *to, which is then freed by nobody. "@FILE" stands
- * for the patterns in that file: one a line, without empty lines and those that
- * begin with "#". What the trace could not hold of an alternative is replaced by
- * "*". NULL, or why it cannot be taken. */
+/* Add a pattern to those at *to, which nobody frees then. "@FILE" stands for
+ * the patterns in that file: one a line. Empty lines and those that begin with
+ * "#" do not count. NULL, or why it cannot be taken. */
 const char *selection_add(char **to, const char *pattern);
 
-/* Patterns in pieces that a note can hold: the next one, at most size bytes with
- * its NUL, from *at, which moves on. False: there is no more. */
+/* Patterns in pieces, wherever they are cut: the next one, at most size bytes
+ * with its NUL, from *at, which moves on. False: there is no more. */
 bool selection_piece(const char **at, char *to, size_t size);
 
 /* The names are the caller's, and may be NULL. Nothing is ever freed. Returns
