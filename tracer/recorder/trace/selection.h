@@ -21,7 +21,7 @@ struct selection {
 	struct lua_names *names;   /* NULL: Lua sources are not read */
 	struct name_set seen;      /* modules, and Lua functions */
 	uint64_t skipped;          /* functions that are left out */
-	uint64_t no_room;          /* that should be, but for the table's room */
+	uint64_t no_room;          /* that had no room in the table */
 };
 
 /* Add a pattern to those at *to, which nobody frees then. "@FILE" stands for
