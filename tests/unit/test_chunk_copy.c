@@ -72,6 +72,58 @@ void test_chunk_copy_closes_up(void)
 			 dict_put_code(100 + i));
 }
 
+/* Nodes lie at the end of the records' room, the first one last. */
+static void put_node(uint32_t number, uint64_t calls)
+{
+	uint64_t *const node = record(pool_record_room(POOL_SMALL_WORDS) -
+				      number * COUNTED_WORDS);
+
+	node[0] = rec_put((enum rec_kind)COUNTED_CALL, 1, number - 1);
+	node[1] = calls;
+	node[2] = 0;
+	header()->counted = number;
+}
+
+void test_chunk_copy_counted_calls_become_an_item(void)
+{
+	const struct chunk_header *const h = (const void *)out;
+	const uint64_t *const item = out + CHUNK_HEADER_WORDS + 3 + 2;
+	const struct chunk_source source = { .buffer = buffer,
+					     .words = POOL_SMALL_WORDS };
+
+	fill();
+	put_node(1, 5);
+	put_node(2, 7);
+	CHECK_EQ(copy(0), CHUNK_HEADER_WORDS + 3 + 2 + 7 + 3);
+	CHECK_EQ(h->items, 9);
+	CHECK_EQ(h->counted, 0);
+	CHECK_EQ(item[0], item_put(ITEM_COUNTED, 7));
+	CHECK_EQ(item[2], 5);
+	CHECK_EQ(rec_gap(item[4]), 1);
+	CHECK_EQ(item[5], 7);
+	CHECK_EQ(chunk_counted(&source), 12);
+}
+
+void test_chunk_copy_counted_calls_alone_are_a_chunk(void)
+{
+	fill();
+	header()->records = 0;
+	CHECK_EQ(copy(CHUNK_TAKEN), 0);
+	put_node(1, 5);
+	CHECK(copy(CHUNK_TAKEN) > 0);
+}
+
+void test_chunk_copy_refuses_more_nodes_than_there_is_room(void)
+{
+	fill();
+	header()->counted = pool_record_room(POOL_SMALL_WORDS) / COUNTED_WORDS;
+	CHECK_EQ(copy(0), -1);
+	header()->counted = UINT32_MAX;
+	CHECK_EQ(copy(0), -1);
+	header()->counted = UINT32_MAX / COUNTED_WORDS + 1;
+	CHECK_EQ(copy(0), -1);
+}
+
 void test_chunk_seal(void)
 {
 	struct chunk_header *const h = (void *)out;

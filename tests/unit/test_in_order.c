@@ -160,3 +160,43 @@ void test_in_order_knows_what_it_has(void)
 	CHECK(!in_order_has(o, &key, 99, 0));
 	finish(o);
 }
+
+/* A chunk of records and one node of counted calls. */
+static enum in_order_result put_counted(struct in_order *o, int records,
+					uint64_t calls, uint32_t flags)
+{
+	static struct chunk_build b;
+	struct chunk view;
+	size_t at;
+
+	cb_begin(&b, 1, 1, 0, 1000);
+	for (int i = 0; i < records; i++)
+		cb_leaf(&b, "f", 1, 1);
+	at = cb_func(&b, "f");
+	cb_item_word(&b, item_put(ITEM_COUNTED, 4));
+	cb_item_word(&b, rec_put((enum rec_kind)COUNTED_CALL, at, 0));
+	cb_item_word(&b, calls);
+	cb_item_word(&b, 0);
+	b.header.flags = flags;
+	cb_end(&b, 2000);
+	if (!CHECK(decode_chunk(&view, b.words, b.n) == 0))
+		return IN_ORDER_STOP;
+	return in_order_put(o, &view);
+}
+
+/* Counted calls make a chunk longer and add no word to it. */
+void test_in_order_of_equal_words_more_counted_calls_win(void)
+{
+	struct in_order *o = start();
+
+	put_counted(o, 2, 10, CHUNK_PARTIAL);
+	put_counted(o, 1, 12, CHUNK_PARTIAL);
+	put_counted(o, 2, 11, CHUNK_PARTIAL);
+	finish(o);
+	CHECK_STR(said, "1.0/1");
+	o = start();
+	put_counted(o, 3, 10, CHUNK_PARTIAL);
+	put_counted(o, 2, 11, 0);
+	finish(o);
+	CHECK_STR(said, "1.0/2");
+}

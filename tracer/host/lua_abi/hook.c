@@ -464,8 +464,8 @@ INLINE bool count_return(struct thread_state *s, uint64_t L, uint64_t id)
 /* As quick_end_untold does. */
 INLINE bool count_end_untold(struct thread_state *s, uint64_t L, uint64_t id)
 {
-	while (IS_JIT && frame_is_untold(s->top - 1) &&
-	       s->top[-1].site == L && s->top[-1].ret > id) {
+	while (frame_is_untold(s->top - 1) && s->top[-1].site == L &&
+	       s->top[-1].ret > id) {
 		if (!count_return(s, L, s->top[-1].ret))
 			return false;
 	}
@@ -516,11 +516,14 @@ static __attribute__((noinline)) bool count_event(lua_State *L, lua_Debug *ar,
 	s->busy = sp;
 	barrier();
 	if (ar->event == LUA_HOOKRET)
-		done = count_end_untold(s, at, id) && count_return(s, at, id);
+		done = count_return(s, at, id) ||
+		       (IS_JIT && count_end_untold(s, at, id) &&
+			count_return(s, at, id));
 	else if (ar->event == LUA_HOOKCALL)
-		done = (!IS_JIT ||
-			count_end_untold(s, at, layout_caller(at, id))) &&
-		       count_call(s, at, id);
+		done = count_call(s, at, id) ||
+		       (IS_JIT &&
+			count_end_untold(s, at, layout_caller(at, id)) &&
+			count_call(s, at, id));
 	thread_release_hot(s);
 	return done;
 }

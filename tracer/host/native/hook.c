@@ -226,7 +226,9 @@ static __attribute__((noinline)) void count_enter(uint64_t fn, uint64_t site,
 
 	if (likely(s)) {
 		struct frame *const f = s->top;
-		const bool done = f[-1].sp > sp && counted_call(s, fn);
+		const bool done = (likely(f[-1].sp > sp) ||
+				   is_inlined(s, site, sp)) &&
+				  counted_call(s, fn);
 
 		if (likely(done)) {
 			f->key = fn;
