@@ -39,9 +39,8 @@ static void begin_use(struct thread_state *s)
 	s->count_limit = NULL;
 	barrier();
 	chunk_forget_names(s);
-	s->epoch++;
+	chunk_forget_nodes(s);
 	s->nodes = 0;
-	s->frames[0].node = (uint64_t)s->epoch << 32;
 }
 
 /* Its records begin there. A handler must not find the end of one chunk's
@@ -302,6 +301,12 @@ SLOW uint64_t chunk_clock_stepped(struct thread_state *s)
 
 SLOW uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap)
 {
+	/* Where calls are counted, a chunk that was closed meanwhile has lasted
+	 * until later than what is to be written now. */
+	if (s->counts && (int64_t)gap < 0) {
+		s->last -= gap;
+		return 0;
+	}
 	chunk_put(s, rec_put_value(REC_TIME, gap & REC_VALUE_MAX));
 	return 0;
 }

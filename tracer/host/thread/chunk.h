@@ -192,6 +192,14 @@ INLINE bool chunk_skips_at_first(const struct thread_state *s, uint64_t key)
 /* The open chunk has named no function, as far as the table knows. */
 void chunk_forget_names(struct thread_state *s);
 
+/* No frame and no call has a node in the open chunk any more: its epoch is
+ * another one. */
+INLINE void chunk_forget_nodes(struct thread_state *s)
+{
+	s->epoch++;
+	s->frames[0].node = (uint64_t)s->epoch << 32;
+}
+
 /* ------------------------------------------------------------------ items */
 
 /* How many words the open chunk has left for items and dictionary. Not of a

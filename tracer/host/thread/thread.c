@@ -217,6 +217,7 @@ static void check_table(struct thread_state *s)
 	if (s->module_epoch == epoch)
 		return;
 	chunk_forget_names(s);
+	chunk_forget_nodes(s);
 	memset(s->words, 0, sizeof(s->words));
 	s->module_epoch = epoch;
 }
