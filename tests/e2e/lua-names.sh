@@ -66,7 +66,9 @@ for v in $LUAS; do
 	package.${loaders}[2]||2
 	package.${loaders}[4]||2
 	END
-	n=$(awk -F, -v name="$stripped" '$1 == name || /x1bLJ/ { n += $6 }
+	# In LuaJIT it has no lines, and the name of its calls.
+	n=$(awk -F, -v name="$stripped" '$1 == name || /x1bLJ/ ||
+		$1 ~ /^(stripped_fn|function) <\?>$/ { n += $6 }
 		END { print n }' "$T/report.csv")
 	[ "$n" = 4 ] || fail "$v: the stripped chunk: $n calls, not 4"
 	grep -q '^again' "$T/report.csv" && fail "$v: an alias is a function"
