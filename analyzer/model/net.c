@@ -136,6 +136,7 @@ struct sum {
 	double cost;     /* of the calls, fitted */
 	double prior, weight, kernel;
 	double ratio;    /* net to raw */
+	double edge;     /* one standard error of where its calls end */
 };
 
 struct work {
@@ -145,6 +146,7 @@ struct work {
 	double period;         /* ticks */
 	double price[CAUSES];  /* of a call */
 	double misfit;         /* of cost, relative: one standard deviation */
+	double unsure[CAUSES]; /* of price: how much of it may be misplaced */
 };
 
 static uint32_t kind_of(const struct work *w, func_id id)
@@ -308,6 +310,34 @@ static void fit(struct work *w)
 
 /* ---- estimates ---------------------------------------------------------- */
 
+/* The processor works on a probe and on the code around it at once, so that
+ * samples near both ends of a call may belong to the other side. Programs that
+ * know their times (docs/times.md) show by how much: one standard deviation is
+ * half of what the probes cost. For Lua it is twice as much as they cost, where
+ * the code that calls its hooks has no name and counts as the program's. */
+static void find_unsure(struct work *w)
+{
+	const struct session *const s = w->session;
+	bool named = false;
+
+	for (size_t i = 0; i < s->place_count && !named; i++)
+		named = s->places[i].kind == PLACE_PROBE &&
+			s->places[i].name &&
+			(strncmp(s->places[i].name, "luaD_", 5) == 0 ||
+			 strncmp(s->places[i].name, "lj_", 3) == 0);
+	for (int i = 0; i < CAUSES; i++)
+		w->unsure[i] = i % 2 == 0 || named ? 0.5 : 2;
+}
+
+static double edge_of(const struct work *w, const struct sum *s)
+{
+	double edge = 0;
+
+	for (int i = 0; i < CAUSES; i++)
+		edge += w->unsure[i] * w->price[i] * s->calls[i];
+	return edge;
+}
+
 /* A normal distribution of which only the part above 0 is possible: its mean
  * and variance. */
 static void cut_at_zero(double *mean, double *variance)
@@ -346,6 +376,7 @@ static void estimate(struct work *w, struct sum *s)
 	if (s->known <= 0)
 		return;
 	s->kernel = kernel_of(s);
+	s->edge = edge_of(w, s);
 	s->prior = s->known - s->kernel - s->cost;
 	cut_at_zero(&s->prior, &variance);
 	if (fabs(s->own - s->prior) > 3 * sqrt(fmax(s->own, s->prior) +
@@ -372,8 +403,9 @@ static void divide(struct work *w, node_id id)
 	const double counted = s->weight * s->prior * part +
 			       (1 - s->weight) * (of->own + of->other);
 	const double sampled = counted + s->kernel * part;
-	const double variance = s->kernel > 0 ? of->probe :
-				(1 - s->weight) * counted;
+	const double variance = s->edge * s->edge * part +
+				(s->kernel > 0 ? of->probe :
+				 (1 - s->weight) * counted);
 	const double more = p.known > 0 ? 1 + p.unsampled / p.known : 1;
 	struct cct_cpu cpu = cct_cpu_of(t, id);
 
@@ -410,6 +442,7 @@ void net_apply(struct session *s)
 	add_nodes(&w);
 	if (is_enough(&s->net)) {
 		fit(&w);
+		find_unsure(&w);
 		for (size_t i = 0; i < w.count; i++)
 			estimate(&w, &w.sum[i]);
 		for (node_id id = 1; id <= cct_count(t); id++)

@@ -70,8 +70,7 @@ for _, name in ipairs(order) do
     else
         all_net = false
     end
-    -- So many samples have an error of a tenth.
-    if errors and error <= t.self / 10 then
+    if errors then
         known = known + 1
         inside = inside + (math.abs(errors) <= 2 and 1 or 0)
     end
@@ -81,9 +80,8 @@ print(("raw is off by %.1f%% of all self time"):format(sum.raw / sum.self * 100)
 if not all_net then
     print("net is not known")
 else
-    print(("net is off by %.1f%%; %d of %d functions with at least 100 " ..
-        "samples are inside 2 standard errors"):format(
-        sum.net / sum.self * 100, inside, known))
+    print(("net is off by %.1f%%; %d of %d functions are inside 2 standard " ..
+        "errors"):format(sum.net / sum.self * 100, inside, known))
     bad = bad or sum.net > sum.raw
 end
 os.exit(not (is_test and bad))
