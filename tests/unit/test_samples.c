@@ -20,10 +20,23 @@ static struct code_maps maps;
 static uint64_t words[CHUNK_MAX_WORDS];
 static struct chunk chunk;
 
+/* The recorder keeps all this for as long as it lives. */
+static void end(void)
+{
+	for (uint32_t i = 0; i < maps.map->n; i++)
+		free(maps.map->range[i].path);
+	free(maps.map->range);
+	free(maps.map);
+	free(s->at);
+	free(w);
+}
+
 /* The addresses are those of this program from function on, and then one that
  * is nowhere. */
 static void begin(uint32_t n, uint64_t address)
 {
+	if (w)
+		end();
 	process.pid = (uint32_t)getpid();
 	w = cpu_watch_new(1, &rate);
 	w->period = PERIOD;
