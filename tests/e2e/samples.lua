@@ -103,5 +103,8 @@ end
 local three, one = by_name.three.seen, by_name.one.seen
 check(math.abs(three - 3 * one) < 4 * math.sqrt(three + 9 * one) + 0.02 * three,
       "three: %d samples, one: %d: not 3 : 1", three, one)
+-- They spin for as long. What a library maps is known from a moment after that.
+local plug, last = by_name.plug_spin.seen, by_name.last.seen
+check(plug > 0.75 * last, "plug_spin: %d samples, last: %d", plug, last)
 check(unnamed < 0.1 * all, "%d of %d samples are in no module", unnamed, all)
 os.exit(not bad)

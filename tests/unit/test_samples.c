@@ -6,7 +6,10 @@
 #include "tests/unit/chunk_build.h"
 #include "tracer/recorder/chunk_samples.h"
 
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { PERIOD = 1000, TICK = 10 }; /* between samples */
@@ -166,4 +169,39 @@ void test_samples_name_modules_that_chunks_do_not(void)
 	/* There is no room for the module: its samples are left out. */
 	begin(3, here);
 	CHECK_EQ(make(100, 200, 8), 0);
+}
+
+/* What was mapped lately is known yet, and what another image maps is not. */
+void test_samples_of_closed_libraries_are_named(void)
+{
+	const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *const code = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+				fd, 0);
+	const uint64_t at = (uint64_t)(uintptr_t)code;
+
+	REQUIRE(fd >= 0 && code != MAP_FAILED);
+	begin(0, 0);
+	REQUIRE(code_maps_find(&maps, 0, 1, at));
+	munmap(code, page);
+	code_maps_want(&maps, 0);
+	code_maps_renew(&maps, 1500);
+	CHECK_EQ(maps.map[0].read_at, 1500);
+	CHECK(code_maps_find(&maps, 0, 1, at));
+	CHECK(code_maps_find(&maps, 0, 1, (uint64_t)(uintptr_t)make));
+	code_maps_want(&maps, 0);
+	code_maps_renew(&maps, 3500);
+	CHECK(!code_maps_find(&maps, 0, 1, at));
+	/* The thread of the image has died. */
+	REQUIRE(mmap(code, page, PROT_READ | PROT_EXEC, MAP_PRIVATE |
+		     MAP_FIXED_NOREPLACE, fd, 0) == code);
+	process.alive.__data.__lock = FUTEX_OWNER_DIED;
+	code_maps_renew(&maps, 4000);
+	CHECK_EQ(maps.map[0].read_at, 4000);
+	CHECK(!code_maps_find(&maps, 0, 1, at));
+	process.alive.__data.__lock = 0;
+	code_maps_renew(&maps, 5000);
+	CHECK(code_maps_find(&maps, 0, 1, at));
+	munmap(code, page);
+	close(fd);
 }

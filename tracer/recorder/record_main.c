@@ -427,6 +427,20 @@ static void wait_for_something(struct loop *l)
 	l->now = now_ms();
 }
 
+/* At once, not when the thread's chunk comes: its process may have ended then,
+ * and nobody can say what it mapped. */
+static void want_mapped(struct recording *r)
+{
+	for (uint32_t i = 0; i < r->registry.used_n; i++) {
+		struct cpu_watched *const t =
+			&r->registry.cpu->slot[r->registry.used[i]];
+
+		if (t->has_mapped)
+			code_maps_want(&r->drain.maps, t->process);
+		t->has_mapped = false;
+	}
+}
+
 /* Samples lie in code that chunks need not name. */
 static void watch_cpus(struct loop *l)
 {
@@ -442,6 +456,7 @@ static void watch_cpus(struct loop *l)
 	}
 	if (registry_watch_new(&r->registry))
 		code_maps_want_new(&r->drain.maps);
+	want_mapped(r);
 	code_maps_renew(&r->drain.maps, l->now);
 }
 

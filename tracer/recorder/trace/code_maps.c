@@ -15,6 +15,7 @@
 enum {
 	RANGES_MAX = 4096,         /* of a process: more are left out */
 	AGAIN_MS = 20,
+	KEPT_MS = 2000,            /* longer than a chunk is filled */
 	PATH_BYTES = 4096,
 };
 
@@ -56,29 +57,39 @@ static void free_ranges(struct code_map *map)
 	map->n = 0;
 }
 
-/* "start-end rwxp offset major:minor inode      path" */
-static void add_line(struct code_map *map, const char *line)
+/* The path is the map's then. False: there is no room. */
+static bool add_range(struct code_map *map, const struct code_range *r)
 {
-	struct code_range r = { 0 };
-	char rights[5];
-	int at = 0;
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-		   &r.start, &r.end, rights, &r.offset, &at) < 4 || at == 0 ||
-	    rights[2] != 'x' || map->n == RANGES_MAX)
-		return;
+	if (map->n == RANGES_MAX)
+		return false;
 	if (map->n % 64 == 0) {
 		void *const grown = realloc(map->range, (map->n + 64) *
 					    sizeof(*map->range));
 
 		if (!grown)
-			return;
+			return false;
 		map->range = grown;
 	}
+	map->range[map->n++] = *r;
+	return true;
+}
+
+/* "start-end rwxp offset major:minor inode      path" */
+static void add_line(struct code_map *map, const char *line)
+{
+	struct code_range r = { .seen_at = map->read_at };
+	char rights[5];
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
+		   &r.start, &r.end, rights, &r.offset, &at) < 4 || at == 0 ||
+	    rights[2] != 'x')
+		return;
 	/* What is no path is in brackets: [vdso]. */
 	if (line[at] == '/')
 		r.path = strndup(line + at, strcspn(line + at, "\n"));
-	map->range[map->n++] = r;
+	if (!add_range(map, &r))
+		free(r.path);
 }
 
 static void read_ranges(struct code_map *map)
@@ -96,23 +107,78 @@ static void read_ranges(struct code_map *map)
 		fclose(f);
 }
 
+/* Whether the process is still what registered itself there: the kernel marks
+ * the mutexes of all its threads before it gives it another image. */
+static bool is_same_image(const struct pool_owner *o, uint32_t slot,
+			  uint32_t process)
+{
+	const struct pool_process *const p = &o->processes[slot];
+
+	if (p->serial != process)
+		return false;
+	if (!pool_mutex_died(&p->alive))
+		return true;
+	for (uint32_t i = 0; i < o->thread_slots; i++)
+		if (o->threads[i].process == process &&
+		    pool_mutex_held(&o->threads[i].alive))
+			return true;
+	return false;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct code_range *)a)->start;
+	const uint64_t y = ((const struct code_range *)b)->start;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A library may have been closed since it was sampled: chunks come later than
+ * the samples in them. */
+static void keep_old(struct code_map *fresh, struct code_map *old)
+{
+	const uint32_t n = fresh->n;
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < old->n; i++) {
+		struct code_range *const r = &old->range[i];
+
+		while (k < n && fresh->range[k].end <= r->start)
+			k++;
+		if (fresh->read_at - r->seen_at >= KEPT_MS ||
+		    (k < n && fresh->range[k].start < r->end))
+			continue;
+		if (add_range(fresh, r))
+			r->path = NULL;
+	}
+	if (fresh->n > n)
+		qsort(fresh->range, fresh->n, sizeof(*fresh->range), by_start);
+}
+
 static void renew(struct code_maps *m, uint32_t slot, uint64_t now)
 {
 	const struct pool_process *const p = &m->owner->processes[slot];
+	struct code_map *const known = &m->map[slot];
 	struct code_map fresh = { .process = p->serial, .pid = p->pid,
 				  .read_at = now };
 
+	known->is_wanted = false;
 	baton_lend();
 	read_ranges(&fresh);
 	baton_take();
+	if (!is_same_image(m->owner, slot, fresh.process))
+		free_ranges(&fresh);
 	/* The process may be gone: what was known of it still holds. */
-	if (fresh.n == 0 && m->map[slot].process == fresh.process) {
-		m->map[slot].read_at = now;
-		m->map[slot].is_wanted = false;
+	if (fresh.n == 0 && known->process == fresh.process) {
+		known->read_at = now;
 		return;
 	}
-	free_ranges(&m->map[slot]);
-	m->map[slot] = fresh;
+	if (known->process == fresh.process)
+		keep_old(&fresh, known);
+	/* It may be wanted again meanwhile. */
+	fresh.is_wanted = known->is_wanted;
+	free_ranges(known);
+	*known = fresh;
 }
 
 void code_maps_renew(struct code_maps *m, uint64_t now)

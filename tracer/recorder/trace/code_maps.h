@@ -15,6 +15,7 @@
 struct code_range {
 	uint64_t start, end;       /* addresses */
 	uint64_t offset;           /* of start in the file */
+	uint64_t seen_at;          /* ms: it was mapped then */
 	char *path;                /* NULL: in no file */
 	uint64_t bias, size;       /* as in ITEM_MODULE */
 	struct elf_build build;
@@ -45,8 +46,9 @@ int code_maps_init(struct code_maps *m, struct pool_owner *owner);
 void code_maps_want(struct code_maps *m, uint32_t slot);
 /* The maps of all processes that none was read of are to be read. */
 void code_maps_want_new(struct code_maps *m);
-/* Read the maps that are wanted, but none again within 20 ms. now: ms. May lend
- * the baton. */
+/* Read the maps that are wanted, but none again within 20 ms. What is mapped no
+ * more is known for 2 s yet, unless other code is there. now: ms. May lend the
+ * baton. */
 void code_maps_renew(struct code_maps *m, uint64_t now);
 
 /* The range that holds the address in the process of that slot and serial.
