@@ -501,8 +501,7 @@ INLINE bool count_call(struct thread_state *s, uint64_t L, uint64_t id)
 }
 
 /* false: nothing was done. */
-static __attribute__((noinline)) bool count_event(lua_State *L, lua_Debug *ar,
-						  uint64_t sp)
+INLINE bool counted_event(lua_State *L, lua_Debug *ar, uint64_t sp)
 {
 	struct thread_state *const s = thread_counting;
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
@@ -526,6 +525,15 @@ static __attribute__((noinline)) bool count_event(lua_State *L, lua_Debug *ar,
 			count_call(s, at, id));
 	thread_release_hot(s);
 	return done;
+}
+
+/* An event of a thread that is not recording, which may be one that counts. A
+ * function of its own, so that the common case of recording saves no
+ * registers. */
+static NOINLINE void count_event(lua_State *L, lua_Debug *ar, uint64_t sp)
+{
+	if (!counted_event(L, ar, sp))
+		hook_shared(L, ar);
 }
 
 /* --------------------------------------------------- without a trusted layout
@@ -620,8 +628,10 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 		     s->generation !=
 		     atomic_load_explicit(&mapped_pool->generation,
 					  memory_order_relaxed))) {
-		if (asks || !count_event(L, ar, sp))
+		if (asks)
 			hook_shared(L, ar);
+		else
+			count_event(L, ar, sp);
 		return;
 	}
 	if (asks && likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL &&
