@@ -52,9 +52,9 @@ export COLUMNS=100
 cd "$T"
 
 # A line of words alone, such as a table's head: what must come out again, but
-# for the errors of net times, which not every machine has.
+# for errors of net times and for context switches, which not every machine has.
 heads() {
-	sed 's/^ *//; s/ ± / /' "$1" | grep -E '^[a-z /%-]+$' | grep -E ' (self|calls) ' |
+	sed 's/^ *//; s/ ± / /; s/ cpu *off-cpu / /' "$1" | grep -E '^[a-z /%-]+$' | grep -E ' (self|calls) ' |
 		tr -s ' ' || true
 }
 
