@@ -301,4 +301,13 @@ static inline uint64_t string_length(uint64_t word)
 	return word >> 16;
 }
 
+/* Words of a build-id; of a string before its bytes, and with so many stored
+ * ones. */
+enum { BUILD_ID_WORDS = 3, STRING_HEAD_WORDS = 2 };
+
+static inline size_t string_item_words(uint32_t stored)
+{
+	return STRING_HEAD_WORDS + (stored + 7) / 8;
+}
+
 #endif

@@ -145,6 +145,8 @@ struct work {
 	size_t count;
 	double period;         /* ticks */
 	double price[CAUSES];  /* of a call */
+	double most;           /* no call's probes cost more: few samples of
+	                        * probes say little of the price */
 	double misfit;         /* of cost, relative: one standard deviation */
 	double unsure[CAUSES]; /* of price: how much of it may be misplaced */
 };
@@ -272,6 +274,8 @@ static void fit_once(struct work *w)
 				again = true;
 			}
 	}
+	for (int k = 0; k < CAUSES; k++)
+		w->price[k] = fmin(w->price[k], w->most);
 	for (size_t i = 0; i < w->count; i++)
 		w->sum[i].cost = cost_of(w, &w->sum[i]);
 }
@@ -313,7 +317,7 @@ static void fit(struct work *w)
 /* The processor works on a probe and on the code around it at once, so that
  * samples near both ends of a call may belong to the other side. Programs that
  * know their times (docs/times.md) show by how much: one standard deviation is
- * half of what the probes cost. For Lua it is twice as much as they cost, where
+ * half of what the probes cost. For Lua it is three times what they cost, where
  * the code that calls its hooks has no name and counts as the program's. */
 static void find_unsure(struct work *w)
 {
@@ -326,7 +330,7 @@ static void find_unsure(struct work *w)
 			(strncmp(s->places[i].name, "luaD_", 5) == 0 ||
 			 strncmp(s->places[i].name, "lj_", 3) == 0);
 	for (int i = 0; i < CAUSES; i++)
-		w->unsure[i] = i % 2 == 0 || named ? 0.5 : 2;
+		w->unsure[i] = i % 2 == 0 || named ? 0.5 : 3;
 }
 
 static double edge_of(const struct work *w, const struct sum *s)
@@ -366,11 +370,11 @@ static double kernel_of(const struct sum *s)
 	return missing > 3 * sqrt(s->known) + 0.05 * s->known ? missing : 0;
 }
 
-/* Raw times are right to 2 % beside the probes: interrupts, and the like. */
+/* Raw times are right to 1 % beside the probes: interrupts, and the like. */
 static void estimate(struct work *w, struct sum *s)
 {
-	const double wild = w->misfit * s->cost, rough = 0.02 * s->known;
-	double variance = wild * wild + rough * rough, net;
+	const double wild = w->misfit * s->cost, rough = 0.01 * s->known;
+	double variance = wild * wild + rough * rough, net, missing, away;
 
 	s->ratio = 1;
 	if (s->known <= 0)
@@ -379,8 +383,11 @@ static void estimate(struct work *w, struct sum *s)
 	s->edge = edge_of(w, s);
 	s->prior = s->known - s->kernel - s->cost;
 	cut_at_zero(&s->prior, &variance);
-	if (fabs(s->own - s->prior) > 3 * sqrt(fmax(s->own, s->prior) +
-					       variance))
+	/* Samples that are missing may be the function's or a probe's. */
+	missing = fmax(s->known - s->kernel - s->own - s->probe, 0);
+	away = s->prior > s->own ? fmax(s->prior - s->own - missing, 0) :
+	       s->own - s->prior;
+	if (away > 3 * sqrt(fmax(s->own, s->prior) + variance))
 		w->session->net.contradicted++;
 	else
 		s->weight = s->prior / (s->prior + variance);
@@ -421,8 +428,9 @@ static void divide(struct work *w, node_id id)
 	cct_put_cpu(t, id, cpu);
 }
 
-/* 100 samples: the time of a program that does one thing is known to 10 %. */
-enum { SAMPLES_LEAST = 100 };
+/* 100 samples: the time of a program that does one thing is known to 10 %. The
+ * hooks of a call take up to 0.1 us, ten times as much at the worst. */
+enum { SAMPLES_LEAST = 100, PRICE_MOST = 1000 /* ns */ };
 
 static bool is_enough(const struct net *net)
 {
@@ -438,6 +446,7 @@ void net_apply(struct session *s)
 	if (s->net.period == 0)
 		return;
 	w.period = (double)s->net.period * (double)s->tick_hz / 1e9;
+	w.most = PRICE_MOST / (double)s->net.period;
 	w.sum = mem_alloc(w.count * sizeof(*w.sum));
 	add_nodes(&w);
 	if (is_enough(&s->net)) {

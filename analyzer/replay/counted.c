@@ -31,12 +31,13 @@ static node_id add_call(struct replay *r, struct stream *st,
 	uint32_t flags = 0;
 	node_id id;
 
-	if (by->co) {
+	if (by->co)
 		flags = replay_time_body_of(r, st, by->serial, by->co);
+	/* A handler may run before the coroutine's first function. */
+	if (by->co && st->level == 0)
 		coroutine_began(&s->coroutines[by->co - 1], func,
 				func_get(s->funcs, func)->kind == FUNC_LUA,
 				(struct instant){ st->now, st->thread });
-	}
 	id = cct_child(tree, by->node, func, flags);
 	tree->nodes[id].calls += word[1];
 	move_time(r, st, tree, by->node, id, word[2]);

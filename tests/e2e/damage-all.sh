@@ -18,19 +18,20 @@ fi
 export ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=exitcode=99
 
 "$B/tests/prog/p_write_trace" "$T/made" threads=2 chunks=10 records=120 \
-	cpus=1 coroutines=1 spill_from=7 packed=2 >"$T/truth" || fail "no trace written"
+	cpus=1 coroutines=1 samples=20 spill_from=7 packed=2 >"$T/truth" || fail "no trace written"
 truth=$(awk '{ n += $2 } END { print n }' "$T/truth")
 
 # Each command, maybe in several ways; the trace comes behind these words.
 ways=()
 for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	case $c in
-	record | help) ;; # read no trace
+	record | help | validate) ;; # read no trace
 	callers) ways+=("callers --all") ;;
 	coroutines) ways+=("coroutines --columns +lua,native --csv" "coroutines --coroutine 101") ;;
 	diff) ways+=("diff $T/made") ;;
 	export) ways+=("export -o $T/x.pb" "export -f collapsed"
 		"export -f speedscope") ;;
+	lines) ways+=("lines *0x2000") ;;
 	merge) ways+=(merge "merge -o $T/sum.pb $T/made") ;;
 	plot) command -v gnuplot >/dev/null && ways+=("plot -o $T/plot.svg") ;;
 	report) ways+=("report --by-thread" "report --from 3us --by vm") ;;

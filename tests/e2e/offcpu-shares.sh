@@ -20,7 +20,7 @@ trap 'kill $rival 2>/dev/null' EXIT
 "$WEFT" record -q -o "$T/t" -- "$T/shares" >"$T/own" 2>"$T/e" ||
 	fail "$(cat "$T/e")"
 kill $rival 2>/dev/null
-"$WEFT" report --csv --from 0.1 "$T/t" >"$T/csv" 2>"$T/e" ||
+"$WEFT" report --csv --raw --from 0.1 "$T/t" >"$T/csv" 2>"$T/e" ||
 	fail "$(cat "$T/e")"
 "$WEFT" report "$T/t" >"$T/table" || fail "no table"
 level=$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || echo 9)

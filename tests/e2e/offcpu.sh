@@ -47,7 +47,7 @@ awk -F, '$7 == "nap" { print $3; n++ } END { exit n != 1 }' "$T/diff" |
 
 cc -O1 -g -finstrument-functions -o "$T/blocked" tests/prog/p_blocked.c -lpthread
 "$WEFT" record -q -o "$T/b" -- "$T/blocked" > "$T/own"
-"$WEFT" report --csv --sort cpu "$T/b" > "$T/csv"
+"$WEFT" report --csv --raw --sort cpu "$T/b" > "$T/csv"
 # The CSV's header says where its columns are.
 awk '
 FILENAME == ARGV[1] { wall[$1] = $2; cpu[$1] = $3; next }

@@ -527,9 +527,7 @@ INLINE bool counted_event(lua_State *L, lua_Debug *ar, uint64_t sp)
 	return done;
 }
 
-/* An event of a thread that is not recording, which may be one that counts. A
- * function of its own, so that the common case of recording saves no
- * registers. */
+/* Not inlined, so that the common case of recording saves no registers. */
 static NOINLINE void count_event(lua_State *L, lua_Debug *ar, uint64_t sp)
 {
 	if (!counted_event(L, ar, sp))
