@@ -376,9 +376,9 @@ static void estimate(struct work *w, struct sum *s)
 	const double wild = w->misfit * s->cost, rough = 0.01 * s->known;
 	double variance = wild * wild + rough * rough, net, missing, away;
 
-	s->ratio = 1;
+	s->ratio = s->weight = 1;
 	if (s->known <= 0)
-		return;
+		return; /* a sample of it, if any, has none of its time */
 	s->kernel = kernel_of(s);
 	s->edge = edge_of(w, s);
 	s->prior = s->known - s->kernel - s->cost;
@@ -388,9 +388,10 @@ static void estimate(struct work *w, struct sum *s)
 	away = s->prior > s->own ? fmax(s->prior - s->own - missing, 0) :
 	       s->own - s->prior;
 	if (away > 3 * sqrt(fmax(s->own, s->prior) + variance))
-		w->session->net.contradicted++;
+		s->weight = 0;
 	else
 		s->weight = s->prior / (s->prior + variance);
+	w->session->net.contradicted += s->weight == 0;
 	net = s->weight * s->prior + (1 - s->weight) * s->own + s->kernel;
 	s->ratio = net / s->known;
 }

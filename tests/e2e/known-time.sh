@@ -5,7 +5,7 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 record "$P/p_spin" || fail "weft record fails"
-report
+report --raw
 nothing_lost
 # Functions of Lua are known by their lines: 9 heavy, 3 light, 17 body.
 awk -F, '
