@@ -1,10 +1,13 @@
 # weft-analyze: every command but `record`; and the babeltrace2 plugin. The two
 # share their objects, so all of them are position-independent.
-ANALYZER_SRC := $(wildcard analyzer/*.c analyzer/*/*.c)
+ANALYZER_SRC := $(wildcard analyzer/*.c analyzer/*/*.c analyzer/*/*/*.c)
 PLUGIN_SRC := $(wildcard analyzer/in/plugin_*.c)
 ANALYZER_OBJ := $(patsubst %.c,$(B)/obj/%.o,\
 	$(filter-out $(PLUGIN_SRC),$(ANALYZER_SRC)))
-ANALYZER_OBJ += $(B)/obj/gen/pprof.pb-c.o
+# What is made from .proto files.
+PROTO := analyzer/profile/pprof analyzer/out/export/perfetto
+PROTO_H := $(PROTO:%=$(B)/gen/%.pb-c.h)
+ANALYZER_OBJ += $(PROTO:%=$(B)/obj/gen/%.pb-c.o)
 # What unit tests link with.
 ANALYZER_TEST_OBJ := $(filter-out $(B)/obj/analyzer/main.o,$(ANALYZER_OBJ))
 # The readers, the core and the base, without commands, symbols and output.
@@ -12,8 +15,8 @@ PLUGIN_OBJ := $(PLUGIN_SRC:%.c=$(B)/obj/%.o) \
 	$(filter $(foreach d,base chunk model replay in,$(B)/obj/analyzer/$(d)/%),\
 		$(ANALYZER_OBJ))
 ANALYZER_CFLAGS := $(CFLAGS_ALL) -fPIC -fvisibility=hidden
-ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -ljansson \
-	-llz4 -lzstd
+ANALYZER_LIBS := -lbabeltrace2 -ldw -lelf -lm -lprotobuf-c -lz -llz4 -lzstd \
+	-lsqlite3
 # Its babeltrace2 descriptors must be visible; nothing else needs to be.
 PLUGIN_CFLAGS := $(CFLAGS_ALL) -fPIC
 WEFT_ANALYZE := $(B)/libexec/weft/weft-analyze
@@ -38,19 +41,27 @@ $(B)/obj/analyzer/in/plugin_%.o: analyzer/in/plugin_%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_CFLAGS) -c -o $@ $<
 
-# Profiles are protobuf messages: their code is made from the .proto file.
-PROF_PB := $(B)/gen/analyzer/profile/pprof.pb-c
-$(PROF_PB).h $(PROF_PB).c &: analyzer/profile/pprof.proto
+# Profiles are protobuf messages, and so are Perfetto's traces: their code is
+# made from the .proto files. The headers are named as targets: make 4.4 would
+# otherwise prefer the rule for all objects to those that need a header first.
+$(PROTO_H): $(B)/gen/%.pb-c.h: %.proto
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(B)/gen $<
+$(PROTO_H:.h=.c): %.c: %.h ;
 
-$(B)/obj/gen/pprof.pb-c.o: $(PROF_PB).c
+$(B)/obj/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -Wno-error -w -I$(B)/gen -c -o $@ $<
 
-$(B)/obj/analyzer/profile/%.o: analyzer/profile/%.c $(PROF_PB).h
+$(B)/obj/analyzer/profile/%.o: analyzer/profile/%.c $(PROTO_H)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
+
+$(B)/obj/analyzer/out/export/export_perfetto.o: \
+		analyzer/out/export/export_perfetto.c $(PROTO_H)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -isystem $(B)/gen -c -o $@ $<
@@ -59,6 +70,10 @@ $(B)/obj/analyzer/%.o: analyzer/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
+
+# The assembler takes the page's own files into this object.
+$(B)/obj/analyzer/out/page/page_files.o: $(wildcard analyzer/out/page/*.html \
+	analyzer/out/page/*.css analyzer/out/page/*.js)
 
 # Feeds damaged chunks to decoder and replay, and damaged Lua sources to the
 # recorder's reader: make fuzz FUZZ_SECONDS=300
@@ -83,7 +98,7 @@ $(B)/tests/fuzz_chunk: tests/fuzz/fuzz_chunk.c \
 	$(Q)$(FUZZ_CC) -o $@ $^ -llz4 -lzstd
 
 $(B)/tests/fuzz_outline: tests/fuzz/fuzz_outline.c \
-		$(wildcard tracer/recorder/trace/lua_[ot]*.c)
+		$(wildcard tracer/recorder/names/lua_[ot]*.c)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -o $@ $^

@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/pager.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
@@ -48,6 +50,28 @@ static void catch_bugs(void)
 		signal(numbers[i], say_bug);
 }
 
+/* What we were started with may say otherwise. */
+static void set_signals(void)
+{
+	if (!is_sanitized)
+		catch_bugs();
+	/* Where it is ignored, nobody can wait for a child. */
+	signal(SIGCHLD, SIG_DFL);
+	/* A file that would be too large (ulimit -f) is an error of write. */
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Where a standard stream is closed, a file that is opened would take its
+ * number, and what is meant for the stream would go there. These cannot be read
+ * or written either, and are closed for programs that we start. */
+static void fill_streams(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", O_CLOEXEC |
+			     (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 /* Is the word one of the two spellings of an option? */
 static bool is(const char *word, const char *a, const char *b)
 {
@@ -62,10 +86,8 @@ int main(int argc, char **argv)
 	const struct cmd *cmd = cmd_find(name);
 	enum cmd_exit status;
 
-	if (!is_sanitized)
-		catch_bugs();
-	/* Where it is ignored, nobody can wait for a child. */
-	signal(SIGCHLD, SIG_DFL);
+	fill_streams();
+	set_signals();
 	/* Only the width of characters depends on the locale: numbers and
 	 * sorting are the same everywhere. */
 	setlocale(LC_CTYPE, "C.UTF-8");
@@ -76,8 +98,7 @@ int main(int argc, char **argv)
 	if (is(name, "--help", "-h"))
 		cmd = &cmd_help;
 	if (!cmd) {
-		err_add("there is no such command; \"weft help\" lists them "
-			"all");
+		cmd_none(name);
 		err_print(stderr, name);
 		return CMD_USAGE;
 	}
@@ -85,6 +106,7 @@ int main(int argc, char **argv)
 	 * passes over as it does a command's. */
 	status = argc > 1 ? cmd_run(cmd, argc - 1, argv + 1) :
 		 cmd_run(cmd, argc, argv);
+	pager_end();
 	if (status != CMD_OK)
 		err_print(stderr, cmd->name);
 	if (status == CMD_USAGE)

@@ -4,8 +4,9 @@
 #   make install-record   what a machine needs to record
 #   make install-analyze  what a machine needs to read recordings
 #   make docs             the man page and the completion, in build/share
+#   make deb              Debian packages, in build/deb
 .PHONY: demo demo-run demo-program docs install install-record \
-	install-analyze uninstall
+	install-analyze uninstall deb
 
 DEMO_SRC := $(wildcard tests/prog/demo/*.c)
 DEMO_OBJ := $(DEMO_SRC:%.c=$(B)/obj/%.o)
@@ -49,7 +50,7 @@ install: install-record install-analyze
 
 install-record: host recorder modules
 	$(INSTALL) -d $(to)/bin $(to)/libexec/weft $(to)/lib/weft \
-		$(to)/lib/pkgconfig $(to)/include
+		$(to)/lib/pkgconfig $(to)/lib/systemd/system $(to)/include
 	$(INSTALL) $(B)/bin/weft $(to)/bin/
 	$(INSTALL) $(B)/libexec/weft/weft-record $(to)/libexec/weft/
 	$(INSTALL) $(B)/lib/libweft.so $(to)/lib/
@@ -65,6 +66,13 @@ install-record: host recorder modules
 		-e 's|@WRAP@|$(LUA_WRAP_FLAGS)|' \
 		tracer/lua/weft-lua-static.pc.in \
 		>$(to)/lib/pkgconfig/weft-lua-static.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|' tracer/recorder/weft@.service \
+		>$(to)/lib/systemd/system/weft@.service
+
+# By the shells' own rules; bash, zsh, fish.
+COMPLETIONS := share/bash-completion/completions/weft \
+	share/zsh/site-functions/_weft \
+	share/fish/vendor_completions.d/weft.fish
 
 install-analyze: $(B)/bin/weft analyzer plugin docs
 	$(INSTALL) -d $(to)/bin $(to)/libexec/weft \
@@ -74,10 +82,9 @@ install-analyze: $(B)/bin/weft analyzer plugin docs
 	$(INSTALL) $(B)/lib/babeltrace2/plugins/babeltrace-plugin-weft.so \
 		$(to)/lib/babeltrace2/plugins/
 	$(INSTALL) -d $(to)/share/man/man1 \
-		$(to)/share/bash-completion/completions
+		$(foreach f,$(COMPLETIONS),$(to)/$(dir $f))
 	$(INSTALL) -m 644 $(B)/share/man/man1/weft.1 $(to)/share/man/man1/
-	$(INSTALL) -m 644 $(B)/share/bash-completion/completions/weft \
-		$(to)/share/bash-completion/completions/
+	$(foreach f,$(COMPLETIONS),$(INSTALL) -m 644 $(B)/$f $(to)/$f && ) :
 
 uninstall:
 	rm -f $(addprefix $(to)/,bin/weft libexec/weft/weft-record \
@@ -85,7 +92,8 @@ uninstall:
 		lib/weft/weft-provider.so include/weft.h \
 		lib/pkgconfig/weft.pc share/man/man1/weft.1 \
 		lib/libweft-lua-static.a lib/pkgconfig/weft-lua-static.pc \
-		share/bash-completion/completions/weft \
+		lib/systemd/system/weft@.service \
+		$(COMPLETIONS) \
 		lib/babeltrace2/plugins/babeltrace-plugin-weft.so \
 		$(LUA_MODULES:%=lib/lua/%/weft.so))
 	-rmdir $(to)/libexec/weft $(to)/lib/weft 2>/dev/null
@@ -95,7 +103,7 @@ uninstall:
 DOCS_FROM := $(B)/bin/weft $(B)/libexec/weft/weft-analyze \
 	$(if $(filter install-analyze,$(MAKECMDGOALS)),,\
 		$(B)/libexec/weft/weft-record)
-docs: $(B)/share/man/man1/weft.1 $(B)/share/bash-completion/completions/weft
+docs: $(B)/share/man/man1/weft.1 $(COMPLETIONS:%=$(B)/%)
 
 $(B)/share/man/man1/weft.1: $(DOCS_FROM)
 	$(call say,GEN,$@)
@@ -103,8 +111,33 @@ $(B)/share/man/man1/weft.1: $(DOCS_FROM)
 	$(Q)$(B)/bin/weft help --man >$@.new
 	$(Q)mv $@.new $@
 
-$(B)/share/bash-completion/completions/weft: $(DOCS_FROM)
+$(COMPLETIONS:%=$(B)/%): $(DOCS_FROM)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(Q)$(B)/bin/weft help --completion >$@.new
+	$(Q)$(B)/bin/weft help --completion --shell=$(if $(findstring /fish/,\
+		$@),fish,$(if $(findstring /zsh/,$@),zsh,bash)) >$@.new
 	$(Q)mv $@.new $@
+
+# Debian packages, from docs/debian, of the source as it is here. What they
+# build with is what tests/deps.sh lists.
+DEB := $(B)/deb
+DEBEMAIL ?= weft@localhost.localdomain
+DEB_SOURCE := $(DEB)/weft-$(VERSION)
+comma_list = $(shell tests/deps.sh -l build | sed 's/ /, /g')
+
+deb:
+	@rm -rf $(DEB)
+	@mkdir -p $(DEB_SOURCE)
+	@cp -a Makefile LICENSE tracepoints tracer analyzer tests docs $(DEB_SOURCE)
+	@cp -a docs/debian $(DEB_SOURCE)/
+	@sed -e 's/@BUILD@/$(comma_list)/' -e 's/@EMAIL@/$(DEBEMAIL)/' \
+		docs/debian/control \
+		>$(DEB_SOURCE)/debian/control
+	@(cat docs/debian/copyright; sed -n '5,$$s/^$$/./;5,$$s/^/ /p' LICENSE) \
+		>$(DEB_SOURCE)/debian/copyright
+	@printf '%s\n\n  * %s\n\n -- %s  %s\n' \
+		'weft ($(VERSION)) unstable; urgency=medium' \
+		'This version.' 'the weft authors <$(DEBEMAIL)>' \
+		"$$(date -R)" >$(DEB_SOURCE)/debian/changelog
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u B VERSION=$(VERSION) \
+		dpkg-buildpackage -b -us -uc

@@ -1,7 +1,9 @@
 # Tests, benches and what builds them.
 #   make test          every test, after installing what is missing
 #   make test-deep     the same at full length: all seeds on all builds
+#   make test-viewers  what weft exports, in the tools it is for
 #   make unit          the unit tests and replay texts alone
+#   make soak          two minutes of a day in production (SOAK=1800: more)
 #   make check-layers  who may include and call whom
 #   make bench         the table of costs
 #   make truth         how near to the truth the times are
@@ -13,11 +15,11 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(TEST_DIR)/%)
 # One archive a part, of its objects but for a main().
 TEST_LIB := $(B)/lib-test
 ANALYZER_TEST_LIBS ?= $(shell pkg-config --libs babeltrace2 libdw \
-	libprotobuf-c zlib jansson liblz4 libzstd) -lm
+	libprotobuf-c zlib liblz4 libzstd sqlite3) -lm
 RECORDER_TEST_LIBS ?= -ldl -lpthread
 HOST_TEST_LIBS ?= -ldl -lpthread
 
-.PHONY: test test-deep test-bin unit unit-bin san check-layers bench truth \
+.PHONY: test test-deep test-viewers test-bin unit unit-bin san check-layers bench truth soak \
 	programs reference
 
 # Which parts a test links: said in its head, or told by its includes.
@@ -126,7 +128,8 @@ checked:
 		host recorder analyzer
 
 # Both compilers must be content; only one of them makes the programs.
-ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*/*.c analyzer/*.c \
+ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*.c analyzer/*/*.c \
+	analyzer/*/*/*.c \
 	tests/unit/*.c tests/replay/*.c tests/reference/*.c)
 .PHONY: clang-check
 clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)
@@ -139,7 +142,7 @@ $(B)/clang/tests/%.ok: tests/%.c
 	@mkdir -p $(@D)
 	$(Q)clang $(CLANG_FLAGS) -Wno-missing-prototypes -fsyntax-only $<
 	@touch $@
-$(B)/clang/%.ok: %.c | $(PROF_PB).h $(LUA_MODULE_TEXT)
+$(B)/clang/%.ok: %.c | $(PROTO_H) $(LUA_MODULE_TEXT)
 	$(call say,CLANG,$<)
 	@mkdir -p $(@D)
 	$(Q)clang $(CLANG_FLAGS) -fsyntax-only $<
@@ -216,9 +219,24 @@ test:
 	$(Q)B=$(B) tests/run.sh
 
 test-deep:
-	@tests/deps.sh build test
+	@tests/deps.sh build test deep
 	+$(Q)$(MAKE) --no-print-directory $(jobs) test-bin
 	$(Q)B=$(B) DEEP=1 tests/run.sh
+
+# Without one of the tools its test is skipped, and says so.
+test-viewers:
+	@tests/deps.sh build
+	@tests/deps.sh viewers || :
+	+$(Q)$(MAKE) --no-print-directory $(jobs) all \
+		$(TEST_DIR)/prog/p_write_trace $(TEST_DIR)/reference/made
+	$(Q)B=$(B) tests/run.sh viewers/ cli/export/sqlite
+
+soak:
+	@tests/deps.sh build
+	+$(Q)$(MAKE) --no-print-directory $(jobs) all $(TEST_DIR)/prog/p_soak
+	@rm -rf $(B)/soak && mkdir -p $(B)/soak
+	$(Q)B=$(abspath $(B)) WEFT=$(abspath $(B))/bin/weft \
+		T=$(abspath $(B))/soak tests/soak.sh
 
 test-bin: all unit-bin san checked clang-check oracle programs reference
 

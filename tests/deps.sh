@@ -1,8 +1,9 @@
 #!/bin/sh
 # deps.sh GROUP... - sees to it that the Debian packages of these groups are
-# installed: build, test, bench. This is the one list of them. Installs what is
-# missing where it may (root, or sudo without a password); where it may not,
-# it prints the one line to type and fails. "deps.sh -l GROUP..." only lists.
+# installed: build, test, deep, viewers, bench. This is the one list of them.
+# Installs what is missing where it may (root, or sudo without a password);
+# where it may not, it prints the one line to type and fails.
+# "deps.sh -l GROUP..." only lists.
 # SPDX-License-Identifier: MIT
 set -eu
 
@@ -17,16 +18,20 @@ list() {
 	build) echo gcc libc6-dev make pkg-config binutils \
 		liblttng-ust-dev liblttng-ctl-dev lttng-tools \
 		babeltrace2 libbabeltrace2-dev libdw-dev libelf-dev \
-		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libjansson-dev \
-		libxxhash-dev liblz4-dev libzstd-dev libpopt-dev liblua5.1-0-dev liblua5.2-dev \
-		liblua5.3-dev liblua5.4-dev libluajit-5.1-dev gnuplot-nox \
+		protobuf-c-compiler libprotobuf-c-dev zlib1g-dev libsqlite3-dev \
+		libxxhash-dev liblz4-dev libzstd-dev libpopt-dev gnuplot-nox \
+		liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev \
+		libluajit-5.1-dev \
 		$(known liblua5.5-dev) ;;
-	test) echo g++ clang libclang-rt-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit procps \
-		$(known lua5.5) \
-		util-linux man-db musl-tools libcap2-bin parallel debuginfod jq \
+	test) echo g++ clang libclang-rt-dev lua5.1 lua5.2 lua5.3 lua5.4 luajit \
+		$(known lua5.5) procps time util-linux man-db musl-tools \
+		libcap2-bin parallel debuginfod jq sqlite3 curl perl \
 		universal-ctags haproxy redis-tools neovim lua-busted ;;
+	deep) echo munge slurm-client slurmctld slurmd ;;
+	viewers) echo golang-go valgrind chromium protobuf-compiler \
+		$(command -v npm >/dev/null || echo nodejs npm) ;;
 	bench) echo uftrace tcl valgrind ;;
-	*) echo "deps: no group \"$1\"; there are build, test, bench" >&2
+	*) echo "deps: no group \"$1\", but build, test, deep, viewers, bench" >&2
 	   exit 1 ;;
 	esac
 }
@@ -107,9 +112,11 @@ may=
 serving=
 for package in $missing; do
 	case $package in
-	uftrace) # only adds a row to the bench's table
+	# What only adds a row to the bench's table, and viewers, whose tests are
+	# skipped without them.
+	uftrace | golang-go | chromium | nodejs | npm | protobuf-compiler)
 		may="$may $package" ;;
-	haproxy) serving="$serving $package" ;;
+	haproxy | munge | slurm*) serving="$serving $package" ;;
 	*) must="$must $package" ;;
 	esac
 done

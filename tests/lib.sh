@@ -25,6 +25,19 @@ await() {
 	return 1
 }
 
+# one_of N COMMAND...: it succeeds, in one of N tries at most. For figures that are
+# wrong if another program takes the processor between two readings of a clock;
+# if weft is wrong, they are in each.
+one_of() {
+	local i n=$1
+	shift
+	for i in $(seq "$n"); do
+		("$@") && return
+		echo "note: try $i of $n: $*: no"
+	done
+	fail "not in $n tries"
+}
+
 # record [OPTIONS --] PROGRAM ARGUMENT...: into $T/trace, stdout in $T/out,
 # stderr in $T/err. Gives weft record's exit status; 124 after RECORD_LIMIT
 # seconds (300).
@@ -36,6 +49,13 @@ record() {
 	esac
 	timeout "${RECORD_LIMIT:-300}" "$WEFT" record -o "$T/trace" "$@" \
 		>"$T/out" 2>"$T/err"
+}
+
+# no_switches [TRACE]: the kernel shows neither samples nor switches here: it is
+# perf_event_open that is forbidden. Says why.
+no_switches() {
+	"$WEFT" info "${1-$T/trace}" | grep '^samples.why-not' &&
+		"$WEFT" info "${1-$T/trace}" | grep -q '^samples.period 0$'
 }
 
 # The report's rows, in $T/report.csv; what was lost, in $T/report.err.

@@ -7,10 +7,12 @@
 #
 # Tests are: check/NAME (tests/*.sh that check the tree), unit/NAME and
 # san-*/unit/NAME (functions test_*), replay/NAME (texts), cli/NAME, e2e/NAME,
-# oracle/NAME, reference/NAME (scripts). In a script's head "# time: SECONDS"
+# oracle/NAME, reference/NAME (scripts); viewers/NAME (scripts that need other
+# tools: only if a pattern names them). In a script's head "# time: SECONDS"
 # sets its limit (600), "# alone" keeps others away while it runs, and
 # "# each: A B" makes two tests of it, NAME-A and NAME-B, which run it with that
-# argument. With DEEP=1 in the environment tests run at full length.
+# argument. With DEEP=1 in the environment tests run at full length. "# deep": it
+# runs then only, or if a pattern names it.
 # SLOWEST=N lists the N tests that used most processor time.
 # SPDX-License-Identifier: MIT
 set -u
@@ -35,7 +37,9 @@ one() {
 	local out=$RESULTS/$key.out verdict=$RESULTS/$key.verdict
 	limit=$(limit_of "$file")
 	export T=$RESULTS/tmp/$key
-	mkdir -p "$T"
+	# Recordings of other tests cannot be found, nor stopped, from here.
+	export XDG_RUNTIME_DIR=$RESULTS/run/$key
+	mkdir -p "$T" "$XDG_RUNTIME_DIR"
 	local began=$SECONDS status=0
 	case $kind in
 	unit) timeout -k 5 "${limit:-600}" "$file" ;;
@@ -92,7 +96,10 @@ fi
 wanted() {
 	local name=$1 pattern
 	shift
-	[ $# -gt 0 ] || return 0
+	if [ $# = 0 ]; then
+		[ "${name#viewers/}" = "$name" ]
+		return
+	fi
 	for pattern in "$@"; do
 		case $name in
 		$pattern | */$pattern | *"$pattern"*) return 0 ;;
@@ -130,7 +137,7 @@ every() {
 		done
 	done
 	for f in tests/cli/*/*.sh tests/e2e/*.sh tests/oracle/*.sh \
-		tests/reference/*.sh; do
+		tests/reference/*.sh tests/viewers/*.sh; do
 		[ -e "$f" ] || continue
 		s=${f#tests/}
 		s=${s%.sh}
@@ -149,6 +156,8 @@ trap 'exit 130' INT TERM
 
 every | while read -r name kind file with; do
 	wanted "$name" "$@" || continue
+	[ $# -gt 0 ] || [ -n "${DEEP-}" ] ||
+		! sed -n 1,15p "$file" | grep -aq '^# deep' || continue
 	if sed -n 1,15p "$file" | grep -aq '^# alone'; then
 		echo "$name $kind $file $with" >>"$RESULTS/alone"
 	else

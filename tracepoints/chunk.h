@@ -50,6 +50,9 @@ enum chunk_flag {
 	CHUNK_TAKEN = 64,        /* the recorder took it from a dead thread */
 	CHUNK_TSC = 128,         /* ticks are those of the TSC; otherwise ns of
 	                          * CLOCK_MONOTONIC */
+	CHUNK_FLIGHT = 256,      /* of a flight recorder, which keeps the newest
+	                          * chunks: those before the first of a stream
+	                          * that is here were recorded, but not kept */
 };
 
 /* What could not be recorded, by reason. The counts of a chunk are those of its
@@ -79,7 +82,12 @@ struct chunk_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t flags;          /* enum chunk_flag */
-	uint64_t total_words;    /* of the chunk; the recorder writes it */
+	union {
+		uint64_t total_words; /* of the chunk; the recorder writes it */
+		uint64_t brief_end; /* in the pool: tick at the end of the last
+				     * call that gave its record back; 0: none
+				     * has */
+	};
 	/* The thread that fills the buffer raises a count after it wrote what
 	 * is counted: 32-bit atomics while the chunk lies in the pool. */
 	uint32_t records;        /* R: record words */
@@ -236,7 +244,40 @@ enum item_type {
 	                   * CODE of address 0: in the kernel) */
 	ITEM_COUNTED = 14, /* calls that are counted and have no records: nodes
 	                   * of three words, see enum counted */
+	ITEM_DEMOTED = 15, /* functions whose calls may be missing, to keep a
+	                   * budget: four words each, see enum demoted */
 };
+
+/* The bias in an ITEM_MODULE of which the chunk does not say where it lies. */
+#define MODULE_NOWHERE (UINT64_C(1) << 63)
+
+/* A function of ITEM_DEMOTED: a NATIVE word of the dictionary's form, then
+ *
+ *  63                       36 35                             4 3    0
+ * +---------------------------+--------------------------------+------+
+ * | ns that a call took, mean | calls a second                 | kind |
+ * +---------------------------+--------------------------------+------+
+ *
+ * and two ticks, from and to. Calls of a function that the dictionary has are
+ * in the chunk; unless a coroutine's stack names it first: then those after
+ * that are. */
+enum demoted {
+	DEMOTED_SKIPPED = 1,   /* between the ticks, calls have no records */
+	DEMOTED_WINDOW = 2,    /* the chunk was opened in a window, in which
+	                        * calls are recorded as a sample. Those after
+	                        * its end, the second tick, may have none */
+	DEMOTED_COUNTED = 3,   /* between the ticks, calls are counted */
+	DEMOTED_WORDS = 4,
+};
+
+static inline uint64_t demoted_put(enum demoted kind, double rate, double ns)
+{
+	const uint64_t most_rate = UINT32_MAX, most_ns = (1 << 28) - 1;
+
+	return (ns < (double)most_ns ? (uint64_t)ns : most_ns) << 36 |
+	       (rate < (double)most_rate ? (uint64_t)rate : most_rate) << 4 |
+	       kind;
+}
 
 /* A node of ITEM_COUNTED:
  *

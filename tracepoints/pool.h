@@ -43,14 +43,21 @@ static inline uint32_t pool_record_room(uint32_t buffer_words)
 }
 
 /* pool.generation: bit 0 is set while recording is on, bit 1 if a title turned
- * it on. Whenever it is turned on, at each start of a title, each dlclose and
- * each request to cut, POOL_GENERATION_STEP is added. Never 0. */
-enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_GENERATION_STEP = 4 };
+ * it on, bit 2 once the recording has ended: nobody turns it on again. Whenever
+ * it is turned on, at each start of a title, each dlclose and each request to
+ * cut, POOL_GENERATION_STEP is added. Never 0. */
+enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_ENDED = 4,
+       POOL_GENERATION_STEP = 8 };
 
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
 
 enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2 };
+
+/* NONE becomes TOLD (CAS) by the thread that then writes why, and WANTED when
+ * that is there. */
+enum pool_snapshot { SNAPSHOT_NONE = 0, SNAPSHOT_TOLD = 1,
+		     SNAPSHOT_WANTED = 2 };
 
 struct pool {
 	/* Written by the recorder before any program starts. */
@@ -69,6 +76,16 @@ struct pool {
 	uint32_t lua;                 /* 0: leave Lua alone */
 	uint32_t native;              /* 0: leave native calls alone */
 	uint32_t mode;                /* enum pool_mode */
+	uint32_t flight;              /* 1: the newest chunks are kept, and
+	                               * written as a snapshot when asked for */
+	uint32_t max_depth;           /* calls deeper in the stack of a thread
+	                               * or coroutine have no records; 0: all
+	                               * have */
+	uint64_t asked;               /* its size before it was rounded */
+	uint32_t attached;            /* 1: programs join that run already, and
+	                               * leave again (attach.h) */
+	uint64_t brief;               /* calls that record nothing inside and
+	                               * take less ticks are counted; 0: none */
 
 	/* Read at every hook, written seldom: a cache line of its own. */
 	_Alignas(128) _Atomic uint32_t generation;
@@ -105,6 +122,11 @@ struct pool {
 	/* That found the pool, but have no page that a fork wipes. */
 	_Atomic uint32_t unjoined_processes;
 
+	/* A snapshot that a program wants (weft_snapshot): enum pool_snapshot;
+	 * the recorder sets it back. */
+	_Atomic uint32_t snapshot;
+	char snapshot_reason[256];    /* UTF-8, NUL-terminated */
+
 	/* Held by the recorder while it lives; robust, process-shared. */
 	_Alignas(128) pthread_mutex_t recorder;
 };
@@ -113,7 +135,11 @@ struct pool {
  * free again (store, by the recorder, once the owner is dead and its buffers
  * are taken). The recorder makes the mutexes, robust and process-shared. The
  * owner locks its mutex when it starts and never unlocks it: OWNER_DIED tells
- * of its end, in whatever way it ended. */
+ * of its end, in whatever way it ended.
+ * Where programs are attached, the mutex is held by its word alone, and libc
+ * knows nothing of it, since the mapping must go before the thread does. A
+ * thread that ends says OWNER_DIED itself; of others the recorder does, once
+ * /proc has them no more. */
 enum { SLOT_FREE = 0, SLOT_BUSY = 1, SLOT_USED = 2, SLOT_ENDED = 3 };
 
 /* A process, from fork or exec to its end or the next exec. */
@@ -218,6 +244,40 @@ static inline uint64_t *pool_buffer(struct pool *p, uint32_t i)
 		       (size_t)i * POOL_SMALL_WORDS;
 	return (uint64_t *)((char *)p + p->big_offset) +
 	       (size_t)(i - p->small_buffers) * POOL_BIG_WORDS;
+}
+
+/* Turn recording on, unless it is or has ended; returns whether it was. by:
+ * POOL_BY_TITLE or 0. */
+static inline bool pool_turn_on(struct pool *p, uint32_t by)
+{
+	uint32_t now = atomic_load(&p->generation), next;
+
+	do {
+		if (((now & POOL_ON) && !by) || (now & POOL_ENDED))
+			return now & POOL_ON;
+		/* Whoever sees the new generation must see the new window. */
+		if (!(now & POOL_ON))
+			atomic_fetch_add(&p->window, 1);
+		next = now & POOL_ON ? now : now | POOL_ON | by;
+	} while (!atomic_compare_exchange_weak(&p->generation, &now,
+					       next + POOL_GENERATION_STEP));
+	return now & POOL_ON;
+}
+
+/* Clear those bits of the generation; returns which of them were set. */
+static inline uint32_t pool_turn_off(struct pool *p, uint32_t bits)
+{
+	return atomic_fetch_and(&p->generation, ~bits) & bits;
+}
+
+/* Turn recording off for good. */
+static inline void pool_end(struct pool *p)
+{
+	uint32_t now = atomic_load(&p->generation);
+
+	while (!atomic_compare_exchange_weak(&p->generation, &now,
+			(now | POOL_ENDED) & ~(uint32_t)POOL_ON))
+		continue;
 }
 
 /* Whether this is a pool that this code can use, in mapped bytes. */

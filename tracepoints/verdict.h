@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 /* RECORD, which is also what holds for a function that is not in the table.
- * COUNT: its calls are counted, no records are written. SKIP: nothing is
- * written. A function that is open, or that begins a coroutine, may be recorded
- * all the same: readers leave it out. */
+ * COUNT: its calls are counted where they are made, no records are written;
+ * what it calls stands under its caller. SKIP: nothing is written. A function
+ * that is open, or that begins a coroutine, may be recorded all the same:
+ * readers leave it out, or count it. */
 enum verdict { VERDICT_RECORD = 0, VERDICT_COUNT = 1, VERDICT_SKIP = 2 };
 
 /* The table: a power of two of words, each 0 or `id:62 | verdict:2`. A function
@@ -56,17 +57,21 @@ static inline uint64_t verdict_of_lua(uint64_t source, uint64_t lines,
 	return verdict_id(verdict_mix(verdict_mix(source, lines), ordinal));
 }
 
-/* slots: a power of two, not 0. Any words may be in the table. */
+/* slots: a power of two, not 0. Any words may be in the table. known: whether
+ * the function is in it: then its calls may have had another verdict. */
 static inline enum verdict verdict_find(const _Atomic uint64_t *table,
-					uint32_t slots, uint64_t id)
+					uint32_t slots, uint64_t id,
+					bool *known)
 {
 	uint32_t at = (uint32_t)(id >> 32);
 
+	*known = false;
 	for (int i = 0; i < VERDICT_PROBES; i++, at++) {
 		const uint64_t word = atomic_load_explicit(
 			&table[at & (slots - 1)], memory_order_relaxed);
 
-		if ((word & ~(uint64_t)VERDICT_BITS) == id)
+		*known = (word & ~(uint64_t)VERDICT_BITS) == id;
+		if (*known)
 			return (enum verdict)(word & VERDICT_BITS);
 		if (word == 0)
 			break;

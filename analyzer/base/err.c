@@ -29,16 +29,15 @@ int err_add(const char *format, ...)
 	return -1;
 }
 
-/* Control characters and bytes that are not UTF-8 could move the cursor or
- * break the terminal: they are shown as \xNN. */
+/* Characters that could move the cursor, reorder the line or break the
+ * terminal, and bytes that are not UTF-8, are shown as \xNN. */
 static void print_visible(FILE *to, const char *text)
 {
 	while (*text) {
 		uint32_t code;
 		const size_t size = text_utf8(text, &code);
 
-		if (code == TEXT_NO_CODE || code < ' ' ||
-		    (code >= 0x7f && code < 0xa0))
+		if (code == TEXT_NO_CODE || text_is_hostile(code))
 			for (size_t i = 0; i < size; i++)
 				fprintf(to, "\\x%02x", (unsigned char)text[i]);
 		else

@@ -1,5 +1,5 @@
 /* text.h - what several parts need to know about text: its hash, the base name
- * of a path, and UTF-8. Texts may be untrusted bytes.
+ * of a path, and UTF-8; and files of it. Texts may be untrusted bytes.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_BASE_TEXT_H
 #define WEFT_ANALYZER_BASE_TEXT_H
@@ -30,5 +30,21 @@ size_t text_utf8(const char *text, uint32_t *code);
 /* Could this character move the cursor, reorder the line, hide text, or make
  * XML invalid? */
 bool text_is_hostile(uint32_t code);
+
+/* ---- files -------------------------------------------------------------- */
+
+/* A file of text, line by line. Its path comes from a trace, so it may be any
+ * file. Owns its lines, which have no line end; tabs are spaces up to the next
+ * column of eight. All else is untrusted. */
+struct text_file {
+	char **lines;            /* line 1 is element 0 */
+	size_t count;
+	int64_t changed;         /* when it was written: seconds since 1970 */
+};
+
+/* Read a plain file of at most 64 MiB. 0, or -1 if there is none that can be
+ * read; then it is empty. text_file_fini frees what it holds in either case. */
+int text_file_read(struct text_file *, const char *path);
+void text_file_fini(struct text_file *);
 
 #endif

@@ -2,11 +2,10 @@
  * those that it calls. Knows which rows are shown; the graph and its figures
  * are made by tables/callers.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/header.h"
+#include "analyzer/load/named.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/callers.h"
@@ -21,11 +20,9 @@
 enum { USUAL_TOP = 20, USUAL_LINES = 10 };
 
 /* The options. SIZE_MAX: not given. */
-static size_t arg_top = SIZE_MAX, arg_lines = SIZE_MAX;
+static size_t arg_lines = SIZE_MAX;
 static int arg_root;
-static bool arg_all, arg_csv;
-static const struct metric *arg_sort;
-static const char *arg_columns;
+static bool arg_all;
 
 /* Values of --root: who is the caller of a coroutine's body. */
 enum { ROOT_THREAD, ROOT_COROUTINE };
@@ -38,19 +35,15 @@ static const char *const roots[] = {
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
 	  .help = "all functions, by self time; no FUNCTION is given" },
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "functions to show, 0 for all (default: 20; "
-	  "with --csv, all)" },
+	TABLE_TOP("functions to show", 20),
 	{ .type = OPT_NUMBER, .letter = 'l', .name = "lines", .arg = "N",
 	  .to = &arg_lines, .help = "callers, and callees, to show for each "
 	  "function, the rest in one line; 0 for all (default: 10; with "
 	  "--csv, all)" },
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
 	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
-	  "on top of what resumed it, or below a root of their own" },
-	TABLE_OPTS(callers_view, arg_sort, arg_columns, arg_csv),
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_net_opts },
+	  "below what resumed it, or below a root of their own" },
+	TABLE_OPTS(callers_view),
 	{ .type = OPT_END }
 };
 
@@ -94,31 +87,19 @@ static func_id *find_functions(struct session *s, const char *name,
 	return f;
 }
 
-/* No function was found: say so, and propose up to three of the busiest
- * functions whose names contain this one, in whatever case. */
+/* No function was found. Only those are guessed at that ran in what is
+ * shown. */
 static enum cmd_exit refuse(const struct load *load, struct callers *c,
 			    const char *name)
 {
 	struct session *const s = load->session;
-	char similar[600] = "";
-	size_t count, shown = 0;
-	func_id *const f = find_functions(s, NULL, c, &count);
+	bool *const ran = mem_alloc((func_count(s->funcs) + 1) * sizeof(*ran));
 
-	for (size_t i = 0; i < count && shown < 3 && name[0] != '\0'; i++) {
-		char *const other = out_escape_terminal(
-			func_get(s->funcs, f[i])->name);
-		const size_t used = strlen(similar);
-
-		if (strcasestr(other, name))
-			snprintf(similar + used, sizeof(similar) - used,
-				 "%s\"%.150s\"", shown++ > 0 ? ", " :
-				 "; did you mean ", other);
-		mem_free(other);
-	}
-	mem_free(f);
-	err_add("no function that ran%s is named \"%s\"%s; \"weft report "
-		"--top 0\" lists all", load->is_part ?
-		" in the part that is shown" : "", name, similar);
+	for (func_id id = 1; id <= func_count(s->funcs); id++)
+		ran[id] = callers_has(c, id);
+	named_none(s, name, ran, load->is_part ?
+		   " in the part that is shown" : "");
+	mem_free(ran);
 	return CMD_UNREADABLE;
 }
 
@@ -131,6 +112,16 @@ struct printer {
 	const struct callers *callers;
 	const struct metric *sort;
 };
+
+/* Whose calls a row counts: a caller's row has those of the function, that of
+ * the rest of its callees those of several. */
+static func_id called(const void *row)
+{
+	const struct callers_row *const r = row;
+
+	return strncmp(r->relation, "callee", strlen("callee")) == 0 ||
+	       strcmp(r->relation, "resumed") == 0 ? r->f.func : r->of;
+}
 
 /* A function's calls of itself are among its callers' rows; the table need not
  * repeat them among its callees'. */
@@ -161,7 +152,7 @@ static void add_to(struct callers_row *rest, const struct callers_row *row,
  * its total. */
 static void print_side(struct printer *p, func_id f, bool of_callees)
 {
-	const size_t lines = table_top(arg_lines, USUAL_LINES, arg_csv);
+	const size_t lines = table_limit(arg_lines, USUAL_LINES);
 	struct callers_row rest = {
 		.of = f, .relation = of_callees ? "callees" : "callers" };
 	size_t count, shown = 0, left = 0;
@@ -170,7 +161,7 @@ static void print_side(struct printer *p, func_id f, bool of_callees)
 	char text[OUT_NUMBER];
 
 	for (size_t i = 0; i < count; i++) {
-		if (!arg_csv && is_repeated(&rows[i]))
+		if (!p->table.csv && is_repeated(&rows[i]))
 			continue;
 		if (shown < lines) {
 			shown++;
@@ -194,7 +185,7 @@ static void print_function(struct printer *p, func_id f)
 {
 	struct callers_row own = callers_own(p->callers, f);
 
-	if (arg_csv)
+	if (p->table.csv)
 		own.f.func = 0;
 	print_side(p, f, false);
 	table_row(&p->table, &own);
@@ -234,21 +225,20 @@ static void print_tables(struct printer *p, const func_id *f, size_t count)
 }
 
 /* CSV is one table for all functions: each of its rows says whose it is. */
-static void print(const struct load *load, struct printer *p, const func_id *f,
-		  size_t count)
+static void print_functions(const struct load *load, struct printer *p,
+			    const func_id *f, size_t count)
 {
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const size_t top = table_top(USUAL_TOP);
 	const size_t shown = count < top ? count : top;
 
-	if (!arg_csv) {
-		header_print(stdout, load);
+	reading_print_header(load);
+	if (!p->table.csv) {
 		print_tables(p, f, shown);
 		if (shown < count)
 			putchar('\n');
 		table_print_rest(count - shown, "functions");
 		return;
 	}
-	header_print_losses(load);
 	table_begin(&p->table);
 	for (size_t i = 0; i < shown; i++)
 		print_function(p, f[i]);
@@ -260,56 +250,38 @@ static void print(const struct load *load, struct printer *p, const func_id *f,
 /* The graph is made of the tree of all threads. A trace without calls is
  * printed, too: its header says what was lost. Only a name that no function has
  * is refused before anything is printed. */
-static enum cmd_exit callers(const struct load *load, struct printer *p,
-			     const char *name)
+static enum cmd_exit print(struct reading *r)
 {
-	struct session *const s = load->session;
+	struct session *const s = r->load.session;
 	struct cct *const tree = cct_reroot(s->cct, &(struct cct_reroot){
 		.by_coroutine = arg_root == ROOT_COROUTINE,
 		.thread = CCT_ALL_THREADS });
 	struct callers *const c = callers_new(tree, func_count(s->funcs));
 	size_t count = 0;
-	func_id *const f = find_functions(s, name, c, &count);
-	enum cmd_exit status = header_need_calls(load);
+	func_id *const f = find_functions(s, r->function, c, &count);
+	struct printer p = { .table = r->table, .callers = c,
+			     .sort = table_args.sort ? table_args.sort :
+				     metric_sorting(callers_view.metrics, 0) };
+	enum cmd_exit status = header_need_calls(&r->load);
 
-	p->callers = c;
-	p->table.source.session = s;
-	if (status == CMD_OK && count == 0 && name)
-		status = refuse(load, c, name);
+	p.table.source.session = s;
+	p.table.func_of = called;
+	if (status == CMD_OK && count == 0 && r->function)
+		status = refuse(&r->load, c, r->function);
 	else
-		print(load, p, f, count);
+		print_functions(&r->load, &p, f, count);
 	mem_free(f);
 	callers_free(c);
 	cct_free(tree);
 	return status;
 }
 
-/* With --all, no operand is a function's name. Columns are chosen before the
- * trace is read: a mistake in --columns is told at once. */
-static enum cmd_exit run(int count, char **operands)
+/* With --all, no operand is a function's name. */
+static int prepare(struct reading *r)
 {
-	const char *const name = arg_all || count < 1 ? NULL : operands[0];
-	struct printer p = {
-		.table.csv = arg_csv, .sort = arg_sort ? arg_sort :
-			metric_sorting(callers_view.metrics, 0) };
-	struct load load;
-	enum cmd_exit status;
-
-	if (!arg_all && count < 2) {
-		err_add("a function and a trace are needed: give the "
-			"function's name, or --all, then the folder that weft "
-			"record made");
-		return CMD_USAGE;
-	}
-	if (table_choose(&p.table, &callers_view, arg_columns, arg_sort) != 0)
-		return CMD_USAGE;
-	load_want_net(true);
-	status = load_open(&load, !name ? count : count - 1,
-			   !name ? operands : operands + 1);
-	if (status == CMD_OK)
-		status = callers(&load, &p, name);
-	load_close(&load);
-	return status;
+	if (!arg_all && reading_take_function(r, ", or --all") != 0)
+		return -1;
+	return table_choose(&r->table, &callers_view);
 }
 
 const struct cmd cmd_callers = {
@@ -332,5 +304,7 @@ const struct cmd cmd_callers = {
 	"body has a resumer instead of a caller; [outside] is where stacks\n"
 	"begin.",
 	.opts = opts,
-	.run = run,
+	.has_net = true,
+	.prepare = prepare,
+	.print = print,
 };

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -13,14 +13,6 @@
 
 /* How many gaps are described one by one, the longest first. */
 enum { GAPS_SHOWN = 10 };
-
-/* The filters are rows here so that they are refused with a reason, instead of
- * being unknown. */
-static const struct opt opts[] = {
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
-	{ .type = OPT_END }
-};
 
 /* A verdict on a part would be taken for one on the whole. */
 static const struct filter_refusal refused[] = {
@@ -39,6 +31,22 @@ static uint64_t lost_in(const struct thread *t)
 	return sum;
 }
 
+/* What was lost for which reason, at the end of a thread's line. */
+static void print_reasons(const struct thread *t)
+{
+	static const struct { const char *meaning, *unit; } reasons[] = {
+#define X(name, number, meaning, unit) [number] = { meaning, unit },
+		LOST_LIST(X)
+#undef X
+	};
+
+	for (int i = 0; i < LOST_REASONS; i++)
+		if (t->lost[i] > 0)
+			printf("; %" PRIu64 " %s: %s", t->lost[i],
+			       reasons[i].unit, reasons[i].meaning);
+	putchar('\n');
+}
+
 /* The threads that lack something, or whose records contradict each other. The
  * others have no line: there may be thousands. */
 static void print_threads(const struct session *s)
@@ -53,9 +61,10 @@ static void print_threads(const struct session *s)
 		name = out_escape_terminal(t->name);
 		printf("in thread %" PRIu32 " %s of process %" PRIu32 ": "
 		       "%" PRIu64 " chunks missing, %" PRIu64 " gaps, %" PRIu64
-		       " lost, %" PRIu64 " contradicting\n", t->tid, name,
+		       " lost, %" PRIu64 " contradicting", t->tid, name,
 		       s->processes[t->process].pid, t->missing_chunks,
 		       t->gaps, lost_in(t), t->unnested);
+		print_reasons(t);
 		mem_free(name);
 	}
 }
@@ -90,11 +99,13 @@ static void print_broken(const struct in_summary *in)
 		       in->bad - in->broken_count);
 }
 
-/* What is missing first, the verdict last, where a reader looks for it.
- * CMD_UNREADABLE stands for "not whole", so that scripts can rely on the exit
- * status. */
-static enum cmd_exit check(const struct load *load)
+/* Opening the trace is the whole check: it decodes every chunk and replays
+ * every record. Prints what is missing first, the verdict last, where a reader
+ * looks for it. CMD_UNREADABLE stands for "not whole", so that scripts can rely
+ * on the exit status. */
+static enum cmd_exit print(struct reading *r)
 {
+	const struct load *const load = &r->load;
 	struct completeness_line lost = { "lost: ", stdout },
 				 note = { "note: ", stdout };
 	const struct session *const s = load->session;
@@ -115,19 +126,6 @@ static enum cmd_exit check(const struct load *load)
 	return CMD_UNREADABLE;
 }
 
-/* Opening the trace is the whole check: it decodes every chunk and replays
- * every record. */
-static enum cmd_exit run(int count, char **operands)
-{
-	struct load load;
-	enum cmd_exit status = load_open(&load, count, operands);
-
-	if (status == CMD_OK)
-		status = check(&load);
-	load_close(&load);
-	return status;
-}
-
 const struct cmd cmd_check = {
 	.name = "check",
 	.args = "TRACE...",
@@ -136,7 +134,6 @@ const struct cmd cmd_check = {
 	"Reads traces or profiles, verifies every chunk and every record, and\n"
 	"says what is missing, damaged or contradictory, and where. The exit\n"
 	"status is 0 only if nothing is missing, damaged or contradictory.",
-	.opts = opts,
 	.refused = refused,
-	.run = run,
+	.print = print,
 };

@@ -6,9 +6,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
-#include "analyzer/load/header.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/filter.h"
@@ -22,16 +20,9 @@
  * follow --top, which counts the steps there. */
 enum { USUAL_TOP = 30, FUNCTIONS_SHOWN = 10 };
 
-/* The options. SIZE_MAX: not given; arg_sort NULL: by the first metric that
- * sorts. */
-static size_t arg_top = SIZE_MAX;
-static int arg_by;
-static bool arg_csv;
-static const struct metric *arg_sort;
-static const char *arg_columns;
-
 /* Values of --by. */
 enum { BY_COROUTINE, BY_BODY };
+static int arg_by;
 static const char *const kinds[] = {
 	[BY_COROUTINE] = "coroutine", [BY_BODY] = "body", NULL
 };
@@ -42,31 +33,10 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = kinds, .help = "also a row for each "
 	  "coroutine, or only for each body" },
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all (default: 30; with "
-	  "--csv, all)" },
-	TABLE_OPTS(coroutine_view, arg_sort, arg_columns, arg_csv),
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_net_opts },
+	TABLE_TOP("rows to show", 30),
+	TABLE_OPTS(coroutine_view),
 	{ .type = OPT_END }
 };
-
-/* How many of count rows are shown, as --top says. */
-static size_t shown_of(size_t count)
-{
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
-
-	return count < top ? count : top;
-}
-
-/* At the top of the report; in CSV on stderr. */
-static void print_header(const struct load *load)
-{
-	if (arg_csv)
-		header_print_losses(load);
-	else
-		header_print(stdout, load);
-}
 
 /* ---- by body ------------------------------------------------------------ */
 
@@ -80,9 +50,9 @@ static void print_group(struct table *t, const struct coroutine_group *g)
 		{ g->body, g, &g->resumes, "resumes" },
 	};
 
-	if (arg_csv)
+	if (t->csv)
 		table_row(t, g);
-	for (size_t i = 0; i < 3 && !arg_csv; i++)
+	for (size_t i = 0; i < 3 && !t->csv; i++)
 		table_row(t, &lines[i]);
 }
 
@@ -90,22 +60,22 @@ static void print_group(struct table *t, const struct coroutine_group *g)
  * the list of single ones, so these columns are fixed. */
 static void print_groups(const struct load *load)
 {
-	struct table t = { .source.session = load->session, .csv = arg_csv };
+	struct table t = { .source.session = load->session,
+			   .csv = table_args.csv };
+	const size_t top = table_top(USUAL_TOP);
 	size_t count;
 	struct coroutine_group *const groups =
 		coroutine_groups(load->session, &count);
-	const size_t shown = shown_of(count);
 
-	table_choose(&t, arg_csv ? &coroutine_group_view :
-		     &coroutine_line_view, NULL, NULL);
+	table_choose_fixed(&t, t.csv ? &coroutine_group_view :
+			   &coroutine_line_view, NULL);
 	table_begin(&t);
-	for (size_t i = 0; i < shown; i++)
+	for (size_t i = 0; i < count && i < top; i++)
 		print_group(&t, &groups[i]);
 	table_end(&t);
-	if (count == 0 && !arg_csv)
+	if (count == 0 && !t.csv)
 		puts("no coroutine was made or ran");
-	if (!arg_csv)
-		table_print_rest(count - shown, "bodies");
+	table_print_rest(count > top ? count - top : 0, "bodies");
 	mem_free(groups);
 }
 
@@ -117,18 +87,13 @@ static void print_rows(const struct load *load, struct table *t,
 		       const struct coroutine_times *times)
 {
 	struct session *const s = load->session;
-	const size_t shown = shown_of(s->coroutine_count);
 	struct coroutine_row *const rows = coroutine_rows(s, times->lua,
-		times->native, arg_sort ? arg_sort :
+		times->native, table_args.sort ? table_args.sort :
 		metric_sorting(coroutine_view.metrics, 0));
 
 	t->source.session = s;
-	table_begin(t);
-	for (size_t i = 0; i < shown; i++)
-		table_row(t, &rows[i]);
-	table_end(t);
-	if (!arg_csv)
-		table_print_rest(s->coroutine_count - shown, "coroutines");
+	table_print(t, rows, s->coroutine_count, sizeof(*rows), USUAL_TOP,
+		    "coroutines");
 	mem_free(rows);
 }
 
@@ -146,10 +111,10 @@ static enum cmd_exit list(struct load *load, struct table *t)
 	    load_again(load, &coroutine_times_sink, &times) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK) {
-		print_header(load);
-		if (!arg_csv)
+		reading_print_header(load);
+		if (!t->csv)
 			print_groups(load);
-		if (!arg_csv && s->coroutine_count > 0)
+		if (!t->csv && s->coroutine_count > 0)
 			putchar('\n');
 		print_rows(load, t, &times);
 	}
@@ -257,8 +222,8 @@ static void print_step(struct table *t, const struct coroutine_history *h,
 		       const struct history_step *step)
 {
 	struct session *const s = t->source.session;
-	char *const stack = cells_stack(s, h->stacks, step->stack,
-					arg_csv ? ";" : " > ");
+	char *const stack = stack_table_text(h->stacks, s->funcs, step->stack,
+					t->csv ? ";" : " > ");
 
 	table_row(t, &(struct history_row){
 		.time = cells_since_start(s, step->tick),
@@ -276,9 +241,9 @@ static void print_step(struct table *t, const struct coroutine_history *h,
 /* All steps that the history kept, which are the first --top of them. */
 static void print_steps(struct session *s, const struct coroutine_history *h)
 {
-	struct table t = { .source.session = s, .csv = arg_csv };
+	struct table t = { .source.session = s, .csv = table_args.csv };
 
-	table_choose(&t, &history_view, NULL, NULL);
+	table_choose_fixed(&t, &history_view, NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < h->count; i++)
 		print_step(&t, h, &h->steps[i]);
@@ -293,12 +258,12 @@ static void print_functions(struct session *s,
 			    const struct coroutine *c)
 {
 	static const struct tree_style flat = { 0 };
-	struct table t = { .source = { s, &flat } };
+	struct table t = { .source = { s, &flat, false } };
 	char text[OUT_NUMBER];
 	ticks own = 0;
 
 	puts("\nwhat it ran itself:");
-	table_choose(&t, &tree_view, "self,calls,name", NULL);
+	table_choose_fixed(&t, tree_views, "self,calls,name");
 	table_begin(&t);
 	for (size_t i = 0; i < h->func_count; i++) {
 		const struct history_func *const f = &h->funcs[i];
@@ -341,11 +306,11 @@ static void print_history(const struct load *load, const struct coroutine *c,
 {
 	const uint64_t steps = h->creates + h->resumes + h->suspends;
 
-	print_header(load);
-	if (!arg_csv)
+	reading_print_header(load);
+	if (!table_args.csv)
 		print_title(load->session, c);
 	print_steps(load->session, h);
-	if (arg_csv)
+	if (table_args.csv)
 		return;
 	table_print_rest(steps - h->count, "steps");
 	print_functions(load->session, h, c);
@@ -355,7 +320,7 @@ static void print_history(const struct load *load, const struct coroutine *c,
  * and are sorted afterwards. */
 static enum cmd_exit history(struct load *load)
 {
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const size_t top = table_top(USUAL_TOP);
 	const struct coroutine *const c = find(load);
 	struct coroutine_history h;
 	enum cmd_exit status = CMD_OK;
@@ -375,51 +340,35 @@ static enum cmd_exit history(struct load *load)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Refuse options that contradict each other. 0, or -1 with the cause in the
- * chain. */
-static int check_options(void)
+/* Refuse options that contradict each other. */
+static int prepare(struct reading *r)
 {
 	const bool is_history = filter_args_has(FILTER_SET(COROUTINE));
 
 	if (is_history && arg_by == BY_BODY)
 		return err_add("--by body shows many coroutines, --coroutine "
 			       "shows a single one: leave one option out");
-	if ((is_history || arg_by == BY_BODY) && (arg_sort || arg_columns))
+	if ((is_history || arg_by == BY_BODY) &&
+	    (table_args.sort || table_args.columns))
 		return err_add("--sort and --columns are for the list of "
 			       "single coroutines, not for %s", is_history ?
 			       "the history of one" : "--by body");
-	return 0;
+	return table_choose(&r->table, &coroutine_view);
 }
 
 /* Three reports of one command: the history of one, the list, the bodies. A
  * profile has none of them: it holds no single coroutines. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit print(struct reading *r)
 {
-	struct table t = { .csv = arg_csv };
-	struct load load;
-	enum cmd_exit status;
-
-	if (check_options() != 0 ||
-	    table_choose(&t, &coroutine_view, arg_columns, arg_sort) != 0)
-		return CMD_USAGE;
-	load_want_net(true);
-	status = load_open(&load, count, operands);
-	if (status == CMD_OK)
-		status = load_need_trace(&load, "single coroutines");
-	if (status == CMD_OK)
-		keep_processes(load.session);
-	/* --process was applied to the session above, so it holds for all
-	 * three. */
-	if (status == CMD_OK && filter_args_has(FILTER_SET(COROUTINE))) {
-		status = history(&load);
-	} else if (status == CMD_OK && arg_by == BY_COROUTINE) {
-		status = list(&load, &t);
-	} else if (status == CMD_OK) {
-		print_header(&load);
-		print_groups(&load);
-	}
-	load_close(&load);
-	return status;
+	/* So --process holds for all three. */
+	keep_processes(r->load.session);
+	if (filter_args_has(FILTER_SET(COROUTINE)))
+		return history(&r->load);
+	if (arg_by == BY_COROUTINE)
+		return list(&r->load, &r->table);
+	reading_print_header(&r->load);
+	print_groups(&r->load);
+	return CMD_OK;
 }
 
 /* A coroutine's figures are sums that were made while the trace was replayed; a
@@ -456,5 +405,8 @@ const struct cmd cmd_coroutines = {
 	"Each coroutine takes about 200 bytes of memory.",
 	.opts = opts,
 	.refused = refused,
-	.run = run,
+	.has_net = true,
+	.prepare = prepare,
+	.print = print,
+	.needs = "single coroutines",
 };

@@ -3,11 +3,8 @@
  * the report; the reasons are found in the folder coverage.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/coverage/coverage.h"
-#include "analyzer/load/header.h"
-#include "analyzer/load/load.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
@@ -134,12 +131,9 @@ static struct metric_view view = {
 
 /* ---- the options -------------------------------------------------------- */
 
-/* arg_inlines adds lines below a function, or a field in CSV. SIZE_MAX: not
- * given; arg_sort NULL: by reason, module, file, line. */
-static size_t arg_top = SIZE_MAX;
-static bool arg_all, arg_csv, arg_inlines;
-static const struct metric *arg_sort;
-static const char *arg_columns;
+/* arg_inlines adds lines below a function, or a field in CSV. Without --sort,
+ * rows are sorted by reason, module, file, line. */
+static bool arg_all, arg_inlines;
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
@@ -147,12 +141,8 @@ static const struct opt opts[] = {
 	  "size and calls" },
 	{ .type = OPT_FLAG, .name = "inlines", .to = &arg_inlines,
 	  .help = "below each function, where it was inlined" },
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all (default: 100; "
-	  "with --csv, all)" },
-	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
+	TABLE_TOP("rows to show", 100),
+	TABLE_OPTS(view),
 	{ .type = OPT_END }
 };
 
@@ -196,8 +186,9 @@ static int compare(const void *a, const void *b)
 {
 	const struct coverage_row *const x = *(const void *const *)a;
 	const struct coverage_row *const y = *(const void *const *)b;
-	const int order = !arg_sort || arg_sort == metrics ? 0 :
-			  metric_compare(arg_sort, NULL, x, y);
+	const struct metric *const by = table_args.sort;
+	const int order = !by || by == metrics ? 0 :
+			  metric_compare(by, NULL, x, y);
 
 	return order != 0 ? order : (x > y) - (x < y);
 }
@@ -206,7 +197,7 @@ static int compare(const void *a, const void *b)
  * counts of the modules have them. */
 static void print_rows(struct table *t, const struct coverage *c)
 {
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const size_t top = table_top(USUAL_TOP);
 	const struct coverage_row **const rows =
 		mem_alloc((c->count + 1) * sizeof(*rows));
 	size_t count = 0;
@@ -219,12 +210,11 @@ static void print_rows(struct table *t, const struct coverage *c)
 	table_begin(t);
 	for (size_t i = 0; i < count && i < top; i++) {
 		table_row(t, rows[i]);
-		if (arg_inlines && !arg_csv)
+		if (arg_inlines && !t->csv)
 			place_rows(t, rows[i]->function);
 	}
 	table_end(t);
-	if (!arg_csv && count > top)
-		table_print_rest(count - top, "functions");
+	table_print_rest(count > top ? count - top : 0, "functions");
 	mem_free(rows);
 }
 
@@ -292,9 +282,15 @@ static void print_module(struct session *s, const struct coverage *c, elf_id m)
  * first which modules it can be said of. */
 static void print_modules(struct session *s, const struct coverage *c)
 {
-	for (elf_id m = 1; m <= c->module_count; m++)
+	bool is_any = false;
+
+	for (elf_id m = 1; m <= c->module_count; m++) {
+		if (!c->modules[m].is_recorded)
+			continue;
 		print_module(s, c, m);
-	if (c->module_count == 0)
+		is_any = true;
+	}
+	if (!is_any)
 		puts("no native function was recorded: no module is known");
 	putchar('\n');
 }
@@ -309,55 +305,41 @@ static void csv_unknown(struct session *s, const struct coverage *c)
 		char mark[PATH_MAX];
 
 		snprintf(mark, sizeof(mark), "# %s: ", path);
-		print_unknown(stderr, mark, &c->modules[m]);
+		if (c->modules[m].is_recorded)
+			print_unknown(stderr, mark, &c->modules[m]);
 		mem_free(path);
 	}
 }
 
 /* ---- the command -------------------------------------------------------- */
 
-/* Choose the columns. 0, or -1 with the cause in the chain. */
-static int choose_columns(struct table *t)
+static int prepare(struct reading *r)
 {
 	if (arg_all)
 		view.table = TABLE_ALL;
 	if (arg_inlines)
 		view.csv = CSV ",inlined-at";
-	return table_choose(t, &view, arg_columns, arg_sort);
+	return table_choose(&r->table, &view);
 }
 
 /* The ELF files are read here, after the filters were applied: only calls in
  * the selected part make a function one that ran. A trace without any call is
  * no failure; all its functions were never called then. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit print(struct reading *r)
 {
-	struct table table = { .csv = arg_csv };
-	struct load load;
-	struct coverage *c = NULL;
-	enum cmd_exit status;
+	struct session *const s = r->load.session;
+	const struct sym_options options = load_sym_options(&r->load);
+	struct coverage *const c = coverage_new(s, &options);
 
-	if (choose_columns(&table) != 0)
-		return CMD_USAGE;
-	status = load_open(&load, count, operands);
-	if (status == CMD_OK)
-		status = load_need_trace(&load, "ELF modules");
-	if (status == CMD_OK) {
-		const struct sym_options options = load_sym_options(&load);
-
-		c = coverage_new(load.session, &options);
-		table.source.session = load.session;
-		if (arg_csv) {
-			header_print_losses(&load);
-			csv_unknown(load.session, c);
-		} else {
-			header_print(stdout, &load);
-			print_modules(load.session, c);
-		}
-		print_rows(&table, c);
-	}
+	r->table.source.session = s;
+	reading_print_header(&r->load);
+	if (r->table.csv)
+		csv_unknown(s, c);
+	else
+		print_modules(s, c);
+	print_rows(&r->table, c);
 	coverage_free(c);
-	load_close(&load);
-	return status;
+	return CMD_OK;
 }
 
 const struct cmd cmd_coverage = {
@@ -381,5 +363,7 @@ const struct cmd cmd_coverage = {
 	"code is read.",
 	.opts = opts,
 	.refused = refused,
-	.run = run,
+	.prepare = prepare,
+	.print = print,
+	.needs = "ELF modules",
 };

@@ -6,9 +6,11 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/sides.h"
 #include "analyzer/cmd/table.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/load/header.h"
+#include "analyzer/merge/counts.h"
 #include "analyzer/merge/diff.h"
 #include "analyzer/out/out_number.h"
 
@@ -21,43 +23,28 @@
 /* Rows that are shown unless --top says otherwise. */
 enum { USUAL_TOP = 20 };
 
-/* The options. arg_limit -1: --fail-over was not given; arg_top SIZE_MAX:
- * --top was not; arg_sort NULL: by what they add. */
-static size_t arg_top = SIZE_MAX;
-static double arg_min = 0.1, arg_limit = -1;
-static const struct metric *arg_sort;
-static const char *arg_columns;
-static bool arg_csv;
+/* Changes that are smaller than this share are left out, unless --min-share
+ * says otherwise; of counts none are. */
+#define USUAL_MIN 0.1
 
-/* Both sides, each merged, and what is different. A side is a sum even if it is
- * of one session: only sums have statistics over sessions. The diff borrows
- * from both, so it is freed before them. */
-struct sides {
-	struct load before, after;
-	bool is_raw;             /* one side has net times, the other has not */
-	struct diff *diff;
-};
+/* The options. arg_limit, arg_min -1: --fail-over, --min-share were not given.
+ * Without --sort, rows are in the order of what they add. */
+static double arg_min = -1, arg_limit = -1;
+static bool arg_counts;
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* The words for a row that adds time, for one that takes time, and for CSV,
- * whose keys stay the same when the words change. */
-static const struct {
-	const char *more, *less, *key;
-} reasons[DIFF_REASONS] = {
-	[DIFF_CALLED] = { "called more", "called less", "called" },
-	[DIFF_NEW_CALLER] = { "new caller", "new caller", "new_caller" },
-	[DIFF_NEW] = { "new function", "new function", "new" },
-	[DIFF_COST] = { "costs more a call", "costs less a call", "cost" },
-	[DIFF_WAIT] = { "waits longer a call", "waits less a call", "wait" },
-	[DIFF_SLEEP] = { "sleeps longer a call", "sleeps less a call",
-			 "sleep" },
+/* The reasons of CSV, whose keys stay the same when the words change. */
+static const char *const reason_keys[DIFF_REASONS] = {
+	[DIFF_CALLED] = "called", [DIFF_NEW_CALLER] = "new_caller",
+	[DIFF_NEW] = "new", [DIFF_COST] = "cost", [DIFF_WAIT] = "wait",
+	[DIFF_SLEEP] = "sleep",
 };
 
 /* Is the change large enough for --min-share, whether it adds or takes? */
 static bool is_shown(const struct diff_row *row)
 {
-	return fabs(row->share) >= arg_min;
+	return fabs(row->share) >= (arg_min < 0 ? USUAL_MIN : arg_min);
 }
 
 /* The function as it is after, if it is there, else as it was before. The two
@@ -90,12 +77,12 @@ static const char *caller_of(const struct sides *sides,
 
 /* ---- the header --------------------------------------------------------- */
 
-/* Of one side: its size, what was lost, which part of it is compared. mark
- * begins each line. Notes that are not losses are left out: there would be two
- * of each. */
-static void print_side(const struct load *load, const char *which, FILE *to,
-		       const char *mark)
+/* Of one side: its size, what was lost, which part of it is compared. Notes
+ * that are not losses are left out: there would be two of each. */
+static void print_side(const struct load *load, const char *which)
 {
+	FILE *const to = table_notes();
+	const char *const mark = table_mark();
 	const struct session *const s = load->session;
 	char sessions[OUT_NUMBER], time[OUT_NUMBER], calls[OUT_NUMBER];
 	char lost[40], shown[40], sentence[2048];
@@ -115,17 +102,14 @@ static void print_side(const struct load *load, const char *which, FILE *to,
 	completeness_print(&shown_line, sentence);
 }
 
-/* Both sides, then how much time a session takes on each. With --csv it goes to
- * stderr, so that stdout holds rows alone. */
-static void print_header(const struct sides *sides)
+/* How much time a session takes on each side. */
+static void print_times(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
-	FILE *const to = arg_csv ? stderr : stdout;
-	const char *const mark = arg_csv ? "# " : "";
+	FILE *const to = table_notes();
+	const char *const mark = table_mark();
 	char before[OUT_NUMBER], after[OUT_NUMBER];
 
-	print_side(&sides->before, "before", to, mark);
-	print_side(&sides->after, "after", to, mark);
 	fprintf(to, "%sa session's self time: %s before, %s after "
 		"(%+.1f%%)\n", mark, out_number_time(before, d->before),
 		out_number_time(after, d->after),
@@ -137,8 +121,6 @@ static void print_header(const struct sides *sides)
 	if (sides->is_raw)
 		fprintf(to, "%snote: times are as recorded: not all sessions "
 			"have samples enough for net ones\n", mark);
-	if (!arg_csv)
-		putchar('\n');
 }
 
 /* ---- the columns -------------------------------------------------------- */
@@ -178,15 +160,13 @@ static METRIC_GETTER(get_share)
 	show(v, "%+.1f%%", v->real);
 }
 
-/* The sign of what is added chooses the words of the reason. */
 static METRIC_GETTER(get_reason)
 {
 	const struct diff_row *const r = ((const struct line *)row)->row;
 
-	v->text = reasons[r->reason].key;
+	v->text = reason_keys[r->reason];
 	v->brief = v->room;
-	snprintf(v->room, sizeof(v->room), "%s%s", r->added < 0 ?
-		 reasons[r->reason].less : reasons[r->reason].more,
+	snprintf(v->room, sizeof(v->room), "%s%s", diff_reason_words(r),
 		 r->is_fastest ? " (fastest)" : "");
 }
 
@@ -259,17 +239,20 @@ static bool arg_net;
 /* --fail-over is for scripts that guard against regressions: only it changes
  * the exit status. */
 static const struct opt opts[] = {
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all (default: 20; with "
-	  "--csv, all)" },
+	TABLE_TOP("rows to show", 20),
+	{ .type = OPT_FLAG, .name = "counts", .to = &arg_counts,
+	  .help = "compare calls and distinct stacks alone, which are exact "
+	  "on any machine" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows that add "
-	  "or take less than this share of the self time before" },
+	  "or take less than this share of the self time before (default: "
+	  "0.1; with --counts, of the function's calls: 0)" },
 	{ .type = OPT_SHARE, .name = "fail-over", .arg = "PERCENT",
 	  .to = &arg_limit, .help = "exit with status 4 if a single change "
 	  "that is not chance adds more than this share of the self time "
-	  "before (of sleep: of the sleep before)" },
-	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
+	  "before (of sleep: of the sleep before; with --counts: of a "
+	  "function's calls, or of its distinct stacks)" },
+	TABLE_OPTS(view),
 	{ .type = OPT_MORE, .more = filter_opts },
 	{ .type = OPT_FLAG, .name = "net", .to = &arg_net,
 	  .help = "compare net times, whose errors are larger than what "
@@ -288,7 +271,7 @@ static int compare_lines(const void *a, const void *b, void *source)
 	const int last = (x->row->chance > DIFF_CHANCE) -
 			 (y->row->chance > DIFF_CHANCE);
 	const int order = last != 0 ? last :
-			  metric_compare(arg_sort, source, x, y);
+			  metric_compare(table_args.sort, source, x, y);
 
 	return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
 }
@@ -305,7 +288,7 @@ static struct line *find_lines(const struct sides *sides, size_t *count)
 		if (is_shown(r))
 			lines[(*count)++] = (struct line){
 				r, r->after ? r->after : r->before };
-	if (arg_sort)
+	if (table_args.sort)
 		qsort_r(lines, *count, sizeof(*lines), compare_lines, &source);
 	return lines;
 }
@@ -314,7 +297,7 @@ static struct line *find_lines(const struct sides *sides, size_t *count)
  * worth a line. */
 static void print_lines(const struct sides *sides, struct table *t)
 {
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const size_t top = table_top(USUAL_TOP);
 	size_t count;
 	struct line *const lines = find_lines(sides, &count);
 
@@ -326,43 +309,11 @@ static void print_lines(const struct sides *sides, struct table *t)
 		table_row(t, &lines[i]);
 	}
 	table_end(t);
-	if (!arg_csv && count == 0)
-		printf("no function adds or takes %g%% or more\n", arg_min);
-	if (!arg_csv && count > top)
-		table_print_rest(count - top, "changes");
+	if (!t->csv && count == 0)
+		printf("no function adds or takes %g%% or more\n",
+		       arg_min < 0 ? USUAL_MIN : arg_min);
+	table_print_rest(count > top ? count - top : 0, "changes");
 	mem_free(lines);
-}
-
-/* ---- the command -------------------------------------------------------- */
-
-/* Which operands are before and which after: of two, the first is before; else
- * those before the word vs. A trace that is itself called vs can be given as
- * ./vs. Returns how many are before, or 0 with the cause in the chain; *after
- * points into operands. */
-static int split(int count, char **operands, char ***after, int *after_count)
-{
-	int at = 0;
-
-	while (at < count && strcmp(operands[at], "vs") != 0)
-		at++;
-	/* Without the word vs, two operands are clear, more are not. */
-	if (at == count && count != 2) {
-		err_add(count < 2 ? "two traces or profiles are needed: give "
-			"A B, or A... vs B..." : "it is not clear which are "
-			"before and which after: put the word vs between "
-			"them");
-		return 0;
-	}
-	if (at == count)
-		at = 1;
-	/* The word vs itself is on neither side. */
-	*after = operands + at + (strcmp(operands[at], "vs") == 0);
-	*after_count = count - (int)(*after - operands);
-	if (at > 0 && *after_count > 0)
-		return at;
-	err_add("no trace or profile is given %s vs",
-		at == 0 ? "before" : "after");
-	return 0;
 }
 
 /* Does one change add more than --fail-over allows? Changes that may be chance
@@ -380,81 +331,224 @@ static enum cmd_exit judge(const struct sides *sides)
 		err_add("\"%s\" adds %.1f%% of the time before (%s); "
 			"--fail-over allows %g%%",
 			func_of(sides, row->before, row->after)->name,
-			row->share, reasons[row->reason].more, arg_limit);
+			row->share, diff_reason_words(row), arg_limit);
 		return CMD_WORSE;
 	}
 	return CMD_OK;
 }
 
-/* A side without calls would make everything look new, or gone, so it is
- * refused before anything is printed. The verdict comes after the table, which
- * shows what it is about. */
-static enum cmd_exit compare(struct sides *sides, struct table *t)
+static enum cmd_exit compare_times(struct sides *sides, struct table *t)
 {
-	enum cmd_exit status = header_need_calls(&sides->before);
-
-	if (status == CMD_OK)
-		status = header_need_calls(&sides->after);
-	if (status != CMD_OK)
-		return status;
 	sides->diff = diff_new(sides->before.session, sides->after.session);
-	print_header(sides);
+	print_times(sides);
+	if (!t->csv)
+		putchar('\n');
 	print_lines(sides, t);
-	status = judge(sides);
-	diff_free(sides->diff);
+	return judge(sides);
+}
+
+/* ---- counts ------------------------------------------------------------- */
+
+/* A row of --counts: its function, in the session of the side that it is of. */
+struct count_line { func_id func; const struct counts_row *row; };
+
+static const struct counts_row *counts_of(const void *line)
+{
+	return ((const struct count_line *)line)->row;
+}
+
+/* was, is: calls in one session. Where they vary, the table has the range. */
+static METRIC_GETTER(get_calls)
+{
+	const struct counts_side *const side =
+		&counts_of(row)->side[m->name[0] == 'i'];
+	char least[OUT_NUMBER], most[OUT_NUMBER];
+
+	v->count = m->name[0] == 'i' ? side->least : side->most;
+	if (side->least == side->most)
+		return;
+	show(v, "%s-%s", out_number_count(least, side->least),
+	     out_number_count(most, side->most));
+}
+
+static METRIC_GETTER(get_stacks)
+{
+	v->count = counts_of(row)->side[m->name[7] == 'i'].stacks;
+}
+
+/* What differs, with its sign. */
+static METRIC_GETTER(get_change)
+{
+	const struct counts_row *const r = counts_of(row);
+	const bool by_calls = r->change != 0;
+	const int64_t more = by_calls ? r->change : r->stacks;
+	char count[OUT_NUMBER];
+
+	show(v, "%s%s%s", more < 0 ? "-" : "+",
+	     out_number_count(count, (uint64_t)llabs(more)),
+	     by_calls ? "" : llabs(more) == 1 ? " stack" : " stacks");
+}
+
+static const struct metric count_metrics[] = {
+	{ "change", METRIC_TEXT, 0, .get = get_change, .help = "what differs" },
+	{ "was", METRIC_COUNT, 0, NULL, "calls_was", .get = get_calls,
+	  .help = "calls a session, before" },
+	{ "is", METRIC_COUNT, 0, NULL, "calls_is", .get = get_calls,
+	  .help = "calls a session, after" },
+	{ "stacks-was", METRIC_COUNT, 0, "stacks", .get = get_stacks,
+	  .help = "distinct stacks, before" },
+	{ "stacks-is", METRIC_COUNT, 0, "are", .get = get_stacks,
+	  .help = "distinct stacks, after" },
+	METRIC_PLACE(struct count_line, func, "", ""),
+	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
+	  METRIC_AT(struct count_line, func), metric_function, .shrink = 20,
+	  .help = "the function" },
+	{ .name = NULL }
+};
+
+static const struct metric_view count_view = {
+	count_metrics, "change,was,is,stacks-was,stacks-is,language,file,name",
+	"was,is,stacks-was,stacks-is,name,language,module,file,line"
+};
+
+static void print_counts(const struct counts *c)
+{
+	FILE *const to = table_notes();
+	const char *const mark = table_mark();
+	char was[OUT_NUMBER], is[OUT_NUMBER];
+	const double before = (double)c->calls[0] / (double)c->sessions[0];
+	const double after = (double)c->calls[1] / (double)c->sessions[1];
+
+	fprintf(to, "%sa session's calls: %s before, %s after (%+.3g%%)\n",
+		mark, out_number_count(was, (uint64_t)(before + 0.5)),
+		out_number_count(is, (uint64_t)(after + 0.5)),
+		before > 0 ? 100 * (after / before - 1) : 0);
+	fprintf(to, "%sdistinct stacks: %s before, %s after\n", mark,
+		out_number_count(was, c->stacks[0]),
+		out_number_count(is, c->stacks[1]));
+}
+
+static bool is_enough(const struct counts_row *r)
+{
+	const uint64_t most = r->side[0].most;
+
+	return arg_min <= 0 || most == 0 || !r->change ||
+	       100 * (double)llabs(r->change) >= arg_min * (double)most;
+}
+
+static void print_count_lines(const struct sides *sides,
+			      const struct counts *c)
+{
+	struct table t = { .csv = table_args.csv };
+	const size_t top = table_top(USUAL_TOP);
+	size_t shown = 0, left = 0;
+
+	table_choose_fixed(&t, &count_view, NULL);
+	table_begin(&t);
+	for (const struct counts_row *r = c->rows; r < c->rows + c->count;
+	     r++) {
+		const bool is_after = r->side[1].func != 0;
+
+		if (!is_enough(r) || shown >= top) {
+			left += is_enough(r);
+			continue;
+		}
+		t.source.session = is_after ? sides->after.session :
+					      sides->before.session;
+		table_row(&t, &(struct count_line){
+			r->side[is_after].func, r });
+		shown++;
+	}
+	table_end(&t);
+	if (!t.csv && shown == 0)
+		puts("every function is called as often as before");
+	table_print_rest(left, "changes");
+}
+
+/* What was lost was not counted, so it cannot be told from what was not
+ * called. */
+static enum cmd_exit check_complete(const struct load *load, const char *side)
+{
+	if (completeness_each(load, NULL, NULL) == 0)
+		return CMD_OK;
+	err_add("--fail-over cannot judge: the counts of the side %s are not "
+		"exact, see its \"lost\" lines; record it again with "
+		"--on-full wait, or with --count-only", side);
+	return CMD_UNREADABLE;
+}
+
+/* Rows come with the largest number first, which need not be the largest
+ * share. */
+static enum cmd_exit judge_counts(const struct sides *sides,
+				  const struct counts *c)
+{
+	const struct counts_row *worst = NULL;
+	char was[OUT_NUMBER], is[OUT_NUMBER];
+
+	for (size_t i = 0; i < c->count; i++)
+		if (counts_growth(&c->rows[i]) > arg_limit &&
+		    (!worst || counts_growth(&c->rows[i]) >
+			       counts_growth(worst)))
+			worst = &c->rows[i];
+	if (!worst)
+		return CMD_OK;
+	const bool by_calls = worst->change > 0;
+	const struct counts_side *const x = worst->side;
+
+	err_add("\"%s\" %s %s, %s before; --fail-over allows %g%% more",
+		func_of(sides, x[0].func, x[1].func)->name,
+		by_calls ? "is called" : "has distinct stacks:",
+		by_calls ? out_number_many(is, x[1].least, "times") :
+			   out_number_count(is, x[1].stacks),
+		out_number_count(was, by_calls ? x[0].most : x[0].stacks),
+		arg_limit);
+	return CMD_WORSE;
+}
+
+static enum cmd_exit compare_counts(const struct sides *sides)
+{
+	struct counts *const c = counts_new(sides->before.session,
+					    sides->after.session);
+	enum cmd_exit status = CMD_OK;
+
+	print_counts(c);
+	if (!table_args.csv)
+		putchar('\n');
+	print_count_lines(sides, c);
+	if (arg_limit >= 0)
+		status = check_complete(&sides->before, "before");
+	if (arg_limit >= 0 && status == CMD_OK)
+		status = check_complete(&sides->after, "after");
+	if (arg_limit >= 0 && status == CMD_OK)
+		status = judge_counts(sides, c);
+	counts_free(c);
 	return status;
 }
 
-/* Net times are compared with net ones: one session without them makes all of
- * them raw. */
-static bool is_mixed(const struct sides *s)
-{
-	const bool before = s->before.session->net.is_net;
-	const bool after = s->after.session->net.is_net;
+/* ---- the command -------------------------------------------------------- */
 
-	return (before || after) &&
-	       (!before || !after || s->before.is_raw || s->after.is_raw);
-}
-
-static enum cmd_exit open_sides(struct sides *s, int before, char **operands,
-				int after_count, char **after)
-{
-	static const struct replay_collect want;
-	const enum cmd_exit status = load_open_merged(&s->before, &want, before,
-						      operands);
-
-	return status != CMD_OK ? status :
-	       load_open_merged(&s->after, &want, after_count, after);
-}
-
-/* Both sides are filtered alike. Nothing beyond the tree is collected: a diff
- * takes its figures from the statistics over sessions. */
+/* The verdict comes after the table, which shows what it is about. */
 static enum cmd_exit run(int count, char **operands)
 {
-	struct table table = { .csv = arg_csv };
-	struct sides sides = { 0 };
+	struct table table = { .csv = table_args.csv };
+	struct sides sides;
 	enum cmd_exit status;
-	char **after = NULL;
-	int after_count = 0;
-	const int before = split(count, operands, &after, &after_count);
 
-	if (before == 0 ||
-	    table_choose(&table, &view, arg_columns, arg_sort) != 0)
+	if (arg_counts && (table_args.sort || table_args.columns)) {
+		err_add("--counts has columns and an order of its own; leave "
+			"out --%s", table_args.sort ? "sort" : "columns");
 		return CMD_USAGE;
-	load_want_net(arg_net);
-	status = open_sides(&sides, before, operands, after_count, after);
-	if (status == CMD_OK && is_mixed(&sides)) {
-		load_close(&sides.before);
-		load_close(&sides.after);
-		sides = (struct sides){ .is_raw = true };
-		load_want_net(false);
-		status = open_sides(&sides, before, operands, after_count,
-				    after);
 	}
-	if (status == CMD_OK)
-		status = compare(&sides, &table);
-	load_close(&sides.before);
-	load_close(&sides.after);
+	if (table_choose(&table, &view) != 0)
+		return CMD_USAGE;
+	status = sides_open(&sides, arg_net, count, operands);
+	if (status == CMD_OK) {
+		print_side(&sides.before, "before");
+		print_side(&sides.after, "after");
+		status = arg_counts ? compare_counts(&sides) :
+			 compare_times(&sides, &table);
+	}
+	sides_close(&sides);
 	return status;
 }
 
@@ -483,6 +577,11 @@ const struct cmd cmd_diff = {
 	"of the means may be chance, but that of the fastest calls is not (in\n"
 	"functions that call nothing and do not wait in every call), the\n"
 	"fastest calls are compared (fastest).\n"
+	"\n"
+	"--counts compares no times: it lists the functions that are called\n"
+	"more or less often, or from more or fewer distinct stacks. Of\n"
+	"several sessions on a side, the ranges are compared: a row says that\n"
+	"every session after has more calls than any before, or less.\n"
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,

@@ -4,9 +4,13 @@
  * command: whatever it prints of one is in that one's rows.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/guess.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/pager.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/out/out_escape.h"
+#include "tracepoints/control.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,6 +26,14 @@ static const struct cmd *const commands[] = { CMD_LIST(ADDRESS) };
 /* How many there are; the recorder is not among them. */
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
+/* The recorder's commands beside "weft record". */
+static const struct { const char *name, *summary; } controls[] = {
+#define X(name, summary) { #name, summary },
+	CONTROL_COMMANDS(X)
+#undef X
+};
+enum { CONTROLS = sizeof(controls) / sizeof(controls[0]) };
+
 /* A name must be whole: a short form would change its meaning with each new
  * command. */
 const struct cmd *cmd_find(const char *name)
@@ -30,6 +42,23 @@ const struct cmd *cmd_find(const char *name)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	return NULL;
+}
+
+int cmd_none(const char *name)
+{
+	struct guess guess;
+	char text[GUESS_TEXT];
+
+	guess_init(&guess, name);
+	for (size_t i = 0; i < COMMANDS; i++)
+		guess_offer(&guess, commands[i]->name,
+			    strlen(commands[i]->name));
+	for (size_t i = 0; i < CONTROLS; i++)
+		guess_offer(&guess, controls[i].name, strlen(controls[i].name));
+	guess_offer(&guess, "record", strlen("record"));
+	return err_add("there is no command \"%s\"%s", name,
+		       guess_text(&guess, "\"weft help\" lists them all", text,
+				  sizeof(text)));
 }
 
 /* --help, which every command takes without having a row for it. */
@@ -41,7 +70,7 @@ static const struct opt help_opts[] = {
 	{ .type = OPT_END }
 };
 
-/* Of each_option: the command, and what the caller wants for each row. */
+/* Of each_option: what the caller wants for each row. */
 struct each { const struct cmd *cmd; opt_fn fn; void *ctx; };
 
 /* Filters that the command refuses are not among its options: help that lists
@@ -54,13 +83,28 @@ static void each_row(void *ctx, const struct opt *row)
 		e->fn(e->ctx, row);
 }
 
-/* Call fn for the rows of all options that the command takes, --help last. */
+/* All options that the command takes, --help last: its own, and those of every
+ * command that reads traces. */
+struct options { struct opt row[5]; };
+
+static struct options options_of(const struct cmd *cmd)
+{
+	return (struct options){ {
+		{ .type = OPT_MORE, .more = cmd->opts },
+		{ .type = OPT_MORE, .more = cmd->print ? filter_opts : NULL },
+		{ .type = OPT_MORE, .more = !cmd->print ? NULL :
+		  cmd->has_net ? load_net_opts : load_opts },
+		{ .type = OPT_MORE, .more = help_opts },
+		{ .type = OPT_END } } };
+}
+
+/* Call fn for the rows of all options. */
 static void each_option(const struct cmd *cmd, opt_fn fn, void *ctx)
 {
+	const struct options all = options_of(cmd);
 	struct each e = { cmd, fn, ctx };
 
-	opt_each(cmd->opts, each_row, &e);
-	opt_each(help_opts, fn, ctx);
+	opt_each(all.row, each_row, &e);
 }
 
 /* ---- help --------------------------------------------------------------- */
@@ -78,6 +122,8 @@ static void print_overview(void)
 	fputs("usage: weft COMMAND [options] ...\n\n"
 	      "  record       run a program and record its native and Lua "
 	      "calls\n", stdout);
+	for (size_t i = 0; i < CONTROLS; i++)
+		printf("  %-11s  %s\n", controls[i].name, controls[i].summary);
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf("  %-11s  %s\n", commands[i]->name,
 		       commands[i]->summary);
@@ -305,6 +351,8 @@ static void print_completion(const char *record)
 	      "\tlocal before=${COMP_WORDS[COMP_CWORD - 1]}\n"
 	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
 	      "\t\tchoice=\"record", stdout);
+	for (size_t i = 0; i < CONTROLS; i++)
+		printf(" %s", controls[i].name);
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf(" %s", commands[i]->name);
 	fputs("\"\n\tfi\n\tcase ${COMP_WORDS[1]} in\n", stdout);
@@ -317,8 +365,8 @@ static void print_completion(const char *record)
 	fputs("\tesac\n\tcase \"${COMP_WORDS[1]} $before\" in\n", stdout);
 	print_record_choices(record);
 	for (size_t i = 0; i < COMMANDS; i++)
-		opt_each(commands[i]->opts, print_choices,
-			 (void *)(uintptr_t)commands[i]->name);
+		each_option(commands[i], print_choices,
+			    (void *)(uintptr_t)commands[i]->name);
 	fputs("\tesac\n"
 	      "\tif [ -n \"$choice\" ]; then\n"
 	      "\t\tCOMPREPLY=($(compgen -W \"$choice\" -- \"$word\"))\n"
@@ -329,6 +377,74 @@ static void print_completion(const char *record)
 	      "\tfi\n"
 	      "}\ncomplete -o filenames -F _weft weft\n", stdout);
 }
+
+/* zsh has what bash has, if it is asked for that. */
+static void print_completion_zsh(const char *record)
+{
+	fputs("#compdef weft\nautoload -U +X bashcompinit && bashcompinit\n",
+	      stdout);
+	print_completion(record);
+}
+
+/* One word of fish; the text's line ends become spaces. */
+static void put_fish(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			putchar('\\');
+		putchar(*text == '\n' ? ' ' : *text);
+	}
+	putchar('\'');
+}
+
+/* ctx is the command's name. Without words of its own, an argument may be a
+ * file. */
+static void print_fish_option(void *ctx, const struct opt *row)
+{
+	printf("complete -c weft -n '__fish_seen_subcommand_from %s' -l %s",
+	       (const char *)ctx, row->name);
+	if (row->letter)
+		printf(" -s %c", row->letter);
+	if (row->type != OPT_FLAG)
+		fputs(opt_word(row, 0) ? " -x -a '" : " -r", stdout);
+	for (size_t i = 0; row->type != OPT_FLAG && opt_word(row, i); i++)
+		printf("%s%s", i > 0 ? " " : "", opt_word(row, i));
+	fputs(row->type != OPT_FLAG && opt_word(row, 0) ? "' -d " : " -d ",
+	      stdout);
+	put_fish(row->help);
+	putchar('\n');
+}
+
+static void print_fish_command(const char *name, const char *summary)
+{
+	printf("complete -c weft -n __fish_use_subcommand -f -a %s -d ", name);
+	put_fish(summary);
+	putchar('\n');
+}
+
+static void print_completion_fish(const char *record)
+{
+	char name[32], arg[80];
+
+	puts("# Completion of weft's commands and options for fish.");
+	print_fish_command("record", "record a program");
+	for (size_t i = 0; i < CONTROLS; i++)
+		print_fish_command(controls[i].name, controls[i].summary);
+	for (const char *at = record; at &&
+	     (at = next_record_option(at, name, arg)) != NULL; )
+		printf("complete -c weft -n '__fish_seen_subcommand_from "
+		       "record' -l %s%s\n", name, arg[0] ? " -r" : "");
+	for (size_t i = 0; i < COMMANDS; i++) {
+		print_fish_command(commands[i]->name, commands[i]->summary);
+		each_option(commands[i], print_fish_option,
+			    (void *)(uintptr_t)commands[i]->name);
+	}
+}
+
+static void (*const completions[])(const char *record) = {
+	print_completion, print_completion_zsh, print_completion_fish
+};
 
 /* ---- the man page ------------------------------------------------------- */
 
@@ -430,6 +546,18 @@ static const char man_end[] =
 	"Servers that are asked for debug files that are not on this machine,\n"
 	"if the library libdebuginfod is installed. If it is not set, no\n"
 	"server is asked.\n"
+	".TP\n.B NO_COLOR\n"
+	"If it is set and not empty, nothing is printed in colour.\n"
+	".TP\n.B WEFT_LABELS\n"
+	"Labels that\n.B weft record\nputs into each trace:\n"
+	"KEY=VALUE,KEY=VALUE. If the command line gives the same key, the\n"
+	"command line counts.\n"
+	".TP\n.B WEFT_PAGER\n.TQ\n.B PAGER\n"
+	"What shows tables and texts on a terminal, page by page; less if\n"
+	"neither is set, nothing if it is empty or cat. If LESS is not set,\n"
+	"it is set to FRX: what fits on the screen is printed at once.\n"
+	".TP\n.B WEFT_PUSH_TOKEN\n"
+	"What\n.B weft push\nsends as \"Authorization: Bearer\".\n"
 	".TP\n.B TMPDIR\n"
 	"Where\n.B weft validate\nputs its traces; /var/tmp if it is not set.\n"
 	".SH FILES\n.TP\n.I /usr/lib/debug/.build\\-id\n"
@@ -449,6 +577,9 @@ static void print_man(const char *record)
 		put_lines(record, "");
 		fputs(".fi\n", stdout);
 	}
+	for (size_t i = 0; i < CONTROLS; i++)
+		printf(".SS weft %s [NAME|PID]\n%s\n", controls[i].name,
+		       controls[i].summary);
 	fputs(".SH READING\n", stdout);
 	for (size_t i = 0; i < COMMANDS; i++) {
 		printf(".SS weft %s [options] %s\n", commands[i]->name,
@@ -476,33 +607,36 @@ static enum cmd_exit finish(enum cmd_exit status)
  * to write the rest of the line. */
 enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
 {
-	const struct opt opts[] = {
-		{ .type = OPT_MORE, .more = cmd->opts },
-		{ .type = OPT_MORE, .more = help_opts },
-		{ .type = OPT_END }
-	};
-	const int count = opt_parse(opts, argc, argv);
+	const struct options all = options_of(cmd);
+	const int count = opt_parse(all.row, argc, argv);
 
 	if (arg_help) {
 		err_clear();
+		pager_start(cmd);
 		print_command(cmd);
 		return finish(CMD_OK);
 	}
 	if (count < 0 || filter_args_check(cmd->refused) != 0)
 		return CMD_USAGE;
-	return finish(cmd->run(count, argv));
+	pager_start(cmd);
+	return finish(cmd->run ? cmd->run(count, argv) :
+		      reading_run(cmd, count, argv));
 }
 
 /* ---- weft help ---------------------------------------------------------- */
 
 /* The options of weft help. --version is also a word of its own (main.c). */
 static bool arg_man, arg_completion, arg_version;
+static int arg_shell;
+static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "man", .to = &arg_man,
 	  .help = "print the man page weft(1), as troff" },
 	{ .type = OPT_FLAG, .name = "completion", .to = &arg_completion,
-	  .help = "print completion for bash" },
+	  .help = "print completion for a shell" },
+	{ .type = OPT_CHOICE, .name = "shell", .arg = "NAME",
+	  .to = &arg_shell, .choices = shells, .help = "which shell" },
 	{ .type = OPT_FLAG, .name = "version", .to = &arg_version,
 	  .help = "print weft's version" },
 	{ .type = OPT_END }
@@ -519,11 +653,17 @@ static enum cmd_exit print_about(const char *name, const char *record)
 		return CMD_OK;
 	}
 	if (!cmd) {
-		err_add(strcmp(name, "record") == 0 ?
-			"\"weft %s\" is not installed; install the package "
-			"weft-record" :
-			"there is no command \"%s\"; \"weft help\" lists "
-			"them all", name);
+		for (size_t i = 0; i < CONTROLS; i++)
+			if (strcmp(name, controls[i].name) == 0) {
+				printf("usage: weft %s [NAME|PID]\n\n%s\n",
+				       name, controls[i].summary);
+				return CMD_OK;
+			}
+		if (strcmp(name, "record") == 0)
+			err_add("\"weft record\" is not installed; install "
+				"the package weft-record");
+		else
+			cmd_none(name);
 		return CMD_USAGE;
 	}
 	print_command(cmd);
@@ -541,7 +681,7 @@ static enum cmd_exit run(int count, char **operands)
 	if (arg_version)
 		puts("weft " WEFT_VERSION);
 	else if (arg_completion)
-		print_completion(record);
+		completions[arg_shell](record);
 	else if (arg_man)
 		print_man(record);
 	else if (count == 0)

@@ -3,7 +3,7 @@
  * in the session or in what the reader left in the load.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_number.h"
 
@@ -17,14 +17,10 @@ enum { GAPS_SHOWN = 5, KEY_WIDTH = 11 };
 /* Lines of each list; 0: all. */
 static size_t arg_top = 20;
 
-/* The filters are rows here so that they are refused with a reason, instead of
- * being unknown. */
 static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "how many processes, threads, Lua states "
 	  "and modules are listed, 0 for all" },
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
@@ -303,6 +299,10 @@ static void print_vms(const struct session *s)
 static void print_naming(const struct elf_module *elf,
 			 const struct sym_module *m)
 {
+	if (m->asked == 0) {
+		puts("    only samples: no function of it was recorded");
+		return;
+	}
 	printf("    %zu of %zu functions named", m->named, m->asked);
 	if (m->file[0]) {
 		fputs(" from ", stdout);
@@ -339,12 +339,65 @@ static void print_modules(const struct load *load)
 	}
 }
 
+/* ---- the budget --------------------------------------------------------- */
+
+/* How many calls have no records. */
+static void print_unrecorded(const struct demotion *d)
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER];
+
+	if (d->counted > 0)
+		printf("; %s calls counted", out_number_count(a,
+							d->counted_calls));
+	if (d->skipped == 0)
+		putchar('\n');
+	else if (d->is_unknown)
+		puts("; nobody knows how many calls were not recorded");
+	else
+		printf("; ~%s calls not recorded, \302\261 %s\n",
+		       out_number_count(a, d->estimated),
+		       out_number_count(b, d->error));
+}
+
+/* Functions that were not recorded at times, when first, why, and how many
+ * calls that are. */
+static void print_demotions(const struct session *s)
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER];
+	const ticks begin = session_first_tick(s);
+
+	if (s->demotions.count == 0)
+		return;
+	print_total("demoted", s->demotions.count);
+	for (size_t i = 0; i < s->demotions.count &&
+			   is_shown(i, s->demotions.count, "functions"); i++) {
+		const struct demotion *const d = &s->demotions.at[i];
+
+		fputs("  ", stdout);
+		cells_print_text(func_get(s->funcs, d->func)->name);
+		printf(": from %s on",
+		       out_number_time(a, (double)session_ns(s, d->since <
+				       begin ? 0 : d->since - begin)));
+		if (d->counted > 0)
+			printf(", for %s counted", out_number_time(b,
+				(double)session_ns(s, d->counted)));
+		if (d->skipped > 0)
+			printf(", for %s skipped", out_number_time(b,
+				(double)session_ns(s, d->skipped)));
+		printf("; %s calls/s of %" PRIu64 " ns",
+		       out_number_count(a, d->rate), d->ns);
+		print_unrecorded(d);
+	}
+}
+
 /* ---- the command -------------------------------------------------------- */
 
 /* From the whole to the details: the recording, what is missing, who ran, and
- * what is needed for names. */
-static void print_info(const struct load *load)
+ * what is needed for names. A trace without calls is shown, too: this report
+ * helps to find out why it has none. */
+static enum cmd_exit print(struct reading *r)
 {
+	const struct load *const load = &r->load;
 	const struct session *const s = load->session;
 	char text[OUT_NUMBER];
 
@@ -364,20 +417,9 @@ static void print_info(const struct load *load)
 	print_processes(s);
 	print_threads(s);
 	print_vms(s);
+	print_demotions(s);
 	print_modules(load);
-}
-
-/* A trace without calls is shown, too: this report helps to find out why it has
- * none. */
-static enum cmd_exit run(int count, char **operands)
-{
-	struct load load;
-	const enum cmd_exit status = load_open(&load, count, operands);
-
-	if (status == CMD_OK)
-		print_info(&load);
-	load_close(&load);
-	return status;
+	return CMD_OK;
 }
 
 const struct cmd cmd_info = {
@@ -392,5 +434,5 @@ const struct cmd cmd_info = {
 	"why not.",
 	.opts = opts,
 	.refused = refused,
-	.run = run,
+	.print = print,
 };

@@ -5,9 +5,8 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
-#include "analyzer/load/header.h"
+#include "analyzer/cmd/reading.h"
+#include "analyzer/load/named.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/sym/sym_lines.h"
 #include "analyzer/tables/filter.h"
@@ -19,9 +18,8 @@
 #include <string.h>
 
 /* The options. */
-static size_t arg_context = 3, arg_top = SIZE_MAX;
+static size_t arg_context = 3;
 static const char *arg_source;
-static bool arg_csv;
 
 enum { USUAL_TOP = 20 };
 
@@ -32,13 +30,9 @@ static const struct opt opts[] = {
 	{ .type = OPT_LIST, .name = "source", .arg = "DIR", .to = &arg_source,
 	  .help = "a folder to look for source files in, before their own "
 	  "place" },
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "functions below it to show, 0 for all "
-	  "(default: 20; with --csv, all)" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	TABLE_TOP("functions below it to show", 20),
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
 	  .help = "rows for scripts: only lines with samples" },
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
@@ -212,12 +206,12 @@ static void print_context(struct table *t, const struct subject *s,
 
 static void print_lines(struct printer *p, const struct subject *s)
 {
-	struct table t = { .source = { p->session, &s->lines } };
+	struct table t = { .source = { p->session, &s->lines, false } };
 	uint32_t next = 0;
 
 	if (s->lines.own == 0)
 		return;
-	table_choose(&t, &lines_view, NULL, NULL);
+	table_choose_fixed(&t, &lines_view, NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < s->lines.count; i++) {
 		const struct lines_row *const r = &s->lines.rows[i];
@@ -241,11 +235,11 @@ static void print_lines(struct printer *p, const struct subject *s)
 /* Code below the function that is not recorded. */
 static void print_below(struct printer *p, const struct subject *s)
 {
-	struct table t = { .source = { p->session, &s->lines } };
-	const size_t top = table_top(arg_top, USUAL_TOP, false);
+	struct table t = { .source = { p->session, &s->lines, false } };
+	const size_t top = table_top(USUAL_TOP);
 	size_t below = 0;
 
-	table_choose(&t, &lines_view, "samples,share,error,source", NULL);
+	table_choose_fixed(&t, &lines_view, "samples,share,error,source");
 	metric_rename(&t.columns, "source", "code that is not recorded, below "
 		      "it", NULL);
 	table_begin(&t);
@@ -316,11 +310,11 @@ static void print_head(const struct printer *p, const struct subject *s)
 
 static void print_subject(struct printer *p, const struct subject *s)
 {
-	if (arg_csv) {
+	if (table_args.csv) {
 		struct table t = { .csv = true,
-				   .source = { p->session, &s->lines } };
+				   .source = { p->session, &s->lines, false } };
 
-		table_choose(&t, &lines_view, NULL, NULL);
+		table_choose_fixed(&t, &lines_view, NULL);
 		if (p->printed == 0)
 			table_begin(&t);
 		t.rows = (struct out_csv){ stdout, 0 };
@@ -367,10 +361,7 @@ static void show_all(struct load *load, const struct lines_place *places,
 			     .options = load_sym_options(load),
 			     .arena = arena_new() };
 
-	if (arg_csv)
-		header_print_losses(load);
-	else
-		header_print(stdout, load);
+	reading_print_header(load);
 	for (size_t i = 0, next; i < count; i = next) {
 		next = i + 1;
 		while (next < count && places[next].func == places[i].func)
@@ -395,50 +386,31 @@ static enum cmd_exit explain_none(const struct session *s, uint64_t samples,
 	return CMD_UNREADABLE;
 }
 
-static enum cmd_exit show(struct load *load, const char *pattern)
+static enum cmd_exit print(struct reading *r)
 {
-	struct session *const s = load->session;
-	uint8_t *const wanted = filter_match_funcs(s, pattern);
+	struct session *const s = r->load.session;
+	uint8_t *const wanted = named_functions(s, r->function);
 	struct lines_place *places = NULL;
 	enum cmd_exit status = CMD_OK;
 	uint64_t samples;
 	size_t count = 0;
 
-	if (memchr(wanted, 1, func_count(s->funcs) + 1)) {
-		places = lines_places(s, wanted, &count, &samples);
-		if (count == 0)
-			status = explain_none(s, samples, pattern);
-		else
-			show_all(load, places, count, samples);
-	} else {
-		err_add("no function in this trace has the name \"%s\"; weft "
-			"report --top 0 lists them", pattern);
-		status = CMD_USAGE;
-	}
+	if (!wanted)
+		return CMD_USAGE;
+	places = lines_places(s, wanted, &count, &samples);
+	if (count == 0)
+		status = explain_none(s, samples, r->function);
+	else
+		show_all(&r->load, places, count, samples);
 	mem_free(places);
 	mem_free(wanted);
 	return status;
 }
 
 /* The first operand is the function, the other one the trace. */
-static enum cmd_exit run(int count, char **operands)
+static int prepare(struct reading *r)
 {
-	struct load load;
-	enum cmd_exit status;
-
-	if (count < 2) {
-		err_add("a function and a trace are needed: give the "
-			"function's name, then the folder that weft record "
-			"made");
-		return CMD_USAGE;
-	}
-	status = load_open(&load, count - 1, operands + 1);
-	if (status == CMD_OK)
-		status = load_need_trace(&load, "single samples");
-	if (status == CMD_OK)
-		status = show(&load, operands[0]);
-	load_close(&load);
-	return status;
+	return reading_take_function(r, "");
 }
 
 const struct cmd cmd_lines = {
@@ -469,5 +441,7 @@ const struct cmd cmd_lines = {
 	"recording; a line includes the inlined rows after it, which have its\n"
 	"number as own_line.",
 	.opts = opts,
-	.run = run,
+	.prepare = prepare,
+	.print = print,
+	.needs = "single samples",
 };

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
 
@@ -75,39 +74,34 @@ static struct metric_view view = {
 
 /* ---- the options -------------------------------------------------------- */
 
-/* arg_output NULL: print a table. SIZE_MAX: not given; arg_sort NULL: by
- * self. */
-static const char *arg_output, *arg_columns;
-static size_t arg_top = SIZE_MAX;
-static const struct metric *arg_sort;
-static bool arg_csv;
+/* NULL: print a table. */
+static const char *arg_output;
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
 	  .to = &arg_output, .help = "write the sum as a profile instead of "
 	  "printing a table; - is standard output" },
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all (default: 30; with "
-	  "--csv, all)" },
-	TABLE_OPTS(view, arg_sort, arg_columns, arg_csv),
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_net_opts },
+	TABLE_TOP("rows to show", 30),
+	TABLE_OPTS(view),
 	{ .type = OPT_END }
 };
 
-/* Choose the columns. 0, or -1 with the cause in the chain. */
-static int choose_columns(struct table *t)
+/* A profile keeps Lua states apart. */
+static int prepare(struct reading *r)
 {
-	if (arg_output && (arg_sort || arg_columns || arg_csv ||
-			   arg_top != SIZE_MAX))
+	const struct table_args *const a = &table_args;
+
+	if (arg_output && (a->sort || a->columns || a->csv ||
+			   a->top != SIZE_MAX))
 		return err_add("--output writes a profile, which has all "
 			       "functions and figures: leave out --top, "
 			       "--sort, --columns and --csv");
-	if (arg_sort && strcmp(arg_sort->name, "total") == 0)
+	if (a->sort && strcmp(a->sort->name, "total") == 0)
 		view.table = TABLE("total");
-	if (arg_sort && strcmp(arg_sort->name, "suspended") == 0)
+	if (a->sort && strcmp(a->sort->name, "suspended") == 0)
 		view.table = TABLE("suspended");
-	return table_choose(t, &view, arg_columns, arg_sort);
+	r->want = (struct replay_collect){ .hist = 1, .vm = !!arg_output };
+	return table_choose(&r->table, &view);
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -115,9 +109,8 @@ static int choose_columns(struct table *t)
 /* Functions that are equal stay in the order of the session. */
 static int compare(const void *a, const void *b)
 {
-	const struct func_statistics *const x = *(const void *const *)a;
-	const struct func_statistics *const y = *(const void *const *)b;
-	const int order = metric_compare(arg_sort ? arg_sort :
+	const struct func_statistics *const x = a, *const y = b;
+	const int order = metric_compare(table_args.sort ? table_args.sort :
 					 metric_sorting(metrics, 0), NULL, x,
 					 y);
 
@@ -139,62 +132,38 @@ static void name_those_apart(struct metric_columns *c)
 	}
 }
 
-/* The table or the CSV. Pointers are sorted, as the statistics belong to the
- * session. */
-static void print(const struct load *load, struct table *t)
+/* The table or the CSV. */
+static void print_rows(const struct load *load, struct table *t)
 {
 	struct session *const s = load->session;
 	const size_t count = s->statistics_count;
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
-	const struct func_statistics **const rows =
+	struct func_statistics *const rows =
 		mem_alloc((count + 1) * sizeof(*rows));
 
 	t->source.session = s;
 	name_those_apart(&t->columns);
 	for (size_t i = 0; i < count; i++)
-		rows[i] = &s->statistics[i];
+		rows[i] = s->statistics[i];
 	qsort(rows, count, sizeof(*rows), compare);
-	if (arg_csv)
-		header_print_losses(load);
-	else
-		header_print(stdout, load);
-	if (!arg_csv)
+	reading_print_header(load);
+	if (!t->csv)
 		puts("figures of the sessions in which a function ran: sum, "
 		     "mean, min, max, deviation");
-	table_begin(t);
-	for (size_t i = 0; i < count && i < top; i++)
-		table_row(t, rows[i]);
-	table_end(t);
-	if (!arg_csv && count > top)
-		table_print_rest(count - top, "functions");
+	table_print(t, rows, count, sizeof(*rows), USUAL_TOP, "functions");
 	mem_free(rows);
 }
 
 /* A single trace is merged, too: the table is made of statistics, which only a
  * sum has. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit print(struct reading *r)
 {
-	/* A profile keeps Lua states apart. */
-	const struct replay_collect want = { .hist = 1,
-					     .vm = !!arg_output };
-	struct table table = { .csv = arg_csv };
-	struct load load;
-	enum cmd_exit status;
-
-	if (choose_columns(&table) != 0)
-		return CMD_USAGE;
-	load_want_net(true);
-	status = load_open_merged(&load, &want, count, operands);
-	if (status == CMD_OK && !arg_output)
-		print(&load, &table);
-	else if (status == CMD_OK && load_profile_write(&load, arg_output) != 0)
-		status = CMD_UNREADABLE;
-	else if (status == CMD_OK)
-		header_print_losses(&load);
-	if (status == CMD_OK)
-		status = header_need_calls(&load);
-	load_close(&load);
-	return status;
+	if (!arg_output)
+		print_rows(&r->load, &r->table);
+	else if (load_profile_write(&r->load, arg_output) != 0)
+		return CMD_UNREADABLE;
+	else
+		header_print_losses(&r->load);
+	return header_need_calls(&r->load);
 }
 
 const struct cmd cmd_merge = {
@@ -218,5 +187,8 @@ const struct cmd cmd_merge = {
 	"a profile.\n"
 	"Other commands that take several traces merge them in the same way.",
 	.opts = opts,
-	.run = run,
+	.has_net = true,
+	.merges = true,
+	.prepare = prepare,
+	.print = print,
 };

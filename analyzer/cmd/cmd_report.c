@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/text.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/ranking.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/model/group.h"
 #include "analyzer/model/hist.h"
@@ -21,13 +21,10 @@
 /* Rows that are shown unless --top says otherwise. */
 enum { USUAL_TOP = 30 };
 
-/* The options. SIZE_MAX: not given; arg_by: an enum group_by; arg_sort NULL: by
- * self. */
-static size_t arg_top = SIZE_MAX;
+/* The options. arg_by: an enum group_by. */
 static int arg_by;
-static bool arg_csv, arg_by_thread;
-static const struct metric *arg_sort;
-static const char *arg_columns, *arg_only;
+static bool arg_by_thread;
+static const char *arg_only;
 
 /* Values of --by, which also name the column of the groups. */
 static const char *const groups[] = {
@@ -40,25 +37,22 @@ static const char *const groups[] = {
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = groups, .help = "a row for each" },
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all (default: 30; with "
-	  "--csv, all)" },
+	TABLE_TOP("rows to show", 30),
 	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",
 	  .to = &arg_only, .help = "show only the rows that match; their "
 	  "figures do not change" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a separate table for each thread (a row for each: --by "
 	  "thread)" },
-	TABLE_OPTS(flat_view, arg_sort, arg_columns, arg_csv),
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_net_opts },
+	{ .type = OPT_MORE, .more = ranking_opts },
+	TABLE_OPTS(flat_views[METRIC_BY_TIME]),
 	{ .type = OPT_END }
 };
 
 /* Is --sort a metric with one of these flags (enum metric_flag)? */
 static bool is_sorted_by(unsigned flags)
 {
-	return arg_sort && (arg_sort->flags & flags);
+	return table_args.sort && (table_args.sort->flags & flags);
 }
 
 /* ---- notes -------------------------------------------------------------- */
@@ -69,8 +63,7 @@ static void note(const char *sentence)
 {
 	char *const text = out_escape_terminal(sentence);
 
-	fprintf(arg_csv ? stderr : stdout, "%snote: %s\n",
-		arg_csv ? "# " : "", text);
+	fprintf(table_notes(), "%snote: %s\n", table_mark(), text);
 	mem_free(text);
 }
 
@@ -86,40 +79,14 @@ static void print_quantile_note(const struct session *s)
 	note(text);
 }
 
-/* Where switches are known for a part of the time only, the times on and off
- * the CPU do not add up to self. Where none are known, only who asks is
- * told. */
-static void print_switches_note(const struct flat *all, bool is_asked_for)
-{
-	const ticks time = all->self + all->root_self;
-	char share[OUT_NUMBER], text[200];
-
-	if (!session_has_times(all->session) || all->unknown < time / 1000 ||
-	    (all->unknown == time && !is_asked_for))
-		return;
-	if (all->unknown == time)
-		snprintf(text, sizeof(text), "the trace holds no context "
-			 "switches: no times on and off the CPU");
-	else
-		snprintf(text, sizeof(text), "context switches are known for "
-			 "%s of the time: cpu and off-cpu %s",
-			 out_number_share(share, time - all->unknown, time),
-			 all->has_switches ? "add up to that much of self" :
-			 "are not shown");
-	note(text);
-}
-
 /* How far off the figures below may be. In CSV the percentiles have no note. */
-static void print_notes(const struct flat *all, const struct metric_columns *c)
+static void print_notes(const struct flat *all, const struct metric_columns *c,
+			const struct ranking *ranking)
 {
-	const bool is_asked_for = is_sorted_by(METRIC_SWITCHES) ||
-		(arg_columns && strstr(arg_columns, "cpu"));
-
-	if (!arg_csv && all->has_quantiles &&
+	if (!table_args.csv && all->has_quantiles &&
 	    (metric_has(c, METRIC_QUANTILE) || is_sorted_by(METRIC_QUANTILE)))
 		print_quantile_note(all->session);
-	if (all->has_switches || metric_has(c, METRIC_SWITCHES))
-		print_switches_note(all, is_asked_for);
+	ranking_note(ranking, all->session);
 }
 
 /* ---- rows --------------------------------------------------------------- */
@@ -138,57 +105,69 @@ static bool is_shown(const struct flat *t, const struct flat_row *row)
 	       filter_match_text(text_base_name(name), arg_only);
 }
 
+/* A row's time in what rows are ranked by. */
+static ticks time_of(const struct flat_row *row, const struct metric *by)
+{
+	struct metric_value v;
+
+	metric_get(by, NULL, row, &v);
+	return v.count;
+}
+
 /* How much of all the rows --only shows. Shares in the table stay parts of the
  * whole, so this line is where the sum of the shown ones is found. */
-static void print_only(const struct flat *t)
+static void print_only(const struct flat *t, const struct metric *by)
 {
 	char self[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
+	const ticks all = flat_whole(t, by);
 	char text[600];
 	ticks shown = 0;
 	size_t rows = 0;
 
 	for (size_t i = 0; i < t->count; i++)
 		if (is_shown(t, &t->rows[i])) {
-			shown += t->rows[i].f.self;
+			shown += time_of(&t->rows[i], by);
 			rows++;
 		}
-	snprintf(text, sizeof(text), "only \"%.200s\": %zu of %zu rows, self "
-		 "%s of %s (%s)", arg_only, rows, t->count,
+	snprintf(text, sizeof(text), "only \"%.200s\": %zu of %zu rows, %s "
+		 "%s of %s (%s)", arg_only, rows, t->count, by->name,
 		 out_number_time(self, (double)session_ns(t->session, shown)),
-		 out_number_time(whole, (double)session_ns(t->session,
-							   t->self)),
-		 out_number_share(share, shown, t->self));
+		 out_number_time(whole, (double)session_ns(t->session, all)),
+		 out_number_share(share, shown, all));
 	note(text);
 }
 
 /* What the rows beyond --top add up to. */
-static void print_rest(const struct flat *t, size_t rows, ticks self)
+static void print_rest(const struct flat *t, const struct metric *by,
+		       size_t rows, ticks left)
 {
+	const ticks whole = flat_whole(t, by);
 	char count[OUT_NUMBER], time[OUT_NUMBER], share[OUT_NUMBER];
 
 	if (!session_has_times(t->session)) {
-		printf("... and %s (--top 0 shows all)\n",
-		       out_number_many(count, rows, "rows"));
+		table_print_rest(rows, "rows");
 		return;
 	}
-	printf("... and %s: self %s, %s (--top 0 shows all)\n",
+	printf("... and %s: %s %s, %s (--top 0 shows all)\n",
 	       out_number_many(count, rows,
 			       arg_by == GROUP_FUNCTION ? "functions" : "rows"),
-	       out_number_time(time, (double)session_ns(t->session, self)),
-	       out_number_share(share, self, t->self));
+	       by->name,
+	       out_number_time(time, (double)session_ns(t->session, left)),
+	       out_number_share(share, left, whole));
 }
 
 /* The rows of one flat table, up to --top of those that --only leaves; the rest
  * becomes a line below them. In CSV, all threads have one head: the caller has
  * begun the table, and there is no rest to tell. */
-static void print_rows(struct table *table, const struct flat *t)
+static void print_rows(struct table *table, const struct flat *t,
+		       const struct ranking *ranking)
 {
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
+	const size_t top = table_top(USUAL_TOP);
 	size_t shown = 0, left = 0;
 	ticks rest = 0;
 
 	table->source.table = t;
-	if (!arg_csv)
+	if (!table->csv)
 		table_begin(table);
 	for (size_t i = 0; i < t->count; i++) {
 		if (!is_shown(t, &t->rows[i]))
@@ -197,14 +176,14 @@ static void print_rows(struct table *table, const struct flat *t)
 			table_row(table, &t->rows[i]);
 			shown++;
 		} else {
-			rest += t->rows[i].f.self;
+			rest += time_of(&t->rows[i], ranking->first);
 			left++;
 		}
 	}
-	if (!arg_csv)
+	if (!table->csv)
 		table_end(table);
-	if (left > 0 && !arg_csv)
-		print_rest(t, left, rest);
+	if (left > 0 && !table->csv)
+		print_rest(t, ranking->first, left, rest);
 }
 
 /* The heading of a thread's table. */
@@ -223,28 +202,20 @@ static void print_thread(const struct session *s, uint32_t i)
 	mem_free(name);
 }
 
-/* The sort key; NULL: the usual one, which calls that were only counted do not
- * have. */
-static const struct metric *sort_of(const struct session *s)
-{
-	return arg_sort || session_has_times(s) ? arg_sort :
-	       metric_find(&flat_view, "calls");
-}
-
-/* A table for each thread. Whether columns of switches are shown is decided
- * once for all threads, so that the tables have the same columns. */
-static void print_threads(struct table *table, const struct flat *all)
+/* A table for each thread, all with the same columns. */
+static void print_threads(struct table *table, const struct flat *all,
+			  const struct ranking *ranking)
 {
 	struct session *const s = all->session;
 
 	for (uint32_t i = 0; i < s->thread_count; i++) {
 		struct flat *const t = flat_new(s, &(struct flat_options){
-			(enum group_by)arg_by, sort_of(s), i });
+			.by = (enum group_by)arg_by, .sort = ranking->sort,
+			.thread = i });
 
-		t->has_switches = all->has_switches;
-		if (!arg_csv)
+		if (!table->csv)
 			print_thread(s, i);
-		print_rows(table, t);
+		print_rows(table, t, ranking);
 		flat_free(t);
 	}
 }
@@ -253,101 +224,97 @@ static void print_threads(struct table *table, const struct flat *all)
 
 /* Refuse to sort by what the trace or profile does not hold: the order would
  * mean nothing. 0, or -1 with the cause in the chain. */
-static int check_sort(const struct flat *all)
+static int check_sort(const struct flat *all, const struct ranking *ranking)
 {
-	if (arg_sort && metric_is_timed(arg_sort) &&
-	    !session_has_times(all->session))
+	const struct metric *const sort = table_args.sort;
+
+	if (sort && metric_is_timed(sort) && !session_has_times(all->session))
 		return err_add("cannot sort by %s: calls were only counted",
-			       arg_sort->name);
+			       sort->name);
 	if (is_sorted_by(METRIC_QUANTILE) && !all->has_quantiles)
 		return err_add("cannot sort by %s: a profile holds no "
-			       "percentiles", arg_sort->name);
-	if (!is_sorted_by(METRIC_SWITCHES) || all->has_switches)
-		return 0;
-	return err_add("cannot sort by %s: the trace %s context switches; see "
-		       "weft info", arg_sort->name,
-		       all->unknown == all->self + all->root_self ?
-		       "holds no" : "holds too few");
-}
-
-/* The header, the notes and then the tables. The flat table of all threads is
- * made even for --by-thread: only the whole tells which times are known well
- * enough to be shown. */
-static enum cmd_exit report(const struct load *load, struct table *table)
-{
-	struct flat *const all = flat_new(load->session,
-		&(struct flat_options){ (enum group_by)arg_by,
-					sort_of(load->session),
-					CCT_ALL_THREADS });
-	enum cmd_exit status = CMD_OK;
-
-	/* The columns were chosen before the trace was read; the session is
-	 * known only now. */
-	table->source.session = load->session;
-	if (arg_csv)
-		header_print_losses(load);
-	else
-		header_begin(stdout, load);
-	if (check_sort(all) != 0)
-		status = CMD_UNREADABLE;
-	print_notes(all, &table->columns);
-	if (arg_only)
-		print_only(all);
-	if (arg_csv)
-		table_begin(table);
-	else
-		putchar('\n');
-	/* In CSV the columns stay, with empty fields: what a script reads must
-	 * not depend on the trace. */
-	if (!arg_csv && !all->has_switches)
-		metric_remove(&table->columns, METRIC_SWITCHES);
-	if (status == CMD_OK && arg_by_thread)
-		print_threads(table, all);
-	else if (status == CMD_OK)
-		print_rows(table, all);
-	flat_free(all);
-	return status;
+			       "percentiles", sort->name);
+	return ranking_check(ranking);
 }
 
 /* Only functions and bodies have a language and a source; only --by-thread has
  * threads. 0, or -1 with the cause in the chain. */
-static int choose_columns(struct table *table)
+static int choose_columns(struct table *table, enum metric_ranking by)
 {
 	/* The row of a body is the function with which the coroutine begins. */
 	const bool has_funcs = arg_by == GROUP_FUNCTION || arg_by == GROUP_BODY;
 	const struct metric_choice choice = {
-		.names = arg_columns, .sort = arg_sort, .csv = arg_csv,
+		.names = table_args.columns, .sort = table_args.sort,
+		.csv = table->csv,
 		.lacks = (has_funcs ? 0u : METRIC_OF_FUNC) |
 			 (arg_by_thread ? 0u : METRIC_OF_THREAD) };
 
-	if (metric_choose(&table->columns, &flat_view, &choice) != 0)
+	if (metric_choose(&table->columns, &flat_views[by], &choice) != 0)
 		return -1;
 	metric_rename(&table->columns, "name", groups[arg_by], groups[arg_by]);
 	return 0;
 }
 
+/* The header and the notes, before the tables. */
+static void print_head(const struct load *load, struct table *table,
+		       const struct flat *all, const struct ranking *ranking)
+{
+	reading_begin_header(load);
+	print_notes(all, &table->columns, ranking);
+	if (arg_only)
+		print_only(all, ranking->first);
+	if (table->csv)
+		table_begin(table);
+	else
+		putchar('\n');
+	/* In CSV the columns stay, with empty fields: what a script reads must
+	 * not depend on the trace. */
+	if (!table->csv && !all->has_switches)
+		metric_remove(&table->columns, METRIC_SWITCHES);
+}
+
+/* The usual columns depend on what is known, so they are chosen again now that
+ * the trace is read. The flat table of all threads is made even for
+ * --by-thread, for the notes. */
+static enum cmd_exit print(struct reading *r)
+{
+	struct session *const s = r->load.session;
+	struct table *const table = &r->table;
+	struct ranking ranking;
+	struct flat *all;
+	enum cmd_exit status = CMD_OK;
+
+	if (ranking_choose(&ranking, s, flat_views, table_args.sort) != 0 ||
+	    choose_columns(table, ranking.by) != 0)
+		return CMD_USAGE;
+	all = flat_new(s, &(struct flat_options){
+		.by = (enum group_by)arg_by, .sort = ranking.sort,
+		.thread = CCT_ALL_THREADS });
+	table->source = (struct metric_source){ s, NULL, all->has_switches };
+	print_head(&r->load, table, all, &ranking);
+	if (check_sort(all, &ranking) != 0)
+		status = CMD_UNREADABLE;
+	else if (arg_by_thread)
+		print_threads(table, all, &ranking);
+	else
+		print_rows(table, all, &ranking);
+	flat_free(all);
+	return status == CMD_OK ? header_need_calls(&r->load) : status;
+}
+
 /* What replay collects follows from the columns and the sort key: histograms
  * and Lua states take time and memory, so they are collected on demand. That is
  * why the columns are chosen before the trace is opened. */
-static enum cmd_exit run(int count, char **operands)
+static int prepare(struct reading *r)
 {
-	struct table table = { .csv = arg_csv, .has_bounds = true };
-	struct replay_collect want = { .vm = arg_by == GROUP_VM };
-	struct load load;
-	enum cmd_exit status;
-
-	if (choose_columns(&table) != 0)
-		return CMD_USAGE;
-	want.hist = metric_has(&table.columns, METRIC_QUANTILE) ||
-		    is_sorted_by(METRIC_QUANTILE);
-	load_want_net(true);
-	status = load_open_with(&load, &want, count, operands);
-	if (status == CMD_OK)
-		status = report(&load, &table);
-	if (status == CMD_OK)
-		status = header_need_calls(&load);
-	load_close(&load);
-	return status;
+	r->table.has_bounds = true;
+	r->table.func_of = table_first_func;
+	if (choose_columns(&r->table, METRIC_BY_TIME) != 0)
+		return -1;
+	r->want.vm = arg_by == GROUP_VM;
+	r->want.hist = metric_has(&r->table.columns, METRIC_QUANTILE) ||
+		       is_sorted_by(METRIC_QUANTILE);
+	return 0;
 }
 
 const struct cmd cmd_report = {
@@ -364,8 +331,10 @@ const struct cmd cmd_report = {
 	"the outermost function of a coroutine, vm its Lua state, and label a\n"
 	"KEY=VALUE that weft record --label put into the trace.\n"
 	"\n"
-	"Times on and off the CPU are exact to the context switch. They are\n"
-	"shown where the trace holds the kernel's switches.\n"
+	"Where the trace holds the kernel's context switches, functions are\n"
+	"ranked by time on the CPU, and time off it, waiting, stands beside\n"
+	"it; both are exact to the switch. --sort self ranks by both\n"
+	"together, --waiting by the latter.\n"
 	"\n"
 	"FN and PATTERN match a name as it is shown: the whole name, or the\n"
 	"part before its parameters or before \" <\". * stands for any text,\n"
@@ -375,5 +344,7 @@ const struct cmd cmd_report = {
 	"The header says what was recorded, what was lost, and which part of\n"
 	"it is shown.",
 	.opts = opts,
-	.run = run,
+	.has_net = true,
+	.prepare = prepare,
+	.print = print,
 };

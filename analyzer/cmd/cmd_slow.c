@@ -6,9 +6,8 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
-#include "analyzer/load/header.h"
+#include "analyzer/cmd/reading.h"
+#include "analyzer/load/named.h"
 #include "analyzer/load/time_argument.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/filter.h"
@@ -22,7 +21,7 @@
 static size_t arg_top = 10, arg_depth = 30;
 static const char *arg_longer;
 static int arg_sort;
-static bool arg_csv, arg_callees;
+static bool arg_callees;
 
 /* The most calls for --callees: all of them are looked at whenever one begins
  * or ends. */
@@ -50,10 +49,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
 	  .to = &arg_depth, .help = "innermost frames of a stack to show, 0 "
 	  "for all; --csv shows all" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
 	  .help = "rows for scripts: full names, times in ns" },
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
@@ -75,14 +72,13 @@ static double ns_of(const struct printer *p, ticks t)
 
 /* ---- all calls ---------------------------------------------------------- */
 
-/* Columns of the longest bar; and how many octaves the histogram has. */
-enum { BAR = 40, OCTAVES = HIST_STEPS / 8 };
+/* Columns of the longest bar. */
+enum { BAR = 40 };
 
-/* The shortest call of an octave, which is eight steps of the histogram and
- * ends at twice its beginning; the first one is [0, 8) ticks. */
+/* The shortest call of an octave. */
 static ticks octave_begin(size_t i)
 {
-	return i == 0 ? 0 : (ticks)8 << (i - 1);
+	return hist_least((uint32_t)i * HIST_OCTAVE);
 }
 
 /* A line: the octave's range, its calls, and a bar as long as its share of
@@ -107,19 +103,19 @@ static void print_octave(const struct printer *p, size_t i, uint64_t count,
  * octave would end beyond 64 bits and has no line. */
 static void print_histogram(const struct printer *p)
 {
-	uint64_t count[OCTAVES] = { 0 }, most = 1;
-	size_t first = OCTAVES, last = 0;
+	uint64_t count[HIST_OCTAVES] = { 0 }, most = 1;
+	size_t first = HIST_OCTAVES, last = 0;
 
 	for (size_t i = 0; i < HIST_STEPS; i++)
-		count[i / 8] += p->found->steps[i];
-	for (size_t i = 0; i < OCTAVES; i++) {
+		count[i / HIST_OCTAVE] += p->found->steps[i];
+	for (size_t i = 0; i < HIST_OCTAVES; i++) {
 		if (count[i] == 0)
 			continue;
-		first = first == OCTAVES ? i : first;
+		first = first == HIST_OCTAVES ? i : first;
 		last = i;
 		most = count[i] > most ? count[i] : most;
 	}
-	for (size_t i = first; i <= last && i + 1 < OCTAVES; i++)
+	for (size_t i = first; i <= last && i + 1 < HIST_OCTAVES; i++)
 		print_octave(p, i, count[i], most);
 }
 
@@ -191,9 +187,9 @@ static void print_callees(const struct printer *p, size_t i)
 	const char *const key = arg_sort == SLOW_SELF ? "total" :
 				sort_keys[arg_sort];
 	const struct tree_style style = {
-		.time = time_of(c->total, c->suspended), .step = 2,
+		.whole.self = time_of(c->total, c->suspended), .step = 2,
 		.levels_shown = SIZE_MAX };
-	struct table t = { .source = { p->session, &style } };
+	struct table t = { .source = { p->session, &style, false } };
 	size_t count;
 	struct hot_path_step *const steps = hot_path_steps(p->callees, i,
 		(enum slow_key)arg_sort, &count);
@@ -202,7 +198,7 @@ static void print_callees(const struct printer *p, size_t i)
 	       "    most of its %s below it:\n", key);
 	/* The column is called total in the view, whatever time it holds
 	 * here. */
-	table_choose(&t, &tree_view, "share,total,calls,file,name", NULL);
+	table_choose_fixed(&t, tree_views, "share,total,calls,file,name");
 	metric_rename(&t.columns, "total", key, NULL);
 	table_begin(&t);
 	for (size_t k = 0; k < count; k++)
@@ -243,7 +239,7 @@ static void print_frame(const struct printer *p, const struct stack_frame *f,
 
 	fputs("  ", stdout);
 	cells_print_frame(f->flags & STACK_BODY ? "~" : enters ? ">" : " ",
-			  cells_frame_name(p->session, f, room), "",
+			  stack_frame_name(p->session->funcs, f, room), "",
 			  func_of(p, f));
 	putchar('\n');
 }
@@ -384,7 +380,8 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 	size_t count = 0;
 	struct hot_path_step *const steps = !p->callees ? NULL :
 		hot_path_steps(p->callees, i, (enum slow_key)arg_sort, &count);
-	char *const stack = cells_stack(s, p->found->stacks, c->stack, ";");
+	char *const stack = stack_table_text(p->found->stacks, s->funcs,
+					     c->stack, ";");
 	char *const callees = join(p, steps, count, false);
 	char *const times = join(p, steps, count, true);
 
@@ -408,20 +405,19 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 
 /* The distribution of all calls, then the slowest ones, the slowest first. In
  * CSV there are only the calls. */
-static void print(const struct load *load, const struct printer *p)
+static void print_calls(const struct load *load, const struct printer *p)
 {
 	struct table t = { .source.session = p->session, .csv = true };
 
-	if (!arg_csv) {
-		header_print(stdout, load);
+	reading_print_header(load);
+	if (!table_args.csv) {
 		print_all(p);
 		for (size_t i = 0; i < p->found->count; i++)
 			print_call(p, i);
 		return;
 	}
-	header_print_losses(load);
-	table_choose(&t, &view, p->callees ? "+callees,callees_ns" : NULL,
-		     NULL);
+	table_choose_fixed(&t, &view, p->callees ? "+callees,callees_ns" :
+						   NULL);
 	table_begin(&t);
 	for (size_t i = 0; i < p->found->count; i++)
 		csv_call(p, &t, i);
@@ -466,7 +462,7 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 	if (status == CMD_OK && arg_callees)
 		status = find_callees(load, p);
 	if (status == CMD_OK)
-		print(load, p);
+		print_calls(load, p);
 	hot_path_free(p->callees);
 	slow_free(slow);
 	return status;
@@ -490,51 +486,33 @@ static int read_longer(const struct session *s, ticks *longer)
 /* From the pattern to the wanted functions. The range and the threads are
  * applied by the collector, as the records are given whole. A pattern that
  * matches nothing is an error: an empty list would look like an answer. */
-static enum cmd_exit show(struct load *load, const char *pattern)
+static enum cmd_exit print(struct reading *r)
 {
-	struct session *const s = load->session;
-	struct printer p = { .session = s, .pattern = pattern };
-	uint8_t *const wanted = filter_match_funcs(s, pattern);
+	struct session *const s = r->load.session;
+	struct printer p = { .session = s, .pattern = r->function };
+	uint8_t *const wanted = named_functions(s, r->function);
 	uint8_t *const threads = filter_args_threads(s);
 	struct slow_options options = {
 		.wanted = wanted, .funcs = func_count(s->funcs) + 1,
 		.key = (enum slow_key)arg_sort, .top = arg_top,
-		.from = load->want.from, .to = load->want.to,
+		.from = r->load.want.from, .to = r->load.want.to,
 		.threads = threads, .thread_count = s->thread_count };
 	enum cmd_exit status = CMD_USAGE;
 
 	/* Ids count from 1; wanted has an element for each. */
-	for (size_t i = 1; i < options.funcs; i++)
+	for (size_t i = 1; wanted && i < options.funcs; i++)
 		p.functions += wanted[i] != 0;
-	if (p.functions == 0)
-		err_add("no function in this trace has the name \"%s\"; weft "
-			"report --top 0 lists them", pattern);
-	else if (read_longer(s, &options.longer) == 0)
-		status = find(load, &p, &options);
+	if (wanted && read_longer(s, &options.longer) == 0)
+		status = find(&r->load, &p, &options);
 	mem_free(wanted);
 	mem_free(threads);
 	return status;
 }
 
 /* The first operand is the function, the other one the trace. */
-static enum cmd_exit run(int count, char **operands)
+static int prepare(struct reading *r)
 {
-	struct load load;
-	enum cmd_exit status;
-
-	if (count < 2) {
-		err_add("a function and a trace are needed: give the "
-			"function's name, then the folder that weft record "
-			"made");
-		return CMD_USAGE;
-	}
-	status = load_open(&load, count - 1, operands + 1);
-	if (status == CMD_OK)
-		status = load_need_trace(&load, "single calls");
-	if (status == CMD_OK)
-		status = show(&load, operands[0]);
-	load_close(&load);
-	return status;
+	return reading_take_function(r, "");
 }
 
 /* These filters cut stacks; the calls here have theirs whole. */
@@ -573,5 +551,7 @@ const struct cmd cmd_slow = {
 	"and callees_ns (their totals, or the times that --sort names).",
 	.opts = opts,
 	.refused = refused,
-	.run = run,
+	.prepare = prepare,
+	.print = print,
+	.needs = "single calls",
 };

@@ -6,9 +6,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
-#include "analyzer/load/header.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/time_argument.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/watch/snapshot_groups.h"
@@ -22,10 +20,9 @@
  * memory. USUAL_TOP: stacks of a moment in the table. */
 enum { MOMENTS_MAX = 1000000, USUAL_TOP = 50 };
 
-/* The options. arg_top SIZE_MAX: not given. */
+/* The options. */
 static const char *arg_at, *arg_every;
-static size_t arg_top = SIZE_MAX;
-static bool arg_group, arg_csv;
+static bool arg_group;
 
 /* --from and --to are among the filters; here they are the bounds of
  * --every. */
@@ -38,13 +35,9 @@ static const struct opt opts[] = {
 	  "end (or --to)" },
 	{ .type = OPT_FLAG, .name = "group", .to = &arg_group,
 	  .help = "show equal stacks only once, with their count" },
-	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "stacks to show at each moment, 0 for all "
-	  "(default: 50; with --csv, all)" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	TABLE_TOP("stacks to show at each moment", 50),
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
 	  .help = "rows for scripts, one per frame: full names, times in ns" },
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
@@ -174,7 +167,7 @@ static const struct { const char *word, *sentence; } states[] = {
 };
 
 /* A frame's function, or what stands for it: the same words as
- * cells_frame_name, for the frames of a snapshot, which keep the number of
+ * stack_frame_name, for the frames of a snapshot, which keep the number of
  * omitted frames in a field of its own. Written to room, or borrowed. */
 static const char *name_of(const struct printer *p,
 			   const struct snapshot_frame *f, char room[48])
@@ -256,8 +249,7 @@ static void print_thread(const struct printer *p,
 /* Say how many stacks of the moment --top left out. */
 static void end_moment(struct printer *p)
 {
-	if (!arg_csv)
-		table_print_rest(p->left, "stacks");
+	table_print_rest(p->left, "stacks");
 	p->shown = p->left = 0;
 }
 
@@ -270,7 +262,7 @@ static void begin_moment(struct printer *p, size_t moment)
 	if (p->moment == moment + 1)
 		return;
 	end_moment(p);
-	if (!arg_csv)
+	if (!table_args.csv)
 		printf("%sat %s\n", p->moment > 0 ? "\n" : "",
 		       out_number_time(time,
 				       (double)p->list->moments[moment].ns));
@@ -398,12 +390,12 @@ static void take_group(void *ctx, const struct snapshot_stack *s,
 	struct printer *const p = ctx;
 
 	begin_moment(p, s->moment);
-	if (p->shown >= table_top(arg_top, USUAL_TOP, arg_csv)) {
+	if (p->shown >= table_top(USUAL_TOP)) {
 		p->left++;
 		return;
 	}
 	p->shown++;
-	if (!arg_csv) {
+	if (!table_args.csv) {
 		print_stack(p, s, count);
 		return;
 	}
@@ -442,24 +434,20 @@ static void take(void *ctx, const struct snapshot_stack *s)
 
 /* Groups are printed when their moment ends, single stacks as they come.
  * snapshot_groups_finish also frees the groups. */
-static void print(const struct load *load, struct printer *p,
-		  struct snapshots *snapshots)
+static void print_all(const struct load *load, struct printer *p,
+		      struct snapshots *snapshots)
 {
 	p->table = (struct table){ .source.session = p->session, .csv = true };
-	if (arg_csv) {
-		header_print_losses(load);
-		table_choose(&p->table, arg_group ? &group_view : &view, NULL,
-			     NULL);
+	reading_print_header(load);
+	table_choose_fixed(&p->table, arg_group ? &group_view : &view, NULL);
+	if (table_args.csv)
 		table_begin(&p->table);
-	} else {
-		header_print(stdout, load);
-	}
 	if (arg_group)
 		p->groups = snapshot_groups_new(take_group, p);
 	snapshots_each(snapshots, p->session->funcs, take, p);
 	if (p->groups)
 		snapshot_groups_finish(p->groups);
-	if (arg_csv)
+	if (table_args.csv)
 		return;
 	end_moment(p);
 	print_legend(p);
@@ -469,8 +457,9 @@ static void print(const struct load *load, struct printer *p,
  * the stacks take another replay. All stacks are collected before the first is
  * printed, because a stack of a moment may be known only from a later
  * record. */
-static enum cmd_exit show(struct load *load)
+static enum cmd_exit print(struct reading *r)
 {
+	struct load *const load = &r->load;
 	struct list list = { 0 };
 	struct printer p = { .session = load->session, .list = &list };
 	enum cmd_exit status = CMD_USAGE;
@@ -488,7 +477,7 @@ static enum cmd_exit show(struct load *load)
 		status = load_again(load, &snapshots_sink, snapshots) == 0 ?
 			 CMD_OK : CMD_UNREADABLE;
 		if (status == CMD_OK)
-			print(load, &p, snapshots);
+			print_all(load, &p, snapshots);
 		snapshots_free(snapshots);
 		mem_free(at);
 		mem_free(threads);
@@ -497,28 +486,16 @@ static enum cmd_exit show(struct load *load)
 	return status;
 }
 
-/* --from and --to are bounds of --every here; without it they are refused. A
- * profile is refused, too: it holds no moments. */
-static enum cmd_exit run(int count, char **operands)
+/* --from and --to are bounds of --every here; without it they are refused. */
+static int prepare(struct reading *r)
 {
-	struct load load;
-	enum cmd_exit status;
-
-	if (!arg_at && !arg_every) {
-		err_add("no moments given; give, for example, --at 1.5s or "
-			"--every 100ms");
-		return CMD_USAGE;
-	}
-	if (!arg_every && filter_args_refuse(FILTER_SET(FROM) | FILTER_SET(TO),
-			"--at says the moments; it goes with --every") != 0)
-		return CMD_USAGE;
-	status = load_open(&load, count, operands);
-	if (status == CMD_OK)
-		status = load_need_trace(&load, "stacks at a moment");
-	if (status == CMD_OK)
-		status = show(&load);
-	load_close(&load);
-	return status;
+	(void)r;
+	if (!arg_at && !arg_every)
+		return err_add("no moments given; give, for example, --at 1.5s "
+			       "or --every 100ms");
+	return arg_every ? 0 :
+	       filter_args_refuse(FILTER_SET(FROM) | FILTER_SET(TO),
+			"--at says the moments; it goes with --every");
 }
 
 /* Filters that would cut stacks, or that name a time by a mark. */
@@ -560,5 +537,7 @@ const struct cmd cmd_stacks = {
 	"stacks) replaces pid, tid, coroutine and since_ns.",
 	.opts = opts,
 	.refused = refused,
-	.run = run,
+	.prepare = prepare,
+	.print = print,
+	.needs = "stacks at a moment",
 };

@@ -2,22 +2,20 @@
  * from the root down or from each function up. The folder tables makes the
  * rows; this file says which of them are worth a line.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/ranking.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/bottom_up.h"
 
 #include <stdint.h>
+#include <string.h>
 
-/* The options. SIZE_MAX: not given; arg_sort NULL: by total, or by self bottom
- * up. */
+/* The options. SIZE_MAX: not given; without --sort, cmd/ranking chooses. */
 static double arg_min = 0.5;
 static size_t arg_depth = SIZE_MAX;
 static int arg_root, arg_recursion;
-static bool arg_csv, arg_by_thread, arg_bottom_up;
-static const struct metric *arg_sort;
-static const char *arg_columns;
+static bool arg_by_thread, arg_bottom_up;
 
 /* Values of --root: where the body of a coroutine hangs. */
 enum { ROOT_THREAD, ROOT_COROUTINE };
@@ -35,8 +33,7 @@ static const char *const recursions[] = {
  * are not in the rows; choose sets them. */
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "bottom-up", .to = &arg_bottom_up,
-	  .help = "functions, by self time unless --sort is given, below each "
-	  "its callers" },
+	  .help = "functions, below each its callers" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows below this "
 	  "share of the total (with --bottom-up, of the sort key); --csv "
@@ -50,14 +47,18 @@ static const struct opt opts[] = {
 	  "(also through other functions), or none" },
 	{ .type = OPT_CHOICE, .letter = 'r', .name = "root", .arg = "WHERE",
 	  .to = &arg_root, .choices = roots, .help = "put a coroutine's frames "
-	  "on top of what resumed it, or below a root of their own" },
+	  "below what resumed it, or below a root of their own" },
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a tree for each thread" },
-	TABLE_OPTS(tree_view, arg_sort, arg_columns, arg_csv),
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_net_opts },
+	{ .type = OPT_MORE, .more = ranking_opts },
+	TABLE_OPTS(tree_views[METRIC_BY_TIME]),
 	{ .type = OPT_END }
 };
+
+static const struct metric_view *views(void)
+{
+	return arg_bottom_up ? tree_bottom_up_views : tree_views;
+}
 
 enum {
 	LEVELS_MAX = 60,    /* levels shown by indentation in a pipe, */
@@ -74,29 +75,40 @@ struct printer {
 	/* What the columns need: the whole that shares are parts of, and the
 	 * indentation. The table's source points to it. */
 	struct tree_style style;
-	/* The order of siblings, never NULL once the options were read. */
-	const struct metric *sort;
+	struct ranking ranking;     /* the order of siblings */
 	size_t depth;               /* levels to show; SIZE_MAX: all */
-	uint64_t calls;             /* of the whole tree */
 	uint64_t left_out, too_deep; /* rows */
 	/* Was a row printed that has a ~, so that the legend must explain
 	 * it? */
 	bool has_crossing;
 };
 
-/* Is the row's share at least --min-share? Top down it is the share of the
- * total time. Bottom up a row's total overlaps with others', so the share is
- * that of the sort key; the roots count with their total there, too. */
-static bool is_enough(const struct printer *p, const struct tree_row *row)
+/* Is the row's value at least --min-share of the whole? */
+static bool is_part(const struct printer *p, const struct tree_row *row,
+		    const struct metric *m)
 {
-	const bool is_sorted = arg_bottom_up && row->kind != TREE_ROOT;
-	const struct metric *const m = is_sorted ? p->sort :
-				       metric_find(&tree_view, "total");
+	const struct figures *const whole = &p->style.whole;
 	struct metric_value v;
 
 	metric_get(m, &p->table.source, row, &v);
 	return (double)v.count * 100 >= arg_min * (double)(
-	       m->unit == METRIC_COUNT ? p->calls : p->style.time);
+	       m->unit == METRIC_COUNT ? whole->calls :
+	       !(m->flags & METRIC_SWITCHES) ? whole->self :
+	       strstr(m->name, "off-cpu") ? whole->off : whole->cpu);
+}
+
+/* Top down the share is that of the total time, or of what rows are ranked by.
+ * Bottom up a row's total overlaps with others', so the share is that of the
+ * sort key; the roots count with their total there, too. */
+static bool is_enough(const struct printer *p, const struct tree_row *row)
+{
+	const struct metric *const total = metric_find(tree_views, "total");
+
+	if (arg_bottom_up && row->kind != TREE_ROOT)
+		return is_part(p, row, p->ranking.sort);
+	return is_part(p, row, total) ||
+	       (p->ranking.by != METRIC_BY_TIME &&
+		is_part(p, row, p->ranking.first));
 }
 
 /* Where a stack begins is worth a row only if there are several ways up from
@@ -114,9 +126,9 @@ static bool visit(void *ctx, const struct tree_row *row)
 {
 	struct printer *const p = ctx;
 
-	if (!arg_csv && is_plain_end(row))
+	if (!p->table.csv && is_plain_end(row))
 		return false;
-	if (!arg_csv && !is_enough(p, row)) {
+	if (!p->table.csv && !is_enough(p, row)) {
 		p->left_out++;
 		return false;
 	}
@@ -164,16 +176,15 @@ static void print_rest(const struct printer *p)
 }
 
 /* A tree without any time has no shares, and is not printed. */
-static void print(struct printer *p, const struct tree_source *rows)
+static void print_rows(struct printer *p, const struct tree_source *rows)
 {
-	p->table.source.table = &p->style;
 	set_indent(&p->style);
 	table_begin(&p->table);
-	tree_each(rows, p->sort, visit, p);
-	if (p->style.time == 0)
+	tree_each(rows, p->ranking.sort, visit, p);
+	if (p->style.whole.self == 0)
 		p->table.count = 0;
 	table_end(&p->table);
-	if (!arg_csv)
+	if (!p->table.csv)
 		print_rest(p);
 }
 
@@ -182,10 +193,8 @@ static void print(struct printer *p, const struct tree_source *rows)
 static void set_whole(struct printer *p, struct cct *tree)
 {
 	p->style.is_bottom_up = arg_bottom_up;
-	for (node_id id = 1; id <= cct_count(tree); id++) {
-		p->style.time += cct_get(tree, id)->self;
-		p->calls += cct_get(tree, id)->calls;
-	}
+	for (node_id id = 1; id <= cct_count(tree); id++)
+		figures_add_own(&p->style.whole, tree, id);
 }
 
 /* Where calls were only counted, they take the place of times: a total is that
@@ -203,6 +212,17 @@ static struct recursion *recursion_of(const struct load *load,
 		count_calls(merged);
 	return recursion_new(merged, (enum recursion_kind)arg_recursion,
 			     functions);
+}
+
+static void print_head(const struct load *load, struct printer *p)
+{
+	reading_begin_header(load);
+	ranking_note(&p->ranking, load->session);
+	if (p->table.csv)
+		return;
+	putchar('\n');
+	if (!p->ranking.has_switches)
+		metric_remove(&p->table.columns, METRIC_SWITCHES);
 }
 
 /* Three steps from the session's tree to rows: reroot it (--by-thread, --root),
@@ -223,37 +243,34 @@ static void tree(const struct load *load, struct printer *p)
 	const struct tree_source rows = up ? bottom_up_source(up) :
 					top_down_source(down);
 
-	p->table.source.session = load->session;
+	p->table.source = (struct metric_source){
+		load->session, &p->style, p->ranking.has_switches };
 	set_whole(p, recursion->tree);
-	if (arg_csv)
-		header_print_losses(load);
-	else
-		header_print(stdout, load);
-	print(p, &rows);
+	print_head(load, p);
+	print_rows(p, &rows);
 	top_down_free(down);
 	bottom_up_free(up);
 	recursion_free(recursion);
 	cct_free(merged);
 }
 
-/* The order, the depth and the columns depend on the direction: bottom up, the
- * rows below a function are its callers, and the titles say so. 0, or -1 with
- * the cause in the chain. */
+/* The depth and the columns depend on the direction: bottom up, the rows below
+ * a function are its callers, and the titles say so. The usual columns depend
+ * on what the trace holds, too. 0, or -1 with the cause in the chain. */
 static int choose(struct printer *p)
 {
-	const struct metric_view *const view = arg_bottom_up ?
-		&tree_bottom_up_view : &tree_view;
 	struct metric_columns *const c = &p->table.columns;
+	const struct metric_choice choice = {
+		.names = table_args.columns, .sort = table_args.sort,
+		.csv = table_args.csv };
 
-	p->sort = arg_sort ? arg_sort : metric_find(&tree_view,
-			arg_bottom_up ? "self" : "total");
 	/* Top down all levels are shown. Bottom up there can be very many: see
 	 * BOTTOM_UP_DEPTH. */
 	p->depth = arg_depth != SIZE_MAX ? arg_depth :
-		   arg_bottom_up && !arg_csv ? BOTTOM_UP_DEPTH : 0;
+		   arg_bottom_up && !table_args.csv ? BOTTOM_UP_DEPTH : 0;
 	if (p->depth == 0)
 		p->depth = SIZE_MAX;
-	if (table_choose(&p->table, view, arg_columns, arg_sort) != 0)
+	if (metric_choose(c, &views()[p->ranking.by], &choice) != 0)
 		return -1;
 	if (arg_bottom_up) {
 		metric_rename(c, "name", "function, its callers", NULL);
@@ -262,24 +279,28 @@ static int choose(struct printer *p)
 	return 0;
 }
 
+/* Only for mistakes in the options: the usual columns depend on the trace. */
+static int prepare(struct reading *r)
+{
+	struct printer p = { .table = r->table };
+
+	return choose(&p);
+}
+
 /* The tree is printed even if it holds no call, for the sake of its header; the
  * exit status says that then. */
-static enum cmd_exit run(int count, char **operands)
+static enum cmd_exit print(struct reading *r)
 {
-	struct printer p = { .table.csv = arg_csv };
-	struct load load;
-	enum cmd_exit status;
+	struct printer p = { .table = { .csv = r->table.csv,
+					.func_of = table_first_func } };
 
-	if (choose(&p) != 0)
+	if (ranking_choose(&p.ranking, r->load.session, views(),
+			   table_args.sort) != 0 || choose(&p) != 0)
 		return CMD_USAGE;
-	load_want_net(true);
-	status = load_open(&load, count, operands);
-	if (status == CMD_OK) {
-		tree(&load, &p);
-		status = header_need_calls(&load);
-	}
-	load_close(&load);
-	return status;
+	if (ranking_check(&p.ranking) != 0)
+		return CMD_UNREADABLE;
+	tree(&r->load, &p);
+	return header_need_calls(&r->load);
 }
 
 const struct cmd cmd_tree = {
@@ -290,15 +311,19 @@ const struct cmd cmd_tree = {
 	"Reads traces or profiles (several are merged) and prints their\n"
 	"calling-context tree: one line for each distinct stack, callees\n"
 	"below their callers, the longest first. A coroutine's body, marked\n"
-	"~, stands on top of what resumed it, so that its time is part of\n"
-	"the resumer's.\n"
+	"~, is below what resumed it, so that its time is part of the\n"
+	"resumer's.\n"
 	"\n"
-	"--bottom-up turns the tree around: it lists functions by self time,\n"
-	"below each its callers, and below these their callers. The figures\n"
-	"in a caller's line are not the caller's: they are those of the\n"
-	"function at the top, for the calls that came this way, and the sum\n"
-	"of those in the lines below. ~ marks a resumer instead of a caller;\n"
-	"[outside] is where stacks begin.\n"
+	"Where the trace holds the kernel's context switches, callees are\n"
+	"ranked by time on the CPU; --sort total ranks them by all time,\n"
+	"--waiting by time off the CPU.\n"
+	"\n"
+	"--bottom-up turns the tree around: it lists functions by their own\n"
+	"time, below each its callers, and below these their callers. The\n"
+	"figures in a caller's line are not the caller's: they are those of\n"
+	"the function at the top, for the calls that came this way, and the\n"
+	"sum of those in the lines below. ~ marks a resumer instead of a\n"
+	"caller; [outside] is where stacks begin.\n"
 	"\n"
 	"A function that calls itself has one line, which shows the number of\n"
 	"levels. recursive counts calls that began while the function was\n"
@@ -307,5 +332,7 @@ const struct cmd cmd_tree = {
 	"In CSV, is_body is 1 where the table has a ~ (with --bottom-up, the\n"
 	"column is resumes).",
 	.opts = opts,
-	.run = run,
+	.has_net = true,
+	.prepare = prepare,
+	.print = print,
 };

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -23,9 +22,8 @@ static const char *const formats[] = {
 	[AS_TABLE] = "table", [AS_GCC] = "gcc", [AS_SKIP] = "skip", NULL
 };
 static int arg_format;
-static size_t arg_top = SIZE_MAX, arg_below = 1000;
+static size_t arg_below = 1000;
 static double arg_min_share = 0.1;
-static bool arg_csv;
 
 static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .letter = 'f', .name = "format", .arg = "NAME",
@@ -37,12 +35,10 @@ static const struct opt opts[] = {
 	  .arg = "PERCENT", .to = &arg_min_share, .help = "only functions "
 	  "with so large a share of all calls" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
-	  .to = &arg_top, .help = "rows to show, 0 for all (default: 30; with "
-	  "--csv, all); flags and patterns have all functions" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	  .to = &table_args.top, .help = "rows to show, 0 for all (default: "
+	  "30; with --csv, all); flags and patterns have all functions" },
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
 	  .help = "rows for scripts: full names, times in ns" },
-	{ .type = OPT_MORE, .more = filter_opts },
-	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
@@ -62,19 +58,13 @@ static void print_sum(FILE *to, const struct trim *t)
 
 static void print_table(const struct trim *t)
 {
-	struct table table = { .csv = arg_csv, .has_bounds = true,
-			       .source = { t->session, t } };
-	const size_t top = table_top(arg_top, USUAL_TOP, arg_csv);
-	const size_t shown = t->count < top ? t->count : top;
+	struct table table = { .csv = table_args.csv, .has_bounds = true,
+			       .func_of = table_first_func,
+			       .source = { t->session, t, false } };
 
-	if (table_choose(&table, &trim_view, NULL, NULL) != 0)
-		return;
-	table_begin(&table);
-	for (size_t i = 0; i < shown; i++)
-		table_row(&table, &t->rows[i]);
-	table_end(&table);
-	if (!arg_csv)
-		table_print_rest(t->count - shown, "functions");
+	table_choose_fixed(&table, &trim_view, NULL);
+	table_print(&table, t->rows, t->count, sizeof(*t->rows), USUAL_TOP,
+		    "functions");
 }
 
 /* ---- lists -------------------------------------------------------------- */
@@ -147,9 +137,9 @@ static size_t print_skip(const struct trim *t)
 
 /* ---- the command -------------------------------------------------------- */
 
-static enum cmd_exit print(const struct load *load, const struct trim *t)
+static enum cmd_exit print_trim(const struct load *load, const struct trim *t)
 {
-	const bool is_script = arg_csv || arg_format != AS_TABLE;
+	const bool is_script = table_args.csv || arg_format != AS_TABLE;
 	size_t put;
 
 	if (is_script)
@@ -158,7 +148,7 @@ static enum cmd_exit print(const struct load *load, const struct trim *t)
 		header_begin(stdout, load);
 	print_sum(is_script ? stderr : stdout, t);
 	if (arg_format == AS_TABLE) {
-		if (!arg_csv)
+		if (!table_args.csv)
 			putchar('\n');
 		print_table(t);
 		return CMD_OK;
@@ -173,29 +163,23 @@ static enum cmd_exit print(const struct load *load, const struct trim *t)
 	return CMD_OK;
 }
 
-static enum cmd_exit run(int count, char **operands)
+static int prepare(struct reading *r)
 {
-	static const struct replay_collect none;
+	return !r->table.csv || arg_format == AS_TABLE ? 0 :
+	       err_add("--csv goes with the table, not with --format %s",
+		       formats[arg_format]);
+}
+
+static enum cmd_exit print(struct reading *r)
+{
 	const struct trim_options o = { (double)arg_below,
 					arg_min_share / 100 };
-	struct load load;
-	enum cmd_exit status;
+	struct trim *const t = trim_new(r->load.session, &o);
+	enum cmd_exit status = header_need_calls(&r->load);
 
-	if (arg_csv && arg_format != AS_TABLE) {
-		err_add("--csv goes with the table, not with --format %s",
-			formats[arg_format]);
-		return CMD_USAGE;
-	}
-	status = load_open_with(&load, &none, count, operands);
-	if (status == CMD_OK) {
-		struct trim *const t = trim_new(load.session, &o);
-
-		status = header_need_calls(&load);
-		if (status == CMD_OK)
-			status = print(&load, t);
-		trim_free(t);
-	}
-	load_close(&load);
+	if (status == CMD_OK)
+		status = print_trim(&r->load, t);
+	trim_free(t);
 	return status;
 }
 
@@ -224,5 +208,6 @@ const struct cmd cmd_trim = {
 	"what the reports would show without these functions. In a file, it\n"
 	"is one for weft record --skip @FILE, which leaves them out.",
 	.opts = opts,
-	.run = run,
+	.prepare = prepare,
+	.print = print,
 };

@@ -21,33 +21,44 @@
 #include <unistd.h>
 
 /* The options. */
-static const char *arg_output;
+static const char *arg_output, *arg_rate;
+static const char *arg_budget = "5%";
 static size_t arg_top = 20;
-static bool arg_csv;
 
 static const struct opt opts[] = {
 	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "DIR",
 	  .to = &arg_output, .help = "keep the traces in the folder DIR, which "
 	  "must not exist" },
+	{ .type = OPT_TEXT, .name = "budget", .arg = "P%", .to = &arg_budget,
+	  .help = "the budget of the second run; none: without that run" },
+	{ .type = OPT_TEXT, .name = "sample-rate", .arg = "HZ",
+	  .to = &arg_rate, .help = "samples a second, as in weft record" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "functions to show, 0 for all" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &arg_csv,
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
 	  .help = "rows for scripts: the shares in percent" },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
 
-/* The runs: one that is recorded, and two in which calls are only counted,
- * which differ by chance alone. A thread's samples come with its chunks, and
- * only threads with calls have any: so they are counted, at least. */
-enum { RECORDED, ONE, OTHER, RUNS };
-static const char *const run_names[RUNS] = { "recorded", "one", "other" };
+/* The runs: one that is recorded, one with a budget, and two in which calls are
+ * only counted, which differ by chance alone. A thread's samples come with its
+ * chunks, and only threads with calls have any: so they are counted, at
+ * least. */
+enum { RECORDED, BUDGET, ONE, OTHER, RUNS };
+static const char *const run_names[RUNS] = { "recorded", "budget", "one",
+					     "other" };
+
+static bool is_made(int run)
+{
+	return run != BUDGET || strcmp(arg_budget, "none") != 0;
+}
 
 /* What is known of a function of the recorded run: how much of its own code the
  * runs have. */
 struct row {
 	func_id func;
-	double share[RUNS];      /* of all; of the recorded one: net */
+	double share[RUNS];      /* of all; of those with records: net */
 	double raw;
 };
 
@@ -76,10 +87,10 @@ static int find_recorder(char path[PATH_MAX])
 }
 
 /* In the child: what the program prints goes to stderr, away from our table. */
-static void be_recorder(const char *recorder, const char *trace, bool records,
+static void be_recorder(const char *recorder, const char *trace, int run,
 			int count, char **program)
 {
-	const char **const argv = mem_alloc((size_t)(count + 9) *
+	const char **const argv = mem_alloc((size_t)(count + 12) *
 					    sizeof(*argv));
 	size_t n = 0;
 
@@ -87,7 +98,14 @@ static void be_recorder(const char *recorder, const char *trace, bool records,
 	argv[n++] = "-q";
 	argv[n++] = "-o";
 	argv[n++] = trace;
-	if (!records) {
+	if (arg_rate) {
+		argv[n++] = "--sample-rate";
+		argv[n++] = arg_rate;
+	}
+	if (run == BUDGET) {
+		argv[n++] = "--budget";
+		argv[n++] = arg_budget;
+	} else if (run != RECORDED) {
 		argv[n++] = "--count-only";
 		argv[n++] = "--no-lua";
 	}
@@ -110,7 +128,7 @@ static int run_once(const struct comparison *c, const char *recorder, int run,
 	fflush(NULL);
 	child = fork();
 	if (child == 0)
-		be_recorder(recorder, trace, run == RECORDED, count, program);
+		be_recorder(recorder, trace, run, count, program);
 	if (child < 0)
 		return err_add("no process: %s", strerror(errno));
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -221,39 +239,57 @@ static void take_samples(struct comparison *c, int run, const struct map *of)
 
 /* Of a recorded node, only time in its own code is comparable: in the other
  * runs nobody knows who called memcpy. */
-static void take_node(struct comparison *c, struct session *s, node_id id)
+static void take_node(struct comparison *c, int run, node_id id,
+		      const struct map *of)
 {
+	struct session *const s = c->load[run].session;
 	const struct cct_node *const n = cct_get(s->cct, id);
 	const struct cct_sampled *const at = cct_sampled_of(s->cct, id);
 	const uint64_t off = cct_cpu_of(s->cct, id).off;
 	const double all = (double)at->own + (double)at->other;
 	const double own = all > 0 ? (double)at->own / all : 1;
 
-	if (func_get(s->funcs, n->func)->kind != FUNC_NATIVE)
+	const struct func *const f = func_get(s->funcs, n->func);
+	func_id func;
+
+	if (f->kind != FUNC_NATIVE)
 		return;
-	c->own[RECORDED][n->func] += n->self < off ? 0 :
-				     (double)(n->self - off) * own;
-	c->raw[n->func] += at->raw < off ? 0 : (double)(at->raw - off) * own;
+	func = map_find(of, module_key(s->funcs, f->module), f->offset);
+	c->own[run][func] += n->self < off ? 0 : (double)(n->self - off) * own;
+	if (run == RECORDED)
+		c->raw[func] += at->raw < off ? 0 :
+				(double)(at->raw - off) * own;
+}
+
+static int take_nodes(struct comparison *c, int run, const struct map *of)
+{
+	struct cct *const t = c->load[run].session->cct;
+
+	if (!(c->load[run].session->net.is_net & NET_SAMPLED))
+		return err_add("the kernel takes no samples, or too few: weft "
+			       "info of a trace says why");
+	for (node_id id = 1; id <= cct_count(t); id++)
+		take_node(c, run, id, of);
+	c->own[run][0] = 0;
+	return 0;
 }
 
 static int take_all(struct comparison *c)
 {
 	struct session *const s = c->load[RECORDED].session;
 	struct map *const of = map_functions(s->funcs);
+	int status = 0;
 
-	if (!cct_is_net(s->cct))
-		return err_add("the kernel takes no samples, or too few: weft "
-			       "info of a trace says why");
 	c->count = func_count(s->funcs) + 1;
 	for (int i = 0; i < RUNS; i++)
 		c->own[i] = mem_alloc(c->count * sizeof(*c->own[i]));
 	c->raw = mem_alloc(c->count * sizeof(*c->raw));
 	take_samples(c, ONE, of);
 	take_samples(c, OTHER, of);
-	for (node_id id = 1; id <= cct_count(s->cct); id++)
-		take_node(c, s, id);
+	for (int i = RECORDED; i <= BUDGET && status == 0; i++)
+		status = is_made(i) ? take_nodes(c, i, of) : 0;
 	map_free(of);
-	return 0;
+	return status;
 }
 
 /* ---- output ------------------------------------------------------------- */
@@ -277,12 +313,20 @@ static METRIC_GETTER(get_truth)
 	v->text = v->room;
 }
 
+static METRIC_GETTER(get_budget)
+{
+	get_share(s, m, row, v);
+	v->is_unknown = !is_made(BUDGET);
+}
+
 static const struct metric metrics[] = {
 	{ "unrecorded", METRIC_REAL, .get = get_truth, .decimals = 4 },
 	{ "net", METRIC_REAL, .get = get_share, .decimals = 4,
 	  .at = offsetof(struct row, share[RECORDED]) },
 	{ "raw", METRIC_REAL, .get = get_share, .decimals = 4,
 	  .at = offsetof(struct row, raw) },
+	{ "budget", METRIC_REAL, .get = get_budget, .decimals = 4,
+	  .at = offsetof(struct row, share[BUDGET]) },
 	METRIC_PLACE(struct row, func, "", ""),
 	{ "name", METRIC_TEXT, METRIC_NAME, "function", "function",
 	  .at = offsetof(struct row, func), .size = sizeof(func_id),
@@ -291,8 +335,8 @@ static const struct metric metrics[] = {
 };
 
 static const struct metric_view view = {
-	metrics, "unrecorded,net,raw,file,name",
-	"name,language,module,file,line,unrecorded,net,raw"
+	metrics, "unrecorded,net,raw,budget,file,name",
+	"name,language,module,file,line,unrecorded,net,raw,budget"
 };
 
 static double sum_of(const double *of, size_t n)
@@ -317,9 +361,9 @@ static int by_truth(const void *a, const void *b)
 
 static void print_rows(const struct comparison *c)
 {
-	struct table t = { .csv = arg_csv,
+	struct table t = { .csv = table_args.csv,
 			   .source.session = c->load[RECORDED].session };
-	const size_t top = table_top(arg_top, 0, false);
+	const size_t top = table_limit(arg_top, 0);
 	struct row *const rows = mem_alloc(c->count * sizeof(*rows));
 	size_t n = 0;
 	double sums[RUNS];
@@ -338,13 +382,12 @@ static void print_rows(const struct comparison *c)
 		n++;
 	}
 	qsort(rows, n, sizeof(*rows), by_truth);
-	table_choose(&t, &view, NULL, NULL);
+	table_choose_fixed(&t, &view, NULL);
 	table_begin(&t);
-	for (size_t i = 0; i < n && (arg_csv || i < top); i++)
+	for (size_t i = 0; i < n && (t.csv || i < top); i++)
 		table_row(&t, &rows[i]);
 	table_end(&t);
-	if (!arg_csv)
-		table_print_rest(n > top ? n - top : 0, "functions");
+	table_print_rest(n > top ? n - top : 0, "functions");
 	mem_free(rows);
 }
 
@@ -368,7 +411,7 @@ static void print_agreement(FILE *to, const char *what, struct agreement g,
 
 static void print(const struct comparison *c)
 {
-	FILE *const to = arg_csv ? stderr : stdout;
+	FILE *const to = table_notes();
 	const struct session *const s = c->load[ONE].session;
 	const size_t n = c->count;
 	const struct agreement noise = agreement_of(c->own[ONE],
@@ -377,7 +420,7 @@ static void print(const struct comparison *c)
 
 	header_print_losses(&c->load[RECORDED]);
 	fprintf(to, "%sagreement with a run in which no call was recorded "
-		"(%s)\n", arg_csv ? "# " : "",
+		"(%s)\n", table_mark(),
 		out_number_many(text, cct_sample_count(s->cct), "samples"));
 	fprintf(to, "%-26s %8s  %6s %11s %16s\n", "", "top 10", "tau 30",
 		"misplaced", "noise taken out");
@@ -386,8 +429,12 @@ static void print(const struct comparison *c)
 	print_agreement(to, "net self", agreement_of(c->own[ONE],
 						     c->own[RECORDED], n),
 			noise.misplaced);
+	if (is_made(BUDGET))
+		print_agreement(to, "net self, with a budget",
+				agreement_of(c->own[ONE], c->own[BUDGET], n),
+				noise.misplaced);
 	print_agreement(to, "the same run once more", noise, -1);
-	if (!arg_csv)
+	if (!table_args.csv)
 		putchar('\n');
 	print_rows(c);
 }
@@ -418,7 +465,8 @@ static enum cmd_exit compare(struct comparison *c, const char *recorder,
 
 	load_want_net(true);
 	for (int i = 0; i < RUNS && status == CMD_OK; i++)
-		status = run_and_load(c, recorder, i, count, program);
+		if (is_made(i))
+			status = run_and_load(c, recorder, i, count, program);
 	if (status == CMD_OK && take_all(c) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK)
@@ -431,6 +479,16 @@ static enum cmd_exit compare(struct comparison *c, const char *recorder,
 	return status;
 }
 
+/* The recorder would refuse it only after the first run. */
+static bool is_budget(const char *text)
+{
+	char *end;
+	const double percent = strtod(text, &end);
+
+	return !is_made(BUDGET) ||
+	       (percent > 0 && percent <= 90 && strcmp(end, "%") == 0);
+}
+
 static enum cmd_exit run(int count, char **operands)
 {
 	struct comparison *const c = mem_alloc(sizeof(*c));
@@ -440,6 +498,12 @@ static enum cmd_exit run(int count, char **operands)
 	if (count == 0) {
 		err_add("a program is needed: weft validate -- PROGRAM "
 			"ARGUMENT...");
+		mem_free(c);
+		return CMD_USAGE;
+	}
+	if (!is_budget(arg_budget)) {
+		err_add("--budget wants a share of the CPU time such as 5%%, "
+			"above 0%% and at most 90%%, or none");
 		mem_free(c);
 		return CMD_USAGE;
 	}
@@ -457,14 +521,14 @@ const struct cmd cmd_validate = {
 	.args = "-- PROGRAM ARGUMENT...",
 	.summary = "tell how far the times of a program can be trusted",
 	.about =
-	"Runs the program three times: recorded, and then twice with calls\n"
-	"only counted, so that samples of the kernel alone say where its time\n"
-	"goes. Then tells how far the recorded times agree with these\n"
-	"samples: how many of the ten functions with most self time are the\n"
-	"same, Kendall's tau of the first 30 (1: the same order), and how\n"
-	"much of all self time is given to other functions. The samples have\n"
-	"noise, too: the last line compares the two runs that were not\n"
-	"recorded, and the last column takes that out.\n"
+	"Runs the program four times: recorded, recorded with a budget, and\n"
+	"then twice with calls only counted, so that samples of the kernel\n"
+	"alone say where its time goes. Then tells how far the recorded times\n"
+	"agree with these samples: how many of the ten functions with most\n"
+	"self time are the same, Kendall's tau of the first 30 (1: the same\n"
+	"order), and how much of all self time is given to other functions.\n"
+	"The samples have noise, too: the last line compares the two runs\n"
+	"that only counted, and the last column takes that noise out.\n"
 	"\n"
 	"Only time in native functions' own code is compared: nobody knows\n"
 	"who called libc's functions where no call is recorded. The program\n"

@@ -1,12 +1,14 @@
-/* table.c - how values look in a table and in CSV. Knows units and signs such
- * as - and ~; which columns there are is tables/metric's business.
+/* table.c - how values look in a table; out/out_value has CSV. Knows units and
+ * signs such as - and ~; which columns there are is tables/metric's business.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/table.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/out/out_value.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +34,27 @@ static void time_cell(const struct table *t, const void *row, double ns)
 
 	out_number_time(text + 1, ns);
 	out_table_cell(t->text, text + !is_bound(t, row));
+}
+
+func_id table_first_func(const void *row)
+{
+	func_id id;
+
+	memcpy(&id, row, sizeof(id));
+	return id;
+}
+
+/* Before a number of calls of which some were not recorded, to keep a budget:
+ * what it is. About none would say nothing. */
+static const char *sign_of(const struct table *t, const struct metric *m,
+			   const void *row, uint64_t count)
+{
+	const func_id id = t->func_of && strcmp(m->name, "calls") == 0 ?
+			   t->func_of(row) : 0;
+	const int flags = id == 0 ? 0 :
+		func_get(t->source.session->funcs, id)->estimated;
+
+	return flags & FUNC_AT_LEAST ? ">" : flags && count > 0 ? "~" : "";
 }
 
 /* A value as people read it. The order of the cases matters: what is unknown,
@@ -65,56 +88,28 @@ static void text_cell(const struct table *t, const struct metric *m,
 	else if (v->unit == METRIC_TEXT)
 		out_table_cell(t->text, v->brief ? v->brief : v->text);
 	else if (v->unit == METRIC_COUNT)
-		out_table_cell(t->text, out_number_count(text, v->count));
+		out_table_cellf(t->text, "%s%s", sign_of(t, m, row, v->count),
+				out_number_count(text, v->count));
 	else
 		out_table_cellf(t->text, "%llu", (unsigned long long)v->count);
-}
-
-/* out_csv_text would take a minus for the beginning of a formula. */
-static void csv_real(struct table *t, const struct metric *m, double value)
-{
-	const double unit = m->unit != METRIC_MEAN ? 1 :
-			    1e9 / (double)t->source.session->tick_hz;
-
-	fprintf(t->rows.to, "%s%.*f", t->rows.fields++ > 0 ? "," : "",
-		(int)m->decimals, value * unit);
-}
-
-/* A value as scripts read it: numbers bare, times in ns, shares with more
- * places than a table has. An unknown value is an empty field, not 0, which
- * would be averaged with the others. */
-static void csv_field(struct table *t, const struct metric *m,
-		      const struct metric_value *v)
-{
-	char text[32];
-
-	if (v->is_unknown) {
-		out_csv_text(&t->rows, "");
-	} else if (m->decimals > 0) {
-		csv_real(t, m, v->real);
-	} else if (m->unit == METRIC_TIME || m->unit == METRIC_MEAN) {
-		out_csv_number(&t->rows,
-			       session_ns(t->source.session, v->count));
-	} else if (m->unit == METRIC_SHARE) {
-		snprintf(text, sizeof(text), "%.4f", v->whole == 0 ? 0.0 :
-			 100.0 * (double)v->count / (double)v->whole);
-		out_csv_text(&t->rows, text);
-	} else if (m->unit == METRIC_TEXT) {
-		out_csv_text(&t->rows, v->text);
-	} else {
-		out_csv_number(&t->rows, v->count);
-	}
 }
 
 /* ---- tables ------------------------------------------------------------- */
 
 /* For commands whose rows lack nothing. Others call metric_choose themselves
  * and say what is missing. */
-int table_choose(struct table *t, const struct metric_view *view,
-		 const char *names, const struct metric *sort)
+int table_choose(struct table *t, const struct metric_view *view)
 {
 	return metric_choose(&t->columns, view, &(struct metric_choice){
-		.names = names, .sort = sort, .csv = t->csv });
+		.names = table_args.columns, .sort = table_args.sort,
+		.csv = t->csv });
+}
+
+void table_choose_fixed(struct table *t, const struct metric_view *view,
+			const char *names)
+{
+	metric_choose(&t->columns, view, &(struct metric_choice){
+		.names = names, .csv = t->csv });
 }
 
 /* How a metric's column is laid out: figures to the right, texts to the left.
@@ -132,8 +127,6 @@ static struct out_column layout(const struct metric_column *c)
 		.drop_empty = (m->flags & METRIC_DROP_EMPTY) != 0 };
 }
 
-/* CSV is printed row by row; a table is kept, because the widths of its columns
- * depend on all rows. */
 /* Where calls were only counted, a table has no times. CSV has empty fields. */
 static void drop_times(struct metric_columns *c)
 {
@@ -145,6 +138,8 @@ static void drop_times(struct metric_columns *c)
 	c->count = n;
 }
 
+/* CSV is printed row by row; a table is kept, because the widths of its columns
+ * depend on all rows. */
 void table_begin(struct table *t)
 {
 	struct metric_columns *const c = &t->columns;
@@ -173,16 +168,19 @@ void table_begin(struct table *t)
 void table_row(struct table *t, const void *row)
 {
 	struct metric_value v;
+	struct out_value value;
 
 	assert(t->csv || t->text);
 	for (size_t i = 0; i < t->columns.count; i++) {
 		const struct metric *const m = t->columns.column[i].metric;
 
+		if (t->csv) {
+			value = out_value_get(m, &t->source, row, &v);
+			out_value_csv(&t->rows, &value);
+			continue;
+		}
 		metric_get(m, &t->source, row, &v);
-		if (t->csv)
-			csv_field(t, m, &v);
-		else
-			text_cell(t, m, row, &v);
+		text_cell(t, m, row, &v);
 	}
 	if (t->csv)
 		out_csv_end(&t->rows);
@@ -206,20 +204,51 @@ void table_end(struct table *t)
 	out_table_free(t->text);
 }
 
+void table_print(struct table *t, const void *rows, size_t count, size_t size,
+		 size_t usual, const char *nouns)
+{
+	const size_t top = table_top(usual);
+
+	table_begin(t);
+	for (size_t i = 0; i < count && i < top; i++)
+		table_row(t, (const char *)rows + i * size);
+	table_end(t);
+	table_print_rest(count > top ? count - top : 0, nouns);
+}
+
+/* ---- what the options say ----------------------------------------------- */
+
+struct table_args table_args = { .top = SIZE_MAX };
+
 /* Scripts get everything by default, because they cannot see that rows are
  * missing. */
-size_t table_top(size_t given, size_t usual, bool csv)
+size_t table_limit(size_t given, size_t usual)
 {
 	if (given == SIZE_MAX)
-		return csv ? SIZE_MAX : usual;
+		return table_args.csv ? SIZE_MAX : usual;
 	return given == 0 ? SIZE_MAX : given;
+}
+
+size_t table_top(size_t usual)
+{
+	return table_limit(table_args.top, usual);
 }
 
 void table_print_rest(size_t count, const char *nouns)
 {
 	char text[OUT_NUMBER];
 
-	if (count > 0)
+	if (count > 0 && !table_args.csv)
 		printf("... and %s (--top 0 shows all)\n",
 		       out_number_many(text, count, nouns));
+}
+
+FILE *table_notes(void)
+{
+	return table_args.csv ? stderr : stdout;
+}
+
+const char *table_mark(void)
+{
+	return table_args.csv ? "# " : "";
 }

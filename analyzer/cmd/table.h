@@ -7,18 +7,30 @@
 #include "analyzer/out/out_table.h"
 #include "analyzer/tables/metric.h"
 
-/* The options of a command that prints a table of the view `of`. sort is a
- * const struct metric *, NULL unless --sort is given; columns a const char *,
- * NULL unless --columns is given; csv a bool. sort and columns are for
- * table_choose. */
-#define TABLE_OPTS(of, sort, columns, csv) \
+#include <stdio.h>
+
+/* What the options of tables say: one command runs in a process. */
+extern struct table_args {
+	size_t top;                  /* --top; SIZE_MAX: not given */
+	const struct metric *sort;   /* --sort; NULL: not given */
+	const char *columns;         /* --columns; NULL: not given */
+	bool csv;
+} table_args;
+
+/* The option --top; usual: how many rows are, a number. */
+#define TABLE_TOP(what, usual) \
+	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N", \
+	  .to = &table_args.top, .help = what ", 0 for all (default: " #usual \
+	  "; with --csv, all)" }
+/* The options of a command that prints a table of the view `of`. */
+#define TABLE_OPTS(of) \
 	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY", \
-	  .to = &sort, .view = &of, .help = "what comes first" }, \
+	  .to = &table_args.sort, .view = &of, .help = "what comes first" }, \
 	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST", \
-	  .to = &columns, .view = &of, .help = "the columns of the table, or " \
-	  "of the CSV: names with commas between; all; or +LIST, beside the " \
-	  "usual ones" }, \
-	{ .type = OPT_FLAG, .name = "csv", .to = &csv, \
+	  .to = &table_args.columns, .view = &of, .help = "the columns of " \
+	  "the table, or of the CSV: names with commas between; all; or " \
+	  "+LIST, beside the usual ones" }, \
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv, \
 	  .help = "rows for scripts: full names, times in ns" }
 
 /* A table that is being printed. Set source, columns (table_choose), csv and
@@ -37,6 +49,9 @@ struct table {
 	bool csv;
 	bool has_bounds;         /* rows begin with a func_id, and times of
 	                          * functions that are upper bounds get a ~ */
+	/* Whose calls a row counts, as they may be estimates; 0: none's. NULL:
+	 * no row has any. */
+	func_id (*func_of)(const void *row);
 	/* Private. */
 	struct out_column how[METRIC_COLUMNS];
 	struct out_table *text;
@@ -44,11 +59,13 @@ struct table {
 	size_t count;
 };
 
-/* Choose the columns of the view: what --columns said, or NULL; what rows are
- * sorted by, or NULL. Set csv before. 0, or -1 with the cause in the chain if a
- * name is unknown. */
-int table_choose(struct table *, const struct metric_view *, const char *names,
-		 const struct metric *sort);
+/* Choose the columns of the view: those of --columns, and what rows are sorted
+ * by. 0, or -1 with the cause in the chain if a name is unknown. */
+int table_choose(struct table *, const struct metric_view *);
+/* The same with the columns of names, NULL: the usual ones, whatever the
+ * options say; the names are known. */
+void table_choose_fixed(struct table *, const struct metric_view *,
+			const char *names);
 /* Begin a table, or print the head of the CSV on stdout. */
 void table_begin(struct table *);
 /* Add a row to the table, or print it. Its values are copied: the row may go
@@ -61,12 +78,25 @@ void table_line(struct table *, const char *text);
  * what table_begin made. The struct can begin another table then. */
 void table_end(struct table *);
 
-/* How many rows are shown, SIZE_MAX for all. given is what --top said: 0 for
- * all, SIZE_MAX if it was not given: then `usual` rows, or all in CSV. */
-size_t table_top(size_t given, size_t usual, bool csv);
-
-/* Print "... and 12 functions (--top 0 shows all)", nothing if count is 0. The
- * noun is in the plural. */
+/* How many rows are shown, SIZE_MAX for all: what --top says; without it,
+ * `usual` rows, or all in CSV. */
+size_t table_top(size_t usual);
+/* The same of another option, whose value is `given`. */
+size_t table_limit(size_t given, size_t usual);
+/* Print "... and 12 functions (--top 0 shows all)"; nothing if count is 0, or
+ * in CSV. The noun is in the plural. */
 void table_print_rest(size_t count, const char *nouns);
+/* Print rows[0] to rows[count - 1], size bytes each, as --top says: a table of
+ * its own, with its rest. */
+void table_print(struct table *, const void *rows, size_t count, size_t size,
+		 size_t usual, const char *nouns);
+
+/* Where notes beside a table go, and what begins each line of them: in CSV they
+ * are comments on stderr. */
+FILE *table_notes(void);
+const char *table_mark(void);
+
+/* For table.func_of, if rows begin with the func_id. */
+func_id table_first_func(const void *row);
 
 #endif

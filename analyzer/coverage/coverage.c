@@ -50,6 +50,7 @@ struct calls {
 	struct map *by_address;   /* by module, offset: function */
 	uint64_t *count;          /* by function */
 	bool *is_listed;          /* by function: its module's file names it */
+	bool *is_recorded;        /* by module: it has a recorded function */
 	struct func_table *funcs;
 };
 
@@ -62,6 +63,8 @@ static void calls_init(struct calls *calls, struct session *s)
 	calls->by_address = map_new();
 	calls->count = mem_alloc((funcs + 1) * sizeof(*calls->count));
 	calls->is_listed = mem_alloc((funcs + 1) * sizeof(bool));
+	calls->is_recorded =
+		mem_alloc((func_elf_count(s->funcs) + 1) * sizeof(bool));
 	for (node_id id = 1; id <= cct_count(s->cct); id++) {
 		const struct cct_node *const node = cct_get(s->cct, id);
 
@@ -71,8 +74,10 @@ static void calls_init(struct calls *calls, struct session *s)
 	for (func_id id = 1; id <= funcs; id++) {
 		const struct func *const f = func_get(s->funcs, id);
 
-		if (f->kind == FUNC_NATIVE)
-			*map_put(calls->by_address, f->module, f->offset) = id;
+		if (f->kind != FUNC_NATIVE)
+			continue;
+		*map_put(calls->by_address, f->module, f->offset) = id;
+		calls->is_recorded[f->module] = true;
 	}
 }
 
@@ -81,6 +86,7 @@ static void calls_fini(struct calls *calls)
 	map_free(calls->by_address);
 	mem_free(calls->count);
 	mem_free(calls->is_listed);
+	mem_free(calls->is_recorded);
 }
 
 /* Calls of the function at an address, which its file names. Where nothing was
@@ -244,10 +250,13 @@ struct coverage *coverage_new(struct session *s,
 	for (elf_id m = 1; m <= c->module_count; m++) {
 		const time_t left = end - time(NULL);
 
+		if (!calls.is_recorded[m])
+			continue;
 		if (left < (time_t)each.seconds)
 			each.seconds = left < 0 ? 0 : (unsigned)left;
 		coverage_module_read(func_elf(s->funcs, m), c->arena, &each,
 				     &c->modules[m]);
+		c->modules[m].is_recorded = true;
 		add_module(c, m, &room, &calls);
 	}
 	add_unlisted(c, &room, &calls);

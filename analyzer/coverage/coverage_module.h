@@ -14,6 +14,8 @@ struct coverage_module {
 	const char *file, *code;     /* read for names and for code, or "" */
 	const char *why;             /* what is missing, "" if nothing */
 	bool has_hook;               /* something in it calls the hook */
+	bool is_recorded;            /* a function of it was called; samples
+	                              * alone may lie in other modules */
 	bool knows_all;              /* false: stripped, there may be more */
 };
 

@@ -31,6 +31,8 @@ struct in_summary {
 	uint64_t duplicates;    /* came again; the longest one was used */
 	/* sizes of the files that were found, damaged or not */
 	uint64_t ctf_bytes, spill_bytes;
+	uint64_t bytes_done;       /* so far, of about so many; the sizes are
+	                            * known before the first chunk is */
 	struct unpack_found found; /* chunks in them, with duplicates */
 	char trouble[256];      /* what was wrong, or "" */
 	/* Where the first bad ones are: a file, by its path below the trace's

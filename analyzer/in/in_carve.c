@@ -52,11 +52,14 @@ void in_carve_free(struct in_carve *c)
 /* A place that is not known to be whole yet. */
 static struct in_place place_of(const struct packed_head *h, uint32_t bytes)
 {
+	const uint32_t of_piece = CHUNK_META | CHUNK_PARTIAL | CHUNK_FLIGHT;
+
 	return (struct in_place){
 		.key = { h->recording, h->number, h->process, h->thread,
 			 h->level },
 		.words = h->words, .bytes = bytes,
 		.partial = !!(h->flags & CHUNK_PARTIAL),
+		.is_of_piece = (h->flags & of_piece) == of_piece,
 	};
 }
 
@@ -227,7 +230,9 @@ int in_carve_file(struct in_carve *c, const char *path)
 			return (a) < (b) ? -1 : 1;                             \
 	} while (0)
 
-/* Orders by identity, then the best first: whole, longest, not PARTIAL. */
+/* Orders by identity, then the best first: whole, not PARTIAL, longest. A piece
+ * that has no end notes says that the recorder came to no end: those of earlier
+ * pieces must not hide it. */
 static int by_key(const void *pa, const void *pb)
 {
 	const struct in_place *const a = pa, *const b = pb;
@@ -238,8 +243,9 @@ static int by_key(const void *pa, const void *pb)
 	COMPARE(a->key.level, b->key.level);
 	COMPARE(a->key.number, b->key.number);
 	COMPARE(b->whole, a->whole);
-	COMPARE(b->words, a->words);
+	COMPARE(a->is_of_piece, b->is_of_piece);
 	COMPARE(a->partial, b->partial);
+	COMPARE(b->words, a->words);
 	COMPARE(a->file, b->file);
 	COMPARE(a->offset, b->offset);
 	return 0;

@@ -34,6 +34,7 @@ struct in_place {
 	uint32_t words, bytes;
 	uint32_t file;        /* index in files */
 	bool partial;         /* it has the flag PARTIAL */
+	bool is_of_piece;     /* end notes of a piece, not of the whole */
 	bool whole;           /* false: it was refused */
 };
 

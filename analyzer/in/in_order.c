@@ -114,7 +114,9 @@ static enum in_order_result give(struct in_order *o, struct stream *s,
 	s->next = chunk->header.number + 1;
 	s->is_last = !!(chunk->header.flags & (CHUNK_LAST | CHUNK_TAKEN));
 	s->is_meta = !!(chunk->header.flags & CHUNK_META);
-	o->partials += !!(chunk->header.flags & CHUNK_PARTIAL);
+	/* A snapshot has of open chunks what there was. */
+	o->partials += (chunk->header.flags & (CHUNK_PARTIAL | CHUNK_FLIGHT))
+		       == CHUNK_PARTIAL;
 	o->has_end |= s->is_meta && chunk->header.number == META_END;
 	o->chunks++;
 	o->words += chunk->n;
@@ -231,7 +233,8 @@ enum in_order_result in_order_put(struct in_order *o,
 	r = hold(o, s, chunk);
 	if (give_due(o, s) == IN_ORDER_STOP)
 		return IN_ORDER_STOP;
-	if (s->count > HELD_MAX ||
+	/* The end notes come last, and any number of names before them. */
+	if ((s->count > HELD_MAX && !(chunk->header.flags & CHUNK_META)) ||
 	    (s->count > 1 && o->held_words > HELD_WORDS_MAX))
 		return IN_ORDER_GAP;
 	return r;

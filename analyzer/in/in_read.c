@@ -134,6 +134,7 @@ static enum in_order_result give_carved(struct reading *r, uint64_t up_to)
 
 		if (p->tick_end > up_to)
 			break;
+		r->summary->bytes_done += p->bytes;
 		if (in_order_has(r->order, &p->key, p->words, p->partial) ||
 		    in_carve_load(r->carve, r->cursor, &view))
 			continue;
@@ -195,17 +196,31 @@ static enum in_order_result take_words(struct reading *r, const uint64_t *words,
 	return got;
 }
 
+static uint64_t bytes_of(struct unpack_found found)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < UNPACK_WAYS; i++)
+		sum += found.bytes[i];
+	return sum;
+}
+
 /* Take all chunks of the child. If it failed or gave what is no chunk, the
  * carver looks for the rest. */
 static enum in_order_result read_child(struct reading *r, struct in_child *c)
 {
 	const uint64_t *words;
+	uint64_t bytes = 0;
 	size_t n;
 	int got;
 
-	while ((got = in_child_next(c, &words, &n)) > 0)
+	while ((got = in_child_next(c, &words, &n)) > 0) {
+		r->summary->bytes_done -= bytes;
+		bytes = bytes_of(in_child_found(c));
+		r->summary->bytes_done += bytes;
 		if (take_words(r, words, n) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
+	}
 	r->refused += in_child_refused(c);
 	r->summary->found = in_child_found(c);
 	if (got < 0)

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness.h"
 #include "analyzer/load/left_out.h"
+#include "analyzer/model/net.h"
+#include "analyzer/model/net_calibrated.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"
@@ -143,11 +145,15 @@ static void tell_recorder(struct teller *t, const struct session *s)
 {
 	const char *const complete = session_note(s, "complete");
 	const char *const trouble = session_note(s, "trouble");
+	const char *const recovered = session_note(s, "recovered");
 
-	if (!session_note(s, "end"))
+	if (recovered)
+		say(t, "the recorder ended before the recording did; weft "
+		    "recover found %s", recovered);
+	else if (!session_note(s, "end"))
 		say(t, "the recorder ended before the recording did: what it "
-		    "had not written is missing");
-	if (!complete || strcmp(complete, "yes") == 0)
+		    "had not written is missing, see weft recover");
+	if (recovered || !complete || strcmp(complete, "yes") == 0)
 		return; /* its trouble is a note then */
 	if (trouble && trouble[0])
 		say(t, "the recorder says: %s", trouble);
@@ -366,20 +372,73 @@ static void tell_recordings(struct teller *t, const struct session *s)
 		    "as one", recordings);
 }
 
+/* Which part of the recording a flight recorder has kept. */
+static void tell_snapshot(struct teller *t, const struct session *s)
+{
+	const char *const reason = session_note(s, "snapshot.reason");
+	const uint64_t from = noted(s, "snapshot.from"),
+		       begin = noted(s, "start"), end = noted(s, "end");
+	char last[OUT_NUMBER], all[OUT_NUMBER];
+
+	if (!reason || from < begin || end < from)
+		return;
+	out_number_time(last, (double)(end - from));
+	out_number_time(all, (double)(end - begin));
+	if (from == begin)
+		say(t, "a snapshot (%.200s): all of the %s since recording "
+		    "began", reason, all);
+	else
+		say(t, "a snapshot (%.200s): the last %s, whole; recording "
+		    "began %s before its end, what came earlier is not here",
+		    reason, last, all);
+}
+
+/* How times were made without samples. Merged sessions need not agree on what a
+ * call costs. */
+static void tell_calibrated(struct teller *t, const struct load *load)
+{
+	const struct session *const s = load->session;
+	char of[64] = "", lua[64] = "";
+	struct call_cost c;
+
+	if (!(s->net.is_net & NET_CALIBRATED))
+		return;
+	if (net_calibrated_cost(s, &c)) {
+		if (s->vm_count > 0)
+			snprintf(lua, sizeof(lua), ", %.0f ns one of Lua's",
+				 c.lua_received + c.lua_made);
+		snprintf(of, sizeof(of), " of %.0f \302\261 %.0f ns a call",
+			 c.native, c.error);
+	}
+	say(t, "%sself and total are net, raw times less a calibrated cost%s%s,"
+	    " \302\261 one standard error (--raw: as recorded): there are no "
+	    "samples", s->net.period > 0 || load->is_raw ?
+	    "of some sessions, " : "", of, lua);
+	if (load->is_raw && s->net.period == 0)
+		say(t, "the times of other sessions are as recorded");
+}
+
 /* How times were made, where there are samples. */
 static void tell_net(struct teller *t, const struct load *load)
 {
 	const struct net *const n = &load->session->net;
 	const uint64_t all = n->own + n->other + n->probe;
+	const char *const some = n->is_net ? "of some sessions, " : "";
 	char share[OUT_NUMBER], count[OUT_NUMBER], text[OUT_NUMBER];
 
 	if (n->period == 0 || (!n->is_net && !load->is_raw))
 		return;
 	out_number_share(share, n->probe, all);
 	out_number_many(count, all, "samples");
-	if (!n->is_net && all > 0) {
-		say(t, "times hold weft's own part, %s by %s: too %s to take "
-		    "it off", share, count, n->unsampled > n->raw / 2 ?
+	if (net_hides_calls(load->session)) {
+		say(t, "%stimes hold weft's own part, %s by %s: samples do not "
+		    "tell calls without records from their callers", some,
+		    share, count);
+		return;
+	}
+	if (!(n->is_net & NET_SAMPLED)) {
+		say(t, "%stimes hold weft's own part, %s by %s: too %s to take "
+		    "it off", some, share, count, n->unsampled > n->raw / 2 ?
 		    "little of the time was sampled" : "few");
 		return;
 	}
@@ -393,18 +452,101 @@ static void tell_net(struct teller *t, const struct load *load)
 		say(t, "%s of the time has no samples: there, functions have "
 		    "the same share of net time as elsewhere",
 		    out_number_share(text, n->unsampled, n->raw));
-	say_count(t, n->contradicted, "functions", " whose samples contradict "
-		  "what their calls should have cost: samples count");
+	say_count(t, n->contradicted, "functions", " with another time by "
+		  "samples than by calls: that of the samples is shown");
 	say_count(t, n->astray > all / 100 ? n->astray : 0, "samples",
-		  " lie in functions that were not open");
+		  " in functions that were not open");
 }
 
 static void tell_left_out(struct teller *t, const struct session *s)
 {
 	char sentence[512];
 
-	if (left_out_describe(s, sentence, sizeof(sentence)))
-		say(t, "%s", sentence);
+	for (int i = 0; i < LEFT_OUT_SENTENCES; i++)
+		if (left_out_describe(s, i, sentence, sizeof(sentence)))
+			say(t, "%s", sentence);
+}
+
+enum { NAMES_SHOWN = 3 };
+
+/* Was it only counted at times? */
+static bool is_counted(const struct session *s, func_id id)
+{
+	const struct demotion *const d = demotion_find(&s->demotions, id);
+
+	return d && d->counted > 0;
+}
+
+/* Names of those whose calls are estimates, or else of those that were only
+ * counted at times. Returns how many these are. A profile knows the former
+ * alone. */
+static size_t list_demoted(const struct session *s, bool estimated, char *to,
+			   size_t size)
+{
+	size_t n = 0, used = 0;
+
+	to[0] = '\0';
+	for (func_id id = 1; id <= func_count(s->funcs); id++) {
+		const struct func *const f = func_get(s->funcs, id);
+		const bool is = estimated ? f->estimated != 0 :
+				!f->estimated && is_counted(s, id);
+
+		if (!is || n++ >= NAMES_SHOWN || used >= size)
+			continue;
+		used += (size_t)snprintf(to + used, size - used, "%s%.60s",
+					 n > 1 ? ", " : "", f->name);
+	}
+	if (n > NAMES_SHOWN && used < size)
+		snprintf(to + used, size - used, " and %zu more",
+			 n - NAMES_SHOWN);
+	return n;
+}
+
+/* What a budget has left out. */
+static void tell_demoted(struct teller *t, const struct session *s,
+			 const char *budget)
+{
+	const char *const self = s->net.period > 0 ?
+		"their self comes from samples" :
+		"the time of such calls is their callers'";
+	char names[300], text[OUT_NUMBER];
+	const size_t skipped = list_demoted(s, true, names, sizeof(names));
+	size_t counted;
+
+	if (skipped > 0)
+		say(t, "recorded with --budget %.16s, for which %s at times "
+		    "were not (%s): their calls are estimates, marked ~, or "
+		    "lower bounds, marked >; %s (weft info has the errors)",
+		    budget, out_number_many(text, skipped, "functions"), names,
+		    self);
+	counted = list_demoted(s, false, names, sizeof(names));
+	if (counted > 0)
+		say(t, "recorded with --budget %.16s, for which calls of %s at "
+		    "times were only counted (%s): there are as many; %s",
+		    budget, out_number_many(text, counted, "functions"), names,
+		    self);
+	if (skipped + counted == 0)
+		say(t, "recorded with --budget %.16s: all calls are there",
+		    budget);
+}
+
+/* What a budget has left out, and whether it was kept. */
+static void tell_budget(struct teller *t, const struct session *s)
+{
+	const char *const budget = session_note(s, "budget");
+	const char *const share = session_note(s, "budget.share");
+
+	if (!budget)
+		return;
+	tell_demoted(t, s, budget);
+	if (share && strtod(share, NULL) > strtod(budget, NULL) * 1.2)
+		say(t, "the budget was not kept: probes took %.16s at last, of "
+		    "calls that were skipped, or cannot be", share);
+	say_count(t, noted(s, "budget.untold"), "chunks", " had no room to "
+		  "say which calls are missing for the budget");
+	say_count(t, noted(s, "budget.no-room"), "times", " a function or a "
+		  "verdict had no room in the budget's tables: such functions "
+		  "are always recorded");
 }
 
 size_t completeness_notes(const struct load *load, completeness_fn fn,
@@ -413,24 +555,27 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
 
+	tell_snapshot(&t, s);
 	tell_left_out(&t, s);
+	tell_budget(&t, s);
 	tell_recordings(&t, s);
 	if (!session_has_times(s))
 		say(&t, "calls were only counted, as --count-only asks: there "
 		    "are no times");
 	else
-		say_count(&t, s->counted, "calls", " were counted, and have "
-			  "no records: no shortest and longest one");
+		say_count(&t, s->counted, "calls", " were only counted: their "
+			  "time is their callers'");
 	say_count(&t, SUM(s, open), "calls",
 		  " still open at the end: counted until then");
 	say_count(&t, count_inferred(s), "switches",
 		  " of coroutines seen only at the next event");
-	say_count(&t, SUM(s, unplaced), "runs", " of signal handlers stand "
-		  "below their thread: what they interrupted is not known");
+	say_count(&t, SUM(s, unplaced), "runs", " of signal handlers put "
+		  "below their thread: what was interrupted is not known");
 	say_count(&t, cct_deeper(s->cct), "distinct stacks", " beyond "
 		  "--max-nodes are in \"(deeper)\": calls and self are exact, "
 		  "totals may be too small");
 	tell_net(&t, load);
+	tell_calibrated(&t, load);
 	tell_jit(&t, s);
 	tell_late(&t, s);
 	tell_trouble(&t, s);

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/vec.h"
+#include "analyzer/load/named.h"
 #include "analyzer/load/time_argument.h"
 #include "analyzer/out/out_number.h"
 
@@ -380,8 +381,9 @@ unsigned filter_args_apply(struct session *s, bool keep_vm,
 	return found;
 }
 
-int filter_args_require(unsigned found)
+int filter_args_require(struct session *s, unsigned found)
 {
+	char guess[GUESS_TEXT];
 	static const enum filter_arg functions[] = { FILTER_UNDER,
 						     FILTER_FOCUS };
 
@@ -390,9 +392,11 @@ int filter_args_require(unsigned found)
 
 		if (args[arg] && !(found & 1u << arg))
 			return err_add("no function that ran matches \"%s\" "
-				       "(--%s); \"*\" stands for any text",
-				       args[arg],
-				       filter_opts[arg].name);
+				       "(--%s)%s", args[arg],
+				       filter_opts[arg].name,
+				       named_guess(s, args[arg], NULL,
+						   "\"*\" stands for any text",
+						   guess));
 	}
 	if (args[FILTER_THREAD] && !(found & FILTER_SET(THREAD)))
 		return err_add("no thread has the number or name \"%s\"; weft "

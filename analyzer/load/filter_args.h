@@ -82,7 +82,7 @@ unsigned filter_args_apply(struct session *, bool keep_vm,
 			   struct filter_sums *);
 /* `found` is what one or more calls of filter_args_apply returned. 0, or -1
  * with a cause if a filter found nothing in any session. */
-int filter_args_require(unsigned found);
+int filter_args_require(struct session *, unsigned found);
 
 /* For commands that read single records: for each thread index, 1 if --thread
  * and --process include it, else 0. All are 0 if no thread is in both. The

@@ -162,7 +162,8 @@ enum cmd_exit header_need_calls(const struct load *load)
 	for (node_id id = 1; id <= cct_count(s->cct); id++)
 		if (cct_get(s->cct, id)->func != 0)
 			return CMD_OK;
-	if (session_note(s, "filter.only") || session_note(s, "filter.skip"))
+	if (session_note(s, "filter.only") || session_note(s, "filter.skip") ||
+	    session_note(s, "filter.count"))
 		err_add("the trace holds no calls: it was recorded with --only "
 			"or --skip, which leave out what ran");
 	else if (load->is_part)

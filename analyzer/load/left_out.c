@@ -4,9 +4,12 @@
 #include "analyzer/load/left_out.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/out/out_number.h"
 #include "analyzer/tables/filter.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* All patterns of that key: the notes KEY, KEY.1 and so on have the pieces.
@@ -33,16 +36,32 @@ void left_out_apply(struct session *s)
 {
 	char *const only = patterns(s, "filter.only");
 	char *const skip = patterns(s, "filter.skip");
+	char *const count = patterns(s, "filter.count");
 	struct filter_sums sums;
 
-	if (only || skip) {
+	if (only || skip || count) {
 		sums = filter_apply(s, &(struct filter){ .only = only,
-							 .skip = skip },
+							 .skip = skip,
+							 .count = count },
 				    FILTER_KEEP_ALL);
 		s->calls -= sums.whole_calls - sums.calls;
+		s->counted = cct_counted_sum(s->cct).untimed;
 	}
 	mem_free(only);
 	mem_free(skip);
+	mem_free(count);
+}
+
+uint8_t *left_out_funcs(struct session *s)
+{
+	char *const only = patterns(s, "filter.only");
+	char *const skip = patterns(s, "filter.skip");
+	uint8_t *const out = filter_left_out(s, &(struct filter){
+		.only = only, .skip = skip });
+
+	mem_free(only);
+	mem_free(skip);
+	return out;
 }
 
 /* ---- the sentence ---- */
@@ -60,7 +79,7 @@ static size_t append(char *to, size_t size, size_t used, const char *option,
 	return used + (n < 0 ? 0 : (size_t)n);
 }
 
-bool left_out_describe(const struct session *s, char *to, size_t size)
+static bool describe_left_out(const struct session *s, char *to, size_t size)
 {
 	const char *const count = session_note(s, "filter.functions");
 	char *const only = patterns(s, "filter.only");
@@ -79,4 +98,59 @@ bool left_out_describe(const struct session *s, char *to, size_t size)
 	mem_free(only);
 	mem_free(skip);
 	return any;
+}
+
+static bool describe_counted(const struct session *s, char *to, size_t size)
+{
+	const char *const known = session_note(s, "filter.counted");
+	char *const count = patterns(s, "filter.count");
+	const bool any = count != NULL;
+	const size_t used = append(to, size, 0, "count", count);
+
+	if (any && used < size)
+		snprintf(to + used, size - used, ": of what matches, calls "
+			 "were only counted, their time is their callers' (%s "
+			 "functions were known by name)", known ? known : "?");
+	mem_free(count);
+	return any;
+}
+
+/* The note has ns. */
+static bool describe_brief(const struct session *s, char *to, size_t size)
+{
+	const char *const note = session_note(s, "filter.min-duration");
+	const uint64_t ns = note ? strtoull(note, NULL, 10) : 0;
+	char calls[OUT_NUMBER], time[OUT_NUMBER];
+
+	if (ns == 0)
+		return false;
+	snprintf(to, size, "recorded with --min-duration: %s that took less "
+		 "than %s and recorded nothing inside have no records; their "
+		 "number and their time are known, their shortest one is not",
+		 out_number_many(calls, cct_counted_sum(s->cct).brief,
+				 "calls"),
+		 out_number_time(time, (double)ns));
+	return true;
+}
+
+static bool describe_depth(const struct session *s, char *to, size_t size)
+{
+	const char *const note = session_note(s, "filter.max-depth");
+	const uint64_t depth = note ? strtoull(note, NULL, 10) : 0;
+
+	if (depth == 0)
+		return false;
+	snprintf(to, size, "recorded with --max-depth %" PRIu64 ": calls that "
+		 "lay deeper in the stack of their thread or coroutine are not "
+		 "in the figures, their time is that of their caller at that "
+		 "depth", depth);
+	return true;
+}
+
+bool left_out_describe(const struct session *s, int i, char *to, size_t size)
+{
+	return i == 0 ? describe_left_out(s, to, size) :
+	       i == 1 ? describe_counted(s, to, size) :
+	       i == 2 ? describe_brief(s, to, size) :
+	       describe_depth(s, to, size);
 }

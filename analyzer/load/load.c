@@ -5,8 +5,13 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/load/operands.h"
+#include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"
+#include "analyzer/model/estimate.h"
 #include "analyzer/model/net.h"
+#include "analyzer/model/sampled_calls.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/profile/profile.h"
 #include "analyzer/replay/lanes.h"
@@ -14,6 +19,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +34,7 @@ enum { MAX_NODES = 1000000, NAMING_SECONDS = 30 };
  * line. */
 static const char *arg_debug_dirs, *arg_servers;
 static size_t arg_max_nodes = MAX_NODES, arg_jobs = SIZE_MAX;
-static bool arg_raw, wants_net;
+static bool arg_raw, arg_sampled, wants_net;
 
 const struct opt load_opts[] = {
 	{ .type = OPT_LIST, .name = "debug-dir", .arg = "DIR",
@@ -36,7 +42,7 @@ const struct opt load_opts[] = {
 	  "their debug files; give several as DIR:DIR, or repeat the option" },
 	{ .type = OPT_TEXT, .name = "debuginfod", .arg = "URL",
 	  .to = &arg_servers, .help = "ask this server for files that are not "
-	  "found, for a few seconds at most (DEBUGINFOD_URLS does the same)" },
+	  "found, for 10 seconds at most (DEBUGINFOD_URLS does the same)" },
 	{ .type = OPT_NUMBER, .name = "max-nodes", .arg = "N",
 	  .to = &arg_max_nodes, .help = "keep at most N distinct stacks "
 	  "apart; more of them need more memory" },
@@ -50,70 +56,50 @@ const struct opt load_net_opts[] = {
 	{ .type = OPT_FLAG, .name = "raw", .to = &arg_raw,
 	  .help = "times as they were recorded, with weft's own share, even "
 	  "where samples tell it" },
+	{ .type = OPT_FLAG, .name = "sampled", .to = &arg_sampled,
+	  .help = "show functions that were not recorded, such as libc's, "
+	  "below those that were, with the time that samples found in them" },
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
+
+size_t load_max_nodes(void)
+{
+	return arg_max_nodes;
+}
 
 void load_want_net(bool wants)
 {
 	wants_net = wants;
 }
 
-const char *load_operand(int count, char **operands)
-{
-	if (count == 1)
-		return operands[0];
-	if (count == 0)
-		err_add("no trace given; give the folder that weft record "
-			"made");
-	else
-		err_add("this command reads one trace, not %d", count);
-	return NULL;
-}
-
 /* ---- reading, with its progress ----------------------------------------- */
 
-/* A line on stderr that is overwritten, if stderr is a terminal. */
-struct progress {
-	struct replay *replay;   /* one of the two */
+/* Where chunks go: one of the two. */
+struct target {
+	struct replay *replay;
 	struct lanes *lanes;
-	uint64_t records;
-	struct timespec shown;
-	bool is_on, is_shown;
+	struct progress progress;
 };
-
-/* At most three times a second: reading must not wait for the terminal. */
-static void show_progress(struct progress *p)
-{
-	char records[OUT_NUMBER];
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((now.tv_sec - p->shown.tv_sec) * 1000 +
-	    (now.tv_nsec - p->shown.tv_nsec) / 1000000 < 300)
-		return;
-	p->shown = now;
-	p->is_shown = true;
-	fprintf(stderr, "\rreading: %s records",
-		out_number_count(records, p->records));
-}
-
-static void end_progress(const struct progress *p)
-{
-	if (p->is_shown)
-		fputs("\r\033[K", stderr);
-}
 
 /* Counts for the progress, then replays. */
 static int take_chunk(void *ctx, const struct chunk *chunk)
 {
-	struct progress *const p = ctx;
+	struct target *const t = ctx;
 
-	p->records += chunk->header.records;
-	if (p->is_on)
-		show_progress(p);
-	return p->lanes ? lanes_chunk(p->lanes, chunk) :
-			  replay_chunk(p->replay, chunk);
+	progress_add(&t->progress, chunk->header.records);
+	return t->lanes ? lanes_chunk(t->lanes, chunk) :
+			  replay_chunk(t->replay, chunk);
+}
+
+static int read_into(struct target *t, const char *path, struct in_summary *in)
+{
+	int status;
+
+	progress_begin(&t->progress, in);
+	status = in_read(path, take_chunk, t, in);
+	progress_end(&t->progress);
+	return status;
 }
 
 /* Replay the trace into the session and tell the sink, whose events have an
@@ -122,16 +108,12 @@ static int read_events(const char *path, struct session *session,
 		       const struct replay_sink *sink, void *ctx,
 		       struct in_summary *in)
 {
-	struct progress p = { .is_on = isatty(STDERR_FILENO) };
-	int status;
+	struct target t = { .replay = replay_new(session, sink, ctx) };
+	const int status = read_into(&t, path, in);
 
-	clock_gettime(CLOCK_MONOTONIC, &p.shown);
-	p.replay = replay_new(session, sink, ctx);
-	status = in_read(path, take_chunk, &p, in);
 	if (status == 0)
-		replay_finish(p.replay);
-	replay_free(p.replay);
-	end_progress(&p);
+		replay_finish(t.replay);
+	replay_free(t.replay);
 	return status;
 }
 
@@ -142,22 +124,18 @@ static struct session *read_sums(const char *path, unsigned jobs,
 				 const struct replay_collect *want,
 				 struct in_summary *in, bool *again)
 {
-	struct progress p = { .is_on = isatty(STDERR_FILENO) };
 	struct session *session = session_new(arg_max_nodes);
-	int status;
+	struct target t = { .lanes = lanes_new(session, want, jobs) };
+	const int status = read_into(&t, path, in);
 
-	clock_gettime(CLOCK_MONOTONIC, &p.shown);
-	p.lanes = lanes_new(session, want, jobs);
-	status = in_read(path, take_chunk, &p, in);
 	if (status == 0)
-		lanes_finish(p.lanes);
-	*again = lanes_are_full(p.lanes);
+		lanes_finish(t.lanes);
+	*again = lanes_are_full(t.lanes);
 	if (*again || status != 0) {
 		session_free(session);
 		session = NULL;
 	}
-	lanes_free(p.lanes);
-	end_progress(&p);
+	lanes_free(t.lanes);
 	return session;
 }
 
@@ -209,20 +187,39 @@ struct sym_options load_sym_options(const struct load *load)
 	};
 }
 
-/* Names are looked up in a child process, which takes its time: say so. */
+static volatile sig_atomic_t says_naming;
+
+static void say_naming(int number)
+{
+	static const char text[] = "\rnaming functions";
+
+	(void)number;
+	says_naming = write(STDERR_FILENO, text, sizeof(text) - 1) > 0;
+}
+
+/* Names are looked up in a child process. If that takes more than a second, say
+ * so. */
 static void name_all(struct load *load)
 {
+	const struct sigaction say = { .sa_handler = say_naming,
+				       .sa_flags = SA_RESTART };
 	const bool is_on = isatty(STDERR_FILENO);
+	struct sigaction before = { .sa_handler = SIG_DFL };
 	struct sym_options options;
 
-	if (is_on)
-		fputs("\rnaming functions", stderr);
+	says_naming = 0;
+	if (is_on && sigaction(SIGALRM, &say, &before) == 0)
+		alarm(1);
 	load->names = arena_new();
 	options = load_sym_options(load);
 	load->modules = sym_name(load->session->funcs, load->names, &options);
 	sym_places(load->session, load->names, &options);
 	net_place(load->session);
-	if (is_on)
+	if (is_on) {
+		alarm(0);
+		sigaction(SIGALRM, &before, NULL);
+	}
+	if (says_naming)
 		fputs("\r\033[K", stderr);
 }
 
@@ -421,6 +418,13 @@ static enum cmd_exit set_want(struct load *load)
 
 /* ---- opening ------------------------------------------------------------ */
 
+/* Are there calls without records? */
+static bool has_counted(const struct session *s)
+{
+	return s->counted > 0 || s->demotions.count > 0 ||
+	       cct_counted_sum(s->cct).brief > 0;
+}
+
 /* Up to three passes: clock, marks, and the one that fills the session. */
 static enum cmd_exit open_trace(struct load *load)
 {
@@ -430,16 +434,27 @@ static enum cmd_exit open_trace(struct load *load)
 		return status;
 	if (read_trace(load) != 0)
 		return CMD_UNREADABLE;
-	if (load->want.to > 0 && load->session->counted > 0) {
-		err_add("calls that were only counted have no times, so that "
-			"none can be chosen by time; leave out --from, --to "
-			"and filters by marks");
+	if (load->want.to > 0 && has_counted(load->session)) {
+		err_add("nobody knows when calls were made that were only "
+			"counted, or left out for a budget, so that none can "
+			"be chosen by time; leave out --from, --to and filters "
+			"by marks");
 		return CMD_USAGE;
 	}
 	name_all(load);
 	if (wants_net && !arg_raw)
 		net_apply(load->session);
+	estimate_apply(load->session);
 	load->is_raw = wants_net && !arg_raw && !load->session->net.is_net;
+	if (!arg_sampled)
+		return CMD_OK;
+	if (!(load->session->net.is_net & NET_SAMPLED)) {
+		err_add("--sampled needs net times, and these need samples of "
+			"the program: %s", arg_raw ? "leave out --raw" :
+			"weft info says why there are none, or too few");
+		return CMD_USAGE;
+	}
+	sampled_calls_add(load->session, load->names);
 	return CMD_OK;
 }
 
@@ -448,6 +463,8 @@ static enum cmd_exit open_profile(struct load *load)
 {
 	const enum cmd_exit status = read_profile(load);
 
+	if (status == CMD_OK && arg_sampled)
+		return load_need_trace(load, "single samples");
 	if (status != CMD_OK || !filter_args_needs_records())
 		return status;
 	return load_need_trace(load, "single records");
@@ -498,39 +515,86 @@ static enum cmd_exit require_found(const struct load *load)
 {
 	assert(load->session && load->modules);
 	assert((load->found & ~(unsigned)FILTER_ALL) == 0);
-	return !load->is_part || filter_args_require(load->found) == 0 ?
+	return !load->is_part ||
+	       filter_args_require(load->session, load->found) == 0 ?
 	       CMD_OK : CMD_UNREADABLE;
+}
+
+/* Of a snapshot or a piece, or a profile of one: its recording; others may have
+ * the same calls. 0: it is neither. */
+static uint64_t share_of(const struct session *s)
+{
+	const bool is_share = session_note(s, "snapshot") ||
+			      session_note(s, "pieces");
+
+	if (!is_share)
+		return 0;
+	if (s->part_count > 0)
+		return s->parts[0].recording;
+	return s->process_count > 0 ? s->processes[0].recording : 0;
+}
+
+/* shares: of those before operand i, and of this one after it. */
+static enum cmd_exit check_share(const struct session *s, char **paths, int i,
+				 uint64_t *shares)
+{
+	shares[i] = share_of(s);
+	for (int k = 0; k < i && shares[i] != 0; k++) {
+		if (shares[k] != shares[i])
+			continue;
+		err_add("\"%s\" and \"%s\" are of one recording and have "
+			"calls in common, which would be counted twice: name "
+			"one snapshot; for pieces, name the folder that they "
+			"are in", paths[k], paths[i]);
+		return CMD_USAGE;
+	}
+	return CMD_OK;
+}
+
+static enum cmd_exit open_several(struct load *load,
+				  const struct replay_collect *want, int count,
+				  char **paths)
+{
+	struct merge *const sum = merge_new();
+	uint64_t *const shares = mem_alloc((size_t)count * sizeof(*shares));
+	enum cmd_exit status = CMD_OK;
+
+	memset(load, 0, sizeof(*load));
+	load->want = *want;
+	load->is_part = filter_args_has(FILTER_ALL);
+	for (int i = 0; i < count && status == CMD_OK; i++) {
+		struct load one;
+
+		status = open_one(&one, want, paths[i]);
+		if (status == CMD_OK)
+			status = check_share(one.session, paths, i, shares);
+		if (status == CMD_OK)
+			add_session(sum, load, &one);
+		load_close(&one);
+	}
+	mem_free(shares);
+	load->session = merge_end(sum);
+	load->path = count == 1 ? paths[0] : "several sessions";
+	if (status != CMD_OK)
+		return status;
+	take_session(load, "weft, merged");
+	return require_found(load);
 }
 
 enum cmd_exit load_open_merged(struct load *load,
 			       const struct replay_collect *want, int count,
 			       char **operands)
 {
-	struct merge *const sum = merge_new();
-	enum cmd_exit status = CMD_OK;
+	char **paths = NULL;
 
 	memset(load, 0, sizeof(*load));
-	load->want = *want;
-	load->is_part = filter_args_has(FILTER_ALL);
 	if (count == 0) {
 		err_add("no traces or profiles given; give folders that weft "
 			"record made, or profiles");
-		status = CMD_USAGE;
+		return CMD_USAGE;
 	}
-	for (int i = 0; i < count && status == CMD_OK; i++) {
-		struct load one;
-
-		status = open_one(&one, want, operands[i]);
-		if (status == CMD_OK)
-			add_session(sum, load, &one);
-		load_close(&one);
-	}
-	load->session = merge_end(sum);
-	load->path = count == 1 ? operands[0] : "several sessions";
-	if (status != CMD_OK)
-		return status;
-	take_session(load, "weft, merged");
-	return require_found(load);
+	count = operands_find(count, operands, &paths);
+	return open_several(load, want, count, paths);
 }
 
 enum cmd_exit load_open_with(struct load *load,
@@ -538,12 +602,14 @@ enum cmd_exit load_open_with(struct load *load,
 			     char **operands)
 {
 	enum cmd_exit status = CMD_USAGE;
+	char **paths = NULL;
 
-	if (count > 1)
-		return load_open_merged(load, want, count, operands);
 	memset(load, 0, sizeof(*load));
-	if (load_operand(count, operands))
-		status = open_one(load, want, operands[0]);
+	count = operands_find(count, operands, &paths);
+	if (count > 1)
+		return open_several(load, want, count, paths);
+	if (count == 1)
+		status = open_one(load, want, paths[0]);
 	return status == CMD_OK ? require_found(load) : status;
 }
 

@@ -14,6 +14,8 @@
 
 /* Options of every command that reads traces, for OPT_MORE. */
 extern const struct opt load_opts[];
+/* What --max-nodes says. */
+size_t load_max_nodes(void);
 
 /* The same with --raw, of commands that show net times. These also call
  * load_want_net before they open anything: what is read has net times then
@@ -44,7 +46,8 @@ struct load {
 
 /* Read and replay the trace that is the only operand, name its functions and
  * filter it; shows the progress on a terminal. A profile is read instead;
- * several operands are merged, each filtered by itself.
+ * several operands, and the traces in a folder of them, are merged, each
+ * filtered by itself.
  *
  * Returns CMD_OK; CMD_USAGE if operands or filters make no sense; or
  * CMD_UNREADABLE if nothing can be read or a filter finds nothing. The causes
@@ -87,9 +90,5 @@ static inline const char *load_file_name(const char *path)
 {
 	return path[0] ? text_base_name(path) : "[unnamed]";
 }
-
-/* The only operand, or NULL with the cause in the chain. Borrowed from
- * operands. */
-const char *load_operand(int count, char **operands);
 
 #endif

@@ -3,6 +3,7 @@
 #include "analyzer/load/opt.h"
 
 #include "analyzer/base/err.h"
+#include "analyzer/base/guess.h"
 #include "analyzer/base/mem.h"
 
 #include <assert.h>
@@ -121,7 +122,8 @@ static void join_words(const struct opt *row, char *to, size_t size)
 /* OPT_CHOICE or OPT_SORT. */
 static int set_word(const struct opt *row, const char *text)
 {
-	char all[400] = "";
+	char all[400] = "", meant[GUESS_TEXT];
+	struct guess guess;
 	const char *word;
 	size_t i = 0;
 
@@ -134,9 +136,13 @@ static int set_word(const struct opt *row, const char *text)
 			metric_sorting(row->view->metrics, i);
 	if (word)
 		return 0;
+	guess_init(&guess, text);
+	for (i = 0; (word = opt_word(row, i)) != NULL; i++)
+		guess_offer(&guess, word, strlen(word));
 	join_words(row, all, sizeof(all));
-	return err_add("--%s takes one of %s, not \"%s\"", row->name, all,
-		       text);
+	return err_add("--%s takes one of %s, not \"%s\"%s", row->name, all,
+		       text, guess_text(&guess, NULL, meant,
+						sizeof(meant)));
 }
 
 /* Joined texts live as long as the program. The list keeps them reachable, so
@@ -205,9 +211,11 @@ static const struct opt *row_of(const struct parser *p, int value)
 
 /* getopt returned ':' (the argument is missing) or '?' (the option is unknown
  * or ambiguous, or takes no argument). */
-static int refuse(int value, char *const *argv)
+static int refuse(const struct parser *p, int value, char *const *argv)
 {
 	const char *const word = argv[optind - 1];
+	char name[64], text[GUESS_TEXT];
+	struct guess guess;
 
 	if (value == ':')
 		return err_add("%s needs an argument", word);
@@ -215,7 +223,17 @@ static int refuse(int value, char *const *argv)
 		return err_add("there is no option -%c", optopt);
 	if (optopt >= FIRST_VALUE)
 		return err_add("%s takes no argument", word);
-	return err_add("there is no option %s", word);
+	/* --fial-over=5: what was meant is the part before the sign. */
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	guess_init(&guess, name);
+	for (size_t i = 0; i < p->count; i++) {
+		char other[64];
+
+		snprintf(other, sizeof(other), "--%s", p->rows[i]->name);
+		guess_offer(&guess, other, strlen(other));
+	}
+	return err_add("there is no option %s%s", word,
+		       guess_text(&guess, NULL, text, sizeof(text)));
 }
 
 /* optind 0 has getopt_long start anew: the tests parse many lines. */
@@ -233,7 +251,8 @@ int opt_parse(const struct opt *opts, int argc, char **argv)
 					      NULL : row_of(&p, value);
 
 		if (status == 0)
-			status = row ? set(row, optarg) : refuse(value, argv);
+			status = row ? set(row, optarg) :
+				 refuse(&p, value, argv);
 		else if (row && row->type == OPT_FLAG) /* it may be --help */
 			set(row, NULL);
 	}

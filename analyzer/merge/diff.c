@@ -22,7 +22,9 @@
 
 /* A function on one side, over all its sessions. Times are ns. */
 struct figures {
-	uint64_t calls, outer;   /* outer: calls while it was not open yet */
+	uint64_t calls;
+	uint64_t timed, outer;   /* those of which a time is known; and of
+	                          * these, those while it was not open yet */
 	/* off, unknown: of self, off the CPU, or not known to be on or off;
 	 * sleep: suspended as the innermost frame */
 	uint64_t self, off, unknown, sleep;
@@ -99,8 +101,10 @@ static void enter(struct walk *w, node_id id)
 	const uint32_t match = match_of(w, id);
 	struct figures *const f = &w->m->func[w->side][match];
 	const bool is_again = w->open[match] > 0;
+	const uint64_t timed = n->calls - cct_counted_of(w->cct, id).untimed;
 
 	f->calls += n->calls;
+	f->timed += timed;
 	f->self += n->self;
 	f->variance += cct_is_net(w->cct) ?
 		       cct_sampled_of(w->cct, id)->variance : 0;
@@ -108,7 +112,7 @@ static void enter(struct walk *w, node_id id)
 	f->unknown += cpu.unknown;
 	f->sleep += n->suspended;
 	if (!is_again) {
-		f->outer += n->calls;
+		f->outer += timed;
 		f->total += w->total[id];
 	}
 	if (n->calls > 0)
@@ -260,7 +264,7 @@ static struct diff_row row_of(const struct maker *m, uint32_t match,
 static double call_cost(const struct figures *f, bool is_again)
 {
 	if (is_again || f->outer == 0)
-		return ratio((double)f->self, (double)f->calls);
+		return ratio((double)f->self, (double)f->timed);
 	return ratio((double)f->total, (double)f->outer);
 }
 
@@ -329,7 +333,7 @@ static double sampling_chance(const struct maker *m, uint32_t match,
 	for (int side = 0; side < 2; side++) {
 		const struct figures *const f = &m->func[side][match];
 
-		variance += f->variance / (double)f->calls / (double)f->calls;
+		variance += f->variance / (double)f->timed / (double)f->timed;
 	}
 	if (variance <= 0)
 		return -1;
@@ -347,8 +351,8 @@ static struct diff_row cost_row(const struct maker *m, uint32_t match,
 				const struct statistics *after)
 {
 	struct diff_row row = row_of(m, match, why, 0);
-	const double calls[2] = { (double)m->func[0][match].calls,
-				  (double)m->func[1][match].calls };
+	const double calls[2] = { (double)m->func[0][match].timed,
+				  (double)m->func[1][match].timed };
 
 	if (calls[0] <= 0 || calls[1] <= 0)
 		return row;
@@ -391,7 +395,7 @@ static void add_work(struct maker *m, uint32_t match,
 	row.chance = chance(m, fastest[0], fastest[1]);
 	row.was = statistics_mean(fastest[0], fastest[0]->sessions);
 	row.is = statistics_mean(fastest[1], fastest[1]->sessions);
-	row.added = (row.is - row.was) * (double)m->func[1][match].calls /
+	row.added = (row.is - row.was) * (double)m->func[1][match].timed /
 		    m->sessions[1];
 	if (row.chance < 0 || !is_large(m, &row) || !is_work(m, 0, s[0]) ||
 	    !is_work(m, 1, s[1]) || (m->out->has_cpu &&
@@ -588,4 +592,22 @@ void diff_free(struct diff *d)
 		return;
 	mem_free(d->rows);
 	mem_free(d);
+}
+
+/* ---- words -------------------------------------------------------------- */
+
+/* For a row that adds time, and for one that takes time. */
+const char *diff_reason_words(const struct diff_row *r)
+{
+	static const char *const words[DIFF_REASONS][2] = {
+		[DIFF_CALLED] = { "called more", "called less" },
+		[DIFF_NEW_CALLER] = { "new caller", "new caller" },
+		[DIFF_NEW] = { "new function", "new function" },
+		[DIFF_COST] = { "costs more a call", "costs less a call" },
+		[DIFF_WAIT] = { "waits longer a call", "waits less a call" },
+		[DIFF_SLEEP] = { "sleeps longer a call",
+				 "sleeps less a call" },
+	};
+
+	return words[r->reason][r->added < 0];
 }

@@ -58,6 +58,9 @@ struct diff {
 struct diff *diff_new(struct session *before, struct session *after);
 void diff_free(struct diff *);
 
+/* What changed, in words: "called more", "costs less a call". */
+const char *diff_reason_words(const struct diff_row *);
+
 /* A difference that is less likely than this is not taken for chance: the usual
  * level of significance, applied to the corrected probability. */
 #define DIFF_CHANCE 0.05

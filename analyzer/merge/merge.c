@@ -13,6 +13,7 @@
 #include "analyzer/model/session.h"
 
 #include <assert.h>
+#include <math.h>
 
 struct merge {
 	struct session *sum;      /* in order of arrival until the end */
@@ -131,6 +132,7 @@ static void add_funcs(struct merge *m, const struct session *from,
 		to = func_get(m->sum->funcs, ids[i]);
 		keep_first(m->sum, &to->hint, f->hint);
 		to->untold_return |= f->untold_return;
+		to->estimated |= f->estimated;
 		if (!is_better_name(f, to))
 			continue;
 		to->name = merge_copy(m->sum, f->name);
@@ -345,6 +347,11 @@ static void add_lengths(struct cct *t, node_id id, const struct session *from,
 	}
 }
 
+/* Variances are multiples of this, in ns^2: so a sum of doubles is exact, in
+ * whatever order, up to an error of 24 s for a node. 256 ns is less than any
+ * error that matters. */
+static const double QUANTUM = 1 << 16;
+
 /* What samples tell of a node, in ns. Their places stay behind. */
 static void add_sampled(struct cct *t, node_id id, const struct session *from,
 			node_id other)
@@ -358,7 +365,8 @@ static void add_sampled(struct cct *t, node_id id, const struct session *from,
 	to->unsampled += ns_of(from, n ? n->unsampled : self);
 	if (!n)
 		return;
-	to->variance += n->variance * unit * unit;
+	to->variance += nearbyint(n->variance * unit * unit / QUANTUM) *
+			QUANTUM;
 	to->own += n->own;
 	to->other += n->other;
 	to->probe += n->probe;
@@ -370,6 +378,7 @@ static void add_trace_node(struct cct *t, node_id id,
 			   const struct session *from, node_id other)
 {
 	const struct cct_node *const n = cct_get(from->cct, other);
+	const struct cct_counted counted = cct_counted_of(from->cct, other);
 	struct cct_node *const to = cct_get(t, id);
 
 	add_lengths(t, id, from, other);
@@ -384,7 +393,11 @@ static void add_trace_node(struct cct *t, node_id id,
 					   cpu.unknown : n->self);
 		cct_put_cpu(t, id, sum);
 	}
-	to->calls += n->calls;
+	to->calls += n->calls - counted.untimed - counted.brief;
+	if (counted.untimed > 0)
+		cct_add_untimed(t, id, counted.untimed);
+	if (counted.brief > 0)
+		cct_add_brief(t, id, counted.brief);
 	to->self += ns_of(from, n->self);
 	to->suspended += ns_of(from, n->suspended);
 	if (n->flags & CCT_TIMED) {
@@ -495,7 +508,8 @@ static void add_net(struct session *to, const struct session *from)
 	struct net *const net = &to->net;
 
 	net->is_net |= from->net.is_net;
-	if (net->period == 0)
+	if (net->period == 0 || (from->net.period > 0 &&
+				 from->net.period < net->period))
 		net->period = from->net.period;
 	net->own += from->net.own;
 	net->other += from->net.other;

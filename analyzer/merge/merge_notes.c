@@ -43,6 +43,7 @@ static bool stays_alone(const struct note *n)
 
 	return rule == RULE_SUM || rule == RULE_ANY ||
 	       strncmp(n->key, "filter.", 7) == 0 ||
+	       strncmp(n->key, "budget", 6) == 0 ||
 	       (rule == RULE_WORST && strcmp(n->value, "no") == 0);
 }
 

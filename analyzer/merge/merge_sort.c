@@ -129,6 +129,7 @@ static void name_func(struct sorting *s, func_id id, const struct func *from)
 	func_hint(s->to->funcs, id, from->hint);
 	if (from->untold_return)
 		func_set_untold_return(s->to->funcs, id);
+	to->estimated |= from->estimated;
 	to->name = merge_copy(s->to, from->name);
 	to->file = merge_copy(s->to, from->file);
 	to->file_line = from->file_line;
@@ -460,6 +461,7 @@ static void copy_scalars(struct session *to, const struct session *from)
 	to->bad_chunks = from->bad_chunks;
 	to->unnested = from->unnested;
 	to->gap_total = from->gap_total;
+	to->net = from->net;
 	to->beyond = from->beyond;
 }
 

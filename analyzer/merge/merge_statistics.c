@@ -82,18 +82,20 @@ static void add_funcs(struct session *s, const struct flat *r,
 		struct func_statistics *const f = &s->statistics[i];
 		const uint64_t off = n->off[row->f.func] < row->f.self ?
 				     n->off[row->f.func] : row->f.self;
+		const uint64_t timed = figures_timed(&row->f);
 
 		f->func = row->f.func;
-		if (!n->is_caller[row->f.func] && row->max > 0)
+		if (!n->is_caller[row->f.func] && row->max > 0 &&
+		    row->f.counted.brief == 0)
 			statistics_add(&f->fastest, row->min);
 		statistics_add(&f->calls, row->f.calls);
 		statistics_add(&f->self, row->f.self);
 		statistics_add(&f->total, row->f.total);
 		statistics_add(&f->suspended, row->f.suspended);
-		add_mean(&f->cost, row->f.self, row->f.calls);
-		add_mean(&f->work, row->f.self - off, row->f.calls);
-		add_mean(&f->wait, off, row->f.calls);
-		add_mean(&f->sleep, n->sleep[row->f.func], row->f.calls);
+		add_mean(&f->cost, row->f.self, timed);
+		add_mean(&f->work, row->f.self - off, timed);
+		add_mean(&f->wait, off, timed);
+		add_mean(&f->sleep, n->sleep[row->f.func], timed);
 	}
 }
 

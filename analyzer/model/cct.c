@@ -30,6 +30,7 @@ void cct_free(struct cct *t)
 		return;
 	hist_free(t->hist);
 	mem_free(t->cpu);
+	mem_free(t->counted);
 	mem_free(t->sampled);
 	mem_free(t->sample);
 	map_free(t->folded_paths);
@@ -89,6 +90,9 @@ static void grow(struct cct *t)
 		hist_need(t->hist, t->room);
 	if (t->cpu)
 		t->cpu = mem_grow(t->cpu, t->room, sizeof(*t->cpu));
+	if (t->counted)
+		t->counted = mem_grow(t->counted, t->room,
+				      sizeof(*t->counted));
 	if (t->sampled)
 		t->sampled = mem_grow(t->sampled, t->room,
 				      sizeof(*t->sampled));
@@ -109,6 +113,8 @@ static node_id add_node(struct cct *t, node_id parent)
 	t->nodes[id] = (struct cct_node){ .parent = parent };
 	if (t->cpu)
 		t->cpu[id] = (struct cct_cpu){ 0 };
+	if (t->counted)
+		t->counted[id] = (struct cct_counted){ 0 };
 	if (t->sampled)
 		t->sampled[id] = (struct cct_sampled){ 0 };
 	t->count++;
@@ -347,11 +353,92 @@ struct cct_cpu cct_cpu_of(const struct cct *t, node_id id)
 	return t->cpu ? t->cpu[id] : (struct cct_cpu){ 0 };
 }
 
+bool cct_knows_switches(const struct cct *t, uint64_t *time, uint64_t *unknown)
+{
+	*time = *unknown = 0;
+	for (size_t id = 1; id <= t->count; id++) {
+		*time += t->nodes[id].self;
+		*unknown += t->cpu ? t->cpu[id].unknown : t->nodes[id].self;
+	}
+	return *unknown < *time / 10;
+}
+
 bool cct_hist_counts(const struct cct *t, node_id id, uint64_t *counts)
 {
 	if (t->hist)
 		hist_counts(t->hist, id, counts);
 	return t->hist != NULL;
+}
+
+static struct cct_counted *counted_at(struct cct *t, node_id id)
+{
+	if (!t->counted)
+		t->counted = mem_alloc(t->room * sizeof(*t->counted));
+	return &t->counted[id];
+}
+
+void cct_add_untimed(struct cct *t, node_id id, uint64_t calls)
+{
+	t->nodes[id].calls += calls;
+	counted_at(t, id)->untimed += calls;
+}
+
+void cct_time_untimed(struct cct *t, node_id id)
+{
+	if (t->counted)
+		t->counted[id].untimed = 0;
+}
+
+void cct_add_brief(struct cct *t, node_id id, uint64_t calls)
+{
+	t->nodes[id].calls += calls;
+	counted_at(t, id)->brief += calls;
+}
+
+void cct_count_windowed(struct cct *t, node_id id)
+{
+	counted_at(t, id)->windowed++;
+}
+
+struct cct_counted cct_counted_of(const struct cct *t, node_id id)
+{
+	return t->counted ? t->counted[id] : (struct cct_counted){ 0 };
+}
+
+struct cct_counted cct_counted_sum(const struct cct *t)
+{
+	struct cct_counted sum = { 0 };
+
+	for (size_t id = 1; t->counted && id <= t->count; id++) {
+		sum.untimed += t->counted[id].untimed;
+		sum.brief += t->counted[id].brief;
+	}
+	return sum;
+}
+
+static void move_part(uint64_t *from, uint64_t *to, double part)
+{
+	const uint64_t some = (uint64_t)((double)*from * part);
+
+	*from -= some;
+	*to += some;
+}
+
+bool cct_move_self(struct cct *t, node_id from, node_id to, uint64_t ticks)
+{
+	const uint64_t self = t->nodes[from].self;
+	const double part = self == 0 ? 0 : (double)ticks / (double)self;
+
+	if (ticks > self)
+		return false;
+	t->nodes[from].self -= ticks;
+	t->nodes[to].self += ticks;
+	if (t->cpu)
+		move_part(&t->cpu[from].unknown, &t->cpu[to].unknown, part);
+	if (t->sampled)
+		move_part(&t->sampled[from].unsampled,
+			  &t->sampled[to].unsampled, part);
+	return true;
 }
 
 void cct_add_times(struct cct *t, node_id to, const struct cct *from,
@@ -375,6 +462,11 @@ void cct_add(struct cct *t, node_id to, const struct cct *from, node_id id)
 
 	cct_add_times(t, to, from, id);
 	t->nodes[to].calls += n->calls;
+	if (from->counted) {
+		counted_at(t, to)->untimed += from->counted[id].untimed;
+		counted_at(t, to)->brief += from->counted[id].brief;
+		counted_at(t, to)->windowed += from->counted[id].windowed;
+	}
 	if (n->flags & CCT_TIMED) {
 		cct_time_node(&t->nodes[to], n->min);
 		cct_time_node(&t->nodes[to], n->max);

@@ -55,6 +55,15 @@ struct cct_cpu {
 	uint64_t unknown; /* its switches are not known */
 };
 
+/* Of a node's calls, those that have no records; but for the last line. */
+struct cct_counted {
+	uint64_t untimed; /* their time is their caller's */
+	uint64_t brief;   /* their time is in self, that of each is not known:
+	                   * all were shorter than those that have records */
+	uint64_t windowed; /* these have records, and stand for others, which
+	                   * a budget left out */
+};
+
 /* What samples of the program tell of a node's self time. */
 struct cct_sampled {
 	uint64_t unsampled; /* part of self, on the CPU as far as that is known,
@@ -162,6 +171,23 @@ bool cct_hist_counts(const struct cct *, node_id, uint64_t *counts);
 void cct_put_cpu(struct cct *, node_id, struct cct_cpu);
 /* Zeros where they are not collected. */
 struct cct_cpu cct_cpu_of(const struct cct *, node_id);
+/* Are switches known well enough to be shown: for nine tenths of all time? Sets
+ * how much time there is, and for how much of it they are not known. */
+bool cct_knows_switches(const struct cct *, uint64_t *time, uint64_t *unknown);
+
+/* Add calls that have no records, to calls, too. */
+void cct_add_untimed(struct cct *, node_id, uint64_t calls);
+/* The time of the node's calls is known after all. */
+void cct_time_untimed(struct cct *, node_id);
+void cct_add_brief(struct cct *, node_id, uint64_t calls);
+void cct_count_windowed(struct cct *, node_id);
+/* Zeros where there are none. */
+struct cct_counted cct_counted_of(const struct cct *, node_id);
+/* The same of the whole tree. */
+struct cct_counted cct_counted_sum(const struct cct *);
+/* So much of a node's self is another one's, with what is known of it; false,
+ * and nothing is changed: it has less. */
+bool cct_move_self(struct cct *, node_id from, node_id to, uint64_t ticks);
 
 /* Add a sample to its node's list; needs cct_has_samples. */
 void cct_add_sample(struct cct *, const struct cct_sample *);

@@ -91,6 +91,15 @@ void hist_add(struct hist *h, size_t i, uint32_t step, uint64_t n)
 	uint64_t *pair;
 
 	assert(i < h->room && step < HIST_STEPS);
+	/* Most steps are where they belong. */
+	if (*word != 0 && !(*word & 1)) {
+		b = block_of(*word);
+		pair = &b->pair[step & b->mask];
+		if (key_in(*pair) == key) {
+			*pair += n * ONE;
+			return;
+		}
+	}
 	if (*word == 0 || ((*word & 1) && key_in(*word) == key)) {
 		*word = (*word | key) + n * ONE;
 		return;

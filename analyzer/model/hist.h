@@ -11,6 +11,9 @@
  * of two it begins in. The middle of a value's step differs from the value by
  * at most 1/16: HIST_ERROR per 10,000. */
 enum { HIST_STEPS = 496, HIST_ERROR = 625 };
+/* Steps of an octave; octave i begins at hist_least(i * HIST_OCTAVE), and the
+ * first one is [0, 8). */
+enum { HIST_OCTAVE = 8, HIST_OCTAVES = HIST_STEPS / HIST_OCTAVE };
 
 static inline uint32_t hist_step(uint64_t value)
 {

@@ -13,9 +13,9 @@
  * other code is other of the innermost call. */
 void net_place(struct session *);
 
-/* Replace self by net self in the tree, if there are enough samples:
- * session.net says so, and cct_sampled has the raw times. Without samples
- * nothing changes.
+/* Replace self by net self in the tree, if there are enough samples, or if none
+ * were taken and the recorder noted what calls cost (net_calibrated.h):
+ * session.net says so, and cct_sampled has the raw times. Else nothing changes.
  *
  * A function's net self is its samples times the period; a gamma prior of its
  * raw self less what its calls should have cost weighs as much as it is known
@@ -28,5 +28,9 @@ void net_apply(struct session *);
 
 /* Self becomes raw again in the tree. */
 void net_undo(struct session *);
+
+/* Are there calls that samples do not tell from their callers, since they have
+ * no records? Then times stay as recorded. */
+bool net_hides_calls(const struct session *);
 
 #endif

@@ -46,6 +46,7 @@ void session_free(struct session *s)
 	mem_free(s->edges);
 	mem_free(s->namings);
 	mem_free(s->places);
+	demotions_free(&s->demotions);
 	mem_free(s);
 }
 

@@ -9,6 +9,7 @@
 #define WEFT_ANALYZER_MODEL_SESSION_H
 
 #include "analyzer/model/cct.h"
+#include "analyzer/model/demotion.h"
 #include "analyzer/model/func.h"
 #include "analyzer/model/statistics.h"
 #include "tracepoints/chunk.h"
@@ -142,9 +143,14 @@ struct code_place {
 	                            * known */
 };
 
+/* What self and total are, if they are not raw. Merged sessions may have
+ * both. */
+enum { NET_SAMPLED = 1,            /* net, estimated from samples */
+       NET_CALIBRATED = 2 };       /* net, by what a call costs elsewhere */
+
 /* How a session's times were made. */
 struct net {
-	uint32_t is_net;           /* 1: self and total are net */
+	uint32_t is_net;           /* of the above; 0: raw */
 	uint64_t period;           /* ns; 0: no samples */
 	uint64_t own, other, probe;/* samples, counted in periods */
 	uint64_t astray;           /* of them, in the code of a recorded
@@ -199,6 +205,7 @@ struct session {
 	                            * none */
 	struct code_place *places; size_t place_count; /* of samples */
 	struct net net;
+	struct demotions demotions; /* to keep a budget */
 	uint64_t tick_hz;          /* with the least known error; never 0 */
 	/* The clock: tick t was at base_mono + (t - base_tick) / tick_hz. */
 	uint64_t base_tick, base_mono, base_real;

@@ -6,6 +6,9 @@
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 struct stack_table {
 	struct stack_frame *frames; /* [0] is none */
@@ -59,4 +62,41 @@ size_t stack_table_depth(const struct stack_table *t, stack_id id)
 	for (; id != 0; id = t->frames[id].below)
 		depth++;
 	return depth;
+}
+
+/* A frame that stands for others has their number where a function's id is
+ * otherwise. */
+const char *stack_frame_name(struct func_table *funcs,
+			     const struct stack_frame *f, char room[48])
+{
+	if (f->func != 0 && !(f->flags & STACK_OMITTED))
+		return func_get(funcs, f->func)->name;
+	if (f->func == 0)
+		return "[open before start]";
+	snprintf(room, 48, "[%" PRIu32 " frames]", f->func);
+	return room;
+}
+
+/* A stack is a list from the innermost frame outwards, so its ids are collected
+ * before its names are joined. */
+char *stack_table_text(const struct stack_table *t, struct func_table *funcs,
+		       stack_id id, const char *between)
+{
+	const size_t n = stack_table_depth(t, id);
+	stack_id *const ids = mem_alloc((n + 1) * sizeof(*ids));
+	char *text = mem_copy(""), frame[48];
+	size_t used = 0, room = 1;
+
+	for (size_t i = n; i-- > 0; id = stack_table_get(t, id)->below)
+		ids[i] = id;
+	for (size_t i = 0; i < n; i++) {
+		const char *const name = stack_frame_name(funcs,
+			stack_table_get(t, ids[i]), frame);
+
+		vec_need(&text, &room, used + strlen(name) + 8);
+		used += (size_t)snprintf(text + used, room - used, "%s%s",
+					 i > 0 ? between : "", name);
+	}
+	mem_free(ids);
+	return text;
 }

@@ -1,5 +1,6 @@
 /* stack_table.h - distinct stacks, each stored once: a number stands for a
- * stack. Knows frames and their order; knows no times and no figures.
+ * stack. Knows frames, their order and how they are called; knows no times and
+ * no figures.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_MODEL_STACK_TABLE_H
 #define WEFT_ANALYZER_MODEL_STACK_TABLE_H
@@ -35,5 +36,16 @@ stack_id stack_table_push(struct stack_table *, stack_id, func_id,
 const struct stack_frame *stack_table_get(const struct stack_table *, stack_id);
 /* Its number of frames. */
 size_t stack_table_depth(const struct stack_table *, stack_id);
+
+/* A frame's function, or what stands for it: "[12 frames]" for frames left out,
+ * "[open before start]" for one that was open before the recording saw it.
+ * Written to room, or borrowed from the functions; untrusted. */
+const char *stack_frame_name(struct func_table *, const struct stack_frame *,
+			     char room[48]);
+/* The stack's names in one line, outermost first, with `between` between them:
+ * "a;b;c". `between` has at most 7 bytes. The names are untrusted and whole.
+ * The caller frees the text with mem_free. */
+char *stack_table_text(const struct stack_table *, struct func_table *,
+		       stack_id, const char *between);
 
 #endif

@@ -76,8 +76,14 @@ char *out_escape_csv(const char *text)
 char *out_escape_gnuplot(const char *text)
 {
 	char *const plain = out_escape_terminal(text);
-	char *const result = twice(plain, '\'', "", "");
+	char *const result = mem_alloc(strlen(plain) * 3 + 1);
+	char *to = result;
 
+	for (const char *at = plain; *at != '\0'; at++)
+		if (*at == '\'')
+			to = stpcpy(to, "\u2019");
+		else
+			*to++ = *at;
 	mem_free(plain);
 	return result;
 }
@@ -148,15 +154,18 @@ char *out_escape_cut(char *text, size_t width, bool keep_end)
 {
 	const size_t dots = width < 3 ? width : 3;
 	const char *end = text;
+	size_t rest = out_escape_width(text);
 	uint32_t code;
 	char *result;
 
-	if (out_escape_width(text) <= width)
+	if (rest <= width)
 		return text;
 	result = mem_alloc(strlen(text) + dots + 1);
 	if (keep_end) {
-		while (out_escape_width(end) > width - dots)
+		while (rest > width - dots) {
 			end += text_utf8(end, &code);
+			rest -= columns(code);
+		}
 		sprintf(result, "%.*s%s", (int)dots, "...", end);
 	} else {
 		sprintf(result, "%.*s%.*s", (int)prefix(text, width - dots),

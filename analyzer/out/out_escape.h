@@ -23,7 +23,9 @@ char *out_escape_terminal(const char *text);
 char *out_escape_csv(const char *text);
 
 /* Text between single quotes in a gnuplot script, where backticks, backslashes
- * and $ have no meaning: as for a terminal, with ' doubled. */
+ * and $ have no meaning: as for a terminal, with a typographic apostrophe for
+ * '. Doubled, as gnuplot's manual has it, it ends the text at the text's start
+ * and where two follow each other. */
 char *out_escape_gnuplot(const char *text);
 
 /* Text for the body of a troff page: backslashes and leading dots and quotes

@@ -11,8 +11,8 @@ typedef int (*out_file_fn)(FILE *, void *ctx);
 
 /* Call fn to write the file; "-" is standard output. A file of that name is
  * replaced when the new one is complete; after a failure it is as it was. The
- * new file has the rights that the umask leaves. 0, or -1 with the cause in the
- * chain. */
+ * new file has the rights that the umask leaves. A device, named pipe or link
+ * is written to. 0, or -1 with the cause in the chain. */
 int out_file_write(const char *path, out_file_fn fn, void *ctx);
 
 #endif

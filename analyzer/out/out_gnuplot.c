@@ -1,150 +1,21 @@
-/* out_gnuplot.c - plots, drawn by gnuplot: no shell, no start-up files, every
- * name between single quotes with its text not interpreted.
+/* out_gnuplot.c - gnuplot as a child: no shell, no start-up files.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_gnuplot.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
-#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_file.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-	WIDTH = 960, BAR_HEIGHT = 26, FRAME_HEIGHT = 130, /* pixels */
-	LABEL_COLUMNS = 44,     /* longer labels are cut */
-	MESSAGE = 400,          /* bytes of what gnuplot says */
-};
-
-/* Different in brightness, too, for readers who see few colours. */
-static const char *const colours[OUT_GNUPLOT_GROUPS] = {
-	"#2f6690", "#f0a04b", "#7a9e7e", "#9a8fb0"
-};
-
-/* ---- the script ---- */
-
-/* Write untrusted text, cut to so many columns, between single quotes. In a
- * tic's label gnuplot takes % for a number's format, so % is doubled there. */
-static void put_quoted(FILE *to, const char *text, size_t columns, bool is_tic)
-{
-	char *const whole = out_escape_cut(out_escape_terminal(text), columns,
-					   false);
-	char *const quoted = out_escape_gnuplot(whole);
-
-	fputc('\'', to);
-	for (const char *at = quoted; *at != '\0'; at++) {
-		if (is_tic && *at == '%')
-			fputc('%', to);
-		fputc(*at, to);
-	}
-	fputc('\'', to);
-	mem_free(quoted);
-	mem_free(whole);
-}
-
-/* A text that is no tic's label. */
-static void put_text(FILE *to, const char *text, size_t columns)
-{
-	put_quoted(to, text, columns, false);
-}
-
-/* Bar i lies at height count - i, so that the first is on top. Heights
- * are not negative: gnuplot would take the minus for an operator on the
- * label before. */
-static void put_labels(FILE *to, const struct out_bars *plot)
-{
-	fputs("set ytics scale 0 noenhanced (", to);
-	for (size_t i = 0; i < plot->count; i++) {
-		if (i > 0)
-			fputs(", ", to);
-		put_quoted(to, plot->bars[i].label, LABEL_COLUMNS, true);
-		fprintf(to, " %zu", plot->count - i);
-	}
-	fputs(") tc rgb '#222222'\n", to);
-	for (size_t i = 0; i < plot->count; i++) {
-		fprintf(to, "set label %zu ", i + 1);
-		put_text(to, plot->bars[i].note, LABEL_COLUMNS);
-		fprintf(to, " at %.17g,%zu left offset 0.6,0 noenhanced "
-			"tc rgb '#555555'\n", plot->bars[i].value,
-			plot->count - i);
-	}
-}
-
-/* Write the bars, group by group, so that each has a colour and a legend. */
-static void put_groups(FILE *to, const struct out_bars *plot)
-{
-	for (size_t g = 0; g < plot->group_count; g++) {
-		fprintf(to, "$group%zu << EOD\n", g);
-		for (size_t i = 0; i < plot->count; i++)
-			if (plot->bars[i].group == g)
-				fprintf(to, "%.17g %zu\n", plot->bars[i].value,
-					plot->count - i);
-		/* An empty block cannot be plotted: add a point outside. */
-		fputs("-1 -9\nEOD\n", to);
-	}
-	fputs("plot ", to);
-	for (size_t g = 0; g < plot->group_count; g++) {
-		fprintf(to, "%s$group%zu using ($1/2):2:($1/2):(0.36) "
-			"with boxxyerror fs solid noborder lc rgb '%s' title ",
-			g > 0 ? ", " : "", g, colours[g]);
-		put_text(to, plot->groups[g], LABEL_COLUMNS);
-	}
-	fputc('\n', to);
-}
-
-/* Sizes are pixels, but those of a PDF are inches; so are sizes of type. */
-static void put_terminal(FILE *to, size_t height, const char *format)
-{
-	const bool is_pdf = strcmp(format, "pdf") == 0;
-	const bool is_svg = strcmp(format, "svg") == 0;
-	char size[64];
-
-	if (is_pdf)
-		snprintf(size, sizeof(size), "%gin,%gin",
-			 (double)WIDTH / 96, (double)height / 96);
-	else
-		snprintf(size, sizeof(size), "%d,%zu", WIDTH, height);
-	fprintf(to, "set terminal %s%s noenhanced size %s "
-		"background rgb '#ffffff' font 'sans,%d'\n", format,
-		is_svg ? "" : "cairo", size, is_svg ? 13 : 10);
-}
-
-/* Write the whole script. The axis is longer than the longest bar by half, so
- * that the notes have room. */
-static void put_script(FILE *to, const struct out_bars *plot,
-		       const char *format)
-{
-	const size_t height = FRAME_HEIGHT + BAR_HEIGHT * plot->count;
-	double most = 0;
-
-	for (size_t i = 0; i < plot->count; i++)
-		if (plot->bars[i].value > most)
-			most = plot->bars[i].value;
-	put_terminal(to, height, format);
-	fputs("set title noenhanced ", to);
-	put_text(to, plot->title, 100);
-	fputs("\nset xlabel noenhanced ", to);
-	put_text(to, plot->axis, 100);
-	fprintf(to, "\nset xrange [0:%.17g]\nset yrange [0.3:%zu.7]\n",
-		most > 0 ? most * 1.5 : 1, plot->count);
-	fputs("set border 1 lc rgb '#999999'\nset xtics nomirror out "
-	      "tc rgb '#333333'\nset grid xtics lt 1 lc rgb '#e4e4e4'\n"
-	      "set key bottom right reverse Left noenhanced samplen 1\n"
-	      "unset mouse\n", to);
-	put_labels(to, plot);
-	put_groups(to, plot);
-}
-
-/* ---- the child ---- */
+/* Bytes of what gnuplot says. */
+enum { MESSAGE = 400 };
 
 /* gnuplot: where it reads its script from, and what it complains of. */
 struct child { pid_t pid; FILE *script; int messages; };
@@ -225,21 +96,18 @@ static int end(const struct child *child)
 	return err_add("gnuplot failed (status %d): %s", status, message);
 }
 
-/* What out_file_write's callback needs. */
-struct drawing { const struct out_bars *plot; const char *format; };
-
-/* An out_file_fn. gnuplot writes to the file's descriptor itself. SIGPIPE is
- * ignored meanwhile, because a gnuplot that ends early must not end weft. */
+/* An out_file_fn; ctx is the script. gnuplot writes to the file's descriptor
+ * itself. SIGPIPE is ignored meanwhile, because a gnuplot that ends early must
+ * not end weft. */
 static int draw(FILE *to, void *ctx)
 {
-	const struct drawing *const d = ctx;
 	void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
 	struct child child = { .pid = -1 };
 	int status = start(&child, fileno(to));
 	struct stat made;
 
 	if (status == 0) {
-		put_script(child.script, d->plot, d->format);
+		fputs(ctx, child.script);
 		status = end(&child);
 	}
 	signal(SIGPIPE, before);
@@ -249,11 +117,7 @@ static int draw(FILE *to, void *ctx)
 	return status;
 }
 
-int out_gnuplot_bars(const struct out_bars *plot, const char *file,
-		     const char *format)
+int out_gnuplot_run(char *script, const char *file)
 {
-	struct drawing d = { plot, format };
-
-	assert(plot->group_count <= OUT_GNUPLOT_GROUPS);
-	return out_file_write(file, draw, &d);
+	return out_file_write(file, draw, script);
 }

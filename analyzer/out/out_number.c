@@ -99,3 +99,28 @@ char *out_number_date(char *to, uint64_t real_ns)
 		strcpy(to, "unknown date");
 	return to;
 }
+
+/* ---- for programs ------------------------------------------------------- */
+
+char *out_number_digits(char *to, uint64_t value, unsigned least)
+{
+	char digits[20];
+	unsigned count = 0;
+
+	do {
+		digits[count++] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0 || count < least);
+	while (count > 0)
+		*to++ = digits[--count];
+	return to;
+}
+
+void out_number_put(FILE *to, const char *before, uint64_t value)
+{
+	char digits[20];
+	const char *const end = out_number_digits(digits, value, 1);
+
+	fputs_unlocked(before, to);
+	fwrite_unlocked(digits, 1, (size_t)(end - digits), to);
+}

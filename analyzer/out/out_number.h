@@ -5,6 +5,7 @@
 #define WEFT_ANALYZER_OUT_OUT_NUMBER_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 enum { OUT_NUMBER = 64 };
 
@@ -22,5 +23,13 @@ char *out_number_bytes(char *to, uint64_t bytes);
 /* CLOCK_REALTIME in ns as "2026-11-21 08:06:35 UTC"; "unknown date" if it
  * cannot be shown */
 char *out_number_date(char *to, uint64_t real_ns);
+
+
+/* For files of millions of numbers, where printf would take most of the time:
+ * the digits of a value, which may begin with zeros; returns where they end,
+ * which has no 0 byte. At least so many digits, at most 20. */
+char *out_number_digits(char *to, uint64_t value, unsigned least);
+/* before, and a value's digits. */
+void out_number_put(FILE *, const char *before, uint64_t value);
 
 #endif

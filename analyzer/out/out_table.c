@@ -252,6 +252,13 @@ void out_csv_number(struct out_csv *csv, uint64_t number)
 	fprintf(csv->to, "%" PRIu64, number);
 }
 
+/* As a text, a minus would be taken for the beginning of a formula. */
+void out_csv_real(struct out_csv *csv, double number, unsigned decimals)
+{
+	next(csv);
+	fprintf(csv->to, "%.*f", (int)decimals, number);
+}
+
 void out_csv_end(struct out_csv *csv)
 {
 	fputc('\n', csv->to);

@@ -55,6 +55,7 @@ struct out_csv { FILE *to; int fields; };
 
 void out_csv_text(struct out_csv *, const char *text); /* may be untrusted */
 void out_csv_number(struct out_csv *, uint64_t);
+void out_csv_real(struct out_csv *, double, unsigned decimals);
 void out_csv_end(struct out_csv *);                    /* ends the row */
 
 #endif

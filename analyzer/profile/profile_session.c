@@ -10,6 +10,7 @@
 #include "analyzer/model/hist.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -21,8 +22,9 @@ enum { LABELS_MAX = 4096 };
 struct profile_session {
 	struct session *s;
 	bool has_head, has_collected;
-	node_id length, cpu, sampled;/* nodes of the last rows of these kinds,
-	                              * which give theirs relative to them */
+	/* Nodes of the last rows of these kinds, which give theirs relative to
+	 * them. */
+	node_id length, cpu, sampled, counted;
 	uint64_t lengths;            /* calls in rows of PROFILE_LENGTH */
 	size_t room[PROFILE_KINDS];  /* of the session's arrays */
 };
@@ -106,6 +108,7 @@ static int add_func(struct profile_session *p, const struct func *from,
 	if (from->untold_return)
 		func_set_untold_return(p->s->funcs, id);
 	to = func_get(p->s->funcs, id);
+	to->estimated = from->estimated & (FUNC_ESTIMATED | FUNC_AT_LEAST);
 	to->name = copy(p, from->name[0] == '\0' ? "[unnamed]" : from->name);
 	to->file = copy(p, from->file);
 	to->file_line = from->file_line;
@@ -353,7 +356,9 @@ static int add_net(struct profile_session *p, const void *row)
 	const struct net *const from = row;
 	struct cct *const t = p->s->cct;
 
-	if (from->period == 0 || from->is_net > 1 || cct_has_samples(t))
+	if ((from->period == 0 && !from->is_net) ||
+	    from->is_net > (NET_SAMPLED | NET_CALIBRATED) ||
+	    cct_has_samples(t))
 		return damaged("its samples");
 	p->s->net = *from;
 	cct_collect_samples(t);
@@ -370,9 +375,11 @@ static int add_sampled(struct profile_session *p, const void *row)
 {
 	const struct profile_sampled *const from = row;
 	struct cct *const t = p->s->cct;
+	double variance;
 
+	memcpy(&variance, &from->variance, sizeof(variance));
 	if (!cct_has_samples(t) || from->back > cct_count(t) - p->sampled ||
-	    from->back == 0 ||
+	    from->back == 0 || !isfinite(variance) || variance < 0 ||
 	    (from->own | from->other | from->probe) > UINT32_MAX)
 		return damaged("samples");
 	p->sampled += (node_id)from->back;
@@ -380,7 +387,26 @@ static int add_sampled(struct profile_session *p, const void *row)
 		.unsampled = from->unsampled, .own = (uint32_t)from->own,
 		.other = (uint32_t)from->other,
 		.probe = (uint32_t)from->probe, .raw = from->raw,
-		.variance = (double)from->error * (double)from->error };
+		.variance = variance };
+	return 0;
+}
+
+/* The ids must rise: one row a node. */
+static int add_counted(struct profile_session *p, const void *row)
+{
+	const struct profile_counted *const from = row;
+	struct cct *const t = p->s->cct;
+	uint64_t calls;
+
+	if (from->back > cct_count(t) - p->counted || from->back == 0)
+		return damaged("counted calls");
+	p->counted += (node_id)from->back;
+	calls = cct_get(t, p->counted)->calls;
+	if (from->untimed > calls || from->brief > calls - from->untimed)
+		return damaged("counted calls");
+	cct_get(t, p->counted)->calls -= from->untimed + from->brief;
+	cct_add_untimed(t, p->counted, from->untimed);
+	cct_add_brief(t, p->counted, from->brief);
 	return 0;
 }
 
@@ -397,6 +423,7 @@ static int add_row(struct profile_session *p, enum profile_kind kind,
 		[PROFILE_COLLECTED] = add_collected,
 		[PROFILE_LENGTH] = add_length, [PROFILE_CPU] = add_cpu,
 		[PROFILE_NET] = add_net, [PROFILE_SAMPLED] = add_sampled,
+		[PROFILE_COUNTED] = add_counted,
 	};
 
 	assert(adders[kind] || lists[kind].array > 0);

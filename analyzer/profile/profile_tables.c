@@ -50,7 +50,7 @@ static const struct profile_field func[] = {
 	NUMBER(func, source_length), NUMBER(func, line),
 	NUMBER(func, last_line), TEXT(func, hint), TEXT(func, name),
 	TEXT(func, file), NUMBER(func, file_line), NUMBER(func, untold_return),
-	NUMBER(func, ordinal),
+	NUMBER(func, ordinal), NUMBER(func, estimated),
 };
 
 static const struct profile_field process[] = {
@@ -150,7 +150,12 @@ static const struct profile_field sampled[] = {
 	NUMBER(profile_sampled, back), NUMBER(profile_sampled, unsampled),
 	NUMBER(profile_sampled, own), NUMBER(profile_sampled, other),
 	NUMBER(profile_sampled, probe), NUMBER(profile_sampled, raw),
-	NUMBER(profile_sampled, error),
+	NUMBER(profile_sampled, variance),
+};
+
+static const struct profile_field counted[] = {
+	NUMBER(profile_counted, back), NUMBER(profile_counted, untimed),
+	NUMBER(profile_counted, brief),
 };
 
 #define TABLE(type, fields)                                                    \
@@ -176,6 +181,7 @@ const struct profile_table profile_tables[PROFILE_KINDS] = {
 	[PROFILE_LABEL] = TABLE(struct label, label),
 	[PROFILE_NET] = TABLE(struct net, net),
 	[PROFILE_SAMPLED] = TABLE(struct profile_sampled, sampled),
+	[PROFILE_COUNTED] = TABLE(struct profile_counted, counted),
 };
 
 size_t profile_columns(enum profile_kind kind)

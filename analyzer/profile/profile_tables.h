@@ -25,7 +25,7 @@ enum profile_kind {
 	PROFILE_COLLECTED,  /* struct profile_collected, one row or none */
 	PROFILE_LENGTH, PROFILE_CPU, PROFILE_LABEL,
 	PROFILE_NET,        /* struct net, one row or none */
-	PROFILE_SAMPLED,
+	PROFILE_SAMPLED, PROFILE_COUNTED,
 	PROFILE_KINDS
 };
 
@@ -43,11 +43,14 @@ struct profile_length { uint64_t back, step, calls; };
 /* struct cct_cpu of a node, in ticks, if it is not 0; back is never 0. */
 struct profile_cpu { uint64_t back, off, unknown; };
 
-/* struct cct_sampled of a node, after a row of PROFILE_NET; error is the root
- * of its variance, in ticks. Nodes without a row have no samples, and a raw
- * self that is their self. */
+/* struct cct_counted of a node, if it is not 0; back is never 0. */
+struct profile_counted { uint64_t back, untimed, brief; };
+
+/* struct cct_sampled of a node, after a row of PROFILE_NET; variance has
+ * the bits of a double, so that sums of it are exact. Nodes without a row have
+ * no samples, and a raw self that is their self. */
 struct profile_sampled {
-	uint64_t back, unsampled, own, other, probe, raw, error;
+	uint64_t back, unsampled, own, other, probe, raw, variance;
 };
 
 enum profile_type {

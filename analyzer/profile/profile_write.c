@@ -1,203 +1,26 @@
 /* profile_write.c - a session as a profile: its tables for weft, then
  * functions, mappings and samples for other tools. Nothing of the latter is
- * read back. A string is written before the first message that has its number,
- * so that a reader needs to go over the file once.
+ * read back.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/profile/profile.h"
 
-#include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/base/text.h"
-#include "analyzer/base/vec.h"
 #include "analyzer/model/hist.h"
 #include "analyzer/out/out_escape.h"
-#include "analyzer/profile/pprof.pb-c.h"
+#include "analyzer/profile/profile_output.h"
 #include "analyzer/profile/profile_tables.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-#include <zlib.h>
-
-/* ---- messages ---- */
-
-/* The strings of a field, each written once, by their numbers. Those of one
- * hash form a chain. */
-struct texts {
-	const char **text;
-	uint32_t *chain;         /* number + 1 of the next; 0: the last */
-	size_t count, room, chain_room;
-	struct map *by_hash;     /* to number + 1 of the first */
-};
-
-/* A file that is being written. The first error stays, and nothing is written
- * after it. */
-struct output {
-	gzFile gz;
-	int failed;              /* errno */
-	struct arena *arena;     /* holds the strings */
-	struct texts shown, exact;
-};
-
-/* A protobuf-c buffer whose bytes go to the output. */
-struct sink {
-	ProtobufCBuffer base;
-	struct output *out;
-};
-
-/* As protobuf-c wants it: it cannot say that it failed. */
-static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
-{
-	struct output *const out = ((struct sink *)(void *)buffer)->out;
-
-	if (out->failed != 0 || size == 0)
-		return;
-	errno = 0;
-	if (gzfwrite(bytes, 1, size, out->gz) != size)
-		out->failed = errno != 0 ? errno : EIO;
-}
-
-/* Write some fields of the profile. A protobuf message may be written in
- * pieces, one after the other. */
-static void put(struct output *out, const Prof__Profile *part)
-{
-	struct sink sink = { { append }, out };
-
-	protobuf_c_message_pack_to_buffer(&part->base, &sink.base);
-}
-
-/* ---- strings ---- */
-
-/* The number of a string; *is_new if it was not there, so that the caller
- * writes it. The copy is the output's. */
-static size_t find_or_add(struct output *out, struct texts *t,
-			  const char *text, bool *is_new)
-{
-	uint32_t *const head = map_put(t->by_hash, text_hash(1, text), 0);
-	const size_t i = t->count;
-
-	*is_new = false;
-	for (uint32_t k = *head; k > 0; k = t->chain[k - 1])
-		if (strcmp(t->text[k - 1], text) == 0)
-			return k - 1;
-	vec_need(&t->text, &t->room, i + 1);
-	vec_need(&t->chain, &t->chain_room, i + 1);
-	t->text[i] = arena_copy(out->arena, text, strlen(text));
-	t->chain[i] = *head;
-	t->count = i + 1;
-	*head = (uint32_t)t->count;
-	*is_new = true;
-	return i;
-}
-
-/* The number in string_table of a text that is safe already. */
-static int64_t put_shown(struct output *out, char *safe)
-{
-	Prof__Profile part = PROF__PROFILE__INIT;
-	bool is_new;
-	const size_t i = find_or_add(out, &out->shown, safe, &is_new);
-
-	if (is_new) {
-		part.n_string_table = 1;
-		part.string_table = &safe;
-		put(out, &part);
-	}
-	return (int64_t)i;
-}
-
-/* The number of a string as other tools show it, made safe. */
-static int64_t shown(struct output *out, const char *text)
-{
-	char *const safe = out_escape_terminal(text);
-	const int64_t i = put_shown(out, safe);
-
-	mem_free(safe);
-	return i;
-}
-
-/* The number of a string that is read back exactly: twice its number in
- * string_table or, if it is not safe to be shown, in weft_text, plus 1. */
-static uint64_t exact(struct output *out, const char *text)
-{
-	Prof__Profile part = PROF__PROFILE__INIT;
-	char *const safe = out_escape_terminal(text);
-	const int is_safe = strcmp(safe, text) == 0;
-	const uint64_t shown = is_safe ? (uint64_t)put_shown(out, safe) : 0;
-	ProtobufCBinaryData bytes;
-	size_t i;
-	bool is_new;
-
-	mem_free(safe);
-	if (is_safe)
-		return shown * 2;
-	i = find_or_add(out, &out->exact, text, &is_new);
-	if (is_new) {
-		bytes.len = strlen(text);
-		bytes.data = (uint8_t *)(uintptr_t)text;
-		part.n_weft_text = 1;
-		part.weft_text = &bytes;
-		put(out, &part);
-	}
-	return i * 2 + 1;
-}
-
-/* ---- opening and closing ---- */
-
-static void free_texts(struct texts *t)
-{
-	map_free(t->by_hash);
-	mem_free(t->text);
-	mem_free(t->chain);
-}
-
-/* The file stays the caller's: zlib closes what it writes to, so it gets a copy
- * of the descriptor. Errors wait for close_output, which frees the output. */
-static struct output *open_output(FILE *file)
-{
-	struct output *const out = mem_alloc(sizeof(*out));
-	const int fd = dup(fileno(file));
-
-	out->gz = fd < 0 ? NULL : gzdopen(fd, "wb6");
-	out->failed = !out->gz ? errno : 0;
-	if (!out->gz && fd >= 0)
-		close(fd);
-	out->arena = arena_new();
-	out->shown.by_hash = map_new();
-	out->exact.by_hash = map_new();
-	/* String 0 is "" in every profile. */
-	shown(out, "");
-	return out;
-}
-
-/* Frees the output. 0, or -1 with the cause in the chain if anything could not
- * be written, the rest in zlib's buffer included. */
-static int close_output(struct output *out)
-{
-	int failed = out->failed, status;
-
-	if (out->gz) {
-		errno = 0;
-		status = gzclose(out->gz);
-		if (failed == 0 && status != Z_OK)
-			failed = errno != 0 ? errno : EIO;
-	}
-	free_texts(&out->shown);
-	free_texts(&out->exact);
-	arena_free(out->arena);
-	mem_free(out);
-	return failed == 0 ? 0 : err_add("%s", strerror(failed));
-}
 
 /* ---- samples, for other tools ---- */
 
 enum {
 	FRAMES_MAX = 512,      /* of a sample: the innermost ones are kept */
-	LABELS_MAX = 4,        /* labels_of has them all */
+	OWN_LABELS = 4,        /* thread, program, tid, coroutine */
 	VALUES = 3,            /* calls, self, suspended */
 };
 
@@ -215,6 +38,9 @@ struct sampler {
 	node_id *body;         /* by node: the outermost frame of its coroutine,
 	                        * or 0 */
 	int64_t thread_key, tid_key, program_key, coroutine_key;
+	Prof__Label *label, **labels; /* room for those of one sample */
+	const struct label ***of;  /* by process: its labels */
+	size_t *of_count;
 	uint64_t frames[FRAMES_MAX]; /* locations of one stack */
 };
 
@@ -225,11 +51,11 @@ static void put_type(struct output *out, const char *type, const char *unit)
 	Prof__ValueType value = PROF__VALUE_TYPE__INIT, *list = &value;
 	Prof__Profile part = PROF__PROFILE__INIT;
 
-	value.type = shown(out, type);
-	value.unit = shown(out, unit);
+	value.type = output_shown(out, type);
+	value.unit = output_shown(out, unit);
 	part.n_sample_type = 1;
 	part.sample_type = &list;
-	put(out, &part);
+	output_put(out, &part);
 }
 
 /* Write a module as a mapping. It claims to have names and lines, so that tools
@@ -246,12 +72,12 @@ static void put_module(struct sampler *p, elf_id id)
 	map.id = id;
 	map.memory_start = id * MODULE_ROOM;
 	map.memory_limit = (id + 1) * MODULE_ROOM;
-	map.filename = shown(p->out, m->path);
-	map.build_id = shown(p->out, build_id);
+	map.filename = output_shown(p->out, m->path);
+	map.build_id = output_shown(p->out, build_id);
 	map.has_functions = map.has_filenames = map.has_line_numbers = 1;
 	part.n_mapping = 1;
 	part.mapping = &list;
-	put(p->out, &part);
+	output_put(p->out, &part);
 }
 
 /* Write a function and its location, both with this id: samples refer to
@@ -266,8 +92,8 @@ static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 	function.id = place.id = line.function_id = id;
 	/* system_name stays empty: if it equals the name, go tool pprof reads
 	 * it as a C++ name and drops the part in <>. */
-	function.name = shown(p->out, f->name);
-	function.filename = shown(p->out, f->file);
+	function.name = output_shown(p->out, f->name);
+	function.filename = output_shown(p->out, f->file);
 	function.start_line = line.line = f->file_line;
 	if (f->kind == FUNC_NATIVE && f->module > 0) {
 		place.mapping_id = f->module;
@@ -279,7 +105,7 @@ static void put_location(struct sampler *p, uint64_t id, const struct func *f)
 	part.n_function = part.n_location = 1;
 	part.function = &functions;
 	part.location = &places;
-	put(p->out, &part);
+	output_put(p->out, &part);
 }
 
 /* Write a location for frames that have no function of their own. */
@@ -321,27 +147,49 @@ static void add_text(Prof__Label *labels, size_t *count, int64_t key,
 	labels[(*count)++].str = text;
 }
 
-/* Fill in the labels of a sample: thread, program, tid, coroutine; return how
- * many. body is the outermost frame of its coroutine, or 0. */
-static size_t labels_of(struct sampler *p, uint32_t thread, node_id body,
-			Prof__Label *labels)
+/* What a recording or process is labelled. A key that samples have anyway gets
+ * "label." in front. */
+static size_t user_labels(struct sampler *p, uint32_t process, size_t n)
+{
+	static const char own[] = " thread program tid coroutine ";
+	char key[300];
+
+	for (size_t i = 0; i < p->of_count[process]; i++) {
+		const struct label *const l = p->of[process][i];
+
+		snprintf(key, sizeof(key), " %s ", l->key);
+		const bool is_own = strstr(own, key) != NULL;
+
+		snprintf(key, sizeof(key), "%s%s", is_own ? "label." : "",
+			 l->key);
+		add_text(p->label, &n, output_shown(p->out, key),
+			 output_shown(p->out, l->value));
+	}
+	return n;
+}
+
+/* Fill in p->label for a sample, and return how many. body is the outermost
+ * frame of its coroutine, or 0. */
+static size_t labels_of(struct sampler *p, uint32_t thread, node_id body)
 {
 	struct session *const s = p->session;
+	Prof__Label *const labels = p->label;
 	size_t n = 0;
 
 	if (thread < s->thread_count) {
 		const struct thread *const t = &s->threads[thread];
 
 		add_text(labels, &n, p->thread_key,
-			 shown(p->out, t->name));
-		add_text(labels, &n, p->program_key, shown(p->out,
+			 output_shown(p->out, t->name));
+		add_text(labels, &n, p->program_key, output_shown(p->out,
 			 s->processes[t->process].path));
 		prof__label__init(&labels[n]);
 		labels[n].key = p->tid_key;
 		labels[n++].num = t->tid;
+		n = user_labels(p, t->process, n);
 	}
 	if (body > 0)
-		add_text(labels, &n, p->coroutine_key, shown(p->out,
+		add_text(labels, &n, p->coroutine_key, output_shown(p->out,
 			 func_get(s->funcs,
 				  cct_get(s->cct, body)->func)->name));
 	return n;
@@ -355,21 +203,48 @@ static void put_sample(struct sampler *p, node_id id, uint32_t thread)
 	int64_t values[VALUES] = {
 		(int64_t)n->calls, (int64_t)session_ns(p->session, n->self),
 		(int64_t)session_ns(p->session, n->suspended) };
-	Prof__Label label[LABELS_MAX], *labels[LABELS_MAX];
 	Prof__Sample sample = PROF__SAMPLE__INIT, *list = &sample;
 	Prof__Profile part = PROF__PROFILE__INIT;
 
-	for (size_t i = 0; i < LABELS_MAX; i++)
-		labels[i] = &label[i];
 	sample.n_location_id = stack_of(p, id);
 	sample.location_id = p->frames;
 	sample.n_value = VALUES;
 	sample.value = values;
-	sample.n_label = labels_of(p, thread, p->body[id], label);
-	sample.label = labels;
+	sample.n_label = labels_of(p, thread, p->body[id]);
+	sample.label = p->labels;
 	part.n_sample = 1;
 	part.sample = &list;
-	put(p->out, &part);
+	output_put(p->out, &part);
+}
+
+/* All processes' labels, and room for as many as one sample can have. */
+static void find_labels(struct sampler *p)
+{
+	struct session *const s = p->session;
+	size_t most = 0;
+
+	p->of = mem_alloc((s->process_count + 1) * sizeof(*p->of));
+	p->of_count = mem_alloc((s->process_count + 1) * sizeof(*p->of_count));
+	for (uint32_t i = 0; i < s->process_count; i++) {
+		p->of[i] = label_list(s, i, &p->of_count[i]);
+		if (p->of_count[i] > most)
+			most = p->of_count[i];
+	}
+	most += OWN_LABELS;
+	p->label = mem_alloc(most * sizeof(*p->label));
+	p->labels = mem_alloc(most * sizeof(*p->labels));
+	for (size_t i = 0; i < most; i++)
+		p->labels[i] = &p->label[i];
+}
+
+static void forget_labels(struct sampler *p)
+{
+	for (size_t i = 0; i < p->session->process_count; i++)
+		mem_free(p->of[i]);
+	mem_free(p->of);
+	mem_free(p->of_count);
+	mem_free(p->label);
+	mem_free(p->labels);
 }
 
 /* Write a sample for each node that has any figures. Parents come before their
@@ -401,15 +276,15 @@ static void put_about(struct sampler *p, const struct profile_about *about)
 					    sizeof(*comments));
 
 	for (size_t i = 0; i < about->comment_count; i++)
-		comments[i] = shown(p->out, about->comments[i]);
+		comments[i] = output_shown(p->out, about->comments[i]);
 	part.n_comment = about->comment_count;
 	part.comment = comments;
 	part.time_nanos = p->session->thread_count == 0 ? 0 :
 		(int64_t)session_real(p->session,
 				      session_first_tick(p->session));
 	part.duration_nanos = (int64_t)about->duration;
-	part.default_sample_type = shown(p->out, "self");
-	put(p->out, &part);
+	part.default_sample_type = output_shown(p->out, "self");
+	output_put(p->out, &part);
 	mem_free(comments);
 }
 
@@ -432,11 +307,13 @@ static void put_pprof(struct output *out, struct session *s,
 		put_location(p, id, func_get(s->funcs, id));
 	p->no_function = put_stand_in(p, funcs + 1, "[no function]");
 	p->left_out = put_stand_in(p, funcs + 2, "[frames left out]");
-	p->thread_key = shown(out, "thread");
-	p->tid_key = shown(out, "tid");
-	p->program_key = shown(out, "program");
-	p->coroutine_key = shown(out, "coroutine");
+	p->thread_key = output_shown(out, "thread");
+	p->tid_key = output_shown(out, "tid");
+	p->program_key = output_shown(out, "program");
+	p->coroutine_key = output_shown(out, "coroutine");
+	find_labels(p);
 	put_samples(p);
+	forget_labels(p);
 	put_about(p, about);
 	mem_free(p);
 }
@@ -463,9 +340,9 @@ static uint64_t value_of(struct writer *w, const struct profile_field *f,
 	if (f->type == PROFILE_NUMBER)
 		return profile_get(f, row, i);
 	if (f->type == PROFILE_CHARS)
-		return exact(w->out, row + f->offset);
+		return output_exact(w->out, row + f->offset);
 	memcpy(&text, row + f->offset, sizeof(text));
-	return exact(w->out, text);
+	return output_exact(w->out, text);
 }
 
 /* Fill in the columns of up to BLOCK_ROWS rows. Strings that are new are
@@ -510,7 +387,7 @@ static void put_block(struct writer *w, enum profile_kind kind,
 	table.column = list;
 	part.n_weft_table = 1;
 	part.weft_table = &tables;
-	put(w->out, &part);
+	output_put(w->out, &part);
 	w->rows += count;
 	mem_free(values);
 	mem_free(list);
@@ -622,19 +499,40 @@ static void put_sampled(struct writer *w)
 	struct block b = { .w = w, .kind = PROFILE_SAMPLED };
 	struct cct *const t = w->session->cct;
 
-	if (w->session->net.period == 0 || !cct_has_samples(t))
+	if ((w->session->net.period == 0 && !w->session->net.is_net) ||
+	    !cct_has_samples(t))
 		return;
 	put_rows(w, PROFILE_NET, &w->session->net, 1);
 	for (node_id id = 1; id <= cct_count(t); id++) {
 		const struct cct_sampled *const n = cct_sampled_of(t, id);
+		uint64_t variance;
 
 		if (!n->own && !n->other && !n->probe && !n->unsampled &&
-		    n->raw == cct_get(t, id)->self)
+		    n->variance == 0 && n->raw == cct_get(t, id)->self)
 			continue;
+		memcpy(&variance, &n->variance, sizeof(variance));
 		*(struct profile_sampled *)next_row(&b) =
 			(struct profile_sampled){ id - b.last, n->unsampled,
-				n->own, n->other, n->probe, n->raw,
-				(uint64_t)(sqrt(n->variance) + 0.5) };
+				n->own, n->other, n->probe, n->raw, variance };
+		b.last = id;
+	}
+	end_block(&b);
+}
+
+/* Write how many calls have no records, of nodes that have any of these. */
+static void put_counted(struct writer *w)
+{
+	struct block b = { .w = w, .kind = PROFILE_COUNTED };
+	struct cct *const t = w->session->cct;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_counted n = cct_counted_of(t, id);
+
+		if (n.untimed == 0 && n.brief == 0)
+			continue;
+		*(struct profile_counted *)next_row(&b) =
+			(struct profile_counted){ id - b.last, n.untimed,
+						  n.brief };
 		b.last = id;
 	}
 	end_block(&b);
@@ -650,7 +548,6 @@ static void put_collected(struct writer *w)
 	put_rows(w, PROFILE_COLLECTED, &row, 1);
 	put_lengths(w);
 	put_cpu(w);
-	put_sampled(w);
 }
 
 /* The head with counts of what a profile does not list. A shallow copy: its
@@ -688,6 +585,8 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROFILE_NAMING, s->namings, s->naming_count);
 	put_collected(w);
 	put_rows(w, PROFILE_LABEL, s->labels, s->label_count);
+	put_sampled(w);
+	put_counted(w);
 }
 
 /* The version comes first, so that a reader can refuse the rest; the number of
@@ -695,15 +594,15 @@ static void put_tables(struct writer *w)
 int profile_write(FILE *to, struct session *s,
 		  const struct profile_about *about)
 {
-	struct writer w = { open_output(to), s, 0 };
+	struct writer w = { output_open(to), s, 0 };
 	Prof__Profile part = PROF__PROFILE__INIT;
 
 	part.weft_version = PROFILE_VERSION;
-	put(w.out, &part);
+	output_put(w.out, &part);
 	put_tables(&w);
 	put_pprof(w.out, s, about);
 	prof__profile__init(&part);
 	part.weft_end = w.rows;
-	put(w.out, &part);
-	return close_output(w.out);
+	output_put(w.out, &part);
+	return output_close(w.out);
 }

@@ -11,15 +11,21 @@ struct place_of {
 };
 
 /* What the calls took was their caller's time until now. */
-static void move_time(struct replay *r, const struct stream *st,
-		      struct cct *tree, node_id from, node_id to, ticks took)
+static void count(struct replay *r, const struct stream *st,
+		  struct cct *tree, node_id by, node_id id,
+		  const uint64_t *word)
 {
-	if (took > tree->nodes[from].self) {
-		replay_unnested(r, st);
+	const uint64_t calls = word[1], took = word[2];
+
+	r->calls += calls;
+	if (took == 0) {
+		cct_add_untimed(tree, id, calls);
+		r->session->counted += calls;
 		return;
 	}
-	tree->nodes[from].self -= took;
-	tree->nodes[to].self += took;
+	cct_add_brief(tree, id, calls);
+	if (!cct_move_self(tree, by, id, took))
+		replay_unnested(r, st);
 }
 
 static node_id add_call(struct replay *r, struct stream *st,
@@ -39,10 +45,8 @@ static node_id add_call(struct replay *r, struct stream *st,
 				func_get(s->funcs, func)->kind == FUNC_LUA,
 				(struct instant){ st->now, st->thread });
 	id = cct_child(tree, by->node, func, flags);
-	tree->nodes[id].calls += word[1];
-	move_time(r, st, tree, by->node, id, word[2]);
-	r->calls += word[1];
-	s->counted += word[1];
+	if (word[1] > 0)
+		count(r, st, tree, by->node, id, word);
 	return id;
 }
 

@@ -43,20 +43,46 @@ static void emit_leave(struct replay *r, struct replay_event *e, func_id func,
 		r->sink->leave(r->ctx, e);
 }
 
+void replay_emit_begin(const struct replay *r, struct stream *st)
+{
+	st->told = event(r, st, st->now);
+}
+
+/* An event of a call, to be filled in: made anew, it would cost more than most
+ * sinks do. */
+static struct replay_event *of_call(struct stream *st)
+{
+	struct replay_event *const e = &st->told;
+
+	e->tick = st->now;
+	e->coroutine = e->in = replay_top(st)->serial;
+	e->reason = 0;
+	return e;
+}
+
 void replay_emit_enter(struct replay *r, struct stream *st, func_id func,
 		       size_t depth, enum replay_why why)
 {
-	struct replay_event e = event(r, st, st->now);
-
-	emit_enter(r, &e, func, depth, why);
+	if (r->sink->enter)
+		emit_enter(r, of_call(st), func, depth, why);
 }
 
 void replay_emit_leave(struct replay *r, struct stream *st, func_id func,
 		       size_t depth, enum replay_why why, uint32_t reason)
 {
-	struct replay_event e = event(r, st, st->now);
+	if (r->sink->leave)
+		emit_leave(r, of_call(st), func, depth, why, reason);
+}
 
-	emit_leave(r, &e, func, depth, why, reason);
+void replay_emit_leaf(struct replay *r, struct stream *st, func_id func,
+		      ticks took)
+{
+	struct replay_event *const e = of_call(st);
+
+	e->func = func;
+	e->depth = (uint32_t)(st->depth - 1);
+	e->why = REPLAY_SEEN;
+	r->sink->leaf(r->ctx, e, took);
 }
 
 void replay_emit_pair(struct replay *r, struct stream *st, func_id func,

@@ -93,6 +93,7 @@ void replay_free(struct replay *r)
 	mem_free(r->kept);
 	mem_free(r->kept_frames);
 	mem_free(r->parked);
+	mem_free(r->demoted);
 	mem_free(r);
 }
 
@@ -205,6 +206,17 @@ static void count_lost(struct thread *t, struct stream *st,
 	t->missing_chunks += h->number - st->next;
 }
 
+/* A flight recorder kept the newest chunks alone: what came before was
+ * recorded, and is not lost. */
+static void begin_late(struct stream *st, const struct chunk_header *h)
+{
+	if (st->seen || !(h->flags & CHUNK_FLIGHT))
+		return;
+	st->next = h->number;
+	st->written = h->written;
+	memcpy(st->lost, h->lost, sizeof(st->lost));
+}
+
 /* Add the chunk's size, times and losses to the session. */
 static void count_chunk(struct replay *r, struct stream *st,
 			const struct chunk *chunk)
@@ -227,6 +239,7 @@ static void count_chunk(struct replay *r, struct stream *st,
 		if (h->cpu_begin && h->cpu_end > h->cpu_begin)
 			t->cpu_ns += h->cpu_end - h->cpu_begin;
 	}
+	begin_late(st, h);
 	count_gap(s, st, h);
 	count_lost(t, st, h);
 }
@@ -360,6 +373,8 @@ static void run_chunk(struct replay *r, struct stream *st,
 	}
 	if (chunk->header.number > 0)
 		run_handlers(r, upper, chunk->header.number - 1);
+	if (r->sink)
+		replay_emit_begin(r, st);
 	r->chunk++;
 	r->calls = 0;
 	r->kept_count = r->kept_used = 0;

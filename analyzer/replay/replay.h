@@ -95,6 +95,10 @@ struct replay_event {
 struct replay_sink {
 	void (*enter)(void *ctx, const struct replay_event *);
 	void (*leave)(void *ctx, const struct replay_event *);
+	/* A call in which nothing else was recorded: both its ends, which were
+	 * seen, and its time at once. The event is that of its end. NULL: it
+	 * is entered, time passes, and it is left. */
+	void (*leaf)(void *ctx, const struct replay_event *, ticks took);
 	void (*resume)(void *ctx, const struct replay_event *);
 	void (*suspend)(void *ctx, const struct replay_event *);
 	void (*create)(void *ctx, const struct replay_event *);
@@ -176,6 +180,8 @@ void replay_free(struct replay *);       /* NULL is allowed */
 /* What is collected only on demand. */
 struct replay_collect {
 	bool hist;               /* how long calls took: cct_hist_counts */
+	bool only_events;        /* for the sink: the session need not count
+	                          * calls that are one event */
 	bool vm;                 /* which VM a coroutine belongs to: bodies of
 	                          * one function differ by it */
 	/* The bodies of one coroutine get CCT_CHOSEN. serial 0: of none; pid 0:

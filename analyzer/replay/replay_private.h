@@ -162,6 +162,8 @@ struct stream {
 	uint64_t cpu_left;       /* its CPU time its switches do not explain */
 	uint64_t windows;        /* that began with an unknown base */
 	ticks quiet;             /* see stream_be_quiet */
+	struct replay_event told;  /* the last call's: most of it is the same
+	                            * for all calls of a chunk */
 	struct waiting *first, *last; /* level 0: held; others: for the chunk
 	                               * they interrupted */
 	size_t waiting;
@@ -211,6 +213,9 @@ struct replay {
 	elf_id module[DICT_MAX_MODULES];
 	func_id func[CHUNK_MAX_FUNCS + 1];
 	struct chunk_string hint[CHUNK_MAX_FUNCS + 1]; /* what it is called */
+	/* By function: what the chunk says of those that were demoted. */
+	uint8_t *demoted; size_t demoted_room;
+	bool has_windows;        /* some of its calls stand for others */
 };
 
 static inline void replay_unnested(struct replay *r, const struct stream *st)
@@ -251,6 +256,10 @@ void replay_emit_enter(struct replay *, struct stream *, func_id,
 		       size_t depth, enum replay_why);
 void replay_emit_leave(struct replay *, struct stream *, func_id,
 		       size_t depth, enum replay_why, uint32_t reason);
+/* Only if the sink has leaf; after the call. */
+void replay_emit_leaf(struct replay *, struct stream *, func_id, ticks took);
+/* Before the events of a chunk. */
+void replay_emit_begin(const struct replay *, struct stream *);
 /* Both ends, now, of a call that turns out to have been open all the time. */
 void replay_emit_pair(struct replay *, struct stream *, func_id,
 		      enum replay_deferred);
@@ -311,6 +320,15 @@ uint32_t replay_time_body_of(const struct replay *, const struct stream *,
 			     uint64_t serial, uint32_t co);
 /* The same of the topmost coroutine. */
 uint32_t replay_time_body(const struct replay *, const struct stream *);
+
+/* ---- demoted.c ---- */
+
+/* Take the chunk's ITEM_DEMOTED; its modules and functions are known. */
+void replay_demoted(struct replay *, uint32_t thread, const struct chunk *,
+		    const struct chunk_item *);
+/* A call begins in a chunk with windows. */
+void replay_demoted_call(const struct replay *, const struct stream *,
+			 func_id, node_id);
 
 /* ---- identities.c ---- */
 

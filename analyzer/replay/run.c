@@ -163,7 +163,8 @@ HOT bool is_told(const struct replay *r, const struct stream *st, func_id func,
 HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
 	      const bool full)
 {
-	if (full && is_told(r, st, c->top[-1].func, c->now + gap)) {
+	if (full && r->sink && r->sink->pass &&
+	    is_told(r, st, c->top[-1].func, c->now + gap)) {
 		store(c, st);
 		replay_emit_pass(r, st, c->now, c->now + gap);
 	}
@@ -225,6 +226,8 @@ HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 	c->here = &st->tree->nodes[id];
 	c->here->calls++;
 	c->calls++;
+	if (full && r->has_windows)
+		replay_demoted_call(r, st, func, id);
 	if (full && is_told(r, st, func, c->now)) {
 		store(c, st);
 		replay_emit_enter(r, st, func, st->depth - 2, REPLAY_SEEN);
@@ -259,6 +262,12 @@ HOT bool leave(struct replay *r, struct stream *st, struct cursor *c,
 	return true;
 }
 
+/* Is a whole call that begins now one event? */
+HOT bool takes_leaf(const struct replay *r, const struct stream *st, ticks now)
+{
+	return r->sink->leaf && now >= st->quiet;
+}
+
 /* A whole call whose ends are events, or in which an edge of the clock lies. */
 static void __attribute__((noinline))
 leaf_apart(struct replay *r, struct stream *st, struct cursor *c, func_id func,
@@ -269,29 +278,45 @@ leaf_apart(struct replay *r, struct stream *st, struct cursor *c, func_id func,
 	leave(r, st, c, func, true);
 }
 
+/* A whole call's part in the tree. */
+HOT void count_leaf(struct replay *r, struct stream *st, struct cursor *c,
+		    func_id func, ticks took, const bool full)
+{
+	const node_id id = child(r, st, c, func);
+	/* Only now: the tree may have moved. */
+	struct cct_node *const n = &st->tree->nodes[id];
+
+	n->calls++;
+	n->self += took;
+	count_end(st->tree, n, took, full);
+	if (full && r->has_windows)
+		replay_demoted_call(r, st, func, id);
+}
+
 /* A whole call in one record. */
 HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	      uint64_t word, const bool full)
 {
 	const func_id func = r->func[rec_func(word)];
 	const ticks took = rec_leaf_duration(word);
-	struct cct_node *n;
-	node_id id;
+	bool told;
 
 	pass(r, st, c, rec_leaf_gap(word), full);
-	if (__builtin_expect((full && is_told(r, st, func, c->now + took)) ||
+	told = full && is_told(r, st, func, c->now + took);
+	if (__builtin_expect((told && !takes_leaf(r, st, c->now)) ||
 			     c->now + took >= c->until, 0)) {
 		leaf_apart(r, st, c, func, took);
 		return;
 	}
-	id = child(r, st, c, func);
-	/* Only now: the tree may have moved. */
-	n = &st->tree->nodes[id];
-	n->calls++;
-	n->self += took;
-	count_end(st->tree, n, took, full);
+	/* It may show, when it begins, that a coroutine's body has ended. */
+	if (!told || !r->want.only_events || st->segments > 1)
+		count_leaf(r, st, c, func, took, full);
 	c->now += took;
 	c->calls++;
+	if (told) {
+		store(c, st);
+		replay_emit_leaf(r, st, func, took);
+	}
 }
 
 /* Anything but a call that nests. The stream is brought up to date for it, and
@@ -355,6 +380,7 @@ size_t replay_run(struct replay *r, struct stream *st,
 		  const struct chunk *chunk, size_t from, size_t to)
 {
 	assert(from <= to && to <= chunk->header.records);
-	return r->sink || st->tree->hist ? run(r, st, chunk, from, to, true) :
-					   run(r, st, chunk, from, to, false);
+	return r->sink || st->tree->hist || r->has_windows ?
+	       run(r, st, chunk, from, to, true) :
+	       run(r, st, chunk, from, to, false);
 }

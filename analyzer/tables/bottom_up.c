@@ -20,8 +20,7 @@ struct climb {
 struct bottom_up {
 	const struct recursion *recursion;
 	struct cct_path *path;
-	uint64_t *total, *suspended; /* by node; see bottom_up.h */
-	struct net_totals net;       /* of which the same nodes count */
+	struct node_totals totals; /* of what counts; see bottom_up.h */
 	node_id *root;               /* by node */
 	struct climb *climbs;
 	size_t count;
@@ -53,22 +52,13 @@ static void weigh(struct bottom_up *b, node_id id)
 {
 	const struct cct_node *const n = cct_get(b->recursion->tree, id);
 
-	if (n->parent == 0) {
-		b->total[id] = n->self;
-		b->suspended[id] = n->suspended;
-	}
+	if (n->parent == 0)
+		b->totals.suspended[id] = n->suspended;
 	if (!cct_path_is_first(b->path, id))
-		b->suspended[id] = 0;
-	if (!cct_path_is_outermost(b->path, id))
-		b->total[id] = 0;
-	if (b->net.raw && (n->parent == 0 ||
-			   !cct_path_is_outermost(b->path, id))) {
-		const struct cct_sampled *const of =
-			cct_sampled_of(b->recursion->tree, id);
-
-		b->net.raw[id] = n->parent == 0 ? of->raw : 0;
-		b->net.variance[id] = n->parent == 0 ? of->variance : 0;
-	}
+		b->totals.suspended[id] = 0;
+	if (n->parent == 0 || !cct_path_is_outermost(b->path, id))
+		node_totals_cut(&b->totals, b->recursion->tree, id,
+				n->parent == 0);
 }
 
 struct bottom_up *bottom_up_new(const struct recursion *recursion,
@@ -81,12 +71,9 @@ struct bottom_up *bottom_up_new(const struct recursion *recursion,
 	b->recursion = recursion;
 	b->count = count;
 	b->path = cct_path_new(tree, functions);
-	b->total = mem_alloc((count + 1) * sizeof(*b->total));
-	b->suspended = mem_alloc((count + 1) * sizeof(*b->suspended));
 	b->root = mem_alloc((count + 1) * sizeof(*b->root));
 	b->climbs = mem_alloc((count + 1) * sizeof(*b->climbs));
-	cct_totals(tree, b->total, b->suspended);
-	net_totals_init(&b->net, tree);
+	node_totals_init(&b->totals, tree);
 	for (node_id id = 1; id <= count; id++) {
 		const node_id parent = cct_get(tree, id)->parent;
 
@@ -104,9 +91,7 @@ void bottom_up_free(struct bottom_up *b)
 	if (!b)
 		return;
 	cct_path_free(b->path);
-	mem_free(b->total);
-	mem_free(b->suspended);
-	net_totals_fini(&b->net);
+	node_totals_fini(&b->totals);
 	mem_free(b->root);
 	mem_free(b->climbs);
 	mem_free(b);
@@ -118,17 +103,13 @@ static void add_node(const struct bottom_up *b, struct tree_row *row,
 		     const struct climb *c)
 {
 	const node_id id = c->node;
-	const struct cct_node *const n = cct_get(b->recursion->tree, id);
 
-	row->f.calls += n->calls;
+	figures_add_own(&row->f, b->recursion->tree, id);
+	figures_add_total(&row->f, &b->totals, id);
 	row->f.recursive += b->recursion->recursive[id];
 	if (b->recursion->levels[c->at] > row->levels)
 		row->levels = b->recursion->levels[c->at];
-	row->f.self += n->self;
-	row->f.total += b->total[id];
-	row->f.suspended += b->suspended[id];
-	figures_add_net_self(&row->f, b->recursion->tree, id);
-	figures_add_net_total(&row->f, &b->net, id);
+	row->f.suspended += b->totals.suspended[id];
 }
 
 /* To the functions' rows: no step up yet. */
@@ -162,14 +143,14 @@ static void add_roots(const struct bottom_up *b, struct tree_rows *to)
 		row->thread = cct_get(cct, root)->thread;
 		row->from = i;
 		for (; i < b->count &&
-		       b->root[b->climbs[i].node] == root; i++) {
-			row->f.self += cct_get(cct, b->climbs[i].node)->self;
-			figures_add_net_self(&row->f, cct, b->climbs[i].node);
-		}
+		       b->root[b->climbs[i].node] == root; i++)
+			figures_add_self(&row->f, cct, b->climbs[i].node);
 		row->to = i;
 		row->f.total = row->f.self;
 		row->f.raw_total = row->f.raw_self;
 		row->f.total_variance = row->f.self_variance;
+		row->f.total_cpu = row->f.cpu;
+		row->f.total_off = row->f.off;
 		row->levels = 1;
 	}
 }

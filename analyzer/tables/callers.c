@@ -19,8 +19,7 @@ struct work {
 	struct cct_path *path;
 	struct map *known;        /* from and to, resumes: index + 1 */
 	size_t room;
-	uint64_t *total, *suspended;
-	struct net_totals net;
+	struct node_totals totals;
 };
 
 /* Valid until the next one is added. */
@@ -43,59 +42,50 @@ static struct callers_arc *arc_of(struct work *w, node_id id)
 	return &c->arcs[*at - 1];
 }
 
-/* All figures but func. */
-static void add(struct figures *to, const struct figures *more)
-{
-	to->calls += more->calls;
-	to->recursive += more->recursive;
-	to->self += more->self;
-	to->total += more->total;
-	to->suspended += more->suspended;
-	figures_add_net(to, more);
-}
-
 /* From here on the time is no longer the time of the callee that the path went
  * through from the outer call, but this call's own. What is subtracted here was
  * added there: in the end no figure is below 0. */
 static void take_off(struct work *w, node_id id)
 {
 	const struct cct_path *const p = w->path;
+	const struct node_totals *const t = &w->totals;
 	struct callers_arc *const arc = arc_of(w, p->branch[id]);
 
-	assert(arc->total_of >= w->total[id]);
-	arc->total_of -= w->total[id];
-	if (w->net.raw) {
-		arc->raw_total_of -= w->net.raw[id];
-		arc->total_variance_of -= w->net.variance[id];
+	assert(arc->total_of >= t->total[id]);
+	arc->total_of -= t->total[id];
+	if (t->raw) {
+		arc->raw_total_of -= t->raw[id];
+		arc->total_variance_of -= t->variance[id];
 	}
 	if (p->body[id] == p->body[p->branch[id]])
-		arc->suspended_of -= w->suspended[id];
+		arc->suspended_of -= t->suspended[id];
 }
 
 /* Add a node to the arc from its parent's function, and to its function. */
 static void add_node(struct work *w, node_id id)
 {
 	const struct cct_node *const n = cct_get(w->cct, id);
+	const struct node_totals *const t = &w->totals;
 	const bool is_outermost = cct_path_is_outermost(w->path, id);
 	struct figures f = {
-		.calls = n->calls, .recursive = is_outermost ? 0 : n->calls,
-		.self = n->self, .total = is_outermost ? w->total[id] : 0,
+		.recursive = is_outermost ? 0 : n->calls,
 		.suspended = cct_path_is_first(w->path, id) ?
-			     w->suspended[id] : 0
+			     t->suspended[id] : 0
 	};
 	struct callers_arc *const arc = arc_of(w, id);
 
-	figures_add_net_self(&f, w->cct, id);
+	figures_add_own(&f, w->cct, id);
 	if (is_outermost)
-		figures_add_net_total(&f, &w->net, id);
-	add(&arc->of, &f);
-	add(&w->c->of[n->func], &f);
-	arc->total_of += w->total[id];
-	if (w->net.raw) {
-		arc->raw_total_of += w->net.raw[id];
-		arc->total_variance_of += w->net.variance[id];
+		figures_add_total(&f, t, id);
+	figures_add(&arc->of, &f);
+	figures_add(&w->c->of[n->func], &f);
+	w->c->slept[n->func] += n->suspended;
+	arc->total_of += t->total[id];
+	if (t->raw) {
+		arc->raw_total_of += t->raw[id];
+		arc->total_variance_of += t->variance[id];
 	}
-	arc->suspended_of += w->suspended[id];
+	arc->suspended_of += t->suspended[id];
 	if (!is_outermost)
 		take_off(w, id);
 }
@@ -131,12 +121,10 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	struct work w = { .c = c, .cct = cct, .known = map_new(),
 			  .path = cct_path_new(cct, functions) };
 
-	w.total = mem_alloc(nodes * sizeof(*w.total));
-	w.suspended = mem_alloc(nodes * sizeof(*w.suspended));
-	cct_totals(cct, w.total, w.suspended);
-	net_totals_init(&w.net, cct);
+	node_totals_init(&w.totals, cct);
 	c->functions = functions;
 	c->of = mem_alloc((functions + 1) * sizeof(*c->of));
+	c->slept = mem_alloc((functions + 1) * sizeof(*c->slept));
 	for (node_id id = 1; id < nodes; id++) {
 		c->all.self += cct_get(cct, id)->self;
 		c->all.calls += cct_get(cct, id)->calls;
@@ -149,9 +137,7 @@ struct callers *callers_new(struct cct *cct, size_t functions)
 	c->first_out = mem_alloc((functions + 2) * sizeof(size_t));
 	group(c, true, c->into, c->first_into);
 	group(c, false, c->out_of, c->first_out);
-	mem_free(w.total);
-	mem_free(w.suspended);
-	net_totals_fini(&w.net);
+	node_totals_fini(&w.totals);
 	map_free(w.known);
 	cct_path_free(w.path);
 	return c;
@@ -162,6 +148,7 @@ void callers_free(struct callers *c)
 	if (!c)
 		return;
 	mem_free(c->of);
+	mem_free(c->slept);
 	mem_free(c->arcs);
 	mem_free(c->into);
 	mem_free(c->out_of);

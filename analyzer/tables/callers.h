@@ -28,6 +28,7 @@ struct callers_arc {
  * flat.h. Times are ticks. */
 struct callers {
 	struct figures *of;      /* by func_id */
+	ticks *slept;            /* by func_id: suspended as innermost frame */
 	struct figures all;      /* calls and self of all functions */
 	struct callers_arc *arcs;
 	size_t arc_count, functions;

@@ -54,7 +54,7 @@ struct coroutine_row *coroutine_rows(struct session *s, const ticks *lua,
 {
 	struct coroutine_row *const rows =
 		mem_alloc((s->coroutine_count + 1) * sizeof(*rows));
-	struct order o = { metric, { s, NULL } };
+	struct order o = { metric, { s, NULL, false } };
 
 	for (size_t i = 0; i < s->coroutine_count; i++) {
 		const struct coroutine *const c = &s->coroutines[i];

@@ -187,7 +187,7 @@ struct work {
 	struct cct *from, *to;
 	uint8_t *place;          /* by old node: enum place */
 	node_id *at;             /* by old node: its new one; 0: none */
-	uint8_t *under, *focus, *skip; /* by func: does it match? */
+	uint8_t *under, *focus, *skip, *count; /* by func: does it match? */
 	uint32_t keep;           /* flags that nodes keep */
 };
 
@@ -313,6 +313,20 @@ static void skip_node(struct work *w, node_id id, node_id parent)
 		cct_get(w->to, parent)->suspended -= n->suspended;
 }
 
+/* The frame goes, and its calls stay under its caller. */
+static void count_node(struct work *w, node_id id, node_id parent)
+{
+	const struct cct_node *const n = cct_get(w->from, id);
+	const uint32_t flags = w->place[n->parent] & BODY_GONE ?
+			       flags_of_body(w, n->parent) : n->flags & w->keep;
+	node_id at;
+
+	skip_node(w, id, parent);
+	at = cct_child(w->to, parent, n->func, flags & ~(uint32_t)CCT_TIMED);
+	if (counts(w, id))
+		cct_add_untimed(w->to, at, n->calls);
+}
+
 /* Give a node its place in the new tree. If its parent has none (under: nothing
  * above the frame is shown), that is below the root of its thread. */
 static void place_node(struct work *w, const node_id *root, node_id id)
@@ -336,6 +350,9 @@ static void place_node(struct work *w, const node_id *root, node_id id)
 	assert(parent != 0);
 	if (w->skip && w->skip[n->func] && !(n->flags & CCT_OMITTED))
 		skip_node(w, id, parent);
+	else if (w->count && w->count[n->func] &&
+		 !(n->flags & (CCT_OMITTED | CCT_BODY)))
+		count_node(w, id, parent);
 	else
 		add_child(w, id, parent);
 }
@@ -379,6 +396,7 @@ struct filter_sums filter_apply(struct session *s, const struct filter *f,
 		.under = filter_match_funcs(s, f->under),
 		.focus = filter_match_funcs(s, f->focus),
 		.skip = filter_left_out(s, f),
+		.count = filter_match_funcs(s, f->count),
 		.keep = keep == FILTER_KEEP_ALL ? ~UINT32_C(0) :
 			keep == FILTER_KEEP_VM ?
 			~(uint32_t)(CCT_CHOSEN | CCT_OUTSIDE) : CCT_SHAPE };
@@ -396,5 +414,6 @@ struct filter_sums filter_apply(struct session *s, const struct filter *f,
 	mem_free(w.under);
 	mem_free(w.focus);
 	mem_free(w.skip);
+	mem_free(w.count);
 	return sums;
 }

@@ -55,6 +55,8 @@ struct filter {
 	                      * caller's, their calls are not counted */
 	const char *only;    /* the same for frames of functions, native and
 	                      * Lua, that do not match */
+	const char *count;   /* frames that match, but bodies of coroutines, go
+	                      * as by skip; their calls stay, without times */
 };
 
 /* For each func_id, whether skip and only leave its frames out: 1 or 0, freed

@@ -9,51 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sums of subtrees --------------------------------------------------- */
-
-/* By node: sums over the node and all below it. off and unknown are NULL if
- * nothing is known about switches. */
-struct sums {
-	uint64_t *total, *suspended, *off, *unknown;
-	struct net_totals net;
-};
-
-/* The two pairs of arrays are one block each. Children have larger ids than
- * their parents, so a walk from the last id to the first adds up subtrees. */
-static struct sums sum_up(struct cct *t)
-{
-	const size_t nodes = cct_count(t) + 1;
-	struct sums s = { .total = mem_alloc(2 * nodes * sizeof(uint64_t)) };
-
-	s.suspended = s.total + nodes;
-	cct_totals(t, s.total, s.suspended);
-	net_totals_init(&s.net, t);
-	if (!cct_has_cpu(t))
-		return s;
-	s.off = mem_alloc(2 * nodes * sizeof(uint64_t));
-	s.unknown = s.off + nodes;
-	for (size_t id = nodes - 1; id > 0; id--) {
-		const node_id parent = cct_get(t, (node_id)id)->parent;
-		const struct cct_cpu cpu = cct_cpu_of(t, (node_id)id);
-
-		s.off[id] += cpu.off;
-		s.unknown[id] += cpu.unknown;
-		if (parent) {
-			s.off[parent] += s.off[id];
-			s.unknown[parent] += s.unknown[id];
-		}
-	}
-	return s;
-}
-
-/* What is left on the CPU. A signal handler's time was subtracted from what it
- * interrupted, but its time off the CPU was not: that may be more than is
- * left. */
-static ticks on_cpu(ticks whole, ticks off, ticks unknown)
-{
-	return whole > off + unknown ? whole - off - unknown : 0;
-}
-
 /* ---- rows --------------------------------------------------------------- */
 
 /* What adding up needs, beside the table. */
@@ -61,7 +16,7 @@ struct work {
 	struct cct *cct;
 	const struct groups *groups;
 	struct cct_path *path;       /* of groups */
-	struct sums sums;
+	struct node_totals totals;
 	struct flat_row *row;    /* by group */
 	uint8_t *seen;           /* by group: 1: it has a node; 2: and a
 	                          * finished call */
@@ -82,34 +37,6 @@ static void add_range(struct work *w, uint32_t group, const struct cct_node *n)
 	w->seen[group] = 2;
 }
 
-/* What a node did itself counts for its group in any case. */
-static void add_self(struct work *w, struct flat_row *row, node_id id)
-{
-	const struct cct_node *const n = cct_get(w->cct, id);
-	const struct cct_cpu cpu = cct_cpu_of(w->cct, id);
-
-	row->f.calls += n->calls;
-	row->f.self += n->self;
-	figures_add_net_self(&row->f, w->cct, id);
-	if (!w->sums.off)
-		return;
-	row->off += cpu.off;
-	row->cpu += on_cpu(n->self, cpu.off, cpu.unknown);
-}
-
-/* Only for a group's outermost node on its path: the nodes of the group below
- * it are part of its total. */
-static void add_total(struct work *w, struct flat_row *row, node_id id)
-{
-	row->f.total += w->sums.total[id];
-	figures_add_net_total(&row->f, &w->sums.net, id);
-	if (!w->sums.off)
-		return;
-	row->total_off += w->sums.off[id];
-	row->total_cpu += on_cpu(w->sums.total[id], w->sums.off[id],
-				 w->sums.unknown[id]);
-}
-
 /* Is the node its group's outermost in its coroutine? A thread's root is in no
  * coroutine. */
 static bool is_first(const struct work *w, node_id id)
@@ -118,7 +45,10 @@ static bool is_first(const struct work *w, node_id id)
 	       !cct_get(w->cct, w->path->same[id])->parent;
 }
 
-/* Group 0 is none: time in no function, for most kinds of groups. */
+/* Group 0 is none: time in no function, for most kinds of groups. What a node
+ * did itself counts for its group in any case. A total counts only if the node
+ * is the group's outermost on its path: the nodes of the group below it are
+ * part of it. */
 static void add_node(struct work *w, node_id id)
 {
 	const uint32_t group = w->groups->of[id];
@@ -129,23 +59,14 @@ static void add_node(struct work *w, node_id id)
 		return;
 	if (!w->seen[group])
 		w->seen[group] = 1;
-	add_self(w, row, id);
+	figures_add_own(&row->f, w->cct, id);
 	if (cct_path_is_outermost(w->path, id))
-		add_total(w, row, id);
+		figures_add_total(&row->f, &w->totals, id);
 	else
 		row->f.recursive += cct_get(w->cct, id)->calls;
 	if (is_first(w, id))
-		row->f.suspended += w->sums.suspended[id];
+		row->f.suspended += w->totals.suspended[id];
 	add_range(w, group, cct_get(w->cct, id));
-}
-
-/* Without switches, all of the time is unknown. */
-static void add_root(struct flat *t, const struct work *w, node_id root)
-{
-	if (!w->groups->of[root])
-		t->root_self += cct_get(w->cct, root)->self;
-	t->unknown += w->sums.off ? w->sums.unknown[root] :
-		      w->sums.total[root];
 }
 
 /* A root's thread decides for all nodes below it. Parents come before their
@@ -160,8 +81,8 @@ static void add_all(struct flat *t, struct work *w)
 			       n->thread == t->thread;
 		if (!w->is_in[id])
 			continue;
-		if (!n->parent)
-			add_root(t, w, id);
+		if (!n->parent && !w->groups->of[id])
+			t->root_self += n->self;
 		add_node(w, id);
 	}
 }
@@ -181,6 +102,8 @@ static void collect(struct flat *t, const struct work *w)
 		row->group = g;
 		row->f.func = t->groups->group[g].func;
 		t->self += row->f.self;
+		t->cpu += row->f.cpu;
+		t->off += row->f.off;
 		t->calls += row->f.calls;
 		t->count++;
 	}
@@ -212,6 +135,23 @@ static struct lists list_nodes(const struct work *w)
 	return l;
 }
 
+void flat_quantiles(uint64_t *counts, uint64_t brief, ticks least, ticks most,
+		    ticks *const to[3])
+{
+	static const unsigned permille[3] = { 500, 950, 990 };
+	uint64_t all = brief;
+
+	for (size_t i = 0; i < HIST_STEPS; i++)
+		all += counts[i];
+	/* Brief calls are the shortest ones. */
+	counts[0] += brief;
+	for (int i = 0; i < 3; i++)
+		*to[i] = all == 0 ? 0 : all == brief ||
+			 (double)brief * 1000 >= (double)all * permille[i] ?
+			 FLAT_BRIEF : hist_quantile(counts, all, permille[i],
+						    least, most);
+}
+
 /* Quantiles cannot be added up, but the histograms of nodes can. min and max
  * are exact, and so bound the quantiles. */
 static void add_quantiles(struct flat *t, const struct work *w)
@@ -224,18 +164,13 @@ static void add_quantiles(struct flat *t, const struct work *w)
 	l = list_nodes(w);
 	for (size_t i = 0; i < t->count; i++) {
 		struct flat_row *const row = &t->rows[i];
-		uint64_t counts[HIST_STEPS] = { 0 }, n = 0;
+		uint64_t counts[HIST_STEPS] = { 0 };
 
 		for (node_id id = l.first[row->group]; id; id = l.next[id])
 			cct_hist_counts(w->cct, id, counts);
-		for (size_t k = 0; k < HIST_STEPS; k++)
-			n += counts[k];
-		if (n == 0)
-			continue;
-		row->p50 = hist_quantile(counts, n, 500, row->min, row->max);
-		row->p95 = hist_quantile(counts, n, 950, row->min, row->max);
-		row->p99 = hist_quantile(counts, n, 990, row->min, row->max);
-		assert(row->p50 <= row->p95 && row->p95 <= row->p99);
+		flat_quantiles(counts, row->f.counted.brief, row->min,
+			       row->max, (ticks *[]){
+			       &row->p50, &row->p95, &row->p99 });
 	}
 	mem_free(l.first);
 	mem_free(l.next);
@@ -250,18 +185,16 @@ static void fill(struct flat *t)
 	struct work w = {
 		.cct = cct, .groups = t->groups,
 		.path = cct_path_new_of(cct, t->groups->of, groups),
-		.sums = sum_up(cct),
 		.row = mem_alloc(groups * sizeof(*w.row)),
 		.seen = mem_alloc(groups),
 		.is_in = mem_alloc((cct_count(cct) + 1) * sizeof(*w.is_in)) };
 
+	node_totals_init(&w.totals, cct);
 	add_all(t, &w);
 	collect(t, &w);
 	add_quantiles(t, &w);
 	cct_path_free(w.path);
-	mem_free(w.sums.total);
-	mem_free(w.sums.off);
-	net_totals_fini(&w.sums.net);
+	node_totals_fini(&w.totals);
 	mem_free(w.row);
 	mem_free(w.seen);
 	mem_free(w.is_in);
@@ -272,14 +205,14 @@ struct flat *flat_new(struct session *s, const struct flat_options *options)
 	static const struct flat_options usual = { .thread = CCT_ALL_THREADS };
 	const struct flat_options *const o = options ? options : &usual;
 	struct flat *const t = mem_alloc(sizeof(*t));
+	uint64_t time, unknown;
 
 	t->session = s;
 	t->thread = o->thread;
 	t->groups = group_all(s, o->by);
 	fill(t);
-	assert(t->unknown <= t->self + t->root_self);
-	t->has_switches = t->unknown < (t->self + t->root_self) / 10;
-	flat_sort(t, o->sort ? o->sort : metric_sorting(flat_view.metrics, 0));
+	t->has_switches = cct_knows_switches(s->cct, &time, &unknown);
+	flat_sort(t, o->sort ? o->sort : metric_first(flat_views));
 	return t;
 }
 
@@ -295,6 +228,18 @@ void flat_free(struct flat *t)
 const char *flat_name(const struct flat *t, const struct flat_row *row)
 {
 	return t->groups->group[row->group].name;
+}
+
+uint64_t flat_whole(const struct flat *t, const struct metric *m)
+{
+	uint64_t sum = 0;
+	struct metric_value v;
+
+	for (size_t i = 0; i < t->count; i++) {
+		metric_get(m, NULL, &t->rows[i], &v);
+		sum += v.count;
+	}
+	return sum;
 }
 
 struct order { const struct metric *metric; struct metric_source source; };
@@ -314,7 +259,7 @@ static int compare(const void *a, const void *b, void *ctx)
 
 void flat_sort(struct flat *t, const struct metric *metric)
 {
-	struct order o = { metric, { t->session, t } };
+	struct order o = { metric, { t->session, t, t->has_switches } };
 
 	qsort_r(t->rows, t->count, sizeof(*t->rows), compare, &o);
 }
@@ -331,25 +276,49 @@ static METRIC_GETTER(get_share)
 	v->whole = t->self + (strcmp(m->name, "traced") ? 0 : t->root_self);
 }
 
+static METRIC_GETTER(get_cpu_share)
+{
+	v->count = ((const struct figures *)row)->cpu;
+	v->whole = ((const struct flat *)s->table)->cpu;
+}
+
+static METRIC_GETTER(get_off_share)
+{
+	v->count = ((const struct figures *)row)->off;
+	v->whole = ((const struct flat *)s->table)->off;
+}
+
 /* Recursive calls count as calls, but not in total: the mean of a recursive
  * function is less than that of its outermost calls. */
 static METRIC_GETTER(get_mean)
 {
 	const struct figures *const f = row;
 
-	v->is_none = f->calls == 0;
-	v->count = v->is_none ? 0 : f->total / f->calls;
-	v->real = v->is_none ? 0 : (double)f->total / (double)f->calls;
+	v->is_none = figures_timed(f) == 0;
+	v->count = v->is_none ? 0 : f->total / figures_timed(f);
+	v->real = v->is_none ? 0 : (double)f->total /
+				   (double)figures_timed(f);
 }
 
-/* Without switches or histograms the field is unknown, not 0: a time of 0 would
- * claim that there was none. */
-static METRIC_GETTER(get_if_known)
+/* No brief call is longer than one that has records. */
+static METRIC_GETTER(get_min)
 {
-	const struct flat *const t = s->table;
+	v->is_unknown = ((const struct figures *)row)->counted.brief > 0;
+}
 
-	v->is_unknown = m->flags & METRIC_QUANTILE ? !t->has_quantiles :
-			!t->has_switches;
+static METRIC_GETTER(get_max)
+{
+	v->is_unknown = ((const struct figures *)row)->counted.brief > 0 &&
+			v->count == 0;
+}
+
+/* Without histograms the field is unknown. */
+static METRIC_GETTER(get_quantile)
+{
+	v->is_unknown = v->count == FLAT_BRIEF ||
+			(s && !((const struct flat *)s->table)->has_quantiles);
+	if (v->count == FLAT_BRIEF)
+		v->count = 0;
 }
 
 /* pid, tid or thread: the name for the text, else the number. The table is of
@@ -370,12 +339,10 @@ static METRIC_GETTER(get_name)
 }
 
 #define AT(field) METRIC_AT(struct flat_row, field)
-#define SWITCHES(name, title, field, help, ...) \
-	{ name, METRIC_TIME, METRIC_SORTS | METRIC_SWITCHES, title, NULL, \
-	  help, AT(field), get_if_known, __VA_ARGS__ }
 #define QUANTILE(name, help) \
-	{ #name, METRIC_TIME, METRIC_SORTS | METRIC_QUANTILE, NULL, NULL, \
-	  help, AT(name), get_if_known }
+	{ #name, METRIC_TIME, \
+	  METRIC_SORTS | METRIC_QUANTILE | METRIC_KNOWN, \
+	  NULL, NULL, help, AT(name), get_quantile }
 
 /* In the order of "--columns all" and of the help. A new column is a row here,
  * and its name below if it is a usual one; .drop is for usual ones alone. */
@@ -383,34 +350,35 @@ static const struct metric metrics[] = {
 	METRIC_SELF,
 	METRIC_SELF_ERROR,
 	METRIC_RAW_SELF,
-	{ "share", METRIC_SHARE, METRIC_OF_TIME, .get = get_share,
-	  .help = "self as a share of all rows' self" },
-	{ "traced", METRIC_SHARE, METRIC_OF_TIME, .get = get_share,
+	{ "share", METRIC_SHARE, METRIC_OF_TIME | METRIC_KNOWN,
+	  .get = get_share, .help = "self as a share of all rows' self" },
+	{ "traced", METRIC_SHARE, METRIC_OF_TIME | METRIC_KNOWN,
+	  .get = get_share,
 	  .help = "self as a share of all traced time" },
 	METRIC_TOTAL,
 	METRIC_TOTAL_ERROR,
 	METRIC_RAW_TOTAL,
 	METRIC_WALL,
 	METRIC_SUSPENDED,
-	SWITCHES("cpu", NULL, cpu, "part of self in which the thread ran",
-		 .drop = 6),
-	SWITCHES("off-cpu", NULL, off, "part of self in which it did not",
-		 .drop = 5),
-	SWITCHES("total-cpu", "total cpu", total_cpu,
-		 "part of total in which the thread ran", .drop = 0),
-	SWITCHES("total-off-cpu", "total off", total_off,
-		 "part of total in which it did not", .drop = 0),
+	METRICS_CPU,
+	{ "cpu-share", METRIC_SHARE, METRIC_SWITCHES | METRIC_KNOWN, "share",
+	  .get = get_cpu_share, .help = "cpu as a share of all rows' cpu" },
+	{ "off-cpu-share", METRIC_SHARE, METRIC_SWITCHES | METRIC_KNOWN,
+	  "share",
+	  .get = get_off_share,
+	  .help = "off-cpu as a share of all rows' off-cpu" },
 	METRIC_CALLS,
 	METRIC_RECURSIVE,
-	{ "mean", METRIC_MEAN, METRIC_SORTS, .get = get_mean, .drop = 3,
+	{ "mean", METRIC_MEAN, METRIC_SORTS | METRIC_KNOWN, .get = get_mean,
+	  .drop = 3,
 	  .help = "total per call" },
-	{ "min", METRIC_TIME, METRIC_SORTS, AT(min),
-	  .help = "the shortest finished call" },
+	{ "min", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, AT(min),
+	  .get = get_min, .help = "the shortest finished call" },
 	QUANTILE(p50, "half of them took no longer"),
 	QUANTILE(p95, "95% of them took no longer"),
 	QUANTILE(p99, "99% of them took no longer"),
-	{ "max", METRIC_TIME, METRIC_SORTS, AT(max),
-	  .help = "the longest finished call" },
+	{ "max", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, AT(max),
+	  .get = get_max, .help = "the longest finished call" },
 	METRIC_PLACE(struct flat_row, f.func, "", ""),
 	{ "pid", METRIC_NUMBER, METRIC_OF_THREAD, .get = get_thread,
 	  .help = "the process, with --by-thread" },
@@ -424,11 +392,15 @@ static const struct metric metrics[] = {
 	{ .name = NULL }
 };
 
-const struct metric_view flat_view = {
-	metrics,
-	"self,self-error,share,total,suspended,cpu,off-cpu,calls,mean,"
-	"language,file,name",
-	"pid,tid,thread,name,language,module,file,line,calls,self,total,"
-	"suspended,wall,mean,min,max,p50,p95,p99,cpu,off-cpu,total-cpu,"
+#define CSV "pid,tid,thread,name,language,module,file,line,calls,self,total," \
+	"suspended,wall,mean,min,max,p50,p95,p99,cpu,off-cpu,total-cpu," \
 	"total-off-cpu,share" METRICS_NET_CSV
+
+const struct metric_view flat_views[METRIC_RANKINGS] = {
+	[METRIC_BY_TIME] = { metrics, "self,self-error,share,total,suspended,"
+		"cpu,off-cpu,calls,mean,language,file,name", CSV },
+	[METRIC_BY_CPU] = { metrics, "cpu,cpu-error,cpu-share,off-cpu,total,"
+		"suspended,calls,mean,language,file,name", CSV },
+	[METRIC_BY_WAITING] = { metrics, "off-cpu,off-cpu-share,cpu,total,"
+		"suspended,calls,mean,language,file,name", CSV },
 };

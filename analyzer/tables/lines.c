@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/lines.h"
 
-#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef WEFT_ANALYZER_TABLES_LINES_H
 #define WEFT_ANALYZER_TABLES_LINES_H
 
-#include "analyzer/base/text_file.h"
+#include "analyzer/base/text.h"
 #include "analyzer/tables/metric.h"
 
 /* So many samples of a function's calls lie at a place (an index in the

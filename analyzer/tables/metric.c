@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/metric.h"
 #include "analyzer/base/err.h"
+#include "analyzer/base/guess.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 
@@ -48,6 +49,8 @@ void metric_get(const struct metric *m, const struct metric_source *s,
 		v->count = number_at(m, row);
 	if (m->get)
 		m->get(s, m, row, v);
+	if ((m->flags & METRIC_KNOWN) && figures_are_untimed(row))
+		v->is_unknown = true;
 	if (s && metric_is_timed(m) && !session_has_times(s->session))
 		v->is_unknown = true;
 	assert(m->unit != METRIC_TEXT || v->text || v->is_unknown);
@@ -78,6 +81,17 @@ int metric_compare(const struct metric *m, const struct metric_source *s,
 	else
 		rises = (vx.count > vy.count) - (vx.count < vy.count);
 	return m->flags & METRIC_RISES ? rises : -rises;
+}
+
+const struct metric *metric_first(const struct metric_view *view)
+{
+	const size_t length = strcspn(view->table, ",");
+	const struct metric *m = view->metrics;
+
+	while (strncmp(m->name, view->table, length) != 0 ||
+	       m->name[length] != '\0')
+		m++;
+	return m;
 }
 
 const struct metric *metric_sorting(const struct metric *m, size_t i)
@@ -151,18 +165,25 @@ static size_t place_for(const struct metric_columns *c, const struct metric *m)
 static int no_column(const struct metric *all, unsigned lacks,
 		     const char *name, size_t length)
 {
-	char names[400] = "";
+	char names[600] = "", wanted[101], text[GUESS_TEXT];
+	struct guess guess;
 
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)(length < 100 ? length :
+						       100), name);
+	guess_init(&guess, wanted);
 	for (const struct metric *m = all; m->name; m++) {
 		const size_t used = strlen(names);
 
-		if (!(m->flags & lacks))
-			snprintf(names + used, sizeof(names) - used, "%s, ",
-				 m->name);
+		if (m->flags & lacks)
+			continue;
+		guess_offer(&guess, m->name, strlen(m->name));
+		snprintf(names + used, sizeof(names) - used, "%s, ", m->name);
 	}
-	return err_add("--columns: there is no column \"%.*s\"; there are %s"
-		       "and all", (int)(length < 100 ? length : 100), name,
-		       names);
+	guess_text(&guess, NULL, text, sizeof(text));
+	return text[0] != '\0' ?
+	       err_add("--columns: there is no column \"%s\"%s", wanted, text) :
+	       err_add("--columns: there is no column \"%s\"; there are %sand "
+		       "all", wanted, names);
 }
 
 /* Add the metrics that are named; beside: where they belong among the usual
@@ -255,47 +276,126 @@ void metric_rename(struct metric_columns *c, const char *name,
 
 /* ---- what rows of functions have in common ------------------------------ */
 
-void net_totals_init(struct net_totals *n, const struct cct *t)
+void node_totals_init(struct node_totals *p, struct cct *t)
 {
 	const size_t nodes = cct_count(t) + 1;
 
-	*n = (struct net_totals){ NULL, NULL };
-	if (!cct_is_net(t))
+	*p = (struct node_totals){
+		.total = mem_alloc(nodes * sizeof(*p->total)),
+		.suspended = mem_alloc(nodes * sizeof(*p->suspended)) };
+	cct_totals(t, p->total, p->suspended);
+	if (cct_is_net(t)) {
+		p->raw = mem_alloc(nodes * sizeof(*p->raw));
+		p->variance = mem_alloc(nodes * sizeof(*p->variance));
+		cct_net_totals(t, p->raw, p->variance);
+	}
+	if (!cct_has_cpu(t))
 		return;
-	n->raw = mem_alloc(nodes * sizeof(*n->raw));
-	n->variance = mem_alloc(nodes * sizeof(*n->variance));
-	cct_net_totals(t, n->raw, n->variance);
+	p->off = mem_alloc(nodes * sizeof(*p->off));
+	p->unknown = mem_alloc(nodes * sizeof(*p->unknown));
+	/* Children have larger ids than their parents. */
+	for (size_t id = nodes - 1; id > 0; id--) {
+		const node_id parent = cct_get(t, (node_id)id)->parent;
+		const struct cct_cpu cpu = cct_cpu_of(t, (node_id)id);
+
+		p->off[id] += cpu.off;
+		p->unknown[id] += cpu.unknown;
+		p->off[parent] += p->off[id];
+		p->unknown[parent] += p->unknown[id];
+	}
 }
 
-void net_totals_fini(struct net_totals *n)
+void node_totals_fini(struct node_totals *p)
 {
-	mem_free(n->raw);
-	mem_free(n->variance);
+	mem_free(p->total);
+	mem_free(p->suspended);
+	mem_free(p->raw);
+	mem_free(p->variance);
+	mem_free(p->off);
+	mem_free(p->unknown);
 }
 
-void figures_add_net_self(struct figures *f, const struct cct *t, node_id id)
+void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,
+		     bool own)
 {
-	if (!cct_is_net(t))
-		return;
-	f->raw_self += cct_sampled_of(t, id)->raw;
-	f->self_variance += cct_sampled_of(t, id)->variance;
+	const struct cct_cpu cpu = cct_cpu_of(t, id);
+
+	p->total[id] = own ? cct_get(t, id)->self : 0;
+	if (p->raw) {
+		p->raw[id] = own ? cct_sampled_of(t, id)->raw : 0;
+		p->variance[id] = own ? cct_sampled_of(t, id)->variance : 0;
+	}
+	if (p->off) {
+		p->off[id] = own ? cpu.off : 0;
+		p->unknown[id] = own ? cpu.unknown : 0;
+	}
 }
 
-void figures_add_net_total(struct figures *f, const struct net_totals *n,
-			   node_id id)
+/* What is left on the CPU. A signal handler's time was subtracted from what it
+ * interrupted, but its time off the CPU was not: that may be more than is
+ * left. */
+static ticks on_cpu(ticks whole, ticks off, ticks unknown)
 {
-	if (!n->raw)
-		return;
-	f->raw_total += n->raw[id];
-	f->total_variance += n->variance[id];
+	return whole > off + unknown ? whole - off - unknown : 0;
 }
 
-void figures_add_net(struct figures *f, const struct figures *more)
+void figures_add_self(struct figures *f, struct cct *t, node_id id)
 {
+	const struct cct_cpu cpu = cct_cpu_of(t, id);
+
+	f->self += cct_get(t, id)->self;
+	if (cct_is_net(t)) {
+		f->raw_self += cct_sampled_of(t, id)->raw;
+		f->self_variance += cct_sampled_of(t, id)->variance;
+	}
+	if (cct_has_cpu(t)) {
+		f->off += cpu.off;
+		f->cpu += on_cpu(cct_get(t, id)->self, cpu.off, cpu.unknown);
+	}
+}
+
+void figures_add_total(struct figures *f, const struct node_totals *p,
+		       node_id id)
+{
+	f->total += p->total[id];
+	if (p->raw) {
+		f->raw_total += p->raw[id];
+		f->total_variance += p->variance[id];
+	}
+	if (p->off) {
+		f->total_off += p->off[id];
+		f->total_cpu += on_cpu(p->total[id], p->off[id],
+				       p->unknown[id]);
+	}
+}
+
+void figures_add(struct figures *f, const struct figures *more)
+{
+	f->calls += more->calls;
+	f->counted.untimed += more->counted.untimed;
+	f->counted.brief += more->counted.brief;
+	f->recursive += more->recursive;
+	f->self += more->self;
+	f->total += more->total;
+	f->suspended += more->suspended;
 	f->raw_self += more->raw_self;
 	f->raw_total += more->raw_total;
 	f->self_variance += more->self_variance;
 	f->total_variance += more->total_variance;
+	f->cpu += more->cpu;
+	f->off += more->off;
+	f->total_cpu += more->total_cpu;
+	f->total_off += more->total_off;
+}
+
+void figures_add_own(struct figures *f, struct cct *t, node_id id)
+{
+	const struct cct_counted counted = cct_counted_of(t, id);
+
+	f->calls += cct_get(t, id)->calls;
+	f->counted.untimed += counted.untimed;
+	f->counted.brief += counted.brief;
+	figures_add_self(f, t, id);
 }
 
 /* The table has the error as a part of the time. Where no sample fell and
@@ -303,13 +403,22 @@ void figures_add_net(struct figures *f, const struct figures *more)
 METRIC_GETTER(metric_error)
 {
 	const struct figures *const f = row;
-	const bool of_self = m->name[0] == 's';
-	const double variance = of_self ? f->self_variance : f->total_variance;
+	const bool of_total = m->name[0] == 't';
+	const bool of_cpu = (m->flags & METRIC_SWITCHES) != 0;
+	const double variance = of_total ? f->total_variance : f->self_variance;
 
 	v->count = (uint64_t)(sqrt(variance) + 0.5);
-	v->whole = of_self ? f->self : f->total;
+	v->whole = of_total ? of_cpu ? f->total_cpu : f->total :
+		   of_cpu ? f->cpu : f->self;
 	v->unit = METRIC_SHARE;
 	v->is_none = v->whole == 0 || v->count > v->whole;
+}
+
+/* Without switches the field is unknown, not 0: a time of 0 would claim that
+ * there was none. */
+METRIC_GETTER(metric_if_known)
+{
+	v->is_unknown = s && !s->has_switches;
 }
 
 METRIC_GETTER(metric_wall)

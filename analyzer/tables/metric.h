@@ -45,12 +45,15 @@ enum metric_flag {
 	METRIC_CLOCKED = 2048,  /* known, too, where calls were only counted */
 	METRIC_OF_TIME = 4096,  /* a share of time */
 	METRIC_NET = 8192,      /* it takes net times */
+	METRIC_KNOWN = 16384,   /* it takes times of the row's calls: the row
+	                         * begins with struct figures */
 };
 
 /* What getters need beside the row. */
 struct metric_source {
 	struct session *session;
 	const void *table;      /* the table that the rows are of */
+	bool has_switches;      /* cct_knows_switches, of the session */
 };
 
 /* A row's value in a column. A getter finds all of it 0 but the unit and, if
@@ -104,8 +107,14 @@ struct metric {
 #define METRIC_AT(row, field) \
 	.at = offsetof(row, field), .size = sizeof(((const row *)NULL)->field)
 
+/* What rows are ranked by: elapsed time, the part of it on the CPU, or the part
+ * off it. A table that has rankings has a view for each. */
+enum metric_ranking {
+	METRIC_BY_TIME, METRIC_BY_CPU, METRIC_BY_WAITING, METRIC_RANKINGS
+};
+
 /* A table of metrics and what is shown of it unless the user says otherwise:
- * names separated by commas. */
+ * names separated by commas. Rows are sorted by the first one of a table. */
 struct metric_view {
 	const struct metric *metrics;
 	const char *table, *csv;
@@ -129,6 +138,9 @@ static inline bool metric_is_timed(const struct metric *m)
  * causes. */
 const struct metric *metric_find(const struct metric_view *, const char *name);
 
+/* What rows are sorted by unless the user says otherwise. */
+const struct metric *metric_first(const struct metric_view *);
+
 /* Negative if row x comes before row y, 0 if the metric does not tell. It must
  * be one that sorts; the source may be NULL if its getter does not use it. */
 int metric_compare(const struct metric *, const struct metric_source *,
@@ -140,7 +152,7 @@ const struct metric *metric_sorting(const struct metric *, size_t i);
 
 /* ---- columns ------------------------------------------------------------ */
 
-enum { METRIC_COLUMNS = 32 };
+enum { METRIC_COLUMNS = 40 };
 
 /* A column as it is shown: its title in tables, its key in CSV. */
 struct metric_column {
@@ -188,25 +200,49 @@ struct figures {
 	uint64_t calls;
 	uint64_t recursive;     /* those of the calls that began while the
 	                         * function was open already */
+	struct cct_counted counted; /* those of the calls without records */
 	ticks self, total, suspended;
 	/* Where self and total are net, what they are with the probes, and
 	 * the variances of the net ones, in ticks squared; else 0. */
 	ticks raw_self, raw_total;
 	double self_variance, total_variance;
+	/* On and off the CPU: parts of self, and of total; 0 without switches.
+	 * The rest of them is time for which switches are not known. */
+	ticks cpu, off, total_cpu, total_off;
 };
 
-/* By node: the raw total, and the variance of the net one. NULL where the tree
- * is not net. */
-struct net_totals { uint64_t *raw; double *variance; };
-void net_totals_init(struct net_totals *, const struct cct *);
-void net_totals_fini(struct net_totals *);
-/* Add what net times have beside self, and beside total. Nothing where the tree
- * is not net. */
-void figures_add_net_self(struct figures *, const struct cct *, node_id);
-void figures_add_net_total(struct figures *, const struct net_totals *,
-			   node_id);
-/* Add the same of other figures. */
-void figures_add_net(struct figures *, const struct figures *);
+/* By node: total and suspended, as cct_totals says. For the node and all below
+ * it: the raw total and the variance of the net one, NULL where the tree is not
+ * net; time off the CPU, and time for which switches are not known, NULL where
+ * they are for none. */
+struct node_totals {
+	uint64_t *total, *suspended, *raw, *off, *unknown;
+	double *variance;
+};
+void node_totals_init(struct node_totals *, struct cct *);
+void node_totals_fini(struct node_totals *);
+/* Only the node's own count for its total, or nothing. */
+void node_totals_cut(struct node_totals *, struct cct *, node_id,
+		     bool own);
+/* Add a node's self, or its total, with what is known of it beside itself. */
+void figures_add_self(struct figures *, struct cct *, node_id);
+void figures_add_total(struct figures *, const struct node_totals *, node_id);
+/* Add its calls, with those of them that have no records, and its self. */
+void figures_add_own(struct figures *, struct cct *, node_id);
+/* Add all of the other figures but func. */
+void figures_add(struct figures *, const struct figures *);
+
+/* Were all of its calls only counted, so that its times are not known? */
+static inline bool figures_are_untimed(const struct figures *f)
+{
+	return f->calls > 0 && f->counted.untimed == f->calls && f->total == 0;
+}
+
+/* Its calls whose time is known, of all or of each. */
+static inline uint64_t figures_timed(const struct figures *f)
+{
+	return f->calls - f->counted.untimed;
+}
 
 #define METRIC_CALLS \
 	{ "calls", METRIC_COUNT, METRIC_SORTS, NULL, NULL, \
@@ -216,35 +252,62 @@ void figures_add_net(struct figures *, const struct figures *);
 	  NULL, "calls while it was already open", \
 	  METRIC_AT(struct figures, recursive), .drop = 4 }
 #define METRIC_SELF \
-	{ "self", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
+	{ "self", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, NULL, NULL, \
 	  "total less the total of its callees", \
 	  METRIC_AT(struct figures, self) }
 #define METRIC_TOTAL \
-	{ "total", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
+	{ "total", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, NULL, NULL, \
 	  "from entry to exit, less suspended", \
 	  METRIC_AT(struct figures, total) }
 /* Beside them, where they are net. */
 #define METRIC_SELF_ERROR \
-	{ "self-error", METRIC_TIME, METRIC_NET, "\302\261", NULL, \
+	{ "self-error", METRIC_TIME, METRIC_NET | METRIC_KNOWN, \
+	  "\302\261", NULL, \
 	  "standard error of a net self", .get = metric_error, .drop = 7 }
 #define METRIC_TOTAL_ERROR \
-	{ "total-error", METRIC_TIME, METRIC_NET, "\302\261", NULL, \
+	{ "total-error", METRIC_TIME, METRIC_NET | METRIC_KNOWN, \
+	  "\302\261", NULL, \
 	  "standard error of a net total", .get = metric_error, .drop = 7 }
+#define METRIC_CPU_ERROR(name, help) \
+	{ name, METRIC_TIME, \
+	  METRIC_NET | METRIC_SWITCHES | METRIC_KNOWN, "\302\261", NULL, \
+	  help, .get = metric_error, .drop = 7 }
 #define METRIC_RAW_SELF \
-	{ "raw-self", METRIC_TIME, METRIC_SORTS | METRIC_NET, "raw self", \
+	{ "raw-self", METRIC_TIME, \
+	  METRIC_SORTS | METRIC_NET | METRIC_KNOWN, "raw self", \
 	  NULL, "self as recorded, with weft's share", \
 	  METRIC_AT(struct figures, raw_self) }
 #define METRIC_RAW_TOTAL \
-	{ "raw-total", METRIC_TIME, METRIC_SORTS | METRIC_NET, "raw total", \
+	{ "raw-total", METRIC_TIME, \
+	  METRIC_SORTS | METRIC_NET | METRIC_KNOWN, "raw total", \
 	  NULL, "total as recorded, with weft's share", \
 	  METRIC_AT(struct figures, raw_total) }
 /* All of them in a CSV. */
 #define METRICS_NET_CSV ",self-error,total-error,raw-self,raw-total"
+/* Where context switches are known. */
+#define METRIC_SWITCH(name, title, field, help, ...) \
+	{ name, METRIC_TIME, \
+	  METRIC_SORTS | METRIC_SWITCHES | METRIC_KNOWN, title, NULL, \
+	  help, METRIC_AT(struct figures, field), metric_if_known, \
+	  __VA_ARGS__ }
+#define METRICS_CPU \
+	METRIC_SWITCH("cpu", NULL, cpu, \
+		      "part of self in which the thread ran", .drop = 0), \
+	METRIC_CPU_ERROR("cpu-error", "standard error of a net cpu"), \
+	METRIC_SWITCH("off-cpu", NULL, off, \
+		      "part of self in which it did not", .drop = 1), \
+	METRIC_SWITCH("total-cpu", "total cpu", total_cpu, \
+		      "part of total in which the thread ran", .drop = 0), \
+	METRIC_CPU_ERROR("total-cpu-error", \
+			 "standard error of a net total-cpu"), \
+	METRIC_SWITCH("total-off-cpu", "total off", total_off, \
+		      "part of total in which it did not", .drop = 0)
 #define METRIC_WALL \
-	{ "wall", METRIC_TIME, METRIC_SORTS, NULL, NULL, \
+	{ "wall", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, NULL, NULL, \
 	  "total and suspended", .get = metric_wall }
 #define METRIC_SUSPENDED \
-	{ "suspended", METRIC_TIME, METRIC_SORTS | METRIC_DROP_EMPTY, NULL, \
+	{ "suspended", METRIC_TIME, \
+	  METRIC_SORTS | METRIC_DROP_EMPTY | METRIC_KNOWN, NULL, \
 	  NULL, "time suspended while a call was open", \
 	  METRIC_AT(struct figures, suspended), .drop = 2 }
 
@@ -265,6 +328,7 @@ void figures_add_net(struct figures *, const struct figures *);
 
 METRIC_GETTER(metric_wall);
 METRIC_GETTER(metric_error);     /* by the metric's name */
+METRIC_GETTER(metric_if_known);  /* of context switches: by the source */
 METRIC_GETTER(metric_function);  /* its name, by its id */
 METRIC_GETTER(metric_language);
 METRIC_GETTER(metric_module);

@@ -60,7 +60,7 @@ struct recursion *recursion_new(struct cct *cct, enum recursion_kind kind,
 	struct moved *const moved = mem_alloc((count + 1) * sizeof(*moved));
 
 	r->tree = cct_new(SIZE_MAX);
-	cct_collect_samples_as(r->tree, cct);
+	cct_collect_as(r->tree, cct);
 	r->recursive = mem_alloc((count + 1) * sizeof(*r->recursive));
 	r->levels = mem_alloc((count + 1) * sizeof(*r->levels));
 	/* Parents come before their children. */
@@ -101,20 +101,15 @@ struct tree_row *tree_add(struct tree_rows *rows)
 /* Totals are made once, for the whole tree; rows when they are asked for. */
 struct top_down {
 	const struct recursion *recursion;
-	uint64_t *total, *suspended; /* by node */
-	struct net_totals net;
+	struct node_totals totals;
 };
 
 struct top_down *top_down_new(const struct recursion *r)
 {
-	const size_t nodes = cct_count(r->tree) + 1;
 	struct top_down *const t = mem_alloc(sizeof(*t));
 
 	t->recursion = r;
-	t->total = mem_alloc(nodes * sizeof(*t->total));
-	t->suspended = mem_alloc(nodes * sizeof(*t->suspended));
-	cct_totals(r->tree, t->total, t->suspended);
-	net_totals_init(&t->net, r->tree);
+	node_totals_init(&t->totals, r->tree);
 	return t;
 }
 
@@ -122,9 +117,7 @@ void top_down_free(struct top_down *t)
 {
 	if (!t)
 		return;
-	mem_free(t->total);
-	mem_free(t->suspended);
-	net_totals_fini(&t->net);
+	node_totals_fini(&t->totals);
 	mem_free(t);
 }
 
@@ -146,12 +139,11 @@ static void add(void *of, const struct tree_row *parent, struct tree_rows *to)
 		row->levels = t->recursion->levels[id];
 		row->from = id;
 		row->f = (struct figures){
-			.func = n->func, .calls = n->calls,
+			.func = n->func,
 			.recursive = t->recursion->recursive[id],
-			.self = n->self, .total = t->total[id],
-			.suspended = t->suspended[id] };
-		figures_add_net_self(&row->f, cct, id);
-		figures_add_net_total(&row->f, &t->net, id);
+			.suspended = t->totals.suspended[id] };
+		figures_add_own(&row->f, cct, id);
+		figures_add_total(&row->f, &t->totals, id);
 		assert(row->f.self <= row->f.total && row->levels > 0);
 	}
 }
@@ -241,8 +233,16 @@ static METRIC_GETTER(get_share)
 	const struct tree_style *const style = s->table;
 	const struct figures *const f = row;
 
-	v->count = style->is_bottom_up ? f->self : f->total;
-	v->whole = style->time;
+	if (m->name[0] == 'c') {
+		v->count = style->is_bottom_up ? f->cpu : f->total_cpu;
+		v->whole = style->whole.cpu;
+	} else if (m->name[0] == 'o') {
+		v->count = style->is_bottom_up ? f->off : f->total_off;
+		v->whole = style->whole.off;
+	} else {
+		v->count = style->is_bottom_up ? f->self : f->total;
+		v->whole = style->whole.self;
+	}
 }
 
 /* Roots are not called. */
@@ -306,6 +306,13 @@ static const struct metric metrics[] = {
 	METRIC_RAW_SELF,
 	METRIC_WALL,
 	METRIC_SUSPENDED,
+	METRICS_CPU,
+	{ "cpu-share", METRIC_SHARE, METRIC_SWITCHES, "share",
+	  .get = get_share, .drop = 1,
+	  .help = "total-cpu (bottom up: cpu) of all time on the CPU" },
+	{ "off-cpu-share", METRIC_SHARE, METRIC_SWITCHES, "share",
+	  .get = get_share, .drop = 1,
+	  .help = "total-off-cpu (bottom up: off-cpu) of all time off it" },
 	{ "calls", METRIC_COUNT, METRIC_SORTS, AT(f.calls), get_calls,
 	  .help = "how often it was called here" },
 	METRIC_RECURSIVE,
@@ -327,14 +334,20 @@ static const struct metric metrics[] = {
 #define CSV "node,parent,depth,name,language,module,file,line,is-body,calls," \
 	"self,total,suspended,recursive,levels" METRICS_NET_CSV
 
-const struct metric_view tree_view = {
-	metrics,
-	"total,total-error,share,self,suspended,calls,recursive,language,name",
-	CSV
+#define REST "suspended,calls,recursive,language,name", CSV
+
+const struct metric_view tree_views[METRIC_RANKINGS] = {
+	[METRIC_BY_TIME] = { metrics, "total,total-error,share,self," REST },
+	[METRIC_BY_CPU] = { metrics, "total-cpu,total-cpu-error,cpu-share,"
+		"total-off-cpu,cpu," REST },
+	[METRIC_BY_WAITING] = { metrics, "total-off-cpu,off-cpu-share,"
+		"total-cpu,off-cpu," REST },
 };
 
-const struct metric_view tree_bottom_up_view = {
-	metrics,
-	"self,self-error,share,total,suspended,calls,recursive,language,name",
-	CSV
+const struct metric_view tree_bottom_up_views[METRIC_RANKINGS] = {
+	[METRIC_BY_TIME] = { metrics, "self,self-error,share,total," REST },
+	[METRIC_BY_CPU] = { metrics, "cpu,cpu-error,cpu-share,off-cpu,total,"
+		REST },
+	[METRIC_BY_WAITING] = { metrics, "off-cpu,off-cpu-share,cpu,total,"
+		REST },
 };

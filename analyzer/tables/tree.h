@@ -86,13 +86,15 @@ struct tree_source top_down_source(struct top_down *);
 /* source.table of the columns. */
 struct tree_style {
 	bool is_bottom_up;          /* shares are of self */
-	ticks time;                 /* of all roots: what shares are parts of */
+	struct figures whole;       /* of all nodes, what shares are parts of:
+	                             * calls, self, cpu and off */
 	size_t step;                /* columns that a level is indented by */
 	size_t levels_shown;        /* deeper rows show their depth as a number
 	                             * instead */
 };
 
-/* The same metrics; bottom up, self comes first. */
-extern const struct metric_view tree_view, tree_bottom_up_view;
+/* The same metrics; bottom up, a row's own time comes first. */
+extern const struct metric_view tree_views[METRIC_RANKINGS],
+	tree_bottom_up_views[METRIC_RANKINGS];
 
 #endif

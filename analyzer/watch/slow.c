@@ -49,6 +49,9 @@ struct slow *slow_new(const struct slow_options *options)
 
 	s->list.options = *options;
 	s->list.found.stacks = s->stacks = stack_table_new();
+	if (options->columns > 0)
+		s->list.found.over_time = mem_alloc(options->columns *
+			HIST_OCTAVES * sizeof(*s->list.found.over_time));
 	s->pieces = (struct slow_pieces){ .list = &s->list,
 					  .stacks = s->stacks };
 	return s;
@@ -70,6 +73,7 @@ void slow_free(struct slow *s)
 	slow_pieces_fini(&s->pieces);
 	mem_free(s->waits);
 	mem_free(s->list.best);
+	mem_free(s->list.found.over_time);
 	mem_free(s);
 }
 
@@ -446,10 +450,10 @@ static void resume(void *ctx, const struct replay_event *e)
 /* Time is the innermost call's own, also where that is a handler's. */
 static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 {
-	struct lane *const l = lane(ctx, st);
 	const size_t depth = stream_depth(st);
+	struct lane *const l = depth > 0 ? lane(ctx, st) : NULL;
 
-	if (depth > 0 && depth <= l->room)
+	if (l && depth <= l->room)
 		l->slots[depth - 1].self += to - from;
 }
 
@@ -518,7 +522,18 @@ static stack_id own_stack(struct slow *s, const struct slot *slot,
 				e->func, flags_of(e, slot));
 }
 
-/* The frames below are what they were at its entry, if it was not suspended. */
+/* The frames below are what they were at its entry. */
+static void keep(struct slow *s, const struct slot *slot,
+		 struct slow_call *call, const struct replay_event *e)
+{
+	if (!slow_list_takes(&s->list, call))
+		return;
+	call->stack = stack_table_push(s->stacks, under(s, e->stream,
+							     e->depth),
+				 e->func, flags_of(e, slot));
+	slow_list_put(&s->list, call);
+}
+
 static void end_here(struct slow *s, const struct slot *slot,
 		     struct slow_call *call, const struct replay_event *e)
 {
@@ -528,12 +543,7 @@ static void end_here(struct slow *s, const struct slot *slot,
 		return;
 	}
 	slow_list_count(&s->list, call);
-	if (!slow_list_takes(&s->list, call))
-		return;
-	call->stack = stack_table_push(s->stacks, under(s, e->stream,
-							     e->depth),
-				 e->func, flags_of(e, slot));
-	slow_list_put(&s->list, call);
+	keep(s, slot, call, e);
 }
 
 /* The call that ends with an event. */
@@ -580,6 +590,25 @@ static void leave(void *ctx, const struct replay_event *e)
 	slot->func = 0;
 }
 
+/* The stack stands as it did at its entry. */
+static void leaf(void *ctx, const struct replay_event *e, ticks took)
+{
+	static const struct slot known = { .is_known = true };
+	struct slow *const s = ctx;
+	struct slow_call call;
+
+	if (!is_wanted(s, e->func) || !slow_list_count_leaf(&s->list,
+			e->thread, e->tick - took, took))
+		return;
+	call = (struct slow_call){
+		.func = e->func, .process = e->process, .thread = e->thread,
+		.level = e->level, .coroutine = e->coroutine,
+		.depth = e->depth - (uint32_t)stream_top(e->stream).base,
+		.begin = e->tick - took, .total = took, .self = took,
+		.end = SLOW_RETURNED };
+	keep(s, &known, &call, e);
+}
+
 /* ---- the end ---- */
 
 /* Coroutines that never ran again leave their calls open. Calls that have
@@ -599,6 +628,6 @@ void slow_finish(struct slow *s)
 }
 
 const struct replay_sink slow_sink = {
-	.enter = enter, .leave = leave, .resume = resume, .suspend = suspend,
-	.pass = pass,
+	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
+	.suspend = suspend, .pass = pass,
 };

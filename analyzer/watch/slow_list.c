@@ -43,20 +43,20 @@ static int compare(const struct slow_list *s, const struct slow_call *a,
 }
 
 /* Is the call in the time and on a thread that was asked for? */
-static bool is_chosen(const struct slow_list *s, const struct slow_call *c)
+static bool is_chosen(const struct slow_list *s, ticks begin, uint32_t thread)
 {
 	const struct slow_options *const o = &s->options;
 
-	return c->begin >= o->from && (o->to == 0 || c->begin < o->to) &&
-	       (!o->threads || (c->thread < o->thread_count &&
-				       o->threads[c->thread]));
+	return begin >= o->from && (o->to == 0 || begin < o->to) &&
+	       (!o->threads || (thread < o->thread_count &&
+				o->threads[thread]));
 }
 
 bool slow_list_takes(const struct slow_list *s, const struct slow_call *c)
 {
 	const ticks key = key_of(s, c);
 
-	if (!is_chosen(s, c) || key < s->options.longer)
+	if (!is_chosen(s, c->begin, c->thread) || key < s->options.longer)
 		return false;
 	if (s->options.top == 0 || s->best_count < s->options.top)
 		return true;
@@ -65,24 +65,71 @@ bool slow_list_takes(const struct slow_list *s, const struct slow_call *c)
 	       compare(s, c, &s->best[0]) < 0;
 }
 
-void slow_list_count(struct slow_list *s, const struct slow_call *c)
+/* The first tick of a column. */
+static ticks column_begin(const struct slow_options *o, size_t index)
+{
+	const unsigned __int128 n = (unsigned __int128)(o->last - o->first) *
+				    index + o->columns - 1;
+
+	return o->first + (ticks)(n / o->columns);
+}
+
+/* Those of the first and of the last column take what is before and behind. */
+static size_t column_of(struct slow_list *s, ticks begin)
+{
+	const struct slow_options *const o = &s->options;
+	struct slow_column *const c = &s->column;
+
+	if (begin >= c->from && begin < c->to)
+		return c->index;
+	if (begin <= o->first || o->last <= o->first)
+		return 0;
+	if (begin >= o->last)
+		return o->columns - 1;
+	c->index = (size_t)((unsigned __int128)(begin - o->first) *
+			    o->columns / (o->last - o->first));
+	c->from = column_begin(o, c->index);
+	c->to = column_begin(o, c->index + 1);
+	return c->index;
+}
+
+static void count(struct slow_list *s, ticks begin, ticks total)
 {
 	struct slow_found *const f = &s->found;
+	const uint32_t step = hist_step(total);
 
-	if (!is_chosen(s, c))
+	if (f->ended == 0 || total < f->least)
+		f->least = total;
+	if (total > f->most)
+		f->most = total;
+	f->ended++;
+	f->sum += total;
+	f->steps[step]++;
+	if (f->over_time)
+		f->over_time[column_of(s, begin) * HIST_OCTAVES +
+			     step / HIST_OCTAVE]++;
+}
+
+void slow_list_count(struct slow_list *s, const struct slow_call *c)
+{
+	if (!is_chosen(s, c->begin, c->thread))
 		return;
 	/* How long it would have taken is not known. */
-	if (c->end == SLOW_CUT || c->end == SLOW_OPEN) {
-		f->open++;
-		return;
-	}
-	if (f->ended == 0 || c->total < f->least)
-		f->least = c->total;
-	if (c->total > f->most)
-		f->most = c->total;
-	f->ended++;
-	f->sum += c->total;
-	f->steps[hist_step(c->total)]++;
+	if (c->end == SLOW_CUT || c->end == SLOW_OPEN)
+		s->found.open++;
+	else
+		count(s, c->begin, c->total);
+}
+
+bool slow_list_count_leaf(struct slow_list *s, uint32_t thread, ticks begin,
+			  ticks total)
+{
+	const ticks key = s->options.key == SLOW_SUSPENDED ? 0 : total;
+
+	if (!is_chosen(s, begin, thread))
+		return false;
+	count(s, begin, total);
+	return key >= s->least;
 }
 
 /* Restore the heap below i. */
@@ -129,11 +176,15 @@ void slow_list_put(struct slow_list *s, const struct slow_call *c)
 	if (s->options.top != 0 && s->best_count == s->options.top) {
 		s->best[0] = *c;
 		sink_down(s, 0);
-		return;
+	} else {
+		*vec_add(&s->best, &s->best_room, &s->best_count) = *c;
+		if (s->options.top != 0)
+			rise(s, s->best_count - 1);
 	}
-	*vec_add(&s->best, &s->best_room, &s->best_count) = *c;
-	if (s->options.top != 0)
-		rise(s, s->best_count - 1);
+	s->least = s->options.longer;
+	if (s->options.top != 0 && s->best_count == s->options.top &&
+	    key_of(s, &s->best[0]) > s->least)
+		s->least = key_of(s, &s->best[0]);
 }
 
 static int compare_calls(const void *a, const void *b, void *list)

@@ -53,6 +53,10 @@ struct slow_options {
 	const uint8_t *threads;  /* by index: begun on one that is set; NULL:
 	                          * on any; borrowed */
 	size_t thread_count;
+	/* Also count them over time: in so many equal parts of [first, last),
+	 * by where they begin; 0: not. */
+	size_t columns;
+	ticks first, last;
 };
 
 /* What was found. All of it belongs to the struct slow. Without a call that
@@ -65,6 +69,10 @@ struct slow_found {
 	                          * in steps, sum, least and most */
 	uint64_t steps[HIST_STEPS]; /* of their totals */
 	ticks sum, least, most;  /* of their totals */
+	uint64_t *over_time;     /* column by column, HIST_OCTAVES each: of
+	                          * those, how many had such totals; calls
+	                          * outside are in the nearest column. NULL
+	                          * without columns */
 	uint64_t open;           /* calls cut, or open at the end */
 	uint64_t unknown;        /* calls whose entry nobody saw: in no list */
 };
@@ -76,6 +84,9 @@ struct slow_list {
 	struct slow_found found;
 	struct slow_call *best; size_t best_count, best_room; /* a heap with
 	                          * the least on top, if there is a limit */
+	ticks least;             /* no call with a lower key is kept */
+	struct slow_column { size_t index; ticks from, to; } column; /* of the
+	                          * last call, which most follow closely */
 };
 
 /* Would the call be kept? Looks at all fields but the stack, so that a stack is
@@ -85,6 +96,10 @@ bool slow_list_takes(const struct slow_list *, const struct slow_call *);
 /* Count a call, kept or not. To be called once for each call whose entry is
  * known. */
 void slow_list_count(struct slow_list *, const struct slow_call *);
+/* The same for a call that was not suspended, in which no other one was.
+ * False: it will not be kept. */
+bool slow_list_count_leaf(struct slow_list *, uint32_t thread, ticks begin,
+			  ticks total);
 /* Keep a call that slow_list_takes accepts; needs its stack. */
 void slow_list_put(struct slow_list *, const struct slow_call *);
 /* All calls were put: set found.calls. */

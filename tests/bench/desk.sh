@@ -17,8 +17,9 @@ cost() {
 
 # The list of commands; those that read a trace more than once are marked.
 desk_plain="tree bottom-up callers coroutines coverage trim pprof collapsed \
-speedscope plot merge diff info check"
-desk_twice="slow stacks"
+speedscope callgrind cpuprofile csv plot merge diff info check"
+desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto \
+firefox"
 desk() {
 	local t=$T/trace f
 	say "bench: the other commands"
@@ -31,7 +32,10 @@ desk() {
 	cost coroutines coroutines "$t"
 	cost coverage coverage "$t"
 	cost trim trim "$t"
-	for f in pprof collapsed speedscope; do
+	cost html html -o "$T/export" "$t"
+	for f in pprof collapsed speedscope callgrind cpuprofile csv sqlite \
+		json speedscope-time chrome perfetto firefox; do
+		rm -f "$T/export"
 		cost $f export -f $f -o "$T/export" "$t"
 	done
 	! command -v gnuplot >/dev/null || cost plot plot -o "$T/plot.svg" "$t"

@@ -4,11 +4,11 @@
 # optimisation, for SECONDS (60); with other lengths for each of SEEDS, 4; and
 # truth.lua on each Lua) and prints a table for each, then how many functions
 # of all are inside 2 standard errors. Nothing else should run meanwhile.
-# TRUTH_DIR is the folder that traces go to.
+# TRUTH_DIR is the folder that traces go to, RECORD has options of weft record.
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-: "${B:=build}" "${SECONDS_EACH:=60}"
+: "${B:=build}" "${SECONDS_EACH:=60}" "${RECORD:=}"
 case $B in
 /*) ;;
 *) B=$PWD/$B ;;
@@ -35,7 +35,8 @@ table() {
 # recorded PROGRAM...: into $T/trace.
 recorded() {
 	rm -rf "$T/trace"
-	"$WEFT" record -o "$T/trace" "$@" >"$T/out" 2>"$T/err" ||
+	# shellcheck disable=SC2086 # one word each
+	"$WEFT" record $RECORD -o "$T/trace" "$@" >"$T/out" 2>"$T/err" ||
 		{ cat "$T/err"; exit 1; }
 }
 

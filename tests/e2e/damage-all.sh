@@ -25,14 +25,23 @@ truth=$(awk '{ n += $2 } END { print n }' "$T/truth")
 ways=()
 for c in $("$WEFT" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 	case $c in
-	record | help | validate) ;; # read no trace
+	record | help | validate | top) ;; # read no trace
+	status | start | stop | snapshot | finish) ;;
 	callers) ways+=("callers --all") ;;
 	coroutines) ways+=("coroutines --columns +lua,native --csv" "coroutines --coroutine 101") ;;
 	diff) ways+=("diff $T/made") ;;
 	export) ways+=("export -o $T/x.pb" "export -f collapsed"
-		"export -f speedscope") ;;
+		"export -f speedscope" "export -f callgrind"
+		"export -f speedscope-time --max-events 30"
+		"export -f chrome" "export -f perfetto -o $T/x.pftrace"
+		"export -f firefox"
+		"export -f cpuprofile" "export -f json" "export -f csv"
+		"export -f sqlite -o $T/x.db") ;;
+	html) ways+=("html -o -") ;;
 	lines) ways+=("lines *0x2000") ;;
 	merge) ways+=(merge "merge -o $T/sum.pb $T/made") ;;
+	recover) ways+=("recover -o $T/recovered") ;;
+	push) ;; # reads as export does, and needs a server
 	plot) command -v gnuplot >/dev/null && ways+=("plot -o $T/plot.svg") ;;
 	report) ways+=("report --by-thread" "report --from 3us --by vm") ;;
 	slow) ways+=("slow -n 5 *") ;;
@@ -45,6 +54,7 @@ done
 
 # sane WHAT COMMAND TRACE: ends by itself and in time.
 sane() {
+	rm -rf "$T/recovered"
 	timeout 300 "$weft" $2 "$3" >"$T/o" 2>"$T/e" </dev/null
 	status=$?
 	[ $status -le 2 ] || fail "$2 of $1: status $status: $(cat "$T/e")"
@@ -135,16 +145,20 @@ fresh() {
 	rm -rf "$T/trace"
 	cp -r "$T/made" "$T/trace"
 }
+seeds="1 2 3 4" parts="9 61" profiles=12
+[ -z "${DEEP-}" ] || {
+	seeds=$(seq -s ' ' 12) parts="0 1 9 37 61 99" profiles=40
+}
 for file in ctf/ust/uid/0/64-bit/weft_0 ctf/ust/uid/0/64-bit/metadata \
 	ctf/ust/uid/0/64-bit/index/weft_0.idx spill.weft; do
-	for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	for seed in $seeds; do
 		fresh
 		lua5.4 "$T/flip.lua" "$T/trace/$file" $seed
 		honest "$file, flipped by $seed"
 	done
 	# Cut at any place.
 	size=$(stat -c %s "$T/made/$file")
-	for part in 0 1 9 37 61 99; do
+	for part in $parts; do
 		fresh
 		truncate -s $((size * part / 100)) "$T/trace/$file"
 		honest "$file, cut to $part %"
@@ -161,7 +175,7 @@ done
 # checksum, or, below a right one, does no harm.
 "$WEFT" export -o "$T/whole.pb" "$T/made" 2>/dev/null || fail "export"
 gzip -dc "$T/whole.pb" >"$T/raw"
-for seed in $(seq 40); do
+for seed in $(seq $profiles); do
 	if [ $((seed % 4)) = 0 ]; then
 		cp "$T/whole.pb" "$T/bad.pb"
 		lua5.4 "$T/flip.lua" "$T/bad.pb" "$seed"

@@ -168,11 +168,11 @@ told=$(grep -o "$of" "$T/err")
 	fail "weft record tells $told, weft report: $("$WEFT" report "$T/trace" |
 		head -n 1)"
 
-# A folder of recordings is read as one, and the report says so.
-mkdir "$T/all"
-cp -r "$T/trace" "$T/all/a"
+# What lies in a trace's folder is read as one, and the report says so.
+mkdir -p "$T/all/ctf"
+cp -r "$T/trace" "$T/all/ctf/a"
 record "$T/fork" || fail "again: status $?"
-mv "$T/trace" "$T/all/b"
+mv "$T/trace" "$T/all/ctf/b"
 "$WEFT" report "$T/all" | grep -q 'note: 2 recordings were found there' ||
 	fail "two recordings are one without a word"
 exit 0

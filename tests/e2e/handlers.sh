@@ -48,6 +48,9 @@ if [ $# -gt 0 ]; then
 	one "$@"
 	exit 0
 fi
-one 1000 0.5
-one 10000 1
-one 10000 0.5 alt
+spans="0.2 0.4 0.2"
+[ -z "${DEEP-}" ] || spans="0.5 1 0.5"
+read -r first second third <<<"$spans"
+one 1000 "$first"
+one 10000 "$second"
+one 10000 "$third" alt

@@ -19,7 +19,8 @@ for file in bin/weft libexec/weft/weft-record libexec/weft/weft-analyze \
 	lib/libweft.so lib/weft/weft-provider.so include/weft.h \
 	lib/libweft-lua-static.a lib/pkgconfig/weft-lua-static.pc \
 	lib/pkgconfig/weft.pc share/man/man1/weft.1 \
-	share/bash-completion/completions/weft \
+	share/bash-completion/completions/weft share/zsh/site-functions/_weft \
+	share/fish/vendor_completions.d/weft.fish \
 	lib/babeltrace2/plugins/babeltrace-plugin-weft.so; do
 	[ -s "$both/$file" ] || fail "not installed: $file"
 done

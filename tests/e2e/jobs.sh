@@ -23,34 +23,36 @@ print() {
 		echo "status $?" >>"$2/$n"
 	done
 }
-# same NAME: for any number of jobs.
+# same NAME JOBS: with so many as with one; with DEEP=1, with others, too.
 same() {
 	local jobs
 	rm -rf "$T"/jobs-*
 	print 1 "$T/jobs-1"
 	! grep -L 'status [02]$' "$T"/jobs-1/[0-9]* | grep . ||
 		fail "$1: not with one job"
-	for jobs in 2 3 16; do
+	for jobs in ${DEEP:+2 3 4 16} "$2"; do
 		print $jobs "$T/jobs-$jobs"
 		diff -r "$T/jobs-1" "$T/jobs-$jobs" >"$T/diff" ||
 			fail "$1: another result with $jobs jobs:" \
 				"$(head -n 20 "$T/diff")"
 	done
 }
+span=0.1
+[ -z "${DEEP-}" ] || span=0.5
 limit=
 record "$P/p_fibers" api 1 24 4 || fail "fibers"
-same fibers
+same fibers 2
 limit="--max-nodes 30"
-same "fibers, folded"
+same "fibers, folded" 3
 grep -q 'deeper' "$T/jobs-1/1" || fail "nothing was folded"
 limit=
-record "$P/p_handlers" 1000 0.5 || fail "handlers"
-same handlers
+record "$P/p_handlers" 1000 "$span" || fail "handlers"
+same handlers 16
 record --pool-size 2M -- "$P/p_flat_out" 24 40000 || fail "flat out"
-same "many threads"
+same "many threads" 3
 record "$P/p_fork" || fail "fork"
-same fork
+same fork 2
 record "$P/p_fibers" context 2 12 1 300 || fail "context"
 find "$T/trace" -name 'chunks_0' -size +0 -delete
-same "without a stream"
+same "without a stream" 16
 exit 0

@@ -3,23 +3,14 @@
 # the call, whatever its chunks are packed with.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
-started() {
-	pid=$(pgrep -f "^$P/p_kill $T/counts" | head -n 1)
-	[ -n "$pid" ] && [ -s "$T/counts" ]
-}
-own() {
-	od -An -t u8 -j $(($1 * 64)) -N 8 "$T/counts" | tr -d ' '
-}
-has_called() {
-	[ "$(own "$1")" -gt 10000 ]
-}
+. tests/e2e/p_kill.inc
+enough=300000 # that is some chunks
 for way in auto none small; do
 	rm -rf "$T/trace" "$T/counts"
 	"$WEFT" record --compress "$way" --on-full wait -o "$T/trace" -- "$P/p_kill" "$T/counts" \
 		>"$T/out" 2>"$T/err" &
 	recorder=$!
 	await started || fail "the program did not start"
-	sleep 0.4
 	for i in 0 1 2 3; do
 		await has_called $i || fail "thread $i does not call"
 	done
@@ -32,7 +23,7 @@ for way in auto none small; do
 	for i in 0 1 2 3; do
 		own=$(own $i)
 		weft=$(calls work_$i)
-		[ "$own" -gt 10000 ] || fail "work_$i hardly ran: $own"
+		[ "$own" -gt $enough ] || fail "work_$i hardly ran: $own"
 		[ "$weft" = "$own" ] || [ "$weft" = $((own + 1)) ] ||
 			fail "work_$i: $own calls finished, weft says $weft"
 	done

@@ -6,35 +6,8 @@
 . tests/lib.sh
 unset DEBUGINFOD_URLS
 mkdir "$T/src" || fail "no folder"
-cat >"$T/src/hot.c" <<'C'
-#include <stdint.h>
-#define OUTSIDE __attribute__((no_instrument_function))
-static volatile uint64_t sink = 3;
-OUTSIDE static inline __attribute__((always_inline)) void mix(int n)
-{
-	for (int i = 0; i < n; i++)
-		sink = sink * 7 % 13; /* line 7 */
-}
-OUTSIDE __attribute__((noinline)) static void helper(int n)
-{
-	for (int i = 0; i < n; i++)
-		sink = sink * 7 % 13;
-}
-__attribute__((noinline)) void hot(int n)
-{
-	mix(6 * n); /* line 16 */
-	for (int i = 0; i < 3 * n; i++)
-		sink = sink * 5 % 11; /* line 18 @ */
-	helper(n);
-}
-int main(void)
-{
-	for (int i = 0; i < 3000; i++)
-		hot(10000);
-	return 0;
-}
-C
-sed -i "s/@/$(printf '\033[31m')/" "$T/src/hot.c"
+cp tests/prog/lines/hot.c "$T/src" || fail "no source"
+sed -i "18s|\$| /* $(printf '\033[31m') */|" "$T/src/hot.c"
 gcc -O1 -g -finstrument-functions -o "$T/hot" "$T/src/hot.c" ||
 	fail "no program"
 record "$T/hot" || fail "weft record fails"
@@ -86,4 +59,4 @@ grep -q '^this is a Lua function: samples say which code of Lua ran' "$T/out" ||
 grep -qE '^ *[0-9,]+ .* luaV_execute  ' "$T/out" || grep -q 'no name' "$T/out" ||
 	fail "no code of Lua: $(cat "$T/out")"
 "$WEFT" lines nobody "$T/trace" 2>"$T/err" && fail "nobody is found"
-grep -q 'no function in this trace has the name' "$T/err" || fail "no word"
+grep -q 'no function that ran is called' "$T/err" || fail "no word"

@@ -4,12 +4,14 @@
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc
 
+mkfifo "$T/in"
 killed() {
 	local who=$1 way=$2 pids
 	rm -rf "$HOME/trace"
-	as_user "$WEFT" record --compress "$way" -o "$HOME/trace" -- "$P/p_slow" 3 \
-		>"$T/out" 2>"$T/err" &
+	as_user "$WEFT" record --compress "$way" -o "$HOME/trace" -- \
+		"$P/p_slow" 1 1 <"$T/in" >"$T/out" 2>"$T/err" &
 	local recorder=$!
+	exec 5>"$T/in"
 	await test -s "$T/out"
 	got_daemon "$T/err"
 	is_recording() {
@@ -17,9 +19,10 @@ killed() {
 		[ -n "$pids" ]
 	}
 	await is_recording || fail "$who: there is none"
-	sleep 0.7
+	await grep -qx waits "$T/out" || fail "$who: the program does not run"
 	kill -9 $pids
 	local before=$SECONDS
+	exec 5>&-
 	wait $recorder
 	[ $? = 9 ] || fail "$who: weft record fails"
 	[ $((SECONDS - before)) -lt 100 ] || fail "$who: it hung"
@@ -30,7 +33,7 @@ killed() {
 	rm -rf "$T/trace"
 	cp -r "$HOME/trace" "$T/trace"
 	report
-	[ "$(calls tick)" = 300000 ] || fail "$who: $(calls tick) calls"
+	[ "$(calls tick)" = 200000 ] || fail "$who: $(calls tick) calls"
 	# That LTTng was given up is told; that nothing went with it counts.
 	grep '^# lost' "$T/report.err" | grep -v 'the recorder says' &&
 		fail "$who: something was lost"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A recording of a program that sleeps sleeps, too: it looks 50 times a second
-# whether there is something to do, and does little else. make bench tells what
-# that costs.
+# A recording of a program that sleeps sleeps, too: it wakes up at most 100 times
+# a second to see whether there is something to do. make bench tells what that
+# costs.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 woken() {
@@ -10,10 +10,14 @@ woken() {
 now_ms() {
 	echo $((${EPOCHREALTIME/./} / 1000))
 }
-"$WEFT" record -q -o "$T/trace" -- "$P/p_idle" 7 >"$T/out" 2>"$T/err" &
+"$WEFT" record -q -o "$T/trace" -- "$P/p_idle" 9 >"$T/out" 2>"$T/err" &
 recorder=$!
-sleep 1.5
-at_work=$(pgrep -P $recorder -x weft-record) || fail "there is no recorder"
+is_asleep() {
+	at_work=$(pgrep -P $recorder -x weft-record) &&
+		grep -qs '^State:.*S' "/proc/$(pgrep -P $recorder \
+			-x p_idle)/status"
+}
+await is_asleep || fail "the program does not sleep"
 began=$(now_ms)
 before=$(woken $at_work)
 sleep 5

@@ -5,11 +5,15 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 rm -rf "$T/trace"
-"$WEFT" record -o "$T/trace" -- "$P/p_slow" 1 >"$T/out" 2>"$T/err" &
+mkfifo "$T/in"
+"$WEFT" record -o "$T/trace" -- "$P/p_slow" 0.5 0.5 <"$T/in" >"$T/out" \
+	2>"$T/err" &
 recorder=$!
+exec 5>"$T/in"
 await test -s "$T/out"
 before=$SECONDS
 mv "$T/trace" "$T/away" && rm -rf "$T/away"
+exec 5>&-
 wait $recorder
 [ $? = 9 ] || fail "removed: status"
 [ $((SECONDS - before)) -lt 100 ] || fail "removed: it hung"

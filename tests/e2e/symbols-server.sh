@@ -32,7 +32,7 @@ trap '[ -z "$server" ] || kill "$server"' EXIT
 port=$((20000 + $$ % 10000))
 debuginfod -p $port -d "$T/db" -F "$T/store" >"$T/server.log" 2>&1 &
 server=$!
-for ((i = 0; i < 100; i++)); do
+for ((i = 0; i < 600; i++)); do
 	(exec 3<>/dev/tcp/127.0.0.1/$port &&
 		printf 'GET /buildid/%s/debuginfo HTTP/1.0\r\n\r\n' "$id" >&3 &&
 		head -n 1 <&3 | grep -q 200) 2>/dev/null && break

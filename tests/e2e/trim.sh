@@ -5,46 +5,6 @@
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 unset DEBUGINFOD_URLS
-cat >"$T/more.cc" <<'C'
-static volatile long sum;
-struct gear {
-	long turn(long x) { return x + 1; }
-	long turn_back(long x) { return x - 1; }
-	long operator()(long x) { return x ^ 1; }
-	~gear() { sum = sum + 1; }
-};
-template <class A, class B> struct pair_of {
-	long add(A a, B b) { return (long)a + (long)b; }
-};
-template <class A> long half(A a) { return (long)a / 2; }
-namespace deep { long step(long x) { return x + 3; } }
-extern "C" long c_name(long x) { return x + 4; }
-static long steps_of(long x) { return deep::step(x) + c_name(x); }
-/* Long calls, and few. */
-long back_and_forth(gear &g, long n)
-{
-	for (long i = 0; i < n; i++)
-		sum = sum + g.turn(i) + g.turn_back(i) + g(i);
-	for (long i = 0; i < n; i++)
-		sum = sum + pair_of<int, long>().add((int)i, i) + half<int>(1);
-	for (long i = 0; i < n; i++)
-		sum = sum + steps_of(i);
-	return sum;
-}
-long half_an_hour(long n)
-{
-	for (volatile long i = 0; i < n; i = i + 1)
-		;
-	return n;
-}
-int main()
-{
-	gear g;
-	for (int i = 0; i < 3; i++)
-		sum = sum + back_and_forth(g, 3000) + half_an_hour(100000);
-	return 0;
-}
-C
 cxx="g++ -O0 -g -finstrument-functions"
 # counts [OPTION...]: the functions of $T/trace, each with its calls.
 counts() {
@@ -106,7 +66,7 @@ try() {
 	E
 }
 
-try "$T/more.cc"
+try tests/prog/trim/more.cc
 for why in 'gear::operator()(long): gcc.s list cannot name it' \
 	'long half<int>(int): its name is a part of half_an_hour(long)'; do
 	grep -q "^# not in the list: $why" "$T/trim.err" ||

@@ -159,7 +159,7 @@ static void look_closer(struct session *s, uint8_t how)
 		abort();
 	for (int by = GROUP_FUNCTION; by <= GROUP_LABEL; by++) {
 		struct flat *const r = flat_new(s, &(struct flat_options){
-			(enum group_by)by, metric_find(&flat_view, "p95"),
+			(enum group_by)by, metric_find(&flat_views[0], "p95"),
 			CCT_ALL_THREADS });
 
 		if (r->self + r->root_self != sums.self)
@@ -177,7 +177,7 @@ static void look(struct session *s)
 	if (!cct_valid(s->cct) || !cct_valid(t))
 		abort();
 	flat_free(flat_new(s, &(struct flat_options){
-		.sort = metric_find(&flat_view, "wall"),
+		.sort = metric_find(&flat_views[0], "wall"),
 		.thread = CCT_ALL_THREADS }));
 	cct_free(t);
 }

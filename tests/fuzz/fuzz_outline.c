@@ -2,8 +2,8 @@
  * the text one behind another, and each function of an outline is found again.
  * make fuzz builds and runs it.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/trace/lua_outline.h"
-#include "tracer/recorder/trace/lua_token.h"
+#include "tracer/recorder/names/lua_outline.h"
+#include "tracer/recorder/names/lua_token.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 # SPDX-License-Identifier: MIT
 set -u
 . tests/oracle/share.inc
-share "$1" 56
+share "$1" 28 56
 program=$B/tests/oracle/woven-$1
 status=0
 

@@ -9,7 +9,7 @@
 # SPDX-License-Identifier: MIT
 set -u
 . tests/oracle/share.inc
-share "$1" 40
+share "$1" 24 40
 prefix=$T/asked
 mkdir "$prefix"
 cp -r "$B/bin" "$B/lib" "$B/libexec" "$prefix/"

@@ -1,11 +1,12 @@
 /* p_samples.c [LIBRARY] - spins in functions for known shares of its time, and
  * prints when each call began and ended: "call FUNCTION PID TID FROM TO", in
  * ticks of the TSC. Does so in its first thread, in another one, in a child,
- * which then becomes another program, and in code of a library that is opened
- * in the middle.
+ * which then becomes another program, in code of a library that is opened in
+ * the middle, and in the kernel.
  * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 enum { ROUNDS = 250, PIECE = 1000000 };
 
 void one(void), three(void), threads_(void), childs(void), last(void),
-	plugs(void (*spin)(long));
+	plugs(void (*spin)(long)), asks(int zero);
 
 __attribute__((always_inline))
 static SILENT inline void spin(long n)
@@ -36,6 +37,16 @@ PLAIN void threads_(void) { spin(2 * PIECE); }
 PLAIN void childs(void) { spin(2 * PIECE); }
 PLAIN void last(void) { spin(2 * PIECE); }
 PLAIN void plugs(void (*plug)(long)) { plug(2 * PIECE); }
+
+/* Nearly all of it in the kernel, which clears memory. */
+PLAIN void asks(int zero)
+{
+	static char to[1 << 20];
+
+	for (int i = 0; i < 100; i++)
+		if (read(zero, to, sizeof(to)) < 0)
+			exit(2);
+}
 
 static SILENT uint64_t now(void)
 {
@@ -91,6 +102,18 @@ static SILENT void plug(const char *path)
 	}
 }
 
+static SILENT void ask(void)
+{
+	const int zero = open("/dev/zero", O_RDONLY);
+
+	for (int i = 0; i < ROUNDS / 5; i++) {
+		const uint64_t from = now();
+
+		asks(zero);
+		tell("asks", from, now());
+	}
+}
+
 SILENT int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -114,5 +137,6 @@ SILENT int main(int argc, char **argv)
 	}
 	wait(NULL);
 	plug(argv[1]);
+	ask();
 	return 0;
 }

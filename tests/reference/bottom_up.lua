@@ -37,19 +37,25 @@ local function add(rows, way, depth, n, levels)
 	local key = table.concat(way, ";", 1, depth)
 	local row = rows[key] or { way = table.move(way, 1, depth, 1, {}),
 		calls = 0, self = 0, total = 0, suspended = 0, recursive = 0,
-		levels = 1 }
+		levels = 1, cpu = 0, off = 0, total_cpu = 0, total_off = 0 }
 	local is_outermost, is_first = outermost(n.place)
 	rows[key] = row
 	row.self = row.self + n.self
+	row.cpu, row.off = row.cpu + n.cpu, row.off + n.off
 	row.levels = math.max(row.levels, levels)
 	if depth == 1 then
 		row.total = row.self
+		row.total_cpu, row.total_off = row.cpu, row.off
 		return
 	end
 	row.calls = row.calls + n.calls
 	row.recursive = row.recursive + n.recursive
 	row.total = row.total + (#n.place == 1 and n.self or
 				 is_outermost and n.total or 0)
+	row.total_cpu = row.total_cpu + (#n.place == 1 and n.cpu or
+					 is_outermost and n.total_cpu or 0)
+	row.total_off = row.total_off + (#n.place == 1 and n.off or
+					 is_outermost and n.total_off or 0)
 	row.suspended = row.suspended + (is_first and n.suspended or 0)
 end
 

@@ -44,6 +44,20 @@ function report.cpu_of(s, span)
 	return on, off
 end
 
+-- Are switches known for more than nine tenths of the time?
+function report.has_cpu(s)
+	if s.has_cpu == nil then
+		local all, unknown = 0, 0
+		for _, slice in ipairs(s.slices) do
+			local on, off = report.cpu_of(s, slice)
+			all = all + slice.to - slice.from
+			unknown = unknown + slice.to - slice.from - on - off
+		end
+		s.has_cpu = unknown < all // 10
+	end
+	return s.has_cpu
+end
+
 -- Rows of the groups, of what a test lets through; and the time not known.
 function report.rows(s, is_wanted, by)
 	local rows, groups_of = {}, group.by[by or "function"]
@@ -227,7 +241,8 @@ local function with_few_nodes(s, nodes)
 	end
 	return { is_of_all = true, args = "report --csv --max-nodes " .. nodes .. " --columns " ..
 			"name,language,module,file,line,calls,self,min,max," ..
-			"cpu,off-cpu", falling = "self_ns",
+			"cpu,off-cpu",
+		 falling = has_cpu and "cpu_ns" or "self_ns",
 		 rows = function() return out end,
 		 change = function(have, falls)
 			for i = #have, 1, -1 do

@@ -3,6 +3,7 @@
 -- on top of what resumed it, or at the root. A place is a list of marks, from
 -- the root on: "12" is function 12, "~12" the body of a coroutine.
 -- SPDX-License-Identifier: MIT
+local report = require "report"
 local tree = {}
 
 -- Where the frames of a stack stand: the place of each, and how many
@@ -42,7 +43,8 @@ local function node_of(nodes, place, depth)
 	local key = table.concat(place, ";", 1, depth)
 	nodes[key] = nodes[key] or { place = table.move(place, 1, depth, 1,
 		{}), calls = 0, self = 0, total = 0, suspended = 0,
-		recursive = 0, levels = 1 }
+		recursive = 0, levels = 1, cpu = 0, off = 0, total_cpu = 0,
+		total_off = 0 }
 	return nodes[key]
 end
 
@@ -80,10 +82,16 @@ function tree.grow(s, how)
 	for _, slice in ipairs(s.slices) do
 		local place = innermost(slice.thread, slice.stack).place
 		local d = slice.to - slice.from
+		local on, off = report.cpu_of(s, slice)
 		for depth = 1, #place do
 			local node = node_of(nodes, place, depth)
 			node.total = node.total + d
-			node.self = node.self + (depth == #place and d or 0)
+			node.total_cpu = node.total_cpu + on
+			node.total_off = node.total_off + off
+			if depth == #place then
+				node.self = node.self + d
+				node.cpu, node.off = node.cpu + on, node.off + off
+			end
 		end
 	end
 	for _, sleep in ipairs(s.sleeps) do
@@ -109,7 +117,7 @@ end
 
 -- A row with its whole path in place of node and parent.
 function tree.line(s, place, is_marked, n)
-	local names = {}
+	local names, has_cpu = {}, report.has_cpu(s)
 	for i, mark in ipairs(place) do
 		names[i] = mark:match("^~?") .. tree.who(s, mark)[1]
 		names[i] = names[i]:gsub("^~~", "~")
@@ -117,7 +125,9 @@ function tree.line(s, place, is_marked, n)
 	local who = tree.who(s, place[#place])
 	return { table.concat(names, " > "), #place - 1, who[1]:gsub("^~", ""),
 		 who[2], who[3], who[4], who[5], is_marked and 1 or 0, n.calls,
-		 n.self, n.total, n.suspended, n.recursive, n.levels }
+		 n.self, n.total, n.suspended, n.recursive, n.levels,
+		 has_cpu and n.cpu or "", has_cpu and n.off or "",
+		 has_cpu and n.total_cpu or "", has_cpu and n.total_off or "" }
 end
 
 local function top_down(s, how)
@@ -150,20 +160,27 @@ local function checker(column)
 	end
 end
 
-local columns = { calls = 10, self = 11, total = 12, suspended = 13, wall = 0 }
-local keys = { "calls", "self", "total", "suspended", "wall" }
+local columns = { calls = 10, self = 11, total = 12, suspended = 13, wall = 0,
+		  cpu = 16, ["off-cpu"] = 17, ["total-cpu"] = 18,
+		  ["total-off-cpu"] = 19 }
+local keys = { "calls", "self", "total", "suspended", "wall", "cpu", "off-cpu",
+	       "total-cpu", "total-off-cpu" }
 local folds = { "direct", "all", "none" }
 
 -- Each seed asks for another kind of tree.
 function tree.some_check(s, random, args, make)
-	local by_thread, key = random(3) == 1, keys[random(5)]
+	local by_thread = random(3) == 1
+	local key = keys[random(report.has_cpu(s) and #keys or 5)]
 	local how = { fold = folds[random(3)], from_body = random(2) == 1 }
 	function how.root_of(serial)
 		local t = s.log.threads[serial]
 		return by_thread and "[thread " .. t.tid .. " " .. t.name ..
 			"]" or "[all threads]"
 	end
-	return { args = ("tree --csv%s --sort %s --recursion %s --root %s%s"):format(
+	return { args = ("tree --csv --columns node,parent,depth,name," ..
+			"language,module,file,line,is-body,calls,self,total," ..
+			"suspended,recursive,levels,cpu,off-cpu,total-cpu," ..
+			"total-off-cpu%s --sort %s --recursion %s --root %s%s"):format(
 			args, key, how.fold, how.from_body and "coroutine" or
 			"thread", by_thread and " --by-thread" or ""),
 		 rows = function() return make(s, how) end,

@@ -14,9 +14,10 @@
 
 struct lines { char **line; size_t count, room; };
 
-enum { KINDS = 5 };
+enum { KINDS = 7 };
 static const char *const kind_name[KINDS] = { "stack", "thread", "coroutine",
-					      "event", "sampled" };
+					      "event", "sampled", "span",
+					      "demotion" };
 
 struct outcome {
 	struct session *session;
@@ -270,6 +271,35 @@ static void sampled_lines(struct outcome *o)
 	}
 }
 
+/* demotion NAME skipped TICKS counted TICKS: a function; and for each thread of
+ * it: demotion NAME T1 skipped TICKS before CALLS [CALLS/OTHERS+UNTIL]... */
+static void demotion_lines(struct outcome *o)
+{
+	struct session *const s = o->session;
+
+	for (size_t i = 0; i < s->demotions.count; i++) {
+		const struct demotion *const d = &s->demotions.at[i];
+
+		add(&o->got[6], "demotion %s skipped %" PRIu64 " counted %"
+		    PRIu64, name_of(s, d->func), d->skipped, d->counted);
+		for (size_t k = 0; k < d->parts; k++) {
+			const struct demotion_part *const p = &d->part[k];
+			char looks[512] = "";
+			size_t n = 0;
+
+			for (size_t l = 0; l < p->looks && n < 400; l++)
+				n += (size_t)sprintf(looks + n, " %g/%g+%g",
+						     p->look[l].calls,
+						     p->look[l].others,
+						     p->look[l].until);
+			add(&o->got[6], "demotion %s T%u skipped %" PRIu64
+			    " before %g%s", name_of(s, d->func),
+			    s->threads[p->thread].serial, p->skipped,
+			    p->before, looks);
+		}
+	}
+}
+
 static void thread_lines(struct outcome *o)
 {
 	const struct session *const s = o->session;
@@ -302,6 +332,39 @@ static void coroutine_lines(struct outcome *o)
 	}
 }
 
+static void span_line(struct outcome *o, const struct chronicle_found *f,
+		      const struct track *k, const struct span *s)
+{
+	const struct track *const to = &f->tracks[s->to];
+	char track[48], what[160], calls[48] = "";
+
+	snprintf(track, sizeof(track), k->coroutine ? "C%" PRIu64 :
+		 k->level ? "T%" PRIu64 "/%u" : "T%" PRIu64, k->coroutine ?
+		 k->coroutine : o->session->threads[k->thread].serial,
+		 k->level);
+	snprintf(what, sizeof(what), "%s", s->func == 0 ? "-" :
+		 name_of(o->session, s->func));
+	if (s->kind == SPAN_MISSING)
+		snprintf(what, sizeof(what), "missing");
+	if (s->kind == SPAN_RUN)
+		snprintf(what, sizeof(what), "run of C%" PRIu64,
+			 to->coroutine);
+	if (s->calls != 1 && s->kind == SPAN_CALL)
+		snprintf(calls, sizeof(calls), " calls %" PRIu64, s->calls);
+	add(&o->got[5], "span %s %" PRIu64 " %" PRIu64 " %u %s%s%s%s%s", track,
+	    s->begin, s->end, s->depth, what, calls,
+	    s->flags & SPAN_FOLDED ? " folded" : "",
+	    s->flags & SPAN_DEEP ? " deep" : "",
+	    s->flags & SPAN_MIXED ? " mixed" : "");
+}
+
+void outcome_spans(struct outcome *o, const struct chronicle_found *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		for (size_t j = 0; j < f->tracks[i].count; j++)
+			span_line(o, f, &f->tracks[i], &f->tracks[i].spans[j]);
+}
+
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -315,8 +378,9 @@ static int compare_kind(struct outcome *o, int k, const char *name)
 
 	if (w->count == 0)
 		return 0;
-	/* Events come in an order that is part of what is expected. */
-	if (k != 3) {
+	/* Events and spans come in an order that is part of what is
+	 * expected. */
+	if (k != 3 && k != 5) {
 		qsort(w->line, w->count, sizeof(*w->line), by_text);
 		qsort(g->line, g->count, sizeof(*g->line), by_text);
 	}
@@ -329,8 +393,8 @@ static int compare_kind(struct outcome *o, int k, const char *name)
 			continue;
 		}
 		bad = 1;
-		if (k == 3) {
-			printf("%s: event %zu\n  want %s\n  got  %s\n", name,
+		if (k == 3 || k == 5) {
+			printf("%s: line %zu\n  want %s\n  got  %s\n", name,
 			       i, i < w->count ? w->line[i] : "-",
 			       j < g->count ? g->line[j] : "-");
 			i += i < w->count, j += j < g->count;
@@ -375,6 +439,7 @@ int outcome_compare(struct outcome *o, const char *name)
 	thread_lines(o);
 	coroutine_lines(o);
 	sampled_lines(o);
+	demotion_lines(o);
 	for (int k = 0; k < KINDS; k++)
 		bad |= compare_kind(o, k, name);
 	for (size_t f = 0; f < o->balance_room; f++)

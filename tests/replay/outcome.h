@@ -5,6 +5,7 @@
 #define WEFT_TESTS_REPLAY_OUTCOME_H
 
 #include "analyzer/replay/replay.h"
+#include "analyzer/watch/chronicle.h"
 
 struct outcome;
 struct outcome *outcome_new(void);
@@ -14,13 +15,16 @@ void outcome_set_session(struct outcome *, struct session *);
 /* Collects events; its context is the outcome. */
 extern const struct replay_sink outcome_sink;
 
-/* A line "stack ...", "thread ...", "coroutine ..." or "event ...": expected.
+/* A line "stack ...", "thread ...", "coroutine ..." and so on: expected.
  * 0 if it is none of these. */
 int outcome_expect(struct outcome *, const char *line);
 
-/* Compare, for each of the four kinds that was expected at all; what is missing
+/* Compare, for each of the kinds that was expected at all; what is missing
  * and what is too much is printed. Entries and exits must pair up in any case.
  * 0 if all is as expected. */
 int outcome_compare(struct outcome *, const char *name);
+
+/* What a chronicle collected, of the same session or one like it. */
+void outcome_spans(struct outcome *, const struct chronicle_found *);
 
 #endif

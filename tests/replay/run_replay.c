@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/replay/replay.h"
+#include "analyzer/watch/chronicle.h"
 #include "tests/replay/outcome.h"
 #include "tests/unit/chunk_build.h"
 
@@ -11,8 +12,14 @@
 
 static struct chunk_build chunk;
 static int chunk_is_open;
+static size_t demoted_at; /* its ITEM_DEMOTED, or 0 */
 static struct session *session;
 static struct replay *replay;
+/* A second replay, which collects spans. */
+static struct session *told_session;
+static struct replay *told;
+static struct chronicle *chronicle;
+static uint8_t all_threads[64];
 static int line_number;
 static const char *file_name;
 
@@ -105,6 +112,7 @@ static void begin_chunk(void)
 	for (char *w = next_word(); w; w = next_word())
 		chunk_option(w);
 	chunk_is_open = 1;
+	demoted_at = 0;
 }
 
 static void end_chunk(void)
@@ -118,6 +126,36 @@ static void end_chunk(void)
 		fail("the chunk is refused", NULL);
 	}
 	replay_chunk(replay, &v);
+	if (told)
+		replay_chunk(told, &v);
+}
+
+/* spans stacks|tracks MAX BELOW */
+static void collect_spans(void)
+{
+	static const char *const names[] = { "stacks", "tracks", NULL };
+	struct chronicle_options options = {
+		.threads = all_threads, .thread_count = sizeof(all_threads) };
+
+	options.by_coroutine = choice(want_word("what"), names, 0);
+	options.max_spans = want_number("most spans");
+	options.below = want_number("shortest span");
+	memset(all_threads, 1, sizeof(all_threads));
+	told_session = session_new(0);
+	chronicle = chronicle_new(&options);
+	told = replay_new(told_session, &chronicle_sink, chronicle);
+}
+
+static void end_spans(struct outcome *o)
+{
+	if (!told)
+		return;
+	replay_finish(told);
+	chronicle_finish(chronicle);
+	outcome_spans(o, chronicle_found(chronicle));
+	replay_free(told);
+	chronicle_free(chronicle);
+	session_free(told_session);
 }
 
 /* The frames of a stack: NAME:AGE, [N] for N left out; AGE "?" is unknown. */
@@ -261,10 +299,32 @@ static void samples(void)
 	cb_item_end(&chunk, at, ITEM_SAMPLES);
 }
 
+/* demoted skipped|window|counted OFFSET FROM TO: the item so far is the last
+ * one, or it is begun. */
+static void demoted(void)
+{
+	static const char *const kinds[] = { "skipped", "window", "counted",
+					     NULL };
+	const uint64_t kind = choice(want_word("kind"), kinds, DEMOTED_SKIPPED);
+	const uint64_t place = cb_place(&chunk, want_number("offset"));
+	const uint64_t from = want_number("from");
+	size_t at = demoted_at;
+
+	if (at == 0)
+		at = demoted_at = cb_item(&chunk);
+	cb_item_word(&chunk, place);
+	cb_item_word(&chunk, demoted_put((enum demoted)kind, 1000, 20));
+	cb_item_word(&chunk, from);
+	cb_item_word(&chunk, want_number("to"));
+	cb_item_end(&chunk, at, ITEM_DEMOTED);
+}
+
 static int is_event_line(const char *word)
 {
 	if (!strcmp(word, "chunk"))
 		begin_chunk();
+	else if (!strcmp(word, "spans"))
+		collect_spans();
 	else if (!chunk_is_open)
 		return 0;
 	else if (!strcmp(word, "end"))
@@ -273,6 +333,8 @@ static int is_event_line(const char *word)
 		open_segment();
 	else if (!strcmp(word, "samples"))
 		samples();
+	else if (!strcmp(word, "demoted"))
+		demoted();
 	else if (*word == '+')
 		record(number(word + 1), want_word("record"));
 	else
@@ -307,6 +369,7 @@ int main(int argc, char **argv)
 	}
 	fclose(in);
 	replay_finish(replay);
+	end_spans(o);
 	const int bad = outcome_compare(o, file_name);
 	replay_free(replay);
 	outcome_free(o);

@@ -12,7 +12,8 @@
 enum { TIME_LIMIT = 500, SKIPPED = 77 };
 
 static unsigned failures;
-static char made[64][64];
+enum { MADE = 64 }; /* files that are there at a time */
+static char made[MADE][64];
 static size_t made_count;
 
 bool test_check(bool held, const char *what, const char *file, int line)
@@ -70,16 +71,18 @@ void test_skip(const char *reason)
 
 static void remove_made(void)
 {
-	while (made_count > 0)
-		unlink(made[--made_count]);
+	for (size_t i = 0; i < made_count && i < MADE; i++)
+		unlink(made[i]);
 }
 
 const char *test_file(const void *bytes, size_t n)
 {
-	char *path = made[made_count++ % 64];
+	char *const path = made[made_count % MADE];
 	const char *dir = getenv("T");
 	const char *at = bytes;
 
+	if (made_count++ >= MADE)
+		unlink(path);
 	snprintf(path, sizeof(made[0]), "%.40s/file-XXXXXX",
 		 dir && strlen(dir) <= 40 ? dir : "/tmp");
 	const int fd = mkstemp(path);

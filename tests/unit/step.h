@@ -1,5 +1,6 @@
 /* step.h - runs code of this program one instruction at a time, and leaves it
- * by a jump out of a signal handler after as many as wanted. x86-64 alone.
+ * by a jump out of a signal handler after as many as wanted, or calls something
+ * after each. x86-64 alone.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TESTS_UNIT_STEP_H
 #define WEFT_TESTS_UNIT_STEP_H
@@ -15,6 +16,7 @@ enum { STEP_TRAP_FLAG = 0x100 };
 
 static sigjmp_buf step_back;
 static volatile unsigned long step_left; /* 0: it runs as usual */
+static void (*step_each)(void);          /* NULL: nothing is called */
 
 /* Instructions of libraries are stepped over. */
 static void step_trap(int number, siginfo_t *info, void *context)
@@ -30,6 +32,8 @@ static void step_trap(int number, siginfo_t *info, void *context)
 	regs[REG_EFL] |= STEP_TRAP_FLAG;
 	if (at < (uintptr_t)__executable_start || at >= (uintptr_t)etext)
 		return;
+	if (step_each)
+		step_each();
 	if (--step_left == 0)
 		siglongjmp(step_back, number);
 }

@@ -31,7 +31,7 @@ static const char *show(const char *tree, enum recursion_kind what, int how,
 	/* The second time it must say the same. */
 	for (int i = 0; i < 2; i++) {
 		t = (struct tree_text){ .s = s, .depth = depth };
-		tree_each(&source, metric_find(&tree_view, key),
+		tree_each(&source, metric_find(tree_views, key),
 			  tree_text_row, &t);
 	}
 	bottom_up_free(up);
@@ -262,7 +262,7 @@ void test_bottom_up_goes_no_further_than_asked(void)
 	b = bottom_up_new(fold, func_count(s->funcs));
 	const struct tree_source source = bottom_up_source(b);
 
-	tree_each(&source, metric_find(&tree_view, "self"), visit_some, &rows);
+	tree_each(&source, metric_find(tree_views, "self"), visit_some, &rows);
 	CHECK_EQ(rows, 1 + 2 * 50 + 49);
 	bottom_up_free(b);
 	recursion_free(fold);

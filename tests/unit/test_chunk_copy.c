@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracepoints/record.h"
+#include "tracepoints/buffer.h"
 #include "tracer/recorder/chunk_copy.h"
 
 #include <string.h>
@@ -50,7 +51,8 @@ static void fill(void)
 static int copy(uint32_t flags)
 {
 	const struct chunk_source source = { buffer, POOL_SMALL_WORDS, 77,
-					     flags, &rate, NULL, NULL, 0 };
+					     flags, &rate, NULL, NULL, 0,
+					     NULL };
 
 	memset(out, 0xee, sizeof(out));
 	return chunk_copy(out, &source);
@@ -111,6 +113,29 @@ void test_chunk_copy_counted_calls_alone_are_a_chunk(void)
 	CHECK_EQ(copy(CHUNK_TAKEN), 0);
 	put_node(1, 5);
 	CHECK(copy(CHUNK_TAKEN) > 0);
+}
+
+/* The time of a brief call may lie before the last record, in a gap: then it
+ * is there already. */
+void test_chunk_copy_an_unfinished_chunk_lasts_until_its_last_brief_call(void)
+{
+	const struct chunk_header *const h = (const void *)out;
+	const uint64_t begin = 1000, records = 10 + 20 + 5 + 30;
+
+	fill();
+	header()->tick_end = 0;
+	put_node(1, 5);
+	record(pool_record_room(POOL_SMALL_WORDS) - COUNTED_WORDS)[2] = 15;
+	header()->brief_end = begin + 25;
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	CHECK_EQ(h->tick_end, begin + records);
+	header()->brief_end = begin + records + 7;
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	CHECK_EQ(h->tick_end, begin + records + 7);
+	/* Not in times to come. */
+	header()->brief_end = UINT64_MAX;
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	CHECK(h->tick_end > begin + records && h->tick_end < UINT64_MAX);
 }
 
 void test_chunk_copy_refuses_more_nodes_than_there_is_room(void)

@@ -53,6 +53,40 @@ void test_completeness_takes_trouble_for_a_note_where_all_was_delivered(void)
 	CHECK_STR(said, "--\n");
 }
 
+/* What is said of merged sessions' times. */
+static const char *times(struct net net, bool is_raw)
+{
+	struct session *const s = session_new(0);
+	struct load load = { .session = s, .is_raw = is_raw };
+
+	s->net = net;
+	said[0] = '\0';
+	completeness_notes(&load, take, NULL);
+	session_free(s);
+	return said;
+}
+
+void test_completeness_says_how_times_of_each_session_were_made(void)
+{
+	const struct net calibrated = { .is_net = NET_CALIBRATED };
+	const struct net few = { .is_net = NET_CALIBRATED, .period = 1000000,
+				 .own = 9, .probe = 1 };
+	const struct net sampled = { .is_net = NET_SAMPLED, .period = 1000000,
+				     .own = 900, .probe = 100 };
+
+	CHECK(!strstr(times(calibrated, false), "sessions"));
+	CHECK(strstr(times(calibrated, true), "of some sessions, self and "
+		     "total are net, raw times less"));
+	CHECK(strstr(said, "the times of other sessions are as recorded"));
+	CHECK(strstr(times(few, true), "of some sessions, self and total are "
+		     "net, raw times less"));
+	CHECK(strstr(said, "of some sessions, times hold weft's own part, "
+		     "10.0% by 10 samples: too few"));
+	CHECK(!strstr(said, "estimated from"));
+	CHECK(strstr(times(sampled, false), "estimated from 1,000 samples"));
+	CHECK(!strstr(said, "sessions"));
+}
+
 void test_completeness_counts_what_was_overwritten(void)
 {
 	CHECK_EQ(losses("no", NULL, "1234"), 2);

@@ -34,7 +34,7 @@ static bool set_up(void)
 		return false;
 	folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
 	rate_start(&rate, false);
-	return sink_init(&sink, 0) == 0 &&
+	return sink_init(&sink, 0, false) == 0 &&
 	       registry_init(&registry, &owner, &rate) == 0 &&
 	       drain_init(&drain, &owner, &registry, &sink, &rate) == 0 &&
 	       spill_open(&sink.spill, folder_fd, reserve) == 0;
@@ -208,6 +208,47 @@ void test_drain_copies_what_waits_long(void)
 	tear_down();
 }
 
+/* A stream that begins in a piece is late in the next one only: if its first
+ * chunk is damaged, that is a loss. */
+void test_drain_marks_streams_that_began_before(void)
+{
+	struct chunk_header seen[MAX_SEEN];
+
+	REQUIRE(set_up());
+	drain.late_below = 7;
+	for (uint32_t i = 0; i < 3; i++) {
+		fill(owner.small + i, 0, 5 + i, 0, 10, 1000);
+		close_buffer(owner.small + i);
+	}
+	drain_poll(&drain);
+	drain_send_aside(&drain);
+	REQUIRE(read_back(seen) == 3);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(seen[i].flags, seen[i].thread < 7 ?
+			 CHUNK_FLIGHT : 0);
+	tear_down();
+}
+
+/* For a snapshot, a copy that was sent before may be gone. */
+void test_drain_copies_what_is_open_again(void)
+{
+	struct chunk_header seen[MAX_SEEN];
+	const uint64_t s = 1000000000;
+
+	REQUIRE(set_up());
+	drain.late_below = 7;
+	fill(owner.small, 0, 1, 0, 10, 2 * s);
+	drain_copy_older(&drain, 1000);
+	drain_copy_open(&drain);
+	REQUIRE(read_back(seen) == 2);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(seen[i].flags, CHUNK_PARTIAL | CHUNK_FLIGHT);
+		CHECK_EQ(seen[i].records, 10);
+	}
+	CHECK_EQ(drain.records, 10);
+	tear_down();
+}
+
 void test_drain_asks_to_cut(void)
 {
 	REQUIRE(set_up());
@@ -352,6 +393,29 @@ void test_drain_sets_no_more_aside_than_it_may(void)
 	drain.aside.room = 0;
 	n += close_most(n);
 	drain_poll(&drain);
+	CHECK_EQ(sink.chunks, n);
+	check_order(n);
+	tear_down();
+}
+
+/* Room aside for five chunks: the sixth stays in the pool. */
+void test_drain_sends_nothing_while_it_may_not(void)
+{
+	enum { CHUNK = CHUNK_HEADER_WORDS + 10 };
+	REQUIRE(set_up());
+	const uint32_t n = close_most(0);
+	uint32_t full = 0;
+
+	aside_init(&drain.aside, 8 * (CHUNK_MAX_WORDS + 5 * (CHUNK + 2)));
+	for (int round = 0; round < 3; round++)
+		drain_set_aside(&drain);
+	for (uint32_t i = 0; i < n; i++)
+		full += state(owner.small + i) == BUFFER_FULL;
+	CHECK_EQ(sink.chunks, 0);
+	CHECK(full >= n - 5 && full < n);
+	CHECK_EQ(drain.records, (n - full) * 10);
+	drain_poll(&drain);
+	drain_send_aside(&drain);
 	CHECK_EQ(sink.chunks, n);
 	check_order(n);
 	tear_down();

@@ -57,7 +57,7 @@ void test_flat_counts_outermost_activations(void)
 	CHECK_EQ(r->calls, 13);
 	CHECK_EQ(row(s, r, "f")->min, 5);
 	CHECK_EQ(r->rows[0].f.func, func_special(s->funcs, "g"));
-	flat_sort(r, metric_find(&flat_view, "calls"));
+	flat_sort(r, metric_find(flat_views, "calls"));
 	CHECK_EQ(r->rows[0].f.func, func_special(s->funcs, "f"));
 	flat_free(r);
 	session_free(s);
@@ -68,8 +68,9 @@ static uint64_t mean(const struct flat *t)
 {
 	struct metric_value v;
 
-	metric_get(metric_find(&flat_view, "mean"),
-		   &(struct metric_source){ t->session, t }, t->rows, &v);
+	metric_get(metric_find(flat_views, "mean"),
+		   &(struct metric_source){ t->session, t, false },
+		   t->rows, &v);
 	return v.count;
 }
 
@@ -77,7 +78,7 @@ void test_flat_of_one_thread(void)
 {
 	struct session *const s = sample();
 	struct flat *const r = flat_new(s, &(struct flat_options){
-		.sort = metric_find(&flat_view, "total"),
+		.sort = metric_find(flat_views, "total"),
 		.thread = 1 });
 
 	CHECK_EQ(r->count, 1);
@@ -92,7 +93,7 @@ void test_flat_of_nothing(void)
 {
 	struct session *const s = session_new(0);
 	struct flat *const r = flat_new(s, &(struct flat_options){
-		.sort = metric_find(&flat_view, "total"),
+		.sort = metric_find(flat_views, "total"),
 		.thread = CCT_ALL_THREADS });
 
 	CHECK_EQ(r->count, 0);
@@ -213,7 +214,7 @@ void test_flat_sorts_by_name(void)
 {
 	struct session *const s = sample();
 	struct flat *const r = flat_new(s, &(struct flat_options){
-		.sort = metric_find(&flat_view, "name"),
+		.sort = metric_find(flat_views, "name"),
 		.thread = CCT_ALL_THREADS });
 
 	for (size_t i = 1; i < r->count; i++)

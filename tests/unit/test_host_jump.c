@@ -6,8 +6,13 @@
 #include "tracer/host/thread/thread.h"
 #include "tracer/host/weft.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <limits.h>
 #include <setjmp.h>
+#include <string.h>
+#include <sys/mman.h>
 
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);
@@ -50,6 +55,102 @@ __attribute__((noinline)) static void plain(void)
 	__cyg_profile_func_exit((void *)plain, __builtin_return_address(0));
 }
 
+/* As a call that an exception has ended, of which nothing tells. */
+__attribute__((noinline)) static void ends_unseen(void)
+{
+	volatile char room[100];
+
+	room[0] = 1;
+	__cyg_profile_func_enter((void *)ends_unseen,
+				 __builtin_return_address(0));
+	room[1] = room[0]; /* so that the hook is called from this stack */
+}
+
+/* The calls of this program's function are left out. */
+static void leave_out(void (*function)(void))
+{
+	static _Atomic uint64_t table[64];
+	const struct module *m;
+	uint64_t module;
+
+	CHECK(module_find((uint64_t)function, true, &m) && m);
+	module = m->build_id_size > 0 ?
+		 XXH64(m->build_id, m->build_id_size, 0) :
+		 XXH64(m->path, strlen(m->path), 0);
+	verdict_set(table, 64, verdict_of_native(module, (uint64_t)function -
+						 m->bias), VERDICT_SKIP);
+	mapped_view.verdict_slots = 64;
+	mapped_view.verdicts = table;
+	chunk_switch(thread_self, 0);
+}
+
+/* A call that is left out leaves no trace but the end of what it shows to have
+ * ended, and that at once. */
+void test_host_left_out_calls_show_what_has_ended(void)
+{
+	struct host_pool_tally t = { .chunks = 0 };
+
+	plain();
+	leave_out(plain);
+	host_pool_drain(shared_pool, &t, 0);
+	t = (struct host_pool_tally){ .chunks = 0 };
+	for (int i = 0; i < 3; i++) {
+		plain();
+		ends_unseen();
+		CHECK_EQ(thread_self->top - thread_self->frames, 2);
+		plain();
+		CHECK_EQ(thread_self->top - thread_self->frames, 1);
+	}
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	CHECK_EQ(t.calls, 3);
+	CHECK_EQ(t.kind[REC_UNWIND], 3);
+	CHECK_EQ(t.bad, 0);
+	mapped_view.verdicts = NULL;
+	chunk_switch(thread_self, 0);
+}
+
+__attribute__((noinline)) static void nested(int depth)
+{
+	__cyg_profile_func_enter((void *)nested, __builtin_return_address(0));
+	if (depth > 1)
+		nested(depth - 1);
+	else
+		plain();
+	__cyg_profile_func_exit((void *)nested, __builtin_return_address(0));
+}
+
+/* Where there is no room for frames, calls that are left out need none: they
+ * are not lost, and what returns there are the others. */
+void test_host_left_out_calls_are_not_too_deep(void)
+{
+	struct host_pool_tally t = { .chunks = 0 };
+	struct thread_state *s;
+	struct frame *limit;
+
+	plain();
+	s = thread_self;
+	limit = s->frame_limit;
+	leave_out(plain);
+	host_pool_drain(shared_pool, &t, 0);
+	t = (struct host_pool_tally){ .chunks = 0 };
+	s->no_room = s->generation;
+	s->frame_limit = s->top + 2;
+	s->quick = NULL;
+	nested(5);
+	CHECK_EQ(s->slot->lost[LOST_DEPTH], 3);
+	CHECK_EQ(s->too_deep, 0);
+	CHECK_EQ(s->top - s->frames, 1);
+	s->frame_limit = limit;
+	s->no_room = 0;
+	chunk_switch(s, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	CHECK_EQ(t.calls, 2);
+	CHECK_EQ(t.kind[REC_UNWIND], 0);
+	mapped_view.verdicts = NULL;
+	chunk_switch(s, 0);
+}
+
 /* Calls that are not recorded cost a look at one word each. */
 void test_host_native_calls_off_and_on(void)
 {
@@ -59,12 +160,12 @@ void test_host_native_calls_off_and_on(void)
 	CHECK_EQ(weft_native(0), 1);
 	for (int i = 0; i < 3; i++) {
 		plain();
-		CHECK(thread_native_pool);
-		CHECK(thread_native_pool != mapped_pool);
+		CHECK(thread_native_pool() != &thread_no_pool);
+		CHECK(thread_native_pool() != mapped_pool);
 	}
 	CHECK_EQ(weft_native(1), 0);
 	plain();
-	CHECK(thread_native_pool == mapped_pool);
+	CHECK(thread_native_pool() == mapped_pool);
 	chunk_switch(thread_self, 0);
 	host_pool_drain(shared_pool, &t, 0);
 	CHECK_EQ(t.calls, 2);
@@ -124,5 +225,48 @@ void test_host_a_handler_jumps_out_of_a_change_of_chunks(void)
 	CHECK_EQ(t.ahead, 0);
 	CHECK_EQ(buffers_in_use(), 1);
 	CHECK_EQ(atomic_load(&thread_self->slot->lost[LOST_FULL]), 0);
+}
+
+static unsigned long moments;
+
+static void call_in_a_hook(void)
+{
+	if (thread_self->busy == 0)
+		return;
+	moments += thread_self->moving;
+	plain();
+}
+
+/* A handler's calls look at the innermost frame at each moment of a hook that
+ * moves the stack to a larger place. */
+void test_host_the_stack_moves_under_a_handler(void)
+{
+	struct host_pool_tally t = { .chunks = 0 };
+	size_t room;
+	void *wall;
+
+	plain();
+	room = (size_t)(thread_self->frame_limit - thread_self->frames) + 1;
+	wall = mmap((char *)thread_self->frames +
+		    (room * sizeof(struct frame) + 4095) / 4096 * 4096, 4096,
+		    PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+		    MAP_FIXED_NOREPLACE, -1, 0);
+	thread_self->quick = NULL;
+	thread_self->top += thread_self->frame_limit - thread_self->top - 1;
+	memset(thread_self->frames + 1, 0xff, (room - 3) *
+	       sizeof(struct frame));
+	step_each = call_in_a_hook;
+	step_begin(ULONG_MAX);
+	plain();
+	step_end();
+	step_each = NULL;
+	CHECK(moments > 0);
+	CHECK((size_t)(thread_self->frame_limit - thread_self->frames) > room);
+	shadow_forget(thread_self);
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	CHECK_EQ(t.bad, 0);
+	if (wall != MAP_FAILED)
+		munmap(wall, 4096);
 }
 #endif

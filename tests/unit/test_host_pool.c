@@ -129,6 +129,65 @@ void test_host_full_pool_counts_what_it_drops(void)
 	CHECK_EQ(t.calls, truth);
 }
 
+/* What a handler's level drops is its own: what is known of the scrap of the
+ * level below stays. */
+void test_host_levels_count_their_own_scrap(void)
+{
+	struct pool *const p = fresh_pool();
+	struct thread_state *const s = thread_self;
+	uint64_t truth = 0, below, above;
+
+	for (uint32_t b = 0; b < p->small_buffers + p->big_buffers; b++)
+		atomic_store(pool_state(p, b), buffer_word(BUFFER_TAKEN, 0, 9));
+	chunk_switch(s, 0);
+	CHECK(chunk_is_scrap(s));
+	descend(5, &truth);
+	below = atomic_load(&s->slot->scrap);
+	s->busy = (uint64_t)__builtin_frame_address(0);
+	descend(3, &truth);
+	s->busy = 0;
+	above = atomic_load(&s->slot->scrap) - below;
+	CHECK(below > 0 && above > 0);
+	chunk_switch(s->next, 0);
+	CHECK_EQ(atomic_load(&s->slot->scrap), below);
+	chunk_switch(s, 0);
+	CHECK_EQ(atomic_load(&s->slot->scrap), 0);
+}
+
+/* The CPU time of the full chunk of which more is said than it lasted. */
+static uint64_t cpu_beyond(struct pool *p)
+{
+	for (uint32_t b = 0; b < p->small_buffers + p->big_buffers; b++) {
+		const struct chunk_header *const h =
+			(const void *)pool_buffer(p, b);
+
+		if (buffer_state(atomic_load(pool_state(p, b))) ==
+			    BUFFER_FULL && h->cpu_end > h->cpu_begin &&
+		    h->cpu_end - h->cpu_begin > h->tick_end - h->tick_begin)
+			return h->cpu_end - h->cpu_begin;
+	}
+	return 0;
+}
+
+/* A chunk that is closed once recording goes on has ended before the pause, and
+ * so has its CPU time. */
+void test_host_a_pause_is_no_cpu_time_of_the_chunk_before_it(void)
+{
+	struct pool *const p = fresh_pool();
+	const uint64_t begin = chunk_cpu();
+	uint64_t truth = 0;
+
+	descend(3, &truth);
+	atomic_fetch_and(&p->generation, ~(uint32_t)POOL_ON);
+	while (chunk_cpu() < begin + 50000000)
+		continue;
+	atomic_fetch_add(&p->window, 1);
+	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP | POOL_ON);
+	descend(3, &truth);
+	CHECK_EQ(cpu_beyond(p), 0);
+	CHECK_EQ(taken(p).calls, truth);
+}
+
 /* --------------------------------------------------------- full dictionary */
 
 enum { NAMES = 100, DEPTH = 400, TIMES = 3 };

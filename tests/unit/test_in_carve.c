@@ -102,6 +102,21 @@ static void keeps_the_longest(void)
 	in_carve_free(c);
 }
 
+/* Counted calls can make what was taken too early longer. */
+static void prefers_the_complete_one(void)
+{
+	struct in_carve *c;
+
+	add(0, 9, CHUNK_PARTIAL);
+	add(0, 4, 0);
+	add(0, 12, CHUNK_PARTIAL);
+	c = carve();
+	CHECK_EQ(c->count, 1);
+	CHECK_EQ(c->duplicates, 2);
+	CHECK_EQ(c->places[0].partial, 0);
+	in_carve_free(c);
+}
+
 static void a_damaged_copy_of_a_whole_one_is_no_loss(void)
 {
 	struct in_carve *c;
@@ -163,5 +178,6 @@ void test_in_carve_survives_nothing_but_magics(void)
 IN_FORMS(finds_unaligned_chunks)
 IN_FORMS(refuses_what_is_damaged)
 IN_FORMS(keeps_the_longest)
+IN_FORMS(prefers_the_complete_one)
 IN_FORMS(a_damaged_copy_of_a_whole_one_is_no_loss)
 IN_FORMS(finds_chunks_over_window_borders)

@@ -200,3 +200,17 @@ void test_in_order_of_equal_words_more_counted_calls_win(void)
 	finish(o);
 	CHECK_STR(said, "1.0/2");
 }
+
+void test_in_order_waits_for_the_end_notes_behind_any_names(void)
+{
+	struct in_order *const o = start();
+	uint64_t n;
+
+	put(o, 1, META_START, 0, CHUNK_META);
+	for (n = META_NAMES; n < META_NAMES + 30; n++)
+		CHECK_EQ(put(o, 1, n, 0, CHUNK_META), IN_ORDER_TAKEN);
+	CHECK_STR(said, "1.0/0");
+	put(o, 1, META_END, 0, CHUNK_META);
+	CHECK_EQ(in_order_chunks(o), 32);
+	finish(o);
+}

@@ -84,6 +84,29 @@ static void close_state(lua_State *L)
 	((void (*)(lua_State *))real("lua_close"))(L);
 }
 
+/* Of a program that knows but a few functions: behind its table, nothing. */
+void test_lua_a_short_table_is_not_read_beyond_its_end(void)
+{
+	const size_t size = offsetof(struct weft_lua_api, lua_sethook);
+	char *const pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct weft_lua_api head = {
+		.size = size, .version = LUA_VERSION_NUM,
+		.lua_newstate = real("lua_newstate"),
+		.lua_close = real("lua_close"),
+		.lua_newthread = real("lua_newthread"),
+		.lua_status = real("lua_status"),
+		.lua_resume = real("lua_resume"),
+	};
+
+	CHECK(pages != MAP_FAILED && munmap(pages + 4096, 4096) == 0);
+	memcpy(pages + 4096 - size, &head, size);
+	CHECK_EQ(weft_lua_attach_with((lua_State *)pages,
+				      (void *)(pages + 4096 - size)),
+		 WEFT_LUA_INVALID);
+	munmap(pages, 4096);
+}
+
 /* --------------------------------------------------------- out of memory */
 
 static int fails;

@@ -1,7 +1,7 @@
 /* test_lua_names.c - functions that chunks name get the names that are in their
  * sources, and none from another version of a source. links: recorder
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/trace/lua_names.h"
+#include "tracer/recorder/names/lua_names.h"
 #include "tests/test.h"
 
 #define XXH_INLINE_ALL

@@ -1,7 +1,7 @@
 /* test_lua_outline.c - what sources of every grammar call their functions, and
  * what no bytes can do. links: recorder
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/trace/lua_outline.h"
+#include "tracer/recorder/names/lua_outline.h"
 #include "tests/test.h"
 
 #include <stdio.h>

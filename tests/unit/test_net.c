@@ -2,13 +2,16 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/model/net.h"
+#include "analyzer/model/sampled_calls.h"
+#include "tracepoints/chunk.h"
 #include "tests/test.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MS UINT64_C(1000000) /* ticks: the clock has 1 GHz */
 
-enum { PROBE, OTHER, PLACES };
+enum { PROBE, OTHER, KERNEL, COPY, PLACES };
 
 static struct session *s;
 static node_id root;
@@ -19,7 +22,8 @@ static void begin(void)
 	s = session_new(0);
 	s->tick_hz = 1000000000;
 	s->places = mem_alloc(PLACES * sizeof(*s->places));
-	s->place_count = PLACES;
+	s->place_count = KERNEL;
+	s->places[OTHER].module = s->places[PROBE].module = 1;
 	s->places[PROBE].kind = PLACE_PROBE;
 	root = cct_root(s->cct, 0);
 	cct_collect_samples(s->cct);
@@ -146,6 +150,37 @@ void test_net_time_that_cannot_be_sampled_stays(void)
 	session_free(s);
 }
 
+/* Where it is, nothing is missing. */
+void test_net_time_in_the_kernel_may_be_sampled(void)
+{
+	node_id reads;
+
+	begin();
+	s->place_count = COPY;
+	reads = add_sampled(root, "reads", 1, 1000, 200, 0);
+	sample(reads, KERNEL, 500, 1);
+	apply();
+	CHECK_EQ(self_of(reads) / MS, 700);
+	session_free(s);
+}
+
+/* A hook reads the clock before the caller's wait for memory is over: the
+ * callee has that time, and the caller the samples. */
+void test_net_waits_are_where_the_samples_are(void)
+{
+	node_id looks_up, parses, reads;
+
+	begin();
+	looks_up = add_sampled(root, "looks_up", 1, 1000, 1700, 100);
+	parses = add_sampled(looks_up, "parses", 10, 1000, 100, 100);
+	reads = add_sampled(looks_up, "reads", 1, 1000, 1000, 0);
+	apply();
+	CHECK_EQ(self_of(looks_up) / MS, 1700);
+	CHECK(self_of(parses) / MS < 120);
+	CHECK(self_of(reads) / MS > 990);
+	session_free(s);
+}
+
 void test_net_goes_on_where_nothing_was_sampled(void)
 {
 	node_id f, once;
@@ -207,4 +242,217 @@ void test_net_nodes_add_up(void)
 	CHECK(self_of(f[0]) > 500 * MS);
 	CHECK(self_of(f[1]) > 90 * MS && self_of(f[1]) < 250 * MS);
 	session_free(s);
+}
+
+static void note_cost(const char *cost)
+{
+	s->notes = mem_alloc(sizeof(*s->notes));
+	s->notes[0] = (struct note){ "cost.native", cost };
+	s->note_count = cost != NULL;
+}
+
+/* Its code lies in its caller's; debug information tells whose it is. */
+void test_net_a_demoted_function_may_be_inlined(void)
+{
+	elf_id elf;
+	func_id inner;
+	node_id id, below;
+
+	begin();
+	s->place_count = PLACES;
+	elf = func_module(s->funcs, "/p", NULL, 0, 0x10000);
+	id = cct_child(s->cct, root, func_native(s->funcs, elf, 0x100), 0);
+	inner = func_native(s->funcs, elf, 0x200);
+	func_get(s->funcs, cct_get(s->cct, id)->func)->name = "outer";
+	func_get(s->funcs, inner)->name = "inner";
+	demotion_of(&s->demotions, inner);
+	s->places[OTHER] = (struct code_place){ .module = elf, .begin = 0x100,
+						.name = "outer" };
+	s->places[COPY] = s->places[OTHER];
+	s->places[COPY].inlined = "middle\ninner\n";
+	cct_get(s->cct, id)->calls = 1;
+	cct_get(s->cct, id)->self = 1000 * MS;
+	sample(id, OTHER, 600, 1);
+	sample(id, COPY, 400, 1);
+	apply();
+	below = cct_child(s->cct, id, inner, 0);
+	CHECK_EQ(self_of(id) / MS, 600);
+	CHECK_EQ(self_of(below) / MS, 400);
+	CHECK_EQ(s->net.astray, 0);
+	session_free(s);
+}
+
+/* A session without samples, whose recorder noted this; NULL: nothing. */
+static void begin_noted(const char *cost)
+{
+	s = session_new(0);
+	s->tick_hz = 1000000000;
+	root = cct_root(s->cct, 0);
+	note_cost(cost);
+}
+
+/* Ten million calls of a Lua function, whose samples have no probes. Its net
+ * self, ms. name: of Lua's code for hooks. */
+static uint64_t net_of_lua(const char *name)
+{
+	const struct func_origin at = { "@x.lua", 6, 6, 0, 3, 9, 0 };
+	uint64_t net;
+	func_id f;
+	node_id id;
+
+	begin();
+	note_cost("20.0 5.0");
+	s->vms = mem_alloc(sizeof(*s->vms));
+	s->vms[0].abi = VM_LUA54;
+	s->vm_count = 1;
+	s->places[PROBE].name = name;
+	f = func_lua(s->funcs, &at, "");
+	func_get(s->funcs, f)->name = "f";
+	id = cct_child(s->cct, root, f, 0);
+	cct_get(s->cct, id)->calls = 10000000;
+	cct_get(s->cct, id)->self = 1000 * MS;
+	sample(id, OTHER, 1000, 1);
+	apply();
+	CHECK_EQ(s->net.is_net, NET_SAMPLED);
+	net = self_of(id) / MS;
+	session_free(s);
+	return net;
+}
+
+/* Where it has no name, samples in it look like the program's: 16 ns a call. */
+void test_net_takes_off_what_a_nameless_lua_does_for_hooks(void)
+{
+	const uint64_t nameless = net_of_lua(NULL);
+
+	CHECK_EQ(net_of_lua("luaD_hook"), 1000);
+	CHECK(nameless > 820 && nameless < 860);
+}
+
+/* Half of what a call costs is in it, half in its caller. */
+void test_net_without_samples_is_less_a_constant(void)
+{
+	node_id caller, f;
+
+	begin_noted("20.0 5.0");
+	caller = add(root, "caller", 1, 1000);
+	f = add(caller, "f", 2000, 500);
+	apply();
+	CHECK_EQ(s->net.is_net, NET_CALIBRATED);
+	CHECK(cct_is_net(s->cct));
+	CHECK_EQ(self_of(f) / MS, 480);
+	CHECK_EQ(self_of(caller) / MS, 979);
+	CHECK_EQ(cct_sampled_of(s->cct, f)->raw, 500 * MS);
+	/* Of f's 20 ms, and as much of the caller's. */
+	CHECK(error_of(f) > 20 && error_of(f) < 60);
+	CHECK(error_of(caller) > 20 && error_of(caller) < 60);
+	net_undo(s);
+	CHECK_EQ(self_of(f), 500 * MS);
+	session_free(s);
+}
+
+/* All of what a counted call costs, half of a recorded one's, is its caller's.
+ */
+void test_net_without_samples_counted_calls_cost_half(void)
+{
+	node_id caller, f;
+
+	begin_noted("20.0 5.0");
+	caller = add(root, "caller", 1, 1000);
+	f = add(caller, "f", 0, 0);
+	cct_add_untimed(s->cct, f, 10000000);
+	apply();
+	CHECK_EQ(self_of(caller) / MS, 899);
+	session_free(s);
+}
+
+/* Nodes that make no calls keep what they took. */
+void test_net_without_samples_nodes_pay_for_their_own_calls(void)
+{
+	node_id idle, busy;
+
+	begin_noted("20.0 5.0");
+	idle = add(add(root, "a", 1, 0), "f", 1, 1000);
+	busy = add(add(root, "b", 1, 0), "f", 1, 1000);
+	add(busy, "leaf", 10000, 500);
+	apply();
+	CHECK(self_of(idle) > 990 * MS && self_of(idle) < 1010 * MS);
+	CHECK(self_of(busy) > 890 * MS && self_of(busy) < 910 * MS);
+	session_free(s);
+}
+
+/* Calls may cost more than there is, but a time is never below 0, nor above
+ * what was recorded. */
+void test_net_without_samples_stays_above_zero(void)
+{
+	node_id f;
+
+	begin_noted("20.0 5.0");
+	f = add(root, "f", 5000, 1);
+	apply();
+	CHECK(self_of(f) > 0 && self_of(f) <= MS);
+	session_free(s);
+}
+
+void test_net_costs_that_cannot_be_are_refused(void)
+{
+	static const char *const costs[] = {
+		NULL, "", "x", "nan 1", "-3 1", "inf 1", "20 nan", "20 -1",
+		"20 30", "1e9 1", "0 0",
+	};
+
+	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++) {
+		begin_noted(costs[i]);
+		add(root, "f", 1000, 500);
+		apply();
+		CHECK(!s->net.is_net && !cct_is_net(s->cct));
+		session_free(s);
+	}
+}
+
+static const char *name_of(node_id id)
+{
+	return func_get(s->funcs, cct_get(s->cct, id)->func)->name;
+}
+
+/* Code that is not recorded and the kernel get nodes of their own; what has no
+ * name stays the caller's. */
+void test_net_shows_what_was_sampled_below_calls(void)
+{
+	struct arena *const names = arena_new();
+	node_id f, g, copies, kernel;
+	uint64_t before;
+
+	begin();
+	s->place_count = PLACES;
+	f = add(root, "f", 1, 1000);
+	g = add(root, "g", 1, 500);
+	sample(f, KERNEL, 200, 1);
+	sample(f, OTHER, 300, 1);
+	sample(f, COPY, 400, 1);
+	sample(f, PROBE, 100, 1);
+	sample(g, COPY, 500, 1);
+	s->places[COPY] = (struct code_place){ .module = 1, .offset = 0x1234,
+		.begin = 0x1200, .name = "memcpy" };
+	apply();
+	before = self_of(f);
+	sampled_calls_add(s, names);
+	CHECK(cct_valid(s->cct));
+	kernel = cct_get(s->cct, f)->child;
+	copies = cct_get(s->cct, kernel)->sibling;
+	if (strcmp(name_of(kernel), "memcpy [sampled]") == 0) {
+		const node_id other = kernel;
+
+		kernel = copies;
+		copies = other;
+	}
+	CHECK_STR(name_of(kernel), "[kernel] [sampled]");
+	CHECK_STR(name_of(copies), "memcpy [sampled]");
+	CHECK_EQ(cct_get(s->cct, copies)->calls, 0);
+	CHECK_EQ((self_of(kernel) + MS / 2) / MS, 200);
+	CHECK_EQ((self_of(copies) + MS / 2) / MS, 400);
+	CHECK_EQ(self_of(f) + self_of(kernel) + self_of(copies), before);
+	CHECK_EQ(self_of(g) / MS, 0);
+	CHECK_EQ(cct_sampled_of(s->cct, copies)->other, 400);
+	session_free(s);
+	arena_free(names);
 }

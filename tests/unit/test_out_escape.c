@@ -88,7 +88,7 @@ void test_out_escape_quotes_csv(void)
 void test_out_escape_quotes_gnuplot_and_troff(void)
 {
 	CHECK_ESCAPED(out_escape_gnuplot, "it's `date` \\n $x\n",
-		      "it''s `date` \\n $x\\x0a");
+		      "it\u2019s `date` \\n $x\\x0a");
 	CHECK_ESCAPED(out_escape_roff, ".so /etc/passwd",
 		      "\\&.so /etc/passwd");
 	CHECK_ESCAPED(out_escape_roff, "a-b \\n", "a\\-b \\en");

@@ -6,9 +6,13 @@
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/options.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void test_pool_owner_layout_is_valid_at_any_size(void)
@@ -64,6 +68,72 @@ void test_pool_mutex_tells_of_death(void)
 	CHECK(pool_mutex_held(m));
 	pthread_mutex_unlock(m);
 	munmap(m, 4096);
+}
+
+/* A pool whose recorder dies: its name. */
+static void die(char name[64])
+{
+	const struct pool_wish wish = { .bytes = 1 << 20 };
+	struct pool_owner owner;
+
+	REQUIRE(pool_owner_create(&owner, &wish) == 0);
+	snprintf(name, 64, "%s", owner.path);
+	munmap(owner.pool, owner.size);
+	close(owner.fd);
+}
+
+/* The newest stays for an hour from when it was found. As a user whose pools
+ * nobody else makes. */
+void test_pool_owner_keeps_what_may_be_recovered(void)
+{
+	const struct timespec old[2] = { { time(NULL) - 3601, 0 },
+					 { time(NULL) - 3601, 0 } };
+	const struct timespec found[2] = { { time(NULL) + 10, 0 },
+					   { time(NULL) + 10, 0 } };
+	char first[64], second[64], third[64], fourth[64];
+
+	if (getuid() != 0 || setresuid(61000 + (uid_t)getpid() % 4000,
+				       61000 + (uid_t)getpid() % 4000, 0) != 0)
+		return;
+	die(first);
+	utimensat(0, first, (const struct timespec[2]){ { 1, 0 }, { 1, 0 } },
+		  0);
+	die(second);
+	CHECK(access(first, F_OK) == 0);
+	/* As if it had been found after the second was made. */
+	utimensat(0, first, found, 0);
+	die(third);
+	CHECK(access(first, F_OK) != 0);
+	CHECK(access(second, F_OK) == 0);
+	unlink(third);
+	utimensat(0, second, old, 0);
+	die(fourth);
+	CHECK(access(second, F_OK) != 0);
+	unlink(fourth);
+	REQUIRE(setresuid(0, 0, 0) == 0);
+}
+
+/* Root leaves alone what another user gave the name of a pool of root's. */
+void test_pool_owner_leaves_strangers_files(void)
+{
+	const char *const path = POOL_FOLDER "/weft-0-stranger";
+	const struct pool_wish wish = { .bytes = 1 << 20 };
+	struct pool_owner mine;
+	struct stat st;
+
+	if (getuid() != 0)
+		return;
+	const int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+	REQUIRE(fd >= 0 && ftruncate(fd, 4096) == 0 &&
+		fchown(fd, 61000, 61000) == 0);
+	close(fd);
+	REQUIRE(pool_owner_create(&mine, &wish) == 0);
+	pool_owner_remove(&mine);
+	munmap(mine.pool, mine.size);
+	close(mine.fd);
+	CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+	unlink(path);
 }
 
 void test_session_plan_fit(void)

@@ -32,8 +32,20 @@ static void on_leave(void *ctx, const struct replay_event *e)
 	v->balance[e->func % 64]--;
 }
 
-static const struct replay_sink sink = { .enter = on_enter,
-					 .leave = on_leave };
+/* Counted as its two ends are. */
+static void on_leaf(void *ctx, const struct replay_event *e, ticks took)
+{
+	struct events *const v = ctx;
+
+	CHECK(took <= e->tick);
+	on_enter(v, e);
+	on_leave(v, e);
+}
+
+/* Every second seed is told of calls without others in them at once. */
+static const struct replay_sink sinks[2] = {
+	{ .enter = on_enter, .leave = on_leave },
+	{ .enter = on_enter, .leave = on_leave, .leaf = on_leaf } };
 
 /* Who replays: one replay with a sink, or so many workers. */
 struct player { struct replay *replay; struct lanes *lanes; };
@@ -60,7 +72,8 @@ static struct session *replay_model(const struct model *m, const char *kept,
 	const struct replay_collect want = { .hist = true, .vm = by_vm };
 	struct session *const s = session_new(0);
 	struct player p = {
-		.replay = events ? replay_new(s, &sink, events) : NULL,
+		.replay = events ? replay_new(s, &sinks[seed % 2], events) :
+				   NULL,
 		.lanes = events ? NULL : lanes_new(s, &want, jobs) };
 	int next[M_THREADS] = { 0 };
 	int left = m->chunks;

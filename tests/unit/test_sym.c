@@ -4,8 +4,8 @@
 #include "analyzer/sym/sym.h"
 #include "analyzer/sym/sym_elf.h"
 #include "tests/test.h"
+#include "tests/unit/own_elf.h"
 
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <libelf.h>
 #include <link.h>
@@ -85,24 +85,6 @@ static uint64_t offset_of(int (*function)(int))
 	return (uint64_t)(uintptr_t)function - bias;
 }
 
-/* The build-id of this program; its size is returned. */
-static size_t own_id(uint8_t *id)
-{
-	const int fd = open("/proc/self/exe", O_RDONLY);
-	const void *bytes;
-	ssize_t size;
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	size = dwelf_elf_gnu_build_id(elf, &bytes);
-	if (size > 0 && size <= 20)
-		memcpy(id, bytes, (size_t)size);
-	elf_end(elf);
-	close(fd);
-	return size > 0 ? (size_t)size : 0;
-}
-
 /* A session with find_me and a function that is nowhere, in a module of that
  * path, named; the test's way to see the result. */
 struct named {
@@ -162,7 +144,7 @@ static const char *in_dir(const char *file)
 void test_sym_names_a_static_function_with_its_line(void)
 {
 	uint8_t id[20];
-	const size_t size = own_id(id);
+	const size_t size = own_build_id(id);
 
 	find_me(1);
 	make_files();
@@ -234,7 +216,7 @@ void test_sym_reads_what_compilers_write(void)
 void test_sym_names_from_a_debug_folder_when_the_program_is_gone(void)
 {
 	uint8_t id[20];
-	const size_t size = own_id(id);
+	const size_t size = own_build_id(id);
 
 	make_files();
 	CHECK_EQ(shell("mkdir d && mv prog.debug d/ && rm prog"), 0);
@@ -269,7 +251,7 @@ void test_sym_names_from_a_debug_folder_when_the_program_is_gone(void)
 void test_sym_takes_the_debug_file_of_a_stripped_program(void)
 {
 	uint8_t id[20];
-	const size_t size = own_id(id);
+	const size_t size = own_build_id(id);
 
 	make_files();
 	CHECK_EQ(shell("objcopy --add-gnu-debuglink=prog.debug prog"), 0);
@@ -291,7 +273,7 @@ void test_sym_takes_the_debug_file_of_a_stripped_program(void)
 void test_sym_asks_servers_only_when_told_to(void)
 {
 	uint8_t id[20];
-	const size_t size = own_id(id);
+	const size_t size = own_build_id(id);
 	char hex[41] = "", command[256];
 
 	if (system("ldconfig -p | grep -q libdebuginfod.so.1") != 0)
@@ -320,7 +302,7 @@ void test_sym_asks_servers_only_when_told_to(void)
 void test_sym_refuses_another_build(void)
 {
 	uint8_t id[20];
-	const size_t size = own_id(id);
+	const size_t size = own_build_id(id);
 
 	make_files();
 	id[0] ^= 1;
@@ -350,7 +332,7 @@ void test_sym_says_when_there_is_no_file(void)
 void test_sym_survives_damaged_files(void)
 {
 	uint8_t id[20];
-	const size_t size = own_id(id);
+	const size_t size = own_build_id(id);
 
 	make_files();
 	for (unsigned seed = 1; seed <= 24; seed++) {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_lines.h"
 #include "tests/test.h"
+#include "tests/unit/own_elf.h"
 
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <libelf.h>
 #include <link.h>
@@ -62,21 +62,9 @@ static uint64_t bias(void)
 /* This program as a module. */
 static struct elf_module self(char *path)
 {
-	const int fd = open("/proc/self/exe", O_RDONLY);
 	struct elf_module m = { .path = path, .size = 1 << 20 };
-	const void *bytes;
-	ssize_t size;
-	Elf *elf;
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	size = dwelf_elf_gnu_build_id(elf, &bytes);
-	if (size > 0 && size <= 20) {
-		memcpy(m.build_id, bytes, (size_t)size);
-		m.build_id_size = (uint8_t)size;
-	}
-	elf_end(elf);
-	close(fd);
+	m.build_id_size = (uint8_t)own_build_id(m.build_id);
 	return m;
 }
 

@@ -17,7 +17,7 @@ int weft_pause(void);
 /* Starts recording again in every process of the recording. Calls that are open
  * at this moment are not known; reports show them as "open before start".
  * Returns 0, 1 if recording was on already, -1 if this program is not being
- * recorded. */
+ * recorded. After the end of the recording it does nothing. */
 int weft_resume(void);
 
 /* Starts a recording with this title, which lasts until weft_stop of the same
@@ -25,8 +25,9 @@ int weft_resume(void);
  * Up to 8 may overlap in a process. If recording is off, the first one to start
  * in any process turns it on, and the last one to stop turns it off again.
  * title: UTF-8; NULL or "": the same as weft_resume. Recording is on when the
- * function returns. Returns 0, 1 if this title is already running, -1 if this
- * program is not being recorded, -2 if too many are running. */
+ * function returns, unless it has ended. Returns 0, 1 if this title is already
+ * running, -1 if this program is not being recorded, -2 if too many are
+ * running. */
 int weft_start(const char *title);
 
 /* Stops the recording with this title. NULL or "": the same as weft_pause.
@@ -62,6 +63,17 @@ void weft_mark(const char *name);
  * reports show it and group runs by it. key and value: UTF-8; the first 256
  * bytes of each are kept. Returns 0, -1 if it could not be recorded. */
 int weft_label(const char *key, const char *value);
+
+/* ---------------------------------------------------------------- snapshots */
+
+/* With weft record --flight-recorder: has what was recorded of late written as
+ * a trace of its own, in the folder snapshot-N of the trace's, while recording
+ * goes on. Does not wait for that. reason: UTF-8, of which the first 255 bytes
+ * are kept; may be NULL. If a snapshot was written less than 10 s ago, the next
+ * one is written when they are over, once for all that ask meanwhile. Safe in a
+ * signal handler. Returns 0, 1 if a snapshot is being asked for already, which
+ * is then this one, too, -1 if there is no flight recorder. */
+int weft_snapshot(const char *reason);
 
 /* ------------------------------------------------------------------- status */
 

@@ -115,6 +115,14 @@ static int mark(lua_State *L)
 	return 0;
 }
 
+/* snapshot([reason]): whether there is a flight recorder. */
+static int snapshot(lua_State *L)
+{
+	lua_pushboolean(L, weft_snapshot(lua_isnone(L, 1) ? NULL :
+					 check_text(L, 1)) >= 0);
+	return 1;
+}
+
 /* label(key, value): whether it was recorded. */
 static int label(lua_State *L)
 {
@@ -466,7 +474,8 @@ static int dump(lua_State *L)
 static const luaL_Reg functions[] = {
 	{ "start", start }, { "stop", stop }, { "pause", pause },
 	{ "resume", resume }, { "mark", mark }, { "label", label },
-	{ "native", native }, { "coroutine", coroutine },
+	{ "snapshot", snapshot }, { "native", native },
+	{ "coroutine", coroutine },
 	{ "status", status }, { NULL, NULL },
 };
 

@@ -3,7 +3,7 @@
  * process' map knows.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/chunk_samples.h"
-#include "tracer/recorder/trace/chunk_names.h"
+#include "tracer/recorder/names/chunk_names.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -39,7 +39,7 @@ static void note_module(void *ctx, const struct chunk_header *h,
 	    item[1] >= DICT_MAX_MODULES)
 		return;
 	p->used[item[1] / 64] |= UINT64_C(1) << item[1] % 64;
-	if (p->modules < MODULES_MAX)
+	if (p->modules < MODULES_MAX && item[2] != MODULE_NOWHERE)
 		p->module[p->modules++] = (struct named){
 			item[2], item[2] + item[3], (uint32_t)item[1] };
 }
@@ -93,7 +93,8 @@ static uint64_t place_of(struct places *p, uint64_t address)
 		if (address >= m->bias && address < m->end)
 			return dict_put_native(m->number, address - m->bias);
 	}
-	r = code_maps_find(p->maps, p->slot, p->h->process, address);
+	r = address == 0 ? NULL :
+	    code_maps_find(p->maps, p->slot, p->h->process, address);
 	if (!r)
 		return dict_put_code(address);
 	if (!add_module(p, r))
@@ -166,7 +167,7 @@ uint32_t chunk_samples_put(struct cpu_watch *w, uint32_t slot,
 		return 0;
 	struct samples *const s = &t->samples;
 
-	/* What came before the chunk is nobody's. */
+	/* Samples from before the chunk belong to no chunk. */
 	samples_forget(s, samples_until(s, p.h->tick_begin), true);
 	if (s->known_from == 0 || s->known_from >= p.h->tick_end ||
 	    s->known_to <= p.h->tick_begin)

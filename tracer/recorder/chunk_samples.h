@@ -6,7 +6,7 @@
 
 #include "tracepoints/chunk.h"
 #include "tracer/recorder/process/cpu_watch.h"
-#include "tracer/recorder/trace/code_maps.h"
+#include "tracer/recorder/names/code_maps.h"
 
 /* Write the chunk's ITEM_SAMPLES to the room words at to, behind an ITEM_MODULE
  * for each module that the chunk, a finished one but for these, lacks. Returns

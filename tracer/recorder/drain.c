@@ -84,6 +84,7 @@ static struct chunk_source source_of(const struct drain *d, uint32_t i,
 		.recording = d->owner->recording,
 		.flags = flags,
 		.rate = d->rate,
+		.budget = d->budget,
 	};
 }
 
@@ -155,6 +156,18 @@ static void count_records(struct drain *d, uint32_t i, uint32_t generation,
  * Where the pool fills up, or much was found in it, the buffers are given back
  * first, and the copies are sent when that is done, in the same order. */
 
+static void deliver(struct drain *d, uint64_t *chunk, uint32_t words)
+{
+	struct chunk_header *const h = (void *)chunk;
+
+	if (h->thread < d->late_below)
+		h->flags |= CHUNK_FLIGHT;
+	chunk_seal(chunk);
+	sink_send(d->sink, chunk, words);
+	if (d->sent)
+		d->sent(d->sent_ctx, chunk, words);
+}
+
 static void send_oldest(struct drain *d)
 {
 	const bool is_urgent = d->sink->is_urgent;
@@ -163,8 +176,7 @@ static void send_oldest(struct drain *d)
 	uint64_t *const chunk = aside_take(&d->aside, &words, &was_urgent);
 
 	d->sink->is_urgent = is_urgent || was_urgent;
-	chunk_seal(chunk);
-	sink_send(d->sink, chunk, words);
+	deliver(d, chunk, words);
 	d->sink->is_urgent = is_urgent;
 }
 
@@ -174,9 +186,12 @@ void drain_send_aside(struct drain *d)
 		send_oldest(d);
 }
 
-/* Where the next chunk is made: aside, or where it is sent from. */
+/* Where the next chunk is made: aside, or where it is sent from. NULL: nothing
+ * may be sent now, and there is no more room aside. */
 static uint64_t *room(struct drain *d)
 {
+	if (d->only_aside)
+		return aside_room(&d->aside);
 	while (d->sink->is_urgent || d->is_many || !aside_is_empty(&d->aside)) {
 		uint64_t *const aside = aside_room(&d->aside);
 
@@ -190,18 +205,21 @@ static uint64_t *room(struct drain *d)
 }
 
 /* Send, or set aside, what was made there. */
-static void send(struct drain *d, uint64_t *chunk, int words)
+static void send_or_keep(struct drain *d, uint64_t *chunk, int words)
 {
 	if (words < 0)
 		d->damaged++;
 	if (words <= 0)
 		return;
+	if (d->budget)
+		budget_note(d->budget, chunk, (uint32_t)words);
+	if (d->slow)
+		slow_calls_note(d->slow, chunk, (uint32_t)words);
 	if (chunk != sink_room(d->sink)) {
 		aside_keep(&d->aside, (uint32_t)words, d->sink->is_urgent);
 		return;
 	}
-	chunk_seal(chunk);
-	sink_send(d->sink, chunk, (uint32_t)words);
+	deliver(d, chunk, (uint32_t)words);
 }
 
 /* ---- taking ---- */
@@ -233,8 +251,8 @@ static void take(struct drain *d, uint32_t i)
 	source.cpu = d->registry->cpu;
 	source.maps = &d->maps;
 	source.slot = buffer_slot(word);
-	if (!is_full && !(buffer_state(word) == BUFFER_FILLING &&
-			  thread_is_dead(d, word)))
+	if (!chunk || (!is_full && !(buffer_state(word) == BUFFER_FILLING &&
+				     thread_is_dead(d, word))))
 		return;
 	if (!atomic_compare_exchange_strong(state, &word, buffer_word(
 			BUFFER_TAKEN, buffer_slot(word), generation)))
@@ -253,7 +271,7 @@ static void take(struct drain *d, uint32_t i)
 		count_records(d, i, generation,
 			      ((const struct chunk_header *)chunk)->records,
 			      counted);
-	send(d, chunk, words);
+	send_or_keep(d, chunk, words);
 }
 
 /* Take the chunks of each stream up to the last one that the first look found.
@@ -293,11 +311,21 @@ uint32_t drain_poll(struct drain *d)
 		n = take_in_order(d, n);
 		wake_waiting(d);
 	}
+	if (d->only_aside)
+		return n;
 	registry_free_dead(d->registry);
 	for (int i = 0; i < SEND_AT_ONCE && !aside_is_empty(&d->aside) &&
 	     n <= MANY; i++)
 		send_oldest(d);
 	return n;
+}
+
+/* The dead keep their slots: perhaps there was no room for their chunks. */
+void drain_set_aside(struct drain *d)
+{
+	d->only_aside = true;
+	drain_poll(d);
+	d->only_aside = false;
 }
 
 /* Has the buffer anything that was not sent yet? */
@@ -347,7 +375,7 @@ static void copy_live(struct drain *d, uint32_t i, uint64_t word)
 		return;
 	count_records(d, i, buffer_generation(word),
 		      ((const struct chunk_header *)chunk)->records, counted);
-	send(d, chunk, words);
+	send_or_keep(d, chunk, words);
 }
 
 void drain_copy_older(struct drain *d, uint64_t ms)
@@ -362,6 +390,19 @@ void drain_copy_older(struct drain *d, uint64_t ms)
 	}
 }
 
+void drain_copy_open(struct drain *d)
+{
+	for (uint32_t i = 0; i < pool_owner_buffers(d->owner); i++) {
+		const uint64_t word = state_of(d, i);
+
+		if (buffer_state(word) == BUFFER_FILLING &&
+		    header_of(d, i)->magic == CHUNK_MAGIC)
+			copy_live(d, i, word);
+	}
+}
+
+/* A budget may have asked for more a moment ago, of threads that have not seen
+ * it as yet: that is not taken back. */
 void drain_cut_older(struct drain *d, uint64_t ms)
 {
 	struct pool *const p = d->owner->pool;
@@ -372,7 +413,8 @@ void drain_cut_older(struct drain *d, uint64_t ms)
 		any = is_overdue(d, i, before, state_of(d, i));
 	if (!any)
 		return;
-	atomic_store(&p->cut_before, before);
+	if (before > atomic_load(&p->cut_before))
+		atomic_store(&p->cut_before, before);
 	atomic_fetch_add(&p->generation, POOL_GENERATION_STEP);
 }
 

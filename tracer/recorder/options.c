@@ -6,14 +6,23 @@
 
 #include <errno.h>
 #include <popt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { USAGE = 1 };
 enum { MOST_HZ = 10000 }; /* of samples */
+enum { LEAST_PIECE = 1 << 20 };
+#define SECOND_NS UINT64_C(1000000000)
+#define SHORTEST_NS (SECOND_NS / 100) /* of what the clock turns */
+#define MOST_NS (86400 * 1000 * SECOND_NS)
 enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_SAMPLE_RATE,
-	   ROW_LABEL, ROW_HELP, ROW_VERSION, ROW_ONLY, ROW_SKIP };
+	   ROW_LABEL, ROW_HELP, ROW_VERSION, ROW_ONLY, ROW_COUNT, ROW_SKIP,
+	   ROW_MAX_SIZE, ROW_MAX_FILES,
+	   ROW_DURATION, ROW_DUTY, ROW_OF, ROW_START_ON_SIGNAL,
+	   ROW_MIN_DURATION, ROW_BUDGET, ROW_FLIGHT, ROW_MAX_DEPTH,
+	   ROW_SNAPSHOT_ON, ROW_RELAY };
 
 static struct options opt = { .sample_hz = -1 };
 
@@ -21,9 +30,29 @@ static struct poptOption rows[] = {
 	{ "output", 'o', POPT_ARG_STRING, &opt.output, 0,
 	  "write the trace to the folder DIR, which must not exist "
 	  "(default: weft-trace-PROGRAM-PID)", "DIR" },
+	{ "name", 0, POPT_ARG_STRING, &opt.name, 0,
+	  "call the recording NAME for weft status, start, stop, snapshot, "
+	  "finish and top (default: the program's name)", "NAME" },
+	{ "pid", 'p', POPT_ARG_STRING, &opt.attach, 0,
+	  "record a program that runs already, given by its process id or its "
+	  "name, until Ctrl-C; the program then goes on as before",
+	  "PID|NAME" },
 	{ "paused", 0, POPT_ARG_NONE, &opt.paused, 0,
-	  "start with recording turned off; the program turns it on (see "
-	  "weft_resume and weft_start in weft.h)", NULL },
+	  "start with recording turned off; weft start turns it on, or the "
+	  "program does (see weft_resume and weft_start in weft.h)", NULL },
+	{ "duration", 0, POPT_ARG_STRING, NULL, ROW_DURATION,
+	  "end the recording after TIME, e.g. 30s or 5min; the program goes "
+	  "on", "TIME" },
+	{ "duty", 0, POPT_ARG_STRING, NULL, ROW_DUTY,
+	  "record only for a part of each period, e.g. 10s/60s: for the first "
+	  "10 s of every 60 s", "TIME/TIME" },
+	{ "of", 0, POPT_ARG_STRING, NULL, ROW_OF,
+	  "with --duty: N replicas of the program share the periods; each "
+	  "records in one period of N on average, from a random moment on",
+	  "N" },
+	{ "start-on-signal", 0, POPT_ARG_STRING, NULL, ROW_START_ON_SIGNAL,
+	  "start with recording turned off; the signal, sent to weft record, "
+	  "turns it on", "SIGNAL" },
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,
@@ -33,6 +62,17 @@ static struct poptOption rows[] = {
 	{ "pool-size", 0, POPT_ARG_STRING, NULL, ROW_POOL_SIZE,
 	  "shared memory for buffers, e.g. 256M (default: 64M, less where "
 	  "/dev/shm or memory is small)", "SIZE" },
+	{ "max-size", 0, POPT_ARG_STRING, NULL, ROW_MAX_SIZE,
+	  "write the trace in pieces of at most SIZE bytes, e.g. 100M; each "
+	  "piece can be read alone, and the folder as one trace of them all",
+	  "SIZE" },
+	{ "max-files", 0, POPT_ARG_STRING, NULL, ROW_MAX_FILES,
+	  "with --max-size: keep the newest N pieces, and remove older ones",
+	  "N" },
+	{ "relay", 0, POPT_ARG_STRING, NULL, ROW_RELAY,
+	  "send the trace to the lttng-relayd on HOST, which writes it there; "
+	  "what it does not take is written to the folder of -o here",
+	  "tcp://HOST[:CONTROL[:DATA]]" },
 	{ "compress", 0, POPT_ARG_STRING, NULL, ROW_COMPRESS,
 	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
 	  "(default): fast, but none while the program makes records faster "
@@ -45,6 +85,35 @@ static struct poptOption rows[] = {
 	{ "only", 0, POPT_ARG_STRING, NULL, ROW_ONLY,
 	  "leave out all functions but those that match PATTERN or @FILE; may "
 	  "be given several times", "PATTERN|@FILE" },
+	{ "count", 0, POPT_ARG_STRING, NULL, ROW_COUNT,
+	  "only count the calls of functions that match PATTERN or @FILE, for "
+	  "each stack they are made from: their time becomes their callers'; "
+	  "may be given several times", "PATTERN|@FILE" },
+	{ "min-duration", 0, POPT_ARG_STRING, NULL, ROW_MIN_DURATION,
+	  "only count calls that take less than TIME, e.g. 500ns, 2us or 1ms, "
+	  "and have no recorded call inside: how many there are, and how long "
+	  "they take in all, for each stack", "TIME" },
+	{ "max-depth", 0, POPT_ARG_STRING, NULL, ROW_MAX_DEPTH,
+	  "leave out calls that lie deeper than N calls in the stack of their "
+	  "thread or coroutine: their time becomes that of their caller at "
+	  "depth N", "N" },
+	{ "budget", 0, POPT_ARG_STRING, NULL, ROW_BUDGET,
+	  "keep what recording costs below P percent of the program's CPU "
+	  "time: the calls of the native functions that are called most often "
+	  "and take least are only counted, or left out; how many were left "
+	  "out is estimated, and marked ~", "P%" },
+	{ "flight-recorder", 0, POPT_ARG_STRING, NULL, ROW_FLIGHT,
+	  "keep the newest records in memory, at most SIZE (64M) or those of "
+	  "the last TIME (30s), and write nothing; a snapshot of them is "
+	  "written by weft snapshot, on SIGUSR1, by weft_snapshot in weft.h, "
+	  "and if a signal ends the program; see also --snapshot-on",
+	  "SIZE|TIME" },
+	{ "snapshot-on", 0, POPT_ARG_STRING, NULL, ROW_SNAPSHOT_ON,
+	  "with --flight-recorder: write a snapshot when a call of a function "
+	  "that matches took longer, e.g. 'handle_* > 500ms', from entry to "
+	  "exit, or 'total(work) > 2s', less the time its coroutine was "
+	  "suspended; at most one snapshot in 10 s; may be given 8 times",
+	  "RULE" },
 	{ "sample-rate", 0, POPT_ARG_STRING, NULL, ROW_SAMPLE_RATE,
 	  "have the kernel note HZ times a second where each thread is, up to "
 	  "10000; 0: never; auto (default): as often as costs 1 % of a CPU, "
@@ -62,8 +131,10 @@ static struct poptOption rows[] = {
 	  "count the calls of each stack, without times: the cheapest way",
 	  NULL },
 	{ "label", 0, POPT_ARG_STRING, NULL, ROW_LABEL,
-	  "put KEY=VALUE into the trace; may be given several times",
-	  "KEY=VALUE" },
+	  "put KEY=VALUE into the trace, each piece and each snapshot, e.g. "
+	  "service=shop; may be given several times; WEFT_LABELS may have "
+	  "more, with commas between them; if a key is in both, --label "
+	  "counts", "KEY=VALUE" },
 	{ "archive", 0, POPT_ARG_NONE, &opt.archive, 0,
 	  "when the program has ended, copy all that is needed to name its "
 	  "functions into the trace: program files, debug files, Lua sources "
@@ -90,6 +161,84 @@ bool options_size(const char *text, uint64_t *bytes)
 	    (*end && (!u || end[1])) || n > UINT64_C(1) << (40 - shift))
 		return false;
 	*bytes = (uint64_t)n << shift;
+	return true;
+}
+
+bool options_time(const char *text, uint64_t *ns)
+{
+	static const struct { const char *unit; double ns; } units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
+		{ "min", 60e9 }, { "h", 3600e9 } };
+	char *end;
+	const double n = strtod(text, &end);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (end != text && strcmp(end, units[i].unit) == 0 &&
+		    n * units[i].ns >= 1 && n * units[i].ns <= 86400e12) {
+			*ns = (uint64_t)(n * units[i].ns);
+			return true;
+		}
+	return false;
+}
+
+/* A time between these, ns. */
+static bool read_time(const char *text, uint64_t least, uint64_t most,
+		      uint64_t *ns)
+{
+	uint64_t n;
+
+	if (!options_time(text, &n) || n < least || n > most)
+		return false;
+	*ns = n;
+	return true;
+}
+
+/* "10s/60s". */
+static bool read_duty(const char *text)
+{
+	const char *const slash = strchr(text, '/');
+	char on[32];
+
+	if (!slash || slash - text >= (long)sizeof(on))
+		return false;
+	snprintf(on, sizeof(on), "%.*s", (int)(slash - text), text);
+	return read_time(slash + 1, SHORTEST_NS, MOST_NS, &opt.duty_period) &&
+	       read_time(on, SHORTEST_NS, opt.duty_period, &opt.duty_on);
+}
+
+/* A number, or a name with or without SIG. Not those that have a meaning for
+ * weft record. */
+static bool read_signal(const char *text)
+{
+	static const int taken[] = { SIGKILL, SIGSTOP, SIGCHLD, SIGTERM,
+				     SIGHUP, SIGINT, SIGQUIT, SIGUSR1,
+				     SIGXFSZ };
+	const char *const name = strncmp(text, "SIG", 3) == 0 ? text + 3 :
+				 text;
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || *end)
+		for (n = 1; n < 32 && !(sigabbrev_np((int)n) && strcmp(
+				sigabbrev_np((int)n), name) == 0); n++)
+			;
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		if (n == taken[i])
+			return false;
+	if (n < 1 || n > SIGRTMAX || (n >= 32 && n < SIGRTMIN))
+		return false;
+	opt.start_signal = (int)n;
+	return true;
+}
+
+static bool read_number(const char *text, long least, long most, uint32_t *to)
+{
+	char *end;
+	const long n = strtol(text, &end, 10);
+
+	if (end == text || *end || n < least || n > most)
+		return false;
+	*to = (uint32_t)n;
 	return true;
 }
 
@@ -121,6 +270,26 @@ static bool read_compress(const char *text)
 	return i >= 0;
 }
 
+static int refuse(const char *option, const char *text, const char *wanted)
+{
+	message("--%s \"%s\": %s; see weft record --help", option, text,
+		wanted);
+	return USAGE;
+}
+
+/* Negative: go on. */
+static int read_snapshot_on(const char *text)
+{
+	const char *const why = opt.slow_n == SLOW_CALL_RULES ?
+		"there are 8 rules already" :
+		slow_call_read(&opt.slow[opt.slow_n], text);
+
+	if (why)
+		return refuse("snapshot-on", text, why);
+	opt.slow_n++;
+	return -1;
+}
+
 static bool read_sample_rate(const char *text)
 {
 	char *end;
@@ -137,21 +306,88 @@ static bool read_sample_rate(const char *text)
 	return true;
 }
 
-static bool read_label(char *text)
+static bool read_max_depth(const char *text)
 {
-	const char *const equals = strchr(text, '=');
+	enum { MOST = 1000000 }; /* as many frames as a stack has */
+	char *end;
+	const long n = strtol(text, &end, 10);
 
-	if (!equals || equals == text || opt.labels == OPTIONS_MAX_LABELS)
+	if (end == text || *end || n < 1 || n > MOST)
 		return false;
-	opt.label[opt.labels++] = text;
+	opt.max_depth = (uint32_t)n;
 	return true;
 }
 
-static int refuse(const char *option, const char *text, const char *wanted)
+static bool read_budget(const char *text)
 {
-	message("--%s \"%s\": %s; see weft record --help", option, text,
-		wanted);
-	return USAGE;
+	char *end;
+	const double percent = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%") != 0) ||
+	    !(percent >= 0.1 && percent <= 90))
+		return false;
+	opt.budget = percent / 100;
+	return true;
+}
+
+/* A time is kept in at most 256 MiB. */
+static bool read_flight(const char *text)
+{
+	const uint64_t least = 1 << 20, most = UINT64_C(64) << 30;
+	uint64_t ns;
+
+	opt.flight_ms = 0;
+	if (options_size(text, &opt.flight_bytes))
+		return opt.flight_bytes >= least && opt.flight_bytes <= most;
+	if (!read_time(text, SECOND_NS, 3600 * SECOND_NS, &ns))
+		return false;
+	opt.flight_ms = ns / 1000000;
+	opt.flight_bytes = UINT64_C(256) << 20;
+	return true;
+}
+
+/* KEY=VALUE. Of one key, the last counts. NULL, or why it is refused. */
+static const char *add_label(char *text)
+{
+	const size_t key = strcspn(text, "=");
+	int i = 0;
+
+	if (!text[key] || key == 0)
+		return "it is not KEY=VALUE";
+	while (i < opt.labels && strncmp(opt.label[i], text, key + 1) != 0)
+		i++;
+	if (i == OPTIONS_MAX_LABELS)
+		return "there are 32 labels already";
+	opt.label[i] = text;
+	opt.labels += i == opt.labels;
+	return NULL;
+}
+
+/* Negative: go on. */
+static int read_label(char *text)
+{
+	const char *const why = add_label(text);
+
+	return why ? refuse("label", text, why) : -1;
+}
+
+/* "KEY=VALUE,KEY=VALUE" in WEFT_LABELS, before --label, which is preferred.
+ * Negative: go on. */
+static int read_environment(void)
+{
+	const char *const given = getenv("WEFT_LABELS");
+	char *rest = given ? strdup(given) : NULL;
+
+	for (char *text; (text = strsep(&rest, ",")) != NULL; ) {
+		const char *const why = text[0] ? add_label(text) : NULL;
+
+		if (!why)
+			continue;
+		message("WEFT_LABELS, \"%s\": %s; separate labels by commas",
+			text, why);
+		return USAGE;
+	}
+	return -1;
 }
 
 /* Negative: go on. */
@@ -163,6 +399,78 @@ static int read_patterns(const char *option, char **to, const char *text)
 		return -1;
 	message("--%s \"%s\": %s; see weft record --help", option, text, why);
 	return USAGE;
+}
+
+/* Which calls. Negative: go on. */
+static int read_choice(int row, const char *text)
+{
+	switch (row) {
+	case ROW_MAX_DEPTH:
+		return read_max_depth(text) ? -1 : refuse("max-depth", text,
+			"it is not a number from 1 to 1000000");
+	case ROW_SKIP:
+		return read_patterns("skip", &opt.select.skip, text);
+	case ROW_ONLY:
+		return read_patterns("only", &opt.select.only, text);
+	case ROW_COUNT:
+		return read_patterns("count", &opt.select.count, text);
+	default:
+		return -1;
+	}
+}
+
+/* When. Negative: go on. */
+static int read_schedule(int row, const char *text)
+{
+	switch (row) {
+	case ROW_DURATION:
+		return read_time(text, SHORTEST_NS, MOST_NS, &opt.duration) ?
+		       -1 : refuse("duration", text, "it is not a time such "
+				   "as 500ms, 30s, 5min or 1h");
+	case ROW_DUTY:
+		return read_duty(text) ? -1 : refuse("duty", text, "it is not "
+			"a time of a longer one, such as 10s/60s");
+	case ROW_OF:
+		return read_number(text, 1, 100000, &opt.duty_of) ? -1 :
+		       refuse("of", text,
+			"it is not a number of replicas");
+	default:
+		return read_signal(text) ? -1 : refuse("start-on-signal", text,
+			"it is not a signal such as USR2 or 34, or "
+			"it has another meaning for weft record");
+	}
+}
+
+/* How much, at most or at least. Negative: go on. */
+static int read_bound(int row, const char *text)
+{
+	switch (row) {
+	case ROW_BUDGET:
+		return read_budget(text) ? -1 : refuse("budget", text,
+			"it is not a share from 0.1% to 90%");
+	case ROW_MIN_DURATION:
+		return read_time(text, 1, 1000000000, &opt.min_duration) ?
+		       -1 : refuse("min-duration", text,
+			"it is not a time such as 500ns, 2us or 1ms, of at "
+			"most 1000ms");
+	case ROW_MAX_SIZE:
+		return options_size(text, &opt.max_size) &&
+		       opt.max_size >= LEAST_PIECE ? -1 : refuse("max-size",
+			text, "it is not a size such as 16M or 1G, of at least "
+			"1M");
+	case ROW_MAX_FILES:
+		return read_number(text, 2, 999999, &opt.max_files) ? -1 :
+		       refuse("max-files", text, "it is not a number of at "
+			      "least 2");
+	case ROW_FLIGHT:
+		return read_flight(text) ? -1 : refuse("flight-recorder", text,
+			"it is neither a size from 1M to 64G nor a time such "
+			"as 30s or 5min");
+	case ROW_SNAPSHOT_ON:
+		return read_snapshot_on(text);
+	default:
+		return read_choice(row, text);
+	}
 }
 
 /* Negative: go on. */
@@ -192,25 +500,140 @@ static int read_row(poptContext context, int row)
 			text, "it is neither auto nor a number from 0 to "
 			"10000");
 	case ROW_LABEL:
-		return read_label(text) ? -1 : refuse("label", text,
-			opt.labels == OPTIONS_MAX_LABELS ?
-			"there are 32 labels already" :
-			"it is not KEY=VALUE");
-	case ROW_SKIP:
-		return read_patterns("skip", &opt.select.skip, text);
-	case ROW_ONLY:
-		return read_patterns("only", &opt.select.only, text);
+		return read_label(text);
+	case ROW_RELAY:
+		return relay_read(&opt.relay, text) ? -1 : refuse("relay", text,
+			"it is not an address such as tcp://HOST or "
+			"tcp://HOST:5342:5343");
+	case ROW_DURATION:
+	case ROW_DUTY:
+	case ROW_OF:
+	case ROW_START_ON_SIGNAL:
+		return read_schedule(row, text);
 	default:
-		return -1;
+		return read_bound(row, text);
 	}
+}
+
+/* What leaves functions out, which then have no place in a stack, from some
+ * moment on. NULL: nothing does. */
+static const char *leaves_out(void)
+{
+	return opt.select.skip ? "skip" : opt.select.only ? "only" :
+	       opt.select.count ? "count" : opt.budget > 0 ? "budget" : NULL;
+}
+
+/* Options about pieces and windows that need another, or exclude it. */
+static bool is_half_said(void)
+{
+	if ((opt.max_files > 0 && opt.max_size == 0) ||
+	    (opt.max_size > 0 && opt.flight_bytes > 0)) {
+		message(opt.max_size == 0 ? "--max-files says how many pieces "
+			"of --max-size are kept; give both" :
+			"--flight-recorder writes no pieces, --max-size does; "
+			"leave one of them out");
+		return true;
+	}
+	if ((opt.duty_of > 0 && opt.duty_on == 0) ||
+	    (opt.duty_on > 0 && (opt.paused || opt.start_signal > 0))) {
+		message(opt.duty_of > 0 && opt.duty_on == 0 ?
+			"--of says how many replicas share a --duty; give "
+			"both" :
+			"--duty turns recording on by the clock, --paused and "
+			"--start-on-signal do not; leave one of them out");
+		return true;
+	}
+	return false;
+}
+
+/* Pieces and snapshots are not LTTng's, and the archive is made of files that
+ * are here. */
+static bool cannot_be_relayed(void)
+{
+	const char *const what = opt.max_size > 0 ? "max-size" :
+		opt.flight_bytes > 0 ? "flight-recorder" :
+		opt.archive ? "archive" : NULL;
+
+	if (!opt.relay.host[0] || !what)
+		return false;
+	message("--%s writes files on this machine, but --relay sends the "
+		"trace to another one; leave one of them out", what);
+	return true;
+}
+
+/* The same about snapshots. */
+static bool has_no_snapshot(void)
+{
+	if (opt.flight_bytes > 0 && opt.archive) {
+		message("--flight-recorder writes nothing until a snapshot is "
+			"wanted, --archive does; leave one of them out");
+		return true;
+	}
+	if (opt.slow_n > 0 && opt.flight_bytes == 0) {
+		message("--snapshot-on needs --flight-recorder, of which a "
+			"snapshot is made; see weft record --help");
+		return true;
+	}
+	if (opt.slow_n > 0 && opt.count_only) {
+		message("--snapshot-on looks for slow calls, and --count-only "
+			"takes no times; leave one of them out");
+		return true;
+	}
+	return false;
+}
+
+/* Options that cannot go together. */
+static bool is_contradiction(void)
+{
+	if (opt.max_depth > 0 && leaves_out()) {
+		message("--max-depth and --%s: how deep a call lies would "
+			"depend on when weft learns which functions to leave "
+			"out; give one of them", leaves_out());
+		return true;
+	}
+	if (opt.count_only && opt.min_duration > 0) {
+		message("--min-duration takes times, and --count-only takes "
+			"none; leave one of them out");
+		return true;
+	}
+	if (opt.budget > 0 && opt.count_only) {
+		message("--budget and --count-only: where all calls are only "
+			"counted, there is nothing left to demote; see weft "
+			"record --help");
+		return true;
+	}
+	return cannot_be_relayed() || has_no_snapshot() || is_half_said();
+}
+
+/* The program is there already. Negative: go on. */
+static int begin_attached(struct options *o)
+{
+	static char *name[2];
+
+	if (opt.program && opt.program[0]) {
+		message("--pid \"%s\" records a program that runs already: "
+			"leave \"%s\" out", opt.attach, opt.program[0]);
+		return USAGE;
+	}
+	if (opt.lua_init || opt.no_follow) {
+		message("%s is for a program that weft starts, not for --pid",
+			opt.lua_init ? "--lua-init" : "--no-follow");
+		return USAGE;
+	}
+	opt.program = name; /* which is told once it is found */
+	*o = opt;
+	return -1;
 }
 
 int options_read(struct options *o, int argc, char **argv)
 {
 	const poptContext context = poptGetContext("weft record", argc,
 		(const char **)argv, rows, POPT_CONTEXT_POSIXMEHARDER);
+	const int bad = read_environment();
 	int row;
 
+	if (bad >= 0)
+		return bad;
 	poptSetOtherOptionHelp(context, "[options] -- program [args]");
 	while ((row = poptGetNextOpt(context)) > 0) {
 		const int status = read_row(context, row);
@@ -224,7 +647,11 @@ int options_read(struct options *o, int argc, char **argv)
 			poptStrerror(row));
 		return USAGE;
 	}
+	if (is_contradiction())
+		return USAGE;
 	opt.program = (char **)poptGetArgs(context);
+	if (opt.attach)
+		return begin_attached(o);
 	if (!opt.program || !opt.program[0] || !opt.program[0][0]) {
 		message("no program to record is given; use: weft record "
 			"[options] -- program [args]");

@@ -5,7 +5,9 @@
 
 #include "tracepoints/pool.h"
 #include "tracer/recorder/trace/packer.h"
-#include "tracer/recorder/trace/selection.h"
+#include "tracer/recorder/trace/relay.h"
+#include "tracer/recorder/names/selection.h"
+#include "tracer/recorder/slow_call.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +22,7 @@ enum { OPTIONS_MAX_LABELS = 32 };
  * long as the recorder. */
 struct options {
 	const char *output;        /* NULL: a name is made */
+	const char *name;          /* NULL: the program's */
 	/* 1 if the option was given; popt stores to int. */
 	int paused, no_follow, no_lua, no_native, lua_init, quiet, archive;
 	int no_lua_names, count_only;
@@ -27,15 +30,34 @@ struct options {
 	enum compress compress;
 	uint64_t pool_bytes;       /* 0: the default */
 	struct selection_wish select; /* what is left out on purpose */
+	uint32_t max_depth;        /* deeper calls are left out; 0: none */
+	uint64_t min_duration;     /* ns: shorter calls are counted; 0: none */
+	uint64_t duration;         /* ns until the recording ends; 0: any */
+	uint64_t duty_on, duty_period; /* ns of each so many; 0: always */
+	uint32_t duty_of;          /* replicas that share it; 0: one */
+	int start_signal;          /* that turns recording on; 0: none */
 	int sample_hz;             /* negative: chosen by their cost */
+	struct slow_call_wish slow[SLOW_CALL_RULES]; /* they make snapshots */
+	int slow_n;
+	uint64_t max_size;         /* bytes of a piece of the trace; 0: any */
+	uint32_t max_files;        /* pieces that are kept; 0: all */
+	uint64_t flight_bytes;     /* of a flight recorder; 0: none */
+	uint64_t flight_ms;        /* that it reaches back at most; 0: any */
+	struct relay relay;        /* that gets the trace; or none */
+	double budget;             /* a share of CPU time; 0: none */
 	char *label[OPTIONS_MAX_LABELS]; /* "key=value" */
 	int labels;
-	char **program;            /* its argv */
+	const char *attach;        /* a process that runs; NULL: none */
+	char **program;            /* its argv; of one that runs, its name */
 };
 
 /* Read the command line. Negative: go on, and *o is complete. Otherwise help or
  * a complaint was printed: the status to exit with, and *o is as it was. */
 int options_read(struct options *o, int argc, char **argv);
+
+/* Read a time such as "500ns", "2us", "1.5ms", "30s", "5min" or "1h" as ns.
+ * From 1 ns to 1,000 days. False: it is none, and *ns is as it was. */
+bool options_time(const char *text, uint64_t *ns);
 
 /* Read a size such as "64M" as bytes; K, M and G are powers of 1024. From 1
  * byte to 1 TiB. False: it is none, and *bytes is as it was. */

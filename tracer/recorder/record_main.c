@@ -5,7 +5,10 @@
 #include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/recording.h"
+#include "tracer/recorder/closing.h"
+#include "tracer/recorder/control/client.h"
+#include "tracer/recorder/notes.h"
+#include "tracer/recorder/requests.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,29 +23,27 @@
 
 enum { CANNOT_RECORD = 2, NOT_FOUND = 127 };
 
-typedef void notes_fn(const struct recording *r, struct meta *m);
-
-/* Make a META chunk in the sink's room and return its words. notes may be
- * NULL. */
-static uint32_t make_notes(struct recording *r, uint64_t number,
-			   notes_fn *notes, uint32_t flags)
-{
-	struct meta m;
-
-	meta_begin(&m, sink_room(&r->sink), r->owner.recording, number,
-		   &r->rate);
-	((struct chunk_header *)m.words)->flags |= flags;
-	if (notes)
-		notes(r, &m);
-	return meta_end(&m);
-}
-
 /* ---- start: in the order that lets the program inherit nothing ---- */
+
+/* What it lacks for being recorded well is told at the end. */
+static int find_attached(struct recording *r)
+{
+	if (attach_find(&r->attach, r->opt.attach, r->opt.pool_bytes) != 0)
+		return -1;
+	if (r->attach.pool_size > 0)
+		r->opt.pool_bytes = r->attach.pool_size;
+	r->opt.program[0] = r->attach.target.name;
+	memcpy(r->program_path, r->attach.target.exe, sizeof(r->program_path));
+	process_attached(r->attach.target.remote.pid);
+	return 0;
+}
 
 static int find_program(struct recording *r, int *status)
 {
 	const char *const name = r->opt.program[0];
 
+	if (r->opt.attach)
+		return find_attached(r);
 	if (elf_file_find_program(name, r->program_path)) {
 		r->outlook = diagnose_before(r->program_path);
 		return 0;
@@ -72,7 +73,6 @@ static uint64_t plan_lttng(struct recording *r)
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t random = 0;
 
-	r->session = (struct session_process){ -1, -1, -1, NULL };
 	if (getrandom(&random, sizeof(random), 0) < 0)
 		random = (uint64_t)getpid();
 	snprintf(r->plan.name, sizeof(r->plan.name),
@@ -80,6 +80,7 @@ static uint64_t plan_lttng(struct recording *r)
 	snprintf(r->plan.output, sizeof(r->plan.output), "%.*s/ctf",
 		 PATH_MAX - 8, r->folder.absolute);
 	r->plan.pid = getpid();
+	r->plan.relay = r->opt.relay;
 	const uint64_t rings = session_plan_fit(&r->plan, pool_folder_free(),
 						cpus > 0 ? (uint32_t)cpus : 1);
 
@@ -106,21 +107,29 @@ static int choose_functions(struct recording *r)
 }
 
 /* The pool's name tells where the last records of a killed recorder are. The
- * spill file is made before it is needed: later, the disk may be full. */
+ * spill file is made before it is needed: later, the disk may be full. A flight
+ * recorder makes neither. */
 static int make_files(struct recording *r)
 {
-	const uint32_t words = make_notes(r, META_END, NULL, CHUNK_PARTIAL);
+	const uint32_t words = notes_make(r, META_END, NULL, CHUNK_PARTIAL);
 
-	if (trace_folder_put(&r->folder, "pool", r->owner.path) != 0 ||
-	    spill_open(&r->sink.spill, r->folder.fd,
-		       sink_reserve(&r->sink, words)) != 0) {
+	if (!r->sink.flight &&
+	    (trace_folder_put(&r->folder, "pool", r->owner.path) != 0 ||
+	     spill_open(&r->sink.spill, r->folder.fd,
+			sink_reserve(&r->sink, words)) != 0)) {
 		message("cannot write to \"%s\": %s", r->folder.path,
 			strerror(errno));
 		return -1;
 	}
 	if (!r->opt.no_lua_names && lua_names_init(&r->names) == 0)
 		r->sink.names = &r->names;
-	if (r->owner.verdict_slots > 0 && choose_functions(r) != 0)
+	if (flight_watch(r) != 0) {
+		message("there is not enough memory to record");
+		return -1;
+	}
+	if ((r->opt.select.only || r->opt.select.skip ||
+	     r->opt.select.count) &&
+	    choose_functions(r) != 0)
 		return -1;
 	if (!r->opt.archive)
 		return 0;
@@ -138,6 +147,10 @@ static int fork_program(struct recording *r)
 		.is_asan = needs_asan(r->program_path),
 	};
 
+	if (r->opt.attach) {
+		program_leave_alone(&r->program);
+		return 0;
+	}
 	return program_fork(&r->program, r->opt.program, &r->owner,
 			    &environment);
 }
@@ -155,38 +168,81 @@ static void allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* A drain_sent_fn. */
+static void on_sent(void *ctx, const uint64_t *chunk, uint32_t words)
+{
+	struct recording *const r = ctx;
+
+	control_offer(&r->control, chunk, words);
+	rotation_poll(r);
+}
+
+/* What chunks go through. LTTng's rings get a part of what is free once the
+ * pool is made. */
+static int make_stages(struct recording *r)
+{
+	const uint64_t kept = r->opt.flight_bytes;
+	const uint64_t rings = kept > 0 || r->opt.max_size > 0 ? 0 :
+			       plan_lttng(r);
+
+	const uint64_t sent = r->opt.relay.host[0] ? RELAY_BYTES : 0;
+
+	if (sink_init(&r->sink, kept > 0 ? kept : rings + sent,
+		      rings > 0) != 0 ||
+	    registry_init(&r->registry, &r->owner, &r->rate) != 0 ||
+	    drain_init(&r->drain, &r->owner, &r->registry, &r->sink,
+		       &r->rate) != 0 ||
+	    flight_begin(r) != 0 ||
+	    budget_init(&r->budget, r->opt.budget, &r->owner, &r->rate) != 0) {
+		message("there is not enough memory to record");
+		return -1;
+	}
+	r->drain.budget = &r->budget;
+	r->drain.sent = on_sent;
+	r->drain.sent_ctx = r;
+	r->sink.compress = r->opt.compress;
+	return 0;
+}
+
 /* The program is forked last: after that, descriptors and limits are ours. */
 static int make_parts(struct recording *r)
 {
 	const struct pool_wish wish = {
 		.bytes = r->opt.pool_bytes,
 		.on_full = r->opt.on_full,
-		.paused = r->opt.paused,
+		.paused = schedule_begins_off(&r->opt) || r->opt.attach,
+		.attached = r->opt.attach,
 		.lua = !r->opt.no_lua,
 		.native = !r->opt.no_native,
 		.counts = r->opt.count_only,
 		.tsc = r->rate.tsc,
-		.verdicts = r->opt.select.only || r->opt.select.skip,
+		.verdicts = r->opt.select.only || r->opt.select.skip ||
+			    r->opt.select.count || r->opt.budget > 0 ||
+			    r->opt.attach,
 	};
 
-	/* LTTng's rings get a part of what is free once the pool is made. */
 	if (pool_owner_create(&r->owner, &wish) != 0 ||
 	    pool_owner_populate(&r->owner) == 0)
 		return -1;
-	const uint64_t rings = plan_lttng(r);
-
-	if (sink_init(&r->sink, rings) != 0 ||
-	    registry_init(&r->registry, &r->owner, &r->rate) != 0 ||
-	    drain_init(&r->drain, &r->owner, &r->registry, &r->sink,
-		       &r->rate) != 0) {
-		message("there is not enough memory to record");
+	if (make_stages(r) != 0)
 		return -1;
-	}
-	r->sink.compress = r->opt.compress;
 	if (make_files(r) != 0 || fork_program(r) != 0)
 		return -1;
 	allow_files();
+	requests_init(r);
 	return 0;
+}
+
+static bool watch_relay(struct recording *r)
+{
+	r->session.relay = relay_watch(&r->opt.relay);
+	if (r->session.relay >= 0)
+		return true;
+	message_trouble("cannot reach the relay daemon at %s, port %s; "
+			"recording goes to spill.weft", r->opt.relay.host,
+			r->opt.relay.control);
+	session_process_close(&r->session, r->plan.output, 0);
+	return r->session.has_opened = false;
 }
 
 /* A daemon that sees another file system than we do (because one of us is in a
@@ -194,6 +250,8 @@ static int make_parts(struct recording *r)
  * there. */
 static bool writes_elsewhere(struct recording *r)
 {
+	if (r->opt.relay.host[0])
+		return !watch_relay(r);
 	if (access(r->plan.output, F_OK) == 0)
 		return false;
 	message_trouble("LTTng's session daemon does not write to \"%s\", as "
@@ -219,6 +277,8 @@ static bool join_lttng(struct recording *r)
 static void undo(struct recording *r)
 {
 	program_cancel(&r->program);
+	calibration_end(&r->calibration);
+	control_fini(&r->control);
 	if (r->session.socket >= 0)
 		session_process_close(&r->session, r->plan.output, 1000);
 	spill_discard(&r->sink.spill);
@@ -227,13 +287,23 @@ static void undo(struct recording *r)
 	installation_clean(&r->installation);
 }
 
+/* Without samples, what recording costs must be measured; with them, what Lua
+ * does to call hooks, where that has no names. */
+static void choose_samples(struct recording *r)
+{
+	r->unwatched = cpu_watch_choose(r->registry.cpu, r->opt.sample_hz);
+	if (!r->opt.count_only)
+		calibration_begin(&r->calibration, r->installation.preload,
+				  r->rate.tsc);
+}
+
 /* Make all that is needed, and let the program run. Negative: nothing runs, and
  * *status is what to exit with. */
 static int start_recording(struct recording *r, int *status)
 {
 	*status = CANNOT_RECORD;
 	r->owner.fd = r->sink.spill.fd = -1;
-	r->program.go = r->session.socket = -1;
+	r->program.go = r->control.listener = -1;
 	if (find_program(r, status) != 0 ||
 	    installation_find(&r->installation) != 0)
 		return -1;
@@ -243,18 +313,27 @@ static int start_recording(struct recording *r, int *status)
 		installation_clean(&r->installation);
 		return -1;
 	}
-	if (program_take_signals(&r->program) != 0 || make_parts(r) != 0) {
+	if (program_take_signals(&r->program, r->opt.start_signal) != 0 ||
+	    make_parts(r) != 0) {
 		undo(r);
 		return -1;
 	}
 	if (r->sink.lttng)
 		r->sink.lttng = join_lttng(r);
 	rate_update(&r->rate, r->owner.pool);
-	r->unwatched = cpu_watch_choose(r->registry.cpu, r->opt.sample_hz);
-	sink_send(&r->sink, r->sink.chunk,
-		  make_notes(r, META_START, summary_start_notes, 0));
+	r->owner.pool->max_depth = r->opt.max_depth;
+	r->owner.pool->brief = (uint64_t)((double)r->opt.min_duration *
+					  (double)r->rate.hz / 1e9);
+	choose_samples(r);
+	if (!r->sink.flight)
+		sink_send(&r->sink, r->sink.chunk,
+			  notes_make(r, META_START, summary_start_notes, 0));
 	r->begin_ns = rate_mono();
-	if (program_go(&r->program, r->opt.program[0], status) != 0) {
+	if ((r->opt.attach ?
+	     attach_begin(&r->attach, &r->owner,
+			  schedule_begins_off(&r->opt),
+			  r->installation.library) :
+	     program_go(&r->program, r->opt.program[0], status)) != 0) {
 		undo(r);
 		return -1;
 	}
@@ -286,6 +365,7 @@ struct loop {
 	uint64_t end_since;        /* no process was found then; 0: one was */
 	uint32_t live;             /* processes that the pool called alive */
 	uint32_t follow_every, beat, sleep;
+	uint32_t sleep_most;       /* the budget has something to do then */
 	bool is_behind;            /* there is more to do: do not sleep */
 	bool told_following, saw_end;
 };
@@ -309,6 +389,8 @@ static void on_beat(struct loop *l)
 		registry_find_dead(&r->registry, true);
 	aside_rest(&r->drain.aside);
 	sink_check_lttng(&r->sink);
+	requests_beat(r, l->now);
+	calibration_poll(&r->calibration);
 }
 
 static void look_at_processes(struct loop *l)
@@ -368,10 +450,15 @@ static bool is_over(struct loop *l)
 {
 	struct recording *const r = l->r;
 
+	if (r->wants_finish)
+		return true;
 	if (!r->program.has_ended)
 		return false;
-	if (r->opt.no_follow || r->program.wants_finish)
+	if (r->opt.no_follow || r->program.wants_finish ||
+	    !attach_poll(&r->attach, &r->owner, l->now))
 		return true;
+	if (r->attach.waits)
+		return false;
 	if (!l->saw_end || l->now >= l->next_processes)
 		look_at_processes(l);
 	l->saw_end = true;
@@ -394,35 +481,33 @@ static void choose_sleep(struct loop *l, uint32_t taken)
 		   ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : (uint32_t)ms;
 }
 
-/* A pidfd that can be read stays so: it is watched no longer. */
-static void check_daemons(struct recording *r, bool daemon_died,
-			  bool consumer_died)
+/* A descriptor that can be read stays so: it is watched no longer. */
+static void check_daemons(struct recording *r)
 {
-	struct session_process *const s = &r->session;
+	const char *const lost = session_process_lost(&r->session);
 
-	if (!daemon_died && !consumer_died)
+	if (!lost)
 		return;
-	sink_give_up_lttng(&r->sink, daemon_died ?
-			   "the session daemon has died" :
-			   "LTTng's consumer daemon has died");
-	close(s->daemon);
-	close(s->consumer);
-	s->daemon = s->consumer = -1;
+	sink_give_up_lttng(&r->sink, lost);
+	session_process_look_away(&r->session);
 }
 
 static void wait_for_something(struct loop *l)
 {
 	struct recording *const r = l->r;
-	struct pollfd watched[3] = {
+	struct pollfd watched[4] = {
 		{ .fd = r->program.signals, .events = POLLIN },
 		{ .fd = r->session.daemon, .events = POLLIN },
 		{ .fd = r->session.consumer, .events = POLLIN },
+		{ .fd = r->session.relay, .events = POLLIN },
 	};
 
-	if (poll(watched, 3, l->is_behind ? 0 : (int)l->sleep) > 0) {
+	const uint32_t ms = l->sleep < l->sleep_most ? l->sleep : l->sleep_most;
+
+	if (poll(watched, 4, l->is_behind ? 0 : (int)ms) > 0) {
 		if (watched[0].revents)
 			program_handle_signals(&r->program);
-		check_daemons(r, watched[1].revents, watched[2].revents);
+		check_daemons(r);
 	}
 	l->now = now_ms();
 }
@@ -479,10 +564,14 @@ static void run_loop(struct recording *r)
 	baton_start(drain_meanwhile, r);
 	for (;;) {
 		choose_sleep(&l, drain_poll(&r->drain));
+		flight_poll(r);
 		watch_cpus(&l);
 		registry_look_at_dead_images(&r->registry);
+		l.sleep_most = budget_beat(&r->budget, l.now);
 		if (l.now >= l.next_beat)
 			on_beat(&l);
+		control_poll(&r->control, l.now);
+		schedule_poll(r);
 		if (is_over(&l))
 			break;
 		if (!r->program.has_ended && l.now >= l.next_processes)
@@ -495,165 +584,25 @@ static void run_loop(struct recording *r)
 
 /* ---- the end ---- */
 
-enum {
-	ANSWER_MS = 100,           /* for living threads to close buffers */
-	REST_MS = 60000,           /* for a full pool and the slowest disk */
-	PATIENCE_MS = 5000,        /* with an LTTng that writes nothing more */
-	NO_PATIENCE_MS = 1500,     /* with one that was given up */
-};
-
-static void turn_off(struct pool *p)
+/* Recording was ended before the program, which goes on. It is ours to wait
+ * for: who started us waits for it. */
+static void wait_for_program(struct program *p)
 {
-	uint32_t now = atomic_load(&p->generation);
+	struct pollfd news = { .fd = p->signals, .events = POLLIN };
 
-	while (!atomic_compare_exchange_weak(&p->generation, &now,
-			(now & ~(uint32_t)POOL_ON) + POOL_GENERATION_STEP))
-		;
-}
-
-/* Empty the pool. A process that goes on writing to it does not hold us up. */
-static void drain_rest(struct recording *r)
-{
-	const uint64_t limit = now_ms() + REST_MS;
-
-	do
-		registry_find_dead(&r->registry, true);
-	while (drain_poll(&r->drain) > 0 && now_ms() < limit);
-	drain_send_aside(&r->drain);
-}
-
-/* Deliver all that was recorded, of dead and living threads. */
-static void drain_all(struct recording *r)
-{
-	struct drain *const d = &r->drain;
-
-	drain_rest(r);
-	r->left_running = r->nobody_left ? 0 :
-		registry_update_processes(&r->registry, now_ms());
-	if (r->left_running > 0) {
-		/* First cut, then turn off: a thread closes nothing when
-		 * recording is off. */
-		drain_cut_older(d, 0);
-		poll(NULL, 0, ANSWER_MS);
-		turn_off(r->owner.pool);
-		drain_rest(r);
-	} else {
-		turn_off(r->owner.pool);
+	while (!p->has_ended) {
+		poll(&news, 1, -1);
+		program_handle_signals(p);
 	}
-	drain_copy_older(d, 0);
-	drain_send_aside(d);
-}
-
-/* If LTTng was given up before, little time is spent on its session. */
-static void close_lttng(struct recording *r)
-{
-	if (r->session.socket < 0)
-		return;
-	if (session_process_lost_daemon(&r->session))
-		sink_give_up_lttng(&r->sink, "LTTng's daemon has died");
-	if (session_process_close(&r->session, r->plan.output, r->sink.lttng ?
-				  PATIENCE_MS : NO_PATIENCE_MS) != 0)
-		sink_give_up_lttng(&r->sink, "its session did not end well");
-}
-
-/* Look for all chunks on the disk, whatever LTTng says. Those that it did not
- * write may still be in the backlog. */
-static void check_arrival(struct recording *r)
-{
-	struct arrival *const a = &r->sink.arrival;
-	char why[128];
-
-	arrival_check(a, r->folder.absolute);
-	if (a->lost_chunks > 0 && r->sink.lttng) {
-		snprintf(why, sizeof(why), "only %" PRIu64 " of %zu chunks "
-			 "reached the disk", a->count - a->lost_chunks,
-			 a->count);
-		sink_give_up_lttng(&r->sink, why);
-		arrival_check(a, r->folder.absolute);
-	}
-	if (spill_is_removed(&r->sink.spill))
-		message_trouble("spill.weft was removed during the recording: "
-				"its contents are lost");
-}
-
-/* Without spilled chunks there is no spill file in the trace. */
-static void close_spill(struct recording *r)
-{
-	if (r->sink.lttng && !r->sink.spilled) {
-		spill_discard(&r->sink.spill);
-		return;
-	}
-	const uint32_t words = make_notes(r, META_END, summary_end_notes, 0);
-
-	if (spill_close(&r->sink.spill, sink_reserve(&r->sink, words)) != 0)
-		message_trouble("the end notes could not be written to "
-				"spill.weft");
-}
-
-/* The chunks of names in the making. */
-struct name_writer {
-	struct recording *r;
-	struct meta m;             /* words is NULL: none was begun */
-	uint64_t number;
-};
-
-static void begin_names(struct name_writer *w)
-{
-	if (w->m.words)
-		sink_send(&w->r->sink, w->m.words, meta_end(&w->m));
-	meta_begin(&w->m, sink_room(&w->r->sink), w->r->owner.recording,
-		   w->number++, &w->r->rate);
-}
-
-/* A lua_names_fn. */
-static void write_name(void *ctx, const uint64_t *item, uint32_t words)
-{
-	struct name_writer *const w = ctx;
-
-	if (w->m.words && meta_item(&w->m, item, words))
-		return;
-	begin_names(w);
-	meta_item(&w->m, item, words);
-}
-
-/* The chunks are sent without a look at what they name. */
-static void send_names(struct recording *r)
-{
-	struct name_writer w = { .r = r, .number = META_NAMES };
-	struct lua_names *const names = r->sink.names;
-
-	if (!names)
-		return;
-	r->sink.names = r->selection.names = NULL;
-	lua_names_read(names, write_name, &w);
-	if (w.m.words)
-		sink_send(&r->sink, w.m.words, meta_end(&w.m));
-}
-
-/* The archive is packed before the end notes, which tell what came of it. */
-static void close_recording(struct recording *r)
-{
-	drain_all(r);
-	rate_update(&r->rate, r->owner.pool);
-	registry_sum_processes(&r->registry);
-	summary_copy_counts(r);
-	census_finish(&r->sink.census);
-	if (r->sink.archive)
-		archive_pack(&r->archive);
-	send_names(r);
-	if (r->sink.lttng)
-		sink_send(&r->sink, r->sink.chunk,
-			  make_notes(r, META_END, summary_end_notes, 0));
-	close_lttng(r);
-	check_arrival(r);
-	close_spill(r);
-	pool_owner_remove(&r->owner);
-	installation_clean(&r->installation);
 }
 
 int main(int argc, char **argv)
 {
 	static struct recording r;
+
+	if (argc > 0 && client_knows(argv[0]))
+		return client_run(argc, argv);
+
 	int status = options_read(&r.opt, argc, argv);
 
 	if (status >= 0) {
@@ -661,12 +610,14 @@ int main(int argc, char **argv)
 		return status;
 	}
 	message_quiet(r.opt.quiet);
+	session_process_init(&r.session);
 	if (start_recording(&r, &status) == 0) {
 		/* The recording goes on if nobody reads our messages. */
 		signal(SIGPIPE, SIG_IGN);
 		run_loop(&r);
-		close_recording(&r);
+		closing_do(&r);
 		summary_print(&r);
+		wait_for_program(&r.program);
 		status = program_exit_like(&r.program);
 	}
 	/* LTTng's destructors wait for its threads and may hang. Nothing is

@@ -8,14 +8,20 @@
 #ifndef WEFT_TRACER_RECORDER_RECORDING_H
 #define WEFT_TRACER_RECORDER_RECORDING_H
 
+#include "tracer/recorder/attach/attach.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/chunk_copy.h"
+#include "tracer/recorder/control/server.h"
 #include "tracer/recorder/drain.h"
+#include "tracer/recorder/flight.h"
 #include "tracer/recorder/options.h"
+#include "tracer/recorder/process/calibration.h"
 #include "tracer/recorder/process/diagnose.h"
 #include "tracer/recorder/process/program.h"
 #include "tracer/recorder/process/registry.h"
+#include "tracer/recorder/rotation.h"
+#include "tracer/recorder/schedule.h"
 #include "tracer/recorder/trace/archive.h"
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/trace/sink.h"
@@ -29,6 +35,12 @@ struct said {
 	uint64_t unslotted_threads, unslotted_processes, unjoined_processes;
 	uint64_t unrecorded, after_destructors;
 	bool is_false;
+};
+
+/* How fast records come. */
+struct speed {
+	uint64_t since, records;   /* ms; what there was then */
+	double rate;               /* a second, before */
 };
 
 /* There is one, in record_main.c. Its parts point to each other, so that it is
@@ -49,8 +61,18 @@ struct recording {
 	struct selection selection;
 	struct registry registry;
 	struct drain drain;
+	struct budget budget;
+	struct flight flight;
 	struct program program;
+	struct control control;
+	struct speed speed;
+	struct schedule schedule;
+	struct rotation rotation;
+	uint64_t names_sent;       /* chunks of names */
+	bool wants_finish;         /* though the program goes on */
+	struct attach attach;
 	int unwatched;             /* errno: why nothing is known of the CPUs */
+	struct calibration calibration;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	struct said said;          /* by the end */
 	uint32_t left_running;     /* processes that go on unrecorded */

@@ -29,7 +29,7 @@ static uint32_t given_out(const _Atomic uint32_t *next)
 	return n > 0 ? n - 1 : 0;
 }
 
-/* How many are in the trace. */
+/* How many are in the trace, or in the snapshot. */
 static uint64_t how_many(const struct recording *r, enum census_kind kind)
 {
 	return r->sink.census.list[kind].count;
@@ -59,7 +59,7 @@ void summary_copy_counts(struct recording *r)
 	struct said *const s = &r->said;
 
 	*s = (struct said){
-		.coroutines = p->next_coroutine - 1,
+		.coroutines = p->next_coroutine - 1 - r->attach.coroutines,
 		.unslotted_threads = p->unslotted_threads,
 		.unslotted_processes = p->unslotted_processes,
 		.unjoined_processes = p->unjoined_processes,
@@ -67,8 +67,12 @@ void summary_copy_counts(struct recording *r)
 		.after_destructors = p->after_destructors,
 	};
 	registry_sum_lost(&r->registry, s->lost);
-	for (int i = 0; i < LOST_REASONS; i++)
+	for (int i = 0; i < LOST_REASONS; i++) {
 		check(s, &s->lost[i], most);
+		/* Before a snapshot begins. */
+		s->lost[i] -= s->lost[i] < r->flight.gone.lost[i] ?
+			      s->lost[i] : r->flight.gone.lost[i];
+	}
 	check(s, &s->coroutines, most);
 	check(s, &s->unslotted_threads, most);
 	check(s, &s->unslotted_processes, most);
@@ -94,6 +98,13 @@ static void note_command(struct meta *m, char *const *argv)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
 				      n > 0 ? " " : "", *argv);
 	meta_note(m, "command", text);
+}
+
+/* What calls cost to record. */
+static void note_cost(const struct calibration *c, struct meta *m)
+{
+	if (c->cost > 0)
+		meta_print(m, "cost.native", "%.1f %.1f", c->cost, c->error);
 }
 
 static void note_labels(struct meta *m, const struct options *o)
@@ -150,6 +161,42 @@ static void note_sampled(const struct recording *r, struct meta *m)
 		   w->refused, why);
 }
 
+/* Why it was made; and since when, as CLOCK_REALTIME ns, all that was recorded
+ * is in it. */
+static void note_snapshot(const struct recording *r, struct meta *m)
+{
+	const struct flight *const f = &r->flight;
+	const struct chunk_header *const h = (const void *)m->words;
+	const double ago = h->pair_tick < f->gone.tick ? 0 :
+		(double)(h->pair_tick - f->gone.tick) / (double)h->tick_hz;
+
+	meta_print(m, "snapshot", "%" PRIu32, f->tries);
+	if (f->more > 0)
+		meta_print(m, "snapshot.reason", "%s (and %" PRIu32 " more)",
+			   f->reason, f->more);
+	else
+		meta_note(m, "snapshot.reason", f->reason);
+	meta_label(m, "snapshot", f->reason);
+	meta_print(m, "snapshot.from", "%" PRIu64, f->gone.tick == 0 ?
+		   f->begin : h->pair_real - (uint64_t)(ago * 1e9));
+}
+
+static void note_duty(struct meta *m, const struct options *o)
+{
+	if (o->duty_on > 0)
+		meta_print(m, "duty", "%gs/%gs of %" PRIu32,
+			   (double)o->duty_on / 1e9,
+			   (double)o->duty_period / 1e9,
+			   o->duty_of > 1 ? o->duty_of : 1);
+}
+
+static void note_carrier(const struct recording *r, struct meta *m)
+{
+	meta_note(m, "carrier", r->sink.lttng ? "lttng" : "spill");
+	if (r->opt.relay.host[0])
+		meta_note(m, "relay", r->opt.relay.host);
+}
+
 void summary_start_notes(const struct recording *r, struct meta *m)
 {
 	struct utsname host;
@@ -163,26 +210,44 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 			   host.release, host.machine);
 	}
 	meta_note(m, "weft", WEFT_VERSION);
-	meta_print(m, "start", "%" PRIu64, real_time(m));
+	meta_print(m, "start", "%" PRIu64, r->sink.flight ? r->flight.begin :
+		   real_time(m));
 	meta_note(m, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "");
 	meta_print(m, "pool.bytes", "%" PRIu64, r->owner.size);
 	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
-	meta_note(m, "carrier", r->sink.lttng ? "lttng" : "spill");
+	note_carrier(r, m);
 	if (r->opt.count_only)
 		meta_note(m, "mode", "count-only");
 	note_samples(r, m);
+	note_cost(&r->calibration, m);
 	note_labels(m, &r->opt);
+	note_duty(m, &r->opt);
+	if (r->opt.budget > 0)
+		meta_print(m, "budget", "%g%%", 100 * r->opt.budget);
 	note_patterns(m, "filter.only", r->opt.select.only);
 	note_patterns(m, "filter.skip", r->opt.select.skip);
+	note_patterns(m, "filter.count", r->opt.select.count);
+	if (r->opt.max_depth > 0)
+		meta_print(m, "filter.max-depth", "%" PRIu32,
+			   r->opt.max_depth);
+	if (r->opt.min_duration > 0)
+		meta_print(m, "filter.min-duration", "%" PRIu64,
+			   r->opt.min_duration);
+	if (r->sink.flight)
+		note_snapshot(r, m);
 }
 
-/* Whether all that happened while recording was on is in the trace. */
+/* Whether all that happened while recording was on is in the trace. Where the
+ * user chose its end, what goes on after it is none of it. */
 static bool is_complete(const struct recording *r)
 {
 	const struct said *const s = &r->said;
-	uint64_t any = r->sink.arrival.lost_chunks + r->drain.damaged +
-		       r->left_running + r->sink.arrival.is_blind +
+	uint64_t any = r->sink.arrival.lost_chunks + r->flight.unwritten +
+		       r->drain.damaged +
+		       (r->wants_finish || r->attach.is_used ? 0 :
+			r->left_running) +
+		       r->sink.arrival.is_blind +
 		       drain_overwritten(&r->drain) +
 		       s->unslotted_threads + s->unjoined_processes +
 		       s->unrecorded + s->after_destructors + s->is_false;
@@ -225,18 +290,33 @@ static void note_archive(struct meta *m, const struct archive *a)
 		meta_note(m, "archive.missing", archive_missing(a));
 }
 
-void summary_end_notes(const struct recording *r, struct meta *m)
+static void note_selection(struct meta *m, const struct selection *s)
+{
+	meta_print(m, "filter.functions", "%" PRIu64, s->skipped);
+	meta_print(m, "filter.counted", "%" PRIu64, s->counted);
+	meta_print(m, "filter.no-room", "%" PRIu64, s->no_room);
+}
+
+static void note_budget(struct meta *m, const struct budget *b)
+{
+	meta_print(m, "budget.share", "%.2f%%", 100 * b->share);
+	meta_print(m, "budget.counted", "%" PRIu32, b->counted);
+	meta_print(m, "budget.skipped", "%" PRIu32, b->skipped);
+	meta_print(m, "budget.changes", "%" PRIu32, b->changes);
+	meta_print(m, "budget.untold", "%" PRIu32, b->untold);
+	meta_print(m, "budget.no-room", "%" PRIu32,
+		   b->all.refused + b->no_room);
+}
+
+static void note_counts(struct meta *m, const struct recording *r)
 {
 	const struct said *const s = &r->said;
-
-	meta_print(m, "end", "%" PRIu64, real_time(m));
-	note_exit(m, &r->program);
-	note_lost(m, s->lost);
 	const struct {
 		const char *key;
 		uint64_t n;
 	} counts[] = {
-		{ "lost.chunks", r->sink.arrival.lost_chunks },
+		{ "lost.chunks", r->sink.arrival.lost_chunks +
+				 r->flight.unwritten },
 		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
 		{ "lost.threads", s->unslotted_threads },
@@ -249,17 +329,33 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 		{ "records", r->drain.records },
 		{ "chunks", r->sink.chunks },
 	};
+	/* A snapshot, or a piece, does not have all records. */
+	const size_t n = sizeof(counts) / sizeof(*counts) -
+			 (r->sink.flight || r->rotation.is_closing ||
+			  r->rotation.removed > 0 ? 2 : 0);
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+	for (size_t i = 0; i < n; i++)
 		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);
-	note_sampled(r, m);
-	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
-	if (r->sink.selection) {
-		meta_print(m, "filter.functions", "%" PRIu64,
-			   r->selection.skipped);
-		meta_print(m, "filter.no-room", "%" PRIu64,
-			   r->selection.no_room);
+}
+
+void summary_end_notes(const struct recording *r, struct meta *m)
+{
+	meta_print(m, "end", "%" PRIu64, real_time(m));
+	note_exit(m, &r->program);
+	note_lost(m, r->said.lost);
+	note_counts(m, r);
+	if (r->opt.max_size > 0) {
+		meta_print(m, "pieces", "%" PRIu32, r->rotation.closed);
+		meta_print(m, "pieces.removed", "%" PRIu32,
+			   r->rotation.removed);
 	}
+	note_sampled(r, m);
+	note_cost(&r->calibration, m); /* the start may have been too early */
+	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
+	if (r->sink.selection)
+		note_selection(m, &r->selection);
+	if (r->opt.budget > 0)
+		note_budget(m, &r->budget);
 	if (r->sink.archive)
 		note_archive(m, &r->archive);
 	if (message_troubles()[0])
@@ -270,13 +366,18 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 
 static void print_counts(const struct recording *r)
 {
+	const struct pool *const p = r->owner.pool;
+	const bool is_flight = r->sink.flight != NULL;
 	const struct {
 		uint64_t n;
 		const char *one, *many;
 	} counts[] = {
-		{ how_many(r, CENSUS_PROCESSES), "process", "processes" },
-		{ how_many(r, CENSUS_THREADS), "thread", "threads" },
-		{ how_many(r, CENSUS_VMS), "Lua state", "Lua states" },
+		{ is_flight ? given_out(&p->next_process) :
+		  how_many(r, CENSUS_PROCESSES), "process", "processes" },
+		{ is_flight ? given_out(&p->next_thread) :
+		  how_many(r, CENSUS_THREADS), "thread", "threads" },
+		{ is_flight ? given_out(&p->next_vm) :
+		  how_many(r, CENSUS_VMS), "Lua state", "Lua states" },
 		{ r->said.coroutines, "coroutine", "coroutines" },
 	};
 	char line[256];
@@ -293,7 +394,7 @@ static void print_counts(const struct recording *r)
 	if (r->said.unslotted_processes > 0)
 		message_summary("note: %" PRIu64 " processes beyond the %u "
 				"that can live at one time: their calls are "
-				"recorded, their ends may be seen late",
+				"recorded, but their ends may be seen late",
 				r->said.unslotted_processes,
 				r->owner.process_slots);
 }
@@ -313,6 +414,9 @@ static void print_size(const struct recording *r)
 	message_bytes(text, sizeof(text), (double)bytes);
 	if (lost > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, r->drain.records);
+	if (r->drain.counted > 0 && !r->opt.count_only)
+		message_summary("%" PRIu64 " calls were counted, and have no "
+				"records", r->drain.counted);
 	if (r->opt.count_only)
 		message_summary("%" PRIu64 " calls counted, %s on disk",
 				r->drain.counted, text);
@@ -322,6 +426,43 @@ static void print_size(const struct recording *r)
 		message_summary("%" PRIu64 "%s records, %s on disk, %.1f bytes "
 				"a record", here, of, text,
 				(double)bytes / (double)here);
+}
+
+/* Where to find what is not here. */
+static void print_relayed(const struct recording *r, const char *path)
+{
+	message_summary("%" PRIu64 " records%s sent to %s: below its "
+			"lttng-relayd's output folder, in *%s*",
+			r->drain.records, r->sink.lttng ? "" : ", some",
+			r->opt.relay.host, r->plan.name);
+	if (r->sink.spilled)
+		message_summary("what was not taken there is in "
+				"%s/spill.weft: copy it into that folder",
+				path);
+}
+
+/* What a flight recorder has written. */
+static void print_flight(const struct recording *r)
+{
+	const uint32_t n = r->flight.snapshots;
+	char size[32], most[32];
+
+	message_bytes(size, sizeof(size),
+		      (double)trace_folder_bytes(r->folder.absolute));
+	message_bytes(most, sizeof(most), (double)r->opt.flight_bytes);
+	message_summary("%" PRIu64 " records passed, of which the newest were "
+			"kept in %s; %" PRIu32 " snapshot%s, %s on disk",
+			r->drain.records, most, n, n == 1 ? "" : "s", size);
+}
+
+static void print_pieces(const struct rotation *t)
+{
+	if (t->removed > 0)
+		message_summary("%" PRIu32 " pieces, of which the oldest %"
+				PRIu32 " were removed (--max-files)",
+				t->closed, t->removed);
+	else if (t->closed > 0)
+		message_summary("%" PRIu32 " pieces", t->closed);
 }
 
 /* "lost: N things", unless n is 0. Returns n. */
@@ -383,10 +524,23 @@ static uint64_t print_undelivered(const struct recording *r)
 		 "are in none of the trace's files)", a->lost_records);
 	print_lost(a->lost_chunks, text);
 	if (a->is_blind)
-		message_summary("lost: not known (there was no memory to "
-				"remember what was sent)");
+		message_summary("lost: not known (not all that was sent "
+				"can be looked for)");
 	print_lost(r->drain.damaged, "buffers that the program overwrote");
 	return overwritten + a->lost_chunks + a->is_blind + r->drain.damaged;
+}
+
+/* Nobody here can look at what a relay daemon wrote. */
+static void print_losses(const struct recording *r, bool is_relayed)
+{
+	const uint64_t lost = print_unrecorded(r) + print_undelivered(r);
+
+	if (is_relayed)
+		message_summary("%sweft report on %s says what arrived there",
+				lost > 0 ? "note: " :
+				"lost: 0 on this machine; ", r->opt.relay.host);
+	else if (lost == 0)
+		message_summary("lost: 0");
 }
 
 static void print_ways_out(void)
@@ -414,6 +568,11 @@ static void print_unwatched(const struct recording *r)
 				"in which code: %s", why);
 	if (cpu_watch_is_forbidden(r->unwatched))
 		print_ways_out();
+	if (w && w->most_hz > 0)
+		message_summary("note: --sample-rate %d is more than the "
+				"kernel takes: there are %" PRIu64 " samples "
+				"a second (kernel.perf_event_max_sample_rate)",
+				r->opt.sample_hz, w->most_hz);
 	if (why[0] || !w || w->refused == 0)
 		return;
 	cpu_watch_explain(w->why, why, sizeof(why));
@@ -475,7 +634,8 @@ static void diagnose(const struct recording *r)
 		.lua_wanted = !r->opt.no_lua,
 		.lua_init = r->opt.lua_init,
 		.knows_newer = knows_newer(r),
-		.vms = given_out(&r->owner.pool->next_vm),
+		.vms = r->attach.is_used ? how_many(r, CENSUS_VMS) :
+		       given_out(&r->owner.pool->next_vm),
 		.trouble = r->registry.trouble,
 		.seen = &r->registry.seen,
 		.leaves_out = !!r->sink.selection,
@@ -491,24 +651,36 @@ static void diagnose(const struct recording *r)
 
 void summary_print(const struct recording *r)
 {
-	char path[PATH_MAX];
+	const bool is_relayed = r->opt.relay.host[0] &&
+				r->session.has_opened;
+	char folder[PATH_MAX + 40], path[PATH_MAX + 48];
 
 	diagnose(r);
-	if (r->left_running > 0)
+	if (r->left_running > 0 && !r->attach.is_used)
 		message_summary("%u process%s keep%s running, but will not be "
 				"recorded any more",
 				r->left_running,
 				r->left_running == 1 ? "" : "es",
 				r->left_running == 1 ? "s" : "");
 	print_counts(r);
-	print_size(r);
-	if (print_unrecorded(r) + print_undelivered(r) == 0)
-		message_summary("lost: 0");
+	if (r->sink.flight)
+		print_flight(r);
+	else if (!is_relayed)
+		print_size(r);
+	print_pieces(&r->rotation);
+	print_losses(r, is_relayed);
 	print_unwatched(r);
 	if (r->sink.archive)
 		print_archive(&r->archive);
-	if (r->drain.records == 0)
+	if (r->drain.records == 0 ||
+	    (r->sink.flight && r->flight.snapshots == 0))
 		return;
-	quote(path, sizeof(path), r->folder.path);
+	snprintf(folder, sizeof(folder), "%s%s%s", r->folder.path,
+		 r->sink.flight ? "/" : "", r->flight.name);
+	quote(path, sizeof(path), folder);
+	if (is_relayed) {
+		print_relayed(r, path);
+		return;
+	}
 	message_summary("next: weft report %s", path);
 }

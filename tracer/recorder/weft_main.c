@@ -1,6 +1,8 @@
 /* weft_main.c - the `weft` command: starts the recorder or the analyzer,
  * depending on the subcommand. Knows nothing else.
  * SPDX-License-Identifier: MIT */
+#include "tracepoints/control.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -44,9 +46,23 @@ static void explain(bool records, const char *path)
 			strerror(errno));
 }
 
+static bool is_recorders(const char *command)
+{
+	static const char *const names[] = { "record",
+#define X(name, summary) #name,
+		CONTROL_COMMANDS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], command) == 0)
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
-	const bool records = argc > 1 && strcmp(argv[1], "record") == 0;
+	const bool records = argc > 1 && is_recorders(argv[1]);
 	char path[PATH_MAX], name[] = "weft record";
 
 	if (find_part(records ? "weft-record" : "weft-analyze", path,
@@ -55,7 +71,7 @@ int main(int argc, char **argv)
 			"installed\n");
 		return CANNOT;
 	}
-	if (records)
+	if (records && strcmp(argv[1], "record") == 0)
 		argv[1] = name;
 	execv(path, argv + records);
 	explain(records, path);

@@ -15,7 +15,7 @@ same nobody 2 "$W" callers nobody t
 same similar 2 "$W" callers Bod t
 same no-part 2 "$W" callers --under '*4000' MADE-UP+0x1 t
 same part 0 "$W" callers --under '*2000' --skip '*3000' '*2000' t
-same usage 1 "$W" callers made-up+0x2000
+same usage 1 "$W" callers t
 # A function's callers add up to its line; its self time and its callees', to
 # its total. Its line is the report's.
 awk -F, 'NR > 1 && !/^2:/ {

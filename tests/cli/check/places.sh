@@ -89,5 +89,5 @@ says 2 "lost: 14 chunks missing: their numbers never came" \
 	"missing in thread 1001 weft of process 1000: 7 chunks before +0"
 damage "rm spill.weft"
 says 2 "lost: the recorder ended before the recording did: what it had \
-not written is missing"
+not written is missing, see weft recover"
 exit 0

@@ -40,7 +40,7 @@ done
 "$W" export --format collapsed "$T/twins" 2>/dev/null >"$T/o"
 grep -q ";body <made-up.lua:20>;$second [0-9]" "$T/o" || fail "collapsed"
 "$W" export --format speedscope "$T/twins" 2>/dev/null >"$T/o"
-grep -q "\"$second \[lua\]\"" "$T/o" || fail "speedscope"
+grep -qF "\"${second/</\\u003c} [lua]\"" "$T/o" || fail "speedscope"
 
 # ordinals.lua TO [VALUE]: the functions' ordinals, their fourteenth column, have
 # that value everywhere; or are gone, with what was added since.

@@ -10,5 +10,5 @@ same csv 0 "$W" lines --csv '*0x2000|body' s
 same thread 0 "$W" lines --thread 1001 '*0x2000' s
 same no-samples 2 "$W" lines body t
 same unknown 1 "$W" lines nobody t
-same no-trace 1 "$W" lines body
+same no-trace 1 "$W" lines t
 same under 0 "$W" lines --under body '*' s

@@ -16,7 +16,7 @@ harmless() {
 	fi
 	iconv -f UTF-8 -t UTF-8 "$T/o" >/dev/null || fail "$1 prints no UTF-8"
 }
-for c in report "report --csv" tree "tree --csv --root coroutine" "tree --bottom-up" \
+for c in report "report --csv" explain "explain --json" tree "tree --csv --root coroutine" "tree --bottom-up" \
 	"tree --bottom-up --csv" "callers -a" "callers -a --csv" coroutines \
 	"coroutines --csv" "coverage --all" "coverage --all --csv --inlines" dump \
 	"trim -m 0" "trim -m 0 --csv" "trim -m 0 -f gcc" "trim -m 0 -f skip" \
@@ -37,12 +37,19 @@ calls=$(sed 's/"[^"]*\(""[^"]*\)*"/q/g' "$T/report.csv" |
 [ "lua $calls" = "$(cat "$T/out")" ] || fail "$calls Lua calls, $(cat "$T/out")"
 grep -E '^"?[=+@-]' "$T/report.csv" && fail "a formula begins a field"
 if command -v gnuplot >/dev/null; then
-	"$WEFT" plot -o "$T/hot.svg" "$T/trace" 2>"$T/e" ||
-		fail "plot fails: $(cat "$T/e")"
-	if command -v xmllint >/dev/null; then
-		xmllint --noout "$T/hot.svg" || fail "the plot is no XML"
-	fi
-	grep -qi '<script' "$T/hot.svg" && fail "a name became an element"
+	for kind in hot latency calls shares heat lanes; do
+		"$WEFT" plot $kind -o "$T/$kind.svg" "$T/trace" 2>"$T/e" ||
+			fail "plot $kind fails: $(cat "$T/e")"
+		if command -v xmllint >/dev/null; then
+			xmllint --noout "$T/$kind.svg" ||
+				fail "the plot is no XML"
+		fi
+		grep -qi '<script' "$T/$kind.svg" &&
+			fail "a name became an element"
+		"$WEFT" plot $kind --term "$T/trace" 2>"$T/e" |
+			LC_ALL=C grep -q $'[\001-\010\013\015-\037\177]' &&
+			fail "plot $kind --term passes control characters on"
+	done
 fi
 [ ! -e /tmp/weft-pwned ] || fail "a name was executed"
 exit 0

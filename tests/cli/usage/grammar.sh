@@ -30,7 +30,7 @@ function same(what, key, value,    was) {
 $2 != "-" { same("letter", $2, $3) }
 { same("word", $3, $2) }
 # These take a folder where the others take a file.
-$1 != "record" && $1 != "validate" && $3 != "label" { same("argument of", $3, $4) }
+$1 != "record" && $1 != "recover" && $1 != "validate" && $3 != "label" { same("argument of", $3, $4) }
 END { exit bad }' options || fail "the grammar has exceptions"
 
 # Each filter, and a value that leaves a part of this trace.
@@ -61,7 +61,8 @@ run() {
 }
 for c in $commands; do
 	case $c in
-	record | validate | help) continue ;;
+	record | recover | push | top | validate | help) continue ;;
+	status | start | stop | snapshot | finish) continue ;; # no trace
 	plot) command -v gnuplot >/dev/null || continue ;;
 	esac
 	run $c >whole 2>&1 || fail "$c fails: $(cat whole)"

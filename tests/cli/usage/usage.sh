@@ -5,7 +5,20 @@
 make_trace t chunks=1
 same help-overview 0 "$W" help
 same help-report 0 "$W" report --help
-same no-trace 1 "$W" report
+mkdir "$T/none"
+same no-trace 1 env -C none "$W" report
+# Without a trace, the newest one here.
+cp -r "$T/t" "$T/older" && touch -d '1 hour ago' "$T/older"
+for c in report tree dump "slow *1000" "lines *1000" "callers *1000"; do
+	# shellcheck disable=SC2086
+	(cd "$T" && "$W" $c) >"$T/here" 2>"$T/said"
+	"$W" $c "$T/t" 2>/dev/null | cmp - "$T/here" || fail "$c reads another"
+	grep -qx 'weft: no trace is named; this is the newest one here: t' \
+		"$T/said" || fail "$c does not say which: $(cat "$T/said")"
+done
+touch "$T/older"
+(cd "$T" && "$W" report) 2>&1 >"$T/here" | grep -q ': older$' ||
+	fail "not the newest"
 same two-traces 1 "$W" dump t t
 same option 1 "$W" tree --no-such t
 same letter 1 "$W" tree -z t
@@ -45,6 +58,24 @@ for o in output paused on-full lua-init; do
 		fail "the man page lacks record --$o"
 done
 "$W" record --help | cmp -s - <("$W" help record) || fail "help record"
+# Completion for fish and zsh: they parse it, and fish proposes what there is.
+for shell in fish zsh; do
+	"$W" help --completion --shell $shell >"$T/weft.$shell"
+	if command -v $shell >/dev/null; then
+		$shell -n "$T/weft.$shell" || fail "$shell: does not parse"
+	fi
+done
+fish_says() {
+	fish -c "source $T/weft.fish; complete -C '$1'" | cut -f 1
+}
+if command -v fish >/dev/null; then
+	fish_says 'weft expl' | grep -qx explain || fail "fish: no command"
+	fish_says 'weft report --sor' | grep -qx -e --sort || fail "fish: no option"
+	fish_says 'weft report --sort off' | grep -qx off-cpu ||
+		fail "fish: no word"
+	fish_says 'weft record --on-f' | grep -qx -e --on-full ||
+		fail "fish: no option of record"
+fi
 "$W" help --completion >"$T/completion"
 bash -n "$T/completion" || fail "completion does not parse"
 complete_words() {
@@ -55,7 +86,7 @@ complete_words() {
 [ "$(complete_words weft report --so)" = --sort ] || fail "options do not"
 [ "$(complete_words weft report --sort sus)" = suspended ] ||
 	fail "choices do not"
-[ "$(complete_words weft rec)" = record ] || fail "record does not complete"
+[ "$(complete_words weft recor)" = record ] || fail "record does not complete"
 [ "$(complete_words weft record --lua)" = --lua-init ] ||
 	fail "options of record do not"
 [ "$(complete_words weft record --on-full ov)" = overwrite ] ||

@@ -64,7 +64,8 @@ file == 2 {
 		key = get("file") ":" get("line")
 	calls[get("language"), key] += get("calls")
 	key_of[get("function")] = get("language") SUBSEP key
-	self[get("function")] = get("self_ns")
+	off[get("function")] = get("off_cpu_ns")
+	on[get("function")] = get(get("off_cpu_ns") == "" ? "self_ns" : "cpu_ns")
 	language[get("function")] = get("language")
 }
 
@@ -76,7 +77,8 @@ file == 3 {
 }
 
 # The plot: a bar is a polygon that begins where the axis stands; a label lies
-# left of it, at the same height, and a note right of it.
+# left of it, at the same height, and a note right of it. Waiting has a colour
+# with much green in it.
 function number_after(text, mark,    at) {
 	at = index(text, mark)
 	return at ? substr(text, at + length(mark)) + 0 : 0
@@ -106,22 +108,32 @@ file == 4 && /<text/ {
 		note[text_y] = text
 }
 file == 4 && /<polygon/ {
-	split($0, part, "'")
-	split(part[4], point, /[ ,]/)
+	n = split($0, part, "'")
+	split(part[2], rgb, /[(,]/)
+	is_lighter = rgb[3] > 190
+	split(part[n - 1], point, /[ ,]/)
 	tic = int((point[2] + point[6]) / 2 + 0.5)
-	if (point[1] == left) {
+	if (is_lighter) {
+		lighter[tic] = point[3] - point[1]
+	} else if (point[1] == left) {
 		width[tic] = point[3] - point[1]
 		colour[tic] = part[2]
 	}
 }
 
-# As long as its self time says, to half a pixel; calls as counted; one colour
-# a language.
-function check_bar(name, y, count,    w) {
+function check_length(what, name, have, time,    w) {
+	w = widest * time / longest
+	if (have - w > 0.5 || w - have > 0.5)
+		is_equal(what " of " name, have, w)
+}
+
+# As long as its time on the CPU says, to half a pixel; the lighter part as the
+# time off it, up to the longest bar; calls as counted; one colour a language.
+function check_bar(name, y, count) {
 	bars++
-	w = widest * self[name] / longest
-	if (width[y] - w > 0.5 || w - width[y] > 0.5)
-		is_equal("length of the bar of " name, width[y], w)
+	check_length("length of the bar", name, width[y], on[name])
+	check_length("waiting", name, lighter[y],
+		off[name] + 0 > longest ? longest : off[name])
 	if (language[name] in hue)
 		is_equal("colour of " name, colour[y], hue[language[name]])
 	hue[language[name]] = colour[y]
@@ -133,8 +145,8 @@ function check_bar(name, y, count,    w) {
 function check_plot(    y, tic, count) {
 	for (y in label) {
 		tic = int(tic_of[y] + 0.5)
-		if (self[label[y]] + 0 > longest) { # not as text
-			longest = self[label[y]] + 0
+		if (on[label[y]] + 0 > longest) { # not as text
+			longest = on[label[y]] + 0
 			widest = width[tic]
 		}
 	}

@@ -1,6 +1,7 @@
 /* recording.c - what a program may do with its own recording (weft.h),
  * beside what is of fibers and of Lua: turning it on and off, titles,
- * regions, marks, labels. api/ is the top of the library: it may use all
+ * regions, marks, labels, snapshots.
+ * api/ is the top of the library: it may use all
  * folders, and none uses it. SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/vm.h"
 #include "tracer/host/pool/process.h"
@@ -25,38 +26,14 @@ static bool is_recorded(void)
 
 /* -------------------------------------------------------------- on and off */
 
-/* What bits were set before. */
-static uint32_t turn_off(uint32_t bits)
-{
-	return atomic_fetch_and(&mapped_pool->generation, ~bits) & bits;
-}
-
-/* Turns recording on, unless it is; returns whether it was. by: POOL_BY_TITLE
- * or 0. */
-static bool turn_on(uint32_t by)
-{
-	uint32_t now = atomic_load(&mapped_pool->generation), next;
-
-	do {
-		if ((now & POOL_ON) && !by)
-			return true;
-		/* Whoever sees the new generation must see the new window. */
-		if (!(now & POOL_ON))
-			atomic_fetch_add(&mapped_pool->window, 1);
-		next = now & POOL_ON ? now : now | POOL_ON | by;
-	} while (!atomic_compare_exchange_weak(&mapped_pool->generation, &now,
-					       next + POOL_GENERATION_STEP));
-	return now & POOL_ON;
-}
-
 EXPORT int weft_pause(void)
 {
-	return is_recorded() && (turn_off(POOL_ON) & POOL_ON);
+	return is_recorded() && (pool_turn_off(mapped_pool, POOL_ON) & POOL_ON);
 }
 
 EXPORT int weft_resume(void)
 {
-	return !is_recorded() ? -1 : turn_on(0);
+	return !is_recorded() ? -1 : pool_turn_on(mapped_pool, 0);
 }
 
 /* Threads learn of it by the pool's generation; other processes find that
@@ -69,7 +46,7 @@ EXPORT int weft_native(int on)
 		return -1;
 	was = !atomic_exchange(&process_no_native, on == 0);
 	if (was != (on != 0)) {
-		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
+		thread_set_native_pool(&thread_no_pool);
 		atomic_fetch_add(&thread_natives, 1);
 		atomic_fetch_add(&mapped_pool->generation,
 				 POOL_GENERATION_STEP);
@@ -241,7 +218,7 @@ EXPORT int weft_start(const char *title)
 	if (count_running(hash) > 0)
 		return 1;
 	atomic_fetch_add(&process_slot->titles, 1);
-	turn_on(POOL_BY_TITLE);
+	pool_turn_on(mapped_pool, POOL_BY_TITLE);
 	if (exchange(0, hash, 1) == 0) {
 		drop_titles(1);
 		return -2;
@@ -257,7 +234,8 @@ EXPORT int weft_stop(const char *title)
 	if (!is_recorded())
 		return 0;
 	if (!title || title[0] == '\0')
-		return turn_off(POOL_ON | POOL_BY_TITLE) & POOL_ON;
+		return pool_turn_off(mapped_pool, POOL_ON | POOL_BY_TITLE) &
+		       POOL_ON;
 	if (count_running(hash_of(title)) == 0)
 		return 0;
 	mark("stop", title);
@@ -276,8 +254,28 @@ static void in_child(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-	if (is_recorded())
-		pthread_atfork(NULL, NULL, in_child);
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+/* -------------------------------------------------------------- snapshots */
+
+EXPORT int weft_snapshot(const char *reason)
+{
+	uint32_t nobody = SNAPSHOT_NONE;
+	size_t length;
+
+	if (!is_recorded() || !mapped_pool->flight)
+		return -1;
+	if (!atomic_compare_exchange_strong(&mapped_pool->snapshot, &nobody,
+					    SNAPSHOT_TOLD))
+		return 1;
+	length = !reason ? 0 : strnlen(reason,
+				sizeof(mapped_pool->snapshot_reason) - 1);
+	if (length > 0)
+		memcpy(mapped_pool->snapshot_reason, reason, length);
+	mapped_pool->snapshot_reason[length] = '\0';
+	atomic_store(&mapped_pool->snapshot, SNAPSHOT_WANTED);
+	return 0;
 }
 
 /* ----------------------------------------------------------------- status */

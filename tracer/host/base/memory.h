@@ -15,6 +15,15 @@ void *memory_get(size_t size);
  * is changed on success alone. Hook-safe. */
 void *memory_grow(void *old, uint32_t *room, uint32_t need, size_t size);
 
+/* Sets so many words to 0. Not by memset: in a program that was built with
+ * ThreadSanitizer that is the sanitizer's, which sees what one thread does with
+ * memory that another gave back, but not how. */
+INLINE void memory_clear(void *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		__atomic_store_n((uint64_t *)words + i, 0, __ATOMIC_RELAXED);
+}
+
 /* Can this byte be read? A system call. Hook-safe. */
 bool memory_readable(const void *at);
 

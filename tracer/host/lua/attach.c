@@ -7,6 +7,7 @@
 #include "tracer/host/thread/thread.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* ---------------------------------------------------------- LuaJIT's compiler
  * With the compiler on, hooks would see everything, too, but would leave the
@@ -89,6 +90,7 @@ bool lua_jit_wants(struct lua_vm *vm, int mode)
 /* ---------------------------------------------------------------- our hook */
 
 /* The same in every Lua. */
+enum { LUA_TYPE_TABLE = 5 };
 enum { MASK_CALL = 1, MASK_RET = 2, MASK_LINE = 4, MASK_COUNT = 8 };
 
 typedef void sethook_fn(lua_State *, weft_lua_function, int, int);
@@ -192,11 +194,15 @@ struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib)
 
 /* --------------------------------------- Lua states that the program names */
 
-/* Has the table all functions that every Lua has? Those of some versions alone
- * are looked at by struct lua_abi's accepts. */
+/* Has the table, which may be shorter than ours, all functions that every Lua
+ * has? Those of some versions alone are looked at by struct lua_abi's
+ * accepts. */
 static bool is_complete(const struct weft_lua_api *api)
 {
-#define X(name) if (!api->name) return false;
+#define X(name)                                                                \
+	if (offsetof(struct weft_lua_api, name) + sizeof(api->name) >          \
+		    api->size || !api->name)                                   \
+		return false;
 #define NONE(name)
 	WEFT_LUA_FUNCTIONS(X, NONE, NONE, NONE, NONE)
 #undef X
@@ -220,6 +226,19 @@ static bool is_still(const struct coroutine *co, const struct lua_lib *lib)
 	return true;
 }
 
+/* The object of a main state that was forgotten, if it has our hook still: then
+ * it is the same one, and nothing has run in it since. NULL: it is not. */
+static struct coroutine *recall(lua_State *main, const struct lua_lib *lib)
+{
+	struct coroutine *const co = lua_co_forgotten(main);
+
+	if (!co || co->vm->lib != lib ||
+	    !is_ours(lib->abi, ((gethook_fn *)lib->api.lua_gethook)(main)))
+		return NULL;
+	co->at = main;
+	return co;
+}
+
 /* L's object; its VM is made known if it is not. NULL: no memory. */
 static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
 {
@@ -229,6 +248,8 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
 	if (!main)
 		main = L; /* 5.1 cannot be asked */
 	co = lua_co_find(main);
+	if (!co)
+		co = recall(main, lib);
 	if (!co || co->vm->main != main || !is_still(co, lib))
 		co = lua_attach_vm(main, lib);
 	if (!co)
@@ -237,6 +258,56 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
 	if (!co->hooked || !lib->interposed)
 		lua_hook_set(co);
 	return L == main ? co : lua_co_met(L, co);
+}
+
+static const char *give_text(lua_State *L, void *data, size_t *size)
+{
+	const char **const text = data, *const piece = *text;
+
+	(void)L;
+	*size = !piece ? 0 : strlen(piece);
+	*text = NULL;
+	return piece;
+}
+
+/* Is LuaJIT's compiler on? A program that has hidden it from its own scripts
+ * keeps it as it is. */
+static bool is_compiling(lua_State *L, const struct weft_lua_api *api)
+{
+	typedef int load_fn(lua_State *, const char *(*)(lua_State *, void *,
+							 size_t *),
+			    void *, const char *);
+	typedef int pcall_fn(lua_State *, int, int, int);
+	const char *text = "return (jit.status()) and {} or nil";
+	const int top = ((number_fn *)api->lua_gettop)(L);
+	bool is = false;
+
+	if (((load_fn *)api->lua_load)(L, give_text, &text, "=[weft]") == 0 &&
+	    ((pcall_fn *)api->lua_pcall)(L, 0, 1, 0) == 0)
+		is = ((int (*)(lua_State *, int))api->lua_type)(L, -1) ==
+		     LUA_TYPE_TABLE;
+	((void (*)(lua_State *, int))api->lua_settop)(L, top);
+	return is;
+}
+
+struct coroutine *lua_attach_met(lua_State *L, struct lua_lib *lib)
+{
+	const uint32_t known = atomic_load(&lua_vm_made);
+	struct coroutine *co;
+	bool compiles;
+
+	if (!lib || !lib->abi)
+		return NULL;
+	compiles = lib->abi->is_jit && is_compiling(L, &lib->api);
+	co = meet(L, lib);
+	if (!co)
+		return NULL;
+	if (thread_self)
+		thread_self->lua_plain = NULL;
+	lua_hook_set(co);
+	if (compiles && atomic_load(&lua_vm_made) != known)
+		lua_jit_opened(co->vm);
+	return co;
 }
 
 /* caller: whose library it is, if the table names our own functions. */

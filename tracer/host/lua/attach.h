@@ -10,6 +10,11 @@
  * time. Its object, NULL: no memory. Not hook-safe. */
 struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib);
 
+/* A function is called on L, a lua_State that nobody saw being made, as the
+ * program was not recorded then. Its object, with our hook; NULL: no memory, or
+ * a Lua that is not recorded. */
+struct coroutine *lua_attach_met(lua_State *L, struct lua_lib *lib);
+
 /* Put our hook onto co, keeping the program's; set it anew after the program's
  * has changed; take it off. */
 void lua_hook_set(struct coroutine *co);

@@ -41,6 +41,14 @@ INLINE bool yields(struct thread_state *s, struct coroutine *co)
 	return true;
 }
 
+INLINE void move_body(struct body *b, uint64_t slept)
+{
+	if (unlikely(b->key != 0)) {
+		b->tick += slept;
+		b->on += slept;
+	}
+}
+
 /* Puts co, which is off every thread, where it was. */
 INLINE bool goes_on(struct thread_state *s, struct coroutine *co, uint64_t sp)
 {
@@ -49,8 +57,8 @@ INLINE bool goes_on(struct thread_state *s, struct coroutine *co, uint64_t sp)
 	struct frame *to = s->top;
 	uint64_t now, gap, slept;
 
-	if (unlikely(!lua_switch_has_kept(s, co) ||
-		     !lua_switch_was_seen(s, co) ||
+	/* The chunk is the same, and so is the window. */
+	if (unlikely(!co->keeps || !lua_switch_was_seen(s, co) ||
 		     s->at + co->count >= s->quick ||
 		     s->segments >= MAX_SEGMENTS))
 		return false;
@@ -62,9 +70,9 @@ INLINE bool goes_on(struct thread_state *s, struct coroutine *co, uint64_t sp)
 	*g = (struct segment){
 		.serial = co->serial, .owner = co, .sp = sp,
 		.base = (uint32_t)(to - s->frames),
-		.body = { co->body.key, co->body.tick + slept,
-			  co->body.on + slept },
+		.body = co->body,
 	};
+	move_body(&g->body, slept);
 	for (const struct frame *f = co->kept; f < co->kept + co->count; f++) {
 		*to = *f;
 		to++->tick += slept;

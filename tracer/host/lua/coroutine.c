@@ -25,36 +25,84 @@ static bool is_of(const void *entry, const void *L)
 	return ((const struct coroutine *)entry)->L == L;
 }
 
+static struct coroutine **near_of(const lua_State *L)
+{
+	return &near[hash_place(hash_of(L), NEAR_BITS)];
+}
+
 static SLOW struct coroutine *look_up(const lua_State *L)
 {
 	return pointer_map_find(&all, hash_of(L), is_of, L);
 }
 
-INLINE struct coroutine *find(lua_State *L)
+/* The same, and remembers it. */
+static SLOW struct coroutine *bring_near(const lua_State *L)
 {
-	struct coroutine **const n = &near[hash_place(hash_of(L), NEAR_BITS)];
-	struct coroutine *co = *n;
+	struct coroutine *const co = look_up(L);
 
-	if (unlikely(!co || co->L != L)) {
-		co = look_up(L);
-		if (!co)
-			return NULL;
-		*n = co;
-	}
-	return co->vm ? co : NULL;
+	if (!co || co->at != L)
+		return NULL;
+	*near_of(L) = co;
+	return co;
+}
+
+static struct coroutine *if_known(struct coroutine *co)
+{
+	return co && co->vm ? co : NULL;
+}
+
+static struct coroutine *if_served(struct coroutine *co)
+{
+	return co && co->vm && co->vm->lib->abi && !co->vm->detached ? co :
+	       NULL;
+}
+
+static SLOW struct coroutine *find_far(const lua_State *L)
+{
+	return if_known(bring_near(L));
+}
+
+static SLOW struct coroutine *serve_far(const lua_State *L)
+{
+	return if_served(bring_near(L));
 }
 
 struct coroutine *lua_co_find(lua_State *L)
 {
-	return find(L);
+	struct coroutine *const co = *near_of(L);
+
+	return likely(co && co->at == L) ? if_known(co) : find_far(L);
 }
 
 struct coroutine *lua_co_served(lua_State *L)
 {
-	struct coroutine *const co = !mapped_pool || !L ? NULL :
-				     find(L);
+	struct coroutine *co;
 
-	return co && co->vm->lib->abi && !co->vm->detached ? co : NULL;
+	if (!mapped_pool || !L)
+		return NULL;
+	co = *near_of(L);
+	return likely(co && co->at == L) ? if_served(co) : serve_far(L);
+}
+
+/* What passes by our functions is looked at anew all the time. */
+static void forget(void *entry, const void *is_blind)
+{
+	struct coroutine *const co = entry;
+
+	if (*(const bool *)is_blind || !co->vm || co->vm->interposed)
+		co->at = NULL;
+}
+
+void lua_co_forget(bool is_blind)
+{
+	pointer_map_each(&all, forget, &is_blind);
+}
+
+struct coroutine *lua_co_forgotten(const lua_State *L)
+{
+	struct coroutine *const co = look_up(L);
+
+	return co && co->vm ? co : NULL;
 }
 
 /* The object of L, made if need be; NULL: no memory. */
@@ -77,6 +125,7 @@ static struct coroutine *object_of(lua_State *L)
 static void settle(struct coroutine *co, struct lua_vm *vm, uint64_t serial)
 {
 	co->vm = vm;
+	co->at = co->L;
 	co->serial = serial;
 	co->app_hook = NULL;
 	co->app_mask = co->app_count = 0;

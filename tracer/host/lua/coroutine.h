@@ -12,6 +12,13 @@ struct coroutine *lua_co_find(lua_State *L);
  * detached. L may be NULL. Hook-safe. */
 struct coroutine *lua_co_served(lua_State *L);
 
+/* Nothing was recorded for a while: where VMs are found by their calls, an
+ * address may belong to another VM by now. is_blind: in that time, no call has
+ * come to this library. Hook-safe. */
+void lua_co_forget(bool is_blind);
+/* The object of L, forgotten or not; NULL: nothing that we knew lived there. */
+struct coroutine *lua_co_forgotten(const lua_State *L);
+
 /* L is the main state of a new VM, whose vm the caller sets. NULL: no
  * memory. */
 struct coroutine *lua_co_main(lua_State *L);

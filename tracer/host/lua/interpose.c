@@ -43,13 +43,42 @@ static const struct lua_lib *lib_for(long L, const void *caller)
 #define REAL(name, L)                                                          \
 	((any_fn *)lib_for(L, CALLER)->api.name)
 
+/* Is Lua recorded at this moment? Does first what a recorder asks for. */
+static bool is_on(void)
+{
+	if (unlikely(process_is_asked()))
+		lua_vm_wanted();
+	return lua_vm_on() && !region_is_shut();
+}
+
 /* A place where a hook is put back that was taken off while recording was
  * off. */
 static void at_boundary(struct coroutine *co)
 {
-	if (unlikely(!lua_co_holder(co)->hooked) && lua_vm_on() &&
-	    !region_is_shut())
+	if (unlikely(!lua_co_holder(co)->hooked) && is_on())
 		lua_hook_set(co);
+}
+
+/* The program was not recorded when L was made, and is now. */
+static SLOW struct coroutine *meet(long L, const void *caller)
+{
+	const int saved = errno;
+	struct coroutine *co = NULL;
+
+	if (L != 0 && !known(L) && lua_vm_wanted())
+		co = lua_attach_met((lua_State *)L, lua_lib_of(caller));
+	errno = saved;
+	return co;
+}
+
+/* The object of L, on which a function is called: a safe place to put our hook
+ * onto it. */
+static struct coroutine *served_or_met(long L, const void *caller)
+{
+	struct coroutine *const co = served(L);
+
+	return likely(co) || likely(!is_on()) || !mapped_view.attached ?
+	       co : meet(L, caller);
 }
 
 /* ------------------------------------------------------------------ states */
@@ -136,15 +165,16 @@ EXPORT long lua_newthread(ARGS)
 
 EXPORT long lua_resume(ARGS)
 {
-	struct coroutine *const co = served(a);
-	struct resume_scope scope = { .co = NULL };
+	struct resume_scope scope;
 	const uint32_t outside = region_depth;
+	struct coroutine *const co = served_or_met(a, CALLER);
 	long r;
 
 	if (!co)
 		return REAL(lua_resume, a)(PASS);
 	at_boundary(co);
 	region_depth += co->regions;
+	scope.co = NULL;
 	if (co->vm->lib->abi->resumable(&co->vm->lib->api, co->L, b, c))
 		resume_scope_begin(&scope, co, HERE);
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
@@ -226,9 +256,9 @@ static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 #define CALLS(name, how)                                                       \
 	EXPORT long name(ARGS)                                                 \
 	{                                                                      \
-		struct coroutine *const co = served(a);                        \
+		struct coroutine *const co = served_or_met(a, CALLER);         \
                                                                                \
-		if (!co)                                                \
+		if (!co)                                                       \
 			return REAL(name, a)(PASS);                            \
 		return how(co, co->vm->lib->api.name, PASS);                   \
 	}
@@ -310,6 +340,7 @@ static const weft_lua_function ours[WEFT_LUA_WRAPS] = {
 __attribute__((constructor(101))) static void begin(void)
 {
 	lua_lib_ours = ours;
+	process_rejoins = lua_co_forget;
 }
 
 EXPORT void weft_lua_linked(const struct weft_lua_linked *linked)

@@ -362,7 +362,10 @@ static weft_lua_function real_sethook(const struct link_map *caller)
 	}
 	if (!f || module_of(f) == ours)
 		f = dlsym(RTLD_NEXT, "lua_sethook");
-	return (weft_lua_function)f;
+	/* Where this library was loaded last, the others come before it. */
+	if (!f)
+		f = dlsym(RTLD_DEFAULT, "lua_sethook");
+	return module_of(f) == ours ? NULL : (weft_lua_function)f;
 }
 
 /* Takes the place of an entry that is no longer valid. If there is none, the
@@ -467,15 +470,21 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
 	return lib ? lib : copy_table(api);
 }
 
+/* Of a library that weft cannot record, no version is known. */
+static bool is_of(const struct lua_lib *lib, enum vm_abi abi)
+{
+	return lib->abi && lib->abi->number == abi;
+}
+
 const struct lua_lib *lua_lib_running(const struct coroutine *co,
-				      const struct lua_abi *abi)
+				      enum vm_abi abi)
 {
 	const struct lua_lib *lib, *only = NULL;
 
-	if (co && co->vm && co->vm->lib->abi == abi)
+	if (co && co->vm && is_of(co->vm->lib, abi))
 		return co->vm->lib;
 	for (int i = 0; (lib = next_lib(&i)) != NULL;) {
-		if (lib->abi != abi)
+		if (!is_of(lib, abi))
 			continue;
 		if (only)
 			return NULL;

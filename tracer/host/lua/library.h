@@ -30,6 +30,6 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
 /* The library of this version that serves what runs on this thread: that of co
  * (may be NULL), or the only one there is; NULL: not known. Hook-safe. */
 const struct lua_lib *lua_lib_running(const struct coroutine *co,
-				      const struct lua_abi *abi);
+				      enum vm_abi);
 
 #endif

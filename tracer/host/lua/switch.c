@@ -141,9 +141,12 @@ bool lua_switch_is_yielding(struct thread_state *s)
 	const struct coroutine *const co = g->owner;
 	uint32_t count;
 
-	return is_of(g, co) && co->vm &&
-	       lua_co_status(co) == LUA_STATUS_YIELD &&
-	       (co->asleep == 0 || !is_called(s, co, &count));
+	if (!is_of(g, co) || !co->vm)
+		return false;
+	if (likely(co->asleep == 0))
+		return lua_co_status(co) == LUA_STATUS_YIELD;
+	return lua_co_status(co) == LUA_STATUS_YIELD &&
+	       !is_called(s, co, &count);
 }
 
 /* An error has been caught by a lua_State whose next event is yet to come. */
@@ -301,7 +304,7 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 		as.body = co->body;
 		slept = now > co->since ? now - co->since : 0;
 		given = !lua_switch_was_seen(s, co);
-		if (BROKEN(migrate) && co->thread != s->thread_serial)
+		if (BROKEN(migrate) && co->by != s)
 			count = 0;
 	} else if (count == 0 && flags == 0) {
 		given = false; /* its first resume */

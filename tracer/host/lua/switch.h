@@ -54,8 +54,7 @@ INLINE bool lua_switch_has_kept(const struct thread_state *s,
 INLINE bool lua_switch_was_seen(const struct thread_state *s,
 				const struct coroutine *co)
 {
-	return !co->gapped && co->thread == s->thread_serial &&
-	       co->level == s->level && co->epoch == s->epoch;
+	return !co->gapped && co->by == s && co->epoch == s->epoch;
 }
 
 /* co takes count frames off the thread, as many as have room. A lua_State
@@ -83,8 +82,7 @@ INLINE void lua_switch_keep(const struct thread_state *s, struct coroutine *co,
 			    const struct segment *g, uint64_t now)
 {
 	co->since = now;
-	co->thread = s->thread_serial;
-	co->level = s->level;
+	co->by = s;
 	co->epoch = s->epoch;
 	co->window = s->window;
 	co->body = g->body;

@@ -123,7 +123,7 @@ static bool try_layout(struct lua_lib *lib, lua_State *L)
 
 	if (layout == LAYOUT_UNTRIED) {
 		atomic_fetch_add(&thread_native_watched, 1);
-		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
+		thread_set_native_pool(&thread_no_pool);
 		learns = begin_learning(lib);
 		layout = lib->abi->check(lib, L) && !BROKEN(layout) ?
 			 LAYOUT_RIGHT : LAYOUT_WRONG;

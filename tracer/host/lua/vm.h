@@ -118,6 +118,7 @@ struct lua_vm {
  * program itself sees to it that this is one thread after the other. */
 struct coroutine {
 	lua_State *L;         /* never changes */
+	lua_State *at;        /* L, or NULL: forgotten */
 	uint64_t serial;      /* 0: a VM's main state; LUA_UNBORN */
 	struct lua_vm *vm;    /* NULL: nothing lives here that we know */
 	struct lua_vm *own;   /* the one whose main state it is or was, NULL:
@@ -133,7 +134,8 @@ struct coroutine {
 	struct frame *kept;   /* outermost first */
 	uint32_t count, room;
 	struct body body;     /* under what is kept */
-	uint32_t thread, epoch, level; /* of the chunk its SUSPEND stands in */
+	const struct thread_state *by; /* whose chunk its SUSPEND stands in, */
+	uint32_t epoch;       /* of that epoch, which no other chunk has */
 	uint64_t since;       /* tick of its SUSPEND */
 	/* It was called although it had yielded: its frames then, 0: it was
 	 * not; the id and the key of the last of them. */
@@ -160,7 +162,8 @@ struct lua_cached {
 	uint64_t key, flags;   /* of its frames */
 	uint32_t epoch, enter; /* the chunk that named it last; its ENTER
 	                        * there, without the gap. Or the complement of
-	                        * that in which its calls are left out */
+	                        * that in which its calls have no records; 1:
+	                        * they are counted */
 	const _Atomic uint64_t *current;
 };
 

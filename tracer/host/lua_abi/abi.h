@@ -2,7 +2,7 @@
  * lua.h, and is compiled once for each version; the rest of the tracer sees one
  * symbol of each, lua_abi (struct lua_abi in vm.h). It may use lua/ and what
  * lua/ may use, and knows nothing of other versions. A file uses those before
- * it: ordinal, luajit, function, frames, event, check, hook.
+ * it: ordinal, luajit, function, frames, event, check, uncommon, hook.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_ABI_ABI_H
 #define WEFT_TRACER_HOST_LUA_ABI_ABI_H
@@ -199,6 +199,22 @@ bool frames_resumable(const struct weft_lua_api *api, lua_State *L, long b,
 /* Is the layout right for this library, of which the program has L? Tries it on
  * a Lua state of its own. */
 bool layout_check(const struct lua_lib *lib, lua_State *L);
+
+/* ----------------------------------------------------------------- uncommon.c
+ * Events that are not taken in the common way. */
+
+/* Call the program's own hook, if it wants the event. co may be NULL. It may
+ * raise an error or yield: nothing of ours may be left to do. */
+SLOW void uncommon_pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar);
+
+/* s is busy when this is called, and no longer when it returns. */
+SLOW void uncommon_record(struct thread_state *s, lua_State *L, lua_Debug *ar,
+			  uint64_t sp);
+
+/* An event that the common case gave up on. The thread's own state, which is
+ * busy, is looked up anew, so that the common case need not keep what only this
+ * one needs. */
+SLOW void uncommon_give_up(lua_State *L, lua_Debug *ar);
 
 /* ------------------------------------------------------------------ hook.c */
 

@@ -390,7 +390,11 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 		lua_unwind_call(s, co, &e->caller, now);
 		shadow_enter(s, &f, now);
 	}
-	if (e->cached && mapped_view.verdicts && chunk_skips(s, e->key)) {
+	if (unlikely(s->chooses) && !returns && s->top > depth_end(s))
+		return; /* it has no record, and need not be named */
+	if (e->cached && mapped_view.verdicts &&
+	    (chunk_skips(s, e->key) || chunk_counts(s, e->key))) {
+		e->cached->enter = chunk_counts(s, e->key);
 		e->cached->epoch = ~s->epoch;
 	} else if (e->cached && !lua_func_is_asked(e->key)) {
 		/* The open chunk has named the function now. */

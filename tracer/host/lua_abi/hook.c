@@ -1,6 +1,6 @@
 /* hook.c - our hooks: Lua's call and return events, as they come. The common
- * case comes first and calls nothing; whatever asks Lua something is done while
- * not busy. SPDX-License-Identifier: MIT */
+ * case calls nothing; the rest is left to uncommon.c.
+ * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/library.h"
@@ -8,226 +8,6 @@
 #include "tracer/host/lua_abi/abi.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
-
-/* -------------------------------------------------- the program's own hook */
-
-static bool app_wants(const struct coroutine *co, int event)
-{
-	if (event == HOOK_TAIL)
-		event = LUA_VERSION_NUM >= 502 ? LUA_HOOKCALL : LUA_HOOKRET;
-	return (co->app_mask & 1 << event) != 0; /* LUA_MASKCALL and so on */
-}
-
-/* It may raise an error or yield: nothing of ours may be left to do. */
-static SLOW void pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
-{
-	const struct coroutine *const h = !co ? NULL : lua_co_holder(co);
-
-	if (h && h->app_hook && app_wants(h, ar->event))
-		((lua_Hook)h->app_hook)(L, ar);
-}
-
-/* --------------------------------------------------------- uncommon events */
-
-/* Main states run in whatever native coroutine has called them. */
-static bool runs_on_top(const struct thread_state *s,
-			const struct coroutine *co)
-{
-	return co->serial == s->segment[s->segments - 1].serial ||
-	       (co->serial == 0 && s->fiber == s->segments - 1);
-}
-
-/* Is it where it should be? */
-static bool is_in_place(const struct thread_state *s,
-			const struct coroutine *co)
-{
-	return co->window == s->window && runs_on_top(s, co);
-}
-
-/* A coroutine whose making was not seen; NULL: of an unknown VM. Not busy. */
-static struct coroutine *meet(const struct lua_local *me, lua_State *L)
-{
-	const struct lua_lib *const lib = lua_lib_running(me->co, &lua_abi);
-	const struct coroutine *main;
-
-	if (!lib)
-		return NULL;
-	main = lua_co_find(frames_main_of(lib, L));
-	if (!main)
-		return NULL;
-	if (main->vm->interposed && lib->linked)
-		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_PASSED);
-	main->vm->interposed = false; /* something passes by our functions */
-	return lua_co_met(L, main);
-}
-
-/* The object of L, which lua_co_find knew as co. Where something passes by our
- * functions, the end of a VM is not seen, and another may have L by now. What
- * is suspended is not asked. NULL: of an unknown VM. Not busy. */
-static struct coroutine *known(const struct lua_local *me, lua_State *L,
-			       struct coroutine *co)
-{
-	const uint32_t made = atomic_load(&lua_vm_made);
-	const struct coroutine *main;
-
-	if (co && lua_co_status(co) == LUA_YIELD)
-		return co;
-	main = !co ? NULL : lua_co_find(frames_main_of(co->vm->lib, L));
-	if (!main || main->vm != co->vm)
-		co = meet(me, L);
-	if (co)
-		co->known_at = made;
-	return co;
-}
-
-/* The id of the call that the event is, if nothing on its coroutine makes it,
- * or 0. */
-static uint64_t event_begins(const struct lua_event *e)
-{
-	return e->kind == EVENT_CALL && e->caller.id == 0 ? e->id : 0;
-}
-
-/* walk: its open calls must be found first. */
-static void record_by_asking(struct lua_local *me, struct coroutine *co,
-			     const lua_Debug *ar, bool walk, uint64_t sp)
-{
-	struct frame *walked = NULL;
-	uint32_t count = 0;
-	struct lua_event e;
-	struct thread_state *s;
-	uint64_t now;
-
-	function_number_open(co, walk);
-	if (!event_by_asking(&e, me, co, ar))
-		return;
-	if (walk)
-		walked = lua_vm_walk_room(me);
-	if (walked)
-		count = frames_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
-				    walked, LUA_WALK_ROOM);
-	s = thread_acquire(sp);
-	if (!s)
-		return;
-	now = chunk_clock(s);
-	lua_switch_to(s, co, walked, count, event_begins(&e), sp, now);
-	if (lua_vm_is_unbound(s))
-		lua_vm_bind(s, co->vm);
-	s->lua_plain = !co->vm->by_layout && is_in_place(s, co) &&
-		       lua_vm_is_plain(s) ? co->L : NULL;
-	me->co = co;
-	event_record(s, co, &e, now);
-	thread_release(s);
-}
-
-/* There is no memory to know the call by. */
-static void count_unrecorded(const lua_Debug *ar)
-{
-	atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
-	if (ar->event == LUA_HOOKCALL ||
-	    (LUA_VERSION_NUM >= 502 && ar->event == HOOK_TAIL))
-		atomic_fetch_add(&mapped_pool->unrecorded, 1);
-}
-
-/* s is busy when this is called. */
-static SLOW void record_unknown(struct thread_state *s, lua_State *L,
-				lua_Debug *ar, uint64_t sp)
-{
-	struct lua_local *const me = lua_vm_local(s);
-	struct coroutine *co = lua_co_find(L);
-	bool walk;
-
-	if (!me || !event_is_recorded(co, ar)) {
-		if (!me)
-			count_unrecorded(ar);
-		thread_release(s);
-		pass_on(co, L, ar);
-		return;
-	}
-	if (!co || !co->vm->interposed) {
-		thread_release(s);
-		co = known(me, L, co);
-		if (!co)
-			return;
-		s = thread_acquire(sp);
-		if (!s) {
-			pass_on(co, L, ar);
-			return;
-		}
-	}
-	if (me->window != s->window) {
-		me->window = s->window;
-		lua_func_unseen();
-	}
-	/* Outside of chosen calls nothing is recorded, not even as open. */
-	walk = lua_switch_needs_walk(s, co) && !region_only;
-	thread_release(s);
-	if (co->vm->detached)
-		lua_hook_remove(co);
-	else
-		record_by_asking(me, co, ar, walk, sp);
-	pass_on(co, L, ar);
-}
-
-/* May co be switched to without asking Lua anything but what a busy state
- * allows? */
-static bool may_switch(const struct thread_state *s,
-		       const struct lua_local *me, const struct coroutine *co)
-{
-	return me->window == s->window &&
-	       (co->vm->interposed ||
-		co->known_at == atomic_load_explicit(&lua_vm_made,
-						     memory_order_relaxed)) &&
-	       co->vm->numbered == lua_func_times_unseen() &&
-	       !lua_switch_needs_walk(s, co);
-}
-
-/* An event on a lua_State that is where it should be, or whose frames are
- * known, read by the layout. false: it is not, or something must be asked of
- * Lua. */
-static bool record_known(struct thread_state *s, lua_State *L,
-			 const lua_Debug *ar)
-{
-	struct coroutine *const co = lua_co_find(L);
-	struct lua_local *const me = s->lua;
-	struct lua_event e;
-	uint64_t now;
-
-	if (!me || !co || (!is_in_place(s, co) && !may_switch(s, me, co)) ||
-	    co->vm->detached || lua_vm_is_unbound(s) ||
-	    !event_is_recorded(co, ar) || !event_by_layout(&e, me, co, ar))
-		return false;
-	now = chunk_clock(s);
-	if (!is_in_place(s, co))
-		lua_switch_to(s, co, NULL, 0, event_begins(&e), s->busy, now);
-	me->co = co;
-	s->lua_plain = is_in_place(s, co) && lua_vm_is_plain(s) ? L : NULL;
-	event_record(s, co, &e, now);
-	return true;
-}
-
-/* s is busy when this is called, and no longer when it returns. */
-static SLOW void record_uncommon(struct thread_state *s, lua_State *L,
-				 lua_Debug *ar, uint64_t sp)
-{
-	struct coroutine *co;
-
-	if (!record_known(s, L, ar)) {
-		record_unknown(s, L, ar, sp);
-		return;
-	}
-	co = ((struct lua_local *)s->lua)->co;
-	thread_release(s);
-	if (lua_co_holder(co)->app_mask != 0)
-		pass_on(co, L, ar);
-}
-
-/* An event that the common case gave up on. The thread's own state, which is
- * busy, is looked up anew, so that the common case need not keep what only this
- * one needs. */
-static SLOW void give_up(lua_State *L, lua_Debug *ar)
-{
-	record_uncommon(thread_self, L, ar, thread_self->busy);
-}
 
 /* ----------------------------------- the hook beside the program's, or off */
 
@@ -251,7 +31,7 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	/* A hook that nothing would put back stays where it is. */
 	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed))
 		lua_hook_remove(co);
-	pass_on(co, L, ar);
+	uncommon_pass_on(co, L, ar);
 }
 
 static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
@@ -267,29 +47,48 @@ static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
 					  memory_order_relaxed)) &&
 	    atomic_exchange(&events_went_by, 0))
 		lua_func_unseen();
-	record_uncommon(s, L, ar, sp);
+	uncommon_record(s, L, ar, sp);
 }
 
 /* ------------------------------------------------------------ the common case
  * It calls nothing, so that no registers need to be saved. Whatever is out of
  * the ordinary makes it give up before it has changed anything. */
 
+/* The same, of one that has no records. */
+INLINE bool quick_deep_return(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	struct frame *const f = s->top - 1;
+
+	if (unlikely(f >= s->deep_limit || f->ret != id || f->site != L))
+		return false;
+	s->top = f;
+	return true;
+}
+
 /* The innermost frame returns. If nothing was recorded since its call, the two
- * become one record. */
-INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
+ * become one record. chosen: where brief or deep calls have none. */
+INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id,
+			 bool chosen)
 {
 	struct frame *const f = s->top - 1;
 	uint64_t *const last = s->at - 1;
 
-	if (unlikely(s->at >= s->quick || f->ret != id || f->site != L))
+	if (chosen && f >= s->deep)
+		return quick_deep_return(s, L, id);
+	if (unlikely(s->at >= (chosen ? s->chosen_quick : s->quick) ||
+		     f->ret != id || f->site != L))
 		return false;
-	if (likely(rec_may_be_leaf(*last))) {
+	if (likely(chosen ? rec_kind(*last) == REC_ENTER :
+			    rec_may_be_leaf(*last))) {
 		const uint64_t now = clock_ticks(), duration = now - s->last;
 
-		if (unlikely(duration > REC_LEAF_MAX)) /* or negative */
+		if (chosen && duration < s->brief)
+			return counted_brief(s, duration);
+		if (unlikely(duration > REC_LEAF_MAX) /* or negative */ ||
+		    (chosen && !rec_may_be_leaf(*last)))
 			return false;
 		s->last = now; /* first: a handler may jump away from here */
-		*last = rec_enter_to_leaf(*last, duration);
+		chunk_make_leaf(last, duration);
 	} else {
 		const struct table_entry *const e = chunk_named(s, f->key);
 		uint64_t now, gap;
@@ -309,20 +108,39 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id)
 
 /* C functions above the frame with this id whose returns LuaJIT has not told
  * end now. */
-INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id)
+INLINE bool quick_end_untold(struct thread_state *s, uint64_t L, uint64_t id,
+			     bool chosen)
 {
 	while (IS_JIT && frame_is_untold(s->top - 1) &&
 	       s->top[-1].site == L && s->top[-1].ret > id) {
-		if (!quick_return(s, L, s->top[-1].ret))
+		if (!quick_return(s, L, s->top[-1].ret, chosen))
 			return false;
 	}
 	return true;
 }
 
 /* Is the innermost frame one of L's, and may one be put above it? */
-INLINE bool quick_may_call(const struct thread_state *s, uint64_t L)
+INLINE bool quick_may_call(const struct thread_state *s, uint64_t L,
+			   bool chosen)
 {
-	return likely(s->at < s->quick && s->top[-1].site == L) != 0;
+	if (chosen && s->top >= s->deep)
+		return s->top < s->deep_limit && s->top[-1].site == L;
+	return likely(s->at < (chosen ? s->chosen_quick : s->quick) &&
+		      s->top[-1].site == L) != 0;
+}
+
+/* A frame without records: nobody asks when it began. */
+INLINE bool quick_deep_enter(struct thread_state *s, uint64_t L, uint64_t id,
+			     const struct lua_cached *c)
+{
+	*s->top = (struct frame){
+		.key = c->key, .flags = c->flags, .site = L, .ret = id,
+		.tick = s->last - REC_AGE_UNKNOWN,
+		.absorbed = FRAME_NONE_ABSORBED,
+	};
+	barrier();
+	s->top++;
+	return true;
 }
 
 /* The innermost frame calls this function, which the open chunk has named. */
@@ -349,22 +167,26 @@ INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
 
 /* A call whose caller's frame is the innermost one: nothing has died, and L is
  * where it was. */
-INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id)
+INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
+		       bool chosen)
 {
 	const struct lua_cached *c;
+	bool is_deep;
 
-	if (!quick_may_call(s, L) ||
+	if (!quick_may_call(s, L, chosen) ||
 	    unlikely(!layout_is_called_by(L, id, s->top[-1].ret)))
 		return false;
 	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
-	if (unlikely(!c || c->epoch != s->epoch))
+	is_deep = chosen && s->top >= s->deep;
+	if (unlikely(!c || (!is_deep && c->epoch != s->epoch)))
 		return false;
 #if WEFT_LUA_ABI == 51
 	if (c->flags == FRAME_LUA_SETTLED && (s->top[-1].key & KEY_LUA) &&
 	    unlikely(layout_tail_calls(L, s->top[-1].ret)))
 		return false;
 #endif
-	return quick_enter(s, L, id, c);
+	return is_deep ? quick_deep_enter(s, L, id, c) :
+	       quick_enter(s, L, id, c);
 }
 
 /* --------------------------------------------------------- what is left out
@@ -410,20 +232,26 @@ INLINE bool quick_left_return(const struct thread_state *s, uint64_t L,
 	return s->too_deep == 0 && is_callee(s, L, id);
 }
 
-/* A call of a function whose calls are left out. What begins a coroutine is
- * recorded, and what may take over the frame of its caller takes a look. */
-INLINE bool quick_left_call(const struct thread_state *s, uint64_t L,
-			    uint64_t id, const struct lua_cached *c)
+/* A call of a function whose calls are left out or counted. What begins a
+ * coroutine is recorded, and what may take over the frame of its caller takes a
+ * look. */
+INLINE bool quick_left_call(struct thread_state *s, uint64_t L, uint64_t id,
+			    const struct lua_cached *c)
 {
 	if (!c || c->epoch != ~s->epoch || !is_callee(s, L, id) ||
 	    (s->segments > 1 && shadow_depth(s) == 0))
 		return false;
 #if WEFT_LUA_ABI == 51
-	return s->top[-1].site != L || !(s->top[-1].key & KEY_LUA) ||
-	       !layout_tail_calls(L, s->top[-1].ret);
-#else
-	return true;
+	if (s->top[-1].site == L && (s->top[-1].key & KEY_LUA) &&
+	    layout_tail_calls(L, s->top[-1].ret))
+		return false;
 #endif
+	if (c->enter == 0)
+		return true;
+	if (!counted_quick(s, c->key))
+		return false;
+	counted_await(s, c->key);
+	return true;
 }
 
 /* An event that the common case has given up on. asks: the layout is not
@@ -446,10 +274,10 @@ static NOINLINE void give_up_unless_skipped(lua_State *L, lua_Debug *ar,
 	if (skipped)
 		thread_release_hot(s);
 	else
-		give_up(L, ar);
+		uncommon_give_up(L, ar);
 }
 
-/* --------------------------------------------- where calls are only counted */
+/* ----------------------------------- where calls are counted, deep or brief */
 
 INLINE bool count_return(struct thread_state *s, uint64_t L, uint64_t id)
 {
@@ -500,38 +328,58 @@ INLINE bool count_call(struct thread_state *s, uint64_t L, uint64_t id)
 	return true;
 }
 
-/* false: nothing was done. */
-INLINE bool counted_event(lua_State *L, lua_Debug *ar, uint64_t sp)
+INLINE bool counted_event(struct thread_state *s, uint64_t L,
+			  const lua_Debug *ar)
 {
-	struct thread_state *const s = thread_counting;
-	const uint64_t at = (uint64_t)L, id = layout_id(ar);
-	bool done = false;
+	const uint64_t id = layout_id(ar);
+
+	if (ar->event == LUA_HOOKRET)
+		return count_return(s, L, id) ||
+		       (IS_JIT && count_end_untold(s, L, id) &&
+			count_return(s, L, id));
+	return ar->event == LUA_HOOKCALL &&
+	       (count_call(s, L, id) ||
+		(IS_JIT && count_end_untold(s, L, layout_caller(L, id)) &&
+		 count_call(s, L, id)));
+}
+
+/* The common case where brief or deep calls have no records. */
+INLINE bool chosen_event(struct thread_state *s, uint64_t L,
+			 const lua_Debug *ar)
+{
+	const uint64_t id = layout_id(ar);
+
+	if (ar->event == LUA_HOOKRET)
+		return quick_end_untold(s, L, id, true) &&
+		       quick_return(s, L, id, true);
+	return ar->event == LUA_HOOKCALL &&
+	       (!IS_JIT || quick_end_untold(s, L, layout_caller(L, id),
+					    true)) &&
+	       quick_call(s, L, id, true);
+}
+
+/* Not inlined, so that the common case of recording saves no registers. */
+static NOINLINE void event_apart(lua_State *L, lua_Debug *ar, uint64_t sp)
+{
+	struct thread_state *const s = thread_hot;
+	const uint64_t at = (uint64_t)L;
 
 	if (s->busy != 0 || s->lua_plain != L ||
 	    s->generation !=
 	    atomic_load_explicit(&mapped_pool->generation,
-				 memory_order_relaxed))
-		return false;
+				 memory_order_relaxed)) {
+		hook_shared(L, ar);
+		return;
+	}
 	s->busy = sp;
 	barrier();
-	if (ar->event == LUA_HOOKRET)
-		done = count_return(s, at, id) ||
-		       (IS_JIT && count_end_untold(s, at, id) &&
-			count_return(s, at, id));
-	else if (ar->event == LUA_HOOKCALL)
-		done = count_call(s, at, id) ||
-		       (IS_JIT &&
-			count_end_untold(s, at, layout_caller(at, id)) &&
-			count_call(s, at, id));
-	thread_release_hot(s);
-	return done;
-}
-
-/* Not inlined, so that the common case of recording saves no registers. */
-static NOINLINE void count_event(lua_State *L, lua_Debug *ar, uint64_t sp)
-{
-	if (!counted_event(L, ar, sp))
-		hook_shared(L, ar);
+	if ((s->counts && counted_event(s, at, ar)) ||
+	    (s->chooses && chosen_event(s, at, ar)))
+		thread_release_hot(s);
+	else if (s->counts)
+		uncommon_give_up(L, ar);
+	else
+		give_up_unless_skipped(L, ar, false);
 }
 
 /* --------------------------------------------------- without a trusted layout
@@ -579,13 +427,13 @@ asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
 		API(api, lua_settop)(L, -2);
 	s->busy = sp;
 	barrier();
-	if (likely(known && quick_end_untold(s, at, caller) &&
-		   quick_may_call(s, at) && s->top[-1].ret == caller &&
+	if (likely(known && quick_end_untold(s, at, caller, false) &&
+		   quick_may_call(s, at, false) && s->top[-1].ret == caller &&
 		   c->epoch == s->epoch &&
 		   quick_enter(s, at, layout_id(ar), c)))
 		thread_release_hot(s);
 	else
-		give_up(L, ar);
+		uncommon_give_up(L, ar);
 }
 
 /* -------------------------------------------------------- LuaJIT's own case */
@@ -602,10 +450,11 @@ static __attribute__((noinline)) void untold_event(lua_State *L, lua_Debug *ar,
 	if (s->lua_plain != L)
 		done = false;
 	else if (ar->event == LUA_HOOKRET)
-		done = quick_end_untold(s, at, id) && quick_return(s, at, id);
+		done = quick_end_untold(s, at, id, false) &&
+		       quick_return(s, at, id, false);
 	else if (!asks && ar->event == LUA_HOOKCALL)
-		done = quick_end_untold(s, at, layout_caller(at, id)) &&
-		       quick_call(s, at, id);
+		done = quick_end_untold(s, at, layout_caller(at, id), false) &&
+		       quick_call(s, at, id, false);
 	if (likely(done))
 		thread_release_hot(s);
 	else
@@ -623,13 +472,13 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 
 	/* Off, just gone on, or a handler that interrupted a hook. */
 	if (unlikely(s->busy != 0 ||
-		     s->generation !=
+		     s->each_generation !=
 		     atomic_load_explicit(&mapped_pool->generation,
 					  memory_order_relaxed))) {
 		if (asks)
 			hook_shared(L, ar);
 		else
-			count_event(L, ar, sp);
+			event_apart(L, ar, sp);
 		return;
 	}
 	if (asks && likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL &&
@@ -641,9 +490,9 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 	barrier();
 	if (likely(s->lua_plain == L)) {
 		if (ar->event == LUA_HOOKRET)
-			done = quick_return(s, at, id);
+			done = quick_return(s, at, id, false);
 		else if (!asks && ar->event == LUA_HOOKCALL)
-			done = quick_call(s, at, id);
+			done = quick_call(s, at, id, false);
 	}
 	if (likely(done))
 		thread_release_hot(s);

@@ -11,6 +11,15 @@
 HOOK void __cyg_profile_func_enter(void *fn, void *site);
 HOOK void __cyg_profile_func_exit(void *fn, void *site);
 
+/* A hook's arguments stay in their registers until here, where calls of what is
+ * uncommon want them; else gcc moves them out of the way of what needs none. */
+#if defined(__x86_64__)
+#define KEEP_ARGUMENTS(fn, site) \
+	__asm__ volatile("" : : "D"(fn), "S"(site))
+#else
+#define KEEP_ARGUMENTS(fn, site) ((void)(fn), (void)(site))
+#endif
+
 /* Is it the call of a function that was inlined into the innermost one, or into
  * what that was inlined into? Those have one stack pointer and one call site,
  * but call the hook from different places: who calls it from the same place
@@ -18,12 +27,15 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
 		       uint64_t sp)
 {
-	const uint64_t ret = RETURN_ABOVE(sp);
 	const struct frame *f = s->top - 1;
+	uint64_t ret;
 
+	barrier(); /* else gcc reads early, into registers of others */
 	if (f->sp != sp || f->site != site ||
 	    s->segment[s->segments - 1].inferred)
 		return false;
+	barrier();
+	ret = RETURN_ABOVE(sp);
 	for (; f->sp == sp; f--) {
 		if (f->ret == ret)
 			return false;
@@ -90,44 +102,33 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 	thread_release(s);
 }
 
-/* -------------------------------------------------------- what is left out
- * The common case has given up. What is left out comes here at each call: it
- * changes nothing, and takes no registers. A handler that runs meanwhile leaves
- * the stack as it was. */
+/* ---------------------------------------------- what is left out or counted
+ * It has no frames. What is left out changes nothing; the hook may have
+ * interrupted another one, which leaves the stack as it was. */
 
-/* An entry that is left out says nothing unless the innermost frame may have
- * ended: its stack pointer is not higher, nor is it that of a caller into which
- * this call was inlined. */
-static NOINLINE void enter_unless_skipped(uint64_t fn, uint64_t site,
-					  uint64_t sp)
+INLINE bool counted(uint64_t fn, uint64_t sp)
 {
-	const struct thread_state *const s = thread_hot;
-	const struct frame *f;
+	struct thread_state *const s = thread_hot;
+	bool done;
 
-	if (!chunk_skips(s, fn)) {
-		enter(fn, site, sp);
-		return;
-	}
-	f = s->top - 1;
-	if (unlikely((f->sp <= sp && (f->sp != sp || f->site != site)) ||
-		     (s->segments > 1 && shadow_depth(s) == 0)))
-		enter(fn, site, sp);
+	s->busy = sp;
+	barrier();
+	done = (chunk_counts(s, fn) && counted_awaited(s, fn)) ||
+	       counted_quick(s, fn);
+	thread_release_hot(s);
+	return done;
 }
 
-/* A return may be that of a frame from before its function was left out. */
-static NOINLINE void leave_unless_skipped(uint64_t fn, uint64_t site,
-					  uint64_t sp)
+/* Says an entry that is left out nothing? Unless the innermost frame may have
+ * ended: its stack pointer is not higher, nor is it that of a caller into which
+ * this call was inlined. */
+INLINE bool entry_says_nothing(const struct thread_state *s, uint64_t site,
+			       uint64_t sp)
 {
-	const struct thread_state *const s = thread_hot;
-	const struct frame *f;
+	const struct frame *const f = s->top - 1;
 
-	if (!chunk_skips(s, fn)) {
-		leave(fn, site, sp);
-		return;
-	}
-	f = s->top - 1;
-	if (unlikely(f->key == fn && f->site == site))
-		leave(fn, site, sp);
+	return likely(f->sp > sp || (f->sp == sp && f->site == site)) &&
+	       (likely(s->segments == 1) || shadow_depth(s) != 0);
 }
 
 /* --------------------------------------------------------- the common case */
@@ -135,15 +136,17 @@ static NOINLINE void leave_unless_skipped(uint64_t fn, uint64_t site,
 /* The common case of an entry; false: nothing was changed. A frame below whose
  * stack pointer is not higher may have ended unseen: the uncommon case finds
  * out. The frame is complete before top rises, so a signal handler sees either
- * all of it or nothing. */
+ * all of it or nothing. What the open chunk has named is looked up while the
+ * hook is busy: until then, a handler may open another chunk. */
 INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
-		   uint64_t sp)
+		    uint64_t sp, bool chosen)
 {
-	struct frame *const f = s->top;
 	const struct table_entry *e;
+	struct frame *const f = s->top;
+	uint64_t *const at = s->at;
 	uint64_t now, gap;
 
-	if (unlikely(s->at >= s->quick) ||
+	if (unlikely(at >= (chosen ? s->chosen_quick : s->quick)) ||
 	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
 		return false;
 	e = chunk_named(s, fn);
@@ -158,31 +161,36 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	f->site = site;
 	f->ret = RETURN_ABOVE(sp);
 	f->tick = now;
-	chunk_put(s, gap | e->enter);
+	*at = gap | e->enter;
+	chunk_publish(s, 1);
 	s->top++;
+	KEEP_ARGUMENTS(fn, site);
 	return true;
 }
 
-/* The common case of a return; false: nothing was changed. What is left out
- * ends here (an entry that did would take registers from others). If the last
- * record is the ENTER of this call, both become one LEAF; otherwise a LEAVE is
- * written. */
-INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
+/* The common case of the return of the innermost frame; false: nothing was
+ * changed. If the last record is the ENTER of this call, both become one LEAF;
+ * otherwise a LEAVE is written. */
+INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site,
+		 bool chosen)
 {
 	struct frame *const f = s->top - 1;
 	uint64_t *const last = s->at - 1;
 
-	if (unlikely(f->key != fn || f->site != site))
-		return chunk_skips_at_first(s, fn);
-	if (unlikely(s->at >= s->quick))
+	if (unlikely(f->key != fn || f->site != site ||
+		     s->at >= (chosen ? s->chosen_quick : s->quick)))
 		return false;
-	if (likely(rec_may_be_leaf(*last))) {
+	if (likely(chosen ? rec_kind(*last) == REC_ENTER :
+			    rec_may_be_leaf(*last))) {
 		const uint64_t now = clock_ticks(), duration = now - s->last;
 
-		if (unlikely(duration > REC_LEAF_MAX)) /* or negative */
+		if (chosen && duration < s->brief)
+			return counted_brief(s, duration);
+		if (unlikely(duration > REC_LEAF_MAX) /* or negative */ ||
+		    (chosen && !rec_may_be_leaf(*last)))
 			return false;
 		s->last = now; /* first: a handler may jump away from here */
-		*last = rec_enter_to_leaf(*last, duration);
+		chunk_make_leaf(last, duration);
 	} else {
 		const struct table_entry *const e = chunk_named(s, fn);
 		uint64_t now, gap;
@@ -197,131 +205,268 @@ INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site)
 	}
 	barrier();
 	s->top--;
+	KEEP_ARGUMENTS(fn, site);
 	return true;
 }
 
-/* --------------------------------------------- where calls are only counted
+/* ------------------------------------------------- where calls are too deep */
+
+/* A call without records, deeper than those that have them; false: nothing was
+ * changed. Nobody asks when it began. */
+INLINE bool entered_deep(struct thread_state *s, uint64_t fn, uint64_t site,
+			 uint64_t sp)
+{
+	struct frame *const f = s->top;
+
+	if (unlikely(f >= s->deep_limit) ||
+	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
+		return false;
+	*f = (struct frame){ .key = fn, .sp = sp, .site = site,
+			     .ret = RETURN_ABOVE(sp),
+			     .tick = s->last - REC_AGE_UNKNOWN };
+	barrier();
+	s->top++;
+	return true;
+}
+
+/* A return of which there is no record, if its frame is below that limit. */
+INLINE bool left_below(struct thread_state *s, const struct frame *limit,
+		       uint64_t fn, uint64_t site)
+{
+	struct frame *const f = s->top - 1;
+
+	if (unlikely(f >= limit || f->key != fn || f->site != site))
+		return false;
+	s->top = f;
+	return true;
+}
+
+/* --------------------------------------- where the common case has given up */
+
+/* What has no frame may still be counted here. */
+static NOINLINE void enter_or_count(uint64_t fn, uint64_t site, uint64_t sp)
+{
+	struct thread_state *const s = thread_hot;
+
+	if (!entry_says_nothing(s, site, sp) ||
+	    ((!mapped_view.verdicts || s->busy != 0 || !counted(fn, sp)) &&
+	     !chunk_skips(s, fn)))
+		enter(fn, site, sp);
+}
+
+static NOINLINE void leave_or_count(uint64_t fn, uint64_t site, uint64_t sp)
+{
+	struct thread_state *const s = thread_hot;
+	const struct frame *const f = s->top - 1;
+
+	if ((f->key == fn && f->site == site) ||
+	    (!chunk_counts(s, fn) && !chunk_skips(s, fn)))
+		leave(fn, site, sp);
+}
+
+/* The common case of an entry has given up. Calls that are left out end here,
+ * before anything needs registers. */
+static NOINLINE void enter_unless_skipped(uint64_t fn, uint64_t site,
+					  uint64_t sp)
+{
+	const struct thread_state *const s = thread_hot;
+
+	if (chunk_entry(s, fn)->key != fn + KEY_SKIPPED ||
+	    !entry_says_nothing(s, site, sp))
+		enter_or_count(fn, site, sp);
+}
+
+/* That of a return, which is not that of the innermost frame or has no simple
+ * record. */
+static NOINLINE void leave_unless_skipped(uint64_t fn, uint64_t site,
+					  uint64_t sp)
+{
+	const struct thread_state *const s = thread_hot;
+	const struct frame *const f = s->top - 1;
+
+	if (chunk_entry(s, fn)->key != fn + KEY_SKIPPED ||
+	    (f->key == fn && f->site == site))
+		leave_or_count(fn, site, sp);
+}
+
+/* ------------------------------------- where calls are counted, deep or brief
  * A common case of its own, which the other one never comes to. */
 
-/* The state, busy; NULL: find out. */
-INLINE struct thread_state *counting(uint64_t sp)
+INLINE bool count_entered(struct thread_state *s, uint64_t fn, uint64_t site,
+			  uint64_t sp)
 {
-	const struct pool *const pool = thread_native_pool;
-	struct thread_state *const s = thread_counting;
+	struct frame *const f = s->top;
 
-	if (unlikely(!pool || s->busy != 0 ||
-		     s->generation !=
-		     atomic_load_explicit(&pool->generation,
-					  memory_order_relaxed)))
-		return NULL;
-	s->busy = sp;
+	if ((unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)) ||
+	    unlikely(!counted_call(s, fn)))
+		return false;
+	f->key = fn;
+	f->sp = sp;
+	f->site = site;
+	f->ret = RETURN_ABOVE(sp);
 	barrier();
-	return s;
+	s->top++;
+	return true;
 }
 
-static __attribute__((noinline)) void count_enter(uint64_t fn, uint64_t site,
-						  uint64_t sp)
+/* false: nothing was changed. */
+INLINE bool entered_apart(struct thread_state *s, uint64_t fn, uint64_t site,
+			  uint64_t sp)
 {
-	struct thread_state *const s = counting(sp);
+	if (s->counts)
+		return likely(count_entered(s, fn, site, sp)) ||
+		       (s->chooses && s->top >= s->deep &&
+			entered_deep(s, fn, site, sp));
+	return unlikely(s->top >= s->deep) ? entered_deep(s, fn, site, sp) :
+	       entered(s, fn, site, sp, true);
+}
 
-	if (likely(s)) {
-		struct frame *const f = s->top;
-		const bool done = (likely(f[-1].sp > sp) ||
-				   is_inlined(s, site, sp)) &&
-				  counted_call(s, fn);
+INLINE bool left_apart(struct thread_state *s, uint64_t fn, uint64_t site)
+{
+	if (s->counts)
+		return likely(left_below(s, s->count_limit, fn, site)) ||
+		       (s->chooses && s->top > s->deep &&
+			left_below(s, s->deep_limit, fn, site));
+	return unlikely(s->top > s->deep) ?
+	       left_below(s, s->deep_limit, fn, site) :
+	       left(s, fn, site, true);
+}
 
-		if (likely(done)) {
-			f->key = fn;
-			f->sp = sp;
-			f->site = site;
-			f->ret = RETURN_ABOVE(sp);
-			barrier();
-			s->top++;
-		}
+/* The thread is in such a state, if that is up to date. */
+static NOINLINE void enter_apart(uint64_t fn, uint64_t site, uint64_t sp,
+				 struct thread_state *s, uint32_t generation)
+{
+	const bool known = s->generation == generation;
+
+	if (likely(known && s->busy == 0)) {
+		bool done;
+
+		s->busy = sp;
+		barrier();
+		done = entered_apart(s, fn, site, sp);
 		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}
-	enter(fn, site, sp);
+	if (known && !s->counts)
+		enter_unless_skipped(fn, site, sp);
+	else
+		enter(fn, site, sp);
 }
 
-static __attribute__((noinline)) void count_leave(uint64_t fn, uint64_t site,
-						  uint64_t sp)
+/* The common case of a brief call has given up: its caller may have had no
+ * node. */
+static NOINLINE void leave_settled(uint64_t fn, uint64_t site, uint64_t sp)
 {
-	struct thread_state *const s = counting(sp);
+	struct thread_state *const s = thread_hot;
+	bool done = false;
 
-	if (likely(s)) {
-		struct frame *const f = s->top - 1;
-		const bool done = f < s->count_limit && f->key == fn &&
-				  f->site == site;
+	if (s->busy == 0 && s->top > s->frames + 1) {
+		s->busy = sp;
+		barrier();
+		done = counted_settle(s, s->top - 2) && left(s, fn, site, true);
+		thread_release_hot(s);
+	}
+	if (!done)
+		leave_unless_skipped(fn, site, sp);
+}
 
-		if (likely(done))
-			s->top = f;
+static NOINLINE void leave_apart(uint64_t fn, uint64_t site, uint64_t sp,
+				 struct thread_state *s, uint32_t generation)
+{
+	const bool known = s->generation == generation;
+
+	if (likely(known && s->busy == 0)) {
+		bool done;
+
+		s->busy = sp;
+		barrier();
+		done = left_apart(s, fn, site);
 		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}
-	leave(fn, site, sp);
+	if (known && !s->counts)
+		leave_settled(fn, site, sp);
+	else
+		leave(fn, site, sp);
 }
 
-/* READY: this thread has a state that is up to date. OFF: nothing is recorded.
- * UNCOMMON: find out. */
-enum readiness { READY, OFF, UNCOMMON };
+/* --------------------------------------------------------------- the hooks */
 
-/* May the common case be tried? Off costs no more than this. */
-INLINE enum readiness readiness(struct thread_state **s)
+/* EACH: this thread has a state that is up to date, and each call a record.
+ * APART: it has not, or they have not. OFF: nothing is recorded. UNKNOWN: find
+ * out. */
+enum readiness { EACH, APART, OFF, UNKNOWN };
+
+/* Which common case may be tried? Off costs no more than this. s: not if
+ * nothing is recorded, or that is not known. */
+INLINE enum readiness readiness(struct thread_state **s, uint32_t *generation)
 {
-	const struct pool *const pool = thread_native_pool;
-	uint32_t generation;
-
-	if (unlikely(!pool))
-		return UNCOMMON;
-	generation = atomic_load_explicit(&pool->generation,
-					  memory_order_relaxed);
+	*generation = atomic_load_explicit(&thread_native_pool()->generation,
+					   memory_order_relaxed);
+	if (unlikely(!(*generation & POOL_ON)))
+		return likely(*generation != 0) ? OFF : UNKNOWN;
 	*s = thread_hot;
-	if (likely((*s)->generation == generation))
-		return likely((*s)->busy == 0) ? READY : UNCOMMON;
-	return generation & POOL_ON ? UNCOMMON : OFF;
+	return likely((*s)->each_generation == *generation) ? EACH : APART;
 }
 
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
 {
-	const uint64_t sp = HERE;
 	struct thread_state *s;
-	const enum readiness r = readiness(&s);
+	uint32_t generation;
+	const enum readiness r = readiness(&s, &generation);
+	uint64_t sp = HERE;
 
-	if (likely(r == READY)) {
+	__asm__("" : "+r"(sp)); /* else gcc takes a register for sp + 16, too */
+	if (unlikely(r == APART)) {
+		enter_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
+		return;
+	}
+	if (unlikely(r != EACH)) {
+		if (r != OFF)
+			enter((uint64_t)fn, (uint64_t)site, sp);
+		return;
+	}
+	if (likely(s->busy == 0)) {
 		bool done;
 
 		s->busy = sp;
 		barrier();
-		done = entered(s, (uint64_t)fn, (uint64_t)site, sp);
+		done = entered(s, (uint64_t)fn, (uint64_t)site, sp, false);
 		thread_release_hot(s);
 		if (likely(done))
 			return;
-		enter_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
-	} else if (r != OFF) {
-		count_enter((uint64_t)fn, (uint64_t)site, sp);
 	}
+	enter_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
 }
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
 {
-	const uint64_t sp = HERE;
 	struct thread_state *s;
-	const enum readiness r = readiness(&s);
+	uint32_t generation;
+	const enum readiness r = readiness(&s, &generation);
+	uint64_t sp = HERE;
 
-	if (likely(r == READY)) {
+	__asm__("" : "+r"(sp)); /* else gcc computes it first of all */
+	if (unlikely(r == APART)) {
+		leave_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
+		return;
+	}
+	if (unlikely(r != EACH)) {
+		if (r != OFF)
+			leave((uint64_t)fn, (uint64_t)site, sp);
+		return;
+	}
+	if (likely(s->busy == 0)) {
 		bool done;
 
 		s->busy = sp;
 		barrier();
-		done = left(s, (uint64_t)fn, (uint64_t)site);
+		done = left(s, (uint64_t)fn, (uint64_t)site, false);
 		thread_release_hot(s);
 		if (likely(done))
 			return;
-		leave_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
-	} else if (r != OFF) {
-		count_leave((uint64_t)fn, (uint64_t)site, sp);
 	}
+	leave_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
 }

@@ -4,6 +4,7 @@
  * Must not fail where libc's would not.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/base/module.h"
+#include "tracer/host/link/link.h"
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/thread.h"
@@ -89,12 +90,11 @@ static SLOW void record_jump(uint64_t target)
 }
 
 /* The usual jump of a program that has Lua. */
-static bool is_yield(uint64_t target)
+static bool is_yield(struct thread_state *s, uint64_t target)
 {
-	struct thread_state *const s = thread_hot;
 	bool is;
 
-	if (!mapped_pool || s->busy != 0 || s->generation !=
+	if (s->busy != 0 || s->generation !=
 	    atomic_load_explicit(&mapped_pool->generation,
 				 memory_order_relaxed))
 		return false;
@@ -108,8 +108,9 @@ static bool is_yield(uint64_t target)
 static void tell_jump(const struct __jmp_buf_tag *env)
 {
 	const uint64_t target = readable ? target_of(env) : 0;
+	struct thread_state *const s = thread_self;
 
-	if (thread_self && target != 0 && !is_yield(target))
+	if (s && target != 0 && !is_yield(s, target))
 		record_jump(target);
 }
 
@@ -169,8 +170,10 @@ EXPORT int dlclose(void *handle)
 
 	if (!real_dlclose)
 		real_dlclose = (int (*)(void *))next("dlclose");
+	link_close_begin();
 	say_module_goes();
 	r = real_dlclose(handle);
+	link_close_end();
 	exclude_check();
 	say_module_goes();
 	return r;

@@ -3,6 +3,7 @@
  * is claimed by one word. SPDX-License-Identifier: MIT */
 #include "tracer/host/pool/mapped_pool.h"
 #include "tracer/host/base/clock.h"
+#include "tracer/host/link/link.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -41,6 +42,62 @@ static bool parse(const char *text, struct address *a)
 	return true;
 }
 
+/* ---- the places of pools ---- */
+
+enum { RANGES = 8 };
+
+struct range {
+	void *start;
+	uint64_t size;
+	_Atomic uint32_t users;
+};
+
+static struct range ranges[RANGES];
+uint32_t mapped_range;
+
+void mapped_range_hold(uint32_t range)
+{
+	atomic_fetch_add(&ranges[range].users, 1);
+}
+
+void mapped_range_release(uint32_t range)
+{
+	atomic_fetch_sub(&ranges[range].users, 1);
+}
+
+void mapped_range_reset(void)
+{
+	for (int i = 0; i < RANGES; i++)
+		atomic_store(&ranges[i].users, 0);
+}
+
+/* NULL: all are in use. */
+static struct range *free_range(void)
+{
+	for (int i = 0; i < RANGES; i++) {
+		if (atomic_load(&ranges[i].users) == 0 &&
+		    (!ranges[i].start || ranges[i].start != mapped_pool))
+			return &ranges[i];
+	}
+	return NULL;
+}
+
+void mapped_leave(void)
+{
+	const uint32_t generation = atomic_load(&mapped_pool->generation);
+	void *const p = mmap(mapped_pool, ranges[mapped_range].size,
+			     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED |
+			     MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p != MAP_FAILED)
+		atomic_store(&mapped_pool->generation,
+			     (generation | POOL_GENERATION_STEP) &
+			     ~(uint32_t)(POOL_ON | POOL_BY_TITLE |
+					 POOL_ENDED));
+}
+
+/* ---- */
+
 static bool is_pool(int fd, const struct address *a, off_t *size)
 {
 	struct stat st;
@@ -52,45 +109,76 @@ static bool is_pool(int fd, const struct address *a, off_t *size)
 	return true;
 }
 
-static struct pool *map_fd(int fd, off_t size)
+/* place: NULL, or that of a pool of this size that was left. */
+static struct pool *map_fd(int fd, off_t size, void *place)
 {
-	struct pool *const p = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
-				    MAP_SHARED, fd, 0);
+	struct pool *const p = mmap(place, (size_t)size, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | (place ? MAP_FIXED : 0), fd,
+				    0);
 
-	if (p == MAP_FAILED)
-		return NULL;
-	if (!pool_valid(p, (uint64_t)size)) {
-		munmap(p, (size_t)size);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Is this a pool of this kind, and of the shape of the one that was mapped
+ * before? A thread may still hold a number of that one's. */
+static bool fits(const struct pool *p, uint64_t size, bool attached)
+{
+	return pool_valid(p, size) && (p->attached != 0) == attached &&
+	       (ranges[0].size == 0 || (ranges[0].size == size &&
+		p->small_buffers == mapped_view.small_count &&
+		p->big_buffers == mapped_view.big_count &&
+		p->thread_slots == mapped_view.thread_slots &&
+		p->process_slots == mapped_view.process_slots &&
+		p->verdict_slots == mapped_view.verdict_slots));
+}
+
+/* The pool is looked at before it takes a place. */
+static struct pool *map_checked(int fd, off_t size, bool attached)
+{
+	struct pool *const p = map_fd(fd, size, NULL);
+	struct range *const r = p && fits(p, (uint64_t)size, attached) ?
+				free_range() : NULL;
+
+	if (!r) {
+		if (p)
+			munmap(p, (size_t)size);
 		return NULL;
 	}
-	return p;
+	mapped_range = (uint32_t)(r - ranges);
+	if (!r->start) {
+		*r = (struct range){ .start = p, .size = (uint64_t)size };
+		return p;
+	}
+	munmap(p, (size_t)size);
+	return map_fd(fd, size, r->start);
 }
 
 /* By the inherited descriptor, or else by the path. */
-static struct pool *map_pool(const struct address *a)
+static struct pool *map_pool(const struct address *a, bool attached)
 {
 	struct pool *p = NULL;
 	off_t size;
 	int fd;
 
 	if (is_pool(a->fd, a, &size))
-		return map_fd(a->fd, size);
+		return map_checked(a->fd, size, attached);
 	fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (is_pool(fd, a, &size))
-		p = map_fd(fd, size);
+		p = map_checked(fd, size, attached);
 	if (fd >= 0)
 		close(fd);
 	return p;
 }
 
-struct pool *mapped_open(const char *text)
+struct pool *mapped_open(const char *text, bool attached)
 {
 	struct address a;
-	struct pool *const p = parse(text, &a) ? map_pool(&a) : NULL;
+	struct pool *const p = parse(text, &a) ? map_pool(&a, attached) : NULL;
 
 	if (!p)
 		return NULL;
 	mapped_view = (struct mapped_view){
+		.attached = attached,
 		.processes = pool_process(p, 0),
 		.threads = pool_thread(p, 0),
 		.states = pool_state(p, 0),
@@ -156,14 +244,33 @@ static bool hold_in_ours(pthread_mutex_t *m)
 	return held;
 }
 
+/* Where the mapping is left before the thread ends, no list may have it. */
+static bool hold_by_word(pthread_mutex_t *m)
+{
+	int free = 0;
+
+	return __atomic_compare_exchange_n(&m->__data.__lock, &free,
+					   (int)syscall(SYS_gettid), 0,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void mapped_end_thread(struct pool_thread *slot)
+{
+	if (mapped_view.attached)
+		__atomic_store_n(&slot->alive.__data.__lock, FUTEX_OWNER_DIED,
+				 __ATOMIC_RELEASE);
+}
+
 /* Until the calling thread ends. False: another holds it. */
 static bool hold(pthread_mutex_t *m)
 {
+	if (mapped_view.attached)
+		return hold_by_word(m);
 	return is_ours ? hold_in_ours(m) : pthread_mutex_trylock(m) == 0;
 }
 
 /* Has the recorder died? The kernel says so in its mutex. */
-static bool recorder_is_dead(void)
+bool mapped_recorder_is_dead(void)
 {
 	const int lock = __atomic_load_n((int *)&mapped_pool->recorder,
 					 __ATOMIC_RELAXED);
@@ -188,7 +295,8 @@ static bool claim_slot(_Atomic uint32_t *state, pthread_mutex_t *alive)
 
 struct pool_process *mapped_claim_process(void)
 {
-	begin_list();
+	if (!mapped_view.attached)
+		begin_list();
 	for (uint32_t i = 0; i < mapped_view.process_slots; i++) {
 		struct pool_process *const p = &mapped_view.processes[i];
 
@@ -306,16 +414,28 @@ uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
 {
 	uint32_t b = claim_free(c, slot, big);
 
+	/* A program that was not started for this must not pay for it. */
+	if (b == NO_BUFFER && mapped_view.attached &&
+	    mapped_recorder_is_dead()) {
+		atomic_fetch_and(&mapped_pool->generation, ~(uint32_t)POOL_ON);
+		if (may_wait)
+			link_put_back();
+	}
 	if (b != NO_BUFFER || mapped_pool->on_full == POOL_DROP)
 		return b;
 	if (mapped_pool->on_full == POOL_OVERWRITE)
 		return claim_oldest(c, slot);
-	while (b == NO_BUFFER && may_wait && !recorder_is_dead()) {
+	while (b == NO_BUFFER && may_wait && !mapped_recorder_is_dead()) {
 		const uint32_t seen = atomic_load(&mapped_pool->given_back);
 
 		b = claim_free(c, slot, big);
-		if (b == NO_BUFFER)
-			sleep_since(seen);
+		if (b != NO_BUFFER)
+			break;
+		sleep_since(seen);
+		/* After the end, the recorder empties the pool once more. */
+		if ((atomic_load(&mapped_pool->generation) & POOL_ENDED) &&
+		    atomic_load(&mapped_pool->given_back) == seen)
+			break;
 	}
 	return b;
 }

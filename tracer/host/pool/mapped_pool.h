@@ -22,13 +22,32 @@ struct mapped_view {
 	uint32_t verdict_slots;
 	uint64_t recording;
 	bool lua, native; /* to be recorded at all? */
+	bool attached;    /* will it be left again? */
 };
 
 extern HIDDEN struct mapped_view mapped_view;
 
-/* Maps the pool that the text, POOL_ENV's value, names; false: there is none
- * that can be used. mapped_pool is left to the caller to set. Hook-safe. */
-struct pool *mapped_open(const char *text);
+/* Maps the pool that the text, POOL_ENV's value, names; NULL: there is none
+ * that can be used. attached: it is one that will be left again, else it is
+ * not; it has the shape of the one before. mapped_pool is left to the caller to
+ * set. Hook-safe. */
+struct pool *mapped_open(const char *text, bool attached);
+
+/* Leaves the pool, which was attached: what lies in its place from here on is
+ * this process's own, and off for ever. Hook-safe. */
+void mapped_leave(void);
+
+/* Where a pool lies that is or was attached: a thread in the midst of a hook
+ * may write there long after it was left, so that the place is not used again
+ * while any thread's state refers to it. */
+extern HIDDEN uint32_t mapped_range; /* the number of the last one */
+void mapped_range_hold(uint32_t range);
+void mapped_range_release(uint32_t range);
+/* In a child of fork: nobody holds any. */
+void mapped_range_reset(void);
+
+/* Is the pool's recorder dead, or gone? */
+bool mapped_recorder_is_dead(void);
 
 /* A slot for this process, or NULL: none is free. It is held until the calling
  * thread ends; the caller fills it, then sets its state to SLOT_USED. To be
@@ -39,6 +58,8 @@ struct pool_process *mapped_claim_process(void);
  * NO_SLOT: none is free. The caller sets its state, as above. Hook-safe. */
 #define NO_SLOT UINT32_MAX
 uint32_t mapped_claim_thread(void);
+/* The thread in that slot ends; needed where the kernel does not say so. */
+void mapped_end_thread(struct pool_thread *slot);
 
 /* A buffer that a thread takes: word is what its state is to become, and is set
  * before it does, so that a signal handler which jumps away from that leaves

@@ -2,6 +2,8 @@
 #include "tracer/host/pool/process.h"
 #include "tracer/host/base/break.h"
 #include "tracer/host/base/clock.h"
+#include "tracer/host/base/module.h"
+#include "tracer/host/link/link.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,15 +16,27 @@ struct pool_process *process_slot;
 uint32_t process_serial;
 uint64_t process_start;
 bool process_confined;
+void (*process_rejoins)(bool is_blind);
 
 static struct pool_process stand_in; /* where the pool has no slot left */
 
 /* On a page of its own that a child of fork or clone finds zeroed. */
 static _Atomic uint32_t *registered;
 
-/* Has the environment been searched for the pool's name? */
-enum { NOT_YET, SEARCHING, SEARCHED };
-static _Atomic int search;
+EXPORT struct attach_mailbox weft_mailbox = { .version = ATTACH_VERSION };
+extern struct attach_mailbox process_mailbox
+	__attribute__((alias("weft_mailbox"), visibility("hidden")));
+#define mailbox process_mailbox
+
+/* Is there a recording that this process takes part in? */
+static _Atomic bool joined;
+
+/* The numbers of the pool that was left: the next one's begin above them, so
+ * that nothing of one recording is taken for something of another. */
+static struct {
+	uint32_t generation, window, thread, vm;
+	uint64_t coroutine;
+} past;
 
 static void describe(struct pool_process *slot, uint32_t parent)
 {
@@ -57,42 +71,174 @@ static void register_process(void)
 	atomic_store(registered, 1);
 }
 
-static void search_pool(void)
+static bool make_registered(void)
 {
-	const char *const text = getenv(POOL_ENV);
-	struct pool *const p = text ? mapped_open(text) : NULL;
 	void *page;
+
+	if (registered)
+		return true;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK) != 0)
+		return false;
+	registered = page;
+	return true;
+}
+
+/* Recording is off in a pool that is attached, until it has been joined. */
+static void begin_above_past(struct pool *p)
+{
+	atomic_fetch_add(&p->next_thread, past.thread);
+	atomic_fetch_add(&p->next_vm, past.vm);
+	atomic_fetch_add(&p->next_coroutine, past.coroutine);
+	atomic_fetch_add(&p->window, past.window);
+	atomic_fetch_add(&p->generation, past.generation);
+}
+
+static void join(const char *text, bool attached)
+{
+	struct pool *const p = mapped_open(text, attached);
 
 	if (!p)
 		return;
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK) != 0) {
+	if (!make_registered()) {
 		atomic_fetch_add(&p->unjoined_processes, 1);
 		return;
 	}
-	registered = page;
+	begin_above_past(p);
+	/* What was closed meanwhile, nobody may have said. */
+	if (mailbox.is_late)
+		atomic_fetch_add(&module_epoch, 1);
+	if (attached && process_rejoins)
+		process_rejoins(mailbox.is_late);
 	atomic_store(&process_no_native, !mapped_view.native);
+	mailbox.pool_size = p->asked;
+	memset(mailbox.joined, 0, ATTACH_PATH_MAX);
+	memcpy(mailbox.joined, text, strnlen(text, ATTACH_PATH_MAX - 1));
 	mapped_pool = p;
 	register_process();
+	atomic_store(&joined, true);
+	atomic_store(&mailbox.state,
+		     attached ? ATTACH_JOINED : ATTACH_LAUNCHED);
+}
+
+static void leave(void)
+{
+	const struct pool *const p = mapped_pool;
+
+	atomic_store(&joined, false);
+	past.generation = (atomic_load(&p->generation) |
+			   (POOL_GENERATION_STEP - 1)) + 1;
+	past.window = atomic_load(&p->window) + 1;
+	past.thread = atomic_load(&p->next_thread);
+	past.vm = atomic_load(&p->next_vm);
+	past.coroutine = atomic_load(&p->next_coroutine);
+	process_slot = &stand_in;
+	process_serial = 0;
+	/* Else it stays where it is, and is off as well. */
+	if (!process_confined)
+		mapped_leave();
+	atomic_store(&mailbox.state, ATTACH_AWAY);
+}
+
+/* Of two recorders, each may ask for its own pool alone; and who wants to join
+ * waits until the one before has come to its end. */
+static bool may_leave(bool joins)
+{
+	if (!mapped_view.attached)
+		return false;
+	return joins ? mapped_recorder_is_dead() :
+	       memcmp(mailbox.pool, mailbox.joined, ATTACH_PATH_MAX) == 0 &&
+	       (process_confined || link_put_back());
+}
+
+/* A recorder has asked. False: not all is done that it asked for. */
+static bool obey(void)
+{
+	const bool joins = mailbox.wish == ATTACH_JOIN;
+
+	mailbox.pool[ATTACH_PATH_MAX - 1] = '\0';
+	if (atomic_load(&joined)) {
+		/* The recorder asks again. */
+		if (!may_leave(joins))
+			return true;
+		leave();
+	}
+	if (joins && !process_confined)
+		join(mailbox.pool, true);
+	if (atomic_load(&joined))
+		return true;
+	if (joins)
+		atomic_store(&mailbox.state, ATTACH_REFUSED);
+	return process_confined || link_put_back();
+}
+
+static bool search_pool(void)
+{
+	const char *const text = getenv(POOL_ENV);
+
+	if (mailbox.wish != ATTACH_NOTHING)
+		return obey();
+	if (text)
+		join(text, false);
+	return true;
+}
+
+/* The thread that looks, 0: none. One at a time: the recorder may ask again
+ * while one looks, which alone does not let another in. */
+static _Atomic pthread_t looker;
+
+static void look(void)
+{
+	const int saved = errno;
+	uint32_t expected = ATTACH_LOOK;
+	pthread_t nobody = 0;
+
+	if (!atomic_compare_exchange_strong(&looker, &nobody, pthread_self()))
+		return;
+	if (atomic_compare_exchange_strong(&mailbox.search, &expected,
+					   ATTACH_LOOKING)) {
+		const bool done = search_pool();
+
+		/* Unless a recorder has asked again meanwhile. */
+		expected = ATTACH_LOOKING;
+		atomic_compare_exchange_strong(&mailbox.search, &expected,
+					       done ? ATTACH_LOOKED :
+					       ATTACH_LOOK);
+	}
+	atomic_store(&looker, 0);
+	errno = saved;
+}
+
+/* A child does not have the thread that looked for it. */
+static void look_anew(void)
+{
+	uint32_t expected = ATTACH_LOOKING;
+	const pthread_t who = atomic_load(&looker);
+
+	if (who == 0 || who == pthread_self())
+		return;
+	atomic_compare_exchange_strong(&mailbox.search, &expected, ATTACH_LOOK);
+	atomic_store(&looker, 0);
 }
 
 bool process_ready(void)
 {
-	int expected = NOT_YET;
-
-	if (unlikely(atomic_load_explicit(&search, memory_order_acquire) !=
-		     SEARCHED)) {
+	if (unlikely(atomic_load_explicit(&mailbox.search,
+					  memory_order_acquire) !=
+		     ATTACH_LOOKED)) {
 		/* A hook may come before any constructor, even before there
-		 * is an environment; another thread, or a handler, may be
-		 * searching at this moment. */
-		if (!environ || !atomic_compare_exchange_strong(
-					&search, &expected, SEARCHING))
+		 * is an environment; but a program that is asked may have
+		 * cleared its own. Another thread, or a handler, may be
+		 * looking at this moment. */
+		if (environ || mailbox.wish != ATTACH_NOTHING)
+			look();
+		if (atomic_load_explicit(&mailbox.search,
+					 memory_order_acquire) !=
+		    ATTACH_LOOKED)
 			return false;
-		search_pool();
-		atomic_store_explicit(&search, SEARCHED, memory_order_release);
 	}
-	if (!mapped_pool)
+	if (!atomic_load_explicit(&joined, memory_order_relaxed))
 		return false;
 	if (unlikely(atomic_load_explicit(registered, memory_order_relaxed) ==
 		     0))
@@ -100,9 +246,18 @@ bool process_ready(void)
 	return true;
 }
 
-bool process_never(void)
+long weft_links_lead(void);
+
+EXPORT long weft_links_lead(void)
 {
-	return atomic_load(&search) == SEARCHED && !mapped_pool;
+	mailbox.is_late = true;
+	return link_lead();
+}
+
+bool process_is_away(void)
+{
+	return atomic_load(&mailbox.search) == ATTACH_LOOKED &&
+	       !atomic_load(&joined);
 }
 
 /* ------------------------------------------------------------- the program */
@@ -111,6 +266,8 @@ static void in_child(void)
 {
 	const int saved = errno;
 
+	link_forked();
+	look_anew();
 	process_ready();
 	errno = saved;
 }
@@ -141,7 +298,7 @@ __attribute__((constructor)) static void begin(void)
 #ifdef WEFT_TEST_BREAKS
 	choose_break();
 #endif
-	if (process_ready())
-		pthread_atfork(NULL, NULL, in_child);
+	process_ready();
+	pthread_atfork(NULL, NULL, in_child);
 	errno = saved;
 }

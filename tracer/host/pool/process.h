@@ -3,6 +3,7 @@
 #ifndef WEFT_TRACER_HOST_POOL_PROCESS_H
 #define WEFT_TRACER_HOST_POOL_PROCESS_H
 
+#include "tracepoints/attach.h"
 #include "tracer/host/pool/mapped_pool.h"
 
 /* Never NULL once the pool is mapped: where no slot was free, a private one
@@ -14,15 +15,31 @@ extern HIDDEN uint64_t process_start; /* CLOCK_REALTIME, ns */
 /* Are native calls left alone? */
 extern HIDDEN _Atomic bool process_no_native;
 
+/* Called before a pool is joined in mid-run; NULL: nothing is called. is_blind:
+ * between the two recordings, calls did not come to this library. */
+extern HIDDEN void (*process_rejoins)(bool is_blind);
+
+/* Where recorders ask this program to join or leave. */
+extern HIDDEN struct attach_mailbox process_mailbox;
+
 /* The program may be killed for a system call it does not make itself. */
 extern HIDDEN bool process_confined;
 
-/* Maps the pool if the environment names one and that was not tried yet; makes
- * sure this process (a child of fork, too) has a slot of its own. Returns
- * whether it is recorded. Hook-safe. */
+/* Maps the pool if the environment names one and that was not tried yet, or if
+ * a recorder has asked for it; leaves it if that was asked; makes sure this
+ * process (a child of fork, too) has a slot of its own. Returns whether it is
+ * recorded. Hook-safe. */
 bool process_ready(void);
 
-/* Is it known that this process will never be recorded? Hook-safe. */
-bool process_never(void);
+/* Has a recorder asked for something that nobody has looked at? Hook-safe. */
+INLINE bool process_is_asked(void)
+{
+	return atomic_load_explicit(&process_mailbox.search,
+				    memory_order_relaxed) == ATTACH_LOOK;
+}
+
+/* Is it known that this process is not recorded, until it is asked to be?
+ * Hook-safe. */
+bool process_is_away(void);
 
 #endif

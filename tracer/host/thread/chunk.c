@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/chunk.h"
 #include "tracer/host/base/break.h"
+#include "tracer/host/base/memory.h"
 #include "tracer/host/pool/process.h"
 
 #define XXH_INLINE_ALL
@@ -24,19 +25,25 @@ struct thread_upcalls thread_upcalls;
 static void count_scrap(struct thread_state *s)
 {
 	uint64_t lost = 0;
+	uint32_t shown;
 
 	for (const uint64_t *at = s->scrap_records; at < s->at; at++)
 		lost += rec_kind(*at) != REC_OPERAND;
 	chunk_count_lost(s, LOST_FULL, lost);
-	atomic_store_explicit(&s->slot->scrap, 0, memory_order_relaxed);
+	/* The level below may have one, too. A jump may have come before some
+	 * of this one's words were shown. */
+	shown = atomic_load_explicit(&s->slot->scrap, memory_order_relaxed);
+	atomic_store_explicit(&s->slot->scrap, shown > chunk_count(s) ?
+			      shown - chunk_count(s) : 0,
+			      memory_order_relaxed);
 }
 
 /* Another chunk is about to be the open one: it has no records, has named no
  * function, and the common case waits until the next release. */
 static void begin_use(struct thread_state *s)
 {
-	s->at = s->quick = NULL;
-	s->count_limit = NULL;
+	s->at = s->quick = s->chosen_quick = NULL;
+	s->count_limit = s->deep_limit = NULL;
 	barrier();
 	chunk_forget_names(s);
 	chunk_forget_nodes(s);
@@ -104,7 +111,7 @@ static void finish_change(struct thread_state *s)
 		s->opening.word = 0;
 		return;
 	}
-	memset(mapped_words(opening.buffer), 0, CHUNK_HEADER_WORDS * 8);
+	memory_clear(mapped_words(opening.buffer), CHUNK_HEADER_WORDS);
 	s->opening.word = 0;
 	barrier();
 	mapped_release_buffer(opening.buffer, opening.word, BUFFER_FREE);
@@ -127,7 +134,7 @@ static bool adds_up(const struct thread_state *s)
 		else if (rec_kind(r) != REC_OPERAND)
 			at += rec_gap(r);
 	}
-	return at == s->last || s->resync || (s->counts && at < s->last);
+	return at == s->last || s->resync || (chunk_lasts(s) && at < s->last);
 }
 #endif
 
@@ -139,16 +146,19 @@ static void put_name(struct thread_state *s, struct chunk_header *h)
 	memcpy(h->thread_name, s->name, sizeof(h->thread_name));
 }
 
-/* The header's last words. */
+/* The header's last words. What is closed late has lasted until its last call:
+ * recording may have been off since. */
 static void complete(struct thread_state *s, uint32_t flags)
 {
 	struct chunk_header *const h = s->head;
 
-	if (s->counts) /* its calls have no time: it lasts until now */
+	if (s->late && s->brief != 0)
+		s->last = h->brief_end > s->last ? h->brief_end : s->last;
+	else if (chunk_lasts(s))
 		s->last = chunk_clock(s);
 	s->cpu = chunk_cpu();
 	h->tick_end = s->last;
-	h->cpu_end = s->cpu;
+	h->cpu_end = s->late ? 0 : s->cpu;
 	put_name(s, h);
 	h->flags |= flags;
 	/* A jump may have come before that. */
@@ -158,6 +168,11 @@ static void complete(struct thread_state *s, uint32_t flags)
 
 bool chunk_retire(struct thread_state *s, uint32_t flags)
 {
+	/* Its pool was left: what it has of that is nobody's. */
+	if (unlikely(s->range != mapped_range)) {
+		chunk_disown(s);
+		return false;
+	}
 	if (unlikely((s->leaving.word | s->opening.word) != 0) &&
 	    !BROKEN(change))
 		finish_change(s);
@@ -224,7 +239,7 @@ static void fill_header(struct thread_state *s, struct chunk_header *h,
 {
 	const struct clock_pair pair = clock_pair();
 
-	memset(h, 0, sizeof(*h));
+	memory_clear(h, CHUNK_HEADER_WORDS);
 	h->version = CHUNK_VERSION;
 	h->flags = flags | (clock_is_tsc ? CHUNK_TSC : 0u) |
 		   (s->base_unknown ? CHUNK_BASE_UNKNOWN : 0u);
@@ -263,8 +278,8 @@ static void use_buffer(struct thread_state *s, uint32_t b)
 			  POOL_BIG_WORDS;
 	s->items_at = CHUNK_HEADER_WORDS + pool_record_room(s->buffer_words);
 	s->items = s->funcs = 0;
-	memset(s->modules_named, 0, sizeof(s->modules_named));
-	memset(s->modules_late, 0, sizeof(s->modules_late));
+	memory_clear(s->modules_named, sizeof(s->modules_named) / 8);
+	memory_clear(s->modules_late, sizeof(s->modules_late) / 8);
 	use_records(s, (uint64_t *)(s->head + 1),
 		    pool_record_room(s->buffer_words),
 		    (_Atomic uint32_t *)&s->head->records);
@@ -272,8 +287,10 @@ static void use_buffer(struct thread_state *s, uint32_t b)
 
 bool chunk_open(struct thread_state *s, uint32_t flags)
 {
-	const uint32_t b = mapped_claim_buffer(&s->opening, s->slot_index,
-					       wants_big(s), !process_confined);
+	/* In a pool that was joined since, the slot is another thread's. */
+	const uint32_t b = unlikely(s->range != mapped_range) ? NO_BUFFER :
+		mapped_claim_buffer(&s->opening, s->slot_index, wants_big(s),
+				    !process_confined);
 
 	s->opened = s->last;
 	s->want_big = false;
@@ -303,7 +320,7 @@ SLOW uint64_t chunk_long_gap(struct thread_state *s, uint64_t gap)
 {
 	/* Where calls are counted, a chunk that was closed meanwhile has lasted
 	 * until later than what is to be written now. */
-	if (s->counts && (int64_t)gap < 0) {
+	if (chunk_lasts(s) && (int64_t)gap < 0) {
 		s->last -= gap;
 		return 0;
 	}

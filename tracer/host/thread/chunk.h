@@ -88,6 +88,25 @@ INLINE void chunk_publish(struct thread_state *s, uint32_t words)
 #endif
 }
 
+/* Are there calls without records, so that a chunk lasts until it is closed and
+ * not until its last record? */
+INLINE bool chunk_lasts(const struct thread_state *s)
+{
+	return s->counts || s->brief != 0;
+}
+
+/* Takes back the last record, an ENTER, and the time until then. */
+INLINE void chunk_take_back(struct thread_state *s)
+{
+	s->last -= rec_gap(s->at[-1]);
+	s->at--;
+#if defined(__x86_64__)
+	__asm__ volatile("decl %0" : "+m"(*s->published) : : "memory", "cc");
+#else
+	atomic_fetch_sub(s->published, 1);
+#endif
+}
+
 /* Writes one record word. */
 INLINE void chunk_put(struct thread_state *s, uint64_t word)
 {
@@ -135,6 +154,15 @@ INLINE bool chunk_quick_gap(const struct thread_state *s, uint64_t now,
 	return likely((turned & ((1 << REC_GAP_SHIFT) - 1)) == 0) != 0;
 }
 
+/* The last record, an ENTER, becomes the LEAF of a call that lasted so long. */
+INLINE void chunk_make_leaf(uint64_t *last, uint64_t duration)
+{
+	uint64_t more = rec_enter_to_leaf(0, duration);
+
+	__asm__("" : "+r"(more)); /* so that it is added in place */
+	*last += more;
+}
+
 /* ------------------------------------------------------------------ names
  * A function that the open chunk has named is found by its key, at one of two
  * places that are neighbours. */
@@ -152,41 +180,54 @@ INLINE uint64_t chunk_no_key(uint32_t place)
 	return (place | 1) == (chunk_place(0) | 1);
 }
 
-/* The entry so many bytes from the first. */
+/* The entry at the first of them. */
 INLINE const struct table_entry *chunk_entry(const struct thread_state *s,
-					     uint64_t bytes)
+					     uint64_t key)
 {
+	uint64_t bytes = chunk_place(key) * sizeof(s->table[0]);
+
+	__asm__("" : "+r"(bytes)); /* else gcc adds to it twice */
 	return (const struct table_entry *)((const char *)s->table + bytes);
+}
+
+/* The one beside it. */
+INLINE const struct table_entry *chunk_beside(const struct table_entry *e)
+{
+	return (const struct table_entry *)((uint64_t)e ^ sizeof(*e));
 }
 
 /* The function's entry; NULL: the open chunk has not named it. */
 INLINE const struct table_entry *chunk_named(const struct thread_state *s,
 					     uint64_t key)
 {
-	uint64_t at = chunk_place(key) * sizeof(s->table[0]);
+	const struct table_entry *e = chunk_entry(s, key);
 
-	if (likely(chunk_entry(s, at)->key == key))
-		return chunk_entry(s, at);
-	at ^= sizeof(s->table[0]);
-	return likely(chunk_entry(s, at)->key == key) ? chunk_entry(s, at) :
-	       NULL;
+	if (likely(e->key == key))
+		return e;
+	e = chunk_beside(e);
+	return likely(e->key == key) ? e : NULL;
 }
 
-/* Is it known in this chunk that the function's calls are left out? */
+/* The entry of a function that stands there by another key; NULL: none. */
+INLINE const struct table_entry *chunk_turned(const struct thread_state *s,
+					      uint64_t key, uint64_t turned)
+{
+	const struct table_entry *const e = chunk_entry(s, key);
+
+	return e->key == turned ? e :
+	       chunk_beside(e)->key == turned ? chunk_beside(e) : NULL;
+}
+
+/* Is it known in this chunk that the function's calls are left out, or that
+ * they are counted? */
 INLINE bool chunk_skips(const struct thread_state *s, uint64_t key)
 {
-	const uint64_t at = chunk_place(key) * sizeof(s->table[0]);
-	const uint64_t turned = key ^ KEY_SKIPPED;
-
-	return chunk_entry(s, at)->key == turned ||
-	       chunk_entry(s, at ^ sizeof(s->table[0]))->key == turned;
+	return chunk_turned(s, key, key + KEY_SKIPPED) != NULL;
 }
 
-/* The same where it is found at once; false: perhaps. */
-INLINE bool chunk_skips_at_first(const struct thread_state *s, uint64_t key)
+INLINE bool chunk_counts(const struct thread_state *s, uint64_t key)
 {
-	return chunk_entry(s, chunk_place(key) * sizeof(s->table[0]))->key ==
-	       (key ^ KEY_SKIPPED);
+	return chunk_turned(s, key, key | KEY_COUNTED) != NULL;
 }
 
 /* The open chunk has named no function, as far as the table knows. */

@@ -227,29 +227,39 @@ static void remember_skipped(struct thread_state *s, uint64_t key)
 {
 	const uint32_t at = place_of(s, key);
 
-	remember(s, at, key ^ KEY_SKIPPED, 0);
+	remember(s, at, key + KEY_SKIPPED, 0);
 }
 
-static enum verdict look_up(uint64_t key)
+void dictionary_counts(struct thread_state *s, uint64_t key, uint32_t index)
+{
+	if (!chunk_counts(s, key))
+		remember(s, place_of(s, key), key | KEY_COUNTED, index);
+}
+
+static enum verdict look_up(uint64_t key, bool *known)
 {
 	const int saved = errno;
 	const uint64_t id = verdict_key(key);
 
 	errno = saved;
+	*known = false;
 	return id == 0 ? VERDICT_RECORD :
 	       verdict_find(mapped_view.verdicts, mapped_view.verdict_slots,
-			    id);
+			    id, known);
 }
 
 SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
 {
 	enum verdict verdict;
+	bool known;
 
 	if (!mapped_view.verdicts || chunk_named(s, key))
 		return VERDICT_RECORD;
 	if (chunk_skips(s, key))
 		return VERDICT_SKIP;
-	verdict = look_up(key);
+	if (chunk_counts(s, key))
+		return VERDICT_COUNT;
+	verdict = look_up(key, &known);
 	if (verdict == VERDICT_SKIP)
 		remember_skipped(s, key);
 	return verdict;
@@ -257,8 +267,11 @@ SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
 
 SLOW bool dictionary_may_skip(const struct thread_state *s, uint64_t key)
 {
-	return mapped_view.verdicts &&
-	       (chunk_skips(s, key) || look_up(key) == VERDICT_SKIP);
+	bool known = mapped_view.verdicts && chunk_skips(s, key);
+
+	if (mapped_view.verdicts && !known)
+		look_up(key, &known);
+	return known;
 }
 
 /* -------------------------------------------------------------- open stacks */
@@ -331,28 +344,42 @@ static uint64_t *put_bodies(struct thread_state *s, uint64_t *to)
 	return any != 0 ? to + s->segments : to;
 }
 
-/* One segment after the other; all frames of each left out if omit. Where calls
- * are counted, readers know of no frames. */
+/* How many frames of the segment readers know of: none where calls are counted.
+ * And of all segments. */
+static uint32_t told_in(const struct thread_state *s, uint32_t i)
+{
+	return s->counts ? 0 : (uint32_t)(depth_recorded_end(s, i) -
+					  s->frames) - s->segment[i].base;
+}
+
+static uint32_t told_of(const struct thread_state *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->segments; i++)
+		n += told_in(s, i);
+	return n;
+}
+
+/* One segment after the other; all frames of each left out if omit. */
 static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
 {
-	const uint32_t total = (uint32_t)(s->top - s->frames) - 1;
+	const uint32_t total = told_of(s);
+	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < s->segments; i++) {
 		const struct segment *const g = &s->segment[i];
-		const uint32_t end = s->counts ? g->base :
-				     i + 1 < s->segments ? g[1].base :
-				     total + 1;
+		const uint32_t n = told_in(s, i);
 		uint64_t *const count = to + 1;
 
 		*to = g->serial;
 		to += 2;
-		if (omit && end > g->base)
-			*to++ = rec_put(REC_OPERAND, REC_FUNC_OMITTED,
-					end - g->base);
+		if (omit && n > 0)
+			*to++ = rec_put(REC_OPERAND, REC_FUNC_OMITTED, n);
 		else
-			to = dictionary_put_frames(s, s->frames + g->base,
-						   end - g->base, g->base - 1,
-						   total, to);
+			to = dictionary_put_frames(s, s->frames + g->base, n,
+						   first, total, to);
+		first += n;
 		*count = (uint64_t)(to - count - 1);
 	}
 	return omit || s->counts ? to : put_bodies(s, to);
@@ -363,8 +390,7 @@ static uint64_t *put_segments(struct thread_state *s, uint64_t *to, bool omit)
  * which readers skip. */
 void dictionary_put_stack(struct thread_state *s)
 {
-	const uint32_t total = s->counts ? 0 :
-			       (uint32_t)(s->top - s->frames) - 1;
+	const uint32_t total = told_of(s);
 	const uint32_t most = CHUNK_STACK_OUTER + CHUNK_STACK_INNER;
 	uint32_t words = 2 + 4 * s->segments + (total < most ? total : most);
 	const bool omit = words + STACK_RESERVE > chunk_room(s);

@@ -5,6 +5,7 @@
 #define WEFT_TRACER_HOST_THREAD_CHUNK_DICTIONARY_H
 
 #include "tracer/host/thread/chunk.h"
+#include "tracer/host/thread/depth.h"
 
 /* The function's index in the open chunk, which is named there if need be, or
  * NO_INDEX: there is no room. */
@@ -20,18 +21,22 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key);
  * out the table says so until the chunk's end. */
 enum verdict dictionary_verdict(struct thread_state *s, uint64_t key);
 
-/* May calls of this function have been left out, even if the open chunk has
- * named it meanwhile? */
+/* The function's calls are counted, under that index: the table says so until
+ * the chunk's end, and no longer that the chunk has named it. */
+void dictionary_counts(struct thread_state *s, uint64_t key, uint32_t index);
+
+/* May calls of this function have no frames, even if the open chunk has named
+ * it meanwhile? */
 bool dictionary_may_skip(const struct thread_state *s, uint64_t key);
 
-/* Is a call of this function, the next one on the stack, to be left out? What
- * begins a coroutine is not: that is told by it. */
-INLINE bool dictionary_skips(struct thread_state *s, uint64_t key)
+/* What is done with a call of this function, the next one on the stack? What
+ * begins a coroutine is recorded: it is told by that. */
+INLINE enum verdict dictionary_decide(struct thread_state *s, uint64_t key)
 {
 	return mapped_view.verdicts &&
 	       (s->segments == 1 ||
-		s->top > s->frames + s->segment[s->segments - 1].base) &&
-	       dictionary_verdict(s, key) == VERDICT_SKIP;
+		s->top > s->frames + s->segment[s->segments - 1].base) ?
+	       dictionary_verdict(s, key) : VERDICT_RECORD;
 }
 
 /* Writes count frames as open-frame words, the first being the first-th of

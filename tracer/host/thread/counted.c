@@ -82,8 +82,10 @@ static struct counted_entry *entry_of(struct thread_state *s, uint64_t key,
 /* The function's index in the open chunk; NO_INDEX: there is no room for it. */
 static uint32_t index_of(struct thread_state *s, uint64_t key)
 {
-	const struct table_entry *const e = chunk_named(s, key);
+	const struct table_entry *e = chunk_named(s, key);
 
+	if (!e)
+		e = chunk_turned(s, key, key | KEY_COUNTED);
 	return e ? rec_func(e->enter) : dictionary_try_name(s, key);
 }
 
@@ -98,7 +100,7 @@ static uint64_t add_key(struct thread_state *s, uint64_t key, uint64_t under)
 	if (!is_lua && (key & KEY_OMITTED))
 		return add_node(s, under, COUNTED_OMITTED, 0,
 				key & ~KEY_NO_FUNCTION);
-	index = index_of(s, key);
+	index = index_of(s, key & ~KEY_COUNTED);
 	return index == NO_INDEX ? NONE :
 	       add_node(s, under, COUNTED_CALL, index, 0);
 }
@@ -140,7 +142,7 @@ static uint64_t fill(struct thread_state *s, const struct thread_state *of,
 	for (; f < end && under != NONE; f++) {
 		under = child(s, f->key, under);
 		if (of == s)
-			f->node = under;
+			counted_give_node(f, under);
 	}
 	return under;
 }
@@ -166,10 +168,10 @@ static uint64_t segment_end(struct thread_state *s,
 	struct frame *const base = of->frames + g->base;
 	struct frame *f = end;
 
-	while (f > base && (of != s || !is_open(s, f[-1].node)) &&
+	while (f > base && (of != s || !counted_has_node(s, f - 1)) &&
 	       end - f < most)
 		f--;
-	if (of == s && f > base && is_open(s, f[-1].node))
+	if (of == s && f > base && counted_has_node(s, f - 1))
 		return fill(s, of, f, end, f[-1].node);
 	if (f < end)
 		under = body_node(s, g, base, under);
@@ -190,8 +192,7 @@ static uint64_t stack_end(struct thread_state *s, struct thread_state *of,
 
 	for (uint32_t i = 0; i < segments; i++) {
 		const struct segment *const g = &of->segment[i];
-		struct frame *const end = i + 1 == segments ? of->top :
-					  of->frames + g[1].base;
+		struct frame *const end = depth_recorded_end(of, i);
 
 		if (i > 0)
 			under = child(s, KEY_COROUTINE | g->serial, under);
@@ -206,7 +207,7 @@ static uint64_t caller_node(struct thread_state *s, bool cut)
 	const struct segment *const g = &s->segment[s->segments - 1];
 	uint64_t under = s->frames[0].node;
 
-	if (s->top > s->frames + g->base && is_open(s, s->top[-1].node))
+	if (s->top > s->frames + g->base && counted_has_node(s, s->top - 1))
 		return s->top[-1].node;
 	for (uint32_t i = 0; i < s->level; i++) {
 		struct thread_state *of = s->below;
@@ -244,8 +245,8 @@ static uint64_t node_apart(struct thread_state *s, uint64_t key)
 		under = child(s, KEY_OMITTED | frames, under);
 	word = child(s, key, under);
 	return word != NONE || under == NONE ? word :
-	       add_node(s, under, COUNTED_CALL, dictionary_name_poorly(s, key),
-			0);
+	       add_node(s, under, COUNTED_CALL,
+			dictionary_name_poorly(s, key & ~KEY_COUNTED), 0);
 }
 
 /* As a record would be that finds no buffer. From time to time there may be
@@ -290,4 +291,60 @@ SLOW void counted_enter(struct thread_state *s, const struct frame *f)
 	barrier();
 	s->top++;
 	errno = saved;
+}
+
+bool counted_settle(struct thread_state *s, struct frame *of)
+{
+	enum { STEPS = 16 };
+	const struct frame *const lowest = s->segments == 1 ? s->frames :
+		s->frames + s->segment[s->segments - 1].base;
+	struct frame *f = of;
+
+	for (int i = 0; !counted_has_node(s, f); i++, f--) {
+		if (f <= lowest || i == STEPS)
+			return false;
+	}
+	for (f++; f <= of; f++) {
+		const struct counted_entry *const e =
+			counted_find(s, f->key, f[-1].node);
+
+		if (!e)
+			return false;
+		counted_give_node(f, e->word);
+	}
+	return true;
+}
+
+void counted_apart(struct thread_state *s, uint64_t key)
+{
+	const struct frame f = { .key = key | KEY_COUNTED };
+	const int saved = errno;
+	const uint64_t word = make_node(s, &f);
+	uint64_t *calls;
+
+	if (word != NONE) {
+		calls = calls_of(s, word);
+		++*calls;
+		dictionary_counts(s, key, rec_func(calls[-1]));
+	}
+	errno = saved;
+}
+
+/* The caller is the innermost frame while the node is looked for. */
+bool counted_make_brief(struct thread_state *s, uint64_t duration)
+{
+	struct frame *const f = s->top - 1;
+	const int saved = errno;
+	uint64_t word;
+
+	if (chunk_is_scrap(s) || !counted_is_brief(s, duration))
+		return false;
+	s->top = f;
+	barrier();
+	word = node_now(s, f, false);
+	barrier();
+	s->top = f + 1;
+	errno = saved;
+	return word != NONE && counted_brief_at(s, calls_of(s, word),
+						duration);
 }

@@ -10,8 +10,9 @@
 
 /* ----------------------------------------------------------------- frames */
 
-/* Not with malloc, which may be what the program is in; mremap keeps the old
- * place good until the new one is. */
+/* Not with malloc, which may be what the program is in; nor with mremap: the
+ * innermost frame must be there at all times, since a hook that interrupts this
+ * one looks at it. */
 SLOW bool shadow_grow(struct thread_state *s)
 {
 	const int saved = errno;
@@ -22,20 +23,28 @@ SLOW bool shadow_grow(struct thread_state *s)
 
 	if (s->no_room == s->generation)
 		return false; /* asking at each call would take its time */
-	s->moving = true;
+	s->moving = (uint32_t)used;
 	barrier();
 	if (old < room)
-		to = mremap(s->frames, old * sizeof(*to), room * sizeof(*to),
-			    MREMAP_MAYMOVE);
+		to = mmap(NULL, room * sizeof(*to), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (to != MAP_FAILED) {
+		struct frame *const from = s->frames;
+
+		for (size_t i = 0; i < used; i++) {
+			to[i] = from[i];
+			barrier(); /* not by memcpy: see memory_clear */
+		}
 		s->frames = to;
 		s->top = to + used;
 		s->frame_limit = to + room - 1;
+		barrier();
+		munmap(from, old * sizeof(*from));
 	} else {
 		s->no_room = s->generation;
 	}
 	barrier();
-	s->moving = false;
+	s->moving = 0;
 	errno = saved;
 	return to != MAP_FAILED;
 }
@@ -55,11 +64,48 @@ void shadow_too_deep(struct thread_state *s)
 	chunk_count_lost(s, LOST_DEPTH, 1);
 }
 
+/* Nothing is lost if there is no room: the call would have no record. */
+static void push_deep(struct thread_state *s, const struct frame *f)
+{
+	if (!shadow_room(s)) {
+		s->too_deep++;
+		return;
+	}
+	*s->top = *f;
+	barrier();
+	s->top++;
+}
+
+/* Is the call left out, or only counted, which is done here? */
+static bool has_no_frame(struct thread_state *s, const struct frame *f)
+{
+	/* Lua's part of the call was counted, before the verdict changed. */
+	if (s->awaited && !frame_is_lua(f) && counted_awaited(s, f->key))
+		return true;
+	switch (dictionary_decide(s, f->key)) {
+	case VERDICT_COUNT:
+		if (frame_is_lua(f))
+			counted_await(s, f->key);
+		counted_apart(s, f->key);
+		return true;
+	case VERDICT_SKIP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 {
 	uint32_t index;
 
-	if (!shadow_room(s)) {
+	if (unlikely(s->chooses) && s->top >= depth_end(s)) {
+		push_deep(s, f);
+		return;
+	}
+	/* Before it is known whether it is left out: Lua's returns do not tell,
+	 * so that each of them takes one off. */
+	if ((s->counts || frame_is_lua(f)) && !shadow_room(s)) {
 		shadow_too_deep(s);
 		return;
 	}
@@ -69,8 +115,12 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 	}
 	chunk_need_call(s);
 	/* Only now: what the chunk before had named, it recorded. */
-	if (dictionary_skips(s, f->key))
+	if (has_no_frame(s, f))
 		return;
+	if (!shadow_room(s)) {
+		shadow_too_deep(s);
+		return;
+	}
 	index = chunk_index(s, f->key);
 	chunk_put(s, rec_put(REC_ENTER, index, chunk_gap(s, now)));
 	*s->top++ = *f;
@@ -83,13 +133,15 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 	const uint64_t duration = now - s->last;
 	uint32_t index;
 
-	if (s->counts) {
+	if (s->counts || (unlikely(s->chooses) && f >= depth_end(s))) {
 		s->top = f;
 		return;
 	}
+	if (s->brief != 0 && counted_make_brief(s, duration))
+		return;
 	if (likely(rec_fits_leaf(before, duration))) {
 		s->last = now;
-		s->at[-1] = rec_enter_to_leaf(before, duration);
+		chunk_make_leaf(s->at - 1, duration);
 		s->top = f;
 		return;
 	}
@@ -110,21 +162,21 @@ static void note_body(struct segment *g, const struct frame *f, uint64_t now)
 void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
 		   uint64_t now)
 {
-	const uint64_t count = (uint64_t)(s->top - to);
+	const uint64_t count = s->counts ? 0 : depth_recorded(s, to);
 	struct segment *const g = shadow_segment(s);
 
-	if (count == 0)
+	if (to == s->top)
 		return;
-	if (why == UNWIND_TAIL && g->serial != 0 && count == 1 &&
+	if (why == UNWIND_TAIL && g->serial != 0 && to + 1 == s->top &&
 	    to == s->frames + g->base)
 		note_body(g, to, now);
-	if (!s->counts)
+	if (count > 0)
 		chunk_need(s, 3);
 	s->too_deep = 0; /* they stood on what ends here */
-	if (!s->counts)
+	if (count > 0)
 		chunk_put_with(s, rec_put(REC_UNWIND, why, chunk_gap(s, now)),
 			       &count, 1);
-	s->top -= count;
+	s->top = to;
 }
 
 void shadow_tail(struct thread_state *s, const struct frame *f, uint64_t now)
@@ -152,7 +204,7 @@ uint64_t shadow_create(struct thread_state *s, uint64_t serial, uint32_t vm,
 	return operands[0];
 }
 
-/* RESUME with the stack behind it: count frames that already lie on top. */
+/* RESUME with the stack behind it: count frames, which lie there already. */
 static void put_resume(struct thread_state *s, const struct segment *g,
 		       uint32_t count, uint64_t slept, uint32_t flags,
 		       uint64_t gap)
@@ -162,8 +214,8 @@ static void put_resume(struct thread_state *s, const struct segment *g,
 	at[1] = rec_put_value(REC_OPERAND, g->serial & REC_VALUE_MAX);
 	at[2] = rec_put_value(REC_OPERAND, slept & REC_VALUE_MAX);
 	if ((flags & RESUME_STACK) && !chunk_is_scrap(s)) {
-		end = dictionary_put_frames(s, s->top - count, count, 0, count,
-					    end);
+		end = dictionary_put_frames(s, s->frames + g->base, count, 0,
+					    count, end);
 		body = dictionary_body(s, g);
 	}
 	at[3] = rec_put_value(REC_OPERAND, (uint64_t)(end - at - 4));
@@ -197,6 +249,7 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		   bool given, uint32_t flags, uint64_t now)
 {
 	struct segment *const g = &s->segment[s->segments];
+	const uint32_t told = count < s->max_depth ? count : s->max_depth;
 	struct frame *to;
 
 	if (s->segments >= MAX_SEGMENTS || !shadow_reserve(s, count)) {
@@ -204,7 +257,7 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		return false;
 	}
 	given = given && !s->counts; /* readers know of no frames */
-	need_resume(s, given ? count : 0);
+	need_resume(s, given ? told : 0);
 	*g = *as;
 	g->base = (uint32_t)(s->top - s->frames);
 	g->body.tick += slept;
@@ -217,7 +270,7 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 		to->node = 0;
 	}
 	s->top = to;
-	put_resume(s, g, count, slept, given ? flags | RESUME_STACK : flags,
+	put_resume(s, g, told, slept, given ? flags | RESUME_STACK : flags,
 		   chunk_gap(s, now));
 	return true;
 }
@@ -367,6 +420,8 @@ bool shadow_valid(const struct thread_state *s)
 
 	if (s->quick && (s->too_deep != 0 ||
 			 s->quick - s->at > s->frame_limit - s->top))
+		return false;
+	if (s->quick && (chunk_lasts(s) || s->chooses))
 		return false;
 	if (s->top <= s->frames || s->top > s->frame_limit ||
 	    !frame_is_plain_lua(s->frames) || s->segments < 1 ||

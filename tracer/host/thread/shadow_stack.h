@@ -45,12 +45,20 @@ INLINE bool shadow_room(struct thread_state *s)
 /* How many calls the common case may make before it looks again. */
 enum { QUICK_CALLS = 500 };
 
+/* In place of quick where brief or deep calls have no records. */
+INLINE void shadow_set_chosen_quick(struct thread_state *s)
+{
+	s->chosen_quick = s->quick;
+	s->quick = NULL;
+	depth_set_quick(s);
+}
+
 /* Says how far the common case may go: while there is room for records and for
  * frames; nowhere with another clock than its own, or while calls are open that
  * have no frame. */
 INLINE void shadow_set_quick(struct thread_state *s)
 {
-	uint64_t *const quick = s->at + QUICK_CALLS;
+	uint64_t *quick = s->at + QUICK_CALLS;
 
 	if (unlikely(s->counts)) {
 		counted_set_limit(s);
@@ -58,9 +66,12 @@ INLINE void shadow_set_quick(struct thread_state *s)
 	}
 	if (unlikely((s->top + QUICK_CALLS > s->frame_limit &&
 		      !shadow_grow(s)) || s->too_deep != 0 || !clock_is_tsc))
-		s->quick = NULL;
-	else
-		s->quick = quick < s->limit ? quick : s->limit;
+		quick = NULL;
+	else if (quick > s->limit)
+		quick = s->limit;
+	s->quick = quick;
+	if (unlikely(s->chooses))
+		shadow_set_chosen_quick(s);
 }
 
 /* The same for count more frames. */

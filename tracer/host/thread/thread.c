@@ -1,29 +1,22 @@
-/* thread.c - the states of threads: born and told who they are, brought up
- * to date when the pool's generation changes, one level higher for each hook
- * that a signal handler interrupts, and given back.
+/* thread.c - a thread's state: brought up to date when the pool's generation
+ * changes, one level higher for each hook that a signal handler interrupts, and
+ * given back at the thread's end.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/thread.h"
 #include "tracer/host/base/break.h"
-#include "tracer/host/base/module.h"
 #include "tracer/host/pool/process.h"
+#include "tracer/host/thread/birth.h"
 
 #include <errno.h>
-#include <linux/prctl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-struct pool *thread_native_pool;
+struct pool thread_no_pool;
 _Atomic uint32_t thread_native_watched;
 
 /* Of no generation that a pool may have. */
 static struct thread_state nobody;
 THREAD_LOCAL struct thread_state *thread_self;
 THREAD_LOCAL struct thread_state *thread_hot = &nobody;
-THREAD_LOCAL struct thread_state *thread_counting = &nobody;
 _Atomic uint32_t thread_windows;
 _Atomic uint32_t thread_natives;
 _Atomic int region_only;
@@ -61,203 +54,21 @@ bool thread_valid(const struct thread_state *s)
 	       shadow_valid(s);
 }
 
+/* First where the hooks look: a handler that comes between the two finds that
+ * the state is up to date. */
+static void set_generation(struct thread_state *s, uint32_t generation)
+{
+	s->each_generation = s->counts || s->chooses ? 0 : generation;
+	barrier();
+	s->generation = generation;
+}
+
 static void set_self(struct thread_state *s)
 {
-	thread_hot = s && !s->counts ? s : &nobody;
-	thread_counting = s && s->counts ? s : &nobody;
+	thread_hot = s ? s : &nobody;
 	barrier();
 	thread_self = s;
 	barrier();
-}
-
-/* ----------------------------------------------------------------- memory
- * States of threads that have ended are used again: the address of the first
- * (less the zeros of its page) over a number that each change raises, so that a
- * list which only looks unchanged is not taken for it. Never unmapped. */
-
-enum { PAGE_SHIFT = 12, TAG_BITS = 28 };
-static _Atomic uint64_t free_states;
-
-static struct thread_state *first_of(uint64_t list)
-{
-	return (struct thread_state *)(list >> TAG_BITS << PAGE_SHIFT);
-}
-
-static uint64_t list_of(const struct thread_state *s, uint64_t before)
-{
-	return (uint64_t)s >> PAGE_SHIFT << TAG_BITS |
-	       ((before + 1) & ((UINT64_C(1) << TAG_BITS) - 1));
-}
-
-static struct thread_state *reuse(void)
-{
-	uint64_t list = atomic_load(&free_states);
-	struct thread_state *s, *rest;
-
-	do {
-		s = first_of(list);
-		if (!s)
-			return NULL;
-		/* Another's by now, perhaps: then the list has changed. */
-		rest = __atomic_load_n(&s->free_next, __ATOMIC_RELAXED);
-	} while (!atomic_compare_exchange_weak(&free_states, &list,
-					       list_of(rest, list)));
-	return s;
-}
-
-static void give_back(struct thread_state *s)
-{
-	uint64_t list = atomic_load(&free_states);
-
-	do {
-		__atomic_store_n(&s->free_next, first_of(list),
-				 __ATOMIC_RELAXED);
-	} while (!atomic_compare_exchange_weak(&free_states, &list,
-					       list_of(s, list)));
-}
-
-static void *map(size_t size)
-{
-	return mmap(NULL, size, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
-static struct thread_state *map_state(void)
-{
-	struct thread_state *const s = map(sizeof(*s));
-
-	if (s == MAP_FAILED)
-		return NULL;
-	s->frames = map((FIRST_FRAMES + 1) * sizeof(struct frame));
-	if (s->frames == MAP_FAILED) {
-		munmap(s, sizeof(*s));
-		return NULL;
-	}
-	/* A program that gave up system calls may not make this one. Then its
-	 * children of fork do without (in_child), and it clones none. */
-	if (!process_confined)
-		madvise(&s->generation, 4096, MADV_WIPEONFORK);
-	s->frame_limit = s->frames + FIRST_FRAMES;
-	s->table_used[0] = 3; /* these two are not empty if they are zero */
-	s->epoch = 1;
-	s->module_epoch = atomic_load(&module_epoch);
-	return s;
-}
-
-/* ------------------------------------------------------------------ birth */
-
-static bool claim_slot(struct thread_state *s)
-{
-	const uint32_t index = mapped_claim_thread();
-	struct pool_thread *slot;
-
-	if (index == NO_SLOT)
-		return false;
-	slot = &mapped_view.threads[index];
-	for (int i = 0; i < LOST_REASONS; i++)
-		atomic_store(&slot->lost[i], 0);
-	atomic_store(&slot->scrap, 0);
-	s->thread_serial = atomic_fetch_add(&mapped_pool->next_thread, 1);
-	slot->serial = s->thread_serial;
-	slot->process = s->process_serial;
-	slot->tid = s->tid;
-	s->slot = slot;
-	s->slot_index = index;
-	atomic_store_explicit(&slot->state, SLOT_USED, memory_order_release);
-	return true;
-}
-
-/* Who this thread is, in a recording that has not heard of it. False: the
- * pool has no slot for it, which is counted. */
-static bool identify(struct thread_state *s)
-{
-	s->tid = (uint32_t)syscall(SYS_gettid);
-	s->process_serial = process_serial;
-	memset(s->name, 0, sizeof(s->name));
-	syscall(SYS_prctl, PR_GET_NAME, s->name);
-	s->number = s->written = 0;
-	s->cpu = chunk_cpu();
-	if (s->below) {
-		s->slot = s->below->slot;
-		s->slot_index = s->below->slot_index;
-		s->thread_serial = s->below->thread_serial;
-		return true;
-	}
-	if (claim_slot(s))
-		return true;
-	if (refused == 0)
-		atomic_fetch_add(&mapped_pool->unslotted_threads, 1);
-	return false;
-}
-
-static void find_stack(struct thread_state *s)
-{
-	extern void *__libc_stack_end;
-	stack_t alt;
-
-	/* The thread's control block lies at the upper end of its stack; the
-	 * main thread's stack ends where the kernel put the arguments. */
-	s->stack_high = s->tid == (uint32_t)getpid() ?
-			(uint64_t)__libc_stack_end + 65536 :
-			(uint64_t)pthread_self();
-	s->alt_low = s->alt_high = 0;
-	if (syscall(SYS_sigaltstack, NULL, &alt) == 0 &&
-	    !(alt.ss_flags & SS_DISABLE)) {
-		s->alt_low = (uint64_t)alt.ss_sp;
-		s->alt_high = s->alt_low + alt.ss_size;
-	}
-}
-
-/* A table holds for as long as no module goes. One that was never used is left
- * alone: clearing it would take the memory for it. */
-static void check_table(struct thread_state *s)
-{
-	const uint32_t epoch = atomic_load(&module_epoch);
-
-	if (s->module_epoch == epoch)
-		return;
-	chunk_forget_names(s);
-	chunk_forget_nodes(s);
-	memset(s->words, 0, sizeof(s->words));
-	s->module_epoch = epoch;
-}
-
-/* A state with an empty stack and no buffer. below: of the hook that is
- * interrupted, NULL: of the thread. NULL: no memory, or no slot, which is
- * counted. */
-static struct thread_state *birth(struct thread_state *below)
-{
-	struct thread_state *s = reuse();
-
-	if (!s)
-		s = map_state();
-	if (!s) {
-		atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
-		if (!below)
-			missed = &mapped_pool->unrecorded;
-		return NULL;
-	}
-	s->busy = 0;
-	s->below = below;
-	s->next = NULL;
-	s->level = !below ? 0 : below->level + 1;
-	s->last = clock_now();
-	s->resync = false;
-	s->counts = mapped_pool->mode == POOL_COUNTS;
-	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };
-	if (!identify(s)) {
-		give_back(s);
-		return NULL;
-	}
-	find_stack(s);
-	shadow_forget(s);
-	s->base_unknown = false;
-	check_table(s);
-	s->window = window_now();
-	s->natives = atomic_load(&thread_natives);
-	s->buffer = NO_BUFFER;
-	chunk_disown(s);
-	return s;
 }
 
 /* -------------------------------------------------------------------- end */
@@ -288,21 +99,37 @@ static void close_for_good(struct thread_state *s)
 	chunk_close(s, CHUNK_LAST);
 }
 
+/* None of its levels is at work. closes: what it has goes to the recorder. */
+static void give_back_all(struct thread_state *s, bool closes)
+{
+	struct thread_state *next;
+
+	set_self(NULL);
+	for (; s; s = next) {
+		next = s->next;
+		if (closes)
+			close_for_good(s);
+		mapped_range_release(s->range);
+		birth_give_back(s);
+	}
+}
+
 void thread_end(_Atomic uint64_t *count)
 {
-	struct thread_state *s = thread_self, *next;
+	struct thread_state *const s = thread_self;
+	struct pool_thread *const slot = !s ? NULL : s->slot;
 
 	if (!s || s->busy != 0)
 		return;
 	missed = count;
 	ended = true;
 	barrier();
-	set_self(NULL);
-	for (; s; s = next) {
-		next = s->next;
-		close_for_good(s);
-		give_back(s);
+	if (s->range != mapped_range) {
+		give_back_all(s, false);
+		return;
 	}
+	give_back_all(s, true);
+	mapped_end_thread(slot);
 }
 
 static void at_destructors(void *round)
@@ -317,24 +144,37 @@ static void at_destructors(void *round)
  * wiped (map_state). */
 static void in_child(void)
 {
-	for (struct thread_state *s = thread_self; s; s = s->next)
-		s->generation = 0;
+	mapped_range_reset();
+	for (struct thread_state *s = thread_self; s; s = s->next) {
+		set_generation(s, 0);
+		mapped_range_hold(s->range);
+	}
 }
 
 __attribute__((constructor)) static void begin_process(void)
 {
 	const int saved = errno;
 
-	if (process_ready()) {
-		pthread_atfork(NULL, NULL, in_child);
-		end_key_made =
-			pthread_key_create(&end_key, at_destructors) == 0 &&
-			end_key < FIRST_KEYS;
-	}
+	process_ready();
+	pthread_atfork(NULL, NULL, in_child);
+	end_key_made = pthread_key_create(&end_key, at_destructors) == 0 &&
+		       end_key < FIRST_KEYS;
 	errno = saved;
 }
 
 /* ------------------------------------------------------------ generations */
+
+/* A stack begins anew. The chunk before has ended with its last record, when
+ * nobody read the CPU clock: what the thread has used since is not its. */
+static void begin_anew(struct thread_state *s)
+{
+	s->late = true;
+	chunk_close(s, CHUNK_LAST);
+	s->late = false;
+	shadow_forget(s);
+	s->last = clock_now();
+	s->cpu = chunk_cpu();
+}
 
 /* Native calls are recorded from now on, or no longer. Those that are open
  * would stay on the stack for ever, or return unseen. Lua's go on as they are.
@@ -347,32 +187,33 @@ static void forget_native(struct thread_state *s)
 	if (shadow_drop_native(s)) {
 		chunk_switch(s, CHUNK_GAP);
 	} else {
-		chunk_close(s, CHUNK_LAST);
-		shadow_forget(s);
-		s->last = clock_now();
+		begin_anew(s);
 		chunk_switch(s, 0);
 	}
 	thread_release(s);
 }
 
-/* The pool says that something changed: find out what concerns this state. */
+/* The pool says that something changed: find out what concerns this state. A
+ * handler that runs meanwhile goes one level higher; but in a child of fork it
+ * must not take this for a hook that went on there. */
 static bool catch_up(struct thread_state *s, uint32_t generation)
 {
 	const uint32_t natives = atomic_load(&thread_natives);
 	const uint32_t window = window_now();
 	const bool forked = s->generation == 0;
 
-	check_table(s);
+	birth_check_table(s);
 	if (forked) {
 		chunk_disown(s);
-		if (!identify(s))
+		if (!birth_identify(s, refused == 0))
 			return false;
 		s->last = clock_now();
+	} else {
+		s->busy = (uint64_t)__builtin_frame_address(0);
+		barrier();
 	}
 	if (s->window != window) {
-		chunk_close(s, CHUNK_LAST);
-		shadow_forget(s);
-		s->last = clock_now();
+		begin_anew(s);
 		s->window = window;
 		chunk_switch(s, 0);
 	} else if (s->natives != natives) {
@@ -382,7 +223,9 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
 		chunk_switch(s, 0);
 	}
 	s->natives = natives;
-	s->generation = generation;
+	set_generation(s, generation);
+	barrier();
+	s->busy = 0;
 	return true;
 }
 
@@ -394,15 +237,31 @@ static bool began_late(void)
 	return window_now() > 0 || atomic_load(&thread_natives) > 0;
 }
 
+/* A state for the thread, or for a handler that has interrupted the hook of the
+ * state below; NULL: no memory, or no slot, which is counted. */
+static struct thread_state *bear(struct thread_state *below)
+{
+	struct thread_state *const s = birth_new();
+
+	if (!s) {
+		if (!below)
+			missed = &mapped_pool->unrecorded;
+		return NULL;
+	}
+	s->window = window_now();
+	s->natives = atomic_load(&thread_natives);
+	return birth_begin(s, below, refused == 0) ? s : NULL;
+}
+
 static struct thread_state *begin(uint32_t generation, bool late)
 {
-	struct thread_state *const s = birth(NULL);
+	struct thread_state *const s = bear(NULL);
 
 	if (!s)
 		return NULL;
 	missed = NULL;
 	s->base_unknown = late;
-	s->generation = generation;
+	set_generation(s, generation);
 	chunk_switch(s, 0);
 	set_self(s);
 	if (end_key_made)
@@ -433,6 +292,16 @@ static void settle_fiber(struct thread_state *s)
 	thread_release(s);
 }
 
+/* The state is of a recording that was left, and gone unless one of its hooks
+ * was interrupted. */
+static struct thread_state *forget_recording(struct thread_state *s)
+{
+	if (s->busy != 0)
+		return s;
+	give_back_all(s, false);
+	return NULL;
+}
+
 /* The state, made or brought up to date for this generation; NULL: there is
  * none to record with. */
 static struct thread_state *update(struct thread_state *s)
@@ -442,6 +311,8 @@ static struct thread_state *update(struct thread_state *s)
 	if (!(generation & POOL_ON) ||
 	    (refused == generation && (!s || s->generation == 0)))
 		return NULL;
+	if (s && s->range != mapped_range)
+		s = forget_recording(s);
 	if (!s)
 		s = begin(generation, began_late() || refused != 0);
 	else if (s->busy == 0)
@@ -475,9 +346,11 @@ static struct pool off = { .generation = ~(uint32_t)POOL_ON };
 /* NULL: it may be another one at the next call. */
 static struct pool *native_pool(bool no_native)
 {
-	if (process_ready() && !no_native)
+	const bool ready = process_ready();
+
+	if (ready && !no_native)
 		return mapped_pool;
-	return (mapped_pool || process_never()) &&
+	return (ready || process_is_away()) &&
 	       atomic_load(&thread_native_watched) == 0 ? &off : NULL;
 }
 
@@ -493,12 +366,12 @@ SLOW struct pool *thread_find_native_pool(void)
 	process_ready(); /* which may say first whether they are recorded */
 	no_native = atomic_load(&process_no_native);
 	pool = native_pool(no_native);
-	__atomic_store_n(&thread_native_pool, pool, __ATOMIC_SEQ_CST);
+	thread_set_native_pool(!pool ? &thread_no_pool : pool);
 	/* What this rests on may have changed meanwhile. */
 	if (atomic_load(&process_no_native) != no_native ||
-	    (pool == &off && atomic_load(&thread_native_watched) != 0)) {
+	    process_is_asked() || native_pool(no_native) != pool) {
 		pool = NULL;
-		__atomic_store_n(&thread_native_pool, NULL, __ATOMIC_SEQ_CST);
+		thread_set_native_pool(&thread_no_pool);
 	}
 	errno = saved;
 	return pool;
@@ -538,6 +411,7 @@ static void abandon(struct thread_state *s, uint64_t sp)
 	}
 	s->busy = sp;
 	barrier();
+	s->late = false; /* it may have been closing a chunk */
 	s->resync = true;
 	chunk_switch(s, 0);
 	barrier();
@@ -548,14 +422,14 @@ static struct thread_state *make_level(struct thread_state *s,
 				       uint32_t generation)
 {
 	struct thread_state *const made = refused == generation ? NULL :
-					  birth(s);
+					  bear(s);
 
 	if (!made) {
 		refused = generation;
 		chunk_count_lost(s, LOST_NESTED, 1);
 		return NULL;
 	}
-	made->generation = generation;
+	set_generation(made, generation);
 	made->alt_low = s->alt_low;
 	made->alt_high = s->alt_high;
 	made->stack_high = s->stack_high;
@@ -601,10 +475,12 @@ SLOW struct thread_state *thread_nested(struct thread_state *s, uint64_t sp)
 
 	if (BROKEN(busy))
 		return s;
-	s = idle_level(s, sp);
+	s = s->range != mapped_range ? NULL : idle_level(s, sp);
 	if (s && s->level > 0) {
 		s->busy = sp;
 		barrier();
+		if (s->top == s->frames + 1)
+			s->lowest_depth = depth_left(s->below);
 		chunk_say_interrupted(s);
 	}
 	errno = saved;
@@ -653,7 +529,7 @@ static void shut_out(uint64_t sp)
 	if (s->segments > 1 || s->top > s->frames + 1)
 		shadow_cut(s, ground, UNWIND_RESET, chunk_clock(s));
 	s->lua_plain = NULL;
-	s->generation = (uint32_t)SHUT_OUT;
+	set_generation(s, (uint32_t)SHUT_OUT);
 	thread_release(s);
 }
 

@@ -4,6 +4,7 @@
 #ifndef WEFT_TRACER_HOST_THREAD_THREAD_H
 #define WEFT_TRACER_HOST_THREAD_THREAD_H
 
+#include "tracer/host/pool/process.h"
 #include "tracer/host/thread/unwind.h"
 
 /* The thread's own level; NULL: it has not recorded yet, or not any more. */
@@ -14,12 +15,25 @@ extern THREAD_LOCAL struct thread_state *thread_self;
  * pool. */
 extern THREAD_LOCAL struct thread_state *thread_hot;
 
-/* The same where calls are counted; a thread has but one of the two. */
-extern THREAD_LOCAL struct thread_state *thread_counting;
-
 /* The pool, where native calls are recorded; one that is off for ever where
- * they are not; NULL: find out. */
-extern HIDDEN struct pool *thread_native_pool;
+ * they are not; thread_no_pool, whose generation is 0: find out. It is known by
+ * its distance from that one, so that the hooks can look at its generation
+ * without asking whether there is one, even before the loader has relocated
+ * this library. */
+extern HIDDEN struct pool thread_no_pool;
+
+INLINE struct pool *thread_native_pool(void)
+{
+	return (struct pool *)((uint64_t)&thread_no_pool +
+			       process_mailbox.native);
+}
+
+INLINE void thread_set_native_pool(const struct pool *pool)
+{
+	__atomic_store_n(&process_mailbox.native,
+			 (uint64_t)pool - (uint64_t)&thread_no_pool,
+			 __ATOMIC_SEQ_CST);
+}
 
 /* While it is not 0, each native call finds out, recorded or not. */
 extern HIDDEN _Atomic uint32_t thread_native_watched;
@@ -75,14 +89,15 @@ INLINE struct thread_state *thread_acquire(uint64_t sp)
 }
 
 /* The same for a native call, which may come before this library is ready to
- * run: nothing of it may be touched but thread_native_pool. */
+ * run: nothing of it may be touched but thread_native_pool. NULL: there is no
+ * pool as yet. */
 struct pool *thread_find_native_pool(void);
 
 INLINE struct thread_state *thread_acquire_native(uint64_t sp)
 {
-	const struct pool *pool = thread_native_pool;
+	const struct pool *pool = thread_native_pool();
 
-	if (unlikely(!pool)) {
+	if (unlikely(pool == &thread_no_pool)) {
 		pool = thread_find_native_pool();
 		if (!pool)
 			return NULL;

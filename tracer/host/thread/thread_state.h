@@ -30,16 +30,21 @@ struct frame {
 	uint64_t absorbed; /* Lua, C function: the call site of the native
 	                    * enter that was absorbed, or FRAME_NONE_ABSORBED */
 	uint64_t node;     /* where its calls are counted, as in struct
-	                    * counted_entry; set only where calls are counted */
+	                    * counted_entry */
+	uint64_t noded;    /* where calls are recorded: tick of the frame to
+	                    * which node was given; another's: it has none */
 };
 
 /* Beyond every code address of a program: what a key names otherwise. */
 #define KEY_LUA (UINT64_C(1) << 63)  /* a Lua function */
 #define KEY_MARK (UINT64_C(1) << 62) /* with KEY_LUA: a mark */
-/* Turned in the key of a function whose calls are left out, in the table of the
- * functions that the open chunk has named: it finds itself only where that is
- * asked. */
-#define KEY_SKIPPED (UINT64_C(1) << 61)
+/* Added to the key of a function whose calls are left out, in the table of the
+ * functions that the open chunk has named: no function begins there, so that it
+ * is found only where that is asked. */
+#define KEY_SKIPPED UINT64_C(1)
+/* Set in the key of one whose calls are counted, there and in the tree of
+ * counted calls. */
+#define KEY_COUNTED (UINT64_C(1) << 59)
 
 #define FRAME_NONE_ABSORBED UINT64_MAX
 
@@ -114,6 +119,7 @@ struct body {
 /* A part of the stack: the thread's own (serial 0), or a coroutine's. Frames
  * base .. (next segment's base - 1). */
 struct segment {
+	_Alignas(64) /* found by a shift */
 	uint64_t serial;
 	void *owner;    /* the Lua side's struct coroutine; NULL for serial 0 */
 	uint32_t base;  /* index of its first frame in frames */
@@ -164,7 +170,9 @@ enum {
  *   at <= limit + RECORD_SLACK;  quick <= limit
  *   quick - at <= frame_limit - top, and too_deep is 0, if there is a quick
  *   items_at + items + funcs <= buffer_words;  head has items and funcs
- *   where calls are counted: quick is NULL;  limit lies below the nodes
+ *   limit lies below the nodes of counted calls;  quick is NULL where all or
+ *   brief calls are counted, or deep ones have no records;  each_generation is
+ *   generation, or 0
  * and when a chunk is closed:
  *   the sum of gaps and durations of its records == last - tick_begin */
 struct thread_state {
@@ -196,7 +204,20 @@ struct thread_state {
 	 * ordinary, and but for the one at count_base. */
 	struct frame *count_limit, *count_base;
 	bool counts;          /* calls are counted, and have no records */
+	bool chooses;         /* brief or deep calls have none. Then quick is
+	                       * NULL, and in its place there is: */
+	uint64_t *chosen_quick;
+	uint64_t brief;       /* of calls, those shorter than so many ticks are
+	                       * counted; 0: none */
 	uint32_t nodes;       /* of counted calls, in the open chunk */
+	uint64_t awaited;     /* key of the C function that Lua called last and
+	                       * whose calls are counted in a recording: if it
+	                       * has hooks, the next enter is the same call */
+
+	/* Frames of a segment that may have records: depth.h. The common case
+	 * pushes those that have none from deep on, below deep_limit. */
+	uint32_t max_depth, lowest_depth;
+	struct frame *deep, *deep_limit;
 
 	/* The shadow stack. */
 	struct frame *frames;
@@ -205,7 +226,8 @@ struct thread_state {
 	uint32_t window;      /* when the stack began */
 	uint32_t segments;    /* at least 1 */
 	uint32_t no_room;     /* generation in which frames got no memory */
-	bool moving;          /* it is being moved to a larger place */
+	uint32_t moving;      /* so many frames are being moved to a larger
+	                       * place; 0: none are */
 	bool base_unknown;    /* unknown calls may be open under it */
 	bool native_unknown;  /* unknown native calls may be open among its */
 	uint32_t natives;     /* thread_natives when they were right */
@@ -236,6 +258,7 @@ struct thread_state {
 	uint32_t module_epoch; /* for which the table's words are right */
 	bool resync;          /* the next chunk does not continue this one */
 	bool want_big;        /* the next chunk needs a big buffer */
+	bool late;            /* it is closed long after its last record */
 
 	/* The buffers that are being handed over and opened, word 0: none is. A
 	 * handler may jump away from that. */
@@ -250,6 +273,7 @@ struct thread_state {
 	/* Who this is. */
 	struct pool_thread *slot;
 	uint32_t slot_index, thread_serial, process_serial, tid;
+	uint32_t range;       /* where its pool lies (mapped_pool.h) */
 	char name[16];        /* the kernel's name of the thread */
 	struct thread_state *free_next; /* once the thread has ended */
 
@@ -257,6 +281,9 @@ struct thread_state {
 	 * all zero in a child of fork or clone, so that the child does not take
 	 * itself for its parent. */
 	_Alignas(4096) uint32_t generation;
+	/* The same where each call has a record; the hooks compare this one. 0:
+	 * they have a common case of their own. */
+	uint32_t each_generation;
 	_Alignas(4096) uint64_t table_used[(1 << TABLE_BITS) / 64];
 
 	struct segment segment[MAX_SEGMENTS];
@@ -264,6 +291,7 @@ struct thread_state {
 	uint64_t scrap_records[SCRAP_WORDS];
 	/* The functions that the open chunk has named, table_used says where;
 	 * and the dictionary words of those that it or others had. */
+	_Alignas(2 * sizeof(struct table_entry))
 	struct table_entry table[1 << TABLE_BITS];
 	struct table_word words[1 << TABLE_BITS];
 	struct counted_entry counted[1 << COUNTED_BITS];

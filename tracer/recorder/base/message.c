@@ -27,6 +27,20 @@ void message_clean(char *text)
 	}
 }
 
+void message_file_name(char *out, size_t room, const char *path)
+{
+	const char *const slash = strrchr(path, '/');
+	const char *from = slash ? slash + 1 : path;
+	size_t n = 0;
+
+	for (; *from && n < room - 1; from++, n++)
+		out[n] = strchr(" \t\n:;'\"\\$`*?", *from) ||
+			 (unsigned char)*from < ' ' ? '_' : *from;
+	if (n == 0 || out[0] == '.')
+		out[0] = '_';
+	out[n + (n == 0)] = '\0';
+}
+
 static void keep_trouble(const char *text)
 {
 	const size_t used = strlen(troubles);

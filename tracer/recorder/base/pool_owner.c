@@ -1,6 +1,6 @@
 /* pool_owner.c - makes the pool: the file, its layout, its mutexes, its pages;
- * and removes the pools that dead recorders left. Does not know what is done
- * with the buffers.
+ * and removes, in time, the pools that dead recorders left. Does not know what
+ * is done with the buffers.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/memory_limit.h"
@@ -11,7 +11,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -36,6 +39,8 @@ enum {
 	DEFAULT_BYTES = 64 << 20,
 	SMALLEST_BYTES = 1 << 20,
 	SLICE = 16,                /* big buffers that get pages at once */
+	KEPT_MODE = 0400,          /* of a pool that a dead recorder left, */
+	KEPT_SECONDS = 3600,       /* and how long it stays */
 };
 
 /* ---- mutexes ---- */
@@ -70,6 +75,17 @@ bool pool_mutex_held(const pthread_mutex_t *mutex)
 	const uint32_t word = futex_word(mutex);
 
 	return (word & FUTEX_TID_MASK) != 0 && (word & FUTEX_OWNER_DIED) == 0;
+}
+
+void pool_mutex_look(pthread_mutex_t *mutex)
+{
+	uint32_t word = futex_word(mutex);
+
+	if (pool_mutex_held(mutex) &&
+	    kill((pid_t)(word & FUTEX_TID_MASK), 0) != 0 && errno == ESRCH)
+		__atomic_compare_exchange_n((uint32_t *)(void *)mutex, &word,
+					    FUTEX_OWNER_DIED, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* ---- layout ---- */
@@ -161,40 +177,6 @@ bool pool_owner_valid(const struct pool_owner *o)
 
 /* ---- the file ---- */
 
-/* An empty file is a pool in the making that is not locked yet: it takes no
- * memory and is kept. */
-static bool is_abandoned(int folder, const char *name)
-{
-	struct stat st;
-	const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC |
-			      O_NONBLOCK);
-
-	if (fd < 0)
-		return false;
-	const bool abandoned = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-			       st.st_uid == getuid() && st.st_size > 0 &&
-			       flock(fd, LOCK_EX | LOCK_NB) == 0;
-	close(fd);
-	return abandoned;
-}
-
-/* A living recorder holds the lock of its pool. The lock ends with it, in
- * whatever way it ends. */
-static void pool_cleanup(void)
-{
-	char prefix[32];
-	DIR *const folder = opendir(POOL_FOLDER);
-
-	if (!folder)
-		return;
-	snprintf(prefix, sizeof(prefix), "weft-%u-", (unsigned)getuid());
-	for (const struct dirent *e; (e = readdir(folder)); )
-		if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 &&
-		    is_abandoned(dirfd(folder), e->d_name))
-			unlinkat(dirfd(folder), e->d_name, 0);
-	closedir(folder);
-}
-
 uint64_t pool_folder_free(void)
 {
 	struct statvfs fs;
@@ -206,6 +188,119 @@ uint64_t pool_folder_free(void)
 					    "/sys/fs/cgroup") / 4;
 
 	return free < share ? free : share;
+}
+
+/* A pool in POOL_FOLDER, open. Others may make files of any name there. */
+struct left {
+	int folder, fd;
+	const char *name;
+	struct stat st;
+};
+
+/* An empty file is a pool in the making that is not locked yet: it takes no
+ * memory and is kept. */
+static bool is_abandoned(struct left *l)
+{
+	return fstat(l->fd, &l->st) == 0 && S_ISREG(l->st.st_mode) &&
+	       l->st.st_uid == getuid() && l->st.st_size > 0 &&
+	       flock(l->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static bool is_kept(const struct left *l)
+{
+	return (l->st.st_mode & 0777) == KEPT_MODE;
+}
+
+/* Whether weft recover may still want it: for an hour after it was first found,
+ * which its mode and time tell from then on, if it takes a fourth at most of
+ * what could be used. */
+static bool is_worth_keeping(const struct left *l)
+{
+	if ((uint64_t)l->st.st_blocks * 512 > pool_folder_free() / 4)
+		return false;
+	if (is_kept(l))
+		return time(NULL) - l->st.st_mtime < KEPT_SECONDS;
+	if (fchmod(l->fd, KEPT_MODE) != 0 || futimens(l->fd, NULL) != 0)
+		return false;
+	if (isatty(STDERR_FILENO))
+		message("note: a recorder that died left its pool: " POOL_FOLDER
+			"/%s; it is kept for an hour, for weft recover, unless "
+			"another one dies", l->name);
+	return true;
+}
+
+/* Call back for each pool of this user whose recorder has died. A living one
+ * holds the lock of its pool. The lock ends with it, in whatever way it
+ * ends. */
+static void each_abandoned(void (*call)(void *ctx, const struct left *l),
+			   void *ctx)
+{
+	char prefix[32];
+	DIR *const folder = opendir(POOL_FOLDER);
+
+	if (!folder)
+		return;
+	snprintf(prefix, sizeof(prefix), "weft-%u-", (unsigned)getuid());
+	for (const struct dirent *e; (e = readdir(folder)); ) {
+		struct left l = { .folder = dirfd(folder), .name = e->d_name };
+
+		if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		l.fd = openat(l.folder, l.name, O_RDONLY | O_NOFOLLOW |
+			      O_CLOEXEC | O_NONBLOCK);
+		if (l.fd < 0)
+			continue;
+		if (is_abandoned(&l))
+			call(ctx, &l);
+		close(l.fd);
+	}
+	closedir(folder);
+}
+
+struct newest {
+	char name[NAME_MAX + 1];
+	bool is_kept;
+	struct timespec time;
+};
+
+/* The time of a kept pool says when it was found, perhaps after a later one was
+ * written for the last time. */
+static bool is_newer(const struct left *l, const struct newest *n)
+{
+	const struct timespec *const t = &l->st.st_mtim;
+
+	if (!n->name[0] || is_kept(l) != n->is_kept)
+		return !n->name[0] || n->is_kept;
+	return t->tv_sec > n->time.tv_sec ||
+	       (t->tv_sec == n->time.tv_sec && t->tv_nsec >= n->time.tv_nsec);
+}
+
+static void find_newest(void *ctx, const struct left *l)
+{
+	struct newest *const n = ctx;
+
+	if (!is_newer(l, n))
+		return;
+	snprintf(n->name, sizeof(n->name), "%s", l->name);
+	n->is_kept = is_kept(l);
+	n->time = l->st.st_mtim;
+}
+
+static void remove_others(void *ctx, const struct left *l)
+{
+	const struct newest *const n = ctx;
+
+	if (strcmp(l->name, n->name) != 0 || !is_worth_keeping(l))
+		unlinkat(l->folder, l->name, 0);
+}
+
+/* Of the pools that dead recorders left, the newest may stay for a while. */
+static void pool_cleanup(void)
+{
+	struct newest newest = { .name = "" };
+
+	each_abandoned(find_newest, &newest);
+	each_abandoned(remove_others, &newest);
 }
 
 /* A file may not be larger (ulimit -f). */
@@ -303,6 +398,7 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 	p->lua = wish->lua;
 	p->native = wish->native;
 	p->mode = wish->counts ? POOL_COUNTS : POOL_CALLS;
+	p->attached = wish->attached;
 	while (p->recording == 0)
 		if (getrandom(&p->recording, 8, 0) != 8)
 			p->recording = (uint64_t)o->inode << 20 ^
@@ -334,6 +430,7 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 
 	memset(o, 0, sizeof(*o));
 	o->fd = -1;
+	o->attached = wish->attached;
 	pool_cleanup();
 	const uint64_t bytes = choose_bytes(wish->bytes);
 
@@ -346,6 +443,7 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish)
 			"memory (control group) and of files (ulimit -f)");
 		return -1;
 	}
+	shape.asked = bytes;
 	if (open_file(o) != 0 || map_file(o, &shape) != 0) {
 		message("cannot make the buffer pool \"%s\": %s%s", o->path,
 			strerror(errno), errno == EFBIG ? ": give a smaller "

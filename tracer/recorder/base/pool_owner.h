@@ -20,6 +20,7 @@ struct pool_wish {
 	enum pool_on_full on_full;
 	bool paused, lua, native, counts, tsc;
 	bool verdicts;             /* functions may be left out */
+	bool attached;             /* programs join that run already */
 };
 
 /* All but the contents of the mapping is fixed once the pool is made. */
@@ -34,13 +35,15 @@ struct pool_owner {
 	uint32_t verdict_slots;
 	uint64_t recording;        /* the pool's random number */
 	uint64_t size;             /* bytes */
+	bool attached;             /* as wished */
 	int fd;                    /* locked by flock while we live */
 	dev_t device;
 	ino_t inode;
 	char path[64];
 };
 
-/* Remove this user's pools whose recorder died without doing so. Then make and
+/* Remove this user's pools whose recorder died without doing so; the newest one
+ * stays for an hour, for weft recover, where there is room. Then make and
  * map the pool, and lock its file and its recorder mutex; every buffer is
  * closed. Prints why and returns negative if it cannot. The mapping lives as
  * long as the recorder. */
@@ -75,6 +78,9 @@ void pool_mutex_renew(pthread_mutex_t *mutex);
 bool pool_mutex_died(const pthread_mutex_t *mutex);
 /* Whether a living thread holds it. */
 bool pool_mutex_held(const pthread_mutex_t *mutex);
+/* Where the kernel does not tell of the holder's end (pool.h): look for it, and
+ * tell. */
+void pool_mutex_look(pthread_mutex_t *mutex);
 
 /* Where buffer i begins, i < pool_owner_buffers. The small buffers come first.
  * Uses the private copies, as all that the recorder does with the pool must. */

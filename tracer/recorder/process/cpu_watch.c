@@ -132,8 +132,10 @@ int cpu_watch_choose(struct cpu_watch *w, int hz)
 		chosen = LEAST_HZ;
 	/* The kernel takes no more samples a second than this. */
 	most = setting("perf_event_max_sample_rate");
-	if (most > 0 && chosen > most)
+	if (most > 0 && chosen > most) {
+		w->most_hz = hz > 0 ? most : 0;
 		chosen = most;
+	}
 	w->period = chosen > 0 ? odd_period(chosen) : 0;
 	return 0;
 }

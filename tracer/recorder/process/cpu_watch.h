@@ -26,6 +26,8 @@ struct cpu_watch {
 	const struct rate *rate;
 	uint64_t period;           /* ns a thread runs between samples; 0: no
 				    * samples. Set it before threads come */
+	uint64_t most_hz;          /* the kernel's limit, if more was asked
+				    * for; else 0 */
 	uint32_t slots, watched;
 	uint32_t refused;          /* threads that could not be watched, */
 	int why;                   /* and the errno of one of them */

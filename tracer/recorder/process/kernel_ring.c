@@ -32,7 +32,7 @@ static int open_event(uint32_t tid, const struct perf_event_attr *wanted)
 	a.sample_id_all = 1;
 	a.use_clockid = 1;
 	a.clockid = CLOCK_MONOTONIC;
-	a.exclude_kernel = a.exclude_hv = 1;
+	a.exclude_hv = 1;
 	const long fd = syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1,
 				PERF_FLAG_FD_CLOEXEC);
 
@@ -45,22 +45,27 @@ static int open_switches(uint32_t tid, bool with_maps)
 	const struct perf_event_attr a = {
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME,
-		.context_switch = 1, .mmap = with_maps,
+		.context_switch = 1, .mmap = with_maps, .exclude_kernel = 1,
 	};
 
 	return open_event(tid, &a);
 }
 
-/* cpu-clock runs while the thread does. The kernel's own code is not ours to
- * see: a sample that falls there is left out. */
+/* cpu-clock runs while the thread does. Who may not see the kernel's own code
+ * gets no samples there. */
 static int open_samples(uint32_t tid, uint64_t period)
 {
-	const struct perf_event_attr a = {
+	struct perf_event_attr a = {
 		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = period,
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_IP,
 	};
+	int fd = open_event(tid, &a);
 
-	return open_event(tid, &a);
+	if (fd == -EACCES || fd == -EPERM) {
+		a.exclude_kernel = 1;
+		fd = open_event(tid, &a);
+	}
+	return fd;
 }
 
 /* A user may lock so much memory; what is left of it may do for fewer pages. */
@@ -201,6 +206,9 @@ static bool read_record(const struct kernel_ring *ring, uint64_t at,
 	if (!is_event(h, &n->event) || h->size < sizeof(*h) + sizeof(n->time))
 		return false;
 	copy_out(ring, at + sizeof(*h), &n->address, sizeof(n->address));
+	if ((h->misc & PERF_RECORD_MISC_CPUMODE_MASK) !=
+	    PERF_RECORD_MISC_USER)
+		n->address = 0;
 	copy_out(ring, at + h->size - sizeof(n->time), &n->time,
 		 sizeof(n->time));
 	return true;

@@ -23,7 +23,8 @@ struct kernel_ring {
 
 enum ring_event {
 	RING_OUT, RING_IN,         /* the thread left a CPU, came to one */
-	RING_SAMPLE,               /* address: its program counter */
+	RING_SAMPLE,               /* address: its program counter; 0: in the
+				    * kernel */
 	RING_LOST,                 /* events were lost before this tick */
 	RING_STOPPED,              /* no samples from now on: too many came */
 	RING_RESUMED,              /* samples again */
@@ -36,7 +37,8 @@ typedef void ring_fn(void *ctx, enum ring_event event, uint64_t tick,
 		     uint64_t address);
 
 /* Begin to note what the thread does; it needs no privilege beyond
- * perf_event_paranoid 2 and the right to look at the thread. period: ns that it
+ * perf_event_paranoid 2 and the right to look at the thread. With 1, or
+ * CAP_PERFMON, samples in the kernel are noted, too. period: ns that it
  * runs between two samples; 0: no samples. tid is a number in this process'
  * namespace; 0: the calling thread. Returns 0, or a negative errno. */
 int kernel_ring_open(struct kernel_ring *ring, uint32_t tid, uint64_t period,

@@ -61,6 +61,13 @@ static bool read_stat(pid_t pid, struct stat_line *s)
 			     &s->state, &s->parent, &s->start) == 3;
 }
 
+static pid_t attached;
+
+void process_attached(pid_t pid)
+{
+	attached = pid;
+}
+
 bool process_exists(pid_t pid)
 {
 	static uint64_t our_start;
@@ -69,7 +76,7 @@ bool process_exists(pid_t pid)
 	if (our_start == 0)
 		our_start = read_stat(getpid(), &s) ? s.start : 1;
 	return pid > 0 && read_stat(pid, &s) && s.state != 'Z' &&
-	       s.state != 'X' && s.start >= our_start;
+	       s.state != 'X' && (s.start >= our_start || pid == attached);
 }
 
 pid_t process_parent(pid_t pid)

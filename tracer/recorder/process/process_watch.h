@@ -12,9 +12,12 @@
 #include <sys/types.h>
 
 /* Whether it exists and is no zombie. False for a process that is older than
- * this one: a recorded process never is, so that the number, which came from
- * another PID namespace, means a stranger here. */
+ * this one, unless it is the one that is attached: no other recorded process
+ * is, so that the number, which came from another PID namespace, means a
+ * stranger here. */
 bool process_exists(pid_t pid);
+/* That process is recorded, though it is older than this one. */
+void process_attached(pid_t pid);
 /* The number of its parent. 0 if it cannot be found. */
 pid_t process_parent(pid_t pid);
 /* Whether the short name of the process begins so. */

@@ -57,7 +57,8 @@ static int link_to(struct installation *in, const char *library, char *out,
 
 int installation_find(struct installation *in)
 {
-	char prefix[PATH_MAX - 64], library[PATH_MAX], link[64];
+	char prefix[PATH_MAX - 64], link[64];
+	char *const library = in->library;
 	const char *const others = getenv("LD_PRELOAD"), *used = library;
 
 	memset(in, 0, sizeof(*in));
@@ -66,7 +67,7 @@ int installation_find(struct installation *in)
 			strerror(errno));
 		return -1;
 	}
-	snprintf(library, sizeof(library), "%s/lib/libweft.so", prefix);
+	snprintf(library, sizeof(in->library), "%s/lib/libweft.so", prefix);
 	snprintf(in->provider, sizeof(in->provider),
 		 "%s/lib/weft/weft-provider.so", prefix);
 	snprintf(in->modules, sizeof(in->modules), "%s/lib/lua", prefix);
@@ -264,16 +265,20 @@ static void raise_priority(struct program *p)
 		setpriority(PRIO_PROCESS, 0, least);
 }
 
-int program_take_signals(struct program *p)
+int program_take_signals(struct program *p, int start_signal)
 {
-	static const int ours[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT };
+	static const int ours[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT,
+				    SIGUSR1 };
 	/* Where it is ignored, nobody can wait for a child. */
 	const struct sigaction as_usual = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
 	memset(p, 0, sizeof(*p));
 	p->go = p->failed = -1;
+	p->start_signal = start_signal;
 	sigemptyset(&set);
+	if (start_signal > 0)
+		sigaddset(&set, start_signal);
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		sigaddset(&set, ours[i]);
 	if (sigprocmask(SIG_BLOCK, &set, &p->mask) != 0)
@@ -344,6 +349,12 @@ int program_fork(struct program *p, char *const argv[],
 	return 0;
 }
 
+void program_leave_alone(struct program *p)
+{
+	p->is_not_ours = p->has_ended = true;
+	front_leave();
+}
+
 /* The child goes on, or ends, when these are closed. */
 static void close_pipes(struct program *p)
 {
@@ -387,7 +398,11 @@ void program_handle_signals(struct program *p)
 		if (news.signal == SIGCHLD) {
 			p->status = news.status;
 			p->has_ended = true;
-		} else if (p->has_ended) {
+		} else if (news.signal == SIGUSR1) {
+			p->wants_snapshot = true;
+		} else if (news.signal == p->start_signal) {
+			p->wants_start = true;
+		} else if (p->has_ended || p->is_not_ours) {
 			p->wants_finish = true;
 		} else if (news.signal == SIGTERM || news.signal == SIGHUP) {
 			kill(p->pid, news.signal);

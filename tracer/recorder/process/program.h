@@ -15,6 +15,7 @@
 
 /* Where weft's own files are. */
 struct installation {
+	char library[PATH_MAX];        /* libweft.so */
 	char preload[PATH_MAX + 4096]; /* the value of LD_PRELOAD */
 	char provider[PATH_MAX];       /* weft-provider.so */
 	char modules[PATH_MAX];        /* the folder of the Lua modules */
@@ -50,19 +51,27 @@ struct program {
 	int status;                /* of waitpid, once it has ended */
 	bool has_ended;
 	bool wants_finish;         /* the user wants the recording to end */
+	bool wants_start;          /* start_signal came */
+	int start_signal;          /* turns recording on; 0: none does */
+	bool wants_snapshot;       /* SIGUSR1 came; the reader sets it back */
+	bool is_not_ours;          /* it ran already: no signal is for it */
 };
 
 /* Go on in a child of this process, which stays as the front (front.h). Let no
  * limit of the files' size end us, and take the priority that we may have,
  * before anything else is forked: a program with more threads than processors
  * fills the pool faster than the recorder is let run. Resets *p and keeps what
- * was there for the program. Prints why and returns negative if it cannot. */
-int program_take_signals(struct program *p);
+ * was there for the program. start_signal: 0: none. Prints why and returns
+ * negative if it cannot. */
+int program_take_signals(struct program *p, int start_signal);
 /* Fork; the child sets its environment and waits for program_go. Then leave the
  * session of the two. Prints why and returns negative if it cannot. */
 int program_fork(struct program *p, char *const argv[],
 		 const struct pool_owner *owner,
 		 const struct child_environment *environment);
+/* The same where there is nothing to fork, as the program runs already. From
+ * here on each signal means that the recording is to end. */
+void program_leave_alone(struct program *p);
 /* Let it run. If it cannot be executed: prints why, sets *status to what a
  * shell would return (126, or 127 if there is no such file), and returns
  * negative. Waits until the exec has succeeded or failed. */

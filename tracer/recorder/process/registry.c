@@ -106,6 +106,13 @@ void registry_read_rings(struct registry *r)
 		cpu_watch_read(r->cpu, r->used[i]);
 }
 
+/* Of programs that were attached, whose ends the kernel does not tell. */
+static void look_for_ends(struct registry *r)
+{
+	for (uint32_t i = 0; i < r->used_n; i++)
+		pool_mutex_look(&r->owner->threads[r->used[i]].alive);
+}
+
 uint32_t registry_find_dead(struct registry *r, bool all)
 {
 	const uint32_t born = atomic_load(&r->owner->pool->next_thread);
@@ -117,6 +124,8 @@ uint32_t registry_find_dead(struct registry *r, bool all)
 		r->relist--;
 		list_threads(r);
 	}
+	if (all && r->owner->attached)
+		look_for_ends(r);
 	for (uint32_t i = 0; i < r->used_n; i++) {
 		const uint32_t k = r->used[i];
 
@@ -252,7 +261,10 @@ uint32_t registry_update_processes(struct registry *r, uint64_t now_ms)
 
 	r->live_processes = 0;
 	for (uint32_t i = 0; i < end; i++) {
-		const pthread_mutex_t *const m = &r->owner->processes[i].alive;
+		pthread_mutex_t *const m = &r->owner->processes[i].alive;
+
+		if (r->owner->attached && is_used(r, i))
+			pool_mutex_look(m);
 		const bool is_dead = is_used(r, i) && pool_mutex_died(m);
 
 		r->has_ended[i] = is_dead && has_ended(r, i, now_ms);

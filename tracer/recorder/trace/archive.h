@@ -6,7 +6,7 @@
 #ifndef WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
 #define WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
 
-#include "tracer/recorder/trace/chunk_names.h"
+#include "tracer/recorder/names/chunk_names.h"
 
 #include <stdint.h>
 

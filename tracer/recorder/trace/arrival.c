@@ -153,7 +153,8 @@ void arrival_check(struct arrival *a, const char *folder)
 	trace_folder_each(path, look_into, a);
 	snprintf(path, sizeof(path), "%.*s/spill.weft", PATH_MAX - 16, folder);
 	trace_folder_each(path, look_into, a);
-	a->lost_chunks = a->lost_records = 0;
+	a->lost_chunks = a->past_chunks;
+	a->lost_records = a->past_records;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct arrival_sent *const s = &a->sent[i];
 
@@ -162,4 +163,11 @@ void arrival_check(struct arrival *a, const char *folder)
 				   s->here <= s->records ?
 				   s->records - s->here + 1 : 0;
 	}
+}
+
+void arrival_forget(struct arrival *a)
+{
+	a->past_chunks = a->lost_chunks;
+	a->past_records = a->lost_records;
+	a->count = 0;
 }

@@ -21,6 +21,7 @@ struct arrival {
 	bool is_blind;             /* no memory: what was lost is not known */
 	/* Of those that were noted, by the last check. */
 	uint64_t lost_chunks, lost_records;
+	uint64_t past_chunks, past_records; /* of them, those forgotten */
 };
 
 /* Note a chunk that is sent, wherever it goes. */
@@ -28,5 +29,8 @@ void arrival_note(struct arrival *a, const struct chunk_header *h);
 /* Look for all of them in the trace whose folder this is. Takes a page of disk
  * or cache for each chunk. May be called again when more was written. */
 void arrival_check(struct arrival *a, const char *folder);
+/* Forget the chunks that were checked, but not what was lost of them: their
+ * files are where no later check looks. */
+void arrival_forget(struct arrival *a);
 
 #endif

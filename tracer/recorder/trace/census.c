@@ -1,7 +1,7 @@
 /* census.c - sets of numbers, kept as lists that are sorted when they are full.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/census.h"
-#include "tracer/recorder/trace/chunk_names.h"
+#include "tracer/recorder/names/chunk_names.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -63,14 +63,25 @@ static void note_vm(void *ctx, const struct chunk_header *h,
 		    (uint64_t)h->process << 32 | (uint32_t)item[1]);
 }
 
+void census_add(struct census *c, uint32_t process, uint32_t thread)
+{
+	add(&c->list[CENSUS_PROCESSES], process);
+	add(&c->list[CENSUS_THREADS], thread);
+}
+
+void census_forget(struct census *c)
+{
+	for (int i = 0; i < CENSUS_KINDS; i++)
+		c->list[i].count = 0;
+}
+
 void census_note(struct census *c, const uint64_t *chunk, uint32_t words)
 {
 	const struct chunk_header *const h = (const void *)chunk;
 
 	if (h->flags & CHUNK_META)
 		return;
-	add(&c->list[CENSUS_PROCESSES], h->process);
-	add(&c->list[CENSUS_THREADS], h->thread);
+	census_add(c, h->process, h->thread);
 	chunk_names_each(chunk, words, note_vm, c);
 }
 

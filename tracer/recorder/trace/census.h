@@ -25,6 +25,10 @@ struct census {
 /* Note whose chunk of that many words this is. What is in it is not trusted.
  * Without memory less is counted. */
 void census_note(struct census *c, const uint64_t *chunk, uint32_t words);
+/* The same of a chunk that is known by its head alone. */
+void census_add(struct census *c, uint32_t process, uint32_t thread);
+/* Begin anew. */
+void census_forget(struct census *c);
 /* After this, list[].count says how many there are. */
 void census_finish(struct census *c);
 

@@ -179,14 +179,25 @@ static void ask_for_ctf_1_8(struct lttng_session_descriptor *d)
 		set(d, CTF_1_8);
 }
 
+/* Of LTTng's URLs, the one that has both ports. */
+static struct lttng_session_descriptor *
+describe(const struct session_plan *plan)
+{
+	char url[320];
+
+	if (!plan->relay.host[0])
+		return lttng_session_descriptor_local_create(plan->name,
+							     plan->output);
+	relay_url(&plan->relay, url, sizeof(url));
+	return lttng_session_descriptor_network_create(plan->name, url, NULL);
+}
+
 /* Make and start the session. */
 static int open_session(const struct session_plan *plan)
 {
 	struct lttng_domain domain = { .type = LTTNG_DOMAIN_UST,
 				       .buf_type = LTTNG_BUFFER_PER_UID };
-	struct lttng_session_descriptor *const d =
-		lttng_session_descriptor_local_create(plan->name,
-						      plan->output);
+	struct lttng_session_descriptor *const d = describe(plan);
 
 	if (!d)
 		return failed("cannot describe the session", 0);
@@ -347,13 +358,18 @@ static void run_child(int socket, const struct session_plan *plan)
 
 /* ---- the recorder's side of the socket ---- */
 
+void session_process_init(struct session_process *s)
+{
+	*s = (struct session_process){ -1, -1, -1, -1, false, NULL };
+}
+
 int session_process_start(struct session_process *s,
 			  const struct session_plan *plan)
 {
 	int pair[2];
 
-	*s = (struct session_process){ -1, -1, -1,
-					 daemon_choose_home() };
+	session_process_init(s);
+	s->home = daemon_choose_home();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
 		message_trouble("cannot make a socket: %s; recording goes to "
 				"spill.weft", strerror(errno));
@@ -415,6 +431,7 @@ int session_process_wait_open(struct session_process *s)
 	if (got == 1 && reply.status == 0) {
 		s->daemon = open_pidfd(reply.daemon);
 		s->consumer = open_pidfd(reply.consumer);
+		s->has_opened = true;
 		return 0;
 	}
 	message_trouble("no LTTng session: %s; recording goes to spill.weft",
@@ -431,9 +448,25 @@ static bool has_died(int pidfd)
 	return pidfd >= 0 && poll(&p, 1, 0) == 1;
 }
 
-bool session_process_lost_daemon(const struct session_process *s)
+const char *session_process_lost(const struct session_process *s)
 {
-	return has_died(s->daemon) || has_died(s->consumer);
+	return has_died(s->daemon) ? "the session daemon has died" :
+	       has_died(s->consumer) ? "LTTng's consumer daemon has died" :
+	       has_died(s->relay) ? "the relay daemon is gone" : NULL;
+}
+
+static void forget(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void session_process_look_away(struct session_process *s)
+{
+	forget(&s->daemon);
+	forget(&s->consumer);
+	forget(&s->relay);
 }
 
 /* Receive a reply, waiting as long as the folder grows. */
@@ -453,7 +486,7 @@ static int receive_closed(const struct session_process *s, const char *output,
 		idle_ms = now == bytes ? idle_ms + LOOK_MS : 0;
 		bytes = now;
 		if (idle_ms >= patience_ms ||
-		    (idle_ms > 0 && session_process_lost_daemon(s)))
+		    (idle_ms > 0 && session_process_lost(s)))
 			return 0;
 	}
 }

@@ -6,6 +6,8 @@
 #ifndef WEFT_TRACER_RECORDER_TRACE_LTTNG_SESSION_H
 #define WEFT_TRACER_RECORDER_TRACE_LTTNG_SESSION_H
 
+#include "tracer/recorder/trace/relay.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +18,7 @@
 struct session_plan {
 	char name[64];             /* with a random part */
 	char output[PATH_MAX];     /* folder of the trace, absolute */
+	struct relay relay;        /* that gets the trace instead; or none */
 	pid_t pid;                 /* the only process that is traced */
 	uint64_t ring_bytes;       /* size of a sub-buffer */
 	uint32_t rings;            /* sub-buffers of one CPU */
@@ -32,9 +35,13 @@ uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
 struct session_process {
 	int socket;                /* negative: there is no process */
 	int daemon, consumer;      /* pidfds of LTTng's; negative: none */
+	int relay;                 /* relay_watch; negative: none */
+	bool has_opened;
 	const char *home;          /* LTTNG_HOME to use; NULL: as it is */
 };
 
+/* There is none. */
+void session_process_init(struct session_process *s);
 /* Fork it; it begins to make the session at once. There must be no other thread
  * yet. Prints why and returns negative if it cannot. */
 int session_process_start(struct session_process *s,
@@ -42,9 +49,10 @@ int session_process_start(struct session_process *s,
 /* Wait until the session runs. Prints why and returns negative if it does
  * not. */
 int session_process_wait_open(struct session_process *s);
-/* Whether one of the daemons has died. False for one that is not watched. Does
- * not wait. */
-bool session_process_lost_daemon(const struct session_process *s);
+/* Which of the daemons has died; NULL: none that is watched. Does not wait. */
+const char *session_process_lost(const struct session_process *s);
+/* Watch them no longer. */
+void session_process_look_away(struct session_process *s);
 /* Close the session. Waits as long as the files of the folder output grow, and
  * patience_ms longer. Prints why and returns negative if it was not closed in
  * order. The socket is closed in any case; the child then ends by itself. */

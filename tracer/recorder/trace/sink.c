@@ -12,115 +12,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
-	ENTRIES = 1 << 16,
 	WAIT_MS = 5000,            /* for the daemon to turn the event on */
 	BLOCKED_NS = 950000000,    /* a call that took the full second */
 };
-
-/* ---- the backlog ---- */
-
-struct backlog_entry {
-	size_t at;
-	uint32_t words;
-};
-
-/* Pages come as they are touched: a short recording takes what it wrote. */
-static void *reserve(size_t bytes)
-{
-	void *const p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
-			     MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-int backlog_init(struct backlog *b, size_t bytes)
-{
-	memset(b, 0, sizeof(*b));
-	b->room = bytes / 8 + 2 * PACKED_MAX_WORDS;
-	b->words = reserve(b->room * 8);
-	b->entry = reserve(ENTRIES * sizeof(*b->entry));
-	return b->words && b->entry ? 0 : -1;
-}
-
-bool backlog_valid(const struct backlog *b)
-{
-	unsigned wraps = 0;
-
-	if (b->next - b->from > ENTRIES || b->head > b->room)
-		return false;
-	for (size_t i = b->from; i < b->next; i++) {
-		const struct backlog_entry *const e = &b->entry[i % ENTRIES];
-		const size_t end = i + 1 < b->next ?
-				   b->entry[(i + 1) % ENTRIES].at : b->head;
-
-		wraps += end < e->at;
-		if (e->at + e->words > (end < e->at ? b->room : end))
-			return false;
-	}
-	return wraps <= 1 && (wraps == 0 ||
-			      b->head <= b->entry[b->from % ENTRIES].at);
-}
-
-uint64_t *backlog_room(struct backlog *b)
-{
-	if (b->head + PACKED_MAX_WORDS > b->room) {
-		/* What lies behind head is older than what lies before it. */
-		while (b->from < b->next &&
-		       b->entry[b->from % ENTRIES].at >= b->head)
-			b->from++;
-		b->head = 0;
-	}
-	while (b->from < b->next) {
-		const struct backlog_entry *e = &b->entry[b->from % ENTRIES];
-
-		if (b->next - b->from < ENTRIES && (e->at < b->head ||
-		    e->at >= b->head + PACKED_MAX_WORDS))
-			break;
-		b->from++;
-	}
-#ifdef WEFT_CHECKED
-	assert(backlog_valid(b));
-#endif
-	return b->words + b->head;
-}
-
-void backlog_keep(struct backlog *b, uint32_t words)
-{
-	assert(words <= PACKED_MAX_WORDS);
-	assert(b->next - b->from < ENTRIES);
-	b->entry[b->next++ % ENTRIES] =
-		(struct backlog_entry){ b->head, words };
-	b->head += words;
-}
-
-void backlog_each(const struct backlog *b,
-		  void (*call)(void *ctx, const uint64_t *words, uint32_t n),
-		  void *ctx)
-{
-	for (size_t i = b->from; i < b->next; i++) {
-		const struct backlog_entry *e = &b->entry[i % ENTRIES];
-
-		call(ctx, b->words + e->at, e->words);
-	}
-}
-
-uint64_t backlog_bytes(const struct backlog *b)
-{
-	uint64_t words = 0;
-
-	for (size_t i = b->from; i < b->next; i++)
-		words += b->entry[i % ENTRIES].words;
-	return words * 8;
-}
-
-void backlog_clear(struct backlog *b)
-{
-	b->from = b->next;
-	b->head = 0;
-}
 
 /* ---- LTTng-UST, through the provider's shared object ---- */
 
@@ -189,12 +85,12 @@ static const char *fire(const uint64_t *chunk, const uint64_t *packed)
 
 /* ---- the sink ---- */
 
-int sink_init(struct sink *s, uint64_t ring_bytes)
+int sink_init(struct sink *s, uint64_t bytes, bool lttng)
 {
 	memset(s, 0, sizeof(*s));
 	s->spill.fd = -1;
-	s->lttng = ring_bytes > 0;
-	return backlog_init(&s->backlog, ring_bytes);
+	s->lttng = lttng;
+	return backlog_init(&s->backlog, bytes);
 }
 
 uint64_t *sink_room(struct sink *s)
@@ -252,14 +148,20 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 				      packer_way(s->compress, s->is_urgent));
 
 	s->chunks++;
-	arrival_note(&s->arrival, (const void *)chunk);
-	census_note(&s->census, chunk, words);
+	if (!s->flight) {
+		arrival_note(&s->arrival, (const void *)chunk);
+		census_note(&s->census, chunk, words);
+	}
 	if (s->archive)
 		archive_note(s->archive, chunk, words);
 	if (s->names)
 		lua_names_note(s->names, chunk, words);
 	if (s->selection)
 		selection_note(s->selection, chunk, words);
+	if (s->flight) {
+		flight_ring_keep(s->flight, (const void *)chunk, n);
+		return;
+	}
 	if (!s->lttng) {
 		spill(s, packed, n);
 		return;

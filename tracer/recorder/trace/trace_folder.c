@@ -19,19 +19,6 @@ enum { NAME_BYTES = 64, LONGEST = PATH_MAX - 256 };
 
 /* ---- the folder ---- */
 
-/* The program's name without bytes that are awkward in a file name. */
-static void plain_name(char *out, const char *program)
-{
-	const char *const slash = strrchr(program, '/');
-	const char *from = slash ? slash + 1 : program;
-	size_t n = 0;
-
-	for (; *from && n < NAME_BYTES - 1; from++, n++)
-		out[n] = strchr("/ \t\n:;'\"\\$`*?", *from) ||
-			 (unsigned char)*from < ' ' ? '_' : *from;
-	out[n] = '\0';
-}
-
 /* Why mkdir failed, and what to do. */
 static void explain(const char *path)
 {
@@ -56,7 +43,7 @@ static void choose_path(struct trace_folder *f, const char *wish,
 {
 	char name[NAME_BYTES];
 
-	plain_name(name, program);
+	message_file_name(name, sizeof(name), program);
 	if (wish)
 		snprintf(f->path, sizeof(f->path), "%s", wish);
 	else
@@ -176,6 +163,7 @@ static int write_at(int fd, const void *data, uint64_t bytes, uint64_t at)
 int spill_open(struct spill *s, int folder, const uint64_t *placeholder)
 {
 	s->folder = folder;
+	s->is_full = false;
 	s->end = SPILL_RESERVE_WORDS * 8;
 	s->fd = openat(folder, spill_name, O_RDWR | O_CREAT | O_EXCL |
 		       O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -192,7 +180,7 @@ int spill_open(struct spill *s, int folder, const uint64_t *placeholder)
 
 int spill_write(struct spill *s, const uint64_t *words, uint32_t n)
 {
-	if (s->fd < 0)
+	if (s->fd < 0 || s->is_full)
 		return -1;
 	assert(s->end >= SPILL_RESERVE_WORDS * 8 && s->end % 8 == 0);
 	if (write_at(s->fd, words, (uint64_t)n * 8, s->end) == 0) {

@@ -2,7 +2,7 @@
  * the chunks that LTTng cannot take.
  *
  * The folder trace/ writes what is kept: LTTng session, spill file, archive. It
- * uses base/ and process/. It takes finished chunks and changes none.
+ * uses base/, names/ and process/. It takes finished chunks and changes none.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
 #define WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
@@ -47,6 +47,7 @@ enum { SPILL_RESERVE_WORDS = PACKED_WORDS(CHUNK_MAX_WORDS / 2) };
 struct spill {
 	int folder, fd;            /* fd is negative if the file is not open */
 	uint64_t end;              /* bytes that are whole chunks */
+	bool is_full;              /* nothing more may be appended */
 };
 
 /* Make the file, with SPILL_RESERVE_WORDS words of placeholder. Returns

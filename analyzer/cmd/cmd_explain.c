@@ -1,0 +1,450 @@
+/* cmd_explain.c - "weft explain": what is worth a look in a trace, in
+ * sentences. tables/explain decides what that is; this file has the words, and
+ * the command that shows more.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
+#include "analyzer/cmd/cells.h"
+#include "analyzer/cmd/reading.h"
+#include "analyzer/load/header.h"
+#include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_json.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/tables/explain.h"
+#include "analyzer/watch/sleeps.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool arg_json;
+
+static const struct opt opts[] = {
+	{ .type = OPT_FLAG, .name = "json", .to = &arg_json,
+	  .help = "for programs: an array of findings, times in ns" },
+	{ .type = OPT_END }
+};
+
+static const char *const kinds[EXPLAIN_KINDS] = {
+	[EXPLAIN_HOT] = "hot", [EXPLAIN_SLOW] = "slow",
+	[EXPLAIN_OFTEN] = "often", [EXPLAIN_SLEEP] = "sleep",
+	[EXPLAIN_WAIT] = "wait"
+};
+
+/* ---- the words ---------------------------------------------------------- */
+
+/* What a sentence needs; texts made for it are kept until it is printed. */
+struct teller {
+	struct session *session;
+	const struct explain *found;
+	const char *traces;      /* the operands, quoted */
+	bool is_profile;         /* there are no single calls */
+	char room[6][OUT_NUMBER];
+	size_t used;
+};
+
+static const char *name_of(const struct teller *t, func_id func)
+{
+	return func ? func_get(t->session->funcs, func)->name : "[thread]";
+}
+
+static const char *time_of(struct teller *t, ticks time)
+{
+	return out_number_time(t->room[t->used++ % 6],
+			       (double)session_ns(t->session, time));
+}
+
+static const char *count_of(struct teller *t, uint64_t count, const char *what)
+{
+	return out_number_many(t->room[t->used++ % 6], count, what);
+}
+
+static const char *share_of(struct teller *t, double share)
+{
+	return out_number_share(t->room[t->used++ % 6],
+				(uint64_t)(share * 10000 + 0.5), 10000);
+}
+
+/* mem_free the text. */
+static __attribute__((format(printf, 1, 2)))
+char *text_of(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = mem_alloc((size_t)size + 1);
+	va_start(args, format);
+	vsnprintf(text, (size_t)size + 1, format, args);
+	va_end(args);
+	return text;
+}
+
+static char *tell_hot(struct teller *t, const struct explain_finding *f)
+{
+	return text_of("%s takes %s of the time%s itself: %s in %s, %s each. "
+		       "Most of that is for %s.", name_of(t, f->func),
+		       share_of(t, f->share), t->found->has_switches ?
+		       " on the CPU" : "", time_of(t, f->time),
+		       count_of(t, f->calls, "calls"),
+		       time_of(t, f->calls ? f->time / f->calls : 0),
+		       name_of(t, f->other));
+}
+
+static char *tell_slow(struct teller *t, const struct explain_finding *f)
+{
+	return text_of("One call of %s took %s. Half of its %s took %s or "
+		       "less.", name_of(t, f->func), time_of(t, f->time),
+		       count_of(t, f->calls, "calls"), time_of(t, f->typical));
+}
+
+static char *tell_often(struct teller *t, const struct explain_finding *f)
+{
+	return text_of("%s is called about %s for each call of %s: %s, %s of "
+		       "all calls.", name_of(t, f->func),
+		       count_of(t, f->calls / f->other_calls, "times"),
+		       name_of(t, f->other), count_of(t, f->calls, "calls"),
+		       share_of(t, f->share));
+}
+
+static char *tell_sleep(struct teller *t, const struct explain_finding *f)
+{
+	const char *const longest = time_of(t, f->time);
+	const ticks since = cells_since_start(t->session, f->at);
+
+	if (f->calls < 2)
+		return text_of("Coroutine %" PRIu64 " of %s slept for %s in "
+			       "%s, until %s after the start.", f->coroutine,
+			       name_of(t, f->other), longest,
+			       name_of(t, f->func), time_of(t, since));
+	return text_of("Coroutine %" PRIu64 " of %s slept for %s in %s, until "
+		       "%s after the start. Coroutines sleep for %s on "
+		       "average otherwise.", f->coroutine, name_of(t, f->other),
+		       longest, name_of(t, f->func), time_of(t, since),
+		       time_of(t, f->typical));
+}
+
+static char *tell_wait(struct teller *t, const struct explain_finding *f)
+{
+	const struct thread *const thread = f->thread == CCT_ALL_THREADS ?
+		NULL : &t->session->threads[f->thread];
+	char side[120] = "";
+
+	if (thread)
+		snprintf(side, sizeof(side), " Thread %" PRIu32 " (%.40s) has "
+			 "%s of that.", thread->tid, thread->name,
+			 share_of(t, f->share));
+	return text_of("%s waits: it is off the CPU for %s in %s, and runs for "
+		       "%s.%s", name_of(t, f->func), time_of(t, f->time),
+		       count_of(t, f->calls, "calls"), time_of(t, f->typical),
+		       side);
+}
+
+static char *sentence_of(struct teller *t, const struct explain_finding *f)
+{
+	char *(*const tell[EXPLAIN_KINDS])(struct teller *,
+					   const struct explain_finding *) = {
+		[EXPLAIN_HOT] = tell_hot, [EXPLAIN_SLOW] = tell_slow,
+		[EXPLAIN_OFTEN] = tell_often, [EXPLAIN_SLEEP] = tell_sleep,
+		[EXPLAIN_WAIT] = tell_wait
+	};
+
+	t->used = 0;
+	return tell[f->kind](t, f);
+}
+
+/* One word of a shell; the caller frees it. */
+static char *quote(const char *text)
+{
+	char *const word = mem_alloc(4 * strlen(text) + 3);
+	size_t n = 0;
+
+	if (text[0] != '\0' && text[0] != '-' &&
+	    text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+			"UVWXYZ0123456789_./:,+=@-")] == '\0')
+		return memcpy(word, text, strlen(text) + 1);
+	word[n++] = '\'';
+	for (; *text != '\0'; text++)
+		if (*text == '\'')
+			n += (size_t)sprintf(word + n, "'\\''");
+		else
+			word[n++] = *text;
+	word[n++] = '\'';
+	word[n] = '\0';
+	return word;
+}
+
+/* The pattern of a name, as a word of a shell. "?" stands for what has a
+ * meaning in a pattern or in front of an operand, and for what does no good to
+ * a terminal. The caller frees it. */
+static char *pattern_of(const char *name)
+{
+	char *const pattern = mem_copy(name), *word;
+	const bool has_key = strchr(name, '=') != NULL;
+
+	for (size_t i = 0, size; pattern[i] != '\0'; i += size) {
+		uint32_t code;
+
+		size = text_utf8(pattern + i, &code);
+		if (code == TEXT_NO_CODE || text_is_hostile(code) ||
+		    code == '|' || (i == 0 && (code == '-' || has_key)))
+			memset(pattern + i, '?', size);
+	}
+	word = quote(pattern);
+	mem_free(pattern);
+	return word;
+}
+
+/* Does the command take the filters that were given? */
+static bool takes_filters(const struct cmd *cmd)
+{
+	const struct filter_refusal *r = cmd->refused;
+
+	while (r && r->args && !filter_args_has(r->args))
+		r++;
+	return !r || !r->args;
+}
+
+/* The filters that were given, for another command: " --from 1s". The caller
+ * frees the text. */
+static char *filters(void)
+{
+	char *all = mem_copy("");
+
+	for (int i = 0; i < FILTER_ARGS; i++) {
+		const char *const given =
+			filter_args_text((enum filter_arg)i);
+		char *const before = all, *word;
+
+		if (!given)
+			continue;
+		word = quote(given);
+		all = text_of("%s --%s %s", before, filter_opts[i].name, word);
+		mem_free(before);
+		mem_free(word);
+	}
+	return all;
+}
+
+/* Several processes may have a coroutine of that number: then with the process
+ * id. The caller frees the text. */
+static char *coroutine_of(const struct teller *t,
+			  const struct explain_finding *f)
+{
+	const struct session *const s = t->session;
+
+	return s->process_count < 2 || f->process >= s->process_count ?
+	       text_of("%" PRIu64, f->coroutine) :
+	       text_of("%" PRIu32 ":%" PRIu64, s->processes[f->process].pid,
+		       f->coroutine);
+}
+
+/* The command that shows more, as a person pastes it. */
+static char *command_of(const struct teller *t, const struct explain_finding *f)
+{
+	char *const name = pattern_of(name_of(t, f->func));
+	char *const part = filters();
+	char *const coroutine = coroutine_of(t, f);
+	const bool is_slow = f->kind == EXPLAIN_SLOW && !t->is_profile &&
+			     takes_filters(&cmd_slow);
+	char *const text =
+		f->kind == EXPLAIN_SLEEP ?
+		text_of("weft coroutines --coroutine %s %s", coroutine,
+			t->traces) :
+		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
+		text_of("weft tree --waiting --focus %s%s %s", name, part,
+			t->traces) :
+		text_of("weft %s %s%s %s", is_slow ? "slow" : "callers", name,
+			part, t->traces);
+
+	mem_free(name);
+	mem_free(part);
+	mem_free(coroutine);
+	return text;
+}
+
+/* The operands, as words of a shell. The caller frees the text. */
+static char *join(int count, char **operands)
+{
+	char *all = mem_copy("");
+
+	for (int i = 0; i < count; i++) {
+		char *const word = quote(operands[i]), *const before = all;
+
+		all = text_of("%s%s%s", before, i > 0 ? " " : "", word);
+		mem_free(before);
+		mem_free(word);
+	}
+	return all;
+}
+
+/* ---- text and JSON ------------------------------------------------------ */
+
+static void print_text(struct teller *t)
+{
+	for (size_t i = 0; i < t->found->count; i++) {
+		const struct explain_finding *const f = &t->found->finding[i];
+		char *const sentence = sentence_of(t, f);
+		char *const command = command_of(t, f);
+
+		printf("%s%zu. ", i > 0 ? "\n" : "", i + 1);
+		cells_print_text(sentence);
+		fputs("\n   $ ", stdout);
+		cells_print_text(command);
+		putchar('\n');
+		mem_free(sentence);
+		mem_free(command);
+	}
+	if (t->found->count == 0)
+		puts("nothing stands out: no function, call, coroutine or wait "
+		     "has a large part of the time");
+	if (!t->found->has_switches && session_has_times(t->session))
+		puts("\nRunning and waiting are not told apart: there are no "
+		     "context switches.");
+}
+
+static void json_text(const char *key, const char *text)
+{
+	printf(",\n  \"%s\": ", key);
+	out_json_text(stdout, text);
+}
+
+static void json_time(struct teller *t, const char *key, ticks time)
+{
+	printf(",\n  \"%s\": %" PRIu64, key, session_ns(t->session, time));
+}
+
+static void print_json(struct teller *t)
+{
+	putchar('[');
+	for (size_t i = 0; i < t->found->count; i++) {
+		const struct explain_finding *const f = &t->found->finding[i];
+		char *const sentence = sentence_of(t, f);
+		char *const command = command_of(t, f);
+
+		printf("%s{\n  \"kind\": \"%s\"", i > 0 ? ", " : "",
+		       kinds[f->kind]);
+		json_text("function", name_of(t, f->func));
+		if (f->other)
+			json_text("other", name_of(t, f->other));
+		printf(",\n  \"calls\": %" PRIu64, f->calls);
+		if (f->other_calls)
+			printf(",\n  \"other_calls\": %" PRIu64,
+			       f->other_calls);
+		json_time(t, "time_ns", f->time);
+		json_time(t, "typical_ns", f->typical);
+		if (f->coroutine)
+			printf(",\n  \"coroutine\": %" PRIu64, f->coroutine);
+		if (f->thread != CCT_ALL_THREADS)
+			printf(",\n  \"tid\": %" PRIu32,
+			       t->session->threads[f->thread].tid);
+		printf(",\n  \"share\": %.4f", f->share);
+		json_text("sentence", sentence);
+		json_text("command", command);
+		fputs("\n}", stdout);
+		mem_free(sentence);
+		mem_free(command);
+	}
+	puts("]");
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* Sleeps take another reading, of traces that have coroutines; a profile does
+ * not hold them. The caller frees the list. 0, or -1. */
+static int find_sleeps(struct load *load, struct explain_sleep **list,
+		       size_t *count, ticks *second)
+{
+	struct sleeps sleeps;
+
+	*list = NULL;
+	*count = 0;
+	*second = 0;
+	if (load->is_profile || load->is_part ||
+	    load->session->coroutine_count == 0)
+		return 0;
+	sleeps_init(&sleeps, load->session);
+	if (load_again(load, &sleeps_sink, &sleeps) != 0) {
+		sleeps_fini(&sleeps);
+		return -1;
+	}
+	*list = mem_alloc((sleeps.count + 1) * sizeof(**list));
+	for (size_t i = 0; i < sleeps.count; i++) {
+		const struct sleep *const s = &sleeps.list[i];
+
+		(*list)[(*count)++] = (struct explain_sleep){
+			s->where, s->body, s->count, s->sum, s->longest, s->at,
+			s->coroutine, s->process };
+	}
+	*second = sleeps.second;
+	sleeps_fini(&sleeps);
+	return 0;
+}
+
+static enum cmd_exit explain(struct load *load, const char *traces)
+{
+	struct explain found;
+	struct teller t = { .session = load->session, .found = &found,
+			    .traces = traces,
+			    .is_profile = load->is_profile };
+	struct explain_sleep *sleeps;
+	ticks second;
+	size_t count;
+
+	if (find_sleeps(load, &sleeps, &count, &second) != 0)
+		return CMD_UNREADABLE;
+	explain_find(&found, load->session, sleeps, count, second);
+	mem_free(sleeps);
+	if (arg_json) {
+		header_print_losses(load);
+		print_json(&t);
+	} else {
+		header_print(stdout, load);
+		print_text(&t);
+	}
+	return CMD_OK;
+}
+
+static int prepare(struct reading *r)
+{
+	r->want.hist = true;
+	return 0;
+}
+
+static enum cmd_exit print(struct reading *r)
+{
+	enum cmd_exit status = header_need_calls(&r->load);
+	char *const traces = r->count > 0 ? join(r->count, r->operands) :
+			     quote(r->load.path);
+
+	if (status == CMD_OK)
+		status = explain(&r->load, traces);
+	mem_free(traces);
+	return status;
+}
+
+const struct cmd cmd_explain = {
+	.name = "explain",
+	.args = "TRACE...",
+	.summary = "say what is worth a look, in a few sentences",
+	.about =
+	"Reads traces or profiles (several are merged) and tells what stands\n"
+	"out, each with its figures and the command that shows more:\n"
+	"\n"
+	"a function that takes much of the time on the CPU itself; a call\n"
+	"that took much longer than the others of its function; a function\n"
+	"that is called very often for each call of its caller; a coroutine\n"
+	"that slept for long, and in which function; a function that is off\n"
+	"the CPU for long, and whether one thread has most of that.\n"
+	"\n"
+	"If nothing stands out, it says that. docs/report-reading.md says how\n"
+	"much is much.",
+	.opts = opts,
+	.has_net = true,
+	.prepare = prepare,
+	.print = print,
+};

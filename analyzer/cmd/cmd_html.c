@@ -1,0 +1,316 @@
+/* cmd_html.c - "weft html": a page to click in. Knows which tables go into it;
+ * out/page writes it.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/sides.h"
+#include "analyzer/load/header.h"
+#include "analyzer/load/named.h"
+#include "analyzer/out/out_file.h"
+#include "analyzer/out/page/page.h"
+#include "analyzer/replay/tee.h"
+#include "analyzer/tables/filter.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is collected of single moments. */
+enum { MOST_SPANS = 100000, MOST_LANES = 2000, MOST_CALLS = 1000,
+       COLUMNS = 240 };
+
+/* The options. arg_output NULL: TRACE.html beside the trace; arg_functions
+ * NULL: all. */
+static const char *arg_output, *arg_functions;
+
+static const struct opt opts[] = {
+	{ .type = OPT_TEXT, .letter = 'o', .name = "output", .arg = "FILE",
+	  .to = &arg_output, .help = "the file to write; - is standard "
+	  "output (default: TRACE.html beside the trace; merged.html if "
+	  "there are several; diff.html with vs)" },
+	{ .type = OPT_TEXT, .name = "functions", .arg = "PATTERN",
+	  .to = &arg_functions, .help = "show single calls by time and "
+	  "duration only of functions that match (default: of all)" },
+	{ .type = OPT_MORE, .more = filter_opts },
+	{ .type = OPT_MORE, .more = load_net_opts },
+	{ .type = OPT_END }
+};
+
+/* ---- the page ----------------------------------------------------------- */
+
+/* The lines at the top of every report; the caller frees them. */
+static char *head_of(const struct load *load)
+{
+	char *text = NULL, *copy;
+	size_t size;
+	FILE *const to = open_memstream(&text, &size);
+
+	if (!to)
+		return mem_copy("");
+	header_begin(to, load);
+	fclose(to);
+	copy = mem_copy(text);
+	free(text);
+	return copy;
+}
+
+/* What ran when, which takes reading the trace once more. */
+struct in_time {
+	struct timeline *timeline;
+	struct slow *slow;
+	uint8_t *wanted, *threads;
+	struct page_calls calls;
+	struct sleeps sleeps;
+	bool has_sleeps;         /* not if only a part is asked for */
+};
+
+static void in_time_fini(struct in_time *m)
+{
+	timeline_free(m->timeline);
+	slow_free(m->slow);
+	sleeps_fini(&m->sleeps);
+	mem_free(m->wanted);
+	mem_free(m->threads);
+}
+
+static void begin_lanes(struct in_time *m, const struct load *load)
+{
+	m->timeline = timeline_new(load->session, &(struct timeline_options){
+		.from = load->want.from, .to = load->want.to,
+		.threads = m->threads, .coroutine = load->want.serial,
+		.pid = load->want.pid, .spans = MOST_SPANS,
+		.coroutines = MOST_LANES });
+}
+
+/* In the timeline's range. */
+static void begin_calls(struct in_time *m, const struct load *load)
+{
+	struct slow_options o = {
+		.wanted = m->wanted,
+		.funcs = func_count(load->session->funcs) + 1,
+		.top = MOST_CALLS, .threads = m->threads,
+		.from = load->want.from, .to = load->want.to,
+		.thread_count = load->session->thread_count,
+		.columns = COLUMNS, .first = m->timeline->from,
+		.last = m->timeline->to };
+
+	if (o.last - o.first < o.columns)
+		o.columns = 0;
+	m->slow = slow_new(&o);
+	m->calls = (struct page_calls){ arg_functions, slow_found(m->slow),
+		o.columns, o.first, o.last };
+}
+
+static int collect(struct in_time *m, struct load *load)
+{
+	struct tee tee = { .count = 0 };
+
+	m->has_sleeps = !load->is_part;
+	sleeps_init(&m->sleeps, load->session);
+	tee_add(&tee, &timeline_sink, m->timeline);
+	tee_add(&tee, &slow_sink, m->slow);
+	tee_add(&tee, &sleeps_sink, &m->sleeps);
+	if (load_again(load, &tee_sink, &tee) != 0)
+		return -1;
+	timeline_finish(m->timeline);
+	slow_finish(m->slow);
+	return 0;
+}
+
+/* 0, or -1 with the cause in the chain. A profile has no moments. */
+static int find_in_time(struct in_time *m, struct load *load)
+{
+	struct session *const s = load->session;
+
+	*m = (struct in_time){ .timeline = NULL };
+	if (load->is_profile)
+		return arg_functions ? err_add("--functions shows single "
+			"calls, which only a trace holds") : 0;
+	m->wanted = arg_functions ? named_functions(s, arg_functions) :
+		    filter_match_funcs(s, "*");
+	if (!m->wanted)
+		return -1;
+	m->threads = filter_args_threads(s);
+	begin_lanes(m, load);
+	begin_calls(m, load);
+	return collect(m, load);
+}
+
+/* The tables of the page, and the load that they are of; before: what it is
+ * compared with, or NULL. */
+struct tables {
+	struct load *load;
+	const struct page_before *before;
+	const struct in_time *in_time;
+	char *head;
+	struct flat *flat;
+	struct callers *callers;
+	struct coroutine_row *rows;
+	struct coroutine_group *bodies;
+	size_t body_count;
+};
+
+static void make_tables(struct tables *t)
+{
+	struct session *const s = t->load->session;
+	const struct metric_view *const views = flat_views;
+	const bool has_switches = cct_knows_switches(s->cct, &(uint64_t){ 0 },
+						     &(uint64_t){ 0 });
+	ticks *const no_times = mem_alloc((s->coroutine_count + 1) *
+					  sizeof(*no_times));
+
+	t->head = head_of(t->load);
+	t->flat = flat_new(s, &(struct flat_options){
+		.sort = metric_find(views, has_switches ? "cpu" : "self"),
+		.thread = CCT_ALL_THREADS });
+	t->callers = callers_new(s->cct, func_count(s->funcs));
+	t->rows = coroutine_rows(s, no_times, no_times,
+		metric_sorting(coroutine_view.metrics, 0));
+	t->bodies = coroutine_groups(s, &t->body_count);
+	mem_free(no_times);
+}
+
+static void free_tables(struct tables *t)
+{
+	mem_free(t->bodies);
+	mem_free(t->rows);
+	callers_free(t->callers);
+	flat_free(t->flat);
+	mem_free(t->head);
+}
+
+/* What out_file_write calls; ctx is the struct tables. */
+static int put_page(FILE *to, void *ctx)
+{
+	const struct tables *const t = ctx;
+	struct session *const s = t->load->session;
+
+	page_write(to, &(struct page){
+		.session = s, .head = t->head,
+		.title = s->process_count == 0 ? "weft" :
+			 load_file_name(s->processes[0].path),
+		.flat = t->flat, .callers = t->callers, .coroutines = t->rows,
+		.coroutine_count = s->coroutine_count,
+		.bodies = t->bodies, .body_count = t->body_count,
+		.timeline = t->in_time->timeline,
+		.calls = t->in_time->slow ? &t->in_time->calls : NULL,
+		.sleeps = t->in_time->has_sleeps ? &t->in_time->sleeps : NULL,
+		.before = t->before });
+	return 0;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
+/* DIR.html is beside the trace rather than in it. Written to `to`, or borrowed
+ * from the option. */
+static const char *output_name(const char *dir, char *to, size_t size)
+{
+	char whole[PATH_MAX];
+	size_t length;
+
+	if (arg_output)
+		return arg_output;
+	if (strcmp(dir, ".") == 0 && realpath(dir, whole))
+		dir = whole;
+	length = strlen(dir);
+	while (length > 1 && dir[length - 1] == '/')
+		length--;
+	snprintf(to, size, "%.*s.html", (int)length, dir);
+	return to;
+}
+
+static enum cmd_exit write_page(struct load *load, const char *file,
+				const struct page_before *before)
+{
+	struct in_time in_time;
+	struct tables tables = { .load = load, .before = before,
+				 .in_time = &in_time };
+	int status = find_in_time(&in_time, load);
+
+	if (status == 0) {
+		make_tables(&tables);
+		status = out_file_write(file, put_page, &tables);
+		free_tables(&tables);
+	}
+	if (status == 0 && strcmp(file, "-") != 0)
+		fprintf(stderr, "weft: page written to %s\n", file);
+	in_time_fini(&in_time);
+	return status == 0 ? CMD_OK : CMD_UNREADABLE;
+}
+
+/* The page of what came after, with what came before. */
+static enum cmd_exit compare(int count, char **operands)
+{
+	struct sides sides;
+	enum cmd_exit status = sides_open(&sides, false, count, operands);
+
+	if (status == CMD_OK) {
+		struct session *const before = sides.before.session;
+		char *const head = head_of(&sides.before);
+
+		sides.diff = diff_new(before, sides.after.session);
+		status = write_page(&sides.after, arg_output ? arg_output :
+				    "diff.html", &(struct page_before){
+			before, head, sides.diff, sides.is_raw });
+		mem_free(head);
+		header_print_losses(&sides.before);
+		header_print_losses(&sides.after);
+	}
+	sides_close(&sides);
+	return status;
+}
+
+/* The page is written even if the trace holds no call: it says why. */
+static enum cmd_exit show(int count, char **operands)
+{
+	static const struct replay_collect want = { .hist = 1 };
+	char room[4096];
+	struct load load;
+	enum cmd_exit status;
+
+	load_want_net(true);
+	status = load_open_with(&load, &want, count, operands);
+	if (status == CMD_OK)
+		status = write_page(&load, output_name(count > 1 ? "merged" :
+			load.path, room, sizeof(room)), NULL);
+	if (status == CMD_OK) {
+		header_print_losses(&load);
+		status = header_need_calls(&load);
+	}
+	load_close(&load);
+	return status;
+}
+
+static enum cmd_exit run(int count, char **operands)
+{
+	return sides_are(count, operands) ? compare(count, operands) :
+	       show(count, operands);
+}
+
+const struct cmd cmd_html = {
+	.name = "html",
+	.args = "TRACE... | A... vs B...",
+	.summary = "write a page for a browser, to click in",
+	.about =
+	"Reads traces or profiles (several are merged) and writes one page\n"
+	"that a browser opens from disk: it needs no network and no other\n"
+	"file. It shows the stacks as a flame graph (zoom by a click, search,\n"
+	"callers below or above, by thread or by coroutine), the functions\n"
+	"as a table with the callers and callees of the chosen one, the\n"
+	"coroutines, what each thread and coroutine ran when, and single\n"
+	"calls by time and duration (of all functions, or of those that\n"
+	"--functions names). A profile does not say what ran when, and has no\n"
+	"single calls: its page lacks both. What was lost stands on top.\n"
+	"\n"
+	"With the word vs, the sessions before it are compared with those\n"
+	"after it: the flame graph shows what takes more time (red) or less\n"
+	"(blue), and a table has the reasons, as weft diff finds them.\n"
+	"\n"
+	"Beyond 200,000 distinct stacks, the smallest are folded into\n"
+	"\"(other)\", which says how many they are. Beyond 100,000 spans of\n"
+	"time, short neighbours are folded. The page is never larger than\n"
+	"20 MB, and says what it leaves out to stay below that.",
+	.opts = opts,
+	.run = run,
+};

@@ -1,0 +1,145 @@
+/* load_chronicle.c - from options and filters to a chronicle.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/load/load_chronicle.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/load/left_out.h"
+#include "analyzer/load/time_argument.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/tables/filter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The options. arg_events SIZE_MAX, arg_below NULL: not given. */
+static size_t arg_events = SIZE_MAX;
+static const char *arg_below;
+
+/* What viewers open within seconds, and what fits in 100 MB of memory. */
+enum { EVENTS = 1000000 };
+
+const struct opt load_chronicle_opts[] = {
+	{ .type = OPT_NUMBER, .name = "max-events", .arg = "N",
+	  .to = &arg_events, .help = "formats in the order of time: at most "
+	  "about N events; the shortest calls are folded into events that "
+	  "stand for many; 0 for no limit, which keeps all in memory "
+	  "(default: 1000000)" },
+	{ .type = OPT_TEXT, .name = "merge-below", .arg = "T",
+	  .to = &arg_below, .help = "the same: fold calls shorter than T ("
+	  TIME_ARGUMENT_UNITS ")" },
+	{ .type = OPT_END }
+};
+
+int load_chronicle_refuse(const char *why)
+{
+	if (arg_events == SIZE_MAX && !arg_below)
+		return 0;
+	return err_add("--%s cannot be used here: %s", arg_below ?
+		       "merge-below" : "max-events", why);
+}
+
+int load_chronicle_check(void)
+{
+	return filter_args_refuse(FILTER_SET(FOCUS), "it shows parts of "
+		"calls, which have no time of their own; --under shows calls "
+		"of a function in the order of time");
+}
+
+/* The fewest ticks whose time is at least that long. */
+static int read_below(const struct session *s, ticks *below)
+{
+	uint64_t ns;
+
+	*below = 0;
+	if (!arg_below)
+		return 0;
+	if (time_argument_span(arg_below, "merge-below", &ns) != 0)
+		return -1;
+	*below = ns == 0 ? 0 : time_argument_tick(s, ns - 1) + 1 -
+		 session_first_tick(s);
+	return 0;
+}
+
+/* Functions that the recording left out, and --skip. The caller frees it. */
+static uint8_t *read_skip(struct session *s)
+{
+	const size_t count = func_count(s->funcs) + 1;
+	uint8_t *const out = left_out_funcs(s);
+	uint8_t *const skip = filter_match_funcs(s,
+						 filter_args_text(FILTER_SKIP));
+
+	if (!out || !skip)
+		return out ? out : skip;
+	for (size_t i = 0; i < count; i++)
+		skip[i] |= out[i];
+	mem_free(out);
+	return skip;
+}
+
+/* Lost records are told with the header's other sentences. */
+static void tell(const struct session *s, const struct chronicle_found *f)
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER];
+
+	if (f->folded > 0)
+		fprintf(stderr, "%s of %s are in events that stand for several "
+			"ones: calls shorter than %s; --max-events 0 shows "
+			"all\n", out_number_count(a, f->folded),
+			out_number_many(b, f->calls, "calls"),
+			out_number_time(c, (double)session_ns(s, f->below)));
+	if (f->unknown > 0)
+		fprintf(stderr, "%s open since before the recording saw it: "
+			"left out\n", out_number_many(a, f->unknown, "calls"));
+	if (f->marks_left_out > 0)
+		fprintf(stderr, "%s left out: --max-events 0 shows all\n",
+			out_number_many(a, f->marks_left_out, "marks"));
+	if (f->clipped > 0)
+		fprintf(stderr, "%s of coroutines overlapped others and were "
+			"cut\n", out_number_many(a, f->clipped, "events"));
+	if (s->counted > 0)
+		fprintf(stderr, "%s were only counted and have no times: left "
+			"out\n", out_number_many(a, s->counted, "calls"));
+}
+
+/* Collect with these options. */
+static struct chronicle *collect(struct load *load,
+				const struct chronicle_options *options)
+{
+	struct chronicle *const t = chronicle_new(options);
+
+	if (load_again(load, &chronicle_sink, t) != 0) {
+		chronicle_free(t);
+		return NULL;
+	}
+	chronicle_finish(t);
+	tell(load->session, chronicle_found(t));
+	return t;
+}
+
+struct chronicle *load_chronicle(struct load *load, bool by_coroutine)
+{
+	struct session *const s = load->session;
+	struct chronicle_options options = {
+		.by_coroutine = by_coroutine,
+		.max_spans = arg_events == SIZE_MAX ? EVENTS : arg_events,
+		.from = load->want.from, .to = load->want.to,
+		.serial = load->want.serial, .pid = load->want.pid };
+	uint8_t *threads, *skip, *under;
+	struct chronicle *t;
+
+	if (load_need_trace(load, "single calls") != CMD_OK ||
+	    read_below(s, &options.below) != 0)
+		return NULL;
+	options.threads = threads = filter_args_threads(s);
+	options.thread_count = s->thread_count;
+	options.skip = skip = read_skip(s);
+	options.under = under = filter_match_funcs(s,
+		filter_args_text(FILTER_UNDER));
+	options.funcs = func_count(s->funcs) + 1;
+	t = collect(load, &options);
+	mem_free(threads);
+	mem_free(skip);
+	mem_free(under);
+	return t;
+}

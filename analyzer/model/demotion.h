@@ -1,0 +1,69 @@
+/* demotion.h - functions whose calls were not recorded for a time, to keep a
+ * budget (weft record --budget).
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_MODEL_DEMOTION_H
+#define WEFT_ANALYZER_MODEL_DEMOTION_H
+
+#include "analyzer/model/func.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All times are ticks. A window, in which calls were recorded as a sample: how
+ * many of this function, and how many of others, which are never left out.
+ * until: calls of others from the window on to the next, in time without this
+ * function's calls. */
+struct demotion_look { uint64_t window; double calls, others, until; };
+
+/* A function in a thread: what a thread calls for each call of others is its
+ * own matter, and windows slow some threads more than others. */
+struct demotion_part {
+	uint32_t thread;           /* index */
+	uint64_t skipped;          /* recorded time without its calls */
+	double before;             /* calls of others before its first window */
+	struct demotion_look *look; size_t looks, room;
+};
+
+/* A function. */
+struct demotion {
+	func_id func;
+	uint64_t since;            /* when first */
+	uint64_t skipped, counted; /* recorded time without its calls, and with
+	                            * its calls counted */
+	uint64_t rate, ns;         /* why: calls a second, mean length */
+	struct demotion_part *part; size_t parts, room;
+	/* Filled in by estimate_apply. */
+	uint64_t counted_calls;    /* without records */
+	uint64_t estimated;        /* calls that were not recorded, */
+	uint64_t error;            /* and one standard error; */
+	uint32_t is_unknown;       /* 1: nobody knows how many more */
+};
+
+/* place: by function, its index + 1; 0: it was never demoted. part_of: by
+ * function and thread, the part's index + 1. has_module: 1 by process and
+ * module, where a chunk of the process says where the module lies. Both are
+ * NULL where there is nothing in them. */
+struct demotions {
+	struct demotion *at; size_t count, room;
+	uint32_t *place; size_t places;
+	struct map *part_of, *has_module;
+};
+
+/* Find or add; valid until one is added. */
+struct demotion *demotion_of(struct demotions *, func_id);
+/* NULL: the function was never demoted. */
+const struct demotion *demotion_find(const struct demotions *, func_id);
+/* Find or add; valid until one is added. */
+struct demotion_part *demotion_part(struct demotions *, struct demotion *,
+				    uint32_t thread);
+/* The window that began at that tick; and the last one that began before it, or
+ * NULL. */
+struct demotion_look *demotion_look(struct demotion_part *, uint64_t window);
+struct demotion_look *demotion_last(struct demotion_part *, uint64_t tick);
+/* A chunk of the process says where the module lies. */
+void demotions_note_module(struct demotions *, uint32_t process, elf_id);
+bool demotions_have_module(const struct demotions *, uint32_t process, elf_id);
+void demotions_free(struct demotions *);
+
+#endif

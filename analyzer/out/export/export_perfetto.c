@@ -1,0 +1,313 @@
+/* export_perfetto.c - see export_perfetto.h. All packets are one sequence, so
+ * that names are written once, before the first event that has them. Events
+ * come track by track; readers sort them by time.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/out/export/export_perfetto.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/model/group.h"
+#include "analyzer/out/export/export_spans.h"
+#include "analyzer/out/export/perfetto.pb-c.h"
+#include "analyzer/out/out_escape.h"
+
+#include <string.h>
+
+/* The values of type and sequence_flags. */
+enum { BEGIN = 1, END = 2, INSTANT = 3 };
+enum { ANEW = 1, NEEDED = 2 };
+
+struct writer {
+	FILE *to;
+	struct export_spans t;
+	uint8_t *bytes; size_t room; /* of the packet at hand */
+	size_t track;            /* whose spans are written */
+	struct map *flow_of;     /* track and span that a flow leads to */
+	uint32_t flows;          /* numbered so far */
+};
+
+/* ---- packets ---- */
+
+static void put(struct writer *w, Perfetto__TracePacket *packet)
+{
+	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
+	size_t size;
+
+	packet->has_trusted_packet_sequence_id = 1;
+	packet->trusted_packet_sequence_id = 1;
+	trace.n_packet = 1;
+	trace.packet = &packet;
+	size = perfetto__trace__get_packed_size(&trace);
+	vec_need(&w->bytes, &w->room, size);
+	perfetto__trace__pack(&trace, w->bytes);
+	fwrite(w->bytes, 1, size, w->to);
+}
+
+static void put_event(struct writer *w, Perfetto__TrackEvent *event, ticks at)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	packet.has_timestamp = packet.has_sequence_flags = 1;
+	packet.timestamp = export_spans_ns(&w->t, at);
+	packet.sequence_flags = NEEDED;
+	packet.track_event = event;
+	put(w, &packet);
+}
+
+static void put_name(struct writer *w, uint64_t iid, const char *text,
+		     bool is_category)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__InternedName name = PERFETTO__INTERNED_NAME__INIT;
+	Perfetto__InternedName *names = &name;
+
+	name.has_iid = 1;
+	name.iid = iid;
+	name.name = (char *)(uintptr_t)text;
+	*(is_category ? &data.n_event_categories : &data.n_event_names) = 1;
+	*(is_category ? &data.event_categories : &data.event_names) = &names;
+	packet.has_sequence_flags = 1;
+	packet.sequence_flags = is_category && iid == 1 ? ANEW : NEEDED;
+	packet.interned_data = &data;
+	put(w, &packet);
+}
+
+/* ---- names ---- */
+
+static const char *const categories[] = { "native", "lua", "run", "folded",
+					  "missing", "mark" };
+enum { CATEGORIES = sizeof(categories) / sizeof(*categories) };
+
+static uint64_t category_of(const char *name)
+{
+	for (uint64_t i = 0; i < CATEGORIES; i++)
+		if (strcmp(categories[i], name) == 0)
+			return i + 1;
+	return 1;
+}
+
+static void put_names(struct writer *w)
+{
+	for (uint64_t i = 0; i < CATEGORIES; i++)
+		put_name(w, i + 1, categories[i], true);
+	for (uint32_t i = 0; i < w->t.names; i++) {
+		char *const text = export_spans_text(&w->t, i);
+
+		put_name(w, i + 1, text, false);
+		mem_free(text);
+	}
+}
+
+/* ---- tracks ---- */
+
+static uint64_t process_uuid(uint32_t process)
+{
+	return (uint64_t)process + 1;
+}
+
+static uint64_t track_uuid(const struct writer *w, size_t track)
+{
+	return w->t.session->process_count + track + 1;
+}
+
+static void put_descriptor(struct writer *w, Perfetto__TrackDescriptor *d)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	d->has_uuid = 1;
+	packet.track_descriptor = d;
+	put(w, &packet);
+}
+
+static void put_process(struct writer *w, uint32_t process)
+{
+	Perfetto__TrackDescriptor d = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__ProcessDescriptor p = PERFETTO__PROCESS_DESCRIPTOR__INIT;
+	char name[GROUP_NAME];
+
+	d.uuid = process_uuid(process);
+	d.process = &p;
+	p.has_pid = 1;
+	p.pid = (int32_t)export_spans_pid(&w->t, process);
+	p.process_name = out_escape_terminal(
+		group_name_process(w->t.session, process, name));
+	put_descriptor(w, &d);
+	mem_free(p.process_name);
+}
+
+/* The nearest track above that is shown: a filter may leave one out that
+ * others are below of. Parents come before, so this ends. */
+static uint64_t parent_uuid(const struct writer *w, const struct track *k)
+{
+	const struct track *const all = w->t.found->tracks;
+	uint32_t parent = k->parent;
+
+	while (all[parent].coroutine != 0 && all[parent].count == 0)
+		parent = all[parent].parent;
+	return track_uuid(w, parent);
+}
+
+static void put_track(struct writer *w, size_t track)
+{
+	const struct track *const k = &w->t.found->tracks[track];
+	Perfetto__TrackDescriptor d = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__ThreadDescriptor t = PERFETTO__THREAD_DESCRIPTOR__INIT;
+	char name[GROUP_NAME];
+	char *const safe = out_escape_terminal(
+		export_spans_track(&w->t, track, name));
+
+	d.uuid = track_uuid(w, track);
+	d.has_parent_uuid = 1;
+	d.parent_uuid = process_uuid(k->process);
+	if (k->coroutine != 0)
+		d.parent_uuid = parent_uuid(w, k);
+	if (k->coroutine != 0 || k->level > 0) {
+		d.name = safe;
+	} else {
+		d.thread = &t;
+		t.has_pid = t.has_tid = 1;
+		t.pid = (int32_t)export_spans_pid(&w->t, k->process);
+		t.tid = (int32_t)export_spans_tid(&w->t, track);
+		t.thread_name = safe;
+	}
+	put_descriptor(w, &d);
+	mem_free(safe);
+}
+
+static void put_tracks(struct writer *w)
+{
+	const struct chronicle_found *const f = w->t.found;
+
+	for (uint32_t i = 0; i < w->t.session->process_count; i++)
+		put_process(w, i);
+	for (size_t i = 0; i < f->count; i++)
+		if (f->tracks[i].count > 0 || f->tracks[i].coroutine == 0)
+			put_track(w, i);
+}
+
+/* ---- flows ---- */
+
+/* Where the flow of a run leads to: 0, or the number that is stored there. */
+static uint32_t *flow_to(struct writer *w, size_t track, const struct span *s)
+{
+	return map_put(w->flow_of, track,
+		       (uint64_t)(s - w->t.found->tracks[track].spans));
+}
+
+/* A coroutine's span may be written before the run that leads to it. */
+static void number_flows(struct writer *w)
+{
+	for (size_t i = 0; i < w->t.found->count; i++) {
+		const struct track *const k = &w->t.found->tracks[i];
+
+		for (size_t j = 0; j < k->count; j++) {
+			const struct span *const s = &k->spans[j];
+			const struct span *const to = s->kind == SPAN_RUN ?
+				chronicle_of_run(w->t.found, s) : NULL;
+
+			if (to && !(s->flags & SPAN_FOLDED))
+				*flow_to(w, s->to, to) = ++w->flows;
+		}
+	}
+}
+
+/* The number of the flow that a span is part of; 0: of none. A run whose
+ * coroutine's span has another run's flow is of none. */
+static uint64_t flow_of(struct writer *w, const struct span *s)
+{
+	if (s->kind == SPAN_RUN) {
+		const struct span *const to = s->flags & SPAN_FOLDED ? NULL :
+			chronicle_of_run(w->t.found, s);
+
+		return to ? *flow_to(w, s->to, to) : 0;
+	}
+	return map_find(w->flow_of, w->track, (uint64_t)
+			(s - w->t.found->tracks[w->track].spans));
+}
+
+/* ---- events ---- */
+
+static void put_begin(struct writer *w, const struct span *s,
+		      Perfetto__TrackEvent *e)
+{
+	Perfetto__DebugAnnotation calls = PERFETTO__DEBUG_ANNOTATION__INIT;
+	Perfetto__DebugAnnotation *annotations = &calls;
+	const uint32_t name = export_spans_name(&w->t, s);
+	uint64_t category = category_of(export_spans_category(&w->t, name));
+	uint64_t flow = flow_of(w, s);
+
+	e->n_category_iids = 1;
+	e->category_iids = &category;
+	e->has_name_iid = 1;
+	e->name_iid = (uint64_t)name + 1;
+	if (flow != 0 && s->kind == SPAN_RUN) {
+		e->n_flow_ids = 1;
+		e->flow_ids = &flow;
+	} else if (flow != 0) {
+		e->n_terminating_flow_ids = 1;
+		e->terminating_flow_ids = &flow;
+	}
+	if (s->calls != 1) {
+		calls.name = (char *)(uintptr_t)"calls";
+		calls.has_uint_value = 1;
+		calls.uint_value = s->calls;
+		e->n_debug_annotations = 1;
+		e->debug_annotations = &annotations;
+	}
+	put_event(w, e, s->begin);
+}
+
+static void put_span(void *ctx, const struct span *s, bool is_end)
+{
+	struct writer *const w = ctx;
+	Perfetto__TrackEvent e = PERFETTO__TRACK_EVENT__INIT;
+
+	e.has_type = e.has_track_uuid = 1;
+	e.type = is_end ? END : BEGIN;
+	e.track_uuid = track_uuid(w, w->track);
+	if (is_end)
+		put_event(w, &e, s->end);
+	else
+		put_begin(w, s, &e);
+}
+
+static void put_marks(struct writer *w)
+{
+	const struct chronicle_found *const f = w->t.found;
+	uint64_t category = category_of("mark");
+
+	for (size_t i = 0; i < f->mark_count; i++) {
+		const struct func *const mark =
+			func_get(w->t.session->funcs, f->marks[i].func);
+		Perfetto__TrackEvent e = PERFETTO__TRACK_EVENT__INIT;
+
+		e.has_type = e.has_track_uuid = 1;
+		e.type = INSTANT;
+		e.track_uuid = track_uuid(w, f->marks[i].track);
+		e.n_category_iids = 1;
+		e.category_iids = &category;
+		e.name = out_escape_terminal(mark->name);
+		put_event(w, &e, f->marks[i].at);
+		mem_free(e.name);
+	}
+}
+
+int export_perfetto_write(FILE *to, const struct export_from *from)
+{
+	struct writer w = { .to = to, .flow_of = map_new() };
+
+	export_spans_init(&w.t, from);
+	number_flows(&w);
+	put_names(&w);
+	put_tracks(&w);
+	for (w.track = 0; w.track < from->chronicle->count; w.track++)
+		export_spans_walk(&from->chronicle->tracks[w.track], put_span,
+				  &w);
+	put_marks(&w);
+	mem_free(w.bytes);
+	map_free(w.flow_of);
+	export_spans_fini(&w.t);
+	return 0;
+}

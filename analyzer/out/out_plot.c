@@ -1,0 +1,287 @@
+/* out_plot.c - a plot as a script for gnuplot, data included: every text
+ * between single quotes, not interpreted. Knows nothing of what is plotted.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/out/out_plot.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_file.h"
+#include "analyzer/out/out_gnuplot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	NAME_COLUMNS = 44, TITLE_COLUMNS = 150, /* longer ones are cut */
+	TERMINAL_NAME = 22,
+	TERMINAL_WIDTH = 100, TERMINAL_HEIGHT = 32, /* if it does not say, or
+	                                             * is very small */
+};
+
+const char *const out_plot_formats[] = {
+	[OUT_PLOT_SVG] = "svg", [OUT_PLOT_PNG] = "png", [OUT_PLOT_PDF] = "pdf",
+	[OUT_PLOT_DUMB] = "dumb", [OUT_PLOT_SIXEL] = "sixel", NULL
+};
+
+/* ---- texts -------------------------------------------------------------- */
+
+/* A copy of an escaped text, cut in its middle: names of templates differ in
+ * how they end. */
+static char *cut_middle(const char *text, size_t columns)
+{
+	const size_t half = columns / 2 + 2; /* with "..." */
+	char *head, *tail, *result;
+
+	if (out_escape_width(text) <= columns)
+		return mem_copy(text);
+	head = out_escape_cut(mem_copy(text), half, false);
+	tail = out_escape_cut(mem_copy(text), half, true);
+	result = mem_alloc(strlen(head) + strlen(tail) + 1);
+	strcat(strcpy(result, head), tail + strlen("..."));
+	mem_free(head);
+	mem_free(tail);
+	return result;
+}
+
+/* Write untrusted text, cut to so many columns, between single quotes. In a
+ * tic's label gnuplot takes % for a number's format, so % is doubled there. */
+static void put_quoted(FILE *to, const char *text, size_t columns, bool is_tic)
+{
+	char *const plain = out_escape_terminal(text);
+	char *const whole = columns >= TITLE_COLUMNS ?
+		out_escape_cut(mem_copy(plain), columns, false) :
+		cut_middle(plain, columns);
+	char *const quoted = out_escape_gnuplot(whole);
+
+	fputc('\'', to);
+	for (const char *at = quoted; *at != '\0'; at++) {
+		if (is_tic && *at == '%')
+			fputc('%', to);
+		fputc(*at, to);
+	}
+	fputc('\'', to);
+	mem_free(quoted);
+	mem_free(whole);
+	mem_free(plain);
+}
+
+/* How much of a name there is room for. */
+static size_t name_columns(int format)
+{
+	return format == OUT_PLOT_DUMB ? TERMINAL_NAME : NAME_COLUMNS;
+}
+
+/* A text that is no tic's label. */
+static void put_text(FILE *to, const char *text, size_t columns)
+{
+	put_quoted(to, text, columns, false);
+}
+
+/* ---- the frame ---------------------------------------------------------- */
+
+/* The size in characters of the terminal that stdout is. */
+static void put_characters(FILE *to)
+{
+	struct winsize w = { 0 };
+	const bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 &&
+				 w.ws_col >= 80 && w.ws_row >= 20;
+	const char *const colours = getenv("NO_COLOR");
+
+	fprintf(to, "set terminal dumb noenhanced size %d,%d %s\n",
+		is_terminal ? w.ws_col : TERMINAL_WIDTH,
+		is_terminal ? w.ws_row - 2 : TERMINAL_HEIGHT,
+		is_terminal && (!colours || colours[0] == '\0') ? "ansi256" :
+		"mono");
+}
+
+/* Sizes are pixels, but those of a PDF are inches; so are sizes of type. */
+static void put_terminal(FILE *to, const struct out_plot *p, int format)
+{
+	static const char *const names[] = {
+		[OUT_PLOT_SVG] = "svg noenhanced", [OUT_PLOT_PNG] =
+		"pngcairo noenhanced", [OUT_PLOT_PDF] = "pdfcairo noenhanced",
+		[OUT_PLOT_SIXEL] = "sixelgd noenhanced"
+	};
+	char size[64];
+
+	if (format == OUT_PLOT_DUMB) {
+		put_characters(to);
+		return;
+	}
+	if (format == OUT_PLOT_PDF)
+		snprintf(size, sizeof(size), "%gin,%gin",
+			 (double)p->width / 96, (double)p->height / 96);
+	else
+		snprintf(size, sizeof(size), "%zu,%zu", p->width, p->height);
+	fprintf(to, "set terminal %s size %s background rgb '#ffffff' "
+		"font 'sans,%d'\n", names[format], size,
+		format == OUT_PLOT_SVG ? 13 : 10);
+}
+
+static void put_tics(FILE *to, const struct out_axis *a, int format)
+{
+	fputs(" (", to);
+	for (size_t i = 0; i < a->tic_count; i++) {
+		if (i > 0)
+			fputs(", ", to);
+		put_quoted(to, a->tics[i].text, name_columns(format), true);
+		fprintf(to, " %.10g", a->tics[i].at);
+	}
+	fputs(")", to);
+}
+
+/* which: "x" or "y". */
+static void put_axis(FILE *to, const struct out_axis *a, const char *which,
+		     int format)
+{
+	if (a->label) {
+		fprintf(to, "set %slabel noenhanced ", which);
+		put_text(to, a->label, TITLE_COLUMNS);
+		fputs(" tc rgb '#333333'\n", to);
+	}
+	if (a->is_log)
+		fprintf(to, "set logscale %s\n", which);
+	fprintf(to, "set %srange [%.10g:%.10g]\n", which, a->from, a->to);
+	if (a->is_name && a->tic_count == 0) {
+		fprintf(to, "unset %stics\n", which);
+		return;
+	}
+	if (!a->is_name)
+		fprintf(to, "set grid %stics lt 1 lc rgb '#e4e4e4'\n", which);
+	fprintf(to, "set %stics nomirror out %s noenhanced tc rgb '#333333'",
+		which, a->is_name ? "scale 0" : "");
+	if (a->tic_count > 0)
+		put_tics(to, a, format);
+	fputc('\n', to);
+}
+
+/* The title is at the left, so that a long one is cut off at its end only. */
+static void put_title(FILE *to, const struct out_plot *p)
+{
+	fputs("set tmargin 4.2\nset label 1 ", to);
+	put_text(to, p->title, TITLE_COLUMNS);
+	fputs(" at screen 0.012, graph 1 left offset 0,2.6 noenhanced\n", to);
+	if (!p->note)
+		return;
+	fputs("set label 2 ", to);
+	put_text(to, p->note, TITLE_COLUMNS + 20);
+	fputs(" at screen 0.012, graph 1 left offset 0,1.2 noenhanced "
+	      "tc rgb '#777777'\n", to);
+}
+
+static void put_labels(FILE *to, const struct out_plot *p, int format)
+{
+	for (size_t i = 0; i < p->label_count; i++) {
+		fprintf(to, "set label %zu ", i + 3);
+		put_text(to, p->labels[i].text, NAME_COLUMNS);
+		fprintf(to, " at %.10g,%.10g left offset %s,0 noenhanced "
+			"front tc rgb '#555555'\n", p->labels[i].x,
+			p->labels[i].y,
+			format == OUT_PLOT_DUMB ? "2" : "0.6");
+	}
+}
+
+/* ---- the data ----------------------------------------------------------- */
+
+/* How many numbers a shape has, and how gnuplot draws it. */
+static const struct { int columns; const char *with; } shapes[] = {
+	[OUT_BOX] = { 4, "using (($1+$2)/2):(($3+$4)/2):1:2:3:4 "
+		      "with boxxyerror fs solid noborder" },
+	[OUT_AREA] = { 3, "using 1:2:3 with filledcurves fs solid noborder" },
+	[OUT_LINE] = { 2, "using 1:2 with lines lw 2" },
+	[OUT_POINT] = { 2, "using 1:2 with points pt 7 ps 0.7" },
+	[OUT_ARROW] = { 4, "using 1:2:($3-$1):($4-$2) with vectors filled "
+			"size screen 0.005,20 lw 0.7" },
+};
+
+/* Characters show no areas: two points of one are the sides of a box. */
+static void put_area_boxes(FILE *to, const struct out_layer *l)
+{
+	for (size_t k = 0; k + 1 < l->count; k += 2)
+		fprintf(to, "%.10g %.10g %.10g %.10g\n", l->rows[k][0],
+			l->rows[k + 1][0], l->rows[k][1], l->rows[k][2]);
+	fputs("EOD\n", to);
+}
+
+static void put_data(FILE *to, const struct out_layer *l, size_t i, int format)
+{
+	fprintf(to, "$layer%zu << EOD\n", i);
+	if (l->shape == OUT_AREA && format == OUT_PLOT_DUMB) {
+		put_area_boxes(to, l);
+		return;
+	}
+	for (size_t k = 0; k < l->count; k++)
+		for (int c = 0; c < shapes[l->shape].columns; c++)
+			fprintf(to, "%.10g%c", l->rows[k][c],
+				c + 1 < shapes[l->shape].columns ? ' ' : '\n');
+	fputs("EOD\n", to);
+}
+
+/* An empty layer cannot be plotted. A plot of none has axes alone. */
+static void put_layers(FILE *to, const struct out_plot *p, int format)
+{
+	for (size_t i = 0; i < p->layer_count; i++)
+		if (p->layers[i].count > 0)
+			put_data(to, &p->layers[i], i, format);
+	fputs("plot NaN notitle", to);
+	for (size_t i = 0; i < p->layer_count; i++) {
+		const struct out_layer *const l = &p->layers[i];
+		const enum out_shape shape = l->shape == OUT_AREA &&
+			format == OUT_PLOT_DUMB ? OUT_BOX : l->shape;
+
+		if (l->count == 0)
+			continue;
+		fprintf(to, ", \\\n$layer%zu %s lc rgb '#%0*X' ", i,
+			shapes[shape].with, l->colour >> 24 ? 8 : 6,
+			l->colour);
+		fputs(l->title ? "title " : "notitle", to);
+		if (l->title)
+			put_text(to, l->title, name_columns(format));
+	}
+	fputc('\n', to);
+}
+
+static void put_script(FILE *to, const struct out_plot *p, int format)
+{
+	put_terminal(to, p, format);
+	put_title(to, p);
+	fputs("set border 3 lc rgb '#999999'\nunset mouse\n", to);
+	fputs(p->is_long_legend ?
+	      "set key outside right top Left reverse noenhanced samplen 1\n" :
+	      "set key at screen 0.99, screen 0.985 right top horizontal "
+	      "reverse Left noenhanced samplen 1\n", to);
+	put_axis(to, &p->x, "x", format);
+	put_axis(to, &p->y, "y", format);
+	if (format == OUT_PLOT_DUMB)
+		fputs("unset grid\n", to);
+	put_labels(to, p, format);
+	put_layers(to, p, format);
+}
+
+/* ---- drawing ------------------------------------------------------------ */
+
+/* An out_file_fn; ctx is the script. */
+static int keep_script(FILE *to, void *ctx)
+{
+	fputs(ctx, to);
+	return 0;
+}
+
+int out_plot_draw(const struct out_plot *p, const char *file, int format,
+		  const char *keep)
+{
+	char *script = NULL;
+	size_t size = 0;
+	FILE *const to = open_memstream(&script, &size);
+	int status = -1;
+
+	put_script(to, p, format);
+	fclose(to);
+	if (!keep || out_file_write(keep, keep_script, script) == 0)
+		status = out_gnuplot_run(script, file);
+	free(script);
+	return status;
+}

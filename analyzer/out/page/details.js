@@ -1,0 +1,95 @@
+/* details.js - the chosen function: its figures, who calls it and what it
+ * calls.
+ * SPDX-License-Identifier: MIT */
+
+const details = {
+	func: 0,
+	rowOf: new Map(data.table.func.map((func, row) => [func, row])),
+	into: null,            /* by function: its arcs; made when needed */
+	outOf: null,
+	onChoose() {},
+
+	start() {
+		const arcs = data.arcs;
+		const columns = (other, total, help) => [
+			{ title: 'function', unit: 'text',
+			  width: 'minmax(160px, 1fr)',
+			  value: i => other(i) ? functions.name(other(i)) :
+				'[thread]' },
+			{ title: 'how', unit: 'text', width: '76px',
+			  help: 'a call, or the resume of a coroutine',
+			  value: i => arcs.resumes[i] ? 'resume' : 'call' },
+			{ title: 'calls', unit: 'count', width: '88px',
+			  value: i => arcs.calls[i],
+			  text: i => functions.calls(arcs.to[i],
+						     arcs.calls[i]) },
+			{ title: 'total', unit: 'time', width: '88px',
+			  isFirst: meta.times, help, value: i => total[i] },
+			{ title: 'self', unit: 'time', width: '88px',
+			  help: 'self time of the callee when called so',
+			  value: i => arcs.self[i] },
+		].filter(c => meta.times || c.unit !== 'time');
+
+		this.callers = new Table(document.getElementById('callers'),
+			columns(i => arcs.from[i], arcs.total, 'total of the ' +
+				'chosen function when called so'),
+			() => {}, i => this.onChoose(arcs.from[i]));
+		this.callees = new Table(document.getElementById('callees'),
+			columns(i => arcs.to[i], arcs.total_of, 'time that ' +
+				'the chosen function spends there'),
+			() => {}, i => this.onChoose(arcs.to[i]));
+		this.into = details.index(arcs.to);
+		this.outOf = details.index(arcs.from);
+		this.show(data.table.func[0] || 0);
+	},
+	index(column) {
+		const to = new Map();
+
+		column.forEach((func, i) => {
+			if (!to.has(func))
+				to.set(func, []);
+			to.get(func).push(i);
+		});
+		return to;
+	},
+	show(func) {
+		const place = document.getElementById('figures');
+		const language = functions.language(func);
+
+		this.func = func;
+		document.getElementById('chosen').textContent = func ?
+			format.brief(functions.name(func), 4000) :
+			'no function is chosen';
+		place.replaceChildren();
+		for (const [title, text] of this.figures(func)) {
+			const e = element('span');
+
+			e.append(element('span', '', `${title} `),
+				 document.createTextNode(text));
+			place.append(e);
+		}
+		if (func)
+			place.append(element('span', '', [language,
+				functions.place(func) ||
+				functions.module(func)].filter(x => x)
+				.map(x => format.brief(x)).join(', ')));
+		this.callers.show(this.into.get(func) || []);
+		this.callees.show(func ? this.outOf.get(func) || [] : []);
+	},
+	/* All that the table of functions knows, as titles and texts. */
+	figures(func) {
+		const row = this.rowOf.get(func);
+		const t = data.table;
+
+		if (row === undefined)
+			return [];
+		return t.columns.map((c, i) => [
+			c.title === '\u00b1' ?
+			`\u00b1 ${c.name.replace('-error', '')}` :
+			/share/.test(c.name) ? c.name : c.title,
+			c.name === 'calls' ? functions.calls(func,
+				t.values[i][row]) :
+			format.value(t.values[i][row], c.unit)])
+			.filter(([, text]) => text !== '-');
+	},
+};

@@ -1,0 +1,43 @@
+/* page_moments.h - what happened when, as data of a page: the lanes of threads
+ * and coroutines, and single calls by time and duration.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_MOMENTS_H
+#define WEFT_ANALYZER_OUT_PAGE_PAGE_MOMENTS_H
+
+#include "analyzer/watch/sleeps.h"
+#include "analyzer/watch/slow.h"
+#include "analyzer/watch/timeline.h"
+
+#include <stdio.h>
+
+/* Write as JSON: the lanes that have a number in `number` (by index; from 1 on,
+ * rising; 0: left out), and their spans and gaps column by column. The spans of
+ * a lane are those from first[lane] on, until first[lane + 1]. Times are ticks
+ * since the timeline's begin, which is `offset` after that of the recording;
+ * `from` of a span is the distance from that of the
+ * one before in its lane. Lanes that by, back and who say are numbers + 1; 0:
+ * none or several. */
+void page_moments_put_lanes(FILE *, const struct session *,
+			    const struct timeline *, const uint32_t *number);
+
+/* Single calls of chosen functions. All is borrowed. */
+struct page_calls {
+	const char *pattern;     /* untrusted; NULL: all functions */
+	const struct slow_found *found;
+	size_t columns;          /* of found->over_time, from `first` to
+	                          * `last` */
+	ticks first, last;
+};
+/* Write as JSON: the columns of counts, and the `most` slowest calls with their
+ * stacks (functions, innermost first; 0 for frames that are left out). Times of
+ * moments are ticks since `first`. */
+void page_moments_put_calls(FILE *, const struct page_calls *, size_t most);
+
+/* Write as JSON: where coroutines were suspended, a row each, `most` of those
+ * that `order` has the indices of: function, body, how often, sum and longest,
+ * the coroutine that slept longest, and when that was over, in ticks since
+ * `first`. */
+void page_moments_put_sleeps(FILE *, const struct sleeps *,
+			     const uint32_t *order, size_t most, ticks first);
+
+#endif

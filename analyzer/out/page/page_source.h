@@ -1,0 +1,31 @@
+/* page_source.h - what a page is made from.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_SOURCE_H
+#define WEFT_ANALYZER_OUT_PAGE_PAGE_SOURCE_H
+
+#include "analyzer/out/page/page_diff.h"
+#include "analyzer/out/page/page_moments.h"
+#include "analyzer/tables/callers.h"
+#include "analyzer/tables/coroutines.h"
+#include "analyzer/tables/flat.h"
+
+/* What a page shows. All is borrowed; texts are untrusted. */
+struct page {
+	struct session *session;
+	const char *title;       /* what was recorded, in a few words */
+	const char *head;        /* the lines at the top of reports */
+	const struct flat *flat; /* by function */
+	const struct callers *callers;
+	const struct coroutine_row *coroutines;
+	size_t coroutine_count;  /* of these rows */
+	const struct coroutine_group *bodies;
+	size_t body_count;
+	/* NULL where they are not known, as of a profile: */
+	const struct timeline *timeline; /* with calls and sleeps */
+	const struct page_calls *calls;
+	const struct sleeps *sleeps;
+	/* NULL unless two sides are compared: all above is of the one after. */
+	const struct page_before *before;
+};
+
+#endif

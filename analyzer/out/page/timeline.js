@@ -1,0 +1,458 @@
+/* timeline.js - what ran when: a lane for each thread and coroutine. A canvas
+ * shows the lanes that are in sight, in the time that is chosen.
+ * SPDX-License-Identifier: MIT */
+
+/* Kinds of spans. */
+const RUN = 0, CALL = 1, GUEST = 2, OFF = 3, LOST = 4;
+/* Pixels: of a row of calls, of the names at the left, of the axis on top; and
+ * rows that a lane has until it is opened by a click on its name. */
+const LANE_ROW = 15, NAMES = 200, AXIS = 22, CLOSED = { thread: 7, coroutine: 3 };
+
+/* The spans of the data as arrays; times since the begin of the time line. */
+function readSpans(from) {
+	const count = from.from.length;
+	const spans = { first: from.first, from: new Float64Array(count),
+			to: new Float64Array(count) };
+
+	for (let lane = 0; lane + 1 < from.first.length; lane++) {
+		let at = 0;
+
+		for (let i = from.first[lane]; i < from.first[lane + 1]; i++) {
+			at += from.from[i];
+			spans.from[i] = at;
+			spans.to[i] = at + from.length[i];
+		}
+	}
+	for (const name of ['kind', 'idle', 'calls', 'parts', 'func', 'depth',
+			    'by', 'back', 'who'])
+		spans[name] = from[name];
+	return spans;
+}
+
+const timeline = {
+	canvas: document.getElementById('spans'),
+	data: data.timeline,
+	lanes: [],             /* that are shown: { i, y, rows, isOpen } */
+	from: 0, to: 1,        /* the time that is shown */
+	top: 0, height: 0,
+	drawn: [],             /* what the mouse may be on */
+	chosen: null,          /* a span and its lane */
+	onChoose() {},
+	onMove() {},
+
+	start() {
+		this.spans = readSpans(this.data.spans);
+		this.gaps = readSpans(this.data.gaps);
+		this.all = this.data.lanes.map((lane, i) => this.lane(lane, i))
+			.filter(l => l.runs > 0 || l.gaps > 0);
+		this.all.sort((x, y) => x.isCoroutine - y.isCoroutine ||
+			(x.isCoroutine ? x.begin - y.begin : x.i - y.i));
+		this.of = new Map(this.all.map(l => [l.i, l]));
+		this.filter(() => true);
+		this.whole();
+	},
+	lane(lane, i) {
+		const { first } = this.spans;
+		const rows = [];
+
+		for (let k = first[i]; k < first[i + 1]; k++) {
+			const depth = this.spans.depth[k];
+
+			(rows[depth] = rows[depth] || []).push(k);
+		}
+		return { i, rows, isOpen: false, isCoroutine: lane.coroutine,
+			 runs: lane.runs, begin: lane.begin, end: lane.end,
+			 gaps: this.data.gaps.first[i + 1] -
+				this.data.gaps.first[i],
+			 name: lane.coroutine ? (lane.body ?
+				functions.name(lane.body) : '[coroutine]') +
+				` #${lane.name}` : lane.name,
+			 /* What tells it from others of the same body. */
+			 tail: lane.coroutine ? ` #${lane.name}` : '' };
+	},
+	filter(isShown) {
+		this.lanes = this.all.filter(isShown);
+		this.top = 0;
+		this.place();
+	},
+	/* Give each lane its place from the top. */
+	place() {
+		let y = AXIS;
+
+		for (const lane of this.all)
+			lane.y = -1;
+		for (const lane of this.lanes) {
+			const most = lane.isOpen ? Infinity :
+				CLOSED[lane.isCoroutine ? 'coroutine' : 'thread'];
+
+			lane.shown = Math.max(1, Math.min(lane.rows.length,
+							  most));
+			lane.y = y;
+			y += lane.shown * LANE_ROW + 5;
+		}
+		this.height = y;
+	},
+	whole() { this.show(0, this.data.length); },
+	show(from, to) {
+		const length = Math.min(this.data.length,
+					Math.max(to - from, 20));
+
+		this.from = Math.max(0, Math.min(from,
+						 this.data.length - length));
+		this.to = this.from + length;
+		this.onMove();
+		this.draw();
+	},
+	/* at: the moment that stays where it is. */
+	zoom(factor, at = (this.from + this.to) / 2) {
+		this.show(at - (at - this.from) * factor,
+			  at + (this.to - at) * factor);
+	},
+	pan(part) {
+		const by = (this.to - this.from) * part;
+		const from = Math.max(0, Math.min(this.from + by,
+			this.data.length - (this.to - this.from)));
+
+		this.show(from, from + this.to - this.from);
+	},
+	scroll(by) {
+		const most = Math.max(0, this.height - this.canvas.clientHeight);
+
+		this.top = Math.min(most, Math.max(0, this.top + by));
+		this.draw();
+	},
+	x(at) {
+		return NAMES + (at - this.from) / (this.to - this.from) *
+			(this.width - NAMES);
+	},
+	when(x) {
+		return this.from + (x - NAMES) / (this.width - NAMES) *
+			(this.to - this.from);
+	},
+
+	/* ---- drawing ---- */
+
+	draw() {
+		if (!this.data || this.canvas.clientWidth === 0)
+			return;
+		const { draw, width, height } = fitCanvas(this.canvas);
+
+		this.paper = draw;
+		this.width = width;
+		this.colour = colours();
+		this.drawn = [];
+		this.arrows = [];
+		draw.font = TEXT;
+		draw.textBaseline = 'middle';
+		for (const lane of this.lanes) {
+			const y = lane.y - this.top;
+
+			if (y + lane.shown * LANE_ROW >= AXIS && y < height)
+				this.drawLane(lane, y);
+		}
+		this.drawArrows();
+		this.drawNames(height);
+		this.drawAxis(height);
+	},
+	drawLane(lane, y) {
+		const p = this.paper;
+
+		/* A coroutine is suspended between its runs. */
+		if (lane.isCoroutine) {
+			const left = Math.max(NAMES, this.x(lane.begin));
+			const right = Math.min(this.width, this.x(lane.end));
+
+			p.fillStyle = this.colour.line;
+			if (right > left)
+				p.fillRect(left, y + 6, right - left, 3);
+		}
+		this.drawGaps(lane, y);
+		for (let depth = 0; depth < lane.shown; depth++)
+			this.drawRow(lane, depth, y + depth * LANE_ROW);
+	},
+	drawGaps(lane, y) {
+		const { first, from, to, kind } = this.gaps;
+
+		for (let i = first[lane.i]; i < first[lane.i + 1]; i++) {
+			const left = Math.max(NAMES, this.x(from[i]));
+			const right = Math.min(this.width, this.x(to[i]));
+
+			if (right < NAMES || left > this.width)
+				continue;
+			this.paper.fillStyle = kind[i] === LOST ?
+				this.colour.more : this.colour.line;
+			this.paper.fillRect(left, y, Math.max(1, right - left),
+					    LANE_ROW - 1);
+			this.drawn.push({ lane, gap: i, x: left, y,
+				w: Math.max(1, right - left) });
+		}
+	},
+	/* The first span of a row that ends after a moment. */
+	firstAfter(row, at) {
+		let low = 0, high = row.length;
+
+		while (low < high) {
+			const middle = (low + high) >> 1;
+
+			if (this.spans.to[row[middle]] > at)
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		return low;
+	},
+	/* Spans that fall on a pixel that has one are passed over. */
+	drawRow(lane, depth, y) {
+		const row = lane.rows[depth] || [];
+		let done = -1;
+
+		for (let k = this.firstAfter(row, this.from); k < row.length;
+		     k++) {
+			const i = row[k];
+
+			if (this.spans.from[i] >= this.to)
+				break;
+			const left = Math.max(NAMES,
+					      this.x(this.spans.from[i]));
+			const right = Math.min(this.width,
+					       this.x(this.spans.to[i]));
+
+			if (Math.floor(right) <= done && right - left < 1)
+				continue;
+			this.drawSpan(lane, i, left, Math.max(1, right - left),
+				      y);
+			done = Math.floor(right);
+		}
+	},
+	fill(i) {
+		const { kind, func } = this.spans;
+
+		if (kind[i] === RUN)
+			return this.colour.none;
+		if (kind[i] === GUEST)
+			return this.colour.accent;
+		return flame.fill.call(this, { func: func[i] });
+	},
+	drawSpan(lane, i, x, w, y) {
+		const s = this.spans, p = this.paper;
+		const length = s.to[i] - s.from[i];
+		const busy = length > 0 ? 1 - s.idle[i] / length : 1;
+
+		/* A folded span is as faint as it is idle. */
+		p.globalAlpha = s.kind[i] === GUEST ? 0.25 :
+			0.35 + 0.65 * busy;
+		if (flame.matched && !flame.matched[s.func[i]])
+			p.globalAlpha *= 0.3;
+		p.fillStyle = this.fill(i);
+		p.fillRect(x, y, w > 3 ? w - 1 : w, LANE_ROW - 1);
+		if (s.kind[i] === CALL) {
+			p.globalAlpha *= 1.6 * flame.shade({ func: s.func[i] });
+			p.fillStyle = this.colour.front;
+			p.fillRect(x, y, w > 3 ? w - 1 : w, LANE_ROW - 1);
+		}
+		p.globalAlpha = 1;
+		this.drawn.push({ lane, i, x, y, w });
+		if (w > 24) {
+			p.fillStyle = s.kind[i] === GUEST ? this.colour.front :
+				this.colour['text-on-box'];
+			p.fillText(fitText(p, this.title(i), w - 6), x + 3,
+				   y + LANE_ROW / 2);
+		}
+		if (this.chosen === i) {
+			p.strokeStyle = this.colour.front;
+			p.lineWidth = 2;
+			p.strokeRect(x + 1, y + 1, Math.max(1, w - 2),
+				     LANE_ROW - 3);
+		}
+		if (s.kind[i] === RUN && (s.by[i] || s.back[i]))
+			this.arrows.push({ lane, i, y });
+	},
+	title(i) {
+		const s = this.spans;
+		const name = s.kind[i] === RUN ? 'running' : s.kind[i] === GUEST ?
+			`resumed ${functions.name(s.func[i])}` :
+			functions.name(s.func[i]);
+
+		return s.parts[i] > 1 ? `${name} \u00d7${format.count(s.parts[i])}`
+			: name;
+	},
+	/* Who resumed it, and to whom it went back. More of them would hide
+	 * what they join. */
+	drawArrows() {
+		if (this.arrows.length > 150)
+			return;
+		for (const { i, y } of this.arrows) {
+			const s = this.spans;
+
+			if (s.parts[i] > 1)
+				continue;
+			this.drawArrow(s.by[i], s.from[i], y, true);
+			this.drawArrow(s.back[i], s.to[i], y, false);
+		}
+	},
+	drawArrow(number, at, y, isResume) {
+		const other = this.of.get(number - 1), x = this.x(at);
+		const p = this.paper;
+
+		if (!other || other.y < 0 || x < NAMES || x > this.width)
+			return;
+		const from = other.y - this.top + 7, to = y + 7;
+		const end = isResume ? to : from, begin = isResume ? from : to;
+		const way = end > begin ? -1 : 1;
+
+		p.strokeStyle = p.fillStyle = isResume ? this.colour.accent :
+			this.colour.dim;
+		p.lineWidth = 1;
+		p.beginPath();
+		p.moveTo(x, begin);
+		p.lineTo(x, end);
+		p.stroke();
+		p.beginPath();
+		p.moveTo(x, end);
+		p.lineTo(x - 3, end + way * 6);
+		p.lineTo(x + 3, end + way * 6);
+		p.fill();
+	},
+	nameOf(lane) {
+		const p = this.paper, { tail } = lane;
+		const rest = lane.name.slice(0, lane.name.length - tail.length);
+
+		return fitText(p, rest, NAMES - 26 -
+			       p.measureText(tail).width) + tail;
+	},
+	drawNames(height) {
+		const p = this.paper;
+
+		p.fillStyle = this.colour.back;
+		p.fillRect(0, 0, NAMES - 2, height);
+		for (const lane of this.lanes) {
+			const y = lane.y - this.top;
+
+			if (y < AXIS - LANE_ROW || y > height)
+				continue;
+			p.fillStyle = lane.isCoroutine ? this.colour.dim :
+				this.colour.front;
+			p.fillText((lane.rows.length <= lane.shown &&
+				!lane.isOpen ? '' : lane.isOpen ? '\u25be ' :
+				'\u25b8 ') + this.nameOf(lane), 4,
+				y + LANE_ROW / 2);
+			p.fillStyle = this.colour.line;
+			p.fillRect(0, y - 3, this.width, 1);
+		}
+	},
+	/* Round distances, so that about 8 fit. */
+	drawAxis(height) {
+		const p = this.paper;
+		const length = format.ns(this.to - this.from);
+		const rough = 10 ** Math.floor(Math.log10(length / 8));
+		const step = [1, 2, 5, 10].map(n => n * rough)
+			.find(n => length / n <= 9);
+		const tick = step * meta.tick_hz / 1e9;
+
+		const { offset } = this.data;
+
+		p.fillStyle = this.colour.back;
+		p.fillRect(0, 0, this.width, AXIS - 3);
+		p.fillStyle = this.colour.dim;
+		for (let k = Math.ceil((this.from + offset) / tick);
+		     k * tick < this.to + offset; k++) {
+			const x = this.x(k * tick - offset);
+			const text = format.time(k * tick);
+
+			if (x + 3 + p.measureText(text).width < this.width)
+				p.fillText(text, x + 3, 9);
+			p.globalAlpha = 0.35;
+			p.fillRect(x, 0, 1, height);
+			p.globalAlpha = 1;
+		}
+	},
+
+	/* ---- mouse and keys ---- */
+
+	hit(x, y) {
+		for (let k = this.drawn.length; k-- > 0; ) {
+			const d = this.drawn[k];
+
+			if (x >= d.x && x < d.x + d.w + 1 && y >= d.y &&
+			    y < d.y + LANE_ROW && y > AXIS)
+				return d;
+		}
+		return null;
+	},
+	/* On a name: open or close the lane. On a span: choose it. */
+	click(x, y) {
+		const lane = this.lanes.find(l => y + this.top >= l.y &&
+			y + this.top < l.y + l.shown * LANE_ROW + 5);
+
+		if (x < NAMES && lane) {
+			lane.isOpen = !lane.isOpen;
+			this.place();
+			this.draw();
+			return;
+		}
+		const d = this.hit(x, y);
+
+		if (!d || d.i === undefined)
+			return;
+		this.chosen = d.i;
+		if (this.spans.func[d.i])
+			this.onChoose(this.spans.func[d.i]);
+		this.draw();
+	},
+	/* Make the chosen span as wide as the canvas. */
+	zoomToChosen() {
+		if (this.chosen === null)
+			return;
+		const from = this.spans.from[this.chosen];
+		const to = this.spans.to[this.chosen];
+
+		this.show(from - (to - from) * 0.05, to + (to - from) * 0.05);
+	},
+	key(name) {
+		switch (name) {
+		case '+': case '=': case 'w': this.zoom(0.5); break;
+		case '-': case 's': this.zoom(2); break;
+		case 'ArrowLeft': case 'a': this.pan(-0.25); break;
+		case 'ArrowRight': case 'd': this.pan(0.25); break;
+		case 'ArrowUp': this.scroll(-3 * LANE_ROW); break;
+		case 'ArrowDown': this.scroll(3 * LANE_ROW); break;
+		case 'PageUp': this.scroll(-300); break;
+		case 'PageDown': this.scroll(300); break;
+		case 'Home': this.whole(); break;
+		case 'Enter': this.zoomToChosen(); break;
+		default: return false;
+		}
+		return true;
+	},
+
+	/* ---- what is told ---- */
+
+	tell({ lane, i, gap }) {
+		if (gap !== undefined)
+			return [this.gaps.kind[gap] === LOST ?
+				'records are missing here' :
+				'the thread was not recorded here',
+				format.time(this.gaps.to[gap] -
+					    this.gaps.from[gap])];
+		const s = this.spans, length = s.to[i] - s.from[i];
+		const lines = [`${format.time(length)}, from ` +
+			`${format.moment(s.from[i])} on, in ${lane.name}`];
+
+		if (s.parts[i] > 1)
+			lines.push(`stands for ${format.count(s.parts[i])} ` +
+				'spans that are too short to be shown, ' +
+				`${format.time(length - s.idle[i])} in all; ` +
+				'this is the longest one\'s name');
+		if (s.calls[i] > 0)
+			lines.push(`${format.many(s.calls[i], 'call')} began ` +
+				   'here that have no box of their own, ' +
+				   'itself included');
+		for (const [what, number] of [['resumed by', s.by[i]],
+					      ['then ran', s.back[i]],
+					      ['coroutine', s.who[i]]])
+			if (number > 0 && this.of.get(number - 1))
+				lines.push(`${what} ` +
+					this.of.get(number - 1).name);
+		return lines;
+	},
+};

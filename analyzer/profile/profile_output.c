@@ -1,0 +1,176 @@
+/* profile_output.c - a profile's file while it is written.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/profile/profile_output.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/out/out_escape.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* ---- messages ---- */
+
+/* The strings of a field, each written once, by their numbers. Those of one
+ * hash form a chain. */
+struct texts {
+	const char **text;
+	uint32_t *chain;         /* number + 1 of the next; 0: the last */
+	size_t count, room, chain_room;
+	struct map *by_hash;     /* to number + 1 of the first */
+};
+
+/* A file that is being written. The first error stays, and nothing is written
+ * after it. */
+struct output {
+	gzFile gz;
+	int failed;              /* errno */
+	struct arena *arena;     /* holds the strings */
+	struct texts shown, exact;
+};
+
+/* A protobuf-c buffer whose bytes go to the output. */
+struct sink {
+	ProtobufCBuffer base;
+	struct output *out;
+};
+
+/* As protobuf-c wants it: it cannot say that it failed. */
+static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *bytes)
+{
+	struct output *const out = ((struct sink *)(void *)buffer)->out;
+
+	if (out->failed != 0 || size == 0)
+		return;
+	errno = 0;
+	if (gzfwrite(bytes, 1, size, out->gz) != size)
+		out->failed = errno != 0 ? errno : EIO;
+}
+
+void output_put(struct output *out, const Prof__Profile *part)
+{
+	struct sink sink = { { append }, out };
+
+	protobuf_c_message_pack_to_buffer(&part->base, &sink.base);
+}
+
+/* ---- strings ---- */
+
+/* The number of a string; *is_new if it was not there, so that the caller
+ * writes it. The copy is the output's. */
+static size_t find_or_add(struct output *out, struct texts *t,
+			  const char *text, bool *is_new)
+{
+	uint32_t *const head = map_put(t->by_hash, text_hash(1, text), 0);
+	const size_t i = t->count;
+
+	*is_new = false;
+	for (uint32_t k = *head; k > 0; k = t->chain[k - 1])
+		if (strcmp(t->text[k - 1], text) == 0)
+			return k - 1;
+	vec_need(&t->text, &t->room, i + 1);
+	vec_need(&t->chain, &t->chain_room, i + 1);
+	t->text[i] = arena_copy(out->arena, text, strlen(text));
+	t->chain[i] = *head;
+	t->count = i + 1;
+	*head = (uint32_t)t->count;
+	*is_new = true;
+	return i;
+}
+
+/* The number in string_table of a text that is safe already. */
+static int64_t put_shown(struct output *out, char *safe)
+{
+	Prof__Profile part = PROF__PROFILE__INIT;
+	bool is_new;
+	const size_t i = find_or_add(out, &out->shown, safe, &is_new);
+
+	if (is_new) {
+		part.n_string_table = 1;
+		part.string_table = &safe;
+		output_put(out, &part);
+	}
+	return (int64_t)i;
+}
+
+int64_t output_shown(struct output *out, const char *text)
+{
+	char *const safe = out_escape_terminal(text);
+	const int64_t i = put_shown(out, safe);
+
+	mem_free(safe);
+	return i;
+}
+
+uint64_t output_exact(struct output *out, const char *text)
+{
+	Prof__Profile part = PROF__PROFILE__INIT;
+	char *const safe = out_escape_terminal(text);
+	const int is_safe = strcmp(safe, text) == 0;
+	const uint64_t shown = is_safe ? (uint64_t)put_shown(out, safe) : 0;
+	ProtobufCBinaryData bytes;
+	size_t i;
+	bool is_new;
+
+	mem_free(safe);
+	if (is_safe)
+		return shown * 2;
+	i = find_or_add(out, &out->exact, text, &is_new);
+	if (is_new) {
+		bytes.len = strlen(text);
+		bytes.data = (uint8_t *)(uintptr_t)text;
+		part.n_weft_text = 1;
+		part.weft_text = &bytes;
+		output_put(out, &part);
+	}
+	return i * 2 + 1;
+}
+
+/* ---- opening and closing ---- */
+
+static void free_texts(struct texts *t)
+{
+	map_free(t->by_hash);
+	mem_free(t->text);
+	mem_free(t->chain);
+}
+
+struct output *output_open(FILE *file)
+{
+	struct output *const out = mem_alloc(sizeof(*out));
+	const int fd = dup(fileno(file));
+
+	out->gz = fd < 0 ? NULL : gzdopen(fd, "wb6");
+	out->failed = !out->gz ? errno : 0;
+	if (!out->gz && fd >= 0)
+		close(fd);
+	out->arena = arena_new();
+	out->shown.by_hash = map_new();
+	out->exact.by_hash = map_new();
+	/* String 0 is "" in every profile. */
+	output_shown(out, "");
+	return out;
+}
+
+int output_close(struct output *out)
+{
+	int failed = out->failed, status;
+
+	if (out->gz) {
+		errno = 0;
+		status = gzclose(out->gz);
+		if (failed == 0 && status != Z_OK)
+			failed = errno != 0 ? errno : EIO;
+	}
+	free_texts(&out->shown);
+	free_texts(&out->exact);
+	arena_free(out->arena);
+	mem_free(out);
+	return failed == 0 ? 0 : err_add("%s", strerror(failed));
+}

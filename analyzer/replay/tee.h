@@ -1,0 +1,28 @@
+/* tee.h - several collectors in one replay.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_REPLAY_TEE_H
+#define WEFT_ANALYZER_REPLAY_TEE_H
+
+#include "analyzer/replay/replay.h"
+
+enum { TEE_PARTS = 4 };
+
+/* The context of tee_sink; { 0 } has no part. Each part is told what its sink
+ * has a function for, in the order in which they were added. One that has
+ * enter, leave or pass needs leaf, too. What `only` chooses is not looked at:
+ * calls of all functions are told. */
+struct tee {
+	struct tee_part {
+		const struct replay_sink *sink;
+		void *ctx;
+	} part[TEE_PARTS];
+	size_t count;
+	const struct tee_part *pass[TEE_PARTS]; /* those that have pass */
+	size_t pass_count;
+};
+extern const struct replay_sink tee_sink;
+
+/* TEE_PARTS parts at most. */
+void tee_add(struct tee *, const struct replay_sink *, void *ctx);
+
+#endif

@@ -1,0 +1,548 @@
+/* chronicle.c - follows the open calls of each stream and gives them, when they
+ * end or their coroutine is suspended, to a track. Must not know how a track
+ * keeps them: track.c.
+ *
+ * Threads are replayed one after the other, or in turns, so each stream fills
+ * tracks of its own, for its thread and for each coroutine that it runs. At the
+ * end the tracks of a coroutine become one.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/watch/chronicle.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+
+#include <assert.h>
+
+/* A call that is open, or a run of a coroutine. What is not shown is there only
+ * if something depends on it. */
+struct slot {
+	uint32_t place;          /* of a frame: 2 * its depth + 1; of a run:
+	                          * 2 * that of the frames that it may have */
+	uint32_t track, depth;   /* on it */
+	uint32_t run;            /* run: that of the one below it */
+	struct span span;
+	uint64_t serial;         /* run: the coroutine */
+	bool is_shown;
+	bool opens;              /* what is on top of it is shown: `under` */
+	bool is_chosen;          /* run: of the coroutine that is asked for */
+};
+
+/* A stream's open slots, outermost first. */
+struct lane {
+	bool is_used, is_shown;  /* --thread */
+	struct slot *slot; size_t count, room;
+	uint32_t run;            /* index + 1 of the topmost run's slot */
+	uint32_t track;          /* of the topmost run, or the thread's own */
+	uint32_t depth;          /* how many slots on it are shown */
+	uint64_t coroutine;      /* serial of the topmost run; 0: none */
+	size_t opens, chosen;    /* how many slots open, or are chosen */
+	ticks now;               /* of the last event */
+	bool has_chunk, is_off;  /* the last one ended, with CHUNK_LAST */
+	bool is_alone;           /* what is next on the track is not folded
+	                          * with what is before it */
+};
+
+struct chronicle {
+	struct chronicle_options options;
+	struct chronicle_found found;
+	struct lane *lanes; size_t lane_room;      /* by stream_number */
+	struct map *track_of;    /* stream and coroutine: index + 1 */
+	size_t track_room, mark_room;
+	size_t spans;            /* kept, without those that pend */
+	ticks below;
+};
+
+/* ---- tracks ---- */
+
+struct chronicle *chronicle_new(const struct chronicle_options *options)
+{
+	struct chronicle *const t = mem_alloc(sizeof(*t));
+
+	t->options = *options;
+	t->below = options->below;
+	t->track_of = map_new();
+	return t;
+}
+
+void chronicle_free(struct chronicle *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->found.count; i++)
+		track_fini(&t->found.tracks[i]);
+	for (size_t i = 0; i < t->lane_room; i++)
+		mem_free(t->lanes[i].slot);
+	map_free(t->track_of);
+	mem_free(t->found.tracks);
+	mem_free(t->found.marks);
+	mem_free(t->lanes);
+	mem_free(t);
+}
+
+const struct chronicle_found *chronicle_found(const struct chronicle *t)
+{
+	return &t->found;
+}
+
+/* The track of a coroutine (0: the thread) on the event's stream. A new one's
+ * parent is the one that the stream is on. */
+static uint32_t track(struct chronicle *t, const struct lane *l,
+		      const struct replay_event *e, uint64_t coroutine)
+{
+	uint32_t *const id = map_put(t->track_of, stream_number(e->stream),
+				     coroutine);
+
+	if (*id == 0) {
+		*vec_add(&t->found.tracks, &t->track_room, &t->found.count) =
+			(struct track){
+				.process = e->process, .thread = e->thread,
+				.level = e->level, .coroutine = coroutine,
+				.parent = l->track, .suspended = UINT64_MAX };
+		*id = (uint32_t)t->found.count;
+	}
+	return *id - 1;
+}
+
+/* Too many spans are kept: fold shorter ones until they are not. */
+static void fold_more(struct chronicle *t)
+{
+	enum { FIRST = 16 };
+
+	while (t->spans > t->options.max_spans && t->below < UINT64_MAX / 2) {
+		t->below = t->below < FIRST ? FIRST : t->below * 2;
+		t->spans = 0;
+		for (size_t i = 0; i < t->found.count; i++) {
+			track_fold(&t->found.tracks[i], t->below);
+			t->spans += t->found.tracks[i].count;
+		}
+	}
+}
+
+/* A span is over. A call counts where it begins, its time inside of the range
+ * that is asked for. */
+static void give(struct chronicle *t, uint32_t track, struct span *s)
+{
+	const ticks from = t->options.from, to = t->options.to;
+	struct track *const k = &t->found.tracks[track];
+	const size_t before = k->count;
+
+	if (to > 0) {
+		if (s->begin >= to || s->end < from)
+			return;
+		if (s->begin < from) {
+			s->begin = from;
+			s->calls = 0;
+		}
+		s->end = s->end > to ? to : s->end;
+	}
+	t->found.calls += s->calls;
+	track_add(k, s, t->below);
+	t->spans += k->count - before;
+	if (t->options.max_spans > 0 && t->spans > t->options.max_spans)
+		fold_more(t);
+}
+
+/* ---- a stream's slots ---- */
+
+/* The event's lane; made when it is first asked for. Its time never goes
+ * back. */
+static struct lane *lane(struct chronicle *t, const struct replay_event *e)
+{
+	const size_t number = stream_number(e->stream);
+	struct lane *l;
+
+	if (number >= t->lane_room)
+		vec_need_zeroed(&t->lanes, &t->lane_room, number + 1);
+	l = &t->lanes[number];
+	if (!l->is_used) {
+		l->is_used = true;
+		l->is_shown = e->thread < t->options.thread_count &&
+			      t->options.threads[e->thread];
+		l->track = track(t, l, e, 0);
+	}
+	return l;
+}
+
+static void pop(struct chronicle *t, struct lane *l, ticks at)
+{
+	struct slot *const s = &l->slot[--l->count];
+	const bool is_run = s->place % 2 == 0;
+
+	if (is_run) {
+		l->run = s->run;
+		l->coroutine = s->run ? l->slot[s->run - 1].serial : 0;
+		l->chosen -= s->is_chosen;
+		t->found.tracks[l->track].suspended = at;
+		l->is_alone = false;
+	}
+	l->opens -= s->opens;
+	l->track = s->track;
+	l->depth = s->depth;
+	if (!s->is_shown || !l->is_shown)
+		return;
+	s->span.end = at < s->span.begin ? s->span.begin : at;
+	give(t, s->track, &s->span);
+}
+
+/* All from that place on is over. */
+static void pop_from(struct chronicle *t, struct lane *l, size_t place,
+		     ticks at)
+{
+	while (l->count > 0 && l->slot[l->count - 1].place >= place)
+		pop(t, l, at);
+}
+
+static bool has(const uint8_t *set, const struct chronicle *t, func_id func)
+{
+	return set && func < t->options.funcs && set[func];
+}
+
+/* Is what begins now part of what is asked for? */
+static bool is_wanted(const struct chronicle *t, const struct lane *l)
+{
+	return (!t->options.under || l->opens > 0) &&
+	       (t->options.serial == 0 || l->chosen > 0);
+}
+
+/* A new slot on the track that the stream is on. */
+static struct slot *push(struct lane *l, size_t place, bool is_shown)
+{
+	struct slot *const s = vec_add(&l->slot, &l->room, &l->count);
+
+	*s = (struct slot){ .place = (uint32_t)place, .track = l->track,
+			    .depth = l->depth, .is_shown = is_shown };
+	s->span.depth = l->depth;
+	if (is_shown && l->is_alone && l->depth == 0) {
+		s->span.flags = SPAN_ALONE;
+		l->is_alone = false;
+	}
+	l->depth += is_shown;
+	return s;
+}
+
+/* The first function of a run is the body of its coroutine. */
+static void see_body(struct lane *l, func_id func)
+{
+	if (l->run > 0 && l->slot[l->run - 1].span.func == 0)
+		l->slot[l->run - 1].span.func = func;
+}
+
+/* A frame is open from now on. calls: 1 if the call begins now. */
+static void open(struct chronicle *t, struct lane *l, func_id func,
+		 size_t depth, ticks at, unsigned calls)
+{
+	const bool opens = has(t->options.under, t, func);
+	struct slot *s;
+
+	see_body(l, func);
+	l->opens += opens;
+	if ((!is_wanted(t, l) || has(t->options.skip, t, func)) && !opens)
+		return;
+	s = push(l, 2 * depth + 1, is_wanted(t, l) &&
+		 !has(t->options.skip, t, func));
+	s->opens = opens;
+	s->span.begin = at;
+	s->span.calls = calls;
+	s->span.func = func;
+}
+
+/* ---- coroutines ---- */
+
+/* A coroutine is on the stack from now on; below it there are so many frames.
+ * Without tracks for coroutines its frames go on top of those. */
+static void run(struct chronicle *t, struct lane *l,
+		const struct replay_event *e, uint64_t serial, size_t depth,
+		ticks at)
+{
+	const bool is_chosen = t->options.serial != 0 &&
+		serial == t->options.serial &&
+		(t->options.pid == 0 || e->pid == t->options.pid);
+	const bool is_shown = t->options.by_coroutine && is_wanted(t, l);
+	struct slot *const s = push(l, 2 * depth, is_shown);
+
+	s->serial = serial;
+	s->is_chosen = is_chosen;
+	l->chosen += is_chosen;
+	s->run = l->run;
+	s->span.kind = SPAN_RUN;
+	s->span.begin = at;
+	l->run = (uint32_t)l->count;
+	l->coroutine = serial;
+	if (!t->options.by_coroutine)
+		return;
+	l->track = track(t, l, e, serial);
+	l->slot[l->count - 1].span.to = l->track;
+	l->depth = 0;
+}
+
+/* How many coroutines are on the stack. */
+static size_t runs(const struct lane *l)
+{
+	size_t n = 0;
+
+	for (uint32_t i = l->run; i > 0; i = l->slot[i - 1].run)
+		n++;
+	return n;
+}
+
+/* The stack was replaced: its coroutines were not seen to come or to go. */
+static void sync(struct chronicle *t, struct lane *l,
+		 const struct replay_event *e)
+{
+	const size_t want = stream_segments(e->stream) - 1;
+	struct stream_segment g;
+
+	/* Those that are not there, and all on top of them, are gone. */
+	while (l->run > 0) {
+		const size_t n = runs(l);
+
+		if (n <= want) {
+			g = stream_segment(e->stream, n);
+			if (g.serial == l->coroutine)
+				break;
+		}
+		pop_from(t, l, l->slot[l->run - 1].place, l->now);
+	}
+	for (size_t k = runs(l) + 1; k <= want; k++) {
+		g = stream_segment(e->stream, k);
+		run(t, l, e, g.serial, g.base,
+		    e->tick > l->now ? e->tick : l->now);
+		l->is_alone = true;
+	}
+}
+
+/* ---- events ---- */
+
+/* The tick of an event, which becomes the lane's. In a damaged chunk it may lie
+ * before that of the last one: time stands still then. */
+static ticks advance(struct lane *l, const struct replay_event *e)
+{
+	if (e->tick > l->now)
+		l->now = e->tick;
+	return l->now;
+}
+
+static void enter(void *ctx, const struct replay_event *e)
+{
+	struct chronicle *const t = ctx;
+	struct lane *l;
+
+	if (e->deferred != REPLAY_NOW) {
+		t->found.unknown += e->deferred == REPLAY_DEFERRED_OLD ||
+				    e->deferred == REPLAY_DEFERRED_OMITTED;
+		return;
+	}
+	l = lane(t, e);
+	if (e->coroutine != l->coroutine)
+		sync(t, l, e);
+	pop_from(t, l, 2 * (size_t)e->depth + 1, l->now);
+	open(t, l, e->func, e->depth, advance(l, e), e->why == REPLAY_SEEN);
+}
+
+static void leave(void *ctx, const struct replay_event *e)
+{
+	struct chronicle *const t = ctx;
+	struct lane *l;
+
+	if (e->deferred != REPLAY_NOW)
+		return;
+	l = lane(t, e);
+	pop_from(t, l, 2 * (size_t)e->depth + 1, advance(l, e));
+}
+
+/* A whole call of a function, of which all are asked for: it is shown without
+ * having been open. */
+static void pass_by(struct chronicle *t, struct lane *l, func_id func,
+		    ticks from, ticks to)
+{
+	struct span s = { .begin = from, .end = to, .calls = 1, .func = func,
+			  .depth = l->depth };
+
+	see_body(l, func);
+	if (l->is_alone && l->depth == 0) {
+		s.flags = SPAN_ALONE;
+		l->is_alone = false;
+	}
+	if (l->is_shown)
+		give(t, l->track, &s);
+}
+
+static void leaf(void *ctx, const struct replay_event *e, ticks took)
+{
+	struct chronicle *const t = ctx;
+	struct lane *const l = lane(t, e);
+	const size_t place = 2 * (size_t)e->depth + 1;
+	struct replay_event begin;
+	ticks from;
+
+	if (e->coroutine != l->coroutine) {
+		begin = *e;
+		begin.tick = e->tick - took;
+		sync(t, l, &begin);
+	}
+	pop_from(t, l, place, l->now);
+	from = e->tick - took > l->now ? e->tick - took : l->now;
+	if (!t->options.under && !t->options.skip && t->options.serial == 0) {
+		pass_by(t, l, e->func, from, advance(l, e));
+		return;
+	}
+	open(t, l, e->func, e->depth, from, 1);
+	pop_from(t, l, place, advance(l, e));
+}
+
+/* The frames that the coroutine has had go on. Its spans may join those before
+ * if nothing was in between: it was suspended when this stream did that. */
+static void resume(void *ctx, const struct replay_event *e)
+{
+	struct chronicle *const t = ctx;
+	struct lane *const l = lane(t, e);
+	const size_t depth = stream_depth(e->stream);
+	const ticks now = advance(l, e);
+
+	run(t, l, e, e->coroutine, e->depth, now);
+	l->is_alone = t->options.by_coroutine &&
+		t->found.tracks[l->track].suspended != e->tick - e->slept;
+	for (size_t i = e->depth; i < depth; i++) {
+		const struct stream_frame f = stream_frame(e->stream, i);
+
+		if (f.omitted == 0)
+			open(t, l, f.func, i, now, 0);
+	}
+}
+
+static void suspend(void *ctx, const struct replay_event *e)
+{
+	struct chronicle *const t = ctx;
+	struct lane *const l = lane(t, e);
+	const ticks now = advance(l, e);
+
+	while (l->run > 0 && l->coroutine != e->coroutine)
+		pop_from(t, l, l->slot[l->run - 1].place, now);
+	if (l->run > 0)
+		pop_from(t, l, l->slot[l->run - 1].place, now);
+}
+
+static void mark(void *ctx, const struct replay_event *e)
+{
+	struct chronicle *const t = ctx;
+	struct lane *const l = lane(t, e);
+
+	if (!l->is_shown || (t->options.to > 0 &&
+	    (e->tick < t->options.from || e->tick >= t->options.to)))
+		return;
+	if (t->options.max_spans > 0 &&
+	    t->found.mark_count >= t->options.max_spans) {
+		t->found.marks_left_out++;
+		return;
+	}
+	*vec_add(&t->found.marks, &t->mark_room, &t->found.mark_count) =
+		(struct chronicle_mark){ e->tick, e->func, l->track };
+}
+
+/* Records are missing before this chunk if nothing says that recording was off;
+ * what was open has ended. */
+static void chunk_begin(void *ctx, const struct replay_event *e,
+			const struct chunk *chunk)
+{
+	struct chronicle *const t = ctx;
+	struct lane *const l = lane(t, e);
+	struct span gap = { .begin = l->now, .end = chunk->header.tick_begin,
+			    .kind = SPAN_MISSING };
+
+	if (stream_depth(e->stream) == 0 && stream_segments(e->stream) == 1)
+		pop_from(t, l, 0, l->now);
+	if (l->has_chunk && !l->is_off && l->count == 0 && l->is_shown &&
+	    gap.begin < gap.end)
+		give(t, l->track, &gap);
+	l->is_off = (chunk->header.flags & CHUNK_LAST) != 0;
+	l->has_chunk = true;
+}
+
+static void chunk_end(void *ctx, const struct replay_event *e)
+{
+	advance(lane(ctx, e), e);
+}
+
+const struct replay_sink chronicle_sink = {
+	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
+	.suspend = suspend, .mark = mark, .chunk_begin = chunk_begin,
+	.chunk_end = chunk_end,
+};
+
+/* ---- the end ---- */
+
+/* One track for each coroutine: the first one that has it takes the spans of
+ * the others. same: by track, that one. */
+static void join_tracks(struct chronicle *t, uint32_t *same)
+{
+	struct map *const first = map_new();
+
+	for (size_t i = 0; i < t->found.count; i++) {
+		struct track *const k = &t->found.tracks[i];
+		uint32_t *id;
+
+		track_flush(k);
+		same[i] = (uint32_t)i;
+		if (k->coroutine == 0)
+			continue;
+		id = map_put(first, k->process, k->coroutine);
+		if (*id == 0) {
+			*id = (uint32_t)i + 1;
+			continue;
+		}
+		same[i] = *id - 1;
+		track_join(&t->found.tracks[same[i]], k);
+	}
+	map_free(first);
+}
+
+static void count_folded(struct chronicle *t, const struct track *k)
+{
+	for (size_t i = 0; i < k->count; i++)
+		if (k->spans[i].flags & (SPAN_FOLDED | SPAN_DEEP))
+			t->found.folded += k->spans[i].calls;
+}
+
+void chronicle_finish(struct chronicle *t)
+{
+	uint32_t *const same = mem_grow(NULL, t->found.count + 1,
+					sizeof(*same));
+
+	for (size_t i = 0; i < t->lane_room; i++)
+		pop_from(t, &t->lanes[i], 0, t->lanes[i].now);
+	join_tracks(t, same);
+	for (size_t i = 0; i < t->found.count; i++) {
+		struct track *const k = &t->found.tracks[i];
+
+		k->parent = same[k->parent];
+		for (size_t j = 0; j < k->count; j++)
+			if (k->spans[j].kind == SPAN_RUN)
+				k->spans[j].to = same[k->spans[j].to];
+		t->found.clipped += track_finish(k);
+		count_folded(t, k);
+	}
+	for (size_t i = 0; i < t->found.mark_count; i++)
+		t->found.marks[i].track = same[t->found.marks[i].track];
+	t->found.below = t->below;
+	mem_free(same);
+}
+
+/* Spans rise by their beginnings. */
+const struct span *chronicle_of_run(const struct chronicle_found *f,
+				   const struct span *run)
+{
+	const struct track *const k = &f->tracks[run->to];
+	size_t low = 0, high = k->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (k->spans[middle].begin < run->begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < k->count && k->spans[low].begin <= run->end ?
+	       &k->spans[low] : NULL;
+}

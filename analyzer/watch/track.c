@@ -1,0 +1,253 @@
+/* track.c - keeps the spans of a track in the order in which they end, so that
+ * those which a span contains are right before it. All of them can be folded
+ * anew at any time by adding them once more.
+ *
+ * Why this stays nested: a span that is kept is at least as long as the limit,
+ * or as far from what was before it; so whatever contains it is kept, too.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/watch/track.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/base/vec.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void track_fini(struct track *t)
+{
+	mem_free(t->spans);
+	mem_free(t->pending);
+	mem_free(t->is_pending);
+}
+
+/* ---- folding ---- */
+
+/* Everything that pends at that depth or a lower one is over. It is earlier
+ * than what comes next; the outermost is the earliest. */
+static void flush(struct track *t, size_t depth)
+{
+	for (size_t i = t->low; i <= depth && i < t->is_pending_room; i++) {
+		if (!t->is_pending[i])
+			continue;
+		t->is_pending[i] = false;
+		*vec_add(&t->spans, &t->room, &t->count) = t->pending[i];
+	}
+	if (t->low <= depth)
+		t->low = depth + 1;
+}
+
+static bool pends(const struct track *t, size_t depth)
+{
+	return depth < t->is_pending_room && t->is_pending[depth];
+}
+
+static void pend(struct track *t, const struct span *s)
+{
+	const size_t need = (size_t)s->depth + 1;
+
+	vec_need(&t->pending, &t->pending_room, need);
+	vec_need_zeroed(&t->is_pending, &t->is_pending_room, need);
+	t->pending[s->depth] = *s;
+	t->is_pending[s->depth] = true;
+	if (s->depth < t->low)
+		t->low = s->depth;
+}
+
+/* Spans of one function are still that function's, but not if other calls are
+ * in one of them. */
+static void join(struct span *to, const struct span *s)
+{
+	to->end += s->end - s->begin;
+	to->calls += s->calls;
+	to->flags |= SPAN_FOLDED | (s->flags & (SPAN_DEEP | SPAN_MIXED));
+	if (to->kind != s->kind || to->func != s->func || to->to != s->to) {
+		to->kind = SPAN_CALL;
+		to->flags |= SPAN_MIXED;
+	}
+	if (to->flags & SPAN_MIXED)
+		to->func = 0;
+}
+
+/* Does a short span join what was folded before it, with no time of the limit's
+ * length between them? */
+static bool is_joined(const struct track *t, const struct span *s, ticks below)
+{
+	const struct span *const before = &t->pending[s->depth];
+
+	return pends(t, s->depth) && !(s->flags & SPAN_ALONE) &&
+	       s->begin >= before->end && s->begin - before->end < below;
+}
+
+/* The span is short: it takes what is folded below it, and joins what was
+ * folded before it. */
+static void fold(struct track *t, struct span s, ticks below)
+{
+	if (pends(t, (size_t)s.depth + 1)) {
+		s.calls += t->pending[s.depth + 1].calls;
+		s.flags |= SPAN_DEEP;
+		t->is_pending[s.depth + 1] = false;
+	}
+	if (is_joined(t, &s, below)) {
+		join(&t->pending[s.depth], &s);
+		return;
+	}
+	if (pends(t, s.depth))
+		flush(t, s.depth);
+	pend(t, &s);
+}
+
+void track_add(struct track *t, const struct span *s, ticks below)
+{
+	if (s->kind != SPAN_MISSING &&
+	    (s->flags & SPAN_FOLDED || s->end - s->begin < below)) {
+		/* Most spans come here, and most of these join. */
+		if (!pends(t, (size_t)s->depth + 1) && is_joined(t, s, below))
+			join(&t->pending[s->depth], s);
+		else
+			fold(t, *s, below);
+		return;
+	}
+	flush(t, (size_t)s->depth + 1);
+	*vec_add(&t->spans, &t->room, &t->count) = *s;
+}
+
+void track_flush(struct track *t)
+{
+	flush(t, t->is_pending_room);
+}
+
+/* In place: what comes out is never more than what was taken in. */
+void track_fold(struct track *t, ticks below)
+{
+	struct span s;
+	size_t count;
+
+	track_flush(t);
+	count = t->count;
+	t->count = 0;
+	t->low = 0;
+	for (size_t i = 0; i < count; i++) {
+		s = t->spans[i];
+		track_add(t, &s, below);
+	}
+}
+
+/* ---- order ---- */
+
+void track_join(struct track *t, struct track *from)
+{
+	vec_need(&t->spans, &t->room, t->count + from->count);
+	if (from->count > 0)
+		memcpy(t->spans + t->count, from->spans,
+		       from->count * sizeof(*t->spans));
+	t->count += from->count;
+	mem_free(from->spans);
+	from->spans = NULL;
+	from->count = from->room = 0;
+}
+
+/* A span of depth 0, with all that it contains: `first` and those after it. */
+struct tree { ticks begin; size_t first, count; };
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct tree *const x = a, *const y = b;
+
+	return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) :
+	       x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* The trees, in the order of time: other threads may have had the coroutine in
+ * between. The caller frees them. */
+static struct tree *list_trees(const struct track *t, size_t *count)
+{
+	struct tree *trees = NULL;
+	size_t room = 0, first = 0;
+
+	bool is_sorted = true;
+
+	*count = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->spans[i].depth != 0)
+			continue;
+		*vec_add(&trees, &room, count) = (struct tree){
+			t->spans[i].begin, first, i + 1 - first };
+		is_sorted = is_sorted && (*count < 2 ||
+			trees[*count - 2].begin <= t->spans[i].begin);
+		first = i + 1;
+	}
+	assert(first == t->count);
+	if (!is_sorted)
+		qsort(trees, *count, sizeof(*trees), by_begin);
+	return trees;
+}
+
+/* Before a span come those that were over when the first span in it began, and
+ * those that contain it, one of each lower depth. open: by depth, how many were
+ * over before the spans that contain the last one began. */
+static void put_in_order(const struct span *from, size_t count,
+			 struct span *to, size_t **open, size_t *room)
+{
+	size_t depth = 0;        /* spans of this depth and above are over */
+
+	for (size_t i = 0; i < count; i++) {
+		const size_t d = from[i].depth;
+
+		vec_need(open, room, d + 1);
+		/* The first in those that contain it, too. */
+		while (depth <= d)
+			(*open)[depth++] = i;
+		assert((*open)[d] + d < count);
+		to[(*open)[d] + d] = from[i];
+		depth = d;
+	}
+}
+
+/* Cut what is not in the time left by what was before and by what contains it:
+ * reach has that time, by depth. */
+static uint64_t nest(struct track *t)
+{
+	struct reach { ticks from, to; } *reach = NULL;
+	size_t room = 0;
+	uint64_t cut = 0;
+
+	vec_need(&reach, &room, 1);
+	reach[0] = (struct reach){ 0, UINT64_MAX };
+	for (size_t i = 0; i < t->count; i++) {
+		struct span *const s = &t->spans[i];
+		const struct reach r = reach[s->depth];
+		const ticks begin = s->begin, end = s->end;
+
+		s->begin = begin < r.from ? r.from : begin > r.to ? r.to :
+			   begin;
+		s->end = end < s->begin ? s->begin : end > r.to ? r.to : end;
+		cut += s->begin != begin || s->end != end;
+		vec_need(&reach, &room, (size_t)s->depth + 2);
+		reach[s->depth].from = s->end;
+		reach[s->depth + 1] = (struct reach){ s->begin, s->end };
+	}
+	mem_free(reach);
+	return cut;
+}
+
+uint64_t track_finish(struct track *t)
+{
+	size_t count, room = 0, put = 0, *open = NULL;
+	struct span *to;
+	struct tree *trees;
+
+	track_flush(t);
+	to = mem_grow(NULL, t->count + 1, sizeof(*to));
+	trees = list_trees(t, &count);
+	for (size_t i = 0; i < count; i++) {
+		put_in_order(t->spans + trees[i].first, trees[i].count,
+			     to + put, &open, &room);
+		put += trees[i].count;
+	}
+	mem_free(trees);
+	mem_free(open);
+	mem_free(t->spans);
+	t->spans = to;
+	t->room = t->count + 1;
+	return nest(t);
+}

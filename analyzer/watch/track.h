@@ -1,0 +1,70 @@
+/* track.h - the spans of one thread or of one coroutine. Calls that are shorter
+ * than a limit are folded into the next span of their kind; the limit grows
+ * with the number of spans.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_WATCH_TRACK_H
+#define WEFT_ANALYZER_WATCH_TRACK_H
+
+#include "analyzer/model/session.h"
+
+enum span_kind {
+	SPAN_CALL,
+	SPAN_RUN,                /* a coroutine runs, which was resumed here */
+	SPAN_MISSING,            /* records of the thread are missing */
+};
+
+/* How a span is more than one call, or less. */
+enum span_flag {
+	SPAN_FOLDED = 1,         /* several spans, one after the other, whose
+	                          * callers are the same call; as long as they
+	                          * are together, which is at most `below`
+	                          * shorter than from the first to the last */
+	SPAN_DEEP = 2,           /* spans below it were folded into it */
+	SPAN_MIXED = 4,          /* not all of them are of func, which is 0 */
+	SPAN_ALONE = 8,          /* private: not to be folded with the span
+	                          * before it */
+};
+
+/* A call, or a part of one, or several. */
+struct span {
+	ticks begin, end;        /* begin <= end */
+	uint64_t calls;          /* that began in it; a call that goes on after
+	                          * a suspension, and a run, are 0 */
+	func_id func;            /* run: the coroutine's body, 0: not known */
+	uint32_t depth;          /* on its track */
+	uint32_t to;             /* run: its coroutine's track */
+	uint8_t kind, flags;     /* enum span_kind, enum span_flag */
+};
+
+/* After track_finish the spans are in the order of their beginnings, each
+ * before those that it contains, and strictly nested by depth. */
+struct track {
+	uint32_t process, thread, level; /* indices. Of a coroutine: where it
+	                          * was made, or ran first as far as is known */
+	uint64_t coroutine;      /* serial; 0: the track is a thread's */
+	uint32_t parent;         /* a coroutine's: the track, before this one,
+	                          * of who made or resumed it */
+	struct span *spans; size_t count;
+	/* Private: */
+	size_t room;
+	struct span *pending;    /* by depth: a span that may take more */
+	uint8_t *is_pending; size_t pending_room, is_pending_room;
+	size_t low;              /* no lower depth has one */
+	ticks suspended;         /* when its last run ended */
+};
+void track_fini(struct track *);
+
+/* Add a span that is over, after those it contains, which are as long at most;
+ * spans rise. below: shorter calls are folded. */
+void track_add(struct track *, const struct span *, ticks below);
+/* Fold again what is there, with a higher limit. */
+void track_fold(struct track *, ticks below);
+/* Nothing pends any more. */
+void track_flush(struct track *);
+/* Move all spans of `from`, flushed, to a track of the same coroutine. */
+void track_join(struct track *, struct track *from);
+/* No span follows: put them in order. Returns how many were cut because they
+ * overlapped. */
+uint64_t track_finish(struct track *);
+
+#endif

@@ -1,0 +1,131 @@
+#!/bin/bash
+# weft plot KIND: what each kind draws is what the tables say; the kept script
+# draws the same plot again; options that a kind does not follow are refused.
+# SPDX-License-Identifier: MIT
+. tests/cli/same.inc
+command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
+make_trace t coroutines=1 chunks=6 threads=3
+cd "$T" || exit 1
+"$W" report --csv --top 0 t >report.csv 2>err || fail "$(cat err)"
+"$W" coroutines --csv t >coroutines.csv 2>err || fail "$(cat err)"
+"$W" slow '*' --csv --top 0 t >slow.csv 2>err || fail "$(cat err)"
+
+# data KIND OPTION...: draw it; the numbers of the kept data, each line behind
+# its layer's title and a tab.
+data() {
+	local kind=$1
+	shift
+	"$W" plot "$kind" -o "$kind.svg" --keep "$kind.gp" "$@" t 2>err ||
+		fail "$kind: $(cat err)"
+	awk '
+	NR == FNR {
+		if (match($0, /^\$layer[0-9]+ using/)) {
+			split($1, name, "$")
+			title[name[2]] = /title / ? $0 : ""
+			sub(/.* title /, "", title[name[2]])
+			gsub(/[\x27]|, \\$/, "", title[name[2]])
+		}
+		next
+	}
+	/^\$layer[0-9]+ <</ { layer = substr($1, 2); next }
+	/^EOD/ { layer = ""; next }
+	layer != "" { print title[layer] "\t" $0 }' "$kind.gp" "$kind.gp"
+}
+
+# Bars are as long as self times, the longest first.
+data hot | awk '{ printf "%.0f\n", $(NF - 2) * 1000 }' | sort -rn >hot
+awk -F, 'NR > 1 { print $7 }' report.csv | sort -rn | cmp - hot ||
+	fail "hot draws other times: $(cat hot)"
+gnuplot -d hot.gp >again.svg 2>err || fail "the kept script fails: $(cat err)"
+cmp again.svg hot.svg || fail "the kept script draws another plot"
+
+# Points are at calls and time per call.
+data calls | awk -F'\t' '$1 != "" { split($2, at, " ")
+	printf "%d %.0f\n", at[1], at[1] * at[2] }' | sort >calls
+awk -F, 'NR > 1 { print $6, $7 }' report.csv | sort | cmp - calls ||
+	fail "calls draws others: $(cat calls)"
+
+# What each area covers is the function's self time, as recorded.
+data shares --raw | awk -F'\t' '
+{ split($2, p, " ")
+  if (n[$1]++ % 2) area[$1] += (p[1] - x[$1]) * (p[3] - p[2]) * 1000
+  x[$1] = p[1] }
+END { for (f in area) printf "%s %.0f\n", f, area[f] }' |
+	grep -v 'in no function' | sort >shares
+awk -F, 'NR > 1 { print $1, $7 }' report.csv | sort | cmp - shares ||
+	fail "shares draws others: $(cat shares)"
+
+# The share of calls in each power of two.
+data latency --functions '*0x2000' | awk -F'\t' '
+{ split($2, p, " ")
+  if (++n % 2 && p[2] > 1e-6) printf "%g %.3f\n", p[1], p[2] }' >latency
+awk -F, 'NR > 1 && $4 ~ /0x2000/ {
+	for (b = 8; 2 * b <= $11; b *= 2) ;
+	all++; count[$11 < 8 ? 1 : b]++ }
+END { for (b in count) printf "%g %.3f\n", b, 100 * count[b] / all }' \
+	slow.csv | sort -n | cmp - latency ||
+	fail "latency draws others: $(cat latency)"
+
+# Cells: a column in 240 of the whole, a power of two, a power of ten calls.
+data lanes >lanes
+whole=$(awk '/^set xrange/ { gsub(/.*:|\]/, ""); print $0 * 1000 }' lanes.gp)
+data heat | awk -F'\t' -v whole="$whole" '{ split($2, p, " ")
+	printf "%.0f %g %s\n", p[1] * 240000 / whole, p[3], $1 }' | sort >heat
+awk -F, -v whole="$whole" 'NR > 1 && ($15 == "returned" || $15 == "unwound") {
+	for (b = 8; 2 * b <= $11; b *= 2) ;
+	count[int($10 * 240 / whole) " " ($11 < 8 ? 1 : b)]++ }
+END { for (c in count)
+	print c, (count[c] < 10 ? "1 to 9 calls" : "10 to 99 calls") }' slow.csv | sort | cmp - heat ||
+	fail "heat draws others"
+
+# A row for each thread and coroutine: how often it ran, and for how long. Of
+# the coroutines with equal sums, each is there.
+awk -F'\t' '$1 ~ /^body/ { split($2, p, " ")
+	if (p[4] - p[3] < 15) next
+	runs[p[3]]++
+	active[p[3]] += (p[2] - p[1]) * 1000 }
+END { for (y in runs)
+	printf "%d %.0f\n", runs[y], active[y] }' lanes | sort >rows
+awk -F, 'NR > 1 { print $12, $13 }' coroutines.csv | sort | cmp - rows ||
+	fail "lanes draws other runs: $(cat rows)"
+[ "$(grep -c $'^\t' lanes)" = 105 ] || fail "lanes lacks arrows"
+"$W" plot lanes --top 1 -o one.svg t 2>err || fail "$(cat err)"
+grep -q '2 coroutines have no row (--top): active for 1.484 us' one.svg ||
+	fail "lanes does not say what has no row"
+"$W" plot lanes --coroutine 101 --keep one.gp -o one.svg t 2>err ||
+	fail "$(cat err)"
+grep -q "101 body" one.gp && ! grep -q "100 body" one.gp ||
+	fail "--coroutine draws others"
+
+# Two sides; in characters; nothing of it goes elsewhere.
+make_trace u coroutines=1 chunks=9 threads=3
+"$W" plot diff -o diff.svg t u 2>err || fail "diff: $(cat err)"
+grep -q 'more time' diff.svg || fail "diff draws nothing"
+for kind in hot latency calls shares heat lanes; do
+	"$W" plot $kind --term t >term 2>err || fail "--term: $(cat err)"
+	[ "$(grep -c . term)" -gt 20 ] && [ ! -s err ] || fail "$kind: $(cat err)"
+	tr -d '\n\f' <term | LC_ALL=C grep -q '[^ -~]' && fail "$kind is no text"
+done
+[ -e t.lanes.svg ] && fail "--term writes a file"
+"$W" plot lanes t 2>err && [ -s t.lanes.svg ] || fail "no t.lanes.svg"
+
+# refuse PATTERN ARGUMENT...
+refuse() {
+	local pattern=$1
+	shift
+	"$W" plot "$@" 2>err && fail "takes $*"
+	grep -q -e "$pattern" err || fail "$*: says $(cat err)"
+}
+refuse 'no function that ran' latency --functions nosuch t
+refuse 'functions has no meaning for hot' --functions x t
+refuse 'sort has no meaning for lanes' lanes --sort self t
+refuse 'waiting has no meaning for heat' heat --waiting t
+refuse 'single records are drawn' shares --under x t
+refuse 'weft plot lanes shows one' heat --coroutine 101 t
+refuse 'two traces or profiles are needed' diff t
+refuse 'is given after vs' diff t vs
+make_trace empty chunks=0
+refuse 'the trace holds no calls' diff t empty
+refuse 'leave one of them out' --term --format png t
+"$W" merge -o m.weft t u 2>err && refuse 'no single calls' heat m.weft
+exit 0

@@ -1,0 +1,47 @@
+#!/bin/bash
+# What a person at a terminal has: a pager, unless it is cat or empty, with
+# tables of the terminal's width; progress that leaves nothing behind. Scripts
+# get neither.
+# SPDX-License-Identifier: MIT
+. tests/cli/same.inc
+command -v script >/dev/null || { echo "script is not installed"; exit 77; }
+make_trace t coroutines=1 chunks=6
+unset PAGER WEFT_PAGER LESS NO_COLOR
+cd "$T" || exit 1
+# on COMMAND...: run on a terminal of 60 columns; sets out.
+on() {
+	out=$(script -qec "stty cols 60 rows 24; $*" /dev/null </dev/null |
+		tr -d '\r') || fail "$*: $out"
+}
+on "WEFT_PAGER='sed s/^/P:/' $W report t"
+[ "$(echo "$out" | grep -c '^P:')" -ge 9 ] || fail "no pager: $out"
+echo "$out" | grep -v '^P:' | grep . && fail "not all of it is paged"
+echo "$out" | grep '^P:.*made-up+0x' | grep -v note |
+	awk 'length($0) > 62 { exit 1 }' || fail "wider than the terminal: $out"
+on "PAGER='sed s/^/Q:/' $W report t"
+echo "$out" | grep -q '^Q:' || fail "PAGER is not asked: $out"
+on "PAGER='sed s/^/Q:/' WEFT_PAGER= $W report t"
+echo "$out" | grep -q '^Q:' && fail "a pager, though WEFT_PAGER is empty"
+on "PAGER='sed s/^/Q:/' WEFT_PAGER=cat $W report t"
+echo "$out" | grep -q '^Q:' && fail "a pager, though WEFT_PAGER is cat"
+# A pager that ends early takes weft along: no failure, and not a word.
+make_trace long coroutines=3 chunks=60 threads=9
+on "WEFT_PAGER='head -n 1' $W dump long; echo status \$?"
+[ "$(echo "$out" | wc -l)" = 2 ] && echo "$out" | grep -qx 'status 0' ||
+	fail "the pager was left: $out"
+# It is not started for a command line that makes no sense.
+on "WEFT_PAGER='sed s/^/P:/' $W report --no-such t; echo status \$?"
+echo "$out" | grep -qx 'status 1' || fail "another status: $out"
+on "WEFT_PAGER='touch started; cat' $W report --no-such t; :"
+[ ! -e started ] || fail "a pager for a mistake"
+# Errors are seen, behind what the pager showed; the status stays.
+on "WEFT_PAGER='sed s/^/P:/' $W report none; echo status \$?"
+echo "$out" | grep -q '^weft: report: .*none' || fail "no error: $out"
+echo "$out" | grep -qx 'status 2' || fail "another status: $out"
+# Not on a terminal, there is none.
+WEFT_PAGER='sed s/^/P:/' "$W" report t | grep -q '^P:' && fail "pages a pipe"
+# What takes no second shows no progress.
+"$W" report t >piped || fail report
+on "WEFT_PAGER=cat $W report t 2>&1 >/dev/null"
+[ -z "$out" ] || fail "progress of a moment: $out"
+exit 0

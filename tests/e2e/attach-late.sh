@@ -1,0 +1,70 @@
+#!/bin/bash
+# each: pie now no-plt no-pie lua
+# A program that was started without weft is recorded while it runs, again and
+# again, and while a thread of it opens and closes a library: every call between
+# two marks is there, those in a library that it opened before or after, too; it
+# answers as ever; and nothing in it leads to weft afterwards.
+# lua: each of its threads has a VM of its own.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+. tests/e2e/attach.inc
+[ "$(uname -m)" = x86_64 ] || { echo "not x86-64"; exit 77; }
+times=3
+[ "${DEEP:-}" ] && times=${ATTACHES:-100}
+
+case $1 in
+pie) flags="-fPIE -pie -Wl,-z,lazy" ;;
+now) flags="-fPIE -pie -Wl,-z,relro,-z,now" ;;
+no-plt) flags="-fPIE -pie -fno-plt" ;;
+no-pie) flags="-fno-pie -no-pie -Wl,-z,lazy" ;;
+lua)
+	pkg-config --exists lua5.4 || { echo "no lua5.4 for programs"; exit 77; }
+	flags="-DLUA $(pkg-config --cflags --libs lua5.4)"
+	;;
+esac
+# shellcheck disable=SC2086
+gcc -O1 -g -I. -finstrument-functions tests/prog/p_attach.c \
+	-o "$T/p_attach" $flags -lpthread -ldl || fail "the program is not built"
+for f in plug beside; do
+	echo "long $f(long n) { return n + 1; }" | gcc -O1 -g -xc -fPIC \
+		-shared -finstrument-functions - -o "$T/$f.so" ||
+		fail "a library is not built"
+done
+
+leads() {
+	[ "$("$P/p_links" "$pid" "$1")" -gt 0 ]
+}
+
+begin "$T/p_attach" 4 "$T/beside.so"
+longest=0
+for i in $(seq "$times"); do
+	[ $((i % 2)) = 0 ] && ask "load $T/plug.so"
+	attach
+	ms=$(sed -n 's/.* stood still for \([0-9.]*\) ms$/\1/p' "$T/err")
+	[ "$ms" ] || fail "time $i: it does not say how long a thread stood"
+	longest=$(printf '%s\n' "$longest" "$ms" | sort -g | tail -n 1)
+	[ $((i % 2)) = 1 ] && ask "load $T/plug.so"
+	[ "$answer" = loaded ] || [ "$answer" = on ] ||
+		fail "time $i: it says \"$answer\""
+	await leads /plug.so || fail "time $i: the library's calls are not led"
+	ask "round 500"
+	detach
+	right_calls 2000 "time $i"
+	[ "${answer% *}" = "calls 2000" ] || fail "it says \"$answer\""
+	n=$(calls "function <s:1>")
+	[ "$1" != lua ] || [ "$n" = 2000 ] ||
+		fail "time $i: $n calls of lstep, not 2000"
+	n=$(calls plug)
+	[ "$n" = 500 ] || fail "time $i: $n calls of plug, not 500"
+	ask off
+	await has_left || fail "time $i: it maps the pool"
+	await leads_nowhere || fail "time $i: $("$P/p_links" "$pid") words of" \
+		"it lead to libweft.so"
+	ask unload
+done
+echo "$times times; a thread stood still for at most $longest ms"
+
+# A recorder that is killed: it can be attached again.
+outlives_recorder
+await leads_nowhere || fail "words of it lead to libweft.so"
+end

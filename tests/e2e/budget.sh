@@ -1,0 +1,143 @@
+#!/bin/bash
+# A program that counts its own calls and knows how long they take, recorded with
+# a budget: tiny functions that are called all the time are left out soon, their
+# calls are estimated within the stated error; all others are there, each call of
+# them. What is left out later, rather than at once, and what grows rare, nests.
+# Without the kernel's samples it is the same, by what calls should cost.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+
+cat >"$T/main.c" <<'C'
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#define SILENT __attribute__((no_instrument_function))
+static __thread volatile unsigned long sum;
+struct calls { unsigned long tiny, hot, deep, jumps, middle, far, work; };
+static __thread struct calls n;
+static struct calls all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread jmp_buf back;
+static double seconds;
+
+void tiny(unsigned long x) { n.tiny++; sum = sum + x; }
+void hot(unsigned long x) { n.hot++; tiny(x); tiny(x + 1); }
+/* Is open while others, and it itself, are left out. */
+void deep(unsigned long x)
+{
+	n.deep++;
+	if (x > 0)
+		deep(x - 1);
+	hot(x);
+}
+void jumps(unsigned long x)
+{
+	n.jumps++;
+	tiny(x);
+	if (x % 3 == 0)
+		longjmp(back, 1);
+}
+void middle(unsigned long x)
+{
+	n.middle++;
+	for (unsigned i = 0; i < 3000; i++)
+		sum = sum * 3 + x;
+}
+void far(void)
+{
+	n.far++;
+	for (unsigned i = 0; i < 200000; i++)
+		sum = sum * 5 + i;
+}
+void work(unsigned hots)
+{
+	n.work++;
+	for (unsigned i = 0; i < hots; i++)
+		hot(i);
+	for (unsigned i = 0; i < 10; i++)
+		middle(i);
+	deep(9);
+	if (setjmp(back) == 0)
+		jumps(n.work);
+	far();
+}
+SILENT static double cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+/* Hot for some time, then hardly. */
+void *thread(void *unused)
+{
+	while (cpu() < seconds * 2 / 3)
+		work(500);
+	while (cpu() < seconds)
+		work(1);
+	pthread_mutex_lock(&lock);
+	all.tiny += n.tiny, all.hot += n.hot, all.deep += n.deep;
+	all.jumps += n.jumps, all.middle += n.middle, all.far += n.far;
+	all.work += n.work;
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	pthread_t other;
+
+	seconds = atof(argv[1]);
+	pthread_create(&other, NULL, thread, NULL);
+	thread(NULL);
+	pthread_join(other, NULL);
+	printf("tiny %lu\nhot %lu\ndeep %lu\njumps %lu\nmiddle %lu\nfar %lu\n"
+	       "work %lu\nthread 2\nmain 1\n", all.tiny, all.hot, all.deep,
+	       all.jumps, all.middle, all.far, all.work);
+	return argc - 2;
+}
+C
+gcc -g -O1 -fno-inline -finstrument-functions -pthread -o "$T/prog" "$T/main.c" ||
+	fail "no program"
+
+# look OPTION...: record it and compare with its own account.
+look() {
+	record "$@" --budget 5% -- "$T/prog" 3 || fail "$*: weft record fails"
+	"$WEFT" check "$T/trace" >"$T/check" || fail "$*: $(cat "$T/check")"
+	"$WEFT" info "$T/trace" >"$T/info" || fail "$*: weft info fails"
+	"$WEFT" report --csv --top 0 "$T/trace" >"$T/report" 2>"$T/report.err" ||
+		fail "$*: weft report fails"
+	nothing_lost
+	lua5.4 tests/e2e/budget.lua "$T/out" "$T/info" "$T/report" ||
+		fail "$*: $(grep -A9 "^demoted" "$T/info"; cat "$T/out")"
+	grep -q '^# note: recorded with --budget 5%, for which' \
+		"$T/report.err" || fail "$*: reports do not tell"
+	"$WEFT" report --top 0 "$T/trace" | grep -q ' ~[0-9,]* .* tiny$' ||
+		fail "$*: tiny has no ~"
+	"$WEFT" tree --min-share 0 "$T/trace" | grep -q ' ~[0-9,]* .*tiny$' ||
+		fail "$*: tiny has no ~ in the tree"
+	"$WEFT" callers tiny "$T/trace" | grep -q '~[0-9,]* ' ||
+		fail "$*: tiny has no ~ among its callers"
+	"$WEFT" html -o - "$T/trace" | grep -q '^"signs":{"[0-9]*":"~"' ||
+		fail "$*: tiny has no ~ on the page"
+	[ "$("$WEFT" export -f json "$T/trace" | tr -d ' \n' | grep -c \
+		'"estimated"')" = 1 ] || fail "$*: no estimates are exported"
+	"$WEFT" dump --raw "$T/trace" | grep -q '^  item @[0-9]* demoted' ||
+		fail "$*: weft dump does not show what was left out"
+}
+look --sample-rate 0
+look
+
+# Nothing to save: nothing is left out.
+record --budget 90% -- "$T/prog" 0.02 || fail "weft record fails"
+"$WEFT" report "$T/trace" | grep -q 'budget 90%: all calls are there' ||
+	fail "something is left out for nothing"
+
+for bad in "--budget 0%" "--budget 95%" "--budget 5x" "--budget 5% --count-only"
+do
+	# shellcheck disable=SC2086
+	record $bad -- true && fail "$bad is taken"
+	grep -q "see weft record --help" "$T/err" || fail "$(cat "$T/err")"
+done
+exit 0

@@ -1,0 +1,83 @@
+#!/bin/bash
+# Mishaps of the program's surroundings: memory that cannot be mapped, few
+# descriptors, stops, a pool whose name is gone, and a /dev/shm that is full.
+# Each time the program's answers and its own count stand against the record.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+: "${STOP:=$([ "${DEEP:-}" = 1 ] && echo 10 || echo 1)}"
+
+# lost_calls: that the report tells.
+lost_calls() {
+	sed -nE 's/^# lost: ([0-9,]+) calls? .*/\1/p' "$T/report.err" |
+		tr -d , | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# The tracer's mapping N fails, for each N that there is: each call is there or
+# counted as lost, or it is said that the program is not recorded.
+ways=0
+for n in $(seq 100); do
+	export NTH=$n NTH_FAILED=$T/failed
+	rm -f "$T/failed"
+	# shellcheck disable=SC2016
+	record sh -c 'LD_PRELOAD=$LD_PRELOAD:$0 exec "$@"' \
+		"$P/p_no_memory" "$P/p_threads" at-once 6 ||
+		fail "mapping $n: the program ends with $?"
+	unset NTH NTH_FAILED
+	[ -e "$T/failed" ] || break
+	own=$(awk '$1 == "calls" { n += $2 } END { print n + 1 }' "$T/out")
+	[ "$own" = 235 ] || fail "mapping $n: the program makes $own calls"
+	if "$WEFT" report --csv "$T/trace" >"$T/report.csv" 2>"$T/report.err"
+	then
+		all=$(($(calls small) + $(calls run) + $(calls main)))
+		[ $((all + $(lost_calls))) = "$own" ] ||
+			fail "mapping $n: $all calls and $(lost_calls) lost"
+		ways=$((ways + 1))
+	else
+		grep -q 'was not recorded\|1 process.* could not be' "$T/err" ||
+			fail "mapping $n: it does not say what is missing"
+	fi
+done
+[ "$n" -lt 100 ] && [ $ways -ge 6 ] || fail "$ways of $n mappings"
+[ "$(grep -c . "$T/out")" -gt 0 ] && report && same_calls && nothing_lost
+
+# slow MISHAP...: the program calls, waits while that happens, and calls again;
+# each call is there.
+slow() {
+	rm -rf "$T/trace" "$T/in"
+	mkfifo "$T/in"
+	"$WEFT" record --max-size 64M -o "$T/trace" -- "$P/p_slow" 0.1 0.1 \
+		<"$T/in" >"$T/out" 2>"$T/err" &
+	front=$!
+	exec 7>"$T/in"
+	await grep -qx waits "$T/out" || fail "$*: the program does not run"
+	program=$(sed -n 's/^pid //p' "$T/out")
+	recorder=$(pgrep -P $front | grep -vx "$program")
+	pool=$(cat "$T/trace/pool")
+	"$@" || fail "$* fails"
+	exec 7>&-
+	wait $front
+	[ $? = 9 ] || fail "$*: the program ends otherwise"
+	grep -qx 'calls 20000 tick' "$T/out" || fail "$*: $(cat "$T/out")"
+	report
+	same_calls
+	nothing_lost
+}
+stopped() {
+	kill -STOP "$1" && exec 7>&- && sleep "$STOP" && kill -CONT "$1"
+}
+few_files() {
+	prlimit --pid "$1" --nofile="$2:$2"
+}
+no_name() { rm "$pool"; }
+stop_program() { stopped "$program"; }
+stop_recorder() { stopped "$recorder"; }
+few_for_program() { few_files "$program" 4; }
+few_for_recorder() {
+	few_files "$recorder" "$(($(find "/proc/$recorder/fd" | wc -l) + 1))"
+}
+slow no_name
+slow stop_program
+slow stop_recorder
+slow few_for_program
+slow few_for_recorder
+exit 0

@@ -1,0 +1,212 @@
+/* p_attach.c - "p_attach THREADS [LIBRARY]": a program that runs before it is
+ * recorded, opens and closes the library all the time, and does what its input
+ * says.
+ * flags: -finstrument-functions -lpthread -ldl
+ * The lines of its input:
+ *   on       waits until its native calls are recorded; says "on"
+ *   off      waits until they are not recorded; says "off"
+ *   round N  between two marks, each thread calls step N times; says "calls"
+ *            with how often that was, and whether all answers were right
+ *   load F   opens library F; rounds then call its plug N times; says "loaded"
+ *   unload   closes it; says "unloaded"
+ * Else its threads call churn and sleep. With -DLUA, each has a VM of its own,
+ * and calls a function lstep there with each step. It finds weft's functions
+ * when it needs them: it may have been started without.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/weft.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef LUA
+#include <lauxlib.h>
+#include <lualib.h>
+#endif
+
+#define UNSEEN __attribute__((no_instrument_function))
+enum { THREADS = 64 };
+
+static atomic_long wanted[THREADS];
+static atomic_ulong counted;
+static atomic_int stop, wrong;
+typedef long plug_fn(long n);
+static plug_fn *plug;
+long churn(long n);
+long step(long n);
+
+__attribute__((noinline)) long churn(long n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n > 0 ? churn(n - 1) + 1 : 0;
+}
+
+__attribute__((noinline)) long step(long n)
+{
+	return churn(n) + 1;
+}
+
+#ifdef LUA
+typedef lua_State vm;
+
+UNSEEN static vm *vm_new(void)
+{
+	static const char text[] = "function lstep(n) return n + 1 end";
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	if (luaL_loadbuffer(L, text, sizeof(text) - 1, "=s") != 0 ||
+	    lua_pcall(L, 0, 0, 0) != 0)
+		abort();
+	return L;
+}
+
+UNSEEN static long lua_step(vm *L, long n)
+{
+	long result;
+
+	lua_getglobal(L, "lstep");
+	lua_pushinteger(L, n);
+	if (lua_pcall(L, 1, 1, 0) != 0)
+		return -1;
+	result = (long)lua_tointeger(L, -1);
+	lua_settop(L, 0);
+	return result;
+}
+#else
+typedef void vm;
+#define vm_new() NULL
+#define lua_step(L, n) ((void)(L), (n) + 1)
+#endif
+
+UNSEEN static void *work(void *of)
+{
+	atomic_long *const mine = of;
+	vm *const L = vm_new();
+
+	while (!atomic_load(&stop)) {
+		long n = atomic_load(mine);
+
+		for (long i = 0; i < n; i++) {
+			if (step(3) != 4 || lua_step(L, i) != i + 1)
+				atomic_store(&wrong, 1);
+			atomic_fetch_add(&counted, 1);
+		}
+		if (n > 0)
+			atomic_store(mine, 0);
+		if (churn(20) != 20)
+			atomic_store(&wrong, 1);
+		usleep(200);
+	}
+	return NULL;
+}
+
+UNSEEN static void *reopen(void *path)
+{
+	while (!atomic_load(&stop)) {
+		void *const library = dlopen(path, RTLD_NOW);
+		plug_fn *const f = (plug_fn *)dlsym(library, "beside");
+
+		if (f(1) != 2)
+			atomic_store(&wrong, 1);
+		dlclose(library);
+		usleep(300);
+	}
+	return NULL;
+}
+
+UNSEEN static void load(char *path)
+{
+	static void *library;
+
+	if (!path) {
+		plug = NULL;
+		dlclose(library);
+		puts("unloaded");
+		return;
+	}
+	path[strcspn(path, "\n")] = '\0';
+	library = dlopen(path, RTLD_NOW);
+	plug = library ? (plug_fn *)dlsym(library, "plug") : NULL;
+	puts(plug ? "loaded" : dlerror());
+}
+
+UNSEEN static void mark(const char *name)
+{
+	void (*weft)(const char *) = (void (*)(const char *))dlsym(
+		RTLD_DEFAULT, "weft_mark");
+
+	if (weft)
+		weft(name);
+}
+
+UNSEEN static int is_on(void)
+{
+	int (*status)(struct weft_status *) =
+		(int (*)(struct weft_status *))dlsym(RTLD_DEFAULT,
+						     "weft_status");
+	struct weft_status s = { .size = sizeof(s) };
+
+	churn(1); /* which may be what a recorder waits for */
+	if (status)
+		status(&s);
+	return s.on;
+}
+
+UNSEEN static void round_of(long n, int threads)
+{
+	atomic_store(&counted, 0);
+	mark("begin");
+	for (int i = 0; i < threads; i++)
+		atomic_store(&wanted[i], n);
+	for (long i = 0; plug && i < n; i++) {
+		if (plug(i) != i + 1)
+			atomic_store(&wrong, 1);
+	}
+	for (int i = 0; i < threads; i++) {
+		while (atomic_load(&wanted[i]) != 0)
+			usleep(200);
+	}
+	mark("end");
+	printf("calls %lu %s\n", atomic_load(&counted),
+	       atomic_load(&wrong) ? "wrong" : "right");
+}
+
+UNSEEN int main(int argc, char **argv)
+{
+	const int threads = argc > 1 ? atoi(argv[1]) : 1;
+	pthread_t thread[THREADS], opener;
+	char line[512];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (int i = 0; i < threads; i++)
+		pthread_create(&thread[i], NULL, work, &wanted[i]);
+	if (argc > 2)
+		pthread_create(&opener, NULL, reopen, argv[2]);
+	while (fgets(line, sizeof(line), stdin)) {
+		const int on = line[0] == 'o' && line[1] == 'n';
+
+		if (line[0] == 'r') {
+			round_of(atol(line + 6), threads);
+			continue;
+		}
+		if (line[0] == 'l' || line[0] == 'u') {
+			load(line[0] == 'l' ? line + 5 : NULL);
+			continue;
+		}
+		while (is_on() != on)
+			usleep(500);
+		puts(on ? "on" : "off");
+	}
+	atomic_store(&stop, 1);
+	for (int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	if (argc > 2)
+		pthread_join(opener, NULL);
+	puts(atomic_load(&wrong) ? "wrong" : "right");
+	return 0;
+}

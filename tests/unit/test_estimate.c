@@ -1,0 +1,150 @@
+/* test_estimate.c - how many calls were not recorded for a budget.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/base/mem.h"
+#include "analyzer/model/estimate.h"
+#include "analyzer/model/session.h"
+#include "tests/test.h"
+
+/* f is left out in that thread: others were called 50 times before a window, if
+ * there was one, 100 times in it, and 150 times after it. f was called that
+ * often in it. */
+static struct demotion *thread_of(struct session *s, func_id f,
+				  uint32_t number, double calls, double others)
+{
+	struct demotion *const d = demotion_of(&s->demotions, f);
+	struct demotion_part *const p = demotion_part(&s->demotions, d, number);
+
+	cct_child(s->cct, cct_root(s->cct, number), d->func, 0);
+	d->skipped += 1000;
+	p->skipped = 1000;
+	p->before = 50;
+	if (others > 0) {
+		struct demotion_look *const look = demotion_look(p, 10);
+
+		look->calls = calls;
+		look->others = others;
+		look->until = 150;
+	}
+	return d;
+}
+
+static struct demotion *thread(struct session *s, uint32_t number,
+			       double calls, double others)
+{
+	return thread_of(s, func_special(s->funcs, "f"), number, calls, others);
+}
+
+static struct demotion *demoted(struct session *s, bool has_window,
+				double others)
+{
+	struct demotion *const d = thread(s, 0, 200, has_window ? others : 0);
+
+	estimate_apply(s);
+	return d;
+}
+
+void test_estimate_is_the_windows_ratio(void)
+{
+	struct session *const s = session_new(0);
+	struct demotion *const d = demoted(s, true, 100);
+
+	CHECK_EQ(d->is_unknown, 0);
+	CHECK_EQ(d->estimated, 400);
+	CHECK(d->error > 0);
+	CHECK_EQ(func_get(s->funcs, d->func)->estimated, FUNC_ESTIMATED);
+	session_free(s);
+}
+
+/* Without a window, or without calls of others in it, 0 would be a lie. */
+void test_estimate_knows_when_nothing_is_known(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct session *const s = session_new(0);
+		struct demotion *const d = demoted(s, i == 1, 2);
+
+		CHECK_EQ(d->is_unknown, 1);
+		CHECK_EQ(d->estimated, 0);
+		CHECK_EQ(func_get(s->funcs, d->func)->estimated,
+			 FUNC_AT_LEAST);
+		session_free(s);
+	}
+}
+
+/* Another thread calls others alone, and a window stops it less. */
+void test_estimate_asks_each_thread(void)
+{
+	struct session *const s = session_new(0);
+	struct demotion *const d = thread(s, 0, 200, 100);
+
+	thread(s, 1, 0, 100000);
+	estimate_apply(s);
+	CHECK_EQ(d->is_unknown, 0);
+	CHECK_EQ(d->estimated, 400);
+	session_free(s);
+}
+
+/* A thread without windows is taken for one of its program's, with as large an
+ * error. */
+void test_estimate_takes_a_thread_for_its_programs(void)
+{
+	struct session *const s = session_new(0);
+	struct demotion *const d = thread(s, 0, 200, 100);
+
+	thread(s, 1, 0, 0);
+	estimate_apply(s);
+	CHECK_EQ(d->is_unknown, 0);
+	CHECK_EQ(d->estimated, 400 + 100);
+	CHECK(d->error >= 100);
+	session_free(s);
+}
+
+/* But not if it calls little else. */
+void test_estimate_does_not_trust_a_blind_thread(void)
+{
+	struct session *const s = session_new(0);
+	struct demotion *const d = thread(s, 0, 200, 100);
+	struct demotion_part *p;
+
+	thread(s, 1, 1000, 1);
+	p = demotion_part(&s->demotions, d, 1);
+	p->before = p->look[0].until = 0;
+	estimate_apply(s);
+	CHECK_EQ(d->is_unknown, 1);
+	CHECK_EQ(d->estimated, 400);
+	session_free(s);
+}
+
+/* Each process has one thread. */
+static void add_processes(struct session *s, const char *const *path, size_t n)
+{
+	s->processes = mem_grow(NULL, n, sizeof(*s->processes));
+	s->threads = mem_grow(NULL, n, sizeof(*s->threads));
+	s->process_count = s->thread_count = n;
+	for (size_t i = 0; i < n; i++) {
+		s->processes[i] = (struct process){ .path = path[i] };
+		s->threads[i] = (struct thread){ .process = (uint32_t)i };
+	}
+}
+
+/* Two programs: one never had the function's module, as far as its chunks say,
+ * and no window. */
+void test_estimate_knows_who_has_the_module(void)
+{
+	for (int has = 0; has < 2; has++) {
+		struct session *const s = session_new(0);
+		const elf_id m = func_module(s->funcs, "/lib.so", NULL, 0, 99);
+		const func_id f = func_native(s->funcs, m, 16);
+		struct demotion *d;
+
+		add_processes(s, (const char *[]){ "/a", "/b" }, 2);
+		demotions_note_module(&s->demotions, 0, m);
+		if (has)
+			demotions_note_module(&s->demotions, 1, m);
+		d = thread_of(s, f, 0, 200, 100);
+		thread_of(s, f, 1, 0, 0);
+		estimate_apply(s);
+		CHECK_EQ(d->is_unknown, has);
+		CHECK_EQ(d->estimated, 400);
+		session_free(s);
+	}
+}

@@ -1,0 +1,236 @@
+// page.js - runs beside a page of weft html, as a person would: by mouse and
+// keys. Writes what it reads to an element of its own, a line "KEY: TEXT" each.
+// SPDX-License-Identifier: MIT
+{
+const lines = [];
+const get = id => document.getElementById(id);
+const tell = (key, text) => lines.push(`${key}: ${text}`);
+const texts = list => [...list].map(e => e.textContent);
+const rowsIn = id => get(id).querySelectorAll('.row:not(.head)');
+const press = (on, key) => on.dispatchEvent(new KeyboardEvent('keydown',
+	{ key, bubbles: true, cancelable: true }));
+const type = (id, text) => {
+	get(id).value = text;
+	get(id).dispatchEvent(new Event('input'));
+};
+const clickTab = name => [...get('tabs').children].find(e =>
+	e.textContent === name).click();
+const columnOf = title => texts(get('function-rows').querySelector('.head')
+	.children).findIndex(t => t.startsWith(title));
+const clickBox = (x, y) => get('boxes').dispatchEvent(new MouseEvent('click',
+	{ clientX: get('boxes').getBoundingClientRect().left + x,
+	  clientY: get('boxes').getBoundingClientRect().top + y,
+	  bubbles: true }));
+// Go through all rows of the table by scrolling.
+const readRows = read => {
+	const body = get('function-rows').querySelector('.body');
+	const all = Number(get('shown').textContent.match(/^\d+/)[0]);
+
+	for (let i = 0; i < all; i++) {
+		body.scrollTop = i * 22;
+		body.dispatchEvent(new Event('scroll'));
+		read([...rowsIn('function-rows')].find(e =>
+			e.style.top === `${(i + 1) * 22}px`));
+	}
+};
+
+// Of two sides: how many changes, and the time in functions on both.
+const readChanges = () => {
+	clickTab('Changes');
+	tell('changes', get('changes-shown').textContent.match(/^\d+/)[0]);
+	clickTab('Flame graph');
+	const times = ['time before', 'time after'].map(measure => {
+		get('measure').value = measure;
+		get('measure').dispatchEvent(new Event('change'));
+		type('search', '/./');
+		return get('found').textContent.split(', ')[1];
+	});
+
+	type('search', '');
+	tell('sides', times.join(', '));
+};
+
+const readTable = () => {
+	clickTab('Functions');
+	const at = ['self', 'total', 'calls', 'function'].map(columnOf);
+	const names = [];
+
+	readRows(row => {
+		const cells = [...row.children];
+
+		tell('row', at.map(i => i < 0 ? '-' :
+			cells[i].title || cells[i].textContent).join(' '));
+		names.push([cells[at[3]].title,
+			    at[1] < 0 ? '-' : cells[at[1]].textContent]);
+	});
+	get('function-rows').querySelector('.head').children[at[2]].click();
+	readRows(row => tell('calls', row.children[at[2]].textContent
+		.replaceAll(',', '')));
+	return names;
+};
+
+// Without a mouse: help, tabs, the filter, each row, other columns; and nothing
+// that can be used is out of the reach of the Tab key.
+const useKeys = () => {
+	const on = () => document.activeElement;
+	const is = (what, so) => so || tell('bad', `keys: ${what}`);
+	const all = tabs.all.length;
+
+	press(document.body, '?');
+	is('? shows the keys', get('help').open);
+	press(get('help'), 'Escape');
+	is('Escape closes them', !get('help').open);
+	for (let i = 0; i < all; i++) {
+		press(document.body, String(i + 1));
+		is(`${i + 1} shows a tab`, tabs.all[i].classList
+			.contains('shown') && tabs.all[i].contains(on()));
+		is(`${i + 1} is seen to have the keys`,
+		   getComputedStyle(on()).outlineStyle !== 'none');
+	}
+	for (const e of document.querySelectorAll(
+		'button, select, input, canvas, .body'))
+		is(`Tab reaches ${e.id || e.className}`, e.tabIndex >= 0);
+	press(document.body, String(1 + tabs.all.indexOf(get('functions'))));
+	const rows = tables.functions.rows.length, reached = new Set();
+
+	for (let i = 0; i < rows; i++) {
+		press(on(), 'ArrowDown');
+		reached.add(details.func);
+	}
+	is('each row is reached', reached.size ===
+	   new Set(data.table.func).size);
+	press(on(), 'Home');
+	is('Home is the first', tables.functions.chosen === 0);
+	const sorted = tables.functions.sorted;
+
+	press(on(), 'ArrowRight');
+	is('right sorts', tables.functions.sorted === sorted + 1);
+	press(on(), 'ArrowLeft');
+	is('left sorts', tables.functions.sorted === sorted);
+	press(on(), '/');
+	is('/ is the filter', on() === get('filter'));
+	press(on(), 'Escape');
+	is('Escape leaves it', on() !== get('filter'));
+	get('functions').querySelector('.body').focus();
+	press(on(), 'Enter');
+	is('Enter shows it in the flame graph', tabs.shown === 'flame');
+	press(document.body, 'Escape');
+	clickTab('Functions');
+};
+
+// A name that is a part of another one finds both: those are left out.
+const searchAll = names => {
+	clickTab('Flame graph');
+	for (const [name, total] of names) {
+		const part = name.toLowerCase().slice(0, 200);
+
+		if (names.filter(([n]) => n.toLowerCase().includes(part))
+		    .length > 1)
+			continue;
+		type('search', part);
+		const found = get('found').textContent.split(', ');
+
+		tell('found', found[1] === '0' ? '-' : found[1]);
+		tell('total', total);
+	}
+	type('search', '');
+};
+
+const zoom = () => {
+	const first = data.nodes === null ? get('boxes') : null;
+
+	first.focus();
+	press(first, 'ArrowDown');
+	tell('widest', get('chosen').textContent);
+	press(first, 'ArrowUp');
+	clickBox(5, 19 + 5);
+	tell('zoomed', get('path').textContent);
+	press(document.body, 'Escape');
+	tell('left', get('path').textContent);
+	for (const direction of ['up', 'down'])
+		for (const group of ['all', 'thread', 'body']) {
+			get('direction').value = direction;
+			get('group').value = group;
+			get('group').dispatchEvent(new Event('change'));
+			press(first, 'ArrowDown');
+			press(first, 'ArrowDown');
+			press(first, 'Enter');
+			if (!get('path').textContent)
+				tell('bad', `no zoom: ${direction} ${group}`);
+			press(document.body, 'Escape');
+			press(document.body, 'Escape');
+		}
+};
+
+// The map's bars, one cell after another by keys, and the slowest call; then
+// its moment in the time line.
+const readMoments = () => {
+	clickTab('Latency');
+	press(get('heat'), 'ArrowRight');
+	let sum = 0;
+
+	for (let row = 0; row < heat.rows; row++)
+		press(get('heat'), 'ArrowDown');
+	for (let row = heat.low; row <= heat.high; row++) {
+		for (let i = 0; i < 240; i++)
+			press(get('heat'), 'ArrowLeft');
+		for (let i = 0; i < 240; i++) {
+			sum += Number(get('heat-cell').textContent
+				.match(/^[\d,]+/)[0].replaceAll(',', ''));
+			press(get('heat'), 'ArrowRight');
+		}
+		press(get('heat'), 'ArrowUp');
+	}
+	tell('in cells', sum);
+	press(document.body, 'Escape');
+	const cells = rowsIn('slow-rows')[0].children;
+
+	tell('slowest', `${cells[1].textContent} ${cells[0].title}`);
+	press(get('slow-rows').querySelector('.body'), 'ArrowDown');
+	press(get('slow-rows').querySelector('.body'), 'Enter');
+	tell('moment', get('range').textContent);
+	press(get('spans'), 'Home');
+	press(get('spans'), '+');
+	tell('half', get('range').textContent.match(/\((.*)\)/)[1]);
+	get('lane-kind').value = 'coroutines';
+	get('lane-kind').dispatchEvent(new Event('change'));
+	tell('lanes', timeline.lanes.length);
+};
+
+try {
+	tell('chosen', get('chosen').textContent);
+	tell('callers', rowsIn('callers').length);
+	if (data.diff)
+		readChanges();
+	useKeys();
+	const names = readTable();
+
+	searchAll(names);
+	zoom();
+	clickTab('Coroutines');
+	get('coroutine-kind').value = 'coroutines';
+	get('coroutine-kind').dispatchEvent(new Event('change'));
+	tell('coroutines', get('coroutines-shown').textContent
+		.match(/^[\d,]+/)[0].replaceAll(',', ''));
+	if (data.timeline)
+		readMoments();
+	dispatchEvent(new Event('beforeprint'));
+	tell('printed', rowsIn('function-rows').length);
+	tell('on paper', texts([...document.querySelectorAll('section')]
+		.filter(e => e.offsetHeight > 0).map(e =>
+			({ textContent: e.dataset.title }))).join(', '));
+	tell('canvases', [...document.querySelectorAll('canvas')]
+		.filter(e => e.clientWidth > 100).length);
+	dispatchEvent(new Event('afterprint'));
+	tell('elements', `${document.images.length} images, ` +
+		`${document.scripts.length} scripts`);
+	lines.push('end');
+} catch (e) {
+	lines.push(`failed: ${e.stack}`);
+}
+const told = document.createElement('pre');
+
+told.id = 'told';
+told.textContent = lines.join('\n');
+document.body.append(told);
+}

@@ -1,0 +1,88 @@
+#!/bin/bash
+# The page in a browser that nobody looks at: a script beside it clicks, types
+# and sorts, and tells what it reads; weft's other commands tell the same.
+# SPDX-License-Identifier: MIT
+. tests/viewers/viewers.inc
+need chromium chromium
+
+# one_space: cells as words between single spaces.
+one_space() { sed 's/  */ /g; s/^ //; s/ $//' | cut -c1-200; }
+
+# weft_rows COMMAND...: the rows of a table as words, without its head.
+weft_rows() {
+	"$W" "$@" 2>/dev/null | awk 'seen { print } /^ *self .*function *$/ \
+		{ seen = 1 }' | one_space
+}
+same_lines() {
+	diff "$2" "$3" >"$T/diff" || fail "$1: $(head -n 20 "$T/diff")"
+}
+
+
+drive_and_compare() {
+	local trace=$1
+	shift
+	drive page.js "$@" "$trace"
+	COLUMNS=3000 weft_rows report -n 0 --columns self,total,calls "$@" \
+		"$T/$trace" | LC_ALL=C sort >"$T/want"
+	[ -s "$T/want" ] || fail "$trace: no rows to compare with"
+	told row | one_space | LC_ALL=C sort >"$T/got"
+	same_lines "$trace: rows" "$T/want" "$T/got"
+	told calls | LC_ALL=C sort -rn | cmp -s - <(told calls) ||
+		fail "$trace: a click on the title does not sort by calls"
+	# What the search finds of a single name is the function's total.
+	told found >"$T/found"
+	[ -s "$T/found" ] || fail "$trace: nothing was searched for"
+	told total | diff - "$T/found" || fail "$trace: search finds others"
+	told bad >"$T/bad"
+	[ ! -s "$T/bad" ] || fail "$trace: $(cat "$T/bad")"
+}
+
+make_trace t coroutines=1 chunks=8 threads=2 cpus=1
+made_sessions $(seq 1 5)
+for trace in t $(seq 1 5); do
+	drive_and_compare "$trace" --raw
+done
+
+# Of the last one: who calls the function that the page chose at first.
+chosen=$(told chosen)
+"$W" callers --raw --csv "$chosen" "$T/5" 2>/dev/null |
+	awk -F, '$1 ~ /caller|resumer/ { n++ } END { print n + 0 }' >"$T/want"
+told callers >"$T/got"
+same_lines "callers of $chosen" "$T/want" "$T/got"
+[ "$(told coroutines)" = "$("$W" coroutines --csv "$T/5" 2>/dev/null |
+	tail -n +2 | wc -l)" ] || fail "coroutines: $(told coroutines)"
+[ "$(told zoomed)" = "$(told widest)" ] ||
+	fail "a click on \"$(told widest)\" zooms into \"$(told zoomed)\""
+[ -z "$(told left)" ] || fail "Escape stays at \"$(told left)\""
+
+# Everything is printed: all rows of a short table, and all parts.
+[ "$(told printed)" = "$(told row | wc -l)" ] ||
+	fail "$(told printed) rows are printed of $(told row | wc -l)"
+[ "$(told 'on paper'), $(told canvases)" = "Flame graph, Functions, Coroutines, \
+Time line, Latency, 3" ] || fail "printed: $(told 'on paper'), $(told canvases)"
+
+# Single calls, and lanes.
+"$W" slow --csv --top 0 '*' "$T/5" 2>/dev/null >"$T/slow.csv"
+[ "$(told 'in cells')" = "$(tail -n +2 "$T/slow.csv" |
+	grep -cE ',(returned|unwound|died)(,|$)')" ] ||
+	fail "calls by time and duration: $(told 'in cells')"
+
+# Two sides: the rows of weft diff, and of all stacks the time of both.
+drive page.js 4 vs 5
+"$W" diff --csv --top 0 --min-share 0 "$T/4" "$T/5" 2>"$T/e" |
+	tail -n +2 | wc -l >"$T/want"
+told changes >"$T/got"
+same_lines "changes" "$T/want" "$T/got"
+sed -n "s/^# a session's self time: \(.*\) before, \(.*\) after .*/\1, \2/p" \
+	"$T/e" >"$T/want"
+told sides >"$T/got"
+[ -s "$T/want" ] || fail "weft diff: $(cat "$T/e")"
+same_lines "time of both sides" "$T/want" "$T/got"
+
+# Names that would like to be something else.
+hostile_trace hostile
+drive_and_compare hostile --debug-dir "$T/debug"
+[ "$(told elements)" = "0 images, 3 scripts" ] ||
+	fail "names made elements: $(told elements)"
+grep -q '^row: .*</script><img src=x' "$T/told" || fail "no hostile name"
+exit 0

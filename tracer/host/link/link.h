@@ -1,0 +1,27 @@
+/* link.h - the links of the program's modules: the words through which code of
+ * one module calls a function of another. If this library was loaded into a
+ * running program, it points the links of functions that it replaces to its
+ * own ones, as if it had been preloaded, and restores them afterwards.
+ *
+ * link/ may use base/. It knows no function by name but its own module's.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_HOST_LINK_LINK_H
+#define WEFT_TRACER_HOST_LINK_LINK_H
+
+#include "tracer/host/base/base.h"
+
+/* Lead the links of all modules that are loaded now. Returns how many are led,
+ * or ATTACH_LEAD_LATER and the like. Takes the loader's lock. */
+long link_lead(void);
+
+/* Put all links back that are led. Hook-safe. False: not now, since a module is
+ * being closed, or another thread is at it. */
+bool link_put_back(void);
+
+/* Before and after the real dlclose: meanwhile none is put back. */
+void link_close_begin(void);
+void link_close_end(void);
+/* In a child of fork. */
+void link_forked(void);
+
+#endif

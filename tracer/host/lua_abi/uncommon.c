@@ -1,0 +1,227 @@
+/* uncommon.c - events that the common case of a hook does not take: a lua_State
+ * that is not where it should be, or is not known; whatever asks Lua something,
+ * which is done while not busy. And the program's own hook.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/function.h"
+#include "tracer/host/lua/library.h"
+#include "tracer/host/lua/switch.h"
+#include "tracer/host/lua_abi/abi.h"
+#include "tracer/host/pool/process.h"
+#include "tracer/host/thread/thread.h"
+
+/* -------------------------------------------------- the program's own hook */
+
+static bool app_wants(const struct coroutine *co, int event)
+{
+	if (event == HOOK_TAIL)
+		event = LUA_VERSION_NUM >= 502 ? LUA_HOOKCALL : LUA_HOOKRET;
+	return (co->app_mask & 1 << event) != 0; /* LUA_MASKCALL and so on */
+}
+
+void uncommon_pass_on(struct coroutine *co, lua_State *L, lua_Debug *ar)
+{
+	const struct coroutine *const h = !co ? NULL : lua_co_holder(co);
+
+	if (h && h->app_hook && app_wants(h, ar->event))
+		((lua_Hook)h->app_hook)(L, ar);
+}
+
+/* --------------------------------------------------------- uncommon events */
+
+/* Main states run in whatever native coroutine has called them. */
+static bool runs_on_top(const struct thread_state *s,
+			const struct coroutine *co)
+{
+	return co->serial == s->segment[s->segments - 1].serial ||
+	       (co->serial == 0 && s->fiber == s->segments - 1);
+}
+
+/* Is it where it should be? */
+static bool is_in_place(const struct thread_state *s,
+			const struct coroutine *co)
+{
+	return co->window == s->window && runs_on_top(s, co);
+}
+
+/* A coroutine whose making was not seen; NULL: of an unknown VM. Not busy. */
+static struct coroutine *meet(const struct lua_local *me, lua_State *L)
+{
+	const struct lua_lib *const lib =
+		lua_lib_running(me->co, (enum vm_abi)WEFT_LUA_ABI);
+	const struct coroutine *main;
+
+	if (!lib)
+		return NULL;
+	main = lua_co_find(frames_main_of(lib, L));
+	if (!main)
+		return NULL;
+	if (main->vm->interposed && lib->linked)
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_PASSED);
+	main->vm->interposed = false; /* something passes by our functions */
+	return lua_co_met(L, main);
+}
+
+/* The object of L, which lua_co_find knew as co. Where something passes by our
+ * functions, the end of a VM is not seen, and another may have L by now. What
+ * is suspended is not asked. NULL: of an unknown VM. Not busy. */
+static struct coroutine *known(const struct lua_local *me, lua_State *L,
+			       struct coroutine *co)
+{
+	const uint32_t made = atomic_load(&lua_vm_made);
+	const struct coroutine *main;
+
+	if (co && lua_co_status(co) == LUA_YIELD)
+		return co;
+	main = !co ? NULL : lua_co_find(frames_main_of(co->vm->lib, L));
+	if (!main || main->vm != co->vm)
+		co = meet(me, L);
+	if (co)
+		co->known_at = made;
+	return co;
+}
+
+/* The id of the call that the event is, if nothing on its coroutine makes it,
+ * or 0. */
+static uint64_t event_begins(const struct lua_event *e)
+{
+	return e->kind == EVENT_CALL && e->caller.id == 0 ? e->id : 0;
+}
+
+/* walk: its open calls must be found first. */
+static void record_by_asking(struct lua_local *me, struct coroutine *co,
+			     const lua_Debug *ar, bool walk, uint64_t sp)
+{
+	struct frame *walked = NULL;
+	uint32_t count = 0;
+	struct lua_event e;
+	struct thread_state *s;
+	uint64_t now;
+
+	function_number_open(co, walk);
+	if (!event_by_asking(&e, me, co, ar))
+		return;
+	if (walk)
+		walked = lua_vm_walk_room(me);
+	if (walked)
+		count = frames_walk(me, co, e.kind == EVENT_RETURN ? 0 : 1,
+				    walked, LUA_WALK_ROOM);
+	s = thread_acquire(sp);
+	if (!s)
+		return;
+	now = chunk_clock(s);
+	lua_switch_to(s, co, walked, count, event_begins(&e), sp, now);
+	if (lua_vm_is_unbound(s))
+		lua_vm_bind(s, co->vm);
+	s->lua_plain = !co->vm->by_layout && is_in_place(s, co) &&
+		       lua_vm_is_plain(s) ? co->L : NULL;
+	me->co = co;
+	event_record(s, co, &e, now);
+	thread_release(s);
+}
+
+/* There is no memory to know the call by. */
+static void count_unrecorded(const lua_Debug *ar)
+{
+	atomic_fetch_or(&process_slot->dropped, TROUBLE_NO_MEMORY);
+	if (ar->event == LUA_HOOKCALL ||
+	    (LUA_VERSION_NUM >= 502 && ar->event == HOOK_TAIL))
+		atomic_fetch_add(&mapped_pool->unrecorded, 1);
+}
+
+/* s is busy when this is called. */
+static SLOW void record_unknown(struct thread_state *s, lua_State *L,
+				lua_Debug *ar, uint64_t sp)
+{
+	struct lua_local *const me = lua_vm_local(s);
+	struct coroutine *co = lua_co_find(L);
+	bool walk;
+
+	if (!me || !event_is_recorded(co, ar)) {
+		if (!me)
+			count_unrecorded(ar);
+		thread_release(s);
+		uncommon_pass_on(co, L, ar);
+		return;
+	}
+	if (!co || !co->vm->interposed) {
+		thread_release(s);
+		co = known(me, L, co);
+		if (!co)
+			return;
+		s = thread_acquire(sp);
+		if (!s) {
+			uncommon_pass_on(co, L, ar);
+			return;
+		}
+	}
+	if (me->window != s->window) {
+		me->window = s->window;
+		lua_func_unseen();
+	}
+	/* Outside of chosen calls nothing is recorded, not even as open. */
+	walk = lua_switch_needs_walk(s, co) && !region_only;
+	thread_release(s);
+	if (co->vm->detached)
+		lua_hook_remove(co);
+	else
+		record_by_asking(me, co, ar, walk, sp);
+	uncommon_pass_on(co, L, ar);
+}
+
+/* May co be switched to without asking Lua anything but what a busy state
+ * allows? */
+static bool may_switch(const struct thread_state *s,
+		       const struct lua_local *me, const struct coroutine *co)
+{
+	return me->window == s->window &&
+	       (co->vm->interposed ||
+		co->known_at == atomic_load_explicit(&lua_vm_made,
+						     memory_order_relaxed)) &&
+	       co->vm->numbered == lua_func_times_unseen() &&
+	       !lua_switch_needs_walk(s, co);
+}
+
+/* An event on a lua_State that is where it should be, or whose frames are
+ * known, read by the layout. false: it is not, or something must be asked of
+ * Lua. */
+static bool record_known(struct thread_state *s, lua_State *L,
+			 const lua_Debug *ar)
+{
+	struct coroutine *const co = lua_co_find(L);
+	struct lua_local *const me = s->lua;
+	struct lua_event e;
+	uint64_t now;
+
+	if (!me || !co || (!is_in_place(s, co) && !may_switch(s, me, co)) ||
+	    co->vm->detached || lua_vm_is_unbound(s) ||
+	    !event_is_recorded(co, ar) || !event_by_layout(&e, me, co, ar))
+		return false;
+	now = chunk_clock(s);
+	if (!is_in_place(s, co))
+		lua_switch_to(s, co, NULL, 0, event_begins(&e), s->busy, now);
+	me->co = co;
+	s->lua_plain = is_in_place(s, co) && lua_vm_is_plain(s) ? L : NULL;
+	event_record(s, co, &e, now);
+	return true;
+}
+
+void uncommon_record(struct thread_state *s, lua_State *L, lua_Debug *ar,
+		     uint64_t sp)
+{
+	struct coroutine *co;
+
+	if (!record_known(s, L, ar)) {
+		record_unknown(s, L, ar, sp);
+		return;
+	}
+	co = ((struct lua_local *)s->lua)->co;
+	thread_release(s);
+	if (lua_co_holder(co)->app_mask != 0)
+		uncommon_pass_on(co, L, ar);
+}
+
+void uncommon_give_up(lua_State *L, lua_Debug *ar)
+{
+	uncommon_record(thread_self, L, ar, thread_self->busy);
+}

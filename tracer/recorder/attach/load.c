@@ -1,0 +1,193 @@
+/* load.c - which functions of the program are called to load the library, and
+ * when it has loaded others.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/attach/load.h"
+#include "tracepoints/attach.h"
+#include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/message.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LOOK_MS = 50, LONGEST_MS = 1600, MODULES_MAX = 10000,
+       LATER_TIMES = 100, LATER_MS = 10 };
+
+/* A remote_fits_fn: has it native hooks, or is it a library that has Lua? */
+static bool has_calls(const struct remote *r, const char *path,
+		      const void *program)
+{
+	char there[PATH_MAX + 64];
+	struct elf_file file;
+
+	snprintf(there, sizeof(there), "/proc/%d/root%s", (int)r->pid, path);
+	return path[0] == '/' && elf_file_read(there, &file) == 0 &&
+	       (file.wants_hooks ||
+		(file.has_lua && strcmp(path, program) != 0));
+}
+
+static const char *why_not(const struct remote *r, const char *program)
+{
+	struct remote_module m;
+
+	return remote_find_if(r, has_calls, program, &m) ? NULL :
+	       "nothing in it calls what weft records: it was not compiled "
+	       "with -finstrument-functions, and uses no shared Lua library";
+}
+
+const char *load_begin(struct load *l, const struct remote *r,
+		       const char *program)
+{
+	struct remote_module libc, loader;
+
+#if !defined(__x86_64__)
+	return "it runs without libweft.so, which can be loaded into a program "
+	       "on x86-64 only: start it with LD_PRELOAD=libweft.so";
+#endif
+	memset(l, 0, sizeof(*l));
+	l->remote = r;
+	if (!remote_find(r, "libc.so.6", &libc) ||
+	    !remote_find(r, "ld-linux", &loader) ||
+	    !stopped_find_libc(r, &l->libc))
+		return "it runs without libweft.so, which cannot be loaded "
+		       "into a program whose C library is not glibc, or is a "
+		       "glibc that weft does not know: with glibc, start it "
+		       "with LD_PRELOAD=libweft.so";
+	l->open = remote_symbol(r, &libc, "dlopen");
+	l->explain = remote_symbol(r, &libc, "dlerror");
+	l->call.map = remote_symbol(r, &libc, "mmap");
+	l->call.unmap = remote_symbol(r, &libc, "munmap");
+	l->modules = remote_symbol(r, &loader, "_r_debug");
+	if (!l->open || !l->explain || !l->call.map || !l->call.unmap ||
+	    !l->modules)
+		return "it runs without libweft.so, which cannot be loaded "
+		       "into a program whose glibc is older than 2.35: start "
+		       "it with LD_PRELOAD=libweft.so";
+	return why_not(r, program);
+}
+
+static const char *call(struct load *l, bool waits)
+{
+	const char *const why = stopped_do(l->remote, &l->libc, &l->call,
+					   waits);
+
+	if (l->call.stopped_ns > l->longest_ns)
+		l->longest_ns = l->call.stopped_ns;
+	return why;
+}
+
+/* Does it mean the same file to the program, which may have another root? */
+static bool is_same_file(const struct remote *r, const char *path)
+{
+	char theirs[PATH_MAX + 64];
+	struct stat a, b;
+
+	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", (int)r->pid, path);
+	return stat(path, &a) == 0 && stat(theirs, &b) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+const char *load_library(struct load *l, const char *path)
+{
+	const char *why;
+
+	if (!is_same_file(l->remote, path)) {
+		snprintf(l->why, sizeof(l->why), "it does not see \"%s\" (it "
+			 "has another root directory)", path);
+		return l->why;
+	}
+	l->call.function = l->open;
+	l->call.text = path;
+	l->call.b = RTLD_NOW | RTLD_GLOBAL;
+	l->call.explain = l->explain;
+	why = call(l, true);
+	l->call.explain = 0;
+	l->call.text = NULL;
+	l->call.b = 0;
+	if (why || l->call.result != 0)
+		return why;
+	snprintf(l->why, sizeof(l->why), "it cannot load libweft.so: %s",
+		 l->call.why);
+	return l->why;
+}
+
+/* ---- its modules ---- */
+
+/* Another number if a module was loaded or unloaded; 0: it is loading one. The
+ * list may be changed while it is read. */
+static uint64_t look_at_modules(const struct load *l)
+{
+	struct r_debug d;
+	struct link_map m;
+	uint64_t sum = 1;
+
+	if (!remote_read(l->remote, l->modules, &d, sizeof(d)) ||
+	    d.r_state != RT_CONSISTENT)
+		return 0;
+	for (int i = 0; d.r_map && i < MODULES_MAX; i++) {
+		if (!remote_read(l->remote, (uint64_t)d.r_map, &m, sizeof(m)))
+			return 0;
+		sum = (sum ^ (uint64_t)d.r_map ^ (uint64_t)m.l_ld) *
+		      UINT64_C(0x9e3779b97f4a7c15);
+		d.r_map = m.l_next;
+	}
+	return sum;
+}
+
+static const char unloading[] =
+	"a thread of it is unloading a library, and does not finish";
+static const char full[] = "it has too many modules";
+
+/* How many links are led now is in l->call.result. */
+static const char *lead(struct load *l, bool waits)
+{
+	const uint64_t seen = look_at_modules(l);
+	const char *why;
+
+	l->call.function = l->lead;
+	why = call(l, waits);
+	if (why)
+		return why;
+	if ((long)l->call.result == ATTACH_LEAD_LATER)
+		return unloading;
+	l->seen = seen;
+	return (long)l->call.result == ATTACH_LEAD_FULL ? full : NULL;
+}
+
+const char *load_lead(struct load *l, const struct remote_module *weft)
+{
+	l->lead = remote_symbol(l->remote, weft, ATTACH_LEAD_SYMBOL);
+	if (!l->lead)
+		return "its libweft.so is of another version";
+	l->pause_ms = LOOK_MS;
+	const char *why = lead(l, true);
+
+	for (int i = 1; why == unloading && i < LATER_TIMES; i++) {
+		poll(NULL, 0, LATER_MS);
+		why = lead(l, true);
+	}
+	return why || l->call.result != 0 ? why :
+	       "it defines the hooks, or Lua's functions, itself";
+}
+
+void load_poll(struct load *l, uint64_t now_ms)
+{
+	if (l->lead == 0 || now_ms < l->next_ms)
+		return;
+	const uint64_t now = look_at_modules(l);
+	const char *const why = now != 0 && now != l->seen ?
+				lead(l, false) : NULL;
+
+	l->pause_ms = !why ? LOOK_MS :
+		      l->pause_ms < LONGEST_MS ? l->pause_ms * 2 : LONGEST_MS;
+	l->next_ms = now_ms + l->pause_ms;
+	if (!why || l->told || (why != full && l->pause_ms < LONGEST_MS))
+		return;
+	l->told = true;
+	message("calls in a library that process %d has opened since are not "
+		"recorded: %s", (int)l->remote->pid, why);
+}

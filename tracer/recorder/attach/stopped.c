@@ -1,0 +1,526 @@
+/* stopped.c - choosing a thread, stopping it, having it call a function. What
+ * is known of the program is what the kernel says, and words of its memory. All
+ * of it may be anything.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/attach/stopped.h"
+#include "tracer/recorder/attach/target.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+
+enum {
+	SEARCH_MS = 3000,          /* for a thread that may be stopped */
+	SEARCH_STEP_MS = 2,
+	INTERRUPT_US = 20000,
+	CALL_US = 1000000,         /* then it may wait for a lock */
+	STEP_US = 20,
+	SCRATCH = 512 << 10,
+	RED_ZONE = 128,
+	LOOK_BYTES = 64 << 10,     /* of a stack, for a handler's frame */
+	/* The kernel's own, for a call that was stopped */
+	ERESTARTSYS = 512, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516,
+};
+
+#define LOADING                                                                \
+	"a thread of it is loading a library, and does not finish"
+#define CONFINED                                                               \
+	"it has given up system calls (seccomp), and might be killed for "     \
+	"those that loading takes"
+#define DIRECTION_FLAG UINT64_C(0x400)
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* ---- who may be stopped ---- */
+
+bool stopped_find_libc(const struct remote *r, struct stopped_libc *libc)
+{
+	/* mov $SYS_rt_sigreturn, %rax; syscall */
+	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0,
+					    0x0f, 0x05 };
+	struct remote_module m;
+	uint64_t size;
+
+	if (!remote_find(r, "ld-linux", &m))
+		return false;
+	libc->globals = remote_object(r, &m, "_rtld_global", &size);
+	libc->globals_end = libc->globals + size;
+	if (libc->globals == 0 || size > 1 << 16 ||
+	    !remote_find(r, "libc.so.6", &m))
+		return false;
+	const size_t n = (size_t)(m.code_end - m.code);
+	uint8_t *const code = n < 1 << 26 ? malloc(n) : NULL;
+	const uint8_t *const at = code && remote_read(r, m.code, code, n) ?
+		memmem(code, n, restorer, sizeof(restorer)) : NULL;
+
+	libc->restorer = at ? m.code + (uint64_t)(at - code) : 0;
+	free(code);
+	return true;
+}
+
+/* A thread's call that has not come back. */
+struct system_call {
+	long number;
+	uint64_t a[6], sp, pc;
+};
+
+static bool read_system_call(pid_t pid, pid_t tid, struct system_call *c)
+{
+	char path[64], line[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid,
+		 (int)tid);
+	FILE *const f = fopen(path, "re");
+
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	return sscanf(line, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		      " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
+		      &c->number, &c->a[0], &c->a[1], &c->a[2], &c->a[3],
+		      &c->a[4], &c->a[5], &c->sp, &c->pc) == 9;
+}
+
+/* Can it be begun again as if it had not been stopped? A call that has written
+ * or read a part would return that part. libc's malloc makes none of them, but
+ * for the wait for a lock: with that value, a mutex. */
+static bool can_begin_again(const struct system_call *c)
+{
+	const int wait = (int)c->a[1] & FUTEX_CMD_MASK;
+
+	switch (c->number) {
+	case SYS_futex:
+		return wait == FUTEX_WAIT_BITSET ||
+		       (wait == FUTEX_WAIT && (uint32_t)c->a[2] != 2);
+	case SYS_recvfrom:
+		return (c->a[3] & 0x100) == 0; /* MSG_WAITALL */
+	case SYS_read: case SYS_nanosleep: case SYS_clock_nanosleep:
+	case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6:
+	case SYS_epoll_wait: case SYS_epoll_pwait: case 441: /* epoll_pwait2 */
+	case SYS_accept: case SYS_accept4: case SYS_wait4: case SYS_waitid:
+	case SYS_pause: case SYS_rt_sigsuspend: case SYS_rt_sigtimedwait:
+	case SYS_restart_syscall: /* one of these, stopped before */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Would it then wait for the whole of its time once more? */
+static bool waits_anew(const struct system_call *c)
+{
+	switch (c->number) {
+	case SYS_epoll_wait: case SYS_epoll_pwait:
+		return (int)c->a[3] >= 0;
+	case 441: /* epoll_pwait2 */
+		return c->a[3] != 0;
+	case SYS_rt_sigtimedwait:
+		return c->a[2] != 0;
+	default:
+		return false;
+	}
+}
+
+/* A handler may have interrupted malloc. */
+static bool is_in_handler(const struct remote *r, uint64_t sp,
+			  uint64_t restorer)
+{
+	static uint64_t words[LOOK_BYTES / 8];
+	const ssize_t n = pread(r->mem, words, sizeof(words), (off_t)sp);
+
+	for (ssize_t i = 0; i < n / 8; i++)
+		if (words[i] == restorer && restorer != 0)
+			return true;
+	return false;
+}
+
+static bool is_thread_of(const struct remote *r, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)r->pid, (int)tid);
+	return tid > 0 && access(path, F_OK) == 0;
+}
+
+/* Does the thread, 0: any, hold a mutex of the loader? They are recursive ones,
+ * and no other words of its variables look so. */
+static bool holds_loader(const struct remote *r, const struct stopped_libc *l,
+			 pid_t tid)
+{
+	static int32_t words[(1 << 16) / 4];
+	const size_t n = (size_t)(l->globals_end - l->globals);
+
+	if (!remote_read(r, l->globals, words, n))
+		return true;
+	for (size_t i = 0; (i + 10) * 4 <= n; i += 2) {
+		const struct __pthread_mutex_s *const m = (void *)&words[i];
+
+		if ((m->__lock == 1 || m->__lock == 2) && m->__count > 0 &&
+		    m->__nusers == 1 && m->__kind == PTHREAD_MUTEX_RECURSIVE &&
+		    (tid ? m->__owner == tid : is_thread_of(r, m->__owner)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the thread ---- */
+
+struct stopped {
+	const struct remote *r;
+	pid_t tid;
+	struct user_regs_struct regs;
+	uint64_t mask;             /* the signals it blocks */
+	uint64_t since_us;
+	struct iovec state;        /* all other registers */
+	uint8_t bytes[1 << 16];
+};
+
+/* Wait for it to stop. Returns waitpid's status; -1: not in that time; or 0: it
+ * has ended. */
+static int wait_stop(pid_t tid, uint64_t us)
+{
+	const uint64_t end = now_us() + us;
+	int status;
+
+	for (;;) {
+		const pid_t p = waitpid(tid, &status, __WALL | WNOHANG);
+
+		if (p == tid)
+			return WIFSTOPPED(status) ? status : 0;
+		if (p < 0 && errno != EINTR)
+			return 0;
+		if (now_us() >= end)
+			return -1;
+		const struct timespec step = { 0, STEP_US * 1000 };
+
+		nanosleep(&step, NULL);
+	}
+}
+
+static bool is_interrupt(int status)
+{
+	return status > 0 && status >> 16 == PTRACE_EVENT_STOP;
+}
+
+static void let_go(const struct stopped *s, int status)
+{
+	const int signal = status > 0 && !is_interrupt(status) ?
+			   WSTOPSIG(status) : 0;
+
+	ptrace(PTRACE_DETACH, s->tid, 0, (void *)(long)signal);
+}
+
+/* While we call something there: no handler runs, but what the processor itself
+ * raises comes through, since that is how a call ends. */
+static uint64_t calling_mask(void)
+{
+	return ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) |
+		 UINT64_C(1) << (SIGILL - 1) | UINT64_C(1) << (SIGFPE - 1) |
+		 UINT64_C(1) << (SIGTRAP - 1));
+}
+
+static bool save(struct stopped *s)
+{
+	struct iovec regs = { &s->regs, sizeof(s->regs) };
+
+	s->state = (struct iovec){ s->bytes, sizeof(s->bytes) };
+	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &regs) == 0 &&
+	       ptrace(PTRACE_GETREGSET, s->tid, NT_X86_XSTATE, &s->state) ==
+	       0 && ptrace(PTRACE_GETSIGMASK, s->tid, sizeof(s->mask),
+			   &s->mask) == 0;
+}
+
+/* Some calls come back with EINTR when they are stopped, though no signal has
+ * come. The kernel begins them again, unless it runs a handler first. */
+static void begin_again(struct stopped *s)
+{
+	if ((int64_t)s->regs.rax == -EINTR)
+		s->regs.rax = (uint64_t)-ERESTARTNOHAND;
+}
+
+static void put_back(struct stopped *s)
+{
+	struct iovec regs = { &s->regs, sizeof(s->regs) };
+
+	ptrace(PTRACE_SETREGSET, s->tid, NT_X86_XSTATE, &s->state);
+	ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(s->mask), &s->mask);
+	ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &regs);
+	let_go(s, 0);
+}
+
+/* Does it still sit where it may be stopped? What we saw may be over. */
+static bool is_still(const struct stopped *s, const struct system_call *c)
+{
+	return (long)s->regs.orig_rax == c->number && s->regs.rsp == c->sp &&
+	       s->regs.rip == c->pc;
+}
+
+/* False: another one, or later. */
+static bool stop(struct stopped *s, const struct system_call *c)
+{
+	int status;
+
+	s->since_us = now_us();
+	if (ptrace(PTRACE_SEIZE, s->tid, 0, 0) != 0)
+		return false;
+	ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
+	status = wait_stop(s->tid, INTERRUPT_US);
+	/* It sleeps where nothing wakes it; it cannot be left like this. */
+	while (status == -1)
+		status = wait_stop(s->tid, INTERRUPT_US);
+	if (status == 0)
+		return false;
+	if (is_interrupt(status) && save(s) && is_still(s, c))
+		return true;
+	let_go(s, status);
+	return false;
+}
+
+/* ---- calls ---- */
+
+/* Does it wait for a lock, but not for the loader's own? It shows no more than
+ * a wait that a stop ended. */
+static bool waits_for_lock(const struct stopped *s,
+			   const struct stopped_libc *libc)
+{
+	struct user_regs_struct regs;
+	struct iovec v = { &regs, sizeof(regs) };
+
+	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) == 0 &&
+	       regs.orig_rax == SYS_futex &&
+	       ((int64_t)regs.rax == -ERESTARTSYS ||
+		(int64_t)regs.rax == -ERESTART_RESTARTBLOCK) &&
+	       !holds_loader(s->r, libc, s->tid);
+}
+
+/* Run it with these registers until the call returns to address 0. False: it
+ * has ended, or failed. */
+static bool run(struct stopped *s, struct user_regs_struct *regs,
+		const struct stopped_libc *libc)
+{
+	struct iovec v = { regs, sizeof(*regs) };
+	const uint64_t mask = calling_mask();
+
+	if (ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(mask), &mask) != 0 ||
+	    ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &v) != 0)
+		return false;
+	for (int signal = 0;;) {
+		ptrace(PTRACE_CONT, s->tid, 0, (void *)(long)signal);
+		int status = wait_stop(s->tid, CALL_US);
+
+		/* If it waits for a lock, and does not hold the loader's,
+		 * nothing is begun yet, and the call can be given up. Else it
+		 * is slow, and goes on. */
+		while (status == -1) {
+			if (!holds_loader(s->r, libc, s->tid))
+				ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
+			status = wait_stop(s->tid, CALL_US);
+		}
+		if (is_interrupt(status) && waits_for_lock(s, libc))
+			return false;
+		if (status == 0 ||
+		    ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) != 0)
+			return false;
+		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
+		if (signal > 0 && (calling_mask() >> (signal - 1) & 1) == 0)
+			return signal == SIGSEGV && regs->rip == 0;
+	}
+}
+
+/* function(a, ...) with this stack pointer. */
+static bool call_at(struct stopped *s, const struct stopped_libc *libc,
+		    uint64_t sp, const uint64_t how[5], uint64_t *result)
+{
+	struct user_regs_struct regs = s->regs;
+	const uint64_t back = 0;
+
+	regs.rsp = (sp & ~UINT64_C(15)) - 8;
+	regs.rip = how[0];
+	regs.rdi = how[1];
+	regs.rsi = how[2];
+	regs.rdx = how[3];
+	regs.rcx = how[4];
+	regs.r8 = UINT64_MAX;
+	regs.r9 = 0;
+	regs.rax = 0;
+	regs.orig_rax = UINT64_MAX;
+	regs.eflags &= ~DIRECTION_FLAG;
+	if (!remote_write(s->r, regs.rsp, &back, sizeof(back)) ||
+	    !run(s, &regs, libc))
+		return false;
+	*result = regs.rax;
+	return true;
+}
+
+static void explain(struct stopped *s, const struct stopped_libc *libc,
+		    struct stopped_call *c, uint64_t sp)
+{
+	uint64_t text = 0;
+
+	if (c->explain == 0 || c->result != 0 ||
+	    !call_at(s, libc, sp, (uint64_t[5]){ c->explain }, &text))
+		return;
+	for (size_t i = 0; text && i + 1 < sizeof(c->why); i++)
+		if (!remote_read(s->r, text + i, &c->why[i], 1) || !c->why[i])
+			return;
+}
+
+/* Its own stack may be small, or another program's idea of one: it is used for
+ * mmap and munmap alone. */
+static bool do_call(struct stopped *s, const struct stopped_libc *libc,
+		    struct stopped_call *c)
+{
+	const uint64_t own = s->regs.rsp - RED_ZONE - 512;
+	uint64_t low, ignored;
+
+	if (!call_at(s, libc, own, (uint64_t[5]){ c->map, 0, SCRATCH, 3,
+		     0x4022 }, &low) || low % 4096 != 0 || low == 0)
+		return false;
+	const uint64_t top = low + SCRATCH - 64;
+	const bool done =
+		(!c->text || remote_write(s->r, low, c->text,
+					  strlen(c->text) + 1)) &&
+		call_at(s, libc, top, (uint64_t[5]){ c->function, c->text ?
+			low : c->a, c->b }, &c->result);
+
+	if (!done)
+		return false;
+	explain(s, libc, c, top);
+	call_at(s, libc, own, (uint64_t[5]){ c->unmap, low, SCRATCH },
+		&ignored);
+	return true;
+}
+
+/* A signal to us must not leave it with our registers. Returns NULL, or why it
+ * was not done; *stood: not because the thread did not sit there any more. */
+static const char *do_stopped(struct stopped *s,
+			      const struct stopped_libc *libc,
+			      const struct system_call *at,
+			      struct stopped_call *c, bool *stood)
+{
+	const char *why = "no thread of it could be stopped";
+	struct user_regs_struct was;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	*stood = stop(s, at);
+	if (*stood) {
+		was = s->regs;
+		if (holds_loader(s->r, libc, 0)) {
+			*stood = false;
+			why = LOADING;
+		} else {
+			why = do_call(s, libc, c) ? NULL :
+			      "the call in it did not return";
+		}
+		s->regs = was;
+		begin_again(s);
+		put_back(s);
+		c->stopped_ns = (now_us() - s->since_us) * 1000;
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return why;
+}
+
+/* Try each thread once, of those that would wait anew, or of the others.
+ * Returns whether one was stopped. */
+static bool try_threads(struct stopped *s, const struct stopped_libc *libc,
+			struct stopped_call *call, bool anew, const char **why)
+{
+	char path[64];
+	bool stood = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->r->pid);
+	DIR *const threads = opendir(path);
+
+	for (const struct dirent *e; !stood && threads &&
+	     (e = readdir(threads)); ) {
+		struct system_call c;
+
+		s->tid = atoi(e->d_name);
+		if (s->tid <= 0 || !read_system_call(s->r->pid, s->tid, &c) ||
+		    !can_begin_again(&c) || waits_anew(&c) != anew ||
+		    is_in_handler(s->r, c.sp, libc->restorer))
+			continue;
+		*why = CONFINED;
+		if (target_is_confined(s->tid))
+			continue;
+		*why = LOADING;
+		if (!holds_loader(s->r, libc, 0))
+			*why = do_stopped(s, libc, &c, call, &stood);
+	}
+	if (threads)
+		closedir(threads);
+	return stood;
+}
+
+const char *stopped_do(const struct remote *r, const struct stopped_libc *libc,
+		       struct stopped_call *call, bool waits)
+{
+	static struct stopped s;
+	const char *why = "none of its threads waits for something (sleeps, "
+			  "reads, polls), where it could be stopped safely: "
+			  "try again, or start it with LD_PRELOAD=libweft.so";
+
+	s.r = r;
+	if (remote_signals(r->pid, "SigIgn:") >> (SIGSEGV - 1) & 1)
+		return "it ignores SIGSEGV, and would no longer do so: start "
+		       "it with LD_PRELOAD=libweft.so";
+	for (int ms = 0; ms < SEARCH_MS; ms += SEARCH_STEP_MS) {
+		if (try_threads(&s, libc, call, false, &why) ||
+		    try_threads(&s, libc, call, true, &why))
+			return why;
+		if (remote_status(r->pid, "Threads:") < 1)
+			return "it has ended";
+		if (!waits)
+			break;
+		poll(NULL, 0, SEARCH_STEP_MS);
+	}
+	return why;
+}
+
+#else
+
+bool stopped_find_libc(const struct remote *r, struct stopped_libc *libc)
+{
+	(void)r;
+	(void)libc;
+	return false;
+}
+
+const char *stopped_do(const struct remote *r, const struct stopped_libc *libc,
+		       struct stopped_call *call, bool waits)
+{
+	(void)waits;
+	(void)r;
+	(void)libc;
+	(void)call;
+	return "libraries can be loaded into it on x86-64 only";
+}
+
+#endif

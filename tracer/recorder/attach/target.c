@@ -1,0 +1,290 @@
+/* target.c - finding the process, and what speaks against recording it. When in
+ * doubt it is refused: the program comes first.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/attach/target.h"
+#include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/message.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_LISTED = 8 };
+
+/* ---- by number or name ---- */
+
+static bool read_line(pid_t pid, const char *file, char *out, size_t room)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, out, room - 1);
+
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return n > 0;
+}
+
+/* The kernel's short name, which a program may change; or that by which it was
+ * started. */
+static bool has_name(pid_t pid, const char *name)
+{
+	char text[PATH_MAX];
+
+	if (read_line(pid, "comm", text, sizeof(text)) &&
+	    strcmp(text, name) == 0)
+		return true;
+	if (!read_line(pid, "cmdline", text, sizeof(text)))
+		return false;
+	const char *const slash = strrchr(text, '/');
+
+	return strcmp(slash ? slash + 1 : text, name) == 0;
+}
+
+/* Returns how many processes have that name; the first ones are in pid. */
+static int list_named(const char *name, pid_t pid[MOST_LISTED])
+{
+	DIR *const proc = opendir("/proc");
+	int n = 0;
+
+	for (const struct dirent *e; proc && (e = readdir(proc)); ) {
+		const pid_t p = atoi(e->d_name);
+
+		if (p <= 0 || p == getpid() || p == getppid() ||
+		    !has_name(p, name))
+			continue;
+		if (n < MOST_LISTED)
+			pid[n] = p;
+		n++;
+	}
+	if (proc)
+		closedir(proc);
+	return n;
+}
+
+/* Prints why and returns 0 if it is not one process. */
+static pid_t find_named(const char *name)
+{
+	pid_t pid[MOST_LISTED];
+	const int n = list_named(name, pid);
+	char text[MOST_LISTED * 12] = "";
+	size_t at = 0;
+
+	if (n == 1)
+		return pid[0];
+	if (n == 0) {
+		message("no process is named \"%s\"", name);
+		return 0;
+	}
+	for (int i = 0; i < n && i < MOST_LISTED; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, " %d",
+				       (int)pid[i]);
+	message("%d processes are named \"%s\":%s%s; give the number of one "
+		"of them", n, name, text, n > MOST_LISTED ? " ..." : "");
+	return 0;
+}
+
+/* Prints why and returns 0 if there is none. A thread's number stands for its
+ * process. */
+static pid_t find_pid(const char *text)
+{
+	char *end;
+	const long n = strtol(text, &end, 10);
+
+	if (*end || !isdigit((unsigned char)text[0]))
+		return find_named(text);
+	const long process = n <= 0 || n > INT_MAX ? -1 :
+			     remote_status((pid_t)n, "Tgid:");
+
+	if (process > 0)
+		return (pid_t)process;
+	message("there is no process %s", text);
+	return 0;
+}
+
+/* ---- what speaks against it ---- */
+
+/* The letter of its state, as in ps. */
+static char state_of(pid_t pid)
+{
+	char text[512];
+
+	read_line(pid, "stat", text, sizeof(text));
+	const char *const end = strrchr(text, ')');
+
+	return end && end[1] ? end[2] : '?';
+}
+
+static bool same_namespace(pid_t pid, const char *which)
+{
+	char path[64], ours[64];
+	struct stat a, b;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, which);
+	snprintf(ours, sizeof(ours), "/proc/self/ns/%s", which);
+	return stat(path, &a) != 0 || stat(ours, &b) != 0 ||
+	       (a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
+/* Why we may not open its memory. */
+static const char *why_forbidden(const struct target *t)
+{
+	char text[16] = "";
+	int fd;
+
+	if (t->uid != geteuid() && geteuid() != 0)
+		return "it is another user's: record as that user, or as root";
+	fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (read(fd, text, sizeof(text) - 1) < 0)
+			text[0] = '\0';
+		close(fd);
+	}
+	if (text[0] >= '1')
+		return "this system lets a process look at its own children "
+		       "only (kernel.yama.ptrace_scope): record as root, or "
+		       "set it to 0";
+	return "the system forbids it: in a container, it must run with "
+	       "CAP_SYS_PTRACE; a program with rights of its own (setuid, file "
+	       "capabilities) needs root";
+}
+
+bool target_is_confined(pid_t tid)
+{
+	const long ours = remote_status(getpid(), "Seccomp:");
+	const long filters = remote_status(getpid(), "Seccomp_filters:");
+
+	return remote_status(tid, "Seccomp:") > ours ||
+	       remote_status(tid, "Seccomp:") == 1 ||
+	       remote_status(tid, "Seccomp_filters:") > filters;
+}
+
+/* To join a recording takes some system calls. */
+static bool is_confined(pid_t pid)
+{
+	char path[64];
+	bool is = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *const threads = opendir(path);
+
+	for (const struct dirent *e; threads && (e = readdir(threads)); ) {
+		const pid_t p = atoi(e->d_name);
+
+		is |= p > 0 && target_is_confined(p);
+	}
+	if (threads)
+		closedir(threads);
+	return is;
+}
+
+/* NULL: nothing does. */
+static const char *why_not_state(const struct target *t)
+{
+	const pid_t pid = t->remote.pid;
+	const char state = state_of(pid);
+
+	if (pid == getpid() || pid == getppid())
+		return "that is weft itself";
+	if (state == 'Z' || state == 'X')
+		return "it has ended";
+	if (state == 'T' || state == 't')
+		return "it is stopped; let it go on first (kill -CONT)";
+	if (remote_status(pid, "TracerPid:") > 0)
+		return "a debugger or another tracer holds it";
+	if (remote_status(pid, "VmSize:") < 0)
+		return "it is a thread of the kernel";
+	return NULL;
+}
+
+static const char *why_not_namespace(const struct target *t)
+{
+	if (!same_namespace(t->remote.pid, "pid"))
+		return "it is in another PID namespace (a container): run weft "
+		       "record in there, or beside it with a shared one";
+	if (!same_namespace(t->remote.pid, "mnt"))
+		return "it sees other files (a container, or a private mount "
+		       "namespace): run weft record in there";
+	return NULL;
+}
+
+static const char *why_not_confined(const struct target *t)
+{
+	return is_confined(t->remote.pid) ?
+	       "it has given up system calls (seccomp), and might be killed "
+	       "for those that joining a recording takes: record it from its "
+	       "start" : NULL;
+}
+
+static const char *why_not_file(const struct target *t)
+{
+	char path[64];
+	struct elf_file file;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->remote.pid);
+	if (elf_file_read(path, &file) != 0)
+		return NULL; /* opening its memory will say why */
+	if (file.is_foreign)
+		return "it is a 32-bit program, or one for another machine";
+	if (file.is_static)
+		return "it is linked statically, so that no library can be "
+		       "loaded into it: link it dynamically";
+	return NULL;
+}
+
+static int refuse(const struct target *t, const char *why)
+{
+	message("cannot attach to process %d (%s): %s", (int)t->remote.pid,
+		t->name, why);
+	return -1;
+}
+
+static void read_identity(struct target *t)
+{
+	char path[64];
+	struct stat st = { .st_uid = 0 };
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)t->remote.pid);
+	if (stat(path, &st) == 0) {
+		t->uid = st.st_uid;
+		t->gid = st.st_gid;
+	}
+	read_line(t->remote.pid, "comm", t->name, sizeof(t->name));
+	message_clean(t->name);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->remote.pid);
+	const ssize_t n = readlink(path, t->exe, sizeof(t->exe) - 1);
+
+	t->exe[n > 0 ? n : 0] = '\0';
+}
+
+int target_find(struct target *t, const char *text)
+{
+	const char *why;
+
+	memset(t, 0, sizeof(*t));
+	t->remote.mem = -1;
+	t->remote.pid = find_pid(text);
+	if (t->remote.pid == 0)
+		return -1;
+	read_identity(t);
+	why = why_not_state(t);
+	if (!why)
+		why = why_not_namespace(t);
+	if (!why)
+		why = why_not_confined(t);
+	if (!why)
+		why = why_not_file(t);
+	if (!why && remote_open(&t->remote, t->remote.pid) != 0)
+		why = why_forbidden(t);
+	return why ? refuse(t, why) : 0;
+}

@@ -1,0 +1,134 @@
+/* chunk_names.c - walks over the items of chunks. A recorded program may have
+ * written them, so no length is trusted.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/names/chunk_names.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- what was seen ---- */
+
+int name_set_init(struct name_set *s, uint32_t most)
+{
+	memset(s, 0, sizeof(*s));
+	s->most = most;
+	for (s->slots = 64; s->slots < 2 * most; s->slots *= 2)
+		;
+	s->slot = calloc(s->slots, sizeof(*s->slot));
+	return s->slot ? 0 : -1;
+}
+
+uint32_t name_set_place(uint64_t hash)
+{
+	static uint64_t seed;
+
+	if (seed == 0 && getrandom(&seed, sizeof(seed), GRND_NONBLOCK) <= 0)
+		seed = 1;
+	return (uint32_t)XXH64(&hash, sizeof(hash), seed);
+}
+
+bool name_set_add(struct name_set *s, uint64_t hash)
+{
+	uint32_t slot;
+
+	hash |= 1;
+	slot = name_set_place(hash) & (s->slots - 1);
+	while (s->slot[slot] != 0) {
+		if (s->slot[slot] == hash)
+			return false;
+		slot = (slot + 1) & (s->slots - 1);
+	}
+	if (s->n >= s->most) {
+		s->refused++;
+		return false;
+	}
+	s->slot[slot] = hash;
+	s->n++;
+	return true;
+}
+
+uint64_t name_set_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+/* ---- items ---- */
+
+void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
+		      void *ctx)
+{
+	const struct chunk_header *const h = (const void *)chunk;
+	const uint64_t begin = CHUNK_HEADER_WORDS + (uint64_t)h->records;
+	const uint64_t *item = chunk + begin;
+	uint64_t left = h->items;
+
+	if (begin > words || left > words - begin)
+		return;
+	while (left > 0) {
+		const uint64_t size = item_words(*item);
+
+		if (size == 0 || size > left)
+			return;
+		fn(ctx, h, item, size);
+		item += size;
+		left -= size;
+	}
+}
+
+uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to)
+{
+	const uint32_t stored = words < 2 ? 0 : string_stored(at[0]);
+
+	to[0] = '\0';
+	if (words < 2 || stored > CHUNK_STRING_MAX ||
+	    (stored + 7) / 8 > words - 2)
+		return 0;
+	if (string_length(at[0]) == stored &&
+	    !memchr(at + 2, '\0', stored)) {
+		memcpy(to, at + 2, stored);
+		to[stored] = '\0';
+	}
+	return 2 + (stored + 7) / 8;
+}
+
+void chunk_names_path(uint32_t pid, const char *file, int i, char *path,
+		      size_t size)
+{
+	if (i == 0)
+		snprintf(path, size, "/proc/%u/%s/%s", pid,
+			 file[0] == '/' ? "root" : "cwd", file);
+	else
+		snprintf(path, size, "%s", file);
+}
+
+int chunk_names_open(const char *path)
+{
+	const int at = open(path, O_PATH | O_CLOEXEC);
+	char self[40];
+	struct stat st;
+	int fd = -1;
+
+	if (at < 0)
+		return -1;
+	/* To open a device may already do something. */
+	errno = EINVAL;
+	if (fstat(at, &st) == 0 && S_ISREG(st.st_mode)) {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+		fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	const int error = errno;
+
+	close(at);
+	errno = error;
+	return fd;
+}

@@ -1,0 +1,56 @@
+/* chunk_names.h - what finished chunks name, by items of any bytes; and files
+ * by such names.
+ *
+ * The folder names/ finds out what is called how: the functions that chunks
+ * name, Lua's by their sources; the modules that are mapped; which functions
+ * the user wants. It uses base/, and does not know where a trace is kept.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_NAMES_CHUNK_NAMES_H
+#define WEFT_TRACER_RECORDER_NAMES_CHUNK_NAMES_H
+
+#include "tracepoints/chunk.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Something is noted once: a hash table of what was seen. */
+struct name_set {
+	uint64_t *slot;
+	uint32_t slots, n, most;
+	uint32_t refused;          /* what came when it was full */
+};
+
+/* Room for that many. Nothing is ever freed: the recorder keeps it as long as
+ * it lives. Returns negative if there is no memory. */
+int name_set_init(struct name_set *s, uint32_t most);
+/* False: it is there already, or there is no room. */
+bool name_set_add(struct name_set *s, uint64_t hash);
+/* Where a hash table has this hash. A program may choose the hashes, but not so
+ * that many of them share a place: that is random in each process. */
+uint32_t name_set_place(uint64_t hash);
+/* Add a value to a hash. Collisions are accepted: they cost one name. */
+uint64_t name_set_mix(uint64_t hash, uint64_t value);
+
+/* Call back for each item of a finished chunk of that many words. item has its
+ * own number of words, and all of them lie in the chunk. */
+typedef void chunk_item_fn(void *ctx, const struct chunk_header *h,
+			   const uint64_t *item, uint64_t words);
+void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
+		      void *ctx);
+/* Copy the string that begins at at to CHUNK_STRING_MAX + 1 bytes: "" if it was
+ * cut or contains a NUL. Returns its words, or 0 if it is not within words. */
+uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to);
+
+/* The path of a file that a program names: for i = 0 as the program sees it,
+ * which may be in another root or folder and is therefore tried first; for
+ * i = 1 as this process does, as where the program is gone. Needs 32 bytes more
+ * than the name. */
+enum { CHUNK_NAMES_PATHS = 2 };
+void chunk_names_path(uint32_t pid, const char *file, int i, char *path,
+		      size_t size);
+/* Open a file to read. Neither waits for a FIFO nor takes a terminal. Returns a
+ * descriptor, or negative with errno. */
+int chunk_names_open(const char *path);
+
+#endif

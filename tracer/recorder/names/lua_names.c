@@ -1,0 +1,414 @@
+/* lua_names.c - notes Lua functions by source, finds the sources' texts, and
+ * gives the names that are in them. What chunks say is not trusted: a file that
+ * they name is read, but nothing of it shows except what it calls functions.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/names/lua_names.h"
+#include "tracer/recorder/names/lua_outline.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	SEEN_MAX = 1 << 17,        /* functions */
+	SOURCES_MAX = 1 << 14,
+	SLOTS = 2 * SOURCES_MAX,
+	OPENED_MAX = 256,          /* descriptors for this purpose */
+	GUESSES_MAX = 4096,
+	ITEM_MAX = 128,            /* words; two strings take 68 at most */
+	NONE = UINT32_MAX,
+};
+
+static const uint64_t source_max = UINT64_C(16) << 20, /* bytes */
+		      all_max = UINT64_C(256) << 20;
+
+/* Its name as Lua has it, whole. "" was not stored whole. */
+struct lua_names_source {
+	uint64_t hash;
+	char name[CHUNK_STRING_MAX + 1];
+	uint32_t pid;
+	int fd;                    /* negative: not kept open */
+	uint32_t first;            /* the function that was noted last */
+	struct lua_outline *told;  /* its text's, if it was asked for; empty
+	                            * where that is not its text */
+};
+
+struct lua_names_function {
+	size_t item;               /* its place in items */
+	uint32_t next;             /* another of this source, or NONE */
+	uint32_t line, last_line, ordinal;
+};
+
+int lua_names_init(struct lua_names *n)
+{
+	memset(n, 0, sizeof(*n));
+	n->by_hash = calloc(SLOTS, sizeof(*n->by_hash));
+	return n->by_hash ? name_set_init(&n->seen, SEEN_MAX) : -1;
+}
+
+/* ---- finding a text ---- */
+
+static int open_path(const struct lua_names_source *s, int i)
+{
+	char path[CHUNK_STRING_MAX + 64];
+
+	chunk_names_path(s->pid, s->name + 1, i, path, sizeof(path));
+	return chunk_names_open(path);
+}
+
+static bool is_file(const struct lua_names_source *s)
+{
+	return s->name[0] == '@' && s->name[1] != '\0';
+}
+
+/* What a main function returns is called after its module: "set" for
+ * ".../set.lua" and ".../set/init.lua". */
+static void module_name(const struct lua_names_source *s,
+			char name[CHUNK_STRING_MAX + 1])
+{
+	char *slash, *dot;
+
+	name[0] = '\0';
+	if (!is_file(s))
+		return;
+	strcpy(name, s->name + 1);
+	slash = strrchr(name, '/');
+	if (slash && strcmp(slash, "/init.lua") == 0) {
+		*slash = '\0';
+		slash = strrchr(name, '/');
+	}
+	if (slash)
+		memmove(name, slash + 1, strlen(slash));
+	dot = strrchr(name, '.');
+	if (dot && dot > name)
+		*dot = '\0';
+}
+
+/* The whole file, to be freed, or NULL. */
+static char *read_file(struct lua_names *n, int fd, size_t *size)
+{
+	struct stat st;
+	size_t done = 0;
+	char *text;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > source_max ||
+	    (uint64_t)st.st_size > all_max - n->bytes)
+		return NULL;
+	*size = (size_t)st.st_size;
+	n->bytes += *size;
+	text = malloc(*size);
+	while (text && done < *size) {
+		const ssize_t more = pread(fd, text + done, *size - done,
+					   (off_t)done);
+
+		if (more <= 0) {
+			free(text);
+			return NULL;
+		}
+		done += (size_t)more;
+	}
+	return text;
+}
+
+/* ---- giving names ---- */
+
+/* A loader may put functions around a whole text, which is then not all that
+ * Lua got. */
+static bool is_around(const struct lua_names_function *f,
+		      const struct lua_outline *o)
+{
+	return f->line == 1 && f->last_line >= o->lines;
+}
+
+/* Has the text all functions that were noted? One at least. */
+static bool agrees(const struct lua_names *n, const struct lua_names_source *s,
+		   const struct lua_outline *o)
+{
+	bool any = false;
+
+	for (uint32_t i = s->first; i != NONE; i = n->function[i].next) {
+		const struct lua_names_function *const f = &n->function[i];
+
+		if (lua_outline_find(o, f->line, f->last_line, f->ordinal) > 0)
+			any = true;
+		else if (!is_around(f, o))
+			return false;
+	}
+	return any;
+}
+
+/* The item that came, with another name. */
+static void give(const uint64_t *item, const char *name, lua_names_fn *fn,
+		 void *ctx)
+{
+	char text[CHUNK_STRING_MAX + 1];
+	const uint64_t words = item_words(item[0]);
+	const uint64_t to = 2 + chunk_names_string(item + 2, words - 2, text);
+	const uint64_t from = to + chunk_names_string(item + to, words - to,
+						      text);
+	const size_t size = strlen(name);
+	const uint64_t rest = to + 2 + (size + 7) / 8;
+	uint64_t made[2 * ITEM_MAX] = { 0 };
+
+	assert(words <= ITEM_MAX && size < LUA_OUTLINE_NAME && from <= words);
+	memcpy(made, item, to * 8);
+	made[to] = string_put(size, size);
+	made[to + 1] = XXH64(name, size, 0);
+	memcpy(made + to + 2, name, size);
+	memcpy(made + rest, item + from, (words - from) * 8);
+	made[0] = item_put(ITEM_LUA, rest + words - from);
+	fn(ctx, made, (uint32_t)(rest + words - from));
+}
+
+/* False: this is not the source's text. */
+static bool name_by_text(const struct lua_names *n,
+			 const struct lua_names_source *s, const char *text,
+			 size_t size, lua_names_fn *fn, void *ctx)
+{
+	char module[CHUNK_STRING_MAX + 1];
+	struct lua_outline o;
+	bool done;
+
+	module_name(s, module);
+	done = lua_outline_read(&o, text, size, module) == 0 &&
+	       agrees(n, s, &o);
+	for (uint32_t i = s->first; done && i != NONE;
+	     i = n->function[i].next) {
+		const struct lua_names_function *const f = &n->function[i];
+		const char *const name = lua_outline_name(&o,
+			lua_outline_find(&o, f->line, f->last_line,
+					 f->ordinal));
+
+		if (name[0] != '\0')
+			give(n->items + f->item, name, fn, ctx);
+	}
+	lua_outline_free(&o);
+	return done;
+}
+
+/* Closes fd, which may be negative. */
+static bool name_by_file(struct lua_names *n, const struct lua_names_source *s,
+			 int fd, lua_names_fn *fn, void *ctx)
+{
+	size_t size = 0;
+	char *const text = fd < 0 ? NULL : read_file(n, fd, &size);
+	const bool done = text && name_by_text(n, s, text, size, fn, ctx);
+
+	free(text);
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+/* Programs that carry Lua code name it as it lies in their folder of Lua
+ * sources. That is above another source, if any. */
+static bool name_by_neighbour(struct lua_names *n,
+			      const struct lua_names_source *s,
+			      lua_names_fn *fn, void *ctx)
+{
+	char path[2 * CHUNK_STRING_MAX + 8];
+
+	if (!is_file(s) || s->name[1] == '/' || !strchr(s->name, '/'))
+		return false;
+	for (size_t i = 0; i < n->sources; i++) {
+		const char *const other = n->source[i].name;
+		const char *end = other + strlen(other);
+
+		while (other[0] == '@' && other[1] == '/' && end > other + 1) {
+			while (*--end != '/')
+				;
+			if (n->guesses++ >= GUESSES_MAX)
+				return false;
+			snprintf(path, sizeof(path), "%.*s/%s",
+				 (int)(end - other - 1), other + 1,
+				 s->name + 1);
+			if (name_by_file(n, s, chunk_names_open(path), fn,
+					 ctx))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A source that is no file may be the text itself. */
+static void name_source(struct lua_names *n, struct lua_names_source *s,
+			lua_names_fn *fn, void *ctx)
+{
+	bool done = false;
+
+	if (!is_file(s)) {
+		name_by_text(n, s, s->name, strlen(s->name), fn, ctx);
+		return;
+	}
+	if (s->fd >= 0)
+		done = name_by_file(n, s, dup(s->fd), fn, ctx);
+	for (int i = 0; i < CHUNK_NAMES_PATHS && !done; i++)
+		done = name_by_file(n, s, open_path(s, i), fn, ctx);
+	if (!done)
+		name_by_neighbour(n, s, fn, ctx);
+}
+
+void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx)
+{
+	n->bytes = n->guesses = 0;
+	for (size_t i = 0; i < n->sources; i++)
+		if (n->source[i].first != NONE)
+			name_source(n, &n->source[i], fn, ctx);
+}
+
+/* ---- what chunks name ---- */
+
+/* Room for so many elements more. False: there is no memory. */
+static bool grow(void *array, size_t *room, size_t wanted, size_t size)
+{
+	void *grown;
+	size_t more = *room ? *room : 64;
+
+	while (more < wanted)
+		more *= 2;
+	if (more == *room)
+		return true;
+	memcpy(&grown, array, sizeof(grown));
+	grown = realloc(grown, more * size);
+	if (!grown)
+		return false;
+	memcpy(array, &grown, sizeof(grown));
+	*room = more;
+	return true;
+}
+
+/* Find or add the source with that name. NULL: there is no room. */
+static struct lua_names_source *source_of(struct lua_names *n, uint64_t hash,
+					  const char *name, uint32_t pid)
+{
+	uint32_t slot = name_set_place(hash) & (SLOTS - 1);
+	struct lua_names_source *s;
+
+	for (; n->by_hash[slot] != 0; slot = (slot + 1) & (SLOTS - 1))
+		if (n->source[n->by_hash[slot] - 1].hash == hash)
+			return &n->source[n->by_hash[slot] - 1];
+	if (n->sources >= SOURCES_MAX / (name[0] == '@' ? 1 : 2) ||
+	    !grow(&n->source, &n->source_room, n->sources + 1,
+		  sizeof(*n->source)))
+		return NULL;
+	s = &n->source[n->sources++];
+	n->by_hash[slot] = (uint32_t)n->sources;
+	*s = (struct lua_names_source){ hash, "", pid, -1, NONE, NULL };
+	strcpy(s->name, name);
+	for (int i = 0; i < CHUNK_NAMES_PATHS && s->fd < 0 && is_file(s) &&
+	     n->opened < OPENED_MAX; i++)
+		s->fd = open_path(s, i);
+	n->opened += s->fd >= 0;
+	return s;
+}
+
+/* Keep a function with its item. */
+static void add(struct lua_names *n, struct lua_names_source *s,
+		struct lua_names_function f, const uint64_t *item,
+		uint64_t words)
+{
+	if (!grow(&n->items, &n->item_room, n->item_words + words, 8) ||
+	    !grow(&n->function, &n->function_room, n->functions + 1,
+		  sizeof(*n->function)))
+		return;
+	f.item = n->item_words;
+	f.next = s->first;
+	memcpy(n->items + n->item_words, item, words * 8);
+	n->item_words += words;
+	s->first = (uint32_t)n->functions;
+	n->function[n->functions++] = f;
+}
+
+/* lines, source, name, ordinal */
+static void note_lua(void *ctx, const struct chunk_header *h,
+		     const uint64_t *item, uint64_t words)
+{
+	struct lua_names *const n = ctx;
+	struct lua_names_source *s;
+	struct lua_names_function f = { .ordinal = 0 };
+	char name[CHUNK_STRING_MAX + 1], hint[CHUNK_STRING_MAX + 1];
+	uint64_t at, more, hash;
+
+	if (item_type(*item) != ITEM_LUA || words < 6 || words > ITEM_MAX)
+		return;
+	f.line = (uint32_t)(item[1] >> 32);
+	f.last_line = (uint32_t)item[1];
+	at = chunk_names_string(item + 2, words - 2, name);
+	more = at == 0 ? 0 : chunk_names_string(item + 2 + at, words - 2 - at,
+						hint);
+	/* What begins with "=" is a name of no file. */
+	if (more == 0 || name[0] == '\0' || name[0] == '=' || f.line == 0)
+		return;
+	at += 2 + more;
+	f.ordinal = at < words ? (uint32_t)item[at] : 0;
+	hash = name_set_mix(item[3], item[1]);
+	for (uint64_t i = at; i < words; i++)
+		hash = name_set_mix(hash, item[i]);
+	/* Programs may load texts without end: half the room is for files. */
+	if ((name[0] != '@' && n->seen.n >= SEEN_MAX / 2) ||
+	    !name_set_add(&n->seen, hash))
+		return;
+	s = source_of(n, item[3], name, h->pid);
+	if (s)
+		add(n, s, f, item, words);
+}
+
+void lua_names_note(struct lua_names *n, const uint64_t *chunk, uint32_t words)
+{
+	chunk_names_each(chunk, words, note_lua, n);
+}
+
+/* ---- before the end ---- */
+
+/* The outline of its file, which stays open; an empty one if there is none.
+ * NULL: no memory. */
+static struct lua_outline *outline_of(struct lua_names *n,
+				      const struct lua_names_source *s)
+{
+	struct lua_outline *const o = calloc(1, sizeof(*o));
+	char module[CHUNK_STRING_MAX + 1];
+	const int fd = s->fd >= 0 ? dup(s->fd) : open_path(s, 0);
+	size_t size = 0;
+	char *const text = fd < 0 ? NULL : read_file(n, fd, &size);
+
+	module_name(s, module);
+	if (o && text && lua_outline_read(o, text, size, module) != 0) {
+		lua_outline_free(o);
+		memset(o, 0, sizeof(*o));
+	}
+	free(text);
+	if (fd >= 0)
+		close(fd);
+	return o;
+}
+
+const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
+			   const uint64_t *item, uint64_t words)
+{
+	char name[CHUNK_STRING_MAX + 1], hint[CHUNK_STRING_MAX + 1];
+	const uint64_t at = 2 + chunk_names_string(item + 2, words - 2, name);
+	const uint64_t end = at + chunk_names_string(item + at, words - at,
+						     hint);
+	struct lua_names_source *const s = name[0] != '@' ? NULL :
+					   source_of(n, item[3], name, h->pid);
+	uint32_t function;
+
+	if (!s)
+		return "";
+	if (!s->told)
+		s->told = outline_of(n, s);
+	if (!s->told || s->told->n == 0)
+		return "";
+	function = lua_outline_find(s->told, (uint32_t)(item[1] >> 32),
+				    (uint32_t)item[1],
+				    end < words ? (uint32_t)item[end] : 0);
+	return function == 0 ? "" : lua_outline_name(s->told, function);
+}

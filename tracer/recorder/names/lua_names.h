@@ -1,0 +1,46 @@
+/* lua_names.h - what their sources call the Lua functions of a recording. The
+ * files are opened when a chunk first names them, and read when the program has
+ * ended. Names alone go into the trace, no other part of a source.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_NAMES_LUA_NAMES_H
+#define WEFT_TRACER_RECORDER_NAMES_LUA_NAMES_H
+
+#include "tracer/recorder/names/chunk_names.h"
+
+#include <stddef.h>
+
+struct lua_names {
+	struct name_set seen;      /* functions */
+	struct lua_names_source *source;
+	uint32_t *by_hash;         /* hash table of source indices + 1 */
+	struct lua_names_function *function;
+	uint64_t *items;           /* LUA items as they came, back to back */
+	size_t sources, source_room, functions, function_room;
+	size_t item_words, item_room;
+	uint32_t opened;           /* files that are kept open meanwhile */
+	uint64_t bytes;            /* of sources that were read, */
+	uint32_t guesses;          /* and places that were tried, of late */
+};
+
+/* Returns negative if there is no memory. Nothing is ever freed: it lives as
+ * long as the recorder. */
+int lua_names_init(struct lua_names *n);
+/* Note the Lua functions that a finished chunk of that many words names. Any
+ * bytes may be in it. What is beyond limits or memory gets no name. */
+void lua_names_note(struct lua_names *n, const uint64_t *chunk, uint32_t words);
+
+/* An ITEM_LUA with a name: words that are valid during the call. */
+typedef void lua_names_fn(void *ctx, const uint64_t *item, uint32_t words);
+
+/* Read the sources and call back for each noted function that one names. A file
+ * names functions only if all those that were noted of it begin and end on the
+ * lines where it has functions: else it is another version. */
+void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx);
+
+/* What the function of this item, of a chunk with that header, is called in its
+ * source, as far as that can be told now; "" if it cannot. It is valid for
+ * ever. */
+const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
+			   const uint64_t *item, uint64_t words);
+
+#endif

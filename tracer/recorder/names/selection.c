@@ -1,0 +1,432 @@
+/* selection.c - from patterns to verdicts. A verdict must be right whatever the
+ * analyzer will know, so that a function is left out only if all names that it
+ * may have say so.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/names/selection.h"
+#include "tracepoints/pattern.h"
+#include "tracer/recorder/base/elf_file.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	PATTERNS_MAX = 32 << 10,   /* bytes, which the notes have room for */
+	SEEN_MAX = 1 << 18,
+	NAME_MAX_LUA = 1024,
+};
+
+/* ---- patterns ---- */
+
+/* Append an alternative. */
+static bool append(char **to, const char *text, size_t size)
+{
+	const size_t used = !*to ? 0 : strlen(*to);
+	char *grown;
+
+	if (size == 0)
+		return true;
+	if (used + size + 2 > PATTERNS_MAX)
+		return false;
+	grown = realloc(*to, used + size + 2);
+	if (!grown)
+		return false;
+	sprintf(grown + used, "%s%.*s", used > 0 ? "|" : "", (int)size, text);
+	*to = grown;
+	return true;
+}
+
+static const char *add_line(char **to, const char *line)
+{
+	while (*line) {
+		const size_t size = strcspn(line, "|\r\n");
+
+		if (!append(to, line, size))
+			return "all patterns together may take 32 KiB";
+		line += size + (line[size] != '\0');
+	}
+	return NULL;
+}
+
+static const char *add_file(char **to, const char *path)
+{
+	FILE *const file = fopen(path, "re");
+	const char *why = NULL;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!file)
+		return strerror(errno);
+	while (!why && getline(&line, &room, file) >= 0)
+		if (line[0] != '#')
+			why = add_line(to, line);
+	if (!why && ferror(file))
+		why = "the file cannot be read";
+	free(line);
+	fclose(file);
+	return why;
+}
+
+const char *selection_add(char **to, const char *pattern)
+{
+	const char *const before = *to;
+	const size_t size = !before ? 0 : strlen(before);
+	const char *const why = pattern[0] == '@' ?
+		add_file(to, pattern + 1) : add_line(to, pattern);
+
+	if (!why && (!*to || strlen(*to) == size))
+		return "there is no pattern in it";
+	return why;
+}
+
+bool selection_piece(const char **at, char *to, size_t size)
+{
+	const size_t n = !*at ? 0 : strnlen(*at, size - 1);
+
+	if (n == 0)
+		return false;
+	memcpy(to, *at, n);
+	to[n] = '\0';
+	*at += n;
+	return true;
+}
+
+/* ---- deciding ---- */
+
+/* What can be said of a function and a pattern without all that the analyzer
+ * knows. */
+enum answer { NO, MAYBE, YES };
+
+/* A function that a pattern is asked about: its names are for the caller to
+ * compare. */
+typedef enum answer ask_fn(const struct pattern *a, const void *function);
+
+static enum answer ask_all(const char *text, ask_fn *ask, const void *function)
+{
+	enum answer best = NO;
+
+	while (text) {
+		const struct pattern a = pattern_next(&text);
+		const enum answer one = ask(&a, function);
+
+		best = one > best ? one : best;
+	}
+	return best;
+}
+
+static bool is_left_out(const struct selection *s, ask_fn *ask,
+			const void *function)
+{
+	return (s->wish.skip && ask_all(s->wish.skip, ask, function) == YES) ||
+	       (s->wish.only && ask_all(s->wish.only, ask, function) == NO);
+}
+
+/* What may be left out, for all that is known here, is not counted. */
+static enum verdict decide(const struct selection *s, ask_fn *ask,
+			   const void *function)
+{
+	if (is_left_out(s, ask, function))
+		return VERDICT_SKIP;
+	return s->wish.count &&
+	       ask_all(s->wish.count, ask, function) == YES &&
+	       !(s->wish.skip && ask_all(s->wish.skip, ask, function) != NO) &&
+	       !(s->wish.only && ask_all(s->wish.only, ask, function) != YES) ?
+	       VERDICT_COUNT : VERDICT_RECORD;
+}
+
+static void set(struct selection *s, uint64_t id, enum verdict verdict)
+{
+	if (verdict == VERDICT_RECORD)
+		return;
+	if (!verdict_set(s->verdicts, s->slots, id, verdict))
+		s->no_room++;
+	else if (verdict == VERDICT_COUNT)
+		s->counted++;
+	else
+		s->skipped++;
+}
+
+/* ---- native functions ---- */
+
+struct native {
+	struct selection *to;
+	uint64_t module;           /* hash */
+	const char *path;
+	const char *const *name;   /* all symbols at one address */
+	unsigned names;
+};
+
+/* As the analyzer has it, by the same library. */
+static const char *demangle(const char *symbol, char **kept)
+{
+	typedef char *demangle_fn(const char *, char *, size_t *, int *);
+	static demangle_fn *function;
+	static bool is_loaded;
+	int status = -1;
+
+	*kept = NULL;
+	if (strncmp(symbol, "_Z", 2) != 0)
+		return symbol;
+	if (!is_loaded) {
+		void *const library = dlopen("libstdc++.so.6",
+					     RTLD_NOW | RTLD_LOCAL);
+		void *const found = !library ? NULL :
+				    dlsym(library, "__cxa_demangle");
+
+		memcpy(&function, &found, sizeof(function));
+		is_loaded = true;
+	}
+	if (function)
+		*kept = function(symbol, NULL, NULL, &status);
+	return *kept && status == 0 ? *kept : symbol;
+}
+
+/* The debug information may call a part that the compiler has made,
+ * "f.part.0", by the whole function's name. */
+static enum answer ask_symbol(const struct pattern *a, const char *symbol)
+{
+	char *kept, plain[256];
+	const char *const name = demangle(symbol, &kept);
+	const size_t dot = strcspn(symbol, ".");
+	const bool is = pattern_match_name(a, name);
+	bool differs = false;
+
+	if (symbol[dot] == '.' && dot > 0 && dot < sizeof(plain)) {
+		char *again;
+
+		memcpy(plain, symbol, dot);
+		plain[dot] = '\0';
+		differs = pattern_match_name(a, demangle(plain, &again)) != is;
+		free(again);
+	}
+	free(kept);
+	return differs ? MAYBE : is ? YES : NO;
+}
+
+/* Only the debug information has the file. */
+static enum answer ask_native(const struct pattern *a, const void *function)
+{
+	const struct native *const f = function;
+	unsigned yes = 0, no = 0;
+
+	if (a->of == PATTERN_MODULE)
+		return pattern_match_path(a, f->path) ? YES : NO;
+	if (a->of == PATTERN_LANGUAGE)
+		return pattern_match_text(a, "native") ? YES : NO;
+	if (a->of == PATTERN_FILE)
+		return MAYBE;
+	for (unsigned i = 0; i < f->names; i++) {
+		const enum answer one = ask_symbol(a, f->name[i]);
+
+		yes += one == YES;
+		no += one == NO;
+	}
+	return yes == f->names ? YES : no == f->names ? NO : MAYBE;
+}
+
+/* An elf_function_fn. */
+static void decide_native(void *ctx, uint64_t offset, const char *const *name,
+			  unsigned names)
+{
+	struct native *const f = ctx;
+
+	f->name = name;
+	f->names = names;
+	set(f->to, verdict_of_native(f->module, offset),
+	    decide(f->to, ask_native, f));
+}
+
+/* path: as the program has it. Closes fd. */
+static void decide_module(struct selection *s, int fd, const char *path,
+			  uint64_t hash)
+{
+	struct native f = { .to = s, .module = hash, .path = path };
+
+	elf_functions_each(fd, decide_native, &f);
+	close(fd);
+}
+
+static uint64_t hash_of(const uint8_t *id, unsigned size, const char *path)
+{
+	return size > 0 ? XXH64(id, size, 0) : XXH64(path, strlen(path), 0);
+}
+
+/* A module that was not seen before. Returns whether it was. */
+static bool decide_file(struct selection *s, const char *path)
+{
+	const int fd = chunk_names_open(path);
+	struct elf_build build;
+	uint64_t hash;
+
+	if (fd < 0)
+		return false;
+	if (elf_build_read(fd, &build) != 0) {
+		close(fd);
+		return false;
+	}
+	hash = hash_of(build.id, build.size, path);
+	if (name_set_add(&s->seen, hash))
+		decide_module(s, fd, path, hash);
+	else
+		close(fd);
+	return true;
+}
+
+void selection_program(struct selection *s, const char *path)
+{
+	char real[PATH_MAX], library[PATH_MAX];
+	struct elf_file file, needed;
+
+	if (!realpath(path, real) || !decide_file(s, real) ||
+	    elf_file_read(real, &file) != 0)
+		return;
+	for (int i = 0; i < file.needed_n; i++)
+		if (elf_file_find_library(real, &file, file.needed[i],
+					  library) &&
+		    elf_file_read(library, &needed) == 0 && needed.wants_hooks)
+			decide_file(s, library);
+}
+
+/* number, bias, size, 3 words of build-id, path */
+static void note_module(struct selection *s, const struct chunk_header *h,
+			const uint64_t *item, uint64_t words)
+{
+	char path[CHUNK_STRING_MAX + 1], place[CHUNK_STRING_MAX + 64];
+	const uint8_t *const id = (const void *)(item + 4);
+	struct elf_build build;
+	uint64_t hash;
+
+	if (words < 9 || id[0] > ELF_BUILD_ID_MAX ||
+	    !chunk_names_string(item + 7, words - 7, path) || !path[0])
+		return;
+	hash = hash_of(id + 1, id[0], path);
+	if (!name_set_add(&s->seen, hash))
+		return;
+	for (int i = 0; i < CHUNK_NAMES_PATHS; i++) {
+		chunk_names_path(h->pid, path, i, place, sizeof(place));
+		const int fd = chunk_names_open(place);
+
+		if (fd >= 0 && elf_build_read(fd, &build) == 0 &&
+		    build.size == id[0] && !memcmp(build.id, id + 1, id[0])) {
+			decide_module(s, fd, path, hash);
+			return;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+/* ---- Lua functions ---- */
+
+struct lua {
+	const char *file;          /* "": it is not a file's */
+	const char *name;          /* "": not known yet */
+	uint32_t line;
+	uint64_t ordinal, source;
+};
+
+/* The name as reports have it, but for the digits that tell sources of one name
+ * apart: patterns match without them, too. */
+static void full_name(const struct lua *f, bool is_apart, char *to)
+{
+	const char *const slash = strrchr(f->file, '/');
+	const char *const base = slash && slash[1] ? slash + 1 : f->file;
+	char number[16] = "", digits[8] = "";
+
+	if (f->ordinal > 0)
+		snprintf(number, sizeof(number), "#%u",
+			 (unsigned)f->ordinal + 1);
+	if (is_apart)
+		snprintf(digits, sizeof(digits), "~%04x",
+			 (unsigned)(f->source & 0xffff));
+	if (f->line == 0)
+		snprintf(to, NAME_MAX_LUA, "main chunk <%s%s>", base, digits);
+	else
+		snprintf(to, NAME_MAX_LUA, "%s <%s:%u%s%s>", f->name, base,
+			 f->line, number, digits);
+}
+
+static enum answer ask_lua(const struct pattern *a, const void *function)
+{
+	const struct lua *const f = function;
+	char name[NAME_MAX_LUA];
+
+	if (a->of == PATTERN_MODULE)
+		return NO;
+	if (a->of == PATTERN_LANGUAGE)
+		return pattern_match_text(a, "lua") ? YES : NO;
+	if (f->file[0] == '\0')
+		return MAYBE;
+	if (a->of == PATTERN_FILE)
+		return pattern_match_path(a, f->file) ? YES : NO;
+	if (f->name[0] == '\0' && f->line != 0)
+		return MAYBE;
+	for (int i = 0; i < 2; i++) {
+		full_name(f, i > 0, name);
+		if (pattern_match_name(a, name))
+			return YES;
+	}
+	return f->line != 0 && pattern_match_lua(a, f->name,
+						 f->name + strlen(f->name)) ?
+	       YES : NO;
+}
+
+/* lines, source, name, ordinal */
+static void note_lua(struct selection *s, const struct chunk_header *h,
+		     const uint64_t *item, uint64_t words)
+{
+	char source[CHUNK_STRING_MAX + 1], hint[CHUNK_STRING_MAX + 1];
+	struct lua f = { .file = "", .name = "" };
+	uint64_t at, more, id;
+
+	if (words < 6)
+		return;
+	at = chunk_names_string(item + 2, words - 2, source);
+	more = at == 0 ? 0 : chunk_names_string(item + 2 + at, words - 2 - at,
+						hint);
+	if (more == 0)
+		return;
+	at += 2 + more;
+	f.ordinal = at < words ? item[at] : 0;
+	f.line = (uint32_t)(item[1] >> 32);
+	f.source = item[3];
+	id = verdict_of_lua(f.source, item[1], f.ordinal);
+	if (!name_set_add(&s->seen, id))
+		return;
+	if (source[0] == '@')
+		f.file = source + 1;
+	if (s->names && f.line != 0)
+		f.name = lua_names_told(s->names, h, item, words);
+	set(s, id, decide(s, ask_lua, &f));
+}
+
+/* ---- all ---- */
+
+static void note_item(void *ctx, const struct chunk_header *h,
+		      const uint64_t *item, uint64_t words)
+{
+	if (item_type(*item) == ITEM_MODULE)
+		note_module(ctx, h, item, words);
+	else if (item_type(*item) == ITEM_LUA)
+		note_lua(ctx, h, item, words);
+}
+
+int selection_init(struct selection *s, const struct selection_wish *wish,
+		   _Atomic uint64_t *verdicts, uint32_t slots,
+		   struct lua_names *names)
+{
+	*s = (struct selection){ .wish = *wish, .verdicts = verdicts,
+				 .slots = slots, .names = names };
+	return name_set_init(&s->seen, SEEN_MAX);
+}
+
+void selection_note(struct selection *s, const uint64_t *chunk, uint32_t words)
+{
+	chunk_names_each(chunk, words, note_item, s);
+}

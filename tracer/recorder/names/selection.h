@@ -1,0 +1,48 @@
+/* selection.h - which functions are left out of a recording, or only counted,
+ * by patterns for their names: finds the functions of programs, libraries and
+ * Lua sources, and puts verdicts into the pool. What it cannot name with
+ * certainty is recorded: the analyzer, which has the patterns from the trace,
+ * leaves that out or counts it.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_NAMES_SELECTION_H
+#define WEFT_TRACER_RECORDER_NAMES_SELECTION_H
+
+#include "tracepoints/verdict.h"
+#include "tracer/recorder/names/lua_names.h"
+
+/* What the user chose. Patterns are as in tracepoints/pattern.h; NULL: none. */
+struct selection_wish {
+	char *only, *skip, *count;
+};
+
+struct selection {
+	struct selection_wish wish;
+	_Atomic uint64_t *verdicts; /* in the pool; not trusted */
+	uint32_t slots;
+	struct lua_names *names;   /* NULL: Lua sources are not read */
+	struct name_set seen;      /* modules, and Lua functions */
+	uint64_t skipped;          /* functions that are left out */
+	uint64_t counted;          /* that are counted only */
+	uint64_t no_room;          /* that had no room in the table */
+};
+
+/* Add a pattern to those at *to, which nobody frees then. "@FILE" stands for
+ * the patterns in that file: one a line. Empty lines and those that begin with
+ * "#" do not count. NULL, or why it cannot be taken. */
+const char *selection_add(char **to, const char *pattern);
+
+/* Patterns in pieces, wherever they are cut: the next one, at most size bytes
+ * with its NUL, from *at, which moves on. False: there is no more. */
+bool selection_piece(const char **at, char *to, size_t size);
+
+/* The names are the caller's, and may be NULL. Nothing is ever freed. Returns
+ * negative if there is no memory. */
+int selection_init(struct selection *s, const struct selection_wish *wish,
+		   _Atomic uint64_t *verdicts, uint32_t slots,
+		   struct lua_names *names);
+/* The program that is about to start, and the libraries that it needs. */
+void selection_program(struct selection *s, const char *path);
+/* What a finished chunk of that many words, which may hold any bytes, names. */
+void selection_note(struct selection *s, const uint64_t *chunk, uint32_t words);
+
+#endif

@@ -1,0 +1,191 @@
+/* requests.c - a function for each request that comes through the control
+ * socket. Does not know how it comes.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/requests.h"
+#include "tracer/recorder/base/message.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- status ---- */
+
+/* Of the buffers that can be used, those that are not free: percent. */
+static uint32_t fill(const struct pool_owner *o)
+{
+	uint32_t open = 0, used = 0;
+
+	for (uint32_t i = 0; i < pool_owner_buffers(o); i++) {
+		const enum buffer_state s =
+			buffer_state(atomic_load(&o->states[i]));
+
+		open += s != BUFFER_CLOSED;
+		used += s != BUFFER_CLOSED && s != BUFFER_FREE;
+	}
+	return open == 0 ? 0 : (uint32_t)(UINT64_C(100) * used / open);
+}
+
+/* Records that will never be in the trace, as far as it is known by now. */
+static uint64_t count_lost(struct recording *r)
+{
+	uint64_t n = 0;
+
+	summary_copy_counts(r);
+	for (int i = 0; i < LOST_REASONS; i++)
+		n += i == LOST_CLOCK ? 0 : r->said.lost[i];
+	return n + r->said.unrecorded + r->said.after_destructors;
+}
+
+static void say_path(struct control_text *t, const char *key, const char *path)
+{
+	char text[PATH_MAX + 40];
+
+	snprintf(text, sizeof(text), "%s", path);
+	message_clean(text);
+	control_say(t, "%s %s\n", key, text);
+}
+
+static pid_t pid_of(const struct recording *r)
+{
+	return r->attach.is_used ? r->attach.target.remote.pid : r->program.pid;
+}
+
+static void do_status(struct recording *r, const char *argument,
+		      struct control_text *t)
+{
+	const double seconds = (double)(rate_mono() - r->begin_ns) / 1e9;
+	const bool on = atomic_load(&r->owner.pool->generation) & POOL_ON;
+
+	(void)argument;
+	control_say(t, "ok\nname %.*s\n",
+		    (int)(strrchr(r->control.name, '.') - r->control.name),
+		    r->control.name);
+	say_path(t, "program", r->program_path);
+	control_say(t, "pid %d\n", (int)pid_of(r));
+	control_say(t, "recorder %d\n", (int)getppid());
+	control_say(t, "seconds %.3f\n", seconds);
+	control_say(t, "state %s\n", on ? "on" : "off");
+	control_say(t, "records %" PRIu64 "\n", r->drain.records);
+	control_say(t, "rate %.0f\n", r->speed.rate);
+	control_say(t, "pool %" PRIu32 "\n", fill(&r->owner));
+	control_say(t, "disk %" PRIu64 "\n",
+		    trace_folder_bytes(r->folder.absolute));
+	control_say(t, "lost %" PRIu64 "\n", count_lost(r));
+	say_path(t, "trace", r->folder.absolute);
+}
+
+/* ---- the others ---- */
+
+static void do_start(struct recording *r, const char *argument,
+		     struct control_text *t)
+{
+	(void)argument;
+	control_say(t, "ok\nwas %s\n", pool_turn_on(r->owner.pool, 0) ? "on" :
+		    "off");
+}
+
+static void do_stop(struct recording *r, const char *argument,
+		    struct control_text *t)
+{
+	(void)argument;
+	control_say(t, "ok\nwas %s\n", pool_turn_off(r->owner.pool, POOL_ON |
+		    POOL_BY_TITLE) & POOL_ON ? "on" : "off");
+}
+
+/* The loop writes later ones at most once a second. */
+static void do_snapshot(struct recording *r, const char *argument,
+			struct control_text *t)
+{
+	const char *why;
+	char path[PATH_MAX + 40];
+
+	if (!r->sink.flight) {
+		control_say(t, "error this recording has no flight recorder: "
+			    "see weft record --flight-recorder\n");
+		return;
+	}
+	flight_want(&r->flight, argument, true);
+	if (!flight_may(&r->flight)) {
+		control_say(t, "ok\nsnapshot soon: the last one is less than "
+			    "a second old\n");
+		return;
+	}
+	if (flight_snapshot(r, &why) != 0) {
+		control_say(t, "error the snapshot could not be written: %s\n",
+			    why);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s", r->folder.absolute,
+		 r->flight.name);
+	control_say(t, "ok\n");
+	say_path(t, "snapshot", path);
+}
+
+static void do_finish(struct recording *r, const char *argument,
+		      struct control_text *t)
+{
+	(void)argument;
+	r->wants_finish = true;
+	t->stays = true;
+	control_say(t, "ok\n");
+	if (r->sink.flight && r->flight.snapshots == 0)
+		control_say(t, "trace none: no snapshot was asked for\n");
+	else
+		say_path(t, "trace", r->folder.absolute);
+}
+
+static void do_watch(struct recording *r, const char *argument,
+		     struct control_text *t)
+{
+	(void)r;
+	(void)argument;
+	t->stays = t->watches = true;
+	control_say(t, "ok\n");
+}
+
+/* A new request is a row here, and one in commands[] of control/client.c. */
+static const struct {
+	const char *word;
+	void (*call)(struct recording *r, const char *argument,
+		     struct control_text *t);
+} requests[] = {
+	{ "status", do_status },
+	{ "start", do_start },
+	{ "stop", do_stop },
+	{ "snapshot", do_snapshot },
+	{ "finish", do_finish },
+	{ "watch", do_watch },
+};
+
+/* A control_fn. */
+static void take(void *ctx, const char *word, const char *argument,
+		 struct control_text *t)
+{
+	for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		if (strcmp(requests[i].word, word) == 0) {
+			requests[i].call(ctx, argument, t);
+			return;
+		}
+	control_say(t, "error this recorder knows no such request\n");
+}
+
+void requests_init(struct recording *r)
+{
+	const char *const why = control_init(&r->control, r->opt.name ?
+		r->opt.name : r->program_path, pid_of(r), take, r);
+
+	if (why)
+		message("no control socket: %s; weft status, start, stop and "
+			"finish will not find this recording", why);
+}
+
+void requests_beat(struct recording *r, uint64_t now)
+{
+	struct speed *const s = &r->speed;
+	const uint64_t ms = now - s->since;
+
+	if (ms > 0 && s->since > 0)
+		s->rate = (double)(r->drain.records - s->records) * 1e3 /
+			  (double)ms;
+	s->since = now;
+	s->records = r->drain.records;
+}

@@ -1,0 +1,74 @@
+/* schedule.c - turns recording on and off by the clock. Whoever else turns it,
+ * a program or weft start and stop, has it so until the next window begins or
+ * ends.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/schedule.h"
+#include "tracer/recorder/recording.h"
+
+#include <sys/random.h>
+
+bool schedule_begins_off(const struct options *o)
+{
+	return o->paused || o->start_signal > 0 || o->duty_of > 1;
+}
+
+/* Replicas of one program, each with --of N, together have one window in each
+ * period, in the mean, and all parts of the period get their turn. */
+void schedule_choose(struct schedule *s, const struct options *o,
+		     uint64_t begin, uint64_t random)
+{
+	const uint64_t spare = o->duty_period - o->duty_on;
+
+	s->next_period = begin + o->duty_period;
+	s->on = begin;
+	if (o->duty_of > 1 && random % o->duty_of == 0)
+		s->on += random / o->duty_of % (spare + 1);
+	else if (o->duty_of > 1)
+		s->on = s->next_period; /* others have this one */
+	s->off = s->on + o->duty_on;
+}
+
+static void turn(struct recording *r, bool on)
+{
+	if (on)
+		pool_turn_on(r->owner.pool, 0);
+	else
+		pool_turn_off(r->owner.pool, POOL_ON | POOL_BY_TITLE);
+}
+
+static void keep_duty(struct recording *r, uint64_t ns)
+{
+	struct schedule *const s = &r->schedule;
+	const uint64_t period = r->opt.duty_period;
+	uint64_t random = 0;
+
+	if (s->next_period == 0)
+		s->is_on = !schedule_begins_off(&r->opt);
+	if (ns >= s->next_period) {
+		if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+			random = ns ^ (uint64_t)r->program.pid << 32;
+		schedule_choose(s, &r->opt, ns / period * period, random);
+	}
+	const bool on = ns >= s->on && ns < s->off;
+
+	if (on != s->is_on)
+		turn(r, on);
+	s->is_on = on;
+}
+
+void schedule_poll(struct recording *r)
+{
+	const struct options *const o = &r->opt;
+	const uint64_t ns = rate_mono() - r->begin_ns;
+
+	if (r->program.wants_start) {
+		r->program.wants_start = false;
+		r->schedule.since = ns;
+		turn(r, true);
+	}
+	if (o->duty_on > 0)
+		keep_duty(r, ns);
+	if (o->duration > 0 && ns - r->schedule.since >= o->duration &&
+	    (o->start_signal == 0 || r->schedule.since > 0))
+		r->wants_finish = true;
+}
