@@ -12,8 +12,11 @@
 # sets its limit (600), "# alone" keeps others away while it runs, and
 # "# each: A B" makes two tests of it, NAME-A and NAME-B, which run it with that
 # argument. With DEEP=1 in the environment tests run at full length. "# deep": it
-# runs then only, or if a pattern names it.
-# SLOWEST=N lists the N tests that used most processor time.
+# runs then only, or if a pattern names it. LONGER=1 leaves out the tests that are
+# as long without DEEP=1. UNTIL=SECONDS, of date +%s: what has not begun then is
+# skipped. SLOWEST=N lists the N tests that used most processor time.
+# A test that fails is run once more when all others have ended, unless it crashed
+# or a sanitizer spoke: "unsteady" is what failed only beside others.
 # SPDX-License-Identifier: MIT
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -29,12 +32,22 @@ limit_of() {
 	sed -n '1,15s/^# time: *\([0-9]*\).*/\1/p' "$1" | tr -d '\0'
 }
 
+# has_crashed STATUS OUTPUT: 124 and 137 are the time limit's.
+has_crashed() {
+	[ "$1" -ge 128 ] && [ "$1" != 137 ] ||
+		grep -aqE 'Sanitizer|runtime error: |Segmentation|Abort|Assert' "$2"
+}
+
 # One test: NAME KIND FILE [WITH], which is a script's argument, or the build
 # that reads a replay text. Its verdicts go to a file, its output to another.
 one() {
 	local name=$1 kind=$2 file=$3 with=${4-} limit
 	local key=${name//\//.}
 	local out=$RESULTS/$key.out verdict=$RESULTS/$key.verdict
+	if [ -n "${UNTIL-}" ] && [ "$(date +%s)" -ge "$UNTIL" ]; then
+		echo "skip $name: no time was left" | tee "$verdict"
+		return 0
+	fi
 	limit=$(limit_of "$file")
 	export T=$RESULTS/tmp/$key
 	# Recordings of other tests cannot be found, nor stopped, from here.
@@ -72,6 +85,8 @@ one() {
 			grep '^FAIL' "$verdict"
 		} >"$out.shown"
 		cat "$out.shown"
+		has_crashed $status "$out" ||
+			echo "$name $kind $file $with" >>"$RESULTS/again"
 	else
 		[ -z "${VERBOSE-}" ] || cat "$verdict"
 		grep '^skip' "$verdict"
@@ -112,6 +127,13 @@ wanted() {
 # test_NAME.c.
 has_source() {
 	[ -e "tests/unit/$1.c" ] || [ -e "tests/unit/${1%_[0-9][0-9]}.c" ]
+}
+
+# is_longer NAME KIND FILE: with DEEP=1 than without.
+is_longer() {
+	local file=$3 name=${1##*/}
+	[ "$2" != unit ] || file=tests/unit/${name%_[0-9][0-9]}.c
+	grep -aqsE '\<DEEP\>|^# deep|/share\.inc' "$file"
 }
 
 every() {
@@ -156,6 +178,7 @@ trap 'exit 130' INT TERM
 
 every | while read -r name kind file with; do
 	wanted "$name" "$@" || continue
+	[ -z "${LONGER-}" ] || is_longer "$name" "$kind" "$file" || continue
 	[ $# -gt 0 ] || [ -n "${DEEP-}" ] ||
 		! sed -n 1,15p "$file" | grep -aq '^# deep' || continue
 	if sed -n 1,15p "$file" | grep -aq '^# alone'; then
@@ -178,6 +201,15 @@ if [ -e "$RESULTS/together" ]; then
 fi
 run "$RESULTS/sorted" "${JOBS:-$(($(nproc) + 1))}"
 run "$RESULTS/alone" 1
+if [ -e "$RESULTS/again" ] &&
+	[ "$(date +%s)" -lt "${UNTIL:-$(($(date +%s) + 1))}" ]; then
+	mv "$RESULTS/again" "$RESULTS/once"
+	UNTIL='' run "$RESULTS/once" 1
+	while read -r name kind file with; do
+		grep -q '^FAIL' "$RESULTS/${name//\//.}.verdict" ||
+			echo "unsteady: $name fails beside other tests"
+	done <"$RESULTS/once"
+fi
 
 # A .time file: name and seconds; what the shell itself used; what the test did,
 # "0m1.250s 0m0.070s" of user and system time.

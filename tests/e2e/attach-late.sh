@@ -38,6 +38,8 @@ leads() {
 begin "$T/p_attach" 4 "$T/beside.so"
 longest=0
 for i in $(seq "$times"); do
+	# On a slow machine, fewer.
+	[ "$i" -le 6 ] || [ $SECONDS -lt 200 ] || break
 	[ $((i % 2)) = 0 ] && ask "load $T/plug.so"
 	attach
 	ms=$(sed -n 's/.* stood still for \([0-9.]*\) ms$/\1/p' "$T/err")
@@ -62,7 +64,7 @@ for i in $(seq "$times"); do
 		"it lead to libweft.so"
 	ask unload
 done
-echo "$times times; a thread stood still for at most $longest ms"
+echo "note: $i times; a thread stood still for at most $longest ms"
 
 # A recorder that is killed: it can be attached again.
 outlives_recorder

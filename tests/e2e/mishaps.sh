@@ -2,6 +2,7 @@
 # Mishaps of the program's surroundings: memory that cannot be mapped, few
 # descriptors, stops, a pool whose name is gone, and a /dev/shm that is full.
 # Each time the program's answers and its own count stand against the record.
+# alone: LTTng's session daemon waits for a recorder that is stopped.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 : "${STOP:=$([ "${DEEP:-}" = 1 ] && echo 10 || echo 1)}"
