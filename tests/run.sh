@@ -231,4 +231,4 @@ failed=$(grep -c '^FAIL' "$RESULTS/all")
 skipped=$(grep -c '^skip' "$RESULTS/all")
 [ "$failed" = 0 ] || grep '^FAIL' "$RESULTS/all"
 echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+[ "$failed" = 0 ] && { [ "$passed" -gt 0 ] || [ -n "${UNTIL-}" ]; }
