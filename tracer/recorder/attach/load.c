@@ -61,9 +61,10 @@ const char *load_begin(struct load *l, const struct remote *r,
 	l->explain = remote_symbol(r, &libc, "dlerror");
 	l->call.map = remote_symbol(r, &libc, "mmap");
 	l->call.unmap = remote_symbol(r, &libc, "munmap");
+	l->call.errno_at = remote_symbol(r, &libc, "__errno_location");
 	l->modules = remote_symbol(r, &loader, "_r_debug");
 	if (!l->open || !l->explain || !l->call.map || !l->call.unmap ||
-	    !l->modules)
+	    !l->call.errno_at || !l->modules)
 		return "it runs without libweft.so, which cannot be loaded "
 		       "into a program whose glibc is older than 2.35: start "
 		       "it with LD_PRELOAD=libweft.so";

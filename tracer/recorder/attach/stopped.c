@@ -195,6 +195,9 @@ struct stopped {
 	struct user_regs_struct regs;
 	uint64_t mask;             /* the signals it blocks */
 	uint64_t since_us;
+	uint64_t errno_at;
+	int errno_was;
+	bool errno_known;
 	struct iovec state;        /* all other registers */
 	uint8_t bytes[1 << 16];
 };
@@ -266,6 +269,8 @@ static void put_back(struct stopped *s)
 {
 	struct iovec regs = { &s->regs, sizeof(s->regs) };
 
+	if (s->errno_known)
+		remote_write(s->r, s->errno_at, &s->errno_was, sizeof(int));
 	ptrace(PTRACE_SETREGSET, s->tid, NT_X86_XSTATE, &s->state);
 	ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(s->mask), &s->mask);
 	ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &regs);
@@ -285,6 +290,7 @@ static bool stop(struct stopped *s, const struct system_call *c)
 	int status;
 
 	s->since_us = now_us();
+	s->errno_known = false;
 	if (ptrace(PTRACE_SEIZE, s->tid, 0, 0) != 0)
 		return false;
 	ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
@@ -397,6 +403,11 @@ static bool do_call(struct stopped *s, const struct stopped_libc *libc,
 	const uint64_t own = s->regs.rsp - RED_ZONE - 512;
 	uint64_t low, ignored;
 
+	if (!call_at(s, libc, own, (uint64_t[5]){ c->errno_at },
+		     &s->errno_at) ||
+	    !remote_read(s->r, s->errno_at, &s->errno_was, sizeof(int)))
+		return false;
+	s->errno_known = true;
 	if (!call_at(s, libc, own, (uint64_t[5]){ c->map, 0, SCRATCH, 3,
 		     0x4022 }, &low) || low % 4096 != 0 || low == 0)
 		return false;

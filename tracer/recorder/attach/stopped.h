@@ -1,6 +1,6 @@
 /* stopped.h - one thread of another process, stopped by ptrace where it sits in
- * a system call, to call a function there. Nothing but its registers is
- * changed, and they are put back.
+ * a system call, to call a function there. Nothing but its registers and
+ * its errno is changed, and they are put back.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
 #define WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
@@ -22,6 +22,7 @@ struct stopped_call {
 	uint64_t function, a, b;
 	const char *text;          /* NULL, or what a is to point to */
 	uint64_t map, unmap;       /* mmap and munmap there */
+	uint64_t errno_at;         /* __errno_location there */
 	uint64_t explain;          /* 0, or called if the result is 0 */
 	/* Set by stopped_do: */
 	uint64_t result;
