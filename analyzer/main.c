@@ -2,8 +2,8 @@
  * Knows nothing of what a command does.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/pager.h"
+#include "analyzer/cmd/shared/cmd.h"
+#include "analyzer/cmd/shared/pager.h"
 
 #include <fcntl.h>
 #include <locale.h>

@@ -2,10 +2,10 @@
  * those that it calls. Knows which rows are shown; the graph and its figures
  * are made by tables/callers.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/named.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/header.h"
-#include "analyzer/load/named.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/callers.h"

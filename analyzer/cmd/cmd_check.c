@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"

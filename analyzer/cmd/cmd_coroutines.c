@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/filter.h"

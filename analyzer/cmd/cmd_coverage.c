@@ -3,7 +3,7 @@
  * the report; the reasons are found in the folder coverage.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/coverage/coverage.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"

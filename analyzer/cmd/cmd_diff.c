@@ -5,9 +5,9 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/sides.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/shared/cmd.h"
+#include "analyzer/cmd/shared/sides.h"
+#include "analyzer/cmd/shared/table.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/load/header.h"
 #include "analyzer/merge/counts.h"

@@ -2,13 +2,13 @@
  * an event with the fields that filter.weft.explode gives it. Events come from
  * the replay; dump_chunk prints chunks without one.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/operands.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/dump_chunk.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/in/in.h"
-#include "analyzer/load/operands.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/profile/profile.h"
 

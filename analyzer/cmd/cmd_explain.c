@@ -4,13 +4,13 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
-#include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
+#include "analyzer/findings/explain.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/tables/explain.h"
 #include "analyzer/watch/sleeps.h"
 
 #include <inttypes.h>

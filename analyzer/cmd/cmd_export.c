@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_chronicle.h"

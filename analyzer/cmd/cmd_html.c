@@ -1,12 +1,12 @@
 /* cmd_html.c - "weft html": a page to click in. Knows which tables go into it;
  * out/page writes it.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/named.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/sides.h"
+#include "analyzer/cmd/shared/cmd.h"
+#include "analyzer/cmd/shared/sides.h"
 #include "analyzer/load/header.h"
-#include "analyzer/load/named.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/out/page/page.h"
 #include "analyzer/replay/tee.h"

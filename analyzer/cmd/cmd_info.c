@@ -2,8 +2,8 @@
  * what it takes to name its functions. Computes nothing: all that it prints is
  * in the session or in what the reader left in the load.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_number.h"
 

@@ -2,11 +2,11 @@
  * each line. sym_lines finds the lines of instructions, tables/lines adds them
  * up.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/named.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/reading.h"
-#include "analyzer/load/named.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/sym/sym_lines.h"
 #include "analyzer/tables/filter.h"

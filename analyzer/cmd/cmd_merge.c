@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
 

@@ -3,8 +3,8 @@
  * want to be sent is known to the folder push.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
 #include "analyzer/out/out_number.h"

@@ -2,7 +2,7 @@
  * come to its end. recover/ makes it; here it is read like any other, so that
  * what it lacks is said in the words of every report.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/shared/cmd.h"
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"

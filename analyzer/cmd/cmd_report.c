@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/text.h"
-#include "analyzer/cmd/ranking.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/ranking.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/model/group.h"
 #include "analyzer/model/hist.h"

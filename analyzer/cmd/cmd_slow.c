@@ -2,17 +2,17 @@
  * of them one by one. The calls are found by watch/slow and what they spent
  * their time in by watch/hot_path, each in a replay of its own.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/named.h"
+#include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/reading.h"
-#include "analyzer/load/named.h"
-#include "analyzer/load/time_argument.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/filter.h"
 #include "analyzer/tables/tree.h"
-#include "analyzer/watch/hot_path.h"
+#include "analyzer/watch/slow/hot_path.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,14 +2,14 @@
  * given moments. Turns the options into moments and prints stacks;
  * watch/snapshots takes them during a replay.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/cmd/cells.h"
-#include "analyzer/cmd/reading.h"
-#include "analyzer/load/time_argument.h"
+#include "analyzer/cmd/shared/cells.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/watch/snapshot_groups.h"
+#include "analyzer/watch/snapshots/snapshot_groups.h"
 
 #include <inttypes.h>
 #include <stdint.h>

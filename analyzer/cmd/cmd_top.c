@@ -2,12 +2,12 @@
  * that the recorder shows are replayed as they come; a refresh prints what has
  * been added to the flat table since the last one.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/cmd.h"
+#include "analyzer/cmd/shared/cmd.h"
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/shared/table.h"
 #include "analyzer/live/feed.h"
 #include "analyzer/load/load.h"
 #include "analyzer/out/out_escape.h"

@@ -2,8 +2,8 @@
  * from the root down or from each function up. The folder tables makes the
  * rows; this file says which of them are worth a line.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/ranking.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/ranking.h"
+#include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/bottom_up.h"

@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/reading.h"
+#include "analyzer/cmd/shared/reading.h"
+#include "analyzer/findings/trim.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/tables/trim.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/cmd/cmd.h"
-#include "analyzer/cmd/table.h"
+#include "analyzer/cmd/shared/cmd.h"
+#include "analyzer/cmd/shared/table.h"
+#include "analyzer/findings/agreement.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/tables/agreement.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -2,9 +2,9 @@
  * can be missing has its sentence here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness.h"
+#include "analyzer/correct/net.h"
+#include "analyzer/correct/net_calibrated.h"
 #include "analyzer/load/left_out.h"
-#include "analyzer/model/net.h"
-#include "analyzer/model/net_calibrated.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"

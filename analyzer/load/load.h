@@ -6,10 +6,10 @@
 #ifndef WEFT_ANALYZER_LOAD_LOAD_H
 #define WEFT_ANALYZER_LOAD_LOAD_H
 
+#include "analyzer/args/filter_args.h"
+#include "analyzer/args/opt.h"
 #include "analyzer/base/text.h"
 #include "analyzer/in/in.h"
-#include "analyzer/load/filter_args.h"
-#include "analyzer/load/opt.h"
 #include "analyzer/sym/sym.h"
 
 /* Options of every command that reads traces, for OPT_MORE. */

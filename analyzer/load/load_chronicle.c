@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/load_chronicle.h"
 
+#include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/load/left_out.h"
-#include "analyzer/load/time_argument.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/filter.h"
 

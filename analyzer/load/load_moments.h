@@ -6,7 +6,7 @@
 
 #include "analyzer/load/load.h"
 #include "analyzer/watch/resumes.h"
-#include "analyzer/watch/slow.h"
+#include "analyzer/watch/slow/slow.h"
 
 /* NULL where they are not known. */
 struct load_moments {

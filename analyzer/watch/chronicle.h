@@ -2,6 +2,10 @@
  * in the order of time, strictly nested. Collects during a replay, in bounded
  * memory: calls that are too short to be seen are folded into one span that
  * says how many they were.
+ *
+ * analyzer/watch: what is collected during a replay, through its sink, beside
+ * the tree. Uses base, chunk, model and replay's public header; must not know
+ * how stacks are kept there, nor how anything is printed.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_WATCH_CHRONICLE_H
 #define WEFT_ANALYZER_WATCH_CHRONICLE_H

@@ -1,6 +1,6 @@
 /* test_agreement.c - how far two rankings agree, counted by hand.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/tables/agreement.h"
+#include "analyzer/findings/agreement.h"
 #include "tests/test.h"
 
 /* In thousandths. */

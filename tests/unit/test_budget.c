@@ -2,7 +2,7 @@
  * whose calls and costs are known, and whose shares are seen through noise.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/budget_rule.h"
+#include "tracer/recorder/budget/budget_rule.h"
 
 #include <stdlib.h>
 

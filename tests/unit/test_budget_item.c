@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
-#include "tracer/recorder/budget.h"
+#include "tracer/recorder/budget/budget.h"
 
 #include <stdio.h>
 

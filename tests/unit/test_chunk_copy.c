@@ -3,7 +3,7 @@
 #include "tests/test.h"
 #include "tracepoints/record.h"
 #include "tracepoints/buffer.h"
-#include "tracer/recorder/chunk_copy.h"
+#include "tracer/recorder/drain/chunk_copy.h"
 
 #include <string.h>
 

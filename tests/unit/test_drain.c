@@ -4,8 +4,8 @@
 #include "tests/test.h"
 #include "analyzer/chunk/unpack.h"
 #include "tracepoints/record.h"
-#include "tracer/recorder/chunk_copy.h"
-#include "tracer/recorder/drain.h"
+#include "tracer/recorder/drain/chunk_copy.h"
+#include "tracer/recorder/drain/drain.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * threads in any order.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/watch/hot_path.h"
+#include "analyzer/watch/slow/hot_path.h"
 #include "tests/unit/told.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* test_net.c - net times from samples, where the answer is plain.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/model/net.h"
-#include "analyzer/model/sampled_calls.h"
+#include "analyzer/correct/net.h"
+#include "analyzer/correct/sampled_calls.h"
 #include "tracepoints/chunk.h"
 #include "tests/test.h"
 

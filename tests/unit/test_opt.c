@@ -1,7 +1,7 @@
 /* test_opt.c - options as rows. links: analyzer
  * SPDX-License-Identifier: MIT */
+#include "analyzer/args/opt.h"
 #include "analyzer/base/err.h"
-#include "analyzer/load/opt.h"
 #include "tests/test.h"
 
 #include <string.h>

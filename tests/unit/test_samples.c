@@ -4,7 +4,7 @@
 #include "analyzer/chunk/decode.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
-#include "tracer/recorder/chunk_samples.h"
+#include "tracer/recorder/drain/chunk_samples.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

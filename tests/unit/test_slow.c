@@ -1,7 +1,7 @@
 /* test_slow.c - single calls: their times over suspensions and threads in
  * either order, their stacks, which are kept.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/slow.h"
+#include "analyzer/watch/slow/slow.h"
 #include "tests/unit/told.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
 #include "tracepoints/record.h"
-#include "tracer/recorder/slow_call.h"
+#include "tracer/recorder/drain/slow_call.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,7 +1,7 @@
 /* test_snapshots.c - all stacks at a moment, as the records say them: over
  * threads, windows, gaps, handlers and frames left out.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/snapshots.h"
+#include "analyzer/watch/snapshots/snapshots.h"
 #include "tests/unit/told.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* test_trace_folder.c - the spill file, and the notes that the recorder writes.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tracer/recorder/chunk_copy.h"
+#include "tracer/recorder/drain/chunk_copy.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
 #include <fcntl.h>

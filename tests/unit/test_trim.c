@@ -1,7 +1,7 @@
 /* test_trim.c - which functions a recording could do without.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/findings/trim.h"
 #include "analyzer/model/cct.h"
-#include "analyzer/tables/trim.h"
 #include "tests/test.h"
 #include "tests/unit/sessions.h"
 

@@ -4,7 +4,7 @@
 #ifndef WEFT_TRACER_RECORDER_FLIGHT_H
 #define WEFT_TRACER_RECORDER_FLIGHT_H
 
-#include "tracer/recorder/slow_call.h"
+#include "tracer/recorder/drain/slow_call.h"
 #include "tracer/recorder/trace/flight_ring.h"
 #include "tracer/recorder/trace/trace_folder.h"
 

@@ -7,7 +7,7 @@
 #include "tracer/recorder/trace/packer.h"
 #include "tracer/recorder/trace/relay.h"
 #include "tracer/recorder/names/selection.h"
-#include "tracer/recorder/slow_call.h"
+#include "tracer/recorder/drain/slow_call.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include "analyzer/tables/flat.h"
 #include "analyzer/tables/nodes.h"
 #include "analyzer/watch/resumes.h"
-#include "analyzer/watch/slow_list.h"
+#include "analyzer/watch/slow/slow_list.h"
 
 #include <assert.h>
 #include <string.h>

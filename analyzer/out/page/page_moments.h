@@ -5,7 +5,7 @@
 #define WEFT_ANALYZER_OUT_PAGE_PAGE_MOMENTS_H
 
 #include "analyzer/watch/sleeps.h"
-#include "analyzer/watch/slow.h"
+#include "analyzer/watch/slow/slow.h"
 #include "analyzer/watch/timeline.h"
 
 #include <stdio.h>

@@ -1,0 +1,73 @@
+/* named.c - looks for functions by name.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/args/named.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/tables/filter.h"
+
+#include <string.h>
+#include <unistd.h>
+
+int named_operands(int count, char **operands, const char *also)
+{
+	if (count >= 2 || (count == 1 && access(operands[0], F_OK) != 0))
+		return 0;
+	return err_add("a function is needed: give its name%s, then the folder "
+		       "that weft record made", also);
+}
+
+uint8_t *named_functions(struct session *s, const char *pattern)
+{
+	uint8_t *const wanted = filter_match_funcs(s, pattern);
+
+	if (memchr(wanted, 1, func_count(s->funcs) + 1))
+		return wanted;
+	mem_free(wanted);
+	named_none(s, pattern, NULL, "");
+	return NULL;
+}
+
+/* Users leave out parameters, sources and what stands before the last part of
+ * a name. */
+static void offer(struct guess *g, const char *name)
+{
+	const char *const place = strstr(name, " <");
+	const size_t whole = place ? (size_t)(place - name) : strlen(name);
+	const size_t length = memchr(name, '(', whole) ? strcspn(name, "(") :
+			      whole;
+	size_t part = length;
+
+	while (part > 0 && !strchr(":.", name[part - 1]))
+		part--;
+	guess_offer(g, name, length);
+	if (part > 0 && part < length) {
+		const size_t before = g->distance;
+
+		guess_offer(g, name + part, length - part);
+		if (g->distance < before)
+			snprintf(g->best, sizeof(g->best), "%s", name);
+	}
+}
+
+const char *named_guess(struct session *s, const char *name,
+			const bool *is_there, const char *otherwise, char *to)
+{
+	struct guess guess;
+
+	guess_init(&guess, name);
+	for (func_id id = 1; id <= func_count(s->funcs); id++)
+		if (!is_there || is_there[id])
+			offer(&guess, func_get(s->funcs, id)->name);
+	return guess_text(&guess, otherwise, to, GUESS_TEXT);
+}
+
+int named_none(struct session *s, const char *name, const bool *is_there,
+	       const char *where)
+{
+	char guess[GUESS_TEXT];
+
+	return err_add("no function that ran%s is called \"%s\"%s", where, name,
+		       named_guess(s, name, is_there, "weft report --top 0 "
+				   "lists them", guess));
+}

@@ -1,0 +1,240 @@
+/* plots_time.c - plots over time, from a second replay of the trace: where time
+ * went, and how long calls took.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/plot/plots.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_number.h"
+#include "analyzer/tables/flat.h"
+#include "analyzer/watch/shares.h"
+#include "analyzer/watch/slow/slow.h"
+
+#include <string.h>
+
+/* Parts of the range. */
+enum { COLUMNS = 240 };
+
+/* The range that is shown, and its axis: time since the recording began. */
+struct range {
+	ticks first, from, to;
+	struct plots_unit unit;
+	double tick;             /* in units */
+};
+
+static struct range set_range(struct plots *p, const struct load *load)
+{
+	const struct session *const s = load->session;
+	struct range r = { .first = session_first_tick(s) };
+
+	r.from = r.to = r.first;
+	for (size_t i = 0; i < s->thread_count; i++)
+		if (s->threads[i].last > r.to)
+			r.to = s->threads[i].last;
+	if (load->want.from > r.from && load->want.from < r.to)
+		r.from = load->want.from;
+	if (load->want.to > r.from && load->want.to < r.to)
+		r.to = load->want.to;
+	if (r.to == r.from)
+		r.to++;
+	r.unit = plots_unit((double)session_ns(s, r.to - r.first));
+	r.tick = 1e9 / (double)s->tick_hz / r.unit.ns;
+	p->plot.x.from = (double)(r.from - r.first) * r.tick;
+	p->plot.x.to = (double)(r.to - r.first) * r.tick;
+	p->plot.x.label = plots_text(p, "time since the recording began, %s",
+				     r.unit.name);
+	p->plot.is_long_legend = true;
+	return r;
+}
+
+static double place(const struct range *r, ticks tick)
+{
+	return (double)(tick - r->first) * r->tick;
+}
+
+/* ---- shares over time --------------------------------------------------- */
+
+/* On top of what is there: the row's time in each column as a number of
+ * threads. below is by column. */
+static void add_share(struct plots *p, const struct shares *s,
+		      const struct range *r, size_t row, size_t layer,
+		      double *below)
+{
+	for (size_t c = 0; c < s->columns; c++) {
+		const ticks from = shares_column(s, c);
+		const ticks to = shares_column(s, c + 1);
+		const double top = below[c] +
+			(double)s->cells[row * s->columns + c] /
+			(double)(to - from);
+
+		plots_row(p, layer, place(r, from), below[c], top, 0);
+		plots_row(p, layer, place(r, to), below[c], top, 0);
+		below[c] = top;
+	}
+}
+
+/* The rows are stacked from the bottom up; the legend has them from the top
+ * down, as gnuplot lists the last layer last. */
+static void stack(struct plots *p, const struct shares *s,
+		  const struct range *r, const struct flat *flat)
+{
+	double *const below = mem_alloc(s->columns * sizeof(*below));
+	char many[OUT_NUMBER];
+
+	for (size_t i = 0; i < s->rows; i++)
+		add_share(p, s, r, i, plots_layer(p, OUT_AREA, plots_colour(i),
+			func_get(flat->session->funcs,
+				 flat->rows[i].f.func)->name), below);
+	if (flat->count > s->rows)
+		add_share(p, s, r, s->rows + SHARES_REST,
+			  plots_layer(p, OUT_AREA, PLOTS_GREY, plots_text(p,
+				"%s more", out_number_many(many,
+				flat->count - s->rows, "functions"))), below);
+	add_share(p, s, r, s->rows + SHARES_NONE,
+		  plots_layer(p, OUT_AREA, PLOTS_PALE, "in no function"),
+		  below);
+	p->plot.y.to = 1;
+	for (size_t c = 0; c < s->columns; c++)
+		if (below[c] > p->plot.y.to)
+			p->plot.y.to = below[c];
+	p->plot.y.to *= 1.02;
+	mem_free(below);
+}
+
+/* The first functions get rows. */
+static enum cmd_exit collect_shares(struct plots *p, struct load *load,
+				    const struct flat *flat)
+{
+	const struct range r = set_range(p, load);
+	const size_t funcs = func_count(load->session->funcs) + 1;
+	uint32_t *const row_of = mem_alloc(funcs * sizeof(*row_of));
+	uint8_t *const threads = filter_args_threads(load->session);
+	struct shares s = {
+		.session = load->session, .from = r.from, .to = r.to,
+		.columns = r.to - r.from < COLUMNS ? 1 : COLUMNS,
+		.row_of = row_of, .funcs = funcs, .threads = threads,
+		.rows = plots_top(p, PLOTS_COLOURS, flat->count),
+		.coroutine = load->want.serial, .pid = load->want.pid };
+	enum cmd_exit status = CMD_OK;
+
+	for (size_t i = 0; i < s.rows; i++)
+		row_of[flat->rows[i].f.func] = (uint32_t)i + 1;
+	shares_begin(&s);
+	if (load_again(load, &shares_sink, &s) != 0)
+		status = CMD_UNREADABLE;
+	else
+		stack(p, &s, &r, flat);
+	mem_free(s.cells);
+	mem_free(row_of);
+	mem_free(threads);
+	return status;
+}
+
+enum cmd_exit plots_shares(struct plots *p, struct load *load)
+{
+	struct flat *const flat = flat_new(load->session, NULL);
+	const enum cmd_exit status = collect_shares(p, load, flat);
+
+	plots_title(p, load, "Where time went", "self time, as recorded; "
+		    "above the stack, threads were not recorded");
+	p->plot.y.label = "threads in each function";
+	flat_free(flat);
+	return status;
+}
+
+/* ---- how long calls took, over time ------------------------------------- */
+
+/* Colours by the number of calls, from powers of ten on. */
+static const unsigned heat[] = {
+	0xfde0c5, 0xf9b380, 0xf0803c, 0xd0482f, 0x9c2340, 0x5f1048, 0x2b0a3d
+};
+enum { HEATS = sizeof(heat) / sizeof(*heat) };
+
+static size_t heat_of(uint64_t count)
+{
+	size_t i = 0;
+
+	for (; count >= 10 && i + 1 < HEATS; i++)
+		count /= 10;
+	return i;
+}
+
+/* The legend has those that are there, the fewest first. */
+static void add_heats(struct plots *p, size_t layer[HEATS])
+{
+	char a[OUT_NUMBER], b[OUT_NUMBER];
+	uint64_t from = 1;
+
+	for (size_t i = 0; i < HEATS; i++, from *= 10)
+		layer[i] = plots_layer(p, OUT_BOX, heat[i], i + 1 == HEATS ?
+			plots_text(p, "%s calls or more",
+				   out_number_count(a, from)) :
+			plots_text(p, "%s to %s calls",
+				   out_number_count(a, from),
+				   out_number_count(b, 10 * from - 1)));
+}
+
+static void add_cells(struct plots *p, const struct session *s,
+		      const struct slow_found *f)
+{
+	const double width = (p->plot.x.to - p->plot.x.from) / (double)COLUMNS;
+	double least = 1e18, most = 1;
+	size_t layer[HEATS];
+
+	add_heats(p, layer);
+	for (size_t c = 0; c < COLUMNS; c++)
+		for (size_t i = 0; i + 1 < HIST_OCTAVES; i++) {
+			const uint64_t count =
+				f->over_time[c * HIST_OCTAVES + i];
+			const double from = plots_octave(s, i);
+			const double to = plots_octave(s, i + 1);
+			const double x = p->plot.x.from + (double)c * width;
+
+			if (count == 0)
+				continue;
+			plots_row(p, layer[heat_of(count)], x, x + width, from,
+				  to);
+			least = from < least ? from : least;
+			most = to > most ? to : most;
+		}
+	plots_log_time(p, &p->plot.y, least / 1.5, most * 1.5);
+}
+
+static const char *describe(struct plots *p, const struct slow_found *f)
+{
+	char ended[OUT_NUMBER], open[OUT_NUMBER];
+
+	return plots_text(p, "%s%s%.100s, as recorded, where they began%s",
+		out_number_many(ended, f->ended, "calls"),
+		p->functions ? " of " : "", p->functions ? p->functions : "",
+		f->open == 0 ? "" : plots_text(p, "; %s did not end",
+			out_number_many(open, f->open, "calls")));
+}
+
+/* Calls of all functions, or of those that are asked for. */
+enum cmd_exit plots_heat(struct plots *p, struct load *load)
+{
+	struct session *const s = load->session;
+	const struct range r = set_range(p, load);
+	const size_t funcs = func_count(s->funcs) + 1;
+	uint8_t *wanted = NULL, *const threads = filter_args_threads(s);
+	enum cmd_exit status = plots_functions(p, load, &wanted);
+	struct slow *slow;
+
+	if (!wanted)
+		memset(wanted = mem_alloc(funcs), 1, funcs);
+	slow = slow_new(&(struct slow_options){
+		.wanted = wanted, .funcs = funcs, .top = 1,
+		.from = load->want.from, .to = load->want.to,
+		.threads = threads, .thread_count = s->thread_count,
+		.columns = COLUMNS, .first = r.from, .last = r.to });
+	if (status == CMD_OK && load_again(load, &slow_sink, slow) != 0)
+		status = CMD_UNREADABLE;
+	slow_finish(slow);
+	add_cells(p, s, slow_found(slow));
+	plots_title(p, load, "How long calls took, over time",
+		    describe(p, slow_found(slow)));
+	p->plot.y.label = "time of a call (total)";
+	slow_free(slow);
+	mem_free(wanted);
+	mem_free(threads);
+	return status;
+}

@@ -1,0 +1,50 @@
+/* cells.c - frames, stacks and identities as several commands print them. Knows
+ * the session and how texts are escaped; knows no option.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/shared/cells.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/out/out_escape.h"
+#include "analyzer/tables/metric.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void cells_print_text(const char *text)
+{
+	char *const safe = out_escape_terminal(text);
+
+	fputs(safe, stdout);
+	mem_free(safe);
+}
+
+/* The place is made safe as a whole: a Lua source can hold any bytes. */
+void cells_print_frame(const char *mark, const char *name, const char *note,
+		       const struct func *f)
+{
+	char place[512] = "";
+
+	if (f)
+		metric_place(place, sizeof(place), f);
+	printf("  %s ", mark);
+	cells_print_text(name);
+	printf("%s%s", note, place[0] ? "  " : "");
+	cells_print_text(place);
+}
+
+uint32_t cells_tid(const struct session *s, uint32_t thread)
+{
+	return thread < s->thread_count ? s->threads[thread].tid : 0;
+}
+
+uint32_t cells_pid(const struct session *s, uint32_t process)
+{
+	return process < s->process_count ? s->processes[process].pid : 0;
+}
+
+ticks cells_since_start(const struct session *s, ticks t)
+{
+	const ticks first = session_first_tick(s);
+
+	return t > first ? t - first : 0;
+}

@@ -1,0 +1,26 @@
+/* cells.h - frames, stacks and identities as several commands print them.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_SHARED_CELLS_H
+#define WEFT_ANALYZER_CMD_SHARED_CELLS_H
+
+#include "analyzer/model/session.h"
+#include "analyzer/model/stack_table.h"
+
+/* Print untrusted text on stdout, made safe for a terminal. Every name and path
+ * that comes from a trace goes through here, through a table or through CSV,
+ * which escape it themselves. */
+void cells_print_text(const char *);
+
+/* Print a frame on stdout, without a newline, so that the caller can add to it.
+ * The mark is one character, the note follows the name as it is; the function's
+ * file and line come last. f may be NULL. */
+void cells_print_frame(const char *mark, const char *name, const char *note,
+		       const struct func *f);
+/* The tid and pid of an index; 0 beyond the session's: a trace that grows may
+ * show more when it is read again. */
+uint32_t cells_tid(const struct session *, uint32_t thread);
+uint32_t cells_pid(const struct session *, uint32_t process);
+/* Ticks since the first record of the session; 0 before it. */
+ticks cells_since_start(const struct session *, ticks);
+
+#endif

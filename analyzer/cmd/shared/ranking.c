@@ -1,0 +1,83 @@
+/* ranking.c - how much is known of running and waiting, and what follows for
+ * the order of rows.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/cmd/shared/ranking.h"
+
+#include "analyzer/base/err.h"
+#include "analyzer/cmd/shared/table.h"
+#include "analyzer/out/out_number.h"
+
+#include <string.h>
+
+static bool arg_waiting;
+
+const struct opt ranking_opts[] = {
+	{ .type = OPT_FLAG, .name = "waiting",
+	  .to = &arg_waiting, .help = "rank by time off the CPU: sleeping, "
+	  "waiting, or without a core" },
+	{ .type = OPT_END }
+};
+
+bool ranking_wants_waiting(void)
+{
+	return arg_waiting;
+}
+
+/* What the user sorts by says which table is wanted: elapsed time or waiting
+ * come first if they are what it is. */
+static enum metric_ranking by_of(const struct ranking *r,
+				 const struct metric_view *views)
+{
+	if (r->sort && (r->sort->flags & METRIC_SWITCHES))
+		return strstr(r->sort->name, "off-cpu") ? METRIC_BY_WAITING :
+							  METRIC_BY_CPU;
+	return r->has_switches &&
+	       r->sort != metric_first(&views[METRIC_BY_TIME]) ?
+	       METRIC_BY_CPU : METRIC_BY_TIME;
+}
+
+int ranking_choose(struct ranking *r, const struct session *s,
+		   const struct metric_view *views, const struct metric *sort)
+{
+	if (arg_waiting && sort)
+		return err_add("--waiting and --sort %s contradict each other; "
+			       "leave one of them out", sort->name);
+	r->has_switches = session_has_times(s) &&
+		cct_knows_switches(s->cct, &r->time, &r->unknown);
+	r->sort = arg_waiting ? metric_first(&views[METRIC_BY_WAITING]) : sort;
+	r->by = by_of(r, views);
+	r->first = metric_first(&views[r->by]);
+	if (!r->sort)
+		r->sort = session_has_times(s) ? r->first :
+			  metric_find(views, "calls");
+	return 0;
+}
+
+/* The order would mean nothing. */
+int ranking_check(const struct ranking *r)
+{
+	if (!(r->sort->flags & METRIC_SWITCHES) || r->has_switches)
+		return 0;
+	return err_add("cannot sort by %s: the trace %s context switches; see "
+		       "weft info", r->sort->name, r->unknown == r->time ?
+		       "holds no" : "holds too few");
+}
+
+void ranking_note(const struct ranking *r, const struct session *s)
+{
+	char share[OUT_NUMBER];
+
+	if (!session_has_times(s) || r->time == 0 ||
+	    r->unknown < r->time / 1000)
+		return;
+	if (r->unknown == r->time)
+		fprintf(table_notes(), "%snote: running and waiting are not "
+			"told apart: there are no context switches\n",
+			table_mark());
+	else
+		fprintf(table_notes(), "%snote: context switches are known for "
+			"%s of the time: cpu and off-cpu %s\n", table_mark(),
+			out_number_share(share, r->time - r->unknown, r->time),
+			r->has_switches ? "add up to that much of self" :
+			"are not shown");
+}

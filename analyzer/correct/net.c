@@ -1,0 +1,663 @@
+/* net.c - net times from samples: first what each sample is of, then each
+ * function's estimate, then its nodes' parts of that. Everything is counted in
+ * periods until the end.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/correct/net.h"
+
+#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
+#include "analyzer/correct/net_calibrated.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what a sample is of ------------------------------------------------ */
+
+/* Recorded functions by module and entry. */
+static struct map *map_functions(const struct session *s)
+{
+	struct map *const of = map_new();
+
+	for (func_id id = 1; id <= func_count(s->funcs); id++) {
+		const struct func *const f = func_get(s->funcs, id);
+
+		if (f->kind == FUNC_NATIVE)
+			*map_put(of, f->module, f->offset) = id;
+	}
+	return of;
+}
+
+/* The tracer records a function at an odd address under the even one before
+ * it. */
+static void find_functions(struct session *s)
+{
+	struct map *const of = map_functions(s);
+
+	for (size_t i = 0; i < s->place_count; i++) {
+		struct code_place *const p = &s->places[i];
+
+		if (!p->name || p->kind == PLACE_PROBE)
+			continue;
+		p->func = map_find(of, p->module, p->begin);
+		if (!p->func && p->begin % 2)
+			p->func = map_find(of, p->module, p->begin - 1);
+		p->kind = p->func ? PLACE_OWN : PLACE_OTHER;
+	}
+	map_free(of);
+}
+
+/* Is code of that function inlined at the place? */
+static bool is_inlined(const struct code_place *p, const char *name)
+{
+	const size_t length = strlen(name);
+	const char *at = p->inlined;
+
+	while (at && *at) {
+		const char *const end = strchr(at, '\n');
+
+		if (!end)
+			return false;
+		if ((size_t)(end - at) == length &&
+		    memcmp(at, name, length) == 0)
+			return true;
+		at = end + 1;
+	}
+	return false;
+}
+
+static bool is_below(struct cct *t, node_id id, func_id func)
+{
+	while ((id = cct_get(t, id)->parent))
+		if (cct_get(t, id)->func == func)
+			return true;
+	return false;
+}
+
+/* The node that a sample in a recorded function's code belongs to. Code of a
+ * caller, while a call that it made is open, may be the callee's, inlined:
+ * debug information tells. 0: none. */
+static node_id owner(struct session *s, const struct cct_sample *sample)
+{
+	const struct code_place *const p = &s->places[sample->place];
+	const func_id innermost = cct_get(s->cct, sample->node)->func;
+	const bool has_near = sample->near &&
+		cct_get(s->cct, sample->near)->func == p->func;
+
+	if (innermost == p->func ||
+	    is_inlined(p, func_get(s->funcs, innermost)->name) ||
+	    (!p->inlined && is_below(s->cct, sample->node, p->func)))
+		return sample->node;
+	return has_near ? sample->near : 0;
+}
+
+/* Functions that were demoted, by id; NULL: none were. */
+static uint8_t *mark_demoted(const struct session *s)
+{
+	uint8_t *const is = s->demotions.count == 0 ? NULL :
+			    mem_alloc(func_count(s->funcs) + 1);
+
+	for (size_t i = 0; i < s->demotions.count; i++)
+		is[s->demotions.at[i].func] = 1;
+	return is;
+}
+
+/* Of the last line of lines that each end with a newline. */
+static uint64_t hash_last(const char *lines)
+{
+	const char *last = lines, *end;
+	char name[1024] = "";
+
+	for (const char *at = lines; (end = strchr(at, '\n')); at = end + 1)
+		last = at;
+	end = strchr(last, '\n');
+	if (end && (size_t)(end - last) < sizeof(name))
+		memcpy(name, last, (size_t)(end - last));
+	return text_hash(0, name);
+}
+
+/* For each place, the demoted function whose code was inlined there, innermost
+ * of all; 0: none. NULL: none were demoted. */
+static func_id *find_inlined(const struct session *s)
+{
+	struct map *const of = map_new();
+	func_id *const at = s->demotions.count == 0 ? NULL :
+			    mem_alloc((s->place_count + 1) * sizeof(*at));
+
+	for (size_t i = 0; i < s->demotions.count; i++) {
+		const func_id id = s->demotions.at[i].func;
+		const struct func *const f = func_get(s->funcs, id);
+
+		if (f->kind == FUNC_NATIVE)
+			*map_put(of, f->module, text_hash(0, f->name)) = id;
+	}
+	for (size_t i = 0; at && i < s->place_count; i++)
+		if (s->places[i].kind == PLACE_OWN && s->places[i].inlined)
+			at[i] = map_find(of, s->places[i].module,
+					 hash_last(s->places[i].inlined));
+	map_free(of);
+	return at;
+}
+
+/* A call that was not recorded, of a demoted function, by what the sample's
+ * node is: the period was that one's time. */
+static node_id unrecorded(struct session *s, const struct cct_sample *sample,
+			  func_id func)
+{
+	struct cct *const t = s->cct;
+	const node_id id = cct_child(t, sample->node, func, 0);
+	struct cct_node *const from = cct_get(t, sample->node);
+	const uint64_t off = cct_cpu_of(t, sample->node).off +
+			     cct_sampled_of(t, sample->node)->unsampled;
+	const uint64_t known = from->self > off ? from->self - off : 0;
+	uint64_t took = (uint64_t)((double)sample->period *
+				   (double)s->tick_hz / 1e9);
+
+	if (id == sample->node)
+		return id;
+	took = took < known ? took : known;
+	from->self -= took;
+	cct_get(t, id)->self += took;
+	return id;
+}
+
+/* The node that the sample's period is own time of. 0: of none. */
+static node_id place(struct session *s, const struct cct_sample *sample,
+		     const uint8_t *is_demoted, const func_id *inlined)
+{
+	const struct code_place *const p = &s->places[sample->place];
+	const func_id inner = inlined ? inlined[sample->place] : 0;
+	node_id own;
+
+	if (p->kind != PLACE_OWN)
+		return 0;
+	if (inner && cct_get(s->cct, sample->node)->func != inner)
+		return sample->near &&
+		       cct_get(s->cct, sample->near)->func == inner ?
+		       sample->near : unrecorded(s, sample, inner);
+	own = owner(s, sample);
+	if (!own && is_demoted && is_demoted[p->func])
+		own = unrecorded(s, sample, p->func);
+	return own;
+}
+
+void net_place(struct session *s)
+{
+	uint8_t *is_demoted;
+	func_id *inlined;
+	struct net *const net = &s->net;
+	struct cct *const t = s->cct;
+	uint32_t least = UINT32_MAX;
+
+	if (!cct_has_samples(t))
+		return;
+	find_functions(s);
+	is_demoted = mark_demoted(s);
+	inlined = find_inlined(s);
+	for (size_t i = 0; i < cct_sample_count(t); i++)
+		if (cct_sample_get(t, i)->period < least)
+			least = cct_sample_get(t, i)->period;
+	for (size_t i = 0; i < cct_sample_count(t); i++) {
+		struct cct_sample *const sample = cct_sample_get(t, i);
+		const enum place_kind kind = s->places[sample->place].kind;
+		const uint32_t n = (sample->period + least / 2) / least;
+		const node_id own = place(s, sample, is_demoted, inlined);
+		struct cct_sampled *of;
+
+		if (own)
+			sample->node = own;
+		net->astray += kind == PLACE_OWN && !own ? n : 0;
+		of = cct_sampled_of(t, sample->node);
+		*(kind == PLACE_PROBE ? &of->probe : own ? &of->own :
+		  &of->other) += n;
+		*(kind == PLACE_PROBE ? &net->probe : own ? &net->own :
+		  &net->other) += n;
+	}
+	mem_free(is_demoted);
+	mem_free(inlined);
+	cct_link_samples(t);
+	net->period = cct_sample_count(t) ? least : 0;
+}
+
+/* ---- what calls cost ---------------------------------------------------- */
+
+/* Causes of cost: calls that are received and made, of native functions and of
+ * Lua ones; and calls made that are only counted. */
+enum { RECEIVED, MADE = 2, COUNTED = 4, CAUSES = 6 };
+
+/* A function; the first one stands for time in no function. Of its nodes: */
+struct sum {
+	double known;    /* time on the CPU that was sampled, */
+	double calls[CAUSES];  /* the calls in it, */
+	double own, probe;     /* and the samples. So many fewer than there
+	                        * should be: in it, and in calls around it */
+	double missing, in_callees, in_callers;
+	/* The estimate: net = weight * prior + (1 - weight) * own + kernel. */
+	double cost;     /* of the calls, fitted */
+	double hidden;   /* of own, what Lua did to call hooks */
+	double prior, weight, kernel;
+	double ratio;    /* net to raw */
+	double edge;     /* one standard error of where its calls end */
+};
+
+struct work {
+	struct session *session;
+	struct sum *sum;       /* by func_id */
+	size_t count;
+	double period;         /* ticks */
+	double price[CAUSES];  /* of a call */
+	double most;           /* no call's probes cost more: few samples of
+	                        * probes say little of the price */
+	double misfit;         /* of cost, relative: one standard deviation */
+	double unsure[CAUSES]; /* of price: how much of it may be misplaced */
+	double hidden[CAUSES]; /* of a call's cost: where nobody can tell it
+	                        * from the program by its address */
+};
+
+static uint32_t kind_of(const struct work *w, func_id id)
+{
+	return func_get(w->session->funcs, id)->kind == FUNC_LUA;
+}
+
+/* The node's self in parts, in ticks. */
+struct parts { double off, unsampled, known; };
+
+static struct parts parts_of(const struct cct *t, const struct cct_node *n,
+			     node_id id)
+{
+	const struct cct_sampled *const of = cct_sampled_of(t, id);
+	const uint64_t off = cct_cpu_of(t, id).off;
+	struct parts p;
+
+	p.off = (double)(off < n->self ? off : n->self);
+	p.unsampled = (double)n->self - p.off;
+	if ((double)of->unsampled < p.unsampled)
+		p.unsampled = (double)of->unsampled;
+	p.known = (double)n->self - p.off - p.unsampled;
+	return p;
+}
+
+/* How many samples fewer there are than the node's time should have. */
+static double missing_of(const struct work *w, node_id id)
+{
+	struct cct *const t = w->session->cct;
+	const struct cct_sampled *const of = cct_sampled_of(t, id);
+
+	return parts_of(t, cct_get(t, id), id).known / w->period -
+	       (of->own + of->other + of->probe);
+}
+
+/* Calls belong to the sampled time as far as the node's time does. */
+static void add_node(struct work *w, node_id id, const double *part)
+{
+	struct cct *const t = w->session->cct;
+	const struct cct_node *const n = cct_get(t, id);
+	const struct cct_sampled *const of = cct_sampled_of(t, id);
+	const struct cct_node *const caller = cct_get(t, n->parent);
+	const uint64_t untimed = cct_counted_of(t, id).untimed;
+	const uint32_t kind = kind_of(w, n->func);
+	struct sum *const sum = &w->sum[n->func];
+
+	sum->known += parts_of(t, n, id).known / w->period;
+	sum->own += of->own + of->other;
+	sum->probe += of->probe;
+	sum->missing += missing_of(w, id);
+	if (!n->parent)
+		return;
+	if (caller->func != n->func) {
+		sum->in_callers += missing_of(w, n->parent);
+		w->sum[caller->func].in_callees += missing_of(w, id);
+	}
+	sum->calls[RECEIVED + kind] += (double)(n->calls - untimed) * part[id];
+	w->sum[caller->func].calls[MADE + kind] +=
+		(double)(n->calls - untimed) * part[n->parent];
+	w->sum[caller->func].calls[COUNTED + kind] +=
+		(double)untimed * part[n->parent];
+}
+
+static void add_nodes(struct work *w)
+{
+	struct cct *const t = w->session->cct;
+	struct net *const net = &w->session->net;
+	double *const part = mem_alloc((cct_count(t) + 1) * sizeof(*part));
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		const struct parts p = parts_of(t, n, id);
+
+		part[id] = p.known + p.unsampled > 0 ?
+			   p.known / (p.known + p.unsampled) : 1;
+		net->raw += n->self;
+		net->unsampled += (uint64_t)p.unsampled;
+	}
+	for (node_id id = 1; id <= cct_count(t); id++)
+		add_node(w, id, part);
+	mem_free(part);
+}
+
+static double cost_of(const struct work *w, const struct sum *s)
+{
+	double cost = 0;
+
+	for (int i = 0; i < CAUSES; i++)
+		cost += w->price[i] * s->calls[i];
+	return cost;
+}
+
+/* Solve the normal equations of those causes that are in use, by elimination;
+ * what does not occur costs nothing. */
+static void solve(double a[CAUSES][CAUSES + 1], const bool *use, double *x)
+{
+	for (int i = 0; i < CAUSES; i++) {
+		if (!use[i] || a[i][i] <= 0) {
+			memset(a[i], 0, sizeof(a[i]));
+			for (int k = 0; k < CAUSES; k++)
+				a[k][i] = 0;
+			a[i][i] = 1;
+		}
+		a[i][i] *= 1 + 1e-9;
+	}
+	for (int i = 0; i < CAUSES; i++)
+		for (int k = 0; k < CAUSES; k++) {
+			const double f = k == i ? 0 : a[k][i] / a[i][i];
+
+			for (int c = 0; c <= CAUSES; c++)
+				a[k][c] -= f * a[i][c];
+		}
+	for (int i = 0; i < CAUSES; i++)
+		x[i] = a[i][CAUSES] / a[i][i];
+}
+
+/* One round of weighted least squares of the probes' samples over the calls. A
+ * cause that would earn something costs nothing. */
+static void fit_once(struct work *w)
+{
+	double a[CAUSES][CAUSES + 1] = { { 0 } }, copy[CAUSES][CAUSES + 1];
+	bool use[CAUSES] = { true, true, true, true, true, true };
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct sum *const s = &w->sum[i];
+		const double wild = w->misfit * s->cost;
+		const double weight = 1 / (1 + s->cost + wild * wild);
+
+		for (int k = 0; k < CAUSES; k++) {
+			for (int c = 0; c < CAUSES; c++)
+				a[k][c] += weight * s->calls[k] * s->calls[c];
+			a[k][CAUSES] += weight * s->calls[k] * s->probe;
+		}
+	}
+	for (bool again = true; again; ) {
+		again = false;
+		memcpy(copy, a, sizeof(a));
+		solve(copy, use, w->price);
+		for (int k = 0; k < CAUSES; k++)
+			if (w->price[k] < 0) {
+				use[k] = false;
+				again = true;
+			}
+	}
+	for (int k = 0; k < CAUSES; k++)
+		w->price[k] = fmin(w->price[k], w->most);
+	for (size_t i = 0; i < w->count; i++)
+		w->sum[i].cost = cost_of(w, &w->sum[i]);
+}
+
+/* How far the fit is off beyond chance, relative to the cost, by the functions
+ * that it says something about. */
+static double measure_misfit(const struct work *w)
+{
+	double sum = 0, weights = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const double cost = w->sum[i].cost;
+		const double off = w->sum[i].probe - cost;
+
+		if (cost < 5)
+			continue;
+		sum += (off * off - cost) / cost;
+		weights += cost;
+	}
+	if (weights == 0)
+		return 0.5;
+	sum = sum > 0 ? sqrt(sum / weights) : 0;
+	return sum < 0.05 ? 0.05 : sum > 1 ? 1 : sum;
+}
+
+static void fit(struct work *w)
+{
+	w->misfit = 0.3;
+	for (size_t i = 0; i < w->count; i++)
+		w->sum[i].cost = w->sum[i].probe;
+	for (int round = 0; round < 4; round++) {
+		fit_once(w);
+		w->misfit = measure_misfit(w);
+	}
+}
+
+/* ---- estimates ---------------------------------------------------------- */
+
+/* The processor works on a probe and on the code around it at once, so that
+ * samples near both ends of a call may belong to the other side. Programs that
+ * know their times (docs/times.md) show by how much: one standard deviation is
+ * half of what the probes cost. For Lua it is three times what they cost, where
+ * the code that calls its hooks has no name and counts as the program's. */
+static void find_unsure(struct work *w)
+{
+	const struct session *const s = w->session;
+	bool named = false;
+
+	for (size_t i = 0; i < s->place_count && !named; i++)
+		named = s->places[i].kind == PLACE_PROBE &&
+			s->places[i].name &&
+			(strncmp(s->places[i].name, "luaD_", 5) == 0 ||
+			 strncmp(s->places[i].name, "lj_", 3) == 0);
+	for (int i = 0; i < CAUSES; i++)
+		w->unsure[i] = i % 2 == 0 || named ? 0.5 : 3;
+}
+
+/* Lua's own code for hooks, where it has no name: what calls of this Lua cost
+ * by calibration beyond what is known to be probes. */
+static void find_hidden(struct work *w)
+{
+	const double unit = 1 / (double)w->session->net.period;
+	struct call_cost c;
+
+	if (w->unsure[RECEIVED + 1] < 1 ||
+	    !net_calibrated_cost(w->session, &c))
+		return;
+	for (int i = RECEIVED; i < COUNTED; i += MADE) {
+		const double cost = unit * (i == RECEIVED ? c.lua_received :
+					    c.lua_made);
+
+		w->hidden[i + 1] = fmax(cost - w->price[i + 1], 0);
+	}
+	for (size_t i = 0; i < w->count; i++) {
+		struct sum *const s = &w->sum[i];
+
+		for (int k = 0; k < CAUSES; k++)
+			s->hidden += w->hidden[k] * s->calls[k];
+		s->hidden = fmin(s->hidden, s->own);
+		s->own -= s->hidden;
+		s->cost += s->hidden;
+	}
+}
+
+static double edge_of(const struct work *w, const struct sum *s)
+{
+	double edge = 0;
+
+	for (int i = 0; i < CAUSES; i++)
+		edge += (w->unsure[i] * w->price[i] + w->hidden[i]) *
+			s->calls[i];
+	return edge;
+}
+
+/* So many samples may be missing by chance. */
+static double chance_of(const struct sum *s)
+{
+	return 3 * sqrt(s->known) + 0.05 * s->known;
+}
+
+/* Time on the CPU in which no sample fell, beyond chance: it was spent in the
+ * kernel, which is not sampled, or the thread did not run and nobody told. It
+ * is not missing if the calls around it have more samples than time: a hook
+ * reads the clock while the processor still waits for memory that the code
+ * before it asked for, so that the wait counts for the call behind the hook.
+ * Samples fall where it waits. */
+static double kernel_of(const struct sum *s)
+{
+	const double missing = s->missing +
+			       fmin(0, fmin(s->in_callees, s->in_callers));
+
+	return missing > chance_of(s) ? missing : 0;
+}
+
+/* Is the kernel sampled, too? Then no time of it is missing. */
+static bool is_sampled(const struct work *w)
+{
+	const struct session *const s = w->session;
+	bool is = false;
+
+	for (size_t i = 0; i < s->place_count && !is; i++)
+		is = s->places[i].module == 0 && s->places[i].offset == 0;
+	return is;
+}
+
+/* In all functions together, no more than is missing in all. */
+static void find_kernel(struct work *w)
+{
+	const bool is_known = is_sampled(w);
+	double sum = 0, missing = 0;
+
+	for (size_t i = 0; i < w->count && !is_known; i++) {
+		struct sum *const s = &w->sum[i];
+
+		s->kernel = kernel_of(s);
+		sum += s->kernel;
+		missing += s->missing;
+	}
+	for (size_t i = 0; i < w->count && sum > fmax(missing, 0); i++)
+		w->sum[i].kernel *= fmax(missing, 0) / sum;
+}
+
+/* Raw times are right to 1 % beside the probes: interrupts, and the like. */
+static void estimate(struct work *w, struct sum *s)
+{
+	const double wild = w->misfit * s->cost, rough = 0.01 * s->known;
+	double variance = wild * wild + rough * rough, net, missing, away;
+
+	s->ratio = s->weight = 1;
+	if (s->known <= 0)
+		return; /* a sample of it, if any, has none of its time */
+	s->edge = edge_of(w, s);
+	s->prior = s->known - s->kernel - s->cost;
+	net_cut_at_zero(&s->prior, &variance);
+	/* Samples that are missing may be the function's or a probe's. */
+	missing = s->known - s->kernel - s->own - s->hidden - s->probe;
+	missing = fmin(fmax(missing, 0), chance_of(s));
+	away = s->prior > s->own ? fmax(s->prior - s->own - missing, 0) :
+	       s->own - s->prior;
+	if (away > 3 * sqrt(fmax(s->own, s->prior) + variance))
+		s->weight = 0;
+	else
+		s->weight = s->prior / (s->prior + variance);
+	w->session->net.contradicted += s->weight == 0;
+	net = s->weight * s->prior + (1 - s->weight) * s->own + s->kernel;
+	s->ratio = net / s->known;
+}
+
+/* ---- nodes -------------------------------------------------------------- */
+
+/* A function's estimate is divided by samples and by raw time, as it was
+ * made of them. */
+static void divide(struct work *w, node_id id)
+{
+	struct cct *const t = w->session->cct;
+	struct cct_node *const n = cct_get(t, id);
+	struct cct_sampled *const of = cct_sampled_of(t, id);
+	const struct sum *const s = &w->sum[n->func];
+	const struct parts p = parts_of(t, n, id);
+	const double part = s->known > 0 ? p.known / w->period / s->known : 0;
+	const double own = of->own + of->other;
+	const double seen = s->hidden > 0 ?
+			    own * s->own / (s->own + s->hidden) : own;
+	const double counted = s->weight * s->prior * part +
+			       (1 - s->weight) * seen;
+	const double sampled = counted + s->kernel * part;
+	const double variance = s->edge * s->edge * part +
+				(s->kernel > 0 ? of->probe :
+				 (1 - s->weight) * counted);
+	const double more = p.known > 0 ? 1 + p.unsampled / p.known : 1;
+	struct cct_cpu cpu = cct_cpu_of(t, id);
+
+	of->raw = n->self;
+	of->variance = variance * w->period * w->period * more * more;
+	n->self = (uint64_t)(sampled * w->period + p.off +
+			     p.unsampled * s->ratio + 0.5);
+	if (!cct_has_cpu(t))
+		return;
+	cpu.unknown = (uint64_t)((double)cpu.unknown * s->ratio);
+	if (cpu.off + cpu.unknown > n->self)
+		cpu.unknown = n->self > cpu.off ? n->self - cpu.off : 0;
+	cct_put_cpu(t, id, cpu);
+}
+
+/* 100 samples: the time of a program that does one thing is known to 10 %. The
+ * hooks of a call take up to 0.1 us, ten times as much at the worst. */
+enum { SAMPLES_LEAST = 100, PRICE_MOST = 1000 /* ns */ };
+
+static bool is_enough(const struct net *net)
+{
+	return net->own + net->other + net->probe >= SAMPLES_LEAST &&
+	       net->unsampled <= net->raw / 2;
+}
+
+/* Deep calls (--max-depth) cost as much as others. */
+bool net_hides_calls(const struct session *s)
+{
+	return cct_counted_sum(s->cct).brief > 0 ||
+	       session_note(s, "filter.max-depth");
+}
+
+void net_apply(struct session *s)
+{
+	struct work w = { .session = s, .count = func_count(s->funcs) + 1 };
+	struct cct *const t = s->cct;
+
+	if (net_hides_calls(s))
+		return;
+	if (s->net.period == 0) {
+		if (net_calibrated_apply(s))
+			s->net.is_net = NET_CALIBRATED;
+		return;
+	}
+	w.period = (double)s->net.period * (double)s->tick_hz / 1e9;
+	w.most = (double)PRICE_MOST / (double)s->net.period;
+	w.sum = mem_alloc(w.count * sizeof(*w.sum));
+	add_nodes(&w);
+	if (is_enough(&s->net)) {
+		fit(&w);
+		find_unsure(&w);
+		find_hidden(&w);
+		find_kernel(&w);
+		for (size_t i = 0; i < w.count; i++)
+			estimate(&w, &w.sum[i]);
+		for (node_id id = 1; id <= cct_count(t); id++)
+			divide(&w, id);
+		cct_set_net(t, true);
+		s->net.is_net = NET_SAMPLED;
+	}
+	mem_free(w.sum);
+}
+
+void net_undo(struct session *s)
+{
+	struct cct *const t = s->cct;
+
+	if (!s->net.is_net)
+		return;
+	for (node_id id = 1; id <= cct_count(t); id++)
+		cct_get(t, id)->self = cct_sampled_of(t, id)->raw;
+	cct_set_net(t, false);
+	s->net.is_net = 0;
+}

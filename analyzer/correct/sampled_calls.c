@@ -1,0 +1,114 @@
+/* sampled_calls.c - a node for each function in which samples lie and of which
+ * no call was recorded. Who called it within that code is not known: all of
+ * them are callees of the recorded function.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/correct/sampled_calls.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A node's self before anything was taken out of it. */
+struct before {
+	double tick_each;      /* ticks a period of its samples */
+	double variance_each;
+};
+
+/* Net self may be less than its samples, where what calls cost weighs as much,
+ * and more, where it holds time that could not be sampled. */
+static struct before *look_at_nodes(struct session *s, double period)
+{
+	struct cct *const t = s->cct;
+	struct before *const all = mem_alloc((cct_count(t) + 1) *
+					     sizeof(*all));
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_sampled *const of = cct_sampled_of(t, id);
+		const uint64_t self = cct_get(t, id)->self;
+		const uint64_t off = cct_cpu_of(t, id).off;
+		const double ran = off < self ? (double)(self - off) : 0;
+		const uint32_t samples = of->own + of->other;
+
+		if (samples == 0)
+			continue;
+		all[id].tick_each = fmin(ran / samples, period);
+		all[id].variance_each = fmin(of->variance / samples,
+					     period * period);
+	}
+	return all;
+}
+
+/* 0: nobody knows what it is called. */
+static func_id function_at(struct session *s, const struct code_place *p,
+			   struct arena *names)
+{
+	char name[1024];
+	struct func *f;
+	func_id id;
+	int size;
+
+	if (p->module == 0)
+		return p->offset > 0 ? 0 :
+		       func_special(s->funcs, "[kernel] [sampled]");
+	if (!p->name)
+		return 0;
+	id = func_native(s->funcs, p->module, p->begin);
+	f = func_get(s->funcs, id);
+	if (f->name[0] != '\0')
+		return id;
+	size = snprintf(name, sizeof(name), "%.1000s [sampled]", p->name);
+	f->name = arena_copy(names, name, (size_t)size);
+	return id;
+}
+
+/* Take n periods out of the node's self and give them to its callee. */
+static node_id move(struct cct *t, node_id from, func_id func, uint32_t n,
+		    const struct before *before)
+{
+	const node_id id = cct_child(t, from, func, 0);
+	struct cct_node *const node = cct_get(t, from);
+	struct cct_sampled *const caller = cct_sampled_of(t, from);
+	struct cct_sampled *const callee = cct_sampled_of(t, id);
+	const double variance = n * before->variance_each;
+	uint64_t took = (uint64_t)(n * before->tick_each);
+
+	if (id == from)
+		return id;
+	if (took > node->self)
+		took = node->self;
+	node->self -= took;
+	cct_get(t, id)->self += took;
+	caller->variance = fmax(caller->variance - variance, 0);
+	callee->variance += variance;
+	caller->other -= n;
+	callee->other += n;
+	return id;
+}
+
+void sampled_calls_add(struct session *s, struct arena *names)
+{
+	struct cct *const t = s->cct;
+	struct before *before;
+	func_id *func;
+
+	if (!(s->net.is_net & NET_SAMPLED))
+		return;
+	before = look_at_nodes(s, (double)s->net.period *
+			       (double)s->tick_hz / 1e9);
+	func = mem_alloc((s->place_count + 1) * sizeof(*func));
+	for (size_t i = 0; i < s->place_count; i++)
+		if (s->places[i].kind == PLACE_OTHER)
+			func[i] = function_at(s, &s->places[i], names);
+	for (size_t i = 0; i < cct_sample_count(t); i++) {
+		struct cct_sample *const at = cct_sample_get(t, i);
+		const uint32_t n = (uint32_t)((at->period + s->net.period / 2) /
+					      s->net.period);
+
+		if (func[at->place])
+			at->node = move(t, at->node, func[at->place], n,
+					&before[at->node]);
+	}
+	mem_free(func);
+	mem_free(before);
+	cct_link_samples(t);
+}

@@ -1,0 +1,369 @@
+/* explain.c - one function for each kind of finding. What is long is measured
+ * by the time that the whole program had on the CPU, which does not depend on
+ * what else the machine did.
+ * SPDX-License-Identifier: MIT */
+#include "analyzer/findings/explain.h"
+
+#include "analyzer/base/mem.h"
+#include "analyzer/tables/callers.h"
+#include "analyzer/tables/flat.h"
+
+#include <stdlib.h>
+
+/* What makes a finding. Shares are of the program's time on the CPU, or of its
+ * calls. */
+#define HOT_SHARE 0.30     /* own time */
+#define LONG_SHARE 0.20    /* of a single call or sleep, or of waiting */
+#define OFTEN_SHARE 0.20   /* of all calls */
+enum {
+	SLOW_CALLS = 20,   /* so many calls at least tell what is usual; */
+	SLOW_TIMES = 20,   /* so many times the usual is slow */
+	OFTEN_TIMES = 100, /* so many calls for one of the caller is often, */
+	OFTEN_CALLS = 10,  /* unless that is a loop that runs once */
+	SLEEP_TIMES = 10,  /* so many times the others is long */
+	WAIT_CALLS = 10,   /* fewer calls wait for an end, not for each other */
+	WAIT_TIMES = 10,   /* waits so many times longer than it runs, beyond
+	                    * what functions wait for a core */
+};
+#define CORE_TIMES 1.5     /* functions wait for a core by chance so many times
+                            * longer than is usual in the run */
+#define ONE_SIDED 0.8      /* one thread has so much of the waiting */
+
+struct work {
+	struct explain *out;
+	struct session *session;
+	struct flat *flat;
+	ticks cpu;               /* of all functions */
+	double least_wait;       /* what is off the CPU so many times longer
+	                          * than on it waits for something */
+};
+
+static struct explain_finding *add(struct work *w, enum explain_kind kind,
+				   func_id func)
+{
+	struct explain_finding *const f = &w->out->finding[w->out->count++];
+
+	*f = (struct explain_finding){ .kind = kind, .func = func,
+				       .thread = CCT_ALL_THREADS };
+	return f;
+}
+
+static ticks on_cpu(const struct work *w, const struct flat_row *row)
+{
+	return w->out->has_switches ? row->f.cpu : row->f.self;
+}
+
+static bool is_long(const struct work *w, ticks time, double share)
+{
+	return w->cpu > 0 && (double)time >= share * (double)w->cpu;
+}
+
+/* ---- the hot function --------------------------------------------------- */
+
+/* The caller for which the function has most of its own time, in all nodes. */
+static func_id main_caller(const struct session *s, func_id func)
+{
+	struct cct *const t = s->cct;
+	ticks *const of = mem_alloc((func_count(s->funcs) + 1) * sizeof(*of));
+	func_id best = 0;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+		func_id from;
+
+		if (n->func != func)
+			continue;
+		from = cct_get(t, n->parent)->func;
+		of[from] += n->self;
+		best = of[from] > of[best] ? from : best;
+	}
+	mem_free(of);
+	return best;
+}
+
+static void find_hot(struct work *w)
+{
+	const struct flat_row *best = NULL;
+	struct explain_finding *f;
+
+	for (size_t i = 0; i < w->flat->count; i++)
+		if (!best || on_cpu(w, &w->flat->rows[i]) > on_cpu(w, best))
+			best = &w->flat->rows[i];
+	if (!best || !is_long(w, on_cpu(w, best), HOT_SHARE))
+		return;
+	f = add(w, EXPLAIN_HOT, best->f.func);
+	f->other = main_caller(w->session, best->f.func);
+	f->calls = best->f.calls;
+	f->time = on_cpu(w, best);
+	f->share = (double)f->time / (double)w->cpu;
+}
+
+/* ---- waiting, and no core ------------------------------------------------ */
+
+struct ratio { double waits; ticks cpu; };
+
+static int compare_ratios(const void *a, const void *b)
+{
+	const struct ratio *const x = a, *const y = b;
+
+	return (x->waits > y->waits) - (x->waits < y->waits);
+}
+
+/* How much longer functions are off the CPU than on it because there is no core
+ * for them: that of the function in the middle of all time on the CPU. */
+static double usual_wait(const struct work *w)
+{
+	struct ratio *const r = mem_alloc((w->flat->count + 1) * sizeof(*r));
+	double usual = 0;
+	ticks sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->flat->count; i++) {
+		const struct figures *const f = &w->flat->rows[i].f;
+
+		if (f->cpu > 0)
+			r[n++] = (struct ratio){ (double)f->off /
+						 (double)f->cpu, f->cpu };
+	}
+	if (n > 0)
+		qsort(r, n, sizeof(*r), compare_ratios);
+	for (size_t i = 0; i < n && sum < w->cpu / 2; i++) {
+		usual = r[i].waits;
+		sum += r[i].cpu;
+	}
+	mem_free(r);
+	return usual;
+}
+
+/* Does the function wait for something, and not only for a core? */
+static bool is_waiting(const struct work *w, const struct figures *f)
+{
+	return f->off > 0 && (double)f->off >= w->least_wait * (double)f->cpu;
+}
+
+/* By function: of its nodes, the most time off the CPU, below it and in it, of
+ * functions that wait. The caller frees the array. */
+static ticks *waits_below(const struct work *w)
+{
+	struct cct *const t = w->session->cct;
+	const size_t funcs = func_count(w->session->funcs) + 1;
+	ticks *const waits = mem_alloc((cct_count(t) + 1) * sizeof(*waits));
+	ticks *const most = mem_alloc(funcs * sizeof(*most));
+	bool *const is_in = mem_alloc(funcs * sizeof(*is_in));
+
+	for (size_t i = 0; i < w->flat->count; i++)
+		is_in[w->flat->rows[i].f.func] =
+			is_waiting(w, &w->flat->rows[i].f);
+	for (node_id id = (node_id)cct_count(t); id > 0; id--) {
+		const struct cct_node *const n = cct_get(t, id);
+
+		if (is_in[n->func])
+			waits[id] += cct_cpu_of(t, id).off;
+		waits[n->parent] += waits[id];
+		if (waits[id] > most[n->func])
+			most[n->func] = waits[id];
+	}
+	mem_free(is_in);
+	mem_free(waits);
+	return most;
+}
+
+/* ---- the slow call ------------------------------------------------------ */
+
+static bool is_outlier(const struct work *w, const struct flat_row *row)
+{
+	return row->f.calls >= SLOW_CALLS &&
+	       row->max / SLOW_TIMES >= row->p50 &&
+	       is_long(w, row->max - row->p50, LONG_SHARE);
+}
+
+/* A call is long, too, while its thread has no core. Then its function has no
+ * time on the CPU beyond that of usual calls, nor do functions below it
+ * wait. */
+static bool is_busy(const struct work *w, const struct flat_row *row,
+		    const ticks *waits)
+{
+	const struct figures *const f = &row->f;
+	const double net = f->raw_total == 0 ? 1 :
+			   (double)f->total / (double)f->raw_total;
+	const double usual = (double)f->calls * (double)row->p50 * net;
+
+	return !w->out->has_switches ||
+	       (double)f->total_cpu - usual >= LONG_SHARE * (double)w->cpu ||
+	       is_long(w, waits[f->func], LONG_SHARE);
+}
+
+/* Callers of the slow call are slow, too. The innermost of those that took most
+ * of the time is what a person wants to look at. */
+static void find_slow(struct work *w)
+{
+	const struct flat_row *const rows = w->flat->rows, *best = NULL;
+	ticks *const waits = waits_below(w);
+	bool *const is_slow = mem_alloc(w->flat->count + 1);
+	ticks most = 0;
+	struct explain_finding *f;
+
+	for (size_t i = 0; i < w->flat->count; i++) {
+		is_slow[i] = is_outlier(w, &rows[i]) &&
+			     is_busy(w, &rows[i], waits);
+		if (is_slow[i] && rows[i].max > most)
+			most = rows[i].max;
+	}
+	for (size_t i = 0; i < w->flat->count; i++)
+		if (is_slow[i] && rows[i].max >= most / 10 * 8 &&
+		    (!best || rows[i].max < best->max))
+			best = &rows[i];
+	mem_free(waits);
+	mem_free(is_slow);
+	if (!best)
+		return;
+	f = add(w, EXPLAIN_SLOW, best->f.func);
+	f->calls = best->f.calls;
+	f->time = best->max;
+	f->typical = best->p50;
+}
+
+/* ---- the function that is called too often ------------------------------ */
+
+static void find_often(struct work *w)
+{
+	struct callers *const c = callers_new(w->session->cct,
+					      func_count(w->session->funcs));
+	const struct callers_arc *best = NULL;
+	struct explain_finding *f;
+
+	for (size_t i = 0; i < c->arc_count; i++) {
+		const struct callers_arc *const arc = &c->arcs[i];
+		const uint64_t by = c->of[arc->from].calls;
+
+		if (arc->from != 0 && arc->from != arc->of.func &&
+		    by >= OFTEN_CALLS && arc->of.calls / OFTEN_TIMES >= by &&
+		    (double)arc->of.calls >=
+			    OFTEN_SHARE * (double)c->all.calls &&
+		    (!best || arc->of.calls > best->of.calls))
+			best = arc;
+	}
+	if (best) {
+		f = add(w, EXPLAIN_OFTEN, best->of.func);
+		f->other = best->from;
+		f->calls = best->of.calls;
+		f->other_calls = c->of[best->from].calls;
+		f->share = (double)f->calls / (double)c->all.calls;
+	}
+	callers_free(c);
+}
+
+/* ---- the coroutine that sleeps ------------------------------------------ */
+
+static void find_sleep(struct work *w, const struct explain_sleep *s, size_t n,
+		       ticks second)
+{
+	const struct explain_sleep *best = NULL;
+	uint64_t count = 0;
+	ticks sum = 0;
+	struct explain_finding *f;
+
+	for (size_t i = 0; i < n; i++) {
+		count += s[i].count;
+		sum += s[i].sum;
+		if (!best || s[i].longest > best->longest)
+			best = &s[i];
+	}
+	if (!best || !is_long(w, best->longest, LONG_SHARE))
+		return;
+	/* What others slept meanwhile tells whether that is unusual. */
+	const ticks others = count > 1 ? (sum - best->longest) / (count - 1) :
+			     0;
+
+	/* While a thread has no core, all of its coroutines sleep. */
+	if (best->longest / SLEEP_TIMES < others || best->longest / 2 < second)
+		return;
+	f = add(w, EXPLAIN_SLEEP, best->where);
+	f->other = best->body;
+	f->calls = count;
+	f->time = best->longest;
+	f->typical = others;
+	f->at = best->at;
+	f->coroutine = best->coroutine;
+	f->process = best->process;
+}
+
+/* ---- the function that waits -------------------------------------------- */
+
+/* Is most of the function's waiting that of one thread, of several that call
+ * it? */
+static void find_side(const struct work *w, struct explain_finding *f)
+{
+	struct cct *const t = w->session->cct;
+	const size_t threads = w->session->thread_count;
+	uint32_t *const of = mem_alloc((cct_count(t) + 1) * sizeof(*of));
+	ticks *const off = mem_alloc((threads + 1) * sizeof(*off));
+	uint64_t *const calls = mem_alloc((threads + 1) * sizeof(*calls));
+	size_t callers = 0, most = 0;
+
+	for (node_id id = 1; id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+
+		of[id] = n->parent ? of[n->parent] : n->thread;
+		if (n->func != f->func || of[id] >= threads)
+			continue;
+		off[of[id]] += cct_cpu_of(t, id).off;
+		calls[of[id]] += n->calls;
+	}
+	for (size_t i = 0; i < threads; i++) {
+		callers += calls[i] > 0;
+		most = off[i] > off[most] ? i : most;
+	}
+	if (callers > 1 && (double)off[most] >= ONE_SIDED * (double)f->time) {
+		f->thread = (uint32_t)most;
+		f->share = (double)off[most] / (double)f->time;
+	}
+	mem_free(of);
+	mem_free(off);
+	mem_free(calls);
+}
+
+static void find_wait(struct work *w)
+{
+	const struct flat_row *best = NULL;
+	struct explain_finding *f;
+
+	for (size_t i = 0; i < w->flat->count; i++) {
+		const struct flat_row *const r = &w->flat->rows[i];
+
+		if (r->f.calls >= WAIT_CALLS &&
+		    is_waiting(w, &r->f) && is_long(w, r->f.off, LONG_SHARE) &&
+		    (!best || r->f.off > best->f.off))
+			best = r;
+	}
+	if (!best)
+		return;
+	f = add(w, EXPLAIN_WAIT, best->f.func);
+	f->calls = best->f.calls;
+	f->time = best->f.off;
+	f->typical = best->f.cpu;
+	find_side(w, f);
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+void explain_find(struct explain *e, struct session *s,
+		  const struct explain_sleep *sleeps, size_t sleep_count,
+		  ticks second)
+{
+	struct work w = { .out = e, .session = s, .flat = flat_new(s, NULL) };
+	double usual;
+
+	*e = (struct explain){ .has_switches = w.flat->has_switches };
+	w.cpu = e->has_switches ? w.flat->cpu : w.flat->self;
+	usual = usual_wait(&w);
+	w.least_wait = (double)WAIT_TIMES + CORE_TIMES * usual;
+	find_hot(&w);
+	if (w.flat->has_quantiles)
+		find_slow(&w);
+	find_often(&w);
+	find_sleep(&w, sleeps, sleep_count, second);
+	if (e->has_switches)
+		find_wait(&w);
+	flat_free(w.flat);
+}

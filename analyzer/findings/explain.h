@@ -1,0 +1,69 @@
+/* explain.h - the findings that are worth a person's time, from a session's
+ * tree. What makes one is a number below; a program without problems has none.
+ *
+ * analyzer/findings: what follows from tables. Uses base, model and tables;
+ * prints nothing.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_FINDINGS_EXPLAIN_H
+#define WEFT_ANALYZER_FINDINGS_EXPLAIN_H
+
+#include "analyzer/tables/metric.h"
+
+enum explain_kind {
+	EXPLAIN_HOT,      /* a function takes much of the time itself */
+	EXPLAIN_SLOW,     /* one call of it took much longer than the others */
+	EXPLAIN_OFTEN,    /* it is called very often for each call of a
+	                   * caller */
+	EXPLAIN_SLEEP,    /* a coroutine was suspended for long */
+	EXPLAIN_WAIT,     /* a function is off the CPU for long: a lock, a
+	                   * read, a sleep */
+	EXPLAIN_KINDS
+};
+
+/* Times are ticks. Which fields hold is said by the kind. */
+struct explain_finding {
+	enum explain_kind kind;
+	func_id func;
+	func_id other;           /* HOT: the caller that has most of it;
+	                          * OFTEN: the caller; SLEEP: the body */
+	uint64_t calls;          /* of func; OFTEN: by other; SLEEP: sleeps */
+	uint64_t other_calls;    /* OFTEN: of other */
+	ticks time;              /* HOT: own; SLOW: the slowest call; SLEEP: the
+	                          * longest; WAIT: off the CPU, in all */
+	ticks typical;           /* SLOW: half of the calls took no longer;
+	                          * SLEEP: the mean of the others; WAIT: on the
+	                          * CPU */
+	ticks at;                /* SLEEP: when it was over */
+	uint64_t coroutine;      /* SLEEP: its serial */
+	uint32_t process;        /* SLEEP: its index */
+	uint32_t thread;         /* WAIT: the index of the one that waits most,
+	                          * if it is one-sided; else CCT_ALL_THREADS */
+	double share;            /* HOT: of all time on the CPU; OFTEN: of all
+	                          * calls; WAIT: that thread's, of the waiting;
+	                          * 0 to 1 */
+};
+
+/* Suspensions of coroutines that had `body` as the outermost function and
+ * `where` as the innermost one. */
+struct explain_sleep {
+	func_id where, body;
+	uint64_t count;
+	ticks sum, longest, at;
+	uint64_t coroutine;
+	uint32_t process;        /* the coroutine's; index */
+};
+
+struct explain {
+	struct explain_finding finding[EXPLAIN_KINDS]; /* at most one a kind */
+	size_t count;
+	bool has_switches;       /* else waiting is not known, and times on the
+	                          * CPU are elapsed ones */
+};
+
+/* Look for all kinds; the session needs histograms for EXPLAIN_SLOW. second is
+ * the longest suspension of any coroutine but that which was suspended longest.
+ * Never fails. */
+void explain_find(struct explain *, struct session *,
+		  const struct explain_sleep *, size_t sleeps, ticks second);
+
+#endif

@@ -1,0 +1,425 @@
+/* budget.c - sums over chunks, and what follows from them. Only native
+ * functions are demoted: a Lua call costs its VM as much whatever its verdict.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/budget/budget.h"
+#include "tracepoints/record.h"
+#include "tracer/recorder/names/chunk_names.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FUNCTIONS_MOST = 1 << 20, NONE = BUDGET_NONE,
+	DEPTH = 256,               /* of calls whose times are taken */
+	ENOUGH_SAMPLES = 50, MANY_SAMPLES = 8000,
+	WINDOW_MS = 3,             /* and until it has filled a chunk, but */
+	WINDOW_MOST_MS = 50,       /* no longer: threads may not run */
+	WINDOWS_MS = 1000,         /* about so often */
+	LUA_PRICE = 3,             /* of a call, in those of native ones */
+	JUDGE_MS = 100,
+};
+
+/* Where nothing is sampled: what a call costs, s, rather too much. */
+static const double unsampled_call = 40e-9;
+
+int budget_init(struct budget *b, double limit, struct pool_owner *owner,
+		const struct rate *rate)
+{
+	*b = (struct budget){ .limit = limit, .owner = owner, .rate = rate };
+	if (limit == 0)
+		return 0;
+	b->random = (uint32_t)rate_mono();
+	return budget_functions_init(&b->all, FUNCTIONS_MOST,
+				     owner->verdicts, owner->verdict_slots);
+}
+
+/* ---- chunks that pass ---- */
+
+/* The window in which the chunk was opened, or NULL. Its clock pair was read
+ * then; its time begins with the last event before. */
+const struct budget_window *budget_window_of(const struct budget *b,
+					     const struct chunk_header *h)
+{
+	const uint64_t tick = h->pair_tick;
+
+	for (uint32_t i = 0; i < BUDGET_WINDOWS; i++)
+		if (b->window[i].from <= tick && tick < b->window[i].to)
+			return &b->window[i];
+	return NULL;
+}
+
+static struct budget_window *last_window(struct budget *b)
+{
+	return &b->window[(b->windows - 1) % BUDGET_WINDOWS];
+}
+
+/* The chunk at hand. */
+struct pass {
+	struct budget *b;
+	const uint64_t *record, *dict;
+	const uint64_t *counted;   /* the item, or NULL */
+	uint32_t of[CHUNK_MAX_FUNCS + 1]; /* dictionary to number */
+	uint32_t module[DICT_MAX_MODULES];
+	bool is_window;
+	/* Calls that are open. */
+	struct { uint32_t index; uint64_t at; } open[DEPTH];
+	uint32_t depth;
+	uint64_t now;              /* ticks since the chunk's begin */
+};
+
+/* A chunk_item_fn. */
+static void pass_item(void *ctx, const struct chunk_header *h,
+		      const uint64_t *item, uint64_t words)
+{
+	struct pass *const p = ctx;
+
+	(void)h;
+	if (item_type(*item) == ITEM_MODULE && words > 1 &&
+	    item[1] < DICT_MAX_MODULES)
+		p->module[item[1]] = budget_functions_module(&p->b->all,
+							     item, words);
+	if (item_type(*item) == ITEM_COUNTED)
+		p->counted = item;
+	if (item_type(*item) != ITEM_SAMPLES)
+		return;
+	for (uint64_t i = 4; i + 1 < words; i += 2) {
+		const uint32_t m = dict_kind(item[i + 1]) != DICT_NATIVE ?
+			(uint32_t)NONE : p->module[dict_module(item[i + 1])];
+
+		p->b->samples++;
+		p->b->probes += m != NONE && p->b->all.module[m].is_weft;
+	}
+}
+
+static void pass_dictionary(struct pass *p, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t word = p->dict[i];
+		const uint32_t m = dict_kind(word) != DICT_NATIVE ?
+			(uint32_t)NONE : p->module[dict_module(word)];
+
+		p->of[i] = m == NONE ? m :
+			   budget_functions_find(&p->b->all, m,
+						 dict_offset(word));
+	}
+}
+
+/* A call has ended, or begun that took so long. */
+static void count(struct pass *p, uint32_t index, uint64_t calls,
+		  uint64_t ticks)
+{
+	const uint32_t i = p->of[index];
+
+	if (i == NONE) {
+		p->b->other += (double)(calls * LUA_PRICE);
+		return;
+	}
+	p->b->all.known[i].calls += (double)calls;
+	p->b->all.known[i].ticks += (double)ticks;
+	if (p->is_window)
+		p->b->all.known[i].seen += (double)calls;
+}
+
+static void leave(struct pass *p, uint32_t index)
+{
+	const uint32_t top = p->depth - 1;
+
+	if (p->depth == 0 || --p->depth >= DEPTH ||
+	    p->open[top].index != index)
+		return;
+	count(p, index, 0, p->now - p->open[top].at);
+}
+
+/* Calls that a coroutine suspends, or that end otherwise, have no time here. */
+static void pass_record(struct pass *p, uint64_t word)
+{
+	const uint32_t index = rec_func(word);
+
+	switch (rec_kind(word)) {
+	case REC_LEAF:
+		p->now += rec_leaf_gap(word) + rec_leaf_duration(word);
+		count(p, index, 1, rec_leaf_duration(word));
+		return;
+	case REC_OPERAND:
+		return;
+	case REC_TIME:
+		p->now += rec_value(word);
+		return;
+	default:
+		p->now += rec_gap(word);
+	}
+	if (rec_kind(word) == REC_ENTER) {
+		count(p, index, 1, 0);
+		if (p->depth < DEPTH) {
+			p->open[p->depth].index = index;
+			p->open[p->depth].at = p->now;
+		}
+		p->depth++;
+	} else if (rec_kind(word) == REC_LEAVE) {
+		leave(p, index);
+	} else if (rec_kind(word) != REC_MARK && rec_kind(word) != REC_CREATE) {
+		p->depth = 0;
+	}
+}
+
+/* A call that began before the chunk and one that is still open count as long
+ * as they are in it. */
+static void pass_records(struct pass *p, const struct chunk_header *h)
+{
+	for (uint32_t i = 0; i < h->records; i++)
+		if (rec_kind(p->record[i]) == REC_OPERAND ||
+		    rec_func(p->record[i]) < h->funcs ||
+		    rec_kind(p->record[i]) >= REC_UNWIND)
+			pass_record(p, p->record[i]);
+	while (p->depth > 0) {
+		p->depth--;
+		if (p->depth < DEPTH)
+			count(p, p->open[p->depth].index, 0,
+			      p->now - p->open[p->depth].at);
+	}
+}
+
+/* Calls that are counted take no time that is known. */
+static void pass_counted(struct pass *p, const struct chunk_header *h)
+{
+	const uint64_t words = p->counted ? item_words(*p->counted) : 0;
+
+	for (uint64_t i = 1; i + COUNTED_WORDS <= words; i += COUNTED_WORDS) {
+		const uint64_t *const node = p->counted + i;
+
+		if (rec_kind(node[0]) == (enum rec_kind)COUNTED_CALL &&
+		    rec_func(node[0]) < h->funcs)
+			count(p, rec_func(node[0]), node[1], 0);
+	}
+}
+
+static double seconds(const struct chunk_header *h)
+{
+	if (h->cpu_begin != 0 && h->cpu_end > h->cpu_begin)
+		return (double)(h->cpu_end - h->cpu_begin) / 1e9;
+	return h->tick_hz == 0 ? 0 :
+	       (double)(h->tick_end - h->tick_begin) / (double)h->tick_hz;
+}
+
+void budget_note(struct budget *b, const uint64_t *chunk, uint32_t words)
+{
+	static struct pass p;
+	const struct chunk_header *const h = (const void *)chunk;
+
+	if (b->limit == 0 || (h->flags & (CHUNK_META | CHUNK_PARTIAL)) != 0 ||
+	    h->pair_tick < b->changed_at ||
+	    CHUNK_HEADER_WORDS + (uint64_t)h->records + h->items + h->funcs !=
+	    words)
+		return;
+	p.b = b;
+	p.record = chunk + CHUNK_HEADER_WORDS;
+	p.dict = chunk + words - h->funcs;
+	p.counted = NULL;
+	p.is_window = budget_window_of(b, h) != NULL;
+	p.depth = 0;
+	p.now = 0;
+	memset(p.module, 0xff, sizeof(p.module));
+	chunk_names_each(chunk, words, pass_item, &p);
+	pass_dictionary(&p, h->funcs);
+	pass_records(&p, h);
+	pass_counted(&p, h);
+	if (h->level > 0)
+		return;
+	b->cpu_s += seconds(h);
+	if (p.is_window)
+		b->windows_s += seconds(h);
+	b->has_looked |= p.is_window && h->pair_tick >= last_window(b)->from;
+}
+
+/* ---- verdicts ---- */
+
+/* False: the table has no room. */
+static bool set(struct budget *b, uint32_t i, enum verdict verdict)
+{
+	return verdict_set(b->owner->verdicts, b->owner->verdict_slots,
+			   b->all.known[i].id, verdict);
+}
+
+/* Threads look at verdicts again: they close the chunks that they fill. */
+static void tell_threads(struct budget *b, uint64_t now)
+{
+	atomic_store(&b->owner->pool->cut_before, now);
+	atomic_fetch_add(&b->owner->pool->generation, POOL_GENERATION_STEP);
+}
+
+/* As seen since the last change; of what is skipped, in windows. */
+static void renew_rates(struct budget *b)
+{
+	for (uint32_t i = 0; i < b->all.n; i++) {
+		struct budget_known *const k = &b->all.known[i];
+		struct budget_function *const f = &b->all.function[i];
+
+		if (f->verdict == VERDICT_SKIP) {
+			k->looked_s += b->windows_s;
+			if (k->looked_s > 0)
+				f->rate = k->seen / k->looked_s;
+			continue;
+		}
+		f->rate = b->cpu_s > 0 ? k->calls / b->cpu_s : 0;
+		if (f->verdict == VERDICT_RECORD && k->calls > 0)
+			f->ns = k->ticks / k->calls / (double)b->rate->hz * 1e9;
+	}
+	b->windows_s = 0;
+}
+
+static void fade(struct budget *b, double part)
+{
+	for (uint32_t i = 0; i < b->all.n; i++) {
+		b->all.known[i].calls *= part;
+		b->all.known[i].ticks *= part;
+	}
+	b->samples = (uint64_t)((double)b->samples * part);
+	b->probes = (uint64_t)((double)b->probes * part);
+	b->cpu_s *= part;
+	b->other *= part;
+}
+
+/* What the rule has changed becomes so: the verdicts before it are in was. */
+static void apply(struct budget *b, const uint8_t *was)
+{
+	const uint64_t now = rate_ticks(b->rate);
+
+	b->counted = b->skipped = 0;
+	for (uint32_t i = 0; i < b->all.n; i++) {
+		enum verdict *const verdict = &b->all.function[i].verdict;
+
+		if (*verdict != was[i] && !set(b, i, *verdict)) {
+			*verdict = was[i];
+			b->no_room++;
+		}
+		b->counted += *verdict == VERDICT_COUNT;
+		b->skipped += *verdict == VERDICT_SKIP;
+		if (*verdict == was[i])
+			continue;
+		budget_functions_turn(&b->all, i, *verdict, now);
+		b->all.known[i].seen = b->all.known[i].looked_s = 0;
+		b->changes++;
+	}
+	fade(b, 0);
+	b->changed_at = now;
+	tell_threads(b, now);
+}
+
+/* What the function's calls have cost since the last change, in those of
+ * recorded ones. */
+static double units_of(const struct budget *b, uint32_t i)
+{
+	const struct budget_function *const f = &b->all.function[i];
+	const double calls = f->verdict != VERDICT_SKIP ?
+		b->all.known[i].calls : f->rate * b->cpu_s;
+
+	return calls * budget_price(f->verdict);
+}
+
+/* Without samples it is what calls should cost. False: not enough was seen. */
+static bool see(struct budget *b, struct budget_sight *s)
+{
+	double root = 1;
+
+	*s = (struct budget_sight){ .limit = b->limit, .counts = true,
+				    .now = (double)rate_mono() / 1e9 };
+	if (b->cpu_s <= 0.02)
+		return false;
+	s->other = b->other / b->cpu_s;
+	if (b->samples == 0 && b->cpu_s > 0.2) {
+		double units = b->other;
+
+		for (uint32_t i = 0; i < b->all.n; i++)
+			units += units_of(b, i);
+		s->share = units * unsampled_call / b->cpu_s;
+		s->error = s->share / 5;
+		return true;
+	}
+	if (b->samples < ENOUGH_SAMPLES)
+		return false;
+	while (root * root < (double)b->probes + 1)
+		root++;
+	s->share = (double)b->probes / (double)b->samples;
+	s->error = root / (double)b->samples;
+	return true;
+}
+
+static void decide(struct budget *b)
+{
+	struct budget_sight sight;
+	uint8_t *was;
+
+	if (!see(b, &sight))
+		return;
+	was = malloc(b->all.n + 1);
+	if (!was)
+		return;
+	for (uint32_t i = 0; i < b->all.n; i++)
+		was[i] = (uint8_t)b->all.function[i].verdict;
+	renew_rates(b);
+	b->share = sight.share;
+	if (budget_decide(&sight, b->all.function, b->all.n) > 0)
+		apply(b, was);
+	else if (b->samples > MANY_SAMPLES)
+		fade(b, 0.5);
+	free(was);
+}
+
+/* ---- windows ---- */
+
+static void open_window(struct budget *b, uint64_t now_ms)
+{
+	for (uint32_t i = 0; i < b->all.n; i++) {
+		b->all.known[i].seen *= 0.75;
+		b->all.known[i].looked_s *= 0.75;
+		if (b->all.function[i].verdict == VERDICT_SKIP)
+			set(b, i, VERDICT_RECORD);
+	}
+	/* Only now: what is opened before need not look at all verdicts. */
+	const uint64_t now = rate_ticks(b->rate);
+
+	b->windows++;
+	*last_window(b) = (struct budget_window){ now, UINT64_MAX };
+	b->next_ms = now_ms + WINDOW_MS;
+	b->has_looked = false;
+	tell_threads(b, now);
+}
+
+/* The time to the next one is random: a program may do something at regular
+ * times, too. */
+static void close_window(struct budget *b, uint64_t now_ms)
+{
+	const uint64_t now = rate_ticks(b->rate);
+
+	for (uint32_t i = 0; i < b->all.n; i++)
+		if (b->all.function[i].verdict == VERDICT_SKIP)
+			set(b, i, VERDICT_SKIP);
+	last_window(b)->to = now;
+	b->random = b->random * 1103515245 + 12345;
+	b->next_ms = now_ms + WINDOWS_MS / 2 + (b->random >> 8) % WINDOWS_MS;
+	tell_threads(b, now);
+}
+
+uint32_t budget_beat(struct budget *b, uint64_t now)
+{
+	const bool is_open = b->windows > 0 &&
+			     last_window(b)->to == UINT64_MAX;
+
+	if (b->limit == 0)
+		return UINT32_MAX;
+	if (is_open && (b->has_looked ? now >= b->next_ms :
+			now >= b->next_ms + WINDOW_MOST_MS)) {
+		close_window(b, now);
+	} else if (!is_open && b->skipped > 0 && now >= b->next_ms) {
+		open_window(b, now);
+	} else if (!is_open && now >= b->judged_ms + JUDGE_MS) {
+		decide(b);
+		b->judged_ms = now;
+	}
+	return b->next_ms > now && b->skipped > 0 ?
+	       (uint32_t)(b->next_ms - now) : b->skipped > 0 ? WINDOW_MS : 20;
+}

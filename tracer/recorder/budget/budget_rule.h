@@ -1,0 +1,46 @@
+/* budget_rule.h - which functions are to be recorded so that recording costs
+ * no more than a budget allows: a rule without memory, clock or program.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_BUDGET_BUDGET_RULE_H
+#define WEFT_TRACER_RECORDER_BUDGET_BUDGET_RULE_H
+
+#include "tracepoints/verdict.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A function, as far as it was seen. */
+struct budget_function {
+	double rate;               /* calls in a second of CPU time */
+	double ns;                 /* of a call, mean, as recorded */
+	enum verdict verdict;      /* what holds; budget_decide changes it */
+	uint32_t demotions;        /* how often it was demoted so far, */
+	double held;               /* s: it stays so at least until then */
+};
+
+/* What was seen of the program since a verdict changed last. */
+struct budget_sight {
+	double limit;              /* the budget: a share of CPU time, 0 to 1 */
+	double share, error;       /* what recording takes, +- one standard
+				    * error */
+	double other;              /* calls a second that no verdict spares,
+				    * each as many as it costs */
+	double now;                /* s */
+	bool counts;               /* VERDICT_COUNT may be used */
+};
+
+/* What a call costs, as a part of what a recorded one does. */
+double budget_price(enum verdict);
+
+/* Change verdicts, if the share is surely above the limit, or surely below half
+ * of it. Demoted are, until the rest should cost 0.7 of the limit, functions
+ * that are called most often and take least: from recorded to counted, and from
+ * counted to skipped, whichever step saves most for what it takes away, where
+ * exact counts are worth four times as much as times. Functions that take 10 us
+ * and more never are. Promoted are the rarest, until all should cost 0.6 of it.
+ * Each demotion of a function holds twice as long as the one before: 2 s to 4
+ * minutes. Returns how many verdicts it has changed. */
+uint32_t budget_decide(const struct budget_sight *s, struct budget_function *f,
+		       uint32_t n);
+
+#endif

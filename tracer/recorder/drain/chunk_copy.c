@@ -1,0 +1,131 @@
+/* chunk_copy.c - from buffer to chunk. All is read from the pool once, the
+ * counts first, and only the copy is used after that.
+ * SPDX-License-Identifier: MIT */
+#include "tracepoints/buffer.h"
+#include "tracer/recorder/drain/chunk_copy.h"
+#include "tracer/recorder/drain/chunk_samples.h"
+
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- copying a buffer ---- */
+
+/* Calls that gave their records back may have come after the last record. */
+static void last_for_brief(struct chunk_header *h,
+			   const struct chunk_source *source, uint64_t end)
+{
+	struct rate_pair now;
+
+	if (end <= h->tick_end)
+		return;
+	rate_read(source->rate, &now);
+	if (now.tick > h->tick_end)
+		h->tick_end = end < now.tick ? end : now.tick;
+}
+
+/* Add what the kernel has noted of the thread, as more items. A PARTIAL chunk
+ * has none: what is written once is not kept for the whole chunk. */
+static uint32_t add_noted(struct chunk_header *h,
+			  const struct chunk_source *source, uint64_t *at,
+			  uint32_t funcs)
+{
+	struct cpu_watch *const w = source->cpu;
+	uint32_t room = CHUNK_MAX_WORDS - CHUNK_HEADER_WORDS - h->records -
+			h->items - funcs;
+	uint32_t words, more;
+
+	if (!w || h->level != 0 || source->slot >= w->slots ||
+	    h->tick_hz == 0 || (source->flags & CHUNK_PARTIAL) != 0)
+		return 0;
+	cpu_watch_read(w, source->slot);
+	words = offcpu_item(&w->slot[source->slot].offcpu, h, at, room);
+	h->items += words;
+	room -= words;
+	more = chunk_samples_put(w, source->slot, source->maps,
+				 (const uint64_t *)h, at + words, room);
+	h->items += more;
+	return words + more;
+}
+
+/* Which calls it may not have. */
+static uint32_t add_demoted(struct chunk_header *h,
+			    const struct chunk_source *source, uint64_t *at,
+			    uint32_t funcs)
+{
+	const uint32_t words = !source->budget ? 0 :
+		budget_put(source->budget, (const uint64_t *)h, at,
+			   CHUNK_MAX_WORDS - CHUNK_HEADER_WORDS - h->records -
+			   h->items - funcs);
+
+	h->items += words;
+	return words;
+}
+
+int chunk_copy(uint64_t *out, const struct chunk_source *source)
+{
+	const struct buffer b = { source->buffer, source->words,
+				  source->recording, source->flags };
+	struct chunk_header *const h = (void *)out;
+	const int found = buffer_open(out, &b);
+	uint64_t *at, end;
+
+	if (found <= 0)
+		return found;
+	h->tick_hz = source->rate->hz;
+	h->tick_hz_error = source->rate->error_ppb;
+	at = buffer_body(out, &b, &end);
+	last_for_brief(h, source, end);
+	at += add_demoted(h, source, at, h->funcs);
+	at += add_noted(h, source, at, h->funcs);
+	buffer_end(h, &b, at);
+	if (rate_is_stepped(source->rate, h->pair_tick, h->pair_mono,
+			    h->pair_width))
+		h->flags |= CHUNK_CLOCK_STEPPED;
+	assert(h->total_words <= CHUNK_MAX_WORDS);
+	return (int)h->total_words;
+}
+
+uint64_t chunk_counted(const struct chunk_source *source)
+{
+	const struct chunk_header *const in = (const void *)source->buffer;
+	const uint32_t room = pool_record_room(source->words);
+	const uint64_t *node = source->buffer + CHUNK_HEADER_WORDS + room;
+	uint32_t n = buffer_count(&in->counted);
+	uint64_t calls = 0;
+
+	for (n = n < room / COUNTED_WORDS ? n : 0; n > 0; n--) {
+		node -= COUNTED_WORDS;
+		if (rec_kind(node[0]) == (enum rec_kind)COUNTED_CALL)
+			calls += __atomic_load_n(&node[1], __ATOMIC_RELAXED);
+	}
+	return calls;
+}
+
+/* ---- chunks of notes ---- */
+
+void meta_begin(struct meta *m, uint64_t *words, uint64_t recording,
+		uint64_t number, const struct rate *rate)
+{
+	struct chunk_header *const h = (void *)words;
+	struct rate_pair now;
+
+	rate_read(rate, &now);
+	memset(h, 0, sizeof(*h));
+	h->magic = CHUNK_MAGIC;
+	h->version = CHUNK_VERSION;
+	h->flags = CHUNK_META | (rate->tsc ? (unsigned)CHUNK_TSC : 0u);
+	h->recording = recording;
+	h->pid = h->tid = (uint32_t)getpid();
+	h->number = number;
+	h->tick_begin = h->tick_end = h->pair_tick = now.tick;
+	h->pair_mono = now.mono;
+	h->pair_real = now.real;
+	h->pair_width = now.width;
+	h->process_start = now.real;
+	h->tick_hz = rate->hz;
+	h->tick_hz_error = rate->error_ppb;
+	memcpy(h->thread_name, "weft-record", 11);
+	m->words = words;
+	m->n = CHUNK_HEADER_WORDS;
+}

@@ -1,0 +1,482 @@
+/* slow_call.c - follows the stacks of chunks in which a function of interest is
+ * open, as far as is needed for it: how many frames each segment has, and which
+ * of them are of interest. What contradicts itself is passed over.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/drain/slow_call.h"
+#include "tracepoints/record.h"
+#include "tracer/recorder/base/message.h"
+#include "tracepoints/buffer.h"
+#include "tracer/recorder/drain/chunk_copy.h"
+#include "tracer/recorder/trace/backlog.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OPEN_MAX = 1024,           /* calls of interest on one stack */
+	SEGMENTS_MAX = 256,
+	KEPT_MAX = 4,              /* of a coroutine */
+	UNDO_MAX = 1024,           /* coroutines in a PARTIAL chunk */
+	COROUTINES = 1 << 14,      /* a later one takes an earlier one's
+	                            * place */
+	NO_RULE = 0xff,
+};
+
+/* ---- rules ---- */
+
+/* "500ms" and so on; 0: it is no time. */
+static uint64_t read_time(const char *text)
+{
+	static const struct { const char *unit; double ns; } units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	char *end;
+	const double n = strtod(text, &end);
+
+	while (*end == ' ')
+		end++;
+	for (size_t i = 0; end != text && i < 4; i++)
+		if (strcmp(end, units[i].unit) == 0 && n * units[i].ns >= 1 &&
+		    n * units[i].ns <= 86400e9)
+			return (uint64_t)(n * units[i].ns);
+	return 0;
+}
+
+const char *slow_call_read(struct slow_call_wish *w, const char *text)
+{
+	const char *const more = strrchr(text, '>');
+	const char *from = text + strspn(text, " "), *end = more;
+	char name[1024];
+
+	*w = (struct slow_call_wish){ .text = text };
+	if (!more || (w->ns = read_time(more + 1)) == 0)
+		return "it is not of the form \"FUNCTION > 500ms\"";
+	while (end > from && end[-1] == ' ')
+		end--;
+	w->is_total = strncmp(from, "total(", 6) == 0 && end[-1] == ')';
+	from += w->is_total ? 6 : 0;
+	end -= w->is_total;
+	if (end - from >= (long)sizeof(name))
+		return "the pattern is too long";
+	snprintf(name, sizeof(name), "%.*s", (int)(end - from), from);
+	return selection_add(&w->pattern, name);
+}
+
+/* ---- a coroutine between its runs ---- */
+
+/* A call of interest that is open. */
+struct call {
+	uint64_t entry;            /* later by what it was suspended */
+	uint64_t slept;            /* suspended since it was entered */
+	uint32_t depth;            /* of its frame in the segment, from 1 */
+	uint16_t function;
+	uint8_t rule;              /* NO_RULE: its entry is not known */
+};
+
+struct slow_call_coroutine {
+	uint64_t serial;
+	uint64_t looked, kept;     /* the last passes that did so */
+	uint32_t n, depth;         /* calls; frames in all */
+	struct call call[KEPT_MAX];
+};
+
+int slow_calls_init(struct slow_calls *s, const struct slow_call_wish *wish,
+		    uint32_t rules, const char *program,
+		    struct lua_names *names, const struct rate *rate)
+{
+	const size_t bytes = VERDICT_SLOTS * sizeof(_Atomic uint64_t);
+
+	*s = (struct slow_calls){ .rules = rules, .rate = rate };
+	s->coroutine = backlog_reserve(COROUTINES * sizeof(*s->coroutine));
+	if (!s->coroutine)
+		return -1;
+	for (uint32_t i = 0; i < rules; i++) {
+		const struct selection_wish chosen = {
+			.skip = wish[i].pattern };
+		_Atomic uint64_t *const table = backlog_reserve(bytes);
+
+		s->wish[i] = wish[i];
+		if (!table || selection_init(&s->selection[i], &chosen, table,
+					     VERDICT_SLOTS, names) != 0)
+			return -1;
+		selection_program(&s->selection[i], program);
+	}
+	return 0;
+}
+
+/* ---- the chunk at hand ---- */
+
+struct segment {
+	uint64_t coroutine;
+	uint32_t depth, first;     /* its frames; its calls in open */
+};
+
+struct pass {
+	struct slow_calls *s;
+	const struct chunk_header *h;
+	uint64_t now;
+	uint8_t rule[CHUNK_MAX_FUNCS + 1]; /* by dictionary index */
+	uint64_t module[DICT_MAX_MODULES]; /* hashes; 0: there is none */
+	const uint64_t *stack;     /* the item, or NULL */
+	struct segment segment[SEGMENTS_MAX];
+	uint32_t top;              /* the topmost segment */
+	uint32_t beyond;           /* segments above that have no room */
+	struct call open[OPEN_MAX];
+	uint32_t n;
+	/* What a chunk that may come again has changed. */
+	struct {
+		uint32_t slot;
+		struct slow_call_coroutine was;
+	} undo[UNDO_MAX];
+	uint32_t undo_n;
+	struct slow_call_coroutine beside; /* one that cannot be undone */
+};
+
+/* What is known of a coroutine. */
+static struct slow_call_coroutine *coroutine(struct pass *p, uint64_t serial)
+{
+	const uint32_t slot = (uint32_t)(serial % COROUTINES);
+	struct slow_call_coroutine *c = &p->s->coroutine[slot];
+
+	if (c->looked != p->s->pass && (p->h->flags & CHUNK_PARTIAL)) {
+		if (p->undo_n == UNDO_MAX) {
+			p->beside.serial = serial + 1;
+			c = &p->beside;
+		} else {
+			p->undo[p->undo_n].slot = slot;
+			p->undo[p->undo_n++].was = *c;
+		}
+	}
+	if (c->serial != serial)
+		*c = (struct slow_call_coroutine){ .serial = serial };
+	c->looked = p->s->pass;
+	return c;
+}
+
+static void undo(struct pass *p)
+{
+	while (p->undo_n-- > 0)
+		p->s->coroutine[p->undo[p->undo_n].slot] =
+			p->undo[p->undo_n].was;
+}
+
+/* A segment leaves the thread, or the chunk ends. Its calls end before that. */
+static void keep(struct pass *p, const struct segment *g, uint32_t end)
+{
+	struct slow_call_coroutine *const c = coroutine(p, g->coroutine);
+
+	c->kept = p->s->pass;
+	c->depth = g->depth;
+	c->n = end - g->first < KEPT_MAX ? end - g->first : KEPT_MAX;
+	memcpy(c->call, &p->open[g->first], c->n * sizeof(*c->call));
+}
+
+/* ---- calls ---- */
+
+/* A call has ended: was it slow? */
+static void judge(struct pass *p, const struct call *c)
+{
+	struct slow_calls *const s = p->s;
+	const struct slow_call_wish *const w =
+		&s->wish[c->rule == NO_RULE ? 0 : c->rule];
+	const uint64_t total = p->now > c->entry ? p->now - c->entry : 0;
+	const uint64_t ticks = total + (w->is_total ? 0 : c->slept);
+	const double ns = (double)ticks * 1e9 / (double)s->rate->hz;
+
+	if (c->rule == NO_RULE || ns <= (double)w->ns || p->now <= s->after)
+		return;
+	s->found++;
+	if (!s->reason[0])
+		snprintf(s->reason, sizeof(s->reason), "%.150s: a call took "
+			 "%.6g ms on thread %u", w->text, ns / 1e6, p->h->tid);
+}
+
+static void push(struct pass *p, uint32_t function, uint64_t entry,
+		 uint64_t slept, bool is_known)
+{
+	struct segment *const g = &p->segment[p->top];
+
+	g->depth++;
+	if (p->beyond > 0 || p->rule[function] == NO_RULE || p->n == OPEN_MAX)
+		return;
+	p->open[p->n++] = (struct call){ entry, slept, g->depth,
+		(uint16_t)function,
+		is_known ? p->rule[function] : (uint8_t)NO_RULE };
+}
+
+/* So many of the topmost segment's frames have ended. */
+static void pop(struct pass *p, uint64_t frames)
+{
+	struct segment *const g = &p->segment[p->top];
+
+	if (p->beyond > 0)
+		return;
+	g->depth = frames < g->depth ? g->depth - (uint32_t)frames : 0;
+	while (p->n > g->first && p->open[p->n - 1].depth > g->depth)
+		judge(p, &p->open[--p->n]);
+}
+
+/* An open frame in a stack. Of a coroutine's calls of interest the one with
+ * that place among them was suspended before, as is remembered. */
+static void push_open(struct pass *p, uint64_t word,
+		      const struct slow_call_coroutine *c, uint64_t slept)
+{
+	const struct segment *const g = &p->segment[p->top];
+	const uint64_t age = rec_gap(word);
+	const uint32_t i = p->n - g->first, function = rec_func(word);
+
+	if (function == REC_FUNC_OMITTED) {
+		p->segment[p->top].depth += (uint32_t)age;
+		return;
+	}
+	if (function >= p->h->funcs)
+		return;
+	push(p, function, p->now > age ? p->now - age : 0,
+	     slept + (c && i < c->n ? c->call[i].slept : 0),
+	     age != REC_AGE_UNKNOWN);
+}
+
+/* ---- segments ---- */
+
+static bool push_segment(struct pass *p, uint64_t serial)
+{
+	if (p->beyond > 0 || p->top + 1 == SEGMENTS_MAX) {
+		p->beyond++;
+		return false;
+	}
+	p->segment[++p->top] = (struct segment){ serial, 0, p->n };
+	return true;
+}
+
+/* It was suspended in this chunk, or has no frames. */
+static void resume_known(struct pass *p, const struct slow_call_coroutine *c,
+			 uint64_t slept)
+{
+	if (c->kept != p->s->pass)
+		return;
+	p->segment[p->top].depth = c->depth;
+	for (uint32_t i = 0; i < c->n && p->n < OPEN_MAX; i++) {
+		p->open[p->n] = c->call[i];
+		p->open[p->n].entry += slept;
+		p->open[p->n++].slept += slept;
+	}
+}
+
+static void resume(struct pass *p, const uint64_t *record, uint64_t operands)
+{
+	const uint64_t serial = rec_value(record[1]),
+		       slept = rec_value(record[2]),
+		       frames = rec_value(record[3]);
+
+	if (!push_segment(p, serial))
+		return;
+	const struct slow_call_coroutine *const c = coroutine(p, serial);
+
+	if (!(rec_func(*record) & RESUME_STACK))
+		resume_known(p, c, slept);
+	else
+		for (uint64_t i = 0; i < frames && 3 + i < operands; i++)
+			push_open(p, record[4 + i], c, slept);
+}
+
+static void suspend(struct pass *p, uint64_t record)
+{
+	const struct segment *const g = &p->segment[p->top];
+
+	if (p->beyond > 0 || p->top == 0) {
+		p->beyond -= p->beyond > 0;
+		return;
+	}
+	if (suspend_ends(rec_func(record) & SUSPEND_REASON))
+		pop(p, g->depth);
+	keep(p, g, p->n);
+	p->n = g->first;
+	p->top--;
+}
+
+/* ---- the walk ---- */
+
+static void pass_record(struct pass *p, const uint64_t *record,
+			uint64_t operands)
+{
+	const uint64_t word = *record, before = p->now;
+	const uint32_t function = rec_func(word);
+
+	p->now += chunk_record_ticks(word);
+	switch (rec_kind(word)) {
+	case REC_ENTER:
+		if (function < p->h->funcs)
+			push(p, function, p->now, 0, true);
+		break;
+	case REC_LEAF:
+		if (function >= p->h->funcs || p->rule[function] == NO_RULE)
+			break;
+		push(p, function, before + rec_leaf_gap(word), 0, true);
+		pop(p, 1);
+		break;
+	case REC_LEAVE:
+		pop(p, 1);
+		break;
+	case REC_UNWIND:
+		pop(p, rec_value(record[1]));
+		break;
+	case REC_RESUME:
+		resume(p, record, operands);
+		break;
+	case REC_SUSPEND:
+		suspend(p, word);
+		break;
+	default:
+		break;
+	}
+}
+
+/* number of segments; of each: serial, number of frames, these. */
+static void pass_stack(struct pass *p)
+{
+	const uint64_t words = !p->stack ? 0 : item_words(*p->stack);
+	uint64_t at = 2;
+
+	for (uint64_t i = 0; at + 2 <= words && i < p->stack[1]; i++) {
+		const uint64_t serial = p->stack[at], end = at + 2 +
+			(p->stack[at + 1] < words ? p->stack[at + 1] : words);
+
+		if (i > 0 && !push_segment(p, serial))
+			return;
+		const struct slow_call_coroutine *const c =
+			i == 0 ? NULL : coroutine(p, serial);
+
+		for (at += 2; at < end && at < words; at++)
+			push_open(p, p->stack[at], c, 0);
+	}
+}
+
+static void pass_records(struct pass *p)
+{
+	const uint64_t *const record = (const uint64_t *)p->h +
+				       CHUNK_HEADER_WORDS;
+	const uint32_t n = p->h->records;
+
+	for (uint32_t i = 0; i < n; ) {
+		const int64_t more = chunk_record_operands(record + i, n - i);
+
+		if (more < 0 || more >= n - i)
+			return;
+		pass_record(p, record + i, (uint64_t)more);
+		i += 1 + (uint32_t)more;
+	}
+}
+
+/* Coroutines that run on go on in the next chunk. */
+static void keep_running(struct pass *p)
+{
+	uint32_t end = p->n;
+
+	for (uint32_t i = p->top; i > 0; i--) {
+		keep(p, &p->segment[i], end);
+		end = p->segment[i].first;
+	}
+}
+
+/* ---- the dictionary ---- */
+
+/* A chunk_item_fn. MODULE: number, bias, size, 3 words of build-id, path. */
+static void pass_item(void *ctx, const struct chunk_header *h,
+		      const uint64_t *item, uint64_t words)
+{
+	struct pass *const p = ctx;
+	const uint8_t *const id = (const void *)(item + 4);
+	char path[CHUNK_STRING_MAX + 1];
+
+	(void)h;
+	if (item_type(*item) == ITEM_STACK && words >= 2)
+		p->stack = item;
+	if (item_type(*item) != ITEM_MODULE || words < 9 || id[0] > 20 ||
+	    item[1] >= DICT_MAX_MODULES ||
+	    chunk_names_string(item + 7, words - 7, path) == 0)
+		return;
+	p->module[item[1]] = id[0] > 0 ? XXH64(id + 1, id[0], 0) :
+			     XXH64(path, strlen(path), 0);
+}
+
+/* LUA: lines, source, name, ordinal. 0: it is none. */
+static uint64_t lua_id(const struct pass *p, uint64_t index)
+{
+	const uint64_t *const item = (const uint64_t *)p->h +
+		CHUNK_HEADER_WORDS + p->h->records + index;
+	char text[CHUNK_STRING_MAX + 1];
+	uint64_t words, at, more;
+
+	if (index >= p->h->items || item_type(*item) != ITEM_LUA)
+		return 0;
+	words = item_words(*item);
+	if (words < 6 || words > p->h->items - index)
+		return 0;
+	at = 2 + chunk_names_string(item + 2, words - 2, text);
+	more = chunk_names_string(item + at, words - at, text);
+	at += more;
+	return verdict_of_lua(item[3], item[1], at < words ? item[at] : 0);
+}
+
+static uint8_t rule_of(const struct pass *p, uint64_t word)
+{
+	const struct slow_calls *const s = p->s;
+	const uint64_t module = p->module[dict_module(word)];
+	uint64_t id = 0;
+	bool known;
+
+	if (dict_kind(word) == DICT_NATIVE && module != 0)
+		id = verdict_of_native(module, dict_offset(word));
+	else if (dict_kind(word) == DICT_LUA)
+		id = lua_id(p, dict_item(word));
+	for (uint32_t i = 0; id != 0 && i < s->rules; i++)
+		if (verdict_find(s->selection[i].verdicts, VERDICT_SLOTS, id,
+				 &known) == VERDICT_SKIP)
+			return (uint8_t)i;
+	return NO_RULE;
+}
+
+/* Is a function of interest in it? */
+static bool pass_dictionary(struct pass *p, const uint64_t *dictionary)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < p->h->funcs && i < CHUNK_MAX_FUNCS; i++) {
+		p->rule[i] = rule_of(p, dictionary[i]);
+		any |= p->rule[i] != NO_RULE;
+	}
+	return any;
+}
+
+void slow_calls_note(struct slow_calls *s, const uint64_t *chunk,
+		     uint32_t words)
+{
+	static struct pass p;
+	const struct chunk_header *const h = (const void *)chunk;
+
+	if ((h->flags & CHUNK_META) || s->rate->hz == 0 ||
+	    CHUNK_HEADER_WORDS + (uint64_t)h->records + h->items + h->funcs !=
+	    words || h->funcs > CHUNK_MAX_FUNCS)
+		return;
+	for (uint32_t i = 0; i < s->rules; i++)
+		selection_note(&s->selection[i], chunk, words);
+	p.s = s;
+	p.h = h;
+	p.now = h->tick_begin;
+	p.stack = NULL;
+	p.top = p.n = p.beyond = p.undo_n = 0;
+	p.segment[0] = (struct segment){ 0 };
+	memset(p.module, 0, sizeof(p.module));
+	chunk_names_each(chunk, words, pass_item, &p);
+	if (!pass_dictionary(&p, chunk + words - h->funcs))
+		return;
+	s->pass++;
+	pass_stack(&p);
+	pass_records(&p);
+	keep_running(&p);
+	undo(&p);
+}
