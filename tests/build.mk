@@ -128,8 +128,8 @@ checked:
 		host recorder analyzer
 
 # Both compilers must be content; only one of them makes the programs.
-ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c analyzer/*.c analyzer/*/*.c \
-	analyzer/*/*/*.c \
+ALL_C = $(wildcard tracepoints/*.c tracer/*/*.c tracer/*/*/*.c analyzer/*.c \
+	analyzer/*/*.c analyzer/*/*/*.c \
 	tests/unit/*.c tests/replay/*.c tests/reference/*.c)
 .PHONY: clang-check
 clang-check: $(ALL_C:%.c=$(B)/clang/%.ok)

@@ -364,6 +364,7 @@ static long lead_all(void)
  * lock, but dlsym holds it while it asks what such a name stands for. */
 static _Atomic long led;
 
+__attribute__((used)) /* clang 14 does not see the use below */
 static void (*lead_locked(void))(void)
 {
 	led = lead_all();
