@@ -1,0 +1,35 @@
+/* help.h - what a command takes, and what is printed about it on a
+ * terminal.
+ *
+ * analyzer/cmd/help: all that is told about commands, each text printed from
+ * the rows of the commands' options. Knows no option of a single command. The
+ * list of the commands is cmd_help.c's; the other files get it.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CMD_HELP_HELP_H
+#define WEFT_ANALYZER_CMD_HELP_HELP_H
+
+#include "analyzer/args/opt.h"
+#include "analyzer/cmd/shared/cmd.h"
+
+/* Bytes of one option's text, with the 0 at its end. */
+enum { HELP_SIZE = 800 };
+
+/* The recorder's commands beside "weft record". The last has no name. */
+struct help_control { const char *name, *summary; };
+extern const struct help_control help_controls[];
+
+/* All options that a command takes, --help last: its own, and those of every
+ * command that reads traces. For opt_parse. */
+struct help_options { struct opt row[5]; };
+struct help_options help_options_of(const struct cmd *);
+/* Call fn for the row of each option that help lists. */
+void help_each_option(const struct cmd *, opt_fn fn, void *ctx);
+/* Was --help among the options that were parsed? */
+bool help_is_asked(void);
+
+/* "weft help" alone. The list of commands ends with NULL. */
+void help_print_overview(const struct cmd *const *commands);
+/* "weft COMMAND --help": usage, what the command is about, its options. */
+void help_print_command(const struct cmd *);
+
+#endif
