@@ -1,223 +1,14 @@
-/* net.c - net times from samples: first what each sample is of, then each
- * function's estimate, then its nodes' parts of that. Everything is counted in
- * periods until the end.
+/* net.c - net times from samples: what calls cost, then each function's
+ * estimate, then its nodes' parts of that. Everything is counted in periods
+ * until the end. What each sample is of is net_place's to say.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/correct/net.h"
 
-#include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
-#include "analyzer/base/text.h"
 #include "analyzer/correct/net_calibrated.h"
 
 #include <math.h>
 #include <string.h>
-
-/* ---- what a sample is of ------------------------------------------------ */
-
-/* Recorded functions by module and entry. */
-static struct map *map_functions(const struct session *s)
-{
-	struct map *const of = map_new();
-
-	for (func_id id = 1; id <= func_count(s->funcs); id++) {
-		const struct func *const f = func_get(s->funcs, id);
-
-		if (f->kind == FUNC_NATIVE)
-			*map_put(of, f->module, f->offset) = id;
-	}
-	return of;
-}
-
-/* The tracer records a function at an odd address under the even one before
- * it. */
-static void find_functions(struct session *s)
-{
-	struct map *const of = map_functions(s);
-
-	for (size_t i = 0; i < s->place_count; i++) {
-		struct code_place *const p = &s->places[i];
-
-		if (!p->name || p->kind == PLACE_PROBE)
-			continue;
-		p->func = map_find(of, p->module, p->begin);
-		if (!p->func && p->begin % 2)
-			p->func = map_find(of, p->module, p->begin - 1);
-		p->kind = p->func ? PLACE_OWN : PLACE_OTHER;
-	}
-	map_free(of);
-}
-
-/* Is code of that function inlined at the place? */
-static bool is_inlined(const struct code_place *p, const char *name)
-{
-	const size_t length = strlen(name);
-	const char *at = p->inlined;
-
-	while (at && *at) {
-		const char *const end = strchr(at, '\n');
-
-		if (!end)
-			return false;
-		if ((size_t)(end - at) == length &&
-		    memcmp(at, name, length) == 0)
-			return true;
-		at = end + 1;
-	}
-	return false;
-}
-
-static bool is_below(struct cct *t, node_id id, func_id func)
-{
-	while ((id = cct_get(t, id)->parent))
-		if (cct_get(t, id)->func == func)
-			return true;
-	return false;
-}
-
-/* The node that a sample in a recorded function's code belongs to. Code of a
- * caller, while a call that it made is open, may be the callee's, inlined:
- * debug information tells. 0: none. */
-static node_id owner(struct session *s, const struct cct_sample *sample)
-{
-	const struct code_place *const p = &s->places[sample->place];
-	const func_id innermost = cct_get(s->cct, sample->node)->func;
-	const bool has_near = sample->near &&
-		cct_get(s->cct, sample->near)->func == p->func;
-
-	if (innermost == p->func ||
-	    is_inlined(p, func_get(s->funcs, innermost)->name) ||
-	    (!p->inlined && is_below(s->cct, sample->node, p->func)))
-		return sample->node;
-	return has_near ? sample->near : 0;
-}
-
-/* Functions that were demoted, by id; NULL: none were. */
-static uint8_t *mark_demoted(const struct session *s)
-{
-	uint8_t *const is = s->demotions.count == 0 ? NULL :
-			    mem_alloc(func_count(s->funcs) + 1);
-
-	for (size_t i = 0; i < s->demotions.count; i++)
-		is[s->demotions.at[i].func] = 1;
-	return is;
-}
-
-/* Of the last line of lines that each end with a newline. */
-static uint64_t hash_last(const char *lines)
-{
-	const char *last = lines, *end;
-	char name[1024] = "";
-
-	for (const char *at = lines; (end = strchr(at, '\n')); at = end + 1)
-		last = at;
-	end = strchr(last, '\n');
-	if (end && (size_t)(end - last) < sizeof(name))
-		memcpy(name, last, (size_t)(end - last));
-	return text_hash(0, name);
-}
-
-/* For each place, the demoted function whose code was inlined there, innermost
- * of all; 0: none. NULL: none were demoted. */
-static func_id *find_inlined(const struct session *s)
-{
-	struct map *const of = map_new();
-	func_id *const at = s->demotions.count == 0 ? NULL :
-			    mem_alloc((s->place_count + 1) * sizeof(*at));
-
-	for (size_t i = 0; i < s->demotions.count; i++) {
-		const func_id id = s->demotions.at[i].func;
-		const struct func *const f = func_get(s->funcs, id);
-
-		if (f->kind == FUNC_NATIVE)
-			*map_put(of, f->module, text_hash(0, f->name)) = id;
-	}
-	for (size_t i = 0; at && i < s->place_count; i++)
-		if (s->places[i].kind == PLACE_OWN && s->places[i].inlined)
-			at[i] = map_find(of, s->places[i].module,
-					 hash_last(s->places[i].inlined));
-	map_free(of);
-	return at;
-}
-
-/* A call that was not recorded, of a demoted function, by what the sample's
- * node is: the period was that one's time. */
-static node_id unrecorded(struct session *s, const struct cct_sample *sample,
-			  func_id func)
-{
-	struct cct *const t = s->cct;
-	const node_id id = cct_child(t, sample->node, func, 0);
-	struct cct_node *const from = cct_get(t, sample->node);
-	const uint64_t off = cct_cpu_of(t, sample->node).off +
-			     cct_sampled_of(t, sample->node)->unsampled;
-	const uint64_t known = from->self > off ? from->self - off : 0;
-	uint64_t took = (uint64_t)((double)sample->period *
-				   (double)s->tick_hz / 1e9);
-
-	if (id == sample->node)
-		return id;
-	took = took < known ? took : known;
-	from->self -= took;
-	cct_get(t, id)->self += took;
-	return id;
-}
-
-/* The node that the sample's period is own time of. 0: of none. */
-static node_id place(struct session *s, const struct cct_sample *sample,
-		     const uint8_t *is_demoted, const func_id *inlined)
-{
-	const struct code_place *const p = &s->places[sample->place];
-	const func_id inner = inlined ? inlined[sample->place] : 0;
-	node_id own;
-
-	if (p->kind != PLACE_OWN)
-		return 0;
-	if (inner && cct_get(s->cct, sample->node)->func != inner)
-		return sample->near &&
-		       cct_get(s->cct, sample->near)->func == inner ?
-		       sample->near : unrecorded(s, sample, inner);
-	own = owner(s, sample);
-	if (!own && is_demoted && is_demoted[p->func])
-		own = unrecorded(s, sample, p->func);
-	return own;
-}
-
-void net_place(struct session *s)
-{
-	uint8_t *is_demoted;
-	func_id *inlined;
-	struct net *const net = &s->net;
-	struct cct *const t = s->cct;
-	uint32_t least = UINT32_MAX;
-
-	if (!cct_has_samples(t))
-		return;
-	find_functions(s);
-	is_demoted = mark_demoted(s);
-	inlined = find_inlined(s);
-	for (size_t i = 0; i < cct_sample_count(t); i++)
-		if (cct_sample_get(t, i)->period < least)
-			least = cct_sample_get(t, i)->period;
-	for (size_t i = 0; i < cct_sample_count(t); i++) {
-		struct cct_sample *const sample = cct_sample_get(t, i);
-		const enum place_kind kind = s->places[sample->place].kind;
-		const uint32_t n = (sample->period + least / 2) / least;
-		const node_id own = place(s, sample, is_demoted, inlined);
-		struct cct_sampled *of;
-
-		if (own)
-			sample->node = own;
-		net->astray += kind == PLACE_OWN && !own ? n : 0;
-		of = cct_sampled_of(t, sample->node);
-		*(kind == PLACE_PROBE ? &of->probe : own ? &of->own :
-		  &of->other) += n;
-		*(kind == PLACE_PROBE ? &net->probe : own ? &net->own :
-		  &net->other) += n;
-	}
-	mem_free(is_demoted);
-	mem_free(inlined);
-	cct_link_samples(t);
-	net->period = cct_sample_count(t) ? least : 0;
-}
 
 /* ---- what calls cost ---------------------------------------------------- */
 
@@ -238,6 +29,8 @@ struct sum {
 	double prior, weight, kernel;
 	double ratio;    /* net to raw */
 	double edge;     /* one standard error of where its calls end */
+	bool hides;      /* of its probes, some may be of calls that have no
+	                  * records, to keep a budget */
 };
 
 struct work {
@@ -315,6 +108,17 @@ static void add_node(struct work *w, node_id id, const double *part)
 		(double)untimed * part[n->parent];
 }
 
+static void mark_hiding(struct work *w)
+{
+	struct session *const s = w->session;
+	uint8_t *const marks = demotions_mark(&s->demotions, s->cct,
+					      func_count(s->funcs));
+
+	for (size_t i = 0; marks && i < w->count; i++)
+		w->sum[i].hides = marks[i] != 0;
+	mem_free(marks);
+}
+
 static void add_nodes(struct work *w)
 {
 	struct cct *const t = w->session->cct;
@@ -332,6 +136,7 @@ static void add_nodes(struct work *w)
 	}
 	for (node_id id = 1; id <= cct_count(t); id++)
 		add_node(w, id, part);
+	mark_hiding(w);
 	mem_free(part);
 }
 
@@ -378,7 +183,8 @@ static void fit_once(struct work *w)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct sum *const s = &w->sum[i];
 		const double wild = w->misfit * s->cost;
-		const double weight = 1 / (1 + s->cost + wild * wild);
+		const double weight = s->hides ? 0 :
+				      1 / (1 + s->cost + wild * wild);
 
 		for (int k = 0; k < CAUSES; k++) {
 			for (int c = 0; c < CAUSES; c++)
@@ -412,7 +218,7 @@ static double measure_misfit(const struct work *w)
 		const double cost = w->sum[i].cost;
 		const double off = w->sum[i].probe - cost;
 
-		if (cost < 5)
+		if (cost < 5 || w->sum[i].hides)
 			continue;
 		sum += (off * off - cost) / cost;
 		weights += cost;
@@ -421,6 +227,24 @@ static double measure_misfit(const struct work *w)
 		return 0.5;
 	sum = sum > 0 ? sqrt(sum / weights) : 0;
 	return sum < 0.05 ? 0.05 : sum > 1 ? 1 : sum;
+}
+
+/* Of the probes in functions that hide calls, the recorded ones are no measure:
+ * they cost what samples say. What one of their calls costs, the recorder has
+ * measured; the other functions may be few. */
+static void price_hidden(struct work *w)
+{
+	const double unit = 1 / (double)w->session->net.period;
+	struct call_cost c;
+
+	if (w->session->demotions.count > 0 &&
+	    net_calibrated_cost(w->session, &c)) {
+		w->price[RECEIVED] = w->price[MADE] = c.native / 2 * unit;
+		w->price[COUNTED] = c.counted * unit;
+	}
+	for (size_t i = 0; i < w->count; i++)
+		w->sum[i].cost = w->sum[i].hides ? w->sum[i].probe :
+				 cost_of(w, &w->sum[i]);
 }
 
 static void fit(struct work *w)
@@ -432,6 +256,7 @@ static void fit(struct work *w)
 		fit_once(w);
 		w->misfit = measure_misfit(w);
 	}
+	price_hidden(w);
 }
 
 /* ---- estimates ---------------------------------------------------------- */
@@ -543,7 +368,8 @@ static void find_kernel(struct work *w)
 /* Raw times are right to 1 % beside the probes: interrupts, and the like. */
 static void estimate(struct work *w, struct sum *s)
 {
-	const double wild = w->misfit * s->cost, rough = 0.01 * s->known;
+	const double wild = s->hides ? sqrt(s->cost) : w->misfit * s->cost;
+	const double rough = 0.01 * s->known;
 	double variance = wild * wild + rough * rough, net, missing, away;
 
 	s->ratio = s->weight = 1;

@@ -10,13 +10,6 @@
 
 #include "analyzer/model/session.h"
 
-/* Decide what each sample is of, and count the samples of each node. The
- * session's functions and places have names. A sample in weft's code counts as
- * the innermost call's probe. One in the code of a recorded function is that
- * function's own, even if the clock places it just outside of its call. One in
- * other code is other of the innermost call. */
-void net_place(struct session *);
-
 /* Replace self by net self in the tree, if there are enough samples, or if none
  * were taken and the recorder noted what calls cost (net_calibrated.h):
  * session.net says so, and cct_sampled has the raw times. Else nothing changes.

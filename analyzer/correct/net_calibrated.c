@@ -21,6 +21,10 @@
 #define MISFIT 0.3
 #define MISPLACED 2.0
 
+/* To count a call costs so much of what its records do (docs/decisions.md,
+ * "A budget is kept by the recorder"). */
+#define COUNTED 0.5
+
 /* What a Lua call costs beside a native one, in it and in its caller: Lua calls
  * the hook through code of its own. It is measured where there are programs
  * that know their times, not where the recording was made. */
@@ -69,7 +73,7 @@ bool net_calibrated_cost(const struct session *s, struct call_cost *c)
 	if (!(cost > 0 && cost < COST_MOST && spread >= 0 && spread < cost))
 		return false;
 	*c = (struct call_cost){ cost, hypot(cost * MISFIT, spread),
-				 cost / 2 * lua.received,
+				 cost * COUNTED, cost / 2 * lua.received,
 				 cost / 2 * lua.made };
 	return true;
 }
@@ -106,10 +110,6 @@ struct work {
 	double native, received, made; /* ticks of a call's one end: native,
 	                                * Lua's */
 };
-
-/* To count a call costs so much of what its records do (docs/decisions.md,
- * "A budget is kept by the recorder"). */
-#define COUNTED 0.5
 
 /* Lua tells of what its functions call, and of who calls them. A counted call
  * has no clock in it: all of its cost is its caller's. */

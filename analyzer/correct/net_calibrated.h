@@ -7,8 +7,9 @@
 #include "analyzer/model/session.h"
 
 /* What recording adds, ns: to a native function and its caller together, with
- * one standard error; to a Lua function, and to its caller. */
-struct call_cost { double native, error, lua_received, lua_made; };
+ * one standard error; to the caller of one that is only counted; to a Lua
+ * function, and to its caller. */
+struct call_cost { double native, error, counted, lua_received, lua_made; };
 
 /* False: the recorder did not note it, or what it noted cannot be. error is
  * that of a native call. */

@@ -38,6 +38,21 @@ static struct before *look_at_nodes(struct session *s, double period)
 	return all;
 }
 
+/* Code without a name, of nobody knows which callee. */
+static func_id module_at(struct session *s, const struct code_place *p)
+{
+	const char *path, *base;
+	char name[256];
+
+	if (p->module == 0)
+		return 0;
+	path = func_elf(s->funcs, p->module)->path;
+	base = strrchr(path, '/');
+	snprintf(name, sizeof(name), "[%.200s] [sampled]",
+		 base ? base + 1 : path);
+	return func_special(s->funcs, name);
+}
+
 /* 0: nobody knows what it is called. */
 static func_id function_at(struct session *s, const struct code_place *p,
 			   struct arena *names)
@@ -85,9 +100,18 @@ static node_id move(struct cct *t, node_id from, func_id func, uint32_t n,
 	return id;
 }
 
-void sampled_calls_add(struct session *s, struct arena *names)
+/* Is the sample's node known to be the innermost call? */
+static bool is_certain(const struct session *s, const struct cct_sample *at,
+		       const uint8_t *marks)
+{
+	return !at->hides || !marks ||
+	       marks[cct_get(s->cct, at->node)->func] == 0;
+}
+
+void sampled_calls_add(struct session *s, struct arena *names, bool all)
 {
 	struct cct *const t = s->cct;
+	uint8_t *marks;
 	struct before *before;
 	func_id *func;
 
@@ -95,6 +119,7 @@ void sampled_calls_add(struct session *s, struct arena *names)
 		return;
 	before = look_at_nodes(s, (double)s->net.period *
 			       (double)s->tick_hz / 1e9);
+	marks = demotions_mark(&s->demotions, t, func_count(s->funcs));
 	func = mem_alloc((s->place_count + 1) * sizeof(*func));
 	for (size_t i = 0; i < s->place_count; i++)
 		if (s->places[i].kind == PLACE_OTHER)
@@ -104,11 +129,15 @@ void sampled_calls_add(struct session *s, struct arena *names)
 		const uint32_t n = (uint32_t)((at->period + s->net.period / 2) /
 					      s->net.period);
 
-		if (func[at->place])
-			at->node = move(t, at->node, func[at->place], n,
-					&before[at->node]);
+		const bool is_loose = !is_certain(s, at, marks);
+		const func_id to = is_loose && !func[at->place] ?
+			module_at(s, &s->places[at->place]) : func[at->place];
+
+		if (to && (all || is_loose))
+			at->node = move(t, at->node, to, n, &before[at->node]);
 	}
 	mem_free(func);
+	mem_free(marks);
 	mem_free(before);
 	cct_link_samples(t);
 }

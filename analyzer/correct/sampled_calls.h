@@ -10,8 +10,10 @@
 /* In a tree of net times, give each function that samples found in code that is
  * not recorded a node below the innermost recorded call, without calls, with
  * its samples' part of that call's self. Its name ends in " [sampled]" and
- * lives in the arena. Code without a name stays its caller's. To be called
- * once, after net_apply; does nothing if times are not net. */
-void sampled_calls_add(struct session *, struct arena *);
+ * lives in the arena. Code without a name stays its caller's. all: false: only
+ * where calls of demoted functions may lie between the two, so that nobody
+ * knows whose callee it is; there, code without a name has its module's. To be
+ * called once, after net_apply; does nothing if times are not net. */
+void sampled_calls_add(struct session *, struct arena *, bool all);
 
 #endif

@@ -8,6 +8,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/correct/estimate.h"
 #include "analyzer/correct/net.h"
+#include "analyzer/correct/net_place.h"
 #include "analyzer/correct/sampled_calls.h"
 #include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"
@@ -446,15 +447,13 @@ static enum cmd_exit open_trace(struct load *load)
 		net_apply(load->session);
 	estimate_apply(load->session);
 	load->is_raw = wants_net && !arg_raw && !load->session->net.is_net;
-	if (!arg_sampled)
-		return CMD_OK;
-	if (!(load->session->net.is_net & NET_SAMPLED)) {
+	if (arg_sampled && !(load->session->net.is_net & NET_SAMPLED)) {
 		err_add("--sampled needs net times, and these need samples of "
 			"the program: %s", arg_raw ? "leave out --raw" :
 			"weft info says why there are none, or too few");
 		return CMD_USAGE;
 	}
-	sampled_calls_add(load->session, load->names);
+	sampled_calls_add(load->session, load->names, arg_sampled);
 	return CMD_OK;
 }
 

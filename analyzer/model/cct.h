@@ -80,12 +80,14 @@ struct cct_sampled {
 
 /* A sample. place: a number in the session, from 0 on. near: until places are
  * known, the node that it belongs to if the place is code of that node's
- * function; 0: none. */
+ * function; 0: none. hides: 1: calls of demoted functions that were open then
+ * may have no node. */
 struct cct_sample {
 	node_id node, near;
 	uint32_t place;
 	uint32_t period;    /* ns on the CPU that it stands for */
 	uint32_t next;      /* of its node: a number + 1 */
+	uint32_t hides;
 };
 
 /* ---- nodes ---- */

@@ -80,6 +80,22 @@ bool demotions_have_module(const struct demotions *all, uint32_t process,
 	return all->has_module && map_find(all->has_module, process, id) != 0;
 }
 
+uint8_t *demotions_mark(const struct demotions *all, struct cct *t,
+			size_t functions)
+{
+	uint8_t *const of = all->count == 0 ? NULL : mem_alloc(functions + 1);
+
+	for (size_t i = 0; i < all->count; i++)
+		of[all->at[i].func] = DEMOTED;
+	for (node_id id = 1; of && id <= cct_count(t); id++) {
+		const struct cct_node *const n = cct_get(t, id);
+
+		if (n->parent && (of[n->func] & DEMOTED) != 0)
+			of[cct_get(t, n->parent)->func] |= CALLS_DEMOTED;
+	}
+	return of;
+}
+
 void demotions_free(struct demotions *all)
 {
 	for (size_t i = 0; i < all->count; i++) {

@@ -4,7 +4,7 @@
 #ifndef WEFT_ANALYZER_MODEL_DEMOTION_H
 #define WEFT_ANALYZER_MODEL_DEMOTION_H
 
-#include "analyzer/model/func.h"
+#include "analyzer/model/cct.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,6 +64,12 @@ struct demotion_look *demotion_last(struct demotion_part *, uint64_t tick);
 /* A chunk of the process says where the module lies. */
 void demotions_note_module(struct demotions *, uint32_t process, elf_id);
 bool demotions_have_module(const struct demotions *, uint32_t process, elf_id);
+/* By function, up to the number of functions: DEMOTED, and CALLS_DEMOTED if a
+ * node of the tree shows that it calls such a one. Samples may lie below calls
+ * of which they have no node. The caller's; NULL: none were demoted. */
+enum { DEMOTED = 1, CALLS_DEMOTED = 2 };
+uint8_t *demotions_mark(const struct demotions *, struct cct *,
+			size_t functions);
 void demotions_free(struct demotions *);
 
 #endif

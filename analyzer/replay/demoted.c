@@ -279,6 +279,18 @@ static void add(struct replay *r, uint32_t thread, const struct chunk_header *h,
 	*(last ? &last->until : &of->before) += part * n->others;
 }
 
+/* From the first of them on to the last one: which ones is not of interest. */
+static void hide(struct replay *r, const struct chunk_header *h,
+		 const struct chunk_demoted *d)
+{
+	const bool is_window = d->kind == DEMOTED_WINDOW;
+	const ticks from = is_window ? d->to : d->from;
+	const ticks to = is_window ? h->tick_end : d->to;
+
+	r->hidden_from = from < r->hidden_from ? from : r->hidden_from;
+	r->hidden_to = to > r->hidden_to ? to : r->hidden_to;
+}
+
 void replay_demoted(struct replay *r, uint32_t thread,
 		    const struct chunk *chunk, const struct chunk_item *item)
 {
@@ -289,8 +301,10 @@ void replay_demoted(struct replay *r, uint32_t thread,
 	mark(r, chunk, item);
 	scan_begin(r, chunk, &scan);
 	for (size_t i = 0; next(r, item, &i, &d, &func); )
-		if (d.kind >= DEMOTED_SKIPPED && d.kind <= DEMOTED_COUNTED)
+		if (d.kind >= DEMOTED_SKIPPED && d.kind <= DEMOTED_COUNTED) {
 			add(r, thread, &chunk->header, func, &d, &scan);
+			hide(r, &chunk->header, &d);
+		}
 	scan_end(&scan);
 }
 

@@ -384,6 +384,8 @@ void replay_identities_items(struct replay *r, uint32_t thread,
 	find_all(r, chunk);
 	item = (struct chunk_item){ 0 };
 	r->has_windows = false;
+	r->hidden_from = UINT64_MAX;
+	r->hidden_to = 0;
 	while (decode_next_item(chunk, &item))
 		if (item.type == ITEM_UNTOLD_RETURN)
 			func_set_untold_return(r->session->funcs,

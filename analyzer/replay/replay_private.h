@@ -216,6 +216,7 @@ struct replay {
 	/* By function: what the chunk says of those that were demoted. */
 	uint8_t *demoted; size_t demoted_room;
 	bool has_windows;        /* some of its calls stand for others */
+	ticks hidden_from, hidden_to; /* calls of some may have no records */
 };
 
 static inline void replay_unnested(struct replay *r, const struct stream *st)

@@ -27,10 +27,13 @@ void replay_samples_begin(struct replay *r, struct stream *st,
 	sm->from = s.from;
 	sm->to = s.to;
 	for (size_t i = 0; i < s.n; i++) {
+		const ticks at = s.pair[2 * i];
 		const uint64_t word = s.pair[2 * i + 1];
 
 		*vec_add(&sm->pick, &sm->room, &sm->count) = (struct pick){
-			.at = s.pair[2 * i], .left = STATES_AFTER,
+			.at = at, .left = STATES_AFTER,
+			.sample.hides = at >= r->hidden_from &&
+					at < r->hidden_to,
 			.sample.period = s.period < UINT32_MAX ?
 					 (uint32_t)s.period : UINT32_MAX,
 			.sample.place = session_place(r->session,

@@ -4,7 +4,7 @@
 #include "tests/replay/outcome.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/correct/net.h"
+#include "analyzer/correct/net_place.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -249,7 +249,19 @@ static void name_places(struct session *s)
 	}
 }
 
-/* sampled PATH own N other N probe N unsampled N: nodes with any of these */
+/* The node's samples at whose ticks calls may have no records. */
+static unsigned hiding(const struct session *s, node_id id)
+{
+	const struct cct_sample *at = NULL;
+	unsigned n = 0;
+
+	while ((at = cct_sample_next(s->cct, id, at)))
+		n += at->hides;
+	return n;
+}
+
+/* sampled PATH own N other N probe N unsampled N [hide N]: nodes with any of
+ * these */
 static void sampled_lines(struct outcome *o)
 {
 	struct session *const s = o->session;
@@ -261,13 +273,16 @@ static void sampled_lines(struct outcome *o)
 	net_place(s);
 	for (node_id id = 1; id <= cct_count(s->cct); id++) {
 		const struct cct_sampled *const n = cct_sampled_of(s->cct, id);
+		char hide[32] = "";
 
 		if (!n->own && !n->other && !n->probe && !n->unsampled)
 			continue;
 		path_of(s, id, path, sizeof(path));
+		if (hiding(s, id) > 0)
+			snprintf(hide, sizeof(hide), " hide %u", hiding(s, id));
 		add(&o->got[4], "sampled %s own %u other %u probe %u unsampled "
-		    "%" PRIu64, path, n->own, n->other, n->probe,
-		    n->unsampled);
+		    "%" PRIu64 "%s", path, n->own, n->other, n->probe,
+		    n->unsampled, hide);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/correct/net.h"
 #include "analyzer/correct/sampled_calls.h"
+#include "analyzer/correct/net_place.h"
 #include "tracepoints/chunk.h"
 #include "tests/test.h"
 
@@ -15,6 +16,7 @@ enum { PROBE, OTHER, KERNEL, COPY, PLACES };
 
 static struct session *s;
 static node_id root;
+static uint32_t hides;    /* of the samples to come */
 
 /* One thread; samples every ms. */
 static void begin(void)
@@ -34,7 +36,7 @@ static void sample(node_id id, uint32_t place, unsigned n, uint32_t ms)
 	while (n-- > 0)
 		cct_add_sample(s->cct, &(struct cct_sample){
 			.node = id, .place = place,
-			.period = ms * (uint32_t)MS });
+			.period = ms * (uint32_t)MS, .hides = hides });
 }
 
 /* calls: in thousands */
@@ -435,7 +437,7 @@ void test_net_shows_what_was_sampled_below_calls(void)
 		.begin = 0x1200, .name = "memcpy" };
 	apply();
 	before = self_of(f);
-	sampled_calls_add(s, names);
+	sampled_calls_add(s, names, true);
 	CHECK(cct_valid(s->cct));
 	kernel = cct_get(s->cct, f)->child;
 	copies = cct_get(s->cct, kernel)->sibling;
@@ -453,6 +455,71 @@ void test_net_shows_what_was_sampled_below_calls(void)
 	CHECK_EQ(self_of(f) + self_of(kernel) + self_of(copies), before);
 	CHECK_EQ(self_of(g) / MS, 0);
 	CHECK_EQ(cct_sampled_of(s->cct, copies)->other, 400);
+	session_free(s);
+	arena_free(names);
+}
+
+/* f calls what a budget has left out: nobody knows who called memcpy there. It
+ * also has 400 probes of such calls, which its few recorded ones did not cost.
+ */
+static node_id below_f(struct arena *names)
+{
+	const elf_id elf = func_module(s->funcs, "/p", NULL, 0, 0x10000);
+	const func_id left = func_native(s->funcs, elf, 0x200);
+	node_id f, tiny;
+
+	s->place_count = PLACES;
+	s->places[COPY] = (struct code_place){ .module = elf, .begin = 0x1200,
+					       .name = "memcpy" };
+	s->places[KERNEL].module = elf;
+	s->places[OTHER] = (struct code_place){ .module = elf, .begin = 0x100,
+						.name = "f" };
+	func_get(s->funcs, left)->name = "left";
+	demotion_of(&s->demotions, left);
+	f = cct_child(s->cct, root, func_native(s->funcs, elf, 0x100), 0);
+	cct_get(s->cct, f)->calls = 1;
+	cct_get(s->cct, f)->self = 2000 * MS;
+	tiny = cct_child(s->cct, f, left, 0);
+	cct_get(s->cct, tiny)->calls = 1000;
+	sample(f, OTHER, 700, 1);
+	sample(f, PROBE, 400, 1);
+	sample(f, COPY, 200, 1);
+	hides = 1;
+	sample(f, COPY, 400, 1);
+	sample(f, KERNEL, 300, 1);
+	sample(add(root, "g", 1, 500), COPY, 500, 1);
+	hides = 0;
+	apply();
+	sampled_calls_add(s, names, false);
+	CHECK(cct_valid(s->cct));
+	return f;
+}
+
+static uint64_t self_below(node_id parent, const char *name)
+{
+	for (node_id id = cct_get(s->cct, parent)->child; id;
+	     id = cct_get(s->cct, id)->sibling)
+		if (strcmp(name_of(id), name) == 0)
+			return (self_of(id) + MS / 2) / MS;
+	return 0;
+}
+
+void test_net_code_below_demoted_calls_is_not_the_recorded_callers(void)
+{
+	struct arena *const names = arena_new();
+	node_id f;
+
+	begin();
+	note_cost("20.0 5.0");
+	f = below_f(names);
+	CHECK_EQ(self_below(f, "memcpy [sampled]"), 400);
+	CHECK_EQ(self_below(f, "[p] [sampled]"), 300);
+	/* Its own 700, and 200 when it was certain. */
+	CHECK_EQ((self_of(f) + MS / 2) / MS, 900);
+	/* g calls no such function. */
+	CHECK_EQ(self_below(root, "g"), 500);
+	/* 1,000 calls of 20 ns may be misplaced, and what samples tell. */
+	CHECK(error_of(f) < 30);
 	session_free(s);
 	arena_free(names);
 }
