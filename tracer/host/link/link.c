@@ -117,6 +117,9 @@ struct tables {
 	const ElfW(Rela) *relocs[2];
 	uint64_t sizes[2];
 	uint64_t bias, fixed, fixed_end;
+	/* Its Lua, once that is known; NULL: none. */
+	const struct link_map *lua;
+	bool lua_known;
 };
 
 static uint32_t hash_of(const char *name)
@@ -155,39 +158,67 @@ static uint32_t find_symbol(const struct tables *t, const char *name)
 	return 0;
 }
 
-/* Would the program's name mean ours if this library came before all others
- * but the program? What it or another library has of its own stays: but Lua's
- * functions are libraries'. */
-static bool may_lead(const char *name)
+/* The number of our symbol of that name, 0: the link is to be left as it is. */
+static uint32_t ours_of(const struct tables *ours, const char *name)
 {
-	const bool is_lua = strncmp(name, "lua", 3) == 0;
-	void *const f = dlsym(RTLD_DEFAULT, name);
-	struct dl_find_object o, libc;
-
-	if (strncmp(name, "weft", 4) == 0)
-		return false;
-	if (!f || _dl_find_object(f, &o) != 0)
-		return is_lua;
-	if (is_lua)
-		return o.dlfo_link_map->l_name[0] != '\0';
-	return _dl_find_object((void *)(uintptr_t)dl_iterate_phdr, &libc) ==
-	       0 && o.dlfo_link_map == libc.dlfo_link_map;
+	return strncmp(name, "weft", 4) == 0 ? 0 : find_symbol(ours, name);
 }
 
-/* By symbol: what may_lead said; kept while one goes through the modules. */
-enum { NAMES = 256, UNKNOWN = 0, MAY = 1, MUST_NOT = 2 };
-static uint8_t verdicts[NAMES];
+/* ---- what a link means ---- */
 
-/* Our function of that name, 0: the link is to be left as it is. */
-static uint64_t ours_of(const struct tables *ours, const char *name)
+static const struct link_map *module_at(const void *address)
 {
-	const uint32_t i = find_symbol(ours, name);
+	struct dl_find_object o;
 
-	if (i == 0 || i >= NAMES)
-		return 0;
-	if (verdicts[i] == UNKNOWN)
-		verdicts[i] = may_lead(name) ? MAY : MUST_NOT;
-	return verdicts[i] == MAY ? ours->bias + ours->symbols[i].st_value : 0;
+	return address && _dl_find_object((void *)(uintptr_t)address, &o) == 0 ?
+	       o.dlfo_link_map : NULL;
+}
+
+/* What the program itself and those libraries see that are opened for all.
+ * dlsym with RTLD_DEFAULT would keep the library that it finds for ever. */
+static void *all;
+static int (*real_close)(void *);
+
+/* Where the module itself finds that name: there, or in its own libraries. */
+static const struct link_map *found_by(const struct link_map *map,
+				       const char *name, bool own_first)
+{
+	const struct link_map *const ours = module_at(links);
+	const struct link_map *found[2];
+	void *const own = map->l_name[0] == '\0' ? NULL :
+			  dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+
+	found[own_first] = module_at(dlsym(all, name));
+	found[!own_first] = own ? module_at(dlsym(own, name)) : NULL;
+	if (own)
+		real_close(own);
+	return found[0] && found[0] != ours ? found[0] : found[1];
+}
+
+/* The module whose function a link of this module leads to. A lazy one leads
+ * back into the module until it is used. */
+static const struct link_map *meaning(const struct tables *t, uint64_t word,
+				      const ElfW(Sym) *symbol)
+{
+	const struct link_map *const map = module_at((const void *)word);
+
+	return map == t->map && t->bias + symbol->st_value != word ?
+	       found_by(map, t->names + symbol->st_name, false) : map;
+}
+
+/* Would it mean ours if this library came before all others but the program?
+ * What any of them has of its own stays, but for Lua's functions: those of the
+ * Lua that we go on to for this module are led, if it is a library. */
+static bool may_lead(struct tables *t, uint64_t word, const ElfW(Sym) *symbol)
+{
+	const struct link_map *const map = meaning(t, word, symbol);
+
+	if (strncmp(t->names + symbol->st_name, "lua", 3) != 0)
+		return map == module_at((void *)(uintptr_t)dl_iterate_phdr);
+	if (!t->lua_known)
+		t->lua = found_by(t->map, "lua_sethook", true);
+	t->lua_known = true;
+	return map && map == t->lua && map->l_name[0] != '\0';
 }
 
 /* ---- modules ---- */
@@ -242,14 +273,20 @@ struct lead {
 	bool is_full;
 };
 
-static void lead_link(struct lead *lead, const struct tables *t,
-		      const ElfW(Rela) *r, uint64_t ours)
+static void lead_link(struct lead *lead, struct tables *t,
+		      const ElfW(Rela) *r)
 {
+	const uint64_t type = ELF64_R_TYPE(r->r_info);
+	const ElfW(Sym) *const symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
+	const uint32_t i = type != TO_FUNCTION && type != TO_ANY ? 0 :
+			   ours_of(&lead->ours, t->names + symbol->st_name);
+	const uint64_t ours = lead->ours.bias + lead->ours.symbols[i].st_value;
 	uint64_t *const word = (uint64_t *)(t->bias + r->r_offset);
 	struct link *const l = &links[link_count];
 
 	/* 0: a weak name that nobody has, which the program may test. */
-	if (*word == ours || *word == 0)
+	if (i == 0 || *word == ours || *word == 0 ||
+	    !may_lead(t, *word, symbol))
 		return;
 	if (link_count == LINKS) {
 		lead->is_full = true;
@@ -274,18 +311,8 @@ static int lead_module(struct dl_phdr_info *m, size_t size, void *data)
 		const uint64_t n = !t.relocs[k] ? 0 :
 				   t.sizes[k] / sizeof(ElfW(Rela));
 
-		for (uint64_t i = 0; i < n; i++) {
-			const ElfW(Rela) *const r = &t.relocs[k][i];
-			const uint64_t type = ELF64_R_TYPE(r->r_info);
-			const uint64_t ours = type != TO_FUNCTION &&
-					      type != TO_ANY ? 0 :
-				ours_of(&lead->ours, t.names +
-					t.symbols[ELF64_R_SYM(r->r_info)]
-						.st_name);
-
-			if (ours != 0)
-				lead_link(lead, &t, r, ours);
-		}
+		for (uint64_t i = 0; i < n; i++)
+			lead_link(lead, &t, &t.relocs[k][i]);
 	}
 	shut(&lead->opened);
 	return 0;
@@ -351,7 +378,6 @@ static long lead_all(void)
 
 	if (!begin_use())
 		return ATTACH_LEAD_LATER;
-	memset(verdicts, UNKNOWN, sizeof(verdicts));
 	forget_gone();
 	if (dl_iterate_phdr(find_ours, &lead) != 0)
 		dl_iterate_phdr(lead_module, &lead);
@@ -379,7 +405,12 @@ long link_lead(void)
 	const int saved = errno;
 
 	led = ATTACH_LEAD_LATER;
-	dlsym(RTLD_DEFAULT, "weft_links_locked");
+	*(void **)&real_close = dlsym(RTLD_NEXT, "dlclose");
+	all = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	if (all && real_close) {
+		dlsym(RTLD_DEFAULT, "weft_links_locked");
+		real_close(all);
+	}
 	errno = saved;
 	return led;
 }

@@ -362,9 +362,13 @@ static weft_lua_function real_sethook(const struct link_map *caller)
 	}
 	if (!f || module_of(f) == ours)
 		f = dlsym(RTLD_NEXT, "lua_sethook");
-	/* Where this library was loaded last, the others come before it. */
-	if (!f)
-		f = dlsym(RTLD_DEFAULT, "lua_sethook");
+	/* Where this library was loaded last, the others come before it. Found
+	 * with RTLD_DEFAULT, Lua would stay mapped as long as we are. */
+	handle = f ? NULL : dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle) {
+		f = dlsym(handle, "lua_sethook");
+		release(handle);
+	}
 	return module_of(f) == ours ? NULL : (weft_lua_function)f;
 }
 

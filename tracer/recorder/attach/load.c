@@ -103,7 +103,8 @@ const char *load_library(struct load *l, const char *path)
 	}
 	l->call.function = l->open;
 	l->call.text = path;
-	l->call.b = RTLD_NOW | RTLD_GLOBAL;
+	/* With RTLD_GLOBAL, the loader would bind later plugins to it. */
+	l->call.b = RTLD_NOW | RTLD_LOCAL;
 	l->call.explain = l->explain;
 	why = call(l, true);
 	l->call.explain = 0;
