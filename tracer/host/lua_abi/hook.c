@@ -165,26 +165,83 @@ INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
 	return true;
 }
 
+/* Is f, one of L's, the frame of a caller of the call in this event? false,
+ * too, if more than a few looks would tell. */
+INLINE bool is_called_on(const struct frame *f, uint64_t L, uint64_t id)
+{
+	enum { CALLERS = 16 };
+
+	if (IS_JIT || WEFT_LUA_ABI == 51)
+		return f->ret < id; /* deeper calls have higher ids */
+	__asm__("" : "+r"(id)); /* else gcc copies it before it is needed */
+	for (int i = 0; i < CALLERS && layout_is_call(L, id); i++) {
+		id = layout_caller(L, id);
+		if (id == f->ret)
+			return true;
+	}
+	return false;
+}
+
+/* Is what the innermost frame, L's, calls by a tail call to take its place? */
+INLINE bool is_taken_over(const struct thread_state *s, uint64_t L)
+{
+#if WEFT_LUA_ABI == 51
+	return (s->top[-1].key & KEY_LUA) &&
+	       unlikely(layout_tail_calls(L, s->top[-1].ret));
+#else
+	(void)s;
+	(void)L;
+	return false;
+#endif
+}
+
+/* Is it a call that is left out, with the innermost frame below it? That is one
+ * of L's. Nothing has ended then, but for C functions that LuaJIT has not told
+ * of. */
+INLINE bool quick_left_out(const struct thread_state *s, uint64_t L,
+			   uint64_t id, const struct lua_cached *c)
+{
+	return c->epoch == ~s->epoch && c->enter == 0 &&
+	       (!IS_JIT || !frame_is_untold(s->top - 1)) &&
+	       likely(s->segments == 1 || shadow_depth(s) != 0) &&
+	       is_called_on(s->top - 1, L, id) && !is_taken_over(s, L);
+}
+
+/* The same of its return. In LuaJIT the frame of a call that has one may lie
+ * further up by now, so that the function must tell. */
+INLINE bool quick_left_back(struct thread_state *s, uint64_t L, uint64_t id)
+{
+	const struct lua_cached *const c = !IS_JIT ? NULL :
+		function_cached(s->lua, L, id, FUNCTION_QUICK);
+
+	if (IS_JIT && (!c || c->epoch != ~s->epoch ||
+		       c->key == s->top[-1].key ||
+		       frame_is_untold(s->top - 1)))
+		return false;
+	return s->top[-1].site == L && is_called_on(s->top - 1, L, id) &&
+	       s->too_deep == 0;
+}
+
 /* A call whose caller's frame is the innermost one: nothing has died, and L is
- * where it was. */
+ * where it was. Or one that is left out. */
 INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
 		       bool chosen)
 {
 	const struct lua_cached *c;
 	bool is_deep;
 
-	if (!quick_may_call(s, L, chosen) ||
-	    unlikely(!layout_is_called_by(L, id, s->top[-1].ret)))
+	if (!quick_may_call(s, L, chosen))
 		return false;
 	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
 	is_deep = chosen && s->top >= s->deep;
-	if (unlikely(!c || (!is_deep && c->epoch != s->epoch)))
+	if (unlikely(!c))
 		return false;
-#if WEFT_LUA_ABI == 51
-	if (c->flags == FRAME_LUA_SETTLED && (s->top[-1].key & KEY_LUA) &&
-	    unlikely(layout_tail_calls(L, s->top[-1].ret)))
+	if (unlikely(!is_deep && c->epoch != s->epoch))
+		return quick_left_out(s, L, id, c);
+	if (unlikely(!layout_is_called_by(L, id, s->top[-1].ret)))
 		return false;
-#endif
+	if (c->flags == FRAME_LUA_SETTLED && is_taken_over(s, L))
+		return false;
 	return is_deep ? quick_deep_enter(s, L, id, c) :
 	       quick_enter(s, L, id, c);
 }
@@ -197,7 +254,7 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
  * more than a few looks would tell. */
 INLINE bool is_callee(const struct thread_state *s, uint64_t L, uint64_t id)
 {
-	enum { NATIVE = 32, CALLERS = 16 };
+	enum { NATIVE = 32 };
 	const struct frame *f = s->top;
 	const struct frame *const base =
 		s->frames + s->segment[s->segments - 1].base;
@@ -206,16 +263,7 @@ INLINE bool is_callee(const struct thread_state *s, uint64_t L, uint64_t id)
 		if (i == NATIVE)
 			return false;
 	}
-	if (f == base)
-		return true;
-	if (IS_JIT || WEFT_LUA_ABI == 51)
-		return f[-1].ret < id; /* deeper calls have higher ids */
-	for (int i = 0; i < CALLERS && layout_is_call(L, id); i++) {
-		id = layout_caller(L, id);
-		if (id == f[-1].ret)
-			return true;
-	}
-	return false;
+	return f == base || is_called_on(f - 1, L, id);
 }
 
 /* A return of a call that has no frame. In LuaJIT one that has may lie further
@@ -241,11 +289,8 @@ INLINE bool quick_left_call(struct thread_state *s, uint64_t L, uint64_t id,
 	if (!c || c->epoch != ~s->epoch || !is_callee(s, L, id) ||
 	    (s->segments > 1 && shadow_depth(s) == 0))
 		return false;
-#if WEFT_LUA_ABI == 51
-	if (s->top[-1].site == L && (s->top[-1].key & KEY_LUA) &&
-	    layout_tail_calls(L, s->top[-1].ret))
+	if (s->top[-1].site == L && is_taken_over(s, L))
 		return false;
-#endif
 	if (c->enter == 0)
 		return true;
 	if (!counted_quick(s, c->key))
@@ -311,11 +356,8 @@ INLINE bool count_call(struct thread_state *s, uint64_t L, uint64_t id)
 	c = function_cached(s->lua, L, id, FUNCTION_QUICK);
 	if (unlikely(!c || c->epoch != s->epoch))
 		return false;
-#if WEFT_LUA_ABI == 51
-	if (c->flags == FRAME_LUA_SETTLED && (f[-1].key & KEY_LUA) &&
-	    unlikely(layout_tail_calls(L, f[-1].ret)))
+	if (c->flags == FRAME_LUA_SETTLED && is_taken_over(s, L))
 		return false;
-#endif
 	if (!counted_call(s, c->key))
 		return false;
 	f->key = c->key;
@@ -490,7 +532,9 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 	barrier();
 	if (likely(s->lua_plain == L)) {
 		if (ar->event == LUA_HOOKRET)
-			done = quick_return(s, at, id, false);
+			done = quick_return(s, at, id, false) ||
+			       (!asks && mapped_view.verdicts &&
+				quick_left_back(s, at, id));
 		else if (!asks && ar->event == LUA_HOOKCALL)
 			done = quick_call(s, at, id, false);
 	}

@@ -32,14 +32,14 @@ INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
 
 	barrier(); /* else gcc reads early, into registers of others */
 	if (f->sp != sp || f->site != site ||
-	    s->segment[s->segments - 1].inferred)
+	    (s->segments > 1 && s->segment[s->segments - 1].inferred))
 		return false;
 	barrier();
 	ret = RETURN_ABOVE(sp);
-	for (; f->sp == sp; f--) {
+	do {
 		if (f->ret == ret)
 			return false;
-	}
+	} while ((--f)->sp == sp);
 	return true;
 }
 
@@ -138,10 +138,9 @@ INLINE bool entry_says_nothing(const struct thread_state *s, uint64_t site,
  * out. The frame is complete before top rises, so a signal handler sees either
  * all of it or nothing. What the open chunk has named is looked up while the
  * hook is busy: until then, a handler may open another chunk. */
-INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
-		    uint64_t sp, bool chosen)
+INLINE bool entered(struct thread_state *s, const struct table_entry *e,
+		    uint64_t fn, uint64_t site, uint64_t sp, bool chosen)
 {
-	const struct table_entry *e;
 	struct frame *const f = s->top;
 	uint64_t *const at = s->at;
 	uint64_t now, gap;
@@ -149,9 +148,11 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	if (unlikely(at >= (chosen ? s->chosen_quick : s->quick)) ||
 	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
 		return false;
-	e = chunk_named(s, fn);
-	if (unlikely(!e))
-		return false;
+	if (unlikely(e->key != fn)) {
+		e = chunk_beside(e);
+		if (unlikely(e->key != fn))
+			return false;
+	}
 	now = clock_ticks();
 	if (!chunk_quick_gap(s, now, &gap))
 		return false;
@@ -168,16 +169,16 @@ INLINE bool entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	return true;
 }
 
-/* The common case of the return of the innermost frame; false: nothing was
- * changed. If the last record is the ENTER of this call, both become one LEAF;
- * otherwise a LEAVE is written. */
-INLINE bool left(struct thread_state *s, uint64_t fn, uint64_t site,
-		 bool chosen)
+/* The common case of a return; false: nothing was changed. The frame below
+ * top, which was s->top, is fn's; a handler may have come since. If the last
+ * record is the ENTER of this call, both become one LEAF; otherwise a LEAVE is
+ * written. */
+INLINE bool left(struct thread_state *s, const struct frame *top, uint64_t fn,
+		 uint64_t site, bool chosen)
 {
-	struct frame *const f = s->top - 1;
 	uint64_t *const last = s->at - 1;
 
-	if (unlikely(f->key != fn || f->site != site ||
+	if (unlikely(s->top != top || top[-1].site != site ||
 		     s->at >= (chosen ? s->chosen_quick : s->quick)))
 		return false;
 	if (likely(chosen ? rec_kind(*last) == REC_ENTER :
@@ -264,31 +265,6 @@ static NOINLINE void leave_or_count(uint64_t fn, uint64_t site, uint64_t sp)
 		leave(fn, site, sp);
 }
 
-/* The common case of an entry has given up. Calls that are left out end here,
- * before anything needs registers. */
-static NOINLINE void enter_unless_skipped(uint64_t fn, uint64_t site,
-					  uint64_t sp)
-{
-	const struct thread_state *const s = thread_hot;
-
-	if (chunk_entry(s, fn)->key != fn + KEY_SKIPPED ||
-	    !entry_says_nothing(s, site, sp))
-		enter_or_count(fn, site, sp);
-}
-
-/* That of a return, which is not that of the innermost frame or has no simple
- * record. */
-static NOINLINE void leave_unless_skipped(uint64_t fn, uint64_t site,
-					  uint64_t sp)
-{
-	const struct thread_state *const s = thread_hot;
-	const struct frame *const f = s->top - 1;
-
-	if (chunk_entry(s, fn)->key != fn + KEY_SKIPPED ||
-	    (f->key == fn && f->site == site))
-		leave_or_count(fn, site, sp);
-}
-
 /* ------------------------------------- where calls are counted, deep or brief
  * A common case of its own, which the other one never comes to. */
 
@@ -318,7 +294,7 @@ INLINE bool entered_apart(struct thread_state *s, uint64_t fn, uint64_t site,
 		       (s->chooses && s->top >= s->deep &&
 			entered_deep(s, fn, site, sp));
 	return unlikely(s->top >= s->deep) ? entered_deep(s, fn, site, sp) :
-	       entered(s, fn, site, sp, true);
+	       entered(s, chunk_entry(s, fn), fn, site, sp, true);
 }
 
 INLINE bool left_apart(struct thread_state *s, uint64_t fn, uint64_t site)
@@ -329,7 +305,7 @@ INLINE bool left_apart(struct thread_state *s, uint64_t fn, uint64_t site)
 			left_below(s, s->deep_limit, fn, site));
 	return unlikely(s->top > s->deep) ?
 	       left_below(s, s->deep_limit, fn, site) :
-	       left(s, fn, site, true);
+	       s->top[-1].key == fn && left(s, s->top, fn, site, true);
 }
 
 /* The thread is in such a state, if that is up to date. */
@@ -349,7 +325,7 @@ static NOINLINE void enter_apart(uint64_t fn, uint64_t site, uint64_t sp,
 			return;
 	}
 	if (known && !s->counts)
-		enter_unless_skipped(fn, site, sp);
+		enter_or_count(fn, site, sp);
 	else
 		enter(fn, site, sp);
 }
@@ -364,11 +340,13 @@ static NOINLINE void leave_settled(uint64_t fn, uint64_t site, uint64_t sp)
 	if (s->busy == 0 && s->top > s->frames + 1) {
 		s->busy = sp;
 		barrier();
-		done = counted_settle(s, s->top - 2) && left(s, fn, site, true);
+		done = s->top[-1].key == fn &&
+		       counted_settle(s, s->top - 2) &&
+		       left(s, s->top, fn, site, true);
 		thread_release_hot(s);
 	}
 	if (!done)
-		leave_unless_skipped(fn, site, sp);
+		leave_or_count(fn, site, sp);
 }
 
 static NOINLINE void leave_apart(uint64_t fn, uint64_t site, uint64_t sp,
@@ -413,6 +391,7 @@ INLINE enum readiness readiness(struct thread_state **s, uint32_t *generation)
 
 HOOK void __cyg_profile_func_enter(void *fn, void *site)
 {
+	const struct table_entry *e;
 	struct thread_state *s;
 	uint32_t generation;
 	const enum readiness r = readiness(&s, &generation);
@@ -428,21 +407,29 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 			enter((uint64_t)fn, (uint64_t)site, sp);
 		return;
 	}
+	e = chunk_entry(s, (uint64_t)fn);
+	if (unlikely(e->key != (uint64_t)fn)) {
+		barrier(); /* else gcc loads it for both */
+		if (e->key == (uint64_t)fn + KEY_SKIPPED &&
+		    entry_says_nothing(s, (uint64_t)site, sp))
+			return;
+	}
 	if (likely(s->busy == 0)) {
 		bool done;
 
 		s->busy = sp;
 		barrier();
-		done = entered(s, (uint64_t)fn, (uint64_t)site, sp, false);
+		done = entered(s, e, (uint64_t)fn, (uint64_t)site, sp, false);
 		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}
-	enter_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
+	enter_or_count((uint64_t)fn, (uint64_t)site, sp);
 }
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
 {
+	const struct frame *top;
 	struct thread_state *s;
 	uint32_t generation;
 	const enum readiness r = readiness(&s, &generation);
@@ -458,15 +445,22 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 			leave((uint64_t)fn, (uint64_t)site, sp);
 		return;
 	}
+	top = s->top;
+	if (unlikely(top[-1].key != (uint64_t)fn)) {
+		if (chunk_entry(s, (uint64_t)fn)->key !=
+		    (uint64_t)fn + KEY_SKIPPED)
+			leave_or_count((uint64_t)fn, (uint64_t)site, sp);
+		return;
+	}
 	if (likely(s->busy == 0)) {
 		bool done;
 
 		s->busy = sp;
 		barrier();
-		done = left(s, (uint64_t)fn, (uint64_t)site, false);
+		done = left(s, top, (uint64_t)fn, (uint64_t)site, false);
 		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}
-	leave_unless_skipped((uint64_t)fn, (uint64_t)site, sp);
+	leave_or_count((uint64_t)fn, (uint64_t)site, sp);
 }
