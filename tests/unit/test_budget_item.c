@@ -217,3 +217,27 @@ void test_budget_counts_before_it_skips_what_chunks_bring(void)
 	CHECK_EQ(budget.skipped, 1);
 	end();
 }
+
+/* 0.3 s of CPU time, of which calls take a tenth if each costs 40 ns. Is the
+ * function demoted? */
+static bool is_demoted(double call_ns)
+{
+	uint32_t changes;
+
+	begin();
+	budget.call_ns = call_ns;
+	for (int i = 0; i < 100; i++)
+		note("0x1200", 7500, 3);
+	budget_beat(&budget, 1000);
+	changes = budget.changes;
+	end();
+	return changes > 0;
+}
+
+/* Without samples, a call costs what was measured, if anything was. */
+void test_budget_item_of_calls_that_cost_less_takes_more(void)
+{
+	CHECK(is_demoted(0));
+	CHECK(is_demoted(40));
+	CHECK(!is_demoted(20));
+}

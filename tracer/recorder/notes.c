@@ -16,6 +16,14 @@ uint32_t notes_make(struct recording *r, uint64_t number, notes_fn *notes,
 	return meta_end(&m);
 }
 
+void notes_send_cost(struct recording *r)
+{
+	const uint64_t number = META_NAMES + r->names_sent++;
+
+	sink_send(&r->sink, sink_room(&r->sink),
+		  notes_make(r, number, summary_cost_note, 0));
+}
+
 /* The chunks of names in the making. */
 struct name_writer {
 	struct recording *r;
@@ -45,8 +53,8 @@ static void write_name(void *ctx, const uint64_t *item, uint32_t words)
 
 void notes_send_names(struct recording *r, notes_send_fn *send)
 {
-	/* The pieces of one trace have different ones. */
-	const uint64_t sent = r->opt.max_size > 0 ? r->names_sent : 0;
+	/* The pieces of one trace have different ones; snapshots are traces. */
+	const uint64_t sent = r->sink.flight ? 0 : r->names_sent;
 	struct name_writer w = { .r = r, .send = send,
 				 .number = META_NAMES + sent };
 	struct lua_names *const names = r->sink.names;

@@ -13,6 +13,9 @@ typedef void notes_fn(const struct recording *r, struct meta *m);
 uint32_t notes_make(struct recording *r, uint64_t number, notes_fn *notes,
 		    uint32_t flags);
 
+/* Write what recording a call costs. Not for a flight recorder. */
+void notes_send_cost(struct recording *r);
+
 /* A META chunk that is to be written, in the sink's room. */
 typedef void notes_send_fn(struct recording *r, uint32_t words);
 /* Make the chunks with the names of the Lua functions that were noted up to

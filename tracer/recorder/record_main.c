@@ -295,6 +295,7 @@ static void choose_samples(struct recording *r)
 	if (!r->opt.count_only)
 		calibration_begin(&r->calibration, r->installation.preload,
 				  r->rate.tsc);
+	r->budget.call_ns = r->calibration.cost;
 }
 
 /* Make all that is needed, and let the program run. Negative: nothing runs, and
@@ -375,6 +376,15 @@ static uint64_t now_ms(void)
 	return rate_mono() / 1000000;
 }
 
+/* What a call costs was not known at the start. A recorder that is killed
+ * leaves no end notes. A snapshot has start notes of its own. */
+static void tell_cost(struct recording *r)
+{
+	r->budget.call_ns = r->calibration.cost;
+	if (!r->sink.flight)
+		notes_send_cost(r);
+}
+
 static void on_beat(struct loop *l)
 {
 	struct recording *const r = l->r;
@@ -390,7 +400,8 @@ static void on_beat(struct loop *l)
 	aside_rest(&r->drain.aside);
 	sink_check_lttng(&r->sink);
 	requests_beat(r, l->now);
-	calibration_poll(&r->calibration);
+	if (calibration_poll(&r->calibration))
+		tell_cost(r);
 }
 
 static void look_at_processes(struct loop *l)

@@ -68,7 +68,7 @@ struct recording {
 	struct speed speed;
 	struct schedule schedule;
 	struct rotation rotation;
-	uint64_t names_sent;       /* chunks of names */
+	uint64_t names_sent;       /* META chunks from META_NAMES on */
 	bool wants_finish;         /* though the program goes on */
 	struct attach attach;
 	int unwatched;             /* errno: why nothing is known of the CPUs */
@@ -87,6 +87,8 @@ void summary_copy_counts(struct recording *r);
  * go into a chunk that meta_begin has begun. The keys are in docs/format.md. */
 void summary_start_notes(const struct recording *r, struct meta *m);
 void summary_end_notes(const struct recording *r, struct meta *m);
+/* Of both, what recording a call costs, if it is known. */
+void summary_cost_note(const struct recording *r, struct meta *m);
 /* Tell the user what was recorded, what was lost, and what to do next. Call it
  * when the trace is closed: it measures the folder. */
 void summary_print(const struct recording *r);

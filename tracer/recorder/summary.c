@@ -101,8 +101,10 @@ static void note_command(struct meta *m, char *const *argv)
 }
 
 /* What calls cost to record. */
-static void note_cost(const struct calibration *c, struct meta *m)
+void summary_cost_note(const struct recording *r, struct meta *m)
 {
+	const struct calibration *const c = &r->calibration;
+
 	if (c->cost > 0)
 		meta_print(m, "cost.native", "%.1f %.1f", c->cost, c->error);
 }
@@ -220,7 +222,7 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 	if (r->opt.count_only)
 		meta_note(m, "mode", "count-only");
 	note_samples(r, m);
-	note_cost(&r->calibration, m);
+	summary_cost_note(r, m);
 	note_labels(m, &r->opt);
 	note_duty(m, &r->opt);
 	if (r->opt.budget > 0)
@@ -350,7 +352,7 @@ void summary_end_notes(const struct recording *r, struct meta *m)
 			   r->rotation.removed);
 	}
 	note_sampled(r, m);
-	note_cost(&r->calibration, m); /* the start may have been too early */
+	summary_cost_note(r, m); /* the start may have been too early */
 	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
 	if (r->sink.selection)
 		note_selection(m, &r->selection);

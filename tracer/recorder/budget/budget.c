@@ -23,8 +23,9 @@ enum {
 	JUDGE_MS = 100,
 };
 
-/* Where nothing is sampled: what a call costs, s, rather too much. */
-static const double unsampled_call = 40e-9;
+/* Where nothing is sampled, and before it was measured: what a call costs, ns,
+ * rather too much. */
+static const double unknown_call_ns = 40;
 
 int budget_init(struct budget *b, double limit, struct pool_owner *owner,
 		const struct rate *rate)
@@ -335,7 +336,8 @@ static bool see(struct budget *b, struct budget_sight *s)
 
 		for (uint32_t i = 0; i < b->all.n; i++)
 			units += units_of(b, i);
-		s->share = units * unsampled_call / b->cpu_s;
+		s->share = units * (b->call_ns > 0 ? b->call_ns :
+				    unknown_call_ns) / 1e9 / b->cpu_s;
 		s->error = s->share / 5;
 		return true;
 	}

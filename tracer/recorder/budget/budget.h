@@ -25,6 +25,8 @@ struct budget_window { uint64_t from, to; };
 
 struct budget {
 	double limit;              /* 0: there is none */
+	double call_ns;            /* what a recorded call was found to cost
+				    * here; 0: not known. The owner's to set */
 	struct pool_owner *owner;
 	const struct rate *rate;
 	struct budget_functions all;

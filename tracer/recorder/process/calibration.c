@@ -182,10 +182,12 @@ void calibration_begin(struct calibration *c, const char *library, bool tsc)
 		take(c);
 }
 
-void calibration_poll(struct calibration *c)
+bool calibration_poll(struct calibration *c)
 {
-	if (is_there(c, 0))
-		take(c);
+	if (!is_there(c, 0))
+		return false;
+	take(c);
+	return c->cost > 0;
 }
 
 void calibration_end(struct calibration *c)

@@ -20,8 +20,9 @@ struct calibration {
  * absolute path, or the value of LD_PRELOAD that begins with it. tsc: what the
  * recording's clock is. Whatever goes wrong, the cost is not known. */
 void calibration_begin(struct calibration *c, const char *library, bool tsc);
-/* Take what came later than that, if it is there. */
-void calibration_poll(struct calibration *c);
+/* Take what came later than that, if it is there. True: the cost is known from
+ * now on. */
+bool calibration_poll(struct calibration *c);
 /* Take it if it is there, and end the child. */
 void calibration_end(struct calibration *c);
 
