@@ -7,6 +7,7 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_file.h"
 #include "analyzer/out/out_gnuplot.h"
+#include "analyzer/out/out_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 #include <unistd.h>
 
 enum {
-	NAME_COLUMNS = 44, TITLE_COLUMNS = 150, /* longer ones are cut */
+	NAME_COLUMNS = 50, TITLE_COLUMNS = 150, /* longer ones are cut */
+	WITH_FIGURES = 32, /* a name in a legend that has figures, too */
 	TERMINAL_NAME = 22,
 	TERMINAL_WIDTH = 100, TERMINAL_HEIGHT = 32, /* if it does not say, or
 	                                             * is very small */
@@ -28,33 +30,19 @@ const char *const out_plot_formats[] = {
 
 /* ---- texts -------------------------------------------------------------- */
 
-/* A copy of an escaped text, cut in its middle: names of templates differ in
- * how they end. */
-static char *cut_middle(const char *text, size_t columns)
-{
-	const size_t half = columns / 2 + 2; /* with "..." */
-	char *head, *tail, *result;
-
-	if (out_escape_width(text) <= columns)
-		return mem_copy(text);
-	head = out_escape_cut(mem_copy(text), half, false);
-	tail = out_escape_cut(mem_copy(text), half, true);
-	result = mem_alloc(strlen(head) + strlen(tail) + 1);
-	strcat(strcpy(result, head), tail + strlen("..."));
-	mem_free(head);
-	mem_free(tail);
-	return result;
-}
-
-/* Write untrusted text, cut to so many columns, between single quotes. In a
+/* Write untrusted text, cut to so many columns, and what follows it, between
+ * single quotes. In a
  * tic's label gnuplot takes % for a number's format, so % is doubled there. */
-static void put_quoted(FILE *to, const char *text, size_t columns, bool is_tic)
+static void put_quoted(FILE *to, const char *text, const char *also,
+		       size_t columns, bool is_tic)
 {
 	char *const plain = out_escape_terminal(text);
-	char *const whole = columns >= TITLE_COLUMNS ?
+	char *const cut = columns >= TITLE_COLUMNS ?
 		out_escape_cut(mem_copy(plain), columns, false) :
-		cut_middle(plain, columns);
-	char *const quoted = out_escape_gnuplot(whole);
+		out_name_cut(plain, columns);
+	char *const whole = mem_alloc(strlen(cut) + strlen(also) + 1);
+	char *const quoted = out_escape_gnuplot(strcat(strcpy(whole, cut),
+						       also));
 
 	fputc('\'', to);
 	for (const char *at = quoted; *at != '\0'; at++) {
@@ -65,6 +53,7 @@ static void put_quoted(FILE *to, const char *text, size_t columns, bool is_tic)
 	fputc('\'', to);
 	mem_free(quoted);
 	mem_free(whole);
+	mem_free(cut);
 	mem_free(plain);
 }
 
@@ -77,7 +66,7 @@ static size_t name_columns(int format)
 /* A text that is no tic's label. */
 static void put_text(FILE *to, const char *text, size_t columns)
 {
-	put_quoted(to, text, columns, false);
+	put_quoted(to, text, "", columns, false);
 }
 
 /* ---- the frame ---------------------------------------------------------- */
@@ -127,7 +116,7 @@ static void put_tics(FILE *to, const struct out_axis *a, int format)
 	for (size_t i = 0; i < a->tic_count; i++) {
 		if (i > 0)
 			fputs(", ", to);
-		put_quoted(to, a->tics[i].text, name_columns(format), true);
+		put_quoted(to, a->tics[i].text, "", name_columns(format), true);
 		fprintf(to, " %.10g", a->tics[i].at);
 	}
 	fputs(")", to);
@@ -177,9 +166,10 @@ static void put_labels(FILE *to, const struct out_plot *p, int format)
 	for (size_t i = 0; i < p->label_count; i++) {
 		fprintf(to, "set label %zu ", i + 3);
 		put_text(to, p->labels[i].text, NAME_COLUMNS);
-		fprintf(to, " at %.10g,%.10g left offset %s,0 noenhanced "
+		fprintf(to, " at %.10g,%.10g %s offset %s%s,0 noenhanced "
 			"front tc rgb '#555555'\n", p->labels[i].x,
-			p->labels[i].y,
+			p->labels[i].y, p->labels[i].is_left ? "right" : "left",
+			p->labels[i].is_left ? "-" : "",
 			format == OUT_PLOT_DUMB ? "2" : "0.6");
 	}
 }
@@ -239,7 +229,9 @@ static void put_layers(FILE *to, const struct out_plot *p, int format)
 			l->colour);
 		fputs(l->title ? "title " : "notitle", to);
 		if (l->title)
-			put_text(to, l->title, name_columns(format));
+			put_quoted(to, l->title, l->also ? l->also : "",
+				   l->also && format != OUT_PLOT_DUMB ?
+				   WITH_FIGURES : name_columns(format), false);
 	}
 	fputc('\n', to);
 }

@@ -22,6 +22,7 @@ struct out_layer {
 	const char *title;   /* in the legend; NULL: not there */
 	unsigned colour;     /* 0xRRGGBB; 0x80RRGGBB is half transparent */
 	double (*rows)[4]; size_t count, room;
+	const char *also;    /* follows a title, and is not cut; or NULL */
 };
 
 struct out_tic { double at; const char *text; };
@@ -33,8 +34,8 @@ struct out_axis {
 	const struct out_tic *tics; size_t tic_count; /* 0: gnuplot's */
 };
 
-/* A text right of a point. */
-struct out_label { double x, y; const char *text; };
+/* A text right of a point, or left of it. */
+struct out_label { double x, y; const char *text; bool is_left; };
 
 struct out_plot {
 	const char *title;

@@ -115,6 +115,10 @@ struct replay_sink {
 	/* The stack stands as it is from tick `from` until `to`, later. For a
 	 * stream, these spans cover all ticks of its chunks once, rising. */
 	void (*pass)(void *ctx, const struct stream *, ticks from, ticks to);
+	/* The same of time that the thread was off the CPU, where its switches
+	 * are known; of its own stream (level 0) only. Of time that only_count
+	 * leaves out, too. */
+	void (*off)(void *ctx, const struct stream *, ticks from, ticks to);
 	/* By func_id, or NULL: of calls that are seen to begin or end, and of
 	 * the time that passes in them, only those of functions that are set
 	 * need be told. Functions from only_count on are not set. */

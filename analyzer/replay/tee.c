@@ -46,6 +46,11 @@ static void pass(void *ctx, const struct stream *s, ticks from, ticks to)
 		t->pass[i]->sink->pass(t->pass[i]->ctx, s, from, to);
 }
 
+static void off(void *ctx, const struct stream *s, ticks from, ticks to)
+{
+	TELL(ctx, off, s, from, to);
+}
+
 void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 {
 	struct tee_part *const p = &t->part[t->count++];
@@ -59,5 +64,5 @@ const struct replay_sink tee_sink = {
 	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
 	.suspend = suspend, .create = create, .mark = mark,
 	.chunk_begin = chunk_begin, .chunk_end = chunk_end, .adopt = adopt,
-	.pass = pass,
+	.pass = pass, .off = off,
 };

@@ -167,6 +167,9 @@ static void spend(const struct replay *r, struct stream *st, ticks span)
 	if (st->tree->sampled && st->cpu != CPU_OFF &&
 	    !replay_samples_are_known(st))
 		st->tree->sampled[here].unsampled += span;
+	if (st->cpu == CPU_OFF && st->level == 0 && span > 0 && r->sink &&
+	    r->sink->off)
+		r->sink->off(r->ctx, st, st->now, st->now + span);
 	st->now += span;
 	st->tree->nodes[here].self += span;
 	if (replay_samples_are_near(st))

@@ -11,6 +11,7 @@ void shares_begin(struct shares *s)
 	assert(s->from < s->to && s->columns >= 1 &&
 	       s->columns <= s->to - s->from);
 	s->cells = mem_alloc((s->rows + 2) * s->columns * sizeof(*s->cells));
+	s->off = mem_alloc((s->rows + 2) * s->columns * sizeof(*s->off));
 }
 
 ticks shares_column(const struct shares *s, size_t column)
@@ -49,9 +50,9 @@ static size_t row(const struct shares *s, const struct stream *st)
 }
 
 /* Handlers' streams cover time that is the thread's, too. */
-static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
+static void spread(const struct shares *s, ticks *to_cells,
+		   const struct stream *st, ticks from, ticks to)
 {
-	const struct shares *const s = ctx;
 	const uint32_t thread = stream_thread(st);
 	const ticks begin = from < s->from ? s->from : from;
 	const ticks end = to > s->to ? s->to : to;
@@ -62,7 +63,7 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	    thread >= s->session->thread_count ||
 	    (s->threads && !s->threads[thread]) || !is_chosen(s, st))
 		return;
-	cell = s->cells + row(s, st) * s->columns;
+	cell = to_cells + row(s, st) * s->columns;
 	/* The column, or the one before it: columns are rounded. */
 	i = (size_t)((unsigned __int128)(begin - s->from) * s->columns /
 		     (s->to - s->from));
@@ -76,4 +77,18 @@ static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
 	}
 }
 
-const struct replay_sink shares_sink = { .pass = pass };
+static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
+{
+	const struct shares *const s = ctx;
+
+	spread(s, s->cells, st, from, to);
+}
+
+static void off(void *ctx, const struct stream *st, ticks from, ticks to)
+{
+	const struct shares *const s = ctx;
+
+	spread(s, s->off, st, from, to);
+}
+
+const struct replay_sink shares_sink = { .pass = pass, .off = off };

@@ -23,10 +23,11 @@ struct shares {
 	                          * always */
 	uint32_t pid;            /* of its process; 0: any */
 	ticks *cells;            /* row by row, (rows + 2) * columns of them */
+	ticks *off;              /* of each: off the CPU, where that is known */
 };
 enum { SHARES_REST, SHARES_NONE };
 
-/* Makes the cells, which the caller frees with mem_free. */
+/* Makes cells and off, which the caller frees with mem_free. */
 void shares_begin(struct shares *);
 /* For a replay; its context is the struct. */
 extern const struct replay_sink shares_sink;

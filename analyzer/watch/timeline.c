@@ -33,6 +33,7 @@ struct track {
 	uint32_t lane, process;
 	ticks last;              /* of its latest event */
 	uint64_t next, lost;     /* number of the next chunk; records lost */
+	ticks off_from, off_to;  /* it was off the CPU; not laid down yet */
 	struct slot *slots; size_t slot_room;
 	struct run *runs; size_t run_count, run_room;
 };
@@ -85,7 +86,9 @@ static void put(struct timeline *t, const struct stream *st, uint32_t lane,
 		return;
 	}
 	l = &t->lanes[lane];
-	if (s.kind == TIMELINE_OFF || s.kind == TIMELINE_LOST) {
+	if (s.kind == TIMELINE_WAIT) {
+		timeline_lay(t, &l->waits, s);
+	} else if (s.kind == TIMELINE_OFF || s.kind == TIMELINE_LOST) {
 		timeline_lay(t, &l->gaps, s);
 	} else {
 		if (l->last && l->last != st) {
@@ -214,6 +217,7 @@ void timeline_free(struct timeline *t)
 	for (size_t i = 0; i < t->lane_count; i++) {
 		mem_free(t->lanes[i].spans.at);
 		mem_free(t->lanes[i].gaps.at);
+		mem_free(t->lanes[i].waits.at);
 	}
 	free_work(t->work);
 	mem_free(t->lanes);
@@ -538,9 +542,35 @@ static void chunk_end(void *ctx, const struct replay_event *e)
 		k->last = e->tick;
 }
 
+static void put_wait(struct timeline *t, struct track *k)
+{
+	if (k->off_from < k->off_to)
+		put(t, k->stream, k->lane, span(TIMELINE_WAIT, k->off_from,
+						k->off_to));
+	k->off_from = k->off_to = 0;
+}
+
+/* Waiting goes on over calls and returns: they cut it into pieces. */
+static void off(void *ctx, const struct stream *st, ticks from, ticks to)
+{
+	struct timeline *const t = ctx;
+	const size_t number = stream_number(st);
+	struct track *const k = number < t->work->track_room ?
+				&t->work->tracks[number] : NULL;
+
+	if (!k || !k->is_wanted || k->lane == TIMELINE_NONE ||
+	    t->work->options.coroutine != 0)
+		return;
+	if (k->off_to != from) {
+		put_wait(t, k);
+		k->off_from = from;
+	}
+	k->off_to = to;
+}
+
 const struct replay_sink timeline_sink = {
 	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
-	.suspend = suspend,
+	.suspend = suspend, .off = off,
 	.chunk_begin = chunk_begin, .chunk_end = chunk_end,
 };
 
@@ -602,6 +632,7 @@ void timeline_finish(struct timeline *t)
 
 		while (k->run_count > 0)
 			close_run(t, k, k->stream, k->last, false);
+		put_wait(t, k);
 	}
 	timeline_fold(t);
 	while (t->held > t->work->options.spans && timeline_coarsen(t))
@@ -614,6 +645,7 @@ void timeline_finish(struct timeline *t)
 		timeline_sort(&l->spans, compare_begins);
 		drop_deep(t, &l->spans);
 		timeline_sort(&l->gaps, compare_begins);
+		timeline_sort(&l->waits, compare_begins);
 		sum_up(l);
 	}
 }

@@ -155,6 +155,7 @@ void timeline_fold(struct timeline *t)
 			timeline_sort(&l->spans, compare_ends);
 		lay_again(t, &l->spans);
 		lay_again(t, &l->gaps);
+		lay_again(t, &l->waits);
 		/* What is last now may be another stream's, and later. */
 		if (l->is_mixed)
 			l->spans.fence = l->spans.count;

@@ -26,6 +26,8 @@ enum timeline_kind {
 	/* Gaps of threads, not among the spans: the thread was not recorded, or
 	 * its records are missing. */
 	TIMELINE_OFF, TIMELINE_LOST,
+	/* The thread was off the CPU, inside of its runs. */
+	TIMELINE_WAIT,
 };
 
 /* A stretch of time in a lane. A call that was open over several runs has a
@@ -70,8 +72,9 @@ struct timeline_lane {
 	uint64_t runs, calls;    /* sums over its spans: parts of runs; calls */
 	ticks active;            /* its runs added up */
 	/* By rising `from`; of several that begin at one tick, the outermost
-	 * is first. Gaps overlap no run. */
-	struct timeline_spans spans, gaps;
+	 * is first. Gaps overlap no run. Waits are of threads, as far as their
+	 * switches are known, and none if one coroutine was asked for. */
+	struct timeline_spans spans, gaps, waits;
 	const struct stream *last; /* private */
 	bool is_mixed;             /* private */
 };
@@ -92,7 +95,7 @@ struct timeline {
 		ticks active;
 	} rest;
 	/* Private: */
-	size_t held;             /* spans and gaps of all lanes */
+	size_t held;             /* spans, gaps and waits of all lanes */
 	struct timeline_work *work;
 };
 

@@ -84,7 +84,7 @@ void plots_y_tic(struct plots *p, double at, const char *text)
 void plots_label(struct plots *p, double x, double y, const char *text)
 {
 	*vec_add(&p->labels, &p->label_room, &p->plot.label_count) =
-		(struct out_label){ x, y, text };
+		(struct out_label){ .x = x, .y = y, .text = text };
 	p->plot.labels = p->labels;
 }
 

@@ -25,6 +25,8 @@ struct drawing {
 	ticks most;              /* the longest first part, and then the
 	                          * longest lighter one */
 	double longest;          /* bar, in ns */
+	size_t cuts;             /* layer: marks where a bar is cut */
+	bool is_cut;             /* any */
 	size_t count;
 };
 
@@ -75,6 +77,18 @@ static void measure(struct drawing *d)
 	d->unit = plots_unit(d->longest);
 }
 
+/* Two gaps near the bar's end: it goes on. */
+static void mark_cut(struct drawing *d, double end, double height)
+{
+	const double wide = d->longest / d->unit.ns / 160;
+
+	for (int i = 0; i < 2; i++)
+		plots_row(d->p, d->cuts, end - (4 - 2 * i) * wide,
+			  end - (3 - 2 * i) * wide, height - 0.4,
+			  height + 0.4);
+	d->is_cut = true;
+}
+
 /* Bar i lies at height count - i, so that the first is on top. layer: its
  * language's first one; the next is that of the lighter part. */
 static void add_bar(struct drawing *d, size_t i, size_t layer)
@@ -91,6 +105,8 @@ static void add_bar(struct drawing *d, size_t i, size_t layer)
 	if (rest > 0)
 		plots_row(d->p, layer + 1, end, all, height - 0.36,
 			  height + 0.36);
+	if (rest < row->f.off && d->ranking.has_switches)
+		mark_cut(d, all, height);
 	plots_y_tic(d->p, height,
 		    func_get(d->session->funcs, row->f.func)->name);
 	plots_label(d->p, all, height, describe(d, row));
@@ -105,6 +121,7 @@ static void add_bars(struct drawing *d)
 	plots_layer(d->p, OUT_BOX, NATIVE_WAITS, "waiting");
 	lua = plots_layer(d->p, OUT_BOX, PLOTS_LUA, "Lua");
 	plots_layer(d->p, OUT_BOX, LUA_WAITS, "waiting");
+	d->cuts = plots_layer(d->p, OUT_BOX, 0xffffff, NULL);
 	for (size_t i = 0; i < d->count; i++)
 		add_bar(d, i, func_get(d->session->funcs,
 			d->flat->rows[i].f.func)->kind == FUNC_LUA ? lua :
@@ -114,16 +131,19 @@ static void add_bars(struct drawing *d)
 /* Which part of all is drawn. */
 static const char *shown(const struct drawing *d)
 {
+	const char *const cut = d->is_cut ? "bars with gaps at their end go "
+				"on: the text has the whole" : "";
 	char all[OUT_NUMBER], share[OUT_NUMBER];
 	ticks self = 0;
 
 	if (d->count == d->flat->count)
-		return "";
+		return cut;
 	for (size_t i = 0; i < d->count; i++)
 		self += d->flat->rows[i].f.self;
-	return plots_text(d->p, "the first %zu of %s, %s of the self time",
+	return plots_text(d->p, "the first %zu of %s, %s of the self time%s%s",
 		d->count, out_number_many(all, d->flat->count, "functions"),
-		out_number_share(share, self, d->flat->self));
+		out_number_share(share, self, d->flat->self),
+		cut[0] ? "; " : "", cut);
 }
 
 /* The axis is longer than the longest bar, so that the texts have room. */

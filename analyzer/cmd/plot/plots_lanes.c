@@ -9,12 +9,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* SPANS: in all; ARROWS: more of them hide what they join. Heights are pixels:
  * of a row, unless there are so many that they need more than MOST; below
  * NAMED, a row has no name. */
 enum { SPANS = 40000, ARROWS = 150, ROW = 24, FRAME = 130, MOST = 1500,
-       NAMED = 9 };
+       LEAST = 300, NAMED = 9 };
 
 /* The lanes that are drawn, from the top down. */
 struct drawing {
@@ -27,6 +28,7 @@ struct drawing {
 	double row;              /* a coroutine's, in pixels */
 	double tick;             /* in units of the axis */
 	ticks first;
+	bool has_switches;       /* what waits is known */
 	size_t *layer_of;        /* by func_id: the layer + 1 */
 	size_t other, colours;   /* the layer of functions without one */
 };
@@ -185,10 +187,23 @@ static const char *name_of(const struct drawing *d, uint32_t lane)
 		l->level > 0 ? ", signal handlers" : "");
 }
 
+/* As long as it is, however short, so that what runs in between is seen; a
+ * folded one is as high as it is a part of its time. */
+static void add_wait(struct drawing *d, size_t layer,
+		     const struct timeline_span *s, uint32_t lane)
+{
+	const double y = d->y_of[lane];
+	const double half = s->to <= s->from ? 0 : 0.42 * row_of(d, lane) *
+		(double)s->busy / (double)(s->to - s->from);
+
+	plots_row(d->p, layer, place(d, s->from), place(d, s->to), y - half,
+		  y + half);
+}
+
 /* A thin line from a coroutine's first run to its last: it is suspended where
  * nothing covers the line. Runs of threads are pale, under what ran in them. */
 static void add_lane(struct drawing *d, uint32_t lane, size_t line, size_t run,
-		     size_t lost)
+		     size_t wait, size_t lost)
 {
 	const struct timeline_lane *const l = &d->t->lanes[lane];
 	const struct timeline_span life = { .from = l->begin, .to = l->end };
@@ -204,6 +219,8 @@ static void add_lane(struct drawing *d, uint32_t lane, size_t line, size_t run,
 		else if (s->kind == TIMELINE_RUN)
 			add_box(d, run, s, lane, 0.8);
 	}
+	for (size_t i = 0; d->has_switches && i < l->waits.count; i++)
+		add_wait(d, wait, &l->waits.at[i], lane);
 	for (size_t i = 0; i < l->gaps.count; i++)
 		if (l->gaps.at[i].kind == TIMELINE_LOST)
 			add_box(d, lost, &l->gaps.at[i], lane, 0.96);
@@ -263,7 +280,7 @@ static void set_axes(struct drawing *d)
 	plot->y.to = rows + ROW / 3;
 	plot->height = FRAME + (size_t)rows;
 	/* The legend needs room; what rows do not fill is below them. */
-	plot->height = plot->height < 400 ? 400 : plot->height;
+	plot->height = plot->height < LEAST ? LEAST : plot->height;
 	plot->y.from = plot->y.to - (double)(plot->height - FRAME + ROW);
 	plot->is_long_legend = true;
 	if (d->row < (double)NAMED)
@@ -281,33 +298,36 @@ static const char *left_out(const struct drawing *d, size_t arrows)
 	const struct session *const s = d->load->session;
 	char grain[OUT_NUMBER], many[OUT_NUMBER], active[OUT_NUMBER];
 	const char *const folded = t->grain == 0 ? "" : plots_text(d->p,
-		"spans below %s are joined; ", out_number_time(
+		"; spans below %s are joined", out_number_time(
 		grain, (double)session_ns(s, t->grain)));
 	const char *const rest = t->rest.coroutines == 0 ? "" :
-		plots_text(d->p, "%s have no row (--top): active for %s; ",
+		plots_text(d->p, "; %s have no row (--top): active for %s",
 			out_number_many(many, t->rest.coroutines,
 					"coroutines"),
 			out_number_time(active,
 				(double)session_ns(s, t->rest.active)));
+	const char *const all = plots_text(d->p, "%s%s%s%s", d->has_switches ?
+		"" : "; running and waiting are not told apart", rest, folded,
+		arrows > ARROWS ? "; too many resumes for arrows" :
+		arrows > 0 ? "; arrows are resumes" : "");
 
-	return plots_text(d->p, "%s%s%s", rest, folded, arrows > ARROWS ?
-		"too many resumes for arrows" : arrows > 0 ?
-		"arrows are resumes" : "");
+	return all[0] ? all + strlen("; ") : all;
 }
 
 static void draw(struct drawing *d)
 {
-	size_t line, run, lost, arrow, arrows;
+	size_t line, run, wait, lost, arrow, arrows;
 
 	choose_lanes(d);
 	set_axes(d);
 	line = plots_layer(d->p, OUT_BOX, 0xa0a0a0, "suspended (thin line)");
-	run = plots_layer(d->p, OUT_BOX, 0xdde3ea, "ran");
+	run = plots_layer(d->p, OUT_BOX, 0xdde3ea, "in no function");
 	add_colours(d);
+	wait = plots_layer(d->p, OUT_BOX, 0xb3c9d8, "waiting, off the CPU");
 	lost = plots_layer(d->p, OUT_BOX, 0xd62728, "records lost");
 	arrow = plots_layer(d->p, OUT_ARROW, 0x80404040, NULL);
 	for (size_t i = 0; i < d->count; i++)
-		add_lane(d, d->lanes[i], line, run, lost);
+		add_lane(d, d->lanes[i], line, run, wait, lost);
 	arrows = add_arrows(d, arrow, false);
 	if (arrows <= ARROWS)
 		add_arrows(d, arrow, true);
@@ -322,7 +342,9 @@ enum cmd_exit plots_lanes(struct plots *p, struct load *load)
 	uint8_t *const threads = filter_args_threads(s);
 	struct drawing d = { .p = p, .load = load };
 	enum cmd_exit status = CMD_OK;
+	uint64_t time, unknown;
 
+	d.has_switches = cct_knows_switches(s->cct, &time, &unknown);
 	d.t = timeline_new(s, &(struct timeline_options){
 		.from = load->want.from, .to = load->want.to,
 		.threads = threads, .coroutine = load->want.serial,

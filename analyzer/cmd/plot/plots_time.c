@@ -52,51 +52,98 @@ static double place(const struct range *r, ticks tick)
 
 /* ---- shares over time --------------------------------------------------- */
 
-/* On top of what is there: the row's time in each column as a number of
- * threads. below is by column. */
-static void add_share(struct plots *p, const struct shares *s,
-		      const struct range *r, size_t row, size_t layer,
-		      double *below)
+/* Which part of the time in a cell. */
+enum portion { ALL, RUNNING, WAITING };
+
+static ticks cell(const struct shares *s, enum portion of, size_t i)
 {
+	const ticks off = s->off[i] < s->cells[i] ? s->off[i] : s->cells[i];
+
+	return of == ALL ? s->cells[i] : of == WAITING ? off :
+	       s->cells[i] - off;
+}
+
+/* A stack of areas, from the bottom up; below is by column. */
+struct stack {
+	struct plots *p;
+	const struct shares *s;
+	const struct range *r;
+	const struct flat *flat;
+	double *below;
+};
+
+/* On top of what is there: the row's time in each column as a number of
+ * threads. */
+static void add_share(const struct stack *k, size_t row, enum portion of,
+		      size_t layer)
+{
+	const struct shares *const s = k->s;
+
 	for (size_t c = 0; c < s->columns; c++) {
 		const ticks from = shares_column(s, c);
 		const ticks to = shares_column(s, c + 1);
-		const double top = below[c] +
-			(double)s->cells[row * s->columns + c] /
+		const double top = k->below[c] +
+			(double)cell(s, of, row * s->columns + c) /
 			(double)(to - from);
 
-		plots_row(p, layer, place(r, from), below[c], top, 0);
-		plots_row(p, layer, place(r, to), below[c], top, 0);
-		below[c] = top;
+		plots_row(k->p, layer, place(k->r, from), k->below[c], top, 0);
+		plots_row(k->p, layer, place(k->r, to), k->below[c], top, 0);
+		k->below[c] = top;
 	}
 }
 
-/* The rows are stacked from the bottom up; the legend has them from the top
- * down, as gnuplot lists the last layer last. */
+/* The colour of waiting: two thirds white. */
+static unsigned pale(unsigned colour)
+{
+	unsigned to = 0;
+
+	for (int shift = 0; shift <= 16; shift += 8)
+		to |= (170 + (colour >> shift & 255) / 3) << shift;
+	return to;
+}
+
+/* Functions, and those without a row of their own in grey. */
+static void add_functions(const struct stack *k, enum portion of)
+{
+	struct plots *const p = k->p;
+	const size_t rows = k->s->rows;
+	char many[OUT_NUMBER];
+
+	for (size_t i = 0; i < rows + (k->flat->count > rows); i++) {
+		const unsigned colour = i < rows ? plots_colour(i) :
+					PLOTS_GREY;
+		const char *const name = i < rows ?
+			func_get(k->flat->session->funcs,
+				 k->flat->rows[i].f.func)->name :
+			plots_text(p, "%s more", out_number_many(many,
+				k->flat->count - rows, "functions"));
+
+		add_share(k, i < rows ? i : rows + SHARES_REST, of,
+			  plots_layer(p, OUT_AREA, of == WAITING ?
+				      pale(colour) : colour, of == WAITING ?
+				      NULL : name));
+	}
+}
+
+/* The legend has them from the top down, as gnuplot lists the last layer last.
+ * What waits is above what runs, in the same order. */
 static void stack(struct plots *p, const struct shares *s,
 		  const struct range *r, const struct flat *flat)
 {
-	double *const below = mem_alloc(s->columns * sizeof(*below));
-	char many[OUT_NUMBER];
+	const struct stack k = { p, s, r, flat,
+		mem_alloc(s->columns * sizeof(*k.below)) };
 
-	for (size_t i = 0; i < s->rows; i++)
-		add_share(p, s, r, i, plots_layer(p, OUT_AREA, plots_colour(i),
-			func_get(flat->session->funcs,
-				 flat->rows[i].f.func)->name), below);
-	if (flat->count > s->rows)
-		add_share(p, s, r, s->rows + SHARES_REST,
-			  plots_layer(p, OUT_AREA, PLOTS_GREY, plots_text(p,
-				"%s more", out_number_many(many,
-				flat->count - s->rows, "functions"))), below);
-	add_share(p, s, r, s->rows + SHARES_NONE,
-		  plots_layer(p, OUT_AREA, PLOTS_PALE, "in no function"),
-		  below);
+	add_functions(&k, flat->has_switches ? RUNNING : ALL);
+	if (flat->has_switches)
+		add_functions(&k, WAITING);
+	add_share(&k, s->rows + SHARES_NONE, ALL,
+		  plots_layer(p, OUT_AREA, PLOTS_PALE, "in no function"));
 	p->plot.y.to = 1;
 	for (size_t c = 0; c < s->columns; c++)
-		if (below[c] > p->plot.y.to)
-			p->plot.y.to = below[c];
+		if (k.below[c] > p->plot.y.to)
+			p->plot.y.to = k.below[c];
 	p->plot.y.to *= 1.02;
-	mem_free(below);
+	mem_free(k.below);
 }
 
 /* The first functions get rows. */
@@ -123,6 +170,7 @@ static enum cmd_exit collect_shares(struct plots *p, struct load *load,
 	else
 		stack(p, &s, &r, flat);
 	mem_free(s.cells);
+	mem_free(s.off);
 	mem_free(row_of);
 	mem_free(threads);
 	return status;
@@ -131,10 +179,15 @@ static enum cmd_exit collect_shares(struct plots *p, struct load *load,
 enum cmd_exit plots_shares(struct plots *p, struct load *load)
 {
 	struct flat *const flat = flat_new(load->session, NULL);
-	const enum cmd_exit status = collect_shares(p, load, flat);
+	enum cmd_exit status;
 
-	plots_title(p, load, "Where time went", "self time, as recorded; "
-		    "above the stack, threads were not recorded");
+	if (flat->has_switches)
+		flat_sort(flat, metric_find(flat_views, "cpu"));
+	status = collect_shares(p, load, flat);
+	plots_title(p, load, "Where time went", plots_text(p,
+		"self time, as recorded; %s; above all, threads were not "
+		"recorded", flat->has_switches ? "paler: waiting, off the CPU" :
+		"running and waiting are not told apart"));
 	p->plot.y.label = "threads in each function";
 	flat_free(flat);
 	return status;

@@ -88,16 +88,17 @@ static void add_distribution(struct plots *p, const struct flat *flat, size_t i,
 	const uint64_t sum = count_octaves(s, row->f.func, octave);
 	const uint64_t brief = row->f.counted.brief;
 	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER];
+	size_t layer;
 
 	if (sum == 0)
 		return;
-	add_steps(p, s, plots_layer(p, OUT_LINE, plots_colour(colour),
-		plots_text(p, "%.300s (p50 %s, p99 %s)%s",
-			func_of(flat, i)->name, quantile(s, row->p50, a),
-			quantile(s, row->p99, b), brief == 0 ? "" :
-			plots_text(p, " (%s are brief, not drawn)",
-				   out_number_many(c, brief, "calls")))),
-		octave, sum + brief, e);
+	layer = plots_layer(p, OUT_LINE, plots_colour(colour),
+			    func_of(flat, i)->name);
+	p->layers[layer].also = plots_text(p, " (p50 %s, p99 %s)%s",
+		quantile(s, row->p50, a), quantile(s, row->p99, b),
+		brief == 0 ? "" : plots_text(p, " (%s are brief, not drawn)",
+			out_number_many(c, brief, "calls")));
+	add_steps(p, s, layer, octave, sum + brief, e);
 }
 
 static void set_shares_axis(struct plots *p, double least)
@@ -152,20 +153,31 @@ static double part(const struct out_axis *a, double at)
 	return log(at / a->from) / log(a->to / a->from);
 }
 
-/* Would the text lie on one that is there? LETTER is about the width of one, as
- * a part of the plot's. */
-#define LETTER 0.0065
-static bool is_covered(const struct out_plot *plot, double x, double y,
-		       const char *text)
+/* About how wide a text is, as a part of the plot: names are cut. */
+static double width_of(const char *text)
 {
+	const size_t length = strnlen(text, 50);
+
+	return 0.0065 * (double)length + 0.01;
+}
+
+/* Would the text lie on one that is there? */
+static bool is_covered(const struct out_plot *plot, double x, double y,
+		       const char *text, bool is_left)
+{
+	const double at = part(&plot->x, x), wide = width_of(text);
+	const double from = is_left ? at - wide : at;
+
 	for (size_t i = 0; i < plot->label_count; i++) {
 		const struct out_label *const l = &plot->labels[i];
-		const double dx = part(&plot->x, x) - part(&plot->x, l->x);
+		const double other = part(&plot->x, l->x);
+		const double other_wide = width_of(l->text);
+		const double other_from = l->is_left ? other - other_wide :
+					  other;
 		const double dy = part(&plot->y, y) - part(&plot->y, l->y);
 
-		if (fabs(dy) < 0.033 &&
-		    dx > -LETTER * (double)strlen(text) - 0.01 &&
-		    dx < LETTER * (double)strlen(l->text) + 0.01)
+		if (fabs(dy) < 0.033 && from < other_from + other_wide &&
+		    other_from < from + wide)
 			return true;
 	}
 	return false;
@@ -183,7 +195,7 @@ static void add_cost_label(struct plots *p, double cost)
 		const double ns = cost / at;
 
 		if (ns < y->from * 1.5 || ns > y->to / 1.5 ||
-		    is_covered(&p->plot, at, ns, label))
+		    is_covered(&p->plot, at, ns, label, false))
 			continue;
 		plots_label(p, at, ns, label);
 		return;
@@ -206,16 +218,24 @@ static void add_costs(struct plots *p, double most)
 	}
 }
 
-/* The name beside its point, if nothing is there. */
+/* The name beside its point, if nothing is there: at the left of it where the
+ * right has no room. */
 static void add_name(struct plots *p, const struct flat *flat, size_t i)
 {
 	const struct figures *const f = &flat->rows[i].f;
+	const char *const name = func_of(flat, i)->name;
 	const double calls = (double)f->calls;
 	const double ns = f->calls == 0 ? 0 :
 		(double)session_ns(flat->session, f->self) / calls;
+	bool is_left;
 
-	if (ns > 0 && !is_covered(&p->plot, calls, ns, func_of(flat, i)->name))
-		plots_label(p, calls, ns, func_of(flat, i)->name);
+	if (ns <= 0)
+		return;
+	is_left = part(&p->plot.x, calls) + width_of(name) > 1;
+	if (is_covered(&p->plot, calls, ns, name, is_left))
+		return;
+	plots_label(p, calls, ns, name);
+	p->labels[p->plot.label_count - 1].is_left = is_left;
 }
 
 enum cmd_exit plots_calls(struct plots *p, struct load *load)

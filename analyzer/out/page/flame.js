@@ -284,11 +284,26 @@ const flame = {
 		const room = w - indent - 2;
 		let text = fitText(this.paper, this.label(box), room);
 
-		/* The last parts of a long C++ name say most. */
 		if (text.endsWith('\u2026') && box.func)
-			text = fitText(this.paper, format.short(this.label(box)),
-				       room);
+			text = this.fitName(box.name, room);
 		this.paper.fillText(text, x + indent, y + ROW / 2);
+	},
+	/* What a long C++ function is called says most, and then what its
+	 * template is made of. */
+	fitName(name, room) {
+		const p = format.parts(name), draw = this.paper;
+
+		if (!p || !p.base)
+			return fitText(draw, name, room);
+		const all = fitText(draw, format.short(name), room);
+
+		if (p.isOwn || !p.args || !all.endsWith('\u2026'))
+			return all;
+		const base = `::${p.base}`;
+		const left = room - draw.measureText(base).width;
+
+		return left < 30 ? fitText(draw, p.base, room) :
+			fitText(draw, `\u2026${p.args}`, left) + base;
 	},
 	label(box) {
 		const omitted = box.flags & OMITTED && box.func &&

@@ -43,19 +43,71 @@ const format = {
 		default: return String(value);
 		}
 	},
-	/* A C++ name without its namespaces, parameters and what its templates
-	 * are made of: "a::b<c>::d(e)" is "b::d". Other names stay. */
-	short(name) {
+	/* A C++ name taken apart: "ret a::b<c>::d(e)" is d of the template b<c>.
+	 * null: it is no such name. Containers' usual parameters stay away. */
+	parts(name) {
+		if (!format.known.has(name))
+			format.known.set(name, format.takeApart(name));
+		return format.known.get(name);
+	},
+	known: new Map(),
+	takeApart(name) {
+		const kept = [];
 		let plain = name, before;
 
-		if (name.length > 1000 || !name.includes('::'))
-			return name;
+		if (name.length > 5000 || !name.includes('::') ||
+		    name.includes('operator'))
+			return null;
+		/* Brackets become numbers, from the innermost on. */
 		do {
 			before = plain;
-			plain = plain.replace(/<[^<>]*>|\([^()]*\)/g, '');
+			plain = plain.replace(/<[^<>()]*>|\([^<>()]*\)/g, text =>
+				`\u0001${kept.push(text) - 1}\u0002`);
 		} while (plain !== before);
-		return plain.trim().split(' ').pop().split('::').slice(-2)
-			.join('::') || name;
+		if (/[<>()]/.test(plain))
+			return null;
+		const open = text => text.replace(/\u0001(\d+)\u0002/g,
+			(_, i) => open(kept[i]));
+		const args = text => {
+			const found = text.match(/\u0001(\d+)\u0002/);
+
+			return found && kept[found[1]][0] === '<' ?
+				format.plainArgs(open(kept[found[1]])) : '';
+		};
+		const scopes = plain.replace(/\u0001(\d+)\u0002[^:]*$/, (all, i) =>
+			kept[i][0] === '(' ? '' : all).split(' ').pop()
+			.split('::');
+		const last = scopes.pop();
+		const scope = scopes.pop() || '';
+		const own = args(last), outer = args(scope);
+		const base = open(last.replace(/\u0001.*$/, ''));
+
+		return { base: own || outer || !scope || scope[0] === '\u0001' ?
+				base : `${open(scope)}::${base}`,
+			 args: own || outer, isOwn: own !== '' };
+	},
+	plainArgs(text) {
+		const usual = /, (allocator|char_traits|less|hash|equal_to|default_delete)<[^<>]*> ?(?=[,>])/g;
+		let before;
+
+		text = text.replace(/(\w|\(anonymous namespace\))+::/g, '');
+		/* What has no brackets in it gets others. */
+		do {
+			before = text;
+			text = text.replace(usual, '')
+				.replace(/basic_string<char>/g, 'string');
+			if (text === before)
+				text = text.replace(/<([^<>]*)> ?(?=[,>])/g,
+						    '\u0003$1\u0004');
+		} while (text !== before);
+		return text.replace(/\u0003/g, '<').replace(/\u0004/g, '>');
+	},
+	/* As much of it as says what it is. Other names stay. */
+	short(name) {
+		const p = format.parts(name);
+
+		return !p || !p.base ? name : p.isOwn ? p.base + p.args :
+			p.args ? `\u2026${p.args}::${p.base}` : p.base;
 	},
 	/* No box and no cell needs more of a name than this. */
 	brief(text, most = 300) {

@@ -152,7 +152,7 @@ function showLegend() {
 	}
 	if (!data.diff)
 		$('legend').append(element('span', '', meta.switches ?
-		'lighter part of a box: off the CPU (waiting)' :
+		'fainter part of a box: off the CPU (waiting)' :
 		'the kernel\'s context switches are not known: waiting is ' +
 		'not told from running'));
 }
@@ -212,6 +212,10 @@ function tellGrain() {
 		'Enter: zoom to it, wheel: scroll, Ctrl and wheel: zoom, ' +
 		'drag: move, a click on a name with \u25b8: all its rows'];
 
+	notes.push(meta.switches ?
+		'fainter: the thread was off the CPU (waiting)' :
+		'the kernel\'s context switches are not known: waiting is ' +
+		'not told from running');
 	if (t.grain > 0)
 		notes.push(`what is shorter than ${format.time(t.grain)} is ` +
 			   'folded into boxes that tell how many they are');

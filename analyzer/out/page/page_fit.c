@@ -63,9 +63,9 @@ static void share_out(size_t bytes[PAGE_PARTS], size_t left)
 /* Shorter names before fewer of them. */
 static size_t shorten_names(struct page_parts *p, size_t size, size_t bytes)
 {
-	static const size_t widths[] = { 250, 60 };
+	static const size_t widths[] = { 1000, 250, 60 };
 
-	for (int i = 0; i < 2 && size > bytes; i++) {
+	for (int i = 0; i < 3 && size > bytes; i++) {
 		p->width = widths[i];
 		size = size_of(p, PAGE_FUNCTIONS);
 	}

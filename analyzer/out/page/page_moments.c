@@ -73,13 +73,16 @@ SPAN(by, lane_number(n, s->by))
 SPAN(back, lane_number(n, s->back))
 SPAN(who, lane_number(n, s->who))
 
+/* What a lane has lists of. */
+enum list { SPANS, GAPS, WAITS };
+
 static const struct timeline_spans *spans_of(const struct timeline_lane *l,
-					     bool of_gaps)
+					     enum list list)
 {
-	return of_gaps ? &l->gaps : &l->spans;
+	return list == SPANS ? &l->spans : list == GAPS ? &l->gaps : &l->waits;
 }
 
-static void put_column(FILE *to, const struct lanes *n, bool of_gaps,
+static void put_column(FILE *to, const struct lanes *n, enum list list,
 		       const char *name, span_fn fn)
 {
 	const struct timeline *const t = n->of;
@@ -88,7 +91,7 @@ static void put_column(FILE *to, const struct lanes *n, bool of_gaps,
 	fprintf(to, ",\n\"%s\":[", name);
 	for (size_t i = 0; i < t->lane_count; i++) {
 		const struct timeline_spans *const spans =
-			spans_of(&t->lanes[i], of_gaps);
+			spans_of(&t->lanes[i], list);
 		const struct timeline_span begin = { .from = t->from };
 
 		for (size_t k = 0; n->number[i] && k < spans->count; k++) {
@@ -100,31 +103,35 @@ static void put_column(FILE *to, const struct lanes *n, bool of_gaps,
 	putc(']', to);
 }
 
-static void put_spans(FILE *to, const struct lanes *n, bool of_gaps)
+static void put_spans(FILE *to, const struct lanes *n, enum list list)
 {
+	static const char *const names[] = { "spans", "gaps", "waits" };
 	const struct timeline *const t = n->of;
 	size_t first = 0;
 
-	fprintf(to, ",\n\"%s\":{\"first\":[0", of_gaps ? "gaps" : "spans");
+	fprintf(to, ",\n\"%s\":{\"first\":[0", names[list]);
 	for (size_t i = 0; i < t->lane_count; i++) {
-		first += spans_of(&t->lanes[i], of_gaps)->count *
+		first += spans_of(&t->lanes[i], list)->count *
 			 (n->number[i] > 0);
 		if (n->number[i] > 0)
 			fprintf(to, ",%zu", first);
 	}
 	putc(']', to);
-	put_column(to, n, of_gaps, "from", span_from);
-	put_column(to, n, of_gaps, "length", span_length);
-	put_column(to, n, of_gaps, "kind", span_kind);
-	if (!of_gaps) {
-		put_column(to, n, false, "idle", span_idle);
-		put_column(to, n, false, "calls", span_calls);
-		put_column(to, n, false, "parts", span_parts);
-		put_column(to, n, false, "func", span_func);
-		put_column(to, n, false, "depth", span_depth);
-		put_column(to, n, false, "by", span_by);
-		put_column(to, n, false, "back", span_back);
-		put_column(to, n, false, "who", span_who);
+	put_column(to, n, list, "from", span_from);
+	put_column(to, n, list, "length", span_length);
+	if (list == GAPS)
+		put_column(to, n, list, "kind", span_kind);
+	else
+		put_column(to, n, list, "idle", span_idle);
+	if (list == SPANS) {
+		put_column(to, n, list, "kind", span_kind);
+		put_column(to, n, list, "calls", span_calls);
+		put_column(to, n, list, "parts", span_parts);
+		put_column(to, n, list, "func", span_func);
+		put_column(to, n, list, "depth", span_depth);
+		put_column(to, n, list, "by", span_by);
+		put_column(to, n, list, "back", span_back);
+		put_column(to, n, list, "who", span_who);
 	}
 	putc('}', to);
 }
@@ -169,8 +176,9 @@ void page_moments_put_lanes(FILE *to, const struct session *s,
 		between = ",\n";
 	}
 	putc(']', to);
-	put_spans(to, &n, false);
-	put_spans(to, &n, true);
+	put_spans(to, &n, SPANS);
+	put_spans(to, &n, GAPS);
+	put_spans(to, &n, WAITS);
 	putc('}', to);
 }
 

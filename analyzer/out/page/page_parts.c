@@ -15,7 +15,8 @@
 #include <string.h>
 
 /* Columns of any text; and what parts have at most, however short it is. */
-enum { TEXT = 1000, MOST_STACKS = 200000, MOST_COROUTINES = 50000 };
+enum { TEXT = 1000, NAME = 5000, MOST_STACKS = 200000,
+       MOST_COROUTINES = 50000 };
 
 /* A long text is cut: a name so that what follows it stays, another one so that
  * its end stays. */
@@ -529,7 +530,7 @@ void page_parts_init(struct page_parts *s, const struct page *p)
 	const size_t stacks = cct_count(p->session->cct) +
 		(p->before ? cct_count(p->before->session->cct) : 0);
 
-	*s = (struct page_parts){ .page = p, .width = TEXT };
+	*s = (struct page_parts){ .page = p, .width = NAME };
 	page_numbers_init(&s->numbers, p->session, p->before);
 	memcpy(s->has, (size_t[PAGE_PARTS]){
 		[PAGE_FUNCTIONS] = p->flat->count + s->numbers.gone_count,

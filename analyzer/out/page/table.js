@@ -171,13 +171,21 @@ class Table {
 	}
 	/* Where there is no room for a long name, its middle goes: the ends
 	 * tell templates of one name apart, their parameters do not. */
-	static keepTail(cell) {
-		const text = cell.textContent
+	static keepTail(cell, name) {
+		const text = format.short(name)
 			.replace(/(?<=\S)\([^()]*\)( const)?$/, '()');
+		const p = format.parts(name);
+		const kept = p && p.args && !p.isOwn ?
+			Math.min(p.base.length + 2, 2 * TAIL) : TAIL;
 
+		if (text.length <= kept) {
+			cell.textContent = text;
+			return;
+		}
 		cell.classList.add('long');
-		cell.replaceChildren(element('span', '', text.slice(0, -TAIL)),
-				     element('span', '', text.slice(-TAIL)));
+		cell.replaceChildren(
+			element('span', '', text.slice(0, -kept).slice(0, 300)),
+			element('span', '', text.slice(-kept)));
 	}
 	static makeCell(column, row) {
 		const text = column.text ? column.text(row) :
@@ -186,7 +194,7 @@ class Table {
 				     'number', format.brief(text));
 
 		if (cell.textContent.length > 2 * TAIL && Table.isText(column))
-			Table.keepTail(cell);
+			Table.keepTail(cell, text);
 		if (Table.isText(column))
 			cell.title = format.brief(column.full ?
 				column.full(row) : text, 2000);

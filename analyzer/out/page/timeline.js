@@ -43,6 +43,7 @@ const timeline = {
 	start() {
 		this.spans = readSpans(this.data.spans);
 		this.gaps = readSpans(this.data.gaps);
+		this.waits = readSpans(this.data.waits);
 		this.all = this.data.lanes.map((lane, i) => this.lane(lane, i))
 			.filter(l => l.runs > 0 || l.gaps > 0);
 		this.all.sort((x, y) => x.isCoroutine - y.isCoroutine ||
@@ -167,8 +168,66 @@ const timeline = {
 				p.fillRect(left, y + 6, right - left, 3);
 		}
 		this.drawGaps(lane, y);
+		this.texts = [];
 		for (let depth = 0; depth < lane.shown; depth++)
 			this.drawRow(lane, depth, y + depth * LANE_ROW);
+		this.drawWaits(lane, y);
+		for (const [text, x, at, colour] of this.texts) {
+			p.fillStyle = colour;
+			p.fillText(text, x, at);
+		}
+	},
+	/* What a thread shows while it is off the CPU is lighter; a folded wait
+	 * is as faint as it is short. */
+	drawWaits(lane, y) {
+		const { first, from, to, idle } = this.waits;
+		const p = this.paper, row = LANE_ROW - 1;
+		let i = this.firstWait(lane, this.from);
+
+		for (; meta.switches && i < first[lane.i + 1] &&
+		     from[i] < this.to; i++) {
+			const x = Math.max(NAMES, this.x(from[i]));
+			const w = Math.min(this.width, this.x(to[i])) - x;
+			const part = to[i] > from[i] ?
+				1 - idle[i] / (to[i] - from[i]) : 1;
+
+			if (w < 0.05)
+				continue;
+			p.globalAlpha = 0.6 * part;
+			p.fillStyle = this.colour.back;
+			p.fillRect(x, y, w, lane.shown * LANE_ROW);
+			p.globalAlpha = 1;
+			if (w > 50 && idle[i] === 0)
+				this.texts.push([fitText(p, 'waiting', w - 6),
+					x + 3, y + row / 2, this.colour.dim]);
+		}
+	},
+	/* The first wait of a lane that ends after a moment. */
+	firstWait(lane, at) {
+		let low = this.waits.first[lane.i];
+		let high = this.waits.first[lane.i + 1];
+
+		while (low < high) {
+			const middle = (low + high) >> 1;
+
+			if (this.waits.to[middle] > at)
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		return low;
+	},
+	/* How much of a span its thread was off the CPU. */
+	waited(lane, span) {
+		const { first, from, to, idle } = this.waits;
+		const begin = this.spans.from[span], end = this.spans.to[span];
+		let all = 0, i = this.firstWait(lane, begin);
+
+		for (; meta.switches && i < first[lane.i + 1] &&
+		     from[i] < end; i++)
+			all += (Math.min(end, to[i]) - Math.max(begin, from[i])) *
+				(1 - idle[i] / (to[i] - from[i] || 1));
+		return all;
 	},
 	drawGaps(lane, y) {
 		const { first, from, to, kind } = this.gaps;
@@ -252,12 +311,12 @@ const timeline = {
 		}
 		p.globalAlpha = 1;
 		this.drawn.push({ lane, i, x, y, w });
-		if (w > 24) {
-			p.fillStyle = s.kind[i] === GUEST ? this.colour.front :
-				this.colour['text-on-box'];
-			p.fillText(fitText(p, this.title(i), w - 6), x + 3,
-				   y + LANE_ROW / 2);
-		}
+		/* A thread's first row has "waiting" where it did. */
+		if (w > 24 && !(meta.switches && s.kind[i] === RUN &&
+				!lane.isCoroutine))
+			this.texts.push([fitText(p, this.title(i), w - 6),
+				x + 3, y + LANE_ROW / 2, s.kind[i] === GUEST ?
+				this.colour.front : this.colour['text-on-box']]);
 		if (this.chosen === i) {
 			p.strokeStyle = this.colour.front;
 			p.lineWidth = 2;
@@ -438,6 +497,9 @@ const timeline = {
 		const lines = [`${format.time(length)}, from ` +
 			`${format.moment(s.from[i])} on, in ${lane.name}`];
 
+		if (this.waited(lane, i) > 0)
+			lines.push('off the CPU (waiting): ' +
+				   format.time(this.waited(lane, i)));
 		if (s.parts[i] > 1)
 			lines.push(`stands for ${format.count(s.parts[i])} ` +
 				'spans that are too short to be shown, ' +

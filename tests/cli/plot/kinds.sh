@@ -3,6 +3,7 @@
 # draws the same plot again; options that a kind does not follow are refused.
 # SPDX-License-Identifier: MIT
 . tests/cli/same.inc
+. tests/cli/export/figures.inc
 command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
 make_trace t coroutines=1 chunks=6 threads=3
 cd "$T" || exit 1
@@ -31,6 +32,10 @@ data() {
 	/^EOD/ { layer = ""; next }
 	layer != "" { print title[layer] "\t" $0 }' "$kind.gp" "$kind.gp"
 }
+
+# near FILE NS: is the number on stdin that of the file, or up to NS more?
+near() { awk -v want="$(cat "$1")" -v most="$2" '{ print
+	exit $1 < want - 2 || $1 > want + most ? 1 : 0 }'; }
 
 # Bars are as long as self times, the longest first.
 data hot | awk '{ printf "%.0f\n", $(NF - 2) * 1000 }' | sort -rn >hot
@@ -96,6 +101,38 @@ grep -q '2 coroutines have no row (--top): active for 1.484 us' one.svg ||
 	fail "$(cat err)"
 grep -q "101 body" one.gp && ! grep -q "100 body" one.gp ||
 	fail "--coroutine draws others"
+
+# What waits is told from what runs, where that is known: areas without a title
+# are paler, and threads' rows have boxes of their own. Those have also what was
+# waited in no function.
+made_sessions 1 5 6
+for seed in 5 6; do
+	"$W" report --csv --raw --top 0 --columns off-cpu $seed 2>err |
+		awk -F, 'NR > 1 { ns += $NF } END { printf "%.0f\n", ns }' >off
+	[ "$(cat off)" -gt 0 ] || fail "$seed: nothing waits: $(cat err)"
+	"$W" plot shares --raw -o s.svg --keep s.gp $seed 2>err ||
+		fail "$seed: $(cat err)"
+	grep -q 'paler: waiting' s.svg || fail "$seed: shares does not say it"
+	awk '/^\$layer[0-9]+ <</ { layer = substr($1, 2); next }
+	/^EOD/ { layer = ""; next }
+	layer != "" { if (n[layer]++ % 2)
+		area[layer] += ($1 - x[layer]) * ($3 - $2)
+		x[layer] = $1 }
+	/^\$layer[0-9]+ using.* notitle/ { split($1, a, "$"); ms += area[a[2]] }
+	END { printf "%.0f\n", ms * 1e6 }' s.gp | near off 2000 ||
+		fail "$seed: shares draws other waiting"
+	"$W" plot lanes --top 0 -o l.svg --keep l.gp $seed 2>err ||
+		fail "$seed: $(cat err)"
+	awk '/^\$layer[0-9]+ <</ { layer = substr($1, 2); next }
+	/^EOD/ { layer = ""; next }
+	layer != "" { sum[layer] += $2 - $1 }
+	/^\$layer[0-9]+ using.*waiting, off/ { split($1, a, "$")
+		printf "%.0f\n", sum[a[2]] * 1e6 }' l.gp | near off 20000 ||
+		fail "$seed: lanes draws other waiting"
+done
+"$W" plot lanes -o l.svg 1 2>err || fail "$(cat err)"
+grep -q 'running and waiting are not told apart' l.svg ||
+	fail "lanes does not say that waiting is not known"
 
 # Two sides; in characters; nothing of it goes elsewhere.
 make_trace u coroutines=1 chunks=9 threads=3
