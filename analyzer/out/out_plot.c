@@ -112,8 +112,12 @@ static void put_terminal(FILE *to, const struct out_plot *p, int format)
 
 static void put_tics(FILE *to, const struct out_axis *a, int format)
 {
+	/* Numbers need room. */
+	const size_t step = format == OUT_PLOT_DUMB && !a->is_name &&
+			    a->tic_count > 6 ? 2 : 1;
+
 	fputs(" (", to);
-	for (size_t i = 0; i < a->tic_count; i++) {
+	for (size_t i = 0; i < a->tic_count; i += step) {
 		if (i > 0)
 			fputs(", ", to);
 		put_quoted(to, a->tics[i].text, "", name_columns(format), true);
@@ -182,7 +186,7 @@ static const struct { int columns; const char *with; } shapes[] = {
 		      "with boxxyerror fs solid noborder" },
 	[OUT_AREA] = { 3, "using 1:2:3 with filledcurves fs solid noborder" },
 	[OUT_LINE] = { 2, "using 1:2 with lines lw 2" },
-	[OUT_POINT] = { 2, "using 1:2 with points pt 7 ps 0.7" },
+	[OUT_POINT] = { 2, "using 1:2 with points pt 7" },
 	[OUT_ARROW] = { 4, "using 1:2:($3-$1):($4-$2) with vectors filled "
 			"size screen 0.005,20 lw 0.7" },
 };
@@ -210,11 +214,18 @@ static void put_data(FILE *to, const struct out_layer *l, size_t i, int format)
 	fputs("EOD\n", to);
 }
 
+/* White on what is below it: characters would cover that. */
+static bool is_erasing(const struct out_layer *l, int format)
+{
+	return l->colour == 0xffffff && format == OUT_PLOT_DUMB;
+}
+
 /* An empty layer cannot be plotted. A plot of none has axes alone. */
 static void put_layers(FILE *to, const struct out_plot *p, int format)
 {
 	for (size_t i = 0; i < p->layer_count; i++)
-		if (p->layers[i].count > 0)
+		if (p->layers[i].count > 0 &&
+		    !is_erasing(&p->layers[i], format))
 			put_data(to, &p->layers[i], i, format);
 	fputs("plot NaN notitle", to);
 	for (size_t i = 0; i < p->layer_count; i++) {
@@ -222,7 +233,7 @@ static void put_layers(FILE *to, const struct out_plot *p, int format)
 		const enum out_shape shape = l->shape == OUT_AREA &&
 			format == OUT_PLOT_DUMB ? OUT_BOX : l->shape;
 
-		if (l->count == 0)
+		if (l->count == 0 || is_erasing(l, format))
 			continue;
 		fprintf(to, ", \\\n$layer%zu %s lc rgb '#%0*X' ", i,
 			shapes[shape].with, l->colour >> 24 ? 8 : 6,
@@ -240,7 +251,8 @@ static void put_script(FILE *to, const struct out_plot *p, int format)
 {
 	put_terminal(to, p, format);
 	put_title(to, p);
-	fputs("set border 3 lc rgb '#999999'\nunset mouse\n", to);
+	fprintf(to, "set border 3 lc rgb '#999999'\nunset mouse\n"
+		"set pointsize %s\n", format == OUT_PLOT_PDF ? "0.35" : "0.7");
 	fputs(p->is_long_legend ?
 	      "set key outside right top Left reverse noenhanced samplen 1\n" :
 	      "set key at screen 0.99, screen 0.985 right top horizontal "

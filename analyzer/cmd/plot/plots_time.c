@@ -185,8 +185,8 @@ enum cmd_exit plots_shares(struct plots *p, struct load *load)
 		flat_sort(flat, metric_find(flat_views, "cpu"));
 	status = collect_shares(p, load, flat);
 	plots_title(p, load, "Where time went", plots_text(p,
-		"self time, as recorded; %s; above all, threads were not "
-		"recorded", flat->has_switches ? "paler: waiting, off the CPU" :
+		"self time, as recorded; %s; above: not recorded",
+		flat->has_switches ? "paler: waiting, off the CPU" :
 		"running and waiting are not told apart"));
 	p->plot.y.label = "threads in each function";
 	flat_free(flat);

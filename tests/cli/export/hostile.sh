@@ -16,6 +16,10 @@ long=$("$W" report --csv --debug-dir "$T/debug" "$T/h" 2>/dev/null |
 for f in $formats; do
 	"$W" export -f "$f" --debug-dir "$T/debug" -o "$T/h.$f" "$T/h" \
 		2>"$T/e" || fail "$f: $(cat "$T/e")"
+	# A profile keeps names as they are: weft reads it back.
+	[ $f = pprof ] || ! LC_ALL=C grep -qaF -e $'\x1b[31m' -e $'\x1b]0;' \
+		-e $'\xff\xfe' -e $'\u202e' "$T/h.$f" ||
+		fail "$f: a name as it is"
 	case $f in
 	pprof | sqlite | perfetto) continue ;; # not text
 	esac
