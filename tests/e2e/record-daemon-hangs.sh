@@ -1,7 +1,8 @@
 #!/bin/bash
 # The session daemon hangs: a recording that begins is held up for a bounded
 # time and goes to the spill file; one that ends is not held up for ever, and
-# neither loses a call.
+# neither loses a call. If it hangs for good, it is killed, and later recordings
+# have another.
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc
 read_trace() {
@@ -43,4 +44,30 @@ no_daemon() {
 await no_daemon || fail "the daemon is still there"
 read_trace a
 read_trace b
+
+mkfifo "$T/in"
+as_user "$WEFT" record -o "$HOME/c" -- "$P/p_slow" 0.1 0.1 <"$T/in" \
+	>"$T/c.out" 2>"$T/c.err" &
+recorder=$!
+exec 5>"$T/in"
+await grep -qx waits "$T/c.out" || fail "c: the program does not run"
+got_daemon "$T/c.err"
+hung=$(daemon)
+kill -STOP "$hung" || fail "the daemon has gone"
+await has_stopped || fail "the daemon does not stop"
+as_user "$WEFT" record -o "$HOME/d" -- "$P/p_slow" 0.1 >"$T/d.out" 2>"$T/d.err"
+[ $? = 9 ] || fail "d: status"
+grep -q 'no LTTng session' "$T/d.err" || fail "d: nobody is told"
+has_gone() { ! kill -0 "$hung" 2>/dev/null; }
+await has_gone || fail "a daemon that hangs is left"
+as_user "$WEFT" record -o "$HOME/e" -- "$P/p_slow" 0.1 >"$T/e.out" 2>"$T/e.err"
+[ $? = 9 ] || fail "e: status"
+got_daemon "$T/e.err"
+[ ! -e "$HOME/e/spill.weft" ] || fail "e: no new daemon: $(cat "$T/e.err")"
+exec 5>&-
+wait $recorder
+[ $? = 9 ] || fail "c: status"
+for i in c d e; do
+	read_trace $i
+done
 exit 0

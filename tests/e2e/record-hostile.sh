@@ -67,10 +67,21 @@ cc -o "$T/name" -x c - <<'C' || fail "lock: its name"
 #include <xxhash.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+static unsigned hash(const char *text, long n, unsigned seed)
+{
+	return XXH32(text, (size_t)n, seed);
+}
 int main(int argc, char **argv)
 {
-	return !printf("%08x\n", XXH32(argv[argc - 1],
-				       strlen(argv[argc - 1]), 0));
+	char pid[64], time[64];
+	const unsigned pids = hash(pid, readlink("/proc/self/ns/pid", pid,
+						 sizeof(pid)), 0);
+	const long n = readlink("/proc/self/ns/time", time, sizeof(time));
+	const char *const home = argv[argc - 1];
+
+	return !printf("%08x\n", hash(home, (long)strlen(home),
+				      hash(time, n > 0 ? n : 0, pids)));
 }
 C
 lock=/dev/shm/weft-lock-65534-$("$T/name" "$HOME")

@@ -11,13 +11,11 @@
 #include "tracer/recorder/requests.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -71,12 +69,8 @@ static bool needs_asan(const char *path)
 static uint64_t plan_lttng(struct recording *r)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	uint64_t random = 0;
 
-	if (getrandom(&random, sizeof(random), 0) < 0)
-		random = (uint64_t)getpid();
-	snprintf(r->plan.name, sizeof(r->plan.name),
-		 "weft-%d-%08" PRIx32, (int)getpid(), (uint32_t)random);
+	session_plan_name(&r->plan);
 	snprintf(r->plan.output, sizeof(r->plan.output), "%.*s/ctf",
 		 PATH_MAX - 8, r->folder.absolute);
 	r->plan.pid = getpid();

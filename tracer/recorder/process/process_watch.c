@@ -9,11 +9,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum {
 	GRACE_MS = 500,            /* for a new image to find the pool */
@@ -84,6 +88,37 @@ pid_t process_parent(pid_t pid)
 	struct stat_line s;
 
 	return read_stat(pid, &s) ? s.parent : 0;
+}
+
+uint64_t process_start(pid_t pid)
+{
+	struct stat_line s;
+
+	return read_stat(pid, &s) ? s.start : 0;
+}
+
+bool process_has_ended(pid_t pid, uint64_t start)
+{
+	struct stat_line s;
+
+	if (read_stat(pid, &s))
+		return s.start != start || s.state == 'Z' || s.state == 'X';
+	return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+uint32_t process_namespaces(void)
+{
+	static const char *const links[] = { "/proc/self/ns/pid",
+					     "/proc/self/ns/time" };
+	char text[64];
+	uint32_t hash = 0;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		const ssize_t n = readlink(links[i], text, sizeof(text));
+
+		hash = XXH32(text, n > 0 ? (size_t)n : 0, hash);
+	}
+	return hash;
 }
 
 /* The kernel's short name. Anybody may read it. */

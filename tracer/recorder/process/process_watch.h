@@ -20,6 +20,13 @@ bool process_exists(pid_t pid);
 void process_attached(pid_t pid);
 /* The number of its parent. 0 if it cannot be found. */
 pid_t process_parent(pid_t pid);
+/* When it started, in a unit of the kernel's. 0 if it cannot be found. */
+uint64_t process_start(pid_t pid);
+/* Whether the process of that number and start has ended. False if that cannot
+ * be known. */
+bool process_has_ended(pid_t pid, uint64_t start);
+/* Stands for the namespaces in which such numbers and starts mean the same. */
+uint32_t process_namespaces(void);
 /* Whether the short name of the process begins so. */
 bool process_is_named(pid_t pid, const char *name);
 /* How many processes, apart from this one, map the pool. Looks at all of /proc,

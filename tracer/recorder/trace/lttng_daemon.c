@@ -1,6 +1,8 @@
 /* lttng_daemon.c - all recorders of a user start and stop the daemon under one
  * lock. The lock's file holds the number of the daemon that a recorder started:
- * the last recorder that finds it without sessions stops it.
+ * the last recorder that finds it without sessions stops it. /dev/shm may be
+ * shared with a container, whose numbers of processes are others and whose
+ * daemon is another: each PID namespace has a lock of its own.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/lttng_daemon.h"
 #include "tracer/recorder/base/pool_owner.h"
@@ -26,8 +28,10 @@
 enum {
 	LONGEST_HOME = 70,          /* socket paths end at 108 bytes */
 	LOCK_PATH_MAX = 80,
-	LOCK_MS = 4000,
-	START_MS = 5000,
+	/* Nobody waits for the child so long; a daemon that a slow machine
+	 * starts later than we look for it would be stopped by nobody. */
+	START_MS = 20000,
+	LOCK_MS = START_MS + 10000,
 	STOP_MS = 4000,
 };
 
@@ -101,9 +105,11 @@ pid_t daemon_consumer(pid_t daemon)
 static void lock_path(char out[LOCK_PATH_MAX])
 {
 	const char *const home = getuid() == 0 ? "" : home_now();
+	const uint32_t where = process_namespaces();
 
 	snprintf(out, LOCK_PATH_MAX, POOL_FOLDER "/weft-lock-%u-%08x",
-		 (unsigned)getuid(), (unsigned)XXH32(home, strlen(home), 0));
+		 (unsigned)getuid(), (unsigned)XXH32(home, strlen(home),
+						     where));
 }
 
 /* Negative: there is a file of that name which is not ours and cannot be
@@ -245,26 +251,31 @@ bool daemon_is_ours(pid_t pid)
 	return ours;
 }
 
+/* Without its folder, nobody can speak to it any more. */
+static bool is_idle(pid_t daemon)
+{
+	struct lttng_session *sessions = NULL;
+	const int n = daemon == daemon_pid() ? lttng_list_sessions(&sessions) :
+		      access(home_now(), F_OK) != 0 ? 0 : -1;
+
+	free(sessions);
+	return n == 0;
+}
+
 void daemon_stop_idle(void)
 {
 	const int fd = lock();
 	const pid_t pid = read_pid(fd);
-	struct lttng_session *sessions = NULL;
 	char path[LOCK_PATH_MAX];
 
 	lock_path(path);
-	if (fd >= 0 && (pid <= 1 || pid != daemon_pid())) {
+	if (fd >= 0 && !process_is_named(pid, "lttng-sessiond")) {
 		/* It has died, or no recorder started it. */
 		unlink(path);
-	} else if (pid > 1) {
-		if (lttng_list_sessions(&sessions) == 0 &&
-		    kill(pid, SIGTERM) == 0) {
-			for (int ms = STOP_MS; ms > 0 &&
-			     kill(pid, 0) == 0; ms -= 5)
-				poll(NULL, 0, 5);
-			unlink(path);
-		}
-		free(sessions);
+	} else if (pid > 1 && is_idle(pid) && kill(pid, SIGTERM) == 0) {
+		for (int ms = STOP_MS; ms > 0 && kill(pid, 0) == 0; ms -= 5)
+			poll(NULL, 0, 5);
+		unlink(path);
 	}
 	unlock(fd);
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/base/message.h"
+#include "tracer/recorder/process/process_watch.h"
 #include "tracer/recorder/trace/lttng_daemon.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
@@ -10,12 +11,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <lttng/lttng.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,7 +29,8 @@ enum {
 	IMPATIENT_MS = 5000,        /* for data, when nobody waits for it */
 	LINGER_MS = 3000,           /* before the daemon is stopped */
 	CALL_S = 20,                /* a call that takes longer hangs */
-	OPEN_S = 120,               /* ... while the session is made */
+	OPEN_S = 30,                /* ... while the session is made */
+	DAEMON_S = 60,              /* the lock, and a start or an end */
 	/* What the recorder waits for. */
 	OPEN_MS = 8000,
 	LOOK_MS = 500,              /* between looks at the output's size */
@@ -75,6 +79,32 @@ uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
 		}
 	}
 	return 0;
+}
+
+void session_plan_name(struct session_plan *plan)
+{
+	const pid_t pid = getpid();
+	uint32_t random = 0;
+
+	/* There is no other session of this process, but maybe another host's
+	 * at the same relay daemon. */
+	if (getrandom(&random, sizeof(random), 0) < 0)
+		random = 0;
+	snprintf(plan->name, sizeof(plan->name),
+		 "weft-%d-%" PRIx64 "-%08" PRIx32 "-%08" PRIx32, (int)pid,
+		 process_start(pid), process_namespaces(), random);
+}
+
+bool session_is_left(const char *name)
+{
+	uint32_t where, random;
+	uint64_t start;
+	int pid, end = -1;
+
+	return sscanf(name, "weft-%d-%" SCNx64 "-%8" SCNx32 "-%8" SCNx32 "%n",
+		      &pid, &start, &where, &random, &end) == 4 &&
+	       end >= 0 && name[end] == '\0' && pid > 0 && start > 0 &&
+	       where == process_namespaces() && process_has_ended(pid, start);
 }
 
 /* It blocks the writer for block_us before it drops anything. */
@@ -268,6 +298,24 @@ static int destroy_session(const struct session_plan *plan)
 	       failed("cannot destroy the session", -(int)code);
 }
 
+/* A recorder that was killed with all its processes has destroyed nothing. The
+ * daemons would keep 35 MB and twenty descriptors of each for ever. */
+static void destroy_left(void)
+{
+	struct lttng_session *all = NULL;
+
+	alarm(CALL_S);
+	const int n = lttng_list_sessions(&all);
+
+	for (int i = 0; i < n; i++) {
+		alarm(CALL_S);
+		if (session_is_left(all[i].name))
+			lttng_destroy_session_no_wait(all[i].name);
+	}
+	alarm(0);
+	free(all);
+}
+
 /* ---- the child ---- */
 
 /* Let go of the recorder's terminal, signals and descriptors. Returns the
@@ -290,7 +338,13 @@ static int let_go(int socket)
 	return socket;
 }
 
-static bool owns_daemon; /* a recorder started it */
+/* LTTng's daemons, session daemon first, if a recorder started them. */
+static int owned[2] = { -1, -1 };
+
+static int open_pidfd(pid_t pid)
+{
+	return pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
 
 /* The daemon hangs: with a full disk, the consumer was seen to spin for ever.
  * If a recorder started them, they are not left behind like that. Other
@@ -298,26 +352,37 @@ static bool owns_daemon; /* a recorder started it */
 static void on_hang(int signal_number)
 {
 	(void)signal_number;
-	if (owns_daemon && reply.consumer > 1)
-		kill(reply.consumer, SIGKILL);
-	if (owns_daemon)
-		kill(reply.daemon, SIGKILL);
+	for (int i = 1; i >= 0; i--)
+		if (owned[i] >= 0)
+			syscall(SYS_pidfd_send_signal, owned[i], SIGKILL, NULL,
+				0);
 	_exit(1);
 }
 
-/* Done whether or not the recorder still waits: a daemon that hung for a while
- * must not keep a session that nobody closes. */
-static void child_open(const struct session_plan *plan)
+static void find_daemons(void)
 {
-	alarm(OPEN_S);
-	const char *const why = daemon_ensure();
-
-	reply.status = why ? failed(why, 0) : open_session(plan);
 	reply.daemon = daemon_pid();
 	reply.consumer = daemon_consumer(reply.daemon);
-	owns_daemon = daemon_is_ours(reply.daemon);
-	alarm(0);
+	if (owned[0] < 0 && daemon_is_ours(reply.daemon))
+		owned[0] = open_pidfd(reply.daemon);
+	if (owned[0] >= 0 && owned[1] < 0)
+		owned[1] = open_pidfd(reply.consumer);
+}
+
+/* Done whether or not the recorder still waits: a daemon that hung for a while
+ * must not keep a session that nobody closes. One that hangs for good must not
+ * be met by all later recorders. */
+static void child_open(const struct session_plan *plan)
+{
+	find_daemons();
 	signal(SIGALRM, on_hang);
+	alarm(DAEMON_S);
+	const char *const why = daemon_ensure();
+
+	alarm(OPEN_S);
+	reply.status = why ? failed(why, 0) : open_session(plan);
+	alarm(0);
+	find_daemons();
 }
 
 /* A slow disk is waited for as long as the recorder waits. The daemon takes
@@ -342,6 +407,7 @@ static void run_child(int socket, const struct session_plan *plan)
 	child_open(plan);
 	send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
 	if (reply.status == 0) {
+		destroy_left();
 		/* Wait for the order to close, or for the recorder's death. */
 		while (recv(socket, &order, 1, 0) < 0 && errno == EINTR)
 			;
@@ -351,7 +417,8 @@ static void run_child(int socket, const struct session_plan *plan)
 	/* The daemon takes 1.5 s to stop. Nobody waits for that, and a
 	 * recording that follows soon finds the daemon running. */
 	poll(NULL, 0, LINGER_MS);
-	alarm(CALL_S);
+	destroy_left();
+	alarm(DAEMON_S);
 	daemon_stop_idle();
 	_exit(0);
 }
@@ -417,11 +484,6 @@ static void dismiss(struct session_process *s)
 {
 	close(s->socket);
 	s->socket = -1;
-}
-
-static int open_pidfd(pid_t pid)
-{
-	return pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
 int session_process_wait_open(struct session_process *s)

@@ -16,7 +16,7 @@
 /* What the session shall be. Fixed before session_process_start: the child has
  * a copy. */
 struct session_plan {
-	char name[64];             /* with a random part */
+	char name[64];             /* session_plan_name */
 	char output[PATH_MAX];     /* folder of the trace, absolute */
 	struct relay relay;        /* that gets the trace instead; or none */
 	pid_t pid;                 /* the only process that is traced */
@@ -30,6 +30,13 @@ struct session_plan {
  * was. */
 uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
 			  uint32_t cpus);
+
+/* Choose the session's name: it tells which process records, so that others can
+ * see that it has ended and that nobody destroyed its session. */
+void session_plan_name(struct session_plan *plan);
+/* Whether a session of that name was left by a recorder that has ended. False
+ * for every name that session_plan_name does not give. */
+bool session_is_left(const char *name);
 
 /* The recorder's end of the child that holds the session. */
 struct session_process {
