@@ -1,6 +1,6 @@
 #!/bin/bash
 # Mishaps of the program's surroundings: memory that cannot be mapped, few
-# descriptors, stops, a pool whose name is gone, and a /dev/shm that is full.
+# descriptors, stops, steps of the clock, a pool whose name is gone, and a /dev/shm that is full.
 # Each time the program's answers and its own count stand against the record.
 # alone: LTTng's session daemon waits for a recorder that is stopped.
 # SPDX-License-Identifier: MIT
@@ -72,6 +72,12 @@ few_files() {
 no_name() { rm "$pool"; }
 stop_program() { stopped "$program"; }
 stop_recorder() { stopped "$recorder"; }
+# What it has, and 200 kB.
+little_memory() {
+	local kb
+	kb=$(awk '/^VmSize/ { print $2 }' "/proc/$recorder/status")
+	prlimit --pid "$recorder" --as="$(((kb + 200) << 10))"
+}
 few_for_program() { few_files "$program" 4; }
 few_for_recorder() {
 	few_files "$recorder" "$(($(find "/proc/$recorder/fd" | wc -l) + 1))"
@@ -81,4 +87,33 @@ slow stop_program
 slow stop_recorder
 slow few_for_program
 slow few_for_recorder
+slow little_memory
+
+# A recorder whose address space is limited from the start: LTTng-UST would abort.
+for mb in 130 180 300; do
+	(
+		ulimit -v $((mb << 10))
+		record "$P/p_slow" 0.1
+	)
+	[ $? = 9 ] || fail "$mb MB: status"
+	grep -q 'the address space is limited' "$T/err" || fail "$mb MB: not told"
+	report
+	same_calls
+	nothing_lost
+done
+
+# The clock that tells the date goes forward and back an hour at each reading, in
+# recorder and program: no call takes an hour, and none is lost.
+export LD_PRELOAD=$P/p_clock_steps
+[ "$(lua5.4 -e 'print(os.time() - os.time())')" = 3600 ] ||
+	fail "the clock does not step"
+record "$P/p_slow" 0.1
+status=$?
+unset LD_PRELOAD
+[ $status = 9 ] || fail "clock steps: status"
+report
+same_calls
+nothing_lost
+awk -F, '$1 == "main" && $7 < 3600e9 { good = 1 } END { exit !good }' \
+	"$T/report.csv" || fail "clock steps: $(cat "$T/report.csv")"
 exit 0

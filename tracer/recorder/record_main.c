@@ -64,12 +64,28 @@ static bool needs_asan(const char *path)
 	return false;
 }
 
+/* LTTng-UST's threads, arenas and mappings take 2 GB of address space. If they
+ * do not get it, it aborts. */
+static bool has_room_for_lttng(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) != 0 ||
+	       limit.rlim_cur >= (rlim_t)4 << 30;
+}
+
 /* Choose the size of LTTng's rings and, if they fit, let the session process
  * begin. Returns the size of all rings; 0: without LTTng. */
 static uint64_t plan_lttng(struct recording *r)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
+	if (!has_room_for_lttng()) {
+		message_trouble("the address space is limited (ulimit -v) to "
+				"less than LTTng may need; recording goes to "
+				"spill.weft");
+		return 0;
+	}
 	session_plan_name(&r->plan);
 	snprintf(r->plan.output, sizeof(r->plan.output), "%.*s/ctf",
 		 PATH_MAX - 8, r->folder.absolute);
