@@ -10,6 +10,7 @@ times=6
 
 asks=()
 begin env LD_PRELOAD="$B/lib/libweft.so" "$P/p_attach" 4
+ask off
 for i in $(seq $times); do
 	# On a slow machine, fewer.
 	[ "$i" -le 6 ] || [ $SECONDS -lt 200 ] || break

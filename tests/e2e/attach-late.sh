@@ -36,6 +36,7 @@ leads() {
 }
 
 begin "$T/p_attach" 4 "$T/beside.so"
+ask off
 longest=0
 for i in $(seq "$times"); do
 	# On a slow machine, fewer.

@@ -108,6 +108,7 @@ has_joined() {
 }
 
 begin "$T/host"
+ask on
 [ "$1" = during ] || open_all
 attach
 [ "$1" = before ] || open_all

@@ -121,6 +121,7 @@ if kill -0 "$pid" 2>/dev/null; then
 fi
 
 begin env LD_PRELOAD="$B/lib/libweft.so" "$P/p_attach" 1
+ask off
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 777 "$T"
 	refused 'cannot attach to process\|cannot read\|cannot make' setpriv \

@@ -34,21 +34,23 @@ exact() {
 	await is_mapped || fail "it does not join: $(cat "$T/err")"
 	ask on
 	ask "round 1000"
-	nsenter --target "$pid" --mount --pid "$WEFT" finish p_attach >"$T/said" ||
+	nsenter --target "$pid" --mount --root --pid "$WEFT" \
+		finish p_attach >"$T/said" ||
 		fail "weft finish fails"
 	wait $recorder || fail "weft record fails: $?"
 	right_calls 2000 "$*"
 }
 
-# In the container, as docker exec does it.
+# In the container, as docker exec does it. --root: these tests may run in a chroot,
+# which is left with the mount namespace.
 container
-exact nsenter --target "$pid" --mount --pid "$WEFT" record --max-size 64M -o "$T/trace" -p 1
+exact nsenter --target "$pid" --mount --root --pid "$WEFT" record --max-size 64M -o "$T/trace" -p 1
 
 # Beside it with a shared PID namespace: as a sidecar, which enters what the
 # program sees. It has another control group, and as rights SYS_PTRACE alone
 # once it is in there.
 exact nsenter --target "$pid" --pid sh -c '
-	exec nsenter --target "$1" --mount setpriv --bounding-set -all,+sys_ptrace \
+	exec nsenter --target "$1" --mount --root setpriv --bounding-set -all,+sys_ptrace \
 		--inh-caps -all,+sys_ptrace "$2" record --max-size 64M -o "$3" -p 1' \
 	sh "$pid" "$WEFT" "$T/trace"
 
