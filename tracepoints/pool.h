@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The file /dev/shm/weft-UID-RANDOM (0600), made by the recorder, mapped by
@@ -28,7 +29,9 @@
 #define POOL_MAGIC UINT64_C(0x4c4f4f5054464557) /* "WEFTPOOL" in the file */
 
 enum {
-	POOL_VERSION = 1,
+	/* Of the layout and of what its numbers mean: a library of another
+	 * version leaves the pool alone. The recorder tells of it. */
+	POOL_VERSION = 2,
 	POOL_SMALL_WORDS = 1024,                /* 8 KiB */
 	POOL_BIG_WORDS = CHUNK_MAX_WORDS,       /* 128 KiB */
 	POOL_PATH_MAX = 512,
@@ -279,6 +282,17 @@ static inline void pool_end(struct pool *p)
 			(now | POOL_ENDED) & ~(uint32_t)POOL_ON))
 		continue;
 }
+
+/* Who changes these raises POOL_VERSION and, so that a recorder that attaches
+ * can tell, ATTACH_VERSION. */
+#ifdef __x86_64__
+_Static_assert(POOL_VERSION == 2 && sizeof(struct pool) == 1024 &&
+	       sizeof(struct pool_process) == 600 &&
+	       sizeof(struct pool_thread) == 128 &&
+	       offsetof(struct pool, generation) == 256 &&
+	       offsetof(struct pool, recorder) == 896,
+	       "the layout of a pool belongs to its version");
+#endif
 
 /* Whether this is a pool that this code can use, in mapped bytes. */
 static inline bool pool_valid(const struct pool *p, uint64_t mapped)

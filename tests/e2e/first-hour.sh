@@ -95,6 +95,12 @@ says part 9 "$not" \
 report
 [ "$(calls leaf)" = 1001 ] && [ "$(calls tick)" = 0 ] || fail "part: calls"
 grep -q 'not recorded' "$T/report.err" || fail "part: not in the report"
+# The pool becomes one of another version, which the library must not touch.
+says version 4 'its libweft.so is of another version of weft' \
+	sh -c 'printf "\1\0\0\0" | dd bs=1 seek=8 conv=notrunc \
+		of="/proc/self/fd/${WEFT_POOL%%:*}" 2>/dev/null
+		exec "$0" exit' "$P/p_exit"
+silent version '[1-9][0-9]* records'
 # Paused, and left so; told not to.
 says paused 4 'was paused' --paused -- "$P/p_exit" exit
 "$WEFT" report "$T/trace" 2>"$T/report.err" && fail "paused: a report"

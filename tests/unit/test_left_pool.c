@@ -165,6 +165,8 @@ void test_left_pool_gives_what_was_not_taken(void)
 	CHECK(!left.is_alive);
 	left_pool_close(&left);
 	CHECK_EQ(read_pool(pool, POOL_BYTES - 1), -1);
+	pool->version = POOL_VERSION - 1;
+	CHECK_EQ(read_pool(pool, POOL_BYTES), -1);
 }
 
 /* Its buffer may still grow. */

@@ -110,6 +110,9 @@ enum diagnose_outlook diagnose_before(const char *path)
 	return is_musl(&file) ? OUTLOOK_NO_PRELOAD : OUTLOOK_NONE;
 }
 
+/* The library says nothing of a pool that it cannot use. */
+#define OTHER_VERSION "; or its libweft.so is of another version of weft"
+
 void diagnose_unrecorded(uint32_t pid, const char *program, bool runs)
 {
 	struct elf_file file;
@@ -131,7 +134,7 @@ void diagnose_unrecorded(uint32_t pid, const char *program, bool runs)
 			"environment (if by env -i or sudo, start weft record "
 			"from it, as in  sudo weft record -- ... ), or it can "
 			"reach the pool neither by descriptor nor by path "
-			"(because of chroot or another user)");
+			"(because of chroot or another user)" OTHER_VERSION);
 }
 
 /* ---- native calls ---- */
@@ -309,8 +312,7 @@ static bool explain_argument(char *const *argv, const char *starter,
 		message("\"%s\" was not recorded: if \"%s\" started it, it did "
 			"so in an environment without LD_PRELOAD and WEFT_POOL "
 			"(env -i, sudo): start weft record from it, as in  "
-			"sudo weft record -- ...",
-			path, starter);
+			"sudo weft record -- ..." OTHER_VERSION, path, starter);
 		return true;
 	}
 	return false;
@@ -337,7 +339,7 @@ void diagnose_empty(const char *path, char *const *argv,
 	}
 	if (facts->processes == 0)
 		message("libweft.so was not loaded, or did not find the pool: "
-			"look for what emptied the environment");
+			"look for what emptied the environment" OTHER_VERSION);
 	if (!file.wants_hooks && explain_argument(argv, path, facts->seen))
 		return;
 	const enum lua_kind lua = explain_lua(path, &file, facts);
