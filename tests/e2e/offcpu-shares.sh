@@ -21,7 +21,12 @@ get() {
 		fail "$(cat "$T/e")"
 	"$WEFT" report "$T/t" >"$T/table" || fail "no table"
 }
-get
+# On a busy machine the kernel may lose switches: too many for the columns.
+get_shown() {
+	get
+	no_switches "$T/t" >/dev/null || grep -q '^ *cpu .*off-cpu' "$T/table"
+}
+one_of 8 get_shown
 if no_switches "$T/t" >"$T/why"; then
 	awk -F, 'NR > 1 && $17 != "" { exit 1 }' "$T/csv" ||
 		fail "times on the CPU of which nothing is known"

@@ -75,8 +75,7 @@ sum() {
 		weft=$((weft + $(calls work_$i)))
 	done
 	lost=$(sed -nE 's/^# lost: (.* with )?([0-9,]+) records?(: no free.*)?$/\2/p' \
-		"$T/report.err" | tr -d , | paste -sd+ | bc)
-	lost=$((lost + 0))
+		"$T/report.err" | tr -d , | awk '{ n += $1 } END { print n + 0 }')
 	echo "$1: $own calls, $weft recovered, $lost records lost"
 	[ $weft -le $((own + 4)) ] || fail "$1: too many"
 	[ $own -le $((weft + lost)) ] || grep -q 'the ends of' "$T/said" ||
