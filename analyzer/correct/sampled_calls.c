@@ -100,12 +100,27 @@ static node_id move(struct cct *t, node_id from, func_id func, uint32_t n,
 	return id;
 }
 
-/* Is the sample's node known to be the innermost call? */
-static bool is_certain(const struct session *s, const struct cct_sample *at,
-		       const uint8_t *marks)
+/* May calls without records lie between the sample's node and its code? A Lua
+ * function has its own time in the code of Lua's library. */
+static bool is_loose(const struct session *s, const struct cct_sample *at,
+		     const uint8_t *marks)
 {
-	return !at->hides || !marks ||
-	       marks[cct_get(s->cct, at->node)->func] == 0;
+	const func_id func = cct_get(s->cct, at->node)->func;
+
+	return at->hides && marks && marks[func] != 0 &&
+	       func_get(s->funcs, func)->kind != FUNC_LUA;
+}
+
+/* What gets the sample's time; 0: its node keeps it. */
+static func_id owner_of(struct session *s, const struct cct_sample *at,
+			bool is_loose, struct arena *names)
+{
+	const struct code_place *const p = &s->places[at->place];
+	const func_id func = p->kind != PLACE_OTHER ? 0 :
+			     function_at(s, p, names);
+
+	return func || p->kind != PLACE_OTHER || !is_loose ? func :
+	       module_at(s, p);
 }
 
 void sampled_calls_add(struct session *s, struct arena *names, bool all)
@@ -113,30 +128,23 @@ void sampled_calls_add(struct session *s, struct arena *names, bool all)
 	struct cct *const t = s->cct;
 	uint8_t *marks;
 	struct before *before;
-	func_id *func;
 
 	if (!(s->net.is_net & NET_SAMPLED))
 		return;
 	before = look_at_nodes(s, (double)s->net.period *
 			       (double)s->tick_hz / 1e9);
 	marks = demotions_mark(&s->demotions, t, func_count(s->funcs));
-	func = mem_alloc((s->place_count + 1) * sizeof(*func));
-	for (size_t i = 0; i < s->place_count; i++)
-		if (s->places[i].kind == PLACE_OTHER)
-			func[i] = function_at(s, &s->places[i], names);
 	for (size_t i = 0; i < cct_sample_count(t); i++) {
 		struct cct_sample *const at = cct_sample_get(t, i);
 		const uint32_t n = (uint32_t)((at->period + s->net.period / 2) /
 					      s->net.period);
+		const bool loose = is_loose(s, at, marks);
+		const func_id to = !all && !loose ? 0 :
+				   owner_of(s, at, loose, names);
 
-		const bool is_loose = !is_certain(s, at, marks);
-		const func_id to = is_loose && !func[at->place] ?
-			module_at(s, &s->places[at->place]) : func[at->place];
-
-		if (to && (all || is_loose))
+		if (to)
 			at->node = move(t, at->node, to, n, &before[at->node]);
 	}
-	mem_free(func);
 	mem_free(marks);
 	mem_free(before);
 	cct_link_samples(t);

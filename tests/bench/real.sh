@@ -1,7 +1,7 @@
 # real.sh - real programs beside the microbenchmarks, for run.sh, which sources
 # it: SQLite's speedtest1 and Lua's interpreter with load.lua. Each is built
 # plain and with the compiler's flag, and runs plain, instrumented, recorded,
-# counted, without what "weft trim" lists for --skip, and, built once more,
+# counted, with a budget, without what "weft trim" lists for --skip, and, built once more,
 # without what it lists for gcc. Their sources are Debian's; what is built stays
 # in build/bench/real for the next time.
 # SPDX-License-Identifier: MIT
@@ -136,6 +136,8 @@ real_program() {
 	real_trim "$p" || echo "bench: $p: weft trim fails" >&2
 	! has --count-only ||
 		real_recorded "$p.counted" "$p" "$p.off" --count-only
+	! has --budget ||
+		real_recorded "$p.budget" "$p" "$p.off" --budget 5%
 	! has --skip || [ ! -s "$skip" ] ||
 		real_recorded "$p.skipped" "$p" "$p.off" --skip "$(cat "$skip")"
 	[ -x "$R/$p.trimmed" ] || return 0
@@ -172,6 +174,7 @@ real_rows() {
 	real_row "$p.on" "$2, recorded / instrumented" "${3:+3.5}" \
 		"instrumented / plain $(calc "$(median "$p.off.x")") x"
 	real_row "$p.counted" "... \`--count-only\`" "${3:+2}"
+	real_row "$p.budget" "... \`--budget 5%\`" "${3:+1.35}"
 	real_row "$p.skipped" "... \`--skip\` as \`weft trim\` says" "" \
 		"$(cat "$R/$p.says")"
 	real_row "$p.trimmed" "... built again as \`weft trim\` says" "" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # truth.sh [SEEDS] - how near to the truth weft's times are: records programs
 # that know their own times (truth.c by both compilers, with and without
-# optimisation, for SECONDS (60); with other lengths for each of SEEDS, 4; and
-# truth.lua on each Lua) and prints a table for each, then how many functions
+# optimisation, for SECONDS (60); with other lengths for each of SEEDS, 4;
+# truth.lua on each Lua; and server.c, in C and Lua) and prints a table for each, then how many functions
 # of all are inside 2 standard errors. Nothing else should run meanwhile.
 # TRUTH_DIR is the folder that traces go to, RECORD has options of weft record.
 # SPDX-License-Identifier: MIT
@@ -59,6 +59,15 @@ for l in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 	recorded --lua-init -- $l tests/bench/truth.lua $((rounds * 2))
 	table "$l"
 done
+if pkg-config --exists lua5.4; then
+	# shellcheck disable=SC2046 # one word each
+	gcc -O2 -g -D_GNU_SOURCE -finstrument-functions -o "$T/server" \
+		tests/bench/server.c $(pkg-config --cflags --libs lua5.4) ||
+		exit 1
+	"$T/server" $((rounds * 20)) true >"$T/truth"
+	recorded -- "$T/server" $((rounds * 20))
+	table "server in C and Lua"
+fi
 echo
 sed -n 's/.*; \([0-9]*\) of \([0-9]*\) functions with.*/\1 \2/p' "$T/all" |
 	awk '{ a += $1; b += $2 } END { if (b) printf "all programs: %d of " \

@@ -64,6 +64,29 @@ calibrated() {
 	echo "note: $1: $(tail -n 2 "$T/table" | paste -sd ';')"
 }
 
+# A server in C and Lua: how near its times are, tests/bench/truth.sh says.
+server() {
+	local calls name
+
+	# shellcheck disable=SC2046 # one word each
+	gcc -O2 -D_GNU_SOURCE -finstrument-functions -o "$T/server" \
+		tests/bench/server.c $(pkg-config --cflags --libs lua5.4) ||
+		fail "no server"
+	"$T/server" 20 true >"$T/truth" || fail "the server fails"
+	record -- "$T/server" 20 || fail "weft record fails: $(cat "$T/err")"
+	report
+	nothing_lost
+	while read -r _ _ calls name; do
+		case $name in
+		lua_0_handle) name="handle <lua_0.lua:6>" ;;
+		lua_0_check) name="check <lua_0.lua:2>" ;;
+		esac
+		[ "$(calls "$name")" = "$calls" ] ||
+			fail "$name: $(calls "$name") calls of $calls"
+	done <"$T/truth"
+}
+
+server
 for build in "gcc -O2" "clang -O0"; do
 	longer native 5 "$build"
 done

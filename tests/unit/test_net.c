@@ -466,7 +466,8 @@ static node_id below_f(struct arena *names)
 {
 	const elf_id elf = func_module(s->funcs, "/p", NULL, 0, 0x10000);
 	const func_id left = func_native(s->funcs, elf, 0x200);
-	node_id f, tiny;
+	const struct func_origin at = { "@x.lua", 6, 6, 0, 3, 9, 0 };
+	node_id f, tiny, lua;
 
 	s->place_count = PLACES;
 	s->places[COPY] = (struct code_place){ .module = elf, .begin = 0x1200,
@@ -481,13 +482,20 @@ static node_id below_f(struct arena *names)
 	cct_get(s->cct, f)->self = 2000 * MS;
 	tiny = cct_child(s->cct, f, left, 0);
 	cct_get(s->cct, tiny)->calls = 1000;
-	sample(f, OTHER, 700, 1);
-	sample(f, PROBE, 400, 1);
+	sample(f, OTHER, 650, 1);
+	sample(f, PROBE, 350, 1);
 	sample(f, COPY, 200, 1);
 	hides = 1;
+	sample(f, OTHER, 50, 1);
+	sample(f, PROBE, 50, 1);
 	sample(f, COPY, 400, 1);
 	sample(f, KERNEL, 300, 1);
 	sample(add(root, "g", 1, 500), COPY, 500, 1);
+	lua = cct_child(s->cct, root, func_lua(s->funcs, &at, ""), 0);
+	func_get(s->funcs, cct_get(s->cct, lua)->func)->name = "script";
+	cct_get(s->cct, lua)->self = 100 * MS;
+	sample(lua, KERNEL, 100, 1);
+	cct_child(s->cct, lua, left, 0);
 	hides = 0;
 	apply();
 	sampled_calls_add(s, names, false);
@@ -518,6 +526,8 @@ void test_net_code_below_demoted_calls_is_not_the_recorded_callers(void)
 	CHECK_EQ((self_of(f) + MS / 2) / MS, 900);
 	/* g calls no such function. */
 	CHECK_EQ(self_below(root, "g"), 500);
+	/* Its own time is in Lua's library. */
+	CHECK_EQ(self_below(root, "script"), 100);
 	/* 1,000 calls of 20 ns may be misplaced, and what samples tell. */
 	CHECK(error_of(f) < 30);
 	session_free(s);
