@@ -42,6 +42,7 @@ struct timeline_work {
 	const struct session *session;
 	struct timeline_options options;
 	struct track *tracks; size_t track_room; /* by stream_number */
+	struct track *track;     /* of the last event; NULL: there was none */
 	/* By process and serial: the coroutine's index in the session + 1; and
 	 * by index: its lane, or TIMELINE_NONE. */
 	struct map *index_of;
@@ -247,15 +248,19 @@ static void begin_track(struct timeline *t, struct track *k,
 /* The event's stream, or NULL if what happens there is not wanted. */
 static struct track *track(struct timeline *t, const struct replay_event *e)
 {
-	const size_t number = stream_number(e->stream);
-	struct track *k;
+	struct track *k = t->work->track;
+	size_t number;
 
+	if (k && k->stream == e->stream)
+		return k->is_wanted ? k : NULL;
+	number = stream_number(e->stream);
 	if (number >= t->work->track_room)
 		vec_need_zeroed(&t->work->tracks, &t->work->track_room,
 				number + 1);
 	k = &t->work->tracks[number];
 	if (!k->is_seen)
 		begin_track(t, k, e);
+	t->work->track = k;
 	return k->is_wanted ? k : NULL;
 }
 
@@ -421,16 +426,17 @@ static void put_call(struct timeline *t, const struct track *k,
 	const uint16_t in_lane = depth_of(r, depth);
 	struct timeline_lane *const l = r->lane == TIMELINE_NONE ? NULL :
 					&t->lanes[r->lane];
+	uint64_t calls = c->calls;
 	struct timeline_span s;
 
 	if (!r->is_chosen ||
 	    (l && l->last == st && c->from >= t->from && to <= t->to &&
 	     to >= c->from && timeline_lay_short(t, &l->spans, c->func,
-			in_lane, c->from, to, c->calls)))
+			in_lane, c->from, to, &calls)))
 		return;
 	s = span(TIMELINE_CALL, c->from, to);
 	s.func = c->func;
-	s.calls = c->calls;
+	s.calls = calls;
 	s.depth = in_lane;
 	put(t, st, r->lane, s);
 }

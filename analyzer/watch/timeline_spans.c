@@ -87,15 +87,23 @@ void timeline_lay(struct timeline *t, struct timeline_spans *in,
 	t->held++;
 }
 
-bool timeline_lay_short(const struct timeline *t, struct timeline_spans *in,
+bool timeline_lay_short(struct timeline *t, struct timeline_spans *in,
 			func_id func, uint16_t depth, ticks from, ticks to,
-			uint64_t calls)
+			uint64_t *calls)
 {
-	struct timeline_span *const last = last_of(in);
 	const ticks took = to - from;
+	struct timeline_span *last;
 
+	if (took >= t->grain || depth >= t->depths)
+		return false;
+	while ((last = last_of(in)) && last->depth > depth &&
+	       last->from >= from && last->to <= to) {
+		*calls += last->calls;
+		in->count--;
+		t->held--;
+	}
 	if (!last || last->depth != depth || last->parts < 2 ||
-	    took >= t->grain || depth >= t->depths || from < last->from ||
+	    from < last->from ||
 	    (from > last->to && from - last->to > t->grain))
 		return false;
 	if (to > last->to)
@@ -111,7 +119,7 @@ bool timeline_lay_short(const struct timeline *t, struct timeline_spans *in,
 	if (last->back != TIMELINE_NONE)
 		last->back = TIMELINE_SEVERAL;
 	last->busy += took;
-	last->calls += calls;
+	last->calls += *calls;
 	last->parts++;
 	return true;
 }

@@ -110,10 +110,11 @@ void timeline_lay(struct timeline *, struct timeline_spans *,
 		  struct timeline_span);
 
 /* The same for a call that is shorter than the grain, if the lane's last span
- * takes it: most calls end here. False: lay it down. */
-bool timeline_lay_short(const struct timeline *, struct timeline_spans *,
+ * takes it: most calls end here. What it swallows is counted in *calls. False:
+ * lay it down. */
+bool timeline_lay_short(struct timeline *, struct timeline_spans *,
 			func_id, uint16_t depth, ticks from, ticks to,
-			uint64_t calls);
+			uint64_t *calls);
 
 void timeline_sort(struct timeline_spans *,
 		   int (*compare)(const void *, const void *));

@@ -39,6 +39,7 @@ struct slow {
 	struct slow_list list;
 	struct stack_table *stacks;
 	struct lane **lanes; size_t lane_room;     /* by stream_number */
+	const struct stream *stream; struct lane *lane; /* the last one */
 	struct slow_pieces pieces;
 	struct wait *waits; size_t wait_room;      /* by replay_event.pair */
 };
@@ -91,14 +92,18 @@ static bool is_wanted(const struct slow *s, func_id func)
 /* The stream's lane; made when it is first asked for. */
 static struct lane *lane(struct slow *s, const struct stream *st)
 {
-	const size_t number = stream_number(st);
+	size_t number;
 
-	if (number < s->lane_room && s->lanes[number])
-		return s->lanes[number];
-	vec_need_zeroed(&s->lanes, &s->lane_room, number + 1);
+	if (s->stream == st)
+		return s->lane;
+	number = stream_number(st);
+	if (number >= s->lane_room)
+		vec_need_zeroed(&s->lanes, &s->lane_room, number + 1);
 	if (!s->lanes[number])
 		s->lanes[number] = mem_alloc(sizeof(struct lane));
-	return s->lanes[number];
+	s->stream = st;
+	s->lane = s->lanes[number];
+	return s->lane;
 }
 
 /* The lane's slots, at least so many. */
