@@ -246,7 +246,7 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 					       walked, LUA_WALK_ROOM);
 	s = thread_acquire(sp);
 	if (s && (co->serial == 0 || count > 0))
-		lua_switch_to(s, co, walked, count, 0, sp, chunk_clock(s));
+		lua_switch_to(s, co, walked, count, 0, 0, sp, chunk_clock(s));
 	return s;
 }
 

@@ -94,13 +94,14 @@ static bool is_called(struct thread_state *s, const struct coroutine *co,
 enum { STATUS_GONE = -1 };
 
 /* The status of g's coroutine; STATUS_GONE if it is no more. Whether its memory
- * is there takes a system call. */
-static int status_of(const struct segment *g)
+ * is there takes a system call, unless it is held. */
+static int status_of(const struct segment *g, uint64_t held)
 {
 	const struct coroutine *const co = g->owner;
 
-	return is_of(g, co) && is_readable(co) ? lua_co_status(co) :
-	       STATUS_GONE;
+	return is_of(g, co) && ((co->vm && (uint64_t)co->L == held) ||
+				is_readable(co)) ?
+	       lua_co_status(co) : STATUS_GONE;
 }
 
 /* Takes the topmost coroutine off, whose status is known. */
@@ -126,7 +127,7 @@ static void detach_as(struct thread_state *s, int status, uint64_t now)
 
 void lua_switch_detach_unseen(struct thread_state *s, uint64_t now)
 {
-	detach_as(s, status_of(shadow_segment(s)), now);
+	detach_as(s, status_of(shadow_segment(s), 0), now);
 }
 
 void lua_switch_body_ended(struct thread_state *s, uint64_t now)
@@ -165,7 +166,7 @@ void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now)
 
 /* Takes the topmost segment off, whose resume was not seen, if it has gone off
  * the thread since its last event: nothing tells its end. */
-static bool detach_if_off(struct thread_state *s, uint64_t now)
+static bool detach_if_off(struct thread_state *s, uint64_t held, uint64_t now)
 {
 	const struct segment *const g = shadow_segment(s);
 	uint32_t count;
@@ -173,7 +174,7 @@ static bool detach_if_off(struct thread_state *s, uint64_t now)
 
 	if (s->segments <= 1 || !g->inferred)
 		return false;
-	status = status_of(g);
+	status = status_of(g, held);
 	if (shadow_depth(s) != 0 &&
 	    (status == LUA_STATUS_OK ||
 	     (status == LUA_STATUS_YIELD && is_called(s, g->owner, &count))) &&
@@ -183,9 +184,10 @@ static bool detach_if_off(struct thread_state *s, uint64_t now)
 	return true;
 }
 
-static void detach_those_off(struct thread_state *s, uint64_t now)
+static void detach_those_off(struct thread_state *s, uint64_t held,
+			     uint64_t now)
 {
-	while (detach_if_off(s, now))
+	while (detach_if_off(s, held, now))
 		;
 }
 
@@ -329,9 +331,9 @@ static void seed(struct thread_state *s, const struct frame *walked,
 /* A main state has no segment: it runs on whatever stack calls it. */
 static void switch_to_main(struct thread_state *s, struct coroutine *co,
 			   const struct frame *walked, uint32_t count,
-			   uint64_t now)
+			   uint64_t held, uint64_t now)
 {
-	detach_those_off(s, now);
+	detach_those_off(s, held, now);
 	if (co->window == s->window)
 		return;
 	co->window = s->window;
@@ -378,12 +380,12 @@ static bool was_resume_seen(const struct thread_state *s,
 
 void lua_switch_to(struct thread_state *s, struct coroutine *co,
 		   const struct frame *walked, uint32_t count, uint64_t fresh,
-		   uint64_t sp, uint64_t now)
+		   uint64_t held, uint64_t sp, uint64_t now)
 {
 	if (shadow_segment(s)->serial != co->serial)
 		detach_those_left(s, co, now);
 	if (co->serial == 0 || co->closing) {
-		switch_to_main(s, co, walked, count, now);
+		switch_to_main(s, co, walked, count, held, now);
 		return;
 	}
 	if (fresh != 0 && may_be_another(s, co, fresh) &&
@@ -391,11 +393,11 @@ void lua_switch_to(struct thread_state *s, struct coroutine *co,
 		renew(s, co, now);
 	if (lua_switch_is_on(s, co)) {
 		while (shadow_segment(s)->serial != co->serial &&
-		       detach_if_off(s, now))
+		       detach_if_off(s, held, now))
 			;
 		return; /* if not on top, it is called from within what is */
 	}
-	detach_those_off(s, now);
+	detach_those_off(s, held, now);
 	if (co->serial == LUA_UNBORN || co->ended)
 		lua_co_create(s, co, now);
 	lua_switch_attach(s, co, walked, count, sp + LUA_HOOK_DEPTH,

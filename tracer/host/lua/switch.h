@@ -31,11 +31,12 @@ bool lua_switch_needs_walk(const struct thread_state *s,
 
 /* An event on co shows that it runs: put its frames where they belong. walked:
  * its open frames, outermost first, if lua_switch_needs_walk said so. fresh:
- * the id of the call that the event is, if nothing on co makes it, or 0. sp: of
- * the hook. */
+ * the id of the call that the event is, if nothing on co makes it, or 0. held:
+ * a lua_State that the call refers to, so that its memory is there, or 0. sp:
+ * of the hook. */
 void lua_switch_to(struct thread_state *s, struct coroutine *co,
 		   const struct frame *walked, uint32_t count, uint64_t fresh,
-		   uint64_t sp, uint64_t now);
+		   uint64_t held, uint64_t sp, uint64_t now);
 
 /* The last frame of the running coroutine has returned. */
 void lua_switch_body_ended(struct thread_state *s, uint64_t now);

@@ -35,6 +35,10 @@ bool luajit_has_taken_over(const struct coroutine *co, uint64_t id);
  * layout is trusted. 0: it is no such function. */
 uint64_t luajit_library_function(const struct weft_lua_api *api, lua_State *L);
 
+/* The lua_State that the C function which is called now is given, or is made
+ * for; 0: none. Needs the layout. */
+uint64_t luajit_held(const struct coroutine *co, uint64_t id);
+
 /* May this frame, of a library function, be a call through the FFI? The key of
  * what it then calls. */
 bool luajit_may_be_ffi(const struct coroutine *co, uint64_t id);

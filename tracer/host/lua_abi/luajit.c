@@ -45,19 +45,44 @@ uint64_t luajit_library_function(const struct weft_lua_api *api, lua_State *L)
 	       layout_word((uint64_t)L + STATE_GLOBAL) + number_of(f);
 }
 
+/* ------------------------------------------------------------------ values */
+
+enum { THREAD_TAG = -7, CDATA_TAG = -11, TAG_SHIFT = 47 };
+
+/* What the value points to if it has this tag; otherwise 0. */
+static uint64_t tagged(uint64_t value, int tag)
+{
+	return (int64_t)value >> TAG_SHIFT == tag ? value & LAYOUT_POINTER : 0;
+}
+
+static uint64_t first_argument(uint64_t L, uint64_t id)
+{
+	return layout_word(layout_word(L + STATE_STACK) + id * 8 + 8);
+}
+
+/* What lies there if the call has no argument may be gone. */
+uint64_t luajit_held(const struct coroutine *co, uint64_t id)
+{
+	const uint64_t L = (uint64_t)co->L, f = layout_function(L, id);
+	uint64_t held = 0;
+
+	if (number_of(f) > FFID_C && layout_byte(f + FUNC_UPVALUES) != 0)
+		held = tagged(layout_word(f + C_CLOSURE_UPVALUE), THREAD_TAG);
+	else if (API(&co->vm->lib->api, lua_gettop)(co->L) > 0)
+		held = tagged(first_argument(L, id), THREAD_TAG);
+	return held;
+}
+
 /* -------------------------------------------------------------------- the FFI
  * Lua calls one and the same library function for whatever is called through
  * it. Here each is the C function that it is. */
 
-enum { CDATA_TAG = -11, TAG_SHIFT = 47, CDATA_PAYLOAD = 16 };
+enum { CDATA_PAYLOAD = 16 };
 
 /* The call's first argument, if it is C data; otherwise 0. */
 static uint64_t first_cdata(uint64_t L, uint64_t id)
 {
-	const uint64_t v = layout_word(layout_word(L + STATE_STACK) + id * 8 +
-				       8);
-
-	return (int64_t)v >> TAG_SHIFT == CDATA_TAG ? v & LAYOUT_POINTER : 0;
+	return tagged(first_argument(L, id), CDATA_TAG);
 }
 
 bool luajit_may_be_ffi(const struct coroutine *co, uint64_t id)

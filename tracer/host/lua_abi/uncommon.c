@@ -110,7 +110,7 @@ static void record_by_asking(struct lua_local *me, struct coroutine *co,
 	if (!s)
 		return;
 	now = chunk_clock(s);
-	lua_switch_to(s, co, walked, count, event_begins(&e), sp, now);
+	lua_switch_to(s, co, walked, count, event_begins(&e), 0, sp, now);
 	if (lua_vm_is_unbound(s))
 		lua_vm_bind(s, co->vm);
 	s->lua_plain = !co->vm->by_layout && is_in_place(s, co) &&
@@ -182,6 +182,15 @@ static bool may_switch(const struct thread_state *s,
 	       !lua_switch_needs_walk(s, co);
 }
 
+/* A coroutine that the call in this event is given, or is made for
+ * (coroutine.wrap), so that it lives; or 0. Only LuaJIT's resumes must be told
+ * by such events. */
+static uint64_t held_by(const struct coroutine *co, const struct lua_event *e)
+{
+	return IS_JIT && e->kind == EVENT_CALL && e->is_c ?
+	       luajit_held(co, e->id) : 0;
+}
+
 /* An event on a lua_State that is where it should be, or whose frames are
  * known, read by the layout. false: it is not, or something must be asked of
  * Lua. */
@@ -191,17 +200,24 @@ static bool record_known(struct thread_state *s, lua_State *L,
 	struct coroutine *const co = lua_co_find(L);
 	struct lua_local *const me = s->lua;
 	struct lua_event e;
+	bool in_place;
 	uint64_t now;
 
-	if (!me || !co || (!is_in_place(s, co) && !may_switch(s, me, co)) ||
-	    co->vm->detached || lua_vm_is_unbound(s) ||
+	if (!me || !co)
+		return false;
+	in_place = is_in_place(s, co);
+	if ((!in_place && !may_switch(s, me, co)) || co->vm->detached ||
+	    lua_vm_is_unbound(s) ||
 	    !event_is_recorded(co, ar) || !event_by_layout(&e, me, co, ar))
 		return false;
 	now = chunk_clock(s);
-	if (!is_in_place(s, co))
-		lua_switch_to(s, co, NULL, 0, event_begins(&e), s->busy, now);
+	if (!in_place) {
+		lua_switch_to(s, co, NULL, 0, event_begins(&e), held_by(co, &e),
+			      s->busy, now);
+		in_place = is_in_place(s, co);
+	}
 	me->co = co;
-	s->lua_plain = is_in_place(s, co) && lua_vm_is_plain(s) ? L : NULL;
+	s->lua_plain = in_place && lua_vm_is_plain(s) ? L : NULL;
 	event_record(s, co, &e, now);
 	return true;
 }
