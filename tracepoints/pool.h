@@ -55,7 +55,8 @@ enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_ENDED = 4,
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
 
-enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2 };
+enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2,
+		    POOL_LEND = 3 /* wait a second at most, then drop */ };
 
 /* NONE becomes TOLD (CAS) by the thread that then writes why, and WANTED when
  * that is there. */
@@ -113,8 +114,9 @@ struct pool {
 	/* The thread slot to try next: a hint, which may have any value. */
 	_Atomic uint32_t thread_hint;
 	_Atomic uint64_t unslotted_threads; /* threads that found no slot */
-	/* With POOL_WAIT: the recorder adds the buffers that it has given back
-	 * and wakes so many of the threads that sleep on this futex. */
+	/* With POOL_WAIT and POOL_LEND: the recorder adds the buffers that it
+	 * has given back and wakes so many of the threads that sleep on this
+	 * futex. */
 	_Atomic uint32_t given_back;
 	_Atomic uint32_t unslotted_processes; /* that found no slot */
 	/* Calls of threads that could not be recorded, or not any more: no
@@ -129,6 +131,10 @@ struct pool {
 	 * the recorder sets it back. */
 	_Atomic uint32_t snapshot;
 	char snapshot_reason[256];    /* UTF-8, NUL-terminated */
+
+	/* With POOL_LEND, 1: no thread waits. The recorder can set no more
+	 * chunks aside, so that it must wait for the disk itself. */
+	_Atomic uint32_t is_stuck;
 
 	/* Held by the recorder while it lives; robust, process-shared. */
 	_Alignas(128) pthread_mutex_t recorder;

@@ -387,14 +387,38 @@ void test_drain_sets_no_more_aside_than_it_may(void)
 		drain_poll(&drain);
 		aside = n - (uint32_t)sink.chunks;
 		CHECK(aside > 0 && aside <= 5);
+		CHECK_EQ(owner.pool->is_stuck, 1);
 	}
 	drain_send_aside(&drain);
+	CHECK_EQ(owner.pool->is_stuck, 1);
+	drain_poll(&drain);
+	CHECK_EQ(owner.pool->is_stuck, 0);
 	aside_rest(&drain.aside);
 	drain.aside.room = 0;
 	n += close_most(n);
 	drain_poll(&drain);
 	CHECK_EQ(sink.chunks, n);
 	check_order(n);
+	tear_down();
+}
+
+/* Those that sleep until there is one are told of each buffer. */
+void test_drain_tells_of_buffers(void)
+{
+	static const struct { enum pool_on_full way; bool tells; } ways[] = {
+		{ POOL_DROP, false }, { POOL_WAIT, true },
+		{ POOL_OVERWRITE, false }, { POOL_LEND, true },
+	};
+
+	REQUIRE(set_up());
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		atomic_store(&owner.pool->given_back, 0);
+		owner.pool->on_full = ways[i].way;
+		const uint32_t n = close_most(i * owner.big);
+
+		CHECK_EQ(drain_poll(&drain), n);
+		CHECK_EQ(owner.pool->given_back, ways[i].tells ? n : 0);
+	}
 	tear_down();
 }
 

@@ -7,6 +7,11 @@
 #include "tracer/host/thread/thread.h"
 #include "tracer/host/weft.h"
 
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);
 
@@ -337,6 +342,141 @@ void test_host_threads_lose_nothing_when_they_wait(void)
 	CHECK_EQ(t.calls, atomic_load(&calls_made));
 	CHECK_EQ(t.bad, 0);
 	CHECK_EQ(t.uneven, 0);
+}
+
+/* ------------------------------------------------------------- lending */
+
+static _Atomic int slept;
+static _Atomic bool over, frees;
+
+static void put_all(struct pool *p, enum buffer_state from,
+		    enum buffer_state to)
+{
+	for (uint32_t b = 0; b < p->small_buffers + p->big_buffers; b++) {
+		uint64_t word = atomic_load(pool_state(p, b));
+
+		if (buffer_state(word) == from)
+			atomic_compare_exchange_strong(pool_state(p, b), &word,
+				buffer_word(to, 0, buffer_generation(word)));
+	}
+}
+
+/* Wakes whoever sleeps for a buffer: there is one now, or there will be
+ * none. */
+static void *find_sleepers(void *ctx)
+{
+	struct pool *const p = ctx;
+
+	while (!atomic_load(&over)) {
+		if (syscall(SYS_futex, &p->given_back, FUTEX_WAKE, 1, NULL,
+			    NULL, 0) != 1) {
+			sched_yield();
+			continue;
+		}
+		atomic_fetch_add(&slept, 1);
+		if (atomic_load(&frees))
+			put_all(p, BUFFER_TAKEN, BUFFER_FREE);
+		else
+			atomic_store(&p->is_stuck, 1);
+	}
+	return NULL;
+}
+
+/* This thread wants a buffer, and none is free. Does it sleep? */
+static bool sleeps(struct pool *p)
+{
+	pthread_t finder;
+
+	chunk_switch(thread_self, 0);
+	put_all(p, BUFFER_FULL, BUFFER_TAKEN);
+	put_all(p, BUFFER_FREE, BUFFER_TAKEN);
+	atomic_store(&slept, 0);
+	atomic_store(&over, false);
+	pthread_create(&finder, NULL, find_sleepers, p);
+	chunk_switch(thread_self, 0);
+	atomic_store(&over, true);
+	pthread_join(finder, NULL);
+	return atomic_load(&slept) > 0;
+}
+
+/* It has a buffer again. */
+static void have_one(struct pool *p)
+{
+	put_all(p, BUFFER_TAKEN, BUFFER_FREE);
+	chunk_switch(thread_self, 0);
+	CHECK(!chunk_is_scrap(thread_self));
+}
+
+/* Where this machine stands still for a second, nobody is found. */
+static bool sleeps_at_last(struct pool *p)
+{
+	for (int i = 0; i < 100; i++) {
+		if (sleeps(p))
+			return true;
+		atomic_store(&p->is_stuck, 0);
+		have_one(p);
+	}
+	return false;
+}
+
+static struct pool *lending_pool(void)
+{
+	struct pool *const p = fresh_pool();
+
+	p->on_full = POOL_LEND;
+	atomic_store(&p->is_stuck, 0);
+	atomic_store(&frees, false);
+	have_one(p);
+	return p;
+}
+
+void test_host_lends_until_there_is_a_buffer(void)
+{
+	struct pool *const p = lending_pool();
+	bool got = false;
+
+	atomic_store(&frees, true);
+	for (int i = 0; i < 100 && !got; i++) {
+		CHECK(sleeps_at_last(p));
+		got = !chunk_is_scrap(thread_self);
+		have_one(p);
+	}
+	CHECK(got);
+	p->on_full = POOL_DROP;
+}
+
+void test_host_lends_once_in_vain(void)
+{
+	struct pool *const p = lending_pool();
+
+	CHECK(sleeps_at_last(p));
+	CHECK(chunk_is_scrap(thread_self));
+	atomic_store(&p->is_stuck, 0);
+	for (int i = 0; i < 3; i++)
+		CHECK(!sleeps(p));
+	have_one(p);
+	CHECK(sleeps_at_last(p));
+	p->on_full = POOL_DROP;
+	have_one(p);
+}
+
+/* A recorder that waits for the disk, or is dead, has no use for it. */
+void test_host_lends_nothing_in_vain(void)
+{
+	struct pool *const p = lending_pool();
+	int *const recorder = (int *)&p->recorder, owner = *recorder;
+
+	atomic_store(&p->is_stuck, 1);
+	CHECK(!sleeps(p));
+	CHECK(chunk_is_scrap(thread_self));
+	atomic_store(&p->is_stuck, 0);
+	have_one(p);
+	__atomic_store_n(recorder, owner | FUTEX_OWNER_DIED, __ATOMIC_RELAXED);
+	CHECK(!sleeps(p));
+	CHECK(chunk_is_scrap(thread_self));
+	__atomic_store_n(recorder, owner, __ATOMIC_RELAXED);
+	p->on_full = POOL_DROP;
+	have_one(p);
 }
 
 void test_host_code_begins_where_its_function_does(void)

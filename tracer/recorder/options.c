@@ -25,6 +25,7 @@ enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_SAMPLE_RATE,
 	   ROW_SNAPSHOT_ON, ROW_RELAY };
 
 static struct options opt = { .sample_hz = -1 };
+static bool has_on_full;
 
 static struct poptOption rows[] = {
 	{ "output", 'o', POPT_ARG_STRING, &opt.output, 0,
@@ -56,9 +57,10 @@ static struct poptOption rows[] = {
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,
-	  "when no buffer is free: drop records and count them (default), "
-	  "make the program wait, or overwrite the oldest records",
-	  "drop|wait|overwrite" },
+	  "when no buffer is free: lend the recorder the thread's share of the "
+	  "processor for a second at most, then drop records and count them "
+	  "(default; with -p: drop), drop them at once, make the program wait, "
+	  "or overwrite the oldest records", "lend|drop|wait|overwrite" },
 	{ "pool-size", 0, POPT_ARG_STRING, NULL, ROW_POOL_SIZE,
 	  "shared memory for buffers, e.g. 256M (default: 64M, less where "
 	  "/dev/shm or memory is small)", "SIZE" },
@@ -252,12 +254,16 @@ static int which(const char *const *names, int n, const char *text)
 
 static bool read_on_full(const char *text)
 {
-	static const char *const names[] = { "drop", "wait", "overwrite" };
-	const int i = which(names, 3, text);
+	static const char *const names[] = {
+		[POOL_DROP] = "drop", [POOL_WAIT] = "wait",
+		[POOL_OVERWRITE] = "overwrite", [POOL_LEND] = "lend",
+	};
+	const int i = which(names, 4, text);
 
 	if (i >= 0)
 		opt.on_full = (enum pool_on_full)i;
-	return i >= 0;
+	has_on_full = i >= 0;
+	return has_on_full;
 }
 
 static bool read_compress(const char *text)
@@ -487,7 +493,7 @@ static int read_row(poptContext context, int row)
 		return 0;
 	case ROW_ON_FULL:
 		return read_on_full(text) ? -1 : refuse("on-full", text,
-			"it is not one of drop, wait, overwrite");
+			"it is not one of lend, drop, wait, overwrite");
 	case ROW_POOL_SIZE:
 		return options_size(text, &opt.pool_bytes) ? -1 :
 		       refuse("pool-size", text,
@@ -649,6 +655,9 @@ int options_read(struct options *o, int argc, char **argv)
 	}
 	if (is_contradiction())
 		return USAGE;
+	/* Who did not start for us waits for us only if told so. */
+	if (!has_on_full && !opt.attach)
+		opt.on_full = POOL_LEND;
 	opt.program = (char **)poptGetArgs(context);
 	if (opt.attach)
 		return begin_attached(o);

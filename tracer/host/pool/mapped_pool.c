@@ -399,37 +399,45 @@ static uint32_t claim_oldest(struct buffer_claim *c, uint32_t slot)
 	return NO_BUFFER;
 }
 
-/* Until the recorder has given a buffer back since then, or for a while: it may
- * die. Wrapped functions of libc would be places to be cancelled at. */
+/* ---- waiting ----
+ * Where many threads share few processors, the recorder has one share of many,
+ * and the pool is full though the disk keeps up. A thread that sleeps lends it
+ * its own share. */
+
+enum {
+	AGAIN_NS = 100000000,      /* the recorder may have died */
+	LEND_NS = 900000000,       /* and then no longer than that */
+};
+
+/* Until the recorder has given a buffer back since then, or for a while.
+ * Wrapped functions of libc would be places to be cancelled at. */
 static void sleep_since(uint32_t given_back)
 {
-	const struct timespec most = { 0, 100000000 };
+	const struct timespec most = { 0, AGAIN_NS };
 
 	syscall(SYS_futex, &mapped_pool->given_back, FUTEX_WAIT, given_back,
 		&most, NULL, 0);
 }
 
-uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
-			     bool may_wait)
+/* Does the recorder need more than a processor? It may be stopped, too. */
+static bool has_lent_enough(uint64_t begin)
 {
-	uint32_t b = claim_free(c, slot, big);
+	return atomic_load(&mapped_pool->is_stuck) ||
+	       clock_ns(CLOCK_MONOTONIC) - begin >= LEND_NS;
+}
 
-	/* A program that was not started for this must not pay for it. */
-	if (b == NO_BUFFER && mapped_view.attached &&
-	    mapped_recorder_is_dead()) {
-		atomic_fetch_and(&mapped_pool->generation, ~(uint32_t)POOL_ON);
-		if (may_wait)
-			link_put_back();
-	}
-	if (b != NO_BUFFER || mapped_pool->on_full == POOL_DROP)
-		return b;
-	if (mapped_pool->on_full == POOL_OVERWRITE)
-		return claim_oldest(c, slot);
-	while (b == NO_BUFFER && may_wait && !mapped_recorder_is_dead()) {
+static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
+{
+	const bool lends = mapped_pool->on_full == POOL_LEND;
+	const uint64_t begin = lends ? clock_ns(CLOCK_MONOTONIC) : 0;
+
+	while (!mapped_recorder_is_dead()) {
 		const uint32_t seen = atomic_load(&mapped_pool->given_back);
+		const uint32_t b = claim_free(c, slot, big);
 
-		b = claim_free(c, slot, big);
 		if (b != NO_BUFFER)
+			return b;
+		if (lends && has_lent_enough(begin))
 			break;
 		sleep_since(seen);
 		/* After the end, the recorder empties the pool once more. */
@@ -437,7 +445,34 @@ uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
 		    atomic_load(&mapped_pool->given_back) == seen)
 			break;
 	}
-	return b;
+	return NO_BUFFER;
+}
+
+uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
+			     enum buffer_wait wait)
+{
+	const uint32_t b = claim_free(c, slot, big);
+
+	if (b != NO_BUFFER)
+		return b;
+	/* A program that was not started for this must not pay for it. */
+	if (mapped_view.attached && mapped_recorder_is_dead()) {
+		atomic_fetch_and(&mapped_pool->generation, ~(uint32_t)POOL_ON);
+		if (wait != WAIT_NEVER)
+			link_put_back();
+	}
+	switch (mapped_pool->on_full) {
+	case POOL_OVERWRITE:
+		return claim_oldest(c, slot);
+	case POOL_WAIT:
+		return wait == WAIT_NEVER ? NO_BUFFER :
+		       claim_next(c, slot, big);
+	case POOL_LEND:
+		return wait == WAIT_AS_SAID ? claim_next(c, slot, big) :
+		       NO_BUFFER;
+	default:
+		return NO_BUFFER;
+	}
 }
 
 void mapped_release_buffer(uint32_t b, uint64_t word, enum buffer_state state)

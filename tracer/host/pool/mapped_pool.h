@@ -69,13 +69,19 @@ struct buffer_claim {
 	uint32_t buffer;
 };
 
+/* What a thread does where the pool says that it waits for the recorder. */
+enum buffer_wait {
+	WAIT_NEVER,                /* it may make no system calls */
+	WAIT_IF_ASKED,             /* not with POOL_LEND: it did so in vain */
+	WAIT_AS_SAID,
+};
+
 /* The number of a buffer to fill, of the other size if need be, for the thread
- * in that slot. Where all are in use: waits for the recorder (if it may make
- * system calls), takes the oldest full one, or gives NO_BUFFER, as the pool
- * says. Hook-safe. */
+ * in that slot. Where all are in use: waits for the recorder, takes the oldest
+ * full one, or gives NO_BUFFER, as the pool says. Hook-safe. */
 #define NO_BUFFER UINT32_MAX
 uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
-			     bool may_wait);
+			     enum buffer_wait wait);
 
 /* From filling to full, or back to free, unless the recorder or the parent of a
  * fork was faster. word: the buffer's state as it was; 0: it is not of this

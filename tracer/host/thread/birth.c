@@ -185,7 +185,7 @@ bool birth_begin(struct thread_state *s, struct thread_state *below,
 	s->next = NULL;
 	s->level = !below ? 0 : below->level + 1;
 	s->last = clock_now();
-	s->resync = false;
+	s->resync = s->in_vain = false;
 	s->counts = mapped_pool->mode == POOL_COUNTS;
 	s->brief = s->level > 0 || s->counts ? 0 : mapped_pool->brief;
 	s->max_depth = mapped_pool->max_depth != 0 ? mapped_pool->max_depth :

@@ -290,11 +290,13 @@ bool chunk_open(struct thread_state *s, uint32_t flags)
 	/* In a pool that was joined since, the slot is another thread's. */
 	const uint32_t b = unlikely(s->range != mapped_range) ? NO_BUFFER :
 		mapped_claim_buffer(&s->opening, s->slot_index, wants_big(s),
-				    !process_confined);
+				    process_confined ? WAIT_NEVER : s->in_vain ?
+				    WAIT_IF_ASKED : WAIT_AS_SAID);
 
 	s->opened = s->last;
 	s->want_big = false;
-	if (b == NO_BUFFER)
+	s->in_vain = b == NO_BUFFER;
+	if (s->in_vain)
 		return false;
 	use_buffer(s, b);
 	fill_header(s, s->head, s->resync ? flags | CHUNK_GAP : flags);

@@ -258,6 +258,7 @@ struct thread_state {
 	uint32_t module_epoch; /* for which the table's words are right */
 	bool resync;          /* the next chunk does not continue this one */
 	bool want_big;        /* the next chunk needs a big buffer */
+	bool in_vain;         /* no buffer was free when it wanted one last */
 	bool late;            /* it is closed long after its last record */
 
 	/* The buffers that are being handed over and opened, word 0: none is. A

@@ -186,14 +186,31 @@ void drain_send_aside(struct drain *d)
 		send_oldest(d);
 }
 
+/* Threads are not to wait where we do. */
+static void be_stuck(struct drain *d, bool is_stuck)
+{
+	if (d->is_stuck != is_stuck)
+		atomic_store(&d->owner->pool->is_stuck, is_stuck);
+	d->is_stuck = is_stuck;
+}
+
+static uint64_t *room_aside(struct drain *d)
+{
+	uint64_t *const room = aside_room(&d->aside);
+
+	if (!room)
+		be_stuck(d, true);
+	return room;
+}
+
 /* Where the next chunk is made: aside, or where it is sent from. NULL: nothing
  * may be sent now, and there is no more room aside. */
 static uint64_t *room(struct drain *d)
 {
 	if (d->only_aside)
-		return aside_room(&d->aside);
+		return room_aside(d);
 	while (d->sink->is_urgent || d->is_many || !aside_is_empty(&d->aside)) {
-		uint64_t *const aside = aside_room(&d->aside);
+		uint64_t *const aside = room_aside(d);
 
 		if (aside)
 			return aside;
@@ -231,7 +248,7 @@ static void wake_waiting(struct drain *d)
 	const uint32_t n = d->untold;
 
 	d->untold = 0;
-	if (n == 0 || p->on_full != POOL_WAIT)
+	if (n == 0 || (p->on_full != POOL_WAIT && p->on_full != POOL_LEND))
 		return;
 	atomic_fetch_add(&p->given_back, n);
 	syscall(SYS_futex, &p->given_back, FUTEX_WAKE, n, NULL, NULL, 0);
@@ -317,6 +334,8 @@ uint32_t drain_poll(struct drain *d)
 	for (int i = 0; i < SEND_AT_ONCE && !aside_is_empty(&d->aside) &&
 	     n <= MANY; i++)
 		send_oldest(d);
+	if (aside_is_empty(&d->aside))
+		be_stuck(d, false);
 	return n;
 }
 

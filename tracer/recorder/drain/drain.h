@@ -37,6 +37,7 @@ struct drain {
 	uint32_t untold;           /* of these, threads that wait do not know */
 	bool is_many;              /* there were many buffers this time */
 	bool only_aside;           /* nothing may be sent now */
+	bool is_stuck;             /* there was no room aside, and much is */
 	struct aside aside;        /* where sending takes too long */
 	struct budget *budget;     /* borrowed; NULL: none */
 	struct slow_calls *slow;   /* borrowed; NULL: none are looked for */
