@@ -12,7 +12,6 @@
 #include "analyzer/replay/tee.h"
 #include "analyzer/tables/filter.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,24 +201,6 @@ static int put_page(FILE *to, void *ctx)
 
 /* ---- the command -------------------------------------------------------- */
 
-/* DIR.html is beside the trace rather than in it. Written to `to`, or borrowed
- * from the option. */
-static const char *output_name(const char *dir, char *to, size_t size)
-{
-	char whole[PATH_MAX];
-	size_t length;
-
-	if (arg_output)
-		return arg_output;
-	if (strcmp(dir, ".") == 0 && realpath(dir, whole))
-		dir = whole;
-	length = strlen(dir);
-	while (length > 1 && dir[length - 1] == '/')
-		length--;
-	snprintf(to, size, "%.*s.html", (int)length, dir);
-	return to;
-}
-
 static enum cmd_exit write_page(struct load *load, const char *file,
 				const struct page_before *before)
 {
@@ -272,8 +253,9 @@ static enum cmd_exit show(int count, char **operands)
 	load_want_net(true);
 	status = load_open_with(&load, &want, count, operands);
 	if (status == CMD_OK)
-		status = write_page(&load, output_name(count > 1 ? "merged" :
-			load.path, room, sizeof(room)), NULL);
+		status = write_page(&load, arg_output ? arg_output :
+			out_file_beside(count > 1 ? "merged" : load.path,
+					".html", room, sizeof(room)), NULL);
 	if (status == CMD_OK) {
 		header_print_losses(&load);
 		status = header_need_calls(&load);

@@ -157,3 +157,18 @@ int out_file_write(const char *path, out_file_fn fn, void *ctx)
 		 write_into(path, fn, ctx) : write_file(path, fn, ctx);
 	return status == 0 ? 0 : err_add("cannot write \"%s\"", path);
 }
+
+const char *out_file_beside(const char *folder, const char *ending, char *to,
+			    size_t size)
+{
+	char whole[PATH_MAX];
+	size_t length;
+
+	if (strcmp(folder, ".") == 0 && realpath(folder, whole))
+		folder = whole;
+	length = strlen(folder);
+	while (length > 1 && folder[length - 1] == '/')
+		length--;
+	snprintf(to, size, "%.*s%s", (int)length, folder, ending);
+	return to;
+}

@@ -3,6 +3,7 @@
 #ifndef WEFT_ANALYZER_OUT_OUT_FILE_H
 #define WEFT_ANALYZER_OUT_OUT_FILE_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /* Writes the whole file, which it neither closes nor checks for errors of
@@ -14,5 +15,10 @@ typedef int (*out_file_fn)(FILE *, void *ctx);
  * new file has the rights that the umask leaves. A device, named pipe or link
  * is written to. 0, or -1 with the cause in the chain. */
 int out_file_write(const char *path, out_file_fn fn, void *ctx);
+
+/* The name of a file beside the folder rather than in it: its path and the
+ * ending. Written to `to`, which it returns. */
+const char *out_file_beside(const char *folder, const char *ending, char *to,
+			    size_t size);
 
 #endif

@@ -7,6 +7,13 @@
 
 struct seen { uint64_t first, n; };
 
+/* Room for 50 chunks. */
+static bool make(struct flight_ring *f, struct backlog *b)
+{
+	return backlog_init(b, 50 * PACKED_MAX_WORDS * 8) == 0 &&
+	       flight_ring_init(f, b) == 0;
+}
+
 static void see(void *ctx, const uint64_t *words, uint32_t n)
 {
 	struct seen *const s = ctx;
@@ -48,8 +55,7 @@ void test_flight_ring_knows_what_is_gone(void)
 	struct flight_ring f;
 	struct backlog b;
 
-	REQUIRE(backlog_init(&b, 50 * PACKED_MAX_WORDS * 8) == 0);
-	REQUIRE(flight_ring_init(&f, &b) == 0);
+	REQUIRE(make(&f, &b));
 	for (uint64_t i = 1; i <= 20; i++)
 		put(&f, &b, i);
 	flight_ring_each(&f, 0, &gone, see, &seen);
@@ -91,8 +97,7 @@ void test_flight_ring_hides_no_loss_before_a_chunk_came(void)
 	static struct flight_ring f;
 	struct backlog b;
 
-	REQUIRE(backlog_init(&b, 50 * PACKED_MAX_WORDS * 8) == 0);
-	REQUIRE(flight_ring_init(&f, &b) == 0);
+	REQUIRE(make(&f, &b));
 	lose(&f, 90, 2);
 	lose(&f, 150, 9);
 	keep(&f, &b, 11);
@@ -111,8 +116,7 @@ void test_flight_ring_remembers_losses_for_long(void)
 	static struct flight_ring f;
 	struct backlog b;
 
-	REQUIRE(backlog_init(&b, 50 * PACKED_MAX_WORDS * 8) == 0);
-	REQUIRE(flight_ring_init(&f, &b) == 0);
+	REQUIRE(make(&f, &b));
 	for (uint64_t i = 1; i <= 10001; i++)
 		put(&f, &b, i);
 	flight_ring_each(&f, 0, &gone, see, &seen);

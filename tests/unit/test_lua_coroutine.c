@@ -4,22 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
-#include "tests/unit/host_pool.h"
+#include "tests/unit/lua_pool.h"
 #include "tracer/host/lua/coroutine.h"
-
-static struct pool *shared_pool;
-static struct host_pool_tally tally;
-
-__attribute__((constructor(101))) static void make_pool(void)
-{
-	shared_pool = host_pool_make(64, 64, 1);
-}
-
-static void drain(void)
-{
-	chunk_switch(thread_self, 0);
-	host_pool_drain(shared_pool, &tally, 0);
-}
 
 static struct host_pool_tally since(void (*what)(lua_State *), lua_State *L)
 {

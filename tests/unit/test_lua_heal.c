@@ -2,8 +2,8 @@
  * against the true one. Compiled for every version of Lua. links: host lua
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tests/unit/host_pool.h"
 #include "tests/unit/lua_any.h"
+#include "tests/unit/lua_pool.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/coroutine.h"
 
@@ -12,14 +12,6 @@
 
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);
-
-static struct pool *shared_pool;
-static struct host_pool_tally tally;
-
-__attribute__((constructor(101))) static void make_pool(void)
-{
-	shared_pool = host_pool_make(64, 64, 1);
-}
 
 /* ------------------------------------------------------------- the truth */
 

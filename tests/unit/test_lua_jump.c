@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
-#include "tests/unit/host_pool.h"
+#include "tests/unit/lua_pool.h"
 #include "tracer/host/lua/coroutine.h"
 
 #include <pthread.h>
@@ -13,20 +13,6 @@
 
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);
-
-static struct pool *shared_pool;
-static struct host_pool_tally tally;
-
-__attribute__((constructor(101))) static void make_pool(void)
-{
-	shared_pool = host_pool_make(64, 64, 1);
-}
-
-static void drain(void)
-{
-	chunk_switch(thread_self, 0);
-	host_pool_drain(shared_pool, &tally, 0);
-}
 
 #ifdef __x86_64__
 #include "tests/unit/step.h"

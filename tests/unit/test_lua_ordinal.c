@@ -3,27 +3,13 @@
  * links: host lua
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
-#include "tests/unit/host_pool.h"
 #include "tests/unit/lua_any.h"
+#include "tests/unit/lua_pool.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua/coroutine.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static struct pool *shared_pool;
-static struct host_pool_tally tally;
-
-__attribute__((constructor(101))) static void make_pool(void)
-{
-	shared_pool = host_pool_make(64, 64, 1);
-}
-
-static void drain(void)
-{
-	chunk_switch(thread_self, 0);
-	host_pool_drain(shared_pool, &tally, 0);
-}
 
 /* ------------------------------------------------------------- the table */
 

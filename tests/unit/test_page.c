@@ -12,6 +12,22 @@
 
 static char long_name[100 * 1024];
 
+/* Frees the session. */
+static void write_page(FILE *to, struct page p, struct session *s)
+{
+	struct flat *const flat = flat_new(s, NULL);
+	struct callers *const callers = callers_new(s->cct,
+						    func_count(s->funcs));
+
+	p.flat = flat;
+	p.callers = callers;
+	page_write(to, &p);
+	fclose(to);
+	flat_free(flat);
+	callers_free(callers);
+	session_free(s);
+}
+
 /* The page of a session with these functions; the caller frees it. */
 static char *page_of(const char *const *names, size_t count)
 {
@@ -20,18 +36,13 @@ static char *page_of(const char *const *names, size_t count)
 	char *text = NULL;
 	size_t size;
 	FILE *const to = open_memstream(&text, &size);
-	struct page p = { .session = s, .title = names[0], .head = names[0] };
+	const struct page p = { .session = s, .title = names[0],
+				.head = names[0] };
 
 	for (size_t i = 0; i < count; i++)
 		sessions_calls(s, root, sessions_func(s, 1, i * 16 + 16,
 						      names[i]), 1, 10);
-	p.flat = flat_new(s, NULL);
-	p.callers = callers_new(s->cct, func_count(s->funcs));
-	page_write(to, &p);
-	fclose(to);
-	flat_free((struct flat *)p.flat);
-	callers_free((struct callers *)p.callers);
-	session_free(s);
+	write_page(to, p, s);
 	return text;
 }
 
@@ -201,7 +212,7 @@ static char *large_page(size_t functions, size_t length, size_t stacks,
 	struct session *const s = sessions_new(1000000000, "t");
 	char *const name = calloc(1, length + 1), *text = NULL;
 	FILE *const to = open_memstream(&text, size);
-	struct page p = { .session = s, .title = "t", .head = "" };
+	const struct page p = { .session = s, .title = "t", .head = "" };
 	func_id *const ids = calloc(functions, sizeof(*ids));
 	unsigned seed = 1;
 
@@ -221,13 +232,7 @@ static char *large_page(size_t functions, size_t length, size_t stacks,
 		sessions_calls(s, 1 + (node_id)rand_r(&seed) %
 			       (node_id)cct_count(s->cct), ids[i % functions],
 			       1, (ticks)rand_r(&seed) % 100000);
-	p.flat = flat_new(s, NULL);
-	p.callers = callers_new(s->cct, func_count(s->funcs));
-	page_write(to, &p);
-	fclose(to);
-	flat_free((struct flat *)p.flat);
-	callers_free((struct callers *)p.callers);
-	session_free(s);
+	write_page(to, p, s);
 	free(ids);
 	free(name);
 	return text;

@@ -7,8 +7,8 @@
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/cmd/shared/ranking.h"
 #include "analyzer/load/header.h"
+#include "analyzer/out/out_file.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,25 +164,16 @@ static int choose_format(void)
 	return 0;
 }
 
-/* The file's name: DIR.svg is beside the trace rather than in it. Written to
- * `to`, or borrowed from the option. */
+/* DIR.svg or DIR.KIND.svg, written to `to`, or borrowed from the option. */
 static const char *output_name(const struct kind *k, const char *dir, char *to,
 			       size_t size)
 {
-	char whole[PATH_MAX];
-	size_t length;
+	char ending[80];
 
-	if (arg_output)
-		return arg_output;
-	if (strcmp(dir, ".") == 0 && realpath(dir, whole))
-		dir = whole;
-	length = strlen(dir);
-	while (length > 1 && dir[length - 1] == '/')
-		length--;
-	snprintf(to, size, "%.*s%s%s.%s", (int)length, dir,
-		 k == kinds ? "" : ".", k == kinds ? "" : k->name,
-		 out_plot_formats[arg_format]);
-	return to;
+	snprintf(ending, sizeof(ending), "%s%s.%s", k == kinds ? "" : ".",
+		 k == kinds ? "" : k->name, out_plot_formats[arg_format]);
+	return arg_output ? arg_output :
+	       out_file_beside(dir, ending, to, size);
 }
 
 /* ---- the command -------------------------------------------------------- */
