@@ -301,7 +301,7 @@ function startLatency() {
 	const time = (title, at, help) => ({ title, help, unit: 'time',
 		width: '90px', value: call => call[at] });
 	const table = tables.slow = new Table($('slow-rows'), [
-		{ title: 'function', unit: 'text', width: 'minmax(160px, 1fr)',
+		{ title: 'function', unit: 'text', width: 'minmax(240px, 1fr)',
 		  value: call => name(call[0]) },
 		{ ...time('total', 3), isFirst: true }, time('self', 4),
 		time('suspended', 5),

@@ -172,11 +172,13 @@ class Table {
 	/* Where there is no room for a long name, its middle goes: the ends
 	 * tell templates of one name apart, their parameters do not. */
 	static keepTail(cell, name) {
-		const text = format.short(name)
+		/* A stack is several names. */
+		const names = name.split(' \u2039 ');
+		const text = names.map(format.short).join(' \u2039 ')
 			.replace(/(?<=\S)\([^()]*\)( const)?$/, '()');
-		const p = format.parts(name);
-		const kept = p && p.args && !p.isOwn ?
-			Math.min(p.base.length + 2, 2 * TAIL) : TAIL;
+		const p = names.length === 1 && format.parts(name);
+		const kept = !p || !p.args ? TAIL : p.isOwn ? 14 :
+			Math.min(p.base.length + 2, 2 * TAIL);
 
 		if (text.length <= kept) {
 			cell.textContent = text;
