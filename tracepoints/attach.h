@@ -18,6 +18,11 @@ enum { ATTACH_LEAD_LATER = -1, ATTACH_LEAD_FULL = -2 };
 
 enum { ATTACH_VERSION = 3, ATTACH_PATH_MAX = 160 };
 
+/* A recorder that loads the library into a program writes its path with this
+ * before the file's name: so the library knows it, even if the recorder is
+ * killed at once. */
+#define ATTACH_LATE "/./"
+
 /* What the recorder wants. */
 enum attach_wish {
 	ATTACH_NOTHING = 0,
@@ -57,7 +62,7 @@ struct attach_mailbox {
 	uint64_t pool_size;
 	char pool[ATTACH_PATH_MAX];  /* as POOL_ENV's value */
 	char joined[ATTACH_PATH_MAX]; /* that of the pool that was joined */
-	uint32_t is_late;            /* was weft_links_lead ever called? */
+	uint32_t is_late;            /* was it loaded as ATTACH_LATE says? */
 };
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What cannot be attached is left alone, and told with its reason: nothing that
 # runs, several of a name, stopped, traced, static, another user's, without weft,
-# recorded already, deaf to SIGSEGV.
+# recorded already.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -46,14 +46,6 @@ await are_two
 pid=twin$$
 refused "2 processes are named \"twin$$\": .*${twin[2]}"
 kill "${twin[@]}"
-
-if [ "$(uname -m)" = x86_64 ]; then
-	(trap '' SEGV && exec "$P/p_attach" 1 <&7 >/dev/null) &
-	pid=$!
-	await grep -q p_attach "/proc/$pid/comm"
-	refused 'it ignores SIGSEGV'
-	kill "$pid"
-fi
 
 echo 'int main(void) { for (;;) __builtin_ia32_pause(); }' >static.c
 if gcc -O1 -static static.c -o static 2>/dev/null; then

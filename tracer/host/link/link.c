@@ -400,6 +400,13 @@ static void (*lead_locked(void))(void)
 EXPORT void weft_links_locked(void)
 	__attribute__((ifunc("lead_locked")));
 
+bool link_is_late(void)
+{
+	const struct link_map *const ours = module_at(links);
+
+	return ours && strstr(ours->l_name, ATTACH_LATE);
+}
+
 long link_lead(void)
 {
 	const int saved = errno;

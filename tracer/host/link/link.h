@@ -10,6 +10,9 @@
 
 #include "tracer/host/base/base.h"
 
+/* Was this library loaded by a recorder? */
+bool link_is_late(void);
+
 /* Lead the links of all modules that are loaded now. Returns how many are led,
  * or ATTACH_LEAD_LATER and the like. Takes the loader's lock. */
 long link_lead(void);

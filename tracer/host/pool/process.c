@@ -250,7 +250,6 @@ long weft_links_lead(void);
 
 EXPORT long weft_links_lead(void)
 {
-	mailbox.is_late = true;
 	return link_lead();
 }
 
@@ -293,6 +292,7 @@ static void choose_break(void)
 
 __attribute__((constructor)) static void begin(void)
 {
+	mailbox.is_late = link_is_late();
 	const int saved = errno;
 
 #ifdef WEFT_TEST_BREAKS

@@ -94,15 +94,20 @@ static bool is_same_file(const struct remote *r, const char *path)
 
 const char *load_library(struct load *l, const char *path)
 {
+	const char *const name = strrchr(path, '/');
+	char late[PATH_MAX + 8];
 	const char *why;
 
+	snprintf(late, sizeof(late), "%.*s" ATTACH_LATE "%s",
+		 name ? (int)(name - path) : 0, path,
+		 name ? name + 1 : path);
 	if (!is_same_file(l->remote, path)) {
 		snprintf(l->why, sizeof(l->why), "it does not see \"%s\" (it "
 			 "has another root directory)", path);
 		return l->why;
 	}
 	l->call.function = l->open;
-	l->call.text = path;
+	l->call.text = late;
 	/* With RTLD_GLOBAL, the loader would bind later plugins to it. */
 	l->call.b = RTLD_NOW | RTLD_LOCAL;
 	l->call.explain = l->explain;

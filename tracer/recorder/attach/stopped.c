@@ -3,6 +3,7 @@
  * of it may be anything.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/stopped.h"
+#include "tracer/recorder/attach/frame.h"
 #include "tracer/recorder/attach/target.h"
 
 #include <dirent.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -31,6 +33,7 @@ enum {
 	SEARCH_STEP_MS = 2,
 	INTERRUPT_US = 20000,
 	CALL_US = 1000000,         /* then it may wait for a lock */
+	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
 	STEP_US = 20,
 	SCRATCH = 512 << 10,
 	RED_ZONE = 128,
@@ -78,7 +81,7 @@ bool stopped_find_libc(const struct remote *r, struct stopped_libc *libc)
 
 	libc->restorer = at ? m.code + (uint64_t)(at - code) : 0;
 	free(code);
-	return true;
+	return at != NULL;
 }
 
 /* A thread's call that has not come back. */
@@ -153,7 +156,7 @@ static bool is_in_handler(const struct remote *r, uint64_t sp,
 	const ssize_t n = pread(r->mem, words, sizeof(words), (off_t)sp);
 
 	for (ssize_t i = 0; i < n / 8; i++)
-		if (words[i] == restorer && restorer != 0)
+		if (words[i] == restorer)
 			return true;
 	return false;
 }
@@ -195,9 +198,7 @@ struct stopped {
 	struct user_regs_struct regs;
 	uint64_t mask;             /* the signals it blocks */
 	uint64_t since_us;
-	uint64_t errno_at;
-	int errno_was;
-	bool errno_known;
+	bool is_itself;            /* it has put back all this */
 	struct iovec state;        /* all other registers */
 	uint8_t bytes[1 << 16];
 };
@@ -238,7 +239,7 @@ static void let_go(const struct stopped *s, int status)
 }
 
 /* While we call something there: no handler runs, but what the processor itself
- * raises comes through, since that is how a call ends. */
+ * raises comes through, by which we see that the call failed. */
 static uint64_t calling_mask(void)
 {
 	return ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) |
@@ -259,22 +260,36 @@ static bool save(struct stopped *s)
 
 /* Some calls come back with EINTR when they are stopped, though no signal has
  * come. The kernel begins them again, unless it runs a handler first. */
-static void begin_again(struct stopped *s)
-{
-	if ((int64_t)s->regs.rax == -EINTR)
-		s->regs.rax = (uint64_t)-ERESTARTNOHAND;
-}
-
-static void put_back(struct stopped *s)
+static bool begin_again(struct stopped *s)
 {
 	struct iovec regs = { &s->regs, sizeof(s->regs) };
 
-	if (s->errno_known)
-		remote_write(s->r, s->errno_at, &s->errno_was, sizeof(int));
-	ptrace(PTRACE_SETREGSET, s->tid, NT_X86_XSTATE, &s->state);
-	ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(s->mask), &s->mask);
-	ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &regs);
-	let_go(s, 0);
+	if ((int64_t)s->regs.rax != -EINTR)
+		return true;
+	s->regs.rax = (uint64_t)-ERESTARTNOHAND;
+	return ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &regs) == 0;
+}
+
+/* The kernel begins a call again after a stop for an interrupt, not after one
+ * for a system call. */
+static void put_back(struct stopped *s)
+{
+	struct iovec regs = { &s->regs, sizeof(s->regs) };
+	int status;
+
+	ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
+	ptrace(PTRACE_CONT, s->tid, 0, 0);
+	do {
+		status = wait_stop(s->tid, INTERRUPT_US);
+	} while (status == -1);
+	if (s->is_itself && save(s)) {
+		begin_again(s);
+	} else {
+		ptrace(PTRACE_SETREGSET, s->tid, NT_X86_XSTATE, &s->state);
+		ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(s->mask), &s->mask);
+		ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &regs);
+	}
+	let_go(s, status);
 }
 
 /* Does it still sit where it may be stopped? What we saw may be over. */
@@ -290,8 +305,8 @@ static bool stop(struct stopped *s, const struct system_call *c)
 	int status;
 
 	s->since_us = now_us();
-	s->errno_known = false;
-	if (ptrace(PTRACE_SEIZE, s->tid, 0, 0) != 0)
+	s->is_itself = false;
+	if (ptrace(PTRACE_SEIZE, s->tid, 0, PTRACE_O_TRACESYSGOOD) != 0)
 		return false;
 	ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
 	status = wait_stop(s->tid, INTERRUPT_US);
@@ -300,7 +315,8 @@ static bool stop(struct stopped *s, const struct system_call *c)
 		status = wait_stop(s->tid, INTERRUPT_US);
 	if (status == 0)
 		return false;
-	if (is_interrupt(status) && save(s) && is_still(s, c))
+	if (is_interrupt(status) && save(s) && is_still(s, c) &&
+	    begin_again(s))
 		return true;
 	let_go(s, status);
 	return false;
@@ -308,122 +324,212 @@ static bool stop(struct stopped *s, const struct system_call *c)
 
 /* ---- calls ---- */
 
+static bool get_registers(const struct stopped *s,
+			  struct user_regs_struct *regs)
+{
+	struct iovec v = { regs, sizeof(*regs) };
+
+	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) == 0;
+}
+
 /* Does it wait for a lock, but not for the loader's own? It shows no more than
  * a wait that a stop ended. */
 static bool waits_for_lock(const struct stopped *s,
 			   const struct stopped_libc *libc)
 {
 	struct user_regs_struct regs;
-	struct iovec v = { &regs, sizeof(regs) };
 
-	return ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) == 0 &&
-	       regs.orig_rax == SYS_futex &&
+	return get_registers(s, &regs) && regs.orig_rax == SYS_futex &&
 	       ((int64_t)regs.rax == -ERESTARTSYS ||
 		(int64_t)regs.rax == -ERESTART_RESTARTBLOCK) &&
 	       !holds_loader(s->r, libc, s->tid);
 }
 
-/* Run it with these registers until the call returns to address 0. False: it
- * has ended, or failed. */
-static bool run(struct stopped *s, struct user_regs_struct *regs,
-		const struct stopped_libc *libc)
-{
-	struct iovec v = { regs, sizeof(*regs) };
-	const uint64_t mask = calling_mask();
-
-	if (ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(mask), &mask) != 0 ||
-	    ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &v) != 0)
-		return false;
-	for (int signal = 0;;) {
-		ptrace(PTRACE_CONT, s->tid, 0, (void *)(long)signal);
-		int status = wait_stop(s->tid, CALL_US);
-
-		/* If it waits for a lock, and does not hold the loader's,
-		 * nothing is begun yet, and the call can be given up. Else it
-		 * is slow, and goes on. */
-		while (status == -1) {
-			if (!holds_loader(s->r, libc, s->tid))
-				ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
-			status = wait_stop(s->tid, CALL_US);
-		}
-		if (is_interrupt(status) && waits_for_lock(s, libc))
-			return false;
-		if (status == 0 ||
-		    ptrace(PTRACE_GETREGSET, s->tid, NT_PRSTATUS, &v) != 0)
-			return false;
-		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
-		if (signal > 0 && (calling_mask() >> (signal - 1) & 1) == 0)
-			return signal == SIGSEGV && regs->rip == 0;
-	}
-}
-
-/* function(a, ...) with this stack pointer. */
-static bool call_at(struct stopped *s, const struct stopped_libc *libc,
-		    uint64_t sp, const uint64_t how[5], uint64_t *result)
+/* Go on at pc with this stack, and with rbx or the first arguments as given.
+ * The mask comes second: with our registers, the thread puts back its own. */
+static bool start(const struct stopped *s, uint64_t pc, uint64_t sp,
+		  const uint64_t a[4])
 {
 	struct user_regs_struct regs = s->regs;
-	const uint64_t back = 0;
+	struct iovec v = { &regs, sizeof(regs) };
+	const uint64_t mask = calling_mask();
 
-	regs.rsp = (sp & ~UINT64_C(15)) - 8;
-	regs.rip = how[0];
-	regs.rdi = how[1];
-	regs.rsi = how[2];
-	regs.rdx = how[3];
-	regs.rcx = how[4];
+	regs.rip = pc;
+	regs.rsp = sp;
+	regs.rbx = a[0];
+	regs.rdi = a[0];
+	regs.rsi = a[1];
+	regs.rdx = a[2];
+	regs.rcx = a[3];
 	regs.r8 = UINT64_MAX;
 	regs.r9 = 0;
 	regs.rax = 0;
 	regs.orig_rax = UINT64_MAX;
 	regs.eflags &= ~DIRECTION_FLAG;
-	if (!remote_write(s->r, regs.rsp, &back, sizeof(back)) ||
-	    !run(s, &regs, libc))
-		return false;
-	*result = regs.rax;
+	return ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &v) == 0 &&
+	       ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(mask), &mask) == 0;
+}
+
+/* Let it go on until its next system call begins or ends. False: it has
+ * ended. */
+static bool to_system_call(const struct stopped *s)
+{
+	int status, signal = 0;
+
+	do {
+		ptrace(PTRACE_SYSCALL, s->tid, 0, (void *)(long)signal);
+		while (waitpid(s->tid, &status, __WALL) < 0)
+			if (errno != EINTR)
+				return false;
+		if (!WIFSTOPPED(status))
+			return false;
+		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
+	} while (signal != (SIGTRAP | 0x80));
 	return true;
 }
 
-static void explain(struct stopped *s, const struct stopped_libc *libc,
-		    struct stopped_call *c, uint64_t sp)
+/* mmap or munmap. Its own stack may be small, or another program's idea of one:
+ * it is used for these alone. Returns what the call did, 0: nothing. */
+static uint64_t call_small(const struct stopped *s,
+			   const struct stopped_libc *libc, uint64_t function,
+			   const uint64_t a[4])
 {
-	uint64_t text = 0;
+	static uint8_t bytes[FRAME_MAX];
+	const uint64_t at = (s->regs.rsp - RED_ZONE - FRAME_BASIC) &
+			    ~UINT64_C(63);
+	const size_t n = frame_make(bytes, at, &s->regs, s->mask, &s->state,
+				    true);
+	struct user_regs_struct regs;
 
-	if (c->explain == 0 || c->result != 0 ||
-	    !call_at(s, libc, sp, (uint64_t[5]){ c->explain }, &text))
-		return;
-	for (size_t i = 0; text && i + 1 < sizeof(c->why); i++)
-		if (!remote_read(s->r, text + i, &c->why[i], 1) || !c->why[i])
+	return remote_write(s->r, at, bytes, n) &&
+	       remote_write(s->r, at - 8, &libc->restorer, 8) &&
+	       start(s, function, at - 8, a) && to_system_call(s) &&
+	       to_system_call(s) && get_registers(s, &regs) &&
+	       (int64_t)regs.rax >= 0 ? regs.rax : 0;
+}
+
+static bool is_done(const struct stopped *s, uint64_t call)
+{
+	uint64_t done = 0;
+
+	return remote_read(s->r, call + offsetof(struct frame_call, done),
+			   &done, sizeof(done)) && done != 0;
+}
+
+/* Wait until it stops: it is stopped when it is done. If it waits for a lock,
+ * and does not hold the loader's, nothing is begun yet, and the call can be
+ * given up. Else it is slow, and goes on. */
+static int next_stop(const struct stopped *s, const struct stopped_libc *libc,
+		     uint64_t call)
+{
+	const uint64_t late = now_us() + CALL_US;
+	bool asked = false;
+	int status;
+
+	while ((status = wait_stop(s->tid, STEP_US)) == -1) {
+		if (asked || (!is_done(s, call) &&
+			      (now_us() < late ||
+			       holds_loader(s->r, libc, s->tid))))
+			continue;
+		ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
+		asked = true;
+	}
+	return status;
+}
+
+/* Run our code until it is done. False: it has ended, failed, or was given
+ * up. */
+static bool run(const struct stopped *s, const struct stopped_libc *libc,
+		uint64_t call)
+{
+	for (int signal = 0;;) {
+		ptrace(PTRACE_CONT, s->tid, 0, (void *)(long)signal);
+		const int status = next_stop(s, libc, call);
+		const bool done = is_done(s, call);
+
+		if (status == 0)
+			return false;
+		if (is_interrupt(status) && done)
+			return true;
+		if (is_interrupt(status) && waits_for_lock(s, libc))
+			return false;
+		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
+		if (!done && signal > 0 &&
+		    (calling_mask() >> (signal - 1) & 1) == 0)
+			return false;
+	}
+}
+
+/* What goes there: our code, the call, its text; at the end a frame, and below
+ * that the stack. */
+enum { CALL_AT = 2048, TEXT_AT = 4096, TEXT_MAX = PATH_MAX,
+       FRAME_AT = SCRATCH - FRAME_MAX };
+
+static bool put_call(const struct stopped *s, const struct stopped_call *c,
+		     uint64_t low)
+{
+	static uint8_t bytes[FRAME_MAX];
+	const struct frame_call call = {
+		.function = c->function, .a = c->text ? low + TEXT_AT : c->a,
+		.b = c->b, .explain = c->explain, .errno_at = c->errno_at,
+		.frame = low + FRAME_AT, .wait = { 0, TAKE_OVER_NS },
+	};
+	const size_t n = frame_make(bytes, low + FRAME_AT, &s->regs, s->mask,
+				    &s->state, false);
+
+	return remote_write(s->r, low, frame_stub,
+			    (size_t)(frame_stub_end - frame_stub)) &&
+	       remote_write(s->r, low + CALL_AT, &call, sizeof(call)) &&
+	       remote_write(s->r, low + FRAME_AT, bytes, n) &&
+	       (!c->text || (strlen(c->text) < TEXT_MAX &&
+			     remote_write(s->r, low + TEXT_AT, c->text,
+					  strlen(c->text) + 1)));
+}
+
+static void take_result(const struct stopped *s, struct stopped_call *c,
+			uint64_t low)
+{
+	struct frame_call call = { .text = 0 };
+
+	remote_read(s->r, low + CALL_AT, &call, sizeof(call));
+	c->result = call.result;
+	for (size_t i = 0; call.text && i + 1 < sizeof(c->why); i++)
+		if (!remote_read(s->r, call.text + i, &c->why[i], 1) ||
+		    !c->why[i])
 			return;
 }
 
-/* Its own stack may be small, or another program's idea of one: it is used for
- * mmap and munmap alone. */
-static bool do_call(struct stopped *s, const struct stopped_libc *libc,
-		    struct stopped_call *c)
+/* Has it waited for us too long, and gone on by itself? */
+static bool has_gone_on(const struct stopped *s, uint64_t low)
 {
-	const uint64_t own = s->regs.rsp - RED_ZONE - 512;
-	uint64_t low, ignored;
+	struct user_regs_struct regs;
 
-	if (!call_at(s, libc, own, (uint64_t[5]){ c->errno_at },
-		     &s->errno_at) ||
-	    !remote_read(s->r, s->errno_at, &s->errno_was, sizeof(int)))
-		return false;
-	s->errno_known = true;
-	if (!call_at(s, libc, own, (uint64_t[5]){ c->map, 0, SCRATCH, 3,
-		     0x4022 }, &low) || low % 4096 != 0 || low == 0)
-		return false;
-	const uint64_t top = low + SCRATCH - 64;
-	const bool done =
-		(!c->text || remote_write(s->r, low, c->text,
-					  strlen(c->text) + 1)) &&
-		call_at(s, libc, top, (uint64_t[5]){ c->function, c->text ?
-			low : c->a, c->b }, &c->result);
+	return get_registers(s, &regs) && regs.rip - low >= CALL_AT;
+}
 
-	if (!done)
-		return false;
-	explain(s, libc, c, top);
-	call_at(s, libc, own, (uint64_t[5]){ c->unmap, low, SCRATCH },
-		&ignored);
-	return true;
+/* Whatever becomes of us, the thread comes back by a frame. Returns NULL, or
+ * why it was not done. */
+static const char *do_call(struct stopped *s, const struct stopped_libc *libc,
+			   struct stopped_call *c)
+{
+	const uint64_t low = call_small(s, libc, c->map,
+		(uint64_t[4]){ 0, SCRATCH, PROT_READ | PROT_WRITE | PROT_EXEC,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE });
+
+	if (low == 0 || low % 4096 != 0)
+		return "it cannot map memory for code (it has none, or may "
+		       "not)";
+	const bool done = put_call(s, c, low) &&
+			  start(s, low, low + FRAME_AT - 64,
+				(uint64_t[4]){ low + CALL_AT }) &&
+			  run(s, libc, low + CALL_AT);
+
+	if (done)
+		take_result(s, c, low);
+	s->is_itself = done && has_gone_on(s, low);
+	if (!s->is_itself)
+		call_small(s, libc, c->unmap, (uint64_t[4]){ low, SCRATCH });
+	return done ? NULL : "the call in it did not return";
 }
 
 /* A signal to us must not leave it with our registers. Returns NULL, or why it
@@ -434,23 +540,18 @@ static const char *do_stopped(struct stopped *s,
 			      struct stopped_call *c, bool *stood)
 {
 	const char *why = "no thread of it could be stopped";
-	struct user_regs_struct was;
 	sigset_t all, before;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	*stood = stop(s, at);
 	if (*stood) {
-		was = s->regs;
 		if (holds_loader(s->r, libc, 0)) {
 			*stood = false;
 			why = LOADING;
 		} else {
-			why = do_call(s, libc, c) ? NULL :
-			      "the call in it did not return";
+			why = do_call(s, libc, c);
 		}
-		s->regs = was;
-		begin_again(s);
 		put_back(s);
 		c->stopped_ns = (now_us() - s->since_us) * 1000;
 	}
@@ -499,9 +600,6 @@ const char *stopped_do(const struct remote *r, const struct stopped_libc *libc,
 			  "try again, or start it with LD_PRELOAD=libweft.so";
 
 	s.r = r;
-	if (remote_signals(r->pid, "SigIgn:") >> (SIGSEGV - 1) & 1)
-		return "it ignores SIGSEGV, and would no longer do so: start "
-		       "it with LD_PRELOAD=libweft.so";
 	for (int ms = 0; ms < SEARCH_MS; ms += SEARCH_STEP_MS) {
 		if (try_threads(&s, libc, call, false, &why) ||
 		    try_threads(&s, libc, call, true, &why))

@@ -1,6 +1,6 @@
 /* stopped.h - one thread of another process, stopped by ptrace where it sits in
  * a system call, to call a function there. Nothing but its registers and
- * its errno is changed, and they are put back.
+ * its errno is changed, and they are put back, also if we are killed.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
 #define WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
@@ -11,7 +11,7 @@
  * are found. */
 struct stopped_libc {
 	uint64_t globals, globals_end; /* the loader's _rtld_global */
-	uint64_t restorer;             /* 0: it has no such code */
+	uint64_t restorer;
 };
 
 /* Read these. False: this is not glibc, or not one that is known. */
