@@ -131,7 +131,7 @@ static void add_nodes(struct work *w)
 
 		part[id] = p.known + p.unsampled > 0 ?
 			   p.known / (p.known + p.unsampled) : 1;
-		net->raw += n->self;
+		net->raw += n->self - (ticks)p.off;
 		net->unsampled += (uint64_t)p.unsampled;
 	}
 	for (node_id id = 1; id <= cct_count(t); id++)
@@ -412,7 +412,7 @@ static void divide(struct work *w, node_id id)
 	const double sampled = counted + s->kernel * part;
 	const double variance = s->edge * s->edge * part +
 				(s->kernel > 0 ? of->probe :
-				 (1 - s->weight) * counted);
+				 (1 - s->weight) * (counted + part));
 	const double more = p.known > 0 ? 1 + p.unsampled / p.known : 1;
 	struct cct_cpu cpu = cct_cpu_of(t, id);
 

@@ -146,7 +146,7 @@ static void add_nodes(struct work *w)
 		const uint64_t off = cct_cpu_of(t, id).off;
 
 		w->node[id].known = off < self ? (double)(self - off) : 0;
-		w->s->net.raw += self;
+		w->s->net.raw += (ticks)w->node[id].known;
 		if (cct_get(t, id)->parent)
 			add_calls(w, id);
 	}

@@ -439,7 +439,7 @@ static void tell_net(struct teller *t, const struct load *load)
 	if (!(n->is_net & NET_SAMPLED)) {
 		say(t, "%stimes hold weft's own part, %s by %s: too %s to take "
 		    "it off", some, share, count, n->unsampled > n->raw / 2 ?
-		    "little of the time was sampled" : "few");
+		    "little of the CPU time was sampled" : "few");
 		return;
 	}
 	say(t, "probes took %s of the run: self and total are net, estimated "
@@ -449,7 +449,7 @@ static void tell_net(struct teller *t, const struct load *load)
 		say(t, "some sessions have too few samples: their times are "
 		    "as recorded");
 	if (n->unsampled > n->raw / 100)
-		say(t, "%s of the time has no samples: there, functions have "
+		say(t, "%s of the CPU time has no samples: there, functions have "
 		    "the same share of net time as elsewhere",
 		    out_number_share(text, n->unsampled, n->raw));
 	say_count(t, n->contradicted, "functions", " with another time by "

@@ -157,8 +157,9 @@ struct net {
 	                            * function that was not open */
 	uint64_t contradicted;     /* functions whose samples contradict what
 	                            * its calls should have cost */
-	ticks raw, unsampled;      /* all self times, and the part of them for
-	                            * which there are no samples */
+	ticks raw, unsampled;      /* all self times on the CPU as far as that
+	                            * is known, and the part of them for which
+	                            * there are no samples */
 };
 
 /* How many of an ELF module's functions got names when analyzer/sym looked for

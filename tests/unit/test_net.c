@@ -213,6 +213,42 @@ void test_net_needs_enough_samples(void)
 	session_free(s);
 }
 
+/* Half of the time on the CPU must be sampled: waiting does not count. */
+void test_net_needs_samples_of_time_on_the_cpu(void)
+{
+	node_id f;
+
+	for (int late = 0; late < 2; late++) {
+		begin();
+		cct_collect_cpu(s->cct);
+		f = add_sampled(root, "f", 10, 9000, 400, 100);
+		cct_put_cpu(s->cct, f, (struct cct_cpu){ .off = 8000 * MS });
+		cct_sampled_of(s->cct, f)->unsampled =
+			(500 + (uint64_t)late) * MS;
+		apply();
+		CHECK_EQ(s->net.raw, 1000 * MS);
+		CHECK_EQ(s->net.is_net == 0, late);
+		session_free(s);
+	}
+}
+
+/* None of ten may be chance: the error is not less than a sample. */
+void test_net_no_sample_is_not_no_error(void)
+{
+	node_id f, g;
+
+	begin();
+	f = add_sampled(root, "f", 1, 1000, 1000, 0);
+	g = add(root, "g", 0, 500);
+	cct_get(s->cct, g)->calls = 1;
+	sample(f, OTHER, 500, 1);
+	apply();
+	CHECK(s->net.is_net);
+	CHECK_EQ(self_of(g), 0);
+	CHECK(cct_sampled_of(s->cct, g)->variance >= (double)MS * (double)MS);
+	session_free(s);
+}
+
 /* Where the recorder left out every other one for want of room. */
 void test_net_a_sample_may_stand_for_several(void)
 {
