@@ -449,8 +449,8 @@ static void tell_net(struct teller *t, const struct load *load)
 		say(t, "some sessions have too few samples: their times are "
 		    "as recorded");
 	if (n->unsampled > n->raw / 100)
-		say(t, "%s of the CPU time has no samples: there, functions have "
-		    "the same share of net time as elsewhere",
+		say(t, "%s of the CPU time has no samples: there, functions "
+		    "have the same share of net time as elsewhere",
 		    out_number_share(text, n->unsampled, n->raw));
 	say_count(t, n->contradicted, "functions", " with another time by "
 		  "samples than by calls: that of the samples is shown");
