@@ -508,7 +508,7 @@ static void tell_demoted(struct teller *t, const struct session *s,
 {
 	const char *const self = s->net.period > 0 ?
 		"their self comes from samples, and code below them that is "
-		"not recorded stands for itself, as NAME [sampled]" :
+		"not recorded has rows of its own, NAME [sampled]" :
 		"the time of such calls is their callers'";
 	char names[300], text[OUT_NUMBER];
 	const size_t skipped = list_demoted(s, true, names, sizeof(names));

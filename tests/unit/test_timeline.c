@@ -563,6 +563,7 @@ void test_shares_are_those_of_each_tick(void)
 	session_free(again);
 	free(row_of);
 	mem_free(s.cells);
+	mem_free(s.off);
 	unweave(&w);
 }
 

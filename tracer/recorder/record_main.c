@@ -81,8 +81,8 @@ static uint64_t plan_lttng(struct recording *r)
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	if (!has_room_for_lttng()) {
-		message_trouble("the address space is limited (ulimit -v) to "
-				"less than LTTng may need; recording goes to "
+		message_trouble("the address space is limited (ulimit -v), and "
+				"LTTng may need more; recording goes to "
 				"spill.weft");
 		return 0;
 	}

@@ -114,7 +114,12 @@ file == 4 && /<polygon/ {
 	split(part[n - 1], point, /[ ,]/)
 	tic = int((point[2] + point[6]) / 2 + 0.5)
 	if (is_lighter) {
-		lighter[tic] = point[3] - point[1]
+		# One that is cut ends in gaps: it has several parts.
+		if (!(tic in lighter) || point[1] < begun[tic])
+			begun[tic] = point[1]
+		if (point[3] > ended[tic])
+			ended[tic] = point[3]
+		lighter[tic] = ended[tic] - begun[tic]
 	} else if (point[1] == left) {
 		width[tic] = point[3] - point[1]
 		colour[tic] = part[2]

@@ -517,8 +517,8 @@ static const char *do_call(struct stopped *s, const struct stopped_libc *libc,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE });
 
 	if (low == 0 || low % 4096 != 0)
-		return "it cannot map memory for code (it has none, or may "
-		       "not)";
+		return "it cannot map memory for code: it has no room, or the "
+		       "system forbids it";
 	const bool done = put_call(s, c, low) &&
 			  start(s, low, low + FRAME_AT - 64,
 				(uint64_t[4]){ low + CALL_AT }) &&

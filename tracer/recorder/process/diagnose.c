@@ -311,8 +311,9 @@ static bool explain_argument(char *const *argv, const char *starter,
 			continue;
 		message("\"%s\" was not recorded: if \"%s\" started it, it did "
 			"so in an environment without LD_PRELOAD and WEFT_POOL "
-			"(env -i, sudo): start weft record from it, as in  "
-			"sudo weft record -- ..." OTHER_VERSION, path, starter);
+			"(env -i, sudo)" OTHER_VERSION ". In the first case, "
+			"start weft record from it, as in  "
+			"sudo weft record -- ...", path, starter);
 		return true;
 	}
 	return false;
