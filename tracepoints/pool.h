@@ -296,7 +296,8 @@ _Static_assert(POOL_VERSION == 2 && sizeof(struct pool) == 1024 &&
 	       sizeof(struct pool_process) == 600 &&
 	       sizeof(struct pool_thread) == 128 &&
 	       offsetof(struct pool, generation) == 256 &&
-	       offsetof(struct pool, recorder) == 896,
+	       offsetof(struct pool, is_stuck) == 840 &&
+	       offsetof(struct pool, recorder) == 896 && POOL_LEND == 3,
 	       "the layout of a pool belongs to its version");
 #endif
 

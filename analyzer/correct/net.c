@@ -128,10 +128,11 @@ static void add_nodes(struct work *w)
 	for (node_id id = 1; id <= cct_count(t); id++) {
 		const struct cct_node *const n = cct_get(t, id);
 		const struct parts p = parts_of(t, n, id);
+		const uint64_t off = cct_cpu_of(t, id).off;
 
 		part[id] = p.known + p.unsampled > 0 ?
 			   p.known / (p.known + p.unsampled) : 1;
-		net->raw += n->self - (ticks)p.off;
+		net->raw += off < n->self ? n->self - off : 0;
 		net->unsampled += (uint64_t)p.unsampled;
 	}
 	for (node_id id = 1; id <= cct_count(t); id++)

@@ -139,12 +139,11 @@ static node_id unrecorded(struct session *s, const struct cct_sample *sample,
 	const uint64_t off = cct_cpu_of(t, sample->node).off +
 			     cct_sampled_of(t, sample->node)->unsampled;
 	const uint64_t known = from->self > off ? from->self - off : 0;
-	uint64_t took = (uint64_t)((double)sample->period *
-				   (double)s->tick_hz / 1e9);
+	const double want = (double)sample->period * (double)s->tick_hz / 1e9;
+	const uint64_t took = want < (double)known ? (uint64_t)want : known;
 
 	if (id == sample->node)
 		return id;
-	took = took < known ? took : known;
 	from->self -= took;
 	cct_get(t, id)->self += took;
 	return id;
@@ -191,7 +190,8 @@ void net_place(struct session *s)
 	for (size_t i = 0; i < cct_sample_count(t); i++) {
 		struct cct_sample *const sample = cct_sample_get(t, i);
 		const enum place_kind kind = s->places[sample->place].kind;
-		const uint32_t n = (sample->period + least / 2) / least;
+		const uint32_t n = (uint32_t)
+			(((uint64_t)sample->period + least / 2) / least);
 		const node_id own = place(s, sample, marks, inlined);
 		struct cct_sampled *of;
 

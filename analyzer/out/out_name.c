@@ -112,6 +112,8 @@ static char *plain_args(struct piece args)
 		", std::equal_to<", ", std::default_delete<" };
 	char *const to = mem_alloc(args.size + 1), *end = to, *word = to;
 
+	if (args.size == 0)
+		return to;
 	for (const char *at = args.at; at < args.at + args.size; ) {
 		const char *next = NULL;
 

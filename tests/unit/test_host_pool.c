@@ -460,6 +460,27 @@ void test_host_lends_once_in_vain(void)
 	have_one(p);
 }
 
+/* Nothing has come back since a thread waited for as long as it may: others do
+ * not wait at all. */
+void test_host_lends_in_vain_for_all(void)
+{
+	struct pool *const p = lending_pool();
+
+	chunk_switch(thread_self, 0);
+	put_all(p, BUFFER_FULL, BUFFER_TAKEN);
+	put_all(p, BUFFER_FREE, BUFFER_TAKEN);
+	chunk_switch(thread_self, 0);
+	CHECK(chunk_is_scrap(thread_self));
+	have_one(p);
+	CHECK(!sleeps(p));
+	have_one(p);
+	atomic_fetch_add(&p->given_back, 1);
+	CHECK(sleeps_at_last(p));
+	atomic_store(&p->is_stuck, 0);
+	p->on_full = POOL_DROP;
+	have_one(p);
+}
+
 /* A recorder that waits for the disk, or is dead, has no use for it. */
 void test_host_lends_nothing_in_vain(void)
 {

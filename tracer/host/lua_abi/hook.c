@@ -171,7 +171,9 @@ INLINE bool is_called_on(const struct frame *f, uint64_t L, uint64_t id)
 {
 	enum { CALLERS = 16 };
 
-	if (IS_JIT || WEFT_LUA_ABI == 51)
+	if (IS_JIT) /* a dead frame may lie between caller and callee */
+		return f->ret < id && layout_caller(L, id) >= f->ret;
+	if (WEFT_LUA_ABI == 51)
 		return f->ret < id; /* deeper calls have higher ids */
 	__asm__("" : "+r"(id)); /* else gcc copies it before it is needed */
 	for (int i = 0; i < CALLERS && layout_is_call(L, id); i++) {
@@ -286,7 +288,8 @@ INLINE bool quick_left_return(const struct thread_state *s, uint64_t L,
 INLINE bool quick_left_call(struct thread_state *s, uint64_t L, uint64_t id,
 			    const struct lua_cached *c)
 {
-	if (!c || c->epoch != ~s->epoch || !is_callee(s, L, id) ||
+	if (!c || c->epoch != ~s->epoch || s->too_deep != 0 ||
+	    !is_callee(s, L, id) ||
 	    (s->segments > 1 && shadow_depth(s) == 0))
 		return false;
 	if (s->top[-1].site == L && is_taken_over(s, L))

@@ -419,17 +419,31 @@ static void sleep_since(uint32_t given_back)
 		&most, NULL, 0);
 }
 
-/* Does the recorder need more than a processor? It may be stopped, too. */
-static bool has_lent_enough(uint64_t begin)
+/* given_back + 1 when a thread had waited that long and it had not changed. */
+static _Atomic uint64_t in_vain_at;
+
+/* Does the recorder need more than a processor? It may be stopped, too. One
+ * thread finds that out for all: those that need each other's locks would wait
+ * one after the other. */
+static bool has_lent_enough(uint64_t begin, uint32_t from, uint32_t now)
 {
-	return atomic_load(&mapped_pool->is_stuck) ||
-	       clock_ns(CLOCK_MONOTONIC) - begin >= LEND_NS;
+	const uint64_t here = now + UINT64_C(1);
+
+	if (atomic_load(&mapped_pool->is_stuck) ||
+	    atomic_load(&in_vain_at) == here)
+		return true;
+	if (clock_ns(CLOCK_MONOTONIC) - begin < LEND_NS)
+		return false;
+	if (from == now)
+		atomic_store(&in_vain_at, here);
+	return true;
 }
 
 static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
 {
 	const bool lends = mapped_pool->on_full == POOL_LEND;
 	const uint64_t begin = lends ? clock_ns(CLOCK_MONOTONIC) : 0;
+	const uint32_t from = atomic_load(&mapped_pool->given_back);
 
 	while (!mapped_recorder_is_dead()) {
 		const uint32_t seen = atomic_load(&mapped_pool->given_back);
@@ -437,7 +451,7 @@ static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
 
 		if (b != NO_BUFFER)
 			return b;
-		if (lends && has_lent_enough(begin))
+		if (lends && has_lent_enough(begin, from, seen))
 			break;
 		sleep_since(seen);
 		/* After the end, the recorder empties the pool once more. */

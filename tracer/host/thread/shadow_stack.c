@@ -39,7 +39,9 @@ SLOW bool shadow_grow(struct thread_state *s)
 		s->top = to + used;
 		s->frame_limit = to + room - 1;
 		barrier();
-		munmap(from, old * sizeof(*from));
+		/* A hook that was interrupted before it was busy may still
+		 * read there: no frame. Nothing is moved often. */
+		madvise(from, old * sizeof(*from), MADV_DONTNEED);
 	} else {
 		s->no_room = s->generation;
 	}
@@ -64,11 +66,19 @@ void shadow_too_deep(struct thread_state *s)
 	chunk_count_lost(s, LOST_DEPTH, 1);
 }
 
+/* A call that there is no room for. Each of Lua's returns takes one off, and a
+ * native exit as hook.c's leave does. */
+static void stand_aside(struct thread_state *s, const struct frame *f)
+{
+	if (frame_is_lua(f) || !dictionary_may_skip(s, f->key))
+		s->too_deep++;
+}
+
 /* Nothing is lost if there is no room: the call would have no record. */
 static void push_deep(struct thread_state *s, const struct frame *f)
 {
 	if (!shadow_room(s)) {
-		s->too_deep++;
+		stand_aside(s, f);
 		return;
 	}
 	*s->top = *f;
@@ -106,7 +116,8 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 	/* Before it is known whether it is left out: Lua's returns do not tell,
 	 * so that each of them takes one off. */
 	if ((s->counts || frame_is_lua(f)) && !shadow_room(s)) {
-		shadow_too_deep(s);
+		stand_aside(s, f);
+		chunk_count_lost(s, LOST_DEPTH, 1);
 		return;
 	}
 	if (s->counts) {
@@ -118,7 +129,8 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 	if (has_no_frame(s, f))
 		return;
 	if (!shadow_room(s)) {
-		shadow_too_deep(s);
+		stand_aside(s, f);
+		chunk_count_lost(s, LOST_DEPTH, 1);
 		return;
 	}
 	index = chunk_index(s, f->key);

@@ -110,7 +110,8 @@ static bool read_system_call(pid_t pid, pid_t tid, struct system_call *c)
 
 /* Can it be begun again as if it had not been stopped? A call that has written
  * or read a part would return that part. libc's malloc makes none of them, but
- * for the wait for a lock: with that value, a mutex. */
+ * for the wait for a lock: with that value, a mutex. With a limit, libweft.so
+ * makes it, whose caller may hold any lock. */
 static bool can_begin_again(const struct system_call *c)
 {
 	const int wait = (int)c->a[1] & FUTEX_CMD_MASK;
@@ -118,7 +119,8 @@ static bool can_begin_again(const struct system_call *c)
 	switch (c->number) {
 	case SYS_futex:
 		return wait == FUTEX_WAIT_BITSET ||
-		       (wait == FUTEX_WAIT && (uint32_t)c->a[2] != 2);
+		       (wait == FUTEX_WAIT && (uint32_t)c->a[2] != 2 &&
+			c->a[3] == 0);
 	case SYS_recvfrom:
 		return (c->a[3] & 0x100) == 0; /* MSG_WAITALL */
 	case SYS_read: case SYS_nanosleep: case SYS_clock_nanosleep:
@@ -315,8 +317,9 @@ static bool stop(struct stopped *s, const struct system_call *c)
 		status = wait_stop(s->tid, INTERRUPT_US);
 	if (status == 0)
 		return false;
-	if (is_interrupt(status) && save(s) && is_still(s, c) &&
-	    begin_again(s))
+	/* Else the whole process was stopped, by SIGSTOP. */
+	if (is_interrupt(status) && WSTOPSIG(status) == SIGTRAP && save(s) &&
+	    is_still(s, c) && begin_again(s))
 		return true;
 	let_go(s, status);
 	return false;

@@ -255,8 +255,10 @@ bool daemon_is_ours(pid_t pid)
 static bool is_idle(pid_t daemon)
 {
 	struct lttng_session *sessions = NULL;
+	const char *const home = getuid() == 0 ? "/var/run" : home_now();
 	const int n = daemon == daemon_pid() ? lttng_list_sessions(&sessions) :
-		      access(home_now(), F_OK) != 0 ? 0 : -1;
+		      home[0] == '/' && access(home, F_OK) != 0 &&
+		      errno == ENOENT ? 0 : -1;
 
 	free(sessions);
 	return n == 0;

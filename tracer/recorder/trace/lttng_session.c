@@ -412,6 +412,7 @@ static void run_child(int socket, const struct session_plan *plan)
 		while (recv(socket, &order, 1, 0) < 0 && errno == EINTR)
 			;
 		child_close(plan, socket);
+		alarm(0);
 	}
 	close(socket);
 	/* The daemon takes 1.5 s to stop. Nobody waits for that, and a
