@@ -112,8 +112,6 @@ static char *plain_args(struct piece args)
 		", std::equal_to<", ", std::default_delete<" };
 	char *const to = mem_alloc(args.size + 1), *end = to, *word = to;
 
-	if (args.size == 0)
-		return to;
 	for (const char *at = args.at; at < args.at + args.size; ) {
 		const char *next = NULL;
 
@@ -169,7 +167,7 @@ static char *cut_middle(const char *text, size_t columns)
 static char *put_together(const struct parts *p, size_t columns)
 {
 	char *const whole = mem_alloc(p->base.size + 1);
-	char *const all = plain_args(p->args);
+	char *const all = p->args.at ? plain_args(p->args) : mem_copy("");
 	const size_t marks = p->is_own ? 0 : strlen("...::");
 	const size_t width = out_escape_width(memcpy(whole, p->base.at,
 						     p->base.size));
