@@ -115,13 +115,14 @@ INLINE void counted_await(struct thread_state *s, uint64_t key)
 		s->awaited = key;
 }
 
-/* Was the call that native code enters counted, as Lua's? */
+/* Was the call that native code enters counted, as Lua's? A signal handler may
+ * enter others before. */
 INLINE bool counted_awaited(struct thread_state *s, uint64_t key)
 {
-	const bool is = s->awaited == key;
-
+	if (s->awaited != key)
+		return false;
 	s->awaited = 0;
-	return is;
+	return true;
 }
 
 /* The common case of counted_apart; false: nothing was changed. */

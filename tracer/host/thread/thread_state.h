@@ -212,7 +212,7 @@ struct thread_state {
 	uint32_t nodes;       /* of counted calls, in the open chunk */
 	uint64_t awaited;     /* key of the C function that Lua called last and
 	                       * whose calls are counted in a recording: if it
-	                       * has hooks, the next enter is the same call */
+	                       * has hooks, its next enter is that call */
 
 	/* Frames of a segment that may have records: depth.h. The common case
 	 * pushes those that have none from deep on, below deep_limit. */
