@@ -230,9 +230,9 @@ int in_carve_file(struct in_carve *c, const char *path)
 			return (a) < (b) ? -1 : 1;                             \
 	} while (0)
 
-/* Orders by identity, then the best first: whole, not PARTIAL, longest. A piece
- * that has no end notes says that the recorder came to no end: those of earlier
- * pieces must not hide it. */
+/* Orders by identity. Of equal ones the best comes first: whole before cut, not
+ * PARTIAL before PARTIAL, then the longest. A piece without end notes tells
+ * that the recorder did not end: those of earlier pieces must not hide that. */
 static int by_key(const void *pa, const void *pb)
 {
 	const struct in_place *const a = pa, *const b = pb;

@@ -1,5 +1,5 @@
 /* out_value.h - a row's value in a column as programs read it: times in ns,
- * texts whole, nothing where a value is not known.
+ * texts in full, empty where a value is not known.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_OUT_OUT_VALUE_H
 #define WEFT_ANALYZER_OUT_OUT_VALUE_H

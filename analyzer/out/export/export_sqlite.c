@@ -1,6 +1,5 @@
-/* export_sqlite.c - writes rows by prepared statements in one transaction. What
- * stands in the SQL comes from weft's own tables of columns, never from a
- * trace.
+/* export_sqlite.c - writes rows by prepared statements in one transaction. The
+ * text of the SQL comes from weft's own tables of columns, never from a trace.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/export/export_sqlite.h"
 

@@ -170,6 +170,9 @@ static struct pool *map_pool(const struct address *a, bool attached)
 	return p;
 }
 
+/* given_back + 1 when a thread had waited LEND_NS and it had not changed. */
+static _Atomic uint64_t in_vain_at;
+
 struct pool *mapped_open(const char *text, bool attached)
 {
 	struct address a;
@@ -195,6 +198,7 @@ struct pool *mapped_open(const char *text, bool attached)
 		.native = p->native != 0,
 	};
 	clock_is_tsc = p->use_tsc != 0;
+	atomic_store(&in_vain_at, 0);
 	return p;
 }
 
@@ -418,9 +422,6 @@ static void sleep_since(uint32_t given_back)
 	syscall(SYS_futex, &mapped_pool->given_back, FUTEX_WAIT, given_back,
 		&most, NULL, 0);
 }
-
-/* given_back + 1 when a thread had waited that long and it had not changed. */
-static _Atomic uint64_t in_vain_at;
 
 /* Does the recorder need more than a processor? It may be stopped, too. One
  * thread finds that out for all: those that need each other's locks would wait

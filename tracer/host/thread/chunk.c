@@ -168,7 +168,7 @@ static void complete(struct thread_state *s, uint32_t flags)
 
 bool chunk_retire(struct thread_state *s, uint32_t flags)
 {
-	/* Its pool was left: what it has of that is nobody's. */
+	/* The thread left its pool: nobody reads this chunk any more. */
 	if (unlikely(s->range != mapped_range)) {
 		chunk_disown(s);
 		return false;

@@ -60,18 +60,18 @@ bool shadow_reserve(struct thread_state *s, uint32_t count)
 	return true;
 }
 
-void shadow_too_deep(struct thread_state *s)
-{
-	s->too_deep++;
-	chunk_count_lost(s, LOST_DEPTH, 1);
-}
-
 /* A call that there is no room for. Each of Lua's returns takes one off, and a
  * native exit as hook.c's leave does. */
 static void stand_aside(struct thread_state *s, const struct frame *f)
 {
 	if (frame_is_lua(f) || !dictionary_may_skip(s, f->key))
 		s->too_deep++;
+}
+
+static void lose(struct thread_state *s, const struct frame *f)
+{
+	stand_aside(s, f);
+	chunk_count_lost(s, LOST_DEPTH, 1);
 }
 
 /* Nothing is lost if there is no room: the call would have no record. */
@@ -116,8 +116,7 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 	/* Before it is known whether it is left out: Lua's returns do not tell,
 	 * so that each of them takes one off. */
 	if ((s->counts || frame_is_lua(f)) && !shadow_room(s)) {
-		stand_aside(s, f);
-		chunk_count_lost(s, LOST_DEPTH, 1);
+		lose(s, f);
 		return;
 	}
 	if (s->counts) {
@@ -129,8 +128,7 @@ void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now)
 	if (has_no_frame(s, f))
 		return;
 	if (!shadow_room(s)) {
-		stand_aside(s, f);
-		chunk_count_lost(s, LOST_DEPTH, 1);
+		lose(s, f);
 		return;
 	}
 	index = chunk_index(s, f->key);
@@ -265,7 +263,8 @@ bool shadow_attach(struct thread_state *s, const struct segment *as,
 	struct frame *to;
 
 	if (s->segments >= MAX_SEGMENTS || !shadow_reserve(s, count)) {
-		shadow_too_deep(s);
+		s->too_deep++;
+		chunk_count_lost(s, LOST_DEPTH, 1);
 		return false;
 	}
 	given = given && !s->counts; /* readers know of no frames */

@@ -77,9 +77,6 @@ INLINE void shadow_set_quick(struct thread_state *s)
 /* The same for count more frames. */
 bool shadow_reserve(struct thread_state *s, uint32_t count);
 
-/* Counts a call that finds no room. */
-void shadow_too_deep(struct thread_state *s);
-
 /* Pushes a frame and writes ENTER; or counts the call as too deep; or does
  * nothing: its function's calls are left out. */
 void shadow_enter(struct thread_state *s, const struct frame *f, uint64_t now);
