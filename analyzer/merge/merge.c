@@ -51,7 +51,7 @@ static void keep_first(const struct session *s, const char **at,
 }
 
 /* Combine what is known of the naming of a module. asked and named stay 0:
- * functions that several sessions share would be counted twice, so merge_sort
+ * functions that several sessions share would be counted twice, so merge_end
  * counts those of the sum. */
 static void add_naming(struct merge *m, elf_id id, const struct session *from,
 		       elf_id other)
@@ -76,23 +76,27 @@ static void add_naming(struct merge *m, elf_id id, const struct session *from,
 /* Find or add the modules of a session; ids gets their ids in the sum. Of
  * several sizes and paths, the largest and the first in alphabetical order are
  * kept, whatever came first. */
-static void add_modules(struct merge *m, const struct session *from,
-			elf_id *ids)
+static void add_modules(struct merge *m, struct merge_ids *ids)
 {
-	for (elf_id i = 1; i <= func_elf_count(from->funcs); i++) {
-		const struct elf_module *const e = func_elf(from->funcs, i);
-		struct elf_module *to;
+	size_t count;
+	elf_id *const order = merge_order(ids, MERGE_MODULES, &count);
 
-		ids[i] = func_module(m->sum->funcs, e->path, e->build_id,
-				     e->build_id_size, e->size);
-		to = func_elf(m->sum->funcs, ids[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_module *const e =
+			func_elf(ids->from->funcs, order[i]);
+		const elf_id id = func_module(m->sum->funcs, e->path,
+			e->build_id, e->build_id_size, e->size);
+		struct elf_module *const to = func_elf(m->sum->funcs, id);
+
+		ids->module[order[i]] = id;
 		if (e->size > to->size)
 			to->size = e->size;
 		if (merge_first(to->path, e->path) != to->path)
 			to->path = arena_copy(m->sum->text, e->path,
 					      strlen(e->path));
-		add_naming(m, ids[i], from, i);
+		add_naming(m, id, ids->from, order[i]);
 	}
+	mem_free(order);
 }
 
 /* A Lua function that neither its source nor a caller has named. */
@@ -121,15 +125,19 @@ static bool is_better_name(const struct func *a, const struct func *b)
 /* Find or add the functions of a session; ids gets their ids in the sum.
  * Figures of a function are bounds as soon as they are so in one session:
  * untold_return stays set. */
-static void add_funcs(struct merge *m, const struct session *from,
-		      const elf_id *modules, func_id *ids)
+static void add_funcs(struct merge *m, struct merge_ids *ids)
 {
-	for (func_id i = 1; i <= func_count(from->funcs); i++) {
-		const struct func *const f = func_get(from->funcs, i);
-		struct func *to;
+	size_t count;
+	func_id *const order = merge_order(ids, MERGE_FUNCS, &count);
 
-		ids[i] = func_like(m->sum->funcs, f, modules[f->module]);
-		to = func_get(m->sum->funcs, ids[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct func *const f =
+			func_get(ids->from->funcs, order[i]);
+		const func_id id = func_like(m->sum->funcs, f,
+					     ids->module[f->module]);
+		struct func *const to = func_get(m->sum->funcs, id);
+
+		ids->func[order[i]] = id;
 		keep_first(m->sum, &to->hint, f->hint);
 		to->untold_return |= f->untold_return;
 		to->estimated |= f->estimated;
@@ -139,6 +147,7 @@ static void add_funcs(struct merge *m, const struct session *from,
 		to->file = merge_copy(m->sum, f->file);
 		to->file_line = f->file_line;
 	}
+	mem_free(order);
 }
 
 /* ---- processes, threads, Lua states ---- */
@@ -288,31 +297,50 @@ static void add_beyond(struct beyond *b, const struct session *from)
 		(&b->processes)[i] += more[i];
 }
 
-/* Find or add all that ran in a session; ids gets the indices in the sum. */
-static void add_identities(struct merge *m, const struct session *from,
-			   struct merge_ids *ids)
+static void add_processes(struct merge *m, struct merge_ids *ids)
 {
-	struct session *const s = m->sum;
+	const struct session *const from = ids->from;
+	size_t count;
+	uint32_t *const order = merge_order(ids, MERGE_PROCESSES, &count);
 
-	for (uint32_t i = 0; i < from->process_count; i++) {
-		struct process *p;
+	for (size_t i = 0; i < count; i++) {
+		const uint32_t id = process_of(m, from, order[i]);
+		struct process *const p = &m->sum->processes[id];
 
-		ids->process[i] = process_of(m, from, i);
-		p = &s->processes[ids->process[i]];
-		if (from->processes[i].start < p->start)
-			p->start = from->processes[i].start;
+		ids->process[order[i]] = id;
+		if (from->processes[order[i]].start < p->start)
+			p->start = from->processes[order[i]].start;
 	}
-	for (size_t i = 0; i < from->thread_count; i++) {
-		const struct thread *const t = &from->threads[i];
+	mem_free(order);
+}
 
-		ids->thread[i] = thread_of(m, ids->process[t->process],
-					   t->name);
-		add_thread(&s->threads[ids->thread[i]], from, t);
+static void add_threads(struct merge *m, struct merge_ids *ids)
+{
+	size_t count;
+	uint32_t *const order = merge_order(ids, MERGE_THREADS, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct thread *const t = &ids->from->threads[order[i]];
+		const uint32_t id = thread_of(m, ids->process[t->process],
+					      t->name);
+
+		ids->thread[order[i]] = id;
+		add_thread(&m->sum->threads[id], ids->from, t);
 	}
-	for (size_t i = 0; i < from->vm_count; i++)
-		ids->vm[i] = vm_of(m, ids->process[from->vms[i].process],
-				   &from->vms[i]);
-	add_beyond(&s->beyond, from);
+	mem_free(order);
+}
+
+static void add_vms(struct merge *m, struct merge_ids *ids)
+{
+	size_t count;
+	uint32_t *const order = merge_order(ids, MERGE_VMS, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct vm *const vm = &ids->from->vms[order[i]];
+
+		ids->vm[order[i]] = vm_of(m, ids->process[vm->process], vm);
+	}
+	mem_free(order);
 }
 
 /* ---- the tree ---- */
@@ -406,36 +434,28 @@ static void add_trace_node(struct cct *t, node_id id,
 	}
 }
 
-/* The node's flags in the sum, where its Lua state has another number. */
-static uint32_t flags_of(const struct session *from, const struct cct_node *n,
-			 const uint32_t *vm)
-{
-	const uint32_t flags = n->flags & CCT_SHAPE;
-	const uint32_t of = session_body_vm(from, n->flags);
-
-	return of == 0 ? flags : flags | (vm[of - 1] + 1) << CCT_OF_SHIFT;
-}
-
-/* Add a tree. Parents have smaller ids than their children, so a node's parent
- * has its place in the sum already. Two threads of one name have one root in
+/* Add a tree. Parents come before their children, so a node's parent has its
+ * place in the sum already. Two threads of one name have one root in
  * the sum, so several nodes may go to one. */
-static void add_tree(struct merge *m, const struct session *from,
-		     const struct merge_ids *ids)
+static void add_tree(struct merge *m, struct merge_ids *ids)
 {
-	const size_t count = cct_count(from->cct);
+	const struct session *const from = ids->from;
 	struct cct *const t = m->sum->cct;
+	size_t count;
+	node_id *const order = merge_order(ids, MERGE_NODES, &count);
 	node_id *const node = mem_alloc((count + 1) * sizeof(*node));
 
 	m->lacks_hist |= !cct_has_hist(from->cct);
 	cct_collect_as(t, from->cct);
-	for (node_id id = 1; id <= count; id++) {
+	for (size_t i = 0; i < count; i++) {
+		const node_id id = order[i];
 		const struct cct_node *const n = cct_get(from->cct, id);
 
-		assert(n->parent < id);
+		assert(n->parent == 0 || node[n->parent] != 0);
 		node[id] = n->parent == 0 ?
 			cct_root(t, ids->thread[n->thread]) :
 			cct_child(t, node[n->parent], ids->func[n->func],
-				  flags_of(from, n, ids->vm));
+				  merge_flags(ids, n));
 		if (is_merged(from))
 			cct_add(t, node[id], from->cct, id);
 		else
@@ -443,6 +463,7 @@ static void add_tree(struct merge *m, const struct session *from,
 	}
 	cct_set_folded(t, cct_deeper(t) + cct_deeper(from->cct));
 	mem_free(node);
+	mem_free(order);
 }
 
 /* ---- statistics over sessions ---- */
@@ -548,16 +569,19 @@ static void add_parts(struct merge *m, const struct session *from)
  * processes before threads and Lua states, and all of these before the tree and
  * the statistics, which refer to them. No process and no part in the sum means
  * that it is empty. */
-static void join(struct merge *m, const struct session *from)
+static void join(struct merge *m, const struct session *from, bool is_sorted)
 {
-	struct merge_ids ids = merge_ids_of(from);
+	struct merge_ids ids = merge_ids_of(from, is_sorted);
 	const bool is_first = m->sum->process_count == 0 && !is_merged(m->sum);
 
 	merge_notes_add(m->sum, from, is_first);
-	add_modules(m, from, ids.module);
-	add_funcs(m, from, ids.module, ids.func);
-	add_identities(m, from, &ids);
-	add_tree(m, from, &ids);
+	add_modules(m, &ids);
+	add_funcs(m, &ids);
+	add_processes(m, &ids);
+	add_threads(m, &ids);
+	add_vms(m, &ids);
+	add_beyond(&m->sum->beyond, from);
+	add_tree(m, &ids);
 	add_scalars(m->sum, from);
 	add_parts(m, from);
 	add_statistics(m, from, ids.func);
@@ -621,7 +645,7 @@ static struct session *merged_of_one(const struct session *from)
 	struct merge *const m = merge_new();
 	struct session *const one = m->sum;
 
-	join(m, from);
+	join(m, from, false);
 	merge_notes_normalize(one);
 	one->parts = mem_alloc(sizeof(*one->parts));
 	one->part_count = 1;
@@ -633,26 +657,40 @@ static struct session *merged_of_one(const struct session *from)
 
 void merge_add(struct merge *m, struct session *from)
 {
-	struct session *one;
+	struct session *const one = is_merged(from) ? from :
+							  merged_of_one(from);
 
-	if (is_merged(from)) {
-		join(m, from);
-		return;
+	join(m, one, false);
+	if (one != from)
+		session_free(one);
+}
+
+/* Count the functions of each module. One without a name is called
+ * "MODULE+0xOFFSET". */
+static void count_names(struct session *s)
+{
+	for (func_id id = 1; id <= func_count(s->funcs); id++) {
+		const struct func *const f = func_get(s->funcs, id);
+
+		if (f->module == 0)
+			continue;
+		s->namings[f->module - 1].asked++;
+		s->namings[f->module - 1].named += !strstr(f->name, "+0x");
 	}
-	one = merged_of_one(from);
-	join(m, one);
-	session_free(one);
 }
 
 struct session *merge_end(struct merge *m)
 {
-	struct session *const sum = m->sum;
-	struct session *sorted;
+	struct merge *const sorted = merge_new();
+	struct session *const sum = m->sum, *const s = sorted->sum;
 
 	if (m->lacks_hist)
 		cct_drop_hist(sum->cct);
-	sorted = merge_sort(sum);
-	session_free(sum);
 	free_merge(m);
-	return sorted;
+	join(sorted, sum, true);
+	session_free(sum);
+	free_merge(sorted);
+	count_names(s);
+	merge_sort_figures(s);
+	return s;
 }

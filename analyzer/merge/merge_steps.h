@@ -10,18 +10,23 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* For every id of one session, the id of the same thing in another: modules and
- * functions by id (from 1 on), the others by index. */
+/* A session that is joined to a sum: for each of its ids, the id of the same
+ * thing in the sum. Modules and functions are by id (from 1 on), the others by
+ * index. */
 struct merge_ids {
+	const struct session *from;
+	bool is_sorted;            /* join its lists in the order of their
+	                            * contents: needs a merged session */
 	elf_id *module;
 	func_id *func;
 	uint32_t *process, *thread, *vm;
 };
 
 /* Zeroed arrays for all ids of the session; freed with merge_ids_fini. */
-static inline struct merge_ids merge_ids_of(const struct session *s)
+static inline struct merge_ids merge_ids_of(const struct session *s,
+					    bool is_sorted)
 {
-	return (struct merge_ids){
+	return (struct merge_ids){ s, is_sorted,
 		mem_alloc((func_elf_count(s->funcs) + 1) * sizeof(elf_id)),
 		mem_alloc((func_count(s->funcs) + 1) * sizeof(func_id)),
 		mem_alloc((s->process_count + 1) * sizeof(uint32_t)),
@@ -67,9 +72,27 @@ void merge_notes_normalize(struct session *);
  * nanoseconds: figures over this one session. */
 void merge_statistics_of_one(struct session *);
 
-/* A new session with every list in the order of its contents. Both are the
- * caller's to free; they share nothing. The argument must be a merged session:
- * one of a trace may have equal threads, whose order would not be defined. */
-struct session *merge_sort(struct session *);
+/* The node's flags in the sum, where its Lua state has another number. */
+static inline uint32_t merge_flags(const struct merge_ids *ids,
+				   const struct cct_node *n)
+{
+	const uint32_t of = session_body_vm(ids->from, n->flags);
+
+	return (n->flags & CCT_SHAPE) |
+	       (of == 0 ? 0 : (ids->vm[of - 1] + 1) << CCT_OF_SHIFT);
+}
+
+enum merge_list {
+	MERGE_MODULES, MERGE_FUNCS, MERGE_PROCESSES, MERGE_THREADS, MERGE_VMS,
+	MERGE_NODES
+};
+
+/* All ids or indices of a list, and how many there are, in the order in which
+ * they are to be joined. A sorted order needs the sum's ids of what stands
+ * above it in the enum. The caller frees it with mem_free. */
+uint32_t *merge_order(struct merge_ids *, enum merge_list, size_t *count);
+
+/* Sort what refers to functions of the same session, and the list of parts. */
+void merge_sort_figures(struct session *);
 
 #endif
