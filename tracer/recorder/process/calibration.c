@@ -60,7 +60,7 @@ static double time_of(const struct hooks *h, unsigned steps)
 		x = leaf(h, x, steps);
 		__asm__ volatile("" : "+r"(x));
 	}
-	return (double)(rate_mono() - begin) / CALLS;
+	return (double)(rate_mono() - begin) / (double)CALLS;
 }
 
 /* What the hooks of a call add, ns. Whatever else runs here only makes rounds
