@@ -179,7 +179,7 @@ static int compare_func(const void *key, const void *row)
 	return x < y ? -1 : x > y;
 }
 
-/* The function's figures over sessions, by binary search: merge_sort has sorted
+/* The function's figures over sessions, by binary search: merge_end has sorted
  * the list. All 0 if there are none. */
 static const struct func_statistics *find_func(const struct session *s,
 					       func_id f)

@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum { USAGE = 1 };
-enum { MOST_HZ = 10000 }; /* of samples */
 enum { LEAST_PIECE = 1 << 20 };
 #define SECOND_NS UINT64_C(1000000000)
 #define SHORTEST_NS (SECOND_NS / 100) /* of what the clock turns */
@@ -183,9 +182,20 @@ bool options_time(const char *text, uint64_t *ns)
 	return false;
 }
 
-/* A time between these, ns. */
-static bool read_time(const char *text, uint64_t least, uint64_t most,
-		      uint64_t *ns)
+/* ---- values ---- */
+
+/* How the text of an option is read. read stores what it says, and returns
+ * NULL, or why it is refused: mostly `not`. */
+struct value {
+	const char *(*read)(const struct value *, char *text);
+	const char *not;
+	void *to;
+	uint64_t least, most;
+};
+
+/* ns. */
+static bool is_time_between(const char *text, uint64_t least, uint64_t most,
+			    uint64_t *ns)
 {
 	uint64_t n;
 
@@ -195,22 +205,52 @@ static bool read_time(const char *text, uint64_t least, uint64_t most,
 	return true;
 }
 
+static const char *read_time(const struct value *v, char *text)
+{
+	return is_time_between(text, v->least, v->most, v->to) ? NULL : v->not;
+}
+
+static const char *read_size(const struct value *v, char *text)
+{
+	uint64_t *const to = v->to;
+
+	return options_size(text, to) && *to >= v->least ? NULL : v->not;
+}
+
+static const char *read_number(const struct value *v, char *text)
+{
+	char *end;
+	const long n = strtol(text, &end, 10);
+
+	if (end == text || *end || n < (long)v->least || n > (long)v->most)
+		return v->not;
+	*(uint32_t *)v->to = (uint32_t)n;
+	return NULL;
+}
+
+static const char *read_patterns(const struct value *v, char *text)
+{
+	return selection_add(v->to, text);
+}
+
 /* "10s/60s". */
-static bool read_duty(const char *text)
+static const char *read_duty(const struct value *v, char *text)
 {
 	const char *const slash = strchr(text, '/');
 	char on[32];
 
 	if (!slash || slash - text >= (long)sizeof(on))
-		return false;
+		return v->not;
 	snprintf(on, sizeof(on), "%.*s", (int)(slash - text), text);
-	return read_time(slash + 1, SHORTEST_NS, MOST_NS, &opt.duty_period) &&
-	       read_time(on, SHORTEST_NS, opt.duty_period, &opt.duty_on);
+	return is_time_between(slash + 1, SHORTEST_NS, MOST_NS,
+			       &opt.duty_period) &&
+	       is_time_between(on, SHORTEST_NS, opt.duty_period,
+			       &opt.duty_on) ? NULL : v->not;
 }
 
 /* A number, or a name with or without SIG. Not those that have a meaning for
  * weft record. */
-static bool read_signal(const char *text)
+static const char *read_signal(const struct value *v, char *text)
 {
 	static const int taken[] = { SIGKILL, SIGSTOP, SIGCHLD, SIGTERM,
 				     SIGHUP, SIGINT, SIGQUIT, SIGUSR1,
@@ -226,22 +266,11 @@ static bool read_signal(const char *text)
 			;
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		if (n == taken[i])
-			return false;
+			return v->not;
 	if (n < 1 || n > SIGRTMAX || (n >= 32 && n < SIGRTMIN))
-		return false;
+		return v->not;
 	opt.start_signal = (int)n;
-	return true;
-}
-
-static bool read_number(const char *text, long least, long most, uint32_t *to)
-{
-	char *end;
-	const long n = strtol(text, &end, 10);
-
-	if (end == text || *end || n < least || n > most)
-		return false;
-	*to = (uint32_t)n;
-	return true;
+	return NULL;
 }
 
 /* Which of the n names it is; negative: none. */
@@ -252,7 +281,7 @@ static int which(const char *const *names, int n, const char *text)
 	return n;
 }
 
-static bool read_on_full(const char *text)
+static const char *read_on_full(const struct value *v, char *text)
 {
 	static const char *const names[] = {
 		[POOL_DROP] = "drop", [POOL_WAIT] = "wait",
@@ -260,104 +289,82 @@ static bool read_on_full(const char *text)
 	};
 	const int i = which(names, 4, text);
 
-	if (i >= 0)
-		opt.on_full = (enum pool_on_full)i;
-	has_on_full = i >= 0;
-	return has_on_full;
+	if (i < 0)
+		return v->not;
+	opt.on_full = (enum pool_on_full)i;
+	has_on_full = true;
+	return NULL;
 }
 
-static bool read_compress(const char *text)
+static const char *read_compress(const struct value *v, char *text)
 {
 	static const char *const names[] = { "auto", "none", "fast", "small" };
 	const int i = which(names, 4, text);
 
-	if (i >= 0)
-		opt.compress = (enum compress)i;
-	return i >= 0;
+	if (i < 0)
+		return v->not;
+	opt.compress = (enum compress)i;
+	return NULL;
 }
 
-static int refuse(const char *option, const char *text, const char *wanted)
+static const char *read_snapshot_on(const struct value *v, char *text)
 {
-	message("--%s \"%s\": %s; see weft record --help", option, text,
-		wanted);
-	return USAGE;
+	const char *const why = opt.slow_n == SLOW_CALL_RULES ? v->not :
+				slow_call_read(&opt.slow[opt.slow_n], text);
+
+	opt.slow_n += !why;
+	return why;
 }
 
-/* Negative: go on. */
-static int read_snapshot_on(const char *text)
+static const char *read_sample_rate(const struct value *v, char *text)
 {
-	const char *const why = opt.slow_n == SLOW_CALL_RULES ?
-		"there are 8 rules already" :
-		slow_call_read(&opt.slow[opt.slow_n], text);
-
-	if (why)
-		return refuse("snapshot-on", text, why);
-	opt.slow_n++;
-	return -1;
+	if (strcmp(text, "auto") != 0)
+		return read_number(v, text);
+	opt.sample_hz = -1;
+	return NULL;
 }
 
-static bool read_sample_rate(const char *text)
-{
-	char *end;
-
-	if (strcmp(text, "auto") == 0) {
-		opt.sample_hz = -1;
-		return true;
-	}
-	const long hz = strtol(text, &end, 10);
-
-	if (end == text || *end || hz < 0 || hz > MOST_HZ)
-		return false;
-	opt.sample_hz = (int)hz;
-	return true;
-}
-
-static bool read_max_depth(const char *text)
-{
-	enum { MOST = 1000000 }; /* as many frames as a stack has */
-	char *end;
-	const long n = strtol(text, &end, 10);
-
-	if (end == text || *end || n < 1 || n > MOST)
-		return false;
-	opt.max_depth = (uint32_t)n;
-	return true;
-}
-
-static bool read_budget(const char *text)
+static const char *read_budget(const struct value *v, char *text)
 {
 	char *end;
 	const double percent = strtod(text, &end);
 
 	if (end == text || (*end && strcmp(end, "%") != 0) ||
 	    !(percent >= 0.1 && percent <= 90))
-		return false;
+		return v->not;
 	opt.budget = percent / 100;
-	return true;
+	return NULL;
 }
 
 /* A time is kept in at most 256 MiB. */
-static bool read_flight(const char *text)
+static const char *read_flight(const struct value *v, char *text)
 {
 	const uint64_t least = 1 << 20, most = UINT64_C(64) << 30;
 	uint64_t ns;
 
 	opt.flight_ms = 0;
 	if (options_size(text, &opt.flight_bytes))
-		return opt.flight_bytes >= least && opt.flight_bytes <= most;
-	if (!read_time(text, SECOND_NS, 3600 * SECOND_NS, &ns))
-		return false;
+		return opt.flight_bytes >= least && opt.flight_bytes <= most ?
+		       NULL : v->not;
+	if (!is_time_between(text, SECOND_NS, 3600 * SECOND_NS, &ns))
+		return v->not;
 	opt.flight_ms = ns / 1000000;
 	opt.flight_bytes = UINT64_C(256) << 20;
-	return true;
+	return NULL;
 }
 
-/* KEY=VALUE. Of one key, the last counts. NULL, or why it is refused. */
-static const char *add_label(char *text)
+static const char *read_relay(const struct value *v, char *text)
+{
+	return relay_read(&opt.relay, text) ? NULL : v->not;
+}
+
+/* KEY=VALUE. Of one key, the last counts. */
+static const char *read_label(const struct value *v, char *text)
 {
 	const size_t key = strcspn(text, "=");
 	int i = 0;
 
+	(void)v;
 	if (!text[key] || key == 0)
 		return "it is not KEY=VALUE";
 	while (i < opt.labels && strncmp(opt.label[i], text, key + 1) != 0)
@@ -369,13 +376,45 @@ static const char *add_label(char *text)
 	return NULL;
 }
 
-/* Negative: go on. */
-static int read_label(char *text)
-{
-	const char *const why = add_label(text);
-
-	return why ? refuse("label", text, why) : -1;
-}
+static const struct value values[] = {
+	[ROW_SKIP] = { .read = read_patterns, .to = &opt.select.skip },
+	[ROW_ONLY] = { .read = read_patterns, .to = &opt.select.only },
+	[ROW_COUNT] = { .read = read_patterns, .to = &opt.select.count },
+	[ROW_MAX_DEPTH] = { read_number, "it is not a number from 1 to 1000000",
+		&opt.max_depth, 1, 1000000 },
+	[ROW_DURATION] = { read_time, "it is not a time such as 500ms, 30s, "
+		"5min or 1h", &opt.duration, SHORTEST_NS, MOST_NS },
+	[ROW_DUTY] = { .read = read_duty, .not = "it is not a time of a longer "
+		"one, such as 10s/60s" },
+	[ROW_OF] = { read_number, "it is not a number of replicas",
+		&opt.duty_of, 1, 100000 },
+	[ROW_START_ON_SIGNAL] = { .read = read_signal, .not = "it is not a "
+		"signal such as USR2 or 34, or it has another meaning for weft "
+		"record" },
+	[ROW_BUDGET] = { .read = read_budget, .not = "it is not a share from "
+		"0.1% to 90%" },
+	[ROW_MIN_DURATION] = { read_time, "it is not a time such as 500ns, 2us "
+		"or 1ms, of at most 1000ms", &opt.min_duration, 1, SECOND_NS },
+	[ROW_MAX_SIZE] = { read_size, "it is not a size such as 16M or 1G, of "
+		"at least 1M", &opt.max_size, LEAST_PIECE, UINT64_MAX },
+	[ROW_MAX_FILES] = { read_number, "it is not a number of at least 2",
+		&opt.max_files, 2, 999999 },
+	[ROW_FLIGHT] = { .read = read_flight, .not = "it is neither a size "
+		"from 1M to 64G nor a time such as 30s or 5min" },
+	[ROW_SNAPSHOT_ON] = { .read = read_snapshot_on,
+		.not = "there are 8 rules already" },
+	[ROW_ON_FULL] = { .read = read_on_full, .not = "it is not one of lend, "
+		"drop, wait, overwrite" },
+	[ROW_POOL_SIZE] = { .read = read_size, .not = "it is not a size such "
+		"as 512K, 64M or 1G", .to = &opt.pool_bytes },
+	[ROW_COMPRESS] = { .read = read_compress, .not = "it is not one of "
+		"auto, none, fast, small" },
+	[ROW_SAMPLE_RATE] = { read_sample_rate, "it is neither auto nor a "
+		"number from 0 to 10000", &opt.sample_hz, 0, 10000 },
+	[ROW_LABEL] = { .read = read_label },
+	[ROW_RELAY] = { .read = read_relay, .not = "it is not an address such "
+		"as tcp://HOST or tcp://HOST:5342:5343" },
+};
 
 /* "KEY=VALUE,KEY=VALUE" in WEFT_LABELS, before --label, which is preferred.
  * Negative: go on. */
@@ -385,7 +424,8 @@ static int read_environment(void)
 	char *rest = given ? strdup(given) : NULL;
 
 	for (char *text; (text = strsep(&rest, ",")) != NULL; ) {
-		const char *const why = text[0] ? add_label(text) : NULL;
+		const char *const why = text[0] ? read_label(NULL, text) :
+						  NULL;
 
 		if (!why)
 			continue;
@@ -397,128 +437,28 @@ static int read_environment(void)
 }
 
 /* Negative: go on. */
-static int read_patterns(const char *option, char **to, const char *text)
-{
-	const char *const why = selection_add(to, text);
-
-	if (!why)
-		return -1;
-	message("--%s \"%s\": %s; see weft record --help", option, text, why);
-	return USAGE;
-}
-
-/* Which calls. Negative: go on. */
-static int read_choice(int row, const char *text)
-{
-	switch (row) {
-	case ROW_MAX_DEPTH:
-		return read_max_depth(text) ? -1 : refuse("max-depth", text,
-			"it is not a number from 1 to 1000000");
-	case ROW_SKIP:
-		return read_patterns("skip", &opt.select.skip, text);
-	case ROW_ONLY:
-		return read_patterns("only", &opt.select.only, text);
-	case ROW_COUNT:
-		return read_patterns("count", &opt.select.count, text);
-	default:
-		return -1;
-	}
-}
-
-/* When. Negative: go on. */
-static int read_schedule(int row, const char *text)
-{
-	switch (row) {
-	case ROW_DURATION:
-		return read_time(text, SHORTEST_NS, MOST_NS, &opt.duration) ?
-		       -1 : refuse("duration", text, "it is not a time such "
-				   "as 500ms, 30s, 5min or 1h");
-	case ROW_DUTY:
-		return read_duty(text) ? -1 : refuse("duty", text, "it is not "
-			"a time of a longer one, such as 10s/60s");
-	case ROW_OF:
-		return read_number(text, 1, 100000, &opt.duty_of) ? -1 :
-		       refuse("of", text,
-			"it is not a number of replicas");
-	default:
-		return read_signal(text) ? -1 : refuse("start-on-signal", text,
-			"it is not a signal such as USR2 or 34, or "
-			"it has another meaning for weft record");
-	}
-}
-
-/* How much, at most or at least. Negative: go on. */
-static int read_bound(int row, const char *text)
-{
-	switch (row) {
-	case ROW_BUDGET:
-		return read_budget(text) ? -1 : refuse("budget", text,
-			"it is not a share from 0.1% to 90%");
-	case ROW_MIN_DURATION:
-		return read_time(text, 1, 1000000000, &opt.min_duration) ?
-		       -1 : refuse("min-duration", text,
-			"it is not a time such as 500ns, 2us or 1ms, of at "
-			"most 1000ms");
-	case ROW_MAX_SIZE:
-		return options_size(text, &opt.max_size) &&
-		       opt.max_size >= LEAST_PIECE ? -1 : refuse("max-size",
-			text, "it is not a size such as 16M or 1G, of at least "
-			"1M");
-	case ROW_MAX_FILES:
-		return read_number(text, 2, 999999, &opt.max_files) ? -1 :
-		       refuse("max-files", text, "it is not a number of at "
-			      "least 2");
-	case ROW_FLIGHT:
-		return read_flight(text) ? -1 : refuse("flight-recorder", text,
-			"it is neither a size from 1M to 64G nor a time such "
-			"as 30s or 5min");
-	case ROW_SNAPSHOT_ON:
-		return read_snapshot_on(text);
-	default:
-		return read_choice(row, text);
-	}
-}
-
-/* Negative: go on. */
 static int read_row(poptContext context, int row)
 {
 	char *const text = poptGetOptArg(context);
+	const struct poptOption *option = rows;
+	const char *why;
 
-	switch (row) {
-	case ROW_HELP:
+	if (row == ROW_HELP) {
 		poptPrintHelp(context, stdout, 0);
 		return 0;
-	case ROW_VERSION:
+	}
+	if (row == ROW_VERSION) {
 		printf("weft %s\n", WEFT_VERSION);
 		return 0;
-	case ROW_ON_FULL:
-		return read_on_full(text) ? -1 : refuse("on-full", text,
-			"it is not one of lend, drop, wait, overwrite");
-	case ROW_POOL_SIZE:
-		return options_size(text, &opt.pool_bytes) ? -1 :
-		       refuse("pool-size", text,
-			      "it is not a size such as 512K, 64M or 1G");
-	case ROW_COMPRESS:
-		return read_compress(text) ? -1 : refuse("compress", text,
-			"it is not one of auto, none, fast, small");
-	case ROW_SAMPLE_RATE:
-		return read_sample_rate(text) ? -1 : refuse("sample-rate",
-			text, "it is neither auto nor a number from 0 to "
-			"10000");
-	case ROW_LABEL:
-		return read_label(text);
-	case ROW_RELAY:
-		return relay_read(&opt.relay, text) ? -1 : refuse("relay", text,
-			"it is not an address such as tcp://HOST or "
-			"tcp://HOST:5342:5343");
-	case ROW_DURATION:
-	case ROW_DUTY:
-	case ROW_OF:
-	case ROW_START_ON_SIGNAL:
-		return read_schedule(row, text);
-	default:
-		return read_bound(row, text);
 	}
+	why = values[row].read(&values[row], text);
+	if (!why)
+		return -1;
+	while (option->val != row)
+		option++;
+	message("--%s \"%s\": %s; see weft record --help", option->longName,
+		text, why);
+	return USAGE;
 }
 
 /* What leaves functions out, which then have no place in a stack, from some
@@ -529,86 +469,65 @@ static const char *leaves_out(void)
 	       opt.select.count ? "count" : opt.budget > 0 ? "budget" : NULL;
 }
 
-/* Options about pieces and windows that need another, or exclude it. */
-static bool is_half_said(void)
+/* What --relay cannot send: pieces and snapshots are not LTTng's, and the
+ * archive is made of files that are here. NULL: nothing. */
+static const char *stays_here(void)
 {
-	if ((opt.max_files > 0 && opt.max_size == 0) ||
-	    (opt.max_size > 0 && opt.flight_bytes > 0)) {
-		message(opt.max_size == 0 ? "--max-files says how many pieces "
-			"of --max-size are kept; give both" :
-			"--flight-recorder writes no pieces, --max-size does; "
-			"leave one of them out");
-		return true;
-	}
-	if ((opt.duty_of > 0 && opt.duty_on == 0) ||
-	    (opt.duty_on > 0 && (opt.paused || opt.start_signal > 0))) {
-		message(opt.duty_of > 0 && opt.duty_on == 0 ?
-			"--of says how many replicas share a --duty; give "
-			"both" :
-			"--duty turns recording on by the clock, --paused and "
-			"--start-on-signal do not; leave one of them out");
-		return true;
-	}
-	return false;
+	return opt.max_size > 0 ? "max-size" :
+	       opt.flight_bytes > 0 ? "flight-recorder" :
+	       opt.archive ? "archive" : NULL;
 }
 
-/* Pieces and snapshots are not LTTng's, and the archive is made of files that
- * are here. */
-static bool cannot_be_relayed(void)
+/* Options about pieces and windows that need another one, or exclude it. NULL:
+ * there are none. */
+static const char *half_said(void)
 {
-	const char *const what = opt.max_size > 0 ? "max-size" :
-		opt.flight_bytes > 0 ? "flight-recorder" :
-		opt.archive ? "archive" : NULL;
-
-	if (!opt.relay.host[0] || !what)
-		return false;
-	message("--%s writes files on this machine, but --relay sends the "
-		"trace to another one; leave one of them out", what);
-	return true;
+	return opt.max_files > 0 && opt.max_size == 0 ? "--max-files says how "
+		"many pieces of --max-size are kept; give both" :
+	       opt.max_size > 0 && opt.flight_bytes > 0 ? "--flight-recorder "
+		"writes no pieces, --max-size does; leave one of them out" :
+	       opt.duty_of > 0 && opt.duty_on == 0 ? "--of says how many "
+		"replicas share a --duty; give both" :
+	       opt.duty_on > 0 && (opt.paused || opt.start_signal > 0) ?
+		"--duty turns recording on by the clock, --paused and "
+		"--start-on-signal do not; leave one of them out" : NULL;
 }
 
-/* The same about snapshots. */
-static bool has_no_snapshot(void)
-{
-	if (opt.flight_bytes > 0 && opt.archive) {
-		message("--flight-recorder writes nothing until a snapshot is "
-			"wanted, --archive does; leave one of them out");
-		return true;
-	}
-	if (opt.slow_n > 0 && opt.flight_bytes == 0) {
-		message("--snapshot-on needs --flight-recorder, of which a "
-			"snapshot is made; see weft record --help");
-		return true;
-	}
-	if (opt.slow_n > 0 && opt.count_only) {
-		message("--snapshot-on looks for slow calls, and --count-only "
-			"takes no times; leave one of them out");
-		return true;
-	}
-	return false;
-}
-
-/* Options that cannot go together. */
+/* Options that cannot go together, or that need another one; of several
+ * complaints the first is printed. what: of --%s in it. */
 static bool is_contradiction(void)
 {
-	if (opt.max_depth > 0 && leaves_out()) {
-		message("--max-depth and --%s: how deep a call lies would "
-			"depend on when weft learns which functions to leave "
-			"out; give one of them", leaves_out());
-		return true;
-	}
-	if (opt.count_only && opt.min_duration > 0) {
-		message("--min-duration takes times, and --count-only takes "
-			"none; leave one of them out");
-		return true;
-	}
-	if (opt.budget > 0 && opt.count_only) {
-		message("--budget and --count-only: where all calls are only "
-			"counted, there is nothing left to demote; see weft "
-			"record --help");
-		return true;
-	}
-	return cannot_be_relayed() || has_no_snapshot() || is_half_said();
+	const struct { bool is_wrong; const char *says, *what; } all[] = {
+		{ opt.max_depth > 0 && leaves_out(), "--max-depth and --%s: "
+		  "how deep a call lies would depend on when weft learns which "
+		  "functions to leave out; give one of them", leaves_out() },
+		{ opt.count_only && opt.min_duration > 0, "--min-duration "
+		  "takes times, and --count-only takes none; leave one of them "
+		  "out", NULL },
+		{ opt.budget > 0 && opt.count_only, "--budget and "
+		  "--count-only: where all calls are only counted, there is "
+		  "nothing left to demote; see weft record --help", NULL },
+		{ opt.relay.host[0] && stays_here(), "--%s writes files on "
+		  "this machine, but --relay sends the trace to another one; "
+		  "leave one of them out", stays_here() },
+		{ opt.flight_bytes > 0 && opt.archive, "--flight-recorder "
+		  "writes nothing until a snapshot is wanted, --archive does; "
+		  "leave one of them out", NULL },
+		{ opt.slow_n > 0 && opt.flight_bytes == 0, "--snapshot-on "
+		  "needs --flight-recorder, of which a snapshot is made; see "
+		  "weft record --help", NULL },
+		{ opt.slow_n > 0 && opt.count_only, "--snapshot-on looks for "
+		  "slow calls, and --count-only takes no times; leave one of "
+		  "them out", NULL },
+		{ half_said(), "%s", half_said() },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].is_wrong) {
+			message(all[i].says, all[i].what);
+			return true;
+		}
+	return false;
 }
 
 /* The program is there already. Negative: go on. */
