@@ -446,23 +446,20 @@ bool net_hides_calls(const struct session *s)
 	       session_note(s, "filter.max-depth");
 }
 
-void net_apply(struct session *s)
+/* False: the samples are too few, and nothing was changed but the sums of
+ * session.net. */
+static bool apply_samples(struct session *s)
 {
 	struct work w = { .session = s, .count = func_count(s->funcs) + 1 };
 	struct cct *const t = s->cct;
+	bool is_net;
 
-	if (net_hides_calls(s))
-		return;
-	if (s->net.period == 0) {
-		if (net_calibrated_apply(s))
-			s->net.is_net = NET_CALIBRATED;
-		return;
-	}
 	w.period = (double)s->net.period * (double)s->tick_hz / 1e9;
 	w.most = (double)PRICE_MOST / (double)s->net.period;
 	w.sum = mem_alloc(w.count * sizeof(*w.sum));
 	add_nodes(&w);
-	if (is_enough(&s->net)) {
+	is_net = is_enough(&s->net);
+	if (is_net) {
 		fit(&w);
 		find_unsure(&w);
 		find_hidden(&w);
@@ -472,9 +469,19 @@ void net_apply(struct session *s)
 		for (node_id id = 1; id <= cct_count(t); id++)
 			divide(&w, id);
 		cct_set_net(t, true);
-		s->net.is_net = NET_SAMPLED;
 	}
 	mem_free(w.sum);
+	return is_net;
+}
+
+void net_apply(struct session *s)
+{
+	if (net_hides_calls(s))
+		return;
+	if (s->net.period > 0 && apply_samples(s))
+		s->net.is_net = NET_SAMPLED;
+	else if (net_calibrated_apply(s))
+		s->net.is_net = NET_CALIBRATED;
 }
 
 void net_undo(struct session *s)

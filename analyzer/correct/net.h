@@ -10,8 +10,8 @@
 
 #include "analyzer/model/session.h"
 
-/* Replace self by net self in the tree, if there are enough samples, or if none
- * were taken and the recorder noted what calls cost (net_calibrated.h):
+/* Replace self by net self in the tree, if there are enough samples, or else if
+ * the recorder noted what calls cost (net_calibrated.h):
  * session.net says so, and cct_sampled has the raw times. Else nothing changes.
  *
  * A function's net self is its samples times the period; a gamma prior of its

@@ -186,8 +186,8 @@ static void divide(const struct work *w, node_id id)
 	struct cct_cpu cpu = cct_cpu_of(t, id);
 	const uint64_t off = cpu.off < n->self ? cpu.off : n->self;
 
-	*of = (struct cct_sampled){ .raw = n->self,
-				    .variance = f->variance * part };
+	of->raw = n->self;
+	of->variance = f->variance * part;
 	n->self = off + (uint64_t)fmin(f->net * part + 0.5,
 				       w->node[id].known);
 	if (!cct_has_cpu(t))
@@ -209,6 +209,7 @@ bool net_calibrated_apply(struct session *s)
 	w.native = cost.native / 2 * ns;
 	w.received = cost.lua_received * ns;
 	w.made = cost.lua_made * ns;
+	s->net.raw = 0;
 	w.node = mem_alloc((cct_count(t) + 1) * sizeof(*w.node));
 	w.function = mem_alloc((func_count(s->funcs) + 1) *
 			       sizeof(*w.function));

@@ -1,4 +1,4 @@
-/* net_calibrated.h - net times without samples: raw times less what the
+/* net_calibrated.h - net times without enough samples: raw times less what the
  * recorder found a call to cost on its machine.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_CORRECT_NET_CALIBRATED_H

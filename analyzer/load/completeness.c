@@ -393,16 +393,31 @@ static void tell_snapshot(struct teller *t, const struct session *s)
 		    reason, last, all);
 }
 
+static bool is_hardly_sampled(const struct net *n)
+{
+	return n->unsampled > n->raw / 2;
+}
+
 /* How times were made without samples. Merged sessions need not agree on what a
  * call costs. */
 static void tell_calibrated(struct teller *t, const struct load *load)
 {
 	const struct session *const s = load->session;
-	char of[64] = "", lua[64] = "";
+	const struct net *const n = &s->net;
+	const bool is_part = load->is_raw || n->is_net != NET_CALIBRATED;
+	char of[64] = "", lua[64] = "", why[OUT_NUMBER + 64] = "there are ";
 	struct call_cost c;
 
-	if (!(s->net.is_net & NET_CALIBRATED))
+	if (!(n->is_net & NET_CALIBRATED))
 		return;
+	if (is_part || n->period == 0)
+		strcat(why, is_part ? "no samples, or too few" : "no samples");
+	else if (is_hardly_sampled(n))
+		strcpy(why, "little of the CPU time was sampled");
+	else
+		strcat(out_number_many(why + strlen(why),
+				       n->own + n->other + n->probe,
+				       "samples"), " only");
 	if (net_calibrated_cost(s, &c)) {
 		if (s->vm_count > 0)
 			snprintf(lua, sizeof(lua), ", %.0f ns one of Lua's",
@@ -411,11 +426,26 @@ static void tell_calibrated(struct teller *t, const struct load *load)
 			 c.native, c.error);
 	}
 	say(t, "%sself and total are net, raw times less a calibrated cost%s%s,"
-	    " \302\261 one standard error (--raw: as recorded): there are no "
-	    "samples", s->net.period > 0 || load->is_raw ?
-	    "of some sessions, " : "", of, lua);
-	if (load->is_raw && s->net.period == 0)
-		say(t, "the times of other sessions are as recorded");
+	    " \302\261 one standard error (--raw: as recorded): %s",
+	    is_part ? "of some sessions, " : "", of, lua, why);
+}
+
+/* Why times were left as they are, though there are samples. */
+static void tell_raw(struct teller *t, const struct session *s)
+{
+	const uint64_t all = s->net.own + s->net.other + s->net.probe;
+	char share[OUT_NUMBER], count[OUT_NUMBER];
+
+	out_number_share(share, s->net.probe, all);
+	out_number_many(count, all, "samples");
+	if (net_hides_calls(s))
+		say(t, "times hold weft's own part, %s by %s: samples do not "
+		    "tell calls without records from their callers", share,
+		    count);
+	else
+		say(t, "times hold weft's own part, %s by %s: too %s to take "
+		    "it off", share, count, is_hardly_sampled(&s->net) ?
+		    "little of the CPU time was sampled" : "few");
 }
 
 /* How times were made, where there are samples. */
@@ -423,31 +453,17 @@ static void tell_net(struct teller *t, const struct load *load)
 {
 	const struct net *const n = &load->session->net;
 	const uint64_t all = n->own + n->other + n->probe;
-	const char *const some = n->is_net ? "of some sessions, " : "";
 	char share[OUT_NUMBER], count[OUT_NUMBER], text[OUT_NUMBER];
 
-	if (n->period == 0 || (!n->is_net && !load->is_raw))
+	if (n->period > 0 && !n->is_net && load->is_raw)
+		tell_raw(t, load->session);
+	if (!(n->is_net & NET_SAMPLED))
 		return;
 	out_number_share(share, n->probe, all);
 	out_number_many(count, all, "samples");
-	if (net_hides_calls(load->session)) {
-		say(t, "%stimes hold weft's own part, %s by %s: samples do not "
-		    "tell calls without records from their callers", some,
-		    share, count);
-		return;
-	}
-	if (!(n->is_net & NET_SAMPLED)) {
-		say(t, "%stimes hold weft's own part, %s by %s: too %s to take "
-		    "it off", some, share, count, n->unsampled > n->raw / 2 ?
-		    "little of the CPU time was sampled" : "few");
-		return;
-	}
 	say(t, "probes took %s of the run: self and total are net, estimated "
 	    "from %s, \302\261 one standard error (--raw: as recorded)",
 	    share, count);
-	if (load->is_raw)
-		say(t, "some sessions have too few samples: their times are "
-		    "as recorded");
 	if (n->unsampled > n->raw / 100)
 		say(t, "%s of the CPU time has no samples: there, functions "
 		    "have the same share of net time as elsewhere",
@@ -577,6 +593,8 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 		  "totals may be too small");
 	tell_net(&t, load);
 	tell_calibrated(&t, load);
+	if (load->session->net.is_net && load->is_raw)
+		say(&t, "the times of other sessions are as recorded");
 	tell_jit(&t, s);
 	tell_late(&t, s);
 	tell_trouble(&t, s);

@@ -287,7 +287,7 @@ static enum cmd_exit read_profile(struct load *load)
 	load->session = profile_read(load->path);
 	if (!load->session)
 		return CMD_UNREADABLE;
-	load->is_raw = wants_net && !arg_raw && !load->session->net.is_net;
+	load->is_raw = wants_net && !arg_raw && session_is_raw(load->session);
 	if (!wants_net || arg_raw)
 		net_undo(load->session);
 	take_session(load, load->session->part_count > 0 ? "weft, merged" :
@@ -446,7 +446,7 @@ static enum cmd_exit open_trace(struct load *load)
 	if (wants_net && !arg_raw)
 		net_apply(load->session);
 	estimate_apply(load->session);
-	load->is_raw = wants_net && !arg_raw && !load->session->net.is_net;
+	load->is_raw = wants_net && !arg_raw && session_is_raw(load->session);
 	if (arg_sampled && !(load->session->net.is_net & NET_SAMPLED)) {
 		err_add("--sampled needs net times, and these need samples of "
 			"the program: %s", arg_raw ? "leave out --raw" :

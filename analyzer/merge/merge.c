@@ -529,6 +529,7 @@ static void add_net(struct session *to, const struct session *from)
 	struct net *const net = &to->net;
 
 	net->is_net |= from->net.is_net;
+	net->has_raw |= session_is_raw(from);
 	if (net->period == 0 || (from->net.period > 0 &&
 				 from->net.period < net->period))
 		net->period = from->net.period;

@@ -339,6 +339,12 @@ bool session_has_times(const struct session *s)
 	return s->counted == 0 || s->counted < s->calls;
 }
 
+bool session_is_raw(const struct session *s)
+{
+	return s->net.has_raw ||
+	       (!s->net.is_net && s->counted < s->calls);
+}
+
 /* ---- labels ---- */
 
 /* By key; of one key, the preferred label comes first. */

@@ -151,6 +151,7 @@ enum { NET_SAMPLED = 1,            /* net, estimated from samples */
 /* How a session's times were made. */
 struct net {
 	uint32_t is_net;           /* of the above; 0: raw */
+	uint32_t has_raw;          /* of merged sessions, some are raw */
 	uint64_t period;           /* ns; 0: no samples */
 	uint64_t own, other, probe;/* samples, counted in periods */
 	uint64_t astray;           /* of them, in the code of a recorded
@@ -265,6 +266,8 @@ void session_add_sums(struct session *to, const struct session *from);
 
 /* Were times taken of any call? Not if all calls were only counted. */
 bool session_has_times(const struct session *);
+/* Are any of its times as recorded? Of merged sessions, some may be. */
+bool session_is_raw(const struct session *);
 
 /* Count a gap, and keep it if it is one of the longest. */
 void session_add_gap(struct session *, const struct gap *);

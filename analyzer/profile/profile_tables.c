@@ -144,6 +144,7 @@ static const struct profile_field net[] = {
 	NUMBER(net, is_net), NUMBER(net, period), NUMBER(net, own),
 	NUMBER(net, other), NUMBER(net, probe), NUMBER(net, astray),
 	NUMBER(net, contradicted), NUMBER(net, raw), NUMBER(net, unsampled),
+	NUMBER(net, has_raw),
 };
 
 static const struct profile_field sampled[] = {

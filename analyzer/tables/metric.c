@@ -398,8 +398,8 @@ void figures_add_own(struct figures *f, struct cct *t, node_id id)
 	figures_add_self(f, t, id);
 }
 
-/* The table has the error as a part of the time. Where no sample fell and
- * nothing else is known, one might have: that is not told as no error. */
+/* The table has the error as a part of the time. It may be more than the time,
+ * of which then only the bound is known. */
 METRIC_GETTER(metric_error)
 {
 	const struct figures *const f = row;
@@ -411,7 +411,7 @@ METRIC_GETTER(metric_error)
 	v->whole = of_total ? of_cpu ? f->total_cpu : f->total :
 		   of_cpu ? f->cpu : f->self;
 	v->unit = METRIC_SHARE;
-	v->is_none = v->whole == 0 || v->count > v->whole;
+	v->is_none = v->whole == 0;
 }
 
 /* Without switches the field is unknown, not 0: a time of 0 would claim that

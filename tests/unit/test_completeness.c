@@ -71,18 +71,34 @@ void test_completeness_says_how_times_of_each_session_were_made(void)
 	const struct net calibrated = { .is_net = NET_CALIBRATED };
 	const struct net few = { .is_net = NET_CALIBRATED, .period = 1000000,
 				 .own = 9, .probe = 1 };
+	const struct net raw = { .period = 1000000, .own = 9, .probe = 1 };
+	struct net hardly = few, both = few;
 	const struct net sampled = { .is_net = NET_SAMPLED, .period = 1000000,
 				     .own = 900, .probe = 100 };
 
+	hardly.unsampled = hardly.raw = 1000;
+	both.is_net |= NET_SAMPLED;
 	CHECK(!strstr(times(calibrated, false), "sessions"));
+	CHECK(strstr(said, "there are no samples"));
 	CHECK(strstr(times(calibrated, true), "of some sessions, self and "
 		     "total are net, raw times less"));
 	CHECK(strstr(said, "the times of other sessions are as recorded"));
 	CHECK(strstr(times(few, true), "of some sessions, self and total are "
 		     "net, raw times less"));
-	CHECK(strstr(said, "of some sessions, times hold weft's own part, "
-		     "10.0% by 10 samples: too few"));
+	CHECK(strstr(said, "the times of other sessions are as recorded"));
 	CHECK(!strstr(said, "estimated from"));
+	CHECK(strstr(times(few, false), "there are 10 samples only"));
+	CHECK(!strstr(said, "sessions") && !strstr(said, "hold"));
+	CHECK(strstr(times(hardly, false), "little of the CPU time was "
+		     "sampled"));
+	CHECK(strstr(times(both, false), "of some sessions, self and total "
+		     "are net, raw times less"));
+	CHECK(strstr(said, "estimated from 10 samples"));
+	CHECK(!strstr(said, "as recorded\n"));
+	CHECK(strstr(times(raw, true), "times hold weft's own part, 10.0% by "
+		     "10 samples: too few"));
+	CHECK(!strstr(said, "sessions"));
+	CHECK(!strstr(times(raw, false), "samples"));
 	CHECK(strstr(times(sampled, false), "estimated from 1,000 samples"));
 	CHECK(!strstr(said, "sessions"));
 }

@@ -272,6 +272,56 @@ void test_merge_adds_calls_and_nanoseconds(void)
 	session_free(sum);
 }
 
+static struct session *session_of(bool is_net, bool is_counted)
+{
+	struct session *const s = sessions_new(UINT64_C(2000000000), "t");
+
+	sessions_calls(s, cct_root(s->cct, 0), sessions_func(s, 1, 64, "f"), 7,
+		       4000);
+	s->counted = is_counted ? s->calls : 0;
+	if (is_net) {
+		cct_collect_samples(s->cct);
+		cct_set_net(s->cct, true);
+		s->net.is_net = NET_CALIBRATED;
+	}
+	return s;
+}
+
+/* The sum is told again what it was made of. */
+static bool is_raw_in_a_profile(struct session *a, struct session *b)
+{
+	struct session *const sum = sum_of((struct session *[]){ a, b }, 2);
+	struct session *const more = sum_of((struct session *[]){ b, sum }, 2);
+	size_t size = 0;
+	char *const bytes = bytes_of(more, &size);
+	struct session *const back = bytes ?
+		profile_read(test_file(bytes, size)) : NULL;
+	const bool is_raw = back && session_is_raw(back);
+
+	CHECK(back && back->net.is_net == NET_CALIBRATED);
+	session_free(sum);
+	session_free(more);
+	session_free(back);
+	mem_free(bytes);
+	return is_raw;
+}
+
+/* Calls that were only counted have no times, raw or net. */
+void test_merge_keeps_that_some_times_are_raw(void)
+{
+	struct session *const raw = session_of(false, false);
+	struct session *const counted = session_of(false, true);
+	struct session *const net = session_of(true, false);
+
+	CHECK(session_is_raw(raw) && !session_is_raw(net));
+	CHECK(is_raw_in_a_profile(raw, net));
+	CHECK(!is_raw_in_a_profile(net, net));
+	CHECK(!is_raw_in_a_profile(counted, net));
+	session_free(raw);
+	session_free(counted);
+	session_free(net);
+}
+
 /* A session that could read the source knows more than one that could not. */
 void test_merge_takes_a_name_rather_than_a_place(void)
 {

@@ -31,6 +31,13 @@ static void begin(void)
 	cct_collect_samples(s->cct);
 }
 
+static void note_cost(const char *cost)
+{
+	s->notes = mem_alloc(sizeof(*s->notes));
+	s->notes[0] = (struct note){ "cost.native", cost };
+	s->note_count = cost != NULL;
+}
+
 static void sample(node_id id, uint32_t place, unsigned n, uint32_t ms)
 {
 	while (n-- > 0)
@@ -213,6 +220,27 @@ void test_net_needs_enough_samples(void)
 	session_free(s);
 }
 
+/* What calls cost elsewhere is wrong for each function, but better than
+ * nothing. The samples are kept. */
+void test_net_few_samples_are_less_than_what_calls_cost_elsewhere(void)
+{
+	node_id caller, f;
+
+	begin();
+	note_cost("20.0 5.0");
+	caller = add_sampled(root, "caller", 1, 1000, 40, 20);
+	f = add_sampled(caller, "f", 2000, 500, 9, 30);
+	apply();
+	CHECK_EQ(s->net.is_net, NET_CALIBRATED);
+	CHECK_EQ(self_of(f) / MS, 480);
+	CHECK_EQ(self_of(caller) / MS, 979);
+	CHECK(error_of(f) > 20 && error_of(f) < 60);
+	CHECK_EQ(cct_sampled_of(s->cct, f)->probe, 30);
+	CHECK_EQ(cct_sampled_of(s->cct, f)->other, 9);
+	CHECK_EQ(s->net.raw, 1500 * MS);
+	session_free(s);
+}
+
 /* Half of the time on the CPU must be sampled: waiting does not count. */
 void test_net_needs_samples_of_time_on_the_cpu(void)
 {
@@ -280,13 +308,6 @@ void test_net_nodes_add_up(void)
 	CHECK(self_of(f[0]) > 500 * MS);
 	CHECK(self_of(f[1]) > 90 * MS && self_of(f[1]) < 250 * MS);
 	session_free(s);
-}
-
-static void note_cost(const char *cost)
-{
-	s->notes = mem_alloc(sizeof(*s->notes));
-	s->notes[0] = (struct note){ "cost.native", cost };
-	s->note_count = cost != NULL;
 }
 
 /* Its code lies in its caller's; debug information tells whose it is. */

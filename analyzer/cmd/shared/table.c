@@ -84,6 +84,7 @@ static void text_cell(const struct table *t, const struct metric *m,
 		time_cell(t, row, v->real * 1e9 / (double)s->tick_hz);
 	else if (v->unit == METRIC_SHARE)
 		out_table_cell(t->text, v->whole == 0 ? "" :
+			       v->count > v->whole ? ">100%" :
 			       out_number_share(text, v->count, v->whole));
 	else if (v->unit == METRIC_TEXT)
 		out_table_cell(t->text, v->brief ? v->brief : v->text);
