@@ -136,9 +136,12 @@ INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
 					  enum function_moment moment)
 {
 	bool is_c;
-	const uint64_t at = layout_callee(L, id, &is_c);
-	struct lua_cached *const c = function_place(me, at);
+	uint64_t at = layout_callee(L, id, &is_c);
+	struct lua_cached *c;
 
+	if (IS_JIT) /* else gcc keeps what it was computed from */
+		__asm__("" : "+r"(at));
+	c = function_place(me, at);
 	if (unlikely(c->at != at))
 		return NULL;
 	CHECKED(c->key != 0 && (c->flags == frame_flags(true)) == is_c);

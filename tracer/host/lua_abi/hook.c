@@ -54,6 +54,9 @@ static __attribute__((noinline)) void hook_shared(lua_State *L, lua_Debug *ar)
  * It calls nothing, so that no registers need to be saved. Whatever is out of
  * the ordinary makes it give up before it has changed anything. */
 
+/* To look at what is left out takes LuaJIT's common case too many registers. */
+enum { LEFT_APART = IS_JIT };
+
 /* The same, of one that has no records. */
 INLINE bool quick_deep_return(struct thread_state *s, uint64_t L, uint64_t id)
 {
@@ -103,6 +106,7 @@ INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id,
 	}
 	barrier();
 	s->top--;
+	barrier(); /* else gcc does it where calls and returns meet again */
 	return true;
 }
 
@@ -162,16 +166,18 @@ INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
 	f->absorbed = FRAME_NONE_ABSORBED;
 	chunk_put(s, gap | c->enter);
 	s->top++;
+	barrier();
 	return true;
 }
 
 /* Is f, one of L's, the frame of a caller of the call in this event? false,
- * too, if more than a few looks would tell. */
+ * too, if more than a few looks would tell. In LuaJIT a dead frame may lie
+ * between caller and callee. */
 INLINE bool is_called_on(const struct frame *f, uint64_t L, uint64_t id)
 {
 	enum { CALLERS = 16 };
 
-	if (IS_JIT) /* a dead frame may lie between caller and callee */
+	if (IS_JIT)
 		return f->ret < id && layout_caller(L, id) >= f->ret;
 	if (WEFT_LUA_ABI == 51)
 		return f->ret < id; /* deeper calls have higher ids */
@@ -182,6 +188,16 @@ INLINE bool is_called_on(const struct frame *f, uint64_t L, uint64_t id)
 			return true;
 	}
 	return false;
+}
+
+/* The same, with one look at LuaJIT's links. */
+INLINE bool quick_is_called_on(const struct frame *f, uint64_t L, uint64_t id)
+{
+#if WEFT_LUA_ABI == 21
+	return f->ret < id && layout_lua_caller(L, id) >= f->ret;
+#else
+	return is_called_on(f, L, id);
+#endif
 }
 
 /* Is what the innermost frame, L's, calls by a tail call to take its place? */
@@ -206,7 +222,7 @@ INLINE bool quick_left_out(const struct thread_state *s, uint64_t L,
 	return c->epoch == ~s->epoch && c->enter == 0 &&
 	       (!IS_JIT || !frame_is_untold(s->top - 1)) &&
 	       likely(s->segments == 1 || shadow_depth(s) != 0) &&
-	       is_called_on(s->top - 1, L, id) && !is_taken_over(s, L);
+	       quick_is_called_on(s->top - 1, L, id) && !is_taken_over(s, L);
 }
 
 /* The same of its return. In LuaJIT the frame of a call that has one may lie
@@ -220,14 +236,15 @@ INLINE bool quick_left_back(struct thread_state *s, uint64_t L, uint64_t id)
 		       c->key == s->top[-1].key ||
 		       frame_is_untold(s->top - 1)))
 		return false;
-	return s->top[-1].site == L && is_called_on(s->top - 1, L, id) &&
-	       s->too_deep == 0;
+	return s->top[-1].site == L && s->too_deep == 0 &&
+	       quick_is_called_on(s->top - 1, L, id);
 }
 
 /* A call whose caller's frame is the innermost one: nothing has died, and L is
- * where it was. Or one that is left out. */
+ * where it was. Or one that is left out. left: where it is put if that must be
+ * seen apart. */
 INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
-		       bool chosen)
+		       bool chosen, const struct lua_cached **left)
 {
 	const struct lua_cached *c;
 	bool is_deep;
@@ -238,8 +255,12 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
 	is_deep = chosen && s->top >= s->deep;
 	if (unlikely(!c))
 		return false;
-	if (unlikely(!is_deep && c->epoch != s->epoch))
-		return quick_left_out(s, L, id, c);
+	if (unlikely(!is_deep && c->epoch != s->epoch)) {
+		if (!LEFT_APART || !left)
+			return quick_left_out(s, L, id, c);
+		*left = c;
+		return false;
+	}
 	if (unlikely(!layout_is_called_by(L, id, s->top[-1].ret)))
 		return false;
 	if (c->flags == FRAME_LUA_SETTLED && is_taken_over(s, L))
@@ -400,7 +421,7 @@ INLINE bool chosen_event(struct thread_state *s, uint64_t L,
 	return ar->event == LUA_HOOKCALL &&
 	       (!IS_JIT || quick_end_untold(s, L, layout_caller(L, id),
 					    true)) &&
-	       quick_call(s, L, id, true);
+	       quick_call(s, L, id, true, NULL);
 }
 
 /* Not inlined, so that the common case of recording saves no registers. */
@@ -499,21 +520,47 @@ static __attribute__((noinline)) void untold_event(lua_State *L, lua_Debug *ar,
 		       quick_return(s, at, id, false);
 	else if (!asks && ar->event == LUA_HOOKCALL)
 		done = quick_end_untold(s, at, layout_caller(at, id), false) &&
-		       quick_call(s, at, id, false);
+		       quick_call(s, at, id, false, NULL);
 	if (likely(done))
 		thread_release_hot(s);
 	else
 		give_up_unless_skipped(L, ar, asks);
 }
 
+/* A call, of c's function, or a return that the common case has given up on. It
+ * may be left out. */
+static NOINLINE void left_apart(lua_State *L, lua_Debug *ar,
+				const struct lua_cached *c)
+{
+	struct thread_state *const s = thread_hot;
+	const uint64_t at = (uint64_t)L, id = layout_id(ar);
+
+	if (c ? quick_left_out(s, at, id, c) : quick_left_back(s, at, id))
+		thread_release_hot(s);
+	else
+		untold_event(L, ar, false);
+}
+
 /* --------------------------------------------------------------- our hooks */
+
+INLINE void not_quick(lua_State *L, lua_Debug *ar, bool asks, bool may_be_left,
+		      const struct lua_cached *left)
+{
+	if (LEFT_APART && may_be_left)
+		left_apart(L, ar, left);
+	else if (IS_JIT)
+		untold_event(L, ar, asks);
+	else
+		give_up_unless_skipped(L, ar, asks);
+}
 
 /* asks: the layout is not trusted. */
 INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 {
 	const uint64_t at = (uint64_t)L, id = layout_id(ar);
 	struct thread_state *const s = thread_hot;
-	bool done = false;
+	const struct lua_cached *left = NULL;
+	bool done = false, back = false;
 
 	/* Off, just gone on, or a handler that interrupted a hook. */
 	if (unlikely(s->busy != 0 ||
@@ -534,19 +581,19 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 	s->busy = sp;
 	barrier();
 	if (likely(s->lua_plain == L)) {
-		if (ar->event == LUA_HOOKRET)
-			done = quick_return(s, at, id, false) ||
-			       (!asks && mapped_view.verdicts &&
-				quick_left_back(s, at, id));
-		else if (!asks && ar->event == LUA_HOOKCALL)
-			done = quick_call(s, at, id, false);
+		if (ar->event == LUA_HOOKRET) {
+			done = quick_return(s, at, id, false);
+			back = !done && !asks && mapped_view.verdicts;
+			done |= back && !LEFT_APART &&
+				quick_left_back(s, at, id);
+		} else if (!asks && ar->event == LUA_HOOKCALL) {
+			done = quick_call(s, at, id, false, &left);
+		}
 	}
 	if (likely(done))
 		thread_release_hot(s);
-	else if (IS_JIT)
-		untold_event(L, ar, asks);
 	else
-		give_up_unless_skipped(L, ar, asks);
+		not_quick(L, ar, asks, left || back, left);
 }
 
 static void hook_event(lua_State *L, lua_Debug *ar)

@@ -238,15 +238,26 @@ INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 	return layout_word(L + STATE_GLOBAL) + ffid;
 }
 
-/* Where a Lua function has called, the link is its next instruction, which
- * follows the one that says how far down its own frame is. */
+/* The caller, if that is a Lua function that has called by a call; otherwise 0.
+ * Then the link is its next instruction, which follows the one that says how
+ * far down its own frame is. */
+INLINE uint64_t layout_lua_caller(uint64_t L, uint64_t id)
+{
+	const uint64_t link = layout_word(layout_word(L + STATE_STACK) +
+					  id * 8);
+
+	return (link & FRAME_TYPE) != FRAME_IS_LUA ? 0 :
+	       id - 2 - layout_byte(link - 3);
+}
+
+/* Is it this frame? */
 INLINE bool layout_is_called_by(uint64_t L, uint64_t id, uint64_t caller)
 {
 	const uint64_t link = layout_word(layout_word(L + STATE_STACK) +
 					  id * 8);
 
 	return (link & FRAME_TYPE) == FRAME_IS_LUA &&
-	       id - 2 - layout_byte(link - 3) == caller;
+	       id - 2 - caller == layout_byte(link - 3);
 }
 
 /* Follows the links of the frames and skips those that are no calls. */
