@@ -218,26 +218,47 @@ void test_budget_counts_before_it_skips_what_chunks_bring(void)
 	end();
 }
 
-/* 0.3 s of CPU time, of which calls take a tenth if each costs 40 ns. Is the
- * function demoted? */
-static bool is_demoted(double call_ns)
+/* So many chunks, each with 7,500 calls in so many ms. Is the function
+ * demoted? */
+static bool is_demoted(double call_ns, int chunks, uint64_t ms)
 {
 	uint32_t changes;
 
 	begin();
 	budget.call_ns = call_ns;
-	for (int i = 0; i < 100; i++)
-		note("0x1200", 7500, 3);
+	for (int i = 0; i < chunks; i++)
+		note("0x1200", 7500, ms);
 	budget_beat(&budget, 1000);
 	changes = budget.changes;
 	end();
 	return changes > 0;
 }
 
-/* Without samples, a call costs what was measured, if anything was. */
+/* Without samples, a call costs what was measured, if anything was. Calls take
+ * a tenth of the time if each costs 40 ns. */
 void test_budget_item_of_calls_that_cost_less_takes_more(void)
 {
-	CHECK(is_demoted(0));
-	CHECK(is_demoted(40));
-	CHECK(!is_demoted(20));
+	CHECK(is_demoted(0, 100, 3));
+	CHECK(is_demoted(40, 100, 3));
+	CHECK(!is_demoted(20, 100, 3));
+}
+
+/* Within 40 ms, if recording should take more than three times the limit: 0.18
+ * of the time, at 24 ns. Not by a cost that was not measured, nor where samples
+ * say something else. */
+void test_budget_item_sees_soon_what_is_far_above_the_limit(void)
+{
+	CHECK(is_demoted(24, 40, 1));
+	CHECK(!is_demoted(24, 10, 1));
+	CHECK(!is_demoted(18, 40, 1));
+	CHECK(!is_demoted(0, 40, 1));
+	begin();
+	budget.call_ns = 24;
+	for (int i = 0; i < 40; i++)
+		note("0x1200", 7500, 1);
+	budget.samples = 10000;
+	budget.probes = 400;
+	budget_beat(&budget, 1000);
+	CHECK_EQ(budget.changes, 0);
+	end();
 }

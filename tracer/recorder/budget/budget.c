@@ -20,12 +20,13 @@ enum {
 	WINDOW_MOST_MS = 50,       /* no longer: threads may not run */
 	WINDOWS_MS = 1000,         /* about so often */
 	LUA_PRICE = 3,             /* of a call, in those of native ones */
-	JUDGE_MS = 100,
+	JUDGE_MS = 100, FIRST_MS = 20, /* before anything was demoted */
 };
 
 /* Where nothing is sampled, and before it was measured: what a call costs, ns,
  * rather too much. */
 static const double unknown_call_ns = 40;
+static const double far_above = 3; /* limits */
 
 int budget_init(struct budget *b, double limit, struct pool_owner *owner,
 		const struct rate *rate)
@@ -321,7 +322,24 @@ static double units_of(const struct budget *b, uint32_t i)
 	return calls * budget_price(f->verdict);
 }
 
-/* Without samples it is what calls should cost. False: not enough was seen. */
+/* What recording should take by what a call costs, where samples are too few.
+ * Soon, that says only whether it is far above the limit, and only where the
+ * cost was measured: a program that runs for a second should not be recorded in
+ * full for half of it. False: not enough was seen. */
+static bool see_calls(const struct budget *b, struct budget_sight *s)
+{
+	const double ns = b->call_ns > 0 ? b->call_ns : unknown_call_ns;
+	double units = b->other;
+
+	for (uint32_t i = 0; i < b->all.n; i++)
+		units += units_of(b, i);
+	s->share = units * ns / 1e9 / b->cpu_s;
+	s->error = s->share / 5;
+	return (b->samples == 0 && b->cpu_s > 0.2) ||
+	       (b->call_ns > 0 && s->share > far_above * b->limit);
+}
+
+/* False: not enough was seen. */
 static bool see(struct budget *b, struct budget_sight *s)
 {
 	double root = 1;
@@ -331,18 +349,8 @@ static bool see(struct budget *b, struct budget_sight *s)
 	if (b->cpu_s <= 0.02)
 		return false;
 	s->other = b->other / b->cpu_s;
-	if (b->samples == 0 && b->cpu_s > 0.2) {
-		double units = b->other;
-
-		for (uint32_t i = 0; i < b->all.n; i++)
-			units += units_of(b, i);
-		s->share = units * (b->call_ns > 0 ? b->call_ns :
-				    unknown_call_ns) / 1e9 / b->cpu_s;
-		s->error = s->share / 5;
-		return true;
-	}
 	if (b->samples < ENOUGH_SAMPLES)
-		return false;
+		return see_calls(b, s);
 	while (root * root < (double)b->probes + 1)
 		root++;
 	s->share = (double)b->probes / (double)b->samples;
@@ -418,7 +426,8 @@ uint32_t budget_beat(struct budget *b, uint64_t now)
 		close_window(b, now);
 	} else if (!is_open && b->skipped > 0 && now >= b->next_ms) {
 		open_window(b, now);
-	} else if (!is_open && now >= b->judged_ms + JUDGE_MS) {
+	} else if (!is_open && now >= b->judged_ms +
+		   (b->changes > 0 ? JUDGE_MS : FIRST_MS)) {
 		decide(b);
 		b->judged_ms = now;
 	}
