@@ -248,9 +248,16 @@ bool process_ready(void)
 
 long weft_links_lead(void);
 
+/* A recorder that does not wait for its end asks to leave before it. */
 EXPORT long weft_links_lead(void)
 {
-	return link_lead();
+	const long led = link_lead();
+
+	if (mailbox.wish == ATTACH_LEAVE) {
+		atomic_store(&mailbox.search, ATTACH_LOOK);
+		__atomic_store_n(&mailbox.native, 0, __ATOMIC_RELEASE);
+	}
+	return led;
 }
 
 bool process_is_away(void)

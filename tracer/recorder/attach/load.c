@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/load.h"
 #include "tracepoints/attach.h"
+#include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
 
@@ -52,7 +53,7 @@ const char *load_begin(struct load *l, const struct remote *r,
 	l->remote = r;
 	if (!remote_find(r, "libc.so.6", &libc) ||
 	    !remote_find(r, "ld-linux", &loader) ||
-	    !stopped_find_libc(r, &l->libc))
+	    !spot_find_libc(r, &l->libc))
 		return "it runs without libweft.so, which cannot be loaded "
 		       "into a program whose C library is not glibc, or is a "
 		       "glibc that weft does not know: with glibc, start it "
@@ -60,22 +61,26 @@ const char *load_begin(struct load *l, const struct remote *r,
 	l->open = remote_symbol(r, &libc, "dlopen");
 	l->explain = remote_symbol(r, &libc, "dlerror");
 	l->call.map = remote_symbol(r, &libc, "mmap");
+	l->call.protect = remote_symbol(r, &libc, "mprotect");
 	l->call.unmap = remote_symbol(r, &libc, "munmap");
 	l->call.errno_at = remote_symbol(r, &libc, "__errno_location");
 	l->modules = remote_symbol(r, &loader, "_r_debug");
-	if (!l->open || !l->explain || !l->call.map || !l->call.unmap ||
-	    !l->call.errno_at || !l->modules)
+	if (!l->open || !l->explain || !l->call.map || !l->call.protect ||
+	    !l->call.unmap || !l->call.errno_at || !l->modules)
 		return "it runs without libweft.so, which cannot be loaded "
 		       "into a program whose glibc is older than 2.35: start "
 		       "it with LD_PRELOAD=libweft.so";
 	return why_not(r, program);
 }
 
+/* The thread may wait for room in the pool, or for one that does. */
 static const char *call(struct load *l, bool waits)
 {
+	baton_lend();
 	const char *const why = stopped_do(l->remote, &l->libc, &l->call,
 					   waits);
 
+	baton_take();
 	if (l->call.stopped_ns > l->longest_ns)
 		l->longest_ns = l->call.stopped_ns;
 	return why;

@@ -41,6 +41,24 @@ bool remote_write(const struct remote *r, uint64_t at, const void *from,
 	return pwrite(r->mem, from, n, (off_t)at) == (ssize_t)n;
 }
 
+bool remote_may_write(const struct remote *r, uint64_t from, uint64_t to)
+{
+	char line[PATH_MAX + 128], rights[8];
+	uint64_t begin, end;
+	bool may = false;
+
+	snprintf(line, sizeof(line), "/proc/%d/maps", (int)r->pid);
+	FILE *const f = fopen(line, "re");
+
+	while (f && !may && fgets(line, sizeof(line), f))
+		may = sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &begin, &end,
+			     rights) == 3 && begin <= from && to <= end &&
+		      rights[0] == 'r' && rights[1] == 'w';
+	if (f)
+		fclose(f);
+	return may;
+}
+
 long remote_status(pid_t pid, const char *key)
 {
 	char line[256];

@@ -26,6 +26,10 @@ bool remote_read(const struct remote *r, uint64_t at, void *to, size_t n);
 bool remote_write(const struct remote *r, uint64_t at, const void *from,
 		  size_t n);
 
+/* Does all of it lie in one mapping that the process itself may write? (The
+ * above writes in others, too.) */
+bool remote_may_write(const struct remote *r, uint64_t from, uint64_t to);
+
 /* A module of the process. */
 struct remote_module {
 	uint64_t start;            /* where its file's first byte lies */

@@ -1,6 +1,6 @@
-/* stopped.c - choosing a thread, stopping it, having it call a function. What
- * is known of the program is what the kernel says, and words of its memory. All
- * of it may be anything.
+/* stopped.c - stopping a thread, having it call a function. What is known of
+ * the program is what the kernel says, and words of its memory. All of it may
+ * be anything.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/stopped.h"
 #include "tracer/recorder/attach/frame.h"
@@ -33,11 +33,11 @@ enum {
 	SEARCH_STEP_MS = 2,
 	INTERRUPT_US = 20000,
 	CALL_US = 1000000,         /* then it may wait for a lock */
+	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
 	STEP_US = 20,
 	SCRATCH = 512 << 10,
 	RED_ZONE = 128,
-	LOOK_BYTES = 64 << 10,     /* of a stack, for a handler's frame */
 	/* The kernel's own, for a call that was stopped */
 	ERESTARTSYS = 512, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516,
 };
@@ -47,6 +47,12 @@ enum {
 #define CONFINED                                                               \
 	"it has given up system calls (seccomp), and might be killed for "     \
 	"those that loading takes"
+#define CRAMPED                                                                \
+	"the stacks of its threads have no room left"
+#define SHADOWED                                                               \
+	"it runs with a shadow stack (CET), and would not survive if weft "    \
+	"record was killed while it loads the library: start it with "         \
+	"LD_PRELOAD=libweft.so"
 #define DIRECTION_FLAG UINT64_C(0x400)
 
 static uint64_t now_us(void)
@@ -57,141 +63,6 @@ static uint64_t now_us(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* ---- who may be stopped ---- */
-
-bool stopped_find_libc(const struct remote *r, struct stopped_libc *libc)
-{
-	/* mov $SYS_rt_sigreturn, %rax; syscall */
-	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0,
-					    0x0f, 0x05 };
-	struct remote_module m;
-	uint64_t size;
-
-	if (!remote_find(r, "ld-linux", &m))
-		return false;
-	libc->globals = remote_object(r, &m, "_rtld_global", &size);
-	libc->globals_end = libc->globals + size;
-	if (libc->globals == 0 || size > 1 << 16 ||
-	    !remote_find(r, "libc.so.6", &m))
-		return false;
-	const size_t n = (size_t)(m.code_end - m.code);
-	uint8_t *const code = n < 1 << 26 ? malloc(n) : NULL;
-	const uint8_t *const at = code && remote_read(r, m.code, code, n) ?
-		memmem(code, n, restorer, sizeof(restorer)) : NULL;
-
-	libc->restorer = at ? m.code + (uint64_t)(at - code) : 0;
-	free(code);
-	return at != NULL;
-}
-
-/* A thread's call that has not come back. */
-struct system_call {
-	long number;
-	uint64_t a[6], sp, pc;
-};
-
-static bool read_system_call(pid_t pid, pid_t tid, struct system_call *c)
-{
-	char path[64], line[256] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid,
-		 (int)tid);
-	FILE *const f = fopen(path, "re");
-
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
-	return sscanf(line, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-		      " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
-		      &c->number, &c->a[0], &c->a[1], &c->a[2], &c->a[3],
-		      &c->a[4], &c->a[5], &c->sp, &c->pc) == 9;
-}
-
-/* Can it be begun again as if it had not been stopped? A call that has written
- * or read a part would return that part. libc's malloc makes none of them, but
- * for the wait for a lock: with that value, a mutex. With a limit, libweft.so
- * makes it, whose caller may hold any lock. */
-static bool can_begin_again(const struct system_call *c)
-{
-	const int wait = (int)c->a[1] & FUTEX_CMD_MASK;
-
-	switch (c->number) {
-	case SYS_futex:
-		return wait == FUTEX_WAIT_BITSET ||
-		       (wait == FUTEX_WAIT && (uint32_t)c->a[2] != 2 &&
-			c->a[3] == 0);
-	case SYS_recvfrom:
-		return (c->a[3] & 0x100) == 0; /* MSG_WAITALL */
-	case SYS_read: case SYS_nanosleep: case SYS_clock_nanosleep:
-	case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6:
-	case SYS_epoll_wait: case SYS_epoll_pwait: case 441: /* epoll_pwait2 */
-	case SYS_accept: case SYS_accept4: case SYS_wait4: case SYS_waitid:
-	case SYS_pause: case SYS_rt_sigsuspend: case SYS_rt_sigtimedwait:
-	case SYS_restart_syscall: /* one of these, stopped before */
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Would it then wait for the whole of its time once more? */
-static bool waits_anew(const struct system_call *c)
-{
-	switch (c->number) {
-	case SYS_epoll_wait: case SYS_epoll_pwait:
-		return (int)c->a[3] >= 0;
-	case 441: /* epoll_pwait2 */
-		return c->a[3] != 0;
-	case SYS_rt_sigtimedwait:
-		return c->a[2] != 0;
-	default:
-		return false;
-	}
-}
-
-/* A handler may have interrupted malloc. */
-static bool is_in_handler(const struct remote *r, uint64_t sp,
-			  uint64_t restorer)
-{
-	static uint64_t words[LOOK_BYTES / 8];
-	const ssize_t n = pread(r->mem, words, sizeof(words), (off_t)sp);
-
-	for (ssize_t i = 0; i < n / 8; i++)
-		if (words[i] == restorer)
-			return true;
-	return false;
-}
-
-static bool is_thread_of(const struct remote *r, pid_t tid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)r->pid, (int)tid);
-	return tid > 0 && access(path, F_OK) == 0;
-}
-
-/* Does the thread, 0: any, hold a mutex of the loader? They are recursive ones,
- * and no other words of its variables look so. */
-static bool holds_loader(const struct remote *r, const struct stopped_libc *l,
-			 pid_t tid)
-{
-	static int32_t words[(1 << 16) / 4];
-	const size_t n = (size_t)(l->globals_end - l->globals);
-
-	if (!remote_read(r, l->globals, words, n))
-		return true;
-	for (size_t i = 0; (i + 10) * 4 <= n; i += 2) {
-		const struct __pthread_mutex_s *const m = (void *)&words[i];
-
-		if ((m->__lock == 1 || m->__lock == 2) && m->__count > 0 &&
-		    m->__nusers == 1 && m->__kind == PTHREAD_MUTEX_RECURSIVE &&
-		    (tid ? m->__owner == tid : is_thread_of(r, m->__owner)))
-			return true;
-	}
-	return false;
-}
-
 /* ---- the thread ---- */
 
 struct stopped {
@@ -200,7 +71,7 @@ struct stopped {
 	struct user_regs_struct regs;
 	uint64_t mask;             /* the signals it blocks */
 	uint64_t since_us;
-	bool is_itself;            /* it has put back all this */
+	bool is_itself;            /* it has put back all this, or will */
 	struct iovec state;        /* all other registers */
 	uint8_t bytes[1 << 16];
 };
@@ -295,14 +166,14 @@ static void put_back(struct stopped *s)
 }
 
 /* Does it still sit where it may be stopped? What we saw may be over. */
-static bool is_still(const struct stopped *s, const struct system_call *c)
+static bool is_still(const struct stopped *s, const struct spot *c)
 {
 	return (long)s->regs.orig_rax == c->number && s->regs.rsp == c->sp &&
 	       s->regs.rip == c->pc;
 }
 
 /* False: another one, or later. */
-static bool stop(struct stopped *s, const struct system_call *c)
+static bool stop(struct stopped *s, const struct spot *c)
 {
 	int status;
 
@@ -338,14 +209,14 @@ static bool get_registers(const struct stopped *s,
 /* Does it wait for a lock, but not for the loader's own? It shows no more than
  * a wait that a stop ended. */
 static bool waits_for_lock(const struct stopped *s,
-			   const struct stopped_libc *libc)
+			   const struct spot_libc *libc)
 {
 	struct user_regs_struct regs;
 
 	return get_registers(s, &regs) && regs.orig_rax == SYS_futex &&
 	       ((int64_t)regs.rax == -ERESTARTSYS ||
 		(int64_t)regs.rax == -ERESTART_RESTARTBLOCK) &&
-	       !holds_loader(s->r, libc, s->tid);
+	       !spot_holds_loader(s->r, libc, s->tid);
 }
 
 /* Go on at pc with this stack, and with rbx or the first arguments as given.
@@ -373,8 +244,15 @@ static bool start(const struct stopped *s, uint64_t pc, uint64_t sp,
 	       ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(mask), &mask) == 0;
 }
 
-/* Let it go on until its next system call begins or ends. False: it has
- * ended. */
+/* What the processor raised, and would again. */
+static bool is_fault(int signal)
+{
+	return signal > 0 && signal < NSIG &&
+	       (calling_mask() >> (signal - 1) & 1) == 0;
+}
+
+/* Let it go on until its next system call begins or ends. False: it has ended,
+ * or failed. */
 static bool to_system_call(const struct stopped *s)
 {
 	int status, signal = 0;
@@ -387,19 +265,24 @@ static bool to_system_call(const struct stopped *s)
 		if (!WIFSTOPPED(status))
 			return false;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
-	} while (signal != (SIGTRAP | 0x80));
-	return true;
+	} while (signal != (SIGTRAP | 0x80) && !is_fault(signal));
+	return !is_fault(signal);
 }
 
-/* mmap or munmap. Its own stack may be small, or another program's idea of one:
- * it is used for these alone. Returns what the call did, 0: nothing. */
-static uint64_t call_small(const struct stopped *s,
-			   const struct stopped_libc *libc, uint64_t function,
+static uint64_t small_at(uint64_t sp)
+{
+	return (sp - RED_ZONE - FRAME_BASIC) & ~UINT64_C(63);
+}
+
+/* mmap and the like. Its own stack may be small, or another program's idea of
+ * one: it is used for these alone. Returns what the call did, negative: it
+ * failed. */
+static int64_t call_small(const struct stopped *s,
+			   const struct spot_libc *libc, uint64_t function,
 			   const uint64_t a[4])
 {
 	static uint8_t bytes[FRAME_MAX];
-	const uint64_t at = (s->regs.rsp - RED_ZONE - FRAME_BASIC) &
-			    ~UINT64_C(63);
+	const uint64_t at = small_at(s->regs.rsp);
 	const size_t n = frame_make(bytes, at, &s->regs, s->mask, &s->state,
 				    true);
 	struct user_regs_struct regs;
@@ -407,8 +290,8 @@ static uint64_t call_small(const struct stopped *s,
 	return remote_write(s->r, at, bytes, n) &&
 	       remote_write(s->r, at - 8, &libc->restorer, 8) &&
 	       start(s, function, at - 8, a) && to_system_call(s) &&
-	       to_system_call(s) && get_registers(s, &regs) &&
-	       (int64_t)regs.rax >= 0 ? regs.rax : 0;
+	       to_system_call(s) && get_registers(s, &regs) ?
+	       (int64_t)regs.rax : -1;
 }
 
 static bool is_done(const struct stopped *s, uint64_t call)
@@ -422,17 +305,20 @@ static bool is_done(const struct stopped *s, uint64_t call)
 /* Wait until it stops: it is stopped when it is done. If it waits for a lock,
  * and does not hold the loader's, nothing is begun yet, and the call can be
  * given up. Else it is slow, and goes on. */
-static int next_stop(const struct stopped *s, const struct stopped_libc *libc,
-		     uint64_t call)
+static int next_stop(const struct stopped *s, const struct spot_libc *libc,
+		     uint64_t call, uint64_t leave)
 {
 	const uint64_t late = now_us() + CALL_US;
 	bool asked = false;
 	int status;
 
 	while ((status = wait_stop(s->tid, STEP_US)) == -1) {
+		const uint64_t now = now_us();
+
 		if (asked || (!is_done(s, call) &&
-			      (now_us() < late ||
-			       holds_loader(s->r, libc, s->tid))))
+			      (now < late ||
+			       (now < leave &&
+				spot_holds_loader(s->r, libc, s->tid)))))
 			continue;
 		ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
 		asked = true;
@@ -440,33 +326,82 @@ static int next_stop(const struct stopped *s, const struct stopped_libc *libc,
 	return status;
 }
 
-/* Run our code until it is done. False: it has ended, failed, or was given
- * up. */
-static bool run(const struct stopped *s, const struct stopped_libc *libc,
-		uint64_t call)
+/* FAILED: it has ended, failed, or was given up. LEFT: it can be neither given
+ * up nor waited for, since others may wait for us. */
+enum outcome { DONE, FAILED, LEFT };
+
+/* Run our code until it is done. */
+static enum outcome run(const struct stopped *s,
+			const struct spot_libc *libc, uint64_t call)
 {
+	const uint64_t leave = now_us() + LEAVE_US;
+
 	for (int signal = 0;;) {
 		ptrace(PTRACE_CONT, s->tid, 0, (void *)(long)signal);
-		const int status = next_stop(s, libc, call);
+		const int status = next_stop(s, libc, call, leave);
 		const bool done = is_done(s, call);
 
 		if (status == 0)
-			return false;
+			return FAILED;
 		if (is_interrupt(status) && done)
-			return true;
+			return DONE;
 		if (is_interrupt(status) && waits_for_lock(s, libc))
-			return false;
+			return FAILED;
+		if (is_interrupt(status) && now_us() >= leave)
+			return LEFT;
 		signal = is_interrupt(status) ? 0 : WSTOPSIG(status);
-		if (!done && signal > 0 &&
-		    (calling_mask() >> (signal - 1) & 1) == 0)
-			return false;
+		if (!done && is_fault(signal))
+			return FAILED;
 	}
 }
 
-/* What goes there: our code, the call, its text; at the end a frame, and below
- * that the stack. */
-enum { CALL_AT = 2048, TEXT_AT = 4096, TEXT_MAX = PATH_MAX,
+/* What goes there: our code; then, where it can be written, the call, its text;
+ * at the end a frame, and below that the stack. */
+enum { CALL_AT = 4096, TEXT_AT = 2 * CALL_AT, TEXT_MAX = PATH_MAX,
        FRAME_AT = SCRATCH - FRAME_MAX };
+
+/* What a thread has left that went on without us; 0: nothing. */
+static uint64_t left_over;
+
+/* Nothing is both written and executed: where the kernel denies that (MDWE), it
+ * also denies to execute what could be written before, but not to write what
+ * could be executed. Returns 0: it cannot be had. */
+static uint64_t map_scratch(const struct stopped *s,
+			    const struct spot_libc *libc,
+			    const struct stopped_call *c)
+{
+	const int64_t low = call_small(s, libc, c->map,
+		(uint64_t[4]){ 0, SCRATCH, PROT_READ | PROT_EXEC,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE });
+
+	if (low <= 0 || low % CALL_AT != 0)
+		return 0;
+	if (call_small(s, libc, c->protect,
+		       (uint64_t[4]){ (uint64_t)low + CALL_AT,
+				      SCRATCH - CALL_AT,
+				      PROT_READ | PROT_WRITE }) == 0)
+		return (uint64_t)low;
+	call_small(s, libc, c->unmap, (uint64_t[4]){ (uint64_t)low, SCRATCH });
+	return 0;
+}
+
+/* A debugger's way: not even the program can write there. */
+static bool put_code(const struct stopped *s, uint64_t at)
+{
+	const size_t n = (size_t)(frame_stub_end - frame_stub);
+
+	for (size_t i = 0; i < n; i += sizeof(long)) {
+		const size_t rest = n - i;
+		long word = 0;
+
+		memcpy(&word, frame_stub + i,
+		       rest < sizeof(word) ? rest : sizeof(word));
+		if (ptrace(PTRACE_POKEDATA, s->tid, (void *)(at + i),
+			   (void *)word) != 0)
+			return false;
+	}
+	return true;
+}
 
 static bool put_call(const struct stopped *s, const struct stopped_call *c,
 		     uint64_t low)
@@ -480,8 +415,7 @@ static bool put_call(const struct stopped *s, const struct stopped_call *c,
 	const size_t n = frame_make(bytes, low + FRAME_AT, &s->regs, s->mask,
 				    &s->state, false);
 
-	return remote_write(s->r, low, frame_stub,
-			    (size_t)(frame_stub_end - frame_stub)) &&
+	return put_code(s, low) &&
 	       remote_write(s->r, low + CALL_AT, &call, sizeof(call)) &&
 	       remote_write(s->r, low + FRAME_AT, bytes, n) &&
 	       (!c->text || (strlen(c->text) < TEXT_MAX &&
@@ -510,36 +444,50 @@ static bool has_gone_on(const struct stopped *s, uint64_t low)
 	return get_registers(s, &regs) && regs.rip - low >= CALL_AT;
 }
 
+static void tidy(const struct stopped *s, const struct spot_libc *libc,
+		 const struct stopped_call *c)
+{
+	if (left_over)
+		call_small(s, libc, c->unmap,
+			   (uint64_t[4]){ left_over, SCRATCH });
+	left_over = 0;
+}
+
 /* Whatever becomes of us, the thread comes back by a frame. Returns NULL, or
  * why it was not done. */
-static const char *do_call(struct stopped *s, const struct stopped_libc *libc,
+static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 			   struct stopped_call *c)
 {
-	const uint64_t low = call_small(s, libc, c->map,
-		(uint64_t[4]){ 0, SCRATCH, PROT_READ | PROT_WRITE | PROT_EXEC,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE });
+	tidy(s, libc, c);
+	if (c->function == 0)
+		return NULL;
+	const uint64_t low = map_scratch(s, libc, c);
 
-	if (low == 0 || low % 4096 != 0)
+	if (low == 0)
 		return "it cannot map memory for code: it has no room, or the "
 		       "system forbids it";
-	const bool done = put_call(s, c, low) &&
-			  start(s, low, low + FRAME_AT - 64,
-				(uint64_t[4]){ low + CALL_AT }) &&
-			  run(s, libc, low + CALL_AT);
+	const enum outcome end = put_call(s, c, low) &&
+				 start(s, low, low + FRAME_AT - 64,
+				       (uint64_t[4]){ low + CALL_AT }) ?
+				 run(s, libc, low + CALL_AT) : FAILED;
 
-	if (done)
+	s->is_itself = end == LEFT;
+	if (end == LEFT)
+		return "the call in it does not return";
+	if (end == DONE)
 		take_result(s, c, low);
-	s->is_itself = done && has_gone_on(s, low);
+	s->is_itself = end == DONE && has_gone_on(s, low);
+	left_over = low;
 	if (!s->is_itself)
-		call_small(s, libc, c->unmap, (uint64_t[4]){ low, SCRATCH });
-	return done ? NULL : "the call in it did not return";
+		tidy(s, libc, c);
+	return end == DONE ? NULL : "the call in it did not return";
 }
 
 /* A signal to us must not leave it with our registers. Returns NULL, or why it
  * was not done; *stood: not because the thread did not sit there any more. */
 static const char *do_stopped(struct stopped *s,
-			      const struct stopped_libc *libc,
-			      const struct system_call *at,
+			      const struct spot_libc *libc,
+			      const struct spot *at,
 			      struct stopped_call *c, bool *stood)
 {
 	const char *why = "no thread of it could be stopped";
@@ -549,7 +497,7 @@ static const char *do_stopped(struct stopped *s,
 	sigprocmask(SIG_BLOCK, &all, &before);
 	*stood = stop(s, at);
 	if (*stood) {
-		if (holds_loader(s->r, libc, 0)) {
+		if (spot_holds_loader(s->r, libc, 0)) {
 			*stood = false;
 			why = LOADING;
 		} else {
@@ -562,9 +510,19 @@ static const char *do_stopped(struct stopped *s,
 	return why;
 }
 
+static const char *why_not(const struct stopped *s, const struct spot *c)
+{
+	if (target_is_confined(s->tid))
+		return CONFINED;
+	if (target_has_shadow_stack(s->tid))
+		return SHADOWED;
+	return remote_may_write(s->r, small_at(c->sp) - 8, c->sp) ? NULL :
+	       CRAMPED;
+}
+
 /* Try each thread once, of those that would wait anew, or of the others.
  * Returns whether one was stopped. */
-static bool try_threads(struct stopped *s, const struct stopped_libc *libc,
+static bool try_threads(struct stopped *s, const struct spot_libc *libc,
 			struct stopped_call *call, bool anew, const char **why)
 {
 	char path[64];
@@ -575,18 +533,15 @@ static bool try_threads(struct stopped *s, const struct stopped_libc *libc,
 
 	for (const struct dirent *e; !stood && threads &&
 	     (e = readdir(threads)); ) {
-		struct system_call c;
+		struct spot c;
 
 		s->tid = atoi(e->d_name);
-		if (s->tid <= 0 || !read_system_call(s->r->pid, s->tid, &c) ||
-		    !can_begin_again(&c) || waits_anew(&c) != anew ||
-		    is_in_handler(s->r, c.sp, libc->restorer))
+		if (!spot_read(s->r, s->tid, libc, &c) || c.waits_anew != anew)
 			continue;
-		*why = CONFINED;
-		if (target_is_confined(s->tid))
-			continue;
-		*why = LOADING;
-		if (!holds_loader(s->r, libc, 0))
+		*why = why_not(s, &c);
+		if (!*why && spot_holds_loader(s->r, libc, 0))
+			*why = LOADING;
+		if (!*why)
 			*why = do_stopped(s, libc, &c, call, &stood);
 	}
 	if (threads)
@@ -594,8 +549,9 @@ static bool try_threads(struct stopped *s, const struct stopped_libc *libc,
 	return stood;
 }
 
-const char *stopped_do(const struct remote *r, const struct stopped_libc *libc,
-		       struct stopped_call *call, bool waits)
+static const char *find_and_do(const struct remote *r,
+			       const struct spot_libc *libc,
+			       struct stopped_call *call, bool waits)
 {
 	static struct stopped s;
 	const char *why = "none of its threads waits for something (sleeps, "
@@ -616,16 +572,24 @@ const char *stopped_do(const struct remote *r, const struct stopped_libc *libc,
 	return why;
 }
 
-#else
-
-bool stopped_find_libc(const struct remote *r, struct stopped_libc *libc)
+const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
+		       struct stopped_call *call, bool waits)
 {
-	(void)r;
-	(void)libc;
-	return false;
+	struct stopped_call none = *call;
+	const char *const why = find_and_do(r, libc, call, waits);
+
+	if (left_over == 0)
+		return why;
+	none.function = 0;
+	find_and_do(r, libc, &none, waits);
+	if (none.stopped_ns > call->stopped_ns)
+		call->stopped_ns = none.stopped_ns;
+	return why;
 }
 
-const char *stopped_do(const struct remote *r, const struct stopped_libc *libc,
+#else
+
+const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
 		       struct stopped_call *call, bool waits)
 {
 	(void)waits;

@@ -5,23 +5,13 @@
 #ifndef WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
 #define WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
 
-#include "tracer/recorder/attach/remote.h"
-
-/* Where in the process the lock of its loader, and what ends a signal handler,
- * are found. */
-struct stopped_libc {
-	uint64_t globals, globals_end; /* the loader's _rtld_global */
-	uint64_t restorer;
-};
-
-/* Read these. False: this is not glibc, or not one that is known. */
-bool stopped_find_libc(const struct remote *r, struct stopped_libc *libc);
+#include "tracer/recorder/attach/spot.h"
 
 /* What is called: function(a, b), on a stack of its own. */
 struct stopped_call {
 	uint64_t function, a, b;
 	const char *text;          /* NULL, or what a is to point to */
-	uint64_t map, unmap;       /* mmap and munmap there */
+	uint64_t map, protect, unmap; /* mmap, mprotect and munmap there */
 	uint64_t errno_at;         /* __errno_location there */
 	uint64_t explain;          /* 0, or called if the result is 0 */
 	/* Set by stopped_do: */
@@ -35,7 +25,7 @@ struct stopped_call {
  * malloc. While any thread holds the loader's, none does. waits: for a few
  * seconds, until this can be. Returns NULL, or why it was not done: the program
  * is then as before. */
-const char *stopped_do(const struct remote *r, const struct stopped_libc *libc,
+const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
 		       struct stopped_call *call, bool waits);
 
 #endif

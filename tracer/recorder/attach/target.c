@@ -169,6 +169,22 @@ bool target_is_confined(pid_t tid)
 	       remote_status(tid, "Seccomp_filters:") > filters;
 }
 
+bool target_has_shadow_stack(pid_t tid)
+{
+	char path[64], line[256];
+	bool has = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	FILE *const f = fopen(path, "re");
+
+	while (f && !has && fgets(line, sizeof(line), f))
+		has = strncmp(line, "x86_Thread_features:", 20) == 0 &&
+		      strstr(line, "shstk");
+	if (f)
+		fclose(f);
+	return has;
+}
+
 /* To join a recording takes some system calls. */
 static bool is_confined(pid_t pid)
 {

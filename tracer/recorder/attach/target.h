@@ -20,5 +20,7 @@ int target_find(struct target *t, const char *text);
 
 /* May this thread be killed for system calls that we may make? */
 bool target_is_confined(pid_t tid);
+/* Does the processor check where its calls return to? */
+bool target_has_shadow_stack(pid_t tid);
 
 #endif

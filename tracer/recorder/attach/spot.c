@@ -1,0 +1,163 @@
+/* spot.c - what the kernel says of a thread's call, and the loader's locks.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/attach/spot.h"
+
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+
+enum { LOOK_BYTES = 64 << 10 };    /* of a stack, for a handler's frame */
+
+bool spot_find_libc(const struct remote *r, struct spot_libc *libc)
+{
+	/* mov $SYS_rt_sigreturn, %rax; syscall */
+	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0,
+					    0x0f, 0x05 };
+	struct remote_module m;
+	uint64_t size;
+
+	if (!remote_find(r, "ld-linux", &m))
+		return false;
+	libc->globals = remote_object(r, &m, "_rtld_global", &size);
+	libc->globals_end = libc->globals + size;
+	if (libc->globals == 0 || size > 1 << 16 ||
+	    !remote_find(r, "libc.so.6", &m))
+		return false;
+	const size_t n = (size_t)(m.code_end - m.code);
+	uint8_t *const code = n < 1 << 26 ? malloc(n) : NULL;
+	const uint8_t *const at = code && remote_read(r, m.code, code, n) ?
+		memmem(code, n, restorer, sizeof(restorer)) : NULL;
+
+	libc->restorer = at ? m.code + (uint64_t)(at - code) : 0;
+	free(code);
+	return at != NULL;
+}
+
+static bool read_call(pid_t pid, pid_t tid, struct spot *c)
+{
+	char path[64], line[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid,
+		 (int)tid);
+	FILE *const f = fopen(path, "re");
+
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	return sscanf(line, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		      " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
+		      &c->number, &c->a[0], &c->a[1], &c->a[2], &c->a[3],
+		      &c->a[4], &c->a[5], &c->sp, &c->pc) == 9;
+}
+
+/* Can it be begun again as if it had not been stopped? A call that has written
+ * or read a part would return that part. libc's malloc makes none of them, but
+ * for the wait for a lock: with that value, a mutex. With a limit, libweft.so
+ * makes it, whose caller may hold any lock. */
+static bool can_begin_again(const struct spot *c)
+{
+	const int wait = (int)c->a[1] & FUTEX_CMD_MASK;
+
+	switch (c->number) {
+	case SYS_futex:
+		return wait == FUTEX_WAIT_BITSET ||
+		       (wait == FUTEX_WAIT && (uint32_t)c->a[2] != 2 &&
+			c->a[3] == 0);
+	case SYS_recvfrom:
+		return (c->a[3] & 0x100) == 0; /* MSG_WAITALL */
+	case SYS_read: case SYS_nanosleep: case SYS_clock_nanosleep:
+	case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6:
+	case SYS_epoll_wait: case SYS_epoll_pwait: case 441: /* epoll_pwait2 */
+	case SYS_accept: case SYS_accept4: case SYS_wait4: case SYS_waitid:
+	case SYS_pause: case SYS_rt_sigsuspend: case SYS_rt_sigtimedwait:
+	case SYS_restart_syscall: /* one of these, stopped before */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Would it then wait for the whole of its time once more? */
+static bool waits_anew(const struct spot *c)
+{
+	switch (c->number) {
+	case SYS_epoll_wait: case SYS_epoll_pwait:
+		return (int)c->a[3] >= 0;
+	case 441: /* epoll_pwait2 */
+		return c->a[3] != 0;
+	case SYS_rt_sigtimedwait:
+		return c->a[2] != 0;
+	default:
+		return false;
+	}
+}
+
+/* A handler may have interrupted malloc. */
+static bool is_in_handler(const struct remote *r, uint64_t sp,
+			  uint64_t restorer)
+{
+	static uint64_t words[LOOK_BYTES / 8];
+	const ssize_t n = pread(r->mem, words, sizeof(words), (off_t)sp);
+
+	for (ssize_t i = 0; i < n / 8; i++)
+		if (words[i] == restorer)
+			return true;
+	return false;
+}
+
+bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
+	       struct spot *c)
+{
+	if (tid <= 0 || !read_call(r->pid, tid, c) || !can_begin_again(c) ||
+	    is_in_handler(r, c->sp, libc->restorer))
+		return false;
+	c->waits_anew = waits_anew(c);
+	return true;
+}
+
+static bool is_thread_of(const struct remote *r, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)r->pid, (int)tid);
+	return tid > 0 && access(path, F_OK) == 0;
+}
+
+/* They are recursive mutexes, and no other words of its variables look so. */
+bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
+		       pid_t tid)
+{
+	static int32_t words[(1 << 16) / 4];
+	const size_t n = (size_t)(l->globals_end - l->globals);
+
+	if (!remote_read(r, l->globals, words, n))
+		return true;
+	for (size_t i = 0; (i + 10) * 4 <= n; i += 2) {
+		const struct __pthread_mutex_s *const m = (void *)&words[i];
+
+		if ((m->__lock == 1 || m->__lock == 2) && m->__count > 0 &&
+		    m->__nusers == 1 && m->__kind == PTHREAD_MUTEX_RECURSIVE &&
+		    (tid ? m->__owner == tid : is_thread_of(r, m->__owner)))
+			return true;
+	}
+	return false;
+}
+
+#else
+
+bool spot_find_libc(const struct remote *r, struct spot_libc *libc)
+{
+	(void)r;
+	(void)libc;
+	return false;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* spot.h - where a thread of another process sits: in which system call, and
+ * whether it may be stopped there. It stops none.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_TRACER_RECORDER_ATTACH_SPOT_H
+#define WEFT_TRACER_RECORDER_ATTACH_SPOT_H
+
+#include "tracer/recorder/attach/remote.h"
+
+/* Where in the process the lock of its loader, and what ends a signal handler,
+ * are found. */
+struct spot_libc {
+	uint64_t globals, globals_end; /* the loader's _rtld_global */
+	uint64_t restorer;
+};
+
+/* Read these. False: this is not glibc, or not one that is known. */
+bool spot_find_libc(const struct remote *r, struct spot_libc *libc);
+
+/* A thread's call that has not come back. */
+struct spot {
+	long number;
+	uint64_t a[6], sp, pc;
+	/* Begun again, it waits for the whole of its time once more. */
+	bool waits_anew;
+};
+
+/* False: the thread is in no system call that can be begun again, or may hold
+ * malloc's lock. */
+bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
+	       struct spot *c);
+/* Does the thread, 0: any, hold a mutex of the loader? */
+bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
+		       pid_t tid);
+
+#endif
