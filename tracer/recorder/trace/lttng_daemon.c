@@ -1,6 +1,7 @@
 /* lttng_daemon.c - all recorders of a user start and stop the daemon under one
- * lock. The lock's file holds the number of the daemon that a recorder started:
- * the last recorder that finds it without sessions stops it. /dev/shm may be
+ * lock. The lock's file says which daemon a recorder started, and is as old as
+ * the last recording's begin: the last recorder that finds the daemon without
+ * sessions stops it. /dev/shm may be
  * shared with a container, whose numbers of processes are others and whose
  * daemon is another: each PID namespace has a lock of its own.
  * SPDX-License-Identifier: MIT */
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <lttng/lttng.h>
 #include <poll.h>
 #include <signal.h>
@@ -168,20 +170,39 @@ static void unlock(int fd)
 		close(fd);
 }
 
-/* Note the daemon in the lock's file. */
-static void write_pid(int fd, pid_t pid)
+/* Note the daemon in the lock's file, with its start: another process may have
+ * its number later. */
+static void write_daemon(int fd, pid_t pid)
 {
 	if (fd >= 0 && ftruncate(fd, 0) == 0)
-		dprintf(fd, "%d\n", (int)pid);
+		dprintf(fd, "%d %" PRIu64 "\n", (int)pid, process_start(pid));
 }
 
-static pid_t read_pid(int fd)
+/* 0: no recorder started one, or it has ended. */
+static pid_t read_daemon(int fd)
 {
-	char text[16] = "";
+	char text[40] = "";
+	uint64_t start;
+	int pid;
 
-	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0)
-		return 0;
-	return atoi(text);
+	return fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) > 0 &&
+	       sscanf(text, "%d %" SCNu64, &pid, &start) == 2 && pid > 1 &&
+	       process_start(pid) == start &&
+	       process_is_named(pid, "lttng-sessiond") ? pid : 0;
+}
+
+/* Has a recording begun in that time? Who began it stops the daemon later. */
+static bool was_used(int fd, uint32_t ms)
+{
+	struct timespec now;
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0)
+		return false;
+	const int64_t age = (now.tv_sec - st.st_mtim.tv_sec) * INT64_C(1000) +
+			    (now.tv_nsec - st.st_mtim.tv_nsec) / 1000000;
+
+	return age >= 0 && age < ms;
 }
 
 /* Start it as a shell would: no blocked signals, no descriptors of ours. */
@@ -236,8 +257,10 @@ const char *daemon_ensure(void)
 	if (lttng_session_daemon_alive() != 1) {
 		why = start();
 		if (!why)
-			write_pid(fd, daemon_pid());
+			write_daemon(fd, daemon_pid());
 	}
+	if (fd >= 0)
+		futimens(fd, NULL);
 	unlock(fd);
 	return why;
 }
@@ -245,7 +268,7 @@ const char *daemon_ensure(void)
 bool daemon_is_ours(pid_t pid)
 {
 	const int fd = lock();
-	const bool ours = pid > 1 && read_pid(fd) == pid;
+	const bool ours = pid > 1 && read_daemon(fd) == pid;
 
 	unlock(fd);
 	return ours;
@@ -264,18 +287,20 @@ static bool is_idle(pid_t daemon)
 	return n == 0;
 }
 
-void daemon_stop_idle(void)
+void daemon_stop_idle(uint32_t ms)
 {
 	const int fd = lock();
-	const pid_t pid = read_pid(fd);
+	const pid_t pid = read_daemon(fd);
 	char path[LOCK_PATH_MAX];
 
 	lock_path(path);
-	if (fd >= 0 && !process_is_named(pid, "lttng-sessiond")) {
+	if (fd >= 0 && pid == 0) {
 		/* It has died, or no recorder started it. */
 		unlink(path);
-	} else if (pid > 1 && is_idle(pid) && kill(pid, SIGTERM) == 0) {
-		for (int ms = STOP_MS; ms > 0 && kill(pid, 0) == 0; ms -= 5)
+	} else if (pid > 1 && !was_used(fd, ms) && is_idle(pid) &&
+		   kill(pid, SIGTERM) == 0) {
+		for (int left = STOP_MS; left > 0 && kill(pid, 0) == 0;
+		     left -= 5)
 			poll(NULL, 0, 5);
 		unlink(path);
 	}

@@ -6,6 +6,7 @@
 #define WEFT_TRACER_RECORDER_TRACE_LTTNG_DAEMON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* A folder to use as LTTNG_HOME, because no daemon could put its sockets where
@@ -21,7 +22,8 @@ pid_t daemon_consumer(pid_t daemon);
 const char *daemon_ensure(void);
 /* Whether a recorder started that daemon. */
 bool daemon_is_ours(pid_t pid);
-/* Stop the daemon if a recorder started it and it has no session left. */
-void daemon_stop_idle(void);
+/* Stop the daemon if a recorder started it, it has no session left, and no
+ * recording began in the last ms. */
+void daemon_stop_idle(uint32_t ms);
 
 #endif

@@ -361,12 +361,17 @@ static void on_hang(int signal_number)
 
 static void find_daemons(void)
 {
+	for (int i = 0; i < 2; i++) {
+		if (owned[i] >= 0)
+			close(owned[i]);
+		owned[i] = -1;
+	}
 	reply.daemon = daemon_pid();
 	reply.consumer = daemon_consumer(reply.daemon);
-	if (owned[0] < 0 && daemon_is_ours(reply.daemon))
-		owned[0] = open_pidfd(reply.daemon);
-	if (owned[0] >= 0 && owned[1] < 0)
-		owned[1] = open_pidfd(reply.consumer);
+	if (!daemon_is_ours(reply.daemon))
+		return;
+	owned[0] = open_pidfd(reply.daemon);
+	owned[1] = open_pidfd(reply.consumer);
 }
 
 /* Done whether or not the recorder still waits: a daemon that hung for a while
@@ -420,7 +425,7 @@ static void run_child(int socket, const struct session_plan *plan)
 	poll(NULL, 0, LINGER_MS);
 	destroy_left();
 	alarm(DAEMON_S);
-	daemon_stop_idle();
+	daemon_stop_idle(LINGER_MS);
 	_exit(0);
 }
 

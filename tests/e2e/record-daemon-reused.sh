@@ -1,0 +1,38 @@
+#!/bin/bash
+# The daemon that a recorder started has died, and a daemon that the user starts
+# has its number: it is not the recorders' to stop.
+# SPDX-License-Identifier: MIT
+. tests/e2e/record.inc
+command -v lttng-sessiond >/dev/null || { echo "no lttng-sessiond"; exit 77; }
+
+once() {
+	rm -rf "$HOME/trace"
+	as_user "$WEFT" record -o "$HOME/trace" -- "$P/p_slow" 0 0 </dev/null \
+		>"$T/out" 2>"$T/err"
+	[ $? = 9 ] || fail "weft record fails"
+	got_daemon "$T/err"
+}
+# The lock of this user and home: the one that is not there before.
+locks() {
+	find /dev/shm -maxdepth 1 -name "weft-lock-$(as_user id -u)-*" | sort
+}
+locks >"$T/before"
+is_noted() {
+	lock=$(locks | comm -13 "$T/before" - | head -n 1)
+	[ -s "$lock" ]
+}
+once
+await is_noted || fail "no recorder notes its daemon"
+read -r noted _ <"$lock"
+[ "$noted" = "$(daemon)" ] || fail "it notes $noted, not $(daemon)"
+kill -9 "$noted" $(consumers)
+has_ended() { ! kill -0 "$noted" 2>/dev/null; }
+await has_ended || fail "the daemon lives"
+
+as_user lttng-sessiond --daemonize --no-kernel || fail "no daemon"
+theirs=$(daemon)
+echo "$theirs 1" | as_user tee "$lock" >"$T/out"
+once
+is_gone() { [ ! -e "$lock" ]; }
+await is_gone || fail "the last recorder does not look at its daemon"
+kill -0 "$theirs" || fail "a recorder stopped a daemon that none started"
