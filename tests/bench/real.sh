@@ -1,13 +1,14 @@
 # real.sh - real programs beside the microbenchmarks, for run.sh, which sources
-# it: SQLite's speedtest1 and Lua's interpreter with load.lua. Each is built
-# plain and with the compiler's flag, and runs plain, instrumented, recorded,
-# counted, with a budget, without what "weft trim" lists for --skip, and, built once more,
-# without what it lists for gcc. Their sources are Debian's; what is built stays
-# in build/bench/real for the next time.
+# it: SQLite's speedtest1, Lua's interpreter with load.lua, and server.c, in C
+# and Lua. Each is built plain and with the compiler's flag, and runs plain,
+# instrumented, recorded, counted, with a budget, without what "weft trim" lists
+# for --skip, and, built once more, without what it lists for gcc. Sources of
+# other programs are Debian's; what is built stays in build/bench/real for the
+# next time.
 # SPDX-License-Identifier: MIT
 R=$W/real
-sqlite_size=15 lua_runs=10
-[ -z "$quick" ] || sqlite_size=5 lua_runs=3
+sqlite_size=15 lua_runs=10 batches=4000
+[ -z "$quick" ] || sqlite_size=5 lua_runs=3 batches=1000
 
 # unpack PACKAGE: into $R/PACKAGE.
 unpack() {
@@ -38,7 +39,8 @@ real_sources() {
 	touch "$R/sources"
 }
 
-# sqlite NAME COMPILER...; lua NAME COMPILER...: a program, unless it is there.
+# sqlite NAME COMPILER..., lua and server likewise: a program, unless it is
+# there.
 sqlite() {
 	[ ! -e "$R/$1" ] || return 0
 	"${@:2}" -O2 -w -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION \
@@ -50,6 +52,13 @@ lua() {
 	# shellcheck disable=SC2046 # one word each
 	"${@:2}" -O2 -w -DLUA_USE_LINUX -Wl,-E -o "$R/$1" $(ls \
 		"$R"/lua5.4/src/*.c | grep -v luac.c) -lm -ldl >>"$R/log" 2>&1
+}
+
+server() {
+	[ ! -e "$R/$1" ] || return 0
+	# shellcheck disable=SC2046 # one word each
+	"${@:2}" -O2 -w -D_GNU_SOURCE -o "$R/$1" tests/bench/server.c $(
+		pkg-config --cflags --libs lua5.4) >>"$R/log" 2>&1
 }
 
 # All but what needs a recording. What it prints says what is left out.
@@ -64,6 +73,8 @@ real_build() {
 	wait $!
 	lua lua.plain gcc
 	lua lua gcc -finstrument-functions
+	server server.plain gcc
+	server server gcc -finstrument-functions
 	command -v clang >/dev/null || {
 		echo "left out: clang's speedtest1: clang is not installed"
 		return 0
@@ -80,6 +91,7 @@ real_run() {
 	local -a run=(taskset -c "$BENCH_CPU" "$R/$2")
 	case $2 in
 	lua*) run+=(tests/bench/load.lua $lua_runs) ;;
+	server*) run+=($batches) ;;
 	*) run+=(--memdb --size $sqlite_size) ;;
 	esac
 	shift 2
@@ -150,7 +162,7 @@ real_program() {
 
 real_programs() {
 	local p
-	for p in sqlite-gcc sqlite-clang lua; do
+	for p in sqlite-gcc sqlite-clang lua server; do
 		[ ! -x "$R/$p" ] || real_program $p
 	done
 	rm -rf "$T/trace"
@@ -167,18 +179,18 @@ real_row() {
 		"${4-}${lost:+${4:+; }$lost records lost}"
 }
 
-# real_rows PROGRAM FIGURE [BOUNDS]
+# real_rows PROGRAM FIGURE [RECORDED COUNTED BUDGET BOTH]: with these bounds.
 real_rows() {
 	local p=$1
 	[ "$(median "$p.on.x")" != nan ] || return 0
-	real_row "$p.on" "$2, recorded / instrumented" "${3:+3.5}" \
+	real_row "$p.on" "$2, recorded / instrumented" "${3-}" \
 		"instrumented / plain $(calc "$(median "$p.off.x")") x"
-	real_row "$p.counted" "... \`--count-only\`" "${3:+2}"
-	real_row "$p.budget" "... \`--budget 5%\`" "${3:+1.35}"
+	real_row "$p.counted" "... \`--count-only\`" "${4-}"
+	real_row "$p.budget" "... \`--budget 5%\`" "${5-}"
 	real_row "$p.skipped" "... \`--skip\` as \`weft trim\` says" "" \
 		"$(cat "$R/$p.says")"
 	real_row "$p.trimmed" "... built again as \`weft trim\` says" "" \
 		"instrumented, of the first build's time: $(calc \
 			"$(median "$p.cut") / $(median "$p.off")")"
-	real_row "$p.both" "... both" "${3:+1.3}"
+	real_row "$p.both" "... both" "${6-}"
 }
