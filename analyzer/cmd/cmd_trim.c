@@ -16,6 +16,9 @@
 
 enum { USUAL_TOP = 30 };
 
+/* What a list for gcc may leave out besides, as a share of all time. */
+static const double GONE_MOST = 0.01;
+
 /* The options. */
 enum { AS_TABLE, AS_GCC, AS_SKIP };
 static const char *const formats[] = {
@@ -43,17 +46,22 @@ static const struct opt opts[] = {
 };
 
 /* What a recording without the functions would save. */
-static void print_sum(FILE *to, const struct trim *t)
+static void print_figures(FILE *to, const struct trim *t)
 {
 	char many[OUT_NUMBER], calls[OUT_NUMBER], time[OUT_NUMBER];
 	char all[OUT_NUMBER];
 
-	fprintf(to, "%s%s: %s of %s calls, and %s of the time\n",
-		to == stderr ? "# " : "",
+	fprintf(to, "%s: %s of %s calls, and %s of the time\n",
 		out_number_many(many, t->count, "functions"),
 		out_number_share(calls, t->calls, t->all_calls),
 		out_number_count(all, t->all_calls),
 		out_number_share(time, t->net, t->all_net));
+}
+
+static void print_sum(FILE *to, const struct trim *t)
+{
+	fputs(to == stderr ? "# " : "", to);
+	print_figures(to, t);
 }
 
 static void print_table(const struct trim *t)
@@ -81,34 +89,64 @@ static void print_left_out(const char *name, const char *why, const char *other)
 	mem_free(safe_other);
 }
 
-/* The names for gcc, as one option. A name that would take other functions with
- * it is left out, and so is one that gcc cannot be told. */
-static size_t print_gcc(const struct trim *t)
+/* On stderr: what goes with the list, and all that it leaves out. */
+static void print_gone(const struct trim *t)
+{
+	struct trim all = { .all_calls = t->all_calls, .all_net = t->all_net };
+	char calls[OUT_NUMBER], time[OUT_NUMBER];
+
+	for (size_t i = 0; i < t->count + t->kept_count; i++) {
+		const bool is_kept = i >= t->count;
+		const struct trim_row *const r = is_kept ?
+			&t->kept[i - t->count] : &t->rows[i];
+		char *safe;
+
+		if (r->gcc != TRIM_LISTED && r->gcc != TRIM_FOUND)
+			continue;
+		all.count++;
+		all.calls += r->f.calls;
+		all.net += r->net;
+		if (!is_kept)
+			continue;
+		safe = out_escape_terminal(func_get(t->session->funcs,
+						    r->f.func)->name);
+		out_number_share(time, (ticks)(r->mean * (double)r->f.calls),
+				 t->all_net);
+		fprintf(stderr, "# with them, as gcc compares parts of names: "
+			"%s: %s calls, with callees %s of the time\n", safe,
+			out_number_count(calls, r->f.calls), time);
+		mem_free(safe);
+	}
+	fputs("# the list leaves out ", stderr);
+	print_figures(stderr, &all);
+}
+
+/* The names for gcc, as one option. Left out is a name that would take too much
+ * with it, and one that gcc cannot be told. */
+static size_t print_gcc(struct trim *t)
 {
 	struct func_table *const funcs = t->session->funcs;
 	size_t put = 0;
 
+	trim_choose_gcc(t, GONE_MOST);
 	for (size_t i = 0; i < t->count; i++) {
-		const struct func *const f = func_get(funcs,
-						      t->rows[i].f.func);
+		const struct trim_row *const r = &t->rows[i];
+		const struct func *const f = func_get(funcs, r->f.func);
 		char name[TRIM_NAME];
-		func_id victim;
 
-		if (!trim_gcc_name(f, name, sizeof(name))) {
+		if (r->gcc == TRIM_UNNAMED)
 			print_left_out(f->name, f->kind == FUNC_LUA ?
 				       "it is a Lua function" : "gcc's list "
 				       "cannot name it", "");
-			continue;
-		}
-		victim = trim_gcc_victim(t, name);
-		if (victim) {
+		else if (r->gcc == TRIM_COSTLY)
 			print_left_out(f->name, "its name is a part of ",
-				       func_get(funcs, victim)->name);
-			continue;
-		}
-		printf("%s%s", put++ ? "," : "-finstrument-functions-exclude-"
-		       "function-list=", name);
+				       func_get(funcs, r->other)->name);
+		else if (r->gcc == TRIM_LISTED &&
+			 trim_gcc_name(f, name, sizeof(name)))
+			printf("%s%s", put++ ? "," : "-finstrument-functions-"
+			       "exclude-function-list=", name);
 	}
+	print_gone(t);
 	return put;
 }
 
@@ -137,7 +175,7 @@ static size_t print_skip(const struct trim *t)
 
 /* ---- the command -------------------------------------------------------- */
 
-static enum cmd_exit print_trim(const struct load *load, const struct trim *t)
+static enum cmd_exit print_trim(const struct load *load, struct trim *t)
 {
 	const bool is_script = table_args.csv || arg_format != AS_TABLE;
 	size_t put;
@@ -198,9 +236,10 @@ const struct cmd cmd_trim = {
 	"\n"
 	"-f gcc prints the flag with which gcc leaves the functions out when\n"
 	"it builds the program. gcc leaves out every function whose name\n"
-	"contains one from the list: a name that is a part of another\n"
-	"function's is not in the list, and a line on stderr says so. clang\n"
-	"has no such flag; -finstrument-functions-after-inlining leaves out\n"
+	"contains one from the list. Others may go with them that took, with\n"
+	"their callees, 1% of the time in all; a name that would take more\n"
+	"with it is not in the list. Lines on stderr say so. clang has no\n"
+	"such flag; -finstrument-functions-after-inlining leaves out\n"
 	"the functions that it inlines. With either compiler,\n"
 	"__attribute__((no_instrument_function)) leaves out one function.\n"
 	"\n"

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ struct trim *trim_new(struct session *session, const struct trim_options *o)
 		*r = row_of(t, &flat->rows[i]);
 		t->all_net += r->net;
 		if (!is_spare(t, r, o)) {
-			t->kept[t->kept_count++] = r->f.func;
+			t->kept[t->kept_count++] = *r;
 			continue;
 		}
 		t->calls += r->f.calls;
@@ -140,17 +141,34 @@ static size_t before_values(const char *name, size_t end)
 	return i;
 }
 
+/* Where the name with its scopes begins, for the last parts of which gcc has
+ * the same text, and ends: gcc writes {anonymous}. */
+static const char *in_unnamed_space(const char *name, size_t *end)
+{
+	static const char unnamed[] = "(anonymous namespace)";
+
+	for (;;) {
+		*end = strcspn(name, "(");
+		if (strncmp(name + *end, unnamed, sizeof(unnamed) - 1) != 0)
+			return name;
+		name += *end + sizeof(unnamed) - 1;
+		name += strspn(name, ":");
+	}
+}
+
 /* gcc compares with the name and its scopes, without parameters. Of a template
  * it has the parameters' names where we have their values: only the last part
  * is the same in both. All operators of a class would be found by the text
  * before their "(". */
 bool trim_gcc_name(const struct func *f, char *to, size_t size)
 {
-	const char *const name = f->name;
-	size_t begin = 0, end = strcspn(name, "(.");
+	size_t begin = 0, end;
+	const char *const name = in_unnamed_space(f->name, &end);
 
 	if (f->kind != FUNC_NATIVE)
 		return false;
+	if (end > strcspn(name, "."))
+		end = strcspn(name, ".");
 	if (memchr(name, '<', end)) {
 		end = before_values(name, end);
 		for (begin = end; begin > 0 && name[begin - 1] != ':' &&
@@ -167,21 +185,133 @@ bool trim_gcc_name(const struct func *f, char *to, size_t size)
 	return !strstr(to, "operator");
 }
 
-/* Would gcc find the text in this function's name? */
-static bool is_found(const struct func *f, const char *text)
-{
-	const char *const at = strstr(f->name, text);
+/* Does gcc find the text in this function's name? */
+enum found { NOT_FOUND, PERHAPS_FOUND, FOUND };
 
-	return f->kind == FUNC_NATIVE && at &&
-	       at + strlen(text) <= f->name + strcspn(f->name, "(");
+/* It has no values of templates, and no type before the name. */
+static enum found found_in(const struct func *f, const char *text)
+{
+	size_t depth = 0, end, size = strlen(text);
+	const char *const last = in_unnamed_space(f->name, &end);
+	enum found found = NOT_FOUND;
+
+	if (f->kind != FUNC_NATIVE || !strstr(f->name, text))
+		return NOT_FOUND;
+	for (const char *at = f->name; at + size <= last + end; at++) {
+		if (strncmp(at, text, size) == 0 && found == NOT_FOUND)
+			found = depth == 0 ? FOUND : PERHAPS_FOUND;
+		else if (strncmp(at, text, size) == 0 && depth == 0)
+			found = FOUND;
+		depth += *at == '<';
+		depth -= *at == '>' && depth > 0;
+		if (*at == ' ' && depth == 0 && found != NOT_FOUND)
+			found = PERHAPS_FOUND;
+	}
+	return found == FOUND && strstr(f->name, "operator") ? PERHAPS_FOUND :
+	       found;
 }
 
-func_id trim_gcc_victim(const struct trim *t, const char *text)
+/* ---- the list for gcc --------------------------------------------------- */
+
+/* A name that may be listed, and the time of what goes with it alone. */
+struct choice {
+	struct trim_row *row;
+	double loss;
+};
+
+static const struct func *func_of(const struct trim *t,
+				  const struct trim_row *r)
 {
-	for (size_t i = 0; i < t->kept_count; i++)
-		if (is_found(func_get(t->session->funcs, t->kept[i]), text))
-			return t->kept[i];
-	return 0;
+	return func_get(t->session->funcs, r->f.func);
+}
+
+/* The ticks of the kept functions that gcc would find, and that do not go
+ * already: with their callees, since their place in the tree is lost. Infinite
+ * if it is not known what gcc finds. *other: the one that took most. */
+static double loss_of(const struct trim *t, const char *text, func_id *other)
+{
+	double sum = 0, most = -1;
+
+	for (size_t i = 0; i < t->kept_count; i++) {
+		const struct trim_row *const k = &t->kept[i];
+		const enum found found = k->gcc == TRIM_FOUND ? NOT_FOUND :
+					 found_in(func_of(t, k), text);
+		const double total = found == PERHAPS_FOUND ? INFINITY :
+				     k->mean * (double)k->f.calls;
+
+		if (found == NOT_FOUND)
+			continue;
+		sum += total;
+		if (total > most) {
+			most = total;
+			*other = k->f.func;
+		}
+	}
+	return sum;
+}
+
+/* Those that save most calls for what goes with them come first. */
+static int by_worth(const void *a, const void *b)
+{
+	const struct choice *const x = a, *const y = b;
+	const double for_x = x->loss / (double)x->row->f.calls;
+	const double for_y = y->loss / (double)y->row->f.calls;
+
+	if (for_x < for_y || for_x > for_y)
+		return for_x < for_y ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void mark_found(const struct trim *t, struct trim_row *rows,
+		       size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (found_in(func_of(t, &rows[i]), text) == FOUND)
+			rows[i].gcc = TRIM_FOUND;
+}
+
+static size_t find_choices(struct trim *t, struct choice *to)
+{
+	char name[TRIM_NAME];
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct trim_row *const r = &t->rows[i];
+
+		r->gcc = TRIM_UNNAMED;
+		if (trim_gcc_name(func_of(t, r), name, sizeof(name)))
+			to[count++] = (struct choice){
+				r, loss_of(t, name, &r->other) };
+	}
+	qsort(to, count, sizeof(*to), by_worth);
+	return count;
+}
+
+void trim_choose_gcc(struct trim *t, double most)
+{
+	struct choice *const choices = mem_grow(NULL, t->count + 1,
+						sizeof(*choices));
+	const size_t count = find_choices(t, choices);
+	double room = most * (double)t->all_net;
+	char name[TRIM_NAME];
+
+	for (size_t i = 0; i < count; i++) {
+		struct trim_row *const r = choices[i].row;
+		double loss;
+
+		if (r->gcc == TRIM_FOUND)
+			continue;
+		trim_gcc_name(func_of(t, r), name, sizeof(name));
+		loss = loss_of(t, name, &r->other);
+		r->gcc = TRIM_COSTLY;
+		if (loss > 0 && loss > room)
+			continue;
+		room -= loss;
+		mark_found(t, t->kept, t->kept_count, name);
+		mark_found(t, t->rows, t->count, name);
+		r->gcc = TRIM_LISTED;
+	}
+	mem_free(choices);
 }
 
 /* ---- columns ------------------------------------------------------------ */

@@ -13,7 +13,11 @@ template <class A, class B> struct pair_of {
 template <class A> long half(A a) { return (long)a / 2; }
 namespace deep { long step(long x) { return x + 3; } }
 extern "C" long c_name(long x) { return x + 4; }
-static long steps_of(long x) { return deep::step(x) + c_name(x); }
+namespace { long hidden(long x) { return x + 5; } }
+static long steps_of(long x) { return deep::step(x) + c_name(hidden(x)); }
+/* Short, and few: with c_name and hidden if they happen to take little. */
+long c_name_of_gear(long x) { return x * 2; }
+namespace { long hidden_gear(long x) { return x * 3; } }
 /* Long calls, and few. */
 long back_and_forth(gear &g, long n)
 {
@@ -34,6 +38,7 @@ long half_an_hour(long n)
 int main()
 {
 	gear g;
+	sum = c_name_of_gear(hidden_gear(3));
 	for (int i = 0; i < 3; i++)
 		sum = sum + back_and_forth(g, 3000) + half_an_hour(100000);
 	return 0;
