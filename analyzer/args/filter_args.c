@@ -6,6 +6,7 @@
 #include "analyzer/args/named.h"
 #include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_number.h"
 
@@ -212,12 +213,7 @@ void filter_args_see_mark(struct filter_marks *m, const char *name, ticks tick)
 }
 
 /* By time, as find_recording and find_last need them. */
-static int compare_marks(const void *a, const void *b)
-{
-	const struct mark *const x = a, *const y = b;
-
-	return (x->tick > y->tick) - (x->tick < y->tick);
-}
+ORDER_BY(compare_marks, struct mark, UP(tick))
 
 /* The start that is meant, and the stop that follows it (0: none). */
 static int find_recording(const struct filter_marks *m, ticks *from, ticks *to)
@@ -274,8 +270,7 @@ static int cut_at_marks(struct filter_marks *m, struct replay_collect *want)
 {
 	ticks from = 0, to = 0, since = 0, until = 0;
 
-	if (m->count > 0)
-		qsort(m->mark, m->count, sizeof(*m->mark), compare_marks);
+	order_sort(m->mark, m->count, compare_marks);
 	if ((args[FILTER_RECORDING] && find_recording(m, &from, &to) != 0) ||
 	    find_last(m, SINCE, FILTER_SINCE_MARK, &since) != 0 ||
 	    find_last(m, UNTIL, FILTER_UNTIL_MARK, &until) != 0)

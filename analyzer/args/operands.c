@@ -5,14 +5,13 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
 
 #include <dirent.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -53,16 +52,9 @@ static void add(struct list *list, char *path)
 	list->path[list->count++] = path;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void sort_from(struct list *list, size_t first)
 {
-	if (list->count > first)
-		qsort(list->path + first, list->count - first,
-		      sizeof(*list->path), by_name);
+	order_sort(list->path + first, list->count - first, order_texts);
 }
 
 static bool is_snapshot(const char *name)

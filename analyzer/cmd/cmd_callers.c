@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/named.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
@@ -56,9 +57,7 @@ static int by_self(const void *a, const void *b, void *ctx)
 	const func_id x = *(const func_id *)a, y = *(const func_id *)b;
 	const struct callers *const c = ctx;
 
-	if (c->of[x].self != c->of[y].self)
-		return c->of[x].self < c->of[y].self ? 1 : -1;
-	return x < y ? -1 : x > y;
+	return ORDER(c->of[y].self, c->of[x].self) ?: ORDER(x, y);
 }
 
 /* Is the function asked for? name NULL: every one is. A name is a pattern; but

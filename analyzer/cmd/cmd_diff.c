@@ -9,7 +9,6 @@
 #include "analyzer/cmd/shared/sides.h"
 #include "analyzer/cmd/shared/table.h"
 #include "analyzer/load/completeness.h"
-#include "analyzer/load/header.h"
 #include "analyzer/merge/counts.h"
 #include "analyzer/merge/diff.h"
 #include "analyzer/out/out_number.h"

@@ -8,7 +8,6 @@
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/findings/explain.h"
 #include "analyzer/load/header.h"
-#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/watch/sleeps.h"

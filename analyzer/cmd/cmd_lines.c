@@ -9,12 +9,10 @@
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/sym/sym_lines.h"
-#include "analyzer/tables/filter.h"
 #include "analyzer/tables/lines.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The options. */

@@ -10,7 +10,6 @@
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/tables/filter.h"
 #include "analyzer/tables/tree.h"
 #include "analyzer/watch/slow/hot_path.h"
 

@@ -5,6 +5,7 @@
 #include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
@@ -13,7 +14,6 @@
 
 #include <inttypes.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The most moments of --every, so that a typing error ("1us") does not fill the
@@ -50,14 +50,7 @@ struct list { struct moment *moments; size_t count, room; };
 
 /* By time. Equal ticks are in the order of their ns, so that the earliest of
  * them is kept. */
-static int compare(const void *a, const void *b)
-{
-	const struct moment *const x = a, *const y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
+ORDER_BY(compare, struct moment, UP(at) ?: UP(ns))
 
 /* Add a moment, in any order. */
 static void add(struct list *l, uint64_t ns, ticks at)
@@ -129,8 +122,7 @@ static int list_moments(struct list *l, const struct session *s)
 	if ((arg_at && add_each(l, s) != 0) ||
 	    (arg_every && add_every(l, s) != 0))
 		return -1;
-	if (l->count > 0)
-		qsort(l->moments, l->count, sizeof(*l->moments), compare);
+	order_sort(l->moments, l->count, compare);
 	/* Sorted by tick: equal ones are neighbours. */
 	for (size_t i = 0; i < l->count; i++)
 		if (kept == 0 || l->moments[kept - 1].at != l->moments[i].at)

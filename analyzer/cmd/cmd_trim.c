@@ -10,8 +10,6 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { USUAL_TOP = 30 };

@@ -5,6 +5,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/cmd/shared/table.h"
 #include "analyzer/findings/agreement.h"
@@ -348,16 +349,8 @@ static double sum_of(const double *of, size_t n)
 	return sum > 0 ? sum : 1;
 }
 
-static int by_truth(const void *a, const void *b)
-{
-	const struct row *const x = a, *const y = b;
-	const double of_x = x->share[ONE] + x->share[OTHER];
-	const double of_y = y->share[ONE] + y->share[OTHER];
-
-	if (of_x != of_y)
-		return of_x > of_y ? -1 : 1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
+ORDER_BY(by_truth, struct row, ORDER(y->share[ONE] + y->share[OTHER],
+	x->share[ONE] + x->share[OTHER]) ?: UP(func))
 
 static void print_rows(const struct comparison *c)
 {

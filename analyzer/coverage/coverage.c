@@ -5,6 +5,7 @@
 #include "analyzer/coverage/coverage.h"
 
 #include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <stdlib.h>
@@ -118,54 +119,31 @@ static uint64_t calls_of(struct calls *calls, elf_id module,
 
 /* ---- rows ---- */
 
-static int numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* The order of the table: reason, module, file, line, address, name. */
 static int by_reason(const void *a, const void *b)
 {
 	const struct coverage_row *const x = a, *const y = b;
 	const struct module_function *const f = x->function;
 	const struct module_function *const g = y->function;
-	int order = numbers(coverage_why(x), coverage_why(y));
 
-	if (order == 0)
-		order = numbers(x->module, y->module);
-	if (order == 0)
-		order = strcmp(f->file, g->file);
-	if (order == 0)
-		order = numbers(f->line, g->line);
-	if (order == 0)
-		order = numbers(f->offset, g->offset);
-	return order != 0 ? order : strcmp(f->name, g->name);
+	return ORDER(coverage_why(x), coverage_why(y)) ?: UP(module) ?:
+	       strcmp(f->file, g->file) ?: ORDER(f->line, g->line) ?:
+	       ORDER(f->offset, g->offset) ?: strcmp(f->name, g->name);
 }
 
 /* 0 for two descriptions of one function in the source. */
 static int compare_source(const struct coverage_row *x,
 			  const struct coverage_row *y)
 {
-	int order = numbers(x->module, y->module);
-
-	if (order == 0)
-		order = strcmp(x->function->file, y->function->file);
-	if (order == 0)
-		order = numbers(x->function->line, y->function->line);
-	return order != 0 ? order :
+	return UP(module) ?: strcmp(x->function->file, y->function->file) ?:
+	       UP(function->line) ?:
 	       strcmp(x->function->name, y->function->name);
 }
 
 /* Of one function, descriptions with code come first, as drop_repeated
  * needs. */
-static int by_source(const void *a, const void *b)
-{
-	const struct coverage_row *const x = a, *const y = b;
-	const int order = compare_source(x, y);
-
-	return order != 0 ? order : (x->function->entry_count == 0) -
-				    (y->function->entry_count == 0);
-}
+ORDER_BY(by_source, struct coverage_row, compare_source(x, y) ?:
+	 ORDER(x->function->entry_count == 0, y->function->entry_count == 0))
 
 /* Drop descriptions without code of functions that have a row. Every source
  * file that includes a header describes the header's inline functions; their

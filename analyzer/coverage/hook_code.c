@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/coverage/hook_code.h"
 
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <gelf.h>
@@ -82,12 +83,7 @@ bool hook_code_holds(const struct hook_code *c, uint64_t address)
 
 /* ---- scanning code ---- */
 
-static int by_address(const void *a, const void *b)
-{
-	const struct slot *const x = a, *const y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
-}
+ORDER_BY(by_address, struct slot, UP(at))
 
 /* Will the word at that address hold value when the loader is done? */
 static bool slot_holds(const struct hook_code *c, uint64_t at, uint64_t value)
@@ -338,9 +334,7 @@ struct hook_code *hook_code_new(int fd)
 	read_parts(c);
 	read_sections(c, false);
 	read_sections(c, true);
-	if (c->slot_count > 0)
-		qsort(c->slots, c->slot_count, sizeof(*c->slots),
-		      by_address);
+	order_sort(c->slots, c->slot_count, by_address);
 	return c;
 }
 

@@ -3,21 +3,14 @@
 #include "analyzer/findings/agreement.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct ranked { double value; size_t function; };
 
-static int by_value(const void *x, const void *y)
-{
-	const struct ranked *const a = x, *const b = y;
-
-	if (a->value != b->value)
-		return a->value > b->value ? -1 : 1;
-	return a->function < b->function ? -1 : a->function > b->function;
-}
+ORDER_BY(by_value, struct ranked, DOWN(value) ?: UP(function))
 
 /* The functions, the largest first; *count: those that are not 0. */
 static struct ranked *rank(const double *of, size_t n, size_t *count)

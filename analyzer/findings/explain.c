@@ -5,10 +5,9 @@
 #include "analyzer/findings/explain.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/tables/callers.h"
 #include "analyzer/tables/flat.h"
-
-#include <stdlib.h>
 
 /* What makes a finding. Shares are of the program's time on the CPU, or of its
  * calls. */
@@ -102,12 +101,7 @@ static void find_hot(struct work *w)
 
 struct ratio { double waits; ticks cpu; };
 
-static int compare_ratios(const void *a, const void *b)
-{
-	const struct ratio *const x = a, *const y = b;
-
-	return (x->waits > y->waits) - (x->waits < y->waits);
-}
+ORDER_BY(compare_ratios, struct ratio, UP(waits))
 
 /* How much longer functions are off the CPU than on it because there is no core
  * for them: that of the function in the middle of all time on the CPU. */
@@ -125,8 +119,7 @@ static double usual_wait(const struct work *w)
 			r[n++] = (struct ratio){ (double)f->off /
 						 (double)f->cpu, f->cpu };
 	}
-	if (n > 0)
-		qsort(r, n, sizeof(*r), compare_ratios);
+	order_sort(r, n, compare_ratios);
 	for (size_t i = 0; i < n && sum < w->cpu / 2; i++) {
 		usual = r[i].waits;
 		sum += r[i].cpu;

@@ -3,6 +3,7 @@
 #include "analyzer/findings/trim.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -66,14 +67,7 @@ static struct trim_row row_of(const struct trim *t, const struct flat_row *from)
 		.share = (double)f->calls / (double)t->all_calls };
 }
 
-static int by_calls(const void *a, const void *b)
-{
-	const struct trim_row *const x = a, *const y = b;
-
-	if (x->f.calls != y->f.calls)
-		return x->f.calls > y->f.calls ? -1 : 1;
-	return x->f.func < y->f.func ? -1 : x->f.func > y->f.func;
-}
+ORDER_BY(by_calls, struct trim_row, DOWN(f.calls) ?: UP(f.func))
 
 struct trim *trim_new(struct session *session, const struct trim_options *o)
 {

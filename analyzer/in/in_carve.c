@@ -6,6 +6,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
 
@@ -224,42 +225,17 @@ int in_carve_file(struct in_carve *c, const char *path)
 	return got < 0 ? -1 : 0;
 }
 
-#define COMPARE(a, b)                                                          \
-	do {                                                                   \
-		if ((a) != (b))                                                \
-			return (a) < (b) ? -1 : 1;                             \
-	} while (0)
-
 /* Orders by identity. Of equal ones the best comes first: whole before cut, not
  * PARTIAL before PARTIAL, then the longest. A piece without end notes tells
  * that the recorder did not end: those of earlier pieces must not hide that. */
-static int by_key(const void *pa, const void *pb)
-{
-	const struct in_place *const a = pa, *const b = pb;
-
-	COMPARE(a->key.recording, b->key.recording);
-	COMPARE(a->key.process, b->key.process);
-	COMPARE(a->key.thread, b->key.thread);
-	COMPARE(a->key.level, b->key.level);
-	COMPARE(a->key.number, b->key.number);
-	COMPARE(b->whole, a->whole);
-	COMPARE(a->is_of_piece, b->is_of_piece);
-	COMPARE(a->partial, b->partial);
-	COMPARE(b->words, a->words);
-	COMPARE(a->file, b->file);
-	COMPARE(a->offset, b->offset);
-	return 0;
-}
+ORDER_BY(by_key, struct in_place, UP(key.recording) ?: UP(key.process) ?:
+	 UP(key.thread) ?: UP(key.level) ?: UP(key.number) ?: DOWN(whole) ?:
+	 UP(is_of_piece) ?: UP(partial) ?: DOWN(words) ?: UP(file) ?:
+	 UP(offset))
 
 /* Orders by time. A thread's numbers rise, because its ticks do. Ticks of
  * different recordings are not comparable; their order here does not matter. */
-static int by_time(const void *pa, const void *pb)
-{
-	const struct in_place *const a = pa, *const b = pb;
-
-	COMPARE(a->tick_end, b->tick_end);
-	return by_key(pa, pb);
-}
+ORDER_BY(by_time, struct in_place, UP(tick_end) ?: by_key(a, b))
 
 static bool is_same_key(const struct in_place *a, const struct in_place *b)
 {
@@ -297,8 +273,7 @@ void in_carve_sort(struct in_carve *c)
 			add_broken(c, &place);
 	}
 	c->count = kept;
-	if (kept)
-		qsort(c->places, kept, sizeof(*c->places), by_time);
+	order_sort(c->places, kept, by_time);
 }
 
 /* Opens the file each time, so that a trace of many files needs one

@@ -11,8 +11,6 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 /* ---- heaps ---- */

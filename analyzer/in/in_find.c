@@ -6,13 +6,13 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -106,11 +106,6 @@ static void add_file(struct in_found *f, struct in_folder *d, const char *name,
 	}
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The names in a folder, sorted, so that a trace reads the same everywhere.
  * Hidden ones are left out. 0, or -1 with errno; *names and each of them are
  * the caller's. */
@@ -127,8 +122,7 @@ static int list_folder(const char *path, char ***names, size_t *count)
 		if (e->d_name[0] != '.')
 			add_path(names, count, &room, mem_copy(e->d_name));
 	closedir(dir);
-	if (*count)
-		qsort(*names, *count, sizeof(**names), by_name);
+	order_sort(*names, *count, order_texts);
 	return 0;
 }
 

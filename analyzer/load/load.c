@@ -12,8 +12,6 @@
 #include "analyzer/correct/sampled_calls.h"
 #include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"
-#include "analyzer/out/out_escape.h"
-#include "analyzer/out/out_number.h"
 #include "analyzer/profile/profile.h"
 #include "analyzer/replay/lanes.h"
 #include "analyzer/sym/sym_place.h"

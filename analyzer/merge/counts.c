@@ -3,6 +3,7 @@
 #include "analyzer/merge/counts.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/merge/diff_match.h"
 
 #include <math.h>
@@ -65,14 +66,8 @@ static int compare_rows(const void *a, const void *b)
 	const int64_t dx = x->change ? x->change : x->stacks;
 	const int64_t dy = y->change ? y->change : y->stacks;
 
-	if (kind_of(x) != kind_of(y))
-		return kind_of(y) - kind_of(x);
-	if (llabs(dx) != llabs(dy))
-		return llabs(dx) > llabs(dy) ? -1 : 1;
-	if (x->side[0].func != y->side[0].func)
-		return x->side[0].func < y->side[0].func ? -1 : 1;
-	return x->side[1].func < y->side[1].func ? -1 :
-	       x->side[1].func > y->side[1].func;
+	return ORDER(kind_of(y), kind_of(x)) ?: ORDER(llabs(dy), llabs(dx)) ?:
+	       UP(side[0].func) ?: UP(side[1].func);
 }
 
 /* Match 0 is of no function. */
@@ -90,8 +85,7 @@ static void keep_different(struct counts *c, const struct diff_matches *m)
 		if (row.change != 0 || row.stacks != 0)
 			c->rows[c->count++] = row;
 	}
-	if (c->count > 0)
-		qsort(c->rows, c->count, sizeof(*c->rows), compare_rows);
+	order_sort(c->rows, c->count, compare_rows);
 }
 
 struct counts *counts_new(struct session *before, struct session *after)

@@ -9,6 +9,7 @@
 #include "analyzer/merge/diff.h"
 
 #include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/diff_match.h"
 
@@ -173,10 +174,8 @@ static void count_side(struct maker *m, int side)
 
 static int compare_func(const void *key, const void *row)
 {
-	const func_id x = *(const func_id *)key;
-	const func_id y = ((const struct func_statistics *)row)->func;
-
-	return x < y ? -1 : x > y;
+	return ORDER(*(const func_id *)key,
+		     ((const struct func_statistics *)row)->func);
 }
 
 /* The function's figures over sessions, by binary search: merge_end has sorted
@@ -193,14 +192,7 @@ static const struct func_statistics *find_func(const struct session *s,
 	return found ? found : &none;
 }
 
-static int compare_edge(const void *key, const void *row)
-{
-	const struct edge_statistics *const x = key, *const y = row;
-
-	if (x->caller != y->caller)
-		return x->caller < y->caller ? -1 : 1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
+ORDER_BY(compare_edge, struct edge_statistics, UP(caller) ?: UP(func))
 
 /* The rate of an edge over sessions, found in the same way. All 0 if there are
  * none. */
@@ -440,20 +432,9 @@ static void add_costs(struct maker *m, uint32_t match)
 /* ---- the whole ---- */
 
 /* Rows that may be chance come last; the rest is sorted by what it adds. */
-static int compare_rows(const void *a, const void *b)
-{
-	const struct diff_row *const x = a, *const y = b;
-	const int cx = x->chance > DIFF_CHANCE, cy = y->chance > DIFF_CHANCE;
-
-	if (cx != cy)
-		return cx - cy;
-	if (x->added < y->added || x->added > y->added)
-		return x->added < y->added ? 1 : -1;
-	if (x->after != y->after)
-		return x->after < y->after ? -1 : 1;
-	return x->before != y->before ? x->before < y->before ? -1 : 1 :
-	       (int)x->reason - (int)y->reason;
-}
+ORDER_BY(compare_rows, struct diff_row,
+	 ORDER(x->chance > DIFF_CHANCE, y->chance > DIFF_CHANCE) ?:
+	 DOWN(added) ?: UP(after) ?: UP(before) ?: UP(reason))
 
 static void correct(struct diff_row *row, size_t tests)
 {
@@ -503,8 +484,7 @@ static void end_rows(struct maker *m)
 			d->rows[kept++] = row;
 	}
 	d->count = kept;
-	if (kept > 0)
-		qsort(d->rows, kept, sizeof(*d->rows), compare_rows);
+	order_sort(d->rows, kept, compare_rows);
 }
 
 /* What a side's functions took, ns a session, and whether it knows how much of

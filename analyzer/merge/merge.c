@@ -10,7 +10,6 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
 #include "analyzer/model/hist.h"
-#include "analyzer/model/session.h"
 
 #include <assert.h>
 #include <math.h>

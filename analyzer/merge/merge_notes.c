@@ -2,6 +2,7 @@
  * if all recordings agree on it; losses add up; no fault is dropped.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/merge/merge_steps.h"
+#include "analyzer/base/order.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -150,9 +151,8 @@ static int by_arrival(const void *a, const void *b, void *ctx)
 {
 	const struct note *const notes = ctx;
 	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	const int which = order(&notes[x], &notes[y]);
 
-	return which != 0 ? which : x < y ? -1 : x > y;
+	return order(&notes[x], &notes[y]) ?: ORDER(x, y);
 }
 
 /* Of notes that are equal in order() the last one is kept. */

@@ -4,32 +4,12 @@
  * session have the same identity, so the orders here leave no ties, and an
  * unstable sort is enough.
  * SPDX-License-Identifier: MIT */
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
 #include "analyzer/model/cct.h"
 
 #include <stdlib.h>
-
-/* Compare two numbers as strcmp does texts; a difference would not fit. */
-static int numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* See FIRST_OF. All comparisons are made even if the first one decides: they
- * are cheap, and the orders are easy to read. */
-static int first_of(const int *orders, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (orders[i] != 0)
-			return orders[i];
-	return 0;
-}
-
-/* The first of the results of comparisons that is not 0. */
-#define FIRST_OF(...)                                                          \
-	first_of((const int[]){ __VA_ARGS__ },                                 \
-		 sizeof((const int[]){ __VA_ARGS__ }) / sizeof(int))
 
 /* ---- of modules and functions ---- */
 
@@ -42,9 +22,9 @@ static int by_module(const void *a, const void *b, void *ctx)
 	const struct elf_module y = *func_elf(s->from->funcs,
 					      *(const elf_id *)b);
 
-	return FIRST_OF(numbers(x.build_id_size, y.build_id_size),
-			memcmp(x.build_id, y.build_id, sizeof(x.build_id)),
-			strcmp(x.path, y.path), numbers(x.size, y.size));
+	return ORDER(x.build_id_size, y.build_id_size) ?:
+	       memcmp(x.build_id, y.build_id, sizeof(x.build_id)) ?:
+	       strcmp(x.path, y.path) ?: ORDER(x.size, y.size);
 }
 
 /* By identity (struct func); the name decides for marks and special functions,
@@ -57,16 +37,10 @@ static int by_func(const void *a, const void *b, void *ctx)
 	const struct func *const y = func_get(s->from->funcs,
 					      *(const func_id *)b);
 
-	return FIRST_OF(numbers(x->kind, y->kind),
-			numbers(s->module[x->module], s->module[y->module]),
-			numbers(x->offset, y->offset),
-			strcmp(x->source, y->source),
-			numbers(x->source_hash, y->source_hash),
-			numbers(x->source_length, y->source_length),
-			numbers(x->line, y->line),
-			numbers(x->last_line, y->last_line),
-			numbers(x->ordinal, y->ordinal),
-			strcmp(x->name, y->name));
+	return UP(kind) ?: ORDER(s->module[x->module], s->module[y->module]) ?:
+	       UP(offset) ?: strcmp(x->source, y->source) ?: UP(source_hash) ?:
+	       UP(source_length) ?: UP(line) ?: UP(last_line) ?: UP(ordinal) ?:
+	       strcmp(x->name, y->name);
 }
 
 /* ---- of processes, threads, Lua states ---- */
@@ -77,9 +51,8 @@ static int by_process(const void *a, const void *b, void *ctx)
 	const struct merge_ids *const s = ctx;
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return FIRST_OF(strcmp(s->from->processes[x].path,
-			       s->from->processes[y].path),
-			label_compare(s->from, x, s->from, y));
+	return strcmp(s->from->processes[x].path, s->from->processes[y].path) ?:
+	       label_compare(s->from, x, s->from, y);
 }
 
 /* Needs the new ids of processes, as by_vm does. */
@@ -89,8 +62,8 @@ static int by_thread(const void *a, const void *b, void *ctx)
 	const struct thread *const x = &s->from->threads[*(const uint32_t *)a];
 	const struct thread *const y = &s->from->threads[*(const uint32_t *)b];
 
-	return FIRST_OF(numbers(s->process[x->process], s->process[y->process]),
-			strcmp(x->name, y->name));
+	return ORDER(s->process[x->process], s->process[y->process]) ?:
+	       strcmp(x->name, y->name);
 }
 
 /* In the order of processes, ABIs of Lua, and the states' own numbers. */
@@ -100,9 +73,8 @@ static int by_vm(const void *a, const void *b, void *ctx)
 	const struct vm *const x = &s->from->vms[*(const uint32_t *)a];
 	const struct vm *const y = &s->from->vms[*(const uint32_t *)b];
 
-	return FIRST_OF(numbers(s->process[x->process], s->process[y->process]),
-			numbers(x->abi, y->abi),
-			numbers(x->serial, y->serial));
+	return ORDER(s->process[x->process], s->process[y->process]) ?:
+	       UP(abi) ?: UP(serial);
 }
 
 /* ---- of the tree ---- */
@@ -117,10 +89,10 @@ static int by_node(const void *b, const void *a, void *ctx)
 	const struct cct_node *const y = cct_get(s->from->cct,
 						 *(const node_id *)b);
 
-	return FIRST_OF(numbers(s->func[x->func], s->func[y->func]),
-			numbers(merge_flags(s, x), merge_flags(s, y)),
-			x->parent != 0 ? 0 :
-			numbers(s->thread[x->thread], s->thread[y->thread]));
+	return ORDER(s->func[x->func], s->func[y->func]) ?:
+	       ORDER(merge_flags(s, x), merge_flags(s, y)) ?:
+	       (x->parent != 0 ? 0 :
+		ORDER(s->thread[x->thread], s->thread[y->thread]));
 }
 
 /* A stack of nodes that are still to be added; the top one is added next. */
@@ -202,48 +174,18 @@ uint32_t *merge_order(struct merge_ids *ids, enum merge_list list,
 
 /* ---- of figures over sessions ---- */
 
-static int by_statistics(const void *a, const void *b)
-{
-	const struct func_statistics *const x = a, *const y = b;
-
-	return numbers(x->func, y->func);
-}
-
-static int by_edge(const void *a, const void *b)
-{
-	const struct edge_statistics *const x = a, *const y = b;
-
-	return FIRST_OF(numbers(x->caller, y->caller),
-			numbers(x->func, y->func));
-}
+ORDER_BY(by_statistics, struct func_statistics, UP(func))
+ORDER_BY(by_edge, struct edge_statistics, UP(caller) ?: UP(func))
 
 /* By start, so that a list of parts is in the order of time; the rest only
  * makes the order definite. Equal parts are equal in every byte. */
-static int by_part(const void *a, const void *b)
-{
-	const struct part *const x = a, *const y = b;
-
-	return FIRST_OF(numbers(x->start, y->start),
-			numbers(x->recording, y->recording),
-			numbers(x->duration, y->duration),
-			numbers(x->calls, y->calls),
-			numbers(x->complete, y->complete),
-			numbers(x->cpu, y->cpu),
-			strcmp(x->command, y->command),
-			strcmp(x->host, y->host));
-}
-
-static void sort(void *rows, size_t count, size_t size,
-		 int (*by)(const void *, const void *))
-{
-	if (count > 0)
-		qsort(rows, count, size, by);
-}
+ORDER_BY(by_part, struct part, UP(start) ?: UP(recording) ?: UP(duration) ?:
+	 UP(calls) ?: UP(complete) ?: UP(cpu) ?:
+	 strcmp(x->command, y->command) ?: strcmp(x->host, y->host))
 
 void merge_sort_figures(struct session *s)
 {
-	sort(s->statistics, s->statistics_count, sizeof(*s->statistics),
-	     by_statistics);
-	sort(s->edges, s->edge_count, sizeof(*s->edges), by_edge);
-	sort(s->parts, s->part_count, sizeof(*s->parts), by_part);
+	order_sort(s->statistics, s->statistics_count, by_statistics);
+	order_sort(s->edges, s->edge_count, by_edge);
+	order_sort(s->parts, s->part_count, by_part);
 }

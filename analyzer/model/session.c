@@ -4,11 +4,11 @@
 #include "analyzer/model/session.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_NODES = 1 << 20 };
@@ -352,13 +352,9 @@ static int by_key(const void *a, const void *b)
 {
 	const struct label *const x = *(const void *const *)a;
 	const struct label *const y = *(const void *const *)b;
-	const int order = strcmp(x->key, y->key);
 
-	if (order != 0)
-		return order;
-	if ((x->process == 0) != (y->process == 0))
-		return x->process == 0 ? 1 : -1;
-	return x > y ? -1 : x < y;
+	return strcmp(x->key, y->key) ?:
+	       ORDER(x->process == 0, y->process == 0) ?: ORDER(y, x);
 }
 
 /* The first label of this process (index + 1) or a later one. */
@@ -399,8 +395,7 @@ const struct label **label_list(const struct session *s, uint32_t process,
 	size_t n = add(s, recording, 0, all, list, 0), kept = 0;
 
 	n = add(s, recording, from, to, list, n);
-	if (n > 0)
-		qsort(list, n, sizeof(const struct label *), by_key);
+	order_sort(list, n, by_key);
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || strcmp(list[kept - 1]->key, list[i]->key) != 0)
 			list[kept++] = list[i];
@@ -417,13 +412,12 @@ int label_compare(const struct session *s, uint32_t process,
 	int order = 0;
 
 	for (size_t i = 0; i < n && i < k && order == 0; i++) {
-		order = strcmp(a[i]->key, b[i]->key);
-		if (order == 0)
-			order = strcmp(a[i]->value, b[i]->value);
+		order = strcmp(a[i]->key, b[i]->key) ?:
+			strcmp(a[i]->value, b[i]->value);
 	}
 	mem_free(a);
 	mem_free(b);
-	return order != 0 ? order : n < k ? -1 : n > k;
+	return order ?: ORDER(n, k);
 }
 
 uint64_t label_hash(const struct session *s, uint32_t process)

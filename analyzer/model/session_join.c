@@ -6,6 +6,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -108,14 +109,7 @@ struct view {
 	const struct coroutine *c;
 };
 
-static int by_identity(const void *a, const void *b)
-{
-	const struct view *const x = a, *const y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->serial < y->serial ? -1 : x->serial > y->serial;
-}
+ORDER_BY(by_identity, struct view, UP(process) ?: UP(serial))
 
 /* Of one coroutine, what the whole knows comes first. */
 static int by_view(const void *a, const void *b)

@@ -4,8 +4,6 @@
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -7,7 +7,6 @@
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/model/hist.h"
-#include "analyzer/out/out_escape.h"
 #include "analyzer/profile/profile_output.h"
 #include "analyzer/profile/profile_tables.h"
 

@@ -7,6 +7,7 @@
 #include "analyzer/sym/sym.h"
 
 #include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/sym/sym_child.h"
@@ -176,10 +177,8 @@ struct task {
 
 static int by_id(const void *key, const void *query)
 {
-	const uint32_t x = *(const uint32_t *)key;
-	const uint32_t y = ((const struct sym_query *)query)->id;
-
-	return x < y ? -1 : x > y;
+	return ORDER(*(const uint32_t *)key,
+		     ((const struct sym_query *)query)->id);
 }
 
 /* Is this one of the functions that were asked for? No other function's name is

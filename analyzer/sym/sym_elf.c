@@ -4,11 +4,11 @@
  * child process.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_elf.h"
+#include "analyzer/base/order.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
-#include <elfutils/libdwfl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,12 +279,7 @@ struct naming {
 	struct sym_unit unit;  /* the one that is being read */
 };
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct sym_query *const x = a, *const y = b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
+ORDER_BY(by_offset, struct sym_query, UP(offset))
 
 /* The first query at or after offset; count if there is none. */
 static size_t first_from(const struct naming *n, uint64_t offset)

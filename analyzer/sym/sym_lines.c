@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_lines.h"
 
+#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/sym/sym_child.h"
 #include "analyzer/sym/sym_find.h"
@@ -353,12 +354,7 @@ static int take(void *ctx, const struct sym_answer *a, const char *text)
 	return 0;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct sym_line *const x = a, *const y = b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
+ORDER_BY(by_offset, struct sym_line, UP(offset))
 
 const char *sym_lines(struct sym_line *lines, size_t count,
 		      const struct func *of, const struct elf_module *elf,

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_place.h"
 
+#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/sym/sym_child.h"
@@ -145,12 +146,7 @@ struct places_task {
 	struct sym_wish wish;
 };
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct ask *const x = a, *const y = b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
+ORDER_BY(by_offset, struct ask, UP(offset))
 
 static size_t first_from(const struct places_task *t, uint64_t offset)
 {

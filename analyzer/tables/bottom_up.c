@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/bottom_up.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -26,12 +27,7 @@ struct bottom_up {
 	size_t count;
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct climb *const x = a, *const y = b;
-
-	return x->caller < y->caller ? -1 : x->caller > y->caller;
-}
+ORDER_BY(compare, struct climb, UP(caller))
 
 /* Chains of recursion are sorted already, and checking that is cheaper than
  * qsort. The order of nodes of one caller does not matter: they are added

@@ -4,6 +4,7 @@
 #include "analyzer/tables/callers.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
@@ -169,13 +170,9 @@ bool callers_has(const struct callers *c, func_id f)
 static int compare(const void *a, const void *b, void *metric)
 {
 	const struct callers_row *const x = a, *const y = b;
-	const int order = metric_compare(metric, NULL, x, y);
 
-	if (order != 0)
-		return order;
-	if (x->f.func != y->f.func)
-		return x->f.func < y->f.func ? -1 : 1;
-	return strcmp(x->relation, y->relation);
+	return metric_compare(metric, NULL, x, y) ?: UP(f.func) ?:
+	       strcmp(x->relation, y->relation);
 }
 
 /* An arc as it is seen from one of its ends. */

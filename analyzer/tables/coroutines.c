@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
@@ -35,17 +36,13 @@ struct order { const struct metric *metric; struct metric_source source; };
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct order *const o = ctx;
-	const int order = metric_compare(o->metric, &o->source, a, b);
 	const struct coroutine *const x =
 		((const struct coroutine_row *)a)->coroutine;
 	const struct coroutine *const y =
 		((const struct coroutine_row *)b)->coroutine;
 
-	if (order != 0)
-		return order;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->serial < y->serial ? -1 : x->serial > y->serial;
+	return metric_compare(o->metric, &o->source, a, b) ?: UP(process) ?:
+	       UP(serial);
 }
 
 struct coroutine_row *coroutine_rows(struct session *s, const ticks *lua,
@@ -165,27 +162,14 @@ static int compare_body(const void *a, const void *b, void *session)
 {
 	const struct coroutine *const all =
 		((const struct session *)session)->coroutines;
-	const func_id x = all[*(const uint32_t *)a].body;
-	const func_id y = all[*(const uint32_t *)b].body;
 
-	return x < y ? -1 : x > y;
+	return ORDER(all[*(const uint32_t *)a].body,
+		     all[*(const uint32_t *)b].body);
 }
 
-static int compare_number(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+ORDER_BY(compare_number, uint64_t, ORDER(*x, *y))
 
-	return x < y ? -1 : x > y;
-}
-
-static int compare_group(const void *a, const void *b)
-{
-	const struct coroutine_group *const x = a, *const y = b;
-
-	if (x->active.sum != y->active.sum)
-		return x->active.sum > y->active.sum ? -1 : 1;
-	return x->body < y->body ? -1 : x->body > y->body;
-}
+ORDER_BY(compare_group, struct coroutine_group, DOWN(active.sum) ?: UP(body))
 
 /* By nearest rank. */
 static uint64_t quantile(const uint64_t *sorted, size_t n, size_t percent)
@@ -250,8 +234,7 @@ struct coroutine_group *coroutine_groups(const struct session *s, size_t *count)
 		vec_need(&groups, &room, *count + 1);
 		groups[(*count)++] = group(s, ids + i, end - i, values);
 	}
-	if (*count > 0)
-		qsort(groups, *count, sizeof(*groups), compare_group);
+	order_sort(groups, *count, compare_group);
 	mem_free(ids);
 	mem_free(values);
 	return groups;

@@ -4,6 +4,7 @@
 #include "analyzer/tables/flat.h"
 #include "analyzer/model/hist.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -248,13 +249,9 @@ static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct flat_row *const x = a, *const y = b;
 	const struct order *const o = ctx;
-	const int order = metric_compare(o->metric, &o->source, x, y);
 
-	if (order != 0)
-		return order;
-	if (x->f.func != y->f.func)
-		return x->f.func < y->f.func ? -1 : 1;
-	return x->group < y->group ? -1 : x->group > y->group;
+	return metric_compare(o->metric, &o->source, x, y) ?: UP(f.func) ?:
+	       UP(group);
 }
 
 void flat_sort(struct flat *t, const struct metric *metric)

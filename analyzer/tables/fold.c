@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/fold.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 
 #include <stdlib.h>
 
@@ -23,12 +24,7 @@ static uint64_t *weigh(const struct session *s)
 }
 
 /* Falling. */
-static int compare(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x > y ? -1 : x < y;
-}
+ORDER_BY(compare, uint64_t, ORDER(*y, *x))
 
 /* The weight that the first of `most` nodes exceed; *equal: how many nodes of
  * just that weight are kept beside them. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/lines.h"
 
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <math.h>
@@ -11,14 +12,7 @@
 
 /* ---- places ------------------------------------------------------------- */
 
-static int by_function(const void *a, const void *b)
-{
-	const struct lines_place *const x = a, *const y = b;
-
-	if (x->func != y->func)
-		return x->func < y->func ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
+ORDER_BY(by_function, struct lines_place, UP(func) ?: UP(place))
 
 /* A sample that stands for several periods counts several times. */
 static uint64_t weight_of(const struct session *s, const struct cct_sample *at)
@@ -83,41 +77,16 @@ static int part_of(const struct lines_row *r)
 	return r->kind == LINES_INLINED ? LINES_OWN : (int)r->kind;
 }
 
-static int numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* 0: the rows are of one line. */
-static int by_place(const void *a, const void *b)
-{
-	const struct lines_row *const x = a, *const y = b;
-	int order = numbers((uint64_t)part_of(x), (uint64_t)part_of(y));
-
-	if (order == 0)
-		order = numbers(x->own_line, y->own_line);
-	if (order == 0)
-		order = numbers(x->kind, y->kind);
-	if (order == 0)
-		order = strcmp(x->name, y->name);
-	if (order == 0)
-		order = strcmp(x->module, y->module);
-	if (order == 0)
-		order = strcmp(x->file, y->file);
-	return order != 0 || x->kind == LINES_BELOW || x->kind == LINES_PROBE ?
-	       order : numbers(x->line, y->line);
-}
+ORDER_BY(by_place, struct lines_row, ORDER(part_of(x), part_of(y)) ?:
+	 UP(own_line) ?: UP(kind) ?: strcmp(x->name, y->name) ?:
+	 strcmp(x->module, y->module) ?: strcmp(x->file, y->file) ?:
+	 (x->kind == LINES_BELOW || x->kind == LINES_PROBE ? 0 : UP(line)))
 
 /* Elsewhere than in the function, the heaviest comes first. */
-static int by_weight(const void *a, const void *b)
-{
-	const struct lines_row *const x = a, *const y = b;
-
-	if (part_of(x) != LINES_OWN && x->kind == y->kind &&
-	    x->samples != y->samples)
-		return numbers(y->samples, x->samples);
-	return by_place(a, b);
-}
+ORDER_BY(by_weight, struct lines_row,
+	 (part_of(x) != LINES_OWN && x->kind == y->kind ? DOWN(samples) : 0) ?:
+	 by_place(a, b))
 
 void lines_finish(struct lines *l, const struct text_file *source)
 {

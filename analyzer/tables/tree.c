@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/tree.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
@@ -163,15 +164,9 @@ struct levels { struct tree_rows *at; size_t depth, room; };
 static int compare(const void *a, const void *b, void *ctx)
 {
 	const struct tree_row *const x = a, *const y = b;
-	const int order = metric_compare(ctx, NULL, x, y);
 
-	if (order != 0)
-		return order;
-	if (x->f.func != y->f.func)
-		return x->f.func < y->f.func ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->crosses - y->crosses;
+	return metric_compare(ctx, NULL, x, y) ?: UP(f.func) ?: UP(thread) ?:
+	       UP(crosses);
 }
 
 /* Add a level: the rows below the parent. */

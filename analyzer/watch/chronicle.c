@@ -12,8 +12,6 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
-#include <assert.h>
-
 /* A call that is open, or a run of a coroutine. What is not shown is there only
  * if something depends on it. */
 struct slot {

@@ -5,6 +5,7 @@
 #include "analyzer/watch/coroutine_history.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <stdlib.h>
@@ -27,30 +28,15 @@ void coroutine_history_fini(struct coroutine_history *s)
 	mem_free(s->funcs);
 }
 
-/* By time. The creation is first at its tick. */
-static int compare_steps(const void *a, const void *b)
-{
-	const struct history_step *const x = a, *const y = b;
-
-	if (x->tick != y->tick)
-		return x->tick < y->tick ? -1 : 1;
-	/* At one tick, a suspend comes before the resume that slept 0. */
-	if (x->kind == HISTORY_CREATE || y->kind == HISTORY_CREATE)
-		return (y->kind == HISTORY_CREATE) -
-		       (x->kind == HISTORY_CREATE);
-	return (x->span == 0) - (y->span == 0);
-}
+/* By time. At one tick, the creation is first, and a suspend comes before the
+ * resume that slept 0. */
+ORDER_BY(compare_steps, struct history_step, UP(tick) ?:
+	 ORDER(y->kind == HISTORY_CREATE, x->kind == HISTORY_CREATE) ?:
+	 (x->kind == HISTORY_CREATE ? 0 : ORDER(x->span == 0, y->span == 0)))
 
 /* By falling self. Functions with equal times keep the order of their ids, so
  * that the output does not depend on the order of streams. */
-static int compare_funcs(const void *a, const void *b)
-{
-	const struct history_func *const x = a, *const y = b;
-
-	if (x->self != y->self)
-		return x->self > y->self ? -1 : 1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
+ORDER_BY(compare_funcs, struct history_func, DOWN(self) ?: UP(func))
 
 /* Drop what is not among the earliest steps. */
 static void keep_earliest(struct coroutine_history *s)
@@ -62,13 +48,10 @@ static void keep_earliest(struct coroutine_history *s)
 
 void coroutine_history_sort(struct coroutine_history *s)
 {
-	if (s->count > 0)
-		qsort(s->steps, s->count, sizeof(*s->steps), compare_steps);
+	order_sort(s->steps, s->count, compare_steps);
 	if (s->top != 0 && s->count > s->top)
 		s->count = s->top;
-	if (s->func_count > 0)
-		qsort(s->funcs, s->func_count, sizeof(*s->funcs),
-		      compare_funcs);
+	order_sort(s->funcs, s->func_count, compare_funcs);
 }
 
 static bool is_ours(const struct coroutine_history *s,

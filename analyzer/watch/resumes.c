@@ -5,9 +5,8 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
-
-#include <stdlib.h>
 
 struct resumes {
 	struct map *resumers;    /* process and by: a number from 1 on */
@@ -69,21 +68,11 @@ void resumes_add(struct resumes *r, const struct replay_event *e)
 		row->longest = e->slept;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct resumes_row *const x = a, *const y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->coroutine != y->coroutine)
-		return x->coroutine < y->coroutine ? -1 : 1;
-	return x->by < y->by ? -1 : x->by > y->by;
-}
+ORDER_BY(compare, struct resumes_row, UP(process) ?: UP(coroutine) ?: UP(by))
 
 const struct resumes_row *resumes_rows(struct resumes *r, size_t *count)
 {
-	if (r->count > 0)
-		qsort(r->rows, r->count, sizeof(*r->rows), compare);
+	order_sort(r->rows, r->count, compare);
 	*count = r->count;
 	return r->rows;
 }

@@ -6,9 +6,9 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 enum { DEPTHS = 128 };           /* at first */
@@ -110,23 +110,9 @@ static uint32_t add_lane(struct timeline *t, const struct timeline_lane *l)
 }
 
 /* For qsort: by falling active, then in the session's order. */
-static int compare_active(const void *a, const void *b)
-{
-	const struct coroutine *const x = *(const struct coroutine *const *)a;
-	const struct coroutine *const y = *(const struct coroutine *const *)b;
-
-	if (x->active != y->active)
-		return x->active > y->active ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct coroutine *const x = *(const struct coroutine *const *)a;
-	const struct coroutine *const y = *(const struct coroutine *const *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER_BY(compare_active, struct coroutine *,
+	 ORDER((*y)->active, (*x)->active) ?: ORDER(*x, *y))
+ORDER_BY(compare_places, struct coroutine *, ORDER(*x, *y))
 
 /* The coroutines that get lanes, in the session's order. */
 static void add_coroutines(struct timeline *t)
@@ -583,18 +569,8 @@ const struct replay_sink timeline_sink = {
 /* ---- the end ------------------------------------------------------------ */
 
 /* By time, the outermost first. */
-static int compare_begins(const void *a, const void *b)
-{
-	const struct timeline_span *const x = a, *const y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
+ORDER_BY(compare_begins, struct timeline_span,
+	 UP(from) ?: UP(depth) ?: UP(to) ?: UP(func))
 
 /* What is too deep has been joined over the ends of what is around it where two
  * streams shared the lane: what began before it counts its calls. */

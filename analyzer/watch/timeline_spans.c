@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/timeline_spans.h"
 
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
-
-#include <stdlib.h>
 
 /* The first grain, as a part of the range: 2^-FINEST. */
 enum { FINEST = 20 };
@@ -136,22 +135,12 @@ static void lay_again(struct timeline *t, struct timeline_spans *in)
 }
 
 /* By the end; of those that end at one tick, the innermost first. */
-static int compare_ends(const void *a, const void *b)
-{
-	const struct timeline_span *const x = a, *const y = b;
-
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	if (x->depth != y->depth)
-		return x->depth > y->depth ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
+ORDER_BY(compare_ends, struct timeline_span, UP(to) ?: DOWN(depth) ?: UP(from))
 
 void timeline_sort(struct timeline_spans *in,
 		   int (*compare)(const void *, const void *))
 {
-	if (in->count > 1)
-		qsort(in->at, in->count, sizeof(*in->at), compare);
+	order_sort(in->at, in->count, compare);
 }
 
 void timeline_fold(struct timeline *t)

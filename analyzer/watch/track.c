@@ -8,6 +8,7 @@
 #include "analyzer/watch/track.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
@@ -149,13 +150,7 @@ void track_join(struct track *t, struct track *from)
 /* A span of depth 0, with all that it contains: `first` and those after it. */
 struct tree { ticks begin; size_t first, count; };
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct tree *const x = a, *const y = b;
-
-	return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) :
-	       x->first < y->first ? -1 : x->first > y->first;
-}
+ORDER_BY(by_begin, struct tree, UP(begin) ?: UP(first))
 
 /* The trees, in the order of time: other threads may have had the coroutine in
  * between. The caller frees them. */

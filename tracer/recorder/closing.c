@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum {
 	ANSWER_MS = 100,           /* for living threads to close buffers */

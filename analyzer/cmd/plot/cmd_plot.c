@@ -2,14 +2,12 @@
  * kinds are in plots_*.c; out/out_plot draws them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/cmd/plot/plots.h"
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/cmd/shared/ranking.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

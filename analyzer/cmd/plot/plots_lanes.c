@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/plot/plots.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/watch/timeline.h"
@@ -41,11 +42,7 @@ static int compare_lanes(const void *a, const void *b, void *ctx)
 	const struct timeline_lane *const x = &t->lanes[i], *const y =
 		&t->lanes[k];
 
-	if (x->is_coroutine != y->is_coroutine)
-		return x->is_coroutine ? 1 : -1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return i < k ? -1 : i > k;
+	return UP(is_coroutine) ?: UP(begin) ?: ORDER(i, k);
 }
 
 static void choose_lanes(struct drawing *d)
@@ -111,14 +108,7 @@ static void add_box(struct drawing *d, size_t layer,
 /* How long a function ran, as far as spans of the first level tell. */
 struct use { func_id func; ticks busy; };
 
-static int compare_uses(const void *a, const void *b)
-{
-	const struct use *const x = a, *const y = b;
-
-	if (x->busy != y->busy)
-		return x->busy > y->busy ? -1 : 1;
-	return x->func < y->func ? -1 : x->func > y->func;
-}
+ORDER_BY(compare_uses, struct use, DOWN(busy) ?: UP(func))
 
 /* Has the span a colour? Of a thread, outermost calls and coroutines on top of
  * them have; of a coroutine, its runs, whose function is the body. */

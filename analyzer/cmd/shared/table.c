@@ -3,13 +3,11 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/shared/table.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/out/out_value.h"
 
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- values ------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* slow_list.c - which calls are kept, and how long all of them took.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/slow_list.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
@@ -21,25 +22,13 @@ static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 	}
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* Below 0: a comes first. Calls that differ are never equal: the result is the
+/* Below 0: x comes first. Calls that differ are never equal: the result is the
  * same in whatever order the streams were replayed, and with any limit. */
-static int compare(const struct slow_list *s, const struct slow_call *a,
-		   const struct slow_call *b)
+static int compare(const struct slow_list *s, const struct slow_call *x,
+		   const struct slow_call *y)
 {
-	const int orders[] = {
-		order(key_of(s, b), key_of(s, a)), order(a->begin, b->begin),
-		order(a->process, b->process), order(a->thread, b->thread),
-		order(b->total, a->total), order(a->func, b->func) };
-
-	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
-		if (orders[i] != 0)
-			return orders[i];
-	return 0;
+	return ORDER(key_of(s, y), key_of(s, x)) ?: UP(begin) ?: UP(process) ?:
+	       UP(thread) ?: DOWN(total) ?: UP(func);
 }
 
 /* Is the call in the time and on a thread that was asked for? */

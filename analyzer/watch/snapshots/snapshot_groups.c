@@ -5,9 +5,9 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Stacks that are equal. order: how many groups came before it. */
@@ -69,20 +69,12 @@ static bool is_equal(const struct snapshot_stack *a,
 }
 
 /* By falling count, then as they came. */
-static int compare(const void *a, const void *b)
-{
-	const struct group *const x = a, *const y = b;
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+ORDER_BY(compare, struct group, DOWN(count) ?: UP(order))
 
 /* Give the groups of the moment to the caller, and forget them. */
 static void flush(struct snapshot_groups *f)
 {
-	if (f->count > 0)
-		qsort(f->groups, f->count, sizeof(*f->groups), compare);
+	order_sort(f->groups, f->count, compare);
 	for (size_t i = 0; i < f->count; i++) {
 		f->fn(f->ctx, &f->groups[i].stack, f->groups[i].count);
 		mem_free((void *)(uintptr_t)f->groups[i].stack.frames);

@@ -5,6 +5,7 @@
 #include "analyzer/watch/snapshots/snapshots_private.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <stdlib.h>
@@ -33,13 +34,8 @@ static int compare_looks(const void *a, const void *b, void *snapshots)
 	const struct watched *const p = &m->watched[x->stream];
 	const struct watched *const q = &m->watched[y->stream];
 
-	if (x->moment != y->moment)
-		return x->moment < y->moment ? -1 : 1;
-	if (p->process != q->process)
-		return p->process < q->process ? -1 : 1;
-	if (p->thread != q->thread)
-		return p->thread < q->thread ? -1 : 1;
-	return p->level < q->level ? -1 : p->level > q->level;
+	return UP(moment) ?: ORDER(p->process, q->process) ?:
+	       ORDER(p->thread, q->thread) ?: ORDER(p->level, q->level);
 }
 
 /* Append the frames of a stack, outermost first. */
@@ -178,12 +174,7 @@ static size_t tell_thread(struct teller *t, size_t i, size_t end)
 /* ---- telling of coroutines ---- */
 
 /* By beginning. */
-static int compare_rests(const void *a, const void *b)
-{
-	const struct rest *const x = a, *const y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
-}
+ORDER_BY(compare_rests, struct rest, UP(from))
 
 /* By process and coroutine. */
 static int compare_awake(const void *a, const void *b, void *snapshots)
@@ -194,12 +185,10 @@ static int compare_awake(const void *a, const void *b, void *snapshots)
 	const struct known_co *const p = &m->cos[x->co];
 	const struct known_co *const q = &m->cos[y->co];
 
-	if (p->process != q->process)
-		return p->process < q->process ? -1 : 1;
-	if (p->serial != q->serial)
-		return p->serial < q->serial ? -1 : 1;
 	/* What is known comes before what is not. */
-	return (x->state == SNAPSHOT_UNKNOWN) - (y->state == SNAPSHOT_UNKNOWN);
+	return ORDER(p->process, q->process) ?: ORDER(p->serial, q->serial) ?:
+	       ORDER(x->state == SNAPSHOT_UNKNOWN,
+		     y->state == SNAPSHOT_UNKNOWN);
 }
 
 /* A coroutine that is known to be elsewhere is not also told as unknown. */
@@ -251,9 +240,7 @@ void snapshots_each(struct snapshots *m, const struct func_table *funcs,
 	if (m->look_count > 0)
 		qsort_r(m->looks, m->look_count, sizeof(*m->looks),
 			compare_looks, m);
-	if (m->rest_count > 0)
-		qsort(m->rests, m->rest_count, sizeof(*m->rests),
-		      compare_rests);
+	order_sort(m->rests, m->rest_count, compare_rests);
 	for (size_t i = 0; i < m->rest_count; i++)
 		t.has_unknown |= m->rests[i].state == SNAPSHOT_UNKNOWN;
 	t.seen = map_new();

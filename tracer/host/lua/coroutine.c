@@ -3,7 +3,6 @@
 #include "tracer/host/base/memory.h"
 #include "tracer/host/base/pointer_map.h"
 #include "tracer/host/lua/coroutine.h"
-#include "tracer/host/pool/process.h"
 
 /* ----------------------------------------------------- table of lua_States */
 

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/thread/thread.h"
 #include "tracer/host/base/break.h"
-#include "tracer/host/pool/process.h"
 #include "tracer/host/thread/birth.h"
 
 #include <errno.h>

@@ -8,7 +8,6 @@
 #include "tracer/recorder/base/message.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <poll.h>
 #include <stdio.h>

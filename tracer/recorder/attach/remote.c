@@ -75,22 +75,6 @@ long remote_status(pid_t pid, const char *key)
 	return value;
 }
 
-uint64_t remote_signals(pid_t pid, const char *key)
-{
-	char line[256];
-	uint64_t value = 0;
-
-	snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
-	FILE *const f = fopen(line, "re");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, key, strlen(key)) == 0)
-			value = strtoull(line + strlen(key), NULL, 16);
-	if (f)
-		fclose(f);
-	return value;
-}
-
 /* ---- modules ---- */
 
 static bool is_named(const struct remote *r, const char *path, const void *name)

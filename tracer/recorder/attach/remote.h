@@ -55,7 +55,5 @@ uint64_t remote_object(const struct remote *r, const struct remote_module *m,
 /* The value of a line such as "TracerPid:" in /proc/PID/status; negative: there
  * is none. */
 long remote_status(pid_t pid, const char *key);
-/* That of a line with a set of signals, such as "SigPnd:". */
-uint64_t remote_signals(pid_t pid, const char *key);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { AGAIN_MS = 2, HAND_OVER_MS = 1 };

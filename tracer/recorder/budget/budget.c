@@ -8,7 +8,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

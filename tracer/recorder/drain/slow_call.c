@@ -4,15 +4,12 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/drain/slow_call.h"
 #include "tracepoints/record.h"
-#include "tracer/recorder/base/message.h"
 #include "tracepoints/buffer.h"
-#include "tracer/recorder/drain/chunk_copy.h"
 #include "tracer/recorder/trace/backlog.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

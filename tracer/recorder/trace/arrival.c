@@ -5,7 +5,6 @@
 #include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "tracer/recorder/trace/relay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

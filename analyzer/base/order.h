@@ -1,0 +1,38 @@
+/* order.h - what comes first: comparisons for qsort. Each is below 0, 0 or
+ * above 0; x ?: y ?: z is the first of several that is not 0.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_BASE_ORDER_H
+#define WEFT_ANALYZER_BASE_ORDER_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of numbers, or of pointers into one array: the lower one first. */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Defines the comparison of rows x and y:
+ *	ORDER_BY(by_calls, struct row, DOWN(calls) ?: UP(func))
+ * has the row with the most calls first; of equal ones, the lower func. */
+#define ORDER_BY(name, type, how)                                              \
+	static int name(const void *a, const void *b)                          \
+	{                                                                      \
+		type const *const x = a;                                       \
+		type const *const y = b;                                       \
+                                                                               \
+		return how;                                                    \
+	}
+#define UP(field) ORDER(x->field, y->field)
+#define DOWN(field) ORDER(y->field, x->field)
+
+/* Texts in the order of their bytes, in an array of char *. */
+static inline int order_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* qsort of count rows; rows may be NULL if there are none. */
+#define order_sort(rows, count, by)                                            \
+	((count) > 1 ? qsort((rows), (count), sizeof(*(rows)), (by)) : (void)0)
+
+#endif
