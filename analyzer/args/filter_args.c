@@ -163,8 +163,7 @@ struct filter_marks *filter_args_marks_new(void)
 
 void filter_args_marks_free(struct filter_marks *m)
 {
-	mem_free(m->mark);
-	mem_free(m);
+	mem_free_all(m->mark, m);
 }
 
 /* The argument is TITLE or TITLE#N. Returns the length of TITLE and sets *nth
@@ -258,8 +257,7 @@ static int find_last(const struct filter_marks *m, enum mark_kind kind,
 /* Cut the range [want->from, want->to) down to [from, to); to 0: no end. */
 static void cut(struct replay_collect *want, ticks from, ticks to)
 {
-	if (want->from < from)
-		want->from = from;
+	want->from = MAX(from, want->from);
 	if (to != 0 && to < want->to)
 		want->to = to;
 }

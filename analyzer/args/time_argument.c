@@ -106,6 +106,18 @@ ticks time_argument_tick(const struct session *s, uint64_t ns)
 	return session_first_tick(s) + t;
 }
 
+int time_argument_least(const struct session *s, const char *text,
+			const char *option, ticks *least)
+{
+	uint64_t ns = 0;
+
+	if (text && time_argument_span(text, option, &ns) != 0)
+		return -1;
+	*least = ns == 0 ? 0 : time_argument_tick(s, ns - 1) + 1 -
+		 session_first_tick(s);
+	return 0;
+}
+
 /* A date is rounded from another tick than a span since the start is. */
 static ticks date_tick(const struct session *s, uint64_t date, ticks t)
 {

@@ -14,6 +14,11 @@
  * with the cause in the chain, which names the option. */
 int time_argument_span(const char *text, const char *option, uint64_t *ns);
 
+/* Read a span as the fewest ticks whose time in ns is at least that long; 0 if
+ * text is NULL. 0, or -1 as above. */
+int time_argument_least(const struct session *, const char *text,
+			const char *option, ticks *least);
+
 /* Read a moment: a span since the start of the recording; or a number without a
  * unit from 10^15 on, which is ns since 1970 as weft dump prints them. *ns is
  * since the start; 0 for what is before it. The session needs its clock and its

@@ -45,8 +45,7 @@ void map_free(struct map *m)
 {
 	if (!m)
 		return;
-	mem_free(m->slots);
-	mem_free(m);
+	mem_free_all(m->slots, m);
 }
 
 /* The key's slot, or the free one where it would go. */

@@ -48,6 +48,12 @@ void mem_free(void *p)
 	free(p);
 }
 
+void mem_free_each(void *const *p, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(p[i]);
+}
+
 char *mem_copy(const char *text)
 {
 	return checked(strdup(text), strlen(text) + 1);

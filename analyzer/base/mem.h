@@ -15,6 +15,11 @@ void *mem_grow(void *old, size_t count, size_t size);
  * *room is the number of elements there is room for. Use vec.h. */
 void *mem_more(void *old, size_t *room, size_t need, size_t size);
 void mem_free(void *);
+/* The same of each: mem_free_all(f->rows, f). */
+#define mem_free_all(...)                                                      \
+	mem_free_each((void *const[]){ __VA_ARGS__ },                          \
+		      sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *))
+void mem_free_each(void *const *, size_t count);
 /* A copy of text; the caller frees it with mem_free. */
 char *mem_copy(const char *text);
 

@@ -1,5 +1,5 @@
-/* order.h - what comes first: comparisons for qsort. Each is below 0, 0 or
- * above 0; x ?: y ?: z is the first of several that is not 0.
+/* order.h - what is less and what comes first: comparisons for qsort. Each is
+ * below 0, 0 or above 0; x ?: y ?: z is the first of several that is not 0.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_BASE_ORDER_H
 #define WEFT_ANALYZER_BASE_ORDER_H
@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Their arguments are evaluated twice. */
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* Of numbers, or of pointers into one array: the lower one first. */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))

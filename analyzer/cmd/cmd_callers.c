@@ -206,8 +206,7 @@ static void print_title(const struct session *s, func_id f)
 		printf(" (%s%s%s)", language,
 		       language[0] != '\0' && at[0] != '\0' ? ", " : "", at);
 	putchar('\n');
-	mem_free(name);
-	mem_free(at);
+	mem_free_all(name, at);
 }
 
 /* A table for each function, because the columns of each fit its own rows. */

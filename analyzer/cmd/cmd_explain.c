@@ -223,8 +223,7 @@ static char *filters(void)
 			continue;
 		word = quote(given);
 		all = text_of("%s --%s %s", before, filter_opts[i].name, word);
-		mem_free(before);
-		mem_free(word);
+		mem_free_all(before, word);
 	}
 	return all;
 }
@@ -260,9 +259,7 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 		text_of("weft %s %s%s %s", is_slow ? "slow" : "callers", name,
 			part, t->traces);
 
-	mem_free(name);
-	mem_free(part);
-	mem_free(coroutine);
+	mem_free_all(name, part, coroutine);
 	return text;
 }
 
@@ -275,8 +272,7 @@ static char *join(int count, char **operands)
 		char *const word = quote(operands[i]), *const before = all;
 
 		all = text_of("%s%s%s", before, i > 0 ? " " : "", word);
-		mem_free(before);
-		mem_free(word);
+		mem_free_all(before, word);
 	}
 	return all;
 }
@@ -295,8 +291,7 @@ static void print_text(struct teller *t)
 		fputs("\n   $ ", stdout);
 		cells_print_text(command);
 		putchar('\n');
-		mem_free(sentence);
-		mem_free(command);
+		mem_free_all(sentence, command);
 	}
 	if (t->found->count == 0)
 		puts("nothing stands out: no function, call, coroutine or wait "
@@ -345,8 +340,7 @@ static void print_json(struct teller *t)
 		json_text("sentence", sentence);
 		json_text("command", command);
 		fputs("\n}", stdout);
-		mem_free(sentence);
-		mem_free(command);
+		mem_free_all(sentence, command);
 	}
 	puts("]");
 }

@@ -110,8 +110,7 @@ static int write_from(const struct format *f, struct load *load,
 	from->notes = notes.list;
 	status = f->add ? f->add(arg_output, from) :
 		 out_file_write(arg_output, put_text, from);
-	mem_free(lost.list);
-	mem_free(notes.list);
+	mem_free_all(lost.list, notes.list);
 	arena_free(text);
 	return status;
 }

@@ -69,8 +69,7 @@ static void in_time_fini(struct in_time *m)
 	timeline_free(m->timeline);
 	slow_free(m->slow);
 	sleeps_fini(&m->sleeps);
-	mem_free(m->wanted);
-	mem_free(m->threads);
+	mem_free_all(m->wanted, m->threads);
 }
 
 static void begin_lanes(struct in_time *m, const struct load *load)
@@ -172,8 +171,7 @@ static void make_tables(struct tables *t)
 
 static void free_tables(struct tables *t)
 {
-	mem_free(t->bodies);
-	mem_free(t->rows);
+	mem_free_all(t->bodies, t->rows);
 	callers_free(t->callers);
 	flat_free(t->flat);
 	mem_free(t->head);

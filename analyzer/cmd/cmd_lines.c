@@ -400,8 +400,7 @@ static enum cmd_exit print(struct reading *r)
 		status = explain_none(s, samples, r->function);
 	else
 		show_all(&r->load, places, count, samples);
-	mem_free(places);
-	mem_free(wanted);
+	mem_free_all(places, wanted);
 	return status;
 }
 

@@ -394,10 +394,7 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 		.is_partial = c->is_partial,
 		.name = func_get(s->funcs, c->func)->name, .end = ends[c->end],
 		.stack = stack, .callees = callees, .callees_ns = times });
-	mem_free(stack);
-	mem_free(callees);
-	mem_free(times);
-	mem_free(steps);
+	mem_free_all(stack, callees, times, steps);
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -467,21 +464,6 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 	return status;
 }
 
-/* The ticks that --longer says: the fewest whose time in ns is at least that
- * long. Stays 0 without the option. 0, or -1 with the cause in the chain. */
-static int read_longer(const struct session *s, ticks *longer)
-{
-	uint64_t ns;
-
-	if (!arg_longer)
-		return 0;
-	if (time_argument_span(arg_longer, "longer", &ns) != 0)
-		return -1;
-	*longer = ns == 0 ? 0 : time_argument_tick(s, ns - 1) + 1 -
-		  session_first_tick(s);
-	return 0;
-}
-
 /* From the pattern to the wanted functions. The range and the threads are
  * applied by the collector, as the records are given whole. A pattern that
  * matches nothing is an error: an empty list would look like an answer. */
@@ -501,10 +483,10 @@ static enum cmd_exit print(struct reading *r)
 	/* Ids count from 1; wanted has an element for each. */
 	for (size_t i = 1; wanted && i < options.funcs; i++)
 		p.functions += wanted[i] != 0;
-	if (wanted && read_longer(s, &options.longer) == 0)
+	if (wanted && time_argument_least(s, arg_longer, "longer",
+					  &options.longer) == 0)
 		status = find(&r->load, &p, &options);
-	mem_free(wanted);
-	mem_free(threads);
+	mem_free_all(wanted, threads);
 	return status;
 }
 

@@ -101,8 +101,7 @@ static int add_every(struct list *l, const struct session *s)
 		return -1;
 	if (step == 0)
 		return err_add("--every must be longer than 0");
-	if (to > end)
-		to = end;
+	to = MIN(end, to);
 	/* Counted before any moment is made. */
 	if (from <= to && (to - from) / step >= MOMENTS_MAX)
 		return err_add("--every %s makes more than %d moments; give a "
@@ -471,8 +470,7 @@ static enum cmd_exit print(struct reading *r)
 		if (status == CMD_OK)
 			print_all(load, &p, snapshots);
 		snapshots_free(snapshots);
-		mem_free(at);
-		mem_free(threads);
+		mem_free_all(at, threads);
 	}
 	mem_free(list.moments);
 	return status;

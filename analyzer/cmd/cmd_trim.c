@@ -83,8 +83,7 @@ static void print_left_out(const char *name, const char *why, const char *other)
 
 	fprintf(stderr, "# not in the list: %s: %s%s\n", safe, why,
 		safe_other);
-	mem_free(safe);
-	mem_free(safe_other);
+	mem_free_all(safe, safe_other);
 }
 
 /* On stderr: what goes with the list, and all that it leaves out. */

@@ -219,8 +219,7 @@ bool net_calibrated_apply(struct session *s)
 		estimate(&w.function[id]);
 	for (node_id id = 1; id <= cct_count(t); id++)
 		divide(&w, id);
-	mem_free(w.node);
-	mem_free(w.function);
+	mem_free_all(w.node, w.function);
 	cct_set_net(t, true);
 	return true;
 }

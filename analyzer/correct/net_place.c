@@ -204,8 +204,7 @@ void net_place(struct session *s)
 		*(kind == PLACE_PROBE ? &net->probe : own ? &net->own :
 		  &net->other) += n;
 	}
-	mem_free(marks);
-	mem_free(inlined);
+	mem_free_all(marks, inlined);
 	cct_link_samples(t);
 	net->period = cct_sample_count(t) ? least : 0;
 }

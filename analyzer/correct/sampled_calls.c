@@ -145,7 +145,6 @@ void sampled_calls_add(struct session *s, struct arena *names, bool all)
 		if (to)
 			at->node = move(t, at->node, to, n, &before[at->node]);
 	}
-	mem_free(marks);
-	mem_free(before);
+	mem_free_all(marks, before);
 	cct_link_samples(t);
 }

@@ -85,9 +85,7 @@ static void calls_init(struct calls *calls, struct session *s)
 static void calls_fini(struct calls *calls)
 {
 	map_free(calls->by_address);
-	mem_free(calls->count);
-	mem_free(calls->is_listed);
-	mem_free(calls->is_recorded);
+	mem_free_all(calls->count, calls->is_listed, calls->is_recorded);
 }
 
 /* Calls of the function at an address, which its file names. Where nothing was
@@ -250,9 +248,7 @@ void coverage_free(struct coverage *c)
 		return;
 	for (elf_id m = 1; m <= c->module_count; m++)
 		mem_free(c->modules[m].functions);
-	mem_free(c->modules);
-	mem_free(c->counts);
-	mem_free(c->rows);
+	mem_free_all(c->modules, c->counts, c->rows);
 	arena_free(c->arena);
 	mem_free(c);
 }

@@ -149,10 +149,8 @@ int hook_code_scan(const struct hook_code *c, uint64_t address, uint64_t size,
 
 	if (!bytes)
 		return 0;
-	if (size > room)
-		size = room;
-	if (size > FUNCTION_MAX)
-		size = FUNCTION_MAX;
+	size = MIN(room, size);
+	size = MIN(FUNCTION_MAX, size);
 	for (uint64_t i = 2; i + 4 <= size &&
 	     found != (HOOK_CODE_CALLS | HOOK_CODE_OWN_ADDRESS); i++) {
 		if (is_hook(c, bytes + i, address + i))
@@ -273,8 +271,7 @@ static void read_plt(struct hook_code *c, const GElf_Shdr *header)
 	bytes = code_at(c, header->sh_addr, &room);
 	if (!bytes)
 		return;
-	if (room > header->sh_size)
-		room = header->sh_size;
+	room = MIN(header->sh_size, room);
 	for (uint64_t i = 0; i + 6 <= room; i++) {
 		const uint64_t next = header->sh_addr + i + 6;
 
@@ -343,7 +340,5 @@ void hook_code_free(struct hook_code *c)
 	if (!c)
 		return;
 	elf_end(c->elf);
-	mem_free(c->parts);
-	mem_free(c->slots);
-	mem_free(c);
+	mem_free_all(c->parts, c->slots, c);
 }

@@ -78,14 +78,11 @@ static void gather_init(struct gather *g, const struct hook_code *code)
 static void gather_fini(struct gather *g)
 {
 	for (size_t i = 1; i < g->group_count; i++) {
-		mem_free(g->groups[i].name);
-		mem_free(g->groups[i].file);
+		mem_free_all(g->groups[i].name, g->groups[i].file);
 		for (size_t k = 0; k < g->groups[i].place_count; k++)
 			mem_free(g->groups[i].places[k]);
 	}
-	mem_free(g->groups);
-	mem_free(g->pieces);
-	mem_free(g->units);
+	mem_free_all(g->groups, g->pieces, g->units);
 	map_free(g->by_key);
 	map_free(g->by_begin);
 }
@@ -110,8 +107,7 @@ static void name_group(struct group *group, const struct sym_unit *unit,
 	char path[4096];
 
 	sym_die_place(unit, die, address, path, sizeof(path), &group->line);
-	mem_free(group->name);
-	mem_free(group->file);
+	mem_free_all(group->name, group->file);
 	group->name = mem_copy(!name ? "" : name);
 	group->file = mem_copy(path);
 }

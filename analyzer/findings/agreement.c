@@ -91,7 +91,6 @@ struct agreement agreement_of(const double *a, const double *b, size_t n)
 
 	g.shared = shared(first, g.top, second, least(nb, g.top));
 	g.tau = tau(first, g.ranked, b);
-	mem_free(first);
-	mem_free(second);
+	mem_free_all(first, second);
 	return g;
 }

@@ -153,11 +153,9 @@ static ticks *waits_below(const struct work *w)
 		if (is_in[n->func])
 			waits[id] += cct_cpu_of(t, id).off;
 		waits[n->parent] += waits[id];
-		if (waits[id] > most[n->func])
-			most[n->func] = waits[id];
+		most[n->func] = MAX(waits[id], most[n->func]);
 	}
-	mem_free(is_in);
-	mem_free(waits);
+	mem_free_all(is_in, waits);
 	return most;
 }
 
@@ -206,8 +204,7 @@ static void find_slow(struct work *w)
 		if (is_slow[i] && rows[i].max >= most / 10 * 8 &&
 		    (!best || rows[i].max < best->max))
 			best = &rows[i];
-	mem_free(waits);
-	mem_free(is_slow);
+	mem_free_all(waits, is_slow);
 	if (!best)
 		return;
 	f = add(w, EXPLAIN_SLOW, best->f.func);
@@ -311,9 +308,7 @@ static void find_side(const struct work *w, struct explain_finding *f)
 		f->thread = (uint32_t)most;
 		f->share = (double)off[most] / (double)f->time;
 	}
-	mem_free(of);
-	mem_free(off);
-	mem_free(calls);
+	mem_free_all(of, off, calls);
 }
 
 static void find_wait(struct work *w)

@@ -104,9 +104,7 @@ void trim_free(struct trim *t)
 {
 	if (!t)
 		return;
-	mem_free(t->rows);
-	mem_free(t->kept);
-	mem_free(t);
+	mem_free_all(t->rows, t->kept, t);
 }
 
 /* ---- names for gcc ------------------------------------------------------ */

@@ -45,9 +45,7 @@ void in_carve_free(struct in_carve *c)
 {
 	if (!c)
 		return;
-	mem_free(c->places);
-	mem_free(c->files);
-	mem_free(c);
+	mem_free_all(c->places, c->files, c);
 }
 
 /* A place that is not known to be whole yet. */

@@ -414,7 +414,6 @@ enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 		found = IN_CHECK_BAD;
 	}
 	memcpy(uuid, m.uuid, sizeof(m.uuid));
-	mem_free(m.text);
-	mem_free(path);
+	mem_free_all(m.text, path);
 	return found;
 }

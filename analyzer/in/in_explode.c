@@ -361,8 +361,7 @@ void in_explode_free(struct in_explode *x)
 	session_free(x->session);
 	heap_fini(&x->chunks);
 	heap_fini(&x->events);
-	mem_free(x->lines);
-	mem_free(x);
+	mem_free_all(x->lines, x);
 }
 
 const struct session *in_explode_session(const struct in_explode *x)

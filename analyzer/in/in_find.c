@@ -62,8 +62,7 @@ static void folder_fini(struct in_folder *d)
 {
 	for (size_t i = 0; i < d->stream_count; i++)
 		mem_free(d->streams[i]);
-	mem_free(d->streams);
-	mem_free(d->path);
+	mem_free_all(d->streams, d->path);
 }
 
 /* Keep the folder, which is taken over, if a reader can use anything in it. If
@@ -197,7 +196,6 @@ void in_find_fini(struct in_found *found)
 		folder_fini(&found->folders[i]);
 	for (size_t i = 0; i < found->spill_count; i++)
 		mem_free(found->spills[i]);
-	mem_free(found->folders);
-	mem_free(found->spills);
+	mem_free_all(found->folders, found->spills);
 	memset(found, 0, sizeof(*found));
 }

@@ -376,8 +376,7 @@ static void reading_fini(struct reading *r)
 	in_order_free(r->order);
 	in_carve_free(r->carve);
 	map_free(r->ahead);
-	mem_free(r->sources);
-	mem_free(r->good);
+	mem_free_all(r->sources, r->good);
 	in_find_fini(&r->found);
 }
 

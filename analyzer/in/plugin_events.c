@@ -421,8 +421,7 @@ void plugin_events_free(struct plugin_events *e)
 	bt_stream_class_put_ref(e->stream_class);
 	bt_clock_class_put_ref(e->clock);
 	bt_trace_class_put_ref(e->trace_class);
-	mem_free(e->streams);
-	mem_free(e);
+	mem_free_all(e->streams, e);
 }
 
 /* ---- messages ---- */

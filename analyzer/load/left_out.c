@@ -47,9 +47,7 @@ void left_out_apply(struct session *s)
 		s->calls -= sums.whole_calls - sums.calls;
 		s->counted = cct_counted_sum(s->cct).untimed;
 	}
-	mem_free(only);
-	mem_free(skip);
-	mem_free(count);
+	mem_free_all(only, skip, count);
 }
 
 uint8_t *left_out_funcs(struct session *s)
@@ -59,8 +57,7 @@ uint8_t *left_out_funcs(struct session *s)
 	uint8_t *const out = filter_left_out(s, &(struct filter){
 		.only = only, .skip = skip });
 
-	mem_free(only);
-	mem_free(skip);
+	mem_free_all(only, skip);
 	return out;
 }
 
@@ -95,8 +92,7 @@ static bool describe_left_out(const struct session *s, char *to, size_t size)
 			 "were known by name)", !only ? "matches" : !skip ?
 			 "does not match" : "they leave out",
 			 count ? count : "?");
-	mem_free(only);
-	mem_free(skip);
+	mem_free_all(only, skip);
 	return any;
 }
 

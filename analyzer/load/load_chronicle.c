@@ -46,21 +46,6 @@ int load_chronicle_check(void)
 		"of a function in the order of time");
 }
 
-/* The fewest ticks whose time is at least that long. */
-static int read_below(const struct session *s, ticks *below)
-{
-	uint64_t ns;
-
-	*below = 0;
-	if (!arg_below)
-		return 0;
-	if (time_argument_span(arg_below, "merge-below", &ns) != 0)
-		return -1;
-	*below = ns == 0 ? 0 : time_argument_tick(s, ns - 1) + 1 -
-		 session_first_tick(s);
-	return 0;
-}
-
 /* Functions that the recording left out, and --skip. The caller frees it. */
 static uint8_t *read_skip(struct session *s)
 {
@@ -129,7 +114,8 @@ struct chronicle *load_chronicle(struct load *load, bool by_coroutine)
 	struct chronicle *t;
 
 	if (load_need_trace(load, "single calls") != CMD_OK ||
-	    read_below(s, &options.below) != 0)
+	    time_argument_least(s, arg_below, "merge-below",
+				&options.below) != 0)
 		return NULL;
 	options.threads = threads = filter_args_threads(s);
 	options.thread_count = s->thread_count;
@@ -138,8 +124,6 @@ struct chronicle *load_chronicle(struct load *load, bool by_coroutine)
 		filter_args_text(FILTER_UNDER));
 	options.funcs = func_count(s->funcs) + 1;
 	t = collect(load, &options);
-	mem_free(threads);
-	mem_free(skip);
-	mem_free(under);
+	mem_free_all(threads, skip, under);
 	return t;
 }

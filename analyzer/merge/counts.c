@@ -110,8 +110,7 @@ void counts_free(struct counts *c)
 {
 	if (!c)
 		return;
-	mem_free(c->rows);
-	mem_free(c);
+	mem_free_all(c->rows, c);
 }
 
 double counts_growth(const struct counts_row *r)

@@ -165,9 +165,7 @@ static void count_side(struct maker *m, int side)
 		m->func[side][0].self += cct_get(t, r)->self;
 		m->func[side][0].unknown += cct_cpu_of(t, r).unknown;
 	}
-	mem_free(suspended);
-	mem_free(w.total);
-	mem_free(w.open);
+	mem_free_all(suspended, w.total, w.open);
 }
 
 /* ---- statistics over sessions, in lists that are sorted ---- */
@@ -529,10 +527,7 @@ static void add_rows(struct maker *m)
 static void free_maker(struct maker *m)
 {
 	diff_match_fini(&m->matches);
-	mem_free(m->func[0]);
-	mem_free(m->func[1]);
-	mem_free(m->edges);
-	mem_free(m->fastest);
+	mem_free_all(m->func[0], m->func[1], m->edges, m->fastest);
 	map_free(m->edge_of);
 }
 
@@ -570,8 +565,7 @@ void diff_free(struct diff *d)
 {
 	if (!d)
 		return;
-	mem_free(d->rows);
-	mem_free(d);
+	mem_free_all(d->rows, d);
 }
 
 /* ---- words -------------------------------------------------------------- */

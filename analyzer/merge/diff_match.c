@@ -41,8 +41,7 @@ static void fini_keys(struct keys *k)
 {
 	arena_free(k->arena);
 	map_free(k->by_hash);
-	mem_free(k->text);
-	mem_free(k->rank);
+	mem_free_all(k->text, k->rank);
 }
 
 /* Remember the text of a function. Functions of one text, or of two texts with
@@ -231,13 +230,10 @@ void diff_match_init(struct diff_matches *m, struct session *const side[2])
 			if (m->of[i][f] == 0)
 				add_match(m, i == 0 ? f : 0, i == 0 ? 0 : f);
 	assert(m->count <= all);
-	mem_free(is_open[0]);
-	mem_free(is_open[1]);
+	mem_free_all(is_open[0], is_open[1]);
 }
 
 void diff_match_fini(struct diff_matches *m)
 {
-	mem_free(m->list);
-	mem_free(m->of[0]);
-	mem_free(m->of[1]);
+	mem_free_all(m->list, m->of[0], m->of[1]);
 }

@@ -6,6 +6,7 @@
 #include "analyzer/merge/merge.h"
 
 #include "analyzer/base/map.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/merge/merge_steps.h"
@@ -88,8 +89,7 @@ static void add_modules(struct merge *m, struct merge_ids *ids)
 		struct elf_module *const to = func_elf(m->sum->funcs, id);
 
 		ids->module[order[i]] = id;
-		if (e->size > to->size)
-			to->size = e->size;
+		to->size = MAX(e->size, to->size);
 		if (merge_first(to->path, e->path) != to->path)
 			to->path = arena_copy(m->sum->text, e->path,
 					      strlen(e->path));
@@ -240,8 +240,8 @@ static void add_thread(struct thread *to, const struct session *from,
 	to->records += t->records;
 	to->calls += t->calls;
 	to->marks += t->marks;
-	to->first = first < to->first ? first : to->first;
-	to->last = last > to->last ? last : to->last;
+	to->first = MIN(first, to->first);
+	to->last = MAX(last, to->last);
 	to->traced += ns_of(from, t->traced);
 	to->cpu_ns += t->cpu_ns;
 	for (int i = 0; i < LOST_REASONS; i++)
@@ -461,8 +461,7 @@ static void add_tree(struct merge *m, struct merge_ids *ids)
 			add_trace_node(t, node[id], from, id);
 	}
 	cct_set_folded(t, cct_deeper(t) + cct_deeper(from->cct));
-	mem_free(node);
-	mem_free(order);
+	mem_free_all(node, order);
 }
 
 /* ---- statistics over sessions ---- */
@@ -546,8 +545,7 @@ static void add_scalars(struct session *to, const struct session *from)
 	session_add_sums(to, from);
 	to->gap_total += from->gap_total;
 	add_net(to, from);
-	if (from->hz_error > to->hz_error)
-		to->hz_error = from->hz_error;
+	to->hz_error = MAX(from->hz_error, to->hz_error);
 }
 
 /* List the sessions that were merged. */
@@ -624,8 +622,8 @@ static struct part part_of(const struct session *from, const struct session *to)
 	for (size_t i = 0; i < from->thread_count; i++) {
 		const struct thread *const t = &from->threads[i];
 
-		first = t->first < first ? t->first : first;
-		last = t->last > last ? t->last : last;
+		first = MIN(t->first, first);
+		last = MAX(t->last, last);
 	}
 	return (struct part){
 		.recording = from->process_count > 0 ?

@@ -171,8 +171,7 @@ static void sort_notes(struct session *s)
 					    &s->notes[at[i + 1]]) != 0)
 			sorted[s->note_count++] = s->notes[at[i]];
 	assert(s->note_count <= count);
-	mem_free(s->notes);
-	mem_free(at);
+	mem_free_all(s->notes, at);
 	s->notes = sorted;
 }
 

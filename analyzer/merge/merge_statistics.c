@@ -113,11 +113,7 @@ void merge_statistics_of_one(struct session *s)
 		count_node(&n, s->cct, id);
 	add_funcs(s, r, &n);
 	add_edges(s, &n);
-	mem_free(n.sleep);
-	mem_free(n.calls);
-	mem_free(n.off);
-	mem_free(n.is_caller);
-	mem_free(n.edges);
+	mem_free_all(n.sleep, n.calls, n.off, n.is_caller, n.edges);
 	map_free(n.edge);
 	flat_free(r);
 }

@@ -29,15 +29,10 @@ void cct_free(struct cct *t)
 	if (!t)
 		return;
 	hist_free(t->hist);
-	mem_free(t->cpu);
-	mem_free(t->counted);
-	mem_free(t->sampled);
-	mem_free(t->sample);
+	mem_free_all(t->cpu, t->counted, t->sampled, t->sample);
 	map_free(t->folded_paths);
 	map_free(t->root_of);
-	mem_free(t->nodes);
-	mem_free(t->slots);
-	mem_free(t);
+	mem_free_all(t->nodes, t->slots, t);
 }
 
 struct cct_node *cct_get(struct cct *t, node_id id)
@@ -585,8 +580,7 @@ struct cct_path *cct_path_new_of(struct cct *cct, const uint32_t *of,
 	for (node_id root = cct_first_root(cct); root != 0;
 	     root = cct_get(cct, root)->sibling)
 		walk(&w, root);
-	mem_free(w.last);
-	mem_free(w.below);
+	mem_free_all(w.last, w.below);
 	return p;
 }
 
@@ -599,10 +593,7 @@ void cct_path_free(struct cct_path *p)
 {
 	if (!p)
 		return;
-	mem_free(p->same);
-	mem_free(p->branch);
-	mem_free(p->body);
-	mem_free(p);
+	mem_free_all(p->same, p->branch, p->body, p);
 }
 
 /* ---- other roots ---- */
@@ -632,7 +623,6 @@ struct cct *cct_reroot(struct cct *from, const struct cct_reroot *o)
 					   c->func, c->flags & CCT_SHAPE);
 		cct_add(t, to[id], from, id);
 	}
-	mem_free(to);
-	mem_free(root);
+	mem_free_all(to, root);
 	return t;
 }

@@ -103,8 +103,7 @@ void demotions_free(struct demotions *all)
 			mem_free(all->at[i].part[k].look);
 		mem_free(all->at[i].part);
 	}
-	mem_free(all->at);
-	mem_free(all->place);
+	mem_free_all(all->at, all->place);
 	map_free(all->part_of);
 	map_free(all->has_module);
 }

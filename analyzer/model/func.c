@@ -45,11 +45,7 @@ void func_table_free(struct func_table *t)
 	map_free(t->by_hash);
 	map_free(t->module_by_hash);
 	map_free(t->hinted);
-	mem_free(t->funcs);
-	mem_free(t->modules);
-	mem_free(t->chain);
-	mem_free(t->module_chain);
-	mem_free(t);
+	mem_free_all(t->funcs, t->modules, t->chain, t->module_chain, t);
 }
 
 struct func *func_get(struct func_table *t, func_id id)

@@ -281,8 +281,7 @@ void group_free(struct groups *g)
 {
 	if (!g)
 		return;
-	mem_free(g->of);
-	mem_free(g->group);
+	mem_free_all(g->of, g->group);
 	arena_free(g->text);
 	mem_free(g);
 }

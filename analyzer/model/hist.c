@@ -205,6 +205,5 @@ void hist_free(struct hist *h)
 	for (size_t i = 0; i < h->room; i++)
 		if (h->slot[i] && !(h->slot[i] & 1))
 			mem_free(block_of(h->slot[i]));
-	mem_free(h->slot);
-	mem_free(h);
+	mem_free_all(h->slot, h);
 }

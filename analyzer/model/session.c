@@ -35,17 +35,9 @@ void session_free(struct session *s)
 	func_table_free(s->funcs);
 	cct_free(s->cct);
 	arena_free(s->text);
-	mem_free(s->processes);
-	mem_free(s->threads);
-	mem_free(s->coroutines);
-	mem_free(s->vms);
-	mem_free(s->notes);
-	mem_free(s->labels);
-	mem_free(s->parts);
-	mem_free(s->statistics);
-	mem_free(s->edges);
-	mem_free(s->namings);
-	mem_free(s->places);
+	mem_free_all(s->processes, s->threads, s->coroutines, s->vms, s->notes,
+		     s->labels, s->parts, s->statistics, s->edges, s->namings,
+		     s->places);
 	demotions_free(&s->demotions);
 	mem_free(s);
 }
@@ -103,8 +95,7 @@ ticks session_first_tick(const struct session *s)
 	ticks first = UINT64_MAX;
 
 	for (size_t i = 0; i < s->thread_count; i++)
-		if (s->threads[i].first < first)
-			first = s->threads[i].first;
+		first = MIN(s->threads[i].first, first);
 	return first == UINT64_MAX ? s->base_tick : first;
 }
 
@@ -118,10 +109,8 @@ uint64_t session_duration(const struct session *s)
 	if (s->part_count > 0)
 		return sum;
 	for (size_t i = 0; i < s->thread_count; i++) {
-		if (s->threads[i].first < first)
-			first = s->threads[i].first;
-		if (s->threads[i].last > last)
-			last = s->threads[i].last;
+		first = MIN(s->threads[i].first, first);
+		last = MAX(s->threads[i].last, last);
 	}
 	return last > first ? session_ns(s, last - first) : 0;
 }
@@ -292,7 +281,7 @@ bool session_valid(const struct session *s)
 
 void coroutine_ran(struct coroutine *c, uint32_t thread)
 {
-	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
+	const uint32_t known = MIN(c->thread_count, 4);
 	uint32_t i = known;
 
 	if (c->state == COROUTINE_NEW)
@@ -415,8 +404,7 @@ int label_compare(const struct session *s, uint32_t process,
 		order = strcmp(a[i]->key, b[i]->key) ?:
 			strcmp(a[i]->value, b[i]->value);
 	}
-	mem_free(a);
-	mem_free(b);
+	mem_free_all(a, b);
 	return order ?: ORDER(n, k);
 }
 

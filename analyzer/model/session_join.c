@@ -268,8 +268,7 @@ static void join_coroutines(struct join *j)
 			v->piece->coroutine[v->c - v->piece->from->coroutines] =
 				(uint32_t)to->coroutine_count;
 	}
-	mem_free(list);
-	mem_free(own);
+	mem_free_all(list, own);
 }
 
 /* ---- the tree ----------------------------------------------------------- */
@@ -403,15 +402,8 @@ static void piece_init(struct piece *p, struct session *from)
 
 static void piece_fini(struct piece *p)
 {
-	mem_free(p->process);
-	mem_free(p->thread);
-	mem_free(p->coroutine);
-	mem_free(p->func);
-	mem_free(p->module);
-	mem_free(p->place);
-	mem_free(p->nodes);
-	mem_free(p->node);
-	mem_free(p->first);
+	mem_free_all(p->process, p->thread, p->coroutine, p->func, p->module,
+		     p->place, p->nodes, p->node, p->first);
 }
 
 void session_join(struct session *to, struct session *const *parts,

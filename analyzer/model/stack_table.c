@@ -30,8 +30,7 @@ void stack_table_free(struct stack_table *t)
 	if (!t)
 		return;
 	map_free(t->known);
-	mem_free(t->frames);
-	mem_free(t);
+	mem_free_all(t->frames, t);
 }
 
 stack_id stack_table_push(struct stack_table *t, stack_id below, func_id func,

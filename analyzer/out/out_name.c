@@ -156,8 +156,7 @@ static char *cut_middle(const char *text, size_t columns)
 	tail = out_escape_cut(mem_copy(text), half + dots, true);
 	result = mem_alloc(strlen(head) + strlen(tail) + 1);
 	strcat(strcpy(result, head), tail + dots);
-	mem_free(head);
-	mem_free(tail);
+	mem_free_all(head, tail);
 	return result;
 }
 
@@ -181,10 +180,7 @@ static char *put_together(const struct parts *p, size_t columns)
 
 	sprintf(result, p->is_own || !args[0] ? "%s%s" : "...%s::%s",
 		p->is_own ? base : args, p->is_own ? args : base);
-	mem_free(whole);
-	mem_free(all);
-	mem_free(base);
-	mem_free(args);
+	mem_free_all(whole, all, base, args);
 	return result;
 }
 

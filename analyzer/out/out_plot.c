@@ -51,10 +51,7 @@ static void put_quoted(FILE *to, const char *text, const char *also,
 		fputc(*at, to);
 	}
 	fputc('\'', to);
-	mem_free(quoted);
-	mem_free(whole);
-	mem_free(cut);
-	mem_free(plain);
+	mem_free_all(quoted, whole, cut, plain);
 }
 
 /* How much of a name there is room for. */

@@ -48,8 +48,7 @@ void out_table_free(struct out_table *table)
 		return;
 	for (size_t i = 0; i < table->used; i++)
 		mem_free(table->cells[i]);
-	mem_free(table->cells);
-	mem_free(table);
+	mem_free_all(table->cells, table);
 }
 
 void out_table_cell(struct out_table *table, const char *text)

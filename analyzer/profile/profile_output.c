@@ -137,8 +137,7 @@ uint64_t output_exact(struct output *out, const char *text)
 static void free_texts(struct texts *t)
 {
 	map_free(t->by_hash);
-	mem_free(t->text);
-	mem_free(t->chain);
+	mem_free_all(t->text, t->chain);
 }
 
 struct output *output_open(FILE *file)

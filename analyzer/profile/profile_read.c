@@ -77,8 +77,7 @@ static void close_input(struct input *in)
 	if (!in)
 		return;
 	gzclose(in->gz);
-	mem_free(in->bytes);
-	mem_free(in);
+	mem_free_all(in->bytes, in);
 }
 
 /* Why reading failed, as far as zlib tells. Always -1. */
@@ -444,8 +443,7 @@ struct session *profile_read(const char *path)
 	s = profile_session_end(r.session, status);
 	close_input(in);
 	arena_free(r.arena);
-	mem_free(r.shown.text);
-	mem_free(r.exact.text);
+	mem_free_all(r.shown.text, r.exact.text);
 	if (!s)
 		err_add("cannot read profile \"%s\"", path);
 	return s;

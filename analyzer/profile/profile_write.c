@@ -240,10 +240,7 @@ static void forget_labels(struct sampler *p)
 {
 	for (size_t i = 0; i < p->session->process_count; i++)
 		mem_free(p->of[i]);
-	mem_free(p->of);
-	mem_free(p->of_count);
-	mem_free(p->label);
-	mem_free(p->labels);
+	mem_free_all(p->of, p->of_count, p->label, p->labels);
 }
 
 /* Write a sample for each node that has any figures. Parents come before their
@@ -263,8 +260,7 @@ static void put_samples(struct sampler *p)
 		if (n->calls || n->self || n->suspended)
 			put_sample(p, id, thread[id]);
 	}
-	mem_free(p->body);
-	mem_free(thread);
+	mem_free_all(p->body, thread);
 }
 
 /* Write what other tools show beside the figures. */
@@ -388,9 +384,7 @@ static void put_block(struct writer *w, enum profile_kind kind,
 	part.weft_table = &tables;
 	output_put(w->out, &part);
 	w->rows += count;
-	mem_free(values);
-	mem_free(list);
-	mem_free(column);
+	mem_free_all(values, list, column);
 }
 
 /* Write an array of rows, block by block. */

@@ -439,7 +439,6 @@ int recover_make(const char *to, int count, char **from)
 		in_find_fini(&r->found[i]);
 	in_carve_free(r->carve);
 	map_free(r->tail_of);
-	mem_free(r->tails);
-	mem_free(r->found);
+	mem_free_all(r->tails, r->found);
 	return status;
 }

@@ -208,8 +208,7 @@ static void scan_begin(const struct replay *r, const struct chunk *chunk,
 static void scan_end(struct scan *n)
 {
 	map_free(n->kept);
-	mem_free(n->calls);
-	mem_free(n->named);
+	mem_free_all(n->calls, n->named);
 }
 
 /* ---- sums ---- */

@@ -177,9 +177,7 @@ void lanes_free(struct lanes *all)
 	for (size_t i = 0; i < all->count; i++)
 		lane_fini(&all->lane[i]);
 	replay_free(all->front);
-	mem_free(all->lane);
-	mem_free(all->of);
-	mem_free(all);
+	mem_free_all(all->lane, all->of, all);
 }
 
 /* Who replays a thread: at first, the one that was given least so far. */

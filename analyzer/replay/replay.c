@@ -8,6 +8,7 @@
  * end_chunk settles its times.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/replay.h"
+#include "analyzer/base/order.h"
 #include "analyzer/replay/replay_private.h"
 
 #include <string.h>
@@ -37,8 +38,7 @@ struct replay *replay_new(struct session *s, const struct replay_sink *sink,
 
 void replay_waiting_free(struct waiting *w)
 {
-	mem_free(w->place);
-	mem_free(w);
+	mem_free_all(w->place, w);
 }
 
 static void free_stream(struct stream *st)
@@ -51,14 +51,10 @@ static void free_stream(struct stream *st)
 	}
 	if (st->window) {
 		cct_free(st->window->tree);
-		mem_free(st->window->old);
-		mem_free(st->window);
+		mem_free_all(st->window->old, st->window);
 	}
-	mem_free(st->frame);
-	mem_free(st->segment);
-	mem_free(st->own.edge);
-	mem_free(st->sampling.pick);
-	mem_free(st);
+	mem_free_all(st->frame, st->segment, st->own.edge, st->sampling.pick,
+		     st);
 }
 
 void replay_want(struct replay *r, const struct replay_collect *want)
@@ -88,13 +84,8 @@ void replay_free(struct replay *r)
 	map_free(r->stream_of);
 	map_free(r->parked_of);
 	map_free(r->place_of);
-	mem_free(r->streams);
-	mem_free(r->co_kept);
-	mem_free(r->kept);
-	mem_free(r->kept_frames);
-	mem_free(r->parked);
-	mem_free(r->demoted);
-	mem_free(r);
+	mem_free_all(r->streams, r->co_kept, r->kept, r->kept_frames, r->parked,
+		     r->demoted, r);
 }
 
 /* The stream of a thread's level; added when its first chunk comes. */
@@ -189,7 +180,7 @@ static void count_gap(struct session *s, const struct stream *st,
 	if (st->level > 0 || (g.chunks == 0 && g.records == 0))
 		return;
 	if (st->seen)
-		g.from = st->now < g.to ? st->now : g.to;
+		g.from = MIN(st->now, g.to);
 	session_add_gap(s, &g);
 }
 
@@ -230,10 +221,8 @@ static void count_chunk(struct replay *r, struct stream *st,
 	s->records += h->records;
 	t->chunks++;
 	t->records += h->records;
-	if (h->tick_begin < t->first)
-		t->first = h->tick_begin;
-	if (h->tick_end > t->last)
-		t->last = h->tick_end;
+	t->first = MIN(h->tick_begin, t->first);
+	t->last = MAX(h->tick_end, t->last);
 	if (st->level == 0) {
 		t->traced += h->tick_end - h->tick_begin;
 		if (h->cpu_begin && h->cpu_end > h->cpu_begin)
@@ -277,10 +266,7 @@ static void close_stream(struct replay *r, struct stream *st,
 	st->open = st->depth - 1;
 	replay_stack_close(r, st, why);
 	replay_window_end(r, st);
-	mem_free(st->frame);
-	mem_free(st->segment);
-	mem_free(st->own.edge);
-	mem_free(st->sampling.pick);
+	mem_free_all(st->frame, st->segment, st->own.edge, st->sampling.pick);
 	st->own = (struct switches){ 0 };
 	st->sampling = (struct sampling){ 0 };
 	st->frame = NULL;

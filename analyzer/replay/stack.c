@@ -373,8 +373,7 @@ void replay_window_end(struct replay *r, struct stream *st)
 	detach_handlers(r, st, root);
 	place(r, w, st->thread);
 	cct_free(w->tree);
-	mem_free(w->old);
-	mem_free(w);
+	mem_free_all(w->old, w);
 	st->window = NULL;
 	st->tree = r->session->cct;
 	replay_stack_init(st, replay_time_side(st, root));

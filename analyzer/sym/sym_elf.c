@@ -93,8 +93,7 @@ enum sym_worth sym_elf_worth(Elf *elf, enum sym_want want)
 			continue;
 		its = section_worth(elf_strptr(elf, names, header.sh_name),
 				    &header, want);
-		if (its > worth)
-			worth = its;
+		worth = MAX(its, worth);
 	}
 	return worth;
 }

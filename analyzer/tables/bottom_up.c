@@ -88,9 +88,7 @@ void bottom_up_free(struct bottom_up *b)
 		return;
 	cct_path_free(b->path);
 	node_totals_fini(&b->totals);
-	mem_free(b->root);
-	mem_free(b->climbs);
-	mem_free(b);
+	mem_free_all(b->root, b->climbs, b);
 }
 
 /* levels are those of the function that the row names: of the node that the
@@ -103,8 +101,7 @@ static void add_node(const struct bottom_up *b, struct tree_row *row,
 	figures_add_own(&row->f, b->recursion->tree, id);
 	figures_add_total(&row->f, &b->totals, id);
 	row->f.recursive += b->recursion->recursive[id];
-	if (b->recursion->levels[c->at] > row->levels)
-		row->levels = b->recursion->levels[c->at];
+	row->levels = MAX(b->recursion->levels[c->at], row->levels);
 	row->f.suspended += b->totals.suspended[id];
 }
 

@@ -148,14 +148,8 @@ void callers_free(struct callers *c)
 {
 	if (!c)
 		return;
-	mem_free(c->of);
-	mem_free(c->slept);
-	mem_free(c->arcs);
-	mem_free(c->into);
-	mem_free(c->out_of);
-	mem_free(c->first_into);
-	mem_free(c->first_out);
-	mem_free(c);
+	mem_free_all(c->of, c->slept, c->arcs, c->into, c->out_of,
+		     c->first_into, c->first_out, c);
 }
 
 bool callers_has(const struct callers *c, func_id f)

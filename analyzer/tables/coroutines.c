@@ -235,8 +235,7 @@ struct coroutine_group *coroutine_groups(const struct session *s, size_t *count)
 		groups[(*count)++] = group(s, ids + i, end - i, values);
 	}
 	order_sort(groups, *count, compare_group);
-	mem_free(ids);
-	mem_free(values);
+	mem_free_all(ids, values);
 	return groups;
 }
 

@@ -409,11 +409,6 @@ struct filter_sums filter_apply(struct session *s, const struct filter *f,
 	assert(sums.self <= sums.whole_self);
 	assert(sums.calls <= sums.whole_calls);
 	cct_take(s->cct, w.to);
-	mem_free(w.place);
-	mem_free(w.at);
-	mem_free(w.under);
-	mem_free(w.focus);
-	mem_free(w.skip);
-	mem_free(w.count);
+	mem_free_all(w.place, w.at, w.under, w.focus, w.skip, w.count);
 	return sums;
 }

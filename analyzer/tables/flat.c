@@ -173,8 +173,7 @@ static void add_quantiles(struct flat *t, const struct work *w)
 			       row->max, (ticks *[]){
 			       &row->p50, &row->p95, &row->p99 });
 	}
-	mem_free(l.first);
-	mem_free(l.next);
+	mem_free_all(l.first, l.next);
 }
 
 /* ---- the table ---------------------------------------------------------- */
@@ -196,9 +195,7 @@ static void fill(struct flat *t)
 	add_quantiles(t, &w);
 	cct_path_free(w.path);
 	node_totals_fini(&w.totals);
-	mem_free(w.row);
-	mem_free(w.seen);
-	mem_free(w.is_in);
+	mem_free_all(w.row, w.seen, w.is_in);
 }
 
 struct flat *flat_new(struct session *s, const struct flat_options *options)
@@ -222,8 +219,7 @@ void flat_free(struct flat *t)
 	if (!t)
 		return;
 	group_free(t->groups);
-	mem_free(t->rows);
-	mem_free(t);
+	mem_free_all(t->rows, t);
 }
 
 const char *flat_name(const struct flat *t, const struct flat_row *row)

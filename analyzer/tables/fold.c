@@ -95,8 +95,7 @@ struct fold *fold_new(struct session *s, size_t most)
 		equal -= is_equal;
 		put(f, s->cct, to, id, weight[id] > least || is_equal, other);
 	}
-	mem_free(weight);
-	mem_free(to);
+	mem_free_all(weight, to);
 	return f;
 }
 
@@ -105,7 +104,5 @@ void fold_free(struct fold *f)
 	if (!f)
 		return;
 	cct_free(f->tree);
-	mem_free(f->stacks);
-	mem_free(f->has_thread);
-	mem_free(f);
+	mem_free_all(f->stacks, f->has_thread, f);
 }

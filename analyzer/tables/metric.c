@@ -307,12 +307,8 @@ void node_totals_init(struct node_totals *p, struct cct *t)
 
 void node_totals_fini(struct node_totals *p)
 {
-	mem_free(p->total);
-	mem_free(p->suspended);
-	mem_free(p->raw);
-	mem_free(p->variance);
-	mem_free(p->off);
-	mem_free(p->unknown);
+	mem_free_all(p->total, p->suspended, p->raw, p->variance, p->off,
+		     p->unknown);
 }
 
 void node_totals_cut(struct node_totals *p, struct cct *t, node_id id,

@@ -38,9 +38,7 @@ void nodes_free(struct nodes *n)
 		return;
 	node_totals_fini(&n->totals);
 	cct_path_free(n->path);
-	mem_free(n->thread);
-	mem_free(n->depth);
-	mem_free(n);
+	mem_free_all(n->thread, n->depth, n);
 }
 
 size_t nodes_count(const struct nodes *n)

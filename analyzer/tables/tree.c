@@ -47,8 +47,7 @@ static void move(struct recursion *r, struct moved *moved, struct cct *from,
 		*m = (struct moved){ cct_child(r->tree, moved[n->parent].to,
 					       n->func, n->flags), 1 };
 	assert(m->to != 0 && m->level > 0);
-	if (m->level > r->levels[m->to])
-		r->levels[m->to] = m->level;
+	r->levels[m->to] = MAX(m->level, r->levels[m->to]);
 	cct_add(r->tree, m->to, from, id);
 }
 
@@ -80,9 +79,7 @@ void recursion_free(struct recursion *r)
 	if (!r)
 		return;
 	cct_free(r->tree);
-	mem_free(r->recursive);
-	mem_free(r->levels);
-	mem_free(r);
+	mem_free_all(r->recursive, r->levels, r);
 }
 
 /* ---- rows, from the top down -------------------------------------------- */

@@ -72,10 +72,7 @@ void chronicle_free(struct chronicle *t)
 	for (size_t i = 0; i < t->lane_room; i++)
 		mem_free(t->lanes[i].slot);
 	map_free(t->track_of);
-	mem_free(t->found.tracks);
-	mem_free(t->found.marks);
-	mem_free(t->lanes);
-	mem_free(t);
+	mem_free_all(t->found.tracks, t->found.marks, t->lanes, t);
 }
 
 const struct chronicle_found *chronicle_found(const struct chronicle *t)

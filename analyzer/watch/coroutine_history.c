@@ -24,8 +24,7 @@ void coroutine_history_fini(struct coroutine_history *s)
 {
 	stack_table_free(s->stacks);
 	map_free(s->func_of);
-	mem_free(s->steps);
-	mem_free(s->funcs);
+	mem_free_all(s->steps, s->funcs);
 }
 
 /* By time. At one tick, the creation is first, and a suspend comes before the
@@ -42,8 +41,7 @@ ORDER_BY(compare_funcs, struct history_func, DOWN(self) ?: UP(func))
 static void keep_earliest(struct coroutine_history *s)
 {
 	qsort(s->steps, s->count, sizeof(*s->steps), compare_steps);
-	if (s->count > s->top)
-		s->count = s->top;
+	s->count = MIN(s->top, s->count);
 }
 
 void coroutine_history_sort(struct coroutine_history *s)
@@ -197,8 +195,7 @@ void coroutine_times_init(struct coroutine_times *t, const struct session *s)
 void coroutine_times_fini(struct coroutine_times *t)
 {
 	map_free(t->index);
-	mem_free(t->lua);
-	mem_free(t->native);
+	mem_free_all(t->lua, t->native);
 }
 
 /* The coroutine's index in the session + 1; 0: not known there. Remembers the

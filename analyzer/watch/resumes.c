@@ -30,8 +30,7 @@ void resumes_free(struct resumes *r)
 		return;
 	map_free(r->resumers);
 	map_free(r->known);
-	mem_free(r->rows);
-	mem_free(r);
+	mem_free_all(r->rows, r);
 }
 
 static struct resumes_row *row_of(struct resumes *r,
@@ -59,13 +58,10 @@ void resumes_add(struct resumes *r, const struct replay_event *e)
 
 	row->resumes++;
 	row->inferred += e->inferred;
-	if (e->tick < row->first)
-		row->first = e->tick;
-	if (e->tick > row->last)
-		row->last = e->tick;
+	row->first = MIN(e->tick, row->first);
+	row->last = MAX(e->tick, row->last);
 	row->slept += e->slept;
-	if (e->slept > row->longest)
-		row->longest = e->slept;
+	row->longest = MAX(e->slept, row->longest);
 }
 
 ORDER_BY(compare, struct resumes_row, UP(process) ?: UP(coroutine) ?: UP(by))

@@ -76,11 +76,11 @@ static void put(struct timeline *t, const struct stream *st, uint32_t lane,
 {
 	struct timeline_lane *l;
 
-	s.to = s.to < s.from ? s.from : s.to;
+	s.to = MAX(s.from, s.to);
 	if (s.to < t->from || s.from > t->to)
 		return;
-	s.from = s.from < t->from ? t->from : s.from;
-	s.to = s.to > t->to ? t->to : s.to;
+	s.from = MAX(t->from, s.from);
+	s.to = MIN(t->to, s.to);
 	s.busy = s.longest = s.to - s.from;
 	if (lane == TIMELINE_NONE) {
 		put_nowhere(t, &s);
@@ -154,14 +154,13 @@ static void set_range(struct timeline *t)
 	t->from = session_first_tick(s);
 	t->to = t->from;
 	for (size_t i = 0; i < s->thread_count; i++)
-		if (s->threads[i].last > t->to)
-			t->to = s->threads[i].last;
+		t->to = MAX(s->threads[i].last, t->to);
 	if (o->to == 0)
 		return;
 	if (o->from > t->from)
-		t->from = o->from < t->to ? o->from : t->to;
+		t->from = MIN(o->from, t->to);
 	if (o->to < t->to)
-		t->to = o->to > t->from ? o->to : t->from;
+		t->to = MAX(o->to, t->from);
 }
 
 struct timeline *timeline_new(const struct session *s,
@@ -186,13 +185,11 @@ struct timeline *timeline_new(const struct session *s,
 static void free_work(struct timeline_work *w)
 {
 	for (size_t i = 0; w && i < w->track_room; i++) {
-		mem_free(w->tracks[i].slots);
-		mem_free(w->tracks[i].runs);
+		mem_free_all(w->tracks[i].slots, w->tracks[i].runs);
 	}
 	if (w) {
 		map_free(w->index_of);
-		mem_free(w->lane_of);
-		mem_free(w->tracks);
+		mem_free_all(w->lane_of, w->tracks);
 	}
 	mem_free(w);
 }
@@ -202,13 +199,11 @@ void timeline_free(struct timeline *t)
 	if (!t)
 		return;
 	for (size_t i = 0; i < t->lane_count; i++) {
-		mem_free(t->lanes[i].spans.at);
-		mem_free(t->lanes[i].gaps.at);
-		mem_free(t->lanes[i].waits.at);
+		mem_free_all(t->lanes[i].spans.at, t->lanes[i].gaps.at,
+			     t->lanes[i].waits.at);
 	}
 	free_work(t->work);
-	mem_free(t->lanes);
-	mem_free(t);
+	mem_free_all(t->lanes, t);
 }
 
 /* ---- streams ------------------------------------------------------------ */
@@ -602,8 +597,7 @@ static void sum_up(struct timeline_lane *l)
 			l->begin = s->from;
 		l->runs += s->parts;
 		l->active += s->busy;
-		if (s->to > l->end)
-			l->end = s->to;
+		l->end = MAX(s->to, l->end);
 	}
 }
 

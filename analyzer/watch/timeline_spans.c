@@ -45,8 +45,7 @@ static bool is_joined(const struct timeline *t,
 
 static void join(struct timeline_span *to, const struct timeline_span *s)
 {
-	if (s->to > to->to)
-		to->to = s->to;
+	to->to = MAX(s->to, to->to);
 	if (s->longest > to->longest) {
 		to->longest = s->longest;
 		to->func = s->func;
@@ -105,8 +104,7 @@ bool timeline_lay_short(struct timeline *t, struct timeline_spans *in,
 	    from < last->from ||
 	    (from > last->to && from - last->to > t->grain))
 		return false;
-	if (to > last->to)
-		last->to = to;
+	last->to = MAX(to, last->to);
 	if (took > last->longest) {
 		last->longest = took;
 		last->func = func;

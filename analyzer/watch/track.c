@@ -16,9 +16,7 @@
 
 void track_fini(struct track *t)
 {
-	mem_free(t->spans);
-	mem_free(t->pending);
-	mem_free(t->is_pending);
+	mem_free_all(t->spans, t->pending, t->is_pending);
 }
 
 /* ---- folding ---- */
@@ -50,8 +48,7 @@ static void pend(struct track *t, const struct span *s)
 	vec_need_zeroed(&t->is_pending, &t->is_pending_room, need);
 	t->pending[s->depth] = *s;
 	t->is_pending[s->depth] = true;
-	if (s->depth < t->low)
-		t->low = s->depth;
+	t->low = MIN(s->depth, t->low);
 }
 
 /* Spans of one function are still that function's, but not if other calls are
@@ -213,9 +210,8 @@ static uint64_t nest(struct track *t)
 		const struct reach r = reach[s->depth];
 		const ticks begin = s->begin, end = s->end;
 
-		s->begin = begin < r.from ? r.from : begin > r.to ? r.to :
-			   begin;
-		s->end = end < s->begin ? s->begin : end > r.to ? r.to : end;
+		s->begin = begin < r.from ? r.from : MIN(r.to, begin);
+		s->end = end < s->begin ? s->begin : MIN(r.to, end);
 		cut += s->begin != begin || s->end != end;
 		vec_need(&reach, &room, (size_t)s->depth + 2);
 		reach[s->depth].from = s->end;
@@ -239,9 +235,7 @@ uint64_t track_finish(struct track *t)
 			     to + put, &open, &room);
 		put += trees[i].count;
 	}
-	mem_free(trees);
-	mem_free(open);
-	mem_free(t->spans);
+	mem_free_all(trees, open, t->spans);
 	t->spans = to;
 	t->room = t->count + 1;
 	return nest(t);

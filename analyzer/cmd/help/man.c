@@ -21,8 +21,7 @@ static void put_lines(const char *text, const char *paragraph)
 		memcpy(line, text, length);
 		safe = out_escape_roff(line);
 		printf("%s\n", length == 0 ? paragraph : safe);
-		mem_free(safe);
-		mem_free(line);
+		mem_free_all(safe, line);
 		text += length + (text[length] == '\n');
 	}
 }

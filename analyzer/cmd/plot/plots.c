@@ -27,10 +27,7 @@ void plots_fini(struct plots *p)
 {
 	for (size_t i = 0; i < p->plot.layer_count; i++)
 		mem_free(p->layers[i].rows);
-	mem_free(p->layers);
-	mem_free(p->x_tics);
-	mem_free(p->y_tics);
-	mem_free(p->labels);
+	mem_free_all(p->layers, p->x_tics, p->y_tics, p->labels);
 	arena_free(p->text);
 }
 

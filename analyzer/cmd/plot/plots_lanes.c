@@ -346,9 +346,6 @@ enum cmd_exit plots_lanes(struct plots *p, struct load *load)
 	if (status == CMD_OK)
 		draw(&d);
 	timeline_free(d.t);
-	mem_free(d.lanes);
-	mem_free(d.y_of);
-	mem_free(d.layer_of);
-	mem_free(threads);
+	mem_free_all(d.lanes, d.y_of, d.layer_of, threads);
 	return status;
 }

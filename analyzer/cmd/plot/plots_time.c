@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/plot/plots.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/flat.h"
 #include "analyzer/watch/shares.h"
@@ -27,8 +28,7 @@ static struct range set_range(struct plots *p, const struct load *load)
 
 	r.from = r.to = r.first;
 	for (size_t i = 0; i < s->thread_count; i++)
-		if (s->threads[i].last > r.to)
-			r.to = s->threads[i].last;
+		r.to = MAX(s->threads[i].last, r.to);
 	if (load->want.from > r.from && load->want.from < r.to)
 		r.from = load->want.from;
 	if (load->want.to > r.from && load->want.to < r.to)
@@ -57,7 +57,7 @@ enum portion { ALL, RUNNING, WAITING };
 
 static ticks cell(const struct shares *s, enum portion of, size_t i)
 {
-	const ticks off = s->off[i] < s->cells[i] ? s->off[i] : s->cells[i];
+	const ticks off = MIN(s->off[i], s->cells[i]);
 
 	return of == ALL ? s->cells[i] : of == WAITING ? off :
 	       s->cells[i] - off;
@@ -140,8 +140,7 @@ static void stack(struct plots *p, const struct shares *s,
 		  plots_layer(p, OUT_AREA, PLOTS_PALE, "in no function"));
 	p->plot.y.to = 1;
 	for (size_t c = 0; c < s->columns; c++)
-		if (k.below[c] > p->plot.y.to)
-			p->plot.y.to = k.below[c];
+		p->plot.y.to = MAX(k.below[c], p->plot.y.to);
 	p->plot.y.to *= 1.02;
 	mem_free(k.below);
 }
@@ -169,10 +168,7 @@ static enum cmd_exit collect_shares(struct plots *p, struct load *load,
 		status = CMD_UNREADABLE;
 	else
 		stack(p, &s, &r, flat);
-	mem_free(s.cells);
-	mem_free(s.off);
-	mem_free(row_of);
-	mem_free(threads);
+	mem_free_all(s.cells, s.off, row_of, threads);
 	return status;
 }
 
@@ -245,8 +241,8 @@ static void add_cells(struct plots *p, const struct session *s,
 				continue;
 			plots_row(p, layer[heat_of(count)], x, x + width, from,
 				  to);
-			least = from < least ? from : least;
-			most = to > most ? to : most;
+			least = MIN(from, least);
+			most = MAX(to, most);
 		}
 	plots_log_time(p, &p->plot.y, least / 1.5, most * 1.5);
 }
@@ -287,7 +283,6 @@ enum cmd_exit plots_heat(struct plots *p, struct load *load)
 		    describe(p, slow_found(slow)));
 	p->plot.y.label = "time of a call (total)";
 	slow_free(slow);
-	mem_free(wanted);
-	mem_free(threads);
+	mem_free_all(wanted, threads);
 	return status;
 }

@@ -74,15 +74,11 @@ void hot_path_free(struct hot_path *in)
 		if (!in->lanes[i])
 			continue;
 		forget_watches(in->lanes[i]);
-		mem_free(in->lanes[i]->watches);
-		mem_free(in->lanes[i]);
+		mem_free_all(in->lanes[i]->watches, in->lanes[i]);
 	}
 	mem_free(in->lanes);
 	cct_free(in->tree);
-	mem_free(in->root);
-	mem_free(in->total);
-	mem_free(in->suspended);
-	mem_free(in);
+	mem_free_all(in->root, in->total, in->suspended, in);
 }
 
 /* The stream's lane; made when it is first asked for. */

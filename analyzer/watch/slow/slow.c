@@ -72,10 +72,7 @@ void slow_free(struct slow *s)
 	stack_table_free(s->stacks);
 	mem_free(s->lanes);
 	slow_pieces_fini(&s->pieces);
-	mem_free(s->waits);
-	mem_free(s->list.best);
-	mem_free(s->list.found.over_time);
-	mem_free(s);
+	mem_free_all(s->waits, s->list.best, s->list.found.over_time, s);
 }
 
 const struct slow_found *slow_found(const struct slow *s)
@@ -223,8 +220,7 @@ static uint32_t *align(const struct stack_table *t, stack_id before,
 	for (size_t i = 0; i < n; i++)
 		to[i] = j < k && is_same(t, a[i], b[j]) ? (uint32_t)j++ :
 			UINT32_MAX;
-	mem_free(a);
-	mem_free(b);
+	mem_free_all(a, b);
 	return to;
 }
 

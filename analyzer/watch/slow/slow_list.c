@@ -89,8 +89,7 @@ static void count(struct slow_list *s, ticks begin, ticks total)
 
 	if (f->ended == 0 || total < f->least)
 		f->least = total;
-	if (total > f->most)
-		f->most = total;
+	f->most = MAX(total, f->most);
 	f->ended++;
 	f->sum += total;
 	f->steps[step]++;

@@ -9,6 +9,7 @@
 #include "analyzer/watch/snapshots/snapshots_private.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
@@ -30,19 +31,12 @@ void snapshots_free(struct snapshots *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->watched_room; i++) {
-		mem_free(m->watched[i].tail_seams);
-		mem_free(m->watched[i].old);
+		mem_free_all(m->watched[i].tail_seams, m->watched[i].old);
 	}
 	stack_table_free(m->stacks);
 	map_free(m->co_of);
-	mem_free(m->watched);
-	mem_free(m->looks);
-	mem_free(m->seams);
-	mem_free(m->cos);
-	mem_free(m->rests);
-	mem_free(m->rest_of);
-	mem_free(m->processes);
-	mem_free(m);
+	mem_free_all(m->watched, m->looks, m->seams, m->cos, m->rests,
+		     m->rest_of, m->processes, m);
 }
 
 /* The first moment at or after a tick, by its index. */
@@ -183,8 +177,7 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	const ticks begin = chunk->header.tick_begin;
 
 	w->process = e->process;
-	if (begin < p->first)
-		p->first = begin;
+	p->first = MIN(begin, p->first);
 	if (e->level > 0)
 		return;
 	if (w->end == 0) {
@@ -208,8 +201,7 @@ static void chunk_end(void *ctx, const struct replay_event *e)
 	struct known_process *const p = process(m, e->process);
 
 	w->end = e->tick;
-	if (e->tick > p->last)
-		p->last = e->tick;
+	p->last = MAX(e->tick, p->last);
 	if (e->level > 0)
 		return;
 	while (w->next < m->count && m->at[w->next] < e->tick)
@@ -347,8 +339,7 @@ static void resume(void *ctx, const struct replay_event *e)
 	stack_id frames;
 
 	happened(c, e->tick, true);
-	if (e->tick < c->first)
-		c->first = e->tick;
+	c->first = MIN(e->tick, c->first);
 	if (m->count == 0 || from > m->at[m->count - 1])
 		return;
 	if (r) {

@@ -255,7 +255,6 @@ void snapshots_each(struct snapshots *m, const struct func_table *funcs,
 		tell_rests(&t, i, &rest);
 		map_clear(t.seen);
 	}
-	mem_free(t.awake);
-	mem_free(t.frames);
+	mem_free_all(t.awake, t.frames);
 	map_free(t.seen);
 }
