@@ -2,9 +2,9 @@
 # it: SQLite's speedtest1, Lua's interpreter with load.lua, and server.c, in C
 # and Lua. Each is built plain and with the compiler's flag, and runs plain,
 # instrumented, recorded, counted, with a budget, without what "weft trim" lists
-# for --skip, and, built once more, without what it lists for gcc. Sources of
-# other programs are Debian's; what is built stays in build/bench/real for the
-# next time.
+# for --skip, and, built twice more, without what it lists for gcc. Recordings of
+# all calls are compared with the floor, too. Sources of other programs are
+# Debian's; what is built stays in build/bench/real for the next time.
 # SPDX-License-Identifier: MIT
 R=$W/real
 sqlite_size=15 lua_runs=10 batches=4000
@@ -85,10 +85,11 @@ real_build() {
 }
 
 # real_run NAME PROGRAM [OPTION...]: NAME is put, the program's own seconds.
-# With options it is recorded, and NAME.lost is put, too.
+# With options it is recorded, and NAME.lost is put, too; $preload is a library.
 real_run() {
 	local name=$1 out
 	local -a run=(taskset -c "$BENCH_CPU" "$R/$2")
+	[ -z "${preload-}" ] || run=(env LD_PRELOAD="$preload" "${run[@]}")
 	case $2 in
 	lua*) run+=(tests/bench/load.lua $lua_runs) ;;
 	server*) run+=($batches) ;;
@@ -108,26 +109,31 @@ real_run() {
 		's/^weft: lost: *\([0-9]*\).*/\1/p' "$T/err" | grep . || echo 0)"
 }
 
-# What weft trim lists of $T/trace: $R/NAME.skip, and a build with its flags.
+# What weft trim lists of $T/trace: $R/NAME.skip.
 real_trim() {
-	local name=$1 flag
-	[ ! "$R/$name.skip" -nt "$B/libexec/weft/weft-analyze" ] || return 0
+	[ ! "$R/$1.skip" -nt "$B/libexec/weft/weft-analyze" ] || return 0
 	"$WEFT" trim "$T/trace" 2>/dev/null |
-		sed -n '/^[0-9]* functions:/p' >"$R/$name.says"
-	"$WEFT" trim -f skip "$T/trace" >"$R/$name.skip" 2>/dev/null ||
-		return 1
-	case $name in
-	sqlite-gcc) ;;
-	*) return 0 ;;
-	esac
-	flag=$("$WEFT" trim -f gcc "$T/trace" 2>/dev/null) || return 1
-	rm -f "$R/$name.trimmed"
-	sqlite "$name.trimmed" gcc -finstrument-functions "$flag"
+		sed -n '/^[0-9]* functions:/p' >"$R/$1.says"
+	"$WEFT" trim -f skip "$T/trace" >"$R/$1.skip" 2>/dev/null
 }
 
-# real_ratio NAME BASE: NAME.x is put, of the last runs of both.
+# real_trimmed NAME [BEFORE]: $R/NAME is SQLite built with weft trim's flag for
+# gcc, of $T/trace, and with those of the build BEFORE.
+real_trimmed() {
+	local flags=$R/$1.flags
+	local -a list
+	[ ! "$R/$1" -nt "$B/libexec/weft/weft-analyze" ] || return 0
+	rm -f "$R/$1"
+	[ -z "${2-}" ] || cat "$R/$2.flags" >"$flags.new" || return 1
+	"$WEFT" trim -f gcc "$T/trace" >>"$flags.new" 2>/dev/null || return 1
+	mv "$flags.new" "$flags"
+	mapfile -t list <"$flags"
+	sqlite "$1" gcc -finstrument-functions "${list[@]}"
+}
+
+# real_ratio NAME BASE TO: TO is put, of the last runs of both.
 real_ratio() {
-	put "$1.x" "$(awk -v name="$1" -v base="$2" '
+	put "$3" "$(awk -v name="$1" -v base="$2" '
 		$1 == name { a = $2 }
 		$1 == base { b = $2 }
 		END { print a == "" || b == 0 ? "nan" : a / b }' "$results")"
@@ -135,7 +141,26 @@ real_ratio() {
 
 # real_recorded NAME PROGRAM BASE OPTION...: and its ratio to BASE.
 real_recorded() {
-	real_run "$1" "$2" "${@:4}" && real_ratio "$1" "$3"
+	real_run "$1" "$2" "${@:4}" && real_ratio "$1" "$3" "$1.x"
+}
+
+# real_floored NAME PROGRAM BASE: the same, and under the floor. That knows no
+# calls of Lua's.
+real_floored() {
+	case $2 in
+	server*) ;;
+	*)
+		preload=$W/floor.so real_run "$1.floor" "$2" &&
+			real_ratio "$1.floor" "$3" "$1.floor.x" || return 1 ;;
+	esac
+	real_recorded "$@" --compress auto &&
+		real_ratio "$1" "$1.floor" "$1.over"
+}
+
+# real_again NAME: a program that was built again.
+real_again() {
+	[ ! -x "$R/$1" ] || { real_run "$1.off" "$1" &&
+		real_floored "$1" "$1" "$1.off"; }
 }
 
 # One round of a program: each way of running it, one after the other.
@@ -143,21 +168,20 @@ real_program() {
 	local p=$1 skip=$R/$1.skip
 	say "bench: $p"
 	real_run "$p.plain" "$p.plain" && real_run "$p.off" "$p" &&
-		real_ratio "$p.off" "$p.plain" &&
-		real_recorded "$p.on" "$p" "$p.off" --compress auto || return 1
+		real_ratio "$p.off" "$p.plain" "$p.off.x" &&
+		real_floored "$p.on" "$p" "$p.off" || return 1
 	real_trim "$p" || echo "bench: $p: weft trim fails" >&2
+	[ "$p" != sqlite-gcc ] || {
+		real_trimmed "$p.trimmed" && real_again "$p.trimmed" &&
+			real_trimmed "$p.twice" "$p.trimmed" &&
+			real_again "$p.twice"
+	} || echo "bench: $p: not built without what weft trim lists" >&2
 	! has --count-only ||
 		real_recorded "$p.counted" "$p" "$p.off" --count-only
 	! has --budget ||
 		real_recorded "$p.budget" "$p" "$p.off" --budget 5%
 	! has --skip || [ ! -s "$skip" ] ||
 		real_recorded "$p.skipped" "$p" "$p.off" --skip "$(cat "$skip")"
-	[ -x "$R/$p.trimmed" ] || return 0
-	real_run "$p.cut" "$p.trimmed" &&
-		real_recorded "$p.trimmed" "$p.trimmed" "$p.cut" --compress auto
-	! has --skip || [ ! -s "$skip" ] ||
-		real_recorded "$p.both" "$p.trimmed" "$p.cut" \
-			--skip "$(cat "$skip")"
 }
 
 real_programs() {
@@ -179,18 +203,38 @@ real_row() {
 		"${4-}${lost:+${4:+; }$lost records lost}"
 }
 
-# real_rows PROGRAM FIGURE [RECORDED COUNTED BUDGET BOTH]: with these bounds.
+# real_floor_row NAME FIGURE BOUND COMPARISON: the bound is a multiple of the
+# floor.
+real_floor_row() {
+	local v over lost
+	v=$(calc "$(median "$1.x")")
+	over=$(calc "$(median "$1.over")")
+	[ "$over" != nan ] || {
+		real_row "$1" "$2" "" "$4"
+		return
+	}
+	lost=$(median "$1.lost")
+	[ "$lost" != 0 ] || lost=
+	row "$2" "$v x = $over x the floor" "${3:+at most $3 x the floor}" \
+		"${3:+$(at_most "$over" "$3")}" "floor $(calc \
+			"$(median "$1.floor.x")") x; $4${lost:+; $lost records \
+lost}"
+}
+
+# real_rows PROGRAM FIGURE [FLOOR COUNTED BUDGET TWICE]: with these bounds.
 real_rows() {
-	local p=$1
+	local p=$1 part="instrumented, of the first build's time:"
 	[ "$(median "$p.on.x")" != nan ] || return 0
-	real_row "$p.on" "$2, recorded / instrumented" "${3-}" \
+	real_floor_row "$p.on" "$2, recorded / instrumented" "${3-}" \
 		"instrumented / plain $(calc "$(median "$p.off.x")") x"
 	real_row "$p.counted" "... \`--count-only\`" "${4-}"
 	real_row "$p.budget" "... \`--budget 5%\`" "${5-}"
 	real_row "$p.skipped" "... \`--skip\` as \`weft trim\` says" "" \
 		"$(cat "$R/$p.says")"
-	real_row "$p.trimmed" "... built again as \`weft trim\` says" "" \
-		"instrumented, of the first build's time: $(calc \
-			"$(median "$p.cut") / $(median "$p.off")")"
-	real_row "$p.both" "... both" "${6-}"
+	real_floor_row "$p.trimmed" "... built again as \`weft trim\` says" \
+		"${3-}" "$part $(calc "$(median "$p.trimmed.off") / $(median \
+			"$p.off")")"
+	real_row "$p.twice" "... built once more as it then says" "${6-}" \
+		"floor $(calc "$(median "$p.twice.floor.x")") x; $part $(calc \
+			"$(median "$p.twice.off") / $(median "$p.off")")"
 }
