@@ -2,20 +2,25 @@
  * but four ("strict"), those a hook might make and the program does not
  * ("filter"), or one that weft makes for threads ("threads"): then threads come
  * and go, and one of them forks; or one that weft makes at the start ("start"):
- * then the program starts anew.
+ * then the program starts anew; so it does without the call by which a thread
+ * waits for the recorder ("futex"), and says how often that was refused.
  * flags: -finstrument-functions -lpthread
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 int leaf(int x);
@@ -108,8 +113,54 @@ static int threads(void)
 	return write(1, "alive\n", 6) != 6;
 }
 
+static volatile sig_atomic_t refused;
+
+__attribute__((no_instrument_function))
+static void on_refused(int s, siginfo_t *info, void *context)
+{
+	ucontext_t *const c = context;
+
+	(void)s;
+	(void)info;
+	refused++;
+	c->uc_mcontext.gregs[REG_RAX] = -EPERM;
+}
+
+/* Its libc waits otherwise. */
+static int no_futex(void)
+{
+	const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FUTEX_WAIT, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return confine(code, sizeof(code));
+}
+
+static int without_futex(void)
+{
+	const struct sigaction a = { .sa_sigaction = on_refused,
+				     .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGSYS, &a, NULL);
+	for (int i = 0; i < 2000000; i++)
+		leaf(i);
+	return printf("refused %d\n", (int)refused) < 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "futex") == 0)
+		return no_futex() != 0 ? 77 :
+		       execl("/proc/self/exe", argv[0], "without", NULL);
+	if (argc > 1 && strcmp(argv[1], "without") == 0)
+		return without_futex();
 	const int strict = argc > 1 && strcmp(argv[1], "strict") == 0;
 
 	call(1000);

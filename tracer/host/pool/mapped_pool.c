@@ -5,8 +5,10 @@
 #include "tracer/host/base/clock.h"
 #include "tracer/host/link/link.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -414,13 +416,18 @@ enum {
 };
 
 /* Until the recorder has given a buffer back since then, or for a while.
- * Wrapped functions of libc would be places to be cancelled at. */
-static void sleep_since(uint32_t given_back)
+ * Wrapped functions of libc would be places to be cancelled at. False: this
+ * program may not sleep so (seccomp). */
+static bool sleep_since(uint32_t given_back)
 {
 	const struct timespec most = { 0, AGAIN_NS };
 
-	syscall(SYS_futex, &mapped_pool->given_back, FUTEX_WAIT, given_back,
-		&most, NULL, 0);
+	if (syscall(SYS_futex, &mapped_pool->given_back, FUTEX_WAIT, given_back,
+		    &most, NULL, 0) == 0 || errno == EAGAIN ||
+	    errno == ETIMEDOUT || errno == EINTR)
+		return true;
+	sched_yield();
+	return false;
 }
 
 /* Does the recorder need more than a processor? It may be stopped, too. One
@@ -454,7 +461,10 @@ static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
 			return b;
 		if (lends && has_lent_enough(begin, from, seen))
 			break;
-		sleep_since(seen);
+		if (!sleep_since(seen) && lends) {
+			atomic_store(&in_vain_at, seen + UINT64_C(1));
+			break;
+		}
 		/* After the end, the recorder empties the pool once more. */
 		if ((atomic_load(&mapped_pool->generation) & POOL_ENDED) &&
 		    atomic_load(&mapped_pool->given_back) == seen)
