@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -483,16 +483,23 @@ static const char *do_call(struct stopped *s, const struct spot_libc *libc,
 	return end == DONE ? NULL : "the call in it did not return";
 }
 
-/* A signal to us must not leave it with our registers. Returns NULL, or why it
- * was not done; *stood: not because the thread did not sit there any more. */
+/* While a thread stands still for us, we come before others, where we may: we
+ * sleep between two looks at it. A signal to us must not leave it with our
+ * registers. Returns NULL, or why it was not done; *stood: not because the
+ * thread did not sit there any more. */
 static const char *do_stopped(struct stopped *s,
 			      const struct spot_libc *libc,
 			      const struct spot *at,
 			      struct stopped_call *c, bool *stood)
 {
 	const char *why = "no thread of it could be stopped";
+	const struct sched_param first = { .sched_priority = 1 };
+	const int policy = sched_getscheduler(0);
+	struct sched_param usual;
 	sigset_t all, before;
 
+	sched_getparam(0, &usual);
+	sched_setscheduler(0, SCHED_FIFO, &first);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	*stood = stop(s, at);
@@ -506,6 +513,7 @@ static const char *do_stopped(struct stopped *s,
 		put_back(s);
 		c->stopped_ns = (now_us() - s->since_us) * 1000;
 	}
+	sched_setscheduler(0, policy, &usual);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
