@@ -8,7 +8,6 @@
 #include "analyzer/load/completeness.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_chronicle.h"
-#include "analyzer/load/load_moments.h"
 #include "analyzer/load/load_profile.h"
 #include "analyzer/out/export/export_callgrind.h"
 #include "analyzer/out/export/export_chrome.h"
