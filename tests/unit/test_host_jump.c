@@ -269,4 +269,80 @@ void test_host_the_stack_moves_under_a_handler(void)
 	if (wall != MAP_FAILED)
 		munmap(wall, 4096);
 }
+
+/* After so many instructions of a move, those since the new place has all
+ * frames if it is late. */
+static unsigned long jump_after;
+static bool is_late;
+
+static void jump_in_a_move(void)
+{
+	if (thread_self->moving == 0 || (is_late && !thread_self->moved))
+		return;
+	if (jump_after-- == 0)
+		siglongjmp(step_back, 1);
+}
+
+enum { OPEN = 9, STRIDE = 5 };
+
+/* The next hook moves the stack. Returns whether a handler left it by a jump
+ * while it did. */
+static bool jumps_out_of_a_move(unsigned long instructions)
+{
+	struct thread_state *const s = thread_self;
+	const struct frame f = { .key = (uint64_t)plain, .sp = UINT64_MAX };
+	volatile bool jumped = false;
+
+	s->frame_limit = s->frames + OPEN + 1;
+	while (s->top < s->frames + OPEN)
+		*s->top++ = f;
+	s->quick = NULL;
+	jump_after = instructions;
+	step_each = jump_in_a_move;
+	if (sigsetjmp(step_back, 1) == 0) {
+		step_begin(ULONG_MAX);
+		plain();
+	} else {
+		jumped = true;
+	}
+	step_end();
+	step_each = NULL;
+	return jumped;
+}
+
+/* The thread is recorded on: the frames are all there, where they were or at
+ * the new place. */
+void test_host_a_handler_jumps_out_of_a_move_of_the_stack(void)
+{
+	struct host_pool_tally t = { .chunks = 0 };
+	unsigned long n[2] = { 0, 0 };
+	int late;
+
+	plain();
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	t = (struct host_pool_tally){ .chunks = 0 };
+	for (late = 0; late < 2; late++) {
+		is_late = late;
+		while (jumps_out_of_a_move(n[late] * (late ? 1 : STRIDE))) {
+			n[late]++;
+			if (!CHECK(thread_self))
+				return;
+			plain();
+			CHECK(thread_self->top - thread_self->frames >= OPEN);
+			CHECK_EQ(thread_self->top[-1].key, (uint64_t)plain);
+			shadow_forget(thread_self);
+			chunk_switch(thread_self, 0);
+			host_pool_drain(shared_pool, &t, 0);
+		}
+		shadow_forget(thread_self);
+	}
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	printf("%lu jumps, %lu late, %lu calls\n", n[0], n[1],
+	       (unsigned long)t.calls);
+	CHECK(n[0] > 20 && n[1] > 4);
+	CHECK(t.calls >= n[0] + n[1] && t.calls <= 2 * (n[0] + n[1]) + 2);
+	CHECK_EQ(t.bad, 0);
+}
 #endif

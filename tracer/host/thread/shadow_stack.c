@@ -10,6 +10,22 @@
 
 /* ----------------------------------------------------------------- frames */
 
+/* The frames are at their larger place from now on. */
+static void go_to_moved(struct thread_state *s)
+{
+	s->frames = s->moved;
+	s->top = s->frames + s->moving;
+	s->frame_limit = s->frames + s->moved_room - 1;
+	barrier();
+}
+
+void shadow_end_move(struct thread_state *s)
+{
+	if (s->moved)
+		go_to_moved(s);
+	s->moving = 0;
+}
+
 /* Not with malloc, which may be what the program is in; nor with mremap: the
  * innermost frame must be there at all times, since a hook that interrupts this
  * one looks at it. */
@@ -23,6 +39,8 @@ SLOW bool shadow_grow(struct thread_state *s)
 
 	if (s->no_room == s->generation)
 		return false; /* asking at each call would take its time */
+	s->moved = NULL;
+	barrier();
 	s->moving = (uint32_t)used;
 	barrier();
 	if (old < room)
@@ -35,10 +53,11 @@ SLOW bool shadow_grow(struct thread_state *s)
 			to[i] = from[i];
 			barrier(); /* not by memcpy: see memory_clear */
 		}
-		s->frames = to;
-		s->top = to + used;
-		s->frame_limit = to + room - 1;
+		s->moved_room = (uint32_t)room;
 		barrier();
+		s->moved = to;
+		barrier();
+		go_to_moved(s);
 		/* A hook that was interrupted before it was busy may still
 		 * read there: no frame. Nothing is moved often. */
 		madvise(from, old * sizeof(*from), MADV_DONTNEED);

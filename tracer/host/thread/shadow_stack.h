@@ -36,6 +36,9 @@ INLINE bool shadow_in_alt(const struct thread_state *s, uint64_t sp)
 /* Grows the stack; false: it may not, or cannot. */
 bool shadow_grow(struct thread_state *s);
 
+/* The growing was left by a jump: finishes or undoes it. */
+void shadow_end_move(struct thread_state *s);
+
 /* Is there room for one more frame? */
 INLINE bool shadow_room(struct thread_state *s)
 {

@@ -400,16 +400,10 @@ static bool is_stale(const struct thread_state *s, uint64_t sp)
  * begins. */
 static void abandon(struct thread_state *s, uint64_t sp)
 {
-	if (s->moving) {
-		/* Its stack may lie anywhere: this thread is not recorded
-		 * any more. */
-		set_self(NULL);
-		ended = true;
-		missed = &mapped_pool->unrecorded;
-		return;
-	}
 	s->busy = sp;
 	barrier();
+	if (s->moving)
+		shadow_end_move(s);
 	s->late = false; /* it may have been closing a chunk */
 	s->resync = true;
 	chunk_switch(s, 0);
@@ -457,7 +451,7 @@ static struct thread_state *idle_level(struct thread_state *s, uint64_t sp)
 	while (s && s->busy != 0) {
 		if (is_stale(s, sp)) {
 			abandon(s, sp);
-			return !thread_self ? NULL : s;
+			return s;
 		}
 		if (s->level + 1 >= LEVELS) {
 			chunk_count_lost(s, LOST_NESTED, 1);
@@ -490,8 +484,7 @@ void thread_jumped(uint64_t target)
 {
 	const uint64_t here = (uint64_t)__builtin_frame_address(0);
 
-	for (struct thread_state *s = thread_self; s && thread_self;
-	     s = s->next) {
+	for (struct thread_state *s = thread_self; s; s = s->next) {
 		if (s->busy != 0 && s->busy < target && s->generation != 0 &&
 		    shadow_in_alt(s, target) == shadow_in_alt(s, s->busy))
 			abandon(s, here);

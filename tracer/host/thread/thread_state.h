@@ -228,6 +228,8 @@ struct thread_state {
 	uint32_t no_room;     /* generation in which frames got no memory */
 	uint32_t moving;      /* so many frames are being moved to a larger
 	                       * place; 0: none are */
+	uint32_t moved_room;  /* meanwhile: there is room for so many at */
+	struct frame *moved;  /* moved, where they all are; NULL: not yet */
 	bool base_unknown;    /* unknown calls may be open under it */
 	bool native_unknown;  /* unknown native calls may be open among its */
 	uint32_t natives;     /* thread_natives when they were right */
