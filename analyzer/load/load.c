@@ -101,15 +101,18 @@ static int read_into(struct target *t, const char *path, struct in_summary *in)
 	return status;
 }
 
-/* Replay the trace into the session and tell the sink, whose events have an
- * order. */
+/* Tell the sink what is in the trace: its events have an order. The session
+ * gets who was recorded and what is called how, but no sums. */
 static int read_events(const char *path, struct session *session,
 		       const struct replay_sink *sink, void *ctx,
 		       struct in_summary *in)
 {
+	static const struct replay_collect want = { .only_events = true };
 	struct target t = { .replay = replay_new(session, sink, ctx) };
-	const int status = read_into(&t, path, in);
+	int status;
 
+	replay_want(t.replay, &want);
+	status = read_into(&t, path, in);
 	if (status == 0)
 		replay_finish(t.replay);
 	replay_free(t.replay);

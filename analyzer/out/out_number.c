@@ -100,18 +100,41 @@ char *out_number_date(char *to, uint64_t real_ns)
 
 /* ---- for programs ------------------------------------------------------- */
 
+/* How many digits it has: the bits times log10(2), or one more. */
+static unsigned digits_of(uint64_t value)
+{
+	static const uint64_t ten_to[] = { 0, 10, 100, 1000, 10000, 100000,
+		1000000, 10000000, 100000000, 1000000000, 10000000000,
+		100000000000, 1000000000000, 10000000000000, 100000000000000,
+		1000000000000000, 10000000000000000, 100000000000000000,
+		1000000000000000000, UINT64_C(10000000000000000000) };
+	const unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+	const unsigned least = bits * 1233 >> 12;
+
+	return least + (value >= ten_to[least]);
+}
+
+/* Two digits at a time, from behind. */
 char *out_number_digits(char *to, uint64_t value, unsigned least)
 {
-	char digits[20];
-	unsigned count = 0;
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324"
+		"25262728293031323334353637383940414243444546474849"
+		"50515253545556575859606162636465666768697071727374"
+		"75767778798081828384858687888990919293949596979899";
+	const unsigned count = digits_of(value);
+	char *const end = to + (count < least ? least : count);
+	char *at = end;
 
-	do {
-		digits[count++] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value > 0 || count < least);
-	while (count > 0)
-		*to++ = digits[--count];
-	return to;
+	for (; value >= 100; value /= 100)
+		memcpy(at -= 2, pairs + value % 100 * 2, 2);
+	if (value >= 10)
+		memcpy(at -= 2, pairs + value * 2, 2);
+	else
+		*--at = (char)('0' + value);
+	while (at > to)
+		*--at = '0';
+	return end;
 }
 
 void out_number_put(FILE *to, const char *before, uint64_t value)

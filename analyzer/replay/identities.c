@@ -400,7 +400,7 @@ void replay_identities_switches(struct replay *r, struct stream *st,
 {
 	struct chunk_item item = { 0 };
 
-	if (st->level > 0)
+	if (st->level > 0 || (r->want.only_events && !r->sink->off))
 		return;
 	st->own.count = 0;
 	while (decode_next_item(chunk, &item))

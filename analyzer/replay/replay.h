@@ -184,8 +184,8 @@ void replay_free(struct replay *);       /* NULL is allowed */
 /* What is collected only on demand. */
 struct replay_collect {
 	bool hist;               /* how long calls took: cct_hist_counts */
-	bool only_events;        /* for the sink: the session need not count
-	                          * calls that are one event */
+	bool only_events;        /* for the sink: what the session and its tree
+	                          * say of calls and times is worth nothing */
 	bool vm;                 /* which VM a coroutine belongs to: bodies of
 	                          * one function differ by it */
 	/* The bodies of one coroutine get CCT_CHOSEN. serial 0: of none; pid 0:

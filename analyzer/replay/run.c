@@ -158,12 +158,16 @@ HOT bool is_told(const struct replay *r, const struct stream *st, func_id func,
 	       (!s->only || (func < s->only_count && s->only[func]));
 }
 
-/* The innermost call runs for so long. full, here and below: with events and
- * histograms; a constant, so that the code without them pays nothing. */
+/* What is done with calls: a constant, so that no code pays for the rest. SUMS:
+ * they are added to the tree; FULL: with histograms and demoted calls, and the
+ * sink is told. Without SUMS a call has the node of the one that it is in. */
+enum { SUMS = 1, FULL = 2 };
+
+/* The innermost call runs for so long. */
 HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
-	      const bool full)
+	      const unsigned what)
 {
-	if (full && r->sink && r->sink->pass &&
+	if (what & FULL && r->sink && r->sink->pass &&
 	    is_told(r, st, c->top[-1].func, c->now + gap)) {
 		store(c, st);
 		replay_emit_pass(r, st, c->now, c->now + gap);
@@ -173,7 +177,8 @@ HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
 		return;
 	}
 	c->now += gap;
-	c->here->self += gap;
+	if (what & SUMS)
+		c->here->self += gap;
 }
 
 static node_id __attribute__((noinline))
@@ -199,13 +204,15 @@ outermost(struct replay *r, struct stream *st, struct cursor *c, func_id func)
 
 /* The node of a call of func made now. */
 HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
-		  func_id func)
+		  func_id func, const unsigned what)
 {
 	uint32_t flags = 0;
 	node_id id;
 
 	if (__builtin_expect(c->top == c->base && st->segments > 1, 0))
 		flags = outermost(r, st, c, func);
+	if (!(what & SUMS))
+		return c->top[-1].node;
 	id = cct_find(st->tree, c->top[-1].node, func, flags);
 	return __builtin_expect(id != 0, 1) ? id :
 		add_child(st, c, func, flags);
@@ -213,9 +220,9 @@ HOT node_id child(struct replay *r, struct stream *st, struct cursor *c,
 
 /* A call begins. Its node counts it at once, also if its end is never seen. */
 HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
-	       func_id func, const bool full)
+	       func_id func, const unsigned what)
 {
-	const node_id id = child(r, st, c, func);
+	const node_id id = child(r, st, c, func, what);
 
 	if (__builtin_expect(c->top == st->frame + st->room, 0)) {
 		store(c, st);
@@ -223,12 +230,14 @@ HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 		load(c, st);
 	}
 	*c->top++ = (struct frame){ func, id, c->now };
-	c->here = &st->tree->nodes[id];
-	c->here->calls++;
+	if (what & SUMS) {
+		c->here = &st->tree->nodes[id];
+		c->here->calls++;
+	}
 	c->calls++;
-	if (full && r->has_windows)
+	if (what == (SUMS | FULL) && r->has_windows)
 		replay_demoted_call(r, st, func, id);
-	if (full && is_told(r, st, func, c->now)) {
+	if (what & FULL && is_told(r, st, func, c->now)) {
 		store(c, st);
 		replay_emit_enter(r, st, func, st->depth - 2, REPLAY_SEEN);
 	}
@@ -236,26 +245,27 @@ HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 
 /* A call ended: the rule for LEAVE and LEAF. */
 HOT void count_end(const struct cct *t, struct cct_node *n, ticks took,
-		   const bool full)
+		   const unsigned what)
 {
 	cct_time_node(n, took);
-	if (full && t->hist)
+	if (what & FULL && t->hist)
 		hist_count(t->hist, (size_t)(n - t->nodes), took);
 }
 
 /* The innermost call ends; false if it is not one of func. */
 HOT bool leave(struct replay *r, struct stream *st, struct cursor *c,
-	       func_id func, const bool full)
+	       func_id func, const unsigned what)
 {
 	const struct frame *const f = c->top - 1;
 
 	if (__builtin_expect(f < c->base || f->func != func, 0))
 		return false;
-	if (__builtin_expect(f->entry < ENTRY_NONE, 1))
-		count_end(st->tree, c->here, c->now - f->entry, full);
+	if (what & SUMS && __builtin_expect(f->entry < ENTRY_NONE, 1))
+		count_end(st->tree, c->here, c->now - f->entry, what);
 	c->top--;
-	c->here = &st->tree->nodes[c->top[-1].node];
-	if (full && is_told(r, st, func, c->now)) {
+	if (what & SUMS)
+		c->here = &st->tree->nodes[c->top[-1].node];
+	if (what & FULL && is_told(r, st, func, c->now)) {
 		store(c, st);
 		replay_emit_leave(r, st, func, st->depth - 1, REPLAY_SEEN, 0);
 	}
@@ -273,44 +283,57 @@ static void __attribute__((noinline))
 leaf_apart(struct replay *r, struct stream *st, struct cursor *c, func_id func,
 	   ticks took)
 {
-	enter(r, st, c, func, true);
-	pass(r, st, c, took, true);
-	leave(r, st, c, func, true);
+	enter(r, st, c, func, SUMS | FULL);
+	pass(r, st, c, took, SUMS | FULL);
+	leave(r, st, c, func, SUMS | FULL);
+}
+
+static void __attribute__((noinline))
+leaf_events(struct replay *r, struct stream *st, struct cursor *c, func_id func,
+	    ticks took)
+{
+	enter(r, st, c, func, FULL);
+	pass(r, st, c, took, FULL);
+	leave(r, st, c, func, FULL);
 }
 
 /* A whole call's part in the tree. */
 HOT void count_leaf(struct replay *r, struct stream *st, struct cursor *c,
-		    func_id func, ticks took, const bool full)
+		    func_id func, ticks took, const unsigned what)
 {
-	const node_id id = child(r, st, c, func);
+	const node_id id = child(r, st, c, func, what);
 	/* Only now: the tree may have moved. */
 	struct cct_node *const n = &st->tree->nodes[id];
 
 	n->calls++;
 	n->self += took;
-	count_end(st->tree, n, took, full);
-	if (full && r->has_windows)
+	count_end(st->tree, n, took, what);
+	if (what & FULL && r->has_windows)
 		replay_demoted_call(r, st, func, id);
 }
 
 /* A whole call in one record. */
 HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
-	      uint64_t word, const bool full)
+	      uint64_t word, const unsigned what)
 {
 	const func_id func = r->func[rec_func(word)];
 	const ticks took = rec_leaf_duration(word);
 	bool told;
 
-	pass(r, st, c, rec_leaf_gap(word), full);
-	told = full && is_told(r, st, func, c->now + took);
+	pass(r, st, c, rec_leaf_gap(word), what);
+	told = what & FULL && is_told(r, st, func, c->now + took);
 	if (__builtin_expect((told && !takes_leaf(r, st, c->now)) ||
 			     c->now + took >= c->until, 0)) {
-		leaf_apart(r, st, c, func, took);
+		if (what & SUMS)
+			leaf_apart(r, st, c, func, took);
+		else
+			leaf_events(r, st, c, func, took);
 		return;
 	}
-	/* It may show, when it begins, that a coroutine's body has ended. */
-	if (!told || !r->want.only_events || st->segments > 1)
-		count_leaf(r, st, c, func, took, full);
+	if (what & SUMS)
+		count_leaf(r, st, c, func, took, what);
+	else	/* It may show that a coroutine's body has ended. */
+		child(r, st, c, func, what);
 	c->now += took;
 	c->calls++;
 	if (told) {
@@ -331,26 +354,25 @@ static void slow(struct replay *r, struct stream *st, struct cursor *c,
 
 /* A record of one of the kinds ENTER, LEAVE and LEAF. */
 HOT void call(struct replay *r, struct stream *st, struct cursor *c,
-	      const uint64_t *record, const bool full)
+	      const uint64_t *record, const unsigned what)
 {
 	const uint64_t word = *record;
 	const func_id func = r->func[rec_func(word)];
 
 	if (rec_kind(word) == REC_LEAF) {
-		leaf(r, st, c, word, full);
+		leaf(r, st, c, word, what);
 		return;
 	}
-	pass(r, st, c, rec_gap(word), full);
+	pass(r, st, c, rec_gap(word), what);
 	if (rec_kind(word) == REC_ENTER)
-		enter(r, st, c, func, full);
-	else if (!leave(r, st, c, func, full))
+		enter(r, st, c, func, what);
+	else if (!leave(r, st, c, func, what))
 		slow(r, st, c, record);
 }
 
-/* The loop itself. Inlined twice, see `full` above: once with it and once
- * without. */
+/* The loop itself, inlined once for each `what`. */
 HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
-	       size_t from, size_t to, const bool full)
+	       size_t from, size_t to, const unsigned what)
 {
 	struct cursor c = { .calls = 0 };
 	size_t i = from;
@@ -362,12 +384,12 @@ HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
 
 		if (__builtin_expect(kind - REC_ENTER <=
 				     REC_LEAF - REC_ENTER, 1)) {
-			call(r, st, &c, record, full);
+			call(r, st, &c, record, what);
 			continue;
 		}
 		if (kind == REC_OPERAND)
 			continue;
-		pass(r, st, &c, decode_record_lead(*record), full);
+		pass(r, st, &c, decode_record_lead(*record), what);
 		if (kind != REC_TIME)
 			slow(r, st, &c, record);
 	}
@@ -380,7 +402,8 @@ size_t replay_run(struct replay *r, struct stream *st,
 		  const struct chunk *chunk, size_t from, size_t to)
 {
 	assert(from <= to && to <= chunk->header.records);
-	return r->sink || st->tree->hist || r->has_windows ?
-	       run(r, st, chunk, from, to, true) :
-	       run(r, st, chunk, from, to, false);
+	return r->want.only_events ? run(r, st, chunk, from, to, FULL) :
+	       r->sink || st->tree->hist || r->has_windows ?
+	       run(r, st, chunk, from, to, SUMS | FULL) :
+	       run(r, st, chunk, from, to, SUMS);
 }

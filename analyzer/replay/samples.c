@@ -21,7 +21,7 @@ void replay_samples_begin(struct replay *r, struct stream *st,
 	sm->count = sm->first = sm->last = 0;
 	sm->from = sm->to = 0;
 	sm->before = hz ? (ticks)((double)hz * (double)NEAR_NS / 1e9) : NEAR_NS;
-	if (st->level > 0 || !decode_samples(chunk, &s))
+	if (r->want.only_events || st->level > 0 || !decode_samples(chunk, &s))
 		return;
 	cct_collect_samples(r->session->cct);
 	sm->from = s.from;

@@ -17,8 +17,6 @@
 	{ \
 		TELL(ctx, event, e); \
 	}
-OF_EVENT(enter)
-OF_EVENT(leave)
 OF_EVENT(resume)
 OF_EVENT(suspend)
 OF_EVENT(create)
@@ -26,9 +24,28 @@ OF_EVENT(mark)
 OF_EVENT(chunk_end)
 OF_EVENT(adopt)
 
+/* Of a call, by its parts alone. */
+#define TELL_CALL(to, event, ...) \
+	do { \
+		const struct tee *const t = (to); \
+\
+		for (size_t i = 0; i < t->call_count; i++) \
+			t->calls[i].sink->event(t->calls[i].ctx, __VA_ARGS__); \
+	} while (0)
+
+static void enter(void *ctx, const struct replay_event *e)
+{
+	TELL_CALL(ctx, enter, e);
+}
+
+static void leave(void *ctx, const struct replay_event *e)
+{
+	TELL_CALL(ctx, leave, e);
+}
+
 static void leaf(void *ctx, const struct replay_event *e, ticks took)
 {
-	TELL(ctx, leaf, e, took);
+	TELL_CALL(ctx, leaf, e, took);
 }
 
 static void chunk_begin(void *ctx, const struct replay_event *e,
@@ -37,13 +54,17 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	TELL(ctx, chunk_begin, e, chunk);
 }
 
-/* The most frequent of all, and seldom of more than one part. */
 static void pass(void *ctx, const struct stream *s, ticks from, ticks to)
 {
 	const struct tee *const t = ctx;
 
+	/* Seldom of more than one part. */
+	if (t->pass_count == 1) {
+		t->pass[0].sink->pass(t->pass[0].ctx, s, from, to);
+		return;
+	}
 	for (size_t i = 0; i < t->pass_count; i++)
-		t->pass[i]->sink->pass(t->pass[i]->ctx, s, from, to);
+		t->pass[i].sink->pass(t->pass[i].ctx, s, from, to);
 }
 
 static void off(void *ctx, const struct stream *s, ticks from, ticks to)
@@ -53,9 +74,11 @@ static void off(void *ctx, const struct stream *s, ticks from, ticks to)
 
 void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 {
-	struct tee_part *const p = &t->part[t->count++];
+	const struct tee_part p = { sink, ctx };
 
-	*p = (struct tee_part){ sink, ctx };
+	t->part[t->count++] = p;
+	if (sink->leaf)
+		t->calls[t->call_count++] = p;
 	if (sink->pass)
 		t->pass[t->pass_count++] = p;
 }

@@ -119,7 +119,8 @@ static void renew(struct replay *r, struct stream *st)
 		}
 		st->cpu = w->edge[st->edges++].cpu;
 	}
-	is_plain = st->cpu == CPU_ON;
+	is_plain = st->cpu == CPU_ON ||
+		   (st->cpu == CPU_UNKNOWN && r->want.only_events);
 	if (to > 0) {
 		const bool outside = st->now < from || st->now >= to;
 

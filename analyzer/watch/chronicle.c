@@ -45,6 +45,7 @@ struct chronicle {
 	struct chronicle_options options;
 	struct chronicle_found found;
 	struct lane *lanes; size_t lane_room;      /* by stream_number */
+	const struct stream *stream; struct lane *lane; /* the last one */
 	struct map *track_of;    /* stream and coroutine: index + 1 */
 	size_t track_room, mark_room;
 	size_t spans;            /* kept, without those that pend */
@@ -140,9 +141,8 @@ static void give(struct chronicle *t, uint32_t track, struct span *s)
 
 /* ---- a stream's slots ---- */
 
-/* The event's lane; made when it is first asked for. Its time never goes
- * back. */
-static struct lane *lane(struct chronicle *t, const struct replay_event *e)
+static __attribute__((noinline)) struct lane *
+find_lane(struct chronicle *t, const struct replay_event *e)
 {
 	const size_t number = stream_number(e->stream);
 	struct lane *l;
@@ -156,10 +156,21 @@ static struct lane *lane(struct chronicle *t, const struct replay_event *e)
 			      t->options.threads[e->thread];
 		l->track = track(t, l, e, 0);
 	}
+	t->stream = e->stream;
+	t->lane = l;
 	return l;
 }
 
-static void pop(struct chronicle *t, struct lane *l, ticks at)
+/* The event's lane; made when it is first asked for. Its time never goes
+ * back. */
+static inline struct lane *lane(struct chronicle *t,
+				const struct replay_event *e)
+{
+	return t->stream == e->stream ? t->lane : find_lane(t, e);
+}
+
+static __attribute__((noinline)) void
+pop(struct chronicle *t, struct lane *l, ticks at)
 {
 	struct slot *const s = &l->slot[--l->count];
 	const bool is_run = s->place % 2 == 0;
@@ -181,14 +192,14 @@ static void pop(struct chronicle *t, struct lane *l, ticks at)
 }
 
 /* All from that place on is over. */
-static void pop_from(struct chronicle *t, struct lane *l, size_t place,
-		     ticks at)
+static inline void pop_from(struct chronicle *t, struct lane *l, size_t place,
+			    ticks at)
 {
 	while (l->count > 0 && l->slot[l->count - 1].place >= place)
 		pop(t, l, at);
 }
 
-static bool has(const uint8_t *set, const struct chronicle *t, func_id func)
+static inline bool has(const uint8_t *set, const struct chronicle *t, func_id func)
 {
 	return set && func < t->options.funcs && set[func];
 }
@@ -351,10 +362,17 @@ static void leave(void *ctx, const struct replay_event *e)
 static void pass_by(struct chronicle *t, struct lane *l, func_id func,
 		    ticks from, ticks to)
 {
-	struct span s = { .begin = from, .end = to, .calls = 1, .func = func,
-			  .depth = l->depth };
+	struct track *const k = &t->found.tracks[l->track];
+	struct span s;
 
 	see_body(l, func);
+	if (l->is_shown && !l->is_alone && t->options.to == 0 &&
+	    track_join_call(k, func, l->depth, from, to, t->below)) {
+		t->found.calls++;
+		return;
+	}
+	s = (struct span){ .begin = from, .end = to, .calls = 1, .func = func,
+			   .depth = l->depth };
 	if (l->is_alone && l->depth == 0) {
 		s.flags = SPAN_ALONE;
 		l->is_alone = false;

@@ -226,15 +226,12 @@ static void begin_track(struct timeline *t, struct track *k,
 			.level = e->level });
 }
 
-/* The event's stream, or NULL if what happens there is not wanted. */
-static struct track *track(struct timeline *t, const struct replay_event *e)
+static __attribute__((noinline)) struct track *
+find_track(struct timeline *t, const struct replay_event *e)
 {
-	struct track *k = t->work->track;
-	size_t number;
+	const size_t number = stream_number(e->stream);
+	struct track *k;
 
-	if (k && k->stream == e->stream)
-		return k->is_wanted ? k : NULL;
-	number = stream_number(e->stream);
 	if (number >= t->work->track_room)
 		vec_need_zeroed(&t->work->tracks, &t->work->track_room,
 				number + 1);
@@ -242,6 +239,17 @@ static struct track *track(struct timeline *t, const struct replay_event *e)
 	if (!k->is_seen)
 		begin_track(t, k, e);
 	t->work->track = k;
+	return k;
+}
+
+/* The event's stream, or NULL if what happens there is not wanted. */
+static inline struct track *track(struct timeline *t,
+				  const struct replay_event *e)
+{
+	struct track *const last = t->work->track;
+	struct track *const k = last && last->stream == e->stream ? last :
+				find_track(t, e);
+
 	return k->is_wanted ? k : NULL;
 }
 
@@ -356,15 +364,16 @@ static void follow(struct timeline *t, struct track *k, const struct stream *st)
 	}
 }
 
-static struct slot *slot(struct track *k, size_t depth)
+static inline struct slot *slot(struct track *k, size_t depth)
 {
-	if (depth >= k->slot_room)
+	if (__builtin_expect(depth >= k->slot_room, 0))
 		vec_need_zeroed(&k->slots, &k->slot_room, depth + 1);
 	return &k->slots[depth];
 }
 
 /* An event's track with its runs as they are now, or NULL. */
-static struct track *arrive(struct timeline *t, const struct replay_event *e)
+static inline struct track *arrive(struct timeline *t,
+				   const struct replay_event *e)
 {
 	struct track *const k = track(t, e);
 
@@ -398,28 +407,34 @@ static void enter(void *ctx, const struct replay_event *e)
 			.calls = e->why == REPLAY_SEEN && is_in(t, e->tick) };
 }
 
+static __attribute__((noinline)) void
+put_long_call(struct timeline *t, const struct stream *st, uint32_t lane,
+	      struct slot c, uint16_t in_lane, ticks to)
+{
+	struct timeline_span s = span(TIMELINE_CALL, c.from, to);
+
+	s.func = c.func;
+	s.calls = c.calls;
+	s.depth = in_lane;
+	put(t, st, lane, s);
+}
+
 /* A call, or its part in the topmost run. */
-static void put_call(struct timeline *t, const struct track *k,
-		     const struct stream *st, const struct slot *c,
-		     size_t depth, ticks to)
+static inline void put_call(struct timeline *t, const struct track *k,
+			    const struct stream *st, struct slot c,
+			    size_t depth, ticks to)
 {
 	const struct run *const r = top_run(k);
 	const uint16_t in_lane = depth_of(r, depth);
 	struct timeline_lane *const l = r->lane == TIMELINE_NONE ? NULL :
 					&t->lanes[r->lane];
-	uint64_t calls = c->calls;
-	struct timeline_span s;
 
 	if (!r->is_chosen ||
-	    (l && l->last == st && c->from >= t->from && to <= t->to &&
-	     to >= c->from && timeline_lay_short(t, &l->spans, c->func,
-			in_lane, c->from, to, &calls)))
+	    (l && l->last == st && c.from >= t->from && to <= t->to &&
+	     to >= c.from && timeline_lay_short(t, &l->spans, c.func,
+			in_lane, c.from, to, &c.calls)))
 		return;
-	s = span(TIMELINE_CALL, c->from, to);
-	s.func = c->func;
-	s.calls = calls;
-	s.depth = in_lane;
-	put(t, st, r->lane, s);
+	put_long_call(t, st, r->lane, c, in_lane, to);
 }
 
 static void end_call(struct timeline *t, const struct track *k,
@@ -428,7 +443,7 @@ static void end_call(struct timeline *t, const struct track *k,
 	struct slot *const c = &k->slots[depth];
 
 	if (c->func != 0)
-		put_call(t, k, st, c, depth, to);
+		put_call(t, k, st, *c, depth, to);
 	c->func = 0;
 }
 
@@ -451,8 +466,9 @@ static void leaf(void *ctx, const struct replay_event *e, ticks took)
 
 	if (!k)
 		return;
-	slot(k, e->depth)->func = 0;
-	put_call(t, k, e->stream, &c, e->depth, e->tick);
+	if (e->depth < k->slot_room)
+		k->slots[e->depth].func = 0;
+	put_call(t, k, e->stream, c, e->depth, e->tick);
 }
 
 /* Its open calls go on, and are not counted again. */

@@ -35,7 +35,7 @@ static void flush(struct track *t, size_t depth)
 		t->low = depth + 1;
 }
 
-static bool pends(const struct track *t, size_t depth)
+static inline bool pends(const struct track *t, size_t depth)
 {
 	return depth < t->is_pending_room && t->is_pending[depth];
 }
@@ -53,7 +53,7 @@ static void pend(struct track *t, const struct span *s)
 
 /* Spans of one function are still that function's, but not if other calls are
  * in one of them. */
-static void join(struct span *to, const struct span *s)
+static inline void join(struct span *to, const struct span *s)
 {
 	to->end += s->end - s->begin;
 	to->calls += s->calls;
@@ -68,7 +68,7 @@ static void join(struct span *to, const struct span *s)
 
 /* Does a short span join what was folded before it, with no time of the limit's
  * length between them? */
-static bool is_joined(const struct track *t, const struct span *s, ticks below)
+static inline bool is_joined(const struct track *t, const struct span *s, ticks below)
 {
 	const struct span *const before = &t->pending[s->depth];
 

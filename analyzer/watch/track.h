@@ -7,6 +7,8 @@
 
 #include "analyzer/model/session.h"
 
+#include <stdbool.h>
+
 enum span_kind {
 	SPAN_CALL,
 	SPAN_RUN,                /* a coroutine runs, which was resumed here */
@@ -57,6 +59,32 @@ void track_fini(struct track *);
 /* Add a span that is over, after those it contains, which are as long at most;
  * spans rise. below: shorter calls are folded. */
 void track_add(struct track *, const struct span *, ticks below);
+/* The same of a call that began and ended, if it is one of those that join what
+ * pends right before them, as most short calls do; false: it is not. */
+static inline bool track_join_call(struct track *t, func_id func,
+				   uint32_t depth, ticks begin, ticks end,
+				   ticks below)
+{
+	struct span *to;
+
+	if (end - begin >= below || depth >= t->is_pending_room ||
+	    !t->is_pending[depth] || (depth + 1 < t->is_pending_room &&
+				      t->is_pending[depth + 1]))
+		return false;
+	to = &t->pending[depth];
+	if (begin < to->end || begin - to->end >= below)
+		return false;
+	to->end += end - begin;
+	to->calls++;
+	to->flags |= SPAN_FOLDED;
+	if (to->func != func || to->kind != SPAN_CALL) {
+		to->kind = SPAN_CALL;
+		to->flags |= SPAN_MIXED;
+		to->func = 0;
+	}
+	return true;
+}
+
 /* Fold again what is there, with a higher limit. */
 void track_fold(struct track *, ticks below);
 /* Nothing pends any more. */

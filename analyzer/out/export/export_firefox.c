@@ -36,13 +36,18 @@ struct writer {
 	const char *between;     /* values */
 };
 
+static char *add_ms(char *at, uint64_t ns)
+{
+	at = out_number_digits(at, ns / 1000000, 1);
+	*at++ = '.';
+	return out_number_digits(at, ns % 1000000, 6);
+}
+
 static void put_ms(struct writer *w, uint64_t ns)
 {
-	char text[40], *at = out_number_digits(text, ns / 1000000, 1);
+	char text[40];
 
-	*at++ = '.';
-	at = out_number_digits(at, ns % 1000000, 6);
-	fwrite_unlocked(text, 1, (size_t)(at - text), w->to);
+	fwrite_unlocked(text, 1, (size_t)(add_ms(text, ns) - text), w->to);
 }
 
 /* ---- stretches in which the stack is the same ---- */
@@ -95,33 +100,39 @@ static void see(struct writer *w, uint32_t stack, uint64_t from, uint64_t to)
 	(void)w, (void)stack, (void)from, (void)to;
 }
 
+/* Write the next value of a column: a text that begins with `between`. */
+static void put_value(struct writer *w, const char *text, const char *end)
+{
+	fwrite_unlocked(text, 1, (size_t)(end - text), w->to);
+	w->between = ",";
+}
+
 static void put_stack(struct writer *w, uint32_t stack, uint64_t from,
 		      uint64_t to)
 {
+	char text[40], *const at = stpcpy(text, w->between);
+
 	(void)from, (void)to;
-	if (stack == 0)
-		fprintf(w->to, "%snull", w->between);
-	else
-		out_number_put(w->to, w->between, stack - 1);
-	w->between = ",";
+	put_value(w, text, stack == 0 ? stpcpy(at, "null") :
+		  out_number_digits(at, stack - 1, 1));
 }
 
 static void put_time(struct writer *w, uint32_t stack, uint64_t from,
 		     uint64_t to)
 {
+	char text[40];
+
 	(void)stack, (void)to;
-	fputs_unlocked(w->between, w->to);
-	put_ms(w, from);
-	w->between = ",";
+	put_value(w, text, add_ms(stpcpy(text, w->between), from));
 }
 
 static void put_weight(struct writer *w, uint32_t stack, uint64_t from,
 		       uint64_t to)
 {
+	char text[40];
+
 	(void)stack;
-	fputs_unlocked(w->between, w->to);
-	put_ms(w, to - from);
-	w->between = ",";
+	put_value(w, text, add_ms(stpcpy(text, w->between), to - from));
 }
 
 /* ---- tables that all threads share ---- */

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <string.h>
 
 struct writer {
 	FILE *to;
@@ -43,14 +44,17 @@ static void put_frames(struct writer *w)
 static void put_event(void *ctx, const struct span *s, bool is_end)
 {
 	struct writer *const w = ctx;
+	char line[128], *at = stpcpy(line, w->between);
 
-	fputs_unlocked(w->between, w->to);
-	out_number_put(w->to, is_end ? "\n{\"type\":\"C\",\"frame\":" :
-		       "\n{\"type\":\"O\",\"frame\":",
-		       export_spans_name(&w->t, s));
-	out_number_put(w->to, ",\"at\":", export_spans_ns(&w->t, is_end ?
-		       s->end : s->begin));
-	putc_unlocked('}', w->to);
+	at = stpcpy(at, "\n{\"type\":\"");
+	*at++ = is_end ? 'C' : 'O';
+	at = stpcpy(at, "\",\"frame\":");
+	at = out_number_digits(at, export_spans_name(&w->t, s), 1);
+	at = stpcpy(at, ",\"at\":");
+	at = out_number_digits(at, export_spans_ns(&w->t, is_end ? s->end :
+						   s->begin), 1);
+	*at++ = '}';
+	fwrite_unlocked(line, 1, (size_t)(at - line), w->to);
 	w->between = ",";
 }
 
