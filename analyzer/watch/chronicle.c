@@ -192,14 +192,15 @@ pop(struct chronicle *t, struct lane *l, ticks at)
 }
 
 /* All from that place on is over. */
-static inline void pop_from(struct chronicle *t, struct lane *l, size_t place,
-			    ticks at)
+static inline void pop_from(struct chronicle *t, struct lane *l,
+			    size_t place, ticks at)
 {
 	while (l->count > 0 && l->slot[l->count - 1].place >= place)
 		pop(t, l, at);
 }
 
-static inline bool has(const uint8_t *set, const struct chronicle *t, func_id func)
+static inline bool has(const uint8_t *set, const struct chronicle *t,
+		       func_id func)
 {
 	return set && func < t->options.funcs && set[func];
 }

@@ -68,7 +68,8 @@ static inline void join(struct span *to, const struct span *s)
 
 /* Does a short span join what was folded before it, with no time of the limit's
  * length between them? */
-static inline bool is_joined(const struct track *t, const struct span *s, ticks below)
+static inline bool is_joined(const struct track *t, const struct span *s,
+			     ticks below)
 {
 	const struct span *const before = &t->pending[s->depth];
 

@@ -8,9 +8,22 @@ const meta = data.meta;
 
 /* By number; 0 is no function. */
 const functions = {
-	count: data.functions.name.length,
-	/* The page has no texts of some, to be of a bounded size. */
-	text(of, id) { return id ? data.functions[of][id - 1] || '' : ''; },
+	count: data.functions.count,
+	/* Where its texts are, + 1. The page has no texts of some, to be of a
+	 * bounded size. */
+	textAt: (() => {
+		const of = new Int32Array(data.functions.count + 1);
+		let id = 0;
+
+		(data.functions.steps || []).forEach((step, i) => {
+			id += step;
+			of[id] = i + 1;
+		});
+		return data.functions.steps ? of : of.map((_, i) => i);
+	})(),
+	text(of, id) {
+		return data.functions[of][functions.textAt[id] - 1] || '';
+	},
 	name(id) {
 		return id ? functions.text('name', id) || '(other function)' :
 		       '[no function]';
@@ -20,7 +33,7 @@ const functions = {
 	file(id) { return functions.text('file', id); },
 	place(id) {
 		const file = functions.file(id);
-		const line = id ? data.functions.line[id - 1] : 0;
+		const line = functions.text('line', id);
 
 		return file && line ? `${file}:${line}` : file;
 	},

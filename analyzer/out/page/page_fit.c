@@ -5,7 +5,6 @@
 #include "analyzer/out/page/page_fit.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* What the parts get of the bytes if all need more: a time line is one lane or
  * many, so that what is left of it may be as large as one lane. */
@@ -72,26 +71,30 @@ static size_t shorten_names(struct page_parts *p, size_t size, size_t bytes)
 	return size;
 }
 
-/* Returns the size. That of the functions is larger where they are many: one
- * without a name has numbers, too. */
+/* How many elements are written now. All functions have names at first, also
+ * those that are never called and that no limit counts. */
+static size_t written(const struct page_parts *p, enum page_part part)
+{
+	if (part == PAGE_FUNCTIONS && !p->named)
+		return func_count(p->page->session->funcs) +
+		       p->numbers.gone_count;
+	return p->most[part] < p->has[part] ? p->most[part] : p->has[part];
+}
+
+/* Returns the size. */
 static size_t fit(struct page_parts *p, enum page_part part, size_t size,
 		  size_t bytes)
 {
-	size_t saved = SIZE_MAX;
-
 	if (part == PAGE_FUNCTIONS)
 		size = shorten_names(p, size, bytes);
-	while (size > bytes && p->most[part] > 0 &&
-	       (part != PAGE_FUNCTIONS || saved >= size / 100)) {
-		const size_t before = size;
+	while (size > bytes && p->most[part] > 0) {
 		/* A little less, as elements differ in size. */
 		const double share = (double)bytes / (double)size * 31 / 32;
-		const size_t most = p->most[part] < p->has[part] ?
-				    p->most[part] : p->has[part];
+		const size_t most = (size_t)((double)written(p, part) * share);
 
-		page_parts_limit(p, part, (size_t)((double)most * share));
+		page_parts_limit(p, part, most < p->most[part] ? most :
+				 p->most[part] - 1);
 		size = size_of(p, part);
-		saved = before > size ? before - size : 0;
 	}
 	return size;
 }

@@ -148,27 +148,61 @@ static void put_function(FILE *to, struct session *s, const struct metric *m,
 		out_number_put(to, "", v.count);
 }
 
-/* A column of all functions. What has no name here has a 0. */
+/* Those of the session, and behind them those that are only before. */
+static size_t numbers_of(const struct page_parts *s)
+{
+	return func_count(s->page->session->funcs) + s->numbers.gone_count;
+}
+
+/* Does number i + 1 have a name? */
+static bool is_named(const struct page_parts *s, size_t i)
+{
+	const size_t count = func_count(s->page->session->funcs);
+
+	return !s->named || (i < count ? s->named[i + 1] : i - count +
+			     s->page->flat->count < s->most[PAGE_FUNCTIONS]);
+}
+
+/* A column of the functions that have names. */
 static void put_function_column(FILE *to, const struct page_parts *s,
 				const struct metric *m)
 {
 	const struct page *const p = s->page;
 	const size_t count = func_count(p->session->funcs);
+	const char *between = "";
 
-	for (size_t i = 0; i < count + s->numbers.gone_count; i++) {
-		const bool gone = i >= count;
-		const func_id id = gone ? s->numbers.gone[i - count] :
-				   (func_id)(i + 1);
-
-		if (i > 0)
-			putc(',', to);
-		if (s->named && (gone ? i - count + p->flat->count >=
-				 s->most[PAGE_FUNCTIONS] : !s->named[id]))
-			putc('0', to);
+	for (size_t i = 0; i < numbers_of(s); i++) {
+		if (!is_named(s, i))
+			continue;
+		fputs(between, to);
+		if (i < count)
+			put_function(to, p->session, m, (func_id)(i + 1),
+				     s->width);
 		else
-			put_function(to, gone ? p->before->session :
-				     p->session, m, id, s->width);
+			put_function(to, p->before->session, m,
+				     s->numbers.gone[i - count], s->width);
+		between = ",";
 	}
+}
+
+/* Which functions have names, if not all: each one's distance to the one
+ * before. */
+static void put_named(FILE *to, const struct page_parts *s)
+{
+	const char *between = "";
+	size_t last = 0;
+
+	if (!s->named)
+		return;
+	fputs("\"steps\":[", to);
+	for (size_t i = 0; i < numbers_of(s); i++) {
+		if (!is_named(s, i))
+			continue;
+		out_number_put(to, between, i + 1 - last);
+		last = i + 1;
+		between = ",";
+	}
+	fputs("],\n", to);
 }
 
 /* By number: the signs of those whose calls are estimates. They are few. */
@@ -190,13 +224,15 @@ static void put_estimated(FILE *to, const struct page_parts *p)
 	putc('}', to);
 }
 
-/* Function i of the arrays has the number i + 1; 0 is none. */
+/* Function i of the arrays has the number i + 1, or that of the steps; 0 is
+ * none. */
 static void put_functions(FILE *to, const struct page_parts *p)
 {
 	static const char *const names[] = { "name", "language", "module",
 					     "file", "line" };
 
-	fputs(",\n\"functions\":{", to);
+	fprintf(to, ",\n\"functions\":{\"count\":%zu,\n", numbers_of(p));
+	put_named(to, p);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		fprintf(to, "%s\"%s\":[", i > 0 ? ",\n" : "", names[i]);
 		put_function_column(to, p, i == 0 ? NULL :
