@@ -43,4 +43,9 @@ done
 for kind in hot calls diff; do
 	grep -q 'img src=x' $kind.svg || fail "$kind: no hostile name"
 done
+# Signs that would mean something to gnuplot are still there.
+for kind in hot calls shares diff; do
+	grep -qF '(id) %s %n {{x}} \u202' $kind.svg || fail "$kind: not as it is"
+done
+grep -qF 'n {{x}} \u202e (p50' latency.svg || fail "latency: not as it is"
 exit 0
