@@ -205,13 +205,18 @@ static void note(void *ctx, enum ring_event event, uint64_t tick,
 	}
 }
 
+static int64_t most_credit(const struct cpu_watch *w)
+{
+	return w->period > 0 ? (int64_t)(CREDIT_NS / w->period) : 0;
+}
+
 /* A thread that comes to a CPU has a timer set, which costs about as much as a
  * sample: in a virtual machine, some us. So this may happen as often as samples
  * do, on average. A thread that comes more often is sampled now and then. */
 static void ration(const struct cpu_watch *w, struct cpu_watched *t,
 		   uint64_t now)
 {
-	const int64_t most = (int64_t)(CREDIT_NS / w->period);
+	const int64_t most = most_credit(w);
 	const uint64_t tick = rate_ticks_of(w->rate, w->period);
 	const uint64_t n = now > t->credited ? (now - t->credited) / tick : 0;
 
@@ -274,13 +279,14 @@ void cpu_watch_end(struct cpu_watch *w, uint32_t slot)
 }
 
 /* Nothing is known of the slot's new thread. */
-static void reset(struct cpu_watched *t, uint32_t process)
+static void reset(const struct cpu_watch *w, struct cpu_watched *t,
+		  uint32_t process)
 {
 	offcpu_begin(&t->offcpu, 0);
 	samples_begin(&t->samples, 0);
 	t->process = process;
 	t->has_mapped = t->is_rationed = false;
-	t->credit = 0;
+	t->credit = most_credit(w);
 }
 
 void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
@@ -292,7 +298,7 @@ void cpu_watch_begin(struct cpu_watch *w, uint32_t slot, uint32_t process,
 	if (!w || slot >= w->slots)
 		return;
 	cpu_watch_end(w, slot);
-	reset(&w->slot[slot], process);
+	reset(w, &w->slot[slot], process);
 	baton_lend();
 	if (!is_thread_of(pid, tid))
 		error = -ESRCH;
