@@ -70,9 +70,10 @@ try() {
 }
 
 try tests/prog/trim/more.cc
-for why in 'gear::operator()(long): gcc.s list cannot name it' \
-	'long half<int>(int): its name is a part of half_an_hour(long)'; do
-	grep -q "^# not in the list: $why" "$T/trim.err" ||
-		fail "not said: $why: $(cat "$T/trim.err")"
+# Whether it is long enough to stay is a matter of what else runs here.
+for said in '# not in the list: gear::operator\(\)\(long\): gcc.s list cannot name it' \
+	'# (not in the list: long half<int>\(int\): its name is a part of|with.*names:) half_an_hour\(long\)'; do
+	grep -Eq "^$said" "$T/trim.err" ||
+		fail "not said: $said: $(cat "$T/trim.err")"
 done
 try tests/prog/p_cpp.cc
