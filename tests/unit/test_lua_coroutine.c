@@ -326,28 +326,50 @@ __attribute__((noinline)) static int l_throws(lua_State *L)
 	__builtin_longjmp(away, 1);
 }
 
-__attribute__((noinline)) static void afterwards(void)
+/* Takes as many bytes of stack before its hook runs. */
+__attribute__((noinline)) static void afterwards(size_t bytes)
 {
+	volatile char *const taken = __builtin_alloca(bytes + 1);
+
+	taken[0] = 0;
 	__cyg_profile_func_enter((void *)afterwards,
 				 __builtin_return_address(0));
 	__cyg_profile_func_exit((void *)afterwards,
 				__builtin_return_address(0));
 }
 
-__attribute__((noinline)) static void throw_through(lua_State *L)
+__attribute__((noinline)) static void call_below(lua_State *co, size_t bytes)
+{
+	volatile char *const taken = __builtin_alloca(bytes + 1);
+
+	taken[0] = 0;
+	lua_call(co, 0, 0);
+	taken[0] = 0;
+}
+
+/* below: how far the call of Lua lies below the function that catches. */
+__attribute__((noinline)) static void throw_through(lua_State *L, size_t below,
+						    size_t bytes)
 {
 	lua_State *const co = lua_newthread(L);
 
 	lua_getglobal(co, "outer");
-	if (__builtin_setjmp(away) == 0)
+	if (__builtin_setjmp(away) != 0)
+		;
+	else if (below == 0)
 		lua_call(co, 0, 0);
-	afterwards();
+	else
+		call_below(co, below);
+	afterwards(bytes);
 }
 
+/* Whatever the stack's layout is. */
 static void throw_many(lua_State *L)
 {
-	for (int i = 0; i < 100; i++) {
-		throw_through(L);
+	for (size_t i = 0; i < 50; i++) {
+		throw_through(L, 0, i % 25 * 16);
+		lua_settop(L, 0);
+		throw_through(L, 128 + i * 16, 0);
 		lua_settop(L, 0);
 	}
 }

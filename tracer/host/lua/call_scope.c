@@ -213,8 +213,10 @@ void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp)
 
 	if (!r->co)
 		return;
-	if (status != LUA_STATUS_YIELD)
+	if (status != LUA_STATUS_YIELD) {
 		r->co->ended = true;
+		r->co->called = 0; /* a call that has yielded never returns */
+	}
 	s = thread_acquire(sp);
 	if (!s)
 		return;
@@ -255,6 +257,7 @@ struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp)
 	struct shadow_mark m = { .segments = UINT32_MAX };
 	struct thread_state *s = thread_acquire(sp);
 
+	co->called = sp;
 	if (s && unlikely(co->window != s->window)) {
 		thread_release(s);
 		s = settle(co, sp);
@@ -282,11 +285,12 @@ static SLOW void cut(struct thread_state *s, const struct coroutine *co,
 	shadow_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, now);
 }
 
-void call_scope_end(const struct coroutine *co, struct shadow_mark m,
-		    bool failed, uint64_t sp)
+void call_scope_end(struct coroutine *co, struct shadow_mark m, bool failed,
+		    uint64_t sp)
 {
 	struct thread_state *s;
 
+	co->called = 0;
 	if (BROKEN(pcall) || m.segments == UINT32_MAX)
 		return;
 	s = thread_acquire(sp);

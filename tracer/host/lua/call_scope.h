@@ -22,7 +22,7 @@ void resume_scope_end(const struct resume_scope *r, int status, uint64_t sp);
 /* A call on co that returns to here whatever happens in it. failed: an error
  * ended it. */
 struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp);
-void call_scope_end(const struct coroutine *co, struct shadow_mark m,
+void call_scope_end(struct coroutine *co, struct shadow_mark m,
 		    bool failed, uint64_t sp);
 
 /* co is being closed or reset: it has nothing open any more, and what runs on

@@ -221,8 +221,9 @@ EXPORT long lua_resetthread(ARGS)
 
 /* ------------------------------------------------------------------- calls */
 
-/* A protected call: it ends here whatever happens in it. */
-static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
+/* A protected call: it ends here whatever happens in it. Inlined, like the
+ * next, so that HERE is the frame that the program has called. */
+INLINE long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
 	struct shadow_mark mark;
 	long r;
@@ -236,7 +237,7 @@ static long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 
 /* The returns in a plain call tell its end. Nothing else does for one on a
  * coroutine that was not resumed, or of a C function by LuaJIT. */
-static long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
+INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
 	struct shadow_mark mark;
 	long r;

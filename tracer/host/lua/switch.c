@@ -9,6 +9,10 @@
  * or less. */
 enum { LUA_HOOK_DEPTH = 512 };
 
+/* The hook of the first call that Lua makes lies less far below the call of
+ * Lua, unless they are on different stacks. */
+enum { LUA_FIRST_DEPTH = 4096 };
+
 /* Is this segment co's, as co is now? Someone else may live at its address. */
 static bool is_of(const struct segment *g, const struct coroutine *co)
 {
@@ -378,6 +382,21 @@ static bool was_resume_seen(const struct thread_state *s,
 	return false;
 }
 
+/* The stack pointer of the call of Lua that made co run without a resume. It is
+ * known if our function was called and the event is the first call on co. But
+ * what LuaJIT resumes, and what passes by our functions, may have been called
+ * elsewhere: then it is guessed. */
+static uint64_t called_at(const struct coroutine *co, uint64_t fresh,
+			  uint64_t sp)
+{
+	const bool is_told = fresh != 0 && co->vm->interposed &&
+			     !co->vm->lib->abi->is_jit;
+
+	return is_told && co->called > sp &&
+	       co->called - sp < LUA_FIRST_DEPTH ?
+	       co->called : sp + LUA_HOOK_DEPTH;
+}
+
 void lua_switch_to(struct thread_state *s, struct coroutine *co,
 		   const struct frame *walked, uint32_t count, uint64_t fresh,
 		   uint64_t held, uint64_t sp, uint64_t now)
@@ -400,6 +419,6 @@ void lua_switch_to(struct thread_state *s, struct coroutine *co,
 	detach_those_off(s, held, now);
 	if (co->serial == LUA_UNBORN || co->ended)
 		lua_co_create(s, co, now);
-	lua_switch_attach(s, co, walked, count, sp + LUA_HOOK_DEPTH,
+	lua_switch_attach(s, co, walked, count, called_at(co, fresh, sp),
 			  RESUME_INFERRED, now);
 }

@@ -143,6 +143,8 @@ struct coroutine {
 	uint64_t asleep_id, asleep_key;
 	uint32_t regions;     /* chosen calls (region.h) it sleeps in */
 	uint32_t known_at;    /* lua_vm_made when it was seen to be vm's */
+	uint64_t called;      /* stack pointer of a call of Lua on it, the last
+	                       * that has begun; 0: that has returned */
 };
 
 #define LUA_UNBORN UINT64_MAX /* has no serial yet */
