@@ -202,7 +202,7 @@ static void apply_counted(struct session *s, node_id id, struct demotion *d)
 	const uint64_t calls = cct_counted_of(s->cct, id).untimed;
 
 	d->counted_calls += calls;
-	if (s->net.period == 0)
+	if (!(s->net.is_net & NET_SAMPLED))
 		return;
 	cct_time_untimed(s->cct, id);
 	s->counted -= calls < s->counted ? calls : s->counted;

@@ -522,7 +522,7 @@ static size_t list_demoted(const struct session *s, bool estimated, char *to,
 static void tell_demoted(struct teller *t, const struct session *s,
 			 const char *budget)
 {
-	const char *const self = s->net.period > 0 ?
+	const char *const self = s->net.is_net & NET_SAMPLED ?
 		"their self comes from samples, and code below them that is "
 		"not recorded has rows of its own, NAME [sampled]" :
 		"the time of such calls is their callers'";

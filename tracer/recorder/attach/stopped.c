@@ -495,11 +495,14 @@ static const char *do_stopped(struct stopped *s,
 	const char *why = "no thread of it could be stopped";
 	const struct sched_param first = { .sched_priority = 1 };
 	const int policy = sched_getscheduler(0);
+	const bool is_usual = policy == SCHED_OTHER || policy == SCHED_BATCH ||
+			      policy == SCHED_IDLE;
 	struct sched_param usual;
 	sigset_t all, before;
 
 	sched_getparam(0, &usual);
-	sched_setscheduler(0, SCHED_FIFO, &first);
+	if (is_usual)
+		sched_setscheduler(0, SCHED_FIFO, &first);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	*stood = stop(s, at);
@@ -513,7 +516,8 @@ static const char *do_stopped(struct stopped *s,
 		put_back(s);
 		c->stopped_ns = (now_us() - s->since_us) * 1000;
 	}
-	sched_setscheduler(0, policy, &usual);
+	if (is_usual)
+		sched_setscheduler(0, policy, &usual);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return why;
 }

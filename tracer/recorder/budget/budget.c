@@ -26,6 +26,8 @@ enum {
  * rather too much. */
 static const double unknown_call_ns = 40;
 static const double far_above = 3; /* limits */
+/* From this CPU time on, samples say enough. */
+static const double soon_s = 0.2;
 
 int budget_init(struct budget *b, double limit, struct pool_owner *owner,
 		const struct rate *rate)
@@ -334,7 +336,7 @@ static bool see_calls(const struct budget *b, struct budget_sight *s)
 		units += units_of(b, i);
 	s->share = units * ns / 1e9 / b->cpu_s;
 	s->error = s->share / 5;
-	return (b->samples == 0 && b->cpu_s > 0.2) ||
+	return (b->samples == 0 && b->cpu_s > soon_s) ||
 	       (b->call_ns > 0 && s->share > far_above * b->limit);
 }
 
@@ -426,7 +428,8 @@ uint32_t budget_beat(struct budget *b, uint64_t now)
 	} else if (!is_open && b->skipped > 0 && now >= b->next_ms) {
 		open_window(b, now);
 	} else if (!is_open && now >= b->judged_ms +
-		   (b->changes > 0 ? JUDGE_MS : FIRST_MS)) {
+		   (b->changes > 0 || b->cpu_s > soon_s ? JUDGE_MS :
+							  FIRST_MS)) {
 		decide(b);
 		b->judged_ms = now;
 	}

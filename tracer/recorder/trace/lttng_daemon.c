@@ -183,11 +183,13 @@ static pid_t read_daemon(int fd)
 {
 	char text[40] = "";
 	uint64_t start;
-	int pid;
+	int pid, n;
 
-	return fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) > 0 &&
-	       sscanf(text, "%d %" SCNu64, &pid, &start) == 2 && pid > 1 &&
-	       process_start(pid) == start &&
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0)
+		return 0;
+	/* Recorders of earlier versions did not write when it began. */
+	n = sscanf(text, "%d %" SCNu64, &pid, &start);
+	return n >= 1 && pid > 1 && (n == 1 || process_start(pid) == start) &&
 	       process_is_named(pid, "lttng-sessiond") ? pid : 0;
 }
 
