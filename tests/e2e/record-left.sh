@@ -25,8 +25,8 @@ family() {
 	done
 	echo "$1"
 }
-sessions() {
-	as_user lttng list 2>/dev/null | grep -c ') weft-[0-9]'
+sessions() { # LTTng 2.15 and later puts the name in other signs
+	as_user lttng list 2>/dev/null | grep -cE '(\) |`)weft-[0-9]'
 }
 are() { [ "$(sessions)" = "$1" ]; }
 no_daemon() { [ -z "$(daemon)" ] && [ -z "$(consumers)" ]; }
