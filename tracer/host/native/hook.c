@@ -31,9 +31,13 @@ INLINE bool is_inlined(const struct thread_state *s, uint64_t site,
 	uint64_t ret;
 
 	barrier(); /* else gcc reads early, into registers of others */
-	if (f->sp != sp || f->site != site ||
-	    (s->segments > 1 && s->segment[s->segments - 1].inferred))
+	if (f->sp != sp || f->site != site)
 		return false;
+	if (unlikely(s->segments > 1)) {
+		barrier();
+		if (s->segment[s->segments - 1].inferred)
+			return false;
+	}
 	barrier();
 	ret = RETURN_ABOVE(sp);
 	do {
@@ -202,7 +206,7 @@ INLINE bool left(struct thread_state *s, const struct frame *top, uint64_t fn,
 		if (!chunk_quick_gap(s, now, &gap))
 			return false;
 		s->last = now;
-		chunk_put(s, gap | (e->enter + (REC_LEAVE - REC_ENTER)));
+		chunk_put(s, gap + e->enter + (REC_LEAVE - REC_ENTER));
 	}
 	barrier();
 	s->top--;
