@@ -1,8 +1,8 @@
 #!/bin/bash
 # Recorders are killed with all their processes, and nobody destroys their LTTng
-# sessions: the next recorder does, and the last one stops the daemon. A recorder
-# in a container that shares /dev/shm does not see that daemon, and changes
-# nothing of that.
+# sessions: the next recorder does, and the last one stops the daemon, also if
+# one that began later was killed. A recorder in a container that shares /dev/shm
+# does not see that daemon, and changes nothing of that.
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc
 export P WEFT T HOME
@@ -70,6 +70,16 @@ report
 same_calls
 nothing_lost
 await no_daemon || fail "nobody stops the daemon"
+
+# A recorder that begins 2 s after the last one's end, and is killed at once, leaves
+# no more than the time of the lock.
+start short
+lock=$(grep -ls "^$(daemon) " /dev/shm/weft-lock-*)
+[ -n "$lock" ] || fail "no lock names the daemon"
+exec {fd}>&-
+wait $front
+touch -c -d "2 seconds" "$lock"
+await no_daemon || fail "a daemon is left by a later recorder"
 
 # Nor is it left where its folder is removed before it is stopped.
 start gone

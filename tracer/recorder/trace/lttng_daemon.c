@@ -289,17 +289,18 @@ static bool is_idle(pid_t daemon)
 	return n == 0;
 }
 
-void daemon_stop_idle(uint32_t ms)
+bool daemon_stop_idle(uint32_t ms)
 {
 	const int fd = lock();
 	const pid_t pid = read_daemon(fd);
+	const bool used = pid > 1 && was_used(fd, ms);
 	char path[LOCK_PATH_MAX];
 
 	lock_path(path);
 	if (fd >= 0 && pid == 0) {
 		/* It has died, or no recorder started it. */
 		unlink(path);
-	} else if (pid > 1 && !was_used(fd, ms) && is_idle(pid) &&
+	} else if (pid > 1 && !used && is_idle(pid) &&
 		   kill(pid, SIGTERM) == 0) {
 		for (int left = STOP_MS; left > 0 && kill(pid, 0) == 0;
 		     left -= 5)
@@ -307,4 +308,5 @@ void daemon_stop_idle(uint32_t ms)
 		unlink(path);
 	}
 	unlock(fd);
+	return !used;
 }

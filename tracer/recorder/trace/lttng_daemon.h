@@ -22,8 +22,8 @@ pid_t daemon_consumer(pid_t daemon);
 const char *daemon_ensure(void);
 /* Whether a recorder started that daemon. */
 bool daemon_is_ours(pid_t pid);
-/* Stop the daemon if a recorder started it, it has no session left, and no
- * recording began in the last ms. */
-void daemon_stop_idle(uint32_t ms);
+/* Stop the daemon if a recorder started it, and it has no session left. False:
+ * it is not looked at, since a recording began in the last ms. */
+bool daemon_stop_idle(uint32_t ms);
 
 #endif
