@@ -135,6 +135,10 @@ static size_t print_gcc(struct trim *t)
 			print_left_out(f->name, f->kind == FUNC_LUA ?
 				       "it is a Lua function" : "gcc's list "
 				       "cannot name it", "");
+		else if (r->gcc == TRIM_DOUBTFUL)
+			print_left_out(f->name, "gcc may leave it out with "
+				       "others, as it compares parts of names",
+				       "");
 		else if (r->gcc == TRIM_COSTLY)
 			print_left_out(f->name, "its name is a part of ",
 				       func_get(funcs, r->other)->name);

@@ -4,9 +4,10 @@
 
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/vec.h"
+#include "analyzer/findings/gcc_name.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,108 +108,36 @@ void trim_free(struct trim *t)
 	mem_free_all(t->rows, t->kept, t);
 }
 
-/* ---- names for gcc ------------------------------------------------------ */
-
-/* May the character be in a name with its scopes? A part after a dot is what
- * gcc itself appends: "f.part.0". */
-static bool is_of_name(char c)
-{
-	return isalnum((unsigned char)c) || (c && strchr("_:~", c));
-}
-
-/* Where the template's values before `end` begin, or end if there are none. */
-static size_t before_values(const char *name, size_t end)
-{
-	size_t depth = 0, i = end;
-
-	if (end == 0 || name[end - 1] != '>')
-		return end;
-	do {
-		i--;
-		if (name[i] == '>')
-			depth++;
-		else if (name[i] == '<')
-			depth--;
-	} while (i > 0 && depth > 0);
-	return i;
-}
-
-/* Where the name with its scopes begins, for the last parts of which gcc has
- * the same text, and ends: gcc writes {anonymous}. */
-static const char *in_unnamed_space(const char *name, size_t *end)
-{
-	static const char unnamed[] = "(anonymous namespace)";
-
-	for (;;) {
-		*end = strcspn(name, "(");
-		if (strncmp(name + *end, unnamed, sizeof(unnamed) - 1) != 0)
-			return name;
-		name += *end + sizeof(unnamed) - 1;
-		name += strspn(name, ":");
-	}
-}
-
-/* gcc compares with the name and its scopes, without parameters. Of a template
- * it has the parameters' names where we have their values: only the last part
- * is the same in both. All operators of a class would be found by the text
- * before their "(". */
-bool trim_gcc_name(const struct func *f, char *to, size_t size)
-{
-	size_t begin = 0, end;
-	const char *const name = in_unnamed_space(f->name, &end);
-
-	if (f->kind != FUNC_NATIVE)
-		return false;
-	if (end > strcspn(name, "."))
-		end = strcspn(name, ".");
-	if (memchr(name, '<', end)) {
-		end = before_values(name, end);
-		for (begin = end; begin > 0 && name[begin - 1] != ':' &&
-		     is_of_name(name[begin - 1]); )
-			begin--;
-	}
-	for (size_t i = begin; i < end; i++)
-		if (!is_of_name(name[i]))
-			return false;
-	if (begin == end || end - begin >= size)
-		return false;
-	memcpy(to, name + begin, end - begin);
-	to[end - begin] = '\0';
-	return !strstr(to, "operator");
-}
-
-/* Does gcc find the text in this function's name? */
-enum found { NOT_FOUND, PERHAPS_FOUND, FOUND };
-
-/* It has no values of templates, and no type before the name. */
-static enum found found_in(const struct func *f, const char *text)
-{
-	size_t depth = 0, end, size = strlen(text);
-	const char *const last = in_unnamed_space(f->name, &end);
-	enum found found = NOT_FOUND;
-
-	if (f->kind != FUNC_NATIVE || !strstr(f->name, text))
-		return NOT_FOUND;
-	for (const char *at = f->name; at + size <= last + end; at++) {
-		if (strncmp(at, text, size) == 0 && found == NOT_FOUND)
-			found = depth == 0 ? FOUND : PERHAPS_FOUND;
-		else if (strncmp(at, text, size) == 0 && depth == 0)
-			found = FOUND;
-		depth += *at == '<';
-		depth -= *at == '>' && depth > 0;
-		if (*at == ' ' && depth == 0 && found != NOT_FOUND)
-			found = PERHAPS_FOUND;
-	}
-	return found == FOUND && strstr(f->name, "operator") ? PERHAPS_FOUND :
-	       found;
-}
-
 /* ---- the list for gcc --------------------------------------------------- */
 
-/* A name that may be listed, and the time of what goes with it alone. */
-struct choice {
+/* A text of which gcc leaves out what has it in its name. */
+struct text {
+	const char *text;
+	size_t row, row_count;   /* the rows that it is made for: in `named` */
+	size_t hit, hit_count;   /* the functions in which gcc finds it */
+	uint64_t calls;          /* of its rows */
+	double loss;             /* the time of what goes with it alone */
+};
+
+struct named {
+	const char *text;
 	struct trim_row *row;
-	double loss;
+};
+
+struct hit {
+	size_t text;
+	struct trim_row *row;    /* one of trim's, or of those it keeps */
+	bool is_sure;
+};
+
+/* Rows, texts and hits that belong together lie side by side. */
+struct list {
+	struct trim *trim;
+	struct arena *arena;
+	struct named *named;
+	struct text *texts;
+	struct hit *hits;
+	size_t named_count, count, hit_count, hit_room;
 };
 
 static const struct func *func_of(const struct trim *t,
@@ -217,26 +146,105 @@ static const struct func *func_of(const struct trim *t,
 	return func_get(t->session->funcs, r->f.func);
 }
 
+bool trim_gcc_name(const struct func *f, char *to, size_t size)
+{
+	return f->kind == FUNC_NATIVE && gcc_name_text(f->name, to, size);
+}
+
+ORDER_BY(by_text, struct named, strcmp(x->text, y->text) ?: UP(row))
+ORDER_BY(by_hit, struct hit, UP(text) ?: UP(row))
+
+static void name_rows(struct list *l)
+{
+	struct trim *const t = l->trim;
+	char name[TRIM_NAME];
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct trim_row *const r = &t->rows[i];
+
+		r->gcc = TRIM_UNNAMED;
+		if (!trim_gcc_name(func_of(t, r), name, sizeof(name)))
+			continue;
+		r->gcc = TRIM_COSTLY;
+		l->named[l->named_count++] = (struct named){
+			arena_copy(l->arena, name, strlen(name)), r };
+	}
+	order_sort(l->named, l->named_count, by_text);
+	for (size_t i = 0; i < l->named_count; i++) {
+		const struct named *const n = &l->named[i];
+
+		if (i == 0 || strcmp(n[-1].text, n->text) != 0)
+			l->texts[l->count++] = (struct text){
+				.text = n->text, .row = i };
+		l->texts[l->count - 1].row_count++;
+		l->texts[l->count - 1].calls += n->row->f.calls;
+	}
+}
+
+static void find_hits(struct list *l, struct gcc_texts *texts,
+		      struct trim_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct func *const f = func_of(l->trim, &rows[i]);
+		const struct gcc_hit *hits;
+		size_t found = 0;
+
+		if (f->kind != FUNC_NATIVE)
+			continue;
+		hits = gcc_texts_find(texts, f->name, &found);
+		for (size_t j = 0; j < found; j++)
+			*vec_add(&l->hits, &l->hit_room, &l->hit_count) =
+				(struct hit){ hits[j].text, &rows[i],
+					      hits[j].is_sure };
+	}
+}
+
+static void find_all_hits(struct list *l)
+{
+	struct trim *const t = l->trim;
+	const char **const texts = mem_grow(NULL, l->count + 1, sizeof(*texts));
+	struct gcc_texts *found;
+
+	for (size_t i = 0; i < l->count; i++)
+		texts[i] = l->texts[i].text;
+	found = gcc_texts_new(texts, l->count);
+	find_hits(l, found, t->rows, t->count);
+	find_hits(l, found, t->kept, t->kept_count);
+	gcc_texts_free(found);
+	mem_free(texts);
+	order_sort(l->hits, l->hit_count, by_hit);
+	for (size_t i = 0; i < l->hit_count; i++) {
+		struct text *const text = &l->texts[l->hits[i].text];
+
+		if (text->hit_count++ == 0)
+			text->hit = i;
+	}
+}
+
+static bool is_kept(const struct trim *t, const struct trim_row *r)
+{
+	return r >= t->kept && r < t->kept + t->kept_count;
+}
+
 /* The ticks of the kept functions that gcc would find, and that do not go
  * already: with their callees, since their place in the tree is lost. Infinite
  * if it is not known what gcc finds. *other: the one that took most. */
-static double loss_of(const struct trim *t, const char *text, func_id *other)
+static double loss_of(const struct list *l, const struct text *text,
+		      func_id *other)
 {
 	double sum = 0, most = -1;
 
-	for (size_t i = 0; i < t->kept_count; i++) {
-		const struct trim_row *const k = &t->kept[i];
-		const enum found found = k->gcc == TRIM_FOUND ? NOT_FOUND :
-					 found_in(func_of(t, k), text);
-		const double total = found == PERHAPS_FOUND ? INFINITY :
-				     k->mean * (double)k->f.calls;
+	for (size_t i = text->hit; i < text->hit + text->hit_count; i++) {
+		const struct hit *const h = &l->hits[i];
+		const double total = h->is_sure ?
+			h->row->mean * (double)h->row->f.calls : INFINITY;
 
-		if (found == NOT_FOUND)
+		if (!is_kept(l->trim, h->row) || h->row->gcc == TRIM_FOUND)
 			continue;
 		sum += total;
 		if (total > most) {
 			most = total;
-			*other = k->f.func;
+			*other = h->row->f.func;
 		}
 	}
 	return sum;
@@ -245,65 +253,66 @@ static double loss_of(const struct trim *t, const char *text, func_id *other)
 /* Those that save most calls for what goes with them come first. */
 static int by_worth(const void *a, const void *b)
 {
-	const struct choice *const x = a, *const y = b;
-	const double for_x = x->loss / (double)x->row->f.calls;
-	const double for_y = y->loss / (double)y->row->f.calls;
+	const struct text *const x = a, *const y = b;
+	const double for_x = x->loss / (double)x->calls;
+	const double for_y = y->loss / (double)y->calls;
 
-	if (for_x < for_y || for_x > for_y)
-		return for_x < for_y ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return ORDER(for_x, for_y) ?: ORDER(x->row, y->row);
 }
 
-static void mark_found(const struct trim *t, struct trim_row *rows,
-		       size_t count, const char *text)
+static void choose(struct list *l, double room)
 {
-	for (size_t i = 0; i < count; i++)
-		if (found_in(func_of(t, &rows[i]), text) == FOUND)
-			rows[i].gcc = TRIM_FOUND;
-}
+	for (struct text *t = l->texts; t < l->texts + l->count; t++) {
+		struct trim_row *const first = l->named[t->row].row;
+		func_id other = 0;
+		double loss;
 
-static size_t find_choices(struct trim *t, struct choice *to)
-{
-	char name[TRIM_NAME];
-	size_t count = 0;
-
-	for (size_t i = 0; i < t->count; i++) {
-		struct trim_row *const r = &t->rows[i];
-
-		r->gcc = TRIM_UNNAMED;
-		if (trim_gcc_name(func_of(t, r), name, sizeof(name)))
-			to[count++] = (struct choice){
-				r, loss_of(t, name, &r->other) };
+		if (first->gcc == TRIM_FOUND)
+			continue;
+		loss = loss_of(l, t, &other);
+		for (size_t i = t->row; i < t->row + t->row_count; i++)
+			l->named[i].row->other = other;
+		if (loss > 0 && loss > room)
+			continue;
+		room -= loss;
+		for (size_t i = t->hit; i < t->hit + t->hit_count; i++)
+			if (l->hits[i].is_sure)
+				l->hits[i].row->gcc = TRIM_FOUND;
+		first->gcc = TRIM_LISTED;
 	}
-	qsort(to, count, sizeof(*to), by_worth);
-	return count;
+}
+
+/* Rows in which gcc may find a text of the list. */
+static void mark_doubtful(struct list *l)
+{
+	for (const struct text *t = l->texts; t < l->texts + l->count; t++) {
+		if (l->named[t->row].row->gcc != TRIM_LISTED)
+			continue;
+		for (size_t i = t->hit; i < t->hit + t->hit_count; i++) {
+			struct trim_row *const r = l->hits[i].row;
+
+			if (r->gcc == TRIM_UNNAMED || r->gcc == TRIM_COSTLY)
+				r->gcc = TRIM_DOUBTFUL;
+		}
+	}
 }
 
 void trim_choose_gcc(struct trim *t, double most)
 {
-	struct choice *const choices = mem_grow(NULL, t->count + 1,
-						sizeof(*choices));
-	const size_t count = find_choices(t, choices);
-	double room = most * (double)t->all_net;
-	char name[TRIM_NAME];
+	struct list l = { .trim = t, .arena = arena_new() };
+	func_id other;
 
-	for (size_t i = 0; i < count; i++) {
-		struct trim_row *const r = choices[i].row;
-		double loss;
-
-		if (r->gcc == TRIM_FOUND)
-			continue;
-		trim_gcc_name(func_of(t, r), name, sizeof(name));
-		loss = loss_of(t, name, &r->other);
-		r->gcc = TRIM_COSTLY;
-		if (loss > 0 && loss > room)
-			continue;
-		room -= loss;
-		mark_found(t, t->kept, t->kept_count, name);
-		mark_found(t, t->rows, t->count, name);
-		r->gcc = TRIM_LISTED;
-	}
-	mem_free(choices);
+	l.named = mem_grow(NULL, t->count + 1, sizeof(*l.named));
+	l.texts = mem_grow(NULL, t->count + 1, sizeof(*l.texts));
+	name_rows(&l);
+	find_all_hits(&l);
+	for (size_t i = 0; i < l.count; i++)
+		l.texts[i].loss = loss_of(&l, &l.texts[i], &other);
+	order_sort(l.texts, l.count, by_worth);
+	choose(&l, most * (double)t->all_net);
+	mark_doubtful(&l);
+	mem_free_all(l.named, l.texts, l.hits);
+	arena_free(l.arena);
 }
 
 /* ---- columns ------------------------------------------------------------ */

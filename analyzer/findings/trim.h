@@ -13,7 +13,8 @@ enum trim_gcc {
 	TRIM_LISTED,
 	TRIM_FOUND,              /* it goes with another one */
 	TRIM_UNNAMED,            /* the list cannot name it: it stays */
-	TRIM_COSTLY              /* too much would go with it: it stays */
+	TRIM_COSTLY,             /* too much would go with it: it stays */
+	TRIM_DOUBTFUL            /* not listed; gcc may find it all the same */
 };
 
 /* A recorded time holds a part of what recording costs: the shortest call of
@@ -56,9 +57,8 @@ struct trim *trim_new(struct session *, const struct trim_options *);
 void trim_free(struct trim *);           /* NULL is allowed */
 
 /* What gcc's -finstrument-functions-exclude-function-list is given for a
- * function, in `to`, of `size` bytes, usually TRIM_NAME. gcc splits the list at
- * commas. False if there is no such text for it: it is not native, or has no
- * name. */
+ * function, in `to`, of `size` bytes, usually TRIM_NAME. False if there is no
+ * such text for it: it is not native, or has no name. */
 enum { TRIM_NAME = 512 };
 bool trim_gcc_name(const struct func *, char *to, size_t size);
 
