@@ -111,6 +111,27 @@ static inline bool buffer_was_ever_lost(const struct chunk_header *h)
 	return any != 0;
 }
 
+/* Nor can it be left out if it names a Lua state: one that has called nothing
+ * is perhaps named nowhere else. */
+static inline bool buffer_names_state(const struct buffer *b, uint32_t items)
+{
+	const uint64_t *const item = b->at + CHUNK_HEADER_WORDS +
+				     pool_record_room(b->words);
+	uint64_t i = 0;
+
+	while (i < items) {
+		const uint64_t word = __atomic_load_n(&item[i],
+						      __ATOMIC_RELAXED);
+
+		if (item_type(word) == ITEM_VM)
+			return true;
+		if (item_words(word) == 0)
+			return false;
+		i += item_words(word);
+	}
+	return false;
+}
+
 /* Copy the header to out, the counts being read first, and check it. Returns 1,
  * or 0: nothing is in the buffer; -1: what lies there is no chunk of this
  * recording. */
@@ -128,7 +149,8 @@ static inline int buffer_open(uint64_t *out, const struct buffer *b)
 	buffer_copy_words(out, b->at, CHUNK_HEADER_WORDS,
 			  (b->flags & CHUNK_PARTIAL) != 0);
 	if (records == 0 && counted == 0 && b->flags != 0 &&
-	    (h->magic != CHUNK_MAGIC || !buffer_was_ever_lost(h)))
+	    (h->magic != CHUNK_MAGIC || (!buffer_was_ever_lost(h) &&
+	     !buffer_names_state(b, items <= extra ? items : 0))))
 		return 0;
 	if (h->magic != CHUNK_MAGIC || h->version != CHUNK_VERSION ||
 	    h->recording != b->recording || records > room ||

@@ -47,6 +47,10 @@ local seen = {}
 for k in pairs(_G) do seen[#seen + 1] = tostring(k) end
 table.sort(seen)
 print(table.concat(seen, " "))
+seen = {}
+for k in pairs(package.loaded) do seen[#seen + 1] = k end
+table.sort(seen)
+print(table.concat(seen, " "))
 for _, t in ipairs { "coroutine", "debug" } do
 	seen = {}
 	for k, v in pairs(_G[t]) do

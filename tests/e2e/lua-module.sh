@@ -41,6 +41,7 @@ for lua in $LUAS; do
 	g=37
 	[ $lua = lua5.1 ] || g=38
 	counts $((30 + g)) $g 90
+	grep weft.so "$T/report.csv" && fail "$lua: weft shows itself"
 	report --recording a
 	counts 50 30 0
 	report --recording b
@@ -97,6 +98,32 @@ for lua in lua5.1 lua5.2 lua5.3 lua5.4 luajit; do
 		fail "$lua: weft.native ends what it does not concern"
 done
 unset LUA_CPATH
+
+# A second copy of the module, which another weft brings, stands back.
+cat >"$T/second.lua" <<'END'
+local first = require "weft"
+package.loaded.weft, package.preload.weft = nil
+local function f() coroutine.yield() end
+local second = require "weft"
+for _ = 1, 4 do
+	local co = coroutine.create(f)
+	coroutine.resume(co)
+	coroutine.wrap(f)()
+end
+print(first == second)
+END
+for lua in $LUAS; do
+	v=${lua#lua}
+	mkdir -p "$T/$v"
+	cp "$B/lib/lua/${v/jit/5.1}/weft.so" "$T/$v" || fail "no module"
+	LUA_CPATH="$T/$v/?.so" record --lua-init -- $lua "$T/second.lua" ||
+		fail "$lua: a second copy breaks the script"
+	grep -q "^true" "$T/out" || fail "$lua: it is used: $(cat "$T/out")"
+	report
+	nothing_lost
+	[ "$(at 3) $(calls coroutine.create)" = "8 4" ] ||
+		fail "$lua: f, create: $(at 3) $(calls coroutine.create)"
+done
 
 # LUA_INIT of one's own, as a text and as a file, runs too; so does one that
 # fails, and says so as it would.

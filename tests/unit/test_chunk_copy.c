@@ -115,6 +115,29 @@ void test_chunk_copy_counted_calls_alone_are_a_chunk(void)
 	CHECK(copy(CHUNK_TAKEN) > 0);
 }
 
+/* Other items tell only of what has records. */
+void test_chunk_copy_a_state_that_called_nothing_is_a_chunk(void)
+{
+	uint64_t *const item = buffer + CHUNK_HEADER_WORDS +
+			       pool_record_room(POOL_SMALL_WORDS);
+
+	fill();
+	header()->records = 0;
+	item[0] = item_put(ITEM_PROCESS, 2);
+	CHECK_EQ(copy(CHUNK_TAKEN), 0);
+	CHECK_EQ(copy(CHUNK_PARTIAL), 0);
+	item[2] = item_put(ITEM_VM, 5);
+	header()->items = 7;
+	CHECK(copy(CHUNK_TAKEN) > 0);
+	CHECK(copy(CHUNK_PARTIAL) > 0);
+	/* It does not reach beyond its items, nor stand still in one. */
+	header()->items = 2;
+	CHECK_EQ(copy(CHUNK_TAKEN), 0);
+	item[0] = item_put(ITEM_PROCESS, 0);
+	header()->items = 7;
+	CHECK_EQ(copy(CHUNK_TAKEN), 0);
+}
+
 /* The time of a brief call may lie before the last record, in a gap: then it
  * is there already. */
 void test_chunk_copy_an_unfinished_chunk_lasts_until_its_last_brief_call(void)

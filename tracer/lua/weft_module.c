@@ -493,8 +493,12 @@ __attribute__((visibility("default"))) int luaopen_weft(lua_State *L);
  * calls of lua_ functions, it replaces those that matter by its own. */
 int luaopen_weft(lua_State *L)
 {
+	static const char key[] = "weft.module";
 	const int jit = jit_status(L);
 
+	lua_getfield(L, LUA_REGISTRYINDEX, key);
+	if (lua_istable(L, -1))
+		return 1; /* what it replaces is replaced once */
 	weft_lua_hide((const void *)&functions);
 	if (luaL_loadbuffer(L, text, sizeof(text), "=[weft]"))
 		return lua_error(L);
@@ -508,6 +512,8 @@ int luaopen_weft(lua_State *L)
 	lua_pushboolean(L, LUA_VERSION_NUM >= 504);
 	lua_setfield(L, -2, "closes");
 	lua_call(L, 2, 1);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, LUA_REGISTRYINDEX, key);
 	if (weft_lua_attach(L) == WEFT_LUA_OK && !weft_lua_is_interposed(L)) {
 		if (jit >= 0)
 			weft_lua_jit(L, jit);

@@ -144,12 +144,13 @@ static char *lua_init(const char *modules, const char *variable,
 
 	if (!to)
 		return NULL;
-	/* Without require, the program's package paths stay as they are. */
+	/* Without require, the program's package paths stay as they are; and
+	 * package.loaded does, until the script asks for weft. */
 	fputs("do local p = package local f = p and p.loadlib and p.loadlib(",
 	      to);
 	quote(to, modules);
 	fputs(" .. \"/\" .. _VERSION:match(\"%d+%.%d+\") .. \"/weft.so\", "
-	      "\"luaopen_weft\") if f then p.loaded.weft = f(\"weft\") "
+	      "\"luaopen_weft\") if f then f(\"weft\") p.preload.weft = f "
 	      "end end ", to);
 	if (before && *before)
 		put_before(to, before, variable);
