@@ -32,6 +32,7 @@ enum {
 	SEARCH_MS = 3000,          /* for a thread that may be stopped */
 	SEARCH_STEP_MS = 2,
 	INTERRUPT_US = 20000,
+	HANG_US = 5000000,         /* then it hangs in the kernel */
 	CALL_US = 1000000,         /* then it may wait for a lock */
 	LEAVE_US = 5000000,        /* then it is left to come back by itself */
 	TAKE_OVER_NS = 200000000,  /* then it goes on without us */
@@ -47,6 +48,8 @@ enum {
 #define CONFINED                                                               \
 	"it has given up system calls (seccomp), and might be killed for "     \
 	"those that loading takes"
+#define HANGS                                                                  \
+	"a thread of it hangs in the kernel, where it cannot be stopped"
 #define CRAMPED                                                                \
 	"the stacks of its threads have no room left"
 #define SHADOWED                                                               \
@@ -103,12 +106,28 @@ static bool is_interrupt(int status)
 	return status > 0 && status >> 16 == PTRACE_EVENT_STOP;
 }
 
-static void let_go(const struct stopped *s, int status)
+static void let_go(pid_t tid, int status)
 {
 	const int signal = status > 0 && !is_interrupt(status) ?
 			   WSTOPSIG(status) : 0;
 
-	ptrace(PTRACE_DETACH, s->tid, 0, (void *)(long)signal);
+	ptrace(PTRACE_DETACH, tid, 0, (void *)(long)signal);
+}
+
+/* A thread that did not stop, and will when its call comes back; 0: none. If we
+ * end before, the kernel lets it go. */
+static pid_t hung;
+
+static bool still_hangs(void)
+{
+	const int status = hung ? wait_stop(hung, 0) : 0;
+
+	if (status == -1)
+		return true;
+	if (status > 0)
+		let_go(hung, status);
+	hung = 0;
+	return false;
 }
 
 /* While we call something there: no handler runs, but what the processor itself
@@ -162,7 +181,7 @@ static void put_back(struct stopped *s)
 		ptrace(PTRACE_SETSIGMASK, s->tid, sizeof(s->mask), &s->mask);
 		ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &regs);
 	}
-	let_go(s, status);
+	let_go(s->tid, status);
 }
 
 /* Does it still sit where it may be stopped? What we saw may be over. */
@@ -182,17 +201,16 @@ static bool stop(struct stopped *s, const struct spot *c)
 	if (ptrace(PTRACE_SEIZE, s->tid, 0, PTRACE_O_TRACESYSGOOD) != 0)
 		return false;
 	ptrace(PTRACE_INTERRUPT, s->tid, 0, 0);
-	status = wait_stop(s->tid, INTERRUPT_US);
-	/* It sleeps where nothing wakes it; it cannot be left like this. */
-	while (status == -1)
-		status = wait_stop(s->tid, INTERRUPT_US);
-	if (status == 0)
+	status = wait_stop(s->tid, HANG_US);
+	if (status == -1)
+		hung = s->tid;
+	if (status <= 0)
 		return false;
 	/* Else the whole process was stopped, by SIGSTOP. */
 	if (is_interrupt(status) && WSTOPSIG(status) == SIGTRAP && save(s) &&
 	    is_still(s, c) && begin_again(s))
 		return true;
-	let_go(s, status);
+	let_go(s->tid, status);
 	return false;
 }
 
@@ -543,7 +561,7 @@ static bool try_threads(struct stopped *s, const struct spot_libc *libc,
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->r->pid);
 	DIR *const threads = opendir(path);
 
-	for (const struct dirent *e; !stood && threads &&
+	for (const struct dirent *e; !stood && !hung && threads &&
 	     (e = readdir(threads)); ) {
 		struct spot c;
 
@@ -575,6 +593,8 @@ static const char *find_and_do(const struct remote *r,
 		if (try_threads(&s, libc, call, false, &why) ||
 		    try_threads(&s, libc, call, true, &why))
 			return why;
+		if (hung)
+			return HANGS;
 		if (remote_status(r->pid, "Threads:") < 1)
 			return "it has ended";
 		if (!waits)
@@ -588,6 +608,9 @@ const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
 		       struct stopped_call *call, bool waits)
 {
 	struct stopped_call none = *call;
+
+	if (still_hangs())
+		return HANGS;
 	const char *const why = find_and_do(r, libc, call, waits);
 
 	if (left_over == 0)

@@ -267,9 +267,13 @@ const char *daemon_ensure(void)
 	return why;
 }
 
+/* Without the lock, which who meets a daemon that hangs may hold for long. */
 bool daemon_is_ours(pid_t pid)
 {
-	const int fd = lock();
+	char path[LOCK_PATH_MAX];
+
+	lock_path(path);
+	const int fd = open_lock(path);
 	const bool ours = pid > 1 && read_daemon(fd) == pid;
 
 	unlock(fd);
