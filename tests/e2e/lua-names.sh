@@ -5,7 +5,7 @@
 # library functions, those that these return, those of types and of package; one reached under two names
 # is one. Their calls are counted.
 # Without the source, the name is the one by which most calls are made, not the
-# first.
+# first; where no caller names it, its place among the globals and modules.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 # The line of names.lua on which that text stands first.
@@ -83,4 +83,16 @@ report
 [ "$(calls "local_one <names.lua:$(line "local function local_one")>")" = 15 ] ||
 	fail "without sources, a name that calls tell is gone"
 grep -q '^M.work' "$T/report.csv" && fail "--no-lua-names reads sources"
+for v in $LUAS; do
+	record --lua-init -- $v tests/prog/lua/placed.lua ||
+		fail "$v: weft record fails"
+	[ "$(cat "$T/out")" = 200 ] || fail "$v says $(cat "$T/out")"
+	report
+	nothing_lost
+	for f in 'my.library.work <library:2>' 'Tools.work <tools:2>' \
+		'za <alias:1>' 'function <library:3>'; do
+		[ "$(calls "$f")" = 50 ] ||
+			fail "$v: $f: $(calls "$f") calls, not 50"
+	done
+done
 exit 0

@@ -7,6 +7,7 @@
 #include "tests/unit/lua_pool.h"
 #include "tracer/host/base/memory.h"
 #include "tracer/host/lua/coroutine.h"
+#include "tracer/host/lua/function.h"
 #include "tracer/host/weft.h"
 
 #include <dlfcn.h>
@@ -321,6 +322,32 @@ void test_lua_asked_two_vms_on_one_thread_are_two(void)
 	close_state(one);
 	run_text(two, text);
 	close_state(two);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* Is the function on this line of the source still to be named? */
+static bool is_nameless(const char *source, int line)
+{
+	return lua_func_called(lua_func_key(source, strlen(source), line, line,
+					    0, 0), NULL);
+}
+
+void test_lua_asked_what_no_caller_names_is_called_after_its_place(void)
+{
+	static const char text[] = "function placed() end\n"
+		"local function hidden() end\n"
+		"for i = 1, 20 do pcall(placed) pcall(hidden) end";
+	lua_State *const L = new_state(scarce);
+
+	attach(L);
+	CHECK_EQ(luaL_loadbuffer(L, text, strlen(text), "=placed"), LUA_OK);
+	CHECK_EQ(lua_pcall(L, 0, 0, 0), LUA_OK);
+	CHECK(!is_nameless("=placed", 1));
+	CHECK(is_nameless("=placed", 2));
+	close_state(L);
 	drain();
 	CHECK_EQ(tally.bad, 0);
 }

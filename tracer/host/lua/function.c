@@ -9,7 +9,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <dlfcn.h>
 #include <string.h>
 
 enum { NAME_BYTES = 64 };
@@ -181,6 +180,9 @@ static void put_hint(struct thread_state *s, uint32_t index, const char *text,
 
 enum { ASKS_FIRST = 8, ASKS_MOST = 64 };
 
+/* The count of a name that says where the function is. */
+enum { PLACED = 1 << 16 };
+
 static struct lua_func *func_of(uint64_t key)
 {
 	return (struct lua_func *)(key & ~KEY_LUA);
@@ -188,9 +190,9 @@ static struct lua_func *func_of(uint64_t key)
 
 /* Find or add. NULL: no memory. Of names that two threads add at a time, both
  * are kept. */
-static struct call_name *call_name_of(struct lua_func *f, const char *name)
+static struct call_name *call_name_of(struct lua_func *f, const char *name,
+				      size_t length)
 {
-	const size_t length = strnlen(name, NAME_BYTES);
 	struct call_name *n = atomic_load(&f->names), *made;
 
 	for (; n; n = n->next)
@@ -214,28 +216,81 @@ static bool has_callers(const struct lua_func *f)
 	return f->is.first > 0 || (f->is.first == NO_LINES && f->is.last == 0);
 }
 
-void lua_func_called(uint64_t key, const char *name)
+static void rename(struct lua_func *f, struct call_name *n)
+{
+	atomic_store(&f->most, n);
+	atomic_store(&f->is_renamed, true);
+}
+
+static void count_name(struct lua_func *f, const char *name)
+{
+	struct call_name *const n = call_name_of(f, name,
+						 strnlen(name, NAME_BYTES));
+	struct call_name *const most = atomic_load(&f->most);
+	const uint32_t count = !n ? 0 : atomic_fetch_add(&n->count, 1) + 1;
+
+	if (n && (!most ||
+		  (n != most && count > atomic_load(&most->count))))
+		rename(f, n);
+}
+
+bool lua_func_called(uint64_t key, const char *name)
 {
 	struct lua_func *const f = func_of(key);
-	struct call_name *n, *most;
-	uint32_t count;
+	uint32_t asked;
 
 	if (!has_callers(f))
-		return;
+		return false;
 	if (atomic_load(&f->asks) > 0)
 		atomic_fetch_sub(&f->asks, 1);
-	if (atomic_fetch_add(&f->asked, 1) >= ASKS_MOST || !name ||
-	    name[0] == '\0' || name[0] == '?')
+	asked = atomic_fetch_add(&f->asked, 1);
+	if (asked >= ASKS_MOST)
+		return false;
+	if (name && name[0] != '\0' && name[0] != '?')
+		count_name(f, name);
+	return asked + 1 >= ASKS_FIRST && !atomic_load(&f->most);
+}
+
+/* group.name. Returns its length. */
+static size_t join(char to[2 * NAME_BYTES + 1], const char *group,
+		   const char *name)
+{
+	const size_t a = !group ? 0 : strnlen(group, NAME_BYTES);
+	const size_t b = strnlen(name, NAME_BYTES);
+	const size_t dot = a > 0;
+
+	memcpy(to, group ? group : "", a);
+	memcpy(to + a, ".", dot);
+	memcpy(to + a + dot, name, b);
+	return a + dot + b;
+}
+
+/* Is the text shorter, or before it in the alphabet? So that the order of a
+ * table does not matter. */
+static bool is_before(const char *text, size_t length,
+		      const struct call_name *n)
+{
+	return length != n->length ? length < n->length :
+	       memcmp(text, n->text, length) < 0;
+}
+
+void lua_func_placed(uint64_t key, const char *group, const char *name)
+{
+	struct lua_func *const f = func_of(key);
+	const struct call_name *const most = atomic_load(&f->most);
+	char text[2 * NAME_BYTES + 1];
+	const size_t length = join(text, group, name);
+	struct call_name *n;
+
+	if (!(key & KEY_LUA) || !has_callers(f) ||
+	    (most && (atomic_load(&most->count) < PLACED ||
+		      !is_before(text, length, most))))
 		return;
-	n = call_name_of(f, name);
+	n = call_name_of(f, text, length);
 	if (!n)
 		return;
-	count = atomic_fetch_add(&n->count, 1) + 1;
-	most = atomic_load(&f->most);
-	if (!most || (n != most && count > atomic_load(&most->count))) {
-		atomic_store(&f->most, n);
-		atomic_store(&f->is_renamed, true);
-	}
+	atomic_store(&n->count, PLACED);
+	rename(f, n);
 }
 
 /* The function is named in another chunk. */
@@ -393,22 +448,15 @@ bool lua_func_is_named(uint64_t address)
 static struct c_name *make_name(uint64_t address, const char *group,
 				const char *name)
 {
-	const size_t a = !group ? 0 : strnlen(group, NAME_BYTES);
-	const size_t b = strnlen(name, NAME_BYTES);
-	struct c_name *const n = memory_get(sizeof(*n) + a + 1 + b);
-	char *to;
+	char text[2 * NAME_BYTES + 1];
+	const size_t length = join(text, group, name);
+	struct c_name *const n = memory_get(sizeof(*n) + length);
 
 	if (!n)
 		return NULL;
 	n->address = address;
-	to = n->text;
-	if (a > 0) {
-		memcpy(to, group, a);
-		to[a] = '.';
-		to += a + 1;
-	}
-	memcpy(to, name, b);
-	n->length = (uint32_t)(to + b - n->text);
+	n->length = (uint32_t)length;
+	memcpy(n->text, text, length);
 	return n;
 }
 
@@ -501,87 +549,6 @@ void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index)
 	}
 	if (n)
 		put_hint(s, index, n->text, n->length);
-}
-
-/* -------------------------------------------------------- hidden functions */
-
-/* Modules are not forgotten: those that ask for this are never unloaded. */
-enum { HIDDEN_MODULES = 8 };
-static struct { _Atomic uint64_t start, end; } hidden[HIDDEN_MODULES];
-static _Atomic bool any_hidden;
-
-bool lua_func_is_hidden(uint64_t address)
-{
-	if (likely(!atomic_load_explicit(&any_hidden, memory_order_relaxed)))
-		return false;
-	for (int i = 0; i < HIDDEN_MODULES; i++) {
-		if (address >= atomic_load(&hidden[i].start) &&
-		    address < atomic_load(&hidden[i].end))
-			return true;
-	}
-	return false;
-}
-
-bool lua_func_source_is_hidden(const char *source)
-{
-	return source && strcmp(source, "=[weft]") == 0;
-}
-
-EXPORT int weft_lua_hide(const void *address)
-{
-	struct dl_find_object o;
-
-	if (_dl_find_object((void *)(uintptr_t)address, &o) != 0)
-		return -1;
-	for (int i = 0; i < HIDDEN_MODULES; i++) {
-		const uint64_t start = (uint64_t)o.dlfo_map_start;
-		uint64_t none = 0;
-
-		if (atomic_load(&hidden[i].start) == start)
-			return 0;
-		if (atomic_compare_exchange_strong(&hidden[i].start, &none,
-						   start)) {
-			atomic_store(&hidden[i].end,
-				     (uint64_t)o.dlfo_map_end);
-			atomic_store(&any_hidden, true);
-			return 0;
-		}
-	}
-	return -1;
-}
-
-/* What the module puts in place of Lua's own functions. Entries are added and
- * never changed; the original is 0 until it is known. */
-enum { STAND_INS = 32 };
-static struct { _Atomic uint64_t ours, original; } stand_in[STAND_INS];
-
-uint64_t lua_func_original(uint64_t address)
-{
-	for (int i = 0; i < STAND_INS; i++) {
-		const uint64_t ours = atomic_load(&stand_in[i].ours);
-		const uint64_t original = atomic_load(&stand_in[i].original);
-
-		if (ours == 0)
-			break;
-		if (ours == address && original != 0)
-			return original;
-	}
-	return address;
-}
-
-void lua_func_stands_for(uint64_t ours, uint64_t original)
-{
-	for (int i = 0; i < STAND_INS; i++) {
-		uint64_t none = 0;
-
-		if (atomic_compare_exchange_strong(&stand_in[i].ours, &none,
-						   ours)) {
-			atomic_store(&stand_in[i].original, original);
-			return;
-		}
-		if (none == ours)
-			return;
-	}
 }
 
 /* ------------------------------------------------------------------ ordinals

@@ -21,8 +21,13 @@ uint64_t lua_func_key(const char *source, size_t length, int first, int last,
 		      uint32_t ordinal, uint64_t body);
 
 /* Its caller calls the function with this key so; NULL: by no name. The item of
- * the function has the name that came most often. */
-void lua_func_called(uint64_t key, const char *name);
+ * the function has the name that came most often. Returns whether its place is
+ * to be looked for: several calls were asked about, none by a name. */
+bool lua_func_called(uint64_t key, const char *name);
+
+/* The function is in a table, as group.name; group may be NULL. So it is called
+ * if no caller names it; of several places, by the shortest name. */
+void lua_func_placed(uint64_t key, const char *group, const char *name);
 
 /* Is Lua to be asked what the next caller calls it? */
 INLINE bool lua_func_is_asked(uint64_t key)

@@ -55,7 +55,7 @@ struct lua_abi {
 	/* Would lua_resume(L, b, c) run something? */
 	bool (*resumable)(const struct weft_lua_api *api, lua_State *L, long b,
 			  long c);
-	/* Name the C functions of the libraries that are loaded. */
+	/* Name functions by the tables that they are in. */
 	void (*name_all)(const struct lua_vm *vm, lua_State *L);
 	/* LuaJIT: have a C function's returns told, where that can be; stop
 	 * it. NULL: not needed. */
@@ -98,6 +98,8 @@ struct lua_vm {
 	bool detached;
 	uint32_t unknown_names; /* calls of C functions that had no name */
 	uint32_t scans;       /* at how many of them names are looked for */
+	uint32_t nameless;    /* calls that were a reason to look for the name
+	                       * of a Lua function */
 	uint32_t numbered;    /* lua_func_times_unseen when functions of its
 	                       * open calls were numbered */
 	struct lua_vm *next;  /* made before it */

@@ -2,7 +2,7 @@
  * lua.h, and is compiled once for each version; the rest of the tracer sees one
  * symbol of each, lua_abi (struct lua_abi in vm.h). It may use lua/ and what
  * lua/ may use, and knows nothing of other versions. A file uses those before
- * it: ordinal, luajit, function, frames, event, check, uncommon, hook.
+ * it: luajit, names, function, event, check, uncommon, hook.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TRACER_HOST_LUA_ABI_ABI_H
 #define WEFT_TRACER_HOST_LUA_ABI_ABI_H
@@ -47,6 +47,24 @@ uint64_t luajit_ffi_callee(const struct coroutine *co, uint64_t id);
 /* Have the returns of the program's C functions told, or no longer. */
 void luajit_wrap(const struct lua_vm *vm, bool on);
 
+/* -------------------------------------------------------------------- names.c
+ * What functions are called by the tables that they are in. */
+
+/* The key of the Lua function on top of L's stack; 0: it gets no name. called:
+ * the one that is called, which may not be in the cache; or NULL. */
+typedef uint64_t names_key_fn(const struct lua_vm *vm, lua_State *L,
+			      const struct lua_cached *called);
+
+/* Name the functions in package.loaded, in the metatables of types, in global
+ * tables and in tables that are in the registry. Not busy. */
+void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
+		const struct lua_cached *called);
+
+/* What the C function on top of the stack is known by; 0: by nothing.
+ * *is_library: it is one of LuaJIT's own. */
+uint64_t names_c_address(const struct weft_lua_api *api, lua_State *L,
+			 bool *is_library);
+
 /* ----------------------------------------------------------------- function.c
  * Which function a frame runs. */
 
@@ -82,7 +100,8 @@ struct identity function_by_object(struct lua_local *me,
 				   const struct coroutine *co, uint64_t id,
 				   struct lua_cached **known);
 
-/* Name the C functions of all libraries that are loaded. */
+/* Name functions by the tables that they are in: C functions, and the Lua
+ * functions that this thread has called lately. Not busy. */
 void function_name_all(const struct lua_vm *vm, lua_State *L);
 
 /* Number the functions written in the main function that this frame runs, if it
@@ -127,21 +146,16 @@ INLINE bool function_none_freed(const struct lua_vm *vm)
  * address. */
 uint64_t function_main_runs(uint64_t at, bool begins);
 
-/* The entry of the frame's function, by the layout; NULL: this thread has not
- * seen it. FUNCTION_QUICK: a call, where main functions need not be found;
- * FUNCTION_OPEN: the call has begun before. */
+/* The entry of the function at this address, by the layout; NULL: this thread
+ * has not seen it. FUNCTION_QUICK: a call, where main functions need not be
+ * found; FUNCTION_OPEN: the call has begun before. */
 enum function_moment { FUNCTION_CALLED, FUNCTION_QUICK, FUNCTION_OPEN };
-INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
-					  uint64_t id,
-					  enum function_moment moment)
+INLINE struct lua_cached *function_entry(struct lua_local *me, uint64_t at,
+					 bool is_c,
+					 enum function_moment moment)
 {
-	bool is_c;
-	uint64_t at = layout_callee(L, id, &is_c);
-	struct lua_cached *c;
+	struct lua_cached *const c = function_place(me, at);
 
-	if (IS_JIT) /* else gcc keeps what it was computed from */
-		__asm__("" : "+r"(at));
-	c = function_place(me, at);
 	if (unlikely(c->at != at))
 		return NULL;
 	CHECKED(c->key != 0 && (c->flags == frame_flags(true)) == is_c);
@@ -156,6 +170,19 @@ INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
 	return moment == FUNCTION_QUICK || (uint32_t)c->lines != 0 ||
 	       c->text != function_main_runs(at, moment == FUNCTION_CALLED) ?
 	       NULL : c;
+}
+
+/* The same for the function of a frame. */
+INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
+					  uint64_t id,
+					  enum function_moment moment)
+{
+	bool is_c;
+	uint64_t at = layout_callee(L, id, &is_c);
+
+	if (IS_JIT) /* else gcc keeps what it was computed from */
+		__asm__("" : "+r"(at));
+	return function_entry(me, at, is_c, moment);
 }
 
 /* -------------------------------------------------------------------- event.c

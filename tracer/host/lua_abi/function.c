@@ -1,6 +1,6 @@
-/* function.c - which function a frame runs, and what it is called. Lua is asked
- * seldom: never while busy, and, the watch apart, never anything that
- * allocates, runs a metamethod or raises an error.
+/* function.c - which function a frame runs. Lua is asked seldom: never while
+ * busy, and, the watch apart, never anything that allocates, runs a metamethod
+ * or raises an error.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/function.h"
@@ -147,176 +147,62 @@ void function_number_open(const struct coroutine *co, bool always)
 		number_calls(&vm->lib->api, vm->main);
 }
 
-/* ------------------------------------------------------- names of C functions
- * A C function's name is its place in the tables of Lua's libraries, or else
- * what its caller calls it. */
+/* ------------------------------------------------------------------- naming */
 
-/* How many entries of a table are looked at, and of all tables each time. */
-enum { TABLE_LOOK = 4096, LOOK = 1 << 16, ALWAYS_LOOK = 32 };
+enum { ALWAYS_LOOK = 32, LUA_ALWAYS_LOOK = 8 };
 
-static THREAD_LOCAL int looks_left;
-
-/* What the C function on top of the stack is known by; 0: by nothing.
- * *is_library: it is one of LuaJIT's own. */
-static uint64_t c_address(const struct weft_lua_api *api, lua_State *L,
-			  bool *is_library)
+static uint64_t object_of(const struct weft_lua_api *api, lua_State *L,
+			  uint64_t id)
 {
-	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
+	lua_Debug d = compat_frame(id);
+	uint64_t object;
 
-	*is_library = !f;
-	if (f)
-		return lua_func_original((uint64_t)f);
-	return IS_JIT ? luajit_library_function(api, L) : 0;
+	API(api, lua_getinfo)(L, "f", &d);
+	object = (uint64_t)API(api, lua_topointer)(L, -1);
+	API(api, lua_settop)(L, -2);
+	return object;
 }
 
-typedef void entry_fn(const struct weft_lua_api *api, lua_State *L,
-		      const char *key, const char *group);
-
-/* Call f for the string keys of the table at this index, which is on top of the
- * stack or no place of it. The value is on top meanwhile. */
-static void each_entry(const struct weft_lua_api *api, lua_State *L, int table,
-		       const char *group, int most, entry_fn *f)
+/* The key of the Lua function on top of the stack; 0: this thread has not
+ * called it lately, or it is a main function. */
+static uint64_t key_on_top(const struct lua_vm *vm, lua_State *L,
+			   const struct lua_cached *called)
 {
-	API(api, lua_pushnil)(L);
-	while (API(api, lua_next)(L, table)) {
-		if (API(api, lua_type)(L, -2) == LUA_TSTRING)
-			f(api, L, API(api, lua_tolstring)(L, -2, NULL), group);
-		API(api, lua_settop)(L, -2);
-		if (--most <= 0 || --looks_left <= 0) {
-			API(api, lua_settop)(L, -2);
-			return;
-		}
-	}
+	struct lua_local *const me = !thread_self ? NULL : thread_self->lua;
+	const uint64_t f = (uint64_t)API(&vm->lib->api, lua_topointer)(L, -1);
+	const uint64_t at = !vm->by_layout ? ~f : layout_prototype(f);
+	const struct lua_cached *c;
+	uint64_t key;
+
+	if (called && at == called->at)
+		return called->key;
+	if (!me)
+		return 0;
+	if (!vm->by_layout)
+		c = function_is_object(function_object_place(me, f), f,
+				       vm->watched) &&
+		    vm->watched != 0 && function_none_freed(vm) ?
+		    function_object_place(me, f) : NULL;
+	else if (layout_first(layout_word(at + PROTO_LINES)) == 0 &&
+		 !layout_has_no_lines(at))
+		c = NULL;
+	else
+		c = function_entry(me, at, false, FUNCTION_OPEN);
+	if (!c)
+		return 0;
+	key = c->key;
+	barrier(); /* a handler may have replaced the entry */
+	return c->at == at ? key : 0;
 }
 
-/* An entry of a library's table. */
-static void name_function(const struct weft_lua_api *api, lua_State *L,
-			  const char *key, const char *group)
-{
-	bool is_library;
-	const uint64_t f = c_address(api, L, &is_library);
-	const uint64_t in_library = !IS_JIT ? 0 :
-				    luajit_library_function(api, L);
-
-	if (f != 0)
-		lua_func_name(f, group, key);
-	if (in_library != 0) /* names a neighbour, too: lua_func_builtin */
-		lua_func_name(in_library, group, key);
-}
-
-#if LUA_VERSION_NUM >= 502
-#define SEARCHERS "searchers"
-#else
-#define SEARCHERS "loaders"
-#endif
-
-/* package.searchers, by place; and package.preload, whose entries may be one
- * function for all modules. */
-static void name_package(const struct weft_lua_api *api, lua_State *L,
-			 const char *key, const char *group)
-{
-	const bool is_preload = strcmp(key, "preload") == 0;
-	char name[] = SEARCHERS "[0]";
-	const int table = API(api, lua_gettop)(L);
-
-	(void)group;
-	if (API(api, lua_type)(L, -1) != LUA_TTABLE ||
-	    (!is_preload && strcmp(key, SEARCHERS) != 0))
-		return;
-	API(api, lua_pushnil)(L);
-	for (int i = 1; i <= (is_preload ? TABLE_LOOK : 9) &&
-	     API(api, lua_next)(L, table); i++) {
-		name[sizeof(SEARCHERS)] = (char)('0' + i);
-		name_function(api, L, is_preload ? "preload[...]" : name,
-			      "package");
-		API(api, lua_settop)(L, -2);
-	}
-	API(api, lua_settop)(L, table);
-}
-
-/* An entry of package.loaded. Globals have no group. */
-static void name_library(const struct weft_lua_api *api, lua_State *L,
-			 const char *key, const char *group)
-{
-	const int table = API(api, lua_gettop)(L);
-
-	(void)group;
-	if (API(api, lua_type)(L, -1) != LUA_TTABLE)
-		return;
-	each_entry(api, L, table, strcmp(key, "_G") == 0 ? NULL : key,
-		   TABLE_LOOK, name_function);
-	if (strcmp(key, "package") == 0)
-		each_entry(api, L, table, NULL, TABLE_LOOK, name_package);
-}
-
-/* An entry of a type's metatable. What __close has is mostly __gc, too: one
- * name, whatever comes first. */
-static void name_method(const struct weft_lua_api *api, lua_State *L,
-			const char *key, const char *group)
-{
-	if (strcmp(key, "__index") == 0 &&
-	    API(api, lua_type)(L, -1) == LUA_TTABLE)
-		each_entry(api, L, API(api, lua_gettop)(L), group, TABLE_LOOK,
-			   name_function);
-	else if (strcmp(key, "__close") != 0)
-		name_function(api, L, key, group);
-}
-
-/* An entry of the registry: package.loaded. */
-static void name_loaded(const struct weft_lua_api *api, lua_State *L,
-			const char *key, const char *group)
-{
-	(void)group;
-	if (strcmp(key, "_LOADED") == 0 &&
-	    API(api, lua_type)(L, -1) == LUA_TTABLE)
-		each_entry(api, L, API(api, lua_gettop)(L), NULL, TABLE_LOOK,
-			   name_library);
-}
-
-/* An entry of the registry: the metatable of a type, under its name. What
- * begins with "_" is Lua's own. */
-static void name_type(const struct weft_lua_api *api, lua_State *L,
-		      const char *key, const char *group)
-{
-	(void)group;
-	if (key[0] != '_' && API(api, lua_type)(L, -1) == LUA_TTABLE)
-		each_entry(api, L, API(api, lua_gettop)(L), key, TABLE_LOOK,
-			   name_method);
-}
-
-/* Is there room on L's stack for a look? Surely in a hook. LuaJIT makes it, a
- * library of an earlier weft's table cannot be asked; nor can 5.1, which throws
- * an error if there is no memory: frames_walk does without. */
-static bool has_room(const struct weft_lua_api *api, lua_State *L)
-{
-#if LUA_VERSION_NUM >= 502
-	return !api->lua_checkstack || API(api, lua_checkstack)(L, 10);
-#else
-	(void)api;
-	(void)L;
-	return true;
-#endif
-}
-
-/* Looks through all libraries that are loaded, then through types: what is in
- * both has the library's name. */
 void function_name_all(const struct lua_vm *vm, lua_State *L)
 {
-	const struct weft_lua_api *const api = &vm->lib->api;
-	const int top = API(api, lua_gettop)(L);
-	const int registry = compat_registry(api, L);
-
-	if (!has_room(api, L))
-		return;
-	looks_left = LOOK;
-	each_entry(api, L, registry, NULL, LOOK, name_loaded);
-	each_entry(api, L, registry, NULL, TABLE_LOOK, name_type);
-	API(api, lua_settop)(L, top);
+	names_look(vm, L, key_on_top, NULL);
 }
 
 /* Libraries come one by one: each of the first functions without a name is a
  * reason to look again; later, only twice as many are. */
-static void name_new(struct lua_vm *vm, lua_State *L)
+static void look_for_c(struct lua_vm *vm, lua_State *L)
 {
 	if (vm->unknown_names++ < vm->scans)
 		return;
@@ -341,9 +227,28 @@ static void name_c(const struct coroutine *co, uint64_t address,
 	if (lua_func_is_named(address))
 		return;
 	if (!asleep)
-		name_new(co->vm, co->L);
+		look_for_c(co->vm, co->L);
 	if (d && !lua_func_is_named(address) && is_called_by_name(d))
 		lua_func_name(address, NULL, d->name);
+}
+
+/* Many functions are in no table, so not every reason is one to look: the first
+ * 8 are, then the 16th, 32nd, 64th ... at: its prototype; 0: not known. */
+static void name_lua(const struct coroutine *co, uint64_t id, uint64_t at,
+		     uint64_t key, const char *name)
+{
+	struct lua_vm *const vm = co->vm;
+	struct lua_cached called = { .at = at, .key = key };
+
+	if (!lua_func_called(key, name))
+		return;
+	vm->nameless++;
+	if (vm->nameless >= LUA_ALWAYS_LOOK &&
+	    (vm->nameless & (vm->nameless - 1)) != 0)
+		return;
+	if (!vm->by_layout)
+		called.at = ~object_of(&vm->lib->api, co->L, id);
+	names_look(vm, co->L, key_on_top, &called);
 }
 
 /* ------------------------------------------------------------------ asking */
@@ -377,7 +282,7 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	bool is_library;
 
 	API(api, lua_getinfo)(co->L, "f", d);
-	f.key = c_address(api, co->L, &is_library);
+	f.key = names_c_address(api, co->L, &is_library);
 	API(api, lua_settop)(co->L, -2);
 	if (f.key == 0 || lua_func_is_hidden(f.key))
 		return (struct identity){ .is_c = true };
@@ -483,7 +388,10 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 		at = layout_callee((uint64_t)co->L, id, &is_c);
 	f.key = key_of(at, d.source, compat_source_length(&d), d.linedefined,
 		       d.lastlinedefined);
-	lua_func_called(f.key, d.name);
+	if (asleep)
+		lua_func_called(f.key, d.name);
+	else
+		name_lua(co, id, at, f.key, d.name);
 	return f;
 }
 
@@ -655,18 +563,6 @@ static uint64_t watch_anew(struct lua_vm *vm, lua_State *L)
 }
 
 /* ------------------------------------------------------ by function object */
-
-static uint64_t object_of(const struct weft_lua_api *api, lua_State *L,
-			  uint64_t id)
-{
-	lua_Debug d = compat_frame(id);
-	uint64_t object;
-
-	API(api, lua_getinfo)(L, "f", &d);
-	object = (uint64_t)API(api, lua_topointer)(L, -1);
-	API(api, lua_settop)(L, -2);
-	return object;
-}
 
 struct identity function_by_object(struct lua_local *me,
 				   const struct coroutine *co, uint64_t id,

@@ -339,6 +339,16 @@ INLINE bool layout_is_call(uint64_t L, uint64_t id)
 }
 #endif
 
+/* The prototype of the Lua function object at this address. */
+INLINE uint64_t layout_prototype(uint64_t function)
+{
+#if WEFT_LUA_ABI == 21
+	return layout_word(function + FUNC_PC) - PROTO_SIZE;
+#else
+	return layout_word(function + LUA_CLOSURE_PROTO);
+#endif
+}
+
 /* Does the frame show its function? In 5.2 and 5.3 one that has yielded shows
  * whatever lies below what it has given. */
 INLINE bool layout_shows_callee(uint64_t id)

@@ -1,0 +1,27 @@
+-- placed.lua - functions that no caller names and whose source is nowhere: some
+-- are in tables. SPDX-License-Identifier: MIT
+local load = loadstring or load
+local function module(name)
+	return load([[
+local M = {}
+function M.work() return 1 end
+local function hidden() return 1 end
+return M, hidden]], "=" .. name)()
+end
+local library, hidden = module("library")
+local tools = module("tools")
+package.loaded["my.library"] = library
+Tools = tools
+local alias = load("return function() return 1 end", "=alias")()
+zb, za, other = alias, alias, alias
+-- To ask a table anything but what is in it is an error.
+setmetatable(_G, { __index = error, __pairs = error })
+setmetatable(tools, { __index = error, __pairs = error, __newindex = error })
+local n = 0
+for i = 1, 50 do
+	for _, f in ipairs({ library.work, tools.work, alias, hidden }) do
+		local _, more = pcall(f)
+		n = n + more
+	end
+end
+print(n)

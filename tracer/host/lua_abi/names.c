@@ -1,0 +1,228 @@
+/* names.c - what functions are called by the tables that they are in. Tables
+ * are read raw: nothing allocates, runs a metamethod or raises an error.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/host/lua/function.h"
+#include "tracer/host/lua_abi/abi.h"
+
+/* How many entries of a table are looked at, and of all tables each time. Fewer
+ * of tables that are no library's: they may hold any data. */
+enum { TABLE_LOOK = 4096, LOOK = 1 << 16, OTHER_LOOK = 512,
+       OTHERS_LOOK = 1 << 13 };
+
+struct look {
+	const struct lua_vm *vm;
+	lua_State *L;
+	names_key_fn *key_of;
+	const struct lua_cached *called;
+	int left; /* entries */
+};
+
+typedef void entry_fn(struct look *k, const char *key, const char *group);
+
+static bool is_table(const struct look *k)
+{
+	return API(&k->vm->lib->api, lua_type)(k->L, -1) == LUA_TTABLE;
+}
+
+/* Call f for the entries of the table at this index, which is on top of the
+ * stack or no place of it. The value is on top meanwhile. A key that is no
+ * string is "". */
+static void each_entry(struct look *k, int table, const char *group, int most,
+		       entry_fn *f)
+{
+	const struct weft_lua_api *const api = &k->vm->lib->api;
+	lua_State *const L = k->L;
+
+	API(api, lua_pushnil)(L);
+	while (API(api, lua_next)(L, table)) {
+		f(k, API(api, lua_type)(L, -2) != LUA_TSTRING ? "" :
+		  API(api, lua_tolstring)(L, -2, NULL), group);
+		API(api, lua_settop)(L, -2);
+		if (--most <= 0 || --k->left <= 0) {
+			API(api, lua_settop)(L, -2);
+			return;
+		}
+	}
+}
+
+/* The same of the table on top of the stack. */
+static void each_inside(struct look *k, const char *group, int most,
+			entry_fn *f)
+{
+	each_entry(k, API(&k->vm->lib->api, lua_gettop)(k->L), group, most, f);
+}
+
+/* ---------------------------------------------------------------- functions */
+
+uint64_t names_c_address(const struct weft_lua_api *api, lua_State *L,
+			 bool *is_library)
+{
+	const lua_CFunction f = API(api, lua_tocfunction)(L, -1);
+
+	*is_library = !f;
+	if (f)
+		return lua_func_original((uint64_t)f);
+	return IS_JIT ? luajit_library_function(api, L) : 0;
+}
+
+/* An entry of a table: it may be a function. */
+static void name_function(struct look *k, const char *key, const char *group)
+{
+	const struct weft_lua_api *const api = &k->vm->lib->api;
+	lua_State *const L = k->L;
+	uint64_t f, in_library;
+	bool is_library;
+
+	if (API(api, lua_type)(L, -1) != LUA_TFUNCTION || key[0] == '\0')
+		return;
+	if (!API(api, lua_iscfunction)(L, -1)) {
+		f = k->key_of(k->vm, L, k->called);
+		if (f != 0)
+			lua_func_placed(f, group, key);
+		return;
+	}
+	f = names_c_address(api, L, &is_library);
+	in_library = !IS_JIT ? 0 : luajit_library_function(api, L);
+	if (f != 0)
+		lua_func_name(f, group, key);
+	if (in_library != 0) /* names a neighbour, too: lua_func_builtin */
+		lua_func_name(in_library, group, key);
+}
+
+/* ---------------------------------------------------------------- libraries */
+
+#if LUA_VERSION_NUM >= 502
+#define SEARCHERS "searchers"
+#else
+#define SEARCHERS "loaders"
+#endif
+
+/* package.searchers, by place; and package.preload, whose entries may be one
+ * function for all modules. */
+static void name_package(struct look *k, const char *key, const char *group)
+{
+	const struct weft_lua_api *const api = &k->vm->lib->api;
+	lua_State *const L = k->L;
+	const bool is_preload = strcmp(key, "preload") == 0;
+	char name[] = SEARCHERS "[0]";
+	const int table = API(api, lua_gettop)(L);
+
+	(void)group;
+	if (!is_table(k) || (!is_preload && strcmp(key, SEARCHERS) != 0))
+		return;
+	API(api, lua_pushnil)(L);
+	for (int i = 1; i <= (is_preload ? TABLE_LOOK : 9) &&
+	     API(api, lua_next)(L, table); i++) {
+		name[sizeof(SEARCHERS)] = (char)('0' + i);
+		name_function(k, is_preload ? "preload[...]" : name,
+			      "package");
+		API(api, lua_settop)(L, -2);
+	}
+	API(api, lua_settop)(L, table);
+}
+
+/* An entry of package.loaded. Globals have no group. */
+static void name_library(struct look *k, const char *key, const char *group)
+{
+	(void)group;
+	if (!is_table(k) || key[0] == '\0')
+		return;
+	each_inside(k, strcmp(key, "_G") == 0 ? NULL : key, TABLE_LOOK,
+		    name_function);
+	if (strcmp(key, "package") == 0)
+		each_inside(k, NULL, TABLE_LOOK, name_package);
+}
+
+/* An entry of the registry: package.loaded. */
+static void name_loaded(struct look *k, const char *key, const char *group)
+{
+	(void)group;
+	if (strcmp(key, "_LOADED") == 0 && is_table(k))
+		each_inside(k, NULL, TABLE_LOOK, name_library);
+}
+
+/* An entry of a type's metatable. What __close has is mostly __gc, too: one
+ * name, whatever comes first. */
+static void name_method(struct look *k, const char *key, const char *group)
+{
+	if (strcmp(key, "__index") == 0 && is_table(k))
+		each_inside(k, group, TABLE_LOOK, name_function);
+	else if (strcmp(key, "__close") != 0)
+		name_function(k, key, group);
+}
+
+/* An entry of the registry: the metatable of a type, under its name. What
+ * begins with "_" is Lua's own. */
+static void name_type(struct look *k, const char *key, const char *group)
+{
+	(void)group;
+	if (key[0] != '_' && key[0] != '\0' && is_table(k))
+		each_inside(k, key, TABLE_LOOK, name_method);
+}
+
+/* ------------------------------------------------------------- other tables */
+
+/* A global variable. */
+static void name_global(struct look *k, const char *key, const char *group)
+{
+	(void)group;
+	if (key[0] != '\0' && is_table(k))
+		each_inside(k, key, OTHER_LOOK, name_function);
+}
+
+/* An entry of package.loaded: the globals. */
+static void name_globals(struct look *k, const char *key, const char *group)
+{
+	(void)group;
+	if (strcmp(key, "_G") == 0 && is_table(k))
+		each_inside(k, NULL, TABLE_LOOK, name_global);
+}
+
+/* An entry of the registry: package.loaded, or a table that the program keeps
+ * there to call what is in it, under a key that names nothing. */
+static void name_kept(struct look *k, const char *key, const char *group)
+{
+	(void)group;
+	if (!is_table(k))
+		return;
+	if (key[0] == '\0')
+		each_inside(k, NULL, OTHER_LOOK, name_function);
+	else if (strcmp(key, "_LOADED") == 0)
+		each_inside(k, NULL, TABLE_LOOK, name_globals);
+}
+
+/* ---------------------------------------------------------------- the looks */
+
+/* Is there room on L's stack for a look? Surely in a hook. LuaJIT makes it, a
+ * library of an earlier weft's table cannot be asked; nor can 5.1, which throws
+ * an error if there is no memory: frames_walk does without. */
+static bool has_room(const struct weft_lua_api *api, lua_State *L)
+{
+#if LUA_VERSION_NUM >= 502
+	return !api->lua_checkstack || API(api, lua_checkstack)(L, 10);
+#else
+	(void)api;
+	(void)L;
+	return true;
+#endif
+}
+
+/* Looks through all libraries that are loaded, then through types, then through
+ * what else is near: a C function that is in several has the first one's
+ * name. */
+void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
+		const struct lua_cached *called)
+{
+	const struct weft_lua_api *const api = &vm->lib->api;
+	const int top = API(api, lua_gettop)(L);
+	const int registry = compat_registry(api, L);
+	struct look k = { vm, L, key_of, called, LOOK };
+
+	if (!has_room(api, L))
+		return;
+	each_entry(&k, registry, NULL, LOOK, name_loaded);
+	each_entry(&k, registry, NULL, TABLE_LOOK, name_type);
+	k.left = OTHERS_LOOK;
+	each_entry(&k, registry, NULL, TABLE_LOOK, name_kept);
+	API(api, lua_settop)(L, top);
+}
