@@ -453,6 +453,7 @@ static void tell_net(struct teller *t, const struct load *load)
 {
 	const struct net *const n = &load->session->net;
 	const uint64_t all = n->own + n->other + n->probe;
+	const bool is_part = load->is_raw || n->is_net != NET_SAMPLED;
 	char share[OUT_NUMBER], count[OUT_NUMBER], text[OUT_NUMBER];
 
 	if (n->period > 0 && !n->is_net && load->is_raw)
@@ -461,13 +462,14 @@ static void tell_net(struct teller *t, const struct load *load)
 		return;
 	out_number_share(share, n->probe, all);
 	out_number_many(count, all, "samples");
-	say(t, "probes took %s of the run: self and total are net, estimated "
+	say(t, "%sprobes took %s of the run: self and total are net, estimated "
 	    "from %s, \302\261 one standard error (--raw: as recorded)",
-	    share, count);
+	    is_part ? "in some sessions, " : "", share, count);
 	if (n->unsampled > n->raw / 100)
-		say(t, "%s of the CPU time has no samples: there, functions "
+		say(t, "%s of the%s CPU time has no samples: there, functions "
 		    "have the same share of net time as elsewhere",
-		    out_number_share(text, n->unsampled, n->raw));
+		    out_number_share(text, n->unsampled, n->raw),
+		    is_part ? "ir" : "");
 	say_count(t, n->contradicted, "functions", " with another time by "
 		  "samples than by calls: that of the samples is shown");
 	say_count(t, n->astray > all / 100 ? n->astray : 0, "samples",

@@ -520,17 +520,16 @@ static void add_statistics(struct merge *m, const struct session *from,
 
 /* ---- a whole session ---- */
 
-/* The figures of a whole session. hz_error is a bound, so the largest holds for
- * the sum. */
-static void add_net(struct session *to, const struct session *from)
+/* Where times of some sessions are made of samples, the sum has the samples of
+ * these: those of the others say nothing about any time. */
+static void add_samples(struct net *net, const struct session *from)
 {
-	struct net *const net = &to->net;
-
-	net->is_net |= from->net.is_net;
-	net->has_raw |= session_is_raw(from);
-	if (net->period == 0 || (from->net.period > 0 &&
-				 from->net.period < net->period))
-		net->period = from->net.period;
+	if ((net->is_net & NET_SAMPLED) > (from->net.is_net & NET_SAMPLED))
+		return;
+	if ((net->is_net & NET_SAMPLED) < (from->net.is_net & NET_SAMPLED))
+		*net = (struct net){ .is_net = net->is_net,
+				     .has_raw = net->has_raw,
+				     .period = net->period };
 	net->own += from->net.own;
 	net->other += from->net.other;
 	net->probe += from->net.probe;
@@ -538,6 +537,20 @@ static void add_net(struct session *to, const struct session *from)
 	net->contradicted += from->net.contradicted;
 	net->raw += ns_of(from, from->net.raw);
 	net->unsampled += ns_of(from, from->net.unsampled);
+}
+
+/* The figures of a whole session. hz_error is a bound, so the largest holds for
+ * the sum. */
+static void add_net(struct session *to, const struct session *from)
+{
+	struct net *const net = &to->net;
+
+	add_samples(net, from);
+	net->is_net |= from->net.is_net;
+	net->has_raw |= session_is_raw(from);
+	if (net->period == 0 || (from->net.period > 0 &&
+				 from->net.period < net->period))
+		net->period = from->net.period;
 }
 
 static void add_scalars(struct session *to, const struct session *from)

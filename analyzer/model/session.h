@@ -153,7 +153,9 @@ struct net {
 	uint32_t is_net;           /* of the above; 0: raw */
 	uint32_t has_raw;          /* of merged sessions, some are raw */
 	uint64_t period;           /* ns; 0: no samples */
-	uint64_t own, other, probe;/* samples, counted in periods */
+	uint64_t own, other, probe;/* samples, counted in periods: of the
+	                            * sessions with NET_SAMPLED, if there are
+	                            * some; so are the figures below */
 	uint64_t astray;           /* of them, in the code of a recorded
 	                            * function that was not open */
 	uint64_t contradicted;     /* functions whose samples contradict what

@@ -407,6 +407,7 @@ METRIC_GETTER(metric_error)
 	v->whole = of_total ? of_cpu ? f->total_cpu : f->total :
 		   of_cpu ? f->cpu : f->self;
 	v->unit = METRIC_SHARE;
+	v->brief = v->count > v->whole ? ">100%" : NULL;
 	v->is_none = v->whole == 0;
 }
 

@@ -67,7 +67,7 @@ struct metric_value {
 	                         * decimals, count has them rounded, for
 	                         * sorting and CSV */
 	const char *text;       /* METRIC_TEXT: whole, untrusted */
-	const char *brief;      /* what the table has instead; NULL: text */
+	const char *brief;      /* what the table has instead; NULL: nothing */
 	bool is_none;           /* the table has "-", CSV has the value */
 	bool is_unknown;        /* the table has "-", CSV has nothing */
 	bool is_blank;          /* the table has nothing */

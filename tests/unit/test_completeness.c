@@ -93,12 +93,16 @@ void test_completeness_says_how_times_of_each_session_were_made(void)
 		     "sampled"));
 	CHECK(strstr(times(both, false), "of some sessions, self and total "
 		     "are net, raw times less"));
+	CHECK(strstr(said, "in some sessions, probes took 10.0% of the run"));
 	CHECK(strstr(said, "estimated from 10 samples"));
 	CHECK(!strstr(said, "as recorded\n"));
+	both.unsampled = 1, both.raw = 10;
+	CHECK(strstr(times(both, false), "10.0% of their CPU time has no"));
 	CHECK(strstr(times(raw, true), "times hold weft's own part, 10.0% by "
 		     "10 samples: too few"));
 	CHECK(!strstr(said, "sessions"));
 	CHECK(!strstr(times(raw, false), "samples"));
+	CHECK(strstr(times(sampled, true), "in some sessions, probes took"));
 	CHECK(strstr(times(sampled, false), "estimated from 1,000 samples"));
 	CHECK(!strstr(said, "sessions"));
 }

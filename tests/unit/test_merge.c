@@ -322,6 +322,49 @@ void test_merge_keeps_that_some_times_are_raw(void)
 	session_free(net);
 }
 
+static struct session *sampled_of(uint32_t is_net, uint64_t samples,
+				  ticks unsampled)
+{
+	struct session *const s = session_of(true, false);
+
+	s->net = (struct net){ .is_net = is_net, .period = 1000,
+			       .own = samples, .other = samples + 1,
+			       .probe = samples + 2, .astray = samples + 3,
+			       .raw = 2000, .unsampled = unsampled };
+	return s;
+}
+
+/* Samples from which no time was made are not counted with those from which
+ * some were, in whatever order the sessions come. */
+void test_merge_counts_the_samples_that_times_are_made_of(void)
+{
+	struct session *s[] = {
+		sampled_of(NET_SAMPLED, 100, 20),
+		sampled_of(NET_CALIBRATED, 7, 2000), sampled_of(0, 9, 2000),
+		sampled_of(NET_SAMPLED, 200, 40),
+	};
+
+	for (int first = 0; first < 4; first++) {
+		struct session *const a = sum_of((struct session *[]){
+			s[first], s[(first + 1) % 4] }, 2);
+		struct session *const all = sum_of((struct session *[]){
+			a, s[(first + 2) % 4], s[(first + 3) % 4] }, 3);
+
+		CHECK_EQ(all->net.is_net, NET_SAMPLED | NET_CALIBRATED);
+		CHECK_EQ(all->net.has_raw, 1);
+		CHECK_EQ(all->net.own, 300);
+		CHECK_EQ(all->net.other, 302);
+		CHECK_EQ(all->net.probe, 304);
+		CHECK_EQ(all->net.astray, 306);
+		CHECK_EQ(all->net.raw, 2000);     /* ns: 2 ticks each */
+		CHECK_EQ(all->net.unsampled, 30);
+		session_free(a);
+		session_free(all);
+	}
+	for (int i = 0; i < 4; i++)
+		session_free(s[i]);
+}
+
 /* A session that could read the source knows more than one that could not. */
 void test_merge_takes_a_name_rather_than_a_place(void)
 {

@@ -70,6 +70,8 @@ static void text_cell(const struct table *t, const struct metric *m,
 		out_table_cell(t->text, "");
 	else if (v->is_none || v->is_unknown || is_zero)
 		out_table_cell(t->text, "-");
+	else if (v->brief)
+		out_table_cell(t->text, v->brief);
 	else if (v->unit == METRIC_TIME)
 		time_cell(t, row, (double)session_ns(s, v->count));
 	else if (v->unit == METRIC_REAL && v->real < 100 &&
@@ -82,10 +84,9 @@ static void text_cell(const struct table *t, const struct metric *m,
 		time_cell(t, row, v->real * 1e9 / (double)s->tick_hz);
 	else if (v->unit == METRIC_SHARE)
 		out_table_cell(t->text, v->whole == 0 ? "" :
-			       v->count > v->whole ? ">100%" :
 			       out_number_share(text, v->count, v->whole));
 	else if (v->unit == METRIC_TEXT)
-		out_table_cell(t->text, v->brief ? v->brief : v->text);
+		out_table_cell(t->text, v->text);
 	else if (v->unit == METRIC_COUNT)
 		out_table_cellf(t->text, "%s%s", sign_of(t, m, row, v->count),
 				out_number_count(text, v->count));
