@@ -230,22 +230,20 @@ static double measure_misfit(const struct work *w)
 	return sum < 0.05 ? 0.05 : sum > 1 ? 1 : sum;
 }
 
-/* Of the probes in functions that hide calls, the recorded ones are no measure:
- * they cost what samples say. What one of their calls costs, the recorder has
- * measured; the other functions may be few. */
+/* What one of the calls costs that are not in the trace, the recorder has
+ * measured; the functions that hide none may be few. */
 static void price_hidden(struct work *w)
 {
 	const double unit = 1 / (double)w->session->net.period;
 	struct call_cost c;
 
-	if (w->session->demotions.count > 0 &&
-	    net_calibrated_cost(w->session, &c)) {
-		w->price[RECEIVED] = w->price[MADE] = c.native / 2 * unit;
-		w->price[COUNTED] = c.counted * unit;
-	}
+	if (w->session->demotions.count == 0 ||
+	    !net_calibrated_cost(w->session, &c))
+		return;
+	w->price[RECEIVED] = w->price[MADE] = c.native / 2 * unit;
+	w->price[COUNTED] = c.counted * unit;
 	for (size_t i = 0; i < w->count; i++)
-		w->sum[i].cost = w->sum[i].hides ? w->sum[i].probe :
-				 cost_of(w, &w->sum[i]);
+		w->sum[i].cost = cost_of(w, &w->sum[i]);
 }
 
 static void fit(struct work *w)
@@ -366,29 +364,41 @@ static void find_kernel(struct work *w)
 		w->sum[i].kernel *= fmax(missing, 0) / sum;
 }
 
-/* Raw times are right to 1 % beside the probes: interrupts, and the like. */
+/* What the prior's standard deviation is: that of the cost; 1 % for interrupts
+ * and the like; and for native calls all that they cost, since a hook reads the
+ * clock before the work around it is done, or while it is (docs/times.md). */
+static double variance_of_prior(const struct work *w, const struct sum *s)
+{
+	const double wild = w->misfit * s->cost;
+	const double rough = 0.01 * s->known;
+	double clock = 0;
+
+	for (int i = RECEIVED; i < CAUSES; i += MADE)
+		clock += w->price[i] * s->calls[i];
+	return wild * wild + rough * rough + clock * clock;
+}
+
+/* Where the hooks of calls without records are in it, raw time tells nothing
+ * that samples do not. */
 static void estimate(struct work *w, struct sum *s)
 {
-	const double wild = s->hides ? sqrt(s->cost) : w->misfit * s->cost;
-	const double rough = 0.01 * s->known;
-	double variance = wild * wild + rough * rough, net, missing, away;
+	double variance, net, missing, away;
 
-	s->ratio = s->weight = 1;
+	s->ratio = 1;
 	if (s->known <= 0)
 		return; /* a sample of it, if any, has none of its time */
 	s->edge = edge_of(w, s);
-	s->prior = s->known - s->kernel - s->cost;
-	net_cut_at_zero(&s->prior, &variance);
+	s->prior = fmax(s->known - s->kernel - s->cost, 0);
+	variance = variance_of_prior(w, s);
 	/* Samples that are missing may be the function's or a probe's. */
 	missing = s->known - s->kernel - s->own - s->hidden - s->probe;
 	missing = fmin(fmax(missing, 0), chance_of(s));
 	away = s->prior > s->own ? fmax(s->prior - s->own - missing, 0) :
 	       s->own - s->prior;
-	if (away > 3 * sqrt(fmax(s->own, s->prior) + variance))
-		s->weight = 0;
-	else
+	if (!s->hides && away > 3 * sqrt(fmax(s->own, s->prior) + variance))
+		w->session->net.contradicted++;
+	else if (!s->hides && s->prior > 0)
 		s->weight = s->prior / (s->prior + variance);
-	w->session->net.contradicted += s->weight == 0;
 	net = s->weight * s->prior + (1 - s->weight) * s->own + s->kernel;
 	s->ratio = net / s->known;
 }

@@ -78,7 +78,9 @@ bool net_calibrated_cost(const struct session *s, struct call_cost *c)
 	return true;
 }
 
-void net_cut_at_zero(double *mean, double *variance)
+/* A normal distribution of which only the part above 0 is possible: its mean
+ * and variance. */
+static void cut_at_zero(double *mean, double *variance)
 {
 	const double sigma = sqrt(*variance), x = *mean / sigma;
 	const double above = 0.5 * erfc(-x / sqrt(2));
@@ -171,7 +173,7 @@ static void estimate(struct function *f)
 		return;
 	f->net = f->known - f->cost;
 	f->variance = wild * wild + rough * rough;
-	net_cut_at_zero(&f->net, &f->variance);
+	cut_at_zero(&f->net, &f->variance);
 	f->variance = edge * edge + rough * rough;
 }
 

@@ -19,8 +19,4 @@ bool net_calibrated_cost(const struct session *, struct call_cost *);
  * cost, and nothing was changed. */
 bool net_calibrated_apply(struct session *);
 
-/* A normal distribution of which only the part above 0 is possible: its mean
- * and variance. */
-void net_cut_at_zero(double *mean, double *variance);
-
 #endif
