@@ -364,9 +364,10 @@ static void find_kernel(struct work *w)
 		w->sum[i].kernel *= fmax(missing, 0) / sum;
 }
 
-/* What the prior's standard deviation is: that of the cost; 1 % for interrupts
- * and the like; and for native calls all that they cost, since a hook reads the
- * clock before the work around it is done, or while it is (docs/times.md). */
+/* The prior's standard deviations are that of the cost; 1 % for interrupts and
+ * the like; and for native calls 0.7 of what they cost, since a hook reads the
+ * clock while the work before it is still being done. Programs that know their
+ * times (docs/times.md) show by how much that moves raw times. */
 static double variance_of_prior(const struct work *w, const struct sum *s)
 {
 	const double wild = w->misfit * s->cost;
@@ -375,7 +376,7 @@ static double variance_of_prior(const struct work *w, const struct sum *s)
 
 	for (int i = RECEIVED; i < CAUSES; i += MADE)
 		clock += w->price[i] * s->calls[i];
-	return wild * wild + rough * rough + clock * clock;
+	return wild * wild + rough * rough + clock * clock / 2;
 }
 
 /* Where the hooks of calls without records are in it, raw time tells nothing

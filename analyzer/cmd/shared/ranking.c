@@ -63,6 +63,27 @@ int ranking_check(const struct ranking *r)
 		       "holds no" : "holds too few");
 }
 
+/* What the kernel counted for the threads, in all chunks, tells at least how
+ * much of all time is waiting. */
+static void print_no_switches(const struct session *s)
+{
+	char cpu[OUT_NUMBER], all[OUT_NUMBER];
+	uint64_t cpu_ns = 0;
+	ticks traced = 0;
+
+	for (size_t i = 0; i < s->thread_count; i++) {
+		cpu_ns += s->threads[i].cpu_ns;
+		traced += s->threads[i].traced;
+	}
+	fprintf(table_notes(), "%snote: running and waiting are not told "
+		"apart: there are no context switches", table_mark());
+	if (cpu_ns > 0)
+		fprintf(table_notes(), "; the threads ran for %s of %s",
+			out_number_time(cpu, (double)cpu_ns),
+			out_number_time(all, (double)session_ns(s, traced)));
+	putc('\n', table_notes());
+}
+
 void ranking_note(const struct ranking *r, const struct session *s)
 {
 	char share[OUT_NUMBER];
@@ -71,9 +92,7 @@ void ranking_note(const struct ranking *r, const struct session *s)
 	    r->unknown < r->time / 1000)
 		return;
 	if (r->unknown == r->time)
-		fprintf(table_notes(), "%snote: running and waiting are not "
-			"told apart: there are no context switches\n",
-			table_mark());
+		print_no_switches(s);
 	else
 		fprintf(table_notes(), "%snote: context switches are known for "
 			"%s of the time: cpu and off-cpu %s\n", table_mark(),
