@@ -54,7 +54,7 @@ for i in $(seq "$times"); do
 	detach
 	right_calls 2000 "time $i"
 	[ "${answer% *}" = "calls 2000" ] || fail "it says \"$answer\""
-	n=$(calls "function <s:1>")
+	n=$(calls "lstep <s:1>")
 	[ "$1" != lua ] || [ "$n" = 2000 ] ||
 		fail "time $i: $n calls of lstep, not 2000"
 	n=$(calls plug)

@@ -7,7 +7,7 @@
 /* How many entries of a table are looked at, and of all tables each time. Fewer
  * of tables that are no library's: they may hold any data. */
 enum { TABLE_LOOK = 4096, LOOK = 1 << 16, OTHER_LOOK = 512,
-       OTHERS_LOOK = 1 << 13 };
+       OTHERS_LOOK = 1 << 13, LIBRARIES = 32 };
 
 struct look {
 	const struct lua_vm *vm;
@@ -15,6 +15,8 @@ struct look {
 	names_key_fn *key_of;
 	const struct lua_cached *called;
 	int left; /* entries */
+	const void *seen[LIBRARIES]; /* libraries: not looked through again */
+	int libraries;
 };
 
 typedef void entry_fn(struct look *k, const char *key, const char *group);
@@ -121,12 +123,26 @@ static void name_package(struct look *k, const char *key, const char *group)
 	API(api, lua_settop)(L, table);
 }
 
+/* Is the table on top of the stack a library? */
+static bool was_seen(const struct look *k)
+{
+	const void *const t = API(&k->vm->lib->api, lua_topointer)(k->L, -1);
+	int i = 0;
+
+	while (i < k->libraries && k->seen[i] != t)
+		i++;
+	return i < k->libraries;
+}
+
 /* An entry of package.loaded. Globals have no group. */
 static void name_library(struct look *k, const char *key, const char *group)
 {
 	(void)group;
 	if (!is_table(k) || key[0] == '\0')
 		return;
+	if (k->libraries < LIBRARIES)
+		k->seen[k->libraries++] =
+			API(&k->vm->lib->api, lua_topointer)(k->L, -1);
 	each_inside(k, strcmp(key, "_G") == 0 ? NULL : key, TABLE_LOOK,
 		    name_function);
 	if (strcmp(key, "package") == 0)
@@ -166,7 +182,7 @@ static void name_type(struct look *k, const char *key, const char *group)
 static void name_global(struct look *k, const char *key, const char *group)
 {
 	(void)group;
-	if (key[0] != '\0' && is_table(k))
+	if (key[0] != '\0' && is_table(k) && !was_seen(k))
 		each_inside(k, key, OTHER_LOOK, name_function);
 }
 
@@ -185,7 +201,7 @@ static void name_kept(struct look *k, const char *key, const char *group)
 	(void)group;
 	if (!is_table(k))
 		return;
-	if (key[0] == '\0')
+	if (key[0] == '\0' && !was_seen(k))
 		each_inside(k, NULL, OTHER_LOOK, name_function);
 	else if (strcmp(key, "_LOADED") == 0)
 		each_inside(k, NULL, TABLE_LOOK, name_globals);
@@ -216,7 +232,7 @@ void names_look(const struct lua_vm *vm, lua_State *L, names_key_fn *key_of,
 	const struct weft_lua_api *const api = &vm->lib->api;
 	const int top = API(api, lua_gettop)(L);
 	const int registry = compat_registry(api, L);
-	struct look k = { vm, L, key_of, called, LOOK };
+	struct look k = { vm, L, key_of, called, LOOK, { NULL }, 0 };
 
 	if (!has_room(api, L))
 		return;
