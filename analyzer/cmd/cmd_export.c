@@ -130,23 +130,21 @@ static int write_moments(const struct format *f, struct load *load)
 	return status;
 }
 
-static int write_in_time(const struct format *f, struct load *load)
+static int write_in_time(const struct format *f, struct load *load,
+			 struct chronicle **chronicle)
 {
-	struct chronicle *const chronicle =
-		load_chronicle(load, f->source == TRACKS);
 	struct export_from from = { .session = load->session };
-	int status;
 
-	if (!chronicle)
+	if (load_chronicle(load, chronicle, f->source == TRACKS) != 0)
 		return -1;
-	from.chronicle = chronicle_found(chronicle);
-	status = write_from(f, load, &from);
-	chronicle_free(chronicle);
-	return status;
+	from.chronicle = chronicle_found(*chronicle);
+	return write_from(f, load, &from);
 }
 
-/* Write the file, from the tree or from another reading of the trace. */
-static int write_file(const struct format *f, struct load *load)
+/* Write the file, from the tree, from another reading of the trace, or from
+ * what was collected with the tree. */
+static int write_file(const struct format *f, struct load *load,
+		      struct chronicle **chronicle)
 {
 	struct export_from from = { .session = load->session };
 
@@ -154,7 +152,7 @@ static int write_file(const struct format *f, struct load *load)
 		return f->write(load, arg_output);
 	return f->source == TREE ? write_from(f, load, &from) :
 	       f->source == MOMENTS ? write_moments(f, load) :
-	       write_in_time(f, load);
+	       write_in_time(f, load, chronicle);
 }
 
 /* ---- the command -------------------------------------------------------- */
@@ -200,20 +198,24 @@ static enum cmd_exit run(int count, char **operands)
 	const struct format *const f = &formats[arg_format];
 	const struct replay_collect want = { .hist = f->hist,
 					     .vm = f->write != NULL };
+	struct chronicle *chronicle = NULL;
 	enum cmd_exit status;
 	struct load load;
 
 	if (check(f) != 0)
 		return CMD_USAGE;
 	load_want_net(f->source <= MOMENTS);
+	if (f->source > MOMENTS)
+		chronicle = load_chronicle_begin(f->source == TRACKS);
 	status = load_open_with(&load, &want, count, operands);
-	if (status == CMD_OK && write_file(f, &load) != 0)
+	if (status == CMD_OK && write_file(f, &load, &chronicle) != 0)
 		status = CMD_UNREADABLE;
 	if (status == CMD_OK) {
 		header_print_losses(&load);
 		status = header_need_calls(&load);
 	}
 	load_close(&load);
+	chronicle_free(chronicle);
 	return status;
 }
 

@@ -35,6 +35,10 @@ static const char *arg_debug_dirs, *arg_servers;
 static size_t arg_max_nodes = MAX_NODES, arg_jobs = SIZE_MAX;
 static bool arg_raw, arg_sampled, wants_net;
 
+/* What load_watch was given. */
+static const struct replay_sink *watch;
+static void *watch_ctx;
+
 const struct opt load_opts[] = {
 	{ .type = OPT_LIST, .name = "debug-dir", .arg = "DIR",
 	  .to = &arg_debug_dirs, .help = "look here first for programs and "
@@ -72,6 +76,12 @@ void load_want_net(bool wants)
 	wants_net = wants;
 }
 
+void load_watch(const struct replay_sink *sink, void *ctx)
+{
+	watch = sink;
+	watch_ctx = ctx;
+}
+
 /* ---- reading, with its progress ----------------------------------------- */
 
 /* Where chunks go: one of the two. */
@@ -101,17 +111,20 @@ static int read_into(struct target *t, const char *path, struct in_summary *in)
 	return status;
 }
 
-/* Tell the sink what is in the trace: its events have an order. The session
- * gets who was recorded and what is called how, but no sums. */
+/* For read_events: the session gets who was recorded and what is called how,
+ * but no sums. */
+static const struct replay_collect only_events = { .only_events = true };
+
+/* Tell the sink what is in the trace: its events have an order. */
 static int read_events(const char *path, struct session *session,
+		       const struct replay_collect *want,
 		       const struct replay_sink *sink, void *ctx,
 		       struct in_summary *in)
 {
-	static const struct replay_collect want = { .only_events = true };
 	struct target t = { .replay = replay_new(session, sink, ctx) };
 	int status;
 
-	replay_want(t.replay, &want);
+	replay_want(t.replay, want);
 	status = read_into(&t, path, in);
 	if (status == 0)
 		replay_finish(t.replay);
@@ -156,6 +169,11 @@ static int read_trace(struct load *load)
 {
 	bool again;
 
+	if (load->is_watched) {
+		load->session = session_new(arg_max_nodes);
+		return read_events(load->path, load->session, &load->want,
+				   watch, watch_ctx, &load->in);
+	}
 	load->session = read_sums(load->path, jobs(), &load->want, &load->in,
 				  &again);
 	if (!again)
@@ -393,7 +411,8 @@ static int scan_marks(const char *path, struct filter_marks *marks)
 	static const struct replay_sink sink = { .mark = see_mark };
 	struct mark_scan scan = { session_new(1), marks };
 	struct in_summary in;
-	const int status = read_events(path, scan.session, &sink, &scan, &in);
+	const int status = read_events(path, scan.session, &only_events, &sink,
+				       &scan, &in);
 
 	session_free(scan.session);
 	return status;
@@ -482,6 +501,7 @@ static enum cmd_exit open_one(struct load *load,
 	load->want = *want;
 	load->path = path;
 	load->is_part = filter_args_has(FILTER_ALL);
+	load->is_watched = watch && !load->is_part && !profile_is(path);
 	status = profile_is(path) ? open_profile(load) : open_trace(load);
 	if (status == CMD_OK && !load->is_profile)
 		left_out_apply(load->session);
@@ -559,6 +579,7 @@ static enum cmd_exit open_several(struct load *load,
 	uint64_t *const shares = mem_alloc((size_t)count * sizeof(*shares));
 	enum cmd_exit status = CMD_OK;
 
+	watch = NULL;
 	memset(load, 0, sizeof(*load));
 	load->want = *want;
 	load->is_part = filter_args_has(FILTER_ALL);
@@ -645,7 +666,7 @@ int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 	func_table_free(again->funcs);
 	again->funcs = load->session->funcs;
 	cct_set_deeper(again->cct, func_special(again->funcs, "(deeper)"));
-	status = read_events(load->path, again, sink, ctx, &in);
+	status = read_events(load->path, again, &only_events, sink, ctx, &in);
 	again->funcs = NULL;
 	session_free(again);
 	return status;

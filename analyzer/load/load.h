@@ -31,6 +31,7 @@ struct load {
 	const char *path;            /* borrowed */
 	bool is_profile;             /* read from a profile, or merged: holds
 	                              * what a profile can hold */
+	bool is_watched;             /* load_watch's sink was told all of it */
 	bool is_part;                /* filtered: the session's tree is only */
 	struct filter_sums part;        /* the part that was asked for */
 	unsigned found;              /* what filter_args_apply returned */
@@ -61,6 +62,10 @@ enum cmd_exit load_open_with(struct load *, const struct replay_collect *want,
 enum cmd_exit load_open_merged(struct load *,
 			       const struct replay_collect *want, int count,
 			       char **operands);
+/* Before load_open: tell the sink what is in the trace while it is read for the
+ * first time, as load_again does. That is not done where several operands, a
+ * profile or a part of a trace are opened: see is_watched. */
+void load_watch(const struct replay_sink *, void *ctx);
 /* Free all that load_open made, also after a failure of it. */
 void load_close(struct load *);
 

@@ -1,5 +1,6 @@
 /* load_chronicle.c - from options and filters to a chronicle; one replay for
- * two collectors of single moments.
+ * two collectors of single moments. One reading of the trace will do but where
+ * names, which come at its end, say what is shown.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/load_chronicle.h"
 
@@ -90,45 +91,75 @@ static void tell(const struct session *s, const struct chronicle_found *f)
 			"out\n", out_number_many(a, s->counted, "calls"));
 }
 
-/* Collect with these options. */
-static struct chronicle *collect(struct load *load,
-				const struct chronicle_options *options)
+/* What is known before anything is read. */
+static struct chronicle_options first_options(bool by_coroutine)
 {
-	struct chronicle *const t = chronicle_new(options);
+	return (struct chronicle_options){
+		.by_coroutine = by_coroutine,
+		.max_spans = arg_events == SIZE_MAX ? EVENTS : arg_events };
+}
 
-	if (load_again(load, &chronicle_sink, t) != 0) {
-		chronicle_free(t);
+struct chronicle *load_chronicle_begin(bool by_coroutine)
+{
+	const struct chronicle_options options = first_options(by_coroutine);
+	struct chronicle *t;
+
+	if (arg_below || filter_args_has(FILTER_ALL))
 		return NULL;
-	}
-	chronicle_finish(t);
-	tell(load->session, chronicle_found(t));
+	t = chronicle_new(&options);
+	load_watch(&chronicle_sink, t);
 	return t;
 }
 
-struct chronicle *load_chronicle(struct load *load, bool by_coroutine)
+/* Read the trace once more, with all options; skip: what read_skip found. NULL
+ * with the cause in the chain. */
+static struct chronicle *read_again(struct load *load, const uint8_t *skip,
+				    bool by_coroutine)
 {
 	struct session *const s = load->session;
-	struct chronicle_options options = {
-		.by_coroutine = by_coroutine,
-		.max_spans = arg_events == SIZE_MAX ? EVENTS : arg_events,
-		.from = load->want.from, .to = load->want.to,
-		.serial = load->want.serial, .pid = load->want.pid };
-	uint8_t *threads, *skip, *under;
-	struct chronicle *t;
-
-	if (load_need_trace(load, "single calls") != CMD_OK ||
-	    time_argument_least(s, arg_below, "merge-below",
-				&options.below) != 0)
-		return NULL;
-	options.threads = threads = filter_args_threads(s);
-	options.thread_count = s->thread_count;
-	options.skip = skip = read_skip(s);
-	options.under = under = filter_match_funcs(s,
+	struct chronicle_options options = first_options(by_coroutine);
+	uint8_t *const threads = filter_args_threads(s);
+	uint8_t *const under = filter_match_funcs(s,
 		filter_args_text(FILTER_UNDER));
+	struct chronicle *t = NULL;
+
+	options.from = load->want.from;
+	options.to = load->want.to;
+	options.serial = load->want.serial;
+	options.pid = load->want.pid;
+	options.threads = threads;
+	options.thread_count = s->thread_count;
+	options.skip = skip;
+	options.under = under;
 	options.funcs = func_count(s->funcs) + 1;
-	t = collect(load, &options);
-	mem_free_all(threads, skip, under);
+	if (time_argument_least(s, arg_below, "merge-below",
+				&options.below) == 0)
+		t = chronicle_new(&options);
+	if (t && load_again(load, &chronicle_sink, t) == 0) {
+		chronicle_finish(t);
+	} else {
+		chronicle_free(t);
+		t = NULL;
+	}
+	mem_free_all(threads, under);
 	return t;
+}
+
+int load_chronicle(struct load *load, struct chronicle **t, bool by_coroutine)
+{
+	uint8_t *const skip = read_skip(load->session);
+
+	if (load->is_watched && !skip) {
+		chronicle_finish(*t);
+	} else {
+		chronicle_free(*t);
+		*t = load_need_trace(load, "single calls") != CMD_OK ? NULL :
+		     read_again(load, skip, by_coroutine);
+	}
+	if (*t)
+		tell(load->session, chronicle_found(*t));
+	mem_free(skip);
+	return *t ? 0 : -1;
 }
 
 /* ---- beside the tree, in a database ---- */

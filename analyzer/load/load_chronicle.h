@@ -1,6 +1,7 @@
-/* load_chronicle.h - single events for exports, by one more reading of a trace:
- * what happened when in the part that filters choose; and the slowest calls and
- * who resumed whom, for a database.
+/* load_chronicle.h - single events for exports: what happened when in the part
+ * that filters choose, collected while the trace is opened if there are none;
+ * and by one more reading, the slowest calls and who resumed whom, for a
+ * database.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_LOAD_LOAD_CHRONICLE_H
 #define WEFT_ANALYZER_LOAD_LOAD_CHRONICLE_H
@@ -20,10 +21,15 @@ int load_chronicle_refuse(const char *why);
  * makes no sense. */
 int load_chronicle_check(void);
 
-/* Read the trace of an open load once more. NULL with the cause in the chain if
- * that cannot be done: a profile has no single calls. The caller frees it with
- * chronicle_free. Says on standard error what was folded or left out. */
-struct chronicle *load_chronicle(struct load *, bool by_coroutine);
+/* Call it before load_open: what that reads goes into the chronicle, if the
+ * options allow it; else NULL. */
+struct chronicle *load_chronicle_begin(bool by_coroutine);
+/* After load_open: the chronicle that was begun is complete, or it is replaced
+ * by another one, for which the trace is read once more. 0, or -1 with the
+ * cause in the chain: a profile has no single calls. The caller frees it with
+ * chronicle_free in any case. Says on standard error what was folded or left
+ * out. */
+int load_chronicle(struct load *, struct chronicle **, bool by_coroutine);
 
 /* ---- beside the tree, in a database ---- */
 

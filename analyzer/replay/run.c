@@ -278,14 +278,24 @@ HOT bool takes_leaf(const struct replay *r, const struct stream *st, ticks now)
 	return r->sink->leaf && now >= st->quiet;
 }
 
-/* A whole call whose ends are events, or in which an edge of the clock lies. */
+/* A whole call whose ends are events, or in which an edge of the clock lies.
+ * is_leaf: it is one event for the sink in any case. */
 static void __attribute__((noinline))
 leaf_apart(struct replay *r, struct stream *st, struct cursor *c, func_id func,
-	   ticks took)
+	   ticks took, bool is_leaf)
 {
+	const ticks quiet = st->quiet;
+
+	if (is_leaf)
+		st->quiet = UINT64_MAX;
 	enter(r, st, c, func, SUMS | FULL);
 	pass(r, st, c, took, SUMS | FULL);
 	leave(r, st, c, func, SUMS | FULL);
+	st->quiet = quiet;
+	if (!is_leaf)
+		return;
+	store(c, st);
+	replay_emit_leaf(r, st, func, took);
 }
 
 static void __attribute__((noinline))
@@ -325,7 +335,8 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 	if (__builtin_expect((told && !takes_leaf(r, st, c->now)) ||
 			     c->now + took >= c->until, 0)) {
 		if (what & SUMS)
-			leaf_apart(r, st, c, func, took);
+			leaf_apart(r, st, c, func, took, told &&
+				   takes_leaf(r, st, c->now));
 		else
 			leaf_events(r, st, c, func, took);
 		return;

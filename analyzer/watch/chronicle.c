@@ -152,8 +152,9 @@ find_lane(struct chronicle *t, const struct replay_event *e)
 	l = &t->lanes[number];
 	if (!l->is_used) {
 		l->is_used = true;
-		l->is_shown = e->thread < t->options.thread_count &&
-			      t->options.threads[e->thread];
+		l->is_shown = !t->options.threads ||
+			      (e->thread < t->options.thread_count &&
+			       t->options.threads[e->thread]);
 		l->track = track(t, l, e, 0);
 	}
 	t->stream = e->stream;

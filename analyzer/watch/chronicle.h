@@ -21,7 +21,7 @@ struct chronicle_options {
 	size_t max_spans;        /* 0: any number */
 	ticks below;             /* shorter calls are folded in any case */
 	ticks from, to;          /* as struct replay_collect has them */
-	const uint8_t *threads;  /* by index: 1 if it is shown */
+	const uint8_t *threads;  /* by index: 1 if it is shown; NULL: all */
 	size_t thread_count;
 	/* By func_id, each NULL or with `funcs` elements: frames that are left
 	 * out, and functions outside of which nothing is shown. */

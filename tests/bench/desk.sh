@@ -15,7 +15,8 @@ cost() {
 	done
 }
 
-# The list of commands; those that read a trace more than once are marked.
+# The list of commands; those that read a trace more than once,
+# or write single calls, are marked.
 desk_plain="tree bottom-up callers coroutines coverage trim pprof collapsed \
 speedscope callgrind cpuprofile csv plot merge diff info check"
 desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto \
@@ -70,7 +71,7 @@ desk_rows() {
 		"$results")
 	desk_row "other commands, processor time, as a multiple of \
 \`weft report\`'s" 2 $desk_plain
-	desk_row "... that read the trace twice" 3 $desk_twice
+	desk_row "... that read the trace twice, or write single calls" 3 $desk_twice
 	row "... \`slow --callees\`, which reads it three times" "$(calc \
 		"$(least desk.slow-callees) / $(least desk.report)") x" "" "" ""
 	row "... the most memory" "$(calc "$mb" 0) MB" "at most 200 MB" \

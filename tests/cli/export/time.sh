@@ -210,6 +210,17 @@ equal 4 t --from 2us --to 4us
 equal 1 t --under 'made-up+0x2000'
 equal 4 t --skip 'made-up+0x2000'
 equal 1 t --coroutine 101
+# Without a filter, what is shown is collected while the trace is opened; with
+# one, here of all functions, by another reading.
+for format in chrome speedscope-time perfetto firefox; do
+	for options in "" "--max-events 60"; do
+		export_to t $format $options
+		mv "$T/x.json" "$T/opened.json"
+		export_to t $format $options --from 0s --to 1000s
+		cmp "$T/opened.json" "$T/x.json" ||
+			fail "$format $options: the readings differ"
+	done
+done
 export_to t chrome
 [ "$(jq '[.traceEvents[] | select(.name == "thread_name")] | length' \
 	"$T/x.json")" = 4 ] || fail "not two threads and two coroutines"
