@@ -275,11 +275,11 @@ static bool writes_elsewhere(struct recording *r)
 /* Wait for the session and load the provider. False: without LTTng. */
 static bool join_lttng(struct recording *r)
 {
+	if (r->session.home)
+		setenv("LTTNG_HOME", r->session.home, 1);
 	if (r->session.socket < 0 ||
 	    session_process_wait_open(&r->session) != 0 || writes_elsewhere(r))
 		return false;
-	if (r->session.home)
-		setenv("LTTNG_HOME", r->session.home, 1);
 	return sink_open_provider(r->installation.provider) == 0;
 }
 

@@ -90,6 +90,14 @@ pid_t process_parent(pid_t pid)
 	return read_stat(pid, &s) ? s.parent : 0;
 }
 
+bool process_is_stopped(pid_t pid)
+{
+	struct stat_line s;
+
+	return pid > 0 && read_stat(pid, &s) &&
+	       (s.state == 'T' || s.state == 't');
+}
+
 uint64_t process_start(pid_t pid)
 {
 	struct stat_line s;

@@ -20,6 +20,8 @@ bool process_exists(pid_t pid);
 void process_attached(pid_t pid);
 /* The number of its parent. 0 if it cannot be found. */
 pid_t process_parent(pid_t pid);
+/* By a signal, or by a debugger. */
+bool process_is_stopped(pid_t pid);
 /* When it started, in a unit of the kernel's. 0 if it cannot be found. */
 uint64_t process_start(pid_t pid);
 /* Whether the process of that number and start has ended. False if that cannot

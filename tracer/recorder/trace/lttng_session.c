@@ -33,6 +33,7 @@ enum {
 	DAEMON_S = 60,              /* the lock, and a start or an end */
 	/* What the recorder waits for. */
 	OPEN_MS = 8000,
+	OPEN_STEP_MS = 50,
 	LOOK_MS = 500,              /* between looks at the output's size */
 	/* LTTng's channels. */
 	BLOCK_US = 1000000,         /* LTTng may hold us up for so long */
@@ -497,9 +498,25 @@ static void dismiss(struct session_process *s)
 	s->socket = -1;
 }
 
+/* The program waits, too: not for a daemon that cannot answer. */
+static int receive_open(const struct session_process *s, bool *is_stopped)
+{
+	int got = 0;
+
+	*is_stopped = false;
+	for (int ms = 0; got == 0 && ms < OPEN_MS; ms += OPEN_STEP_MS) {
+		*is_stopped = process_is_stopped(daemon_pid());
+		if (*is_stopped)
+			break;
+		got = receive(s, OPEN_STEP_MS);
+	}
+	return got;
+}
+
 int session_process_wait_open(struct session_process *s)
 {
-	const int got = receive(s, OPEN_MS);
+	bool is_stopped;
+	const int got = receive_open(s, &is_stopped);
 
 	if (got == 1 && reply.status == 0) {
 		s->daemon = open_pidfd(reply.daemon);
@@ -508,8 +525,9 @@ int session_process_wait_open(struct session_process *s)
 		return 0;
 	}
 	message_trouble("no LTTng session: %s; recording goes to spill.weft",
-			got == 1 ? reply.why : "the session daemon does not "
-			"answer");
+			got == 1 ? reply.why : is_stopped ? "the session "
+			"daemon is stopped (by a signal, or a debugger)" :
+			"the session daemon does not answer");
 	dismiss(s);
 	return -1;
 }
