@@ -175,10 +175,7 @@ char *out_escape_cut(char *text, size_t width, bool keep_end)
 	return result;
 }
 
-/* The part of a name that tells functions of one name apart: from the
- * last " <" or " (" on, if the text ends with its closing bracket; NULL
- * if there is none. */
-static const char *name_tail(const char *text)
+const char *out_escape_tail(const char *text)
 {
 	const size_t length = strlen(text);
 	const char open = length == 0 ? '\0' : text[length - 1] == '>' ? '<' :
@@ -192,7 +189,7 @@ static const char *name_tail(const char *text)
 
 char *out_escape_cut_name(char *text, size_t width)
 {
-	const char *const tail = name_tail(text);
+	const char *const tail = out_escape_tail(text);
 	const size_t kept = !tail ? 0 : out_escape_width(tail);
 	const size_t indent = strspn(text, " ");
 	char *result;

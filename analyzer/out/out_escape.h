@@ -43,8 +43,13 @@ size_t out_escape_width(const char *text);
  * otherwise a new string. Either is the caller's to free. */
 char *out_escape_cut(char *text, size_t width, bool keep_end);
 
-/* The same for a function's name. What follows the name itself, " <app.lua:12>"
- * or " (3 levels)", is kept if there is room for it. */
+/* The part of a name that tells functions of one name apart: from the last " <"
+ * or " (" on, if the text ends with its closing bracket; NULL if there is
+ * none. Borrowed. */
+const char *out_escape_tail(const char *text);
+
+/* Cut a function's name in the same way. Its tail is kept if there is room for
+ * it: " <app.lua:12>" or " (3 levels)". */
 char *out_escape_cut_name(char *text, size_t width);
 
 #endif

@@ -6,6 +6,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
+#include "analyzer/out/out_name.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -159,12 +160,28 @@ static void fit_to(const struct out_table *table, struct fit *fit,
 	shrink(table, fit, width);
 }
 
+/* A name of C++ says the least where it begins, unless it is followed by what
+ * tells it from others. Either may stand below others, or be a body. */
+static char *cut_name(const char *text, size_t width)
+{
+	const size_t indent = strspn(text, " ~");
+	char *cut, *result;
+
+	if (width < indent || !strstr(text, "::") || out_escape_tail(text))
+		return out_escape_cut_name(mem_copy(text), width);
+	cut = out_name_cut(text + indent, width - indent);
+	result = mem_alloc(indent + strlen(cut) + 1);
+	sprintf(result, "%.*s%s", (int)indent, text, cut);
+	mem_free(cut);
+	return result;
+}
+
 /* Print a cell, cut or padded to its width. */
 static void print_cell(FILE *to, const char *text, size_t width,
 		       const struct out_column *column, bool is_last)
 {
 	char *const cut = column->is_name ?
-		out_escape_cut_name(mem_copy(text), width) :
+		cut_name(text, width) :
 		out_escape_cut(mem_copy(text), width, column->keep_end);
 	const size_t taken = out_escape_width(cut);
 	const int pad = (int)(width > taken ? width - taken : 0);

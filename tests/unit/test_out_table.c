@@ -60,6 +60,35 @@ void test_out_table_fits_a_terminal(void)
 		    " 333  f\n");
 }
 
+/* Of a name of C++ the function stays, and what it is made of; of another one
+ * its beginning and its tail. */
+void test_out_table_keeps_what_a_function_is_called(void)
+{
+	static const struct out_column names[] = {
+		{ .title = "function", .align = OUT_LEFT, .shrink = 8,
+		  .is_name = true } };
+	static const char *const cells[] = {
+		"main", "  ~ void company::detail::pool_of<int>::take(long)",
+		"  company::detail::implementation::insert<int, long>(int)",
+		"a_function_of_lua::with_a_name <app.lua:12>" };
+	struct out_table *const table = out_table_new(names, 1);
+	char *text = NULL;
+	size_t size;
+	FILE *const to = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < 4; i++)
+		out_table_cell(table, cells[i]);
+	out_table_print(table, to, 26);
+	fclose(to);
+	CHECK_STR(text, "function\n"
+		  "main\n"
+		  "  ~ ...<int>::take\n"
+		  "  insert<int, long>\n"
+		  "a_function... <app.lua:12>\n");
+	free(text);
+	out_table_free(table);
+}
+
 void test_out_table_leaves_out_empty_columns(void)
 {
 	static const char *const cells[] = { "1", "2", "-", "f", "1", "2", "",
