@@ -144,19 +144,31 @@ static int64_t cpu_ms(pid_t pid)
 	return clock_getcpuclockid(pid, &clock) ? 0 : ms_of(clock);
 }
 
+/* Bytes of its own memory that the process has; 0 if that is not known. The
+ * sixth number counts pages. */
+static rlim_t data_bytes(void)
+{
+	FILE *const f = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (f && fscanf(f, "%*s %*s %*s %*s %*s %llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 /* A damaged length can make babeltrace2 ask for memory without end: it gets 1
- * GiB, and 64 MiB a stream file. The ring is shared memory, which this limit
- * does not count. Sanitizers reserve more than any limit. */
+ * GiB, and 64 MiB a stream file, more than there is at first, as sanitizers
+ * reserve terabytes. The ring is shared memory, which this limit does not
+ * count. */
 static void limit_memory(size_t streams)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	const rlim_t bytes = (UINT64_C(1) << 30) + streams * (64u << 20);
+	const rlim_t bytes = data_bytes() + (UINT64_C(1) << 30) +
+			     streams * (64u << 20);
 	const struct rlimit data = { bytes, bytes };
 
 	setrlimit(RLIMIT_DATA, &data);
-#else
-	(void)streams;
-#endif
 }
 
 /* The child's life. It must not outlive its parent, which may have died before
