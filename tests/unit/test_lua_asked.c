@@ -352,6 +352,42 @@ void test_lua_asked_what_no_caller_names_is_called_after_its_place(void)
 	CHECK_EQ(tally.bad, 0);
 }
 
+/* -------------------------------------------------- a state, and no room */
+
+static void change_buffers(enum buffer_state from, enum buffer_state to)
+{
+	const uint32_t all = shared_pool->small_buffers +
+			     shared_pool->big_buffers;
+
+	for (uint32_t b = 0; b < all; b++) {
+		_Atomic uint64_t *const at = pool_state(shared_pool, b);
+
+		if (buffer_state(atomic_load(at)) == from)
+			atomic_store(at, buffer_word(to, 0, 0));
+	}
+}
+
+void test_lua_asked_a_state_that_the_trace_has_no_room_for_is_lost(void)
+{
+	lua_State *const one = new_state(scarce);
+	lua_State *const two = new_state(scarce);
+	uint64_t before;
+
+	attach(one);
+	drain();
+	change_buffers(BUFFER_FREE, BUFFER_TAKEN);
+	chunk_switch(thread_self, 0);
+	CHECK(chunk_is_scrap(thread_self));
+	before = atomic_load(&thread_self->slot->lost[LOST_FULL]);
+	attach(two);
+	CHECK_EQ(thread_self->slot->lost[LOST_FULL] - before, 1);
+	change_buffers(BUFFER_TAKEN, BUFFER_FREE);
+	close_state(two);
+	close_state(one);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+}
+
 /* ----------------------------------------- calls on suspended coroutines */
 
 enum { NAPS = 300 };

@@ -187,6 +187,9 @@ struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib)
 	    thread_acquire((uint64_t)__builtin_frame_address(0));
 	if (s) {
 		lua_vm_name(s, co->vm);
+		/* Perhaps nothing else will ever tell of it. */
+		if (chunk_is_scrap(s))
+			chunk_count_lost(s, LOST_FULL, 1);
 		thread_release(s);
 	}
 	return co;
