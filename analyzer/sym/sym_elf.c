@@ -4,6 +4,7 @@
  * child process.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/sym/sym_elf.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 
 #include <dlfcn.h>
@@ -273,9 +274,17 @@ struct naming {
 	Dwfl_Module *module;
 	const struct sym_query *queries;
 	size_t count;
+	struct begun *begun;   /* of each query */
 	sym_answer_fn answer;
 	void *ctx;
 	struct sym_unit unit;  /* the one that is being read */
+};
+
+/* The symbols that begin at a query's offset [0], and one byte later [1]: how
+ * many, and the name of one that has a size. */
+struct begun {
+	const char *name[2];
+	uint32_t count[2];
 };
 
 ORDER_BY(by_offset, struct sym_query, UP(offset))
@@ -296,15 +305,61 @@ static size_t first_from(const struct naming *n, uint64_t offset)
 	return low;
 }
 
+/* What begins at an address, or one byte later; NULL: nobody asks. */
+static struct begun *begun_at(const struct naming *n, uint64_t offset)
+{
+	const size_t i = first_from(n, offset);
+
+	return i < n->count && n->queries[i].offset == offset ? &n->begun[i] :
+	       NULL;
+}
+
+/* One pass over the symbols: libdw's own search makes one for each address. */
+static void note_symbols(const struct naming *n)
+{
+	const int count = dwfl_module_getsymtab(n->module);
+
+	for (int i = 1; i < count; i++) {
+		GElf_Sym symbol;
+		GElf_Addr value;
+		GElf_Word section;
+		const char *const name = dwfl_module_getsym_info(
+			n->module, i, &symbol, &value, &section, NULL, NULL);
+
+		if (!name || !name[0] || section == SHN_UNDEF)
+			continue;
+		for (int odd = 0; odd < 2; odd++) {
+			struct begun *const b = begun_at(n, value -
+							 (uint64_t)odd);
+
+			if (!b)
+				continue;
+			b->count[odd]++;
+			b->name[odd] = symbol.st_size > 0 &&
+				GELF_ST_TYPE(symbol.st_info) == STT_FUNC ?
+				name : NULL;
+		}
+	}
+}
+
 /* The symbol at an address. The hook gets the entry of a function, so a symbol
- * that begins elsewhere is another function's. */
+ * that begins elsewhere is another function's. Of several, libdw chooses. */
 static const char *symbol_from(const struct naming *n, uint64_t address)
 {
 	GElf_Off inside;
 	GElf_Sym symbol;
-	const char *const name = dwfl_module_addrinfo(
-		n->module, address, &inside, &symbol, NULL, NULL, NULL);
+	const char *name;
 
+	for (int odd = 0; odd < 2; odd++) {
+		const struct begun *const b = begun_at(n, address -
+						       (uint64_t)odd);
+
+		if (b && (b->count[odd] == 0 ||
+			  (b->count[odd] == 1 && b->name[odd])))
+			return b->name[odd];
+	}
+	name = dwfl_module_addrinfo(n->module, address, &inside, &symbol, NULL,
+				    NULL, NULL);
 	return name && inside == 0 ? name : NULL;
 }
 
@@ -360,7 +415,8 @@ static void answer_entry(const struct naming *n, Dwarf_Die *die,
 			 uint64_t entry)
 {
 	answer_at(n, die, entry);
-	if (entry % 2 != 0 && !symbol_from(n, entry - 1))
+	if (entry % 2 != 0 && begun_at(n, entry - 1) &&
+	    !symbol_from(n, entry - 1))
 		answer_at(n, die, entry - 1);
 }
 
@@ -458,8 +514,11 @@ int sym_elf_name(int fd, const char *path, struct sym_query *queries,
 			 dwfl_errmsg(-1));
 		return -1;
 	}
+	n.begun = mem_alloc((count + 1) * sizeof(*n.begun));
+	note_symbols(&n);
 	answer_symbols(&n);
 	answer_debug(&n);
+	mem_free(n.begun);
 	dwfl_end(dwfl);
 	return 0;
 }
