@@ -572,7 +572,7 @@ table() {
 		"$(date -u +%F), commit $(git rev-parse --short HEAD \
 			2>/dev/null || echo unknown);" \
 		"medians of $rounds rounds of $((n / million)) M calls. The floor: two readings of the" \
-		"clock in otherwise empty hooks."
+		"clock in otherwise empty hooks." | fmt -w 100
 	echo
 	row figure measured bound holds "for comparison"
 	row --- --- --- --- ---
