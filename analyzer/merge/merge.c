@@ -541,24 +541,19 @@ static void add_samples(struct net *net, const struct session *from)
 
 /* The figures of a whole session. hz_error is a bound, so the largest holds for
  * the sum. */
-static void add_net(struct session *to, const struct session *from)
+static void add_scalars(struct session *to, const struct session *from)
 {
 	struct net *const net = &to->net;
 
+	session_add_sums(to, from);
+	to->gap_total += from->gap_total;
+	to->hz_error = MAX(from->hz_error, to->hz_error);
 	add_samples(net, from);
 	net->is_net |= from->net.is_net;
 	net->has_raw |= session_is_raw(from);
 	if (net->period == 0 || (from->net.period > 0 &&
 				 from->net.period < net->period))
 		net->period = from->net.period;
-}
-
-static void add_scalars(struct session *to, const struct session *from)
-{
-	session_add_sums(to, from);
-	to->gap_total += from->gap_total;
-	add_net(to, from);
-	to->hz_error = MAX(from->hz_error, to->hz_error);
 }
 
 /* List the sessions that were merged. */
