@@ -72,8 +72,8 @@ $(B)/obj/analyzer/%.o: analyzer/%.c
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
 
 # The assembler takes the page's own files into this object.
-$(B)/obj/analyzer/out/page/page_files.o: $(wildcard analyzer/out/page/*.html \
-	analyzer/out/page/*.css analyzer/out/page/*.js)
+$(B)/obj/analyzer/out/page/page_files.o: \
+	$(wildcard analyzer/out/page/browser/*)
 
 # Feeds damaged chunks to decoder and replay, and damaged Lua sources to the
 # recorder's reader: make fuzz FUZZ_SECONDS=300

@@ -9,17 +9,7 @@
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_chronicle.h"
 #include "analyzer/load/load_profile.h"
-#include "analyzer/out/export/export_callgrind.h"
-#include "analyzer/out/export/export_chrome.h"
-#include "analyzer/out/export/export_collapsed.h"
-#include "analyzer/out/export/export_cpuprofile.h"
-#include "analyzer/out/export/export_csv.h"
-#include "analyzer/out/export/export_firefox.h"
-#include "analyzer/out/export/export_json.h"
-#include "analyzer/out/export/export_perfetto.h"
-#include "analyzer/out/export/export_speedscope.h"
-#include "analyzer/out/export/export_speedscope_time.h"
-#include "analyzer/out/export/export_sqlite.h"
+#include "analyzer/out/export/export.h"
 #include "analyzer/out/out_file.h"
 
 #include <string.h>

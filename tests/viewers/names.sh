@@ -5,7 +5,7 @@
 . tests/viewers/viewers.inc
 need node nodejs
 {
-	cat analyzer/out/page/format.js
+	cat analyzer/out/page/browser/format.js
 	cat <<'JS'
 const string = 'std::__cxx11::basic_string<char, std::char_traits<char>, ' +
 	'std::allocator<char> >';

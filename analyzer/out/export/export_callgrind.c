@@ -2,7 +2,7 @@
  * name is written in full where it first occurs and is known by its function's
  * number from then on.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_callgrind.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"

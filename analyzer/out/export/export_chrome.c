@@ -1,7 +1,7 @@
-/* export_chrome.c - see export_chrome.h. Complete events take half the room of
+/* export_chrome.c - Trace Event JSON. Complete events take half the room of
  * a beginning and an end each, and no reader can pair them wrongly.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_chrome.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/group.h"

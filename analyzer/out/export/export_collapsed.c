@@ -1,7 +1,7 @@
 /* export_collapsed.c - one line a stack. A semicolon in a name would end a
  * frame, so it is written as \x3b.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_collapsed.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"

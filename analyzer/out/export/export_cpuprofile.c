@@ -1,7 +1,7 @@
 /* export_cpuprofile.c - nodes, then samples, then how long each of these lasts:
  * three walks over the tree. Times are us with three decimals.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_cpuprofile.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/model/group.h"
 #include "analyzer/out/out_json.h"

@@ -1,6 +1,6 @@
 /* export_csv.c - a row for each node.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_csv.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/out/out_value.h"
 #include "analyzer/tables/nodes.h"

@@ -1,11 +1,11 @@
-/* export_firefox.c - see export_firefox.h. The format is that of version 60,
+/* export_firefox.c - a "processed" profile. The format is that of version 60,
  * which later viewers bring up to theirs; its tables are lists of columns. A
  * frame, its function and its name have the same number here.
  *
  * Samples are three columns, each of which is written by going over the spans
  * once more: all of them together would not fit in memory.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_firefox.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"

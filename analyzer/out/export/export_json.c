@@ -1,7 +1,7 @@
 /* export_json.c - tables row by row; a row is an array, since the names of
  * columns would take most of the file.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_json.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/out/export/relations.h"
 #include "analyzer/out/out_json.h"

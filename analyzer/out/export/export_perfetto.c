@@ -1,8 +1,8 @@
-/* export_perfetto.c - see export_perfetto.h. All packets are one sequence, so
+/* export_perfetto.c - protobuf. All packets are one sequence, so
  * that names are written once, before the first event that has them. Events
  * come track by track; readers sort them by time.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_perfetto.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"

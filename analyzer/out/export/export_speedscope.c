@@ -1,7 +1,7 @@
 /* export_speedscope.c - writes JSON piece by piece: a document of millions of
  * events would take gigabytes. A stack takes two events, however deep it is.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_speedscope.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/group.h"

@@ -1,6 +1,6 @@
-/* export_speedscope_time.c - see export_speedscope_time.h.
+/* export_speedscope_time.c - a profile for each track, event by event.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_speedscope_time.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/group.h"

@@ -1,7 +1,7 @@
 /* export_sqlite.c - writes rows by prepared statements in one transaction. The
  * text of the SQL comes from weft's own tables of columns, never from a trace.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/out/export/export_sqlite.h"
+#include "analyzer/out/export/export.h"
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"

@@ -2,8 +2,8 @@
  * tree, the functions, who calls whom, the coroutines and what ran when as
  * data, and scripts that draw them.
  *
- * This folder has the page's own files (HTML, CSS, JavaScript), which the build
- * puts into the program, and what writes the data. It may use analyzer/base,
+ * This folder has the page's own files (browser/), which the build puts into
+ * the program, and what writes the data. It may use analyzer/base,
  * model, watch, tables, merge and out.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_H

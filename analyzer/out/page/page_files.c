@@ -7,7 +7,7 @@
 #define TAKE(name, file) \
 	__asm__(".pushsection .rodata\n" \
 		"page_bytes_" #name ":\n" \
-		".incbin \"analyzer/out/page/" file "\"\n" \
+		".incbin \"analyzer/out/page/browser/" file "\"\n" \
 		"page_end_" #name ":\n" \
 		".popsection\n"); \
 	extern const char page_bytes_##name[] \

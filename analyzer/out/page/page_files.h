@@ -1,5 +1,4 @@
-/* page_files.h - the page's own files as they lie beside this one, inside the
- * program.
+/* page_files.h - the page's own files, those of browser/, inside the program.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_FILES_H
 #define WEFT_ANALYZER_OUT_PAGE_PAGE_FILES_H
