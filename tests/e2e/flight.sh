@@ -90,7 +90,7 @@ grep -q 'a snapshot (ended by signal 11 (Segmentation fault))' \
 export XDG_RUNTIME_DIR=$T/run
 mkdir -m 700 "$T/run"
 mkfifo "$T/in"
-rm -rf "$T/trace"
+rm -rf "$T/trace" "$T/out" # what the last program said
 "$WEFT" record --flight-recorder 1M -o "$T/trace" -- "$P/p_flight" WAIT 1000 \
 	<"$T/in" >"$T/out" 2>"$T/err" &
 exec 5>"$T/in"

@@ -44,7 +44,7 @@ done
 # slow MISHAP...: the program calls, waits while that happens, and calls again;
 # each call is there.
 slow() {
-	rm -rf "$T/trace" "$T/in"
+	rm -rf "$T/trace" "$T/in" "$T/out" # what the last program said
 	mkfifo "$T/in"
 	"$WEFT" record --max-size 64M -o "$T/trace" -- "$P/p_slow" 0.1 0.1 \
 		<"$T/in" >"$T/out" 2>"$T/err" &

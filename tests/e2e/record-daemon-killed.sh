@@ -7,12 +7,12 @@
 mkfifo "$T/in"
 killed() {
 	local who=$1 way=$2 pids
-	rm -rf "$HOME/trace"
+	rm -rf "$HOME/trace" "$T/out" # what the last program said
 	as_user "$WEFT" record --compress "$way" -o "$HOME/trace" -- \
 		"$P/p_slow" 1 1 <"$T/in" >"$T/out" 2>"$T/err" &
 	local recorder=$!
 	exec 5>"$T/in"
-	await test -s "$T/out"
+	await test -s "$T/out" || fail "$who: the program does not run"
 	got_daemon "$T/err"
 	is_recording() {
 		pids=$($who)

@@ -9,6 +9,7 @@ mkfifo "$T/in"
 # stopped WHO: while the program calls, and when it ends.
 stopped() {
 	local who=$1 name=$2 pids
+	rm -f "$T/out" # what the last program said
 	as_user "$WEFT" record -o "$HOME/$name" -- "$P/p_slow" 0.1 0.5 \
 		<"$T/in" >"$T/out" 2>"$T/err" &
 	local recorder=$!
