@@ -43,10 +43,11 @@ read -r own session theirs their_session at_work <"$T/o"
 [ "$at_work" != "$session" ] ||
 	fail "no session of its own: $(cat "$T/o")"
 
-# SIGTERM and SIGHUP go to the program; SIGINT and SIGQUIT are its own affair.
+# SIGTERM and SIGHUP go to the program; SIGINT and SIGQUIT are its own affair. A
+# shell cannot trap what was ignored when it began, as SIGHUP is below nohup.
 for s in TERM HUP; do
 	rm -rf "$T/trace" "$T/o"
-	"$WEFT" record -o "$T/trace" -- sh -c \
+	env --default-signal=$s "$WEFT" record -o "$T/trace" -- sh -c \
 		"trap 'echo got $s; exit 7' $s; echo ready
 		while :; do sleep 0.1; done" \
 		>"$T/o" 2>"$T/err" &
