@@ -279,7 +279,7 @@ static void put_default(const struct opt *row, char *to, size_t size)
 	if (row->type == OPT_TEXT || row->type == OPT_LIST)
 		text = *(const char **)row->to;
 	if (row->type == OPT_SORT)
-		text = opt_word(row, 0);
+		text = row->usual ? row->usual : opt_word(row, 0);
 	if (row->type == OPT_CHOICE) {
 		choice = *(const int *)row->to;
 		text = choice >= 0 ? row->choices[choice] : NULL;

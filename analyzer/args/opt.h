@@ -42,7 +42,7 @@ enum opt_type {
  *
  * The value in *to before parsing is the default. The help shows it, unless it
  * is -1 (OPT_CHOICE, OPT_SHARE) or SIZE_MAX (OPT_NUMBER): these mean that the
- * command chooses a value. NULL (OPT_SORT) means the first one. */
+ * command chooses a value. NULL (OPT_SORT) means `usual`, or the first one. */
 struct opt {
 	enum opt_type type;
 	char letter;                 /* 0: none */
@@ -53,6 +53,7 @@ struct opt {
 	const char *const *choices;  /* ends with NULL */
 	const struct opt *more;
 	const struct metric_view *view;
+	const char *usual;           /* OPT_SORT: the default, if it depends */
 };
 
 /* Parse argv[1] to argv[argc - 1]. Options and operands may be mixed; "--" ends

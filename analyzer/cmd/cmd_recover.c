@@ -79,7 +79,8 @@ const struct cmd cmd_recover = {
 	"is changed.\n"
 	"\n"
 	"Prints what was found and what is missing. The next weft record of\n"
-	"the same user removes the pool, so recover first.",
+	"the same user keeps the newest pool for an hour, if memory allows,\n"
+	"and removes the others.",
 	.opts = opts,
 	.run = run,
 };

@@ -45,7 +45,8 @@ static const struct opt opts[] = {
 	  .help = "a separate table for each thread (a row for each: --by "
 	  "thread)" },
 	{ .type = OPT_MORE, .more = ranking_opts },
-	TABLE_OPTS(flat_views[METRIC_BY_TIME]),
+	TABLE_OPTS_FIRST(flat_views[METRIC_BY_TIME],
+			 "cpu if context switches are known, else self"),
 	{ .type = OPT_END }
 };
 
@@ -332,9 +333,9 @@ const struct cmd cmd_report = {
 	"KEY=VALUE that weft record --label put into the trace.\n"
 	"\n"
 	"Where the trace holds the kernel's context switches, functions are\n"
-	"ranked by time on the CPU, and time off it, waiting, stands beside\n"
-	"it; both are exact to the switch. --sort self ranks by both\n"
-	"together, --waiting by the latter.\n"
+	"ranked by time on the CPU. Time off it, waiting, stands beside it;\n"
+	"both are exact to the switch. --sort self ranks by their sum,\n"
+	"--waiting by time off the CPU.\n"
 	"\n"
 	"FN and PATTERN match a name as it is shown: the whole name, or the\n"
 	"part before its parameters or before \" <\". * stands for any text,\n"

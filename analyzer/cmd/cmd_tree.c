@@ -51,7 +51,9 @@ static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "by-thread", .to = &arg_by_thread,
 	  .help = "a tree for each thread" },
 	{ .type = OPT_MORE, .more = ranking_opts },
-	TABLE_OPTS(tree_views[METRIC_BY_TIME]),
+	TABLE_OPTS_FIRST(tree_views[METRIC_BY_TIME],
+			 "total-cpu if context switches are known, else total; "
+			 "with --bottom-up, cpu or self"),
 	{ .type = OPT_END }
 };
 

@@ -128,7 +128,7 @@ static const struct metric coroutine_metrics[] = {
 	{ "resumes", METRIC_COUNT, METRIC_SORTS, AT(resumes),
 	  .help = "how often it was resumed" },
 	{ "state", METRIC_TEXT, .get = get_state, .drop = 3,
-	  .help = "new/suspended/running/returned/error" },
+	  .help = "new/suspended/running/returned/error/closed" },
 	{ "id", METRIC_NUMBER, METRIC_SORTS | METRIC_RISES, AT(id),
 	  .help = "its number" },
 	{ "creator", METRIC_NUMBER, METRIC_DASH, AT(creator), .drop = 4,

@@ -95,7 +95,7 @@ static const char man_end[] =
 	".TP\n.B 3\nA bug in weft.\n"
 	".TP\n.B 4\n"
 	".B weft diff \\-\\-fail\\-over\n"
-	"found a change that adds more time than it allows.\n"
+	"found more than it allows.\n"
 	".PP\n"
 	".B weft record\n"
 	"returns the exit status of the program.\n"

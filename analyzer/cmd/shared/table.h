@@ -22,10 +22,13 @@ extern struct table_args {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N", \
 	  .to = &table_args.top, .help = what ", 0 for all (default: " #usual \
 	  "; with --csv, all)" }
-/* The options of a command that prints a table of the view `of`. */
-#define TABLE_OPTS(of) \
+/* The options of a command that prints a table of the view `of`; first: what
+ * comes first by default, NULL: the first metric that sorts. */
+#define TABLE_OPTS(of) TABLE_OPTS_FIRST(of, NULL)
+#define TABLE_OPTS_FIRST(of, first) \
 	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY", \
-	  .to = &table_args.sort, .view = &of, .help = "what comes first" }, \
+	  .to = &table_args.sort, .view = &of, .usual = first, \
+	  .help = "what comes first" }, \
 	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST", \
 	  .to = &table_args.columns, .view = &of, .help = "the columns of " \
 	  "the table, or of the CSV: names with commas between; all; or " \
