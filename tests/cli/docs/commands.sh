@@ -1,16 +1,37 @@
 #!/bin/sh
 # What the pages say is so: options that are named exist; links lead somewhere.
-# examples.sh runs the commands.
+# Lines have 100 columns at most. examples.sh runs the commands.
 # SPDX-License-Identifier: MIT
 set -eu
 bad=0
+# headings PAGE: as links name them.
+headings() {
+	sed '/^```/,/^```/d' "$1" | sed -n 's/^##* //p' |
+		tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-'
+}
 for page in README.md docs/*.md; do
-	for link in $(grep -o '](\([^)#:]*\))' "$page" | sed 's/](//; s/)//'); do
-		[ -e "$(dirname "$page")/$link" ] || {
+	# A link may be broken at a space in its text, never behind that.
+	for link in $(grep -o '](\([^):]*\))' "$page" | sed 's/](//; s/)//'); do
+		file=$(dirname "$page")/${link%%#*}
+		[ "${link%%#*}" ] || file=$page
+		[ -e "$file" ] || {
 			echo "$page: no file $link"
 			bad=1
+			continue
 		}
+		case $link in *'#'*)
+			headings "$file" | grep -qxF -e "${link#*#}" || {
+				echo "$page: no heading $link"
+				bad=1
+			} ;;
+		esac
 	done
+	# Tables and what is typed are as wide as they are.
+	if sed '/^```/,/^```/s/.*//' "$page" |
+	   LC_ALL=C.UTF-8 grep -nE '^.{101,}' |
+	   grep -vE '^[0-9]+:(\||    |<)' | sed "s|^|$page:|" | grep .; then
+		bad=1
+	fi
 done
 {
 	for command in $("$WEFT" help |
