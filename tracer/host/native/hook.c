@@ -270,7 +270,7 @@ static NOINLINE void leave_or_count(uint64_t fn, uint64_t site, uint64_t sp)
 }
 
 /* ------------------------------------- where calls are counted, deep or brief
- * A common case of its own, which the other one never comes to. */
+ * Common cases of their own, which the other one never comes to. */
 
 INLINE bool count_entered(struct thread_state *s, uint64_t fn, uint64_t site,
 			  uint64_t sp)
@@ -286,49 +286,70 @@ INLINE bool count_entered(struct thread_state *s, uint64_t fn, uint64_t site,
 	f->ret = RETURN_ABOVE(sp);
 	barrier();
 	s->top++;
+	KEEP_ARGUMENTS(fn, site);
 	return true;
 }
 
-/* false: nothing was changed. */
-INLINE bool entered_apart(struct thread_state *s, uint64_t fn, uint64_t site,
-			  uint64_t sp)
+/* Is the thread in that state, and no hook at work? */
+INLINE bool is_ready(const struct thread_state *s, uint32_t generation)
 {
-	if (s->counts)
-		return likely(count_entered(s, fn, site, sp)) ||
-		       (s->chooses && s->top >= s->deep &&
-			entered_deep(s, fn, site, sp));
-	return unlikely(s->top >= s->deep) ? entered_deep(s, fn, site, sp) :
-	       entered(s, chunk_entry(s, fn), fn, site, sp, true);
+	return likely(s->generation == generation) && likely(s->busy == 0);
 }
 
-INLINE bool left_apart(struct thread_state *s, uint64_t fn, uint64_t site)
+/* All calls are counted. */
+static NOINLINE void enter_counting(uint64_t fn, uint64_t site, uint64_t sp,
+				    struct thread_state *s, uint32_t generation)
 {
-	if (s->counts)
-		return likely(left_below(s, s->count_limit, fn, site)) ||
-		       (s->chooses && s->top > s->deep &&
-			left_below(s, s->deep_limit, fn, site));
-	return unlikely(s->top > s->deep) ?
-	       left_below(s, s->deep_limit, fn, site) :
-	       s->top[-1].key == fn && left(s, s->top, fn, site, true);
-}
-
-/* The thread is in such a state, if that is up to date. */
-static NOINLINE void enter_apart(uint64_t fn, uint64_t site, uint64_t sp,
-				 struct thread_state *s, uint32_t generation)
-{
-	const bool known = s->generation == generation;
-
-	if (likely(known && s->busy == 0)) {
+	if (is_ready(s, generation)) {
 		bool done;
 
 		s->busy = sp;
 		barrier();
-		done = entered_apart(s, fn, site, sp);
+		done = likely(count_entered(s, fn, site, sp)) ||
+		       (s->chooses && s->top >= s->deep &&
+			entered_deep(s, fn, site, sp));
 		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}
-	if (known && !s->counts)
+	enter(fn, site, sp);
+}
+
+static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
+				    struct thread_state *s, uint32_t generation)
+{
+	if (is_ready(s, generation)) {
+		bool done;
+
+		s->busy = sp;
+		barrier();
+		done = likely(left_below(s, s->count_limit, fn, site)) ||
+		       (s->chooses && s->top > s->deep &&
+			left_below(s, s->deep_limit, fn, site));
+		thread_release_hot(s);
+		if (likely(done))
+			return;
+	}
+	leave(fn, site, sp);
+}
+
+/* Brief calls are counted, or deep ones have no records. */
+static NOINLINE void enter_choosing(uint64_t fn, uint64_t site, uint64_t sp,
+				    struct thread_state *s, uint32_t generation)
+{
+	if (is_ready(s, generation)) {
+		bool done;
+
+		s->busy = sp;
+		barrier();
+		done = unlikely(s->top >= s->deep) ?
+		       entered_deep(s, fn, site, sp) :
+		       entered(s, chunk_entry(s, fn), fn, site, sp, true);
+		thread_release_hot(s);
+		if (likely(done))
+			return;
+	}
+	if (s->generation == generation)
 		enter_or_count(fn, site, sp);
 	else
 		enter(fn, site, sp);
@@ -353,22 +374,22 @@ static NOINLINE void leave_settled(uint64_t fn, uint64_t site, uint64_t sp)
 		leave_or_count(fn, site, sp);
 }
 
-static NOINLINE void leave_apart(uint64_t fn, uint64_t site, uint64_t sp,
-				 struct thread_state *s, uint32_t generation)
+static NOINLINE void leave_choosing(uint64_t fn, uint64_t site, uint64_t sp,
+				    struct thread_state *s, uint32_t generation)
 {
-	const bool known = s->generation == generation;
-
-	if (likely(known && s->busy == 0)) {
+	if (is_ready(s, generation)) {
 		bool done;
 
 		s->busy = sp;
 		barrier();
-		done = left_apart(s, fn, site);
+		done = unlikely(s->top > s->deep) ?
+		       left_below(s, s->deep_limit, fn, site) :
+		       s->top[-1].key == fn && left(s, s->top, fn, site, true);
 		thread_release_hot(s);
 		if (likely(done))
 			return;
 	}
-	if (known && !s->counts)
+	if (s->generation == generation)
 		leave_settled(fn, site, sp);
 	else
 		leave(fn, site, sp);
@@ -403,7 +424,8 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 
 	__asm__("" : "+r"(sp)); /* else gcc takes a register for sp + 16, too */
 	if (unlikely(r == APART)) {
-		enter_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
+		(s->counts ? enter_counting : enter_choosing)(
+			(uint64_t)fn, (uint64_t)site, sp, s, generation);
 		return;
 	}
 	if (unlikely(r != EACH)) {
@@ -441,7 +463,8 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 
 	__asm__("" : "+r"(sp)); /* else gcc computes it first of all */
 	if (unlikely(r == APART)) {
-		leave_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
+		(s->counts ? leave_counting : leave_choosing)(
+			(uint64_t)fn, (uint64_t)site, sp, s, generation);
 		return;
 	}
 	if (unlikely(r != EACH)) {
