@@ -395,6 +395,24 @@ static NOINLINE void leave_choosing(uint64_t fn, uint64_t site, uint64_t sp,
 		leave(fn, site, sp);
 }
 
+INLINE void enter_apart(uint64_t fn, uint64_t site, uint64_t sp,
+			struct thread_state *s, uint32_t generation)
+{
+	if (s->counts)
+		enter_counting(fn, site, sp, s, generation);
+	else
+		enter_choosing(fn, site, sp, s, generation);
+}
+
+INLINE void leave_apart(uint64_t fn, uint64_t site, uint64_t sp,
+			struct thread_state *s, uint32_t generation)
+{
+	if (s->counts)
+		leave_counting(fn, site, sp, s, generation);
+	else
+		leave_choosing(fn, site, sp, s, generation);
+}
+
 /* --------------------------------------------------------------- the hooks */
 
 /* EACH: this thread has a state that is up to date, and each call a record.
@@ -424,8 +442,7 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 
 	__asm__("" : "+r"(sp)); /* else gcc takes a register for sp + 16, too */
 	if (unlikely(r == APART)) {
-		(s->counts ? enter_counting : enter_choosing)(
-			(uint64_t)fn, (uint64_t)site, sp, s, generation);
+		enter_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
 		return;
 	}
 	if (unlikely(r != EACH)) {
@@ -463,8 +480,7 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 
 	__asm__("" : "+r"(sp)); /* else gcc computes it first of all */
 	if (unlikely(r == APART)) {
-		(s->counts ? leave_counting : leave_choosing)(
-			(uint64_t)fn, (uint64_t)site, sp, s, generation);
+		leave_apart((uint64_t)fn, (uint64_t)site, sp, s, generation);
 		return;
 	}
 	if (unlikely(r != EACH)) {
