@@ -44,14 +44,15 @@ enum {
 	CONTROL_SECONDS = 5,       /* for a request, and for its answer */
 };
 
-/* The commands that ask a recording: X(name, half a line about it). A request
- * has the same name. */
+/* The commands that ask a recording: X(name, operands, half a line about it). A
+ * request has the same name. */
 #define CONTROL_COMMANDS(X) \
-	X(status, "list the recordings that run, or show one") \
-	X(start, "turn a recording on") \
-	X(stop, "turn a recording off: the program goes on") \
-	X(snapshot, "have a flight recorder write what it has") \
-	X(finish, "end a recording: the program goes on")
+	X(status, "[NAME|PID]", "list the recordings that run, or show one") \
+	X(start, "[NAME|PID]", "turn a recording on") \
+	X(stop, "[NAME|PID]", "turn a recording off: the program goes on") \
+	X(snapshot, "[NAME|PID [REASON]]", \
+	  "have a flight recorder write what it has") \
+	X(finish, "[NAME|PID]", "end a recording: the program goes on")
 
 /* The i-th place where the folder of this user's sockets may be, from 0 on: ""
  * if it is none here, or the same as the first. False: there are no more. A

@@ -445,7 +445,8 @@ const struct cmd cmd_top = {
 	"A chunk holds up to 64 KiB of one thread's records. The recorder\n"
 	"passes a chunk on when it is full, or 0.5 to 1.5 s old. The last\n"
 	"calls of a thread that sleeps come when the thread goes on or ends.\n"
-	"Times are as recorded: they hold the cost of recording.\n"
+	"Times are as recorded: they hold the cost of recording. There are\n"
+	"no percentiles, and no columns of single threads.\n"
 	"\n"
 	"Chunks that weft top is too slow for are left out, and counted as\n"
 	"missed. The trace has them all the same.",

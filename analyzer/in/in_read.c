@@ -348,13 +348,13 @@ static void sum_up(struct reading *r)
 		s->bad = r->carve->bad + r->refused;
 	}
 	if (map_count(r->ahead))
-		say(r, "%zu chunks that babeltrace2 did not give were found "
-		    "by the carver", map_count(r->ahead));
+		say(r, "chunks that babeltrace2 did not give, and that the "
+		    "carver found: %zu", map_count(r->ahead));
 	if (in_order_beginnings(r->order))
-		say(r, "of %llu chunks only the beginning was found",
+		say(r, "chunks of which only the beginning was found: %llu",
 		    (unsigned long long)in_order_beginnings(r->order));
 	if (r->found.unreadable)
-		say(r, "%d files cannot be read", r->found.unreadable);
+		say(r, "files that cannot be read: %d", r->found.unreadable);
 	name_reader(r, r->source_count > 0);
 }
 

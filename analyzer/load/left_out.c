@@ -88,8 +88,8 @@ static bool describe_left_out(const struct session *s, char *to, size_t size)
 	used = append(to, size, used, "skip", skip);
 	if (any && used < size)
 		snprintf(to + used, size - used, ": what %s is not in the "
-			 "figures, its time is its callers' (%s functions "
-			 "were known by name)", !only ? "matches" : !skip ?
+			 "figures, its time is its callers' (functions known "
+			 "by name: %s)", !only ? "matches" : !skip ?
 			 "does not match" : "they leave out",
 			 count ? count : "?");
 	mem_free_all(only, skip);
@@ -105,8 +105,8 @@ static bool describe_counted(const struct session *s, char *to, size_t size)
 
 	if (any && used < size)
 		snprintf(to + used, size - used, ": of what matches, calls "
-			 "were only counted, their time is their callers' (%s "
-			 "functions were known by name)", known ? known : "?");
+			 "were only counted, their time is their callers' "
+			 "(functions known by name: %s)", known ? known : "?");
 	mem_free(count);
 	return any;
 }
@@ -122,7 +122,7 @@ static bool describe_brief(const struct session *s, char *to, size_t size)
 		return false;
 	snprintf(to, size, "recorded with --min-duration: %s that took less "
 		 "than %s and recorded nothing inside have no records; their "
-		 "number and their time are known, their shortest one is not",
+		 "number and the time of all are known, their shortest is not",
 		 out_number_many(calls, cct_counted_sum(s->cct).brief,
 				 "calls"),
 		 out_number_time(time, (double)ns));

@@ -39,6 +39,9 @@ for wrong in nobody 1 "p_control"; do
 	"$WEFT" stop "$wrong" >"$T/o" 2>&1
 	[ $? = 2 ] && grep -q 'no recording' "$T/o" || fail "stop $wrong"
 done
+"$WEFT" snapshot served 2>"$T/o" && fail "a snapshot without a flight recorder"
+grep -qx 'weft: snapshot: .*see weft record --flight-recorder' "$T/o" ||
+	fail "snapshot: $(cat "$T/o")"
 "$WEFT" stop served | grep -qx 'was *on' || fail "stop"
 says off
 [ "$(value state)" = off ] || fail "status: not off"

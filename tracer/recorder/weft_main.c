@@ -49,7 +49,7 @@ static void explain(bool records, const char *path)
 static bool is_recorders(const char *command)
 {
 	static const char *const names[] = { "record",
-#define X(name, summary) #name,
+#define X(name, args, summary) #name,
 		CONTROL_COMMANDS(X)
 #undef X
 	};

@@ -112,8 +112,8 @@ static enum cmd_exit print_about(const char *name, const char *record)
 	if (!cmd) {
 		for (const struct help_control *c = help_controls; c->name; c++)
 			if (strcmp(name, c->name) == 0) {
-				printf("usage: weft %s [NAME|PID]\n\n%s\n",
-				       name, c->summary);
+				printf("usage: weft %s %s\n\n%s\n",
+				       name, c->args, c->summary);
 				return CMD_OK;
 			}
 		if (strcmp(name, "record") == 0)

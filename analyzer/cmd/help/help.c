@@ -8,10 +8,10 @@
 #include <string.h>
 
 const struct help_control help_controls[] = {
-#define X(name, summary) { #name, summary },
+#define X(name, args, summary) { #name, args, summary },
 	CONTROL_COMMANDS(X)
 #undef X
-	{ NULL, NULL }
+	{ NULL, NULL, NULL }
 };
 
 /* --help, which every command takes without having a row for it. */

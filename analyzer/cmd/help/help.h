@@ -15,7 +15,7 @@
 enum { HELP_SIZE = 800 };
 
 /* The recorder's commands beside "weft record". The last has no name. */
-struct help_control { const char *name, *summary; };
+struct help_control { const char *name, *args, *summary; };
 extern const struct help_control help_controls[];
 
 /* All options that a command takes, --help last: its own, and those of every

@@ -135,7 +135,7 @@ void man_print(const struct cmd *const *commands, const char *record)
 		fputs(".fi\n", stdout);
 	}
 	for (const struct help_control *c = help_controls; c->name; c++)
-		printf(".SS weft %s [NAME|PID]\n%s\n", c->name, c->summary);
+		printf(".SS weft %s %s\n%s\n", c->name, c->args, c->summary);
 	fputs(".SH READING\n", stdout);
 	for (; *commands; commands++) {
 		printf(".SS weft %s [options] %s\n", (*commands)->name,

@@ -11,9 +11,9 @@
 enum { GOOD = 0, USAGE = 1, CANNOT = 2 };
 
 static const struct command {
-	const char *name, *summary;
+	const char *name, *args, *summary;
 } commands[] = {
-#define X(name, summary) { #name, summary },
+#define X(name, args, summary) { #name, args, summary },
 	CONTROL_COMMANDS(X)
 #undef X
 };
@@ -283,10 +283,12 @@ static int ask(const struct command *c, const char *wanted, const char *more)
 	    !control_answer(connection, answer))
 		return complain(c->name, "the recorder does not answer: %s",
 				strerror(errno));
-	if (strncmp(answer, "ok\n", 3) != 0)
-		return complain(c->name, "%.*s", (int)strcspn(answer, "\n"),
-				answer + (strncmp(answer, "error ", 6) == 0 ?
-					  6 : 0));
+	if (strncmp(answer, "ok\n", 3) != 0) {
+		const char *const why = strncmp(answer, "error ", 6) == 0 ?
+					answer + 6 : answer;
+
+		return complain(c->name, "%.*s", (int)strcspn(why, "\n"), why);
+	}
 	print_lines(answer + 3);
 	return GOOD;
 }
@@ -301,8 +303,7 @@ static const struct command *find(const char *name)
 
 static void print_help(const struct command *c)
 {
-	printf("usage: weft %s [NAME|PID%s]\n\n%s.\n\n", c->name,
-	       takes_more(c) ? " [REASON]" : "", c->summary);
+	printf("usage: weft %s %s\n\n%s.\n\n", c->name, c->args, c->summary);
 	puts("NAME is what weft record --name gave, or the program's name. PID "
 	     "is the process\nid of the program or of its weft record. A path "
 	     "names a socket. Without any\nof these, the only recording of "
@@ -326,9 +327,8 @@ int client_run(int argc, char **argv)
 		return GOOD;
 	}
 	if (argc > most || (wanted && (wanted[0] == '-' || !wanted[0]))) {
-		complain(c->name, "\"%s\" is not understood; use: weft %s "
-			 "[NAME|PID%s]", argv[argc - 1], c->name,
-			 takes_more(c) ? " [REASON]" : "");
+		complain(c->name, "\"%s\" is not understood; use: weft %s %s",
+			 argv[argc - 1], c->name, c->args);
 		return USAGE;
 	}
 	if (!wanted && strcmp(c->name, "status") == 0)
