@@ -135,6 +135,8 @@ early=$(calls early)
 [ "$(calls late)" = 32000 ] || fail "late: $(calls late), not 32000"
 [ "$early" -gt 50000 ] && [ "$early" -lt 3200000 ] || fail "early: $early"
 "$WEFT" info "$T/trace" | grep -q 'pieces.removed  *[1-9]' || fail "info"
+grep -q 'records, of which the newest take .* on disk$' "$T/err" ||
+	fail "$(cat "$T/err")"
 # What each thread lost, and why. What it loses after its last chunk is in the
 # pool's counts alone.
 record --pool-size 1M --compress small -- "$P/p_pieces" 300000

@@ -424,6 +424,9 @@ static void print_size(const struct recording *r)
 				r->drain.counted, text);
 	else if (here == 0)
 		message_summary("no records%s, %s on disk", of, text);
+	else if (r->rotation.removed > 0)
+		message_summary("%" PRIu64 "%s records, of which the newest "
+				"take %s on disk", here, of, text);
 	else
 		message_summary("%" PRIu64 "%s records, %s on disk, %.1f bytes "
 				"a record", here, of, text,
@@ -587,7 +590,8 @@ static void print_archive(const struct archive *a)
 	char text[32];
 
 	message_bytes(text, sizeof(text), (double)a->bytes);
-	message_summary("archived %u files, %s", a->copied, text);
+	message_summary("archived %u file%s, %s", a->copied,
+			a->copied == 1 ? "" : "s", text);
 	if (a->missing > 0)
 		message_summary("not archived: %u, the first of them %s; see "
 				"archive/contents", a->missing,
