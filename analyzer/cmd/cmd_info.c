@@ -296,21 +296,21 @@ static void print_vms(const struct session *s)
 
 /* How many of the functions that ran got a name, from which file, and what
  * stood in the way. "it" is the module itself, in contrast to a debug file. */
-static void print_naming(const struct elf_module *elf,
-			 const struct sym_module *m)
+static void print_naming(const struct elf_module *elf, const struct naming *m)
 {
 	if (m->asked == 0) {
 		puts("    only samples: no function of it was recorded");
 		return;
 	}
-	printf("    %zu of %zu functions named", m->named, m->asked);
+	printf("    %" PRIu64 " of %" PRIu64 " functions named", m->named,
+	       m->asked);
 	if (m->file[0]) {
 		fputs(" from ", stdout);
 		cells_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
 				 m->file);
 	}
 	if (m->hinted > 0)
-		printf(", %zu more as Lua calls them", m->hinted);
+		printf(", %" PRIu64 " more as Lua calls them", m->hinted);
 	if (m->why[0]) {
 		fputs(": ", stdout);
 		cells_print_text(m->why);
@@ -319,15 +319,15 @@ static void print_naming(const struct elf_module *elf,
 }
 
 /* The modules with their build-ids, by which debug files are found. */
-static void print_modules(const struct load *load)
+static void print_modules(const struct session *s)
 {
-	struct func_table *const funcs = load->session->funcs;
-	const size_t count = func_elf_count(funcs);
+	static const struct naming none = { .file = "", .why = "" };
+	const size_t count = func_elf_count(s->funcs);
 
 	print_total("modules", count);
 	for (elf_id i = 1; i <= count && is_shown(i - 1, count, "modules");
 	     i++) {
-		const struct elf_module *const elf = func_elf(funcs, i);
+		const struct elf_module *const elf = func_elf(s->funcs, i);
 
 		fputs("  ", stdout);
 		cells_print_text(elf->path);
@@ -335,7 +335,8 @@ static void print_modules(const struct load *load)
 		for (size_t k = 0; k < elf->build_id_size; k++)
 			printf("%02x", elf->build_id[k]);
 		puts(elf->build_id_size == 0 ? "none" : "");
-		print_naming(elf, &load->modules[i]);
+		print_naming(elf, i <= s->naming_count ? &s->namings[i - 1] :
+			     &none);
 	}
 }
 
@@ -418,7 +419,7 @@ static enum cmd_exit print(struct reading *r)
 	print_threads(s);
 	print_vms(s);
 	print_demotions(s);
-	print_modules(load);
+	print_modules(s);
 	return CMD_OK;
 }
 

@@ -86,8 +86,9 @@ static void name_all(struct top *t)
 
 	if (func_count(s->funcs) == t->named)
 		return;
-	mem_free(t->load.modules);
-	t->load.modules = sym_name(s->funcs, t->load.names, &options);
+	mem_free(s->namings);
+	s->namings = sym_name(s->funcs, t->load.names, &options);
+	s->naming_count = func_elf_count(s->funcs);
 	t->named = func_count(s->funcs);
 }
 

@@ -236,7 +236,7 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
  * something are worth a word: a library with a few local functions is not. */
 
 /* Functions that have neither a symbol nor the name Lua calls them by. */
-static size_t count_unnamed(const struct sym_module *m)
+static size_t count_unnamed(const struct naming *m)
 {
 	return m->asked - m->named - m->hinted;
 }
@@ -245,7 +245,7 @@ static size_t count_unnamed(const struct sym_module *m)
  * follow. */
 static const char absent_why[] = "its file is not there";
 
-static bool is_absent(const struct sym_module *m)
+static bool is_absent(const struct naming *m)
 {
 	return !m->file[0] &&
 	       strncmp(m->why, absent_why, sizeof(absent_why) - 1) == 0;
@@ -255,7 +255,7 @@ static bool is_absent(const struct sym_module *m)
 struct absent { size_t modules, funcs, most; const char *path, *why; };
 
 static void add_absent(struct absent *a, const char *path,
-		       const struct sym_module *m)
+		       const struct naming *m)
 {
 	a->modules++;
 	a->funcs += count_unnamed(m);
@@ -285,15 +285,14 @@ static void tell_absent(struct teller *t, const struct absent *a)
 
 /* A file that named at least half of its module's functions is no news; nor is
  * a module of which no reason is known. */
-static void tell_unnamed(struct teller *t, const struct load *load)
+static void tell_unnamed(struct teller *t, const struct session *s)
 {
-	struct func_table *const funcs = load->session->funcs;
 	struct absent absent = { 0 };
 	char count[OUT_NUMBER];
 
-	for (elf_id i = 1; load->modules && i <= func_elf_count(funcs); i++) {
-		const struct sym_module *const m = &load->modules[i];
-		const char *const path = func_elf(funcs, i)->path;
+	for (elf_id i = 1; i <= s->naming_count; i++) {
+		const struct naming *const m = &s->namings[i - 1];
+		const char *const path = func_elf(s->funcs, i)->path;
 		const size_t unnamed = count_unnamed(m);
 
 		if (unnamed == 0 || !m->why[0] ||
@@ -600,7 +599,7 @@ size_t completeness_notes(const struct load *load, completeness_fn fn,
 	tell_jit(&t, s);
 	tell_late(&t, s);
 	tell_trouble(&t, s);
-	tell_unnamed(&t, load);
+	tell_unnamed(&t, s);
 	if (load->in.trouble[0])
 		say(&t, "%s", load->in.trouble);
 	return t.count;

@@ -225,6 +225,7 @@ static void name_all(struct load *load)
 				       .sa_flags = SA_RESTART };
 	const bool is_on = isatty(STDERR_FILENO);
 	struct sigaction before = { .sa_handler = SIG_DFL };
+	struct session *const s = load->session;
 	struct sym_options options;
 
 	says_naming = 0;
@@ -232,9 +233,10 @@ static void name_all(struct load *load)
 		alarm(1);
 	load->names = arena_new();
 	options = load_sym_options(load);
-	load->modules = sym_name(load->session->funcs, load->names, &options);
-	sym_places(load->session, load->names, &options);
-	net_place(load->session);
+	s->namings = sym_name(s->funcs, load->names, &options);
+	s->naming_count = func_elf_count(s->funcs);
+	sym_places(s, load->names, &options);
+	net_place(s);
 	if (is_on) {
 		alarm(0);
 		sigaction(SIGALRM, &before, NULL);
@@ -248,25 +250,6 @@ static void name_all(struct load *load)
 /* What a reader complained of goes with the session as a note of this key, and
  * is taken out again when the profile is read. */
 static const char trouble_key[] = "reader.trouble";
-
-/* The files need not be here: names are as they were when the profile was made,
- * and so is what was wrong with them. */
-static struct sym_module *modules_of(const struct session *s)
-{
-	const size_t count = func_elf_count(s->funcs);
-	struct sym_module *const m = mem_alloc((count + 1) * sizeof(*m));
-
-	m[0].file = m[0].why = "";
-	for (elf_id i = 1; i <= count; i++) {
-		static const struct naming none = { .file = "", .why = "" };
-		const struct naming *const n = i <= s->naming_count ?
-					       &s->namings[i - 1] : &none;
-
-		m[i] = (struct sym_module){ n->file, n->why, n->asked,
-			n->named, n->hinted, n->is_refused != 0 };
-	}
-	return m;
-}
 
 /* Move the note to where readers of traces leave their complaint. */
 static void take_trouble(struct load *load)
@@ -290,7 +273,6 @@ static void take_session(struct load *load, const char *reader)
 	const struct session *const s = load->session;
 
 	load->is_profile = true;
-	load->modules = modules_of(s);
 	snprintf(load->in.reader, sizeof(load->in.reader), "%s", reader);
 	load->in.chunks = s->chunks;
 	load->in.words = s->words;
@@ -316,8 +298,7 @@ static enum cmd_exit read_profile(struct load *load)
 
 /* ---- what only the load knows ------------------------------------------- */
 
-/* What the reader, not the session, knows. */
-static void put_trouble(struct load *load)
+void load_complete(struct load *load)
 {
 	struct session *const s = load->session;
 
@@ -329,31 +310,6 @@ static void put_trouble(struct load *load)
 	s->notes[s->note_count++] = (struct note){ trouble_key,
 		arena_copy(s->text, load->in.trouble,
 			   strlen(load->in.trouble)) };
-}
-
-/* Profiles and merged sessions have their namings already. */
-static void put_modules(struct load *load)
-{
-	struct session *const s = load->session;
-	const size_t count = func_elf_count(s->funcs);
-
-	if (s->namings || !load->modules)
-		return;
-	s->namings = mem_alloc((count + 1) * sizeof(*s->namings));
-	s->naming_count = count;
-	for (elf_id i = 1; i <= count; i++) {
-		const struct sym_module *const m = &load->modules[i];
-
-		s->namings[i - 1] = (struct naming){ m->file, m->why,
-			m->asked, m->named, m->hinted,
-			(uint64_t)m->is_refused };
-	}
-}
-
-void load_complete(struct load *load)
-{
-	put_trouble(load);
-	put_modules(load);
 }
 
 /* ---- filters ------------------------------------------------------------ */
@@ -533,7 +489,7 @@ static void add_session(struct merge *sum, struct load *all,
 /* All operands are open now: a name that none of them has is a mistake. */
 static enum cmd_exit require_found(const struct load *load)
 {
-	assert(load->session && load->modules);
+	assert(load->session);
 	assert((load->found & ~(unsigned)FILTER_ALL) == 0);
 	return !load->is_part ||
 	       filter_args_require(load->session, load->found) == 0 ?
@@ -674,7 +630,6 @@ int load_again(struct load *load, const struct replay_sink *sink, void *ctx)
 
 void load_close(struct load *load)
 {
-	mem_free(load->modules);
 	arena_free(load->names);
 	session_free(load->session);
 }

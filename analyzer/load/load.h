@@ -25,8 +25,8 @@ void load_want_net(bool wants);
 
 /* A trace, profile or sum of several, open for one command. load_open fills it
  * and load_close frees what it holds; the caller owns the struct itself. The
- * names of the session's functions are in the arena `names`, so no session
- * outlives its load. */
+ * names of the session's functions and its namings are in the arena `names`, so
+ * no session outlives its load. */
 struct load {
 	const char *path;            /* borrowed */
 	bool is_profile;             /* read from a profile, or merged: holds
@@ -42,7 +42,6 @@ struct load {
 	                              * filters' range and coroutine */
 	struct in_summary in;
 	struct arena *names;
-	struct sym_module *modules;  /* one for each elf_id */
 };
 
 /* Read and replay the trace that is the only operand, name its functions and
@@ -80,9 +79,8 @@ int load_again(struct load *, const struct replay_sink *, void *ctx);
  * with the cause in the chain: a profile has no `what` (a plural). */
 enum cmd_exit load_need_trace(const struct load *, const char *what);
 
-/* Put what only the load knows (how functions were named, what the reader of
- * the trace complained of) into its session, before that is merged or written.
- * The session borrows from the load. */
+/* Put what only the load knows, what the reader of the trace complained of,
+ * into its session, before that is merged or written. */
 void load_complete(struct load *);
 
 /* How functions are named, as the command line says; after load_open of a

@@ -165,11 +165,14 @@ struct net {
 	                            * there are no samples */
 };
 
-/* How many of an ELF module's functions got names when analyzer/sym looked for
- * them; kept in profiles. */
+/* How far the native functions of an ELF module got names when analyzer/sym
+ * looked for them; kept in profiles. Texts are untrusted, never NULL. */
 struct naming {
-	const char *file, *why;    /* untrusted, never NULL */
-	uint64_t asked, named, hinted, is_refused;
+	const char *file;          /* that named it; "": none */
+	const char *why;           /* what is wrong or missing; "": nothing */
+	uint64_t asked, named;     /* functions; those that got a name */
+	uint64_t hinted;           /* those named as Lua calls them */
+	uint64_t is_refused;       /* 1: only other builds were found */
 };
 
 /* One of the sessions that were merged into this one. */

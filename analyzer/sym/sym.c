@@ -167,7 +167,7 @@ struct task {
 	struct func_table *funcs;
 	struct arena *arena;
 	elf_id elf;
-	struct sym_module *module;
+	struct naming *module;
 	struct sym_query *queries;         /* by rising id; the child sorts its
 	                                    * own copy by offset */
 	size_t count;
@@ -335,7 +335,7 @@ static void count_named(const struct task *task)
  * after another. A module without functions to name is not read. */
 static void name_modules(struct func_table *funcs, struct arena *arena,
 			 const struct sym_options *options,
-			 struct sym_module *modules)
+			 struct naming *modules)
 {
 	const int64_t end = sym_child_now() +
 			    (int64_t)options->seconds * ALL_MODULES * 1000;
@@ -345,12 +345,12 @@ static void name_modules(struct func_table *funcs, struct arena *arena,
 		const int64_t left = (end - sym_child_now()) / 1000;
 		struct task task = {
 			.funcs = funcs, .arena = arena, .elf = elf,
-			.module = &modules[elf],
+			.module = &modules[elf - 1],
 			.server_seconds = &server_seconds,
 			.wish = { options, SYM_NAMES, server_seconds },
 		};
 
-		modules[elf].file = modules[elf].why = "";
+		task.module->file = task.module->why = "";
 		gather(&task);
 		if (task.count > 0)
 			name_module(&task, left <= 0 ? 0 :
@@ -361,10 +361,10 @@ static void name_modules(struct func_table *funcs, struct arena *arena,
 	}
 }
 
-struct sym_module *sym_name(struct func_table *funcs, struct arena *arena,
-			    const struct sym_options *options)
+struct naming *sym_name(struct func_table *funcs, struct arena *arena,
+			const struct sym_options *options)
 {
-	struct sym_module *const modules =
+	struct naming *const modules =
 		mem_alloc((func_elf_count(funcs) + 1) * sizeof(*modules));
 
 	name_modules(funcs, arena, options, modules);

@@ -9,31 +9,18 @@
 #define WEFT_ANALYZER_SYM_SYM_H
 
 #include "analyzer/base/mem.h"
-#include "analyzer/model/func.h"
+#include "analyzer/model/session.h"
 #include "analyzer/sym/sym_options.h"
-
-#include <stdbool.h>
-
-/* How far the functions of an ELF module got names. Strings are the arena's,
- * never NULL. */
-struct sym_module {
-	const char *file;        /* the file that named it, "" if none */
-	const char *why;         /* what is wrong or missing, "" if nothing */
-	/* native functions only */
-	size_t asked, named;     /* its functions; those that got a name */
-	size_t hinted;           /* how many are named as Lua calls them */
-	bool is_refused;         /* only other builds of it were found */
-};
 
 /* Fill in name, file and file_line of every function of the table; a native one
  * that has a name keeps it, and no name is "" afterwards. Each ELF file is read
  * in a process of its own, so that a hostile or huge file costs the names of
  * its own functions only. Nothing is a failure: what went wrong is in the
  * elements' why. Strings go into the arena and live as long as it does. Returns
- * an array with an element for each module id (0 is not used), to be freed with
+ * an array with an element for each module, by its id - 1, to be freed with
  * mem_free. */
-struct sym_module *sym_name(struct func_table *, struct arena *,
-			    const struct sym_options *);
+struct naming *sym_name(struct func_table *, struct arena *,
+			const struct sym_options *);
 
 /* Fill in name, file and file_line of a FUNC_LUA. The file is shown as in Lua's
  * own messages: "app.lua", "stdin", "[string "return 1..."]". The name is the

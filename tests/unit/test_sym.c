@@ -90,7 +90,7 @@ static uint64_t offset_of(int (*function)(int))
 struct named {
 	struct func_table *funcs;
 	struct arena *arena;
-	struct sym_module *modules;
+	struct naming *module;
 	const struct func *found, *nowhere;
 };
 
@@ -103,7 +103,7 @@ static struct named name(const char *path, const uint8_t *id, size_t id_size,
 	const func_id found = func_native(n.funcs, elf, offset_of(find_me));
 	const func_id nowhere = func_native(n.funcs, elf, 0x10);
 
-	n.modules = sym_name(n.funcs, n.arena, &options);
+	n.module = sym_name(n.funcs, n.arena, &options);
 	n.found = func_get(n.funcs, found);
 	n.nowhere = func_get(n.funcs, nowhere);
 	return n;
@@ -111,7 +111,7 @@ static struct named name(const char *path, const uint8_t *id, size_t id_size,
 
 static void forget(struct named *n)
 {
-	mem_free(n->modules);
+	mem_free(n->module);
 	arena_free(n->arena);
 	func_table_free(n->funcs);
 }
@@ -128,9 +128,9 @@ static void check_whole_name(const struct named *n)
 	CHECK_STR(n->found->name, "find_me");
 	CHECK(ends_with(n->found->file, "tests/unit/test_sym.c"));
 	CHECK_EQ(n->found->file_line, FIND_ME_LINE);
-	CHECK_EQ(n->modules[1].asked, 2);
-	CHECK_EQ(n->modules[1].named, 1);
-	CHECK_STR(n->modules[1].why, "");
+	CHECK_EQ(n->module->asked, 2);
+	CHECK_EQ(n->module->named, 1);
+	CHECK_STR(n->module->why, "");
 }
 
 static const char *in_dir(const char *file)
@@ -151,7 +151,7 @@ void test_sym_names_a_static_function_with_its_line(void)
 	struct named n = name(in_dir("whole"), id, size, NULL);
 
 	check_whole_name(&n);
-	CHECK_STR(n.modules[1].file, in_dir("whole"));
+	CHECK_STR(n.module->file, in_dir("whole"));
 	CHECK_STR(n.nowhere->name, "whole+0x10");
 	forget(&n);
 	clean();
@@ -224,7 +224,7 @@ void test_sym_names_from_a_debug_folder_when_the_program_is_gone(void)
 			      in_dir("d"));
 
 	check_whole_name(&n);
-	CHECK_STR(n.modules[1].file, in_dir("d/prog.debug"));
+	CHECK_STR(n.module->file, in_dir("d/prog.debug"));
 	forget(&n);
 
 	/* Whatever its name there; also as the tree of .build-id; also as the
@@ -258,13 +258,13 @@ void test_sym_takes_the_debug_file_of_a_stripped_program(void)
 	struct named n = name(in_dir("prog"), id, size, NULL);
 
 	check_whole_name(&n);
-	CHECK_STR(n.modules[1].file, in_dir("prog.debug"));
+	CHECK_STR(n.module->file, in_dir("prog.debug"));
 	forget(&n);
 
 	CHECK_EQ(shell("rm prog.debug"), 0);
 	n = name(in_dir("prog"), id, size, NULL);
 	CHECK(strncmp(n.found->name, "prog+0x", 7) == 0);
-	CHECK_STR(n.modules[1].why,
+	CHECK_STR(n.module->why,
 		  "stripped, and its debug file was not found");
 	forget(&n);
 	clean();
@@ -288,7 +288,7 @@ void test_sym_asks_servers_only_when_told_to(void)
 	unsetenv("DEBUGINFOD_URLS");
 	struct named n = name("/nonexistent/bin/prog", id, size, NULL);
 
-	CHECK_STR(n.modules[1].why, "its file is not there");
+	CHECK_STR(n.module->why, "its file is not there");
 	forget(&n);
 	snprintf(command, sizeof(command), "file://%s/s/", dir);
 	setenv("DEBUGINFOD_URLS", command, 1);
@@ -309,11 +309,11 @@ void test_sym_refuses_another_build(void)
 	struct named n = name(in_dir("whole"), id, size, dir);
 
 	CHECK(strncmp(n.found->name, "whole+0x", 8) == 0);
-	CHECK(strstr(n.modules[1].why, "/whole was replaced: build-id differs")
+	CHECK(strstr(n.module->why, "/whole was replaced: build-id differs")
 	      != NULL);
-	CHECK(n.modules[1].is_refused);
-	CHECK_STR(n.modules[1].file, "");
-	CHECK_EQ(n.modules[1].named, 0);
+	CHECK(n.module->is_refused);
+	CHECK_STR(n.module->file, "");
+	CHECK_EQ(n.module->named, 0);
 	forget(&n);
 	clean();
 }
@@ -323,7 +323,7 @@ void test_sym_says_when_there_is_no_file(void)
 	uint8_t id[20] = { 1, 2, 3 };
 	struct named n = name("/nonexistent/x/../prog", id, 20, NULL);
 
-	CHECK_STR(n.modules[1].why, "its file is not there");
+	CHECK_STR(n.module->why, "its file is not there");
 	CHECK_STR(n.nowhere->name, "prog+0x10");
 	forget(&n);
 }
