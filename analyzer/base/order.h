@@ -35,6 +35,23 @@ static inline int order_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* The first i below count for which `is_before` is false, an expression that is
+ * true of all i in front and false of all behind; count if there is none. */
+#define ORDER_FIRST(i, count, is_before)                                       \
+	({                                                                     \
+		size_t low_##i = 0, high_##i = (count);                        \
+                                                                               \
+		while (low_##i < high_##i) {                                   \
+			const size_t i = low_##i + (high_##i - low_##i) / 2;   \
+                                                                               \
+			if (is_before)                                         \
+				low_##i = i + 1;                               \
+			else                                                   \
+				high_##i = i;                                  \
+		}                                                              \
+		low_##i;                                                       \
+	})
+
 /* qsort of count rows; rows may be NULL if there are none. */
 #define order_sort(rows, count, by)                                            \
 	((count) > 1 ? qsort((rows), (count), sizeof(*(rows)), (by)) : (void)0)

@@ -5,6 +5,7 @@
 #include "analyzer/args/named.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
@@ -85,17 +86,9 @@ static void add(struct subject *s, const struct sym_line *l, bool is_probe,
 static const struct sym_line *line_at(const struct sym_line *lines,
 				      size_t count, uint64_t offset)
 {
-	size_t low = 0, high = count;
+	const size_t next = ORDER_FIRST(i, count, lines[i].offset <= offset);
 
-	while (low + 1 < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (lines[middle].offset <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &lines[low];
+	return &lines[next > 0 ? next - 1 : 0];
 }
 
 /* All places of one module; of module 0, those that are in none. */

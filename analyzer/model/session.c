@@ -349,17 +349,7 @@ static int by_key(const void *a, const void *b)
 /* The first label of this process (index + 1) or a later one. */
 static size_t first_of(const struct session *s, uint32_t process)
 {
-	size_t low = 0, high = s->label_count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (s->labels[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ORDER_FIRST(i, s->label_count, s->labels[i].process < process);
 }
 
 /* Append the recording's labels among [from, to) to the list of n. */

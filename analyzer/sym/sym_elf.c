@@ -292,17 +292,7 @@ ORDER_BY(by_offset, struct sym_query, UP(offset))
 /* The first query at or after offset; count if there is none. */
 static size_t first_from(const struct naming *n, uint64_t offset)
 {
-	size_t low = 0, high = n->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (n->queries[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ORDER_FIRST(i, n->count, n->queries[i].offset < offset);
 }
 
 /* What begins at an address, or one byte later; NULL: nobody asks. */

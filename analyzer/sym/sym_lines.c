@@ -77,17 +77,7 @@ static bool is_of(const struct walk *w, const struct sym_unit *unit,
 /* The first line at or after an address. */
 static size_t first_from(const struct task *t, uint64_t offset)
 {
-	size_t low = 0, high = t->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (t->lines[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ORDER_FIRST(i, t->count, t->lines[i].offset < offset);
 }
 
 /* Whether the description has code at one of the addresses. */

@@ -150,17 +150,7 @@ ORDER_BY(by_offset, struct ask, UP(offset))
 
 static size_t first_from(const struct places_task *t, uint64_t offset)
 {
-	size_t low = 0, high = t->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (t->ask[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ORDER_FIRST(i, t->count, t->ask[i].offset < offset);
 }
 
 static void add_name(struct ask *a, const char *name)

@@ -10,6 +10,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
 /* A call that is open, or a run of a coroutine. What is not shown is there only
@@ -548,16 +549,9 @@ const struct span *chronicle_of_run(const struct chronicle_found *f,
 				   const struct span *run)
 {
 	const struct track *const k = &f->tracks[run->to];
-	size_t low = 0, high = k->count;
+	const size_t first = ORDER_FIRST(i, k->count,
+					 k->spans[i].begin < run->begin);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (k->spans[middle].begin < run->begin)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < k->count && k->spans[low].begin <= run->end ?
-	       &k->spans[low] : NULL;
+	return first < k->count && k->spans[first].begin <= run->end ?
+	       &k->spans[first] : NULL;
 }

@@ -42,17 +42,7 @@ void snapshots_free(struct snapshots *m)
 /* The first moment at or after a tick, by its index. */
 static size_t moment_from(const struct snapshots *m, ticks tick)
 {
-	size_t low = 0, high = m->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (m->at[middle] < tick)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ORDER_FIRST(i, m->count, m->at[i] < tick);
 }
 
 /* ---- streams ---- */
