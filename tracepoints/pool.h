@@ -31,7 +31,7 @@
 enum {
 	/* Of the layout and of what its numbers mean: a library of another
 	 * version leaves the pool alone. The recorder tells of it. */
-	POOL_VERSION = 2,
+	POOL_VERSION = 3,
 	POOL_SMALL_WORDS = 1024,                /* 8 KiB */
 	POOL_BIG_WORDS = CHUNK_MAX_WORDS,       /* 128 KiB */
 	POOL_PATH_MAX = 512,
@@ -46,11 +46,12 @@ static inline uint32_t pool_record_room(uint32_t buffer_words)
 }
 
 /* pool.generation: bit 0 is set while recording is on, bit 1 if a title turned
- * it on, bit 2 once the recording has ended: nobody turns it on again. Whenever
- * it is turned on, at each start of a title, each dlclose and each request to
- * cut, POOL_GENERATION_STEP is added. Never 0. */
-enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_ENDED = 4,
-       POOL_GENERATION_STEP = 8 };
+ * it on, bit 2 once the recording has ended: nobody turns it on again, bit 3 as
+ * long as a function is waited for (--start-on): all calls are left out.
+ * Whenever it is turned on, at each start of a title, each dlclose and each
+ * request to cut, POOL_GENERATION_STEP is added. Never 0. */
+enum { POOL_ON = 1, POOL_BY_TITLE = 2, POOL_ENDED = 4, POOL_AWAITS = 8,
+       POOL_GENERATION_STEP = 16 };
 
 /* What is recorded of calls: each of them; or how many there were. */
 enum pool_mode { POOL_CALLS = 0, POOL_COUNTS = 1 };
@@ -62,6 +63,22 @@ enum pool_on_full { POOL_DROP = 0, POOL_WAIT = 1, POOL_OVERWRITE = 2,
  * that is there. */
 enum pool_snapshot { SNAPSHOT_NONE = 0, SNAPSHOT_TOLD = 1,
 		     SNAPSHOT_WANTED = 2 };
+
+/* While POOL_AWAITS is set, a thread that meets a module or Lua source of which
+ * the table of verdicts says nothing asks the recorder. FREE becomes TAKEN by
+ * the thread (CAS), ASKED when the rest is written, and FREE again by the
+ * recorder when the table has the answer; then it adds 1 to answered, a futex,
+ * and wakes all. */
+enum pool_asking { ASKING_FREE = 0, ASKING_TAKEN = 1, ASKING_ASKED = 2 };
+
+struct pool_question {
+	_Atomic uint32_t state;       /* enum pool_asking */
+	_Atomic uint32_t answered;
+	uint32_t pid;                 /* in the program's own namespace */
+	uint64_t hash;                /* as in verdict.h */
+	char name[POOL_PATH_MAX];     /* NUL-terminated; "@" begins a Lua
+	                               * source's */
+};
 
 struct pool {
 	/* Written by the recorder before any program starts. */
@@ -138,6 +155,8 @@ struct pool {
 
 	/* Held by the recorder while it lives; robust, process-shared. */
 	_Alignas(128) pthread_mutex_t recorder;
+
+	_Alignas(128) struct pool_question question;
 };
 
 /* A slot is free (0), then busy (CAS, by the taker), then used (store), and
@@ -273,10 +292,26 @@ static inline bool pool_turn_on(struct pool *p, uint32_t by)
 	return now & POOL_ON;
 }
 
-/* Clear those bits of the generation; returns which of them were set. */
+/* Is recording on at this moment, and waits for no function? */
+static inline bool pool_is_on(struct pool *p)
+{
+	return (atomic_load(&p->generation) & (POOL_ON | POOL_AWAITS)) ==
+	       POOL_ON;
+}
+
+/* Clear those bits of the generation; returns which of them were set. No
+ * generation comes again without POOL_AWAITS that was there with it. */
 static inline uint32_t pool_turn_off(struct pool *p, uint32_t bits)
 {
 	return atomic_fetch_and(&p->generation, ~bits) & bits;
+}
+
+/* Turn recording on, whatever function it waits for; returns whether it was. */
+static inline bool pool_start(struct pool *p)
+{
+	const bool awaited = pool_turn_off(p, POOL_AWAITS) != 0;
+
+	return pool_turn_on(p, 0) && !awaited;
 }
 
 /* Turn recording off for good. */
@@ -292,12 +327,13 @@ static inline void pool_end(struct pool *p)
 /* Who changes these raises POOL_VERSION and, so that a recorder that attaches
  * can tell, ATTACH_VERSION. */
 #ifdef __x86_64__
-_Static_assert(POOL_VERSION == 2 && sizeof(struct pool) == 1024 &&
+_Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 1664 &&
 	       sizeof(struct pool_process) == 600 &&
 	       sizeof(struct pool_thread) == 128 &&
 	       offsetof(struct pool, generation) == 256 &&
 	       offsetof(struct pool, is_stuck) == 840 &&
-	       offsetof(struct pool, recorder) == 896 && POOL_LEND == 3,
+	       offsetof(struct pool, recorder) == 896 && POOL_LEND == 3 &&
+	       offsetof(struct pool, question) == 1024,
 	       "the layout of a pool belongs to its version");
 #endif
 

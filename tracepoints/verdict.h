@@ -57,6 +57,19 @@ static inline uint64_t verdict_of_lua(uint64_t source, uint64_t lines,
 	return verdict_id(verdict_mix(verdict_mix(source, lines), ordinal));
 }
 
+/* In place of a function's id: it is in the table if recording begins with the
+ * function (--start-on). And of its module or source, by the same hash: it is
+ * there once all its functions are. */
+static inline uint64_t verdict_start(uint64_t id)
+{
+	return verdict_id(id ^ 0x5354415254);
+}
+
+static inline uint64_t verdict_start_all(uint64_t hash)
+{
+	return verdict_id(hash ^ 0x414c4c);
+}
+
 /* slots: a power of two, not 0. Any words may be in the table. known: whether
  * the function is in it: then its calls may have had another verdict. */
 static inline enum verdict verdict_find(const _Atomic uint64_t *table,

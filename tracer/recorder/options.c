@@ -1,6 +1,7 @@
 /* options.c - the command line of `weft record`: one row for each option, from
  * which the help is printed, too.
  * SPDX-License-Identifier: MIT */
+#include "tracepoints/pattern.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/options.h"
 
@@ -19,7 +20,7 @@ enum { LEAST_PIECE = 1 << 20 };
 enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_SAMPLE_RATE,
 	   ROW_LABEL, ROW_HELP, ROW_VERSION, ROW_ONLY, ROW_COUNT, ROW_SKIP,
 	   ROW_MAX_SIZE, ROW_MAX_FILES,
-	   ROW_DURATION, ROW_DUTY, ROW_OF, ROW_START_ON_SIGNAL,
+	   ROW_DURATION, ROW_DUTY, ROW_OF, ROW_START_ON_SIGNAL, ROW_START_ON,
 	   ROW_MIN_DURATION, ROW_BUDGET, ROW_FLIGHT, ROW_MAX_DEPTH,
 	   ROW_SNAPSHOT_ON, ROW_RELAY };
 
@@ -53,6 +54,10 @@ static struct poptOption rows[] = {
 	{ "start-on-signal", 0, POPT_ARG_STRING, NULL, ROW_START_ON_SIGNAL,
 	  "start with recording turned off; the signal, sent to weft record, "
 	  "turns it on", "SIGNAL" },
+	{ "start-on", 0, POPT_ARG_STRING, NULL, ROW_START_ON,
+	  "record from the first call of FUNCTION on, native or Lua, a name or "
+	  "PATTERN, in whatever process and thread; until then, a call costs "
+	  "about what one costs that --skip leaves out", "FUNCTION" },
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,
@@ -233,6 +238,17 @@ static const char *read_patterns(const struct value *v, char *text)
 	return selection_add(v->to, text);
 }
 
+/* A native function's file is known only later. */
+static const char *read_start_on(const struct value *v, char *text)
+{
+	const char *const why = selection_add(&opt.start_on, text);
+
+	for (const char *all = opt.start_on; !why && all; )
+		if (pattern_next(&all).of == PATTERN_FILE)
+			return v->not;
+	return why;
+}
+
 /* "10s/60s". */
 static const char *read_duty(const struct value *v, char *text)
 {
@@ -391,6 +407,8 @@ static const struct value values[] = {
 	[ROW_START_ON_SIGNAL] = { .read = read_signal, .not = "it is not a "
 		"signal such as USR2 or 34, or it has another meaning for weft "
 		"record" },
+	[ROW_START_ON] = { .read = read_start_on, .not = "functions cannot be "
+		"told by their file here" },
 	[ROW_BUDGET] = { .read = read_budget, .not = "it is not a share from "
 		"0.1% to 90%" },
 	[ROW_MIN_DURATION] = { read_time, "it is not a time such as 500ns, 2us "
@@ -488,9 +506,10 @@ static const char *half_said(void)
 		"writes no pieces, --max-size does; leave one of them out" :
 	       opt.duty_of > 0 && opt.duty_on == 0 ? "--of says how many "
 		"replicas share a --duty; give both" :
-	       opt.duty_on > 0 && (opt.paused || opt.start_signal > 0) ?
-		"--duty turns recording on by the clock, --paused and "
-		"--start-on-signal do not; leave one of them out" : NULL;
+	       (opt.duty_on > 0) + (opt.paused || opt.start_signal > 0) +
+		!!opt.start_on > 1 ? "--duty turns recording on by the clock, "
+		"--start-on by a call, --paused and --start-on-signal by "
+		"neither; give one of them" : NULL;
 }
 
 /* Options that cannot go together, or that need another one; of several

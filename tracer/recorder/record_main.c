@@ -116,6 +116,22 @@ static int choose_functions(struct recording *r)
 	return 0;
 }
 
+/* The same of the function with which recording begins. */
+static int choose_start(struct recording *r)
+{
+	const struct selection_wish wish = { .start = r->opt.start_on };
+
+	if (!r->opt.start_on)
+		return 0;
+	if (selection_init(&r->awaited, &wish, r->owner.verdicts,
+			   r->owner.verdict_slots, r->sink.names) != 0) {
+		message("there is not enough memory to record");
+		return -1;
+	}
+	selection_program(&r->awaited, r->program_path);
+	return 0;
+}
+
 /* The pool's name tells where the last records of a killed recorder are. The
  * spill file is made before it is needed: later, the disk may be full. A flight
  * recorder makes neither. */
@@ -140,6 +156,8 @@ static int make_files(struct recording *r)
 	if ((r->opt.select.only || r->opt.select.skip ||
 	     r->opt.select.count) &&
 	    choose_functions(r) != 0)
+		return -1;
+	if (choose_start(r) != 0)
 		return -1;
 	if (!r->opt.archive)
 		return 0;
@@ -221,6 +239,7 @@ static int make_parts(struct recording *r)
 		.bytes = r->opt.pool_bytes,
 		.on_full = r->opt.on_full,
 		.paused = schedule_begins_off(&r->opt) || r->opt.attach,
+		.awaits = r->opt.start_on,
 		.attached = r->opt.attach,
 		.lua = !r->opt.no_lua,
 		.native = !r->opt.no_native,
@@ -228,7 +247,7 @@ static int make_parts(struct recording *r)
 		.tsc = r->rate.tsc,
 		.verdicts = r->opt.select.only || r->opt.select.skip ||
 			    r->opt.select.count || r->opt.budget > 0 ||
-			    r->opt.attach,
+			    r->opt.start_on || r->opt.attach,
 	};
 
 	if (pool_owner_create(&r->owner, &wish) != 0 ||
@@ -592,7 +611,8 @@ static void run_loop(struct recording *r)
 		if (l.now >= l.next_beat)
 			on_beat(&l);
 		control_poll(&r->control, l.now);
-		schedule_poll(r);
+		if (schedule_poll(r))
+			l.sleep = SLEEP_MIN_MS;
 		if (is_over(&l))
 			break;
 		if (!r->program.has_ended && l.now >= l.next_processes)

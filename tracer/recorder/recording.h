@@ -59,6 +59,7 @@ struct recording {
 	struct archive archive;
 	struct lua_names names;
 	struct selection selection;
+	struct selection awaited;  /* the function that recording begins with */
 	struct registry registry;
 	struct drain drain;
 	struct budget budget;

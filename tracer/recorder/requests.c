@@ -53,7 +53,8 @@ static void do_status(struct recording *r, const char *argument,
 		      struct control_text *t)
 {
 	const double seconds = (double)(rate_mono() - r->begin_ns) / 1e9;
-	const bool on = atomic_load(&r->owner.pool->generation) & POOL_ON;
+	const uint32_t is = atomic_load(&r->owner.pool->generation) &
+			    (POOL_ON | POOL_AWAITS);
 
 	(void)argument;
 	control_say(t, "ok\nname %.*s\n",
@@ -63,7 +64,10 @@ static void do_status(struct recording *r, const char *argument,
 	control_say(t, "pid %d\n", (int)pid_of(r));
 	control_say(t, "recorder %d\n", (int)getppid());
 	control_say(t, "seconds %.3f\n", seconds);
-	control_say(t, "state %s\n", on ? "on" : "off");
+	control_say(t, "state %s\n", is == POOL_ON ? "on" :
+		    (is & POOL_ON) ? "waits" : "off");
+	if (is & POOL_AWAITS)
+		say_path(t, "start-on", r->opt.start_on);
 	control_say(t, "records %" PRIu64 "\n", r->drain.records);
 	control_say(t, "rate %.0f\n", r->speed.rate);
 	control_say(t, "pool %" PRIu32 "\n", fill(&r->owner));
@@ -79,7 +83,7 @@ static void do_start(struct recording *r, const char *argument,
 		     struct control_text *t)
 {
 	(void)argument;
-	control_say(t, "ok\nwas %s\n", pool_turn_on(r->owner.pool, 0) ? "on" :
+	control_say(t, "ok\nwas %s\n", pool_start(r->owner.pool) ? "on" :
 		    "off");
 }
 

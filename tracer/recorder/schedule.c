@@ -5,7 +5,12 @@
 #include "tracer/recorder/schedule.h"
 #include "tracer/recorder/recording.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 bool schedule_begins_off(const struct options *o)
 {
@@ -31,7 +36,7 @@ void schedule_choose(struct schedule *s, const struct options *o,
 static void turn(struct recording *r, bool on)
 {
 	if (on)
-		pool_turn_on(r->owner.pool, 0);
+		pool_start(r->owner.pool);
 	else
 		pool_turn_off(r->owner.pool, POOL_ON | POOL_BY_TITLE);
 }
@@ -56,10 +61,40 @@ static void keep_duty(struct recording *r, uint64_t ns)
 	s->is_on = on;
 }
 
-void schedule_poll(struct recording *r)
+/* A thread asks what is in a module or Lua source. */
+static void answer(struct recording *r)
+{
+	struct pool_question *const q = &r->owner.pool->question;
+	struct pool_question copy;
+
+	memcpy(&copy, q, sizeof(copy));
+	copy.name[sizeof(copy.name) - 1] = '\0';
+	selection_answer(&r->awaited, copy.pid, copy.hash, copy.name);
+	atomic_store(&q->state, ASKING_FREE);
+	atomic_fetch_add(&q->answered, 1);
+	syscall(SYS_futex, &q->answered, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Returns whether there was a question: others may follow at once. */
+static bool await_function(struct recording *r, uint64_t ns)
+{
+	struct pool *const p = r->owner.pool;
+
+	if (!r->opt.start_on || r->schedule.since > 0)
+		return false;
+	if (!(atomic_load(&p->generation) & POOL_AWAITS))
+		r->schedule.since = ns;
+	if (atomic_load(&p->question.state) != ASKING_ASKED)
+		return false;
+	answer(r);
+	return true;
+}
+
+bool schedule_poll(struct recording *r)
 {
 	const struct options *const o = &r->opt;
 	const uint64_t ns = rate_mono() - r->begin_ns;
+	const bool asked = await_function(r, ns);
 
 	if (r->program.wants_start) {
 		r->program.wants_start = false;
@@ -69,6 +104,7 @@ void schedule_poll(struct recording *r)
 	if (o->duty_on > 0)
 		keep_duty(r, ns);
 	if (o->duration > 0 && ns - r->schedule.since >= o->duration &&
-	    (o->start_signal == 0 || r->schedule.since > 0))
+	    ((o->start_signal == 0 && !o->start_on) || r->schedule.since > 0))
 		r->wants_finish = true;
+	return asked;
 }

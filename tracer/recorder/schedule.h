@@ -21,9 +21,10 @@ struct schedule {
 
 /* Whether the recording begins turned off. */
 bool schedule_begins_off(const struct options *o);
-/* Turn recording on or off, or end it, if its time has come. Call it in each
- * round. */
-void schedule_poll(struct recording *r);
+/* Turn recording on or off, or end it, if its time has come; answer threads
+ * that look for the function with which it begins. Call it in each round.
+ * Returns whether one had asked, and may ask again soon. */
+bool schedule_poll(struct recording *r);
 /* Choose the window of the period that begins then; for tests. random: any
  * number. With --of N, one of N such windows is used, in the mean. */
 void schedule_choose(struct schedule *s, const struct options *o,

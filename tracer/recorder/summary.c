@@ -183,8 +183,9 @@ static void note_snapshot(const struct recording *r, struct meta *m)
 		   f->begin : h->pair_real - (uint64_t)(ago * 1e9));
 }
 
-static void note_duty(struct meta *m, const struct options *o)
+static void note_windows(struct meta *m, const struct options *o)
 {
+	note_patterns(m, "start-on", o->start_on);
 	if (o->duty_on > 0)
 		meta_print(m, "duty", "%gs/%gs of %" PRIu32,
 			   (double)o->duty_on / 1e9,
@@ -224,7 +225,7 @@ void summary_start_notes(const struct recording *r, struct meta *m)
 	note_samples(r, m);
 	summary_cost_note(r, m);
 	note_labels(m, &r->opt);
-	note_duty(m, &r->opt);
+	note_windows(m, &r->opt);
 	if (r->opt.budget > 0)
 		meta_print(m, "budget", "%g%%", 100 * r->opt.budget);
 	note_patterns(m, "filter.only", r->opt.select.only);
@@ -636,6 +637,9 @@ static void diagnose(const struct recording *r)
 		.processes = given_out(&r->owner.pool->next_process) +
 			     (uint32_t)r->said.unjoined_processes,
 		.was_paused = r->opt.paused,
+		.awaited = atomic_load(&r->owner.pool->generation) &
+			   POOL_AWAITS ? r->opt.start_on : NULL,
+		.awaited_n = r->awaited.skipped,
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
 		.lua_init = r->opt.lua_init,

@@ -308,7 +308,7 @@ EXPORT int weft_status(struct weft_status *status)
 		return -1;
 	if (is_recorded()) {
 		now.recorded = 1;
-		now.on = lua_vm_on();
+		now.on = pool_is_on(mapped_pool);
 		now.native = !atomic_load(&process_no_native);
 		now.lua = mapped_view.lua;
 		now.inside_only = atomic_load(&region_only);

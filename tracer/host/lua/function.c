@@ -359,12 +359,15 @@ uint32_t lua_func_item(struct thread_state *s, uint64_t key)
 }
 
 /* As the recorder finds it in the item. */
-uint64_t lua_func_verdict(uint64_t key)
+uint64_t lua_func_verdict(uint64_t key, struct function_origin *from)
 {
-	const struct function_id *const is = &func_of(key)->is;
+	const struct lua_func *const f = func_of(key);
+	const struct function_id *const is = &f->is;
 
-	return (key & KEY_MARK) ? 0 :
-	       verdict_of_lua(is->hash, (uint64_t)(uint32_t)is->first << 32 |
+	if (key & KEY_MARK)
+		return 0;
+	*from = (struct function_origin){ is->hash, f->text, f->stored };
+	return verdict_of_lua(is->hash, (uint64_t)(uint32_t)is->first << 32 |
 					(uint32_t)is->last, is->ordinal);
 }
 

@@ -124,7 +124,7 @@ INLINE uint64_t lua_ordinal_mix(uint64_t a, uint64_t b)
 /* ---------------------------------------------------- upcalls, called busy */
 
 uint32_t lua_func_item(struct thread_state *s, uint64_t key);
-uint64_t lua_func_verdict(uint64_t key);
+uint64_t lua_func_verdict(uint64_t key, struct function_origin *from);
 void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index);
 
 /* Another name comes most often than in its item in the open chunk: say so

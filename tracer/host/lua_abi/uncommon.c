@@ -222,11 +222,38 @@ static bool record_known(struct thread_state *s, lua_State *L,
 	return true;
 }
 
+/* Recording waits for a function: is it this call's? s is busy; it is not
+ * meanwhile. Returns the busy state, or NULL. */
+static struct thread_state *look_for_begin(struct thread_state *s, lua_State *L,
+					   const lua_Debug *ar, uint64_t sp)
+{
+	struct lua_local *const me = lua_vm_local(s);
+	struct coroutine *co = lua_co_find(L);
+	struct lua_event e;
+
+	if (!me || ar->event == LUA_HOOKRET || !event_is_recorded(co, ar))
+		return s;
+	thread_release(s);
+	if (!co || !co->vm->interposed)
+		co = known(me, L, co);
+	if (co)
+		function_number_open(co, false);
+	if (co && event_by_asking(&e, me, co, ar) && e.key != 0)
+		dictionary_begins(e.key);
+	return thread_acquire(sp);
+}
+
 void uncommon_record(struct thread_state *s, lua_State *L, lua_Debug *ar,
 		     uint64_t sp)
 {
 	struct coroutine *co;
 
+	if (unlikely(s->awaits))
+		s = look_for_begin(s, L, ar, sp);
+	if (!s) {
+		uncommon_pass_on(lua_co_find(L), L, ar);
+		return;
+	}
 	if (!record_known(s, L, ar)) {
 		record_unknown(s, L, ar, sp);
 		return;

@@ -64,6 +64,11 @@ static SLOW void enter(uint64_t fn, uint64_t site, uint64_t sp)
 		return;
 	}
 	s = thread_acquire_native(sp);
+	if (s && unlikely(s->awaits)) {
+		dictionary_begins(fn);
+		thread_release(s);
+		s = thread_acquire_native(sp);
+	}
 	if (!s) {
 		thread_count_missed();
 		return;

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -172,6 +173,9 @@ static struct pool *map_pool(const struct address *a, bool attached)
 	return p;
 }
 
+/* A thread has waited LEND_NS for an answer (mapped_ask). */
+static _Atomic bool asked_in_vain;
+
 /* given_back + 1 when a thread had waited LEND_NS and it had not changed. */
 static _Atomic uint64_t in_vain_at;
 
@@ -201,6 +205,7 @@ struct pool *mapped_open(const char *text, bool attached)
 	};
 	clock_is_tsc = p->use_tsc != 0;
 	atomic_store(&in_vain_at, 0);
+	atomic_store(&asked_in_vain, false);
 	return p;
 }
 
@@ -415,16 +420,15 @@ enum {
 	LEND_NS = 900000000,       /* and then no longer than that */
 };
 
-/* Until the recorder has given a buffer back since then, or for a while.
- * Wrapped functions of libc would be places to be cancelled at. False: this
- * program may not sleep so (seccomp). */
-static bool sleep_since(uint32_t given_back)
+/* Until the recorder has changed that word since then, or for a while. Wrapped
+ * functions of libc would be places to be cancelled at. False: this program may
+ * not sleep so (seccomp). */
+static bool sleep_since(const _Atomic uint32_t *word, uint32_t seen)
 {
 	const struct timespec most = { 0, AGAIN_NS };
 
-	if (syscall(SYS_futex, &mapped_pool->given_back, FUTEX_WAIT, given_back,
-		    &most, NULL, 0) == 0 || errno == EAGAIN ||
-	    errno == ETIMEDOUT || errno == EINTR)
+	if (syscall(SYS_futex, word, FUTEX_WAIT, seen, &most, NULL, 0) == 0 ||
+	    errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR)
 		return true;
 	sched_yield();
 	return false;
@@ -461,7 +465,7 @@ static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
 			return b;
 		if (lends && has_lent_enough(begin, from, seen))
 			break;
-		if (!sleep_since(seen) && lends) {
+		if (!sleep_since(&mapped_pool->given_back, seen) && lends) {
 			atomic_store(&in_vain_at, seen + UINT64_C(1));
 			break;
 		}
@@ -507,4 +511,50 @@ void mapped_release_buffer(uint32_t b, uint64_t word, enum buffer_state state)
 	if (word != 0)
 		atomic_compare_exchange_strong(&mapped_view.states[b], &word,
 			buffer_word(state, slot, buffer_generation(word)));
+}
+
+/* -------------------------------------------------------------- questions */
+
+/* Sleeps until something was answered since then, or for a while. False: it was
+ * waited for long enough. */
+static bool awaits_answer(uint32_t seen, uint64_t begin)
+{
+	struct pool_question *const q = &mapped_pool->question;
+
+	if (mapped_recorder_is_dead() || atomic_load(&asked_in_vain))
+		return false;
+	if (clock_ns(CLOCK_MONOTONIC) - begin < LEND_NS &&
+	    sleep_since(&q->answered, seen))
+		return true;
+	atomic_store(&asked_in_vain, true);
+	return false;
+}
+
+bool mapped_ask(uint32_t pid, uint64_t hash, const char *name, size_t size)
+{
+	struct pool_question *const q = &mapped_pool->question;
+	const uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+	uint32_t seen, free;
+
+	if (size >= sizeof(q->name))
+		return false;
+	do {
+		seen = atomic_load(&q->answered);
+		free = ASKING_FREE;
+		if (atomic_compare_exchange_strong(&q->state, &free,
+						   ASKING_TAKEN))
+			break;
+	} while (awaits_answer(seen, begin));
+	if (free != ASKING_FREE)
+		return false;
+	q->pid = pid;
+	q->hash = hash;
+	memcpy(q->name, name, size);
+	q->name[size] = '\0';
+	atomic_store(&q->state, ASKING_ASKED);
+	while (atomic_load(&q->answered) == seen) {
+		if (!awaits_answer(seen, begin))
+			return false;
+	}
+	return true;
 }

@@ -88,6 +88,11 @@ uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
  * process any more. Hook-safe. */
 void mapped_release_buffer(uint32_t b, uint64_t word, enum buffer_state state);
 
+/* Asks the recorder for the functions of a module or Lua source (pool.h), whose
+ * name has that many bytes. Returns whether it has answered: it is waited for a
+ * second at most, and not at all once that was in vain. Hook-safe. */
+bool mapped_ask(uint32_t pid, uint64_t hash, const char *name, size_t size);
+
 INLINE bool mapped_is_small(uint32_t b)
 {
 	return b < mapped_view.small_count;

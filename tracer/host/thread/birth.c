@@ -177,6 +177,15 @@ void birth_check_table(struct thread_state *s)
 	s->module_epoch = epoch;
 }
 
+void birth_choose(struct thread_state *s)
+{
+	s->counts = mapped_pool->mode == POOL_COUNTS && !s->awaits;
+	s->brief = s->level > 0 || s->counts ? 0 : mapped_pool->brief;
+	s->max_depth = mapped_pool->max_depth != 0 ? mapped_pool->max_depth :
+		       DEPTH_ANY;
+	s->chooses = s->brief != 0 || s->max_depth != DEPTH_ANY;
+}
+
 bool birth_begin(struct thread_state *s, struct thread_state *below,
 		 bool counts)
 {
@@ -186,12 +195,8 @@ bool birth_begin(struct thread_state *s, struct thread_state *below,
 	s->level = !below ? 0 : below->level + 1;
 	s->last = clock_now();
 	s->resync = s->in_vain = false;
-	s->counts = mapped_pool->mode == POOL_COUNTS;
-	s->brief = s->level > 0 || s->counts ? 0 : mapped_pool->brief;
-	s->max_depth = mapped_pool->max_depth != 0 ? mapped_pool->max_depth :
-		       DEPTH_ANY;
+	birth_choose(s);
 	s->lowest_depth = s->max_depth;
-	s->chooses = s->brief != 0 || s->max_depth != DEPTH_ANY;
 	s->frames[0] = (struct frame){ .flags = FRAME_LUA_SETTLED };
 	if (!birth_identify(s, counts)) {
 		birth_give_back(s);

@@ -11,10 +11,13 @@ struct thread_state *birth_new(void);
 /* The opposite: nobody has it any more. */
 void birth_give_back(struct thread_state *s);
 
+/* What the pool asks for: are calls counted, or some of them left out? */
+void birth_choose(struct thread_state *s);
+
 /* Gives a new state an empty stack, and no buffer. below: of the hook that is
  * interrupted, NULL: of the thread. false: the pool has no slot for the thread,
  * and the state was given back. counts: such a thread is counted. All but
- * window, natives and generation are set. */
+ * window, awaits, natives and generation are set. */
 bool birth_begin(struct thread_state *s, struct thread_state *below,
 		 bool counts);
 

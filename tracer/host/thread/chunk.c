@@ -69,7 +69,24 @@ static void use_scrap(struct thread_state *s)
 	s->scrap_head.checksum = 0; /* record -1 is no ENTER */
 	s->buffer = NO_BUFFER;
 	s->items = s->funcs = 0;
-	use_records(s, s->scrap_records, SCRAP_WORDS, &s->slot->scrap);
+	use_records(s, s->scrap_records, SCRAP_WORDS, s->awaits ?
+		    (_Atomic uint32_t *)&s->scrap_head.records :
+		    &s->slot->scrap);
+}
+
+/* Where a function is waited for, what it has named is still left out. */
+static void empty_scrap(struct thread_state *s)
+{
+	if (s->awaits) {
+		use_records(s, s->scrap_records, SCRAP_WORDS, s->published);
+		atomic_store_explicit(s->published, 0, memory_order_relaxed);
+		return;
+	}
+	if (chunk_count(s) > 0) {
+		count_scrap(s);
+		s->resync = true;
+	}
+	use_scrap(s);
 }
 
 /* ---------------------------------------------------------------- closing */
@@ -177,11 +194,7 @@ bool chunk_retire(struct thread_state *s, uint32_t flags)
 	    !BROKEN(change))
 		finish_change(s);
 	if (chunk_is_scrap(s)) {
-		if (chunk_count(s) > 0) {
-			count_scrap(s);
-			s->resync = true;
-		}
-		use_scrap(s);
+		empty_scrap(s);
 		return false;
 	}
 	complete(s, flags);
@@ -288,15 +301,16 @@ static void use_buffer(struct thread_state *s, uint32_t b)
 bool chunk_open(struct thread_state *s, uint32_t flags)
 {
 	/* In a pool that was joined since, the slot is another thread's. */
-	const uint32_t b = unlikely(s->range != mapped_range) ? NO_BUFFER :
+	const bool may = likely(s->range == mapped_range && !s->awaits);
+	const uint32_t b = !may ? NO_BUFFER :
 		mapped_claim_buffer(&s->opening, s->slot_index, wants_big(s),
 				    process_confined ? WAIT_NEVER : s->in_vain ?
 				    WAIT_IF_ASKED : WAIT_AS_SAID);
 
 	s->opened = s->last;
 	s->want_big = false;
-	s->in_vain = b == NO_BUFFER;
-	if (s->in_vain)
+	s->in_vain = b == NO_BUFFER && !s->awaits;
+	if (b == NO_BUFFER)
 		return false;
 	use_buffer(s, b);
 	fill_header(s, s->head, s->resync ? flags | CHUNK_GAP : flags);

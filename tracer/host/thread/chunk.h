@@ -39,12 +39,14 @@ INLINE uint64_t chunk_interrupted(const struct thread_state *s)
 	       s->scrap_head.number : s->number;
 }
 
-/* Counts n losses for this reason. */
+/* Counts n losses for this reason. Where a function is waited for, nothing that
+ * is lost was wanted. */
 INLINE void chunk_count_lost(const struct thread_state *s, enum lost reason,
 			     uint64_t n)
 {
-	atomic_fetch_add_explicit(&s->slot->lost[reason], n,
-				  memory_order_relaxed);
+	if (!s->awaits)
+		atomic_fetch_add_explicit(&s->slot->lost[reason], n,
+					  memory_order_relaxed);
 }
 
 /* CPU time of the thread, ns; 0: not known. Need not be busy. */

@@ -207,19 +207,27 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key)
 /* --------------------------------------------------------------- verdicts */
 
 /* What stands for the function in the table of verdicts. 0: nothing. */
-static uint64_t verdict_key(uint64_t key)
+static uint64_t verdict_key(uint64_t key, struct function_origin *from)
 {
 	const struct module *m;
 
 	if (key & KEY_LUA)
 		return !thread_upcalls.lua_verdict ? 0 :
-		       thread_upcalls.lua_verdict(key);
+		       thread_upcalls.lua_verdict(key, from);
 	if (!module_find(key, !process_confined, &m) || !m)
 		return 0;
-	return verdict_of_native(m->build_id_size > 0 ?
-				 XXH64(m->build_id, m->build_id_size, 0) :
-				 XXH64(m->path, strlen(m->path), 0),
-				 key - m->bias);
+	from->name = m->path;
+	from->size = strlen(m->path);
+	from->hash = m->build_id_size > 0 ?
+		     XXH64(m->build_id, m->build_id_size, 0) :
+		     XXH64(m->path, from->size, 0);
+	return verdict_of_native(from->hash, key - m->bias);
+}
+
+static enum verdict find_verdict(uint64_t id, bool *known)
+{
+	return verdict_find(mapped_view.verdicts, mapped_view.verdict_slots,
+			    id, known);
 }
 
 /* An entry that only chunk_skips finds. */
@@ -239,13 +247,41 @@ void dictionary_counts(struct thread_state *s, uint64_t key, uint32_t index)
 static enum verdict look_up(uint64_t key, bool *known)
 {
 	const int saved = errno;
-	const uint64_t id = verdict_key(key);
+	struct function_origin from;
+	const uint64_t id = verdict_key(key, &from);
 
 	errno = saved;
 	*known = false;
-	return id == 0 ? VERDICT_RECORD :
-	       verdict_find(mapped_view.verdicts, mapped_view.verdict_slots,
-			    id, known);
+	return id == 0 ? VERDICT_RECORD : find_verdict(id, known);
+}
+
+/* Sources that are no files have no names to look for. */
+static bool may_be_asked(const struct function_origin *from)
+{
+	bool known;
+
+	find_verdict(verdict_start_all(from->hash), &known);
+	return !known && !process_confined && from->size > 1 &&
+	       (from->name[0] == '@' || from->name[0] == '/');
+}
+
+SLOW bool dictionary_begins(uint64_t key)
+{
+	const int saved = errno;
+	struct function_origin from;
+	const uint64_t id = !mapped_view.verdicts ? 0 :
+			    verdict_key(key, &from);
+	bool known = false;
+
+	if (id != 0)
+		find_verdict(verdict_start(id), &known);
+	if (id != 0 && !known && may_be_asked(&from) &&
+	    mapped_ask(process_slot->pid, from.hash, from.name, from.size))
+		find_verdict(verdict_start(id), &known);
+	if (known)
+		pool_turn_off(mapped_pool, POOL_AWAITS);
+	errno = saved;
+	return known;
 }
 
 SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
@@ -253,6 +289,10 @@ SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
 	enum verdict verdict;
 	bool known;
 
+	if (s->awaits && !chunk_skips(s, key))
+		remember_skipped(s, key);
+	if (s->awaits)
+		return VERDICT_SKIP;
 	if (!mapped_view.verdicts || chunk_named(s, key))
 		return VERDICT_RECORD;
 	if (chunk_skips(s, key))
@@ -267,7 +307,8 @@ SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
 
 SLOW bool dictionary_may_skip(const struct thread_state *s, uint64_t key)
 {
-	bool known = mapped_view.verdicts && chunk_skips(s, key);
+	bool known = s->awaits ||
+		     (mapped_view.verdicts && chunk_skips(s, key));
 
 	if (mapped_view.verdicts && !known)
 		look_up(key, &known);

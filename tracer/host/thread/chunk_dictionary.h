@@ -21,6 +21,10 @@ uint32_t dictionary_name_poorly(struct thread_state *s, uint64_t key);
  * out the table says so until the chunk's end. */
 enum verdict dictionary_verdict(struct thread_state *s, uint64_t key);
 
+/* Does recording wait for this function? Then it begins. The recorder is asked
+ * if need be, for a second at most. */
+bool dictionary_begins(uint64_t key);
+
 /* The function's calls are counted, under that index: the table says so until
  * the chunk's end, and no longer that the chunk has named it. */
 void dictionary_counts(struct thread_state *s, uint64_t key, uint32_t index);

@@ -40,11 +40,17 @@ static uint32_t pool_generation(void)
 	return atomic_load(&mapped_pool->generation);
 }
 
-/* Of the pool and of this process. */
-static uint32_t window_now(void)
+static bool is_awaiting(uint32_t generation)
+{
+	return (generation & POOL_AWAITS) != 0;
+}
+
+/* Of the pool and of this process. As long as a function is waited for, it is
+ * the window before the first: whoever makes a call then is known. */
+static uint32_t window_now(uint32_t generation)
 {
 	return atomic_load(&mapped_pool->window) +
-	       atomic_load(&thread_windows);
+	       atomic_load(&thread_windows) - is_awaiting(generation);
 }
 
 bool thread_valid(const struct thread_state *s)
@@ -198,7 +204,7 @@ static void forget_native(struct thread_state *s)
 static bool catch_up(struct thread_state *s, uint32_t generation)
 {
 	const uint32_t natives = atomic_load(&thread_natives);
-	const uint32_t window = window_now();
+	const uint32_t window = window_now(generation);
 	const bool forked = s->generation == 0;
 
 	birth_check_table(s);
@@ -214,11 +220,17 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
 	if (s->window != window) {
 		begin_anew(s);
 		s->window = window;
+		if (s->awaits) {
+			s->awaits = is_awaiting(generation);
+			birth_choose(s);
+		}
 		chunk_switch(s, 0);
 	} else if (s->natives != natives) {
 		forget_native(s);
 	} else if (forked || chunk_is_scrap(s) ||
 		   s->opened < atomic_load(&mapped_pool->cut_before)) {
+		if (s->awaits) /* the recorder may know more by now */
+			chunk_disown(s);
 		chunk_switch(s, 0);
 	}
 	s->natives = natives;
@@ -231,14 +243,15 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
 /* Recording that begins in the middle of a thread's life (--paused, or a state
  * made after the window opened) cannot know what is open; a thread that the
  * recording saw from its first instruction on has nothing open. */
-static bool began_late(void)
+static bool began_late(uint32_t generation)
 {
-	return window_now() > 0 || atomic_load(&thread_natives) > 0;
+	return window_now(generation) > 0 || atomic_load(&thread_natives) > 0;
 }
 
 /* A state for the thread, or for a handler that has interrupted the hook of the
  * state below; NULL: no memory, or no slot, which is counted. */
-static struct thread_state *bear(struct thread_state *below)
+static struct thread_state *bear(struct thread_state *below,
+				 uint32_t generation)
 {
 	struct thread_state *const s = birth_new();
 
@@ -247,14 +260,15 @@ static struct thread_state *bear(struct thread_state *below)
 			missed = &mapped_pool->unrecorded;
 		return NULL;
 	}
-	s->window = window_now();
+	s->window = window_now(generation);
+	s->awaits = is_awaiting(generation);
 	s->natives = atomic_load(&thread_natives);
 	return birth_begin(s, below, refused == 0) ? s : NULL;
 }
 
 static struct thread_state *begin(uint32_t generation, bool late)
 {
-	struct thread_state *const s = bear(NULL);
+	struct thread_state *const s = bear(NULL, generation);
 
 	if (!s)
 		return NULL;
@@ -313,7 +327,7 @@ static struct thread_state *update(struct thread_state *s)
 	if (s && s->range != mapped_range)
 		s = forget_recording(s);
 	if (!s)
-		s = begin(generation, began_late() || refused != 0);
+		s = begin(generation, began_late(generation) || refused != 0);
 	else if (s->busy == 0)
 		s = catch_up(s, generation) ? s : NULL;
 	else if (s->generation == 0)
@@ -415,7 +429,7 @@ static struct thread_state *make_level(struct thread_state *s,
 				       uint32_t generation)
 {
 	struct thread_state *const made = refused == generation ? NULL :
-					  bear(s);
+					  bear(s, generation);
 
 	if (!made) {
 		refused = generation;

@@ -262,6 +262,8 @@ struct thread_state {
 	bool want_big;        /* the next chunk needs a big buffer */
 	bool in_vain;         /* no buffer was free when it wanted one last */
 	bool late;            /* it is closed long after its last record */
+	bool awaits;          /* recording waits for a function: all calls are
+	                       * left out, and the scrap is thrown away */
 
 	/* The buffers that are being handed over and opened, word 0: none is. A
 	 * handler may jump away from that. */
@@ -306,6 +308,14 @@ struct thread_state {
  * without a stack, twice. */
 enum { RECORD_SLACK = 16 };
 
+/* The module or Lua source that a function is of: its hash, as in verdict.h,
+ * and its name, which no 0 need follow. */
+struct function_origin {
+	uint64_t hash;
+	const char *name;
+	size_t size;
+};
+
 /* What higher folders do when something happens here. NULL: there is no Lua, or
  * no fiber, so that a program without them pays nothing. Set before the first
  * event of their kind, never changed. All are called busy and must be
@@ -314,8 +324,9 @@ struct thread_upcalls {
 	/* Writes the item of a Lua function (its key has KEY_LUA) into the open
 	 * chunk; returns its word in the items, UINT32_MAX: no room. */
 	uint32_t (*lua_item)(struct thread_state *s, uint64_t key);
-	/* What stands for a Lua function in the table of verdicts. */
-	uint64_t (*lua_verdict)(uint64_t key);
+	/* What stands for a Lua function in the table of verdicts, and its
+	 * source. */
+	uint64_t (*lua_verdict)(uint64_t key, struct function_origin *from);
 	/* A function was named under this index in the open chunk: adds what
 	 * Lua calls it, if it is native and that is known, and whether its
 	 * returns are told. */

@@ -404,6 +404,7 @@ static void fill_pool(struct pool_owner *o, const struct pool_wish *wish)
 			p->recording = (uint64_t)o->inode << 20 ^
 				       (uint64_t)getpid();
 	atomic_store(&p->generation, POOL_GENERATION_STEP |
+		     (wish->awaits ? (unsigned)POOL_AWAITS : 0u) |
 		     (wish->paused ? 0u : (unsigned)POOL_ON));
 	atomic_store(&p->next_process, 1);
 	atomic_store(&p->next_thread, 1);

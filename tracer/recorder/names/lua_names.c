@@ -390,6 +390,15 @@ static struct lua_outline *outline_of(struct lua_names *n,
 	return o;
 }
 
+/* The same, kept; NULL, too, if there is none. s may be NULL. */
+static const struct lua_outline *outline_now(struct lua_names *n,
+					     struct lua_names_source *s)
+{
+	if (s && !s->told)
+		s->told = outline_of(n, s);
+	return s && s->told && s->told->n > 0 ? s->told : NULL;
+}
+
 const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
 			   const uint64_t *item, uint64_t words)
 {
@@ -397,18 +406,35 @@ const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
 	const uint64_t at = 2 + chunk_names_string(item + 2, words - 2, name);
 	const uint64_t end = at + chunk_names_string(item + at, words - at,
 						     hint);
-	struct lua_names_source *const s = name[0] != '@' ? NULL :
-					   source_of(n, item[3], name, h->pid);
+	const struct lua_outline *const o = name[0] != '@' ? NULL :
+		outline_now(n, source_of(n, item[3], name, h->pid));
 	uint32_t function;
 
-	if (!s)
+	if (!o)
 		return "";
-	if (!s->told)
-		s->told = outline_of(n, s);
-	if (!s->told || s->told->n == 0)
-		return "";
-	function = lua_outline_find(s->told, (uint32_t)(item[1] >> 32),
+	function = lua_outline_find(o, (uint32_t)(item[1] >> 32),
 				    (uint32_t)item[1],
 				    end < words ? (uint32_t)item[end] : 0);
-	return function == 0 ? "" : lua_outline_name(s->told, function);
+	return function == 0 ? "" : lua_outline_name(o, function);
+}
+
+void lua_names_tell(struct lua_names *n, uint32_t pid, uint64_t hash,
+		    const char *name, lua_names_told_fn *fn, void *ctx)
+{
+	const struct lua_outline *const o = strlen(name) > CHUNK_STRING_MAX ?
+		NULL : outline_now(n, source_of(n, hash, name, pid));
+	struct lua_names_told told = { .file = name + 1, .source = hash };
+
+	/* The main function comes first, and has no lines. */
+	for (uint32_t i = 1; o && i < o->n; i++) {
+		const uint32_t k = o->by_lines[i];
+		const struct lua_outline_function *const f = &o->function[k];
+
+		told.ordinal = f->first == told.line &&
+			       f->last == told.last_line ? told.ordinal + 1 : 0;
+		told.line = f->first;
+		told.last_line = f->last;
+		told.name = lua_outline_name(o, k);
+		fn(ctx, &told);
+	}
 }

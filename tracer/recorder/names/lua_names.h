@@ -43,4 +43,17 @@ void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx);
 const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
 			   const uint64_t *item, uint64_t words);
 
+/* A function as its source tells of it. */
+struct lua_names_told {
+	const char *file, *name;   /* "": it has none */
+	uint64_t source;           /* its hash */
+	uint32_t line, last_line, ordinal;
+};
+typedef void lua_names_told_fn(void *ctx, const struct lua_names_told *told);
+
+/* Call back for each function in a file that a process names so, "@" first, as
+ * far as it can be read now. */
+void lua_names_tell(struct lua_names *n, uint32_t pid, uint64_t hash,
+		    const char *name, lua_names_told_fn *fn, void *ctx);
+
 #endif

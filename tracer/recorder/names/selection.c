@@ -131,6 +131,9 @@ static bool is_left_out(const struct selection *s, ask_fn *ask,
 static enum verdict decide(const struct selection *s, ask_fn *ask,
 			   const void *function)
 {
+	if (s->wish.start)
+		return ask_all(s->wish.start, ask, function) != NO ?
+		       VERDICT_SKIP : VERDICT_RECORD;
 	if (is_left_out(s, ask, function))
 		return VERDICT_SKIP;
 	return s->wish.count &&
@@ -144,6 +147,8 @@ static void set(struct selection *s, uint64_t id, enum verdict verdict)
 {
 	if (verdict == VERDICT_RECORD)
 		return;
+	if (s->wish.start)
+		id = verdict_start(id);
 	if (!verdict_set(s->verdicts, s->slots, id, verdict))
 		s->no_room++;
 	else if (verdict == VERDICT_COUNT)
@@ -250,6 +255,9 @@ static void decide_module(struct selection *s, int fd, const char *path,
 
 	elf_functions_each(fd, decide_native, &f);
 	close(fd);
+	if (s->wish.start)
+		verdict_set(s->verdicts, s->slots, verdict_start_all(hash),
+			    VERDICT_SKIP);
 }
 
 static uint64_t hash_of(const uint8_t *id, unsigned size, const char *path)
@@ -293,33 +301,39 @@ void selection_program(struct selection *s, const char *path)
 			decide_file(s, library);
 }
 
-/* number, bias, size, 3 words of build-id, path */
-static void note_module(struct selection *s, const struct chunk_header *h,
-			const uint64_t *item, uint64_t words)
+/* A module of a process. */
+static void meet_module(struct selection *s, uint32_t pid, const char *path,
+			uint64_t hash)
 {
-	char path[CHUNK_STRING_MAX + 1], place[CHUNK_STRING_MAX + 64];
-	const uint8_t *const id = (const void *)(item + 4);
+	char place[PATH_MAX + 64];
 	struct elf_build build;
-	uint64_t hash;
 
-	if (words < 9 || id[0] > ELF_BUILD_ID_MAX ||
-	    !chunk_names_string(item + 7, words - 7, path) || !path[0])
-		return;
-	hash = hash_of(id + 1, id[0], path);
 	if (!name_set_add(&s->seen, hash))
 		return;
 	for (int i = 0; i < CHUNK_NAMES_PATHS; i++) {
-		chunk_names_path(h->pid, path, i, place, sizeof(place));
+		chunk_names_path(pid, path, i, place, sizeof(place));
 		const int fd = chunk_names_open(place);
 
 		if (fd >= 0 && elf_build_read(fd, &build) == 0 &&
-		    build.size == id[0] && !memcmp(build.id, id + 1, id[0])) {
+		    hash_of(build.id, build.size, path) == hash) {
 			decide_module(s, fd, path, hash);
 			return;
 		}
 		if (fd >= 0)
 			close(fd);
 	}
+}
+
+/* number, bias, size, 3 words of build-id, path */
+static void note_module(struct selection *s, const struct chunk_header *h,
+			const uint64_t *item, uint64_t words)
+{
+	char path[CHUNK_STRING_MAX + 1];
+	const uint8_t *const id = (const void *)(item + 4);
+
+	if (words >= 9 && id[0] <= ELF_BUILD_ID_MAX &&
+	    chunk_names_string(item + 7, words - 7, path) && path[0])
+		meet_module(s, h->pid, path, hash_of(id + 1, id[0], path));
 }
 
 /* ---- Lua functions ---- */
@@ -404,6 +418,32 @@ static void note_lua(struct selection *s, const struct chunk_header *h,
 	if (s->names && f.line != 0)
 		f.name = lua_names_told(s->names, h, item, words);
 	set(s, id, decide(s, ask_lua, &f));
+}
+
+/* A lua_names_told_fn. */
+static void decide_told(void *ctx, const struct lua_names_told *told)
+{
+	struct selection *const s = ctx;
+	const struct lua f = {
+		.file = told->file, .name = told->name, .line = told->line,
+		.ordinal = told->ordinal, .source = told->source,
+	};
+
+	if (f.name[0])
+		set(s, verdict_of_lua(f.source, (uint64_t)f.line << 32 |
+				      told->last_line, f.ordinal),
+		    decide(s, ask_lua, &f));
+}
+
+void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,
+		      const char *name)
+{
+	if (name[0] != '@')
+		meet_module(s, pid, name, hash);
+	else if (s->names)
+		lua_names_tell(s->names, pid, hash, name, decide_told, s);
+	verdict_set(s->verdicts, s->slots, verdict_start_all(hash),
+		    VERDICT_SKIP);
 }
 
 /* ---- all ---- */

@@ -13,6 +13,7 @@
 /* What the user chose. Patterns are as in tracepoints/pattern.h; NULL: none. */
 struct selection_wish {
 	char *only, *skip, *count;
+	char *start;               /* alone: recording begins with these */
 };
 
 struct selection {
@@ -21,7 +22,8 @@ struct selection {
 	uint32_t slots;
 	struct lua_names *names;   /* NULL: Lua sources are not read */
 	struct name_set seen;      /* modules, and Lua functions */
-	uint64_t skipped;          /* functions that are left out */
+	uint64_t skipped;          /* functions that are left out, or that
+	                            * recording begins with */
 	uint64_t counted;          /* that are counted only */
 	uint64_t no_room;          /* that had no room in the table */
 };
@@ -42,6 +44,10 @@ int selection_init(struct selection *s, const struct selection_wish *wish,
 		   struct lua_names *names);
 /* The program that is about to start, and the libraries that it needs. */
 void selection_program(struct selection *s, const char *path);
+/* A thread met this module or Lua source of a process, and waits to hear which
+ * of its functions it is that recording begins with. hash: as in verdict.h. */
+void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,
+		      const char *name);
 /* What a finished chunk of that many words, which may hold any bytes, names. */
 void selection_note(struct selection *s, const uint64_t *chunk, uint32_t words);
 

@@ -319,6 +319,17 @@ static bool explain_argument(char *const *argv, const char *starter,
 	return false;
 }
 
+/* Recording never began, as a function was not called. */
+static bool explain_start(const struct diagnose_facts *facts)
+{
+	if (facts->awaited)
+		message("recording was to begin with a call of \"%s\" "
+			"(--start-on), %s", facts->awaited,
+			facts->awaited_n > 0 ? "which never came" : "but no "
+			"function was found that is called so");
+	return facts->awaited;
+}
+
 void diagnose_empty(const char *path, char *const *argv,
 		    const struct diagnose_facts *facts)
 {
@@ -332,7 +343,8 @@ void diagnose_empty(const char *path, char *const *argv,
 	if (facts->leaves_out)
 		message("what ran may have been left out: see --skip and "
 			"--only");
-	if (facts->told || facts->was_paused || facts->leaves_out)
+	if (facts->told || facts->was_paused || explain_start(facts) ||
+	    facts->leaves_out)
 		return;
 	if (read_program(&path, &file, room) != 0) {
 		message("\"%s\" is neither an ELF program nor a script", path);

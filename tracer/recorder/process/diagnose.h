@@ -51,6 +51,8 @@ struct diagnose_facts {
 	uint64_t vms;
 	uint32_t trouble;          /* enum process_trouble, bits */
 	bool leaves_out;           /* functions, as the user chose */
+	const char *awaited;       /* what recording waits for; or NULL, */
+	uint64_t awaited_n;        /* and how many functions are called so */
 	bool told;                 /* the user knows the reason already */
 	const struct seen_programs *seen;
 };
