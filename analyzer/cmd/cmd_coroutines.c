@@ -402,7 +402,8 @@ const struct cmd cmd_coroutines = {
 	"long it had been suspended or active; and its own stack at that\n"
 	"time. A step is inferred if it was only seen at the next event.\n"
 	"\n"
-	"Each coroutine takes about 200 bytes of memory.",
+	"With 1,000,000 coroutines, it needs 630 MB of memory (with --csv,\n"
+	"320 MB).",
 	.opts = opts,
 	.refused = refused,
 	.has_net = true,

@@ -409,11 +409,11 @@ const struct cmd cmd_lines = {
 	.summary = "show a function's source with the time of each line",
 	.about =
 	"Reads the trace in the folder DIR and prints the source of a native\n"
-	"function, with the samples of each line. While it records, weft lets\n"
-	"the kernel note at regular times of CPU where each thread is; so the\n"
-	"figures are estimates, and +- is one standard error. The processor\n"
-	"may tell the next instruction, so look at the next line, too.\n"
-	"FUNCTION is a name, without its parameters if you like, or a\n"
+	"function, with the samples of each line. While it records, weft has\n"
+	"the kernel note at regular intervals of CPU time where each thread\n"
+	"is. So the figures are estimates, and +- is one standard error. The\n"
+	"processor may report the next instruction: look at the next line,\n"
+	"too. FUNCTION is a name, without its parameters if you like, or a\n"
 	"pattern such as 'str*' or 'a|b'.\n"
 	"\n"
 	"A line has all samples of what the compiler inlined there; lines\n"
