@@ -496,7 +496,7 @@ instruction_rows() {
 		"floor $(calc "$(median ir.floor) - $(median ir.empty)" 0)"
 	above_row off empty "... recording off" 16 ""
 	above_row unrecorded empty "... preloaded and not recorded" 16 ""
-	above_row inlined inlined.empty "... 400 functions at -O3, inlined" 130 ""
+	above_row inlined inlined.empty "... 400 functions at -O3, inlined" 135 ""
 	for v in $luas; do
 		lua=${v%%:*}
 		above_row "$lua" "$lua.clock" "instructions a $lua call + \
