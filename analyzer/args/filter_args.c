@@ -7,12 +7,12 @@
 #include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_number.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,20 +409,6 @@ uint8_t *filter_args_threads(const struct session *s)
 
 /* ---- the sentence ------------------------------------------------------- */
 
-static void append(char *to, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* What does not fit is cut off. */
-static void append(char *to, size_t size, const char *format, ...)
-{
-	const size_t used = strlen(to);
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(to + used, size - used, format, list);
-	va_end(list);
-}
-
 void filter_args_describe(const struct session *s,
 			  const struct filter_sums *sums, char *to, size_t size)
 {
@@ -436,12 +422,13 @@ void filter_args_describe(const struct session *s,
 	to[0] = '\0';
 	for (int i = 0; i < FILTER_ARGS; i++)
 		if (args[i])
-			append(to, size, "%s%s \"%.200s\"", to[0] ? ", " : "",
-			       words[i], args[i]);
-	append(to, size, ": %s of %s traced (%s), %s of %s",
-	       out_number_time(time, (double)session_ns(s, sums->self)),
-	       out_number_time(whole, (double)session_ns(s, sums->whole_self)),
-	       out_number_share(share, sums->self, sums->whole_self),
-	       out_number_count(calls, sums->calls),
-	       out_number_many(all, sums->whole_calls, "calls"));
+			text_addf(to, size, "%s%s \"%.200s\"",
+				  to[0] ? ", " : "", words[i], args[i]);
+	text_addf(to, size, ": %s of %s traced (%s), %s of %s",
+		  out_number_time(time, (double)session_ns(s, sums->self)),
+		  out_number_time(whole,
+				  (double)session_ns(s, sums->whole_self)),
+		  out_number_share(share, sums->self, sums->whole_self),
+		  out_number_count(calls, sums->calls),
+		  out_number_many(all, sums->whole_calls, "calls"));
 }

@@ -5,6 +5,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/guess.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -111,12 +112,9 @@ const char *opt_word(const struct opt *row, size_t i)
 /* "a, b, c" after what is in `to` already. */
 static void join_words(const struct opt *row, char *to, size_t size)
 {
-	for (size_t i = 0; opt_word(row, i); i++) {
-		const size_t used = strlen(to);
-
-		snprintf(to + used, size - used, "%s%s", i > 0 ? ", " : "",
-			 opt_word(row, i));
-	}
+	for (size_t i = 0; opt_word(row, i); i++)
+		text_addf(to, size, "%s%s", i > 0 ? ", " : "",
+			  opt_word(row, i));
 }
 
 /* OPT_CHOICE or OPT_SORT. */

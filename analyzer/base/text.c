@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,23 @@ const char *text_base_name(const char *path)
 	const char *const slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+void text_addf(char *to, size_t room, const char *format, ...)
+{
+	const size_t used = strlen(to);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(to + used, room - used, format, args);
+	va_end(args);
+}
+
+void text_hex(const uint8_t *bytes, size_t count, char *to)
+{
+	*to = '\0';
+	for (size_t i = 0; i < count; i++)
+		to += sprintf(to, "%02x", bytes[i]);
 }
 
 size_t text_utf8(const char *text, uint32_t *code)

@@ -19,6 +19,13 @@ uint64_t text_hash(uint64_t seed, const char *text);
  * path. */
 const char *text_base_name(const char *path);
 
+/* Append to the text in `to`, as printf does. What does not fit is cut off. */
+__attribute__((format(printf, 3, 4)))
+void text_addf(char *to, size_t room, const char *format, ...);
+
+/* Bytes as hexadecimal digits; to has 2 * count + 1 bytes. */
+void text_hex(const uint8_t *bytes, size_t count, char *to);
+
 /* What *code is set to for a byte that does not belong to well-formed UTF-8. */
 #define TEXT_NO_CODE UINT32_MAX
 

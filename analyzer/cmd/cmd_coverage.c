@@ -3,6 +3,7 @@
  * the report; the reasons are found in the folder coverage.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/coverage/coverage.h"
 #include "analyzer/out/out_escape.h"
@@ -82,16 +83,12 @@ static METRIC_GETTER(get_name)
 static METRIC_GETTER(get_places)
 {
 	const struct module_function *const f = function_of(row);
-	size_t used = 0;
 
 	v->room[0] = '\0';
 	v->text = v->room;
-	/* snprintf returns what it would have written: used may pass the end
-	 * once. */
-	for (size_t i = 0; i < f->place_count && used < sizeof(v->room); i++)
-		used += (size_t)snprintf(v->room + used,
-					 sizeof(v->room) - used, "%s%s",
-					 i > 0 ? "; " : "", f->places[i]);
+	for (size_t i = 0; i < f->place_count; i++)
+		text_addf(v->room, sizeof(v->room), "%s%s", i > 0 ? "; " : "",
+			  f->places[i]);
 }
 
 static const struct metric metrics[] = {

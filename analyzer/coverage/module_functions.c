@@ -172,19 +172,19 @@ static Dwarf_Word number(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
-/* Write the place of an inlined call, and the function it was inlined in. */
-static int put_call(char *to, size_t size, Dwarf_Files *files, Dwarf_Die *call,
-		    Dwarf_Die *in)
+/* Append the place of an inlined call, and the function it was inlined in. */
+static void add_call(char *to, size_t size, Dwarf_Files *files, Dwarf_Die *call,
+		     Dwarf_Die *in)
 {
 	const char *const path = !files ? NULL :
 		dwarf_filesrc(files, number(call, DW_AT_call_file), NULL,
 			      NULL);
 	const char *const name = sym_die_name(in, NULL);
 
-	return snprintf(to, size, "%s:%llu in %s",
-			!path ? "?" : text_base_name(path),
-			(unsigned long long)number(call, DW_AT_call_line),
-			!name ? "?" : name);
+	text_addf(to, size, "%s%s:%llu in %s", to[0] ? ", " : "",
+		  !path ? "?" : text_base_name(path),
+		  (unsigned long long)number(call, DW_AT_call_line),
+		  !name ? "?" : name);
 }
 
 /* "a.c:12 in f, b.c:30 in main": from the innermost call outwards. Freed with
@@ -192,7 +192,6 @@ static int put_call(char *to, size_t size, Dwarf_Files *files, Dwarf_Die *call,
 static char *inlined_place(const struct sym_unit *unit, struct dies *around)
 {
 	char text[512] = "";
-	size_t used = 0;
 	Dwarf_Files *files = NULL;
 	Dwarf_Die *call = NULL;
 
@@ -204,13 +203,8 @@ static char *inlined_place(const struct sym_unit *unit, struct dies *around)
 		if (tag != DW_TAG_subprogram &&
 		    tag != DW_TAG_inlined_subroutine)
 			continue;
-		if (call && used > 0 && used < sizeof(text))
-			used += (size_t)snprintf(text + used,
-						 sizeof(text) - used, ", ");
-		if (call && used < sizeof(text))
-			used += (size_t)put_call(text + used,
-						 sizeof(text) - used, files,
-						 call, die);
+		if (call)
+			add_call(text, sizeof(text), files, call, die);
 		call = die;
 		if (tag == DW_TAG_subprogram)
 			break;

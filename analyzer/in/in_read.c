@@ -8,6 +8,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
 #include "analyzer/in/in_bt2.h"
@@ -71,8 +72,8 @@ static void name_reader(struct reading *r, bool used_babeltrace)
 	if (used_babeltrace)
 		in_bt2_version(text, room);
 	if (r->carved)
-		snprintf(text + strlen(text), room - strlen(text), "%scarver",
-			 used_babeltrace ? " and " : "");
+		text_addf(text, room, "%scarver",
+			  used_babeltrace ? " and " : "");
 }
 
 /* ---- carved chunks ---- */

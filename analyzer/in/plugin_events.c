@@ -85,8 +85,7 @@ static void put_module(char out[TEXT_MAX], const struct session *s,
 		put_plain(out, func_elf(s->funcs, f->module)->path);
 }
 
-/* In hexadecimal digits. A build-id has 20 bytes as a rule; of a longer one
- * only the first 20 are shown. */
+/* In hexadecimal digits. */
 static void put_build_id(char out[TEXT_MAX], const struct session *s,
 			 const struct in_event *event, const struct func *f)
 {
@@ -96,8 +95,7 @@ static void put_build_id(char out[TEXT_MAX], const struct session *s,
 	if (!f || f->kind != FUNC_NATIVE)
 		return;
 	m = func_elf(s->funcs, f->module);
-	for (unsigned i = 0; i < m->build_id_size && i < 20; i++)
-		snprintf(out + 2 * (size_t)i, 3, "%02x", m->build_id[i]);
+	text_hex(m->build_id, m->build_id_size, out);
 }
 
 /* Lua's own name of the source, with its "@" or "=". */

@@ -7,6 +7,7 @@
 #include "analyzer/load/left_out.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
@@ -500,7 +501,7 @@ static bool is_counted(const struct session *s, func_id id)
 static size_t list_demoted(const struct session *s, bool estimated, char *to,
 			   size_t size)
 {
-	size_t n = 0, used = 0;
+	size_t n = 0;
 
 	to[0] = '\0';
 	for (func_id id = 1; id <= func_count(s->funcs); id++) {
@@ -508,14 +509,12 @@ static size_t list_demoted(const struct session *s, bool estimated, char *to,
 		const bool is = estimated ? f->estimated != 0 :
 				!f->estimated && is_counted(s, id);
 
-		if (!is || n++ >= NAMES_SHOWN || used >= size)
-			continue;
-		used += (size_t)snprintf(to + used, size - used, "%s%.60s",
-					 n > 1 ? ", " : "", f->name);
+		if (is && n++ < NAMES_SHOWN)
+			text_addf(to, size, "%s%.60s", n > 1 ? ", " : "",
+				  f->name);
 	}
-	if (n > NAMES_SHOWN && used < size)
-		snprintf(to + used, size - used, " and %zu more",
-			 n - NAMES_SHOWN);
+	if (n > NAMES_SHOWN)
+		text_addf(to, size, " and %zu more", n - NAMES_SHOWN);
 	return n;
 }
 

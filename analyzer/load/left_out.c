@@ -4,6 +4,7 @@
 #include "analyzer/load/left_out.h"
 
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/filter.h"
 
@@ -65,15 +66,12 @@ uint8_t *left_out_funcs(struct session *s)
 
 enum { SHOWN = 120 };
 
-static size_t append(char *to, size_t size, size_t used, const char *option,
-		     const char *text)
+static void append(char *to, size_t size, const char *option, const char *text)
 {
-	const int n = !text || used >= size ? 0 :
-		snprintf(to + used, size - used, "%s--%s \"%.*s%s\"",
-			 used > 0 ? " " : "recorded with ", option, SHOWN,
-			 text, strlen(text) > SHOWN ? "..." : "");
-
-	return used + (n < 0 ? 0 : (size_t)n);
+	if (text)
+		text_addf(to, size, "%s--%s \"%.*s%s\"",
+			  to[0] ? " " : "recorded with ", option, SHOWN, text,
+			  strlen(text) > SHOWN ? "..." : "");
 }
 
 static bool describe_left_out(const struct session *s, char *to, size_t size)
@@ -82,16 +80,14 @@ static bool describe_left_out(const struct session *s, char *to, size_t size)
 	char *const only = patterns(s, "filter.only");
 	char *const skip = patterns(s, "filter.skip");
 	const bool any = only || skip;
-	size_t used = 0;
 
-	used = append(to, size, used, "only", only);
-	used = append(to, size, used, "skip", skip);
-	if (any && used < size)
-		snprintf(to + used, size - used, ": what %s is not in the "
-			 "figures, its time is its callers' (functions known "
-			 "by name: %s)", !only ? "matches" : !skip ?
-			 "does not match" : "they leave out",
-			 count ? count : "?");
+	append(to, size, "only", only);
+	append(to, size, "skip", skip);
+	if (any)
+		text_addf(to, size, ": what %s is not in the figures, its time "
+			  "is its callers' (functions known by name: %s)",
+			  !only ? "matches" : !skip ? "does not match" :
+			  "they leave out", count ? count : "?");
 	mem_free_all(only, skip);
 	return any;
 }
@@ -101,12 +97,12 @@ static bool describe_counted(const struct session *s, char *to, size_t size)
 	const char *const known = session_note(s, "filter.counted");
 	char *const count = patterns(s, "filter.count");
 	const bool any = count != NULL;
-	const size_t used = append(to, size, 0, "count", count);
 
-	if (any && used < size)
-		snprintf(to + used, size - used, ": of what matches, calls "
-			 "were only counted, their time is their callers' "
-			 "(functions known by name: %s)", known ? known : "?");
+	append(to, size, "count", count);
+	if (any)
+		text_addf(to, size, ": of what matches, calls were only "
+			  "counted, their time is their callers' (functions "
+			  "known by name: %s)", known ? known : "?");
 	mem_free(count);
 	return any;
 }
@@ -145,6 +141,7 @@ static bool describe_depth(const struct session *s, char *to, size_t size)
 
 bool left_out_describe(const struct session *s, int i, char *to, size_t size)
 {
+	to[0] = '\0';
 	return i == 0 ? describe_left_out(s, to, size) :
 	       i == 1 ? describe_counted(s, to, size) :
 	       i == 2 ? describe_brief(s, to, size) :

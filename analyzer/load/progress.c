@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/progress.h"
 
+#include "analyzer/base/text.h"
 #include "analyzer/out/out_number.h"
 
 #include <stdio.h>
@@ -22,15 +23,14 @@ const char *progress_text(char *to, uint64_t records, double seconds,
 	const double part = of > 0 && done < of ? (double)done / (double)of :
 			    of > 0 ? 1 : 0;
 	char count[OUT_NUMBER];
-	int used = snprintf(to, PROGRESS_TEXT,
-		"reading: %s records, %.1f million a second",
-		out_number_count(count, records),
-		(double)records / 1e6 / seconds);
 
-	if (part > 0.01 && used < PROGRESS_TEXT)
-		snprintf(to + used, (size_t)(PROGRESS_TEXT - used),
-			 ", %.0f%%, %.0f s left", 100 * part,
-			 seconds / part - seconds);
+	snprintf(to, PROGRESS_TEXT,
+		 "reading: %s records, %.1f million a second",
+		 out_number_count(count, records),
+		 (double)records / 1e6 / seconds);
+	if (part > 0.01)
+		text_addf(to, PROGRESS_TEXT, ", %.0f%%, %.0f s left",
+			  100 * part, seconds / part - seconds);
 	return to;
 }
 

@@ -84,10 +84,9 @@ static void exact_key(struct session *s, func_id id, char key[KEY_BYTES])
 {
 	const struct func *const f = func_get(s->funcs, id);
 	const struct elf_module *const m = func_elf(s->funcs, f->module);
-	char hex[2 * sizeof(m->build_id) + 1] = "";
+	char hex[2 * sizeof(m->build_id) + 1];
 
-	for (size_t i = 0; i < m->build_id_size && i < sizeof(m->build_id); i++)
-		snprintf(hex + 2 * i, 3, "%02x", m->build_id[i]);
+	text_hex(m->build_id, m->build_id_size, hex);
 	snprintf(key, KEY_BYTES, "%d|%s|%.1000s|%" PRIx64 "|%.1000s|%" PRIx64
 		 "|%" PRIu64 "|%" PRIu32 "|%" PRIu32 "|%" PRIu32 "|%.1000s",
 		 (int)f->kind,

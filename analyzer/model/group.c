@@ -8,24 +8,12 @@
 #include "analyzer/base/text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- names ---- */
 
-static void say(char *to, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void say(char *to, const char *format, ...)
-{
-	const size_t used = strlen(to);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(to + used, GROUP_NAME - used, format, args);
-	va_end(args);
-}
+#define say(to, ...) text_addf(to, GROUP_NAME, __VA_ARGS__)
 
 /* Processes and threads of merged sessions have no numbers: one stands for
  * many. */

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_number.h"
 
+#include "analyzer/base/text.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -42,8 +44,7 @@ char *out_number_many(char *to, uint64_t count, const char *nouns)
 		break;
 	}
 	out_number_count(to, count);
-	snprintf(to + strlen(to), OUT_NUMBER - strlen(to), " %.*s%s",
-		 (int)length, nouns, ending);
+	text_addf(to, OUT_NUMBER, " %.*s%s", (int)length, nouns, ending);
 	return to;
 }
 

@@ -6,6 +6,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/model/hist.h"
 #include "analyzer/profile/profile_output.h"
 #include "analyzer/profile/profile_tables.h"
@@ -64,10 +65,9 @@ static void put_module(struct sampler *p, elf_id id)
 	const struct elf_module *const m = func_elf(p->session->funcs, id);
 	Prof__Mapping map = PROF__MAPPING__INIT, *list = &map;
 	Prof__Profile part = PROF__PROFILE__INIT;
-	char build_id[2 * sizeof(m->build_id) + 1] = "";
+	char build_id[2 * sizeof(m->build_id) + 1];
 
-	for (size_t i = 0; i < m->build_id_size && i < sizeof(m->build_id); i++)
-		snprintf(build_id + 2 * i, 3, "%02x", m->build_id[i]);
+	text_hex(m->build_id, m->build_id_size, build_id);
 	map.id = id;
 	map.memory_start = id * MODULE_ROOM;
 	map.memory_limit = (id + 1) * MODULE_ROOM;

@@ -6,6 +6,7 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
 #include "analyzer/in/in_carve.h"
@@ -19,7 +20,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,45 +288,35 @@ static void note_lost(const struct recovery *r, struct meta *m)
 	}
 }
 
-static __attribute__((format(printf, 3, 4)))
-size_t append(char to[DESCRIPTION], size_t n, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	if (n < DESCRIPTION)
-		n += (size_t)vsnprintf(to + n, DESCRIPTION - n, format, args);
-	va_end(args);
-	return n;
-}
-
 /* What was found, as a sentence's end. */
 static void describe(const struct recovery *r, char to[DESCRIPTION])
 {
 	const uint64_t endless = count_endless(r);
 	bool is_alive = false;
 	uint64_t damaged = 0;
-	size_t n = append(to, 0, "%" PRIu64 " chunks in files", r->in_files);
 
+	snprintf(to, DESCRIPTION, "%" PRIu64 " chunks in files", r->in_files);
 	for (size_t i = 0; i < r->pool_count; i++) {
 		is_alive |= r->pools[i].is_alive;
 		damaged += r->pools[i].damaged;
 	}
 	if (r->pool_count > 0)
-		n = append(to, n, " and %" PRIu64 " in the pool", r->in_pools);
+		text_addf(to, DESCRIPTION, " and %" PRIu64 " in the pool",
+			  r->in_pools);
 	else
-		n = append(to, n, "; %.100s", r->why[0] ? r->why :
-			   "its pool was not given");
+		text_addf(to, DESCRIPTION, "; %.100s", r->why[0] ? r->why :
+			  "its pool was not given");
 	if (damaged > 0)
-		n = append(to, n, ", where %" PRIu64 " were damaged", damaged);
+		text_addf(to, DESCRIPTION, ", where %" PRIu64 " were damaged",
+			  damaged);
 	if (r->unreadable > 0)
-		n = append(to, n, "; %" PRIu64 " files could not be read",
-			   r->unreadable);
+		text_addf(to, DESCRIPTION, "; %" PRIu64 " files could not be "
+			  "read", r->unreadable);
 	if (endless > 0)
-		n = append(to, n, "; the ends of %" PRIu64 " threads are "
-			   "missing", endless);
+		text_addf(to, DESCRIPTION, "; the ends of %" PRIu64 " threads "
+			  "are missing", endless);
 	if (is_alive)
-		append(to, n, "; programs still ran");
+		text_addf(to, DESCRIPTION, "; programs still ran");
 }
 
 static int write_notes(struct recovery *r)

@@ -6,6 +6,7 @@
 #include "analyzer/sym/sym_elf.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -99,13 +100,6 @@ enum sym_worth sym_elf_worth(Elf *elf, enum sym_want want)
 	return worth;
 }
 
-void sym_elf_hex(const uint8_t *bytes, size_t count, char *to)
-{
-	*to = '\0';
-	for (size_t i = 0; i < count; i++)
-		to += sprintf(to, "%02x", bytes[i]);
-}
-
 /* The size of the module in memory, as the recorder has it: from the load bias
  * to the end of what is mapped. */
 static uint64_t mapped_size(Elf *elf)
@@ -153,10 +147,8 @@ bool sym_elf_is_module(const struct elf_module *module, Elf *elf, char *why,
 	if (length == module->build_id_size &&
 	    memcmp(id, module->build_id, (size_t)length) == 0)
 		return true;
-	sym_elf_hex(id, length < 0 ? 0 : length > ID_SHOWN ? ID_SHOWN :
-		    (size_t)length, its);
-	sym_elf_hex(module->build_id, module->build_id_size > ID_SHOWN ?
-		    ID_SHOWN : module->build_id_size, ours);
+	text_hex(id, length < 0 ? 0 : MIN((size_t)length, ID_SHOWN), its);
+	text_hex(module->build_id, MIN(module->build_id_size, ID_SHOWN), ours);
 	snprintf(why, size, "build-id differs (%.16s, recorded %.16s)",
 		 length > 0 ? its : "none", ours);
 	return false;

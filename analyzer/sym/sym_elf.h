@@ -36,10 +36,6 @@ bool sym_elf_is_module(const struct elf_module *, Elf *, char *why,
  * the file does not move. */
 uint32_t sym_elf_crc(int fd);
 
-/* Write count bytes as hexadecimal digits; to has room for 2 * count + 1 bytes,
- * and gets a NUL. */
-void sym_elf_hex(const uint8_t *bytes, size_t count, char *to);
-
 /* ---- names ---- */
 
 /* The C++ name that a mangled symbol stands for, valid until the next call; the

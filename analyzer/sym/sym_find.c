@@ -405,7 +405,7 @@ void sym_find_file(const struct elf_module *module, const struct sym_wish *wish,
 	elf_version(EV_CURRENT);
 	memset(found, 0, sizeof(*found));
 	found->fd = -1;
-	sym_elf_hex(module->build_id, module->build_id_size, s.id);
+	text_hex(module->build_id, module->build_id_size, s.id);
 	if (module->path[0] == '/')
 		try(&s, module->path);
 	try_folders(&s, wish->options->debug_dirs);

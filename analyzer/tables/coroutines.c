@@ -4,6 +4,7 @@
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
@@ -98,19 +99,17 @@ static METRIC_GETTER(get_threads)
 {
 	const struct coroutine *const c = of(row);
 	const uint32_t known = c->thread_count < 4 ? c->thread_count : 4;
-	size_t used = 0;
 
 	v->text = v->room;
 	v->room[0] = '\0';
 	for (uint32_t i = 0; i < known; i++)
 		if (c->threads[i] < s->session->thread_count)
-			used += (size_t)snprintf(v->room + used,
-				sizeof(v->room) - used, "%s%" PRIu32,
-				used > 0 ? " " : "",
-				s->session->threads[c->threads[i]].tid);
+			text_addf(v->room, sizeof(v->room), "%s%" PRIu32,
+				  v->room[0] ? " " : "",
+				  s->session->threads[c->threads[i]].tid);
 	if (c->thread_count > known)
-		snprintf(v->room + used, sizeof(v->room) - used, " +%" PRIu32,
-			 c->thread_count - known);
+		text_addf(v->room, sizeof(v->room), " +%" PRIu32,
+			  c->thread_count - known);
 }
 
 #define AT(field) METRIC_AT(struct coroutine_row, field)

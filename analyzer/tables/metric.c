@@ -172,12 +172,10 @@ static int no_column(const struct metric *all, unsigned lacks,
 						       100), name);
 	guess_init(&guess, wanted);
 	for (const struct metric *m = all; m->name; m++) {
-		const size_t used = strlen(names);
-
 		if (m->flags & lacks)
 			continue;
 		guess_offer(&guess, m->name, strlen(m->name));
-		snprintf(names + used, sizeof(names) - used, "%s, ", m->name);
+		text_addf(names, sizeof(names), "%s, ", m->name);
 	}
 	guess_text(&guess, NULL, text, sizeof(text));
 	return text[0] != '\0' ?

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/group.h"
 #include "analyzer/out/out_escape.h"
@@ -229,15 +230,13 @@ char *export_spans_title(const struct export_spans *t)
 	const char *const command = session_note(t->session, "command");
 	const size_t size = strlen(command ? command : "") + 256;
 	char *const title = mem_alloc(size);
-	int n = snprintf(title, size, "%s%s", command ? command : "weft",
-			 session_complete(t->session) ? "" :
-			 " (records are missing)");
 
+	snprintf(title, size, "%s%s", command ? command : "weft",
+		 session_complete(t->session) ? "" : " (records are missing)");
 	if (t->found->folded > 0)
-		snprintf(title + n, size - (size_t)n, " (%" PRIu64 " calls "
-			 "shorter than %" PRIu64 " ns are folded)",
-			 t->found->folded,
-			 session_ns(t->session, t->found->below));
+		text_addf(title, size, " (%" PRIu64 " calls shorter than %"
+			  PRIu64 " ns are folded)", t->found->folded,
+			  session_ns(t->session, t->found->below));
 	return title;
 }
 
