@@ -1,7 +1,7 @@
 /* estimate.c - a ratio estimate: windows are a sample of the time around them,
  * for each thread.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/correct/estimate.h"
+#include "analyzer/correct/correct.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"

@@ -2,10 +2,9 @@
  * estimate, then its nodes' parts of that. Everything is counted in periods
  * until the end. What each sample is of is net_place's to say.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/correct/net.h"
+#include "analyzer/correct/correct.h"
 
 #include "analyzer/base/mem.h"
-#include "analyzer/correct/net_calibrated.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * functions, though what a hook costs depends on the code around it, so that
  * the error is larger than the constant.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/correct/net_calibrated.h"
+#include "analyzer/correct/correct.h"
 
 #include "analyzer/base/mem.h"
 #include "tracepoints/chunk.h"

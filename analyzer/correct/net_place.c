@@ -1,7 +1,7 @@
 /* net_place.c - what each sample is of: by its address, and by the calls that
  * were open at its tick.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/correct/net_place.h"
+#include "analyzer/correct/correct.h"
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"

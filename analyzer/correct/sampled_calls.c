@@ -2,7 +2,7 @@
  * no call was recorded. Who called it within that code is not known: all of
  * them are callees of the recorded function.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/correct/sampled_calls.h"
+#include "analyzer/correct/correct.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,7 @@
  * can be missing has its sentence here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/load/completeness.h"
-#include "analyzer/correct/net.h"
-#include "analyzer/correct/net_calibrated.h"
+#include "analyzer/correct/correct.h"
 #include "analyzer/load/left_out.h"
 
 #include "analyzer/base/mem.h"

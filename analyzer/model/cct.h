@@ -73,7 +73,7 @@ struct cct_sampled {
 	 * periods counts several times. */
 	uint32_t own, other, probe;
 	uint32_t first;     /* of its samples: a number + 1; 0: none */
-	/* In a tree of net times (model/net.h): */
+	/* In a tree of net times (correct/correct.h): */
 	uint64_t raw;       /* self with the probes; self itself is net */
 	double variance;    /* of self, in ticks squared */
 };

@@ -4,7 +4,7 @@
 #include "tests/replay/outcome.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
-#include "analyzer/correct/net_place.h"
+#include "analyzer/correct/correct.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

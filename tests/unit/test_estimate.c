@@ -1,7 +1,7 @@
 /* test_estimate.c - how many calls were not recorded for a budget.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/correct/estimate.h"
+#include "analyzer/correct/correct.h"
 #include "analyzer/model/session.h"
 #include "tests/test.h"
 

@@ -1,9 +1,7 @@
 /* test_net.c - net times from samples, where the answer is plain.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/mem.h"
-#include "analyzer/correct/net.h"
-#include "analyzer/correct/sampled_calls.h"
-#include "analyzer/correct/net_place.h"
+#include "analyzer/correct/correct.h"
 #include "tracepoints/chunk.h"
 #include "tests/test.h"
 

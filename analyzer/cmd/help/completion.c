@@ -1,8 +1,6 @@
 /* completion.c - scripts for bash and zsh, and rules for fish.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/help/completion.h"
 #include "analyzer/cmd/help/help.h"
-#include "analyzer/cmd/help/record_help.h"
 
 #include <stdint.h>
 #include <string.h>

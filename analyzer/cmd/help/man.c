@@ -1,9 +1,8 @@
 /* man.c - the man page: what is the same in every version of weft, and between
  * that what the commands say of themselves.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/help/man.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/cmd/help/help.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* record_help.c - runs the recorder and reads what it prints.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/help/record_help.h"
+#include "analyzer/cmd/help/help.h"
 #include "analyzer/base/mem.h"
 
 #include <errno.h>

@@ -1,0 +1,78 @@
+/* correct.h - what is put right in a session after the replay, because
+ * recording changed it: times that contain the cost of probes, calls that were
+ * not recorded. A file for each.
+ *
+ * analyzer/correct uses base and model; prints nothing.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_ANALYZER_CORRECT_CORRECT_H
+#define WEFT_ANALYZER_CORRECT_CORRECT_H
+
+#include "analyzer/base/mem.h"
+#include "analyzer/model/session.h"
+
+/* ---- samples ------------------------------------------------------------ */
+
+/* Decide what each sample is of, and count the samples of each node. The
+ * session's functions and places have names. A sample in weft's code counts as
+ * the innermost call's probe. One in the code of a recorded function is that
+ * function's own, even if the clock places it just outside of its call. One in
+ * other code is other of the innermost call. */
+void net_place(struct session *);
+
+/* ---- net times ---------------------------------------------------------- */
+
+/* Replace self in the tree by net self, what calls would have taken without
+ * probes, if there are enough samples, or else if the recorder noted what calls
+ * cost: session.net says so, and cct_sampled has the raw times. Else nothing
+ * changes.
+ *
+ * A function's net self is its samples times the period; a gamma prior of its
+ * raw self less what its calls should have cost weighs as much as it is known
+ * to be right. To this comes the time in which it did not run, and the time
+ * in which it ran but could not be sampled (in the kernel), where that is more
+ * than chance. Time without samples counts like the function's other time. The
+ * variance is that of the function's net self. All of it is divided among the
+ * function's nodes so that these add up. */
+void net_apply(struct session *);
+
+/* Self becomes raw again in the tree. */
+void net_undo(struct session *);
+
+/* Are there calls that samples do not tell from their callers, since they have
+ * no records? Then times stay as recorded. */
+bool net_hides_calls(const struct session *);
+
+/* What recording adds, ns: to a native function and its caller together, with
+ * one standard error; to the caller of one that is only counted; to a Lua
+ * function, and to its caller. */
+struct call_cost { double native, error, counted, lua_received, lua_made; };
+
+/* False: the recorder did not note it, or what it noted cannot be. error is
+ * that of a native call. */
+bool net_calibrated_cost(const struct session *, struct call_cost *);
+
+/* Replace self by net self without enough samples: raw times less what the
+ * recorder found a call to cost on its machine. False: nothing is known of
+ * that, and nothing was changed. */
+bool net_calibrated_apply(struct session *);
+
+/* ---- calls that were not recorded --------------------------------------- */
+
+/* Estimate the calls that were not recorded, from the windows: in proportion to
+ * the calls that were, since windows slow the program down, so that time would
+ * mislead. Adds them to the tree's nodes as the windows' calls are there, marks
+ * the functions, and fills in the session's demotions. Calls that were counted
+ * for a budget have times if there are samples. Call it once. */
+void estimate_apply(struct session *);
+
+/* In a tree of net times, give each function that samples found in code that is
+ * not recorded (libc's, excluded functions, the kernel) a node below the
+ * innermost recorded call, without calls, with its samples' part of that call's
+ * self. Its name ends in " [sampled]" and
+ * lives in the arena. Code without a name stays its caller's. all: false: only
+ * where calls of demoted functions may lie between the two, so that nobody
+ * knows whose callee it is; there, code without a name has its module's. To be
+ * called once, after net_apply; does nothing if times are not net. */
+void sampled_calls_add(struct session *, struct arena *, bool all);
+
+#endif
