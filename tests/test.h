@@ -2,8 +2,7 @@
  * tests/unit/; it needs no registration. A check that fails is reported and the
  * test goes on; REQUIRE leaves the function.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_TEST_H
-#define WEFT_TESTS_TEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ struct test_case {
 };
 
 extern const struct test_case test_cases[];
-
-#endif

@@ -2,8 +2,7 @@
  * They are the same for every command that reads traces; a command says which
  * of them have no meaning for it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_ARGS_FILTER_ARGS_H
-#define WEFT_ANALYZER_ARGS_FILTER_ARGS_H
+#pragma once
 
 #include "analyzer/args/opt.h"
 #include "analyzer/replay/replay.h"
@@ -94,5 +93,3 @@ uint8_t *filter_args_threads(const struct session *);
  * untrusted bytes: what the user typed. */
 void filter_args_describe(const struct session *, const struct filter_sums *,
 			  char *to, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* named.h - functions that the user names, and what is said if there are none.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_ARGS_NAMED_H
-#define WEFT_ANALYZER_ARGS_NAMED_H
+#pragma once
 
 #include "analyzer/base/guess.h"
 #include "analyzer/model/session.h"
@@ -24,5 +23,3 @@ const char *named_guess(struct session *, const char *name,
  * or "". Always -1. */
 int named_none(struct session *, const char *name, const bool *is_there,
 	       const char *where);
-
-#endif

@@ -1,8 +1,7 @@
 /* operands.h - which traces are meant: those that are named, those in a folder
  * that is named, or the newest one here.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_ARGS_OPERANDS_H
-#define WEFT_ANALYZER_ARGS_OPERANDS_H
+#pragma once
 
 /* Replace each folder that is no trace and holds several by these, in the order
  * of their names, and no operand at all by the newest trace here; stderr is
@@ -14,5 +13,3 @@ int operands_find(int count, char **operands, char ***paths);
 /* The only one, for commands that read one trace; NULL with the cause in the
  * chain. */
 char *operands_one(int count, char **operands);
-
-#endif

@@ -5,8 +5,7 @@
  * analyzer/args: what the command line says, and which part of a trace it means
  * by that. Uses base, model, replay, tables and out; opens no trace.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_ARGS_OPT_H
-#define WEFT_ANALYZER_ARGS_OPT_H
+#pragma once
 
 #include "analyzer/tables/metric.h"
 
@@ -75,5 +74,3 @@ const char *opt_word(const struct opt *, size_t i);
  * "the order of rows: self, total (default: self)". What does not fit is cut
  * off. Returns `to`. */
 const char *opt_help(const struct opt *, char *to, size_t size);
-
-#endif

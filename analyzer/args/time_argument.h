@@ -1,8 +1,7 @@
 /* time_argument.h - moments and spans of time as people write them on the
  * command line.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_ARGS_TIME_ARGUMENT_H
-#define WEFT_ANALYZER_ARGS_TIME_ARGUMENT_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -35,5 +34,3 @@ int time_argument_moment_tick(const struct session *, const char *text,
  * result is a tick of the session's clock, not a distance from its first
  * tick. */
 ticks time_argument_tick(const struct session *, uint64_t ns);
-
-#endif

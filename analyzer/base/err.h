@@ -3,8 +3,7 @@
  * analyzer/base: memory, arrays, maps, text and error messages for every other
  * folder. Uses libc alone; knows nothing of traces or of profiling.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_BASE_ERR_H
-#define WEFT_ANALYZER_BASE_ERR_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ void err_print(FILE *to, const char *command);
 
 /* Empty the chain: the failure was dealt with. */
 void err_clear(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* guess.h - the name that was meant by one that nothing has.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_BASE_GUESS_H
-#define WEFT_ANALYZER_BASE_GUESS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void guess_offer(struct guess *, const char *name, size_t length);
 const char *guess_text(const struct guess *, const char *otherwise, char *to,
 		       size_t size);
 enum { GUESS_TEXT = 160 };
-
-#endif

@@ -1,7 +1,6 @@
 /* map.h - a hash map from a key of two 64-bit numbers to a 32-bit number.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_BASE_MAP_H
-#define WEFT_ANALYZER_BASE_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void map_remove(struct map *, uint64_t a, uint64_t b);
 /* Remove all keys; the room is kept. */
 void map_clear(struct map *);
 size_t map_count(const struct map *);
-
-#endif

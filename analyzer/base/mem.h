@@ -1,8 +1,7 @@
 /* mem.h - memory that never fails (the program ends with a message instead) and
  * arenas for what lives as long as its session.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_BASE_MEM_H
-#define WEFT_ANALYZER_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ void arena_free(struct arena *);
 void *arena_alloc(struct arena *, size_t size);
 /* A copy of length bytes, with a NUL after them. */
 char *arena_copy(struct arena *, const char *bytes, size_t length);
-
-#endif

@@ -1,8 +1,7 @@
 /* order.h - what is less and what comes first: comparisons for qsort. Each is
  * below 0, 0 or above 0; x ?: y ?: z is the first of several that is not 0.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_BASE_ORDER_H
-#define WEFT_ANALYZER_BASE_ORDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -55,5 +54,3 @@ static inline int order_texts(const void *a, const void *b)
 /* qsort of count rows; rows may be NULL if there are none. */
 #define order_sort(rows, count, by)                                            \
 	((count) > 1 ? qsort((rows), (count), sizeof(*(rows)), (by)) : (void)0)
-
-#endif

@@ -1,8 +1,7 @@
 /* text.h - what several parts need to know about text: its hash, the base name
  * of a path, and UTF-8; and files of it. Texts may be untrusted bytes.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_BASE_TEXT_H
-#define WEFT_ANALYZER_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ struct text_file {
  * read; then it is empty. text_file_fini frees what it holds in either case. */
 int text_file_read(struct text_file *, const char *path);
 void text_file_fini(struct text_file *);
-
-#endif

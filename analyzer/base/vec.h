@@ -2,8 +2,7 @@
  * (NULL at first, freed with mem_free), the number of elements it has room for,
  * and the number of elements in use. Elements move when an array grows.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_BASE_VEC_H
-#define WEFT_ANALYZER_BASE_VEC_H
+#pragma once
 
 #include "analyzer/base/mem.h"
 
@@ -46,5 +45,3 @@ static inline void *vec_grown_zeroed(void *array, size_t *room, size_t need,
  * The value assigned must not read the array or its count. */
 #define vec_add(array, room, count) \
 	(vec_need((array), (room), *(count) + 1), *(array) + (*(count))++)
-
-#endif

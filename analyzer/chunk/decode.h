@@ -4,8 +4,7 @@
  * chunk may trust every index in it. Uses base and the format in tracepoints;
  * must not know what records mean, nor files.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CHUNK_DECODE_H
-#define WEFT_ANALYZER_CHUNK_DECODE_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 #include "tracepoints/record.h"
@@ -187,5 +186,3 @@ struct chunk_segment {
 /* Go to the next segment, segment 0 first; start with an all-zero one. False if
  * none is left, or the chunk has no ITEM_STACK. */
 bool decode_next_segment(const struct chunk *, struct chunk_segment *);
-
-#endif

@@ -1,7 +1,6 @@
 /* unpack.h - from packed chunk (tracepoints/packed.h) to the words of a chunk.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CHUNK_UNPACK_H
-#define WEFT_ANALYZER_CHUNK_UNPACK_H
+#pragma once
 
 #include "tracepoints/packed.h"
 
@@ -23,5 +22,3 @@ void unpack_count(struct unpack_found *, int packing, uint64_t bytes);
  * words themselves are as unchecked as those of any chunk. */
 int unpack_chunk(uint64_t *words, const char *packed, size_t n,
 		 struct packed_head *head);
-
-#endif

@@ -1,7 +1,6 @@
 /* dump_chunk.h - the chunks of a trace as they are.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_DUMP_CHUNK_H
-#define WEFT_ANALYZER_CMD_DUMP_CHUNK_H
+#pragma once
 
 struct chunk;
 
@@ -9,5 +8,3 @@ struct chunk;
  * which they lie in the chunk. Stops the reading if nothing can be written any
  * more, as when a pipe is closed. */
 int dump_chunk(void *ctx, const struct chunk *);
-
-#endif

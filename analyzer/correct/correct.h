@@ -4,8 +4,7 @@
  *
  * analyzer/correct uses base and model; prints nothing.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CORRECT_CORRECT_H
-#define WEFT_ANALYZER_CORRECT_CORRECT_H
+#pragma once
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/session.h"
@@ -74,5 +73,3 @@ void estimate_apply(struct session *);
  * knows whose callee it is; there, code without a name has its module's. To be
  * called once, after net_apply; does nothing if times are not net. */
 void sampled_calls_add(struct session *, struct arena *, bool all);
-
-#endif

@@ -5,8 +5,7 @@
  * It may use analyzer/base, model and sym; it knows nothing of commands or
  * output.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_COVERAGE_COVERAGE_H
-#define WEFT_ANALYZER_COVERAGE_COVERAGE_H
+#pragma once
 
 #include "analyzer/coverage/coverage_module.h"
 #include "analyzer/model/session.h"
@@ -52,5 +51,3 @@ void coverage_free(struct coverage *);
  * which are static. */
 enum coverage_why coverage_why(const struct coverage_row *);
 const char *coverage_text(enum coverage_why);
-
-#endif

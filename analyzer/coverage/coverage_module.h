@@ -1,8 +1,7 @@
 /* coverage_module.h - all functions of a module, called or not, and what its
  * machine code tells about why they may not be.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_COVERAGE_COVERAGE_MODULE_H
-#define WEFT_ANALYZER_COVERAGE_COVERAGE_MODULE_H
+#pragma once
 
 #include "analyzer/coverage/module_functions.h"
 #include "analyzer/sym/sym.h"
@@ -27,5 +26,3 @@ struct coverage_module {
  * a run of weft. */
 void coverage_module_read(const struct elf_module *, struct arena *,
 			  const struct sym_options *, struct coverage_module *);
-
-#endif

@@ -2,8 +2,7 @@
  * the hook that -finstrument-functions puts at its beginning? Knows x86-64
  * only. To be called in a process that may crash: the file is untrusted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_COVERAGE_HOOK_CODE_H
-#define WEFT_ANALYZER_COVERAGE_HOOK_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ enum { HOOK_CODE_CALLS = 1, HOOK_CODE_OWN_ADDRESS = 2 };
  * 64 MiB is not scanned. */
 int hook_code_scan(const struct hook_code *, uint64_t address, uint64_t size,
 		   uint64_t entry);
-
-#endif

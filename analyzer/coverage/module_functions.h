@@ -2,8 +2,7 @@
  * can be recorded. To be called in a process that may crash: the file is
  * untrusted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_COVERAGE_MODULE_FUNCTIONS_H
-#define WEFT_ANALYZER_COVERAGE_MODULE_FUNCTIONS_H
+#pragma once
 
 #include "analyzer/coverage/hook_code.h"
 
@@ -47,5 +46,3 @@ typedef void (*module_function_fn)(void *ctx, const struct module_function *);
  * libdw cannot read it as an ELF file. */
 int module_functions_list(int fd, const struct hook_code *code,
 			  module_function_fn fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* agreement.h - how far two rankings of the same functions agree. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_FINDINGS_AGREEMENT_H
-#define WEFT_ANALYZER_FINDINGS_AGREEMENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ struct agreement { double misplaced, tau; size_t shared, top, ranked; };
 /* Two figures of each of n functions, >= 0 and in any unit: only their shares
  * of the sum count. A function with 0 is not among the first. */
 struct agreement agreement_of(const double *a, const double *b, size_t n);
-
-#endif

@@ -4,8 +4,7 @@
  * analyzer/findings: what follows from tables. Uses base, model and tables;
  * prints nothing.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_FINDINGS_EXPLAIN_H
-#define WEFT_ANALYZER_FINDINGS_EXPLAIN_H
+#pragma once
 
 #include "analyzer/tables/metric.h"
 
@@ -65,5 +64,3 @@ struct explain {
  * Never fails. */
 void explain_find(struct explain *, struct session *,
 		  const struct explain_sleep *, size_t sleeps, ticks second);
-
-#endif

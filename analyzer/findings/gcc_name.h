@@ -3,8 +3,7 @@
  * without parameters. It is told from the demangled name, as far as both are
  * the same. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_FINDINGS_GCC_NAME_H
-#define WEFT_ANALYZER_FINDINGS_GCC_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ struct gcc_hit {
  * until the next call. */
 const struct gcc_hit *gcc_texts_find(struct gcc_texts *, const char *name,
 				     size_t *count);
-
-#endif

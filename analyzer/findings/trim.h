@@ -1,8 +1,7 @@
 /* trim.h - the functions that a recording could do without: many calls, each of
  * them short. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_FINDINGS_TRIM_H
-#define WEFT_ANALYZER_FINDINGS_TRIM_H
+#pragma once
 
 #include "analyzer/tables/flat.h"
 
@@ -69,5 +68,3 @@ void trim_choose_gcc(struct trim *, double most);
 
 /* The columns of the rows; source.table is the struct trim. */
 extern const struct metric_view trim_view;
-
-#endif

@@ -5,8 +5,7 @@
  * analyzer/base, chunk, model and replay; only in_explode knows what records
  * mean.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_H
-#define WEFT_ANALYZER_IN_IN_H
+#pragma once
 
 #include "analyzer/chunk/unpack.h"
 
@@ -51,5 +50,3 @@ struct in_summary {
  * -1 with the chain of causes if none was, or if fn stopped the reading. */
 int in_read(const char *path, in_chunk_fn fn, void *ctx,
 	    struct in_summary *summary);
-
-#endif

@@ -1,8 +1,7 @@
 /* in_bt2.h - CTF through libbabeltrace2: a graph whose sink puts the words of
  * each event weft:chunk into a ring.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_BT2_H
-#define WEFT_ANALYZER_IN_IN_BT2_H
+#pragma once
 
 #include "analyzer/in/in_child.h"
 
@@ -21,5 +20,3 @@ size_t in_bt2_chunk(const bt_event *, uint64_t *words,
 
 /* The library's name and version: "babeltrace2 2.0.4", cut to room bytes. */
 void in_bt2_version(char *text, size_t room);
-
-#endif

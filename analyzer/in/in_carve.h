@@ -2,8 +2,7 @@
  * followed by a whole chunk with the right checksum, packed or, in version 1 of
  * the format, as it is.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_CARVE_H
-#define WEFT_ANALYZER_IN_IN_CARVE_H
+#pragma once
 
 #include "analyzer/chunk/unpack.h"
 
@@ -71,5 +70,3 @@ void in_carve_sort(struct in_carve *);
  * is valid until the next in_carve_load or in_carve_file; -1 without a cause if
  * the file has changed in the meantime. */
 int in_carve_load(struct in_carve *, size_t i, struct chunk *view);
-
-#endif

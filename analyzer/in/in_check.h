@@ -1,8 +1,7 @@
 /* in_check.h - whether a CTF folder is whole. libbabeltrace2 2.0.4 aborts,
  * hangs or drops whole streams if it is not, so this is checked first.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_CHECK_H
-#define WEFT_ANALYZER_IN_IN_CHECK_H
+#pragma once
 
 #include "analyzer/in/in_find.h"
 
@@ -19,5 +18,3 @@ enum in_check {
  * otherwise. */
 enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 			      char *why, size_t room);
-
-#endif

@@ -2,8 +2,7 @@
  * crash or hang on a damaged trace, and the ring of chunks through which it
  * sends what it reads. Knows processes; knows nothing of what is read.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_CHILD_H
-#define WEFT_ANALYZER_IN_IN_CHILD_H
+#pragma once
 
 #include "analyzer/chunk/unpack.h"
 
@@ -85,5 +84,3 @@ uint64_t in_child_discarded(const struct in_child *);
 struct unpack_found in_child_found(const struct in_child *);
 /* End the child, whatever it does, and free everything. NULL is allowed. */
 void in_child_end(struct in_child *);
-
-#endif

@@ -1,8 +1,7 @@
 /* in_explode.h - chunks in, single events out, in the order of time over all
  * threads. Knows the window that this takes; knows nothing of CTF.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_EXPLODE_H
-#define WEFT_ANALYZER_IN_IN_EXPLODE_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -51,5 +50,3 @@ int in_explode_next(struct in_explode *, struct in_event *event);
  * in_explode_free. They may change with each in_explode_next. Its tree is of no
  * use: it is kept small. */
 const struct session *in_explode_session(const struct in_explode *);
-
-#endif

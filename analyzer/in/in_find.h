@@ -1,8 +1,7 @@
 /* in_find.h - what a trace's folder holds: CTF traces, stream files, spill
  * files. Knows names and first bytes; reads no further.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_FIND_H
-#define WEFT_ANALYZER_IN_IN_FIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct in_found {
  * Ends with in_find_fini in either case. */
 int in_find_all(const char *path, struct in_found *found);
 void in_find_fini(struct in_found *found);
-
-#endif

@@ -1,8 +1,7 @@
 /* in_order.h - chunks into the order of their streams: each once, in its
  * longest copy, by rising number. Knows identities; knows nothing of files.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_IN_ORDER_H
-#define WEFT_ANALYZER_IN_IN_ORDER_H
+#pragma once
 
 #include "analyzer/in/in.h"
 #include "analyzer/in/in_carve.h"
@@ -51,5 +50,3 @@ uint64_t in_order_beginnings(const struct in_order *);
 /* What was passed on: chunks, and their words with headers. */
 uint64_t in_order_chunks(const struct in_order *);
 uint64_t in_order_words(const struct in_order *);
-
-#endif

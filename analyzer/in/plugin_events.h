@@ -1,8 +1,7 @@
 /* plugin_events.h - events as babeltrace2 messages: the classes of weft's own
  * trace, one stream a thread. Knows babeltrace2; knows nothing of chunks.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_IN_PLUGIN_EVENTS_H
-#define WEFT_ANALYZER_IN_PLUGIN_EVENTS_H
+#pragma once
 
 #include "analyzer/in/in_explode.h"
 
@@ -27,5 +26,3 @@ size_t plugin_events_put(struct plugin_events *, const struct session *,
  * have ended or there is no memory. All of them carry the time of the last
  * event. To be called again until it returns NULL. */
 const bt_message *plugin_events_end(struct plugin_events *);
-
-#endif

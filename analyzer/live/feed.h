@@ -3,8 +3,7 @@
  * The folder live/ reads what is not written yet. It uses base/, chunk/ and
  * in/; the recorder's answers are not trusted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LIVE_FEED_H
-#define WEFT_ANALYZER_LIVE_FEED_H
+#pragma once
 
 #include "analyzer/in/in.h"
 
@@ -34,5 +33,3 @@ void feed_close(struct feed *);
 /* Pass on what has come, without waiting, but not more than a few megabytes. 1
  * if there may be more later; 0: the recording has ended. */
 int feed_take(struct feed *, in_chunk_fn fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* completeness.h - what a trace lacks, in sentences.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LOAD_COMPLETENESS_H
-#define WEFT_ANALYZER_LOAD_COMPLETENESS_H
+#pragma once
 
 #include "analyzer/load/load.h"
 
@@ -33,5 +32,3 @@ void completeness_gap(const struct session *, const struct gap *,
  * end, a JIT compiler that was off, functions without names and why. None of
  * these is a loss. Returns the number of sentences; fn NULL: only count. */
 size_t completeness_notes(const struct load *, completeness_fn fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* header.h - the lines at the top of every report.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LOAD_HEADER_H
-#define WEFT_ANALYZER_LOAD_HEADER_H
+#pragma once
 
 #include "analyzer/load/load.h"
 
@@ -22,5 +21,3 @@ void header_print_losses(const struct load *);
 /* CMD_OK if the tree has a call; else CMD_UNREADABLE with the cause in the
  * chain, which says whether the filters or the recording left none. */
 enum cmd_exit header_need_calls(const struct load *);
-
-#endif

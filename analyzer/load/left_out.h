@@ -1,7 +1,6 @@
 /* left_out.h - what a recording left out, or only counted, on purpose, as the
  * notes of its trace say. SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LOAD_LEFT_OUT_H
-#define WEFT_ANALYZER_LOAD_LEFT_OUT_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -21,5 +20,3 @@ uint8_t *left_out_funcs(struct session *);
  * said. */
 enum { LEFT_OUT_SENTENCES = 4 };
 bool left_out_describe(const struct session *, int i, char *to, size_t size);
-
-#endif

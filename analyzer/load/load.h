@@ -3,8 +3,7 @@
  * sentences about it that every command prints. Uses the readers, replay,
  * symbols, merging and profiles; knows no command and prints no table.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LOAD_LOAD_H
-#define WEFT_ANALYZER_LOAD_LOAD_H
+#pragma once
 
 #include "analyzer/args/filter_args.h"
 #include "analyzer/args/opt.h"
@@ -93,5 +92,3 @@ static inline const char *load_file_name(const char *path)
 {
 	return path[0] ? text_base_name(path) : "[unnamed]";
 }
-
-#endif

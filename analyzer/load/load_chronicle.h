@@ -3,8 +3,7 @@
  * and by one more reading, the slowest calls and who resumed whom, for a
  * database.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LOAD_LOAD_CHRONICLE_H
-#define WEFT_ANALYZER_LOAD_LOAD_CHRONICLE_H
+#pragma once
 
 #include "analyzer/load/load.h"
 #include "analyzer/watch/chronicle.h"
@@ -46,5 +45,3 @@ struct load_moments {
  * any case. */
 int load_moments_init(struct load_moments *, struct load *);
 void load_moments_fini(struct load_moments *);
-
-#endif

@@ -1,7 +1,6 @@
 /* load_profile.h - a profile from a load.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LOAD_LOAD_PROFILE_H
-#define WEFT_ANALYZER_LOAD_LOAD_PROFILE_H
+#pragma once
 
 #include "analyzer/load/load.h"
 
@@ -12,5 +11,3 @@
  * session gets the notes of load_complete and a tree without single coroutines
  * by this: write it last, and once. */
 int load_profile_write(struct load *, const char *file);
-
-#endif

@@ -1,8 +1,7 @@
 /* progress.h - how far the reading of a trace is, in a line on a terminal that
  * is overwritten.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_LOAD_PROGRESS_H
-#define WEFT_ANALYZER_LOAD_PROGRESS_H
+#pragma once
 
 #include "analyzer/in/in.h"
 
@@ -32,5 +31,3 @@ void progress_end(const struct progress *);
  * read, may be 0: not known. Returns to. */
 const char *progress_text(char *to, uint64_t records, double seconds,
 			  uint64_t done, uint64_t of);
-
-#endif

@@ -2,8 +2,7 @@
  * stacks, on two sides of sessions: whole numbers that no other program on the
  * machine changes. Times have no part in it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MERGE_COUNTS_H
-#define WEFT_ANALYZER_MERGE_COUNTS_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -42,5 +41,3 @@ void counts_free(struct counts *);
  * or stacks if there are not more calls. 0 if it has no more of either;
  * infinite if it had none. */
 double counts_growth(const struct counts_row *);
-
-#endif

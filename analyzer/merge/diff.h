@@ -1,8 +1,7 @@
 /* diff.h - what made one side of sessions slower than the other: every change
  * of time is attributed to the function that changed, with the reason.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MERGE_DIFF_H
-#define WEFT_ANALYZER_MERGE_DIFF_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -64,5 +63,3 @@ const char *diff_reason_words(const struct diff_row *);
 /* A difference that is less likely than this is not taken for chance: the usual
  * level of significance, applied to the corrected probability. */
 #define DIFF_CHANCE 0.05
-
-#endif

@@ -1,7 +1,6 @@
 /* diff_match.h - which function of one build is which of another.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MERGE_DIFF_MATCH_H
-#define WEFT_ANALYZER_MERGE_DIFF_MATCH_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -24,5 +23,3 @@ struct diff_matches {
  * with diff_match_fini, which frees the arrays. */
 void diff_match_init(struct diff_matches *, struct session *const side[2]);
 void diff_match_fini(struct diff_matches *);
-
-#endif

@@ -3,8 +3,7 @@
  * This folder adds sessions up (merge) and compares two of them (diff). It may
  * use analyzer/base, model and tables; it knows nothing of files or output.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MERGE_MERGE_H
-#define WEFT_ANALYZER_MERGE_MERGE_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -35,5 +34,3 @@ void merge_add(struct merge *, struct session *);
 /* Free the merge and return the merged session, which is the caller's. The
  * result of a single session is a merged session, too. */
 struct session *merge_end(struct merge *);
-
-#endif

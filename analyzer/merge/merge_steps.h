@@ -1,8 +1,7 @@
 /* merge_steps.h - steps of a merge that have a file of their own; used by the
  * files of merge alone.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MERGE_MERGE_STEPS_H
-#define WEFT_ANALYZER_MERGE_MERGE_STEPS_H
+#pragma once
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/session.h"
@@ -94,5 +93,3 @@ uint32_t *merge_order(struct merge_ids *, enum merge_list, size_t *count);
 
 /* Sort what refers to functions of the same session, and the list of parts. */
 void merge_sort_figures(struct session *);
-
-#endif

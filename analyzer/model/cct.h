@@ -1,8 +1,7 @@
 /* cct.h - the calling-context tree: one node for each distinct stitched stack,
  * with the figures of what happened there.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_CCT_H
-#define WEFT_ANALYZER_MODEL_CCT_H
+#pragma once
 
 #include "analyzer/model/func.h"
 
@@ -272,5 +271,3 @@ struct cct_reroot {
 
 /* A new tree with the figures of t under such roots; the caller frees it. */
 struct cct *cct_reroot(struct cct *t, const struct cct_reroot *);
-
-#endif

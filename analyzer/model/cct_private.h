@@ -1,8 +1,7 @@
 /* cct_private.h - the inside of a tree, for cct.c and for the replay, which
  * looks up a child at every call.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_CCT_PRIVATE_H
-#define WEFT_ANALYZER_MODEL_CCT_PRIVATE_H
+#pragma once
 
 #include "analyzer/model/cct.h"
 #include "analyzer/model/hist.h"
@@ -62,5 +61,3 @@ static inline node_id cct_find(const struct cct *t, node_id parent,
 			return id;
 	}
 }
-
-#endif

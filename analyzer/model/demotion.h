@@ -1,8 +1,7 @@
 /* demotion.h - functions whose calls were not recorded for a time, to keep a
  * budget (weft record --budget).
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_DEMOTION_H
-#define WEFT_ANALYZER_MODEL_DEMOTION_H
+#pragma once
 
 #include "analyzer/model/cct.h"
 
@@ -71,5 +70,3 @@ enum { DEMOTED = 1, CALLS_DEMOTED = 2 };
 uint8_t *demotions_mark(const struct demotions *, struct cct *,
 			size_t functions);
 void demotions_free(struct demotions *);
-
-#endif

@@ -1,8 +1,7 @@
 /* func.h - the functions of a session: who is who across chunks, processes and
  * machines. Knows identities; names are filled in later by analyzer/sym.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_FUNC_H
-#define WEFT_ANALYZER_MODEL_FUNC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ size_t func_elf_count(const struct func_table *);
 
 /* "native", "lua", "mark" or "" : the language column. */
 const char *func_language(const struct func *);
-
-#endif

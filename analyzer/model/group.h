@@ -1,8 +1,7 @@
 /* group.h - the rows that a session's nodes belong to: each node is in one
  * group, or in none. Also names what is not a function.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_GROUP_H
-#define WEFT_ANALYZER_MODEL_GROUP_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -47,5 +46,3 @@ const char *group_name_vm(const struct session *, uint32_t, char *to);
  * rising key; of several values of a key the last. */
 const char *group_name_labels(const struct session *, uint32_t process,
 			      char *to);
-
-#endif

@@ -1,8 +1,7 @@
 /* hist.h - how long calls took: a logarithmic histogram for each of many nodes,
  * with eight steps an octave, as small as its contents.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_HIST_H
-#define WEFT_ANALYZER_MODEL_HIST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ uint64_t hist_least(uint32_t step);
  * middle of its step, clipped to least and most. */
 uint64_t hist_quantile(const uint64_t *counts, uint64_t n, unsigned part,
 		       uint64_t least, uint64_t most);
-
-#endif

@@ -5,8 +5,7 @@
  * Uses base and chunk's format; must not know how a trace is read or replayed,
  * nor how anything is printed.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_SESSION_H
-#define WEFT_ANALYZER_MODEL_SESSION_H
+#pragma once
 
 #include "analyzer/model/cct.h"
 #include "analyzer/model/demotion.h"
@@ -316,5 +315,3 @@ uint64_t label_hash(const struct session *, uint32_t process);
 
 /* Insert a label after those of its process; the array must have room. */
 void label_insert(struct session *, const struct label *);
-
-#endif

@@ -1,8 +1,7 @@
 /* session_join.h - one session out of several that were filled side by side,
  * each from other threads of the same trace. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_SESSION_JOIN_H
-#define WEFT_ANALYZER_MODEL_SESSION_JOIN_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -20,5 +19,3 @@ struct session_thread {
  * processes and serials. The parts are used up: they may only be freed. */
 void session_join(struct session *to, struct session *const *parts,
 		  size_t count, const struct session_thread *of);
-
-#endif

@@ -2,8 +2,7 @@
  * stack. Knows frames, their order and how they are called; knows no times and
  * no figures.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_STACK_TABLE_H
-#define WEFT_ANALYZER_MODEL_STACK_TABLE_H
+#pragma once
 
 #include "analyzer/model/func.h"
 
@@ -47,5 +46,3 @@ const char *stack_frame_name(struct func_table *, const struct stack_frame *,
  * The caller frees the text with mem_free. */
 char *stack_table_text(const struct stack_table *, struct func_table *,
 		       stack_id, const char *between);
-
-#endif

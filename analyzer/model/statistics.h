@@ -2,8 +2,7 @@
  * deviation. Kept in integers, so that the order in which sessions are added
  * does not matter.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_MODEL_STATISTICS_H
-#define WEFT_ANALYZER_MODEL_STATISTICS_H
+#pragma once
 
 #include "analyzer/model/func.h"
 
@@ -56,5 +55,3 @@ uint64_t statistics_scale(uint64_t value, uint64_t factor, uint64_t divisor);
  * Without any deviation it is 0 if the means differ, else 1. */
 double statistics_welch(const struct statistics *, uint64_t sessions,
 		    const struct statistics *, uint64_t other_sessions);
-
-#endif

@@ -4,8 +4,7 @@
  * This folder writes and reads that file. It may use analyzer/base, model,
  * merge and out; it knows nothing of traces, tables or commands.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_PROFILE_PROFILE_H
-#define WEFT_ANALYZER_PROFILE_PROFILE_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -38,5 +37,3 @@ bool profile_is(const char *path);
  * needs too much memory, or was not written by weft. The file is untrusted and
  * may hold anything. */
 struct session *profile_read(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  * its strings. A string is written before the first message that has its
  * number, so that a reader needs to go over the file once.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_PROFILE_OUTPUT_H
-#define WEFT_PROFILE_OUTPUT_H
+#pragma once
 
 #include "analyzer/profile/pprof.pb-c.h"
 
@@ -31,5 +30,3 @@ uint64_t output_exact(struct output *out, const char *text);
 /* End the file and free the output. 0, or -1 with the cause in the chain if
  * anything could not be written, the rest in zlib's buffer included. */
 int output_close(struct output *out);
-
-#endif

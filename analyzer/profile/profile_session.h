@@ -1,8 +1,7 @@
 /* profile_session.h - a session made of a profile's rows, each of which is
  * checked: a profile is untrusted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_PROFILE_PROFILE_SESSION_H
-#define WEFT_ANALYZER_PROFILE_PROFILE_SESSION_H
+#pragma once
 
 #include "analyzer/model/session.h"
 #include "analyzer/profile/profile_tables.h"
@@ -23,5 +22,3 @@ int profile_session_add(struct profile_session *, enum profile_kind,
  * the rows. NULL if it is not 0 or if the head is missing, with the cause in
  * the chain. */
 struct session *profile_session_end(struct profile_session *, int status);
-
-#endif

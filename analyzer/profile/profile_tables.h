@@ -1,8 +1,7 @@
 /* profile_tables.h - the tables of a profile: which field of which struct is in
  * which column. Both writing and reading use these tables alone.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_PROFILE_PROFILE_TABLES_H
-#define WEFT_ANALYZER_PROFILE_PROFILE_TABLES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ uint64_t profile_get(const struct profile_field *, const void *row, size_t i);
  * the chain of causes. */
 int profile_set(const struct profile_field *, void *row, size_t i,
 		uint64_t value);
-
-#endif

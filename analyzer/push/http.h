@@ -4,8 +4,7 @@
  * out; it knows nothing of traces and commands. What comes from a server is
  * untrusted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_PUSH_HTTP_H
-#define WEFT_ANALYZER_PUSH_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int http_post(const struct http_request *);
 const char *http_url_refused(const char *url);
 /* Nobody on the way can read what is sent: it is encrypted, or has no way. */
 bool http_url_is_private(const char *url);
-
-#endif

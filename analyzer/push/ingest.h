@@ -1,8 +1,7 @@
 /* ingest.h - what two servers of profiles document: where a profile is posted
  * to, and how its labels are told.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_PUSH_INGEST_H
-#define WEFT_ANALYZER_PUSH_INGEST_H
+#pragma once
 
 #include "analyzer/model/session.h"
 #include "analyzer/push/http.h"
@@ -22,5 +21,3 @@ struct ingest {
  * the program's name; labels that all its processes share go along. 0, or -1
  * with the cause in the chain. */
 int ingest_post(const struct ingest *, const struct session *);
-
-#endif

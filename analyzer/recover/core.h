@@ -4,8 +4,7 @@
  * to its end: files, the pool, a core. It uses base/, chunk/ and in/; nothing
  * that it reads is trusted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_RECOVER_CORE_H
-#define WEFT_ANALYZER_RECOVER_CORE_H
+#pragma once
 
 #include <limits.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct core_pool {
 /* Look into the file for the first mapping that begins as a pool does. Whether
  * it is one is not checked further. */
 enum core core_find(int fd, struct core_pool *found);
-
-#endif

@@ -1,8 +1,7 @@
 /* left_pool.h - a pool that nobody empties any more: in /dev/shm, as a copy of
  * it, or in a core dump.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_RECOVER_LEFT_POOL_H
-#define WEFT_ANALYZER_RECOVER_LEFT_POOL_H
+#pragma once
 
 #include "analyzer/in/in.h"
 #include "tracepoints/pool.h"
@@ -36,5 +35,3 @@ int left_pool_each(struct left_pool *, in_chunk_fn fn, void *ctx);
 
 /* What its threads have lost, whether they live or not, by reason. */
 void left_pool_lost(const struct left_pool *, uint64_t lost[LOST_REASONS]);
-
-#endif

@@ -1,7 +1,6 @@
 /* recover.h - a trace of what is left of a recording.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_RECOVER_RECOVER_H
-#define WEFT_ANALYZER_RECOVER_RECOVER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@
  * notes of an end that the recording had not. 0, or -1 with the cause; then
  * there is no folder. To be called once. */
 int recover_make(const char *to, int count, char **from);
-
-#endif

@@ -5,8 +5,7 @@
  * This folder finds and reads ELF files. It may use analyzer/base and model; it
  * knows nothing of traces, tables or output.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_SYM_SYM_H
-#define WEFT_ANALYZER_SYM_SYM_H
+#pragma once
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/session.h"
@@ -27,5 +26,3 @@ struct naming *sym_name(struct func_table *, struct arena *,
  * hint with its place, "handler <app.lua:12>", or "function <...>", or "main
  * chunk <app.lua>"; "<app.lua:12#2>" is the second function on those lines. */
 void sym_lua_name(struct func *, struct arena *);
-
-#endif

@@ -1,8 +1,7 @@
 /* sym_child.h - the process that reads ELF files for its parent: bounded in
  * time, memory and in what it may send, as a file may be made to do harm.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_SYM_SYM_CHILD_H
-#define WEFT_ANALYZER_SYM_SYM_CHILD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ int sym_child_run(const struct sym_job *, char *why);
 /* In the child: send an answer. Both strings are cut to SYM_NAME_BYTES. */
 void sym_child_send(FILE *to, struct sym_answer, const char *name,
 		    const char *file);
-
-#endif

@@ -3,8 +3,7 @@
  * information. To be called in a process that may crash or hang: the file is
  * untrusted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_SYM_SYM_ELF_H
-#define WEFT_ANALYZER_SYM_SYM_ELF_H
+#pragma once
 
 #include "analyzer/model/func.h"
 
@@ -86,5 +85,3 @@ typedef void (*sym_answer_fn)(void *ctx, uint32_t id, const char *name,
  * or -1 with the reason in why if libdw cannot read the file. */
 int sym_elf_name(int fd, const char *path, struct sym_query *, size_t count,
 		 sym_answer_fn, void *ctx, char *why, size_t why_size);
-
-#endif

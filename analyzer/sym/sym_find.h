@@ -1,7 +1,6 @@
 /* sym_find.h - where the ELF file of a module is, told by its build-id.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_SYM_SYM_FIND_H
-#define WEFT_ANALYZER_SYM_SYM_FIND_H
+#pragma once
 
 #include "analyzer/sym/sym_child.h"
 #include "analyzer/sym/sym_elf.h"
@@ -34,5 +33,3 @@ struct sym_found {
  * the environment (DEBUGINFOD_*), so it is to be called in a child. */
 void sym_find_file(const struct elf_module *, const struct sym_wish *,
 		   struct sym_found *);
-
-#endif

@@ -1,8 +1,7 @@
 /* sym_lines.h - the source lines of instructions: those of a function, of what
  * is inlined into it, and of any other code.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_SYM_SYM_LINES_H
-#define WEFT_ANALYZER_SYM_SYM_LINES_H
+#pragma once
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/func.h"
@@ -34,5 +33,3 @@ struct sym_line {
 const char *sym_lines(struct sym_line *, size_t count, const struct func *of,
 		      const struct elf_module *, struct arena *,
 		      const struct sym_options *);
-
-#endif

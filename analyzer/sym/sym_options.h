@@ -1,7 +1,6 @@
 /* sym_options.h - where names of functions are looked for, and for how long.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_SYM_SYM_OPTIONS_H
-#define WEFT_ANALYZER_SYM_SYM_OPTIONS_H
+#pragma once
 
 /* What the user chose. All strings are borrowed. */
 struct sym_options {
@@ -14,5 +13,3 @@ struct sym_options {
 	const char *servers;     /* URLs of debuginfod's servers; NULL: those of
 	                          * DEBUGINFOD_URLS */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* sym_place.h - what code lies at sampled addresses.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_SYM_SYM_PLACE_H
-#define WEFT_ANALYZER_SYM_SYM_PLACE_H
+#pragma once
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/session.h"
@@ -12,5 +11,3 @@
  * ELF file is read in a process of its own; what cannot be read has no names.
  * Strings go into the arena. */
 void sym_places(struct session *, struct arena *, const struct sym_options *);
-
-#endif

@@ -2,8 +2,7 @@
  * functions, below each function its callers, below each caller its own
  * callers, up to where the stack begins. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_BOTTOM_UP_H
-#define WEFT_ANALYZER_TABLES_BOTTOM_UP_H
+#pragma once
 
 #include "analyzer/tables/tree.h"
 
@@ -21,5 +20,3 @@ struct bottom_up;
 struct bottom_up *bottom_up_new(const struct recursion *, size_t functions);
 void bottom_up_free(struct bottom_up *);
 struct tree_source bottom_up_source(struct bottom_up *);
-
-#endif

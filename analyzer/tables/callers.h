@@ -1,8 +1,7 @@
 /* callers.h - who calls whom: for each function its callers and callees, with
  * counts and times, as a graph of all stacks of a tree. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_CALLERS_H
-#define WEFT_ANALYZER_TABLES_CALLERS_H
+#pragma once
 
 #include "analyzer/tables/metric.h"
 
@@ -70,5 +69,3 @@ struct callers_row *callers_rows(const struct callers *, func_id,
 struct callers_row callers_own(const struct callers *, func_id);
 
 extern const struct metric_view callers_view;
-
-#endif

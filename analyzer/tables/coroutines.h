@@ -1,8 +1,7 @@
 /* coroutines.h - coroutines as rows: each by itself, and grouped by their body
  * with the distribution of their figures. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_COROUTINES_H
-#define WEFT_ANALYZER_TABLES_COROUTINES_H
+#pragma once
 
 #include "analyzer/tables/metric.h"
 
@@ -59,5 +58,3 @@ struct coroutine_line {
 	const char *title;       /* of the figure */
 };
 extern const struct metric_view coroutine_line_view;
-
-#endif

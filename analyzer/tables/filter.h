@@ -2,8 +2,7 @@
  * happened below a function, without some frames; and the patterns that name
  * functions and threads. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_FILTER_H
-#define WEFT_ANALYZER_TABLES_FILTER_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -82,5 +81,3 @@ enum filter_keep { FILTER_KEEP_SHAPE, FILTER_KEEP_VM, FILTER_KEEP_ALL };
  * nodes change. Other lists of the session stay whole. */
 struct filter_sums filter_apply(struct session *, const struct filter *,
 				enum filter_keep);
-
-#endif

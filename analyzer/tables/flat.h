@@ -1,8 +1,7 @@
 /* flat.h - the flat table: a row for each function, or for each group of them,
  * from a session's tree. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_FLAT_H
-#define WEFT_ANALYZER_TABLES_FLAT_H
+#pragma once
 
 #include "analyzer/model/group.h"
 #include "analyzer/tables/metric.h"
@@ -68,5 +67,3 @@ const char *flat_name(const struct flat *, const struct flat_row *);
 
 /* The columns of the table; source.table is the struct flat. */
 extern const struct metric_view flat_views[METRIC_RANKINGS];
-
-#endif

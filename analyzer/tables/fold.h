@@ -1,8 +1,7 @@
 /* fold.h - a calling-context tree of a bounded size: its smallest stacks are
  * one node for each caller. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_FOLD_H
-#define WEFT_ANALYZER_TABLES_FOLD_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -25,5 +24,3 @@ struct fold {
  * the session's own tree stays. */
 struct fold *fold_new(struct session *, size_t most);
 void fold_free(struct fold *);           /* NULL is allowed */
-
-#endif

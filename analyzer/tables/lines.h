@@ -1,7 +1,6 @@
 /* lines.h - the source lines of a function with the samples of each. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_LINES_H
-#define WEFT_ANALYZER_TABLES_LINES_H
+#pragma once
 
 #include "analyzer/base/text.h"
 #include "analyzer/tables/metric.h"
@@ -63,5 +62,3 @@ void lines_fini(struct lines *);
 /* The columns of the rows; source.table is the struct lines. Shares are of all
  * samples but those of LINES_PROBE. */
 extern const struct metric_view lines_view;
-
-#endif

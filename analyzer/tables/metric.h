@@ -6,8 +6,7 @@
  * trees, coroutines. The folder may use base and model; it knows no file, no
  * terminal and no option.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_METRIC_H
-#define WEFT_ANALYZER_TABLES_METRIC_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -337,5 +336,3 @@ METRIC_GETTER(metric_line);
 
 /* "file.c:12" with the file's base name, "" without a file. Returns to. */
 const char *metric_place(char *to, size_t size, const struct func *);
-
-#endif

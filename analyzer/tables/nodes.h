@@ -1,8 +1,7 @@
 /* nodes.h - the tree as it is: a row for each distinct stack, by the number of
  * its node. tree.h has the rows that people read. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_NODES_H
-#define WEFT_ANALYZER_TABLES_NODES_H
+#pragma once
 
 #include "analyzer/tables/metric.h"
 
@@ -33,5 +32,3 @@ const struct node_row *nodes_row(struct nodes *, size_t i);
 
 /* Its columns; source.table is the struct nodes. */
 extern const struct metric_view nodes_view;
-
-#endif

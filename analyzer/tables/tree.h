@@ -2,8 +2,7 @@
  * their callers (top down), in the order in which rows are printed. bottom_up.h
  * has the other direction. Pure.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_TABLES_TREE_H
-#define WEFT_ANALYZER_TABLES_TREE_H
+#pragma once
 
 #include "analyzer/tables/metric.h"
 
@@ -96,5 +95,3 @@ struct tree_style {
 /* The same metrics; bottom up, a row's own time comes first. */
 extern const struct metric_view tree_views[METRIC_RANKINGS],
 	tree_bottom_up_views[METRIC_RANKINGS];
-
-#endif

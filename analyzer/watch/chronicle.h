@@ -7,8 +7,7 @@
  * the tree. Uses base, chunk, model and replay's public header; must not know
  * how stacks are kept there, nor how anything is printed.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_CHRONICLE_H
-#define WEFT_ANALYZER_WATCH_CHRONICLE_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 #include "analyzer/watch/track.h"
@@ -79,5 +78,3 @@ const struct span *chronicle_of_run(const struct chronicle_found *,
  * signal handler did that interrupted a hook has a track of its own, and its
  * time is in the interrupted call as well. A call on a stack whose base is not
  * known has nothing below it. */
-
-#endif

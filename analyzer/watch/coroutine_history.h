@@ -1,8 +1,7 @@
 /* coroutine_history.h - one coroutine's life: when it was created, resumed and
  * suspended, and what it ran itself. Collects during a replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_COROUTINE_HISTORY_H
-#define WEFT_ANALYZER_WATCH_COROUTINE_HISTORY_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -81,5 +80,3 @@ void coroutine_times_fini(struct coroutine_times *);
 
 /* For a replay; its context is the struct coroutine_times. */
 extern const struct replay_sink coroutine_times_sink;
-
-#endif

@@ -1,8 +1,7 @@
 /* resumes.h - who resumed whom: a row for each coroutine and each of its
  * resumers. Collects during a replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_RESUMES_H
-#define WEFT_ANALYZER_WATCH_RESUMES_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -27,5 +26,3 @@ void resumes_add(struct resumes *, const struct replay_event *);
 /* By process, coroutine and by; borrowed. To be called once, after the last
  * resume. */
 const struct resumes_row *resumes_rows(struct resumes *, size_t *count);
-
-#endif

@@ -1,8 +1,7 @@
 /* shares.h - where time went, over time: the self time of some functions in
  * each of many equal parts of a range. Collects during a replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SHARES_H
-#define WEFT_ANALYZER_WATCH_SHARES_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -34,5 +33,3 @@ extern const struct replay_sink shares_sink;
 
 /* When a column begins; column `columns` begins at the range's end. */
 ticks shares_column(const struct shares *, size_t column);
-
-#endif

@@ -1,8 +1,7 @@
 /* sleeps.h - how long coroutines were suspended at a time, by the function that
  * suspended them, and which time was the longest. Collects during a replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SLEEPS_H
-#define WEFT_ANALYZER_WATCH_SLEEPS_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -36,5 +35,3 @@ void sleeps_fini(struct sleeps *);
 
 /* For a replay; its context is the struct sleeps. */
 extern const struct replay_sink sleeps_sink;
-
-#endif

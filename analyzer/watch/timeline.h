@@ -2,8 +2,7 @@
  * spans that are folded until they fit into a given number. Collects during a
  * replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_TIMELINE_H
-#define WEFT_ANALYZER_WATCH_TIMELINE_H
+#pragma once
 
 #include "analyzer/watch/timeline_spans.h"
 
@@ -39,5 +38,3 @@ void timeline_finish(struct timeline *);
  * whenever there are twice as many spans as wanted. If even a grain as long as
  * the range leaves too many, the depth is halved. Calls without records
  * (counted calls) are not here. */
-
-#endif

@@ -1,8 +1,7 @@
 /* timeline_spans.h - the lanes of a time line: their spans, how these are laid
  * down one after the other, and how they are folded with a coarser grain.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_TIMELINE_SPANS_H
-#define WEFT_ANALYZER_WATCH_TIMELINE_SPANS_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -125,5 +124,3 @@ void timeline_fold(struct timeline *);
 
 /* A coarser grain, then fewer depths. False: this is the coarsest. */
 bool timeline_coarsen(struct timeline *);
-
-#endif

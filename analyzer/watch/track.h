@@ -2,8 +2,7 @@
  * than a limit are folded into the next span of their kind; the limit grows
  * with the number of spans.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_TRACK_H
-#define WEFT_ANALYZER_WATCH_TRACK_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -94,5 +93,3 @@ void track_join(struct track *, struct track *from);
 /* No span follows: put them in order. Returns how many were cut because they
  * overlapped. */
 uint64_t track_finish(struct track *);
-
-#endif

@@ -1,7 +1,6 @@
 /* bench.h - what the workloads share.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_BENCH_H
-#define WEFT_TESTS_BENCH_H
+#pragma once
 
 #include <sched.h>
 #include <stdlib.h>
@@ -40,5 +39,3 @@ OUTSIDE static inline void keep(long x)
 {
 	__asm__ volatile("" : : "r"(x));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* before54.h - the random program's Lua 5.4, for the versions before it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_BEFORE54_H
-#define WEFT_TESTS_BEFORE54_H
+#pragma once
 
 #include <lua.h>
 #include <lauxlib.h>
@@ -54,6 +53,4 @@ typedef long lua_KContext;
 #define lua_pcallk(L, args, results, handler, context, k)                      \
 	lua_pcall(L, args, results, handler)
 #define luaL_setfuncs(L, funcs, upvalues) luaL_register(L, NULL, funcs)
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * own account: every function says itself that it begins and ends. Shares no
  * code with the tracer, the recorder or the replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_WOVEN_H
-#define WEFT_TESTS_WOVEN_H
+#pragma once
 
 #include "before54.h"
 
@@ -208,5 +207,3 @@ void vm_resume(struct walk *w);
 
 /* cfuncs.c, twice */
 extern const luaL_Reg ci_funcs[], cu_funcs[];
-
-#endif

@@ -2,8 +2,7 @@
  * one moment of a random story. What happens is told twice: as chunks, and as
  * lines of plain text.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_REFERENCE_MADE_H
-#define WEFT_TESTS_REFERENCE_MADE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -118,5 +117,3 @@ void made_switch(struct made *, struct made_thread *);
 /* made_handler.c: a signal handler runs, now and for a while, when records
  * words are in the chunk. */
 void made_handler(struct made *, struct made_thread *, uint32_t records);
-
-#endif

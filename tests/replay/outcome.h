@@ -1,8 +1,7 @@
 /* outcome.h - what a replay gave, as sorted lines of text, beside the lines
  * that a test expects.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_REPLAY_OUTCOME_H
-#define WEFT_TESTS_REPLAY_OUTCOME_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 #include "analyzer/watch/chronicle.h"
@@ -26,5 +25,3 @@ int outcome_compare(struct outcome *, const char *name);
 
 /* What a chronicle collected, of the same session or one like it. */
 void outcome_spans(struct outcome *, const struct chronicle_found *);
-
-#endif

@@ -2,8 +2,7 @@
  * the program did. Shares the contract's headers with the readers, no code.
  * Included whole, so that any test program can use it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_CHUNK_BUILD_H
-#define WEFT_TESTS_UNIT_CHUNK_BUILD_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 #include "tracepoints/record.h"
@@ -365,5 +364,3 @@ static inline size_t cb_end(struct chunk_build *b, uint64_t tick)
 	cb_sum(b->words, b->n);
 	return b->n;
 }
-
-#endif

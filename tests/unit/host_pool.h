@@ -1,8 +1,7 @@
 /* host_pool.h - a pool of its own for tests that drive the tracer's hooks
  * inside the test program, and a reader that tallies what lies in it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_HOST_POOL_H
-#define WEFT_TESTS_UNIT_HOST_POOL_H
+#pragma once
 
 #include "tracepoints/pool.h"
 #include "tracepoints/record.h"
@@ -155,5 +154,3 @@ static inline void host_pool_drain(struct pool *p, struct host_pool_tally *t,
 				      memory_order_release);
 	}
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* lua_any.h - one C API for the tests, whatever the version of Lua they are
  * compiled for. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_LUA_ANY_H
-#define WEFT_TESTS_UNIT_LUA_ANY_H
+#pragma once
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -62,5 +61,3 @@ static inline int any_is_tail(int event)
 	return (LUA_VERSION_NUM == 502 || LUA_VERSION_NUM == 503) &&
 	       event == 4;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* lua_pool.h - the pool that a test of Lua's calls has from its start, and what
  * was read out of it. Included whole.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_LUA_POOL_H
-#define WEFT_TESTS_UNIT_LUA_POOL_H
+#pragma once
 
 #include "tests/unit/host_pool.h"
 #include "tracer/host/thread/thread.h"
@@ -20,5 +19,3 @@ static inline void drain(void)
 	chunk_switch(thread_self, 0);
 	host_pool_drain(shared_pool, &tally, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* own_elf.h - the build-id of the test program itself. Included whole.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_OWN_ELF_H
-#define WEFT_TESTS_UNIT_OWN_ELF_H
+#pragma once
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -29,5 +28,3 @@ static inline size_t own_build_id(uint8_t *id)
 	close(fd);
 	return (size_t)size;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* sessions.h - made-up sessions for tests of sums and differences.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_SESSIONS_H
-#define WEFT_TESTS_UNIT_SESSIONS_H
+#pragma once
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/session.h"
@@ -65,5 +64,3 @@ static inline node_id sessions_node(struct session *s, node_id parent,
 	n->suspended += susp;
 	return id;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * by a jump out of a signal handler after as many as wanted, or calls something
  * after each. x86-64 alone.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_STEP_H
-#define WEFT_TESTS_UNIT_STEP_H
+#pragma once
 
 #include <setjmp.h>
 #include <signal.h>
@@ -53,5 +52,3 @@ static inline void step_end(void)
 {
 	step_left = 0;
 }
-
-#endif

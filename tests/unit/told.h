@@ -1,8 +1,7 @@
 /* told.h - chunks that are given to a replay, and the text of what came of
  * them: what tests of a replay's watchers have in common. Included whole.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_TOLD_H
-#define WEFT_TESTS_UNIT_TOLD_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 #include "tests/test.h"
@@ -64,5 +63,3 @@ static inline void thread(uint32_t n)
 	}
 	give(60);
 }
-
-#endif

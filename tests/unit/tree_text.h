@@ -3,8 +3,7 @@
  * A path begins with its thread: "0;a;~b;[c]" is c, standing for omitted
  * frames, called by b, the body of a coroutine that a resumed on thread 0.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_TREE_TEXT_H
-#define WEFT_TESTS_UNIT_TREE_TEXT_H
+#pragma once
 
 #include "analyzer/model/session.h"
 #include "analyzer/tables/tree.h"
@@ -73,5 +72,3 @@ static inline bool tree_text_row(void *ctx, const struct tree_row *row)
 		 row->f.total, row->f.suspended);
 	return t->depth == 0 || row->depth < t->depth;
 }
-
-#endif

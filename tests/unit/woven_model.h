@@ -3,8 +3,7 @@
  * string, every fact a row. Writes the chunks a tracer would write. Shares no
  * code with the replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TESTS_UNIT_WOVEN_MODEL_H
-#define WEFT_TESTS_UNIT_WOVEN_MODEL_H
+#pragma once
 
 #include "tests/unit/chunk_build.h"
 
@@ -435,5 +434,3 @@ static inline char *m_account(struct model *m, const char *kept)
 	}
 	return text;
 }
-
-#endif

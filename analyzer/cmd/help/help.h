@@ -5,8 +5,7 @@
  * the rows of the commands' options. Knows no option of a single command. The
  * list of the commands is cmd_help.c's; the other files get it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_HELP_HELP_H
-#define WEFT_ANALYZER_CMD_HELP_HELP_H
+#pragma once
 
 #include "analyzer/args/opt.h"
 #include "analyzer/cmd/shared/cmd.h"
@@ -64,5 +63,3 @@ enum { RECORD_HELP_NAME = 32, RECORD_HELP_ARG = 80 };
  * and if help is NULL. */
 const char *record_help_next(const char *help, char name[RECORD_HELP_NAME],
 			     char arg[RECORD_HELP_ARG]);
-
-#endif

@@ -1,8 +1,7 @@
 /* plots.h - the kinds of weft plot: each fills in a plot from a load. How it is
  * drawn is out/out_plot's, where it goes is cmd_plot.c's.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_PLOT_PLOTS_H
-#define WEFT_ANALYZER_CMD_PLOT_PLOTS_H
+#pragma once
 
 #include "analyzer/cmd/shared/sides.h"
 #include "analyzer/load/load.h"
@@ -85,5 +84,3 @@ enum cmd_exit plots_heat(struct plots *, struct load *);
 enum cmd_exit plots_lanes(struct plots *, struct load *);
 /* plots_diff.c: makes the sides' diff. */
 enum cmd_exit plots_diff(struct plots *, struct sides *);
-
-#endif

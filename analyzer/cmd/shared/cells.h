@@ -1,7 +1,6 @@
 /* cells.h - frames, stacks and identities as several commands print them.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_SHARED_CELLS_H
-#define WEFT_ANALYZER_CMD_SHARED_CELLS_H
+#pragma once
 
 #include "analyzer/model/session.h"
 #include "analyzer/model/stack_table.h"
@@ -22,5 +21,3 @@ uint32_t cells_tid(const struct session *, uint32_t thread);
 uint32_t cells_pid(const struct session *, uint32_t process);
 /* Ticks since the first record of the session; 0 before it. */
 ticks cells_since_start(const struct session *, ticks);
-
-#endif

@@ -2,8 +2,7 @@
  * options and what it prints. Uses all other stages; computes nothing that
  * another stage could. What a command is, and the list of them.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_SHARED_CMD_H
-#define WEFT_ANALYZER_CMD_SHARED_CMD_H
+#pragma once
 
 #include "analyzer/args/filter_args.h"
 #include "analyzer/args/opt.h"
@@ -73,5 +72,3 @@ int cmd_none(const char *name);
  * chain, which the caller prints. Output that could not be written is
  * CMD_UNREADABLE. */
 enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
-
-#endif

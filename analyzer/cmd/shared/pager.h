@@ -1,7 +1,6 @@
 /* pager.h - what a person reads page by page, as git has it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_SHARED_PAGER_H
-#define WEFT_ANALYZER_CMD_SHARED_PAGER_H
+#pragma once
 
 #include "analyzer/cmd/shared/cmd.h"
 
@@ -12,5 +11,3 @@
 void pager_start(const struct cmd *);
 /* Flush stdout and wait until the pager ends, if there is one. */
 void pager_end(void);
-
-#endif

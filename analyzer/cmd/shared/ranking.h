@@ -1,8 +1,7 @@
 /* ranking.h - what hot functions are ranked by: time on the CPU where the
  * trace's context switches tell it from waiting, else elapsed time.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_SHARED_RANKING_H
-#define WEFT_ANALYZER_CMD_SHARED_RANKING_H
+#pragma once
 
 #include "analyzer/args/opt.h"
 #include "analyzer/model/session.h"
@@ -32,5 +31,3 @@ int ranking_check(const struct ranking *);
 /* One line among the table's notes on what is known of running and waiting,
  * unless all of it is. */
 void ranking_note(const struct ranking *, const struct session *);
-
-#endif

@@ -4,8 +4,7 @@
  * analyzer/cmd/shared: what more than one command needs. Knows no single
  * command.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_SHARED_READING_H
-#define WEFT_ANALYZER_CMD_SHARED_READING_H
+#pragma once
 
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/cmd/shared/table.h"
@@ -35,5 +34,3 @@ int reading_take_function(struct reading *, const char *also);
  * stderr. _begin leaves out the empty line below it, for notes that follow. */
 void reading_print_header(const struct load *);
 void reading_begin_header(const struct load *);
-
-#endif

@@ -1,7 +1,6 @@
 /* sides.h - two sides of sessions that are compared: A B, or A... vs B...
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_SHARED_SIDES_H
-#define WEFT_ANALYZER_CMD_SHARED_SIDES_H
+#pragma once
 
 #include "analyzer/load/load.h"
 
@@ -26,5 +25,3 @@ enum cmd_exit sides_open(struct sides *, bool wants_net, int count,
 			 char **operands);
 /* Frees the diff, too. */
 void sides_close(struct sides *);
-
-#endif

@@ -1,8 +1,7 @@
 /* table.h - rows by metrics: a table for people, or rows for scripts, made by
  * one loop.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_CMD_SHARED_TABLE_H
-#define WEFT_ANALYZER_CMD_SHARED_TABLE_H
+#pragma once
 
 #include "analyzer/out/out_table.h"
 #include "analyzer/tables/metric.h"
@@ -101,5 +100,3 @@ const char *table_mark(void);
 
 /* For table.func_of, if rows begin with the func_id. */
 func_id table_first_func(const void *row);
-
-#endif

@@ -1,8 +1,7 @@
 /* hot_path.h - what single calls spent their time in: the tree below each.
  * Collects during a replay, after another one in which slow found the calls.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SLOW_HOT_PATH_H
-#define WEFT_ANALYZER_WATCH_SLOW_HOT_PATH_H
+#pragma once
 
 #include "analyzer/watch/slow/slow.h"
 
@@ -31,5 +30,3 @@ struct hot_path_step {
  * array by mem_free; NULL with *count 0: no step is that long. */
 struct hot_path_step *hot_path_steps(struct hot_path *, size_t call,
 				     enum slow_key, size_t *count);
-
-#endif

@@ -4,8 +4,7 @@
  * analyzer/watch/slow: which calls were the slowest, and what they spent their
  * time in. What analyzer/watch may use (chronicle.h), this folder may.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SLOW_SLOW_H
-#define WEFT_ANALYZER_WATCH_SLOW_SLOW_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 #include "analyzer/watch/slow/slow_list.h"
@@ -27,5 +26,3 @@ const struct slow_found *slow_found(const struct slow *);
 /* Decisions: a call's time in a signal handler that interrupted a hook is its
  * own self time here. A call on a stack whose base is not known stands on
  * "[open before start]". */
-
-#endif

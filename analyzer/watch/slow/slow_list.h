@@ -1,7 +1,6 @@
 /* slow_list.h - the slowest calls so far, and what all calls took.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SLOW_SLOW_LIST_H
-#define WEFT_ANALYZER_WATCH_SLOW_SLOW_LIST_H
+#pragma once
 
 #include "analyzer/model/hist.h"
 #include "analyzer/model/session.h"
@@ -104,5 +103,3 @@ bool slow_list_count_leaf(struct slow_list *, uint32_t thread, ticks begin,
 void slow_list_put(struct slow_list *, const struct slow_call *);
 /* All calls were put: set found.calls. */
 void slow_list_sort(struct slow_list *);
-
-#endif

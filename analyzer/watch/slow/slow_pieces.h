@@ -2,8 +2,7 @@
  * threads are replayed one after the other, so a resume may come before its
  * suspend. Private to slow.c.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SLOW_SLOW_PIECES_H
-#define WEFT_ANALYZER_WATCH_SLOW_SLOW_PIECES_H
+#pragma once
 
 #include "analyzer/model/stack_table.h"
 #include "analyzer/watch/slow/slow_list.h"
@@ -51,5 +50,3 @@ void slow_pieces_finish(struct slow_pieces *);
 /* Count a whole call that ended and that was suspended; own as above. */
 void slow_pieces_end_carried(struct slow_pieces *, const struct slot *,
 			     struct slow_call *, stack_id own);
-
-#endif

@@ -1,7 +1,6 @@
 /* snapshot_groups.h - the stacks of one moment that are equal, counted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SNAPSHOTS_SNAPSHOT_GROUPS_H
-#define WEFT_ANALYZER_WATCH_SNAPSHOTS_SNAPSHOT_GROUPS_H
+#pragma once
 
 #include "analyzer/watch/snapshots/snapshots.h"
 
@@ -21,5 +20,3 @@ void snapshot_groups_add(struct snapshot_groups *,
 			 const struct snapshot_stack *);
 /* Call fn for the last moment, and free. */
 void snapshot_groups_finish(struct snapshot_groups *);
-
-#endif

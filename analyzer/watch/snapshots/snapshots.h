@@ -3,8 +3,7 @@
  *
  * analyzer/watch/snapshots: may use what analyzer/watch may (chronicle.h).
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SNAPSHOTS_SNAPSHOTS_H
-#define WEFT_ANALYZER_WATCH_SNAPSHOTS_SNAPSHOTS_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -68,5 +67,3 @@ void snapshots_each(struct snapshots *, const struct func_table *, snapshots_fn,
  * until it returns or fails, or until its process' last tick. A suspended
  * coroutine's stack is what its suspend left, including native frames that the
  * yield jumped over; if the suspend is missing, what its resume gave. */
-
-#endif

@@ -1,8 +1,7 @@
 /* snapshots_private.h - what a collection of snapshots holds: filled while the
  * trace is replayed (snapshots.c), told at the end (snapshots_tell.c).
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_WATCH_SNAPSHOTS_SNAPSHOTS_PRIVATE_H
-#define WEFT_ANALYZER_WATCH_SNAPSHOTS_SNAPSHOTS_PRIVATE_H
+#pragma once
 
 #include "analyzer/watch/snapshots/snapshots.h"
 
@@ -89,5 +88,3 @@ struct snapshots {
 /* Add what follows from events that never came, once, when all came that will:
  * looks and rests are complete then, in no order. */
 void snapshots_close(struct snapshots *);
-
-#endif

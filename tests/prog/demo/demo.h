@@ -2,8 +2,7 @@
  * code cuts text into words, counts and ranks; Lua handlers, one coroutine a
  * request, decide what is done. The program keeps its own account of its calls.
  * SPDX-License-Identifier: MIT */
-#ifndef DEMO_H
-#define DEMO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,5 +146,3 @@ struct phase {
 
 /* Handle all phases; 0, or -1 when no desk or worker could be made. */
 int desk_run(const struct plan *plan, struct phase *phases, size_t count);
-
-#endif
