@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/cmd/shared/cmd.h"
-#include "analyzer/cmd/shared/pager.h"
 
 #include <fcntl.h>
 #include <locale.h>

@@ -9,7 +9,7 @@
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/sym/sym_lines.h"
+#include "analyzer/sym/sym.h"
 #include "analyzer/tables/lines.h"
 
 #include <inttypes.h>

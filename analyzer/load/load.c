@@ -11,7 +11,7 @@
 #include "analyzer/merge/merge.h"
 #include "analyzer/profile/profile.h"
 #include "analyzer/replay/lanes.h"
-#include "analyzer/sym/sym_place.h"
+#include "analyzer/sym/sym.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
  * Of each unit that has one of the addresses, the descriptions of functions are
  * walked once, from the outside in.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/sym/sym_lines.h"
+#include "analyzer/sym/sym.h"
 
 #include "analyzer/base/order.h"
 #include "analyzer/base/text.h"

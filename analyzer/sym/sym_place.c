@@ -2,7 +2,7 @@
  * inlined there, and whether it is a part of the probes. Knows the names of
  * Lua's machinery for hooks; must not know where files are.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/sym/sym_place.h"
+#include "analyzer/sym/sym.h"
 
 #include "analyzer/base/order.h"
 #include "analyzer/base/text.h"

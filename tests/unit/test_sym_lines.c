@@ -1,7 +1,7 @@
 /* test_sym_lines.c - source lines of instructions: this very program is the
  * module. links: analyzer
  * SPDX-License-Identifier: MIT */
-#include "analyzer/sym/sym_lines.h"
+#include "analyzer/sym/sym.h"
 #include "tests/test.h"
 #include "tests/unit/own_elf.h"
 

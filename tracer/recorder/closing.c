@@ -1,7 +1,7 @@
 /* closing.c - the end of a recording: empties the pool, looks whether all has
  * arrived, writes what comes last, and removes what is not the trace's.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/closing.h"
+#include "tracer/recorder/recording.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/notes.h"
 

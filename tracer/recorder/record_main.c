@@ -5,10 +5,9 @@
 #include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/closing.h"
 #include "tracer/recorder/control/client.h"
 #include "tracer/recorder/notes.h"
-#include "tracer/recorder/requests.h"
+#include "tracer/recorder/recording.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -94,4 +94,14 @@ void summary_cost_note(const struct recording *r, struct meta *m);
  * when the trace is closed: it measures the folder. */
 void summary_print(const struct recording *r);
 
+/* Listen to other commands of the user, once the program is forked; what it is
+ * called is known then. Without a socket the recording goes on, and says so. */
+void requests_init(struct recording *r);
+/* Measure the rate; call it now and then. now: ms. */
+void requests_beat(struct recording *r, uint64_t now);
+
+/* Turn recording off, deliver all that was recorded, of dead and living
+ * threads, close the trace, and remove pool and socket. */
+void closing_do(struct recording *r);
+
 #endif

@@ -1,7 +1,7 @@
 /* requests.c - a function for each request that comes through the control
  * socket. Does not know how it comes.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/requests.h"
+#include "tracer/recorder/recording.h"
 #include "tracer/recorder/base/message.h"
 
 #include <inttypes.h>

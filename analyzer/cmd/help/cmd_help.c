@@ -5,7 +5,6 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/help/help.h"
 #include "analyzer/cmd/shared/cmd.h"
-#include "analyzer/cmd/shared/pager.h"
 #include "analyzer/cmd/shared/reading.h"
 
 #include <errno.h>

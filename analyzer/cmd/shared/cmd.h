@@ -72,3 +72,13 @@ int cmd_none(const char *name);
  * chain, which the caller prints. Output that could not be written is
  * CMD_UNREADABLE. */
 enum cmd_exit cmd_run(const struct cmd *, int argc, char **argv);
+
+/* ---- the pager ---------------------------------------------------------- */
+
+/* If stdout is a terminal and the command prints text there, send stdout
+ * through the pager: WEFT_PAGER, or PAGER, or less, which shows what fits on
+ * the screen at once. None if that is empty or "cat". Tables keep the width of
+ * the terminal. */
+void pager_start(const struct cmd *);
+/* Flush stdout and wait until the pager ends, if there is one. */
+void pager_end(void);

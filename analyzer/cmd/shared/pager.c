@@ -1,6 +1,6 @@
 /* pager.c - the pager as a child process, with a pipe to it in place of stdout.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/shared/pager.h"
+#include "analyzer/cmd/shared/cmd.h"
 
 #include "analyzer/out/out_table.h"
 
