@@ -4,7 +4,6 @@
 #include "analyzer/args/operands.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"

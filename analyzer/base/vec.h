@@ -1,6 +1,7 @@
 /* vec.h - arrays that grow. An array is three variables of its owner: a pointer
  * (NULL at first, freed with mem_free), the number of elements it has room for,
- * and the number of elements in use. Elements move when an array grows.
+ * and the number of elements in use. Elements move when an array grows. Who
+ * includes this has mem.h, too.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

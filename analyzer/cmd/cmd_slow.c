@@ -5,7 +5,6 @@
 #include "analyzer/args/named.h"
 #include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"

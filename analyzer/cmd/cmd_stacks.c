@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/args/time_argument.h"
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/cells.h"

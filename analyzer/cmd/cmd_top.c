@@ -5,7 +5,6 @@
 #include "analyzer/cmd/shared/cmd.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/table.h"
 #include "analyzer/live/feed.h"

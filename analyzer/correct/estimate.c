@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/correct/correct.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
 #include <math.h>

@@ -4,8 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/correct/correct.h"
 
-#include "analyzer/base/mem.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/correct/correct.h"
 
-#include "analyzer/base/mem.h"
 #include "tracepoints/chunk.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "analyzer/correct/correct.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 
 #include <string.h>

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/findings/gcc_name.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/findings/trim.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/findings/gcc_name.h"

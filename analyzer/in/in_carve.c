@@ -5,7 +5,6 @@
 #include "analyzer/in/in_carve.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"

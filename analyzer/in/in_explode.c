@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_explode.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/in/in_order.h"
 

@@ -5,7 +5,6 @@
 #include "analyzer/in/in_find.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 

@@ -5,7 +5,6 @@
 #include "analyzer/correct/correct.h"
 #include "analyzer/load/left_out.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"

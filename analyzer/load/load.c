@@ -5,7 +5,6 @@
 
 #include "analyzer/args/operands.h"
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/correct/correct.h"
 #include "analyzer/load/progress.h"
 #include "analyzer/merge/merge.h"

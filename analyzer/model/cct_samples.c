@@ -1,7 +1,6 @@
 /* cct_samples.c - the samples of a tree's nodes: a list for each node, and what
  * they come to. Knows no address: places are numbers here.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/cct_private.h"
 

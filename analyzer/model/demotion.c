@@ -4,7 +4,6 @@
 #include "analyzer/model/demotion.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
 #include <string.h>

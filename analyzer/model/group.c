@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/group.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/base/text.h"
 

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/session.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"

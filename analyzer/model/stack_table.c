@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/model/stack_table.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>

@@ -5,7 +5,6 @@
 #include "analyzer/profile/profile.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/profile/pprof.pb-c.h"
 #include "analyzer/profile/profile_session.h"

@@ -5,7 +5,6 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"

@@ -2,7 +2,6 @@
  * only distributions are computed here.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/coroutines.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"

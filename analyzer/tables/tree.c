@@ -2,7 +2,6 @@
  * may be a million frames deep.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/tree.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 

@@ -9,7 +9,6 @@
 #include "analyzer/watch/chronicle.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 

@@ -4,7 +4,6 @@
 #include "analyzer/watch/resumes.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 

@@ -3,7 +3,6 @@
 #include "analyzer/watch/sleeps.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
 #include <string.h>

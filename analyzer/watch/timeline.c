@@ -5,7 +5,6 @@
 #include "analyzer/watch/timeline.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 

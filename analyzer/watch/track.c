@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/track.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 

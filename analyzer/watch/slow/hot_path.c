@@ -8,7 +8,6 @@
  * above it.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/hot_path.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/cct.h"
 

@@ -10,7 +10,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/slow.h"
 #include "analyzer/watch/slow/slow_pieces.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>

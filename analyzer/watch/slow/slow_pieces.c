@@ -3,7 +3,6 @@
  * know streams and events.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/slow/slow_pieces.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 
 #include <assert.h>

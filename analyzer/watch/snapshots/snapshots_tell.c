@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/watch/snapshots/snapshots_private.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 
