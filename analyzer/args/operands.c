@@ -5,6 +5,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
 
@@ -19,18 +20,9 @@ struct list { char **path; size_t count, room; };
 /* What is found is kept to the end, as operands are. */
 static struct arena *kept;
 
-static char *join(const char *folder, const char *name)
-{
-	const size_t size = strlen(folder) + strlen(name) + 2;
-	char *const path = mem_alloc(size);
-
-	snprintf(path, size, "%s/%s", folder, name);
-	return path;
-}
-
 static bool has(const char *folder, const char *name)
 {
-	char *const path = join(folder, name);
+	char *const path = text_path(folder, name);
 	struct stat of;
 	const bool is_there = stat(path, &of) == 0;
 
@@ -70,8 +62,9 @@ static void look_into(const char *folder, struct list *list, bool snapshots)
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL) {
-		char *const path = folder[0] ? join(folder, entry->d_name) :
-				   mem_copy(entry->d_name);
+		char *const path = folder[0] ?
+			text_path(folder, entry->d_name) :
+			mem_copy(entry->d_name);
 
 		if (entry->d_name[0] != '.' && is_trace(path) &&
 		    is_snapshot(entry->d_name) == snapshots)
@@ -93,7 +86,7 @@ static void look_below(const char *folder, struct list *list)
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL) {
-		char *const path = join(folder, entry->d_name);
+		char *const path = text_path(folder, entry->d_name);
 
 		if (entry->d_name[0] != '.')
 			look_into(path, list, false);

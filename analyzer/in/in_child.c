@@ -22,7 +22,9 @@
 
 /* ---- the ring ---- */
 
-struct in_ring *in_ring_new(void)
+/* NULL with a cause if there is no memory to share. The process that made the
+ * ring frees it; its child loses its share when it ends. */
+static struct in_ring *ring_new(void)
 {
 	struct in_ring *const r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -37,10 +39,8 @@ struct in_ring *in_ring_new(void)
 	return r;
 }
 
-void in_ring_free(struct in_ring *r)
+static void ring_free(struct in_ring *r)
 {
-	if (!r)
-		return;
 	sem_destroy(&r->filled);
 	sem_destroy(&r->empty);
 	munmap(r, sizeof(*r));
@@ -77,9 +77,12 @@ static struct timespec after(int milliseconds)
 	return at;
 }
 
-/* sem_trywait comes first: while the child is ahead, no clock is read. */
-int in_ring_get(struct in_ring *r, int milliseconds, const uint64_t **words,
-		size_t *n)
+/* In the parent: wait for a chunk. 1 if one came, which is valid until
+ * ring_done gives its slot back; 0 if none came; -1 after the last one. The
+ * words are as the child left them, unchecked. sem_trywait comes first: while
+ * the child is ahead, no clock is read. */
+static int ring_get(struct in_ring *r, int milliseconds,
+		    const uint64_t **words, size_t *n)
 {
 	const uint32_t slot = r->got % IN_RING_SLOTS;
 
@@ -100,7 +103,7 @@ int in_ring_get(struct in_ring *r, int milliseconds, const uint64_t **words,
 	return *n ? 1 : -1;
 }
 
-void in_ring_done(struct in_ring *r)
+static void ring_done(struct in_ring *r)
 {
 	r->got++;
 	sem_post(&r->empty);
@@ -197,7 +200,7 @@ struct in_child *in_child_start(in_child_fn run,
 				const struct in_source *sources, size_t count,
 				size_t streams)
 {
-	struct in_ring *const ring = in_ring_new();
+	struct in_ring *const ring = ring_new();
 	const pid_t parent = getpid();
 	struct in_child *c;
 	pid_t pid;
@@ -212,7 +215,7 @@ struct in_child *in_child_start(in_child_fn run,
 	if (pid < 0) {
 		err_add("cannot start a process to read with: %s",
 			strerror(errno));
-		in_ring_free(ring);
+		ring_free(ring);
 		return NULL;
 	}
 	c = mem_alloc(sizeof(*c));
@@ -280,11 +283,11 @@ int in_child_next(struct in_child *c, const uint64_t **words, size_t *n)
 	bool is_dead = false;
 
 	if (c->has_chunk)
-		in_ring_done(c->ring);
+		ring_done(c->ring);
 	c->has_chunk = false;
 	for (;;) {
-		const int got = in_ring_get(c->ring, is_dead ? 0 : TICK_MS,
-					    words, n);
+		const int got = ring_get(c->ring, is_dead ? 0 : TICK_MS, words,
+					 n);
 
 		if (got > 0) {
 			c->has_chunk = true;
@@ -307,19 +310,9 @@ const char *in_child_why(const struct in_child *c)
 	return c->why;
 }
 
-uint64_t in_child_refused(const struct in_child *c)
+const struct in_ring *in_child_ring(const struct in_child *c)
 {
-	return c->ring->refused;
-}
-
-uint64_t in_child_discarded(const struct in_child *c)
-{
-	return c->ring->discarded;
-}
-
-struct unpack_found in_child_found(const struct in_child *c)
-{
-	return c->ring->found;
+	return c->ring;
 }
 
 void in_child_end(struct in_child *c)
@@ -330,6 +323,6 @@ void in_child_end(struct in_child *c)
 		kill(c->pid, SIGKILL);
 		reap(c, 0);
 	}
-	in_ring_free(c->ring);
+	ring_free(c->ring);
 	mem_free(c);
 }

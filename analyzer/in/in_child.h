@@ -34,23 +34,11 @@ struct in_ring {
 	uint32_t has_room;           /* the child's: slot put is free */
 };
 
-/* NULL with a cause if there is no memory to share. The process that made the
- * ring frees it; its child loses its share when it ends. */
-struct in_ring *in_ring_new(void);
-void in_ring_free(struct in_ring *);
-
 /* In the child: wait for a free slot, without limit, and return its words
  * (CHUNK_MAX_WORDS of them), the same until the first n of them are sent. n = 0
  * says that nothing follows. A call of the second needs one of the first. */
 uint64_t *in_ring_room(struct in_ring *);
 void in_ring_put(struct in_ring *, size_t n);
-
-/* In the parent: wait up to so many milliseconds for a chunk. 1 if one came,
- * which is valid until in_ring_done gives its slot back; 0 if none came; -1
- * after the last one. The words are as the child left them, unchecked. */
-int in_ring_get(struct in_ring *, int milliseconds, const uint64_t **words,
-		size_t *n);
-void in_ring_done(struct in_ring *);
 
 /* ---- the process ---- */
 
@@ -76,11 +64,8 @@ struct in_child *in_child_start(in_child_fn, const struct in_source *,
 int in_child_next(struct in_child *, const uint64_t **words, size_t *n);
 /* A few words, borrowed; "" unless in_child_next has returned -1. */
 const char *in_child_why(const struct in_child *);
-/* How many events were refused by the child, and discarded by LTTng: so far,
- * and complete when in_child_next has returned 0. */
-uint64_t in_child_refused(const struct in_child *);
-uint64_t in_child_discarded(const struct in_child *);
-/* What the child found: the same. */
-struct unpack_found in_child_found(const struct in_child *);
+/* Its ring: refused, discarded and found are so far, and complete when
+ * in_child_next has returned 0. */
+const struct in_ring *in_child_ring(const struct in_child *);
 /* End the child, whatever it does, and free everything. NULL is allowed. */
 void in_child_end(struct in_child *);

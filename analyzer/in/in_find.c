@@ -6,6 +6,7 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 
 #include <dirent.h>
@@ -18,16 +19,6 @@
 
 /* Limits for a path that is no trace: depth of folders, names in one folder. */
 enum { MAX_DEPTH = 24, MAX_FILES = 1 << 20 };
-
-/* Freed with mem_free. */
-static char *join(const char *folder, const char *name)
-{
-	const size_t size = strlen(folder) + strlen(name) + 2;
-	char *path = mem_alloc(size);
-
-	snprintf(path, size, "%s/%s", folder, name);
-	return path;
-}
 
 /* Takes path over. */
 static void add_path(char ***list, size_t *count, size_t *room, char *path)
@@ -158,7 +149,7 @@ static int walk(struct in_found *f, const char *path, int depth)
 		return -1;
 	d.path = mem_copy(path);
 	for (size_t i = 0; i < count; i++) {
-		visit(f, &d, names[i], join(path, names[i]), depth);
+		visit(f, &d, names[i], text_path(path, names[i]), depth);
 		mem_free(names[i]);
 	}
 	mem_free(names);

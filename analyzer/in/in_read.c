@@ -209,6 +209,7 @@ static uint64_t bytes_of(struct unpack_found found)
  * carver looks for the rest. */
 static enum in_order_result read_child(struct reading *r, struct in_child *c)
 {
+	const struct in_ring *const ring = in_child_ring(c);
 	const uint64_t *words;
 	uint64_t bytes = 0;
 	size_t n;
@@ -216,18 +217,18 @@ static enum in_order_result read_child(struct reading *r, struct in_child *c)
 
 	while ((got = in_child_next(c, &words, &n)) > 0) {
 		r->summary->bytes_done -= bytes;
-		bytes = bytes_of(in_child_found(c));
+		bytes = bytes_of(ring->found);
 		r->summary->bytes_done += bytes;
 		if (take_words(r, words, n) == IN_ORDER_STOP)
 			return IN_ORDER_STOP;
 	}
-	r->refused += in_child_refused(c);
-	r->summary->found = in_child_found(c);
+	r->refused += ring->refused;
+	r->summary->found = ring->found;
 	if (got < 0)
 		say(r, "%s", in_child_why(c));
-	if (in_child_discarded(c))
-		say(r, "LTTng discarded %llu events", (unsigned long long)
-		    in_child_discarded(c));
+	if (ring->discarded)
+		say(r, "LTTng discarded %llu events",
+		    (unsigned long long)ring->discarded);
 	if (got < 0 || r->refused)
 		carve_good(r);
 	return IN_ORDER_TAKEN;
