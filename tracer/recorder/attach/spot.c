@@ -1,6 +1,7 @@
 /* spot.c - what the kernel says of a thread's call, and the loader's locks.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/spot.h"
+#include "tracer/recorder/base/first_line.h"
 
 #include <inttypes.h>
 #include <linux/futex.h>
@@ -42,16 +43,10 @@ bool spot_find_libc(const struct remote *r, struct spot_libc *libc)
 
 static bool read_call(pid_t pid, pid_t tid, struct spot *c)
 {
-	char path[64], line[256] = "";
+	char line[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid,
-		 (int)tid);
-	FILE *const f = fopen(path, "re");
-
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
+	first_line(line, sizeof(line), "/proc/%d/task/%d/syscall", (int)pid,
+		   (int)tid);
 	return sscanf(line, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
 		      " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64,
 		      &c->number, &c->a[0], &c->a[1], &c->a[2], &c->a[3],
@@ -61,16 +56,10 @@ static bool read_call(pid_t pid, pid_t tid, struct spot *c)
 /* Not where only the call's own end wakes it: nor would a stop. */
 static bool is_wakeable(pid_t pid, pid_t tid)
 {
-	char path[64], line[128] = "";
+	char line[128];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid,
-		 (int)tid);
-	FILE *const f = fopen(path, "re");
-
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
+	first_line(line, sizeof(line), "/proc/%d/task/%d/stat", (int)pid,
+		   (int)tid);
 	/* The name in front may contain anything. */
 	const char *const end = strrchr(line, ')');
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/attach/target.h"
 #include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/first_line.h"
 #include "tracer/recorder/base/message.h"
 
 #include <ctype.h>
@@ -18,31 +19,16 @@ enum { MOST_LISTED = 8 };
 
 /* ---- by number or name ---- */
 
-static bool read_line(pid_t pid, const char *file, char *out, size_t room)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const ssize_t n = fd < 0 ? -1 : read(fd, out, room - 1);
-
-	if (fd >= 0)
-		close(fd);
-	out[n > 0 ? n : 0] = '\0';
-	out[strcspn(out, "\n")] = '\0';
-	return n > 0;
-}
-
 /* The kernel's short name, which a program may change; or that by which it was
  * started. */
 static bool has_name(pid_t pid, const char *name)
 {
 	char text[PATH_MAX];
 
-	if (read_line(pid, "comm", text, sizeof(text)) &&
+	if (first_line(text, sizeof(text), "/proc/%d/comm", (int)pid) &&
 	    strcmp(text, name) == 0)
 		return true;
-	if (!read_line(pid, "cmdline", text, sizeof(text)))
+	if (!first_line(text, sizeof(text), "/proc/%d/cmdline", (int)pid))
 		return false;
 	const char *const slash = strrchr(text, '/');
 
@@ -117,7 +103,7 @@ static char state_of(pid_t pid)
 {
 	char text[512];
 
-	read_line(pid, "stat", text, sizeof(text));
+	first_line(text, sizeof(text), "/proc/%d/stat", (int)pid);
 	const char *const end = strrchr(text, ')');
 
 	return end && end[1] ? end[2] : '?';
@@ -273,7 +259,8 @@ static void read_identity(struct target *t)
 		t->uid = st.st_uid;
 		t->gid = st.st_gid;
 	}
-	read_line(t->remote.pid, "comm", t->name, sizeof(t->name));
+	first_line(t->name, sizeof(t->name), "/proc/%d/comm",
+		   (int)t->remote.pid);
 	message_clean(t->name);
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->remote.pid);
 	const ssize_t n = readlink(path, t->exe, sizeof(t->exe) - 1);

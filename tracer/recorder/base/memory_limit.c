@@ -3,6 +3,7 @@
  * go when memory is needed.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/memory_limit.h"
+#include "tracer/recorder/base/first_line.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -13,18 +14,12 @@
 /* "max" in version 2, and a number near 2^63 in version 1, stand for none. */
 static uint64_t read_limit(const char *folder, const char *file)
 {
-	char path[2 * PATH_MAX];
+	char line[32];
 	uint64_t limit;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	FILE *const f = fopen(path, "re");
-
-	if (!f)
-		return UINT64_MAX;
-	if (fscanf(f, "%" SCNu64, &limit) != 1 || limit >> 60 != 0)
-		limit = UINT64_MAX;
-	fclose(f);
-	return limit;
+	first_line(line, sizeof(line), "%s/%s", folder, file);
+	return sscanf(line, "%" SCNu64, &limit) == 1 && limit >> 60 == 0 ?
+	       limit : UINT64_MAX;
 }
 
 /* From the group upwards. In a container the path may be one of the host, which

@@ -2,6 +2,7 @@
  * recording.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/rate.h"
+#include "tracer/recorder/base/first_line.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -42,15 +43,10 @@ uint64_t rate_mono(void)
 /* The kernel uses one of these clocks if it has found the TSC unfit. */
 static bool kernel_distrusts_tsc(void)
 {
-	char name[32] = "";
-	FILE *const f = fopen("/sys/devices/system/clocksource/clocksource0/"
-			      "current_clocksource", "re");
+	char name[32];
 
-	if (!f)
-		return false;
-	if (!fgets(name, sizeof(name), f))
-		name[0] = '\0';
-	fclose(f);
+	first_line(name, sizeof(name), "/sys/devices/system/clocksource/"
+		   "clocksource0/current_clocksource");
 	return strncmp(name, "hpet", 4) == 0 ||
 	       strncmp(name, "acpi_pm", 7) == 0 ||
 	       strncmp(name, "jiffies", 7) == 0;

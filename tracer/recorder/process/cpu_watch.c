@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/cpu_watch.h"
 #include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/first_line.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -92,16 +93,11 @@ static uint64_t sample_cost(struct kernel_ring *ring, const struct rate *rate)
 /* A number in /proc/sys/kernel; 0: it is not there, or not above 0. */
 static uint64_t setting(const char *name)
 {
-	char path[80];
-	long long n = 0;
-	FILE *f;
+	char line[32];
 
-	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%lld", &n) != 1)
-		n = 0;
-	if (f)
-		fclose(f);
+	first_line(line, sizeof(line), "/proc/sys/kernel/%s", name);
+	const long long n = atoll(line);
+
 	return n > 0 ? (uint64_t)n : 0;
 }
 

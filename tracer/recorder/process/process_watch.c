@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/process/process_watch.h"
 #include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/first_line.h"
 #include "tracer/recorder/process/diagnose.h"
 
 #include <dirent.h>
@@ -132,15 +133,7 @@ uint32_t process_namespaces(void)
 /* The kernel's short name. Anybody may read it. */
 static bool read_name(pid_t pid, char *out, size_t room)
 {
-	FILE *const f = open_file(pid, "comm");
-
-	if (!f)
-		return false;
-	if (!fgets(out, (int)room, f))
-		out[0] = '\0';
-	fclose(f);
-	out[strcspn(out, "\n")] = '\0';
-	return out[0] != '\0';
+	return first_line(out, room, "/proc/%d/comm", (int)pid);
 }
 
 bool process_is_named(pid_t pid, const char *name)

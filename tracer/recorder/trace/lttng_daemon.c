@@ -6,6 +6,7 @@
  * daemon is another: each PID namespace has a lock of its own.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/lttng_daemon.h"
+#include "tracer/recorder/base/first_line.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/process/process_watch.h"
 
@@ -70,19 +71,13 @@ const char *daemon_choose_home(void)
 pid_t daemon_pid(void)
 {
 	const bool is_root = getuid() == 0;
-	char path[300];
-	int pid = 0;
+	char line[32];
 
-	snprintf(path, sizeof(path), "%s%s/lttng-sessiond.pid",
-		 is_root ? "/var/run" : home_now(), is_root ? "/lttng" :
-		 "/.lttng");
-	FILE *const f = fopen(path, "re");
+	first_line(line, sizeof(line), "%s%s/lttng-sessiond.pid",
+		   is_root ? "/var/run" : home_now(), is_root ? "/lttng" :
+		   "/.lttng");
+	const int pid = atoi(line);
 
-	if (!f)
-		return 0;
-	if (fscanf(f, "%d", &pid) != 1)
-		pid = 0;
-	fclose(f);
 	return pid > 1 && process_is_named(pid, "lttng-sessiond") ? pid : 0;
 }
 
