@@ -140,11 +140,8 @@ static void add_newest(struct list *list)
 		best = newest(&all);
 	}
 	if (best) {
-		char *const name = out_escape_terminal(best);
-
-		fprintf(stderr, "weft: no trace is named; this is the newest "
-			"one here: %s\n", name);
-		mem_free(name);
+		out_print(stderr, "weft: no trace is named; this is the newest "
+			  "one here: %s\n", best);
 		add(list, mem_copy(best));
 	}
 	list_fini(&all);
@@ -160,11 +157,8 @@ static bool add_snapshot(struct list *list, const char *folder)
 	const char *const best = newest(&all);
 
 	if (best) {
-		char *const name = out_escape_terminal(best);
-
-		fprintf(stderr, "weft: snapshots: %zu, read one by one; this "
-			"is the newest: %s\n", all.count, name);
-		mem_free(name);
+		out_print(stderr, "weft: snapshots: %zu, read one by one; this "
+			  "is the newest: %s\n", all.count, best);
 		add(list, mem_copy(best));
 	}
 	list_fini(&all);
@@ -175,28 +169,20 @@ static bool add_snapshot(struct list *list, const char *folder)
 static void add_operand(struct list *list, const char *operand)
 {
 	const size_t before = list->count;
-	char *const name = out_escape_terminal(operand);
-	char *first;
 
 	if (operand[0] != '\0' && !is_trace(operand))
 		look_into(operand, list, false);
 	if (operand[0] != '\0' && !is_trace(operand) &&
 	    list->count == before) {
-		if (add_snapshot(list, operand)) {
-			mem_free(name);
+		if (add_snapshot(list, operand))
 			return;
-		}
 		look_below(operand, list);
 	}
-	if (list->count == before) {
+	if (list->count == before)
 		add(list, mem_copy(operand));
-	} else {
-		first = out_escape_terminal(list->path[before]);
-		fprintf(stderr, "weft: traces in %s: %zu, the first is %s\n",
-			name, list->count - before, first);
-		mem_free(first);
-	}
-	mem_free(name);
+	else
+		out_print(stderr, "weft: traces in %s: %zu, the first is %s\n",
+			  operand, list->count - before, list->path[before]);
 }
 
 int operands_find(int count, char **operands, char ***paths)

@@ -197,16 +197,14 @@ static void print_title(const struct session *s, func_id f)
 	const struct func *const func = func_get(s->funcs, f);
 	const char *const language = func_language(func);
 	char place[512];
-	char *const name = out_escape_terminal(func->name);
-	char *const at = out_escape_terminal(metric_place(place, sizeof(place),
-							  func));
 
-	printf("%s", name);
-	if (language[0] != '\0' || at[0] != '\0')
-		printf(" (%s%s%s)", language,
-		       language[0] != '\0' && at[0] != '\0' ? ", " : "", at);
-	putchar('\n');
-	mem_free_all(name, at);
+	metric_place(place, sizeof(place), func);
+	if (language[0] != '\0' || place[0] != '\0')
+		out_print(stdout, "%s (%s%s%s)\n", func->name, language,
+			  language[0] != '\0' && place[0] != '\0' ? ", " : "",
+			  place);
+	else
+		out_print(stdout, "%s\n", func->name);
 }
 
 /* A table for each function, because the columns of each fit its own rows. */

@@ -3,7 +3,6 @@
  * replay count the faults, and load/completeness has the sentences.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
@@ -53,19 +52,16 @@ static void print_threads(const struct session *s)
 {
 	for (size_t i = 0; i < s->thread_count; i++) {
 		const struct thread *const t = &s->threads[i];
-		char *name;
 
 		if (t->missing_chunks == 0 && t->unnested == 0 &&
 		    lost_in(t) == 0)
 			continue;
-		name = out_escape_terminal(t->name);
-		printf("in thread %" PRIu32 " %s of process %" PRIu32 ": "
-		       "%" PRIu64 " chunks missing, %" PRIu64 " gaps, %" PRIu64
-		       " lost, %" PRIu64 " contradicting", t->tid, name,
-		       s->processes[t->process].pid, t->missing_chunks,
-		       t->gaps, lost_in(t), t->unnested);
+		out_print(stdout, "in thread %" PRIu32 " %s of process %" PRIu32
+			  ": %" PRIu64 " chunks missing, %" PRIu64 " gaps, %"
+			  PRIu64 " lost, %" PRIu64 " contradicting", t->tid,
+			  t->name, s->processes[t->process].pid,
+			  t->missing_chunks, t->gaps, lost_in(t), t->unnested);
 		print_reasons(t);
-		mem_free(name);
 	}
 }
 
@@ -87,13 +83,9 @@ static void print_gaps(const struct session *s)
  * ones. A profile has no such places. */
 static void print_broken(const struct in_summary *in)
 {
-	for (size_t i = 0; i < in->broken_count; i++) {
-		char *const file = out_escape_terminal(in->broken[i].file);
-
-		printf("damaged in %s: the chunk at byte %" PRIu64 "\n", file,
-		       in->broken[i].offset);
-		mem_free(file);
-	}
+	for (size_t i = 0; i < in->broken_count; i++)
+		out_print(stdout, "damaged in %s: the chunk at byte %" PRIu64
+			  "\n", in->broken[i].file, in->broken[i].offset);
 	if (in->bad > in->broken_count && in->broken_count > 0)
 		printf("damaged in %" PRIu64 " more places\n",
 		       in->bad - in->broken_count);

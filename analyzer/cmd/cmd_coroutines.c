@@ -7,6 +7,7 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/coroutines.h"
 #include "analyzer/tables/filter.h"
@@ -290,11 +291,10 @@ static void print_title(const struct session *s, const struct coroutine *c)
 {
 	char active[OUT_NUMBER], suspended[OUT_NUMBER], resumes[OUT_NUMBER];
 
-	printf("coroutine %" PRIu64 " of process %" PRIu32 ": ", c->serial,
-	       s->processes[c->process].pid);
-	cells_print_text(c->body == 0 ? "[never ran]" :
-			 func_get(s->funcs, c->body)->name);
-	printf("\nactive %s, suspended %s, %s\n\n",
+	out_print(stdout, "coroutine %" PRIu64 " of process %" PRIu32 ": %s\n",
+		  c->serial, s->processes[c->process].pid, c->body == 0 ?
+		  "[never ran]" : func_get(s->funcs, c->body)->name);
+	printf("active %s, suspended %s, %s\n\n",
 	       out_number_time(active, (double)session_ns(s, c->active)),
 	       out_number_time(suspended, (double)session_ns(s, c->suspended)),
 	       out_number_many(resumes, c->resumes, "resumes"));

@@ -248,12 +248,10 @@ static void print_unknown(FILE *to, const char *mark,
 			  const struct coverage_module *m)
 {
 	const char *const unknown = cannot_know(m);
-	char *const why = out_escape_terminal(m->why);
 
-	if (unknown[0] || why[0])
-		fprintf(to, "%s%s%s%s\n", mark, unknown,
-			unknown[0] && why[0] ? ": " : "", why);
-	mem_free(why);
+	if (unknown[0] || m->why[0])
+		out_print(to, "%s%s%s%s\n", mark, unknown,
+			  unknown[0] && m->why[0] ? ": " : "", m->why);
 }
 
 /* One module in one or two lines: its counts, and what could not be known of it
@@ -262,16 +260,15 @@ static void print_unknown(FILE *to, const char *mark,
 static void print_module(struct session *s, const struct coverage *c, elf_id m)
 {
 	const struct coverage_module *const its = &c->modules[m];
-	char *const path = out_escape_terminal(func_elf(s->funcs, m)->path);
+	const char *const path = func_elf(s->funcs, m)->path;
 
-	printf("%s:", path[0] ? path : "[unnamed]");
+	out_print(stdout, "%s:", path[0] ? path : "[unnamed]");
 	print_counts(c->counts[m]);
 	if (its->count > 0 && !its->has_hook && its->code[0])
 		printf("%s", " (no function of it calls the hook; --all lists "
 		       "them)");
 	putchar('\n');
 	print_unknown(stdout, "  ", its);
-	mem_free(path);
 }
 
 /* The modules come before the functions: a reader of "never called" must know
@@ -296,14 +293,12 @@ static void print_modules(struct session *s, const struct coverage *c)
 static void csv_unknown(struct session *s, const struct coverage *c)
 {
 	for (elf_id m = 1; m <= c->module_count; m++) {
-		char *const path = out_escape_terminal(
-			func_elf(s->funcs, m)->path);
 		char mark[PATH_MAX];
 
-		snprintf(mark, sizeof(mark), "# %s: ", path);
+		snprintf(mark, sizeof(mark), "# %s: ",
+			 func_elf(s->funcs, m)->path);
 		if (c->modules[m].is_recorded)
 			print_unknown(stderr, mark, &c->modules[m]);
-		mem_free(path);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/findings/explain.h"
 #include "analyzer/load/header.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_json.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/watch/sleeps.h"
@@ -286,11 +287,10 @@ static void print_text(struct teller *t)
 		char *const sentence = sentence_of(t, f);
 		char *const command = command_of(t, f);
 
-		printf("%s%zu. ", i > 0 ? "\n" : "", i + 1);
-		cells_print_text(sentence);
-		fputs("\n   $ ", stdout);
-		cells_print_text(command);
-		putchar('\n');
+		if (i > 0)
+			putchar('\n');
+		out_print(stdout, "%zu. %s\n", i + 1, sentence);
+		out_print(stdout, "   $ %s\n", command);
 		mem_free_all(sentence, command);
 	}
 	if (t->found->count == 0)

@@ -2,9 +2,9 @@
  * what it takes to name its functions. Computes nothing: all that it prints is
  * in the session or in what the reader left in the load.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/load/completeness.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
@@ -53,9 +53,7 @@ static bool is_shown(size_t i, size_t count, const char *what)
 /* A line with a key and a value, which may be untrusted. */
 static void print_line(const char *key, const char *value)
 {
-	printf("%-*s ", KEY_WIDTH, key);
-	cells_print_text(value);
-	putchar('\n');
+	out_print(stdout, "%-*s %s\n", KEY_WIDTH, key, value);
 }
 
 /* A completeness_fn: its context is the key. */
@@ -86,16 +84,8 @@ static bool is_told(const char *key)
 static void print_notes(const struct session *s)
 {
 	for (size_t i = 0; i < s->note_count; i++) {
-		const char *const key = s->notes[i].key;
-		const size_t length = strlen(key);
-
-		if (is_told(key))
-			continue;
-		cells_print_text(key);
-		printf("%*s ", length < KEY_WIDTH ?
-		       KEY_WIDTH - (int)length : 0, "");
-		cells_print_text(s->notes[i].value);
-		putchar('\n');
+		if (!is_told(s->notes[i].key))
+			print_line(s->notes[i].key, s->notes[i].value);
 	}
 }
 
@@ -182,9 +172,9 @@ static void print_processes(const struct session *s)
 			fputs("  ", stdout);
 		if (p->parent)
 			printf("child of %" PRIu32 ", ", p->parent);
-		printf("since %s: ", out_number_date(text, p->start));
-		cells_print_text(p->path[0] ? p->path : "?");
-		putchar('\n');
+		out_print(stdout, "since %s: %s\n",
+			  out_number_date(text, p->start),
+			  p->path[0] ? p->path : "?");
 	}
 }
 
@@ -192,12 +182,11 @@ static void print_processes(const struct session *s)
  * of several programs. */
 static void print_owner(const struct session *s, uint32_t process)
 {
-	if (s->processes[process].pid) {
+	if (s->processes[process].pid)
 		printf(" of pid %" PRIu32, s->processes[process].pid);
-	} else if (s->process_count > 1) {
-		fputs(" of ", stdout);
-		cells_print_text(load_file_name(s->processes[process].path));
-	}
+	else if (s->process_count > 1)
+		out_print(stdout, " of %s",
+			  load_file_name(s->processes[process].path));
 }
 
 /* Shown only where switches were recorded. */
@@ -222,7 +211,7 @@ static void print_thread(const struct session *s, const struct thread *t)
 	fputs("  ", stdout);
 	if (t->tid)
 		printf("tid %" PRIu32 " ", t->tid);
-	cells_print_text(t->tid || t->name[0] ? t->name : "[unnamed]");
+	out_print(stdout, "%s", t->tid || t->name[0] ? t->name : "[unnamed]");
 	print_owner(s, t->process);
 	printf(": %s, %s",
 	       out_number_time(a, (double)session_ns(s, t->traced)),
@@ -304,18 +293,12 @@ static void print_naming(const struct elf_module *elf, const struct naming *m)
 	}
 	printf("    %" PRIu64 " of %" PRIu64 " functions named", m->named,
 	       m->asked);
-	if (m->file[0]) {
-		fputs(" from ", stdout);
-		cells_print_text(strcmp(m->file, elf->path) == 0 ? "it" :
-				 m->file);
-	}
+	if (m->file[0])
+		out_print(stdout, " from %s",
+			  strcmp(m->file, elf->path) == 0 ? "it" : m->file);
 	if (m->hinted > 0)
 		printf(", %" PRIu64 " more as Lua calls them", m->hinted);
-	if (m->why[0]) {
-		fputs(": ", stdout);
-		cells_print_text(m->why);
-	}
-	putchar('\n');
+	out_print(stdout, "%s%s\n", m->why[0] ? ": " : "", m->why);
 }
 
 /* The modules with their build-ids, by which debug files are found. */
@@ -329,9 +312,8 @@ static void print_modules(const struct session *s)
 	     i++) {
 		const struct elf_module *const elf = func_elf(s->funcs, i);
 
-		fputs("  ", stdout);
-		cells_print_text(elf->path);
-		fputs("\n    build-id ", stdout);
+		out_print(stdout, "  %s\n", elf->path);
+		fputs("    build-id ", stdout);
 		for (size_t k = 0; k < elf->build_id_size; k++)
 			printf("%02x", elf->build_id[k]);
 		puts(elf->build_id_size == 0 ? "none" : "");
@@ -374,11 +356,10 @@ static void print_demotions(const struct session *s)
 			   is_shown(i, s->demotions.count, "functions"); i++) {
 		const struct demotion *const d = &s->demotions.at[i];
 
-		fputs("  ", stdout);
-		cells_print_text(func_get(s->funcs, d->func)->name);
-		printf(": from %s on",
-		       out_number_time(a, (double)session_ns(s, d->since <
-				       begin ? 0 : d->since - begin)));
+		out_print(stdout, "  %s: from %s on",
+			  func_get(s->funcs, d->func)->name,
+			  out_number_time(a, (double)session_ns(s, d->since <
+					  begin ? 0 : d->since - begin)));
 		if (d->counted > 0)
 			printf(", for %s counted", out_number_time(b,
 				(double)session_ns(s, d->counted)));

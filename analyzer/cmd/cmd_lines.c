@@ -6,8 +6,8 @@
 #include "analyzer/base/err.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/order.h"
-#include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/sym/sym.h"
 #include "analyzer/tables/lines.h"
@@ -255,25 +255,19 @@ static void print_notes(const struct printer *p, const struct subject *s)
 		     "times");
 		return;
 	}
-	if (s->why) {
-		fputs("note: ", stdout);
-		cells_print_text(s->why);
-		puts(s->lines.own == 0 ? "; so whose code it is, is not known" :
-		     "");
-	}
+	if (s->why)
+		out_print(stdout, "note: %s%s\n", s->why, s->lines.own == 0 ?
+			  "; so whose code it is, is not known" : "");
 	if (s->lines.own == 0)
 		return;
-	if (s->path[0] == '\0' && f->file[0] != '\0') {
-		fputs("note: there is no ", stdout);
-		cells_print_text(f->file);
-		puts(" here: --source DIR says where its source is");
-	} else if (s->path[0] != '\0' && p->session->process_count > 0 &&
-		   (uint64_t)s->source.changed >
-		   p->session->processes[0].start / 1000000000) {
-		fputs("note: ", stdout);
-		cells_print_text(s->path);
-		puts(" was changed after the recording: lines may be others");
-	}
+	if (s->path[0] == '\0' && f->file[0] != '\0')
+		out_print(stdout, "note: there is no %s here: --source DIR "
+			  "says where its source is\n", f->file);
+	else if (s->path[0] != '\0' && p->session->process_count > 0 &&
+		 (uint64_t)s->source.changed >
+		 p->session->processes[0].start / 1000000000)
+		out_print(stdout, "note: %s was changed after the recording: "
+			  "lines may be others\n", s->path);
 }
 
 static void print_head(const struct printer *p, const struct subject *s)
@@ -283,13 +277,10 @@ static void print_head(const struct printer *p, const struct subject *s)
 
 	if (p->printed > 0)
 		putchar('\n');
-	cells_print_text(s->func->name);
-	printf(" (%s", func_language(s->func));
 	metric_place(place, sizeof(place), s->func);
-	if (place[0])
-		fputs(", ", stdout);
-	cells_print_text(place);
-	printf("): %s, ", out_number_many(a, own + below, "samples"));
+	out_print(stdout, "%s (%s%s%s): %s, ", s->func->name,
+		  func_language(s->func), place[0] ? ", " : "", place,
+		  out_number_many(a, own + below, "samples"));
 	printf("%s of all", out_number_share(a, own + below,
 					     p->samples));
 	printf("; one is %s of CPU time\n",

@@ -3,10 +3,10 @@
  * want to be sent is known to the folder push.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/push/ingest.h"
 
@@ -101,12 +101,9 @@ static int send_profile(struct load *load, const char *url,
 	status = load_profile_write(load, profile.path);
 	if (status == 0)
 		status = ingest_post(&in, load->session);
-	if (status == 0 && fstat(profile.fd, &made) == 0) {
-		printf("sent %s to ", out_number_bytes(size,
-					(uint64_t)made.st_size));
-		cells_print_text(url);
-		putchar('\n');
-	}
+	if (status == 0 && fstat(profile.fd, &made) == 0)
+		out_print(stdout, "sent %s to %s\n",
+			  out_number_bytes(size, (uint64_t)made.st_size), url);
 	http_file_fini(&profile);
 	return status;
 }

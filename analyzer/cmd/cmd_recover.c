@@ -5,7 +5,6 @@
 #include "analyzer/cmd/shared/cmd.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/load/header.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/recover/recover.h"
@@ -30,11 +29,8 @@ static enum cmd_exit show(char *path)
 	enum cmd_exit status = load_open(&load, 1, &path);
 
 	if (status == CMD_OK) {
-		char *const name = out_escape_terminal(path);
-
 		header_begin(stdout, &load);
-		printf("recovered to %s\n", name);
-		mem_free(name);
+		out_print(stdout, "recovered to %s\n", path);
 	}
 	load_close(&load);
 	return status;

@@ -62,10 +62,7 @@ static bool is_sorted_by(unsigned flags)
  * alone. The sentence may be untrusted. */
 static void note(const char *sentence)
 {
-	char *const text = out_escape_terminal(sentence);
-
-	fprintf(table_notes(), "%snote: %s\n", table_mark(), text);
-	mem_free(text);
+	out_print(table_notes(), "%snote: %s\n", table_mark(), sentence);
 }
 
 /* Percentiles are read from histograms, whose steps are HIST_ERROR wide. */
@@ -193,14 +190,14 @@ static void print_thread(const struct session *s, uint32_t i)
 	const struct thread *const t = &s->threads[i];
 	const uint32_t pid = s->processes[t->process].pid;
 	char room[GROUP_NAME], time[OUT_NUMBER];
-	char *const name = out_escape_terminal(group_name_thread(s, i, room));
 
-	printf("%sthread %s", i > 0 ? "\n" : "", name);
+	if (i > 0)
+		putchar('\n');
+	out_print(stdout, "thread %s", group_name_thread(s, i, room));
 	if (s->process_count == 1 && pid != 0)
 		printf(" of process %" PRIu32, pid);
 	printf(": %s\n", out_number_time(time,
 				(double)session_ns(s, t->traced)));
-	mem_free(name);
 }
 
 /* A table for each thread, all with the same columns. */

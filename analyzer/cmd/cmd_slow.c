@@ -8,6 +8,7 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/tree.h"
 #include "analyzer/watch/slow/hot_path.h"
@@ -145,8 +146,8 @@ static void print_all(const struct printer *p)
 	const struct slow_found *const f = p->found;
 	char text[OUT_NUMBER];
 
-	cells_print_text(p->pattern);
-	printf(": %s", out_number_many(text, f->ended, "calls"));
+	out_print(stdout, "%s: %s", p->pattern,
+		  out_number_many(text, f->ended, "calls"));
 	if (p->functions > 1)
 		printf(" of %s", out_number_many(text, p->functions,
 						 "functions"));

@@ -8,6 +8,7 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/cmd/shared/cells.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 #include "analyzer/watch/snapshots/snapshot_groups.h"
 
@@ -228,12 +229,10 @@ static void print_thread(const struct printer *p,
 	const char *const name = s->thread < p->session->thread_count ?
 				 p->session->threads[s->thread].name : "";
 
-	printf("thread %" PRIu32 "%s", cells_tid(p->session, s->thread),
-	       name[0] ? " " : "");
-	cells_print_text(name);
-	printf(" of process %" PRIu32 ": %s%s\n",
-	       cells_pid(p->session, s->process), states[s->state].sentence,
-	       no_call(s));
+	out_print(stdout, "thread %" PRIu32 "%s%s of process %" PRIu32
+		  ": %s%s\n", cells_tid(p->session, s->thread),
+		  name[0] ? " " : "", name, cells_pid(p->session, s->process),
+		  states[s->state].sentence, no_call(s));
 }
 
 /* Say how many stacks of the moment --top left out. */

@@ -177,21 +177,19 @@ static void print_head(const struct top *t, const struct flat *flat,
 {
 	const struct session *const s = t->load.session;
 	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER], d[OUT_NUMBER];
-	char *const name = out_escape_terminal(t->feed.name);
 	const char *const mark = table_mark();
 	FILE *const to = table_notes();
 
-	fprintf(to, "%s%s: %s, %s, %s%s\n", mark, name,
-		out_number_many(a, s->thread_count, "threads"),
-		out_number_many(b, s->coroutine_count, "coroutines"),
-		out_number_many(c, flat->calls, "calls"),
-		is_all ? " in all" : " since the last table");
+	out_print(to, "%s%s: %s, %s, %s%s\n", mark, t->feed.name,
+		  out_number_many(a, s->thread_count, "threads"),
+		  out_number_many(b, s->coroutine_count, "coroutines"),
+		  out_number_many(c, flat->calls, "calls"),
+		  is_all ? " in all" : " since the last table");
 	fprintf(to, "%slost by the program: %s; missed by weft top: %s%s\n",
 		mark, out_number_count(d, count_lost(s)),
 		out_number_many(a, t->feed.missed, "chunks"),
 		t->has_ended && !t->feed.is_end ? ", and the end" : "");
 	print_left_out(s);
-	mem_free(name);
 }
 
 static const struct metric *sort_by(const struct top *t)

@@ -3,7 +3,6 @@
  * them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/findings/trim.h"
 #include "analyzer/load/header.h"
@@ -78,12 +77,7 @@ static void print_table(const struct trim *t)
 /* On stderr: what is not in the list, and why. The names are untrusted. */
 static void print_left_out(const char *name, const char *why, const char *other)
 {
-	char *const safe = out_escape_terminal(name);
-	char *const safe_other = out_escape_terminal(other);
-
-	fprintf(stderr, "# not in the list: %s: %s%s\n", safe, why,
-		safe_other);
-	mem_free_all(safe, safe_other);
+	out_print(stderr, "# not in the list: %s: %s%s\n", name, why, other);
 }
 
 /* On stderr: what goes with the list, and all that it leaves out. */
@@ -96,7 +90,6 @@ static void print_gone(const struct trim *t)
 		const bool is_kept = i >= t->count;
 		const struct trim_row *const r = is_kept ?
 			&t->kept[i - t->count] : &t->rows[i];
-		char *safe;
 
 		if (r->gcc != TRIM_LISTED && r->gcc != TRIM_FOUND)
 			continue;
@@ -105,14 +98,12 @@ static void print_gone(const struct trim *t)
 		all.net += r->net;
 		if (!is_kept)
 			continue;
-		safe = out_escape_terminal(func_get(t->session->funcs,
-						    r->f.func)->name);
 		out_number_share(time, (ticks)(r->mean * (double)r->f.calls),
 				 t->all_net);
-		fprintf(stderr, "# with them, as gcc compares parts of names: "
-			"%s: %s calls, with callees %s of the time\n", safe,
-			out_number_count(calls, r->f.calls), time);
-		mem_free(safe);
+		out_print(stderr, "# with them, as gcc compares parts of "
+			  "names: %s: %s calls, with callees %s of the time\n",
+			  func_get(t->session->funcs, r->f.func)->name,
+			  out_number_count(calls, r->f.calls), time);
 	}
 	fputs("# the list leaves out ", stderr);
 	print_figures(stderr, &all);

@@ -43,10 +43,8 @@ static void say(struct teller *t, const char *format, ...)
 void completeness_print(void *ctx, const char *sentence)
 {
 	const struct completeness_line *const line = ctx;
-	char *const text = out_escape_terminal(sentence);
 
-	fprintf(line->to, "%s%s\n", line->begin, text);
-	mem_free(text);
+	out_print(line->to, "%s%s\n", line->begin, sentence);
 }
 
 /* ---- sums --------------------------------------------------------------- */

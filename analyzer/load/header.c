@@ -4,7 +4,6 @@
 #include "analyzer/load/header.h"
 
 #include "analyzer/base/err.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
@@ -35,14 +34,9 @@ static void print_programs(FILE *to, const struct session *s)
 	size_t names = 0;
 
 	for (size_t i = 0; i < s->process_count && names <= PROGRAMS_MAX; i++) {
-		char *name;
-
-		if (is_repeated(s, i) || names++ >= PROGRAMS_SHOWN)
-			continue;
-		name = out_escape_terminal(load_file_name(
-			s->processes[i].path));
-		fprintf(to, "%s%s", names > 1 ? ", " : "", name);
-		mem_free(name);
+		if (!is_repeated(s, i) && names++ < PROGRAMS_SHOWN)
+			out_print(to, "%s%s", names > 1 ? ", " : "",
+				  load_file_name(s->processes[i].path));
 	}
 	if (names > PROGRAMS_MAX)
 		fprintf(to, " and over %d more", PROGRAMS_MAX - PROGRAMS_SHOWN);

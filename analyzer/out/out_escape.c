@@ -6,8 +6,10 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -38,6 +40,27 @@ char *out_escape_terminal(const char *text)
 	}
 	*to = '\0';
 	return result;
+}
+
+void out_print(FILE *to, const char *format, ...)
+{
+	const size_t first = strspn(format, "\n");
+	size_t last = 0, size;
+	char *text, *safe;
+	va_list args;
+
+	while (last < strlen(format) - first &&
+	       format[strlen(format) - last - 1] == '\n')
+		last++;
+	va_start(args, format);
+	size = (size_t)vasprintf(&text, format, args);
+	va_end(args);
+	text[size - last] = '\0';
+	safe = out_escape_terminal(text + first);
+	fprintf(to, "%.*s%s%s", (int)first, format, safe,
+		format + strlen(format) - last);
+	mem_free(safe);
+	free(text);
 }
 
 /* A new string: before, the text with each byte `doubled` twice, after. Safe in

@@ -9,12 +9,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* For one line of a terminal. Control characters (C0, DEL, C1),
  * characters that turn the direction of writing or break the line,
  * noncharacters, and bytes that are not UTF-8 become visible ("\x1b",
  * "\u202e"). All other UTF-8 stays. */
 char *out_escape_terminal(const char *text);
+
+/* Print as fprintf does, but safe for a terminal: any argument may be untrusted
+ * text. Of line ends, those that the format begins or ends with stay. */
+__attribute__((format(printf, 2, 3)))
+void out_print(FILE *, const char *format, ...);
 
 /* A CSV field (RFC 4180) on one line: as for a terminal, in quotes if it has a
  * comma or a quote. Text that a spreadsheet would take for a formula, because

@@ -5,6 +5,8 @@
 #include "tests/test.h"
 
 #include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHECK_ESCAPED(fn, text, expected)                                      \
@@ -145,4 +147,19 @@ void test_out_escape_cuts_names_before_their_source(void)
 	check_cut_name(" <>", 2, "..");
 	check_cut_name(">", 0, "");
 	check_cut_name("", 0, "");
+}
+
+/* Line ends of the format stay, those of the arguments do not. */
+void test_out_escape_prints(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *const to = open_memstream(&text, &size);
+
+	out_print(to, "\n%s: %d\n\n", "a\nb\x1b", 3);
+	out_print(to, "%s", "end\n");
+	out_print(to, "\n");
+	fclose(to);
+	CHECK_STR(text, "\na\\x0ab\\x1b: 3\n\nend\\x0a\n");
+	free(text);
 }

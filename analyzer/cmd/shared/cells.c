@@ -3,20 +3,11 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/shared/cells.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/tables/metric.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-void cells_print_text(const char *text)
-{
-	char *const safe = out_escape_terminal(text);
-
-	fputs(safe, stdout);
-	mem_free(safe);
-}
 
 /* The place is made safe as a whole: a Lua source can hold any bytes. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
@@ -26,10 +17,8 @@ void cells_print_frame(const char *mark, const char *name, const char *note,
 
 	if (f)
 		metric_place(place, sizeof(place), f);
-	printf("  %s ", mark);
-	cells_print_text(name);
-	printf("%s%s", note, place[0] ? "  " : "");
-	cells_print_text(place);
+	out_print(stdout, "  %s %s%s%s%s", mark, name, note,
+		  place[0] ? "  " : "", place);
 }
 
 uint32_t cells_tid(const struct session *s, uint32_t thread)

@@ -5,14 +5,9 @@
 #include "analyzer/model/session.h"
 #include "analyzer/model/stack_table.h"
 
-/* Print untrusted text on stdout, made safe for a terminal. Every name and path
- * that comes from a trace goes through here, through a table or through CSV,
- * which escape it themselves. */
-void cells_print_text(const char *);
-
-/* Print a frame on stdout, without a newline, so that the caller can add to it.
- * The mark is one character, the note follows the name as it is; the function's
- * file and line come last. f may be NULL. */
+/* Print a frame on stdout, safe for a terminal and without a newline, so that
+ * the caller can add to it. The mark is one character, the note follows the
+ * name; the function's file and line come last. f may be NULL. */
 void cells_print_frame(const char *mark, const char *name, const char *note,
 		       const struct func *f);
 /* The tid and pid of an index; 0 beyond the session's: a trace that grows may
