@@ -5,6 +5,7 @@
 #include "tests/unit/lua_any.h"
 #include "tests/test.h"
 #include "tests/unit/lua_pool.h"
+#include "tracer/host/base/memory.h"
 #include "tracer/host/lua/coroutine.h"
 
 static struct host_pool_tally since(void (*what)(lua_State *), lua_State *L)
@@ -231,6 +232,31 @@ void test_lua_states_that_come_and_go_take_no_memory(void)
 	printf("%u states at %u addresses, %u objects\n", made, distinct, n);
 	CHECK_EQ(n, distinct);
 }
+
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what is freed */
+/* As many requests to a server. Gives the place of the next piece of memory. */
+static const char *serve(unsigned requests)
+{
+	while (requests-- > 0) {
+		lua_State *const L = luaL_newstate();
+
+		lua_newthread(L);
+		luaL_loadstring(L, "local function f() end f()");
+		lua_call(L, 0, 0);
+		lua_close(L);
+		if (requests % 64 == 0)
+			drain();
+	}
+	return memory_get(16);
+}
+
+void test_lua_a_state_a_request_takes_not_a_byte(void)
+{
+	const char *const early = serve(1000), *const late = serve(10000);
+
+	CHECK_EQ(late - early, 16);
+}
+#endif
 
 /* ----------------------------------------- calls on suspended coroutines */
 

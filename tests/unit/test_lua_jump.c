@@ -8,11 +8,20 @@
 #include "tracer/host/lua/coroutine.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 
 void __cyg_profile_func_enter(void *fn, void *site);
 void __cyg_profile_func_exit(void *fn, void *site);
+
+static unsigned stay_open; /* after so many jumps, calls that they ended did */
+
+static unsigned open_calls(void)
+{
+	return (unsigned)(thread_self->top - thread_self->frames) - 1 +
+	       thread_self->segments - 1;
+}
 
 #ifdef __x86_64__
 #include "tests/unit/step.h"
@@ -88,8 +97,10 @@ static int jumps_after(unsigned long instructions)
 
 	wanted = instructions;
 	event = EVENTS;
-	if (sigsetjmp(step_back, 1) != 0)
+	if (sigsetjmp(step_back, 1) != 0) {
+		stay_open += open_calls() != 0;
 		return 1;
+	}
 	CHECK_EQ(lua_pcall(L, 0, 0, 0), LUA_OK);
 	return 0;
 }
@@ -126,11 +137,101 @@ void test_lua_a_handler_jumps_out_of_a_hook_at_any_instruction(void)
 	printf("%lu jumps, %lu to %lu calls, %lu recorded\n", jumps, least,
 	       most, (unsigned long)tally.calls);
 	CHECK(jumps > 10 * EVENTS && states < STATES);
+	CHECK_EQ(stay_open, 0);
 	CHECK(tally.calls >= least && tally.calls <= most);
 	CHECK_EQ(tally.bad, 0);
 	CHECK_EQ(tally.ahead, 0);
 }
 #endif
+
+/* ------------------------------------------------- a jump over Lua's calls */
+
+static jmp_buf back;
+static unsigned at_catch, jumps;
+
+static int l_jump(lua_State *L)
+{
+	(void)L;
+	longjmp(back, 1);
+}
+
+/* Calls its argument, which never returns, in one way and in the other. */
+static int l_catch(lua_State *L)
+{
+	at_catch = open_calls();
+	if (setjmp(back) != 0)
+		;
+	else if (jumps % 2 == 0)
+		lua_pcall(L, 0, 0, 0);
+	else
+		lua_call(L, 0, 0);
+	jumps++;
+	stay_open += open_calls() != at_catch;
+	return 0;
+}
+
+static int l_other(lua_State *L)
+{
+	lua_State *const M = lua_touserdata(L, lua_upvalueindex(1));
+
+	lua_getglobal(M, "nested");
+	lua_pcall(M, 0, 0, 0);
+	return 0;
+}
+
+static const char jumping[] =
+	"local function f() jump() end\n"
+	"function plain() f() end\n"
+	"function nested() pcall(pcall, f) end\n"
+	"function resumed() coroutine.resume(coroutine.create(f)) end\n"
+	"function wrapped() coroutine.wrap(function() pcall(f) end)() end\n"
+	"function through() if other then other() else f() end end\n"
+	"function between(f) catch(f) return catch(f) end\n";
+
+static lua_State *jumping_state(void)
+{
+	lua_State *const L = luaL_newstate();
+
+	luaL_openlibs(L);
+	lua_register(L, "jump", l_jump);
+	lua_register(L, "catch", l_catch);
+	CHECK_EQ(luaL_dostring(L, jumping), LUA_OK);
+	return L;
+}
+
+/* Out of the host's call, and within one. */
+static void jump_out(const char *name)
+{
+	lua_State *const L = jumping_state();
+
+	lua_pushlightuserdata(L, jumping_state());
+	lua_pushcclosure(L, l_other, 1);
+	lua_setglobal(L, "other");
+	lua_getglobal(L, name);
+	l_catch(L);
+	if (LUA_VERSION_NUM < 503)
+		return; /* those do not find back to the C function */
+	lua_getglobal(L, "between");
+	lua_getglobal(L, name);
+	CHECK_EQ(lua_pcall(L, 1, 0, 0), LUA_OK);
+}
+
+void test_lua_a_jump_ends_the_calls_that_it_leaves(void)
+{
+	static const char *const ways[] = {
+		"plain", "nested", "resumed", "wrapped", "through",
+	};
+
+	stay_open = 0;
+	for (int i = 0; i < 50; i++)
+		jump_out(ways[i % 5]);
+	printf("%u jumps, %u left calls open\n", jumps, stay_open);
+	CHECK_EQ(jumps, LUA_VERSION_NUM < 503 ? 50 : 150);
+	CHECK_EQ(stay_open, 0);
+	CHECK_EQ(open_calls(), 0);
+	drain();
+	CHECK_EQ(tally.bad, 0);
+}
 
 /* ------------------------------------------ a handler on a stack of its own */
 

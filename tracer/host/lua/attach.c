@@ -169,6 +169,7 @@ static void serve_native_side(void)
 	thread_upcalls.lua_detach = lua_switch_detach_unseen;
 	thread_upcalls.lua_yielding = lua_switch_is_yielding;
 	thread_upcalls.lua_doubt = lua_switch_resolve_doubt;
+	thread_upcalls.lua_jumped = lua_switch_jumped;
 }
 
 struct coroutine *lua_attach_vm(lua_State *L, struct lua_lib *lib)

@@ -252,9 +252,9 @@ static SLOW struct thread_state *settle(struct coroutine *co, uint64_t sp)
 	return s;
 }
 
-struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp)
+struct call_scope call_scope_begin(struct coroutine *co, uint64_t sp)
 {
-	struct shadow_mark m = { .segments = UINT32_MAX };
+	struct call_scope c = { .mark.segments = UINT32_MAX };
 	struct thread_state *s = thread_acquire(sp);
 
 	co->called = sp;
@@ -263,10 +263,11 @@ struct shadow_mark call_scope_begin(struct coroutine *co, uint64_t sp)
 		s = settle(co, sp);
 	}
 	if (s) {
-		m = shadow_mark(s);
+		c.mark = shadow_mark(s);
 		thread_release(s);
 	}
-	return m;
+	c.open = co->serial == 0 ? call_scope_note(co, sp) : 0;
+	return c;
 }
 
 /* Ends what the call has left behind. Returns that LuaJIT did not tell come
@@ -285,12 +286,15 @@ static SLOW void cut(struct thread_state *s, const struct coroutine *co,
 	shadow_cut(s, m, failed ? UNWIND_ERROR : UNWIND_SKIPPED, now);
 }
 
-void call_scope_end(struct coroutine *co, struct shadow_mark m, bool failed,
+void call_scope_end(struct coroutine *co, struct call_scope c, bool failed,
 		    uint64_t sp)
 {
+	const struct shadow_mark m = c.mark;
 	struct thread_state *s;
 
 	co->called = 0;
+	if (co->serial == 0 && co->vm)
+		co->vm->open = c.open;
 	if (BROKEN(pcall) || m.segments == UINT32_MAX)
 		return;
 	s = thread_acquire(sp);

@@ -187,12 +187,12 @@ EXPORT long lua_resume(ARGS)
  * resume. */
 static long closing(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	const struct shadow_mark mark = call_scope_begin(co, HERE);
+	const struct call_scope scope = call_scope_begin(co, HERE);
 	long r;
 
 	call_scope_closing(co, HERE);
 	r = ((any_fn *)real)(PASS);
-	call_scope_end(co, mark, false, HERE);
+	call_scope_end(co, scope, false, HERE);
 	call_scope_closed(co, HERE);
 	return r;
 }
@@ -225,13 +225,13 @@ EXPORT long lua_resetthread(ARGS)
  * next, so that HERE is the frame that the program has called. */
 INLINE long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	struct shadow_mark mark;
+	struct call_scope scope;
 	long r;
 
 	at_boundary(co);
-	mark = call_scope_begin(co, HERE);
+	scope = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
-	call_scope_end(co, mark, (int)r != 0, HERE);
+	call_scope_end(co, scope, (int)r != 0, HERE);
 	return r;
 }
 
@@ -239,18 +239,25 @@ INLINE long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
  * coroutine that was not resumed, or of a C function by LuaJIT. */
 INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 {
-	struct shadow_mark mark;
+	struct lua_vm *const vm = co->vm;
+	const bool is_jit = vm->lib->abi->is_jit;
+	struct call_scope scope;
+	uint32_t open;
 	long r;
 
 	at_boundary(co);
-	if (!co->vm->lib->abi->is_jit &&
-	    (co->serial == 0 ||
-	     (thread_self &&
-	      shadow_segment(thread_self)->serial == co->serial)))
+	if (!is_jit && co->serial == 0) {
+		open = call_scope_note(co, HERE);
+		r = ((any_fn *)real)(PASS);
+		vm->open = open;
+		return r;
+	}
+	if (!is_jit && thread_self &&
+	    shadow_segment(thread_self)->serial == co->serial)
 		return ((any_fn *)real)(PASS);
-	mark = call_scope_begin(co, HERE);
+	scope = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
-	call_scope_end(co, mark, false, HERE);
+	call_scope_end(co, scope, false, HERE);
 	return r;
 }
 

@@ -168,6 +168,52 @@ void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now)
 	lua_unwind_call(s, co, &c, now);
 }
 
+/* The outermost call of the VM that a jump to target ends, NULL: none. */
+static const struct lua_noted_call *ended(const struct thread_state *s,
+					 struct lua_vm *vm, uint64_t target)
+{
+	const struct lua_noted_call *found = NULL;
+
+	for (; vm->open > 0; vm->open--) {
+		const struct lua_noted_call *const c = &vm->call[vm->open - 1];
+
+		if (c->stack != lua_vm_stack(s) || c->sp >= target ||
+		    shadow_in_alt(s, c->sp) != shadow_in_alt(s, target))
+			break;
+		found = c;
+	}
+	return found;
+}
+
+/* The innermost Lua frame, if no native frame above it outlives the jump. */
+static const struct frame *innermost(const struct thread_state *s,
+				     uint64_t target)
+{
+	const struct frame *f = s->top;
+
+	while (f > shadow_ground(s) && !frame_is_lua(f - 1)) {
+		if (!unwind_is_below(s, --f, target))
+			return NULL;
+	}
+	return f > shadow_ground(s) ? f - 1 : NULL;
+}
+
+void lua_switch_jumped(struct thread_state *s, uint64_t target, uint64_t now)
+{
+	const struct frame *before = NULL, *f;
+
+	while (s->top != before && (f = innermost(s, target)) != NULL) {
+		const struct coroutine *const co =
+			lua_co_find((lua_State *)f->site);
+		const struct lua_noted_call *const c =
+			!co ? NULL : ended(s, co->vm, target);
+
+		before = s->top;
+		if (c)
+			shadow_cut(s, c->mark, UNWIND_JUMP, now);
+	}
+}
+
 /* Takes the topmost segment off, whose resume was not seen, if it has gone off
  * the thread since its last event: nothing tells its end. */
 static bool detach_if_off(struct thread_state *s, uint64_t held, uint64_t now)

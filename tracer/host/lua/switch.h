@@ -95,4 +95,8 @@ bool lua_switch_is_yielding(struct thread_state *s);
 /* A jump left a Lua frame on top: end the frames that it has ended. */
 void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now);
 
+/* The program is about to jump to target: end what it leaves on main states by
+ * a jump over their calls, of which Lua knows nothing. */
+void lua_switch_jumped(struct thread_state *s, uint64_t target, uint64_t now);
+
 #endif

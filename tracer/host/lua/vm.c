@@ -184,7 +184,7 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 	vm->holder = holder;
 	vm->family = vm->fiber = vm->watched = 0;
 	vm->serial = vm->unknown_names = vm->scans = 0;
-	vm->numbered = vm->unwatched = vm->nameless = 0;
+	vm->numbered = vm->unwatched = vm->nameless = vm->open = 0;
 	vm->by_layout = vm->detached = vm->born_told = false;
 	vm->jit_on = vm->jit_stopped = vm->own_wrapper = false;
 	vm->watch = NULL;

@@ -85,6 +85,15 @@ struct lua_lib {
 	bool excluded;             /* its own native calls are left out */
 };
 
+/* A call of Lua on a main state that has not returned. */
+struct lua_noted_call {
+	uint64_t sp;         /* its caller's frame address */
+	const void *stack;   /* lua_vm_stack */
+	struct shadow_mark mark;
+};
+
+enum { LUA_CALLS_NOTED = 8 };
+
 /* Never freed: whoever comes to live at its main state's address gets it, with
  * a new serial. */
 struct lua_vm {
@@ -112,6 +121,9 @@ struct lua_vm {
 	lua_State *watch;     /* ours (lua_abi/function.c), or NULL */
 	uint64_t watched;     /* counts, over all VMs; 0: not watched */
 	uint32_t unwatched;   /* failures in a row */
+	uint32_t open;        /* noted calls, each in the one before it; those
+	                       * that are nested deeper are not noted */
+	struct lua_noted_call call[LUA_CALLS_NOTED];
 };
 
 /* A lua_State. An object is made once for an address and never freed: whoever
@@ -225,6 +237,12 @@ void lua_vm_bind(struct thread_state *s, struct lua_vm *vm);
 INLINE bool lua_vm_is_unbound(const struct thread_state *s)
 {
 	return s->fiber != 0 && ((const struct fiber *)s->fiber_on)->vm == 0;
+}
+
+/* What tells the stack that runs from all others. */
+INLINE const void *lua_vm_stack(const struct thread_state *s)
+{
+	return s->fiber_on ? s->fiber_on : (const void *)s;
 }
 
 /* Events of a coroutine whose calls go to the topmost segment need no closer

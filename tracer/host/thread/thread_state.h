@@ -342,6 +342,10 @@ struct thread_upcalls {
 	/* A native call comes after a jump that left a Lua frame on top: ends
 	 * the frames that the jump has ended. */
 	void (*lua_doubt)(struct thread_state *s, uint64_t now);
+	/* The program is about to jump to this stack pointer: ends what a jump
+	 * over calls of Lua ends. */
+	void (*lua_jumped)(struct thread_state *s, uint64_t target,
+			   uint64_t now);
 	/* Recording went on: attaches the fiber that runs, if it is another
 	 * than the state knows. */
 	void (*fiber_settle)(struct thread_state *s);

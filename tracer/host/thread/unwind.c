@@ -278,8 +278,8 @@ SLOW void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
 
 /* The frame address of a hook lies two words below its caller's stack pointer
  * at the call. */
-static bool below(const struct thread_state *s, const struct frame *f,
-		 uint64_t target)
+bool unwind_is_below(const struct thread_state *s, const struct frame *f,
+		     uint64_t target)
 {
 	const bool alt = shadow_in_alt(s, target);
 
@@ -296,7 +296,7 @@ static struct frame *first_dead(struct thread_state *s, uint64_t target)
 	for (struct frame *f = s->top; f > shadow_ground(s); f--) {
 		if (frame_is_lua(f - 1))
 			continue;
-		if (!below(s, f - 1, target))
+		if (!unwind_is_below(s, f - 1, target))
 			break;
 		dead = f - 1;
 	}
@@ -344,6 +344,8 @@ void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now)
 
 	if (BROKEN(longjmp))
 		return;
+	if (thread_upcalls.lua_jumped)
+		thread_upcalls.lua_jumped(s, target, now);
 	while (ends_resume(s, target))
 		shadow_detach_lost(s, now);
 	dead = first_dead(s, target);

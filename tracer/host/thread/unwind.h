@@ -21,6 +21,10 @@ void unwind_native_exit(struct thread_state *s, uint64_t fn, uint64_t site,
  * for the Lua side to decide at its next event. */
 void unwind_jump(struct thread_state *s, uint64_t target, uint64_t now);
 
+/* Does a jump to target end this native frame? */
+bool unwind_is_below(const struct thread_state *s, const struct frame *f,
+		     uint64_t target);
+
 /* Is that jump a coroutine's yield to where it was resumed? Then nothing is to
  * be done: what is native among its frames is dropped when they are put
  * away. */
