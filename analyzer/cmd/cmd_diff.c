@@ -88,10 +88,10 @@ static void print_side(const struct load *load, const char *which)
 	struct completeness_line lost_line = { lost, to },
 				 shown_line = { shown, to };
 
-	fprintf(to, "%s%s: %s, %s, %s\n", mark, which,
-		out_number_many(sessions, s->part_count, "sessions"),
-		out_number_time(time, (double)session_duration(s)),
-		out_number_many(calls, s->calls, "calls"));
+	table_note("%s: %s, %s, %s", which,
+		   out_number_many(sessions, s->part_count, "sessions"),
+		   out_number_time(time, (double)session_duration(s)),
+		   out_number_many(calls, s->calls, "calls"));
 	snprintf(lost, sizeof(lost), "%slost %s: ", mark, which);
 	completeness_each(load, completeness_print, &lost_line);
 	if (!load->is_part)
@@ -105,21 +105,19 @@ static void print_side(const struct load *load, const char *which)
 static void print_times(const struct sides *sides)
 {
 	const struct diff *const d = sides->diff;
-	FILE *const to = table_notes();
-	const char *const mark = table_mark();
 	char before[OUT_NUMBER], after[OUT_NUMBER];
 
-	fprintf(to, "%sa session's self time: %s before, %s after "
-		"(%+.1f%%)\n", mark, out_number_time(before, d->before),
-		out_number_time(after, d->after),
-		d->before > 0 ? 100 * (d->after / d->before - 1) : 0);
+	table_note("a session's self time: %s before, %s after (%+.1f%%)",
+		   out_number_time(before, d->before),
+		   out_number_time(after, d->after),
+		   d->before > 0 ? 100 * (d->after / d->before - 1) : 0);
 	if (sides->before.session->part_count < 2 ||
 	    sides->after.session->part_count < 2)
-		fprintf(to, "%snote: whether a change is chance is not known: "
-			"that takes two sessions or more on each side\n", mark);
+		table_note("note: whether a change is chance is not known: "
+			   "that takes two sessions or more on each side");
 	if (sides->is_raw)
-		fprintf(to, "%snote: times are as recorded: not all sessions "
-			"have samples enough for net ones\n", mark);
+		table_note("note: times are as recorded: not all sessions have "
+			   "samples enough for net ones");
 }
 
 /* ---- the columns -------------------------------------------------------- */
@@ -412,19 +410,17 @@ static const struct metric_view count_view = {
 
 static void print_counts(const struct counts *c)
 {
-	FILE *const to = table_notes();
-	const char *const mark = table_mark();
 	char was[OUT_NUMBER], is[OUT_NUMBER];
 	const double before = (double)c->calls[0] / (double)c->sessions[0];
 	const double after = (double)c->calls[1] / (double)c->sessions[1];
 
-	fprintf(to, "%sa session's calls: %s before, %s after (%+.3g%%)\n",
-		mark, out_number_count(was, (uint64_t)(before + 0.5)),
-		out_number_count(is, (uint64_t)(after + 0.5)),
-		before > 0 ? 100 * (after / before - 1) : 0);
-	fprintf(to, "%sdistinct stacks: %s before, %s after\n", mark,
-		out_number_count(was, c->stacks[0]),
-		out_number_count(is, c->stacks[1]));
+	table_note("a session's calls: %s before, %s after (%+.3g%%)",
+		   out_number_count(was, (uint64_t)(before + 0.5)),
+		   out_number_count(is, (uint64_t)(after + 0.5)),
+		   before > 0 ? 100 * (after / before - 1) : 0);
+	table_note("distinct stacks: %s before, %s after",
+		   out_number_count(was, c->stacks[0]),
+		   out_number_count(is, c->stacks[1]));
 }
 
 static bool is_enough(const struct counts_row *r)

@@ -58,23 +58,14 @@ static bool is_sorted_by(unsigned flags)
 
 /* ---- notes -------------------------------------------------------------- */
 
-/* A note above the table; in CSV a comment on stderr, so that stdout holds rows
- * alone. The sentence may be untrusted. */
-static void note(const char *sentence)
-{
-	out_print(table_notes(), "%snote: %s\n", table_mark(), sentence);
-}
-
 /* Percentiles are read from histograms, whose steps are HIST_ERROR wide. */
 static void print_quantile_note(const struct session *s)
 {
 	/* Merging puts the steps of ticks into steps of nanoseconds. */
 	const int error = s->part_count > 0 ? 3 * HIST_ERROR : HIST_ERROR;
-	char text[100];
 
-	snprintf(text, sizeof(text), "p50, p95 and p99 are at most %d.%02d%% "
-		 "off", error / 100, error % 100);
-	note(text);
+	table_note("note: p50, p95 and p99 are at most %d.%02d%% off",
+		   error / 100, error % 100);
 }
 
 /* How far off the figures below may be. In CSV the percentiles have no note. */
@@ -118,7 +109,6 @@ static void print_only(const struct flat *t, const struct metric *by)
 {
 	char self[OUT_NUMBER], whole[OUT_NUMBER], share[OUT_NUMBER];
 	const ticks all = flat_whole(t, by);
-	char text[600];
 	ticks shown = 0;
 	size_t rows = 0;
 
@@ -127,12 +117,11 @@ static void print_only(const struct flat *t, const struct metric *by)
 			shown += time_of(&t->rows[i], by);
 			rows++;
 		}
-	snprintf(text, sizeof(text), "only \"%.200s\": %zu of %zu rows, %s "
-		 "%s of %s (%s)", arg_only, rows, t->count, by->name,
-		 out_number_time(self, (double)session_ns(t->session, shown)),
-		 out_number_time(whole, (double)session_ns(t->session, all)),
-		 out_number_share(share, shown, all));
-	note(text);
+	table_note("note: only \"%.200s\": %zu of %zu rows, %s %s of %s (%s)",
+		   arg_only, rows, t->count, by->name,
+		   out_number_time(self, (double)session_ns(t->session, shown)),
+		   out_number_time(whole, (double)session_ns(t->session, all)),
+		   out_number_share(share, shown, all));
 }
 
 /* What the rows beyond --top add up to. */

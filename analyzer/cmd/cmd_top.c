@@ -167,9 +167,9 @@ static void print_left_out(const struct session *s)
 	for (size_t i = 0; i < s->demotions.count; i++)
 		n += is_left_out(&s->demotions.at[i]);
 	if (n > 0)
-		fprintf(table_notes(), "%snote: the budget leaves out calls "
-			"of %s; they are not counted here\n", table_mark(),
-			out_number_many(functions, n, "functions"));
+		table_note("note: the budget leaves out calls of %s; they are "
+			   "not counted here",
+			   out_number_many(functions, n, "functions"));
 }
 
 static void print_head(const struct top *t, const struct flat *flat,
@@ -177,18 +177,16 @@ static void print_head(const struct top *t, const struct flat *flat,
 {
 	const struct session *const s = t->load.session;
 	char a[OUT_NUMBER], b[OUT_NUMBER], c[OUT_NUMBER], d[OUT_NUMBER];
-	const char *const mark = table_mark();
-	FILE *const to = table_notes();
 
-	out_print(to, "%s%s: %s, %s, %s%s\n", mark, t->feed.name,
-		  out_number_many(a, s->thread_count, "threads"),
-		  out_number_many(b, s->coroutine_count, "coroutines"),
-		  out_number_many(c, flat->calls, "calls"),
-		  is_all ? " in all" : " since the last table");
-	fprintf(to, "%slost by the program: %s; missed by weft top: %s%s\n",
-		mark, out_number_count(d, count_lost(s)),
-		out_number_many(a, t->feed.missed, "chunks"),
-		t->has_ended && !t->feed.is_end ? ", and the end" : "");
+	table_note("%s: %s, %s, %s%s", t->feed.name,
+		   out_number_many(a, s->thread_count, "threads"),
+		   out_number_many(b, s->coroutine_count, "coroutines"),
+		   out_number_many(c, flat->calls, "calls"),
+		   is_all ? " in all" : " since the last table");
+	table_note("lost by the program: %s; missed by weft top: %s%s",
+		   out_number_count(d, count_lost(s)),
+		   out_number_many(a, t->feed.missed, "chunks"),
+		   t->has_ended && !t->feed.is_end ? ", and the end" : "");
 	print_left_out(s);
 }
 

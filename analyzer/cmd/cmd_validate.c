@@ -412,9 +412,8 @@ static void print(const struct comparison *c)
 	char text[OUT_NUMBER];
 
 	header_print_losses(&c->load[RECORDED]);
-	fprintf(to, "%sagreement with a run in which no call was recorded "
-		"(%s)\n", table_mark(),
-		out_number_many(text, cct_sample_count(s->cct), "samples"));
+	table_note("agreement with a run in which no call was recorded (%s)",
+		   out_number_many(text, cct_sample_count(s->cct), "samples"));
 	fprintf(to, "%-26s %8s  %6s %11s %16s\n", "", "top 10", "tau 30",
 		"misplaced", "noise taken out");
 	print_agreement(to, "raw self", agreement_of(c->own[ONE], c->raw,

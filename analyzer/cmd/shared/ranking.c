@@ -67,7 +67,7 @@ int ranking_check(const struct ranking *r)
  * much of all time is waiting. */
 static void print_no_switches(const struct session *s)
 {
-	char cpu[OUT_NUMBER], all[OUT_NUMBER];
+	char cpu[OUT_NUMBER], all[OUT_NUMBER], ran[2 * OUT_NUMBER + 40] = "";
 	uint64_t cpu_ns = 0;
 	ticks traced = 0;
 
@@ -75,13 +75,12 @@ static void print_no_switches(const struct session *s)
 		cpu_ns += s->threads[i].cpu_ns;
 		traced += s->threads[i].traced;
 	}
-	fprintf(table_notes(), "%snote: running and waiting are not told "
-		"apart: there are no context switches", table_mark());
 	if (cpu_ns > 0)
-		fprintf(table_notes(), "; the threads ran for %s of %s",
-			out_number_time(cpu, (double)cpu_ns),
-			out_number_time(all, (double)session_ns(s, traced)));
-	putc('\n', table_notes());
+		snprintf(ran, sizeof(ran), "; the threads ran for %s of %s",
+			 out_number_time(cpu, (double)cpu_ns),
+			 out_number_time(all, (double)session_ns(s, traced)));
+	table_note("note: running and waiting are not told apart: there are "
+		   "no context switches%s", ran);
 }
 
 void ranking_note(const struct ranking *r, const struct session *s)
@@ -94,9 +93,8 @@ void ranking_note(const struct ranking *r, const struct session *s)
 	if (r->unknown == r->time)
 		print_no_switches(s);
 	else
-		fprintf(table_notes(), "%snote: context switches are known for "
-			"%s of the time: cpu and off-cpu %s\n", table_mark(),
-			out_number_share(share, r->time - r->unknown, r->time),
-			r->has_switches ? "add up to that much of self" :
-			"are not shown");
+		table_note("note: context switches are known for %s of the "
+			   "time: cpu and off-cpu %s", out_number_share(share,
+			   r->time - r->unknown, r->time), r->has_switches ?
+			   "add up to that much of self" : "are not shown");
 }

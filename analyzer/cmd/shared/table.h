@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_table.h"
 #include "analyzer/tables/metric.h"
 
@@ -97,6 +98,10 @@ void table_print(struct table *, const void *rows, size_t count, size_t size,
  * are comments on stderr. */
 FILE *table_notes(void);
 const char *table_mark(void);
+/* A line of them; the format has no line end, and is a literal. */
+#define table_note(format, ...) \
+	out_print(table_notes(), "%s" format "\n", table_mark(), \
+		  ##__VA_ARGS__)
 
 /* For table.func_of, if rows begin with the func_id. */
 func_id table_first_func(const void *row);
