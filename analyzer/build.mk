@@ -72,7 +72,7 @@ $(B)/obj/analyzer/%.o: analyzer/%.c
 	$(Q)$(CC) $(ANALYZER_CFLAGS) -c -o $@ $<
 
 # The assembler takes the page's own files into this object.
-$(B)/obj/analyzer/out/page/page_files.o: \
+$(B)/obj/analyzer/out/page/page.o: \
 	$(wildcard analyzer/out/page/browser/*)
 
 # Feeds damaged chunks to decoder and replay, and damaged Lua sources to the
