@@ -3,9 +3,6 @@
 #include "tracer/recorder/budget/budget_known.h"
 #include "tracer/recorder/names/chunk_names.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,23 +86,20 @@ static uint32_t add_module(struct budget_functions *f, uint64_t hash,
 	return f->modules++;
 }
 
-/* number, bias, size, 3 words of build-id, path. */
 uint32_t budget_functions_module(struct budget_functions *f,
 				 const uint64_t *item, uint64_t words)
 {
-	char path[CHUNK_STRING_MAX + 1];
-	const uint8_t *const id = (const void *)(item + 4);
+	struct module_item m;
 	uint64_t hash;
 	uint32_t i;
 
-	if (words < 9 || words > BUDGET_MODULE_WORDS || id[0] > 20 ||
-	    !chunk_names_string(item + 7, words - 7, path) || !path[0])
+	if (words > BUDGET_MODULE_WORDS ||
+	    !chunk_names_module(item, words, &m) || !m.path[0])
 		return BUDGET_NONE;
-	hash = id[0] > 0 ? XXH64(id + 1, id[0], 0) :
-	       XXH64(path, strlen(path), 0);
+	hash = chunk_names_module_hash(m.id, m.id_size, m.path);
 	for (i = 0; i < f->modules && f->module[i].hash != hash; i++)
 		;
-	return i < f->modules ? i : add_module(f, hash, item, words, path);
+	return i < f->modules ? i : add_module(f, hash, item, words, m.path);
 }
 
 uint32_t budget_functions_find(struct budget_functions *f, uint32_t module,

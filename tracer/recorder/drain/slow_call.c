@@ -7,9 +7,6 @@
 #include "tracepoints/buffer.h"
 #include "tracer/recorder/trace/backlog.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -381,42 +378,33 @@ static void keep_running(struct pass *p)
 
 /* ---- the dictionary ---- */
 
-/* A chunk_item_fn. MODULE: number, bias, size, 3 words of build-id, path. */
+/* A chunk_item_fn. */
 static void pass_item(void *ctx, const struct chunk_header *h,
 		      const uint64_t *item, uint64_t words)
 {
 	struct pass *const p = ctx;
-	const uint8_t *const id = (const void *)(item + 4);
-	char path[CHUNK_STRING_MAX + 1];
+	struct module_item m;
 
 	(void)h;
 	if (item_type(*item) == ITEM_STACK && words >= 2)
 		p->stack = item;
-	if (item_type(*item) != ITEM_MODULE || words < 9 || id[0] > 20 ||
-	    item[1] >= DICT_MAX_MODULES ||
-	    chunk_names_string(item + 7, words - 7, path) == 0)
-		return;
-	p->module[item[1]] = id[0] > 0 ? XXH64(id + 1, id[0], 0) :
-			     XXH64(path, strlen(path), 0);
+	if (chunk_names_module(item, words, &m) && item[1] < DICT_MAX_MODULES)
+		p->module[item[1]] = chunk_names_module_hash(m.id, m.id_size,
+							     m.path);
 }
 
-/* LUA: lines, source, name, ordinal. 0: it is none. */
+/* 0: it is none. */
 static uint64_t lua_id(const struct pass *p, uint64_t index)
 {
 	const uint64_t *const item = (const uint64_t *)p->h +
 		CHUNK_HEADER_WORDS + p->h->records + index;
-	char text[CHUNK_STRING_MAX + 1];
-	uint64_t words, at, more;
+	struct lua_item f;
 
-	if (index >= p->h->items || item_type(*item) != ITEM_LUA)
+	if (index >= p->h->items ||
+	    item_words(*item) > p->h->items - index ||
+	    !chunk_names_lua(item, item_words(*item), &f))
 		return 0;
-	words = item_words(*item);
-	if (words < 6 || words > p->h->items - index)
-		return 0;
-	at = 2 + chunk_names_string(item + 2, words - 2, text);
-	more = chunk_names_string(item + at, words - at, text);
-	at += more;
-	return verdict_of_lua(item[3], item[1], at < words ? item[at] : 0);
+	return verdict_of_lua(f.source, item[1], f.ordinal);
 }
 
 static uint8_t rule_of(const struct pass *p, uint64_t word)

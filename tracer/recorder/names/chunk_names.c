@@ -85,7 +85,9 @@ void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
 	}
 }
 
-uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to)
+/* Copy the string that begins at at to CHUNK_STRING_MAX + 1 bytes: "" if it was
+ * cut or contains a NUL. Returns its words, or 0 if it is not within words. */
+static uint64_t read_string(const uint64_t *at, uint64_t words, char *to)
 {
 	const uint32_t stored = words < 2 ? 0 : string_stored(at[0]);
 
@@ -99,6 +101,44 @@ uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to)
 		to[stored] = '\0';
 	}
 	return 2 + (stored + 7) / 8;
+}
+
+bool chunk_names_module(const uint64_t *item, uint64_t words,
+			struct module_item *m)
+{
+	const uint8_t *const id = (const void *)(item + 4);
+
+	if (item_type(*item) != ITEM_MODULE || words < 9 || id[0] > 20)
+		return false;
+	m->id_size = id[0];
+	m->id = id + 1;
+	return read_string(item + 7, words - 7, m->path) > 0;
+}
+
+uint64_t chunk_names_module_hash(const uint8_t *id, unsigned id_size,
+				 const char *path)
+{
+	return id_size > 0 ? XXH64(id, id_size, 0) :
+	       XXH64(path, strlen(path), 0);
+}
+
+bool chunk_names_lua(const uint64_t *item, uint64_t words, struct lua_item *f)
+{
+	char name[CHUNK_STRING_MAX + 1];
+	uint64_t file, more;
+
+	if (item_type(*item) != ITEM_LUA || words < 6)
+		return false;
+	file = read_string(item + 2, words - 2, f->file);
+	more = file == 0 ? 0 :
+	       read_string(item + 2 + file, words - 2 - file, name);
+	f->line = (uint32_t)(item[1] >> 32);
+	f->last_line = (uint32_t)item[1];
+	f->source = item[3];
+	f->name = 2 + file;
+	f->rest = f->name + more;
+	f->ordinal = f->rest < words ? item[f->rest] : 0;
+	return more > 0;
 }
 
 void chunk_names_path(uint32_t pid, const char *file, int i, char *path,

@@ -38,9 +38,31 @@ typedef void chunk_item_fn(void *ctx, const struct chunk_header *h,
 			   const uint64_t *item, uint64_t words);
 void chunk_names_each(const uint64_t *chunk, uint32_t words, chunk_item_fn *fn,
 		      void *ctx);
-/* Copy the string that begins at at to CHUNK_STRING_MAX + 1 bytes: "" if it was
- * cut or contains a NUL. Returns its words, or 0 if it is not within words. */
-uint64_t chunk_names_string(const uint64_t *at, uint64_t words, char *to);
+
+/* What an ITEM_MODULE says. */
+struct module_item {
+	const uint8_t *id;         /* the build-id, in the item */
+	unsigned id_size;          /* 0: there is none */
+	char path[CHUNK_STRING_MAX + 1]; /* "": it was cut, or has a NUL */
+};
+/* False: it is another item, or not whole. */
+bool chunk_names_module(const uint64_t *item, uint64_t words,
+			struct module_item *m);
+/* The module as verdicts have it. */
+uint64_t chunk_names_module_hash(const uint8_t *id, unsigned id_size,
+				 const char *path);
+
+/* What an ITEM_LUA says. */
+struct lua_item {
+	uint32_t line, last_line;
+	uint64_t source, ordinal;  /* source: its hash */
+	char file[CHUNK_STRING_MAX + 1]; /* the source, as Lua has it; "": it
+	                            * was cut, or has a NUL */
+	uint64_t name, rest;       /* the words where the name begins, and what
+	                            * follows it */
+};
+/* False: it is another item, or not whole. */
+bool chunk_names_lua(const uint64_t *item, uint64_t words, struct lua_item *f);
 
 /* The path of a file that a program names: for i = 0 as the program sees it,
  * which may be in another root or folder and is therefore tried first; for

@@ -149,23 +149,22 @@ static bool agrees(const struct lua_names *n, const struct lua_names_source *s,
 static void give(const uint64_t *item, const char *name, lua_names_fn *fn,
 		 void *ctx)
 {
-	char text[CHUNK_STRING_MAX + 1];
 	const uint64_t words = item_words(item[0]);
-	const uint64_t to = 2 + chunk_names_string(item + 2, words - 2, text);
-	const uint64_t from = to + chunk_names_string(item + to, words - to,
-						      text);
 	const size_t size = strlen(name);
-	const uint64_t rest = to + 2 + (size + 7) / 8;
-	uint64_t made[2 * ITEM_MAX] = { 0 };
+	uint64_t made[2 * ITEM_MAX] = { 0 }, rest;
+	struct lua_item f;
 
-	assert(words <= ITEM_MAX && size < LUA_OUTLINE_NAME && from <= words);
-	memcpy(made, item, to * 8);
-	made[to] = string_put(size, size);
-	made[to + 1] = XXH64(name, size, 0);
-	memcpy(made + to + 2, name, size);
-	memcpy(made + rest, item + from, (words - from) * 8);
-	made[0] = item_put(ITEM_LUA, rest + words - from);
-	fn(ctx, made, (uint32_t)(rest + words - from));
+	assert(words <= ITEM_MAX && size < LUA_OUTLINE_NAME);
+	if (!chunk_names_lua(item, words, &f))
+		return;
+	rest = f.name + 2 + (size + 7) / 8;
+	memcpy(made, item, f.name * 8);
+	made[f.name] = string_put(size, size);
+	made[f.name + 1] = XXH64(name, size, 0);
+	memcpy(made + f.name + 2, name, size);
+	memcpy(made + rest, item + f.rest, (words - f.rest) * 8);
+	made[0] = item_put(ITEM_LUA, rest + words - f.rest);
+	fn(ctx, made, (uint32_t)(rest + words - f.rest));
 }
 
 /* False: this is not the source's text. */
@@ -312,53 +311,42 @@ static struct lua_names_source *source_of(struct lua_names *n, uint64_t hash,
 
 /* Keep a function with its item. */
 static void add(struct lua_names *n, struct lua_names_source *s,
-		struct lua_names_function f, const uint64_t *item,
-		uint64_t words)
+		const struct lua_item *f, const uint64_t *item, uint64_t words)
 {
 	if (!grow(&n->items, &n->item_room, n->item_words + words, 8) ||
 	    !grow(&n->function, &n->function_room, n->functions + 1,
 		  sizeof(*n->function)))
 		return;
-	f.item = n->item_words;
-	f.next = s->first;
+	n->function[n->functions] = (struct lua_names_function){
+		n->item_words, s->first, f->line, f->last_line,
+		(uint32_t)f->ordinal };
 	memcpy(n->items + n->item_words, item, words * 8);
 	n->item_words += words;
-	s->first = (uint32_t)n->functions;
-	n->function[n->functions++] = f;
+	s->first = (uint32_t)n->functions++;
 }
 
-/* lines, source, name, ordinal */
 static void note_lua(void *ctx, const struct chunk_header *h,
 		     const uint64_t *item, uint64_t words)
 {
 	struct lua_names *const n = ctx;
 	struct lua_names_source *s;
-	struct lua_names_function f = { .ordinal = 0 };
-	char name[CHUNK_STRING_MAX + 1], hint[CHUNK_STRING_MAX + 1];
-	uint64_t at, more, hash;
+	struct lua_item f;
+	uint64_t hash;
 
-	if (item_type(*item) != ITEM_LUA || words < 6 || words > ITEM_MAX)
-		return;
-	f.line = (uint32_t)(item[1] >> 32);
-	f.last_line = (uint32_t)item[1];
-	at = chunk_names_string(item + 2, words - 2, name);
-	more = at == 0 ? 0 : chunk_names_string(item + 2 + at, words - 2 - at,
-						hint);
 	/* What begins with "=" is a name of no file. */
-	if (more == 0 || name[0] == '\0' || name[0] == '=' || f.line == 0)
+	if (words > ITEM_MAX || !chunk_names_lua(item, words, &f) ||
+	    f.file[0] == '\0' || f.file[0] == '=' || f.line == 0)
 		return;
-	at += 2 + more;
-	f.ordinal = at < words ? (uint32_t)item[at] : 0;
-	hash = name_set_mix(item[3], item[1]);
-	for (uint64_t i = at; i < words; i++)
+	hash = name_set_mix(f.source, item[1]);
+	for (uint64_t i = f.rest; i < words; i++)
 		hash = name_set_mix(hash, item[i]);
 	/* Programs may load texts without end: half the room is for files. */
-	if ((name[0] != '@' && n->seen.n >= SEEN_MAX / 2) ||
+	if ((f.file[0] != '@' && n->seen.n >= SEEN_MAX / 2) ||
 	    !name_set_add(&n->seen, hash))
 		return;
-	s = source_of(n, item[3], name, h->pid);
+	s = source_of(n, f.source, f.file, h->pid);
 	if (s)
-		add(n, s, f, item, words);
+		add(n, s, &f, item, words);
 }
 
 void lua_names_note(struct lua_names *n, const uint64_t *chunk, uint32_t words)
@@ -400,21 +388,16 @@ static const struct lua_outline *outline_now(struct lua_names *n,
 }
 
 const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
-			   const uint64_t *item, uint64_t words)
+			   const struct lua_item *f)
 {
-	char name[CHUNK_STRING_MAX + 1], hint[CHUNK_STRING_MAX + 1];
-	const uint64_t at = 2 + chunk_names_string(item + 2, words - 2, name);
-	const uint64_t end = at + chunk_names_string(item + at, words - at,
-						     hint);
-	const struct lua_outline *const o = name[0] != '@' ? NULL :
-		outline_now(n, source_of(n, item[3], name, h->pid));
+	const struct lua_outline *const o = f->file[0] != '@' ? NULL :
+		outline_now(n, source_of(n, f->source, f->file, h->pid));
 	uint32_t function;
 
 	if (!o)
 		return "";
-	function = lua_outline_find(o, (uint32_t)(item[1] >> 32),
-				    (uint32_t)item[1],
-				    end < words ? (uint32_t)item[end] : 0);
+	function = lua_outline_find(o, f->line, f->last_line,
+				    (uint32_t)f->ordinal);
 	return function == 0 ? "" : lua_outline_name(o, function);
 }
 

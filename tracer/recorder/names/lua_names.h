@@ -41,13 +41,13 @@ void lua_names_read(struct lua_names *n, lua_names_fn *fn, void *ctx);
  * source, as far as that can be told now; "" if it cannot. It is valid for
  * ever. */
 const char *lua_names_told(struct lua_names *n, const struct chunk_header *h,
-			   const uint64_t *item, uint64_t words);
+			   const struct lua_item *f);
 
 /* A function as its source tells of it. */
 struct lua_names_told {
-	const char *file, *name;   /* "": it has none */
-	uint64_t source;           /* its hash */
-	uint32_t line, last_line, ordinal;
+	const char *file, *name;   /* "": it has none, or none is known */
+	uint64_t source, ordinal;  /* source: its hash */
+	uint32_t line, last_line;
 };
 typedef void lua_names_told_fn(void *ctx, const struct lua_names_told *told);
 

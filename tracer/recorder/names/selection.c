@@ -6,9 +6,6 @@
 #include "tracepoints/pattern.h"
 #include "tracer/recorder/base/elf_file.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -260,11 +257,6 @@ static void decide_module(struct selection *s, int fd, const char *path,
 			    VERDICT_SKIP);
 }
 
-static uint64_t hash_of(const uint8_t *id, unsigned size, const char *path)
-{
-	return size > 0 ? XXH64(id, size, 0) : XXH64(path, strlen(path), 0);
-}
-
 /* A module that was not seen before. Returns whether it was. */
 static bool decide_file(struct selection *s, const char *path)
 {
@@ -278,7 +270,7 @@ static bool decide_file(struct selection *s, const char *path)
 		close(fd);
 		return false;
 	}
-	hash = hash_of(build.id, build.size, path);
+	hash = chunk_names_module_hash(build.id, build.size, path);
 	if (name_set_add(&s->seen, hash))
 		decide_module(s, fd, path, hash);
 	else
@@ -315,7 +307,8 @@ static void meet_module(struct selection *s, uint32_t pid, const char *path,
 		const int fd = chunk_names_open(place);
 
 		if (fd >= 0 && elf_build_read(fd, &build) == 0 &&
-		    hash_of(build.id, build.size, path) == hash) {
+		    chunk_names_module_hash(build.id, build.size,
+					    path) == hash) {
 			decide_module(s, fd, path, hash);
 			return;
 		}
@@ -324,30 +317,11 @@ static void meet_module(struct selection *s, uint32_t pid, const char *path,
 	}
 }
 
-/* number, bias, size, 3 words of build-id, path */
-static void note_module(struct selection *s, const struct chunk_header *h,
-			const uint64_t *item, uint64_t words)
-{
-	char path[CHUNK_STRING_MAX + 1];
-	const uint8_t *const id = (const void *)(item + 4);
-
-	if (words >= 9 && id[0] <= ELF_BUILD_ID_MAX &&
-	    chunk_names_string(item + 7, words - 7, path) && path[0])
-		meet_module(s, h->pid, path, hash_of(id + 1, id[0], path));
-}
-
 /* ---- Lua functions ---- */
-
-struct lua {
-	const char *file;          /* "": it is not a file's */
-	const char *name;          /* "": not known yet */
-	uint32_t line;
-	uint64_t ordinal, source;
-};
 
 /* The name as reports have it, but for the digits that tell sources of one name
  * apart: patterns match without them, too. */
-static void full_name(const struct lua *f, bool is_apart, char *to)
+static void full_name(const struct lua_names_told *f, bool is_apart, char *to)
 {
 	const char *const slash = strrchr(f->file, '/');
 	const char *const base = slash && slash[1] ? slash + 1 : f->file;
@@ -368,7 +342,7 @@ static void full_name(const struct lua *f, bool is_apart, char *to)
 
 static enum answer ask_lua(const struct pattern *a, const void *function)
 {
-	const struct lua *const f = function;
+	const struct lua_names_told *const f = function;
 	char name[NAME_MAX_LUA];
 
 	if (a->of == PATTERN_MODULE)
@@ -391,48 +365,34 @@ static enum answer ask_lua(const struct pattern *a, const void *function)
 	       YES : NO;
 }
 
-/* lines, source, name, ordinal */
-static void note_lua(struct selection *s, const struct chunk_header *h,
-		     const uint64_t *item, uint64_t words)
+static uint64_t id_of(const struct lua_names_told *f)
 {
-	char source[CHUNK_STRING_MAX + 1], hint[CHUNK_STRING_MAX + 1];
-	struct lua f = { .file = "", .name = "" };
-	uint64_t at, more, id;
+	return verdict_of_lua(f->source, (uint64_t)f->line << 32 | f->last_line,
+			      f->ordinal);
+}
 
-	if (words < 6)
+static void note_lua(struct selection *s, const struct chunk_header *h,
+		     const struct lua_item *item)
+{
+	struct lua_names_told f = {
+		.file = item->file[0] == '@' ? item->file + 1 : "", .name = "",
+		.source = item->source, .ordinal = item->ordinal,
+		.line = item->line, .last_line = item->last_line };
+
+	if (!name_set_add(&s->seen, id_of(&f)))
 		return;
-	at = chunk_names_string(item + 2, words - 2, source);
-	more = at == 0 ? 0 : chunk_names_string(item + 2 + at, words - 2 - at,
-						hint);
-	if (more == 0)
-		return;
-	at += 2 + more;
-	f.ordinal = at < words ? item[at] : 0;
-	f.line = (uint32_t)(item[1] >> 32);
-	f.source = item[3];
-	id = verdict_of_lua(f.source, item[1], f.ordinal);
-	if (!name_set_add(&s->seen, id))
-		return;
-	if (source[0] == '@')
-		f.file = source + 1;
 	if (s->names && f.line != 0)
-		f.name = lua_names_told(s->names, h, item, words);
-	set(s, id, decide(s, ask_lua, &f));
+		f.name = lua_names_told(s->names, h, item);
+	set(s, id_of(&f), decide(s, ask_lua, &f));
 }
 
 /* A lua_names_told_fn. */
 static void decide_told(void *ctx, const struct lua_names_told *told)
 {
 	struct selection *const s = ctx;
-	const struct lua f = {
-		.file = told->file, .name = told->name, .line = told->line,
-		.ordinal = told->ordinal, .source = told->source,
-	};
 
-	if (f.name[0])
-		set(s, verdict_of_lua(f.source, (uint64_t)f.line << 32 |
-				      told->last_line, f.ordinal),
-		    decide(s, ask_lua, &f));
+	if (told->name[0])
+		set(s, id_of(told), decide(s, ask_lua, told));
 }
 
 void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,
@@ -451,10 +411,14 @@ void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,
 static void note_item(void *ctx, const struct chunk_header *h,
 		      const uint64_t *item, uint64_t words)
 {
-	if (item_type(*item) == ITEM_MODULE)
-		note_module(ctx, h, item, words);
-	else if (item_type(*item) == ITEM_LUA)
-		note_lua(ctx, h, item, words);
+	struct module_item m;
+	struct lua_item f;
+
+	if (chunk_names_module(item, words, &m) && m.path[0])
+		meet_module(ctx, h->pid, m.path, chunk_names_module_hash(
+			    m.id, m.id_size, m.path));
+	else if (chunk_names_lua(item, words, &f))
+		note_lua(ctx, h, &f);
 }
 
 int selection_init(struct selection *s, const struct selection_wish *wish,

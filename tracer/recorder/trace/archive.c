@@ -124,19 +124,15 @@ static void add(struct archive *a, const struct archive_file *f)
 	assert(a->files <= FILES_MAX);
 }
 
-/* number, bias, size, 3 words of build-id, path */
 static void note_module(struct archive *a, const struct chunk_header *h,
-			const uint64_t *item, uint64_t words)
+			const uint64_t *item, const struct module_item *m)
 {
-	struct archive_file f = { .pid = h->pid, .fd = -1 };
-	const uint8_t *const id = (const void *)(item + 4);
+	struct archive_file f = { .pid = h->pid, .fd = -1,
+				  .id_size = m->id_size };
 	uint64_t hash;
 
-	if (words < 9 || id[0] > ELF_BUILD_ID_MAX ||
-	    !chunk_names_string(item + 7, words - 7, f.path))
-		return;
-	f.id_size = id[0];
-	memcpy(f.id, id + 1, f.id_size);
+	strcpy(f.path, m->path);
+	memcpy(f.id, m->id, m->id_size);
 	hash = name_set_mix(name_set_mix(name_set_mix(1, item[4]), item[5]),
 			    item[6]);
 	/* Modules without a build-id differ by path and size. */
@@ -146,27 +142,28 @@ static void note_module(struct archive *a, const struct chunk_header *h,
 		add(a, &f);
 }
 
-/* lines, source */
 static void note_lua(struct archive *a, const struct chunk_header *h,
-		     const uint64_t *item, uint64_t words)
+		     const struct lua_item *l)
 {
 	struct archive_file f = { .pid = h->pid, .fd = -1, .is_lua = true };
 
-	if (words < 4 || !chunk_names_string(item + 2, words - 2, f.path) ||
-	    f.path[0] != '@' ||
-	    !name_set_add(&a->seen, name_set_mix(2, item[3])))
+	if (l->file[0] != '@' ||
+	    !name_set_add(&a->seen, name_set_mix(2, l->source)))
 		return;
-	memmove(f.path, f.path + 1, strlen(f.path));
+	strcpy(f.path, l->file + 1);
 	add(a, &f);
 }
 
 static void note_item(void *ctx, const struct chunk_header *h,
 		      const uint64_t *item, uint64_t words)
 {
-	if (item_type(*item) == ITEM_MODULE)
-		note_module(ctx, h, item, words);
-	else if (item_type(*item) == ITEM_LUA)
-		note_lua(ctx, h, item, words);
+	struct module_item m;
+	struct lua_item f;
+
+	if (chunk_names_module(item, words, &m))
+		note_module(ctx, h, item, &m);
+	else if (chunk_names_lua(item, words, &f))
+		note_lua(ctx, h, &f);
 }
 
 void archive_note(struct archive *a, const uint64_t *chunk, uint32_t words)
