@@ -53,6 +53,12 @@ enum {
 	X(snapshot, "[NAME|PID [REASON]]", \
 	  "have a flight recorder write what it has") \
 	X(finish, "[NAME|PID]", "end a recording: the program goes on")
+/* What the help says of their operands. */
+#define CONTROL_OPERANDS \
+	"NAME is what weft record --name gave, or the program's name. PID\n" \
+	"is the process id of the program or of its weft record. A path\n" \
+	"names a socket. Without any of these, the only recording of yours\n" \
+	"that runs is meant; weft status lists all of them."
 
 /* The i-th place where the folder of this user's sockets may be, from 0 on: ""
  * if it is none here, or the same as the first. False: there are no more. A

@@ -6,6 +6,7 @@
 #include "analyzer/cmd/help/help.h"
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/cmd/shared/reading.h"
+#include "tracepoints/control.h"
 
 #include <errno.h>
 #include <string.h>
@@ -108,8 +109,9 @@ static enum cmd_exit print_about(const char *name, const char *record)
 	if (!cmd) {
 		for (const struct help_control *c = help_controls; c->name; c++)
 			if (strcmp(name, c->name) == 0) {
-				printf("usage: weft %s %s\n\n%s\n",
-				       name, c->args, c->summary);
+				printf("usage: weft %s %s\n\n%s.\n\n%s\n",
+				       name, c->args, c->summary,
+				       CONTROL_OPERANDS);
 				return CMD_OK;
 			}
 		if (strcmp(name, "record") == 0)

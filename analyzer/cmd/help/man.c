@@ -4,6 +4,7 @@
 #include "analyzer/cmd/help/help.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"
+#include "tracepoints/control.h"
 
 #include <string.h>
 
@@ -136,7 +137,8 @@ void man_print(const struct cmd *const *commands, const char *record)
 		fputs(".fi\n", stdout);
 	}
 	for (const struct help_control *c = help_controls; c->name; c++)
-		printf(".SS weft %s %s\n%s\n", c->name, c->args, c->summary);
+		printf(".SS weft %s %s\n%s.\n", c->name, c->args, c->summary);
+	put_lines("\n" CONTROL_OPERANDS, ".PP");
 	fputs(".SH READING\n", stdout);
 	for (; *commands; commands++) {
 		printf(".SS weft %s [options] %s\n", (*commands)->name,

@@ -303,11 +303,8 @@ static const struct command *find(const char *name)
 
 static void print_help(const struct command *c)
 {
-	printf("usage: weft %s %s\n\n%s.\n\n", c->name, c->args, c->summary);
-	puts("NAME is what weft record --name gave, or the program's name. PID "
-	     "is the process\nid of the program or of its weft record. A path "
-	     "names a socket. Without any\nof these, the only recording of "
-	     "yours that runs is meant.");
+	printf("usage: weft %s %s\n\n%s.\n\n" CONTROL_OPERANDS "\n", c->name,
+	       c->args, c->summary);
 }
 
 bool client_knows(const char *name)
