@@ -52,6 +52,12 @@ $(ctags --kinds-C=f --fields=+ne -f - $files | awk -F '\t' '{
 }')
 END
 
+# weft.h is for other compilers, too; LTTng reads weft_tp.h several times.
+none "a header without #pragma once" <<END
+$(grep -L '^#pragma once$' $(echo "$files" | grep '\.h$') |
+	grep -v -e /weft.h -e /weft_tp.h || true)
+END
+
 none "a file without an SPDX line" <<END
 $(grep -L SPDX-License-Identifier $files || true)
 END

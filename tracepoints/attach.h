@@ -2,8 +2,7 @@
  * recording: it writes into a mailbox of libweft.so in that process, through
  * /proc/PID/mem. The next hook that runs finds it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_ATTACH_H
-#define WEFT_TRACEPOINTS_ATTACH_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ struct attach_mailbox {
 	char joined[ATTACH_PATH_MAX]; /* that of the pool that was joined */
 	uint32_t is_late;            /* was it loaded as ATTACH_LATE says? */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * whoever takes it: the recorder, or what reads a pool that a dead recorder
  * left. Knows nothing of who fills buffers.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_BUFFER_H
-#define WEFT_TRACEPOINTS_BUFFER_H
+#pragma once
 
 #include "tracepoints/pool.h"
 #include "tracepoints/record.h"
@@ -240,5 +239,3 @@ static inline void buffer_end(struct chunk_header *h, const struct buffer *b,
 	h->counted = 0;
 	h->checksum = 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * needed to read them. A pool buffer that is being filled, the CTF event and
  * the spill file have the same layout. docs/format.md is the specification.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_CHUNK_H
-#define WEFT_TRACEPOINTS_CHUNK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -350,5 +349,3 @@ static inline size_t string_item_words(uint32_t stored)
 {
 	return STRING_HEAD_WORDS + (stored + 7) / 8;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* control.h - how commands reach a recording that runs: where its socket is,
  * what a request and an answer look like. What requests do is the recorder's.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_CONTROL_H
-#define WEFT_TRACEPOINTS_CONTROL_H
+#pragma once
 
 #include <dirent.h>
 #include <errno.h>
@@ -235,5 +234,3 @@ static inline const char *control_value(const char *answer, const char *key,
 	}
 	return out;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* meta.h - makes chunks of notes: what a recording's maker says about it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_META_H
-#define WEFT_TRACEPOINTS_META_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 
@@ -117,5 +116,3 @@ static inline uint32_t meta_end(struct meta *m)
 	chunk_seal(m->words);
 	return m->n;
 }
-
-#endif

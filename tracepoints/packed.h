@@ -2,8 +2,7 @@
  * without a zero byte behind a head of plain ASCII. docs/format.md, section 7,
  * is the specification. Knows no library that compresses.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_PACKED_H
-#define WEFT_TRACEPOINTS_PACKED_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 
@@ -291,5 +290,3 @@ static inline long packed_decode(unsigned char *to, size_t room,
 	packed_mask(to, at);
 	return (long)at;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * "module=", "file=" or "language=" is compared with that, any other with the
  * function's name. A hostile text or pattern costs at most the product of their
  * lengths. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_PATTERN_H
-#define WEFT_TRACEPOINTS_PATTERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,5 +133,3 @@ static inline bool pattern_match_lua(const struct pattern *a, const char *name,
 	return part > name && (part[-1] == '.' || part[-1] == ':') &&
 	       pattern_match(a, part, end);
 }
-
-#endif

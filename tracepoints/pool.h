@@ -1,8 +1,7 @@
 /* pool.h - the buffer pool: the shared mapping through which the recorded
  * programs hand chunks to the recorder; who may write what, in which order.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_POOL_H
-#define WEFT_TRACEPOINTS_POOL_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 #include "tracepoints/verdict.h"
@@ -362,5 +361,3 @@ static inline bool pool_valid(const struct pool *p, uint64_t mapped)
 	       (uint64_t)p->big_buffers * POOL_BIG_WORDS * 8 <=
 		       p->size - p->big_offset;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* record.h - the record word: how one event of a thread is written and read.
  * Knows nothing of chunks, pools or symbols.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_RECORD_H
-#define WEFT_TRACEPOINTS_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -200,5 +199,3 @@ static inline uint64_t rec_leaf_duration(uint64_t word)
 
 _Static_assert(REC_GAP_BITS == 46 && REC_LEAF_BITS == 23, "46 = 2 x 23 bits");
 _Static_assert(REC_DUR_SHIFT + REC_LEAF_BITS == 64, "a LEAF fills its word");
-
-#endif

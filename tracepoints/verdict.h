@@ -2,8 +2,7 @@
  * that the recorder writes and hooks read, and how a function is found there.
  * Knows nothing of patterns, nor of how functions are named.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACEPOINTS_VERDICT_H
-#define WEFT_TRACEPOINTS_VERDICT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -111,5 +110,3 @@ static inline bool verdict_set(_Atomic uint64_t *table, uint32_t slots,
 	}
 	return false;
 }
-
-#endif

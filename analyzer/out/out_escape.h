@@ -4,8 +4,7 @@
  * This folder writes tables, CSV, plots and files of other tools. It may use
  * analyzer/base and model; it knows nothing of commands.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_ESCAPE_H
-#define WEFT_ANALYZER_OUT_OUT_ESCAPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ const char *out_escape_tail(const char *text);
 /* Cut a function's name in the same way. Its tail is kept if there is room for
  * it: " <app.lua:12>" or " (3 levels)". */
 char *out_escape_cut_name(char *text, size_t width);
-
-#endif

@@ -1,7 +1,6 @@
 /* out_file.h - a file that appears whole or not at all.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_FILE_H
-#define WEFT_ANALYZER_OUT_OUT_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -20,5 +19,3 @@ int out_file_write(const char *path, out_file_fn fn, void *ctx);
  * ending. Written to `to`, which it returns. */
 const char *out_file_beside(const char *folder, const char *ending, char *to,
 			    size_t size);
-
-#endif

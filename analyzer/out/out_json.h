@@ -1,7 +1,6 @@
 /* out_json.h - untrusted text in JSON.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_JSON_H
-#define WEFT_ANALYZER_OUT_OUT_JSON_H
+#pragma once
 
 #include "analyzer/model/func.h"
 
@@ -13,5 +12,3 @@ void out_json_text(FILE *, const char *text);
 /* The same of a function's name for viewers that add up by name: " [lua]" or
  * " [mark]" behind those that are not native. */
 void out_json_name(FILE *, const struct func *);
-
-#endif

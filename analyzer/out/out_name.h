@@ -1,8 +1,7 @@
 /* out_name.h - long names of C++ functions, cut so that a reader still knows
  * which function it is.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_NAME_H
-#define WEFT_ANALYZER_OUT_OUT_NAME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * template is made of is cut in its middle. Any other text is cut in its middle
  * itself. The result is new; the caller frees it by mem_free. */
 char *out_name_cut(const char *name, size_t columns);
-
-#endif

@@ -1,8 +1,7 @@
 /* out_number.h - numbers as people read them. Each function writes into the
  * caller's buffer, which has OUT_NUMBER bytes, and returns it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_NUMBER_H
-#define WEFT_ANALYZER_OUT_OUT_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -31,5 +30,3 @@ char *out_number_date(char *to, uint64_t real_ns);
 char *out_number_digits(char *to, uint64_t value, unsigned least);
 /* before, and a value's digits. */
 void out_number_put(FILE *, const char *before, uint64_t value);
-
-#endif

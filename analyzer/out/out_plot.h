@@ -1,7 +1,6 @@
 /* out_plot.h - a plot of any kind: axes, and layers of shapes over each other.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_PLOT_H
-#define WEFT_ANALYZER_OUT_OUT_PLOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ extern const char *const out_plot_formats[]; /* ends with NULL */
  * cause in the chain. */
 int out_plot_draw(const struct out_plot *, const char *file, int format,
 		  const char *keep);
-
-#endif

@@ -1,8 +1,7 @@
 /* out_table.h - rows of text: as a table, fitted to a terminal or, in a pipe,
  * as wide as its texts are; and as CSV for scripts.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_TABLE_H
-#define WEFT_ANALYZER_OUT_OUT_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void out_csv_text(struct out_csv *, const char *text); /* may be untrusted */
 void out_csv_number(struct out_csv *, uint64_t);
 void out_csv_real(struct out_csv *, double, unsigned decimals);
 void out_csv_end(struct out_csv *);                    /* ends the row */
-
-#endif

@@ -1,8 +1,7 @@
 /* out_value.h - a row's value in a column as programs read it: times in ns,
  * texts in full, empty where a value is not known.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_OUT_VALUE_H
-#define WEFT_ANALYZER_OUT_OUT_VALUE_H
+#pragma once
 
 #include "analyzer/out/out_table.h"
 #include "analyzer/tables/metric.h"
@@ -28,5 +27,3 @@ struct out_value out_value_get(const struct metric *,
 void out_value_csv(struct out_csv *, const struct out_value *);
 /* As JSON; null if it is not known. */
 void out_value_json(FILE *, const struct out_value *);
-
-#endif

@@ -2,8 +2,7 @@
  * replayed by one of several workers, and what they filled is joined at the
  * end. No sink: events have an order that only one replay keeps.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_REPLAY_LANES_H
-#define WEFT_ANALYZER_REPLAY_LANES_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -26,5 +25,3 @@ bool lanes_are_full(const struct lanes *);
 
 /* No chunk follows: waits for the workers and fills the session. */
 void lanes_finish(struct lanes *);
-
-#endif

@@ -5,8 +5,7 @@
  * stacks and fill a session's tree. Uses base, chunk and model; must not know
  * where chunks come from, nor who looks at the stacks.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_REPLAY_REPLAY_H
-#define WEFT_ANALYZER_REPLAY_REPLAY_H
+#pragma once
 
 #include "analyzer/chunk/decode.h"
 #include "analyzer/model/session.h"
@@ -244,5 +243,3 @@ bool replay_valid(const struct replay *);
  * (as far as that suffices, then from its callers'), so that the self times of
  * a thread add up to its traced time. Ticks of the handler's stream outside of
  * frames belong to the interrupted call and count only there. */
-
-#endif

@@ -1,8 +1,7 @@
 /* replay_private.h - the inside of a replay, for the files of this folder. Each
  * calls only functions of those declared above its own.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_REPLAY_REPLAY_PRIVATE_H
-#define WEFT_ANALYZER_REPLAY_REPLAY_PRIVATE_H
+#pragma once
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
@@ -423,5 +422,3 @@ size_t replay_run(struct replay *, struct stream *, const struct chunk *,
  * how many records that were. */
 size_t replay_handler_find(struct replay *, struct stream *,
 			   const struct chunk *, struct stream *upper);
-
-#endif

@@ -1,7 +1,6 @@
 /* tee.h - several collectors in one replay.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_REPLAY_TEE_H
-#define WEFT_ANALYZER_REPLAY_TEE_H
+#pragma once
 
 #include "analyzer/replay/replay.h"
 
@@ -25,5 +24,3 @@ extern const struct replay_sink tee_sink;
 
 /* TEE_PARTS parts at most. */
 void tee_add(struct tee *, const struct replay_sink *, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* weft_dump.h - what was recorded so far, as the analyzer sees it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_LUA_WEFT_DUMP_H
-#define WEFT_TRACER_LUA_WEFT_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
  * of its own in the record. Returns 0, or -1 with the cause in text, which
  * holds room bytes. */
 int weft_dump(const char *path, bool since_reset, char *text, size_t room);
-
-#endif

@@ -1,8 +1,7 @@
 /* flight.h - the flight recorder: keeps the newest chunks in memory, and writes
  * them as a trace of their own, a snapshot, when that is asked for.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_FLIGHT_H
-#define WEFT_TRACER_RECORDER_FLIGHT_H
+#pragma once
 
 #include "tracer/recorder/drain/slow_call.h"
 #include "tracer/recorder/trace/flight_ring.h"
@@ -52,5 +51,3 @@ int flight_snapshot(struct recording *r, const char **why);
 /* The recording is over: write what is still wanted, or the last seconds of a
  * program that a signal has ended. */
 void flight_end(struct recording *r);
-
-#endif

@@ -1,8 +1,7 @@
 /* notes.h - the recorder's own chunks in a trace: notes at its start and end,
  * and the names that Lua's sources have.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_NOTES_H
-#define WEFT_TRACER_RECORDER_NOTES_H
+#pragma once
 
 #include "tracer/recorder/recording.h"
 
@@ -21,5 +20,3 @@ typedef void notes_send_fn(struct recording *r, uint32_t words);
 /* Make the chunks with the names of the Lua functions that were noted up to
  * now, and call back for each. What they name is not noted again. */
 void notes_send_names(struct recording *r, notes_send_fn *send);
-
-#endif

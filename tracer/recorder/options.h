@@ -1,7 +1,6 @@
 /* options.h - the command line of `weft record`.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_OPTIONS_H
-#define WEFT_TRACER_RECORDER_OPTIONS_H
+#pragma once
 
 #include "tracepoints/pool.h"
 #include "tracer/recorder/trace/packer.h"
@@ -63,5 +62,3 @@ bool options_time(const char *text, uint64_t *ns);
 /* Read a size such as "64M" as bytes; K, M and G are powers of 1024. From 1
  * byte to 1 TiB. False: it is none, and *bytes is as it was. */
 bool options_size(const char *text, uint64_t *bytes);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * This header has one recording with all its parts; record_main.c runs it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_RECORDING_H
-#define WEFT_TRACER_RECORDER_RECORDING_H
+#pragma once
 
 #include "tracer/recorder/attach/attach.h"
 #include "tracer/recorder/base/pool_owner.h"
@@ -103,5 +102,3 @@ void requests_beat(struct recording *r, uint64_t now);
 /* Turn recording off, deliver all that was recorded, of dead and living
  * threads, close the trace, and remove pool and socket. */
 void closing_do(struct recording *r);
-
-#endif

@@ -2,8 +2,7 @@
  * newest piece; the ones before it are traces of their own, in folders beside
  * it. All of them together are one trace: who reads the folder reads all.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ROTATION_H
-#define WEFT_TRACER_RECORDER_ROTATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void rotation_poll(struct recording *r);
 /* The recording is over: move the last piece to the others, if there are any,
  * and leave a spill.weft that gets the notes about all of them. */
 void rotation_end(struct recording *r);
-
-#endif

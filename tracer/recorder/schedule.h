@@ -1,8 +1,7 @@
 /* schedule.h - when recording is on, as the options say: for how long, for a
  * part of each period, from a signal on.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_SCHEDULE_H
-#define WEFT_TRACER_RECORDER_SCHEDULE_H
+#pragma once
 
 #include "tracer/recorder/options.h"
 
@@ -29,5 +28,3 @@ bool schedule_poll(struct recording *r);
  * number. With --of N, one of N such windows is used, in the mean. */
 void schedule_choose(struct schedule *s, const struct options *o,
 		     uint64_t begin, uint64_t random);
-
-#endif

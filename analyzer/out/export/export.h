@@ -3,8 +3,7 @@
  * analyzer/out/export: a session in the format of another tool, a file for each
  * format. The folder may use base, model, watch, tables and out.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_EXPORT_EXPORT_H
-#define WEFT_ANALYZER_OUT_EXPORT_EXPORT_H
+#pragma once
 
 #include "analyzer/model/session.h"
 
@@ -106,5 +105,3 @@ int export_perfetto_write(FILE *, const struct export_from *);
  * weighted by their length in ms; marks are markers. Needs a chronicle without
  * tracks for coroutines. */
 int export_firefox_write(FILE *, const struct export_from *);
-
-#endif

@@ -1,8 +1,7 @@
 /* export_spans.h - what the writers of chronicles share: how spans and tracks
  * are called and numbered, and their times.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_EXPORT_EXPORT_SPANS_H
-#define WEFT_ANALYZER_OUT_EXPORT_EXPORT_SPANS_H
+#pragma once
 
 #include "analyzer/out/export/export.h"
 #include "analyzer/watch/chronicle.h"
@@ -62,5 +61,3 @@ uint32_t export_spans_tid(const struct export_spans *, size_t track);
 /* What the file is called: the recorded command, and what is missing in it. The
  * caller frees it with mem_free; untrusted. */
 char *export_spans_title(const struct export_spans *);
-
-#endif

@@ -2,8 +2,7 @@
  * json have in common. A column is a metric, as in the tables that people
  * read.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_EXPORT_RELATIONS_H
-#define WEFT_ANALYZER_OUT_EXPORT_RELATIONS_H
+#pragma once
 
 #include "analyzer/out/export/export.h"
 #include "analyzer/out/out_value.h"
@@ -46,5 +45,3 @@ const void *relation_row(const struct relation *, size_t i);
 /* A row's value in a column. */
 struct out_value relation_value(const struct relation *, size_t column,
 				const void *row, struct metric_value *room);
-
-#endif

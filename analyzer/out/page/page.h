@@ -6,8 +6,7 @@
  * the program, and what writes the data. It may use analyzer/base,
  * model, watch, tables, merge and out.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_H
-#define WEFT_ANALYZER_OUT_PAGE_PAGE_H
+#pragma once
 
 #include "analyzer/out/page/page_source.h"
 
@@ -20,5 +19,3 @@ enum { PAGE_BYTES = 20000000 };
  * are ticks, which the scripts show as ns. Adds the function "(other)" to the
  * sessions. The caller checks the file for errors. */
 void page_write(FILE *, const struct page *);
-
-#endif

@@ -1,8 +1,7 @@
 /* page_diff.h - what a page has of the sessions from before a change, beside
  * those from after it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_DIFF_H
-#define WEFT_ANALYZER_OUT_PAGE_PAGE_DIFF_H
+#pragma once
 
 #include "analyzer/merge/diff.h"
 
@@ -33,5 +32,3 @@ void page_numbers_fini(struct page_numbers *);
 void page_diff_put(FILE *, const struct page_before *,
 		   const struct session *after, const struct page_numbers *,
 		   size_t most);
-
-#endif

@@ -1,8 +1,7 @@
 /* page_moments.h - what happened when, as data of a page: the lanes of threads
  * and coroutines, and single calls by time and duration.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_MOMENTS_H
-#define WEFT_ANALYZER_OUT_PAGE_PAGE_MOMENTS_H
+#pragma once
 
 #include "analyzer/watch/sleeps.h"
 #include "analyzer/watch/slow/slow.h"
@@ -39,5 +38,3 @@ void page_moments_put_calls(FILE *, const struct page_calls *, size_t most);
  * `first`. */
 void page_moments_put_sleeps(FILE *, const struct sleeps *,
 			     const uint32_t *order, size_t most, ticks first);
-
-#endif

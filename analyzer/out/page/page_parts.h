@@ -1,8 +1,7 @@
 /* page_parts.h - the parts of a page's data, each of so many elements and no
  * more. Knows nothing of bytes.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_PARTS_H
-#define WEFT_ANALYZER_OUT_PAGE_PAGE_PARTS_H
+#pragma once
 
 #include "analyzer/out/page/page_source.h"
 #include "analyzer/tables/fold.h"
@@ -48,5 +47,3 @@ size_t page_parts_folded(const struct page_parts *);
 
 /* Write the part as members of the data's object. */
 void page_parts_put(FILE *, const struct page_parts *, enum page_part);
-
-#endif

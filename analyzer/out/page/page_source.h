@@ -1,7 +1,6 @@
 /* page_source.h - what a page is made from.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_SOURCE_H
-#define WEFT_ANALYZER_OUT_PAGE_PAGE_SOURCE_H
+#pragma once
 
 #include "analyzer/out/page/page_diff.h"
 #include "analyzer/out/page/page_moments.h"
@@ -27,5 +26,3 @@ struct page {
 	/* NULL unless two sides are compared: all above is of the one after. */
 	const struct page_before *before;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* page_table.h - a metric table as data of a page.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_ANALYZER_OUT_PAGE_PAGE_TABLE_H
-#define WEFT_ANALYZER_OUT_PAGE_PAGE_TABLE_H
+#pragma once
 
 #include "analyzer/tables/metric.h"
 
@@ -22,5 +21,3 @@ struct page_table {
  * and help of each), "values" (an array for each column: times in ticks, null
  * where a value is not known) and "func" (the function of each row). */
 void page_table_put(FILE *, const struct page_table *);
-
-#endif

@@ -2,8 +2,7 @@
  * base/ is what the library needs of the machine: clock, memory, a map of
  * pointers, ELF modules. It may use libc alone, and knows nothing of recording.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_BASE_BASE_H
-#define WEFT_TRACER_HOST_BASE_BASE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ INLINE uint32_t hash_low(uint64_t value, int bits)
 {
 	return (uint32_t)value * (uint32_t)(GOLDEN >> 32) >> (32 - bits);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* break.h - healing rules that a test may switch off, one at a time, to see
  * that something notices. Compiled in with -DWEFT_TEST_BREAKS only.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_BASE_BREAK_H
-#define WEFT_TRACER_HOST_BASE_BREAK_H
+#pragma once
 
 /* X(name, meaning): WEFT_TEST_BREAK=name switches the rule off. */
 #define BREAK_LIST(X)                                                          \
@@ -51,6 +50,4 @@ extern enum break_rule break_chosen;
 #else
 #define BROKEN(name) 0
 #define BREAK_PAUSE(name)
-#endif
-
 #endif

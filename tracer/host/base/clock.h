@@ -1,8 +1,7 @@
 /* clock.h - ticks: the invariant time stamp counter, or CLOCK_MONOTONIC where
  * there is none.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_BASE_CLOCK_H
-#define WEFT_TRACER_HOST_BASE_CLOCK_H
+#pragma once
 
 #include "tracer/host/base/base.h"
 
@@ -52,5 +51,3 @@ INLINE uint64_t clock_ticks(void)
 		__builtin_unreachable();
 	return clock_now();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* memory.h - memory that is taken once and never given back; and memory of
  * others, which may not be there. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_BASE_MEMORY_H
-#define WEFT_TRACER_HOST_BASE_MEMORY_H
+#pragma once
 
 #include "tracer/host/base/base.h"
 
@@ -31,5 +30,3 @@ bool memory_readable(const void *at);
  * worked. If not, some bytes may have been copied. Asks the kernel once for
  * each page of 4 KiB. Hook-safe. */
 bool memory_copy(void *to, const void *from, size_t size);
-
-#endif

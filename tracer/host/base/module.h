@@ -1,7 +1,6 @@
 /* module.h - which ELF module an address lies in, without the loader's lock.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_BASE_MODULE_H
-#define WEFT_TRACER_HOST_BASE_MODULE_H
+#pragma once
 
 #include "tracer/host/base/base.h"
 
@@ -40,5 +39,3 @@ uint64_t module_code_start(uint64_t address);
 /* The first modules can be had by number, as module_find gave it. */
 enum { MODULES_NUMBERED = 4032 };
 const struct module *module_get(uint32_t number);
-
-#endif

@@ -1,8 +1,7 @@
 /* pointer_map.h - a hash table of pointers to objects, to which any thread may
  * add without a lock. Entries are never removed, and their objects never freed.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_BASE_POINTER_MAP_H
-#define WEFT_TRACER_HOST_BASE_POINTER_MAP_H
+#pragma once
 
 #include "tracer/host/base/base.h"
 
@@ -33,5 +32,3 @@ void *pointer_map_add(struct pointer_map *m, uint64_t hash,
 void pointer_map_each(const struct pointer_map *m,
 		      void (*visit)(void *entry, const void *context),
 		      const void *context);
-
-#endif

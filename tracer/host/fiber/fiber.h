@@ -4,8 +4,7 @@
  * fiber/ may use base/, pool/ and thread/, and tells its switches to Lua only
  * through the stack.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_FIBER_FIBER_H
-#define WEFT_TRACER_HOST_FIBER_FIBER_H
+#pragma once
 
 #include "tracer/host/thread/thread.h"
 
@@ -81,5 +80,3 @@ void fiber_create(struct fiber *f, uint64_t sp);
  * (not busy). Does not change errno. To be called right before the switch; also
  * while recording is off, so that the thread is known to be on that stack. */
 void fiber_switch(struct fiber *to, bool ends, uint64_t sp);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * link/ may use base/. It knows no function by name but its own module's.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LINK_LINK_H
-#define WEFT_TRACER_HOST_LINK_LINK_H
+#pragma once
 
 #include "tracer/host/base/base.h"
 
@@ -26,5 +25,3 @@ void link_close_begin(void);
 void link_close_end(void);
 /* In a child of fork. */
 void link_forked(void);
-
-#endif

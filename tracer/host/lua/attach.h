@@ -1,8 +1,7 @@
 /* attach.h - beginning to record a VM, putting our hook onto its lua_States and
  * taking it off. LuaJIT's compiler is off while its VM has our hook, since
  * compiled code makes no events. Not busy. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_ATTACH_H
-#define WEFT_TRACER_HOST_LUA_ATTACH_H
+#pragma once
 
 #include "tracer/host/lua/coroutine.h"
 
@@ -37,5 +36,3 @@ bool lua_jit_wants(struct lua_vm *vm, int mode);
 /* Where nobody sees the compiler come to life, it may be on again: turn it
  * off. */
 void lua_jit_hold(const struct lua_vm *vm);
-
-#endif

@@ -1,8 +1,7 @@
 /* call_scope.h - what is done before and after the library's own functions when
  * they are called through ours. Not busy. sp: the caller's frame address.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_CALL_SCOPE_H
-#define WEFT_TRACER_HOST_LUA_CALL_SCOPE_H
+#pragma once
 
 #include "tracer/host/lua/coroutine.h"
 #include "tracer/host/thread/thread.h"
@@ -58,5 +57,3 @@ void call_scope_end(struct coroutine *co, struct call_scope c, bool failed,
  * it is called by who closes it. Until it was closed, or its VM was. */
 void call_scope_closing(struct coroutine *co, uint64_t sp);
 void call_scope_closed(struct coroutine *co, uint64_t sp);
-
-#endif

@@ -1,7 +1,6 @@
 /* coroutine.h - the lua_States of the program, main states and coroutines.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_COROUTINE_H
-#define WEFT_TRACER_HOST_LUA_COROUTINE_H
+#pragma once
 
 #include "tracer/host/lua/vm.h"
 
@@ -64,5 +63,3 @@ INLINE bool lua_co_owns(const struct coroutine *co, const struct frame *f)
 {
 	return f->site == (uint64_t)co->L && frame_is_lua(f);
 }
-
-#endif

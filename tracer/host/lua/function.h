@@ -2,8 +2,7 @@
  * of their address; and what Lua calls C functions. Process-wide, for all
  * versions of Lua; entries are added and never changed. All hook-safe unless it
  * says so. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_FUNCTION_H
-#define WEFT_TRACER_HOST_LUA_FUNCTION_H
+#pragma once
 
 #include "tracer/host/thread/thread_state.h"
 
@@ -130,5 +129,3 @@ void lua_func_hint(struct thread_state *s, uint64_t key, uint32_t index);
 /* Another name comes most often than in its item in the open chunk: say so
  * there. Called busy. */
 void lua_func_tell_name(struct thread_state *s, uint64_t key);
-
-#endif

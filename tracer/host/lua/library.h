@@ -1,8 +1,7 @@
 /* library.h - the Lua libraries of this process: which one a caller means, and
  * where its functions are.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_LIBRARY_H
-#define WEFT_TRACER_HOST_LUA_LIBRARY_H
+#pragma once
 
 #include "tracer/host/lua/coroutine.h"
 #include "tracer/host/lua/linked.h"
@@ -31,5 +30,3 @@ struct lua_lib *lua_lib_given(const struct weft_lua_api *api,
  * (may be NULL), or the only one there is; NULL: not known. Hook-safe. */
 const struct lua_lib *lua_lib_running(const struct coroutine *co,
 				      enum vm_abi);
-
-#endif

@@ -1,8 +1,7 @@
 /* linked.h - between libweft.so and a program or library whose Lua is linked
  * statically with the flags of weft-lua-static: which calls are led through
  * weft, and how the two find each other. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_LINKED_H
-#define WEFT_TRACER_HOST_LUA_LINKED_H
+#pragma once
 
 #include "tracer/host/weft.h"
 
@@ -55,5 +54,3 @@ struct weft_lua_linked {
 void weft_lua_linked(const struct weft_lua_linked *linked);
 /* It is about to be unloaded. */
 void weft_lua_unlinked(const struct weft_lua_linked *linked);
-
-#endif

@@ -2,8 +2,7 @@
  * them, and off it. A yield is seen when lua_resume returns (call_scope.c); its
  * longjmp passes thread/unwind.c. All busy unless it says otherwise.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_SWITCH_H
-#define WEFT_TRACER_HOST_LUA_SWITCH_H
+#pragma once
 
 #include "tracer/host/lua/coroutine.h"
 #include "tracer/host/lua/unwind.h"
@@ -98,5 +97,3 @@ void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now);
 /* The program is about to jump to target: end what it leaves on main states by
  * a jump over their calls, of which Lua knows nothing. */
 void lua_switch_jumped(struct thread_state *s, uint64_t target, uint64_t now);
-
-#endif

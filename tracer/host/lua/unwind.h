@@ -1,7 +1,6 @@
 /* unwind.h - the ends of Lua frames on the shadow stack, as Lua's events show
  * them. All busy. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_UNWIND_H
-#define WEFT_TRACER_HOST_LUA_UNWIND_H
+#pragma once
 
 #include "tracer/host/lua/coroutine.h"
 
@@ -33,5 +32,3 @@ void lua_unwind_taken_over(struct thread_state *s, const struct coroutine *co,
  * ended. */
 void lua_unwind_tail_end(struct thread_state *s, const struct coroutine *co,
 			 uint64_t now);
-
-#endif

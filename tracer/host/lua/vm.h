@@ -3,8 +3,7 @@
  * fiber/, native/ and the folders below; it must not know lua.h, which lua_abi/
  * does. A file uses those before it: function, vm, coroutine, unwind, switch,
  * call_scope, library, attach, interpose. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_VM_H
-#define WEFT_TRACER_HOST_LUA_VM_H
+#pragma once
 
 #include "tracer/host/weft.h"
 #include "tracer/host/base/break.h"
@@ -259,5 +258,3 @@ INLINE bool lua_vm_on(void)
 	       (atomic_load_explicit(&mapped_pool->generation,
 				     memory_order_relaxed) & POOL_ON) != 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * lua/ may use, and knows nothing of other versions. A file uses those before
  * it: luajit, names, function, event, check, uncommon, hook.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_ABI_ABI_H
-#define WEFT_TRACER_HOST_LUA_ABI_ABI_H
+#pragma once
 
 #include "tracer/host/lua/unwind.h"
 #include "tracer/host/lua_abi/compat.h"
@@ -253,5 +252,3 @@ SLOW void uncommon_give_up(lua_State *L, lua_Debug *ar);
 /* ------------------------------------------------------------------ hook.c */
 
 extern const struct lua_abi lua_abi;
-
-#endif

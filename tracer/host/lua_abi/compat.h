@@ -1,7 +1,6 @@
 /* compat.h - calls of Lua's C API whose form differs between its versions.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_ABI_COMPAT_H
-#define WEFT_TRACER_HOST_LUA_ABI_COMPAT_H
+#pragma once
 
 #include "tracer/host/lua/vm.h"
 #include "tracer/host/lua_abi/layout.h"
@@ -179,5 +178,3 @@ INLINE lua_Debug compat_frame(uint64_t id)
 	d.i_ci = (__typeof__(d.i_ci))id;
 	return d;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* layout.h - where one version of Lua keeps what a call event needs: offsets in
  * bytes, on 64-bit machines. They are used only after check.c has tried them on
  * the library at hand. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_LUA_ABI_LAYOUT_H
-#define WEFT_TRACER_HOST_LUA_ABI_LAYOUT_H
+#pragma once
 
 #include "tracer/host/base/base.h"
 
@@ -602,5 +601,3 @@ INLINE uint64_t proto_tree_next(struct proto_tree *t)
 	}
 	return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * come from within calls of its own that end at once, while the Lua function
  * goes on; and what weft asks of Lua would count as the program's.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_NATIVE_EXCLUDE_H
-#define WEFT_TRACER_HOST_NATIVE_EXCLUDE_H
+#pragma once
 
 #include "tracer/host/base/base.h"
 
@@ -79,5 +78,3 @@ void exclude_add(uint64_t function);
 /* Modules have gone: forgets what lay in them, so that other code at their
  * addresses is recorded. After dlclose. */
 void exclude_check(void);
-
-#endif

@@ -2,8 +2,7 @@
  * stand for processes and threads, and its buffers, which are filled with
  * chunks. pool/ joins this process to the recording. It may use base/, and
  * knows nothing of what is recorded. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_POOL_MAPPED_POOL_H
-#define WEFT_TRACER_HOST_POOL_MAPPED_POOL_H
+#pragma once
 
 #include "tracepoints/pool.h"
 #include "tracer/host/base/base.h"
@@ -105,5 +104,3 @@ INLINE uint64_t *mapped_words(uint32_t b)
 	       mapped_view.big + (size_t)(b - mapped_view.small_count) *
 				 POOL_BIG_WORDS;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* process.h - this process in the recording: it joins when its first hook runs,
  * and again as a child of fork. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_POOL_PROCESS_H
-#define WEFT_TRACER_HOST_POOL_PROCESS_H
+#pragma once
 
 #include "tracepoints/attach.h"
 #include "tracer/host/pool/mapped_pool.h"
@@ -41,5 +40,3 @@ INLINE bool process_is_asked(void)
 /* Is it known that this process is not recorded, until it is asked to be?
  * Hook-safe. */
 bool process_is_away(void);
-
-#endif

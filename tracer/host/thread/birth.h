@@ -1,7 +1,6 @@
 /* birth.h - the states of threads come from here, and go back.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_BIRTH_H
-#define WEFT_TRACER_HOST_THREAD_BIRTH_H
+#pragma once
 
 #include "tracer/host/thread/thread_state.h"
 
@@ -27,5 +26,3 @@ bool birth_identify(struct thread_state *s, bool counts);
 
 /* The table of words holds for as long as no module goes. */
 void birth_check_table(struct thread_state *s);
-
-#endif

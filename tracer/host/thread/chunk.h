@@ -2,8 +2,7 @@
  * and items; a private scrap where the pool has no free buffer. What is lost
  * is counted here. All hook-safe and, where nothing else is said, called
  * busy. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_CHUNK_H
-#define WEFT_TRACER_HOST_THREAD_CHUNK_H
+#pragma once
 
 #include "tracer/host/base/clock.h"
 #include "tracer/host/pool/mapped_pool.h"
@@ -272,5 +271,3 @@ INLINE void chunk_show(uint32_t *field, uint32_t value)
 
 /* The chunk's invariants (thread_state.h). */
 bool chunk_valid(const struct thread_state *s);
-
-#endif

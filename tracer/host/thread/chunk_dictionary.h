@@ -1,8 +1,7 @@
 /* chunk_dictionary.h - naming functions in a chunk: each function that its
  * records refer to has an index there. Hook-safe; busy.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_CHUNK_DICTIONARY_H
-#define WEFT_TRACER_HOST_THREAD_CHUNK_DICTIONARY_H
+#pragma once
 
 #include "tracer/host/thread/chunk.h"
 #include "tracer/host/thread/depth.h"
@@ -56,5 +55,3 @@ uint64_t dictionary_body(struct thread_state *s, const struct segment *g);
 
 /* Writes the item of all open stacks into a chunk that was just opened. */
 void dictionary_put_stack(struct thread_state *s);
-
-#endif

@@ -1,8 +1,7 @@
 /* chunk_switch.h - from one chunk to the next: when the open one is full,
  * and what the levels of signal handlers say to each other then. Hook-safe;
  * busy. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_CHUNK_SWITCH_H
-#define WEFT_TRACER_HOST_THREAD_CHUNK_SWITCH_H
+#pragma once
 
 #include "tracer/host/thread/chunk_dictionary.h"
 
@@ -47,5 +46,3 @@ INLINE uint32_t chunk_index(struct thread_state *s, uint64_t key)
  * the level below it interrupts, if that was not said for this run of a
  * handler. */
 void chunk_say_interrupted(struct thread_state *s);
-
-#endif

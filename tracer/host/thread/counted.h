@@ -3,8 +3,7 @@
  * made. A frame knows its node; one that was pushed before the chunk was
  * opened, or was recorded, gets one when it calls. Hook-safe; busy.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_COUNTED_H
-#define WEFT_TRACER_HOST_THREAD_COUNTED_H
+#pragma once
 
 #include "tracer/host/thread/chunk_switch.h"
 
@@ -218,5 +217,3 @@ INLINE bool counted_call(struct thread_state *s, uint64_t key)
 	f->node = e->word;
 	return true;
 }
-
-#endif

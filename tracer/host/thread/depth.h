@@ -3,8 +3,7 @@
  * ended. A frame's place in its segment says whether it has records; who moves
  * frames to another place tells readers the stack anew. Hook-safe; busy.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_DEPTH_H
-#define WEFT_TRACER_HOST_THREAD_DEPTH_H
+#pragma once
 
 #include "tracer/host/base/break.h"
 #include "tracer/host/thread/thread_state.h"
@@ -69,5 +68,3 @@ INLINE uint32_t depth_left(const struct thread_state *s)
 	return limit == DEPTH_ANY ? DEPTH_ANY : depth < limit ? limit - depth :
 	       0;
 }
-
-#endif

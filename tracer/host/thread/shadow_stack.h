@@ -2,8 +2,7 @@
  * thread, in segments. Writes the records that go with each change, so that
  * the trace is always well nested. Hook-safe; busy.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_SHADOW_STACK_H
-#define WEFT_TRACER_HOST_THREAD_SHADOW_STACK_H
+#pragma once
 
 #include "tracer/host/thread/counted.h"
 
@@ -172,5 +171,3 @@ void shadow_forget(struct thread_state *s);
 
 /* The stack's invariants (thread_state.h). */
 bool shadow_valid(const struct thread_state *s);
-
-#endif

@@ -1,8 +1,7 @@
 /* thread.h - the state that a thread records with: taking hold of it for the
  * time of a hook, and what happens to the thread as a whole.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_THREAD_H
-#define WEFT_TRACER_HOST_THREAD_THREAD_H
+#pragma once
 
 #include "tracer/host/pool/process.h"
 #include "tracer/host/thread/unwind.h"
@@ -166,5 +165,3 @@ INLINE uint32_t region_back(uint32_t outside, bool sleeps, uint64_t sp)
 	return likely(region_depth == outside) ? 0 :
 	       region_go_back(outside, sleeps, sp);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * Hook-safe means: no lock, no malloc, nothing that can call the program
  * back. Busy means: the state's field busy is set, as thread_acquire does.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_THREAD_STATE_H
-#define WEFT_TRACER_HOST_THREAD_THREAD_STATE_H
+#pragma once
 
 #include "tracepoints/pool.h"
 #include "tracepoints/record.h"
@@ -352,5 +351,3 @@ struct thread_upcalls {
 };
 
 extern HIDDEN struct thread_upcalls thread_upcalls;
-
-#endif

@@ -1,7 +1,6 @@
 /* unwind.h - native events that are not the common case: which frames died
  * without a word. Hook-safe; busy. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_HOST_THREAD_UNWIND_H
-#define WEFT_TRACER_HOST_THREAD_UNWIND_H
+#pragma once
 
 #include "tracer/host/thread/shadow_stack.h"
 
@@ -29,5 +28,3 @@ bool unwind_is_below(const struct thread_state *s, const struct frame *f,
  * be done: what is native among its frames is dropped when they are put
  * away. */
 bool unwind_is_yield(struct thread_state *s, uint64_t target);
-
-#endif

@@ -1,7 +1,6 @@
 /* attach.h - recording a program that runs already: it is asked to join the
  * pool, and to leave it at the end. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ATTACH_ATTACH_H
-#define WEFT_TRACER_RECORDER_ATTACH_ATTACH_H
+#pragma once
 
 #include "tracepoints/attach.h"
 #include "tracer/recorder/attach/load.h"
@@ -42,5 +41,3 @@ bool attach_poll(struct attach *a, struct pool_owner *owner, uint64_t now_ms);
 /* Recording is off, and the pool is empty: all processes that are in it leave
  * it, at their next hooks at the latest, and its memory is given back. */
 void attach_end(struct attach *a, struct pool_owner *owner);
-
-#endif

@@ -3,8 +3,7 @@
  * It is what the kernel leaves on the stack for a signal handler, and what
  * rt_sigreturn puts back: all registers, and the signals that are blocked.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ATTACH_FRAME_H
-#define WEFT_TRACER_RECORDER_ATTACH_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ struct frame_call {
 };
 
 extern const uint8_t frame_stub[], frame_stub_end[];
-
-#endif

@@ -1,8 +1,7 @@
 /* load.h - libweft.so in a program that was started without it: it is loaded
  * there by ptrace, and has the program's calls led to it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ATTACH_LOAD_H
-#define WEFT_TRACER_RECORDER_ATTACH_LOAD_H
+#pragma once
 
 #include "tracer/recorder/attach/stopped.h"
 
@@ -30,5 +29,3 @@ const char *load_lead(struct load *l, const struct remote_module *weft);
 /* The same for those that it has loaded since then, if there may be any. Where
  * it cannot be done, it is tried again later, and told. */
 void load_poll(struct load *l, uint64_t now_ms);
-
-#endif

@@ -4,8 +4,7 @@
  * The folder attach/ has what is needed to record a program that runs already.
  * It uses base/ and process/, and must not know where chunks go.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ATTACH_REMOTE_H
-#define WEFT_TRACER_RECORDER_ATTACH_REMOTE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ uint64_t remote_object(const struct remote *r, const struct remote_module *m,
 /* The value of a line such as "TracerPid:" in /proc/PID/status; negative: there
  * is none. */
 long remote_status(pid_t pid, const char *key);
-
-#endif

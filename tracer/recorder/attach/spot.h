@@ -1,8 +1,7 @@
 /* spot.h - where a thread of another process sits: in which system call, and
  * whether it may be stopped there. It stops none.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ATTACH_SPOT_H
-#define WEFT_TRACER_RECORDER_ATTACH_SPOT_H
+#pragma once
 
 #include "tracer/recorder/attach/remote.h"
 
@@ -31,5 +30,3 @@ bool spot_read(const struct remote *r, pid_t tid, const struct spot_libc *libc,
 /* Does the thread, 0: any, hold a mutex of the loader? */
 bool spot_holds_loader(const struct remote *r, const struct spot_libc *l,
 		       pid_t tid);
-
-#endif

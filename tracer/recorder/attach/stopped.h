@@ -2,8 +2,7 @@
  * a system call, to call a function there. Nothing but its registers and
  * its errno is changed, and they are put back, also if we are killed.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
-#define WEFT_TRACER_RECORDER_ATTACH_STOPPED_H
+#pragma once
 
 #include "tracer/recorder/attach/spot.h"
 
@@ -27,5 +26,3 @@ struct stopped_call {
  * is then as before. */
 const char *stopped_do(const struct remote *r, const struct spot_libc *libc,
 		       struct stopped_call *call, bool waits);
-
-#endif

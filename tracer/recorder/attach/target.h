@@ -1,7 +1,6 @@
 /* target.h - the process that the user wants to record: found by its number or
  * name, and looked at before anything is made. SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_ATTACH_TARGET_H
-#define WEFT_TRACER_RECORDER_ATTACH_TARGET_H
+#pragma once
 
 #include "tracer/recorder/attach/remote.h"
 
@@ -22,5 +21,3 @@ int target_find(struct target *t, const char *text);
 bool target_is_confined(pid_t tid);
 /* Does the processor check where its calls return to? */
 bool target_has_shadow_stack(pid_t tid);
-
-#endif

@@ -2,8 +2,7 @@
  * the baton touches the recording. The first has it, and lends it while it asks
  * the kernel for something that may take long; the other then drains the pool.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BASE_BATON_H
-#define WEFT_TRACER_RECORDER_BASE_BATON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ void baton_end(void);
  * baton_end. */
 void baton_lend(void);
 void baton_take(void);
-
-#endif

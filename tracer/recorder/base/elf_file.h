@@ -3,8 +3,7 @@
  * checked, and a file that is cut short while it is read is an error, not a
  * signal.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BASE_ELF_FILE_H
-#define WEFT_TRACER_RECORDER_BASE_ELF_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -71,5 +70,3 @@ int elf_functions_each(int fd, elf_function_fn *fn, void *ctx);
  * segment that can be executed, and where its last segment ends: addresses
  * before the load bias. False: it does not say. */
 bool elf_load_read(int fd, uint64_t offset, uint64_t *address, uint64_t *end);
-
-#endif

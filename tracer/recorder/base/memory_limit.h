@@ -1,8 +1,7 @@
 /* memory_limit.h - how much memory the control groups of this process allow: of
  * a container, of a service.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BASE_MEMORY_LIMIT_H
-#define WEFT_TRACER_RECORDER_BASE_MEMORY_LIMIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
  * cannot be found out. groups: /proc/self/cgroup; folder: /sys/fs/cgroup. Both
  * versions of control groups are understood. */
 uint64_t memory_limit(const char *groups, const char *folder);
-
-#endif

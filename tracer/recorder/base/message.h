@@ -4,8 +4,7 @@
  * The folder base/ has what every part of the recorder needs: messages, ELF
  * files, the clock's rate, the pool. It knows no process and no trace.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BASE_MESSAGE_H
-#define WEFT_TRACER_RECORDER_BASE_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void message_file_name(char *out, size_t room, const char *path);
 /* Write a size such as "1.2 GB" to out. Units are powers of 1000. Returns
  * out. */
 const char *message_bytes(char *out, size_t room, double bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * copies of all numbers that say where something lies, because any recorded
  * process can overwrite what is in the pool itself.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BASE_POOL_OWNER_H
-#define WEFT_TRACER_RECORDER_BASE_POOL_OWNER_H
+#pragma once
 
 #include "tracepoints/pool.h"
 
@@ -104,5 +103,3 @@ static inline uint32_t pool_owner_buffers(const struct pool_owner *o)
 {
 	return o->small + o->big;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* rate.h - the rate of ticks: how many make a second, and whether a chunk's
  * clock pair agrees with the rest of the recording.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BASE_RATE_H
-#define WEFT_TRACER_RECORDER_BASE_RATE_H
+#pragma once
 
 #include "tracepoints/pool.h"
 
@@ -55,5 +54,3 @@ bool rate_is_stepped(const struct rate *r, uint64_t tick, uint64_t mono,
 uint64_t rate_ticks_of(const struct rate *r, uint64_t ns);
 /* Milliseconds as ticks, rounded down. */
 uint64_t rate_ms_ticks(const struct rate *r, uint64_t ms);
-
-#endif

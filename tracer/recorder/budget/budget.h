@@ -5,8 +5,7 @@
  * The folder budget/ decides which calls are worth their cost. It may use base/
  * and names/; it takes no chunk out of the pool.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BUDGET_BUDGET_H
-#define WEFT_TRACER_RECORDER_BUDGET_BUDGET_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 #include "tracer/recorder/base/pool_owner.h"
@@ -67,5 +66,3 @@ const struct budget_window *budget_window_of(const struct budget *b,
  * so far and all else but the dictionary are there. Returns the words. */
 uint32_t budget_put(struct budget *b, const uint64_t *chunk, uint64_t *to,
 		    uint32_t room);
-
-#endif

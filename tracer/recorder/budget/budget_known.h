@@ -1,8 +1,7 @@
 /* budget_known.h - the native functions that chunks have named, and when which
  * verdict held for them. Knows nothing of what calls cost.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BUDGET_BUDGET_KNOWN_H
-#define WEFT_TRACER_RECORDER_BUDGET_BUDGET_KNOWN_H
+#pragma once
 
 #include "tracer/recorder/budget/budget_rule.h"
 
@@ -72,5 +71,3 @@ void budget_functions_turn(struct budget_functions *f, uint32_t i,
 const struct budget_span *budget_known_span(const struct budget_known *k,
 					    enum verdict verdict,
 					    uint64_t from, uint64_t to);
-
-#endif

@@ -1,8 +1,7 @@
 /* budget_rule.h - which functions are to be recorded so that recording costs
  * no more than a budget allows: a rule without memory, clock or program.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_BUDGET_BUDGET_RULE_H
-#define WEFT_TRACER_RECORDER_BUDGET_BUDGET_RULE_H
+#pragma once
 
 #include "tracepoints/verdict.h"
 
@@ -42,5 +41,3 @@ double budget_price(enum verdict);
  * minutes. Returns how many verdicts it has changed. */
 uint32_t budget_decide(const struct budget_sight *s, struct budget_function *f,
 		       uint32_t n);
-
-#endif

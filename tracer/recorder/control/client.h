@@ -1,8 +1,7 @@
 /* client.h - `weft status` and the other commands that speak to recordings that
  * run.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_CONTROL_CLIENT_H
-#define WEFT_TRACER_RECORDER_CONTROL_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@ bool client_knows(const char *name);
 /* Run it: argv[0] is its name, the rest its operands. Returns weft's exit
  * status: 0 done, 1 usage, 2 no such recording, or it refuses. */
 int client_run(int argc, char **argv);
-
-#endif

@@ -5,8 +5,7 @@
  * The folder control/ has both ends of that socket. It knows no recording: what
  * a request does is told to it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_CONTROL_SERVER_H
-#define WEFT_TRACER_RECORDER_CONTROL_SERVER_H
+#pragma once
 
 #include "tracepoints/control.h"
 
@@ -53,5 +52,3 @@ void control_poll(struct control *c, uint64_t now);
 void control_offer(struct control *c, const uint64_t *chunk, uint32_t words);
 /* Remove the socket and hang up. What was sent arrives. */
 void control_fini(struct control *c);
-
-#endif

@@ -2,8 +2,7 @@
  * the oldest first. To copy a chunk takes a fraction of the time that it takes
  * to send it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_DRAIN_ASIDE_H
-#define WEFT_TRACER_RECORDER_DRAIN_ASIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void aside_keep(struct aside *a, uint32_t words, bool is_urgent);
 uint64_t *aside_take(struct aside *a, uint32_t *words, bool *is_urgent);
 /* Give back the memory if nothing is in it. */
 void aside_rest(struct aside *a);
-
-#endif

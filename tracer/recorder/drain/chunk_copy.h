@@ -1,8 +1,7 @@
 /* chunk_copy.h - makes finished chunks: of what lies in a pool buffer, or of
  * the recorder's own notes.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_DRAIN_CHUNK_COPY_H
-#define WEFT_TRACER_RECORDER_DRAIN_CHUNK_COPY_H
+#pragma once
 
 #include "tracepoints/meta.h"
 #include "tracer/recorder/base/rate.h"
@@ -40,5 +39,3 @@ uint64_t chunk_counted(const struct chunk_source *source);
  * has the time of this call. */
 void meta_begin(struct meta *m, uint64_t *words, uint64_t recording,
 		uint64_t number, const struct rate *rate);
-
-#endif

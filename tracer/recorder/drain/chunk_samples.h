@@ -1,8 +1,7 @@
 /* chunk_samples.h - the samples of a thread as an item of its chunk, with the
  * modules that they lie in.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_DRAIN_CHUNK_SAMPLES_H
-#define WEFT_TRACER_RECORDER_DRAIN_CHUNK_SAMPLES_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 #include "tracer/recorder/process/cpu_watch.h"
@@ -17,5 +16,3 @@
 uint32_t chunk_samples_put(struct cpu_watch *w, uint32_t slot,
 			   struct code_maps *maps, const uint64_t *chunk,
 			   uint64_t *to, uint32_t room);
-
-#endif

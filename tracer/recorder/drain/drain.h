@@ -3,8 +3,7 @@
  * The folder drain/ is the way of a chunk from the pool to the sink. It may use
  * base/, names/, process/, trace/ and budget/.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_DRAIN_DRAIN_H
-#define WEFT_TRACER_RECORDER_DRAIN_DRAIN_H
+#pragma once
 
 #include "tracer/recorder/drain/aside.h"
 #include "tracer/recorder/base/pool_owner.h"
@@ -79,5 +78,3 @@ void drain_cut_older(struct drain *d, uint64_t ms);
 /* With POOL_OVERWRITE: the chunks that newer ones replaced before they were
  * taken, by the buffers' generations. Otherwise 0. */
 uint64_t drain_overwritten(const struct drain *d);
-
-#endif

@@ -2,8 +2,7 @@
  * chunks as they pass: also calls that began in an earlier chunk, and those of
  * coroutines that were suspended meanwhile.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_DRAIN_SLOW_CALL_H
-#define WEFT_TRACER_RECORDER_DRAIN_SLOW_CALL_H
+#pragma once
 
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/names/selection.h"
@@ -48,5 +47,3 @@ int slow_calls_init(struct slow_calls *s, const struct slow_call_wish *wish,
  * in which it ran; where they do not, its suspended time is a lower bound. */
 void slow_calls_note(struct slow_calls *s, const uint64_t *chunk,
 		     uint32_t words);
-
-#endif

@@ -5,8 +5,7 @@
  * name, Lua's by their sources; the modules that are mapped; which functions
  * the user wants. It uses base/, and does not know where a trace is kept.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_NAMES_CHUNK_NAMES_H
-#define WEFT_TRACER_RECORDER_NAMES_CHUNK_NAMES_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 
@@ -74,5 +73,3 @@ void chunk_names_path(uint32_t pid, const char *file, int i, char *path,
 /* Open a file to read. Neither waits for a FIFO nor takes a terminal. Returns a
  * descriptor, or negative with errno. */
 int chunk_names_open(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* code_maps.h - which code lies where in the recorded processes, as /proc and
  * the files say: for addresses that no chunk names.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_NAMES_CODE_MAPS_H
-#define WEFT_TRACER_RECORDER_NAMES_CODE_MAPS_H
+#pragma once
 
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/pool_owner.h"
@@ -56,5 +55,3 @@ void code_maps_renew(struct code_maps *m, uint64_t now);
  * code_maps_renew. */
 const struct code_range *code_maps_find(struct code_maps *m, uint32_t slot,
 					uint32_t process, uint64_t address);
-
-#endif

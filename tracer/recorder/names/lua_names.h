@@ -2,8 +2,7 @@
  * files are opened when a chunk first names them, and read when the program has
  * ended. Names alone go into the trace, no other part of a source.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_NAMES_LUA_NAMES_H
-#define WEFT_TRACER_RECORDER_NAMES_LUA_NAMES_H
+#pragma once
 
 #include "tracer/recorder/names/chunk_names.h"
 
@@ -55,5 +54,3 @@ typedef void lua_names_told_fn(void *ctx, const struct lua_names_told *told);
  * far as it can be read now. */
 void lua_names_tell(struct lua_names *n, uint32_t pid, uint64_t hash,
 		    const char *name, lua_names_told_fn *fn, void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* lua_outline.h - what a Lua source calls its functions.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_NAMES_LUA_OUTLINE_H
-#define WEFT_TRACER_RECORDER_NAMES_LUA_OUTLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ uint32_t lua_outline_find(const struct lua_outline *o, uint32_t first,
 			  uint32_t last, uint32_t ordinal);
 /* Its name; "" if it has none. It is valid as long as the outline. */
 const char *lua_outline_name(const struct lua_outline *o, uint32_t function);
-
-#endif

@@ -1,7 +1,6 @@
 /* lua_token.h - the tokens of a Lua source, of any version.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_NAMES_LUA_TOKEN_H
-#define WEFT_TRACER_RECORDER_NAMES_LUA_TOKEN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void lua_token_begin(struct lua_text *t, const char *text, size_t size);
 /* The next token. At the end of the text, LUA_TOKEN_END comes for ever. What
  * comes after LUA_TOKEN_BAD has no meaning. */
 struct lua_token lua_token_next(struct lua_text *t);
-
-#endif

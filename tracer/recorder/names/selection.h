@@ -4,8 +4,7 @@
  * certainty is recorded: the analyzer, which has the patterns from the trace,
  * leaves that out or counts it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_NAMES_SELECTION_H
-#define WEFT_TRACER_RECORDER_NAMES_SELECTION_H
+#pragma once
 
 #include "tracepoints/verdict.h"
 #include "tracer/recorder/names/lua_names.h"
@@ -50,5 +49,3 @@ void selection_answer(struct selection *s, uint32_t pid, uint64_t hash,
 		      const char *name);
 /* What a finished chunk of that many words, which may hold any bytes, names. */
 void selection_note(struct selection *s, const uint64_t *chunk, uint32_t words);
-
-#endif

@@ -1,8 +1,7 @@
 /* calibration.h - what recording a call costs on this machine, for what samples
  * do not tell.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_CALIBRATION_H
-#define WEFT_TRACER_RECORDER_PROCESS_CALIBRATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,5 +24,3 @@ void calibration_begin(struct calibration *c, const char *library, bool tsc);
 bool calibration_poll(struct calibration *c);
 /* Take it if it is there, and end the child. */
 void calibration_end(struct calibration *c);
-
-#endif

@@ -1,8 +1,7 @@
 /* cpu_watch.h - what the kernel tells of the recorded threads, where it lets an
  * ordinary user know: when they did not run, and where they were when they did.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_CPU_WATCH_H
-#define WEFT_TRACER_RECORDER_PROCESS_CPU_WATCH_H
+#pragma once
 
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/process/kernel_ring.h"
@@ -66,5 +65,3 @@ void cpu_watch_read(struct cpu_watch *w, uint32_t slot);
 
 /* Samples that no chunk has got, so far. */
 uint64_t cpu_watch_lost(const struct cpu_watch *w);
-
-#endif

@@ -4,8 +4,7 @@
  * The folder process/ has what /proc and the kernel tell of recorded programs.
  * It uses base/. It must not know where chunks go.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_DIAGNOSE_H
-#define WEFT_TRACER_RECORDER_PROCESS_DIAGNOSE_H
+#pragma once
 
 #include "tracepoints/pool.h"
 
@@ -62,5 +61,3 @@ void diagnose_empty(const char *path, char *const *argv,
 		    const struct diagnose_facts *facts);
 /* Something was recorded: tell what is missing all the same. */
 void diagnose_partial(const char *path, const struct diagnose_facts *facts);
-
-#endif

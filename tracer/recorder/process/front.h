@@ -4,8 +4,7 @@
  * sessions (autogroup), the program's threads, many as they may be, do not keep
  * the recorder from running.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_FRONT_H
-#define WEFT_TRACER_RECORDER_PROCESS_FRONT_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ bool front_read(int socket, struct front_news *news);
  * signal, without a core file. Returns what to exit with if it did not end by a
  * signal, or if that signal does not end this process. */
 int front_end_like(int status);
-
-#endif

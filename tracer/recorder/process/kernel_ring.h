@@ -2,8 +2,7 @@
  * shares with us: when the thread left a CPU and came to one, and where its
  * program counter was, by perf_event_open(2).
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_KERNEL_RING_H
-#define WEFT_TRACER_RECORDER_PROCESS_KERNEL_RING_H
+#pragma once
 
 #include "tracer/recorder/base/rate.h"
 
@@ -54,5 +53,3 @@ uint64_t kernel_ring_read(struct kernel_ring *ring, const struct rate *rate,
 
 /* Whether events wait to be read. */
 bool kernel_ring_has_news(const struct kernel_ring *ring);
-
-#endif

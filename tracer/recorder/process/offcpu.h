@@ -1,7 +1,6 @@
 /* offcpu.h - when a recorded thread did not run, as its context switches say.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_OFFCPU_H
-#define WEFT_TRACER_RECORDER_PROCESS_OFFCPU_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 
@@ -40,5 +39,3 @@ void offcpu_reach(struct offcpu *o, uint64_t at);
  * the order of the stream. */
 uint32_t offcpu_item(struct offcpu *o, const struct chunk_header *h,
 		     uint64_t *to, uint32_t room);
-
-#endif

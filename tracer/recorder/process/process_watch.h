@@ -2,8 +2,7 @@
  * a process whose recorded image is gone: it may have ended, or go on as a
  * program that is not recorded.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_PROCESS_WATCH_H
-#define WEFT_TRACER_RECORDER_PROCESS_PROCESS_WATCH_H
+#pragma once
 
 #include "tracer/recorder/base/pool_owner.h"
 
@@ -70,5 +69,3 @@ bool process_watch_lives(const struct process_watch *w, uint32_t i);
 bool process_watch_ended(struct process_watch *w, uint32_t i, uint64_t now_ms);
 /* The slot becomes another process'. */
 void process_watch_forget(struct process_watch *w, uint32_t i);
-
-#endif

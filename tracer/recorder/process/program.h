@@ -2,8 +2,7 @@
  * is started late but forked early, so that it inherits nothing of what the
  * recorder opens and sets meanwhile.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_PROGRAM_H
-#define WEFT_TRACER_RECORDER_PROCESS_PROGRAM_H
+#pragma once
 
 #include "tracer/recorder/base/pool_owner.h"
 
@@ -85,5 +84,3 @@ void program_handle_signals(struct program *p);
 /* Its exit status, or the end by the signal that ended it (front_end_like); 0
  * if it still runs. */
 int program_exit_like(const struct program *p);
-
-#endif

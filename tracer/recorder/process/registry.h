@@ -1,8 +1,7 @@
 /* registry.h - the recorded threads and processes, as the pool's slots tell:
  * which live, which have died, and what those counted.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_REGISTRY_H
-#define WEFT_TRACER_RECORDER_PROCESS_REGISTRY_H
+#pragma once
 
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/process/cpu_watch.h"
@@ -71,5 +70,3 @@ void registry_sum_lost(const struct registry *r, uint64_t lost[LOST_REASONS]);
 /* Add what living processes tell to trouble and seen. Call it once, at the
  * end. */
 void registry_sum_processes(struct registry *r);
-
-#endif

@@ -1,8 +1,7 @@
 /* samples.h - where a recorded thread's program counter was, from the moment
  * that the kernel noted it until the thread's chunk comes.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_PROCESS_SAMPLES_H
-#define WEFT_TRACER_RECORDER_PROCESS_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void samples_reach(struct samples *s, uint64_t at);
 uint32_t samples_until(const struct samples *s, uint64_t tick);
 /* Forget the oldest n. lost: no chunk got them. */
 void samples_forget(struct samples *s, uint32_t n, bool lost);
-
-#endif

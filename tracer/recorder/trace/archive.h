@@ -3,8 +3,7 @@
  * and the Lua sources. A file is opened when a chunk first names it, so that it
  * can be removed or replaced later, and copied when the program has ended.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
-#define WEFT_TRACER_RECORDER_TRACE_ARCHIVE_H
+#pragma once
 
 #include "tracer/recorder/names/chunk_names.h"
 
@@ -43,5 +42,3 @@ const char *archive_missing(const struct archive *a);
  * left. from stays open. */
 int64_t archive_copy_file(int folder, const char *path, int from,
 			  uint64_t limit, const char **why);
-
-#endif

@@ -3,8 +3,7 @@
  * full, when its daemon writes to another folder of the same name, and when the
  * folder was removed.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_ARRIVAL_H
-#define WEFT_TRACER_RECORDER_TRACE_ARRIVAL_H
+#pragma once
 
 #include "tracepoints/packed.h"
 
@@ -32,5 +31,3 @@ void arrival_check(struct arrival *a, const char *folder);
 /* Forget the chunks that were checked, but not what was lost of them: their
  * files are where no later check looks. */
 void arrival_forget(struct arrival *a);
-
-#endif

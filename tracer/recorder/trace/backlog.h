@@ -1,7 +1,6 @@
 /* backlog.h - a ring of packed chunks in memory: the newest ones, back to back.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_BACKLOG_H
-#define WEFT_TRACER_RECORDER_TRACE_BACKLOG_H
+#pragma once
 
 #include "tracepoints/packed.h"
 
@@ -45,5 +44,3 @@ void backlog_clear(struct backlog *b);
 /* Address space that takes pages as they are touched, for as long as the
  * recorder lives. NULL: there is none. */
 void *backlog_reserve(size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * chunks were sent. The pool's own counts differ: not all that registers is
  * recorded, and a state that a child of fork goes on with is one more.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_CENSUS_H
-#define WEFT_TRACER_RECORDER_TRACE_CENSUS_H
+#pragma once
 
 #include "tracepoints/chunk.h"
 
@@ -31,5 +30,3 @@ void census_add(struct census *c, uint32_t process, uint32_t thread);
 void census_forget(struct census *c);
 /* After this, list[].count says how many there are. */
 void census_finish(struct census *c);
-
-#endif

@@ -1,8 +1,7 @@
 /* flight_ring.h - the flight recorder's memory: a sink's backlog in which the
  * newest chunks stay, and what can be said of those that made room for them.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_FLIGHT_RING_H
-#define WEFT_TRACER_RECORDER_TRACE_FLIGHT_RING_H
+#pragma once
 
 #include "tracer/recorder/trace/backlog.h"
 
@@ -56,5 +55,3 @@ void flight_ring_each(struct flight_ring *f, uint64_t since,
 		      void (*call)(void *ctx, const uint64_t *words,
 				   uint32_t n),
 		      void *ctx);
-
-#endif

@@ -2,8 +2,7 @@
  * The calls may hang, as a session's may: a child of the recorder makes
  * them. It knows no sessions of ours.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_LTTNG_DAEMON_H
-#define WEFT_TRACER_RECORDER_TRACE_LTTNG_DAEMON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool daemon_is_ours(pid_t pid);
 /* Stop the daemon if a recorder started it, and it has no session left. False:
  * it is not looked at, since a recording began in the last ms. */
 bool daemon_stop_idle(uint32_t ms);
-
-#endif

@@ -3,8 +3,7 @@
  * choose. If the recorder is killed, the session is closed in order all the
  * same.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_LTTNG_SESSION_H
-#define WEFT_TRACER_RECORDER_TRACE_LTTNG_SESSION_H
+#pragma once
 
 #include "tracer/recorder/trace/relay.h"
 
@@ -65,5 +64,3 @@ void session_process_look_away(struct session_process *s);
  * order. The socket is closed in any case; the child then ends by itself. */
 int session_process_close(struct session_process *s, const char *output,
 			  int patience_ms);
-
-#endif

@@ -1,8 +1,7 @@
 /* packer.h - makes of a chunk what is written to the trace's files: compressed
  * or not, and without zero bytes (tracepoints/packed.h).
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_PACKER_H
-#define WEFT_TRACER_RECORDER_TRACE_PACKER_H
+#pragma once
 
 #include "tracepoints/packed.h"
 
@@ -26,5 +25,3 @@ enum packing packer_way(enum compress wish, bool is_urgent);
  * does not make it smaller, or if there is no memory. */
 uint32_t packer_put(struct packer *p, uint64_t *room, const uint64_t *chunk,
 		    uint32_t words, enum packing wanted);
-
-#endif

@@ -1,8 +1,7 @@
 /* relay.h - a relay daemon of LTTng on another machine: where it is, and
  * whether it is still there. LTTng itself does not tell that it has lost it.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_RELAY_H
-#define WEFT_TRACER_RECORDER_TRACE_RELAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void relay_url(const struct relay *r, char *out, unsigned long room);
  * read once the daemon, or its machine, is gone. Waits for 2 s at most, or as
  * long as a name takes. Negative: it cannot be reached. */
 int relay_watch(const struct relay *r);
-
-#endif

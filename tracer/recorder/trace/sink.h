@@ -2,8 +2,7 @@
  * file; if that fails, they are counted. With a flight recorder they stay in
  * memory.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_SINK_H
-#define WEFT_TRACER_RECORDER_TRACE_SINK_H
+#pragma once
 
 #include "tracer/recorder/trace/archive.h"
 #include "tracer/recorder/names/lua_names.h"
@@ -69,5 +68,3 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words);
 void sink_give_up_lttng(struct sink *s, const char *why);
 /* Give LTTng up if no session wants the event any more. */
 void sink_check_lttng(struct sink *s);
-
-#endif

@@ -4,8 +4,7 @@
  * The folder trace/ writes what is kept: LTTng session, spill file, archive. It
  * uses base/, names/ and process/. It takes finished chunks and changes none.
  * SPDX-License-Identifier: MIT */
-#ifndef WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
-#define WEFT_TRACER_RECORDER_TRACE_TRACE_FOLDER_H
+#pragma once
 
 #include "tracepoints/packed.h"
 
@@ -63,5 +62,3 @@ bool spill_is_removed(const struct spill *s);
 int spill_close(struct spill *s, const uint64_t *last);
 /* Remove the file: nothing was written to it. */
 void spill_discard(struct spill *s);
-
-#endif
