@@ -79,6 +79,16 @@ struct pool_question {
 	                               * source's */
 };
 
+/* A Lua state (main thread), as long as it lives. Its slot is taken like those
+ * below, by the process that has it; if none is free, it is in none. */
+struct pool_vm {
+	_Atomic uint32_t state;
+	uint32_t process, serial;     /* serials */
+	_Atomic uint32_t tid;         /* of the thread that ran it last */
+	_Atomic uint32_t window;      /* pool_window when it was seen last */
+};
+enum { POOL_VMS = 64 };
+
 struct pool {
 	/* Written by the recorder before any program starts. */
 	uint64_t magic;
@@ -156,6 +166,9 @@ struct pool {
 	_Alignas(128) pthread_mutex_t recorder;
 
 	_Alignas(128) struct pool_question question;
+
+	/* For weft status. */
+	struct pool_vm vm[POOL_VMS];
 };
 
 /* A slot is free (0), then busy (CAS, by the taker), then used (store), and
@@ -298,6 +311,13 @@ static inline bool pool_is_on(struct pool *p)
 	       POOL_ON;
 }
 
+/* The window, with that generation. As long as a function is waited for, it is
+ * the one before the first: who makes a call then is known. */
+static inline uint32_t pool_window(struct pool *p, uint32_t generation)
+{
+	return atomic_load(&p->window) - ((generation & POOL_AWAITS) != 0);
+}
+
 /* Clear those bits of the generation; returns which of them were set. No
  * generation comes again without POOL_AWAITS that was there with it. */
 static inline uint32_t pool_turn_off(struct pool *p, uint32_t bits)
@@ -326,13 +346,14 @@ static inline void pool_end(struct pool *p)
 /* Who changes these raises POOL_VERSION and, so that a recorder that attaches
  * can tell, ATTACH_VERSION. */
 #ifdef __x86_64__
-_Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 1664 &&
+_Static_assert(POOL_VERSION == 3 && sizeof(struct pool) == 2944 &&
 	       sizeof(struct pool_process) == 600 &&
 	       sizeof(struct pool_thread) == 128 &&
 	       offsetof(struct pool, generation) == 256 &&
 	       offsetof(struct pool, is_stuck) == 840 &&
 	       offsetof(struct pool, recorder) == 896 && POOL_LEND == 3 &&
-	       offsetof(struct pool, question) == 1024,
+	       offsetof(struct pool, question) == 1024 &&
+	       sizeof(struct pool_vm) == 20,
 	       "the layout of a pool belongs to its version");
 #endif
 

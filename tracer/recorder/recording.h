@@ -42,6 +42,12 @@ struct speed {
 	double rate;               /* a second, before */
 };
 
+/* Since when recording has been on, or waited to be. */
+struct on {
+	uint32_t window;           /* pool_window */
+	uint64_t since_ns;         /* rate_mono; 0: not looked at yet */
+};
+
 /* There is one, in record_main.c. Its parts point to each other, so that it is
  * never copied. The order here has no meaning; record_main.c has that in which
  * they are made. */
@@ -66,6 +72,7 @@ struct recording {
 	struct program program;
 	struct control control;
 	struct speed speed;
+	struct on on;
 	struct schedule schedule;
 	struct rotation rotation;
 	uint64_t names_sent;       /* META chunks from META_NAMES on */

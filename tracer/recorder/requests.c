@@ -2,6 +2,8 @@
  * socket. Does not know how it comes.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
+#include "tracer/recorder/base/elf_file.h"
+#include "tracer/recorder/base/first_line.h"
 #include "tracer/recorder/base/message.h"
 
 #include <inttypes.h>
@@ -49,6 +51,91 @@ static pid_t pid_of(const struct recording *r)
 	return r->attach.is_used ? r->attach.target.remote.pid : r->program.pid;
 }
 
+/* The process id of the recorded process with that serial; 0: it has ended. */
+static uint32_t pid_of_process(const struct recording *r, uint32_t serial)
+{
+	for (uint32_t i = 0; i < r->owner.process_slots; i++) {
+		const struct pool_process *const p = &r->owner.processes[i];
+
+		if (atomic_load(&p->state) == SLOT_USED && p->serial == serial)
+			return p->pid;
+	}
+	return 0;
+}
+
+static void say_waiting(struct recording *r, struct control_text *t,
+			uint32_t pid, uint32_t tid)
+{
+	char name[32];
+
+	first_line(name, sizeof(name), "/proc/%" PRIu32 "/task/%" PRIu32
+		   "/comm", pid, tid);
+	message_clean(name);
+	control_say(t, "waits Lua state of process %" PRIu32 ", thread %" PRIu32
+		    " (%s), for %.1f s\n", pid, tid, name,
+		    (double)(rate_mono() - r->on.since_ns) / 1e9);
+}
+
+/* Does it map a Lua library? */
+static bool has_lua(uint32_t pid)
+{
+	char name[32], line[PATH_MAX + 128];
+	struct elf_file elf;
+	bool has = false;
+
+	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/maps", pid);
+	FILE *const f = fopen(name, "re");
+
+	while (f && !has && fgets(line, sizeof(line), f)) {
+		const char *const path = strchr(line, '/');
+		const char *const base = path ? strrchr(path, '/') : "";
+
+		line[strcspn(line, "\n")] = '\0';
+		has = strstr(base, "lua") && elf_file_read(path, &elf) == 0 &&
+		      elf.has_lua;
+	}
+	if (f)
+		fclose(f);
+	return has;
+}
+
+/* Programs that were attached and in which no Lua state was seen yet. */
+static void say_unseen(struct recording *r, struct control_text *t)
+{
+	for (uint32_t i = 0; i < r->owner.process_slots; i++) {
+		const struct pool_process *const p = &r->owner.processes[i];
+		const uint32_t pid = p->pid;
+
+		if (atomic_load(&p->state) == SLOT_USED &&
+		    atomic_load(&p->vms) == 0 && has_lua(pid))
+			control_say(t, "waits any Lua state of process %" PRIu32
+				    ": none was seen yet\n", pid);
+	}
+}
+
+/* Lua states in which nothing was seen since recording was turned on; t may be
+ * NULL. Those of processes that have ended leave their slots to others. */
+static void look_at_vms(struct recording *r, struct control_text *t)
+{
+	struct pool *const p = r->owner.pool;
+	const uint32_t window = pool_window(p, atomic_load(&p->generation));
+
+	if (window != r->on.window || r->on.since_ns == 0)
+		r->on = (struct on){ window, rate_mono() };
+	for (uint32_t i = 0; i < POOL_VMS; i++) {
+		struct pool_vm *const v = &p->vm[i];
+
+		if (atomic_load(&v->state) != SLOT_USED)
+			continue;
+		const uint32_t pid = pid_of_process(r, v->process);
+
+		if (pid == 0)
+			atomic_store(&v->state, SLOT_FREE);
+		else if (t && atomic_load(&v->window) != window)
+			say_waiting(r, t, pid, atomic_load(&v->tid));
+	}
+}
+
 static void do_status(struct recording *r, const char *argument,
 		      struct control_text *t)
 {
@@ -68,6 +155,12 @@ static void do_status(struct recording *r, const char *argument,
 		    (is & POOL_ON) ? "waits" : "off");
 	if (is & POOL_AWAITS)
 		say_path(t, "start-on", r->opt.start_on);
+	look_at_vms(r, is == POOL_ON ? t : NULL);
+	if (r->attach.waits)
+		control_say(t, "waits process %d: it has called nothing yet\n",
+			    (int)pid_of(r));
+	else if (is == POOL_ON && r->attach.is_used && !r->opt.no_lua)
+		say_unseen(r, t);
 	control_say(t, "records %" PRIu64 "\n", r->drain.records);
 	control_say(t, "rate %.0f\n", r->speed.rate);
 	control_say(t, "pool %" PRIu32 "\n", fill(&r->owner));
@@ -185,6 +278,8 @@ void requests_init(struct recording *r)
 void requests_beat(struct recording *r, uint64_t now)
 {
 	struct speed *const s = &r->speed;
+
+	look_at_vms(r, NULL);
 	const uint64_t ms = now - s->since;
 
 	if (ms > 0 && s->since > 0)

@@ -143,6 +143,7 @@ EXPORT long lua_close(ARGS)
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
 	if (main) {
 		call_scope_closed(main, HERE);
+		lua_vm_end(main->vm);
 		main->vm = NULL;
 	}
 	return r;

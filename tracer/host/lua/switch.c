@@ -365,6 +365,7 @@ void lua_switch_attach(struct thread_state *s, struct coroutine *co,
 	note_sleep(co, walked, count, flags);
 	co->keeps = false;
 	co->window = s->window;
+	lua_vm_seen(s, co->vm);
 	s->lua_plain = NULL; /* another lua_State runs from here on */
 }
 
@@ -387,6 +388,7 @@ static void switch_to_main(struct thread_state *s, struct coroutine *co,
 	if (co->window == s->window)
 		return;
 	co->window = s->window;
+	lua_vm_seen(s, co->vm);
 	lua_vm_name(s, co->vm);
 	if (count > 0 && s->segments == 1 && s->base_unknown)
 		seed(s, walked, count);

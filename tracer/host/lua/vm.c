@@ -5,6 +5,9 @@
 #include "tracer/host/native/exclude.h"
 #include "tracer/host/pool/process.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 bool lua_vm_wanted(void)
 {
 	return process_ready() && mapped_view.lua;
@@ -136,6 +139,62 @@ static bool try_layout(struct lua_lib *lib, lua_State *L)
 	return layout == LAYOUT_RIGHT;
 }
 
+/* --------------------------------------------------------- in the pool */
+
+/* A fork, or another recording, has left it without one. */
+static struct pool_vm *slot_of(const struct lua_vm *vm)
+{
+	struct pool_vm *const v = &mapped_pool->vm[vm->slot];
+
+	return atomic_load(&v->state) == SLOT_USED && v->serial == vm->serial &&
+	       v->process == process_serial ? v : NULL;
+}
+
+static struct pool_vm *take_slot(struct lua_vm *vm)
+{
+	for (uint32_t i = 0; i < POOL_VMS; i++) {
+		struct pool_vm *const v = &mapped_pool->vm[i];
+		uint32_t free = SLOT_FREE;
+
+		if (atomic_load(&v->state) != SLOT_FREE ||
+		    !atomic_compare_exchange_strong(&v->state, &free,
+						    SLOT_BUSY))
+			continue;
+		vm->slot = i;
+		v->process = process_serial;
+		v->serial = vm->serial;
+		return v;
+	}
+	return NULL;
+}
+
+static void note(struct lua_vm *vm, uint32_t tid, uint32_t window)
+{
+	struct pool_vm *v = slot_of(vm);
+
+	if (!v)
+		v = take_slot(vm);
+	if (!v)
+		return;
+	atomic_store(&v->tid, tid);
+	atomic_store(&v->window, window);
+	atomic_store(&v->state, SLOT_USED);
+}
+
+void lua_vm_note_seen(const struct thread_state *s, struct lua_vm *vm)
+{
+	vm->seen = s->window;
+	note(vm, s->tid, s->window - atomic_load(&thread_windows));
+}
+
+void lua_vm_end(struct lua_vm *vm)
+{
+	struct pool_vm *const v = !vm ? NULL : slot_of(vm);
+
+	if (v)
+		atomic_store(&v->state, SLOT_FREE);
+}
+
 /* ------------------------------------------------------------- all of them */
 
 static struct lua_vm *_Atomic vms;
@@ -185,6 +244,8 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 	vm->family = vm->fiber = vm->watched = 0;
 	vm->serial = vm->unknown_names = vm->scans = 0;
 	vm->numbered = vm->unwatched = vm->nameless = vm->open = 0;
+	vm->slot = 0;
+	vm->seen = UINT32_MAX;
 	vm->by_layout = vm->detached = vm->born_told = false;
 	vm->jit_on = vm->jit_stopped = vm->own_wrapper = false;
 	vm->watch = NULL;
@@ -210,6 +271,8 @@ struct lua_vm *lua_vm_new(lua_State *main, struct coroutine *holder,
 		vm->by_layout = try_layout(lib, main);
 		vm->serial = atomic_fetch_add(&mapped_pool->next_vm, 1);
 		atomic_fetch_add(&process_slot->vms, 1);
+		note(vm, (uint32_t)syscall(SYS_gettid), pool_window(mapped_pool,
+			atomic_load(&mapped_pool->generation)));
 	} else {
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_UNKNOWN);
 	}

@@ -100,6 +100,8 @@ struct lua_vm {
 	lua_State *main;
 	uint64_t family;
 	uint32_t serial;      /* 0: of a version that is only passed on */
+	uint32_t slot;        /* in the pool, if it has that one still */
+	uint32_t seen;        /* a thread's window, in which it was noted */
 	bool by_layout;       /* its frames are read by the layout */
 	bool interposed;      /* its resumes and protected calls are seen */
 	bool born_told;       /* coroutines' births are told (weft_lua_made) */
@@ -220,6 +222,19 @@ bool lua_vm_valid(const struct lua_vm *vm);
 
 /* The living VMs of a library, one after the other; NULL begins, and ends. */
 struct lua_vm *lua_vm_each(const struct lua_lib *lib, struct lua_vm *before);
+
+/* It runs in the window of this thread's stack, for the first time: that is
+ * noted in the pool. Hook-safe. */
+void lua_vm_note_seen(const struct thread_state *s, struct lua_vm *vm);
+
+INLINE void lua_vm_seen(const struct thread_state *s, struct lua_vm *vm)
+{
+	if (unlikely(vm->seen != s->window))
+		lua_vm_note_seen(s, vm);
+}
+
+/* It has ended. */
+void lua_vm_end(struct lua_vm *vm);
 
 /* Name the VM in the open chunk, once; may switch chunks. Busy. */
 void lua_vm_name(struct thread_state *s, const struct lua_vm *vm);

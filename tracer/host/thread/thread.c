@@ -45,12 +45,11 @@ static bool is_awaiting(uint32_t generation)
 	return (generation & POOL_AWAITS) != 0;
 }
 
-/* Of the pool and of this process. As long as a function is waited for, it is
- * the window before the first: whoever makes a call then is known. */
+/* Of the pool and of this process. */
 static uint32_t window_now(uint32_t generation)
 {
-	return atomic_load(&mapped_pool->window) +
-	       atomic_load(&thread_windows) - is_awaiting(generation);
+	return pool_window(mapped_pool, generation) +
+	       atomic_load(&thread_windows);
 }
 
 bool thread_valid(const struct thread_state *s)

@@ -225,6 +225,17 @@ static void print_row(const struct found *f)
 	       number(f->answer, "lost"), program);
 }
 
+/* What it has lines "waits" about. */
+static void print_waiting(char *answer)
+{
+	for (char *line = strtok(answer, "\n"); line;
+	     line = strtok(NULL, "\n")) {
+		message_clean(line);
+		if (strncmp(line, "waits ", 6) == 0)
+			printf("%16s %s\n", "", line);
+	}
+}
+
 /* A table of all. */
 static int print_all(void)
 {
@@ -237,8 +248,10 @@ static int print_all(void)
 	}
 	printf("%-16s %7s %-5s %9s %10s %7s %9s %8s  %s\n", "name", "pid",
 	       "state", "time", "records/s", "pool", "disk", "lost", "program");
-	for (size_t i = 0; i < s.count; i++)
+	for (size_t i = 0; i < s.count; i++) {
 		print_row(&s.found[i]);
+		print_waiting(s.found[i].answer);
+	}
 	free(s.found);
 	return GOOD;
 }
