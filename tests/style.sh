@@ -54,7 +54,7 @@ END
 
 # weft.h is for other compilers, too; LTTng reads weft_tp.h several times.
 none "a header without #pragma once" <<END
-$(grep -L '^#pragma once$' $(echo "$files" | grep '\.h$') |
+$(grep -L '^#pragma once$' $files | grep '\.h$' |
 	grep -v -e /weft.h -e /weft_tp.h || true)
 END
 
