@@ -7,8 +7,6 @@
 #include "tracepoints/pool.h"
 #include "tracepoints/record.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 /* ---- records ---- */

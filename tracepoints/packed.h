@@ -7,8 +7,6 @@
 #include "tracepoints/chunk.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL

@@ -10,7 +10,6 @@
 #include "analyzer/out/out_escape.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -9,9 +9,6 @@
 
 #include "analyzer/tables/metric.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* How a command ends: the exit status of weft. */
 enum cmd_exit {
 	CMD_OK = 0,

@@ -6,7 +6,6 @@
 #include "analyzer/base/err.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define NS_PER_S UINT64_C(1000000000)

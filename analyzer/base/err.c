@@ -5,8 +5,6 @@
 #include "analyzer/base/text.h"
 
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum { CAUSES = 16, CAUSE_BYTES = 512 };
 

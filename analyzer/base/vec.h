@@ -7,7 +7,6 @@
 
 #include "analyzer/base/mem.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* Behind the macros: the array, moved if it had to grow. */

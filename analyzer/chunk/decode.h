@@ -9,10 +9,6 @@
 #include "tracepoints/chunk.h"
 #include "tracepoints/record.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* Borrows the words. After decode_chunk has returned 0:
  *   n = 32 + header.records + header.items + header.funcs
  *   every record of a known kind has its operands; every function index in

@@ -12,7 +12,6 @@
 #include "analyzer/tables/callers.h"
 #include "analyzer/tables/filter.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

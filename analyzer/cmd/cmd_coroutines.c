@@ -15,7 +15,6 @@
 #include "analyzer/watch/coroutine_history.h"
 
 #include <inttypes.h>
-#include <stdint.h>
 
 /* Rows of a list, and functions below a history. FUNCTIONS_SHOWN does not
  * follow --top, which counts the steps there. */

@@ -8,7 +8,6 @@
 #include "analyzer/load/header.h"
 #include "analyzer/load/load_profile.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

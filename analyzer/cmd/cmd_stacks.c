@@ -13,7 +13,6 @@
 #include "analyzer/watch/snapshots/snapshot_groups.h"
 
 #include <inttypes.h>
-#include <stdint.h>
 #include <string.h>
 
 /* The most moments of --every, so that a typing error ("1us") does not fill the

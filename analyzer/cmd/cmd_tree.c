@@ -8,7 +8,6 @@
 #include "analyzer/out/out_number.h"
 #include "analyzer/tables/bottom_up.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* The options. SIZE_MAX: not given; without --sort, cmd/ranking chooses. */

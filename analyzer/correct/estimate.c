@@ -6,7 +6,6 @@
 #include "analyzer/base/vec.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* Windows that follow each other, with enough calls of others in them for a

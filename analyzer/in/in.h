@@ -9,9 +9,6 @@
 
 #include "analyzer/chunk/unpack.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct chunk; /* analyzer/chunk/decode.h */
 
 /* Gets each chunk once, checked as a whole (chunk/decode.h). The view and its

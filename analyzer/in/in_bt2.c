@@ -5,7 +5,6 @@
 
 #include "analyzer/base/err.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

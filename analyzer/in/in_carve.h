@@ -6,10 +6,6 @@
 
 #include "analyzer/chunk/unpack.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct chunk;
 
 /* The identity of a chunk: copies of one chunk have the same. The number counts

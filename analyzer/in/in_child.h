@@ -8,8 +8,6 @@
 
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- the ring: memory that both processes share ---- */
 

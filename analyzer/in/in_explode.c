@@ -9,7 +9,6 @@
 #include "analyzer/in/in_order.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* ---- heaps ---- */

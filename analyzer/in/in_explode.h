@@ -5,9 +5,6 @@
 
 #include "analyzer/replay/replay.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* FUNC_NATIVE and FUNC_CODE functions give native events. A C function that Lua
  * calls is one of them. */
 enum in_event_kind {

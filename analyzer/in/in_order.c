@@ -9,7 +9,6 @@
 #include "analyzer/chunk/decode.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum {

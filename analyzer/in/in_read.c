@@ -18,7 +18,6 @@
 #include "analyzer/in/in_order.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

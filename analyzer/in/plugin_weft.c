@@ -10,7 +10,6 @@
 #include "analyzer/in/plugin_events.h"
 
 #include <babeltrace2/babeltrace.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define WINDOW_DEFAULT UINT64_C(5000000000) /* ns */

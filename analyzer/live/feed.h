@@ -8,8 +8,6 @@
 #include "analyzer/in/in.h"
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct feed {
 	int fd;                  /* can be polled */

@@ -4,8 +4,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stddef.h>
-
 /* Take the functions that the recording was to leave out from the session's
  * tree: their calls that were recorded all the same, before the recorder knew
  * their names or since it never did. Only count those of functions that it was

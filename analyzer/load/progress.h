@@ -5,8 +5,6 @@
 
 #include "analyzer/in/in.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <time.h>
 
 struct progress {

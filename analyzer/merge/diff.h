@@ -5,9 +5,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 enum diff_reason {
 	DIFF_CALLED,       /* a caller calls it more often than it did */
 	DIFF_NEW_CALLER,   /* functions call it that did not call it before */

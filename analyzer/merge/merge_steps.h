@@ -6,7 +6,6 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/model/session.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* A session that is joined to a sum: for each of its ids, the id of the same

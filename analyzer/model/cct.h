@@ -6,8 +6,6 @@
 #include "analyzer/model/func.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 typedef uint32_t node_id; /* index into a tree's nodes; 0 is none */
 

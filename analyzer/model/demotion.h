@@ -5,10 +5,6 @@
 
 #include "analyzer/model/cct.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* All times are ticks. A window, in which calls were recorded as a sample: how
  * many of this function, and how many of others, which are never left out.
  * until: calls of others from the window on to the next, in time without this

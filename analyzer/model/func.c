@@ -6,7 +6,6 @@
 #include "analyzer/base/vec.h"
 #include "analyzer/base/text.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* Invariants: funcs[0] and modules[0] are none; ids run to the counts. chain

@@ -5,9 +5,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* FUNCTION to LANGUAGE group by the frame itself; time in no function is in no
  * group. BODY groups by the outermost function of the frame's coroutine, VM by
  * that coroutine's Lua state; from the first Lua frame on, a thread's own

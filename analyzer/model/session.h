@@ -13,10 +13,6 @@
 #include "analyzer/model/statistics.h"
 #include "tracepoints/chunk.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct arena;
 struct map;
 

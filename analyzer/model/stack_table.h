@@ -6,9 +6,6 @@
 
 #include "analyzer/model/func.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 typedef uint32_t stack_id; /* a stack, by its innermost frame; 0: empty */
 
 enum stack_flag {

@@ -6,8 +6,6 @@
 
 #include "analyzer/model/func.h"
 
-#include <stdint.h>
-
 /* A figure of the sessions in which the thing occurs; all 0 if it occurs in
  * none. */
 struct statistics {

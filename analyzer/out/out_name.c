@@ -5,7 +5,6 @@
 #include "analyzer/base/mem.h"
 #include "analyzer/out/out_escape.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,8 +8,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 /* What other tools show beside the figures. weft does not read it back. */

@@ -9,7 +9,6 @@
 #include "analyzer/out/out_escape.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -10,8 +10,6 @@
 #include "analyzer/profile/profile_session.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

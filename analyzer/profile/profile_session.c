@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 /* Labels of whole recordings are looked at for each process: few are allowed.

@@ -11,8 +11,6 @@
 #include "analyzer/profile/profile_output.h"
 #include "analyzer/profile/profile_tables.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

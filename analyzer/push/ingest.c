@@ -10,7 +10,6 @@
 #include "analyzer/out/out_json.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "tracepoints/pool.h"
 
 #include <elf.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,9 +6,6 @@
 #include "analyzer/in/in.h"
 #include "tracepoints/pool.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct left_pool {
 	int fd;
 	uint64_t begin;          /* where in the file */

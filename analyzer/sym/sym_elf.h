@@ -10,8 +10,6 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- the file ---- */
 

@@ -6,8 +6,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stdbool.h>
-
 /* ---- patterns ----------------------------------------------------------- */
 
 /* "a|b" matches either; "*" stands for any text, "?" for any character. The

@@ -10,10 +10,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* How a value is shown; "-" stands for a time of 0. */
 enum metric_unit {
 	METRIC_TIME,   /* ticks, shown as "1.234 ms"; in CSV ns */

@@ -6,8 +6,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stdbool.h>
-
 enum span_kind {
 	SPAN_CALL,
 	SPAN_RUN,                /* a coroutine runs, which was resumed here */

@@ -7,9 +7,6 @@
 #include "tracer/recorder/trace/flight_ring.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct recording;
 
 struct flight {

@@ -8,9 +8,6 @@
 #include "tracer/recorder/names/selection.h"
 #include "tracer/recorder/drain/slow_call.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #ifndef WEFT_VERSION
 #define WEFT_VERSION "0.1.0"
 #endif

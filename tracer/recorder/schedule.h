@@ -5,9 +5,6 @@
 
 #include "tracer/recorder/options.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct recording;
 
 /* The period that has begun last, and the window in it: ns since the recording

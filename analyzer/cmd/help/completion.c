@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/help/help.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* One of the words that may follow a command. */

@@ -7,7 +7,6 @@
 #include "analyzer/out/out_value.h"
 
 #include <assert.h>
-#include <stdint.h>
 #include <string.h>
 
 /* ---- values ------------------------------------------------------------- */

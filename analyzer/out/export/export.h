@@ -7,7 +7,6 @@
 
 #include "analyzer/model/session.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 struct chronicle_found;

@@ -9,7 +9,6 @@
 #include "analyzer/tables/callers.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 
 /* The figures, in the order of the columns. */
 enum event { TIME, RAW, CPU, OFF_CPU, SUSPENDED, CALLS, EVENTS };

@@ -7,7 +7,6 @@
 #include "analyzer/out/out_json.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 
 /* The id of "(root)"; a node's is one more than its own. */
 enum { ROOT = 1 };

@@ -7,8 +7,6 @@
 #include "analyzer/model/group.h"
 #include "analyzer/out/out_json.h"
 
-#include <stdbool.h>
-
 struct writer {
 	FILE *to;
 	struct session *s;

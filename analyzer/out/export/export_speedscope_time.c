@@ -9,7 +9,6 @@
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 struct writer {

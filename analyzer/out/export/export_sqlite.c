@@ -11,8 +11,6 @@
 #include <assert.h>
 #include <sqlite3.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 
 #include "analyzer/out/page/page_parts.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* ---- the page's own files ----------------------------------------------- */

@@ -8,7 +8,6 @@
 #include "analyzer/out/out_number.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 
 /* ---- lanes --------------------------------------------------------------- */
 

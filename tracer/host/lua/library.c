@@ -11,7 +11,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>

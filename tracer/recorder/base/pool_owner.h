@@ -6,9 +6,6 @@
 
 #include "tracepoints/pool.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #define POOL_FOLDER "/dev/shm"

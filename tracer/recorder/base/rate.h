@@ -5,9 +5,6 @@
 
 #include "tracepoints/pool.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* One reading of all clocks: the narrowest of several. */
 struct rate_pair {
 	uint64_t tick;

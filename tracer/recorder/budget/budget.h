@@ -12,9 +12,6 @@
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/budget/budget_known.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { BUDGET_WINDOWS = 8 };       /* the last ones are remembered */
 
 /* For a moment, functions that are skipped are recorded: how often they are

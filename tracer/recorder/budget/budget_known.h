@@ -5,9 +5,6 @@
 
 #include "tracer/recorder/budget/budget_rule.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum {
 	BUDGET_NONE = UINT32_MAX,
 	BUDGET_MODULES = 4096,

@@ -5,9 +5,6 @@
 
 #include "tracepoints/verdict.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* A function, as far as it was seen. */
 struct budget_function {
 	double rate;               /* calls in a second of CPU time */

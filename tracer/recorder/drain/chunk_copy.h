@@ -9,9 +9,6 @@
 #include "tracer/recorder/process/cpu_watch.h"
 #include "tracer/recorder/names/code_maps.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Where a chunk is copied from, and what only the recorder knows of it. */
 struct chunk_source {
 	const uint64_t *buffer;    /* in the pool: anybody may write it now */

@@ -13,8 +13,6 @@
 #include "tracer/recorder/drain/slow_call.h"
 #include "tracer/recorder/trace/sink.h"
 
-#include <stdint.h>
-
 /* A sealed chunk was sent to the sink, whose room is free. */
 typedef void drain_sent_fn(void *ctx, const uint64_t *chunk, uint32_t words);
 

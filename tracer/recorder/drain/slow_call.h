@@ -7,9 +7,6 @@
 #include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/names/selection.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { SLOW_CALL_RULES = 8 };
 
 /* A rule as the user wrote it: "FUNCTION > 500ms" or "total(FUNCTION) > 1s". */

@@ -10,8 +10,6 @@
 #include "tracepoints/chunk.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Something is noted once: a hash table of what was seen. */
 struct name_set {

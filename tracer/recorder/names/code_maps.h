@@ -6,9 +6,6 @@
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/pool_owner.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* A part of a file that can be executed. The fields from bias on are valid once
  * code_maps_find has returned it. */
 struct code_range {

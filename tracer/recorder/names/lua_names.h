@@ -6,8 +6,6 @@
 
 #include "tracer/recorder/names/chunk_names.h"
 
-#include <stddef.h>
-
 struct lua_names {
 	struct name_set seen;      /* functions */
 	struct lua_names_source *source;

@@ -8,9 +8,6 @@
 
 #include "tracepoints/pool.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { SEEN_PROGRAMS_MAX = 32 };
 
 /* The programs that were recorded, by path: a child of fork has no Lua state of

@@ -6,9 +6,6 @@
 
 #include "tracer/recorder/base/rate.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct perf_event_mmap_page;
 
 /* All zero but for the descriptors: not open. */

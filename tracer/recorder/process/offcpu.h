@@ -5,7 +5,6 @@
 #include "tracepoints/chunk.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct offcpu_span { uint64_t from, to; };
 

@@ -6,8 +6,6 @@
 
 #include "tracer/recorder/base/pool_owner.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Whether it exists and is no zombie. False for a process that is older than

@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 

@@ -8,9 +8,6 @@
 #include "tracer/recorder/process/diagnose.h"
 #include "tracer/recorder/process/process_watch.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* All arrays are made by registry_init and live as long as the recorder. */
 struct registry {
 	struct pool_owner *owner;

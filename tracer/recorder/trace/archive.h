@@ -7,8 +7,6 @@
 
 #include "tracer/recorder/names/chunk_names.h"
 
-#include <stdint.h>
-
 struct archive {
 	int folder;                /* descriptor of the archive's folder */
 	int list;                  /* descriptor of its file "contents" */

@@ -7,10 +7,6 @@
 
 #include "tracepoints/packed.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* One entry a chunk. Of PARTIAL copies the longest counts. All zero is a
  * valid start. */
 struct arrival {

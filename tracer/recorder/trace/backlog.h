@@ -4,10 +4,6 @@
 
 #include "tracepoints/packed.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum { BACKLOG_ENTRIES = 1 << 16 };
 
 /* Packed chunks, each kept until newer ones need the room.

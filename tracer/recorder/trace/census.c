@@ -3,7 +3,6 @@
 #include "tracer/recorder/trace/census.h"
 #include "tracer/recorder/names/chunk_names.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 /* For qsort. */

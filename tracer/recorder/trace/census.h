@@ -6,9 +6,6 @@
 
 #include "tracepoints/chunk.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum census_kind { CENSUS_PROCESSES, CENSUS_THREADS, CENSUS_VMS,
 		   CENSUS_KINDS };
 

@@ -7,9 +7,6 @@
 
 #include "tracepoints/chunk.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Beside each entry of the backlog. */
 struct flight_stamp {
 	uint64_t tick;             /* the chunk's end */

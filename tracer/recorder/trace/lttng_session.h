@@ -8,7 +8,6 @@
 #include "tracer/recorder/trace/relay.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

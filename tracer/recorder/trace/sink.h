@@ -14,10 +14,6 @@
 #include "tracer/recorder/trace/packer.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* Where chunks go now, and all that were sent. lttng never becomes true again
  * once it is false. */
 struct sink {

@@ -9,8 +9,6 @@
 #include "tracepoints/packed.h"
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /* The folder that this recording has made. */
 struct trace_folder {
