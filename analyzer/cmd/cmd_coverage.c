@@ -38,9 +38,7 @@ static METRIC_GETTER(get_offset)
 
 	v->count = f->offset;
 	v->is_blank = f->entry_count == 0;
-	v->unit = METRIC_TEXT;
-	v->text = v->room;
-	snprintf(v->room, sizeof(v->room), "0x%" PRIx64, f->offset);
+	metric_show(v, "0x%" PRIx64, f->offset);
 }
 
 /* size, inlined or line. */

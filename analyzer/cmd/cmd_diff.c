@@ -14,7 +14,6 @@
 #include "analyzer/out/out_number.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,32 +127,20 @@ struct line {
 	func_id func;
 };
 
-/* A figure that the table shows in a way of its own; CSV has v->real. */
-static __attribute__((format(printf, 2, 3)))
-void show(struct metric_value *v, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(v->room, sizeof(v->room), format, args);
-	va_end(args);
-	v->unit = METRIC_TEXT;
-	v->text = v->room;
-}
-
+/* CSV has v->real. */
 static METRIC_GETTER(get_added)
 {
 	char text[OUT_NUMBER];
 
 	v->real = ((const struct line *)row)->row->added;
-	show(v, "%s%s", v->real < 0 ? "-" : "+",
-	     out_number_time(text, fabs(v->real)));
+	metric_show(v, "%s%s", v->real < 0 ? "-" : "+",
+		    out_number_time(text, fabs(v->real)));
 }
 
 static METRIC_GETTER(get_share)
 {
 	v->real = ((const struct line *)row)->row->share;
-	show(v, "%+.1f%%", v->real);
+	metric_show(v, "%+.1f%%", v->real);
 }
 
 static METRIC_GETTER(get_reason)
@@ -174,7 +161,7 @@ static METRIC_GETTER(get_figure)
 
 	v->real = m->name[0] == 'w' ? r->was : r->is;
 	if (!is_of_calls(r))
-		show(v, "%s", out_number_time(text, v->real));
+		metric_show(v, "%s", out_number_time(text, v->real));
 }
 
 /* Below a tenth of a percent the figure would only look exact; from 9.95% on it
@@ -184,9 +171,9 @@ static METRIC_GETTER(get_chance)
 	v->real = ((const struct line *)row)->row->chance;
 	v->is_unknown = v->real < 0;
 	if (v->real < 0.001)
-		show(v, "<0.1%%");
+		metric_show(v, "<0.1%%");
 	else
-		show(v, "%.*f%%", v->real < 0.0995, v->real * 100);
+		metric_show(v, "%.*f%%", v->real < 0.0995, v->real * 100);
 }
 
 static METRIC_GETTER(get_caller)
@@ -363,8 +350,8 @@ static METRIC_GETTER(get_calls)
 	v->count = m->name[0] == 'i' ? side->least : side->most;
 	if (side->least == side->most)
 		return;
-	show(v, "%s-%s", out_number_count(least, side->least),
-	     out_number_count(most, side->most));
+	metric_show(v, "%s-%s", out_number_count(least, side->least),
+		    out_number_count(most, side->most));
 }
 
 static METRIC_GETTER(get_stacks)
@@ -380,9 +367,9 @@ static METRIC_GETTER(get_change)
 	const int64_t more = by_calls ? r->change : r->stacks;
 	char count[OUT_NUMBER];
 
-	show(v, "%s%s%s", more < 0 ? "-" : "+",
-	     out_number_count(count, (uint64_t)llabs(more)),
-	     by_calls ? "" : llabs(more) == 1 ? " stack" : " stacks");
+	metric_show(v, "%s%s%s", more < 0 ? "-" : "+",
+		    out_number_count(count, (uint64_t)llabs(more)),
+		    by_calls ? "" : llabs(more) == 1 ? " stack" : " stacks");
 }
 
 static const struct metric count_metrics[] = {

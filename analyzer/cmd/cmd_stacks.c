@@ -10,7 +10,7 @@
 #include "analyzer/cmd/shared/reading.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
-#include "analyzer/watch/snapshots/snapshot_groups.h"
+#include "analyzer/watch/snapshots/snapshots.h"
 
 #include <inttypes.h>
 #include <string.h>

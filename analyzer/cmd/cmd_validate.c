@@ -298,9 +298,7 @@ static int take_all(struct comparison *c)
 static METRIC_GETTER(get_share)
 {
 	memcpy(&v->real, (const char *)row + m->at, sizeof(v->real));
-	v->unit = METRIC_TEXT;
-	snprintf(v->room, sizeof(v->room), "%.1f%%", v->real);
-	v->text = v->room;
+	metric_show(v, "%.1f%%", v->real);
 }
 
 /* The two runs in which nothing was recorded are one here. */
@@ -309,9 +307,7 @@ static METRIC_GETTER(get_truth)
 	const struct row *const r = row;
 
 	v->real = (r->share[ONE] + r->share[OTHER]) / 2;
-	v->unit = METRIC_TEXT;
-	snprintf(v->room, sizeof(v->room), "%.1f%%", v->real);
-	v->text = v->room;
+	metric_show(v, "%.1f%%", v->real);
 }
 
 static METRIC_GETTER(get_budget)

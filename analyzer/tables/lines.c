@@ -171,9 +171,7 @@ static METRIC_GETTER(get_error)
 	v->real = 100 * sqrt(part * (1 - part) / (whole + 1));
 	v->is_unknown = whole <= 0;
 	v->is_blank = r->samples == 0;
-	v->unit = METRIC_TEXT;
-	snprintf(v->room, sizeof(v->room), "%.1f%%", v->real);
-	v->text = v->room;
+	metric_show(v, "%.1f%%", v->real);
 }
 
 static METRIC_GETTER(get_line)

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,17 @@ static uint64_t number_at(const struct metric *m, const void *row)
 	assert(m->size == sizeof(wide));
 	memcpy(&wide, at, sizeof(wide));
 	return wide;
+}
+
+void metric_show(struct metric_value *v, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->room, sizeof(v->room), format, args);
+	va_end(args);
+	v->unit = METRIC_TEXT;
+	v->text = v->room;
 }
 
 /* A getter sets only what it knows, so all else is reset here; room is not,

@@ -115,6 +115,11 @@ struct metric_view {
 	const char *table, *csv;
 };
 
+/* In a getter: what the table shows instead of the figure; it is cut if it does
+ * not fit. */
+__attribute__((format(printf, 2, 3)))
+void metric_show(struct metric_value *, const char *format, ...);
+
 /* Read a row's value, which may point into the row, the session and its own
  * room: it is valid until any of them changes. */
 void metric_get(const struct metric *, const struct metric_source *,

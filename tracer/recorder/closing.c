@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/recording.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/notes.h"
 
 #include <inttypes.h>
 #include <poll.h>

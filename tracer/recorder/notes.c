@@ -1,7 +1,7 @@
 /* notes.c - makes chunks of notes and names in the sink's room. summary.c knows
  * what the notes say.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/notes.h"
+#include "tracer/recorder/recording.h"
 
 uint32_t notes_make(struct recording *r, uint64_t number, notes_fn *notes,
 		    uint32_t flags)

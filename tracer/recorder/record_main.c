@@ -6,7 +6,6 @@
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/control/client.h"
-#include "tracer/recorder/notes.h"
 #include "tracer/recorder/recording.h"
 
 #include <errno.h>

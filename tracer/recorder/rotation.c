@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/rotation.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/notes.h"
 #include "tracer/recorder/recording.h"
 
 #include <errno.h>

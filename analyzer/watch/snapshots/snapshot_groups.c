@@ -1,7 +1,7 @@
 /* snapshot_groups.c - a hash map from stacks to how many there are, for one
  * moment at a time.
  * SPDX-License-Identifier: MIT */
-#include "analyzer/watch/snapshots/snapshot_groups.h"
+#include "analyzer/watch/snapshots/snapshots.h"
 
 #include "analyzer/base/map.h"
 #include "analyzer/base/order.h"

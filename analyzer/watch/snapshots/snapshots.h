@@ -67,3 +67,22 @@ void snapshots_each(struct snapshots *, const struct func_table *, snapshots_fn,
  * until it returns or fails, or until its process' last tick. A suspended
  * coroutine's stack is what its suspend left, including native frames that the
  * yield jumped over; if the suspend is missing, what its resume gave. */
+
+/* ---- equal stacks as one ------------------------------------------------ */
+
+/* Gets the first of the equal stacks, and how many there are. The stack is
+ * valid during the call. */
+typedef void (*snapshot_groups_fn)(void *ctx, const struct snapshot_stack *,
+				   uint64_t count);
+
+/* Stacks are equal if they have the same state, functions and marks, whatever
+ * their thread and coroutines are. fn is called at the end of each moment, for
+ * the most frequent stacks first, equally frequent ones as they came. */
+struct snapshot_groups;
+struct snapshot_groups *snapshot_groups_new(snapshot_groups_fn, void *ctx);
+/* Count a stack. The frames are copied. Stacks of one moment must come
+ * together, as snapshots_each gives them. */
+void snapshot_groups_add(struct snapshot_groups *,
+			 const struct snapshot_stack *);
+/* Call fn for the last moment, and free. */
+void snapshot_groups_finish(struct snapshot_groups *);
