@@ -1,16 +1,18 @@
 # desk.sh - what the commands that read a trace cost, for run.sh, which sources
 # it: each one's processor time, of both its processes, as a multiple of that of
 # "weft report" of the same trace, and the most memory that one of them takes.
+# Two traces: calls of 400 functions at random, and of three functions, which
+# "weft report" replays in half the time.
 # SPDX-License-Identifier: MIT
 
-# cost NAME COMMAND ARGUMENT...: its processor time and memory; the least of
-# three, because everything else makes it longer.
+# cost NAME COMMAND ARGUMENT...: its processor time on the trace $kind, and its
+# memory; the least of three, because everything else makes it longer.
 cost() {
 	local out i
 	for i in 1 2 3; do
 		out=$("$W/measure" "$WEFT" "${@:2}" 2>&1 >/dev/null |
 			tail -n 1)
-		put "desk.$1" "$(echo "$out" | cut -d ' ' -f 3)"
+		put "desk.$kind.$1" "$(echo "$out" | cut -d ' ' -f 3)"
 		put desk.mb "$(echo "$out" | cut -d ' ' -f 2)"
 	done
 }
@@ -21,15 +23,17 @@ desk_plain="tree bottom-up callers coroutines coverage trim pprof collapsed \
 speedscope callgrind cpuprofile csv plot merge diff info check"
 desk_twice="html slow stacks sqlite json speedscope-time chrome perfetto \
 firefox"
-desk() {
-	local t=$T/trace f
-	say "bench: the other commands"
-	recorded desk.call --on-full wait -- "$W/calls" random \
-		$((long / 3)) || return 1
+
+# desk_trace KIND CALLS FUNCTION: all commands on a trace of so many calls.
+desk_trace() {
+	local kind=$1 t=$T/trace f
+	say "bench: the other commands, $kind"
+	recorded desk.call --on-full wait -- "$W/calls" "$kind" "$2" ||
+		return 1
 	cost report report "$t"
 	cost tree tree "$t"
 	cost bottom-up tree --bottom-up "$t"
-	cost callers callers r1 "$t"
+	cost callers callers "$3" "$t"
 	cost coroutines coroutines "$t"
 	cost coverage coverage "$t"
 	cost trim trim "$t"
@@ -44,36 +48,47 @@ desk() {
 	cost diff diff "$t" "$t"
 	cost info info "$t"
 	cost check check "$t"
-	cost slow slow r1 "$t"
-	cost slow-callees slow --callees r1 "$t"
+	cost slow slow "$3" "$t"
+	cost slow-callees slow --callees "$3" "$t"
 	cost stacks stacks --every 100ms "$t"
 	rm -rf "$t" "$T/export" "$T/plot.svg" "$T/merged"
 }
 
-# desk_row FIGURE BOUND NAME...
+desk() {
+	desk_trace random $((long / 3)) r1 &&
+		desk_trace calls $((long / 4 * 3)) leaf
+}
+
+# desk_row KIND FIGURE BOUND NAME...
 desk_row() {
-	local name v all= most=0
-	for name in "${@:3}"; do
-		[ "$(least "desk.$name")" != nan ] || continue
-		v=$(calc "$(least "desk.$name") / $(least desk.report)")
+	local kind=$1 name v all= most=0
+	for name in "${@:4}"; do
+		[ "$(least "desk.$kind.$name")" != nan ] || continue
+		v=$(calc "$(least "desk.$kind.$name") / \
+			$(least "desk.$kind.report")")
 		# Two traces are twice the work.
 		[ "$name" != diff ] || v=$(calc "$v / 2")
 		all="$all $name $v,"
 		most=$(echo "$most $v" | awk '{ print ($2 > $1 ? $2 : $1) }')
 	done
 	all=${all%,}
-	row "$1" "${all# } x" "at most $2 x" "$(at_most "$most" "$2")" ""
+	row "$2" "${all# } x" "at most $3 x" "$(at_most "$most" "$3")" ""
 }
 
 desk_rows() {
-	local mb
+	local kind mb of
 	mb=$(awk '$1 == "desk.mb" && $2 > v { v = $2 } END { print v }' \
 		"$results")
-	desk_row "other commands, processor time, as a multiple of \
-\`weft report\`'s" 2 $desk_plain
-	desk_row "... that read the trace twice, or write single calls" 3 $desk_twice
-	row "... \`slow --callees\`, which reads it three times" "$(calc \
-		"$(least desk.slow-callees) / $(least desk.report)") x" "" "" ""
+	for kind in random calls; do
+		[ $kind = random ] && of=400 || of=3
+		desk_row $kind "other commands, processor time, as a multiple \
+of \`weft report\`'s, calls of $of functions" 2 $desk_plain
+		desk_row $kind "... that read the trace twice, or write single \
+calls" 3 $desk_twice
+		row "... \`slow --callees\`, which reads it three times" \
+			"$(calc "$(least "desk.$kind.slow-callees") / \
+				$(least "desk.$kind.report")") x" "" "" ""
+	done
 	row "... the most memory" "$(calc "$mb" 0) MB" "at most 200 MB" \
 		"$(at_most "$mb" 200)" ""
 }
