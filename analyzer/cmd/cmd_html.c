@@ -109,7 +109,7 @@ static int collect(struct in_time *m, struct load *load)
 	tee_add(&tee, &timeline_sink, m->timeline);
 	tee_add(&tee, &slow_sink, m->slow);
 	tee_add(&tee, &sleeps_sink, &m->sleeps);
-	if (load_again(load, &tee_sink, &tee) != 0)
+	if (load_again(load, &tee.sink, &tee) != 0)
 		return -1;
 	timeline_finish(m->timeline);
 	slow_finish(m->slow);

@@ -447,12 +447,9 @@ static enum cmd_exit find(struct load *load, struct printer *p,
 			  const struct slow_options *options)
 {
 	struct slow *const slow = slow_new(options);
-	struct replay_sink sink = slow_sink;
-	enum cmd_exit status;
+	enum cmd_exit status = load_again(load, &slow_sink, slow) == 0 ?
+			       CMD_OK : CMD_UNREADABLE;
 
-	sink.only = options->wanted;
-	sink.only_count = options->funcs;
-	status = load_again(load, &sink, slow) == 0 ? CMD_OK : CMD_UNREADABLE;
 	slow_finish(slow);
 	p->found = slow_found(slow);
 	if (status == CMD_OK && arg_callees)

@@ -188,7 +188,7 @@ int load_moments_init(struct load_moments *m, struct load *load)
 	m->resumes = resumes_new();
 	tee_add(&tee, &slow_sink, m->slow);
 	tee_add(&tee, &resumes_sink, m->resumes);
-	if (load_again(load, &tee_sink, &tee) != 0)
+	if (load_again(load, &tee.sink, &tee) != 0)
 		return -1;
 	slow_finish(m->slow);
 	return 0;

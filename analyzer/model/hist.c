@@ -8,16 +8,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A hash table of pairs as in hist_count. Up to SMALL pairs it grows only when
- * it is full, and is searched whole. */
-struct block {
-	uint32_t mask, used;
-	uint64_t pair[];
-};
+/* Up to SMALL pairs a block grows only when it is full, and is searched
+ * whole. */
+enum { SMALL = 8 };
 
-enum { KEY_BITS = 10, SMALL = 8 };
-
-#define ONE (UINT64_C(1) << KEY_BITS)
+#define ONE (UINT64_C(1) << HIST_KEY_BITS)
 
 static uint64_t key_of(uint32_t step)
 {
@@ -36,7 +31,7 @@ static uint32_t step_in(uint64_t pair)
 
 /* The key's pair or the free one where it goes; NULL if there is none. Close
  * steps are close in memory. */
-static uint64_t *find(struct block *b, uint64_t key)
+static uint64_t *find(struct hist_block *b, uint64_t key)
 {
 	uint32_t i = (uint32_t)(key >> 1);
 
@@ -49,24 +44,24 @@ static uint64_t *find(struct block *b, uint64_t key)
 	return NULL;
 }
 
-static struct block *new_block(uint32_t room)
+static struct hist_block *new_block(uint32_t room)
 {
-	struct block *const b = mem_alloc(sizeof(*b) +
+	struct hist_block *const b = mem_alloc(sizeof(*b) +
 					  room * sizeof(b->pair[0]));
 
 	b->mask = room - 1;
 	return b;
 }
 
-static struct block *block_of(uint64_t word)
+static struct hist_block *block_of(uint64_t word)
 {
-	return (struct block *)(uintptr_t)word;
+	return (struct hist_block *)(uintptr_t)word;
 }
 
 /* A block of twice the size with the same pairs. */
-static struct block *grow(struct block *old)
+static struct hist_block *grow(struct hist_block *old)
 {
-	struct block *const b = new_block(2 * (old->mask + 1));
+	struct hist_block *const b = new_block(2 * (old->mask + 1));
 
 	b->used = old->used;
 	for (uint32_t i = 0; i <= old->mask; i++)
@@ -76,7 +71,7 @@ static struct block *grow(struct block *old)
 	return b;
 }
 
-static bool is_full(const struct block *b)
+static bool is_full(const struct hist_block *b)
 {
 	const uint32_t room = b->mask + 1;
 
@@ -87,19 +82,10 @@ void hist_add(struct hist *h, size_t i, uint32_t step, uint64_t n)
 {
 	uint64_t *const word = &h->slot[i];
 	const uint64_t key = key_of(step);
-	struct block *b;
+	struct hist_block *b;
 	uint64_t *pair;
 
 	assert(i < h->room && step < HIST_STEPS);
-	/* Most steps are where they belong. */
-	if (*word != 0 && !(*word & 1)) {
-		b = block_of(*word);
-		pair = &b->pair[step & b->mask];
-		if (key_in(*pair) == key) {
-			*pair += n * ONE;
-			return;
-		}
-	}
 	if (*word == 0 || ((*word & 1) && key_in(*word) == key)) {
 		*word = (*word | key) + n * ONE;
 		return;
@@ -124,29 +110,29 @@ void hist_add(struct hist *h, size_t i, uint32_t step, uint64_t n)
 void hist_counts(const struct hist *h, size_t i, uint64_t *counts)
 {
 	const uint64_t word = h->slot[i];
-	const struct block *const b = block_of(word);
+	const struct hist_block *const b = block_of(word);
 
 	if (word & 1) {
-		counts[step_in(word)] += word >> KEY_BITS;
+		counts[step_in(word)] += word >> HIST_KEY_BITS;
 		return;
 	}
 	for (uint32_t k = 0; word && k <= b->mask; k++)
-		counts[step_in(b->pair[k])] += b->pair[k] >> KEY_BITS;
+		counts[step_in(b->pair[k])] += b->pair[k] >> HIST_KEY_BITS;
 }
 
 void hist_join(struct hist *to, size_t k, const struct hist *from, size_t i)
 {
 	const uint64_t word = from->slot[i];
-	const struct block *const b = block_of(word);
+	const struct hist_block *const b = block_of(word);
 
 	if (word & 1) {
-		hist_add(to, k, step_in(word), word >> KEY_BITS);
+		hist_add(to, k, step_in(word), word >> HIST_KEY_BITS);
 		return;
 	}
 	for (uint32_t j = 0; word && j <= b->mask; j++)
 		if (b->pair[j])
 			hist_add(to, k, step_in(b->pair[j]),
-				 b->pair[j] >> KEY_BITS);
+				 b->pair[j] >> HIST_KEY_BITS);
 }
 
 uint64_t hist_least(uint32_t step)

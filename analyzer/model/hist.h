@@ -22,6 +22,15 @@ static inline uint32_t hist_step(uint64_t value)
 	return top * 8 + (uint32_t)(value >> top);
 }
 
+/* A pair is count << 10 | step << 1 | 1. */
+enum { HIST_KEY_BITS = 10 };
+
+/* A hash table of pairs; 0: none. */
+struct hist_block {
+	uint32_t mask, used;
+	uint64_t pair[];
+};
+
 /* Histograms by index: nodes of a tree. slot[i] is 0 where nothing was
  * counted; odd: one pair of a step and its count; else a pointer to a block
  * of several. */
@@ -38,16 +47,22 @@ void hist_need(struct hist *, size_t room);
 /* Count n values of a step. Needs i < room. */
 void hist_add(struct hist *, size_t i, uint32_t step, uint64_t n);
 
-/* Count a value; fast where all values so far have its step. A pair is
- * count << 10 | step << 1 | 1. */
+/* Count a value; fast where its step's pair is where it belongs. */
 static inline void hist_count(struct hist *h, size_t i, uint64_t value)
 {
-	const uint64_t key = (uint64_t)hist_step(value) << 1 | 1;
+	const uint32_t step = hist_step(value);
+	uint64_t *pair = &h->slot[i];
 
-	if (__builtin_expect((h->slot[i] & 1023) == key, 1))
-		h->slot[i] += 1024;
+	if (*pair != 0 && !(*pair & 1)) {
+		struct hist_block *const b =
+			(struct hist_block *)(uintptr_t)*pair;
+
+		pair = &b->pair[step & b->mask];
+	}
+	if (((*pair >> 1) & 511) == step && *pair & 1)
+		*pair += 1 << HIST_KEY_BITS;
 	else
-		hist_add(h, i, hist_step(value), 1);
+		hist_add(h, i, step, 1);
 }
 
 /* Add the counts of i to an array of HIST_STEPS. */

@@ -74,15 +74,15 @@ void replay_emit_leave(struct replay *r, struct stream *st, func_id func,
 		emit_leave(r, of_call(st), func, depth, why, reason);
 }
 
-void replay_emit_leaf(struct replay *r, struct stream *st, func_id func,
-		      ticks took)
+ticks replay_emit_calls(struct replay *r, struct stream *st, size_t n)
 {
 	struct replay_event *const e = of_call(st);
 
-	e->func = func;
-	e->depth = (uint32_t)(st->depth - 1);
+	e->func = r->ended[n - 1].func;
+	e->depth = r->ended[n - 1].depth;
+	e->tick = r->ended[n - 1].end;
 	e->why = REPLAY_SEEN;
-	r->sink->leaf(r->ctx, e, took);
+	return r->sink->calls(r->ctx, e, r->ended, n);
 }
 
 void replay_emit_pair(struct replay *r, struct stream *st, func_id func,

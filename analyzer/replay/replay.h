@@ -84,6 +84,13 @@ struct replay_event {
 	bool is_second;
 };
 
+/* A call that was seen to begin and to return, and was not suspended. */
+struct replay_call {
+	ticks begin, end, self;
+	func_id func;
+	uint32_t depth;                 /* as in replay_event */
+};
+
 /* Any may be NULL. The events of a stream come in the order of time, except for
  * deferred ones; streams are not ordered among each other. Each frame of a
  * coroutine is entered once and left once, on whatever thread; a suspend and a
@@ -94,10 +101,16 @@ struct replay_event {
 struct replay_sink {
 	void (*enter)(void *ctx, const struct replay_event *);
 	void (*leave)(void *ctx, const struct replay_event *);
-	/* A call in which nothing else was recorded: both its ends, which were
-	 * seen, and its time at once. The event is that of its end. NULL: it
-	 * is entered, time passes, and it is left. */
-	void (*leaf)(void *ctx, const struct replay_event *, ticks took);
+	/* For whom it will do to know of a call when it ends: this is called in
+	 * place of enter and leave, with calls in the order of their ends, the
+	 * event being the last one's. Returns a time: calls that take less may
+	 * be told later, but before the stream's next event of another kind;
+	 * one that takes as long is told when it ends, with its stack, and so
+	 * is the first one after such an event. Still told by enter are calls
+	 * that were open before; by leave, those that were, or were suspended,
+	 * or end otherwise, while they are on the stack. */
+	ticks (*calls)(void *ctx, const struct replay_event *,
+		       const struct replay_call *, size_t n);
 	void (*resume)(void *ctx, const struct replay_event *);
 	void (*suspend)(void *ctx, const struct replay_event *);
 	void (*create)(void *ctx, const struct replay_event *);
@@ -118,16 +131,11 @@ struct replay_sink {
 	 * are known; of its own stream (level 0) only. Of time that only_count
 	 * leaves out, too. */
 	void (*off)(void *ctx, const struct stream *, ticks from, ticks to);
-	/* By func_id, or NULL: of calls that are seen to begin or end, and of
-	 * the time that passes in them, only those of functions that are set
-	 * need be told. Functions from only_count on are not set. */
-	const uint8_t *only;
-	size_t only_count;
 };
 
 /* In a callback: of what happens on the stream before that tick, calls that are
- * seen to begin or end need not be told, nor time that passes and is over
- * by then. */
+ * seen to begin or end need not be told to enter and leave, nor time that
+ * passes and is over by then. */
 void stream_be_quiet(const struct stream *, ticks until);
 
 /* ---- a stream's stack, during a callback ---- */
@@ -149,6 +157,8 @@ struct stream_frame {
 	bool is_known;           /* was its entry seen? */
 	ticks entry;             /* if so: when it began, plus the time that its
 	                          * coroutine slept since */
+	ticks self;              /* that passed in it since it came onto this
+	                          * stack; only with a sink */
 };
 /* Number of open frames; frame 0 is the outermost. */
 size_t stream_depth(const struct stream *);

@@ -18,7 +18,12 @@ struct frame {
 	func_id func;
 	node_id node;
 	ticks entry;
+	ticks self;              /* as in struct stream_frame; plus SELF_GIVEN
+	                          * if it was not entered on this stack, but
+	                          * put there */
 };
+
+#define SELF_GIVEN (UINT64_C(1) << 63)
 
 #define ENTRY_UNKNOWN UINT64_MAX
 #define ENTRY_NONE (UINT64_MAX - (UINT64_C(1) << REC_GAP_BITS))
@@ -215,6 +220,7 @@ struct replay {
 	/* By function: what the chunk says of those that were demoted. */
 	uint8_t *demoted; size_t demoted_room;
 	bool has_windows;        /* some of its calls stand for others */
+	struct replay_call ended[64]; /* for replay_sink.calls */
 	ticks hidden_from, hidden_to; /* calls of some may have no records */
 };
 
@@ -256,8 +262,8 @@ void replay_emit_enter(struct replay *, struct stream *, func_id,
 		       size_t depth, enum replay_why);
 void replay_emit_leave(struct replay *, struct stream *, func_id,
 		       size_t depth, enum replay_why, uint32_t reason);
-/* Only if the sink has leaf; after the call. */
-void replay_emit_leaf(struct replay *, struct stream *, func_id, ticks took);
+/* Only if the sink has calls: the first n of replay.ended. */
+ticks replay_emit_calls(struct replay *, struct stream *, size_t n);
 /* Before the events of a chunk. */
 void replay_emit_begin(const struct replay *, struct stream *);
 /* Both ends, now, of a call that turns out to have been open all the time. */

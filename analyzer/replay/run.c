@@ -121,6 +121,8 @@ struct cursor {
 	struct frame *top;       /* one above the innermost frame */
 	const struct frame *base;/* of the topmost segment's frames */
 	uint64_t calls;
+	size_t ended;            /* of replay.ended, not told yet */
+	ticks brief;             /* shorter calls need not be told at once */
 };
 
 /* From the stream to the cursor ... */
@@ -133,43 +135,42 @@ static inline void load(struct cursor *c, const struct stream *st)
 	c->here = &st->tree->nodes[c->top[-1].node];
 }
 
+static void __attribute__((noinline))
+tell_ended(struct replay *r, struct stream *st, struct cursor *c)
+{
+	c->brief = replay_emit_calls(r, st, c->ended);
+	c->ended = 0;
+}
+
 /* ... and back, before anything else looks at the stream. */
-static inline void store(const struct cursor *c, struct stream *st)
+static inline void store(struct replay *r, struct stream *st, struct cursor *c)
 {
 	st->now = c->now;
 	st->depth = (size_t)(c->top - st->frame);
+	if (c->ended > 0)
+		tell_ended(r, st, c);
 }
 
 static void __attribute__((noinline))
 pass_edge(struct replay *r, struct stream *st, struct cursor *c, ticks gap)
 {
-	store(c, st);
+	store(r, st, c);
 	replay_time_pass(r, st, gap);
 	load(c, st);
 }
 
-/* Is there a sink, and does it want to know of a call of the function now? */
-HOT bool is_told(const struct replay *r, const struct stream *st, func_id func,
-		 ticks now)
-{
-	const struct replay_sink *const s = r->sink;
-
-	return s && now >= st->quiet &&
-	       (!s->only || (func < s->only_count && s->only[func]));
-}
-
 /* What is done with calls: a constant, so that no code pays for the rest. SUMS:
- * they are added to the tree; FULL: with histograms and demoted calls, and the
- * sink is told. Without SUMS a call has the node of the one that it is in. */
-enum { SUMS = 1, FULL = 2 };
+ * they are added to the tree; FULL: with histograms and demoted calls. Without
+ * SUMS a call has the node of the one that it is in. A sink is told of ENDS, if
+ * that is all that it wants of calls, or of EVENTS. */
+enum { SUMS = 1, FULL = 2, ENDS = 4, EVENTS = 8 };
 
 /* The innermost call runs for so long. */
 HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
 	      const unsigned what)
 {
-	if (what & FULL && r->sink && r->sink->pass &&
-	    is_told(r, st, c->top[-1].func, c->now + gap)) {
-		store(c, st);
+	if (what & EVENTS && r->sink->pass && c->now + gap >= st->quiet) {
+		store(r, st, c);
 		replay_emit_pass(r, st, c->now, c->now + gap);
 	}
 	if (__builtin_expect(c->now + gap >= c->until, 0)) {
@@ -177,8 +178,26 @@ HOT void pass(struct replay *r, struct stream *st, struct cursor *c, ticks gap,
 		return;
 	}
 	c->now += gap;
+	if (what & (ENDS | EVENTS))
+		c->top[-1].self += gap;
 	if (what & SUMS)
 		c->here->self += gap;
+}
+
+/* A call for the sink, which has ended. */
+HOT void add_ended(struct replay *r, struct stream *st, struct cursor *c,
+		   func_id func, ticks begin, ticks self)
+{
+	const size_t most = sizeof(r->ended) / sizeof(r->ended[0]);
+	struct replay_call *const call = &r->ended[c->ended++];
+
+	call->begin = begin;
+	call->end = c->now;
+	call->self = self;
+	call->func = func;
+	call->depth = (uint32_t)(c->top - st->frame - 1);
+	if (c->now - begin >= c->brief || c->ended == most)
+		store(r, st, c);
 }
 
 static node_id __attribute__((noinline))
@@ -196,7 +215,7 @@ outermost(struct replay *r, struct stream *st, struct cursor *c, func_id func)
 {
 	uint32_t flags;
 
-	store(c, st);
+	store(r, st, c);
 	flags = replay_stack_outermost(r, st, func);
 	load(c, st);
 	return flags;
@@ -225,20 +244,20 @@ HOT void enter(struct replay *r, struct stream *st, struct cursor *c,
 	const node_id id = child(r, st, c, func, what);
 
 	if (__builtin_expect(c->top == st->frame + st->room, 0)) {
-		store(c, st);
+		store(r, st, c);
 		replay_stack_need(st, st->depth + 1);
 		load(c, st);
 	}
-	*c->top++ = (struct frame){ func, id, c->now };
+	*c->top++ = (struct frame){ func, id, c->now, 0 };
 	if (what & SUMS) {
 		c->here = &st->tree->nodes[id];
 		c->here->calls++;
 	}
 	c->calls++;
-	if (what == (SUMS | FULL) && r->has_windows)
+	if (what & FULL && r->has_windows)
 		replay_demoted_call(r, st, func, id);
-	if (what & FULL && is_told(r, st, func, c->now)) {
-		store(c, st);
+	if (what & EVENTS && r->sink->enter && c->now >= st->quiet) {
+		store(r, st, c);
 		replay_emit_enter(r, st, func, st->depth - 2, REPLAY_SEEN);
 	}
 }
@@ -262,49 +281,31 @@ HOT bool leave(struct replay *r, struct stream *st, struct cursor *c,
 		return false;
 	if (what & SUMS && __builtin_expect(f->entry < ENTRY_NONE, 1))
 		count_end(st->tree, c->here, c->now - f->entry, what);
+	if (what & ENDS && f->self >= SELF_GIVEN) {
+		store(r, st, c);
+		replay_emit_leave(r, st, func, st->depth - 2, REPLAY_SEEN, 0);
+		c->brief = 0;
+	}
 	c->top--;
 	if (what & SUMS)
 		c->here = &st->tree->nodes[c->top[-1].node];
-	if (what & FULL && is_told(r, st, func, c->now)) {
-		store(c, st);
+	if (what & ENDS && f->self < SELF_GIVEN)
+		add_ended(r, st, c, func, f->entry, f->self);
+	if (what & EVENTS && c->now >= st->quiet) {
+		store(r, st, c);
 		replay_emit_leave(r, st, func, st->depth - 1, REPLAY_SEEN, 0);
 	}
 	return true;
 }
 
-/* Is a whole call that begins now one event? */
-HOT bool takes_leaf(const struct replay *r, const struct stream *st, ticks now)
-{
-	return r->sink->leaf && now >= st->quiet;
-}
-
-/* A whole call whose ends are events, or in which an edge of the clock lies.
- * is_leaf: it is one event for the sink in any case. */
+/* A whole call whose ends are events, or in which an edge of the clock lies. */
 static void __attribute__((noinline))
 leaf_apart(struct replay *r, struct stream *st, struct cursor *c, func_id func,
-	   ticks took, bool is_leaf)
+	   ticks took, unsigned what)
 {
-	const ticks quiet = st->quiet;
-
-	if (is_leaf)
-		st->quiet = UINT64_MAX;
-	enter(r, st, c, func, SUMS | FULL);
-	pass(r, st, c, took, SUMS | FULL);
-	leave(r, st, c, func, SUMS | FULL);
-	st->quiet = quiet;
-	if (!is_leaf)
-		return;
-	store(c, st);
-	replay_emit_leaf(r, st, func, took);
-}
-
-static void __attribute__((noinline))
-leaf_events(struct replay *r, struct stream *st, struct cursor *c, func_id func,
-	    ticks took)
-{
-	enter(r, st, c, func, FULL);
-	pass(r, st, c, took, FULL);
-	leave(r, st, c, func, FULL);
+	enter(r, st, c, func, what);
+	pass(r, st, c, took, what);
+	leave(r, st, c, func, what);
 }
 
 /* A whole call's part in the tree. */
@@ -328,17 +329,12 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 {
 	const func_id func = r->func[rec_func(word)];
 	const ticks took = rec_leaf_duration(word);
-	bool told;
 
 	pass(r, st, c, rec_leaf_gap(word), what);
-	told = what & FULL && is_told(r, st, func, c->now + took);
-	if (__builtin_expect((told && !takes_leaf(r, st, c->now)) ||
-			     c->now + took >= c->until, 0)) {
-		if (what & SUMS)
-			leaf_apart(r, st, c, func, took, told &&
-				   takes_leaf(r, st, c->now));
-		else
-			leaf_events(r, st, c, func, took);
+	if (__builtin_expect(c->now + took >= c->until ||
+			     (what & EVENTS && c->now + took >= st->quiet),
+			     0)) {
+		leaf_apart(r, st, c, func, took, what);
 		return;
 	}
 	if (what & SUMS)
@@ -347,10 +343,8 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 		child(r, st, c, func, what);
 	c->now += took;
 	c->calls++;
-	if (told) {
-		store(c, st);
-		replay_emit_leaf(r, st, func, took);
-	}
+	if (what & ENDS)
+		add_ended(r, st, c, func, c->now - took, took);
 }
 
 /* Anything but a call that nests. The stream is brought up to date for it, and
@@ -358,9 +352,10 @@ HOT void leaf(struct replay *r, struct stream *st, struct cursor *c,
 static void slow(struct replay *r, struct stream *st, struct cursor *c,
 		 const uint64_t *record)
 {
-	store(c, st);
+	store(r, st, c);
 	run_record(r, st, record);
 	load(c, st);
+	c->brief = 0;
 }
 
 /* A record of one of the kinds ENTER, LEAVE and LEAF. */
@@ -404,17 +399,40 @@ HOT size_t run(struct replay *r, struct stream *st, const struct chunk *chunk,
 		if (kind != REC_TIME)
 			slow(r, st, &c, record);
 	}
-	store(&c, st);
+	store(r, st, &c);
 	r->calls += c.calls;
 	return i;
+}
+
+/* What must be done for a chunk's calls. */
+static unsigned what_of(const struct replay *r, const struct stream *st)
+{
+	const struct replay_sink *const s = r->sink;
+
+	return (r->want.only_events ? 0 :
+		s || st->tree->hist || r->has_windows ? SUMS | FULL : SUMS) |
+	       (!s ? 0 : s->calls ? ENDS :
+		s->enter || s->leave || s->pass ? EVENTS : 0);
 }
 
 size_t replay_run(struct replay *r, struct stream *st,
 		  const struct chunk *chunk, size_t from, size_t to)
 {
 	assert(from <= to && to <= chunk->header.records);
-	return r->want.only_events ? run(r, st, chunk, from, to, FULL) :
-	       r->sink || st->tree->hist || r->has_windows ?
-	       run(r, st, chunk, from, to, SUMS | FULL) :
-	       run(r, st, chunk, from, to, SUMS);
+	switch (what_of(r, st)) {
+	case SUMS:
+		return run(r, st, chunk, from, to, SUMS);
+	case SUMS | FULL:
+		return run(r, st, chunk, from, to, SUMS | FULL);
+	case SUMS | FULL | ENDS:
+		return run(r, st, chunk, from, to, SUMS | FULL | ENDS);
+	case SUMS | FULL | EVENTS:
+		return run(r, st, chunk, from, to, SUMS | FULL | EVENTS);
+	case ENDS:
+		return run(r, st, chunk, from, to, ENDS);
+	case EVENTS:
+		return run(r, st, chunk, from, to, EVENTS);
+	default:
+		return run(r, st, chunk, from, to, 0);
+	}
 }

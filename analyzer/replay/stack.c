@@ -58,9 +58,10 @@ static struct frame open_frame(struct replay *r, const struct stream *st,
 
 	if (rec_func(word) == REC_FUNC_OMITTED)
 		return (struct frame){ .func = replay_stack_omitted(r, age),
-				       .entry = ENTRY_UNKNOWN - age };
+				       .entry = ENTRY_UNKNOWN - age,
+				       .self = SELF_GIVEN };
 	return (struct frame){
-		.func = r->func[rec_func(word)],
+		.func = r->func[rec_func(word)], .self = SELF_GIVEN,
 		.entry = age == REC_AGE_UNKNOWN || age > st->now ||
 			 st->now - age >= ENTRY_NONE ?
 				ENTRY_UNKNOWN : st->now - age,
@@ -488,7 +489,8 @@ struct stream_frame stream_frame(const struct stream *st, size_t i)
 		.func = f->func,
 		.omitted = frame_is_omitted(f) ? frame_omitted(f) : 0,
 		.is_known = f->entry < ENTRY_NONE,
-		.entry = f->entry < ENTRY_NONE ? f->entry : 0 };
+		.entry = f->entry < ENTRY_NONE ? f->entry : 0,
+		.self = f->self & ~SELF_GIVEN };
 }
 
 size_t stream_segments(const struct stream *st)

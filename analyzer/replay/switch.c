@@ -84,6 +84,7 @@ static void restore(struct replay *r, struct stream *st,
 		uint32_t flags = i == 0 ? replay_time_body(r, st) : 0;
 
 		to[i] = from[i];
+		to[i].self = SELF_GIVEN;
 		if (to[i].entry < ENTRY_NONE)
 			to[i].entry = later(to[i].entry, slept);
 		else if (frame_is_omitted(&to[i]))

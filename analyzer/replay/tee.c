@@ -2,6 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/replay/tee.h"
 
+#include "analyzer/base/order.h"
+
+#include <assert.h>
+
 #define TELL(to, event, ...) \
 	do { \
 		const struct tee *const t = (to); \
@@ -17,6 +21,8 @@
 	{ \
 		TELL(ctx, event, e); \
 	}
+OF_EVENT(enter)
+OF_EVENT(leave)
 OF_EVENT(resume)
 OF_EVENT(suspend)
 OF_EVENT(create)
@@ -24,28 +30,19 @@ OF_EVENT(mark)
 OF_EVENT(chunk_end)
 OF_EVENT(adopt)
 
-/* Of a call, by its parts alone. */
-#define TELL_CALL(to, event, ...) \
-	do { \
-		const struct tee *const t = (to); \
-\
-		for (size_t i = 0; i < t->call_count; i++) \
-			t->calls[i].sink->event(t->calls[i].ctx, __VA_ARGS__); \
-	} while (0)
-
-static void enter(void *ctx, const struct replay_event *e)
+static ticks calls(void *ctx, const struct replay_event *e,
+		   const struct replay_call *call, size_t n)
 {
-	TELL_CALL(ctx, enter, e);
-}
+	const struct tee *const t = ctx;
+	ticks brief = UINT64_MAX;
 
-static void leave(void *ctx, const struct replay_event *e)
-{
-	TELL_CALL(ctx, leave, e);
-}
+	for (const struct tee_part *p = t->part; p < t->part + t->count; p++) {
+		const ticks its = p->sink->calls ?
+			p->sink->calls(p->ctx, e, call, n) : UINT64_MAX;
 
-static void leaf(void *ctx, const struct replay_event *e, ticks took)
-{
-	TELL_CALL(ctx, leaf, e, took);
+		brief = MIN(its, brief);
+	}
+	return brief;
 }
 
 static void chunk_begin(void *ctx, const struct replay_event *e,
@@ -54,38 +51,29 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 	TELL(ctx, chunk_begin, e, chunk);
 }
 
-static void pass(void *ctx, const struct stream *s, ticks from, ticks to)
-{
-	const struct tee *const t = ctx;
-
-	/* Seldom of more than one part. */
-	if (t->pass_count == 1) {
-		t->pass[0].sink->pass(t->pass[0].ctx, s, from, to);
-		return;
-	}
-	for (size_t i = 0; i < t->pass_count; i++)
-		t->pass[i].sink->pass(t->pass[i].ctx, s, from, to);
-}
-
 static void off(void *ctx, const struct stream *s, ticks from, ticks to)
 {
 	TELL(ctx, off, s, from, to);
 }
 
+/* What no part has a function for costs nothing. */
 void tee_add(struct tee *t, const struct replay_sink *sink, void *ctx)
 {
-	const struct tee_part p = { sink, ctx };
-
-	t->part[t->count++] = p;
-	if (sink->leaf)
-		t->calls[t->call_count++] = p;
-	if (sink->pass)
-		t->pass[t->pass_count++] = p;
+	assert(t->count < TEE_PARTS && !sink->pass);
+	t->part[t->count++] = (struct tee_part){ sink, ctx };
+#define ADD(event) \
+	if (sink->event) \
+		t->sink.event = event
+	ADD(enter);
+	ADD(leave);
+	ADD(calls);
+	ADD(resume);
+	ADD(suspend);
+	ADD(create);
+	ADD(mark);
+	ADD(chunk_begin);
+	ADD(chunk_end);
+	ADD(adopt);
+	ADD(off);
+#undef ADD
 }
-
-const struct replay_sink tee_sink = {
-	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
-	.suspend = suspend, .create = create, .mark = mark,
-	.chunk_begin = chunk_begin, .chunk_end = chunk_end, .adopt = adopt,
-	.pass = pass, .off = off,
-};

@@ -172,6 +172,7 @@ static void spend(const struct replay *r, struct stream *st, ticks span)
 	    r->sink->off)
 		r->sink->off(r->ctx, st, st->now, st->now + span);
 	st->now += span;
+	st->frame[st->depth - 1].self += span;
 	st->tree->nodes[here].self += span;
 	if (replay_samples_are_near(st))
 		replay_samples_pass(r, st, here, span);

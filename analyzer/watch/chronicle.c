@@ -1,6 +1,5 @@
-/* chronicle.c - follows the open calls of each stream and gives them, when they
- * end or their coroutine is suspended, to a track. Must not know how a track
- * keeps them: track.c.
+/* chronicle.c - gives the calls of each stream, when they end or are suspended,
+ * to a track. Must not know how a track keeps them: track.c.
  *
  * Threads are replayed one after the other, or in turns, so each stream fills
  * tracks of its own, for its thread and for each coroutine that it runs. At the
@@ -26,16 +25,19 @@ struct slot {
 	bool is_chosen;          /* run: of the coroutine that is asked for */
 };
 
-/* A stream's open slots, outermost first. */
+/* A stream's open slots, outermost first. A call has one only from the first
+ * other event on that happens in it: most calls are over before. */
 struct lane {
 	bool is_used, is_shown;  /* --thread */
 	struct slot *slot; size_t count, room;
+	size_t seen;             /* frames below this were looked at */
 	uint32_t run;            /* index + 1 of the topmost run's slot */
 	uint32_t track;          /* of the topmost run, or the thread's own */
 	uint32_t depth;          /* how many slots on it are shown */
 	uint64_t coroutine;      /* serial of the topmost run; 0: none */
 	size_t opens, chosen;    /* how many slots open, or are chosen */
 	ticks now;               /* of the last event */
+	ticks least;             /* of the last one before the chunk */
 	bool has_chunk, is_off;  /* the last one ended, with CHUNK_LAST */
 	bool is_alone;           /* what is next on the track is not folded
 	                          * with what is before it */
@@ -198,6 +200,7 @@ static inline void pop_from(struct chronicle *t, struct lane *l,
 {
 	while (l->count > 0 && l->slot[l->count - 1].place >= place)
 		pop(t, l, at);
+	l->seen = MIN(place / 2, l->seen);
 }
 
 static inline bool has(const uint8_t *set, const struct chronicle *t,
@@ -243,6 +246,7 @@ static void open(struct chronicle *t, struct lane *l, func_id func,
 	const bool opens = has(t->options.under, t, func);
 	struct slot *s;
 
+	l->seen = depth + 1;
 	see_body(l, func);
 	l->opens += opens;
 	if ((!is_wanted(t, l) || has(t->options.skip, t, func)) && !opens)
@@ -294,11 +298,11 @@ static size_t runs(const struct lane *l)
 	return n;
 }
 
-/* The stack was replaced: its coroutines were not seen to come or to go. */
+/* The stack was replaced: its coroutines, so many, were not seen to come or to
+ * go. */
 static void sync(struct chronicle *t, struct lane *l,
-		 const struct replay_event *e)
+		 const struct replay_event *e, size_t want, ticks at)
 {
-	const size_t want = stream_segments(e->stream) - 1;
 	struct stream_segment g;
 
 	/* Those that are not there, and all on top of them, are gone. */
@@ -314,10 +318,37 @@ static void sync(struct chronicle *t, struct lane *l,
 	}
 	for (size_t k = runs(l) + 1; k <= want; k++) {
 		g = stream_segment(e->stream, k);
-		run(t, l, e, g.serial, g.base,
-		    e->tick > l->now ? e->tick : l->now);
+		run(t, l, e, g.serial, g.base, MAX(at, l->now));
 		l->is_alone = true;
 	}
+}
+
+/* What was entered since the last event, up to a depth, is open. segments: what
+ * was on the stack then. */
+static void catch_up(struct chronicle *t, struct lane *l,
+		     const struct replay_event *e, size_t depth,
+		     size_t segments)
+{
+	while (l->seen < depth) {
+		const struct stream_frame f = stream_frame(e->stream, l->seen);
+		const ticks begin = MAX(f.entry, l->least);
+
+		if (f.omitted > 0) {
+			l->seen++;
+			continue;
+		}
+		if (stream_segment(e->stream, segments - 1).serial !=
+		    l->coroutine)
+			sync(t, l, e, segments - 1, begin);
+		open(t, l, f.func, l->seen, begin, 1);
+	}
+}
+
+/* The whole stack. */
+static void catch_up_all(struct chronicle *t, struct lane *l,
+			 const struct replay_event *e)
+{
+	catch_up(t, l, e, stream_depth(e->stream), stream_segments(e->stream));
 }
 
 /* ---- events ---- */
@@ -331,6 +362,7 @@ static ticks advance(struct lane *l, const struct replay_event *e)
 	return l->now;
 }
 
+/* The call was open before. */
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct chronicle *const t = ctx;
@@ -343,9 +375,14 @@ static void enter(void *ctx, const struct replay_event *e)
 	}
 	l = lane(t, e);
 	if (e->coroutine != l->coroutine)
-		sync(t, l, e);
+		sync(t, l, e, stream_segments(e->stream) - 1, e->tick);
 	pop_from(t, l, 2 * (size_t)e->depth + 1, l->now);
-	open(t, l, e->func, e->depth, advance(l, e), e->why == REPLAY_SEEN);
+	open(t, l, e->func, e->depth, advance(l, e), 0);
+}
+
+static void adopt(void *ctx, const struct replay_event *e)
+{
+	lane(ctx, e)->seen = stream_depth(e->stream);
 }
 
 static void leave(void *ctx, const struct replay_event *e)
@@ -356,26 +393,28 @@ static void leave(void *ctx, const struct replay_event *e)
 	if (e->deferred != REPLAY_NOW)
 		return;
 	l = lane(t, e);
+	catch_up(t, l, e, MIN(stream_depth(e->stream), (size_t)e->depth + 1),
+		 stream_segments(e->stream));
 	pop_from(t, l, 2 * (size_t)e->depth + 1, advance(l, e));
 }
 
-/* A whole call of a function, of which all are asked for: it is shown without
- * having been open. */
-static void pass_by(struct chronicle *t, struct lane *l, func_id func,
-		    ticks from, ticks to)
+/* A call of a function, of which all are asked for: it is shown without having
+ * been open. */
+static void pass_by(struct chronicle *t, struct lane *l,
+		    const struct replay_call *c, ticks from, ticks to)
 {
 	struct track *const k = &t->found.tracks[l->track];
+	const uint32_t depth = l->depth + c->depth - (uint32_t)l->seen;
 	struct span s;
 
-	see_body(l, func);
 	if (l->is_shown && !l->is_alone && t->options.to == 0 &&
-	    track_join_call(k, func, l->depth, from, to, t->below)) {
+	    track_join_call(k, c->func, depth, from, to, t->below)) {
 		t->found.calls++;
 		return;
 	}
-	s = (struct span){ .begin = from, .end = to, .calls = 1, .func = func,
-			   .depth = l->depth };
-	if (l->is_alone && l->depth == 0) {
+	s = (struct span){ .begin = from, .end = to, .calls = 1,
+			   .func = c->func, .depth = depth };
+	if (l->is_alone && depth == 0) {
 		s.flags = SPAN_ALONE;
 		l->is_alone = false;
 	}
@@ -383,27 +422,45 @@ static void pass_by(struct chronicle *t, struct lane *l, func_id func,
 		give(t, l->track, &s);
 }
 
-static void leaf(void *ctx, const struct replay_event *e, ticks took)
+/* The first of several calls is on a run that may be new: what it is in, or
+ * itself, comes first there. */
+static void see_first(struct chronicle *t, struct lane *l,
+		      const struct replay_event *e, const struct replay_call *c)
+{
+	struct stream_frame f = { .func = c->func, .entry = c->begin };
+
+	if (l->seen < stream_depth(e->stream))
+		f = stream_frame(e->stream, l->seen);
+	if (e->coroutine != l->coroutine)
+		sync(t, l, e, stream_segments(e->stream) - 1,
+		     MAX(f.entry, l->least));
+	see_body(l, f.func);
+}
+
+static ticks calls(void *ctx, const struct replay_event *e,
+		   const struct replay_call *call, size_t n)
 {
 	struct chronicle *const t = ctx;
 	struct lane *const l = lane(t, e);
-	const size_t place = 2 * (size_t)e->depth + 1;
-	struct replay_event begin;
-	ticks from;
+	const bool is_all = !t->options.under && !t->options.skip &&
+			    t->options.serial == 0;
 
-	if (e->coroutine != l->coroutine) {
-		begin = *e;
-		begin.tick = e->tick - took;
-		sync(t, l, &begin);
+	see_first(t, l, e, call);
+	for (const struct replay_call *c = call; c < call + n; c++) {
+		const ticks from = MAX(c->begin, l->least);
+		const ticks to = MAX(c->end, l->least);
+
+		if (is_all && l->seen <= c->depth) {
+			pass_by(t, l, c, from, to);
+			continue;
+		}
+		catch_up(t, l, e, c->depth, stream_segments(e->stream));
+		if (l->seen <= c->depth)
+			open(t, l, c->func, c->depth, from, 1);
+		pop_from(t, l, 2 * (size_t)c->depth + 1, to);
 	}
-	pop_from(t, l, place, l->now);
-	from = e->tick - took > l->now ? e->tick - took : l->now;
-	if (!t->options.under && !t->options.skip && t->options.serial == 0) {
-		pass_by(t, l, e->func, from, advance(l, e));
-		return;
-	}
-	open(t, l, e->func, e->depth, from, 1);
-	pop_from(t, l, place, advance(l, e));
+	advance(l, e);
+	return is_all ? UINT64_MAX : 0;
 }
 
 /* The frames that the coroutine has had go on. Its spans may join those before
@@ -413,8 +470,10 @@ static void resume(void *ctx, const struct replay_event *e)
 	struct chronicle *const t = ctx;
 	struct lane *const l = lane(t, e);
 	const size_t depth = stream_depth(e->stream);
-	const ticks now = advance(l, e);
+	ticks now;
 
+	catch_up(t, l, e, e->depth, stream_segments(e->stream) - 1);
+	now = advance(l, e);
 	run(t, l, e, e->coroutine, e->depth, now);
 	l->is_alone = t->options.by_coroutine &&
 		t->found.tracks[l->track].suspended != e->tick - e->slept;
@@ -424,14 +483,17 @@ static void resume(void *ctx, const struct replay_event *e)
 		if (f.omitted == 0)
 			open(t, l, f.func, i, now, 0);
 	}
+	l->seen = depth;
 }
 
 static void suspend(void *ctx, const struct replay_event *e)
 {
 	struct chronicle *const t = ctx;
 	struct lane *const l = lane(t, e);
-	const ticks now = advance(l, e);
+	ticks now;
 
+	catch_up_all(t, l, e);
+	now = advance(l, e);
 	while (l->run > 0 && l->coroutine != e->coroutine)
 		pop_from(t, l, l->slot[l->run - 1].place, now);
 	if (l->run > 0)
@@ -443,6 +505,7 @@ static void mark(void *ctx, const struct replay_event *e)
 	struct chronicle *const t = ctx;
 	struct lane *const l = lane(t, e);
 
+	catch_up_all(t, l, e);
 	if (!l->is_shown || (t->options.to > 0 &&
 	    (e->tick < t->options.from || e->tick >= t->options.to)))
 		return;
@@ -472,17 +535,21 @@ static void chunk_begin(void *ctx, const struct replay_event *e,
 		give(t, l->track, &gap);
 	l->is_off = (chunk->header.flags & CHUNK_LAST) != 0;
 	l->has_chunk = true;
+	l->least = l->now;
 }
 
 static void chunk_end(void *ctx, const struct replay_event *e)
 {
-	advance(lane(ctx, e), e);
+	struct lane *const l = lane(ctx, e);
+
+	catch_up_all(ctx, l, e);
+	advance(l, e);
 }
 
 const struct replay_sink chronicle_sink = {
-	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
+	.enter = enter, .leave = leave, .calls = calls, .resume = resume,
 	.suspend = suspend, .mark = mark, .chunk_begin = chunk_begin,
-	.chunk_end = chunk_end,
+	.chunk_end = chunk_end, .adopt = adopt,
 };
 
 /* ---- the end ---- */

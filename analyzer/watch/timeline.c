@@ -12,8 +12,9 @@
 
 enum { DEPTHS = 128 };           /* at first */
 
-/* An open call of a stream, by depth; func 0: none that is followed. */
-struct slot { func_id func; ticks from; uint64_t calls; };
+/* An open call of a stream, by depth, if it is known otherwise than by its own
+ * begin: it was open before, or goes on after a resume; else func is 0. */
+struct slot { func_id func; ticks from; };
 
 /* A segment of a stream. */
 struct run {
@@ -60,12 +61,11 @@ static void put_nowhere(struct timeline *t, const struct timeline_span *s)
 	t->rest.active += s->busy;
 }
 
-static struct timeline_span span(enum timeline_kind kind, ticks from, ticks to)
+/* Coarser, while there are too many spans. */
+static void settle(struct timeline *t)
 {
-	return (struct timeline_span){
-		.kind = (uint8_t)kind, .from = from, .to = to, .parts = 1,
-		.by = TIMELINE_NONE, .back = TIMELINE_NONE,
-		.who = TIMELINE_NONE };
+	while (t->held > t->most && timeline_coarsen(t))
+		;
 }
 
 /* The part of the span that is in the range. In a damaged trace, a chunk may
@@ -98,8 +98,7 @@ static void put(struct timeline *t, const struct stream *st, uint32_t lane,
 		l->last = st;
 		timeline_lay(t, &l->spans, s);
 	}
-	while (t->held > 2 * t->work->options.spans && timeline_coarsen(t))
-		;
+	settle(t);
 }
 
 static uint32_t add_lane(struct timeline *t, const struct timeline_lane *l)
@@ -154,8 +153,10 @@ static void set_range(struct timeline *t)
 	t->to = t->from;
 	for (size_t i = 0; i < s->thread_count; i++)
 		t->to = MAX(s->threads[i].last, t->to);
+	t->end = t->to + 1;
 	if (o->to == 0)
 		return;
+	t->end = MIN(o->to, t->end);
 	if (o->from > t->from)
 		t->from = MIN(o->from, t->to);
 	if (o->to < t->to)
@@ -172,6 +173,7 @@ struct timeline *timeline_new(const struct session *s,
 	t->work->options = *options;
 	t->work->index_of = map_new();
 	t->depths = DEPTHS;
+	t->most = 2 * options->spans;
 	set_range(t);
 	for (size_t i = 0; i < s->thread_count; i++)
 		add_lane(t, &(struct timeline_lane){
@@ -290,18 +292,10 @@ static void open_run(struct timeline *t, struct track *k,
 	*vec_add(&k->runs, &k->run_room, &k->run_count) = r;
 }
 
-/* How deep the run's frame at an index of the stack is in its lane. */
-static uint16_t depth_of(const struct run *r, size_t frame)
-{
-	const size_t depth = frame >= r->base ? frame - r->base + 1 : 1;
-
-	return depth < UINT16_MAX ? (uint16_t)depth : UINT16_MAX;
-}
-
 static void put_run(struct timeline *t, const struct stream *st,
 		    const struct run *r, ticks to, uint32_t back)
 {
-	struct timeline_span s = span(TIMELINE_RUN, r->from, to);
+	struct timeline_span s = timeline_span(TIMELINE_RUN, r->from, to);
 
 	s.func = r->body;
 	s.by = r->by;
@@ -314,13 +308,13 @@ static void put_run(struct timeline *t, const struct stream *st,
 static void put_guest(struct timeline *t, const struct stream *st,
 		      const struct run *lower, const struct run *r, ticks to)
 {
-	struct timeline_span g = span(TIMELINE_GUEST, r->from, to);
+	struct timeline_span g = timeline_span(TIMELINE_GUEST, r->from, to);
 
 	if (!lower->is_chosen)
 		return;
 	g.who = r->lane;
 	g.func = r->body;
-	g.depth = depth_of(lower, r->base);
+	g.depth = timeline_depth(lower->base, r->base);
 	put(t, st, lower->lane, g);
 }
 
@@ -363,11 +357,10 @@ static void follow(struct timeline *t, struct track *k, const struct stream *st)
 	}
 }
 
-static inline struct slot *slot(struct track *k, size_t depth)
+static void put_slot(struct track *k, size_t depth, struct slot s)
 {
-	if (__builtin_expect(depth >= k->slot_room, 0))
-		vec_need_zeroed(&k->slots, &k->slot_room, depth + 1);
-	return &k->slots[depth];
+	vec_need_zeroed(&k->slots, &k->slot_room, depth + 1);
+	k->slots[depth] = s;
 }
 
 /* An event's track with its runs as they are now, or NULL. */
@@ -386,14 +379,7 @@ static inline struct track *arrive(struct timeline *t,
 
 /* ---- events ------------------------------------------------------------- */
 
-/* A range ends before its last tick, but all of a trace includes it. */
-static bool is_in(const struct timeline *t, ticks tick)
-{
-	return tick >= t->from && tick <= t->to &&
-	       (t->work->options.to == 0 || tick < t->work->options.to);
-}
-
-/* Entries that are told later were not seen. */
+/* The call was open before. Entries that are told later were not seen. */
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct timeline *const t = ctx;
@@ -401,49 +387,69 @@ static void enter(void *ctx, const struct replay_event *e)
 				NULL;
 
 	if (k)
-		*slot(k, e->depth) = (struct slot){
-			.func = e->func, .from = e->tick,
-			.calls = e->why == REPLAY_SEEN && is_in(t, e->tick) };
+		put_slot(k, e->depth, (struct slot){ e->func, e->tick });
 }
 
-static __attribute__((noinline)) void
-put_long_call(struct timeline *t, const struct stream *st, uint32_t lane,
-	      struct slot c, uint16_t in_lane, ticks to)
-{
-	struct timeline_span s = span(TIMELINE_CALL, c.from, to);
-
-	s.func = c.func;
-	s.calls = c.calls;
-	s.depth = in_lane;
-	put(t, st, lane, s);
-}
-
-/* A call, or its part in the topmost run. */
-static inline void put_call(struct timeline *t, const struct track *k,
-			    const struct stream *st, struct slot c,
-			    size_t depth, ticks to)
+/* A call in the topmost run; is_part: it began before. */
+static void put_call(struct timeline *t, const struct track *k,
+		     const struct replay_call *c, bool is_part)
 {
 	const struct run *const r = top_run(k);
-	const uint16_t in_lane = depth_of(r, depth);
+	struct timeline_span s = timeline_span(TIMELINE_CALL, c->begin, c->end);
+
+	s.func = c->func;
+	s.calls = !is_part && c->begin >= t->from && c->begin < t->end;
+	s.depth = timeline_depth(r->base, c->depth);
+	if (r->is_chosen)
+		put(t, k->stream, r->lane, s);
+}
+
+/* The lane of the topmost run, if the last span there is of this stream. */
+static struct timeline_lane *own_lane(const struct timeline *t,
+				      const struct track *k)
+{
+	const struct run *const r = top_run(k);
 	struct timeline_lane *const l = r->lane == TIMELINE_NONE ? NULL :
 					&t->lanes[r->lane];
 
-	if (!r->is_chosen ||
-	    (l && l->last == st && c.from >= t->from && to <= t->to &&
-	     to >= c.from && timeline_lay_short(t, &l->spans, c.func,
-			in_lane, c.from, to, &c.calls)))
-		return;
-	put_long_call(t, st, r->lane, c, in_lane, to);
+	return l && r->is_chosen && l->last == k->stream ? l : NULL;
 }
 
-static void end_call(struct timeline *t, const struct track *k,
-		     const struct stream *st, size_t depth, ticks to)
+static ticks calls(void *ctx, const struct replay_event *e,
+		   const struct replay_call *call, size_t n)
 {
-	struct slot *const c = &k->slots[depth];
+	struct timeline *const t = ctx;
+	struct track *const k = arrive(t, e);
 
-	if (c->func != 0)
-		put_call(t, k, st, *c, depth, to);
-	c->func = 0;
+	for (size_t i = 0; k && i < n; i++) {
+		struct timeline_lane *const l = own_lane(t, k);
+
+		if (l) {
+			i += timeline_lay_short(t, &l->spans, top_run(k)->base,
+						call + i, n - i);
+			settle(t);
+		}
+		if (i < n)
+			put_call(t, k, &call[i], false);
+	}
+	return UINT64_MAX;
+}
+
+/* An open call ends, or its part in the topmost run. */
+static void end_frame(struct timeline *t, const struct track *k,
+		      const struct replay_event *e, size_t depth)
+{
+	const struct stream_frame f = stream_frame(e->stream, depth);
+	struct slot *const s = depth < k->slot_room &&
+			       k->slots[depth].func == f.func ?
+			       &k->slots[depth] : NULL;
+
+	if (f.omitted == 0)
+		put_call(t, k, &(struct replay_call){
+			.begin = s ? s->from : f.entry, .end = e->tick,
+			.func = f.func, .depth = (uint32_t)depth }, s);
+	if (s)
+		s->func = 0;
 }
 
 static void leave(void *ctx, const struct replay_event *e)
@@ -452,22 +458,8 @@ static void leave(void *ctx, const struct replay_event *e)
 	struct track *const k = e->deferred == REPLAY_NOW ? arrive(t, e) :
 				NULL;
 
-	if (k && slot(k, e->depth)->func == e->func)
-		end_call(t, k, e->stream, e->depth, e->tick);
-}
-
-static void leaf(void *ctx, const struct replay_event *e, ticks took)
-{
-	struct timeline *const t = ctx;
-	struct track *const k = arrive(t, e);
-	const struct slot c = { .func = e->func, .from = e->tick - took,
-				.calls = is_in(t, e->tick - took) };
-
-	if (!k)
-		return;
-	if (e->depth < k->slot_room)
-		k->slots[e->depth].func = 0;
-	put_call(t, k, e->stream, c, e->depth, e->tick);
+	if (k)
+		end_frame(t, k, e, e->depth);
 }
 
 /* Its open calls go on, and are not counted again. */
@@ -480,8 +472,8 @@ static void resume(void *ctx, const struct replay_event *e)
 	for (size_t i = stream_top(e->stream).base; k && i < depth; i++) {
 		const struct stream_frame f = stream_frame(e->stream, i);
 
-		*slot(k, i) = (struct slot){
-			.func = f.omitted > 0 ? 0 : f.func, .from = e->tick };
+		put_slot(k, i, (struct slot){ f.omitted > 0 ? 0 : f.func,
+					      e->tick });
 	}
 }
 
@@ -492,8 +484,7 @@ static void suspend(void *ctx, const struct replay_event *e)
 	const size_t base = stream_top(e->stream).base;
 
 	for (size_t i = stream_depth(e->stream); k && i-- > base; )
-		if (slot(k, i)->func == stream_frame(e->stream, i).func)
-			end_call(t, k, e->stream, i, e->tick);
+		end_frame(t, k, e, i);
 	if (k && k->run_count > 1)
 		close_run(t, k, e->stream, e->tick, true);
 }
@@ -508,7 +499,7 @@ static void put_gap(struct timeline *t, const struct track *k,
 			   k->last : h->tick_begin;
 
 	if (k->run_count == 0 ? is_lost : is_lost || from < h->tick_begin)
-		put(t, st, k->lane, span(is_lost ? TIMELINE_LOST :
+		put(t, st, k->lane, timeline_span(is_lost ? TIMELINE_LOST :
 					 TIMELINE_OFF, from, h->tick_begin));
 }
 
@@ -547,8 +538,8 @@ static void chunk_end(void *ctx, const struct replay_event *e)
 static void put_wait(struct timeline *t, struct track *k)
 {
 	if (k->off_from < k->off_to)
-		put(t, k->stream, k->lane, span(TIMELINE_WAIT, k->off_from,
-						k->off_to));
+		put(t, k->stream, k->lane,
+		    timeline_span(TIMELINE_WAIT, k->off_from, k->off_to));
 	k->off_from = k->off_to = 0;
 }
 
@@ -571,7 +562,7 @@ static void off(void *ctx, const struct stream *st, ticks from, ticks to)
 }
 
 const struct replay_sink timeline_sink = {
-	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
+	.enter = enter, .leave = leave, .calls = calls, .resume = resume,
 	.suspend = suspend, .off = off,
 	.chunk_begin = chunk_begin, .chunk_end = chunk_end,
 };

@@ -85,40 +85,75 @@ void timeline_lay(struct timeline *t, struct timeline_spans *in,
 	t->held++;
 }
 
-bool timeline_lay_short(struct timeline *t, struct timeline_spans *in,
-			func_id func, uint16_t depth, ticks from, ticks to,
-			uint64_t *calls)
+/* A short call as a span. Set in place: a copy would wait for what is
+ * written. */
+static inline void set_call(struct timeline_span *s,
+			    const struct replay_call *c, uint16_t depth,
+			    uint64_t calls)
 {
-	const ticks took = to - from;
-	struct timeline_span *last;
+	s->from = c->begin;
+	s->to = c->end;
+	s->busy = s->longest = c->end - c->begin;
+	s->calls = calls;
+	s->parts = 1;
+	s->func = c->func;
+	s->depth = depth;
+	s->kind = TIMELINE_CALL;
+	s->by = s->back = s->who = TIMELINE_NONE;
+}
 
-	if (took >= t->grain || depth >= t->depths)
-		return false;
-	while ((last = last_of(in)) && last->depth > depth &&
-	       last->from >= from && last->to <= to) {
-		*calls += last->calls;
-		in->count--;
-		t->held--;
+/* A short call joins a span, which is no run. */
+static inline void join_call(struct timeline_span *to,
+			     const struct replay_call *c, uint64_t calls)
+{
+	const ticks took = c->end - c->begin;
+
+	to->to = MAX(c->end, to->to);
+	if (took > to->longest) {
+		to->longest = took;
+		to->func = c->func;
+		to->kind = TIMELINE_CALL;
+		to->who = TIMELINE_NONE;
 	}
-	if (!last || last->depth != depth || last->parts < 2 ||
-	    from < last->from ||
-	    (from > last->to && from - last->to > t->grain))
-		return false;
-	last->to = MAX(to, last->to);
-	if (took > last->longest) {
-		last->longest = took;
-		last->func = func;
-		last->kind = TIMELINE_CALL;
-		last->who = TIMELINE_NONE;
+	to->busy += took;
+	to->calls += calls;
+	to->parts++;
+}
+
+size_t timeline_lay_short(struct timeline *t, struct timeline_spans *in,
+			  size_t base, const struct replay_call *call, size_t n)
+{
+	const ticks grain = t->grain;
+	struct timeline_span *last = last_of(in);
+	size_t i = 0;
+
+	for (; i < n && t->held <= t->most; i++) {
+		const struct replay_call *const c = &call[i];
+		const ticks took = c->end - c->begin;
+		const uint16_t depth = timeline_depth(base, c->depth);
+		uint64_t calls = c->begin < t->end;
+
+		if (took >= grain || depth >= t->depths ||
+		    c->begin < t->from || c->end > t->to)
+			break;
+		while (last && last->depth > depth && last->from >= c->begin &&
+		       last->to <= c->end) {
+			calls += last->calls;
+			in->count--;
+			t->held--;
+			last = last_of(in);
+		}
+		if (last && last->depth == depth && is_small(t, last) &&
+		    c->begin >= last->from &&
+		    (c->begin <= last->to || c->begin - last->to <= grain)) {
+			join_call(last, c, calls);
+			continue;
+		}
+		last = vec_add(&in->at, &in->room, &in->count);
+		set_call(last, c, depth, calls);
+		t->held++;
 	}
-	if (last->by != TIMELINE_NONE)
-		last->by = TIMELINE_SEVERAL;
-	if (last->back != TIMELINE_NONE)
-		last->back = TIMELINE_SEVERAL;
-	last->busy += took;
-	last->calls += *calls;
-	last->parts++;
-	return true;
+	return i;
 }
 
 /* What is laid down never needs more room than there was. */

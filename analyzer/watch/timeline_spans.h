@@ -95,6 +95,8 @@ struct timeline {
 	} rest;
 	/* Private: */
 	size_t held;             /* spans, gaps and waits of all lanes */
+	size_t most;             /* if it is more, the grain doubles */
+	ticks end;               /* calls that begin before it count */
 	struct timeline_work *work;
 };
 
@@ -108,12 +110,29 @@ bool timeline_is_deep(const struct timeline *, const struct timeline_span *);
 void timeline_lay(struct timeline *, struct timeline_spans *,
 		  struct timeline_span);
 
-/* The same for a call that is shorter than the grain, if the lane's last span
- * takes it: most calls end here. What it swallows is counted in *calls. False:
- * lay it down. */
-bool timeline_lay_short(struct timeline *, struct timeline_spans *,
-			func_id, uint16_t depth, ticks from, ticks to,
-			uint64_t *calls);
+/* The same for n calls, the outermost frame of whose lane is `base`: most are
+ * shorter than the grain. Stops at one that is not, or is not in the range, or
+ * after which the lanes hold too much; returns how many were laid down. */
+size_t timeline_lay_short(struct timeline *, struct timeline_spans *,
+			  size_t base, const struct replay_call *, size_t n);
+
+static inline struct timeline_span timeline_span(enum timeline_kind kind,
+						 ticks from, ticks to)
+{
+	return (struct timeline_span){
+		.kind = (uint8_t)kind, .from = from, .to = to, .parts = 1,
+		.by = TIMELINE_NONE, .back = TIMELINE_NONE,
+		.who = TIMELINE_NONE };
+}
+
+/* How deep a frame of the stack is in a lane of that base. */
+static inline uint16_t timeline_depth(size_t base, size_t frame)
+{
+	const size_t depth = frame >= base ? frame - base + 1 : 1;
+
+	return depth < UINT16_MAX ? (uint16_t)depth : UINT16_MAX;
+}
+
 
 void timeline_sort(struct timeline_spans *,
 		   int (*compare)(const void *, const void *));

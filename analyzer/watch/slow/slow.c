@@ -1,7 +1,7 @@
-/* slow.c - follows the wanted calls of each stream from entry to exit, also
- * those of coroutines over suspensions. Threads are replayed one after the
- * other: a suspend and its resume may come in either order. Which calls are
- * kept is decided in slow_list.c.
+/* slow.c - takes the wanted calls of each stream as they end, and follows those
+ * of coroutines over suspensions. Threads are replayed one after the other: a
+ * suspend and its resume may come in either order. Which calls are kept is
+ * decided in slow_list.c.
  *
  * Where the suspend comes first, a `wait` holds its open calls, and the resume
  * takes them over. Where the resume comes first, each of its calls gets a piece
@@ -14,9 +14,9 @@
 
 #include <assert.h>
 
-/* A stream; slots by depth. */
+/* A stream. Slots by depth: of calls that were not entered on the stack as it
+ * is, since it was suspended or adopted; func 0: none. */
 struct lane {
-	uint32_t process, thread, level;
 	struct slot *slots;
 	size_t room;
 };
@@ -32,8 +32,9 @@ struct wait {
 	size_t count;
 };
 
-/* All that one collection knows. A call that is open is in a slot of a lane,
- * or, while its coroutine is suspended, in what a wait holds. */
+/* All that one collection knows. A call that is open is on its stream's stack,
+ * maybe with a slot, or, while its coroutine is suspended, in what a wait
+ * holds. */
 struct slow {
 	struct slow_list list;
 	struct stack_table *stacks;
@@ -48,6 +49,7 @@ struct slow *slow_new(const struct slow_options *options)
 	struct slow *const s = mem_alloc(sizeof(*s));
 
 	s->list.options = *options;
+	s->list.least = options->longer;
 	s->list.found.stacks = s->stacks = stack_table_new();
 	if (options->columns > 0)
 		s->list.found.over_time = mem_alloc(options->columns *
@@ -79,12 +81,6 @@ const struct slow_found *slow_found(const struct slow *s)
 	return &s->list.found;
 }
 
-/* Functions that became known after the options were made are not wanted. */
-static bool is_wanted(const struct slow *s, func_id func)
-{
-	return func < s->list.options.funcs && s->list.options.wanted[func];
-}
-
 /* The stream's lane; made when it is first asked for. */
 static struct lane *lane(struct slow *s, const struct stream *st)
 {
@@ -109,10 +105,24 @@ static struct slot *slots(struct lane *l, size_t count)
 	return l->slots;
 }
 
+/* What is known of an open frame now. */
+static struct slot slot_of(const struct lane *l, const struct stream *st,
+			   size_t depth)
+{
+	const struct stream_frame f = stream_frame(st, depth);
+	struct slot slot = { .func = f.omitted > 0 ? 0 : f.func,
+			     .is_known = f.is_known, .entry = f.entry,
+			     .thread = stream_thread(st) };
+
+	if (slot.func && depth < l->room && l->slots[depth].func == slot.func)
+		slot = l->slots[depth];
+	slot.self += f.self;
+	return slot;
+}
+
 /* ---- ends of calls ---- */
 
-/* The call that a slot becomes when it ends at a tick, but for where it is. Set
- * in place: most calls come here, and a copy would wait for what is written. */
+/* The call that a slot becomes when it ends at a tick, but for where it is. */
 static void close_slot(struct slow_call *call, const struct slot *slot,
 		       ticks at, enum slow_end end)
 {
@@ -348,13 +358,18 @@ static void suspend(void *ctx, const struct replay_event *e)
 	struct slow *const s = ctx;
 	struct lane *const l = lane(s, e->stream);
 	struct wait *w = other_end(s, e);
+	struct slot slot;
 	struct top t;
 	size_t wanted;
 
-	l->process = e->process;
 	if (suspend_ends(e->reason))
 		return;
 	t = look_top(l, e->stream);
+	for (size_t i = t.base; i < t.depth; i++) {
+		slot = slot_of(l, e->stream, i);
+		if (slow_list_wants(&s->list, slot.func))
+			t.slots[i] = slot;
+	}
 	wanted = count_wanted(&t);
 	if (wanted > 0 || w)
 		t.own = stream_stack(e->stream, t.base, t.depth, s->stacks, 0);
@@ -362,25 +377,21 @@ static void suspend(void *ctx, const struct replay_event *e)
 		meet_resume(s, &t, w, e);
 	else
 		leave_open(s, &t, new_wait(s, e, e->tick, false), wanted, e);
-	/* A call that is not wanted need not be told: it finds none here. */
 	for (size_t i = t.base; i < t.depth; i++)
 		t.slots[i].func = 0;
 }
 
 /* What is there now; nothing is known of what was before. A call is partial
  * unless its suspend came, or can still come. */
-static void read_frames(struct slow *s, const struct top *t,
+static void read_frames(struct slow *s, struct lane *l, const struct top *t,
 			const struct replay_event *e)
 {
 	for (size_t i = t->base; i < t->depth; i++) {
-		const struct stream_frame f = stream_frame(e->stream, i);
-
-		t->slots[i] = (struct slot){ 0 };
-		if (f.omitted == 0 && is_wanted(s, f.func))
-			t->slots[i] = (struct slot){
-				.func = f.func, .is_known = f.is_known,
-				.entry = f.entry, .thread = e->thread,
-				.is_partial = true };
+		t->slots[i].func = 0;
+		t->slots[i] = slot_of(l, e->stream, i);
+		t->slots[i].is_partial = true;
+		if (!slow_list_wants(&s->list, t->slots[i].func))
+			t->slots[i].func = 0;
 	}
 }
 
@@ -418,8 +429,7 @@ static void resume(void *ctx, const struct replay_event *e)
 	struct wait *w = other_end(s, e);
 	size_t wanted;
 
-	l->process = e->process;
-	read_frames(s, &t, e);
+	read_frames(s, l, &t, e);
 	wanted = count_wanted(&t);
 	if (wanted > 0)
 		t.own = stream_stack(e->stream, t.base, t.depth, s->stacks, 0);
@@ -447,42 +457,26 @@ static void resume(void *ctx, const struct replay_event *e)
 
 /* ---- calls ---- */
 
-/* Time is the innermost call's own, also where that is a handler's. */
-static void pass(void *ctx, const struct stream *st, ticks from, ticks to)
-{
-	const size_t depth = stream_depth(st);
-	struct lane *const l = depth > 0 ? lane(ctx, st) : NULL;
-
-	if (l && depth <= l->room)
-		l->slots[depth - 1].self += to - from;
-}
-
-/* Deferred entries are of calls whose own entry nobody saw. */
+/* The call was open before. Deferred entries are of calls whose own entry
+ * nobody saw. */
 static void enter(void *ctx, const struct replay_event *e)
 {
 	struct slow *const s = ctx;
-	struct stream_frame frame;
 	struct slot *slot;
 	struct lane *l;
 
+	if (!slow_list_wants(&s->list, e->func))
+		return;
 	if (e->deferred != REPLAY_NOW) {
-		s->list.found.unknown += (e->deferred == REPLAY_DEFERRED_OLD ||
-				     e->deferred == REPLAY_DEFERRED_OMITTED) &&
-				    is_wanted(s, e->func);
+		s->list.found.unknown += e->deferred == REPLAY_DEFERRED_OLD ||
+				     e->deferred == REPLAY_DEFERRED_OMITTED;
 		return;
 	}
 	l = lane(s, e->stream);
 	slot = &slots(l, (size_t)e->depth + 1)[e->depth];
-	if (!is_wanted(s, e->func)) {
-		slot->func = 0;
-		return;
-	}
-	l->process = e->process;
-	frame = stream_frame(e->stream, e->depth);
-	*slot = (struct slot){
-		.func = e->func, .is_known = frame.is_known,
-		.entry = frame.entry, .thread = e->thread,
-		.is_partial = e->why != REPLAY_SEEN };
+	slot->func = 0;
+	*slot = slot_of(l, e->stream, e->depth);
+	slot->is_partial = true;
 }
 
 /* How a call ended, from how its exit came about. A window that began anew
@@ -559,54 +553,54 @@ static void close_here(struct slow_call *call, const struct slot *slot,
 
 /* A call with a piece is counted now only if its earlier part has come. Then
  * the slot is whole, and what it becomes is read from it again. */
-static void leave(void *ctx, const struct replay_event *e)
+static void end(struct slow *s, struct slot *slot, const struct replay_event *e)
 {
-	struct slow *const s = ctx;
-	struct lane *l;
-	struct slot *slot;
 	struct slow_call call;
 
-	if (e->deferred != REPLAY_NOW || !is_wanted(s, e->func))
-		return;
-	l = lane(s, e->stream);
-	slot = &slots(l, (size_t)e->depth + 1)[e->depth];
-	if (slot->func != e->func)
-		return;
 	if (!slot->is_known) {
 		s->list.found.unknown++;
-		slot->func = 0;
 		return;
 	}
 	close_here(&call, slot, e);
 	if (slot->piece != 0) {
 		if (slow_pieces_end(&s->pieces, slot, &call, e->tick,
-				    own_stack(s, slot, e))) {
-			slot->func = 0;
+				    own_stack(s, slot, e)))
 			return;
-		}
 		close_here(&call, slot, e);
 	}
 	end_here(s, slot, &call, e);
-	slot->func = 0;
 }
 
-/* The stack stands as it did at its entry. */
-static void leaf(void *ctx, const struct replay_event *e, ticks took)
+static void leave(void *ctx, const struct replay_event *e)
 {
-	static const struct slot known = { .is_known = true };
 	struct slow *const s = ctx;
-	struct slow_call call;
+	struct lane *l;
+	struct slot slot;
 
-	if (!is_wanted(s, e->func) || !slow_list_count_leaf(&s->list,
-			e->thread, e->tick - took, took))
+	if (e->deferred != REPLAY_NOW || !slow_list_wants(&s->list, e->func))
 		return;
-	call = (struct slow_call){
-		.func = e->func, .process = e->process, .thread = e->thread,
-		.level = e->level, .coroutine = e->coroutine,
-		.depth = e->depth - (uint32_t)stream_top(e->stream).base,
-		.begin = e->tick - took, .total = took, .self = took,
-		.end = SLOW_RETURNED };
-	keep(s, &known, &call, e);
+	l = lane(s, e->stream);
+	slot = slot_of(l, e->stream, e->depth);
+	end(s, &slot, e);
+	if (e->depth < l->room)
+		l->slots[e->depth].func = 0;
+}
+
+/* Where a call may be kept, its stack is needed. */
+static ticks calls(void *ctx, const struct replay_event *e,
+		   const struct replay_call *call, size_t n)
+{
+	struct slow *const s = ctx;
+	const struct replay_call *const last = &call[n - 1];
+	const bool is_brief = last->end - last->begin < s->list.least;
+	struct slot slot = { .func = last->func, .is_known = true,
+			     .entry = last->begin, .self = last->self,
+			     .thread = e->thread };
+
+	slow_list_count_brief(&s->list, e->thread, call, n - !is_brief);
+	if (!is_brief && slow_list_wants(&s->list, last->func))
+		end(s, &slot, e);
+	return s->list.least;
 }
 
 /* ---- the end ---- */
@@ -628,6 +622,6 @@ void slow_finish(struct slow *s)
 }
 
 const struct replay_sink slow_sink = {
-	.enter = enter, .leave = leave, .leaf = leaf, .resume = resume,
-	.suspend = suspend, .pass = pass,
+	.enter = enter, .leave = leave, .calls = calls, .resume = resume,
+	.suspend = suspend,
 };

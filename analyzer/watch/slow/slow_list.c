@@ -31,14 +31,21 @@ static int compare(const struct slow_list *s, const struct slow_call *x,
 	       UP(thread) ?: DOWN(total) ?: UP(func);
 }
 
-/* Is the call in the time and on a thread that was asked for? */
+/* Was the thread asked for? */
+static bool is_on(const struct slow_options *o, uint32_t thread)
+{
+	return !o->threads || (thread < o->thread_count && o->threads[thread]);
+}
+
+/* Was the time? */
+static inline bool is_in(const struct slow_options *o, ticks begin)
+{
+	return begin >= o->from && (o->to == 0 || begin < o->to);
+}
+
 static bool is_chosen(const struct slow_list *s, ticks begin, uint32_t thread)
 {
-	const struct slow_options *const o = &s->options;
-
-	return begin >= o->from && (o->to == 0 || begin < o->to) &&
-	       (!o->threads || (thread < o->thread_count &&
-				o->threads[thread]));
+	return is_in(&s->options, begin) && is_on(&s->options, thread);
 }
 
 bool slow_list_takes(const struct slow_list *s, const struct slow_call *c)
@@ -64,13 +71,12 @@ static ticks column_begin(const struct slow_options *o, size_t index)
 }
 
 /* Those of the first and of the last column take what is before and behind. */
-static size_t column_of(struct slow_list *s, ticks begin)
+static __attribute__((noinline)) size_t find_column(struct slow_list *s,
+						    ticks begin)
 {
 	const struct slow_options *const o = &s->options;
 	struct slow_column *const c = &s->column;
 
-	if (begin >= c->from && begin < c->to)
-		return c->index;
 	if (begin <= o->first || o->last <= o->first)
 		return 0;
 	if (begin >= o->last)
@@ -82,7 +88,15 @@ static size_t column_of(struct slow_list *s, ticks begin)
 	return c->index;
 }
 
-static void count(struct slow_list *s, ticks begin, ticks total)
+static inline size_t column_of(struct slow_list *s, ticks begin)
+{
+	const struct slow_column *const c = &s->column;
+
+	return begin >= c->from && begin < c->to ? c->index :
+	       find_column(s, begin);
+}
+
+static inline void count(struct slow_list *s, ticks begin, ticks total)
 {
 	struct slow_found *const f = &s->found;
 	const uint32_t step = hist_step(total);
@@ -109,15 +123,17 @@ void slow_list_count(struct slow_list *s, const struct slow_call *c)
 		count(s, c->begin, c->total);
 }
 
-bool slow_list_count_leaf(struct slow_list *s, uint32_t thread, ticks begin,
-			  ticks total)
+void slow_list_count_brief(struct slow_list *s, uint32_t thread,
+			   const struct replay_call *call, size_t n)
 {
-	const ticks key = s->options.key == SLOW_SUSPENDED ? 0 : total;
+	const struct slow_options *const o = &s->options;
 
-	if (!is_chosen(s, begin, thread))
-		return false;
-	count(s, begin, total);
-	return key >= s->least;
+	for (size_t i = is_on(o, thread) ? 0 : n; i < n; i++) {
+		const struct replay_call *const c = &call[i];
+
+		if (slow_list_wants(s, c->func) && is_in(o, c->begin))
+			count(s, c->begin, c->end - c->begin);
+	}
 }
 
 /* Restore the heap below i. */

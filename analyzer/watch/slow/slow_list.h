@@ -5,6 +5,7 @@
 #include "analyzer/model/hist.h"
 #include "analyzer/model/session.h"
 #include "analyzer/model/stack_table.h"
+#include "analyzer/replay/replay.h"
 
 #include <stdbool.h>
 
@@ -88,6 +89,14 @@ struct slow_list {
 	                          * last call, which most follow closely */
 };
 
+/* Functions that became known after the options were made are not wanted. */
+static inline bool slow_list_wants(const struct slow_list *s, func_id func)
+{
+	const struct slow_options *const o = &s->options;
+
+	return func < o->funcs && o->wanted[func];
+}
+
 /* Would the call be kept? Looks at all fields but the stack, so that a stack is
  * made for few calls only. The caller has checked that the function is
  * wanted. */
@@ -95,10 +104,9 @@ bool slow_list_takes(const struct slow_list *, const struct slow_call *);
 /* Count a call, kept or not. To be called once for each call whose entry is
  * known. */
 void slow_list_count(struct slow_list *, const struct slow_call *);
-/* The same for a call that was not suspended, in which no other one was.
- * False: it will not be kept. */
-bool slow_list_count_leaf(struct slow_list *, uint32_t thread, ticks begin,
-			  ticks total);
+/* The same for calls that were not suspended and are quicker than `least`. */
+void slow_list_count_brief(struct slow_list *, uint32_t thread,
+			   const struct replay_call *, size_t n);
 /* Keep a call that slow_list_takes accepts; needs its stack. */
 void slow_list_put(struct slow_list *, const struct slow_call *);
 /* All calls were put: set found.calls. */
