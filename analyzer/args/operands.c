@@ -5,7 +5,6 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/order.h"
-#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
 
@@ -21,7 +20,7 @@ static struct arena *kept;
 
 static bool has(const char *folder, const char *name)
 {
-	char *const path = text_path(folder, name);
+	char *const path = mem_print("%s/%s", folder, name);
 	struct stat of;
 	const bool is_there = stat(path, &of) == 0;
 
@@ -62,7 +61,7 @@ static void look_into(const char *folder, struct list *list, bool snapshots)
 
 	while (dir && (entry = readdir(dir)) != NULL) {
 		char *const path = folder[0] ?
-			text_path(folder, entry->d_name) :
+			mem_print("%s/%s", folder, entry->d_name) :
 			mem_copy(entry->d_name);
 
 		if (entry->d_name[0] != '.' && is_trace(path) &&
@@ -85,7 +84,7 @@ static void look_below(const char *folder, struct list *list)
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL) {
-		char *const path = text_path(folder, entry->d_name);
+		char *const path = mem_print("%s/%s", folder, entry->d_name);
 
 		if (entry->d_name[0] != '.')
 			look_into(path, list, false);

@@ -4,6 +4,7 @@
 #include "analyzer/base/mem.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,26 @@ void mem_free_each(void *const *p, size_t count)
 char *mem_copy(const char *text)
 {
 	return checked(strdup(text), strlen(text) + 1);
+}
+
+/* What vprintf would write. */
+static char *printed(const char *format, va_list args)
+{
+	char *text;
+
+	return vasprintf(&text, format, args) < 0 ? checked(NULL, SIZE_MAX) :
+	       text;
+}
+
+char *mem_print(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = printed(format, args);
+	va_end(args);
+	return text;
 }
 
 void *mem_more(void *old, size_t *room, size_t need, size_t size)
@@ -152,5 +173,18 @@ char *arena_copy(struct arena *a, const char *bytes, size_t length)
 
 	if (length > 0)
 		memcpy(copy, bytes, length);
+	return copy;
+}
+
+char *arena_print(struct arena *a, const char *format, ...)
+{
+	va_list args;
+	char *text, *copy;
+
+	va_start(args, format);
+	text = printed(format, args);
+	va_end(args);
+	copy = arena_copy(a, text, strlen(text));
+	free(text);
 	return copy;
 }

@@ -21,6 +21,9 @@ void mem_free(void *);
 void mem_free_each(void *const *, size_t count);
 /* A copy of text; the caller frees it with mem_free. */
 char *mem_copy(const char *text);
+/* The same of what printf would write. */
+__attribute__((format(printf, 1, 2)))
+char *mem_print(const char *format, ...);
 
 /* Allocations that are freed together. */
 struct arena;
@@ -30,3 +33,6 @@ void arena_free(struct arena *);
 void *arena_alloc(struct arena *, size_t size);
 /* A copy of length bytes, with a NUL after them. */
 char *arena_copy(struct arena *, const char *bytes, size_t length);
+/* A copy of what printf would write. */
+__attribute__((format(printf, 2, 3)))
+char *arena_print(struct arena *, const char *format, ...);

@@ -47,15 +47,6 @@ void text_addf(char *to, size_t room, const char *format, ...)
 	va_end(args);
 }
 
-char *text_path(const char *folder, const char *name)
-{
-	const size_t size = strlen(folder) + strlen(name) + 2;
-	char *const path = mem_alloc(size);
-
-	snprintf(path, size, "%s/%s", folder, name);
-	return path;
-}
-
 void text_hex(const uint8_t *bytes, size_t count, char *to)
 {
 	*to = '\0';

@@ -22,9 +22,6 @@ const char *text_base_name(const char *path);
 __attribute__((format(printf, 3, 4)))
 void text_addf(char *to, size_t room, const char *format, ...);
 
-/* "FOLDER/NAME", to be freed with mem_free. */
-char *text_path(const char *folder, const char *name);
-
 /* Bytes as hexadecimal digits; to has 2 * count + 1 bytes. */
 void text_hex(const uint8_t *bytes, size_t count, char *to);
 

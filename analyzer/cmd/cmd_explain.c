@@ -14,7 +14,6 @@
 #include "analyzer/watch/sleeps.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,49 +65,32 @@ static const char *share_of(struct teller *t, double share)
 				(uint64_t)(share * 10000 + 0.5), 10000);
 }
 
-/* mem_free the text. */
-static __attribute__((format(printf, 1, 2)))
-char *text_of(const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int size;
-
-	va_start(args, format);
-	size = vsnprintf(NULL, 0, format, args);
-	va_end(args);
-	text = mem_alloc((size_t)size + 1);
-	va_start(args, format);
-	vsnprintf(text, (size_t)size + 1, format, args);
-	va_end(args);
-	return text;
-}
-
 static char *tell_hot(struct teller *t, const struct explain_finding *f)
 {
-	return text_of("%s takes %s of the time%s itself: %s in %s, %s each. "
-		       "Most of that is for %s.", name_of(t, f->func),
-		       share_of(t, f->share), t->found->has_switches ?
-		       " on the CPU" : "", time_of(t, f->time),
-		       count_of(t, f->calls, "calls"),
-		       time_of(t, f->calls ? f->time / f->calls : 0),
-		       name_of(t, f->other));
+	return mem_print("%s takes %s of the time%s itself: %s in %s, %s each. "
+			 "Most of that is for %s.", name_of(t, f->func),
+			 share_of(t, f->share), t->found->has_switches ?
+			 " on the CPU" : "", time_of(t, f->time),
+			 count_of(t, f->calls, "calls"),
+			 time_of(t, f->calls ? f->time / f->calls : 0),
+			 name_of(t, f->other));
 }
 
 static char *tell_slow(struct teller *t, const struct explain_finding *f)
 {
-	return text_of("One call of %s took %s. Half of its %s took %s or "
-		       "less.", name_of(t, f->func), time_of(t, f->time),
-		       count_of(t, f->calls, "calls"), time_of(t, f->typical));
+	return mem_print("One call of %s took %s. Half of its %s took %s or "
+			 "less.", name_of(t, f->func), time_of(t, f->time),
+			 count_of(t, f->calls, "calls"),
+			 time_of(t, f->typical));
 }
 
 static char *tell_often(struct teller *t, const struct explain_finding *f)
 {
-	return text_of("%s is called about %s for each call of %s: %s, %s of "
-		       "all calls.", name_of(t, f->func),
-		       count_of(t, f->calls / f->other_calls, "times"),
-		       name_of(t, f->other), count_of(t, f->calls, "calls"),
-		       share_of(t, f->share));
+	return mem_print("%s is called about %s for each call of %s: %s, %s of "
+			 "all calls.", name_of(t, f->func),
+			 count_of(t, f->calls / f->other_calls, "times"),
+			 name_of(t, f->other), count_of(t, f->calls, "calls"),
+			 share_of(t, f->share));
 }
 
 static char *tell_sleep(struct teller *t, const struct explain_finding *f)
@@ -117,15 +99,15 @@ static char *tell_sleep(struct teller *t, const struct explain_finding *f)
 	const ticks since = cells_since_start(t->session, f->at);
 
 	if (f->calls < 2)
-		return text_of("Coroutine %" PRIu64 " of %s slept for %s in "
-			       "%s, until %s after the start.", f->coroutine,
-			       name_of(t, f->other), longest,
-			       name_of(t, f->func), time_of(t, since));
-	return text_of("Coroutine %" PRIu64 " of %s slept for %s in %s, until "
-		       "%s after the start. Coroutines sleep for %s on "
-		       "average otherwise.", f->coroutine, name_of(t, f->other),
-		       longest, name_of(t, f->func), time_of(t, since),
-		       time_of(t, f->typical));
+		return mem_print("Coroutine %" PRIu64 " of %s slept for %s in "
+				 "%s, until %s after the start.", f->coroutine,
+				 name_of(t, f->other), longest,
+				 name_of(t, f->func), time_of(t, since));
+	return mem_print("Coroutine %" PRIu64 " of %s slept for %s in %s, "
+			 "until %s after the start. Coroutines sleep for %s on "
+			 "average otherwise.", f->coroutine,
+			 name_of(t, f->other), longest, name_of(t, f->func),
+			 time_of(t, since), time_of(t, f->typical));
 }
 
 static char *tell_wait(struct teller *t, const struct explain_finding *f)
@@ -138,10 +120,10 @@ static char *tell_wait(struct teller *t, const struct explain_finding *f)
 		snprintf(side, sizeof(side), " Thread %" PRIu32 " (%.40s) has "
 			 "%s of that.", thread->tid, thread->name,
 			 share_of(t, f->share));
-	return text_of("%s waits: it is off the CPU for %s in %s, and runs for "
-		       "%s.%s", name_of(t, f->func), time_of(t, f->time),
-		       count_of(t, f->calls, "calls"), time_of(t, f->typical),
-		       side);
+	return mem_print("%s waits: it is off the CPU for %s in %s, and runs "
+			 "for %s.%s", name_of(t, f->func), time_of(t, f->time),
+			 count_of(t, f->calls, "calls"), time_of(t, f->typical),
+			 side);
 }
 
 static char *sentence_of(struct teller *t, const struct explain_finding *f)
@@ -223,7 +205,8 @@ static char *filters(void)
 		if (!given)
 			continue;
 		word = quote(given);
-		all = text_of("%s --%s %s", before, filter_opts[i].name, word);
+		all = mem_print("%s --%s %s", before, filter_opts[i].name,
+				word);
 		mem_free_all(before, word);
 	}
 	return all;
@@ -237,9 +220,9 @@ static char *coroutine_of(const struct teller *t,
 	const struct session *const s = t->session;
 
 	return s->process_count < 2 || f->process >= s->process_count ?
-	       text_of("%" PRIu64, f->coroutine) :
-	       text_of("%" PRIu32 ":%" PRIu64, s->processes[f->process].pid,
-		       f->coroutine);
+	       mem_print("%" PRIu64, f->coroutine) :
+	       mem_print("%" PRIu32 ":%" PRIu64, s->processes[f->process].pid,
+			 f->coroutine);
 }
 
 /* The command that shows more, as a person pastes it. */
@@ -252,13 +235,13 @@ static char *command_of(const struct teller *t, const struct explain_finding *f)
 			     takes_filters(&cmd_slow);
 	char *const text =
 		f->kind == EXPLAIN_SLEEP ?
-		text_of("weft coroutines --coroutine %s %s", coroutine,
-			t->traces) :
+		mem_print("weft coroutines --coroutine %s %s", coroutine,
+			  t->traces) :
 		f->kind == EXPLAIN_WAIT && !filter_args_text(FILTER_FOCUS) ?
-		text_of("weft tree --waiting --focus %s%s %s", name, part,
-			t->traces) :
-		text_of("weft %s %s%s %s", is_slow ? "slow" : "callers", name,
-			part, t->traces);
+		mem_print("weft tree --waiting --focus %s%s %s", name, part,
+			  t->traces) :
+		mem_print("weft %s %s%s %s", is_slow ? "slow" : "callers", name,
+			  part, t->traces);
 
 	mem_free_all(name, part, coroutine);
 	return text;
@@ -272,7 +255,7 @@ static char *join(int count, char **operands)
 	for (int i = 0; i < count; i++) {
 		char *const word = quote(operands[i]), *const before = all;
 
-		all = text_of("%s%s%s", before, i > 0 ? " " : "", word);
+		all = mem_print("%s%s%s", before, i > 0 ? " " : "", word);
 		mem_free_all(before, word);
 	}
 	return all;

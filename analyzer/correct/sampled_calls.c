@@ -57,10 +57,8 @@ static func_id module_at(struct session *s, const struct code_place *p)
 static func_id function_at(struct session *s, const struct code_place *p,
 			   struct arena *names)
 {
-	char name[1024];
 	struct func *f;
 	func_id id;
-	int size;
 
 	if (p->module == 0)
 		return p->offset > 0 ? 0 :
@@ -69,10 +67,8 @@ static func_id function_at(struct session *s, const struct code_place *p,
 		return 0;
 	id = func_native(s->funcs, p->module, p->begin);
 	f = func_get(s->funcs, id);
-	if (f->name[0] != '\0')
-		return id;
-	size = snprintf(name, sizeof(name), "%.1000s [sampled]", p->name);
-	f->name = arena_copy(names, name, (size_t)size);
+	if (f->name[0] == '\0')
+		f->name = arena_print(names, "%.1000s [sampled]", p->name);
 	return id;
 }
 

@@ -314,13 +314,11 @@ static int check_entry(FILE *index, size_t entry_size, const struct packet *p)
 static int open_index(const char *stream, FILE **index, size_t *entry_size)
 {
 	const char *const name = text_base_name(stream);
-	const size_t room = strlen(stream) + 16;
-	char *const path = mem_alloc(room);
+	char *const path = mem_print("%.*sindex/%s.idx", (int)(name - stream),
+				     stream, name);
 	unsigned char head[INDEX_HEAD];
 	int rc = 0;
 
-	snprintf(path, room, "%.*sindex/%s.idx", (int)(name - stream), stream,
-		 name);
 	*index = fopen(path, "re");
 	mem_free(path);
 	if (!*index)
@@ -395,12 +393,10 @@ enum in_check in_check_folder(const struct in_folder *folder, char uuid[40],
 			      char *why_text, size_t room)
 {
 	const struct why why = { why_text, room };
-	const size_t path_room = strlen(folder->path) + 16;
-	char *const path = mem_alloc(path_room);
+	char *const path = mem_print("%s/metadata", folder->path);
 	enum in_check found = IN_CHECK_GOOD;
 	struct metadata m = { 0 };
 
-	snprintf(path, path_room, "%s/metadata", folder->path);
 	if (!folder->has_metadata) {
 		bad(&why, "its metadata is missing");
 		found = IN_CHECK_BAD;

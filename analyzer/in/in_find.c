@@ -6,7 +6,6 @@
 
 #include "analyzer/base/err.h"
 #include "analyzer/base/order.h"
-#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 
 #include <dirent.h>
@@ -149,7 +148,8 @@ static int walk(struct in_found *f, const char *path, int depth)
 		return -1;
 	d.path = mem_copy(path);
 	for (size_t i = 0; i < count; i++) {
-		visit(f, &d, names[i], text_path(path, names[i]), depth);
+		visit(f, &d, names[i], mem_print("%s/%s", path, names[i]),
+		      depth);
 		mem_free(names[i]);
 	}
 	mem_free(names);

@@ -13,7 +13,6 @@
 #include "analyzer/sym/sym.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -183,20 +182,12 @@ static int read_trace(struct load *load)
 /* Files that were put into the trace's folder name its functions, too. */
 struct sym_options load_sym_options(const struct load *load)
 {
-	char dirs[8192], archive[PATH_MAX];
-	const int dirs_size = snprintf(dirs, sizeof(dirs), "%s%s%s",
-				       arg_debug_dirs ? arg_debug_dirs : "",
-				       arg_debug_dirs ? ":" : "", load->path);
-	const int size = snprintf(archive, sizeof(archive), "%s/archive",
-				  load->path);
-
 	return (struct sym_options){
-		dirs_size < (int)sizeof(dirs) ?
-			arena_copy(load->names, dirs, (size_t)dirs_size) :
-			arg_debug_dirs,
+		arena_print(load->names, "%s%s%s", arg_debug_dirs ?
+			    arg_debug_dirs : "", arg_debug_dirs ? ":" : "",
+			    load->path),
 		NAMING_SECONDS,
-		size < (int)sizeof(archive) ?
-			arena_copy(load->names, archive, (size_t)size) : NULL,
+		arena_print(load->names, "%s/archive", load->path),
 		arg_servers
 	};
 }

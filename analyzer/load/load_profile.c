@@ -23,11 +23,9 @@ struct comments {
 static void add_comment(void *ctx, const char *sentence)
 {
 	struct comments *const c = ctx;
-	char text[1200];
 
-	snprintf(text, sizeof(text), "%s: %s", c->kind, sentence);
 	*vec_add(&c->text, &c->room, &c->count) =
-		arena_copy(c->arena, text, strlen(text));
+		arena_print(c->arena, "%s: %s", c->kind, sentence);
 }
 
 /* The same sentences as at the top of a report, so that they are seen in other

@@ -28,7 +28,6 @@ enum { TEXT_SHOWN = 45 };
  * is the program text itself, of which the first line is shown. */
 static const char *source_name(const char *source, struct arena *arena)
 {
-	char shown[TEXT_SHOWN + 32];
 	const size_t line = strcspn(source, "\r\n");
 	const size_t kept = line < TEXT_SHOWN ? line : TEXT_SHOWN;
 
@@ -37,9 +36,9 @@ static const char *source_name(const char *source, struct arena *arena)
 	if (source[0] == '\0')
 		return "?";
 	const bool is_cut = kept == TEXT_SHOWN || source[kept] != '\0';
-	const int length = snprintf(shown, sizeof(shown), "[string \"%.*s%s\"]",
-				    (int)kept, source, is_cut ? "..." : "");
-	return arena_copy(arena, shown, (size_t)length);
+
+	return arena_print(arena, "[string \"%.*s%s\"]", (int)kept, source,
+			   is_cut ? "..." : "");
 }
 
 /* The file as it is shown within a name: without its folders, unless it is
@@ -86,25 +85,17 @@ static const char *which(const struct func *f, char to[16])
 void sym_lua_name(struct func *f, struct arena *arena)
 {
 	const bool has_lines = f->line != UINT32_MAX;
-	char text[1024], number[16];
-	int length;
+	char number[16];
 
 	f->file = source_name(f->source, arena);
 	f->file_line = has_lines ? f->line : 0;
 	if (is_builtin(f, arena))
 		return;
-	if (f->line == 0)
-		length = snprintf(text, sizeof(text), "main chunk <%s>",
-				  short_name(f->file));
-	else
-		length = snprintf(text, sizeof(text), has_lines ?
-				  "%s <%s:%u%s>" : "%s <%s>",
-				  is_name(f->hint) ? f->hint : "function",
-				  short_name(f->file), f->line,
-				  which(f, number));
-	if (length >= (int)sizeof(text))
-		length = (int)sizeof(text) - 1;
-	f->name = arena_copy(arena, text, (size_t)length);
+	f->name = f->line == 0 ?
+		arena_print(arena, "main chunk <%s>", short_name(f->file)) :
+		arena_print(arena, has_lines ? "%s <%s:%u%s>" : "%s <%s>",
+			    is_name(f->hint) ? f->hint : "function",
+			    short_name(f->file), f->line, which(f, number));
 }
 
 /* Puts four digits of the source's hash into the name. For a source that has no
@@ -112,14 +103,11 @@ void sym_lua_name(struct func *f, struct arena *arena)
 static void add_hash(struct func *f, struct arena *arena)
 {
 	const size_t length = strlen(f->name);
-	char text[1100];
-	int n;
 
-	if (length == 0 || f->name[length - 1] != '>')
-		return;
-	n = snprintf(text, sizeof(text), "%.*s~%04x>", (int)length - 1,
-		     f->name, (unsigned)(f->source_hash & 0xffff));
-	f->name = arena_copy(arena, text, (size_t)n);
+	if (length > 0 && f->name[length - 1] == '>')
+		f->name = arena_print(arena, "%.*s~%04x>", (int)length - 1,
+				      f->name,
+				      (unsigned)(f->source_hash & 0xffff));
 }
 
 /* Functions of sources that have one name are given names of their own. */
@@ -281,22 +269,15 @@ static void name_module(struct task *task, unsigned seconds)
 static void name_by_address(struct func_table *funcs, struct func *f,
 			    struct arena *arena)
 {
-	char text[SYM_NAME_BYTES];
-	int size;
+	const unsigned long long offset = f->offset;
 
-	if (is_name(f->hint)) {
+	if (is_name(f->hint))
 		f->name = f->hint;
-		return;
-	}
-	if (f->kind == FUNC_NATIVE)
-		size = snprintf(text, sizeof(text), "%.1000s+0x%llx",
-				text_base_name(func_elf(funcs,
-							f->module)->path),
-				(unsigned long long)f->offset);
+	else if (f->kind == FUNC_NATIVE)
+		f->name = arena_print(arena, "%.1000s+0x%llx", text_base_name(
+			func_elf(funcs, f->module)->path), offset);
 	else
-		size = snprintf(text, sizeof(text), "code at 0x%llx",
-				(unsigned long long)f->offset);
-	f->name = arena_copy(arena, text, (size_t)size);
+		f->name = arena_print(arena, "code at 0x%llx", offset);
 }
 
 /* Ask for the functions of the module that have no name yet. Ids rise, as by_id
