@@ -201,6 +201,7 @@ enum process_trouble {
 	TROUBLE_LUA_UNKNOWN = 4,      /* a Lua library of an unknown kind */
 	TROUBLE_CONFINED = 8,         /* a thread gave up its clock (seccomp) */
 	TROUBLE_LUA_PASSED = 16,      /* plugins use a Lua past weft */
+	TROUBLE_LUA_HOOK = 32,        /* a script has put weft's hook away */
 };
 
 struct pool_thread {

@@ -39,8 +39,7 @@ host() {
 # figures: calls of each function; coroutines, resumes, inferred switches.
 figures() {
 	report
-	nothing_lost
-	for f in leaf fails body handle task hooked; do
+	for f in leaf fails body handle task hooked nothing; do
 		at=$(awk -v f=$f '/function '$f'\(|local function '$f'\(/ {
 			print NR; exit }' <<<"$script")
 		awk -F, -v line="$at" -v f=$f '$2 == "lua" && $5 == line {
@@ -63,23 +62,31 @@ same() {
 	record "$T/$linked" "$@" || fail "$what: weft record fails"
 	cmp "$T/out" "$T/said" || fail "$what: recorded, it says other things"
 }
+# exact WHAT FIGURES: these, and nothing is lost.
+exact() {
+	local got
+	got=$(figures)
+	[ "$got" = "$2" ] || fail "$1: $got"
+	grep -qx 'weft: lost: 0' "$T/err" || fail "$1: something is lost"
+	nothing_lost
+}
 script=$(sed -n '/^static const char script/,/;$/p' tests/prog/lua/linked.c |
 	sed 1d)
 
 # handle: 100 times; body twice in each; fails: in both bodies and by pcall;
-# leaf: in body, in handle, in fails, twice in task, thrice in hooked. work, a
-# C function: once. The plugin is opened, run and closed twice.
-expected="leaf 803 fails 300 body 200 handle 100 task 100 hooked 1 1
+# leaf: in body, in handle, in fails, twice in task, thrice in hooked. nothing:
+# by work, a C function that is called once, and after hooked. The plugin is
+# opened, run and closed twice.
+expected="leaf 803 fails 300 body 200 handle 100 task 100 hooked 1 nothing 2 1
 300 600 0"
-twice="leaf 1606 fails 600 body 400 handle 200 task 200 hooked 2 2
+twice="leaf 1606 fails 600 body 400 handle 200 task 200 hooked 2 nothing 4 2
 600 1200 0"
 for v in 5.1 5.2 5.3 5.4; do
 	link plain $v linked.c
 	# shellcheck disable=SC2086
 	link linked $v linked.c $libs
 	same $v plain linked
-	got=$(figures)
-	[ "$got" = "$expected" ] || fail "$v: $got"
+	exact $v "$expected"
 	"$WEFT" info "$T/trace" | grep 'found at the next event' &&
 		fail "$v: some switches are not seen"
 
@@ -95,8 +102,7 @@ for v in 5.1 5.2 5.3 5.4; do
 	# shellcheck disable=SC2086
 	host linked $v $libs
 	same "a plugin of $v" plain linked "$T/plugin.so"
-	got=$(figures)
-	[ "$got" = "$twice" ] || fail "a plugin of $v: $got"
+	exact "a plugin of $v" "$twice"
 	"$WEFT" info "$T/trace" | grep 'found at the next event' &&
 		fail "a plugin of $v: some switches are not seen"
 done
@@ -121,12 +127,19 @@ same "denied" plain denied "$T/plugin.so"
 grep -q "$told" "$T/err" || fail "denied: not said"
 
 # Where Lua's own calls are not seen, its debug.sethook, in hooked, puts weft's
-# hook away.
-less="leaf 800 fails 300 body 200 handle 100 task 100 hooked 1 1
+# hook away, until the host is back; that is told.
+less="leaf 800 fails 300 body 200 handle 100 task 100 hooked 1 nothing 2 1
 300 600"
+hook_put_away() {
+	grep -q "^weft: lost: not known (a script's debug.sethook put" \
+		"$T/err" || fail "$1: calls are missing, and nobody says so"
+	! grep -qx '# nothing was lost' "$T/report.err" ||
+		fail "$1: nothing is said to be lost"
+}
 is_less() {
 	got=$(figures)
 	[ "${got% *}" = "$less" ] || fail "$1: $got"
+	hook_put_away "$1"
 	"$WEFT" info "$T/trace" | grep -q 'found at the next event' ||
 		fail "$1: not said that switches are inferred"
 }
@@ -170,3 +183,4 @@ same "a plugin of LuaJIT" plain linked "$T/plugin.so"
 got=$(figures)
 twice=${twice/leaf 1606/leaf 1600}
 [ "${got% *}" = "${twice% *}" ] || fail "a plugin of LuaJIT: $got"
+hook_put_away "a plugin of LuaJIT"

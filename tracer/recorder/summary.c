@@ -259,7 +259,8 @@ static bool is_complete(const struct recording *r)
 		any += i == LOST_CLOCK ? 0 : s->lost[i];
 	/* Other trouble, such as a daemon that died, need not mean a loss. */
 	return any == 0 && (r->registry.trouble &
-			    (TROUBLE_NO_MEMORY | TROUBLE_CONFINED)) == 0;
+			    (TROUBLE_NO_MEMORY | TROUBLE_CONFINED |
+			     TROUBLE_LUA_HOOK)) == 0;
 }
 
 /* The keys are "lost.full", "lost.depth" and so on. */
@@ -479,11 +480,25 @@ static uint64_t print_lost(uint64_t n, const char *things)
 	return n;
 }
 
+/* Losses that nobody could count. */
+static uint64_t print_unknown(const struct recording *r)
+{
+	const char *const why = r->said.is_false ?
+		"the program overwrote its counts" :
+		(r->registry.trouble & TROUBLE_LUA_HOOK) == 0 ? NULL :
+		"a script's debug.sethook put weft's hook away, until the "
+		"program called Lua again";
+
+	if (why)
+		message_summary("lost: not known (%s)", why);
+	return why != NULL;
+}
+
 /* What the program could not record. Returns 0 if there is nothing. */
 static uint64_t print_unrecorded(const struct recording *r)
 {
 	const struct said *const s = &r->said;
-	uint64_t any = s->is_false;
+	uint64_t any = print_unknown(r);
 	char text[128];
 
 	for (int i = 0; i < LOST_REASONS; i++) {
@@ -504,9 +519,6 @@ static uint64_t print_unrecorded(const struct recording *r)
 			  "processes that were not recorded: no memory, or "
 			  "madvise(MADV_WIPEONFORK) is refused (by a seccomp "
 			  "filter, or Linux before 4.14)");
-	if (s->is_false)
-		message_summary("lost: not known (the program overwrote its "
-				"counts)");
 	snprintf(text, sizeof(text), "threads beyond the %u that can live at "
 		 "one time", r->owner.thread_slots);
 	return any + print_lost(s->unslotted_threads, text) +

@@ -88,6 +88,8 @@ int main(void)
 	lua_getglobal(L, "hooked");
 	lua_pcall(L, 0, 1, 0);
 	printf(" %d %d\n", (int)lua_tointeger(L, -1), resumes);
+	lua_getglobal(L, "nothing");
+	lua_call(L, 0, 0);
 	lua_close(L);
 	return 0;
 }

@@ -145,6 +145,16 @@ void lua_hook_set(struct coroutine *co)
 		stop_compiler(co->vm);
 }
 
+void lua_hook_restore(struct coroutine *co)
+{
+	const struct lua_lib *const lib = co->vm->lib;
+
+	if (is_ours(lib->abi, ((gethook_fn *)lib->api.lua_gethook)(co->L)))
+		return;
+	atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
+	lua_hook_set(co);
+}
+
 void lua_hook_remove(struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;

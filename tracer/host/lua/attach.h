@@ -17,6 +17,9 @@ struct coroutine *lua_attach_met(lua_State *L, struct lua_lib *lib);
 /* Put our hook onto co, keeping the program's; set it anew after the program's
  * has changed; take it off. */
 void lua_hook_set(struct coroutine *co);
+/* The same where a script may have put it away by its own debug.sethook, of
+ * which no function of ours was told. */
+void lua_hook_restore(struct coroutine *co);
 void lua_hook_update(const struct coroutine *co);
 void lua_hook_remove(struct coroutine *co);
 

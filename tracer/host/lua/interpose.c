@@ -51,12 +51,25 @@ static bool is_on(void)
 	return lua_vm_on() && !region_is_shut();
 }
 
-/* A place where a hook is put back that was taken off while recording was
- * off. */
+/* A place where a hook is put back that was taken off, by us while recording
+ * was off, or by a script. */
 static void at_boundary(struct coroutine *co)
 {
-	if (unlikely(!lua_co_holder(co)->hooked) && is_on())
+	const bool is_there = lua_co_holder(co)->hooked;
+
+	if (likely(is_there && co->vm->interposed) || !is_on())
+		return;
+	if (is_there)
+		lua_hook_restore(co);
+	else
 		lua_hook_set(co);
+}
+
+/* The same when a call has returned. */
+static void at_return(struct coroutine *co)
+{
+	if (unlikely(co->vm && !co->vm->interposed))
+		at_boundary(co);
 }
 
 /* The program was not recorded when L was made, and is now. */
@@ -181,6 +194,7 @@ EXPORT long lua_resume(ARGS)
 	r = ((any_fn *)co->vm->lib->api.lua_resume)(PASS);
 	resume_scope_end(&scope, (int)r, HERE);
 	co->regions = region_back(outside, (int)r == LUA_STATUS_YIELD, HERE);
+	at_return(co);
 	return r;
 }
 
@@ -233,6 +247,7 @@ INLINE long protected_call(struct coroutine *co, weft_lua_function real, ARGS)
 	scope = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, (int)r != 0, HERE);
+	at_return(co);
 	return r;
 }
 
@@ -251,6 +266,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 		open = call_scope_note(co, HERE);
 		r = ((any_fn *)real)(PASS);
 		vm->open = open;
+		at_return(co);
 		return r;
 	}
 	if (!is_jit && thread_self &&
@@ -259,6 +275,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 	scope = call_scope_begin(co, HERE);
 	r = ((any_fn *)real)(PASS);
 	call_scope_end(co, scope, false, HERE);
+	at_return(co);
 	return r;
 }
 
@@ -286,7 +303,11 @@ static struct coroutine *holder(long L)
 	struct coroutine *const co = served(L);
 	struct coroutine *const h = !co ? NULL : lua_co_holder(co);
 
-	return h && h->hooked ? h : NULL;
+	if (!h || !h->hooked)
+		return NULL;
+	if (unlikely(!h->vm->interposed))
+		lua_hook_restore(h);
+	return h;
 }
 
 EXPORT long lua_sethook(ARGS)
