@@ -17,6 +17,8 @@ B ?= build/san-$(subst $(comma),-,$(SAN))
 SANFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all
 endif
 
+# The environment's may be those of a program that is to be recorded.
+override CFLAGS := $(filter-out -finstrument-functions%,$(CFLAGS))
 OPT ?= -O2 -g
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wmissing-prototypes \
 	-Wstrict-prototypes -Wundef -Wpointer-arith -Wwrite-strings $(WERROR)
