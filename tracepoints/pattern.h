@@ -10,12 +10,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What an alternative, [p, end), is compared with. */
+/* What an alternative, [p, end), is compared with. If it has a function, it
+ * stands for many: that says whether one of them matches [t, last). */
 enum pattern_of { PATTERN_NAME, PATTERN_MODULE, PATTERN_FILE,
 		  PATTERN_LANGUAGE };
 struct pattern {
 	enum pattern_of of;
 	const char *p, *end;
+	bool (*has)(const void *set, const char *t, const char *last);
+	const void *set;
 };
 
 /* The first alternative of *text, which moves to the next one, or becomes NULL
@@ -25,14 +28,14 @@ static inline struct pattern pattern_next(const char **text)
 	static const char *const keys[] = { "", "module=", "file=",
 					    "language=" };
 	const char *const end = *text + strcspn(*text, "|");
-	struct pattern a = { PATTERN_NAME, *text, end };
+	struct pattern a = { .of = PATTERN_NAME, .p = *text, .end = end };
 
 	for (int k = PATTERN_MODULE; k <= PATTERN_LANGUAGE; k++) {
 		const size_t n = strlen(keys[k]);
 
 		if ((size_t)(end - a.p) >= n && !memcmp(a.p, keys[k], n)) {
-			a = (struct pattern){ (enum pattern_of)k, a.p + n,
-					      end };
+			a.of = (enum pattern_of)k;
+			a.p += n;
 			break;
 		}
 	}
@@ -47,6 +50,8 @@ static inline bool pattern_match(const struct pattern *a, const char *t,
 {
 	const char *p = a->p, *star = NULL, *retry = NULL;
 
+	if (a->has)
+		return a->has(a->set, t, last);
 	while (t < last) {
 		if (p < a->end && *p == '*') {
 			star = ++p;

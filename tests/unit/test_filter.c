@@ -137,12 +137,17 @@ static const char *picked(const char *pattern)
 	static char found[COUNT + 1];
 	struct session *const s = session_new(0);
 	size_t count = 0;
+	uint8_t *all;
 
 	memset(found, 0, sizeof(found));
 	for (size_t i = 0; i < COUNT; i++)
 		if (filter_match_func(s, func_special(s->funcs, names[i]),
 				      pattern))
 			found[count++] = (char)('0' + i);
+	all = filter_match_funcs(s, pattern);
+	for (func_id f = 1; f <= COUNT; f++)
+		CHECK_EQ(all[f], filter_match_func(s, f, pattern));
+	mem_free(all);
 	session_free(s);
 	return found;
 }
@@ -168,6 +173,7 @@ void test_filter_match_takes_a_pattern(void)
 	CHECK_STR(picked("*a.lua>"), "6");
 	CHECK_STR(picked("fg|main chunk"), "36");
 	CHECK_STR(picked("*|x"), "012345678");
+	CHECK_STR(picked("fg||main chunk|x|f?|fg|file=f|<x>"), "3678");
 }
 
 void test_filter_match_takes_the_last_part_of_a_lua_name(void)
@@ -189,11 +195,15 @@ void test_filter_match_takes_the_last_part_of_a_lua_name(void)
 		const func_id f = func_lua(s->funcs, &(struct func_origin){
 			"@x.lua", 6, 6, 1, 3, 4, 0 }, cases[i].hint);
 		char name[64];
+		uint8_t *all;
 
 		snprintf(name, sizeof(name), "%s <x.lua:3>", cases[i].hint);
 		func_get(s->funcs, f)->name = name;
 		CHECK_EQ(filter_match_func(s, f, cases[i].pattern),
 			 cases[i].is_it);
+		all = filter_match_funcs(s, cases[i].pattern);
+		CHECK_EQ(all[f], cases[i].is_it);
+		mem_free(all);
 		session_free(s);
 	}
 }
