@@ -18,7 +18,7 @@ read_trace() {
 as_user "$WEFT" record -o "$HOME/a" -- "$P/p_slow" 2 >"$T/a.out" 2>"$T/a.err" &
 recorder=$!
 await test -s "$T/a.out"
-got_daemon "$T/a.err"
+got_daemon "$T/a.err" $recorder
 hung=$(daemon)
 [ -n "$hung" ] || fail "there is no daemon"
 trap 'kill -CONT $hung 2>/dev/null; clean_up' EXIT
@@ -51,7 +51,7 @@ as_user "$WEFT" record -o "$HOME/c" -- "$P/p_slow" 0.1 0.1 <"$T/in" \
 recorder=$!
 exec 5>"$T/in"
 await grep -qx waits "$T/c.out" || fail "c: the program does not run"
-got_daemon "$T/c.err"
+got_daemon "$T/c.err" $recorder
 hung=$(daemon)
 kill -STOP "$hung" || fail "the daemon has gone"
 await has_stopped || fail "the daemon does not stop"

@@ -13,7 +13,7 @@ killed() {
 	local recorder=$!
 	exec 5>"$T/in"
 	await test -s "$T/out" || fail "$who: the program does not run"
-	got_daemon "$T/err"
+	got_daemon "$T/err" $recorder
 	is_recording() {
 		pids=$($who)
 		[ -n "$pids" ]

@@ -15,7 +15,7 @@ stopped() {
 	local recorder=$!
 	exec 5>"$T/in"
 	await grep -qx waits "$T/out" || fail "$who: the program does not run"
-	got_daemon "$T/err"
+	got_daemon "$T/err" $recorder
 	pids=$($who)
 	[ -n "$pids" ] || fail "$who: there is none"
 	kill -STOP $pids

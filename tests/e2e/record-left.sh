@@ -15,7 +15,7 @@ start() {
 	front=$!
 	exec {fd}>"$T/$1.in"
 	await grep -qx waits "$T/$1.out" || fail "$1: the program does not run"
-	got_daemon "$T/$1.err"
+	got_daemon "$T/$1.err" $front
 }
 # All processes below one, and itself.
 family() {

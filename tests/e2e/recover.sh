@@ -27,6 +27,7 @@ start() {
 	# Others' recordings remove pools that are left.
 	rm -f "$keep"
 	ln "$(cat "$HOME/trace/pool")" "$keep"
+	got_daemon "$T/err" $job
 	for i in 0 1 2 3; do
 		await has_called $i || fail "thread $i does not call"
 	done

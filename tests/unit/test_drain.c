@@ -34,7 +34,7 @@ static bool set_up(void)
 		return false;
 	folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
 	rate_start(&rate, false);
-	return sink_init(&sink, 0, false) == 0 &&
+	return sink_init(&sink, 0) == 0 &&
 	       registry_init(&registry, &owner, &rate) == 0 &&
 	       drain_init(&drain, &owner, &registry, &sink, &rate) == 0 &&
 	       spill_open(&sink.spill, folder_fd, reserve) == 0;

@@ -62,44 +62,6 @@ static bool needs_asan(const char *path)
 	return false;
 }
 
-/* LTTng-UST's threads, arenas and mappings take 2 GB of address space. If they
- * do not get it, it aborts. */
-static bool has_room_for_lttng(void)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_AS, &limit) != 0 ||
-	       limit.rlim_cur >= (rlim_t)4 << 30;
-}
-
-/* Choose the size of LTTng's rings and, if they fit, let the session process
- * begin. Returns the size of all rings; 0: without LTTng. */
-static uint64_t plan_lttng(struct recording *r)
-{
-	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-
-	if (!has_room_for_lttng()) {
-		message_trouble("the address space is limited (ulimit -v), and "
-				"LTTng may need more; recording goes to "
-				"spill.weft");
-		return 0;
-	}
-	session_plan_name(&r->plan);
-	snprintf(r->plan.output, sizeof(r->plan.output), "%.*s/ctf",
-		 PATH_MAX - 8, r->folder.absolute);
-	r->plan.pid = getpid();
-	r->plan.relay = r->opt.relay;
-	const uint64_t rings = session_plan_fit(&r->plan, pool_folder_free(),
-						cpus > 0 ? (uint32_t)cpus : 1);
-
-	if (rings == 0) {
-		message_trouble(POOL_FOLDER " is too small for LTTng's rings; "
-				"recording goes to spill.weft");
-		return 0;
-	}
-	return session_process_start(&r->session, &r->plan) == 0 ? rings : 0;
-}
-
 /* The verdicts are there before the program starts, as far as they can be known
  * by then. */
 static int choose_functions(struct recording *r)
@@ -209,12 +171,11 @@ static int make_stages(struct recording *r)
 {
 	const uint64_t kept = r->opt.flight_bytes;
 	const uint64_t rings = kept > 0 || r->opt.max_size > 0 ? 0 :
-			       plan_lttng(r);
+			       carrier_plan(r);
 
 	const uint64_t sent = r->opt.relay.host[0] ? RELAY_BYTES : 0;
 
-	if (sink_init(&r->sink, kept > 0 ? kept : rings + sent,
-		      rings > 0) != 0 ||
+	if (sink_init(&r->sink, kept > 0 ? kept : rings + sent) != 0 ||
 	    registry_init(&r->registry, &r->owner, &r->rate) != 0 ||
 	    drain_init(&r->drain, &r->owner, &r->registry, &r->sink,
 		       &r->rate) != 0 ||
@@ -260,54 +221,13 @@ static int make_parts(struct recording *r)
 	return 0;
 }
 
-static bool watch_relay(struct recording *r)
-{
-	r->session.relay = relay_watch(&r->opt.relay);
-	if (r->session.relay >= 0)
-		return true;
-	message_trouble("cannot reach the relay daemon at %s, port %s; "
-			"recording goes to spill.weft", r->opt.relay.host,
-			r->opt.relay.control);
-	session_process_close(&r->session, r->plan.output, 0);
-	return r->session.has_opened = false;
-}
-
-/* A daemon that sees another file system than we do (because one of us is in a
- * private mount namespace or a container) writes to a folder of that name
- * there. */
-static bool writes_elsewhere(struct recording *r)
-{
-	if (r->opt.relay.host[0])
-		return !watch_relay(r);
-	if (access(r->plan.output, F_OK) == 0)
-		return false;
-	message_trouble("LTTng's session daemon does not write to \"%s\", as "
-			"it sees other files there (a private mount "
-			"namespace, a container); recording goes to "
-			"spill.weft", r->folder.absolute);
-	session_process_close(&r->session, r->plan.output, 0);
-	return true;
-}
-
-/* Wait for the session and load the provider. False: without LTTng. */
-static bool join_lttng(struct recording *r)
-{
-	if (r->session.home)
-		setenv("LTTNG_HOME", r->session.home, 1);
-	if (r->session.socket < 0 ||
-	    session_process_wait_open(&r->session) != 0 || writes_elsewhere(r))
-		return false;
-	return sink_open_provider(r->installation.provider) == 0;
-}
-
 /* Nothing was recorded: leave nothing behind. */
 static void undo(struct recording *r)
 {
 	program_cancel(&r->program);
 	calibration_end(&r->calibration);
 	control_fini(&r->control);
-	if (r->session.socket >= 0)
-		session_process_close(&r->session, r->plan.output, 1000);
+	carrier_undo(r);
 	spill_discard(&r->sink.spill);
 	pool_owner_remove(&r->owner);
 	trace_folder_remove(&r->folder);
@@ -346,16 +266,12 @@ static int start_recording(struct recording *r, int *status)
 		undo(r);
 		return -1;
 	}
-	if (r->sink.lttng)
-		r->sink.lttng = join_lttng(r);
 	rate_update(&r->rate, r->owner.pool);
 	r->owner.pool->max_depth = r->opt.max_depth;
 	r->owner.pool->brief = (uint64_t)((double)r->opt.min_duration *
 					  (double)r->rate.hz / 1e9);
 	choose_samples(r);
-	if (!r->sink.flight)
-		sink_send(&r->sink, r->sink.chunk,
-			  notes_make(r, META_START, summary_start_notes, 0));
+	carrier_begin(r);
 	r->begin_ns = rate_mono();
 	if ((r->opt.attach ?
 	     attach_begin(&r->attach, &r->owner,
@@ -420,14 +336,14 @@ static void on_beat(struct loop *l)
 	rate_update(&r->rate, r->owner.pool);
 	if (l->beat++ % 2 == 0)
 		drain_cut_older(&r->drain, CUT_AFTER_MS);
-	else
+	else if (!carrier_holds(r))
 		drain_copy_older(&r->drain, COPY_AFTER_MS);
 	if (l->beat % 10 == 0)
 		registry_find_dead(&r->registry, true);
 	aside_rest(&r->drain.aside);
 	sink_check_lttng(&r->sink);
 	requests_beat(r, l->now);
-	if (calibration_poll(&r->calibration))
+	if (!carrier_holds(r) && calibration_poll(&r->calibration))
 		tell_cost(r);
 }
 
@@ -488,6 +404,8 @@ static bool is_over(struct loop *l)
 {
 	struct recording *const r = l->r;
 
+	if (r->carrier.awaited)
+		return false;
 	if (r->wants_finish)
 		return true;
 	if (!r->program.has_ended)
@@ -533,8 +451,10 @@ static void check_daemons(struct recording *r)
 static void wait_for_something(struct loop *l)
 {
 	struct recording *const r = l->r;
-	struct pollfd watched[4] = {
+	struct pollfd watched[] = {
 		{ .fd = r->program.signals, .events = POLLIN },
+		{ .fd = r->carrier.awaited ? r->session.socket : -1,
+		  .events = POLLIN },
 		{ .fd = r->session.daemon, .events = POLLIN },
 		{ .fd = r->session.consumer, .events = POLLIN },
 		{ .fd = r->session.relay, .events = POLLIN },
@@ -542,7 +462,8 @@ static void wait_for_something(struct loop *l)
 
 	const uint32_t ms = l->sleep < l->sleep_most ? l->sleep : l->sleep_most;
 
-	if (poll(watched, 4, l->is_behind ? 0 : (int)ms) > 0) {
+	if (poll(watched, sizeof(watched) / sizeof(*watched),
+		 l->is_behind ? 0 : (int)ms) > 0) {
 		if (watched[0].revents)
 			program_handle_signals(&r->program);
 		check_daemons(r);
@@ -588,7 +509,8 @@ static bool drain_meanwhile(void *ctx)
 {
 	struct recording *const r = ctx;
 
-	return drain_poll(&r->drain) > 0 || !aside_is_empty(&r->drain.aside);
+	return !carrier_holds(r) && (drain_poll(&r->drain) > 0 ||
+				     !aside_is_empty(&r->drain.aside));
 }
 
 /* From the program's first instruction to the end of the recording. */
@@ -601,7 +523,8 @@ static void run_loop(struct recording *r)
 	l.next_processes = l.now + PROCESSES_MS;
 	baton_start(drain_meanwhile, r);
 	for (;;) {
-		choose_sleep(&l, drain_poll(&r->drain));
+		carrier_poll(r);
+		choose_sleep(&l, carrier_holds(r) ? 0 : drain_poll(&r->drain));
 		flight_poll(r);
 		watch_cpus(&l);
 		registry_look_at_dead_images(&r->registry);

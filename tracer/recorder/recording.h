@@ -10,6 +10,7 @@
 #include "tracer/recorder/attach/attach.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/base/rate.h"
+#include "tracer/recorder/carrier.h"
 #include "tracer/recorder/control/server.h"
 #include "tracer/recorder/drain/chunk_copy.h"
 #include "tracer/recorder/drain/drain.h"
@@ -60,6 +61,7 @@ struct recording {
 	struct rate rate;
 	struct session_plan plan;
 	struct session_process session;
+	struct carrier carrier;
 	struct sink sink;
 	struct archive archive;
 	struct lua_names names;

@@ -11,21 +11,6 @@
 
 /* ---- status ---- */
 
-/* Of the buffers that can be used, those that are not free: percent. */
-static uint32_t fill(const struct pool_owner *o)
-{
-	uint32_t open = 0, used = 0;
-
-	for (uint32_t i = 0; i < pool_owner_buffers(o); i++) {
-		const enum buffer_state s =
-			buffer_state(atomic_load(&o->states[i]));
-
-		open += s != BUFFER_CLOSED;
-		used += s != BUFFER_CLOSED && s != BUFFER_FREE;
-	}
-	return open == 0 ? 0 : (uint32_t)(UINT64_C(100) * used / open);
-}
-
 /* Records that will never be in the trace, as far as it is known by now. */
 static uint64_t count_lost(struct recording *r)
 {
@@ -153,6 +138,7 @@ static void do_status(struct recording *r, const char *argument,
 	control_say(t, "seconds %.3f\n", seconds);
 	control_say(t, "state %s\n", is == POOL_ON ? "on" :
 		    (is & POOL_ON) ? "waits" : "off");
+	control_say(t, "carrier %s\n", carrier_name(r));
 	if (is & POOL_AWAITS)
 		say_path(t, "start-on", r->opt.start_on);
 	look_at_vms(r, is == POOL_ON ? t : NULL);
@@ -163,7 +149,7 @@ static void do_status(struct recording *r, const char *argument,
 		say_unseen(r, t);
 	control_say(t, "records %" PRIu64 "\n", r->drain.records);
 	control_say(t, "rate %.0f\n", r->speed.rate);
-	control_say(t, "pool %" PRIu32 "\n", fill(&r->owner));
+	control_say(t, "pool %" PRIu32 "\n", pool_owner_fill(&r->owner));
 	control_say(t, "disk %" PRIu64 "\n",
 		    trace_folder_bytes(r->folder.absolute));
 	control_say(t, "lost %" PRIu64 "\n", count_lost(r));

@@ -487,6 +487,20 @@ uint32_t pool_owner_populate(struct pool_owner *o)
 	return big;
 }
 
+uint32_t pool_owner_fill(const struct pool_owner *o)
+{
+	uint32_t open = 0, used = 0;
+
+	for (uint32_t i = 0; i < pool_owner_buffers(o); i++) {
+		const enum buffer_state s =
+			buffer_state(atomic_load(&o->states[i]));
+
+		open += s != BUFFER_CLOSED;
+		used += s != BUFFER_CLOSED && s != BUFFER_FREE;
+	}
+	return open == 0 ? 0 : (uint32_t)(UINT64_C(100) * used / open);
+}
+
 void pool_owner_remove(struct pool_owner *o)
 {
 	if (o->fd >= 0)

@@ -50,6 +50,9 @@ int pool_owner_create(struct pool_owner *o, const struct pool_wish *wish);
  * many of the big ones are open; prints a line if not all are. */
 uint32_t pool_owner_populate(struct pool_owner *o);
 
+/* Of the buffers that can be used, those that are not free: percent. */
+uint32_t pool_owner_fill(const struct pool_owner *o);
+
 /* Remove the pool's name. Recorded programs keep their mapping. */
 void pool_owner_remove(struct pool_owner *o);
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/base/message.h"
+#include "tracer/recorder/base/rate.h"
 #include "tracer/recorder/process/process_watch.h"
 #include "tracer/recorder/trace/lttng_daemon.h"
 #include "tracer/recorder/trace/trace_folder.h"
@@ -32,8 +33,6 @@ enum {
 	OPEN_S = 30,                /* ... while the session is made */
 	DAEMON_S = 60,              /* the lock, and a start or an end */
 	/* What the recorder waits for. */
-	OPEN_MS = 8000,
-	OPEN_STEP_MS = 50,
 	LOOK_MS = 500,              /* between looks at the output's size */
 	/* LTTng's channels. */
 	BLOCK_US = 1000000,         /* LTTng may hold us up for so long */
@@ -41,6 +40,8 @@ enum {
 	DATA_FLUSH_US = 1000000,
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
 };
+
+static const uint64_t open_ns = 8000000000, open_step_ns = 5000000;
 
 /* The child sends this when the session is open, and when it is closed. */
 static struct reply {
@@ -439,7 +440,8 @@ static void run_child(int socket, const struct session_plan *plan)
 
 void session_process_init(struct session_process *s)
 {
-	*s = (struct session_process){ -1, -1, -1, -1, false, NULL };
+	*s = (struct session_process){ .socket = -1, .daemon = -1,
+				       .consumer = -1, .relay = -1 };
 }
 
 int session_process_start(struct session_process *s,
@@ -469,6 +471,7 @@ int session_process_start(struct session_process *s,
 		return -1;
 	}
 	s->socket = pair[0];
+	s->until_ns = rate_mono() + open_ns;
 	return 0;
 }
 
@@ -498,32 +501,25 @@ static void dismiss(struct session_process *s)
 	s->socket = -1;
 }
 
-/* The program waits, too: not for a daemon that cannot answer. */
-static int receive_open(const struct session_process *s, bool *is_stopped)
+int session_process_poll_open(struct session_process *s)
 {
-	int got = 0;
-
-	*is_stopped = false;
-	for (int ms = 0; got == 0 && ms < OPEN_MS; ms += OPEN_STEP_MS) {
-		*is_stopped = process_is_stopped(daemon_pid());
-		if (*is_stopped)
-			break;
-		got = receive(s, OPEN_STEP_MS);
-	}
-	return got;
-}
-
-int session_process_wait_open(struct session_process *s)
-{
+	const uint64_t now = rate_mono();
 	bool is_stopped;
-	const int got = receive_open(s, &is_stopped);
+
+	if (now < s->next_ns)
+		return 0;
+	s->next_ns = now + open_step_ns;
+	const int got = receive(s, 0);
 
 	if (got == 1 && reply.status == 0) {
 		s->daemon = open_pidfd(reply.daemon);
 		s->consumer = open_pidfd(reply.consumer);
 		s->has_opened = true;
-		return 0;
+		return 1;
 	}
+	is_stopped = got == 0 && process_is_stopped(daemon_pid());
+	if (got == 0 && !is_stopped && now < s->until_ns)
+		return 0;
 	message_trouble("no LTTng session: %s; recording goes to spill.weft",
 			got == 1 ? reply.why : is_stopped ? "the session "
 			"daemon is stopped (by a signal, or a debugger)" :

@@ -42,6 +42,7 @@ struct session_process {
 	int daemon, consumer;      /* pidfds of LTTng's; negative: none */
 	int relay;                 /* relay_watch; negative: none */
 	bool has_opened;
+	uint64_t next_ns, until_ns; /* to look again whether it is; no longer */
 	const char *home;          /* LTTNG_HOME to use; NULL: as it is */
 };
 
@@ -51,9 +52,9 @@ void session_process_init(struct session_process *s);
  * yet. Prints why and returns negative if it cannot. */
 int session_process_start(struct session_process *s,
 			  const struct session_plan *plan);
-/* Wait until the session runs. Prints why and returns negative if it does
- * not. */
-int session_process_wait_open(struct session_process *s);
+/* Does the session run? Positive: it does; 0: that is not known yet. Prints why
+ * and returns negative if it does not. Does not wait. */
+int session_process_poll_open(struct session_process *s);
 /* Which of the daemons has died; NULL: none that is watched. Does not wait. */
 const char *session_process_lost(const struct session_process *s);
 /* Watch them no longer. */

@@ -85,11 +85,10 @@ static const char *fire(const uint64_t *chunk, const uint64_t *packed)
 
 /* ---- the sink ---- */
 
-int sink_init(struct sink *s, uint64_t bytes, bool lttng)
+int sink_init(struct sink *s, uint64_t bytes)
 {
 	memset(s, 0, sizeof(*s));
 	s->spill.fd = -1;
-	s->lttng = lttng;
 	return backlog_init(&s->backlog, bytes);
 }
 

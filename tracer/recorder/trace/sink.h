@@ -14,8 +14,7 @@
 #include "tracer/recorder/trace/packer.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
-/* Where chunks go now, and all that were sent. lttng never becomes true again
- * once it is false. */
+/* Where chunks go now, and all that were sent. */
 struct sink {
 	uint64_t chunk[CHUNK_MAX_WORDS]; /* is made here */
 	struct packer packer;
@@ -26,7 +25,8 @@ struct sink {
 	struct backlog backlog;
 	struct flight_ring *flight; /* NULL: chunks are written */
 	struct spill spill;
-	bool lttng;                /* chunks go to LTTng */
+	bool lttng;                /* chunks go to LTTng; set once it was
+	                            * joined */
 	bool spilled;              /* chunks lie in the spill file */
 	uint64_t chunks;           /* sent, wherever they went */
 	bool told;                 /* that the spill file cannot be written */
@@ -41,7 +41,7 @@ struct sink {
 /* bytes: of the backlog, which must have room for what LTTng's rings hold, or
  * a flight recorder. The spill file is opened apart from this, by the caller.
  * Returns negative if there is no memory. */
-int sink_init(struct sink *s, uint64_t bytes, bool lttng);
+int sink_init(struct sink *s, uint64_t bytes);
 
 /* Load the provider's shared object and wait until a session wants its event.
  * It sets LTTNG_UST_ variables of this process: the recorded program must have

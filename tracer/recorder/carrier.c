@@ -1,0 +1,163 @@
+/* carrier.c - asks LTTng's daemon for a session and joins it. Neither the
+ * program nor its chunks wait for a daemon that hangs.
+ * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/recording.h"
+#include "tracer/recorder/base/baton.h"
+#include "tracer/recorder/base/message.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { HOLD_NS = 500000000 };
+
+/* ---- asking ---- */
+
+/* LTTng-UST's threads, arenas and mappings take 2 GB of address space. If they
+ * do not get it, it aborts. */
+static bool has_room_for_lttng(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) != 0 ||
+	       limit.rlim_cur >= (rlim_t)4 << 30;
+}
+
+uint64_t carrier_plan(struct recording *r)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!has_room_for_lttng()) {
+		message_trouble("the address space is limited (ulimit -v), and "
+				"LTTng may need more; recording goes to "
+				"spill.weft");
+		return 0;
+	}
+	session_plan_name(&r->plan);
+	snprintf(r->plan.output, sizeof(r->plan.output), "%.*s/ctf",
+		 PATH_MAX - 8, r->folder.absolute);
+	r->plan.pid = getpid();
+	r->plan.relay = r->opt.relay;
+	const uint64_t rings = session_plan_fit(&r->plan, pool_folder_free(),
+						cpus > 0 ? (uint32_t)cpus : 1);
+
+	if (rings == 0) {
+		message_trouble(POOL_FOLDER " is too small for LTTng's rings; "
+				"recording goes to spill.weft");
+		return 0;
+	}
+	r->carrier.awaited = session_process_start(&r->session, &r->plan) == 0;
+	return r->carrier.awaited ? rings : 0;
+}
+
+/* ---- joining ---- */
+
+static bool watch_relay(struct recording *r)
+{
+	r->session.relay = relay_watch(&r->opt.relay);
+	if (r->session.relay >= 0)
+		return true;
+	message_trouble("cannot reach the relay daemon at %s, port %s; "
+			"recording goes to spill.weft", r->opt.relay.host,
+			r->opt.relay.control);
+	session_process_close(&r->session, r->plan.output, 0);
+	return r->session.has_opened = false;
+}
+
+/* A daemon that sees another file system than we do (because one of us is in a
+ * private mount namespace or a container) writes to a folder of that name
+ * there. */
+static bool writes_elsewhere(struct recording *r)
+{
+	if (r->opt.relay.host[0])
+		return !watch_relay(r);
+	if (access(r->plan.output, F_OK) == 0)
+		return false;
+	message_trouble("LTTng's session daemon does not write to \"%s\", as "
+			"it sees other files there (a private mount "
+			"namespace, a container); recording goes to "
+			"spill.weft", r->folder.absolute);
+	session_process_close(&r->session, r->plan.output, 0);
+	return true;
+}
+
+/* The session is there: load the provider, which asks the daemon again. The
+ * other thread drains meanwhile. False: without LTTng. */
+static bool join(struct recording *r)
+{
+	bool good;
+
+	baton_lend();
+	good = !writes_elsewhere(r) &&
+	       sink_open_provider(r->installation.provider) == 0;
+	baton_take();
+	return good;
+}
+
+/* The start notes come before all else. */
+static void begin_trace(struct recording *r)
+{
+	if (!r->carrier.has_begun && !r->sink.flight)
+		sink_send(&r->sink, r->sink.chunk,
+			  notes_make(r, META_START, summary_start_notes, 0));
+	r->carrier.has_begun = true;
+}
+
+void carrier_begin(struct recording *r)
+{
+	if (r->session.home)
+		setenv("LTTNG_HOME", r->session.home, 1);
+	if (!r->carrier.awaited)
+		begin_trace(r);
+}
+
+void carrier_poll(struct recording *r)
+{
+	const int got = r->carrier.awaited ?
+			session_process_poll_open(&r->session) : 0;
+
+	if (got == 0)
+		return;
+	r->sink.lttng = got > 0 && join(r);
+	r->carrier.awaited = false;
+	if (r->sink.lttng && r->sink.spilled)
+		message_summary("LTTng was late: the first %" PRIu64 " chunks "
+				"are in spill.weft", r->sink.chunks);
+	begin_trace(r);
+}
+
+const char *carrier_name(const struct recording *r)
+{
+	return r->sink.flight ? "memory" : r->carrier.awaited ? "awaited" :
+	       r->sink.lttng ? "lttng" : "spill";
+}
+
+/* The daemon must not make the trace's folder again, later. */
+void carrier_undo(struct recording *r)
+{
+	while (r->carrier.awaited &&
+	       session_process_poll_open(&r->session) == 0)
+		poll(NULL, 0, 1);
+	r->carrier.awaited = false;
+	if (r->session.socket >= 0)
+		session_process_close(&r->session, r->plan.output, 1000);
+}
+
+/* While half of the pool is free; and somewhat longer, if the program waits for
+ * room: LTTng is to carry all, where it takes the usual time. */
+bool carrier_holds(struct recording *r)
+{
+	const bool waits = r->opt.on_full == POOL_WAIT ||
+			   r->opt.on_full == POOL_LEND;
+
+	if (!r->carrier.awaited || r->carrier.has_begun)
+		return false;
+	if (pool_owner_fill(&r->owner) < 50 ||
+	    (waits && rate_mono() - r->begin_ns < HOLD_NS))
+		return true;
+	begin_trace(r);
+	return false;
+}
