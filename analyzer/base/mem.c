@@ -82,7 +82,7 @@ char *mem_print(const char *format, ...)
 
 void *mem_more(void *old, size_t *room, size_t need, size_t size)
 {
-	size_t want = *room ? *room : 16;
+	size_t want = *room ? *room : 4;
 
 	if (need <= *room)
 		return old;
