@@ -32,9 +32,11 @@ const struct opt filter_opts[] = {
 	{ FILTER(FOCUS), .name = "focus", .arg = "FN",
 	  .help = "only stacks that contain FN; FN's callers are shown "
 	  "without their own self time and calls" },
-	{ FILTER(SKIP), .name = "skip", .arg = "PATTERN",
+	{ .type = OPT_PATTERNS, .to = &args[FILTER_SKIP], .name = "skip",
+	  .arg = "PATTERN|@FILE",
 	  .help = "hide the frames that match: their self time goes to their "
-	  "callers, their calls are not counted" },
+	  "callers, their calls are not counted; @FILE: the patterns in FILE, "
+	  "one a line; may be given several times" },
 	{ FILTER(THREAD), .name = "thread", .arg = "TID|NAME",
 	  .help = "only threads with this number or name" },
 	{ FILTER(PROCESS), .name = "process", .arg = "PID|NAME",

@@ -6,6 +6,7 @@
 #include "analyzer/base/guess.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
+#include "tracepoints/pattern_list.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -165,6 +166,17 @@ static void set_list(const struct opt *row, const char *text)
 	*to = j->text;
 }
 
+/* The text that is there, if any, is one that was made here. */
+static int add_pattern(const struct opt *row, const char *text)
+{
+	const char **const to = row->to;
+	char *all = (char *)(uintptr_t)*to;
+	const char *const why = pattern_list_add(&all, text, SIZE_MAX);
+
+	*to = all;
+	return why ? err_add("--%s: \"%s\": %s", row->name, text, why) : 0;
+}
+
 /* Store an option's argument. 0, or -1 with the cause in the chain. */
 static int set(const struct opt *row, const char *text)
 {
@@ -179,6 +191,8 @@ static int set(const struct opt *row, const char *text)
 	case OPT_LIST:
 		set_list(row, text);
 		return 0;
+	case OPT_PATTERNS:
+		return add_pattern(row, text);
 	case OPT_NUMBER:
 		return set_number(row, text);
 	case OPT_SHARE:

@@ -27,6 +27,9 @@ enum opt_type {
 	OPT_TEXT,    /* to: const char * */
 	OPT_LIST,    /* to: const char *; if given again, the texts are joined
 	              * with a colon */
+	OPT_PATTERNS, /* to: const char *, patterns (tracepoints/pattern.h);
+	              * "@FILE" adds those in a file, and so does each that is
+	              * given again */
 	OPT_CHOICE,  /* to: int, the index in choices */
 	OPT_SORT,    /* to: const struct metric *, a sorting one of the view */
 	OPT_COLUMNS, /* to: const char *, names of the view's metrics */

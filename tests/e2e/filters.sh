@@ -82,7 +82,8 @@ whole() {
 
 record "$T/prog" $n "$T/liblate.so" || fail "weft record fails"
 whole skip --skip 'leaf|late_leaf'
-whole many --skip 'deep|catches|work|main'
+printf '# no leaf\ncatches\n\nwork|main\n' >"$T/names"
+whole many --skip deep --skip "@$T/names"
 whole module --skip 'module=liblate.so'
 whole only --skip 'main|work|catches|jumps|late_mid|late_leaf|deep'
 records=$("$WEFT" info "$T/trace" | awk '/^data/ { gsub(",", "", $2); print $2 }')

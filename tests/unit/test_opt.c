@@ -4,13 +4,16 @@
 #include "analyzer/base/err.h"
 #include "tests/test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool flag;
 static int choice;
 static size_t number;
 static double share;
-static const char *text, *list;
+static const char *text, *list, *patterns;
 
 static const char *const choices[] = { "first", "second", NULL };
 
@@ -30,6 +33,8 @@ static const struct opt opts[] = {
 	{ .type = OPT_CHOICE, .name = "choice", .arg = "C", .to = &choice,
 	  .choices = choices, .help = "one of" },
 	{ .type = OPT_LIST, .name = "list", .arg = "L", .to = &list,
+	  .help = "once or more" },
+	{ .type = OPT_PATTERNS, .name = "skip", .arg = "P", .to = &patterns,
 	  .help = "once or more" },
 	{ .type = OPT_MORE, .more = more },
 	{ .type = OPT_END }
@@ -116,7 +121,24 @@ void test_opt_tells_of_every_row(void)
 
 	parse("x");
 	opt_each(opts, count_row, &rows);
-	CHECK_EQ(rows, 6);
+	CHECK_EQ(rows, 7);
+}
+
+void test_opt_adds_patterns_and_those_in_a_file(void)
+{
+	char line[64], path[] = "/tmp/test_opt-XXXXXX";
+	const int fd = mkstemp(path);
+
+	CHECK(fd >= 0 && dprintf(fd, "# no c\nc\n\n  d e|f\r\n@g") > 0);
+	close(fd);
+	snprintf(line, sizeof(line), "word --skip a|b --skip @%s --skip=h",
+		 path);
+	CHECK_EQ(parse(line), 0);
+	CHECK_STR(patterns, "a|b|c|  d e|f|@g|h");
+	unlink(path);
+	CHECK_EQ(parse(line), -1);
+	CHECK_EQ(parse("word --skip ||"), -1);
+	err_clear();
 }
 
 void test_opt_joins_what_a_list_is_given(void)

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/selection.h"
 #include "tracepoints/pattern.h"
+#include "tracepoints/pattern_list.h"
 #include "tracer/recorder/base/elf_file.h"
 
 #include <dlfcn.h>
@@ -21,65 +22,9 @@ enum {
 
 /* ---- patterns ---- */
 
-/* Append an alternative. */
-static bool append(char **to, const char *text, size_t size)
-{
-	const size_t used = !*to ? 0 : strlen(*to);
-	char *grown;
-
-	if (size == 0)
-		return true;
-	if (used + size + 2 > PATTERNS_MAX)
-		return false;
-	grown = realloc(*to, used + size + 2);
-	if (!grown)
-		return false;
-	sprintf(grown + used, "%s%.*s", used > 0 ? "|" : "", (int)size, text);
-	*to = grown;
-	return true;
-}
-
-static const char *add_line(char **to, const char *line)
-{
-	while (*line) {
-		const size_t size = strcspn(line, "|\r\n");
-
-		if (!append(to, line, size))
-			return "all patterns together may take 32 KiB";
-		line += size + (line[size] != '\0');
-	}
-	return NULL;
-}
-
-static const char *add_file(char **to, const char *path)
-{
-	FILE *const file = fopen(path, "re");
-	const char *why = NULL;
-	char *line = NULL;
-	size_t room = 0;
-
-	if (!file)
-		return strerror(errno);
-	while (!why && getline(&line, &room, file) >= 0)
-		if (line[0] != '#')
-			why = add_line(to, line);
-	if (!why && ferror(file))
-		why = "the file cannot be read";
-	free(line);
-	fclose(file);
-	return why;
-}
-
 const char *selection_add(char **to, const char *pattern)
 {
-	const char *const before = *to;
-	const size_t size = !before ? 0 : strlen(before);
-	const char *const why = pattern[0] == '@' ?
-		add_file(to, pattern + 1) : add_line(to, pattern);
-
-	if (!why && (!*to || strlen(*to) == size))
-		return "there is no pattern in it";
-	return why;
+	return pattern_list_add(to, pattern, PATTERNS_MAX);
 }
 
 bool selection_piece(const char **at, char *to, size_t size)

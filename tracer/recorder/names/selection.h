@@ -27,9 +27,7 @@ struct selection {
 	uint64_t no_room;          /* that had no room in the table */
 };
 
-/* Add a pattern to those at *to, which nobody frees then. "@FILE" stands for
- * the patterns in that file: one a line. Empty lines and those that begin with
- * "#" do not count. NULL, or why it cannot be taken. */
+/* pattern_list_add, as far as the notes have room. Nobody frees *to. */
 const char *selection_add(char **to, const char *pattern);
 
 /* Patterns in pieces, wherever they are cut: the next one, at most size bytes
