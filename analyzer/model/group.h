@@ -38,7 +38,6 @@ enum { GROUP_NAME = 1024 };
  * session's arrays. */
 const char *group_name_thread(const struct session *, uint32_t, char *to);
 const char *group_name_process(const struct session *, uint32_t, char *to);
-const char *group_name_vm(const struct session *, uint32_t, char *to);
 /* "KEY=VALUE KEY=VALUE" of all labels of a process and of its recording, by
  * rising key; of several values of a key the last. */
 const char *group_name_labels(const struct session *, uint32_t process,

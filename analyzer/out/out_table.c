@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_table.h"
 
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_name.h"

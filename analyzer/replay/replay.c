@@ -36,7 +36,7 @@ struct replay *replay_new(struct session *s, const struct replay_sink *sink,
 	return r;
 }
 
-void replay_waiting_free(struct waiting *w)
+static void free_waiting(struct waiting *w)
 {
 	mem_free_all(w->place, w);
 }
@@ -47,7 +47,7 @@ static void free_stream(struct stream *st)
 		struct waiting *const w = st->first;
 
 		st->first = w->next;
-		replay_waiting_free(w);
+		free_waiting(w);
 	}
 	if (st->window) {
 		cct_free(st->window->tree);
@@ -338,7 +338,7 @@ static void run_handlers(struct replay *r, struct stream *upper,
 		struct waiting *const w = take_waiting(r, upper);
 
 		run_chunk(r, upper, &w->chunk, w);
-		replay_waiting_free(w);
+		free_waiting(w);
 	}
 }
 
@@ -446,7 +446,7 @@ static void run_held(struct replay *r, struct stream *st, size_t keep)
 		struct waiting *const w = take_waiting(r, st);
 
 		run_chunk(r, st, &w->chunk, w);
-		replay_waiting_free(w);
+		free_waiting(w);
 	}
 }
 
@@ -455,7 +455,7 @@ static void run_now(struct replay *r, struct stream *st, struct waiting *w)
 {
 	run_held(r, st, 0);
 	run_chunk(r, st, &w->chunk, w);
-	replay_waiting_free(w);
+	free_waiting(w);
 }
 
 /* A chunk of level 0 waits, unless too much waits already. */
@@ -495,13 +495,13 @@ void replay_take(struct replay *r, struct waiting *w)
 	session_set_clock(r->session, h);
 	if (h->flags & CHUNK_META) {
 		replay_identities_notes(r, &w->chunk);
-		replay_waiting_free(w);
+		free_waiting(w);
 		return;
 	}
 	st = get_stream(r, replay_identities_thread(r, h), h->level);
 	if (h->number < st->arrived) {
 		r->session->duplicate_chunks++;
-		replay_waiting_free(w);
+		free_waiting(w);
 		return;
 	}
 	st->arrived = h->number + 1;

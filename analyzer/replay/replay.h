@@ -11,10 +11,6 @@
 #include "analyzer/model/session.h"
 #include "analyzer/model/stack_table.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* ---- events ---- */
 
 /* How a call's beginning or end came about. */

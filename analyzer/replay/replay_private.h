@@ -4,7 +4,6 @@
 #pragma once
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/cct_private.h"
 #include "analyzer/replay/replay.h"
@@ -248,7 +247,6 @@ static inline struct stream *replay_stream(const struct replay *r,
 
 /* A copy of a chunk, which waits for its turn. */
 struct waiting *replay_waiting_new(const struct chunk *);
-void replay_waiting_free(struct waiting *);
 /* The same as replay_chunk, with a copy, which it frees. */
 void replay_take(struct replay *, struct waiting *);
 

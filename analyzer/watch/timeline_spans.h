@@ -5,8 +5,6 @@
 
 #include "analyzer/replay/replay.h"
 
-#include <stdbool.h>
-
 /* An index in timeline.lanes, or one of these. */
 enum {
 	TIMELINE_NONE = UINT32_MAX,     /* there is no lane for it */
@@ -132,7 +130,6 @@ static inline uint16_t timeline_depth(size_t base, size_t frame)
 
 	return depth < UINT16_MAX ? (uint16_t)depth : UINT16_MAX;
 }
-
 
 void timeline_sort(struct timeline_spans *,
 		   int (*compare)(const void *, const void *));

@@ -26,7 +26,7 @@ void plots_fini(struct plots *p)
 {
 	for (size_t i = 0; i < p->plot.layer_count; i++)
 		mem_free(p->layers[i].rows);
-	mem_free_all(p->layers, p->x_tics, p->y_tics, p->labels);
+	mem_free_all(p->layers, p->tics[0], p->tics[1], p->labels);
 	arena_free(p->text);
 }
 
@@ -63,18 +63,14 @@ void plots_row(struct plots *p, size_t layer, double a, double b, double c,
 	(*row)[3] = d;
 }
 
-void plots_x_tic(struct plots *p, double at, const char *text)
+void plots_tic(struct plots *p, struct out_axis *a, double at,
+	       const char *text)
 {
-	*vec_add(&p->x_tics, &p->x_room, &p->plot.x.tic_count) =
-		(struct out_tic){ at, text };
-	p->plot.x.tics = p->x_tics;
-}
+	const int axis = a == &p->plot.y;
 
-void plots_y_tic(struct plots *p, double at, const char *text)
-{
-	*vec_add(&p->y_tics, &p->y_room, &p->plot.y.tic_count) =
+	*vec_add(&p->tics[axis], &p->tic_room[axis], &a->tic_count) =
 		(struct out_tic){ at, text };
-	p->plot.y.tics = p->y_tics;
+	a->tics = p->tics[axis];
 }
 
 void plots_label(struct plots *p, double x, double y, const char *text)
@@ -129,15 +125,6 @@ struct plots_unit plots_unit(double ns)
 	return (struct plots_unit){ "nanoseconds", 1 };
 }
 
-static void add_tic(struct plots *p, struct out_axis *a, double at,
-		    const char *text)
-{
-	if (a == &p->plot.x)
-		plots_x_tic(p, at, text);
-	else
-		plots_y_tic(p, at, text);
-}
-
 void plots_log_time(struct plots *p, struct out_axis *a, double from,
 		    double to)
 {
@@ -151,7 +138,7 @@ void plots_log_time(struct plots *p, struct out_axis *a, double from,
 		const int unit = i / 3 < 3 ? i / 3 : 3;
 
 		if (at >= a->from && at <= a->to)
-			add_tic(p, a, at, plots_text(p, "%.0f %s",
+			plots_tic(p, a, at, plots_text(p, "%.0f %s",
 				pow(10, i - 3 * unit), units[unit]));
 	}
 }
@@ -164,7 +151,7 @@ void plots_log_count(struct plots *p, struct out_axis *a, double to)
 	a->from = 0.8;
 	a->to = to > 1 ? to * 1.3 : 10;
 	for (double at = 1; at <= a->to && at < 1e19; at *= 10)
-		add_tic(p, a, at, plots_text(p, "%s",
+		plots_tic(p, a, at, plots_text(p, "%s",
 			out_number_count(text, (uint64_t)at)));
 }
 

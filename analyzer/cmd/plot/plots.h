@@ -17,7 +17,7 @@ struct plots {
 	struct out_plot plot;
 	struct arena *text;
 	struct out_layer *layers; size_t layer_room;
-	struct out_tic *x_tics, *y_tics; size_t x_room, y_room;
+	struct out_tic *tics[2]; size_t tic_room[2];    /* of x and of y */
 	struct out_label *labels; size_t label_room;
 };
 void plots_init(struct plots *);
@@ -32,8 +32,8 @@ const char *plots_text(struct plots *, const char *format, ...);
 size_t plots_layer(struct plots *, enum out_shape, unsigned colour,
 		   const char *title);
 void plots_row(struct plots *, size_t layer, double, double, double, double);
-void plots_x_tic(struct plots *, double at, const char *text);
-void plots_y_tic(struct plots *, double at, const char *text);
+/* The axis is one of the plot's own two. */
+void plots_tic(struct plots *, struct out_axis *, double at, const char *text);
 void plots_label(struct plots *, double x, double y, const char *text);
 
 /* What the plot shows, with the program and the time recorded; and, in the line

@@ -41,7 +41,7 @@ static void add_bars(struct plots *p, const struct sides *s, size_t count,
 		plots_row(p, r->chance > DIFF_CHANCE ? chance : at > 0 ? more :
 			  less, at < 0 ? at : 0, at < 0 ? 0 : at, y - 0.36,
 			  y + 0.36);
-		plots_y_tic(p, y, name_of(s, r));
+		plots_tic(p, &p->plot.y, y, name_of(s, r));
 		plots_label(p, at > 0 ? at : 0, y, describe(p, r));
 	}
 }

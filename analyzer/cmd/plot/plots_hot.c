@@ -107,8 +107,8 @@ static void add_bar(struct drawing *d, size_t i, size_t layer)
 			  height + 0.36);
 	if (rest < row->f.off && d->ranking.has_switches)
 		mark_cut(d, all, height);
-	plots_y_tic(d->p, height,
-		    func_get(d->session->funcs, row->f.func)->name);
+	plots_tic(d->p, &d->p->plot.y, height,
+		  func_get(d->session->funcs, row->f.func)->name);
 	plots_label(d->p, all, height, describe(d, row));
 }
 

@@ -277,8 +277,8 @@ static void set_axes(struct drawing *d)
 		plot->y.label = "coroutines, in the order in which they began";
 	for (size_t i = 0; i < d->count; i++)
 		if (row_of(d, d->lanes[i]) >= (double)NAMED)
-			plots_y_tic(d->p, d->y_of[d->lanes[i]],
-			    name_of(d, d->lanes[i]));
+			plots_tic(d->p, &d->p->plot.y, d->y_of[d->lanes[i]],
+				  name_of(d, d->lanes[i]));
 }
 
 /* What the picture leaves out. */

@@ -111,8 +111,9 @@ static void set_shares_axis(struct plots *p, double least)
 	y->to = 130;
 	for (int i = -7; i <= 2; i++)
 		if (pow(10, i) >= y->from)
-			plots_y_tic(p, pow(10, i), plots_text(p, "%.*f%%",
-				i < 0 ? -i : 0, pow(10, i)));
+			plots_tic(p, &p->plot.y, pow(10, i),
+				  plots_text(p, "%.*f%%", i < 0 ? -i : 0,
+					     pow(10, i)));
 }
 
 /* Of the functions that are asked for, or of those with the most self time. */

@@ -8,7 +8,6 @@
 #include "analyzer/out/export/export.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/group.h"
 #include "analyzer/out/export/export_spans.h"

@@ -4,7 +4,6 @@
 #include "analyzer/out/export/export_spans.h"
 
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/model/group.h"

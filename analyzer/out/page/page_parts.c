@@ -95,6 +95,12 @@ NODE(stacks, f->stacks[id])
 NODE(before, gone ? n->self : 0)
 NODE(calls_before, gone ? n->calls : 0)
 
+/* Stacks that are in an "(other)", of both sides. */
+static size_t stacks_folded(const struct page_parts *s)
+{
+	return s->fold->folded + (s->fold_before ? s->fold_before->folded : 0);
+}
+
 /* Node i of the arrays has the number i + 1; 0 is above all roots. */
 static void put_nodes(FILE *to, const struct page_parts *s)
 {
@@ -116,7 +122,7 @@ static void put_nodes(FILE *to, const struct page_parts *s)
 	}
 	if (cct_is_net(t))
 		put_numbers(to, ",\n", "raw", node_raw, s, count);
-	if (page_parts_folded(s) > 0)
+	if (stacks_folded(s) > 0)
 		put_numbers(to, ",\n", "stacks", node_stacks, s, count);
 	if (is_diff) {
 		put_numbers(to, ",\n", "before", node_before, s, count);
@@ -374,7 +380,7 @@ static void put_meta(FILE *to, const struct page_parts *parts)
 		s->tick_hz, cct_is_net(s->cct) ? "true" : "false",
 		p->flat->has_switches ? "true" : "false",
 		session_has_times(s) ? "true" : "false",
-		page_parts_folded(parts), s->coroutine_count);
+		stacks_folded(parts), s->coroutine_count);
 	put_lines(to, p->head);
 	fputs("],\"before\":[", to);
 	put_lines(to, p->before ? p->before->head : "");
@@ -600,9 +606,4 @@ void page_parts_fini(struct page_parts *s)
 	mem_free(s->sleeps);
 	mem_free(s->lanes);
 	mem_free(s->lane_number);
-}
-
-size_t page_parts_folded(const struct page_parts *s)
-{
-	return s->fold->folded + (s->fold_before ? s->fold_before->folded : 0);
 }

@@ -42,8 +42,5 @@ void page_parts_fini(struct page_parts *);
 /* Write no more than `most` elements of the part. */
 void page_parts_limit(struct page_parts *, enum page_part, size_t most);
 
-/* Stacks that are in an "(other)", of both sides. */
-size_t page_parts_folded(const struct page_parts *);
-
 /* Write the part as members of the data's object. */
 void page_parts_put(FILE *, const struct page_parts *, enum page_part);

@@ -7,8 +7,6 @@
 #include "analyzer/model/stack_table.h"
 #include "analyzer/replay/replay.h"
 
-#include <stdbool.h>
-
 /* How a call ended. SLOW_CUT and SLOW_OPEN are no ends of its own: such calls
  * may be kept, but they are in no sum. */
 enum slow_end {
