@@ -44,3 +44,41 @@ awk -F, '
 	END { exit n == 30 && r == 60 && s["error"] == 6 &&
 		s["returned"] == 24 ? 0 : 1 }' "$T/coroutines" ||
 	fail "coroutines: $(cat "$T/coroutines")"
+
+# A script puts weft's hook away, in each Lua; one that only looks at hooks does
+# not. What is missing is told.
+cat >"$T/hooks.c" <<'END'
+#include <lua.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <weft.h>
+
+int main(int argc, char **argv)
+{
+	lua_State *const L = luaL_newstate();
+
+	(void)argc;
+	weft_lua_attach(L);
+	luaL_openlibs(L);
+	return luaL_dostring(L, argv[1]);
+}
+END
+for v in 5.1 5.2 5.3 5.4 jit; do
+	name=liblua$v.a
+	[ $v != jit ] || name=libluajit-5.1.a
+	lua=$(find /usr/lib -name $name | head -n 1)
+	[ -n "$lua" ] || fail "no $name"
+	# shellcheck disable=SC2046
+	gcc -O1 -Itracer/host $(pkg-config --cflags "lua$v") "$T/hooks.c" \
+		-o "$T/hooks" -L"$B/lib" -lweft "$lua" -lm -ldl ||
+		fail "$v: hooks.c is not built"
+	record "$T/hooks" 'debug.gethook()' || fail "$v: weft record fails"
+	grep -qx 'weft: lost: 0' "$T/err" || fail "$v: gethook: lost?"
+	record "$T/hooks" 'debug.sethook() debug.gethook()' ||
+		fail "$v: weft record fails"
+	grep -q "^weft: lost: not known (a script's debug.sethook put" \
+		"$T/err" || fail "$v: calls are missing, and nobody says so"
+	report
+	! grep -qx '# nothing was lost' "$T/report.err" ||
+		fail "$v: nothing is said to be lost"
+done

@@ -486,8 +486,7 @@ static uint64_t print_unknown(const struct recording *r)
 	const char *const why = r->said.is_false ?
 		"the program overwrote its counts" :
 		(r->registry.trouble & TROUBLE_LUA_HOOK) == 0 ? NULL :
-		"a script's debug.sethook put weft's hook away, until the "
-		"program called Lua again";
+		"a script's debug.sethook put weft's hook away";
 
 	if (why)
 		message_summary("lost: not known (%s)", why);

@@ -145,25 +145,6 @@ void lua_hook_set(struct coroutine *co)
 		stop_compiler(co->vm);
 }
 
-/* Where no lua_close is seen, another VM may lie where this one lay: it lacks
- * what this one had of ours. */
-static void forget_watch(struct lua_vm *vm)
-{
-	vm->watch = NULL;
-	vm->watched = 0;
-}
-
-void lua_hook_restore(struct coroutine *co)
-{
-	const struct lua_lib *const lib = co->vm->lib;
-
-	if (is_ours(lib->abi, ((gethook_fn *)lib->api.lua_gethook)(co->L)))
-		return;
-	forget_watch(co->vm);
-	atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
-	lua_hook_set(co);
-}
-
 void lua_hook_remove(struct coroutine *co)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
@@ -233,7 +214,9 @@ static bool is_complete(const struct weft_lua_api *api)
 	return true;
 }
 
-/* Does the VM that we know live here still, to all appearance? */
+/* Does the VM that we know live here still? Where no lua_close is seen, another
+ * may lie where it lay. If that is the same to all appearance, it may lack what
+ * the first had of ours. */
 static bool is_still(const struct coroutine *co, const struct lua_lib *lib)
 {
 	struct lua_vm *const vm = co->vm;
@@ -242,8 +225,20 @@ static bool is_still(const struct coroutine *co, const struct lua_lib *lib)
 		return true;
 	if (vm->lib != lib || vm->family != lib->abi->family(&lib->api, co->L))
 		return false;
-	forget_watch(vm);
+	vm->watch = NULL;
+	vm->watched = 0;
 	return true;
+}
+
+void lua_hook_restore(struct coroutine *co)
+{
+	const struct lua_lib *const lib = co->vm->lib;
+
+	if (is_ours(lib->abi, ((gethook_fn *)lib->api.lua_gethook)(co->L)) ||
+	    !is_still(co, lib))
+		return;
+	atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
+	lua_hook_set(co);
 }
 
 /* The object of a main state that was forgotten, if it has our hook still: then

@@ -447,6 +447,14 @@ bool lua_func_is_named(uint64_t address)
 	return find_name(address) != NULL;
 }
 
+bool lua_func_has_name(uint64_t address, const char *name)
+{
+	const struct c_name *const n = find_name(address);
+
+	return n && n->length == strlen(name) &&
+	       memcmp(n->text, name, n->length) == 0;
+}
+
 /* Its text is group.name. */
 static struct c_name *make_name(uint64_t address, const char *group,
 				const char *name)

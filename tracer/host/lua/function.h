@@ -46,6 +46,8 @@ bool lua_func_may_be_many(const char *source, size_t length);
  * known. group: the library's name, may be NULL. */
 void lua_func_name(uint64_t address, const char *group, const char *name);
 bool lua_func_is_named(uint64_t address);
+/* Is that its name? */
+bool lua_func_has_name(uint64_t address, const char *name);
 
 /* The key of a function of LuaJIT's libraries that has no code of its own: by
  * the name remembered for the address that stands for it, or else by the event

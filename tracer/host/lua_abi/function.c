@@ -271,6 +271,17 @@ static bool is_ffi_call(const struct coroutine *co, uint64_t id, uint64_t f,
 	return true;
 }
 
+/* This C function is called, and not one of ours in its place: if it is
+ * debug.sethook, and its call of lua_sethook is not seen, our hook may be gone
+ * when it returns. */
+static void tell_of_sethook(const struct coroutine *co, uint64_t key,
+			    uint64_t function)
+{
+	if (!co->vm->interposed && lua_func_original(function) == function &&
+	    lua_func_has_name(key, "debug.sethook"))
+		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
+}
+
 /* Of a C function's call. */
 static struct identity ask_c(const struct coroutine *co, uint64_t id,
 			     lua_Debug *d, bool asleep)
@@ -279,9 +290,11 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	const bool is_event = d->namewhat &&
 			      strcmp(d->namewhat, "metamethod") == 0;
 	struct identity f = { .is_c = true };
+	uint64_t function;
 	bool is_library;
 
 	API(api, lua_getinfo)(co->L, "f", d);
+	function = (uint64_t)API(api, lua_tocfunction)(co->L, -1);
 	f.key = names_c_address(api, co->L, &is_library);
 	API(api, lua_settop)(co->L, -2);
 	if (f.key == 0 || lua_func_is_hidden(f.key))
@@ -294,6 +307,7 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	/* Many library functions may share a place: the caller's name is not
 	 * the place's. */
 	name_c(co, f.key, is_library ? NULL : d, asleep);
+	tell_of_sethook(co, f.key, function);
 	if (is_library)
 		f.key = lua_func_builtin(f.key, is_event ? d->name : NULL);
 	else if (IS_JIT && luajit_is_untold(co, id))
