@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Rows that are shown unless --top says otherwise. */
 enum { USUAL_TOP = 20 };

@@ -12,7 +12,6 @@
 #include "analyzer/sym/sym.h"
 #include "analyzer/tables/lines.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 

@@ -15,7 +15,6 @@
 #include "analyzer/tables/flat.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* Rows that are shown unless --top says otherwise. */
 enum { USUAL_TOP = 30 };

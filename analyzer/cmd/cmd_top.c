@@ -14,11 +14,9 @@
 #include "analyzer/replay/replay.h"
 #include "analyzer/tables/flat.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <time.h>

@@ -8,7 +8,6 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* ---- the run ------------------------------------------------------------ */

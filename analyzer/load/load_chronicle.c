@@ -12,7 +12,6 @@
 #include "analyzer/replay/tee.h"
 #include "analyzer/tables/filter.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "analyzer/profile/profile.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Sentences for prof_write, each with what it is in front. */
 struct comments {

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Calls in one session, from the statistics; a session that is alone has none
  * of those for functions that were only counted. */

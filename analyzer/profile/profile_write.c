@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/profile/profile.h"
 
-#include "analyzer/base/map.h"
 #include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
 #include "analyzer/model/hist.h"

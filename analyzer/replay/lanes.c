@@ -13,7 +13,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 /* Chunks that may wait for a worker. */
 enum { QUEUE = 8 };

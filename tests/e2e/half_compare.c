@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/in/in.h"
 #include "analyzer/replay/replay.h"

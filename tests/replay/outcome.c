@@ -2,7 +2,6 @@
  * words.
  * SPDX-License-Identifier: MIT */
 #include "tests/replay/outcome.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/correct/correct.h"
 

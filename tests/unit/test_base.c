@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
 #include "analyzer/base/map.h"
-#include "analyzer/base/mem.h"
 #include "analyzer/base/vec.h"
 #include "tests/test.h"
 

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/plot/plots.h"
 #include "analyzer/args/named.h"
-#include "analyzer/base/err.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/load/completeness.h"
 #include "analyzer/model/hist.h"

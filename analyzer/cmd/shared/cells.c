@@ -6,7 +6,6 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/tables/metric.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 /* The place is made safe as a whole: a Lua source can hold any bytes. */

@@ -7,7 +7,6 @@
 #include "analyzer/out/out_escape.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { FRAMES_MAX = 1024 };  /* the innermost of a deeper stack */
 

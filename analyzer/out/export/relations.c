@@ -11,7 +11,6 @@
 #include "analyzer/watch/slow/slow_list.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* ---- columns of rows that are the session's own ------------------------- */
 

@@ -5,7 +5,6 @@
 #include "tracer/recorder/base/first_line.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #if defined(__x86_64__)

@@ -8,7 +8,6 @@
 #include "tracer/recorder/base/elf_file.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

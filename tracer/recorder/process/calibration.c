@@ -8,7 +8,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
