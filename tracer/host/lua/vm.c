@@ -236,6 +236,8 @@ static struct lua_vm *begin(lua_State *main, struct coroutine *holder,
 
 	if (is_new)
 		vm = memory_get(sizeof(*vm));
+	else
+		lua_vm_end(vm); /* perhaps nobody saw its end */
 	if (!vm)
 		return NULL;
 	vm->lib = lib;
