@@ -233,6 +233,48 @@ void test_lua_states_that_come_and_go_take_no_memory(void)
 	CHECK_EQ(n, distinct);
 }
 
+/* As soon as a state's memory is given back, another thread makes a new state
+ * there: here the allocator does. */
+static char place[16 << 10] __attribute__((aligned(16)));
+static int place_is_free = 1;
+static lua_State *heir;
+
+static void *lend_place(void *ud, void *p, size_t old, size_t size)
+{
+	(void)ud;
+	(void)old;
+	if (size == 0 && p == place) {
+		place_is_free = 1;
+		if (!heir)
+			heir = any_newstate(lend_place);
+	} else if (size == 0) {
+		free(p);
+	} else if (p || !place_is_free) {
+		return realloc(p, size);
+	} else {
+		place_is_free = 0;
+		return place;
+	}
+	return NULL;
+}
+
+static void call_once(lua_State *L)
+{
+	luaL_loadstring(L, "local function f() end f()");
+	lua_call(L, 0, 0);
+}
+
+void test_lua_a_state_made_where_one_is_just_closed_is_recorded(void)
+{
+	lua_State *const L = any_newstate(lend_place);
+
+	call_once(L);
+	lua_close(L);
+	CHECK(heir == L);
+	CHECK_EQ(since(call_once, heir).calls, 2);
+	lua_close(heir);
+}
+
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what is freed */
 /* As many requests to a server. Gives the place of the next piece of memory. */
 static const char *serve(unsigned requests)

@@ -148,16 +148,19 @@ EXPORT long lua_close(ARGS)
 {
 	struct coroutine *const co = served(a);
 	struct coroutine *main;
+	uint32_t serial;
 	long r;
 
 	if (!co)
 		return REAL(lua_close, a)(PASS);
+	serial = co->vm->serial;
 	main = lua_co_find(co->vm->main);
 	r = ((any_fn *)co->vm->lib->api.lua_close)(PASS);
-	if (main) {
-		call_scope_closed(main, HERE);
+	/* Another thread's new state may lie there by now. */
+	if (main && main->vm && main->vm->serial == serial) {
 		lua_vm_end(main->vm);
-		main->vm = NULL;
+		main->vm = NULL; /* before anything that takes time */
+		call_scope_closed(main, HERE);
 	}
 	return r;
 }
