@@ -486,6 +486,18 @@ static void want_mapped(struct recording *r)
 }
 
 /* Samples lie in code that chunks need not name. */
+static void watch_threads(struct recording *r, uint64_t now)
+{
+	if (!r->registry.cpu || r->registry.cpu->period == 0) {
+		registry_watch_new(&r->registry);
+		return;
+	}
+	if (registry_watch_new(&r->registry))
+		code_maps_want_new(&r->drain.maps);
+	want_mapped(r);
+	code_maps_renew(&r->drain.maps, now);
+}
+
 static void watch_cpus(struct loop *l)
 {
 	struct recording *const r = l->r;
@@ -494,23 +506,29 @@ static void watch_cpus(struct loop *l)
 		registry_read_rings(&r->registry);
 		l->next_rings = l->now + RINGS_MS;
 	}
-	if (!r->registry.cpu || r->registry.cpu->period == 0) {
-		registry_watch_new(&r->registry);
-		return;
-	}
-	if (registry_watch_new(&r->registry))
-		code_maps_want_new(&r->drain.maps);
-	want_mapped(r);
-	code_maps_renew(&r->drain.maps, l->now);
+	watch_threads(r, l->now);
+}
+
+/* Returns how many chunks were taken. While they wait in the pool, new threads
+ * are looked for all the same: their context switches are wanted from the
+ * start. */
+static uint32_t take_chunks(struct recording *r)
+{
+	if (!carrier_holds(r))
+		return drain_poll(&r->drain);
+	registry_find_dead(&r->registry, false);
+	return 0;
 }
 
 /* Work for the thread that the baton is lent to. */
 static bool drain_meanwhile(void *ctx)
 {
 	struct recording *const r = ctx;
+	const uint32_t taken = take_chunks(r);
 
-	return !carrier_holds(r) && (drain_poll(&r->drain) > 0 ||
-				     !aside_is_empty(&r->drain.aside));
+	watch_threads(r, now_ms());
+	return taken > 0 ||
+	       (!carrier_holds(r) && !aside_is_empty(&r->drain.aside));
 }
 
 /* From the program's first instruction to the end of the recording. */
@@ -524,7 +542,7 @@ static void run_loop(struct recording *r)
 	baton_start(drain_meanwhile, r);
 	for (;;) {
 		carrier_poll(r);
-		choose_sleep(&l, carrier_holds(r) ? 0 : drain_poll(&r->drain));
+		choose_sleep(&l, take_chunks(r));
 		flight_poll(r);
 		watch_cpus(&l);
 		registry_look_at_dead_images(&r->registry);
