@@ -47,6 +47,16 @@ int f(int x); int f(int x) { return x; }
 END
 compile user -Wl,--no-as-needed "$T/c.c" "$T/lib.so" -Wl,-rpath,"$T"
 says library 5 'but called no function' "$T/user"
+# It called functions, but had turned that off.
+compile off -finstrument-functions "$T/c.c" -x c - <<'END'
+extern int weft_native(int on) __attribute__((weak));
+__attribute__((constructor, no_instrument_function)) static void off(void)
+{
+	if (weft_native)
+		weft_native(0);
+}
+END
+says off 5 'called no function while its native calls were recorded' "$T/off"
 
 # Hooks of its own.
 compile own.o -c "$T/own.c"

@@ -179,7 +179,7 @@ static int status(lua_State *L)
 	set_flag(L, "native", s.native);
 	set_flag(L, "lua", s.lua);
 	set_flag(L, "region_only", s.inside_only);
-	lua_pushnumber(L, (lua_Number)s.lost);
+	lua_pushinteger(L, (lua_Integer)s.lost);
 	lua_setfield(L, -2, "lost");
 	return 1;
 }
