@@ -258,7 +258,7 @@ static void *lend_place(void *ud, void *p, size_t old, size_t size)
 	return NULL;
 }
 
-static void call_once(lua_State *L)
+static void call_f(lua_State *L)
 {
 	luaL_loadstring(L, "local function f() end f()");
 	lua_call(L, 0, 0);
@@ -268,10 +268,10 @@ void test_lua_a_state_made_where_one_is_just_closed_is_recorded(void)
 {
 	lua_State *const L = any_newstate(lend_place);
 
-	call_once(L);
+	call_f(L);
 	lua_close(L);
 	CHECK(heir == L);
-	CHECK_EQ(since(call_once, heir).calls, 2);
+	CHECK_EQ(since(call_f, heir).calls, 2);
 	lua_close(heir);
 }
 
