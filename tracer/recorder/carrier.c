@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { HOLD_NS = 500000000 };
+enum { HOLD_NS = 500000000, START_NS = 1500000000 };
 
 /* ---- asking ---- */
 
@@ -106,14 +106,6 @@ static void begin_trace(struct recording *r)
 	r->carrier.has_begun = true;
 }
 
-void carrier_begin(struct recording *r)
-{
-	if (r->session.home)
-		setenv("LTTNG_HOME", r->session.home, 1);
-	if (!r->carrier.awaited)
-		begin_trace(r);
-}
-
 void carrier_poll(struct recording *r)
 {
 	const int got = r->carrier.awaited ?
@@ -127,6 +119,28 @@ void carrier_poll(struct recording *r)
 		message_summary("LTTng was late: the first %" PRIu64 " chunks "
 				"are in spill.weft", r->sink.chunks);
 	begin_trace(r);
+}
+
+/* Which functions are left out is known once chunks are looked at, and these
+ * wait for LTTng. So the program waits, too, but not for a daemon that hangs. */
+static void wait_for_lttng(struct recording *r)
+{
+	const uint64_t from = rate_mono();
+
+	while (r->carrier.awaited && rate_mono() - from < START_NS) {
+		carrier_poll(r);
+		poll(NULL, 0, r->carrier.awaited);
+	}
+}
+
+void carrier_begin(struct recording *r)
+{
+	if (r->session.home)
+		setenv("LTTNG_HOME", r->session.home, 1);
+	if (r->owner.verdict_slots > 0)
+		wait_for_lttng(r);
+	if (!r->carrier.awaited)
+		begin_trace(r);
 }
 
 const char *carrier_name(const struct recording *r)
