@@ -122,7 +122,7 @@ void carrier_poll(struct recording *r)
 }
 
 /* Which functions are left out is known once chunks are looked at, and these
- * wait for LTTng. So the program waits, too, but not for a daemon that hangs. */
+ * wait for LTTng. So the program waits, too; not for a daemon that hangs. */
 static void wait_for_lttng(struct recording *r)
 {
 	const uint64_t from = rate_mono();
