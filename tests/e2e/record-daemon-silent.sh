@@ -1,6 +1,6 @@
 #!/bin/bash
-# A session daemon that takes connections and never answers: the program does not
-# wait for it, neither to start nor, where the pool fills up, to go on. No call is
+# A session daemon that takes connections and never answers: the program waits for
+# it for a moment only, and where the pool fills up goes on. No call is
 # lost or there twice, also where LTTng comes when chunks were spilled already.
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { HOLD_NS = 500000000, START_NS = 1500000000 };
+enum { HOLD_NS = 500000000, START_NS = 500000000, CHOICE_NS = 1500000000 };
 
 /* ---- asking ---- */
 
@@ -121,13 +121,15 @@ void carrier_poll(struct recording *r)
 	begin_trace(r);
 }
 
-/* Which functions are left out is known once chunks are looked at, and these
- * wait for LTTng. So the program waits, too; not for a daemon that hangs. */
+/* A program that calls flat out fills the pool while chunks wait for LTTng, and
+ * is slower for it; and which functions are left out is known once chunks are
+ * looked at. So the program waits, too; not for a daemon that hangs. */
 static void wait_for_lttng(struct recording *r)
 {
 	const uint64_t from = rate_mono();
+	const uint64_t most = r->owner.verdict_slots > 0 ? CHOICE_NS : START_NS;
 
-	while (r->carrier.awaited && rate_mono() - from < START_NS) {
+	while (r->carrier.awaited && rate_mono() - from < most) {
 		carrier_poll(r);
 		poll(NULL, 0, r->carrier.awaited);
 	}
@@ -137,8 +139,7 @@ void carrier_begin(struct recording *r)
 {
 	if (r->session.home)
 		setenv("LTTNG_HOME", r->session.home, 1);
-	if (r->owner.verdict_slots > 0)
-		wait_for_lttng(r);
+	wait_for_lttng(r);
 	if (!r->carrier.awaited)
 		begin_trace(r);
 }
