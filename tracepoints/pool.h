@@ -65,9 +65,9 @@ enum pool_snapshot { SNAPSHOT_NONE = 0, SNAPSHOT_TOLD = 1,
 
 /* While POOL_AWAITS is set, a thread that meets a module or Lua source of which
  * the table of verdicts says nothing asks the recorder. FREE becomes TAKEN by
- * the thread (CAS), ASKED when the rest is written, and FREE again by the
- * recorder when the table has the answer; then it adds 1 to answered, a futex,
- * and wakes all. */
+ * the thread (CAS), ASKED when the rest is written. When the table has the
+ * answer, the recorder adds 1 to answered, a futex, makes it FREE again, and
+ * wakes all. */
 enum pool_asking { ASKING_FREE = 0, ASKING_TAKEN = 1, ASKING_ASKED = 2 };
 
 struct pool_question {

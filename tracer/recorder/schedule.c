@@ -70,8 +70,8 @@ static void answer(struct recording *r)
 	memcpy(&copy, q, sizeof(copy));
 	copy.name[sizeof(copy.name) - 1] = '\0';
 	selection_answer(&r->awaited, copy.pid, copy.hash, copy.name);
+	atomic_fetch_add(&q->answered, 1); /* first: who asks next waits on */
 	atomic_store(&q->state, ASKING_FREE);
-	atomic_fetch_add(&q->answered, 1);
 	syscall(SYS_futex, &q->answered, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 

@@ -161,7 +161,7 @@ void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now)
 	const struct coroutine *const co = lua_co_find(L);
 	struct lua_caller c;
 
-	if (!co || !co->vm->lib->abi || !is_readable(co) || BROKEN(pcall))
+	if (!co || !co->vm || !co->vm->lib->abi || !is_readable(co) || BROKEN(pcall))
 		return;
 	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L,
 					co->vm->by_layout);
@@ -206,7 +206,7 @@ void lua_switch_jumped(struct thread_state *s, uint64_t target, uint64_t now)
 		const struct coroutine *const co =
 			lua_co_find((lua_State *)f->site);
 		const struct lua_noted_call *const c =
-			!co ? NULL : ended(s, co->vm, target);
+			!co || !co->vm ? NULL : ended(s, co->vm, target);
 
 		before = s->top;
 		if (c)

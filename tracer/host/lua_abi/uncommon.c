@@ -234,8 +234,8 @@ static struct thread_state *look_for_begin(struct thread_state *s, lua_State *L,
 	if (!me || ar->event == LUA_HOOKRET || !event_is_recorded(co, ar))
 		return s;
 	thread_release(s);
-	if (!co || !co->vm->interposed)
-		co = known(me, L, co);
+	if (!co || !co->vm || !co->vm->interposed)
+		co = known(me, L, co && co->vm ? co : NULL);
 	if (co)
 		function_number_open(co, false);
 	if (co && event_by_asking(&e, me, co, ar) && e.key != 0)

@@ -547,6 +547,7 @@ bool mapped_ask(uint32_t pid, uint64_t hash, const char *name, size_t size)
 	} while (awaits_answer(seen, begin));
 	if (free != ASKING_FREE)
 		return false;
+	seen = atomic_load(&q->answered); /* with the last one's answer */
 	q->pid = pid;
 	q->hash = hash;
 	memcpy(q->name, name, size);
