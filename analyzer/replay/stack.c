@@ -128,6 +128,8 @@ static void adopt(struct replay *r, struct stream *st,
 				      st->thread);
 			if (s.body)
 				replay_stack_push_body(r, st, *s.body);
+			/* What replaces it may be yet to come. */
+			replay_top(st)->tail = s.body && s.frames == 0;
 		}
 		replay_stack_push_open(r, st, s.frame, s.frames);
 		if (r->sink)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Any half of a trace's chunks gives the same stacks as the whole: each chunk can
-# be read by itself. Native code, Lua, coroutines that wander between threads,
-# handlers.
+# be read by itself. Native code, Lua, coroutines that wander between threads or
+# whose bodies are replaced, handlers.
 # time: 900
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
@@ -27,3 +27,8 @@ for seed in 3 401 402 403 404 405 406 407 408 409; do
 done
 record -q -- "$P/p_handlers" 5000 0.2 || fail "p_handlers: weft record fails"
 halves p_handlers
+for lua in $LUAS; do
+	record -q --lua-init -- "$lua" tests/prog/lua/tails.lua ||
+		fail "$lua: weft record fails"
+	halves "tails.lua, $lua"
+done

@@ -161,7 +161,8 @@ void lua_switch_resolve_doubt(struct thread_state *s, uint64_t now)
 	const struct coroutine *const co = lua_co_find(L);
 	struct lua_caller c;
 
-	if (!co || !co->vm || !co->vm->lib->abi || !is_readable(co) || BROKEN(pcall))
+	if (!co || !co->vm || !co->vm->lib->abi || !is_readable(co) ||
+	    BROKEN(pcall))
 		return;
 	c = co->vm->lib->abi->innermost(&co->vm->lib->api, L,
 					co->vm->by_layout);

@@ -367,7 +367,8 @@ uint64_t dictionary_body(struct thread_state *s, const struct segment *g)
 	const struct frame body = { .key = g->body.key, .tick = g->body.tick };
 	uint64_t word;
 
-	if (body.key == 0 || f >= s->top || f->tick != g->body.on)
+	/* The last frame's, too, where none is left: the body has not ended. */
+	if (body.key == 0 || f->tick != g->body.on)
 		return 0;
 	put_frame(s, &body, &word, &word, false);
 	return rec_func(word) == REC_FUNC_OMITTED ? 0 : word;

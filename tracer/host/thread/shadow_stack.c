@@ -180,12 +180,13 @@ void shadow_leave(struct thread_state *s, uint64_t now)
 	s->top = f;
 }
 
-/* A tail call replaces f, whose place the frame that is entered now takes. */
-static void note_body(struct segment *g, const struct frame *f, uint64_t now)
+/* A tail call replaces f, whose place the frame that is entered now takes. A
+ * chunk may begin before that. */
+static void note_body(struct segment *g, struct frame *f, uint64_t now)
 {
 	if (f->tick != g->body.on)
 		g->body = (struct body){ .key = f->key, .tick = f->tick };
-	g->body.on = now;
+	f->tick = g->body.on = now;
 }
 
 void shadow_unwind(struct thread_state *s, struct frame *to, enum unwind why,
@@ -245,7 +246,7 @@ static void put_resume(struct thread_state *s, const struct segment *g,
 	if ((flags & RESUME_STACK) && !chunk_is_scrap(s)) {
 		end = dictionary_put_frames(s, s->frames + g->base, count, 0,
 					    count, end);
-		body = dictionary_body(s, g);
+		body = count > 0 ? dictionary_body(s, g) : 0;
 	}
 	at[3] = rec_put_value(REC_OPERAND, (uint64_t)(end - at - 4));
 	if (body != 0) {
