@@ -198,7 +198,8 @@ PROG_BIN += $(PROG)/$(strip $(1))
 $(PROG)/$(strip $(1)): $(strip $(2))
 	$$(call say,LD,$$@)
 	@mkdir -p $(PROG)
-	$$(Q)$(3) -I. -D_GNU_SOURCE -g $(4) -o $$@ $(strip $(2)) $(5)
+	$$(Q)$(3) -I. -D_GNU_SOURCE -g $(4) -MMD -MP -MF $$@.d -o $$@ \
+		$(strip $(2)) $(5)
 endef
 $(foreach s,$(PROG_SRC),$(if $(call is_matrix,$(s)),\
 	$(foreach c,gcc clang,$(foreach o,O0 O1 O2 O3,$(eval $(call prog_rule,\
@@ -207,6 +208,7 @@ $(foreach s,$(PROG_SRC),$(if $(call is_matrix,$(s)),\
 	$(eval $(call prog_rule,$(call prog_name,$(s)),$(s),\
 	$(call cc_of,$(s),gcc),-O1,$(call prog_flags,$(s))))))
 programs: $(PROG_BIN)
+-include $(wildcard $(PROG)/*.d)
 
 check-layers: all
 	$(Q)B=$(B) tests/layers.sh --list
