@@ -1,9 +1,9 @@
 /* carrier.c - asks LTTng's daemon for a session and joins it. Neither the
  * program nor its chunks wait for a daemon that hangs.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/recording.h"
 #include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/message.h"
+#include "tracer/recorder/notes.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -101,8 +101,7 @@ static bool join(struct recording *r)
 static void begin_trace(struct recording *r)
 {
 	if (!r->carrier.has_begun && !r->sink.flight)
-		sink_send(&r->sink, r->sink.chunk,
-			  notes_make(r, META_START, summary_start_notes, 0));
+		notes_send(r, notes_start(r));
 	r->carrier.has_begun = true;
 }
 

@@ -1,8 +1,8 @@
 /* closing.c - the end of a recording: empties the pool, looks whether all has
  * arrived, writes what comes last, and removes what is not the trace's.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/recording.h"
 #include "tracer/recorder/base/message.h"
+#include "tracer/recorder/notes.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -114,17 +114,11 @@ static void close_spill(struct recording *r)
 		spill_discard(&r->sink.spill);
 		return;
 	}
-	const uint32_t words = notes_make(r, META_END, summary_end_notes, 0);
+	const uint32_t words = notes_end(r, 0);
 
 	if (spill_close(&r->sink.spill, sink_reserve(&r->sink, words)) != 0)
 		message_trouble("the end notes could not be written to "
 				"spill.weft");
-}
-
-/* A notes_send_fn. */
-static void send_name(struct recording *r, uint32_t words)
-{
-	sink_send(&r->sink, sink_room(&r->sink), words);
 }
 
 /* The archive is packed before the end notes, which tell what came of it. */
@@ -135,10 +129,9 @@ static void close_trace(struct recording *r)
 	census_finish(&r->sink.census);
 	if (r->sink.archive)
 		archive_pack(&r->archive);
-	notes_send_names(r, send_name);
+	notes_send_names(r, notes_send);
 	if (r->sink.lttng)
-		sink_send(&r->sink, r->sink.chunk,
-			  notes_make(r, META_END, summary_end_notes, 0));
+		notes_send(r, notes_end(r, 0));
 	close_lttng(r);
 	check_arrival(r);
 	close_spill(r);

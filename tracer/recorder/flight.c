@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/flight.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/recording.h"
+#include "tracer/recorder/notes.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -199,9 +199,9 @@ static int fill(struct recording *r)
 	flight_ring_each(&f->ring, since(r), &f->gone, put_kept, r);
 	census_finish(&r->sink.census);
 	summary_copy_counts(r);
-	put_made(r, notes_make(r, META_START, summary_start_notes, 0));
+	put_made(r, notes_start(r));
 	notes_send_names(r, put_made);
-	const uint32_t words = notes_make(r, META_END, summary_end_notes, 0);
+	const uint32_t words = notes_end(r, 0);
 
 	if (spill_close(&f->spill, sink_reserve(&r->sink, words)) != 0)
 		return -1;
@@ -235,7 +235,7 @@ static int write_all(struct recording *r)
 
 	if (folder < 0)
 		return -1;
-	const uint32_t words = notes_make(r, META_END, NULL, CHUNK_PARTIAL);
+	const uint32_t words = notes_no_end(r);
 
 	if (spill_open(&f->spill, folder, sink_reserve(&r->sink, words)) == 0)
 		bad = fill(r);

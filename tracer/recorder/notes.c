@@ -1,28 +1,361 @@
-/* notes.c - makes chunks of notes and names in the sink's room. summary.c knows
- * what the notes say.
+/* notes.c - the recorder's own chunks in the trace: notes on the recording, and
+ * names.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/recording.h"
+#include "tracer/recorder/notes.h"
+#include "tracer/recorder/base/message.h"
 
-uint32_t notes_make(struct recording *r, uint64_t number, notes_fn *notes,
-		    uint32_t flags)
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- at the start ---- */
+
+/* The time at which the chunk of notes was begun, ns. */
+static uint64_t real_time(const struct meta *m)
+{
+	return ((const struct chunk_header *)m->words)->pair_real;
+}
+
+static void note_command(struct meta *m, char *const *argv)
+{
+	char text[2048] = "";
+	size_t n = 0;
+
+	for (; *argv && n < sizeof(text); argv++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s",
+				      n > 0 ? " " : "", *argv);
+	meta_note(m, "command", text);
+}
+
+/* What calls cost to record. */
+static void note_cost(const struct recording *r, struct meta *m)
+{
+	const struct calibration *const c = &r->calibration;
+
+	if (c->cost > 0)
+		meta_print(m, "cost.native", "%.1f %.1f", c->cost, c->error);
+}
+
+static void note_labels(struct meta *m, const struct options *o)
+{
+	char key[256];
+
+	assert(o->labels <= OPTIONS_MAX_LABELS);
+	for (int i = 0; i < o->labels; i++) {
+		const size_t n = strcspn(o->label[i], "=");
+
+		snprintf(key, sizeof(key), "%.*s", (int)n, o->label[i]);
+		meta_label(m, key, o->label[i] + n + 1);
+	}
+}
+
+/* In pieces, since a note is short: KEY, KEY.1, KEY.2 and so on. NULL: none. */
+static void note_patterns(struct meta *m, const char *key, const char *patterns)
+{
+	char piece[CHUNK_STRING_MAX + 1], name[40];
+
+	for (int i = 0; selection_piece(&patterns, piece, sizeof(piece)); i++) {
+		snprintf(name, sizeof(name), "%s.%d", key, i);
+		meta_note(m, i == 0 ? key : name, piece);
+	}
+}
+
+/* period and why-not: what is chosen at the start, where there is a choice. */
+static void note_samples(const struct recording *r, struct meta *m)
+{
+	const struct cpu_watch *const w = r->registry.cpu;
+	char why[128];
+
+	meta_print(m, "samples.period", "%" PRIu64, w ? w->period : 0);
+	cpu_watch_explain(r->unwatched, why, sizeof(why));
+	if (why[0])
+		meta_note(m, "samples.why-not", why);
+	else if (r->opt.sample_hz == 0)
+		meta_note(m, "samples.why-not", "--sample-rate 0");
+}
+
+/* What it came to. */
+static void note_sampled(const struct recording *r, struct meta *m)
+{
+	const struct cpu_watch *const w = r->registry.cpu;
+	char why[128];
+
+	if (!w || r->unwatched != 0)
+		return;
+	meta_print(m, "samples.lost", "%" PRIu64, cpu_watch_lost(w));
+	if (w->refused == 0)
+		return;
+	cpu_watch_explain(w->why, why, sizeof(why));
+	meta_print(m, "samples.why-not", "not of %" PRIu32 " threads: %s",
+		   w->refused, why);
+}
+
+/* Why it was made; and since when, as CLOCK_REALTIME ns, all that was recorded
+ * is in it. */
+static void note_snapshot(const struct recording *r, struct meta *m)
+{
+	const struct flight *const f = &r->flight;
+	const struct chunk_header *const h = (const void *)m->words;
+	const double ago = h->pair_tick < f->gone.tick ? 0 :
+		(double)(h->pair_tick - f->gone.tick) / (double)h->tick_hz;
+
+	meta_print(m, "snapshot", "%" PRIu32, f->tries);
+	if (f->more > 0)
+		meta_print(m, "snapshot.reason", "%s (and %" PRIu32 " more)",
+			   f->reason, f->more);
+	else
+		meta_note(m, "snapshot.reason", f->reason);
+	meta_label(m, "snapshot", f->reason);
+	meta_print(m, "snapshot.from", "%" PRIu64, f->gone.tick == 0 ?
+		   f->begin : h->pair_real - (uint64_t)(ago * 1e9));
+}
+
+static void note_windows(struct meta *m, const struct options *o)
+{
+	note_patterns(m, "start-on", o->start_on);
+	if (o->duty_on > 0)
+		meta_print(m, "duty", "%gs/%gs of %" PRIu32,
+			   (double)o->duty_on / 1e9,
+			   (double)o->duty_period / 1e9,
+			   o->duty_of > 1 ? o->duty_of : 1);
+}
+
+static void note_carrier(const struct recording *r, struct meta *m)
+{
+	meta_note(m, "carrier", r->sink.lttng ? "lttng" : "spill");
+	if (r->opt.relay.host[0])
+		meta_note(m, "relay", r->opt.relay.host);
+}
+
+static void note_start(const struct recording *r, struct meta *m)
+{
+	struct utsname host;
+	char cwd[PATH_MAX];
+
+	note_command(m, r->opt.program);
+	meta_note(m, "program", r->program_path);
+	if (uname(&host) == 0) {
+		meta_note(m, "host", host.nodename);
+		meta_print(m, "system", "%s %s %s", host.sysname,
+			   host.release, host.machine);
+	}
+	meta_note(m, "weft", WEFT_VERSION);
+	meta_print(m, "start", "%" PRIu64, r->sink.flight ? r->flight.begin :
+		   real_time(m));
+	meta_note(m, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "");
+	meta_print(m, "pool.bytes", "%" PRIu64, r->owner.size);
+	meta_print(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	meta_note(m, "clock", r->rate.tsc ? "tsc" : "monotonic");
+	note_carrier(r, m);
+	if (r->opt.count_only)
+		meta_note(m, "mode", "count-only");
+	note_samples(r, m);
+	note_cost(r, m);
+	note_labels(m, &r->opt);
+	note_windows(m, &r->opt);
+	if (r->opt.budget > 0)
+		meta_print(m, "budget", "%g%%", 100 * r->opt.budget);
+	note_patterns(m, "filter.only", r->opt.select.only);
+	note_patterns(m, "filter.skip", r->opt.select.skip);
+	note_patterns(m, "filter.count", r->opt.select.count);
+	if (r->opt.max_depth > 0)
+		meta_print(m, "filter.max-depth", "%" PRIu32,
+			   r->opt.max_depth);
+	if (r->opt.min_duration > 0)
+		meta_print(m, "filter.min-duration", "%" PRIu64,
+			   r->opt.min_duration);
+	if (r->sink.flight)
+		note_snapshot(r, m);
+}
+
+/* ---- at the end ---- */
+
+/* Whether all that happened while recording was on is in the trace. Where the
+ * user chose its end, what goes on after it is none of it. */
+static bool is_complete(const struct recording *r)
+{
+	const struct said *const s = &r->said;
+	uint64_t any = r->sink.arrival.lost_chunks + r->flight.unwritten +
+		       r->drain.damaged +
+		       (r->wants_finish || r->attach.is_used ? 0 :
+			r->left_running) +
+		       r->sink.arrival.is_blind +
+		       drain_overwritten(&r->drain) +
+		       s->unslotted_threads + s->unjoined_processes +
+		       s->unrecorded + s->after_destructors + s->is_false;
+
+	for (int i = 0; i < LOST_REASONS; i++)
+		any += i == LOST_CLOCK ? 0 : s->lost[i];
+	/* Other trouble, such as a daemon that died, need not mean a loss. */
+	return any == 0 && (r->registry.trouble &
+			    (TROUBLE_NO_MEMORY | TROUBLE_CONFINED |
+			     TROUBLE_LUA_HOOK)) == 0;
+}
+
+static const char *const lost_names[LOST_REASONS] = {
+#define X(name, number, meaning, unit) [number] = #name,
+	LOST_LIST(X)
+#undef X
+};
+
+/* The keys are "lost.full", "lost.depth" and so on. */
+static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
+{
+	char key[32];
+
+	for (int i = 0; i < LOST_REASONS; i++) {
+		snprintf(key, sizeof(key), "lost.%s", lost_names[i]);
+		for (char *c = key + 5; *c; c++)
+			*c |= ' '; /* lower case */
+		meta_print(m, key, "%" PRIu64, lost[i]);
+	}
+}
+
+static void note_exit(struct meta *m, const struct program *p)
+{
+	if (!p->has_ended)
+		meta_note(m, "exit", "running");
+	else if (WIFSIGNALED(p->status))
+		meta_print(m, "exit", "signal %d", WTERMSIG(p->status));
+	else
+		meta_print(m, "exit", "%d", WEXITSTATUS(p->status));
+}
+
+static void note_archive(struct meta *m, const struct archive *a)
+{
+	meta_print(m, "archive", "%u files, %" PRIu64 " bytes; %u missing",
+		   a->copied, a->bytes, a->missing + a->unlisted);
+	if (a->missing > 0)
+		meta_note(m, "archive.missing", archive_missing(a));
+}
+
+static void note_selection(struct meta *m, const struct selection *s)
+{
+	meta_print(m, "filter.functions", "%" PRIu64, s->skipped);
+	meta_print(m, "filter.counted", "%" PRIu64, s->counted);
+	meta_print(m, "filter.no-room", "%" PRIu64, s->no_room);
+}
+
+static void note_budget(struct meta *m, const struct budget *b)
+{
+	meta_print(m, "budget.share", "%.2f%%", 100 * b->share);
+	meta_print(m, "budget.counted", "%" PRIu32, b->counted);
+	meta_print(m, "budget.skipped", "%" PRIu32, b->skipped);
+	meta_print(m, "budget.changes", "%" PRIu32, b->changes);
+	meta_print(m, "budget.untold", "%" PRIu32, b->untold);
+	meta_print(m, "budget.no-room", "%" PRIu32,
+		   b->all.refused + b->no_room);
+}
+
+static void note_counts(struct meta *m, const struct recording *r)
+{
+	const struct said *const s = &r->said;
+	const struct {
+		const char *key;
+		uint64_t n;
+	} counts[] = {
+		{ "lost.chunks", r->sink.arrival.lost_chunks +
+				 r->flight.unwritten },
+		{ "lost.overwritten", drain_overwritten(&r->drain) },
+		{ "lost.damaged", r->drain.damaged },
+		{ "lost.threads", s->unslotted_threads },
+		{ "lost.unrecorded", s->unrecorded },
+		{ "lost.late", s->after_destructors },
+		{ "threads", recording_holds(r, CENSUS_THREADS) },
+		{ "processes", recording_holds(r, CENSUS_PROCESSES) },
+		{ "vms", recording_holds(r, CENSUS_VMS) },
+		{ "coroutines", s->coroutines },
+		{ "records", r->drain.records },
+		{ "chunks", r->sink.chunks },
+	};
+	/* A snapshot, or a piece, does not have all records. */
+	const size_t n = sizeof(counts) / sizeof(*counts) -
+			 (r->sink.flight || r->rotation.is_closing ||
+			  r->rotation.removed > 0 ? 2 : 0);
+
+	for (size_t i = 0; i < n; i++)
+		meta_print(m, counts[i].key, "%" PRIu64, counts[i].n);
+}
+
+static void note_end(const struct recording *r, struct meta *m)
+{
+	meta_print(m, "end", "%" PRIu64, real_time(m));
+	note_exit(m, &r->program);
+	note_lost(m, r->said.lost);
+	note_counts(m, r);
+	if (r->opt.max_size > 0) {
+		meta_print(m, "pieces", "%" PRIu32, r->rotation.closed);
+		meta_print(m, "pieces.removed", "%" PRIu32,
+			   r->rotation.removed);
+	}
+	note_sampled(r, m);
+	note_cost(r, m); /* the start may have been too early */
+	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
+	if (r->sink.selection)
+		note_selection(m, &r->selection);
+	if (r->opt.budget > 0)
+		note_budget(m, &r->budget);
+	if (r->sink.archive)
+		note_archive(m, &r->archive);
+	if (message_troubles()[0])
+		meta_note(m, "trouble", message_troubles());
+}
+
+/* ---- their chunks ---- */
+
+static void begin(struct meta *m, struct recording *r, uint64_t number)
+{
+	meta_begin(m, sink_room(&r->sink), r->owner.recording, number,
+		   &r->rate);
+}
+
+void notes_send(struct recording *r, uint32_t words)
+{
+	sink_send(&r->sink, sink_room(&r->sink), words);
+}
+
+uint32_t notes_start(struct recording *r)
 {
 	struct meta m;
 
-	meta_begin(&m, sink_room(&r->sink), r->owner.recording, number,
-		   &r->rate);
+	begin(&m, r, META_START);
+	note_start(r, &m);
+	return meta_end(&m);
+}
+
+uint32_t notes_end(struct recording *r, uint32_t flags)
+{
+	struct meta m;
+
+	begin(&m, r, META_END);
 	((struct chunk_header *)m.words)->flags |= flags;
-	if (notes)
-		notes(r, &m);
+	note_end(r, &m);
+	return meta_end(&m);
+}
+
+uint32_t notes_no_end(struct recording *r)
+{
+	struct meta m;
+
+	begin(&m, r, META_END);
+	((struct chunk_header *)m.words)->flags |= CHUNK_PARTIAL;
 	return meta_end(&m);
 }
 
 void notes_send_cost(struct recording *r)
 {
-	const uint64_t number = META_NAMES + r->names_sent++;
+	struct meta m;
 
-	sink_send(&r->sink, sink_room(&r->sink),
-		  notes_make(r, number, summary_cost_note, 0));
+	begin(&m, r, META_NAMES + r->names_sent++);
+	note_cost(r, &m);
+	notes_send(r, meta_end(&m));
 }
+
+/* ---- names ---- */
 
 /* The chunks of names in the making. */
 struct name_writer {
@@ -36,8 +369,7 @@ static void begin_names(struct name_writer *w)
 {
 	if (w->m.words)
 		w->send(w->r, meta_end(&w->m));
-	meta_begin(&w->m, sink_room(&w->r->sink), w->r->owner.recording,
-		   w->number++, &w->r->rate);
+	begin(&w->m, w->r, w->number++);
 }
 
 /* A lua_names_fn. */

@@ -6,7 +6,7 @@
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/control/client.h"
-#include "tracer/recorder/recording.h"
+#include "tracer/recorder/notes.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -97,7 +97,7 @@ static int choose_start(struct recording *r)
  * recorder makes neither. */
 static int make_files(struct recording *r)
 {
-	const uint32_t words = notes_make(r, META_END, NULL, CHUNK_PARTIAL);
+	const uint32_t words = notes_no_end(r);
 
 	if (!r->sink.flight &&
 	    (trace_folder_put(&r->folder, "pool", r->owner.path) != 0 ||

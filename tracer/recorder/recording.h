@@ -89,15 +89,16 @@ struct recording {
 	enum diagnose_outlook outlook;
 };
 
+/* How many of them are in the trace, or in the snapshot. */
+static inline uint64_t recording_holds(const struct recording *r,
+				       enum census_kind kind)
+{
+	return r->sink.census.list[kind].count;
+}
+
 /* Copy what the pool says, once the recording has ended and before the notes of
  * the end are made: it may change at any time. */
 void summary_copy_counts(struct recording *r);
-/* The notes in the trace, for the META chunk at the start and at the end. They
- * go into a chunk that meta_begin has begun. The keys are in docs/format.md. */
-void summary_start_notes(const struct recording *r, struct meta *m);
-void summary_end_notes(const struct recording *r, struct meta *m);
-/* Of both, what recording a call costs, if it is known. */
-void summary_cost_note(const struct recording *r, struct meta *m);
 /* Tell the user what was recorded, what was lost, and what to do next. Call it
  * when the trace is closed: it measures the folder. */
 void summary_print(const struct recording *r);
@@ -111,21 +112,3 @@ void requests_beat(struct recording *r, uint64_t now);
 /* Turn recording off, deliver all that was recorded, of dead and living
  * threads, close the trace, and remove pool and socket. */
 void closing_do(struct recording *r);
-
-/* ---- the recorder's own chunks in the trace ----------------------------- */
-
-typedef void notes_fn(const struct recording *r, struct meta *m);
-
-/* Make a META chunk in the sink's room and return its words. notes may be
- * NULL. */
-uint32_t notes_make(struct recording *r, uint64_t number, notes_fn *notes,
-		    uint32_t flags);
-
-/* Write what recording a call costs. Not for a flight recorder. */
-void notes_send_cost(struct recording *r);
-
-/* A META chunk that is to be written, in the sink's room. */
-typedef void notes_send_fn(struct recording *r, uint32_t words);
-/* Make the chunks with the names of the Lua functions that were noted up to
- * now, and call back for each. What they name is not noted again. */
-void notes_send_names(struct recording *r, notes_send_fn *send);

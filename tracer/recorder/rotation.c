@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/rotation.h"
 #include "tracer/recorder/base/message.h"
-#include "tracer/recorder/recording.h"
+#include "tracer/recorder/notes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@ static bool has_room(const struct recording *r, uint64_t bytes)
 static void send_name(struct recording *r, uint32_t words)
 {
 	if (has_room(r, CHUNK_BYTES))
-		sink_send(&r->sink, sink_room(&r->sink), words);
+		notes_send(r, words);
 }
 
 static void piece_name(char out[32], uint32_t n)
@@ -99,8 +99,7 @@ static int close_piece(struct recording *r)
 	summary_copy_counts(r);
 	census_finish(&r->sink.census);
 	r->rotation.is_closing = true;
-	const uint32_t words = notes_make(r, META_END, summary_end_notes,
-					  CHUNK_PARTIAL | CHUNK_FLIGHT);
+	const uint32_t words = notes_end(r, CHUNK_PARTIAL | CHUNK_FLIGHT);
 
 	r->rotation.is_closing = false;
 
@@ -110,7 +109,7 @@ static int close_piece(struct recording *r)
 /* Its place is the newest's. Negative: see errno. */
 static int open_piece(struct recording *r, struct spill *next)
 {
-	const uint32_t words = notes_make(r, META_END, NULL, CHUNK_PARTIAL);
+	const uint32_t words = notes_no_end(r);
 
 	return spill_open(next, r->folder.fd, sink_reserve(&r->sink, words));
 }
@@ -120,8 +119,7 @@ static void begin_piece(struct recording *r, const struct spill *next)
 {
 	r->sink.spill = *next;
 	r->drain.late_below = atomic_load(&r->owner.pool->next_thread);
-	sink_send(&r->sink, sink_room(&r->sink),
-		  notes_make(r, META_START, summary_start_notes, 0));
+	notes_send(r, notes_start(r));
 }
 
 /* Keep that many of those that are closed, this one included. Negative: the
