@@ -1,6 +1,6 @@
-/* notes.h - META chunks, which the recorder itself makes: the notes of the start
- * and the end, whose keys are in docs/format.md, and names of Lua functions.
- * Each is made in the sink's room, and its words are returned.
+/* notes.h - META chunks, which the recorder itself makes: the notes of the
+ * start and the end, whose keys are in docs/format.md, and names of Lua
+ * functions. Each is made in the sink's room, and its words are returned.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
