@@ -39,6 +39,21 @@ static uint64_t ns_of(const struct session *from, ticks t)
 	return is_merged(from) ? t : session_ns(from, t);
 }
 
+/* Find or add one of a list of a session, and add its figures; ids gets its id
+ * in the sum. */
+typedef void add_fn(struct merge *m, struct merge_ids *ids, uint32_t id);
+
+static void add_list(struct merge *m, struct merge_ids *ids,
+		     enum merge_list list, add_fn *add)
+{
+	size_t count;
+	uint32_t *const order = merge_order(ids, list, &count);
+
+	for (size_t i = 0; i < count; i++)
+		add(m, ids, order[i]);
+	mem_free(order);
+}
+
 /* ---- modules and functions ---- */
 
 /* Replace *at if the text comes before it in alphabetical order: the choice
@@ -73,29 +88,20 @@ static void add_naming(struct merge *m, elf_id id, const struct session *from,
 	to->is_refused |= more->is_refused;
 }
 
-/* Find or add the modules of a session; ids gets their ids in the sum. Of
- * several sizes and paths, the largest and the first in alphabetical order are
- * kept, whatever came first. */
-static void add_modules(struct merge *m, struct merge_ids *ids)
+/* Of several sizes and paths, the largest and the first in alphabetical order
+ * are kept, whatever came first. */
+static void add_module(struct merge *m, struct merge_ids *ids, elf_id other)
 {
-	size_t count;
-	elf_id *const order = merge_order(ids, MERGE_MODULES, &count);
+	const struct elf_module *const e = func_elf(ids->from->funcs, other);
+	const elf_id id = func_module(m->sum->funcs, e->path, e->build_id,
+				      e->build_id_size, e->size);
+	struct elf_module *const to = func_elf(m->sum->funcs, id);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct elf_module *const e =
-			func_elf(ids->from->funcs, order[i]);
-		const elf_id id = func_module(m->sum->funcs, e->path,
-			e->build_id, e->build_id_size, e->size);
-		struct elf_module *const to = func_elf(m->sum->funcs, id);
-
-		ids->module[order[i]] = id;
-		to->size = MAX(e->size, to->size);
-		if (merge_first(to->path, e->path) != to->path)
-			to->path = arena_copy(m->sum->text, e->path,
-					      strlen(e->path));
-		add_naming(m, id, ids->from, order[i]);
-	}
-	mem_free(order);
+	ids->module[other] = id;
+	to->size = MAX(e->size, to->size);
+	if (merge_first(to->path, e->path) != to->path)
+		to->path = arena_copy(m->sum->text, e->path, strlen(e->path));
+	add_naming(m, id, ids->from, other);
 }
 
 /* A Lua function that neither its source nor a caller has named. */
@@ -121,32 +127,23 @@ static bool is_better_name(const struct func *a, const struct func *b)
 	return order < 0 || (order == 0 && a->file_line < b->file_line);
 }
 
-/* Find or add the functions of a session; ids gets their ids in the sum.
- * Figures of a function are bounds as soon as they are so in one session:
+/* Figures of a function are bounds as soon as they are so in one session:
  * untold_return stays set. */
-static void add_funcs(struct merge *m, struct merge_ids *ids)
+static void add_func(struct merge *m, struct merge_ids *ids, func_id other)
 {
-	size_t count;
-	func_id *const order = merge_order(ids, MERGE_FUNCS, &count);
+	const struct func *const f = func_get(ids->from->funcs, other);
+	const func_id id = func_like(m->sum->funcs, f, ids->module[f->module]);
+	struct func *const to = func_get(m->sum->funcs, id);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct func *const f =
-			func_get(ids->from->funcs, order[i]);
-		const func_id id = func_like(m->sum->funcs, f,
-					     ids->module[f->module]);
-		struct func *const to = func_get(m->sum->funcs, id);
-
-		ids->func[order[i]] = id;
-		keep_first(m->sum, &to->hint, f->hint);
-		to->untold_return |= f->untold_return;
-		to->estimated |= f->estimated;
-		if (!is_better_name(f, to))
-			continue;
-		to->name = merge_copy(m->sum, f->name);
-		to->file = merge_copy(m->sum, f->file);
-		to->file_line = f->file_line;
-	}
-	mem_free(order);
+	ids->func[other] = id;
+	keep_first(m->sum, &to->hint, f->hint);
+	to->untold_return |= f->untold_return;
+	to->estimated |= f->estimated;
+	if (!is_better_name(f, to))
+		return;
+	to->name = merge_copy(m->sum, f->name);
+	to->file = merge_copy(m->sum, f->file);
+	to->file_line = f->file_line;
 }
 
 /* ---- processes, threads, Lua states ---- */
@@ -229,9 +226,8 @@ static uint64_t real_of(const struct session *from, ticks t)
 	return is_merged(from) ? t : session_real(from, t);
 }
 
-/* Add the figures of a thread. */
-static void add_thread(struct thread *to, const struct session *from,
-		       const struct thread *t)
+static void add_figures(struct thread *to, const struct session *from,
+			const struct thread *t)
 {
 	const ticks first = real_of(from, t->first);
 	const ticks last = real_of(from, t->last);
@@ -296,50 +292,30 @@ static void add_beyond(struct beyond *b, const struct session *from)
 		(&b->processes)[i] += more[i];
 }
 
-static void add_processes(struct merge *m, struct merge_ids *ids)
+static void add_process(struct merge *m, struct merge_ids *ids, uint32_t other)
 {
-	const struct session *const from = ids->from;
-	size_t count;
-	uint32_t *const order = merge_order(ids, MERGE_PROCESSES, &count);
+	const struct process *const p = &ids->from->processes[other];
+	const uint32_t id = process_of(m, ids->from, other);
+	struct process *const to = &m->sum->processes[id];
 
-	for (size_t i = 0; i < count; i++) {
-		const uint32_t id = process_of(m, from, order[i]);
-		struct process *const p = &m->sum->processes[id];
-
-		ids->process[order[i]] = id;
-		if (from->processes[order[i]].start < p->start)
-			p->start = from->processes[order[i]].start;
-	}
-	mem_free(order);
+	ids->process[other] = id;
+	to->start = MIN(p->start, to->start);
 }
 
-static void add_threads(struct merge *m, struct merge_ids *ids)
+static void add_thread(struct merge *m, struct merge_ids *ids, uint32_t other)
 {
-	size_t count;
-	uint32_t *const order = merge_order(ids, MERGE_THREADS, &count);
+	const struct thread *const t = &ids->from->threads[other];
+	const uint32_t id = thread_of(m, ids->process[t->process], t->name);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct thread *const t = &ids->from->threads[order[i]];
-		const uint32_t id = thread_of(m, ids->process[t->process],
-					      t->name);
-
-		ids->thread[order[i]] = id;
-		add_thread(&m->sum->threads[id], ids->from, t);
-	}
-	mem_free(order);
+	ids->thread[other] = id;
+	add_figures(&m->sum->threads[id], ids->from, t);
 }
 
-static void add_vms(struct merge *m, struct merge_ids *ids)
+static void add_vm(struct merge *m, struct merge_ids *ids, uint32_t other)
 {
-	size_t count;
-	uint32_t *const order = merge_order(ids, MERGE_VMS, &count);
+	const struct vm *const vm = &ids->from->vms[other];
 
-	for (size_t i = 0; i < count; i++) {
-		const struct vm *const vm = &ids->from->vms[order[i]];
-
-		ids->vm[order[i]] = vm_of(m, ids->process[vm->process], vm);
-	}
-	mem_free(order);
+	ids->vm[other] = vm_of(m, ids->process[vm->process], vm);
 }
 
 /* ---- the tree ---- */
@@ -433,35 +409,35 @@ static void add_trace_node(struct cct *t, node_id id,
 	}
 }
 
-/* Add a tree. Parents come before their children, so a node's parent has its
- * place in the sum already. Two threads of one name have one root in
- * the sum, so several nodes may go to one. */
-static void add_tree(struct merge *m, struct merge_ids *ids)
+/* Parents come before their children, so a node's parent has its place in the
+ * sum already. Two threads of one name have one root in the sum, so several
+ * nodes may go to one. */
+static void add_node(struct merge *m, struct merge_ids *ids, node_id other)
 {
 	const struct session *const from = ids->from;
+	const struct cct_node *const n = cct_get(from->cct, other);
 	struct cct *const t = m->sum->cct;
-	size_t count;
-	node_id *const order = merge_order(ids, MERGE_NODES, &count);
-	node_id *const node = mem_alloc((count + 1) * sizeof(*node));
+	node_id *const id = &ids->node[other];
 
-	m->lacks_hist |= !cct_has_hist(from->cct);
-	cct_collect_as(t, from->cct);
-	for (size_t i = 0; i < count; i++) {
-		const node_id id = order[i];
-		const struct cct_node *const n = cct_get(from->cct, id);
+	assert(n->parent == 0 || ids->node[n->parent] != 0);
+	*id = n->parent == 0 ? cct_root(t, ids->thread[n->thread]) :
+	      cct_child(t, ids->node[n->parent], ids->func[n->func],
+			merge_flags(ids, n));
+	if (is_merged(from))
+		cct_add(t, *id, from->cct, other);
+	else
+		add_trace_node(t, *id, from, other);
+}
 
-		assert(n->parent == 0 || node[n->parent] != 0);
-		node[id] = n->parent == 0 ?
-			cct_root(t, ids->thread[n->thread]) :
-			cct_child(t, node[n->parent], ids->func[n->func],
-				  merge_flags(ids, n));
-		if (is_merged(from))
-			cct_add(t, node[id], from->cct, id);
-		else
-			add_trace_node(t, node[id], from, id);
-	}
-	cct_set_folded(t, cct_deeper(t) + cct_deeper(from->cct));
-	mem_free_all(node, order);
+static void add_tree(struct merge *m, struct merge_ids *ids)
+{
+	struct cct *const t = m->sum->cct;
+	const struct cct *const from = ids->from->cct;
+
+	m->lacks_hist |= !cct_has_hist(from);
+	cct_collect_as(t, from);
+	add_list(m, ids, MERGE_NODES, add_node);
+	cct_set_folded(t, cct_deeper(t) + cct_deeper(from));
 }
 
 /* ---- statistics over sessions ---- */
@@ -581,11 +557,11 @@ static void join(struct merge *m, const struct session *from, bool is_sorted)
 	const bool is_first = m->sum->process_count == 0 && !is_merged(m->sum);
 
 	merge_notes_add(m->sum, from, is_first);
-	add_modules(m, &ids);
-	add_funcs(m, &ids);
-	add_processes(m, &ids);
-	add_threads(m, &ids);
-	add_vms(m, &ids);
+	add_list(m, &ids, MERGE_MODULES, add_module);
+	add_list(m, &ids, MERGE_FUNCS, add_func);
+	add_list(m, &ids, MERGE_PROCESSES, add_process);
+	add_list(m, &ids, MERGE_THREADS, add_thread);
+	add_list(m, &ids, MERGE_VMS, add_vm);
 	add_beyond(&m->sum->beyond, from);
 	add_tree(m, &ids);
 	add_scalars(m->sum, from);

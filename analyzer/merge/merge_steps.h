@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* A session that is joined to a sum: for each of its ids, the id of the same
- * thing in the sum. Modules and functions are by id (from 1 on), the others by
- * index. */
+ * thing in the sum. Modules, functions and nodes are by id (from 1 on), the
+ * others by index. */
 struct merge_ids {
 	const struct session *from;
 	bool is_sorted;            /* join its lists in the order of their
@@ -18,6 +18,7 @@ struct merge_ids {
 	elf_id *module;
 	func_id *func;
 	uint32_t *process, *thread, *vm;
+	node_id *node;
 };
 
 /* Zeroed arrays for all ids of the session; freed with merge_ids_fini. */
@@ -29,17 +30,15 @@ static inline struct merge_ids merge_ids_of(const struct session *s,
 		mem_alloc((func_count(s->funcs) + 1) * sizeof(func_id)),
 		mem_alloc((s->process_count + 1) * sizeof(uint32_t)),
 		mem_alloc((s->thread_count + 1) * sizeof(uint32_t)),
-		mem_alloc((s->vm_count + 1) * sizeof(uint32_t)) };
+		mem_alloc((s->vm_count + 1) * sizeof(uint32_t)),
+		mem_alloc((cct_count(s->cct) + 1) * sizeof(node_id)) };
 }
 
 /* Free the arrays; the struct itself is the caller's. */
 static inline void merge_ids_fini(struct merge_ids *ids)
 {
-	mem_free(ids->module);
-	mem_free(ids->func);
-	mem_free(ids->process);
-	mem_free(ids->thread);
-	mem_free(ids->vm);
+	mem_free_all(ids->module, ids->func, ids->process, ids->thread,
+		     ids->vm, ids->node);
 }
 
 /* A copy of the text that lives as long as the session. */
