@@ -214,10 +214,10 @@ static bool is_complete(const struct weft_lua_api *api)
 	return true;
 }
 
-/* Does the VM that we know live here still? Where no lua_close is seen, another
- * may lie where it lay. If that is the same to all appearance, it may lack what
- * the first had of ours. */
-static bool is_still(const struct coroutine *co, const struct lua_lib *lib)
+/* Go on with the VM that we know, if it lives here still. Where no lua_close is
+ * seen, another may lie where it lay. If that is the same to all appearance, it
+ * may lack what the first had of ours: that is looked for again. */
+static bool keep_known(const struct coroutine *co, const struct lua_lib *lib)
 {
 	struct lua_vm *const vm = co->vm;
 
@@ -235,7 +235,7 @@ void lua_hook_restore(struct coroutine *co)
 	const struct lua_lib *const lib = co->vm->lib;
 
 	if (is_ours(lib->abi, ((gethook_fn *)lib->api.lua_gethook)(co->L)) ||
-	    !is_still(co, lib))
+	    !keep_known(co, lib))
 		return;
 	atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
 	lua_hook_set(co);
@@ -265,7 +265,7 @@ static struct coroutine *meet(lua_State *L, struct lua_lib *lib)
 	co = lua_co_find(main);
 	if (!co)
 		co = recall(main, lib);
-	if (!co || co->vm->main != main || !is_still(co, lib))
+	if (!co || co->vm->main != main || !keep_known(co, lib))
 		co = lua_attach_vm(main, lib);
 	if (!co)
 		return NULL;
@@ -346,7 +346,7 @@ static int attach(lua_State *L, const struct weft_lua_api *api,
 		return WEFT_LUA_UNSUPPORTED;
 	if (thread_self)
 		thread_self->lua_plain = NULL;
-	if (!co || !is_still(co, lib))
+	if (!co || !keep_known(co, lib))
 		co = meet(L, lib);
 	if (!co)
 		return WEFT_LUA_NO_MEMORY;

@@ -20,6 +20,18 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site);
 #define KEEP_ARGUMENTS(fn, site) ((void)(fn), (void)(site))
 #endif
 
+/* Is the common case done? The hook is busy while it tries. */
+#define TRY(s, sp, common)                                                     \
+	({                                                                     \
+		bool is_done;                                                  \
+                                                                               \
+		(s)->busy = (sp);                                              \
+		barrier();                                                     \
+		is_done = (common);                                            \
+		thread_release_hot(s);                                         \
+		is_done;                                                       \
+	})
+
 /* Is it the call of a function that was inlined into the innermost one, or into
  * what that was inlined into? Those have one stack pointer and one call site,
  * but call the hook from different places: who calls it from the same place
@@ -118,14 +130,9 @@ static SLOW void leave(uint64_t fn, uint64_t site, uint64_t sp)
 INLINE bool counted(uint64_t fn, uint64_t sp)
 {
 	struct thread_state *const s = thread_hot;
-	bool done;
 
-	s->busy = sp;
-	barrier();
-	done = (chunk_counts(s, fn) && counted_awaited(s, fn)) ||
-	       counted_quick(s, fn);
-	thread_release_hot(s);
-	return done;
+	return TRY(s, sp, (chunk_counts(s, fn) && counted_awaited(s, fn)) ||
+			  counted_quick(s, fn));
 }
 
 /* Says an entry that is left out nothing? Unless the innermost frame may have
@@ -305,55 +312,32 @@ INLINE bool is_ready(const struct thread_state *s, uint32_t generation)
 static NOINLINE void enter_counting(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
-	if (is_ready(s, generation)) {
-		bool done;
-
-		s->busy = sp;
-		barrier();
-		done = likely(count_entered(s, fn, site, sp)) ||
-		       (s->chooses && s->top >= s->deep &&
-			entered_deep(s, fn, site, sp));
-		thread_release_hot(s);
-		if (likely(done))
-			return;
-	}
-	enter(fn, site, sp);
+	if (!is_ready(s, generation) ||
+	    !TRY(s, sp, likely(count_entered(s, fn, site, sp)) ||
+			(s->chooses && s->top >= s->deep &&
+			 entered_deep(s, fn, site, sp))))
+		enter(fn, site, sp);
 }
 
 static NOINLINE void leave_counting(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
-	if (is_ready(s, generation)) {
-		bool done;
-
-		s->busy = sp;
-		barrier();
-		done = likely(left_below(s, s->count_limit, fn, site)) ||
-		       (s->chooses && s->top > s->deep &&
-			left_below(s, s->deep_limit, fn, site));
-		thread_release_hot(s);
-		if (likely(done))
-			return;
-	}
-	leave(fn, site, sp);
+	if (!is_ready(s, generation) ||
+	    !TRY(s, sp, likely(left_below(s, s->count_limit, fn, site)) ||
+			(s->chooses && s->top > s->deep &&
+			 left_below(s, s->deep_limit, fn, site))))
+		leave(fn, site, sp);
 }
 
 /* Brief calls are counted, or deep ones have no records. */
 static NOINLINE void enter_choosing(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
-	if (is_ready(s, generation)) {
-		bool done;
-
-		s->busy = sp;
-		barrier();
-		done = unlikely(s->top >= s->deep) ?
+	if (is_ready(s, generation) &&
+	    TRY(s, sp, unlikely(s->top >= s->deep) ?
 		       entered_deep(s, fn, site, sp) :
-		       entered(s, chunk_entry(s, fn), fn, site, sp, true);
-		thread_release_hot(s);
-		if (likely(done))
-			return;
-	}
+		       entered(s, chunk_entry(s, fn), fn, site, sp, true)))
+		return;
 	if (s->generation == generation)
 		enter_or_count(fn, site, sp);
 	else
@@ -365,35 +349,23 @@ static NOINLINE void enter_choosing(uint64_t fn, uint64_t site, uint64_t sp,
 static NOINLINE void leave_settled(uint64_t fn, uint64_t site, uint64_t sp)
 {
 	struct thread_state *const s = thread_hot;
-	bool done = false;
 
-	if (s->busy == 0 && s->top > s->frames + 1) {
-		s->busy = sp;
-		barrier();
-		done = s->top[-1].key == fn &&
-		       counted_settle(s, s->top - 2) &&
-		       left(s, s->top, fn, site, true);
-		thread_release_hot(s);
-	}
-	if (!done)
+	if (s->busy != 0 || s->top <= s->frames + 1 ||
+	    !TRY(s, sp, s->top[-1].key == fn &&
+			counted_settle(s, s->top - 2) &&
+			left(s, s->top, fn, site, true)))
 		leave_or_count(fn, site, sp);
 }
 
 static NOINLINE void leave_choosing(uint64_t fn, uint64_t site, uint64_t sp,
 				    struct thread_state *s, uint32_t generation)
 {
-	if (is_ready(s, generation)) {
-		bool done;
-
-		s->busy = sp;
-		barrier();
-		done = unlikely(s->top > s->deep) ?
+	if (is_ready(s, generation) &&
+	    TRY(s, sp, unlikely(s->top > s->deep) ?
 		       left_below(s, s->deep_limit, fn, site) :
-		       s->top[-1].key == fn && left(s, s->top, fn, site, true);
-		thread_release_hot(s);
-		if (likely(done))
-			return;
-	}
+		       s->top[-1].key == fn &&
+		       left(s, s->top, fn, site, true)))
+		return;
 	if (s->generation == generation)
 		leave_settled(fn, site, sp);
 	else
@@ -462,17 +434,9 @@ HOOK void __cyg_profile_func_enter(void *fn, void *site)
 		    entry_says_nothing(s, (uint64_t)site, sp))
 			return;
 	}
-	if (likely(s->busy == 0)) {
-		bool done;
-
-		s->busy = sp;
-		barrier();
-		done = entered(s, e, (uint64_t)fn, (uint64_t)site, sp, false);
-		thread_release_hot(s);
-		if (likely(done))
-			return;
-	}
-	enter_or_count((uint64_t)fn, (uint64_t)site, sp);
+	if (unlikely(s->busy != 0) ||
+	    !TRY(s, sp, entered(s, e, (uint64_t)fn, (uint64_t)site, sp, false)))
+		enter_or_count((uint64_t)fn, (uint64_t)site, sp);
 }
 
 HOOK void __cyg_profile_func_exit(void *fn, void *site)
@@ -500,15 +464,7 @@ HOOK void __cyg_profile_func_exit(void *fn, void *site)
 			leave_or_count((uint64_t)fn, (uint64_t)site, sp);
 		return;
 	}
-	if (likely(s->busy == 0)) {
-		bool done;
-
-		s->busy = sp;
-		barrier();
-		done = left(s, top, (uint64_t)fn, (uint64_t)site, false);
-		thread_release_hot(s);
-		if (likely(done))
-			return;
-	}
-	leave_or_count((uint64_t)fn, (uint64_t)site, sp);
+	if (unlikely(s->busy != 0) ||
+	    !TRY(s, sp, left(s, top, (uint64_t)fn, (uint64_t)site, false)))
+		leave_or_count((uint64_t)fn, (uint64_t)site, sp);
 }
