@@ -8,17 +8,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* What an alternative, [p, end), is compared with. If it has a function, it
- * stands for many: that says whether one of them matches [t, last). */
+/* What an alternative, [p, end), is compared with. If it has names, in order,
+ * it stands for all of them. */
 enum pattern_of { PATTERN_NAME, PATTERN_MODULE, PATTERN_FILE,
 		  PATTERN_LANGUAGE };
 struct pattern {
 	enum pattern_of of;
 	const char *p, *end;
-	bool (*has)(const void *set, const char *t, const char *last);
-	const void *set;
+	const struct pattern *names;
+	size_t count;
 };
 
 /* The first alternative of *text, which moves to the next one, or becomes NULL
@@ -43,15 +44,63 @@ static inline struct pattern pattern_next(const char **text)
 	return a;
 }
 
+static inline int pattern_order(const void *a, const void *b)
+{
+	const struct pattern *const x = a, *const y = b;
+	const size_t n = (size_t)(x->end - x->p), m = (size_t)(y->end - y->p);
+
+	return n != m ? (n < m ? -1 : 1) : memcmp(x->p, y->p, n);
+}
+
+/* Room for the alternatives of text, once split; NULL has none. */
+static inline size_t pattern_room(const char *text)
+{
+	size_t n = text ? 2 : 0;
+
+	while (text && (text = strchr(text, '|'))) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
+/* Split text into its alternatives, of which there may be thousands: names
+ * without "*" and "?" are looked up, as one. Returns how many are to be tried;
+ * all and text must live as long as these. */
+static inline size_t pattern_split(const char *text, struct pattern *all)
+{
+	const size_t room = pattern_room(text);
+	size_t count = 0, names = room;
+
+	while (text) {
+		const struct pattern a = pattern_next(&text);
+		const size_t n = (size_t)(a.end - a.p);
+
+		if (a.of != PATTERN_NAME || memchr(a.p, '*', n) ||
+		    memchr(a.p, '?', n))
+			all[count++] = a;
+		else
+			all[--names] = a;
+	}
+	if (names == room)
+		return count;
+	qsort(&all[names], room - names, sizeof(*all), pattern_order);
+	all[count] = (struct pattern){ .names = &all[names],
+				       .count = room - names };
+	return count + 1;
+}
+
 /* Does it match [t, last)? When the rest does not, the last "*" takes one
  * character more; earlier ones need not be tried again. */
 static inline bool pattern_match(const struct pattern *a, const char *t,
 				 const char *last)
 {
+	const struct pattern wanted = { .p = t, .end = last };
 	const char *p = a->p, *star = NULL, *retry = NULL;
 
-	if (a->has)
-		return a->has(a->set, t, last);
+	if (a->names)
+		return bsearch(&wanted, a->names, a->count, sizeof(*a),
+			       pattern_order) != NULL;
 	while (t < last) {
 		if (p < a->end && *p == '*') {
 			star = ++p;

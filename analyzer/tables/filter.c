@@ -2,9 +2,8 @@
  * the place where its parent went, or it is left out.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/tables/filter.h"
-#include "analyzer/base/map.h"
+#include "analyzer/base/mem.h"
 #include "analyzer/base/text.h"
-#include "analyzer/base/vec.h"
 #include "tracepoints/pattern.h"
 
 #include <assert.h>
@@ -88,69 +87,21 @@ bool filter_match_func(struct session *s, func_id id, const char *pattern)
 	return false;
 }
 
-/* The alternatives of a pattern. There may be thousands: names without "*" and
- * "?" are looked up, all at once. */
-struct alternatives {
-	struct pattern *all; size_t count, room;
-	struct map *names;       /* hash and length: index + 1 */
-};
-
-static bool has_name(const void *alternatives, const char *t, const char *last)
+uint8_t *filter_match_funcs(struct session *s, const char *pattern)
 {
-	const struct alternatives *const a = alternatives;
-	const size_t n = (size_t)(last - t);
-	const uint32_t i = map_find(a->names, text_hash_bytes(0, t, n), n);
+	struct pattern *a;
+	uint8_t *all;
+	size_t count;
 
-	return i != 0 && memcmp(a->all[i - 1].p, t, n) == 0;
-}
-
-/* Is it such a name, and now among them? Not if another one has its hash. */
-static bool add_name(struct alternatives *a, const struct pattern *one)
-{
-	const size_t n = (size_t)(one->end - one->p);
-	uint32_t *at;
-
-	if (one->of != PATTERN_NAME || memchr(one->p, '*', n) ||
-	    memchr(one->p, '?', n))
-		return false;
-	at = map_put(a->names, text_hash_bytes(0, one->p, n), n);
-	if (*at != 0)
-		return memcmp(a->all[*at - 1].p, one->p, n) == 0;
-	*vec_add(&a->all, &a->room, &a->count) = *one;
-	*at = (uint32_t)a->count;
-	return true;
-}
-
-/* all[f] is set for those that match one of some patterns. */
-static void match_each(struct session *s, const struct pattern *a, size_t count,
-		       uint8_t *all)
-{
+	if (!pattern)
+		return NULL;
+	all = mem_alloc(func_count(s->funcs) + 1);
+	a = mem_alloc(pattern_room(pattern) * sizeof(*a));
+	count = pattern_split(pattern, a);
 	for (func_id f = 1; f <= func_count(s->funcs); f++)
 		for (size_t i = 0; i < count && !all[f]; i++)
 			all[f] = match_func(s, func_get(s->funcs, f), &a[i]);
-}
-
-uint8_t *filter_match_funcs(struct session *s, const char *pattern)
-{
-	struct alternatives names = { .names = map_new() };
-	struct pattern *each = NULL, one;
-	size_t count = 0, room = 0;
-	uint8_t *all = NULL;
-
-	if (pattern)
-		all = mem_alloc(func_count(s->funcs) + 1);
-	while (pattern) {
-		one = pattern_next(&pattern);
-		if (!add_name(&names, &one))
-			*vec_add(&each, &room, &count) = one;
-	}
-	if (names.count > 0)
-		*vec_add(&each, &room, &count) = (struct pattern){
-			.of = PATTERN_NAME, .has = has_name, .set = &names };
-	if (all)
-		match_each(s, each, count, all);
-	map_free(names.names);
-	mem_free_all(names.all, each);
+	mem_free(a);
 	return all;
 }
 

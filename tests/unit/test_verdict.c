@@ -108,3 +108,20 @@ void test_pattern_has_a_key(void)
 	}
 	CHECK(!text);
 }
+
+void test_pattern_split_looks_names_up(void)
+{
+	const char *const text = "g|f*|module=m|ff|g|";
+	struct pattern all[7];
+	const struct pattern *const names = &all[2];
+
+	CHECK(pattern_room(text) == 7 && pattern_room(NULL) == 0);
+	CHECK(pattern_split(text, all) == 3 && pattern_split(NULL, all) == 0);
+	CHECK(pattern_match_text(&all[0], "fg"));
+	CHECK(all[1].of == PATTERN_MODULE);
+	CHECK(names->of == PATTERN_NAME && names->count == 4);
+	CHECK(pattern_match_name(names, "g(int)"));
+	CHECK(pattern_match_text(names, "ff") && pattern_match_text(names, ""));
+	CHECK(!pattern_match_text(names, "f") &&
+	      !pattern_match_text(names, "gg"));
+}

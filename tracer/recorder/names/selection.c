@@ -3,7 +3,6 @@
  * may have say so.
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/names/selection.h"
-#include "tracepoints/pattern.h"
 #include "tracepoints/pattern_list.h"
 #include "tracer/recorder/base/elf_file.h"
 
@@ -48,39 +47,34 @@ enum answer { NO, MAYBE, YES };
  * compare. */
 typedef enum answer ask_fn(const struct pattern *a, const void *function);
 
-static enum answer ask_all(const char *text, ask_fn *ask, const void *function)
+static enum answer ask_all(const struct selection_set *set, ask_fn *ask,
+			   const void *function)
 {
 	enum answer best = NO;
 
-	while (text) {
-		const struct pattern a = pattern_next(&text);
-		const enum answer one = ask(&a, function);
+	for (size_t i = 0; i < set->count && best != YES; i++) {
+		const enum answer one = ask(&set->all[i], function);
 
 		best = one > best ? one : best;
 	}
 	return best;
 }
 
-static bool is_left_out(const struct selection *s, ask_fn *ask,
-			const void *function)
-{
-	return (s->wish.skip && ask_all(s->wish.skip, ask, function) == YES) ||
-	       (s->wish.only && ask_all(s->wish.only, ask, function) == NO);
-}
-
 /* What may be left out, for all that is known here, is not counted. */
 static enum verdict decide(const struct selection *s, ask_fn *ask,
 			   const void *function)
 {
-	if (s->wish.start)
-		return ask_all(s->wish.start, ask, function) != NO ?
+	const enum answer skip = ask_all(&s->skip, ask, function);
+	const enum answer only = s->only.count == 0 ? YES :
+				 ask_all(&s->only, ask, function);
+
+	if (s->start.count > 0)
+		return ask_all(&s->start, ask, function) != NO ?
 		       VERDICT_SKIP : VERDICT_RECORD;
-	if (is_left_out(s, ask, function))
+	if (skip == YES || only == NO)
 		return VERDICT_SKIP;
-	return s->wish.count &&
-	       ask_all(s->wish.count, ask, function) == YES &&
-	       !(s->wish.skip && ask_all(s->wish.skip, ask, function) != NO) &&
-	       !(s->wish.only && ask_all(s->wish.only, ask, function) != YES) ?
+	return skip == NO && only == YES &&
+	       ask_all(&s->count, ask, function) == YES ?
 	       VERDICT_COUNT : VERDICT_RECORD;
 }
 
@@ -88,7 +82,7 @@ static void set(struct selection *s, uint64_t id, enum verdict verdict)
 {
 	if (verdict == VERDICT_RECORD)
 		return;
-	if (s->wish.start)
+	if (s->start.count > 0)
 		id = verdict_start(id);
 	if (!verdict_set(s->verdicts, s->slots, id, verdict))
 		s->no_room++;
@@ -196,7 +190,7 @@ static void decide_module(struct selection *s, int fd, const char *path,
 
 	elf_functions_each(fd, decide_native, &f);
 	close(fd);
-	if (s->wish.start)
+	if (s->start.count > 0)
 		verdict_set(s->verdicts, s->slots, verdict_start_all(hash),
 			    VERDICT_SKIP);
 }
@@ -365,13 +359,26 @@ static void note_item(void *ctx, const struct chunk_header *h,
 		note_lua(ctx, h, &f);
 }
 
+/* False: no memory. */
+static bool split(struct selection_set *set, const char *text)
+{
+	set->all = !text ? NULL :
+		   calloc(pattern_room(text), sizeof(*set->all));
+	if (set->all)
+		set->count = pattern_split(text, set->all);
+	return set->all || !text;
+}
+
 int selection_init(struct selection *s, const struct selection_wish *wish,
 		   _Atomic uint64_t *verdicts, uint32_t slots,
 		   struct lua_names *names)
 {
-	*s = (struct selection){ .wish = *wish, .verdicts = verdicts,
-				 .slots = slots, .names = names };
-	return name_set_init(&s->seen, SEEN_MAX);
+	*s = (struct selection){ .verdicts = verdicts, .slots = slots,
+				 .names = names };
+	return split(&s->only, wish->only) && split(&s->skip, wish->skip) &&
+	       split(&s->count, wish->count) &&
+	       split(&s->start, wish->start) ?
+	       name_set_init(&s->seen, SEEN_MAX) : -1;
 }
 
 void selection_note(struct selection *s, const uint64_t *chunk, uint32_t words)

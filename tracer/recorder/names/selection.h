@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "tracepoints/pattern.h"
 #include "tracepoints/verdict.h"
 #include "tracer/recorder/names/lua_names.h"
 
@@ -15,8 +16,14 @@ struct selection_wish {
 	char *start;               /* alone: recording begins with these */
 };
 
+/* The alternatives of a pattern; none: there is no pattern. */
+struct selection_set {
+	struct pattern *all;
+	size_t count;
+};
+
 struct selection {
-	struct selection_wish wish;
+	struct selection_set only, skip, count, start; /* as wished */
 	_Atomic uint64_t *verdicts; /* in the pool; not trusted */
 	uint32_t slots;
 	struct lua_names *names;   /* NULL: Lua sources are not read */
