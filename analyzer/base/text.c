@@ -5,6 +5,7 @@
 #include "analyzer/base/vec.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,6 +94,26 @@ bool text_is_hostile(uint32_t code)
 	       (code >= 0xfff9 && code <= 0xfffb) ||
 	       (code >= 0xe0000 && code <= 0xe0fff) ||
 	       (code & 0xfffe) == 0xfffe;
+}
+
+size_t text_operator(const char *at)
+{
+	static const char word[] = "operator";
+	static const char *const signs[] = {
+		"()", "[]", "<=>", "->*", "<<=", ">>=", "->", "<<", ">>", "<=",
+		">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=",
+		"/=", "%=", "^=", "&=", "|=", "+", "-", "*", "/", "%", "^",
+		"&", "|", "~", "!", "=", "<", ">", ","
+	};
+	const size_t size = sizeof(word) - 1;
+
+	if (strncmp(at, word, size) != 0 || at[size] == '_' ||
+	    isalnum((unsigned char)at[size]))
+		return 0;
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		if (strncmp(at + size, signs[i], strlen(signs[i])) == 0)
+			return size + strlen(signs[i]);
+	return size;
 }
 
 /* ---- files -------------------------------------------------------------- */

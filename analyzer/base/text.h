@@ -37,6 +37,10 @@ size_t text_utf8(const char *text, uint32_t *code);
  * XML invalid? */
 bool text_is_hostile(uint32_t code);
 
+/* The length of C++'s "operator" with the sign that follows it, if any, where it
+ * begins the text; else 0. */
+size_t text_operator(const char *);
+
 /* ---- files -------------------------------------------------------------- */
 
 /* A file of text, line by line. Its path comes from a trace, so it may be any

@@ -4,6 +4,7 @@
 #include "analyzer/findings/gcc_name.h"
 
 #include "analyzer/base/order.h"
+#include "analyzer/base/text.h"
 #include "analyzer/base/vec.h"
 
 #include <ctype.h>
@@ -48,33 +49,11 @@ static void restart(struct outline *o)
 	o->is_exact = true;
 }
 
-/* The length of the operator's sign that begins here, or 0. */
-static size_t sign_size(const char *at)
-{
-	static const char *const signs[] = {
-		"()", "[]", "<=>", "->*", "<<=", ">>=", "->", "<<", ">>", "<=",
-		">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=",
-		"/=", "%=", "^=", "&=", "|=", "+", "-", "*", "/", "%", "^",
-		"&", "|", "~", "!", "=", "<", ">", ","
-	};
-
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
-		if (begins(at, signs[i]))
-			return strlen(signs[i]);
-	return 0;
-}
-
-/* The length of "operator" with its sign if this begins here, or 0. */
+/* As text_operator, but no end of another word. */
 static size_t operator_size(const char *name, const char *at)
 {
-	static const char word[] = "operator";
-	const size_t size = sizeof(word) - 1;
-
-	if (!begins(at, word) || isalnum((unsigned char)at[size]) ||
-	    at[size] == '_' || (at > name && (at[-1] == '_' ||
-					    isalnum((unsigned char)at[-1]))))
-		return 0;
-	return size + sign_size(at + size);
+	return at > name && (at[-1] == '_' || isalnum((unsigned char)at[-1])) ?
+	       0 : text_operator(at);
 }
 
 /* Past the bracket that begins here, with all that is in it; NULL if it does

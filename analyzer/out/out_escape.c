@@ -203,9 +203,16 @@ const char *out_escape_tail(const char *text)
 	const char open = length == 0 ? '\0' : text[length - 1] == '>' ? '<' :
 			  text[length - 1] == ')' ? '(' : '\0';
 
-	for (size_t i = length; open != '\0' && i-- > 1; )
-		if (text[i] == open && text[i - 1] == ' ')
+	for (size_t i = length, inner = 0; open != '\0' && i-- > 1; ) {
+		inner += text[i] == text[length - 1];
+		inner -= text[i] == open;
+		if (text[i] == open && text[i - 1] == ' ' &&
+		    (open == '<' || inner == 0))
 			return text + i - 1;
+		/* What "f<void (int)>(x)" ends with is no tail. */
+		if (open == '(' && inner == 0)
+			break;
+	}
 	return NULL;
 }
 

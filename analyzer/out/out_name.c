@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/out_name.h"
 #include "analyzer/base/mem.h"
+#include "analyzer/base/text.h"
 #include "analyzer/out/out_escape.h"
 
 #include <stdio.h>
@@ -35,17 +36,17 @@ static const char *skip_brackets(const char *at)
 	return NULL;
 }
 
-/* "operator" may be followed by what looks like brackets. */
+/* Past "operator" with its sign, which may look like brackets, or its type. */
 static const char *skip_operator(const char *at)
 {
-	static const char word[] = "operator";
+	const size_t size = text_operator(at);
+	const bool has_sign = size > strlen("operator");
 
-	if (strncmp(at, word, sizeof(word) - 1) != 0)
+	at += size;
+	if (size == 0 || *at != ' ')
 		return at;
-	at += sizeof(word) - 1;
-	if (strncmp(at, "()", 2) == 0)
-		return at + 2;
-	return at + strspn(at, "<>=!+-*/%^&|~,[]");
+	/* "operator< <int>" has a space, as "operator bool" has. */
+	return has_sign ? at + (at[1] == '<') : at + strcspn(at, "<(");
 }
 
 /* One step on from `at`, which is in no brackets: NULL at the end of what is

@@ -144,6 +144,8 @@ void test_out_escape_cuts_names_before_their_source(void)
 		       "    on_request <app....");
 	check_cut_name("on_request (3 levels)", 20, "on_req... (3 levels)");
 	check_cut_name("a<b>::f<c>", 8, "a<b>:...");
+	CHECK(!out_escape_tail("f<void (int)>::g(int)"));
+	CHECK(!out_escape_tail("f(g<void (int)>)"));
 	check_cut_name(" <>", 2, "..");
 	check_cut_name(">", 0, "");
 	check_cut_name("", 0, "");

@@ -12,6 +12,7 @@ const string = 'std::__cxx11::basic_string<char, std::char_traits<char>, ' +
 for (const [name, short] of [
 	['main', 'main'],
 	['a::b::c(int) const', 'b::c'],
+	['int& a::b<c>() const', 'b<c>'],
 	['a::b<c>::d(e)', '\u2026<c>::d'],
 	['company::(anonymous namespace)::foo(int)', 'foo'],
 	[`bool company::less<${string}>(${string} const&)`, 'less<string>'],

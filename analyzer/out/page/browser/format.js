@@ -74,9 +74,9 @@ const format = {
 			return found && kept[found[1]][0] === '<' ?
 				format.plainArgs(open(kept[found[1]])) : '';
 		};
-		const scopes = plain.replace(/\u0001(\d+)\u0002[^:]*$/, (all, i) =>
-			kept[i][0] === '(' ? '' : all).split(' ').pop()
-			.split('::');
+		const scopes = plain.replace(/\u0001(\d+)\u0002[^:\u0001]*$/,
+			(all, i) => kept[i][0] === '(' ? '' : all)
+			.split(' ').pop().split('::');
 		const last = scopes.pop();
 		const scope = scopes.pop() || '';
 		const own = args(last), outer = args(scope);
