@@ -37,8 +37,8 @@ size_t text_utf8(const char *text, uint32_t *code);
  * XML invalid? */
 bool text_is_hostile(uint32_t code);
 
-/* The length of C++'s "operator" with the sign that follows it, if any, where it
- * begins the text; else 0. */
+/* The length of C++'s "operator", with its sign if one follows, where the text
+ * begins with it; else 0. */
 size_t text_operator(const char *);
 
 /* ---- files -------------------------------------------------------------- */

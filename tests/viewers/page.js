@@ -136,9 +136,25 @@ const searchAll = names => {
 	type('search', '');
 };
 
+/* What ran the longest stands first, however wide others are. */
+const checkOrder = () => {
+	const todo = [flame.stacks.root];
+
+	while (todo.length > 0) {
+		const boxes = flame.stacks.below(todo.pop());
+		const ran = boxes.map(b => b.sum('cpu', false));
+
+		todo.push(...boxes);
+		if (ran.some((time, i) => time > ran[i - 1]))
+			tell('bad', `order: ${boxes.map(b => b.name)}: ${ran}`);
+	}
+};
+
 const zoom = () => {
 	const first = data.nodes === null ? get('boxes') : null;
 
+	if (flame.stacks.hasWaiting)
+		checkOrder();
 	first.focus();
 	press(first, 'ArrowDown');
 	tell('widest', get('chosen').textContent);

@@ -148,21 +148,20 @@ const flame = {
 			this.placeBelow(box, x, w, todo);
 		}
 	},
-	/* The widest come first: when one is too small, all that follow are. */
 	placeBelow(box, x, w, todo) {
 		const below = this.stacks.below(box);
 		const scale = box.total > 0 ? w / box.total : 0;
+		const isSmall = b => b.total * scale < 1;
+		const small = below.filter(isSmall);
 
-		for (let i = 0; i < below.length; i++) {
-			const wide = below[i].total * scale;
-
-			if (wide < 1 && below.length - i > 1) {
-				this.drawRest(box, below.slice(i), x, scale);
-				return;
-			}
-			todo.push([below[i], x, wide]);
-			x += wide;
+		for (const b of below) {
+			if (small.length > 1 && isSmall(b))
+				continue;
+			todo.push([b, x, b.total * scale]);
+			x += b.total * scale;
 		}
+		if (small.length > 1)
+			this.drawRest(box, small, x, scale);
 	},
 	/* One box in place of all that are too small: nothing is left out. */
 	drawRest(parent, boxes, x, scale) {
@@ -264,10 +263,7 @@ const flame = {
 	},
 	/* As a part of the box's width. */
 	waiting(box) {
-		const name = this.stacks.measure.name;
-
-		if (!meta.switches || data.diff || box.rest || !nodes.own.off ||
-		    (name !== 'self' && name !== 'raw') || box.total <= 0)
+		if (!this.stacks.hasWaiting || box.rest || box.total <= 0)
 			return 0;
 		if (box.off === undefined)
 			box.off = box.sum('off', this.stacks.cut);

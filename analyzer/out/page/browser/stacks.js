@@ -36,7 +36,7 @@ class Box {
 		this.at = [];         /* nodes: bottom-up, the caller reached */
 		this.from = null;     /* bottom-up: where each path began */
 		this.total = 0;       /* in the view's measure */
-		this.below = null;    /* boxes, the widest first */
+		this.below = null;    /* boxes, as Stacks.sort has them */
 	}
 	get name() {
 		return this.title !== null ? this.title :
@@ -74,6 +74,10 @@ class Stacks {
 		this.group = group;
 		this.cut = group === 'body';
 		this.measure = measure;
+		/* Is a part of the width known to be waiting? */
+		this.hasWaiting = meta.switches && !data.diff &&
+			nodes.own.off &&
+			['self', 'raw'].includes(measure.name);
 		this.values = this.isUp ? nodes.own[measure.name] :
 			sum(measure.name, this.cut);
 		this.root = new Box(null, 0, 0);
@@ -125,7 +129,7 @@ class Stacks {
 			}
 			box.members = null;
 		}
-		Stacks.sort(root);
+		this.sort(root);
 	}
 	groupBox(key) {
 		const isBody = this.group === 'body' && key > 0;
@@ -174,13 +178,19 @@ class Stacks {
 			else
 				this.addCallees(box, boxes);
 			box.below = [...boxes.values()];
-			Stacks.sort(box);
+			this.sort(box);
 		}
 		return box.below;
 	}
-	static sort(box) {
+	/* Those that ran the longest come first, as in the tables; where that
+	 * is not known, the widest. */
+	sort(box) {
 		box.below = box.below.filter(b => b.total > 0);
-		box.below.sort((x, y) => y.total - x.total || x.func - y.func);
+		for (const b of box.below)
+			b.rank = this.hasWaiting ? b.sum('cpu', this.cut) :
+				b.total;
+		box.below.sort((x, y) => y.rank - x.rank ||
+			       y.total - x.total || x.func - y.func);
 	}
 	static put(boxes, parent, id, flags) {
 		const key = nodes.func[id] * 4 + flags;
