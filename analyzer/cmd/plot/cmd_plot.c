@@ -2,6 +2,7 @@
  * kinds are in plots_*.c; out/out_plot draws them.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/err.h"
+#include "analyzer/base/guess.h"
 #include "analyzer/cmd/plot/plots.h"
 #include "analyzer/cmd/shared/cmd.h"
 #include "analyzer/cmd/shared/ranking.h"
@@ -81,6 +82,24 @@ static const struct kind *take_kind(int *count, char ***operands)
 			return &kinds[i];
 		}
 	return &kinds[0];
+}
+
+/* 0, or -1 with the cause in the chain: the first operand names no trace and
+ * looks like a kind. */
+static int check_word(int count, char **operands)
+{
+	struct guess guess;
+	char meant[GUESS_TEXT];
+
+	if (count < 2 || access(operands[0], F_OK) == 0)
+		return 0;
+	guess_init(&guess, operands[0]);
+	for (size_t i = 0; i < KINDS; i++)
+		guess_offer(&guess, kinds[i].name, strlen(kinds[i].name));
+	if (guess.best[0] == '\0')
+		return 0;
+	return err_add("there is no kind of plot \"%s\"%s", operands[0],
+		       guess_text(&guess, NULL, meant, sizeof(meant)));
 }
 
 /* 0, or -1 with the cause in the chain: an option that the kind would not
@@ -238,7 +257,8 @@ static enum cmd_exit run(int count, char **operands)
 {
 	const struct kind *const k = take_kind(&count, &operands);
 
-	if (choose_format() != 0 || check_kind(k) != 0)
+	if (check_word(count, operands) != 0 || choose_format() != 0 ||
+	    check_kind(k) != 0)
 		return CMD_USAGE;
 	return k->fill ? draw_one(k, count, operands) :
 			 draw_diff(k, count, operands);

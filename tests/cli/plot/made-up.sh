@@ -14,6 +14,9 @@ fi
 for text in 'made-up+0x1000' 'body &lt;made-up.lua:20>' native Lua 'self time'; do
 	grep -qF "$text" hot.svg || fail "the plot lacks $text"
 done
+"$W" plot lattency t 2>err
+[ $? = 1 ] && grep -q 'no kind of plot "lattency"; did you mean "latency"?' \
+	err || fail "no guess: $(cat err)"
 "$W" plot t 2>err && [ -s t.svg ] || fail "no t.svg beside the trace"
 "$W" plot t t 2>err && [ -s merged.svg ] || fail "no merged.svg: $(cat err)"
 
