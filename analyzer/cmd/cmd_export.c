@@ -31,6 +31,7 @@ enum source { TREE, MOMENTS, STACKS, TRACKS };
 	X("pprof", .write = load_profile_write, .is_binary = true, \
 	  .hist = true) \
 	X("collapsed", .put = export_collapsed_write) \
+	X("folded", .put = export_collapsed_write) \
 	X("speedscope", .put = export_speedscope_write) \
 	X("callgrind", .put = export_callgrind_write) \
 	X("cpuprofile", .put = export_cpuprofile_write) \
@@ -223,8 +224,9 @@ const struct cmd cmd_export = {
 	"print the same. It does not hold single coroutines, moments and\n"
 	"chunks.\n"
 	"\n"
-	"collapsed is text for flame graph tools: a line for each stack, its\n"
-	"frames with semicolons between them, and its self time in ns.\n"
+	"collapsed is text for flame graph tools, some of which call it\n"
+	"folded: a line for each stack, its frames with semicolons between\n"
+	"them, and its self time in ns. Both names are taken.\n"
 	"\n"
 	"speedscope is JSON for that viewer: a tree for each thread, in which\n"
 	"each stack appears once, as wide as its total time. Names of Lua\n"

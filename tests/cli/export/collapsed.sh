@@ -19,6 +19,9 @@ same collapsed 0 "$W" export --format collapsed t
 "$W" report --csv "$T/t" 2>/dev/null | awk -F, 'NR > 1 && $7 > 0 {
 	print $1 "\t" $7 }' | sort >"$T/reported"
 diff "$T/reported" "$T/summed" || fail "self times are others"
+"$W" export --format folded "$T/t" 2>/dev/null | cmp -s - \
+	<("$W" export --format collapsed "$T/t" 2>/dev/null) ||
+	fail "folded is another one"
 "$W" export -o "$T/t.pb" "$T/t" 2>/dev/null
 "$W" export --format collapsed "$T/t.pb" 2>/dev/null >"$T/of-profile"
 "$W" export --format collapsed "$T/t" 2>/dev/null | diff - "$T/of-profile" ||
