@@ -21,16 +21,14 @@ INLINE bool yields(struct thread_state *s, struct coroutine *co)
 	const struct segment *const g = shadow_segment(s);
 	struct frame *const base = s->frames + g->base;
 	const uint32_t count = (uint32_t)(s->top - base);
-	uint64_t now, gap;
+	uint64_t gap;
 
 	if (unlikely(s->at >= s->quick || count > co->room || BROKEN(yield)))
 		return false;
 	lua_switch_keep_frames(co, base, count);
-	now = clock_ticks();
-	if (unlikely(co->gapped) || !chunk_quick_gap(s, now, &gap))
+	if (unlikely(co->gapped) || !chunk_quick_gap(s, &gap))
 		return false;
-	s->last = now;
-	lua_switch_keep(s, co, g, now);
+	lua_switch_keep(s, co, g, s->last);
 	co->keeps = true;
 	s->at[0] = gap | rec_put(REC_SUSPEND, SUSPEND_YIELD, 0);
 	s->at[1] = rec_put_value(REC_OPERAND, co->serial & REC_VALUE_MAX);
@@ -55,18 +53,16 @@ INLINE bool goes_on(struct thread_state *s, struct coroutine *co, uint64_t sp)
 	enum { WORDS = 4 }; /* of its record; quick allows for as many frames */
 	struct segment *const g = &s->segment[s->segments];
 	struct frame *to = s->top;
-	uint64_t now, gap, slept;
+	uint64_t gap, slept;
 
 	/* The chunk is the same, and so is the window. */
 	if (unlikely(!co->keeps || !lua_switch_was_seen(s, co) ||
 		     s->at + co->count >= s->quick ||
 		     s->segments >= MAX_SEGMENTS))
 		return false;
-	now = clock_ticks();
-	if (!chunk_quick_gap(s, now, &gap))
+	if (!chunk_quick_gap(s, &gap))
 		return false;
-	s->last = now;
-	slept = now - co->since;
+	slept = s->last - co->since;
 	*g = (struct segment){
 		.serial = co->serial, .owner = co, .sp = sp,
 		.base = (uint32_t)(to - s->frames),

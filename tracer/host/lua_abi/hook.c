@@ -68,44 +68,20 @@ INLINE bool quick_deep_return(struct thread_state *s, uint64_t L, uint64_t id)
 	return true;
 }
 
-/* The innermost frame returns. If nothing was recorded since its call, the two
- * become one record. chosen: where brief or deep calls have none. */
+/* The innermost frame returns. chosen: where brief or deep calls have no
+ * records. */
 INLINE bool quick_return(struct thread_state *s, uint64_t L, uint64_t id,
 			 bool chosen)
 {
 	struct frame *const f = s->top - 1;
-	uint64_t *const last = s->at - 1;
 
 	if (chosen && f >= s->deep)
 		return quick_deep_return(s, L, id);
 	if (unlikely(s->at >= (chosen ? s->chosen_quick : s->quick) ||
 		     f->ret != id || f->site != L))
 		return false;
-	if (likely(chosen ? rec_kind(*last) == REC_ENTER :
-			    rec_may_be_leaf(*last))) {
-		const uint64_t now = clock_ticks(), duration = now - s->last;
-
-		if (chosen && duration < s->brief)
-			return counted_brief(s, duration);
-		if (unlikely(duration > REC_LEAF_MAX) /* or negative */ ||
-		    (chosen && !rec_may_be_leaf(*last)))
-			return false;
-		s->last = now; /* first: a handler may jump away from here */
-		chunk_make_leaf(last, duration);
-	} else {
-		const struct table_entry *const e = chunk_named(s, f->key);
-		uint64_t now, gap;
-
-		if (unlikely(!e))
-			return false;
-		now = clock_ticks();
-		if (!chunk_quick_gap(s, now, &gap))
-			return false;
-		s->last = now;
-		chunk_put(s, gap | (e->enter + (REC_LEAVE - REC_ENTER)));
-	}
-	barrier();
-	s->top--;
+	if (!shadow_quick_leave(s, f->key, chosen))
+		return false;
 	barrier(); /* else gcc does it where calls and returns meet again */
 	return true;
 }
@@ -152,17 +128,15 @@ INLINE bool quick_enter(struct thread_state *s, uint64_t L, uint64_t id,
 			const struct lua_cached *c)
 {
 	struct frame *const f = s->top;
-	const uint64_t now = clock_ticks();
 	uint64_t gap;
 
-	if (!chunk_quick_gap(s, now, &gap))
+	if (!chunk_quick_gap(s, &gap))
 		return false;
-	s->last = now;
 	f->key = c->key;
 	f->flags = c->flags;
 	f->site = L;
 	f->ret = id;
-	f->tick = now;
+	f->tick = s->last;
 	f->absorbed = FRAME_NONE_ABSORBED;
 	chunk_put(s, gap | c->enter);
 	s->top++;

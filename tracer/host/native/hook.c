@@ -159,7 +159,7 @@ INLINE bool entered(struct thread_state *s, const struct table_entry *e,
 {
 	struct frame *const f = s->top;
 	uint64_t *const at = s->at;
-	uint64_t now, gap;
+	uint64_t gap;
 
 	if (unlikely(at >= (chosen ? s->chosen_quick : s->quick)) ||
 	    (unlikely(f[-1].sp <= sp) && !is_inlined(s, site, sp)))
@@ -169,15 +169,13 @@ INLINE bool entered(struct thread_state *s, const struct table_entry *e,
 		if (unlikely(e->key != fn))
 			return false;
 	}
-	now = clock_ticks();
-	if (!chunk_quick_gap(s, now, &gap))
+	if (!chunk_quick_gap(s, &gap))
 		return false;
-	s->last = now;
 	f->key = fn;
 	f->sp = sp;
 	f->site = site;
 	f->ret = RETURN_ABOVE(sp);
-	f->tick = now;
+	f->tick = s->last;
 	*at = gap | e->enter;
 	chunk_publish(s, 1);
 	s->top++;
@@ -186,44 +184,17 @@ INLINE bool entered(struct thread_state *s, const struct table_entry *e,
 }
 
 /* The common case of a return; false: nothing was changed. The frame below
- * top, which was s->top, is fn's; a handler may have come since. If the last
- * record is the ENTER of this call, both become one LEAF; otherwise a LEAVE is
- * written. */
+ * top, which was s->top, is fn's; a handler may have come since. */
 INLINE bool left(struct thread_state *s, const struct frame *top, uint64_t fn,
 		 uint64_t site, bool chosen)
 {
-	uint64_t *const last = s->at - 1;
-
 	if (unlikely(s->top != top || top[-1].site != site ||
 		     s->at >= (chosen ? s->chosen_quick : s->quick)))
 		return false;
-	if (likely(chosen ? rec_kind(*last) == REC_ENTER :
-			    rec_may_be_leaf(*last))) {
-		const uint64_t now = clock_ticks(), duration = now - s->last;
+	const bool is_done = shadow_quick_leave(s, fn, chosen);
 
-		if (chosen && duration < s->brief)
-			return counted_brief(s, duration);
-		if (unlikely(duration > REC_LEAF_MAX) /* or negative */ ||
-		    (chosen && !rec_may_be_leaf(*last)))
-			return false;
-		s->last = now; /* first: a handler may jump away from here */
-		chunk_make_leaf(last, duration);
-	} else {
-		const struct table_entry *const e = chunk_named(s, fn);
-		uint64_t now, gap;
-
-		if (unlikely(!e))
-			return false;
-		now = clock_ticks();
-		if (!chunk_quick_gap(s, now, &gap))
-			return false;
-		s->last = now;
-		chunk_put(s, gap + e->enter + (REC_LEAVE - REC_ENTER));
-	}
-	barrier();
-	s->top--;
 	KEEP_ARGUMENTS(fn, site);
-	return true;
+	return is_done;
 }
 
 /* ------------------------------------------------- where calls are too deep */

@@ -141,18 +141,21 @@ INLINE uint64_t chunk_gap(struct thread_state *s, uint64_t now)
 	return likely(gap <= REC_GAP_MAX) ? gap : chunk_long_gap(s, gap);
 }
 
-/* The gap from the last record to now, in its place in a record; false: it is
- * too long for that, or negative. It is turned there, so that what is too long
- * comes round to the lower end. */
-INLINE bool chunk_quick_gap(const struct thread_state *s, uint64_t now,
-			    uint64_t *gap)
+/* Now is when the last record was; *gap: since the one before, in its place in
+ * a record. false: nothing was changed, since that is too long for its place,
+ * or negative. It is turned there, so that what is too long comes round to the
+ * lower end. */
+INLINE bool chunk_quick_gap(struct thread_state *s, uint64_t *gap)
 {
-	const uint64_t ticks = now - s->last;
+	const uint64_t now = clock_ticks(), ticks = now - s->last;
 	uint64_t turned = ticks << REC_GAP_SHIFT | ticks >> REC_GAP_BITS;
 
 	__asm__("" : "+r"(turned)); /* else gcc shifts once more to compare */
+	if (unlikely((turned & ((1 << REC_GAP_SHIFT) - 1)) != 0))
+		return false;
+	s->last = now;
 	*gap = turned;
-	return likely((turned & ((1 << REC_GAP_SHIFT) - 1)) == 0) != 0;
+	return true;
 }
 
 /* The last record, an ENTER, becomes the LEAF of a call that lasted so long. */

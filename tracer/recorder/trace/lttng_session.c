@@ -97,7 +97,9 @@ void session_plan_name(struct session_plan *plan)
 		 process_start(pid), process_namespaces(), random);
 }
 
-bool session_is_left(const char *name)
+/* Was a session of that name left by a recorder that has ended? False for every
+ * name that session_plan_name does not give. */
+static bool is_left(const char *name)
 {
 	uint32_t where, random;
 	uint64_t start;
@@ -311,7 +313,7 @@ static void destroy_left(void)
 
 	for (int i = 0; i < n; i++) {
 		alarm(CALL_S);
-		if (session_is_left(all[i].name))
+		if (is_left(all[i].name))
 			lttng_destroy_session_no_wait(all[i].name);
 	}
 	alarm(0);

@@ -32,9 +32,6 @@ uint64_t session_plan_fit(struct session_plan *plan, uint64_t free_bytes,
 /* Choose the session's name: it tells which process records, so that others can
  * see that it has ended and that nobody destroyed its session. */
 void session_plan_name(struct session_plan *plan);
-/* Whether a session of that name was left by a recorder that has ended. False
- * for every name that session_plan_name does not give. */
-bool session_is_left(const char *name);
 
 /* The recorder's end of the child that holds the session. */
 struct session_process {
