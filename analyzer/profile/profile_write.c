@@ -418,114 +418,88 @@ static void *next_row(struct block *b)
 	return (char *)b->rows + b->used++ * size;
 }
 
-static void end_block(struct block *b)
-{
-	if (b->used > 0)
-		put_block(b->w, b->kind, b->rows, b->used);
-	mem_free(b->rows);
-}
+/* Add what is to be said of a node. */
+typedef void node_fn(struct block *b, struct cct *t, node_id id);
 
-/* Write the nodes; a parent is given by how much smaller its id is. */
-static void put_nodes(struct writer *w)
+static void put_nodes(struct writer *w, enum profile_kind kind, node_fn *add)
 {
-	struct block b = { .w = w, .kind = PROFILE_NODE };
+	struct block b = { .w = w, .kind = kind };
 	struct cct *const t = w->session->cct;
 
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		struct cct_node *const n = next_row(&b);
-
-		*n = *cct_get(t, id);
-		if (n->parent > 0)
-			n->parent = id - n->parent;
-	}
-	end_block(&b);
+	for (node_id id = 1; id <= cct_count(t); id++)
+		add(&b, t, id);
+	if (b.used > 0)
+		put_block(w, kind, b.rows, b.used);
+	mem_free(b.rows);
 }
 
-/* Write how many calls of each node were of which length. Without histograms
- * there are no rows. */
-static void put_lengths(struct writer *w)
+/* By how much its id is larger than that of the row before. */
+static node_id step(struct block *b, node_id id)
 {
-	struct block b = { .w = w, .kind = PROFILE_LENGTH };
-	struct cct *const t = w->session->cct;
+	const node_id last = b->last;
 
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		uint64_t counts[HIST_STEPS] = { 0 };
-
-		if (!cct_hist_counts(t, id, counts))
-			break;
-		for (uint32_t i = 0; i < HIST_STEPS; i++) {
-			if (counts[i] == 0)
-				continue;
-			*(struct profile_length *)next_row(&b) =
-				(struct profile_length){ id - b.last, i,
-						      counts[i] };
-			b.last = id;
-		}
-	}
-	end_block(&b);
+	b->last = id;
+	return id - last;
 }
 
-/* Write the times off the CPU of nodes that have any. */
-static void put_cpu(struct writer *w)
+/* A parent is given by how much smaller its id is. */
+static void add_node(struct block *b, struct cct *t, node_id id)
 {
-	struct block b = { .w = w, .kind = PROFILE_CPU };
-	struct cct *const t = w->session->cct;
+	struct cct_node *const n = next_row(b);
 
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		const struct cct_cpu cpu = cct_cpu_of(t, id);
-
-		if (cpu.off == 0 && cpu.unknown == 0)
-			continue;
-		*(struct profile_cpu *)next_row(&b) = (struct profile_cpu){
-			id - b.last, cpu.off, cpu.unknown };
-		b.last = id;
-	}
-	end_block(&b);
+	*n = *cct_get(t, id);
+	if (n->parent > 0)
+		n->parent = id - n->parent;
 }
 
-/* Write what samples tell of nodes that have any of it. */
-static void put_sampled(struct writer *w)
+/* How many calls were of which length. Without histograms there are no rows. */
+static void add_lengths(struct block *b, struct cct *t, node_id id)
 {
-	struct block b = { .w = w, .kind = PROFILE_SAMPLED };
-	struct cct *const t = w->session->cct;
+	uint64_t counts[HIST_STEPS] = { 0 };
 
-	if ((w->session->net.period == 0 && !w->session->net.is_net) ||
-	    !cct_has_samples(t))
+	if (!cct_has_hist(t) || !cct_hist_counts(t, id, counts))
 		return;
-	put_rows(w, PROFILE_NET, &w->session->net, 1);
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		const struct cct_sampled *const n = cct_sampled_of(t, id);
-		uint64_t variance;
-
-		if (!n->own && !n->other && !n->probe && !n->unsampled &&
-		    n->variance == 0 && n->raw == cct_get(t, id)->self)
-			continue;
-		memcpy(&variance, &n->variance, sizeof(variance));
-		*(struct profile_sampled *)next_row(&b) =
-			(struct profile_sampled){ id - b.last, n->unsampled,
-				n->own, n->other, n->probe, n->raw, variance };
-		b.last = id;
-	}
-	end_block(&b);
+	for (uint32_t i = 0; i < HIST_STEPS; i++)
+		if (counts[i] > 0)
+			*(struct profile_length *)next_row(b) =
+				(struct profile_length){ step(b, id), i,
+						      counts[i] };
 }
 
-/* Write how many calls have no records, of nodes that have any of these. */
-static void put_counted(struct writer *w)
+/* The times off the CPU, if there are any. */
+static void add_cpu(struct block *b, struct cct *t, node_id id)
 {
-	struct block b = { .w = w, .kind = PROFILE_COUNTED };
-	struct cct *const t = w->session->cct;
+	const struct cct_cpu cpu = cct_cpu_of(t, id);
 
-	for (node_id id = 1; id <= cct_count(t); id++) {
-		const struct cct_counted n = cct_counted_of(t, id);
+	if (cpu.off > 0 || cpu.unknown > 0)
+		*(struct profile_cpu *)next_row(b) = (struct profile_cpu){
+			step(b, id), cpu.off, cpu.unknown };
+}
 
-		if (n.untimed == 0 && n.brief == 0)
-			continue;
-		*(struct profile_counted *)next_row(&b) =
-			(struct profile_counted){ id - b.last, n.untimed,
+/* What samples tell, if there is any of it. */
+static void add_sampled(struct block *b, struct cct *t, node_id id)
+{
+	const struct cct_sampled *const n = cct_sampled_of(t, id);
+	uint64_t variance;
+
+	if (!n->own && !n->other && !n->probe && !n->unsampled &&
+	    n->variance == 0 && n->raw == cct_get(t, id)->self)
+		return;
+	memcpy(&variance, &n->variance, sizeof(variance));
+	*(struct profile_sampled *)next_row(b) =
+		(struct profile_sampled){ step(b, id), n->unsampled, n->own,
+			n->other, n->probe, n->raw, variance };
+}
+
+/* How many calls have no records, if any. */
+static void add_counted(struct block *b, struct cct *t, node_id id)
+{
+	const struct cct_counted n = cct_counted_of(t, id);
+
+	if (n.untimed > 0 || n.brief > 0)
+		*(struct profile_counted *)next_row(b) =
+			(struct profile_counted){ step(b, id), n.untimed,
 						  n.brief };
-		b.last = id;
-	}
-	end_block(&b);
 }
 
 /* What the tree collects, and then the rows of it. */
@@ -536,8 +510,18 @@ static void put_collected(struct writer *w)
 		(uint64_t)cct_has_cpu(w->session->cct) };
 
 	put_rows(w, PROFILE_COLLECTED, &row, 1);
-	put_lengths(w);
-	put_cpu(w);
+	put_nodes(w, PROFILE_LENGTH, add_lengths);
+	put_nodes(w, PROFILE_CPU, add_cpu);
+}
+
+/* The net times, and what samples tell of nodes. */
+static void put_sampled(struct writer *w)
+{
+	if ((w->session->net.period == 0 && !w->session->net.is_net) ||
+	    !cct_has_samples(w->session->cct))
+		return;
+	put_rows(w, PROFILE_NET, &w->session->net, 1);
+	put_nodes(w, PROFILE_SAMPLED, add_sampled);
 }
 
 /* The head with counts of what a profile does not list. A shallow copy: its
@@ -568,7 +552,7 @@ static void put_tables(struct writer *w)
 	put_rows(w, PROFILE_VM, s->vms, s->vm_count);
 	put_rows(w, PROFILE_NOTE, s->notes, s->note_count);
 	put_rows(w, PROFILE_GAP, s->gaps, s->gap_count);
-	put_nodes(w);
+	put_nodes(w, PROFILE_NODE, add_node);
 	put_rows(w, PROFILE_PART, s->parts, s->part_count);
 	put_rows(w, PROFILE_STATISTICS, s->statistics, s->statistics_count);
 	put_rows(w, PROFILE_EDGE, s->edges, s->edge_count);
@@ -576,7 +560,7 @@ static void put_tables(struct writer *w)
 	put_collected(w);
 	put_rows(w, PROFILE_LABEL, s->labels, s->label_count);
 	put_sampled(w);
-	put_counted(w);
+	put_nodes(w, PROFILE_COUNTED, add_counted);
 }
 
 /* The version comes first, so that a reader can refuse the rest; the number of

@@ -1,13 +1,51 @@
-/* export_speedscope.c - writes JSON piece by piece: a document of millions of
- * events would take gigabytes. A stack takes two events, however deep it is.
+/* export_speedscope.c - for speedscope, the tree or single calls. Writes JSON
+ * piece by piece: a document of millions of events would take gigabytes.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/out/export/export.h"
 
 #include "analyzer/base/mem.h"
 #include "analyzer/model/group.h"
+#include "analyzer/out/export/export_spans.h"
 #include "analyzer/out/out_json.h"
+#include "analyzer/out/out_number.h"
 
-struct writer {
+#include <inttypes.h>
+#include <string.h>
+
+static void put_head(FILE *to, const char *title)
+{
+	fputs("{\"$schema\":"
+	      "\"https://www.speedscope.app/file-format-schema.json\",\n"
+	      "\"exporter\":\"weft\",\"name\":", to);
+	out_json_text(to, title);
+	fputs(",\"shared\":{\"frames\":[", to);
+}
+
+/* What a frame has behind its name. */
+static void put_place(FILE *to, const struct func *f)
+{
+	if (f && f->file[0] != '\0') {
+		fputs(",\"file\":", to);
+		out_json_text(to, f->file);
+	}
+	if (f && f->file_line > 0)
+		fprintf(to, ",\"line\":%u", f->file_line);
+	fputc('}', to);
+}
+
+/* Events follow. Times are ns. */
+static void put_profile(FILE *to, const char *name, uint64_t begin,
+			uint64_t end)
+{
+	fputs("{\"type\":\"evented\",\"name\":", to);
+	out_json_text(to, name);
+	fprintf(to, ",\"unit\":\"nanoseconds\",\"startValue\":%" PRIu64
+		",\"endValue\":%" PRIu64 ",\"events\":[", begin, end);
+}
+
+/* ---- the tree ----------------------------------------------------------- */
+
+struct tree {
 	FILE *to;
 	struct session *s;
 	ticks at;                /* width of the stacks so far, converted to
@@ -15,41 +53,34 @@ struct writer {
 	                          * not add up */
 };
 
-/* Write the list of all functions, to which events refer. The viewer adds up by
- * name, file and line, so functions of two languages get different names. */
-static void put_frames(struct writer *w)
+/* All functions, to which events refer. The viewer adds up by name, file and
+ * line, so functions of two languages get different names. */
+static void put_functions(struct tree *w)
 {
 	const size_t count = func_count(w->s->funcs);
 
-	fputs(",\"shared\":{\"frames\":[", w->to);
 	for (func_id id = 1; id <= count; id++) {
 		const struct func *const f = func_get(w->s->funcs, id);
 
 		fputs(id > 1 ? ",\n{\"name\":" : "\n{\"name\":", w->to);
 		out_json_name(w->to, f);
-		if (f->file[0] != '\0') {
-			fputs(",\"file\":", w->to);
-			out_json_text(w->to, f->file);
-		}
-		if (f->file_line > 0)
-			fprintf(w->to, ",\"line\":%u", f->file_line);
-		fputc('}', w->to);
+		put_place(w->to, f);
 	}
 	fputs("]}", w->to);
 }
 
-static void put_event(struct writer *w, char type, const struct cct_node *n)
+static void put_node(struct tree *w, char type, const struct cct_node *n)
 {
 	fprintf(w->to, "{\"type\":\"%c\",\"frame\":%zu,\"at\":%llu}", type,
 		(size_t)n->func - 1,
 		(unsigned long long)session_ns(w->s, w->at));
 }
 
-/* Write all below a root; the time of a function itself comes behind that of
- * its callees. Walks by links, without recursion: stacks may be a million
- * frames deep. is_back: the node was entered before, and all below it is
- * written. */
-static void put_events(struct writer *w, node_id root)
+/* Write all below a root, each stack by two events; the time of a function
+ * itself comes behind that of its callees. Walks by links, without recursion:
+ * stacks may be a million frames deep. is_back: the node was entered before,
+ * and all below it is written. */
+static void put_stacks(struct tree *w, node_id root)
 {
 	struct cct *const t = w->s->cct;
 	node_id id = root;
@@ -61,7 +92,7 @@ static void put_events(struct writer *w, node_id root)
 		if (!is_back && id != root) {
 			fputs(is_first ? "\n" : ",\n", w->to);
 			is_first = false;
-			put_event(w, 'O', n);
+			put_node(w, 'O', n);
 		}
 		if (!is_back && n->child != 0) {
 			id = n->child;
@@ -71,32 +102,27 @@ static void put_events(struct writer *w, node_id root)
 		if (id == root)
 			return;
 		fputs(",\n", w->to);
-		put_event(w, 'C', n);
+		put_node(w, 'C', n);
 		is_back = n->sibling == 0;
 		id = is_back ? n->parent : n->sibling;
 	}
 }
 
-/* Write the profile of a thread. */
-static void put_thread(struct writer *w, node_id root, ticks total)
+static void put_thread(struct tree *w, node_id root, ticks total)
 {
 	const uint32_t thread = cct_get(w->s->cct, root)->thread;
 	char name[GROUP_NAME] = "all threads";
 
 	if (thread < w->s->thread_count)
 		group_name_thread(w->s, thread, name);
-	fputs("{\"type\":\"evented\",\"name\":", w->to);
-	out_json_text(w->to, name);
-	fprintf(w->to, ",\"unit\":\"nanoseconds\",\"startValue\":0,"
-		"\"endValue\":%llu,\"events\":[",
-		(unsigned long long)session_ns(w->s, total));
+	put_profile(w->to, name, 0, session_ns(w->s, total));
 	w->at = 0;
-	put_events(w, root);
+	put_stacks(w, root);
 	fputs("]}", w->to);
 }
 
 /* A profile for each root; one without calls would be empty. */
-static void put_threads(struct writer *w)
+static void put_threads(struct tree *w)
 {
 	struct cct *const t = w->s->cct;
 	const size_t room = (cct_count(t) + 1) * sizeof(ticks);
@@ -114,21 +140,104 @@ static void put_threads(struct writer *w)
 		put_thread(w, id, total[id]);
 	}
 	fputs("]}\n", w->to);
-	mem_free(total);
-	mem_free(sleep);
+	mem_free_all(total, sleep);
 }
 
 int export_speedscope_write(FILE *to, const struct export_from *from)
 {
-	struct session *const s = from->session;
-	const char *const command = session_note(s, "command");
-	struct writer w = { .to = to, .s = s };
+	const char *const command = session_note(from->session, "command");
+	struct tree w = { .to = to, .s = from->session };
 
-	fputs("{\"$schema\":"
-	      "\"https://www.speedscope.app/file-format-schema.json\",\n"
-	      "\"exporter\":\"weft\",\"name\":", to);
-	out_json_text(to, command ? command : "weft");
-	put_frames(&w);
+	put_head(to, command ? command : "weft");
+	put_functions(&w);
 	put_threads(&w);
+	return 0;
+}
+
+/* ---- single calls: a profile for each track ------------------------------ */
+
+struct calls {
+	FILE *to;
+	struct export_spans t;
+	const char *between;     /* events */
+};
+
+/* The names of all spans, to which events refer. */
+static void put_names(struct calls *w)
+{
+	struct func_table *const funcs = w->t.session->funcs;
+
+	for (uint32_t i = 0; i < w->t.names; i++) {
+		const func_id id = export_spans_func(&w->t, i);
+
+		fprintf(w->to, "%s\n{\"name\":%s", i > 0 ? "," : "",
+			export_spans_json(&w->t, i));
+		put_place(w->to, id ? func_get(funcs, id) : NULL);
+	}
+	fputs("]}", w->to);
+}
+
+static void put_event(void *ctx, const struct span *s, bool is_end)
+{
+	struct calls *const w = ctx;
+	char line[128], *at = stpcpy(line, w->between);
+
+	at = stpcpy(at, "\n{\"type\":\"");
+	*at++ = is_end ? 'C' : 'O';
+	at = stpcpy(at, "\",\"frame\":");
+	at = out_number_digits(at, export_spans_name(&w->t, s), 1);
+	at = stpcpy(at, ",\"at\":");
+	at = out_number_digits(at, export_spans_ns(&w->t, is_end ? s->end :
+						   s->begin), 1);
+	*at++ = '}';
+	fwrite_unlocked(line, 1, (size_t)(at - line), w->to);
+	w->between = ",";
+}
+
+/* The end of the last span that no other contains. */
+static ticks end_of(const struct track *k)
+{
+	ticks end = 0;
+
+	for (size_t i = 0; i < k->count; i++)
+		end = k->spans[i].end > end ? k->spans[i].end : end;
+	return end;
+}
+
+static void put_track(struct calls *w, size_t track)
+{
+	const struct track *const k = &w->t.found->tracks[track];
+	char name[GROUP_NAME];
+
+	fputc('\n', w->to);
+	put_profile(w->to, export_spans_track(&w->t, track, name),
+		    export_spans_ns(&w->t, k->spans[0].begin),
+		    export_spans_ns(&w->t, end_of(k)));
+	w->between = "";
+	export_spans_walk(k, put_event, w);
+	fputs("]}", w->to);
+}
+
+int export_speedscope_time_write(FILE *to, const struct export_from *from)
+{
+	struct calls w = { .to = to };
+	bool is_first = true;
+	char *title;
+
+	export_spans_init(&w.t, from);
+	title = export_spans_title(&w.t);
+	put_head(to, title);
+	put_names(&w);
+	fputs(",\n\"profiles\":[", to);
+	for (size_t i = 0; i < from->chronicle->count; i++) {
+		if (from->chronicle->tracks[i].count == 0)
+			continue;
+		fputs(is_first ? "" : ",", to);
+		is_first = false;
+		put_track(&w, i);
+	}
+	fputs("]}\n", to);
+	mem_free(title);
+	export_spans_fini(&w.t);
 	return 0;
 }
