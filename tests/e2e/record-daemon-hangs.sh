@@ -1,7 +1,7 @@
 #!/bin/bash
-# The session daemon is stopped: a recording that begins does not wait for it, and
-# goes to the spill file; one that ends is not held up for ever, and neither loses
-# a call. If it hangs for good, it is killed, and later recordings have another.
+# One of LTTng's daemons is stopped: a recording that begins does not wait for it,
+# and goes to the spill file; nor does one that ends, and neither loses a call. If
+# it hangs for good, it is killed, and later recordings have another.
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc
 read_trace() {
@@ -36,6 +36,9 @@ grep -q 'no LTTng session: the session daemon is stopped' "$T/b.err" ||
 wait $recorder
 [ $? = 9 ] || fail "a: status"
 [ $((SECONDS - before)) -le 60 ] || fail "a took $((SECONDS - before)) s"
+grep -q 'could not be closed properly: the session daemon is stopped' \
+	"$T/a.err" || fail "a: it is waited for: $(cat "$T/a.err")"
+read_trace a
 kill -CONT "$hung"
 # It makes the session that nobody waits for any more, and it goes as it came.
 no_daemon() {
@@ -52,6 +55,15 @@ recorder=$!
 exec 5>"$T/in"
 await grep -qx waits "$T/c.out" || fail "c: the program does not run"
 got_daemon "$T/c.err" $recorder
+hung=$(consumers)
+kill -STOP "$hung" || fail "the consumer has gone"
+await has_stopped || fail "the consumer does not stop"
+as_user "$WEFT" record -o "$HOME/f" -- "$P/p_slow" 0.1 >"$T/f.out" 2>"$T/f.err"
+[ $? = 9 ] || fail "f: status"
+grep -q "no LTTng session: LTTng's consumer daemon is stopped" "$T/f.err" ||
+	fail "f: it is waited for: $(cat "$T/f.err")"
+kill -CONT "$hung"
+
 hung=$(daemon)
 kill -STOP "$hung" || fail "the daemon has gone"
 await has_stopped || fail "the daemon does not stop"
@@ -67,7 +79,7 @@ got_daemon "$T/e.err"
 exec 5>&-
 wait $recorder
 [ $? = 9 ] || fail "c: status"
-for i in c d e; do
+for i in c d e f; do
 	read_trace $i
 done
 exit 0

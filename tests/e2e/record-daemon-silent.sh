@@ -1,7 +1,8 @@
 #!/bin/bash
 # A session daemon that takes connections and never answers: the program waits for
-# it for a moment only, and where the pool fills up goes on. No call is
-# lost or there twice, also where LTTng comes when chunks were spilled already.
+# it for a moment only, and where the pool fills up goes on. The recording can be
+# watched meanwhile, and ends with the program. No call is lost or there twice,
+# also where LTTng comes when chunks were spilled already.
 # SPDX-License-Identifier: MIT
 . tests/e2e/record.inc
 . tests/e2e/attach.inc
@@ -9,20 +10,19 @@ command -v perl >/dev/null || { echo "there is no perl"; exit 77; }
 socket=$HOME/.lttng/client-lttng-sessiond
 as_user mkdir "$HOME/.lttng"
 
-# It hangs up when it is told so.
 silent() {
 	as_user rm -f "$socket"
 	as_user perl -MIO::Socket::UNIX -e '
 		my $s = IO::Socket::UNIX->new(Local => shift, Listen => 9);
-		$SIG{USR1} = sub { exit 0 };
 		my @all;
+		alarm 300;
 		while (my $c = $s->accept) { push @all, $c; }
 	' "$socket" &
 	fake=$!
 	await test -S "$socket" || fail "the daemon does not listen"
 }
 hang_up() {
-	kill "$fake"
+	kill $(pgrep -P "$fake") "$fake"
 	wait "$fake"
 	as_user rm -f "$socket"
 }
@@ -55,6 +55,65 @@ starts() {
 }
 one_of 3 starts 1
 one_of 3 starts 40 --pool-size 1M --on-full wait
+
+# says KEY VALUE: of the recording that $recorder is the job of.
+says() {
+	as_user "$WEFT" status "$(pgrep -P "$recorder")" 2>"$T/status.err" |
+		grep -qE "^$1 *$2\$"
+}
+
+# waits [WEFT]: the program waits until input ends.
+waits() {
+	rm -rf "$HOME/w" "$T/in" "$T/out"
+	mkfifo "$T/in"
+	as_user "${1:-$WEFT}" record -o "$HOME/w" -- "$P/p_slow" 0.1 0.1 \
+		<"$T/in" >"$T/out" 2>"$T/err" &
+	recorder=$!
+	exec 5>"$T/in"
+	await grep -qx waits "$T/out" || fail "the program does not run"
+}
+ends() {
+	exec 5>&-
+	wait "$recorder"
+	[ $? = 9 ] || fail "status"
+	rm -rf "$T/trace"
+	cp -r "$HOME/w" "$T/trace"
+	report
+	nothing_lost
+	same_calls
+}
+
+# It is given up with the program, or when it was waited for long enough.
+watched() {
+	silent
+	waits
+	await says records '[1-9].*' || fail "no record is seen"
+	says carrier awaited
+	local is_awaited=$?
+	ends
+	hang_up
+	grep -q 'no LTTng session: the session daemon does not answer' "$T/err" ||
+		fail "nobody is told"
+	[ $is_awaited = 0 ] && grep -q 'and the recording is over' "$T/err"
+}
+one_of 3 watched
+
+# An LTTng that answers, and then is not to be loaded: the constructor of its
+# library waits for the daemon, too.
+if command -v lttng-sessiond >/dev/null; then
+	mkdir "$HOME/weft"
+	cp -r "$B/bin" "$B/lib" "$B/libexec" "$HOME/weft"
+	echo '#include <unistd.h>
+	__attribute__((constructor)) static void hang(void)
+	{
+		for (;;)
+			pause();
+	}' | gcc -xc -fPIC -shared -o "$HOME/weft/lib/weft/weft-provider.so" - ||
+		fail "gcc fails"
+	waits "$HOME/weft/bin/weft"
+	ends
+	grep -q 'no LTTng session: ' "$T/err" || fail "nobody is told"
+fi
 
 # LTTng may answer when half of the pool is full.
 as_user "$WEFT" record -o "$HOME/full" --pool-size 1M --on-full wait -- \

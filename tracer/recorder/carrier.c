@@ -1,18 +1,21 @@
 /* carrier.c - asks LTTng's daemon for a session and joins it. Neither the
  * program nor its chunks wait for a daemon that hangs.
  * SPDX-License-Identifier: MIT */
-#include "tracer/recorder/base/baton.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/notes.h"
 
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { HOLD_NS = 500000000, START_NS = 500000000, CHOICE_NS = 1500000000 };
+enum {
+	STEP_NS = 5000000,         /* between looks at LTTng */
+	HOLD_NS = 500000000, START_NS = 500000000, CHOICE_NS = 1500000000,
+};
 
 /* ---- asking ---- */
 
@@ -84,17 +87,41 @@ static bool writes_elsewhere(struct recording *r)
 	return true;
 }
 
-/* The session is there: load the provider, which asks the daemon again. The
- * other thread drains meanwhile. False: without LTTng. */
-static bool join(struct recording *r)
+/* The session is there: load the provider, which asks the daemon again and may
+ * wait for it. All else goes on meanwhile. */
+static void *join(void *ctx)
 {
-	bool good;
+	struct recording *const r = ctx;
 
-	baton_lend();
-	good = !writes_elsewhere(r) &&
-	       sink_open_provider(r->installation.provider) == 0;
-	baton_take();
-	return good;
+	r->carrier.why_not = sink_open_provider(r->installation.provider);
+	r->carrier.has_joined = true;
+	return NULL;
+}
+
+static bool begin_to_join(struct recording *r)
+{
+	pthread_t thread;
+
+	if (writes_elsewhere(r))
+		return false;
+	sink_set_environment();
+	if (pthread_create(&thread, NULL, join, r) != 0)
+		return false;
+	return r->carrier.joins = pthread_detach(thread) == 0;
+}
+
+/* Positive: LTTng takes chunks; 0: that is not known yet; negative: it does
+ * not, and the user was told. */
+static int poll_joined(struct recording *r)
+{
+	const struct carrier *const c = &r->carrier;
+	const char *const why = c->has_joined ? c->why_not :
+				session_process_hangs(&r->session, c->hurries);
+
+	if (why)
+		message_trouble("no LTTng session: %s; recording goes to "
+				"spill.weft", why);
+	return why ? -1 : c->has_joined;
 }
 
 /* The start notes come before all else. */
@@ -107,13 +134,20 @@ static void begin_trace(struct recording *r)
 
 void carrier_poll(struct recording *r)
 {
-	const int got = r->carrier.awaited ?
-			session_process_poll_open(&r->session) : 0;
+	struct carrier *const c = &r->carrier;
+	int got;
 
-	if (got == 0)
+	if (!c->awaited || rate_mono() < c->next_ns)
 		return;
-	r->sink.lttng = got > 0 && join(r);
-	r->carrier.awaited = false;
+	c->next_ns = rate_mono() + STEP_NS;
+	if (c->joins)
+		got = poll_joined(r);
+	else
+		got = session_process_poll_open(&r->session, c->hurries);
+	if (got == 0 || (!c->joins && got > 0 && begin_to_join(r)))
+		return;
+	c->awaited = false;
+	r->sink.lttng = c->joins && got > 0;
 	if (r->sink.lttng && r->sink.spilled)
 		message_summary("LTTng was late: the first %" PRIu64 " chunks "
 				"are in spill.weft", r->sink.chunks);
@@ -152,16 +186,23 @@ const char *carrier_name(const struct recording *r)
 /* The daemon must not make the trace's folder again, later. */
 void carrier_undo(struct recording *r)
 {
-	while (r->carrier.awaited &&
-	       session_process_poll_open(&r->session) == 0)
+	while (r->carrier.awaited && !r->carrier.joins &&
+	       session_process_poll_open(&r->session, true) == 0)
 		poll(NULL, 0, 1);
 	r->carrier.awaited = false;
 	if (r->session.socket >= 0)
 		session_process_close(&r->session, r->plan.output, 1000);
 }
 
+bool carrier_hurry(struct recording *r)
+{
+	r->carrier.hurries = true;
+	return !r->carrier.awaited;
+}
+
 /* While half of the pool is free; and somewhat longer, if the program waits for
- * room: LTTng is to carry all, where it takes the usual time. */
+ * room: LTTng is to carry all, where it takes the usual time. Not for a daemon
+ * that hangs: who watches the recording waits for chunks, too. */
 bool carrier_holds(struct recording *r)
 {
 	const bool waits = r->opt.on_full == POOL_WAIT ||
@@ -169,8 +210,9 @@ bool carrier_holds(struct recording *r)
 
 	if (!r->carrier.awaited || r->carrier.has_begun)
 		return false;
-	if (pool_owner_fill(&r->owner) < 50 ||
-	    (waits && rate_mono() - r->begin_ns < HOLD_NS))
+	if (!session_process_is_silent(&r->session) &&
+	    (pool_owner_fill(&r->owner) < 50 ||
+	     (waits && rate_mono() - r->begin_ns < HOLD_NS)))
 		return true;
 	begin_trace(r);
 	return false;

@@ -13,6 +13,11 @@ struct recording;
 struct carrier {
 	bool awaited;              /* it may come yet */
 	bool has_begun;            /* the start notes are in the trace */
+	bool hurries;              /* the recording would be over */
+	uint64_t next_ns;          /* to look again */
+	bool joins;                /* a thread loads the provider ... */
+	_Atomic bool has_joined;   /* ... and has come back; since then: */
+	const char *why_not;       /* NULL: it can be used */
 };
 
 /* Choose the size of LTTng's rings and, if they fit, let the session process
@@ -24,6 +29,9 @@ void carrier_begin(struct recording *r);
 /* Join LTTng if it has answered, or go on without it if it does not. Call it in
  * each round. */
 void carrier_poll(struct recording *r);
+/* The recording would be over: a daemon that hangs is waited for no longer.
+ * Returns whether it is known what carries chunks. */
+bool carrier_hurry(struct recording *r);
 /* What carries chunks: lttng, spill, memory (a flight recorder), or awaited. */
 const char *carrier_name(const struct recording *r);
 /* Nothing was recorded: close the session, if there is or will be one. */

@@ -312,6 +312,7 @@ struct loop {
 	uint32_t sleep_most;       /* the budget has something to do then */
 	bool is_behind;            /* there is more to do: do not sleep */
 	bool told_following, saw_end;
+	bool is_over;              /* but for LTTng */
 };
 
 static uint64_t now_ms(void)
@@ -400,12 +401,10 @@ static bool is_nobody_left(struct loop *l)
 
 /* The recording ends with the last process that maps the pool, or when the user
  * says so. */
-static bool is_over(struct loop *l)
+static bool looks_over(struct loop *l)
 {
 	struct recording *const r = l->r;
 
-	if (r->carrier.awaited)
-		return false;
 	if (r->wants_finish)
 		return true;
 	if (!r->program.has_ended)
@@ -421,6 +420,17 @@ static bool is_over(struct loop *l)
 	if (r->registry.live_processes > 0)
 		tell_following(l);
 	return r->nobody_left = is_nobody_left(l);
+}
+
+/* If nobody is left, the wait for LTTng is not part of the recording's time. */
+static bool is_over(struct loop *l)
+{
+	const bool was_over = l->is_over;
+
+	l->is_over = was_over || looks_over(l);
+	if (!was_over || !l->r->nobody_left)
+		l->r->end_ns = rate_mono();
+	return l->is_over && carrier_hurry(l->r);
 }
 
 /* Sleep, within bounds, for a quarter of the time in which the free buffers
@@ -559,7 +569,6 @@ static void run_loop(struct recording *r)
 		wait_for_something(&l);
 	}
 	baton_end();
-	r->end_ns = rate_mono();
 }
 
 /* ---- the end ---- */

@@ -41,14 +41,24 @@ enum {
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
 };
 
-static const uint64_t open_ns = 8000000000, open_step_ns = 5000000;
+static const uint64_t open_ns = 8000000000, silent_ns = 2000000000;
 
-/* The child sends this when the session is open, and when it is closed. */
+enum { GOES_ON = 1, STARTS_DAEMON };
+
+/* The child sends this when the session is open, and when it is closed; before
+ * that, with a positive status, at each step that the daemon has answered. */
 static struct reply {
 	int status;                /* 0, or negative */
 	int daemon, consumer;      /* pids */
 	char why[200];             /* why it is negative */
 } reply;
+
+/* Does not wait: the few of a recording fit into the socket. */
+static void tell(int socket, int status)
+{
+	reply.status = status;
+	send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+}
 
 /* Note why a step failed. code: liblttng-ctl's, negative; 0: none. Returns
  * negative. */
@@ -178,17 +188,20 @@ static int track(const struct session_plan *plan)
 
 /* The metadata channel is made by hand only to have it flushed more often. From
  * 2.16 on, LTTng makes it itself and refuses the name. */
-static int fill(const struct session_plan *plan, struct lttng_handle *handle)
+static int fill(const struct session_plan *plan, struct lttng_handle *handle,
+		int socket)
 {
 	int code = add_channel(handle, "metadata", 4096, 2, METADATA_FLUSH_US,
 			       0);
 
 	if (code < 0 && code != -LTTNG_ERR_INVALID_CHANNEL_NAME)
 		return failed("cannot make the metadata channel", code);
+	tell(socket, GOES_ON);
 	code = add_channel(handle, "weft", plan->ring_bytes, plan->rings,
 			   DATA_FLUSH_US, BLOCK_US);
 	if (code < 0)
 		return failed("cannot make the data channel", code);
+	tell(socket, GOES_ON);
 	if (track(plan) != 0)
 		return failed("cannot restrict the session to weft", 0);
 	code = add_event(handle);
@@ -227,7 +240,7 @@ describe(const struct session_plan *plan)
 }
 
 /* Make and start the session. */
-static int open_session(const struct session_plan *plan)
+static int open_session(const struct session_plan *plan, int socket)
 {
 	struct lttng_domain domain = { .type = LTTNG_DOMAIN_UST,
 				       .buf_type = LTTNG_BUFFER_PER_UID };
@@ -241,9 +254,10 @@ static int open_session(const struct session_plan *plan)
 	lttng_session_descriptor_destroy(d);
 	if (code != LTTNG_OK)
 		return failed("cannot make the session", -(int)code);
+	tell(socket, GOES_ON);
 	struct lttng_handle *const handle = lttng_create_handle(plan->name,
 								&domain);
-	const int result = handle ? fill(plan, handle) :
+	const int result = handle ? fill(plan, handle, socket) :
 			   failed("cannot make a handle", 0);
 
 	lttng_destroy_handle(handle);
@@ -381,17 +395,22 @@ static void find_daemons(void)
 /* Done whether or not the recorder still waits: a daemon that hung for a while
  * must not keep a session that nobody closes. One that hangs for good must not
  * be met by all later recorders. */
-static void child_open(const struct session_plan *plan)
+static void child_open(const struct session_plan *plan, int socket)
 {
 	find_daemons();
+	tell(socket, GOES_ON);
 	signal(SIGALRM, on_hang);
 	alarm(DAEMON_S);
+	if (lttng_session_daemon_alive() != 1)
+		tell(socket, STARTS_DAEMON);
 	const char *const why = daemon_ensure();
 
 	alarm(OPEN_S);
-	reply.status = why ? failed(why, 0) : open_session(plan);
+	const int status = why ? failed(why, 0) : open_session(plan, socket);
+
 	alarm(0);
 	find_daemons();
+	tell(socket, status);
 }
 
 /* A slow disk is waited for as long as the recorder waits. The daemon takes
@@ -401,10 +420,11 @@ static void child_close(const struct session_plan *plan, int socket)
 	const bool is_written = stop_session(plan, socket);
 
 	if (is_written)
-		send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
-	reply.status = destroy_session(plan);
+		tell(socket, 0);
+	const int status = destroy_session(plan);
+
 	if (!is_written)
-		send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+		tell(socket, status);
 }
 
 __attribute__((noreturn))
@@ -413,8 +433,7 @@ static void run_child(int socket, const struct session_plan *plan)
 	char order;
 
 	socket = let_go(socket);
-	child_open(plan);
-	send(socket, &reply, sizeof(reply), MSG_NOSIGNAL);
+	child_open(plan, socket);
 	if (reply.status == 0) {
 		destroy_left();
 		/* Wait for the order to close, or for the recorder's death. */
@@ -446,6 +465,17 @@ void session_process_init(struct session_process *s)
 				       .consumer = -1, .relay = -1 };
 }
 
+static void wait_from_now(struct session_process *s)
+{
+	s->heard_ns = rate_mono();
+	s->until_ns = s->heard_ns + open_ns;
+}
+
+bool session_process_is_silent(const struct session_process *s)
+{
+	return rate_mono() > s->heard_ns + silent_ns;
+}
+
 int session_process_start(struct session_process *s,
 			  const struct session_plan *plan)
 {
@@ -473,7 +503,7 @@ int session_process_start(struct session_process *s,
 		return -1;
 	}
 	s->socket = pair[0];
-	s->until_ns = rate_mono() + open_ns;
+	wait_from_now(s);
 	return 0;
 }
 
@@ -503,33 +533,6 @@ static void dismiss(struct session_process *s)
 	s->socket = -1;
 }
 
-int session_process_poll_open(struct session_process *s)
-{
-	const uint64_t now = rate_mono();
-	bool is_stopped;
-
-	if (now < s->next_ns)
-		return 0;
-	s->next_ns = now + open_step_ns;
-	const int got = receive(s, 0);
-
-	if (got == 1 && reply.status == 0) {
-		s->daemon = open_pidfd(reply.daemon);
-		s->consumer = open_pidfd(reply.consumer);
-		s->has_opened = true;
-		return 1;
-	}
-	is_stopped = got == 0 && process_is_stopped(daemon_pid());
-	if (got == 0 && !is_stopped && now < s->until_ns)
-		return 0;
-	message_trouble("no LTTng session: %s; recording goes to spill.weft",
-			got == 1 ? reply.why : is_stopped ? "the session "
-			"daemon is stopped (by a signal, or a debugger)" :
-			"the session daemon does not answer");
-	dismiss(s);
-	return -1;
-}
-
 static bool has_died(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -542,6 +545,56 @@ const char *session_process_lost(const struct session_process *s)
 	return has_died(s->daemon) ? "the session daemon has died" :
 	       has_died(s->consumer) ? "LTTng's consumer daemon has died" :
 	       has_died(s->relay) ? "the relay daemon is gone" : NULL;
+}
+
+/* NULL: neither daemon is. */
+static const char *stopped(void)
+{
+	return process_is_stopped(daemon_pid()) ?
+	       "the session daemon is stopped (by a signal, or a debugger)" :
+	       process_is_stopped(reply.consumer) ?
+	       "LTTng's consumer daemon is stopped (by a signal, or a debugger)"
+	       : NULL;
+}
+
+const char *session_process_hangs(const struct session_process *s, bool hurries)
+{
+	const char *why = session_process_lost(s);
+
+	if (!why)
+		why = stopped();
+	if (!why && rate_mono() >= s->until_ns)
+		why = "the session daemon does not answer";
+	if (!why && hurries && session_process_is_silent(s))
+		why = "the session daemon does not answer, and the recording "
+		      "is over";
+	return why;
+}
+
+int session_process_poll_open(struct session_process *s, bool hurries)
+{
+	int got;
+
+	while ((got = receive(s, 0)) == 1 && reply.status > 0) {
+		s->heard_ns = reply.status == STARTS_DAEMON ? s->until_ns :
+			      rate_mono();
+	}
+	if (got == 1 && reply.status == 0) {
+		s->daemon = open_pidfd(reply.daemon);
+		s->consumer = open_pidfd(reply.consumer);
+		s->has_opened = true;
+		wait_from_now(s);
+		return 1;
+	}
+	const char *const why = got == 1 ? reply.why :
+				session_process_hangs(s, hurries);
+
+	if (got == 0 && !why)
+		return 0;
+	message_trouble("no LTTng session: %s; recording goes to spill.weft",
+			why ? why : "the process that asks for it has died");
+	dismiss(s);
+	return -1;
 }
 
 static void forget(int *fd)
@@ -558,14 +611,15 @@ void session_process_look_away(struct session_process *s)
 	forget(&s->relay);
 }
 
-/* Receive a reply, waiting as long as the folder grows. */
+/* Receive a reply, waiting as long as the folder grows. A daemon that is
+ * stopped may go on in a moment, or never: nobody waits for that. */
 static int receive_closed(const struct session_process *s, const char *output,
 			  int patience_ms)
 {
 	uint64_t bytes = trace_folder_bytes(output);
 	int idle_ms = 0;
 
-	for (;;) {
+	while (!stopped()) {
 		const int got = receive(s, LOOK_MS);
 
 		if (got != 0)
@@ -576,8 +630,9 @@ static int receive_closed(const struct session_process *s, const char *output,
 		bytes = now;
 		if (idle_ms >= patience_ms ||
 		    (idle_ms > 0 && session_process_lost(s)))
-			return 0;
+			break;
 	}
+	return 0;
 }
 
 int session_process_close(struct session_process *s, const char *output,
@@ -587,8 +642,11 @@ int session_process_close(struct session_process *s, const char *output,
 
 	if (send(s->socket, &order, 1, MSG_NOSIGNAL) != 1 ||
 	    receive_closed(s, output, patience_ms) != 1) {
+		const char *const why = stopped();
+
 		message_trouble("the LTTng session could not be closed "
-				"properly");
+				"properly%s%s", why ? ": " : "",
+				why ? why : "");
 		dismiss(s);
 		return -1;
 	}

@@ -39,7 +39,8 @@ struct session_process {
 	int daemon, consumer;      /* pidfds of LTTng's; negative: none */
 	int relay;                 /* relay_watch; negative: none */
 	bool has_opened;
-	uint64_t next_ns, until_ns; /* to look again whether it is; no longer */
+	uint64_t heard_ns;         /* when the daemon did something for us */
+	uint64_t until_ns;         /* it is waited for no longer */
 	const char *home;          /* LTTNG_HOME to use; NULL: as it is */
 };
 
@@ -50,8 +51,15 @@ void session_process_init(struct session_process *s);
 int session_process_start(struct session_process *s,
 			  const struct session_plan *plan);
 /* Does the session run? Positive: it does; 0: that is not known yet. Prints why
- * and returns negative if it does not. Does not wait. */
-int session_process_poll_open(struct session_process *s);
+ * and returns negative if it does not. Does not wait. hurries: as below. */
+int session_process_poll_open(struct session_process *s, bool hurries);
+/* Has nothing been heard of the daemon for longer than one needs that works? A
+ * daemon that is being started is not silent. */
+bool session_process_is_silent(const struct session_process *s);
+/* Why the daemon is to be waited for no longer. NULL: it may yet answer.
+ * hurries: whoever waits has nothing else to do. */
+const char *session_process_hangs(const struct session_process *s,
+				  bool hurries);
 /* Which of the daemons has died; NULL: none that is watched. Does not wait. */
 const char *session_process_lost(const struct session_process *s);
 /* Watch them no longer. */

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ static bool find_function(void *object, const char *name, void *function)
 	return symbol != NULL;
 }
 
-int sink_open_provider(const char *path)
+void sink_set_environment(void)
 {
 	/* The constructor of liblttng-ust reads these. It waits until the
 	 * daemon has started the session in this process: the tracepoint is on
@@ -40,25 +41,28 @@ int sink_open_provider(const char *path)
 	setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1);
 	setenv("LTTNG_UST_REGISTER_TIMEOUT", "5000", 1);
 	setenv("LTTNG_UST_WITHOUT_BADDR_STATEDUMP", "1", 1);
+}
+
+const char *sink_open_provider(const char *path)
+{
+	static char why[256];
+
 	void *const object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (!object ||
 	    !find_function(object, "weft_provider_is_on", &provider_is_on) ||
 	    !find_function(object, "weft_provider_fire", &provider_fire)) {
-		message_trouble("cannot load LTTng-UST: %s; recording goes to "
-				"spill.weft", dlerror());
+		snprintf(why, sizeof(why), "cannot load LTTng-UST: %s",
+			 dlerror());
 		provider_is_on = NULL;
-		return -1;
+		return why;
 	}
 	for (int ms = 0; ms < WAIT_MS; ms++) {
 		if (provider_is_on())
-			return 0;
+			return NULL;
 		poll(NULL, 0, 1);
 	}
-	message_trouble("the LTTng session daemon did not turn recording on "
-			"within %d s; recording goes to spill.weft",
-			WAIT_MS / 1000);
-	return -1;
+	return "the LTTng session daemon did not turn recording on within 5 s";
 }
 
 static bool is_on(void)

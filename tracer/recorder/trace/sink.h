@@ -43,10 +43,12 @@ struct sink {
  * Returns negative if there is no memory. */
 int sink_init(struct sink *s, uint64_t bytes);
 
-/* Load the provider's shared object and wait until a session wants its event.
- * It sets LTTNG_UST_ variables of this process: the recorded program must have
- * been forked before. Prints why and returns negative if it fails. */
-int sink_open_provider(const char *path);
+/* Set LTTNG_UST_ variables of this process. The recorded program must have been
+ * forked before. */
+void sink_set_environment(void);
+/* Load the provider's shared object and wait until a session wants its event. A
+ * thread may do this while no chunk goes to LTTng. NULL, or why it fails. */
+const char *sink_open_provider(const char *path);
 
 /* Room to make the next chunk in: CHUNK_MAX_WORDS. Each call gives the same. */
 uint64_t *sink_room(struct sink *s);
