@@ -138,6 +138,18 @@ static inline int control_connect(int folder, const char *name)
 	return -1;
 }
 
+/* The same, and close the folder. It may be negative: errno says why. */
+static inline int control_connect_in(int folder, const char *name)
+{
+	const int fd = folder < 0 ? -1 : control_connect(folder, name);
+	const int why = errno;
+
+	if (folder >= 0)
+		close(folder);
+	errno = why;
+	return fd;
+}
+
 /* The process id at the end of a socket's name; 0: it is no such name. */
 static inline pid_t control_pid(const char *name)
 {

@@ -41,58 +41,38 @@ static void add(struct list *list, char *path)
 	list->path[list->count++] = path;
 }
 
-static void sort_from(struct list *list, size_t first)
-{
-	order_sort(list->path + first, list->count - first, order_texts);
-}
-
 static bool is_snapshot(const char *name)
 {
 	return strncmp(name, "snapshot-", 9) == 0;
 }
 
+/* BELOW: the traces in all folders of it, as a relay daemon makes a folder
+ * for each host. */
+enum what { TRACES, SNAPSHOTS, BELOW };
+
 /* Add the traces in a folder; "": here, with paths that begin with a name. Or
  * the snapshots of a flight recorder in it. */
-static void look_into(const char *folder, struct list *list, bool snapshots)
+static void look_into(const char *folder, struct list *list, enum what what)
 {
 	DIR *const dir = opendir(folder[0] ? folder : ".");
 	const size_t before = list->count;
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL) {
+		const char *const name = entry->d_name;
 		char *const path = folder[0] ?
-			mem_print("%s/%s", folder, entry->d_name) :
-			mem_copy(entry->d_name);
+			mem_print("%s/%s", folder, name) : mem_copy(name);
 
-		if (entry->d_name[0] != '.' && is_trace(path) &&
-		    is_snapshot(entry->d_name) == snapshots)
-			add(list, path);
-		else
-			mem_free(path);
-	}
-	if (dir)
-		closedir(dir);
-	sort_from(list, before);
-}
-
-/* Add the traces in all folders of this one, as a relay daemon makes a folder
- * for each host. */
-static void look_below(const char *folder, struct list *list)
-{
-	DIR *const dir = opendir(folder);
-	const size_t before = list->count;
-	const struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)) != NULL) {
-		char *const path = mem_print("%s/%s", folder, entry->d_name);
-
-		if (entry->d_name[0] != '.')
-			look_into(path, list, false);
+		if (what == BELOW && name[0] != '.')
+			look_into(path, list, TRACES);
+		else if (name[0] != '.' && is_trace(path) &&
+			 is_snapshot(name) == (what == SNAPSHOTS))
+			add(list, mem_copy(path));
 		mem_free(path);
 	}
 	if (dir)
 		closedir(dir);
-	sort_from(list, before);
+	order_sort(list->path + before, list->count - before, order_texts);
 }
 
 static bool is_later(const struct timespec *a, const struct timespec *b)
@@ -134,7 +114,7 @@ static void add_newest(struct list *list)
 	const char *best = ".";
 
 	if (!is_trace(".")) {
-		look_into("", &all, false);
+		look_into("", &all, TRACES);
 		best = newest(&all);
 	}
 	if (best) {
@@ -151,7 +131,7 @@ static bool add_snapshot(struct list *list, const char *folder)
 {
 	struct list all = { 0 };
 
-	look_into(folder, &all, true);
+	look_into(folder, &all, SNAPSHOTS);
 	const char *const best = newest(&all);
 
 	if (best) {
@@ -169,12 +149,12 @@ static void add_operand(struct list *list, const char *operand)
 	const size_t before = list->count;
 
 	if (operand[0] != '\0' && !is_trace(operand))
-		look_into(operand, list, false);
+		look_into(operand, list, TRACES);
 	if (operand[0] != '\0' && !is_trace(operand) &&
 	    list->count == before) {
 		if (add_snapshot(list, operand))
 			return;
-		look_below(operand, list);
+		look_into(operand, list, BELOW);
 	}
 	if (list->count == before)
 		add(list, mem_copy(operand));

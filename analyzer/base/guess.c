@@ -1,6 +1,7 @@
 /* guess.c - the distance of two names, after Damerau and Levenshtein.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/base/guess.h"
+#include "analyzer/base/order.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -14,11 +15,6 @@ enum { LONGEST = 60, CONTAINED = 1000 };
 void guess_init(struct guess *g, const char *wanted)
 {
 	*g = (struct guess){ .wanted = wanted, .distance = SIZE_MAX };
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 static bool is_same(char a, char b)
@@ -41,12 +37,12 @@ static size_t distance(const char *a, size_t m, const char *b, size_t n)
 
 		row[0] = i;
 		for (size_t k = 1; k <= n; k++) {
-			row[k] = least(last[k - 1] +
+			row[k] = MIN(last[k - 1] +
 				       !is_same(a[i - 1], b[k - 1]),
-				       least(last[k], row[k - 1]) + 1);
+				       MIN(last[k], row[k - 1]) + 1);
 			if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) &&
 			    is_same(a[i - 2], b[k - 1]))
-				row[k] = least(row[k], before[k - 2] + 1);
+				row[k] = MIN(row[k], before[k - 2] + 1);
 		}
 	}
 	return rows[m % 3][n];

@@ -31,6 +31,11 @@ uint64_t text_hash(uint64_t seed, const char *text)
 	return text_hash_bytes(seed, text, strlen(text) + 1);
 }
 
+bool text_begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
 const char *text_base_name(const char *path)
 {
 	const char *const slash = strrchr(path, '/');

@@ -14,6 +14,8 @@ uint64_t text_hash_bytes(uint64_t seed, const void *bytes, size_t n);
  * the first one's hash as seed, do not run into one another. */
 uint64_t text_hash(uint64_t seed, const char *text);
 
+bool text_begins(const char *text, const char *with);
+
 /* What follows the last '/' of path; all of it if nothing follows. Points into
  * path. */
 const char *text_base_name(const char *path);

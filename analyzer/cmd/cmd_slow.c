@@ -265,12 +265,6 @@ static void print_stack(const struct printer *p, stack_id id)
 	mem_free(frames);
 }
 
-/* How a call ended, in the words of the CSV. */
-static const char *const ends[] = {
-	[SLOW_RETURNED] = "returned", [SLOW_UNWOUND] = "unwound",
-	[SLOW_DIED] = "died", [SLOW_CUT] = "cut", [SLOW_OPEN] = "open"
-};
-
 /* One call: its times, where it began, how it ended, its stack. The usual
  * things (a return, no suspension, one process) are not said. */
 static void print_call(const struct printer *p, size_t i)
@@ -297,7 +291,7 @@ static void print_call(const struct printer *p, size_t i)
 	if (c->end != SLOW_RETURNED)
 		printf(", %s", c->end == SLOW_CUT ?
 		       "cut: records are missing" : c->end == SLOW_OPEN ?
-		       "open at the end" : ends[c->end]);
+		       "open at the end" : slow_list_end(c->end));
 	puts(c->is_partial ? " (self at least)" : "");
 	print_stack(p, c->stack);
 	if (p->callees)
@@ -392,7 +386,8 @@ static void csv_call(const struct printer *p, struct table *t, size_t i)
 		.self = c->self, .suspended = c->suspended,
 		.wall = c->total + c->suspended,
 		.is_partial = c->is_partial,
-		.name = func_get(s->funcs, c->func)->name, .end = ends[c->end],
+		.name = func_get(s->funcs, c->func)->name,
+		.end = slow_list_end(c->end),
 		.stack = stack, .callees = callees, .callees_ns = times });
 	mem_free_all(stack, callees, times, steps);
 }

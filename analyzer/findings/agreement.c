@@ -40,11 +40,6 @@ static double misplaced(const double *a, const double *b, size_t n)
 	return sum / 2;
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static size_t shared(const struct ranked *a, size_t na, const struct ranked *b,
 		     size_t nb)
 {
@@ -86,10 +81,10 @@ struct agreement agreement_of(const double *a, const double *b, size_t n)
 	struct ranked *const first = rank(a, n, &na);
 	struct ranked *const second = rank(b, n, &nb);
 	struct agreement g = { .misplaced = misplaced(a, b, n),
-			       .top = least(na, AGREEMENT_TOP),
-			       .ranked = least(na, AGREEMENT_RANKED) };
+			       .top = MIN(na, AGREEMENT_TOP),
+			       .ranked = MIN(na, AGREEMENT_RANKED) };
 
-	g.shared = shared(first, g.top, second, least(nb, g.top));
+	g.shared = shared(first, g.top, second, MIN(nb, g.top));
 	g.tau = tau(first, g.ranked, b);
 	mem_free_all(first, second);
 	return g;

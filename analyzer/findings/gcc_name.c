@@ -30,11 +30,6 @@ static bool is_of_name(char c)
 	return isalnum((unsigned char)c) || (c && strchr("_:~", c));
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
 static void put(struct outline *o, char c)
 {
 	o->text[o->size++] = c;
@@ -135,7 +130,7 @@ static bool read_operator(struct outline *o, size_t size)
 	if (size == word)
 		return skip_type(o);
 	put(o, SIGN);
-	if (begins(o->at, " <"))
+	if (text_begins(o->at, " <"))
 		o->at++;
 	return true;
 }
@@ -143,7 +138,7 @@ static bool read_operator(struct outline *o, size_t size)
 /* Of a friend that a class defines, gcc writes not the class but its scope. */
 static bool read_square(struct outline *o)
 {
-	const bool is_friend = begins(o->at, "[friend]");
+	const bool is_friend = text_begins(o->at, "[friend]");
 	size_t from = o->size;
 
 	o->at = past_bracket(o->at); /* gcc leaves out "[abi:cxx11]" */
@@ -168,10 +163,10 @@ static bool read_parameters(struct outline *o, bool *done)
 	*done = true;
 	if (!after)
 		return false;
-	while (*after == ' ' || *after == '&' || begins(after, "const") ||
-	       begins(after, "volatile"))
+	while (*after == ' ' || *after == '&' || text_begins(after, "const") ||
+	       text_begins(after, "volatile"))
 		after += *after == 'c' ? 5 : *after == 'v' ? 8 : 1;
-	if (!begins(after, "::"))
+	if (!text_begins(after, "::"))
 		return true;
 	*done = false;
 	o->at = after;
@@ -184,14 +179,14 @@ static bool read_round(struct outline *o, const char *name, bool *done)
 	static const char unnamed[] = "(anonymous namespace)";
 	const char *const at = o->at;
 
-	if (begins(at, unnamed)) {
+	if (text_begins(at, unnamed)) {
 		for (const char *c = "{anonymous}"; *c; c++)
 			put(o, *c);
 		o->at += sizeof(unnamed) - 1;
 		return true;
 	}
-	if ((at - name >= 9 && begins(at - 9, "decltype ")) ||
-	    (at - name >= 8 && begins(at - 8, "decltype")))
+	if ((at - name >= 9 && text_begins(at - 9, "decltype ")) ||
+	    (at - name >= 8 && text_begins(at - 8, "decltype")))
 		return skip_bracket(o);
 	if (o->size > 0)
 		return read_parameters(o, done);
@@ -237,7 +232,7 @@ static bool read_part(struct outline *o, const char *name, bool *done)
 	case '.':
 		return read_dot(o, done);
 	case ' ':
-		*done = begins(o->at, " [clone");
+		*done = text_begins(o->at, " [clone");
 		/* fall through */
 	case '*':
 	case '&':
@@ -265,9 +260,9 @@ static bool outline_read(struct outline *o, const char *name, char *text)
 
 	*o = (struct outline){ .from = name, .at = name, .text = text,
 			       .is_exact = true };
-	if (begins(name, "_Z"))
+	if (text_begins(name, "_Z"))
 		return false;
-	if (begins(name, "main::")) {
+	if (text_begins(name, "main::")) {
 		o->at += 4;
 		put(o, OTHERWISE);
 	}

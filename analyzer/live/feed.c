@@ -75,12 +75,8 @@ static int connect_to(const struct search *s)
 	char path[PATH_MAX];
 
 	control_folder(s->found_place, path, sizeof(path));
-	const int folder = control_open(path);
-	const int connection = folder < 0 ? -1 :
-			       control_connect(folder, s->name);
+	const int connection = control_connect_in(control_open(path), s->name);
 
-	if (folder >= 0)
-		close(folder);
 	return connection >= 0 ? connection :
 	       err_add("\"%s\" does not answer: %s", s->name, strerror(errno));
 }

@@ -16,11 +16,6 @@
 
 /* ---- probes ---- */
 
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* What Lua runs to call a hook, or to come back from one, and nothing else:
  * PUC-Rio's (with lua_sethook's own count), then LuaJIT's. */
 static bool is_probe_symbol(const char *name)
@@ -35,13 +30,13 @@ static bool is_probe_symbol(const char *name)
 	for (size_t i = 0; names[i]; i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return begins(name, "__cyg_profile_func_");
+	return text_begins(name, "__cyg_profile_func_");
 }
 
 /* The library that the hooks are in. */
 static bool is_probe_module(const struct elf_module *m)
 {
-	return begins(text_base_name(m->path), "libweft.so");
+	return text_begins(text_base_name(m->path), "libweft.so");
 }
 
 /* ---- in the child: the PLT ---- */
@@ -69,7 +64,7 @@ static void add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 			(int)GELF_R_SYM(rela.r_info), &symbol) ? NULL :
 			elf_strptr(elf, of.sh_link, symbol.st_name);
 
-		if (name && begins(name, "__cyg_profile_func_"))
+		if (name && text_begins(name, "__cyg_profile_func_"))
 			*vec_add(&slots->at, &slots->room, &slots->count) =
 				rela.r_offset;
 	}
@@ -116,7 +111,7 @@ static void find_stubs(Elf *elf, struct stubs *stubs)
 
 			if (!plt && name && header.sh_type == SHT_RELA)
 				add_slots(elf, section, &header, &slots);
-			else if (plt && name && begins(name, ".plt"))
+			else if (plt && name && text_begins(name, ".plt"))
 				add_stubs(section, &header, &slots, stubs);
 		}
 	}

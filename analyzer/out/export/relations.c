@@ -180,12 +180,7 @@ static METRIC_GETTER(get_thread)
 
 static METRIC_GETTER(get_end)
 {
-	static const char *const ends[] = {
-		[SLOW_RETURNED] = "returned", [SLOW_UNWOUND] = "unwound",
-		[SLOW_DIED] = "died", [SLOW_CUT] = "cut", [SLOW_OPEN] = "open"
-	};
-
-	v->text = ends[((const struct slow_call *)row)->end];
+	v->text = slow_list_end(((const struct slow_call *)row)->end);
 }
 
 static METRIC_GETTER(get_stack)

@@ -7,6 +7,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
+const char *slow_list_end(enum slow_end end)
+{
+	static const char *const names[] = {
+		[SLOW_RETURNED] = "returned", [SLOW_UNWOUND] = "unwound",
+		[SLOW_DIED] = "died", [SLOW_CUT] = "cut", [SLOW_OPEN] = "open"
+	};
+
+	return names[end];
+}
+
 /* The time by which the call is sorted and limited. */
 static ticks key_of(const struct slow_list *s, const struct slow_call *c)
 {

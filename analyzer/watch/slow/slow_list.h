@@ -17,6 +17,8 @@ enum slow_end {
 	                     * turned off */
 	SLOW_OPEN,          /* open at the end */
 };
+/* "returned" and so on, in the words of the CSV. */
+const char *slow_list_end(enum slow_end);
 
 /* A single call. Its end is at begin + total + suspended; all of these are
  * ticks. */

@@ -131,15 +131,7 @@ static int connect_to(const struct found *f)
 	char path[PATH_MAX];
 
 	control_folder(f->folder, path, sizeof(path));
-	const int folder = control_open(path);
-	const int connection = folder < 0 ? -1 :
-			       control_connect(folder, f->name);
-	const int why = errno;
-
-	if (folder >= 0)
-		close(folder);
-	errno = why;
-	return connection;
+	return control_connect_in(control_open(path), f->name);
 }
 
 /* To a socket anywhere. */
@@ -151,16 +143,8 @@ static int connect_by_path(const char *path)
 	char *const slash = strrchr(copy, '/');
 
 	*slash = '\0';
-	const int folder = open(slash == copy ? "/" : copy, O_PATH |
-				O_DIRECTORY | O_CLOEXEC);
-	const int connection = folder < 0 ? -1 :
-			       control_connect(folder, slash + 1);
-	const int why = errno;
-
-	if (folder >= 0)
-		close(folder);
-	errno = why;
-	return connection;
+	return control_connect_in(open(slash == copy ? "/" : copy, O_PATH |
+				       O_DIRECTORY | O_CLOEXEC), slash + 1);
 }
 
 /* Connect to the one recording that is meant. Negative: the reason was
