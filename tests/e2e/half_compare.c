@@ -78,10 +78,16 @@ static void take(const struct replay_event *e, uint64_t what)
 	const struct stream *const st = e->stream;
 	uint64_t h = mix(what, e->func);
 
+	/* A chunk that was full left frames out, and this one names them. */
+	copies[current].has_omitted |= e->deferred == REPLAY_DEFERRED_OMITTED;
 	if (e->why != REPLAY_SEEN)
 		return;
-	for (uint32_t i = 0; i < e->depth; i++)
-		h = mix(h, stream_frame(st, i).func);
+	for (uint32_t i = 0; i < e->depth; i++) {
+		const struct stream_frame f = stream_frame(st, i);
+
+		copies[current].has_omitted |= f.omitted > 0;
+		h = mix(h, f.func);
+	}
 	for (size_t i = 0; i < stream_segments(st); i++) {
 		const struct stream_segment segment = stream_segment(st, i);
 
