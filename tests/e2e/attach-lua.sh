@@ -3,7 +3,8 @@
 # A VM that is older than the recording, with a coroutine that sleeps, is met at
 # the next call into it: from then on each call of Lua is there, three times in a
 # row, and the sums are as ever; also in a VM that lies where another lay, which
-# was closed while nothing was recorded. late: the program was started without weft.
+# was closed while nothing was recorded. One call is enough to join. late: the
+# program was started without weft.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -41,4 +42,13 @@ for i in 1 2 3; do
 	[ "${preload[*]}" ] || await leads_nowhere ||
 		fail "time $i: words of it lead to libweft.so"
 done
+
+# It has called nothing since the recording before, whose hook is still there.
+attach
+detach
+begin_recorder
+await grep -q 'waiting for process' "$T/err" || fail "it does not wait"
+ask 0
+await joins || fail "one call is not enough: $(why_not)"
+detach
 end

@@ -31,6 +31,9 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 	/* A hook that nothing would put back stays where it is. */
 	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed))
 		lua_hook_remove(co);
+	/* No other function of ours may be called for long. */
+	if (process_is_asked())
+		process_ready();
 	uncommon_pass_on(co, L, ar);
 }
 
