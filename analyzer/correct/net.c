@@ -484,7 +484,7 @@ static bool apply_samples(struct session *s)
 
 void net_apply(struct session *s)
 {
-	if (net_hides_calls(s))
+	if (net_hides_calls(s) || !session_has_times(s))
 		return;
 	if (s->net.period > 0 && apply_samples(s))
 		s->net.is_net = NET_SAMPLED;

@@ -605,3 +605,14 @@ void test_net_code_below_demoted_calls_is_not_the_recorded_callers(void)
 	session_free(s);
 	arena_free(names);
 }
+
+/* What a thread used is known, but not in which calls. */
+void test_net_calls_that_were_only_counted_have_no_times(void)
+{
+	begin();
+	add_sampled(root, "f", 1000, 1000, 600, 400);
+	s->calls = s->counted = 1000000;
+	apply();
+	CHECK(!s->net.is_net && !cct_is_net(s->cct));
+	session_free(s);
+}
