@@ -55,12 +55,6 @@ static void print_figures(FILE *to, const struct trim *t)
 		out_number_share(time, t->net, t->all_net));
 }
 
-static void print_sum(FILE *to, const struct trim *t)
-{
-	fputs(to == stderr ? "# " : "", to);
-	print_figures(to, t);
-}
-
 static void print_table(const struct trim *t)
 {
 	struct table table = { .csv = table_args.csv, .has_bounds = true,
@@ -176,7 +170,8 @@ static enum cmd_exit print_trim(const struct load *load, struct trim *t)
 		header_print_losses(load);
 	else
 		header_begin(stdout, load);
-	print_sum(is_script ? stderr : stdout, t);
+	fputs(is_script ? "# " : "", is_script ? stderr : stdout);
+	print_figures(is_script ? stderr : stdout, t);
 	if (arg_format == AS_TABLE) {
 		if (!table_args.csv)
 			putchar('\n');

@@ -44,11 +44,6 @@ struct work {
 	                        * from the program by its address */
 };
 
-static uint32_t kind_of(const struct work *w, func_id id)
-{
-	return func_get(w->session->funcs, id)->kind == FUNC_LUA;
-}
-
 /* The node's self in parts, in ticks. */
 struct parts { double off, unsampled, known; };
 
@@ -85,7 +80,8 @@ static void add_node(struct work *w, node_id id, const double *part)
 	const struct cct_sampled *const of = cct_sampled_of(t, id);
 	const struct cct_node *const caller = cct_get(t, n->parent);
 	const uint64_t untimed = cct_counted_of(t, id).untimed;
-	const uint32_t kind = kind_of(w, n->func);
+	const uint32_t kind = func_get(w->session->funcs,
+				       n->func)->kind == FUNC_LUA;
 	struct sum *const sum = &w->sum[n->func];
 
 	sum->known += parts_of(t, n, id).known / w->period;

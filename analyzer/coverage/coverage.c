@@ -82,12 +82,6 @@ static void calls_init(struct calls *calls, struct session *s)
 	}
 }
 
-static void calls_fini(struct calls *calls)
-{
-	map_free(calls->by_address);
-	mem_free_all(calls->count, calls->is_listed, calls->is_recorded);
-}
-
 /* Calls of the function at an address, which its file names. Where nothing was
  * recorded, the map gives element 0. */
 static uint64_t calls_at(struct calls *calls, elf_id module, uint64_t entry)
@@ -236,7 +230,8 @@ struct coverage *coverage_new(struct session *s,
 		add_module(c, m, &room, &calls);
 	}
 	add_unlisted(c, &room, &calls);
-	calls_fini(&calls);
+	map_free(calls.by_address);
+	mem_free_all(calls.count, calls.is_listed, calls.is_recorded);
 	drop_repeated(c);
 	count_rows(c);
 	return c;

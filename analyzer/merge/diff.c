@@ -524,13 +524,6 @@ static void add_rows(struct maker *m)
 		mem_free(m->added[why]);
 }
 
-static void free_maker(struct maker *m)
-{
-	diff_match_fini(&m->matches);
-	mem_free_all(m->func[0], m->func[1], m->edges, m->fastest);
-	map_free(m->edge_of);
-}
-
 /* A session that lists no parts counts as one. */
 static double sessions_of(const struct session *s)
 {
@@ -557,7 +550,9 @@ struct diff *diff_new(struct session *before, struct session *after)
 	correct_chances(&m);
 	choose_fastest(&m);
 	end_rows(&m);
-	free_maker(&m);
+	diff_match_fini(&m.matches);
+	mem_free_all(m.func[0], m.func[1], m.edges, m.fastest);
+	map_free(m.edge_of);
 	return d;
 }
 

@@ -14,11 +14,6 @@ enum { SMALL = 8 };
 
 #define ONE (UINT64_C(1) << HIST_KEY_BITS)
 
-static uint64_t key_of(uint32_t step)
-{
-	return (uint64_t)step << 1 | 1;
-}
-
 static uint32_t key_in(uint64_t pair)
 {
 	return (uint32_t)(pair & (ONE - 1));
@@ -81,7 +76,7 @@ static bool is_full(const struct hist_block *b)
 void hist_add(struct hist *h, size_t i, uint32_t step, uint64_t n)
 {
 	uint64_t *const word = &h->slot[i];
-	const uint64_t key = key_of(step);
+	const uint64_t key = (uint64_t)step << 1 | 1;
 	struct hist_block *b;
 	uint64_t *pair;
 

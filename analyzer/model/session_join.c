@@ -400,12 +400,6 @@ static void piece_init(struct piece *p, struct session *from)
 	p->first = mem_alloc((nodes + 2) * sizeof(*p->first));
 }
 
-static void piece_fini(struct piece *p)
-{
-	mem_free_all(p->process, p->thread, p->coroutine, p->func, p->module,
-		     p->place, p->nodes, p->node, p->first);
-}
-
 void session_join(struct session *to, struct session *const *parts,
 		  size_t count, const struct session_thread *of)
 {
@@ -431,8 +425,9 @@ void session_join(struct session *to, struct session *const *parts,
 	else
 		join_coroutines(&j);
 	join_trees(&j, of);
-	for (size_t i = 0; i < count; i++)
-		piece_fini(&j.pieces[i]);
+	for (struct piece *p = j.pieces; p < j.pieces + count; p++)
+		mem_free_all(p->process, p->thread, p->coroutine, p->func,
+			     p->module, p->place, p->nodes, p->node, p->first);
 	mem_free(j.pieces);
 	map_free(j.vm_of);
 	map_free(j.place_of);

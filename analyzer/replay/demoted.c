@@ -205,12 +205,6 @@ static void scan_begin(const struct replay *r, const struct chunk *chunk,
 	}
 }
 
-static void scan_end(struct scan *n)
-{
-	map_free(n->kept);
-	mem_free_all(n->calls, n->named);
-}
-
 /* ---- sums ---- */
 
 /* What part of the chunk's time lies between the ticks. */
@@ -304,7 +298,8 @@ void replay_demoted(struct replay *r, uint32_t thread,
 			add(r, thread, &chunk->header, func, &d, &scan);
 			hide(r, &chunk->header, &d);
 		}
-	scan_end(&scan);
+	map_free(scan.kept);
+	mem_free_all(scan.calls, scan.named);
 }
 
 void replay_demoted_call(const struct replay *r, const struct stream *st,

@@ -27,18 +27,14 @@ bool replay_stack_is_empty(const struct stream *st)
 	return st->depth == 1 && st->segments == 1;
 }
 
-static bool is_lua(const struct replay *r, func_id func)
-{
-	return func_get(r->session->funcs, func)->kind == FUNC_LUA;
-}
-
 static void set_body(struct replay *r, struct stream *st, func_id func)
 {
 	const uint32_t co = replay_top(st)->co;
 
 	if (co)
 		coroutine_began(&r->session->coroutines[co - 1], func,
-				is_lua(r, func),
+				func_get(r->session->funcs,
+					 func)->kind == FUNC_LUA,
 				(struct instant){ st->now, st->thread });
 }
 

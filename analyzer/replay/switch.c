@@ -50,13 +50,6 @@ void replay_switch_create(struct replay *r, struct stream *st,
 		replay_emit_create(r, st, serial, vm);
 }
 
-static void push_segment(struct stream *st, uint64_t serial, uint32_t co)
-{
-	*vec_add(&st->segment, &st->segment_room, &st->segments) =
-		(struct segment){ .serial = serial, .co = co,
-				  .base = st->depth, .since = st->now };
-}
-
 /* An entry plus a sleep, if that is still a tick; values from ENTRY_NONE on
  * mean something else. */
 static ticks later(ticks entry, uint64_t slept)
@@ -152,7 +145,9 @@ void replay_switch_resume(struct replay *r, struct stream *st,
 	co = find(r, st, serial);
 	kept = &r->co_kept[co - 1];
 	count_resume(r, st, co, slept, flags);
-	push_segment(st, serial, co);
+	*vec_add(&st->segment, &st->segment_room, &st->segments) =
+		(struct segment){ .serial = serial, .co = co,
+				  .base = st->depth, .since = st->now };
 	if (flags & RESUME_STACK)
 		push_given(r, st, record);
 	else if (kept->chunk == r->chunk)

@@ -143,11 +143,6 @@ struct places_task {
 
 ORDER_BY(by_offset, struct ask, UP(offset))
 
-static size_t first_from(const struct places_task *t, uint64_t offset)
-{
-	return ORDER_FIRST(i, t->count, t->ask[i].offset < offset);
-}
-
 static void add_name(struct ask *a, const char *name)
 {
 	const size_t have = a->inlined ? strlen(a->inlined) : 0;
@@ -169,7 +164,8 @@ static bool visit_ranges(struct places_task *t, Dwarf_Die *die,
 	bool any = false;
 
 	while ((at = dwarf_ranges(die, at, &base, &begin, &end)) > 0)
-		for (size_t i = first_from(t, begin);
+		for (size_t i = ORDER_FIRST(k, t->count,
+					    t->ask[k].offset < begin);
 		     i < t->count && t->ask[i].offset < end; i++) {
 			any = true;
 			if (name)

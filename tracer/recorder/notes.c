@@ -233,13 +233,6 @@ static void note_archive(struct meta *m, const struct archive *a)
 		meta_note(m, "archive.missing", archive_missing(a));
 }
 
-static void note_selection(struct meta *m, const struct selection *s)
-{
-	meta_print(m, "filter.functions", "%" PRIu64, s->skipped);
-	meta_print(m, "filter.counted", "%" PRIu64, s->counted);
-	meta_print(m, "filter.no-room", "%" PRIu64, s->no_room);
-}
-
 static void note_budget(struct meta *m, const struct budget *b)
 {
 	meta_print(m, "budget.share", "%.2f%%", 100 * b->share);
@@ -295,8 +288,14 @@ static void note_end(const struct recording *r, struct meta *m)
 	note_sampled(r, m);
 	note_cost(r, m); /* the start may have been too early */
 	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
-	if (r->sink.selection)
-		note_selection(m, &r->selection);
+	if (r->sink.selection) {
+		meta_print(m, "filter.functions", "%" PRIu64,
+			   r->selection.skipped);
+		meta_print(m, "filter.counted", "%" PRIu64,
+			   r->selection.counted);
+		meta_print(m, "filter.no-room", "%" PRIu64,
+			   r->selection.no_room);
+	}
 	if (r->opt.budget > 0)
 		note_budget(m, &r->budget);
 	if (r->sink.archive)

@@ -174,24 +174,20 @@ static void put_file(FILE *to, const struct file *f)
 	fwrite(f->begin, 1, (size_t)(f->end - f->begin), to);
 }
 
-static void put_data(FILE *to, const struct page_parts *parts)
-{
-	for (enum page_part i = 0; i < PAGE_PARTS; i++)
-		page_parts_put(to, parts, i);
-	fputs("}\n", to);
-}
-
 /* What stands for a mark of page.html: {{css}}, {{data}} or {{scripts}}. */
 static void put_mark(FILE *to, const char *mark, size_t length,
 		     const struct page_parts *parts)
 {
-	if (strncmp(mark, "css", length) == 0)
+	if (strncmp(mark, "css", length) == 0) {
 		put_file(to, &page_css);
-	else if (strncmp(mark, "data", length) == 0)
-		put_data(to, parts);
-	else
+	} else if (strncmp(mark, "data", length) == 0) {
+		for (enum page_part i = 0; i < PAGE_PARTS; i++)
+			page_parts_put(to, parts, i);
+		fputs("}\n", to);
+	} else {
 		for (size_t i = 0; i < SCRIPT_COUNT; i++)
 			put_file(to, &page_scripts[i]);
+	}
 }
 
 /* The page without its data. */

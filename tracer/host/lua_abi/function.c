@@ -26,11 +26,6 @@ static uint64_t trait(uint64_t at)
 			       layout_word(layout_bytes(source) + length - 8));
 }
 
-static uint32_t ordinal_of(uint64_t at)
-{
-	return lua_ordinal_of(at, trait(at));
-}
-
 /* In the order of the text first lines never fall. Of the functions that begin
  * on one line, those that are not written in each other also end there: no more
  * last lines differ than functions can be nested. (Where code was made by other
@@ -344,7 +339,7 @@ static uint64_t key_of(uint64_t at, const char *source, size_t length,
 {
 	return lua_func_key(source, length, layout_has_no_lines(at) ?
 			    NO_LINES : first, last,
-			    at == 0 ? 0 : ordinal_of(at),
+			    at == 0 ? 0 : lua_ordinal_of(at, trait(at)),
 			    body_of(at, source, length));
 }
 

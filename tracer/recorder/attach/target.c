@@ -242,13 +242,6 @@ static const char *why_not_file(const struct target *t)
 	return NULL;
 }
 
-static int refuse(const struct target *t, const char *why)
-{
-	message("cannot attach to process %d (%s): %s", (int)t->remote.pid,
-		t->name, why);
-	return -1;
-}
-
 static void read_identity(struct target *t)
 {
 	char path[64];
@@ -287,5 +280,8 @@ int target_find(struct target *t, const char *text)
 		why = why_not_file(t);
 	if (!why && remote_open(&t->remote, t->remote.pid) != 0)
 		why = why_forbidden(t);
-	return why ? refuse(t, why) : 0;
+	if (why)
+		message("cannot attach to process %d (%s): %s",
+			(int)t->remote.pid, t->name, why);
+	return why ? -1 : 0;
 }

@@ -121,17 +121,13 @@ static uint32_t put_pairs(struct places *p, const struct sample *s, uint32_t n,
 	return kept;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* The first n samples are the chunk's. */
 static uint32_t put(struct places *p, const struct samples *s, uint32_t n,
 		    uint64_t period)
 {
 	static uint64_t pair[2 * SAMPLES_MAX];
-	const uint64_t from = later(s->known_from, p->h->tick_begin);
+	const uint64_t from = s->known_from > p->h->tick_begin ?
+			      s->known_from : p->h->tick_begin;
 	uint32_t stride = 1, kept;
 	uint64_t *item;
 

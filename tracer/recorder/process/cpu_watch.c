@@ -165,12 +165,6 @@ void cpu_watch_explain(int error, char *text, size_t room)
 
 /* ---- reading ---- */
 
-static void lose(struct cpu_watched *t, uint64_t tick)
-{
-	offcpu_begin(&t->offcpu, tick);
-	samples_begin(&t->samples, tick);
-}
-
 /* A ring_fn. */
 static void note(void *ctx, enum ring_event event, uint64_t tick,
 		 uint64_t address)
@@ -187,7 +181,8 @@ static void note(void *ctx, enum ring_event event, uint64_t tick,
 		samples_add(&t->samples, tick, address);
 		break;
 	case RING_LOST:
-		lose(t, tick);
+		offcpu_begin(&t->offcpu, tick);
+		samples_begin(&t->samples, tick);
 		break;
 	case RING_STOPPED:
 		samples_stop(&t->samples, tick);
