@@ -96,16 +96,20 @@ static int set_share(const struct opt *row, const char *text)
 	return 0;
 }
 
+const struct metric *opt_metric(const struct opt *row, size_t i)
+{
+	return metric_offered(row->view->metrics, row->type == OPT_SORT ?
+			      METRIC_SORTS : 0, row->lacks, i);
+}
+
 const char *opt_word(const struct opt *row, size_t i)
 {
 	const struct metric *m = NULL;
 
 	if (row->type == OPT_CHOICE)
 		return row->choices[i];
-	if (row->type == OPT_SORT)
-		m = metric_sorting(row->view->metrics, i);
-	else if (row->type == OPT_COLUMNS)
-		m = &row->view->metrics[i];
+	if (row->type == OPT_SORT || row->type == OPT_COLUMNS)
+		m = opt_metric(row, i);
 	return m ? m->name : NULL;
 }
 
@@ -130,8 +134,7 @@ static int set_word(const struct opt *row, const char *text)
 	if (word && row->type == OPT_CHOICE)
 		*(int *)row->to = (int)i;
 	else if (word)
-		*(const struct metric **)row->to =
-			metric_sorting(row->view->metrics, i);
+		*(const struct metric **)row->to = opt_metric(row, i);
 	if (word)
 		return 0;
 	guess_init(&guess, text);

@@ -52,6 +52,7 @@ struct opt {
 	const char *const *choices;  /* ends with NULL */
 	const struct opt *more;
 	const struct metric_view *view;
+	unsigned lacks;              /* flags of metrics that it refuses */
 	const char *usual;           /* OPT_SORT: the default, if it depends */
 };
 
@@ -66,6 +67,9 @@ int opt_parse(const struct opt *, int argc, char **argv);
 typedef void (*opt_fn)(void *ctx, const struct opt *);
 void opt_each(const struct opt *, opt_fn fn, void *ctx);
 
+/* The i-th metric that an OPT_SORT or OPT_COLUMNS takes, counted from 0; NULL
+ * after the last one. */
+const struct metric *opt_metric(const struct opt *, size_t i);
 /* The i-th word that may follow the option, counted from 0; NULL after the last
  * one, or if any text may follow. */
 const char *opt_word(const struct opt *, size_t i);

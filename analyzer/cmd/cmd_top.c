@@ -25,7 +25,7 @@
 enum { USUAL_TOP = 20, HEAD_LINES = 6, MS = 1000 };
 
 /* Rows are of all threads, and there are no histograms. */
-static const unsigned LACKS = METRIC_OF_THREAD | METRIC_QUANTILE;
+enum { LACKS = METRIC_OF_THREAD | METRIC_QUANTILE };
 
 static size_t arg_refreshes;
 static bool arg_batch;
@@ -45,7 +45,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .name = "refreshes", .arg = "N",
 	  .to = &arg_refreshes, .help = "end after N tables; 0: when the "
 	  "recording ends" },
-	TABLE_OPTS(flat_views[METRIC_BY_TIME]),
+	TABLE_OPTS_LACKING(flat_views[METRIC_BY_TIME], NULL, LACKS),
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
@@ -188,11 +188,17 @@ static void print_head(const struct top *t, const struct flat *flat,
 	print_left_out(s);
 }
 
+/* The i-th metric that the key s sorts by. */
+static const struct metric *sorting(size_t i)
+{
+	return metric_offered(flat_views[METRIC_BY_TIME].metrics, METRIC_SORTS,
+			      LACKS, i);
+}
+
 static const struct metric *sort_by(const struct top *t)
 {
 	if (t->sort > 0)
-		return metric_sorting(flat_views[METRIC_BY_TIME].metrics,
-				      t->sort - 1);
+		return sorting(t->sort - 1);
 	return table_args.sort ? table_args.sort :
 	       metric_first(&flat_views[METRIC_BY_TIME]);
 }
@@ -330,8 +336,7 @@ static void take_key(struct top *t)
 		t->is_paused = !t->is_paused;
 	else if (key == 'a')
 		t->wants_all = !t->wants_all;
-	else if (key == 's' && !metric_sorting(
-			 flat_views[METRIC_BY_TIME].metrics, t->sort++))
+	else if (key == 's' && !sorting(t->sort++))
 		t->sort = 0;
 	else if (key != 's')
 		return;
@@ -345,12 +350,8 @@ static void take_key(struct top *t)
 static int check_columns(void)
 {
 	struct table table = { .csv = table_args.csv };
-	const struct metric *const sort = table_args.sort;
 
-	if (sort && (sort->flags & METRIC_QUANTILE))
-		return err_add("cannot sort by %s: weft top has no percentiles",
-			       sort->name);
-	return choose_columns(&table, sort);
+	return choose_columns(&table, table_args.sort);
 }
 
 static int64_t now_ms(void)

@@ -106,12 +106,18 @@ const struct metric *metric_first(const struct metric_view *view)
 	return m;
 }
 
-const struct metric *metric_sorting(const struct metric *m, size_t i)
+const struct metric *metric_offered(const struct metric *m, unsigned flags,
+				    unsigned lacks, size_t i)
 {
 	for (; m->name; m++)
-		if ((m->flags & METRIC_SORTS) && i-- == 0)
+		if ((m->flags & (flags | lacks)) == flags && i-- == 0)
 			return m;
 	return NULL;
+}
+
+const struct metric *metric_sorting(const struct metric *m, size_t i)
+{
+	return metric_offered(m, METRIC_SORTS, 0, i);
 }
 
 /* ---- columns ------------------------------------------------------------ */

@@ -146,8 +146,11 @@ const struct metric *metric_first(const struct metric_view *);
 int metric_compare(const struct metric *, const struct metric_source *,
 		   const void *x, const void *y);
 
-/* The i-th metric that rows can be sorted by, counted from 0; NULL after the
- * last one. */
+/* The i-th metric that has all these flags and none that rows lack, counted
+ * from 0; NULL after the last one. */
+const struct metric *metric_offered(const struct metric *, unsigned flags,
+				    unsigned lacks, size_t i);
+/* The i-th metric that rows can be sorted by. */
 const struct metric *metric_sorting(const struct metric *, size_t i);
 
 /* ---- columns ------------------------------------------------------------ */

@@ -47,6 +47,9 @@ for wrong in '--columns nonsense' '--columns tid' '--columns p99' \
 	grep -q 'nobody' "$T/err" && fail "it looks for a recording first"
 done
 
+! "$WEFT" help top | grep -E ' (p50|p95|p99|tid)[, ]' ||
+	fail "the help lists what is refused"
+
 watch "$P/p_slow" 1
 "$WEFT" top --csv watched >"$T/usual.csv" 2>"$T/usual.err" &
 usual=$!

@@ -109,6 +109,7 @@ static void print_wrapped(const char *text, size_t at)
 static void print_option(void *ctx, const struct opt *row)
 {
 	char letter[8] = "    ", name[80], text[HELP_SIZE];
+	const struct metric *m;
 
 	(void)ctx;
 	if (row->letter)
@@ -121,7 +122,7 @@ static void print_option(void *ctx, const struct opt *row)
 	print_wrapped(opt_help(row, text, sizeof(text)), OPTION_COLUMN);
 	if (row->type != OPT_COLUMNS)
 		return;
-	for (const struct metric *m = row->view->metrics; m->name; m++) {
+	for (size_t i = 0; (m = opt_metric(row, i)) != NULL; i++) {
 		printf("%*s%-*s", OPTION_COLUMN, "", METRIC_NAME_WIDTH,
 		       m->name);
 		print_wrapped(m->help, OPTION_COLUMN + METRIC_NAME_WIDTH);

@@ -32,6 +32,7 @@ static void put_option(void *ctx, const struct opt *row)
 {
 	char *const name = out_escape_roff(row->name);
 	char text[HELP_SIZE];
+	const struct metric *m;
 
 	(void)ctx;
 	fputs(".TP\n", stdout);
@@ -45,7 +46,7 @@ static void put_option(void *ctx, const struct opt *row)
 	mem_free(name);
 	if (row->type != OPT_COLUMNS)
 		return;
-	for (const struct metric *m = row->view->metrics; m->name; m++) {
+	for (size_t i = 0; (m = opt_metric(row, i)) != NULL; i++) {
 		snprintf(text, sizeof(text), "%s: %s", m->name, m->help);
 		puts(".br");
 		put_lines(text, ".br");

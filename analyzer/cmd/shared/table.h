@@ -23,14 +23,18 @@ extern struct table_args {
 	  .to = &table_args.top, .help = what ", 0 for all (default: " #usual \
 	  "; with --csv, all)" }
 /* The options of a command that prints a table of the view `of`; first: what
- * comes first by default, NULL: the first metric that sorts. */
+ * comes first by default, NULL: the first metric that sorts; flags: of metrics
+ * that rows lack. */
 #define TABLE_OPTS(of) TABLE_OPTS_FIRST(of, NULL)
-#define TABLE_OPTS_FIRST(of, first) \
+#define TABLE_OPTS_FIRST(of, first) TABLE_OPTS_LACKING(of, first, 0)
+#define TABLE_OPTS_LACKING(of, first, flags) \
 	{ .type = OPT_SORT, .letter = 's', .name = "sort", .arg = "KEY", \
-	  .to = &table_args.sort, .view = &of, .usual = first, \
+	  .to = &table_args.sort, .view = &of, .lacks = flags, \
+	  .usual = first, \
 	  .help = "what comes first" }, \
 	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST", \
-	  .to = &table_args.columns, .view = &of, .help = "the columns of " \
+	  .to = &table_args.columns, .view = &of, .lacks = flags, \
+	  .help = "the columns of " \
 	  "the table, or of the CSV: names with commas between; all; or " \
 	  "+LIST, beside the usual ones" }, \
 	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv, \
