@@ -162,6 +162,11 @@ enum cmd_exit header_need_calls(const struct load *load)
 	else if (load->is_part)
 		err_add("no recorded call matches the filters; leave some of "
 			"them out");
+	else if (session_note(s, "begins") || session_note(s, "start-on"))
+		err_add("the trace holds no calls: recording was off at first; "
+			"if it was turned on, \"%s\" ran no Lua and no code "
+			"built with -finstrument-functions after that",
+			command ? command : "the program");
 	else
 		err_add("the trace holds no calls: while recording was on, "
 			"\"%s\" ran no Lua and no code built with "

@@ -116,6 +116,8 @@ static void note_snapshot(const struct recording *r, struct meta *m)
 
 static void note_windows(struct meta *m, const struct options *o)
 {
+	if (o->paused || o->start_signal > 0)
+		meta_note(m, "begins", "off");
 	note_patterns(m, "start-on", o->start_on);
 	if (o->duty_on > 0)
 		meta_print(m, "duty", "%gs/%gs of %" PRIu32,
