@@ -26,6 +26,7 @@ enum {
 	TERMINAL_NAME = 22,
 	TERMINAL_WIDTH = 100, TERMINAL_HEIGHT = 32, /* if it does not say, or
 	                                             * is very small */
+	TERMINAL_BARS = 6, /* so many may be higher than a line */
 };
 
 const char *const out_plot_formats[] = {
@@ -193,6 +194,17 @@ static const struct { int columns; const char *with; } shapes[] = {
 			"size screen 0.005,20 lw 0.7" },
 };
 
+/* Where a line of characters is as high as a bar and the next one would be seen
+ * in it, a bar has no height. */
+static const char *with(const struct out_plot *p, enum out_shape shape,
+			int format)
+{
+	return shape == OUT_BOX && format == OUT_PLOT_DUMB && p->y.is_name &&
+	       p->y.to - p->y.from > TERMINAL_BARS ?
+	       "using (($1+$2)/2):(($3+$4)/2):1:2:(($3+$4)/2):(($3+$4)/2) "
+	       "with boxxyerror fs solid noborder" : shapes[shape].with;
+}
+
 /* Characters show no areas: two points of one are the sides of a box. */
 static void put_area_boxes(FILE *to, const struct out_layer *l)
 {
@@ -238,7 +250,7 @@ static void put_layers(FILE *to, const struct out_plot *p, int format)
 		if (l->count == 0 || is_erasing(l, format))
 			continue;
 		fprintf(to, ", \\\n$layer%zu %s lc rgb '#%0*X' ", i,
-			shapes[shape].with, l->colour >> 24 ? 8 : 6,
+			with(p, shape, format), l->colour >> 24 ? 8 : 6,
 			l->colour);
 		fputs(l->title ? "title " : "notitle", to);
 		if (l->title)

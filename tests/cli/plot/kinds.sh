@@ -143,6 +143,10 @@ for kind in hot latency calls shares heat lanes; do
 	[ "$(grep -c . term)" -gt 20 ] && [ ! -s err ] || fail "$kind: $(cat err)"
 	tr -d '\n\f' <term | LC_ALL=C grep -q '[^ -~]' && fail "$kind is no text"
 done
+# A line has one bar, or a part of the next one would be read as its waiting.
+"$W" plot hot --term -n 20 5 >term 2>err || fail "--term: $(cat err)"
+[ "$(grep -c '[^ ] |[#$%@]' term)" -gt 10 ] || fail "few bars: $(cat term)"
+grep '^ *[|+][#$%@]' term && fail "a bar without a name"
 [ -e t.lanes.svg ] && fail "--term writes a file"
 "$W" plot lanes t 2>err && [ -s t.lanes.svg ] || fail "no t.lanes.svg"
 
