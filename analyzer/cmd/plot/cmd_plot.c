@@ -35,7 +35,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "functions or coroutines to show, 0 for all "
 	  "(default: 20 in hot and diff, 12 in shares, 6 in latency, 40 in "
-	  "lanes, all in calls)" },
+	  "lanes (15 in characters), all in calls)" },
 	{ .type = OPT_CHOICE, .letter = 's', .name = "sort", .arg = "KEY",
 	  .to = &arg_sort, .choices = plots_sorts, .help = "what comes first "
 	  "in hot (default: cpu where context switches are known, else "
@@ -214,6 +214,7 @@ static enum cmd_exit draw_one(const struct kind *k, int count, char **operands)
 {
 	const struct replay_collect want = { .hist = k->has_histograms };
 	struct plots p = { .top = arg_top, .functions = arg_functions,
+		.is_text = arg_format == OUT_PLOT_DUMB,
 		.sort = arg_sort < 0 ? NULL : plots_sorts[arg_sort] };
 	struct load load;
 	enum cmd_exit status;

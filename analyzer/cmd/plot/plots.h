@@ -14,6 +14,7 @@ struct plots {
 	const char *functions;   /* --functions, or NULL */
 	const char *sort;        /* --sort of hot, one of plots_sorts; NULL:
 	                          * cmd/ranking chooses */
+	bool is_text;            /* it is drawn in characters */
 	struct out_plot plot;
 	struct arena *text;
 	struct out_layer *layers; size_t layer_room;

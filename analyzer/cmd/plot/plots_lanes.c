@@ -306,7 +306,7 @@ static const char *left_out(const struct drawing *d, size_t arrows)
 
 static void draw(struct drawing *d)
 {
-	size_t line, run, wait, lost, arrow, arrows;
+	size_t line, run, wait, lost, arrow, arrows = 0;
 
 	choose_lanes(d);
 	set_axes(d);
@@ -318,8 +318,10 @@ static void draw(struct drawing *d)
 	arrow = plots_layer(d->p, OUT_ARROW, 0x80404040, NULL);
 	for (size_t i = 0; i < d->count; i++)
 		add_lane(d, d->lanes[i], line, run, wait, lost);
-	arrows = add_arrows(d, arrow, false);
-	if (arrows <= ARROWS)
+	/* As characters, they would hide what they cross. */
+	if (!d->p->is_text)
+		arrows = add_arrows(d, arrow, false);
+	if (arrows > 0 && arrows <= ARROWS)
 		add_arrows(d, arrow, true);
 	plots_title(d->p, d->load, "Threads and coroutines",
 		    left_out(d, arrows));
@@ -339,7 +341,8 @@ enum cmd_exit plots_lanes(struct plots *p, struct load *load)
 		.from = load->want.from, .to = load->want.to,
 		.threads = threads, .coroutine = load->want.serial,
 		.pid = load->want.pid, .spans = SPANS,
-		.coroutines = plots_top(p, 40, SIZE_MAX) });
+		.coroutines = plots_top(p, p->is_text ? 15 : 40,
+					SIZE_MAX) });
 	if (load_again(load, &timeline_sink, d.t) != 0)
 		status = CMD_UNREADABLE;
 	timeline_finish(d.t);

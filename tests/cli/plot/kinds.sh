@@ -147,6 +147,11 @@ done
 "$W" plot hot --term -n 20 5 >term 2>err || fail "--term: $(cat err)"
 [ "$(grep -c '[^ ] |[#$%@]' term)" -gt 10 ] || fail "few bars: $(cat term)"
 grep '^ *[|+][#$%@]' term && fail "a bar without a name"
+# Nor does an arrow cross the rows.
+"$W" plot lanes --term --keep k.gp t >term 2>err || fail "--term: $(cat err)"
+grep -q 'with vectors' k.gp && fail "arrows in characters"
+"$W" plot lanes --keep k.gp -o l.svg t 2>err && grep -q 'with vectors' k.gp ||
+	fail "no arrows: $(cat err)"
 [ -e t.lanes.svg ] && fail "--term writes a file"
 "$W" plot lanes t 2>err && [ -s t.lanes.svg ] || fail "no t.lanes.svg"
 
