@@ -111,7 +111,7 @@ void test_pattern_has_a_key(void)
 
 void test_pattern_split_looks_names_up(void)
 {
-	const char *const text = "g|f*|module=m|ff|g|";
+	const char *const text = "g|f*|module=m|ff|a|";
 	struct pattern all[7];
 	const struct pattern *const names = &all[2];
 
