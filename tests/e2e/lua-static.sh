@@ -5,7 +5,8 @@
 # plugins, which were linked with nothing, use the program's Lua. Where Lua's own
 # calls are not seen, counts are exact, and it is said that switches are inferred:
 # interpreters whose modules make states, shared libraries that do not call their
-# own functions by name, LuaJIT. All versions.
+# own functions by name, LuaJIT. All versions. A program that ran already is told
+# what it must do.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
@@ -184,3 +185,14 @@ got=$(figures)
 twice=${twice/leaf 1606/leaf 1600}
 [ "${got% *}" = "${twice% *}" ] || fail "a plugin of LuaJIT: $got"
 hook_put_away "a plugin of LuaJIT"
+
+. tests/e2e/attach.inc
+# shellcheck disable=SC2086
+link attached 5.4 attached.c -I. $libs
+begin env LD_PRELOAD="$B/lib/libweft.so" "$T/attached"
+attach
+ask 7
+detach
+grep -q 'no Lua state was seen .* must call weft_lua_attach' "$T/err" ||
+	fail "it is not told what to do: $(cat "$T/err")"
+end

@@ -362,6 +362,7 @@ static void diagnose(const struct recording *r)
 		.native_wanted = !r->opt.no_native,
 		.lua_wanted = !r->opt.no_lua,
 		.lua_init = r->opt.lua_init,
+		.attached = r->attach.is_used,
 		.knows_newer = knows_newer(r),
 		.vms = r->attach.is_used ? recording_holds(r, CENSUS_VMS) :
 		       given_out(&r->owner.pool->next_vm),

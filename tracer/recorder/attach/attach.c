@@ -178,7 +178,7 @@ static int lead_calls(struct attach *a, const struct remote_module *weft)
 	if (has_own_lua(a))
 		message_summary("it has a Lua of its own linked in, whose "
 				"calls are recorded only if it is linked with "
-				"weft");
+				"weft and calls weft_lua_attach meanwhile");
 	return 0;
 }
 

@@ -244,15 +244,19 @@ static enum lua_kind explain_own_lua(const char *path,
 				"script", path);
 		return LUA_INTERPRETER;
 	}
-	if (elf_file_contains(path, mark_prepared))
-		message("no Lua state was seen in \"%s\", whose own Lua is "
-			"ready to be recorded", path);
-	else
+	if (!elf_file_contains(path, mark_prepared))
 		message("\"%s\" has a Lua of its own linked in, which cannot "
 			"be seen: link it with  $(pkg-config --libs "
 			"weft-lua-static), or call weft_lua_attach(L) after "
 			"making the state, or link the shared Lua library",
 			path);
+	else if (facts->attached)
+		message("no Lua state was seen in \"%s\": a program that runs "
+			"already and has a Lua of its own linked in must call "
+			"weft_lua_attach(L) while it is recorded", path);
+	else
+		message("no Lua state was seen in \"%s\", whose own Lua is "
+			"ready to be recorded", path);
 	return LUA_OWN;
 }
 

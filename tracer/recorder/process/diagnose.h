@@ -43,6 +43,7 @@ void diagnose_unrecorded(uint32_t pid, const char *program, bool runs);
 struct diagnose_facts {
 	uint32_t processes;
 	bool was_paused, native_wanted, lua_wanted, lua_init;
+	bool attached;             /* the program ran already */
 	bool knows_newer;          /* was weft built for Lua 5.5, too? */
 	uint64_t vms;
 	uint32_t trouble;          /* enum process_trouble, bits */
