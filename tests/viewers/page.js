@@ -216,6 +216,8 @@ const readMoments = () => {
 try {
 	tell('chosen', get('chosen').textContent);
 	tell('callers', rowsIn('callers').length);
+	tell('spread', texts(document.querySelectorAll('.spread span'))
+		.join(' ').replace(/\d+% up to /g, ''));
 	if (data.diff)
 		readChanges();
 	useKeys();

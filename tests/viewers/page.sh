@@ -49,6 +49,11 @@ chosen=$(told chosen)
 	awk -F, '$1 ~ /caller|resumer/ { n++ } END { print n + 0 }' >"$T/want"
 told callers >"$T/got"
 same_lines "callers of $chosen" "$T/want" "$T/got"
+COLUMNS=3000 "$W" report --raw -n 0 --columns p50,p95,p99,max "$T/5" \
+	2>/dev/null | one_space | awk -v name=" $chosen" \
+	'p = index($0, name) { print substr($0, 1, p - 1) }' >"$T/want"
+told spread >"$T/got"
+same_lines "how calls of $chosen spread" "$T/want" "$T/got"
 [ "$(told coroutines)" = "$("$W" coroutines --csv "$T/5" 2>/dev/null |
 	tail -n +2 | wc -l)" ] || fail "coroutines: $(told coroutines)"
 [ "$(told zoomed)" = "$(told widest)" ] ||

@@ -73,8 +73,40 @@ const details = {
 				functions.place(func) ||
 				functions.module(func)].filter(x => x)
 				.map(x => format.brief(x)).join(', ')));
+		document.getElementById('spread').replaceChildren(
+			this.spread(func));
 		this.callers.show(this.into.get(func) || []);
 		this.callees.show(func ? this.outOf.get(func) || [] : []);
+	},
+	/* How its calls spread over a logarithmic axis, from the shortest to
+	 * the longest: half of them took up to p50, and so on. */
+	spread(func) {
+		const t = data.table, row = this.rowOf.get(func);
+		const bar = element('div', `spread ${functions.language(func)}`);
+		const at = name => {
+			const i = t.columns.findIndex(c => c.name === name);
+
+			return i < 0 || row === undefined ? null :
+				t.values[i][row];
+		};
+		let from = at('min');
+
+		for (const [name, share] of [['p50', 50], ['p95', 45],
+					     ['p99', 4], ['max', 1]]) {
+			const to = at(name);
+
+			if (!(from > 0 && to > 0))
+				return '';
+			const part = element('span', '',
+				`${share}% up to ${format.time(to)}`);
+
+			part.title = `${share}% of the calls took ` +
+				`${format.time(from)} to ${format.time(to)}`;
+			part.style.flexGrow = Math.max(0, Math.log2(to / from));
+			bar.append(part);
+			from = to;
+		}
+		return bar;
 	},
 	/* All that the table of functions knows, as titles and texts. */
 	figures(func) {
