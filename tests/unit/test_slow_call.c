@@ -40,6 +40,7 @@ static bool set_up(const char *rule)
 static void tear_down(void)
 {
 	free(wish.pattern);
+	free(calls.selection[0].skip.all);
 	free(calls.selection[0].seen.slot);
 }
 
