@@ -20,6 +20,7 @@ refused() {
 
 sleep 100 & first=$!
 pid=$first
+await grep -qx sleep "/proc/$pid/comm"
 refused 'nothing in it calls what weft records'
 kill -STOP $first
 await grep -q '^State:.*T' "/proc/$first/status"
@@ -51,6 +52,7 @@ echo 'int main(void) { for (;;) __builtin_ia32_pause(); }' >static.c
 if gcc -O1 -static static.c -o static 2>/dev/null; then
 	./static &
 	pid=$!
+	await grep -qx static "/proc/$pid/comm"
 	refused 'it is linked statically'
 	kill "$pid"
 fi
