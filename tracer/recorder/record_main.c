@@ -534,10 +534,7 @@ static uint32_t take_chunks(struct recording *r)
 static bool drain_meanwhile(void *ctx)
 {
 	struct recording *const r = ctx;
-	const uint32_t taken = take_chunks(r);
-
-	watch_threads(r, now_ms());
-	return taken > 0 ||
+	return take_chunks(r) > 0 ||
 	       (!carrier_holds(r) && !aside_is_empty(&r->drain.aside));
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tracer/recorder/base/baton.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -53,8 +54,10 @@ void baton_end(void)
 
 void baton_lend(void)
 {
-	if (has_other)
-		pthread_mutex_unlock(&baton);
+	if (!has_other)
+		return;
+	assert(!pthread_equal(pthread_self(), other)); /* work lends nothing */
+	pthread_mutex_unlock(&baton);
 }
 
 void baton_take(void)
