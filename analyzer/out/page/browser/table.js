@@ -6,8 +6,9 @@
 const HEIGHT = 22, PRINTED = 150, TAIL = 24;
 let isPrinting = false;
 
-/* columns: { title, help, unit, width, value(row), text(row), barOf }. text is
- * what is shown, where the unit does not say it. */
+/* columns: { title, help, unit, width, value(row), text(row), barOf, tail }. text
+ * is what is shown, where the unit does not say it; tail: as TAIL, of this
+ * column. */
 class Table {
 	constructor(place, columns, onChoose = () => {}, onEnter = () => {}) {
 		this.place = place;
@@ -171,13 +172,13 @@ class Table {
 	}
 	/* Where there is no room for a long name, its middle goes: the ends
 	 * tell templates of one name apart, their parameters do not. */
-	static keepTail(cell, name) {
+	static keepTail(cell, name, tail) {
 		/* A stack is several names. */
 		const names = name.split(' \u2039 ');
 		const text = names.map(format.short).join(' \u2039 ')
 			.replace(/(?<=\S)\([^()]*\)( const)?$/, '()');
 		const p = names.length === 1 && format.parts(name);
-		const kept = !p || !p.args ? TAIL : p.isOwn ? 14 :
+		const kept = !p || !p.args ? tail : p.isOwn ? 14 :
 			Math.min(p.base.length + 2, 2 * TAIL);
 
 		if (text.length <= kept) {
@@ -195,8 +196,10 @@ class Table {
 		const cell = element('div', Table.isText(column) ? '' :
 				     'number', format.brief(text));
 
-		if (cell.textContent.length > 2 * TAIL && Table.isText(column))
-			Table.keepTail(cell, text);
+		const tail = column.tail || TAIL;
+
+		if (cell.textContent.length > 2 * tail && Table.isText(column))
+			Table.keepTail(cell, text, tail);
 		if (Table.isText(column))
 			cell.title = format.brief(column.full ?
 				column.full(row) : text, 2000);
@@ -253,8 +256,8 @@ function placeColumns(func) {
 		  help: 'native or lua',
 		  value: row => functions.language(func(row)) },
 		{ title: 'file:line', unit: 'text',
-		  width: 'minmax(90px, 1fr)',
-		  help: 'where it is in the source',
+		  width: 'minmax(132px, 1.3fr)',
+		  help: 'where it is in the source', tail: 6,
 		  value: row => functions.shortPlace(func(row)),
 		  full: row => `${functions.place(func(row))}\n` +
 			functions.module(func(row)) },
