@@ -200,7 +200,7 @@ static const char *with(const struct out_plot *p, enum out_shape shape,
 			int format)
 {
 	return shape == OUT_BOX && format == OUT_PLOT_DUMB && p->y.is_name &&
-	       p->y.to - p->y.from > TERMINAL_BARS ?
+	       p->y.to - p->y.from > (double)TERMINAL_BARS ?
 	       "using (($1+$2)/2):(($3+$4)/2):1:2:(($3+$4)/2):(($3+$4)/2) "
 	       "with boxxyerror fs solid noborder" : shapes[shape].with;
 }
