@@ -519,6 +519,10 @@ static enum cmd_exit run(int count, char **operands)
 			"out --%s", table_args.sort ? "sort" : "columns");
 		return CMD_USAGE;
 	}
+	if (arg_counts && arg_net) {
+		err_add("--counts compares no times; leave out --net");
+		return CMD_USAGE;
+	}
 	if (table_choose(&table, &view) != 0)
 		return CMD_USAGE;
 	status = sides_open(&sides, arg_net, count, operands);

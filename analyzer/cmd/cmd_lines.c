@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* The options. */
-static size_t arg_context = 3;
+static size_t arg_context = SIZE_MAX;
 static const char *arg_source;
 
 enum { USUAL_TOP = 20 };
@@ -24,7 +24,7 @@ enum { USUAL_TOP = 20 };
 static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'C', .name = "context", .arg = "N",
 	  .to = &arg_context, .help = "lines to show before and after one "
-	  "with samples" },
+	  "with samples (default: 3); not for --csv" },
 	{ .type = OPT_LIST, .name = "source", .arg = "DIR", .to = &arg_source,
 	  .help = "a folder to look for source files in, before their own "
 	  "place" },
@@ -390,6 +390,11 @@ static enum cmd_exit print(struct reading *r)
 /* The first operand is the function, the other one the trace. */
 static int prepare(struct reading *r)
 {
+	if (arg_context == SIZE_MAX)
+		arg_context = 3;
+	else if (r->table.csv)
+		return err_add("--csv has only lines with samples; leave out "
+			       "--context");
 	return reading_take_function(r, "");
 }
 

@@ -16,8 +16,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The options. arg_sort: an enum slow_key; arg_longer NULL: not given. */
-static size_t arg_top = 10, arg_depth = 30;
+/* The options. arg_sort: an enum slow_key; NULL and SIZE_MAX: not given. */
+static size_t arg_top = 10, arg_depth = SIZE_MAX;
 static const char *arg_longer;
 static int arg_sort;
 static bool arg_callees;
@@ -47,7 +47,7 @@ static const struct opt opts[] = {
 	  "expensive callee of that, and so on (reads the trace again)" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
 	  .to = &arg_depth, .help = "innermost frames of a stack to show, 0 "
-	  "for all; --csv shows all" },
+	  "for all (default: 30); not for --csv, which has all" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
 	  .help = "rows for scripts: full names, times in ns" },
 	{ .type = OPT_END }
@@ -485,6 +485,10 @@ static enum cmd_exit print(struct reading *r)
 /* The first operand is the function, the other one the trace. */
 static int prepare(struct reading *r)
 {
+	if (arg_depth == SIZE_MAX)
+		arg_depth = 30;
+	else if (r->table.csv)
+		return err_add("--csv has whole stacks; leave out --depth");
 	return reading_take_function(r, "");
 }
 

@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-/* The options. SIZE_MAX: not given; without --sort, cmd/ranking chooses. */
-static double arg_min = 0.5;
+/* The options. -1 and SIZE_MAX: not given; without --sort, cmd/ranking
+ * chooses. */
+static double arg_min = -1;
 static size_t arg_depth = SIZE_MAX;
 static int arg_root, arg_recursion;
 static bool arg_by_thread, arg_bottom_up;
@@ -35,8 +36,8 @@ static const struct opt opts[] = {
 	  .help = "functions, below each its callers" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min, .help = "leave out rows below this "
-	  "share of the total (with --bottom-up, of the sort key); --csv "
-	  "shows all" },
+	  "share of the total, or with --bottom-up of the sort key "
+	  "(default: 0.5; with --csv, 0)" },
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
 	  .to = &arg_depth, .help = "levels to show, 0 for all (default: all; "
 	  "in a --bottom-up table, 100)" },
@@ -122,14 +123,14 @@ static bool is_plain_end(const struct tree_row *row)
 
 /* Print a row of the tree; false: leave out the rows below it. A row below
  * --min-share takes its branch along: top down, no row of that has a larger
- * share. CSV has all rows up to --depth. */
+ * share. */
 static bool visit(void *ctx, const struct tree_row *row)
 {
 	struct printer *const p = ctx;
 
 	if (!p->table.csv && is_plain_end(row))
 		return false;
-	if (!p->table.csv && !is_enough(p, row)) {
+	if (!is_enough(p, row)) {
 		p->left_out++;
 		return false;
 	}
@@ -285,6 +286,8 @@ static int prepare(struct reading *r)
 {
 	struct printer p = { .table = r->table };
 
+	if (arg_min < 0)
+		arg_min = r->table.csv ? 0 : 0.5;
 	return choose(&p);
 }
 

@@ -36,7 +36,7 @@ static const struct opt opts[] = {
 	  "with so large a share of all calls" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &table_args.top, .help = "rows to show, 0 for all (default: "
-	  "30; with --csv, all); flags and patterns have all functions" },
+	  "30; with --csv, all)" },
 	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
 	  .help = "rows for scripts: full names, times in ns" },
 	{ .type = OPT_END }
@@ -190,9 +190,11 @@ static enum cmd_exit print_trim(const struct load *load, struct trim *t)
 
 static int prepare(struct reading *r)
 {
-	return !r->table.csv || arg_format == AS_TABLE ? 0 :
-	       err_add("--csv goes with the table, not with --format %s",
-		       formats[arg_format]);
+	const bool is_table = r->table.csv || table_args.top != SIZE_MAX;
+
+	return !is_table || arg_format == AS_TABLE ? 0 :
+	       err_add("--%s goes with the table, not with --format %s",
+		       r->table.csv ? "csv" : "top", formats[arg_format]);
 }
 
 static enum cmd_exit print(struct reading *r)

@@ -477,24 +477,29 @@ static bool is_budget(const char *text)
 	       (percent > 0 && percent <= 90 && strcmp(end, "%") == 0);
 }
 
+static int check_command_line(int count)
+{
+	if (count == 0)
+		return err_add("a program is needed: weft validate -- PROGRAM "
+			       "ARGUMENT...");
+	if (!is_budget(arg_budget))
+		return err_add("--budget wants a share of the CPU time such as "
+			       "5%%, above 0%% and at most 90%%, or none");
+	if (arg_rate && strcmp(arg_rate, "0") == 0)
+		return err_add("--sample-rate 0 leaves no samples to compare "
+			       "with; give another rate");
+	return 0;
+}
+
 static enum cmd_exit run(int count, char **operands)
 {
-	struct comparison *const c = mem_alloc(sizeof(*c));
 	enum cmd_exit status = CMD_UNREADABLE;
+	struct comparison *c;
 	char recorder[PATH_MAX];
 
-	if (count == 0) {
-		err_add("a program is needed: weft validate -- PROGRAM "
-			"ARGUMENT...");
-		mem_free(c);
+	if (check_command_line(count) != 0)
 		return CMD_USAGE;
-	}
-	if (!is_budget(arg_budget)) {
-		err_add("--budget wants a share of the CPU time such as 5%%, "
-			"above 0%% and at most 90%%, or none");
-		mem_free(c);
-		return CMD_USAGE;
-	}
+	c = mem_alloc(sizeof(*c));
 	if (find_recorder(recorder) == 0 && make_dir(c) == 0) {
 		status = compare(c, recorder, count, operands);
 		if (!arg_output)

@@ -411,7 +411,8 @@ static enum cmd_exit open_trace(struct load *load)
 	if (arg_sampled && !(load->session->net.is_net & NET_SAMPLED)) {
 		err_add("--sampled needs net times, and these need samples of "
 			"the program: %s", arg_raw ? "leave out --raw" :
-			"weft info says why there are none, or too few");
+			wants_net ? "weft info says why there are none, or too "
+			"few" : "here times are as recorded");
 		return CMD_USAGE;
 	}
 	sampled_calls_add(load->session, load->names, arg_sampled);

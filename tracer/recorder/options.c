@@ -538,6 +538,10 @@ static bool is_contradiction(void)
 		{ opt.slow_n > 0 && opt.count_only, "--snapshot-on looks for "
 		  "slow calls, and --count-only takes no times; leave one of "
 		  "them out", NULL },
+		{ opt.no_lua && opt.lua_init, "--lua-init loads weft to record "
+		  "Lua, which --no-lua does not; leave one of them out", NULL },
+		{ opt.count_only && opt.select.count, "--count-only counts all "
+		  "calls; leave out --count", NULL },
 		{ half_said(), "%s", half_said() },
 	};
 

@@ -133,7 +133,11 @@ static enum cmd_exit run(int count, char **operands)
 			     record_help_read() : NULL;
 	enum cmd_exit status = CMD_OK;
 
-	if (arg_version)
+	if (count > 1) {
+		err_add("only one command can be named, not also \"%s\"",
+			operands[1]);
+		status = CMD_USAGE;
+	} else if (arg_version)
 		puts("weft " WEFT_VERSION);
 	else if (arg_completion)
 		completion_print(arg_shell, commands, record);

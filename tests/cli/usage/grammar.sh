@@ -87,4 +87,29 @@ for c in $commands; do
 		fi
 	done <filters
 done
+
+# So is an option that another one leaves without a meaning: the message names
+# it, before anything is read or run.
+while read -r named rest; do
+	# shellcheck disable=SC2086
+	"$W" $rest >part 2>err </dev/null
+	status=$?
+	[ $status = 1 ] || fail "$rest: status $status"
+	grep -q "^weft: ${rest%% *}: .*$named" err || fail "$rest: $(cat err)"
+	[ ! -s part ] || fail "$rest prints $(cat part)"
+done <<'EOF'
+--depth slow --csv --depth 2 f t
+--context lines --csv -C 2 f t
+--top trim -f gcc -n 3 t
+--csv trim -f skip --csv t
+--net diff --counts --net t t
+--sort diff --counts --sort share t t
+--sample-rate validate --sample-rate 0 true
+--lua-init record --no-lua --lua-init -- true
+--count record --count-only --count f -- true
+"record" help report record
+EOF
+"$W" tree --csv --min-share 100 t >part 2>&1 || fail "$(cat part)"
+[ "$("$W" tree --csv t | wc -l)" -gt "$(wc -l <part)" ] ||
+	fail "tree --csv ignores --min-share"
 exit 0
