@@ -56,8 +56,8 @@ enum {
 #define CONTROL_OPERANDS \
 	"NAME is what weft record --name gave, or the program's name. PID\n" \
 	"is the process id of the program or of its weft record. A path\n" \
-	"names a socket. Without any of these, the only recording of yours\n" \
-	"that runs is meant; weft status lists all of them."
+	"names a socket. Without any of these, your only recording that\n" \
+	"runs is meant; weft status lists all of them."
 
 /* The i-th place where the folder of this user's sockets may be, from 0 on: ""
  * if it is none here, or the same as the first. False: there are no more. A

@@ -393,7 +393,7 @@ const struct cmd cmd_coroutines = {
 	"suspension to the next resume. \"in Lua\" and native are the parts\n"
 	"of active in which the coroutine itself ran; in the rest, coroutines\n"
 	"that it resumed ran. How long it was ready to run before it was\n"
-	"resumed is not known: resume and yield do not tell.\n"
+	"resumed is not known: resume and yield do not say.\n"
 	"\n"
 	"Here --coroutine ID shows the history of that one coroutine. For\n"
 	"each step of its life: the coroutine (by; 0: the thread) and the\n"

@@ -565,7 +565,7 @@ const struct cmd cmd_diff = {
 	"--counts compares no times: it lists the functions that are called\n"
 	"more or less often, or from more or fewer distinct stacks. Of\n"
 	"several sessions on a side, the ranges are compared: a row says that\n"
-	"every session after has more calls than any before, or less.\n"
+	"every session after has more calls than any before, or fewer.\n"
 	"\n"
 	"The exit status is 4 when --fail-over finds more than it allows.",
 	.opts = opts,

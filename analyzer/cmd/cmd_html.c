@@ -271,7 +271,7 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_html = {
 	.name = "html",
 	.args = "TRACE... | A... vs B...",
-	.summary = "write a page for a browser, to click in",
+	.summary = "write a page for a browser: flame graph, tables, time line",
 	.about =
 	"Reads traces or profiles (several are merged) and writes one page\n"
 	"that a browser opens from disk: it needs no network and no other\n"

@@ -499,7 +499,7 @@ static const struct filter_refusal refused[] = {
 const struct cmd cmd_stacks = {
 	.name = "stacks",
 	.args = "DIR",
-	.summary = "show all stacks at a moment, or every so often",
+	.summary = "show all stacks at a moment, or at regular intervals",
 	.about =
 	"Reads the trace in the folder DIR and prints, for each moment, the\n"
 	"stitched stack of every thread with the coroutines that run on it,\n"

@@ -435,7 +435,7 @@ const struct cmd cmd_top = {
 	"Shows once a second what was recorded since the last table, and at\n"
 	"the end all that was seen. NAME is what weft record --name gave, or\n"
 	"the program's name; PID is the program's process id. Without either,\n"
-	"the only recording of yours that runs is meant.\n"
+	"your only recording that runs is meant.\n"
 	"\n"
 	"A chunk holds up to 64 KiB of one thread's records. The recorder\n"
 	"passes a chunk on when it is full, or 0.5 to 1.5 s old. The last\n"

@@ -215,8 +215,8 @@ const struct cmd cmd_trim = {
 	.args = "TRACE...",
 	.summary = "find functions that a recording could do without",
 	.about =
-	"Lists the functions with many short calls. They make most of a trace\n"
-	"and tell least, and recording them costs the program most.\n"
+	"Lists the functions with many short calls. They make up most of a\n"
+	"trace and say least, and recording them costs the program most.\n"
 	"\n"
 	"The times are less than those of weft report: from each call, the\n"
 	"shortest call of the trace is taken off, which is the part of the\n"
@@ -225,11 +225,11 @@ const struct cmd cmd_trim = {
 	"\n"
 	"-f gcc prints the flag with which gcc leaves the functions out when\n"
 	"it builds the program. gcc leaves out every function whose name\n"
-	"contains one from the list. Others may go with them that took, with\n"
-	"their callees, 1% of the time in all; a name that would take more\n"
-	"with it is not in the list. Lines on stderr say so. clang has no\n"
-	"such flag; -finstrument-functions-after-inlining leaves out\n"
-	"the functions that it inlines. With either compiler,\n"
+	"contains one from the list. So it may leave out others, too, if they\n"
+	"and their callees took at most 1% of the time in all; a name that\n"
+	"would take more with it is not in the list. Lines on stderr say so.\n"
+	"clang has no such flag; -finstrument-functions-after-inlining leaves\n"
+	"out the functions that it inlines. With either compiler,\n"
 	"__attribute__((no_instrument_function)) leaves out one function.\n"
 	"\n"
 	"-f skip prints a pattern for the option --skip of other commands:\n"

@@ -525,8 +525,8 @@ const struct cmd cmd_validate = {
 	"\n"
 	"Only time in native functions' own code is compared: nobody knows\n"
 	"who called libc's functions where no call is recorded. The program\n"
-	"must do the same in each run, and for some seconds at least. What it\n"
-	"prints goes to stderr.",
+	"must run for some seconds at least, and do the same each time. What\n"
+	"it prints goes to stderr.",
 	.opts = opts,
 	.run = run,
 };

@@ -34,14 +34,14 @@ static void *watch_ctx;
 
 const struct opt load_opts[] = {
 	{ .type = OPT_LIST, .name = "debug-dir", .arg = "DIR",
-	  .to = &arg_debug_dirs, .help = "look here first for programs and "
+	  .to = &arg_debug_dirs, .help = "look here, too, for programs and "
 	  "their debug files; give several as DIR:DIR, or repeat the option" },
 	{ .type = OPT_TEXT, .name = "debuginfod", .arg = "URL",
 	  .to = &arg_servers, .help = "ask this server for files that are not "
 	  "found, for 10 seconds at most (DEBUGINFOD_URLS does the same)" },
 	{ .type = OPT_NUMBER, .name = "max-nodes", .arg = "N",
 	  .to = &arg_max_nodes, .help = "keep at most N distinct stacks "
-	  "apart; more of them need more memory" },
+	  "apart; a larger N needs more memory" },
 	{ .type = OPT_NUMBER, .name = "jobs", .arg = "N", .to = &arg_jobs,
 	  .help = "use N threads (default: one for each processor); the "
 	  "result is the same" },
@@ -50,8 +50,8 @@ const struct opt load_opts[] = {
 
 const struct opt load_net_opts[] = {
 	{ .type = OPT_FLAG, .name = "raw", .to = &arg_raw,
-	  .help = "times as they were recorded, with weft's own share, even "
-	  "where samples tell it" },
+	  .help = "times as they were recorded, which include the cost of "
+	  "recording" },
 	{ .type = OPT_FLAG, .name = "sampled", .to = &arg_sampled,
 	  .help = "show functions that were not recorded, such as libc's, "
 	  "below those that were, with the time that samples found in them" },

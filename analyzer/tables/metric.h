@@ -278,12 +278,12 @@ static inline uint64_t figures_timed(const struct figures *f)
 #define METRIC_RAW_SELF \
 	{ "raw-self", METRIC_TIME, \
 	  METRIC_SORTS | METRIC_NET | METRIC_KNOWN, "raw self", \
-	  NULL, "self as recorded, with weft's share", \
+	  NULL, "self as recorded, not net", \
 	  METRIC_AT(struct figures, raw_self) }
 #define METRIC_RAW_TOTAL \
 	{ "raw-total", METRIC_TIME, \
 	  METRIC_SORTS | METRIC_NET | METRIC_KNOWN, "raw total", \
-	  NULL, "total as recorded, with weft's share", \
+	  NULL, "total as recorded, not net", \
 	  METRIC_AT(struct figures, raw_total) }
 /* All of them in a CSV. */
 #define METRICS_NET_CSV ",self-error,total-error,raw-self,raw-total"
@@ -298,13 +298,13 @@ static inline uint64_t figures_timed(const struct figures *f)
 		      "part of self in which the thread ran", .drop = 0), \
 	METRIC_CPU_ERROR("cpu-error", "standard error of a net cpu"), \
 	METRIC_SWITCH("off-cpu", NULL, off, \
-		      "part of self in which it did not", .drop = 1), \
+		      "part of self in which it did not run", .drop = 1), \
 	METRIC_SWITCH("total-cpu", "total cpu", total_cpu, \
 		      "part of total in which the thread ran", .drop = 0), \
 	METRIC_CPU_ERROR("total-cpu-error", \
 			 "standard error of a net total-cpu"), \
 	METRIC_SWITCH("total-off-cpu", "total off", total_off, \
-		      "part of total in which it did not", .drop = 0)
+		      "part of total in which it did not run", .drop = 0)
 #define METRIC_WALL \
 	{ "wall", METRIC_TIME, METRIC_SORTS | METRIC_KNOWN, NULL, NULL, \
 	  "total and suspended", .get = metric_wall }

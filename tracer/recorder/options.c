@@ -55,9 +55,10 @@ static struct poptOption rows[] = {
 	  "start with recording turned off; the signal, sent to weft record, "
 	  "turns it on", "SIGNAL" },
 	{ "start-on", 0, POPT_ARG_STRING, NULL, ROW_START_ON,
-	  "record from the first call of FUNCTION on, native or Lua, a name or "
-	  "PATTERN, in whatever process and thread; until then, a call costs "
-	  "about what one costs that --skip leaves out", "FUNCTION" },
+	  "start with recording turned off; the first call of FUNCTION (a name "
+	  "or PATTERN, native or Lua) in any process or thread turns it on; "
+	  "until then, a call costs about what one costs that --skip leaves "
+	  "out", "FUNCTION" },
 	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
 	  "stop when the program ends, even if its children still run", NULL },
 	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,
@@ -77,7 +78,7 @@ static struct poptOption rows[] = {
 	  "N" },
 	{ "relay", 0, POPT_ARG_STRING, NULL, ROW_RELAY,
 	  "send the trace to the lttng-relayd on HOST, which writes it there; "
-	  "what it does not take is written to the folder of -o here",
+	  "what it does not take is written to DIR (-o) on this machine",
 	  "tcp://HOST[:CONTROL[:DATA]]" },
 	{ "compress", 0, POPT_ARG_STRING, NULL, ROW_COMPRESS,
 	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
@@ -115,10 +116,10 @@ static struct poptOption rows[] = {
 	  "and if a signal ends the program; see also --snapshot-on",
 	  "SIZE|TIME" },
 	{ "snapshot-on", 0, POPT_ARG_STRING, NULL, ROW_SNAPSHOT_ON,
-	  "with --flight-recorder: write a snapshot when a call of a function "
-	  "that matches took longer, e.g. 'handle_* > 500ms', from entry to "
-	  "exit, or 'total(work) > 2s', less the time its coroutine was "
-	  "suspended; at most one snapshot in 10 s; may be given 8 times",
+	  "with --flight-recorder: write a snapshot when a call took longer "
+	  "than RULE says, e.g. 'handle_* > 500ms' (from entry to exit) or "
+	  "'total(work) > 2s' (without the time its coroutine was suspended); "
+	  "at most one snapshot in 10 s; may be given 8 times",
 	  "RULE" },
 	{ "sample-rate", 0, POPT_ARG_STRING, NULL, ROW_SAMPLE_RATE,
 	  "have the kernel note HZ times a second where each thread is, up to "

@@ -116,9 +116,10 @@ static void print_option(void *ctx, const struct opt *row)
 		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 	snprintf(name, sizeof(name), "%s--%s%s%s", letter, row->name,
 		 row->arg ? " " : "", row->arg ? row->arg : "");
-	printf("  %-*s", OPTION_COLUMN - 2, name);
 	if (strlen(name) >= OPTION_COLUMN - 3)
-		printf("\n%*s", OPTION_COLUMN, "");
+		printf("  %s\n%*s", name, OPTION_COLUMN, "");
+	else
+		printf("  %-*s", OPTION_COLUMN - 2, name);
 	print_wrapped(opt_help(row, text, sizeof(text)), OPTION_COLUMN);
 	if (row->type != OPT_COLUMNS)
 		return;

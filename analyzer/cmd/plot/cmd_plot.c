@@ -276,8 +276,8 @@ const struct cmd cmd_plot = {
 	"\n"
 	"hot: the functions with the most time, as bars; the default. Where\n"
 	"the trace holds the kernel's context switches, bars are times on\n"
-	"the CPU, with waiting as a lighter part; one longer than the\n"
-	"longest bar is cut there, and the text beside it has the whole.\n"
+	"the CPU, with waiting as a lighter part. A long lighter part is cut;\n"
+	"the text beside the bar has both times in full.\n"
 	"latency: how long the calls of a few functions took.\n"
 	"calls: a point for each function, its calls against its time per\n"
 	"call.\n"
@@ -290,8 +290,8 @@ const struct cmd cmd_plot = {
 	"\n"
 	"shares, heat and lanes need a trace: they read its records once\n"
 	"more, with one processor. hot, latency and calls merge several\n"
-	"traces and profiles. A folder that is called like a kind is written\n"
-	"./hot.",
+	"traces and profiles. Write ./hot for a folder that is named like a\n"
+	"kind.",
 	.opts = opts,
 	.run = run,
 };

@@ -35,7 +35,7 @@ extern struct table_args {
 	{ .type = OPT_COLUMNS, .name = "columns", .arg = "LIST", \
 	  .to = &table_args.columns, .view = &of, .lacks = flags, \
 	  .help = "the columns of " \
-	  "the table, or of the CSV: names with commas between; all; or " \
+	  "the table, or of the CSV: names separated by commas; all; or " \
 	  "+LIST, beside the usual ones" }, \
 	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv, \
 	  .help = "rows for scripts: full names, times in ns" }

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Section 7 of the guide: each line of it, typed as it stands there, works, and
-# records what the page says; the scripts are those that are printed there.
+# docs/lua.md: each line of it, typed as it stands there, works, and records what
+# the page says; the scripts are those that are printed there.
 # time: 720
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 make --no-print-directory -s B="$B" PREFIX="$T/weft" install-record ||
 	fail "it does not install"
-sed -n '/^## 7\. Lua/,/^## 8/p' docs/guide.md >"$T/page"
+cp docs/lua.md "$T/page"
 cp tests/prog/lua/linked.c "$T/host.c"
 PATH=$(dirname "$WEFT"):$PATH
 export PATH PKG_CONFIG_PATH=$T/weft/lib/pkgconfig
