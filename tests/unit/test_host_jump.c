@@ -110,6 +110,47 @@ void test_host_left_out_calls_show_what_has_ended(void)
 	chunk_switch(thread_self, 0);
 }
 
+__attribute__((noinline)) static void around(void (*what)(int), int i)
+{
+	__cyg_profile_func_enter((void *)around, __builtin_return_address(0));
+	what(i);
+	__cyg_profile_func_exit((void *)around, __builtin_return_address(0));
+}
+
+/* Every 200 calls a chunk ends inside one, as it does in a loop whose records
+ * fill chunks without a rest. */
+static void fill(int i)
+{
+	if (i == 0)
+		leave_out((void (*)(void))around);
+	else if (i % 200 == 0)
+		chunk_switch(thread_self, 0);
+}
+
+static void again(int i)
+{
+	around(fill, i + 1);
+}
+
+/* A call that is open when it is known that its function's are left out is the
+ * last one, with those inside it, that is recorded. */
+void test_host_calls_are_left_out_once_the_open_one_is_over(void)
+{
+	struct host_pool_tally t = { .chunks = 0 };
+
+	host_pool_drain(shared_pool, &t, 0);
+	t = (struct host_pool_tally){ .chunks = 0 };
+	for (int i = 0; i < 1000; i++)
+		around(i % 3 == 2 ? again : fill, i);
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	CHECK_EQ(t.calls, 1);
+	CHECK_EQ(t.kind[REC_LEAVE], 1);
+	CHECK_EQ(t.bad, 0);
+	mapped_view.verdicts = NULL;
+	chunk_switch(thread_self, 0);
+}
+
 __attribute__((noinline)) static void nested(int depth)
 {
 	__cyg_profile_func_enter((void *)nested, __builtin_return_address(0));

@@ -365,6 +365,21 @@ static void record_tail_call(struct thread_state *s,
 		shadow_enter(s, f, now);
 }
 
+/* What the open chunk does with the function's calls. */
+static void cache(struct thread_state *s, const struct lua_event *e)
+{
+	if (mapped_view.verdicts &&
+	    (chunk_skips(s, e->key) || chunk_counts(s, e->key))) {
+		e->cached->enter = chunk_counts(s, e->key);
+		e->cached->epoch = ~s->epoch;
+	} else if (!lua_func_is_asked(e->key) &&
+		   !chunk_still_opens(s, e->key)) {
+		e->cached->enter = (uint32_t)rec_put(
+			REC_ENTER, chunk_index(s, e->key), 0);
+		e->cached->epoch = s->epoch;
+	}
+}
+
 void event_record(struct thread_state *s, const struct coroutine *co,
 		  const struct lua_event *e, uint64_t now)
 {
@@ -392,16 +407,8 @@ void event_record(struct thread_state *s, const struct coroutine *co,
 	}
 	if (unlikely(s->chooses) && !returns && s->top > depth_end(s))
 		return; /* it has no record, and need not be named */
-	if (e->cached && mapped_view.verdicts &&
-	    (chunk_skips(s, e->key) || chunk_counts(s, e->key))) {
-		e->cached->enter = chunk_counts(s, e->key);
-		e->cached->epoch = ~s->epoch;
-	} else if (e->cached && !lua_func_is_asked(e->key)) {
-		/* The open chunk has named the function now. */
-		e->cached->enter = (uint32_t)rec_put(
-			REC_ENTER, chunk_index(s, e->key), 0);
-		e->cached->epoch = s->epoch;
-	}
+	if (e->cached)
+		cache(s, e);
 	if (e->was_asked)
 		lua_func_tell_name(s, e->key);
 }

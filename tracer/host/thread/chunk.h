@@ -234,6 +234,12 @@ INLINE bool chunk_counts(const struct thread_state *s, uint64_t key)
 	return chunk_turned(s, key, key | KEY_COUNTED) != NULL;
 }
 
+/* Is it named there only because it was open when the chunk was opened? */
+INLINE bool chunk_still_opens(const struct thread_state *s, uint64_t key)
+{
+	return chunk_turned(s, key, key | KEY_STILL_OPEN) != NULL;
+}
+
 /* The open chunk has named no function, as far as the table knows. */
 void chunk_forget_names(struct thread_state *s);
 

@@ -153,25 +153,34 @@ static uint32_t place_of(struct thread_state *s, uint64_t key)
 	return at;
 }
 
-/* The place is marked as used first: a handler may jump away from here. */
-static uint32_t remember(struct thread_state *s, uint32_t at, uint64_t key,
-			 uint32_t index)
+/* The place is marked as used first: a handler may jump away from here. frame:
+ * of what is still open, or 0. */
+static uint32_t remember_with(struct thread_state *s, uint32_t at, uint64_t key,
+			      uint32_t index, uint64_t frame)
 {
 	s->table_used[at / 64] |= UINT64_C(1) << at % 64;
 	s->table[at].key = chunk_no_key(at);
 	barrier();
-	s->table[at].enter = rec_put(REC_ENTER, index, 0);
+	s->table[at].enter = rec_put(REC_ENTER, index, frame);
 	barrier();
 	s->table[at].key = key;
 	return index;
 }
 
+static uint32_t remember(struct thread_state *s, uint32_t at, uint64_t key,
+			 uint32_t index)
+{
+	return remember_with(s, at, key, index, 0);
+}
+
 uint32_t dictionary_try_name(struct thread_state *s, uint64_t key)
 {
-	const struct table_entry *const e = chunk_named(s, key);
+	const struct table_entry *e = chunk_named(s, key);
 	uint64_t word;
 	uint32_t index, at;
 
+	if (!e)
+		e = chunk_turned(s, key, key | KEY_STILL_OPEN);
 	if (e)
 		return rec_func(e->enter);
 	at = place_of(s, key);
@@ -293,7 +302,8 @@ SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
 		remember_skipped(s, key);
 	if (s->awaits)
 		return VERDICT_SKIP;
-	if (!mapped_view.verdicts || chunk_named(s, key))
+	if (!mapped_view.verdicts || chunk_named(s, key) ||
+	    chunk_still_opens(s, key))
 		return VERDICT_RECORD;
 	if (chunk_skips(s, key))
 		return VERDICT_SKIP;
@@ -303,6 +313,32 @@ SLOW enum verdict dictionary_verdict(struct thread_state *s, uint64_t key)
 	if (verdict == VERDICT_SKIP)
 		remember_skipped(s, key);
 	return verdict;
+}
+
+/* So many records at least lie between the early ends of two chunks. And so
+ * long into a chunk, a function that is open and calls itself is seen as one
+ * that stays open: it is then named as any other, which is quicker. */
+enum { STILL_OPEN_RECORDS = 1000 };
+
+SLOW bool dictionary_has_outlived(struct thread_state *s, uint64_t key)
+{
+	const struct table_entry *const e =
+		chunk_turned(s, key, key | KEY_STILL_OPEN);
+	const uint64_t at = s->written + chunk_count(s);
+	const struct frame *f;
+	bool is_open;
+
+	if (!e)
+		return false;
+	f = s->frames + rec_gap(e->enter);
+	is_open = f < s->top && f->key == key;
+	if (!is_open && at >= s->may_end) {
+		s->may_end = at + STILL_OPEN_RECORDS;
+		return true;
+	}
+	if (!is_open || chunk_count(s) >= STILL_OPEN_RECORDS)
+		remember(s, place_of(s, key), key, rec_func(e->enter));
+	return false;
 }
 
 SLOW bool dictionary_may_skip(const struct thread_state *s, uint64_t key)
@@ -326,6 +362,26 @@ static bool has_reserve(const struct thread_state *s)
 	return s->opening.word == 0 || chunk_room(s) >= STACK_RESERVE;
 }
 
+/* The index of a frame's function. If its calls are left out by now, a chunk
+ * that is being opened notes that it is still open; a body, which has no frame,
+ * is not. */
+static uint32_t name_open(struct thread_state *s, const struct frame *f)
+{
+	const bool is_first = s->opening.word != 0 && mapped_view.verdicts &&
+			      !chunk_named(s, f->key) &&
+			      !chunk_still_opens(s, f->key);
+	const uint32_t index = dictionary_try_name(s, f->key);
+	const bool is_frame = f > s->frames && f < s->top;
+	bool known;
+
+	if (is_first && index != NO_INDEX &&
+	    look_up(f->key, &known) != VERDICT_RECORD)
+		remember_with(s, place_of(s, f->key), f->key | KEY_STILL_OPEN,
+			      index,
+			      is_frame ? (uint64_t)(f - s->frames) : 0);
+	return index;
+}
+
 /* The words of one frame of the stack item; frames that find no name (there is
  * no room for it) are left out like those in the middle of a deep stack. */
 static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
@@ -333,7 +389,7 @@ static uint64_t *put_frame(struct thread_state *s, const struct frame *f,
 {
 	const uint64_t age = s->last - f->tick;
 	const uint32_t index = omit || !has_reserve(s) ? NO_INDEX :
-			       dictionary_try_name(s, f->key);
+			       name_open(s, f);
 
 	if (index != NO_INDEX)
 		*to++ = rec_put(REC_OPERAND, index, age < REC_AGE_UNKNOWN ?

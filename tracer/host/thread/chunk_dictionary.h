@@ -32,14 +32,20 @@ void dictionary_counts(struct thread_state *s, uint64_t key, uint32_t index);
  * it meanwhile? */
 bool dictionary_may_skip(const struct thread_state *s, uint64_t key);
 
-/* What is done with a call of this function, the next one on the stack? What
- * begins a coroutine is recorded: it is told by that. */
-INLINE enum verdict dictionary_decide(struct thread_state *s, uint64_t key)
+/* Has the open chunk named the function only because a call of it was open at
+ * its start, and is that one over? Since its calls are left out or counted by
+ * now, but recorded by a chunk that names it, this chunk must end before the
+ * next one. Else a loop that is as long as a chunk would be recorded for ever.
+ * true: once in so many records. */
+bool dictionary_has_outlived(struct thread_state *s, uint64_t key);
+
+/* May the next call on the stack be left out? What begins a coroutine is
+ * recorded: it is told by that. */
+INLINE bool dictionary_decides(const struct thread_state *s)
 {
 	return mapped_view.verdicts &&
 	       (s->segments == 1 ||
-		s->top > s->frames + s->segment[s->segments - 1].base) ?
-	       dictionary_verdict(s, key) : VERDICT_RECORD;
+		s->top > s->frames + s->segment[s->segments - 1].base);
 }
 
 /* Writes count frames as open-frame words, the first being the first-th of

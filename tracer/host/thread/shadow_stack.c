@@ -111,7 +111,11 @@ static bool has_no_frame(struct thread_state *s, const struct frame *f)
 	/* Lua's part of the call was counted, before the verdict changed. */
 	if (s->awaited && !frame_is_lua(f) && counted_awaited(s, f->key))
 		return true;
-	switch (dictionary_decide(s, f->key)) {
+	if (!dictionary_decides(s))
+		return false;
+	if (dictionary_has_outlived(s, f->key))
+		chunk_switch(s, 0);
+	switch (dictionary_verdict(s, f->key)) {
 	case VERDICT_COUNT:
 		if (frame_is_lua(f))
 			counted_await(s, f->key);

@@ -44,6 +44,9 @@ struct frame {
 /* Set in the key of one whose calls are counted, there and in the tree of
  * counted calls. */
 #define KEY_COUNTED (UINT64_C(1) << 59)
+/* The same of one that was open when the chunk was opened, though its calls are
+ * left out or counted by now; with its entry goes its outermost frame. */
+#define KEY_STILL_OPEN (UINT64_C(1) << 58)
 
 #define FRAME_NONE_ABSORBED UINT64_MAX
 
@@ -251,6 +254,8 @@ struct thread_state {
 	uint64_t number;
 	uint64_t written;     /* record words in the chunks before it */
 	uint64_t opened;      /* tick at which it was opened */
+	uint64_t may_end;     /* record words in the stream from which on a
+	                       * chunk may end early (chunk_dictionary.h) */
 	uint64_t cpu;         /* thread CPU clock at its start */
 	uint64_t modules_named[DICT_MAX_MODULES / 64];
 	/* Those that have the last numbers of this chunk. */
