@@ -10,7 +10,8 @@ struct place_of {
 	uint32_t co;             /* its index + 1 */
 };
 
-/* What the calls took was their caller's time until now. */
+/* What the calls took was their caller's time until now. It stays that of
+ * frames which are left out of the reader's stack, and have names here. */
 static void count(struct replay *r, const struct stream *st,
 		  struct cct *tree, node_id by, node_id id,
 		  const uint64_t *word)
@@ -18,13 +19,13 @@ static void count(struct replay *r, const struct stream *st,
 	const uint64_t calls = word[1], took = word[2];
 
 	r->calls += calls;
-	if (took == 0) {
-		cct_add_untimed(tree, id, calls);
-		r->session->counted += calls;
+	if (took > 0 && cct_move_self(tree, by, id, took)) {
+		cct_add_brief(tree, id, calls);
 		return;
 	}
-	cct_add_brief(tree, id, calls);
-	if (!cct_move_self(tree, by, id, took))
+	cct_add_untimed(tree, id, calls);
+	r->session->counted += calls;
+	if (took > 0 && !st->omits)
 		replay_unnested(r, st);
 }
 

@@ -138,6 +138,7 @@ struct stream {
 	bool interrupted;        /* a handler's chunk came for it */
 	bool seen, closed;       /* any chunk; its last was CHUNK_LAST */
 	bool outside;            /* not in the time that is asked for */
+	bool omits;              /* frames were left out of a stack of its */
 	uint64_t written;        /* record words in the chunks before `next`,
 	                          * missing ones included */
 	uint64_t lost[LOST_REASONS];

@@ -72,6 +72,7 @@ void replay_stack_push_open(struct replay *r, struct stream *st,
 		struct frame f = open_frame(r, st, word[i]);
 		uint32_t flags = frame_is_omitted(&f) ? CCT_OMITTED : 0;
 
+		st->omits |= flags != 0;
 		if (st->segments > 1 &&
 		    st->depth == segment_first(replay_top(st))) {
 			flags |= replay_time_body(r, st);

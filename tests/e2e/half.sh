@@ -25,6 +25,9 @@ for seed in 3 401 402 403 404 405 406 407 408 409; do
 		tests/oracle/woven.lua || fail "woven: weft record fails"
 	halves "woven $seed"
 done
+record -q --min-duration 2us -- "$B/tests/oracle/woven-gcc-O2" 402 \
+	"$T/account" tests/oracle/woven.lua || fail "woven: weft record fails"
+halves "woven 402, --min-duration"
 record -q -- "$P/p_handlers" 5000 0.2 || fail "p_handlers: weft record fails"
 halves p_handlers
 for lua in $LUAS; do

@@ -27,6 +27,7 @@ static struct replay *replay;
 static struct map *index_of;      /* identity -> index + 1 */
 static struct seen *now;          /* of each chunk, of the replay under way */
 static size_t current;
+static unsigned long compared, omitted, events, bad;
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
@@ -129,15 +130,15 @@ static struct seen *run(const char *chosen)
 			replay_chunk(replay, &v);
 	replay_finish(replay);
 	replay_free(replay);
-	if (chosen && s->unnested > 0)
+	if (chosen && s->unnested > 0) {
 		printf("%llu records contradict the stack\n",
 		       (unsigned long long)s->unnested);
+		bad++;
+	}
 	s->funcs = NULL;
 	session_free(s);
 	return now;
 }
-
-static unsigned long compared, omitted, events, bad;
 
 /* One chunk of the half, as its replay saw it and as the whole one's did. */
 static void compare(int half, const struct copy *c, const struct seen *some,

@@ -295,6 +295,42 @@ void test_replay_trusts_the_cpu_clock_more_than_switches(void)
 	}
 }
 
+static void count_on(const char *f, uint64_t under, uint64_t calls,
+		     uint64_t took)
+{
+	cb_item_word(&b, rec_put((enum rec_kind)COUNTED_CALL, cb_func(&b, f),
+				 under));
+	cb_item_word(&b, calls);
+	cb_item_word(&b, took);
+}
+
+/* The chunk's stack leaves a frame out, for want of room, which its counted
+ * calls name: then their time stays with it. Else it was never that frame's. */
+void test_replay_lets_counted_calls_name_what_a_stack_leaves_out(void)
+{
+	for (int omits = 0; omits < 2; omits++) {
+		size_t at;
+
+		begin(NULL, NULL);
+		cb_begin(&b, 1, 1, 5, 1000);
+		cb_open(&b, "main", 900);
+		if (omits)
+			cb_open(&b, NULL, 1);
+		cb_func(&b, "caller");
+		cb_func(&b, "brief");
+		at = cb_item(&b);
+		count_on("main", 0, 0, 0);
+		count_on("caller", 1, 0, 0);
+		count_on("brief", 2, 3, 40);
+		cb_item_end(&b, at, ITEM_COUNTED);
+		give(1100);
+		end();
+		CHECK_EQ(session->unnested, !omits);
+		CHECK_EQ(session->calls, 3);
+		clean();
+	}
+}
+
 /* Two numbers missing, then records that the thread counted itself, then the
  * first chunks of another thread. */
 void test_replay_tells_which_times_are_missing(void)
