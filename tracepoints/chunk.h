@@ -57,20 +57,35 @@ enum chunk_flag {
 /* What could not be recorded, by reason. The counts of a chunk are those of its
  * thread and level until the chunk was opened. */
 #define LOST_LIST(X)                                                           \
-	X(FULL, 0, "no free buffer in the pool", "records")                    \
-	X(DEPTH, 1, "stack too deep: 1,000,000 frames, or no memory for more",\
-	  "calls")                                                             \
-	X(NESTED, 2, "signal handlers nested too deep", "calls")               \
-	X(SWITCH, 3, "stack switches that nobody announced", "switches")       \
-	X(CLOCK, 4, "clock steps backwards", "steps")                          \
-	X(NAMES, 5, "functions that could not be named", "functions")
+	X(FULL, 0, "full", "no free buffer in the pool", "records")            \
+	X(DEPTH, 1, "depth",                                                   \
+	  "stack too deep: 1,000,000 frames, or no memory for more", "calls")  \
+	X(NESTED, 2, "nested", "signal handlers nested too deep", "calls")     \
+	X(SWITCH, 3, "switch", "stack switches that nobody announced",         \
+	  "switches")                                                          \
+	X(CLOCK, 4, "clock", "clock steps backwards", "steps")                 \
+	X(NAMES, 5, "names", "functions that could not be named", "functions")
 
 enum lost {
-#define X(name, number, meaning, unit) LOST_##name = (number),
+#define X(name, number, key, meaning, unit) LOST_##name = (number),
 	LOST_LIST(X)
 #undef X
 	LOST_REASONS = 6,
 };
+
+/* The key of its note, and its words. */
+struct lost_reason { const char *key, *meaning, *unit; };
+static inline const struct lost_reason *lost_reason(int reason)
+{
+	static const struct lost_reason all[LOST_REASONS] = {
+#define X(name, number, key, meaning, unit) \
+		[number] = { "lost." key, meaning, unit },
+		LOST_LIST(X)
+#undef X
+	};
+
+	return &all[reason];
+}
 
 /* Numbers of the META chunks: two of notes, and those from the third on, if
  * any, have LUA items with the names that sources give to functions. */

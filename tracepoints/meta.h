@@ -93,6 +93,14 @@ static inline void meta_print(struct meta *m, const char *key,
 	meta_note(m, key, value);
 }
 
+/* The counts of what was lost: "lost.full" and so on. */
+static inline void meta_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
+{
+	for (int i = 0; i < LOST_REASONS; i++)
+		meta_print(m, lost_reason(i)->key, "%llu",
+			   (unsigned long long)lost[i]);
+}
+
 /* Add an item as it is. False: there is no room for it. */
 static inline bool meta_item(struct meta *m, const uint64_t *item,
 			     uint32_t words)

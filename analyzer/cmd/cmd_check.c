@@ -33,16 +33,10 @@ static uint64_t lost_in(const struct thread *t)
 /* What was lost for which reason, at the end of a thread's line. */
 static void print_reasons(const struct thread *t)
 {
-	static const struct { const char *meaning, *unit; } reasons[] = {
-#define X(name, number, meaning, unit) [number] = { meaning, unit },
-		LOST_LIST(X)
-#undef X
-	};
-
 	for (int i = 0; i < LOST_REASONS; i++)
 		if (t->lost[i] > 0)
 			printf("; %" PRIu64 " %s: %s", t->lost[i],
-			       reasons[i].unit, reasons[i].meaning);
+			       lost_reason(i)->unit, lost_reason(i)->meaning);
 	putchar('\n');
 }
 

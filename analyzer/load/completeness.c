@@ -85,20 +85,16 @@ static void say_count(struct teller *t, uint64_t count, const char *nouns,
 
 /* What the threads themselves counted ends with their last chunk. The
  * recorder's total, if there is one, does not. */
-static void tell_reason(struct teller *t, const struct session *s, int reason,
-			const char *name, const char *meaning,
-			const char *unit)
+static void tell_reason(struct teller *t, const struct session *s, int reason)
 {
-	char key[40] = "lost.", words[200];
-	uint64_t count = sum_at(s, offsetof(struct thread, lost) +
-				(size_t)reason * sizeof(uint64_t));
+	const struct lost_reason *const its = lost_reason(reason);
+	const uint64_t count = sum_at(s, offsetof(struct thread, lost) +
+				      (size_t)reason * sizeof(uint64_t));
+	const uint64_t said = noted(s, its->key);
+	char words[200];
 
-	for (size_t i = 0; name[i] && i < 30; i++)
-		key[5 + i] = (char)tolower((unsigned char)name[i]);
-	if (count < noted(s, key))
-		count = noted(s, key);
-	snprintf(words, sizeof(words), ": %s", meaning);
-	say_count(t, count, unit, words);
+	snprintf(words, sizeof(words), ": %s", its->meaning);
+	say_count(t, count < said ? said : count, its->unit, words);
 }
 
 /* Threads number their chunks. How many records were in those that are missing
@@ -208,10 +204,8 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 	const struct session *const s = load->session;
 	struct teller t = { fn, ctx, 0 };
 
-#define X(name, number, meaning, unit)                                         \
-	tell_reason(&t, s, number, #name, meaning, unit);
-	LOST_LIST(X)
-#undef X
+	for (int i = 0; i < LOST_REASONS; i++)
+		tell_reason(&t, s, i);
 	say_count(&t, noted(s, "lost.unrecorded"), "calls",
 		  " of threads that could not be recorded");
 	say_count(&t, noted(s, "lost.late"), "calls",

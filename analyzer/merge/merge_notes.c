@@ -132,18 +132,14 @@ static void raise_note(struct session *s, const char *key, uint64_t least)
 						   merge_copy(s, text) };
 }
 
-/* Raise the note on losses of one reason, "lost." and its name in small
- * letters, to the sum over all threads. */
-static void raise_lost(struct session *s, const char *name, int reason)
+/* Raise the note on losses of one reason to the sum over all threads. */
+static void raise_lost(struct session *s, int reason)
 {
-	char key[40] = "lost.";
 	uint64_t lost = 0;
 
-	for (size_t i = 0; name[i] != '\0' && i < 30; i++)
-		key[5 + i] = (char)tolower((unsigned char)name[i]);
 	for (size_t i = 0; i < s->thread_count; i++)
 		lost += s->threads[i].lost[reason];
-	raise_note(s, key, lost);
+	raise_note(s, lost_reason(reason)->key, lost);
 }
 
 /* Orders indices of notes; equal notes stay in the order of their arrival. */
@@ -179,9 +175,8 @@ static void sort_notes(struct session *s)
  * key: so the raised ones replace the old ones. */
 void merge_notes_normalize(struct session *s)
 {
-#define X(name, number, meaning, unit) raise_lost(s, #name, number);
-	LOST_LIST(X)
-#undef X
+	for (int i = 0; i < LOST_REASONS; i++)
+		raise_lost(s, i);
 	raise_note(s, "records", s->records);
 	sort_notes(s);
 }

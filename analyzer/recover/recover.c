@@ -14,7 +14,6 @@
 #include "tracepoints/meta.h"
 #include "tracepoints/packed.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -261,24 +260,13 @@ static int write_files(struct recovery *r)
 
 static void note_lost(const struct recovery *r, struct meta *m)
 {
-	static const char *const names[LOST_REASONS] = {
-#define X(name, number, meaning, unit) [number] = #name,
-		LOST_LIST(X)
-#undef X
-	};
 	uint64_t lost[LOST_REASONS];
-	char key[32];
 
 	for (size_t i = 0; i < r->pool_count; i++) {
 		const struct pool *const head = &r->pools[i].head;
 
 		left_pool_lost(&r->pools[i], lost);
-		for (int k = 0; k < LOST_REASONS; k++) {
-			snprintf(key, sizeof(key), "lost.%s", names[k]);
-			for (char *c = key + 5; *c; c++)
-				*c = (char)tolower((unsigned char)*c);
-			meta_print(m, key, "%" PRIu64, lost[k]);
-		}
+		meta_lost(m, lost);
 		meta_print(m, "lost.unrecorded", "%" PRIu64, head->unrecorded);
 		meta_print(m, "lost.late", "%" PRIu64,
 			   head->after_destructors);

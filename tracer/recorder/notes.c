@@ -198,25 +198,6 @@ static bool is_complete(const struct recording *r)
 			     TROUBLE_LUA_HOOK)) == 0;
 }
 
-static const char *const lost_names[LOST_REASONS] = {
-#define X(name, number, meaning, unit) [number] = #name,
-	LOST_LIST(X)
-#undef X
-};
-
-/* The keys are "lost.full", "lost.depth" and so on. */
-static void note_lost(struct meta *m, const uint64_t lost[LOST_REASONS])
-{
-	char key[32];
-
-	for (int i = 0; i < LOST_REASONS; i++) {
-		snprintf(key, sizeof(key), "lost.%s", lost_names[i]);
-		for (char *c = key + 5; *c; c++)
-			*c |= ' '; /* lower case */
-		meta_print(m, key, "%" PRIu64, lost[i]);
-	}
-}
-
 static void note_exit(struct meta *m, const struct program *p)
 {
 	if (!p->has_ended)
@@ -280,7 +261,7 @@ static void note_end(const struct recording *r, struct meta *m)
 {
 	meta_print(m, "end", "%" PRIu64, real_time(m));
 	note_exit(m, &r->program);
-	note_lost(m, r->said.lost);
+	meta_lost(m, r->said.lost);
 	note_counts(m, r);
 	if (r->opt.max_size > 0) {
 		meta_print(m, "pieces", "%" PRIu32, r->rotation.closed);

@@ -10,15 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-	const char *meaning, *unit;
-} reasons[LOST_REASONS] = {
-#define X(name, number, meaning, unit) \
-	[number] = { meaning, unit },
-	LOST_LIST(X)
-#undef X
-};
-
 /* How many serials the pool has given out. */
 static uint32_t given_out(const _Atomic uint32_t *next)
 {
@@ -210,8 +201,8 @@ static uint64_t print_unrecorded(const struct recording *r)
 
 	for (int i = 0; i < LOST_REASONS; i++) {
 		any += s->lost[i];
-		snprintf(text, sizeof(text), "%s (%s)", reasons[i].unit,
-			 reasons[i].meaning);
+		snprintf(text, sizeof(text), "%s (%s)", lost_reason(i)->unit,
+			 lost_reason(i)->meaning);
 		/* A step of the clock counts as 0 ticks: nothing is missing. */
 		if (i != LOST_CLOCK)
 			print_lost(s->lost[i], text);
