@@ -17,142 +17,10 @@ enum { LEAST_PIECE = 1 << 20 };
 #define SECOND_NS UINT64_C(1000000000)
 #define SHORTEST_NS (SECOND_NS / 100) /* of what the clock turns */
 #define MOST_NS (86400 * 1000 * SECOND_NS)
-enum row { ROW_ON_FULL = 1, ROW_POOL_SIZE, ROW_COMPRESS, ROW_SAMPLE_RATE,
-	   ROW_LABEL, ROW_HELP, ROW_VERSION, ROW_ONLY, ROW_COUNT, ROW_SKIP,
-	   ROW_MAX_SIZE, ROW_MAX_FILES,
-	   ROW_DURATION, ROW_DUTY, ROW_OF, ROW_START_ON_SIGNAL, ROW_START_ON,
-	   ROW_MIN_DURATION, ROW_BUDGET, ROW_FLIGHT, ROW_MAX_DEPTH,
-	   ROW_SNAPSHOT_ON, ROW_RELAY };
+enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION };
 
 static struct options opt = { .sample_hz = -1 };
 static bool has_on_full;
-
-static struct poptOption rows[] = {
-	{ "output", 'o', POPT_ARG_STRING, &opt.output, 0,
-	  "write the trace to the folder DIR, which must not exist "
-	  "(default: weft-trace-PROGRAM-PID)", "DIR" },
-	{ "name", 0, POPT_ARG_STRING, &opt.name, 0,
-	  "call the recording NAME for weft status, start, stop, snapshot, "
-	  "finish and top (default: the program's name)", "NAME" },
-	{ "pid", 'p', POPT_ARG_STRING, &opt.attach, 0,
-	  "record a program that runs already, given by its process id or its "
-	  "name, until Ctrl-C; the program then goes on as before",
-	  "PID|NAME" },
-	{ "paused", 0, POPT_ARG_NONE, &opt.paused, 0,
-	  "start with recording turned off; weft start turns it on, or the "
-	  "program does (see weft_resume and weft_start in weft.h)", NULL },
-	{ "duration", 0, POPT_ARG_STRING, NULL, ROW_DURATION,
-	  "end the recording after TIME, e.g. 30s or 5min; the program goes "
-	  "on", "TIME" },
-	{ "duty", 0, POPT_ARG_STRING, NULL, ROW_DUTY,
-	  "record only for a part of each period, e.g. 10s/60s: for the first "
-	  "10 s of every 60 s", "TIME/TIME" },
-	{ "of", 0, POPT_ARG_STRING, NULL, ROW_OF,
-	  "with --duty: N replicas of the program share the periods; each "
-	  "records in one period of N on average, from a random moment on",
-	  "N" },
-	{ "start-on-signal", 0, POPT_ARG_STRING, NULL, ROW_START_ON_SIGNAL,
-	  "start with recording turned off; the signal, sent to weft record, "
-	  "turns it on", "SIGNAL" },
-	{ "start-on", 0, POPT_ARG_STRING, NULL, ROW_START_ON,
-	  "start with recording turned off; the first call of FUNCTION (a name "
-	  "or PATTERN, native or Lua) in any process or thread turns it on; "
-	  "until then, a call costs about what one costs that --skip leaves "
-	  "out", "FUNCTION" },
-	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
-	  "stop when the program ends, even if its children still run", NULL },
-	{ "on-full", 0, POPT_ARG_STRING, NULL, ROW_ON_FULL,
-	  "when no buffer is free: lend the recorder the thread's share of the "
-	  "processor for a second at most, then drop records and count them "
-	  "(default; with -p: drop), drop them at once, make the program wait, "
-	  "or overwrite the oldest records", "lend|drop|wait|overwrite" },
-	{ "pool-size", 0, POPT_ARG_STRING, NULL, ROW_POOL_SIZE,
-	  "shared memory for buffers, e.g. 256M (default: 64M, less where "
-	  "/dev/shm or memory is small)", "SIZE" },
-	{ "max-size", 0, POPT_ARG_STRING, NULL, ROW_MAX_SIZE,
-	  "write the trace in pieces of at most SIZE bytes, e.g. 100M; each "
-	  "piece can be read alone, and the folder as one trace of them all",
-	  "SIZE" },
-	{ "max-files", 0, POPT_ARG_STRING, NULL, ROW_MAX_FILES,
-	  "with --max-size: keep the newest N pieces, and remove older ones",
-	  "N" },
-	{ "relay", 0, POPT_ARG_STRING, NULL, ROW_RELAY,
-	  "send the trace to the lttng-relayd on HOST, which writes it there; "
-	  "what it does not take is written to DIR (-o) on this machine",
-	  "tcp://HOST[:CONTROL[:DATA]]" },
-	{ "compress", 0, POPT_ARG_STRING, NULL, ROW_COMPRESS,
-	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
-	  "(default): fast, but none while the program makes records faster "
-	  "than they are written", "auto|none|fast|small" },
-	{ "skip", 0, POPT_ARG_STRING, NULL, ROW_SKIP,
-	  "leave out the functions that match PATTERN, as in weft report "
-	  "--skip: their calls are not recorded, their time becomes their "
-	  "callers'; @FILE: the patterns in FILE, one a line; may be given "
-	  "several times", "PATTERN|@FILE" },
-	{ "only", 0, POPT_ARG_STRING, NULL, ROW_ONLY,
-	  "leave out all functions but those that match PATTERN or @FILE; may "
-	  "be given several times", "PATTERN|@FILE" },
-	{ "count", 0, POPT_ARG_STRING, NULL, ROW_COUNT,
-	  "only count the calls of functions that match PATTERN or @FILE, for "
-	  "each stack they are made from: their time becomes their callers'; "
-	  "may be given several times", "PATTERN|@FILE" },
-	{ "min-duration", 0, POPT_ARG_STRING, NULL, ROW_MIN_DURATION,
-	  "only count calls that take less than TIME, e.g. 500ns, 2us or 1ms, "
-	  "and have no recorded call inside: how many there are, and how long "
-	  "they take in all, for each stack", "TIME" },
-	{ "max-depth", 0, POPT_ARG_STRING, NULL, ROW_MAX_DEPTH,
-	  "leave out calls that lie deeper than N calls in the stack of their "
-	  "thread or coroutine: their time becomes that of their caller at "
-	  "depth N", "N" },
-	{ "budget", 0, POPT_ARG_STRING, NULL, ROW_BUDGET,
-	  "keep what recording costs below P percent of the program's CPU "
-	  "time: the calls of the native functions that are called most often "
-	  "and take least are only counted, or left out; how many were left "
-	  "out is estimated, and marked ~", "P%" },
-	{ "flight-recorder", 0, POPT_ARG_STRING, NULL, ROW_FLIGHT,
-	  "keep the newest records in memory, at most SIZE (64M) or those of "
-	  "the last TIME (30s), and write nothing; a snapshot of them is "
-	  "written by weft snapshot, on SIGUSR1, by weft_snapshot in weft.h, "
-	  "and if a signal ends the program; see also --snapshot-on",
-	  "SIZE|TIME" },
-	{ "snapshot-on", 0, POPT_ARG_STRING, NULL, ROW_SNAPSHOT_ON,
-	  "with --flight-recorder: write a snapshot when a call took longer "
-	  "than RULE says, e.g. 'handle_* > 500ms' (from entry to exit) or "
-	  "'total(work) > 2s' (without the time its coroutine was suspended); "
-	  "at most one snapshot in 10 s; may be given 8 times",
-	  "RULE" },
-	{ "sample-rate", 0, POPT_ARG_STRING, NULL, ROW_SAMPLE_RATE,
-	  "have the kernel note HZ times a second where each thread is, up to "
-	  "10000; 0: never; auto (default): as often as costs 1 % of a CPU, "
-	  "at most 4000", "auto|HZ" },
-	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
-	  "do not record Lua", NULL },
-	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
-	  "have stock interpreters (lua5.1 ... lua5.5, luajit, and the "
-	  "interpreters that they start) load weft, through LUA_INIT", NULL },
-	{ "no-lua-names", 0, POPT_ARG_NONE, &opt.no_lua_names, 0,
-	  "do not read Lua sources for the names of their functions", NULL },
-	{ "no-native", 0, POPT_ARG_NONE, &opt.no_native, 0,
-	  "do not record native calls", NULL },
-	{ "count-only", 0, POPT_ARG_NONE, &opt.count_only, 0,
-	  "count the calls of each stack, without times: the cheapest way",
-	  NULL },
-	{ "label", 0, POPT_ARG_STRING, NULL, ROW_LABEL,
-	  "put KEY=VALUE into the trace, each piece and each snapshot, e.g. "
-	  "service=shop; may be given several times; WEFT_LABELS may have "
-	  "more, with commas between them; if a key is in both, --label "
-	  "counts", "KEY=VALUE" },
-	{ "archive", 0, POPT_ARG_NONE, &opt.archive, 0,
-	  "when the program has ended, copy all that is needed to name its "
-	  "functions into the trace: program files, debug files, Lua sources "
-	  "(2 GB at most)", NULL },
-	{ "quiet", 'q', POPT_ARG_NONE, &opt.quiet, 0,
-	  "do not print the summary", NULL },
-	{ "help", 'h', POPT_ARG_NONE, NULL, ROW_HELP, "print this help", NULL },
-	{ "version", 0, POPT_ARG_NONE, NULL, ROW_VERSION,
-	  "print the version", NULL },
-	POPT_TABLEEND
-};
 
 bool options_size(const char *text, uint64_t *bytes)
 {
@@ -190,9 +58,10 @@ bool options_time(const char *text, uint64_t *ns)
 
 /* ---- values ---- */
 
-/* How the text of an option is read. read stores what it says, and returns
- * NULL, or why it is refused: mostly `not`. */
+/* How the text of an option, which popt puts into it, is read. read stores what
+ * it says, and returns NULL, or why it is refused: mostly `not`. */
 struct value {
+	char *text;
 	const char *(*read)(const struct value *, char *text);
 	const char *not;
 	void *to;
@@ -393,46 +262,158 @@ static const char *read_label(const struct value *v, char *text)
 	return NULL;
 }
 
-static const struct value values[] = {
-	[ROW_SKIP] = { .read = read_patterns, .to = &opt.select.skip },
-	[ROW_ONLY] = { .read = read_patterns, .to = &opt.select.only },
-	[ROW_COUNT] = { .read = read_patterns, .to = &opt.select.count },
-	[ROW_MAX_DEPTH] = { read_number, "it is not a number from 1 to 1000000",
-		&opt.max_depth, 1, 1000000 },
-	[ROW_DURATION] = { read_time, "it is not a time such as 500ms, 30s, "
-		"5min or 1h", &opt.duration, SHORTEST_NS, MOST_NS },
-	[ROW_DUTY] = { .read = read_duty, .not = "it is not a time of a longer "
-		"one, such as 10s/60s" },
-	[ROW_OF] = { read_number, "it is not a number of replicas",
-		&opt.duty_of, 1, 100000 },
-	[ROW_START_ON_SIGNAL] = { .read = read_signal, .not = "it is not a "
-		"signal such as USR2 or 34, or it has another meaning for weft "
-		"record" },
-	[ROW_START_ON] = { .read = read_start_on, .not = "functions cannot be "
-		"told by their file here" },
-	[ROW_BUDGET] = { .read = read_budget, .not = "it is not a share from "
-		"0.1% to 90%" },
-	[ROW_MIN_DURATION] = { read_time, "it is not a time such as 500ns, 2us "
-		"or 1ms, of at most 1000ms", &opt.min_duration, 1, SECOND_NS },
-	[ROW_MAX_SIZE] = { read_size, "it is not a size such as 16M or 1G, of "
-		"at least 1M", &opt.max_size, LEAST_PIECE, UINT64_MAX },
-	[ROW_MAX_FILES] = { read_number, "it is not a number of at least 2",
-		&opt.max_files, 2, 999999 },
-	[ROW_FLIGHT] = { .read = read_flight, .not = "it is neither a size "
-		"from 1M to 64G nor a time such as 30s or 5min" },
-	[ROW_SNAPSHOT_ON] = { .read = read_snapshot_on,
-		.not = "there are 8 rules already" },
-	[ROW_ON_FULL] = { .read = read_on_full, .not = "it is not one of lend, "
-		"drop, wait, overwrite" },
-	[ROW_POOL_SIZE] = { .read = read_size, .not = "it is not a size such "
-		"as 512K, 64M or 1G", .to = &opt.pool_bytes },
-	[ROW_COMPRESS] = { .read = read_compress, .not = "it is not one of "
-		"auto, none, fast, small" },
-	[ROW_SAMPLE_RATE] = { read_sample_rate, "it is neither auto nor a "
-		"number from 0 to 10000", &opt.sample_hz, 0, 10000 },
-	[ROW_LABEL] = { .read = read_label },
-	[ROW_RELAY] = { .read = read_relay, .not = "it is not an address such "
-		"as tcp://HOST or tcp://HOST:5342:5343" },
+/* ---- the options ---- */
+
+/* An option whose text is read: the last columns of its struct value. */
+#define READ(...) \
+	POPT_ARG_STRING, &(struct value){ .read = __VA_ARGS__ }, ROW_VALUE
+
+static struct poptOption rows[] = {
+	{ "output", 'o', POPT_ARG_STRING, &opt.output, 0,
+	  "write the trace to the folder DIR, which must not exist "
+	  "(default: weft-trace-PROGRAM-PID)", "DIR" },
+	{ "name", 0, POPT_ARG_STRING, &opt.name, 0,
+	  "call the recording NAME for weft status, start, stop, snapshot, "
+	  "finish and top (default: the program's name)", "NAME" },
+	{ "pid", 'p', POPT_ARG_STRING, &opt.attach, 0,
+	  "record a program that runs already, given by its process id or its "
+	  "name, until Ctrl-C; the program then goes on as before",
+	  "PID|NAME" },
+	{ "paused", 0, POPT_ARG_NONE, &opt.paused, 0,
+	  "start with recording turned off; weft start turns it on, or the "
+	  "program does (see weft_resume and weft_start in weft.h)", NULL },
+	{ "duration", 0, READ(read_time,
+	  "it is not a time such as 500ms, 30s, 5min or 1h",
+	  &opt.duration, SHORTEST_NS, MOST_NS),
+	  "end the recording after TIME, e.g. 30s or 5min; the program goes "
+	  "on", "TIME" },
+	{ "duty", 0, READ(read_duty,
+	  "it is not a time of a longer one, such as 10s/60s"),
+	  "record only for a part of each period, e.g. 10s/60s: for the first "
+	  "10 s of every 60 s", "TIME/TIME" },
+	{ "of", 0, READ(read_number,
+	  "it is not a number of replicas", &opt.duty_of, 1, 100000),
+	  "with --duty: N replicas of the program share the periods; each "
+	  "records in one period of N on average, from a random moment on",
+	  "N" },
+	{ "start-on-signal", 0, READ(read_signal,
+	  "it is not a signal such as USR2 or 34, or it has another meaning "
+	  "for weft record"),
+	  "start with recording turned off; the signal, sent to weft record, "
+	  "turns it on", "SIGNAL" },
+	{ "start-on", 0, READ(read_start_on,
+	  "functions cannot be told by their file here"),
+	  "start with recording turned off; the first call of FUNCTION (a "
+	  "name or PATTERN, native or Lua) in any process or thread turns it "
+	  "on; until then, a call costs about what one costs that --skip "
+	  "leaves out", "FUNCTION" },
+	{ "no-follow", 0, POPT_ARG_NONE, &opt.no_follow, 0,
+	  "stop when the program ends, even if its children still run", NULL },
+	{ "on-full", 0, READ(read_on_full,
+	  "it is not one of lend, drop, wait, overwrite"),
+	  "when no buffer is free: lend the recorder the thread's share of "
+	  "the processor for a second at most, then drop records and count "
+	  "them (default; with -p: drop), drop them at once, make the program "
+	  "wait, or overwrite the oldest records", "lend|drop|wait|overwrite" },
+	{ "pool-size", 0, READ(read_size,
+	  "it is not a size such as 512K, 64M or 1G", &opt.pool_bytes),
+	  "shared memory for buffers, e.g. 256M (default: 64M, less where "
+	  "/dev/shm or memory is small)", "SIZE" },
+	{ "max-size", 0, READ(read_size,
+	  "it is not a size such as 16M or 1G, of at least 1M",
+	  &opt.max_size, LEAST_PIECE, UINT64_MAX),
+	  "write the trace in pieces of at most SIZE bytes, e.g. 100M; each "
+	  "piece can be read alone, and the folder as one trace of them all",
+	  "SIZE" },
+	{ "max-files", 0, READ(read_number,
+	  "it is not a number of at least 2", &opt.max_files, 2, 999999),
+	  "with --max-size: keep the newest N pieces, and remove older ones",
+	  "N" },
+	{ "relay", 0, READ(read_relay,
+	  "it is not an address such as tcp://HOST or tcp://HOST:5342:5343"),
+	  "send the trace to the lttng-relayd on HOST, which writes it there; "
+	  "what it does not take is written to DIR (-o) on this machine",
+	  "tcp://HOST[:CONTROL[:DATA]]" },
+	{ "compress", 0, READ(read_compress,
+	  "it is not one of auto, none, fast, small"),
+	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
+	  "(default): fast, but none while the program makes records faster "
+	  "than they are written", "auto|none|fast|small" },
+	{ "skip", 0, READ(read_patterns, NULL, &opt.select.skip),
+	  "leave out the functions that match PATTERN, as in weft report "
+	  "--skip: their calls are not recorded, their time becomes their "
+	  "callers'; @FILE: the patterns in FILE, one a line; may be given "
+	  "several times", "PATTERN|@FILE" },
+	{ "only", 0, READ(read_patterns, NULL, &opt.select.only),
+	  "leave out all functions but those that match PATTERN or @FILE; may "
+	  "be given several times", "PATTERN|@FILE" },
+	{ "count", 0, READ(read_patterns, NULL, &opt.select.count),
+	  "only count the calls of functions that match PATTERN or @FILE, for "
+	  "each stack they are made from: their time becomes their callers'; "
+	  "may be given several times", "PATTERN|@FILE" },
+	{ "min-duration", 0, READ(read_time,
+	  "it is not a time such as 500ns, 2us or 1ms, of at most 1000ms",
+	  &opt.min_duration, 1, SECOND_NS),
+	  "only count calls that take less than TIME, e.g. 500ns, 2us or 1ms, "
+	  "and have no recorded call inside: how many there are, and how long "
+	  "they take in all, for each stack", "TIME" },
+	{ "max-depth", 0, READ(read_number,
+	  "it is not a number from 1 to 1000000", &opt.max_depth, 1, 1000000),
+	  "leave out calls that lie deeper than N calls in the stack of their "
+	  "thread or coroutine: their time becomes that of their caller at "
+	  "depth N", "N" },
+	{ "budget", 0, READ(read_budget,
+	  "it is not a share from 0.1% to 90%"),
+	  "keep what recording costs below P percent of the program's CPU "
+	  "time: the calls of the native functions that are called most often "
+	  "and take least are only counted, or left out; how many were left "
+	  "out is estimated, and marked ~", "P%" },
+	{ "flight-recorder", 0, READ(read_flight,
+	  "it is neither a size from 1M to 64G nor a time such as 30s or 5min"),
+	  "keep the newest records in memory, at most SIZE (64M) or those of "
+	  "the last TIME (30s), and write nothing; a snapshot of them is "
+	  "written by weft snapshot, on SIGUSR1, by weft_snapshot in weft.h, "
+	  "and if a signal ends the program; see also --snapshot-on",
+	  "SIZE|TIME" },
+	{ "snapshot-on", 0, READ(read_snapshot_on,
+	  "there are 8 rules already"),
+	  "with --flight-recorder: write a snapshot when a call took longer "
+	  "than RULE says, e.g. 'handle_* > 500ms' (from entry to exit) or "
+	  "'total(work) > 2s' (without the time its coroutine was suspended); "
+	  "at most one snapshot in 10 s; may be given 8 times", "RULE" },
+	{ "sample-rate", 0, READ(read_sample_rate,
+	  "it is neither auto nor a number from 0 to 10000",
+	  &opt.sample_hz, 0, 10000),
+	  "have the kernel note HZ times a second where each thread is, up to "
+	  "10000; 0: never; auto (default): as often as costs 1 % of a CPU, "
+	  "at most 4000", "auto|HZ" },
+	{ "no-lua", 0, POPT_ARG_NONE, &opt.no_lua, 0,
+	  "do not record Lua", NULL },
+	{ "lua-init", 0, POPT_ARG_NONE, &opt.lua_init, 0,
+	  "have stock interpreters (lua5.1 ... lua5.5, luajit, and the "
+	  "interpreters that they start) load weft, through LUA_INIT", NULL },
+	{ "no-lua-names", 0, POPT_ARG_NONE, &opt.no_lua_names, 0,
+	  "do not read Lua sources for the names of their functions", NULL },
+	{ "no-native", 0, POPT_ARG_NONE, &opt.no_native, 0,
+	  "do not record native calls", NULL },
+	{ "count-only", 0, POPT_ARG_NONE, &opt.count_only, 0,
+	  "count the calls of each stack, without times: the cheapest way",
+	  NULL },
+	{ "label", 0, READ(read_label),
+	  "put KEY=VALUE into the trace, each piece and each snapshot, e.g. "
+	  "service=shop; may be given several times; WEFT_LABELS may have "
+	  "more, with commas between them; if a key is in both, --label "
+	  "counts", "KEY=VALUE" },
+	{ "archive", 0, POPT_ARG_NONE, &opt.archive, 0,
+	  "when the program has ended, copy all that is needed to name its "
+	  "functions into the trace: program files, debug files, Lua sources "
+	  "(2 GB at most)", NULL },
+	{ "quiet", 'q', POPT_ARG_NONE, &opt.quiet, 0,
+	  "do not print the summary", NULL },
+	{ "help", 'h', POPT_ARG_NONE, NULL, ROW_HELP, "print this help", NULL },
+	{ "version", 0, POPT_ARG_NONE, NULL, ROW_VERSION,
+	  "print the version", NULL },
+	POPT_TABLEEND
 };
 
 /* "KEY=VALUE,KEY=VALUE" in WEFT_LABELS, before --label, which is preferred.
@@ -458,8 +439,8 @@ static int read_environment(void)
 /* Negative: go on. */
 static int read_row(poptContext context, int row)
 {
-	char *const text = poptGetOptArg(context);
 	const struct poptOption *option = rows;
+	struct value *v;
 	const char *why;
 
 	if (row == ROW_HELP) {
@@ -470,14 +451,15 @@ static int read_row(poptContext context, int row)
 		printf("weft %s\n", WEFT_VERSION);
 		return 0;
 	}
-	why = values[row].read(&values[row], text);
-	if (!why)
-		return -1;
-	while (option->val != row)
+	while (option->val != ROW_VALUE || !((struct value *)option->arg)->text)
 		option++;
-	message("--%s \"%s\": %s; see weft record --help", option->longName,
-		text, why);
-	return USAGE;
+	v = option->arg;
+	why = v->read(v, v->text);
+	if (why)
+		message("--%s \"%s\": %s; see weft record --help",
+			option->longName, v->text, why);
+	v->text = NULL;
+	return why ? USAGE : -1;
 }
 
 /* What leaves functions out, which then have no place in a stack, from some
