@@ -12,12 +12,11 @@ static char folder[64], sockets[80];
 static int calls;
 static char argument[CONTROL_REQUEST_MAX];
 
-static void take(void *ctx, const char *word, const char *rest,
-		 struct control_text *t)
+static void take(void *ctx, const char *word, struct control_text *t)
 {
 	(void)ctx;
 	calls++;
-	snprintf(argument, sizeof(argument), "%s", rest);
+	snprintf(argument, sizeof(argument), "%s", t->argument);
 	if (strcmp(word, "much") == 0)
 		for (int i = 0; i < CONTROL_ANSWER_MAX; i++)
 			control_say(t, "%d\n", i);

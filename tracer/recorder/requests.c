@@ -121,14 +121,12 @@ static void look_at_vms(struct recording *r, struct control_text *t)
 	}
 }
 
-static void do_status(struct recording *r, const char *argument,
-		      struct control_text *t)
+static void do_status(struct recording *r, struct control_text *t)
 {
 	const double seconds = (double)(rate_mono() - r->begin_ns) / 1e9;
 	const uint32_t is = atomic_load(&r->owner.pool->generation) &
 			    (POOL_ON | POOL_AWAITS);
 
-	(void)argument;
 	control_say(t, "ok\nname %.*s\n",
 		    (int)(strrchr(r->control.name, '.') - r->control.name),
 		    r->control.name);
@@ -158,25 +156,20 @@ static void do_status(struct recording *r, const char *argument,
 
 /* ---- the others ---- */
 
-static void do_start(struct recording *r, const char *argument,
-		     struct control_text *t)
+static void do_start(struct recording *r, struct control_text *t)
 {
-	(void)argument;
 	control_say(t, "ok\nwas %s\n", pool_start(r->owner.pool) ? "on" :
 		    "off");
 }
 
-static void do_stop(struct recording *r, const char *argument,
-		    struct control_text *t)
+static void do_stop(struct recording *r, struct control_text *t)
 {
-	(void)argument;
 	control_say(t, "ok\nwas %s\n", pool_turn_off(r->owner.pool, POOL_ON |
 		    POOL_BY_TITLE) & POOL_ON ? "on" : "off");
 }
 
 /* The loop writes later ones at most once a second. */
-static void do_snapshot(struct recording *r, const char *argument,
-			struct control_text *t)
+static void do_snapshot(struct recording *r, struct control_text *t)
 {
 	const char *why;
 	char path[PATH_MAX + 40];
@@ -186,7 +179,7 @@ static void do_snapshot(struct recording *r, const char *argument,
 			    "see weft record --flight-recorder\n");
 		return;
 	}
-	flight_want(&r->flight, argument, true);
+	flight_want(&r->flight, t->argument, true);
 	if (!flight_may(&r->flight)) {
 		control_say(t, "ok\nsnapshot soon: the last one is less than "
 			    "a second old\n");
@@ -203,10 +196,8 @@ static void do_snapshot(struct recording *r, const char *argument,
 	say_path(t, "snapshot", path);
 }
 
-static void do_finish(struct recording *r, const char *argument,
-		      struct control_text *t)
+static void do_finish(struct recording *r, struct control_text *t)
 {
-	(void)argument;
 	r->wants_finish = true;
 	t->stays = true;
 	control_say(t, "ok\n");
@@ -216,11 +207,9 @@ static void do_finish(struct recording *r, const char *argument,
 		say_path(t, "trace", r->folder.absolute);
 }
 
-static void do_watch(struct recording *r, const char *argument,
-		     struct control_text *t)
+static void do_watch(struct recording *r, struct control_text *t)
 {
 	(void)r;
-	(void)argument;
 	t->stays = t->watches = true;
 	control_say(t, "ok\n");
 }
@@ -228,8 +217,7 @@ static void do_watch(struct recording *r, const char *argument,
 /* A new request is a row here, and one in commands[] of control/client.c. */
 static const struct {
 	const char *word;
-	void (*call)(struct recording *r, const char *argument,
-		     struct control_text *t);
+	void (*call)(struct recording *r, struct control_text *t);
 } requests[] = {
 	{ "status", do_status },
 	{ "start", do_start },
@@ -240,12 +228,11 @@ static const struct {
 };
 
 /* A control_fn. */
-static void take(void *ctx, const char *word, const char *argument,
-		 struct control_text *t)
+static void take(void *ctx, const char *word, struct control_text *t)
 {
 	for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++)
 		if (strcmp(requests[i].word, word) == 0) {
-			requests[i].call(ctx, argument, t);
+			requests[i].call(ctx, t);
 			return;
 		}
 	control_say(t, "error this recorder knows no such request\n");

@@ -162,16 +162,18 @@ static void take_connections(struct control *c, uint64_t now)
 static void answer(struct control *c, struct control_client *k, uint64_t now)
 {
 	char request[CONTROL_REQUEST_MAX];
-	struct control_text t = { .text = k->text };
+	struct control_text t = { .text = k->text, .argument = "" };
 
 	memcpy(request, k->text, k->length);
 	request[strcspn(request, "\r\n")] = '\0';
 
 	char *const space = strchr(request, ' ');
 
-	if (space)
+	if (space) {
 		*space = '\0';
-	c->call(c->ctx, request, space ? space + 1 : "", &t);
+		t.argument = space + 1;
+	}
+	c->call(c->ctx, request, &t);
 	k->is_answered = true;
 	if (t.watches && (k->watcher = malloc(sizeof(*k->watcher)))) {
 		k->watcher->at = k->watcher->length = 0;

@@ -11,8 +11,9 @@
 
 #include <stdint.h>
 
-/* The text of an answer. */
+/* A request's answer. */
 struct control_text {
+	const char *argument;      /* behind the word, or ""; untrusted */
 	char *text;                /* CONTROL_ANSWER_MAX bytes */
 	size_t length;
 	bool stays;                /* the answer ends with the recording */
@@ -24,9 +25,9 @@ struct control_text {
 __attribute__((format(printf, 2, 3)))
 void control_say(struct control_text *t, const char *format, ...);
 
-/* What a request does: word is its first word, argument the rest or "", both
- * untrusted. Writes the answer; "ok" or "error TEXT" comes first. */
-typedef void control_fn(void *ctx, const char *word, const char *argument,
+/* What a request does: word is its first word, untrusted. Writes the answer;
+ * "ok" or "error TEXT" comes first. */
+typedef void control_fn(void *ctx, const char *word,
 			struct control_text *answer);
 
 /* The socket and those who are connected to it. */
