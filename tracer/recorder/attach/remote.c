@@ -59,20 +59,26 @@ bool remote_may_write(const struct remote *r, uint64_t from, uint64_t to)
 	return may;
 }
 
+bool remote_status_line(pid_t pid, const char *key, char *line, size_t room)
+{
+	bool found = false;
+
+	snprintf(line, room, "/proc/%d/status", (int)pid);
+	FILE *const f = fopen(line, "re");
+
+	while (f && !found && fgets(line, (int)room, f))
+		found = strncmp(line, key, strlen(key)) == 0;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 long remote_status(pid_t pid, const char *key)
 {
 	char line[256];
-	long value = -1;
 
-	snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
-	FILE *const f = fopen(line, "re");
-
-	while (f && value < 0 && fgets(line, sizeof(line), f))
-		if (strncmp(line, key, strlen(key)) == 0)
-			value = strtol(line + strlen(key), NULL, 10);
-	if (f)
-		fclose(f);
-	return value;
+	return remote_status_line(pid, key, line, sizeof(line)) ?
+	       strtol(line + strlen(key), NULL, 10) : -1;
 }
 
 /* ---- modules ---- */

@@ -51,6 +51,8 @@ uint64_t remote_symbol(const struct remote *r, const struct remote_module *m,
 uint64_t remote_object(const struct remote *r, const struct remote_module *m,
 		       const char *name, uint64_t *size);
 
-/* The value of a line such as "TracerPid:" in /proc/PID/status; negative: there
- * is none. */
+/* Read the line of /proc/PID/status that begins with the key, such as
+ * "TracerPid:". False: there is none. */
+bool remote_status_line(pid_t pid, const char *key, char *line, size_t room);
+/* Its value; negative: there is none. */
 long remote_status(pid_t pid, const char *key);

@@ -5,6 +5,7 @@
 #include "tracer/recorder/base/elf_file.h"
 #include "tracer/recorder/base/first_line.h"
 #include "tracer/recorder/base/message.h"
+#include "tracer/recorder/process/process_watch.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -98,17 +99,6 @@ static pid_t find_pid(const char *text)
 
 /* ---- what speaks against it ---- */
 
-/* The letter of its state, as in ps. */
-static char state_of(pid_t pid)
-{
-	char text[512];
-
-	first_line(text, sizeof(text), "/proc/%d/stat", (int)pid);
-	const char *const end = strrchr(text, ')');
-
-	return end && end[1] ? end[2] : '?';
-}
-
 static bool same_namespace(pid_t pid, const char *which)
 {
 	char path[64], ours[64];
@@ -123,17 +113,11 @@ static bool same_namespace(pid_t pid, const char *which)
 /* Why we may not open its memory. */
 static const char *why_forbidden(const struct target *t)
 {
-	char text[16] = "";
-	int fd;
+	char text[16];
 
 	if (t->uid != geteuid() && geteuid() != 0)
 		return "it is another user's: record as that user, or as root";
-	fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (read(fd, text, sizeof(text) - 1) < 0)
-			text[0] = '\0';
-		close(fd);
-	}
+	first_line(text, sizeof(text), "/proc/sys/kernel/yama/ptrace_scope");
 	if (text[0] >= '1')
 		return "this system lets a process look at its own children "
 		       "only (kernel.yama.ptrace_scope): record as root, or "
@@ -155,18 +139,10 @@ bool target_is_confined(pid_t tid)
 
 bool target_has_shadow_stack(pid_t tid)
 {
-	char path[64], line[256];
-	bool has = false;
+	char line[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	FILE *const f = fopen(path, "re");
-
-	while (f && !has && fgets(line, sizeof(line), f))
-		has = strncmp(line, "x86_Thread_features:", 20) == 0 &&
-		      strstr(line, "shstk");
-	if (f)
-		fclose(f);
-	return has;
+	return remote_status_line(tid, "x86_Thread_features:", line,
+				  sizeof(line)) && strstr(line, "shstk");
 }
 
 /* To join a recording takes some system calls. */
@@ -192,7 +168,7 @@ static bool is_confined(pid_t pid)
 static const char *why_not_state(const struct target *t)
 {
 	const pid_t pid = t->remote.pid;
-	const char state = state_of(pid);
+	const char state = process_state(pid);
 
 	if (pid == getpid() || pid == getppid())
 		return "that is weft itself";

@@ -91,12 +91,18 @@ pid_t process_parent(pid_t pid)
 	return read_stat(pid, &s) ? s.parent : 0;
 }
 
-bool process_is_stopped(pid_t pid)
+char process_state(pid_t pid)
 {
 	struct stat_line s;
 
-	return pid > 0 && read_stat(pid, &s) &&
-	       (s.state == 'T' || s.state == 't');
+	return pid > 0 && read_stat(pid, &s) ? s.state : '?';
+}
+
+bool process_is_stopped(pid_t pid)
+{
+	const char state = process_state(pid);
+
+	return state == 'T' || state == 't';
 }
 
 uint64_t process_start(pid_t pid)

@@ -17,6 +17,8 @@ bool process_exists(pid_t pid);
 void process_attached(pid_t pid);
 /* The number of its parent. 0 if it cannot be found. */
 pid_t process_parent(pid_t pid);
+/* The letter of its state, as in ps; '?' if it cannot be found. */
+char process_state(pid_t pid);
 /* By a signal, or by a debugger. */
 bool process_is_stopped(pid_t pid);
 /* When it started, in a unit of the kernel's. 0 if it cannot be found. */
