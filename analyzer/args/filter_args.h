@@ -30,7 +30,7 @@ enum {
 };
 
 /* For OPT_MORE, before load_opts; one row for each filter_arg. load_open
- * applies the filters; header_print says what is shown. */
+ * applies the filters; header_begin says what is shown. */
 extern const struct opt filter_opts[];
 
 /* Filters that have no meaning for a command, and why: what follows "--thread

@@ -7,15 +7,6 @@
 #include "analyzer/tables/filter.h"
 
 #include <string.h>
-#include <unistd.h>
-
-int named_operands(int count, char **operands, const char *also)
-{
-	if (count >= 2 || (count == 1 && access(operands[0], F_OK) != 0))
-		return 0;
-	return err_add("a function is needed: give its name%s, then the folder "
-		       "that weft record made", also);
-}
 
 uint8_t *named_functions(struct session *s, const char *pattern)
 {

@@ -5,11 +5,6 @@
 #include "analyzer/base/guess.h"
 #include "analyzer/model/session.h"
 
-/* The operands FUNCTION [DIR] of a command: 0, or -1 with the cause in the
- * chain if the function is missing: nothing is given, or only something that is
- * there as a file. also: what can stand for the function, or "". */
-int named_operands(int count, char **operands, const char *also);
-
 /* filter_match_funcs, but NULL with the cause in the chain if no function
  * matches. */
 uint8_t *named_functions(struct session *, const char *pattern);

@@ -379,7 +379,7 @@ static enum cmd_exit explain(struct load *load, const char *traces)
 		header_print_losses(load);
 		print_json(&t);
 	} else {
-		header_print(stdout, load);
+		reading_print_header(load);
 		print_text(&t);
 	}
 	return CMD_OK;

@@ -29,8 +29,7 @@ static const struct opt opts[] = {
 	  .help = "a folder to look for source files in, before their own "
 	  "place" },
 	TABLE_TOP("functions below it to show", 20),
-	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
-	  .help = "rows for scripts: only lines with samples" },
+	TABLE_CSV("rows for scripts: only lines with samples"),
 	{ .type = OPT_END }
 };
 

@@ -48,8 +48,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'd', .name = "depth", .arg = "N",
 	  .to = &arg_depth, .help = "innermost frames of a stack to show, 0 "
 	  "for all (default: 30); not for --csv, which has all" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
-	  .help = "rows for scripts: full names, times in ns" },
+	TABLE_CSV("rows for scripts: full names, times in ns"),
 	{ .type = OPT_END }
 };
 

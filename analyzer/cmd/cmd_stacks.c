@@ -35,8 +35,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .name = "group", .to = &arg_group,
 	  .help = "show equal stacks only once, with their count" },
 	TABLE_TOP("stacks to show at each moment", 50),
-	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
-	  .help = "rows for scripts, one per frame: full names, times in ns" },
+	TABLE_CSV("rows for scripts, one per frame: full names, times in ns"),
 	{ .type = OPT_END }
 };
 

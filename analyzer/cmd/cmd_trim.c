@@ -37,8 +37,7 @@ static const struct opt opts[] = {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &table_args.top, .help = "rows to show, 0 for all (default: "
 	  "30; with --csv, all)" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
-	  .help = "rows for scripts: full names, times in ns" },
+	TABLE_CSV("rows for scripts: full names, times in ns"),
 	{ .type = OPT_END }
 };
 

@@ -36,8 +36,7 @@ static const struct opt opts[] = {
 	  .to = &arg_rate, .help = "samples a second, as in weft record" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &arg_top, .help = "functions to show, 0 for all" },
-	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv,
-	  .help = "rows for scripts: the shares in percent" },
+	TABLE_CSV("rows for scripts: the shares in percent"),
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };

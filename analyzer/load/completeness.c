@@ -9,7 +9,6 @@
 #include "analyzer/out/out_escape.h"
 #include "analyzer/out/out_number.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -134,12 +134,6 @@ void header_begin(FILE *to, const struct load *load)
 	print_sentences(to, "", load);
 }
 
-void header_print(FILE *to, const struct load *load)
-{
-	header_begin(to, load);
-	fputc('\n', to);
-}
-
 void header_print_losses(const struct load *load)
 {
 	print_sentences(stderr, "# ", load);

@@ -7,11 +7,7 @@
 #include <stdio.h>
 
 /* Program, date, duration, how many threads and such, what was lost, which part
- * is shown: a few lines and an empty one. Untrusted bytes are made safe for a
- * terminal. */
-void header_print(FILE *, const struct load *);
-/* The same without the empty line, for a command that has more to say above its
- * table. */
+ * is shown: a few lines. Untrusted bytes are made safe for a terminal. */
 void header_begin(FILE *, const struct load *);
 
 /* For --csv: what was lost, the notes, and which part is shown, as lines "#

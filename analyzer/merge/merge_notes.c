@@ -5,7 +5,6 @@
 #include "analyzer/base/order.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -43,3 +43,13 @@ void out_json_name(FILE *to, const struct func *f)
 	fputs(f->kind == FUNC_LUA ? " [lua]\"" :
 	      f->kind == FUNC_MARK ? " [mark]\"" : "\"", to);
 }
+
+void out_json_texts(FILE *to, const char **text, size_t count)
+{
+	fputc('[', to);
+	for (size_t i = 0; i < count; i++) {
+		fputs(i > 0 ? "," : "", to);
+		out_json_text(to, text[i]);
+	}
+	fputc(']', to);
+}

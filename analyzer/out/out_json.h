@@ -12,3 +12,5 @@ void out_json_text(FILE *, const char *text);
 /* The same of a function's name for viewers that add up by name: " [lua]" or
  * " [mark]" behind those that are not native. */
 void out_json_name(FILE *, const struct func *);
+/* Write texts as a JSON list of strings. */
+void out_json_texts(FILE *, const char **text, size_t count);

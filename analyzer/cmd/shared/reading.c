@@ -3,15 +3,18 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/cmd/shared/reading.h"
 
-#include "analyzer/args/named.h"
+#include "analyzer/base/err.h"
 #include "analyzer/load/header.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 int reading_take_function(struct reading *r, const char *also)
 {
-	if (named_operands(r->count, r->operands, also) != 0)
-		return -1;
+	if (r->count == 0 ||
+	    (r->count == 1 && access(r->operands[0], F_OK) == 0))
+		return err_add("a function is needed: give its name%s, then "
+			       "the folder that weft record made", also);
 	r->function = r->operands[0];
 	r->operands++;
 	r->count--;

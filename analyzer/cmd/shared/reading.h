@@ -27,7 +27,8 @@ struct reading {
 enum cmd_exit reading_run(const struct cmd *, int count, char **operands);
 
 /* In prepare: take the first operand, which names functions. also: what can
- * stand for it, or "". 0, or -1 with the cause in the chain. */
+ * stand for it, or "". 0, or -1 with the cause in the chain if it is missing:
+ * nothing is given, or only something that is there as a file. */
 int reading_take_function(struct reading *, const char *also);
 
 /* The header at the top of the report; with --csv, what was lost as comments on

@@ -22,6 +22,9 @@ extern struct table_args {
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N", \
 	  .to = &table_args.top, .help = what ", 0 for all (default: " #usual \
 	  "; with --csv, all)" }
+/* The option --csv. */
+#define TABLE_CSV(what) \
+	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv, .help = what }
 /* The options of a command that prints a table of the view `of`; first: what
  * comes first by default, NULL: the first metric that sorts; flags: of metrics
  * that rows lack. */
@@ -37,8 +40,7 @@ extern struct table_args {
 	  .help = "the columns of " \
 	  "the table, or of the CSV: names separated by commas; all; or " \
 	  "+LIST, beside the usual ones" }, \
-	{ .type = OPT_FLAG, .name = "csv", .to = &table_args.csv, \
-	  .help = "rows for scripts: full names, times in ns" }
+	TABLE_CSV("rows for scripts: full names, times in ns")
 
 /* A table that is being printed. Set source, columns (table_choose), csv and
  * has_bounds; the rest is zero at first. The caller defines the struct of a

@@ -168,17 +168,6 @@ static void put_marks(struct writer *w)
 	}
 }
 
-static void put_sentences(FILE *to, const char *key, const char **text,
-			  size_t count)
-{
-	fprintf(to, ",\"%s\":[", key);
-	for (size_t i = 0; i < count; i++) {
-		fputs(i > 0 ? "," : "", to);
-		out_json_text(to, text[i]);
-	}
-	fputc(']', to);
-}
-
 int export_chrome_write(FILE *to, const struct export_from *from)
 {
 	struct writer w = { .to = to, .between = "\n" };
@@ -189,8 +178,10 @@ int export_chrome_write(FILE *to, const struct export_from *from)
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"recorder\":"
 	      "\"weft\",\"title\":", to);
 	out_json_text(to, title);
-	put_sentences(to, "lost", from->lost, from->lost_count);
-	put_sentences(to, "notes", from->notes, from->note_count);
+	fputs(",\"lost\":", to);
+	out_json_texts(to, from->lost, from->lost_count);
+	fputs(",\"notes\":", to);
+	out_json_texts(to, from->notes, from->note_count);
 	fputs("},\"traceEvents\":[", to);
 	put_processes(&w);
 	for (size_t i = 0; i < from->chronicle->count; i++)

@@ -117,11 +117,8 @@ int export_cpuprofile_write(FILE *to, const struct export_from *from)
 	end = put_samples(to, s, true);
 	fputs(",\n\"startTime\":0,\"endTime\":", to);
 	put_us(to, end);
-	fputs(",\n\"lost\":[", to);
-	for (size_t i = 0; i < from->lost_count; i++) {
-		fputs(i > 0 ? "," : "", to);
-		out_json_text(to, from->lost[i]);
-	}
-	fputs("]}\n", to);
+	fputs(",\n\"lost\":", to);
+	out_json_texts(to, from->lost, from->lost_count);
+	fputs("}\n", to);
 	return 0;
 }
