@@ -97,14 +97,32 @@ watched() {
 }
 one_of 3 watched
 
+# The same of one that hangs while it is being started.
+mkdir "$HOME/bin"
+echo "#!/bin/sh
+echo \$\$ >'$HOME/started'
+exec sleep 300" >"$HOME/bin/lttng-sessiond"
+chmod +x "$HOME/bin/lttng-sessiond"
+started() {
+	rm -f "$HOME/started"
+	PATH=$HOME/bin:$PATH waits
+	await test -s "$HOME/started" || fail "no daemon is started"
+	ends
+	kill "$(cat "$HOME/started")"
+	grep -q 'no LTTng session: .*, and the recording is over' "$T/err"
+}
+one_of 3 started
+
 # An LTTng that answers, and then is not to be loaded: the constructor of its
 # library waits for the daemon, too.
 if command -v lttng-sessiond >/dev/null; then
 	mkdir "$HOME/weft"
 	cp -r "$B/bin" "$B/lib" "$B/libexec" "$HOME/weft"
-	echo '#include <unistd.h>
+	echo '#include <fcntl.h>
+	#include <unistd.h>
 	__attribute__((constructor)) static void hang(void)
 	{
+		close(creat("'"$HOME"'/hangs", 0600));
 		for (;;)
 			pause();
 	}' | gcc -xc -fPIC -shared -o "$HOME/weft/lib/weft/weft-provider.so" - ||
@@ -112,6 +130,35 @@ if command -v lttng-sessiond >/dev/null; then
 	waits "$HOME/weft/bin/weft"
 	ends
 	grep -q 'no LTTng session: ' "$T/err" || fail "nobody is told"
+
+	# The daemon may die meanwhile.
+	dies() {
+		rm -f "$HOME/hangs"
+		waits "$HOME/weft/bin/weft"
+		await test -e "$HOME/hangs" || fail "nothing is loaded"
+		kill -9 "$(daemon)"
+		ends
+		grep -q 'no LTTng session: the session daemon has died' "$T/err"
+	}
+	one_of 3 dies
+
+	# Or the recorder can have no more threads.
+	echo '#define _GNU_SOURCE
+	#include <dlfcn.h>
+	#include <errno.h>
+	#include <string.h>
+	int pthread_create(void *thread, void *with, void *f, void *ctx)
+	{
+		int (*real)(void *, void *, void *, void *) =
+			dlsym(RTLD_NEXT, "pthread_create");
+
+		return strncmp(program_invocation_short_name, "weft", 4) == 0 ?
+		       EAGAIN : real(thread, with, f, ctx);
+	}' | gcc -xc -fPIC -shared -o "$HOME/no-thread.so" - || fail "gcc fails"
+	LD_PRELOAD=$HOME/no-thread.so waits
+	ends
+	grep -q 'no LTTng session: there can be no thread' "$T/err" ||
+		fail "nobody is told that there is no thread"
 fi
 
 # LTTng may answer when half of the pool is full.

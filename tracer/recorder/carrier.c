@@ -100,14 +100,20 @@ static void *join(void *ctx)
 
 static bool begin_to_join(struct recording *r)
 {
+	struct carrier *const c = &r->carrier;
 	pthread_t thread;
 
 	if (writes_elsewhere(r))
 		return false;
 	sink_set_environment();
-	if (pthread_create(&thread, NULL, join, r) != 0)
-		return false;
-	return r->carrier.joins = pthread_detach(thread) == 0;
+	c->joins = true;
+	if (pthread_create(&thread, NULL, join, r) == 0) {
+		pthread_detach(thread);
+	} else {
+		c->why_not = "there can be no thread to load LTTng-UST";
+		c->has_joined = true;
+	}
+	return true;
 }
 
 /* Positive: LTTng takes chunks; 0: that is not known yet; negative: it does
@@ -115,13 +121,14 @@ static bool begin_to_join(struct recording *r)
 static int poll_joined(struct recording *r)
 {
 	const struct carrier *const c = &r->carrier;
-	const char *const why = c->has_joined ? c->why_not :
+	const bool has_joined = c->has_joined; /* once: it may change */
+	const char *const why = has_joined ? c->why_not :
 				session_process_hangs(&r->session, c->hurries);
 
 	if (why)
 		message_trouble("no LTTng session: %s; recording goes to "
 				"spill.weft", why);
-	return why ? -1 : c->has_joined;
+	return why ? -1 : has_joined;
 }
 
 /* The start notes come before all else. */

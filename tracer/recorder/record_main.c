@@ -447,12 +447,13 @@ static void choose_sleep(struct loop *l, uint32_t taken)
 		   ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : (uint32_t)ms;
 }
 
-/* A descriptor that can be read stays so: it is watched no longer. */
+/* A descriptor that can be read stays so: it is watched no longer. While LTTng
+ * is awaited, carrier_poll looks at it. */
 static void check_daemons(struct recording *r)
 {
 	const char *const lost = session_process_lost(&r->session);
 
-	if (!lost)
+	if (!lost || r->carrier.awaited)
 		return;
 	sink_give_up_lttng(&r->sink, lost);
 	session_process_look_away(&r->session);

@@ -575,10 +575,9 @@ int session_process_poll_open(struct session_process *s, bool hurries)
 {
 	int got;
 
-	while ((got = receive(s, 0)) == 1 && reply.status > 0) {
-		s->heard_ns = reply.status == STARTS_DAEMON ? s->until_ns :
-			      rate_mono();
-	}
+	while ((got = receive(s, 0)) == 1 && reply.status > 0)
+		s->heard_ns = rate_mono() +
+			      (reply.status == STARTS_DAEMON ? silent_ns : 0);
 	if (got == 1 && reply.status == 0) {
 		s->daemon = open_pidfd(reply.daemon);
 		s->consumer = open_pidfd(reply.consumer);
