@@ -28,8 +28,11 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 		if (co->vm->by_layout && !process_confined)
 			function_number_frame((uint64_t)L, layout_id(ar));
 	}
-	/* A hook that nothing would put back stays where it is. */
-	if (co->vm->detached || (!lua_vm_on() && co->vm->interposed))
+	/* A hook that nothing would put back stays where it is. A VM that calls
+	 * our functions is met at one of them when the process joins again. */
+	if (co->vm->detached ||
+	    (!lua_vm_on() && (co->vm->interposed ||
+			      (co->vm->lib->map && process_is_away()))))
 		lua_hook_remove(co);
 	/* No other function of ours may be called for long. */
 	if (process_is_asked())

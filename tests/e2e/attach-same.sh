@@ -1,0 +1,144 @@
+#!/bin/bash
+# each: late-lua5.1 late-lua5.2 late-lua5.3 late-lua5.4 late-luajit lua5.4
+# After a recording, an attached program is as it was before: each word of its
+# modules that leads anywhere, the rights of what is mapped, its threads, signals
+# and descriptors, and the hook of its Lua; and a native call takes as many
+# instructions. While it is recorded, it has no other thread: unshare and setns may
+# need that. late: the program was started without weft.
+# SPDX-License-Identifier: MIT
+. tests/lib.sh
+. tests/e2e/attach.inc
+[ "$(uname -m)" = x86_64 ] || { echo "not x86-64"; exit 77; }
+lua=${1#late-}
+pkg-config --exists "$lua" || { echo "no $lua for programs"; exit 77; }
+preload=$([ "$1" != "$lua" ] || echo "LD_PRELOAD=$B/lib/libweft.so")
+
+# Its lines: "on" and "off" as in p_attach.c; "count": the instructions of 21
+# native calls, and the hook; "alone": has it one thread? Its coroutine is older
+# than any recording.
+cat >"$T/same.c" <<'END'
+#define _GNU_SOURCE
+#include "tracer/host/weft.h"
+#include <dlfcn.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#define UNSEEN __attribute__((no_instrument_function))
+static const char script[] =
+	"local function step(n) return n + 1 end\n"
+	"local co = coroutine.wrap(function(n)\n"
+	"  while true do n = coroutine.yield(step(n)) end\n"
+	"end)\n"
+	"function round(n)\n"
+	"  for i = 1, 10 do n = co(n) end\n"
+	"  return n\n"
+	"end\n"
+	"function state()\n"
+	"  return (debug.gethook(co) and 'hooked' or 'not hooked') ..\n"
+	"    (jit and jit.status() and ', compiles' or '')\n"
+	"end\n";
+static volatile sig_atomic_t instructions;
+long churn(long n);
+__attribute__((noinline)) long churn(long n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n > 0 ? churn(n - 1) + 1 : 0;
+}
+UNSEEN static void on_step(int s)
+{
+	(void)s;
+	instructions++;
+}
+/* The processor traps after each instruction. */
+UNSEEN static int steps(void)
+{
+	churn(20);
+	instructions = 0;
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; orq $256, (%%rsp);"
+			 "popfq; lea 128(%%rsp), %%rsp" ::: "memory", "cc");
+	churn(20);
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq $~256, (%%rsp);"
+			 "popfq; lea 128(%%rsp), %%rsp" ::: "memory", "cc");
+	return instructions;
+}
+UNSEEN static int is_on(lua_State *L)
+{
+	void *const weft = dlopen("libweft.so", RTLD_LAZY | RTLD_NOLOAD);
+	int (*status)(struct weft_status *) = !weft ? NULL :
+		(int (*)(struct weft_status *))dlsym(weft, "weft_status");
+	struct weft_status s = { .size = sizeof(s) };
+
+	churn(1);
+	lua_getglobal(L, "round");
+	lua_pushinteger(L, 1);
+	lua_pcall(L, 1, 1, 0);
+	lua_settop(L, 0);
+	if (status)
+		status(&s);
+	return s.on;
+}
+UNSEEN int main(void)
+{
+	lua_State *const L = luaL_newstate();
+	char line[64];
+
+	signal(SIGTRAP, on_step);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	luaL_openlibs(L);
+	if (luaL_loadbuffer(L, script, sizeof(script) - 1, "=s") != 0 ||
+	    lua_pcall(L, 0, 0, 0) != 0)
+		return 1;
+	while (fgets(line, sizeof(line), stdin)) {
+		if (line[0] == 'c') {
+			lua_getglobal(L, "state");
+			lua_call(L, 0, 1);
+			printf("%d instructions, Lua is %s, %s\n", steps(),
+			       lua_tostring(L, -1),
+			       lua_gethook(L) ? "hooked" : "not hooked");
+			lua_settop(L, 0);
+			continue;
+		}
+		if (line[0] == 'a') {
+			puts(unshare(CLONE_THREAD) == 0 ? "alone" : "not alone");
+			continue;
+		}
+		while (is_on(L) != (line[1] == 'n'))
+			usleep(500);
+		puts(line[1] == 'n' ? "on" : "off");
+	}
+	puts("right");
+	return 0;
+}
+END
+gcc -O1 -finstrument-functions -I. $(pkg-config --cflags "$lua") "$T/same.c" \
+	-o "$T/same" -ldl $(pkg-config --libs "$lua") ||
+	fail "the program is not built"
+# Else the links that it uses meanwhile would be others.
+begin env LD_BIND_NOW=1 $preload "$T/same"
+
+# look: all that must be the same, in $T/now.
+look() {
+	ask count
+	{
+		echo "$answer"
+		grep -E '^(Threads|Seccomp|Sig(Blk|Ign|Cgt))' "/proc/$pid/status"
+		(cd "/proc/$pid/fd" && echo descriptors *)
+		"$P/p_image" "$pid" || fail "p_image"
+	} >"$T/now"
+}
+look
+mv "$T/now" "$T/before"
+for i in 1 2; do
+	attach
+	ask alone
+	[ "$answer" = alone ] || fail "it has another thread"
+	detach
+	ask off
+	await has_left || fail "it maps the pool"
+	look
+	diff "$T/before" "$T/now" || fail "time $i: it is another program"
+done
+end
