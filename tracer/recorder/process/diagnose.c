@@ -246,10 +246,11 @@ static enum lua_kind explain_own_lua(const char *path,
 	}
 	if (!elf_file_contains(path, mark_prepared))
 		message("\"%s\" has a Lua of its own linked in, which cannot "
-			"be seen: link it with  $(pkg-config --libs "
-			"weft-lua-static), or call weft_lua_attach(L) after "
-			"making the state, or link the shared Lua library",
-			path);
+			"be seen: if its scripts can load C modules, put  "
+			"require \"weft\"  into the first; else link it with  "
+			"$(pkg-config --libs weft-lua-static), or call "
+			"weft_lua_attach(L) after making the state, or link "
+			"the shared Lua library", path);
 	else if (facts->attached)
 		message("no Lua state was seen in \"%s\": a program that runs "
 			"already and has a Lua of its own linked in must call "
