@@ -58,6 +58,8 @@ static lua_State *thread_argument(lua_State *L)
 	return lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
 }
 
+static void record(lua_State *L);
+
 /* --------------------------------------------------------------- recording */
 
 /* start([title]): "started", "already started" or "too many"; or nil and why
@@ -71,7 +73,7 @@ static int start(lua_State *L)
 		lua_pushliteral(L, "this program is not being recorded");
 		return 2;
 	}
-	weft_lua_attach(L); /* for this Lua state it is in effect at once */
+	record(L); /* for this Lua state it is in effect at once */
 	lua_pushstring(L, r == 0 ? "started" : r == 1 ? "already started" :
 		       "too many");
 	return 1;
@@ -103,15 +105,21 @@ static int resume(lua_State *L)
 	const int r = weft_resume();
 
 	if (r >= 0)
-		weft_lua_attach(L);
+		record(L);
 	lua_pushboolean(L, r >= 0);
 	return 1;
 }
 
-/* mark(name): nothing. */
+/* mark(name): nothing. The recording that the program has joined begins here
+ * for a Lua state that weft could not meet from outside. */
 static int mark(lua_State *L)
 {
-	weft_mark(check_text(L, 1));
+	const char *const name = check_text(L, 1);
+	struct weft_status s = { .size = sizeof(s) };
+
+	weft_mark(name);
+	if (weft_status(&s) == 0 && s.on && !s.inside_only)
+		record(L);
 	return 0;
 }
 
@@ -142,7 +150,7 @@ static int native(lua_State *L)
 		lua_pushnil(L);
 	else
 		lua_pushboolean(L, was);
-	weft_lua_attach(L);
+	record(L);
 	return 1;
 }
 
@@ -191,7 +199,7 @@ static int status(lua_State *L)
 static int begin(lua_State *L)
 {
 	weft_inside_begin();
-	weft_lua_attach(L);
+	record(L);
 	return 0;
 }
 
@@ -455,6 +463,31 @@ static void stand_in(lua_State *L, bool is_jit)
 	}
 }
 
+/* Lets weft record this Lua state from now on. Where weft sees no calls of lua_
+ * functions, those that matter are replaced by our own, once. */
+static void record(lua_State *L)
+{
+	static const char key[] = "weft.stands_in";
+	bool done;
+	int jit;
+
+	if (weft_lua_attach(L) != WEFT_LUA_OK || weft_lua_is_interposed(L))
+		return;
+	lua_getfield(L, LUA_REGISTRYINDEX, key);
+	done = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	if (done)
+		return;
+	lua_pushboolean(L, 1);
+	lua_setfield(L, LUA_REGISTRYINDEX, key);
+	weft_lua_rest(L); /* what we ask is no call of the program */
+	jit = jit_status(L);
+	weft_lua_attach(L);
+	if (jit >= 0)
+		weft_lua_jit(L, jit);
+	stand_in(L, jit >= 0);
+}
+
 /* dump(path or nil, since_reset): true; or nil and why not. */
 static int dump(lua_State *L)
 {
@@ -489,12 +522,10 @@ static const luaL_Reg inner[] = {
 __attribute__((visibility("default"))) int luaopen_weft(lua_State *L);
 
 /* require "weft": the module's table. Runs weft_module.lua with that table and
- * the inner functions, then lets weft record this Lua state. Where weft sees no
- * calls of lua_ functions, it replaces those that matter by its own. */
+ * the inner functions, then lets weft record this Lua state. */
 int luaopen_weft(lua_State *L)
 {
 	static const char key[] = "weft.module";
-	const int jit = jit_status(L);
 
 	lua_getfield(L, LUA_REGISTRYINDEX, key);
 	if (lua_istable(L, -1))
@@ -506,7 +537,7 @@ int luaopen_weft(lua_State *L)
 	set_functions(L, functions);
 	lua_newtable(L);
 	set_functions(L, inner);
-	lua_pushboolean(L, jit < 0);
+	lua_pushboolean(L, jit_status(L) < 0);
 	lua_pushcclosure(L, finish, 1);
 	lua_setfield(L, -2, "finish");
 	lua_pushboolean(L, LUA_VERSION_NUM >= 504);
@@ -514,10 +545,6 @@ int luaopen_weft(lua_State *L)
 	lua_call(L, 2, 1);
 	lua_pushvalue(L, -1);
 	lua_setfield(L, LUA_REGISTRYINDEX, key);
-	if (weft_lua_attach(L) == WEFT_LUA_OK && !weft_lua_is_interposed(L)) {
-		if (jit >= 0)
-			weft_lua_jit(L, jit);
-		stand_in(L, jit >= 0);
-	}
+	record(L);
 	return 1;
 }

@@ -2,6 +2,7 @@
  * the program tells of, where no call of lua_resume can be seen.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/weft.h"
+#include "tracer/host/lua/attach.h"
 #include "tracer/host/lua/call_scope.h"
 #include "tracer/host/lua/switch.h"
 #include "tracer/host/thread/thread.h"
@@ -356,15 +357,19 @@ struct told_switch {
 _Static_assert(sizeof(struct told_switch) <= sizeof(struct weft_lua_switch),
 	       "struct weft_lua_switch has room for it");
 
-/* L's object, made if L's VM is known. */
+/* L's object, made if L's VM is known. What is older than the recording did not
+ * get our hook from who made it. */
 static struct coroutine *meet(lua_State *L, lua_State *from)
 {
-	struct coroutine *const co = lua_co_served(L);
-	const struct coroutine *const other = lua_co_served(from);
+	struct coroutine *co = lua_co_served(L);
+	struct coroutine *const other = lua_co_served(from);
 
 	if (co || !other || !L || lua_co_find(L))
 		return co;
-	return lua_co_met(L, lua_co_find(other->vm->main));
+	co = lua_co_met(L, lua_co_find(other->vm->main));
+	if (co && lua_co_holder(other)->hooked)
+		lua_hook_set(co);
+	return co;
 }
 
 EXPORT int weft_lua_resuming(lua_State *L, lua_State *from,

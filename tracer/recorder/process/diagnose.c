@@ -244,17 +244,18 @@ static enum lua_kind explain_own_lua(const char *path,
 				"script", path);
 		return LUA_INTERPRETER;
 	}
-	if (!elf_file_contains(path, mark_prepared))
+	if (facts->attached)
+		message("no Lua state was seen in \"%s\": a program that runs "
+			"already and has a Lua of its own linked in must call "
+			"weft_lua_attach(L), or weft.mark in a script that "
+			"required weft, while it is recorded", path);
+	else if (!elf_file_contains(path, mark_prepared))
 		message("\"%s\" has a Lua of its own linked in, which cannot "
 			"be seen: if its scripts can load C modules, put  "
 			"require \"weft\"  into the first; else link it with  "
 			"$(pkg-config --libs weft-lua-static), or call "
 			"weft_lua_attach(L) after making the state, or link "
 			"the shared Lua library", path);
-	else if (facts->attached)
-		message("no Lua state was seen in \"%s\": a program that runs "
-			"already and has a Lua of its own linked in must call "
-			"weft_lua_attach(L) while it is recorded", path);
 	else
 		message("no Lua state was seen in \"%s\", whose own Lua is "
 			"ready to be recorded", path);
@@ -355,7 +356,10 @@ void diagnose_empty(const char *path, char *const *argv,
 		message("\"%s\" is neither an ELF program nor a script", path);
 		return;
 	}
-	if (facts->processes == 0)
+	if (facts->processes == 0 && facts->attached)
+		message("the program called nothing that weft sees while it "
+			"was recorded");
+	else if (facts->processes == 0)
 		message("libweft.so was not loaded, or did not find the pool: "
 			"look for what emptied the environment" OTHER_VERSION);
 	if (!file.wants_hooks && explain_argument(argv, path, facts->seen))
