@@ -244,7 +244,7 @@ bool event_by_layout(struct lua_event *e, struct lua_local *me,
 		return e->kind == EVENT_RETURN && !IS_JIT;
 	if (e->kind == EVENT_RETURN) {
 		e->key = key_at(me, co, e->id);
-		return true;
+		return !IS_JIT || e->key != 0;
 	}
 	c = function_cached(me, (uint64_t)co->L, e->id, FUNCTION_CALLED);
 	e->cached = c;
@@ -279,8 +279,18 @@ static void ask_caller(struct lua_event *e, struct lua_local *me,
 						   &c).key;
 }
 
+/* LuaJIT's caller, if the callee has just taken its place in the cache. */
+static void ask_moved(struct lua_event *e, struct lua_local *me,
+		      const struct coroutine *co)
+{
+	if (!IS_JIT || e->caller.id == 0 || key_at(me, co, e->caller.id) != 0)
+		return;
+	e->caller.key = function_ask(co, e->caller.id, false).key;
+	e->caller.key_at = NULL;
+}
+
 /* The function of a frame that returns. By the layout it is known already,
- * unless this thread has not seen the call. */
+ * unless this thread has not seen the call, or too many since. */
 static uint64_t return_key(struct lua_local *me, const struct coroutine *co,
 			   uint64_t id)
 {
@@ -303,6 +313,7 @@ bool event_by_asking(struct lua_event *e, struct lua_local *me,
 	if (co->vm->by_layout) {
 		read_caller(e, co);
 		f = function_at(me, co, e->id, false);
+		ask_moved(e, me, co);
 	} else {
 		ask_caller(e, me, co);
 		f = function_by_object(me, co, e->id, &e->cached);
