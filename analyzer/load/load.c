@@ -13,6 +13,7 @@
 #include "analyzer/sym/sym.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +59,23 @@ const struct opt load_net_opts[] = {
 	{ .type = OPT_MORE, .more = load_opts },
 	{ .type = OPT_END }
 };
+
+int load_args_check(void)
+{
+	const char *at = arg_debug_dirs;
+
+	while (at && *at != '\0') {
+		const size_t length = strcspn(at, ":");
+		char folder[PATH_MAX];
+
+		snprintf(folder, sizeof(folder), "%.*s", (int)length, at);
+		if (length > 0 && access(folder, F_OK) != 0)
+			return err_add("--debug-dir \"%s\": %s", folder,
+				       strerror(errno));
+		at += length + (at[length] == ':');
+	}
+	return 0;
+}
 
 size_t load_max_nodes(void)
 {

@@ -70,7 +70,8 @@ enum cmd_exit cmd_run(const struct cmd *cmd, int argc, char **argv)
 		help_print_command(cmd);
 		return finish(CMD_OK);
 	}
-	if (count < 0 || filter_args_check(cmd->refused) != 0)
+	if (count < 0 || filter_args_check(cmd->refused) != 0 ||
+	    load_args_check() != 0)
 		return CMD_USAGE;
 	pager_start(cmd);
 	return finish(cmd->run ? cmd->run(count, argv) :

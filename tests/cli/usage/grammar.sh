@@ -108,6 +108,7 @@ done <<'EOF'
 --lua-init record --no-lua --lua-init -- true
 --count record --count-only --count f -- true
 "record" help report record
+--debug-dir report --debug-dir /:/no-such t
 EOF
 "$W" tree --csv --min-share 100 t >part 2>&1 || fail "$(cat part)"
 [ "$("$W" tree --csv t | wc -l)" -gt "$(wc -l <part)" ] ||
