@@ -34,7 +34,7 @@ static const char *const roots[] = {
  * --all can mean many of them. */
 static const struct opt opts[] = {
 	{ .type = OPT_FLAG, .letter = 'a', .name = "all", .to = &arg_all,
-	  .help = "all functions, by self time; no FUNCTION is given" },
+	  .help = "all functions, by self time, instead of FUNCTION" },
 	TABLE_TOP("functions to show", 20),
 	{ .type = OPT_NUMBER, .letter = 'l', .name = "lines", .arg = "N",
 	  .to = &arg_lines, .help = "callers, and callees, to show for each "

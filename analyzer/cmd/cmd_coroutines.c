@@ -388,7 +388,7 @@ const struct cmd cmd_coroutines = {
 	"body had and the exact distribution of their figures, then one row\n"
 	"for each coroutine. A body is a coroutine's outermost function.\n"
 	"\n"
-	"active is the time from each resume to the next suspension, with\n"
+	"active is the time from each resume to the next suspension, also\n"
 	"that of coroutines resumed in between; suspended is the time from a\n"
 	"suspension to the next resume. \"in Lua\" and native are the parts\n"
 	"of active in which the coroutine itself ran; in the rest, coroutines\n"

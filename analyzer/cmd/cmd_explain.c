@@ -408,7 +408,7 @@ const struct cmd cmd_explain = {
 	.args = "TRACE...",
 	.summary = "say what is worth a look, in a few sentences",
 	.about =
-	"Reads traces or profiles (several are merged) and tells what stands\n"
+	"Reads traces or profiles (several are merged) and says what stands\n"
 	"out, each with its figures and the command that shows more:\n"
 	"\n"
 	"a function that takes much of the time on the CPU itself; a call\n"

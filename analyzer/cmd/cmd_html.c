@@ -278,7 +278,7 @@ const struct cmd cmd_html = {
 	"file. It shows the stacks as a flame graph (zoom by a click, search,\n"
 	"callers below or above, by thread or by coroutine), the functions\n"
 	"as a table with the callers and callees of the chosen one, the\n"
-	"coroutines, what each thread and coroutine ran when, and single\n"
+	"coroutines, when each thread and coroutine ran what, and single\n"
 	"calls by time and duration (of all functions, or of those that\n"
 	"--functions names). A profile does not say what ran when, and has no\n"
 	"single calls: its page lacks both. What was lost stands on top.\n"

@@ -183,8 +183,8 @@ const struct cmd cmd_merge = {
 	"program, labels and number.\n"
 	"\n"
 	"On the machine that recorded a trace, \"weft export\" turns it into\n"
-	"a profile.\n"
-	"Other commands that take several traces merge them in the same way.",
+	"a profile. Other commands that take several traces merge them in\n"
+	"the same way.",
 	.opts = opts,
 	.has_net = true,
 	.merges = true,

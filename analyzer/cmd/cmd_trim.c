@@ -30,10 +30,10 @@ static const struct opt opts[] = {
 	  .to = &arg_format, .choices = formats, .help = "what to write" },
 	{ .type = OPT_NUMBER, .name = "below", .arg = "NS",
 	  .to = &arg_below, .help = "only functions whose calls take at most "
-	  "so many ns on average" },
+	  "NS ns on average" },
 	{ .type = OPT_SHARE, .letter = 'm', .name = "min-share",
 	  .arg = "PERCENT", .to = &arg_min_share, .help = "only functions "
-	  "with so large a share of all calls" },
+	  "with at least this share of all calls" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &table_args.top, .help = "rows to show, 0 for all (default: "
 	  "30; with --csv, all)" },

@@ -511,11 +511,11 @@ static enum cmd_exit run(int count, char **operands)
 const struct cmd cmd_validate = {
 	.name = "validate",
 	.args = "-- PROGRAM ARGUMENT...",
-	.summary = "tell how far the times of a program can be trusted",
+	.summary = "say how far the times of a program can be trusted",
 	.about =
 	"Runs the program four times: recorded, recorded with a budget, and\n"
 	"then twice with calls only counted, so that samples of the kernel\n"
-	"alone say where its time goes. Then tells how far the recorded times\n"
+	"alone say where its time goes. Then says how far the recorded times\n"
 	"agree with these samples: how many of the ten functions with most\n"
 	"self time are the same, Kendall's tau of the first 30 (1: the same\n"
 	"order), and how much of all self time is given to other functions.\n"

@@ -415,8 +415,8 @@ static enum cmd_exit open_trace(struct load *load)
 	if (read_trace(load) != 0)
 		return CMD_UNREADABLE;
 	if (load->want.to > 0 && has_counted(load->session)) {
-		err_add("nobody knows when calls were made that were only "
-			"counted, or left out for a budget, so that none can "
+		err_add("it is not known when calls were made that were only "
+			"counted, or left out for a budget, so no part can "
 			"be chosen by time; leave out --from, --to and filters "
 			"by marks");
 		return CMD_USAGE;

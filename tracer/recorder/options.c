@@ -402,8 +402,8 @@ static struct poptOption rows[] = {
 	{ "label", 0, READ(read_label),
 	  "put KEY=VALUE into the trace, each piece and each snapshot, e.g. "
 	  "service=shop; may be given several times; WEFT_LABELS may have "
-	  "more, with commas between them; if a key is in both, --label "
-	  "counts", "KEY=VALUE" },
+	  "more, separated by commas; if a key is in both, --label wins",
+	  "KEY=VALUE" },
 	{ "archive", 0, POPT_ARG_NONE, &opt.archive, 0,
 	  "when the program has ended, copy all that is needed to name its "
 	  "functions into the trace: program files, debug files, Lua sources "
