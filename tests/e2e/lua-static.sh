@@ -193,6 +193,11 @@ begin env LD_PRELOAD="$B/lib/libweft.so" "$T/attached"
 attach
 ask 7
 detach
-grep -q 'no Lua state was seen .* must call weft_lua_attach' "$T/err" ||
-	fail "it is not told what to do: $(cat "$T/err")"
+must='no Lua state was seen .* must call weft_lua_attach'
+grep -q "$must" "$T/err" || fail "it is not told what to do: $(cat "$T/err")"
+begin_recorder
+await grep -q 'waiting for process' "$T/err" || fail "it does not wait"
+detach
+grep -q "$must" "$T/err" || fail "it is not told: $(cat "$T/err")"
+! grep 'emptied the environment' "$T/err" || fail "what is not so is told"
 end

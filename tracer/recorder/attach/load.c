@@ -36,7 +36,8 @@ static const char *why_not(const struct remote *r, const char *program)
 
 	return remote_find_if(r, has_calls, program, &m) ? NULL :
 	       "nothing in it calls what weft records: it was not compiled "
-	       "with -finstrument-functions, and uses no shared Lua library";
+	       "with -finstrument-functions, and uses no shared Lua library "
+	       "(one that is linked in is recorded from the program's start)";
 }
 
 const char *load_begin(struct load *l, const struct remote *r,
