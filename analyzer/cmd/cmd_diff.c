@@ -43,32 +43,16 @@ static bool is_shown(const struct diff_row *row)
 	return fabs(row->share) >= (arg_min < 0 ? USUAL_MIN : arg_min);
 }
 
-/* The function as it is after, if it is there, else as it was before. The two
- * sides have tables of functions of their own. */
-static const struct func *func_of(const struct sides *sides, func_id before,
-				  func_id after)
-{
-	return after ? func_get(sides->after.session->funcs, after) :
-	       func_get(sides->before.session->funcs, before);
-}
-
-/* Are `was` and `is` calls, not times? The first three reasons are of calls;
- * enum diff_reason has them in this order. */
-static bool is_of_calls(const struct diff_row *row)
-{
-	return row->reason <= DIFF_NEW;
-}
-
 /* Only rows of calls have a caller: the other reasons lie in the function. A
  * function without a caller on either side is called by a thread. */
 static const char *caller_of(const struct sides *sides,
 			     const struct diff_row *row)
 {
-	if (!is_of_calls(row))
+	if (!diff_is_of_calls(row))
 		return "";
 	if (!row->caller_before && !row->caller_after)
 		return "[thread]";
-	return func_of(sides, row->caller_before, row->caller_after)->name;
+	return sides_func(sides, row->caller_before, row->caller_after)->name;
 }
 
 /* ---- the header --------------------------------------------------------- */
@@ -159,7 +143,7 @@ static METRIC_GETTER(get_figure)
 	char text[OUT_NUMBER];
 
 	v->real = m->name[0] == 'w' ? r->was : r->is;
-	if (!is_of_calls(r))
+	if (!diff_is_of_calls(r))
 		metric_show(v, "%s", out_number_time(text, v->real));
 }
 
@@ -312,7 +296,7 @@ static enum cmd_exit judge(const struct sides *sides)
 			continue;
 		err_add("\"%s\" adds %.1f%% of the time before (%s); "
 			"--fail-over allows %g%%",
-			func_of(sides, row->before, row->after)->name,
+			sides_func(sides, row->before, row->after)->name,
 			row->share, diff_reason_words(row), arg_limit);
 		return CMD_WORSE;
 	}
@@ -476,7 +460,7 @@ static enum cmd_exit judge_counts(const struct sides *sides,
 	const struct counts_side *const x = worst->side;
 
 	err_add("\"%s\" %s %s, %s before; --fail-over allows %g%% more",
-		func_of(sides, x[0].func, x[1].func)->name,
+		sides_func(sides, x[0].func, x[1].func)->name,
 		by_calls ? "is called" : "has distinct stacks:",
 		by_calls ? out_number_many(is, x[1].least, "times") :
 			   out_number_count(is, x[1].stacks),

@@ -125,25 +125,14 @@ static const char *unwind_name(uint32_t reason)
 /* Why the call began or ended, unless it was recorded as such. */
 static void print_why(const struct replay_event *e)
 {
-	switch (e->why) {
-	case REPLAY_SEEN:
-		break;
-	case REPLAY_OPEN_BEFORE:
-		fputs(" why=open_before", stdout);
-		break;
-	case REPLAY_UNWOUND:
-		printf(" why=%s", unwind_name(e->reason));
-		break;
-	case REPLAY_DIED:
-		fputs(" why=died", stdout);
-		break;
-	case REPLAY_CUT:
-		fputs(" why=cut", stdout);
-		break;
-	case REPLAY_OPEN_AT_END:
-		fputs(" why=open_at_end", stdout);
-		break;
-	}
+	static const char *const names[] = {
+		[REPLAY_OPEN_BEFORE] = "open_before", [REPLAY_DIED] = "died",
+		[REPLAY_CUT] = "cut", [REPLAY_OPEN_AT_END] = "open_at_end",
+	};
+
+	if (e->why != REPLAY_SEEN)
+		printf(" why=%s", e->why == REPLAY_UNWOUND ?
+		       unwind_name(e->reason) : names[e->why]);
 }
 
 /* An entry or exit. The kind's name depends on the language of the function,

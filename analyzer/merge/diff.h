@@ -54,6 +54,12 @@ struct diff {
 struct diff *diff_new(struct session *before, struct session *after);
 void diff_free(struct diff *);
 
+/* Are `was` and `is` calls, not times? */
+static inline bool diff_is_of_calls(const struct diff_row *row)
+{
+	return row->reason <= DIFF_NEW;
+}
+
 /* What changed, in words: "called more", "costs less a call". */
 const char *diff_reason_words(const struct diff_row *);
 

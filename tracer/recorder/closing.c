@@ -15,11 +15,6 @@ enum {
 	NO_PATIENCE_MS = 1500,     /* with one that was given up */
 };
 
-static uint64_t now_ms(void)
-{
-	return rate_mono() / 1000000;
-}
-
 /* Empty the pool. A process that goes on writing to it does not hold us up for
  * longer than until then. Returns how many buffers there were. */
 static uint32_t drain_rest(struct recording *r, uint64_t limit)
@@ -30,7 +25,7 @@ static uint32_t drain_rest(struct recording *r, uint64_t limit)
 		registry_find_dead(&r->registry, true);
 		n = drain_poll(&r->drain);
 		all += n;
-	} while (n > 0 && now_ms() < limit);
+	} while (n > 0 && rate_mono_ms() < limit);
 	drain_send_aside(&r->drain);
 	return all;
 }
@@ -42,7 +37,7 @@ static void copy_rest(struct recording *r, uint64_t limit)
 {
 	do
 		drain_copy_older(&r->drain, 0);
-	while (drain_rest(r, limit) > 0 && now_ms() < limit);
+	while (drain_rest(r, limit) > 0 && rate_mono_ms() < limit);
 }
 
 /* Deliver all that was recorded, of dead and living threads. */
@@ -50,9 +45,9 @@ static void drain_all(struct recording *r)
 {
 	struct drain *const d = &r->drain;
 
-	drain_rest(r, now_ms() + REST_MS);
+	drain_rest(r, rate_mono_ms() + REST_MS);
 	r->left_running = r->nobody_left ? 0 :
-		registry_update_processes(&r->registry, now_ms());
+		registry_update_processes(&r->registry, rate_mono_ms());
 	if (r->left_running > 0) {
 		/* First cut, then turn off: a thread closes nothing when
 		 * recording is off. */
@@ -60,7 +55,7 @@ static void drain_all(struct recording *r)
 		poll(NULL, 0, ANSWER_MS);
 	}
 	pool_end(r->owner.pool);
-	const uint64_t limit = now_ms() + REST_MS;
+	const uint64_t limit = rate_mono_ms() + REST_MS;
 
 	if (r->left_running > 0)
 		drain_rest(r, limit);

@@ -315,11 +315,6 @@ struct loop {
 	bool is_over;              /* but for LTTng */
 };
 
-static uint64_t now_ms(void)
-{
-	return rate_mono() / 1000000;
-}
-
 /* What a call costs was not known at the start. A recorder that is killed
  * leaves no end notes. A snapshot has start notes of its own. */
 static void tell_cost(struct recording *r)
@@ -479,7 +474,7 @@ static void wait_for_something(struct loop *l)
 			program_handle_signals(&r->program);
 		check_daemons(r);
 	}
-	l->now = now_ms();
+	l->now = rate_mono_ms();
 }
 
 /* At once, not when the thread's chunk comes: its process may have ended then,
@@ -543,7 +538,7 @@ static bool drain_meanwhile(void *ctx)
 static void run_loop(struct recording *r)
 {
 	struct loop l = { .r = r, .sleep = SLEEP_MIN_MS,
-			  .follow_every = FOLLOW_MS, .now = now_ms() };
+			  .follow_every = FOLLOW_MS, .now = rate_mono_ms() };
 
 	l.next_beat = l.now + BEAT_MS;
 	l.next_processes = l.now + PROCESSES_MS;

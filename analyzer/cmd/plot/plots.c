@@ -6,6 +6,7 @@
 #include "analyzer/load/completeness.h"
 #include "analyzer/model/hist.h"
 #include "analyzer/out/out_number.h"
+#include "analyzer/tables/flat.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -190,4 +191,18 @@ size_t plots_top(const struct plots *p, size_t usual, size_t most)
 			   p->top == 0 ? most : p->top;
 
 	return top < most ? top : most;
+}
+
+const char *plots_shown(struct plots *p, const struct flat *flat, size_t count)
+{
+	char all[OUT_NUMBER], share[OUT_NUMBER];
+	ticks self = 0;
+
+	if (count == flat->count)
+		return "";
+	for (size_t i = 0; i < count; i++)
+		self += flat->rows[i].f.self;
+	return plots_text(p, "the first %zu of %s, %s of the self time", count,
+		out_number_many(all, flat->count, "functions"),
+		out_number_share(share, self, flat->self));
 }

@@ -67,6 +67,9 @@ enum cmd_exit plots_functions(const struct plots *, const struct load *,
 			      uint8_t **wanted);
 /* --top, or that which is usual for the kind; --top 0 is `most`. */
 size_t plots_top(const struct plots *, size_t usual, size_t most);
+/* Which part of all functions the first rows of the table are; "": all. */
+struct flat;
+const char *plots_shown(struct plots *, const struct flat *, size_t count);
 
 /* ---- kinds -------------------------------------------------------------- */
 

@@ -10,13 +10,6 @@
 enum { BAR_HEIGHT = 26, FRAME_HEIGHT = 130, MORE = 0xc8553d, LESS = 0x2f6690,
        CHANCE = 0xb8b8b8 };
 
-/* The function as it is after, if it is there, else as it was before. */
-static const char *name_of(const struct sides *s, const struct diff_row *r)
-{
-	return r->after ? func_get(s->after.session->funcs, r->after)->name :
-	       func_get(s->before.session->funcs, r->before)->name;
-}
-
 static const char *describe(struct plots *p, const struct diff_row *r)
 {
 	char time[OUT_NUMBER];
@@ -41,7 +34,8 @@ static void add_bars(struct plots *p, const struct sides *s, size_t count,
 		plots_row(p, r->chance > DIFF_CHANCE ? chance : at > 0 ? more :
 			  less, at < 0 ? at : 0, at < 0 ? 0 : at, y - 0.36,
 			  y + 0.36);
-		plots_tic(p, &p->plot.y, y, name_of(s, r));
+		plots_tic(p, &p->plot.y, y,
+			  sides_func(s, r->before, r->after)->name);
 		plots_label(p, at > 0 ? at : 0, y, describe(p, r));
 	}
 }

@@ -131,19 +131,12 @@ static void add_bars(struct drawing *d)
 /* Which part of all is drawn. */
 static const char *shown(const struct drawing *d)
 {
+	const char *const part = plots_shown(d->p, d->flat, d->count);
 	const char *const cut = d->is_cut ? "bars with gaps at their end go "
 				"on: the text has the whole" : "";
-	char all[OUT_NUMBER], share[OUT_NUMBER];
-	ticks self = 0;
 
-	if (d->count == d->flat->count)
-		return cut;
-	for (size_t i = 0; i < d->count; i++)
-		self += d->flat->rows[i].f.self;
-	return plots_text(d->p, "the first %zu of %s, %s of the self time%s%s",
-		d->count, out_number_many(all, d->flat->count, "functions"),
-		out_number_share(share, self, d->flat->self),
-		cut[0] ? "; " : "", cut);
+	return plots_text(d->p, "%s%s%s", part, part[0] && cut[0] ? "; " : "",
+			  cut);
 }
 
 /* The axis is longer than the longest bar, so that the texts have room. */

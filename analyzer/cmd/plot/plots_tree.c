@@ -15,21 +15,6 @@ static const struct func *func_of(const struct flat *flat, size_t i)
 	return func_get(flat->session->funcs, flat->rows[i].f.func);
 }
 
-/* Which part of all is drawn. */
-static const char *shown(struct plots *p, const struct flat *flat, size_t count)
-{
-	char all[OUT_NUMBER], share[OUT_NUMBER];
-	ticks self = 0;
-
-	if (count == flat->count)
-		return "";
-	for (size_t i = 0; i < count; i++)
-		self += flat->rows[i].f.self;
-	return plots_text(p, "the first %zu of %s, %s of the self time", count,
-		out_number_many(all, flat->count, "functions"),
-		out_number_share(share, self, flat->self));
-}
-
 /* ---- how long calls took ------------------------------------------------ */
 
 /* Counts of a function's calls by octave of their total. */
@@ -264,7 +249,7 @@ enum cmd_exit plots_calls(struct plots *p, struct load *load)
 	}
 	plots_title(p, load, "Calls and time per call", plots_text(p,
 		"%.300s%sgrey lines join what costs the same in all",
-		shown(p, flat, count),
+		plots_shown(p, flat, count),
 		count < flat->count ? "; " : ""));
 	p->plot.x.label = "calls";
 	p->plot.y.label = "self time of a call";

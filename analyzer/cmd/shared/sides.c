@@ -100,3 +100,10 @@ void sides_close(struct sides *s)
 	load_close(&s->before);
 	load_close(&s->after);
 }
+
+const struct func *sides_func(const struct sides *s, func_id before,
+			      func_id after)
+{
+	return after ? func_get(s->after.session->funcs, after) :
+	       func_get(s->before.session->funcs, before);
+}

@@ -25,3 +25,8 @@ enum cmd_exit sides_open(struct sides *, bool wants_net, int count,
 			 char **operands);
 /* Frees the diff, too. */
 void sides_close(struct sides *);
+
+/* The function as it is after, if it is there (not 0), else as it was before.
+ * The two sides have tables of functions of their own. */
+const struct func *sides_func(const struct sides *, func_id before,
+			      func_id after);

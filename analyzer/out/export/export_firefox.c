@@ -20,6 +20,9 @@
 /* A stack: one more frame on top of another stack. */
 struct stack { uint32_t below, frame; }; /* below: number + 1; 0: none */
 
+/* What is written of each stretch of time. */
+enum column { NONE, STACK, TIME, WEIGHT };
+
 struct writer {
 	FILE *to;
 	struct export_spans t;
@@ -28,9 +31,7 @@ struct writer {
 	/* Going over a track: the stack until now, since when. */
 	uint32_t *open; size_t depth, room; /* numbers + 1, outermost first */
 	uint64_t at;             /* ns */
-	/* What is called for each stretch of time. */
-	void (*stretch)(struct writer *, uint32_t stack, uint64_t from,
-			uint64_t to);
+	enum column column;      /* that is written */
 	uint64_t count;          /* of stretches */
 	const char *between;     /* values */
 };
@@ -63,16 +64,31 @@ static uint32_t stack_number(struct writer *w, uint32_t below, uint32_t frame)
 	return *number;
 }
 
+/* The next value of the column. */
+static void put_stretch(struct writer *w, uint32_t stack, uint64_t from,
+			uint64_t to)
+{
+	char text[40], *end = stpcpy(text, w->between);
+
+	if (w->column != STACK)
+		end = add_ms(end, w->column == TIME ? from : to - from);
+	else if (stack == 0)
+		end = stpcpy(end, "null");
+	else
+		end = out_number_digits(end, stack - 1, 1);
+	fwrite_unlocked(text, 1, (size_t)(end - text), w->to);
+	w->between = ",";
+}
+
 static void on_span(void *ctx, const struct span *s, bool is_end)
 {
 	struct writer *const w = ctx;
 	const uint64_t now = export_spans_ns(&w->t, is_end ? s->end : s->begin);
 	const uint32_t below = w->depth > 0 ? w->open[w->depth - 1] : 0;
 
-	if (now > w->at) {
-		w->stretch(w, below, w->at, now);
-		w->count++;
-	}
+	if (now > w->at && w->column != NONE)
+		put_stretch(w, below, w->at, now);
+	w->count += now > w->at;
 	w->at = now;
 	if (is_end) {
 		w->depth--;
@@ -83,55 +99,15 @@ static void on_span(void *ctx, const struct span *s, bool is_end)
 					   export_spans_name(&w->t, s));
 }
 
+/* Write a column; NONE: only number the stacks. */
 static void each_stretch(struct writer *w, const struct track *k,
-			 void (*fn)(struct writer *, uint32_t, uint64_t,
-				    uint64_t))
+			 enum column column)
 {
-	w->stretch = fn;
+	w->column = column;
 	w->at = k->count > 0 ? export_spans_ns(&w->t, k->spans[0].begin) : 0;
 	w->count = 0;
 	w->between = "";
 	export_spans_walk(k, on_span, w);
-}
-
-static void see(struct writer *w, uint32_t stack, uint64_t from, uint64_t to)
-{
-	(void)w, (void)stack, (void)from, (void)to;
-}
-
-/* Write the next value of a column: a text that begins with `between`. */
-static void put_value(struct writer *w, const char *text, const char *end)
-{
-	fwrite_unlocked(text, 1, (size_t)(end - text), w->to);
-	w->between = ",";
-}
-
-static void put_stack(struct writer *w, uint32_t stack, uint64_t from,
-		      uint64_t to)
-{
-	char text[40], *const at = stpcpy(text, w->between);
-
-	(void)from, (void)to;
-	put_value(w, text, stack == 0 ? stpcpy(at, "null") :
-		  out_number_digits(at, stack - 1, 1));
-}
-
-static void put_time(struct writer *w, uint32_t stack, uint64_t from,
-		     uint64_t to)
-{
-	char text[40];
-
-	(void)stack, (void)to;
-	put_value(w, text, add_ms(stpcpy(text, w->between), from));
-}
-
-static void put_weight(struct writer *w, uint32_t stack, uint64_t from,
-		       uint64_t to)
-{
-	char text[40];
-
-	(void)stack;
-	put_value(w, text, add_ms(stpcpy(text, w->between), to - from));
 }
 
 /* ---- tables that all threads share ---- */
@@ -327,11 +303,11 @@ static void put_samples(struct writer *w, const struct track *k)
 {
 	fputs(",\n\"samples\":{\"weightType\":\"tracing-ms\",\"stack\":[",
 	      w->to);
-	each_stretch(w, k, put_stack);
+	each_stretch(w, k, STACK);
 	fputs("],\n\"time\":[", w->to);
-	each_stretch(w, k, put_time);
+	each_stretch(w, k, TIME);
 	fputs("],\n\"weight\":[", w->to);
-	each_stretch(w, k, put_weight);
+	each_stretch(w, k, WEIGHT);
 	fprintf(w->to, "],\n\"length\":%" PRIu64 "},\n\"markers\":", w->count);
 }
 
@@ -418,7 +394,7 @@ int export_firefox_write(FILE *to, const struct export_from *from)
 	export_spans_init(&w.t, from);
 	put_meta(&w, from);
 	for (size_t i = 0; i < f->count; i++)
-		each_stretch(&w, &f->tracks[i], see);
+		each_stretch(&w, &f->tracks[i], NONE);
 	put_shared(&w);
 	fputs(",\n\"threads\":[", to);
 	for (size_t i = 0; i < f->count; i++) {

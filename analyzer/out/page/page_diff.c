@@ -53,11 +53,7 @@ static double share(const struct diff_row *r) { return r->share / 100; }
 static double was(const struct diff_row *r) { return r->was; }
 static double is(const struct diff_row *r) { return r->is; }
 static double chance(const struct diff_row *r) { return r->chance; }
-/* Are was and is calls, not times? */
-static double of_calls(const struct diff_row *r)
-{
-	return r->reason <= DIFF_NEW;
-}
+static double of_calls(const struct diff_row *r) { return diff_is_of_calls(r); }
 
 static const struct column columns[] = {
 	{ "added", added, true }, { "share", share, false },

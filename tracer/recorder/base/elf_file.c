@@ -19,11 +19,6 @@
 #else
 #define OUR_MACHINE EM_NONE
 #endif
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define OUR_ORDER ELFDATA2LSB
-#else
-#define OUR_ORDER ELFDATA2MSB
-#endif
 
 enum {
 	LOAD_MAX = 1 << 29,        /* bytes of one table */
@@ -78,7 +73,7 @@ static void free_tables(struct tables *t)
 	free(t->section);
 }
 
-/* False if it is no 64-bit ELF file of this byte order. */
+/* False if it is no 64-bit ELF file, little-endian as this machine. */
 static bool load_tables(int fd, struct tables *t)
 {
 	memset(t, 0, sizeof(*t));
@@ -86,7 +81,7 @@ static bool load_tables(int fd, struct tables *t)
 	if (!get(fd, &t->head, sizeof(t->head), 0) ||
 	    memcmp(t->head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    t->head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    t->head.e_ident[EI_DATA] != OUR_ORDER)
+	    t->head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return false;
 	if (t->head.e_phentsize == sizeof(*t->segment))
 		t->segment = load(fd, t->head.e_phoff, t->head.e_phnum,

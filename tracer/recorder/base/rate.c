@@ -39,6 +39,11 @@ uint64_t rate_mono(void)
 	return gettime(CLOCK_MONOTONIC);
 }
 
+uint64_t rate_mono_ms(void)
+{
+	return rate_mono() / 1000000;
+}
+
 /* The kernel uses one of these clocks if it has found the TSC unfit. */
 static bool kernel_distrusts_tsc(void)
 {

@@ -27,8 +27,9 @@ bool rate_tsc_usable(void);
 
 /* The time now, in ticks of this recording. */
 uint64_t rate_ticks(const struct rate *r);
-/* CLOCK_MONOTONIC, ns. */
+/* CLOCK_MONOTONIC, ns and ms. */
 uint64_t rate_mono(void);
+uint64_t rate_mono_ms(void);
 /* Read all clocks several times and keep the narrowest reading. */
 void rate_read(const struct rate *r, struct rate_pair *pair);
 
