@@ -1,10 +1,11 @@
 #!/bin/bash
 # each: late-lua5.1 late-lua5.2 late-lua5.3 late-lua5.4 late-luajit lua5.4
-# After a recording, an attached program is as it was before: each word of its
-# modules that leads anywhere, the rights of what is mapped, its threads, signals
-# and descriptors, and the hook of its Lua; and a native call takes as many
-# instructions. While it is recorded, it has no other thread: unshare and setns may
-# need that. late: the program was started without weft.
+# After a recording, and once the pool is full after one whose recorder was killed,
+# an attached program is as it was before: each word of its modules that leads
+# anywhere, the rights of what is mapped, its threads, signals and descriptors, and
+# the hook of its Lua; and a native call takes as many instructions. While it is
+# recorded, it has no other thread: unshare and setns may need that. late: the
+# program was started without weft.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 . tests/e2e/attach.inc
@@ -106,7 +107,7 @@ UNSEEN int main(void)
 			continue;
 		}
 		while (is_on(L) != (line[1] == 'n'))
-			usleep(500);
+			usleep(100);
 		puts(line[1] == 'n' ? "on" : "off");
 	}
 	puts("right");
@@ -131,14 +132,20 @@ look() {
 }
 look
 mv "$T/now" "$T/before"
-for i in 1 2; do
-	attach
+for how in ended killed again; do
+	attach --pool-size 1M
 	ask alone
 	[ "$answer" = alone ] || fail "it has another thread"
-	detach
-	ask off
-	await has_left || fail "it maps the pool"
+	if [ $how = killed ]; then
+		kill -KILL "$recorder"
+		wait "$recorder"
+		ask off
+	else
+		detach
+		ask off
+		await has_left || fail "it maps the pool"
+	fi
 	look
-	diff "$T/before" "$T/now" || fail "time $i: it is another program"
+	diff "$T/before" "$T/now" || fail "$how: it is another program"
 done
 end

@@ -29,10 +29,11 @@ static SLOW void idle(lua_State *L, lua_Debug *ar)
 			function_number_frame((uint64_t)L, layout_id(ar));
 	}
 	/* A hook that nothing would put back stays where it is. A VM that calls
-	 * our functions is met at one of them when the process joins again. */
+	 * our functions is met at one of them in the next recording; that the
+	 * process has left this one looks as if the recorder had died. */
 	if (co->vm->detached ||
 	    (!lua_vm_on() && (co->vm->interposed ||
-			      (co->vm->lib->map && process_is_away()))))
+			      (co->vm->lib->map && mapped_recorder_is_dead()))))
 		lua_hook_remove(co);
 	/* No other function of ours may be called for long. */
 	if (process_is_asked())
