@@ -189,12 +189,12 @@ enum { LUA_CACHE_BITS = 9, LUA_VMS_NAMED = 4, LUA_WALK_ROOM = 1 << 16,
 
 /* The Lua part of a thread's state. */
 struct lua_local {
+	struct lua_cached cache[1 << LUA_CACHE_BITS]; /* first: found fast */
 	struct coroutine *co;    /* of the last event that needed a look */
 	uint32_t window;         /* of the cache */
 	struct frame *walk;      /* LUA_WALK_ROOM frames, or NULL */
 	struct { const struct lua_vm *vm; uint32_t serial, epoch; }
 		named[LUA_VMS_NAMED]; /* in which chunk each was named last */
-	struct lua_cached cache[1 << LUA_CACHE_BITS];
 };
 
 /* It, made if need be; NULL: no memory. Hook-safe. */

@@ -114,10 +114,10 @@ void function_number_open(const struct coroutine *co, bool always);
 /* The place in the cache for the function with this address. */
 INLINE struct lua_cached *function_place(struct lua_local *me, uint64_t at)
 {
-	struct lua_cached *c = &me->cache[hash_low(at, LUA_CACHE_BITS)];
+	uint64_t bytes = hash_low(at, LUA_CACHE_BITS) * sizeof(me->cache[0]);
 
-	__asm__("" : "+r"(c)); /* else gcc adds it up anew for each field */
-	return c;
+	__asm__("" : "+r"(bytes)); /* else gcc adds it up anew for each field */
+	return (struct lua_cached *)((char *)me->cache + bytes);
 }
 
 /* The same for a function object: apart from prototypes and C functions. */
@@ -181,7 +181,8 @@ INLINE struct lua_cached *function_cached(struct lua_local *me, uint64_t L,
 
 	if (IS_JIT) /* else gcc keeps what it was computed from */
 		__asm__("" : "+r"(at));
-	return function_entry(me, at, is_c, moment);
+	return unlikely(is_c) ? function_entry(me, at, true, moment) :
+	       function_entry(me, at, false, moment);
 }
 
 /* -------------------------------------------------------------------- event.c

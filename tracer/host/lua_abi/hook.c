@@ -237,6 +237,7 @@ INLINE bool quick_call(struct thread_state *s, uint64_t L, uint64_t id,
 	if (unlikely(!c))
 		return false;
 	if (unlikely(!is_deep && c->epoch != s->epoch)) {
+		__asm__("" : "+r"(c)); /* else gcc keeps the epoch for it */
 		if (!LEFT_APART || !left)
 			return quick_left_out(s, L, id, c);
 		*left = c;
@@ -452,29 +453,40 @@ static const struct lua_vm *vm_of(const struct lua_local *me, lua_State *L)
 	       lua_co_find(L)->vm;
 }
 
-static __attribute__((noinline)) void
-asking_call(struct thread_state *s, lua_State *L, lua_Debug *ar, uint64_t sp)
+/* The entry of the function that the event calls; NULL: it needs a look. */
+INLINE const struct lua_cached *asked_callee(struct lua_local *me,
+					     const struct lua_vm *vm,
+					     lua_State *L, lua_Debug *ar)
 {
-	struct lua_local *const me = s->lua;
-	const struct lua_vm *const vm = vm_of(me, L);
 	const struct weft_lua_api *const api = &vm->lib->api;
-	const uint64_t at = (uint64_t)L;
-	const uint64_t caller = caller_of(api, L, layout_id(ar));
 	const struct lua_cached *c;
 	uint64_t object;
 	bool known;
 
+	if (!function_may_ask(api, L) || !function_none_freed(vm))
+		return NULL;
 	API(api, lua_getinfo)(L, "f", ar);
 	object = (uint64_t)API(api, lua_topointer)(L, -1);
 	c = function_object_place(me, object);
-	known = function_none_freed(vm) &&
-		function_is_object(c, object, vm->watched);
+	known = function_is_object(c, object, vm->watched);
 	/* All but LuaJIT put the stack's top back when a hook returns. */
 	if (IS_JIT || unlikely(!known))
 		API(api, lua_settop)(L, -2);
-	s->busy = sp;
+	return known ? c : NULL;
+}
+
+static NOINLINE void asking_call(lua_State *L, lua_Debug *ar)
+{
+	struct thread_state *const s = thread_hot;
+	const struct lua_vm *const vm = vm_of(s->lua, L);
+	const uint64_t at = (uint64_t)L;
+	const struct lua_cached *const c = asked_callee(s->lua, vm, L, ar);
+	const uint64_t caller = unlikely(!c) ? 0 :
+		caller_of(&vm->lib->api, L, layout_id(ar));
+
+	s->busy = HERE;
 	barrier();
-	if (likely(known && quick_end_untold(s, at, caller, false) &&
+	if (likely(c && quick_end_untold(s, at, caller, false) &&
 		   quick_may_call(s, at, false) && s->top[-1].ret == caller &&
 		   c->epoch == s->epoch &&
 		   quick_enter(s, at, layout_id(ar), c)))
@@ -554,21 +566,20 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 			event_apart(L, ar, sp);
 		return;
 	}
-	if (asks && likely(s->lua_plain == L) && ar->event == LUA_HOOKCALL &&
-	    function_may_ask(&vm_of(s->lua, L)->lib->api, L)) {
-		asking_call(s, L, ar, sp);
+	if (asks && ar->event == LUA_HOOKCALL && likely(s->lua_plain == L)) {
+		asking_call(L, ar);
 		return;
 	}
 	s->busy = sp;
 	barrier();
 	if (likely(s->lua_plain == L)) {
-		if (ar->event == LUA_HOOKRET) {
+		if (!asks && ar->event == LUA_HOOKCALL) {
+			done = quick_call(s, at, id, false, &left);
+		} else if (ar->event == LUA_HOOKRET) {
 			done = quick_return(s, at, id, false);
 			back = !done && !asks && mapped_view.verdicts;
 			done |= back && !LEFT_APART &&
 				quick_left_back(s, at, id);
-		} else if (!asks && ar->event == LUA_HOOKCALL) {
-			done = quick_call(s, at, id, false, &left);
 		}
 	}
 	if (likely(done))

@@ -296,8 +296,8 @@ INLINE bool layout_is_call(uint64_t L, uint64_t id)
 #else
 enum {
 	CI_FUNC = 0, CI_PREVIOUS = 16,
-	VALUE_TAG = 8, TAG_MASK = 0x3f,
-	TAG_LUA = 6, TAG_LIGHT_C = 22,
+	VALUE_TAG = 8, TAG_MASK = 0x3f, COLLECTABLE = 64,
+	TAG_LUA = 6 | COLLECTABLE, TAG_LIGHT_C = 22,
 	LUA_CLOSURE_PROTO = 24, C_CLOSURE_FUNCTION = 24,
 };
 
@@ -308,16 +308,16 @@ INLINE uint64_t layout_id(const lua_Debug *d)
 
 INLINE uint64_t layout_callee(uint64_t L, uint64_t id, bool *is_c)
 {
-	const uint64_t value = layout_word(id + CI_FUNC);
+	uint64_t value = layout_word(id + CI_FUNC);
 	const uint64_t v = layout_word(value);
-	const int tag = layout_byte(value + VALUE_TAG) & TAG_MASK;
 
 	(void)L;
-	*is_c = unlikely(tag != TAG_LUA);
-	if (*is_c && tag == TAG_LIGHT_C)
-		return v;
-	return layout_word(v + (!*is_c ? (int)LUA_CLOSURE_PROTO :
-				(int)C_CLOSURE_FUNCTION));
+	*is_c = unlikely(layout_byte(value + VALUE_TAG) != TAG_LUA);
+	if (!*is_c)
+		return layout_word(v + LUA_CLOSURE_PROTO);
+	__asm__("" : "+r"(value)); /* else gcc keeps the tag from above */
+	return layout_byte(value + VALUE_TAG) == TAG_LIGHT_C ? v :
+	       layout_word(v + C_CLOSURE_FUNCTION);
 }
 
 INLINE uint64_t layout_caller(uint64_t L, uint64_t id)
@@ -353,11 +353,10 @@ INLINE uint64_t layout_prototype(uint64_t function)
 INLINE bool layout_shows_callee(uint64_t id)
 {
 #if WEFT_LUA_ABI == 53 || WEFT_LUA_ABI == 52
-	enum { COLLECTABLE = 64, TAG_C = 38 };
+	enum { TAG_C = 38 | COLLECTABLE };
 	const int tag = layout_byte(layout_word(id + CI_FUNC) + VALUE_TAG);
 
-	return tag == (TAG_LUA | COLLECTABLE) || tag == TAG_LIGHT_C ||
-	       tag == (TAG_C | COLLECTABLE);
+	return tag == TAG_LUA || tag == TAG_LIGHT_C || tag == TAG_C;
 #else
 	(void)id;
 	return true;
