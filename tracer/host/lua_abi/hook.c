@@ -463,12 +463,13 @@ INLINE const struct lua_cached *asked_callee(struct lua_local *me,
 	uint64_t object;
 	bool known;
 
-	if (!function_may_ask(api, L) || !function_none_freed(vm))
+	if (!function_may_ask(api, L))
 		return NULL;
 	API(api, lua_getinfo)(L, "f", ar);
 	object = (uint64_t)API(api, lua_topointer)(L, -1);
 	c = function_object_place(me, object);
-	known = function_is_object(c, object, vm->watched);
+	known = function_none_freed(vm) &&
+		function_is_object(c, object, vm->watched);
 	/* All but LuaJIT put the stack's top back when a hook returns. */
 	if (IS_JIT || unlikely(!known))
 		API(api, lua_settop)(L, -2);
@@ -480,9 +481,10 @@ static NOINLINE void asking_call(lua_State *L, lua_Debug *ar)
 	struct thread_state *const s = thread_hot;
 	const struct lua_vm *const vm = vm_of(s->lua, L);
 	const uint64_t at = (uint64_t)L;
+	/* First: with the watch first and this last, a call took 3 to 5 ns
+	 * more, in fewer instructions. */
+	const uint64_t caller = caller_of(&vm->lib->api, L, layout_id(ar));
 	const struct lua_cached *const c = asked_callee(s->lua, vm, L, ar);
-	const uint64_t caller = unlikely(!c) ? 0 :
-		caller_of(&vm->lib->api, L, layout_id(ar));
 
 	s->busy = HERE;
 	barrier();
