@@ -83,7 +83,7 @@ grep -q 'there are no times' "$T/text" || fail "the report does not say it"
 	fail "sorted by a time"
 "$WEFT" report --from 1ms "$T/trace" >/dev/null 2>"$T/err" &&
 	fail "a part was chosen by time"
-grep -q 'none can be chosen by time' "$T/err" || fail "it is not said why"
+grep -q 'no part can be chosen by time' "$T/err" || fail "it is not said why"
 "$WEFT" check "$T/trace" >"$T/out" 2>&1 || fail "check: $(cat "$T/out")"
 "$WEFT" dump --raw "$T/trace" | grep -q 'calls=' || fail "dump shows no counts"
 
