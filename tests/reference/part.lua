@@ -55,8 +55,11 @@ local choose = {}
 for _, option in ipairs { "under", "focus", "skip" } do
 	choose[#choose + 1] = function(s, random, want)
 		local text, is_it = pattern(s, random)
+		-- What several --skip name is left out.
+		local also = option == "skip" and want.skip
 		want[option] = function(frame)
-			return is_it(s.log.funcs[frame.func])
+			return is_it(s.log.funcs[frame.func]) or
+				also and also(frame)
 		end
 		return (" --%s '%s'"):format(option, text)
 	end
