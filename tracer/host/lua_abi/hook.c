@@ -575,13 +575,14 @@ INLINE void quick_event(lua_State *L, lua_Debug *ar, uint64_t sp, bool asks)
 	s->busy = sp;
 	barrier();
 	if (likely(s->lua_plain == L)) {
-		if (!asks && ar->event == LUA_HOOKCALL) {
-			done = quick_call(s, at, id, false, &left);
-		} else if (ar->event == LUA_HOOKRET) {
+		/* First: with calls first, 5.1 took 2 ns more. */
+		if (ar->event == LUA_HOOKRET) {
 			done = quick_return(s, at, id, false);
 			back = !done && !asks && mapped_view.verdicts;
 			done |= back && !LEFT_APART &&
 				quick_left_back(s, at, id);
+		} else if (!asks && ar->event == LUA_HOOKCALL) {
+			done = quick_call(s, at, id, false, &left);
 		}
 	}
 	if (likely(done))
