@@ -78,6 +78,8 @@ narrow() {
 	read -r _ value <"$T/out"
 	[ "$(calls 'f <LuaJIT:2>')" = $((2 * (value / 1000))) ] ||
 		fail "narrow: $(calls 'f <LuaJIT:2>') calls, $value"
+	[ "$(calls "for iterator")" = $((2 * $(calls ipairs))) ] &&
+		[ "$(calls ipairs)" -gt 0 ] || fail "narrow: no iterator"
 }
 ! pkg-config --exists luajit || narrow
 [ -d "$T/tex" ] || echo "note: no narrow LuaJIT from apt-get download"

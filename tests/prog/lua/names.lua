@@ -47,4 +47,7 @@ for i = 1, 2 do
 end
 for w in ("ab"):gmatch("%a") do n = n + #w end
 for i in ipairs({ 1, 1 }) do n = n + i end
+local next_one = (loadstring or load)("return function(most, i) if i < most then return i + 1 end end", "=loop")()
+for i in next_one, 3, 0 do n = n + i end
+for line in io.lines(arg[0]) do n = n + #line break end
 print(n)

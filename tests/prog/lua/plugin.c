@@ -22,6 +22,7 @@ static const char script[] =
 	"  pcall(f, n) coroutine.yield(n) end end)\n"
 	"for i = 1, 100 do pcall(f, i) co()\n"
 	"  coroutine.wrap(function() f(1) coroutine.yield() end)() end\n"
+	"for _ in ipairs({1}) do end\n"
 	"local seen = 0\n"
 	"debug.sethook(function() seen = seen + 1 end, 'c')\n"
 	"for i = 1, 10 do f(1) end debug.sethook()\n"

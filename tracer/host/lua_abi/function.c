@@ -214,6 +214,16 @@ static bool is_called_by_name(const lua_Debug *d)
 	       strcmp(d->namewhat, "upvalue") != 0;
 }
 
+static const char iterator[] = "for iterator";
+
+/* What a loop calls is to 5.1 and LuaJIT the value of a variable. */
+static void name_iterator(lua_Debug *d)
+{
+	if (LUA_VERSION_NUM < 502 && d->name &&
+	    strcmp(d->name, "(for generator)") == 0)
+		d->name = d->namewhat = iterator;
+}
+
 /* d: what Lua says of the call; NULL: its name is to be ignored. asleep:
  * nothing runs on co, so its stack may have no room for a look. */
 static void name_c(const struct coroutine *co, uint64_t address,
@@ -277,13 +287,17 @@ static void tell_of_sethook(const struct coroutine *co, uint64_t key,
 		atomic_fetch_or(&process_slot->dropped, TROUBLE_LUA_HOOK);
 }
 
+static bool is_called_as(const lua_Debug *d, const char *what)
+{
+	return d->namewhat && strcmp(d->namewhat, what) == 0;
+}
+
 /* Of a C function's call. */
 static struct identity ask_c(const struct coroutine *co, uint64_t id,
 			     lua_Debug *d, bool asleep)
 {
 	const struct weft_lua_api *const api = &co->vm->lib->api;
-	const bool is_event = d->namewhat &&
-			      strcmp(d->namewhat, "metamethod") == 0;
+	const bool is_event = is_called_as(d, "metamethod");
 	struct identity f = { .is_c = true };
 	uint64_t function;
 	bool is_library;
@@ -304,7 +318,8 @@ static struct identity ask_c(const struct coroutine *co, uint64_t id,
 	name_c(co, f.key, is_library ? NULL : d, asleep);
 	tell_of_sethook(co, f.key, function);
 	if (is_library)
-		f.key = lua_func_builtin(f.key, is_event ? d->name : NULL);
+		f.key = lua_func_builtin(f.key,
+			is_event || is_called_as(d, iterator) ? d->name : NULL);
 	else if (IS_JIT && luajit_is_untold(co, id))
 		lua_func_untold(f.key);
 	return f;
@@ -389,6 +404,7 @@ struct identity function_ask(const struct coroutine *co, uint64_t id,
 		return (struct identity){ .key = 0 };
 	if (IS_JIT && luajit_has_taken_over(co, id))
 		d.name = d.namewhat = NULL;
+	name_iterator(&d);
 	if (d.what && d.what[0] == 'C')
 		return ask_c(co, id, &d, asleep);
 	if (lua_func_source_is_hidden(d.source))
