@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -245,4 +246,50 @@ static inline const char *control_value(const char *answer, const char *key,
 		break;
 	}
 	return out;
+}
+
+/* ---- which recording ---- */
+
+/* What a user types for one: all digits: the process id of a program or of its
+ * weft record; with a slash: a socket; else: a name. NULL: all. */
+
+static inline bool control_is_number(const char *text)
+{
+	return text[0] && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* Whether a socket of that name may be meant: if not, it need not be asked. */
+static inline bool control_may_mean(const char *wanted, const char *name)
+{
+	const size_t length = (size_t)(strrchr(name, '.') - name);
+
+	return !wanted || control_is_number(wanted) ||
+	       strcmp(name, wanted) == 0 ||
+	       (strlen(wanted) == length && memcmp(name, wanted, length) == 0);
+}
+
+/* Whether one that may be is meant. answer: its status. */
+static inline bool control_means(const char *wanted, const char *name,
+				 const char *answer)
+{
+	char pid[16];
+
+	return !wanted || !control_is_number(wanted) ||
+	       strcmp(strrchr(name, '.') + 1, wanted) == 0 ||
+	       strcmp(control_value(answer, "recorder", pid, sizeof(pid)),
+		      wanted) == 0;
+}
+
+/* Connect to a socket anywhere: path has a slash. Negative: see errno. */
+static inline int control_connect_path(const char *path)
+{
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	char *const slash = strrchr(folder, '/');
+
+	*slash = '\0';
+	return control_connect_in(open(slash == folder ? "/" : folder,
+				       O_PATH | O_DIRECTORY | O_CLOEXEC),
+				  slash + 1);
 }

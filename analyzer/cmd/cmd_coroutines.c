@@ -30,7 +30,7 @@ static const char *const kinds[] = {
 /* --coroutine is among the filters. Here it does not cut a tree: it asks for
  * the history of one coroutine. */
 static const struct opt opts[] = {
-	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
+	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = kinds, .help = "also a row for each "
 	  "coroutine, or only for each body" },
 	TABLE_TOP("rows to show", 30),

@@ -33,7 +33,7 @@ static const char *const groups[] = {
 };
 
 static const struct opt opts[] = {
-	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
+	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = groups, .help = "a row for each" },
 	TABLE_TOP("rows to show", 30),
 	{ .type = OPT_TEXT, .name = "only", .arg = "PATTERN",

@@ -13,6 +13,7 @@
 #include "analyzer/out/out_number.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/tables/flat.h"
+#include "tracepoints/control.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -30,17 +31,20 @@ enum { LACKS = METRIC_OF_THREAD | METRIC_QUANTILE };
 static size_t arg_refreshes;
 static bool arg_batch;
 static int arg_by;
+static const char *arg_pid;
 
 static const char *const groups[] = { "function", "body", NULL };
 static const enum group_by group_of[] = { GROUP_FUNCTION, GROUP_BODY };
 
 static const struct opt opts[] = {
-	{ .type = OPT_CHOICE, .letter = 'b', .name = "by", .arg = "WHAT",
+	{ .type = OPT_TEXT, .letter = 'p', .name = "pid", .arg = "PID",
+	  .to = &arg_pid, .help = "watch this one, as with PID alone" },
+	{ .type = OPT_CHOICE, .name = "by", .arg = "WHAT",
 	  .to = &arg_by, .choices = groups, .help = "a row for each" },
 	{ .type = OPT_NUMBER, .letter = 'n', .name = "top", .arg = "N",
 	  .to = &table_args.top, .help = "rows to show, 0 for all (default: "
 	  "as the terminal has room; else 20)" },
-	{ .type = OPT_FLAG, .name = "batch", .to = &arg_batch,
+	{ .type = OPT_FLAG, .letter = 'b', .name = "batch", .to = &arg_batch,
 	  .help = "print one table below the other, also on a terminal" },
 	{ .type = OPT_NUMBER, .name = "refreshes", .arg = "N",
 	  .to = &arg_refreshes, .help = "end after N tables; 0: when the "
@@ -406,13 +410,13 @@ static enum cmd_exit run(int count, char **operands)
 {
 	static struct top t;
 
-	if (count > 1) {
-		err_add("weft top watches one recording, not %d", count);
+	if (count + !!arg_pid > 1) {
+		err_add("weft top watches one recording, not several");
 		return CMD_USAGE;
 	}
 	if (check_columns() != 0)
 		return CMD_USAGE;
-	if (feed_open(&t.feed, count > 0 ? operands[0] : NULL) != 0)
+	if (feed_open(&t.feed, count > 0 ? operands[0] : arg_pid) != 0)
 		return CMD_UNREADABLE;
 	t.load.path = t.feed.trace;
 	t.load.session = session_new(load_max_nodes());
@@ -429,13 +433,13 @@ static enum cmd_exit run(int count, char **operands)
 
 const struct cmd cmd_top = {
 	.name = "top",
-	.args = "[NAME|PID]",
+	.args = "[NAME|PID|-p PID]",
 	.summary = "show the hot functions of a recording that runs",
 	.about =
 	"Shows once a second what was recorded since the last table, and at\n"
-	"the end all that was seen. NAME is what weft record --name gave, or\n"
-	"the program's name; PID is the program's process id. Without either,\n"
-	"your only recording that runs is meant.\n"
+	"the end all that was seen.\n"
+	"\n"
+	CONTROL_OPERANDS "\n"
 	"\n"
 	"A chunk holds up to 64 KiB of one thread's records. The recorder\n"
 	"passes a chunk on when it is full, or 0.5 to 1.5 s old. The last\n"

@@ -15,36 +15,48 @@ enum { ROOM = 1 << 20, AT_ONCE = 16 };
 /* ---- which recording ---- */
 
 struct search {
-	const char *wanted;
+	const char *wanted;      /* as for control_means */
 	int place;               /* of the folder, and in it: */
 	char name[NAME_MAX + 1];
 	int found_place;
 	size_t count;
+	char answer[CONTROL_ANSWER_MAX]; /* what it said of itself, or "" */
 };
 
-static bool is_meant(const char *name, const char *wanted)
+/* Ask a recording for its status, and close the connection. */
+static void ask(int connection, char answer[CONTROL_ANSWER_MAX])
 {
-	const char *const dot = strrchr(name, '.');
-	const size_t length = (size_t)(dot - name);
-
-	return !wanted || strcmp(name, wanted) == 0 ||
-	       strcmp(dot + 1, wanted) == 0 ||
-	       (strlen(wanted) == length &&
-		memcmp(name, wanted, length) == 0);
+	answer[0] = '\0';
+	if (!control_request(connection, "status"))
+		close(connection);
+	else if (!control_answer(connection, answer))
+		answer[0] = '\0';
 }
 
 /* For control_each. */
 static void see(void *ctx, const char *name, int connection)
 {
 	struct search *const s = ctx;
+	char answer[CONTROL_ANSWER_MAX];
 
-	if (connection >= 0)
+	if (connection < 0)
+		return;
+	if (!control_may_mean(s->wanted, name)) {
 		close(connection);
-	if (connection < 0 || !is_meant(name, s->wanted))
+		return;
+	}
+	ask(connection, answer);
+	if (!control_means(s->wanted, name, answer))
 		return;
 	snprintf(s->name, sizeof(s->name), "%s", name);
+	memcpy(s->answer, answer, sizeof(s->answer));
 	s->found_place = s->place;
 	s->count++;
+}
+
+static bool is_path(const struct search *s)
+{
+	return s->wanted && strchr(s->wanted, '/');
 }
 
 static int find(struct search *s)
@@ -73,28 +85,31 @@ static int find(struct search *s)
 static int connect_to(const struct search *s)
 {
 	char path[PATH_MAX];
+	int connection;
 
-	control_folder(s->found_place, path, sizeof(path));
-	const int connection = control_connect_in(control_open(path), s->name);
-
+	if (is_path(s)) {
+		connection = control_connect_path(s->wanted);
+	} else {
+		control_folder(s->found_place, path, sizeof(path));
+		connection = control_connect_in(control_open(path), s->name);
+	}
 	return connection >= 0 ? connection :
-	       err_add("\"%s\" does not answer: %s", s->name, strerror(errno));
+	       err_add("\"%s\" does not answer: %s",
+		       is_path(s) ? s->wanted : s->name, strerror(errno));
 }
 
-/* Where the trace is, for the names of its functions; it may be unknown. */
-static void ask_trace(struct feed *f, const struct search *s)
+/* The one that is meant. 0, or -1 with the cause in the chain. */
+static int find_one(struct search *s)
 {
-	char *const answer = mem_alloc(CONTROL_ANSWER_MAX);
+	if (!is_path(s))
+		return find(s);
+	snprintf(s->name, sizeof(s->name), "%s", strrchr(s->wanted, '/') + 1);
 	const int connection = connect_to(s);
 
-	f->trace[0] = '\0';
 	if (connection < 0)
-		err_clear();
-	else if (!control_request(connection, "status"))
-		close(connection);
-	else if (control_answer(connection, answer))
-		control_value(answer, "trace", f->trace, sizeof(f->trace));
-	mem_free(answer);
+		return -1;
+	ask(connection, s->answer);
+	return 0;
 }
 
 int feed_open(struct feed *f, const char *wanted)
@@ -103,9 +118,9 @@ int feed_open(struct feed *f, const char *wanted)
 	char ok[3] = "";
 
 	memset(f, 0, sizeof(*f));
-	if (find(&s) != 0)
+	if (find_one(&s) != 0)
 		return -1;
-	ask_trace(f, &s);
+	control_value(s.answer, "trace", f->trace, sizeof(f->trace));
 	f->fd = connect_to(&s);
 	if (f->fd < 0)
 		return -1;

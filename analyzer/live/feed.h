@@ -22,9 +22,9 @@ struct feed {
 	size_t used;
 };
 
-/* Watch the recording of the user that wanted means: its name, or its program's
- * process id; NULL: the only one. 0, or -1 with the cause in the chain: there
- * is none, or there are several. Ends with feed_close if it is 0. */
+/* Watch the recording that wanted means (control_means). 0, or -1 with the
+ * cause in the chain: there is none, or there are several. Ends with feed_close
+ * if it is 0. */
 int feed_open(struct feed *, const char *wanted);
 void feed_close(struct feed *);
 

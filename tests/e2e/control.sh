@@ -78,9 +78,9 @@ if [ "$(id -u)" = 0 ]; then
 		as_user env XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" "$WEFT" stop \
 			p_control 2>"$T/o" &&
 			fail "another user stops it ($open)"
-		for command in status stop finish; do
-			as_user "$WEFT" $command "$socket" >"$T/o" 2>&1 &&
-				fail "another user: $command ($open)"
+		for command in status start stop snapshot finish top; do
+			as_user "$WEFT" $command "$socket" >"$T/o" 2>&1
+			[ $? = 2 ] || fail "another user: $command ($open)"
 		done
 		chmod 755 "$folder"
 		chmod 666 "$socket"

@@ -156,6 +156,22 @@ wait $top || fail "--batch fails"
 [ "$(grep -c '^watched.*since the last table$' "$T/batch")" = 1 ] ||
 	fail "tables: $(cat "$T/batch")"
 wait $recorder
+
+# A recording is named as for weft status; -b is --batch, as top has it.
+watch "$P/p_slow" 1
+kill $top
+wait $top
+socket=$(find "$T/weft" -name 'watched.*')
+for which in "-p ${socket##*.}" "-p $recorder" "$socket"; do
+	# shellcheck disable=SC2086
+	"$WEFT" top -b --refreshes 1 $which >"$T/batch" 2>&1 &&
+		grep -q '^watched.*since the last table$' "$T/batch" ||
+		fail "weft top $which: $(cat "$T/batch")"
+done
+"$WEFT" top -p "$recorder" watched 2>"$T/batch"
+[ $? = 1 ] || fail "two names are taken"
+echo >"$T/go"
+wait $recorder
 "$WEFT" top watched 2>"$T/batch" && fail "it watches what is not there"
 grep -q 'no recording "watched"' "$T/batch" || fail "it does not say why"
 exit 0

@@ -25,10 +25,8 @@ struct found {
 	char answer[CONTROL_ANSWER_MAX];
 };
 
-/* What wanted means: all digits: the process id of a program or of its weft
- * record; with a slash: a socket; else: a name. NULL: all. */
 struct search {
-	const char *wanted;
+	const char *wanted;        /* as for control_means */
 	int folder;
 	struct found *found;
 	size_t count;
@@ -50,36 +48,11 @@ static int complain(const char *command, const char *format, ...)
 
 /* ---- which recordings ---- */
 
-static bool is_number(const char *text)
-{
-	return text[0] && text[strspn(text, "0123456789")] == '\0';
-}
-
-/* Whether a socket of that name may be meant. */
-static bool may_be_meant(const char *name, const char *wanted)
-{
-	const size_t length = (size_t)(strrchr(name, '.') - name);
-
-	return !wanted || is_number(wanted) || strcmp(name, wanted) == 0 ||
-	       (strlen(wanted) == length && memcmp(name, wanted, length) == 0);
-}
-
-/* Whether it is the process id that is meant, if one is. */
-static bool is_meant(const struct found *f, const char *wanted)
-{
-	char pid[16];
-
-	return !wanted || !is_number(wanted) ||
-	       strcmp(strrchr(f->name, '.') + 1, wanted) == 0 ||
-	       strcmp(control_value(f->answer, "recorder", pid, sizeof(pid)),
-		      wanted) == 0;
-}
-
 /* For control_each: ask the recording for its status. */
 static void look_at(void *ctx, const char *name, int connection)
 {
 	struct search *const s = ctx;
-	struct found *const more = may_be_meant(name, s->wanted) ?
+	struct found *const more = control_may_mean(s->wanted, name) ?
 		realloc(s->found, (s->count + 1) * sizeof(*more)) : NULL;
 
 	if (!more) {
@@ -98,7 +71,7 @@ static void look_at(void *ctx, const char *name, int connection)
 	}
 	if (connection < 0 || !control_answer(connection, f->answer))
 		f->answer[0] = '\0';
-	s->count += is_meant(f, s->wanted);
+	s->count += control_means(s->wanted, name, f->answer);
 }
 
 static int by_name(const void *a, const void *b)
@@ -134,19 +107,6 @@ static int connect_to(const struct found *f)
 	return control_connect_in(control_open(path), f->name);
 }
 
-/* To a socket anywhere. */
-static int connect_by_path(const char *path)
-{
-	char copy[PATH_MAX];
-
-	snprintf(copy, sizeof(copy), "%s", path);
-	char *const slash = strrchr(copy, '/');
-
-	*slash = '\0';
-	return control_connect_in(open(slash == copy ? "/" : copy, O_PATH |
-				       O_DIRECTORY | O_CLOEXEC), slash + 1);
-}
-
 /* Connect to the one recording that is meant. Negative: the reason was
  * printed. */
 static int connect_to_one(const char *command, const char *wanted)
@@ -155,7 +115,7 @@ static int connect_to_one(const char *command, const char *wanted)
 	int connection = -1;
 
 	if (wanted && strchr(wanted, '/')) {
-		connection = connect_by_path(wanted);
+		connection = control_connect_path(wanted);
 		if (connection < 0)
 			complain(command, "cannot connect to \"%s\": %s",
 				 wanted, strerror(errno));

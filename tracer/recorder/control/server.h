@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* A request's answer. */
+/* A request's argument, and its answer. */
 struct control_text {
 	const char *argument;      /* behind the word, or ""; untrusted */
 	char *text;                /* CONTROL_ANSWER_MAX bytes */
