@@ -96,6 +96,27 @@ static void tell_reason(struct teller *t, const struct session *s, int reason)
 	say_count(t, count < said ? said : count, its->unit, words);
 }
 
+/* What no thread could count in a chunk of its own. */
+static void tell_unrecorded(struct teller *t, const struct session *s)
+{
+	static const struct {
+		const char *key, *nouns, *words;
+	} reasons[] = {
+		{ "lost.processes", "processes",
+		  " that could not be recorded" },
+		{ "lost.threads", "threads",
+		  " beyond those that can live at one time" },
+		{ "lost.unrecorded", "calls",
+		  " of threads that could not be recorded" },
+		{ "lost.late", "calls",
+		  " of threads after their last destructor" },
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		say_count(t, noted(s, reasons[i].key), reasons[i].nouns,
+			  reasons[i].words);
+}
+
 /* Threads number their chunks. How many records were in those that are missing
  * is known only as far as the thread counted them itself. */
 static void tell_missing(struct teller *t, const struct session *s)
@@ -149,7 +170,7 @@ static void tell_recorder(struct teller *t, const struct session *s)
 		return; /* its trouble is a note then */
 	if (trouble && trouble[0])
 		say(t, "the recorder says: %s", trouble);
-	else
+	else if (t->count == 0)
 		say(t, "the recorder says that it is not complete");
 }
 
@@ -205,10 +226,7 @@ size_t completeness_each(const struct load *load, completeness_fn fn, void *ctx)
 
 	for (int i = 0; i < LOST_REASONS; i++)
 		tell_reason(&t, s, i);
-	say_count(&t, noted(s, "lost.unrecorded"), "calls",
-		  " of threads that could not be recorded");
-	say_count(&t, noted(s, "lost.late"), "calls",
-		  " of threads after their last destructor");
+	tell_unrecorded(&t, s);
 	tell_chunks(&t, load);
 	tell_gaps(&t, s);
 	tell_recorder(&t, s);

@@ -158,13 +158,16 @@ enum cmd_exit header_need_calls(const struct load *load)
 			"them out");
 	else if (session_note(s, "begins") || session_note(s, "start-on"))
 		err_add("the trace holds no calls: recording was off at first; "
-			"if it was turned on, \"%s\" ran no Lua and no code "
-			"built with -finstrument-functions after that",
+			"if it was turned on, \"%s\" called no Lua function "
+			"after that, and none built with "
+			"-finstrument-functions while native calls were "
+			"recorded",
 			command ? command : "the program");
 	else
 		err_add("the trace holds no calls: while recording was on, "
-			"\"%s\" ran no Lua and no code built with "
-			"-finstrument-functions",
+			"\"%s\" called no Lua function, and none built with "
+			"-finstrument-functions while native calls were "
+			"recorded",
 			command ? command : "the program");
 	return CMD_UNREADABLE;
 }

@@ -57,6 +57,9 @@ __attribute__((constructor, no_instrument_function)) static void off(void)
 }
 END
 says off 5 'called no function while its native calls were recorded' "$T/off"
+"$WEFT" report "$T/trace" 2>"$T/report.err" && fail "off: a report"
+grep -q 'none built with .* while native calls were recorded' "$T/report.err" ||
+	fail "off: the report blames the build"
 
 # Hooks of its own.
 compile own.o -c "$T/own.c"
@@ -114,7 +117,7 @@ silent version '[1-9][0-9]* records'
 # Paused, and left so; told not to.
 says paused 4 'was paused' --paused -- "$P/p_exit" exit
 "$WEFT" report "$T/trace" 2>"$T/report.err" && fail "paused: a report"
-grep -q 'was off at first; if it was turned on, .*/p_exit exit" ran no Lua' \
+grep -q 'was off at first; if it was turned on, .*/p_exit exit" called no Lua' \
 	"$T/report.err" ||
 	fail "paused: the report blames the build"
 says no-native 4 'nothing was recorded' --no-native -- "$P/p_exit" exit

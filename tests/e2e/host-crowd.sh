@@ -12,6 +12,9 @@ seen=$(sed -n 's/.* \([0-9]*\) threads, .*/\1/p' "$T/err")
 [ -n "$lost" ] || fail "no thread was one too many"
 slots=$(sed -n 's/.*threads beyond the \([0-9]*\) .*/\1/p' "$T/err")
 [ "$((lost + slots))" = 1001 ] || fail "$lost threads beyond $slots"
+report
+grep -q "lost: .*$lost threads beyond" "$T/report.err" ||
+	fail "the report says: $(cat "$T/report.err")"
 # Of a thread for which the pool had no buffer nothing is in the trace.
 [ "$seen" -le "$slots" ] || fail "$seen threads have $slots places"
 grep -q "switches that nobody announced" "$T/err" && fail "switches were counted"

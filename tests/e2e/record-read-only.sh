@@ -24,6 +24,7 @@ grep -qx 'weft: no records of 10[0-9]*, 0 bytes on disk' "$T/err" ||
 	fail "removed: records are said to be there"
 grep -q '^weft: lost: [0-9]* chunks with 10[0-9]* records' "$T/err" ||
 	fail "removed: no word of what was lost"
+grep '^weft: next:' "$T/err" && fail "removed: nothing is there to report"
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || exit 0
 mkdir "$T/ro"
 export P T WEFT

@@ -15,9 +15,9 @@ static void take(void *ctx, const char *sentence)
 	strcat(said, "\n");
 }
 
-/* A trace of no thread with two or three notes. */
+/* A trace of no thread with these notes; NULL: without one. */
 static size_t losses(const char *complete, const char *trouble,
-		     const char *overwritten)
+		     const char *reason, const char *lost)
 {
 	struct session *const s = session_new(0);
 	struct load load = { .session = s };
@@ -28,8 +28,8 @@ static size_t losses(const char *complete, const char *trouble,
 		notes[n++] = (struct note){ "complete", complete };
 	if (trouble)
 		notes[n++] = (struct note){ "trouble", trouble };
-	if (overwritten)
-		notes[n++] = (struct note){ "lost.overwritten", overwritten };
+	if (reason)
+		notes[n++] = (struct note){ reason, lost };
 	s->notes = notes;
 	s->note_count = n;
 	said[0] = '\0';
@@ -43,13 +43,13 @@ static size_t losses(const char *complete, const char *trouble,
 
 void test_completeness_takes_trouble_for_a_note_where_all_was_delivered(void)
 {
-	CHECK_EQ(losses("yes", "LTTng is given up", NULL), 0);
+	CHECK_EQ(losses("yes", "LTTng is given up", NULL, NULL), 0);
 	CHECK_STR(said, "--\nthe recorder says: LTTng is given up\n");
-	CHECK_EQ(losses("no", "LTTng is given up", NULL), 1);
+	CHECK_EQ(losses("no", "LTTng is given up", NULL, NULL), 1);
 	CHECK_STR(said, "the recorder says: LTTng is given up\n--\n");
-	CHECK_EQ(losses("no", NULL, NULL), 1);
+	CHECK_EQ(losses("no", NULL, NULL, NULL), 1);
 	CHECK_STR(said, "the recorder says that it is not complete\n--\n");
-	CHECK_EQ(losses("yes", NULL, NULL), 0);
+	CHECK_EQ(losses("yes", NULL, NULL, NULL), 0);
 	CHECK_STR(said, "--\n");
 }
 
@@ -107,11 +107,15 @@ void test_completeness_says_how_times_of_each_session_were_made(void)
 	CHECK(!strstr(said, "sessions"));
 }
 
-void test_completeness_counts_what_was_overwritten(void)
+void test_completeness_says_what_the_recorder_counted(void)
 {
-	CHECK_EQ(losses("no", NULL, "1234"), 2);
+	CHECK_EQ(losses("no", NULL, "lost.overwritten", "1234"), 1);
 	CHECK(strstr(said, "1,234 chunks overwritten by newer ones"));
-	CHECK_EQ(losses("yes", NULL, "0"), 0);
+	CHECK_EQ(losses("no", NULL, "lost.threads", "173"), 1);
+	CHECK(strstr(said, "173 threads beyond those that can live"));
+	CHECK_EQ(losses("no", NULL, "lost.processes", "1"), 1);
+	CHECK_STR(said, "1 process that could not be recorded\n--\n");
+	CHECK_EQ(losses("yes", NULL, "lost.overwritten", "0"), 0);
 }
 
 void test_completeness_says_where_a_gap_is(void)

@@ -238,6 +238,7 @@ static void note_counts(struct meta *m, const struct recording *r)
 				 r->flight.unwritten },
 		{ "lost.overwritten", drain_overwritten(&r->drain) },
 		{ "lost.damaged", r->drain.damaged },
+		{ "lost.processes", s->unjoined_processes },
 		{ "lost.threads", s->unslotted_threads },
 		{ "lost.unrecorded", s->unrecorded },
 		{ "lost.late", s->after_destructors },
@@ -271,7 +272,7 @@ static void note_end(const struct recording *r, struct meta *m)
 	note_sampled(r, m);
 	note_cost(r, m); /* the start may have been too early */
 	meta_note(m, "complete", is_complete(r) ? "yes" : "no");
-	if (r->sink.selection) {
+	if (r->drain.selection) {
 		meta_print(m, "filter.functions", "%" PRIu64,
 			   r->selection.skipped);
 		meta_print(m, "filter.counted", "%" PRIu64,
@@ -371,16 +372,11 @@ void notes_send_names(struct recording *r, notes_send_fn *send)
 	const uint64_t sent = r->sink.flight ? 0 : r->names_sent;
 	struct name_writer w = { .r = r, .send = send,
 				 .number = META_NAMES + sent };
-	struct lua_names *const names = r->sink.names;
-	struct lua_names *const chosen_by = r->selection.names;
 
-	if (!names)
+	if (!r->drain.names)
 		return;
-	r->sink.names = r->selection.names = NULL;
-	lua_names_read(names, write_name, &w);
+	lua_names_read(r->drain.names, write_name, &w);
 	if (w.m.words)
 		send(r, meta_end(&w.m));
 	r->names_sent = w.number - META_NAMES;
-	r->sink.names = names;
-	r->selection.names = chosen_by;
 }

@@ -95,10 +95,11 @@ static void print_counts(const struct recording *r)
 	message_summary("recorded %.3f s: %s",
 			(double)(r->end_ns - r->begin_ns) / 1e9, line);
 	if (r->said.unslotted_processes > 0)
-		message_summary("note: %" PRIu64 " processes beyond the %u "
+		message_summary("note: %" PRIu64 " process%s beyond the %u "
 				"that can live at one time: their calls are "
 				"recorded, but their ends may be seen late",
 				r->said.unslotted_processes,
+				r->said.unslotted_processes == 1 ? "" : "es",
 				r->owner.process_slots);
 }
 
@@ -359,7 +360,7 @@ static void diagnose(const struct recording *r)
 		       given_out(&r->owner.pool->next_vm),
 		.trouble = r->registry.trouble,
 		.seen = &r->registry.seen,
-		.leaves_out = !!r->sink.selection,
+		.leaves_out = !!r->drain.selection,
 		.told = r->outlook != OUTLOOK_GOOD ||
 			r->registry.watch.reported > 0,
 	};
@@ -393,7 +394,7 @@ void summary_print(const struct recording *r)
 	print_unwatched(r);
 	if (r->sink.archive)
 		print_archive(&r->archive);
-	if (r->drain.records == 0 ||
+	if (r->drain.records <= r->sink.arrival.lost_records ||
 	    (r->sink.flight && r->flight.snapshots == 0))
 		return;
 	snprintf(folder, sizeof(folder), "%s%s%s", r->folder.path,
