@@ -402,6 +402,46 @@ void test_drain_sets_no_more_aside_than_it_may(void)
 	tear_down();
 }
 
+/* The small chunk names the main function of this Lua source. */
+static void name_source(struct chunk_header *h, const char *source)
+{
+	uint64_t *const item = (uint64_t *)h + CHUNK_HEADER_WORDS +
+			       pool_record_room(POOL_SMALL_WORDS);
+	const size_t n = strlen(source);
+	const uint32_t words = 4 + (uint32_t)((n + 7) / 8) + 2;
+
+	item[0] = item_put(ITEM_LUA, words);
+	item[2] = string_put(n, n);
+	item[3] = 1;
+	memcpy(item + 4, source, n);
+	h->items = words;
+}
+
+/* Which functions are left out is known when a chunk is taken, not only when it
+ * is sent. */
+void test_drain_learns_what_is_left_out(void)
+{
+	static char left_out[] = "file=left_out.lua";
+	static _Atomic uint64_t verdicts[64];
+	const struct selection_wish wish = { .skip = left_out };
+	struct selection s;
+
+	REQUIRE(set_up());
+	REQUIRE(selection_init(&s, &wish, verdicts, 64, NULL) == 0);
+	drain.selection = &s;
+	name_source(fill(0, 0, 5, 0, 10, 0), "@left_out.lua");
+	close_buffer(0);
+	CHECK_EQ(drain_set_aside(&drain), 1);
+	CHECK_EQ(sink.chunks, 0);
+	CHECK_EQ(s.skipped, 1);
+	drain_poll(&drain);
+	CHECK_EQ(sink.chunks, 1);
+	CHECK_EQ(s.skipped, 1);
+	free(s.seen.slot);
+	free(s.skip.all);
+	tear_down();
+}
+
 /* Those that sleep until there is one are told of each buffer. */
 void test_drain_tells_of_buffers(void)
 {

@@ -14,7 +14,8 @@
 
 enum {
 	STEP_NS = 5000000,         /* between looks at LTTng */
-	HOLD_NS = 500000000, START_NS = 500000000, CHOICE_NS = 1500000000,
+	HOLD_NS = 500000000, START_NS = 500000000,
+	ANSWER_MS = 30,            /* a daemon that works answers in 1 */
 };
 
 /* ---- asking ---- */
@@ -161,17 +162,18 @@ void carrier_poll(struct recording *r)
 	begin_trace(r);
 }
 
-/* A program that calls flat out fills the pool while chunks wait for LTTng, and
- * is slower for it; and which functions are left out is known once chunks are
- * looked at. So the program waits, too; not for a daemon that hangs. */
+/* LTTng needs processors to start, which the program would miss. So the program
+ * waits while a daemon is started, or answers. */
 static void wait_for_lttng(struct recording *r)
 {
+	const struct carrier *const c = &r->carrier;
 	const uint64_t from = rate_mono();
-	const uint64_t most = r->owner.verdict_slots > 0 ? CHOICE_NS : START_NS;
 
-	while (r->carrier.awaited && rate_mono() - from < most) {
+	while (c->awaited && rate_mono() - from < START_NS &&
+	       (c->joins ||
+		!session_process_is_silent(&r->session, ANSWER_MS))) {
 		carrier_poll(r);
-		poll(NULL, 0, r->carrier.awaited);
+		poll(NULL, 0, c->awaited);
 	}
 }
 
@@ -217,7 +219,7 @@ bool carrier_holds(struct recording *r)
 
 	if (!r->carrier.awaited || r->carrier.has_begun)
 		return false;
-	if (!session_process_is_silent(&r->session) &&
+	if (!session_process_is_silent(&r->session, SESSION_SILENT_MS) &&
 	    (pool_owner_fill(&r->owner) < 50 ||
 	     (waits && rate_mono() - r->begin_ns < HOLD_NS)))
 		return true;

@@ -50,7 +50,7 @@ int flight_watch(struct recording *r)
 		return 0;
 	r->drain.slow = s;
 	return slow_calls_init(s, r->opt.slow, (uint32_t)r->opt.slow_n,
-			       r->program_path, r->sink.names, &r->rate);
+			       r->program_path, r->drain.names, &r->rate);
 }
 
 /* ---- who wants one ---- */

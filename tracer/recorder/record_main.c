@@ -67,12 +67,12 @@ static bool needs_asan(const char *path)
 static int choose_functions(struct recording *r)
 {
 	if (selection_init(&r->selection, &r->opt.select, r->owner.verdicts,
-			   r->owner.verdict_slots, r->sink.names) != 0) {
+			   r->owner.verdict_slots, r->drain.names) != 0) {
 		message("there is not enough memory to record");
 		return -1;
 	}
 	selection_program(&r->selection, r->program_path);
-	r->sink.selection = &r->selection;
+	r->drain.selection = &r->selection;
 	return 0;
 }
 
@@ -84,7 +84,7 @@ static int choose_start(struct recording *r)
 	if (!r->opt.start_on)
 		return 0;
 	if (selection_init(&r->awaited, &wish, r->owner.verdicts,
-			   r->owner.verdict_slots, r->sink.names) != 0) {
+			   r->owner.verdict_slots, r->drain.names) != 0) {
 		message("there is not enough memory to record");
 		return -1;
 	}
@@ -108,7 +108,7 @@ static int make_files(struct recording *r)
 		return -1;
 	}
 	if (!r->opt.no_lua_names && lua_names_init(&r->names) == 0)
-		r->sink.names = &r->names;
+		r->drain.names = &r->names;
 	if (flight_watch(r) != 0) {
 		message("there is not enough memory to record");
 		return -1;
@@ -428,12 +428,16 @@ static bool is_over(struct loop *l)
 	return l->is_over && carrier_hurry(l->r);
 }
 
+static bool has_to_send(struct recording *r)
+{
+	return !carrier_holds(r) && !aside_is_empty(&r->drain.aside);
+}
+
 /* Sleep, within bounds, for a quarter of the time in which the free buffers
  * would be used up at the rate of the last round. */
 static void choose_sleep(struct loop *l, uint32_t taken)
 {
-	l->is_behind = taken > l->r->owner.big / 2 ||
-		       !aside_is_empty(&l->r->drain.aside);
+	l->is_behind = taken > l->r->owner.big / 2 || has_to_send(l->r);
 	const uint64_t ms = taken == 0 ? l->sleep * 2 :
 			    (uint64_t)l->r->drain.free_big * l->sleep /
 			    taken / 4;
@@ -517,11 +521,13 @@ static void watch_cpus(struct loop *l)
 
 /* Returns how many chunks were taken. While they wait in the pool, new threads
  * are looked for all the same: their context switches are wanted from the
- * start. */
+ * start. Which functions are left out is known once chunks are looked at. */
 static uint32_t take_chunks(struct recording *r)
 {
 	if (!carrier_holds(r))
 		return drain_poll(&r->drain);
+	if (r->owner.verdict_slots > 0)
+		return drain_set_aside(&r->drain);
 	registry_find_dead(&r->registry, false);
 	return 0;
 }
@@ -530,8 +536,7 @@ static uint32_t take_chunks(struct recording *r)
 static bool drain_meanwhile(void *ctx)
 {
 	struct recording *const r = ctx;
-	return take_chunks(r) > 0 ||
-	       (!carrier_holds(r) && !aside_is_empty(&r->drain.aside));
+	return take_chunks(r) > 0 || has_to_send(r);
 }
 
 /* From the program's first instruction to the end of the recording. */

@@ -228,6 +228,10 @@ static void send_or_keep(struct drain *d, uint64_t *chunk, int words)
 		d->damaged++;
 	if (words <= 0)
 		return;
+	if (d->names)
+		lua_names_note(d->names, chunk, (uint32_t)words);
+	if (d->selection)
+		selection_note(d->selection, chunk, (uint32_t)words);
 	if (d->budget)
 		budget_note(d->budget, chunk, (uint32_t)words);
 	if (d->slow)
@@ -340,11 +344,13 @@ uint32_t drain_poll(struct drain *d)
 }
 
 /* The dead keep their slots: perhaps there was no room for their chunks. */
-void drain_set_aside(struct drain *d)
+uint32_t drain_set_aside(struct drain *d)
 {
 	d->only_aside = true;
-	drain_poll(d);
+	const uint32_t n = drain_poll(d);
+
 	d->only_aside = false;
+	return n;
 }
 
 /* Has the buffer anything that was not sent yet? */

@@ -36,8 +36,11 @@ struct drain {
 	bool only_aside;           /* nothing may be sent now */
 	bool is_stuck;             /* there was no room aside, and much is */
 	struct aside aside;        /* where sending takes too long */
-	struct budget *budget;     /* borrowed; NULL: none */
-	struct slow_calls *slow;   /* borrowed; NULL: none are looked for */
+	/* These are shown each chunk as it is taken; borrowed; NULL: none. */
+	struct lua_names *names;
+	struct selection *selection;
+	struct budget *budget;
+	struct slow_calls *slow;
 	drain_sent_fn *sent;       /* NULL: nobody wants to know */
 	void *sent_ctx;
 	uint32_t late_below;       /* chunks of threads with lower serials are
@@ -58,7 +61,7 @@ int drain_init(struct drain *d, struct pool_owner *owner,
 uint32_t drain_poll(struct drain *d);
 /* The same while nothing can be sent: chunks are only copied, as far as there
  * is room, and the rest stays in the pool. */
-void drain_set_aside(struct drain *d);
+uint32_t drain_set_aside(struct drain *d);
 /* Send all that was only copied. */
 void drain_send_aside(struct drain *d);
 

@@ -41,7 +41,7 @@ enum {
 	MOST_RING_BYTES = 64 << 20, /* of all CPUs together */
 };
 
-static const uint64_t open_ns = 8000000000, silent_ns = 2000000000;
+static const uint64_t open_ns = 8000000000, starts_ns = 2000000000;
 
 enum { GOES_ON = 1, STARTS_DAEMON };
 
@@ -471,9 +471,9 @@ static void wait_from_now(struct session_process *s)
 	s->until_ns = s->heard_ns + open_ns;
 }
 
-bool session_process_is_silent(const struct session_process *s)
+bool session_process_is_silent(const struct session_process *s, uint32_t ms)
 {
-	return rate_mono() > s->heard_ns + silent_ns;
+	return rate_mono() > s->heard_ns + ms * UINT64_C(1000000);
 }
 
 int session_process_start(struct session_process *s,
@@ -565,7 +565,7 @@ const char *session_process_hangs(const struct session_process *s, bool hurries)
 		why = stopped();
 	if (!why && rate_mono() >= s->until_ns)
 		why = "the session daemon does not answer";
-	if (!why && hurries && session_process_is_silent(s))
+	if (!why && hurries && session_process_is_silent(s, SESSION_SILENT_MS))
 		why = "the session daemon does not answer, and the recording "
 		      "is over";
 	return why;
@@ -577,7 +577,7 @@ int session_process_poll_open(struct session_process *s, bool hurries)
 
 	while ((got = receive(s, 0)) == 1 && reply.status > 0)
 		s->heard_ns = rate_mono() +
-			      (reply.status == STARTS_DAEMON ? silent_ns : 0);
+			      (reply.status == STARTS_DAEMON ? starts_ns : 0);
 	if (got == 1 && reply.status == 0) {
 		s->daemon = open_pidfd(reply.daemon);
 		s->consumer = open_pidfd(reply.consumer);

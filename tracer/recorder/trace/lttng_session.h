@@ -53,9 +53,10 @@ int session_process_start(struct session_process *s,
 /* Does the session run? Positive: it does; 0: that is not known yet. Prints why
  * and returns negative if it does not. Does not wait. hurries: as below. */
 int session_process_poll_open(struct session_process *s, bool hurries);
-/* Has nothing been heard of the daemon for longer than one needs that works?
- * One that is being started has twice the time. */
-bool session_process_is_silent(const struct session_process *s);
+/* Was nothing heard of the daemon for that time? One that is being started has
+ * 2 s more. */
+enum { SESSION_SILENT_MS = 2000 }; /* longer than one needs that works */
+bool session_process_is_silent(const struct session_process *s, uint32_t ms);
 /* Why the daemon is to be waited for no longer. NULL: it may yet answer.
  * hurries: whoever waits has nothing else to do. */
 const char *session_process_hangs(const struct session_process *s,

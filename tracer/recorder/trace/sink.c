@@ -157,10 +157,6 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 	}
 	if (s->archive)
 		archive_note(s->archive, chunk, words);
-	if (s->names)
-		lua_names_note(s->names, chunk, words);
-	if (s->selection)
-		selection_note(s->selection, chunk, words);
 	if (s->flight) {
 		flight_ring_keep(s->flight, (const void *)chunk, n);
 		return;

@@ -5,8 +5,6 @@
 #pragma once
 
 #include "tracer/recorder/trace/archive.h"
-#include "tracer/recorder/names/lua_names.h"
-#include "tracer/recorder/names/selection.h"
 #include "tracer/recorder/trace/arrival.h"
 #include "tracer/recorder/trace/backlog.h"
 #include "tracer/recorder/trace/census.h"
@@ -32,10 +30,7 @@ struct sink {
 	bool told;                 /* that the spill file cannot be written */
 	struct arrival arrival;    /* of them all, wherever they went, */
 	struct census census;      /* and whose they were */
-	/* These are shown each chunk; NULL: none. */
-	struct archive *archive;
-	struct lua_names *names;
-	struct selection *selection;
+	struct archive *archive;   /* is shown each chunk; NULL: none */
 };
 
 /* bytes: of the backlog, which must have room for what LTTng's rings hold, or
