@@ -200,6 +200,10 @@ void weft_lua_closed(struct lua_State *L);
  * shared Lua library, else 0. */
 int weft_lua_is_interposed(struct lua_State *L);
 
+/* The number of the recording that this program takes part in, counted from 1
+ * in the program; 0: of none, or of one without Lua. */
+unsigned weft_lua_recording(void);
+
 /* For modules that offer weft's functions to Lua scripts. From now on,
  * functions of the library or program that contains address are not recorded
  * when Lua calls them, nor are Lua functions whose source is "=[weft]".

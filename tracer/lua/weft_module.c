@@ -58,6 +58,7 @@ static lua_State *thread_argument(lua_State *L)
 	return lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
 }
 
+static unsigned recorded(lua_State *L);
 static void record(lua_State *L);
 
 /* --------------------------------------------------------------- recording */
@@ -110,15 +111,12 @@ static int resume(lua_State *L)
 	return 1;
 }
 
-/* mark(name): nothing. The recording that the program has joined begins here
- * for a Lua state that weft could not meet from outside. */
+/* mark(name): nothing. A recording that the program has joined meanwhile begins
+ * here for a Lua state that weft could not meet from outside. */
 static int mark(lua_State *L)
 {
-	const char *const name = check_text(L, 1);
-	struct weft_status s = { .size = sizeof(s) };
-
-	weft_mark(name);
-	if (weft_status(&s) == 0 && s.on && !s.inside_only)
+	weft_mark(check_text(L, 1));
+	if (weft_lua_recording() != recorded(L))
 		record(L);
 	return 0;
 }
@@ -463,23 +461,33 @@ static void stand_in(lua_State *L, bool is_jit)
 	}
 }
 
+static const char last_recording[] = "weft.recording";
+
+/* The number of the recording that this Lua state was last made part of. */
+static unsigned recorded(lua_State *L)
+{
+	unsigned number;
+
+	lua_getfield(L, LUA_REGISTRYINDEX, last_recording);
+	number = (unsigned)lua_tonumber(L, -1);
+	lua_pop(L, 1);
+	return number;
+}
+
 /* Lets weft record this Lua state from now on. Where weft sees no calls of lua_
- * functions, those that matter are replaced by our own, once. */
+ * functions, those that matter are replaced by our own, which is looked after
+ * once in a recording. */
 static void record(lua_State *L)
 {
-	static const char key[] = "weft.stands_in";
-	bool done;
+	const unsigned number = weft_lua_recording();
 	int jit;
 
-	if (weft_lua_attach(L) != WEFT_LUA_OK || weft_lua_is_interposed(L))
+	if (weft_lua_attach(L) != WEFT_LUA_OK || number == recorded(L))
 		return;
-	lua_getfield(L, LUA_REGISTRYINDEX, key);
-	done = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	if (done)
+	lua_pushnumber(L, number);
+	lua_setfield(L, LUA_REGISTRYINDEX, last_recording);
+	if (weft_lua_is_interposed(L))
 		return;
-	lua_pushboolean(L, 1);
-	lua_setfield(L, LUA_REGISTRYINDEX, key);
 	weft_lua_rest(L); /* what we ask is no call of the program */
 	jit = jit_status(L);
 	weft_lua_attach(L);

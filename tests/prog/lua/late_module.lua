@@ -1,7 +1,9 @@
 -- A script that requires weft and is not recorded when it starts. It reads lines:
--- on, off: it calls weft.mark until recording is that; hook: which hook is set;
--- N: that many calls of step, half of them in a coroutine that is older than the
--- recording. It answers each with a line.
+-- on, off: it calls weft.mark until recording is that; hook: which hook Lua really
+-- has; pause: the same while weft.pause holds; N: that many calls of step, half
+-- of them in a coroutine that is older than the recording. It answers each with a
+-- line.
+local gethook = debug.gethook
 local weft = require "weft"
 local done = 0
 local function step(i) done = done + i end
@@ -21,7 +23,12 @@ for line in io.lines() do
 		assert(coroutine.resume(old, n))
 		io.write("done ", string.format("%d", done), "\n")
 	elseif line == "hook" then
-		io.write("hook ", tostring((debug.gethook())), "\n")
+		io.write("hook ", tostring((gethook())), "\n")
+	elseif line == "pause" then
+		weft.pause()
+		weft.mark(line)
+		io.write("hook ", tostring((gethook())), "\n")
+		weft.resume()
 	else
 		repeat
 			weft.mark(line)

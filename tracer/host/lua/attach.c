@@ -411,6 +411,15 @@ EXPORT int weft_lua_is_interposed(lua_State *L)
 	return co && co->vm->lib->interposed;
 }
 
+EXPORT unsigned weft_lua_recording(void)
+{
+	const int saved = errno;
+	const unsigned n = lua_vm_wanted() ? atomic_load(&process_joins) : 0;
+
+	errno = saved;
+	return n;
+}
+
 EXPORT void weft_lua_stands_for(lua_State *L, weft_lua_function ours,
 				weft_lua_function original)
 {

@@ -83,12 +83,14 @@ struct coroutine *lua_co_served(lua_State *L)
 	return likely(co && co->at == L) ? if_served(co) : serve_far(L);
 }
 
-/* What passes by our functions is looked at anew all the time. */
+/* What passes by our functions and has our hook is looked at anew all the
+ * time. */
 static void forget(void *entry, const void *is_blind)
 {
 	struct coroutine *const co = entry;
 
-	if (*(const bool *)is_blind || !co->vm || co->vm->interposed)
+	if (*(const bool *)is_blind || !co->vm || co->vm->interposed ||
+	    !lua_co_holder(co)->hooked)
 		co->at = NULL;
 }
 

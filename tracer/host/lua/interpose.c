@@ -94,6 +94,16 @@ static struct coroutine *served_or_met(long L, const void *caller)
 	       co : meet(L, caller);
 }
 
+/* The same for a call that is not watched after the recording: our hook is gone
+ * by then. */
+static struct coroutine *called(long L, const void *caller)
+{
+	struct coroutine *const co = served_or_met(L, caller);
+
+	return !co || likely(lua_co_holder(co)->hooked) || is_on() ||
+	       !mapped_recorder_is_dead() ? co : NULL;
+}
+
 /* ------------------------------------------------------------------ states */
 
 EXPORT long luaopen_jit(ARGS);
@@ -285,7 +295,7 @@ INLINE long plain_call(struct coroutine *co, weft_lua_function real, ARGS)
 #define CALLS(name, how)                                                       \
 	EXPORT long name(ARGS)                                                 \
 	{                                                                      \
-		struct coroutine *const co = served_or_met(a, CALLER);         \
+		struct coroutine *const co = called(a, CALLER);                \
                                                                                \
 		if (!co)                                                       \
 			return REAL(name, a)(PASS);                            \

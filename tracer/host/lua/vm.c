@@ -85,7 +85,8 @@ void lua_vm_name_all(struct thread_state *s)
 	for (uint32_t i = 0; me && i < LUA_VMS_NAMED; i++) {
 		const struct lua_vm *const vm = me->named[i].vm;
 
-		if (vm && vm->serial == me->named[i].serial && put_item(s, vm))
+		if (vm && vm->serial == me->named[i].serial &&
+		    vm->seen >= process_past_windows() && put_item(s, vm))
 			me->named[i].epoch = s->epoch;
 	}
 }
@@ -184,7 +185,7 @@ static void note(struct lua_vm *vm, uint32_t tid, uint32_t window)
 void lua_vm_note_seen(const struct thread_state *s, struct lua_vm *vm)
 {
 	vm->seen = s->window;
-	note(vm, s->tid, s->window - atomic_load(&thread_windows));
+	note(vm, s->tid, s->window);
 }
 
 void lua_vm_end(struct lua_vm *vm)

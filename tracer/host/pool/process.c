@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 _Atomic bool process_no_native;
+_Atomic uint32_t process_joins;
 struct pool_process *process_slot;
 uint32_t process_serial;
 uint64_t process_start;
@@ -37,6 +38,11 @@ static struct {
 	uint32_t generation, window, thread, vm;
 	uint64_t coroutine;
 } past;
+
+uint32_t process_past_windows(void)
+{
+	return past.window;
+}
 
 static void describe(struct pool_process *slot, uint32_t parent)
 {
@@ -117,6 +123,7 @@ static void join(const char *text, bool attached)
 	memcpy(mailbox.joined, text, strnlen(text, ATTACH_PATH_MAX - 1));
 	mapped_pool = p;
 	register_process();
+	atomic_fetch_add(&process_joins, 1);
 	atomic_store(&joined, true);
 	atomic_store(&mailbox.state,
 		     attached ? ATTACH_JOINED : ATTACH_LAUNCHED);

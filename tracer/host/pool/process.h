@@ -11,6 +11,12 @@ extern HIDDEN struct pool_process *process_slot;
 extern HIDDEN uint32_t process_serial;
 extern HIDDEN uint64_t process_start; /* CLOCK_REALTIME, ns */
 
+/* How many recordings this process has joined. */
+extern HIDDEN _Atomic uint32_t process_joins;
+
+/* The windows of recordings that were left are below this. Hook-safe. */
+uint32_t process_past_windows(void);
+
 /* Are native calls left alone? */
 extern HIDDEN _Atomic bool process_no_native;
 

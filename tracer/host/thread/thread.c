@@ -16,7 +16,6 @@ _Atomic uint32_t thread_native_watched;
 static struct thread_state nobody;
 THREAD_LOCAL struct thread_state *thread_self;
 THREAD_LOCAL struct thread_state *thread_hot = &nobody;
-_Atomic uint32_t thread_windows;
 _Atomic uint32_t thread_natives;
 _Atomic int region_only;
 THREAD_LOCAL uint32_t region_depth;
@@ -43,13 +42,6 @@ static uint32_t pool_generation(void)
 static bool is_awaiting(uint32_t generation)
 {
 	return (generation & POOL_AWAITS) != 0;
-}
-
-/* Of the pool and of this process. */
-static uint32_t window_now(uint32_t generation)
-{
-	return pool_window(mapped_pool, generation) +
-	       atomic_load(&thread_windows);
 }
 
 bool thread_valid(const struct thread_state *s)
@@ -203,7 +195,7 @@ static void forget_native(struct thread_state *s)
 static bool catch_up(struct thread_state *s, uint32_t generation)
 {
 	const uint32_t natives = atomic_load(&thread_natives);
-	const uint32_t window = window_now(generation);
+	const uint32_t window = pool_window(mapped_pool, generation);
 	const bool forked = s->generation == 0;
 
 	birth_check_table(s);
@@ -244,7 +236,8 @@ static bool catch_up(struct thread_state *s, uint32_t generation)
  * recording saw from its first instruction on has nothing open. */
 static bool began_late(uint32_t generation)
 {
-	return window_now(generation) > 0 || atomic_load(&thread_natives) > 0;
+	return pool_window(mapped_pool, generation) > 0 ||
+	       atomic_load(&thread_natives) > 0;
 }
 
 /* A state for the thread, or for a handler that has interrupted the hook of the
@@ -259,7 +252,7 @@ static struct thread_state *bear(struct thread_state *below,
 			missed = &mapped_pool->unrecorded;
 		return NULL;
 	}
-	s->window = window_now(generation);
+	s->window = pool_window(mapped_pool, generation);
 	s->awaits = is_awaiting(generation);
 	s->natives = atomic_load(&thread_natives);
 	return birth_begin(s, below, refused == 0) ? s : NULL;

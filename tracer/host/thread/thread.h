@@ -37,10 +37,6 @@ INLINE void thread_set_native_pool(const struct pool *pool)
 /* While it is not 0, each native call finds out, recorded or not. */
 extern HIDDEN _Atomic uint32_t thread_native_watched;
 
-/* How often this process alone has begun a window, beside those of the pool:
- * raised before the pool's generation. */
-extern HIDDEN _Atomic uint32_t thread_windows;
-
 /* How often native calls were begun to be recorded here, or no longer. */
 extern HIDDEN _Atomic uint32_t thread_natives;
 
