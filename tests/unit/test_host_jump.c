@@ -84,30 +84,48 @@ static void leave_out(void (*function)(void))
 	chunk_switch(thread_self, 0);
 }
 
+/* From now on nothing is left out. */
+static void leave_none_out(void)
+{
+	mapped_view.verdicts = NULL;
+	chunk_switch(thread_self, 0);
+}
+
+/* Are these many calls, and ends of this kind, all that step records, called
+ * with 0 and so on up to times? */
+static void check_records(void (*step)(int), int times, int calls,
+			  enum rec_kind kind, int ends)
+{
+	struct host_pool_tally before = { .chunks = 0 }, t = { .chunks = 0 };
+
+	host_pool_drain(shared_pool, &before, 0);
+	for (int i = 0; i < times; i++)
+		step(i);
+	chunk_switch(thread_self, 0);
+	host_pool_drain(shared_pool, &t, 0);
+	CHECK_EQ(t.calls, calls);
+	CHECK_EQ(t.kind[kind], ends);
+	CHECK_EQ(t.bad, 0);
+}
+
+static void end_unseen(int i)
+{
+	(void)i;
+	plain();
+	ends_unseen();
+	CHECK_EQ(thread_self->top - thread_self->frames, 2);
+	plain();
+	CHECK_EQ(thread_self->top - thread_self->frames, 1);
+}
+
 /* A call that is left out leaves no trace but the end of what it shows to have
  * ended, and that at once. */
 void test_host_left_out_calls_show_what_has_ended(void)
 {
-	struct host_pool_tally t = { .chunks = 0 };
-
 	plain();
 	leave_out(plain);
-	host_pool_drain(shared_pool, &t, 0);
-	t = (struct host_pool_tally){ .chunks = 0 };
-	for (int i = 0; i < 3; i++) {
-		plain();
-		ends_unseen();
-		CHECK_EQ(thread_self->top - thread_self->frames, 2);
-		plain();
-		CHECK_EQ(thread_self->top - thread_self->frames, 1);
-	}
-	chunk_switch(thread_self, 0);
-	host_pool_drain(shared_pool, &t, 0);
-	CHECK_EQ(t.calls, 3);
-	CHECK_EQ(t.kind[REC_UNWIND], 3);
-	CHECK_EQ(t.bad, 0);
-	mapped_view.verdicts = NULL;
-	chunk_switch(thread_self, 0);
+	check_records(end_unseen, 3, 3, REC_UNWIND, 3);
+	leave_none_out();
 }
 
 __attribute__((noinline)) static void around(void (*what)(int), int i)
@@ -132,23 +150,17 @@ static void again(int i)
 	around(fill, i + 1);
 }
 
+static void once_or_twice(int i)
+{
+	around(i % 3 == 2 ? again : fill, i);
+}
+
 /* A call that is open when it is known that its function's are left out is the
  * last one, with those inside it, that is recorded. */
 void test_host_calls_are_left_out_once_the_open_one_is_over(void)
 {
-	struct host_pool_tally t = { .chunks = 0 };
-
-	host_pool_drain(shared_pool, &t, 0);
-	t = (struct host_pool_tally){ .chunks = 0 };
-	for (int i = 0; i < 1000; i++)
-		around(i % 3 == 2 ? again : fill, i);
-	chunk_switch(thread_self, 0);
-	host_pool_drain(shared_pool, &t, 0);
-	CHECK_EQ(t.calls, 1);
-	CHECK_EQ(t.kind[REC_LEAVE], 1);
-	CHECK_EQ(t.bad, 0);
-	mapped_view.verdicts = NULL;
-	chunk_switch(thread_self, 0);
+	check_records(once_or_twice, 1000, 1, REC_LEAVE, 1);
+	leave_none_out();
 }
 
 __attribute__((noinline)) static void nested(int depth)
