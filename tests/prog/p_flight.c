@@ -2,9 +2,10 @@
  * then: "p_flight ASK N" asks for a snapshot, and says what the output folder
  * and the recorder's memory held; "GO N" asks, and goes on until it is written,
  * and counts its calls in the file PROGRESS; "SIGNAL N" sends SIGUSR1 to weft
- * record, "TWICE N" does it twice; "CRASH N" dies of SIGSEGV; "WAIT N" waits
- * for the end of its input; "SLOW N I": request I of them takes 500 ms. Counts
- * what it calls between its marks. Only to be recorded.
+ * record, "TWICE N" does it twice; "CRASH N" dies of SIGSEGV; "CHILD N S": a
+ * child of it dies of signal S, and it waits for the end of its input, as "WAIT
+ * N" does; "SLOW N I": request I of them takes 500 ms. Counts what it calls
+ * between its marks. Only to be recorded.
  * flags: -finstrument-functions
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/weft.h"
@@ -161,7 +162,8 @@ int main(int argc, char **argv)
 	const char *const what = argv[1];
 	const unsigned requests = (unsigned)atoi(argv[2]);
 
-	serve(requests, argc > 3 ? (unsigned)atoi(argv[3]) : requests);
+	serve(requests, strcmp(what, "SLOW") == 0 ?
+	      (unsigned)atoi(argv[3]) : requests);
 	if (strcmp(what, "ASK") == 0) {
 		const long kb = recorder_kb(1L << 40);
 
@@ -169,7 +171,13 @@ int main(int argc, char **argv)
 		printf("kb %ld\nmore %ld\nentries %u\n", kb,
 		       recorder_kb(kb + 4000) - kb, count_entries());
 	}
-	between_marks(100);
+	const int has_child = strcmp(what, "CHILD") == 0;
+	const int is_parent = has_child && fork() > 0;
+
+	if (!is_parent)
+		between_marks(100);
+	if (has_child && !is_parent)
+		raise(atoi(argv[3]));
 	if (strcmp(what, "ASK") == 0)
 		printf("asked %d\n", weft_snapshot("hello\tthere"));
 	if (strcmp(what, "GO") == 0)
@@ -183,7 +191,7 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(what, "CRASH") == 0)
 		crash();
-	while (strcmp(what, "WAIT") == 0 && getchar() != EOF)
+	while ((is_parent || strcmp(what, "WAIT") == 0) && getchar() != EOF)
 		;
 	/* What comes later is in no snapshot. */
 	serve(10, 10);

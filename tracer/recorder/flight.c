@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 /* Between snapshots: nobody's mistake fills the disk, and none is without what
  * came after the one before. */
 static const uint64_t hold_ns = UINT64_C(10000000000),
-		      users_hold_ns = UINT64_C(1000000000),
+		      urgent_hold_ns = UINT64_C(1000000000),
 		      look_ns = UINT64_C(100000000);
 
 int flight_begin(struct recording *r)
@@ -27,8 +28,11 @@ int flight_begin(struct recording *r)
 	struct flight *const f = &r->flight;
 	struct rate_pair now;
 
+	f->ends.all = -1;
 	if (r->opt.flight_bytes == 0)
 		return 0;
+	if (process_ends_init(&f->ends, &r->owner) != 0)
+		return -1;
 	rate_read(&r->rate, &now);
 	f->begin = now.real;
 	f->spill.fd = -1;
@@ -55,11 +59,11 @@ int flight_watch(struct recording *r)
 
 /* ---- who wants one ---- */
 
-void flight_want(struct flight *f, const char *reason, bool is_users)
+void flight_want(struct flight *f, const char *reason, bool is_urgent)
 {
 	if (!f->ring.chunks)
 		return;
-	f->is_users |= is_users;
+	f->is_urgent |= is_urgent;
 	if (f->reason[0]) {
 		f->more++;
 		return;
@@ -89,13 +93,53 @@ static void hear_program(struct flight *f, struct pool *p)
 bool flight_may(const struct flight *f)
 {
 	return f->last_ns == 0 || rate_mono() - f->last_ns >=
-	       (f->is_users ? users_hold_ns : hold_ns);
+	       (f->is_urgent ? urgent_hold_ns : hold_ns);
+}
+
+static bool is_fault(int signal)
+{
+	switch (signal) {
+	case SIGQUIT: case SIGILL: case SIGTRAP: case SIGABRT: case SIGBUS:
+	case SIGFPE: case SIGSEGV: case SIGXCPU: case SIGXFSZ: case SIGSYS:
+	case SIGKILL: /* nobody asks politely so; the kernel, without memory */
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void say_signal(char *reason, size_t size, const char *who, int signal)
+{
+	snprintf(reason, size, "%sended by signal %d (%s)", who, signal,
+		 strsignal(signal));
+}
+
+/* A process that weft record did not start has ended. Servers end their workers
+ * by a signal when they have no work for them: that is no fault. */
+static void hear_end(void *ctx, pid_t pid, int status)
+{
+	struct recording *const r = ctx;
+	const bool is_target = pid == attach_pid(&r->attach);
+	const bool is_killed = status >= 0 && WIFSIGNALED(status);
+	char who[32], reason[96] = "it has ended; how is not known";
+
+	if (is_target ? status >= 0 && !is_killed :
+	    !is_killed || !is_fault(WTERMSIG(status)))
+		return;
+	snprintf(who, sizeof(who), "process %d ", (int)pid);
+	if (is_killed)
+		say_signal(reason, sizeof(reason), is_target ? "" : who,
+			   WTERMSIG(status));
+	registry_find_dead(&r->registry, true);
+	flight_want(&r->flight, reason, true);
 }
 
 static void hear_all(struct recording *r)
 {
 	struct flight *const f = &r->flight;
 
+	process_ends_poll(&f->ends, r->program.pid, attach_pid(&r->attach),
+			  hear_end, r);
 	hear_program(f, r->owner.pool);
 	if (f->slow.reason[0])
 		flight_want(f, f->slow.reason, false);
@@ -277,7 +321,7 @@ int flight_snapshot(struct recording *r, const char **why)
 	f->last_ns = rate_mono();
 	f->reason[0] = '\0';
 	f->more = 0;
-	f->is_users = false;
+	f->is_urgent = false;
 	return is_bad ? -1 : 0;
 }
 
@@ -290,8 +334,7 @@ void flight_end(struct recording *r)
 
 	hear_all(r);
 	if (r->program.has_ended && WIFSIGNALED(status)) {
-		snprintf(reason, sizeof(reason), "ended by signal %d (%s)",
-			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+		say_signal(reason, sizeof(reason), "", WTERMSIG(status));
 		f->reason[0] = '\0';
 		flight_want(f, reason, false);
 	}

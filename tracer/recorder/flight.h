@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tracer/recorder/drain/slow_call.h"
+#include "tracer/recorder/process/process_end.h"
 #include "tracer/recorder/trace/flight_ring.h"
 #include "tracer/recorder/trace/trace_folder.h"
 
@@ -11,13 +12,14 @@ struct recording;
 
 struct flight {
 	struct flight_ring ring;
+	struct process_ends ends;  /* by a signal: they want a snapshot */
 	struct slow_calls slow;    /* that are looked for */
 	uint64_t begin;            /* of the recording: CLOCK_REALTIME ns */
 	char reason[CHUNK_STRING_MAX + 1]; /* for the next one; "": none is
 	                            * wanted */
 	uint32_t more;             /* that wanted one, too */
 	bool was_told;             /* a program was writing its reason */
-	bool is_users;             /* a user asked: it waits 1 s at most */
+	bool is_urgent;            /* it waits 1 s at most */
 	uint64_t last_ns, looked_ns; /* CLOCK_MONOTONIC */
 	uint32_t tries, snapshots; /* of these, that were written */
 	/* The one that is being written, or was last. */
@@ -36,8 +38,9 @@ int flight_begin(struct recording *r);
  * Negative: there is no memory. */
 int flight_watch(struct recording *r);
 /* A snapshot is wanted for that reason, which may be any text. If one is wanted
- * already, they become one. Does nothing without a flight recorder. */
-void flight_want(struct flight *f, const char *reason, bool is_users);
+ * already, they become one. is_urgent: a user asked, or a process died. Does
+ * nothing without a flight recorder. */
+void flight_want(struct flight *f, const char *reason, bool is_urgent);
 /* Whether the time has come for what is wanted. */
 bool flight_may(const struct flight *f);
 /* Write what is wanted if its time has come. Call it in each round. */

@@ -468,6 +468,7 @@ static void wait_for_something(struct loop *l)
 		{ .fd = r->session.daemon, .events = POLLIN },
 		{ .fd = r->session.consumer, .events = POLLIN },
 		{ .fd = r->session.relay, .events = POLLIN },
+		{ .fd = r->flight.ends.all, .events = POLLIN },
 	};
 
 	const uint32_t ms = l->sleep < l->sleep_most ? l->sleep : l->sleep_most;

@@ -33,7 +33,8 @@ static void say_path(struct control_text *t, const char *key, const char *path)
 
 static pid_t pid_of(const struct recording *r)
 {
-	return r->attach.is_used ? r->attach.target.remote.pid : r->program.pid;
+	const pid_t attached = attach_pid(&r->attach);
+	return attached > 0 ? attached : r->program.pid;
 }
 
 /* The process id of the recorded process with that serial; 0: it has ended. */

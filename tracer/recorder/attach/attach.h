@@ -27,6 +27,12 @@ struct attach {
  * the user wants it; 0: any. */
 int attach_find(struct attach *a, const char *text, uint64_t pool_bytes);
 
+/* The program's number; 0: none is attached. */
+static inline pid_t attach_pid(const struct attach *a)
+{
+	return a->is_used ? a->target.remote.pid : 0;
+}
+
 /* The pool is there, and off: ask the program to join, with libweft.so loaded
  * from this path if it has none. Prints why and returns negative if it
  * cannot. */

@@ -42,11 +42,12 @@ struct stat_line {
 	char state;
 	int parent;
 	uint64_t start;            /* clock ticks since the system started */
+	int status;                /* if it is a zombie, and we may see it */
 };
 
 static bool read_stat(pid_t pid, struct stat_line *s)
 {
-	char text[512];
+	char text[1024];
 	size_t n = 0;
 
 	baton_lend();
@@ -60,7 +61,9 @@ static bool read_stat(pid_t pid, struct stat_line *s)
 	text[n] = '\0';
 	/* The name in front may contain spaces and parentheses. */
 	const char *const end = strrchr(text, ')');
+	const char *const last = strrchr(text, ' ');
 
+	s->status = last ? atoi(last) : 0;
 	return end && sscanf(end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u "
 			     "%*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,
 			     &s->state, &s->parent, &s->start) == 3;
@@ -96,6 +99,13 @@ char process_state(pid_t pid)
 	struct stat_line s;
 
 	return pid > 0 && read_stat(pid, &s) ? s.state : '?';
+}
+
+int process_zombie_status(pid_t pid)
+{
+	struct stat_line s;
+
+	return read_stat(pid, &s) && s.state == 'Z' ? s.status : -1;
 }
 
 bool process_is_stopped(pid_t pid)

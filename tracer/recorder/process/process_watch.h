@@ -19,6 +19,9 @@ void process_attached(pid_t pid);
 pid_t process_parent(pid_t pid);
 /* The letter of its state, as in ps; '?' if it cannot be found. */
 char process_state(pid_t pid);
+/* How it has ended, as of waitpid, while its parent does not know it yet.
+ * Negative: it lives, or is gone. */
+int process_zombie_status(pid_t pid);
 /* By a signal, or by a debugger. */
 bool process_is_stopped(pid_t pid);
 /* When it started, in a unit of the kernel's. 0 if it cannot be found. */
