@@ -1,7 +1,7 @@
 #!/bin/bash
 # each: late-lua5.1 late-lua5.2 late-lua5.3 late-lua5.4 late-luajit lua5.4
-# After a recording, and once the pool is full after one whose recorder was killed,
-# an attached program is as it was before: each word of its modules that leads
+# After a recording, and once a chunk is full after one whose recorder was killed, an
+# attached program is as it was before: each word of its modules that leads
 # anywhere, the rights of what is mapped, its threads, signals and descriptors, and
 # the hook of its Lua; and a native call takes as many instructions, a protected one
 # hardly more. While it is recorded, it has no other thread: unshare and setns may
@@ -132,9 +132,11 @@ UNSEEN int main(void)
 			puts(unshare(CLONE_THREAD) == 0 ? "alone" : "not alone");
 			continue;
 		}
-		while (is_on(L) != (line[1] == 'n'))
+		int rounds = 0;
+
+		while (is_on(L) != (line[1] == 'n') && rounds++ < 10000)
 			usleep(100);
-		puts(line[1] == 'n' ? "on" : "off");
+		puts(rounds > 10000 ? "never" : line[1] == 'n' ? "on" : "off");
 	}
 	puts("right");
 	return 0;
@@ -159,13 +161,14 @@ look() {
 look
 mv "$T/now" "$T/before"
 for how in ended killed again; do
-	attach --pool-size 1M
+	attach --pool-size 64M
 	ask alone
 	[ "$answer" = alone ] || fail "it has another thread"
 	if [ $how = killed ]; then
 		kill -KILL "$recorder"
 		wait "$recorder"
 		ask off
+		[ "$answer" = off ] || fail "more than a chunk is recorded"
 	else
 		detach
 		ask off

@@ -183,6 +183,10 @@ while IFS=$'\t' read -r line command; do
 	}
 done < <(grep -v '^	' "$T/commands")
 [ $bad = 0 ] || fail "$bad examples are not as shown"
+[ $ran -gt 0 ] || [ $is_sampled = 1 ] || {
+	echo "all commands on $page need samples, and there are too few here"
+	exit 77
+}
 [ $ran -gt 0 ] || fail "no command on $page"
 while IFS='|' read -r where begin rest; do
 	grep -qxF -e "$begin" "$T/used" ||

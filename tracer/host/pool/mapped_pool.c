@@ -480,16 +480,16 @@ static uint32_t claim_next(struct buffer_claim *c, uint32_t slot, bool big)
 uint32_t mapped_claim_buffer(struct buffer_claim *c, uint32_t slot, bool big,
 			     enum buffer_wait wait)
 {
-	const uint32_t b = claim_free(c, slot, big);
-
-	if (b != NO_BUFFER)
-		return b;
 	/* A program that was not started for this must not pay for it. */
 	if (mapped_view.attached && mapped_recorder_is_dead()) {
 		atomic_fetch_and(&mapped_pool->generation, ~(uint32_t)POOL_ON);
 		if (wait != WAIT_NEVER)
 			link_put_back();
 	}
+	const uint32_t b = claim_free(c, slot, big);
+
+	if (b != NO_BUFFER)
+		return b;
 	switch (mapped_pool->on_full) {
 	case POOL_OVERWRITE:
 		return claim_oldest(c, slot);
