@@ -2,6 +2,7 @@
  * on the command line.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/pool_owner.h"
 #include "tracer/recorder/trace/lttng_session.h"
 #include "tracer/recorder/options.h"
@@ -152,20 +153,20 @@ void test_session_plan_fit(void)
 	CHECK_EQ(session_plan_fit(&p, 2 << 20, 2), 0);
 }
 
-void test_options_size(void)
+void test_amount_size(void)
 {
 	uint64_t n = 0;
 
-	CHECK(options_size("64M", &n));
+	CHECK(amount_size("64M", &n));
 	CHECK_EQ(n, 64 << 20);
-	CHECK(options_size("1048576", &n));
+	CHECK(amount_size("1048576", &n));
 	CHECK_EQ(n, 1 << 20);
-	CHECK(options_size("2G", &n));
+	CHECK(amount_size("2G", &n));
 	CHECK_EQ(n, INT64_C(2) << 30);
-	CHECK(!options_size("", &n));
-	CHECK(!options_size("M", &n));
-	CHECK(!options_size("0", &n));
-	CHECK(!options_size("-1", &n));
-	CHECK(!options_size("1MB", &n));
-	CHECK(!options_size("99999999999G", &n));
+	CHECK(!amount_size("", &n));
+	CHECK(!amount_size("M", &n));
+	CHECK(!amount_size("0", &n));
+	CHECK(!amount_size("-1", &n));
+	CHECK(!amount_size("1MB", &n));
+	CHECK(!amount_size("99999999999G", &n));
 }

@@ -1,6 +1,7 @@
 /* test_schedule.c - which windows a recording with a duty has.
  * SPDX-License-Identifier: MIT */
 #include "tests/test.h"
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/schedule.h"
 
 enum { PERIODS = 60000, LENGTH = 600, ON = 100, OF = 6, PARTS = 10 };
@@ -48,12 +49,12 @@ void test_times_of_options(void)
 {
 	uint64_t ns = 1;
 
-	CHECK(options_time("30s", &ns) && ns == 30000000000u);
-	CHECK(options_time("1.5ms", &ns) && ns == 1500000);
-	CHECK(options_time("5min", &ns) && ns == 300000000000u);
-	CHECK(options_time("2h", &ns) && ns == 7200000000000u);
-	CHECK(!options_time("5", &ns) && !options_time("s", &ns));
-	CHECK(!options_time("-5s", &ns) && !options_time("0s", &ns));
-	CHECK(!options_time("1e9h", &ns) && !options_time("nans", &ns));
+	CHECK(amount_time("30s", &ns) && ns == 30000000000u);
+	CHECK(amount_time("1.5ms", &ns) && ns == 1500000);
+	CHECK(amount_time("5min", &ns) && ns == 300000000000u);
+	CHECK(amount_time("2h", &ns) && ns == 7200000000000u);
+	CHECK(!amount_time("5", &ns) && !amount_time("s", &ns));
+	CHECK(!amount_time("-5s", &ns) && !amount_time("0s", &ns));
+	CHECK(!amount_time("1e9h", &ns) && !amount_time("nans", &ns));
 	CHECK_EQ(ns, 7200000000000u);
 }

@@ -1,6 +1,7 @@
 /* flight.c - who wants a snapshot, when it is written, and how. While one is
  * written, what the program records is only copied out of the pool.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/flight.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/notes.h"
@@ -292,7 +293,7 @@ static void tell(const struct recording *r)
 	const struct flight *const f = &r->flight;
 	char size[32];
 
-	message_bytes(size, sizeof(size), (double)f->bytes);
+	amount_print(size, sizeof(size), (double)f->bytes);
 	message_summary("%s/%s: %s (%s)", r->folder.path, f->name, size,
 			f->reason);
 }

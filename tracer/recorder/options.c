@@ -2,6 +2,7 @@
  * which the help is printed, too.
  * SPDX-License-Identifier: MIT */
 #include "tracepoints/pattern.h"
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/options.h"
 
@@ -22,40 +23,6 @@ enum { ROW_VALUE = 1, ROW_HELP, ROW_VERSION };
 static struct options opt = { .sample_hz = -1 };
 static bool has_on_full;
 
-bool options_size(const char *text, uint64_t *bytes)
-{
-	char *end;
-
-	errno = 0;
-	const unsigned long long n = strtoull(text, &end, 10);
-	const char *const unit = "KMG";
-	const char *const u = *end ? strchr(unit, *end) : NULL;
-	const unsigned shift = u ? 10 * (unsigned)(u - unit + 1) : 0;
-
-	if (errno != 0 || end == text || text[0] == '-' || n == 0 ||
-	    (*end && (!u || end[1])) || n > UINT64_C(1) << (40 - shift))
-		return false;
-	*bytes = (uint64_t)n << shift;
-	return true;
-}
-
-bool options_time(const char *text, uint64_t *ns)
-{
-	static const struct { const char *unit; double ns; } units[] = {
-		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
-		{ "min", 60e9 }, { "h", 3600e9 } };
-	char *end;
-	const double n = strtod(text, &end);
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (end != text && strcmp(end, units[i].unit) == 0 &&
-		    n * units[i].ns >= 1 && n * units[i].ns <= 86400e12) {
-			*ns = (uint64_t)(n * units[i].ns);
-			return true;
-		}
-	return false;
-}
-
 /* ---- values ---- */
 
 /* How the text of an option, which popt puts into it, is read. read stores what
@@ -74,7 +41,7 @@ static bool is_time_between(const char *text, uint64_t least, uint64_t most,
 {
 	uint64_t n;
 
-	if (!options_time(text, &n) || n < least || n > most)
+	if (!amount_time(text, &n) || n < least || n > most)
 		return false;
 	*ns = n;
 	return true;
@@ -89,7 +56,7 @@ static const char *read_size(const struct value *v, char *text)
 {
 	uint64_t *const to = v->to;
 
-	return options_size(text, to) && *to >= v->least ? NULL : v->not;
+	return amount_size(text, to) && *to >= v->least ? NULL : v->not;
 }
 
 static const char *read_number(const struct value *v, char *text)
@@ -229,7 +196,7 @@ static const char *read_flight(const struct value *v, char *text)
 	uint64_t ns;
 
 	opt.flight_ms = 0;
-	if (options_size(text, &opt.flight_bytes))
+	if (amount_size(text, &opt.flight_bytes))
 		return opt.flight_bytes >= least && opt.flight_bytes <= most ?
 		       NULL : v->not;
 	if (!is_time_between(text, SECOND_NS, 3600 * SECOND_NS, &ns))

@@ -51,11 +51,3 @@ struct options {
 /* Read the command line. Negative: go on, and *o is complete. Otherwise help or
  * a complaint was printed: the status to exit with, and *o is as it was. */
 int options_read(struct options *o, int argc, char **argv);
-
-/* Read a time such as "500ns", "2us", "1.5ms", "30s", "5min" or "1h" as ns.
- * From 1 ns to 1,000 days. False: it is none, and *ns is as it was. */
-bool options_time(const char *text, uint64_t *ns);
-
-/* Read a size such as "64M" as bytes; K, M and G are powers of 1024. From 1
- * byte to 1 TiB. False: it is none, and *bytes is as it was. */
-bool options_size(const char *text, uint64_t *bytes);

@@ -1,6 +1,7 @@
 /* summary.c - what a recording came to: the lines that the user reads at the
  * end.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/base/message.h"
 #include "tracer/recorder/recording.h"
 
@@ -115,7 +116,7 @@ static void print_size(const struct recording *r)
 			      r->drain.records - lost;
 	char text[32], of[40] = "";
 
-	message_bytes(text, sizeof(text), (double)bytes);
+	amount_print(text, sizeof(text), (double)bytes);
 	if (lost > 0)
 		snprintf(of, sizeof(of), " of %" PRIu64, r->drain.records);
 	if (r->drain.counted > 0 && !r->opt.count_only)
@@ -154,9 +155,9 @@ static void print_flight(const struct recording *r)
 	const uint32_t n = r->flight.snapshots;
 	char size[32], most[32];
 
-	message_bytes(size, sizeof(size),
+	amount_print(size, sizeof(size),
 		      (double)trace_folder_bytes(r->folder.absolute));
-	message_bytes(most, sizeof(most), (double)r->opt.flight_bytes);
+	amount_print(most, sizeof(most), (double)r->opt.flight_bytes);
 	message_summary("%" PRIu64 " records passed, of which the newest were "
 			"kept in %s; %" PRIu32 " snapshot%s, %s on disk",
 			r->drain.records, most, n, n == 1 ? "" : "s", size);
@@ -301,7 +302,7 @@ static void print_archive(const struct archive *a)
 {
 	char text[32];
 
-	message_bytes(text, sizeof(text), (double)a->bytes);
+	amount_print(text, sizeof(text), (double)a->bytes);
 	message_summary("archived %u file%s, %s", a->copied,
 			a->copied == 1 ? "" : "s", text);
 	if (a->missing > 0)

@@ -74,14 +74,3 @@ const char *message_troubles(void)
 {
 	return troubles;
 }
-
-const char *message_bytes(char *out, size_t room, double bytes)
-{
-	static const char *const unit[] = { "bytes", "KB", "MB", "GB", "TB" };
-	size_t i = 0;
-
-	for (; bytes >= 1000 && i + 1 < sizeof(unit) / sizeof(*unit); i++)
-		bytes /= 1000;
-	snprintf(out, room, i == 0 ? "%.0f %s" : "%.1f %s", bytes, unit[i]);
-	return out;
-}

@@ -37,7 +37,3 @@ void message_clean(char *text);
 /* Write what stands behind the last slash, cut to room, as a file may be
  * called: bytes that are awkward there, or in a shell, become '_'. */
 void message_file_name(char *out, size_t room, const char *path);
-
-/* Write a size such as "1.2 GB" to out. Units are powers of 1000. Returns
- * out. */
-const char *message_bytes(char *out, size_t room, double bytes);

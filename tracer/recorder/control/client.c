@@ -1,6 +1,7 @@
 /* client.c - finds the recordings that are meant, asks them, and prints what
  * they answer, which is not trusted.
  * SPDX-License-Identifier: MIT */
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/control/client.h"
 #include "tracepoints/control.h"
 #include "tracer/recorder/base/message.h"
@@ -160,7 +161,7 @@ static void print_row(const struct found *f)
 	}
 	message_clean(strcpy(state, control_value(f->answer, "state", disk,
 						  sizeof(state))));
-	message_bytes(disk, sizeof(disk), number(f->answer, "disk"));
+	amount_print(disk, sizeof(disk), number(f->answer, "disk"));
 	control_value(f->answer, "program", program, sizeof(program));
 	message_clean(program);
 	printf("%-16s %7d %-5s %7.0f s %10.0f %5.0f %% %9s %8.0f  %s\n", name,

@@ -5,6 +5,7 @@
 #include "tracer/recorder/drain/slow_call.h"
 #include "tracepoints/record.h"
 #include "tracepoints/buffer.h"
+#include "tracer/recorder/base/amount.h"
 #include "tracer/recorder/trace/backlog.h"
 
 #include <stdio.h>
@@ -23,23 +24,6 @@ enum {
 
 /* ---- rules ---- */
 
-/* "500ms" and so on; 0: it is no time. */
-static uint64_t read_time(const char *text)
-{
-	static const struct { const char *unit; double ns; } units[] = {
-		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-	char *end;
-	const double n = strtod(text, &end);
-
-	while (*end == ' ')
-		end++;
-	for (size_t i = 0; end != text && i < 4; i++)
-		if (strcmp(end, units[i].unit) == 0 && n * units[i].ns >= 1 &&
-		    n * units[i].ns <= 86400e9)
-			return (uint64_t)(n * units[i].ns);
-	return 0;
-}
-
 const char *slow_call_read(struct slow_call_wish *w, const char *text)
 {
 	const char *const more = strrchr(text, '>');
@@ -47,7 +31,7 @@ const char *slow_call_read(struct slow_call_wish *w, const char *text)
 	char name[1024];
 
 	*w = (struct slow_call_wish){ .text = text };
-	if (!more || (w->ns = read_time(more + 1)) == 0)
+	if (!more || !amount_time(more + 1, &w->ns))
 		return "it is not of the form \"FUNCTION > 500ms\"";
 	while (end > from && end[-1] == ' ')
 		end--;

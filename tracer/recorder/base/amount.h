@@ -1,0 +1,19 @@
+/* amount.h - times and sizes as users write and read them.
+ * SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Read a time such as "500ns", "2us", "1.5ms", "30s", "5min" or "1h" as ns.
+ * From 1 ns to 1,000 days. False: it is none, and *ns is as it was. */
+bool amount_time(const char *text, uint64_t *ns);
+
+/* Read a size such as "64M" as bytes; K, M and G are powers of 1024. From 1
+ * byte to 1 TiB. False: it is none, and *bytes is as it was. */
+bool amount_size(const char *text, uint64_t *bytes);
+
+/* Write a size such as "1.2 GB" to out. Units are powers of 1000. Returns
+ * out. */
+const char *amount_print(char *out, size_t room, double bytes);
