@@ -60,6 +60,7 @@ struct account {
 };
 
 const char *const func_names[F_END] = {
+	[F_none] = "nothing",
 #define X(name) [F_##name] = #name,
 	FUNC_LIST(X)
 #undef X
@@ -168,15 +169,27 @@ void book_enter(struct walk *w, enum func f)
 	s->frames[s->depth++] = (struct frame){ f, n };
 }
 
+static void write_func(enum func f, FILE *out)
+{
+	if (f >= F_snap0)
+		fprintf(out, "snap_%02x", f - F_snap0);
+	else if (f >= F_lua0)
+		fprintf(out, "f_%d", f - F_lua0);
+	else
+		fprintf(out, "%s", func_names[f]);
+}
+
 void book_leave(struct walk *w, enum func f)
 {
 	struct account *a = w->account;
 	struct seg *s = a->segs[a->count - 1];
 
-	if (s->depth == 0 || s->frames[s->depth - 1].func != f) {
-		fprintf(stderr, "leave %s, but open is %s\n", func_names[f],
-			s->depth ? func_names[s->frames[s->depth - 1].func] :
-			"nothing");
+	if (s->depth == 0 || book_top(w) != f) {
+		fputs("leave ", stderr);
+		write_func(f, stderr);
+		fputs(", but open is ", stderr);
+		write_func(book_top(w), stderr);
+		fputc('\n', stderr);
 		book_die("a function ends that is not innermost");
 	}
 	s->depth--;
@@ -481,16 +494,6 @@ void book_finish(struct walk *w, lua_State *co)
 	c->finished = true;
 	w->skipped += (unsigned long)c->seg.depth;
 	c->seg.depth = 0;
-}
-
-static void write_func(enum func f, FILE *out)
-{
-	if (f >= F_snap0)
-		fprintf(out, "snap_%02x", f - F_snap0);
-	else if (f >= F_lua0)
-		fprintf(out, "f_%d", f - F_lua0);
-	else
-		fprintf(out, "%s", func_names[f]);
 }
 
 static void write_node(const struct node *n, int depth, FILE *out)
