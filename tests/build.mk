@@ -54,7 +54,7 @@ $(patsubst tests/%.c,$(TEST_DIR)/obj/%.o,$(filter tests/unit/test_lua_%,\
 # The same for each other version of Lua: test_lua_heal_53 and so on.
 LUA_TESTS := $(filter $(notdir $(UNIT_SRC:.c=)),\
 	test_lua_heal test_lua_coroutine test_lua_ordinal test_lua_asked \
-	test_lua_jump)
+	test_lua_jump test_lua_code)
 define lua_test_rule
 UNIT_BIN += $(TEST_DIR)/$(1)_$(2)
 $(TEST_DIR)/obj/unit/$(1)_$(2).o: tests/unit/$(1).c
@@ -64,13 +64,14 @@ $(TEST_DIR)/obj/unit/$(1)_$(2).o: tests/unit/$(1).c
 		-Wno-missing-prototypes -c -o $$@ $$<
 $(TEST_DIR)/$(1)_$(2): $(TEST_DIR)/obj/unit/$(1)_$(2).o \
 		$(TEST_DIR)/$(1)_$(2).table.c \
-		$(TEST_DIR)/obj/unit/run_unit.o $(TEST_LIB)/host.a
+		$(TEST_DIR)/obj/unit/run_unit.o $(call archives_of,$(3))
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(CFLAGS_ALL) -o $$@ $$(filter %.o %.c,$$^) \
-		$$(call libs_of,host) $$(LUA_LIBS_$(2))
+		$$(call libs_of,$(3)) $$(LUA_LIBS_$(2))
 endef
 $(foreach t,$(LUA_TESTS),$(foreach a,$(filter-out 54,$(LUA_ABIS)),\
-	$(eval $(call lua_test_rule,$(t),$(a)))))
+	$(eval $(call lua_test_rule,$(t),$(a),$(filter-out lua,\
+	$(call links_of,tests/unit/$(t).c))))))
 
 $(TEST_DIR)/obj/%.o: tests/%.c
 	$(call say,CC,$<)

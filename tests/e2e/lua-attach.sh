@@ -29,7 +29,7 @@ is l_work 62
 is settle 93
 is "leaf <script:2>" 120
 is "tail <script:4>" 120
-is "function <script:3>" 30
+is "body <script:3>" 30 # by the code around it
 is "handle <script:5>" 30 # called by the host alone: a global
 
 # After an error that a protected call of the host's caught, the host goes on.

@@ -1,11 +1,11 @@
--- placed.lua - functions that no caller names and whose source is nowhere: some
--- are in tables. SPDX-License-Identifier: MIT
+-- placed.lua - functions that neither code nor caller names and whose source is
+-- nowhere: some are in tables. SPDX-License-Identifier: MIT
 local load = loadstring or load
 local function module(name)
 	return load([[
 local M = {}
-function M.work() return 1 end
-local function hidden() return 1 end
+M.work = ({ function() return 1 end })[1]
+local hidden = ({ function() return 1 end })[1]
 return M, hidden]], "=" .. name)()
 end
 local library, hidden = module("library")

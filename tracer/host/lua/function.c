@@ -180,8 +180,9 @@ static void put_hint(struct thread_state *s, uint32_t index, const char *text,
 
 enum { ASKS_FIRST = 8, ASKS_MOST = 64 };
 
-/* The count of a name that says where the function is. */
-enum { PLACED = 1 << 16 };
+/* The count of a name that says where the function is, and of one that the code
+ * around it gives. */
+enum { PLACED = 1 << 16, CODED = 1 << 20 };
 
 static struct lua_func *func_of(uint64_t key)
 {
@@ -251,6 +252,14 @@ bool lua_func_called(uint64_t key, const char *name)
 	return asked + 1 >= ASKS_FIRST && !atomic_load(&f->most);
 }
 
+/* Does it have a name from code? That one stays. */
+static bool is_coded(const struct lua_func *f)
+{
+	const struct call_name *const most = atomic_load(&f->most);
+
+	return most && atomic_load(&most->count) >= CODED;
+}
+
 /* group.name. Returns its length. */
 static size_t join(char to[2 * NAME_BYTES + 1], const char *group,
 		   const char *name)
@@ -282,7 +291,7 @@ void lua_func_placed(uint64_t key, const char *group, const char *name)
 	const size_t length = join(text, group, name);
 	struct call_name *n;
 
-	if (!(key & KEY_LUA) || !has_callers(f) ||
+	if (!(key & KEY_LUA) || !has_callers(f) || is_coded(f) ||
 	    (most && (atomic_load(&most->count) < PLACED ||
 		      !is_before(text, length, most))))
 		return;
@@ -293,12 +302,27 @@ void lua_func_placed(uint64_t key, const char *group, const char *name)
 	rename(f, n);
 }
 
+/* Of several, the first one. */
+void lua_func_coded(uint64_t key, const char *name, uint32_t length)
+{
+	struct lua_func *const f = func_of(key);
+	struct call_name *const n = is_coded(f) || !has_callers(f) ? NULL :
+				    call_name_of(f, name, length);
+
+	if (!n)
+		return;
+	atomic_fetch_add(&n->count, CODED);
+	if (atomic_load(&f->most) == n)
+		return;
+	rename(f, n);
+}
+
 /* The function is named in another chunk. */
 static void ask_again(struct lua_func *f)
 {
 	const uint32_t asked = atomic_load(&f->asked);
 
-	if (has_callers(f) && asked < ASKS_MOST)
+	if (has_callers(f) && asked < ASKS_MOST && !is_coded(f))
 		atomic_store(&f->asks, asked < ASKS_FIRST ?
 			     ASKS_FIRST - asked : 1);
 }

@@ -28,6 +28,9 @@ bool lua_func_called(uint64_t key, const char *name);
  * if no caller names it; of several places, by the shortest name. */
 void lua_func_placed(uint64_t key, const char *group, const char *name);
 
+/* The code around it names it so: callers and places are not asked. */
+void lua_func_coded(uint64_t key, const char *name, uint32_t length);
+
 /* Is Lua to be asked what the next caller calls it? */
 INLINE bool lua_func_is_asked(uint64_t key)
 {

@@ -103,6 +103,9 @@ struct identity function_by_object(struct lua_local *me,
  * functions that this thread has called lately. Not busy. */
 void function_name_all(const struct lua_vm *vm, lua_State *L);
 
+/* Use no names from code: that of a library is not as expected. */
+void function_leave_code(void);
+
 /* Number the functions written in the main function that this frame runs, if it
  * runs one: those with the same lines are told apart by that. Hook-safe; needs
  * the layout. */

@@ -9,6 +9,7 @@
 static uint64_t careful_word(uint64_t at);
 #define LAYOUT_WORD careful_word
 #include "tracer/host/lua_abi/abi.h"
+#include "tracer/host/lua_abi/code_names.h"
 
 #include <sys/mman.h>
 
@@ -108,15 +109,21 @@ static const char *read_text(lua_State *L, void *ud, size_t *size)
 	return t->at;
 }
 
+static bool load(lua_State *L, const char *script, const char *name)
+{
+	struct text t = { script, strlen(script) };
+
+	return compat_load(trial->api, L, read_text, &t, name) == 0;
+}
+
 /* Run a script, which gets these functions as its arguments, nil for NULL. The
  * function called closure gets an upvalue, so that it is no light one. */
 static bool run(lua_State *L, const char *script, const char *name,
 		const lua_CFunction *args, int count, lua_CFunction closure)
 {
 	const struct weft_lua_api *const api = trial->api;
-	struct text t = { script, strlen(script) };
 
-	if (compat_load(api, L, read_text, &t, name) != 0)
+	if (!load(L, script, name))
 		return false;
 	for (int i = 0; i < count; i++) {
 		if (!args[i] || args[i] == closure)
@@ -362,6 +369,70 @@ static void learn(lua_State *L)
 	API(api, lua_sethook)(L, NULL, 0, 0);
 }
 
+/* ------------------------------------------------------------ names from code
+ * A function of each way to be named, as the text names it. */
+
+static const char named_script[] =
+	"local function a() end local M, e, t = {}, x\n"
+	"M.b = function() end function M.c.d() end function M:m(x) end\n"
+	"t = { f = function() end, x = 1, g = { h = function() end } }\n"
+	"function glob() end G.x.y = function() end\n"
+	"e:on('click', 1, function() end) sort(t, function() end)\n"
+	"M.put('key', { k = function() end })\n"
+	"local up = function() M = function() end e.x = function() end\n"
+	"function e:z() end e.put(function() end) return function() end end\n"
+	"M[a] = function() end x = x and 1 or function() end\n"
+	"if x == 1 then x = 2 end (x and e or G)(function() end)\n"
+	"local i, j = function() end, function() end\n"
+	"i, j = function() end, function() end x = i == 1, function() end a()";
+
+/* Those in the chunk itself, then those in up. */
+static const char *const named[] = {
+	"a", "M.b", "M.c.d", "M:m", "t.f", "t.g.h", "glob", "G.x.y",
+	"e:on(\"click\")", "sort(...)", "k", "up", "", "x", "", "i", "j", "i",
+	"j", "", "M", "e.x", "e:z", "e.put(...)", "return of up",
+};
+enum { NAMED = sizeof(named) / sizeof(*named) };
+
+struct naming { uint32_t count, wrong; };
+
+static void try_name(void *ctx, uint64_t child, const char *name,
+		     uint32_t size)
+{
+	struct naming *const n = ctx;
+
+	(void)child;
+	if (n->count == NAMED || strlen(named[n->count]) != size ||
+	    memcmp(named[n->count], name, size) != 0)
+		n->wrong++;
+	else
+		n->count++;
+}
+
+static bool are_names_right(lua_State *L)
+{
+	static const char up[] = "up";
+	const struct weft_lua_api *const api = trial->api;
+	const struct code_text own[] = { { 0, 0 }, { (uint64_t)up, 2 } };
+	struct naming n = { 0, 0 };
+	uint32_t left = CODE_LOOKS;
+	struct proto_tree t;
+	uint64_t at;
+
+	if (!load(L, named_script, "=weft"))
+		return false;
+	at = layout_prototype((uint64_t)API(api, lua_topointer)(L, -1));
+	proto_tree_begin(&t, at);
+	for (bool is_inner = false; at != 0; at = proto_tree_next(&t)) {
+		if (layout_children(at) == 0)
+			continue;
+		code_each(&t, own[is_inner], &left, try_name, &n);
+		is_inner = true;
+	}
+	API(api, lua_settop)(L, -2);
+	return n.count == NAMED && n.wrong == 0 && !trial->faulted;
+}
+
 /* --------------------------------------------------------- what is returned
  * Functions that Lua's libraries return are in no table. The libraries' own
  * code makes one of each here, not what the program has put in its place. */
@@ -410,20 +481,23 @@ static bool try_all(struct trial *t, const struct lua_lib *lib)
 	lua_State *const L = compat_newstate(t->api, allocate, t);
 	const int mask = WEFT_LUA_ABI == 51 ? LUA_MASKCALL | LUA_MASKRET :
 			 LUA_MASKCALL;
-	bool ran;
+	bool right;
 
 	if (!L)
 		return false;
 	API(t->api, lua_sethook)(L, try_event, mask, 0);
-	ran = run_tried(L);
+	right = run_tried(L);
 	API(t->api, lua_sethook)(L, NULL, 0, 0);
+	right = right && t->events >= LEAST_EVENTS && t->wrong == 0 &&
+		t->tails == 0 && !t->faulted;
+	if (right && !are_names_right(L))
+		function_leave_code();
 	if (exclude_learns())
 		learn(L);
 	else
 		name_returned(L, lib);
 	API(t->api, lua_close)(L);
-	return ran && t->events >= LEAST_EVENTS && t->wrong == 0 &&
-	       t->tails == 0 && !t->faulted;
+	return right;
 }
 
 /* A LuaJIT with references of 32 bits on a machine with 64 makes no state with

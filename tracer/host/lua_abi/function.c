@@ -3,8 +3,10 @@
  * or raises an error.
  * SPDX-License-Identifier: MIT */
 #include "tracer/host/lua/attach.h"
+#include "tracer/host/lua/code_name.h"
 #include "tracer/host/lua/function.h"
 #include "tracer/host/lua_abi/abi.h"
+#include "tracer/host/lua_abi/code_names.h"
 
 /* ------------------------------------------------------------------- ordinals
  * Functions that begin and end on the same lines of a source are numbered by
@@ -69,17 +71,51 @@ static uint64_t outline(uint64_t top, uint64_t text)
 	return proto_tree_is_cut(&t) || t.found == 0 ? 0 : sum;
 }
 
+/* The code of some library of this version is not as expected. */
+static _Atomic bool code_is_wrong;
+
+void function_leave_code(void)
+{
+	atomic_store(&code_is_wrong, true);
+}
+
+static void set_code_name(void *ctx, uint64_t child, const char *name,
+			  uint32_t size)
+{
+	(void)ctx;
+	lua_code_name_set(child, trait(child), name, size);
+}
+
+/* Names those that are written in the innermost function of the tree. left:
+ * see code_each. */
+static void name_by_code(const struct proto_tree *t, uint32_t *left)
+{
+	const uint64_t at = t->at[t->depth - 1];
+	const struct lua_code_name *const own = lua_code_name_of(at,
+								 trait(at));
+	const struct code_text text = !own ? (struct code_text){ 0, 0 } :
+		(struct code_text){ (uint64_t)own->text, own->size };
+
+	if (!atomic_load(&code_is_wrong))
+		code_each(t, text, left, set_code_name, NULL);
+}
+
 /* Returns whether all were numbered so before. */
 static bool number_all(uint64_t top)
 {
 	struct same_line line = { .n = 0 };
+	uint32_t left = CODE_LOOKS;
 	bool as_before = true;
 	struct proto_tree t;
 	uint64_t at;
 
 	proto_tree_begin(&t, top);
+	name_by_code(&t, &left);
 	while ((at = proto_tree_next(&t)) != 0) {
 		const uint64_t its = layout_word(at + PROTO_LINES);
+
+		if (layout_children(at) != 0)
+			name_by_code(&t, &left);
 
 		if (layout_first(its) == 0 ||
 		    !lua_ordinal_set(at, trait(at), next_ordinal(&line, its)))
@@ -352,10 +388,17 @@ static uint64_t body_of(uint64_t at, const char *source, size_t length)
 static uint64_t key_of(uint64_t at, const char *source, size_t length,
 		       int first, int last)
 {
-	return lua_func_key(source, length, layout_has_no_lines(at) ?
-			    NO_LINES : first, last,
-			    at == 0 ? 0 : lua_ordinal_of(at, trait(at)),
+	const uint64_t what = at == 0 ? 0 : trait(at);
+	const struct lua_code_name *const name = at == 0 ? NULL :
+						 lua_code_name_of(at, what);
+	const uint64_t key = lua_func_key(source, length,
+			    layout_has_no_lines(at) ? NO_LINES : first, last,
+			    at == 0 ? 0 : lua_ordinal_of(at, what),
 			    body_of(at, source, length));
+
+	if (name)
+		lua_func_coded(key, name->text, name->size);
+	return key;
 }
 
 /* Of a call that must not be asked about. Only the layout tells what it is. */
