@@ -6,7 +6,8 @@
 #include "tests/test.h"
 #include "tracer/recorder/names/lua_outline.h"
 
-#if ANY_IS_JIT
+#ifdef WEFT_LUA_ABI
+#elif ANY_IS_JIT
 #define WEFT_LUA_ABI 21
 #else
 #define WEFT_LUA_ABI (LUA_VERSION_NUM / 100 * 10 + LUA_VERSION_NUM % 100)
