@@ -91,26 +91,38 @@ static uint64_t check_of(uint64_t at, uint64_t trait,
 	return lua_ordinal_mix(lua_ordinal_mix(trait, at), (uint64_t)name);
 }
 
-const struct lua_code_name *lua_code_name_of(uint64_t at, uint64_t trait)
+static const struct lua_code_name *read_name(const struct entry *e,
+					     uint64_t trait)
 {
-	const struct entry *const e = find(at);
-	const struct lua_code_name *const name = !e ? NULL :
+	const struct lua_code_name *const name =
 		atomic_load_explicit(&e->name, memory_order_acquire);
 
 	return name && atomic_load_explicit(&e->check, memory_order_relaxed) ==
-		       check_of(at, trait, name) ? name : NULL;
+		       check_of(e->at, trait, name) ? name : NULL;
+}
+
+const struct lua_code_name *lua_code_name_of(uint64_t at, uint64_t trait)
+{
+	const struct entry *const e = find(at);
+
+	return !e ? NULL : read_name(e, trait);
 }
 
 void lua_code_name_set(uint64_t at, uint64_t trait, const char *text,
 		       uint32_t size)
 {
-	const struct lua_code_name *const name = size == 0 ? NULL :
-						 text_of(text, size);
 	struct entry *e = find(at);
+	const struct lua_code_name *const old = !e ? NULL :
+						read_name(e, trait);
+	const struct lua_code_name *name = NULL;
 
+	if (old && old->size == size && memcmp(old->text, text, size) == 0)
+		return;
+	if (size > 0)
+		name = text_of(text, size);
 	if (!e && name)
 		e = add(at);
-	if (!e || (name && lua_code_name_of(at, trait) == name))
+	if (!e)
 		return;
 	atomic_store(&e->check, 0);
 	atomic_store(&e->name, name);
