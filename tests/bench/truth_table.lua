@@ -82,6 +82,8 @@ if not all_net then
 else
     print(("net is off by %.1f%%; %d of %d functions are inside 2 standard " ..
         "errors"):format(sum.net / sum.self * 100, inside, known))
-    bad = bad or sum.net > sum.raw
+    -- Where hooks cost a few ns only, or samples are few, errors are as large
+    -- as what hooks add: net may then be farther off, but within them.
+    bad = bad or sum.net > sum.raw and inside < 0.9 * known
 end
 os.exit(not (is_test and bad))

@@ -55,7 +55,7 @@ gcc -g -O1 -fno-inline -finstrument-functions -o "$T/prog" "$T/main.c" ||
 	fail "no program"
 
 # How many functions a budget counts depends on what a call costs here.
-for budget in 12 18 27 40 8 5; do
+for budget in 12 18 27 40 8 5 3 2 1; do
 	record --sample-rate 0 --budget $budget% -- "$T/prog" 2 ||
 		fail "weft record fails"
 	"$WEFT" info "$T/trace" >"$T/info" || fail "weft info fails"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Programs that know how long their functions take: every call is counted, and
-# net times are nearer to the truth than raw ones. tests/bench/truth.sh says how
-# near, at full length. Without samples, constants that the recorder has measured
-# are taken off: at a user's wish, and where the kernel refuses samples.
+# net times are nearer to the truth than raw ones, or as near as their errors
+# say. tests/bench/truth.sh says how near, at full length. Without samples,
+# constants that the recorder has measured are taken off: at a user's wish, and
+# where the kernel refuses samples.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
