@@ -564,7 +564,11 @@ static void tell_budget(struct teller *t, const struct session *s)
 		return;
 	tell_demoted(t, s, budget);
 	if (share && strtod(share, NULL) > strtod(budget, NULL) * 1.2)
-		say(t, "the budget was not kept: probes took %.16s at last, of "
+		say(t, session_note(s, "samples.why-not") ?
+		    "the budget may not have been kept: by the cost of a call, "
+		    "probes took %.16s at last; without samples that is not "
+		    "certain" :
+		    "the budget was not kept: probes took %.16s at last, of "
 		    "calls that were skipped, or cannot be", share);
 	say_count(t, noted(s, "budget.untold"), "chunks", " had no room to "
 		  "say which calls are missing for the budget");

@@ -53,6 +53,34 @@ void test_completeness_takes_trouble_for_a_note_where_all_was_delivered(void)
 	CHECK_STR(said, "--\n");
 }
 
+/* What is said of a recording with a budget of 5 %. */
+static const char *of_budget(const char *share, const char *why_not)
+{
+	struct session *const s = session_new(0);
+	struct load load = { .session = s };
+	struct note notes[] = { { "budget", "5%" }, { "budget.share", share },
+		{ "samples.why-not", why_not } };
+
+	s->notes = notes;
+	s->note_count = why_not ? 3 : 2;
+	said[0] = '\0';
+	completeness_notes(&load, take, NULL);
+	s->notes = NULL;
+	session_free(s);
+	return said;
+}
+
+void test_completeness_says_whether_a_budget_was_kept(void)
+{
+	CHECK(!strstr(of_budget("5.50%", NULL), "kept"));
+	CHECK(strstr(of_budget("6.94%", NULL), "was not kept: probes took "
+		     "6.94% at last, of calls that were skipped"));
+	CHECK(strstr(of_budget("6.94%", "--sample-rate 0"),
+		     "may not have been kept: by the cost of a call, probes "
+		     "took 6.94% at last"));
+	CHECK(!strstr(said, "skipped"));
+}
+
 /* What is said of merged sessions' times. */
 static const char *times(struct net net, bool is_raw)
 {
