@@ -3,8 +3,8 @@
 # a budget: tiny functions that are called all the time are left out soon, their
 # calls are estimated within the stated error; all others are there, each call of
 # them. What is left out later, rather than at once, and what grows rare, nests.
-# Without the kernel's samples it is the same, by what calls should cost: 7 ns on
-# a fast machine, so the program makes some 15 million a second.
+# Without the kernel's samples it is the same, by what calls should cost: as
+# that may be 10 ns only, the program makes many of them.
 # SPDX-License-Identifier: MIT
 . tests/lib.sh
 
