@@ -193,7 +193,7 @@ static void put_made(struct recording *r, uint32_t words)
 	uint64_t *const packed = backlog_room(&r->sink.backlog);
 	const uint32_t n = packer_put(&r->sink.packer, packed,
 				      sink_room(&r->sink), words,
-				      packer_way(r->sink.compress, false));
+				      packer_way(r->sink.compress));
 
 	put(&r->flight, packed, n);
 }

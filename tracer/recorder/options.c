@@ -304,8 +304,8 @@ static struct poptOption rows[] = {
 	{ "compress", 0, READ(read_compress,
 	  "it is not one of auto, none, fast, small"),
 	  "compress what is written: fast (LZ4), small (zstd), none, or auto "
-	  "(default): fast, but none while the program makes records faster "
-	  "than they are written", "auto|none|fast|small" },
+	  "(default): what costs least, which is fast",
+	  "auto|none|fast|small" },
 	{ "skip", 0, READ(read_patterns, NULL, &opt.select.skip),
 	  "leave out the functions that match PATTERN, as in weft report "
 	  "--skip: their calls are not recorded, their time becomes their "

@@ -15,7 +15,7 @@
 #endif
 
 enum {
-	HEAD = 2,                  /* words, and whether it is urgent */
+	HEAD = 1,                  /* its words */
 	MOST = HEAD + CHUNK_MAX_WORDS,
 	STEP = 1 << 18,            /* words that get memory at a time */
 	AHEAD = 1 << 21,           /* so many beyond head */
@@ -107,11 +107,10 @@ uint64_t *aside_room(struct aside *a)
 	return end - a->head <= MOST ? NULL : a->words + a->head + HEAD;
 }
 
-void aside_keep(struct aside *a, uint32_t words, bool is_urgent)
+void aside_keep(struct aside *a, uint32_t words)
 {
 	assert(words > 0 && words <= CHUNK_MAX_WORDS);
 	a->words[a->head] = words;
-	a->words[a->head + 1] = is_urgent;
 	a->head += HEAD + words;
 	if (a->head <= a->used)
 		return;
@@ -119,7 +118,7 @@ void aside_keep(struct aside *a, uint32_t words, bool is_urgent)
 	want_memory(a);
 }
 
-uint64_t *aside_take(struct aside *a, uint32_t *words, bool *is_urgent)
+uint64_t *aside_take(struct aside *a, uint32_t *words)
 {
 	assert(!aside_is_empty(a));
 	if (a->words[a->first] == 0)
@@ -127,7 +126,6 @@ uint64_t *aside_take(struct aside *a, uint32_t *words, bool *is_urgent)
 	uint64_t *const at = a->words + a->first;
 
 	*words = (uint32_t)at[0];
-	*is_urgent = at[1] != 0;
 	a->first += HEAD + *words;
 	return at + HEAD;
 }

@@ -23,10 +23,10 @@ void aside_init(struct aside *a, uint64_t bytes);
 bool aside_is_empty(const struct aside *a);
 /* Room for CHUNK_MAX_WORDS, valid until the next call; NULL: there is none. */
 uint64_t *aside_room(struct aside *a);
-/* Keep the chunk that was made there. is_urgent is given back with it. */
-void aside_keep(struct aside *a, uint32_t words, bool is_urgent);
+/* Keep the chunk that was made there. */
+void aside_keep(struct aside *a, uint32_t words);
 /* Take the oldest chunk, which is valid until the next call. It must not be
  * empty. */
-uint64_t *aside_take(struct aside *a, uint32_t *words, bool *is_urgent);
+uint64_t *aside_take(struct aside *a, uint32_t *words);
 /* Give back the memory if nothing is in it. */
 void aside_rest(struct aside *a);

@@ -93,7 +93,7 @@ static const struct chunk_header *header_of(const struct drain *d, uint32_t i)
 	return (const void *)pool_owner_buffer(d->owner, i);
 }
 
-/* List the buffers that are to be taken. Chunks are urgent where more than a
+/* List the buffers that are to be taken. The pool fills up where more than a
  * third of what no thread fills waits for us, of either size of buffer. */
 static uint32_t look(struct drain *d, bool is_first)
 {
@@ -118,7 +118,7 @@ static uint32_t look(struct drain *d, bool is_first)
 	}
 	assert(n <= all && unused[1] <= d->owner->big);
 	d->free_big = unused[1];
-	d->sink->is_urgent = full[0] > unused[0] / 2 || full[1] > unused[1] / 2;
+	d->is_filling = full[0] > unused[0] / 2 || full[1] > unused[1] / 2;
 	return n;
 }
 
@@ -170,14 +170,10 @@ static void deliver(struct drain *d, uint64_t *chunk, uint32_t words)
 
 static void send_oldest(struct drain *d)
 {
-	const bool is_urgent = d->sink->is_urgent;
 	uint32_t words;
-	bool was_urgent;
-	uint64_t *const chunk = aside_take(&d->aside, &words, &was_urgent);
+	uint64_t *const chunk = aside_take(&d->aside, &words);
 
-	d->sink->is_urgent = is_urgent || was_urgent;
 	deliver(d, chunk, words);
-	d->sink->is_urgent = is_urgent;
 }
 
 void drain_send_aside(struct drain *d)
@@ -209,7 +205,7 @@ static uint64_t *room(struct drain *d)
 {
 	if (d->only_aside)
 		return room_aside(d);
-	while (d->sink->is_urgent || d->is_many || !aside_is_empty(&d->aside)) {
+	while (d->is_filling || d->is_many || !aside_is_empty(&d->aside)) {
 		uint64_t *const aside = room_aside(d);
 
 		if (aside)
@@ -237,7 +233,7 @@ static void send_or_keep(struct drain *d, uint64_t *chunk, int words)
 	if (d->slow)
 		slow_calls_note(d->slow, chunk, (uint32_t)words);
 	if (chunk != sink_room(d->sink)) {
-		aside_keep(&d->aside, (uint32_t)words, d->sink->is_urgent);
+		aside_keep(&d->aside, (uint32_t)words);
 		return;
 	}
 	deliver(d, chunk, (uint32_t)words);

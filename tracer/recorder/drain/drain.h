@@ -32,7 +32,8 @@ struct drain {
 	uint64_t damaged;          /* buffers that contained no chunk */
 	uint64_t taken;            /* buffers that were given back */
 	uint32_t untold;           /* of these, threads that wait do not know */
-	bool is_many;              /* there were many buffers this time */
+	bool is_filling;           /* the pool fills up, */
+	bool is_many;              /* or there were many buffers this time */
 	bool only_aside;           /* nothing may be sent now */
 	bool is_stuck;             /* there was no room aside, and much is */
 	struct aside aside;        /* where sending takes too long */

@@ -28,14 +28,14 @@ static size_t compress(struct packer *p, size_t n, enum packing packing)
 	return ZSTD_isError(size) ? 0 : size;
 }
 
-enum packing packer_way(enum compress wish, bool is_urgent)
+enum packing packer_way(enum compress wish)
 {
 	static const enum packing ways[] = {
 		[COMPRESS_AUTO] = PACKING_LZ4, [COMPRESS_NONE] = PACKING_NONE,
 		[COMPRESS_FAST] = PACKING_LZ4, [COMPRESS_SMALL] = PACKING_ZSTD,
 	};
 
-	return wish == COMPRESS_AUTO && is_urgent ? PACKING_NONE : ways[wish];
+	return ways[wish];
 }
 
 uint32_t packer_put(struct packer *p, uint64_t *room, const uint64_t *chunk,

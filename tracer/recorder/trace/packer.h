@@ -5,8 +5,9 @@
 
 #include "tracepoints/packed.h"
 
-/* What the user wants, in the order of options.c. AUTO: as FAST, but a chunk
- * that has to go out at once is not compressed. */
+/* What the user wants, in the order of options.c. AUTO: what costs least, which
+ * is FAST, however little time there is: to write a chunk as it is takes LTTng
+ * and the disk longer than to compress it. */
 enum compress { COMPRESS_AUTO, COMPRESS_NONE, COMPRESS_FAST, COMPRESS_SMALL };
 
 /* What packer_put needs room for. All zero is a valid start. */
@@ -16,8 +17,7 @@ struct packer {
 	unsigned char small[CHUNK_MAX_WORDS * 8];
 };
 
-/* How to pack a chunk. is_urgent: other chunks wait. */
-enum packing packer_way(enum compress wish, bool is_urgent);
+enum packing packer_way(enum compress wish);
 
 /* Pack the sealed chunk of so many words, which is left as it is, into room for
  * PACKED_MAX_WORDS. Returns the words that were written: the packed chunk, and

@@ -148,7 +148,7 @@ void sink_send(struct sink *s, const uint64_t *chunk, uint32_t words)
 {
 	uint64_t *const packed = backlog_room(&s->backlog);
 	const uint32_t n = packer_put(&s->packer, packed, chunk, words,
-				      packer_way(s->compress, s->is_urgent));
+				      packer_way(s->compress));
 
 	s->chunks++;
 	if (!s->flight) {

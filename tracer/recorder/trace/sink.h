@@ -17,7 +17,6 @@ struct sink {
 	uint64_t chunk[CHUNK_MAX_WORDS]; /* is made here */
 	struct packer packer;
 	enum compress compress;
-	bool is_urgent;            /* the pool fills up */
 	/* What may still lie in LTTng's rings, so that none is lost with a
 	 * daemon that dies; or all there is, with a flight recorder. */
 	struct backlog backlog;
