@@ -1,6 +1,7 @@
 /* in_carve.c - searches files for chunks, window by window. Knows how they
  * begin and asks unpack_chunk and decode_chunk about the rest; must not know
- * CTF, because the files that it is for are those whose CTF is damaged.
+ * CTF, but for how a packet begins, because the files that it is for are those
+ * whose CTF is damaged.
  * SPDX-License-Identifier: MIT */
 #include "analyzer/in/in_carve.h"
 
@@ -8,6 +9,7 @@
 #include "analyzer/base/order.h"
 #include "analyzer/base/vec.h"
 #include "analyzer/chunk/decode.h"
+#include "analyzer/in/in_find.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -119,6 +121,18 @@ static struct in_place open_chunk(struct in_carve *c, const unsigned char *p,
 	return place;
 }
 
+/* A packet ends with what its room in memory held before: old events, the last
+ * of which is cut off by the next packet, or by the end of the file. */
+static bool is_left_over(const struct in_carve *c, const unsigned char *p,
+			 size_t room)
+{
+	const uint32_t packet = IN_PACKET_MAGIC;
+
+	return c->has_padding &&
+	       (room < PACKED_HEAD ||
+		memmem(p, PACKED_HEAD, &packet, sizeof(packet)));
+}
+
 /* Take what begins with a magic at p. Returns how many bytes to go on by: the
  * size of a whole chunk, else 1, as a whole one may begin within what only
  * looked like a chunk. A refused one becomes a place, too: only in_carve_sort
@@ -135,10 +149,12 @@ static size_t take(struct in_carve *c, const unsigned char *p, size_t room,
 		unpack_count(&c->found, is_packed(p) ? p[PACKED_WAY] : 0,
 			     place.bytes);
 	/* Nothing is known of one whose head cannot be read. */
-	if (place.words == 0 && place.key.recording == 0)
-		add_broken(c, &place);
-	else
+	if (place.words == 0 && place.key.recording == 0) {
+		if (!is_left_over(c, p, room))
+			add_broken(c, &place);
+	} else {
 		*vec_add(&c->places, &c->room, &c->count) = place;
+	}
 	return place.whole ? place.bytes : 1;
 }
 

@@ -156,7 +156,7 @@ static void carve_good(struct reading *r)
 {
 	if (r->has_carved_good)
 		return;
-	r->has_carved_good = true;
+	r->has_carved_good = r->carve->has_padding = true;
 	for (size_t i = 0; i < r->good_count; i++)
 		carve_folder(r, r->good[i]);
 	in_carve_sort(r->carve);

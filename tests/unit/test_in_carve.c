@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyzer/chunk/decode.h"
 #include "analyzer/in/in_carve.h"
+#include "analyzer/in/in_find.h"
 #include "tests/test.h"
 #include "tests/unit/chunk_build.h"
 #include "tracer/recorder/trace/packer.h"
@@ -161,6 +162,43 @@ void test_in_carve_survives_nothing_but_magics(void)
 	c = carve();
 	CHECK_EQ(c->count, 0);
 	in_carve_free(c);
+}
+
+/* Counts what is broken where a head is cut off after so many bytes, by
+ * another packet of CTF or by the end of the file. */
+static uint64_t count_cut(size_t n, bool has_padding, bool by_end)
+{
+	struct in_carve *const c = in_carve_new();
+	const uint32_t packet = IN_PACKET_MAGIC;
+
+	used = add(0, 5, 0) + n;
+	memcpy(bytes + used, &packet, sizeof(packet));
+	used += by_end ? 0 : sizeof(packet);
+	if (!by_end)
+		add(1, 5, 0);
+	c->has_padding = has_padding;
+	CHECK_EQ(in_carve_file(c, test_file(bytes, used)), 0);
+	in_carve_sort(c);
+	CHECK_EQ(c->count, !by_end);
+	const uint64_t bad = c->bad;
+
+	in_carve_free(c);
+	return bad;
+}
+
+void test_in_carve_finds_no_damage_in_what_packets_leave_over(void)
+{
+	form = PACKING_LZ4;
+	for (size_t n = 8; n < PACKED_HEAD; n++) {
+		used = 0;
+		CHECK_EQ(count_cut(n, true, false), 0);
+		used = 0;
+		CHECK_EQ(count_cut(n, true, true), 0);
+		used = 0;
+		CHECK_EQ(count_cut(n, false, false), 1);
+		used = 0;
+		CHECK_EQ(count_cut(n, false, true), 1);
+	}
 }
 
 /* Each in version 1 of the format, and packed in each way. */
