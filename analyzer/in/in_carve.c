@@ -127,10 +127,11 @@ static bool is_left_over(const struct in_carve *c, const unsigned char *p,
 			 size_t room)
 {
 	const uint32_t packet = IN_PACKET_MAGIC;
+	const size_t most = PACKED_HEAD + sizeof(packet) - 1;
 
 	return c->has_padding &&
 	       (room < PACKED_HEAD ||
-		memmem(p, PACKED_HEAD, &packet, sizeof(packet)));
+		memmem(p, room < most ? room : most, &packet, sizeof(packet)));
 }
 
 /* Take what begins with a magic at p. Returns how many bytes to go on by: the

@@ -42,8 +42,9 @@ struct in_carve {
 	                           * once, by the tick at which it was closed;
 	                           * the numbers of a thread rise */
 	size_t count, room;
-	bool has_padding;         /* the files are undamaged CTF: a head that is
-	                           * cut off is no lost chunk; set by the caller */
+	bool has_padding;         /* set by the caller: the files are undamaged
+	                           * CTF, and a head that is cut off in them is
+	                           * no lost chunk */
 	const char **files;       /* borrowed paths */
 	size_t file_count, file_room;
 	struct unpack_found found; /* whole ones, with duplicates */

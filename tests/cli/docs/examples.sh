@@ -80,7 +80,7 @@ provide() {
 		[ -e counts ] || build p_counts.c ./counts
 		quietly weft record --count-only -o "$1" -- ./counts \
 			$([ "$1" = before.weft ] && echo 0 0 || echo 3 1) ;;
-	old-\*.pb) [ -e old-1.pb ] || sessions ;;
+	old-\*.pb | new-\*.pb) [ -e old-1.pb ] || sessions ;;
 	old/program | new/program)
 		[ -e counts ] || build p_counts.c ./counts
 		mkdir -p "${1%/*}" && printf '#!/bin/sh\nexec ./counts 0 0\n' >"$1"
